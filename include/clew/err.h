@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLEW_ERR_H
+#define CLEW_ERR_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+# define CLEW_API          __attribute__((visibility("default")))
+# define CLEW_COLD         __attribute__((cold, noinline))
+# define CLEW_MUST_USE     __attribute__((warn_unused_result))
+# define CLEW_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+# define CLEW_API
+# define CLEW_COLD
+# define CLEW_MUST_USE
+# define CLEW_PRINTF(f, a)
+#endif
+
+/** What every fallible call returns: 0 is success, negative is not. END is an answer, not a
+ * failure. */
+enum clew_err {
+	CLEW_OK = 0,
+	CLEW_END = -1,        /* nothing more to deliver */
+	CLEW_TRUNCATED = -2,  /* the input ends inside an item */
+	CLEW_BAD_PACKET = -3, /* bytes that no specification allows */
+	CLEW_BAD_FILE = -4,  /* not a file of the expected kind, or its header contradicts itself */
+	CLEW_NO_MEMORY = -5, /* an allocation failed */
+	CLEW_OS = -6,        /* the kernel refused; clew_diag.os_errno says why */
+	CLEW_UNSUPPORTED = -7, /* understood, and not decoded by this version */
+	CLEW_LIMIT = -8,       /* a size from the input is above the documented limit */
+	CLEW_INVALID = -9,     /* an argument or option makes no sense */
+	CLEW_NOT_FOUND = -10,  /* asked for something that is not there */
+	CLEW_STOPPED = -11,    /* a callback asked to stop */
+};
+
+/** Why a call failed. Optional everywhere: pass NULL where nobody asks. */
+struct clew_diag {
+	enum clew_err code;
+	int os_errno;     /* errno of the failing system call, 0 otherwise */
+	uint64_t offset;  /* bytes from the start of the input */
+	const char *what; /* static text, lower case, no final stop */
+};
+
+/** @return a static word for @p code, such as "truncated"; never NULL. */
+CLEW_API const char *clew_err_name(enum clew_err code);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLEW_TIME_H
+#define CLEW_TIME_H
+
+#include <stdint.h>
+
+/*
+ * Clocks are types: comparing two of them, or passing one for the other, does not compile.
+ */
+
+/** Nanoseconds of the clock the recording chose (attr.use_clockid), by default perf's own clock. */
+struct clew_perf_ns {
+	uint64_t ns;
+};
+
+/** Ticks of the x86 time stamp counter. */
+struct clew_tsc {
+	uint64_t ticks;
+};
+
+/** Ticks of Arm's virtual counter, CNTVCT_EL0. */
+struct clew_cntvct {
+	uint64_t ticks;
+};
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+
+bool buf_reserve_slow(struct buf *b, size_t extra)
+{
+	size_t want, next = b->cap ? b->cap : 256;
+	char *p;
+
+	if (b->is_failed || __builtin_add_overflow(b->nr, extra, &want) || want > SIZE_MAX / 2) {
+		b->is_failed = true;
+		return false;
+	}
+	while (next < want)
+		next *= 2;
+	p = mem_realloc_array(b->data, next, 1);
+	if (!p) {
+		b->is_failed = true;
+		return false;
+	}
+	b->data = p;
+	b->cap = next;
+	return true;
+}
+
+void buf_fill(struct buf *b, char c, size_t n)
+{
+	if (!n || !buf_reserve(b, n))
+		return;
+	memset(b->data + b->nr, c, n);
+	b->nr += n;
+}
+
+static void add_padded(struct buf *b, const char *text, unsigned int len, unsigned int width,
+		       char pad)
+{
+	if (width > len)
+		buf_fill(b, pad, width - len);
+	buf_add(b, text, len);
+}
+
+void buf_hex(struct buf *b, uint64_t v, unsigned int width, char pad)
+{
+	char text[16];
+	unsigned int at = sizeof(text);
+
+	do {
+		text[--at] = "0123456789abcdef"[v & 15];
+		v >>= 4;
+	} while (v);
+	add_padded(b, text + at, (unsigned int)sizeof(text) - at, width, pad);
+}
+
+void buf_dec(struct buf *b, uint64_t v, unsigned int width, char pad)
+{
+	char text[20];
+	unsigned int at = sizeof(text);
+
+	do {
+		text[--at] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	add_padded(b, text + at, (unsigned int)sizeof(text) - at, width, pad);
+}
+
+void buf_field(struct buf *b, const char *s, int width)
+{
+	size_t len = strlen(s), want = (size_t)(width < 0 ? -width : width);
+
+	if (width > 0 && want > len)
+		buf_fill(b, ' ', want - len);
+	buf_add(b, s, len);
+	if (width < 0 && want > len)
+		buf_fill(b, ' ', want - len);
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	if (!buf_reserve(b, 128))
+		return;
+	va_start(args, format);
+	len = vsnprintf(b->data + b->nr, b->cap - b->nr, format, args);
+	va_end(args);
+	if (len < 0) {
+		b->is_failed = true;
+		return;
+	}
+	if ((size_t)len >= b->cap - b->nr) {
+		if (!buf_reserve(b, (size_t)len + 1))
+			return;
+		va_start(args, format);
+		vsnprintf(b->data + b->nr, b->cap - b->nr, format, args);
+		va_end(args);
+	}
+	b->nr += (size_t)len;
+}
+
+const char *buf_cstr(struct buf *b)
+{
+	if (!buf_reserve(b, 1))
+		return "";
+	b->data[b->nr] = '\0';
+	return b->data;
+}
+
+void buf_done(struct buf *b)
+{
+	mem_free(b->data);
+	*b = (struct buf){0};
+}

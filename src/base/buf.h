@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <clew/err.h>
+
+/*
+ * A growing run of output bytes. Errors stick: after memory ran short every further add does
+ * nothing, and is_failed says so; check it once at the end. Zeroed struct = empty.
+ */
+struct buf {
+	char *data; /* not NUL-terminated but for buf_cstr() */
+	size_t nr, cap;
+	bool is_failed;
+};
+
+bool buf_reserve_slow(struct buf *b, size_t extra);
+
+/** Room for @p extra more bytes behind data + nr. */
+static inline bool buf_reserve(struct buf *b, size_t extra)
+{
+	return b->cap - b->nr >= extra || buf_reserve_slow(b, extra);
+}
+
+static inline void buf_add(struct buf *b, const void *data, size_t size)
+{
+	if (!buf_reserve(b, size) || !size)
+		return;
+	memcpy(b->data + b->nr, data, size);
+	b->nr += size;
+}
+
+static inline void buf_char(struct buf *b, char c)
+{
+	if (buf_reserve(b, 1))
+		b->data[b->nr++] = c;
+}
+
+static inline void buf_str(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+/** @p n copies of @p c. */
+void buf_fill(struct buf *b, char c, size_t n);
+
+/** Lower-case hex without 0x, right-aligned with @p pad to at least @p width. */
+void buf_hex(struct buf *b, uint64_t v, unsigned int width, char pad);
+
+/** Decimal, right-aligned with @p pad (' ' or '0') to at least @p width. */
+void buf_dec(struct buf *b, uint64_t v, unsigned int width, char pad);
+
+/** @p s right-aligned (@p width > 0) or left-aligned (@p width < 0) in a field, as printf's %*s. */
+void buf_field(struct buf *b, const char *s, int width);
+
+void buf_printf(struct buf *b, const char *format, ...) CLEW_PRINTF(2, 3);
+
+/** NUL behind the text, not counted in nr. @return the text, or "" when out of memory. */
+const char *buf_cstr(struct buf *b);
+
+static inline void buf_clear(struct buf *b)
+{
+	b->nr = 0;
+}
+
+void buf_done(struct buf *b);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * A read cursor over borrowed bytes. Each reader below either steps past what it read and returns
+ * true, or leaves the cursor and *ret as they were and returns false.
+ */
+struct bytes {
+	const uint8_t *pos, *end; /* borrowed; pos <= end */
+};
+
+static inline struct bytes bytes_of(const void *data, size_t size)
+{
+	const uint8_t *p = data;
+
+	return (struct bytes){p, p + size};
+}
+
+static inline size_t bytes_left(const struct bytes *b)
+{
+	return (size_t)(b->end - b->pos);
+}
+
+static inline bool bytes_skip(struct bytes *b, size_t n)
+{
+	if (bytes_left(b) < n)
+		return false;
+	b->pos += n;
+	return true;
+}
+
+/** Split off the next @p n bytes as a cursor of their own. */
+static inline bool bytes_take(struct bytes *b, size_t n, struct bytes *ret)
+{
+	if (bytes_left(b) < n)
+		return false;
+	*ret = (struct bytes){b->pos, b->pos + n};
+	b->pos += n;
+	return true;
+}
+
+/* Loads of a value in the host's byte order, or in the other one where @p swap: any alignment, no
+ * bounds check. */
+
+static inline uint16_t load_u16(const void *p, bool swap)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return swap ? __builtin_bswap16(v) : v;
+}
+
+static inline uint32_t load_u32(const void *p, bool swap)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return swap ? __builtin_bswap32(v) : v;
+}
+
+static inline uint64_t load_u64(const void *p, bool swap)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return swap ? __builtin_bswap64(v) : v;
+}
+
+static inline bool bytes_u8(struct bytes *b, uint8_t *ret)
+{
+	if (bytes_left(b) < 1)
+		return false;
+	*ret = *b->pos++;
+	return true;
+}
+
+static inline bool bytes_u16(struct bytes *b, bool swap, uint16_t *ret)
+{
+	if (bytes_left(b) < 2)
+		return false;
+	*ret = load_u16(b->pos, swap);
+	b->pos += 2;
+	return true;
+}
+
+static inline bool bytes_u32(struct bytes *b, bool swap, uint32_t *ret)
+{
+	if (bytes_left(b) < 4)
+		return false;
+	*ret = load_u32(b->pos, swap);
+	b->pos += 4;
+	return true;
+}
+
+static inline bool bytes_u64(struct bytes *b, bool swap, uint64_t *ret)
+{
+	if (bytes_left(b) < 8)
+		return false;
+	*ret = load_u64(b->pos, swap);
+	b->pos += 8;
+	return true;
+}
+
+/** Is [off, off + size) inside [0, limit)? No sum that could wrap. */
+static inline bool range_fits(uint64_t off, uint64_t size, uint64_t limit)
+{
+	return off <= limit && size <= limit - off;
+}
+
+static inline uint64_t align_up(uint64_t v, uint64_t power_of_two)
+{
+	return (v + power_of_two - 1) & ~(power_of_two - 1);
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef IMAGE_DSO_H
+#define IMAGE_DSO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clew/err.h>
+
+/*
+ * Binaries by (path, build id): found on this machine when first asked for a symbol, loaded once,
+ * then only read.
+ *
+ * An address inside a dso ("rel") is a file offset for everything mapped from an ELF file (address
+ * - map start + pgoff), the run-time address for the kernel, and the run-time address for JIT code.
+ */
+struct dso;
+struct dso_store;
+
+enum dso_kind {
+	DSO_USER,   /* an ELF file */
+	DSO_KERNEL, /* vmlinux or kallsyms; rel = run-time address */
+	DSO_MODULE, /* .ko; rel = run-time address, minus load address when read from the .ko file
+		     */
+	DSO_VDSO,
+	DSO_JIT,    /* anonymous memory: /tmp/perf-PID.map; rel = run-time address */
+	DSO_NO_CODE /* [heap], [stack], device memory, ...: never has symbols */
+};
+
+struct dso_build_id {
+	uint8_t size; /* 0: not known */
+	uint8_t bytes[20];
+};
+
+/** All texts borrowed for the store's life; NULL: the default. */
+struct dso_store_opts {
+	const char *symfs;       /* prefix for every user file */
+	const char *vmlinux;     /* file for DSO_KERNEL */
+	const char *kallsyms;    /* file instead of /proc/kallsyms */
+	const char *buildid_dir; /* default ~/.debug, given by the caller: the library reads no
+				    environment */
+	const char *debug_dir;   /* default /usr/lib/debug */
+	const char *guest_root;  /* reserved for guests */
+	bool no_demangle;        /* keep linker names */
+	bool demangle_kernel;
+	bool no_host_kernel; /* never take symbols from the running kernel */
+	bool no_proc_root;   /* do not look through /proc/PID/root (another machine's recording) */
+};
+
+struct dso_key {
+	enum dso_kind kind;
+	const char *path;                    /* as in the MMAP record */
+	const struct dso_build_id *build_id; /* NULL or size 0: not known */
+	uint32_t pid;        /* whose mapping it is: for perf-PID.map and /proc/PID/root; 0: none */
+	uint64_t mnt_ns_ino; /* mount namespace of that process, 0: not known */
+	uint64_t maj, min, ino, ino_generation; /* MMAP2's file identity, 0: not known */
+	uint64_t load_start;         /* DSO_MODULE, DSO_KERNEL: run-time start of the mapping */
+	const char *kernel_ref_name; /* DSO_KERNEL: name and run-time address of the relocation
+					reference symbol, */
+	uint64_t kernel_ref_addr;    /* e.g. "_text"; 0: none */
+};
+
+struct dso_sym {
+	uint64_t start, end;   /* rel; end exclusive */
+	const char *name;      /* demangled unless told not to; lives as long as the store */
+	const char *link_name; /* as in the symbol table */
+};
+
+/** One step of inlined code or source, innermost first. Texts live as long as the store. */
+struct dso_line {
+	const char *function; /* demangled; NULL for the outermost, non-inlined one */
+	const char *file;     /* as DWARF names it, directory included; NULL: not known */
+	uint32_t line, column;
+};
+
+struct dso_store *dso_store_new(const struct dso_store_opts *opts);
+void dso_store_free(struct dso_store *s);
+
+/** The one dso for this key; never loads anything. NULL when memory is short. */
+struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key);
+
+/** Iterate over all dsos in order of creation. NULL: no such index. */
+struct dso *dso_store_at(struct dso_store *s, size_t index);
+
+uint32_t dso_id(const struct dso *d); /* dense, from 0 */
+const char *dso_path(const struct dso *d);
+/** perf's short name: the last path component, or the bracketed name. */
+const char *dso_short_name(const struct dso *d);
+enum dso_kind dso_kind(const struct dso *d);
+const struct dso_build_id *dso_build_id(const struct dso *d);
+
+/**
+ * The symbol that covers @p rel, or NULL. The first call for a dso finds and reads its symbols
+ * (milliseconds); later ones are a binary search. The result lives as long as the store. Thread:
+ * one at a time per store; the results may be read from any thread.
+ */
+const struct dso_sym *dso_find_sym(struct dso *d, uint64_t rel);
+
+/**
+ * Source lines for @p rel: [0] is the innermost inlined function, the last entry the containing
+ * function itself.
+ * @return number of entries, 0: no line information. Loads DWARF on first use.
+ */
+size_t dso_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, size_t max);
+
+/**
+ * Why a dso without symbols has none: static text such as "file not found", "build id differs from
+ * the recording's", "kptr_restrict hides kernel addresses", "stripped"; NULL when it has symbols or
+ * was never asked.
+ */
+const char *dso_why_no_symbols(const struct dso *d);
+
+/** Where the symbols came from (path on this machine), NULL: nowhere. */
+const char *dso_symbol_file(const struct dso *d);
+
+/** Code bytes at @p rel, borrowed from the loaded file. @return bytes available, 0: none. */
+size_t dso_read(struct dso *d, uint64_t rel, void *ret, size_t size);
+
+#endif

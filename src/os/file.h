@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef OS_FILE_H
+#define OS_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clew/err.h>
+
+/** A file's bytes, mapped read-only. Zeroed struct = nothing mapped. */
+struct os_map {
+	const uint8_t *data; /* NULL for an empty file */
+	size_t size;
+};
+
+/**
+ * Map all of a regular file. Where the file shrinks while mapped, a read past its new end is
+ * SIGBUS: callers that read files others may truncate use os_read_file().
+ * @return CLEW_OS with errno; CLEW_UNSUPPORTED: not a regular file (pipe, directory, device).
+ */
+enum clew_err os_map_file(const char *path, struct os_map *ret, struct clew_diag *diag);
+enum clew_err os_map_fd(int fd, struct os_map *ret, struct clew_diag *diag);
+void os_map_done(struct os_map *m);
+
+/** Tell the kernel that [from, to) of the mapping will not be read again soon: drops it from our
+ * memory. */
+void os_map_release(const struct os_map *m, size_t from, size_t to);
+
+/** A private, writable, zeroed region of pages; NULL when refused. */
+void *os_pages_alloc(size_t size);
+void os_pages_free(void *p, size_t size);
+
+/**
+ * Read a whole file of unknown size (procfs, sysfs) into heap memory with a NUL behind the bytes,
+ * not counted.
+ * @p limit: CLEW_LIMIT where the file is larger. The caller frees *ret with mem_free().
+ */
+enum clew_err os_read_file(const char *path, size_t limit, char **ret, size_t *ret_size,
+			   struct clew_diag *diag);
+
+/** Open for reading, close-on-exec. @return the descriptor, or -errno. */
+int os_open_read(const char *path);
+
+/** Up to @p size bytes; restarts after signals. @return bytes read, 0 at the end, or -errno. */
+long os_read(int fd, void *data, size_t size);
+
+/** All of @p size bytes; restarts after signals. @return 0 or -errno. */
+int os_write_all(int fd, const void *data, size_t size);
+
+void os_close(int fd);
+
+/** Does @p path exist (for us)? */
+bool os_exists(const char *path);
+
+/** Target of a symbolic link, NUL-terminated. @return length without the NUL, or -errno. */
+long os_read_link(const char *path, char *ret, size_t size);
+
+#endif
