@@ -17,11 +17,14 @@ struct perf_order_counts {
 	uint64_t peak_queue; /* most records waiting at once */
 };
 
-/** @p limit: most records to hold, 0: the default of 8 Mi (about 300 MB of records waiting). */
+/** @p limit: most records to hold, 0: the default of 4 Mi (about 400 MB). Above it the older half
+ * goes early. */
 struct perf_order *perf_order_new(uint64_t limit);
 void perf_order_free(struct perf_order *o);
 
-/** Queue a record (its block is held). @return CLEW_NO_MEMORY. */
+/**
+ * Queue a record (its block is held). Pop until false before the next push. @return CLEW_NO_MEMORY.
+ */
 enum clew_err perf_order_push(struct perf_order *o, const struct perf_record *r, uint64_t time);
 
 /** A FINISHED_ROUND went by. */

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "perfdata/perf_abi.h"
+#include "perfdata/perf_attr.h"
 
 /** A run of u64 words inside a record, in the file's byte order: read with perf_words_get(). */
 struct perf_words {

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "perfdata/perf_file_impl.h"
+
+enum { MIN_HEADER_SIZE = 72, MAX_IDS = 16 << 20 };
+
+/* The 104 bytes at the start of a file. */
+struct file_header {
+	uint64_t size, attr_size;
+	struct perf_file_section attrs, data;
+};
+
+static struct perf_file_section section_at(const uint8_t *p, bool swap)
+{
+	return (struct perf_file_section){load_u64(p, swap), load_u64(p + 8, swap)};
+}
+
+static struct bytes bytes_of_section(const struct perf_file *f, struct perf_file_section s)
+{
+	return range_fits(s.offset, s.size, f->in.size) ? bytes_of(f->in.data + s.offset, s.size)
+							: (struct bytes){0};
+}
+
+static enum clew_err read_attr(struct perf_file *f, const uint8_t *entry, uint64_t size,
+			       uint64_t *nr_ids)
+{
+	uint64_t attr_bytes = size - sizeof(struct perf_file_section);
+	struct perf_file_section ids = section_at(entry + attr_bytes, f->swap);
+	struct perf_attr attr;
+
+	if (perf_attr_parse(bytes_of(entry, attr_bytes), f->swap, &attr) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	if (!range_fits(ids.offset, ids.size, f->in.size))
+		return CLEW_TRUNCATED;
+	*nr_ids += ids.size / 8;
+	if (*nr_ids > MAX_IDS)
+		return CLEW_LIMIT;
+	if (!perf_evlist_add(&f->evlist, &attr, NULL, f->in.data + ids.offset,
+			     (uint32_t)(ids.size / 8), f->swap))
+		return CLEW_NO_MEMORY;
+	return CLEW_OK;
+}
+
+static enum clew_err read_attrs(struct perf_file *f, const struct file_header *h,
+				struct clew_diag *diag)
+{
+	uint64_t min = PERF_ATTR_SIZE_VER0 + sizeof(struct perf_file_section), nr_ids = 0;
+	enum clew_err err;
+
+	if (h->attr_size < min)
+		return clew_fail(diag, CLEW_BAD_FILE, 16, "attr entries are too small");
+	if (!range_fits(h->attrs.offset, h->attrs.size, f->in.size))
+		return clew_fail(diag, CLEW_TRUNCATED, f->in.size,
+				 "the file ends before its event descriptions");
+	for (uint64_t at = 0; h->attrs.size - at >= h->attr_size; at += h->attr_size) {
+		err = read_attr(f, f->in.data + h->attrs.offset + at, h->attr_size, &nr_ids);
+		if (err != CLEW_OK)
+			return clew_fail(diag, err, h->attrs.offset + at,
+					 "unusable event description");
+	}
+	if (!f->evlist.evsels.nr)
+		return clew_fail(diag, CLEW_BAD_FILE, 24, "the file describes no event");
+	return CLEW_OK;
+}
+
+/* Sections of features we know; those that lie outside the file (it was cut) count as missing. */
+static void read_features(struct perf_file *f)
+{
+	uint64_t at = f->data.offset + f->data.size;
+
+	for (unsigned int i = 0; i < PERF_FEAT_BITS; i++) {
+		if (!(f->features.bits[i / 64] >> i % 64 & 1))
+			continue;
+		if (!range_fits(at, sizeof(struct perf_file_section), f->in.size))
+			return;
+		if (i < PERF_FEAT_MAX)
+			f->features.section[i] =
+				bytes_of_section(f, section_at(f->in.data + at, f->swap));
+		at += sizeof(struct perf_file_section);
+	}
+}
+
+static enum clew_err check_data(struct perf_file *f, struct clew_diag *diag)
+{
+	uint64_t end;
+
+	if (f->data.offset > f->in.size)
+		return clew_fail(diag, CLEW_TRUNCATED, f->in.size, "the file ends before its data");
+	f->is_unfinished = f->data.size == 0 && f->data.offset < f->in.size;
+	if (__builtin_add_overflow(f->data.offset, f->data.size, &end))
+		return clew_fail(diag, CLEW_BAD_FILE, 48, "the data section wraps round");
+	f->limit = f->is_unfinished ? f->in.size : end;
+	f->main = (struct perf_window){f->in.data + f->data.offset, f->in.data + f->in.size,
+				       f->data.offset, NULL, true};
+	if (end < f->in.size && !f->is_unfinished)
+		f->main.end = f->in.data + end;
+	return CLEW_OK;
+}
+
+enum clew_err perf_header_read(struct perf_file *f, struct clew_diag *diag)
+{
+	const uint8_t *p = f->in.data;
+	struct file_header h = {
+		.size = load_u64(p + 8, f->swap),
+		.attr_size = load_u64(p + 16, f->swap),
+		.attrs = section_at(p + 24, f->swap),
+		.data = section_at(p + 40, f->swap),
+	};
+	enum clew_err err;
+
+	if (h.size < MIN_HEADER_SIZE)
+		return clew_fail(diag, CLEW_BAD_FILE, 8, "the header claims an impossible size");
+	if (h.size >= PERF_FILE_HEADER_SIZE) {
+		for (int i = 0; i < PERF_FEAT_BITS / 64; i++)
+			f->features.bits[i] = load_u64(p + MIN_HEADER_SIZE + 8 * i, f->swap);
+	}
+	f->data = h.data;
+	err = check_data(f, diag);
+	if (err == CLEW_OK)
+		err = read_attrs(f, &h, diag);
+	if (err != CLEW_OK)
+		return err;
+	if (!f->is_unfinished)
+		read_features(f);
+	perf_header_name_events(f);
+	f->has_all_attrs = true;
+	return CLEW_OK;
+}
+
+/* EVENT_DESC: u32 nr, u32 attr bytes; each: attr, u32 nr of ids, name, ids. In the order of the
+ * attrs. */
+static void read_event_desc(struct perf_file *f)
+{
+	struct bytes b = f->features.section[PERF_FEAT_EVENT_DESC], skip;
+	uint32_t nr, attr_bytes, nr_ids;
+	const char *name;
+
+	if (!bytes_u32(&b, f->swap, &nr) || !bytes_u32(&b, f->swap, &attr_bytes))
+		return;
+	for (uint32_t i = 0; i < nr && i < f->evlist.evsels.nr; i++) {
+		struct perf_evsel *e = f->evlist.evsels.data[i];
+
+		if (!bytes_skip(&b, attr_bytes) || !bytes_u32(&b, f->swap, &nr_ids) ||
+		    !perf_features_read_string(&b, f->swap, &name) || nr_ids > bytes_left(&b) / 8 ||
+		    !bytes_take(&b, (size_t)nr_ids * 8, &skip))
+			return;
+		name = arena_strndup(&f->evlist.memory, name, strlen(name));
+		if (name && *name)
+			e->name = name;
+	}
+}
+
+/* GROUP_DESC: u32 nr; each: name, u32 leader's index, u32 members. */
+static void read_group_desc(struct perf_file *f)
+{
+	struct bytes b = f->features.section[PERF_FEAT_GROUP_DESC];
+	uint32_t nr, leader, members;
+	const char *name;
+
+	if (!bytes_u32(&b, f->swap, &nr))
+		return;
+	while (nr-- && perf_features_read_string(&b, f->swap, &name) &&
+	       bytes_u32(&b, f->swap, &leader) && bytes_u32(&b, f->swap, &members)) {
+		if (leader >= f->evlist.evsels.nr || members > f->evlist.evsels.nr - leader)
+			return;
+		f->evlist.evsels.data[leader]->nr_group = members;
+		f->evlist.evsels.data[leader]->group_name = name;
+		for (uint32_t i = leader; i < leader + members; i++)
+			f->evlist.evsels.data[i]->leader = leader;
+	}
+}
+
+void perf_header_name_events(struct perf_file *f)
+{
+	if (perf_features_has(&f->features, PERF_FEAT_EVENT_DESC))
+		read_event_desc(f);
+	if (perf_features_has(&f->features, PERF_FEAT_GROUP_DESC))
+		read_group_desc(f);
+}
+
+/* HEADER_ATTR: an attr of its own size, then the ids. */
+static enum clew_err take_attr(struct perf_file *f, const struct perf_record *r)
+{
+	struct bytes body = perf_record_body(r);
+	struct perf_attr attr;
+
+	if (perf_attr_parse(body, f->swap, &attr) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	body.pos += attr.size;
+	if (!perf_evlist_add(&f->evlist, &attr, NULL, body.pos, (uint32_t)(bytes_left(&body) / 8),
+			     f->swap))
+		return CLEW_NO_MEMORY;
+	return CLEW_OK;
+}
+
+static enum clew_err keep_section(struct perf_file *f, uint64_t feature, struct bytes data)
+{
+	char *copy;
+
+	if (feature == 0 || feature >= PERF_FEAT_MAX)
+		return CLEW_OK;
+	copy = arena_strndup(&f->memory, (const char *)data.pos, bytes_left(&data));
+	if (!copy)
+		return CLEW_NO_MEMORY;
+	f->features.section[feature] = bytes_of(copy, bytes_left(&data));
+	f->features.bits[feature / 64] |= (uint64_t)1 << feature % 64;
+	return CLEW_OK;
+}
+
+static enum clew_err take_feature(struct perf_file *f, const struct perf_record *r)
+{
+	struct perf_header_feature feature;
+	enum clew_err err;
+
+	if (perf_header_feature_parse(r, &feature) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	err = keep_section(f, feature.feature, feature.data);
+	if (err == CLEW_OK &&
+	    (feature.feature == PERF_FEAT_EVENT_DESC || feature.feature == PERF_FEAT_GROUP_DESC))
+		perf_header_name_events(f);
+	return err;
+}
+
+enum { UPDATE_UNIT = 0, UPDATE_NAME = 2 };
+
+static enum clew_err take_update(struct perf_file *f, const struct perf_record *r)
+{
+	struct perf_event_update u;
+	struct perf_evsel *e;
+	const char *text;
+
+	if (perf_event_update_parse(r, &u) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	e = perf_evlist_by_id(&f->evlist, u.id);
+	if (!e || (u.type != UPDATE_UNIT && u.type != UPDATE_NAME))
+		return CLEW_OK;
+	text = arena_strndup(&f->evlist.memory, (const char *)u.data.pos,
+			     strnlen((const char *)u.data.pos, bytes_left(&u.data)));
+	if (!text)
+		return CLEW_NO_MEMORY;
+	if (u.type == UPDATE_NAME)
+		e->name = text;
+	else
+		e->unit = text;
+	return CLEW_OK;
+}
+
+enum clew_err perf_header_take_record(struct perf_file *f, const struct perf_record *r)
+{
+	switch (r->type) {
+	case PERF_RECORD_HEADER_ATTR:
+		return take_attr(f, r);
+	case PERF_RECORD_HEADER_FEATURE:
+		return take_feature(f, r);
+	case PERF_RECORD_EVENT_UPDATE:
+		return take_update(f, r);
+	case PERF_RECORD_HEADER_TRACING_DATA:
+		return keep_section(f, PERF_FEAT_TRACING_DATA, r->payload);
+	default:
+		return CLEW_OK;
+	}
+}

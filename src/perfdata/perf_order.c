@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "perfdata/perf_order.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+
+enum { DEFAULT_LIMIT = 4 << 20 };
+
+struct entry { /* the record's type, misc and size are read again from its bytes */
+	uint64_t time;
+	const uint8_t *data;
+	struct perf_block *block;
+	uint64_t offset;
+};
+
+struct entries {
+	VEC(struct entry);
+};
+
+struct perf_order {
+	struct entries sorted;   /* by time, equal times in file order; [first, ready) may go */
+	struct entries incoming; /* in file order, since the last sort */
+	struct entries scratch;
+	size_t first, ready;
+	uint64_t limit;
+	uint64_t newest;      /* newest time seen */
+	uint64_t newest_last; /* the same at the last FINISHED_ROUND */
+	uint64_t newest_popped;
+	bool swap;
+	struct perf_order_counts counts;
+};
+
+struct perf_order *perf_order_new(uint64_t limit)
+{
+	struct perf_order *o = mem_zalloc(sizeof(*o));
+
+	if (o)
+		o->limit = limit ? limit : DEFAULT_LIMIT;
+	return o;
+}
+
+static void release_all(const struct entries *v, size_t from)
+{
+	for (size_t i = from; i < v->nr; i++)
+		perf_block_release(v->data[i].block);
+}
+
+void perf_order_free(struct perf_order *o)
+{
+	if (!o)
+		return;
+	release_all(&o->sorted, o->first);
+	release_all(&o->incoming, 0);
+	vec_done(&o->sorted);
+	vec_done(&o->incoming);
+	vec_done(&o->scratch);
+	mem_free(o);
+}
+
+/* Merge the sorted a[0, na) and a[na, na + nb) into out; of equal times those of the first part
+ * come first. */
+static void merge(const struct entry *a, size_t na, size_t nb, struct entry *out)
+{
+	const struct entry *b = a + na, *a_end = b, *b_end = b + nb;
+
+	while (a < a_end && b < b_end)
+		*out++ = b->time < a->time ? *b++ : *a++;
+	memcpy(out, a, (size_t)(a_end - a) * sizeof(*a));
+	out += a_end - a;
+	memcpy(out, b, (size_t)(b_end - b) * sizeof(*b));
+}
+
+static size_t run_length(const struct entry *e, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && e[i - 1].time <= e[i].time)
+		i++;
+	return n ? i : 0;
+}
+
+/* One pass of a natural merge sort: neighbouring runs become one. @return the number of runs left.
+ */
+static size_t merge_runs(const struct entry *from, struct entry *to, size_t n)
+{
+	size_t runs = 0;
+
+	for (size_t at = 0; at < n; runs++) {
+		size_t na = run_length(from + at, n - at),
+		       nb = run_length(from + at + na, n - at - na);
+
+		merge(from + at, na, nb, to + at);
+		at += na + nb;
+	}
+	return runs;
+}
+
+/*
+ * Sort what is waiting together with what came in. The input is a few ascending runs, one a CPU
+ * buffer, so few passes do. Needs scratch to be as large as both.
+ */
+static void sort_all(struct perf_order *o)
+{
+	size_t kept = o->sorted.nr - o->first, n = kept + o->incoming.nr;
+	struct entries swap;
+
+	assert(o->sorted.cap >= n && o->scratch.cap >= n); /* perf_order_push() reserved both */
+	if (!n) {
+		o->sorted.nr = o->first = o->ready = 0;
+		return;
+	}
+	memmove(o->sorted.data, o->sorted.data + o->first, kept * sizeof(struct entry));
+	memcpy(o->sorted.data + kept, o->incoming.data, o->incoming.nr * sizeof(struct entry));
+	o->sorted.nr = n;
+	o->incoming.nr = o->first = o->ready = 0;
+	while (run_length(o->sorted.data, n) < n) {
+		merge_runs(o->sorted.data, o->scratch.data, n);
+		o->scratch.nr = n;
+		swap = o->sorted;
+		o->sorted = o->scratch;
+		o->scratch = swap;
+	}
+}
+
+/* First index whose time is above @p time. */
+static size_t upper_bound(const struct entries *v, uint64_t time)
+{
+	size_t low = 0, high = v->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (v->data[mid].time <= time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+enum clew_err perf_order_push(struct perf_order *o, const struct perf_record *r, uint64_t time)
+{
+	size_t waiting = o->sorted.nr - o->first + o->incoming.nr + 1;
+
+	if (!vec_reserve(&o->sorted, waiting + o->first) || !vec_reserve(&o->scratch, waiting) ||
+	    !vec_push(&o->incoming, (struct entry){time, r->data, r->block, r->offset}))
+		return CLEW_NO_MEMORY;
+	perf_block_hold(r->block);
+	o->swap = r->swap;
+	if (time > o->newest)
+		o->newest = time;
+	if (waiting > o->counts.peak_queue)
+		o->counts.peak_queue = waiting;
+	if (waiting >= o->limit) {
+		sort_all(o);
+		o->ready = (o->sorted.nr + 1) / 2;
+	}
+	return CLEW_OK;
+}
+
+void perf_order_round(struct perf_order *o)
+{
+	sort_all(o);
+	o->ready = upper_bound(&o->sorted, o->newest_last);
+	o->newest_last = o->newest;
+}
+
+void perf_order_finish(struct perf_order *o)
+{
+	sort_all(o);
+	o->ready = o->sorted.nr;
+}
+
+bool perf_order_pop(struct perf_order *o, struct perf_record *ret, uint64_t *ret_time)
+{
+	const struct entry *e;
+
+	if (o->first >= o->ready)
+		return false;
+	e = &o->sorted.data[o->first++];
+	*ret = (struct perf_record){
+		.data = e->data,
+		.type = load_u32(e->data, o->swap),
+		.misc = load_u16(e->data + 4, o->swap),
+		.size = load_u16(e->data + 6, o->swap),
+		.swap = o->swap,
+		.offset = e->offset,
+		.block = e->block,
+	};
+	*ret_time = e->time;
+	if (e->time < o->newest_popped)
+		o->counts.nr_late++;
+	else
+		o->newest_popped = e->time;
+	return true;
+}
+
+const struct perf_order_counts *perf_order_counts(const struct perf_order *o)
+{
+	return &o->counts;
+}
