@@ -35,7 +35,7 @@ const char *perf_features_string(const struct perf_features *f, enum perf_featur
 bool perf_features_nr_cpus(const struct perf_features *f, uint32_t *ret_online,
 			   uint32_t *ret_available);
 
-/** TOTAL_MEM in KiB, CLOCKID frequency in Hz, ...: the single u64 sections. */
+/** TOTAL_MEM in KiB, CLOCKID resolution in ns, DIR_FORMAT version: the single u64 sections. */
 bool perf_features_u64(const struct perf_features *f, enum perf_feature feature, uint64_t *ret);
 
 /** SAMPLE_TIME. */
@@ -50,5 +50,19 @@ struct perf_compressed {
 	uint32_t version, type, level, ratio, mmap_len; /* type 1: zstd */
 };
 bool perf_features_compressed(const struct perf_features *f, struct perf_compressed *ret);
+
+/** CLOCK_DATA: one instant on the recording's clock and on the wall clock. */
+struct perf_clock_data {
+	uint32_t version, clockid; /* clockid: CLOCK_MONOTONIC and so on */
+	uint64_t wall_clock_ns, clockid_ns;
+};
+bool perf_features_clock_data(const struct perf_features *f, struct perf_clock_data *ret);
+
+/** E_MACHINE: e_machine and e_flags of the ELF files the recording ran. */
+bool perf_features_e_machine(const struct perf_features *f, uint32_t *ret_machine,
+			     uint32_t *ret_flags);
+
+/** CLN_SIZE: bytes of a cache line. */
+bool perf_features_cache_line(const struct perf_features *f, uint32_t *ret);
 
 #endif
