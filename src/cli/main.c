@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/message.h"
+
+struct command {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv);
+};
+
+/* In the order a new user meets them. */
+static const struct command commands[] = {
+	{"version", "print the version", NULL},
+};
+
+enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_usage(FILE *to)
+{
+	fprintf(to,
+		"Usage: clew COMMAND [OPTIONS]\n\n"
+		"Follows execution back: where a program spends its time, called by whom, on Linux.\n\n");
+	for (int i = 0; i < NR_COMMANDS; i++)
+		fprintf(to, "  %-8s  %s\n", commands[i].name, commands[i].summary);
+	fprintf(to, "\n'clew COMMAND --help' and 'man clew-COMMAND' tell more.\n"
+		    "Start with:  clew record -g -- PROGRAM && clew report\n");
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (int i = 0; i < NR_COMMANDS; i++) {
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+static int run_help(int argc, char **argv)
+{
+	const struct command *c = argc > 1 ? find_command(argv[1]) : NULL;
+	char help[] = "--help", *args[] = {argc > 1 ? argv[1] : help, help, NULL};
+
+	if (c && c->run)
+		return c->run(2, args);
+	print_usage(stdout);
+	return CLI_OK;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc < 2) {
+		print_usage(stderr);
+		return CLI_USAGE;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v") ||
+	    !strcmp(argv[1], "version")) {
+		printf("clew %s\n", CLEW_VERSION);
+		return CLI_OK;
+	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return run_help(argc - 1, argv + 1);
+	c = find_command(argv[1]);
+	if (!c) {
+		cli_error("there is no command '%s'", argv[1]);
+		cli_hint("see 'clew --help'");
+		return CLI_USAGE;
+	}
+	return c->run(argc - 1, argv + 1);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_MESSAGE_H
+#define CLI_MESSAGE_H
+
+#include <clew/err.h>
+
+/** Exit statuses of every command. */
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+/* All to stderr, one line each, with a final newline added: "clew: error: ...", "clew: warning:
+ * ...", "      hint: ...". */
+void cli_error(const char *format, ...) CLEW_PRINTF(1, 2);
+void cli_warn(const char *format, ...) CLEW_PRINTF(1, 2);
+void cli_note(const char *format, ...) CLEW_PRINTF(1, 2);
+void cli_hint(const char *format, ...) CLEW_PRINTF(1, 2);
+
+/**
+ * The sentence for a failed library call on @p file: what, where in the file, errno's text.
+ * @return CLI_FAILED, so that `return cli_fail(...)` ends a command.
+ */
+int cli_fail(const char *file, const struct clew_diag *diag);
+
+/** --quiet: notes and warnings are not printed from here on. */
+void cli_set_quiet(void);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What an option does with its argument. */
+enum cli_kind {
+	CLI_SECTION, /* not an option: a heading in --help; long_name holds the text */
+	CLI_FLAG,    /* bool *to = true; --no-NAME sets false */
+	CLI_COUNT,   /* unsigned int *to += 1 (-vv) */
+	CLI_STRING,  /* const char **to; the text lives as long as argv */
+	CLI_UINT,    /* uint64_t *to; decimal, hex or octal */
+	CLI_CALL,    /* call(to, argument or NULL, is --no-NAME) */
+};
+
+/** One row of a command's option table; the table ends with a row of zeros. */
+struct cli_option {
+	char short_name;       /* 0: none */
+	const char *long_name; /* NULL: none; a leading "no-" row is made for CLI_FLAG and for
+				  CLI_CALL with can_negate */
+	const char *arg;  /* name in --help; NULL: takes none; "[NAME]": may be left out (then = or
+			     glued) */
+	const char *help; /* NULL: accepted, and not listed */
+	enum cli_kind kind;
+	void *to;
+	int (*call)(void *to, const char *arg,
+		    bool is_negated); /* 0, or an exit status after its own message */
+	bool can_negate;
+};
+
+struct cli_command {
+	const char *name;    /* "record" */
+	const char *usage;   /* lines behind "clew record ", separated by newlines */
+	const char *summary; /* one sentence */
+	const struct cli_option *options;
+	bool stops_at_word;   /* the first word ends the options: the rest is another program's
+				 command line */
+	const char *examples; /* printed at the end of --help, or NULL */
+};
+
+/**
+ * Parse argv[1..]. --help and -h print the table and end with status 0.
+ * @return the index of the first word that is no option (argv is permuted so that all such words
+ * are last), or -1 - STATUS when the command is to end with STATUS now.
+ */
+int cli_parse(const struct cli_command *cmd, int argc, char **argv);
+
+/** "4k", "16M", "1G" or plain bytes. @return false: not a size. */
+bool cli_parse_size(const char *text, uint64_t *ret);
+
+/** A whole number in C notation. @return false: not one, or out of range. */
+bool cli_parse_uint(const char *text, uint64_t *ret);
+
+#endif
