@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ANALYZE_ANALYZE_H
+#define ANALYZE_ANALYZE_H
+
+#include <clew/err.h>
+#include <clew/time.h>
+
+#include "image/dso.h"
+#include "perfdata/perf_file.h"
+#include "perfdata/perf_order.h"
+
+/*
+ * The pipeline: read, put into time order, attribute to threads, resolve addresses; then hand
+ * events over in batches to one consumer (a report, a writer), which runs on a thread of its own
+ * where there are two CPUs. What the consumer sees, and its order, do not depend on that.
+ */
+
+/** Which level of the machine an address belongs to; from the record's cpumode or a call chain's
+ * marks. */
+enum ana_level {
+	ANA_UNKNOWN,
+	ANA_USER,
+	ANA_KERNEL,
+	ANA_HYPERVISOR,
+	ANA_GUEST_USER,
+	ANA_GUEST_KERNEL
+};
+
+/** A resolved code address. */
+struct ana_loc {
+	uint64_t ip;           /* as recorded */
+	uint64_t rel;          /* address in dso's terms (image/dso.h); ip where dso is NULL */
+	const struct dso *dso; /* NULL: no mapping known at this time covers ip */
+	const struct dso_sym
+		*sym; /* NULL: none covers it; offset in the symbol = rel - sym->start */
+	const struct dso_line *lines; /* with wants_lines: innermost inlined function first */
+	uint32_t nr_lines;
+	uint32_t id;   /* dense from 0 within an epoch */
+	uint8_t level; /* enum ana_level */
+};
+
+/** A call chain without its marks, the sampled (innermost) address first. Equal chains of an epoch
+ * are one object. */
+struct ana_chain {
+	uint32_t id; /* dense from 0 within an epoch */
+	uint32_t nr;
+	const struct ana_loc *locs[];
+};
+
+/** One event in time order: a sample, or with wants_records any other record. */
+struct ana_event {
+	struct perf_record record;        /* the bytes; live until the batch callback returns */
+	const struct perf_evsel *evsel;   /* NULL for tool records */
+	const struct perf_sample *sample; /* NULL: not a sample */
+	uint64_t time;                    /* perf clock, ns; all ones: the record has none */
+	uint64_t period;                  /* the sample's, else the attr's fixed one, else 1 */
+	uint32_t pid, tid, cpu;           /* all ones: not known */
+	const char *comm; /* the thread's name then; ":TID" when never told. Lives as long as the
+			     analysis */
+	const struct ana_loc *loc;     /* of sample->ip; NULL: not sampled */
+	const struct ana_loc *addr;    /* of sample->addr, with wants_addr; NULL: not there */
+	const struct ana_chain *chain; /* NULL: no call chain in this sample */
+	const char *cgroup;            /* path; NULL: not recorded. Lives as long as the analysis */
+	const struct ana_loc *const
+		*branches; /* with wants_branches: from, to of each branch entry */
+};
+
+/**
+ * Locations, chains and their ids are valid for one epoch: when @p epoch differs from the batch
+ * before, forget every loc and chain pointer and id. dso, dso_sym, dso_line and texts live as long
+ * as the analysis.
+ */
+struct ana_batch {
+	const struct ana_event *events;
+	size_t nr;
+	uint64_t epoch;
+};
+
+struct ana_consumer {
+	/** Any error ends the run; CLEW_STOPPED quietly. Called in order, from one thread. */
+	enum clew_err (*batch)(void *ctx, const struct ana_batch *b);
+	void *ctx;
+};
+
+/** What to leave out before anything is resolved. Lists: NULL = all. */
+struct ana_filter {
+	const char *comms;           /* comma list of thread names */
+	const char *pids, *tids;     /* comma lists of numbers */
+	const char *cpus;            /* "0-2,5" */
+	uint64_t time_from, time_to; /* both inclusive, perf clock ns; to = 0: no end */
+};
+
+struct ana_opts {
+	struct dso_store_opts symbols;
+	struct ana_filter filter;
+	bool wants_lines;    /* source lines and inlined functions for each location */
+	bool wants_addr;     /* resolve sample->addr */
+	bool wants_branches; /* resolve branch stacks */
+	bool wants_records;  /* deliver other records too */
+	bool no_symbols;     /* leave ana_loc.sym NULL: dso and rel only */
+	bool no_chains;      /* leave ana_event.chain NULL */
+	bool is_single_threaded;
+	uint64_t cache_bytes; /* for locations and chains until the epoch ends; 0: 96 MiB */
+};
+
+/** A dso whose addresses found no symbol, for the summary. */
+struct ana_unresolved {
+	const struct dso *dso; /* NULL: outside of all mappings */
+	uint64_t nr;           /* samples whose own address found none there */
+};
+
+struct ana_summary {
+	uint64_t nr_samples;  /* delivered */
+	uint64_t nr_filtered; /* left out by ana_filter */
+	uint64_t nr_bad;      /* samples that could not be parsed or belong to no event: skipped */
+	uint64_t first_bad_offset;
+	uint64_t nr_lost;      /* LOST and LOST_SAMPLES: records the kernel could not write */
+	uint64_t nr_aux_bytes; /* hardware trace in the file, not decoded here */
+	uint64_t first_time, last_time; /* of samples; all ones when there is none */
+	struct perf_order_counts order;
+	struct clew_diag
+		end; /* code CLEW_OK: all was read; CLEW_TRUNCATED: the file was cut at offset */
+	const struct ana_unresolved
+		*unresolved; /* most samples first; lives as long as the analysis */
+	size_t nr_unresolved;
+};
+
+struct analyze;
+
+/** @p input is borrowed for the analysis's life. Errors as perf_file_open(). */
+enum clew_err analyze_open(struct analyze **ret, const struct perf_input *input,
+			   const struct ana_opts *opts, struct clew_diag *diag);
+
+/** The file's events and features: complete after analyze_open() for files, after the first batch
+ * for pipes. */
+struct perf_file *analyze_file(struct analyze *a);
+struct dso_store *analyze_dsos(struct analyze *a);
+
+/**
+ * Run everything through @p consumer, once.
+ * @return CLEW_OK, also for a file that was cut (summary.end says so); CLEW_BAD_FILE: a record of
+ * impossible size at diag.offset (what stands before it was delivered); CLEW_NO_MEMORY; CLEW_OS;
+ * the consumer's error.
+ */
+enum clew_err analyze_run(struct analyze *a, const struct ana_consumer *consumer,
+			  struct clew_diag *diag);
+
+/** After the run. */
+const struct ana_summary *analyze_summary(const struct analyze *a);
+
+void analyze_free(struct analyze *a);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef WHO_WHO_H
+#define WHO_WHO_H
+
+#include <clew/err.h>
+
+#include "base/intern.h"
+#include "perfdata/perf_record.h"
+
+/*
+ * Who runs: threads, their names and their address spaces, as told by COMM, FORK, EXIT and MMAP
+ * records in time order. The state is that of the last record taken; nothing is guessed.
+ */
+
+/** One mapped range. Never changed once made; lives as long as the who. */
+struct who_map {
+	uint64_t start, end; /* end exclusive */
+	uint64_t pgoff;
+	const char *path;
+	uint32_t path_id; /* of the who's texts */
+	uint32_t prot, flags, maj, min;
+	uint64_t ino, ino_generation;
+	uint8_t build_id[20], build_id_bytes; /* 0: not told */
+	uint32_t pid;                         /* of the process that mapped it */
+	void *owner_data; /* the consumer's: what it found for this map. NULL at first */
+};
+
+/** An address space: a process's, or the kernel's. */
+struct who_space {
+	struct {
+		VEC(struct who_map *); /* sorted by start, disjoint */
+	} maps;
+	uint32_t id;          /* dense, from 0 = kernel */
+	uint32_t refs;        /* threads */
+	uint32_t generation;  /* grows with each change of the maps */
+	struct who_map *last; /* of the last successful lookup */
+};
+
+struct who_thread {
+	uint32_t pid, tid;
+	const char *comm; /* ":TID" until told */
+	bool has_comm, has_exited;
+	struct who_space *space;
+};
+
+struct who;
+
+struct who *who_new(void);
+void who_free(struct who *w);
+
+/** The thread, made when it was never told of. @p pid all ones: not known. NULL when memory is
+ * short. */
+struct who_thread *who_thread_get(struct who *w, uint32_t pid, uint32_t tid);
+
+/** The thread, or NULL. */
+struct who_thread *who_thread_find(const struct who *w, uint32_t tid);
+
+struct who_space *who_kernel(struct who *w);
+
+/* Take a record in. Each returns CLEW_OK or CLEW_NO_MEMORY. */
+enum clew_err who_take_comm(struct who *w, const struct perf_comm *c);
+enum clew_err who_take_fork(struct who *w, const struct perf_task *t);
+enum clew_err who_take_exit(struct who *w, const struct perf_task *t);
+enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct perf_mmap *m);
+
+/** The map that covers @p addr, or NULL. O(log maps). */
+struct who_map *who_space_find(struct who_space *s, uint64_t addr);
+
+#endif
