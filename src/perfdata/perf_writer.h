@@ -62,6 +62,14 @@ uint64_t perf_writer_raw_size(const struct perf_writer *w);
 
 /** File mode: features and final header. The writer can then only be freed. */
 enum clew_err perf_writer_finish(struct perf_writer *w);
+
+/**
+ * File mode, after the sink failed (a full disk): end the file at @p size, a place between records
+ * that reached it. The caller has cut the file there already. @p has_features false: the header
+ * alone, which needs no space.
+ */
+enum clew_err perf_writer_cut(struct perf_writer *w, uint64_t size, bool has_features);
+
 void perf_writer_free(struct perf_writer *w);
 
 #endif

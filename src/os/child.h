@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef OS_CHILD_H
+#define OS_CHILD_H
+
+#include <stdbool.h>
+
+/** A command that is forked, held before its exec, and let go when everything is set up. */
+struct os_child {
+	int pid;             /* 0: none */
+	int go_fd, error_fd; /* write end that lets it go; read end that tells a failed exec */
+	bool is_running, is_ended; /* let go; waited for */
+	int status;                /* as wait(2) gives it, once is_ended */
+};
+
+/** Fork. The child waits. @p argv borrowed until os_child_go() returns. @return 0 or -errno. */
+int os_child_fork(struct os_child *ret, char *const argv[]);
+
+/** Let it exec, and wait until it has. @return 0, or -errno of the exec (the child is then gone).
+ */
+int os_child_go(struct os_child *c);
+
+/** Take its exit status when it has ended. @p is_blocking: wait for that. @return is_ended. */
+bool os_child_reap(struct os_child *c, bool is_blocking);
+
+/** Send @p signal unless it has ended. */
+void os_child_signal(struct os_child *c, int signal);
+
+/** Exit status as a shell tells it: 128 + number for a signal. */
+int os_child_exit_code(const struct os_child *c);
+
+/** The signal that ended it, or 0. */
+int os_child_term_signal(const struct os_child *c);
+
+/** A child that was never let go ends here. */
+void os_child_done(struct os_child *c);
+
+#endif

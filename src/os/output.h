@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef OS_OUTPUT_H
+#define OS_OUTPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * A file or pipe that is appended to. Small pieces gather in a buffer and go out together with the
+ * next large one, in one writev(2); what is large is never copied.
+ */
+struct os_output {
+	int fd; /* -1: not open */
+	size_t nr;
+	uint64_t written_bytes; /* that reached the kernel */
+	uint8_t *buffer;
+};
+
+enum { OS_OUTPUT_BUFFER = 64 * 1024 };
+
+/** Create or truncate @p path, mode 0600 as traces tell much. @return 0 or -errno. */
+int os_output_create(struct os_output *o, const char *path);
+
+/** Take over a descriptor, such as standard output. */
+int os_output_adopt(struct os_output *o, int fd);
+
+/* Each returns 0 or -errno; after a failure part of the bytes may be in the file. */
+int os_output_add(struct os_output *o, const void *data, size_t size);
+int os_output_flush(struct os_output *o);
+
+/** Overwrite at an absolute offset of a file; the append position stays. */
+int os_output_rewrite(struct os_output *o, uint64_t offset, const void *data, size_t size);
+
+/** Cut a file to @p size bytes and go on there. */
+int os_output_truncate(struct os_output *o, uint64_t size);
+
+/** Flush and close. */
+int os_output_close(struct os_output *o);
+
+int os_rename(const char *from, const char *to);
+int os_unlink(const char *path);
+
+/** Is @p fd a pipe or socket (not a file)? */
+int os_is_pipe(int fd);
+
+#endif
