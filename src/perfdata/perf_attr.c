@@ -13,6 +13,17 @@ static uint64_t reverse_bits(uint64_t v)
 	return __builtin_bswap64(v);
 }
 
+/* All flags are one bit but precise_ip, whose two bits keep their order. Its own inverse. */
+static uint64_t reverse_flags(uint64_t v)
+{
+	const unsigned int here = PERF_ATTR_PRECISE_IP_SHIFT, there = 62 - here;
+	uint64_t turned = reverse_bits(v);
+
+	turned &= ~((uint64_t)3 << there | (uint64_t)3 << here);
+	turned |= (v >> here & 3) << there | (v >> there & 3) << here;
+	return turned;
+}
+
 static bool is_big_endian(bool swap)
 {
 	return (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) != swap;
@@ -64,8 +75,10 @@ enum clew_err perf_attr_parse(struct bytes b, bool swap, struct perf_attr *ret)
 #undef U64
 	ret->size = size;
 	ret->clockid = (int32_t)load_u32(raw + offsetof(struct perf_attr, clockid), swap);
-	if (is_big_endian(swap))
-		ret->flags = reverse_bits(ret->flags);
+	if (is_big_endian(swap)) {
+		ret->flags = reverse_flags(ret->flags);
+		ret->aux_action = (uint32_t)(reverse_bits(ret->aux_action) >> 32);
+	}
 	return CLEW_OK;
 }
 
@@ -73,7 +86,9 @@ void perf_attr_for_kernel(const struct perf_attr *attr, uint8_t ret[PERF_ATTR_SI
 {
 	struct perf_attr a = *attr;
 
-	if (is_big_endian(false))
-		a.flags = reverse_bits(a.flags);
+	if (is_big_endian(false)) {
+		a.flags = reverse_flags(a.flags);
+		a.aux_action = (uint32_t)(reverse_bits(a.aux_action) >> 32);
+	}
 	memcpy(ret, &a, sizeof(a));
 }

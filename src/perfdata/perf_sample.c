@@ -154,8 +154,8 @@ static bool take_stack(struct bytes *b, bool swap, struct perf_sample *s)
 	       bytes_u64(b, swap, &s->stack_user.dyn_size);
 }
 
-/* WEIGHT_STRUCT: u32 weight, u16 instruction latency, u16 retire latency, as a bit-field of one
- * word. */
+/* WEIGHT_STRUCT: u32 weight, u16 instruction latency, u16 retire latency. The kernel declares the
+ * three in turned order on big-endian machines, so that the word has one meaning on all. */
 static bool take_weight(struct bytes *b, bool swap, bool is_struct, struct perf_sample *s)
 {
 	uint64_t v;
@@ -165,13 +165,8 @@ static bool take_weight(struct bytes *b, bool swap, bool is_struct, struct perf_
 	s->weight = v;
 	if (!is_struct)
 		return true;
-	if ((__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) != swap) {
-		s->weight = v >> 32;
-		s->ins_lat_and_retire = (uint32_t)(v >> 16 & 0xffff) | (uint32_t)(v & 0xffff) << 16;
-	} else {
-		s->weight = v & UINT32_MAX;
-		s->ins_lat_and_retire = (uint32_t)(v >> 32);
-	}
+	s->weight = v & UINT32_MAX;
+	s->ins_lat_and_retire = (uint32_t)(v >> 32);
 	return true;
 }
 
