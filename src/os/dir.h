@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef OS_DIR_H
+#define OS_DIR_H
+
+#include <clew/err.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+/** Names of a directory's entries, sorted by byte value; text in @p arena, the vector is the
+ * caller's to vec_done(). "." and ".." are left out, and so is all beyond 100,000 entries. */
+struct os_names {
+	VEC(const char *);
+};
+
+/** Append to @p ret. @return CLEW_OK; CLEW_OS: cannot be opened; CLEW_NO_MEMORY. */
+enum clew_err os_dir_names(const char *path, struct arena *arena, struct os_names *ret,
+			   struct clew_diag *diag);
+
+/** A small file's text without white space at its end, in @p arena; NULL: no such file, not
+ * readable, larger than 1 MiB, or out of memory. For sysfs and procfs values. */
+const char *os_read_line(const char *path, struct arena *arena);
+
+#endif
