@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A thin front for meson. `make`, `make demo`, `make check`, `make bench`, `make install`, `make clean`.
+# Set-up is part of each: tools/setup.sh installs what is missing (root) or names it and stops.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+export BUILD JOBS
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -j $(JOBS)
+
+$(BUILD)/build.ninja: | setup
+	@meson setup $(BUILD) --prefix $(PREFIX) -Dwerror=$(if $(filter true,$(CI)),true,false)
+
+setup:
+	@tools/setup.sh build
+
+demo: all
+	@tools/demo.sh
+
+check:
+	@tools/setup.sh build check
+	@tools/check.sh
+
+bench: all
+	@bench/run.sh
+
+install: all
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@DESTDIR="$(if $(DESTDIR),$(abspath $(DESTDIR)))" meson install -C $(BUILD)
+
+format:
+	@clang-format-14 -i $$(git ls-files '*.[ch]')
+
+clean:
+	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz
+
+.PHONY: all setup demo check bench install format clean

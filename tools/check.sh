@@ -1,0 +1,53 @@
+#!/bin/sh
+# Run every test: `make check`. Prints each test's result and, last, `N passed, N failed, N skipped`.
+#   plain     all tests, and the checks of the tree itself
+#   asan      all tests again under AddressSanitizer and UndefinedBehaviorSanitizer
+#   aarch64   unit tests of a cross build, under qemu
+#   fuzz      each target for FUZZ_SECONDS (60 with CI=true, else 5)
+# CHECK="plain asan" runs only these. CI=true turns warnings into errors.
+set -u
+cd "$(dirname "$0")/.."
+BUILD=${BUILD:-build} JOBS=${JOBS:-$(nproc)}
+CHECK=${CHECK:-plain asan aarch64 fuzz}
+werror=false
+seconds=5
+if [ "${CI:-}" = true ]; then werror=true seconds=60; fi
+export FUZZ_SECONDS="${FUZZ_SECONDS:-$seconds}"
+export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1}"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
+
+results=$(mktemp -d) || exit 1
+trap 'rm -rf "$results"' EXIT
+
+# run_step NAME DIR "MESON SETUP OPTIONS" "MESON TEST OPTIONS": the log goes to $results; a build that fails is one failure.
+run_step() {
+	name=$1 dir=$2 start=$(date +%s)
+	case " $CHECK " in *" $name "*) ;; *) return ;; esac
+	printf '\n== %s: build in %s\n' "$name" "$dir"
+	again=
+	[ -e "$dir/build.ninja" ] && again=--reconfigure
+	# shellcheck disable=SC2086 # options are lists of words
+	if meson setup $again "$dir" -Dwerror=$werror $3 > "$results/log" 2>&1 &&
+	   ninja -C "$dir" -j "$JOBS" > "$results/log" 2>&1; then
+		printf '== %s: test\n' "$name"
+		rm -f "$dir/meson-logs/testlog.json"
+		meson test -C "$dir" --no-rebuild --num-processes "$JOBS" --print-errorlogs $4
+		cp "$dir/meson-logs/testlog.json" "$results/$name.json"
+	else
+		grep -E -A8 'error|ERROR|FAILED|warning' "$results/log" | tail -n 60
+		echo "== $name: the build failed"
+		echo '{"name": "build", "result": "FAIL", "stdout": ""}' > "$results/$name.json"
+	fi
+	printf '== %s: %s s\n' "$name" $(($(date +%s) - start))
+}
+
+run_step plain "$BUILD" '' ''
+run_step asan build-asan '-Db_sanitize=address,undefined -Db_lundef=false' '--timeout-multiplier 5'
+if [ "$(uname -m)" = x86_64 ]; then
+	run_step aarch64 build-aarch64 '--cross-file tools/aarch64.ini' '--suite unit --timeout-multiplier 10'
+fi
+if [ -e tests/fuzz/meson.build ]; then
+	CC=clang-14 run_step fuzz build-fuzz '-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false' '--suite fuzz'
+fi
+echo
+python3 tools/tally.py "$results"/*.json
