@@ -100,6 +100,8 @@ struct ana_opts {
 	bool no_symbols;     /* leave ana_loc.sym NULL: dso and rel only */
 	bool no_chains;      /* leave ana_event.chain NULL */
 	bool is_single_threaded;
+	bool is_mapped; /* input->data is a whole mapped file (os_map_file): pages read are given
+			   back */
 	uint64_t cache_bytes; /* for locations and chains until the epoch ends; 0: 96 MiB */
 };
 

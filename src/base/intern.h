@@ -29,6 +29,9 @@ static inline uint32_t intern_str(struct intern *t, const char *s)
 	return intern_add(t, s, __builtin_strlen(s));
 }
 
+/** Is @p s in the table? Adds nothing. */
+bool intern_has(const struct intern *t, const char *s);
+
 /** @p id must come from this table. */
 static inline const char *intern_get(const struct intern *t, uint32_t id)
 {

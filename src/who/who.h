@@ -25,15 +25,15 @@ struct who_map {
 	void *owner_data; /* the consumer's: what it found for this map. NULL at first */
 };
 
+struct who_maps;
+
 /** An address space: a process's, or the kernel's. */
 struct who_space {
-	struct {
-		VEC(struct who_map *); /* sorted by start, disjoint */
-	} maps;
-	uint32_t id;          /* dense, from 0 = kernel */
-	uint32_t refs;        /* threads */
-	uint32_t generation;  /* grows with each change of the maps */
-	struct who_map *last; /* of the last successful lookup */
+	struct who_maps *maps; /* shared with forks until changed */
+	uint32_t id;           /* dense, from 0 = kernel */
+	uint32_t refs;         /* threads */
+	uint32_t generation;   /* grows with each change of the maps */
+	struct who_map *last;  /* of the last successful lookup */
 };
 
 struct who_thread {
@@ -62,6 +62,9 @@ enum clew_err who_take_comm(struct who *w, const struct perf_comm *c);
 enum clew_err who_take_fork(struct who *w, const struct perf_task *t);
 enum clew_err who_take_exit(struct who *w, const struct perf_task *t);
 enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct perf_mmap *m);
+
+/** Maps not taken because a process or the whole file had more than any real one (who_space.c). */
+uint64_t who_nr_maps_dropped(const struct who *w);
 
 /** The map that covers @p addr, or NULL. O(log maps). */
 struct who_map *who_space_find(struct who_space *s, uint64_t addr);

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_impl.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum {
+	DEFAULT_CACHE_BYTES = 96 << 20,
+	FIRST_LOCS = 4096,
+	FIRST_CHAINS = 1024,
+	MAX_CHAIN = 8192, /* one record cannot hold more */
+	MAX_LINES = 64,   /* depth of inlining kept for one address */
+};
+
+/* Space numbers of levels that have no address space of ours. */
+#define SPACE_OF_LEVEL(level) (UINT32_MAX - (uint32_t)(level))
+
+enum ana_level ana_level_of_misc(uint16_t misc)
+{
+	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+	case PERF_RECORD_MISC_KERNEL:
+		return ANA_KERNEL;
+	case PERF_RECORD_MISC_USER:
+		return ANA_USER;
+	case PERF_RECORD_MISC_HYPERVISOR:
+		return ANA_HYPERVISOR;
+	case PERF_RECORD_MISC_GUEST_KERNEL:
+		return ANA_GUEST_KERNEL;
+	case PERF_RECORD_MISC_GUEST_USER:
+		return ANA_GUEST_USER;
+	default:
+		return ANA_UNKNOWN;
+	}
+}
+
+static struct who_space *space_of(struct analyze *a, struct who_thread *t, enum ana_level level)
+{
+	if (level == ANA_KERNEL)
+		return who_kernel(a->who);
+	return level == ANA_USER && t ? t->space : NULL;
+}
+
+static struct ana_place *find_place(struct analyze *a, struct who_space *space, bool is_kernel,
+				    uint64_t ip, struct who_map **ret_map)
+{
+	*ret_map = space ? who_space_find(space, ip) : NULL;
+	if (*ret_map)
+		return ana_place_of(a, *ret_map, is_kernel);
+	return is_kernel ? ana_kernel_place(a) : NULL;
+}
+
+static bool add_lines(struct analyze *a, struct ana_loc *loc, struct dso *dso)
+{
+	struct dso_line lines[MAX_LINES], *copy;
+	size_t nr = dso_find_lines(dso, loc->rel, lines, MAX_LINES);
+
+	if (!nr)
+		return true;
+	copy = arena_alloc(&a->cache.memory, nr * sizeof(*copy));
+	if (!copy)
+		return false;
+	memcpy(copy, lines, nr * sizeof(*copy));
+	loc->lines = copy;
+	loc->nr_lines = (uint32_t)nr;
+	return true;
+}
+
+static const struct ana_loc *make_loc(struct analyze *a, const struct ana_place *place,
+				      const struct who_map *map, enum ana_level level, uint64_t ip)
+{
+	struct ana_loc *loc = arena_zalloc(&a->cache.memory, sizeof(*loc));
+
+	if (!loc)
+		return NULL;
+	loc->ip = loc->rel = ip;
+	loc->level = (uint8_t)level;
+	loc->id = a->cache.next_loc_id++;
+	if (!place)
+		return loc;
+	if (!place->is_absolute && map)
+		loc->rel = ip - map->start + map->pgoff;
+	loc->dso = place->dso;
+	loc->sym = place->only_sym;
+	if (!loc->sym && !a->opts.no_symbols)
+		loc->sym = dso_find_sym(place->dso, loc->rel);
+	if (a->opts.wants_lines && !add_lines(a, loc, place->dso))
+		return NULL;
+	return loc;
+}
+
+static struct ana_loc_slot *loc_slot(struct ana_cache *c, uint32_t space, uint64_t ip)
+{
+	size_t i = hash_two(ip, space) & (c->cap_locs - 1);
+
+	while (c->locs[i].loc && (c->locs[i].ip != ip || c->locs[i].space != space))
+		i = (i + 1) & (c->cap_locs - 1);
+	return &c->locs[i];
+}
+
+static bool grow_locs(struct ana_cache *c)
+{
+	struct ana_loc_slot *old = c->locs;
+	size_t old_cap = c->cap_locs, cap = old_cap ? old_cap * 2 : FIRST_LOCS;
+	struct ana_loc_slot *next = mem_calloc(cap, sizeof(*next));
+
+	if (!next)
+		return false;
+	c->locs = next;
+	c->cap_locs = cap;
+	for (size_t i = 0; i < old_cap; i++) {
+		if (old[i].loc)
+			*loc_slot(c, old[i].space, old[i].ip) = old[i];
+	}
+	mem_free(old);
+	return true;
+}
+
+/* After the maps changed: is the address still the same place? */
+static bool is_same(const struct ana_loc *loc, const struct ana_place *place,
+		    const struct who_map *map)
+{
+	uint64_t rel = loc->ip;
+
+	if (!place)
+		return !loc->dso;
+	if (!place->is_absolute && map)
+		rel = loc->ip - map->start + map->pgoff;
+	return loc->dso == place->dso && loc->rel == rel &&
+	       (!place->only_sym || loc->sym == place->only_sym);
+}
+
+const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
+				  uint64_t ip)
+{
+	struct who_space *space = space_of(a, t, level);
+	uint32_t space_id = space ? space->id : SPACE_OF_LEVEL(level);
+	uint32_t generation = space ? space->generation : 0;
+	struct ana_cache *c = &a->cache;
+	struct ana_loc_slot *slot;
+	struct ana_place *place;
+	struct who_map *map;
+
+	if (c->nr_locs + c->nr_locs / 2 >= c->cap_locs && !grow_locs(c))
+		return NULL;
+	slot = loc_slot(c, space_id, ip);
+	if (slot->loc && slot->generation == generation)
+		return slot->loc;
+	place = find_place(a, space, level == ANA_KERNEL, ip, &map);
+	if (!slot->loc || !is_same(slot->loc, place, map)) {
+		const struct ana_loc *loc = make_loc(a, place, map, level, ip);
+
+		if (!loc)
+			return NULL;
+		c->nr_locs += !slot->loc;
+		slot->loc = loc;
+	}
+	slot->ip = ip;
+	slot->space = space_id;
+	slot->generation = generation;
+	return slot->loc;
+}
+
+/* A mark in a chain: the level of what follows. @return false: not a mark we know; the rest means
+ * nothing. */
+static bool level_of_mark(uint64_t mark, enum ana_level *ret)
+{
+	switch (mark) {
+	case PERF_CONTEXT_HV:
+		*ret = ANA_HYPERVISOR;
+		return true;
+	case PERF_CONTEXT_KERNEL:
+		*ret = ANA_KERNEL;
+		return true;
+	case PERF_CONTEXT_USER:
+		*ret = ANA_USER;
+		return true;
+	case PERF_CONTEXT_GUEST_KERNEL:
+		*ret = ANA_GUEST_KERNEL;
+		return true;
+	case PERF_CONTEXT_GUEST:
+	case PERF_CONTEXT_GUEST_USER:
+		*ret = ANA_GUEST_USER;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Fill locs[] (room for words->nr). @return the number, or -1 without memory. */
+static int resolve_words(struct analyze *a, struct who_thread *t, const struct perf_words *words,
+			 const struct ana_loc **locs)
+{
+	enum ana_level level = ANA_USER;
+	int nr = 0;
+
+	for (uint32_t i = 0; i < words->nr; i++) {
+		uint64_t ip = perf_words_get(words, i);
+
+		if (ip == PERF_CONTEXT_USER_DEFERRED) {
+			i++; /* the cookie of a stack that comes in a record of its own */
+			continue;
+		}
+		if (ip >= PERF_CONTEXT_MAX) {
+			if (!level_of_mark(ip, &level))
+				break;
+			continue;
+		}
+		locs[nr] = ana_resolve(a, t, level, ip);
+		if (!locs[nr])
+			return -1;
+		nr++;
+	}
+	return nr;
+}
+
+static const struct ana_chain *make_chain(struct analyze *a, struct who_thread *t,
+					  const struct perf_words *words)
+{
+	struct ana_chain *chain =
+		arena_alloc(&a->cache.memory, sizeof(*chain) + words->nr * sizeof(chain->locs[0]));
+	int nr = chain ? resolve_words(a, t, words, chain->locs) : -1;
+
+	if (nr < 0)
+		return NULL;
+	chain->nr = (uint32_t)nr;
+	chain->id = a->cache.next_chain_id++;
+	return chain;
+}
+
+/* Chains of one thread's space and of the kernel as both were mapped then. */
+static struct ana_chain_slot key_of(const struct analyze *a, const struct who_thread *t,
+				    const struct perf_words *words)
+{
+	size_t size = 8 * (size_t)words->nr;
+
+	return (struct ana_chain_slot){
+		.hash = hash_two(hash_bytes(words->data, size), t->space->id),
+		.words = words->data,
+		.nr_words = words->nr,
+		.space = t->space->id,
+		.generation = t->space->generation,
+		.kernel_generation = who_kernel(a->who)->generation,
+	};
+}
+
+static bool is_key(const struct ana_chain_slot *slot, const struct ana_chain_slot *key)
+{
+	return slot->hash == key->hash && slot->space == key->space &&
+	       slot->nr_words == key->nr_words &&
+	       !memcmp(slot->words, key->words, 8 * (size_t)key->nr_words);
+}
+
+static struct ana_chain_slot *chain_slot(struct ana_cache *c, const struct ana_chain_slot *key)
+{
+	size_t i = key->hash & (c->cap_chains - 1);
+
+	while (c->chains[i].chain && !is_key(&c->chains[i], key))
+		i = (i + 1) & (c->cap_chains - 1);
+	return &c->chains[i];
+}
+
+static bool grow_chains(struct ana_cache *c)
+{
+	struct ana_chain_slot *old = c->chains;
+	size_t old_cap = c->cap_chains, cap = old_cap ? old_cap * 2 : FIRST_CHAINS;
+	struct ana_chain_slot *next = mem_calloc(cap, sizeof(*next));
+
+	if (!next)
+		return false;
+	c->chains = next;
+	c->cap_chains = cap;
+	for (size_t i = 0; i < old_cap; i++) {
+		size_t to = old[i].hash & (cap - 1);
+
+		if (!old[i].chain)
+			continue;
+		while (next[to].chain) /* all keys differ: the first free place will do */
+			to = (to + 1) & (cap - 1);
+		next[to] = old[i];
+	}
+	mem_free(old);
+	return true;
+}
+
+/* The words move into the cache: the record will be gone. */
+static bool keep_words(struct ana_cache *c, struct ana_chain_slot *slot)
+{
+	size_t size = 8 * (size_t)slot->nr_words;
+	uint8_t *copy = arena_alloc(&c->memory, size);
+
+	if (!copy)
+		return false;
+	memcpy(copy, slot->words, size);
+	slot->words = copy;
+	return true;
+}
+
+enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,
+				const struct perf_words *words, const struct ana_chain **ret)
+{
+	struct ana_chain_slot key = key_of(a, t, words), *slot;
+	struct ana_cache *c = &a->cache;
+
+	if (!words->nr || words->nr > MAX_CHAIN)
+		return CLEW_OK;
+	if (c->nr_chains + c->nr_chains / 2 >= c->cap_chains && !grow_chains(c))
+		return CLEW_NO_MEMORY;
+	slot = chain_slot(c, &key);
+	if (!slot->chain || slot->generation != key.generation ||
+	    slot->kernel_generation != key.kernel_generation) {
+		key.chain = make_chain(a, t, words);
+		if (!key.chain)
+			return CLEW_NO_MEMORY;
+		if (slot->chain)
+			key.words = slot->words;
+		else if (!keep_words(c, &key))
+			return CLEW_NO_MEMORY;
+		c->nr_chains += !slot->chain;
+		*slot = key;
+	}
+	*ret = slot->chain->nr ? slot->chain : NULL;
+	return CLEW_OK;
+}
+
+bool ana_cache_is_full(const struct analyze *a)
+{
+	const struct ana_cache *c = &a->cache;
+	uint64_t limit = a->opts.cache_bytes ? a->opts.cache_bytes : DEFAULT_CACHE_BYTES;
+
+	return c->memory.used_bytes + c->cap_locs * sizeof(*c->locs) +
+		       c->cap_chains * sizeof(*c->chains) >
+	       limit;
+}
+
+void ana_cache_reset(struct ana_cache *c)
+{
+	uint64_t epoch = c->epoch + 1;
+
+	ana_cache_done(c);
+	c->epoch = epoch;
+}
+
+void ana_cache_done(struct ana_cache *c)
+{
+	arena_done(&c->memory);
+	mem_free(c->locs);
+	mem_free(c->chains);
+	*c = (struct ana_cache){0};
+}

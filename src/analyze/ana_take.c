@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_impl.h"
+
+static enum clew_err take_mmap(struct analyze *a, const struct perf_record *r)
+{
+	uint16_t mode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	struct perf_mmap m;
+	struct who_thread *t;
+
+	if (perf_mmap_parse(r, &m) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	if (mode == PERF_RECORD_MISC_KERNEL)
+		return who_take_mmap(a->who, who_kernel(a->who), &m);
+	if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
+		return CLEW_OK; /* a guest's space is not the host's; its addresses stay unknown */
+	t = who_thread_get(a->who, m.pid, m.tid);
+	return t ? who_take_mmap(a->who, t->space, &m) : CLEW_NO_MEMORY;
+}
+
+enum { KSYMBOL_UNREGISTER = 1 };
+
+/* An unloaded program keeps its range until another takes it: late samples still name it. */
+static enum clew_err take_ksymbol(struct analyze *a, const struct perf_record *r)
+{
+	struct perf_ksymbol k;
+
+	if (perf_ksymbol_parse(r, &k) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	if (k.flags & KSYMBOL_UNREGISTER)
+		return CLEW_OK;
+	return who_take_mmap(a->who, who_kernel(a->who),
+			     &(struct perf_mmap){.pid = UINT32_MAX,
+						 .start = k.addr,
+						 .len = k.len,
+						 .filename = k.name,
+						 .flags = ANA_MAP_IS_KSYMBOL});
+}
+
+static enum clew_err take_comm(struct analyze *a, const struct perf_record *r)
+{
+	struct perf_comm c;
+
+	return perf_comm_parse(r, &c) == CLEW_OK ? who_take_comm(a->who, &c) : CLEW_BAD_FILE;
+}
+
+static enum clew_err take_task(struct analyze *a, const struct perf_record *r)
+{
+	struct perf_task t;
+
+	if (perf_task_parse(r, &t) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	return r->type == PERF_RECORD_FORK ? who_take_fork(a->who, &t) : who_take_exit(a->who, &t);
+}
+
+static enum clew_err take_lost(struct analyze *a, const struct perf_record *r)
+{
+	struct perf_lost l;
+
+	if (perf_lost_parse(r, &l) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	if (__builtin_add_overflow(a->summary.nr_lost, l.lost, &a->summary.nr_lost))
+		a->summary.nr_lost = UINT64_MAX;
+	return CLEW_OK;
+}
+
+static enum clew_err take_cgroup(struct analyze *a, const struct perf_record *r)
+{
+	struct perf_cgroup c;
+	const char *path;
+
+	if (perf_cgroup_parse(r, &c) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	path = arena_strndup(&a->memory, c.path, strlen(c.path));
+	return path && map_u64_put(&a->cgroups, c.id, (uintptr_t)path) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+static enum clew_err take_build_id(struct analyze *a, const struct perf_record *r)
+{
+	struct perf_build_id_record b;
+
+	return perf_build_id_parse(r, &b) == CLEW_OK ? ana_take_build_id(a, &b) : CLEW_BAD_FILE;
+}
+
+enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r)
+{
+	switch (r->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return take_mmap(a, r);
+	case PERF_RECORD_COMM:
+		return take_comm(a, r);
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return take_task(a, r);
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		return take_lost(a, r);
+	case PERF_RECORD_KSYMBOL:
+		return take_ksymbol(a, r);
+	case PERF_RECORD_CGROUP:
+		return take_cgroup(a, r);
+	case PERF_RECORD_HEADER_BUILD_ID:
+		return take_build_id(a, r);
+	case PERF_RECORD_AUXTRACE:
+		a->summary.nr_aux_bytes += bytes_left(&r->payload);
+		return CLEW_OK;
+	default:
+		return CLEW_OK;
+	}
+}

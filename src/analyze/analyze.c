@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/analyze.h"
+
+#include <stdlib.h>
+
+#include "analyze/ana_impl.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "os/file.h"
+
+enum { RELEASE_STEP = 32 << 20 }; /* of a mapped file, at a time */
+
+static enum clew_err init(struct analyze *a, struct clew_diag *diag)
+{
+	enum clew_err err = perf_file_open(&a->file, &a->input, diag);
+
+	if (err != CLEW_OK)
+		return err;
+	a->order = perf_order_new(0);
+	a->who = who_new();
+	a->dsos = dso_store_new(&a->opts.symbols);
+	if (!a->order || !a->who || !a->dsos || ana_take_build_ids(a) != CLEW_OK)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return ana_filter_init(&a->filter, &a->opts.filter, diag);
+}
+
+enum clew_err analyze_open(struct analyze **ret, const struct perf_input *input,
+			   const struct ana_opts *opts, struct clew_diag *diag)
+{
+	struct analyze *a = mem_zalloc(sizeof(*a));
+	enum clew_err err;
+
+	if (!a)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	a->input = *input;
+	a->opts = *opts;
+	a->summary.first_time = a->summary.last_time = UINT64_MAX;
+	err = init(a, diag);
+	if (err == CLEW_OK)
+		*ret = a;
+	else
+		analyze_free(a);
+	return err;
+}
+
+void analyze_free(struct analyze *a)
+{
+	if (!a)
+		return;
+	ana_queue_free(a->queue);
+	perf_order_free(a->order);
+	ana_cache_done(&a->cache);
+	ana_filter_done(&a->filter);
+	intern_done(&a->build_id_paths);
+	vec_done(&a->build_ids);
+	map_u64_done(&a->cgroups);
+	map_u64_done(&a->counters);
+	map_u64_done(&a->unresolved_by_dso);
+	vec_done(&a->unresolved);
+	who_free(a->who);
+	dso_store_free(a->dsos);
+	arena_done(&a->memory);
+	perf_file_free(a->file);
+	mem_free(a);
+}
+
+struct perf_file *analyze_file(struct analyze *a)
+{
+	return a->file;
+}
+
+struct dso_store *analyze_dsos(struct analyze *a)
+{
+	return a->dsos;
+}
+
+const struct ana_summary *analyze_summary(const struct analyze *a)
+{
+	return &a->summary;
+}
+
+static enum clew_err count_unresolved(struct analyze *a, const struct ana_loc *loc)
+{
+	uint64_t key, *nr;
+
+	if (!loc || loc->sym || a->opts.no_symbols)
+		return CLEW_OK;
+	key = loc->dso ? (uint64_t)dso_id(loc->dso) + 1 : 0;
+	nr = map_u64_get(&a->unresolved_by_dso, key);
+	if (nr) {
+		++*nr;
+		return CLEW_OK;
+	}
+	return map_u64_put(&a->unresolved_by_dso, key, 1) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+static enum clew_err resolve_branches(struct analyze *a, struct who_thread *t, struct ana_event *e,
+				      enum ana_level level)
+{
+	const struct perf_sample *s = e->sample;
+	const struct ana_loc **locs = ana_queue_alloc(a->queue, s->branches.nr * 2 * sizeof(*locs));
+
+	if (!locs)
+		return CLEW_NO_MEMORY;
+	for (uint64_t i = 0; i < s->branches.nr; i++) {
+		struct perf_branch br = perf_branch_get(s, i);
+
+		/* The record does not tell the level of each end; the upper half of the addresses
+		 * is the kernel's. */
+		locs[2 * i] = ana_resolve(a, t,
+					  br.from >> 63         ? ANA_KERNEL
+					  : level == ANA_KERNEL ? ANA_USER
+								: level,
+					  br.from);
+		locs[2 * i + 1] = ana_resolve(a, t,
+					      br.to >> 63           ? ANA_KERNEL
+					      : level == ANA_KERNEL ? ANA_USER
+								    : level,
+					      br.to);
+		if (!locs[2 * i] || !locs[2 * i + 1])
+			return CLEW_NO_MEMORY;
+	}
+	e->branches = locs;
+	return CLEW_OK;
+}
+
+/* Everything the consumer asked to be looked up. */
+static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana_event *e)
+{
+	const struct perf_sample *s = e->sample;
+	enum ana_level level = ana_level_of_misc(s->misc);
+	enum clew_err err = CLEW_OK;
+
+	if (s->sample_type & PERF_SAMPLE_IP) {
+		e->loc = ana_resolve(a, t, level, s->ip);
+		if (!e->loc)
+			return CLEW_NO_MEMORY;
+		err = count_unresolved(a, e->loc);
+	}
+	if (err == CLEW_OK && s->callchain.nr && !a->opts.no_chains)
+		err = ana_resolve_chain(a, t, &s->callchain, &e->chain);
+	if (err == CLEW_OK && a->opts.wants_addr && s->sample_type & PERF_SAMPLE_ADDR) {
+		e->addr = ana_resolve(a, t, s->addr >> 63 ? ANA_KERNEL : ANA_USER, s->addr);
+		err = e->addr ? CLEW_OK : CLEW_NO_MEMORY;
+	}
+	if (err == CLEW_OK && a->opts.wants_branches && s->branches.nr)
+		err = resolve_branches(a, t, e, level);
+	return err;
+}
+
+static void note_times(struct ana_summary *s, uint64_t time)
+{
+	if (time == UINT64_MAX)
+		return;
+	if (s->first_time == UINT64_MAX || time < s->first_time)
+		s->first_time = time;
+	if (s->last_time == UINT64_MAX || time > s->last_time)
+		s->last_time = time;
+}
+
+/* One sample as the consumer gets it. @p s is complete but for what is looked up. */
+static enum clew_err deliver_sample(struct analyze *a, const struct perf_record *r,
+				    const struct perf_evsel *evsel, const struct perf_sample *s)
+{
+	struct who_thread *t = who_thread_get(a->who, s->pid, s->tid);
+	struct perf_sample *own;
+	struct ana_event *e;
+	uint64_t *cgroup;
+	enum clew_err err;
+
+	if (!t)
+		return CLEW_NO_MEMORY;
+	if (!ana_filter_keeps(&a->filter, s, t)) {
+		a->summary.nr_filtered++;
+		return CLEW_OK;
+	}
+	if (ana_cache_is_full(a)) {
+		err = ana_queue_wait(a->queue);
+		if (err != CLEW_OK)
+			return err;
+		ana_cache_reset(&a->cache);
+		ana_queue_set_epoch(a->queue, a->cache.epoch);
+	}
+	e = ana_queue_add(a->queue, &own);
+	if (!e)
+		return ana_queue_wait(a->queue);
+	*own = *s;
+	e->record = *r;
+	perf_block_hold(r->block);
+	e->evsel = evsel;
+	e->sample = own;
+	e->time = s->time;
+	e->period = s->period;
+	e->pid = t->pid;
+	e->tid = t->tid;
+	e->cpu = s->cpu;
+	e->comm = t->comm;
+	cgroup = s->sample_type & PERF_SAMPLE_CGROUP ? map_u64_get(&a->cgroups, s->cgroup) : NULL;
+	e->cgroup = cgroup ? (const char *)(uintptr_t)*cgroup : NULL;
+	a->summary.nr_samples++;
+	note_times(&a->summary, s->time);
+	return resolve(a, t, e);
+}
+
+/* A group's leader was sampled: one event each member, with what it counted since the last time. */
+static enum clew_err deliver_values(struct analyze *a, const struct perf_record *r,
+				    struct perf_sample *s)
+{
+	for (uint64_t i = 0; i < s->read.nr; i++) {
+		struct perf_read_value v = perf_read_get(&s->read, i);
+		const struct perf_evsel *evsel = perf_evlist_by_id(perf_file_evlist(a->file), v.id);
+		uint64_t *last = map_u64_get(&a->counters, v.id);
+		enum clew_err err;
+
+		if (!evsel)
+			continue;
+		s->id = v.id;
+		s->period = v.value - (last ? *last : 0);
+		if (!map_u64_put(&a->counters, v.id, v.value))
+			return CLEW_NO_MEMORY;
+		if (!s->period)
+			continue;
+		err = deliver_sample(a, r, evsel, s);
+		if (err != CLEW_OK)
+			return err;
+	}
+	return CLEW_OK;
+}
+
+static void note_bad(struct analyze *a, const struct perf_record *r)
+{
+	if (!a->summary.nr_bad++)
+		a->summary.first_bad_offset = r->offset;
+}
+
+static enum clew_err take_sample(struct analyze *a, const struct perf_record *r)
+{
+	const struct perf_evsel *evsel = perf_evlist_of_record(perf_file_evlist(a->file), r->type,
+							       perf_record_body(r), r->swap);
+	struct perf_sample s;
+
+	if (!evsel ||
+	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &evsel->attr, &s) != CLEW_OK) {
+		note_bad(a, r);
+		return CLEW_OK;
+	}
+	if (!(s.sample_type & PERF_SAMPLE_PERIOD))
+		s.period = evsel->attr.sample_period;
+	if (s.sample_type & PERF_SAMPLE_READ && s.read.read_format & PERF_FORMAT_ID)
+		return deliver_values(a, r, &s);
+	return deliver_sample(a, r, evsel, &s);
+}
+
+static enum clew_err deliver_record(struct analyze *a, const struct perf_record *r, uint64_t time)
+{
+	const struct perf_evsel *evsel = NULL;
+	struct perf_sample_id id = {.cpu = UINT32_MAX, .pid = UINT32_MAX, .tid = UINT32_MAX};
+	struct perf_sample *unused;
+	struct who_thread *t;
+	struct ana_event *e;
+
+	if (r->type < PERF_RECORD_HEADER_ATTR) {
+		evsel = perf_evlist_of_record(perf_file_evlist(a->file), r->type,
+					      perf_record_body(r), r->swap);
+		if (evsel && perf_sample_id_parse(perf_record_body(r), r->swap, &evsel->attr,
+						  &id) != CLEW_OK)
+			evsel = NULL;
+	}
+	e = ana_queue_add(a->queue, &unused);
+	if (!e)
+		return ana_queue_wait(a->queue);
+	e->record = *r;
+	perf_block_hold(r->block);
+	e->evsel = evsel;
+	e->time = time;
+	e->cpu = id.cpu;
+	e->pid = id.pid;
+	e->tid = id.tid;
+	t = id.tid == UINT32_MAX ? NULL : who_thread_find(a->who, id.tid);
+	e->comm = t ? t->comm : NULL;
+	return CLEW_OK;
+}
+
+static enum clew_err process(struct analyze *a, const struct perf_record *r, uint64_t time)
+{
+	enum clew_err err;
+
+	if (r->type == PERF_RECORD_SAMPLE)
+		return take_sample(a, r);
+	err = ana_take_record(a, r);
+	if (err == CLEW_BAD_FILE) {
+		note_bad(a, r);
+		return CLEW_OK;
+	}
+	if (err == CLEW_OK && a->opts.wants_records)
+		err = deliver_record(a, r, time);
+	return err;
+}
+
+static enum clew_err drain(struct analyze *a)
+{
+	struct perf_record r;
+	uint64_t time;
+
+	while (perf_order_pop(a->order, &r, &time)) {
+		enum clew_err err = process(a, &r, time);
+
+		perf_block_release(r.block);
+		if (err != CLEW_OK)
+			return err;
+	}
+	return CLEW_OK;
+}
+
+/* The record's time without reading the rest of it; all ones: it has none. */
+static uint64_t time_of(struct analyze *a, const struct perf_record *r)
+{
+	struct bytes body = perf_record_body(r);
+	const struct perf_evsel *evsel =
+		perf_evlist_of_record(perf_file_evlist(a->file), r->type, body, r->swap);
+	struct perf_sample_id id;
+	uint64_t type = evsel ? evsel->attr.sample_type : 0;
+
+	if (!(type & PERF_SAMPLE_TIME))
+		return UINT64_MAX;
+	if (r->type == PERF_RECORD_SAMPLE) {
+		size_t at =
+			8 * (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER |
+								 PERF_SAMPLE_IP | PERF_SAMPLE_TID));
+
+		return bytes_left(&body) < at + 8 ? UINT64_MAX : load_u64(body.pos + at, r->swap);
+	}
+	if (perf_sample_id_parse(body, r->swap, &evsel->attr, &id) != CLEW_OK)
+		return UINT64_MAX;
+	return id.time;
+}
+
+/* Kernel records wait for their turn; what a tool wrote, or what has no time, counts from where it
+ * stands. */
+static enum clew_err take_next(struct analyze *a, const struct perf_record *r)
+{
+	uint64_t time;
+	enum clew_err err;
+
+	if (r->type == PERF_RECORD_FINISHED_ROUND) {
+		perf_order_round(a->order);
+		err = drain(a);
+		return err == CLEW_OK && a->opts.wants_records ? deliver_record(a, r, UINT64_MAX)
+							       : err;
+	}
+	if (r->type >= PERF_RECORD_HEADER_ATTR)
+		return process(a, r, UINT64_MAX);
+	time = time_of(a, r);
+	if (time == 0 || time == UINT64_MAX)
+		return process(a, r, time);
+	err = perf_order_push(a->order, r, time);
+	return err == CLEW_OK ? drain(a) : err;
+}
+
+/* Pages of the mapped file behind us; what the queue still points to is read again from the page
+ * cache. */
+static void release_pages(struct analyze *a)
+{
+	uint64_t pos = perf_file_pos(a->file);
+	struct os_map m = {a->input.data, a->input.size};
+
+	if (!a->opts.is_mapped || pos < a->released + RELEASE_STEP)
+		return;
+	os_map_release(&m, a->released, pos);
+	/* Once more from a little before: a record may have straddled the step. */
+	a->released = pos - pos % 4096;
+}
+
+static enum clew_err read_all(struct analyze *a, struct clew_diag *diag)
+{
+	struct perf_record r;
+	enum clew_err err;
+
+	while ((err = perf_file_next(a->file, &r, diag)) == CLEW_OK) {
+		err = take_next(a, &r);
+		if (err != CLEW_OK)
+			return clew_fail(diag, err, r.offset, clew_err_name(err));
+		release_pages(a);
+	}
+	if (err == CLEW_TRUNCATED) {
+		a->summary.end = *diag;
+		return CLEW_OK;
+	}
+	return err == CLEW_END ? CLEW_OK : err;
+}
+
+static int by_nr(const void *x, const void *y)
+{
+	const struct ana_unresolved *a = x, *b = y;
+
+	if (a->nr != b->nr)
+		return a->nr < b->nr ? 1 : -1;
+	return (a->dso ? (int)dso_id(a->dso) : -1) - (b->dso ? (int)dso_id(b->dso) : -1);
+}
+
+static enum clew_err summarize(struct analyze *a)
+{
+	const struct map_u64 *m = &a->unresolved_by_dso;
+
+	a->summary.order = *perf_order_counts(a->order);
+	for (size_t i = 0; i < m->cap; i++) {
+		struct dso *dso = NULL;
+
+		if (!m->used[i])
+			continue;
+		if (m->slots[i].key)
+			dso = dso_store_at(a->dsos, m->slots[i].key - 1);
+		if (!vec_push(&a->unresolved, (struct ana_unresolved){dso, m->slots[i].value}))
+			return CLEW_NO_MEMORY;
+	}
+	if (a->unresolved.nr)
+		qsort(a->unresolved.data, a->unresolved.nr, sizeof(*a->unresolved.data), by_nr);
+	a->summary.unresolved = a->unresolved.data;
+	a->summary.nr_unresolved = a->unresolved.nr;
+	return CLEW_OK;
+}
+
+enum clew_err analyze_run(struct analyze *a, const struct ana_consumer *consumer,
+			  struct clew_diag *diag)
+{
+	/* A pipe's events may still grow while the consumer reads them: one after the other there.
+	 */
+	bool is_threaded = !a->opts.is_single_threaded && !perf_file_is_pipe(a->file) &&
+			   os_nr_cpus_usable() > 1;
+	enum clew_err err, end;
+
+	a->queue = ana_queue_new(consumer, is_threaded, a->cache.epoch);
+	if (!a->queue)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	err = read_all(a, diag);
+	if (err == CLEW_OK || err == CLEW_BAD_FILE ||
+	    err == CLEW_LIMIT) { /* what is whole is delivered */
+		perf_order_finish(a->order);
+		end = drain(a);
+		if (end == CLEW_OK)
+			end = ana_queue_wait(a->queue);
+		if (err == CLEW_OK && end != CLEW_OK)
+			err = clew_fail(diag, end, 0, clew_err_name(end));
+	}
+	if (summarize(a) != CLEW_OK && err == CLEW_OK)
+		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return err;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "who/who.h"
+
+#include <stdio.h>
+
+#include "base/map_u64.h"
+#include "who/who_impl.h"
+
+struct who *who_new(void)
+{
+	struct who *w = mem_zalloc(sizeof(*w));
+	struct who_thread *idle;
+
+	if (!w)
+		return NULL;
+	w->kernel = who_space_new(w);
+	idle = w->kernel ? who_thread_get(w, 0, 0) : NULL;
+	if (!idle) {
+		who_free(w);
+		return NULL;
+	}
+	idle->comm = "swapper";
+	idle->has_comm = true;
+	return w;
+}
+
+static void thread_free(struct who *w, struct who_thread *t)
+{
+	who_space_release(w, t->space);
+	mem_free(t);
+}
+
+void who_free(struct who *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->threads.cap; i++) {
+		if (w->threads.used[i])
+			thread_free(w, (struct who_thread *)(uintptr_t)w->threads.slots[i].value);
+	}
+	map_u64_done(&w->threads);
+	who_space_release(w, w->kernel);
+	intern_done(&w->texts);
+	arena_done(&w->maps);
+	mem_free(w);
+}
+
+struct who_space *who_kernel(struct who *w)
+{
+	return w->kernel;
+}
+
+struct who_thread *who_thread_find(const struct who *w, uint32_t tid)
+{
+	uint64_t *t = map_u64_get(&w->threads, tid);
+
+	return t ? (struct who_thread *)(uintptr_t)*t : NULL;
+}
+
+const char *who_text(struct who *w, const char *s, uint32_t *ret_id)
+{
+	uint32_t id = intern_str(&w->texts, s);
+
+	if (id == INTERN_FAILED)
+		return NULL;
+	if (ret_id)
+		*ret_id = id;
+	return intern_get(&w->texts, id);
+}
+
+static const char *name_by_tid(struct who *w, uint32_t tid)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), ":%d", (int)tid);
+	return who_text(w, name, NULL);
+}
+
+/* Threads of a process share its leader's space. */
+static bool give_space(struct who *w, struct who_thread *t)
+{
+	struct who_thread *leader = NULL;
+
+	if (t->pid != t->tid && t->pid != UINT32_MAX)
+		leader = who_thread_get(w, t->pid, t->pid);
+	t->space = leader ? who_space_hold(leader->space) : who_space_new(w);
+	return t->space;
+}
+
+static struct who_thread *thread_new(struct who *w, uint32_t pid, uint32_t tid)
+{
+	struct who_thread *t = mem_zalloc(sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->pid = pid;
+	t->tid = tid;
+	t->comm = name_by_tid(w, tid);
+	if (!t->comm || !map_u64_put(&w->threads, tid, (uintptr_t)t)) {
+		mem_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+static struct who_thread *thread_add(struct who *w, uint32_t pid, uint32_t tid)
+{
+	struct who_thread *t = thread_new(w, pid, tid);
+
+	if (t && !give_space(w, t)) {
+		map_u64_remove(&w->threads, tid);
+		mem_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+/* A thread first met without its process: it moves into the process's space once that is told. */
+static void learn_pid(struct who *w, struct who_thread *t, uint32_t pid)
+{
+	struct who_thread *leader;
+
+	t->pid = pid;
+	if (pid == t->tid)
+		return;
+	leader = who_thread_get(w, pid, pid);
+	if (!leader)
+		return;
+	who_space_release(w, t->space);
+	t->space = who_space_hold(leader->space);
+}
+
+struct who_thread *who_thread_get(struct who *w, uint32_t pid, uint32_t tid)
+{
+	struct who_thread *t = who_thread_find(w, tid);
+
+	if (!t)
+		return thread_add(w, pid, tid);
+	if (t->pid == UINT32_MAX && pid != UINT32_MAX)
+		learn_pid(w, t, pid);
+	return t;
+}
+
+enum clew_err who_take_comm(struct who *w, const struct perf_comm *c)
+{
+	struct who_thread *t = who_thread_get(w, c->pid, c->tid);
+	const char *comm = t ? who_text(w, c->comm, NULL) : NULL;
+
+	if (!comm)
+		return CLEW_NO_MEMORY;
+	t->comm = comm;
+	t->has_comm = true;
+	if (c->is_exec) /* the old program's mappings are gone; the new one's follow */
+		who_space_clear(w, t->space);
+	return CLEW_OK;
+}
+
+enum clew_err who_take_fork(struct who *w, const struct perf_task *f)
+{
+	struct who_thread *parent = who_thread_get(w, f->ppid, f->ptid), *old, *t;
+
+	if (!parent)
+		return CLEW_NO_MEMORY;
+	old = who_thread_find(w, f->tid);
+	if (old == parent) /* nonsense, or a recorder's own line for a running task */
+		return CLEW_OK;
+	if (old) { /* the number is used again */
+		map_u64_remove(&w->threads, f->tid);
+		thread_free(w, old);
+	}
+	t = thread_new(w, f->pid, f->tid);
+	if (!t)
+		return CLEW_NO_MEMORY;
+	t->space = f->pid == parent->pid ? who_space_hold(parent->space)
+					 : who_space_clone(w, parent->space);
+	if (!t->space) {
+		map_u64_remove(&w->threads, f->tid);
+		mem_free(t);
+		return CLEW_NO_MEMORY;
+	}
+	if (parent->has_comm) {
+		t->comm = parent->comm;
+		t->has_comm = true;
+	}
+	return CLEW_OK;
+}
+
+enum clew_err who_take_exit(struct who *w, const struct perf_task *f)
+{
+	struct who_thread *t = who_thread_find(w, f->tid);
+
+	/* It stays: its last samples are in the kernel, after this record. */
+	if (t)
+		t->has_exited = true;
+	return CLEW_OK;
+}

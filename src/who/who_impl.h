@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef WHO_WHO_IMPL_H
+#define WHO_WHO_IMPL_H
+
+#include "base/arena.h"
+#include "base/map_u64.h"
+#include "who/who.h"
+
+struct who {
+	struct map_u64 threads; /* tid -> struct who_thread * */
+	struct who_space *kernel;
+	struct intern texts; /* names and paths */
+	struct arena maps;
+	uint32_t nr_spaces;
+	uint64_t nr_map_slots; /* over all spaces; bounded, see who_space.c */
+	uint64_t nr_maps_dropped;
+	bool is_full; /* the bound was met */
+};
+
+const char *who_text(struct who *w, const char *s, uint32_t *ret_id);
+
+struct who_space *who_space_new(struct who *w);
+struct who_space *who_space_hold(struct who_space *s);
+void who_space_release(struct who *w, struct who_space *s);
+
+/** What fork does: a space of its own with the same maps, shared until one of both changes. */
+struct who_space *who_space_clone(struct who *w, struct who_space *from);
+
+/** What exec does. */
+void who_space_clear(struct who *w, struct who_space *s);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "who/who_impl.h"
+
+enum {
+	/* Linux lets a process have 65,530 maps unless told otherwise; a file may claim more. */
+	MAX_MAPS = 1 << 18,
+	/* Over all spaces: bounds what a file of forks, each followed by one change, can make us
+	   copy. */
+	MAX_MAP_SLOTS = 32 << 20,
+};
+
+struct who_maps {
+	uint32_t refs;
+	size_t nr, cap;
+	struct who_map *v[]; /* sorted by start, disjoint */
+};
+
+uint64_t who_nr_maps_dropped(const struct who *w)
+{
+	return w->nr_maps_dropped;
+}
+
+static struct who_maps *maps_new(struct who *w, size_t cap)
+{
+	struct who_maps *m;
+
+	if (w->nr_map_slots + cap > MAX_MAP_SLOTS) {
+		w->is_full = true;
+		return NULL;
+	}
+	m = mem_alloc(sizeof(*m) + cap * sizeof(m->v[0]));
+	if (!m)
+		return NULL;
+	*m = (struct who_maps){.refs = 1, .cap = cap};
+	w->nr_map_slots += cap;
+	return m;
+}
+
+static void maps_release(struct who *w, struct who_maps *m)
+{
+	if (!m || --m->refs)
+		return;
+	w->nr_map_slots -= m->cap;
+	mem_free(m);
+}
+
+struct who_space *who_space_new(struct who *w)
+{
+	struct who_space *s = mem_zalloc(sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->id = w->nr_spaces++;
+	s->refs = 1;
+	return s;
+}
+
+struct who_space *who_space_hold(struct who_space *s)
+{
+	s->refs++;
+	return s;
+}
+
+void who_space_release(struct who *w, struct who_space *s)
+{
+	if (!s || --s->refs)
+		return;
+	maps_release(w, s->maps);
+	mem_free(s);
+}
+
+struct who_space *who_space_clone(struct who *w, struct who_space *from)
+{
+	struct who_space *s = who_space_new(w);
+
+	if (!s)
+		return NULL;
+	s->maps = from->maps;
+	if (s->maps)
+		s->maps->refs++;
+	return s;
+}
+
+void who_space_clear(struct who *w, struct who_space *s)
+{
+	maps_release(w, s->maps);
+	s->maps = NULL;
+	s->last = NULL;
+	s->generation++;
+}
+
+/* Index of the first map that ends above @p addr. */
+static size_t first_above(const struct who_maps *m, uint64_t addr)
+{
+	size_t low = 0, high = m->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (m->v[mid]->end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+struct who_map *who_space_find(struct who_space *s, uint64_t addr)
+{
+	size_t i;
+
+	if (s->last && addr >= s->last->start && addr < s->last->end)
+		return s->last;
+	if (!s->maps)
+		return NULL;
+	i = first_above(s->maps, addr);
+	if (i == s->maps->nr || s->maps->v[i]->start > addr)
+		return NULL;
+	return s->last = s->maps->v[i];
+}
+
+/* Our own array with room for @p extra more. */
+static bool make_writable(struct who *w, struct who_space *s, size_t extra)
+{
+	size_t nr = s->maps ? s->maps->nr : 0, cap = nr + extra;
+	struct who_maps *m;
+
+	if (s->maps && s->maps->refs == 1 && s->maps->cap >= cap)
+		return true;
+	m = maps_new(w, cap + cap / 2 + 8);
+	if (!m)
+		return false;
+	if (nr)
+		memcpy(m->v, s->maps->v, nr * sizeof(m->v[0]));
+	m->nr = nr;
+	maps_release(w, s->maps);
+	s->maps = m;
+	return true;
+}
+
+/* What is left of @p old in [start, end). */
+static struct who_map *cut(struct who *w, const struct who_map *old, uint64_t start, uint64_t end)
+{
+	struct who_map *m = arena_alloc(&w->maps, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	*m = *old;
+	m->start = start;
+	m->end = end;
+	m->pgoff = old->pgoff + (start - old->start);
+	return m;
+}
+
+/* A new map replaces what it covers; what sticks out on either side stays. */
+static enum clew_err insert(struct who *w, struct who_space *s, struct who_map *map)
+{
+	struct who_map *put[3];
+	struct who_maps *m;
+	size_t nr_put = 0, first, end;
+
+	if (!make_writable(w, s, 2)) {
+		if (!w->is_full)
+			return CLEW_NO_MEMORY;
+		w->nr_maps_dropped++;
+		return CLEW_OK;
+	}
+	m = s->maps;
+	first = first_above(m, map->start);
+	for (end = first; end < m->nr && m->v[end]->start < map->end; end++)
+		;
+	if (first < end && m->v[first]->start < map->start)
+		put[nr_put++] = cut(w, m->v[first], m->v[first]->start, map->start);
+	put[nr_put++] = map;
+	if (first < end && m->v[end - 1]->end > map->end)
+		put[nr_put++] = cut(w, m->v[end - 1], map->end, m->v[end - 1]->end);
+	for (size_t i = 0; i < nr_put; i++) {
+		if (!put[i])
+			return CLEW_NO_MEMORY;
+	}
+	memmove(m->v + first + nr_put, m->v + end, (m->nr - end) * sizeof(m->v[0]));
+	memcpy(m->v + first, put, nr_put * sizeof(m->v[0]));
+	m->nr += nr_put - (end - first);
+	s->last = NULL;
+	s->generation++;
+	return CLEW_OK;
+}
+
+static struct who_map *map_of(struct who *w, const struct perf_mmap *mm)
+{
+	struct who_map *m = arena_zalloc(&w->maps, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->path = who_text(w, mm->filename, &m->path_id);
+	if (!m->path)
+		return NULL;
+	m->start = mm->start;
+	m->end = mm->start + mm->len;
+	m->pgoff = mm->pgoff;
+	m->prot = mm->prot;
+	m->flags = mm->flags;
+	m->maj = mm->maj;
+	m->min = mm->min;
+	m->ino = mm->ino;
+	m->ino_generation = mm->ino_generation;
+	m->pid = mm->pid;
+	m->build_id_bytes = mm->has_build_id ? mm->build_id_bytes : 0;
+	memcpy(m->build_id, mm->build_id, sizeof(m->build_id));
+	return m;
+}
+
+enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct perf_mmap *mm)
+{
+	struct who_map *m;
+	uint64_t end;
+
+	if (!mm->len || __builtin_add_overflow(mm->start, mm->len, &end))
+		return CLEW_OK; /* covers nothing */
+	if (space->maps && space->maps->nr >= MAX_MAPS) {
+		w->nr_maps_dropped++;
+		return CLEW_OK;
+	}
+	m = map_of(w, mm);
+	return m ? insert(w, space, m) : CLEW_NO_MEMORY;
+}
