@@ -21,8 +21,7 @@ struct dso_store;
 enum dso_kind {
 	DSO_USER,   /* an ELF file */
 	DSO_KERNEL, /* vmlinux or kallsyms; rel = run-time address */
-	DSO_MODULE, /* .ko; rel = run-time address, minus load address when read from the .ko file
-		     */
+	DSO_MODULE, /* kernel module; rel = run-time address */
 	DSO_VDSO,
 	DSO_JIT,    /* anonymous memory: /tmp/perf-PID.map; rel = run-time address */
 	DSO_NO_CODE /* [heap], [stack], device memory, ...: never has symbols */
@@ -110,6 +109,12 @@ size_t dso_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, size_t 
  * was never asked.
  */
 const char *dso_why_no_symbols(const struct dso *d);
+
+/**
+ * A doubt about the symbols that a dso does have: static text, such as "the recording has no kernel
+ * build id: the running kernel's symbols may not fit"; NULL: none.
+ */
+const char *dso_note(const struct dso *d);
 
 /** Where the symbols came from (path on this machine), NULL: nowhere. */
 const char *dso_symbol_file(const struct dso *d);

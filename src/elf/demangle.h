@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ELF_DEMANGLE_H
+#define ELF_DEMANGLE_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+/**
+ * Write the source-level name of @p name behind what is in @p ret: C++ and Rust (both manglings) by
+ * libiberty, without parameters, and OCaml. "NAME@plt" keeps its suffix.
+ * @return false, and nothing written, where @p name is no mangled name (or absurdly long).
+ */
+bool demangle(const char *name, struct buf *ret);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "elf/elf_file.h"
+
+#include "base/err.h"
+
+enum clew_err elf_file_open(struct elf_file *f, const void *data, size_t size,
+			    struct clew_diag *diag)
+{
+	struct elf_file n = {.data = data, .size = size};
+	GElf_Ehdr eh;
+
+	if (size < EI_NIDENT || memcmp(data, ELFMAG, SELFMAG) != 0)
+		return clew_fail(diag, CLEW_BAD_FILE, 0, "not an ELF file");
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "libelf is older than its header");
+	/* elf_memory() writes nothing into the image, it only lacks the const. */
+	n.elf = elf_memory((char *)(uintptr_t)data, size);
+	if (!n.elf || elf_kind(n.elf) != ELF_K_ELF || !gelf_getehdr(n.elf, &eh)) {
+		elf_end(n.elf);
+		return clew_fail(diag, CLEW_BAD_FILE, 0, "damaged ELF header");
+	}
+	n.type = eh.e_type;
+	n.machine = eh.e_machine;
+	n.is_64 = gelf_getclass(n.elf) == ELFCLASS64;
+	*f = n;
+	return CLEW_OK;
+}
+
+void elf_file_done(struct elf_file *f)
+{
+	elf_end(f->elf);
+	*f = (struct elf_file){0};
+}
+
+bool elf_file_section_at(const struct elf_file *f, size_t index, struct elf_section *ret)
+{
+	struct elf_section s = {.scn = index ? elf_getscn(f->elf, index) : NULL};
+
+	if (!s.scn || !gelf_getshdr(s.scn, &s.h))
+		return false;
+	*ret = s;
+	return true;
+}
+
+const char *elf_file_section_name(const struct elf_file *f, const GElf_Shdr *h)
+{
+	size_t strings;
+	const char *name = NULL;
+
+	if (!elf_getshdrstrndx(f->elf, &strings))
+		name = elf_strptr(f->elf, strings, h->sh_name);
+	return name ? name : "";
+}
+
+bool elf_file_section(const struct elf_file *f, const char *name, struct elf_section *ret)
+{
+	struct elf_section s = {0};
+
+	while ((s.scn = elf_nextscn(f->elf, s.scn))) {
+		if (!gelf_getshdr(s.scn, &s.h) || strcmp(elf_file_section_name(f, &s.h), name) != 0)
+			continue;
+		*ret = s;
+		return true;
+	}
+	return false;
+}
+
+bool elf_file_bytes(const struct elf_file *f, const struct elf_section *s, struct bytes *ret)
+{
+	if (s->h.sh_type == SHT_NOBITS || !range_fits(s->h.sh_offset, s->h.sh_size, f->size))
+		return false;
+	*ret = bytes_of(f->data + s->h.sh_offset, s->h.sh_size);
+	return true;
+}
+
+/* -- Build id ------------------------------------------------------------------------------------
+ */
+
+size_t elf_notes_build_id(struct bytes notes, bool swap, uint8_t ret[ELF_BUILD_ID_MAX])
+{
+	uint32_t name_bytes, desc_bytes, type;
+	struct bytes name, desc;
+
+	while (bytes_u32(&notes, swap, &name_bytes) && bytes_u32(&notes, swap, &desc_bytes) &&
+	       bytes_u32(&notes, swap, &type)) {
+		if (!bytes_take(&notes, align_up(name_bytes, 4), &name) ||
+		    !bytes_take(&notes, desc_bytes, &desc))
+			return 0;
+		if (type == NT_GNU_BUILD_ID && name_bytes == 4 && !memcmp(name.pos, "GNU", 4)) {
+			size_t n = desc_bytes < ELF_BUILD_ID_MAX ? desc_bytes : ELF_BUILD_ID_MAX;
+
+			memcpy(ret, desc.pos, n);
+			return n;
+		}
+		if (!bytes_skip(&notes, align_up(desc_bytes, 4) - desc_bytes))
+			return 0;
+	}
+	return 0;
+}
+
+static bool is_swapped(const struct elf_file *f)
+{
+	return (f->data[EI_DATA] == ELFDATA2MSB) != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+size_t elf_file_build_id(const struct elf_file *f, uint8_t ret[ELF_BUILD_ID_MAX])
+{
+	struct elf_section s = {0};
+	struct bytes b;
+	size_t n, nr_phdrs;
+	GElf_Phdr ph;
+
+	while ((s.scn = elf_nextscn(f->elf, s.scn))) {
+		if (!gelf_getshdr(s.scn, &s.h) || s.h.sh_type != SHT_NOTE ||
+		    !elf_file_bytes(f, &s, &b))
+			continue;
+		n = elf_notes_build_id(b, is_swapped(f), ret);
+		if (n)
+			return n;
+	}
+	if (elf_getphdrnum(f->elf, &nr_phdrs))
+		return 0;
+	for (size_t i = 0; i < nr_phdrs && gelf_getphdr(f->elf, (int)i, &ph); i++) {
+		if (ph.p_type != PT_NOTE || !range_fits(ph.p_offset, ph.p_filesz, f->size))
+			continue;
+		n = elf_notes_build_id(bytes_of(f->data + ph.p_offset, ph.p_filesz), is_swapped(f),
+				       ret);
+		if (n)
+			return n;
+	}
+	return 0;
+}
+
+/* -- Links to other files
+ * --------------------------------------------------------------------------- */
+
+static bool link_section(const struct elf_file *f, const char *section, const char **ret_name,
+			 struct bytes *ret_rest)
+{
+	struct elf_section s;
+	struct bytes b, name;
+	const uint8_t *nul;
+
+	if (!elf_file_section(f, section, &s) || !elf_file_bytes(f, &s, &b))
+		return false;
+	nul = bytes_left(&b) ? memchr(b.pos, '\0', bytes_left(&b)) : NULL;
+	if (!nul || nul == b.pos || !bytes_take(&b, (size_t)(nul - b.pos) + 1, &name))
+		return false;
+	*ret_name = (const char *)name.pos;
+	*ret_rest = b;
+	return true;
+}
+
+bool elf_file_debuglink(const struct elf_file *f, const char **ret_name, uint32_t *ret_crc)
+{
+	const char *name;
+	struct bytes rest;
+	size_t pad;
+
+	if (!link_section(f, ".gnu_debuglink", &name, &rest))
+		return false;
+	pad = (4 - (strlen(name) + 1) % 4) % 4;
+	if (!bytes_skip(&rest, pad) || !bytes_u32(&rest, is_swapped(f), ret_crc))
+		return false;
+	*ret_name = name;
+	return true;
+}
+
+bool elf_file_debugaltlink(const struct elf_file *f, const char **ret_name, struct bytes *ret_id)
+{
+	return link_section(f, ".gnu_debugaltlink", ret_name, ret_id);
+}
+
+/* -- Addresses
+ * ------------------------------------------------------------------------------------- */
+
+bool elf_file_offset(const struct elf_file *f, uint64_t vaddr, uint64_t *ret)
+{
+	size_t nr_phdrs;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(f->elf, &nr_phdrs))
+		return false;
+	for (size_t i = 0; i < nr_phdrs && gelf_getphdr(f->elf, (int)i, &ph); i++) {
+		if (vaddr >= ph.p_vaddr && vaddr - ph.p_vaddr < ph.p_memsz) {
+			*ret = vaddr - ph.p_vaddr + ph.p_offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool elf_file_vaddr(const struct elf_file *f, uint64_t offset, uint64_t *ret)
+{
+	size_t nr_phdrs;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(f->elf, &nr_phdrs))
+		return false;
+	for (size_t i = 0; i < nr_phdrs && gelf_getphdr(f->elf, (int)i, &ph); i++) {
+		if (ph.p_type == PT_LOAD && offset >= ph.p_offset &&
+		    offset - ph.p_offset < ph.p_filesz) {
+			*ret = offset - ph.p_offset + ph.p_vaddr;
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "elf/elf_sym.h"
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "elf/elf_plt.h"
+
+/** A symbol table and its strings. */
+struct source {
+	const struct elf_file *f;
+	Elf_Data *data;
+	size_t nr;
+	const char *text; /* ends with a NUL */
+	size_t text_bytes;
+};
+
+static bool find_table(const struct elf_file *f, const char *name, uint32_t type,
+		       struct elf_section *ret)
+{
+	struct elf_section s;
+
+	if (!f->elf || !elf_file_section(f, name, &s) || s.h.sh_type != type)
+		return false;
+	*ret = s;
+	return true;
+}
+
+bool elf_has_symtab(const struct elf_file *f)
+{
+	struct elf_section s;
+
+	return find_table(f, ".symtab", SHT_SYMTAB, &s);
+}
+
+bool elf_has_dynsym(const struct elf_file *f)
+{
+	struct elf_section s;
+
+	return find_table(f, ".dynsym", SHT_DYNSYM, &s);
+}
+
+static bool open_source(const struct elf_file *f, const struct elf_section *table,
+			struct source *ret)
+{
+	struct source s = {.f = f, .data = elf_getdata(table->scn, NULL)};
+	size_t entry = gelf_fsize(f->elf, ELF_T_SYM, 1, EV_CURRENT);
+	struct elf_section strings;
+	struct bytes b;
+
+	if (!s.data || !entry || !elf_file_section_at(f, table->h.sh_link, &strings) ||
+	    !elf_file_bytes(f, &strings, &b) || !bytes_left(&b))
+		return false;
+	/* The last name may lack its NUL in a damaged file: leave it out. */
+	while (b.end > b.pos && b.end[-1])
+		b.end--;
+	s.nr = table->h.sh_size / entry;
+	s.text = (const char *)b.pos;
+	s.text_bytes = bytes_left(&b);
+	*ret = s;
+	return true;
+}
+
+static bool is_function_or_object(const GElf_Sym *s)
+{
+	unsigned int type = GELF_ST_TYPE(s->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_OBJECT) && s->st_name &&
+	       s->st_shndx != SHN_UNDEF;
+}
+
+static bool is_label(const GElf_Sym *s)
+{
+	unsigned int visibility = GELF_ST_VISIBILITY(s->st_other);
+
+	return GELF_ST_TYPE(s->st_info) == STT_NOTYPE && s->st_name && s->st_shndx != SHN_UNDEF &&
+	       s->st_shndx != SHN_ABS && visibility != STV_HIDDEN && visibility != STV_INTERNAL;
+}
+
+/** $a, $d, $t, $x mark code and data inside Arm functions: they name nothing. */
+static bool is_arm_mapping_symbol(const struct elf_file *f, const char *name)
+{
+	if (f->machine != EM_ARM && f->machine != EM_AARCH64)
+		return false;
+	return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
+}
+
+static bool is_code_or_data(const char *section)
+{
+	return strstr(section, "text") || strstr(section, "data");
+}
+
+/** Everything one symbol is checked and moved by. */
+struct collect {
+	struct sym_table *t;
+	struct source src;
+	const struct elf_file *runtime;
+	enum elf_sym_space space;
+	struct elf_section section; /* of the symbol before: mostly the same again */
+	size_t section_index;
+	bool is_section_runtime;
+};
+
+/** The section of @p s, from the run-time file where the debug file only has a placeholder. */
+static bool section_of(struct collect *c, const GElf_Sym *s)
+{
+	if (c->section_index == s->st_shndx)
+		return true;
+	c->section_index = 0;
+	c->is_section_runtime = false;
+	if (!elf_file_section_at(c->src.f, s->st_shndx, &c->section))
+		return false;
+	if (c->section.h.sh_type == SHT_NOBITS) {
+		if (!elf_file_section_at(c->runtime, s->st_shndx, &c->section))
+			return false;
+		c->is_section_runtime = true;
+	}
+	c->section_index = s->st_shndx;
+	return true;
+}
+
+static uint64_t place_of(const struct collect *c, uint64_t value)
+{
+	uint64_t offset;
+
+	if (c->space == ELF_SYM_ADDRESSES)
+		return value;
+	if (elf_file_offset(c->runtime, value, &offset))
+		return offset;
+	return value - c->section.h.sh_addr + c->section.h.sh_offset;
+}
+
+/** @return false when memory is short. */
+static bool collect_one(struct collect *c, GElf_Sym *s)
+{
+	bool label = is_label(s);
+	const char *name, *section;
+	struct sym n;
+
+	if ((!label && !is_function_or_object(s)) || s->st_name >= c->src.text_bytes)
+		return true;
+	name = c->src.text + s->st_name;
+	if (is_arm_mapping_symbol(c->src.f, name) || s->st_shndx == SHN_ABS || !section_of(c, s) ||
+	    !(c->section.h.sh_flags & SHF_ALLOC))
+		return true;
+	section =
+		elf_file_section_name(c->is_section_runtime ? c->runtime : c->src.f, &c->section.h);
+	if (label && !is_code_or_data(section))
+		return true;
+	if (c->src.f->machine == EM_ARM && GELF_ST_TYPE(s->st_info) == STT_FUNC)
+		s->st_value &= ~(uint64_t)1; /* the Thumb bit */
+	n = (struct sym){.start = place_of(c, s->st_value),
+			 .name = s->st_name,
+			 .type = GELF_ST_TYPE(s->st_info)};
+	n.end = n.start + s->st_size;
+	return sym_table_add(c->t, &n, GELF_ST_BIND(s->st_info));
+}
+
+enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
+			      const struct elf_file *runtime, enum elf_sym_space space,
+			      struct clew_diag *diag)
+{
+	struct collect c = {.t = t, .runtime = runtime, .space = space};
+	struct elf_section table;
+	GElf_Sym s;
+
+	if (!find_table(syms, ".symtab", SHT_SYMTAB, &table) &&
+	    !find_table(syms, ".dynsym", SHT_DYNSYM, &table))
+		return clew_fail(diag, CLEW_NOT_FOUND, 0, "no symbol table");
+	if (!open_source(syms, &table, &c.src))
+		return clew_fail(diag, CLEW_BAD_FILE, table.h.sh_offset, "damaged symbol table");
+	t->text = c.src.text;
+	t->text_bytes = c.src.text_bytes;
+	for (size_t i = 0; i < c.src.nr && gelf_getsym(c.src.data, (int)i, &s); i++) {
+		if (!collect_one(&c, &s))
+			return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	}
+	sym_table_mark_late(t);
+	if (t->added.nr && space == ELF_SYM_OFFSETS && !elf_plt_collect(t, runtime))
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return CLEW_OK;
+}
+
+bool elf_sym_address(const struct elf_file *f, const char *name, uint64_t *ret)
+{
+	struct elf_section table;
+	struct source src;
+	GElf_Sym s;
+
+	if (!find_table(f, ".symtab", SHT_SYMTAB, &table) || !open_source(f, &table, &src))
+		return false;
+	for (size_t i = 0; i < src.nr && gelf_getsym(src.data, (int)i, &s); i++) {
+		if (s.st_name < src.text_bytes && !strcmp(src.text + s.st_name, name)) {
+			*ret = s.st_value;
+			return true;
+		}
+	}
+	return false;
+}

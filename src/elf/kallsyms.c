@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "elf/kallsyms.h"
+
+#include <elf.h>
+
+enum { MODULES_MAX = UINT16_MAX };
+
+static int hex_digit(uint8_t c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/** Up to 16 hex digits; false: none, or more. */
+static bool take_hex(struct bytes *b, uint64_t *ret)
+{
+	uint64_t v = 0;
+	int n = 0, d;
+
+	for (; bytes_left(b) && (d = hex_digit(*b->pos)) >= 0; b->pos++, n++)
+		v = v << 4 | (uint64_t)d;
+	*ret = v;
+	return n > 0 && n <= 16;
+}
+
+/** Everything up to the newline, which is stepped over. */
+static struct bytes take_line(struct bytes *b)
+{
+	const uint8_t *nl = memchr(b->pos, '\n', bytes_left(b));
+	struct bytes line = {b->pos, nl ? nl : b->end};
+
+	b->pos = nl ? nl + 1 : b->end;
+	return line;
+}
+
+/** "[ext4]" behind a tab. */
+static void split_module(struct kallsyms_line *l)
+{
+	const char *tab = memchr(l->name, '\t', l->name_bytes);
+	size_t rest;
+
+	l->module_bytes = 0;
+	if (!tab)
+		return;
+	rest = l->name_bytes - (size_t)(tab - l->name);
+	l->name_bytes = (size_t)(tab - l->name);
+	if (rest < 4 || tab[1] != '[' || tab[rest - 1] != ']')
+		return;
+	l->module = tab + 1;
+	l->module_bytes = rest - 1;
+}
+
+static bool parse_line(struct bytes line, struct kallsyms_line *ret)
+{
+	struct kallsyms_line l = {0};
+
+	if (!take_hex(&line, &l.addr) || bytes_left(&line) < 4 || line.pos[0] != ' ' ||
+	    line.pos[2] != ' ')
+		return false;
+	l.type = (char)line.pos[1];
+	l.name = (const char *)line.pos + 3;
+	l.name_bytes = bytes_left(&line) - 3;
+	split_module(&l);
+	*ret = l;
+	return l.name_bytes > 0 && !memchr(l.name, '\0', l.name_bytes);
+}
+
+bool kallsyms_next(struct bytes *text, struct kallsyms_line *ret)
+{
+	while (bytes_left(text)) {
+		if (parse_line(take_line(text), ret))
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct kallsyms_line *l)
+{
+	return strchr("TtWwDdBb", l->type) && l->type && l->name[0] != '$';
+}
+
+static uint8_t binding_of(char type)
+{
+	if (type == 'W')
+		return STB_WEAK;
+	return type >= 'A' && type <= 'Z' ? STB_GLOBAL : STB_LOCAL;
+}
+
+static bool add_line(struct sym_table *t, const struct kallsyms_line *l, struct intern *modules)
+{
+	struct sym s = {.start = l->addr, .end = l->addr, .is_own = 1};
+
+	s.type = strchr("TtWw", l->type) ? STT_FUNC : STT_OBJECT;
+	s.name = sym_table_own_name(t, l->name, l->name_bytes);
+	if (s.name == UINT32_MAX)
+		return false;
+	if (l->module_bytes) {
+		uint32_t module = intern_add(modules, l->module, l->module_bytes);
+
+		if (module == INTERN_FAILED || module > MODULES_MAX)
+			return false;
+		s.module = (uint16_t)module;
+	}
+	return sym_table_add(t, &s, binding_of(l->type));
+}
+
+enum clew_err kallsyms_collect(struct sym_table *t, struct bytes text, struct intern *modules,
+			       const char *ref_name, struct kallsyms_info *ret)
+{
+	size_t ref_bytes = ref_name ? strlen(ref_name) : 0;
+	struct kallsyms_info info = {.is_all_zero = true};
+	struct kallsyms_line l;
+
+	while (kallsyms_next(&text, &l)) {
+		info.is_all_zero &= l.addr == 0;
+		if (ref_name && !info.has_ref && l.name_bytes == ref_bytes &&
+		    !memcmp(l.name, ref_name, ref_bytes)) {
+			info.has_ref = true;
+			info.ref_addr = l.addr;
+		}
+		if (is_wanted(&l) && !add_line(t, &l, modules))
+			return CLEW_NO_MEMORY;
+	}
+	info.nr = t->added.nr;
+	*ret = info;
+	return CLEW_OK;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "image/dso_priv.h"
+
+enum clew_err dso_file_open(struct dso_file *f, const char *path)
+{
+	struct dso_file n = {.path = mem_strdup(path)};
+	enum clew_err err = n.path ? os_map_file(path, &n.map, NULL) : CLEW_NO_MEMORY;
+
+	if (err == CLEW_OK)
+		err = elf_file_open(&n.elf, n.map.data, n.map.size, NULL);
+	if (err == CLEW_OK)
+		*f = n;
+	else
+		dso_file_done(&n);
+	return err;
+}
+
+void dso_file_done(struct dso_file *f)
+{
+	elf_file_done(&f->elf);
+	os_map_done(&f->map);
+	buf_done(&f->unpacked);
+	mem_free(f->path);
+	*f = (struct dso_file){0};
+}
+
+bool dso_same_build_id(const struct dso_build_id *a, const struct dso_build_id *b)
+{
+	return a->size == b->size && !memcmp(a->bytes, b->bytes, a->size);
+}
+
+struct dso_build_id dso_file_build_id(const struct dso_file *f)
+{
+	struct dso_build_id id = {0};
+
+	id.size = (uint8_t)elf_file_build_id(&f->elf, id.bytes);
+	return id;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "elf/perf_map.h"
+#include "image/dso_priv.h"
+#include "os/self.h"
+
+enum { MAP_MAX_BYTES = 256 * 1024 * 1024 };
+
+/** The map lies in the process' own /tmp, named by the pid it has there. */
+static void map_path(struct dso *d, struct buf *ret)
+{
+	dso_proc_root(d, ret);
+	if (ret->nr)
+		buf_printf(ret, "/tmp/perf-%u.map", os_pid_inside(d->pid));
+	else if (!strncmp(d->path, "/tmp/perf-", 10))
+		buf_str(ret, d->path);
+	else
+		buf_printf(ret, "/tmp/perf-%u.map", d->pid);
+}
+
+void dso_load_jit(struct dso *d)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	clew_auto(mem_free_at) char *text = NULL;
+	enum clew_err err;
+	size_t size;
+
+	map_path(d, &path);
+	if (!os_exists(buf_cstr(&path))) {
+		d->why = "no /tmp/perf-PID.map: the program names no run-time generated code";
+		return;
+	}
+	if (!os_is_trusted_file(buf_cstr(&path))) {
+		d->why = "perf-PID.map belongs to somebody else";
+		return;
+	}
+	err = os_read_file(buf_cstr(&path), MAP_MAX_BYTES, &text, &size, NULL);
+	if (err) {
+		d->why = err == CLEW_LIMIT ? "perf-PID.map is larger than 256 MiB"
+					   : "perf-PID.map cannot be read";
+		return;
+	}
+	sym_table_init(&d->table, NULL, 0);
+	if (perf_map_collect(&d->table, bytes_of(text, size))) {
+		sym_table_done(&d->table);
+		d->why = "out of memory";
+	} else if (!dso_finish_table(d, SYM_FILL_NONE, buf_cstr(&path)) && !d->why) {
+		d->why = "perf-PID.map is empty";
+	}
+}

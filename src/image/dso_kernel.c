@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "elf/elf_sym.h"
+#include "image/dso_priv.h"
+#include "os/self.h"
+
+enum { KALLSYMS_MAX_BYTES = 256 * 1024 * 1024, NOTES_MAX_BYTES = 64 * 1024 };
+
+void kernel_syms_free(struct kernel_syms *k)
+{
+	if (!k)
+		return;
+	sym_table_done(&k->table);
+	intern_done(&k->modules);
+	dso_file_done(&k->vmlinux);
+	mem_free(k->path);
+	mem_free(k->ref_name);
+	mem_free(k);
+}
+
+static void free_kernel_syms(struct kernel_syms **k)
+{
+	kernel_syms_free(*k);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static struct kernel_syms *kernel_syms_new(const char *path, const char *ref_name)
+{
+	struct kernel_syms *k = mem_zalloc(sizeof(*k));
+
+	if (!k)
+		return NULL;
+	k->path = mem_strdup(path);
+	k->ref_name = ref_name ? mem_strdup(ref_name) : NULL;
+	if (k->path && (k->ref_name || !ref_name))
+		return k;
+	kernel_syms_free(k);
+	return NULL;
+}
+
+static bool read_kallsyms(struct kernel_syms *k)
+{
+	clew_auto(mem_free_at) char *text = NULL;
+	struct kallsyms_info info;
+	size_t size;
+
+	if (os_read_file(k->path, KALLSYMS_MAX_BYTES, &text, &size, NULL) ||
+	    kallsyms_collect(&k->table, bytes_of(text, size), &k->modules, k->ref_name, &info))
+		return false;
+	k->is_all_zero = info.is_all_zero;
+	k->has_ref = info.has_ref;
+	k->ref_addr = info.ref_addr;
+	return info.nr && sym_table_finish(&k->table, SYM_FILL_KALLSYMS);
+}
+
+static bool read_vmlinux(struct kernel_syms *k)
+{
+	if (dso_file_open(&k->vmlinux, k->path) || !elf_has_symtab(&k->vmlinux.elf) ||
+	    elf_sym_collect(&k->table, &k->vmlinux.elf, &k->vmlinux.elf, ELF_SYM_ADDRESSES, NULL))
+		return false;
+	if (k->ref_name)
+		k->has_ref = elf_sym_address(&k->vmlinux.elf, k->ref_name, &k->ref_addr);
+	return k->table.added.nr && sym_table_finish(&k->table, SYM_FILL_ELF);
+}
+
+/** Read once for each path and reference symbol. */
+static struct kernel_syms *kernel_syms_of(struct dso_store *s, const char *path,
+					  const char *ref_name, bool (*read)(struct kernel_syms *))
+{
+	clew_auto(free_kernel_syms) struct kernel_syms *n = NULL;
+
+	for (struct kernel_syms *k = s->kernels; k; k = k->next) {
+		if (!strcmp(k->path, path) && (!ref_name || same_text(k->ref_name, ref_name)))
+			return k;
+	}
+	n = kernel_syms_new(path, ref_name);
+	if (!n || !read(n))
+		return NULL;
+	n->next = s->kernels;
+	s->kernels = n;
+	return clew_take(n);
+}
+
+/* -- Where kernel symbols may be
+ * ----------------------------------------------------------------------- */
+
+static struct dso_build_id running_build_id(void)
+{
+	clew_auto(mem_free_at) char *notes = NULL;
+	struct dso_build_id id = {0};
+	size_t size;
+
+	if (!os_read_file("/sys/kernel/notes", NOTES_MAX_BYTES, &notes, &size, NULL))
+		id.size = (uint8_t)elf_notes_build_id(bytes_of(notes, size), false, id.bytes);
+	return id;
+}
+
+static bool has_build_id(const char *path, const struct dso_build_id *want)
+{
+	clew_auto(dso_file_done) struct dso_file f = {0};
+	struct dso_build_id id;
+
+	if (dso_file_open(&f, path))
+		return false;
+	id = dso_file_build_id(&f);
+	return !want->size || dso_same_build_id(&id, want);
+}
+
+/** vmlinux where distributions put it; only with a build id to prove that it is the right one. */
+static bool find_vmlinux(struct dso *d, struct buf *ret)
+{
+	static const char *const places[] = {"/boot/vmlinux-%s", "/usr/lib/debug/boot/vmlinux-%s",
+					     "/lib/modules/%s/build/vmlinux",
+					     "/usr/lib/debug/lib/modules/%s/vmlinux",
+					     "/usr/lib/debug/boot/vmlinux-%s.debug"};
+	const struct dso_store_opts *o = &d->store->opts;
+	char release[65];
+
+	if (dso_build_id_path(o->buildid_dir, &d->build_id, "/elf", ret) &&
+	    has_build_id(buf_cstr(ret), &d->build_id))
+		return true;
+	buf_clear(ret);
+	if (dso_build_id_path(o->debug_dir ? o->debug_dir : "/usr/lib/debug", &d->build_id,
+			      ".debug", ret) &&
+	    has_build_id(buf_cstr(ret), &d->build_id))
+		return true;
+	os_kernel_release(release, sizeof(release));
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		const char *percent = strchr(places[i], '%');
+
+		buf_clear(ret);
+		buf_add(ret, places[i], (size_t)(percent - places[i]));
+		buf_str(ret, release);
+		buf_str(ret, percent + 2);
+		if (d->build_id.size && has_build_id(buf_cstr(ret), &d->build_id))
+			return true;
+	}
+	return false;
+}
+
+static const struct kernel_syms *from_build_id(struct dso *d)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	const struct kernel_syms *k = NULL;
+
+	if (!d->build_id.size)
+		return NULL;
+	if (find_vmlinux(d, &path))
+		k = kernel_syms_of(d->store, buf_cstr(&path), d->ref_name, read_vmlinux);
+	return k;
+}
+
+static const struct kernel_syms *from_cached_kallsyms(struct dso *d)
+{
+	clew_auto(buf_done) struct buf path = {0};
+
+	if (!dso_build_id_path(d->store->opts.buildid_dir, &d->build_id, "/kallsyms", &path) ||
+	    !os_exists(buf_cstr(&path)))
+		return NULL;
+	return kernel_syms_of(d->store, buf_cstr(&path), d->ref_name, read_kallsyms);
+}
+
+static const struct kernel_syms *from_running(struct dso *d)
+{
+	struct dso_build_id id = running_build_id();
+
+	if (d->store->opts.no_host_kernel) {
+		d->why = "the running kernel's symbols were not asked for";
+		return NULL;
+	}
+	if (d->build_id.size && !dso_same_build_id(&id, &d->build_id)) {
+		d->why = "build id differs from the running kernel's";
+		return NULL;
+	}
+	if (!d->build_id.size && d->kind == DSO_KERNEL)
+		d->note = "the recording has no kernel build id: the running kernel's symbols may "
+			  "not fit";
+	return kernel_syms_of(d->store, "/proc/kallsyms", d->ref_name, read_kallsyms);
+}
+
+static const struct kernel_syms *find_kernel(struct dso *d)
+{
+	const struct dso_store_opts *o = &d->store->opts;
+	const struct kernel_syms *k;
+
+	if (o->vmlinux)
+		return kernel_syms_of(d->store, o->vmlinux, d->ref_name, read_vmlinux);
+	if (o->kallsyms)
+		return kernel_syms_of(d->store, o->kallsyms, d->ref_name, read_kallsyms);
+	if (d->kind == DSO_MODULE)
+		return d->store->kernels ? d->store->kernels : from_running(d);
+	k = from_build_id(d);
+	if (!k)
+		k = from_cached_kallsyms(d);
+	return k ? k : from_running(d);
+}
+
+/** "[ext4]" in the table of modules, 0: none. Its number there is its number in the symbols. */
+static uint16_t module_number(const struct kernel_syms *k, const char *name)
+{
+	for (size_t i = 1; i < k->modules.strs.nr; i++) {
+		if (!strcmp(k->modules.strs.data[i].s, name))
+			return (uint16_t)i;
+	}
+	return 0;
+}
+
+void dso_load_kernel(struct dso *d)
+{
+	const struct kernel_syms *k = find_kernel(d);
+
+	if (!k) {
+		if (!d->why)
+			d->why = "no kallsyms or vmlinux for this kernel";
+		return;
+	}
+	if (k->is_all_zero) {
+		d->why = "kptr_restrict hides kernel addresses";
+		return;
+	}
+	if (d->kind == DSO_MODULE) {
+		d->module = module_number(k, d->short_name);
+		if (!d->module) {
+			d->why = "the module is not loaded now";
+			return;
+		}
+	} else if (d->ref_name && d->ref_addr) {
+		if (!k->has_ref) {
+			d->why = "the relocation reference symbol is missing";
+			return;
+		}
+		d->kernel_delta = k->ref_addr - d->ref_addr;
+	}
+	d->kernel = k;
+	d->symbol_file = k->path;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "image/dso_priv.h"
+#include "os/self.h"
+
+bool dso_build_id_path(const char *prefix, const struct dso_build_id *id, const char *tail,
+		       struct buf *ret)
+{
+	if (!prefix || id->size < 2)
+		return false;
+	buf_printf(ret, "%s/.build-id/%02x/", prefix, id->bytes[0]);
+	for (size_t i = 1; i < id->size; i++)
+		buf_printf(ret, "%02x", id->bytes[i]);
+	buf_str(ret, tail);
+	return true;
+}
+
+static const char *or_default(const char *s, const char *otherwise)
+{
+	return s ? s : otherwise;
+}
+
+/** The directory part of the dso's path, its last slash included. */
+static int dir_bytes(const struct dso *d)
+{
+	const char *slash = strrchr(d->path, '/');
+
+	return slash ? (int)(slash - d->path) + 1 : 0;
+}
+
+/** First of the three places GDB's manual names for a debug link; the last one where none is there.
+ */
+static bool debuglink_path(struct dso *d, const char *root, const char *symfs,
+			   const char *debug_dir, struct buf *ret)
+{
+	clew_auto(dso_file_done) struct dso_file f = {0};
+	size_t from = ret->nr;
+	int dir = dir_bytes(d);
+	const char *name;
+	uint32_t crc;
+
+	buf_printf(ret, "%s%s%s", root, symfs, d->path);
+	if (dso_file_open(&f, buf_cstr(ret)) || !elf_file_debuglink(&f.elf, &name, &crc) ||
+	    strchr(name, '/'))
+		return false;
+	for (int i = 0; i < 3; i++) {
+		ret->nr = from;
+		buf_printf(ret, "%s%s%s%.*s%s%s", root, symfs, i == 2 ? debug_dir : "", dir,
+			   d->path, i == 1 ? ".debug/" : "", name);
+		if (os_exists(buf_cstr(ret)))
+			return true;
+	}
+	return true;
+}
+
+static bool no_usr_path(struct dso *d, const char *root, const char *symfs, const char *debug_dir,
+			struct buf *ret)
+{
+	if (strncmp(d->path, "/usr/", 5) != 0)
+		return false;
+	buf_printf(ret, "%s%s%s%s", root, symfs, debug_dir, d->path + 4);
+	return true;
+}
+
+bool dso_place_path(struct dso *d, enum dso_place place, const char *root,
+		    const struct dso_build_id *id, struct buf *ret)
+{
+	const struct dso_store_opts *o = &d->store->opts;
+	const char *symfs = or_default(o->symfs, "");
+	const char *debug_dir = or_default(o->debug_dir, "/usr/lib/debug");
+	int dir = dir_bytes(d);
+
+	switch (place) {
+	case DSO_AT_DEBUGLINK:
+		return debuglink_path(d, root, symfs, debug_dir, ret);
+	case DSO_AT_CACHE:
+		return dso_build_id_path(o->buildid_dir, id, "/elf", ret);
+	case DSO_AT_CACHE_DEBUG:
+		return dso_build_id_path(o->buildid_dir, id, "/debug", ret);
+	case DSO_AT_DEBUG_PATH:
+		buf_printf(ret, "%s%s%s%s.debug", root, symfs, debug_dir, d->path);
+		return true;
+	case DSO_AT_DEBUG_PATH_PLAIN:
+		buf_printf(ret, "%s%s%s%s", root, symfs, debug_dir, d->path);
+		return true;
+	case DSO_AT_BUILD_ID:
+		buf_printf(ret, "%s%s", root, symfs);
+		return dso_build_id_path(debug_dir, id, ".debug", ret);
+	case DSO_AT_ITSELF:
+		buf_printf(ret, "%s%s%s", root, symfs, d->path);
+		return true;
+	case DSO_AT_SUBDIR:
+		buf_printf(ret, "%s%s%.*s.debug/%s", root, symfs, dir, d->path, d->path + dir);
+		return true;
+	case DSO_AT_DEBUG_PATH_NO_USR:
+		return no_usr_path(d, root, symfs, debug_dir, ret);
+	case DSO_NR_PLACES:
+		break;
+	}
+	return false;
+}
+
+void dso_proc_root(struct dso *d, struct buf *ret)
+{
+	struct dso_store *s = d->store;
+	uint64_t now;
+
+	if (!d->pid || s->opts.no_proc_root || (s->opts.symfs && s->opts.symfs[0]))
+		return;
+	now = os_mnt_ns(d->pid);
+	if (!now || now == s->own_mnt_ns || (d->mnt_ns_ino && d->mnt_ns_ino != now))
+		return;
+	buf_printf(ret, "/proc/%u/root", d->pid);
+}

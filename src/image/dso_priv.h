@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef IMAGE_DSO_PRIV_H
+#define IMAGE_DSO_PRIV_H
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/map_u64.h"
+#include "elf/elf_file.h"
+#include "elf/kallsyms.h"
+#include "elf/sym_table.h"
+#include "image/dso.h"
+#include "os/file.h"
+
+/** An ELF file opened for a dso. */
+struct dso_file {
+	struct os_map map;
+	struct buf unpacked; /* instead of map: .gnu_debugdata */
+	struct elf_file elf;
+	char *path;
+};
+
+/** Kernel and module symbols of one kallsyms text or vmlinux, shared by the dsos that use it. */
+struct kernel_syms {
+	struct kernel_syms *next;
+	char *path;
+	struct dso_file vmlinux; /* or empty */
+	struct sym_table table;
+	struct intern modules; /* "[ext4]" */
+	bool is_all_zero;
+	bool has_ref;
+	char *ref_name; /* what has_ref and ref_addr were asked for */
+	uint64_t ref_addr;
+};
+
+struct dso {
+	struct dso_store *store;
+	uint32_t id, pid;
+	enum dso_kind kind;
+	bool has_asked; /* load was tried */
+	bool has_asked_code;
+	char *path, *short_name;
+	struct dso_build_id build_id; /* the recording's */
+	uint64_t mnt_ns_ino, maj, min, ino;
+	uint64_t load_start, ref_addr;
+	char *ref_name;
+	const char *why, *note;
+
+	struct dso_file files[2]; /* symbols, and the file that was mapped (may be one) */
+	struct dso_file *syms, *runtime;
+	struct dso_file code; /* dso_read(): what was mapped */
+	struct sym_table table;
+	const struct kernel_syms *kernel; /* instead of table */
+	uint64_t kernel_delta;            /* add to a recorded address to get one of .kernel */
+	uint16_t module;                  /* in .kernel */
+	const char *symbol_file;
+	struct map_u64 found; /* index of a symbol -> struct dso_sym * */
+	struct dso_lines *lines;
+};
+
+struct dso_store {
+	struct dso_store_opts opts;
+	struct arena text;
+	struct {
+		VEC(struct dso *);
+	} dsos;
+	struct map_u64 by_key; /* hash -> id + 1 of the newest with that hash */
+	struct kernel_syms *kernels;
+	struct buf scratch;
+	uint64_t own_mnt_ns;
+};
+
+/* dso_paths.c: where the symbols of a user file may lie, in the order in which they are tried. */
+enum dso_place {
+	DSO_AT_DEBUGLINK,
+	DSO_AT_CACHE,
+	DSO_AT_CACHE_DEBUG,
+	DSO_AT_DEBUG_PATH,       /* /usr/lib/debug/PATH.debug */
+	DSO_AT_DEBUG_PATH_PLAIN, /* /usr/lib/debug/PATH */
+	DSO_AT_BUILD_ID,
+	DSO_AT_ITSELF,
+	DSO_AT_SUBDIR,            /* DIR/.debug/NAME */
+	DSO_AT_DEBUG_PATH_NO_USR, /* /usr/lib/debug/PATH, PATH without its /usr */
+	DSO_NR_PLACES
+};
+
+/**
+ * @p root: "" or another mount namespace's root, in front of every path but the cache's.
+ * @return false: no such place for this dso.
+ */
+bool dso_place_path(struct dso *d, enum dso_place place, const char *root,
+		    const struct dso_build_id *id, struct buf *ret);
+
+/** "PREFIX/.build-id/ab/cdef" + @p tail. */
+bool dso_build_id_path(const char *prefix, const struct dso_build_id *id, const char *tail,
+		       struct buf *ret);
+
+/** In the process' mount namespace: "/proc/PID/root"; "" where that is ours, or gone. */
+void dso_proc_root(struct dso *d, struct buf *ret);
+
+/* dso_file.c */
+enum clew_err dso_file_open(struct dso_file *f, const char *path);
+void dso_file_done(struct dso_file *f);
+bool dso_same_build_id(const struct dso_build_id *a, const struct dso_build_id *b);
+/** The file's build id; size 0: none. */
+struct dso_build_id dso_file_build_id(const struct dso_file *f);
+
+/* The loaders, by kind. Each fills table or kernel, or sets why. */
+void dso_load_user(struct dso *d);
+void dso_load_kernel(struct dso *d);
+void dso_load_jit(struct dso *d);
+void dso_load_vdso(struct dso *d);
+void kernel_syms_free(struct kernel_syms *k);
+
+/** Close d->table; counts as no symbols when it is empty. */
+bool dso_finish_table(struct dso *d, enum sym_fill fill, const char *from);
+
+/** The file that was mapped, for dso_read() and lines; NULL: not found. */
+const struct elf_file *dso_code_file(struct dso *d);
+
+char *dso_keep(struct dso_store *s, const char *text);
+
+/* dso_lines.c */
+struct dso_lines;
+void dso_lines_free(struct dso_lines *l);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "elf/demangle.h"
+#include "image/dso_priv.h"
+#include "os/self.h"
+
+struct dso_store *dso_store_new(const struct dso_store_opts *opts)
+{
+	struct dso_store *s = mem_zalloc(sizeof(*s));
+
+	if (s && opts)
+		s->opts = *opts;
+	if (s)
+		s->own_mnt_ns = os_mnt_ns(0);
+	return s;
+}
+
+static void dso_free(struct dso *d)
+{
+	dso_lines_free(d->lines);
+	sym_table_done(&d->table);
+	dso_file_done(&d->files[0]);
+	dso_file_done(&d->files[1]);
+	dso_file_done(&d->code);
+	map_u64_done(&d->found);
+}
+
+void dso_store_free(struct dso_store *s)
+{
+	if (!s)
+		return;
+	vec_for_each (&s->dsos, d)
+		dso_free(*d);
+	while (s->kernels) {
+		struct kernel_syms *next = s->kernels->next;
+
+		kernel_syms_free(s->kernels);
+		s->kernels = next;
+	}
+	vec_done(&s->dsos);
+	map_u64_done(&s->by_key);
+	buf_done(&s->scratch);
+	arena_done(&s->text);
+	mem_free(s);
+}
+
+char *dso_keep(struct dso_store *s, const char *text)
+{
+	return arena_strndup(&s->text, text, strlen(text));
+}
+
+/* -- One dso for each key
+ * -------------------------------------------------------------------------- */
+
+static uint32_t pid_in_key(const struct dso_key *k)
+{
+	return k->kind == DSO_JIT ? k->pid : 0;
+}
+
+static uint64_t key_hash(const struct dso_key *k)
+{
+	uint64_t h = hash_bytes(k->path, strlen(k->path));
+
+	if (k->build_id && k->build_id->size)
+		h = hash_two(h, hash_bytes(k->build_id->bytes, k->build_id->size));
+	h = hash_two(h, k->ino ^ k->maj << 48 ^ k->min << 40);
+	return hash_two(h, (uint64_t)k->kind << 32 | pid_in_key(k));
+}
+
+static bool is_key_of(const struct dso *d, const struct dso_key *k)
+{
+	static const struct dso_build_id none;
+	const struct dso_build_id *id = k->build_id ? k->build_id : &none;
+
+	return d->kind == k->kind && d->build_id.size == id->size &&
+	       !memcmp(d->build_id.bytes, id->bytes, id->size) && d->ino == k->ino &&
+	       d->maj == k->maj && d->min == k->min && (d->kind != DSO_JIT || d->pid == k->pid) &&
+	       !strcmp(d->path, k->path);
+}
+
+/** perf's: the last component; modules and what is no path are in brackets. */
+static char *short_name_of(struct dso_store *s, const struct dso_key *k, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
+	char name[256];
+	size_t len;
+
+	if (k->kind == DSO_VDSO)
+		return dso_keep(s, "[vdso]");
+	if (k->kind != DSO_MODULE || path[0] == '[')
+		return dso_keep(s, base);
+	len = strcspn(base, ".");
+	if (len > sizeof(name) - 3)
+		len = sizeof(name) - 3;
+	snprintf(name, sizeof(name), "[%.*s]", (int)len, base);
+	for (char *c = name; *c; c++)
+		*c = *c == '-' ? '_' : *c;
+	return dso_keep(s, name);
+}
+
+static struct dso *dso_new(struct dso_store *s, const struct dso_key *k)
+{
+	struct dso *d = arena_zalloc(&s->text, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->store = s;
+	d->id = (uint32_t)s->dsos.nr;
+	d->kind = k->kind;
+	d->pid = k->pid;
+	d->mnt_ns_ino = k->mnt_ns_ino;
+	d->maj = k->maj;
+	d->min = k->min;
+	d->ino = k->ino;
+	d->load_start = k->load_start;
+	d->ref_addr = k->kernel_ref_addr;
+	if (k->build_id && k->build_id->size <= sizeof(k->build_id->bytes))
+		d->build_id = *k->build_id;
+	if (k->kernel_ref_name && !(d->ref_name = dso_keep(s, k->kernel_ref_name)))
+		return NULL;
+	d->path = dso_keep(s, k->path);
+	d->short_name = d->path ? short_name_of(s, k, d->path) : NULL;
+	return d->short_name ? d : NULL;
+}
+
+struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key)
+{
+	uint64_t h = key_hash(key), *at;
+	struct dso *d;
+
+	/* Two keys of one hash: the second goes to the next free number. */
+	for (; (at = map_u64_get(&s->by_key, h)); h++) {
+		d = s->dsos.data[*at];
+		if (is_key_of(d, key))
+			return d;
+	}
+	d = dso_new(s, key);
+	if (!d || !vec_push(&s->dsos, d))
+		return NULL;
+	if (map_u64_put(&s->by_key, h, d->id))
+		return d;
+	s->dsos.nr--;
+	return NULL;
+}
+
+struct dso *dso_store_at(struct dso_store *s, size_t index)
+{
+	return index < s->dsos.nr ? s->dsos.data[index] : NULL;
+}
+
+uint32_t dso_id(const struct dso *d)
+{
+	return d->id;
+}
+
+const char *dso_path(const struct dso *d)
+{
+	return d->path;
+}
+
+const char *dso_short_name(const struct dso *d)
+{
+	return d->short_name;
+}
+
+enum dso_kind dso_kind(const struct dso *d)
+{
+	return d->kind;
+}
+
+const struct dso_build_id *dso_build_id(const struct dso *d)
+{
+	return &d->build_id;
+}
+
+const char *dso_why_no_symbols(const struct dso *d)
+{
+	return d->why;
+}
+
+const char *dso_note(const struct dso *d)
+{
+	return d->note;
+}
+
+const char *dso_symbol_file(const struct dso *d)
+{
+	return d->symbol_file;
+}
+
+/* -- Lookup
+ * ------------------------------------------------------------------------------------------ */
+
+static bool wants_demangled(const struct dso *d)
+{
+	bool is_kernel = d->kind == DSO_KERNEL || d->kind == DSO_MODULE;
+
+	return is_kernel ? d->store->opts.demangle_kernel : !d->store->opts.no_demangle;
+}
+
+static const char *shown_name(void *ctx, const char *name)
+{
+	struct dso *d = ctx;
+
+	buf_clear(&d->store->scratch);
+	return demangle(name, &d->store->scratch) ? buf_cstr(&d->store->scratch) : name;
+}
+
+bool dso_finish_table(struct dso *d, enum sym_fill fill, const char *from)
+{
+	if (wants_demangled(d)) {
+		d->table.shown_name = shown_name;
+		d->table.shown_ctx = d;
+	}
+	if (!sym_table_finish(&d->table, fill)) {
+		d->why = "out of memory";
+		return false;
+	}
+	if (!d->table.nr)
+		return false;
+	d->symbol_file = dso_keep(d->store, from);
+	return true;
+}
+
+static void load(struct dso *d)
+{
+	d->has_asked = true;
+	switch (d->kind) {
+	case DSO_USER:
+		dso_load_user(d);
+		break;
+	case DSO_KERNEL:
+	case DSO_MODULE:
+		dso_load_kernel(d);
+		break;
+	case DSO_VDSO:
+		dso_load_vdso(d);
+		break;
+	case DSO_JIT:
+		dso_load_jit(d);
+		break;
+	case DSO_NO_CODE:
+		d->why = "memory that holds no code";
+		break;
+	}
+}
+
+/** The symbol in the form callers see, made when first asked for. */
+static const struct dso_sym *shown_sym(struct dso *d, const struct sym_table *t,
+				       const struct sym *s)
+{
+	uint64_t index = (uint64_t)(s - t->syms), *at = map_u64_get(&d->found, index);
+	struct dso_sym *n;
+
+	if (at)
+		return (const struct dso_sym *)(uintptr_t)*at;
+	n = arena_zalloc(&d->store->text, sizeof(*n));
+	if (!n)
+		return NULL;
+	n->start = s->start - d->kernel_delta;
+	n->end = s->end - d->kernel_delta;
+	n->link_name = n->name = sym_name(t, s);
+	if (wants_demangled(d)) {
+		const char *name = shown_name(d, n->link_name);
+
+		if (name != n->link_name && !(n->name = dso_keep(d->store, name)))
+			return NULL;
+	}
+	return map_u64_put(&d->found, index, (uintptr_t)n) ? n : NULL;
+}
+
+const struct dso_sym *dso_find_sym(struct dso *d, uint64_t rel)
+{
+	const struct sym_table *t;
+	const struct sym *s;
+
+	if (!d->has_asked)
+		load(d);
+	t = d->kernel ? &d->kernel->table : &d->table;
+	s = sym_table_find(t, rel + d->kernel_delta);
+	if (!s || (d->kernel && s->module != d->module))
+		return NULL;
+	return shown_sym(d, t, s);
+}

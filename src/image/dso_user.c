@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "elf/elf_sym.h"
+#include "image/dso_priv.h"
+#include "os/self.h"
+
+/** What the search has met so far. */
+struct search {
+	struct dso *d;
+	struct dso_build_id id; /* the recording's, or the file's own */
+	bool has_file, has_mismatch;
+};
+
+/** Without a build id in the recording: the one of the file itself leads to its debug file. */
+static void take_own_build_id(struct search *s, const char *root)
+{
+	clew_auto(dso_file_done) struct dso_file f = {0};
+	clew_auto(buf_done) struct buf path = {0};
+
+	if (dso_place_path(s->d, DSO_AT_ITSELF, root, &s->id, &path) &&
+	    !dso_file_open(&f, buf_cstr(&path)))
+		s->id = dso_file_build_id(&f);
+}
+
+/** Keep @p f where it has symbols, or is what was mapped. */
+static void offer(struct dso *d, struct dso_file *f)
+{
+	bool is_syms = !d->syms && elf_has_symtab(&f->elf);
+	bool is_runtime = !d->runtime && elf_has_dynsym(&f->elf);
+	struct dso_file *slot = d->files[0].elf.elf ? &d->files[1] : &d->files[0];
+
+	if (!is_syms && !is_runtime) {
+		dso_file_done(f);
+		return;
+	}
+	*slot = *f;
+	if (is_syms)
+		d->syms = slot;
+	if (is_runtime)
+		d->runtime = slot;
+}
+
+static void search_places(struct search *s, const char *root)
+{
+	struct dso *d = s->d;
+	clew_auto(buf_done) struct buf path = {0};
+
+	for (int place = 0; place < DSO_NR_PLACES && (!d->syms || !d->runtime); place++) {
+		struct dso_file f = {0};
+		struct dso_build_id id;
+
+		buf_clear(&path);
+		if (!dso_place_path(d, (enum dso_place)place, root, &s->id, &path) ||
+		    dso_file_open(&f, buf_cstr(&path)))
+			continue;
+		id = dso_file_build_id(&f);
+		if (s->id.size && !dso_same_build_id(&id, &s->id)) {
+			s->has_mismatch |= place == DSO_AT_ITSELF;
+			dso_file_done(&f);
+			continue;
+		}
+		s->has_file |= place == DSO_AT_ITSELF;
+		offer(d, &f);
+	}
+}
+
+static void search(struct search *s)
+{
+	struct dso *d = s->d;
+	clew_auto(buf_done) struct buf root = {0};
+
+	s->id = d->build_id;
+	dso_proc_root(d, &root);
+	if (root.nr) {
+		if (!s->id.size)
+			take_own_build_id(s, buf_cstr(&root));
+		search_places(s, buf_cstr(&root));
+	}
+	if (d->syms || d->runtime)
+		return;
+	if (!s->id.size)
+		take_own_build_id(s, "");
+	search_places(s, "");
+}
+
+static const char *why_nothing(const struct search *s)
+{
+	if (s->has_mismatch)
+		return "build id differs from the recording's";
+	if (s->has_file)
+		return "stripped: no symbol table";
+	return "file not found, or not an ELF file";
+}
+
+void dso_load_user(struct dso *d)
+{
+	struct search s = {.d = d};
+
+	if (d->path[0] != '/') {
+		d->why = "not a file";
+		return;
+	}
+	search(&s);
+	if (!d->syms && !d->runtime) {
+		d->why = why_nothing(&s);
+		return;
+	}
+	if (!d->syms)
+		d->syms = d->runtime;
+	if (!d->runtime)
+		d->runtime = d->syms;
+	sym_table_init(&d->table, NULL, 0);
+	if (elf_sym_collect(&d->table, &d->syms->elf, &d->runtime->elf, ELF_SYM_OFFSETS, NULL)) {
+		sym_table_done(&d->table);
+		d->why = "damaged symbol table";
+		return;
+	}
+	if (!dso_finish_table(d, SYM_FILL_ELF, d->syms->path) && !d->why)
+		d->why = "stripped: no symbol table";
+}
+
+/* -- Code bytes
+ * ---------------------------------------------------------------------------------------- */
+
+static bool open_code(struct dso *d, const char *root, enum dso_place place)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	struct dso_file f = {0};
+	struct dso_build_id id;
+
+	if (!dso_place_path(d, place, root, &d->build_id, &path) ||
+	    dso_file_open(&f, buf_cstr(&path)))
+		return false;
+	id = dso_file_build_id(&f);
+	if (d->build_id.size && !dso_same_build_id(&id, &d->build_id)) {
+		dso_file_done(&f);
+		return false;
+	}
+	d->code = f;
+	return true;
+}
+
+const struct elf_file *dso_code_file(struct dso *d)
+{
+	clew_auto(buf_done) struct buf root = {0};
+
+	if (d->kind == DSO_VDSO && !d->has_asked)
+		dso_find_sym(d, 0);
+	if (d->has_asked_code || d->kind != DSO_USER)
+		return d->code.elf.elf ? &d->code.elf : NULL;
+	d->has_asked_code = true;
+	dso_proc_root(d, &root);
+	if ((root.nr && open_code(d, buf_cstr(&root), DSO_AT_ITSELF)) ||
+	    open_code(d, "", DSO_AT_ITSELF) || open_code(d, "", DSO_AT_CACHE))
+		return &d->code.elf;
+	return NULL;
+}
+
+size_t dso_read(struct dso *d, uint64_t rel, void *ret, size_t size)
+{
+	const struct elf_file *f = dso_code_file(d);
+
+	if (!f || rel >= f->size)
+		return 0;
+	if (size > f->size - rel)
+		size = (size_t)(f->size - rel);
+	memcpy(ret, f->data + rel, size);
+	return size;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "os/self.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "os/file.h"
+
+enum { MAPS_MAX = 16 * 1024 * 1024, STATUS_MAX = 64 * 1024 };
+
+bool os_own_vdso(const void **ret, size_t *ret_size)
+{
+	unsigned long base = getauxval(AT_SYSINFO_EHDR);
+	clew_auto(mem_free_at) char *maps = NULL;
+	size_t size;
+	char want[32], *line, *end;
+
+	if (!base || os_read_file("/proc/self/maps", MAPS_MAX, &maps, &size, NULL))
+		return false;
+	snprintf(want, sizeof(want), "%lx-", base);
+	line = strstr(maps, want);
+	if (!line || (line > maps && line[-1] != '\n'))
+		return false;
+	end = line + strlen(want);
+	*ret_size = strtoul(end, NULL, 16) - base;
+	/* The kernel gives the address as a number; it is a pointer all the same. */
+	*ret = (const void *)base;
+	return true;
+}
+
+void os_kernel_release(char *ret, size_t size)
+{
+	struct utsname u;
+
+	snprintf(ret, size, "%s", uname(&u) ? "" : u.release);
+}
+
+uint64_t os_mnt_ns(uint32_t pid)
+{
+	char path[40];
+	struct stat st;
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%u/ns/mnt", pid);
+	else
+		snprintf(path, sizeof(path), "/proc/self/ns/mnt");
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+uint32_t os_pid_inside(uint32_t pid)
+{
+	clew_auto(mem_free_at) char *status = NULL;
+	const char *at, *last;
+	char path[40];
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	if (os_read_file(path, STATUS_MAX, &status, &size, NULL))
+		return pid;
+	at = strstr(status, "\nNStgid:");
+	if (!at)
+		return pid;
+	at += strlen("\nNStgid:");
+	for (last = at; *at && *at != '\n'; at++) {
+		if (*at == '\t')
+			last = at + 1;
+	}
+	return (uint32_t)strtoul(last, NULL, 10);
+}
+
+bool os_file_identity(const char *path, uint64_t *ret_ino, uint32_t *ret_maj, uint32_t *ret_min)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+	*ret_ino = st.st_ino;
+	*ret_maj = major(st.st_dev);
+	*ret_min = minor(st.st_dev);
+	return true;
+}
+
+bool os_is_trusted_file(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISREG(st.st_mode) &&
+	       (st.st_uid == 0 || st.st_uid == geteuid());
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef OS_SELF_H
+#define OS_SELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** The vDSO mapped into this process. @return false: there is none. */
+bool os_own_vdso(const void **ret, size_t *ret_size);
+
+/** Release of the running kernel, as `uname -r`; "" where the kernel does not say. */
+void os_kernel_release(char *ret, size_t size);
+
+/** Inode of the mount namespace of @p pid (0: ourselves); 0: not known. */
+uint64_t os_mnt_ns(uint32_t pid);
+
+/** @p pid's number in its own PID namespace; @p pid where it has no other. */
+uint32_t os_pid_inside(uint32_t pid);
+
+/** Inode and device of a file; false: not there. */
+bool os_file_identity(const char *path, uint64_t *ret_ino, uint32_t *ret_maj, uint32_t *ret_min);
+
+/** Is the file a regular one, and ours or root's? Others could have planted it in /tmp. */
+bool os_is_trusted_file(const char *path);
+
+#endif
