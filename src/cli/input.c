@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/input.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/message.h"
+#include "os/output.h"
+
+enum { STDIN = 0, NS_DIGITS = 9 };
+
+int cli_input_set_demangle(void *no_demangle, const char *arg, bool is_negated)
+{
+	(void)arg;
+	*(bool *)no_demangle = is_negated;
+	return 0;
+}
+
+static long read_stdin(void *ctx, void *buf, size_t size)
+{
+	(void)ctx;
+	return os_read(STDIN, buf, size);
+}
+
+/* "12.5" to ns; "" is @p missing. */
+static bool parse_seconds(const char *s, size_t len, uint64_t missing, uint64_t *ret)
+{
+	uint64_t ns = 0, seconds = 0;
+	size_t i = 0, nr_digits = 0;
+
+	if (!len) {
+		*ret = missing;
+		return true;
+	}
+	for (; i < len && s[i] >= '0' && s[i] <= '9'; i++) {
+		if (__builtin_mul_overflow(seconds, (uint64_t)10, &seconds) ||
+		    __builtin_add_overflow(seconds, (uint64_t)(s[i] - '0'), &seconds))
+			return false;
+	}
+	if (i < len && s[i] == '.') {
+		for (i++; i < len && s[i] >= '0' && s[i] <= '9' && nr_digits < NS_DIGITS; i++)
+			ns = ns * 10 + (uint64_t)(s[i] - '0'), nr_digits++;
+	}
+	for (; nr_digits < NS_DIGITS; nr_digits++)
+		ns *= 10;
+	if (i != len || __builtin_mul_overflow(seconds, (uint64_t)1000000000, &seconds))
+		return false;
+	return !__builtin_add_overflow(seconds, ns, ret);
+}
+
+/* A number and its percent sign; *at moves behind both. */
+static bool parse_percent(const char **at, double *ret)
+{
+	char *end;
+
+	if (**at < '0' || **at > '9')
+		return false;
+	*ret = strtod(*at, &end);
+	if (*end != '%' || !(*ret >= 0) || *ret > 100)
+		return false;
+	*at = end + 1;
+	return true;
+}
+
+static const char *parse_percents(const char *text, uint64_t first, uint64_t last,
+				  uint64_t *ret_from, uint64_t *ret_to)
+{
+	static const char bad[] =
+		"percents are A%-B% or A%/N, N from 1, and stay within 100%; one range only";
+	double a = 0, b, total = (double)(last - first);
+	const char *at = text;
+
+	if (!parse_percent(&at, &a))
+		return bad;
+	if (*at == '-') {
+		at++;
+		if (!parse_percent(&at, &b) || *at)
+			return bad;
+	} else {
+		char *end;
+		unsigned long n = 1;
+
+		if (*at == '/') {
+			n = strtoul(at + 1, &end, 10);
+			at = end;
+		}
+		b = a * (double)n;
+		a = b - a;
+		if (*at || !n)
+			return bad;
+	}
+	if (a > b || b > 100)
+		return bad;
+	if (first == UINT64_MAX || last == UINT64_MAX || last < first)
+		return "this recording does not say when it began and ended, which percents need; "
+		       "give seconds";
+	*ret_from = first + (uint64_t)(a / 100 * total + 0.5);
+	*ret_to = first + (uint64_t)(b / 100 * total + 0.5);
+	/* Neighbouring parts share no sample: the last one alone has its end. */
+	if (*ret_to > *ret_from && *ret_to != last)
+		--*ret_to;
+	return NULL;
+}
+
+const char *cli_parse_time(const char *text, uint64_t first, uint64_t last, uint64_t *ret_from,
+			   uint64_t *ret_to)
+{
+	const char *comma = strchr(text, ',');
+	uint64_t from, to;
+
+	if (strchr(text, '%'))
+		return parse_percents(text, first, last, ret_from, ret_to);
+	if (strchr(text, ' '))
+		return "several ranges are not supported; give one";
+	if (!comma)
+		return "a time range is FROM,TO, where either may be left out";
+	if (!parse_seconds(text, (size_t)(comma - text), 0, &from) ||
+	    !parse_seconds(comma + 1, strlen(comma + 1), 0, &to))
+		return "times are seconds, such as 1234.567891";
+	if (to && to < from)
+		return "the time range ends before it begins";
+	*ret_from = from;
+	*ret_to = to;
+	return NULL;
+}
+
+/* The header's times; only a file tells them before it is read. */
+static void find_times(const struct perf_input *input, uint64_t *ret_first, uint64_t *ret_last)
+{
+	struct perf_file *f;
+
+	*ret_first = *ret_last = UINT64_MAX;
+	if (!input->data || perf_file_open(&f, input, NULL) != CLEW_OK)
+		return;
+	if (!perf_features_sample_time(perf_file_features(f), ret_first, ret_last))
+		*ret_first = *ret_last = UINT64_MAX;
+	perf_file_free(f);
+}
+
+static int set_time(struct cli_input *in)
+{
+	uint64_t first = UINT64_MAX, last = UINT64_MAX;
+	const char *why;
+
+	if (!in->time)
+		return CLI_OK;
+	if (strchr(in->time, '%'))
+		find_times(&in->input, &first, &last);
+	why = cli_parse_time(in->time, first, last, &in->opts.filter.time_from,
+			     &in->opts.filter.time_to);
+	if (!why)
+		return CLI_OK;
+	cli_error("--time %s: %s", in->time, why);
+	return CLI_USAGE;
+}
+
+static int set_buildid_dir(struct cli_input *in)
+{
+	const char *home = getenv("HOME");
+	size_t size;
+
+	if (!home || in->opts.symbols.buildid_dir)
+		return CLI_OK;
+	size = strlen(home) + sizeof("/.debug");
+	in->buildid_dir = mem_alloc(size);
+	if (!in->buildid_dir)
+		return CLI_FAILED;
+	snprintf(in->buildid_dir, size, "%s/.debug", home);
+	in->opts.symbols.buildid_dir = in->buildid_dir;
+	return CLI_OK;
+}
+
+static bool is_missing(const struct clew_diag *d)
+{
+	return d->code == CLEW_OS && d->os_errno == ENOENT;
+}
+
+static int open_path(struct cli_input *in)
+{
+	struct clew_diag diag = {0};
+	bool is_stdin = !strcmp(in->path, "-");
+	enum clew_err err = is_stdin ? os_map_fd(STDIN, &in->map, &diag)
+				     : os_map_file(in->path, &in->map, &diag);
+
+	if (err == CLEW_OK) {
+		in->input.data = in->map.data ? in->map.data : (const uint8_t *)"";
+		in->input.size = in->map.size;
+		in->opts.is_mapped = in->map.data != NULL;
+		return CLI_OK;
+	}
+	if (is_stdin && err == CLEW_UNSUPPORTED) {
+		in->input.read = read_stdin;
+		return CLI_OK;
+	}
+	cli_fail(in->path, &diag);
+	if (is_missing(&diag))
+		cli_hint("record one with 'clew record -g -- PROGRAM', or name it with -i FILE");
+	return CLI_FAILED;
+}
+
+int cli_input_open(struct cli_input *in)
+{
+	int status;
+
+	if (!in->path)
+		in->path = os_is_pipe(STDIN) && !os_exists("perf.data") ? "-" : "perf.data";
+	status = open_path(in);
+	if (status == CLI_OK)
+		status = set_time(in);
+	if (status == CLI_OK)
+		status = set_buildid_dir(in);
+	if (status != CLI_OK)
+		cli_input_done(in);
+	return status;
+}
+
+void cli_input_done(struct cli_input *in)
+{
+	os_map_done(&in->map);
+	mem_free(in->buildid_dir);
+	in->buildid_dir = NULL;
+	in->input = (struct perf_input){0};
+}
+
+int cli_input_fail(const struct cli_input *in, const struct clew_diag *diag)
+{
+	cli_fail(strcmp(in->path, "-") ? in->path : "standard input", diag);
+	if (diag->code == CLEW_BAD_FILE && !diag->offset)
+		cli_hint("'clew record' and 'perf record' write what can be read here");
+	return CLI_FAILED;
+}

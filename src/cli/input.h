@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_INPUT_H
+#define CLI_INPUT_H
+
+#include "analyze/analyze.h"
+#include "cli/options.h"
+#include "os/file.h"
+
+/*
+ * A recording as commands read it: -i FILE, -i - or a pipe on standard input, perf.data where
+ * nothing is said; and the options about what to leave out and where symbols are. Zeroed struct =
+ * the defaults. In a command:
+ *
+ *	struct cli_input in = {0};
+ *	const struct cli_option options[] = {..., CLI_INPUT_OPTIONS(&in), {0}};
+ *	...
+ *	status = cli_input_open(&in);
+ *	if (status == CLI_OK)
+ *		analyze_open(&a, &in.input, &in.opts, &diag);
+ *	cli_input_done(&in);
+ */
+struct cli_input {
+	const char *path;     /* as given or found; for messages */
+	struct ana_opts opts; /* the options' values; the command adds its own wishes */
+	const char *time;     /* --time as given */
+	bool is_forced;       /* -f: accepted; ownership of the file is never asked about */
+	unsigned int verbose; /* -v */
+	struct os_map map;    /* the file, where it could be mapped */
+	struct perf_input input;
+	char *buildid_dir; /* owned text */
+};
+
+/* clang-format off */
+#define CLI_INPUT_OPTIONS(in)                                                                       \
+	{0, "Input", NULL, NULL, CLI_SECTION},                                                      \
+	{'i', "input", "FILE", "recording to read; - is standard input (default: perf.data)",       \
+	 CLI_STRING, &(in)->path},                                                                  \
+	{'f', "force", NULL, NULL, CLI_FLAG, &(in)->is_forced},                                     \
+	{'v', "verbose", NULL, "say more (symbol files used)", CLI_COUNT, &(in)->verbose},          \
+	{0, "Filters", NULL, NULL, CLI_SECTION},                                                    \
+	{'c', "comms", "NAMES", "only threads of these names (comma list)",                         \
+	 CLI_STRING, &(in)->opts.filter.comms},                                                     \
+	{0, "comm", "NAME", NULL, CLI_STRING, &(in)->opts.filter.comms},                            \
+	{0, "pid", "PIDS", "only these processes (comma list)",                                     \
+	 CLI_STRING, &(in)->opts.filter.pids},                                                      \
+	{0, "tid", "TIDS", "only these threads (comma list)",                                       \
+	 CLI_STRING, &(in)->opts.filter.tids},                                                      \
+	{'C', "cpu", "CPUS", "only these CPUs, such as 0-2,5", CLI_STRING, &(in)->opts.filter.cpus}, \
+	{0, "time", "FROM,TO", "only this stretch of time, in seconds of the recording's clock "    \
+	 "(either end may be left out), or by percent: 10%-20%, 10%/2",                             \
+	 CLI_STRING, &(in)->time},                                                                  \
+	{0, "Symbols", NULL, NULL, CLI_SECTION},                                                    \
+	{0, "symfs", "DIR", "look for the recording's files below DIR",                             \
+	 CLI_STRING, &(in)->opts.symbols.symfs},                                                    \
+	{'k', "vmlinux", "FILE", "kernel image with symbols",                                       \
+	 CLI_STRING, &(in)->opts.symbols.vmlinux},                                                  \
+	{0, "kallsyms", "FILE", "kernel symbols in place of /proc/kallsyms",                        \
+	 CLI_STRING, &(in)->opts.symbols.kallsyms},                                                 \
+	{0, "demangle", NULL, "C++ and Rust names as in the source (--no-demangle: as linked)",     \
+	 CLI_CALL, &(in)->opts.symbols.no_demangle, cli_input_set_demangle, true},                  \
+	{0, "demangle-kernel", NULL, "the same for kernel names",                                   \
+	 CLI_FLAG, &(in)->opts.symbols.demangle_kernel}
+/* clang-format on */
+
+/** For the row above. */
+int cli_input_set_demangle(void *no_demangle, const char *arg, bool is_negated);
+
+/**
+ * Find and open the recording, and finish in->opts: the time range, the build-id directory of this
+ * user. Says itself what went wrong. @return CLI_OK, CLI_FAILED or CLI_USAGE.
+ */
+int cli_input_open(struct cli_input *in);
+void cli_input_done(struct cli_input *in);
+
+/**
+ * The sentence for a failed analysis of in->path, with a hint where there is one.
+ * @return CLI_FAILED.
+ */
+int cli_input_fail(const struct cli_input *in, const struct clew_diag *diag);
+
+/**
+ * Parse --time: "FROM,TO" in seconds, "A%-B%", or "A%/N" (the N-th part, from 1, of A percent
+ * each). @p first, @p last: the recording's times, all ones: not known. @return NULL, or why not: a
+ * static sentence.
+ */
+const char *cli_parse_time(const char *text, uint64_t first, uint64_t last, uint64_t *ret_from,
+			   uint64_t *ret_to);
+
+#endif
