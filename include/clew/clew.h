@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLEW_CLEW_H
+#define CLEW_CLEW_H
+
+#include <clew/err.h>     /* IWYU pragma: export */
+#include <clew/session.h> /* IWYU pragma: export */
+#include <clew/sink.h>    /* IWYU pragma: export */
+#include <clew/time.h>    /* IWYU pragma: export */
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <clew/session.h>
+
+#include "analyze/analyze.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "os/file.h"
+
+struct clew_session {
+	struct os_map map;
+	struct analyze *analysis;
+	enum clew_err (*take)(void *ctx, const struct clew_sample *sample);
+	void *ctx;
+	struct {
+		VEC(struct clew_frame);
+	} frames;
+};
+
+_Static_assert((int)CLEW_LEVEL_GUEST_KERNEL == (int)ANA_GUEST_KERNEL,
+	       "the levels are numbered alike");
+
+static struct clew_frame frame_of(const struct ana_loc *loc)
+{
+	struct clew_frame f = {.ip = loc->ip, .level = (enum clew_level)loc->level};
+
+	if (loc->dso)
+		f.dso = dso_path(loc->dso);
+	if (loc->sym) {
+		f.symbol = loc->sym->name;
+		f.symbol_offset = loc->rel - loc->sym->start;
+	}
+	return f;
+}
+
+static enum clew_err take_event(struct clew_session *s, const struct ana_event *e)
+{
+	struct clew_sample sample = {
+		.time = {e->time},
+		.period = e->period,
+		.pid = e->pid,
+		.tid = e->tid,
+		.cpu = e->cpu,
+		.comm = e->comm,
+		.event = e->evsel->name,
+		.has_leaf = e->loc,
+	};
+
+	if (e->loc)
+		sample.leaf = frame_of(e->loc);
+	s->frames.nr = 0;
+	for (uint32_t i = 0; e->chain && i < e->chain->nr; i++) {
+		if (!vec_push(&s->frames, frame_of(e->chain->locs[i])))
+			return CLEW_NO_MEMORY;
+	}
+	sample.chain = e->chain ? s->frames.data : NULL;
+	sample.nr_chain = s->frames.nr;
+	return s->take(s->ctx, &sample);
+}
+
+static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
+{
+	for (size_t i = 0; i < b->nr; i++) {
+		enum clew_err err = take_event(ctx, &b->events[i]);
+
+		if (err != CLEW_OK)
+			return err;
+	}
+	return CLEW_OK;
+}
+
+static struct ana_opts options_of(const struct clew_session_opts *given)
+{
+	struct clew_session_opts o = {0};
+
+	if (given)
+		memcpy(&o, given, given->size < sizeof(o) ? given->size : sizeof(o));
+	return (struct ana_opts){
+		.symbols = {.symfs = o.symfs,
+			    .vmlinux = o.vmlinux,
+			    .kallsyms = o.kallsyms,
+			    .buildid_dir = o.build_ids,
+			    .no_demangle = o.no_demangle},
+		.is_mapped = true,
+	};
+}
+
+enum clew_err clew_session_open(struct clew_session **ret, const char *path,
+				const struct clew_session_opts *opts, struct clew_diag *diag)
+{
+	struct clew_session *s = mem_zalloc(sizeof(*s));
+	struct ana_opts ana_opts = options_of(opts);
+	enum clew_err err;
+
+	if (!s)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	err = os_map_file(path, &s->map, diag);
+	if (err == CLEW_OK && !s->map.data)
+		err = clew_fail(diag, CLEW_BAD_FILE, 0, "the file is empty");
+	if (err == CLEW_OK)
+		err = analyze_open(&s->analysis,
+				   &(struct perf_input){.data = s->map.data, .size = s->map.size},
+				   &ana_opts, diag);
+	if (err == CLEW_OK)
+		*ret = s;
+	else
+		clew_session_free(s);
+	return err;
+}
+
+enum clew_err clew_session_each(struct clew_session *s,
+				enum clew_err (*take)(void *ctx, const struct clew_sample *sample),
+				void *ctx, struct clew_diag *diag)
+{
+	struct clew_diag own;
+	enum clew_err err;
+
+	s->take = take;
+	s->ctx = ctx;
+	err = analyze_run(s->analysis, &(struct ana_consumer){take_batch, s}, diag ? diag : &own);
+	if (err == CLEW_OK && analyze_summary(s->analysis)->end.code != CLEW_OK) {
+		if (diag)
+			*diag = analyze_summary(s->analysis)->end;
+		return analyze_summary(s->analysis)->end.code;
+	}
+	return err;
+}
+
+void clew_session_free(struct clew_session *s)
+{
+	if (!s)
+		return;
+	analyze_free(s->analysis);
+	vec_done(&s->frames);
+	os_map_done(&s->map);
+	mem_free(s);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "who/who.h"
+
+#include "unit/tap.h"
+
+static void map(struct who *w, struct who_space *s, uint64_t start, uint64_t len, uint64_t pgoff,
+		const char *path)
+{
+	who_take_mmap(
+		w, s,
+		&(struct perf_mmap){
+			.start = start, .len = len, .pgoff = pgoff, .filename = path, .prot = 5});
+}
+
+static const char *path_at(struct who_space *s, uint64_t addr)
+{
+	struct who_map *m = who_space_find(s, addr);
+
+	return m ? m->path : NULL;
+}
+
+static void test_maps(struct who *w)
+{
+	struct who_space *s = who_thread_get(w, 10, 10)->space;
+
+	map(w, s, 0x1000, 0x4000, 0x100, "a");
+	map(w, s, 0x2000, 0x1000, 0, "b");
+	CHECK_STR(path_at(s, 0x1fff), "a", "before the hole");
+	CHECK_STR(path_at(s, 0x2000), "b", "the newer map wins");
+	CHECK_STR(path_at(s, 0x3000), "a", "behind it");
+	CHECK_EQ(who_space_find(s, 0x3000)->pgoff, 0x2100,
+		 "what is left has its page offset moved");
+	CHECK(!path_at(s, 0x5000) && !path_at(s, 0xfff), "ends are exclusive");
+	map(w, s, 0x0, 0x10000, 0, "c");
+	CHECK(!strcmp(path_at(s, 0x1000), "c") && !strcmp(path_at(s, 0x4fff), "c"),
+	      "one map over all");
+	map(w, s, UINT64_MAX - 10, 100, 0, "wraps");
+	map(w, s, 0x20000, 0, 0, "empty");
+	CHECK(!path_at(s, UINT64_MAX - 5) && !path_at(s, 0x20000),
+	      "a map that wraps or is empty covers nothing");
+}
+
+static void test_fork(struct who *w)
+{
+	struct who_thread *parent = who_thread_get(w, 20, 20), *child, *thread;
+	uint32_t generation;
+
+	who_take_comm(w, &(struct perf_comm){.pid = 20, .tid = 20, .comm = "parent"});
+	map(w, parent->space, 0x1000, 0x1000, 0, "exe");
+	who_take_fork(w, &(struct perf_task){.pid = 21, .tid = 21, .ppid = 20, .ptid = 20});
+	who_take_fork(w, &(struct perf_task){.pid = 20, .tid = 22, .ppid = 20, .ptid = 20});
+	child = who_thread_find(w, 21);
+	thread = who_thread_find(w, 22);
+	CHECK_STR(child->comm, "parent", "a child starts with its parent's name");
+	CHECK(thread->space == parent->space && child->space != parent->space,
+	      "threads share, processes do not");
+	generation = parent->space->generation;
+	map(w, child->space, 0x1000, 0x1000, 0, "lib");
+	CHECK(!strcmp(path_at(parent->space, 0x1000), "exe") &&
+		      !strcmp(path_at(child->space, 0x1000), "lib"),
+	      "a change in the child leaves the parent alone");
+	CHECK_EQ(parent->space->generation, generation, "and its generation");
+	who_take_comm(w,
+		      &(struct perf_comm){.pid = 21, .tid = 21, .comm = "execed", .is_exec = true});
+	CHECK(!path_at(child->space, 0x1000) && path_at(parent->space, 0x1000),
+	      "exec empties the space");
+	who_take_exit(w, &(struct perf_task){.pid = 21, .tid = 21});
+	CHECK(who_thread_find(w, 21)->has_exited, "an exited thread is kept for its last samples");
+	who_take_fork(w, &(struct perf_task){.pid = 21, .tid = 21, .ppid = 1, .ptid = 1});
+	CHECK_STR(who_thread_find(w, 21)->comm, ":21",
+		  "a number used again: nothing of the old thread is left");
+	who_take_fork(w, &(struct perf_task){.pid = 20, .tid = 20, .ppid = 20, .ptid = 20});
+	CHECK(who_thread_find(w, 20) == parent, "a thread that forks itself is left alone");
+}
+
+static void test_late_pid(struct who *w)
+{
+	struct who_thread *t = who_thread_get(w, UINT32_MAX, 31);
+
+	map(w, who_thread_get(w, 30, 30)->space, 0x1000, 0x1000, 0, "exe");
+	CHECK(!path_at(t->space, 0x1000), "a thread of an unknown process has no maps");
+	who_thread_get(w, 30, 31);
+	CHECK_STR(path_at(t->space, 0x1000), "exe", "once its process is told, it has that one's");
+	CHECK_STR(t->comm, ":31", "a thread nobody named is called by its number");
+	CHECK_STR(who_thread_get(w, 0, 0)->comm, "swapper", "thread 0 is the idle task");
+}
+
+static void test_no_memory(void)
+{
+	int nr_failed = 0;
+
+	for (uint64_t n = 0; n < 40; n++) {
+		mem_fail_after(n);
+		struct who *w = who_new();
+
+		if (w) {
+			who_take_comm(w, &(struct perf_comm){.pid = 1, .tid = 2, .comm = "x"});
+			who_take_fork(
+				w, &(struct perf_task){.pid = 5, .tid = 5, .ppid = 1, .ptid = 2});
+			if (who_thread_find(w, 5))
+				map(w, who_thread_find(w, 5)->space, 1, 2, 3, "y");
+		}
+		nr_failed += mem_has_failed();
+		who_free(w);
+	}
+	mem_fail_after(UINT64_MAX);
+	CHECK(nr_failed > 3, "each allocation failing in turn: no crash, no leak");
+}
+
+int main(void)
+{
+	struct who *w = who_new();
+
+	test_maps(w);
+	test_fork(w);
+	test_late_pid(w);
+	who_free(w);
+	test_no_memory();
+	return tap_done();
+}
