@@ -25,7 +25,7 @@ check:
 	@tools/check.sh
 
 bench: all
-	@bench/run.sh
+	@bench/run.py
 
 install: all
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

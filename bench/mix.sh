@@ -26,7 +26,7 @@ spawn() { for where in / /etc /usr; do ls $where | wc -l; done; }
 again compile & jobs=$!
 again crunch & jobs="$jobs $!"
 again spawn & jobs="$jobs $!"
-"$workload" "$seconds" 8
+"$workload" "$seconds" 8 > "$dir/out.workload"
 # shellcheck disable=SC2086 # a list of numbers
 kill $jobs
 wait

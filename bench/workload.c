@@ -4,7 +4,8 @@
  * functions that call each other to a depth of 10 to 40, with system calls, page faults and
  * context switches in between. Built with frame pointers, so that user call chains are whole.
  *
- * Usage: workload SECONDS [THREADS]
+ * Usage: workload SECONDS [THREADS [ROUNDS]]: for SECONDS, or with ROUNDS until each thread has
+ * done so many. Prints the seconds it took.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -24,7 +25,8 @@ struct work {
 	double sorted[512];
 };
 
-static struct timespec stop_at;
+static double stop_at; /* seconds of CLOCK_MONOTONIC */
+static unsigned long max_rounds;
 
 static uint32_t random_below(struct work *w, uint32_t limit)
 {
@@ -155,13 +157,17 @@ static void save_text(const struct work *w)
 		fclose(file);
 }
 
-static bool is_time_up(void)
+static double now(void)
 {
-	struct timespec now;
+	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec > stop_at.tv_sec ||
-	       (now.tv_sec == stop_at.tv_sec && now.tv_nsec >= stop_at.tv_nsec);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static bool is_done(unsigned long round)
+{
+	return max_rounds ? round >= max_rounds : now() >= stop_at;
 }
 
 static void *run_rounds(void *arg)
@@ -169,7 +175,7 @@ static void *run_rounds(void *arg)
 	struct work *w = arg;
 	size_t nr = sizeof(w->sorted) / sizeof(w->sorted[0]);
 
-	for (unsigned int round = 0; !is_time_up(); round++) {
+	for (unsigned long round = 0; !is_done(round); round++) {
 		w->text_bytes = 0;
 		write_sum(w, 0);
 		w->pos = w->text;
@@ -184,16 +190,15 @@ static void *run_rounds(void *arg)
 
 int main(int argc, char **argv)
 {
-	double seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
+	double seconds = argc > 1 ? strtod(argv[1], NULL) : 1, start = now();
 	int nr_threads = argc > 2 ? atoi(argv[2]) : 4;
 	pthread_t thread[64];
 	char name[16];
 
 	if (seconds <= 0 || nr_threads < 1 || nr_threads > 64)
 		return 2;
-	clock_gettime(CLOCK_MONOTONIC, &stop_at);
-	stop_at.tv_sec += (time_t)seconds;
-	stop_at.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+	max_rounds = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+	stop_at = start + seconds;
 	for (int i = 0; i < nr_threads; i++) {
 		struct work *w = calloc(1, sizeof(*w));
 
@@ -207,5 +212,6 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < nr_threads; i++)
 		pthread_join(thread[i], NULL);
+	printf("%.4f\n", now() - start);
 	return 0;
 }

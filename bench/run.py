@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Compare clew with perf on this machine, in one run: `make bench`.
+
+read:   report and script of one recording of two million samples and more, with kernel and user call chains
+record: what recording at 10 kHz on all CPUs costs a target, and what is lost
+
+Usage: run.py [read] [record]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+SAMPLES = int(os.environ.get("SAMPLES", "2000000"))
+CLEW = os.path.join(BUILD, "clew")
+PERF = shutil.which("perf")
+DIR = os.path.join(BUILD, "bench")
+WORKLOAD = os.path.join(DIR, "workload")
+BIG = os.path.join(DIR, "big.data")
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def measure(argv, stdout=subprocess.DEVNULL):
+    """Run argv. @return (exit status, wall seconds, CPU seconds, peak resident MiB)"""
+    start = time.monotonic()
+    child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.DEVNULL)
+    _, status, use = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return child.returncode, time.monotonic() - start, use.ru_utime + use.ru_stime, use.ru_maxrss / 1024
+
+
+def make_recording():
+    if os.path.exists(BIG):
+        return True
+    if not PERF:
+        print("perf is not installed, and it makes the recording: apt-get install linux-perf")
+        return False
+    seed = os.path.join(DIR, "seed.data")
+    print("recording 30 s of a mix of programs", flush=True)
+    subprocess.run([PERF, "record", "-q", "-a", "-g", "-F", "10000", "-m", "4M", "-o", seed, "--",
+                    os.path.join(HERE, "mix.sh"), WORKLOAD, "30", os.path.join(DIR, "mix")], check=True)
+    subprocess.run([os.path.join(DIR, "grow"), seed, BIG + ".part", str(SAMPLES)], check=True)
+    os.rename(BIG + ".part", BIG)
+    return True
+
+
+def print_row(name, result):
+    status, wall, cpu, rss = result
+    note = "" if status == 0 else f"   exit status {status}"
+    print(f"  {name:<28} {wall:9.2f} s {cpu:9.2f} s CPU {rss:9.0f} MiB{note}", flush=True)
+
+
+def print_ratio(what, perf, clew):
+    if perf and clew and clew[0] == 0:
+        print(f"  {what}: {perf[1] / clew[1]:.1f} times as fast, "
+              f"{perf[2] / clew[2]:.1f} times less CPU, {clew[3] / perf[3]:.2f} of the memory", flush=True)
+
+
+def is_same_text(a, b):
+    """Run both commands into a pipe each and compare what they print. @return True, or what cmp says."""
+    one = subprocess.Popen(a, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    two = subprocess.Popen(b, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    fds = (one.stdout.fileno(), two.stdout.fileno())
+    cmp = subprocess.run(["cmp", *(f"/dev/fd/{fd}" for fd in fds)], pass_fds=fds, capture_output=True, text=True)
+    for child in (one, two):
+        child.stdout.close()
+        child.wait()
+    return True if cmp.returncode == 0 else (cmp.stdout + cmp.stderr).strip()
+
+
+def bench_read():
+    if not make_recording():
+        return
+    print(f"read: {BIG}, {os.path.getsize(BIG) >> 20} MiB")
+    for what, options in (("report", ["--stdio"]), ("script", [])):
+        perf = measure([PERF, what, *options, "-i", BIG]) if PERF else None
+        if perf:
+            print_row(f"perf {what}", perf)
+        clew = measure([CLEW, what, *options, "-i", BIG])
+        print_row(f"clew {what}", clew)
+        print_ratio(what, perf, clew)
+    if PERF:
+        same = is_same_text([PERF, "script", "-i", BIG], [CLEW, "script", "-i", BIG])
+        print("  script: " + ("identical output" if same is True else f"DIFFERENT output: {same}"), flush=True)
+
+
+def record_once(tool, path):
+    """@return (seconds the target took, samples, lost events) with tool recording everything at 10 kHz"""
+    target = [WORKLOAD, "1", "2", "20000"]
+    argv = [tool, "record", "-a", "-g", "-F", "10000", "-o", path, "--", *target] if tool else target
+    run = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    took = re.search(r"^(\d+\.\d+)$", run.stdout, re.M)
+    if run.returncode or not took:
+        return None
+    if not tool or not PERF:
+        return float(took.group(1)), 0, 0
+    stats = subprocess.run([PERF, "report", "--stats", "-i", path], capture_output=True, text=True, check=False).stdout
+    lost = sum(int(n) for n in re.findall(r"LOST(?:_SAMPLES)? events:\s+(\d+)", stats))
+    samples = re.search(r"SAMPLE events:\s+(\d+)", stats)
+    return float(took.group(1)), int(samples.group(1)) if samples else 0, lost
+
+
+def bench_record():
+    tools = [("alone", None)] + ([("perf record", PERF)] if PERF else []) + [("clew record", CLEW)]
+    times = {name: [] for name, _ in tools}
+    notes = {}
+    for _ in range(int(os.environ.get("ROUNDS", "5"))):  # interleaved: a busy minute hits all alike
+        for name, tool in tools:
+            got = record_once(tool, os.path.join(DIR, "overhead.data"))
+            if got:
+                times[name].append(got[0])
+                notes.setdefault(name, [0, 0])
+                notes[name][0] += got[1]
+                notes[name][1] += got[2]
+    print("record: -a -g -F 10000, seconds the target took, median of interleaved runs")
+    if not times["alone"]:
+        print("  the target did not run")
+        return
+    alone = statistics.median(times["alone"])
+    for name, tool in tools:
+        if not times[name]:
+            print(f"  {name:<12} did not run")
+            continue
+        took = statistics.median(times[name])
+        more = f"  {100 * (took / alone - 1):+6.1f} %  {notes[name][0]} samples, {notes[name][1]} lost records" if tool else ""
+        print(f"  {name:<12} {took:7.3f} s (from {min(times[name]):.3f} to {max(times[name]):.3f}){more}")
+
+
+def main():
+    wanted = sys.argv[1:] or ["read", "record"]
+    os.environ.pop("DEBUGINFOD_URLS", None)
+    subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
+    if not PERF:
+        print("perf is not installed: clew alone is timed")
+    if "read" in wanted:
+        bench_read()
+    if "record" in wanted:
+        bench_record()
+
+
+main()
