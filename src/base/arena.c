@@ -70,7 +70,8 @@ char *arena_strndup(struct arena *a, const char *s, size_t size)
 	p = alloc_aligned(a, size + 1, 1);
 	if (!p)
 		return NULL;
-	memcpy(p, s, size);
+	if (size)
+		memcpy(p, s, size);
 	p[size] = '\0';
 	return p;
 }

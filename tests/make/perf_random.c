@@ -440,6 +440,9 @@ static void fill_events(struct filler *f)
 		attr.sample_type |= common & (PERF_SAMPLE_TID | PERF_SAMPLE_ID |
 					      PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU);
 		attr.flags |= PERF_ATTR_SAMPLE_ID_ALL;
+		if (f->opts->build.attr_bytes && f->opts->build.attr_bytes < sizeof(attr))
+			memset((char *)&attr + f->opts->build.attr_bytes, 0,
+			       sizeof(attr) - f->opts->build.attr_bytes);
 		nr_ids = 1 + (uint32_t)perf_random_below(f->r, 8);
 		for (uint32_t id = 0; id < nr_ids; id++)
 			ids[id] = 100 * (i + 1) + id;

@@ -117,7 +117,8 @@ static void test_names(void)
 		{{.type = 2, .config = 300}, "unknown tracepoint"},
 		{{.type = 9}, "unknown attr type: 9"},
 	};
-	/* clang-format on */ char name[64];
+	/* clang-format on */
+	char name[64];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		perf_attr_name(&rows[i].attr, name, sizeof(name));
