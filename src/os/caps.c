@@ -115,3 +115,15 @@ bool os_caps_can_profile_kernel(const struct os_caps *c)
 {
 	return os_caps_is_perfmon(c) || (c->paranoid != OS_PARANOID_UNKNOWN && c->paranoid < 2);
 }
+
+bool os_process_uid(int pid, uint32_t *ret)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (stat(path, &st))
+		return false;
+	*ret = st.st_uid;
+	return true;
+}

@@ -50,4 +50,7 @@ bool os_caps_can_profile_kernel(const struct os_caps *c);
 /** A number in /proc/sys, such as "kernel/kptr_restrict". */
 bool os_sysctl(const char *name, int64_t *ret);
 
+/** Who owns process or thread @p pid; false: it is gone. */
+bool os_process_uid(int pid, uint32_t *ret);
+
 #endif

@@ -8,7 +8,12 @@
 #include "base/vec.h"
 #include "perfdata/perf_abi.h"
 
-enum rec_callgraph { REC_CALLGRAPH_FP, REC_CALLGRAPH_DWARF, REC_CALLGRAPH_LBR };
+enum rec_callgraph {
+	REC_CALLGRAPH_NONE,
+	REC_CALLGRAPH_FP,
+	REC_CALLGRAPH_DWARF, /* a copy of the user stack with each sample */
+	REC_CALLGRAPH_LBR,
+};
 
 /**
  * One event as the user spelled it, ready for perf_event_open() but for what the session decides

@@ -96,15 +96,12 @@ static enum clew_err time_stamps(const struct term_call *c, struct rec_event *e)
 
 static enum clew_err call_graph(const struct term_call *c, struct rec_event *e)
 {
-	static const char *const kinds[] = {"fp", "dwarf", "lbr"}; /* enum rec_callgraph */
+	static const char *const kinds[] = {"no", "fp", "dwarf", "lbr"}; /* enum rec_callgraph */
 
 	e->has_callgraph = true;
-	e->wants_callgraph = false;
-	if (event_word_is(c->value, "no"))
-		return CLEW_OK;
-	for (unsigned int i = 0; i < 3; i++) {
+	for (unsigned int i = 0; i < 4; i++) {
 		if (event_word_is(c->value, kinds[i])) {
-			e->wants_callgraph = true;
+			e->wants_callgraph = i;
 			e->callgraph = (enum rec_callgraph)i;
 			return CLEW_OK;
 		}
@@ -127,8 +124,10 @@ static enum clew_err max_stack(const struct term_call *c, struct rec_event *e)
 	if (c->number > UINT16_MAX)
 		return too_large(c, UINT16_MAX);
 	e->attr.sample_max_stack = (uint16_t)c->number;
-	if (!e->has_callgraph)
+	if (!e->has_callgraph) {
 		e->has_callgraph = e->wants_callgraph = true;
+		e->callgraph = REC_CALLGRAPH_FP;
+	}
 	return CLEW_OK;
 }
 
