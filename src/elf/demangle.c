@@ -14,11 +14,9 @@ static int value_of_hex(char c)
 	return isdigit((unsigned char)c) ? c - '0' : (c | 0x20) - 'a' + 10;
 }
 
-/** camlModule__function_123 -> Module.function; $2b -> + */
+/** camlModule__function_123 -> Module.function_123; $2b -> + */
 static bool demangle_ocaml(const char *s, struct buf *ret)
 {
-	size_t from = ret->nr, digits;
-
 	if (strncmp(s, "caml", 4) != 0 || !isupper((unsigned char)s[4]))
 		return false;
 	for (s += 4; *s;) {
@@ -33,10 +31,6 @@ static bool demangle_ocaml(const char *s, struct buf *ret)
 			buf_char(ret, *s++);
 		}
 	}
-	for (digits = ret->nr; digits > from && isdigit((unsigned char)ret->data[digits - 1]);)
-		digits--;
-	if (digits < ret->nr && digits > from + 1 && ret->data[digits - 1] == '_')
-		ret->nr = digits - 1;
 	return true;
 }
 

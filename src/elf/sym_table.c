@@ -99,8 +99,6 @@ static bool is_first_better(const struct sym_table *t, const struct sym_new *a,
 
 	if (a_empty != b_empty)
 		return b_empty;
-	if (a->s.type != b->s.type && (a->s.type == STT_NOTYPE || b->s.type == STT_NOTYPE))
-		return b->s.type == STT_NOTYPE;
 	if ((a->bind == STB_WEAK) != (b->bind == STB_WEAK))
 		return b->bind == STB_WEAK;
 	if ((a->bind == STB_GLOBAL) != (b->bind == STB_GLOBAL))

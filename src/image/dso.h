@@ -71,6 +71,8 @@ struct dso_line {
 	const char *function; /* demangled; NULL for the outermost, non-inlined one */
 	const char *file;     /* as DWARF names it, directory included; NULL: not known */
 	uint32_t line, column;
+	const char *link_name; /* DWARF's linkage name, else its name, of every entry; NULL: not
+				  known */
 };
 
 struct dso_store *dso_store_new(const struct dso_store_opts *opts);

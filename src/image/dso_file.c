@@ -2,11 +2,14 @@
 #include <string.h>
 
 #include "image/dso_priv.h"
+#include "os/map_private.h"
 
-enum clew_err dso_file_open(struct dso_file *f, const char *path)
+static enum clew_err open_with(struct dso_file *f, const char *path,
+			       enum clew_err (*map)(const char *, struct os_map *,
+						    struct clew_diag *))
 {
 	struct dso_file n = {.path = mem_strdup(path)};
-	enum clew_err err = n.path ? os_map_file(path, &n.map, NULL) : CLEW_NO_MEMORY;
+	enum clew_err err = n.path ? map(path, &n.map, NULL) : CLEW_NO_MEMORY;
 
 	if (err == CLEW_OK)
 		err = elf_file_open(&n.elf, n.map.data, n.map.size, NULL);
@@ -15,6 +18,16 @@ enum clew_err dso_file_open(struct dso_file *f, const char *path)
 	else
 		dso_file_done(&n);
 	return err;
+}
+
+enum clew_err dso_file_open(struct dso_file *f, const char *path)
+{
+	return open_with(f, path, os_map_file);
+}
+
+enum clew_err dso_file_open_private(struct dso_file *f, const char *path)
+{
+	return open_with(f, path, os_map_file_private);
 }
 
 void dso_file_done(struct dso_file *f)

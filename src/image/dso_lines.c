@@ -1,16 +1,129 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "elf/demangle.h"
+#include "elf/dwarf_lines.h"
+#include "elf/elf_sym.h"
 #include "image/dso_priv.h"
+
+enum { MAX_LEVELS = 64 };
+
+struct dso_lines {
+	struct dwarf_lines *dwarf; /* NULL: none found */
+	struct dso_file file, alt;
+	struct map_u64 shown; /* address of a linkage name -> the name as shown */
+};
 
 void dso_lines_free(struct dso_lines *l)
 {
+	if (!l)
+		return;
+	dwarf_lines_free(l->dwarf);
+	dso_file_done(&l->alt);
+	dso_file_done(&l->file);
+	map_u64_done(&l->shown);
 	mem_free(l);
+}
+
+/** dwz keeps what several debug files share in one more file: named relative to this one. */
+static void open_alt(struct dso_lines *l, const struct dso_store *s, const struct dso_file *f)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	const char *name, *slash = f->path ? strrchr(f->path, '/') : NULL;
+	const char *debug_dir = s->opts.debug_dir ? s->opts.debug_dir : "/usr/lib/debug";
+	struct dso_build_id want = {0}, id;
+	struct bytes b;
+
+	if (!elf_file_debugaltlink(&f->elf, &name, &b) || bytes_left(&b) > sizeof(want.bytes))
+		return;
+	want.size = (uint8_t)bytes_left(&b);
+	memcpy(want.bytes, b.pos, want.size);
+	if (name[0] != '/' && slash)
+		buf_add(&path, f->path, (size_t)(slash - f->path) + 1);
+	buf_str(&path, name);
+	if (dso_file_open_private(&l->alt, buf_cstr(&path))) {
+		buf_clear(&path);
+		if (!dso_build_id_path(debug_dir, &want, ".debug", &path) ||
+		    dso_file_open_private(&l->alt, buf_cstr(&path)))
+			return;
+	}
+	id = dso_file_build_id(&l->alt);
+	if (!dso_same_build_id(&id, &want))
+		dso_file_done(&l->alt);
+}
+
+static bool open_dwarf(struct dso_lines *l, const struct dso_store *s, const struct dso_file *f)
+{
+	if (!f || l->dwarf || !f->path || !f->elf.elf || !dwarf_has_info(&f->elf) ||
+	    dso_file_open_private(&l->file, f->path))
+		return false;
+	open_alt(l, s, f);
+	l->dwarf = dwarf_lines_open(&l->file.elf, l->alt.elf.elf ? &l->alt.elf : NULL);
+	if (!l->dwarf)
+		dso_file_done(&l->file);
+	return l->dwarf != NULL;
+}
+
+static struct dso_lines *open_lines(struct dso *d)
+{
+	struct dso_lines *l = mem_zalloc(sizeof(*l));
+
+	if (!l)
+		return NULL;
+	dso_find_sym(d, 0); /* finds the debug file */
+	if (!open_dwarf(l, d->store, d->syms) && !open_dwarf(l, d->store, d->runtime) &&
+	    !(d->kernel && open_dwarf(l, d->store, &d->kernel->vmlinux)) && dso_code_file(d))
+		open_dwarf(l, d->store, &d->code);
+	return l;
+}
+
+/** Link-time address of @p rel. */
+static bool vaddr_of(struct dso *d, uint64_t rel, uint64_t *ret)
+{
+	const struct elf_file *f = d->runtime ? &d->runtime->elf : dso_code_file(d);
+
+	if (d->kind == DSO_KERNEL) {
+		*ret = rel + d->kernel_delta;
+		return true;
+	}
+	return f && elf_file_vaddr(f, rel, ret);
+}
+
+/** Demangled once for each name: libdw's texts keep their address. */
+static const char *shown_function(struct dso *d, const char *link_name)
+{
+	uint64_t *at = map_u64_get(&d->lines->shown, (uintptr_t)link_name);
+	struct buf *b = &d->store->scratch;
+	const char *shown = link_name;
+
+	if (at)
+		return (const char *)(uintptr_t)*at;
+	buf_clear(b);
+	if (!d->store->opts.no_demangle && demangle(link_name, b))
+		shown = dso_keep(d->store, buf_cstr(b));
+	if (!shown || !map_u64_put(&d->lines->shown, (uintptr_t)link_name, (uintptr_t)shown))
+		return link_name;
+	return shown;
 }
 
 size_t dso_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, size_t max)
 {
-	(void)d;
-	(void)rel;
-	(void)ret;
-	(void)max;
-	return 0;
+	struct dwarf_line lines[MAX_LEVELS];
+	uint64_t vaddr;
+	size_t nr;
+
+	if (!d->lines && !(d->lines = open_lines(d)))
+		return 0;
+	if (!d->lines->dwarf || !vaddr_of(d, rel, &vaddr))
+		return 0;
+	nr = dwarf_lines_find(d->lines->dwarf, vaddr, lines, max < MAX_LEVELS ? max : MAX_LEVELS);
+	for (size_t i = 0; i < nr; i++) {
+		ret[i] = (struct dso_line){.file = lines[i].file,
+					   .line = lines[i].line,
+					   .column = lines[i].column,
+					   .link_name = lines[i].name};
+		if (lines[i].is_inlined && lines[i].name)
+			ret[i].function = shown_function(d, lines[i].name);
+	}
+	return nr;
 }

@@ -100,6 +100,8 @@ void dso_proc_root(struct dso *d, struct buf *ret);
 
 /* dso_file.c */
 enum clew_err dso_file_open(struct dso_file *f, const char *path);
+/** The same, with bytes that libdw may change: it unpacks compressed sections in place. */
+enum clew_err dso_file_open_private(struct dso_file *f, const char *path);
 void dso_file_done(struct dso_file *f);
 bool dso_same_build_id(const struct dso_build_id *a, const struct dso_build_id *b);
 /** The file's build id; size 0: none. */
