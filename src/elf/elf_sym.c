@@ -96,6 +96,7 @@ struct collect {
 	struct source src;
 	const struct elf_file *runtime;
 	enum elf_sym_space space;
+	bool copies_names;          /* of a second table */
 	struct elf_section section; /* of the symbol before: mostly the same again */
 	size_t section_index;
 	bool is_section_runtime;
@@ -153,7 +154,36 @@ static bool collect_one(struct collect *c, GElf_Sym *s)
 			 .name = s->st_name,
 			 .type = GELF_ST_TYPE(s->st_info)};
 	n.end = n.start + s->st_size;
+	if (c->copies_names) {
+		n.is_own = 1;
+		n.name = sym_table_own_name(c->t, name, strlen(name));
+		if (n.name == UINT32_MAX)
+			return false;
+	}
 	return sym_table_add(c->t, &n, GELF_ST_BIND(s->st_info));
+}
+
+static bool collect_all(struct collect *c)
+{
+	GElf_Sym s;
+
+	for (size_t i = 0; i < c->src.nr && gelf_getsym(c->src.data, (int)i, &s); i++) {
+		if (!collect_one(c, &s))
+			return false;
+	}
+	return true;
+}
+
+static bool collect_dynsym_too(struct collect *c)
+{
+	struct collect more = {
+		.t = c->t, .runtime = c->runtime, .space = c->space, .copies_names = true};
+	struct elf_section table;
+
+	if (!find_table(c->runtime, ".dynsym", SHT_DYNSYM, &table) ||
+	    !open_source(c->runtime, &table, &more.src))
+		return true;
+	return collect_all(&more);
 }
 
 enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
@@ -162,7 +192,7 @@ enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
 {
 	struct collect c = {.t = t, .runtime = runtime, .space = space};
 	struct elf_section table;
-	GElf_Sym s;
+	bool ok;
 
 	if (!find_table(syms, ".symtab", SHT_SYMTAB, &table) &&
 	    !find_table(syms, ".dynsym", SHT_DYNSYM, &table))
@@ -171,14 +201,13 @@ enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
 		return clew_fail(diag, CLEW_BAD_FILE, table.h.sh_offset, "damaged symbol table");
 	t->text = c.src.text;
 	t->text_bytes = c.src.text_bytes;
-	for (size_t i = 0; i < c.src.nr && gelf_getsym(c.src.data, (int)i, &s); i++) {
-		if (!collect_one(&c, &s))
-			return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	}
+	ok = collect_all(&c);
+	if (ok && space == ELF_SYM_OFFSETS_BOTH)
+		ok = collect_dynsym_too(&c);
 	sym_table_mark_late(t);
-	if (t->added.nr && space == ELF_SYM_OFFSETS && !elf_plt_collect(t, runtime))
-		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	return CLEW_OK;
+	if (ok && t->added.nr && space != ELF_SYM_ADDRESSES)
+		ok = elf_plt_collect(t, runtime);
+	return ok ? CLEW_OK : clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 }
 
 static bool address_in(const struct elf_file *f, const char *section, uint32_t type,

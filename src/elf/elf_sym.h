@@ -10,8 +10,9 @@ bool elf_has_symtab(const struct elf_file *f);
 bool elf_has_dynsym(const struct elf_file *f);
 
 enum elf_sym_space {
-	ELF_SYM_OFFSETS,  /* addresses become file offsets of the run-time file */
-	ELF_SYM_ADDRESSES /* link-time addresses, as vmlinux has them */
+	ELF_SYM_OFFSETS,      /* addresses become file offsets of the run-time file */
+	ELF_SYM_OFFSETS_BOTH, /* and its .dynsym is taken too: mini debug info leaves that out */
+	ELF_SYM_ADDRESSES     /* link-time addresses, as vmlinux has them */
 };
 
 /**

@@ -19,7 +19,7 @@ static void map_path(struct dso *d, struct buf *ret)
 		buf_printf(ret, "/tmp/perf-%u.map", d->pid);
 }
 
-void dso_load_jit(struct dso *d)
+static void load_perf_map(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
 	clew_auto(mem_free_at) char *text = NULL;
@@ -48,4 +48,28 @@ void dso_load_jit(struct dso *d)
 	} else if (!dso_finish_table(d, SYM_FILL_NONE, buf_cstr(&path)) && !d->why) {
 		d->why = "perf-PID.map is empty";
 	}
+}
+
+/** The dumps that this process mapped, until one has something to tell. */
+static bool load_dumps(struct dso *d)
+{
+	clew_auto(buf_done) struct buf path = {0};
+
+	vec_for_each (&d->store->jitdumps, dump) {
+		if ((*dump)->pid != d->pid)
+			continue;
+		buf_clear(&path);
+		dso_proc_root(*dump, &path);
+		buf_str(&path, (*dump)->path);
+		if (dso_load_jitdump(d, buf_cstr(&path)))
+			return true;
+	}
+	return false;
+}
+
+void dso_load_jit(struct dso *d)
+{
+	load_perf_map(d);
+	if (d->why && load_dumps(d))
+		d->why = NULL;
 }

@@ -56,6 +56,7 @@ struct dso {
 	const char *symbol_file;
 	struct map_u64 found; /* index of a symbol -> struct dso_sym * */
 	struct dso_lines *lines;
+	struct dso_jit_lines *jit_lines;
 };
 
 struct dso_store {
@@ -68,6 +69,9 @@ struct dso_store {
 	struct kernel_syms *kernels;
 	struct buf scratch;
 	uint64_t own_mnt_ns;
+	struct {
+		VEC(struct dso *);
+	} jitdumps; /* mapped files named jit-PID.dump */
 };
 
 /* dso_paths.c: where the symbols of a user file may lie, in the order in which they are tried. */
@@ -121,6 +125,13 @@ bool dso_finish_table(struct dso *d, enum sym_fill fill, const char *from);
 const struct elf_file *dso_code_file(struct dso *d);
 
 char *dso_keep(struct dso_store *s, const char *text);
+
+/* dso_jitdump.c */
+struct dso_jit_lines;
+void dso_jit_lines_free(struct dso_jit_lines *l);
+/** Fill d->table from the jitdump file @p path. @return false: nothing usable there. */
+bool dso_load_jitdump(struct dso *d, const char *path);
+size_t dso_jit_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, size_t max);
 
 /* dso_lines.c */
 struct dso_lines;

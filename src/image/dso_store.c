@@ -21,6 +21,7 @@ struct dso_store *dso_store_new(const struct dso_store_opts *opts)
 static void dso_free(struct dso *d)
 {
 	dso_lines_free(d->lines);
+	dso_jit_lines_free(d->jit_lines);
 	sym_table_done(&d->table);
 	dso_file_done(&d->files[0]);
 	dso_file_done(&d->files[1]);
@@ -41,6 +42,7 @@ void dso_store_free(struct dso_store *s)
 		s->kernels = next;
 	}
 	vec_done(&s->dsos);
+	vec_done(&s->jitdumps);
 	map_u64_done(&s->by_key);
 	buf_done(&s->scratch);
 	arena_done(&s->text);
@@ -126,6 +128,16 @@ static struct dso *dso_new(struct dso_store *s, const struct dso_key *k)
 	return d->short_name ? d : NULL;
 }
 
+/** A JIT compiler maps its jit-PID.dump so that the recording names it. */
+static bool is_jitdump(const struct dso *d)
+{
+	size_t digits =
+		strspn(d->short_name + (strncmp(d->short_name, "jit-", 4) ? 0 : 4), "0123456789");
+
+	return d->kind == DSO_USER && !strncmp(d->short_name, "jit-", 4) && digits &&
+	       !strcmp(d->short_name + 4 + digits, ".dump");
+}
+
 struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key)
 {
 	uint64_t h = key_hash(key), *at;
@@ -138,11 +150,12 @@ struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key)
 			return d;
 	}
 	d = dso_new(s, key);
-	if (!d || !vec_push(&s->dsos, d))
+	if (!d || (is_jitdump(d) && !vec_push(&s->jitdumps, d)) || !vec_push(&s->dsos, d))
 		return NULL;
 	if (map_u64_put(&s->by_key, h, d->id))
 		return d;
 	s->dsos.nr--;
+	s->jitdumps.nr -= is_jitdump(d);
 	return NULL;
 }
 
@@ -196,9 +209,18 @@ const char *dso_symbol_file(const struct dso *d)
 
 static bool wants_demangled(const struct dso *d)
 {
-	bool is_kernel = d->kind == DSO_KERNEL || d->kind == DSO_MODULE;
-
-	return is_kernel ? d->store->opts.demangle_kernel : !d->store->opts.no_demangle;
+	switch (d->kind) {
+	case DSO_KERNEL:
+	case DSO_MODULE:
+		return d->store->opts.demangle_kernel;
+	case DSO_JIT:
+		return false; /* the compiler wrote what it wants to be shown */
+	case DSO_USER:
+	case DSO_VDSO:
+	case DSO_NO_CODE:
+		break;
+	}
+	return !d->store->opts.no_demangle;
 }
 
 static const char *shown_name(void *ctx, const char *name)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
+#include "elf/elf_debugdata.h"
 #include "elf/elf_sym.h"
 #include "image/dso_priv.h"
 #include "os/self.h"
@@ -84,6 +85,21 @@ static void search(struct search *s)
 	search_places(s, "");
 }
 
+/** Stripped, but with a packed symbol table of its own. */
+static void take_debugdata(struct dso *d)
+{
+	struct dso_file n = {.path = mem_strdup(d->runtime->path)};
+
+	if (n.path && !elf_debugdata_unpack(&d->runtime->elf, &n.unpacked, NULL) &&
+	    !elf_file_open(&n.elf, n.unpacked.data, n.unpacked.nr, NULL) &&
+	    elf_has_symtab(&n.elf)) {
+		d->files[1] = n; /* the run-time file is files[0] */
+		d->syms = &d->files[1];
+	} else {
+		dso_file_done(&n);
+	}
+}
+
 static const char *why_nothing(const struct search *s)
 {
 	if (s->has_mismatch)
@@ -107,11 +123,14 @@ void dso_load_user(struct dso *d)
 		return;
 	}
 	if (!d->syms)
+		take_debugdata(d);
+	if (!d->syms)
 		d->syms = d->runtime;
 	if (!d->runtime)
 		d->runtime = d->syms;
 	sym_table_init(&d->table, NULL, 0);
-	if (elf_sym_collect(&d->table, &d->syms->elf, &d->runtime->elf, ELF_SYM_OFFSETS, NULL)) {
+	if (elf_sym_collect(&d->table, &d->syms->elf, &d->runtime->elf,
+			    d->syms->unpacked.nr ? ELF_SYM_OFFSETS_BOTH : ELF_SYM_OFFSETS, NULL)) {
 		sym_table_done(&d->table);
 		d->why = "damaged symbol table";
 		return;
