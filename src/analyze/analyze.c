@@ -74,6 +74,11 @@ struct dso_store *analyze_dsos(struct analyze *a)
 	return a->dsos;
 }
 
+void analyze_set_single_threaded(struct analyze *a)
+{
+	a->opts.is_single_threaded = true;
+}
+
 const struct ana_summary *analyze_summary(const struct analyze *a)
 {
 	return &a->summary;
@@ -181,6 +186,8 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 		ana_cache_reset(&a->cache);
 		ana_queue_set_epoch(a->queue, a->cache.epoch);
 	}
+	if (ana_level_of_misc(s->misc) == ANA_USER)
+		who_space_settle(a->who, t->space);
 	e = ana_queue_add(a->queue, &own);
 	if (!e)
 		return ana_queue_wait(a->queue);

@@ -138,6 +138,9 @@ enum clew_err analyze_open(struct analyze **ret, const struct perf_input *input,
 struct perf_file *analyze_file(struct analyze *a);
 struct dso_store *analyze_dsos(struct analyze *a);
 
+/** Before the run: as ana_opts.is_single_threaded, for a consumer that looks up symbols itself. */
+void analyze_set_single_threaded(struct analyze *a);
+
 /**
  * Run everything through @p consumer, once.
  * @return CLEW_OK, also for a file that was cut (summary.end says so); CLEW_BAD_FILE: a record of

@@ -12,7 +12,8 @@ struct command {
 
 /* In the order a new user meets them. */
 static const struct command commands[] = {
-	{"version", "print the version", NULL},
+	{"script",  "print a recording event by event", cmd_script},
+	{"version", "print the version",                NULL      },
 };
 
 enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

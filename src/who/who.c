@@ -151,7 +151,7 @@ enum clew_err who_take_comm(struct who *w, const struct perf_comm *c)
 	t->comm = comm;
 	t->has_comm = true;
 	if (c->is_exec) /* the old program's mappings are gone; the new one's follow */
-		who_space_clear(w, t->space);
+		who_space_exec(w, t->space);
 	return CLEW_OK;
 }
 

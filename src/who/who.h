@@ -30,10 +30,12 @@ struct who_maps;
 /** An address space: a process's, or the kernel's. */
 struct who_space {
 	struct who_maps *maps; /* shared with forks until changed */
-	uint32_t id;           /* dense, from 0 = kernel */
-	uint32_t refs;         /* threads */
-	uint32_t generation;   /* grows with each change of the maps */
-	struct who_map *last;  /* of the last successful lookup */
+	struct who_maps
+		*before_exec; /* the old program's; NULL once the new one was seen running */
+	uint32_t id;          /* dense, from 0 = kernel */
+	uint32_t refs;        /* threads */
+	uint32_t generation;  /* grows with each change of the maps */
+	struct who_map *last; /* of the last successful lookup */
 };
 
 struct who_thread {
@@ -65,6 +67,12 @@ enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct
 
 /** Maps not taken because a process or the whole file had more than any real one (who_space.c). */
 uint64_t who_nr_maps_dropped(const struct who *w);
+
+/**
+ * The process runs user code again. Until then, exec has the kernel busy on behalf of the old
+ * program: its call stack still starts there.
+ */
+void who_space_settle(struct who *w, struct who_space *s);
 
 /** The map that covers @p addr, or NULL. O(log maps). */
 struct who_map *who_space_find(struct who_space *s, uint64_t addr);

@@ -26,7 +26,7 @@ void who_space_release(struct who *w, struct who_space *s);
 /** What fork does: a space of its own with the same maps, shared until one of both changes. */
 struct who_space *who_space_clone(struct who *w, struct who_space *from);
 
-/** What exec does. */
-void who_space_clear(struct who *w, struct who_space *s);
+/** What exec does; see who_space_settle(). */
+void who_space_exec(struct who *w, struct who_space *s);
 
 #endif

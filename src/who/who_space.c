@@ -66,6 +66,7 @@ void who_space_release(struct who *w, struct who_space *s)
 	if (!s || --s->refs)
 		return;
 	maps_release(w, s->maps);
+	maps_release(w, s->before_exec);
 	mem_free(s);
 }
 
@@ -81,10 +82,21 @@ struct who_space *who_space_clone(struct who *w, struct who_space *from)
 	return s;
 }
 
-void who_space_clear(struct who *w, struct who_space *s)
+void who_space_exec(struct who *w, struct who_space *s)
 {
-	maps_release(w, s->maps);
+	maps_release(w, s->before_exec);
+	s->before_exec = s->maps;
 	s->maps = NULL;
+	s->last = NULL;
+	s->generation++;
+}
+
+void who_space_settle(struct who *w, struct who_space *s)
+{
+	if (!s->before_exec)
+		return;
+	maps_release(w, s->before_exec);
+	s->before_exec = NULL;
 	s->last = NULL;
 	s->generation++;
 }
@@ -105,18 +117,23 @@ static size_t first_above(const struct who_maps *m, uint64_t addr)
 	return low;
 }
 
+static struct who_map *find(const struct who_maps *m, uint64_t addr)
+{
+	size_t i = m ? first_above(m, addr) : 0;
+
+	return m && i < m->nr && m->v[i]->start <= addr ? m->v[i] : NULL;
+}
+
 struct who_map *who_space_find(struct who_space *s, uint64_t addr)
 {
-	size_t i;
+	struct who_map *m;
 
 	if (s->last && addr >= s->last->start && addr < s->last->end)
 		return s->last;
-	if (!s->maps)
-		return NULL;
-	i = first_above(s->maps, addr);
-	if (i == s->maps->nr || s->maps->v[i]->start > addr)
-		return NULL;
-	return s->last = s->maps->v[i];
+	m = find(s->maps, addr);
+	if (!m) /* not for `last`: part of it may be covered by a new one */
+		return find(s->before_exec, addr);
+	return s->last = m;
 }
 
 /* Our own array with room for @p extra more. */

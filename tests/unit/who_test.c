@@ -62,8 +62,16 @@ static void test_fork(struct who *w)
 	CHECK_EQ(parent->space->generation, generation, "and its generation");
 	who_take_comm(w,
 		      &(struct perf_comm){.pid = 21, .tid = 21, .comm = "execed", .is_exec = true});
-	CHECK(!path_at(child->space, 0x1000) && path_at(parent->space, 0x1000),
-	      "exec empties the space");
+	CHECK(!strcmp(path_at(child->space, 0x1000), "lib") && path_at(parent->space, 0x1000),
+	      "inside exec, the call stack still starts in the old program");
+	map(w, child->space, 0x1800, 0x100, 0, "new");
+	CHECK(!strcmp(path_at(child->space, 0x1800), "new") &&
+		      !strcmp(path_at(child->space, 0x1900), "lib") &&
+		      !strcmp(path_at(child->space, 0x1810), "new"),
+	      "the new program's maps go first");
+	who_space_settle(w, child->space);
+	CHECK(!path_at(child->space, 0x1000) && path_at(child->space, 0x1800),
+	      "once it runs, nothing is left of the old program");
 	who_take_exit(w, &(struct perf_task){.pid = 21, .tid = 21});
 	CHECK(who_thread_find(w, 21)->has_exited, "an exited thread is kept for its last samples");
 	who_take_fork(w, &(struct perf_task){.pid = 21, .tid = 21, .ppid = 1, .ptid = 1});

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_PAGER_H
+#define CLI_PAGER_H
+
+#include <stdbool.h>
+
+#include <clew/sink.h>
+
+/*
+ * Standard output of commands that print much. On a terminal it goes through $PAGER (less where
+ * that is not set; none where it is empty or "cat"), elsewhere straight out.
+ */
+
+/** Call once, before anything is printed; a reader that goes away is no failure from here on. */
+void cli_pager_start(void);
+
+/** Wait until the user has left the pager. Fine without cli_pager_start(). */
+void cli_pager_done(void);
+
+/** Is standard output a terminal, be it through a pager? Colours are for terminals only. */
+bool cli_is_terminal(void);
+
+/** Standard output as a sink: CLEW_STOPPED where its reader has gone, CLEW_OS with @p diag's errno
+ * for other failures. */
+struct clew_sink cli_stdout_sink(struct clew_diag *diag);
+
+#endif

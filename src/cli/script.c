@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "cli/options.h"
+#include "cli/pager.h"
+#include "format/script_text.h"
+
+struct script {
+	struct cli_input in;
+	struct script_text_opts text;
+	uint64_t max_stack, max_events;
+	bool has_inlines;
+	struct analyze *analysis;
+	struct tracepoints *tracepoints;
+	struct script_text *writer;
+	struct clew_diag sink_diag;
+};
+
+static int take_fields(void *to, const char *arg, bool is_negated)
+{
+	const char *word;
+	enum clew_err err = script_fields_parse(to, arg, &word);
+	int len = (int)strcspn(word, ",");
+
+	(void)is_negated;
+	switch ((int)err) {
+	case CLEW_OK:
+		return 0;
+	case CLEW_UNSUPPORTED:
+		cli_error("-F %s: the field '%.*s' is not supported", arg, len, word);
+		break;
+	case CLEW_INVALID:
+		cli_error("-F %s: +field and -field do not mix with a plain list", arg);
+		break;
+	default:
+		cli_error("-F %s: there is no field '%.*s'", arg, len, word);
+		cli_hint("'man clew-script' lists the fields");
+	}
+	return CLI_USAGE;
+}
+
+#define SHOW(name, bit)                                             \
+ static int show_##name(void *to, const char *arg, bool is_negated) \
+ {                                                                  \
+  unsigned int *shows = to;                                         \
+                                                                    \
+  (void)arg;                                                        \
+  *shows = is_negated ? *shows & ~(bit) : *shows | (bit);           \
+  return 0;                                                         \
+ }
+SHOW(task, SCRIPT_SHOW_TASK)
+SHOW(mmap, SCRIPT_SHOW_MMAP)
+SHOW(switch, SCRIPT_SHOW_SWITCH)
+SHOW(namespaces, SCRIPT_SHOW_NAMESPACES)
+SHOW(lost, SCRIPT_SHOW_LOST)
+SHOW(round, SCRIPT_SHOW_ROUND)
+SHOW(bpf, SCRIPT_SHOW_BPF)
+SHOW(cgroup, SCRIPT_SHOW_CGROUP)
+SHOW(text_poke, SCRIPT_SHOW_TEXT_POKE)
+
+static int ignore_itrace(void *to, const char *arg, bool is_negated)
+{
+	(void)to, (void)arg, (void)is_negated;
+	return 0;
+}
+
+static int parse(struct script *s, int argc, char **argv)
+{
+	unsigned int *shows = &s->text.shows;
+	/* clang-format off */
+	const struct cli_option options[] = {
+		{0, "Output", NULL, NULL, CLI_SECTION},
+		{'F', "fields", "LIST", "columns: a comma list, +NAME and -NAME to add and remove, "
+		 "TYPE:LIST for one of hw, sw, trace, raw, break", CLI_CALL, &s->text.fields, take_fields},
+		{'G', "hide-call-graph", NULL, "no call chains", CLI_FLAG, &s->text.no_chains},
+		{0, "max-stack", "N", "at most N places of a call chain", CLI_UINT, &s->max_stack},
+		{0, "stop-bt", "NAMES", "call chains end at these functions (comma list)",
+		 CLI_STRING, &s->text.stop_bt},
+		{0, "inline", NULL, "inlined functions as lines of their own",
+		 CLI_FLAG, &s->has_inlines},
+		{0, "full-source-path", NULL, "source files with their directories", CLI_FLAG, &s->text.is_full_path},
+		{0, "ns", NULL, "times in nanoseconds", CLI_FLAG, &s->text.is_ns},
+		{0, "reltime", NULL, "times since the first event", CLI_FLAG, &s->text.is_reltime},
+		{0, "deltatime", NULL, "times since the event before", CLI_FLAG, &s->text.is_deltatime},
+		{'L', "Latency", NULL, NULL, CLI_FLAG, &s->text.is_latency},
+		{0, "max-events", "N", "stop after N events", CLI_UINT, &s->max_events},
+		{'S', "symbols", "NAMES", "only samples in these functions (comma list)",
+		 CLI_STRING, &s->text.symbols},
+		{0, "dsos", "NAMES", "only samples in these binaries (comma list)", CLI_STRING, &s->text.dsos},
+		{0, "Other records", NULL, NULL, CLI_SECTION},
+		{0, "show-task-events", NULL, "comm, fork and exit", CLI_CALL, shows, show_task, true},
+		{0, "show-mmap-events", NULL, "memory mappings", CLI_CALL, shows, show_mmap, true},
+		{0, "show-switch-events", NULL, "context switches", CLI_CALL, shows, show_switch, true},
+		{0, "show-namespace-events", NULL, "namespaces of processes", CLI_CALL, shows, show_namespaces, true},
+		{0, "show-cgroup-events", NULL, "control groups", CLI_CALL, shows, show_cgroup, true},
+		{0, "show-lost-events", NULL, "records the kernel could not write", CLI_CALL, shows, show_lost, true},
+		{0, "show-bpf-events", NULL, "BPF programs loaded", CLI_CALL, shows, show_bpf, true},
+		{0, "show-text-poke-events", NULL, "changes of kernel code", CLI_CALL, shows, show_text_poke, true},
+		{0, "show-round-events", NULL, "ends of the recorder's rounds", CLI_CALL, shows, show_round, true},
+		CLI_INPUT_OPTIONS(&s->in),
+		{0, "itrace", "[OPTS]", NULL, CLI_CALL, NULL, ignore_itrace, true},
+		{0},
+	};
+	/* clang-format on */
+	const struct cli_command command = {
+		.name = "script",
+		.usage = "[OPTIONS]",
+		.summary = "Print a recording event by event, as perf script does.",
+		.options = options,
+		.examples = "  clew script | stackcollapse-perf.pl | flamegraph.pl > flame.svg\n"
+			    "  clew script -F comm,tid,time,event,ip,sym --ns\n",
+	};
+	int at = cli_parse(&command, argc, argv);
+
+	if (at < 0)
+		return at;
+	if (at < argc) {
+		cli_error("script takes no word '%s'", argv[at]);
+		cli_hint("perf script's scripting languages are not supported");
+		return -1 - CLI_USAGE;
+	}
+	if (s->text.is_reltime && s->text.is_deltatime) {
+		cli_error("--reltime and --deltatime exclude each other");
+		return -1 - CLI_USAGE;
+	}
+	return 0;
+}
+
+static void wish(struct script *s)
+{
+	struct ana_opts *o = &s->in.opts;
+	const struct script_fields *f = &s->text.fields;
+
+	s->text.max_stack = s->max_stack > UINT32_MAX ? 0 : (uint32_t)s->max_stack;
+	s->text.max_events = s->max_events;
+	s->text.no_inlines = !s->has_inlines;
+	o->wants_records = s->text.shows != 0;
+	o->wants_addr = script_fields_any(f, SCRIPT_ADDR);
+	o->wants_branches =
+		script_fields_any(f, SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF);
+	o->wants_lines = s->has_inlines || script_fields_any(f, SCRIPT_SRCLINE);
+	o->no_chains = s->text.no_chains;
+}
+
+static int refuse_field(const struct script *s)
+{
+	const struct script_missing *m = script_text_missing(s->writer);
+
+	cli_error("samples of '%s' have no %s: the field '%s' cannot be printed", m->evsel->name,
+		  m->data, m->field);
+	return CLI_FAILED;
+}
+
+/* The kernel's symbols, for tracepoints that tell of code addresses. */
+static const char *name_kernel_address(void *ctx, uint64_t addr, uint64_t *ret_start)
+{
+	struct dso_store *store = analyze_dsos(((struct script *)ctx)->analysis);
+	const struct dso_sym *sym = NULL;
+	struct dso *d;
+
+	for (size_t i = 0; !sym && (d = dso_store_at(store, i)) != NULL; i++) {
+		if (dso_kind(d) == DSO_KERNEL || dso_kind(d) == DSO_MODULE)
+			sym = dso_find_sym(d, addr);
+	}
+	if (!sym)
+		return NULL;
+	*ret_start = sym->start;
+	return sym->name;
+}
+
+static bool wants_symbols(const struct tracepoints *t, const struct perf_evlist *l)
+{
+	for (size_t i = 0; i < l->evsels.nr; i++) {
+		const struct perf_attr *a = &l->evsels.data[i]->attr;
+
+		if (a->type == PERF_TYPE_TRACEPOINT && tracepoint_wants_symbols(t, a->config))
+			return true;
+	}
+	return false;
+}
+
+static void load_tracepoints(struct script *s)
+{
+	struct perf_file *file = analyze_file(s->analysis);
+	const struct perf_features *f = perf_file_features(file);
+
+	if (!perf_features_has(f, PERF_FEAT_TRACING_DATA) || s->tracepoints)
+		return;
+	s->tracepoints = tracepoints_new(f->section[PERF_FEAT_TRACING_DATA]);
+	if (!s->tracepoints)
+		return;
+	if (wants_symbols(s->tracepoints, perf_file_evlist(file)))
+		analyze_set_single_threaded(s->analysis);
+	tracepoints_set_resolver(s->tracepoints, name_kernel_address, s);
+	script_text_set_tracepoints(s->writer, s->tracepoints);
+}
+
+static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
+{
+	struct script *s = ctx;
+
+	if (!s->tracepoints)
+		load_tracepoints(s);
+	return script_text_batch(s->writer, b);
+}
+
+static void tell_summary(const struct script *s)
+{
+	const struct ana_summary *sum = analyze_summary(s->analysis);
+
+	if (sum->end.code == CLEW_TRUNCATED)
+		cli_warn("%s: cut off at offset 0x%llx: everything before was printed", s->in.path,
+			 (unsigned long long)sum->end.offset);
+	if (sum->nr_bad)
+		cli_warn("%s: %llu records could not be read and were skipped, the first at offset "
+			 "0x%llx",
+			 s->in.path, (unsigned long long)sum->nr_bad,
+			 (unsigned long long)sum->first_bad_offset);
+	if (sum->nr_aux_bytes)
+		cli_note("%llu bytes of hardware trace were left undecoded: this version prints "
+			 "the other events only",
+			 (unsigned long long)sum->nr_aux_bytes);
+}
+
+static int run(struct script *s)
+{
+	const struct ana_consumer consumer = {take_batch, s};
+	struct clew_diag diag = {0};
+	enum clew_err err = analyze_run(s->analysis, &consumer, &diag);
+	enum clew_err end = script_text_flush(s->writer);
+
+	if (err == CLEW_INVALID && script_text_missing(s->writer)->evsel)
+		return refuse_field(s);
+	if (err == CLEW_OK)
+		err = end;
+	if (err == CLEW_STOPPED)
+		return CLI_OK;
+	if (s->sink_diag.code != CLEW_OK)
+		return cli_fail("standard output", &s->sink_diag);
+	tell_summary(s);
+	return err == CLEW_OK ? CLI_OK : cli_input_fail(&s->in, &diag);
+}
+
+static int open_and_run(struct script *s)
+{
+	struct clew_diag diag = {0};
+	struct clew_sink sink = cli_stdout_sink(&s->sink_diag);
+	int status;
+
+	if (analyze_open(&s->analysis, &s->in.input, &s->in.opts, &diag) != CLEW_OK)
+		return cli_input_fail(&s->in, &diag);
+	s->writer = script_text_new(&s->text, analyze_file(s->analysis), &sink);
+	if (!s->writer)
+		return CLI_FAILED;
+	load_tracepoints(s);
+	if (!perf_file_is_pipe(analyze_file(s->analysis)) &&
+	    script_text_prepare(s->writer) == CLEW_INVALID)
+		return refuse_field(s);
+	cli_pager_start();
+	status = run(s);
+	cli_pager_done();
+	return status;
+}
+
+int cmd_script(int argc, char **argv)
+{
+	struct script s = {0};
+	int status;
+
+	script_fields_init(&s.text.fields);
+	status = parse(&s, argc, argv);
+	if (status < 0)
+		return -1 - status;
+	wish(&s);
+	status = cli_input_open(&s.in);
+	if (status != CLI_OK)
+		return status;
+	status = open_and_run(&s);
+	script_text_free(s.writer);
+	tracepoints_free(s.tracepoints);
+	analyze_free(s.analysis);
+	cli_input_done(&s.in);
+	return status;
+}

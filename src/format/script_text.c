@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/script_text.h"
+
+#include "base/mem.h"
+#include "format/script_text_impl.h"
+
+enum { FLUSH_BYTES = 256 * 1024 };
+
+#define PLACE_FIELDS \
+ (SCRIPT_IP | SCRIPT_SYM | SCRIPT_SYMOFF | SCRIPT_DSO | SCRIPT_DSOFF | SCRIPT_SRCLINE)
+
+struct script_text *script_text_new(const struct script_text_opts *opts, struct perf_file *file,
+				    const struct clew_sink *sink)
+{
+	struct script_text *t = mem_zalloc(sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->opts = *opts;
+	t->fields = opts->fields;
+	t->file = file;
+	t->sink = *sink;
+	return t;
+}
+
+void script_text_free(struct script_text *t)
+{
+	if (!t)
+		return;
+	for (int i = 0; i < SCRIPT_NR_TYPES; i++) {
+		script_places_done(&t->flat[i]);
+		script_places_done(&t->chain[i]);
+	}
+	buf_done(&t->out);
+	buf_done(&t->labels);
+	vec_done(&t->evsels);
+	mem_free(t);
+}
+
+void script_text_set_tracepoints(struct script_text *t, struct tracepoints *tp)
+{
+	t->tracepoints = tp;
+}
+
+const struct script_missing *script_text_missing(const struct script_text *t)
+{
+	return &t->missing;
+}
+
+static bool has_any_chain(const struct perf_evlist *l)
+{
+	for (size_t i = 0; i < l->evsels.nr; i++) {
+		if (l->evsels.data[i]->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+			return true;
+	}
+	return false;
+}
+
+/* The event column: as wide as the longest name of the recording. */
+static bool make_labels(struct script_text *t, const struct perf_evlist *l)
+{
+	size_t width = 0, at = 0;
+
+	for (size_t i = 0; i < l->evsels.nr; i++) {
+		size_t len = strlen(l->evsels.data[i]->name);
+
+		width = len > width ? len : width;
+	}
+	buf_clear(&t->labels);
+	for (size_t i = 0; i < l->evsels.nr; i++) {
+		buf_field(&t->labels, l->evsels.data[i]->name, (int)width);
+		buf_str(&t->labels, ": ");
+	}
+	for (size_t i = 0; i < l->evsels.nr; i++, at += width + 2) {
+		t->evsels.data[i].label = t->labels.data + at;
+		t->evsels.data[i].label_len = (uint32_t)width + 2;
+	}
+	return !t->labels.is_failed;
+}
+
+static bool is_page_fault(const struct perf_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_PAGE_FAULTS ||
+						 a->config == PERF_COUNT_SW_PAGE_FAULTS_MIN ||
+						 a->config == PERF_COUNT_SW_PAGE_FAULTS_MAJ);
+}
+
+enum clew_err script_text_prepare(struct script_text *t)
+{
+	const struct perf_evlist *l = perf_file_evlist(t->file);
+	const struct perf_features *features = perf_file_features(t->file);
+
+	t->fields = t->opts.fields;
+	t->arch = script_arch_of(perf_features_string(features, PERF_FEAT_ARCH));
+	if (!script_fields_check(&t->fields, l, perf_file_is_pipe(t->file),
+				 t->opts.no_chains || !has_any_chain(l), &t->missing))
+		return CLEW_INVALID;
+	if (!vec_reserve(&t->evsels, l->evsels.nr))
+		return CLEW_NO_MEMORY;
+	t->evsels.nr = l->evsels.nr;
+	for (size_t i = 0; i < l->evsels.nr; i++) {
+		const struct perf_attr *a = &l->evsels.data[i]->attr;
+		enum script_type type = script_type_of(a);
+
+		t->evsels.data[i] = (struct script_evsel){
+			.fields = t->fields.by_type[type],
+			.type = (uint8_t)type,
+			.has_chain = !t->opts.no_chains && a->sample_type & PERF_SAMPLE_CALLCHAIN &&
+				     t->fields.by_type[type] & SCRIPT_IP,
+			.shows_addr_sym = is_page_fault(a),
+		};
+	}
+	t->is_prepared = true;
+	return make_labels(t, l) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+static void add_seconds(struct buf *b, uint64_t time, bool is_ns)
+{
+	buf_dec(b, time / 1000000000, 5, ' ');
+	buf_char(b, '.');
+	if (is_ns)
+		buf_dec(b, time % 1000000000, 9, '0');
+	else
+		buf_dec(b, time % 1000000000 / 1000, 6, '0');
+	buf_str(b, ": ");
+}
+
+/* --reltime: since the first line; --deltatime: since the line before. */
+static uint64_t shown_time(struct script_text *t, uint64_t time)
+{
+	uint64_t before = t->time_before;
+
+	if (!t->opts.is_reltime && !t->opts.is_deltatime)
+		return time;
+	if (!before || t->opts.is_deltatime)
+		t->time_before = time;
+	return before && time > before ? time - before : 0;
+}
+
+static void add_tasks(struct buf *b, uint64_t fields, uint32_t pid, uint32_t tid)
+{
+	if (fields & SCRIPT_PID && fields & SCRIPT_TID) {
+		buf_printf(b, "%5d/%-5d ", (int)pid, (int)tid);
+	} else if (fields & (SCRIPT_PID | SCRIPT_TID)) {
+		uint32_t id = fields & SCRIPT_PID ? pid : tid;
+
+		if (id <= INT32_MAX) {
+			buf_dec(b, id, 5, ' ');
+			buf_char(b, ' ');
+		} else {
+			buf_printf(b, "%5d ", (int)id);
+		}
+	}
+}
+
+static void add_cpu(struct script_text *t, uint32_t cpu)
+{
+	if (t->opts.is_latency) {
+		buf_printf(&t->out, "%3d ", (int)cpu);
+	} else if (cpu <= INT32_MAX) {
+		buf_char(&t->out, '[');
+		buf_dec(&t->out, cpu, 3, '0');
+		buf_str(&t->out, "] ");
+	} else {
+		buf_printf(&t->out, "[%03d] ", (int)cpu);
+	}
+}
+
+void script_add_start(struct script_text *t, const struct script_evsel *e,
+		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
+		      uint64_t time)
+{
+	struct buf *b = &t->out;
+
+	if (e->fields & SCRIPT_COMM) {
+		const char *comm = ev->comm ? ev->comm : ":-1";
+
+		if (t->opts.is_latency)
+			buf_printf(b, "%8.8s", comm);
+		else
+			buf_field(b, comm, e->has_chain ? 0 : 16);
+		buf_char(b, ' ');
+	}
+	add_tasks(b, e->fields, pid, tid);
+	if (e->fields & SCRIPT_CPU)
+		add_cpu(t, cpu);
+	if (e->fields & SCRIPT_MISC)
+		script_add_misc(b, ev->record.type, ev->record.misc);
+	if (e->fields & SCRIPT_TIME)
+		add_seconds(b, shown_time(t, time), t->opts.is_ns);
+}
+
+static void add_addr(struct script_text *t, const struct script_evsel *e,
+		     const struct ana_event *ev)
+{
+	struct buf *b = &t->out;
+
+	buf_hex(b, ev->sample->addr, 16, ' ');
+	if (!e->shows_addr_sym || !ev->addr)
+		return;
+	if (e->fields & SCRIPT_SYM) {
+		buf_char(b, ' ');
+		script_add_sym(b, ev->addr, e->fields & SCRIPT_SYMOFF);
+	}
+	if (e->fields & SCRIPT_DSO) {
+		buf_char(b, ' ');
+		script_add_dso(b, ev->addr, false);
+	}
+}
+
+static bool stops_at(const struct script_text *t, const struct ana_loc *loc)
+{
+	return t->opts.stop_bt && loc->sym && script_list_has(t->opts.stop_bt, loc->sym->name);
+}
+
+static void add_chain(struct script_text *t, const struct script_evsel *e,
+		      const struct ana_chain *chain)
+{
+	const struct script_place_style style = {
+		.fields = e->fields & PLACE_FIELDS,
+		.is_chain = true,
+		.has_inlines = !t->opts.no_inlines,
+		.is_full_path = t->opts.is_full_path,
+	};
+	uint32_t nr = chain->nr;
+
+	if (t->opts.max_stack && nr > t->opts.max_stack)
+		nr = t->opts.max_stack;
+	for (uint32_t i = 0; i < nr; i++) {
+		script_places_add(&t->chain[e->type], &style, chain->locs[i], &t->out);
+		if (stops_at(t, chain->locs[i]))
+			break;
+	}
+}
+
+static void add_place(struct script_text *t, const struct script_evsel *e,
+		      const struct ana_event *ev)
+{
+	const struct script_place_style style = {
+		.fields = e->fields & PLACE_FIELDS,
+		.is_full_path = t->opts.is_full_path,
+	};
+
+	if (e->has_chain) {
+		buf_char(&t->out, '\n');
+		if (ev->chain)
+			add_chain(t, e, ev->chain);
+	} else if (ev->loc) {
+		script_places_add(&t->flat[e->type], &style, ev->loc, &t->out);
+	}
+}
+
+static void add_branches(struct script_text *t, const struct script_evsel *e,
+			 const struct ana_event *ev, uint64_t kind)
+{
+	struct buf *b = &t->out;
+
+	for (uint64_t i = 0; i < ev->sample->branches.nr; i++) {
+		struct perf_branch br = perf_branch_get(ev->sample, i);
+		const struct ana_loc *ends[2] = {ev->branches ? ev->branches[2 * i] : NULL,
+						 ev->branches ? ev->branches[2 * i + 1] : NULL};
+
+		for (int to = 0; to < 2; to++) {
+			const struct ana_loc *loc = ends[to];
+			uint64_t address = to ? br.to : br.from;
+
+			buf_char(b, to ? '/' : ' ');
+			if (kind == SCRIPT_BRSTACKSYM) {
+				if (loc)
+					script_add_sym(b, loc, e->fields & SCRIPT_SYMOFF);
+			} else {
+				buf_str(b, "0x");
+				buf_hex(b, kind == SCRIPT_BRSTACKOFF && loc ? loc->rel : address, 0,
+					' ');
+			}
+			if (e->fields & SCRIPT_DSO && loc)
+				script_add_dso(b, loc, false);
+		}
+		buf_char(b, '/');
+		script_add_branch_flags(b, &br);
+		buf_char(b, ' ');
+	}
+}
+
+/* What stands between the event's name and the place. */
+static void add_data(struct script_text *t, const struct script_evsel *e,
+		     const struct ana_event *ev)
+{
+	const struct perf_sample *s = ev->sample;
+	struct buf *b = &t->out;
+
+	if (e->fields & SCRIPT_FLAGS)
+		buf_fill(b, ' ', 24);
+	if (e->fields & SCRIPT_TRACE && t->tracepoints)
+		tracepoint_add_text(t->tracepoints, ev->evsel->attr.config, s->cpu, s->raw, b);
+	if (e->fields & SCRIPT_ADDR)
+		add_addr(t, e, ev);
+	if (e->fields & SCRIPT_DATA_SRC) {
+		buf_hex(b, s->data_src, 16, ' ');
+		script_add_data_src(b, s->data_src);
+	}
+	if (e->fields & SCRIPT_WEIGHT)
+		buf_dec(b, s->weight, 16, ' ');
+	if (e->fields & SCRIPT_INS_LAT)
+		buf_dec(b, s->ins_lat_and_retire & 0xffff, 16, ' ');
+}
+
+static void add_rest(struct script_text *t, const struct script_evsel *e,
+		     const struct ana_event *ev)
+{
+	const struct perf_sample *s = ev->sample;
+	struct buf *b = &t->out;
+
+	if (e->fields & SCRIPT_IREGS)
+		script_add_regs(b, t->arch, s->regs_intr.abi, s->regs_intr.mask,
+				&s->regs_intr.words);
+	if (e->fields & SCRIPT_UREGS)
+		script_add_regs(b, t->arch, s->regs_user.abi, s->regs_user.mask,
+				&s->regs_user.words);
+	for (uint64_t kind = SCRIPT_BRSTACK; kind <= SCRIPT_BRSTACKOFF; kind <<= 1) {
+		if (e->fields & kind)
+			add_branches(t, e, ev, kind);
+	}
+	if (e->fields & SCRIPT_BPF_OUTPUT && ev->evsel->attr.type == PERF_TYPE_SOFTWARE &&
+	    ev->evsel->attr.config == PERF_COUNT_SW_BPF_OUTPUT)
+		script_add_bpf_output(b, s->raw);
+	if (e->fields & SCRIPT_PHYS_ADDR)
+		buf_hex(b, s->phys_addr, 16, ' ');
+	if (e->fields & SCRIPT_DATA_PAGE_SIZE) {
+		buf_char(b, ' ');
+		script_add_page_size(b, s->data_page_size);
+	}
+	if (e->fields & SCRIPT_CODE_PAGE_SIZE) {
+		buf_char(b, ' ');
+		script_add_page_size(b, s->code_page_size);
+	}
+	if (e->fields & SCRIPT_CGROUP) {
+		buf_char(b, ' ');
+		buf_str(b, ev->cgroup ? ev->cgroup : "unknown");
+	}
+	buf_char(b, '\n');
+}
+
+static bool is_kept(const struct script_text *t, const struct ana_event *ev)
+{
+	const struct ana_loc *loc = ev->loc;
+
+	if (t->opts.symbols &&
+	    (!loc || !loc->sym || !script_list_has(t->opts.symbols, loc->sym->name)))
+		return false;
+	return !t->opts.dsos || (loc && loc->dso &&
+				 (script_list_has(t->opts.dsos, dso_path(loc->dso)) ||
+				  script_list_has(t->opts.dsos, dso_short_name(loc->dso))));
+}
+
+static void add_sample(struct script_text *t, const struct ana_event *ev)
+{
+	const struct script_evsel *e = &t->evsels.data[ev->evsel->index];
+	struct buf *b = &t->out;
+
+	if (!e->fields || !is_kept(t, ev))
+		return;
+	t->nr_events++;
+	script_add_start(t, e, ev, ev->sample->pid, ev->sample->tid, ev->sample->cpu, ev->time);
+	if (e->fields & SCRIPT_PERIOD) {
+		buf_dec(b, ev->period, 10, ' ');
+		buf_char(b, ' ');
+	}
+	if (e->fields & SCRIPT_EVENT)
+		buf_add(b, e->label, e->label_len);
+	add_data(t, e, ev);
+	if (e->fields & SCRIPT_IP)
+		add_place(t, e, ev);
+	add_rest(t, e, ev);
+}
+
+static void start_epoch(struct script_text *t, uint64_t epoch)
+{
+	if (t->has_epoch && t->epoch == epoch)
+		return;
+	for (int i = 0; i < SCRIPT_NR_TYPES; i++) {
+		script_places_forget(&t->flat[i]);
+		script_places_forget(&t->chain[i]);
+	}
+	t->epoch = epoch;
+	t->has_epoch = true;
+}
+
+enum clew_err script_text_flush(struct script_text *t)
+{
+	enum clew_err err = CLEW_OK;
+
+	if (t->out.is_failed)
+		return CLEW_NO_MEMORY;
+	if (t->out.nr)
+		err = t->sink.write(t->sink.ctx, t->out.data, t->out.nr);
+	buf_clear(&t->out);
+	return err;
+}
+
+/* A pipe's events come as it goes: look again where the list has grown. */
+static enum clew_err prepare(struct script_text *t)
+{
+	return t->is_prepared && t->evsels.nr == perf_file_evlist(t->file)->evsels.nr
+		     ? CLEW_OK
+		     : script_text_prepare(t);
+}
+
+enum clew_err script_text_batch(void *text, const struct ana_batch *b)
+{
+	struct script_text *t = text;
+	enum clew_err err = prepare(t);
+
+	start_epoch(t, b->epoch);
+	for (size_t i = 0; i < b->nr && err == CLEW_OK; i++) {
+		const struct ana_event *ev = &b->events[i];
+
+		if (ev->sample)
+			add_sample(t, ev);
+		else
+			script_add_record(t, ev);
+		if (t->out.nr >= FLUSH_BYTES)
+			err = script_text_flush(t);
+		if (err == CLEW_OK && t->opts.max_events && t->nr_events >= t->opts.max_events) {
+			err = script_text_flush(t);
+			err = err == CLEW_OK ? CLEW_STOPPED : err;
+		}
+	}
+	return err;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_SCRIPT_TEXT_IMPL_H
+#define FORMAT_SCRIPT_TEXT_IMPL_H
+
+#include "format/script_parts.h"
+#include "format/script_place.h"
+#include "format/script_text.h"
+
+/* What is fixed for all samples of one event. */
+struct script_evsel {
+	uint64_t fields;
+	uint8_t type; /* enum script_type */
+	bool has_chain, shows_addr_sym;
+	const char *label; /* the name padded to the widest one's width, and ": " */
+	uint32_t label_len;
+	bool is_made;
+};
+
+struct script_text {
+	struct script_text_opts opts;
+	struct script_fields fields; /* after the check */
+	struct script_missing missing;
+	struct perf_file *file;
+	struct clew_sink sink;
+	struct tracepoints *tracepoints;
+	struct buf out, labels;
+	struct {
+		VEC(struct script_evsel);
+	} evsels; /* by perf_evsel.index */
+	struct script_places flat[SCRIPT_NR_TYPES], chain[SCRIPT_NR_TYPES];
+	uint64_t epoch, nr_events, time_before;
+	enum script_arch arch;
+	bool has_epoch, is_prepared, has_time_before;
+};
+
+/** The columns up to the time, which records and samples share. */
+void script_add_start(struct script_text *t, const struct script_evsel *e,
+		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
+		      uint64_t time);
+
+/** script_records.c: a record that is no sample, if it is to be shown. */
+void script_add_record(struct script_text *t, const struct ana_event *ev);
+
+/** The event's entry, made where it is new. NULL when memory is short. */
+const struct script_evsel *script_evsel_of(struct script_text *t, const struct perf_evsel *evsel);
+
+#endif
