@@ -12,8 +12,10 @@ struct command {
 
 /* In the order a new user meets them. */
 static const struct command commands[] = {
-	{"script",  "print a recording event by event", cmd_script},
-	{"version", "print the version",                NULL      },
+	{"script",  "print a recording event by event",              cmd_script},
+	{"evlist",  "list the events of a recording",                cmd_evlist},
+	{"header",  "show where, when and how a recording was made", cmd_header},
+	{"version", "print the version",                             NULL      },
 };
 
 enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

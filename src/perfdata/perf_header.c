@@ -217,6 +217,10 @@ static enum clew_err take_feature(struct perf_file *f, const struct perf_record 
 
 	if (perf_header_feature_parse(r, &feature) != CLEW_OK)
 		return CLEW_BAD_FILE;
+	/* No content is perf's mark behind the last feature; its number is the writer's count of
+	 * features, so to a newer reader it looks like one. */
+	if (!bytes_left(&feature.data))
+		return CLEW_OK;
 	err = keep_section(f, feature.feature, feature.data);
 	if (err == CLEW_OK &&
 	    (feature.feature == PERF_FEAT_EVENT_DESC || feature.feature == PERF_FEAT_GROUP_DESC))

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "format/evlist_text.h"
+
+struct evlist_command {
+	struct cli_input in;
+	bool is_verbose, has_freq, has_groups, is_json;
+};
+
+/* A pipe's events come with its first records, and their names with the features behind them. */
+static enum clew_err read_header_records(struct perf_file *f, struct clew_diag *diag)
+{
+	enum clew_err err = CLEW_OK;
+	struct perf_record r;
+
+	while (perf_file_is_pipe(f) && err == CLEW_OK)
+		err = perf_file_next(f, &r, diag);
+	return err == CLEW_END ? CLEW_OK : err;
+}
+
+static void print(const struct evlist_command *c, struct perf_file *f)
+{
+	const struct perf_evlist *l = perf_file_evlist(f);
+	const struct evlist_text_opts opts = {
+		.is_verbose = c->is_verbose,
+		.has_freq = c->has_freq,
+		.has_groups = c->has_groups,
+	};
+	struct buf out = {0};
+
+	if (c->is_json) {
+		evlist_json(&out, l);
+		buf_char(&out, '\n');
+	} else {
+		evlist_text(&out, l, &opts);
+	}
+	fwrite(out.data, 1, out.nr, stdout);
+	buf_done(&out);
+}
+
+static int run(struct evlist_command *c)
+{
+	struct clew_diag diag = {0};
+	struct perf_file *f = NULL;
+	int status = cli_input_open(&c->in);
+
+	if (status != CLI_OK)
+		return status;
+	if (perf_file_open(&f, &c->in.input, &diag) != CLEW_OK) {
+		cli_input_fail(&c->in, &diag);
+		cli_input_done(&c->in);
+		return CLI_FAILED;
+	}
+	if (read_header_records(f, &diag) != CLEW_OK)
+		status = cli_input_fail(&c->in, &diag);
+	print(c, f);
+	perf_file_free(f);
+	cli_input_done(&c->in);
+	return status;
+}
+
+int cmd_evlist(int argc, char **argv)
+{
+	struct evlist_command c = {0};
+	const struct cli_option options[] = {
+		{'i',              "input", "FILE",
+		 "recording to read; - is standard input (default: perf.data)", CLI_STRING,
+		 &c.in.path},
+		{'f',          "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
+		{'v',      "verbose", NULL, "every field of the events' attributes", CLI_FLAG,
+		 &c.is_verbose},
+		{'F',                "freq", NULL, "sample frequency or period", CLI_FLAG, &c.has_freq},
+		{'g',"group", NULL, "groups as {a,b}; names only", CLI_FLAG, &c.has_groups},
+		{0,            "json", NULL, "one JSON object", CLI_FLAG, &c.is_json},
+		{0},
+	};
+	const struct cli_command command = {
+		.name = "evlist",
+		.usage = "[-i FILE] [-v | -F | -g | --json]",
+		.summary = "List the events of a recording.",
+		.options = options,
+	};
+	int first = cli_parse(&command, argc, argv);
+
+	if (first < 0)
+		return -1 - first;
+	if (first < argc) {
+		cli_error("evlist takes no argument '%s'", argv[first]);
+		cli_hint("name the recording with -i %s", argv[first]);
+		return CLI_USAGE;
+	}
+	if (c.has_groups && (c.is_verbose || c.has_freq)) {
+		cli_error("-g prints names only and goes with no other option");
+		return CLI_USAGE;
+	}
+	return run(&c);
+}

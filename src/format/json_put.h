@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_JSON_PUT_H
+#define FORMAT_JSON_PUT_H
+
+#include "base/buf.h"
+
+/*
+ * JSON text into a buf, commas put where they belong:
+ *
+ *	struct json_put j = {.out = &out};
+ *	json_open(&j, '{');
+ *	json_key(&j, "name");
+ *	json_string(&j, "cycles");
+ *	json_close(&j, '}');
+ */
+struct json_put {
+	struct buf *out;
+	bool needs_comma;
+};
+
+void json_open(struct json_put *j, char bracket);
+void json_close(struct json_put *j, char bracket);
+void json_key(struct json_put *j, const char *key);
+
+/** Bytes that are not UTF-8 become U+FFFD; NULL becomes null. */
+void json_string(struct json_put *j, const char *s);
+void json_u64(struct json_put *j, uint64_t v);
+void json_i64(struct json_put *j, int64_t v);
+void json_bool(struct json_put *j, bool v);
+
+#endif

@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Usage: perfdata_cli.sh CLEW FILE-OR-FOLDER...
+# For each recording that perf reads: `clew evlist` in all its forms and `clew header` print what perf prints. TAP.
+clew=$1
+shift
+if ! perf --version >/dev/null 2>&1; then
+	echo '1..0 # SKIP no perf here'
+	exit 0
+fi
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+count=0
+failed=0
+
+# check WHAT: $dir/want and $dir/got are the same
+check() {
+	count=$((count + 1))
+	if cmp -s "$dir/want" "$dir/got"; then
+		echo "ok $count - $1"
+	else
+		echo "not ok $count - $1"
+		diff "$dir/want" "$dir/got" | head -6 | cut -c1-200 | sed 's/^/# /'
+		failed=1
+	fi
+}
+
+# In a pipe perf 6.1 evlist names the events by their attrs (by their description everywhere else), and of an attr that
+# is shorter than its own it takes the last fields from what follows: compare what stands between.
+middle() {
+	sed 's/^[^ ]*: //; s/ sample_id_all: 1.*//'
+}
+
+compare_evlist() {
+	perf evlist -i "$1" "$2" 2>/dev/null | grep -v '^# Tip' >"$dir/want.all"
+	[ -s "$dir/want.all" ] || return
+	"$clew" evlist -i "$1" "$2" 2>/dev/null >"$dir/got.all"
+	if [ "$(head -c 16 "$1" | od -An -tx1 -j8 | tr -d ' \n')" = 1000000000000000 ]; then
+		[ "$2" = -v ] || [ "$2" = -F ] || return
+		middle <"$dir/want.all" >"$dir/want"
+		middle <"$dir/got.all" >"$dir/got"
+	else
+		cp "$dir/want.all" "$dir/want"
+		cp "$dir/got.all" "$dir/got"
+	fi
+	check "evlist $2 $(basename "$1")"
+}
+
+compare() {
+	for option in -f -v -F -g; do
+		compare_evlist "$1" "$option"
+	done
+	for option in -I -f; do
+		perf report --header-only -i "$1" "$option" 2>/dev/null | sed '/^$/d' >"$dir/want"
+		[ -s "$dir/want" ] || return
+		"$clew" header --header-only -i "$1" "$option" >"$dir/got" 2>/dev/null
+		check "header $option $(basename "$1")"
+	done
+}
+
+for arg; do
+	[ -d "$arg" ] && set -- "$arg"/*data* || set -- "$arg"
+	for file; do
+		[ -f "$file" ] && compare "$file"
+	done
+done
+if [ $count = 0 ]; then
+	echo '1..0 # SKIP no recordings here'
+	exit 0
+fi
+echo "1..$count"
+exit $failed
