@@ -2,18 +2,21 @@
 # Run every test: `make check`. Prints each test's result and, last, `N passed, N failed, N skipped`.
 #   plain     all tests, and the checks of the tree itself
 #   asan      all tests again under AddressSanitizer and UndefinedBehaviorSanitizer
+#   tsan      the tests with threads again under ThreadSanitizer
 #   aarch64   unit tests of a cross build, under qemu
 #   fuzz      each target for FUZZ_SECONDS (60 with CI=true, else 5)
 # CHECK="plain asan" runs only these. CI=true turns warnings into errors.
 set -u
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build} JOBS=${JOBS:-$(nproc)}
-CHECK=${CHECK:-plain asan aarch64 fuzz}
+CHECK=${CHECK:-plain asan tsan aarch64 fuzz}
+THREADED="analyze_test"
 werror=false
 seconds=5
 if [ "${CI:-}" = true ]; then werror=true seconds=60; fi
 export FUZZ_SECONDS="${FUZZ_SECONDS:-$seconds}"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1}"
+export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
 
 results=$(mktemp -d) || exit 1
@@ -43,6 +46,7 @@ run_step() {
 
 run_step plain "$BUILD" '' ''
 run_step asan build-asan '-Db_sanitize=address,undefined -Db_lundef=false' '--timeout-multiplier 5'
+run_step tsan build-tsan '-Db_sanitize=thread -Db_lundef=false' "--timeout-multiplier 5 $THREADED"
 if [ "$(uname -m)" = x86_64 ]; then
 	run_step aarch64 build-aarch64 '--cross-file tools/aarch64.ini' '--suite unit --timeout-multiplier 10'
 fi

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# bash completion for clew: commands and options are read from --help, so they are those of the clew in PATH.
+_clew()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+
+	if [[ $COMP_CWORD -eq 1 ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(clew --help 2> /dev/null | sed -n 's/^  \([a-z]\+\)  .*/\1/p')" -- "$cur")
+	elif [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(clew "$command" --help 2> /dev/null | grep -oE -- '--[a-z][a-z-]+' | sort -u)" -- "$cur")
+	elif [[ $command == record && $prev == -e ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(clew list --names 2> /dev/null)" -- "$cur")
+	elif [[ $command == record ]]; then
+		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+	fi
+}
+complete -o filenames -F _clew clew
