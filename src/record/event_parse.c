@@ -181,11 +181,14 @@ static bool is_raw(struct event_word w, uint64_t *config)
 /* "1:0": attr.type and attr.config as numbers */
 static bool parse_numeric(struct event_parse *p, struct event_word w, enum clew_err *err)
 {
-	const char *second = p->pos + 1;
-	struct event_word config_word = {second, strcspn(second, ":,{}/")};
+	struct event_word config_word;
 	uint64_t type, config;
 
-	if (*p->pos != ':' || !event_word_number(w, &type) || type > UINT32_MAX ||
+	if (*p->pos != ':')
+		return false;
+	config_word.s = p->pos + 1;
+	config_word.n = strcspn(config_word.s, ":,{}/");
+	if (!event_word_number(w, &type) || type > UINT32_MAX ||
 	    !event_word_number(config_word, &config))
 		return false;
 	p->pos = config_word.s + config_word.n;
@@ -196,9 +199,13 @@ static bool parse_numeric(struct event_parse *p, struct event_word w, enum clew_
 /* ":name" with letters that are no modifiers */
 static bool is_tracepoint_next(const struct event_parse *p)
 {
-	struct event_word w = {p->pos + 1, strcspn(p->pos + 1, ":,{}/ \t\n")};
+	struct event_word w;
 
-	return *p->pos == ':' && w.n && !event_is_modifiers(w);
+	if (*p->pos != ':')
+		return false;
+	w.s = p->pos + 1;
+	w.n = strcspn(w.s, ":,{}/ \t\n");
+	return w.n && !event_is_modifiers(w);
 }
 
 static enum clew_err parse_named(struct event_parse *p)
