@@ -210,19 +210,27 @@ enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
 	return ok ? CLEW_OK : clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 }
 
-bool elf_sym_address(const struct elf_file *f, const char *name, uint64_t *ret)
+static bool address_in(const struct elf_file *f, const char *section, uint32_t type,
+		       const char *name, uint64_t *ret)
 {
 	struct elf_section table;
 	struct source src;
 	GElf_Sym s;
 
-	if (!find_table(f, ".symtab", SHT_SYMTAB, &table) || !open_source(f, &table, &src))
+	if (!find_table(f, section, type, &table) || !open_source(f, &table, &src))
 		return false;
 	for (size_t i = 0; i < src.nr && gelf_getsym(src.data, (int)i, &s); i++) {
-		if (s.st_name < src.text_bytes && !strcmp(src.text + s.st_name, name)) {
+		if (s.st_shndx != SHN_UNDEF && s.st_name < src.text_bytes &&
+		    !strcmp(src.text + s.st_name, name)) {
 			*ret = s.st_value;
 			return true;
 		}
 	}
 	return false;
+}
+
+bool elf_sym_address(const struct elf_file *f, const char *name, uint64_t *ret)
+{
+	return address_in(f, ".symtab", SHT_SYMTAB, name, ret) ||
+	       address_in(f, ".dynsym", SHT_DYNSYM, name, ret);
 }

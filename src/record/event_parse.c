@@ -299,19 +299,27 @@ static const char *name_with_pmu(struct event_parse *p, const char *pmu)
 	return name;
 }
 
+/* Where the user wrote a pattern, or one name for several PMUs, each event says which it is. */
+static bool is_pmu_name_open(const struct event_parse *p, size_t nr)
+{
+	size_t n = strcspn(p->start, "/,{}");
+
+	return p->start[n] == '/' &&
+	       (nr > 1 || memchr(p->start, '*', n) || memchr(p->start, '?', n));
+}
+
 /* Events that nothing else named are called what the user wrote. */
 static enum clew_err name_events(struct event_parse *p)
 {
-	bool is_one = p->list->events.nr - p->first_here == 1;
+	bool is_open = is_pmu_name_open(p, p->list->events.nr - p->first_here);
 
 	for (size_t i = p->first_here; i < p->list->events.nr; i++) {
 		struct rec_event *e = &p->list->events.data[i];
 
-		if (!e->name &&
-		    (is_one || !e->pmu || !memchr(p->start, '/', (size_t)(p->pos - p->start))))
-			e->name = event_copy(p, p->start, (size_t)(p->pos - p->start));
-		else if (!e->name)
+		if (!e->name && e->pmu && is_open)
 			e->name = name_with_pmu(p, e->pmu);
+		else if (!e->name)
+			e->name = event_copy(p, p->start, (size_t)(p->pos - p->start));
 		if (!e->name)
 			return event_no_memory(p);
 	}
@@ -417,6 +425,7 @@ enum clew_err rec_events_filter(struct rec_event_list *list, const char *text,
 {
 	struct event_parse p = {.list = list, .error = error, .text = text, .pos = text};
 	const char *copy;
+	enum clew_err err;
 
 	if (list->last_argument >= list->events.nr)
 		return event_fail(&p, text, CLEW_INVALID, "--filter belongs behind an -e");
@@ -426,6 +435,9 @@ enum clew_err rec_events_filter(struct rec_event_list *list, const char *text,
 		if (!e->is_tracepoint)
 			return event_fail(&p, text, CLEW_INVALID,
 					  "--filter is for tracepoints, and '%s' is none", e->name);
+		err = event_check_filter(&p, e, text);
+		if (err)
+			return err;
 	}
 	copy = event_copy(&p, text, strlen(text));
 	if (!copy)

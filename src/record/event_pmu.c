@@ -147,9 +147,9 @@ static enum clew_err unknown_term(struct event_parse *p, const struct os_pmu *pm
 			n += (size_t)snprintf(formats + n, sizeof(formats) - n, "%s, ", f->name);
 	}
 	return event_fail(p, w.s, CLEW_NOT_FOUND,
-			  "PMU '%s' has no event or term '%.*s'%s; terms are %s%s", pmu->name,
-			  (int)w.n, w.s, event_guess_text(&g, text, sizeof(text)), formats,
-			  event_term_names(true));
+			  "PMU '%s' has no event or term '%.*s'%s Terms are %s%s", pmu->name,
+			  (int)w.n, w.s, *event_guess_text(&g, text, sizeof(text)) ? text : ".",
+			  formats, event_term_names(true));
 }
 
 static enum clew_err apply(struct event_parse *p, const struct os_pmu *pmu, struct event_word name,

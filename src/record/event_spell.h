@@ -84,7 +84,8 @@ bool event_known_find(struct event_word w, uint32_t *type, uint64_t *config);
 /** The name of cache event number @p n as perf lists them; false: no more. */
 bool event_cache_name(size_t n, char *ret, size_t size);
 
-/* --- event_term.c, event_modifier.c, event_pmu.c, event_trace.c, event_point.c --- */
+/* --- event_term.c, event_modifier.c, event_pmu.c, event_trace.c, event_filter.c, event_point.c ---
+ */
 
 /** "/terms/" behind anything but a PMU; @p p->pos is behind the first '/'. Applies to the events
  * from first_here on. @p takes_config: config=, config1= ... are allowed too. */
@@ -120,6 +121,10 @@ enum clew_err event_parse_pmu_alias(struct event_parse *p, struct event_word nam
 enum clew_err event_parse_tracepoint(struct event_parse *p, struct event_word system,
 				     struct event_word name);
 
+/** Does --filter @p text fit the tracepoint @p e, as far as can be told without the kernel? */
+enum clew_err event_check_filter(struct event_parse *p, const struct rec_event *e,
+				 const char *text);
+
 /** Behind "mem:". */
 enum clew_err event_parse_breakpoint(struct event_parse *p);
 
@@ -143,7 +148,7 @@ struct event_guess {
 void event_guess_start(struct event_guess *g, struct event_word word);
 void event_guess_try(struct event_guess *g, const char *name);
 
-/** " did you mean 'cycles'?", or "" when nothing is near; static storage of @p g's caller. */
+/** "; did you mean 'cycles'?", or "" when nothing is near. @return @p ret. */
 const char *event_guess_text(const struct event_guess *g, char *ret, size_t size);
 
 #endif

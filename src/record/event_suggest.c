@@ -69,7 +69,8 @@ void event_guess_try(struct event_guess *g, const char *name)
 	d = distance(g->word.s, g->word.n, name, n);
 	if (d == 0 && memcmp(g->word.s, name, n))
 		d = CASE;
-	if (d < g->distance) {
+	/* The word itself is no correction: it is there, and of no use. */
+	if (d && d < g->distance) {
 		g->distance = d;
 		memcpy(g->best, name, n + 1);
 	}
@@ -77,8 +78,8 @@ void event_guess_try(struct event_guess *g, const char *name)
 
 const char *event_guess_text(const struct event_guess *g, char *ret, size_t size)
 {
-	if (!*g->best)
-		return "";
-	snprintf(ret, size, "; did you mean '%s'?", g->best);
+	*ret = '\0';
+	if (*g->best)
+		snprintf(ret, size, "; did you mean '%s'?", g->best);
 	return ret;
 }

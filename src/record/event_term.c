@@ -354,8 +354,9 @@ static enum clew_err unknown(struct event_parse *p, struct event_word w, bool ta
 		if (takes_config || !terms[i].is_config)
 			event_guess_try(&g, terms[i].name);
 	}
-	return event_fail(p, w.s, CLEW_INVALID, "no term '%.*s'%s; terms are %s", (int)w.n, w.s,
-			  event_guess_text(&g, text, sizeof(text)), event_term_names(takes_config));
+	return event_fail(p, w.s, CLEW_INVALID, "no term '%.*s'%s Terms are %s", (int)w.n, w.s,
+			  *event_guess_text(&g, text, sizeof(text)) ? text : ".",
+			  event_term_names(takes_config));
 }
 
 enum clew_err event_next_term(struct event_parse *p, struct event_word *term_name,

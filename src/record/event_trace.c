@@ -94,6 +94,15 @@ static void guess_names(struct lookup *l, const char *system, struct event_guess
 	vec_done(&names);
 }
 
+static bool has_system(struct lookup *l)
+{
+	struct os_names names = {0};
+	bool has = !os_tracefs_names(l->root, l->system, &l->memory, &names, NULL);
+
+	vec_done(&names);
+	return has;
+}
+
 /* The system may be wrong, or the name. */
 static enum clew_err unknown(struct lookup *l)
 {
@@ -103,7 +112,7 @@ static enum clew_err unknown(struct lookup *l)
 	event_guess_start(&g, (struct event_word){l->system, strlen(l->system)});
 	if (!is_glob(l->system)) {
 		guess_names(l, NULL, &g);
-		if (strcmp(g.best, l->system))
+		if (!has_system(l))
 			return event_fail(l->p, l->text.s, CLEW_NOT_FOUND,
 					  "no tracepoint '%.*s': no system '%s'%s", (int)l->text.n,
 					  l->text.s, l->system,

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* PMU events and tracepoints of a machine made of files: hybrid x86 cores, several uncore boxes,
+ * Intel PT, and a tracefs with three events. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/pmu.h"
+#include "record/event_list.h"
+#include "unit/tap.h"
+
+static char root[64] = "/tmp/clew-event-pmu-XXXXXX", tracefs[80];
+
+/* Write @text to root/@path, with the directories it needs. */
+static void put(const char *path, const char *text)
+{
+	char full[512];
+	FILE *f;
+
+	snprintf(full, sizeof(full), "%s/%s", root, path);
+	for (char *s = full + strlen(root) + 1; (s = strchr(s, '/')); *s++ = '/') {
+		*s = '\0';
+		mkdir(full, 0777);
+	}
+	f = fopen(full, "w");
+	if (f) {
+		fputs(text, f);
+		fclose(f);
+	}
+}
+
+#define PMU "bus/event_source/devices/"
+
+static void build(void)
+{
+	put(PMU "cpu_core/type", "4\n");
+	put(PMU "cpu_core/cpus", "0-7\n");
+	put(PMU "cpu_core/format/event", "config:0-7\n");
+	put(PMU "cpu_core/format/umask", "config:8-15\n");
+	put(PMU "cpu_core/format/inv", "config:23\n");
+	put(PMU "cpu_core/format/ldlat", "config1:0-15\n");
+	put(PMU "cpu_core/format/offcore_rsp", "config1:0-63\n");
+	put(PMU "cpu_core/format/broken", "confg:0-7\n");
+	put(PMU "cpu_core/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
+	put(PMU "cpu_core/events/cpu-cycles", "event=0x3c\n");
+	put(PMU "cpu_core/events/slots.unit", "x\n");
+	put(PMU "cpu_atom/type", "10\n");
+	put(PMU "cpu_atom/cpus", "8-15\n");
+	put(PMU "cpu_atom/format/event", "config:0-7\n");
+	put(PMU "cpu_atom/events/cpu-cycles", "event=0x3c\n");
+	put(PMU "uncore_imc_0/type", "20\n");
+	put(PMU "uncore_imc_0/cpumask", "0\n");
+	put(PMU "uncore_imc_0/format/event", "config:0-7,32-39\n");
+	put(PMU "uncore_imc_0/format/split", "config2:4-7,0-3\n");
+	put(PMU "uncore_imc_0/events/clockticks", "event=0x0104\n");
+	put(PMU "uncore_imc_1/type", "21\n");
+	put(PMU "uncore_imc_1/cpumask", "0\n");
+	put(PMU "uncore_imc_1/format/event", "config:0-7,32-39\n");
+	put(PMU "uncore_imc_1/events/clockticks", "event=0x0104\n");
+	put(PMU "intel_pt/type", "8\n");
+	put(PMU "intel_pt/format/tsc", "config:10\n");
+	put(PMU "intel_pt/format/psb_period", "config:24-27\n");
+	put(PMU "intel_pt/nr_addr_filters", "2\n");
+	put(PMU "cs_etm/type", "9\n");
+	put(PMU "cs_etm/sinks/tmc_etr0", "0x2c7ab1d\n");
+	put(PMU "kprobe/type", "6\n");
+	put(PMU "kprobe/format/retprobe", "config:0\n");
+	put(PMU "notype/format/x", "config:0\n");
+	put("tracing/events/sched/sched_switch/id", "314\n");
+	put("tracing/events/sched/sched_switch/format",
+	    "name: sched_switch\nID: 314\nformat:\n"
+	    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	    "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+	    "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+	    "\tfield:__data_loc char[] name;\toffset:28;\tsize:4;\tsigned:0;\n\n"
+	    "print fmt: \"x\"\n");
+	put("tracing/events/sched/sched_wakeup/id", "315\n");
+	put("tracing/events/sched/sched_wakeup/format",
+	    "name: sched_wakeup\nformat:\n\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n");
+	put("tracing/events/ftrace/function/format", "no id: ftrace's own\n");
+	put("tracing/events/sched/enable", "0\n");
+	snprintf(tracefs, sizeof(tracefs), "%s/tracing", root);
+}
+
+static struct rec_event_list list(void)
+{
+	return (struct rec_event_list){.sysfs = root, .tracefs = tracefs};
+}
+
+/* clang-format off */
+static const struct row {
+	const char *text, *names; /* of the events, separated by spaces */
+	uint32_t type;            /* of the first event, as all below */
+	uint64_t config, config1, config2;
+	const char *cpus;
+} rows[] = {
+	{ "cpu_core/event=0x3c,umask=0x1/", "cpu_core/event=0x3c,umask=0x1/", 4, 0x13c, 0, 0, "0-7" },
+	{ "cpu_core/mem-loads/u",        "cpu_core/mem-loads/u", 4, 0x1cd, 3, 0, "0-7" },
+	{ "cpu_core/mem-loads,ldlat=30/P", "cpu_core/mem-loads,ldlat=30/P", 4, 0x1cd, 30, 0, "0-7" },
+	{ "cpu_core/inv/",               "cpu_core/inv/", 4, 1 << 23, 0, 0, "0-7" },
+	{ "cpu_core/offcore_rsp=0xffffffffffffffff/", "cpu_core/offcore_rsp=0xffffffffffffffff/", 4, 0, UINT64_MAX, 0, "0-7" },
+	{ "cpu_core/config=0x55,name=mine/", "mine", 4, 0x55, 0, 0, "0-7" },
+	{ "cpu_core/instructions/",      "cpu_core/instructions/", 0, 1 | 4ull << 32, 0, 0, "0-7" },
+	{ "cpu_atom/LLC-loads/",         "cpu_atom/LLC-loads/", 3, 2 | 10ull << 32, 0, 0, "8-15" },
+	{ "mem-loads",                   "mem-loads", 4, 0x1cd, 3, 0, "0-7" },
+	{ "mem-loads:u",                 "mem-loads:u", 4, 0x1cd, 3, 0, "0-7" },
+	{ "uncore_imc_0/event=0x1ff/",   "uncore_imc_0/event=0x1ff/", 20, 0xff | 1ull << 32, 0, 0, "0" },
+	{ "uncore_imc_0/split=0x12/",    "uncore_imc_0/split=0x12/", 20, 0, 0, 0x12, "0" },
+	{ "uncore_imc/clockticks/",      "uncore_imc_0/clockticks/ uncore_imc_1/clockticks/", 20, 4 | 1ull << 32, 0, 0, "0" },
+	{ "imc/clockticks/u",            "uncore_imc_0/clockticks/u uncore_imc_1/clockticks/u", 20, 4 | 1ull << 32, 0, 0, "0" },
+	{ "uncore_*/event=1/",           "uncore_imc_0/event=1/ uncore_imc_1/event=1/", 20, 1, 0, 0, "0" },
+	{ "intel_pt//",                  "intel_pt//", 8, 0, 0, 0, NULL },
+	{ "intel_pt/tsc,psb_period=3/u", "intel_pt/tsc,psb_period=3/u", 8, 1 << 10 | 3 << 24, 0, 0, NULL },
+	{ "intel_pt/tsc=0/",             "intel_pt/tsc=0/", 8, 0, 0, 0, NULL },
+	{ "cs_etm/@tmc_etr0/u",          "cs_etm/@tmc_etr0/u", 9, 0, 0, 0x2c7ab1d, NULL },
+	{ "kprobe:vfs_read",             "kprobe:vfs_read", 6, 0, 0, 0, NULL },
+	{ "kretprobe:vfs_read",          "kretprobe:vfs_read", 6, 1, 0, 0, NULL },
+	{ "kprobe:vfs_read+0x10",        "kprobe:vfs_read+0x10", 6, 0, 0, 0x10, NULL },
+	{ "kprobe:0xffffffff81000000",   "kprobe:0xffffffff81000000", 6, 0, 0, 0xffffffff81000000, NULL },
+	{ "sched:sched_switch",          "sched:sched_switch", 2, 314, 0, 0, NULL },
+	{ "sched:sched_switch:u",        "sched:sched_switch", 2, 314, 0, 0, NULL },
+	{ "sched:sched_*",               "sched:sched_switch sched:sched_wakeup", 2, 314, 0, 0, NULL },
+	{ "*:*",                         "sched:sched_switch sched:sched_wakeup", 2, 314, 0, 0, NULL },
+	{ "sched:sched_sw?tch,cs",       "sched:sched_switch cs", 2, 314, 0, 0, NULL },
+	{ "sched:sched_switch/call-graph=no/", "sched:sched_switch", 2, 314, 0, 0, NULL },
+};
+
+static const struct bad {
+	const char *text;
+	size_t pos;
+	const char *says;
+} bads[] = {
+	{ "cpu_core/event=0x1ff/",       15, "at most 255" },
+	{ "cpu_core/inv=2/",             13, "1 bit: at most 1" },
+	{ "cpu_core/event=x/",           15, "wants a number" },
+	{ "cpu_core/mem-lods/",           9, "did you mean 'mem-loads'?" },
+	{ "cpu_core/broken=1/",           9, "no event or term 'broken'" },
+	{ "cpu_core/slots.unit/",         9, "no event or term" },
+	{ "cpu_core/event=1",            16, "no '/'" },
+	{ "cpu_coer/event=1/",            0, "did you mean 'cpu_core'?" },
+	{ "cpu/cycles/",                  0, "this machine has no PMU 'cpu'" },
+	{ "notype/x/",                    0, "no PMU" },
+	{ "cs_etm/@tmc_etf9/",            7, "no sink 'tmc_etf9'" },
+	{ "cs_etm/@..\\..\\x/",           7, "no sink" },
+	{ "uprobe:/bin/true:main",        0, "no uprobes" },
+	{ "sched:sched_swich",            0, "did you mean 'sched_switch'?" },
+	{ "schd:sched_switch",            0, "did you mean 'sched'?" },
+	{ "sched:zz*",                    0, "no tracepoint matches" },
+	{ "ftrace:function",              0, "no tracepoint" },
+	{ "sched:sched_switch/config=1/", 19, "no term 'config'" },
+	{ "../../x:id",                   0, "no " },
+};
+/* clang-format on */
+
+static void check_rows(void)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct row *r = &rows[i];
+		struct rec_event_list l = list();
+		struct rec_spell_error error = {0};
+		enum clew_err err = rec_events_parse(&l, r->text, &error);
+		char names[512] = "";
+		const struct perf_attr *a;
+
+		CHECK_EQ(err, CLEW_OK, "'%s' is an event", r->text);
+		if (err) {
+			printf("# said: %s\n", error.sentence);
+			continue;
+		}
+		vec_for_each (&l.events, e)
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+				 *names ? " " : "", e->name);
+		a = &l.events.data[0].attr;
+		CHECK_STR(names, r->names, "'%s': names", r->text);
+		CHECK(a->type == r->type && a->config == r->config && a->config1 == r->config1 &&
+			      a->config2 == r->config2,
+		      "'%s': type and config", r->text);
+		CHECK_STR(l.events.data[0].cpus, r->cpus, "'%s': cpus", r->text);
+		rec_events_done(&l);
+	}
+}
+
+static void check_bads(void)
+{
+	for (size_t i = 0; i < sizeof(bads) / sizeof(*bads); i++) {
+		struct rec_event_list l = list();
+		struct rec_spell_error error = {0};
+		enum clew_err err = rec_events_parse(&l, bads[i].text, &error);
+		bool says = strstr(error.sentence, bads[i].says);
+
+		CHECK(err != CLEW_OK && !l.events.nr, "'%s' is refused", bads[i].text);
+		CHECK_EQ(error.pos, bads[i].pos, "'%s': place", bads[i].text);
+		CHECK(says, "'%s': %s", bads[i].text, bads[i].says);
+		if (!says)
+			printf("# said: %s\n", error.sentence);
+		rec_events_done(&l);
+	}
+}
+
+static void check_formats(void)
+{
+	static const struct {
+		const char *text;
+		bool is_ok;
+		uint8_t config;
+		uint64_t mask;
+	} formats[] = {
+		{"config:0-63",        true,  0, UINT64_MAX    },
+		{"config1:0",          true,  1, 1             },
+		{"config4:63",         true,  4, 1ull << 63    },
+		{"config:0-7,32-35,9", true,  0, 0xf000002ffull},
+		{"config5:0",          false, 0, 0             },
+		{"config:64",          false, 0, 0             },
+		{"config:7-0",         false, 0, 0             },
+		{"config:",            false, 0, 0             },
+		{"config:1,",          false, 0, 0             },
+		{"config:1-",          false, 0, 0             },
+		{"config",             false, 0, 0             },
+	};
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		struct os_pmu_format f = {0};
+		bool is_ok = os_pmu_format_parse(formats[i].text, &f);
+
+		CHECK(is_ok == formats[i].is_ok && f.config == formats[i].config &&
+			      f.mask == formats[i].mask,
+		      "format '%s'", formats[i].text);
+	}
+}
+
+static void check_filters(void)
+{
+	/* clang-format off */
+	static const struct { const char *events, *filter, *says; } filters[] = {
+		{ "sched:sched_switch", "prev_pid > 5 && prev_comm ~ \"x*\"", NULL },
+		{ "sched:sched_switch", "prev_pid==1||name==\"a b == c\"", NULL },
+		{ "sched:sched_switch", "!(common_pid & 1) && COMM == bash", NULL },
+		{ "sched:sched_switch", "prev_pdi > 5", "did you mean 'prev_pid'?" },
+		{ "sched:*",            "prev_pid > 5", "'sched:sched_wakeup' has no field 'prev_pid'" },
+		{ "sched:sched_switch", "prev_pid > 5)", "parentheses" },
+		{ "sched:sched_switch", "", "empty" },
+		{ "cs",                 "prev_pid > 5", "'cs' is none" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++) {
+		struct rec_event_list l = list();
+		struct rec_spell_error error = {0};
+		enum clew_err err;
+		bool is_right;
+
+		rec_events_parse(&l, "cs", NULL);
+		rec_events_parse(&l, filters[i].events, NULL);
+		err = rec_events_filter(&l, filters[i].filter, &error);
+		is_right = filters[i].says ? err && strstr(error.sentence, filters[i].says) : !err;
+		CHECK(is_right, "--filter '%s' on %s", filters[i].filter, filters[i].events);
+		if (!is_right)
+			printf("# said: %s\n", error.sentence);
+		if (!err)
+			CHECK(!l.events.data[0].filter && l.events.data[l.events.nr - 1].filter,
+			      "... is for the last -e alone");
+		rec_events_done(&l);
+	}
+}
+
+int main(void)
+{
+	char command[96];
+
+	if (!mkdtemp(root))
+		SKIP_ALL("no directory for test files");
+	build();
+	check_rows();
+	check_bads();
+	check_formats();
+	check_filters();
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	return system(command) ? 1 : tap_done();
+}
