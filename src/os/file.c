@@ -92,6 +92,16 @@ long os_read(int fd, void *data, size_t size)
 	return n < 0 ? -errno : n;
 }
 
+long os_read_at(int fd, void *data, size_t size, uint64_t offset)
+{
+	ssize_t n;
+
+	do {
+		n = pread(fd, data, size, (off_t)offset);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
 int os_write_all(int fd, const void *data, size_t size)
 {
 	const char *p = data;

@@ -45,6 +45,9 @@ int os_open_read(const char *path);
 /** Up to @p size bytes; restarts after signals. @return bytes read, 0 at the end, or -errno. */
 long os_read(int fd, void *data, size_t size);
 
+/** The same from an absolute offset; the descriptor's position stays. */
+long os_read_at(int fd, void *data, size_t size, uint64_t offset);
+
 /** All of @p size bytes; restarts after signals. @return 0 or -errno. */
 int os_write_all(int fd, const void *data, size_t size);
 

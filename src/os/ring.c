@@ -111,19 +111,28 @@ size_t os_ring_backward(const struct os_ring *r, struct bytes ret[2])
 	const struct control_page *page = r->page;
 	/* Pairs with the kernel's release; the event is paused, so nothing moves after this. */
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	size_t mask = r->data_bytes - 1, size = 0;
+	size_t mask = r->data_bytes - 1, size = 0, limit = r->data_bytes;
 
-	while (r->data_bytes - size >= MIN_HEADER) {
+	if (r->tail - head < limit)
+		limit = (size_t)(r->tail - head);
+	while (limit - size >= MIN_HEADER) {
 		const uint8_t *header = r->data + ((head + size) & mask);
 		uint16_t record = load_u16(header + 6, false);
 
 		/* 0: never written; too long: the oldest record, half overwritten */
-		if (record < MIN_HEADER || record > r->data_bytes - size)
+		if (record < MIN_HEADER || record > limit - size)
 			break;
 		size += record;
 	}
 	spans(r->data, r->data_bytes, head, size, ret);
 	return size;
+}
+
+void os_ring_backward_done(struct os_ring *r)
+{
+	const struct control_page *page = r->page;
+
+	r->tail = __atomic_load_n(&page->data_head, __ATOMIC_RELAXED); /* paused: ours alone */
 }
 
 uint64_t os_ring_aux_head(const struct os_ring *r)

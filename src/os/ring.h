@@ -46,8 +46,10 @@ size_t os_ring_peek(const struct os_ring *r, struct bytes ret[2]);
 /** Give @p size bytes, at most what os_ring_peek() returned, back to the kernel. */
 void os_ring_consume(struct os_ring *r, size_t size);
 
-/** A paused backward ring, newest record first: whole records only. @return bytes in all. */
+/** A paused backward ring, newest record first: whole records only, none that was there at the last
+ * os_ring_backward_done(). @return bytes in all. */
 size_t os_ring_backward(const struct os_ring *r, struct bytes ret[2]);
+void os_ring_backward_done(struct os_ring *r);
 
 /** The same for the AUX area of a ring that is not overwritten: bytes since aux_tail. */
 size_t os_ring_aux_peek(const struct os_ring *r, struct bytes ret[2]);

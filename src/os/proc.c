@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "os/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "os/file.h"
+
+enum { READ_STEP = 16 * 1024 };
+
+struct os_dir {
+	DIR *dir;
+};
+
+struct os_dir *os_dir_open(const char *path, int *ret_errno)
+{
+	struct os_dir *d = mem_alloc(sizeof(*d));
+
+	if (!d) {
+		errno = ENOMEM;
+	} else {
+		d->dir = opendir(path);
+		if (d->dir)
+			return d;
+	}
+	if (ret_errno)
+		*ret_errno = errno;
+	mem_free(d);
+	return NULL;
+}
+
+const char *os_dir_next(struct os_dir *d)
+{
+	struct dirent *e;
+
+	do {
+		e = readdir(d->dir);
+	} while (e && (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")));
+	return e ? e->d_name : NULL;
+}
+
+int os_dir_next_number(struct os_dir *d)
+{
+	const char *name;
+
+	while ((name = os_dir_next(d))) {
+		char *end;
+		long v;
+
+		if (name[0] < '1' || name[0] > '9')
+			continue;
+		v = strtol(name, &end, 10);
+		if (!*end && v <= INT32_MAX)
+			return (int)v;
+	}
+	return -1;
+}
+
+void os_dir_close(struct os_dir *d)
+{
+	if (!d)
+		return;
+	closedir(d->dir);
+	mem_free(d);
+}
+
+long os_read_into(const char *path, size_t limit, struct buf *b)
+{
+	int fd = os_open_read(path);
+	size_t start = b->nr;
+	long n;
+
+	if (fd < 0)
+		return fd;
+	do {
+		if (!buf_reserve(b, READ_STEP)) {
+			n = -ENOMEM;
+			break;
+		}
+		n = os_read(fd, b->data + b->nr, READ_STEP);
+		if (n > 0)
+			b->nr += (size_t)n;
+	} while (n > 0 && b->nr - start < limit);
+	os_close(fd);
+	if (n < 0)
+		b->nr = start;
+	return n < 0 ? n : (long)(b->nr - start);
+}
+
+bool os_read_first_line(const char *path, char *ret, size_t size)
+{
+	int fd = os_open_read(path);
+	long n;
+
+	if (fd < 0)
+		return false;
+	n = os_read(fd, ret, size - 1);
+	os_close(fd);
+	if (n <= 0)
+		return false;
+	ret[n] = '\0';
+	ret[strcspn(ret, "\n")] = '\0';
+	return true;
+}
+
+bool os_read_number(const char *path, unsigned long long *ret)
+{
+	char line[64], *end;
+
+	if (!os_read_first_line(path, line, sizeof(line)))
+		return false;
+	*ret = strtoull(line, &end, 0);
+	return end != line;
+}
+
+int os_file_id(const char *path, struct os_file_id *ret)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	*ret = (struct os_file_id){st.st_dev, st.st_ino, st.st_uid};
+	return 0;
+}
+
+bool os_user_number(const char *name, unsigned int *ret)
+{
+	struct passwd entry, *found = NULL;
+	char text[4096];
+
+	if (getpwnam_r(name, &entry, text, sizeof(text), &found) || !found)
+		return false;
+	*ret = found->pw_uid;
+	return true;
+}
+
+void os_uname(struct os_uname *ret)
+{
+	struct utsname u;
+
+	*ret = (struct os_uname){{0}};
+	if (uname(&u))
+		return;
+	snprintf(ret->release, sizeof(ret->release), "%s", u.release);
+	snprintf(ret->machine, sizeof(ret->machine), "%s", u.machine);
+	snprintf(ret->node, sizeof(ret->node), "%s", u.nodename);
+}
+
+int os_pid(void)
+{
+	return getpid();
+}
+
+int os_open_directory(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int os_open_fifo(const char *path, bool is_write)
+{
+	/* Read-write never blocks on a fifo and never sees an end when a writer goes away. */
+	int fd = open(path, (is_write ? O_RDWR : O_RDWR | O_NONBLOCK) | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int os_set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+void os_raise_file_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
+		return;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
+int os_set_realtime(int priority)
+{
+	struct sched_param p = {.sched_priority = priority};
+
+	return sched_setscheduler(0, SCHED_FIFO, &p) ? -errno : 0;
+}
+
+unsigned int os_page_bytes(void)
+{
+	return (unsigned int)sysconf(_SC_PAGESIZE);
+}

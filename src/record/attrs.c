@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/counters.h"
+
+enum {
+	DEFAULT_HZ = 4000,
+	DEFAULT_STACK = 8192,
+};
+
+/* The general registers of a task, as perf_regs.h numbers them, without the segment registers
+ * that a 64-bit task has no use for. */
+#if defined(__x86_64__)
+# define ALL_REGS 0xff0fffull
+#elif defined(__aarch64__)
+# define ALL_REGS 0x1ffffffffull
+#else
+# define ALL_REGS 0ull
+#endif
+
+static void set_rate(struct perf_attr *a, const struct rec_event *e, const struct rec_options *o)
+{
+	bool is_given = o->freq || o->period;
+
+	if (o->is_no_samples) {
+		a->flags &= ~PERF_ATTR_FREQ;
+		a->sample_period = 0;
+	} else if (e->has_freq) {
+		a->flags |= PERF_ATTR_FREQ;
+	} else if (e->has_period || (a->sample_period && !is_given)) {
+		a->flags &= ~PERF_ATTR_FREQ; /* of a term, or of a kind whose every event matters */
+	} else if (o->period) {
+		a->sample_period = o->period;
+		a->flags &= ~PERF_ATTR_FREQ;
+	} else {
+		a->sample_period = o->freq ? o->freq : DEFAULT_HZ;
+		a->flags |= PERF_ATTR_FREQ;
+	}
+	if (a->flags & PERF_ATTR_FREQ || o->with_period == REC_YES)
+		a->sample_type |= PERF_SAMPLE_PERIOD;
+	if (o->with_period == REC_NO)
+		a->sample_type &= ~PERF_SAMPLE_PERIOD;
+}
+
+static void copy_user_stack(struct perf_attr *a, const struct rec_event *e,
+			    const struct rec_options *o)
+{
+	a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	a->sample_regs_user |= ALL_REGS;
+	a->sample_stack_user = e->stack_bytes ? e->stack_bytes
+			     : o->stack_bytes ? o->stack_bytes
+					      : DEFAULT_STACK;
+	a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_USER; /* the copy tells it better */
+}
+
+static void set_callgraph(struct perf_attr *a, const struct rec_event *e,
+			  const struct rec_options *o)
+{
+	enum rec_callgraph kind = o->callgraph;
+
+	if (e->has_callgraph)
+		kind = e->wants_callgraph ? e->callgraph : REC_CALLGRAPH_NONE;
+	if (kind == REC_CALLGRAPH_NONE)
+		return;
+	a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (!a->sample_max_stack)
+		a->sample_max_stack = o->max_stack;
+	if (o->no_user_chain)
+		a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_USER;
+	if (o->no_kernel_chain)
+		a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL;
+	if (kind == REC_CALLGRAPH_DWARF) {
+		copy_user_stack(a, e, o);
+	} else if (kind == REC_CALLGRAPH_LBR) {
+		a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		a->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+					PERF_SAMPLE_BRANCH_NO_CYCLES | PERF_SAMPLE_BRANCH_NO_FLAGS |
+					PERF_SAMPLE_BRANCH_HW_INDEX;
+	}
+}
+
+static void set_contents(struct perf_attr *a, const struct rec_event *e,
+			 const struct rec_options *o, const struct rec_target *t)
+{
+	const struct {
+		bool wants;
+		uint64_t bits;
+	} table[] = {
+		{true,					PERF_SAMPLE_IP | PERF_SAMPLE_TID        },
+		{t->is_system_wide || o->cpus || o->with_cpu, PERF_SAMPLE_CPU                         },
+		{o->with_raw,				 PERF_SAMPLE_RAW | PERF_SAMPLE_CPU       },
+		{e->wants_read,                               PERF_SAMPLE_READ                        },
+		{o->with_addr,				PERF_SAMPLE_ADDR                        },
+		{o->with_phys_addr,                           PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_ADDR},
+		{o->with_weight,                              PERF_SAMPLE_WEIGHT                      },
+		{o->with_transaction,                         PERF_SAMPLE_TRANSACTION                 },
+		{o->with_data_page_size,                      PERF_SAMPLE_DATA_PAGE_SIZE              },
+		{o->with_code_page_size,                      PERF_SAMPLE_CODE_PAGE_SIZE              },
+		{o->with_cgroups,                             PERF_SAMPLE_CGROUP                      },
+		{o->branch_filter,                            PERF_SAMPLE_BRANCH_STACK                },
+		{o->has_user_regs,                            PERF_SAMPLE_REGS_USER                   },
+		{o->has_intr_regs,                            PERF_SAMPLE_REGS_INTR                   },
+	};
+	bool with_time = e->has_time_term ? e->wants_time : o->with_time != REC_NO;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].wants)
+			a->sample_type |= table[i].bits;
+	if (with_time)
+		a->sample_type |= PERF_SAMPLE_TIME;
+	else
+		a->sample_type &= ~PERF_SAMPLE_TIME;
+	a->branch_sample_type |= o->branch_filter;
+	if (o->has_user_regs)
+		a->sample_regs_user |= o->user_regs ? o->user_regs : ALL_REGS;
+	if (o->has_intr_regs)
+		a->sample_regs_intr |= o->intr_regs ? o->intr_regs : ALL_REGS;
+}
+
+void rec_attr_setup(struct perf_attr *a, const struct rec_event *e, const struct rec_options *o,
+		    const struct rec_target *t)
+{
+	a->size = sizeof(*a);
+	a->flags |= PERF_ATTR_SAMPLE_ID_ALL | PERF_ATTR_DISABLED;
+	a->read_format |= PERF_FORMAT_LOST;
+	set_contents(a, e, o, t);
+	set_rate(a, e, o);
+	set_callgraph(a, e, o);
+	if (e->has_inherit ? e->wants_inherit : t->is_inherited)
+		a->flags |= PERF_ATTR_INHERIT;
+	if (o->with_stat) {
+		a->flags |= PERF_ATTR_INHERIT_STAT;
+		a->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+				  PERF_FORMAT_ID;
+	}
+	if (o->with_running_time)
+		a->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (e->has_overwrite ? e->wants_overwrite : o->is_overwrite)
+		a->flags |= PERF_ATTR_WRITE_BACKWARD;
+	if (o->is_unbuffered) {
+		a->flags &= ~PERF_ATTR_WATERMARK;
+		a->wakeup = 1;
+	}
+	if (o->is_all_user)
+		a->flags |= PERF_ATTR_EXCLUDE_KERNEL;
+	if (o->is_all_kernel)
+		a->flags |= PERF_ATTR_EXCLUDE_USER;
+	if (o->has_clockid) {
+		a->flags |= PERF_ATTR_USE_CLOCKID;
+		a->clockid = o->clockid;
+	}
+}
+
+void rec_attr_track(struct perf_attr *a, const struct rec_options *o)
+{
+	a->flags |= PERF_ATTR_MMAP | PERF_ATTR_MMAP2 | PERF_ATTR_COMM | PERF_ATTR_COMM_EXEC |
+		    PERF_ATTR_TASK | PERF_ATTR_KSYMBOL;
+	if (!o->no_bpf_events)
+		a->flags |= PERF_ATTR_BPF_EVENT;
+	if (!o->no_build_ids)
+		a->flags |= PERF_ATTR_BUILD_ID;
+	if (o->with_addr || o->with_phys_addr)
+		a->flags |= PERF_ATTR_MMAP_DATA;
+	if (o->with_namespaces)
+		a->flags |= PERF_ATTR_NAMESPACES;
+	if (o->with_cgroups)
+		a->flags |= PERF_ATTR_CGROUP;
+	if (o->with_switches)
+		a->flags |= PERF_ATTR_CONTEXT_SWITCH;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/drain.h"
+
+#include "os/perf_event.h"
+#include "perfdata/perf_record.h"
+
+void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
+		    struct rec_build_ids *build_ids)
+{
+	uint64_t type = c->list.data[0].attr.sample_type;
+
+	*d = (struct rec_drain){.build_ids = build_ids, .time_words = -1};
+	/* IDENTIFIER, IP and TID stand before TIME, and are the same in all our events. */
+	if (type & PERF_SAMPLE_TIME)
+		d->time_words = !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_IP) +
+				!!(type & PERF_SAMPLE_TID);
+}
+
+/* A record as one piece: in place, or put together where it crosses the ring's end. */
+static const uint8_t *whole(struct rec_drain *d, const struct bytes part[2], size_t at, size_t size)
+{
+	size_t first = bytes_left(&part[0]);
+
+	if (at >= first)
+		return part[1].pos + (at - first);
+	if (size <= first - at)
+		return part[0].pos + at;
+	buf_clear(&d->scratch);
+	buf_add(&d->scratch, part[0].pos + at, first - at);
+	buf_add(&d->scratch, part[1].pos, size - (first - at));
+	return d->scratch.is_failed ? NULL : (const uint8_t *)d->scratch.data;
+}
+
+static void note_lost(struct rec_drain *d, const uint8_t *record, size_t size)
+{
+	enum { AT_LOST = 16 }; /* header, id */
+
+	if (record && size >= AT_LOST + 8)
+		d->lost += load_u64(record + AT_LOST, false);
+}
+
+static void note_mmap(struct rec_drain *d, const uint8_t *data, const struct perf_event_header *h)
+{
+	struct perf_record r = {.data = data, .type = h->type, .misc = h->misc, .size = h->size};
+	struct perf_mmap m;
+
+	if (data && d->build_ids && perf_mmap_parse(&r, &m) == CLEW_OK && m.has_build_id)
+		rec_build_ids_add(d->build_ids, false, m.build_id, m.build_id_bytes, m.filename);
+}
+
+static void note_time(struct rec_drain *d, const struct bytes part[2], size_t at, size_t size)
+{
+	size_t offset = sizeof(struct perf_event_header) + 8 * (size_t)d->time_words;
+	const uint8_t *record;
+	uint64_t t;
+
+	if (d->time_words < 0 || size < offset + 8)
+		return;
+	record = whole(d, part, at, size);
+	if (!record)
+		return;
+	t = load_u64(record + offset, false);
+	if (!d->first_ns || t < d->first_ns)
+		d->first_ns = t;
+	if (t > d->last_ns)
+		d->last_ns = t;
+}
+
+/* Samples of one ring come in order of time: only a batch's first and last are looked into. */
+void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
+{
+	size_t first = bytes_left(&part[0]), total = first + bytes_left(&part[1]);
+	size_t last_at = 0, last_size = 0;
+	struct perf_event_header h;
+
+	for (size_t at = 0; total - at >= sizeof(h); at += h.size) {
+		const uint8_t *p = at < first ? part[0].pos + at : part[1].pos + (at - first);
+
+		memcpy(&h, p, sizeof(h)); /* records are aligned: a header never crosses */
+		if (h.size < sizeof(h) || h.size > total - at)
+			break;
+		if (h.type == PERF_RECORD_SAMPLE) {
+			d->samples++;
+			if (!last_size)
+				note_time(d, part, at, h.size);
+			last_at = at;
+			last_size = h.size;
+		} else if (h.type == PERF_RECORD_LOST) {
+			note_lost(d, whole(d, part, at, h.size), h.size);
+		} else if (h.type == PERF_RECORD_MMAP2 && h.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+			note_mmap(d, whole(d, part, at, h.size), &h);
+		}
+	}
+	if (last_size)
+		note_time(d, part, last_at, last_size);
+}
+
+static enum clew_err write_parts(struct rec_file *f, const struct bytes part[2])
+{
+	enum clew_err err = CLEW_OK;
+
+	for (int i = 0; i < 2 && err == CLEW_OK; i++)
+		if (bytes_left(&part[i]))
+			err = perf_writer_records(f->writer, part[i].pos, bytes_left(&part[i]));
+	return err;
+}
+
+static enum clew_err drain_forward(struct rec_drain *d, struct rec_ring *r, struct rec_file *f,
+				   bool *ret_any)
+{
+	struct bytes part[2];
+	size_t size = os_ring_peek(&r->ring, part);
+	enum clew_err err;
+
+	if (!size)
+		return CLEW_OK;
+	*ret_any = true;
+	rec_drain_count(d, part);
+	err = write_parts(f, part);
+	os_ring_consume(&r->ring, size);
+	return err;
+}
+
+static enum clew_err drain_backward(struct rec_drain *d, struct rec_ring *r, struct rec_file *f,
+				    bool *ret_any)
+{
+	struct bytes part[2];
+	enum clew_err err;
+
+	os_perf_pause_output(r->fd, 1);
+	*ret_any |= os_ring_backward(&r->ring, part) != 0;
+	rec_drain_count(d, part);
+	err = write_parts(f, part);
+	os_ring_backward_done(&r->ring);
+	os_perf_pause_output(r->fd, 0);
+	return err;
+}
+
+enum clew_err rec_drain_pass(struct rec_drain *d, const struct rec_counters *c, struct rec_file *f,
+			     bool with_backward)
+{
+	static const struct perf_event_header round = {.type = PERF_RECORD_FINISHED_ROUND,
+						       .size = sizeof(round)};
+	enum clew_err err = CLEW_OK;
+	bool any = false;
+
+	for (size_t i = 0; i < c->rings.nr && err == CLEW_OK; i++) {
+		struct rec_ring *r = &c->rings.data[i];
+
+		if (!r->is_backward)
+			err = drain_forward(d, r, f, &any);
+		else if (with_backward)
+			err = drain_backward(d, r, f, &any);
+	}
+	if (err == CLEW_OK && any)
+		err = perf_writer_plain(f->writer, &round, sizeof(round));
+	return err == CLEW_OK && any ? rec_file_flush(f) : err;
+}
+
+void rec_drain_done(struct rec_drain *d)
+{
+	buf_done(&d->scratch);
+}

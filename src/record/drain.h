@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_DRAIN_H
+#define RECORD_DRAIN_H
+
+#include "record/build_ids.h"
+#include "record/counters.h"
+#include "record/rec_file.h"
+
+/** What the rings brought, and the way from them into the file. */
+struct rec_drain {
+	uint64_t samples, lost;
+	uint64_t first_ns, last_ns; /* times of the first and last sample; 0: none yet */
+	int time_words;             /* where a sample's time stands, in words; -1: it has none */
+	struct rec_build_ids *build_ids;
+	struct buf scratch; /* a record that crosses the ring's end */
+};
+
+void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
+		    struct rec_build_ids *build_ids);
+
+/**
+ * One pass: all that lies in the rings goes to the file, each span in one piece; then
+ * FINISHED_ROUND, if there was anything. Records are only looked at by their header, to count.
+ * @p with_backward: the overwritten rings too, which are paused meanwhile.
+ */
+enum clew_err rec_drain_pass(struct rec_drain *d, const struct rec_counters *c, struct rec_file *f,
+			     bool with_backward);
+
+/** Count the records of one piece, as rec_drain_pass() does; for bytes that come another way. */
+void rec_drain_count(struct rec_drain *d, const struct bytes part[2]);
+
+void rec_drain_done(struct rec_drain *d);
+
+#endif

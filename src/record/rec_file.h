@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_REC_FILE_H
+#define RECORD_REC_FILE_H
+
+#include "os/output.h"
+#include "perfdata/perf_writer.h"
+#include "record/rec_error.h"
+
+/** The perf.data being written: a file, or a pipe. */
+struct rec_file {
+	struct os_output out;
+	struct perf_writer *writer; /* NULL: not open */
+	char path[4096];
+	bool is_pipe;
+	int os_errno; /* of the write that failed, else 0 */
+	uint64_t start_ns;
+	/* Ends of passes that reached the file: where it can be cut when the disk is full. [1] is
+	 * at least SPARE_BYTES before [0], so that cutting there makes room for the features. */
+	uint64_t whole[2];
+};
+
+/**
+ * Create @p path ("-": standard output) and write the header. An existing plain file of that name
+ * becomes PATH.old, as perf does it.
+ */
+enum clew_err rec_file_open(struct rec_file *f, const char *path, const struct perf_evlist *l,
+			    const struct perf_writer_opts *opts, struct rec_error *error);
+
+/** Everything written so far is whole records: let it reach the file. @return CLEW_OS: disk full or
+ * the like, os_errno says. */
+enum clew_err rec_file_flush(struct rec_file *f);
+
+/** End the file well after a failed write: cut it to whole records. */
+enum clew_err rec_file_rescue(struct rec_file *f);
+
+/** Features are in: end and close. */
+enum clew_err rec_file_finish(struct rec_file *f);
+
+/** Close without any more; free. */
+void rec_file_done(struct rec_file *f);
+
+#endif

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/sideband.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "os/proc.h"
+#include "record/file_build_id.h"
+
+enum {
+	FLUSH_BYTES = 256 * 1024,
+	TEXT_LIMIT = 64 * 1024 * 1024, /* of one process's maps */
+	STATUS_LIMIT = 64 * 1024,
+	NR_NAMESPACES = 7,
+	PROT_R = 1,
+	PROT_W = 2,
+	PROT_X = 4,
+	MAP_SHARED_FLAG = 1,
+	MAP_PRIVATE_FLAG = 2,
+	NAME_MAX_BYTES = 4096,
+	COMM_BYTES = 16,
+};
+
+/* The order of the fields is that of struct perf_sample_id's bits. */
+static void make_trailer(struct rec_sideband *s, const struct rec_counter *e, uint64_t id)
+{
+	uint64_t type = e->attr.sample_type;
+	size_t at = 0;
+
+	s->at_pid = s->at_tid = SIZE_MAX;
+	if (!(e->attr.flags & PERF_ATTR_SAMPLE_ID_ALL))
+		return;
+	if (type & PERF_SAMPLE_TID) {
+		s->at_pid = at;
+		s->at_tid = at + 4;
+		at += 8;
+	}
+	at += type & PERF_SAMPLE_TIME ? 8 : 0; /* 0: before all else */
+	if (type & PERF_SAMPLE_ID) {
+		memcpy(s->trailer + at, &id, 8);
+		at += 8;
+	}
+	at += type & PERF_SAMPLE_STREAM_ID ? 8 : 0;
+	at += type & PERF_SAMPLE_CPU ? 8 : 0;
+	s->has_identifier = type & PERF_SAMPLE_IDENTIFIER;
+	if (s->has_identifier) {
+		memcpy(s->trailer + at, &id, 8);
+		at += 8;
+	}
+	s->trailer_bytes = at;
+}
+
+bool rec_sideband_init(struct rec_sideband *s, const struct rec_counters *c,
+		       const struct rec_options *o, struct rec_build_ids *build_ids,
+		       struct rec_file *f)
+{
+	*s = (struct rec_sideband){.options = o, .build_ids = build_ids, .file = f};
+	vec_for_each (&c->list, e)
+		if (e->is_tracking)
+			make_trailer(s, e, e->ids[0]);
+	return true;
+}
+
+enum clew_err rec_sideband_flush(struct rec_sideband *s)
+{
+	if (s->out.is_failed && s->err == CLEW_OK)
+		s->err = CLEW_NO_MEMORY;
+	if (s->err == CLEW_OK && s->out.nr)
+		s->err = perf_writer_records(s->file->writer, s->out.data, s->out.nr);
+	buf_clear(&s->out);
+	return s->err;
+}
+
+/* Begin a record; the size is filled in by end_record(). @return where it starts. */
+static size_t begin_record(struct rec_sideband *s, uint32_t type, uint16_t misc)
+{
+	struct perf_event_header h = {.type = type, .misc = misc};
+	size_t at = s->out.nr;
+
+	buf_add(&s->out, &h, sizeof(h));
+	return at;
+}
+
+static void put_u32(struct rec_sideband *s, uint32_t v)
+{
+	buf_add(&s->out, &v, sizeof(v));
+}
+
+static void put_u64(struct rec_sideband *s, uint64_t v)
+{
+	buf_add(&s->out, &v, sizeof(v));
+}
+
+/* NUL-terminated, padded to 8. */
+static void put_text(struct rec_sideband *s, const char *text, size_t len)
+{
+	buf_add(&s->out, text, len);
+	buf_fill(&s->out, '\0', 8 - len % 8);
+}
+
+static void end_record(struct rec_sideband *s, size_t at, uint32_t pid, uint32_t tid)
+{
+	size_t trailer = s->out.nr;
+	uint16_t size;
+
+	buf_add(&s->out, s->trailer, s->trailer_bytes);
+	if (s->out.is_failed)
+		return;
+	if (s->at_pid != SIZE_MAX) {
+		memcpy(s->out.data + trailer + s->at_pid, &pid, 4);
+		memcpy(s->out.data + trailer + s->at_tid, &tid, 4);
+	}
+	size = (uint16_t)(s->out.nr - at);
+	memcpy(s->out.data + at + offsetof(struct perf_event_header, size), &size, sizeof(size));
+	if (s->out.nr >= FLUSH_BYTES)
+		rec_sideband_flush(s);
+}
+
+/* The same for records that have no trailer: those of tools. */
+static void end_plain_record(struct rec_sideband *s, size_t at)
+{
+	uint16_t size = (uint16_t)(s->out.nr - at);
+
+	if (!s->out.is_failed)
+		memcpy(s->out.data + at + offsetof(struct perf_event_header, size), &size,
+		       sizeof(size));
+}
+
+static void add_comm(struct rec_sideband *s, int pid, int tid, const char *comm)
+{
+	size_t len = strnlen(comm, COMM_BYTES - 1);
+	size_t at = begin_record(s, PERF_RECORD_COMM, 0);
+
+	put_u32(s, (uint32_t)pid);
+	put_u32(s, (uint32_t)tid);
+	put_text(s, comm, len);
+	end_record(s, at, (uint32_t)pid, (uint32_t)tid);
+}
+
+static void add_fork(struct rec_sideband *s, int pid, int tid, int ppid, int ptid)
+{
+	size_t at = begin_record(s, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC);
+
+	put_u32(s, (uint32_t)pid);
+	put_u32(s, (uint32_t)ppid);
+	put_u32(s, (uint32_t)tid);
+	put_u32(s, (uint32_t)ptid);
+	put_u64(s, 0);
+	end_record(s, at, (uint32_t)pid, (uint32_t)tid);
+}
+
+static void add_namespaces(struct rec_sideband *s, int pid, int tid)
+{
+	static const char *const names[NR_NAMESPACES] = {"net",  "uts", "ipc",   "pid",
+							 "user", "mnt", "cgroup"};
+	size_t at = begin_record(s, PERF_RECORD_NAMESPACES, 0);
+
+	put_u32(s, (uint32_t)pid);
+	put_u32(s, (uint32_t)tid);
+	put_u64(s, NR_NAMESPACES);
+	for (int i = 0; i < NR_NAMESPACES; i++) {
+		struct os_file_id id = {0};
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", tid, names[i]);
+		os_file_id(path, &id);
+		put_u64(s, id.dev);
+		put_u64(s, id.ino);
+	}
+	end_record(s, at, (uint32_t)pid, (uint32_t)tid);
+}
+
+struct map_line { /* of /proc/PID/maps */
+	uint64_t start, end, offset, ino;
+	uint32_t maj, min, prot, flags;
+	const char *name;
+	size_t name_bytes;
+};
+
+static bool parse_map(const char *line, const char *end, struct map_line *ret)
+{
+	char *p;
+
+	ret->start = strtoull(line, &p, 16);
+	if (*p++ != '-')
+		return false;
+	ret->end = strtoull(p, &p, 16);
+	if (end - p < 6 || *p++ != ' ')
+		return false;
+	ret->prot = (p[0] == 'r' ? PROT_R : 0u) | (p[1] == 'w' ? PROT_W : 0u) |
+		    (p[2] == 'x' ? PROT_X : 0u);
+	ret->flags = p[3] == 's' ? MAP_SHARED_FLAG : MAP_PRIVATE_FLAG;
+	ret->offset = strtoull(p + 4, &p, 16);
+	ret->maj = (uint32_t)strtoul(p, &p, 16);
+	if (*p++ != ':')
+		return false;
+	ret->min = (uint32_t)strtoul(p, &p, 16);
+	ret->ino = strtoull(p, &p, 10);
+	while (p < end && *p == ' ')
+		p++;
+	ret->name = p;
+	ret->name_bytes = (size_t)(end - p);
+	return p <= end;
+}
+
+/* The build id of a mapped file, looked up once a file however many processes map it. */
+static const struct rec_found_id *build_id_of(struct rec_sideband *s, int pid,
+					      const struct map_line *m)
+{
+	uint64_t key = hash_two((uint64_t)m->maj << 32 | m->min, m->ino);
+	const uint64_t *known = map_u64_get(&s->files, key);
+	struct rec_found_id found = {0};
+	char path[128];
+
+	if (known)
+		return &s->ids.data[*known];
+	/* Through map_files, so that it is the file that is mapped: in its own mount namespace,
+	 * replaced or deleted. */
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	found.bytes = (uint8_t)rec_file_build_id(path, found.id);
+	if (!vec_push(&s->ids, found) || !map_u64_put(&s->files, key, s->ids.nr - 1))
+		return NULL;
+	return &s->ids.data[s->ids.nr - 1];
+}
+
+static void put_build_id_or_inode(struct rec_sideband *s, const struct map_line *m,
+				  const struct rec_found_id *id)
+{
+	const uint8_t head[4] = {id ? id->bytes : 0};
+
+	if (id && id->bytes) {
+		buf_add(&s->out, head, sizeof(head));
+		buf_add(&s->out, id->id, sizeof(id->id));
+		return;
+	}
+	put_u32(s, m->maj);
+	put_u32(s, m->min);
+	put_u64(s, m->ino);
+	put_u64(s, 0); /* generation */
+}
+
+static void add_map(struct rec_sideband *s, int pid, const struct map_line *m)
+{
+	const struct rec_found_id *id = NULL;
+	uint16_t misc = PERF_RECORD_MISC_USER;
+	const char *name = m->name;
+	size_t len = m->name_bytes, at;
+
+	if (!len) {
+		name = "//anon"; /* as the kernel calls it */
+		len = 6;
+	}
+	if (len > NAME_MAX_BYTES - 1)
+		len = NAME_MAX_BYTES - 1;
+	if (m->ino && !s->options->no_build_ids && m->prot & PROT_X)
+		id = build_id_of(s, pid, m);
+	if (id && id->bytes)
+		misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
+	if (!(m->prot & PROT_X))
+		misc |= PERF_RECORD_MISC_MMAP_DATA;
+	at = begin_record(s, PERF_RECORD_MMAP2, misc);
+	put_u32(s, (uint32_t)pid);
+	put_u32(s, (uint32_t)pid);
+	put_u64(s, m->start);
+	put_u64(s, m->end - m->start);
+	put_u64(s, m->offset);
+	put_build_id_or_inode(s, m, id);
+	put_u32(s, m->prot);
+	put_u32(s, m->flags);
+	put_text(s, name, len);
+	if (id && id->bytes && !s->out.is_failed)
+		rec_build_ids_add(s->build_ids, false, id->id, id->bytes,
+				  s->out.data + at + 72 /* where the name stands */);
+	end_record(s, at, (uint32_t)pid, (uint32_t)pid);
+}
+
+static void add_maps(struct rec_sideband *s, int pid)
+{
+	bool with_data = s->options->with_addr || s->options->with_phys_addr;
+	const char *line, *end;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	buf_clear(&s->text);
+	if (os_read_into(path, TEXT_LIMIT, &s->text) <= 0)
+		return;
+	for (line = buf_cstr(&s->text); (end = strchr(line, '\n')); line = end + 1) {
+		struct map_line m;
+
+		if (parse_map(line, end, &m) && (m.prot & PROT_X || with_data))
+			add_map(s, pid, &m);
+	}
+}
+
+/* Name and parent from /proc/PID/status. */
+static bool read_status(struct rec_sideband *s, int pid, char comm[COMM_BYTES + 1], int *ret_ppid)
+{
+	const char *name, *ppid;
+	char path[64];
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	buf_clear(&s->text);
+	if (os_read_into(path, STATUS_LIMIT, &s->text) <= 0)
+		return false;
+	name = buf_cstr(&s->text);
+	ppid = strstr(name, "\nPPid:");
+	if (strncmp(name, "Name:\t", 6) != 0 || !ppid)
+		return false;
+	len = strcspn(name + 6, "\n");
+	if (len > COMM_BYTES)
+		len = COMM_BYTES;
+	memcpy(comm, name + 6, len);
+	comm[len] = '\0';
+	*ret_ppid = atoi(ppid + 6);
+	return true;
+}
+
+static void add_threads(struct rec_sideband *s, int pid)
+{
+	char path[96], comm[64];
+	struct os_dir *d;
+	int tid;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = os_dir_open(path, NULL);
+	while (d && (tid = os_dir_next_number(d)) >= 0) {
+		if (tid == pid)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+		if (!os_read_first_line(path, comm, sizeof(comm)))
+			continue;
+		add_fork(s, pid, tid, pid, pid);
+		add_comm(s, pid, tid, comm);
+		if (s->options->with_namespaces)
+			add_namespaces(s, pid, tid);
+	}
+	os_dir_close(d);
+}
+
+void rec_sideband_process(struct rec_sideband *s, int pid)
+{
+	char comm[COMM_BYTES + 1];
+	int ppid;
+
+	if (!read_status(s, pid, comm, &ppid))
+		return;
+	add_fork(s, pid, pid, ppid, ppid);
+	add_comm(s, pid, pid, comm);
+	if (s->options->with_namespaces)
+		add_namespaces(s, pid, pid);
+	add_maps(s, pid);
+	add_threads(s, pid);
+}
+
+void rec_sideband_all(struct rec_sideband *s)
+{
+	struct os_dir *d = os_dir_open("/proc", NULL);
+	int pid;
+
+	while (d && s->err == CLEW_OK && (pid = os_dir_next_number(d)) >= 0)
+		rec_sideband_process(s, pid);
+	os_dir_close(d);
+}
+
+static void add_kernel_map(struct rec_sideband *s, uint64_t start, uint64_t len, uint64_t pgoff,
+			   const char *name)
+{
+	size_t at = begin_record(s, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
+
+	put_u32(s, UINT32_MAX); /* pid: none */
+	put_u32(s, 0);
+	put_u64(s, start);
+	put_u64(s, len);
+	put_u64(s, pgoff);
+	put_text(s, name, strlen(name));
+	end_record(s, at, UINT32_MAX, 0);
+}
+
+/* Address of the first symbol of that name; 0: hidden (kptr_restrict) or not there. */
+static uint64_t find_symbol(const char *kallsyms, const char *name)
+{
+	size_t len = strlen(name);
+	const char *at = kallsyms;
+
+	while ((at = strstr(at, name))) {
+		const char *line = at;
+
+		while (line > kallsyms && line[-1] != '\n')
+			line--;
+		if (at[-1] == ' ' && (at[len] == '\n' || at[len] == '\0'))
+			return strtoull(line, NULL, 16);
+		at += len;
+	}
+	return 0;
+}
+
+/* "name size uses by state address": one line of /proc/modules. */
+static void add_module(struct rec_sideband *s, const char *line)
+{
+	char name[128], path[512];
+	unsigned long long size, addr;
+
+	if (sscanf(line, "%100s %llu %*s %*s %*s 0x%llx", name, &size, &addr) != 3 || !addr)
+		return;
+	snprintf(path, sizeof(path), "[%s]", name);
+	add_kernel_map(s, addr, size, 0, path);
+}
+
+static void add_modules(struct rec_sideband *s)
+{
+	const char *line, *end;
+
+	buf_clear(&s->text);
+	if (os_read_into("/proc/modules", TEXT_LIMIT, &s->text) <= 0)
+		return;
+	for (line = buf_cstr(&s->text); (end = strchr(line, '\n')); line = end + 1)
+		add_module(s, line);
+}
+
+void rec_sideband_kernel(struct rec_sideband *s)
+{
+	const char *reference = "_text", *kallsyms;
+	uint64_t start, end;
+	char name[64];
+
+	buf_clear(&s->text);
+	if (os_read_into("/proc/kallsyms", TEXT_LIMIT, &s->text) <= 0)
+		return;
+	kallsyms = buf_cstr(&s->text);
+	start = find_symbol(kallsyms, reference);
+	if (!start) {
+		reference = "_stext";
+		start = find_symbol(kallsyms, reference);
+	}
+	end = find_symbol(kallsyms, "_etext");
+	if (!start)
+		return;
+	/* The name carries the symbol whose address tells how far the kernel was moved. */
+	snprintf(name, sizeof(name), "[kernel.kallsyms]%s", reference);
+	add_kernel_map(s, start, (end > start ? end : UINT64_MAX) - start, start, name);
+	add_modules(s);
+}
+
+static void add_id_index(struct rec_sideband *s, const struct rec_counters *c)
+{
+	enum { PER_RECORD = 2000, ENTRY = 32 };
+	struct buf entries = {0};
+	size_t nr = 0;
+
+	vec_for_each (&c->list, e) {
+		for (size_t i = 0; i < c->nr_places; i++) {
+			int cpu = c->target->cpus.data[i / c->target->tids.nr];
+			int tid = c->target->tids.data[i % c->target->tids.nr];
+			const uint64_t entry[4] = {e->ids[i], i / c->target->tids.nr,
+						   (uint64_t)(int64_t)cpu, (uint64_t)(int64_t)tid};
+
+			if (e->fds[i] >= 0)
+				buf_add(&entries, entry, sizeof(entry));
+		}
+	}
+	for (size_t from = 0; from < entries.nr / ENTRY; from += nr) {
+		size_t at = begin_record(s, PERF_RECORD_ID_INDEX, 0);
+
+		nr = entries.nr / ENTRY - from;
+		if (nr > PER_RECORD)
+			nr = PER_RECORD;
+		put_u64(s, nr);
+		buf_add(&s->out, entries.data + from * ENTRY, nr * ENTRY);
+		end_plain_record(s, at);
+	}
+	s->out.is_failed |= entries.is_failed;
+	buf_done(&entries);
+}
+
+static void add_name(struct rec_sideband *s, const struct perf_evsel *e)
+{
+	enum { UPDATE_NAME = 2 };
+	size_t at = begin_record(s, PERF_RECORD_EVENT_UPDATE, 0);
+
+	put_u64(s, UPDATE_NAME);
+	put_u64(s, e->ids[0]);
+	put_text(s, e->name, strnlen(e->name, NAME_MAX_BYTES));
+	end_plain_record(s, at);
+}
+
+static void add_time_conv(struct rec_sideband *s, const struct rec_counters *c)
+{
+	struct os_ring_clock clock;
+	size_t at;
+
+	if (!c->rings.nr || !os_ring_clock(&c->rings.data[0].ring, &clock))
+		return;
+	at = begin_record(s, PERF_RECORD_TIME_CONV, 0);
+	put_u64(s, clock.shift);
+	put_u64(s, clock.mult);
+	put_u64(s, clock.zero);
+	put_u64(s, clock.cycles);
+	put_u64(s, clock.mask);
+	put_u64(s, 1 | (uint64_t)clock.is_short << 8); /* two bytes: zero known; short */
+	end_plain_record(s, at);
+}
+
+void rec_sideband_events(struct rec_sideband *s, const struct rec_counters *c,
+			 const struct perf_evlist *l)
+{
+	add_id_index(s, c);
+	for (size_t i = 0; i < l->evsels.nr; i++)
+		if (l->evsels.data[i]->nr_ids)
+			add_name(s, l->evsels.data[i]);
+	add_time_conv(s, c);
+}
+
+void rec_sideband_lost(struct rec_sideband *s, const struct rec_lost *lost)
+{
+	size_t at = begin_record(s, PERF_RECORD_LOST_SAMPLES, 0), id_at = s->trailer_bytes;
+
+	put_u64(s, lost->lost);
+	end_record(s, at, 0, 0);
+	/* The id of the event that lost them, where the trailer ends with one. */
+	if (id_at >= 8 && s->has_identifier && !s->out.is_failed)
+		memcpy(s->out.data + s->out.nr - 8, &lost->id, 8);
+}
+
+void rec_sideband_done(struct rec_sideband *s)
+{
+	buf_done(&s->out);
+	buf_done(&s->text);
+	map_u64_done(&s->files);
+	vec_done(&s->ids);
+}

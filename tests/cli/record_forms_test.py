@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What clew record writes, perf reads without a warning and with the same counts."""
+from record_lib import LOOP, PERF, Tap, needs_perf_events
+
+t = Tap()
+needs_perf_events(t)
+
+for name, options in [
+    ("default", []),
+    ("call chains", ["-g"]),
+    ("user stacks", ["--call-graph", "dwarf,1024"]),
+    ("compressed", ["-z", "-g"]),
+    ("compressed hard", ["-z19"]),
+    ("period", ["-e", "page-faults", "-c", "1"]),
+    ("two events", ["-e", "cpu-clock", "-e", "page-faults"]),
+    ("a group", ["-e", "{task-clock,page-faults}"]),
+    ("namespaces", ["--namespaces"]),
+    ("cgroups", ["--all-cgroups"]),
+    ("registers", ["-I", "--user-regs=IP,SP"]),
+    ("addresses", ["-d", "-e", "page-faults"]),
+    ("clock", ["-k", "monotonic"]),
+    ("stat", ["-s"]),
+    ("per thread", ["--per-thread"]),
+    ("tail", ["--tail-synthesize"]),
+    ("no build ids", ["-B"]),
+    ("period, cpu and id fields", ["-P", "--sample-cpu", "--sample-identifier", "-R"]),
+    ("overwrite", ["--overwrite"]),
+    ("no inherit", ["-i"]),
+    ("delay", ["-D", "50"]),
+    ("system wide", ["-a"]),
+    ("one CPU", ["-C", "0"]),
+    ("switches", ["-a", "--switch-events"]),
+]:
+    r = t.record(options, LOOP)
+    t.check(r.status == 0 and r.samples > 0, f"{name}: records", r.err)
+    t.perf_agrees(r, name)
+
+for name, options in [("pipe", ["-g"]), ("compressed pipe", ["-z"]),
+                      ("pipe of two events", ["-e", "cpu-clock,page-faults"])]:
+    r = t.record(options, LOOP, pipe=True)
+    t.check(r.status == 0 and r.samples > 0, f"{name}: records", r.err)
+    t.perf_agrees(r, name)
+
+# One sample with the counts of three events: perf prints up to three lines for it.
+r = t.record(["-e", "{task-clock,page-faults,context-switches}:S"], LOOP)
+if t.check(r.status == 0 and r.samples > 0, "group read: records", r.err) and PERF:
+    nr, err = t.perf_samples(r.path)
+    t.check(not err and r.samples <= nr <= 3 * r.samples, "group read: perf reads it", err)
+
+t.done()

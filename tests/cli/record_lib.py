@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs `clew record` live and asks perf, where there is one, what it wrote. argv[1]: the clew."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CLEW = sys.argv[1]
+PERF = shutil.which("perf")
+LOOP = ["sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; ls /proc >/dev/null"]
+
+
+class Result:
+    def __init__(self, status, err, path):
+        self.status, self.err, self.path = status, err, path
+        m = re.search(r"\((\d+) samples(?:, (\d+) lost)?", err)
+        self.samples = int(m.group(1)) if m else 0
+        self.lost = int(m.group(2) or 0) if m else 0
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+        self.dir = tempfile.mkdtemp(prefix="clew-record-")
+
+    def check(self, ok, what, detail=""):
+        self.count += 1
+        self.failed += not ok
+        print(f"{'ok' if ok else 'not ok'} {self.count} - {what}", flush=True)
+        if not ok and detail:
+            print("\n".join("# " + line for line in str(detail).splitlines()[-12:]), flush=True)
+        return ok
+
+    def skip(self, what, why):
+        self.count += 1
+        print(f"ok {self.count} - {what} # SKIP {why}", flush=True)
+
+    def skip_all(self, why):
+        print(f"1..0 # SKIP {why}")
+        shutil.rmtree(self.dir, ignore_errors=True)
+        sys.exit(0)
+
+    def done(self):
+        print(f"1..{self.count}")
+        shutil.rmtree(self.dir, ignore_errors=True)
+        sys.exit(self.failed != 0)
+
+    def path(self, name="perf.data"):
+        return os.path.join(self.dir, name)
+
+    def record(self, options, command=None, pipe=False, name="perf.data", timeout=60):
+        path = self.path(name)
+        args = [CLEW, "record", *options, "-o", "-" if pipe else path]
+        with open(path if pipe else os.devnull, "wb") as out:
+            p = subprocess.run(args + (["--", *command] if command else []), stdout=out,
+                               stderr=subprocess.PIPE, timeout=timeout, check=False)
+        return Result(p.returncode, p.stderr.decode(errors="replace"), path)
+
+    def perf(self, *args):
+        p = subprocess.run([PERF, *args], stdin=subprocess.DEVNULL, capture_output=True,
+                           check=False)
+        return p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
+
+    def perf_samples(self, path):
+        """Samples perf script tells of, and what it complained about."""
+        status, out, err = self.perf("script", "-i", path, "-F", "tid,time,event")
+        lines = [line for line in out.splitlines() if re.match(r"\s*-?\d+\s+\d+\.\d+: ", line)]
+        return len(lines), err if status or err.strip() else ""
+
+    def perf_agrees(self, r, name):
+        if not PERF:
+            self.skip(f"{name}: perf reads it", "no perf here")
+            return
+        nr, err = self.perf_samples(r.path)
+        self.check(not err, f"{name}: perf script is content", err)
+        self.check(nr == r.samples, f"{name}: perf script's count", f"{nr}, not {r.samples}")
+        status, _, err = self.perf("report", "--stdio", "-i", r.path)
+        self.check(status == 0 and not err.strip(), f"{name}: perf report is content", err)
+
+
+def needs_perf_events(t):
+    """Nothing to test where the kernel gives no events at all."""
+    r = t.record(["-e", "task-clock:u"], ["true"])
+    if "refused" in r.err or "not permitted" in r.err:
+        t.skip_all("perf_event_open() is not to be had here: " + r.err.strip().splitlines()[-1])
