@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "image/dso.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "make/elf_build.h"
+#include "unit/tap.h"
+
+static char top[64]; /* a folder of our own */
+static const uint8_t id_a[20] = {0xab, 0xcd, 1}, id_b[20] = {0xab, 0xce, 2},
+		     id_c[20] = {0xab, 0xcf, 3};
+#define ZEROS "0000000000000000000000000000000000"
+static const uint8_t code[256] = {0xc3, 0x90};
+
+static void write_file(const char *path, const void *data, size_t size)
+{
+	char full[256], *slash;
+	FILE *f;
+
+	snprintf(full, sizeof(full), "%s%s", top, path);
+	for (slash = full + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(full, 0755);
+		*slash = '/';
+	}
+	f = fopen(full, "w");
+	if (!f)
+		return;
+	fwrite(data, 1, size, f);
+	fclose(f);
+}
+
+struct shape {
+	const char *path, *name; /* name NULL: stripped */
+	const uint8_t *id;       /* NULL: none */
+	const char *link;        /* debug link, NULL: none */
+	bool is_dynamic;         /* .dynsym with dyn_NAME */
+	bool is_debug_only;      /* .text is a placeholder */
+	uint64_t base;
+};
+
+static void write_elf(const struct shape *s)
+{
+	struct elf_build b = {.base = s->base};
+	uint16_t text = elf_build_section(&b, ".text", SHT_PROGBITS, SHF_ALLOC,
+					  s->is_debug_only ? NULL : code, sizeof(code));
+	struct elf_build_sym sym = {s->name, elf_build_addr(&b, text), 64, STB_GLOBAL, STT_FUNC,
+				    text};
+	struct elf_build_sym dyn = sym;
+
+	dyn.name = "dynamic";
+	if (s->id)
+		elf_build_id(&b, s->id, 20);
+	if (s->link)
+		elf_build_debuglink(&b, s->link);
+	if (s->name)
+		elf_build_syms(&b, SHT_SYMTAB, &sym, 1);
+	if (s->is_dynamic)
+		elf_build_syms(&b, SHT_DYNSYM, &dyn, 1);
+	elf_build_finish(&b);
+	write_file(s->path, b.file.data, b.file.nr);
+	elf_build_done(&b);
+}
+
+/** Offset of .text in what write_elf() writes: behind the headers. */
+enum { TEXT_OFFSET = 128 };
+
+static struct dso *get(struct dso_store *s, enum dso_kind kind, const char *path, const uint8_t *id)
+{
+	struct dso_build_id build_id = {.size = id ? 20 : 0};
+	struct dso_key key = {.kind = kind, .path = path, .build_id = &build_id};
+
+	if (id)
+		memcpy(build_id.bytes, id, 20);
+	return dso_store_get(s, &key);
+}
+
+static const char *name_at(struct dso *d, uint64_t rel)
+{
+	const struct dso_sym *s = dso_find_sym(d, rel);
+
+	return s ? s->name : NULL;
+}
+
+static void test_keys(void)
+{
+	struct dso_store *s = dso_store_new(NULL);
+	struct dso *a = get(s, DSO_USER, "/bin/x", id_a), *b = get(s, DSO_USER, "/bin/x", id_b);
+
+	CHECK(a && b && a != b && get(s, DSO_USER, "/bin/x", id_a) == a,
+	      "one dso for each path and build id");
+	CHECK(dso_id(a) == 0 && dso_id(b) == 1 && dso_store_at(s, 1) == b && !dso_store_at(s, 2),
+	      "numbered from 0");
+	CHECK_STR(dso_short_name(a), "x", "short name of a file");
+	CHECK_STR(dso_short_name(get(s, DSO_MODULE, "/lib/modules/6.1/fs/snd-hda.ko.xz", NULL)),
+		  "[snd_hda]", "short name of a module's file");
+	CHECK_STR(dso_short_name(get(s, DSO_VDSO, "[vdso]", NULL)), "[vdso]",
+		  "short name of the vDSO");
+	CHECK_STR(dso_short_name(get(s, DSO_NO_CODE, "[heap]", NULL)), "[heap]", "and of no file");
+	CHECK(!dso_find_sym(get(s, DSO_NO_CODE, "[heap]", NULL), 1), "[heap] has no symbols");
+	dso_store_free(s);
+	dso_store_free(NULL);
+}
+
+static void test_user_files(void)
+{
+	/* clang-format off */
+	static const struct shape shapes[] = {
+		{.path = "/bin/plain", .name = "main", .id = id_a, .base = 0x400000},
+		{.path = "/bin/linked", .link = "l.debug", .is_dynamic = true},
+		{.path = "/bin/.debug/l.debug", .name = "from_link", .is_debug_only = true},
+		{.path = "/bin/by_id", .id = id_c, .is_dynamic = true},
+		{.path = "/usr/lib/debug/.build-id/ab/cf03" ZEROS ".debug", .name = "from_build_id", .id = id_c,
+		 .is_debug_only = true},
+		{.path = "/bin/stripped"},
+		{.path = "/bin/dynamic", .is_dynamic = true},
+		{.path = "/bin/replaced", .name = "new", .id = id_b},
+		{.path = "/cache/.build-id/ab/cd01" ZEROS "/elf", .name = "old", .id = id_a},
+	};
+	static const struct {
+		const char *path, *want, *why;
+		const uint8_t *id;
+	} rows[] = {
+		{"/bin/plain", "main", NULL, NULL},
+		{"/bin/linked", "from_link", NULL, NULL},
+		{"/bin/by_id", "from_build_id", NULL, NULL},
+		{"/bin/by_id", "from_build_id", NULL, id_c},
+		{"/bin/dynamic", "dynamic", NULL, NULL},
+		{"/bin/stripped", NULL, "stripped: no symbol table", NULL},
+		{"/bin/none", NULL, "file not found, or not an ELF file", NULL},
+		{"/bin/plain", NULL, "build id differs from the recording's", id_b},
+		{"relative", NULL, "not a file", NULL},
+	};
+	/* clang-format on */
+	char cache[80];
+	struct dso_store_opts opts = {.symfs = top}, cached = {.symfs = top, .buildid_dir = cache};
+	struct dso_store *s = dso_store_new(&opts);
+	uint8_t byte[2];
+
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+		write_elf(&shapes[i]);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct dso *d = get(s, DSO_USER, rows[i].path, rows[i].id);
+
+		CHECK_STR(name_at(d, TEXT_OFFSET + 4), rows[i].want, "symbol of %s", rows[i].path);
+		CHECK_STR(dso_why_no_symbols(d), rows[i].why, "and why not");
+	}
+	CHECK(dso_read(get(s, DSO_USER, "/bin/plain", NULL), TEXT_OFFSET, byte, 2) == 2 &&
+		      byte[0] == 0xc3,
+	      "code bytes by file offset");
+	CHECK_EQ(dso_read(get(s, DSO_USER, "/bin/none", NULL), 0, byte, 2), 0, "no file, no bytes");
+	dso_store_free(s);
+
+	snprintf(cache, sizeof(cache), "%s/cache", top);
+	s = dso_store_new(&cached);
+	CHECK_STR(name_at(get(s, DSO_USER, "/bin/replaced", id_a), TEXT_OFFSET), "old",
+		  "the file was replaced: its copy in the build-id directory");
+	dso_store_free(s);
+}
+
+static void test_kernel(void)
+{
+	static const char kallsyms[] = "ffffffff81000000 T _text\n"
+				       "ffffffff81001000 T vfs_read\n"
+				       "ffffffff81003000 T _etext\n"
+				       "ffffffffc0001000 t ext4_read\t[ext4]\n"
+				       "ffffffffc0009000 t nf_hook\t[nf]\n";
+	static const char hidden[] = "0000000000000000 T _text\n0000000000000000 T a\n";
+	char path[80];
+	struct dso_store_opts opts = {.kallsyms = path};
+	struct dso_key key = {
+		.kind = DSO_KERNEL, .path = "[kernel.kallsyms]", .kernel_ref_name = "_text"};
+	struct dso_store *s;
+	struct dso *d;
+
+	snprintf(path, sizeof(path), "%s/kallsyms", top);
+	write_file("/kallsyms", kallsyms, strlen(kallsyms));
+	s = dso_store_new(&opts);
+	key.kernel_ref_addr = 0xffffffff91000000;
+	d = dso_store_get(s, &key);
+	CHECK_STR(name_at(d, 0xffffffff91001010), "vfs_read",
+		  "recorded at another address: moved by _text");
+	CHECK_EQ(dso_find_sym(d, 0xffffffff91001010)->start, 0xffffffff91001000,
+		 "and told in the recording's");
+	CHECK_STR(name_at(d, 0xffffffffd0001010), NULL, "a module's symbol is not the kernel's");
+	d = get(s, DSO_MODULE, "[ext4]", NULL);
+	CHECK_STR(name_at(d, 0xffffffffc0001010), "ext4_read", "but the module's");
+	CHECK_STR(name_at(d, 0xffffffffc0009010), NULL, "and only its own");
+	d = get(s, DSO_MODULE, "[gone]", NULL);
+	CHECK(!name_at(d, 0xffffffffc0001010) && dso_why_no_symbols(d),
+	      "a module that is not there");
+	dso_store_free(s);
+
+	write_file("/kallsyms", hidden, strlen(hidden));
+	s = dso_store_new(&opts);
+	d = get(s, DSO_KERNEL, "[kernel.kallsyms]", NULL);
+	CHECK(!name_at(d, 0) &&
+		      !strcmp(dso_why_no_symbols(d), "kptr_restrict hides kernel addresses"),
+	      "hidden addresses are said to be");
+	dso_store_free(s);
+}
+
+static void test_vmlinux(void)
+{
+	static const struct shape shape = {
+		.path = "/vmlinux", .name = "_stext", .id = id_a, .base = 0xffffffff81000000};
+	char path[80];
+	struct dso_store_opts opts = {.vmlinux = path};
+	struct dso_key key = {.kind = DSO_KERNEL,
+			      .path = "[kernel.kallsyms]",
+			      .kernel_ref_name = "_stext",
+			      .kernel_ref_addr = 0xffffffffa2000000};
+	struct dso_store *s;
+
+	snprintf(path, sizeof(path), "%s/vmlinux", top);
+	write_elf(&shape);
+	s = dso_store_new(&opts);
+	CHECK_STR(name_at(dso_store_get(s, &key), 0xffffffffa2000010), "_stext",
+		  "a relocated vmlinux");
+	dso_store_free(s);
+	opts = (struct dso_store_opts){.no_host_kernel = true};
+	s = dso_store_new(&opts);
+	CHECK(!name_at(get(s, DSO_KERNEL, "[kernel.kallsyms]", NULL), 0xffffffff81000000),
+	      "the running kernel is left alone when told so");
+	dso_store_free(s);
+}
+
+static void test_vdso(void)
+{
+	struct dso_store *s = dso_store_new(NULL);
+	struct dso *d = get(s, DSO_VDSO, "[vdso]", NULL), *other = get(s, DSO_VDSO, "[vdso]", id_a);
+	int nr = 0;
+
+	for (uint64_t rel = 0; rel < 8192; rel += 16)
+		nr += dso_find_sym(d, rel) != NULL;
+	CHECK(nr > 0 || dso_why_no_symbols(d), "our own vDSO has symbols");
+	CHECK(!dso_find_sym(other, 0x800) && dso_why_no_symbols(other),
+	      "one of another kernel is not ours");
+	dso_store_free(s);
+}
+
+static void test_perf_map(void)
+{
+	char path[40];
+	struct dso_key key = {.kind = DSO_JIT, .path = path, .pid = (uint32_t)getpid()};
+	struct dso_store *s = dso_store_new(NULL);
+	struct dso *d;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", key.pid);
+	f = fopen(path, "w");
+	fputs("7f0000000000 40 JS:~fib /a b.js:1\n0x7f0000000100 0x10 _ZN3fooEv\nnonsense\n7f0000000200 40 ab\n"
+	      "7f0000000300\n\n7f0000000400 40 no newline",
+	      f);
+	fclose(f);
+	d = dso_store_get(s, &key);
+	CHECK_STR(name_at(d, 0x7f000000003f), "JS:~fib /a b.js:1", "a name with blanks");
+	CHECK_STR(name_at(d, 0x7f0000000040), NULL, "behind its end");
+	CHECK_STR(name_at(d, 0x7f0000000108), "_ZN3fooEv", "0x, and names as they are written");
+	CHECK_STR(name_at(d, 0x7f0000000210), NULL, "a name of two letters, as perf has it");
+	CHECK_STR(name_at(d, 0x7f0000000410), "no newline", "the last line");
+	dso_store_free(s);
+	unlink(path);
+	s = dso_store_new(NULL);
+	d = dso_store_get(s, &key);
+	CHECK(!name_at(d, 0x7f0000000000) && dso_why_no_symbols(d), "no map");
+	dso_store_free(s);
+}
+
+static void add(struct buf *b, uint64_t v, size_t size)
+{
+	buf_add(b, &v, size);
+}
+
+static void jit_record(struct buf *out, uint32_t id, const struct buf *body)
+{
+	add(out, id, 4);
+	add(out, 16 + body->nr, 4);
+	add(out, 1000, 8);
+	buf_add(out, body->data, body->nr);
+}
+
+static void jit_load(struct buf *out, uint64_t addr, uint64_t index, const char *name)
+{
+	struct buf b = {0};
+
+	add(&b, 1, 4);
+	add(&b, 1, 4);
+	add(&b, addr, 8);
+	add(&b, addr, 8);
+	add(&b, 16, 8);
+	add(&b, index, 8);
+	buf_add(&b, name, strlen(name) + 1);
+	buf_add(&b, code, 16);
+	jit_record(out, 0, &b);
+	buf_done(&b);
+}
+
+static void jit_lines(struct buf *out, uint64_t addr)
+{
+	struct buf b = {0};
+
+	add(&b, addr, 8);
+	add(&b, 2, 8);
+	add(&b, addr, 8);
+	add(&b, 7, 8);
+	buf_add(&b, "a.js", 5);
+	add(&b, addr + 8, 8);
+	add(&b, 9, 8);
+	buf_add(&b, "\xff", 2);
+	jit_record(out, 2, &b);
+	buf_done(&b);
+}
+
+static void jit_move(struct buf *out, uint64_t from, uint64_t to, uint64_t index)
+{
+	struct buf b = {0};
+
+	add(&b, 1, 4);
+	add(&b, 1, 4);
+	add(&b, to, 8);
+	add(&b, from, 8);
+	add(&b, to, 8);
+	add(&b, 16, 8);
+	add(&b, index, 8);
+	jit_record(out, 1, &b);
+	buf_done(&b);
+}
+
+static void test_jitdump(void)
+{
+	static const uint32_t head[10] = {0x4a695444, 1, 40, EM_X86_64, 0, 1};
+	struct buf b = {0};
+	char path[96];
+	struct dso_key dump = {.kind = DSO_USER, .path = path, .pid = 4000001};
+	struct dso_key jit = {.kind = DSO_JIT, .path = "/tmp/perf-4000001.map", .pid = 4000001};
+	struct dso_store *s = dso_store_new(NULL);
+	struct dso_line line = {0};
+	struct dso *d;
+
+	buf_add(&b, head, sizeof(head));
+	jit_load(&b, 0x1000, 1, "first");
+	jit_lines(&b, 0x2000);
+	jit_load(&b, 0x2000, 2, "with_lines");
+	jit_load(&b, 0x1000, 3, "second");
+	jit_move(&b, 0x2000, 0x3000, 2);
+	jit_record(&b, 77, &(struct buf){0});
+	add(&b, 0, 4); /* cut off */
+	write_file("/jit-4000001.dump", b.data, b.nr);
+	buf_done(&b);
+	snprintf(path, sizeof(path), "%s/jit-4000001.dump", top);
+	dso_store_get(s, &dump);
+	d = dso_store_get(s, &jit);
+	CHECK_STR(name_at(d, 0x1008), "second", "the later code at an address");
+	CHECK_STR(name_at(d, 0x2008), "with_lines", "the address before the move");
+	CHECK_STR(name_at(d, 0x3008), "with_lines", "and behind it");
+	CHECK(dso_find_lines(d, 0x2009, &line, 1) == 1 && line.line == 9 &&
+		      !strcmp(line.file, "a.js"),
+	      "lines, with the file of the entry before");
+	CHECK_STR(dso_why_no_symbols(d), NULL, "nothing is missing");
+	dso_store_free(s);
+}
+
+static void test_no_memory(void)
+{
+	struct dso_store_opts opts = {.symfs = top};
+	bool has_failed = true;
+	int nr = 0;
+
+	for (uint64_t n = 0; has_failed; n++, nr++) {
+		struct dso_store *s;
+		struct dso *d;
+		struct dso_line line;
+
+		mem_fail_after(n);
+		s = dso_store_new(&opts);
+		d = s ? get(s, DSO_USER, "/bin/plain", NULL) : NULL;
+		if (d) {
+			name_at(d, TEXT_OFFSET);
+			dso_find_lines(d, TEXT_OFFSET, &line, 1);
+		}
+		dso_store_free(s);
+		has_failed = mem_has_failed();
+		mem_fail_after(UINT64_MAX);
+	}
+	CHECK(nr > 10, "every allocation may fail");
+}
+
+int main(void)
+{
+	char clean[96];
+
+	snprintf(top, sizeof(top), "/tmp/clew-dso-test.XXXXXX");
+	if (!mkdtemp(top))
+		SKIP_ALL("no writable /tmp");
+	test_keys();
+	test_user_files();
+	test_kernel();
+	test_vmlinux();
+	test_vdso();
+	test_perf_map();
+	test_jitdump();
+	test_no_memory();
+	snprintf(clean, sizeof(clean), "rm -r %s", top);
+	CHECK_EQ(system(clean), 0, "clean up");
+	return tap_done();
+}
