@@ -1,13 +1,25 @@
 #!/bin/sh
-# Record a real program for a few seconds and show where the time went: `make demo`.
+# `make demo`: record a real program for a few seconds and show where the time went. The program is the compiler, building clew's own
+# sources; then clew itself, reading that recording, because it is built with frame pointers and so has call chains.
 set -eu
 cd "$(dirname "$0")/.."
 clew=${BUILD:-build}/clew
-data=${BUILD:-build}/demo.data
+build=${BUILD:-build}/demo-compile.data
+read=${BUILD:-build}/demo-script.data
 
 show() { printf '\n$ %s\n' "$*"; "$@"; }
 
-show "$clew" record -g -o "$data" -- python3 -q -c '
-import compileall
-compileall.compile_dir("/usr/lib/python3", maxlevels=3, quiet=2, force=True, legacy=False, stripdir="/", optimize=0)'
-show "$clew" report --stdio -i "$data" --percent-limit 2
+compile() { # a few seconds of real work
+	cat > "${BUILD:-build}/demo-compile.sh" <<-END
+		for file in src/base/*.c src/perfdata/*.c; do
+			cc -std=gnu11 -O2 -D_GNU_SOURCE -DCLEW_VERSION='""' -Iinclude -Isrc -c -o /dev/null "\$file"
+		done
+	END
+	show "$clew" record -g -F 4999 -o "$build" -- sh "${BUILD:-build}/demo-compile.sh"
+}
+
+compile
+show "$clew" report --stdio --no-children -g none --sort comm,dso --percent-limit 1 -i "$build"
+show "$clew" report --stdio --no-children -g none --sort dso,sym --percent-limit 1 -i "$build"
+show "$clew" record -g -F 19999 -o "$read" -- "$clew" script -i "$build" > "${BUILD:-build}/demo-script.txt"
+show "$clew" report --stdio --percent-limit 4 -i "$read"
