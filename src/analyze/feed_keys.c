@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdlib.h>
+
+#include "analyze/report_feed_impl.h"
+
+/* Texts of the pipeline live as long as it: one look at the text for each pointer. */
+static uint32_t text_id(struct report_feed *f, const char *text)
+{
+	uint64_t *known;
+	uint32_t id;
+
+	if (!text)
+		return 0;
+	known = map_u64_get(&f->text_of, (uintptr_t)text);
+	if (known)
+		return (uint32_t)*known;
+	id = intern_str(&f->texts, text);
+	if (id == INTERN_FAILED || !map_u64_put(&f->text_of, (uintptr_t)text, id))
+		return INTERN_FAILED;
+	return id;
+}
+
+static uint64_t value_of(struct report_feed *f, const struct ana_event *e, enum report_key k)
+{
+	switch (k) {
+	case REPORT_COMM:
+		return text_id(f, e->comm);
+	case REPORT_PID:
+		return e->pid;
+	case REPORT_TID:
+		return e->tid;
+	case REPORT_CPU:
+		return e->cpu;
+	case REPORT_CGROUP:
+		return text_id(f, e->cgroup);
+	case REPORT_CGROUP_ID:
+		return e->sample->cgroup;
+	case REPORT_WEIGHT:
+		return e->sample->weight;
+	case REPORT_DSO:
+	case REPORT_SYM:
+	case REPORT_SRCLINE:
+	case REPORT_SRCFILE:
+	case REPORT_NR_KEYS:
+		break;
+	}
+	return 0;
+}
+
+static bool is_last(const struct report_feed *f, const struct ana_event *e)
+{
+	return f->has_last && f->is_plain_key && f->last_comm == e->comm && f->last_pid == e->pid &&
+	       f->last_tid == e->tid && f->last_cpu == e->cpu;
+}
+
+static void remember(struct report_feed *f, const struct ana_event *e, uint32_t key)
+{
+	f->has_last = true;
+	f->last_key = key;
+	f->last_comm = e->comm;
+	f->last_pid = e->pid;
+	f->last_tid = e->tid;
+	f->last_cpu = e->cpu;
+}
+
+uint32_t feed_key(struct report_feed *f, const struct ana_event *e)
+{
+	uint64_t values[REPORT_NR_KEYS + 1] = {0};
+	size_t nr = 0;
+	uint32_t key;
+
+	if (is_last(f, e))
+		return f->last_key;
+	for (size_t i = 0; i < f->opts.sort.nr; i++) {
+		if (!report_key_is_frame(f->opts.sort.keys[i]))
+			values[nr++] = value_of(f, e, f->opts.sort.keys[i]);
+	}
+	/* One value more than there are keys, so that number 0, the empty text, stays unused. */
+	key = intern_add(&f->tuples, (const char *)values, (nr + 1) * sizeof(values[0]));
+	if (key == INTERN_FAILED)
+		return REPORT_NONE;
+	while (f->comm_of.nr <= key) {
+		if (!vec_push(&f->comm_of, ""))
+			return REPORT_NONE;
+	}
+	if (e->comm)
+		f->comm_of.data[key] = e->comm;
+	remember(f, e, key);
+	return key;
+}
+
+/* The value of sort key @p k in key number @p key. */
+static uint64_t key_value(const struct report_feed *f, uint32_t key, enum report_key k)
+{
+	const char *tuple = intern_get(&f->tuples, key);
+	uint64_t v = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < f->opts.sort.nr && f->opts.sort.keys[i] != k; i++)
+		at += !report_key_is_frame(f->opts.sort.keys[i]);
+	memcpy(&v, tuple + at * sizeof(v), sizeof(v));
+	return v;
+}
+
+static void id_text(const struct report_feed *f, uint32_t key, uint64_t id, struct buf *out)
+{
+	if (id == UINT32_MAX)
+		buf_str(out, "     -1");
+	else
+		buf_dec(out, id, 7, ' ');
+	buf_char(out, ':');
+	buf_str(out, f->comm_of.data[key]);
+}
+
+void feed_key_text(const struct report_feed *f, uint32_t key, enum report_key k, struct buf *out)
+{
+	uint64_t v = key_value(f, key, k);
+
+	switch (k) {
+	case REPORT_COMM:
+		buf_str(out, intern_get(&f->texts, (uint32_t)v));
+		return;
+	case REPORT_CGROUP:
+		buf_str(out, v ? intern_get(&f->texts, (uint32_t)v) : "N/A");
+		return;
+	case REPORT_PID:
+	case REPORT_TID:
+		id_text(f, key, v, out);
+		return;
+	case REPORT_CPU:
+		if (v == UINT32_MAX)
+			buf_str(out, " -1");
+		else
+			buf_dec(out, v, 3, '0');
+		return;
+	case REPORT_CGROUP_ID:
+	case REPORT_WEIGHT:
+		buf_dec(out, v, 0, ' ');
+		return;
+	case REPORT_DSO:
+	case REPORT_SYM:
+	case REPORT_SRCLINE:
+	case REPORT_SRCFILE:
+	case REPORT_NR_KEYS:
+		return;
+	}
+}
+
+static int compare(const void *x, const void *y, void *arg)
+{
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	const struct report_feed *f = arg;
+
+	for (size_t i = 0; i < f->opts.sort.nr; i++) {
+		enum report_key k = f->opts.sort.keys[i];
+		uint64_t v, w;
+		int order = 0;
+
+		if (report_key_is_frame(k))
+			continue;
+		v = key_value(f, a, k);
+		w = key_value(f, b, k);
+		if (k == REPORT_COMM || k == REPORT_CGROUP)
+			order = strcmp(intern_get(&f->texts, (uint32_t)v),
+				       intern_get(&f->texts, (uint32_t)w));
+		else if (v != w)
+			order = v < w ? -1 : 1;
+		if (order)
+			return order;
+	}
+	return a < b ? -1 : a > b;
+}
+
+enum clew_err feed_rank_keys(struct report_feed *f)
+{
+	size_t nr = f->tuples.strs.nr ? f->tuples.strs.nr : 1;
+	uint32_t *order = mem_calloc(nr, sizeof(*order));
+
+	f->key_rank = mem_calloc(nr, sizeof(*f->key_rank));
+	if (!order || !f->key_rank) {
+		mem_free(order);
+		return CLEW_NO_MEMORY;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		order[i] = i;
+	if (nr > 2) /* number 0 is no key */
+		qsort_r(order + 1, nr - 1, sizeof(*order), compare, f);
+	for (uint32_t i = 0; i < nr; i++)
+		f->key_rank[order[i]] = i;
+	mem_free(order);
+	return CLEW_OK;
+}

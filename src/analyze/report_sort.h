@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ANALYZE_REPORT_SORT_H
+#define ANALYZE_REPORT_SORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <clew/err.h>
+
+/** What a report's rows are told apart by: first the properties of a sample, then those of a frame.
+ */
+enum report_key {
+	REPORT_COMM,
+	REPORT_PID,
+	REPORT_TID,
+	REPORT_CPU,
+	REPORT_CGROUP,
+	REPORT_CGROUP_ID,
+	REPORT_WEIGHT,
+	REPORT_DSO, /* of a frame, from here on */
+	REPORT_SYM,
+	REPORT_SRCLINE,
+	REPORT_SRCFILE,
+	REPORT_NR_KEYS
+};
+
+static inline bool report_key_is_frame(enum report_key k)
+{
+	return k >= REPORT_DSO;
+}
+
+struct report_sort {
+	enum report_key keys[REPORT_NR_KEYS];
+	size_t nr;
+};
+
+/**
+ * Parse "comm,dso,sym" in perf's spellings (symbol, pid, ...); "+key" adds to what *ret holds. No
+ * key twice. On failure *ret_bad, @p ret_len is the word nobody knows.
+ */
+enum clew_err report_sort_parse(struct report_sort *ret, const char *text, const char **ret_bad,
+				size_t *ret_len);
+
+/** Is it a key perf has and this report does not? */
+bool report_sort_is_perf_key(const char *word, size_t len);
+
+bool report_sort_has(const struct report_sort *s, enum report_key k);
+
+/** Its column's title, as perf's: "Shared Object"; and its name for --sort and JSON: "dso". */
+const char *report_key_title(enum report_key k);
+const char *report_key_name(enum report_key k);
+
+/** All names, comma-separated. */
+const char *report_sort_names(void);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/report_feed.h"
+#include "cli/commands.h"
+#include "cli/message.h"
+#include "cli/report_args.h"
+#include "format/report_text.h"
+#include "format/stats_text.h"
+
+enum { STDOUT = 1, MAX_GROUP = 64 };
+
+/** One run of the command. */
+struct report_run {
+	struct report_args args;
+	struct analyze *analyze;
+	struct report_feed *feed;
+	struct clew_sink out;
+	struct clew_diag diag;
+	int write_errno;
+};
+
+static enum clew_err write_stdout(void *ctx, const void *data, size_t size)
+{
+	struct report_run *r = ctx;
+	int err = os_write_all(STDOUT, data, size);
+
+	if (!err)
+		return CLEW_OK;
+	if (err == -EPIPE)
+		return CLEW_STOPPED;
+	r->write_errno = -err;
+	r->diag = (struct clew_diag){.code = CLEW_OS, .os_errno = -err, .what = "cannot write"};
+	return CLEW_OS;
+}
+
+/* The options the analysis needs for what was asked. */
+static void set_wishes(struct report_run *r)
+{
+	struct report_args *a = &r->args;
+	struct ana_opts *o = &a->in.opts;
+
+	/* Who is left out must still count in the totals: the feed filters by thread. */
+	a->feed.filter = o->filter;
+	o->filter.comms = o->filter.pids = o->filter.tids = NULL;
+	o->is_single_threaded = a->is_single_threaded;
+	o->wants_lines = a->feed.has_inlines || report_sort_has(&a->feed.sort, REPORT_SRCLINE) ||
+			 report_sort_has(&a->feed.sort, REPORT_SRCFILE);
+	if (a->output == REPORT_STATS)
+		o->no_symbols = o->no_chains = true;
+	if (!a->has_children && a->text.style == REPORT_GRAPH_NONE && a->output == REPORT_TABLE)
+		o->no_chains = true;
+}
+
+static bool has_chains(const struct report_run *r, size_t event)
+{
+	const struct report_event *ev = report_feed_event(r->feed, event);
+
+	return ev->evsel->attr.sample_type & PERF_SAMPLE_CALLCHAIN && !r->args.in.opts.no_chains;
+}
+
+static void choose_columns(struct report_run *r, size_t event)
+{
+	struct report_args *a = &r->args;
+
+	a->text.by_total = a->table.by_total = a->has_children && has_chains(r, event);
+	a->text.min_share = a->table.graph.min_share;
+	a->table.has_graphs = a->text.style != REPORT_GRAPH_NONE && has_chains(r, event);
+	if (!a->has_order)
+		a->table.graph.is_callee = !a->table.by_total;
+}
+
+/* The events shown together with @p event: its group, or itself. */
+static size_t group_of(const struct report_run *r, size_t event, size_t ret[MAX_GROUP])
+{
+	size_t nr = 0;
+
+	ret[nr++] = event;
+	if (r->args.is_ungrouped)
+		return nr;
+	for (size_t i = event + 1; i < report_feed_nr_events(r->feed) && nr < MAX_GROUP; i++) {
+		const struct report_event *ev = report_feed_event(r->feed, i);
+
+		if (ev->evsel && ev->evsel->leader == event)
+			ret[nr++] = i;
+	}
+	return nr;
+}
+
+static bool is_member(const struct report_run *r, size_t event)
+{
+	const struct perf_evsel *e = report_feed_event(r->feed, event)->evsel;
+
+	return !r->args.is_ungrouped && e->leader < event &&
+	       report_feed_event(r->feed, e->leader)->evsel;
+}
+
+static enum clew_err write_tables(struct report_run *r)
+{
+	enum clew_err err = CLEW_OK;
+
+	for (size_t i = 0; i < report_feed_nr_events(r->feed) && err == CLEW_OK; i++) {
+		struct report_table table;
+		size_t group[MAX_GROUP], nr;
+
+		if (!report_feed_event(r->feed, i)->nr || is_member(r, i))
+			continue;
+		choose_columns(r, i);
+		nr = group_of(r, i, group);
+		err = report_table_make(r->feed, group, nr, &r->args.table, &table);
+		if (err != CLEW_OK)
+			return err;
+		err = report_text_table(r->feed, &table, &r->args.text, &r->out);
+		report_table_done(&table);
+	}
+	return err;
+}
+
+static enum clew_err write_buf(struct report_run *r, struct buf *b)
+{
+	enum clew_err err = b->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
+
+	if (err == CLEW_OK && b->nr)
+		err = r->out.write(r->out.ctx, b->data, b->nr);
+	buf_done(b);
+	return err;
+}
+
+static enum clew_err write_stats(struct report_run *r)
+{
+	struct buf b = {0};
+
+	stats_text(&b, perf_file_counts(analyze_file(r->analyze)), r->feed,
+		   analyze_summary(r->analyze));
+	return write_buf(r, &b);
+}
+
+static enum clew_err write_table_report(struct report_run *r)
+{
+	const struct ana_summary *s = analyze_summary(r->analyze);
+	struct buf b = {0};
+	enum clew_err err;
+
+	buf_printf(&b, "# Total Lost Samples: %llu\n#\n", (unsigned long long)s->nr_lost);
+	err = write_buf(r, &b);
+	if (err == CLEW_OK)
+		err = write_tables(r);
+	if (err != CLEW_OK)
+		return err;
+	report_gaps_text(&b, s);
+	return write_buf(r, &b);
+}
+
+static enum clew_err write_folded(struct report_run *r)
+{
+	enum clew_err err = CLEW_OK;
+
+	for (size_t i = 0; i < report_feed_nr_events(r->feed) && err == CLEW_OK; i++)
+		err = report_text_folded(r->feed, i, r->args.by_period, &r->out);
+	return err;
+}
+
+static enum clew_err write_output(struct report_run *r)
+{
+	switch (r->args.output) {
+	case REPORT_STATS:
+		return write_stats(r);
+	case REPORT_FOLDED:
+		return write_folded(r);
+	case REPORT_TABLE:
+	case REPORT_JSON:
+		break;
+	}
+	return write_table_report(r);
+}
+
+/* Read everything and write the report. */
+static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
+{
+	struct ana_consumer consumer = {report_feed_batch, NULL};
+	enum clew_err err = report_feed_new(&r->feed, &r->args.feed, &r->diag);
+	enum clew_err read;
+
+	if (err != CLEW_OK)
+		return err;
+	consumer.ctx = r->feed;
+	read = analyze_run(r->analyze, &consumer, &r->diag);
+	if (read != CLEW_OK && read != CLEW_BAD_FILE)
+		return read;
+	*ret_is_damaged = read == CLEW_BAD_FILE;
+	if (*ret_is_damaged)
+		cli_input_fail(&r->args.in, &r->diag);
+	err = report_feed_finish(r->feed);
+	if (err == CLEW_OK && analyze_summary(r->analyze)->nr_samples)
+		err = write_output(r);
+	else if (err == CLEW_OK && r->args.output == REPORT_STATS)
+		err = write_stats(r);
+	if (err != CLEW_OK && err != CLEW_STOPPED && err != CLEW_OS)
+		r->diag = (struct clew_diag){.code = err};
+	return err;
+}
+
+static void warn(const struct report_run *r)
+{
+	const struct ana_summary *s = analyze_summary(r->analyze);
+
+	if (s->end.code == CLEW_TRUNCATED)
+		cli_warn("%s ends inside a record, at offset 0x%llx: its writer was stopped, or it "
+			 "was cut",
+			 r->args.in.path, (unsigned long long)s->end.offset);
+	if (!s->nr_samples && !s->nr_filtered)
+		cli_warn("%s holds no samples", r->args.in.path);
+	else if (!s->nr_samples)
+		cli_warn("the filters leave none of the %llu samples",
+			 (unsigned long long)s->nr_filtered);
+}
+
+static int report(struct report_run *r)
+{
+	bool is_damaged = false;
+	enum clew_err err;
+
+	set_wishes(r);
+	err = analyze_open(&r->analyze, &r->args.in.input, &r->args.in.opts, &r->diag);
+	if (err == CLEW_OK)
+		err = run(r, &is_damaged);
+	if (err == CLEW_STOPPED)
+		return CLI_OK;
+	if (err == CLEW_INVALID) {
+		cli_error("%s", r->diag.what);
+		return CLI_USAGE;
+	}
+	if (err != CLEW_OK)
+		return cli_input_fail(&r->args.in, &r->diag);
+	warn(r);
+	return is_damaged ? CLI_FAILED : CLI_OK;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct report_run r = {
+		.out = {write_stdout, &r}
+        };
+	int status = report_args_parse(&r.args, argc, argv);
+	bool is_ready = true;
+
+	if (status < 0)
+		status = cli_input_open(&r.args.in);
+	else
+		is_ready = false;
+	if (status != CLI_OK || !is_ready) {
+		mem_free(r.args.joined);
+		return status;
+	}
+	r.args.text.is_colored = r.args.color ? !strcmp(r.args.color, "always") ||
+							(r.args.color[0] == 'a' &&
+							 r.args.color[1] == 'u' && isatty(STDOUT))
+					      : isatty(STDOUT);
+	status = report(&r);
+	report_feed_free(r.feed);
+	analyze_free(r.analyze);
+	cli_input_done(&r.args.in);
+	mem_free(r.args.joined);
+	return status;
+}

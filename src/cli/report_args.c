@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/report_args.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/message.h"
+
+enum { MAX_WORD = 64 };
+static const double default_share = 0.005; /* of call graph branches: 0.5 % */
+
+static int refuse_key(const char *option, const char *word, size_t len)
+{
+	if (report_sort_is_perf_key(word, len))
+		cli_error("%s: '%.*s' is a key of perf's that clew report does not have", option,
+			  (int)len, word);
+	else
+		cli_error("%s: there is no key '%.*s'", option, (int)len, word);
+	cli_hint("keys: %s", report_sort_names());
+	return CLI_USAGE;
+}
+
+static int set_sort(void *to, const char *arg, bool is_negated)
+{
+	struct report_args *a = to;
+	const char *bad = NULL;
+	size_t len = 0;
+
+	(void)is_negated;
+	a->is_sorted = true;
+	if (report_sort_parse(&a->feed.sort, arg, &bad, &len) != CLEW_OK)
+		return refuse_key("--sort", bad, len);
+	return 0;
+}
+
+/* Is the word at @p at of @p len bytes @p name? */
+static bool is_word(const char *at, size_t len, const char *name)
+{
+	return strlen(name) == len && !strncmp(at, name, len);
+}
+
+/* perf's --fields: columns of numbers and sort keys in one list. */
+static int set_fields(void *to, const char *arg, bool is_negated)
+{
+	struct report_args *a = to;
+	char keys[512] = "";
+	size_t used = 0;
+
+	(void)is_negated;
+	while (*arg) {
+		size_t len = strcspn(arg, ", ");
+
+		if (is_word(arg, len, "sample")) {
+			a->text.has_nr = true;
+		} else if (is_word(arg, len, "period")) {
+			a->text.has_period = true;
+		} else if (is_word(arg, len, "overhead_children")) {
+			a->has_children = true;
+		} else if (!is_word(arg, len, "overhead") && len) {
+			if (used + len + 2 > sizeof(keys))
+				return refuse_key("--fields", arg, len);
+			if (used)
+				keys[used++] = ',';
+			memcpy(keys + used, arg, len);
+			used += len;
+			keys[used] = '\0';
+		}
+		arg += len;
+		arg += *arg != '\0';
+	}
+	return used ? set_sort(a, keys, false) : 0;
+}
+
+/* One comma-separated word of -g. */
+static bool set_graph_word(struct report_args *a, const char *word, size_t len,
+			   unsigned int *nr_numbers)
+{
+	char text[MAX_WORD], *end;
+	double number;
+
+	if (!len || len >= sizeof(text))
+		return !len;
+	memcpy(text, word, len);
+	text[len] = '\0';
+	if (!strcmp(text, "none"))
+		a->text.style = REPORT_GRAPH_NONE;
+	else if (!strcmp(text, "graph") || !strcmp(text, "fractal"))
+		a->text.style = REPORT_GRAPH_TREE;
+	else if (!strcmp(text, "flat"))
+		a->text.style = REPORT_GRAPH_FLAT;
+	else if (!strcmp(text, "folded"))
+		a->text.style = REPORT_GRAPH_FOLDED;
+	if (!strcmp(text, "graph") || !strcmp(text, "fractal"))
+		a->table.graph.is_relative = a->text.is_relative = text[0] == 'f';
+	if (!strcmp(text, "caller") || !strcmp(text, "callee")) {
+		a->has_order = true;
+		a->table.graph.is_callee = !strcmp(text, "callee");
+	} else if (!strcmp(text, "address")) {
+		a->feed.by_address = true;
+	} else if (!strcmp(text, "period") || !strcmp(text, "percent")) {
+		a->text.has_periods = !strcmp(text, "period");
+	}
+	number = strtod(text, &end);
+	if (end != text && !*end && number >= 0) {
+		if ((*nr_numbers)++ == 0)
+			a->table.graph.min_share = number / 100;
+		else
+			a->table.graph.max_leaves = number < UINT32_MAX ? (uint32_t)number : 0;
+		return true;
+	}
+	return !strcmp(text, "none") || !strcmp(text, "graph") || !strcmp(text, "fractal") ||
+	       !strcmp(text, "flat") || !strcmp(text, "folded") || !strcmp(text, "caller") ||
+	       !strcmp(text, "callee") || !strcmp(text, "function") || !strcmp(text, "address") ||
+	       !strcmp(text, "period") || !strcmp(text, "percent");
+}
+
+static int set_graph(void *to, const char *arg, bool is_negated)
+{
+	struct report_args *a = to;
+	unsigned int nr_numbers = 0;
+
+	if (is_negated) {
+		a->text.style = REPORT_GRAPH_NONE;
+		return 0;
+	}
+	for (; arg && *arg; arg += *arg != '\0') {
+		size_t len = strcspn(arg, ",");
+
+		if (!set_graph_word(a, arg, len, &nr_numbers)) {
+			cli_error("-g: there is no '%.*s' for call graphs", (int)len, arg);
+			cli_hint("-g STYLE,PERCENT,BRANCHES,ORDER,KEY,VALUE: graph|fractal|flat|"
+				 "folded|none, caller|callee, function|address, percent|period");
+			return CLI_USAGE;
+		}
+		arg += len;
+	}
+	return 0;
+}
+
+static int set_inverted(void *to, const char *arg, bool is_negated)
+{
+	struct report_args *a = to;
+
+	(void)arg;
+	a->has_order = true;
+	a->table.graph.is_callee = is_negated;
+	return 0;
+}
+
+static int set_percent_limit(void *to, const char *arg, bool is_negated)
+{
+	struct report_args *a = to;
+	char *end;
+	double v = strtod(arg, &end);
+
+	(void)is_negated;
+	if (end == arg || *end || !(v >= 0) || v > 100) {
+		cli_error("--percent-limit takes a number from 0 to 100, not '%s'", arg);
+		return CLI_USAGE;
+	}
+	a->table.min_share = v / 100;
+	return 0;
+}
+
+static int set_percentage(void *to, const char *arg, bool is_negated)
+{
+	struct report_args *a = to;
+
+	(void)is_negated;
+	if (strcmp(arg, "relative") != 0 && strcmp(arg, "absolute") != 0) {
+		cli_error("--percentage is 'relative' or 'absolute', not '%s'", arg);
+		return CLI_USAGE;
+	}
+	a->table.is_relative_total = arg[0] == 'r';
+	return 0;
+}
+
+static int set_max_stack(void *to, const char *arg, bool is_negated)
+{
+	struct report_args *a = to;
+	uint64_t v;
+
+	(void)is_negated;
+	if (!cli_parse_uint(arg, &v) || v > UINT32_MAX) {
+		cli_error("--max-stack takes a number of frames, not '%s'", arg);
+		return CLI_USAGE;
+	}
+	a->feed.max_stack = (uint32_t)v;
+	a->feed.no_chains = v == 0;
+	return 0;
+}
+
+static int text_only(void *to, const char *arg, bool is_negated)
+{
+	(void)to;
+	(void)arg;
+	(void)is_negated;
+	cli_note("this report is text: browse it in a pager, or take --json or --folded elsewhere");
+	return 0;
+}
+
+/* What perf report does and this does not, and what to do instead. */
+static int refuse(void *to, const char *arg, bool is_negated)
+{
+	(void)arg;
+	(void)is_negated;
+	cli_error("%s", (const char *)to);
+	return CLI_USAGE;
+}
+
+#define REFUSED(short_name, name, arg, why)                                                  \
+ {                                                                                           \
+  short_name, name, arg, NULL, CLI_CALL, (void *)(uintptr_t) "--" name " is not here: " why, \
+	  refuse                                                                             \
+ }
+
+static int parse(struct report_args *a, int argc, char **argv)
+{
+	/* clang-format off */
+	const struct cli_option options[] = {
+		{0, "Table", NULL, NULL, CLI_SECTION},
+		{'s', "sort", "KEYS", "what rows are told apart by (default comm,dso,sym): comm, pid, tid, cpu, "
+		 "cgroup, cgroup_id, local_weight, dso, sym, srcline, srcfile; +KEY adds one", CLI_CALL, a, set_sort},
+		{0, "children", NULL, "column of what a function took together with all it called, and order by it "
+		 "(default with call chains); --no-children: its own share alone", CLI_FLAG, &a->has_children},
+		{'F', "fields", "COLUMNS", "columns: overhead, overhead_children, sample, period, and sort keys",
+		 CLI_CALL, a, set_fields},
+		{'n', "show-nr-samples", NULL, "column of sample counts", CLI_FLAG, &a->text.has_nr},
+		{0, "show-total-period", NULL, "column of periods", CLI_FLAG, &a->text.has_period},
+		{0, "percent-limit", "PERCENT", "leave out rows below this share", CLI_CALL, a, set_percent_limit},
+		{0, "percentage", "HOW", "shares of all samples (absolute) or of those the filters keep (relative)",
+		 CLI_CALL, a, set_percentage},
+		{'d', "dsos", "NAMES", "only rows of these files (comma list)", CLI_STRING, &a->feed.dsos},
+		{'S', "symbols", "NAMES", "only rows of these functions (comma list)", CLI_STRING, &a->feed.symbols},
+		{0, "symbol-filter", "PART", "only rows of functions with PART in their names",
+		 CLI_STRING, &a->feed.symbol_part},
+		{'U', "hide-unresolved", NULL, "leave out rows without a symbol", CLI_FLAG, &a->feed.hide_unresolved},
+		{'t', "field-separator", "TEXT", "between columns, instead of aligning them",
+		 CLI_STRING, &a->text.separator},
+		{0, "group", NULL, "events of a group side by side (default; --no-group: each on its own)",
+		 CLI_CALL, &a->is_ungrouped, cli_input_set_demangle, true},
+		{0, "Call graphs", NULL, NULL, CLI_SECTION},
+		{'g', "call-graph", "[STYLE,PERCENT,ORDER]", "below each row: graph (default), fractal, flat, folded or "
+		 "none; least share shown (0.5); caller or callee first", CLI_CALL, a, set_graph, true},
+		{'G', "inverted", NULL, "callers first, as 'caller' does", CLI_CALL, a, set_inverted, true},
+		{0, "max-stack", "N", "take N frames of each chain, 0: none", CLI_CALL, a, set_max_stack},
+		{0, "inline", NULL, "functions inlined into others are frames of their own", CLI_FLAG, &a->feed.has_inlines},
+		{0, "Output", NULL, NULL, CLI_SECTION},
+		{0, "stats", NULL, "only counts of records and samples", CLI_FLAG, &a->is_stats},
+		{0, "json", NULL, "one JSON document", CLI_FLAG, &a->is_json},
+		{0, "folded", NULL, "one line a call path, for flame graphs", CLI_FLAG, &a->is_folded},
+		{0, "period", NULL, "with --folded: periods instead of sample counts", CLI_FLAG, &a->by_period},
+		{0, "stdio-color", "WHEN", "always, never or auto (on a terminal)", CLI_STRING, &a->color},
+		{'q', "quiet", NULL, "no notes", CLI_FLAG, &a->is_quiet},
+		{0, "single-threaded", NULL, "read and count in one thread", CLI_FLAG, &a->is_single_threaded},
+		CLI_INPUT_OPTIONS(&a->in),
+		{0, "stdio", NULL, NULL, CLI_FLAG, &a->ignored},
+		{0, "skip-empty", NULL, NULL, CLI_FLAG, &a->ignored},
+		{'m', "modules", NULL, NULL, CLI_FLAG, &a->ignored},
+		{'w', "column-widths", "N", NULL, CLI_STRING, &(const char *){NULL}},
+		{0, "tui", NULL, NULL, CLI_CALL, NULL, text_only},
+		{0, "gtk", NULL, NULL, CLI_CALL, NULL, text_only},
+		REFUSED(0, "hierarchy", NULL, "sort by fewer keys, or take --json"),
+		REFUSED('D', "dump-raw-trace", NULL, "'clew script --show-task-events' and --json show records"),
+		REFUSED('p', "parent", "REGEX", "sort by sym and look at callers with -g callee"),
+		REFUSED('b', "branch-stack", NULL, "'clew script -F brstack' shows them"),
+		REFUSED(0, "mem-mode", NULL, "'clew script -F data_src' shows them"),
+		REFUSED(0, "itrace", "OPTS", "hardware trace is not decoded in reports yet"),
+		REFUSED('T', "threads", NULL, "sort by tid"),
+		REFUSED(0, "tasks", NULL, "'clew script --show-task-events' lists them"),
+		REFUSED(0, "mmaps", NULL, "'clew script --show-mmap-events' lists them"),
+		REFUSED(0, "ignore-callees", "REGEX", "choose rows with --symbols"),
+		{0}
+	};
+	/* clang-format on */
+	const struct cli_command cmd = {
+		.name = "report",
+		.usage = "[OPTIONS] [SYMBOL-PART]",
+		.summary = "Shows where a recording's time went: functions, and who called them.",
+		.options = options,
+		.examples =
+			"  clew report                              perf.data of this folder\n"
+			"  clew report --no-children -g callee      hottest functions and their callers\n"
+			"  clew report --sort dso --comms bash      libraries of the threads named bash\n"
+			"  clew report --folded | flamegraph.pl     a flame graph\n",
+	};
+	int at = cli_parse(&cmd, argc, argv);
+
+	if (at >= 0 && at < argc)
+		a->feed.symbol_part = argv[at++];
+	if (at >= 0 && at < argc) {
+		cli_error("report: '%s' is one word too many", argv[at]);
+		return -1 - CLI_USAGE;
+	}
+	return at;
+}
+
+/* Would set_graph() take the word? */
+static bool is_graph_spec(const char *word)
+{
+	struct report_args scratch = {0};
+	unsigned int nr_numbers = 0;
+
+	for (; *word; word += *word != '\0') {
+		size_t len = strcspn(word, ",");
+
+		if (!len || !set_graph_word(&scratch, word, len, &nr_numbers))
+			return false;
+		word += len;
+	}
+	return true;
+}
+
+/* perf takes "-g caller" as well as a bare -g: join the two words where the second one is meant. */
+static int join_graph_words(struct report_args *a, int argc, char **argv)
+{
+	for (int i = 1; i + 1 < argc; i++) {
+		bool is_short = !strcmp(argv[i], "-g");
+		size_t size = strlen(argv[i]) + strlen(argv[i + 1]) + 2;
+
+		if (!is_short && strcmp(argv[i], "--call-graph") != 0)
+			continue;
+		if (!argv[i + 1][0] || !is_graph_spec(argv[i + 1]))
+			continue;
+		mem_free(a->joined);
+		a->joined = mem_alloc(size);
+		if (!a->joined)
+			continue;
+		snprintf(a->joined, size, "%s%s%s", argv[i], is_short ? "" : "=", argv[i + 1]);
+		argv[i] = a->joined;
+		memmove(&argv[i + 1], &argv[i + 2], (size_t)(argc - i - 1) * sizeof(argv[0]));
+		return argc - 1;
+	}
+	return argc;
+}
+
+static int choose_output(struct report_args *a)
+{
+	if (a->is_stats + a->is_json + a->is_folded > 1) {
+		cli_error("--stats, --json and --folded exclude each other");
+		return CLI_USAGE;
+	}
+	a->output = a->is_stats  ? REPORT_STATS
+		  : a->is_json   ? REPORT_JSON
+		  : a->is_folded ? REPORT_FOLDED
+				 : REPORT_TABLE;
+	return -1;
+}
+
+int report_args_parse(struct report_args *a, int argc, char **argv)
+{
+	int at;
+
+	*a = (struct report_args){.has_children = true};
+	a->feed.sort = (struct report_sort){
+		{REPORT_COMM, REPORT_DSO, REPORT_SYM},
+                3
+        };
+	a->table.graph.min_share = default_share;
+	a->text.style = REPORT_GRAPH_TREE;
+	a->text.has_periods = false;
+	argc = join_graph_words(a, argc, argv);
+	at = parse(a, argc, argv);
+	if (at < 0)
+		return -1 - at;
+	if (a->is_quiet)
+		cli_set_quiet();
+	if (a->color && strcmp(a->color, "always") != 0 && strcmp(a->color, "never") != 0 &&
+	    strcmp(a->color, "auto") != 0) {
+		cli_error("--stdio-color is always, never or auto, not '%s'", a->color);
+		return CLI_USAGE;
+	}
+	return choose_output(a);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_REPORT_ARGS_H
+#define CLI_REPORT_ARGS_H
+
+#include "cli/input.h"
+#include "format/report_text.h"
+
+enum report_output { REPORT_TABLE, REPORT_JSON, REPORT_FOLDED, REPORT_STATS };
+
+/** What the command line of `clew report` asked for. */
+struct report_args {
+	struct cli_input in;
+	struct report_feed_opts feed;
+	struct report_table_opts table;
+	struct report_text_opts text;
+	enum report_output output;
+	bool has_children, is_sorted, has_order; /* has_order: -g or -G chose the direction */
+	bool is_ungrouped;                       /* --no-group */
+	bool has_header, is_header_only;
+	bool is_stats, is_json, is_folded, is_quiet;
+	bool is_single_threaded;
+	bool by_period; /* --folded: periods, not samples */
+	bool ignored;   /* of options accepted for perf's sake */
+	const char *color;
+	char *joined; /* owned: the one word made of two */
+};
+
+/** argv is permuted. @return the exit status where the command is to end now, else -1. Free
+ * a->joined at the end. */
+int report_args_parse(struct report_args *a, int argc, char **argv);
+
+#endif
