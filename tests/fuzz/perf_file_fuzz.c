@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stddef.h>
+
+#include "format/evlist_text.h"
+#include "format/header_text.h"
+#include "prop/perfdata_walk.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Headers as text and as JSON, of a file whose records were read. */
+static void print_header(struct bytes file)
+{
+	const struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
+	struct header_facts h = {.is_full = true, .has_records = true};
+	struct perf_record r;
+	struct buf out = {0};
+
+	if (perf_file_open(&h.file, &in, &h.diag) != CLEW_OK)
+		return;
+	do
+		h.end = perf_file_next(h.file, &r, &h.diag);
+	while (h.end == CLEW_OK);
+	header_text(&out, &h);
+	header_text_records(&out, &h);
+	header_json(&out, &h);
+	evlist_text(&out, perf_file_evlist(h.file), &(struct evlist_text_opts){.is_verbose = true});
+	evlist_text(&out, perf_file_evlist(h.file), &(struct evlist_text_opts){.has_groups = true});
+	evlist_json(&out, perf_file_evlist(h.file));
+	buf_done(&out);
+	perf_file_free(h.file);
+}
+
+/* The first byte chooses: 0x80 as a stream, else mapped. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct perf_walk w;
+
+	if (!size)
+		return 0;
+	perf_walk(bytes_of(data + 1, size - 1), data[0] & 0x80 ? 1u + (data[0] & 0x7f) : 0, &w);
+	if (w.is_over_budget)
+		__builtin_trap();
+	print_header(bytes_of(data + 1, size - 1));
+	return 0;
+}
