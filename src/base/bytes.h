@@ -19,7 +19,7 @@ static inline struct bytes bytes_of(const void *data, size_t size)
 {
 	const uint8_t *p = data;
 
-	return (struct bytes){p, p + size};
+	return (struct bytes){p, size ? p + size : p}; /* NULL + 0 is not C */
 }
 
 static inline size_t bytes_left(const struct bytes *b)
