@@ -185,12 +185,11 @@ static bool level_of_mark(uint64_t mark, enum ana_level *ret)
 	}
 }
 
-/* Fill locs[] (room for words->nr). @return the number, or -1 without memory. */
-static int resolve_words(struct analyze *a, struct who_thread *t, const struct perf_words *words,
-			 const struct ana_loc **locs)
+/* Fill the chain, which has room for words->nr. @return false without memory. */
+static bool resolve_words(struct analyze *a, struct who_thread *t, const struct perf_words *words,
+			  struct ana_chain *chain)
 {
 	enum ana_level level = ANA_USER;
-	int nr = 0;
 
 	for (uint32_t i = 0; i < words->nr; i++) {
 		uint64_t ip = perf_words_get(words, i);
@@ -200,16 +199,16 @@ static int resolve_words(struct analyze *a, struct who_thread *t, const struct p
 			continue;
 		}
 		if (ip >= PERF_CONTEXT_MAX) {
-			if (!level_of_mark(ip, &level))
+			chain->is_broken = !level_of_mark(ip, &level);
+			if (chain->is_broken)
 				break;
 			continue;
 		}
-		locs[nr] = ana_resolve(a, t, level, ip);
-		if (!locs[nr])
-			return -1;
-		nr++;
+		chain->locs[chain->nr] = ana_resolve(a, t, level, ip);
+		if (!chain->locs[chain->nr++])
+			return false;
 	}
-	return nr;
+	return true;
 }
 
 static const struct ana_chain *make_chain(struct analyze *a, struct who_thread *t,
@@ -217,13 +216,11 @@ static const struct ana_chain *make_chain(struct analyze *a, struct who_thread *
 {
 	struct ana_chain *chain =
 		arena_alloc(&a->cache.memory, sizeof(*chain) + words->nr * sizeof(chain->locs[0]));
-	int nr = chain ? resolve_words(a, t, words, chain->locs) : -1;
 
-	if (nr < 0)
+	if (!chain)
 		return NULL;
-	chain->nr = (uint32_t)nr;
-	chain->id = a->cache.next_chain_id++;
-	return chain;
+	*chain = (struct ana_chain){.id = a->cache.next_chain_id++};
+	return resolve_words(a, t, words, chain) ? chain : NULL;
 }
 
 /* Chains of one thread's space and of the kernel as both were mapped then. */

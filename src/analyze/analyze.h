@@ -44,6 +44,8 @@ struct ana_loc {
 struct ana_chain {
 	uint32_t id; /* dense from 0 within an epoch */
 	uint32_t nr;
+	bool is_broken; /* a mark nobody defined stood behind locs: what followed it means nothing
+			 */
 	const struct ana_loc *locs[];
 };
 

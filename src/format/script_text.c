@@ -243,7 +243,7 @@ static void add_place(struct script_text *t, const struct script_evsel *e,
 
 	if (e->has_chain) {
 		buf_char(&t->out, '\n');
-		if (ev->chain)
+		if (ev->chain && !ev->chain->is_broken) /* perf prints none of a broken chain */
 			add_chain(t, e, ev->chain);
 	} else if (ev->loc) {
 		script_places_add(&t->flat[e->type], &style, ev->loc, &t->out);
