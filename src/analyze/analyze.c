@@ -258,6 +258,28 @@ static enum clew_err take_sample(struct analyze *a, const struct perf_record *r)
 	return deliver_sample(a, r, evsel, &s);
 }
 
+/* The thread a record tells of; it may differ from the one that was running. */
+static uint32_t subject_of(const struct perf_record *r, uint32_t running_tid)
+{
+	struct bytes body = perf_record_body(r);
+	size_t at = 4;
+
+	switch (r->type) {
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		at = 8;
+		break;
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_NAMESPACES:
+		break;
+	default:
+		return running_tid;
+	}
+	return bytes_left(&body) < at + 4 ? running_tid : load_u32(body.pos + at, r->swap);
+}
+
 static enum clew_err deliver_record(struct analyze *a, const struct perf_record *r, uint64_t time)
 {
 	const struct perf_evsel *evsel = NULL;
@@ -283,6 +305,7 @@ static enum clew_err deliver_record(struct analyze *a, const struct perf_record 
 	e->cpu = id.cpu;
 	e->pid = id.pid;
 	e->tid = id.tid;
+	id.tid = subject_of(r, id.tid);
 	t = id.tid == UINT32_MAX ? NULL : who_thread_find(a->who, id.tid);
 	e->comm = t ? t->comm : NULL;
 	return CLEW_OK;

@@ -57,8 +57,8 @@ struct ana_event {
 	uint64_t time;                    /* perf clock, ns; all ones: the record has none */
 	uint64_t period;                  /* the sample's, else the attr's fixed one, else 1 */
 	uint32_t pid, tid, cpu;           /* all ones: not known */
-	const char *comm; /* the thread's name then; ":TID" when never told. Lives as long as the
-			     analysis */
+	const char *comm; /* the thread's name then; ":TID" when never told. Of other records: the
+			     thread's that they tell of. Lives as long as the analysis */
 	const struct ana_loc *loc;     /* of sample->ip; NULL: not sampled */
 	const struct ana_loc *addr;    /* of sample->addr, with wants_addr; NULL: not there */
 	const struct ana_chain *chain; /* NULL: no call chain in this sample */

@@ -84,6 +84,8 @@ static int parse(struct script *s, int argc, char **argv)
 		{0, "inline", NULL, "inlined functions as lines of their own",
 		 CLI_FLAG, &s->has_inlines},
 		{0, "full-source-path", NULL, "source files with their directories", CLI_FLAG, &s->text.is_full_path},
+		{0, "show-kernel-path", NULL, "the kernel by the file its symbols are from",
+		 CLI_FLAG, &s->text.has_kernel_path},
 		{0, "ns", NULL, "times in nanoseconds", CLI_FLAG, &s->text.is_ns},
 		{0, "reltime", NULL, "times since the first event", CLI_FLAG, &s->text.is_reltime},
 		{0, "deltatime", NULL, "times since the event before", CLI_FLAG, &s->text.is_deltatime},

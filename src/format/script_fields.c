@@ -149,12 +149,16 @@ static void change(struct script_fields *f, int only, char sign, uint64_t bits)
 
 		if (only >= 0 && t != only)
 			continue;
+		if (bits != SCRIPT_FLAGS)
+			f->is_touched[t] = true;
 		if (sign == '-') {
 			f->by_type[t] &= ~bits;
 			f->wanted[t] &= ~bits;
+			f->unwanted[t] |= bits;
 		} else {
 			f->by_type[t] |= allowed;
 			f->wanted[t] |= allowed;
+			f->unwanted[t] &= ~allowed;
 		}
 	}
 }
@@ -164,10 +168,8 @@ static void start_empty(struct script_fields *f, int only)
 	for (int t = 0; t < SCRIPT_NR_TYPES; t++) {
 		if (only >= 0 && t != only)
 			continue;
-		f->by_type[t] = f->wanted[t] = 0;
-		f->is_replaced[t] = true;
+		f->by_type[t] = f->wanted[t] = f->unwanted[t] = 0;
 	}
-	f->is_any_replaced = true;
 }
 
 enum clew_err script_fields_parse(struct script_fields *f, const char *spec, const char **word)
@@ -200,7 +202,6 @@ enum clew_err script_fields_parse(struct script_fields *f, const char *spec, con
 		p += len;
 		p += *p == ',';
 	}
-	f->is_any_changed = true;
 	return CLEW_OK;
 }
 
@@ -250,16 +251,27 @@ static bool check_one(struct script_fields *f, const struct perf_evsel *e,
 	return true;
 }
 
-/* Tracepoints show where they were hit only when there are call chains; in a pipe, in less detail:
- * so perf 6.1 does. */
-static void add_tracepoint_chains(struct script_fields *f, const struct perf_evlist *l,
-				  bool is_pipe)
+/* Tracepoints show where they were hit only when there are call chains. */
+static void add_tracepoint_chains(struct script_fields *f, const struct perf_evlist *l)
 {
 	for (size_t i = 0; i < l->evsels.nr; i++) {
 		const struct perf_attr *a = &l->evsels.data[i]->attr;
 
-		if (a->type == PERF_TYPE_TRACEPOINT && a->sample_type & PERF_SAMPLE_CALLCHAIN)
-			f->by_type[SCRIPT_TP] |= is_pipe ? SCRIPT_IP | SCRIPT_SYM : PLACE;
+		if (a->type == PERF_TYPE_TRACEPOINT && a->sample_type & PERF_SAMPLE_CALLCHAIN &&
+		    !f->is_touched[SCRIPT_TP])
+			f->by_type[SCRIPT_TP] |= PLACE;
+	}
+}
+
+/* In a pipe perf 6.1 goes another way: any kind, even against a list, but in less detail. */
+static void add_pipe_chains(struct script_fields *f, const struct perf_evlist *l)
+{
+	for (size_t i = 0; i < l->evsels.nr; i++) {
+		const struct perf_attr *a = &l->evsels.data[i]->attr;
+		enum script_type type = script_type_of(a);
+
+		if (a->sample_type & PERF_SAMPLE_CALLCHAIN)
+			f->by_type[type] |= (SCRIPT_IP | SCRIPT_SYM) & ~f->unwanted[type];
 	}
 }
 
@@ -278,8 +290,10 @@ bool script_fields_check(struct script_fields *f, const struct perf_evlist *l, b
 		if (!check_one(f, e, ret))
 			return false;
 	}
-	if (!no_chains && !f->is_replaced[SCRIPT_TP])
-		add_tracepoint_chains(f, l, is_pipe);
+	if (!no_chains && is_pipe)
+		add_pipe_chains(f, l);
+	else if (!no_chains)
+		add_tracepoint_chains(f, l);
 	return true;
 }
 

@@ -64,9 +64,9 @@ enum script_type script_type_of(const struct perf_attr *attr);
 
 struct script_fields {
 	uint64_t by_type[SCRIPT_NR_TYPES];
-	uint64_t wanted[SCRIPT_NR_TYPES]; /* asked for by name: missing data is an error */
-	bool is_replaced[SCRIPT_NR_TYPES];
-	bool is_any_replaced, is_any_changed;
+	uint64_t wanted[SCRIPT_NR_TYPES];   /* asked for by name: missing data is an error */
+	uint64_t unwanted[SCRIPT_NR_TYPES]; /* taken away by name */
+	bool is_touched[SCRIPT_NR_TYPES];   /* by any list */
 };
 
 /** perf's default columns. */

@@ -109,6 +109,8 @@ void script_add_page_size(struct buf *b, uint64_t bytes)
 	buf_char(b, units[unit]);
 }
 
+enum { MISC_WIDTH = 6 };
+
 void script_add_misc(struct buf *b, uint32_t type, uint16_t misc)
 {
 	static const char modes[8] = " KUHGg";
@@ -136,31 +138,8 @@ void script_add_misc(struct buf *b, uint32_t type, uint16_t misc)
 	default:
 		break;
 	}
-	buf_fill(b, ' ', 7 - (b->nr - from));
-}
-
-static void add_names(struct buf *b, const char *const *names, unsigned int nr, uint64_t bits,
-		      const char *between)
-{
-	bool has_any = false;
-
-	for (unsigned int i = 0; i < nr; i++) {
-		if (!(bits >> i & 1) || !names[i])
-			continue;
-		if (has_any)
-			buf_str(b, between);
-		buf_str(b, names[i]);
-		has_any = true;
-	}
-	if (!has_any)
-		buf_str(b, "N/A");
-}
-
-void script_add_data_src(struct buf *b, uint64_t data_src)
-{
-	(void)add_names;
-	(void)data_src;
-	buf_str(b, "");
+	while (b->nr - from < MISC_WIDTH)
+		buf_char(b, ' ');
 }
 
 static void add_output_line(struct buf *b, const uint8_t *p, size_t nr)

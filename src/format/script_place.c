@@ -44,11 +44,25 @@ void script_add_sym(struct buf *b, const struct ana_loc *loc, bool has_offset)
 		add_offset(b, sym_offset(loc));
 }
 
-void script_add_dso(struct buf *b, const struct ana_loc *loc, bool has_offset)
+static const char *dso_name(const struct script_place_style *style, const struct dso *d)
+{
+	const char *file = NULL, *base;
+
+	if (!d)
+		return "[unknown]";
+	if (style->has_kernel_path && dso_kind(d) == DSO_KERNEL)
+		file = dso_symbol_file(d);
+	base = file ? strrchr(file, '/') : NULL;
+	/* a list of symbols is no kernel */
+	return base && strcmp(base, "/kallsyms") != 0 ? file : dso_path(d);
+}
+
+void script_add_dso(struct buf *b, const struct script_place_style *style,
+		    const struct ana_loc *loc)
 {
 	buf_char(b, '(');
-	buf_str(b, loc->dso ? dso_path(loc->dso) : "[unknown]");
-	if (has_offset && loc->dso)
+	buf_str(b, dso_name(style, loc->dso));
+	if (style->fields & SCRIPT_DSOFF && loc->dso)
 		add_offset(b, loc->rel);
 	buf_char(b, ')');
 }
@@ -60,9 +74,11 @@ static void add_source(struct buf *b, const struct script_place_style *style,
 	const struct dso_line *l = line < loc->nr_lines ? &loc->lines[line] : NULL;
 	const char *file = l ? l->file : NULL, *slash;
 
+	if (!loc->dso)
+		return;
 	buf_str(b, "\n  ");
 	if (!file) {
-		buf_str(b, loc->dso ? dso_short_name(loc->dso) : "[unknown]");
+		buf_str(b, dso_short_name(loc->dso));
 		buf_char(b, '[');
 		buf_hex(b, loc->rel, 0, ' ');
 		buf_char(b, ']');
@@ -113,7 +129,7 @@ static void add_place(struct buf *b, const struct script_place_style *style,
 		}
 		if (style->fields & (SCRIPT_DSO | SCRIPT_DSOFF)) {
 			buf_char(b, ' ');
-			script_add_dso(b, loc, style->fields & SCRIPT_DSOFF);
+			script_add_dso(b, style, loc);
 		}
 	}
 	if (style->fields & SCRIPT_SRCLINE)
@@ -124,11 +140,12 @@ static void add_place(struct buf *b, const struct script_place_style *style,
 
 static void make(struct buf *b, const struct script_place_style *style, const struct ana_loc *loc)
 {
-	uint32_t outermost = loc->nr_lines ? loc->nr_lines - 1 : 0;
+	bool has_inlines = style->is_chain && style->has_inlines && loc->nr_lines;
+	uint32_t outermost = has_inlines ? loc->nr_lines - 1 : 0;
 
-	for (uint32_t i = 0; style->is_chain && style->has_inlines && i < outermost; i++)
+	for (uint32_t i = 0; i < outermost; i++)
 		add_place(b, style, loc, i, true);
-	add_place(b, style, loc, style->is_chain ? outermost : 0, false);
+	add_place(b, style, loc, outermost, false);
 }
 
 static bool reach(struct script_places *p, uint32_t id)

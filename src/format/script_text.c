@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/script_text.h"
 
+#include <time.h>
+
 #include "base/mem.h"
 #include "format/script_text_impl.h"
 
@@ -95,6 +97,11 @@ enum clew_err script_text_prepare(struct script_text *t)
 	if (!script_fields_check(&t->fields, l, perf_file_is_pipe(t->file),
 				 t->opts.no_chains || !has_any_chain(l), &t->missing))
 		return CLEW_INVALID;
+	if (script_fields_any(&t->fields, SCRIPT_TOD) && l->evsels.nr &&
+	    !perf_features_clock_data(features, &t->clocks)) {
+		t->missing = (struct script_missing){l->evsels.data[0], "tod", "wall clock"};
+		return CLEW_INVALID;
+	}
 	if (!vec_reserve(&t->evsels, l->evsels.nr))
 		return CLEW_NO_MEMORY;
 	t->evsels.nr = l->evsels.nr;
@@ -166,6 +173,25 @@ static void add_cpu(struct script_text *t, uint32_t cpu)
 	}
 }
 
+/* The wall clock's, by the one instant of both clocks that the recording holds. */
+static void add_time_of_day(struct script_text *t, uint64_t time)
+{
+	uint64_t wall = t->clocks.wall_clock_ns + (time - t->clocks.clockid_ns);
+	time_t seconds = (time_t)(wall / 1000000000);
+	struct tm tm;
+	char text[32];
+
+	if (!localtime_r(&seconds, &tm) || !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm))
+		return;
+	buf_str(&t->out, text);
+	buf_char(&t->out, '.');
+	if (t->opts.is_ns)
+		buf_dec(&t->out, wall % 1000000000, 9, '0');
+	else
+		buf_dec(&t->out, wall % 1000000000 / 1000, 6, '0');
+	buf_char(&t->out, ' ');
+}
+
 void script_add_start(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
 		      uint64_t time)
@@ -186,13 +212,28 @@ void script_add_start(struct script_text *t, const struct script_evsel *e,
 		add_cpu(t, cpu);
 	if (e->fields & SCRIPT_MISC)
 		script_add_misc(b, ev->record.type, ev->record.misc);
+	if (e->fields & SCRIPT_TOD)
+		add_time_of_day(t, time);
 	if (e->fields & SCRIPT_TIME)
 		add_seconds(b, shown_time(t, time), t->opts.is_ns);
+}
+
+static struct script_place_style style_of(const struct script_text *t, const struct script_evsel *e,
+					  bool is_chain)
+{
+	return (struct script_place_style){
+		.fields = e->fields & PLACE_FIELDS,
+		.is_chain = is_chain,
+		.has_inlines = !t->opts.no_inlines,
+		.is_full_path = t->opts.is_full_path,
+		.has_kernel_path = t->opts.has_kernel_path,
+	};
 }
 
 static void add_addr(struct script_text *t, const struct script_evsel *e,
 		     const struct ana_event *ev)
 {
+	const struct script_place_style style = style_of(t, e, false);
 	struct buf *b = &t->out;
 
 	buf_hex(b, ev->sample->addr, 16, ' ');
@@ -204,7 +245,7 @@ static void add_addr(struct script_text *t, const struct script_evsel *e,
 	}
 	if (e->fields & SCRIPT_DSO) {
 		buf_char(b, ' ');
-		script_add_dso(b, ev->addr, false);
+		script_add_dso(b, &style, ev->addr);
 	}
 }
 
@@ -216,12 +257,7 @@ static bool stops_at(const struct script_text *t, const struct ana_loc *loc)
 static void add_chain(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_chain *chain)
 {
-	const struct script_place_style style = {
-		.fields = e->fields & PLACE_FIELDS,
-		.is_chain = true,
-		.has_inlines = !t->opts.no_inlines,
-		.is_full_path = t->opts.is_full_path,
-	};
+	const struct script_place_style style = style_of(t, e, true);
 	uint32_t nr = chain->nr;
 
 	if (t->opts.max_stack && nr > t->opts.max_stack)
@@ -236,10 +272,7 @@ static void add_chain(struct script_text *t, const struct script_evsel *e,
 static void add_place(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev)
 {
-	const struct script_place_style style = {
-		.fields = e->fields & PLACE_FIELDS,
-		.is_full_path = t->opts.is_full_path,
-	};
+	const struct script_place_style style = style_of(t, e, false);
 
 	if (e->has_chain) {
 		buf_char(&t->out, '\n');
@@ -253,6 +286,7 @@ static void add_place(struct script_text *t, const struct script_evsel *e,
 static void add_branches(struct script_text *t, const struct script_evsel *e,
 			 const struct ana_event *ev, uint64_t kind)
 {
+	const struct script_place_style style = style_of(t, e, false);
 	struct buf *b = &t->out;
 
 	for (uint64_t i = 0; i < ev->sample->branches.nr; i++) {
@@ -274,12 +308,27 @@ static void add_branches(struct script_text *t, const struct script_evsel *e,
 					' ');
 			}
 			if (e->fields & SCRIPT_DSO && loc)
-				script_add_dso(b, loc, false);
+				script_add_dso(b, &style, loc);
 		}
 		buf_char(b, '/');
 		script_add_branch_flags(b, &br);
 		buf_char(b, ' ');
 	}
+}
+
+/* A column as wide as the longest text so far. */
+static void add_data_src(struct script_text *t, uint64_t data_src)
+{
+	struct buf *b = &t->out;
+	size_t from;
+
+	buf_hex(b, data_src, 16, ' ');
+	buf_char(b, ' ');
+	from = b->nr;
+	script_add_data_src(b, data_src);
+	if (b->nr - from > t->data_src_width)
+		t->data_src_width = b->nr - from;
+	buf_fill(b, ' ', t->data_src_width - (b->nr - from));
 }
 
 /* What stands between the event's name and the place. */
@@ -296,8 +345,7 @@ static void add_data(struct script_text *t, const struct script_evsel *e,
 	if (e->fields & SCRIPT_ADDR)
 		add_addr(t, e, ev);
 	if (e->fields & SCRIPT_DATA_SRC) {
-		buf_hex(b, s->data_src, 16, ' ');
-		script_add_data_src(b, s->data_src);
+		add_data_src(t, s->data_src);
 	}
 	if (e->fields & SCRIPT_WEIGHT)
 		buf_dec(b, s->weight, 16, ' ');

@@ -33,15 +33,16 @@ struct script_text_opts {
 	struct script_fields fields; /* as the user wishes; checked against the recording later */
 	unsigned int shows;
 	bool is_ns, is_deltatime, is_reltime;
-	bool is_latency;     /* -L: short names, no columns that move */
-	bool no_chains;      /* -G */
-	bool no_inlines;     /* only the function itself, where a place has inlined ones */
-	bool is_full_path;   /* of source files */
-	uint32_t max_stack;  /* places of a chain to print; 0: all */
-	uint64_t max_events; /* 0: all */
-	const char *symbols; /* -S: comma list of names of the sampled function */
-	const char *dsos;    /* comma list of the sampled binary's names or paths */
-	const char *stop_bt; /* comma list: a chain ends behind these functions */
+	bool is_latency;      /* -L: short names, no columns that move */
+	bool no_chains;       /* -G */
+	bool no_inlines;      /* only the function itself, where a place has inlined ones */
+	bool is_full_path;    /* of source files */
+	bool has_kernel_path; /* the kernel by the file its symbols are from */
+	uint32_t max_stack;   /* places of a chain to print; 0: all */
+	uint64_t max_events;  /* 0: all */
+	const char *symbols;  /* -S: comma list of names of the sampled function */
+	const char *dsos;     /* comma list of the sampled binary's names or paths */
+	const char *stop_bt;  /* comma list: a chain ends behind these functions */
 };
 
 /** @p file and @p sink are borrowed. NULL when memory is short. */
