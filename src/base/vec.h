@@ -28,7 +28,9 @@
   (v)->nr = (v)->cap = 0; \
  } while (0)
 
-#define vec_for_each(v, p) for (__typeof__(&*(v)->data) p = (v)->data; p < (v)->data + (v)->nr; p++)
+/* nr is asked first: even adding 0 to the NULL of an empty vec is undefined. */
+#define vec_for_each(v, p) \
+ for (__typeof__(&*(v)->data) p = (v)->data; (v)->nr && p < (v)->data + (v)->nr; p++)
 
 bool vec_grow_(void **data, size_t *cap, size_t want, size_t elem_size);
 

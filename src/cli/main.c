@@ -12,12 +12,14 @@ struct command {
 
 /* In the order a new user meets them. */
 static const struct command commands[] = {
-	{"record",  "record a command or running tasks",             cmd_record},
-	{"report",  "show where a recording's time went",            cmd_report},
-	{"script",  "print a recording event by event",              cmd_script},
-	{"evlist",  "list the events of a recording",                cmd_evlist},
-	{"header",  "show where, when and how a recording was made", cmd_header},
-	{"version", "print the version",                             NULL      },
+	{"record",  "record a command or running tasks",                       cmd_record},
+	{"report",  "show where a recording's time went",                      cmd_report},
+	{"script",  "print a recording event by event",                        cmd_script},
+	{"evlist",  "list the events of a recording",                          cmd_evlist},
+	{"header",  "show where, when and how a recording was made",           cmd_header},
+	{"list",    "name the events that can be recorded here",               cmd_list  },
+	{"doctor",  "tell what can be recorded here, and how to get the rest", cmd_doctor},
+	{"version", "print the version",                                       NULL      },
 };
 
 enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -101,7 +101,9 @@ void os_caps_read(struct os_caps *ret)
 	ret->is_initial_pid_ns = is_namespace("/proc/self/ns/pid", INITIAL_PID_NS);
 	ret->is_initial_user_ns = is_namespace("/proc/self/ns/user", INITIAL_USER_NS);
 	ret->container = container_of(&a);
-	ret->is_container = *ret->container;
+	/* Virtual machines made from container images keep their marks: then the PID namespace
+	 * tells. */
+	ret->is_container = *ret->container && !ret->is_initial_pid_ns;
 	read_limits(ret);
 	arena_done(&a);
 }

@@ -30,8 +30,8 @@ struct os_caps {
 	uint32_t seccomp;        /* 0: none, 1: strict, 2: filter */
 	bool is_initial_pid_ns;  /* pids mean what they mean to the kernel */
 	bool is_initial_user_ns; /* capabilities count for perf_event_open() */
-	bool is_container;       /* something says so: see where */
-	const char *container;   /* static: "docker", "systemd-nspawn", ...; "" */
+	bool is_container;       /* in a PID namespace of its own, with a mark of who made it */
+	const char *container;   /* the mark, static: "docker", "systemd-nspawn", ...; "" */
 };
 
 void os_caps_read(struct os_caps *ret);

@@ -179,9 +179,11 @@ static enum clew_err add_globbed(struct lookup *l)
 			err = add_matching(l, systems.data[i]);
 	}
 	vec_done(&systems);
+	if (err == CLEW_OS)
+		return event_fail(l->p, l->text.s, err, "%s/events cannot be read", l->root);
 	if (!err && l->p->list->events.nr == before)
 		err = unknown(l);
-	return err;
+	return err == CLEW_NO_MEMORY ? event_no_memory(l->p) : err;
 }
 
 enum clew_err event_parse_tracepoint(struct event_parse *p, struct event_word system,

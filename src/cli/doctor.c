@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/doctor.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/message.h"
+#include "cli/options.h"
+
+enum { TITLE_WIDTH = 36, TEXT_WIDTH = 100, JSON_VERSION = 1 };
+
+static const char green[] = "\033[32m", red[] = "\033[31m", bold[] = "\033[1m", plain[] = "\033[0m";
+
+static const char *colour(const char *code)
+{
+	return isatty(STDOUT_FILENO) ? code : "";
+}
+
+/* Words of @text from column @indent on, broken at TEXT_WIDTH; the first line is begun already. */
+static void print_wrapped(const char *text, int indent)
+{
+	int column = indent;
+
+	while (*text) {
+		int n = (int)strcspn(text, " ");
+
+		if (column > indent && column + n + 1 > TEXT_WIDTH) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		}
+		column += printf("%s%.*s", column > indent ? " " : "", n, text);
+		text += n;
+		text += *text == ' ';
+	}
+	putchar('\n');
+}
+
+/* One line an alternative ("A, or: B"), whole: they are there to be copied. */
+static void print_fix(const char *fix)
+{
+	while (*fix) {
+		const char *next = strstr(fix, ", or");
+		int n = next ? (int)(next - fix) : (int)strlen(fix);
+
+		printf("%*s-> %.*s\n", 2 + TITLE_WIDTH + 5, "", n, fix);
+		fix += n;
+		if (next)
+			fix += strcspn(fix + 2, " ") + 3;
+	}
+}
+
+static void print_row(const struct doctor_row *r)
+{
+	static const char *const words[] = {"yes  ", "no   ", ""};
+	const char *code = r->state == DOCTOR_YES ? green : r->state == DOCTOR_NO ? red : "";
+	int indent = 2 + TITLE_WIDTH + (int)strlen(words[r->state]);
+
+	printf("  %-*s%s%s%s", TITLE_WIDTH, r->title, colour(code), words[r->state],
+	       *code ? colour(plain) : "");
+	print_wrapped(r->detail, indent);
+	print_fix(r->fix);
+}
+
+static void print_text(const struct doctor_report *report)
+{
+	const char *section = "";
+
+	for (size_t i = 0; i < report->rows.nr; i++) {
+		const struct doctor_row *r = &report->rows.data[i];
+
+		if (strcmp(section, r->section))
+			printf("%s%s%s%s\n", i ? "\n" : "", colour(bold), r->section,
+			       colour(plain));
+		section = r->section;
+		print_row(r);
+	}
+	printf("\n%s\n",
+	       report->can_record
+		       ? "clew can record here: clew record -g -- PROGRAM && clew report"
+		       : "clew cannot record here; the rows above say what is in the way.");
+}
+
+static struct json_object *row_to_json(const struct doctor_row *r)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "id", json_object_new_string(r->id));
+	json_object_object_add(o, "section", json_object_new_string(r->section));
+	json_object_object_add(o, "title", json_object_new_string(r->title));
+	json_object_object_add(o, "state", json_object_new_string(doctor_state_name(r->state)));
+	json_object_object_add(o, "detail", json_object_new_string(r->detail));
+	json_object_object_add(o, "fix", json_object_new_string(r->fix));
+	return o;
+}
+
+static void print_json(const struct doctor_report *report)
+{
+	struct json_object *o = json_object_new_object(), *rows = json_object_new_array();
+
+	for (size_t i = 0; i < report->rows.nr; i++)
+		json_object_array_add(rows, row_to_json(&report->rows.data[i]));
+	json_object_object_add(o, "version", json_object_new_int(JSON_VERSION));
+	json_object_object_add(o, "can_record", json_object_new_boolean(report->can_record));
+	json_object_object_add(o, "rows", rows);
+	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+								 JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	bool is_json = false;
+	const struct cli_option options[] = {
+		{0,     "json", NULL, "one JSON object with all rows", CLI_FLAG, &is_json},
+		{0},
+	};
+	const struct cli_command cmd = {
+		.name = "doctor",
+		.usage = "[--json]",
+		.summary = "Tell what can be recorded on this machine by this user, why the rest "
+			   "cannot, and the command that changes it.",
+		.options = options,
+	};
+	struct doctor_report report;
+	int word = cli_parse(&cmd, argc, argv);
+	bool can_record;
+
+	if (word < 0)
+		return -1 - word;
+	if (word < argc) {
+		cli_error("doctor takes no arguments, and there is '%s'", argv[word]);
+		return CLI_USAGE;
+	}
+	if (rec_doctor_run(&report)) {
+		cli_error("out of memory");
+		return CLI_FAILED;
+	}
+	if (is_json)
+		print_json(&report);
+	else
+		print_text(&report);
+	can_record = report.can_record;
+	rec_doctor_done(&report);
+	return can_record ? CLI_OK : CLI_FAILED;
+}
