@@ -135,7 +135,8 @@ static bool make_disjoint(struct dwarf_funcs *f, struct raw *raws, size_t nr)
 	size_t depth = 0;
 	uint64_t at = 0;
 
-	qsort(raws, nr, sizeof(*raws), by_start);
+	if (nr)
+		qsort(raws, nr, sizeof(*raws), by_start);
 	for (size_t i = 0; i <= nr; i++) {
 		uint64_t next = i < nr ? raws[i].start : UINT64_MAX;
 

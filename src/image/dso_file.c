@@ -3,13 +3,19 @@
 
 #include "image/dso_priv.h"
 #include "os/map_private.h"
+#include "os/self.h"
 
 static enum clew_err open_with(struct dso_file *f, const char *path,
 			       enum clew_err (*map)(const char *, struct os_map *,
 						    struct clew_diag *))
 {
-	struct dso_file n = {.path = mem_strdup(path)};
-	enum clew_err err = n.path ? map(path, &n.map, NULL) : CLEW_NO_MEMORY;
+	struct dso_file n = {0};
+	enum clew_err err;
+
+	if (!os_is_regular(path)) /* a recording may name a FIFO */
+		return CLEW_NOT_FOUND;
+	n.path = mem_strdup(path);
+	err = n.path ? map(path, &n.map, NULL) : CLEW_NO_MEMORY;
 
 	if (err == CLEW_OK)
 		err = elf_file_open(&n.elf, n.map.data, n.map.size, NULL);

@@ -102,10 +102,16 @@ static void take_debugdata(struct dso *d)
 
 static const char *why_nothing(const struct search *s)
 {
+	static const char deleted[] = " (deleted)"; /* the kernel adds it to the path */
+	size_t len, suffix_bytes = sizeof(deleted) - 1;
+
 	if (s->has_mismatch)
 		return "build id differs from the recording's";
 	if (s->has_file)
 		return "stripped: no symbol table";
+	len = strlen(s->d->path);
+	if (len > suffix_bytes && !strcmp(s->d->path + len - suffix_bytes, deleted))
+		return "file was deleted or replaced while it was mapped";
 	return "file not found, or not an ELF file";
 }
 

@@ -88,6 +88,13 @@ bool os_file_identity(const char *path, uint64_t *ret_ino, uint32_t *ret_maj, ui
 	return true;
 }
 
+bool os_is_regular(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
 bool os_is_trusted_file(const char *path)
 {
 	struct stat st;

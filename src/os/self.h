@@ -21,6 +21,9 @@ uint32_t os_pid_inside(uint32_t pid);
 /** Inode and device of a file; false: not there. */
 bool os_file_identity(const char *path, uint64_t *ret_ino, uint32_t *ret_maj, uint32_t *ret_min);
 
+/** Is there a regular file? Opening other things may block, or do something. */
+bool os_is_regular(const char *path);
+
 /** Is the file a regular one, and ours or root's? Others could have planted it in /tmp. */
 bool os_is_trusted_file(const char *path);
 

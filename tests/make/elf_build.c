@@ -111,10 +111,9 @@ void elf_build_finish(struct elf_build *b)
 
 	start(b);
 	ph.p_filesz = ph.p_memsz = b->file.nr;
-	eh.e_shstrndx = (uint16_t)b->nr;
-	buf_add(&b->names, ".shstrtab", sizeof(".shstrtab"));
-	elf_build_section(b, "", SHT_STRTAB, 0, b->names.data, b->names.nr);
-	b->sections[eh.e_shstrndx].sh_size = b->names.nr - 1;
+	eh.e_shstrndx = elf_build_section(b, ".shstrtab", SHT_STRTAB, 0, "", 0);
+	b->sections[eh.e_shstrndx].sh_size = b->names.nr;
+	buf_add(&b->file, b->names.data, b->names.nr);
 	buf_fill(&b->file, '\0', (ALIGN - b->file.nr % ALIGN) % ALIGN);
 	eh.e_shoff = b->file.nr;
 	eh.e_shnum = (uint16_t)b->nr;

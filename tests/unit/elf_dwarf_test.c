@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "elf/dwarf_lines.h"
+#include "make/dwarf_build.h"
+#include "unit/tap.h"
+
+static const uint8_t code[256];
+
+enum { MAX = 300 };
+
+struct opened {
+	struct elf_build b;
+	struct elf_file f;
+	struct dwarf_lines *l;
+	uint64_t low;
+};
+
+static void open_shape(struct opened *o, struct dwarf_shape shape)
+{
+	uint16_t text;
+
+	*o = (struct opened){.b = {.base = 0x10000}};
+	text = elf_build_section(&o->b, ".text", SHT_PROGBITS, SHF_ALLOC, code, sizeof(code));
+	o->low = shape.low = elf_build_addr(&o->b, text);
+	shape.size = sizeof(code);
+	dwarf_build(&o->b, &shape);
+	elf_build_finish(&o->b);
+	if (!elf_file_open(&o->f, o->b.file.data, o->b.file.nr, NULL))
+		o->l = dwarf_lines_open(&o->f, NULL);
+}
+
+static void close_shape(struct opened *o)
+{
+	dwarf_lines_free(o->l);
+	elf_file_done(&o->f);
+	elf_build_done(&o->b);
+}
+
+static void test_inlined(void)
+{
+	struct dwarf_line r[MAX];
+	struct opened o;
+
+	open_shape(&o, (struct dwarf_shape){.depth = 2});
+	CHECK(o.l, "a file with DWARF");
+	CHECK_EQ(dwarf_lines_find(o.l, o.low + 33, r, MAX), 3,
+		 "two inlined calls and their function");
+	CHECK(r[0].is_inlined && r[0].line == 3 && !strcmp(r[0].file, "/src/a.c"),
+	      "the innermost has the line of the address");
+	CHECK_STR(r[0].name, "_ZN2ns6calleeEi", "and the linkage name");
+	CHECK(r[1].is_inlined && r[1].line == 102, "the next one the line of the call in it");
+	CHECK(!r[2].is_inlined && r[2].line == 101 && !strcmp(r[2].name, "outer"),
+	      "the last is the function");
+	CHECK_EQ(dwarf_lines_find(o.l, o.low + 254, r, MAX), 2, "behind the inner call");
+	CHECK_EQ(dwarf_lines_find(o.l, o.low + 255, r, MAX), 1, "behind both");
+	CHECK_EQ(dwarf_lines_find(o.l, o.low + 256, r, MAX), 0, "behind the unit");
+	CHECK_EQ(dwarf_lines_find(o.l, o.low - 1, r, MAX), 0, "before it");
+	CHECK_EQ(dwarf_lines_find(o.l, o.low + 33, r, 1), 1, "no more than asked for");
+	CHECK_EQ(dwarf_lines_find(o.l, o.low + 33, r, 0), 0, "not even one");
+	close_shape(&o);
+}
+
+static void test_depth(void)
+{
+	struct dwarf_line r[MAX];
+	struct opened o;
+	size_t nr;
+
+	open_shape(&o, (struct dwarf_shape){.depth = 100});
+	CHECK_EQ(dwarf_lines_find(o.l, o.low, r, MAX), 101, "100 levels");
+	close_shape(&o);
+	open_shape(&o, (struct dwarf_shape){.depth = 200 * 1000});
+	nr = o.l ? dwarf_lines_find(o.l, o.low, r, MAX) : 0;
+	CHECK(nr <= 256, "200,000 levels end somewhere");
+	close_shape(&o);
+	open_shape(&o, (struct dwarf_shape){.depth = 2, .is_cyclic = true});
+	CHECK(o.l && dwarf_lines_find(o.l, o.low, r, MAX) == 3 && !r[0].name,
+	      "an origin that is its own has no name");
+	close_shape(&o);
+}
+
+static void test_damaged(void)
+{
+	struct dwarf_line r[MAX];
+	struct opened o;
+	size_t nr_found = 0;
+	uint8_t *copy;
+
+	open_shape(&o, (struct dwarf_shape){.depth = 3});
+	copy = malloc(o.b.file.nr);
+	for (size_t i = sizeof(Elf64_Ehdr); i < o.b.file.nr; i++) {
+		struct elf_file f = {0};
+		struct dwarf_lines *l = NULL;
+
+		memcpy(copy, o.b.file.data, o.b.file.nr);
+		copy[i] ^= (uint8_t)(1 << i % 8);
+		if (!elf_file_open(&f, copy, o.b.file.nr, NULL))
+			l = dwarf_lines_open(&f, NULL);
+		if (l)
+			nr_found += dwarf_lines_find(l, o.low, r, MAX);
+		dwarf_lines_free(l);
+		elf_file_done(&f);
+	}
+	CHECK(nr_found > 0, "one bit of each byte turned over");
+	free(copy);
+	close_shape(&o);
+}
+
+int main(void)
+{
+	test_inlined();
+	test_depth();
+	test_damaged();
+	return tap_done();
+}
