@@ -39,13 +39,30 @@ struct os_dir *os_dir_open(const char *path, int *ret_errno)
 	return NULL;
 }
 
-const char *os_dir_next(struct os_dir *d)
+static const struct dirent *next_entry(struct os_dir *d)
 {
-	struct dirent *e;
+	const struct dirent *e;
 
 	do {
 		e = readdir(d->dir);
 	} while (e && (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")));
+	return e;
+}
+
+const char *os_dir_next(struct os_dir *d)
+{
+	const struct dirent *e = next_entry(d);
+
+	return e ? e->d_name : NULL;
+}
+
+const char *os_dir_next_directory(struct os_dir *d)
+{
+	const struct dirent *e;
+
+	do {
+		e = next_entry(d);
+	} while (e && e->d_type != DT_DIR);
 	return e ? e->d_name : NULL;
 }
 

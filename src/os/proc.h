@@ -19,6 +19,9 @@ int os_dir_next_number(struct os_dir *d);
 
 void os_dir_close(struct os_dir *d);
 
+/** The next name of a subdirectory (not a link to one); NULL at the end. */
+const char *os_dir_next_directory(struct os_dir *d);
+
 /**
  * Append a whole small file of procfs or sysfs to @p b, of which at most @p limit bytes are taken.
  * @return bytes added, or -errno (ESRCH, ENOENT: the task is gone).

@@ -25,6 +25,12 @@ static bool is_aux_pmu(const char *pmu)
 	return false;
 }
 
+/* Those whose decoders need no more than AUXTRACE_INFO as we write it. */
+static bool is_known_trace(const char *pmu)
+{
+	return !strncmp(pmu, "arm_spe", strlen("arm_spe"));
+}
+
 /* The ids come last in every record, so that a reader finds them without knowing the event. */
 static void set_ids(struct rec_counters *c, const struct rec_options *o)
 {
@@ -119,6 +125,11 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				"'%s': a limit of events (nr=) is not supported; -D and --control "
 				"bound a recording in time, --max-size in size",
 				e->name);
+	if (n.is_aux && !is_known_trace(e->pmu))
+		return rec_fail(error, CLEW_UNSUPPORTED,
+				"'%s': recording hardware trace of %s is not supported yet; perf "
+				"record does it, and clew reads what it writes",
+				e->name, e->pmu);
 	rec_attr_setup(&n.attr, e, o, t);
 	if (is_starting_at_exec(o, t) && e->leader == c->list.nr)
 		n.attr.flags |= PERF_ATTR_ENABLE_ON_EXEC;
@@ -224,6 +235,7 @@ enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evli
 		if (!sel)
 			return CLEW_NO_MEMORY;
 		sel->leader = e->leader;
+		sel->group_name = e->event ? e->event->group_name : NULL;
 		if (e->leader != sel->index)
 			ret->evsels.data[e->leader]->nr_group++;
 	}

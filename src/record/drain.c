@@ -3,6 +3,7 @@
 
 #include "os/perf_event.h"
 #include "perfdata/perf_record.h"
+#include "record/aux_drain.h"
 
 void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
 		    struct rec_build_ids *build_ids)
@@ -121,6 +122,21 @@ static enum clew_err drain_forward(struct rec_drain *d, struct rec_ring *r, stru
 	return err;
 }
 
+/* After the data ring: an AUX record tells of bytes that must then be in the file, or follow. */
+static enum clew_err drain_aux(struct rec_drain *d, struct rec_ring *r, uint32_t idx,
+			       struct rec_file *f, bool *ret_any)
+{
+	const struct rec_aux_place place = {idx, (uint32_t)r->tid, (uint32_t)r->cpu};
+	uint64_t before = d->aux_bytes;
+	enum clew_err err;
+
+	if (!r->ring.aux)
+		return CLEW_OK;
+	err = rec_aux_drain(&r->ring, &place, f->writer, &d->aux_bytes);
+	*ret_any |= d->aux_bytes != before;
+	return err;
+}
+
 static enum clew_err drain_backward(struct rec_drain *d, struct rec_ring *r, struct rec_file *f,
 				    bool *ret_any)
 {
@@ -151,6 +167,8 @@ enum clew_err rec_drain_pass(struct rec_drain *d, const struct rec_counters *c, 
 			err = drain_forward(d, r, f, &any);
 		else if (with_backward)
 			err = drain_backward(d, r, f, &any);
+		if (err == CLEW_OK)
+			err = drain_aux(d, r, (uint32_t)i, f, &any);
 	}
 	if (err == CLEW_OK && any)
 		err = perf_writer_plain(f->writer, &round, sizeof(round));

@@ -8,7 +8,7 @@
 
 /** What the rings brought, and the way from them into the file. */
 struct rec_drain {
-	uint64_t samples, lost;
+	uint64_t samples, lost, aux_bytes;
 	uint64_t first_ns, last_ns; /* times of the first and last sample; 0: none yet */
 	int time_words;             /* where a sample's time stands, in words; -1: it has none */
 	struct rec_build_ids *build_ids;

@@ -15,7 +15,7 @@
 
 #define NS_PER_MS 1000000ull
 
-enum { PROGRESS_MS = 500, CHILD_GRACE_MS = 2000, CHILD_STEP_MS = 20 };
+enum { PROGRESS_MS = 500, MAX_SLEEP_MS = 1000, CHILD_GRACE_MS = 2000, CHILD_STEP_MS = 20 };
 
 struct session {
 	const struct rec_options *options;
@@ -71,11 +71,39 @@ static enum clew_err prepare(struct session *s, struct rec_error *error)
 	return CLEW_OK;
 }
 
+/* --exclude-perf: tracepoints pass over what we do ourselves. */
+static enum clew_err exclude_self(struct rec_event_list *events, struct rec_error *error)
+{
+	vec_for_each (&events->events, e) {
+		char text[4096];
+		int n;
+
+		if (!e->is_tracepoint)
+			return rec_fail(error, CLEW_INVALID,
+					"--exclude-perf is for tracepoints, and '%s' is none",
+					e->name);
+		if (e->filter)
+			n = snprintf(text, sizeof(text), "(%s) && common_pid != %d", e->filter,
+				     os_pid());
+		else
+			n = snprintf(text, sizeof(text), "common_pid != %d", os_pid());
+		e->filter = arena_strndup(&events->memory, text, strlen(text));
+		if (!e->filter || (size_t)n >= sizeof(text))
+			return out_of_memory(error);
+	}
+	return CLEW_OK;
+}
+
 static enum clew_err open_counters(struct session *s, struct rec_event_list *events,
 				   struct rec_error *error)
 {
 	struct rec_counters *c = &s->counters;
-	enum clew_err err = rec_counters_build(c, events, s->options, &s->target, error);
+	enum clew_err err;
+
+	err = s->options->is_exclude_self ? exclude_self(events, error) : CLEW_OK;
+	if (err != CLEW_OK)
+		return err;
+	err = rec_counters_build(c, events, s->options, &s->target, error);
 
 	if (err == CLEW_OK)
 		err = rec_counters_open(c, s->ui, error);
@@ -225,8 +253,9 @@ static int timeout_ms(const struct session *s, uint64_t now)
 		until = s->enable_at_ns;
 	if (w->ns && s->stream.file.start_ns + w->ns < until)
 		until = s->stream.file.start_ns + w->ns;
-	if (until == UINT64_MAX)
-		return -1;
+	/* Now and then all goes to the file, so that a killed recording has lost little. */
+	if (until > now + MAX_SLEEP_MS * NS_PER_MS)
+		return MAX_SLEEP_MS;
 	return until <= now ? 0 : (int)((until - now) / NS_PER_MS) + 1;
 }
 
@@ -410,8 +439,10 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 		return err;
 	start_counting(s);
 	err = start_command(s, error);
-	if (err != CLEW_OK)
+	if (err != CLEW_OK) {
+		rec_stream_discard(&s->stream);
 		return err;
+	}
 	err = loop(s, error);
 	err = finish(s, err, error);
 	end_command(s);

@@ -73,8 +73,8 @@ enum clew_err rec_sideband_flush(struct rec_sideband *s)
 	return s->err;
 }
 
-/* Begin a record; the size is filled in by end_record(). @return where it starts. */
-static size_t begin_record(struct rec_sideband *s, uint32_t type, uint16_t misc)
+/* Begin a record; the size is filled in by rec_sideband_end(). @return where it starts. */
+size_t rec_sideband_begin(struct rec_sideband *s, uint32_t type, uint16_t misc)
 {
 	struct perf_event_header h = {.type = type, .misc = misc};
 	size_t at = s->out.nr;
@@ -83,24 +83,24 @@ static size_t begin_record(struct rec_sideband *s, uint32_t type, uint16_t misc)
 	return at;
 }
 
-static void put_u32(struct rec_sideband *s, uint32_t v)
+void rec_sideband_u32(struct rec_sideband *s, uint32_t v)
 {
 	buf_add(&s->out, &v, sizeof(v));
 }
 
-static void put_u64(struct rec_sideband *s, uint64_t v)
+void rec_sideband_u64(struct rec_sideband *s, uint64_t v)
 {
 	buf_add(&s->out, &v, sizeof(v));
 }
 
 /* NUL-terminated, padded to 8. */
-static void put_text(struct rec_sideband *s, const char *text, size_t len)
+void rec_sideband_text(struct rec_sideband *s, const char *text, size_t len)
 {
 	buf_add(&s->out, text, len);
 	buf_fill(&s->out, '\0', 8 - len % 8);
 }
 
-static void end_record(struct rec_sideband *s, size_t at, uint32_t pid, uint32_t tid)
+void rec_sideband_end(struct rec_sideband *s, size_t at, uint32_t pid, uint32_t tid)
 {
 	size_t trailer = s->out.nr;
 	uint16_t size;
@@ -119,7 +119,7 @@ static void end_record(struct rec_sideband *s, size_t at, uint32_t pid, uint32_t
 }
 
 /* The same for records that have no trailer: those of tools. */
-static void end_plain_record(struct rec_sideband *s, size_t at)
+void rec_sideband_end_plain(struct rec_sideband *s, size_t at)
 {
 	uint16_t size = (uint16_t)(s->out.nr - at);
 
@@ -131,45 +131,45 @@ static void end_plain_record(struct rec_sideband *s, size_t at)
 static void add_comm(struct rec_sideband *s, int pid, int tid, const char *comm)
 {
 	size_t len = strnlen(comm, COMM_BYTES - 1);
-	size_t at = begin_record(s, PERF_RECORD_COMM, 0);
+	size_t at = rec_sideband_begin(s, PERF_RECORD_COMM, 0);
 
-	put_u32(s, (uint32_t)pid);
-	put_u32(s, (uint32_t)tid);
-	put_text(s, comm, len);
-	end_record(s, at, (uint32_t)pid, (uint32_t)tid);
+	rec_sideband_u32(s, (uint32_t)pid);
+	rec_sideband_u32(s, (uint32_t)tid);
+	rec_sideband_text(s, comm, len);
+	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)tid);
 }
 
 static void add_fork(struct rec_sideband *s, int pid, int tid, int ppid, int ptid)
 {
-	size_t at = begin_record(s, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC);
+	size_t at = rec_sideband_begin(s, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC);
 
-	put_u32(s, (uint32_t)pid);
-	put_u32(s, (uint32_t)ppid);
-	put_u32(s, (uint32_t)tid);
-	put_u32(s, (uint32_t)ptid);
-	put_u64(s, 0);
-	end_record(s, at, (uint32_t)pid, (uint32_t)tid);
+	rec_sideband_u32(s, (uint32_t)pid);
+	rec_sideband_u32(s, (uint32_t)ppid);
+	rec_sideband_u32(s, (uint32_t)tid);
+	rec_sideband_u32(s, (uint32_t)ptid);
+	rec_sideband_u64(s, 0);
+	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)tid);
 }
 
 static void add_namespaces(struct rec_sideband *s, int pid, int tid)
 {
 	static const char *const names[NR_NAMESPACES] = {"net",  "uts", "ipc",   "pid",
 							 "user", "mnt", "cgroup"};
-	size_t at = begin_record(s, PERF_RECORD_NAMESPACES, 0);
+	size_t at = rec_sideband_begin(s, PERF_RECORD_NAMESPACES, 0);
 
-	put_u32(s, (uint32_t)pid);
-	put_u32(s, (uint32_t)tid);
-	put_u64(s, NR_NAMESPACES);
+	rec_sideband_u32(s, (uint32_t)pid);
+	rec_sideband_u32(s, (uint32_t)tid);
+	rec_sideband_u64(s, NR_NAMESPACES);
 	for (int i = 0; i < NR_NAMESPACES; i++) {
 		struct os_file_id id = {0};
 		char path[64];
 
 		snprintf(path, sizeof(path), "/proc/%d/ns/%s", tid, names[i]);
 		os_file_id(path, &id);
-		put_u64(s, id.dev);
-		put_u64(s, id.ino);
+		rec_sideband_u64(s, id.dev);
+		rec_sideband_u64(s, id.ino);
 	}
-	end_record(s, at, (uint32_t)pid, (uint32_t)tid);
+	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)tid);
 }
 
 struct map_line { /* of /proc/PID/maps */
@@ -236,10 +236,10 @@ static void put_build_id_or_inode(struct rec_sideband *s, const struct map_line 
 		buf_add(&s->out, id->id, sizeof(id->id));
 		return;
 	}
-	put_u32(s, m->maj);
-	put_u32(s, m->min);
-	put_u64(s, m->ino);
-	put_u64(s, 0); /* generation */
+	rec_sideband_u32(s, m->maj);
+	rec_sideband_u32(s, m->min);
+	rec_sideband_u64(s, m->ino);
+	rec_sideband_u64(s, 0); /* generation */
 }
 
 static void add_map(struct rec_sideband *s, int pid, const struct map_line *m)
@@ -261,20 +261,20 @@ static void add_map(struct rec_sideband *s, int pid, const struct map_line *m)
 		misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
 	if (!(m->prot & PROT_X))
 		misc |= PERF_RECORD_MISC_MMAP_DATA;
-	at = begin_record(s, PERF_RECORD_MMAP2, misc);
-	put_u32(s, (uint32_t)pid);
-	put_u32(s, (uint32_t)pid);
-	put_u64(s, m->start);
-	put_u64(s, m->end - m->start);
-	put_u64(s, m->offset);
+	at = rec_sideband_begin(s, PERF_RECORD_MMAP2, misc);
+	rec_sideband_u32(s, (uint32_t)pid);
+	rec_sideband_u32(s, (uint32_t)pid);
+	rec_sideband_u64(s, m->start);
+	rec_sideband_u64(s, m->end - m->start);
+	rec_sideband_u64(s, m->offset);
 	put_build_id_or_inode(s, m, id);
-	put_u32(s, m->prot);
-	put_u32(s, m->flags);
-	put_text(s, name, len);
+	rec_sideband_u32(s, m->prot);
+	rec_sideband_u32(s, m->flags);
+	rec_sideband_text(s, name, len);
 	if (id && id->bytes && !s->out.is_failed)
 		rec_build_ids_add(s->build_ids, false, id->id, id->bytes,
 				  s->out.data + at + 72 /* where the name stands */);
-	end_record(s, at, (uint32_t)pid, (uint32_t)pid);
+	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)pid);
 }
 
 static void add_maps(struct rec_sideband *s, int pid)
@@ -366,160 +366,12 @@ void rec_sideband_all(struct rec_sideband *s)
 	os_dir_close(d);
 }
 
-static void add_kernel_map(struct rec_sideband *s, uint64_t start, uint64_t len, uint64_t pgoff,
-			   const char *name)
-{
-	size_t at = begin_record(s, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
-
-	put_u32(s, UINT32_MAX); /* pid: none */
-	put_u32(s, 0);
-	put_u64(s, start);
-	put_u64(s, len);
-	put_u64(s, pgoff);
-	put_text(s, name, strlen(name));
-	end_record(s, at, UINT32_MAX, 0);
-}
-
-/* Address of the first symbol of that name; 0: hidden (kptr_restrict) or not there. */
-static uint64_t find_symbol(const char *kallsyms, const char *name)
-{
-	size_t len = strlen(name);
-	const char *at = kallsyms;
-
-	while ((at = strstr(at, name))) {
-		const char *line = at;
-
-		while (line > kallsyms && line[-1] != '\n')
-			line--;
-		if (at[-1] == ' ' && (at[len] == '\n' || at[len] == '\0'))
-			return strtoull(line, NULL, 16);
-		at += len;
-	}
-	return 0;
-}
-
-/* "name size uses by state address": one line of /proc/modules. */
-static void add_module(struct rec_sideband *s, const char *line)
-{
-	char name[128], path[512];
-	unsigned long long size, addr;
-
-	if (sscanf(line, "%100s %llu %*s %*s %*s 0x%llx", name, &size, &addr) != 3 || !addr)
-		return;
-	snprintf(path, sizeof(path), "[%s]", name);
-	add_kernel_map(s, addr, size, 0, path);
-}
-
-static void add_modules(struct rec_sideband *s)
-{
-	const char *line, *end;
-
-	buf_clear(&s->text);
-	if (os_read_into("/proc/modules", TEXT_LIMIT, &s->text) <= 0)
-		return;
-	for (line = buf_cstr(&s->text); (end = strchr(line, '\n')); line = end + 1)
-		add_module(s, line);
-}
-
-void rec_sideband_kernel(struct rec_sideband *s)
-{
-	const char *reference = "_text", *kallsyms;
-	uint64_t start, end;
-	char name[64];
-
-	buf_clear(&s->text);
-	if (os_read_into("/proc/kallsyms", TEXT_LIMIT, &s->text) <= 0)
-		return;
-	kallsyms = buf_cstr(&s->text);
-	start = find_symbol(kallsyms, reference);
-	if (!start) {
-		reference = "_stext";
-		start = find_symbol(kallsyms, reference);
-	}
-	end = find_symbol(kallsyms, "_etext");
-	if (!start)
-		return;
-	/* The name carries the symbol whose address tells how far the kernel was moved. */
-	snprintf(name, sizeof(name), "[kernel.kallsyms]%s", reference);
-	add_kernel_map(s, start, (end > start ? end : UINT64_MAX) - start, start, name);
-	add_modules(s);
-}
-
-static void add_id_index(struct rec_sideband *s, const struct rec_counters *c)
-{
-	enum { PER_RECORD = 2000, ENTRY = 32 };
-	struct buf entries = {0};
-	size_t nr = 0;
-
-	vec_for_each (&c->list, e) {
-		for (size_t i = 0; i < c->nr_places; i++) {
-			int cpu = c->target->cpus.data[i / c->target->tids.nr];
-			int tid = c->target->tids.data[i % c->target->tids.nr];
-			const uint64_t entry[4] = {e->ids[i], i / c->target->tids.nr,
-						   (uint64_t)(int64_t)cpu, (uint64_t)(int64_t)tid};
-
-			if (e->fds[i] >= 0)
-				buf_add(&entries, entry, sizeof(entry));
-		}
-	}
-	for (size_t from = 0; from < entries.nr / ENTRY; from += nr) {
-		size_t at = begin_record(s, PERF_RECORD_ID_INDEX, 0);
-
-		nr = entries.nr / ENTRY - from;
-		if (nr > PER_RECORD)
-			nr = PER_RECORD;
-		put_u64(s, nr);
-		buf_add(&s->out, entries.data + from * ENTRY, nr * ENTRY);
-		end_plain_record(s, at);
-	}
-	s->out.is_failed |= entries.is_failed;
-	buf_done(&entries);
-}
-
-static void add_name(struct rec_sideband *s, const struct perf_evsel *e)
-{
-	enum { UPDATE_NAME = 2 };
-	size_t at = begin_record(s, PERF_RECORD_EVENT_UPDATE, 0);
-
-	put_u64(s, UPDATE_NAME);
-	put_u64(s, e->ids[0]);
-	put_text(s, e->name, strnlen(e->name, NAME_MAX_BYTES));
-	end_plain_record(s, at);
-}
-
-static void add_time_conv(struct rec_sideband *s, const struct rec_counters *c)
-{
-	struct os_ring_clock clock;
-	size_t at;
-
-	if (!c->rings.nr || !os_ring_clock(&c->rings.data[0].ring, &clock))
-		return;
-	at = begin_record(s, PERF_RECORD_TIME_CONV, 0);
-	put_u64(s, clock.shift);
-	put_u64(s, clock.mult);
-	put_u64(s, clock.zero);
-	put_u64(s, clock.cycles);
-	put_u64(s, clock.mask);
-	put_u64(s, 1 | (uint64_t)clock.is_short << 8); /* two bytes: zero known; short */
-	end_plain_record(s, at);
-}
-
-void rec_sideband_events(struct rec_sideband *s, const struct rec_counters *c,
-			 const struct perf_evlist *l)
-{
-	add_id_index(s, c);
-	for (size_t i = 0; i < l->evsels.nr; i++)
-		if (l->evsels.data[i]->nr_ids)
-			add_name(s, l->evsels.data[i]);
-	add_time_conv(s, c);
-}
-
 void rec_sideband_lost(struct rec_sideband *s, const struct rec_lost *lost)
 {
-	size_t at = begin_record(s, PERF_RECORD_LOST_SAMPLES, 0), id_at = s->trailer_bytes;
+	size_t at = rec_sideband_begin(s, PERF_RECORD_LOST_SAMPLES, 0), id_at = s->trailer_bytes;
 
-	put_u64(s, lost->lost);
-	end_record(s, at, 0, 0);
+	rec_sideband_u64(s, lost->lost);
+	rec_sideband_end(s, at, 0, 0);
 	/* The id of the event that lost them, where the trailer ends with one. */
 	if (id_at >= 8 && s->has_identifier && !s->out.is_failed)
 		memcpy(s->out.data + s->out.nr - 8, &lost->id, 8);

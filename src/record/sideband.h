@@ -53,6 +53,20 @@ void rec_sideband_events(struct rec_sideband *s, const struct rec_counters *c,
 /** LOST_SAMPLES: what the kernel counted as dropped for one counter. */
 void rec_sideband_lost(struct rec_sideband *s, const struct rec_lost *lost);
 
+/** CGROUP of every cgroup there is, when asked for (--all-cgroups). */
+void rec_sideband_cgroups(struct rec_sideband *s);
+
+/*
+ * For the files that make records: begin, add the fields in order, end. A record of the kernel's
+ * kind ends with the sample_id trailer, one of tools does not.
+ */
+size_t rec_sideband_begin(struct rec_sideband *s, uint32_t type, uint16_t misc);
+void rec_sideband_u32(struct rec_sideband *s, uint32_t v);
+void rec_sideband_u64(struct rec_sideband *s, uint64_t v);
+void rec_sideband_text(struct rec_sideband *s, const char *text, size_t len); /* with NUL, padded */
+void rec_sideband_end(struct rec_sideband *s, size_t at, uint32_t pid, uint32_t tid);
+void rec_sideband_end_plain(struct rec_sideband *s, size_t at);
+
 /** Give all made so far to the file. @return the first error. */
 enum clew_err rec_sideband_flush(struct rec_sideband *s);
 

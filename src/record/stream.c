@@ -59,6 +59,8 @@ static enum clew_err write_start(struct rec_stream *s)
 	rec_sideband_init(&b, s->counters, s->options, &s->build_ids, &s->file);
 	rec_sideband_events(&b, s->counters, &s->evlist);
 	rec_sideband_kernel(&b);
+	if (s->options->with_cgroups)
+		rec_sideband_cgroups(&b);
 	err = rec_sideband_flush(&b);
 	rec_sideband_done(&b);
 	if (err == CLEW_OK && !s->options->is_tail_synthesize)
@@ -242,6 +244,15 @@ bool rec_stream_rescue(struct rec_stream *s)
 	s->closed_bytes += perf_writer_size(s->file.writer);
 	rec_file_done(&s->file);
 	return true;
+}
+
+void rec_stream_discard(struct rec_stream *s)
+{
+	bool is_plain = s->file.writer && !s->file.is_pipe && strncmp(s->file.path, "/dev/", 5);
+
+	rec_file_done(&s->file);
+	if (is_plain)
+		os_unlink(s->file.path);
 }
 
 uint64_t rec_stream_bytes(const struct rec_stream *s)
