@@ -90,7 +90,7 @@ uint32_t feed_key(struct report_feed *f, const struct ana_event *e)
 }
 
 /* The value of sort key @p k in key number @p key. */
-static uint64_t key_value(const struct report_feed *f, uint32_t key, enum report_key k)
+uint64_t feed_key_value(const struct report_feed *f, uint32_t key, enum report_key k)
 {
 	const char *tuple = intern_get(&f->tuples, key);
 	uint64_t v = 0;
@@ -114,7 +114,7 @@ static void id_text(const struct report_feed *f, uint32_t key, uint64_t id, stru
 
 void feed_key_text(const struct report_feed *f, uint32_t key, enum report_key k, struct buf *out)
 {
-	uint64_t v = key_value(f, key, k);
+	uint64_t v = feed_key_value(f, key, k);
 
 	switch (k) {
 	case REPORT_COMM:
@@ -158,8 +158,8 @@ static int compare(const void *x, const void *y, void *arg)
 
 		if (report_key_is_frame(k))
 			continue;
-		v = key_value(f, a, k);
-		w = key_value(f, b, k);
+		v = feed_key_value(f, a, k);
+		w = feed_key_value(f, b, k);
 		if (k == REPORT_COMM || k == REPORT_CGROUP)
 			order = strcmp(intern_get(&f->texts, (uint32_t)v),
 				       intern_get(&f->texts, (uint32_t)w));

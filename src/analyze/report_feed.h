@@ -81,6 +81,11 @@ void report_table_done(struct report_table *t);
 void report_feed_row_text(const struct report_feed *f, const struct report_row *row,
 			  enum report_key key, struct buf *out);
 
+/** The same as a number, for keys that are one: pid, tid, cpu (all ones: not known), cgroup_id,
+ * weight. @return false: the key is a text. */
+bool report_feed_row_number(const struct report_feed *f, const struct report_row *row,
+			    enum report_key key, uint64_t *ret);
+
 /** A frame's own texts. */
 struct report_frame_text {
 	const char *sym;  /* NULL: unknown */

@@ -82,6 +82,7 @@ struct report_feed {
 /* --- feed_keys.c --- */
 uint32_t feed_key(struct report_feed *f, const struct ana_event *e);
 enum clew_err feed_rank_keys(struct report_feed *f);
+uint64_t feed_key_value(const struct report_feed *f, uint32_t key, enum report_key k);
 /** Append the text of one of the sample's properties. */
 void feed_key_text(const struct report_feed *f, uint32_t key, enum report_key k, struct buf *out);
 

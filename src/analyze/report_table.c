@@ -96,6 +96,15 @@ void report_feed_row_text(const struct report_feed *f, const struct report_row *
 	}
 }
 
+bool report_feed_row_number(const struct report_feed *f, const struct report_row *row,
+			    enum report_key key, uint64_t *ret)
+{
+	if (report_key_is_frame(key) || key == REPORT_COMM || key == REPORT_CGROUP)
+		return false;
+	*ret = feed_key_value(f, row->key, key);
+	return true;
+}
+
 static bool is_above(const struct report_table *t, const struct report_row *row,
 		     const struct report_table_opts *o)
 {

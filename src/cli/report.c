@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <errno.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analyze/report_feed.h"
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "cli/report_args.h"
+#include "format/report_json.h"
 #include "format/report_text.h"
 #include "format/stats_text.h"
 
-enum { STDOUT = 1, MAX_GROUP = 64 };
+enum { MAX_GROUP = 64 };
 
 /** One run of the command. */
 struct report_run {
@@ -18,23 +19,9 @@ struct report_run {
 	struct analyze *analyze;
 	struct report_feed *feed;
 	struct clew_sink out;
-	struct clew_diag diag;
-	int write_errno;
+	struct clew_diag diag, out_diag;
+	struct report_json json;
 };
-
-static enum clew_err write_stdout(void *ctx, const void *data, size_t size)
-{
-	struct report_run *r = ctx;
-	int err = os_write_all(STDOUT, data, size);
-
-	if (!err)
-		return CLEW_OK;
-	if (err == -EPIPE)
-		return CLEW_STOPPED;
-	r->write_errno = -err;
-	r->diag = (struct clew_diag){.code = CLEW_OS, .os_errno = -err, .what = "cannot write"};
-	return CLEW_OS;
-}
 
 /* The options the analysis needs for what was asked. */
 static void set_wishes(struct report_run *r)
@@ -112,7 +99,9 @@ static enum clew_err write_tables(struct report_run *r)
 		err = report_table_make(r->feed, group, nr, &r->args.table, &table);
 		if (err != CLEW_OK)
 			return err;
-		err = report_text_table(r->feed, &table, &r->args.text, &r->out);
+		err = r->args.output == REPORT_JSON
+			    ? report_json_table(&r->json, &table)
+			    : report_text_table(r->feed, &table, &r->args.text, &r->out);
 		report_table_done(&table);
 	}
 	return err;
@@ -153,6 +142,20 @@ static enum clew_err write_table_report(struct report_run *r)
 	return write_buf(r, &b);
 }
 
+static enum clew_err write_json(struct report_run *r)
+{
+	enum clew_err err;
+
+	r->json = (struct report_json){.feed = r->feed, .sink = &r->out};
+	err = report_json_begin(&r->json, analyze_summary(r->analyze));
+	if (err == CLEW_OK)
+		err = write_tables(r);
+	if (err == CLEW_OK)
+		err = report_json_end(&r->json);
+	report_json_done(&r->json);
+	return err;
+}
+
 static enum clew_err write_folded(struct report_run *r)
 {
 	enum clew_err err = CLEW_OK;
@@ -169,8 +172,9 @@ static enum clew_err write_output(struct report_run *r)
 		return write_stats(r);
 	case REPORT_FOLDED:
 		return write_folded(r);
-	case REPORT_TABLE:
 	case REPORT_JSON:
+		return write_json(r);
+	case REPORT_TABLE:
 		break;
 	}
 	return write_table_report(r);
@@ -193,11 +197,9 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 	if (*ret_is_damaged)
 		cli_input_fail(&r->args.in, &r->diag);
 	err = report_feed_finish(r->feed);
-	if (err == CLEW_OK && analyze_summary(r->analyze)->nr_samples)
+	if (err == CLEW_OK)
 		err = write_output(r);
-	else if (err == CLEW_OK && r->args.output == REPORT_STATS)
-		err = write_stats(r);
-	if (err != CLEW_OK && err != CLEW_STOPPED && err != CLEW_OS)
+	if (err != CLEW_OK && err != CLEW_STOPPED)
 		r->diag = (struct clew_diag){.code = err};
 	return err;
 }
@@ -228,6 +230,8 @@ static int report(struct report_run *r)
 		err = run(r, &is_damaged);
 	if (err == CLEW_STOPPED)
 		return CLI_OK;
+	if (r->out_diag.code != CLEW_OK)
+		return cli_fail("standard output", &r->out_diag);
 	if (err == CLEW_INVALID) {
 		cli_error("%s", r->diag.what);
 		return CLI_USAGE;
@@ -238,30 +242,55 @@ static int report(struct report_run *r)
 	return is_damaged ? CLI_FAILED : CLI_OK;
 }
 
+/* The header as `clew header` prints it. */
+static int print_header(const struct report_run *r)
+{
+	char name[] = "header", input[] = "-i", only[] = "--header-only";
+	char *path = (char *)(uintptr_t)r->args.in.path, *argv[] = {name, input, path, only, NULL};
+	int status;
+
+	if (!r->args.in.map.data) {
+		cli_error("--header needs a file, not a stream");
+		return CLI_USAGE;
+	}
+	status = cmd_header(4, argv);
+	fflush(stdout);
+	return status;
+}
+
+static bool is_colored(const struct report_args *a)
+{
+	if (!a->color || !strcmp(a->color, "auto"))
+		return cli_is_terminal();
+	return !strcmp(a->color, "always");
+}
+
+static int report_with_output(struct report_run *r)
+{
+	int status = CLI_OK;
+
+	r->args.text.is_colored = is_colored(&r->args);
+	r->out = cli_stdout_sink(&r->out_diag);
+	cli_pager_start();
+	if (r->args.has_header || r->args.is_header_only)
+		status = print_header(r);
+	if (status == CLI_OK && !r->args.is_header_only)
+		status = report(r);
+	cli_pager_done();
+	return status;
+}
+
 int cmd_report(int argc, char **argv)
 {
-	struct report_run r = {
-		.out = {write_stdout, &r}
-        };
+	struct report_run r = {0};
 	int status = report_args_parse(&r.args, argc, argv);
-	bool is_ready = true;
 
-	if (status < 0)
-		status = cli_input_open(&r.args.in);
-	else
-		is_ready = false;
-	if (status != CLI_OK || !is_ready) {
-		mem_free(r.args.joined);
-		return status;
+	if (status < 0 && (status = cli_input_open(&r.args.in)) == CLI_OK) {
+		status = report_with_output(&r);
+		report_feed_free(r.feed);
+		analyze_free(r.analyze);
+		cli_input_done(&r.args.in);
 	}
-	r.args.text.is_colored = r.args.color ? !strcmp(r.args.color, "always") ||
-							(r.args.color[0] == 'a' &&
-							 r.args.color[1] == 'u' && isatty(STDOUT))
-					      : isatty(STDOUT);
-	status = report(&r);
-	report_feed_free(r.feed);
-	analyze_free(r.analyze);
-	cli_input_done(&r.args.in);
 	mem_free(r.args.joined);
 	return status;
 }

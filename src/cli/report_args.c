@@ -139,6 +139,13 @@ static int set_graph(void *to, const char *arg, bool is_negated)
 	return 0;
 }
 
+static int set_grouped(void *is_ungrouped, const char *arg, bool is_negated)
+{
+	(void)arg;
+	*(bool *)is_ungrouped = is_negated;
+	return 0;
+}
+
 static int set_inverted(void *to, const char *arg, bool is_negated)
 {
 	struct report_args *a = to;
@@ -240,7 +247,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{'t', "field-separator", "TEXT", "between columns, instead of aligning them",
 		 CLI_STRING, &a->text.separator},
 		{0, "group", NULL, "events of a group side by side (default; --no-group: each on its own)",
-		 CLI_CALL, &a->is_ungrouped, cli_input_set_demangle, true},
+		 CLI_CALL, &a->is_ungrouped, set_grouped, true},
 		{0, "Call graphs", NULL, NULL, CLI_SECTION},
 		{'g', "call-graph", "[STYLE,PERCENT,ORDER]", "below each row: graph (default), fractal, flat, folded or "
 		 "none; least share shown (0.5); caller or callee first", CLI_CALL, a, set_graph, true},
@@ -248,6 +255,9 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{0, "max-stack", "N", "take N frames of each chain, 0: none", CLI_CALL, a, set_max_stack},
 		{0, "inline", NULL, "functions inlined into others are frames of their own", CLI_FLAG, &a->feed.has_inlines},
 		{0, "Output", NULL, NULL, CLI_SECTION},
+		{0, "header", NULL, "first what the recording's header says", CLI_FLAG, &a->has_header},
+		{0, "header-only", NULL, "that alone", CLI_FLAG, &a->is_header_only},
+		{'I', "show-info", NULL, NULL, CLI_FLAG, &a->has_header},
 		{0, "stats", NULL, "only counts of records and samples", CLI_FLAG, &a->is_stats},
 		{0, "json", NULL, "one JSON document", CLI_FLAG, &a->is_json},
 		{0, "folded", NULL, "one line a call path, for flame graphs", CLI_FLAG, &a->is_folded},

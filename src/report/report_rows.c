@@ -14,7 +14,7 @@ struct finder {
 
 static bool add_row(struct report_rows *r, uint32_t key, uint32_t group, uint32_t *ret)
 {
-	struct report_row row = {key, group, (uint32_t)r->values.nr, REPORT_NONE};
+	struct report_row row = {key, group, (uint32_t)r->values.nr, UINT32_MAX, REPORT_NONE};
 
 	for (uint32_t e = 0; e < r->nr_events; e++) {
 		if (!vec_push(&r->values, (struct report_value){0}))
@@ -45,16 +45,19 @@ static bool find_row(struct report_rows *r, struct finder *f, uint32_t key, uint
 	return true;
 }
 
-/* Is a caller of @p node in @p group? Then its samples are counted there already. */
-static bool has_caller_in(const struct report_tree *t, const uint32_t *group_of, uint32_t node,
-			  uint32_t group)
+/* Callers of @p node, none of which is in @p group; UINT32_MAX: one is, so that the samples are
+ * counted there already. */
+static uint32_t depth_outside(const struct report_tree *t, const uint32_t *group_of, uint32_t node,
+			      uint32_t group)
 {
+	uint32_t depth = 0;
+
 	for (node = t->nodes.data[node].parent; node != REPORT_ROOT;
-	     node = t->nodes.data[node].parent) {
+	     node = t->nodes.data[node].parent, depth++) {
 		if (group_of[t->nodes.data[node].frame] == group)
-			return true;
+			return UINT32_MAX;
 	}
-	return false;
+	return depth;
 }
 
 static enum clew_err add_key(struct report_rows *r, struct finder *f, const struct report_pass *p,
@@ -62,7 +65,7 @@ static enum clew_err add_key(struct report_rows *r, struct finder *f, const stru
 {
 	f->load++;
 	vec_for_each (&p->active, node) {
-		uint32_t group = g->group_of[p->tree->nodes.data[*node].frame], row;
+		uint32_t group = g->group_of[p->tree->nodes.data[*node].frame], row, depth;
 		struct report_value *v;
 
 		if (!find_row(r, f, key, group, &row))
@@ -70,8 +73,11 @@ static enum clew_err add_key(struct report_rows *r, struct finder *f, const stru
 		v = &r->values.data[r->rows.data[row].values + event];
 		v->self += p->self[*node];
 		v->nr += p->nr[*node];
-		if (!has_caller_in(p->tree, g->group_of, *node, group))
+		depth = depth_outside(p->tree, g->group_of, *node, group);
+		if (depth != UINT32_MAX)
 			v->total += p->total[*node];
+		if (depth < r->rows.data[row].depth)
+			r->rows.data[row].depth = depth;
 	}
 	return CLEW_OK;
 }
@@ -107,9 +113,11 @@ static int compare(const void *a, const void *b, void *arg)
 
 		if (o->by_total && v->total != w->total)
 			return v->total > w->total ? -1 : 1;
-		if (v->self != w->self)
+		if (!o->by_total && v->self != w->self)
 			return v->self > w->self ? -1 : 1;
 	}
+	if (o->by_total && x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
 	if (x->key != y->key)
 		return o->grouping->key_rank[x->key] < o->grouping->key_rank[y->key] ? -1 : 1;
 	if (x->group != y->group)

@@ -17,6 +17,7 @@ struct report_value {
 struct report_row {
 	uint32_t key, group;
 	uint32_t values; /* of the first event; the others follow */
+	uint32_t depth;  /* callers above its outermost frame, at least */
 	uint32_t graph;  /* index of its graph, REPORT_NONE: none was made */
 };
 
@@ -39,7 +40,7 @@ struct report_rows {
 
 /**
  * All rows of @p nr_events events, sorted: by total (@p by_total) or self of the first event, then
- * of the next, then by rank of key and group.
+ * of the next, then callers above what they call, then by rank of key and group.
  * @p weights: one for each event, sorted. @p pass: ready. A sample of an empty path makes no row.
  * CLEW_NO_MEMORY. Cost: O(distinct paths x their depth).
  */
