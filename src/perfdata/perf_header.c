@@ -83,13 +83,30 @@ static void read_features(struct perf_file *f)
 	}
 }
 
+/*
+ * Does the table of feature sections stand at @p at? It does in a whole file that holds no record,
+ * which else looks like one whose writer was killed: the first section follows the table, a number
+ * that as a record's header would be one of size 0.
+ */
+static bool has_sections_at(const struct perf_file *f, uint64_t at)
+{
+	uint64_t nr = 0;
+
+	for (int i = 0; i < PERF_FEAT_BITS / 64; i++)
+		nr += (uint64_t)__builtin_popcountll(f->features.bits[i]);
+	return nr && range_fits(at, nr * sizeof(struct perf_file_section), f->in.size) &&
+	       section_at(f->in.data + at, f->swap).offset ==
+		       at + nr * sizeof(struct perf_file_section);
+}
+
 static enum clew_err check_data(struct perf_file *f, struct clew_diag *diag)
 {
 	uint64_t end;
 
 	if (f->data.offset > f->in.size)
 		return clew_fail(diag, CLEW_TRUNCATED, f->in.size, "the file ends before its data");
-	f->is_unfinished = f->data.size == 0 && f->data.offset < f->in.size;
+	f->is_unfinished = f->data.size == 0 && f->data.offset < f->in.size &&
+			   !has_sections_at(f, f->data.offset);
 	if (__builtin_add_overflow(f->data.offset, f->data.size, &end))
 		return clew_fail(diag, CLEW_BAD_FILE, 48, "the data section wraps round");
 	f->limit = f->is_unfinished ? f->in.size : end;

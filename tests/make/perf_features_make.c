@@ -40,13 +40,13 @@ static void make_cpu_topology(struct perf_put *p)
 	put_u32(p, 1);
 	put_item_name(p, "threads", 0);
 	for (unsigned int cpu = 0; cpu < PERF_MAKE_CPUS; cpu++) {
-		put_u32(p, 10 * cpu);
-		put_u32(p, 10 * cpu + 1);
+		put_u32(p, cpu); /* perf takes no core or socket above the number of CPUs */
+		put_u32(p, 2 - cpu);
 	}
 	put_u32(p, 1);
 	put_item_name(p, "dies", 0);
 	for (unsigned int cpu = 0; cpu < PERF_MAKE_CPUS; cpu++)
-		put_u32(p, 10 * cpu + 2);
+		put_u32(p, 10 * cpu);
 }
 
 static void make_mem_topology(struct perf_put *p)
@@ -149,7 +149,10 @@ static void make_names(struct perf_put *p, enum perf_feature feature)
 		}
 		if (feature == PERF_FEAT_PMU_MAPPINGS)
 			put_u32(p, 10 * i);
-		put_item_name(p, "name", i);
+		if (feature == PERF_FEAT_NUMA_TOPOLOGY)
+			put_name(p, i ? "2" : "0-1"); /* perf parses this one */
+		else
+			put_item_name(p, "name", i);
 		if (feature == PERF_FEAT_HYBRID_TOPOLOGY)
 			put_item_name(p, "cpus", i);
 		if (feature == PERF_FEAT_GROUP_DESC) {

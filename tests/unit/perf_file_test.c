@@ -317,9 +317,11 @@ static void test_unfinished(void)
 	      "a killed writer's file is read to its end");
 	perf_file_free(f);
 	perf_build_event(&empty, &plain_attr, "cycles", NULL, 0);
+	perf_build_feature_string(&empty, PERF_FEAT_ARCH, "x86_64");
 	open_bytes(perf_build_finish(&empty), &f, &diag);
-	CHECK(!perf_file_is_unfinished(f) && read_all(f, &diag) == CLEW_END,
-	      "a file without records");
+	CHECK(!perf_file_is_unfinished(f) && read_all(f, &diag) == CLEW_END &&
+		      perf_features_has(perf_file_features(f), PERF_FEAT_ARCH),
+	      "a whole file without records is no such file");
 	perf_file_free(f);
 	perf_build_done(&b);
 	perf_build_done(&empty);
