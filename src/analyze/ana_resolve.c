@@ -82,6 +82,9 @@ static const struct ana_loc *make_loc(struct analyze *a, const struct ana_place 
 	loc->sym = place->only_sym;
 	if (!loc->sym && !a->opts.no_symbols)
 		loc->sym = dso_find_sym(place->dso, loc->rel);
+	/* The running kernel stands in where the recording has no map: only for what it covers. */
+	if (!map && !loc->sym && !a->opts.no_symbols)
+		loc->dso = NULL;
 	if (a->opts.wants_lines && !add_lines(a, loc, place->dso))
 		return NULL;
 	return loc;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -8,26 +9,32 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/pager.h"
+#include "format/header_text.h"
+#include "format/script_json.h"
 #include "format/script_text.h"
+#include "os/file_time.h"
 
 struct script {
 	struct cli_input in;
 	struct script_text_opts text;
 	uint64_t max_stack, max_events;
-	bool has_inlines;
+	bool has_inlines, has_header, is_header_only, is_full_header, is_json, has_fields;
 	struct analyze *analysis;
 	struct tracepoints *tracepoints;
-	struct script_text *writer;
+	struct script_text *writer; /* one of both */
+	struct script_json *json;
 	struct clew_diag sink_diag;
 };
 
 static int take_fields(void *to, const char *arg, bool is_negated)
 {
 	const char *word;
-	enum clew_err err = script_fields_parse(to, arg, &word);
+	struct script *s = to;
+	enum clew_err err = script_fields_parse(&s->text.fields, arg, &word);
 	int len = (int)strcspn(word, ",");
 
 	(void)is_negated;
+	s->has_fields = true;
 	switch ((int)err) {
 	case CLEW_OK:
 		return 0;
@@ -75,8 +82,9 @@ static int parse(struct script *s, int argc, char **argv)
 	/* clang-format off */
 	const struct cli_option options[] = {
 		{0, "Output", NULL, NULL, CLI_SECTION},
+		{0, "json", NULL, "one JSON object an event, a line each", CLI_FLAG, &s->is_json},
 		{'F', "fields", "LIST", "columns: a comma list, +NAME and -NAME to add and remove, "
-		 "TYPE:LIST for one of hw, sw, trace, raw, break", CLI_CALL, &s->text.fields, take_fields},
+		 "TYPE:LIST for one of hw, sw, trace, raw, break", CLI_CALL, s, take_fields},
 		{'G', "hide-call-graph", NULL, "no call chains", CLI_FLAG, &s->text.no_chains},
 		{0, "max-stack", "N", "at most N places of a call chain", CLI_UINT, &s->max_stack},
 		{0, "stop-bt", "NAMES", "call chains end at these functions (comma list)",
@@ -105,6 +113,9 @@ static int parse(struct script *s, int argc, char **argv)
 		{0, "show-text-poke-events", NULL, "changes of kernel code", CLI_CALL, shows, show_text_poke, true},
 		{0, "show-round-events", NULL, "ends of the recorder's rounds", CLI_CALL, shows, show_round, true},
 		CLI_INPUT_OPTIONS(&s->in),
+		{0, "header", NULL, "the recording's header first", CLI_FLAG, &s->has_header},
+		{0, "header-only", NULL, "only the header", CLI_FLAG, &s->is_header_only},
+		{'I', "show-info", NULL, "with --header: topologies in full", CLI_FLAG, &s->is_full_header},
 		{0, "itrace", "[OPTS]", NULL, CLI_CALL, NULL, ignore_itrace, true},
 		{0},
 	};
@@ -126,6 +137,10 @@ static int parse(struct script *s, int argc, char **argv)
 		cli_hint("perf script's scripting languages are not supported");
 		return -1 - CLI_USAGE;
 	}
+	if (s->is_json && s->has_fields) {
+		cli_error("--json and -F exclude each other: JSON has all fields");
+		return -1 - CLI_USAGE;
+	}
 	if (s->text.is_reltime && s->text.is_deltatime) {
 		cli_error("--reltime and --deltatime exclude each other");
 		return -1 - CLI_USAGE;
@@ -142,12 +157,11 @@ static void wish(struct script *s)
 	s->text.max_events = s->max_events;
 	s->text.no_inlines = !s->has_inlines;
 	o->wants_records = s->text.shows != 0;
-	o->wants_addr = script_fields_any(f, SCRIPT_ADDR);
+	o->wants_addr = s->is_json || script_fields_any(f, SCRIPT_ADDR);
 	o->wants_branches =
 		script_fields_any(f, SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF);
 	o->wants_lines = s->has_inlines || script_fields_any(f, SCRIPT_SRCLINE);
 	o->no_chains = s->text.no_chains;
-	o->keeps_maps_over_exec = true; /* docs/decisions/exec-and-maps.md */
 }
 
 static int refuse_field(const struct script *s)
@@ -192,7 +206,7 @@ static void load_tracepoints(struct script *s)
 	struct perf_file *file = analyze_file(s->analysis);
 	const struct perf_features *f = perf_file_features(file);
 
-	if (!perf_features_has(f, PERF_FEAT_TRACING_DATA) || s->tracepoints)
+	if (!perf_features_has(f, PERF_FEAT_TRACING_DATA))
 		return;
 	s->tracepoints = tracepoints_new(f->section[PERF_FEAT_TRACING_DATA]);
 	if (!s->tracepoints)
@@ -200,7 +214,10 @@ static void load_tracepoints(struct script *s)
 	if (wants_symbols(s->tracepoints, perf_file_evlist(file)))
 		analyze_set_single_threaded(s->analysis);
 	tracepoints_set_resolver(s->tracepoints, name_kernel_address, s);
-	script_text_set_tracepoints(s->writer, s->tracepoints);
+	if (s->json)
+		script_json_set_tracepoints(s->json, s->tracepoints);
+	else
+		script_text_set_tracepoints(s->writer, s->tracepoints);
 }
 
 static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
@@ -209,7 +226,7 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 
 	if (!s->tracepoints)
 		load_tracepoints(s);
-	return script_text_batch(s->writer, b);
+	return s->json ? script_json_batch(s->json, b) : script_text_batch(s->writer, b);
 }
 
 static void tell_summary(const struct script *s)
@@ -235,9 +252,9 @@ static int run(struct script *s)
 	const struct ana_consumer consumer = {take_batch, s};
 	struct clew_diag diag = {0};
 	enum clew_err err = analyze_run(s->analysis, &consumer, &diag);
-	enum clew_err end = script_text_flush(s->writer);
+	enum clew_err end = s->json ? script_json_flush(s->json) : script_text_flush(s->writer);
 
-	if (err == CLEW_INVALID && script_text_missing(s->writer)->evsel)
+	if (err == CLEW_INVALID && s->writer && script_text_missing(s->writer)->evsel)
 		return refuse_field(s);
 	if (err == CLEW_OK)
 		err = end;
@@ -249,23 +266,70 @@ static int run(struct script *s)
 	return err == CLEW_OK ? CLI_OK : cli_input_fail(&s->in, &diag);
 }
 
+/* As ctime() and so perf writes it, in any locale. */
+static const char *captured_on(const char *path, char *text, size_t size)
+{
+	int64_t seconds;
+	struct tm tm;
+	time_t t;
+
+	if (!strcmp(path, "-") || os_file_changed(path, &seconds) < 0)
+		return NULL;
+	t = (time_t)seconds;
+	return localtime_r(&t, &tm) && strftime(text, size, "%a %b %e %H:%M:%S %Y", &tm) ? text
+											 : NULL;
+}
+
+static enum clew_err print_header(struct script *s, const struct clew_sink *sink)
+{
+	char date[64];
+	struct header_facts facts = {
+		.file = analyze_file(s->analysis),
+		.captured_on = captured_on(s->in.path, date, sizeof(date)),
+		.is_full = s->is_full_header,
+	};
+	struct buf text = {0};
+	enum clew_err err;
+
+	header_text(&text, &facts);
+	err = text.is_failed ? CLEW_NO_MEMORY : sink->write(sink->ctx, text.data, text.nr);
+	buf_done(&text);
+	return err;
+}
+
+static bool make_writer(struct script *s, const struct clew_sink *sink)
+{
+	if (s->is_json)
+		s->json = script_json_new(&s->text, sink);
+	else
+		s->writer = script_text_new(&s->text, analyze_file(s->analysis), sink);
+	if (!s->json && !s->writer)
+		return false;
+	load_tracepoints(s);
+	return true;
+}
+
 static int open_and_run(struct script *s)
 {
 	struct clew_diag diag = {0};
 	struct clew_sink sink = cli_stdout_sink(&s->sink_diag);
-	int status;
+	enum clew_err err = CLEW_OK;
+	int status = CLI_OK;
 
 	if (analyze_open(&s->analysis, &s->in.input, &s->in.opts, &diag) != CLEW_OK)
 		return cli_input_fail(&s->in, &diag);
-	s->writer = script_text_new(&s->text, analyze_file(s->analysis), &sink);
-	if (!s->writer)
+	if (!make_writer(s, &sink)) {
+		cli_error("out of memory");
 		return CLI_FAILED;
-	load_tracepoints(s);
-	if (!perf_file_is_pipe(analyze_file(s->analysis)) &&
+	}
+	if (s->writer && !perf_file_is_pipe(analyze_file(s->analysis)) &&
 	    script_text_prepare(s->writer) == CLEW_INVALID)
 		return refuse_field(s);
 	cli_pager_start();
-	status = run(s);
+	if (s->has_header || s->is_header_only)
+		err = print_header(s, &sink);
+	if (!s->is_header_only && err == CLEW_OK)
+		status = run(s);
 	cli_pager_done();
 	return status;
 }
@@ -285,6 +349,7 @@ int cmd_script(int argc, char **argv)
 		return status;
 	status = open_and_run(&s);
 	script_text_free(s.writer);
+	script_json_free(s.json);
 	tracepoints_free(s.tracepoints);
 	analyze_free(s.analysis);
 	cli_input_done(&s.in);

@@ -3,6 +3,7 @@
 #define FORMAT_SCRIPT_PARTS_H
 
 #include "base/buf.h"
+#include "perfdata/perf_record.h"
 #include "perfdata/perf_sample.h"
 
 /* The rarer columns of a sample's line, each as perf 6.1 prints it. All append to @p b. */
@@ -31,6 +32,10 @@ void script_add_misc(struct buf *b, uint32_t type, uint16_t misc);
 
 /** The text behind data_src's number: "|OP LOAD|LVL L1 hit|...". */
 void script_add_data_src(struct buf *b, uint64_t data_src);
+
+/** "PERF_RECORD_COMM: ls:7/7\n" for records that @p shows (SCRIPT_SHOW_) asks for. @return whether
+ * it does. */
+bool script_record_text(struct buf *b, unsigned int shows, const struct perf_record *r);
 
 /** bpf-output: offset, hex and text, 16 bytes a line. */
 void script_add_bpf_output(struct buf *b, struct bytes raw);

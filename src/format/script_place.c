@@ -22,6 +22,15 @@ bool script_list_has(const char *list, const char *name)
 	return false;
 }
 
+bool script_keeps(const char *symbols, const char *dsos, const struct ana_loc *loc)
+{
+	if (symbols && (!loc || !loc->sym || !script_list_has(symbols, loc->sym->name)))
+		return false;
+	return !dsos || (loc && loc->dso &&
+			 (script_list_has(dsos, dso_path(loc->dso)) ||
+			  script_list_has(dsos, dso_short_name(loc->dso))));
+}
+
 static uint64_t sym_offset(const struct ana_loc *loc)
 {
 	return loc->sym ? loc->rel - loc->sym->start : loc->rel;
@@ -138,7 +147,8 @@ static void add_place(struct buf *b, const struct script_place_style *style,
 		buf_char(b, '\n');
 }
 
-static void make(struct buf *b, const struct script_place_style *style, const struct ana_loc *loc)
+void script_place_text(struct buf *b, const struct script_place_style *style,
+		       const struct ana_loc *loc)
 {
 	bool has_inlines = style->is_chain && style->has_inlines && loc->nr_lines;
 	uint32_t outermost = has_inlines ? loc->nr_lines - 1 : 0;
@@ -161,8 +171,9 @@ static bool reach(struct script_places *p, uint32_t id)
 	return true;
 }
 
-void script_places_add(struct script_places *p, const struct script_place_style *style,
-		       const struct ana_loc *loc, struct buf *out)
+void script_places_add(struct script_places *p, script_place_make *make,
+		       const struct script_place_style *style, const struct ana_loc *loc,
+		       struct buf *out)
 {
 	struct script_place *e;
 

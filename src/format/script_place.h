@@ -33,9 +33,18 @@ struct script_places {
 
 enum { SCRIPT_PLACES_MAX_BYTES = 32 << 20 };
 
-/** Append @p loc's text. O(its length) after the first time. */
-void script_places_add(struct script_places *p, const struct script_place_style *style,
-		       const struct ana_loc *loc, struct buf *out);
+/** Appends the text of a place. */
+typedef void script_place_make(struct buf *b, const struct script_place_style *style,
+			       const struct ana_loc *loc);
+
+/** As perf script writes it. */
+void script_place_text(struct buf *b, const struct script_place_style *style,
+		       const struct ana_loc *loc);
+
+/** Append @p loc's text; @p make is called for the first time only. O(its length) from then on. */
+void script_places_add(struct script_places *p, script_place_make *make,
+		       const struct script_place_style *style, const struct ana_loc *loc,
+		       struct buf *out);
 
 /** A new epoch: location ids start over. */
 void script_places_forget(struct script_places *p);
@@ -46,6 +55,9 @@ void script_add_sym(struct buf *b, const struct ana_loc *loc, bool has_offset);
 /** "(/usr/bin/ls)"; @p style: of SCRIPT_DSOFF and has_kernel_path. */
 void script_add_dso(struct buf *b, const struct script_place_style *style,
 		    const struct ana_loc *loc);
+
+/** Is a sample at @p loc (NULL: not known) in both lists? Lists as for script_list_has(). */
+bool script_keeps(const char *symbols, const char *dsos, const struct ana_loc *loc);
 
 /** A name list such as -S takes it. NULL list: everything is in it. */
 bool script_list_has(const char *list, const char *name);

@@ -186,27 +186,27 @@ static const struct shown {
 	{PERF_RECORD_TEXT_POKE,       SCRIPT_SHOW_TEXT_POKE,  add_text_poke },
 };
 
-static const struct shown *find(const struct script_text *t, uint32_t type)
+bool script_record_text(struct buf *b, unsigned int shows, const struct perf_record *r)
 {
+	size_t from = b->nr;
+
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
-		if (shown[i].type == type && t->opts.shows & shown[i].show)
-			return &shown[i];
+		if (shown[i].type == r->type && shows & shown[i].show)
+			shown[i].add(b, r);
 	}
-	return NULL;
+	return b->nr > from;
 }
 
 void script_add_record(struct script_text *t, const struct ana_event *ev)
 {
 	const struct perf_record *r = &ev->record;
-	const struct shown *s = find(t, r->type);
-	struct perf_sample_id id = {0};
 
 	if (r->type == PERF_RECORD_FINISHED_ROUND && t->opts.shows & SCRIPT_SHOW_ROUND)
 		buf_str(&t->out, "PERF_RECORD_FINISHED_ROUND\n");
-	if (!s || !ev->evsel)
+	buf_clear(&t->record);
+	if (!ev->evsel || !script_record_text(&t->record, t->opts.shows, r))
 		return;
-	(void)id;
 	script_add_start(t, &t->evsels.data[ev->evsel->index], ev, ev->pid, ev->tid, ev->cpu,
 			 ev->time);
-	s->add(&t->out, r);
+	buf_add(&t->out, t->record.data, t->record.nr);
 }

@@ -35,6 +35,7 @@ void script_text_free(struct script_text *t)
 	}
 	buf_done(&t->out);
 	buf_done(&t->labels);
+	buf_done(&t->record);
 	vec_done(&t->evsels);
 	mem_free(t);
 }
@@ -263,7 +264,8 @@ static void add_chain(struct script_text *t, const struct script_evsel *e,
 	if (t->opts.max_stack && nr > t->opts.max_stack)
 		nr = t->opts.max_stack;
 	for (uint32_t i = 0; i < nr; i++) {
-		script_places_add(&t->chain[e->type], &style, chain->locs[i], &t->out);
+		script_places_add(&t->chain[e->type], script_place_text, &style, chain->locs[i],
+				  &t->out);
 		if (stops_at(t, chain->locs[i]))
 			break;
 	}
@@ -279,7 +281,7 @@ static void add_place(struct script_text *t, const struct script_evsel *e,
 		if (ev->chain && !ev->chain->is_broken) /* perf prints none of a broken chain */
 			add_chain(t, e, ev->chain);
 	} else if (ev->loc) {
-		script_places_add(&t->flat[e->type], &style, ev->loc, &t->out);
+		script_places_add(&t->flat[e->type], script_place_text, &style, ev->loc, &t->out);
 	}
 }
 
@@ -389,24 +391,12 @@ static void add_rest(struct script_text *t, const struct script_evsel *e,
 	buf_char(b, '\n');
 }
 
-static bool is_kept(const struct script_text *t, const struct ana_event *ev)
-{
-	const struct ana_loc *loc = ev->loc;
-
-	if (t->opts.symbols &&
-	    (!loc || !loc->sym || !script_list_has(t->opts.symbols, loc->sym->name)))
-		return false;
-	return !t->opts.dsos || (loc && loc->dso &&
-				 (script_list_has(t->opts.dsos, dso_path(loc->dso)) ||
-				  script_list_has(t->opts.dsos, dso_short_name(loc->dso))));
-}
-
 static void add_sample(struct script_text *t, const struct ana_event *ev)
 {
 	const struct script_evsel *e = &t->evsels.data[ev->evsel->index];
 	struct buf *b = &t->out;
 
-	if (!e->fields || !is_kept(t, ev))
+	if (!e->fields || !script_keeps(t->opts.symbols, t->opts.dsos, ev->loc))
 		return;
 	t->nr_events++;
 	script_add_start(t, e, ev, ev->sample->pid, ev->sample->tid, ev->sample->cpu, ev->time);

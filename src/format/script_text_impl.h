@@ -23,7 +23,7 @@ struct script_text {
 	struct perf_file *file;
 	struct clew_sink sink;
 	struct tracepoints *tracepoints;
-	struct buf out, labels;
+	struct buf out, labels, record;
 	struct {
 		VEC(struct script_evsel);
 	} evsels; /* by perf_evsel.index */
@@ -42,8 +42,5 @@ void script_add_start(struct script_text *t, const struct script_evsel *e,
 
 /** script_records.c: a record that is no sample, if it is to be shown. */
 void script_add_record(struct script_text *t, const struct ana_event *ev);
-
-/** The event's entry, made where it is new. NULL when memory is short. */
-const struct script_evsel *script_evsel_of(struct script_text *t, const struct perf_evsel *evsel);
 
 #endif

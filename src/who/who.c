@@ -45,11 +45,6 @@ void who_free(struct who *w)
 	mem_free(w);
 }
 
-void who_keep_maps_over_exec(struct who *w)
-{
-	w->keeps_maps_over_exec = true;
-}
-
 struct who_space *who_kernel(struct who *w)
 {
 	return w->kernel;
@@ -155,8 +150,7 @@ enum clew_err who_take_comm(struct who *w, const struct perf_comm *c)
 		return CLEW_NO_MEMORY;
 	t->comm = comm;
 	t->has_comm = true;
-	if (c->is_exec && !w->keeps_maps_over_exec) /* the old program's mappings are gone; the new
-						       one's follow */
+	if (c->is_exec) /* the old program's mappings are gone; the new one's follow */
 		who_space_exec(w, t->space);
 	return CLEW_OK;
 }

@@ -50,13 +50,6 @@ struct who;
 struct who *who_new(void);
 void who_free(struct who *w);
 
-/**
- * Do as perf does: an exec leaves the old program's maps in place until new ones cover them, so
- * that stray addresses are attributed to files that are no longer mapped. Off: exec empties the
- * space.
- */
-void who_keep_maps_over_exec(struct who *w);
-
 /** The thread, made when it was never told of. @p pid all ones: not known. NULL when memory is
  * short. */
 struct who_thread *who_thread_get(struct who *w, uint32_t pid, uint32_t tid);

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Usage: script_diff.sh CLEW FILE-OR-FOLDER...
+# `clew script` prints what `perf script` 6.1 prints: on recordings made here with perf (those that this machine allows),
+# with options and field lists, and on the given files as far as perf reads them. TAP.
+clew=$1
+shift
+if ! perf --version >/dev/null 2>&1; then
+	echo '1..0 # SKIP no perf here'
+	exit 0
+fi
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+count=0
+failed=0
+
+# same FILE [OPTION...]: both print the same, where perf prints anything
+same() {
+	file=$1
+	shift
+	perf script -i "$file" "$@" >"$dir/want" 2>/dev/null
+	[ -s "$dir/want" ] || return
+	"$clew" script -i "$file" "$@" >"$dir/got" 2>"$dir/err"
+	count=$((count + 1))
+	if cmp -s "$dir/want" "$dir/got"; then
+		echo "ok $count - $(basename "$file") $* ($(wc -l <"$dir/got") lines)"
+	else
+		echo "not ok $count - $(basename "$file") $*"
+		diff "$dir/want" "$dir/got" | head -6 | cut -c1-160 | sed 's/^/# /'
+		head -2 "$dir/err" | sed 's/^/# /'
+		failed=1
+	fi
+}
+
+# record NAME ARGUMENT...
+record() {
+	out=$dir/$1.data
+	shift
+	perf record -q -o "$out" "$@" >/dev/null 2>&1 || rm -f "$out"
+}
+
+busy='i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; ls /usr/lib >/dev/null; (exec ls) >/dev/null'
+record clock -e cpu-clock -F 999 -a -- sh -c "$busy"
+record clock_g -e cpu-clock -F 999 -g -a --switch-events --namespaces -- sh -c "$busy"
+record task_g -e task-clock -F 999 -g --all-cgroups -- sh -c "$busy"
+record packed -z -e task-clock -F 999 -g -- sh -c "$busy"
+record faults -e page-faults -c 1 -d --phys-data --data-page-size -- sh -c "$busy"
+record regs -e task-clock -F 999 -I --user-regs=ax,ip,sp -- sh -c "$busy"
+record group -e '{task-clock,page-faults,context-switches}:S' -g -- sh -c "$busy"
+record mixed -e 'task-clock,sched:sched_switch,page-faults' -F 500 -g -- sh -c "$busy"
+record sched -e 'sched:*' -a -- sh -c "$busy"
+record syscalls -e 'raw_syscalls:*,kmem:kfree' -- sh -c "$busy"
+perf record -q -o - -e 'sched:sched_switch,cpu-clock' -g -a -- sh -c "$busy" >"$dir/pipe.data" 2>/dev/null
+
+for file in "$dir"/*.data; do
+	same "$file"
+	same "$file" -G --ns
+	same "$file" -F comm,tid,ip,sym
+	same "$file" -F +pid,-time
+	same "$file" --deltatime --max-stack 3
+	same "$file" --show-task-events --show-mmap-events --show-namespace-events --show-switch-events --show-cgroup-events
+	same "$file" --comms sh --no-demangle
+done
+same "$dir/faults.data" -F +addr,+phys_addr,+data_page_size,+data_src
+same "$dir/regs.data" -F +iregs,+uregs,+misc
+same "$dir/mixed.data" -F sw:comm,event -F trace:time,trace
+same "$dir/task_g.data" --stop-bt main -S main
+
+for arg; do
+	[ -d "$arg" ] && set -- "$arg"/*data* || set -- "$arg"
+	for file; do
+		[ -f "$file" ] && same "$file" --no-itrace
+	done
+done
+if [ $count = 0 ]; then
+	echo '1..0 # SKIP perf can neither record nor read here'
+	exit 0
+fi
+echo "1..$count"
+exit $failed
