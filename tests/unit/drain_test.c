@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/drain.h"
+
+#include "record/aux_drain.h"
+#include "unit/tap.h"
+
+/* Rings that no kernel stands behind, and a writer into memory. */
+
+enum { RING = 4096, DATA_HEAD = 1024, AUX_HEAD = 1056, AUX_TAIL = 1064 };
+
+static uint64_t page[512];
+static uint8_t data[RING], aux[RING];
+static size_t at;
+
+static void set_word(size_t offset, uint64_t v)
+{
+	page[offset / 8] = v;
+}
+
+static uint8_t *put(const void *p, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		data[at++ % RING] = ((const uint8_t *)p)[i];
+	return data;
+}
+
+static void put_header(uint32_t type, uint16_t misc, size_t size)
+{
+	struct perf_event_header h = {.type = type, .misc = misc, .size = (uint16_t)size};
+
+	put(&h, sizeof(h));
+}
+
+static void put_sample(uint64_t time) /* IP, TID, TIME */
+{
+	const uint64_t words[] = {0x1000, 7, time};
+
+	put_header(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, 32);
+	put(words, sizeof(words));
+}
+
+static void put_lost(uint64_t nr)
+{
+	const uint64_t words[] = {1, nr};
+
+	put_header(PERF_RECORD_LOST, 0, 24);
+	put(words, sizeof(words));
+}
+
+static void put_mmap(const char *name)
+{
+	uint8_t body[64 + 16] = {0}; /* pid, tid, start, len, pgoff, build id, prot, flags, name */
+
+	body[32] = 20;
+	memset(body + 36, 0xab, 20);
+	memcpy(body + 64, name, strlen(name));
+	put_header(PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, 8 + sizeof(body));
+	put(body, sizeof(body));
+}
+
+static struct rec_counters counters(void)
+{
+	static struct rec_counter event;
+	struct rec_counters c = {0};
+
+	event.attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	vec_push(&c.list, event);
+	vec_push(&c.rings, (struct rec_ring){
+				   .fd = -1,
+				   .tid = -1,
+				   .ring = {.page = page, .data = data, .data_bytes = RING}
+        });
+	memset(page, 0, sizeof(page));
+	at = 0;
+	return c;
+}
+
+static enum clew_err to_buf(void *ctx, const void *p, size_t size)
+{
+	buf_add(ctx, p, size);
+	return CLEW_OK;
+}
+
+static void test_count(void)
+{
+	struct rec_counters c = counters();
+	struct rec_build_ids ids = {0};
+	struct rec_drain d;
+	struct bytes part[2];
+	struct os_ring *r = &c.rings.data[0].ring;
+
+	rec_drain_init(&d, &c, &ids);
+	at = r->tail = RING - 48; /* so that the second sample, or the map, crosses the end */
+	put_sample(500);
+	put_sample(900);
+	put_lost(12);
+	put_mmap("/bin/a");
+	put_mmap("/bin/a");
+	put_mmap("/bin/b");
+	put_sample(1000);
+	set_word(DATA_HEAD, at);
+	os_ring_peek(r, part);
+	rec_drain_count(&d, part);
+	CHECK_EQ(d.samples, 3, "samples counted");
+	CHECK_EQ(d.lost, 12, "lost samples added up");
+	CHECK(d.first_ns == 500 && d.last_ns == 1000, "times of the first and the last");
+	CHECK_EQ(ids.nr, 2, "each file's build id once");
+
+	at = 0;
+	r->tail = 0;
+	put_sample(400);
+	put_sample(450);
+	put_header(PERF_RECORD_SAMPLE, 0, 0); /* a size no kernel writes */
+	set_word(DATA_HEAD, at);
+	os_ring_peek(r, part);
+	rec_drain_count(&d, part);
+	CHECK(d.samples == 5 && d.first_ns == 400 && d.last_ns == 1000,
+	      "another CPU's earlier times; an impossible size ends the count");
+	rec_drain_done(&d);
+	rec_build_ids_done(&ids);
+	vec_done(&c.list);
+	vec_done(&c.rings);
+}
+
+static void test_crossing(void)
+{
+	struct rec_counters c = counters();
+	struct rec_build_ids ids = {0};
+	struct rec_drain d;
+	bool ok = true;
+
+	rec_drain_init(&d, &c, &ids);
+	for (size_t from = RING - 160; from <= RING; from += 8) {
+		struct os_ring *r = &c.rings.data[0].ring;
+		struct bytes part[2];
+
+		at = r->tail = from;
+		d.samples = d.first_ns = d.last_ns = d.lost = 0;
+		put_lost(5);
+		put_sample(77);
+		put_mmap("/bin/c");
+		put_lost(5);
+		set_word(DATA_HEAD, at);
+		os_ring_peek(r, part);
+		rec_drain_count(&d, part);
+		ok &= d.samples == 1 && d.first_ns == 77 && d.last_ns == 77 && d.lost == 10;
+	}
+	CHECK(ok && ids.nr == 1, "records that cross the ring's end anywhere");
+	rec_drain_done(&d);
+	rec_build_ids_done(&ids);
+	vec_done(&c.list);
+	vec_done(&c.rings);
+}
+
+static void test_aux(void)
+{
+	static const struct rec_aux_place place = {.idx = 3, .tid = UINT32_MAX, .cpu = 3};
+	struct perf_evlist l = {0};
+	struct buf b = {0};
+	const struct perf_writer_out out = {
+		{to_buf, &b},
+                NULL
+        };
+	struct perf_writer *w = NULL;
+	struct os_ring r = {.page = page, .aux = aux, .aux_bytes = RING, .aux_tail = RING - 100};
+	uint64_t bytes = 0, size, offset;
+	size_t start;
+
+	for (size_t i = 0; i < RING; i++)
+		aux[i] = (uint8_t)(i * 7);
+	memset(page, 0, sizeof(page));
+	perf_writer_open(&w, &out, &l, &(struct perf_writer_opts){0});
+	start = b.nr;
+	set_word(AUX_HEAD, RING - 100);
+	CHECK(!rec_aux_drain(&r, &place, w, &bytes) && b.nr == start,
+	      "nothing new: nothing written");
+	set_word(AUX_HEAD, RING + 101);
+	CHECK(!rec_aux_drain(&r, &place, w, &bytes) && bytes == 201, "201 bytes over the end");
+	memcpy(&size, b.data + start + 8, 8);
+	memcpy(&offset, b.data + start + 16, 8);
+	CHECK(size == 208 && offset == RING - 100 && b.nr == start + 48 + 208,
+	      "size padded to 8, offset in the stream");
+	CHECK(!memcmp(b.data + start + 48, aux + RING - 100, 100) &&
+		      !memcmp(b.data + start + 148, aux, 101),
+	      "the trace's bytes in order");
+	CHECK_EQ(page[AUX_TAIL / 8], RING + 101, "the space is given back");
+	perf_writer_free(w);
+	buf_done(&b);
+}
+
+static void test_notes(void)
+{
+	const uint32_t notes[] = {4, 4, 1, 0x00554e47, 99, /* another note of GNU's */
+				  4, 8, 3, 0x00554e47, 0x01020304, 0x05060708};
+	uint8_t id[20];
+	bool ok = true;
+
+	CHECK_EQ(rec_build_id_of_notes(notes, sizeof(notes), id), 8, "the build id among notes");
+	for (size_t size = 0; size < sizeof(notes); size++)
+		ok &= rec_build_id_of_notes(notes, size, id) == 0;
+	CHECK(ok, "notes cut anywhere: none");
+}
+
+int main(void)
+{
+	test_count();
+	test_crossing();
+	test_aux();
+	test_notes();
+	return tap_done();
+}
