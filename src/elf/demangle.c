@@ -7,7 +7,10 @@
 
 #include "base/mem.h"
 
-enum { NAME_MAX_BYTES = 32 * 1024 };
+enum {
+	NAME_MAX_BYTES = 32 * 1024,
+	PLT_MAX_BYTES = 1023 /* NAME@plt, as perf cuts it */
+};
 
 static int value_of_hex(char c)
 {
@@ -52,7 +55,7 @@ static bool demangle_whole(const char *name, struct buf *ret)
 bool demangle(const char *name, struct buf *ret)
 {
 	static const char plt[] = "@plt";
-	size_t len = strlen(name), plt_bytes = sizeof(plt) - 1;
+	size_t len = strlen(name), plt_bytes = sizeof(plt) - 1, from = ret->nr;
 	char *stem;
 	bool ok;
 
@@ -64,6 +67,8 @@ bool demangle(const char *name, struct buf *ret)
 	ok = stem && demangle_whole(stem, ret);
 	if (ok)
 		buf_add(ret, plt, plt_bytes);
+	if (ok && ret->nr - from > PLT_MAX_BYTES)
+		ret->nr = from + PLT_MAX_BYTES;
 	mem_free(stem);
 	return ok;
 }
