@@ -99,7 +99,8 @@ static void no_memory(void)
 			err = report_tree_child(&t, i % 9 ? node : REPORT_ROOT, i % NR_FRAMES,
 						&node);
 		for (uint32_t i = 0; err == CLEW_OK && i < 700; i++)
-			err = report_weights_add(&w, i, node, 1, 1);
+			err = report_weights_add(&w, i % NR_FRAMES,
+						 1 + i % (uint32_t)(t.nodes.nr - 1), 1, 1);
 		if (err == CLEW_OK)
 			err = report_pass_init(&pass, &t);
 		if (err == CLEW_OK)
