@@ -209,6 +209,7 @@ static int settle(struct record *r)
 		return CLI_USAGE;
 	}
 	r->o.realtime = (int)v;
+	r->o.is_verbose = r->verbose;
 	return CLI_OK;
 }
 

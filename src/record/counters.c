@@ -189,6 +189,7 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	enum clew_err err = CLEW_OK;
 
 	c->target = target;
+	c->is_on = is_starting_at_exec(o, target);
 	c->events = events;
 	rec_probe_features(&c->features);
 	for (size_t i = 0; i < events->events.nr && err == CLEW_OK; i++)
@@ -249,6 +250,8 @@ size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on)
 {
 	size_t nr = 0;
 
+	if (!name)
+		c->is_on = is_on;
 	vec_for_each (&c->list, e) {
 		if (e->is_immediate || (name && strcmp(name, e->name) != 0))
 			continue;

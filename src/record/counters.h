@@ -48,6 +48,7 @@ struct rec_counters {
 	} rings;
 	size_t nr_places;
 	size_t data_bytes; /* of each ring */
+	bool is_on;        /* not switched off, apart from single events */
 	bool has_backward; /* some events are overwritten: rings of their own */
 };
 

@@ -123,8 +123,8 @@ static enum clew_err drain_forward(struct rec_drain *d, struct rec_ring *r, stru
 }
 
 /* After the data ring: an AUX record tells of bytes that must then be in the file, or follow. */
-static enum clew_err drain_aux(struct rec_drain *d, struct rec_ring *r, uint32_t idx,
-			       struct rec_file *f, bool *ret_any)
+static enum clew_err drain_aux(struct rec_drain *d, const struct rec_counters *c,
+			       struct rec_ring *r, uint32_t idx, struct rec_file *f, bool *ret_any)
 {
 	const struct rec_aux_place place = {idx, (uint32_t)r->tid, (uint32_t)r->cpu};
 	uint64_t before = d->aux_bytes;
@@ -133,7 +133,12 @@ static enum clew_err drain_aux(struct rec_drain *d, struct rec_ring *r, uint32_t
 	if (!r->ring.aux)
 		return CLEW_OK;
 	err = rec_aux_drain(&r->ring, &place, f->writer, &d->aux_bytes);
-	*ret_any |= d->aux_bytes != before;
+	if (d->aux_bytes == before)
+		return err;
+	*ret_any = true;
+	/* The kernel switches an event off whose area is full; there is room again. */
+	if (c->is_on)
+		os_perf_enable(r->fd);
 	return err;
 }
 
@@ -168,7 +173,7 @@ enum clew_err rec_drain_pass(struct rec_drain *d, const struct rec_counters *c, 
 		else if (with_backward)
 			err = drain_backward(d, r, f, &any);
 		if (err == CLEW_OK)
-			err = drain_aux(d, r, (uint32_t)i, f, &any);
+			err = drain_aux(d, c, r, (uint32_t)i, f, &any);
 	}
 	if (err == CLEW_OK && any)
 		err = perf_writer_plain(f->writer, &round, sizeof(round));

@@ -425,6 +425,29 @@ static enum clew_err finish(struct session *s, enum clew_err err, struct rec_err
 	return err;
 }
 
+static void tell_opened(const struct session *s)
+{
+	const struct rec_counters *c = &s->counters;
+
+	vec_for_each (&c->list, e) {
+		const struct perf_attr *a = &e->attr;
+		size_t nr = 0;
+
+		for (size_t i = 0; i < c->nr_places; i++)
+			nr += e->fds[i] >= 0;
+		rec_say(s->ui, REC_NOTE,
+			"%s: type %u config %#llx %s %llu sample_type %#llx flags %#llx: %zu open%s%s",
+			e->name, a->type, (unsigned long long)a->config,
+			a->flags & PERF_ATTR_FREQ ? "freq" : "period",
+			(unsigned long long)a->sample_period, (unsigned long long)a->sample_type,
+			(unsigned long long)a->flags, nr,
+			e->event && e->event->filter ? ", filter " : "",
+			e->event && e->event->filter ? e->event->filter : "");
+	}
+	rec_say(s->ui, REC_NOTE, "%zu tasks, %zu CPUs, %zu buffers of %zu KiB", s->target.tids.nr,
+		s->target.cpus.nr, c->rings.nr, c->data_bytes / 1024);
+}
+
 static enum clew_err run(struct session *s, struct rec_event_list *events, struct rec_error *error)
 {
 	enum clew_err err = prepare(s, error);
@@ -433,6 +456,8 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 		err = open_counters(s, events, error);
 	if (err == CLEW_OK && !fill_poll(s))
 		err = out_of_memory(error);
+	if (err == CLEW_OK && s->options->is_verbose)
+		tell_opened(s);
 	if (err == CLEW_OK)
 		err = rec_stream_open(&s->stream, error);
 	if (err != CLEW_OK)
