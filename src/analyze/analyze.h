@@ -101,6 +101,7 @@ struct ana_opts {
 	bool wants_records;  /* deliver other records too */
 	bool no_symbols;     /* leave ana_loc.sym NULL: dso and rel only */
 	bool no_chains;      /* leave ana_event.chain NULL */
+	bool keeps_old_maps; /* see who_keep_old_maps(): for text that has to equal perf's */
 	bool is_single_threaded;
 	bool is_mapped; /* input->data is a whole mapped file (os_map_file): pages read are given
 			   back */

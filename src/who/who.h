@@ -59,6 +59,12 @@ struct who_thread *who_thread_find(const struct who *w, uint32_t tid);
 
 struct who_space *who_kernel(struct who *w);
 
+/**
+ * From here on exec leaves the old program's maps in place, where the new one's do not cover them,
+ * as perf does: a wild address may then be named after a program that is gone.
+ */
+void who_keep_old_maps(struct who *w);
+
 /* Take a record in. Each returns CLEW_OK or CLEW_NO_MEMORY. */
 enum clew_err who_take_comm(struct who *w, const struct perf_comm *c);
 enum clew_err who_take_fork(struct who *w, const struct perf_task *t);

@@ -72,6 +72,14 @@ static void test_fork(struct who *w)
 	who_space_settle(w, child->space);
 	CHECK(!path_at(child->space, 0x1000) && path_at(child->space, 0x1800),
 	      "once it runs, nothing is left of the old program");
+	who_keep_old_maps(w);
+	who_take_comm(w,
+		      &(struct perf_comm){.pid = 21, .tid = 21, .comm = "execed", .is_exec = true});
+	map(w, child->space, 0x1800, 0x80, 0, "newer");
+	who_space_settle(w, child->space);
+	CHECK(!strcmp(path_at(child->space, 0x1800), "newer") &&
+		      !strcmp(path_at(child->space, 0x1880), "new"),
+	      "or all that is not covered, when asked to do as perf does");
 	who_take_exit(w, &(struct perf_task){.pid = 21, .tid = 21});
 	CHECK(who_thread_find(w, 21)->has_exited, "an exited thread is kept for its last samples");
 	who_take_fork(w, &(struct perf_task){.pid = 21, .tid = 21, .ppid = 1, .ptid = 1});
