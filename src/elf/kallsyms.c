@@ -127,3 +127,25 @@ enum clew_err kallsyms_collect(struct sym_table *t, struct bytes text, struct in
 	*ret = info;
 	return CLEW_OK;
 }
+
+bool modules_address(struct bytes text, const char *name, size_t name_bytes, uint64_t *ret)
+{
+	while (bytes_left(&text)) {
+		struct bytes line = take_line(&text);
+		const uint8_t *at;
+		uint64_t addr;
+
+		if (bytes_left(&line) <= name_bytes || memcmp(line.pos, name, name_bytes) != 0 ||
+		    line.pos[name_bytes] != ' ')
+			continue;
+		at = memmem(line.pos, bytes_left(&line), " 0x", 3);
+		if (!at)
+			return false;
+		line.pos = at + 3;
+		if (!take_hex(&line, &addr) || !addr)
+			return false;
+		*ret = addr;
+		return true;
+	}
+	return false;
+}

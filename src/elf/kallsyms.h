@@ -35,4 +35,10 @@ struct kallsyms_info {
 enum clew_err kallsyms_collect(struct sym_table *t, struct bytes text, struct intern *modules,
 			       const char *ref_name, struct kallsyms_info *ret);
 
+/**
+ * Where module @p name ("ext4") lies, by the text of /proc/modules. @return false: not loaded, or
+ * its address is hidden.
+ */
+bool modules_address(struct bytes text, const char *name, size_t name_bytes, uint64_t *ret);
+
 #endif

@@ -35,6 +35,8 @@ enum clew_err perf_map_collect(struct sym_table *t, struct bytes text)
 		uint64_t size;
 
 		text.pos = nl ? nl + 1 : text.end;
+		if (!nl)
+			line.end--; /* so perf reads a line that is still being written */
 		if (!take_hex(&line, &s.start) || !take_hex(&line, &size) ||
 		    bytes_left(&line) < NAME_MIN)
 			continue;

@@ -23,7 +23,7 @@ static void load_perf_map(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
 	clew_auto(mem_free_at) char *text = NULL;
-	enum clew_err err;
+	uint64_t file_bytes;
 	size_t size;
 
 	map_path(d, &path);
@@ -35,10 +35,12 @@ static void load_perf_map(struct dso *d)
 		d->why = "perf-PID.map belongs to somebody else";
 		return;
 	}
-	err = os_read_file(buf_cstr(&path), MAP_MAX_BYTES, &text, &size, NULL);
-	if (err) {
-		d->why = err == CLEW_LIMIT ? "perf-PID.map is larger than 256 MiB"
-					   : "perf-PID.map cannot be read";
+	if (!os_file_size(buf_cstr(&path), &file_bytes) || file_bytes > MAP_MAX_BYTES) {
+		d->why = "perf-PID.map is larger than 256 MiB";
+		return;
+	}
+	if (os_read_file(buf_cstr(&path), MAP_MAX_BYTES, &text, &size, NULL)) {
+		d->why = "perf-PID.map cannot be read";
 		return;
 	}
 	sym_table_init(&d->table, NULL, 0);

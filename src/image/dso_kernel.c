@@ -5,7 +5,13 @@
 #include "image/dso_priv.h"
 #include "os/self.h"
 
-enum { KALLSYMS_MAX_BYTES = 256 * 1024 * 1024, NOTES_MAX_BYTES = 64 * 1024 };
+enum {
+	KALLSYMS_MAX_BYTES = 256 * 1024 * 1024,
+	MODULES_MAX_BYTES = 4 * 1024 * 1024,
+	NOTES_MAX_BYTES = 64 * 1024
+};
+
+static const char running_kallsyms[] = "/proc/kallsyms";
 
 void kernel_syms_free(struct kernel_syms *k)
 {
@@ -173,14 +179,35 @@ static const struct kernel_syms *from_running(struct dso *d)
 		d->why = "the running kernel's symbols were not asked for";
 		return NULL;
 	}
-	if (d->build_id.size && !dso_same_build_id(&id, &d->build_id)) {
+	if (d->kind == DSO_KERNEL && d->build_id.size && !dso_same_build_id(&id, &d->build_id)) {
 		d->why = "build id differs from the running kernel's";
 		return NULL;
 	}
-	if (!d->build_id.size && d->kind == DSO_KERNEL)
+	if (d->kind == DSO_KERNEL && !d->build_id.size)
 		d->note = "the recording has no kernel build id: the running kernel's symbols may "
 			  "not fit";
-	return kernel_syms_of(d->store, "/proc/kallsyms", d->ref_name, read_kallsyms);
+	return kernel_syms_of(d->store, running_kallsyms, d->ref_name, read_kallsyms);
+}
+
+/** Module symbols are in the kallsyms of the kernel that they are loaded into. */
+static const struct kernel_syms *find_kernel_of_module(struct dso *d)
+{
+	struct dso_build_id running = running_build_id();
+
+	vec_for_each (&d->store->dsos, at) {
+		struct dso *k = *at;
+
+		if (k->kind != DSO_KERNEL)
+			continue;
+		dso_find_sym(k, 0);
+		if (k->kernel && !k->kernel->vmlinux.elf.elf)
+			return k->kernel;
+		if (k->kernel && k->build_id.size && dso_same_build_id(&k->build_id, &running))
+			break;
+		d->why = k->why ? k->why : "vmlinux has no symbols of modules";
+		return NULL;
+	}
+	return from_running(d);
 }
 
 static const struct kernel_syms *find_kernel(struct dso *d)
@@ -193,7 +220,7 @@ static const struct kernel_syms *find_kernel(struct dso *d)
 	if (o->kallsyms)
 		return kernel_syms_of(d->store, o->kallsyms, d->ref_name, read_kallsyms);
 	if (d->kind == DSO_MODULE)
-		return d->store->kernels ? d->store->kernels : from_running(d);
+		return find_kernel_of_module(d);
 	k = from_build_id(d);
 	if (!k)
 		k = from_cached_kallsyms(d);
@@ -208,6 +235,20 @@ static uint16_t module_number(const struct kernel_syms *k, const char *name)
 			return (uint16_t)i;
 	}
 	return 0;
+}
+
+/** Loaded at another address since the recording? kallsyms tells today's. */
+static uint64_t module_delta(const struct dso *d, const struct kernel_syms *k)
+{
+	clew_auto(mem_free_at) char *text = NULL;
+	size_t size, len = strlen(d->short_name);
+	uint64_t now;
+
+	if (!d->load_start || len < 3 || strcmp(k->path, running_kallsyms) != 0 ||
+	    os_read_file("/proc/modules", MODULES_MAX_BYTES, &text, &size, NULL) ||
+	    !modules_address(bytes_of(text, size), d->short_name + 1, len - 2, &now))
+		return 0;
+	return now - d->load_start;
 }
 
 void dso_load_kernel(struct dso *d)
@@ -229,6 +270,7 @@ void dso_load_kernel(struct dso *d)
 			d->why = "the module is not loaded now";
 			return;
 		}
+		d->kernel_delta = module_delta(d, k);
 	} else if (d->ref_name && d->ref_addr) {
 		if (!k->has_ref) {
 			d->why = "the relocation reference symbol is missing";

@@ -95,6 +95,16 @@ bool os_is_regular(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
+bool os_file_size(const char *path, uint64_t *ret)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+	*ret = (uint64_t)st.st_size;
+	return true;
+}
+
 bool os_is_trusted_file(const char *path)
 {
 	struct stat st;

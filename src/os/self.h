@@ -24,6 +24,9 @@ bool os_file_identity(const char *path, uint64_t *ret_ino, uint32_t *ret_maj, ui
 /** Is there a regular file? Opening other things may block, or do something. */
 bool os_is_regular(const char *path);
 
+/** Size of a file in bytes; false: not there. */
+bool os_file_size(const char *path, uint64_t *ret);
+
 /** Is the file a regular one, and ours or root's? Others could have planted it in /tmp. */
 bool os_is_trusted_file(const char *path);
 

@@ -252,7 +252,7 @@ static void test_perf_map(void)
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", key.pid);
 	f = fopen(path, "w");
 	fputs("7f0000000000 40 JS:~fib /a b.js:1\n0x7f0000000100 0x10 _ZN3fooEv\nnonsense\n7f0000000200 40 ab\n"
-	      "7f0000000300\n\n7f0000000400 40 no newline",
+	      "7f0000000300\n\n7f0000000400 40 no newline?",
 	      f);
 	fclose(f);
 	d = dso_store_get(s, &key);
@@ -260,12 +260,30 @@ static void test_perf_map(void)
 	CHECK_STR(name_at(d, 0x7f0000000040), NULL, "behind its end");
 	CHECK_STR(name_at(d, 0x7f0000000108), "_ZN3fooEv", "0x, and names as they are written");
 	CHECK_STR(name_at(d, 0x7f0000000210), NULL, "a name of two letters, as perf has it");
-	CHECK_STR(name_at(d, 0x7f0000000410), "no newline", "the last line");
+	CHECK_STR(name_at(d, 0x7f0000000410), "no newline",
+		  "the last line, as far as it is written");
 	dso_store_free(s);
 	unlink(path);
 	s = dso_store_new(NULL);
 	d = dso_store_get(s, &key);
 	CHECK(!name_at(d, 0x7f0000000000) && dso_why_no_symbols(d), "no map");
+	dso_store_free(s);
+}
+
+static void test_large_map(void)
+{
+	struct dso_key key = {.kind = DSO_JIT, .path = "/tmp/perf-4000002.map", .pid = 4000002};
+	struct dso_store *s = dso_store_new(NULL);
+	struct dso *d = dso_store_get(s, &key);
+	FILE *f = fopen(key.path, "w");
+
+	if (f && !ftruncate(fileno(f), (off_t)1 << 30))
+		CHECK(!name_at(d, 0) &&
+			      !strcmp(dso_why_no_symbols(d), "perf-PID.map is larger than 256 MiB"),
+		      "a perf map of 1 GiB");
+	if (f)
+		fclose(f);
+	unlink(key.path);
 	dso_store_free(s);
 }
 
@@ -401,6 +419,7 @@ int main(void)
 	test_vmlinux();
 	test_vdso();
 	test_perf_map();
+	test_large_map();
 	test_jitdump();
 	test_no_memory();
 	snprintf(clean, sizeof(clean), "rm -r %s", top);

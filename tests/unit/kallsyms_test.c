@@ -81,8 +81,27 @@ static void test_garbage(void)
 	intern_done(&modules);
 }
 
+static void test_modules(void)
+{
+	static const char text[] = "ext4 1019904 2 - Live 0xffffffffc0a00000\n"
+				   "ext 16384 1 ext4, Live 0xffffffffc0900000 (OE)\n"
+				   "hidden 16384 0 - Live 0x0000000000000000\n"
+				   "cut 16384";
+	struct bytes b = bytes_of(text, strlen(text));
+	uint64_t addr = 0;
+
+	CHECK(modules_address(b, "ext4", 4, &addr) && addr == 0xffffffffc0a00000,
+	      "a module's address");
+	CHECK(modules_address(b, "ext", 3, &addr) && addr == 0xffffffffc0900000,
+	      "a name that starts another's");
+	CHECK(!modules_address(b, "hidden", 6, &addr) && !modules_address(b, "cut", 3, &addr) &&
+		      !modules_address(b, "none", 4, &addr),
+	      "hidden, damaged, not there");
+}
+
 int main(void)
 {
+	test_modules();
 	test_kernel_and_module();
 	test_garbage();
 	return tap_done();
