@@ -26,9 +26,11 @@ static bool has_no_code(const char *path)
 
 static const struct dso_build_id *build_id_of_path(struct analyze *a, const char *path)
 {
-	if (!intern_has(&a->build_id_paths, path))
-		return NULL;
-	return &a->build_ids.data[intern_str(&a->build_id_paths, path) - 1];
+	uint32_t n =
+		intern_has(&a->build_id_paths, path) ? intern_str(&a->build_id_paths, path) : 0;
+
+	/* Number 0 is the empty name, which is in every table; a mapping may have it. */
+	return n && n <= a->build_ids.nr ? &a->build_ids.data[n - 1] : NULL;
 }
 
 static struct ana_place *place_new(struct analyze *a, const struct dso_key *key, bool is_absolute)

@@ -103,7 +103,9 @@ static void take_printk(struct tracepoints *t, struct bytes text)
 		char *line = mem_strndup((const char *)text.pos, len), *colon;
 
 		colon = line ? strchr(line, ':') : NULL;
-		if (colon && colon[1] == ' ') {
+		/* libtraceevent looks for a quote and \n at the end without asking for the length.
+		 */
+		if (colon && colon[1] == ' ' && colon[2] == '"' && strlen(colon + 3) >= 3) {
 			unsigned long long addr = strtoull(line, NULL, 16);
 
 			tep_register_print_string(t->tep, colon + 2, addr);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "prop/mutate.h"
+
+/*
+ * Damaged recordings through the whole commands, in this process: script with and without chains
+ * and other records, report in its forms, header, evlist. Their output goes nowhere; their status
+ * is 0 or 1, nothing else.
+ */
+
+static char path[] = "/tmp/clew-command-mutate-XXXXXX";
+
+struct command {
+	int (*run)(int argc, char **argv);
+	const char *words[12];
+};
+
+static const struct command commands[] = {
+	{cmd_script, {"script"}						    },
+	{cmd_script,
+	 {"script", "--show-mmap-events", "--show-task-events", "--show-switch-events",
+	  "--show-namespace-events", "--show-lost-events", "--show-bpf-events",
+	  "--show-round-events", "--show-cgroup-events", "--show-text-poke-events"}},
+	{cmd_report, {"report", "--stdio"}                                         },
+	{cmd_report, {"report", "--json"}					  },
+	{cmd_report, {"report", "--stats"}                                         },
+	{cmd_report, {"report", "--sort", "comm,dso,sym,cpu", "--no-children"}     },
+	{cmd_header, {"header", "-I"}					      },
+	{cmd_header, {"header", "--json"}					  },
+	{cmd_evlist, {"evlist", "-v"}					      },
+	{cmd_evlist, {"evlist", "--json"}					  },
+};
+
+enum { NR_COMMANDS = sizeof(commands) / sizeof(*commands), MAX_WORDS = 18, HANG_SECONDS = 20 };
+
+static bool write_copy(struct bytes copy)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	bool is_whole;
+
+	if (fd < 0)
+		return false;
+	is_whole = write(fd, copy.pos, bytes_left(&copy)) == (ssize_t)bytes_left(&copy);
+	close(fd);
+	return is_whole;
+}
+
+/* Binaries and kernel symbols of this machine are left alone: the result is to depend on the copy
+ * only. */
+static int run_command(const struct command *c)
+{
+	static const char *const common[] = {"-i",           path,         "--symfs",
+					     "/nonexistent", "--kallsyms", "/dev/null"};
+	bool has_symbols = c->run == cmd_script || c->run == cmd_report;
+	char *argv[MAX_WORDS + 1] = {0};
+	int argc = 0;
+
+	for (; c->words[argc]; argc++)
+		argv[argc] = (char *)(uintptr_t)c->words[argc];
+	for (int i = 0; i < (has_symbols ? 6 : 2); i++)
+		argv[argc++] = (char *)(uintptr_t)common[i];
+	return c->run(argc, argv);
+}
+
+static bool use(void *ctx, struct bytes copy, uint64_t nr)
+{
+	const struct command *c = &commands[nr % NR_COMMANDS];
+	int out = dup(1), err = dup(2), null = open("/dev/null", O_WRONLY), status;
+
+	(void)ctx;
+	if (!write_copy(copy))
+		return false;
+	fflush(stdout);
+	dup2(null, 1);
+	dup2(null, 2);
+	alarm(HANG_SECONDS); /* ends this process, and so the test */
+	status = run_command(c);
+	alarm(0);
+	fflush(stdout);
+	dup2(out, 1);
+	dup2(err, 2);
+	close(out);
+	close(err);
+	close(null);
+	if (status != 0 && status != 1)
+		printf("# copy %llu: %s ended with status %d\n", (unsigned long long)nr,
+		       c->words[0], status);
+	return status == 0 || status == 1;
+}
+
+/* What damage once made of a recording, and no command liked. */
+static void test_empty_names(struct mutate *m)
+{
+	static const struct perf_attr attr = {.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+							     PERF_SAMPLE_TIME};
+	const union perf_view map = {
+		.mmap = {1, 1, 0x1000, 0x1000, 0, ""}
+        };
+	const union perf_view comm = {
+		.comm = {1, 1, ""}
+        };
+	struct perf_build b = {0};
+	struct bytes file;
+
+	perf_build_event(&b, &attr, "", (uint64_t[]){1}, 1);
+	perf_build_event_desc(&b);
+	perf_build_view(&b, PERF_RECORD_COMM, 0, &comm, NULL);
+	perf_build_view(&b, PERF_RECORD_MMAP, PERF_RECORD_MISC_USER, &map, NULL);
+	perf_build_sample(
+		&b, 0,
+		&(struct perf_sample){.ip = 0x1800, .pid = 1, .tid = 1, .time = 5, .misc = 2});
+	file = perf_build_finish(&b);
+	for (uint64_t i = 0; i < NR_COMMANDS; i++)
+		m->nr_wrong += !use(NULL, file, i);
+	perf_build_done(&b);
+}
+
+int main(int argc, char **argv)
+{
+	struct mutate m = {.use = use};
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	test_empty_names(&m);
+	mutate_built(&m, "file", (struct perf_build_opts){0}, 0);
+	mutate_built(&m, "pipe", (struct perf_build_opts){.pipe = true}, 0);
+	mutate_built(&m, "compressed", (struct perf_build_opts){0}, PERF_RECORD_COMPRESSED);
+	for (int i = 1; i < argc; i++)
+		mutate_path(&m, argv[i]);
+	mutate_check_memory();
+	unlink(path);
+	return mutate_done();
+}
