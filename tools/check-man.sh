@@ -9,7 +9,7 @@ for command in $("$clew" --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p'); do
 	count=$((count + 1))
 	missing=$("$clew" "$command" --help | sed -n 's/^ \{2,6\}\(\(-.,\)\? *--[a-z][a-z-]*\).*/\1/p' | grep -oE -- '--[a-z-]+' | sort -u |
 		while read -r option; do
-			[ "$option" = --help ] || grep -qE -- "$option([^a-z-]|\$)" "$page" 2> /dev/null || echo "$option"
+			[ "$option" = --help ] || grep -qE -- "--(no-)?${option#--}([^a-z-]|\$)" "$page" 2> /dev/null || echo "$option"
 		done)
 	if [ -e "$page" ] && [ -z "$missing" ]; then
 		echo "ok $count - $page"
