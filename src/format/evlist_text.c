@@ -141,6 +141,10 @@ void evlist_json(struct buf *out, const struct perf_evlist *l)
 	struct json_put j = {.out = out};
 
 	json_open(&j, '{');
+	json_key(&j, "format");
+	json_string(&j, "clew-evlist");
+	json_key(&j, "version");
+	json_u64(&j, 1);
 	json_key(&j, "events");
 	json_open(&j, '[');
 	for (size_t i = 0; i < l->evsels.nr; i++)

@@ -22,8 +22,9 @@ void evlist_text(struct buf *out, const struct perf_evlist *l, const struct evli
 bool evlist_has_tracepoints(const struct perf_evlist *l);
 
 /**
- * {"events": [{"index", "name", "unit", "leader", "group", attr fields that are not 0 under their
- * own names (sets of bits as lists of names, flags as 1), "ids": []}, ...]}, without a newline.
+ * {"format": "clew-evlist", "version": 1, "events": [{"index", "name", "unit", "leader", "group",
+ * attr fields that are not 0 under their own names (sets of bits as lists of names, flags as 1),
+ * "ids": []}, ...]}, without a newline.
  */
 void evlist_json(struct buf *out, const struct perf_evlist *l);
 

@@ -32,12 +32,12 @@ static void add_identity(struct json_put *j, const struct perf_features *f)
 		enum perf_feature feature;
 		const char *key;
 	} strings[] = {
-		{PERF_FEAT_HOSTNAME,  "hostname" },
-                {PERF_FEAT_OSRELEASE, "osrelease"},
-		{PERF_FEAT_VERSION,   "version"  },
-                {PERF_FEAT_ARCH,      "arch"     },
-		{PERF_FEAT_CPUDESC,   "cpudesc"  },
-                {PERF_FEAT_CPUID,     "cpuid"    },
+		{PERF_FEAT_HOSTNAME,  "hostname"    },
+                {PERF_FEAT_OSRELEASE, "osrelease"   },
+		{PERF_FEAT_VERSION,   "perf_version"},
+                {PERF_FEAT_ARCH,      "arch"        },
+		{PERF_FEAT_CPUDESC,   "cpudesc"     },
+                {PERF_FEAT_CPUID,     "cpuid"       },
 	};
 	static const struct {
 		enum perf_feature feature;
@@ -305,6 +305,8 @@ void header_json(struct buf *out, const struct header_facts *h)
 	struct json_put j = {.out = out};
 
 	json_open(&j, '{');
+	add_string(&j, "format", "clew-header");
+	add_u64(&j, "version", 1);
 	add_string(&j, "form", perf_file_is_pipe(h->file) ? "pipe" : "file");
 	add_string(&j, "byte_order", header_is_big_endian(h->file) ? "big" : "little");
 	if (h->captured_on)

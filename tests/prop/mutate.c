@@ -122,7 +122,7 @@ void mutate_bytes(struct mutate *m, const char *name, struct bytes file)
 {
 	struct run r = {.m = m, .file = file, .random = {.state = 31}};
 	size_t step = 1 + bytes_left(&file) / (256 << 10);
-	uint64_t seconds = number_of_env("CLEW_TEST_SECONDS", 8), before = m->nr_used;
+	uint64_t seconds = number_of_env("CLEW_TEST_SECONDS", 5), before = m->nr_used;
 
 	r.copy = mem_alloc(bytes_left(&file));
 	if (!r.copy)

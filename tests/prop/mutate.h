@@ -9,7 +9,7 @@
  * (every n-th in larger files) and at 1,000 random places, and with random bytes, bits, numbers and
  * moved pieces in it.
  *
- * The defaults of the environment's CLEW_TEST_MUTATIONS (10000 a file) and CLEW_TEST_SECONDS (8 of
+ * The defaults of the environment's CLEW_TEST_MUTATIONS (10000 a file) and CLEW_TEST_SECONDS (5 of
  * CPU time a file); what there is no time for is left out and counted.
  */
 struct mutate {
