@@ -9,7 +9,7 @@ JOBS ?= $(shell nproc)
 export BUILD JOBS
 
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) -j $(JOBS)
+	@quiet=; [ -t 1 ] || quiet=--quiet; ninja $$quiet -C $(BUILD) -j $(JOBS)
 
 $(BUILD)/build.ninja: | setup
 	@meson setup $(BUILD) --prefix $(PREFIX) -Dwerror=$(if $(filter true,$(CI)),true,false)

@@ -44,8 +44,8 @@ run_step() {
 	printf '== %s: %s s\n' "$name" $(($(date +%s) - start))
 }
 
-run_step plain "$BUILD" '' ''
-run_step asan build-asan '-Db_sanitize=address,undefined -Db_lundef=false' '--timeout-multiplier 5'
+run_step plain "$BUILD" '' '--timeout-multiplier 5'
+run_step asan build-asan '-Db_sanitize=address,undefined -Db_lundef=false' '--timeout-multiplier 10'
 run_step tsan build-tsan '-Db_sanitize=thread -Db_lundef=false' "--timeout-multiplier 5 $THREADED"
 if [ "$(uname -m)" = x86_64 ]; then
 	run_step aarch64 build-aarch64 '--cross-file tools/aarch64.ini' '--suite unit --timeout-multiplier 10'

@@ -4,22 +4,15 @@
 set -eu
 cd "$(dirname "$0")/.."
 clew=${BUILD:-build}/clew
-build=${BUILD:-build}/demo-compile.data
-read=${BUILD:-build}/demo-script.data
+work=${BUILD:-build}/demo
+mkdir -p "$work"
 
 show() { printf '\n$ %s\n' "$*"; "$@"; }
 
-compile() { # a few seconds of real work
-	cat > "${BUILD:-build}/demo-compile.sh" <<-END
-		for file in src/base/*.c src/perfdata/*.c; do
-			cc -std=gnu11 -O2 -D_GNU_SOURCE -DCLEW_VERSION='""' -Iinclude -Isrc -c -o /dev/null "\$file"
-		done
-	END
-	show "$clew" record -g -F 4999 -o "$build" -- sh "${BUILD:-build}/demo-compile.sh"
-}
+printf 'for file in src/base/*.c src/perfdata/*.c; do\n\tcc -std=gnu11 -O2 -D_GNU_SOURCE -Iinclude -Isrc -c -o /dev/null "$file"\ndone\n' > "$work/compile.sh"
 
-compile
-show "$clew" report --stdio --no-children -g none --sort comm,dso --percent-limit 1 -i "$build"
-show "$clew" report --stdio --no-children -g none --sort dso,sym --percent-limit 1 -i "$build"
-show "$clew" record -g -F 19999 -o "$read" -- "$clew" script -i "$build" > "${BUILD:-build}/demo-script.txt"
-show "$clew" report --stdio --percent-limit 4 -i "$read"
+show "$clew" record -g -F 9999 -o "$work/compile.data" -- sh "$work/compile.sh"
+show "$clew" report --stdio --no-children -g none --sort comm,dso --percent-limit 1 -i "$work/compile.data"
+show "$clew" report --stdio --no-children -g none --sort dso,sym --percent-limit 0.7 -i "$work/compile.data"
+show "$clew" record -g -F 19999 -o "$work/script.data" -- sh -c "$clew script -i $work/compile.data > $work/script.txt"
+show "$clew" report --stdio --sort comm --comm clew -g graph,5 -i "$work/script.data"

@@ -100,6 +100,13 @@ enum clew_err ana_take_build_id(struct analyze *a, const struct perf_build_id_re
 /* --- ana_take.c: records other than samples into the state --- */
 enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r);
 
+/* --- ana_deliver.c: samples and records into events of the batch --- */
+/** A sample, or one event each member where a group was read. One that cannot be parsed is counted
+ * and left out. */
+enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r);
+enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r, uint64_t time);
+void ana_note_bad(struct analyze *a, const struct perf_record *r);
+
 /* --- ana_queue.c: batches to the consumer --- */
 struct ana_queue *ana_queue_new(const struct ana_consumer *consumer, bool is_threaded,
 				uint64_t epoch);

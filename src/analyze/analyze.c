@@ -86,246 +86,19 @@ const struct ana_summary *analyze_summary(const struct analyze *a)
 	return &a->summary;
 }
 
-static enum clew_err count_unresolved(struct analyze *a, const struct ana_loc *loc)
-{
-	uint64_t key, *nr;
-
-	if (!loc || loc->sym || a->opts.no_symbols)
-		return CLEW_OK;
-	key = loc->dso ? (uint64_t)dso_id(loc->dso) + 1 : 0;
-	nr = map_u64_get(&a->unresolved_by_dso, key);
-	if (nr) {
-		++*nr;
-		return CLEW_OK;
-	}
-	return map_u64_put(&a->unresolved_by_dso, key, 1) ? CLEW_OK : CLEW_NO_MEMORY;
-}
-
-static enum clew_err resolve_branches(struct analyze *a, struct who_thread *t, struct ana_event *e,
-				      enum ana_level level)
-{
-	const struct perf_sample *s = e->sample;
-	const struct ana_loc **locs = ana_queue_alloc(a->queue, s->branches.nr * 2 * sizeof(*locs));
-
-	if (!locs)
-		return CLEW_NO_MEMORY;
-	for (uint64_t i = 0; i < s->branches.nr; i++) {
-		struct perf_branch br = perf_branch_get(s, i);
-
-		/* The record does not tell the level of each end; the upper half of the addresses
-		 * is the kernel's. */
-		locs[2 * i] = ana_resolve(a, t,
-					  br.from >> 63         ? ANA_KERNEL
-					  : level == ANA_KERNEL ? ANA_USER
-								: level,
-					  br.from);
-		locs[2 * i + 1] = ana_resolve(a, t,
-					      br.to >> 63           ? ANA_KERNEL
-					      : level == ANA_KERNEL ? ANA_USER
-								    : level,
-					      br.to);
-		if (!locs[2 * i] || !locs[2 * i + 1])
-			return CLEW_NO_MEMORY;
-	}
-	e->branches = locs;
-	return CLEW_OK;
-}
-
-/* Everything the consumer asked to be looked up. */
-static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana_event *e)
-{
-	const struct perf_sample *s = e->sample;
-	enum ana_level level = ana_level_of_misc(s->misc);
-	enum clew_err err = CLEW_OK;
-
-	if (s->sample_type & PERF_SAMPLE_IP) {
-		e->loc = ana_resolve(a, t, level, s->ip);
-		if (!e->loc)
-			return CLEW_NO_MEMORY;
-		err = count_unresolved(a, e->loc);
-	}
-	if (err == CLEW_OK && s->callchain.nr && !a->opts.no_chains)
-		err = ana_resolve_chain(a, t, &s->callchain, &e->chain);
-	if (err == CLEW_OK && a->opts.wants_addr && s->sample_type & PERF_SAMPLE_ADDR) {
-		e->addr = ana_resolve(a, t, s->addr >> 63 ? ANA_KERNEL : ANA_USER, s->addr);
-		err = e->addr ? CLEW_OK : CLEW_NO_MEMORY;
-	}
-	if (err == CLEW_OK && a->opts.wants_branches && s->branches.nr)
-		err = resolve_branches(a, t, e, level);
-	return err;
-}
-
-static void note_times(struct ana_summary *s, uint64_t time)
-{
-	if (time == UINT64_MAX)
-		return;
-	if (s->first_time == UINT64_MAX || time < s->first_time)
-		s->first_time = time;
-	if (s->last_time == UINT64_MAX || time > s->last_time)
-		s->last_time = time;
-}
-
-/* One sample as the consumer gets it. @p s is complete but for what is looked up. */
-static enum clew_err deliver_sample(struct analyze *a, const struct perf_record *r,
-				    const struct perf_evsel *evsel, const struct perf_sample *s)
-{
-	struct who_thread *t = who_thread_get(a->who, s->pid, s->tid);
-	struct perf_sample *own;
-	struct ana_event *e;
-	uint64_t *cgroup;
-	enum clew_err err;
-
-	if (!t)
-		return CLEW_NO_MEMORY;
-	if (!ana_filter_keeps(&a->filter, s, t)) {
-		a->summary.nr_filtered++;
-		return CLEW_OK;
-	}
-	if (ana_cache_is_full(a)) {
-		err = ana_queue_wait(a->queue);
-		if (err != CLEW_OK)
-			return err;
-		ana_cache_reset(&a->cache);
-		ana_queue_set_epoch(a->queue, a->cache.epoch);
-	}
-	if (ana_level_of_misc(s->misc) == ANA_USER)
-		who_space_settle(a->who, t->space);
-	e = ana_queue_add(a->queue, &own);
-	if (!e)
-		return ana_queue_wait(a->queue);
-	*own = *s;
-	e->record = *r;
-	perf_block_hold(r->block);
-	e->evsel = evsel;
-	e->sample = own;
-	e->time = s->time;
-	e->period = s->period;
-	e->pid = t->pid;
-	e->tid = t->tid;
-	e->cpu = s->cpu;
-	e->comm = t->comm;
-	cgroup = s->sample_type & PERF_SAMPLE_CGROUP ? map_u64_get(&a->cgroups, s->cgroup) : NULL;
-	e->cgroup = cgroup ? (const char *)(uintptr_t)*cgroup : NULL;
-	a->summary.nr_samples++;
-	note_times(&a->summary, s->time);
-	return resolve(a, t, e);
-}
-
-/* A group's leader was sampled: one event each member, with what it counted since the last time. */
-static enum clew_err deliver_values(struct analyze *a, const struct perf_record *r,
-				    struct perf_sample *s)
-{
-	for (uint64_t i = 0; i < s->read.nr; i++) {
-		struct perf_read_value v = perf_read_get(&s->read, i);
-		const struct perf_evsel *evsel = perf_evlist_by_id(perf_file_evlist(a->file), v.id);
-		uint64_t *last = map_u64_get(&a->counters, v.id);
-		enum clew_err err;
-
-		if (!evsel)
-			continue;
-		s->id = v.id;
-		s->period = v.value - (last ? *last : 0);
-		if (!map_u64_put(&a->counters, v.id, v.value))
-			return CLEW_NO_MEMORY;
-		if (!s->period)
-			continue;
-		err = deliver_sample(a, r, evsel, s);
-		if (err != CLEW_OK)
-			return err;
-	}
-	return CLEW_OK;
-}
-
-static void note_bad(struct analyze *a, const struct perf_record *r)
-{
-	if (!a->summary.nr_bad++)
-		a->summary.first_bad_offset = r->offset;
-}
-
-static enum clew_err take_sample(struct analyze *a, const struct perf_record *r)
-{
-	const struct perf_evsel *evsel = perf_evlist_of_record(perf_file_evlist(a->file), r->type,
-							       perf_record_body(r), r->swap);
-	struct perf_sample s;
-
-	if (!evsel ||
-	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &evsel->attr, &s) != CLEW_OK) {
-		note_bad(a, r);
-		return CLEW_OK;
-	}
-	if (!(s.sample_type & PERF_SAMPLE_PERIOD))
-		s.period = evsel->attr.sample_period;
-	if (s.sample_type & PERF_SAMPLE_READ && s.read.read_format & PERF_FORMAT_ID)
-		return deliver_values(a, r, &s);
-	return deliver_sample(a, r, evsel, &s);
-}
-
-/* The thread a record tells of; it may differ from the one that was running. */
-static uint32_t subject_of(const struct perf_record *r, uint32_t running_tid)
-{
-	struct bytes body = perf_record_body(r);
-	size_t at = 4;
-
-	switch (r->type) {
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-		at = 8;
-		break;
-	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-	case PERF_RECORD_COMM:
-	case PERF_RECORD_NAMESPACES:
-		break;
-	default:
-		return running_tid;
-	}
-	return bytes_left(&body) < at + 4 ? running_tid : load_u32(body.pos + at, r->swap);
-}
-
-static enum clew_err deliver_record(struct analyze *a, const struct perf_record *r, uint64_t time)
-{
-	const struct perf_evsel *evsel = NULL;
-	struct perf_sample_id id = {.cpu = UINT32_MAX, .pid = UINT32_MAX, .tid = UINT32_MAX};
-	struct perf_sample *unused;
-	struct who_thread *t;
-	struct ana_event *e;
-
-	if (r->type < PERF_RECORD_HEADER_ATTR) {
-		evsel = perf_evlist_of_record(perf_file_evlist(a->file), r->type,
-					      perf_record_body(r), r->swap);
-		if (evsel && perf_sample_id_parse(perf_record_body(r), r->swap, &evsel->attr,
-						  &id) != CLEW_OK)
-			evsel = NULL;
-	}
-	e = ana_queue_add(a->queue, &unused);
-	if (!e)
-		return ana_queue_wait(a->queue);
-	e->record = *r;
-	perf_block_hold(r->block);
-	e->evsel = evsel;
-	e->time = time;
-	e->cpu = id.cpu;
-	e->pid = id.pid;
-	e->tid = id.tid;
-	id.tid = subject_of(r, id.tid);
-	t = id.tid == UINT32_MAX ? NULL : who_thread_get(a->who, UINT32_MAX, id.tid);
-	e->comm = t ? t->comm : NULL;
-	return CLEW_OK;
-}
-
 static enum clew_err process(struct analyze *a, const struct perf_record *r, uint64_t time)
 {
 	enum clew_err err;
 
 	if (r->type == PERF_RECORD_SAMPLE)
-		return take_sample(a, r);
+		return ana_deliver_sample(a, r);
 	err = ana_take_record(a, r);
 	if (err == CLEW_BAD_FILE) {
-		note_bad(a, r);
+		ana_note_bad(a, r);
 		return CLEW_OK;
 	}
 	if (err == CLEW_OK && a->opts.wants_records)
-		err = deliver_record(a, r, time);
+		err = ana_deliver_record(a, r, time);
 	return err;
 }
 
@@ -377,8 +150,9 @@ static enum clew_err take_next(struct analyze *a, const struct perf_record *r)
 	if (r->type == PERF_RECORD_FINISHED_ROUND) {
 		perf_order_round(a->order);
 		err = drain(a);
-		return err == CLEW_OK && a->opts.wants_records ? deliver_record(a, r, UINT64_MAX)
-							       : err;
+		return err == CLEW_OK && a->opts.wants_records
+			     ? ana_deliver_record(a, r, UINT64_MAX)
+			     : err;
 	}
 	if (r->type >= PERF_RECORD_HEADER_ATTR)
 		return process(a, r, UINT64_MAX);

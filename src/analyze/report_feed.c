@@ -56,6 +56,8 @@ void report_feed_free(struct report_feed *f)
 	intern_done(&f->tuples);
 	map_u64_done(&f->text_of);
 	vec_done(&f->comm_of);
+	for (size_t i = 0; i < FEED_PATHS; i++)
+		vec_done(&f->last_paths[i].steps);
 	vec_done(&f->frame_of_loc);
 	vec_done(&f->node_of_chain);
 	mem_free(f->key_rank);
@@ -149,10 +151,35 @@ static enum clew_err descend(struct report_feed *f, const struct ana_loc *loc, u
 				    : report_tree_child(&f->tree, *node, frame, node);
 }
 
-static enum clew_err chain_node(struct report_feed *f, const struct ana_chain *c, uint32_t *ret)
+/* Go down the chain's @p nr innermost locations, as far as the last path went there too for
+ * nothing. */
+static enum clew_err walk(struct report_feed *f, struct feed_path *last, const struct ana_chain *c,
+			  uint32_t nr, uint32_t *node)
 {
-	uint32_t nr = c->nr, node = REPORT_ROOT;
+	uint32_t depth = 0;
 	enum clew_err err = CLEW_OK;
+
+	for (; depth < nr && depth < last->steps.nr; depth++) {
+		if (last->steps.data[depth].loc != c->locs[nr - 1 - depth])
+			break;
+		*node = last->steps.data[depth].node;
+	}
+	last->steps.nr = depth;
+	for (; depth < nr && err == CLEW_OK; depth++) {
+		const struct ana_loc *loc = c->locs[nr - 1 - depth];
+
+		err = descend(f, loc, node);
+		if (err == CLEW_OK && !vec_push(&last->steps, (struct feed_step){loc, *node}))
+			err = CLEW_NO_MEMORY;
+	}
+	return err;
+}
+
+static enum clew_err chain_node(struct report_feed *f, const struct ana_event *e, uint32_t *ret)
+{
+	const struct ana_chain *c = e->chain;
+	uint32_t nr = c->nr, node = REPORT_ROOT;
+	enum clew_err err;
 
 	if (!MEMO_RESERVE(&f->node_of_chain, c->id))
 		return CLEW_NO_MEMORY;
@@ -162,8 +189,7 @@ static enum clew_err chain_node(struct report_feed *f, const struct ana_chain *c
 	}
 	if (f->opts.max_stack && nr > f->opts.max_stack)
 		nr = f->opts.max_stack;
-	while (nr-- > 0 && err == CLEW_OK)
-		err = descend(f, c->locs[nr], &node);
+	err = walk(f, &f->last_paths[e->tid % FEED_PATHS], c, nr, &node);
 	if (err == CLEW_OK)
 		*ret = f->node_of_chain.data[c->id] = node;
 	return err;
@@ -195,7 +221,7 @@ static enum clew_err path_of(struct report_feed *f, const struct ana_event *e, u
 	enum clew_err err = CLEW_OK;
 
 	if (e->chain && e->chain->nr && !f->opts.no_chains) {
-		err = chain_node(f, e->chain, &node);
+		err = chain_node(f, e, &node);
 		if (err == CLEW_OK && !is_leaf(f, e))
 			err = descend(f, e->loc, &node);
 	} else {
@@ -250,6 +276,16 @@ static enum clew_err take(struct report_feed *f, const struct ana_event *e)
 	return report_weights_add(&ev->weights, key, node, 1, e->period);
 }
 
+static enum clew_err take_lost(struct report_feed *f, const struct ana_event *e)
+{
+	struct report_event *ev = event_of(f, e->evsel);
+
+	if (!ev)
+		return CLEW_NO_MEMORY;
+	ev->nr_lost_records++;
+	return CLEW_OK;
+}
+
 enum clew_err report_feed_batch(void *feed, const struct ana_batch *b)
 {
 	struct report_feed *f = feed;
@@ -259,10 +295,16 @@ enum clew_err report_feed_batch(void *feed, const struct ana_batch *b)
 		f->epoch = b->epoch;
 		f->has_epoch = true;
 		f->frame_of_loc.nr = f->node_of_chain.nr = 0;
+		for (size_t i = 0; i < FEED_PATHS; i++)
+			f->last_paths[i].steps.nr = 0;
 	}
 	for (size_t i = 0; i < b->nr && err == CLEW_OK; i++) {
-		if (b->events[i].sample && b->events[i].evsel)
-			err = take(f, &b->events[i]);
+		const struct ana_event *e = &b->events[i];
+
+		if (e->sample && e->evsel)
+			err = take(f, e);
+		else if (e->record.type == PERF_RECORD_LOST_SAMPLES && e->evsel)
+			err = take_lost(f, e);
 	}
 	return err;
 }

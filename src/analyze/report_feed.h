@@ -33,6 +33,7 @@ struct report_event {
 	uint64_t nr, period;           /* all samples of the event */
 	uint64_t nr_kept, period_kept; /* those the filter kept */
 	uint64_t nr_no_room;           /* paths cut to their sampled frame: the tree was full */
+	uint64_t nr_lost_records;      /* LOST_SAMPLES; with ana_opts.wants_records */
 	bool has_chains;
 };
 

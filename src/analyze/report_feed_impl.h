@@ -48,6 +48,19 @@ enum clew_err feed_groups_make(struct feed_groups *g, const struct feed_frames *
 			       const struct report_feed_opts *opts);
 void feed_groups_done(struct feed_groups *g);
 
+struct feed_step {
+	const struct ana_loc *loc;
+	uint32_t node; /* of the tree, with the location's frames */
+};
+
+/** A thread's last path, outermost first: the next one mostly starts alike. */
+struct feed_path {
+	struct {
+		VEC(struct feed_step);
+	} steps;
+};
+enum { FEED_PATHS = 32 };
+
 struct report_feed {
 	struct report_feed_opts opts;
 	struct ana_filter_set filter;
@@ -72,6 +85,8 @@ struct report_feed {
 	struct {
 		VEC(uint32_t);
 	} frame_of_loc, node_of_chain; /* by id of this epoch; REPORT_NONE: not yet */
+
+	struct feed_path last_paths[FEED_PATHS]; /* by tid, modulo */
 
 	/* the key found last: most samples have that of the one before */
 	uint32_t last_key, last_pid, last_tid, last_cpu;

@@ -5,10 +5,11 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "format/evlist_text.h"
+#include "format/tracepoint.h"
 
 struct evlist_command {
 	struct cli_input in;
-	bool is_verbose, has_freq, has_groups, is_json;
+	bool is_verbose, has_freq, has_groups, has_trace_fields, is_json;
 };
 
 /* A pipe's events come with its first records, and their names with the features behind them. */
@@ -22,22 +23,37 @@ static enum clew_err read_header_records(struct perf_file *f, struct clew_diag *
 	return err == CLEW_END ? CLEW_OK : err;
 }
 
+static bool add_trace_fields(void *tracepoints, uint64_t id, struct buf *out)
+{
+	return tracepoints && tracepoint_add_field_names(tracepoints, id, out);
+}
+
 static void print(const struct evlist_command *c, struct perf_file *f)
 {
 	const struct perf_evlist *l = perf_file_evlist(f);
-	const struct evlist_text_opts opts = {
+	struct evlist_text_opts opts = {
 		.is_verbose = c->is_verbose,
 		.has_freq = c->has_freq,
 		.has_groups = c->has_groups,
 	};
+	struct tracepoints *t = NULL;
 	struct buf out = {0};
 
+	if (c->has_trace_fields) {
+		t = tracepoints_new(perf_file_features(f)->section[PERF_FEAT_TRACING_DATA]);
+		opts.trace_fields = add_trace_fields;
+		opts.ctx = t;
+	}
 	if (c->is_json) {
 		evlist_json(&out, l);
 		buf_char(&out, '\n');
 	} else {
 		evlist_text(&out, l, &opts);
+		if (evlist_has_tracepoints(l) && !c->has_trace_fields)
+			buf_str(&out, "# Tip: use 'clew evlist --trace-fields' to show fields for "
+				      "tracepoint events\n");
 	}
+	tracepoints_free(t);
 	fwrite(out.data, 1, out.nr, stdout);
 	buf_done(&out);
 }
@@ -66,21 +82,23 @@ static int run(struct evlist_command *c)
 int cmd_evlist(int argc, char **argv)
 {
 	struct evlist_command c = {0};
+	/* clang-format off */
 	const struct cli_option options[] = {
-		{'i',              "input", "FILE",
-		 "recording to read; - is standard input (default: perf.data)", CLI_STRING,
-		 &c.in.path},
-		{'f',          "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
-		{'v',      "verbose", NULL, "every field of the events' attributes", CLI_FLAG,
-		 &c.is_verbose},
-		{'F',                "freq", NULL, "sample frequency or period", CLI_FLAG, &c.has_freq},
-		{'g',"group", NULL, "groups as {a,b}; names only", CLI_FLAG, &c.has_groups},
-		{0,            "json", NULL, "one JSON object", CLI_FLAG, &c.is_json},
+		{'i', "input", "FILE", "recording to read; - is standard input (default: perf.data)",
+		 CLI_STRING, &c.in.path},
+		{'f', "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
+		{'v', "verbose", NULL, "every field of the events' attributes", CLI_FLAG, &c.is_verbose},
+		{'F', "freq", NULL, "sample frequency or period", CLI_FLAG, &c.has_freq},
+		{'g', "group", NULL, "groups as {a,b}; names only", CLI_FLAG, &c.has_groups},
+		{0, "trace-fields", NULL, "names of the fields of tracepoint events",
+		 CLI_FLAG, &c.has_trace_fields},
+		{0, "json", NULL, "one JSON object", CLI_FLAG, &c.is_json},
 		{0},
 	};
+	/* clang-format on */
 	const struct cli_command command = {
 		.name = "evlist",
-		.usage = "[-i FILE] [-v | -F | -g | --json]",
+		.usage = "[-i FILE] [-v | -F | -g | --trace-fields | --json]",
 		.summary = "List the events of a recording.",
 		.options = options,
 	};
@@ -93,7 +111,7 @@ int cmd_evlist(int argc, char **argv)
 		cli_hint("name the recording with -i %s", argv[first]);
 		return CLI_USAGE;
 	}
-	if (c.has_groups && (c.is_verbose || c.has_freq)) {
+	if (c.has_groups && (c.is_verbose || c.has_freq || c.has_trace_fields)) {
 		cli_error("-g prints names only and goes with no other option");
 		return CLI_USAGE;
 	}

@@ -92,18 +92,18 @@ static int run(struct header_command *c)
 int cmd_header(int argc, char **argv)
 {
 	struct header_command c = {0};
+	/* clang-format off */
 	const struct cli_option options[] = {
-		{'i',         "input", "FILE",
-		 "recording to read; - is standard input (default: perf.data)", CLI_STRING,
-		 &c.in.path},
-		{'f',     "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
-		{'I', "full", NULL, "CPU topology, caches and memory in full", CLI_FLAG,
-		 &c.is_full},
-		{0,           "header-only", NULL, "do not read the records, only what perf shows too",
+		{'i', "input", "FILE", "recording to read; - is standard input (default: perf.data)",
+		 CLI_STRING, &c.in.path},
+		{'f', "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
+		{'I', "full", NULL, "CPU topology, caches and memory in full", CLI_FLAG, &c.is_full},
+		{0, "header-only", NULL, "do not read the records, only what perf shows too",
 		 CLI_FLAG, &c.is_header_only},
-		{0,"json", NULL, "one JSON object", CLI_FLAG, &c.is_json},
-		{0      },
+		{0, "json", NULL, "one JSON object", CLI_FLAG, &c.is_json},
+		{0},
 	};
+	/* clang-format on */
 	const struct cli_command command = {
 		.name = "header",
 		.usage = "[-i FILE] [-I] [--header-only] [--json]",

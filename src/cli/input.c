@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cli/message.h"
 #include "os/output.h"
+#include "os/proc.h"
 
 enum { STDIN = 0, NS_DIGITS = 9 };
 
@@ -127,29 +128,53 @@ const char *cli_parse_time(const char *text, uint64_t first, uint64_t last, uint
 	return NULL;
 }
 
-/* The header's times; only a file tells them before it is read. */
-static void find_times(const struct perf_input *input, uint64_t *ret_first, uint64_t *ret_last)
-{
-	struct perf_file *f;
+/* What a file's header says, all ones where it does not. A stream's is not known yet. */
+struct header_says {
+	uint64_t first, last;
+	bool is_other_kernel, is_other_machine;
+};
 
-	*ret_first = *ret_last = UINT64_MAX;
-	if (!input->data || perf_file_open(&f, input, NULL) != CLEW_OK)
-		return;
-	if (!perf_features_sample_time(perf_file_features(f), ret_first, ret_last))
-		*ret_first = *ret_last = UINT64_MAX;
-	perf_file_free(f);
+static bool differs(const struct perf_features *f, enum perf_feature feature, const char *here)
+{
+	const char *there = perf_features_string(f, feature);
+
+	return there && strcmp(there, here) != 0;
 }
 
-static int set_time(struct cli_input *in)
+static struct header_says ask_header(const struct perf_input *input)
 {
-	uint64_t first = UINT64_MAX, last = UINT64_MAX;
+	struct header_says says = {.first = UINT64_MAX, .last = UINT64_MAX};
+	const struct perf_features *features;
+	struct os_uname here;
+	struct perf_file *f;
+
+	if (!input->data || perf_file_open(&f, input, NULL) != CLEW_OK)
+		return says;
+	features = perf_file_features(f);
+	if (!perf_features_sample_time(features, &says.first, &says.last))
+		says.first = says.last = UINT64_MAX;
+	os_uname(&here);
+	says.is_other_kernel = differs(features, PERF_FEAT_OSRELEASE, here.release);
+	says.is_other_machine =
+		says.is_other_kernel || differs(features, PERF_FEAT_HOSTNAME, here.node);
+	perf_file_free(f);
+	return says;
+}
+
+/* Symbols of this machine are wrong ones for another's addresses. */
+static void set_place(struct cli_input *in, const struct header_says *says)
+{
+	in->opts.symbols.no_host_kernel |= says->is_other_kernel && !in->opts.symbols.kallsyms;
+	in->opts.symbols.no_proc_root |= says->is_other_machine;
+}
+
+static int set_time(struct cli_input *in, const struct header_says *says)
+{
 	const char *why;
 
 	if (!in->time)
 		return CLI_OK;
-	if (strchr(in->time, '%'))
-		find_times(&in->input, &first, &last);
-	why = cli_parse_time(in->time, first, last, &in->opts.filter.time_from,
+	why = cli_parse_time(in->time, says->first, says->last, &in->opts.filter.time_from,
 			     &in->opts.filter.time_to);
 	if (!why)
 		return CLI_OK;
@@ -203,13 +228,17 @@ static int open_path(struct cli_input *in)
 
 int cli_input_open(struct cli_input *in)
 {
+	struct header_says says;
 	int status;
 
 	if (!in->path)
 		in->path = os_is_pipe(STDIN) && !os_exists("perf.data") ? "-" : "perf.data";
 	status = open_path(in);
-	if (status == CLI_OK)
-		status = set_time(in);
+	if (status == CLI_OK) {
+		says = ask_header(&in->input);
+		set_place(in, &says);
+		status = set_time(in, &says);
+	}
 	if (status == CLI_OK)
 		status = set_buildid_dir(in);
 	if (status != CLI_OK)

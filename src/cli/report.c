@@ -36,7 +36,7 @@ static void set_wishes(struct report_run *r)
 	o->wants_lines = a->feed.has_inlines || report_sort_has(&a->feed.sort, REPORT_SRCLINE) ||
 			 report_sort_has(&a->feed.sort, REPORT_SRCFILE);
 	if (a->output == REPORT_STATS)
-		o->no_symbols = o->no_chains = true;
+		o->no_symbols = o->no_chains = o->wants_records = true;
 	if (!a->has_children && a->text.style == REPORT_GRAPH_NONE && a->output == REPORT_TABLE)
 		o->no_chains = true;
 }
@@ -197,7 +197,7 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 	if (*ret_is_damaged)
 		cli_input_fail(&r->args.in, &r->diag);
 	err = report_feed_finish(r->feed);
-	if (err == CLEW_OK)
+	if (err == CLEW_OK && (!*ret_is_damaged || analyze_summary(r->analyze)->nr_samples))
 		err = write_output(r);
 	if (err != CLEW_OK && err != CLEW_STOPPED)
 		r->diag = (struct clew_diag){.code = err};
@@ -238,7 +238,8 @@ static int report(struct report_run *r)
 	}
 	if (err != CLEW_OK)
 		return cli_input_fail(&r->args.in, &r->diag);
-	warn(r);
+	if (!is_damaged)
+		warn(r);
 	return is_damaged ? CLI_FAILED : CLI_OK;
 }
 

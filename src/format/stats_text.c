@@ -34,11 +34,14 @@ static void put_events(struct buf *out, const struct report_feed *f)
 	for (size_t i = 0; i < report_feed_nr_events(f); i++) {
 		const struct report_event *ev = report_feed_event(f, i);
 
-		if (!ev->nr)
+		if (!ev->nr && !ev->nr_lost_records)
 			continue;
 		report_escape(out, ev->evsel->name, strlen(ev->evsel->name));
 		buf_str(out, " stats:\n");
-		put_count(out, "SAMPLE", ev->nr, 0);
+		if (ev->nr)
+			put_count(out, "SAMPLE", ev->nr, 0);
+		if (ev->nr_lost_records)
+			put_count(out, "LOST_SAMPLES", ev->nr_lost_records, 0);
 	}
 }
 
@@ -103,8 +106,11 @@ static void put_unresolved(struct buf *out, const struct ana_unresolved *u)
 	buf_dec(out, u->nr, 8, ' ');
 	buf_str(out, "  ");
 	report_escape(out, path, strlen(path));
-	if (u->dso)
-		buf_printf(out, ": %s", why ? why : "no symbol covers them");
+	if (u->dso && why)
+		buf_printf(out, ": %s", why);
+	else if (u->dso)
+		buf_str(out, ": only some functions are in its symbol table; install its debug "
+			     "symbols (-dbgsym, -debuginfo)");
 	if (help)
 		buf_printf(out, "; %s", help);
 	buf_char(out, '\n');

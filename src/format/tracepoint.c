@@ -268,6 +268,18 @@ static void describe(const struct tep_format_field *f, struct tep_handle *tep, s
 	}
 }
 
+bool tracepoint_add_field_names(struct tracepoints *t, uint64_t id, struct buf *ret)
+{
+	struct tep_event *e = find(t, id);
+
+	for (struct tep_format_field *f = e ? e->format.fields : NULL; f; f = f->next) {
+		buf_str(ret, f->name);
+		if (f->next)
+			buf_char(ret, ',');
+	}
+	return e != NULL;
+}
+
 bool tracepoint_each_field(struct tracepoints *t, uint64_t id, struct bytes raw,
 			   void (*each)(void *ctx, const struct tracepoint_field *f), void *ctx)
 {

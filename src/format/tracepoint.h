@@ -35,6 +35,10 @@ const char *tracepoint_name(struct tracepoints *t, uint64_t id);
 bool tracepoint_add_text(struct tracepoints *t, uint64_t id, uint32_t cpu, struct bytes raw,
 			 struct buf *ret);
 
+/** Append "prev_comm,prev_pid": the fields but the common_ ones. @return false: no format for @p
+ * id. */
+bool tracepoint_add_field_names(struct tracepoints *t, uint64_t id, struct buf *ret);
+
 /** One field of a payload. */
 struct tracepoint_field {
 	const char *name;

@@ -25,7 +25,7 @@ int os_output_create(struct os_output *o, const char *path)
 	int fd, err;
 
 	do {
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	} while (fd < 0 && errno == EINTR);
 	if (fd < 0) {
 		o->fd = -1;

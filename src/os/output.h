@@ -18,7 +18,8 @@ struct os_output {
 
 enum { OS_OUTPUT_BUFFER = 64 * 1024 };
 
-/** Create or truncate @p path, mode 0600 as traces tell much. @return 0 or -errno. */
+/** Create or truncate @p path, mode 0600 as traces tell much; what is written can be read back.
+ * @return 0 or -errno. */
 int os_output_create(struct os_output *o, const char *path);
 
 /** Take over a descriptor, such as standard output. */

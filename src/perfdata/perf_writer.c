@@ -18,6 +18,7 @@ enum {
 	SKIPPABLE_HEADER = 8,
 	PAD_ROOM = 16, /* behind a frame, for a skippable frame that makes the size a multiple of 8
 			*/
+	DATA_SIZE_AT = 48,   /* of the file's header: the data section's size */
 	FEATURE_HEADER = 16, /* of HEADER_FEATURE: record header, u64 feature */
 };
 
@@ -334,6 +335,15 @@ enum clew_err perf_writer_auxtrace(struct perf_writer *w, const void *record, si
 	if (err == CLEW_OK)
 		err = perf_writer_plain(w, zeros, -payload & 7);
 	return err;
+}
+
+enum clew_err perf_writer_commit(struct perf_writer *w)
+{
+	uint64_t data_bytes = w->size - w->data_offset;
+
+	if (is_pipe(w))
+		return CLEW_OK;
+	return w->out.rewrite(w->out.sink.ctx, DATA_SIZE_AT, &data_bytes, sizeof(data_bytes));
 }
 
 uint64_t perf_writer_size(const struct perf_writer *w)

@@ -10,10 +10,10 @@
 /**
  * Writes perf.data, in the host's byte order, so that perf of any version since 4.x reads it.
  *
- * File mode: open writes a header whose data size is 0 (a reader then takes all up to the file's
- * end, so that a killed recording stays readable); finish appends the features and puts the sizes
- * right through rewrite(). Pipe mode (rewrite NULL): attrs and features are records, and nothing is
- * ever gone back to.
+ * File mode: open writes a header whose data size is 0; commit puts in what has been written so
+ * far, so that a killed recording stays readable (perf takes a size of 0 for an empty file); finish
+ * appends the features and puts the sizes right through rewrite(). Pipe mode (rewrite NULL): attrs
+ * and features are records, and nothing is ever gone back to.
  */
 struct perf_writer;
 
@@ -55,6 +55,10 @@ enum clew_err perf_writer_plain(struct perf_writer *w, const void *data, size_t 
  * mode. */
 enum clew_err perf_writer_auxtrace(struct perf_writer *w, const void *record, size_t record_size,
 				   const struct bytes *parts, size_t nr_parts);
+
+/** File mode: the header now counts all records written so far. One small rewrite(). Pipe mode:
+ * nothing. The caller has seen to it that the sink's bytes are in the file. */
+enum clew_err perf_writer_commit(struct perf_writer *w);
 
 /** Bytes given to the sink so far, and record bytes before compression. */
 uint64_t perf_writer_size(const struct perf_writer *w);

@@ -108,7 +108,6 @@ static enum clew_err refuse(const struct rec_counters *c, const struct rec_count
 	r.pid = tid_of(c, place);
 	r.cpu = cpu_of(c, place);
 	r.has_leader = &c->list.data[e->leader] != e;
-	r.nr_open = place;
 	rec_refusal_explain(&r, NULL, &text);
 	return rec_fail(error, CLEW_OS, "%s%s%s", text.cause, text.remedy[0] ? "\n" : "",
 			text.remedy);

@@ -23,14 +23,22 @@ static const char *copy(struct rec_event_list *list, const char *s)
 	return arena_strndup(&list->memory, s, strlen(s));
 }
 
-/* @word is added to the modifiers of @name: behind its ':', or the last '/' of a PMU's event. */
-static const char *add_modifier(struct rec_event_list *list, const char *name, const char *word)
+/* ":u", or "u" behind what are modifiers already: "cycles:P", "cpu-clock/period=9/p". Breakpoints
+ * and probes have other things behind their last ':'. */
+static const char *name_user_only(struct rec_event_list *list, const struct rec_event *e)
 {
-	const char *colon = strchr(name, ':'), *slash = strrchr(name, '/');
-	char text[512];
+	const char *colon = strrchr(e->name, ':'), *slash = strrchr(e->name, '/');
+	const char *last = colon > slash ? colon : slash;
+	bool has_place = e->attr.type == PERF_TYPE_BREAKPOINT || e->probe_path || e->probe_symbol;
+	bool is_open = last && (has_place ? last == slash && !last[1] : true);
+	size_t n = strlen(e->name);
+	char *name = arena_alloc(&list->memory, n + 3);
 
-	snprintf(text, sizeof(text), "%s%s%s", name, colon || slash ? "" : ":", word);
-	return copy(list, text);
+	if (name) {
+		memcpy(name, e->name, n);
+		memcpy(name + n, is_open ? "u" : ":u", is_open ? 2 : 3);
+	}
+	return name;
 }
 
 static bool to_cpu_clock(struct rec_event_list *list, struct rec_event *e, const char **ret_note)
@@ -50,18 +58,32 @@ static bool to_cpu_clock(struct rec_event_list *list, struct rec_event *e, const
 	return e->name;
 }
 
+static bool needs_privilege(const struct rec_event *e)
+{
+	bool is_probe = e->pmu && (!strcmp(e->pmu, "uprobe") || !strcmp(e->pmu, "kprobe"));
+	bool is_in_kernel = e->attr.type == PERF_TYPE_BREAKPOINT && e->attr.config1 >> 63;
+
+	return is_probe || is_in_kernel;
+}
+
 /* perf's rule: from paranoid level 2 on, others than root measure user space only. */
 static bool to_user_only(struct rec_event_list *list, struct rec_event *e, const char **ret_note)
 {
 	struct os_caps caps;
 
+	/* Neither would user space be more open to them. */
+	if (needs_privilege(e))
+		return false;
 	os_caps_read(&caps);
 	if (e->attr.flags & (PERF_ATTR_EXCLUDE_KERNEL | PERF_ATTR_EXCLUDE_USER) ||
 	    os_caps_can_profile_kernel(&caps))
 		return false;
 	e->attr.flags |= PERF_ATTR_EXCLUDE_KERNEL | PERF_ATTR_EXCLUDE_HV;
 	if (!e->is_tracepoint)
-		e->name = add_modifier(list, e->name, "u");
+		e->name = name_user_only(list, e);
+	if (list->has_noted_user_only)
+		return e->name;
+	list->has_noted_user_only = true;
 	*ret_note = "kernel.perf_event_paranoid keeps the kernel from this user: recording user "
 		    "space only (root can allow it: sysctl kernel.perf_event_paranoid=1)";
 	return e->name;

@@ -75,11 +75,19 @@ static enum clew_err check_field(const struct filter *f, struct event_word w)
 			  (int)w.n, w.s, event_guess_text(&g, text, sizeof(text)));
 }
 
-/* Behind a field: to the end of its comparison. */
+/* Behind a field: to the end of its comparison; NULL: it has no operator, or no value, or a quote
+ * that is not closed. */
 static const char *skip_comparison(const char *s)
 {
 	char quote = 0;
+	size_t nr_operator;
 
+	s += strspn(s, " \t");
+	nr_operator = strspn(s, "=!<>&~");
+	s += nr_operator;
+	s += strspn(s, " \t");
+	if (!nr_operator || !*s || strchr("()&|", *s))
+		return NULL;
 	for (; *s; s++) {
 		if (quote) {
 			quote = *s == quote ? 0 : quote;
@@ -120,7 +128,11 @@ static enum clew_err check(const struct filter *f, const char *text)
 				return err;
 			s = skip_comparison(w.s + w.n);
 			if (!s)
-				return event_fail(f->p, w.s, CLEW_INVALID, "a quote is not closed");
+				return event_fail(
+					f->p, w.s, CLEW_INVALID,
+					"'%.*s' wants an operator (== != < <= > >= & ~) and "
+					"a value",
+					(int)w.n, w.s);
 		}
 	}
 	if (depth)

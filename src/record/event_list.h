@@ -63,7 +63,8 @@ struct rec_event_list {
 	struct {
 		VEC(struct rec_event);
 	} events;
-	size_t last_argument; /* the first event that the last -e added */
+	bool has_noted_user_only; /* rec_event_fall_back() has said so once */
+	size_t last_argument;     /* the first event that the last -e added */
 };
 
 /** Where and why a spelling was refused; sentences end with what to try. */
@@ -72,8 +73,14 @@ struct rec_spell_error {
 	char sentence[512]; /* "no event 'cyles'; did you mean 'cycles'?" */
 };
 
-/** Add what one -e argument names. On failure the list is as it was. @return CLEW_INVALID,
- * CLEW_NOT_FOUND, CLEW_NO_MEMORY, CLEW_OS. */
+/**
+ * Add what one -e argument names. Events that act on a trace (aux-action=pause, aux-output, ...)
+ * join the group of the last trace before them, of this argument or an earlier one.
+ *
+ * @return CLEW_OK; CLEW_INVALID: not a spelling; CLEW_NOT_FOUND: nothing of that name here;
+ *         CLEW_OS: what would tell cannot be read; CLEW_NO_MEMORY. On failure the list is as it
+ *         was, and @p error (NULL is fine) says why.
+ */
 enum clew_err rec_events_parse(struct rec_event_list *list, const char *text,
 			       struct rec_spell_error *error);
 
@@ -81,6 +88,9 @@ enum clew_err rec_events_parse(struct rec_event_list *list, const char *text,
  * for the fields it names where the format is at hand, else left to the kernel. */
 enum clew_err rec_events_filter(struct rec_event_list *list, const char *text,
 				struct rec_spell_error *error);
+
+/** Does it write a trace into an AUX area (Intel PT, CoreSight, SPE, ...)? */
+bool rec_event_is_aux(const struct rec_event *event);
 
 /** What is recorded without -e: cycles, as precisely as the CPU can. */
 enum clew_err rec_events_default(struct rec_event_list *list);

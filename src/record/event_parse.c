@@ -161,7 +161,8 @@ static enum clew_err add_known(struct event_parse *p, uint32_t type, uint64_t co
 	if (!e)
 		return event_no_memory(p);
 	if (type == PERF_TYPE_SOFTWARE && config == PERF_COUNT_SW_BPF_OUTPUT) {
-		e->attr.sample_type = PERF_SAMPLE_RAW | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+		e->attr.sample_type =
+			PERF_SAMPLE_RAW | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
 		e->attr.sample_period = 1;
 	}
 	return CLEW_OK;
@@ -412,10 +413,12 @@ enum clew_err rec_events_parse(struct rec_event_list *list, const char *text,
 	if (strnlen(text, MAX_TEXT) >= MAX_TEXT)
 		return event_fail(&p, text, CLEW_INVALID, "longer than 1 MiB");
 	err = parse_list(&p);
-	if (err)
+	if (err) {
 		list->events.nr = p.first;
-	else
+	} else {
 		list->last_argument = p.first;
+		event_group_with_aux(list);
+	}
 	os_pmus_done(&p.pmus);
 	return err;
 }

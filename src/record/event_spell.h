@@ -136,6 +136,9 @@ enum clew_err event_parse_probe(struct event_parse *p, const char *pmu, bool is_
 enum clew_err event_symbol_offset(struct event_parse *p, const char *path, struct event_word symbol,
 				  uint64_t *ret);
 
+/** Events that act on a trace join the group of the last trace before them. */
+void event_group_with_aux(struct rec_event_list *list);
+
 /* --- event_suggest.c --- */
 
 /** The nearest of a series of names to a misspelt word. */

@@ -8,7 +8,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 
-enum { SPARE_BYTES = 128 * 1024, STDOUT = 1 };
+enum { SPARE_BYTES = 64 * 1024, STDOUT = 1 };
 
 static enum clew_err sink_write(void *ctx, const void *data, size_t size)
 {
@@ -87,25 +87,55 @@ enum clew_err rec_file_flush(struct rec_file *f)
 		f->os_errno = -err;
 		return CLEW_OS;
 	}
-	if (at - f->whole[0] >= SPARE_BYTES)
-		f->whole[1] = f->whole[0];
-	f->whole[0] = at;
-	return CLEW_OK;
+	f->whole = at;
+	return perf_writer_commit(f->writer);
+}
+
+/* The end of the last whole record that reached the file, at most @limit. */
+static uint64_t last_whole(const struct rec_file *f, uint64_t limit)
+{
+	uint64_t at = f->whole;
+
+	for (;;) {
+		struct perf_event_header h;
+		uint64_t size, payload = 0;
+
+		if (limit - at < sizeof(h) ||
+		    os_read_at(f->out.fd, &h, sizeof(h), at) != sizeof(h) || h.size < sizeof(h))
+			return at;
+		if (h.type == PERF_RECORD_AUXTRACE &&
+		    os_read_at(f->out.fd, &payload, sizeof(payload), at + sizeof(h)) < 8)
+			return at;
+		if (__builtin_add_overflow(h.size, payload, &size) || size > limit - at)
+			return at;
+		at += size;
+	}
+}
+
+/* Where to cut so that the features fit behind, if there is so much. */
+static uint64_t choose_cut(const struct rec_file *f)
+{
+	uint64_t end = f->out.written_bytes, spare = SPARE_BYTES;
+
+	if (end < f->whole)
+		return f->whole;
+	if (spare > (end - f->whole) / 2)
+		spare = (end - f->whole) / 2;
+	return last_whole(f, end - spare);
 }
 
 enum clew_err rec_file_rescue(struct rec_file *f)
 {
-	uint64_t at = f->whole[1] ? f->whole[1] : f->whole[0];
 	enum clew_err err;
+	uint64_t at;
 
 	if (f->is_pipe || !f->writer)
 		return CLEW_OS;
+	at = choose_cut(f);
 	if (os_output_truncate(&f->out, at))
 		return CLEW_OS;
 	err = perf_writer_cut(f->writer, at, true);
-	if (err == CLEW_OK)
-		err = os_output_flush(&f->out) ? CLEW_OS : CLEW_OK;
-	if (err == CLEW_OK)
+	if (err == CLEW_OK && !os_output_flush(&f->out))
 		return CLEW_OK;
 	/* Not even that fits. The header alone does: its place is taken already. */
 	if (os_output_truncate(&f->out, at))

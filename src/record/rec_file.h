@@ -14,9 +14,7 @@ struct rec_file {
 	bool is_pipe;
 	int os_errno; /* of the write that failed, else 0 */
 	uint64_t start_ns;
-	/* Ends of passes that reached the file: where it can be cut when the disk is full. [1] is
-	 * at least SPARE_BYTES before [0], so that cutting there makes room for the features. */
-	uint64_t whole[2];
+	uint64_t whole; /* end of the last pass that reached the file: whole records up to here */
 };
 
 /**

@@ -121,9 +121,9 @@ static void too_many_files(const struct refusal_case *c)
 		return;
 	}
 	refusal_cause(c,
-		      "out of file descriptors after %zu: each event takes one a CPU and thread, "
-		      "and this process may have %llu",
-		      c->r->nr_open, (unsigned long long)caps->nr_files);
+		      "out of file descriptors: each event takes one a CPU and thread, and this "
+		      "process may have %llu",
+		      (unsigned long long)caps->nr_files);
 	if (caps->nr_files_hard > caps->nr_files)
 		refusal_remedy(c, "ulimit -n %llu, or record fewer events, CPUs (-C) or threads",
 			       (unsigned long long)caps->nr_files_hard);

@@ -28,7 +28,6 @@ struct rec_refusal {
 	int pid, cpu;                 /* as given to perf_event_open() */
 	bool has_leader;              /* a group leader was given */
 	size_t map_bytes;             /* of mmap */
-	size_t nr_open;               /* descriptors open so far */
 	const char *filter;
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
 #include <string.h>
 
 #include "record/refusal_text.h"
@@ -133,6 +134,16 @@ static bool is_bad_breakpoint(const struct refusal_case *c)
 	return true;
 }
 
+static bool is_no_tracepoint(const struct refusal_case *c)
+{
+	if (c->r->attr->type != PERF_TYPE_TRACEPOINT)
+		return false;
+	refusal_cause(c, "the kernel has no tracepoint of number %llu",
+		      (unsigned long long)c->r->attr->config);
+	refusal_remedy(c, "spell it system:name; `clew list tracepoint` shows all");
+	return true;
+}
+
 static bool is_bad_probe(const struct refusal_case *c)
 {
 	if (!c->r->pmu || (strcmp(c->r->pmu, "uprobe") && strcmp(c->r->pmu, "kprobe")))
@@ -177,8 +188,8 @@ void refusal_of_attr(const struct refusal_case *c)
 	const struct perf_attr *a = c->r->attr;
 
 	if (has_unknown_bit(c) || is_bad_clock(c) || is_too_frequent(c) || is_bad_aux(c) ||
-	    is_bad_breakpoint(c) || is_bad_probe(c) || is_uncore_of_thread(c) ||
-	    is_unsampled_pmu(c))
+	    is_bad_breakpoint(c) || is_no_tracepoint(c) || is_bad_probe(c) ||
+	    is_uncore_of_thread(c) || is_unsampled_pmu(c))
 		return;
 	if (c->r->has_leader) {
 		refusal_cause(c, "the PMU cannot count the whole group at once");
@@ -201,23 +212,21 @@ void refusal_of_attr(const struct refusal_case *c)
 void refusal_of_ability(const struct refusal_case *c)
 {
 	const struct perf_attr *a = c->r->attr;
-	const char *pmu = c->r->pmu ? c->r->pmu : "of this event";
+	char pmu[64] = "its PMU";
 
 	if (a->aux_action & PERF_AUX_START_PAUSED) {
-		refusal_cause(
-			c,
-			"PMU %s has no trace that could start paused (Intel PT can since Linux "
-			"6.13, CoreSight in newer kernels)",
-			pmu);
+		refusal_cause(c,
+			      "%s has no trace that could start paused (Intel PT can since Linux "
+			      "6.13, CoreSight in newer kernels)",
+			      pmu);
 		refusal_remedy(c, "put aux-action=start-paused on the trace event itself");
 	} else if (a->aux_action && refusal_has(c, PERF_ATTR_AUX_OUTPUT)) {
 		refusal_cause(c, "aux-output cannot go with aux-action");
 	} else if (refusal_has(c, PERF_ATTR_AUX_OUTPUT)) {
-		refusal_cause(
-			c,
-			"PMU %s cannot write into a trace (aux-output: PEBS of some Intel Atom "
-			"cores)",
-			pmu);
+		refusal_cause(c,
+			      "%s cannot write into a trace (aux-output: PEBS of some Intel Atom "
+			      "cores)",
+			      pmu);
 	} else if (a->branch_sample_type) {
 		refusal_cause(c, "there is no branch stack for this event");
 		refusal_remedy(c, "leave out -b, -j and call-graph=lbr");
@@ -225,10 +234,10 @@ void refusal_of_ability(const struct refusal_case *c)
 		refusal_cause(c, "the PMU cannot be so precise");
 		refusal_remedy(c, "fewer p, or P: as precise as possible");
 	} else if (a->sample_period) {
-		refusal_cause(c, "the PMU %s cannot sample: it has no interrupt", pmu);
+		refusal_cause(c, "%s cannot sample: it has no interrupt", pmu);
 		refusal_remedy(
 			c, "use -e cpu-clock (in a virtual machine: give it a full virtual PMU)");
 	} else {
-		refusal_cause(c, "the PMU %s does not support it", pmu);
+		refusal_cause(c, "%s does not support it", pmu);
 	}
 }

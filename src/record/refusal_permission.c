@@ -26,6 +26,11 @@ static bool counts_kernel(const struct refusal_case *c)
 	return !refusal_has(c, PERF_ATTR_EXCLUDE_KERNEL);
 }
 
+static bool wants_physical(const struct refusal_case *c)
+{
+	return c->r->attr->sample_type & PERF_SAMPLE_PHYS_ADDR;
+}
+
 static bool is_raw_tracepoint(const struct refusal_case *c)
 {
 	return c->r->attr->type == PERF_TYPE_TRACEPOINT &&
@@ -39,7 +44,7 @@ static int level_needed(const struct refusal_case *c)
 		return -1;
 	if (is_system_wide(c))
 		return 0;
-	return counts_kernel(c) ? 1 : 2;
+	return counts_kernel(c) || wants_physical(c) ? 1 : 2;
 }
 
 static const char *what_needs_it(const struct refusal_case *c)
@@ -48,7 +53,9 @@ static const char *what_needs_it(const struct refusal_case *c)
 		return "raw samples of tracepoints";
 	if (is_system_wide(c))
 		return "recording all processes of a CPU";
-	return counts_kernel(c) ? "recording what happens in the kernel" : "recording";
+	if (counts_kernel(c))
+		return "recording what happens in the kernel";
+	return wants_physical(c) ? "recording physical addresses" : "recording";
 }
 
 static void advise_level(const struct refusal_case *c, int level)
@@ -56,7 +63,7 @@ static void advise_level(const struct refusal_case *c, int level)
 	const char *program = *c->w->program ? c->w->program : "$(command -v clew)";
 	const char *instead = "";
 
-	if (!is_system_wide(c) && counts_kernel(c) && !is_raw_tracepoint(c))
+	if (!is_system_wide(c) && counts_kernel(c) && !is_raw_tracepoint(c) && !wants_physical(c))
 		instead = "record user space only (-e EVENT:u), or ";
 	refusal_remedy(
 		c,
@@ -66,12 +73,13 @@ static void advise_level(const struct refusal_case *c, int level)
 		instead, level, program);
 }
 
-static void needs_capability(const struct refusal_case *c, const char *what)
+static void needs_capability(const struct refusal_case *c, const char *what, const char *upper,
+			     const char *lower)
 {
 	const char *program = *c->w->program ? c->w->program : "$(command -v clew)";
 
-	refusal_cause(c, "%s needs the capability CAP_PERFMON", what);
-	refusal_remedy(c, "run as root, or: sudo setcap cap_perfmon=ep %s", program);
+	refusal_cause(c, "%s needs the capability %s", what, upper);
+	refusal_remedy(c, "run as root, or: sudo setcap %s=ep %s", lower, program);
 }
 
 static bool is_others_process(const struct refusal_case *c)
@@ -94,14 +102,16 @@ static bool is_always_privileged(const struct refusal_case *c)
 {
 	const struct perf_attr *a = c->r->attr;
 
-	if (refusal_has(c, PERF_ATTR_NAMESPACES))
-		needs_capability(c, "--namespaces");
-	else if (a->sample_type & PERF_SAMPLE_PHYS_ADDR)
-		needs_capability(c, "recording physical addresses");
+	bool is_perfmon = os_caps_is_perfmon(&c->w->caps);
+
+	if (!is_perfmon && refusal_has(c, PERF_ATTR_NAMESPACES))
+		needs_capability(c, "--namespaces", "CAP_PERFMON", "cap_perfmon");
 	else if (a->type == PERF_TYPE_BREAKPOINT && a->config1 >> 63)
-		needs_capability(c, "a breakpoint on a kernel address");
-	else if (c->r->pmu && (!strcmp(c->r->pmu, "uprobe") || !strcmp(c->r->pmu, "kprobe")))
-		needs_capability(c, "placing a probe");
+		needs_capability(c, "a breakpoint on a kernel address", "CAP_SYS_ADMIN",
+				 "cap_sys_admin");
+	else if (!is_perfmon && c->r->pmu &&
+		 (!strcmp(c->r->pmu, "uprobe") || !strcmp(c->r->pmu, "kprobe")))
+		needs_capability(c, "placing a probe", "CAP_PERFMON", "cap_perfmon");
 	else
 		return false;
 	return true;
@@ -148,7 +158,11 @@ void refusal_of_permission(const struct refusal_case *c)
 	const struct os_caps *caps = &c->w->caps;
 	int level = level_needed(c);
 
-	if (os_caps_is_perfmon(caps)) {
+	if (os_caps_has(caps, OS_CAP_SYS_ADMIN)) {
+		refused_nevertheless(c);
+	} else if (is_always_privileged(c)) {
+		return;
+	} else if (os_caps_is_perfmon(caps)) {
 		refused_nevertheless(c);
 	} else if (caps->paranoid != OS_PARANOID_UNKNOWN && caps->paranoid > level) {
 		refusal_cause(c,
@@ -158,7 +172,7 @@ void refusal_of_permission(const struct refusal_case *c)
 		advise_level(c, level);
 	} else if (is_others_process(c)) {
 		others_process(c);
-	} else if (!is_always_privileged(c)) {
+	} else {
 		refused_nevertheless(c);
 	}
 }

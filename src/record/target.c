@@ -143,7 +143,7 @@ static enum clew_err add_listed(struct rec_target *t, const char *list, bool is_
 	do {
 		int id;
 
-		if (!number(&at, INT32_MAX, &id) || id == 0)
+		if (!number(&at, INT32_MAX, &id) || id == 0 || (*at && *at != ','))
 			return rec_fail(error, CLEW_INVALID,
 					"'%s' is not a list of %s ids; such a list looks like "
 					"1234,1240",
@@ -156,9 +156,6 @@ static enum clew_err add_listed(struct rec_target *t, const char *list, bool is_
 			   : !add_threads(t, id))
 			return out_of_memory(error);
 	} while (*at == ',' && at++);
-	if (*at)
-		return rec_fail(error, CLEW_INVALID, "'%s' is not a list of %s ids: look at '%s'",
-				list, what, at);
 	return CLEW_OK;
 }
 

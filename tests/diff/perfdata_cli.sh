@@ -38,7 +38,7 @@ middle() {
 }
 
 compare_evlist() {
-	perf evlist -i "$1" "$2" 2>/dev/null | grep -v '^# Tip' >"$dir/want.all"
+	perf evlist -i "$1" "$2" 2>/dev/null | sed "s/'perf evlist/'clew evlist/" >"$dir/want.all"
 	[ -s "$dir/want.all" ] || return
 	"$clew" evlist -i "$1" "$2" 2>/dev/null >"$dir/got.all"
 	if [ "$(head -c 16 "$1" | od -An -tx1 -j8 | tr -d ' \n')" = 1000000000000000 ]; then
@@ -53,7 +53,7 @@ compare_evlist() {
 }
 
 compare() {
-	for option in -f -v -F -g; do
+	for option in -f -v -F -g --trace-fields; do
 		compare_evlist "$1" "$option"
 	done
 	for option in -I -f; do

@@ -239,6 +239,10 @@ static void check_filters(void)
 		{ "sched:*",            "prev_pid > 5", "'sched:sched_wakeup' has no field 'prev_pid'" },
 		{ "sched:sched_switch", "prev_pid > 5)", "parentheses" },
 		{ "sched:sched_switch", "", "empty" },
+		{ "sched:sched_switch", "prev_pid > ", "wants an operator" },
+		{ "sched:sched_switch", "prev_pid", "wants an operator" },
+		{ "sched:sched_switch", "(prev_pid == ) && next_pid == 1", "wants an operator" },
+		{ "sched:sched_switch", "prev_comm == \"bash", "wants an operator" },
 		{ "cs",                 "prev_pid > 5", "'cs' is none" },
 	};
 	/* clang-format on */
@@ -263,6 +267,33 @@ static void check_filters(void)
 	}
 }
 
+/* Events that act on a trace lead to it. */
+static void check_aux_groups(void)
+{
+	/* clang-format off */
+	static const struct { const char *events[2]; const char *leaders; } groups[] = {
+		{ { "intel_pt/aux-action=start-paused/,cs,faults/aux-action=resume/,cs", NULL }, "0003" },
+		{ { "intel_pt//", "cs/aux-action=pause/" }, "00" },
+		{ { "{intel_pt//,cs/aux-output/},faults", NULL }, "002" },
+		{ { "cs,intel_pt//,faults,{cs/aux-sample-size=8/,faults},cs", NULL }, "011115" },
+		{ { "cs,faults/aux-action=pause/", NULL }, "01" },
+		{ { "intel_pt//,cs", NULL }, "01" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
+		struct rec_event_list l = list();
+		char leaders[16] = "";
+
+		for (int k = 0; k < 2 && groups[i].events[k]; k++)
+			rec_events_parse(&l, groups[i].events[k], NULL);
+		vec_for_each (&l.events, e)
+			snprintf(leaders + strlen(leaders), 8, "%u", e->leader);
+		CHECK_STR(leaders, groups[i].leaders, "groups of '%s'", groups[i].events[0]);
+		rec_events_done(&l);
+	}
+}
+
 int main(void)
 {
 	char command[96];
@@ -274,6 +305,7 @@ int main(void)
 	check_bads();
 	check_formats();
 	check_filters();
+	check_aux_groups();
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return system(command) ? 1 : tap_done();
 }

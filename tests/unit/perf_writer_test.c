@@ -155,6 +155,11 @@ static void test_killed(int level)
 	CHECK(r.file && perf_file_is_unfinished(r.file), "level %d: no finish: data size 0", level);
 	CHECK_EQ(r.comms, 5000, "level %d: all flushed records are there", level);
 	perf_file_free(r.file);
+	perf_writer_commit(w);
+	write_all(w, 10);
+	r = read_back(&b);
+	CHECK(r.end == CLEW_END && r.comms == 5000, "level %d: up to the last commit", level);
+	perf_file_free(r.file);
 	perf_writer_free(w);
 	perf_evlist_done(&l);
 	buf_done(&b);

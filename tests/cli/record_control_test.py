@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Whom and when: targets, control commands, several files, filters, probes."""
+import glob
+import os
+import re
+import signal
+import subprocess
+import time
+
+from record_lib import CLEW, LOOP, PERF, Tap, needs_perf_events
+
+t = Tap()
+needs_perf_events(t)
+SPIN = ["sh", "-c", "while :; do :; done"]
+
+
+def spin():
+    return subprocess.Popen(SPIN)
+
+
+def lines(path, fields):
+    return t.perf("script", "-i", path, "-F", fields)[1].split() if PERF else []
+
+
+# Targets
+k = spin()
+for option, name in [("-p", "process"), ("-t", "thread")]:
+    r = t.record([option, str(k.pid), "-g"], ["sleep", "0.3"])
+    t.check(r.status == 0 and r.samples > 100, f"attach to a {name}, for as long as a command", r.err)
+    t.check(set(lines(r.path, "pid")) <= {str(k.pid)}, f"attach to a {name}: nobody else")
+    if PERF:
+        comm = t.perf("script", "-i", r.path, "-F", "comm")[1].split()
+        t.check(set(comm) == {"sh"}, f"attach to a {name}: known by name", set(comm))
+        syms = t.perf("script", "-i", r.path, "-F", "ip,dso")[1]
+        t.check("dash" in syms or "bash" in syms or "/sh" in syms,
+                f"attach to a {name}: its maps are known", syms[:300])
+r = t.record(["-u", str(os.getuid())], ["sleep", "0.2"])
+t.check(r.status == 0 and r.samples > 0, "processes of a user", r.err)
+r = t.record(["-C", "0"], ["sleep", "0.3"])
+t.check(r.status == 0 and set(lines(r.path, "cpu")) <= {"[000]"}, "one CPU", r.err)
+for options, words in [(["-p", "999999999"], "no process 999999999"),
+                       (["-p", "12x"], "not a list of process ids"),
+                       (["-C", "4000"], "not online"), (["-u", "nobody-here"], "no user"),
+                       (["-e", "cycels"], "cycels"), (["-F", "0"], "-F 0"),
+                       (["-F", "9", "-c", "9"], "contradict"), (["-m", "3"], "power of two"),
+                       (["--call-graph", "magic"], "--call-graph magic"),
+                       (["-j", "u,sideways"], "sideways"), (["-k", "sundial"], "sundial"),
+                       (["--user-regs=ZZ"], "ZZ"), (["--control", "nowhere"], "--control"),
+                       (["--switch-output=7"], "--switch-output=7"), (["-z99"], "-z 99"),
+                       (["-D", "10-20"], "not supported"), (["--kcore"], "not supported"),
+                       (["--max-events", "4"], "not supported"), (["-S"], "not supported"),
+                       (["--switch-max-files", "2"], "needs --switch-output"),
+                       (["-G", "x"], "-G needs -a"), (["--exclude-perf"], "tracepoints")]:
+    r = t.record(options, ["true"])
+    t.check(r.status in (1, 2) and words in r.err, f"{' '.join(options)}: refused with a sentence",
+            f"{r.status} {r.err}")
+k.kill()
+k.wait()
+
+# Control
+fifo, ack = t.path("ctl"), t.path("ack")
+os.mkfifo(fifo)
+os.mkfifo(ack)
+path = t.path("control.data")
+p = subprocess.Popen([CLEW, "record", "-D", "-1", "--control", f"fifo:{fifo},{ack}", "-o", path, "--",
+                      *SPIN], stderr=subprocess.PIPE)
+acks = os.open(ack, os.O_RDWR | os.O_NONBLOCK)
+ctl = os.open(fifo, os.O_RDWR)
+
+
+def command(text, wait=3.0):
+    os.write(ctl, text.encode() + b"\n")
+    got, end = b"", time.time() + wait
+    while not got.endswith(b"ack\n") and time.time() < end:
+        try:
+            got += os.read(acks, 4096)
+        except BlockingIOError:
+            time.sleep(0.01)
+    return got.decode()
+
+
+t.check(command("ping") == "ack\n", "control: ping is answered")
+t.check(re.search("cpu-clock|cycles", command("evlist")), "control: evlist")
+time.sleep(0.3)
+t.check(command("enable") == "ack\n", "control: enable")
+time.sleep(0.3)
+t.check(command("disable") == "ack\n", "control: disable")
+time.sleep(0.5)
+t.check(command("disable nothing-of-that-name") == "ack\n", "control: an unknown event")
+t.check(command("dance", 0.3) == "", "control: an unknown command is not acknowledged")
+command("stop")
+err = p.communicate(timeout=20)[1].decode()
+m = re.search(r"\((\d+) samples", err)
+nr = int(m.group(1)) if m else 0
+t.check(200 < nr < 2200, "control: samples of the enabled time only", f"{nr}: {err}")
+if PERF:
+    times = [float(x.rstrip(":")) for x in lines(path, "time")]
+    t.check(times and max(times) - min(times) < 0.45, "control: within the time between", err)
+os.close(ctl)
+os.close(acks)
+
+r_fd, w_fd = os.pipe()
+p = subprocess.Popen([CLEW, "record", "--control", f"fd:{r_fd}", "-o", path, "--", *SPIN],
+                     stderr=subprocess.PIPE, pass_fds=[r_fd])
+time.sleep(0.3)
+os.write(w_fd, b"stop\n")
+t.check(b"samples" in p.communicate(timeout=20)[1], "control by descriptor: stop")
+
+# Several files
+out = t.path("many.data")
+p = subprocess.Popen([CLEW, "record", "--switch-output", "-g", "-o", out, "--", *SPIN],
+                     stderr=subprocess.PIPE)
+for _ in range(2):
+    time.sleep(0.4)
+    p.send_signal(signal.SIGUSR2)
+time.sleep(0.4)
+p.send_signal(signal.SIGINT)
+err = p.communicate(timeout=20)[1].decode()
+files = sorted(glob.glob(out + ".2*"))
+t.check(len(files) == 3, "switch-output by signal: three files", err)
+total = int(re.search(r"\((\d+) samples", err).group(1))
+if PERF:
+    counts = [t.perf_samples(f) for f in files]
+    t.check(all(n > 0 and not e for n, e in counts), "each of them reads", counts)
+    t.check(sum(n for n, _ in counts) == total, "no sample twice or missing", (counts, total))
+    for f in files:
+        comm = set(t.perf("script", "-i", f, "-F", "comm")[1].split())
+        t.check(comm <= {"sh", "clew-exec"}, "each knows its tasks", comm)
+
+out = t.path("size.data")
+r = t.record(["--switch-output=64K", "--switch-max-files", "2", "-F", "20000", "-g"],
+             ["sh", "-c", "i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done"], name="size.data")
+files = glob.glob(out + ".2*")
+t.check(r.status == 0 and len(files) == 2, "switch-output by size keeps the last two", (r.err, files))
+r = t.record(["--switch-output=1s"], ["sh", "-c", "sleep 1.5; " + LOOP[2]], name="time.data")
+t.check(len(glob.glob(t.path("time.data.2*"))) >= 2, "switch-output by time", r.err)
+r = t.record(["--max-size", "100K", "-F", "20000", "-g"], SPIN)
+t.check("--max-size" in r.err and os.path.getsize(r.path) < 3_000_000, "max-size ends it", r.err)
+p = subprocess.Popen([CLEW, "record", "--overwrite", "--switch-output", "-m", "64K", "-F", "20000",
+                      "-g", "-o", t.path("over.data"), "--", *SPIN], stderr=subprocess.PIPE)
+for _ in range(2):
+    time.sleep(0.5)
+    p.send_signal(signal.SIGUSR2)
+time.sleep(0.3)
+p.send_signal(signal.SIGINT)
+err = p.communicate(timeout=20)[1].decode()
+files = sorted(glob.glob(t.path("over.data.2*")))
+if PERF:
+    counts = [t.perf_samples(f) for f in files]
+    t.check(len(files) == 3 and all(n > 0 and not e for n, e in counts), "overwrite: snapshots",
+            (counts, err))
+
+# Tracepoints, filters, probes, breakpoints
+if os.geteuid() == 0 and os.path.isdir("/sys/kernel/tracing/events/sched"):
+    r = t.record(["-e", "sched:sched_process_exec", "-e", "sched:sched_switch", "--filter",
+                  'prev_comm ~ "sl*p"', "-a"], ["sh", "-c", "sleep 0.1; true"])
+    t.check(r.status == 0 and r.samples > 0, "tracepoints with a filter", r.err)
+    if PERF:
+        text = t.perf("script", "-i", r.path)[1]
+        comms = set(re.findall(r"prev_comm=(\S+)", text))
+        t.check(comms == {"sleep"}, "the filter holds", comms)
+        t.check("filename=" in text, "fields are laid out", text[:200])
+    r = t.record(["-e", "sched:sched_switch", "--exclude-perf", "-a"], ["sleep", "0.2"])
+    t.check(r.status == 0, "exclude-perf", r.err)
+    r = t.record(["-e", "sched:sched_switch", "--filter", "no_such_field > 1", "-a"], ["true"])
+    t.check(r.status != 0 and "no_such_field" in r.err, "a filter on no field: refused", r.err)
+else:
+    t.skip("tracepoints", "needs root and tracefs")
+
+source, program = t.path("probe.c"), t.path("probe")
+with open(source, "w", encoding="ascii") as f:
+    f.write("#include <stdio.h>\nvolatile int watched;\n"
+            "__attribute__((noinline)) int probed(int n) { watched = n; return n + 1; }\n"
+            "int main(int c, char **v) { (void)v; int s = 0; for (int i = 0; i < 50; i++) s += probed(i);\n"
+            "if (c > 1) printf(\"%p\\n\", (void *)&watched); return s == 0; }\n")
+if subprocess.run(["cc", "-O1", "-no-pie", "-o", program, source], check=False).returncode:
+    t.skip("probes", "no compiler")
+else:
+    r = t.record(["-e", f"uprobe:{program}:probed"], [program])
+    if r.status == 2 and "uprobe" in r.err:
+        r = t.record(["-e", f"uprobe/path={program},symbol=probed/"], [program])
+    t.check(r.status == 0 and r.samples == 50, "a uprobe hits each call", r.err)
+    t.perf_agrees(r, "uprobe")
+    address = subprocess.run([program, "x"], capture_output=True, check=False).stdout.decode().strip()
+    r = t.record(["-e", f"mem:{address}:w:u"], [program])
+    t.check(r.status == 0 and r.samples == 50, "a breakpoint hits each write", r.err)
+    t.perf_agrees(r, "breakpoint")
+
+t.done()

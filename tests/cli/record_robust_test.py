@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A recording that ends badly leaves a file that reads; the exit status tells."""
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+from record_lib import CLEW, LOOP, PERF, Tap, needs_perf_events
+
+t = Tap()
+needs_perf_events(t)
+SPIN = ["sh", "-c", "while :; do :; done"]
+
+
+def start(options, command, **kw):
+    return subprocess.Popen([CLEW, "record", *options, "--", *command], stderr=subprocess.PIPE, **kw)
+
+
+def finish(p):
+    err = p.communicate(timeout=30)[1].decode(errors="replace")
+    return p.returncode, err
+
+
+def readable(path, what):
+    """perf reads samples from it and has nothing to complain about."""
+    if not PERF:
+        t.skip(what, "no perf here")
+        return
+    nr, err = t.perf_samples(path)
+    t.check(nr > 0 and not err, what, f"{nr} samples; {err}")
+
+
+# Signals
+for number, name in [(signal.SIGINT, "INT"), (signal.SIGTERM, "TERM"), (signal.SIGHUP, "HUP")]:
+    path = t.path(f"{name}.data")
+    p = start(["-o", path], SPIN)
+    time.sleep(0.5)
+    p.send_signal(number)
+    status, err = finish(p)
+    t.check("samples" in err and status >= 128, f"SIG{name}: ends, tells the command's end", err)
+    readable(path, f"SIG{name}: the file is whole")
+
+# kill -9: with and without compression
+for options, name in [([], "plain"), (["-z"], "compressed"), (["-a"], "system wide")]:
+    path = t.path(f"kill9-{name}.data")
+    p = start([*options, "-o", path], SPIN, start_new_session=True)
+    time.sleep(2.5)
+    p.kill()
+    p.wait()
+    os.killpg(p.pid, signal.SIGKILL)
+    p.stderr.close()
+    readable(path, f"kill -9, {name}: readable up to the last flush")
+
+# A command that kills itself, fails, is not there
+r = t.record([], ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; kill -9 $$"])
+t.check(r.status == 137 and r.samples > 0, "a killed command: 128 + 9, and its samples", r.err)
+readable(r.path, "a killed command: the file is whole")
+r = t.record([], [*LOOP[:2], LOOP[2] + "; exit 7"])
+t.check(r.status == 7 and r.samples > 0, "a failing command's own status", r.err)
+r = t.record([], ["/nonexistent/program"], name="never.data")
+t.check(r.status == 127 and "cannot run" in r.err and "No such file" in r.err,
+        "a missing command: 127 and why", r.err)
+t.check(not os.path.exists(r.path), "a missing command leaves no file")
+r = t.record([], ["/etc/passwd"], name="never.data")
+t.check(r.status == 126 and "Permission denied" in r.err, "not executable: 126 and why", r.err)
+r = t.record(["-e", "alignment-faults"], ["true"])
+t.check(r.status == 1 and "nothing was recorded" in r.err, "no sample: status 1 and why", r.err)
+r = t.record(["-n"], ["true"])
+t.check(r.status == 0, "-n: no samples were wanted", r.err)
+
+# A full disk
+if os.geteuid() == 0:
+    with tempfile.TemporaryDirectory(prefix="clew-full-") as full:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", full],
+                          check=False, capture_output=True).returncode:
+            t.skip("full disk", "no tmpfs to be mounted here")
+        else:
+            try:
+                for options, name in [([], "plain"), (["-z"], "compressed"), (["-e", "cpu-clock,sched:sched_switch"], "tracepoints")]:
+                    path = os.path.join(full, "perf.data")
+                    subprocess.run(["rm", "-f", path, path + ".old"], check=False)
+                    p = start(["-F", "20000", "--call-graph", "dwarf,4096", *options, "-o", path],
+                              ["sh", "-c", "i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done"])
+                    status, err = finish(p)
+                    if name != "compressed":
+                        t.check(status == 1 and "No space left" in err,
+                                f"full disk, {name}: said, status 1", f"{status} {err}")
+                    readable(path, f"full disk, {name}: whole up to there")
+            finally:
+                subprocess.run(["umount", full], check=False)
+else:
+    t.skip("full disk", "needs root to mount a small tmpfs")
+p = start(["-o", "/dev/full"], LOOP)
+status, err = finish(p)
+t.check(status == 1 and "No space left" in err, "/dev/full: said, status 1", err)
+
+# A reader of the pipe that goes away
+p = subprocess.Popen(f"'{CLEW}' record -o - -- sh -c 'while :; do :; done' | head -c 3000 >/dev/null",
+                     shell=True, stderr=subprocess.PIPE)
+status, err = finish(p)
+t.check("Broken pipe" in err, "a pipe nobody reads any more: ends and says so", err)
+
+# 500 threads a second
+if os.path.exists("/usr/bin/python3"):
+    storm = ("import threading,time\n"
+             "end=time.time()+4\n"
+             "while time.time()<end:\n"
+             " s=[threading.Thread(target=int) for _ in range(50)]\n"
+             " [x.start() for x in s]; [x.join() for x in s]; time.sleep(.08)\n")
+    r = t.record(["-g", "--switch-events"], ["python3", "-c", storm])
+    t.check(r.status == 0 and r.samples > 0 and r.lost == 0, "a storm of threads: nothing lost", r.err)
+    readable(r.path, "a storm of threads: the file is whole")
+
+# Attached tasks that end meanwhile, one after the other
+kids = [subprocess.Popen(["sh", "-c", f"i=0; while [ $i -lt {n} ]; do i=$((i+1)); done"])
+        for n in (200000, 600000)]
+reaper = threading.Thread(target=lambda: [k.wait() for k in kids])
+reaper.start()
+r = t.record(["-p", ",".join(str(k.pid) for k in kids)])
+reaper.join()
+t.check(r.status == 0 and r.samples > 0, "-p: ends with the last of its processes", r.err)
+readable(r.path, "-p: the file is whole")
+
+t.done()

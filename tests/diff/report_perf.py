@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Usage: report_perf.py CLEW [FILE...]: rows of `clew report` equal perf report's: counts, periods, shares.
+
+Without files it records a few programs. Frames without a symbol are summed per file: perf names the callers among them
+by run-time address and the sampled ones by file address, clew always by file address."""
+import collections
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+clew, files = sys.argv[1], sys.argv[2:]
+count = failed = 0
+
+PROGRAM = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+volatile unsigned long sink;
+__attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) sink += i; }
+__attribute__((noinline)) void rec(int d) { if (d) { rec(d - 1); leaf(1000); } else leaf(5000); }
+__attribute__((noinline)) void a(void) { rec(3); leaf(3000); }
+__attribute__((noinline)) void b(void) { rec(1); a(); for (int i = 0; i < 20; i++) close(open("/dev/zero", O_RDONLY)); }
+void *run(void *p) { for (int i = 0; i < 1500; i++) { a(); b(); } return p; }
+int main(void)
+{
+	pthread_t t[3];
+	for (int i = 0; i < 3; i++) pthread_create(t + i, 0, run, 0);
+	for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+	return 0;
+}
+"""
+
+
+def check(ok, what, why=""):
+    global count, failed
+    count += 1
+    failed += not ok
+    print(f"{'ok' if ok else 'not ok'} {count} - {what}")
+    if not ok:
+        for line in str(why).splitlines()[:12]:
+            print("#", line[:200])
+
+
+def run(command):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def is_address(text):
+    return re.fullmatch(r"\[.\] (0x)?[0-9a-f]{16}", text)
+
+
+def rows(command, options):
+    """(event, keys...) -> columns; unresolved rows are summed, their children left out as the sums overlap"""
+    out = run(command + ["-n", "--show-total-period", "-g", "none", "-t", "\t"] + options).stdout.decode("utf8", "replace")
+    found = collections.Counter()
+    sums = collections.Counter()
+    event = None
+    for line in out.splitlines():
+        m = re.match(r"# Samples: .* of events? '(.*?)'", line)
+        event = m.group(1) if m else event
+        if line.startswith("#") or not line.strip():
+            continue
+        cells = [c.strip() for c in line.split("\t")]
+        shares = [c for c in cells if re.fullmatch(r"\d+\.\d\d%", c)]
+        numbers = cells[len(shares):len(shares) + 2]
+        keys = cells[len(shares) + 2:]
+        if keys and is_address(keys[-1]):
+            if "--percent-limit" not in options:
+                sums[(event,) + tuple(keys[:-1])] += int(numbers[0])
+            continue
+        found[(event,) + tuple(shares) + tuple(numbers) + tuple(keys)] += 1
+    found.update({k + (n,): 1 for k, n in sums.items() if n})
+    return found
+
+
+def compare(path, what, options):
+    perf = rows(["perf", "report", "--stdio", "--no-inline", "-i", path], options)
+    ours = rows([clew, "report", "-i", path], options)
+    diff = [f"perf {k}" for k in perf - ours] + [f"clew {k}" for k in ours - perf]
+    check(perf and not diff, f"{what}: {sum(perf.values())} rows with {' '.join(options)}", "\n".join(diff))
+
+
+def stats(path, what):
+    perf = run(["perf", "report", "--stats", "-i", path]).stdout.decode()
+    ours = run([clew, "report", "--stats", "-i", path]).stdout.decode().split("\nSamples:\n")[0]
+    perf, ours = perf.split(), ours.split()
+    check(perf == ours, f"{what}: --stats", f"perf {perf}\nclew {ours}")
+
+
+def threads(path, what):
+    one = run([clew, "report", "-i", path, "--single-threaded"]).stdout
+    two = run([clew, "report", "-i", path]).stdout
+    check(one and one == two, f"{what}: the same with one thread and two")
+
+
+def record(path, options, program):
+    r = run(["perf", "record", "-o", path] + options + ["--"] + program)
+    return r.returncode == 0 or not check(False, f"perf record {' '.join(options)}", r.stderr.decode())
+
+
+def recordings(folder):
+    source, program = folder + "/rec.c", folder + "/rec"
+    with open(source, "w") as f:
+        f.write(PROGRAM)
+    if run(["cc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-o", program, source,
+            "-lpthread"]).returncode:
+        return
+    for what, options, command in [
+        ("recursion in threads", ["-F", "2000", "-g", "-e", "cpu-clock"], [program]),
+        ("no call chains", ["-F", "2000", "-e", "cpu-clock"], [program]),
+        ("all CPUs", ["-F", "1000", "-g", "-a", "-e", "cpu-clock"], [program]),
+        ("two events", ["-F", "2000", "-g", "-e", "cpu-clock", "-e", "page-faults"], ["sh", "-c", "ls -lR /usr/share/doc >/dev/null"]),
+    ]:
+        path = folder + "/perf.data"
+        if record(path, options, command):
+            yield what, path
+
+
+def main():
+    if run(["perf", "--version"]).returncode:
+        print("1..0 # SKIP no perf here")
+        return 0
+    if not files and run(["perf", "record", "-e", "cpu-clock", "-o", "/dev/null", "--", "true"]).returncode:
+        print("1..0 # SKIP perf cannot record here")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HOME"] = folder  # no configuration, no build-id cache
+        for what, path in [(os.path.basename(f), f) for f in files] or recordings(folder):
+            for options in [["--no-children"], ["--children"], ["--sort", "dso"], ["--no-children", "--sort", "comm,sym"],
+                            ["--no-children", "--sort", "comm"], ["--percent-limit", "1"], ["--comms", "rec,sh"],
+                            ["--comms", "rec,sh", "--percentage", "relative"]]:
+                compare(path, what, options)
+            stats(path, what)
+            threads(path, what)
+    print(f"1..{count}")
+    return failed != 0
+
+
+sys.exit(main())
