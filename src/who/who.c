@@ -45,6 +45,11 @@ void who_free(struct who *w)
 	mem_free(w);
 }
 
+void who_keep_maps_over_exec(struct who *w)
+{
+	w->keeps_maps_over_exec = true;
+}
+
 struct who_space *who_kernel(struct who *w)
 {
 	return w->kernel;
@@ -141,11 +146,6 @@ struct who_thread *who_thread_get(struct who *w, uint32_t pid, uint32_t tid)
 	return t;
 }
 
-void who_keep_old_maps(struct who *w)
-{
-	w->keeps_old_maps = true;
-}
-
 enum clew_err who_take_comm(struct who *w, const struct perf_comm *c)
 {
 	struct who_thread *t = who_thread_get(w, c->pid, c->tid);
@@ -155,8 +155,8 @@ enum clew_err who_take_comm(struct who *w, const struct perf_comm *c)
 		return CLEW_NO_MEMORY;
 	t->comm = comm;
 	t->has_comm = true;
-	if (c->is_exec &&
-	    !w->keeps_old_maps) /* the old program's mappings are gone; the new one's follow */
+	if (c->is_exec && !w->keeps_maps_over_exec) /* the old program's mappings are gone; the new
+						       one's follow */
 		who_space_exec(w, t->space);
 	return CLEW_OK;
 }

@@ -50,6 +50,13 @@ struct who;
 struct who *who_new(void);
 void who_free(struct who *w);
 
+/**
+ * Do as perf does: an exec leaves the old program's maps in place until new ones cover them, so
+ * that stray addresses are attributed to files that are no longer mapped. Off: exec empties the
+ * space.
+ */
+void who_keep_maps_over_exec(struct who *w);
+
 /** The thread, made when it was never told of. @p pid all ones: not known. NULL when memory is
  * short. */
 struct who_thread *who_thread_get(struct who *w, uint32_t pid, uint32_t tid);
@@ -58,12 +65,6 @@ struct who_thread *who_thread_get(struct who *w, uint32_t pid, uint32_t tid);
 struct who_thread *who_thread_find(const struct who *w, uint32_t tid);
 
 struct who_space *who_kernel(struct who *w);
-
-/**
- * From here on exec leaves the old program's maps in place, where the new one's do not cover them,
- * as perf does: a wild address may then be named after a program that is gone.
- */
-void who_keep_old_maps(struct who *w);
 
 /* Take a record in. Each returns CLEW_OK or CLEW_NO_MEMORY. */
 enum clew_err who_take_comm(struct who *w, const struct perf_comm *c);

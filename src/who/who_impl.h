@@ -15,7 +15,7 @@ struct who {
 	uint64_t nr_map_slots; /* over all spaces; bounded, see who_space.c */
 	uint64_t nr_maps_dropped;
 	bool is_full; /* the bound was met */
-	bool keeps_old_maps;
+	bool keeps_maps_over_exec;
 };
 
 const char *who_text(struct who *w, const char *s, uint32_t *ret_id);

@@ -72,7 +72,7 @@ static void test_fork(struct who *w)
 	who_space_settle(w, child->space);
 	CHECK(!path_at(child->space, 0x1000) && path_at(child->space, 0x1800),
 	      "once it runs, nothing is left of the old program");
-	who_keep_old_maps(w);
+	who_keep_maps_over_exec(w);
 	who_take_comm(w,
 		      &(struct perf_comm){.pid = 21, .tid = 21, .comm = "execed", .is_exec = true});
 	map(w, child->space, 0x1800, 0x80, 0, "newer");
