@@ -90,8 +90,6 @@ static char *short_name_of(struct dso_store *s, const struct dso_key *k, const c
 	char name[256];
 	size_t len;
 
-	if (k->kind == DSO_VDSO)
-		return dso_keep(s, "[vdso]");
 	if (k->kind != DSO_MODULE || path[0] == '[')
 		return dso_keep(s, base);
 	len = strcspn(base, ".");

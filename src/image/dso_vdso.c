@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
 #include "elf/elf_sym.h"
 #include "image/dso_priv.h"
 #include "os/self.h"
 
-/** Our own vDSO: every process of a kernel has the same one. */
+/** Our own vDSO: every process of a kernel has the same one, but for "[vdso32]" and "[vdsox32]". */
 static bool open_own(struct dso *d)
 {
 	const void *data;
 	size_t size;
 	struct dso_build_id id;
 
-	if (d->store->opts.no_host_kernel || !os_own_vdso(&data, &size) ||
-	    elf_file_open(&d->code.elf, data, size, NULL))
+	if (strcmp(d->path, "[vdso]") != 0 || d->store->opts.no_host_kernel ||
+	    !os_own_vdso(&data, &size) || elf_file_open(&d->code.elf, data, size, NULL))
 		return false;
 	id = dso_file_build_id(&d->code);
 	if (!d->build_id.size || dso_same_build_id(&id, &d->build_id))

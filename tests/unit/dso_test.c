@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "make/elf_build.h"
+#include "make/dwarf_build.h"
 #include "unit/tap.h"
 
 static char top[64]; /* a folder of our own */
@@ -157,6 +157,49 @@ static void test_user_files(void)
 	s = dso_store_new(&cached);
 	CHECK_STR(name_at(get(s, DSO_USER, "/bin/replaced", id_a), TEXT_OFFSET), "old",
 		  "the file was replaced: its copy in the build-id directory");
+	dso_store_free(s);
+}
+
+static void test_lines(void)
+{
+	struct elf_build b = {.base = 0x400000};
+	uint16_t text = elf_build_section(&b, ".text", SHT_PROGBITS, SHF_ALLOC, code, sizeof(code));
+	uint64_t at = elf_build_addr(&b, text);
+	struct elf_build_sym sym = {"outer", at, sizeof(code), STB_GLOBAL, STT_FUNC, text};
+	struct dso_store_opts opts = {.symfs = top};
+	struct dso_store *s;
+	struct dso_line lines[4];
+	struct dso *d;
+
+	elf_build_syms(&b, SHT_SYMTAB, &sym, 1);
+	dwarf_build(&b, &(struct dwarf_shape){.low = at, .size = sizeof(code), .depth = 1});
+	elf_build_finish(&b);
+	write_file("/bin/lines", b.file.data, b.file.nr);
+	elf_build_done(&b);
+	s = dso_store_new(&opts);
+	d = get(s, DSO_USER, "/bin/lines", NULL);
+	CHECK_EQ(dso_find_lines(d, TEXT_OFFSET + 20, lines, 4), 2, "lines of a file offset");
+	CHECK_STR(lines[0].function, "ns::callee", "an inlined function, demangled");
+	CHECK_STR(lines[0].link_name, "_ZN2ns6calleeEi", "and as it is linked");
+	CHECK(lines[0].line == 2 && !strcmp(lines[0].file, "/src/a.c"), "the line of the address");
+	CHECK(!lines[1].function && lines[1].line == 101 && !strcmp(lines[1].link_name, "outer"),
+	      "the function around it is the symbol's, its line that of the call");
+	CHECK_EQ(dso_find_lines(get(s, DSO_USER, "/bin/plain", NULL), TEXT_OFFSET, lines, 4), 0,
+		 "no lines without DWARF");
+	CHECK_EQ(dso_find_lines(get(s, DSO_NO_CODE, "[heap]", NULL), 0, lines, 4), 0,
+		 "nor for no file");
+	dso_store_free(s);
+}
+
+static void test_fifo(void)
+{
+	struct dso_store_opts opts = {.symfs = top};
+	struct dso_store *s = dso_store_new(&opts);
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/bin/fifo", top);
+	if (!mkfifo(path, 0600))
+		CHECK(!name_at(get(s, DSO_USER, "/bin/fifo", NULL), 0), "a FIFO is not waited for");
 	dso_store_free(s);
 }
 
@@ -415,6 +458,8 @@ int main(void)
 		SKIP_ALL("no writable /tmp");
 	test_keys();
 	test_user_files();
+	test_lines();
+	test_fifo();
 	test_kernel();
 	test_vmlinux();
 	test_vdso();
