@@ -83,6 +83,16 @@ struct perf_read_value perf_read_get(const struct perf_read *r, uint64_t i)
 	return v;
 }
 
+enum clew_err perf_read_parse(struct bytes body, bool swap, const struct perf_attr *attr,
+			      struct perf_read_record *ret)
+{
+	*ret = (struct perf_read_record){0};
+	if (!bytes_u32(&body, swap, &ret->pid) || !bytes_u32(&body, swap, &ret->tid) ||
+	    !take_read(&body, swap, attr->read_format, &ret->read))
+		return CLEW_BAD_FILE;
+	return CLEW_OK;
+}
+
 static bool take_raw(struct bytes *b, bool swap, struct bytes *ret)
 {
 	uint32_t size;

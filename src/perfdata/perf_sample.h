@@ -34,6 +34,16 @@ struct perf_read {
 
 struct perf_read_value perf_read_get(const struct perf_read *r, uint64_t i);
 
+/** PERF_RECORD_READ: a counter's value at the end of a task (attr.inherit_stat). */
+struct perf_read_record {
+	uint32_t pid, tid;
+	struct perf_read read;
+};
+
+/** @p body: the record without its header. @return CLEW_OK; CLEW_BAD_FILE: too short. */
+enum clew_err perf_read_parse(struct bytes body, bool swap, const struct perf_attr *attr,
+			      struct perf_read_record *ret);
+
 /** One entry of a branch stack, as the kernel packs it. */
 struct perf_branch {
 	uint64_t from, to;

@@ -247,6 +247,7 @@ static void walk_record(struct perf_walk *w, struct perf_file *f, struct perf_or
 	struct perf_evsel *e =
 		perf_evlist_of_record(perf_file_evlist(f), r->type, perf_record_body(r), r->swap);
 	struct perf_sample_id id = {.time = UINT64_MAX};
+	struct perf_read_record read;
 	uint64_t time = UINT64_MAX;
 
 	w->nr_records++;
@@ -256,6 +257,10 @@ static void walk_record(struct perf_walk *w, struct perf_file *f, struct perf_or
 		walk_sample(w, r, &e->attr, &time);
 	} else {
 		walk_view(w, r);
+		if (e && r->type == PERF_RECORD_READ &&
+		    perf_read_parse(perf_record_body(r), r->swap, &e->attr, &read) == CLEW_OK)
+			for (uint64_t i = 0; i < read.read.nr; i++)
+				sink += perf_read_get(&read.read, i).value;
 		if (e && r->type < PERF_RECORD_HEADER_ATTR &&
 		    perf_sample_id_parse(perf_record_body(r), r->swap, &e->attr, &id) == CLEW_OK)
 			time = id.time;

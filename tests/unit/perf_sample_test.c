@@ -258,6 +258,48 @@ static void test_sample_id_edges(void)
 	      "no trailer without sample_id_all");
 }
 
+/* PERF_RECORD_READ in every read_format, both byte orders, with a trailer behind it. */
+static void test_read_record(bool big)
+{
+	static const uint64_t words[] = {11, 12, 13, 14, 15, 16};
+	const struct perf_sample_id id = {.time = 99};
+	int lost = 0, accepted = 0;
+
+	for (uint64_t format = 0; format < 32; format++) {
+		const struct perf_attr attr = {.sample_type = PERF_SAMPLE_TIME,
+					       .read_format = format,
+					       .flags = PERF_ATTR_SAMPLE_ID_ALL};
+		const struct perf_read read = {
+			.nr = 1,
+			.time_enabled = 12,
+			.time_running = format & PERF_FORMAT_TOTAL_TIME_ENABLED ? 13 : 12,
+			.words = {(const uint8_t *)words, 6, false},
+			.read_format = format
+                };
+		struct perf_put p = {.big = big};
+		struct perf_read_record got;
+		struct perf_record r;
+		struct bytes cut;
+
+		perf_encode_read(&p, &attr, 7, 8, &read, &id);
+		r = perf_record_of(put_result(&p), big);
+		lost += perf_read_parse(perf_record_body(&r), r.swap, &attr, &got) != CLEW_OK ||
+			got.pid != 7 || got.tid != 8 || got.read.nr != 1 ||
+			perf_read_get(&got.read, 0).value != perf_read_get(&read, 0).value ||
+			perf_read_get(&got.read, 0).id != perf_read_get(&read, 0).id ||
+			perf_read_get(&got.read, 0).lost != perf_read_get(&read, 0).lost ||
+			(format & PERF_FORMAT_TOTAL_TIME_RUNNING &&
+			 got.read.time_running != read.time_running);
+		cut = perf_record_body(&r);
+		cut.end -= 9; /* the trailer, and a byte */
+		accepted += perf_read_parse(cut, r.swap, &attr, &got) == CLEW_OK;
+		buf_done(&p.buf);
+	}
+	CHECK_EQ(lost, 0, "%s READ records in all 32 read_formats",
+		 big ? "big-endian" : "little-endian");
+	CHECK_EQ(accepted, 0, "cut ones are refused");
+}
+
 int main(void)
 {
 	test_by_hand();
@@ -268,5 +310,7 @@ int main(void)
 	test_sample_id(false);
 	test_sample_id(true);
 	test_sample_id_edges();
+	test_read_record(false);
+	test_read_record(true);
 	return tap_done();
 }
