@@ -6,7 +6,12 @@
 
 #include "base/mem.h"
 
-enum { MAX_DEPTH = 256, MAX_FUNCS = 4 * 1024 * 1024, MAX_RANGES_EACH = 4096 };
+enum {
+	MAX_DEPTH = 256,
+	MAX_FUNCS = 4 * 1024 * 1024,
+	MAX_RANGES_EACH = 4096,
+	MAX_RANGES = 4 * 1024 * 1024
+};
 
 /** A range before ranges are made disjoint. */
 struct raw {
@@ -29,7 +34,7 @@ static bool add_ranges(struct reader *r, Dwarf_Die *die, uint32_t func)
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	for (int n = 0; n < MAX_RANGES_EACH; n++) {
+	for (int n = 0; n < MAX_RANGES_EACH && r->raws.nr < MAX_RANGES; n++) {
 		at = dwarf_ranges(die, at, &base, &start, &end);
 		if (at <= 0)
 			return true;

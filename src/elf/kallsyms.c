@@ -99,8 +99,10 @@ static bool add_line(struct sym_table *t, const struct kallsyms_line *l, struct 
 	if (l->module_bytes) {
 		uint32_t module = intern_add(modules, l->module, l->module_bytes);
 
-		if (module == INTERN_FAILED || module > MODULES_MAX)
+		if (module == INTERN_FAILED)
 			return false;
+		if (module > MODULES_MAX)
+			return true;
 		s.module = (uint16_t)module;
 	}
 	return sym_table_add(t, &s, binding_of(l->type));

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "elf/sym_tree.h"
 
-enum { PAGE_BYTES = 4096, SYMS_MAX = 64 * 1024 * 1024 };
+enum { PAGE_BYTES = 4096, SYMS_MAX = 8 * 1024 * 1024 };
 
 void sym_table_init(struct sym_table *t, const char *text, size_t text_bytes)
 {

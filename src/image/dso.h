@@ -114,7 +114,8 @@ const char *dso_why_no_symbols(const struct dso *d);
 
 /**
  * A doubt about the symbols that a dso does have: static text, such as "the recording has no kernel
- * build id: the running kernel's symbols may not fit"; NULL: none.
+ * build id: the running kernel's symbols may not fit" or "stripped: only exported functions have
+ * names"; NULL: none.
  */
 const char *dso_note(const struct dso *d);
 

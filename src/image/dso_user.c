@@ -130,8 +130,10 @@ void dso_load_user(struct dso *d)
 	}
 	if (!d->syms)
 		take_debugdata(d);
-	if (!d->syms)
+	if (!d->syms) {
 		d->syms = d->runtime;
+		d->note = "stripped: only exported functions have names";
+	}
 	if (!d->runtime)
 		d->runtime = d->syms;
 	sym_table_init(&d->table, NULL, 0);

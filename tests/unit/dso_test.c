@@ -151,6 +151,8 @@ static void test_user_files(void)
 		      byte[0] == 0xc3,
 	      "code bytes by file offset");
 	CHECK_EQ(dso_read(get(s, DSO_USER, "/bin/none", NULL), 0, byte, 2), 0, "no file, no bytes");
+	CHECK_STR(dso_note(get(s, DSO_USER, "/bin/dynamic", NULL)),
+		  "stripped: only exported functions have names", "a doubt is told");
 	dso_store_free(s);
 
 	snprintf(cache, sizeof(cache), "%s/cache", top);
