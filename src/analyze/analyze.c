@@ -21,7 +21,7 @@ static enum clew_err init(struct analyze *a, struct clew_diag *diag)
 	a->dsos = dso_store_new(&a->opts.symbols);
 	if (!a->order || !a->who || !a->dsos || ana_take_build_ids(a) != CLEW_OK)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	if (a->opts.keeps_maps_over_exec)
+	if (a->opts.is_as_perf)
 		who_keep_maps_over_exec(a->who);
 	return ana_filter_init(&a->filter, &a->opts.filter, diag);
 }

@@ -95,13 +95,16 @@ struct ana_filter {
 struct ana_opts {
 	struct dso_store_opts symbols;
 	struct ana_filter filter;
-	bool wants_lines;          /* source lines and inlined functions for each location */
-	bool wants_addr;           /* resolve sample->addr */
-	bool wants_branches;       /* resolve branch stacks */
-	bool wants_records;        /* deliver other records too */
-	bool no_symbols;           /* leave ana_loc.sym NULL: dso and rel only */
-	bool no_chains;            /* leave ana_event.chain NULL */
-	bool keeps_maps_over_exec; /* who_keep_maps_over_exec(): for text equal to perf's */
+	bool wants_lines;    /* source lines and inlined functions for each location */
+	bool wants_addr;     /* resolve sample->addr */
+	bool wants_branches; /* resolve branch stacks */
+	bool wants_records;  /* deliver other records too */
+	bool no_symbols;     /* leave ana_loc.sym NULL: dso and rel only */
+	bool no_chains;      /* leave ana_event.chain NULL */
+	/* For text that has to equal perf's: keep an exec'ed process's old maps
+	 * (who_keep_maps_over_exec()), and no running kernel where the recording has no kernel map.
+	 */
+	bool is_as_perf;
 	bool is_single_threaded;
 	bool is_mapped; /* input->data is a whole mapped file (os_map_file): pages read are given
 			   back */

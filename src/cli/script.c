@@ -162,7 +162,7 @@ static void wish(struct script *s)
 		script_fields_any(f, SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF);
 	o->wants_lines = s->has_inlines || script_fields_any(f, SCRIPT_SRCLINE);
 	o->no_chains = s->text.no_chains;
-	o->keeps_maps_over_exec = !s->is_json; /* docs/decisions/exec-and-maps.md */
+	o->is_as_perf = !s->is_json; /* docs/decisions/exec-and-maps.md */
 }
 
 static int refuse_field(const struct script *s)

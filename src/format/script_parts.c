@@ -71,27 +71,36 @@ void script_add_regs(struct buf *b, enum script_arch arch, uint64_t abi, uint64_
 	}
 }
 
-/* Spec: Linux 7.3 uapi/linux/perf_event.h, PERF_BR_. */
-static const char *const branch_types[16] = {
-	"N/A",    "COND",      "UNCOND",   "IND",  "CALL", "IND_CALL", "RET",   "SYSCALL",
-	"SYSRET", "COND_CALL", "COND_RET", "ERET", "IRQ",  "SERROR",   "NO_TX", "",
-};
+/* Spec: Linux 7.3 uapi/linux/perf_event.h, PERF_BR_. The last type says: see new_type. */
+static const char *branch_type(uint64_t flags)
+{
+	static const char *const types[16] = {
+		"",       "COND",      "UNCOND",   "IND",  "CALL", "IND_CALL", "RET",   "SYSCALL",
+		"SYSRET", "COND_CALL", "COND_RET", "ERET", "IRQ",  "SERROR",   "NO_TX", "",
+	};
+	static const char *const new_types[16] = {
+		"FAULT_ALGN", "FAULT_DATA", "FAULT_INST", "ARCH_1", "ARCH_2", "ARCH_3",
+		"ARCH_4",     "ARCH_5",     "(null)",     "(null)", "(null)", "(null)",
+		"(null)",     "(null)",     "(null)",     "(null)",
+	};
+	unsigned int type = (unsigned int)(flags >> 20 & 15);
+
+	return type == 15 ? new_types[flags >> 26 & 15] : types[type];
+}
 
 void script_add_branch_flags(struct buf *b, const struct perf_branch *br)
 {
 	uint64_t f = br->flags;
-	unsigned int type = (unsigned int)(f >> 20 & 15);
 
-	buf_char(b, f & 1 ? 'M' : f & 2 ? 'P' : '-');
+	buf_char(b, f & 2 ? 'P' : f & 1 ? 'M' : '-');
 	buf_char(b, '/');
 	buf_char(b, f & 4 ? 'X' : '-');
 	buf_char(b, '/');
 	buf_char(b, f & 8 ? 'A' : '-');
 	buf_char(b, '/');
 	buf_dec(b, f >> 4 & 0xffff, 0, ' ');
-	buf_str(b, type ? "/" : "");
-	if (type)
-		buf_str(b, branch_types[type]);
+	buf_char(b, '/');
+	buf_str(b, branch_type(f));
 }
 
 void script_add_page_size(struct buf *b, uint64_t bytes)

@@ -285,36 +285,39 @@ static void add_place(struct script_text *t, const struct script_evsel *e,
 	}
 }
 
+/* One end of a branch: its address, or with @p as_symbol its name. */
+static void add_branch_end(struct script_text *t, const struct script_place_style *style,
+			   const struct ana_loc *loc, uint64_t address, bool as_symbol)
+{
+	if (as_symbol) {
+		script_add_sym(&t->out, loc, true);
+	} else {
+		buf_str(&t->out, "0x");
+		buf_hex(&t->out, address, 0, ' ');
+	}
+	if (style->fields & SCRIPT_DSO)
+		script_add_dso(&t->out, style, loc);
+}
+
+/* perf 6.1 shows brstackoff like brstack, as it counts every position-independent file as linked to
+ * where it runs; and of several of these columns, the first. */
 static void add_branches(struct script_text *t, const struct script_evsel *e,
-			 const struct ana_event *ev, uint64_t kind)
+			 const struct ana_event *ev)
 {
 	const struct script_place_style style = style_of(t, e, false);
-	struct buf *b = &t->out;
+	bool as_symbol = !(e->fields & SCRIPT_BRSTACK) && e->fields & SCRIPT_BRSTACKSYM;
 
-	for (uint64_t i = 0; i < ev->sample->branches.nr; i++) {
+	for (uint64_t i = 0; ev->branches && i < ev->sample->branches.nr; i++) {
 		struct perf_branch br = perf_branch_get(ev->sample, i);
-		const struct ana_loc *ends[2] = {ev->branches ? ev->branches[2 * i] : NULL,
-						 ev->branches ? ev->branches[2 * i + 1] : NULL};
 
-		for (int to = 0; to < 2; to++) {
-			const struct ana_loc *loc = ends[to];
-			uint64_t address = to ? br.to : br.from;
-
-			buf_char(b, to ? '/' : ' ');
-			if (kind == SCRIPT_BRSTACKSYM) {
-				if (loc)
-					script_add_sym(b, loc, e->fields & SCRIPT_SYMOFF);
-			} else {
-				buf_str(b, "0x");
-				buf_hex(b, kind == SCRIPT_BRSTACKOFF && loc ? loc->rel : address, 0,
-					' ');
-			}
-			if (e->fields & SCRIPT_DSO && loc)
-				script_add_dso(b, &style, loc);
-		}
-		buf_char(b, '/');
-		script_add_branch_flags(b, &br);
-		buf_char(b, ' ');
+		if (!as_symbol)
+			buf_char(&t->out, ' ');
+		add_branch_end(t, &style, ev->branches[2 * i], br.from, as_symbol);
+		buf_char(&t->out, '/');
+		add_branch_end(t, &style, ev->branches[2 * i + 1], br.to, as_symbol);
+		buf_char(&t->out, '/');
+		script_add_branch_flags(&t->out, &br);
+		buf_char(&t->out, ' ');
 	}
 }
 
@@ -367,10 +370,8 @@ static void add_rest(struct script_text *t, const struct script_evsel *e,
 	if (e->fields & SCRIPT_UREGS)
 		script_add_regs(b, t->arch, s->regs_user.abi, s->regs_user.mask,
 				&s->regs_user.words);
-	for (uint64_t kind = SCRIPT_BRSTACK; kind <= SCRIPT_BRSTACKOFF; kind <<= 1) {
-		if (e->fields & kind)
-			add_branches(t, e, ev, kind);
-	}
+	if (e->fields & (SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF))
+		add_branches(t, e, ev);
 	if (e->fields & SCRIPT_BPF_OUTPUT && ev->evsel->attr.type == PERF_TYPE_SOFTWARE &&
 	    ev->evsel->attr.config == PERF_COUNT_SW_BPF_OUTPUT)
 		script_add_bpf_output(b, s->raw);
