@@ -60,6 +60,18 @@ bool os_pmu_number(const struct os_pmu *pmu, const char *file, uint64_t *ret)
 	return is_ok;
 }
 
+bool os_pmu_hex(const struct os_pmu *pmu, const char *file, uint64_t *ret)
+{
+	struct arena a = {0};
+	const char *text = read_below(&a, pmu->dir, file);
+	bool is_ok = text && *text && !text[strspn(text, "0123456789abcdefABCDEF")];
+
+	if (is_ok)
+		*ret = strtoull(text, NULL, 16);
+	arena_done(&a);
+	return is_ok;
+}
+
 /* "0-7" or "32" */
 static bool parse_range(const char **pos, uint64_t *mask)
 {

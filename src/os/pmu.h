@@ -68,6 +68,9 @@ struct os_pmu *os_pmus_find(struct os_pmus *pmus, const char *name, size_t name_
  * "nr_addr_filters". @return false: no such file or not a number. */
 bool os_pmu_number(const struct os_pmu *pmu, const char *file, uint64_t *ret);
 
+/** The same, written in hexadecimal without 0x, as the bit sets in caps/ are. */
+bool os_pmu_hex(const struct os_pmu *pmu, const char *file, uint64_t *ret);
+
 /** Parse a format file's text. @return false where it breaks the ABI. @p ret->name stays. */
 bool os_pmu_format_parse(const char *text, struct os_pmu_format *ret);
 

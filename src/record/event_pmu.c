@@ -6,6 +6,8 @@
 #include "os/dir.h"
 #include "record/event_spell.h"
 
+enum { SPE_PERIOD = 4096 };
+
 static uint64_t *config_field(struct perf_attr *attr, unsigned int config)
 {
 	uint64_t *const fields[] = {&attr->config, &attr->config1, &attr->config2, &attr->config3,
@@ -175,6 +177,52 @@ static enum clew_err apply(struct event_parse *p, const struct os_pmu *pmu, stru
 	return unknown_term(p, pmu, name);
 }
 
+/* The nearest of the allowed values, a bit each in a file of caps/, to the one wanted. */
+static unsigned int nearest_allowed(const struct os_pmu *pmu, const char *file, unsigned int want)
+{
+	uint64_t allowed = 0;
+	unsigned int best = 0, distance = 64;
+
+	os_pmu_hex(pmu, file, &allowed);
+	for (unsigned int i = 0; i < 16; i++) {
+		unsigned int d = i > want ? i - want : want - i;
+
+		if (allowed >> i & 1 && d < distance) {
+			best = i;
+			distance = d;
+		}
+	}
+	return best;
+}
+
+/* What a trace is of little use without, and so on unless a term says otherwise: as perf does,
+ * timestamps and frequent synchronisation for Intel PT, timestamps for SPE. */
+static void set_trace_defaults(const struct os_pmu *pmu, struct rec_event *e)
+{
+	uint64_t v;
+	char terms[96] = "tsc,pt,branch";
+	size_t n = strlen(terms);
+
+	if (!rec_event_is_aux(e))
+		return;
+	e->attr.sample_period = 1;
+	if (!strncmp(pmu->name, "arm_spe", 7)) {
+		if (!os_pmu_number(pmu, "caps/min_interval", &v) || v < SPE_PERIOD)
+			v = SPE_PERIOD;
+		e->attr.sample_period = v;
+		apply_event(pmu, "ts_enable", e);
+	}
+	if (strcmp(pmu->name, "intel_pt"))
+		return;
+	if (os_pmu_number(pmu, "caps/mtc", &v) && v)
+		n += (size_t)snprintf(terms + n, sizeof(terms) - n, ",mtc,mtc_period=%u",
+				      nearest_allowed(pmu, "caps/mtc_periods", 3));
+	if (os_pmu_number(pmu, "caps/psb_cyc", &v) && v)
+		snprintf(terms + n, sizeof(terms) - n, ",psb_period=%u",
+			 nearest_allowed(pmu, "caps/psb_periods", 3));
+	apply_event(pmu, terms, e);
+}
+
 static struct rec_event *add_of_pmu(struct event_parse *p, const struct os_pmu *pmu)
 {
 	struct rec_event *e = event_add(p, pmu->type, 0);
@@ -184,7 +232,10 @@ static struct rec_event *add_of_pmu(struct event_parse *p, const struct os_pmu *
 	e->pmu = event_copy(p, pmu->name, strlen(pmu->name));
 	if (pmu->cpus)
 		e->cpus = event_copy(p, pmu->cpus, strlen(pmu->cpus));
-	return e->pmu && (e->cpus || !pmu->cpus) ? e : NULL;
+	if (!e->pmu || (pmu->cpus && !e->cpus))
+		return NULL;
+	set_trace_defaults(pmu, e);
+	return e;
 }
 
 static enum clew_err parse_for_pmu(struct event_parse *p, struct os_pmu *pmu)

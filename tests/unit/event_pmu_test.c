@@ -59,7 +59,20 @@ static void build(void)
 	put(PMU "intel_pt/type", "8\n");
 	put(PMU "intel_pt/format/tsc", "config:10\n");
 	put(PMU "intel_pt/format/psb_period", "config:24-27\n");
+	put(PMU "intel_pt/format/pt", "config:0\n");
+	put(PMU "intel_pt/format/branch", "config:13\n");
+	put(PMU "intel_pt/format/mtc", "config:9\n");
+	put(PMU "intel_pt/format/mtc_period", "config:14-17\n");
+	put(PMU "intel_pt/caps/mtc", "1\n");
+	put(PMU "intel_pt/caps/mtc_periods", "249\n"); /* 0, 3, 6, 9 */
+	put(PMU "intel_pt/caps/psb_cyc", "1\n");
+	put(PMU "intel_pt/caps/psb_periods", "33\n"); /* 0, 1, 4, 5 */
 	put(PMU "intel_pt/nr_addr_filters", "2\n");
+	put(PMU "arm_spe_0/type", "11\n");
+	put(PMU "arm_spe_0/cpumask", "0-3\n");
+	put(PMU "arm_spe_0/format/ts_enable", "config:0\n");
+	put(PMU "arm_spe_0/format/load_filter", "config:33\n");
+	put(PMU "arm_spe_0/caps/min_interval", "256\n");
 	put(PMU "cs_etm/type", "9\n");
 	put(PMU "cs_etm/sinks/tmc_etr0", "0x2c7ab1d\n");
 	put(PMU "kprobe/type", "6\n");
@@ -81,6 +94,9 @@ static void build(void)
 	put("tracing/events/sched/enable", "0\n");
 	snprintf(tracefs, sizeof(tracefs), "%s/tracing", root);
 }
+
+/* pt, mtc, branch, mtc_period=3 */
+#define PT_DEFAULT (1 << 0 | 1 << 9 | 1 << 13 | 3 << 14)
 
 static struct rec_event_list list(void)
 {
@@ -109,9 +125,11 @@ static const struct row {
 	{ "uncore_imc/clockticks/",      "uncore_imc_0/clockticks/ uncore_imc_1/clockticks/", 20, 4 | 1ull << 32, 0, 0, "0" },
 	{ "imc/clockticks/u",            "uncore_imc_0/clockticks/u uncore_imc_1/clockticks/u", 20, 4 | 1ull << 32, 0, 0, "0" },
 	{ "uncore_*/event=1/",           "uncore_imc_0/event=1/ uncore_imc_1/event=1/", 20, 1, 0, 0, "0" },
-	{ "intel_pt//",                  "intel_pt//", 8, 0, 0, 0, NULL },
-	{ "intel_pt/tsc,psb_period=3/u", "intel_pt/tsc,psb_period=3/u", 8, 1 << 10 | 3 << 24, 0, 0, NULL },
-	{ "intel_pt/tsc=0/",             "intel_pt/tsc=0/", 8, 0, 0, 0, NULL },
+	{ "intel_pt//",                  "intel_pt//", 8, PT_DEFAULT | 1 << 10 | 4 << 24, 0, 0, NULL },
+	{ "intel_pt/tsc,psb_period=3/u", "intel_pt/tsc,psb_period=3/u", 8, PT_DEFAULT | 1 << 10 | 3 << 24, 0, 0, NULL },
+	{ "intel_pt/tsc=0/",             "intel_pt/tsc=0/", 8, PT_DEFAULT | 4 << 24, 0, 0, NULL },
+	{ "arm_spe_0/load_filter=1/",    "arm_spe_0/load_filter=1/", 11, 1 | 1ull << 33, 0, 0, "0-3" },
+	{ "arm_spe/ts_enable=0/",        "arm_spe/ts_enable=0/", 11, 0, 0, 0, "0-3" },
 	{ "cs_etm/@tmc_etr0/u",          "cs_etm/@tmc_etr0/u", 9, 0, 0, 0x2c7ab1d, NULL },
 	{ "kprobe:vfs_read",             "kprobe:vfs_read", 6, 0, 0, 0, NULL },
 	{ "kretprobe:vfs_read",          "kretprobe:vfs_read", 6, 1, 0, 0, NULL },
