@@ -63,6 +63,17 @@ static enum clew_err take_lost(struct analyze *a, const struct perf_record *r)
 	return CLEW_OK;
 }
 
+static enum clew_err take_aux(struct analyze *a, const struct perf_record *r)
+{
+	struct perf_aux aux;
+
+	if (perf_aux_parse(r, &aux) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	if (__builtin_add_overflow(a->summary.nr_aux_missing, aux.size, &a->summary.nr_aux_missing))
+		a->summary.nr_aux_missing = UINT64_MAX;
+	return CLEW_OK;
+}
+
 static enum clew_err take_cgroup(struct analyze *a, const struct perf_record *r)
 {
 	struct perf_cgroup c;
@@ -101,6 +112,8 @@ enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r)
 		return take_cgroup(a, r);
 	case PERF_RECORD_HEADER_BUILD_ID:
 		return take_build_id(a, r);
+	case PERF_RECORD_AUX:
+		return take_aux(a, r);
 	case PERF_RECORD_AUXTRACE:
 		a->summary.nr_aux_bytes += bytes_left(&r->payload);
 		return CLEW_OK;

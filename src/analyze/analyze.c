@@ -209,6 +209,8 @@ static enum clew_err summarize(struct analyze *a)
 	const struct map_u64 *m = &a->unresolved_by_dso;
 
 	a->summary.order = *perf_order_counts(a->order);
+	if (a->summary.nr_aux_bytes) /* snapshots keep less than was recorded: no loss */
+		a->summary.nr_aux_missing = 0;
 	for (size_t i = 0; i < m->cap; i++) {
 		struct dso *dso = NULL;
 

@@ -122,8 +122,10 @@ struct ana_summary {
 	uint64_t nr_filtered; /* left out by ana_filter */
 	uint64_t nr_bad;      /* samples that could not be parsed or belong to no event: skipped */
 	uint64_t first_bad_offset;
-	uint64_t nr_lost;      /* LOST and LOST_SAMPLES: records the kernel could not write */
-	uint64_t nr_aux_bytes; /* hardware trace in the file, not decoded here */
+	uint64_t nr_lost;        /* LOST and LOST_SAMPLES: records the kernel could not write */
+	uint64_t nr_aux_bytes;   /* hardware trace in the file, not decoded here */
+	uint64_t nr_aux_missing; /* bytes that AUX records tell of in a file that holds no trace at
+				    all */
 	uint64_t first_time, last_time; /* of samples; all ones when there is none */
 	struct perf_order_counts order;
 	struct clew_diag

@@ -246,6 +246,10 @@ static void tell_summary(const struct script *s)
 		cli_note("%llu bytes of hardware trace were left undecoded: this version prints "
 			 "the other events only",
 			 (unsigned long long)sum->nr_aux_bytes);
+	if (sum->nr_aux_missing)
+		cli_warn("%s: AUX records tell of %llu bytes of hardware trace, and the file holds "
+			 "none of them",
+			 s->in.path, (unsigned long long)sum->nr_aux_missing);
 }
 
 static int run(struct script *s)

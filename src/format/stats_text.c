@@ -150,5 +150,11 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 	if (s->nr_aux_bytes)
 		buf_printf(out, "# %llu bytes of hardware trace are not decoded in this report\n",
 			   (unsigned long long)s->nr_aux_bytes);
+	if (s->nr_aux_missing)
+		buf_printf(
+			out,
+			"# AUX records tell of %llu bytes of hardware trace; the file holds none "
+			"of them\n",
+			(unsigned long long)s->nr_aux_missing);
 	put_all_unresolved(out, s);
 }

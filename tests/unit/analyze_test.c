@@ -165,6 +165,28 @@ static void test_filter(void)
 	perf_build_done(&b);
 }
 
+/* AUX records without any trace: the payload got lost on the way. */
+static void test_missing_trace(void)
+{
+	struct perf_attr attr = {.sample_type = SAMPLE, .flags = PERF_ATTR_SAMPLE_ID_ALL};
+	struct perf_sample_id id = at(10, 1, 1);
+	union perf_view v = {
+		.aux = {.offset = 0, .size = 4096}
+        };
+	struct ana_summary summary = {0};
+	struct perf_build b = {0};
+	struct buf out = {0};
+
+	perf_build_event(&b, &attr, "trace", (uint64_t[]){1}, 1);
+	perf_build_view(&b, PERF_RECORD_AUX, 0, &v, &id);
+	perf_build_view(&b, PERF_RECORD_AUX, 0, &v, &id);
+	run(perf_build_finish(&b), (struct ana_opts){0}, &out, &summary);
+	CHECK(summary.nr_aux_missing == 8192 && !summary.nr_aux_bytes,
+	      "AUX records without trace are counted");
+	buf_done(&out);
+	perf_build_done(&b);
+}
+
 /* A leader's sample carries the counts of its group: each member gets what it counted since. */
 static void test_group_values(void)
 {
@@ -289,6 +311,7 @@ int main(void)
 	test_story(true, false);
 	test_story(false, true);
 	test_filter();
+	test_missing_trace();
 	test_group_values();
 	test_same_in_any_way();
 	test_stop();
