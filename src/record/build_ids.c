@@ -6,7 +6,9 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "os/proc.h"
+#include "os/self.h"
 #include "perfdata/perf_features_write.h"
+#include "record/file_build_id.h"
 
 enum { NT_GNU_BUILD_ID = 3, MAX_ID = 20, NOTES_LIMIT = 1 << 20 };
 
@@ -19,6 +21,19 @@ void rec_build_ids_add(struct rec_build_ids *b, bool is_kernel, const uint8_t *i
 		return;
 	perf_put_build_id(&b->section, 0, is_kernel, -1, id, id_bytes, filename);
 	b->nr++;
+}
+
+void rec_build_ids_add_file(struct rec_build_ids *b, const char *filename)
+{
+	uint64_t key = hash_bytes(filename, strlen(filename));
+	uint8_t id[MAX_ID];
+	size_t n;
+
+	if (map_u64_get(&b->seen, key) || !map_u64_put(&b->seen, key, 1))
+		return;
+	n = rec_file_build_id(filename, id);
+	if (n)
+		rec_build_ids_add(b, false, id, n, filename);
 }
 
 size_t rec_build_id_of_notes(const void *notes, size_t size, uint8_t ret[20])
@@ -74,6 +89,19 @@ void rec_build_ids_add_kernel(struct rec_build_ids *b)
 		add_notes_file(b, path, name);
 	}
 	os_dir_close(d);
+}
+
+void rec_build_ids_add_vdso(struct rec_build_ids *b)
+{
+	const void *elf;
+	size_t size, n;
+	uint8_t id[MAX_ID];
+
+	if (!os_own_vdso(&elf, &size))
+		return;
+	n = rec_elf_build_id(elf, size, id);
+	if (n)
+		rec_build_ids_add(b, false, id, n, "[vdso]");
 }
 
 void rec_build_ids_done(struct rec_build_ids *b)

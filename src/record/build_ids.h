@@ -17,12 +17,18 @@ struct rec_build_ids {
 void rec_build_ids_add(struct rec_build_ids *b, bool is_kernel, const uint8_t *id, size_t id_bytes,
 		       const char *filename);
 
+/** Look into the file itself, once a name. */
+void rec_build_ids_add_file(struct rec_build_ids *b, const char *filename);
+
 /** The GNU build id among ELF notes (a notes section, segment or /sys/kernel/notes). @return its
  * length, 0: none. */
 size_t rec_build_id_of_notes(const void *notes, size_t size, uint8_t ret[20]);
 
 /** The running kernel and its modules. */
 void rec_build_ids_add_kernel(struct rec_build_ids *b);
+
+/** The vDSO, which no MMAP2 record gives an id for: ours is everyone's. */
+void rec_build_ids_add_vdso(struct rec_build_ids *b);
 
 void rec_build_ids_done(struct rec_build_ids *b);
 

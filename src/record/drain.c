@@ -6,11 +6,15 @@
 #include "record/aux_drain.h"
 
 void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
-		    struct rec_build_ids *build_ids)
+		    struct rec_build_ids *build_ids, bool with_build_ids)
 {
 	uint64_t type = c->list.data[0].attr.sample_type;
+	uint64_t tracked = 0;
 
 	*d = (struct rec_drain){.build_ids = build_ids, .time_words = -1};
+	vec_for_each (&c->list, e)
+		tracked |= e->is_tracking ? e->attr.flags : 0;
+	d->reads_files = with_build_ids && !(tracked & PERF_ATTR_BUILD_ID);
 	/* IDENTIFIER, IP and TID stand before TIME, and are the same in all our events. */
 	if (type & PERF_SAMPLE_TIME)
 		d->time_words = !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_IP) +
@@ -45,8 +49,12 @@ static void note_mmap(struct rec_drain *d, const uint8_t *data, const struct per
 	struct perf_record r = {.data = data, .type = h->type, .misc = h->misc, .size = h->size};
 	struct perf_mmap m;
 
-	if (data && d->build_ids && perf_mmap_parse(&r, &m) == CLEW_OK && m.has_build_id)
+	if (!data || !d->build_ids || perf_mmap_parse(&r, &m) != CLEW_OK)
+		return;
+	if (m.has_build_id)
 		rec_build_ids_add(d->build_ids, false, m.build_id, m.build_id_bytes, m.filename);
+	else if (d->reads_files && !m.is_data && m.filename[0] == '/')
+		rec_build_ids_add_file(d->build_ids, m.filename);
 }
 
 static void note_time(struct rec_drain *d, const struct bytes part[2], size_t at, size_t size)
@@ -88,7 +96,8 @@ void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 			last_size = h.size;
 		} else if (h.type == PERF_RECORD_LOST) {
 			note_lost(d, whole(d, part, at, h.size), h.size);
-		} else if (h.type == PERF_RECORD_MMAP2 && h.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		} else if (h.type == PERF_RECORD_MMAP2 &&
+			   (d->reads_files || h.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
 			note_mmap(d, whole(d, part, at, h.size), &h);
 		}
 	}

@@ -12,11 +12,14 @@ struct rec_drain {
 	uint64_t first_ns, last_ns; /* times of the first and last sample; 0: none yet */
 	int time_words;             /* where a sample's time stands, in words; -1: it has none */
 	struct rec_build_ids *build_ids;
+	bool reads_files; /* the kernel tells no build ids (before Linux 5.12): look into the files
+			   */
 	struct buf scratch; /* a record that crosses the ring's end */
 };
 
+/** @p with_build_ids: gather them for the BUILD_ID feature. */
 void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
-		    struct rec_build_ids *build_ids);
+		    struct rec_build_ids *build_ids, bool with_build_ids);
 
 /**
  * One pass: all that lies in the rings goes to the file, each span in one piece; then

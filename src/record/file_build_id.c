@@ -46,6 +46,11 @@ static size_t scan(int fd, const uint8_t *head, size_t size, uint8_t ret[20])
 	return n;
 }
 
+size_t rec_elf_build_id(const void *elf, size_t size, uint8_t ret[20])
+{
+	return scan(-1, elf, size, ret); /* without a file, notes further out are not found */
+}
+
 size_t rec_file_build_id(const char *path, uint8_t ret[20])
 {
 	uint8_t head[HEAD_BYTES];

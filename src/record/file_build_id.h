@@ -11,4 +11,7 @@
  */
 size_t rec_file_build_id(const char *path, uint8_t ret[20]);
 
+/** The same of an ELF image in memory, of which @p size bytes are there. */
+size_t rec_elf_build_id(const void *elf, size_t size, uint8_t ret[20]);
+
 #endif

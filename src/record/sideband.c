@@ -356,6 +356,18 @@ void rec_sideband_process(struct rec_sideband *s, int pid)
 	add_threads(s, pid);
 }
 
+void rec_sideband_command(struct rec_sideband *s, int pid)
+{
+	char comm[COMM_BYTES + 1];
+	int ppid;
+
+	if (!read_status(s, pid, comm, &ppid))
+		return;
+	add_comm(s, pid, pid, comm);
+	if (s->options->with_namespaces)
+		add_namespaces(s, pid, pid);
+}
+
 void rec_sideband_all(struct rec_sideband *s)
 {
 	struct os_dir *d = os_dir_open("/proc", NULL);

@@ -34,7 +34,7 @@ static void add_tasks(struct rec_stream *s, struct rec_sideband *b)
 	vec_for_each (&t->pids, pid)
 		rec_sideband_process(b, *pid);
 	if (s->child_pid)
-		rec_sideband_process(b, s->child_pid);
+		rec_sideband_command(b, s->child_pid);
 }
 
 static enum clew_err write_tasks(struct rec_stream *s)
@@ -123,7 +123,7 @@ enum clew_err rec_stream_open(struct rec_stream *s, struct rec_error *error)
 {
 	if (rec_counters_evlist(s->counters, &s->evlist) != CLEW_OK)
 		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
-	rec_drain_init(&s->drain, s->counters, &s->build_ids);
+	rec_drain_init(&s->drain, s->counters, &s->build_ids, !s->options->no_build_ids);
 	return open_file(s, error);
 }
 
@@ -158,6 +158,7 @@ static enum clew_err write_end_features(struct rec_stream *s)
 	}
 	if (!s->options->no_build_ids && err == CLEW_OK) {
 		rec_build_ids_add_kernel(&s->build_ids);
+		rec_build_ids_add_vdso(&s->build_ids);
 		if (s->build_ids.nr)
 			err = give(s, PERF_FEAT_BUILD_ID, &s->build_ids.section);
 	}

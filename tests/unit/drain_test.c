@@ -2,6 +2,7 @@
 #include "record/drain.h"
 
 #include "record/aux_drain.h"
+#include "record/file_build_id.h"
 #include "unit/tap.h"
 
 /* Rings that no kernel stands behind, and a writer into memory. */
@@ -89,7 +90,7 @@ static void test_count(void)
 	struct bytes part[2];
 	struct os_ring *r = &c.rings.data[0].ring;
 
-	rec_drain_init(&d, &c, &ids);
+	rec_drain_init(&d, &c, &ids, false);
 	at = r->tail = RING - 48; /* so that the second sample, or the map, crosses the end */
 	put_sample(500);
 	put_sample(900);
@@ -129,7 +130,7 @@ static void test_crossing(void)
 	struct rec_drain d;
 	bool ok = true;
 
-	rec_drain_init(&d, &c, &ids);
+	rec_drain_init(&d, &c, &ids, false);
 	for (size_t from = RING - 160; from <= RING; from += 8) {
 		struct os_ring *r = &c.rings.data[0].ring;
 		struct bytes part[2];
@@ -146,6 +147,36 @@ static void test_crossing(void)
 		ok &= d.samples == 1 && d.first_ns == 77 && d.last_ns == 77 && d.lost == 10;
 	}
 	CHECK(ok && ids.nr == 1, "records that cross the ring's end anywhere");
+	rec_drain_done(&d);
+	rec_build_ids_done(&ids);
+	vec_done(&c.list);
+	vec_done(&c.rings);
+}
+
+/* A kernel that tells no build ids: they come from the files, each looked at once. */
+static void test_old_kernel(void)
+{
+	struct rec_counters c = counters();
+	struct rec_build_ids ids = {0};
+	struct os_ring *r = &c.rings.data[0].ring;
+	struct rec_drain d;
+	struct bytes part[2];
+	uint8_t id[20], body[64 + 24] = {0};
+	const char self[] = "/proc/self/exe";
+	size_t n = rec_file_build_id(self, id);
+
+	rec_drain_init(&d, &c, &ids, true);
+	memcpy(body + 64, self, sizeof(self));
+	for (int i = 0; i < 2; i++) {
+		put_header(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 8 + sizeof(body));
+		put(body, sizeof(body));
+	}
+	set_word(DATA_HEAD, at);
+	os_ring_peek(r, part);
+	rec_drain_count(&d, part);
+	CHECK_EQ(ids.nr, n ? 1 : 0, "build id read from the mapped file");
+	CHECK(!n || (ids.section.nr > 36 && !memcmp(ids.section.data + 12, id, n)),
+	      "and it is the file's");
 	rec_drain_done(&d);
 	rec_build_ids_done(&ids);
 	vec_done(&c.list);
@@ -205,6 +236,7 @@ int main(void)
 {
 	test_count();
 	test_crossing();
+	test_old_kernel();
 	test_aux();
 	test_notes();
 	return tap_done();
