@@ -12,7 +12,9 @@ all: $(BUILD)/build.ninja
 	@quiet=; [ -t 1 ] || quiet=--quiet; ninja $$quiet -C $(BUILD) -j $(JOBS)
 
 $(BUILD)/build.ninja: | setup
-	@meson setup $(BUILD) --prefix $(PREFIX) -Dwerror=$(if $(filter true,$(CI)),true,false)
+	@mkdir -p $(BUILD)
+	@meson setup $(BUILD) --prefix $(PREFIX) -Dwerror=$(if $(filter true,$(CI)),true,false) > $(BUILD)/setup.log 2>&1 || \
+		{ cat $(BUILD)/setup.log; exit 1; }
 
 setup:
 	@tools/setup.sh build
