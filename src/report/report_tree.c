@@ -16,7 +16,7 @@ enum clew_err report_tree_init(struct report_tree *t, uint32_t limit)
 {
 	*t = (struct report_tree){.limit = limit ? limit : DEFAULT_LIMIT, .cap = FIRST_SLOTS};
 	t->slots = mem_calloc(t->cap, sizeof(*t->slots));
-	if (!t->slots || !vec_push(&t->nodes, (struct report_node){REPORT_NONE, REPORT_NONE})) {
+	if (!t->slots || !vec_push(&t->nodes, (struct report_node){REPORT_NONE, REPORT_NONE, 0})) {
 		report_tree_done(t);
 		return CLEW_NO_MEMORY;
 	}
@@ -61,10 +61,15 @@ static bool grow_tree(struct report_tree *t)
 enum clew_err report_tree_child(struct report_tree *t, uint32_t parent, uint32_t frame,
 				uint32_t *ret)
 {
-	uint32_t *slot = node_slot(t, parent, frame);
+	uint32_t last = t->nodes.data[parent].last_child, *slot;
 
+	if (last && t->nodes.data[last].frame == frame) {
+		*ret = last;
+		return CLEW_OK;
+	}
+	slot = node_slot(t, parent, frame);
 	if (*slot) {
-		*ret = *slot;
+		*ret = t->nodes.data[parent].last_child = *slot;
 		return CLEW_OK;
 	}
 	if (t->nodes.nr >= t->limit)
@@ -74,10 +79,10 @@ enum clew_err report_tree_child(struct report_tree *t, uint32_t parent, uint32_t
 			return CLEW_NO_MEMORY;
 		slot = node_slot(t, parent, frame);
 	}
-	if (!vec_push(&t->nodes, (struct report_node){parent, frame}))
+	if (!vec_push(&t->nodes, (struct report_node){parent, frame, 0}))
 		return CLEW_NO_MEMORY;
 	*slot = (uint32_t)t->nodes.nr - 1;
-	*ret = *slot;
+	*ret = t->nodes.data[parent].last_child = *slot;
 	return CLEW_OK;
 }
 

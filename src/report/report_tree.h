@@ -21,6 +21,7 @@ enum { REPORT_ROOT = 0, REPORT_NONE = UINT32_MAX };
 
 struct report_node {
 	uint32_t parent, frame; /* the root's: REPORT_NONE */
+	uint32_t last_child;    /* found last, as it mostly is the next time; 0: none */
 };
 
 struct report_tree {
