@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/pager.h"
 #include "format/header_text.h"
+#include "format/script_dump.h"
 #include "format/script_json.h"
 #include "format/script_text.h"
 #include "os/file_time.h"
@@ -18,7 +19,7 @@ struct script {
 	struct cli_input in;
 	struct script_text_opts text;
 	uint64_t max_stack, max_events;
-	bool has_inlines, has_header, is_header_only, is_full_header, is_json, has_fields;
+	bool has_inlines, has_header, is_header_only, is_full_header, is_json, is_dump, has_fields;
 	struct analyze *analysis;
 	struct tracepoints *tracepoints;
 	struct script_text *writer; /* one of both */
@@ -116,6 +117,8 @@ static int parse(struct script *s, int argc, char **argv)
 		{0, "header", NULL, "the recording's header first", CLI_FLAG, &s->has_header},
 		{0, "header-only", NULL, "only the header", CLI_FLAG, &s->is_header_only},
 		{'I', "show-info", NULL, "with --header: topologies in full", CLI_FLAG, &s->is_full_header},
+		{'D', "dump-raw-trace", NULL, "every record in the file's order, in hex", CLI_FLAG,
+		 &s->is_dump},
 		{0, "itrace", "[OPTS]", NULL, CLI_CALL, NULL, ignore_itrace, true},
 		{0},
 	};
@@ -242,6 +245,11 @@ static void tell_summary(const struct script *s)
 			 "0x%llx",
 			 s->in.path, (unsigned long long)sum->nr_bad,
 			 (unsigned long long)sum->first_bad_offset);
+	if (s->writer && script_text_nr_not_unwound(s->writer))
+		cli_note(
+			"%llu samples have a copy of the user stack (--call-graph dwarf), which this "
+			"version does not unwind: of user code they show the innermost place only",
+			(unsigned long long)script_text_nr_not_unwound(s->writer));
 	if (sum->nr_aux_bytes)
 		cli_note("%llu bytes of hardware trace were left undecoded: this version prints "
 			 "the other events only",
@@ -314,6 +322,53 @@ static bool make_writer(struct script *s, const struct clew_sink *sink)
 	return true;
 }
 
+enum { DUMP_BYTES = 256 * 1024 };
+
+static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *sink,
+				  struct clew_diag *diag)
+{
+	struct perf_record r;
+	struct buf out = {0};
+	enum clew_err err;
+
+	while ((err = perf_file_next(f, &r, diag)) == CLEW_OK) {
+		script_dump_record(&out, &r);
+		if (out.nr < DUMP_BYTES)
+			continue;
+		err = sink->write(sink->ctx, out.data, out.nr);
+		buf_clear(&out);
+		if (err != CLEW_OK)
+			break;
+	}
+	if (out.nr && err != CLEW_STOPPED)
+		sink->write(sink->ctx, out.data, out.nr);
+	buf_done(&out);
+	return err;
+}
+
+static int dump(struct script *s)
+{
+	struct clew_sink sink = cli_stdout_sink(&s->sink_diag);
+	struct clew_diag diag = {0};
+	struct perf_file *f;
+	enum clew_err err = perf_file_open(&f, &s->in.input, &diag);
+
+	if (err == CLEW_OK) {
+		cli_pager_start();
+		err = dump_records(f, &sink, &diag);
+		cli_pager_done();
+		perf_file_free(f);
+	}
+	if (s->sink_diag.code != CLEW_OK)
+		return cli_fail("standard output", &s->sink_diag);
+	if (err == CLEW_TRUNCATED)
+		cli_warn("%s: cut off at offset 0x%llx: everything before was printed", s->in.path,
+			 (unsigned long long)diag.offset);
+	return err == CLEW_END || err == CLEW_STOPPED || err == CLEW_TRUNCATED
+		     ? CLI_OK
+		     : cli_input_fail(&s->in, &diag);
+}
+
 static int open_and_run(struct script *s)
 {
 	struct clew_diag diag = {0};
@@ -352,7 +407,7 @@ int cmd_script(int argc, char **argv)
 	status = cli_input_open(&s.in);
 	if (status != CLI_OK)
 		return status;
-	status = open_and_run(&s);
+	status = s.is_dump ? dump(&s) : open_and_run(&s);
 	script_text_free(s.writer);
 	script_json_free(s.json);
 	tracepoints_free(s.tracepoints);

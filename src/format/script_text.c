@@ -45,6 +45,11 @@ void script_text_set_tracepoints(struct script_text *t, struct tracepoints *tp)
 	t->tracepoints = tp;
 }
 
+uint64_t script_text_nr_not_unwound(const struct script_text *t)
+{
+	return t->nr_not_unwound;
+}
+
 const struct script_missing *script_text_missing(const struct script_text *t)
 {
 	return &t->missing;
@@ -271,6 +276,15 @@ static void add_chain(struct script_text *t, const struct script_evsel *e,
 	}
 }
 
+/* The chain would come from unwinding the copied stack: at least its first place is known. */
+static void add_innermost(struct script_text *t, const struct script_evsel *e,
+			  const struct ana_loc *loc)
+{
+	const struct script_place_style style = style_of(t, e, true);
+
+	script_places_add(&t->chain[e->type], script_place_text, &style, loc, &t->out);
+}
+
 static void add_place(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev)
 {
@@ -280,6 +294,9 @@ static void add_place(struct script_text *t, const struct script_evsel *e,
 		buf_char(&t->out, '\n');
 		if (ev->chain && !ev->chain->is_broken) /* perf prints none of a broken chain */
 			add_chain(t, e, ev->chain);
+		else if (!ev->chain && ev->loc && ev->sample->stack_user.dyn_size)
+			add_innermost(t, e, ev->loc);
+		t->nr_not_unwound += ev->sample->stack_user.dyn_size != 0;
 	} else if (ev->loc) {
 		script_places_add(&t->flat[e->type], script_place_text, &style, ev->loc, &t->out);
 	}
