@@ -13,7 +13,7 @@ static enum clew_err unpack(lzma_stream *x, struct buf *ret, struct clew_diag *d
 
 	while (state == LZMA_OK) {
 		if (ret->nr >= ELF_DEBUGDATA_MAX_BYTES)
-			return clew_fail(diag, CLEW_LIMIT, 0, "debug data unpacks to over 256 MiB");
+			return clew_fail(diag, CLEW_LIMIT, 0, "debug data unpacks to over 64 MiB");
 		if (!buf_reserve(ret, STEP_BYTES))
 			return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 		x->next_out = (uint8_t *)ret->data + ret->nr;

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "elf/elf_file.h"
 
-enum { ELF_DEBUGDATA_MAX_BYTES = 256 * 1024 * 1024 };
+enum { ELF_DEBUGDATA_MAX_BYTES = 64 * 1024 * 1024 };
 
 /**
  * Unpack .gnu_debugdata ("mini debug info"): an xz stream that holds an ELF file with a .symtab.

@@ -73,9 +73,6 @@ bool elf_file_bytes(const struct elf_file *f, const struct elf_section *s, struc
 	return true;
 }
 
-/* -- Build id ------------------------------------------------------------------------------------
- */
-
 size_t elf_notes_build_id(struct bytes notes, bool swap, uint8_t ret[ELF_BUILD_ID_MAX])
 {
 	uint32_t name_bytes, desc_bytes, type;
@@ -131,9 +128,6 @@ size_t elf_file_build_id(const struct elf_file *f, uint8_t ret[ELF_BUILD_ID_MAX]
 	return 0;
 }
 
-/* -- Links to other files
- * --------------------------------------------------------------------------- */
-
 static bool link_section(const struct elf_file *f, const char *section, const char **ret_name,
 			 struct bytes *ret_rest)
 {
@@ -170,9 +164,6 @@ bool elf_file_debugaltlink(const struct elf_file *f, const char **ret_name, stru
 {
 	return link_section(f, ".gnu_debugaltlink", ret_name, ret_id);
 }
-
-/* -- Addresses
- * ------------------------------------------------------------------------------------- */
 
 bool elf_file_offset(const struct elf_file *f, uint64_t vaddr, uint64_t *ret)
 {

@@ -3,37 +3,9 @@
 
 #include <elf.h>
 
+#include "elf/text_line.h"
+
 enum { MODULES_MAX = UINT16_MAX };
-
-static int hex_digit(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/** Up to 16 hex digits; false: none, or more. */
-static bool take_hex(struct bytes *b, uint64_t *ret)
-{
-	uint64_t v = 0;
-	int n = 0, d;
-
-	for (; bytes_left(b) && (d = hex_digit(*b->pos)) >= 0; b->pos++, n++)
-		v = v << 4 | (uint64_t)d;
-	*ret = v;
-	return n > 0 && n <= 16;
-}
-
-/** Everything up to the newline, which is stepped over. */
-static struct bytes take_line(struct bytes *b)
-{
-	const uint8_t *nl = memchr(b->pos, '\n', bytes_left(b));
-	struct bytes line = {b->pos, nl ? nl : b->end};
-
-	b->pos = nl ? nl + 1 : b->end;
-	return line;
-}
 
 /** "[ext4]" behind a tab. */
 static void split_module(struct kallsyms_line *l)
@@ -56,7 +28,7 @@ static bool parse_line(struct bytes line, struct kallsyms_line *ret)
 {
 	struct kallsyms_line l = {0};
 
-	if (!take_hex(&line, &l.addr) || bytes_left(&line) < 4 || line.pos[0] != ' ' ||
+	if (!text_take_hex(&line, &l.addr) || bytes_left(&line) < 4 || line.pos[0] != ' ' ||
 	    line.pos[2] != ' ')
 		return false;
 	l.type = (char)line.pos[1];
@@ -70,7 +42,7 @@ static bool parse_line(struct bytes line, struct kallsyms_line *ret)
 bool kallsyms_next(struct bytes *text, struct kallsyms_line *ret)
 {
 	while (bytes_left(text)) {
-		if (parse_line(take_line(text), ret))
+		if (parse_line(text_take_line(text), ret))
 			return true;
 	}
 	return false;
@@ -133,7 +105,7 @@ enum clew_err kallsyms_collect(struct sym_table *t, struct bytes text, struct in
 bool modules_address(struct bytes text, const char *name, size_t name_bytes, uint64_t *ret)
 {
 	while (bytes_left(&text)) {
-		struct bytes line = take_line(&text);
+		struct bytes line = text_take_line(&text);
 		const uint8_t *at;
 		uint64_t addr;
 
@@ -144,7 +116,7 @@ bool modules_address(struct bytes text, const char *name, size_t name_bytes, uin
 		if (!at)
 			return false;
 		line.pos = at + 3;
-		if (!take_hex(&line, &addr) || !addr)
+		if (!text_take_hex(&line, &addr) || !addr)
 			return false;
 		*ret = addr;
 		return true;

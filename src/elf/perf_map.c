@@ -3,41 +3,28 @@
 
 #include <elf.h>
 
+#include "elf/text_line.h"
+
 enum { NAME_MIN = 3 };
 
-static int hex_digit(uint8_t c)
+/** Hex with or without 0x, and the blank behind it. */
+static bool take_number(struct bytes *b, uint64_t *ret)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool take_hex(struct bytes *b, uint64_t *ret)
-{
-	uint64_t v = 0;
-	int n = 0, d;
-
 	if (bytes_left(b) > 2 && b->pos[0] == '0' && (b->pos[1] | 0x20) == 'x')
 		b->pos += 2;
-	for (; bytes_left(b) && (d = hex_digit(*b->pos)) >= 0; b->pos++, n++)
-		v = v << 4 | (uint64_t)d;
-	*ret = v;
-	return n > 0 && n <= 16 && bytes_skip(b, 1);
+	return text_take_hex(b, ret) && bytes_skip(b, 1);
 }
 
 enum clew_err perf_map_collect(struct sym_table *t, struct bytes text)
 {
 	while (bytes_left(&text)) {
-		const uint8_t *nl = memchr(text.pos, '\n', bytes_left(&text));
-		struct bytes line = {text.pos, nl ? nl : text.end};
+		struct bytes line = text_take_line(&text);
 		struct sym s = {.is_own = 1, .type = STT_FUNC};
 		uint64_t size;
 
-		text.pos = nl ? nl + 1 : text.end;
-		if (!nl)
-			line.end--; /* so perf reads a line that is still being written */
-		if (!take_hex(&line, &s.start) || !take_hex(&line, &size) ||
+		if (line.end == text.end)
+			line.end--; /* no newline: perf reads one letter less */
+		if (!take_number(&line, &s.start) || !take_number(&line, &size) ||
 		    bytes_left(&line) < NAME_MIN)
 			continue;
 		s.end = s.start + size;

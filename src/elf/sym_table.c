@@ -55,8 +55,6 @@ const char *sym_name(const struct sym_table *t, const struct sym *s)
 	return s->name < t->text_bytes ? t->text + s->name : "";
 }
 
-/* -- Which of two symbols at one address ------------------------------------------------------ */
-
 static size_t leading_underscores(const char *s)
 {
 	return strspn(s, "_");
@@ -106,8 +104,6 @@ static bool is_first_better(const struct sym_table *t, const struct sym_new *a,
 	return is_first_name_better(t, a, b);
 }
 
-/* -- Sizes and repetitions, over symbols in order of address ----------------------------------- */
-
 static void fill_sizes(struct sym_new *const *by_addr, size_t nr, enum sym_fill fill)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -127,9 +123,9 @@ static void fill_sizes(struct sym_new *const *by_addr, size_t nr, enum sym_fill 
 	}
 }
 
-/** Mark the losers; *dead gets them in the order in which they lose. */
-static bool drop_repetitions(const struct sym_table *t, struct sym_new *const *by_addr, size_t nr,
-			     uint32_t *dead, size_t *ret_nr_dead)
+/** Mark the losers; @p dead gets them in the order in which they lose. @return their number. */
+static size_t drop_repetitions(const struct sym_table *t, struct sym_new *const *by_addr, size_t nr,
+			       uint32_t *dead)
 {
 	struct sym_new *best = nr ? by_addr[0] : NULL;
 	size_t nr_dead = 0;
@@ -147,8 +143,7 @@ static bool drop_repetitions(const struct sym_table *t, struct sym_new *const *b
 		if (loser == best)
 			best = s;
 	}
-	*ret_nr_dead = nr_dead;
-	return true;
+	return nr_dead;
 }
 
 /** Bottom-up merge sort: stable, as the tree is; one pass where the input is sorted already. */
@@ -221,7 +216,7 @@ static bool settle(struct sym_table *t, enum sym_fill fill, struct sym_new **by_
 	sort_by_addr(by_addr, tmp, nr_early);
 	if (fill != SYM_FILL_NONE) {
 		fill_sizes(by_addr, nr_early, fill);
-		drop_repetitions(t, by_addr, nr_early, dead, &nr_dead);
+		nr_dead = drop_repetitions(t, by_addr, nr_early, dead);
 	}
 	if (nr_early < nr)
 		sort_by_addr(by_addr, tmp, nr);
@@ -254,9 +249,6 @@ bool sym_table_finish(struct sym_table *t, enum sym_fill fill)
 		sym_table_done(t);
 	return ok;
 }
-
-/* -- Lookup ---------------------------------------------------------------------------------------
- */
 
 static const struct sym *find_range(const struct sym_table *t, uint64_t addr)
 {

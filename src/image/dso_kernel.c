@@ -92,9 +92,6 @@ static struct kernel_syms *kernel_syms_of(struct dso_store *s, const char *path,
 	return clew_take(n);
 }
 
-/* -- Where kernel symbols may be
- * ----------------------------------------------------------------------- */
-
 static struct dso_build_id running_build_id(void)
 {
 	clew_auto(mem_free_at) char *notes = NULL;

@@ -54,9 +54,6 @@ char *dso_keep(struct dso_store *s, const char *text)
 	return arena_strndup(&s->text, text, strlen(text));
 }
 
-/* -- One dso for each key
- * -------------------------------------------------------------------------- */
-
 static uint32_t pid_in_key(const struct dso_key *k)
 {
 	return k->kind == DSO_JIT ? k->pid : 0;
@@ -201,9 +198,6 @@ const char *dso_symbol_file(const struct dso *d)
 {
 	return d->symbol_file;
 }
-
-/* -- Lookup
- * ------------------------------------------------------------------------------------------ */
 
 static bool wants_demangled(const struct dso *d)
 {

@@ -147,9 +147,6 @@ void dso_load_user(struct dso *d)
 		d->why = "stripped: no symbol table";
 }
 
-/* -- Code bytes
- * ---------------------------------------------------------------------------------------- */
-
 static bool open_code(struct dso *d, const char *root, enum dso_place place)
 {
 	clew_auto(buf_done) struct buf path = {0};
