@@ -63,6 +63,7 @@ static int run(struct evlist_command *c)
 	struct clew_diag diag = {0};
 	struct perf_file *f = NULL;
 	int status = cli_input_open(&c->in);
+	enum clew_err err;
 
 	if (status != CLI_OK)
 		return status;
@@ -71,7 +72,11 @@ static int run(struct evlist_command *c)
 		cli_input_done(&c->in);
 		return CLI_FAILED;
 	}
-	if (read_header_records(f, &diag) != CLEW_OK)
+	err = read_header_records(f, &diag);
+	if (err == CLEW_TRUNCATED)
+		cli_warn("%s: %s, at offset 0x%llx; all before it was read", c->in.path, diag.what,
+			 (unsigned long long)diag.offset);
+	else if (err != CLEW_OK)
 		status = cli_input_fail(&c->in, &diag);
 	print(c, f);
 	perf_file_free(f);

@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Usage: perfdata_files_test.sh CLEW FOLDER...
+# Each recording in the folders goes through header, evlist, script and report: status 0 and no error; those that are
+# damaged or no recordings: status 1 and exactly one error, with an offset where there is one. TAP.
+clew=$1
+shift
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+count=0
+failed=0
+
+check() {
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count - $2"
+	else
+		echo "not ok $count - $2"
+		sed 's/^/# /' "$dir/err" | head -5
+		failed=1
+	fi
+}
+
+run() {
+	"$clew" "$1" -i "$2" >"$dir/out" 2>"$dir/err" </dev/null
+	status=$?
+	errors=$(grep -c '^clew: error: ' "$dir/err")
+}
+
+good() {
+	for command in header evlist script report; do
+		run $command "$1"
+		[ "$status" = 0 ] && [ "$errors" = 0 ]
+		check $? "$command $(basename "$1")"
+	done
+}
+
+bad() {
+	for command in header evlist script report; do
+		run $command "$1"
+		[ "$status" = 1 ] && [ "$errors" = 1 ] && grep -q "$2" "$dir/err"
+		check $? "$command $(basename "$1") is refused once: $(grep -m 1 '^clew: error' "$dir/err" | sed "s|$1|FILE|")"
+	done
+}
+
+for folder; do
+	for file in "$folder"/*data*; do
+		[ -f "$file" ] || continue
+		case $file in
+		*corrupted*) bad "$file" 'offset 0x' ;;
+		*perf_inject.data) bad "$file" 'not a perf.data file' ;;
+		*) good "$file" ;;
+		esac
+	done
+done
+if [ $count = 0 ]; then
+	echo '1..0 # SKIP no recordings here'
+	exit 0
+fi
+printf 'PERFILE2' >"$dir/short.data"
+: >"$dir/empty.data"
+bad "$dir/short.data" 'not a perf.data file'
+bad "$dir/empty.data" 'empty'
+echo "1..$count"
+exit $failed
