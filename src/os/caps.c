@@ -100,6 +100,9 @@ void os_caps_read(struct os_caps *ret)
 	}
 	ret->is_initial_pid_ns = is_namespace("/proc/self/ns/pid", INITIAL_PID_NS);
 	ret->is_initial_user_ns = is_namespace("/proc/self/ns/user", INITIAL_USER_NS);
+	/* perf_event_open(), bpf() and mlock limits ask for those of the first namespace. */
+	if (!ret->is_initial_user_ns)
+		ret->effective = 0;
 	ret->container = container_of(&a);
 	/* Virtual machines made from container images keep their marks: then the PID namespace
 	 * tells. */

@@ -126,6 +126,8 @@ void doctor_outcome(struct doctor *d, const char *id, const char *title, const c
 
 const char *doctor_setcap(struct doctor *d)
 {
+	if (!d->world.caps.is_initial_user_ns)
+		return "record from the host";
 	return doctor_text(
 		d,
 		"run as root, or: sudo setcap cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock=ep %s",

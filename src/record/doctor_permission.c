@@ -49,8 +49,11 @@ static void capabilities(struct doctor *d)
 		if (os_caps_has(&d->world.caps, caps[i].cap))
 			n += (size_t)snprintf(names + n, sizeof(names) - n, " %s", caps[i].name);
 	}
+	if (!d->world.caps.is_initial_user_ns)
+		snprintf(names, sizeof(names), "%s",
+			 " none: those of a user namespace do not count");
 	doctor_fact(d, "capabilities", "capabilities", "user %u,%s", d->world.caps.uid,
-		    n ? names : " none of perfmon sys_admin sys_ptrace syslog ipc_lock bpf");
+		    *names ? names : " none of perfmon sys_admin sys_ptrace syslog ipc_lock bpf");
 }
 
 static void levels(struct doctor *d)

@@ -158,7 +158,8 @@ void refusal_of_permission(const struct refusal_case *c)
 	const struct os_caps *caps = &c->w->caps;
 	int level = level_needed(c);
 
-	if (os_caps_has(caps, OS_CAP_SYS_ADMIN)) {
+	if (os_caps_has(caps, OS_CAP_SYS_ADMIN) ||
+	    (!caps->is_initial_user_ns && caps->paranoid > level)) {
 		refused_nevertheless(c);
 	} else if (is_always_privileged(c)) {
 		return;
