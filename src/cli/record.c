@@ -16,6 +16,7 @@ struct record {
 	struct rec_event_list events;
 	const char *count, *max_size, *max_files, *priority;
 	bool is_quiet, is_dry_run, no_cache;
+	bool is_always_so; /* of options that ask for what is done anyway */
 	unsigned int verbose;
 	bool is_live; /* the progress line stands on the terminal */
 };
@@ -402,6 +403,9 @@ int cmd_record(int argc, char **argv)
 		{'q', "quiet", NULL, "print errors only", CLI_FLAG, &r.is_quiet},
 		{'v', "verbose", NULL, "say more", CLI_COUNT, &r.verbose},
 
+		{0, "buildid-all", NULL, NULL, CLI_FLAG, &r.is_always_so},
+		{0, "buildid-mmap", NULL, NULL, CLI_FLAG, &r.is_always_so},
+		{0, "timestamp-boundary", NULL, NULL, CLI_FLAG, &r.is_always_so},
 		UNSUPPORTED(0, "kcore", NULL, "--kcore is not supported: it needs the directory form of perf.data; the build id finds the kernel's vmlinux later"),
 		UNSUPPORTED('S', "snapshot", "[OPTS]", "-S is not supported yet: it takes snapshots of hardware trace; --overwrite with --switch-output keeps the newest samples"),
 		UNSUPPORTED(0, "aux-sample", "[OPTS]", "--aux-sample is not supported yet: it needs hardware trace"),
@@ -417,6 +421,9 @@ int cmd_record(int argc, char **argv)
 		UNSUPPORTED(0, "vmlinux", "FILE", "--vmlinux is not needed to record: give it to 'clew report'"),
 		UNSUPPORTED(0, "debuginfod", "[URLS]", "--debuginfod is not supported while recording"),
 		UNSUPPORTED(0, "latency", NULL, "--latency is not supported"),
+		UNSUPPORTED(0, "mmap-flush", "BYTES", "--mmap-flush is not supported: -m sets the buffer, half of which is gathered"),
+		UNSUPPORTED(0, "num-thread-synthesize", "N", "--num-thread-synthesize is not supported: one thread reads /proc"),
+		UNSUPPORTED(0, "proc-map-timeout", "MS", "--proc-map-timeout is not supported: maps are read whole"),
 		UNSUPPORTED(0, "synth", "WHAT", "--synth is not supported: running tasks and their maps are always told"),
 		{0}};
 	/* clang-format on */

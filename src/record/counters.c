@@ -7,6 +7,7 @@
 #include "os/file.h"
 #include "os/perf_event.h"
 #include "os/proc.h"
+#include "record/cgroup_root.h"
 
 static enum clew_err out_of_memory(struct rec_error *error)
 {
@@ -143,21 +144,37 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 	return vec_push(&c->list, n) ? CLEW_OK : out_of_memory(error);
 }
 
+static enum clew_err open_cgroup(const char *root, const char *name, size_t len, int *ret_fd,
+				 struct rec_error *error)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%.*s", root, (int)len, name);
+	*ret_fd = os_open_directory(path);
+	if (*ret_fd < 0)
+		return rec_fail_os(error, *ret_fd, "-G: cannot open the cgroup '%s'", path);
+	return CLEW_OK;
+}
+
 /* -G: the n-th name is the n-th event's; the last serves the events that are left. */
 static enum clew_err set_cgroups(struct rec_counters *c, const struct rec_options *o,
 				 struct rec_error *error)
 {
 	const char *at = o->cgroups, *name = at;
+	enum clew_err err = CLEW_OK;
 	size_t len = 0;
+	char root[1024];
 
 	if (!o->cgroups)
 		return CLEW_OK;
 	if (!c->target->is_system_wide)
 		return rec_fail(error, CLEW_INVALID,
 				"-G needs -a or -C: a cgroup is watched on CPUs, not on tasks");
+	if (!rec_cgroup_root(root, sizeof(root)))
+		return rec_fail(error, CLEW_NOT_FOUND,
+				"-G: no cgroup file system is mounted; as root: mount -t cgroup2 "
+				"none /sys/fs/cgroup");
 	vec_for_each (&c->list, e) {
-		char path[4096];
-
 		if (!e->event)
 			continue;
 		if (*at || e == c->list.data) {
@@ -165,21 +182,10 @@ static enum clew_err set_cgroups(struct rec_counters *c, const struct rec_option
 			len = strcspn(at, ",");
 			at += len + (at[len] == ',');
 		}
-		if (!len)
-			continue;
-		snprintf(path, sizeof(path), "/sys/fs/cgroup/%.*s", (int)len, name);
-		e->cgroup_fd = os_open_directory(path);
-		if (e->cgroup_fd < 0)
-			snprintf(path, sizeof(path), "/sys/fs/cgroup/perf_event/%.*s", (int)len,
-				 name);
-		if (e->cgroup_fd < 0)
-			e->cgroup_fd = os_open_directory(path);
-		if (e->cgroup_fd < 0)
-			return rec_fail_os(error, e->cgroup_fd,
-					   "cannot open the cgroup '%.*s' below /sys/fs/cgroup",
-					   (int)len, name);
+		if (len && err == CLEW_OK)
+			err = open_cgroup(root, name, len, &e->cgroup_fd, error);
 	}
-	return CLEW_OK;
+	return err;
 }
 
 enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *events,

@@ -3,14 +3,15 @@
 #include <string.h>
 
 #include "os/proc.h"
+#include "record/cgroup_root.h"
 #include "record/sideband.h"
-
-#define ROOT "/sys/fs/cgroup"
 
 enum { MAX_CGROUPS = 100000, PATH_BYTES = 4096 };
 
-/* Directories still to be listed, below ROOT; a stack, so that no depth of nesting recurses. */
+/* Directories still to be listed, as paths below the root; a stack, so that no depth of nesting
+ * recurses. */
 struct pending {
+	char root[1024];
 	struct arena memory;
 	struct {
 		VEC(const char *);
@@ -24,13 +25,13 @@ static bool push(struct pending *p, const char *path)
 	return copy && vec_push(&p->paths, copy);
 }
 
-static void add_cgroup(struct rec_sideband *s, const char *path)
+static void add_cgroup(struct rec_sideband *s, const char *root, const char *path)
 {
-	char full[PATH_BYTES + sizeof(ROOT)];
+	char full[PATH_BYTES + 1024];
 	struct os_file_id id;
 	size_t at;
 
-	snprintf(full, sizeof(full), ROOT "%s", path);
+	snprintf(full, sizeof(full), "%s%s", root, path);
 	if (os_file_id(full, &id))
 		return; /* removed meanwhile */
 	at = rec_sideband_begin(s, PERF_RECORD_CGROUP, 0);
@@ -41,11 +42,11 @@ static void add_cgroup(struct rec_sideband *s, const char *path)
 
 static void list(struct pending *p, const char *path)
 {
-	char full[PATH_BYTES + sizeof(ROOT)], child[PATH_BYTES];
+	char full[PATH_BYTES + 1024], child[PATH_BYTES];
 	struct os_dir *d;
 	const char *name;
 
-	snprintf(full, sizeof(full), ROOT "%s", path);
+	snprintf(full, sizeof(full), "%s%s", p->root, path);
 	d = os_dir_open(full, NULL);
 	while (d && (name = os_dir_next_directory(d))) {
 		if ((size_t)snprintf(child, sizeof(child), "%s/%s", path, name) < sizeof(child))
@@ -58,11 +59,13 @@ void rec_sideband_cgroups(struct rec_sideband *s)
 {
 	struct pending p = {0};
 
+	if (!rec_cgroup_root(p.root, sizeof(p.root)))
+		return;
 	push(&p, "");
 	for (unsigned int nr = 0; p.paths.nr && nr < MAX_CGROUPS && s->err == CLEW_OK; nr++) {
 		const char *path = p.paths.data[--p.paths.nr];
 
-		add_cgroup(s, path);
+		add_cgroup(s, p.root, path);
 		list(&p, path);
 	}
 	vec_done(&p.paths);
