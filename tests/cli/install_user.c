@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* A program outside of the tree: count the samples of a recording by level. Usage: install_user
+ * FILE */
+#include <stdio.h>
+
+#include <clew/clew.h>
+
+struct counts {
+	unsigned long samples, kernel;
+};
+
+static enum clew_err take(void *ctx, const struct clew_sample *sample)
+{
+	struct counts *c = ctx;
+
+	c->samples++;
+	c->kernel += sample->has_leaf && sample->leaf.level == CLEW_LEVEL_KERNEL;
+	return CLEW_OK;
+}
+
+int main(int argc, char **argv)
+{
+	struct clew_session *session;
+	struct counts c = {0};
+	struct clew_diag diag = {0};
+	enum clew_err err = clew_session_open(&session, argc > 1 ? argv[1] : "", NULL, &diag);
+
+	if (err == CLEW_OK) {
+		err = clew_session_each(session, take, &c, &diag);
+		clew_session_free(session);
+	}
+	if (err != CLEW_OK) {
+		printf("%s\n", clew_err_name(err));
+		return 1;
+	}
+	printf("%lu samples, %lu in the kernel\n", c.samples, c.kernel);
+	return 0;
+}
