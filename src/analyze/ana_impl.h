@@ -120,6 +120,9 @@ enum clew_err ana_queue_flush(struct ana_queue *q);
 /** Flush, and wait until the consumer has seen everything. */
 enum clew_err ana_queue_wait(struct ana_queue *q);
 void ana_queue_set_epoch(struct ana_queue *q, uint64_t epoch);
+/** No call of the consumer is running when this returns, and none follows; what was not handed over
+ * is dropped. */
+void ana_queue_stop(struct ana_queue *q);
 void ana_queue_free(struct ana_queue *q);
 
 #endif

@@ -169,17 +169,23 @@ void ana_queue_set_epoch(struct ana_queue *q, uint64_t epoch)
 	q->epoch = epoch;
 }
 
+void ana_queue_stop(struct ana_queue *q)
+{
+	if (!q->thread)
+		return;
+	os_lock(q->lock);
+	q->is_ended = true;
+	os_lock_wake_all(q->lock);
+	os_unlock(q->lock);
+	os_thread_join(q->thread);
+	q->thread = NULL;
+}
+
 void ana_queue_free(struct ana_queue *q)
 {
 	if (!q)
 		return;
-	if (q->thread) {
-		os_lock(q->lock);
-		q->is_ended = true;
-		os_lock_wake_all(q->lock);
-		os_unlock(q->lock);
-		os_thread_join(q->thread);
-	}
+	ana_queue_stop(q);
 	for (int i = 0; i < NR_BATCHES; i++) {
 		if (q->batches[i])
 			batch_clear(q->batches[i]);

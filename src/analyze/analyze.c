@@ -250,6 +250,7 @@ enum clew_err analyze_run(struct analyze *a, const struct ana_consumer *consumer
 		if (err == CLEW_OK && end != CLEW_OK)
 			err = clew_fail(diag, end, 0, clew_err_name(end));
 	}
+	ana_queue_stop(a->queue); /* where an error came in between, it may still be at work */
 	if (summarize(a) != CLEW_OK && err == CLEW_OK)
 		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return err;

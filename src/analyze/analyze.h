@@ -150,7 +150,7 @@ struct dso_store *analyze_dsos(struct analyze *a);
 void analyze_set_single_threaded(struct analyze *a);
 
 /**
- * Run everything through @p consumer, once.
+ * Run everything through @p consumer, once; it is not called any more after the return.
  * @return CLEW_OK, also for a file that was cut (summary.end says so); CLEW_BAD_FILE: a record of
  * impossible size at diag.offset (what stands before it was delivered); CLEW_NO_MEMORY; CLEW_OS;
  * the consumer's error.

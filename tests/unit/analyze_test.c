@@ -2,6 +2,7 @@
 #include "analyze/analyze.h"
 
 #include <inttypes.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "make/perf_build.h"
@@ -305,6 +306,56 @@ static void test_no_memory(void)
 	perf_build_done(&b);
 }
 
+struct watch {
+	int nr_calls;
+	_Atomic int nr_running; /* read by the pipeline's thread after the run */
+};
+
+/* Slow enough for the pipeline to be ahead. */
+static enum clew_err dawdle(void *ctx, const struct ana_batch *b)
+{
+	struct watch *w = ctx;
+
+	(void)b;
+	w->nr_running++;
+	nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+	w->nr_calls++;
+	w->nr_running--;
+	return CLEW_OK;
+}
+
+static void test_no_call_after_failure(void)
+{
+	struct perf_random r = {.state = 9};
+	struct perf_random_opts opts = {.nr_records = 12000, .is_ordered = true};
+	struct perf_build b = {0};
+	int nr_failed = 0, nr_late = 0;
+	struct bytes file;
+
+	perf_random_fill(&r, &opts, &b);
+	file = perf_build_finish(&b);
+	for (uint64_t n = 40; n < 1200; n += 90) {
+		struct watch watch = {0};
+		struct clew_diag diag;
+		struct analyze *a;
+		int nr_calls;
+
+		analyze_open(&a, &(struct perf_input){.data = file.pos, .size = bytes_left(&file)},
+			     &(struct ana_opts){.wants_records = true}, &diag);
+		mem_fail_after(n);
+		analyze_run(a, &(struct ana_consumer){dawdle, &watch}, &diag);
+		nr_failed += mem_has_failed();
+		mem_fail_after(UINT64_MAX);
+		nr_late += watch.nr_running;
+		nr_calls = watch.nr_calls;
+		analyze_free(a);
+		nr_late += watch.nr_calls != nr_calls;
+	}
+	CHECK(nr_failed > 2 && !nr_late, "a run that fails leaves no consumer at work");
+	perf_build_done(&b);
+	perf_random_done(&r);
+}
+
 int main(void)
 {
 	test_story(false, false);
@@ -316,5 +367,6 @@ int main(void)
 	test_same_in_any_way();
 	test_stop();
 	test_no_memory();
+	test_no_call_after_failure();
 	return tap_done();
 }
