@@ -6,12 +6,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/* 64x64 -> 128 bit multiplication, folded: the mixing step of the wyhash family. */
+/* 64x64 -> 128 bit multiplication, folded: the mixing step of the wyhash family. A factor of 0,
+ * which an input may aim at, must not wipe out the other: both are added again. */
 static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 {
 	__extension__ unsigned __int128 r = (unsigned __int128)a * b;
 
-	return (uint64_t)r ^ (uint64_t)(r >> 64);
+	return a ^ b ^ (uint64_t)r ^ (uint64_t)(r >> 64);
 }
 
 static inline uint64_t hash_u64(uint64_t v)

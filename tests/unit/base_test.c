@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/intern.h"
 #include "base/map_u64.h"
 #include "base/vec.h"
@@ -115,9 +116,28 @@ static void test_vec(void)
 	vec_done(&v);
 }
 
+/* The constants of hash_two(): an input that holds them must not make all else count for nothing.
+ */
+static void test_hash(void)
+{
+	const uint64_t aimed[] = {0xa0761d6478bd642fu, 0xe7037ed1a0b428dbu};
+	int nr_same = 0;
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t a[] = {1, aimed[i], 0}, b[] = {2, aimed[i], 0};
+
+		nr_same += hash_bytes(a, 16) == hash_bytes(b, 16);
+		nr_same += hash_bytes(a, 24) == hash_bytes(b, 24);
+		nr_same += hash_two(1, aimed[i]) == hash_two(2, aimed[i]);
+		nr_same += hash_two(aimed[i], 1) == hash_two(aimed[i], 2);
+	}
+	CHECK_EQ(nr_same, 0, "no word of the input hides the others");
+}
+
 int main(void)
 {
 	test_bytes();
+	test_hash();
 	test_map();
 	test_intern();
 	test_buf();
