@@ -65,7 +65,7 @@ struct dso_store {
 	struct {
 		VEC(struct dso *);
 	} dsos;
-	struct map_u64 by_key; /* hash -> id + 1 of the newest with that hash */
+	struct map_u64 by_key; /* hash, or the next free number behind it -> id */
 	struct kernel_syms *kernels;
 	struct buf scratch;
 	uint64_t own_mnt_ns;

@@ -65,7 +65,7 @@ static uint64_t key_hash(const struct dso_key *k)
 
 	if (k->build_id && k->build_id->size)
 		h = hash_two(h, hash_bytes(k->build_id->bytes, k->build_id->size));
-	h = hash_two(h, k->ino ^ k->maj << 48 ^ k->min << 40);
+	h = hash_two(hash_two(h, k->ino), hash_two(k->maj, k->min));
 	return hash_two(h, (uint64_t)k->kind << 32 | pid_in_key(k));
 }
 

@@ -426,6 +426,21 @@ static void test_jitdump(void)
 	dso_store_free(s);
 }
 
+/* Quadratic cost would take minutes here. */
+static void test_many_keys(void)
+{
+	struct dso_store *s = dso_store_new(NULL);
+	struct dso_key key = {.kind = DSO_USER, .path = "/bin/x", .ino = 1};
+	uint64_t nr = 100000;
+
+	for (uint64_t i = 0; i < nr; i++) {
+		key.maj = i << 16;
+		dso_store_get(s, &key);
+	}
+	CHECK(dso_store_at(s, nr - 1) && !dso_store_at(s, nr), "dsos that differ by device alone");
+	dso_store_free(s);
+}
+
 static void test_no_memory(void)
 {
 	struct dso_store_opts opts = {.symfs = top};
@@ -459,6 +474,7 @@ int main(void)
 	if (!mkdtemp(top))
 		SKIP_ALL("no writable /tmp");
 	test_keys();
+	test_many_keys();
 	test_user_files();
 	test_lines();
 	test_fifo();
