@@ -190,6 +190,7 @@ enum clew_err perf_task_parse(const struct perf_record *r, struct perf_task *ret
 	ret->tid = u32(&c);
 	ret->ptid = u32(&c);
 	ret->time = u64(&c);
+	ret->is_recorders = r->type == PERF_RECORD_FORK && r->misc & PERF_RECORD_MISC_FORK_EXEC;
 	return done(&c);
 }
 

@@ -59,6 +59,7 @@ enum clew_err perf_comm_parse(const struct perf_record *r, struct perf_comm *ret
 struct perf_task { /* FORK and EXIT */
 	uint32_t pid, ppid, tid, ptid;
 	uint64_t time;
+	bool is_recorders; /* of a task that ran already: it shares nothing with its parent */
 };
 enum clew_err perf_task_parse(const struct perf_record *r, struct perf_task *ret);
 

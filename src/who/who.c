@@ -177,8 +177,12 @@ enum clew_err who_take_fork(struct who *w, const struct perf_task *f)
 	t = thread_new(w, f->pid, f->tid);
 	if (!t)
 		return CLEW_NO_MEMORY;
-	t->space = f->pid == parent->pid ? who_space_hold(parent->space)
-					 : who_space_clone(w, parent->space);
+	if (f->pid == parent->pid)
+		t->space = who_space_hold(parent->space);
+	else if (f->is_recorders) /* its own maps follow; the parent's are none of them */
+		give_space(w, t);
+	else
+		t->space = who_space_clone(w, parent->space);
 	if (!t->space) {
 		map_u64_remove(&w->threads, f->tid);
 		mem_free(t);

@@ -68,6 +68,8 @@ static uint16_t misc_of_view(uint32_t type, const union perf_view *v)
 				  (v->mmap.has_build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0));
 	case PERF_RECORD_COMM:
 		return v->comm.is_exec ? PERF_RECORD_MISC_COMM_EXEC : 0;
+	case PERF_RECORD_FORK:
+		return v->task.is_recorders ? PERF_RECORD_MISC_FORK_EXEC : 0;
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		return (uint16_t)((v->sw.is_out ? PERF_RECORD_MISC_SWITCH_OUT : 0) |

@@ -328,7 +328,12 @@ void perf_random_view_of(struct perf_random *r, uint32_t type, union perf_view *
 		break;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		v->task = (struct perf_task){u32(r), u32(r), u32(r), u32(r), perf_random_u64(r)};
+		v->task = (struct perf_task){u32(r),
+					     u32(r),
+					     u32(r),
+					     u32(r),
+					     perf_random_u64(r),
+					     type == PERF_RECORD_FORK && chance(r, 50)};
 		break;
 	case PERF_RECORD_LOST:
 		v->lost = (struct perf_lost){perf_random_u64(r), perf_random_u64(r)};

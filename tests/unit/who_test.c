@@ -85,6 +85,11 @@ static void test_fork(struct who *w)
 	who_take_fork(w, &(struct perf_task){.pid = 21, .tid = 21, .ppid = 1, .ptid = 1});
 	CHECK_STR(who_thread_find(w, 21)->comm, ":21",
 		  "a number used again: nothing of the old thread is left");
+	who_take_fork(w,
+		      &(struct perf_task){
+			      .pid = 23, .tid = 23, .ppid = 20, .ptid = 20, .is_recorders = true});
+	CHECK(!path_at(who_thread_find(w, 23)->space, 0x1000),
+	      "a task that ran before the recording has none of its parent's maps");
 	who_take_fork(w, &(struct perf_task){.pid = 20, .tid = 20, .ppid = 20, .ptid = 20});
 	CHECK(who_thread_find(w, 20) == parent, "a thread that forks itself is left alone");
 }
