@@ -4,8 +4,6 @@
 #include "analyze/report_feed_impl.h"
 #include "base/err.h"
 
-enum { MAX_EVENTS = 1 << 16 };
-
 static bool is_plain(const struct report_sort *s)
 {
 	return !report_sort_has(s, REPORT_CGROUP) && !report_sort_has(s, REPORT_CGROUP_ID) &&
@@ -66,8 +64,6 @@ void report_feed_free(struct report_feed *f)
 
 static struct report_event *event_of(struct report_feed *f, const struct perf_evsel *evsel)
 {
-	if (evsel->index >= MAX_EVENTS)
-		return NULL;
 	while (f->events.nr <= evsel->index) {
 		if (!vec_push(&f->events, (struct report_event){0}))
 			return NULL;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "perfdata/perf_evlist.h"
 
-enum { MAX_EVSELS = 1 << 20 };
-
 static bool take_ids(struct perf_evlist *l, struct perf_evsel *e, const uint8_t *ids,
 		     uint32_t nr_ids, bool swap)
 {
@@ -36,7 +34,7 @@ struct perf_evsel *perf_evlist_add(struct perf_evlist *l, const struct perf_attr
 	struct perf_evsel *e = arena_zalloc(&l->memory, sizeof(*e));
 	char own_name[128];
 
-	if (!e || l->evsels.nr >= MAX_EVSELS)
+	if (!e || l->evsels.nr >= PERF_EVSELS_MAX)
 		return NULL;
 	if (!name) {
 		perf_attr_name(attr, own_name, sizeof(own_name));

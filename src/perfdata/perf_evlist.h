@@ -34,7 +34,9 @@ struct perf_evlist {
 				 */
 };
 
-/** Takes copies. @return NULL when memory is short. */
+enum { PERF_EVSELS_MAX = 1 << 16 };
+
+/** Takes copies. @return NULL when memory is short, or for one more than PERF_EVSELS_MAX. */
 struct perf_evsel *perf_evlist_add(struct perf_evlist *l, const struct perf_attr *attr,
 				   const char *name, const uint8_t *ids, uint32_t nr_ids,
 				   bool swap);

@@ -29,7 +29,6 @@ struct perf_window {
 struct perf_file {
 	struct perf_input in;
 	bool is_pipe, swap, is_unfinished, is_over;
-	bool has_all_attrs; /* a pipe's header records are through */
 	struct perf_file_section data;
 	uint64_t limit; /* offset where the records end */
 	struct perf_window main;

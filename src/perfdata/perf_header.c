@@ -36,7 +36,7 @@ static enum clew_err read_attr(struct perf_file *f, const uint8_t *entry, uint64
 	if (!range_fits(ids.offset, ids.size, f->in.size))
 		return CLEW_TRUNCATED;
 	*nr_ids += ids.size / 8;
-	if (*nr_ids > MAX_IDS)
+	if (*nr_ids > MAX_IDS || f->evlist.evsels.nr >= PERF_EVSELS_MAX)
 		return CLEW_LIMIT;
 	if (!perf_evlist_add(&f->evlist, &attr, NULL, f->in.data + ids.offset,
 			     (uint32_t)(ids.size / 8), f->swap))
@@ -143,7 +143,6 @@ enum clew_err perf_header_read(struct perf_file *f, struct clew_diag *diag)
 	if (!f->is_unfinished)
 		read_features(f);
 	perf_header_name_events(f);
-	f->has_all_attrs = true;
 	return CLEW_OK;
 }
 
@@ -170,19 +169,22 @@ static void read_event_desc(struct perf_file *f)
 	}
 }
 
-/* GROUP_DESC: u32 nr; each: name, u32 leader's index, u32 members. */
+/* GROUP_DESC: u32 nr; each: name, u32 leader's index, u32 members. Groups follow each other, so no
+ * event is looked at twice. */
 static void read_group_desc(struct perf_file *f)
 {
 	struct bytes b = f->features.section[PERF_FEAT_GROUP_DESC];
-	uint32_t nr, leader, members;
+	uint32_t nr, leader, members, next = 0;
 	const char *name;
 
 	if (!bytes_u32(&b, f->swap, &nr))
 		return;
 	while (nr-- && perf_features_read_string(&b, f->swap, &name) &&
 	       bytes_u32(&b, f->swap, &leader) && bytes_u32(&b, f->swap, &members)) {
-		if (leader >= f->evlist.evsels.nr || members > f->evlist.evsels.nr - leader)
+		if (leader < next || leader >= f->evlist.evsels.nr ||
+		    members > f->evlist.evsels.nr - leader)
 			return;
+		next = leader + members;
 		f->evlist.evsels.data[leader]->nr_group = members;
 		f->evlist.evsels.data[leader]->group_name = name;
 		for (uint32_t i = leader; i < leader + members; i++)
@@ -204,7 +206,8 @@ static enum clew_err take_attr(struct perf_file *f, const struct perf_record *r)
 	struct bytes body = perf_record_body(r);
 	struct perf_attr attr;
 
-	if (perf_attr_parse(body, f->swap, &attr) != CLEW_OK)
+	if (f->evlist.evsels.nr >= PERF_EVSELS_MAX ||
+	    perf_attr_parse(body, f->swap, &attr) != CLEW_OK)
 		return CLEW_BAD_FILE;
 	body.pos += attr.size;
 	if (!perf_evlist_add(&f->evlist, &attr, NULL, body.pos, (uint32_t)(bytes_left(&body) / 8),
@@ -237,6 +240,11 @@ static enum clew_err take_feature(struct perf_file *f, const struct perf_record 
 	/* No content is perf's mark behind the last feature; its number is the writer's count of
 	 * features, so to a newer reader it looks like one. */
 	if (!bytes_left(&feature.data))
+		return CLEW_OK;
+	/* Each is told once. Naming all events again for each of many costs what the input lacks.
+	 */
+	if (feature.feature < PERF_FEAT_MAX &&
+	    perf_features_has(&f->features, (enum perf_feature)feature.feature))
 		return CLEW_OK;
 	err = keep_section(f, feature.feature, feature.data);
 	if (err == CLEW_OK &&

@@ -212,14 +212,18 @@ static void test_unknown_types(void)
 	perf_build_done(&b);
 }
 
+/* The second one reaches back into the first. */
 static void add_groups(struct perf_build *b)
 {
 	struct perf_put p = {.big = b->opts.big};
 
-	put_u32(&p, 1);
+	put_u32(&p, 2);
 	put_name(&p, "mine");
 	put_u32(&p, 1);
 	put_u32(&p, 2);
+	put_name(&p, "overlaps");
+	put_u32(&p, 0);
+	put_u32(&p, 3);
 	perf_build_feature(b, PERF_FEAT_GROUP_DESC, put_result(&p));
 	buf_done(&p.buf);
 }
@@ -250,7 +254,30 @@ static void test_names_and_groups(struct perf_build_opts opts)
 		      l->evsels.data[2]->leader == 1 && l->evsels.data[1]->nr_group == 2 &&
 		      l->evsels.data[1]->group_name &&
 		      !strcmp(l->evsels.data[1]->group_name, "mine"),
-	      "and groups");
+	      "and groups, but none that overlaps one before");
+	perf_file_free(f);
+	perf_build_done(&b);
+}
+
+/* Without a limit each small record names all events once more, in memory that stays. */
+static void test_feature_again(void)
+{
+	struct perf_build b = {.opts = {.pipe = true}};
+	struct clew_diag diag;
+	struct perf_file *f;
+	size_t before, after;
+
+	perf_build_event(&b, &plain_attr, "first", (uint64_t[]){1}, 1);
+	perf_build_event_desc(&b);
+	for (int i = 0; i < 1000; i++)
+		add_groups(&b);
+	open_bytes(perf_build_finish(&b), &f, &diag);
+	before = perf_file_evlist(f)->memory.used_bytes;
+	CHECK_EQ(read_all(f, &diag), CLEW_END, "a pipe that tells a feature again and again");
+	after = perf_file_evlist(f)->memory.used_bytes;
+	CHECK(after - before <= 2 * 65600 &&
+		      !strcmp(perf_file_evlist(f)->evsels.data[0]->name, "first"),
+	      "only the first time counts");
 	perf_file_free(f);
 	perf_build_done(&b);
 }
@@ -423,6 +450,7 @@ int main(void)
 	test_names_and_groups((struct perf_build_opts){.big = true});
 	test_names_and_groups((struct perf_build_opts){.pipe = true});
 	test_names_and_groups((struct perf_build_opts){.pipe = true, .big = true});
+	test_feature_again();
 	test_event_update();
 	test_last_feature_mark();
 	test_unfinished();
