@@ -76,6 +76,14 @@ static bool id_of_record(const struct perf_evlist *l, uint32_t type, struct byte
 	return true;
 }
 
+static bool has_id_there(const struct perf_evlist *l, const struct perf_evsel *e, uint32_t type)
+{
+	struct perf_id_pos pos = perf_id_pos_of(&e->attr);
+
+	return type == PERF_RECORD_SAMPLE ? pos.sample == l->id_pos.sample
+					  : pos.trailer == l->id_pos.trailer;
+}
+
 struct perf_evsel *perf_evlist_of_record(const struct perf_evlist *l, uint32_t type,
 					 struct bytes body, bool swap)
 {
@@ -91,6 +99,9 @@ struct perf_evsel *perf_evlist_of_record(const struct perf_evlist *l, uint32_t t
 	if (id == 0) /* made by a tool, not by the kernel */
 		return first;
 	e = perf_evlist_by_id(l, id);
+	/* Found where another event has its id: chance. */
+	if (e && !l->has_common_id_pos && !has_id_there(l, e, type))
+		return NULL;
 	return e || perf_attr_has(&first->attr, PERF_ATTR_SAMPLE_ID_ALL) ? e : first;
 }
 

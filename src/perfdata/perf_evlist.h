@@ -30,8 +30,7 @@ struct perf_evlist {
 	} evsels;
 	struct map_u64 by_id; /* id -> index */
 	struct perf_id_pos id_pos;
-	bool has_common_id_pos; /* all attrs put the id at the same place: one look finds the event
-				 */
+	bool has_common_id_pos; /* all attrs put the id at the same place, as they have to */
 };
 
 enum { PERF_EVSELS_MAX = 1 << 16 };
@@ -45,7 +44,7 @@ struct perf_evsel *perf_evlist_add(struct perf_evlist *l, const struct perf_attr
 struct perf_evsel *perf_evlist_by_id(const struct perf_evlist *l, uint64_t id);
 
 /** The event a record belongs to: by its id, or the only (or first) event when records carry none.
- * NULL: unknown id. */
+ * NULL: unknown id, or one of an event that has its id elsewhere than the first. */
 struct perf_evsel *perf_evlist_of_record(const struct perf_evlist *l, uint32_t type,
 					 struct bytes body, bool swap);
 

@@ -53,6 +53,18 @@ static void test_by_id(void)
 	perf_evlist_done(&l);
 }
 
+static void test_uncommon_place(void)
+{
+	struct perf_evlist l = {0};
+	struct perf_evsel *a = add(&l, PERF_SAMPLE_IP | PERF_SAMPLE_ID, 0, 10);
+
+	add(&l, PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_ID, 0, 20);
+	CHECK(find(&l, PERF_RECORD_SAMPLE, (uint64_t[]){1, 10, 20}, 3) == a &&
+		      !find(&l, PERF_RECORD_SAMPLE, (uint64_t[]){1, 20, 20}, 3),
+	      "another event's id is none at the place where only the first has it");
+	perf_evlist_done(&l);
+}
+
 static void test_one_event(void)
 {
 	struct perf_evlist l = {0};
@@ -87,6 +99,7 @@ int main(void)
 {
 	test_by_identifier();
 	test_by_id();
+	test_uncommon_place();
 	test_one_event();
 	test_out_of_memory();
 	return tap_done();
