@@ -50,6 +50,20 @@ static bool grow(struct perf_block **b)
 	return true;
 }
 
+/* A record may wait long for its turn, and holds the block: give back what a small one left. */
+static struct perf_block *shrink(struct perf_block *b)
+{
+	struct perf_block *less;
+
+	if (b->nr > b->cap / 2)
+		return b;
+	less = mem_realloc_array(b, 1, sizeof(*b) + b->nr);
+	if (!less)
+		return b;
+	less->cap = less->nr;
+	return less;
+}
+
 static enum clew_err inflate(struct perf_file *f, struct bytes from, struct perf_block **b,
 			     uint64_t offset, struct clew_diag *diag)
 {
@@ -102,6 +116,7 @@ enum clew_err perf_unpack(struct perf_file *f, const struct perf_record *r, stru
 		perf_block_release(b);
 		return err;
 	}
+	b = shrink(b);
 	perf_block_release(w->block);
 	*w = (struct perf_window){b->data, b->data + b->nr, r->offset, b, false};
 	return CLEW_OK;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "make/perf_random.h"
+#include "perfdata/perf_file_impl.h"
 #include "unit/tap.h"
 
 static const struct perf_attr plain_attr = {.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME};
@@ -438,6 +439,25 @@ static void test_long_pipe(void)
 	perf_build_done(&b);
 }
 
+/* Whoever holds the record holds the block. */
+static void test_small_compressed(void)
+{
+	struct perf_build b = {0};
+	struct clew_diag diag;
+	struct perf_record r;
+	struct perf_file *f;
+
+	perf_build_event(&b, &plain_attr, "cycles", NULL, 0);
+	perf_build_compress(&b, PERF_RECORD_COMPRESSED);
+	perf_build_round(&b);
+	perf_build_compress_end(&b, 60000);
+	open_bytes(perf_build_finish(&b), &f, &diag);
+	CHECK(perf_file_next(f, &r, &diag) == CLEW_OK && r.block->cap < 1000,
+	      "a small compressed record takes little memory");
+	perf_file_free(f);
+	perf_build_done(&b);
+}
+
 int main(void)
 {
 	test_long_pipe(); /* first: the peak of the others would hide its own */
@@ -455,5 +475,6 @@ int main(void)
 	test_last_feature_mark();
 	test_unfinished();
 	test_zip_bomb();
+	test_small_compressed();
 	return tap_done();
 }
