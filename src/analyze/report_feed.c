@@ -147,22 +147,22 @@ static enum clew_err descend(struct report_feed *f, const struct ana_loc *loc, u
 				    : report_tree_child(&f->tree, *node, frame, node);
 }
 
-/* Go down the chain's @p nr innermost locations, as far as the last path went there too for
- * nothing. */
-static enum clew_err walk(struct report_feed *f, struct feed_path *last, const struct ana_chain *c,
-			  uint32_t nr, uint32_t *node)
+/* Go down @p nr locations, of which @p outermost is the last in memory, as far as the last path
+ * went there too for nothing. */
+static enum clew_err walk(struct report_feed *f, struct feed_path *last,
+			  const struct ana_loc *const *outermost, uint32_t nr, uint32_t *node)
 {
 	uint32_t depth = 0;
 	enum clew_err err = CLEW_OK;
 
 	for (; depth < nr && depth < last->steps.nr; depth++) {
-		if (last->steps.data[depth].loc != c->locs[nr - 1 - depth])
+		if (last->steps.data[depth].loc != *(outermost - depth))
 			break;
 		*node = last->steps.data[depth].node;
 	}
 	last->steps.nr = depth;
 	for (; depth < nr && err == CLEW_OK; depth++) {
-		const struct ana_loc *loc = c->locs[nr - 1 - depth];
+		const struct ana_loc *loc = *(outermost - depth);
 
 		err = descend(f, loc, node);
 		if (err == CLEW_OK && !vec_push(&last->steps, (struct feed_step){loc, *node}))
@@ -174,7 +174,7 @@ static enum clew_err walk(struct report_feed *f, struct feed_path *last, const s
 static enum clew_err chain_node(struct report_feed *f, const struct ana_event *e, uint32_t *ret)
 {
 	const struct ana_chain *c = e->chain;
-	uint32_t nr = c->nr, node = REPORT_ROOT;
+	uint32_t nr = c->nr, outermost = c->nr - 1, node = REPORT_ROOT;
 	enum clew_err err;
 
 	if (!MEMO_RESERVE(&f->node_of_chain, c->id))
@@ -183,9 +183,11 @@ static enum clew_err chain_node(struct report_feed *f, const struct ana_event *e
 		*ret = f->node_of_chain.data[c->id];
 		return CLEW_OK;
 	}
-	if (f->opts.max_stack && nr > f->opts.max_stack)
+	if (f->opts.max_stack && nr > f->opts.max_stack) {
 		nr = f->opts.max_stack;
-	err = walk(f, &f->last_paths[e->tid % FEED_PATHS], c, nr, &node);
+		outermost = f->opts.keeps_outermost ? outermost : nr - 1;
+	}
+	err = walk(f, &f->last_paths[e->tid % FEED_PATHS], c->locs + outermost, nr, &node);
 	if (err == CLEW_OK)
 		*ret = f->node_of_chain.data[c->id] = node;
 	return err;
@@ -205,6 +207,8 @@ static bool is_leaf(const struct report_feed *f, const struct ana_event *e)
 {
 	const struct ana_loc *first = e->chain->locs[0];
 
+	if (f->opts.keeps_outermost && f->opts.max_stack && e->chain->nr > f->opts.max_stack)
+		return false;
 	if (first == e->loc || !e->loc)
 		return true;
 	return !f->frames.is_exact && !f->opts.has_inlines && first->sym &&
@@ -218,7 +222,7 @@ static enum clew_err path_of(struct report_feed *f, const struct ana_event *e, u
 
 	if (e->chain && e->chain->nr && !f->opts.no_chains) {
 		err = chain_node(f, e, &node);
-		if (err == CLEW_OK && !is_leaf(f, e))
+		if (err == CLEW_OK && e->loc && !is_leaf(f, e))
 			err = descend(f, e->loc, &node);
 	} else {
 		err = e->loc ? descend(f, e->loc, &node) : no_address(f, &node);
@@ -250,6 +254,8 @@ static enum clew_err take(struct report_feed *f, const struct ana_event *e)
 
 	if (!ev)
 		return CLEW_NO_MEMORY;
+	if (f->opts.hide_unresolved && !(e->loc && e->loc->sym))
+		return CLEW_OK;
 	ev->nr++;
 	ev->period += e->period;
 	if (f->has_filter) {

@@ -18,12 +18,13 @@ struct report_feed_opts {
 	struct ana_filter filter;
 	const char *dsos, *symbols; /* comma lists: rows of these alone; NULL: all */
 	const char *symbol_part;    /* rows whose symbol's name contains this; NULL: all */
-	uint32_t max_stack;         /* frames kept of a path, the innermost; 0: all */
-	uint32_t max_nodes;         /* of the tree; 0: its default */
-	bool by_address;            /* call graphs by address, not by function */
-	bool has_inlines;           /* inlined functions are frames (ana_opts.wants_lines) */
-	bool no_chains;             /* the sampled frame alone */
-	bool hide_unresolved;       /* rows without a symbol are left out */
+	uint32_t max_stack;         /* frames kept of a path; 0: all */
+	bool keeps_outermost; /* of those max_stack, and the sampled one; else the innermost */
+	uint32_t max_nodes;   /* of the tree; 0: its default */
+	bool by_address;      /* call graphs by address, not by function */
+	bool has_inlines;     /* inlined functions are frames (ana_opts.wants_lines) */
+	bool no_chains;       /* the sampled frame alone */
+	bool hide_unresolved; /* samples without a symbol are not there; rows neither */
 };
 
 /** What one event of the recording brought. */

@@ -32,6 +32,7 @@ static void set_wishes(struct report_run *r)
 	/* Who is left out must still count in the totals: the feed filters by thread. */
 	a->feed.filter = o->filter;
 	o->filter.comms = o->filter.pids = o->filter.tids = NULL;
+	a->feed.keeps_outermost = a->has_order ? !a->table.graph.is_callee : a->has_children;
 	o->is_single_threaded = a->is_single_threaded;
 	o->wants_lines = a->feed.has_inlines || report_sort_has(&a->feed.sort, REPORT_SRCLINE) ||
 			 report_sort_has(&a->feed.sort, REPORT_SRCFILE);
@@ -139,6 +140,8 @@ static enum clew_err write_table_report(struct report_run *r)
 	if (err != CLEW_OK)
 		return err;
 	report_gaps_text(&b, s);
+	if (r->args.in.verbose)
+		report_symbol_files_text(&b, analyze_dsos(r->analyze));
 	return write_buf(r, &b);
 }
 

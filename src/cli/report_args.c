@@ -243,7 +243,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{'S', "symbols", "NAMES", "only rows of these functions (comma list)", CLI_STRING, &a->feed.symbols},
 		{0, "symbol-filter", "PART", "only rows of functions with PART in their names",
 		 CLI_STRING, &a->feed.symbol_part},
-		{'U', "hide-unresolved", NULL, "leave out rows without a symbol", CLI_FLAG, &a->feed.hide_unresolved},
+		{'U', "hide-unresolved", NULL, "as if samples without a symbol were not there", CLI_FLAG, &a->feed.hide_unresolved},
 		{'t', "field-separator", "TEXT", "between columns, instead of aligning them",
 		 CLI_STRING, &a->text.separator},
 		{0, "group", NULL, "events of a group side by side (default; --no-group: each on its own)",
@@ -252,7 +252,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{'g', "call-graph", "[STYLE,PERCENT,ORDER]", "below each row: graph (default), fractal, flat, folded or "
 		 "none; least share shown (0.5); caller or callee first", CLI_CALL, a, set_graph, true},
 		{'G', "inverted", NULL, "callers first, as 'caller' does", CLI_CALL, a, set_inverted, true},
-		{0, "max-stack", "N", "take N frames of each chain, 0: none", CLI_CALL, a, set_max_stack},
+		{0, "max-stack", "N", "take N frames of each chain: the outermost where callers come first, else the innermost", CLI_CALL, a, set_max_stack},
 		{0, "inline", NULL, "functions inlined into others are frames of their own", CLI_FLAG, &a->feed.has_inlines},
 		{0, "Output", NULL, NULL, CLI_SECTION},
 		{0, "header", NULL, "first what the recording's header says", CLI_FLAG, &a->has_header},

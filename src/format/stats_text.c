@@ -158,3 +158,21 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 			(unsigned long long)s->nr_aux_missing);
 	put_all_unresolved(out, s);
 }
+
+void report_symbol_files_text(struct buf *out, struct dso_store *dsos)
+{
+	struct dso *d;
+
+	buf_str(out, "# Symbols:\n");
+	for (size_t i = 0; (d = dso_store_at(dsos, i)); i++) {
+		const char *file = dso_symbol_file(d), *why = dso_why_no_symbols(d);
+
+		if (!file && !why) /* nobody asked */
+			continue;
+		buf_str(out, "#   ");
+		report_escape(out, dso_path(d), strlen(dso_path(d)));
+		buf_str(out, file ? ": from " : ": none: ");
+		report_escape(out, file ? file : why, strlen(file ? file : why));
+		buf_char(out, '\n');
+	}
+}

@@ -130,7 +130,8 @@ def main():
         os.environ["HOME"] = folder  # no configuration, no build-id cache
         for what, path in [(os.path.basename(f), f) for f in files] or recordings(folder):
             for options in [["--no-children"], ["--children"], ["--sort", "dso"], ["--no-children", "--sort", "comm,sym"],
-                            ["--no-children", "--sort", "comm"], ["--percent-limit", "1"], ["--comms", "rec,sh"],
+                            ["--no-children", "--sort", "comm"], ["--percent-limit", "1"], ["--comms", "rec,sh"], ["--max-stack", "3"],
+                            ["-U"], ["--no-children", "--time", "10%/2"], ["--no-children", "--symbol-filter=sys"],
                             ["--comms", "rec,sh", "--percentage", "relative"]]:
                 compare(path, what, options)
             stats(path, what)

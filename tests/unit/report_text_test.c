@@ -95,8 +95,15 @@ static const struct text_row rows[] = {
 	{"only some threads, of all", "comm", {.filter = {.comms = "cron"}}, {0}, {0}, "    10.00%  cron\n"},
 	{"of those", "comm", {.filter = {.comms = "cron"}}, {.is_relative_total = true}, {0}, "   100.00%  cron\n"},
 	{"only what a name contains", "sym", {.symbol_part = "_c"}, {0}, {0}, "    10.00%  [.] fn_c\n"},
-	{"short stacks", "sym", {.max_stack = 1, .symbols = "fn_m,fn_b"}, {.by_total = true}, {.by_total = true},
+	{"innermost frames", "sym", {.max_stack = 1, .symbols = "fn_m,fn_b"}, {.by_total = true}, {.by_total = true},
 	 "    20.00%    20.00%  [.] fn_b\n"},
+	{"outermost frames", "sym", {.max_stack = 1, .keeps_outermost = true, .symbols = "fn_m,fn_a,fn_b"},
+	 {.by_total = true}, {.by_total = true},
+	 "    70.00%     0.00%  [.] fn_m\n"
+	 "    20.00%    20.00%  [.] fn_a\n"
+	 "    20.00%    20.00%  [.] fn_b\n"},
+	{"no unresolved samples", "sym", {.hide_unresolved = true, .symbols = "fn_c"}, {0}, {0},
+	 "    16.67%  [.] fn_c\n"},
 	{"colours", "sym", {.symbols = "fn_S"}, {0}, {.is_colored = true}, "    \033[31m10.00%\033[m  [k] fn_S\n"},
 };
 /* clang-format on */
