@@ -12,6 +12,8 @@ enum {
 	MAX_FORMAT_BYTES = 1 << 20, /* of one event; the kernel's largest are some 16 KiB */
 	MAX_FORMATS = 1 << 16,
 	MAGIC_BYTES = 10,
+	MAX_PAYLOAD_BYTES = 1 << 16, /* a sample's raw data has 16 bits of size */
+	ZERO_TAIL_BYTES = 64,        /* ends the longest string there is */
 };
 
 struct tracepoints {
@@ -20,6 +22,7 @@ struct tracepoints {
 	tracepoint_resolve_fn *resolve;
 	void *resolve_ctx;
 	struct buf name;
+	struct buf payload; /* of the event being printed */
 };
 
 static bool take_text(struct bytes *b, const char **ret)
@@ -154,6 +157,7 @@ void tracepoints_free(struct tracepoints *t)
 	trace_seq_destroy(&t->seq);
 	tep_free(t->tep);
 	buf_done(&t->name);
+	buf_done(&t->payload);
 	mem_free(t);
 }
 
@@ -206,25 +210,6 @@ const char *tracepoint_name(struct tracepoints *t, uint64_t id)
 	return buf_cstr(&t->name);
 }
 
-bool tracepoint_add_text(struct tracepoints *t, uint64_t id, uint32_t cpu, struct bytes raw,
-			 struct buf *ret)
-{
-	struct tep_event *e = find(t, id);
-	struct tep_record record = {
-		.cpu = (int)cpu,
-		.data = (void *)(uintptr_t)raw.pos,
-		.size = (int)bytes_left(&raw),
-	};
-
-	if (!e)
-		return false;
-	trace_seq_reset(&t->seq);
-	tep_print_event(t->tep, &t->seq, &record, "%s", TEP_PRINT_INFO);
-	if (t->seq.state == TRACE_SEQ__GOOD)
-		buf_add(ret, t->seq.buffer, t->seq.len);
-	return true;
-}
-
 /* Where a field's bytes are: in place, or where its offset and length word points. */
 static bool field_bytes(const struct tep_format_field *f, struct bytes raw, struct tep_handle *tep,
 			struct bytes *ret)
@@ -243,6 +228,52 @@ static bool field_bytes(const struct tep_format_field *f, struct bytes raw, stru
 			return false;
 	}
 	*ret = bytes_of(raw.pos + at, size);
+	return true;
+}
+
+/*
+ * libtraceevent trusts a payload to be what its format says. Give it a copy that is: long enough
+ * for every field, with no variable part outside, and with zeros behind.
+ */
+static bool make_safe(struct tracepoints *t, const struct tep_event *e, struct bytes raw)
+{
+	size_t need = bytes_left(&raw);
+	struct bytes copy, unused;
+
+	for (const struct tep_format_field *f = e->format.fields; f; f = f->next) {
+		if (f->offset < 0 || f->size < 0 || f->offset > MAX_PAYLOAD_BYTES ||
+		    f->size > MAX_PAYLOAD_BYTES)
+			return false;
+		if ((size_t)f->offset + (size_t)f->size > need)
+			need = (size_t)f->offset + (size_t)f->size;
+	}
+	buf_clear(&t->payload);
+	buf_add(&t->payload, raw.pos, bytes_left(&raw));
+	buf_fill(&t->payload, '\0', need - bytes_left(&raw) + ZERO_TAIL_BYTES);
+	if (t->payload.is_failed)
+		return false;
+	copy = bytes_of(t->payload.data, need);
+	for (const struct tep_format_field *f = e->format.fields; f; f = f->next) {
+		if (!field_bytes(f, copy, t->tep, &unused))
+			memset(t->payload.data + f->offset, 0, (size_t)f->size);
+	}
+	return true;
+}
+
+bool tracepoint_add_text(struct tracepoints *t, uint64_t id, uint32_t cpu, struct bytes raw,
+			 struct buf *ret)
+{
+	struct tep_event *e = find(t, id);
+	struct tep_record record = {.cpu = (int)cpu};
+
+	if (!e || !make_safe(t, e, raw))
+		return false;
+	record.data = t->payload.data;
+	record.size = (int)(t->payload.nr - ZERO_TAIL_BYTES);
+	trace_seq_reset(&t->seq);
+	tep_print_event(t->tep, &t->seq, &record, "%s", TEP_PRINT_INFO);
+	if (t->seq.state == TRACE_SEQ__GOOD)
+		buf_add(ret, t->seq.buffer, t->seq.len);
 	return true;
 }
 

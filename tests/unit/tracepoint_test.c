@@ -104,6 +104,9 @@ static void check_text(struct tracepoints *t)
 		      !tracepoint_add_text(t, UINT64_MAX, 0, raw, &b),
 	      "an id without format");
 	raw.end = raw.pos + 22;
+	CHECK(tracepoint_add_text(t, 317, 0, raw, &b), "text of a payload cut short");
+	CHECK_STR(buf_cstr(&b), "ls prio=-3 path= place=0x0", "reads zeros for the rest");
+	buf_clear(&b);
 	CHECK(tracepoint_each_field(t, 317, raw, add_field, &b), "a payload cut short");
 	CHECK_STR(buf_cstr(&b), "comm=ls;prio=-3;", "has the fields that are there");
 	buf_done(&b);
