@@ -123,11 +123,10 @@ static void refused_nevertheless(const struct refusal_case *c)
 	const struct os_caps *caps = &c->w->caps;
 
 	if (caps->seccomp == 2) {
-		refusal_cause(
-			c,
-			"the sandbox (%s) forbids perf_event_open: its seccomp filter refuses "
-			"the call",
-			*caps->container ? caps->container : "seccomp");
+		refusal_cause(c,
+			      "the seccomp filter refuses perf_event_open: this is a sandbox%s%s",
+			      caps->is_container ? " of " : "",
+			      caps->is_container ? caps->container : "");
 		refusal_remedy(
 			c, "docker run --cap-add PERFMON --security-opt seccomp=unconfined ..., "
 			   "or record from the host with -p or -G");
