@@ -102,6 +102,7 @@ static void print_json(const struct doctor_report *report)
 
 	for (size_t i = 0; i < report->rows.nr; i++)
 		json_object_array_add(rows, row_to_json(&report->rows.data[i]));
+	json_object_object_add(o, "format", json_object_new_string("clew-doctor"));
 	json_object_object_add(o, "version", json_object_new_int(JSON_VERSION));
 	json_object_object_add(o, "can_record", json_object_new_boolean(report->can_record));
 	json_object_object_add(o, "rows", rows);

@@ -135,7 +135,7 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 	if (is_starting_at_exec(o, t) && e->leader == c->list.nr)
 		n.attr.flags |= PERF_ATTR_ENABLE_ON_EXEC;
 	c->has_backward |= (n.attr.flags & PERF_ATTR_WRITE_BACKWARD) != 0;
-	if (e->cpus && t->is_system_wide) {
+	if (e->cpus) { /* a task's event, too, opens on the CPUs of its PMU only */
 		enum clew_err err = rec_cpus_parse(e->cpus, &n.cpus, error);
 
 		if (err != CLEW_OK)

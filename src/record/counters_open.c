@@ -133,6 +133,8 @@ static enum clew_err open_counter(struct rec_counters *c, struct rec_counter *e,
 			return refuse(c, e, i, (struct rec_refusal){.os_errno = err}, error);
 		nr++;
 	}
+	if (!nr && fd != -ESRCH && e->event && e->event->is_spread)
+		return CLEW_OK; /* the other kind of cores has its own */
 	if (!nr)
 		return fd == -ESRCH ? rec_fail(error, CLEW_NOT_FOUND, "all named tasks have ended")
 				    : rec_fail(error, CLEW_INVALID,

@@ -35,6 +35,8 @@ struct rec_event {
 	bool has_time_term, wants_time;      /* time=0|1 */
 	const char *group_name;              /* of a leader: "grp{a,b}"; NULL: none */
 	const char *pmu;                     /* sysfs name, "intel_pt"; NULL: a generic event */
+	bool is_spread; /* one of several, one a kind of cores: the chosen CPUs may have none of it
+			 */
 	bool is_tracepoint;
 	const char *tp_system, *tp_name; /* tracepoints */
 	uint32_t tp_id;

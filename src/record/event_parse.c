@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "record/event_spell.h"
 
 enum { MAX_EVENTS = 16384, MAX_TEXT = 1 << 20 };
@@ -217,7 +218,8 @@ static enum clew_err parse_named(struct event_parse *p)
 	enum clew_err err;
 
 	if (event_known_find(w, &type, &config))
-		return add_known(p, type, config);
+		return type == PERF_TYPE_SOFTWARE ? add_known(p, type, config)
+						  : event_add_generic(p, w, type, config);
 	if (is_raw(w, &config) && *p->pos != '/')
 		return add_known(p, PERF_TYPE_RAW, config);
 	if (w.n && parse_numeric(p, w, &err))
@@ -300,6 +302,25 @@ static const char *name_with_pmu(struct event_parse *p, const char *pmu)
 	return name;
 }
 
+/* "cycles:u" on one kind of cores: "cpu_core/cycles/u"; "cycles/period=9/" has terms to join. */
+static const char *name_of_spread(struct event_parse *p, const char *pmu)
+{
+	const char *rest = p->spread.s + p->spread.n;
+	struct buf b = {0};
+	const char *name;
+
+	buf_printf(&b, "%s/%.*s", pmu, (int)p->spread.n, p->spread.s);
+	if (*rest == '/')
+		buf_printf(&b, "%s%.*s", rest[1] == '/' ? "" : ",", (int)(p->pos - rest - 1),
+			   rest + 1);
+	else
+		buf_printf(&b, "/%.*s", (int)(p->pos - rest) - (*rest == ':'),
+			   rest + (*rest == ':'));
+	name = b.is_failed ? NULL : event_copy(p, b.data, b.nr);
+	buf_done(&b);
+	return name;
+}
+
 /* Where the user wrote a pattern, or one name for several PMUs, each event says which it is. */
 static bool is_pmu_name_open(const struct event_parse *p, size_t nr)
 {
@@ -317,7 +338,9 @@ static enum clew_err name_events(struct event_parse *p)
 	for (size_t i = p->first_here; i < p->list->events.nr; i++) {
 		struct rec_event *e = &p->list->events.data[i];
 
-		if (!e->name && e->pmu && is_open)
+		if (!e->name && p->spread.n)
+			e->name = name_of_spread(p, e->pmu);
+		else if (!e->name && e->pmu && is_open)
 			e->name = name_with_pmu(p, e->pmu);
 		else if (!e->name)
 			e->name = event_copy(p, p->start, (size_t)(p->pos - p->start));
@@ -334,6 +357,7 @@ static enum clew_err parse_event(struct event_parse *p)
 	skip_space(p);
 	p->start = p->pos;
 	p->first_here = p->list->events.nr;
+	p->spread.n = 0;
 	err = parse_kind(p);
 	if (!err)
 		err = parse_tail(p);
@@ -353,12 +377,14 @@ static enum clew_err parse_group(struct event_parse *p, struct event_word name)
 	const char *copy = name.n ? event_copy(p, name.s, name.n) : NULL;
 	enum clew_err err;
 
+	p->is_in_group = true;
 	do {
 		p->pos++;
 		err = parse_event(p);
 		if (err)
 			return err;
 	} while (*p->pos == ',');
+	p->is_in_group = false;
 	if (*p->pos != '}')
 		return event_fail(p, p->pos, CLEW_INVALID, "no '}' behind the group");
 	p->pos++;

@@ -325,6 +325,30 @@ enum clew_err event_parse_pmu(struct event_parse *p, struct event_word name)
 	return err;
 }
 
+/* A generic event without a PMU is the first core PMU's: on hybrid CPUs what runs on the other
+ * cores would go unseen. A group is of one PMU and stays as it is. */
+enum clew_err event_add_generic(struct event_parse *p, struct event_word name, uint32_t type,
+				uint64_t config)
+{
+	struct os_pmus *pmus = event_pmus(p);
+
+	if (p->is_in_group || nr_core_pmus(pmus) < 2)
+		return event_add(p, type, config) ? CLEW_OK : event_no_memory(p);
+	vec_for_each (&pmus->pmus, pmu) {
+		struct rec_event *e = pmu->is_core ? add_of_pmu(p, pmu) : NULL;
+
+		if (pmu->is_core && !e)
+			return event_no_memory(p);
+		if (!e)
+			continue;
+		e->attr.type = type;
+		e->attr.config = config | (uint64_t)pmu->type << 32;
+		e->is_spread = true;
+	}
+	p->spread = name;
+	return CLEW_OK;
+}
+
 enum clew_err event_parse_pmu_alias(struct event_parse *p, struct event_word name)
 {
 	struct os_pmus *pmus = event_pmus(p);

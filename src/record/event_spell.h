@@ -22,6 +22,11 @@
  *            | ("kprobe" | "kretprobe") ":" symbol ["+" offset] ...
  */
 
+struct event_word {
+	const char *s; /* borrowed, not NUL-terminated */
+	size_t n;
+};
+
 struct event_parse {
 	struct rec_event_list *list;
 	struct rec_spell_error *error; /* NULL: nobody asks */
@@ -29,13 +34,10 @@ struct event_parse {
 	const char *start;             /* of the event being read: its name starts here */
 	size_t first;                  /* number of the first event this argument added */
 	size_t first_here;             /* and of the first that the event being read added */
-	struct os_pmus pmus;           /* read when first asked for */
+	bool is_in_group;
+	struct event_word spread; /* generic name of which each core PMU has an event; n 0: none */
+	struct os_pmus pmus;      /* read when first asked for */
 	bool has_pmus;
-};
-
-struct event_word {
-	const char *s; /* borrowed, not NUL-terminated */
-	size_t n;
 };
 
 /** Refuse the text at @p at: fills the error and returns @p code. */
@@ -112,6 +114,11 @@ bool event_is_modifiers(struct event_word w);
 
 /** "pmu/terms/": @p name is taken, p->pos is behind the first '/'. */
 enum clew_err event_parse_pmu(struct event_parse *p, struct event_word name);
+
+/** A generic hardware event: one, or on machines with several kinds of cores one for each, outside
+ * of groups. */
+enum clew_err event_add_generic(struct event_parse *p, struct event_word name, uint32_t type,
+				uint64_t config);
 
 /** An event some PMU names, without the PMU: "mem-loads". CLEW_NOT_FOUND without a message: none.
  */
