@@ -44,6 +44,7 @@ struct dso_store_opts {
 	bool no_demangle;        /* keep linker names */
 	bool demangle_kernel;
 	bool no_host_kernel; /* never take symbols from the running kernel */
+	bool force;          /* read perf-PID.map and jitdump files of other users */
 	bool no_proc_root;   /* do not look through /proc/PID/root (another machine's recording) */
 };
 

@@ -31,8 +31,9 @@ static void load_perf_map(struct dso *d)
 		d->why = "no /tmp/perf-PID.map: the program names no run-time generated code";
 		return;
 	}
-	if (!os_is_trusted_file(buf_cstr(&path))) {
-		d->why = "perf-PID.map belongs to somebody else";
+	if (!os_is_trusted_file(buf_cstr(&path)) &&
+	    !(d->store->opts.force && os_is_regular(buf_cstr(&path)))) {
+		d->why = "perf-PID.map belongs to another user; -f reads it all the same";
 		return;
 	}
 	if (!os_file_size(buf_cstr(&path), &file_bytes) || file_bytes > MAP_MAX_BYTES) {

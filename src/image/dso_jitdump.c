@@ -147,7 +147,8 @@ bool dso_load_jitdump(struct dso *d, const char *path)
 	struct reader r = {0};
 	bool ok;
 
-	if (!os_is_trusted_file(path) || !(r.lines = mem_zalloc(sizeof(*r.lines))))
+	if (!(os_is_trusted_file(path) || (d->store->opts.force && os_is_regular(path))) ||
+	    !(r.lines = mem_zalloc(sizeof(*r.lines))))
 		return false;
 	ok = !os_map_file(path, &r.lines->map, NULL) && r.lines->map.size <= DUMP_MAX_BYTES &&
 	     read_dump(d, &r);

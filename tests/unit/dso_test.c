@@ -315,6 +315,26 @@ static void test_perf_map(void)
 	dso_store_free(s);
 }
 
+static void test_map_of_another_user(void)
+{
+	struct dso_key key = {.kind = DSO_JIT, .path = "/tmp/perf-4000003.map", .pid = 4000003};
+	struct dso_store_opts opts = {.force = true};
+	struct dso_store *s = dso_store_new(NULL);
+	FILE *f = fopen(key.path, "w");
+
+	if (!f || fputs("1000 40 name\n", f) < 0 || fclose(f) || chown(key.path, 65534, 65534)) {
+		SKIP("only root can give files away");
+	} else {
+		CHECK(!name_at(dso_store_get(s, &key), 0x1010),
+		      "a perf map of another user is not read");
+		dso_store_free(s);
+		s = dso_store_new(&opts);
+		CHECK_STR(name_at(dso_store_get(s, &key), 0x1010), "name", "but when told to");
+	}
+	unlink(key.path);
+	dso_store_free(s);
+}
+
 static void test_large_map(void)
 {
 	struct dso_key key = {.kind = DSO_JIT, .path = "/tmp/perf-4000002.map", .pid = 4000002};
@@ -483,6 +503,7 @@ int main(void)
 	test_vdso();
 	test_perf_map();
 	test_large_map();
+	test_map_of_another_user();
 	test_jitdump();
 	test_no_memory();
 	snprintf(clean, sizeof(clean), "rm -r %s", top);
