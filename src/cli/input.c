@@ -166,6 +166,7 @@ static void set_place(struct cli_input *in, const struct header_says *says)
 {
 	in->opts.symbols.no_host_kernel |= says->is_other_kernel && !in->opts.symbols.kallsyms;
 	in->opts.symbols.no_proc_root |= says->is_other_machine;
+	in->opts.symbols.force |= in->is_forced;
 }
 
 static int set_time(struct cli_input *in, const struct header_says *says)

@@ -23,7 +23,8 @@ struct cli_input {
 	const char *path;     /* as given or found; for messages */
 	struct ana_opts opts; /* the options' values; the command adds its own wishes */
 	const char *time;     /* --time as given */
-	bool is_forced;       /* -f: accepted; ownership of the file is never asked about */
+	bool is_forced; /* -f: perf maps of other users too; the recording's owner is never asked
+			   about */
 	unsigned int verbose; /* -v */
 	struct os_map map;    /* the file, where it could be mapped */
 	struct perf_input input;
