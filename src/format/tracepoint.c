@@ -7,6 +7,7 @@
 #include <trace-seq.h>
 
 #include "base/mem.h"
+#include "format/tracepoint_check.h"
 
 enum {
 	MAX_FORMAT_BYTES = 1 << 20, /* of one event; the kernel's largest are some 16 KiB */
@@ -76,7 +77,8 @@ static bool take_formats(struct tracepoints *t, struct bytes *b, bool swap, uint
 		    !bytes_take(b, size, &format))
 			return false;
 		/* A format that cannot be parsed is as good as a missing one. */
-		tep_parse_event(t->tep, (const char *)format.pos, size, system);
+		if (tracepoint_format_is_sane(format))
+			tep_parse_event(t->tep, (const char *)format.pos, size, system);
 	}
 	return true;
 }
