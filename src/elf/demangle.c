@@ -3,12 +3,14 @@
 
 #include <ctype.h>
 #include <libiberty/demangle.h>
+#include <setjmp.h>
 #include <string.h>
 
 #include "base/mem.h"
 
 enum {
 	NAME_MAX_BYTES = 32 * 1024,
+	SHOWN_MAX_BYTES = 256 * 1024,
 	PLT_MAX_BYTES = 1023 /* NAME@plt, as perf cuts it */
 };
 
@@ -37,19 +39,48 @@ static bool demangle_ocaml(const char *s, struct buf *ret)
 	return true;
 }
 
+/* What libiberty writes to, until it is too much. */
+struct limited {
+	struct buf *to;
+	size_t left;
+	jmp_buf too_long;
+};
+
+static void take_part(const char *text, size_t size, void *ctx)
+{
+	struct limited *l = ctx;
+
+	if (size > l->left)
+		longjmp(l->too_long, 1);
+	l->left -= size;
+	buf_add(l->to, text, size);
+}
+
+/*
+ * C++ and Rust. Each part of a name may be used twice in a later part, so that 300 bytes can stand
+ * for more text than any memory holds, and libiberty goes on to the end: only a jump leaves it. It
+ * holds no memory meanwhile but, for Rust, one identifier's.
+ */
+static bool demangle_limited(const char *name, struct buf *ret)
+{
+	struct limited l = {.to = ret, .left = SHOWN_MAX_BYTES};
+	const size_t from = ret->nr;
+
+	if (!setjmp(l.too_long)) {
+		if (rust_demangle_callback(name, DMGL_AUTO, take_part, &l))
+			return true;
+		ret->nr = from; /* it may have begun */
+		if (cplus_demangle_v3_callback(name, DMGL_AUTO, take_part, &l))
+			return true;
+	}
+	ret->nr = from;
+	return false;
+}
+
 static bool demangle_whole(const char *name, struct buf *ret)
 {
-	char *text;
-
 	/* Most C names are done here, without a call. */
-	if (name[0] != '_')
-		return demangle_ocaml(name, ret);
-	text = cplus_demangle(name, DMGL_NO_OPTS);
-	if (!text)
-		return false;
-	buf_str(ret, text);
-	mem_free(text);
-	return true;
+	return name[0] == '_' ? demangle_limited(name, ret) : demangle_ocaml(name, ret);
 }
 
 bool demangle(const char *name, struct buf *ret)

@@ -156,6 +156,23 @@ static void test_demangle(void)
 	}
 }
 
+/** Each template argument holds the one before twice. */
+static void test_endless_name(void)
+{
+	static const char digits[] = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	struct buf name = {0}, shown = {0};
+
+	buf_str(&name, "_Z1fISt4pairIiiE");
+	for (int i = 0; i < 33; i++)
+		buf_printf(&name, "S0_IS%c_S%c_E", digits[i], digits[i]);
+	buf_str(&name, "Evv");
+	buf_str(&shown, "x");
+	CHECK(!demangle(buf_cstr(&name), &shown) && shown.nr == 1,
+	      "%zu bytes that stand for %d GiB stay as they are", name.nr, 32 * 12);
+	buf_done(&name);
+	buf_done(&shown);
+}
+
 /** Any cut and any changed byte: an answer or an error, no crash. */
 static void test_damaged(void)
 {
@@ -211,6 +228,7 @@ int main(void)
 	test_plt();
 	test_arm();
 	test_demangle();
+	test_endless_name();
 	test_damaged();
 	return tap_done();
 }
