@@ -27,6 +27,7 @@ int main(void)
 		{"a field nobody declared", HEAD COMMON FIELDS "print fmt: \"%s\", REC->nam\n", false},
 		{"a missing operator", HEAD COMMON FIELDS "print fmt: \"%s\", x REC->name\n", false},
 		{"a division by nobody knows what", HEAD COMMON FIELDS "print fmt: \"%d\", 1 % REC->name\n", false},
+		{"a dot", HEAD COMMON FIELDS "print fmt: \"%s\", \"R\". REC->name\n", false},
 		{"empty", "", false},
 		{"cut in the head", "name: sched_sw", false},
 		{"cut in a field", HEAD "\tfield:int a;\toff", false},
