@@ -21,6 +21,7 @@ struct report_run {
 	struct clew_sink out;
 	struct clew_diag diag, out_diag;
 	struct report_json json;
+	size_t nr_rows; /* shown in all tables */
 };
 
 /* The options the analysis needs for what was asked. */
@@ -100,6 +101,7 @@ static enum clew_err write_tables(struct report_run *r)
 		err = report_table_make(r->feed, group, nr, &r->args.table, &table);
 		if (err != CLEW_OK)
 			return err;
+		r->nr_rows += table.nr_shown;
 		err = r->args.output == REPORT_JSON
 			    ? report_json_table(&r->json, &table)
 			    : report_text_table(r->feed, &table, &r->args.text, &r->out);
@@ -207,6 +209,13 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 	return err;
 }
 
+static bool has_row_filter(const struct report_args *a)
+{
+	bool has_table = a->output == REPORT_TABLE || a->output == REPORT_JSON;
+
+	return has_table && (a->feed.symbol_part || a->feed.symbols || a->feed.dsos);
+}
+
 static void warn(const struct report_run *r)
 {
 	const struct ana_summary *s = analyze_summary(r->analyze);
@@ -215,6 +224,11 @@ static void warn(const struct report_run *r)
 		cli_warn("%s ends inside a record, at offset 0x%llx: its writer was stopped, or it "
 			 "was cut",
 			 r->args.in.path, (unsigned long long)s->end.offset);
+	if (s->nr_samples && !r->nr_rows && has_row_filter(&r->args))
+		cli_warn("no function or file of the recording has %s%s%s",
+			 r->args.feed.symbol_part ? "'" : "those names",
+			 r->args.feed.symbol_part ? r->args.feed.symbol_part : "",
+			 r->args.feed.symbol_part ? "' in its name" : "");
 	if (!s->nr_samples && !s->nr_filtered)
 		cli_warn("%s holds no samples", r->args.in.path);
 	else if (!s->nr_samples)
