@@ -112,7 +112,7 @@ static bool is_fine_at(const uint8_t *start, const uint8_t *p, const uint8_t *en
 {
 	const uint8_t *before = p, *behind = p + 1;
 
-	if (*p > '~' || memchr(".;#@$`\\'", *p, 8)) /* no operators of these expressions */
+	if (*p > '~' || memchr(".;#@$`\\", *p, 7)) /* no operators of these expressions */
 		return false;
 	if (*p == '/' || *p == '%') {
 		while (behind < end && *behind == ' ')
