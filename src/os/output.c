@@ -22,10 +22,12 @@ int os_output_adopt(struct os_output *o, int fd)
 
 int os_output_create(struct os_output *o, const char *path)
 {
+	/* A fifo opened for both would never tell that its reader has gone. */
+	int access = os_is_special(path) ? O_WRONLY : O_RDWR;
 	int fd, err;
 
 	do {
-		fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		fd = open(path, access | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	} while (fd < 0 && errno == EINTR);
 	if (fd < 0) {
 		o->fd = -1;
@@ -134,4 +136,18 @@ int os_is_pipe(int fd)
 	struct stat st;
 
 	return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+bool os_is_regular_fd(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+bool os_is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }

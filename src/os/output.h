@@ -2,6 +2,7 @@
 #ifndef OS_OUTPUT_H
 #define OS_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,5 +44,10 @@ int os_unlink(const char *path);
 
 /** Is @p fd a pipe or socket (not a file)? */
 int os_is_pipe(int fd);
+
+bool os_is_regular_fd(int fd);
+
+/** Does @p path exist as something else than a plain file: a fifo, a device? */
+bool os_is_special(const char *path);
 
 #endif

@@ -46,9 +46,8 @@ static int open_output(struct rec_file *f, const char *path)
 {
 	if (!strcmp(path, "-"))
 		return os_output_adopt(&f->out, STDOUT);
-	if (!strncmp(path, "/dev/", 5)) /* not ours to rename */
-		return os_output_create(&f->out, path);
-	keep_old(path);
+	if (!os_is_special(path))
+		keep_old(path);
 	return os_output_create(&f->out, path);
 }
 
@@ -66,7 +65,7 @@ enum clew_err rec_file_open(struct rec_file *f, const char *path, const struct p
 	os_err = open_output(f, path);
 	if (os_err)
 		return rec_fail_os(error, os_err, "cannot create '%s'", path);
-	f->is_pipe = !strcmp(path, "-") || os_is_pipe(f->out.fd);
+	f->is_pipe = !strcmp(path, "-") || !os_is_regular_fd(f->out.fd);
 	out.rewrite = f->is_pipe ? NULL : sink_rewrite;
 	err = perf_writer_open(&f->writer, &out, l, opts);
 	if (err == CLEW_OK)

@@ -6,7 +6,7 @@
 #include "perfdata/perf_writer.h"
 #include "record/rec_error.h"
 
-/** The perf.data being written: a file, or a pipe. */
+/** The perf.data being written: a file, or what cannot be gone back in (a pipe, a device). */
 struct rec_file {
 	struct os_output out;
 	struct perf_writer *writer; /* NULL: not open */

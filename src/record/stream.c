@@ -249,7 +249,7 @@ bool rec_stream_rescue(struct rec_stream *s)
 
 void rec_stream_discard(struct rec_stream *s)
 {
-	bool is_plain = s->file.writer && !s->file.is_pipe && strncmp(s->file.path, "/dev/", 5);
+	bool is_plain = s->file.writer && !s->file.is_pipe;
 
 	rec_file_done(&s->file);
 	if (is_plain)

@@ -106,6 +106,16 @@ p = subprocess.Popen(f"'{CLEW}' record -o - -- sh -c 'while :; do :; done' | hea
 status, err = finish(p)
 t.check("Broken pipe" in err, "a pipe nobody reads any more: ends and says so", err)
 
+# A fifo as output: not renamed, written as a pipe
+fifo = t.path("fifo")
+os.mkfifo(fifo)
+reader = subprocess.Popen(["cat", fifo], stdout=open(t.path("from-fifo.data"), "wb"))
+p = start(["-o", fifo], LOOP)
+status, err = finish(p)
+reader.wait(timeout=20)
+t.check(status == 0 and os.path.exists(fifo), "a fifo as output", err)
+readable(t.path("from-fifo.data"), "a fifo as output: what came through reads")
+
 # 500 threads a second
 if os.path.exists("/usr/bin/python3"):
     storm = ("import threading,time\n"
