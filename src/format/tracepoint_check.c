@@ -112,6 +112,8 @@ static bool is_fine_at(const uint8_t *start, const uint8_t *p, const uint8_t *en
 {
 	const uint8_t *before = p, *behind = p + 1;
 
+	if (p > start && end - p > 1 && p[-1] == '\'' && p[1] == '\'') /* a character constant */
+		return true;
 	if (*p > '~' || memchr(".;#@$`\\", *p, 7)) /* no operators of these expressions */
 		return false;
 	if (*p == '/' || *p == '%') {
