@@ -48,7 +48,10 @@ def main():
         counts = [0, 0, 0]
         with open(path, encoding="utf-8") as log:
             for line in log:
-                test = json.loads(line)
+                try:
+                    test = json.loads(line)
+                except ValueError:
+                    test = {"name": "a line of the log is no JSON", "result": "ERROR"}
                 got = count_test(test, skips)
                 counts = [a + b for a, b in zip(counts, got)]
                 if got[1]:
