@@ -204,11 +204,23 @@ static int by_nr(const void *x, const void *y)
 	return (a->dso ? (int)dso_id(a->dso) : -1) - (b->dso ? (int)dso_id(b->dso) : -1);
 }
 
+static const char *note_of_kernel(struct analyze *a)
+{
+	struct dso *d;
+
+	for (size_t i = 0; (d = dso_store_at(a->dsos, i)); i++) {
+		if (dso_kind(d) == DSO_KERNEL && dso_note(d))
+			return dso_note(d);
+	}
+	return NULL;
+}
+
 static enum clew_err summarize(struct analyze *a)
 {
 	const struct map_u64 *m = &a->unresolved_by_dso;
 
 	a->summary.order = *perf_order_counts(a->order);
+	a->summary.kernel_note = note_of_kernel(a);
 	if (a->summary.nr_aux_bytes) /* snapshots keep less than was recorded: no loss */
 		a->summary.nr_aux_missing = 0;
 	for (size_t i = 0; i < m->cap; i++) {

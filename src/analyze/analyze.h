@@ -128,6 +128,7 @@ struct ana_summary {
 				    all */
 	uint64_t first_time, last_time; /* of samples; all ones when there is none */
 	struct perf_order_counts order;
+	const char *kernel_note; /* a doubt about the kernel's symbols, dso_note(); NULL: none */
 	struct clew_diag
 		end; /* code CLEW_OK: all was read; CLEW_TRUNCATED: the file was cut at offset */
 	const struct ana_unresolved

@@ -250,6 +250,8 @@ static void tell_summary(const struct script *s)
 			"%llu samples have a copy of the user stack (--call-graph dwarf), which this "
 			"version does not unwind: of user code they show the innermost place only",
 			(unsigned long long)script_text_nr_not_unwound(s->writer));
+	if (sum->kernel_note)
+		cli_note("kernel symbols: %s", sum->kernel_note);
 	if (sum->nr_aux_bytes)
 		cli_note("%llu bytes of hardware trace were left undecoded: this version prints "
 			 "the other events only",

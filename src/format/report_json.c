@@ -50,11 +50,15 @@ static void put_unresolved(struct json_put *j, const struct ana_summary *s)
 	json_open(j, '[');
 	for (size_t i = 0; i < s->nr_unresolved; i++) {
 		const struct ana_unresolved *u = &s->unresolved[i];
+		const char *why = NULL;
 
 		json_open(j, '{');
 		put_string(j, "dso", u->dso ? dso_path(u->dso) : NULL);
 		put_u64(j, "samples", u->nr);
-		put_string(j, "reason", u->dso ? dso_why_no_symbols(u->dso) : NULL);
+		if (u->dso)
+			why = dso_why_no_symbols(u->dso) ? dso_why_no_symbols(u->dso)
+							 : dso_note(u->dso);
+		put_string(j, "reason", why);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -70,6 +74,10 @@ static void put_summary(struct json_put *j, const struct ana_summary *s)
 	put_u64(j, "lost", s->nr_lost);
 	put_u64(j, "late", s->order.nr_late);
 	put_u64(j, "aux_bytes", s->nr_aux_bytes);
+	if (s->nr_aux_missing)
+		put_u64(j, "aux_missing_bytes", s->nr_aux_missing);
+	if (s->kernel_note)
+		put_string(j, "kernel_note", s->kernel_note);
 	if (s->first_time != UINT64_MAX) {
 		put_u64(j, "first_time", s->first_time);
 		put_u64(j, "last_time", s->last_time);

@@ -45,7 +45,6 @@ static const struct field {
 	{"data_page_size", SCRIPT_DATA_PAGE_SIZE},
 	{"code_page_size", SCRIPT_CODE_PAGE_SIZE},
 	{"ins_lat",        SCRIPT_INS_LAT       },
-	{"retire_lat",     SCRIPT_RETIRE_LAT    },
 	{"flags",          SCRIPT_FLAGS         },
 	{"cgroup",         SCRIPT_CGROUP        },
 	{"machine_pid",    SCRIPT_SILENT        },
@@ -60,6 +59,7 @@ static const struct field {
 	{"brstackinsnlen", 0                    },
 	{"brstackdisasm",  0                    },
 	{"brcntr",         0		    },
+	{"retire_lat",     0                    },
 	{"metric",         0		    },
 	{"srccode",        0                    },
 };

@@ -11,7 +11,7 @@
 
 /*
  * Which columns a sample's line has: by kind of event, as `perf script -F` spells them.
- * Spec: perf-script(1), "--fields" (perf 6.1); cgroup, dsoff and retire_lat as in perf 6.12.
+ * Spec: perf-script(1), "--fields" (perf 6.1); cgroup and dsoff as in perf 6.12.
  */
 
 #define SCRIPT_COMM           (1ull << 0)
@@ -45,7 +45,6 @@
 #define SCRIPT_FLAGS          (1ull << 28)
 #define SCRIPT_CGROUP         (1ull << 29)
 #define SCRIPT_DSOFF          (1ull << 30)
-#define SCRIPT_RETIRE_LAT     (1ull << 31)
 #define SCRIPT_SILENT         (1ull << 32) /* fields that only synthesised events fill: accepted */
 
 /** Kinds of events that have columns of their own. */

@@ -100,13 +100,16 @@ static void put_unresolved(struct buf *out, const struct ana_unresolved *u)
 {
 	const char *path = u->dso ? dso_path(u->dso) : "addresses outside all mappings";
 	const char *why = u->dso ? dso_why_no_symbols(u->dso) : NULL;
-	const char *help = why ? remedy_of(why) : NULL;
+	const char *help;
 
+	if (u->dso && !why)
+		why = dso_note(u->dso);
+	help = why ? remedy_of(why) : NULL;
 	buf_str(out, "#   ");
 	buf_dec(out, u->nr, 8, ' ');
 	buf_str(out, "  ");
 	report_escape(out, path, strlen(path));
-	if (u->dso && why)
+	if (why)
 		buf_printf(out, ": %s", why);
 	else if (u->dso)
 		buf_str(out, ": only some functions are in its symbol table; install its debug "
@@ -156,6 +159,8 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 			"# AUX records tell of %llu bytes of hardware trace; the file holds none "
 			"of them\n",
 			(unsigned long long)s->nr_aux_missing);
+	if (s->kernel_note)
+		buf_printf(out, "# Kernel symbols: %s\n", s->kernel_note);
 	put_all_unresolved(out, s);
 }
 

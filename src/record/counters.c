@@ -14,18 +14,6 @@ static enum clew_err out_of_memory(struct rec_error *error)
 	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
 }
 
-/* PMUs that write hardware trace into an AUX area. */
-static bool is_aux_pmu(const char *pmu)
-{
-	static const char *const prefixes[] = {"intel_pt", "intel_bts", "cs_etm", "arm_spe",
-					       "hisi_ptt"};
-
-	for (size_t i = 0; pmu && i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (!strncmp(pmu, prefixes[i], strlen(prefixes[i])))
-			return true;
-	return false;
-}
-
 /* Those whose decoders need no more than AUXTRACE_INFO as we write it. */
 static bool is_known_trace(const char *pmu)
 {
@@ -119,7 +107,7 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				.event = e,
 				.leader = e->leader,
 				.cgroup_fd = -1,
-				.is_aux = is_aux_pmu(e->pmu)};
+				.is_aux = rec_event_is_aux(e)};
 
 	if (e->max_events)
 		return rec_fail(error, CLEW_INVALID,
