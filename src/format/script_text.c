@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "format/script_text_impl.h"
 
-enum { FLUSH_BYTES = 256 * 1024 };
+enum { FLUSH_BYTES = 256 * 1024, NAME_MAX_WIDTH = 1024 };
 
 #define PLACE_FIELDS \
  (SCRIPT_IP | SCRIPT_SYM | SCRIPT_SYMOFF | SCRIPT_DSO | SCRIPT_DSOFF | SCRIPT_SRCLINE)
@@ -34,7 +34,6 @@ void script_text_free(struct script_text *t)
 		script_places_done(&t->chain[i]);
 	}
 	buf_done(&t->out);
-	buf_done(&t->labels);
 	buf_done(&t->record);
 	vec_done(&t->evsels);
 	mem_free(t);
@@ -64,26 +63,18 @@ static bool has_any_chain(const struct perf_evlist *l)
 	return false;
 }
 
-/* The event column: as wide as the longest name of the recording. */
-static bool make_labels(struct script_text *t, const struct perf_evlist *l)
+/* The event column is as wide as the longest name of the recording, within reason. */
+static size_t width_of_names(const struct perf_evlist *l)
 {
-	size_t width = 0, at = 0;
+	size_t width = 0;
 
 	for (size_t i = 0; i < l->evsels.nr; i++) {
 		size_t len = strlen(l->evsels.data[i]->name);
 
-		width = len > width ? len : width;
+		if (len > width && len <= NAME_MAX_WIDTH)
+			width = len;
 	}
-	buf_clear(&t->labels);
-	for (size_t i = 0; i < l->evsels.nr; i++) {
-		buf_field(&t->labels, l->evsels.data[i]->name, (int)width);
-		buf_str(&t->labels, ": ");
-	}
-	for (size_t i = 0; i < l->evsels.nr; i++, at += width + 2) {
-		t->evsels.data[i].label = t->labels.data + at;
-		t->evsels.data[i].label_len = (uint32_t)width + 2;
-	}
-	return !t->labels.is_failed;
+	return width;
 }
 
 static bool is_page_fault(const struct perf_attr *a)
@@ -123,8 +114,9 @@ enum clew_err script_text_prepare(struct script_text *t)
 			.shows_addr_sym = is_page_fault(a),
 		};
 	}
+	t->name_width = (int)width_of_names(l);
 	t->is_prepared = true;
-	return make_labels(t, l) ? CLEW_OK : CLEW_NO_MEMORY;
+	return CLEW_OK;
 }
 
 static void add_seconds(struct buf *b, uint64_t time, bool is_ns)
@@ -366,9 +358,8 @@ static void add_data(struct script_text *t, const struct script_evsel *e,
 		tracepoint_add_text(t->tracepoints, ev->evsel->attr.config, s->cpu, s->raw, b);
 	if (e->fields & SCRIPT_ADDR)
 		add_addr(t, e, ev);
-	if (e->fields & SCRIPT_DATA_SRC) {
+	if (e->fields & SCRIPT_DATA_SRC)
 		add_data_src(t, s->data_src);
-	}
 	if (e->fields & SCRIPT_WEIGHT)
 		buf_dec(b, s->weight, 16, ' ');
 	if (e->fields & SCRIPT_INS_LAT)
@@ -422,8 +413,10 @@ static void add_sample(struct script_text *t, const struct ana_event *ev)
 		buf_dec(b, ev->period, 10, ' ');
 		buf_char(b, ' ');
 	}
-	if (e->fields & SCRIPT_EVENT)
-		buf_add(b, e->label, e->label_len);
+	if (e->fields & SCRIPT_EVENT) {
+		buf_field(b, ev->evsel->name, t->name_width);
+		buf_str(b, ": ");
+	}
 	add_data(t, e, ev);
 	if (e->fields & SCRIPT_IP)
 		add_place(t, e, ev);

@@ -11,9 +11,6 @@ struct script_evsel {
 	uint64_t fields;
 	uint8_t type; /* enum script_type */
 	bool has_chain, shows_addr_sym;
-	const char *label; /* the name padded to the widest one's width, and ": " */
-	uint32_t label_len;
-	bool is_made;
 };
 
 struct script_text {
@@ -23,16 +20,17 @@ struct script_text {
 	struct perf_file *file;
 	struct clew_sink sink;
 	struct tracepoints *tracepoints;
-	struct buf out, labels, record;
+	struct buf out, record;
 	struct {
 		VEC(struct script_evsel);
 	} evsels; /* by perf_evsel.index */
 	struct script_places flat[SCRIPT_NR_TYPES], chain[SCRIPT_NR_TYPES];
+	int name_width;
 	size_t data_src_width;
 	uint64_t epoch, nr_events, nr_not_unwound, time_before;
 	struct perf_clock_data clocks; /* for SCRIPT_TOD */
 	enum script_arch arch;
-	bool has_epoch, is_prepared, has_time_before;
+	bool has_epoch, is_prepared;
 };
 
 /** The columns up to the time, which records and samples share. */

@@ -78,6 +78,27 @@ static void check_lines(void)
 		   "side records");
 }
 
+/* Padding all other names to it could take all memory. */
+static void check_long_name(void)
+{
+	const struct perf_attr attr = {.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_IDENTIFIER};
+	const struct bytes whole = file;
+	struct script_text_opts opts = {0};
+	struct perf_build b = {0};
+	char name[5000];
+
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	perf_build_event(&b, &attr, "short", (uint64_t[]){1}, 1);
+	perf_build_event(&b, &attr, name, (uint64_t[]){2}, 1);
+	perf_build_event_desc(&b);
+	perf_build_sample(&b, 0, &(struct perf_sample){.id = 1, .ip = 0x10});
+	file = perf_build_finish(&b);
+	check_text(&opts, "event", "short: \n", "an absurdly long name does not widen the column");
+	file = whole;
+	perf_build_done(&b);
+}
+
 static void check_memory_level(void)
 {
 	static const struct {
@@ -143,6 +164,7 @@ int main(void)
 	script_recording(&recording);
 	file = perf_build_finish(&recording);
 	check_lines();
+	check_long_name();
 	check_memory_level();
 	check_failures();
 	perf_build_done(&recording);
