@@ -324,7 +324,9 @@ enum clew_err report_feed_finish(struct report_feed *f)
 	err = feed_groups_make(&f->groups, &f->frames, &f->opts);
 	if (err == CLEW_OK)
 		err = feed_rank_keys(f);
-	return err == CLEW_OK ? report_pass_init(&f->pass, &f->tree) : err;
+	return err == CLEW_OK
+		     ? report_pass_init(&f->pass, &f->tree, f->groups.group_of, f->groups.nr)
+		     : err;
 }
 
 size_t report_feed_nr_events(const struct report_feed *f)

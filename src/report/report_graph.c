@@ -80,17 +80,8 @@ static bool find(struct builder *b, uint32_t node, uint64_t amount, bool is_whol
 	       vec_push(&b->found, (struct item){frame_of(b, node), node, amount, is_whole});
 }
 
-/* The nearest caller of @p node in @p group, or the root. */
-static uint32_t caller_in(const struct builder *b, uint32_t node, uint32_t group)
-{
-	do {
-		node = parent_of(b, node);
-	} while (node != REPORT_ROOT && !is_in(b, node, group));
-	return node;
-}
-
 /* Whole paths down to the row's own samples, and what its outermost frames call otherwise. */
-static bool start_callers_first(struct builder *b, uint32_t head, uint32_t group)
+static bool start_callers_first(struct builder *b, uint32_t head)
 {
 	for (uint32_t n = head; n != REPORT_NONE; n = b->next_in_row[n]) {
 		uint64_t own = b->pass->self[n];
@@ -104,7 +95,7 @@ static bool start_callers_first(struct builder *b, uint32_t head, uint32_t group
 	vec_for_each (&b->found, top)
 		top->amount = b->sub[top->node];
 	for (uint32_t n = head; b->opts->is_cumulative && n != REPORT_NONE; n = b->next_in_row[n]) {
-		if (caller_in(b, n, group) == REPORT_ROOT &&
+		if (b->pass->nest.outer[n] == REPORT_ROOT &&
 		    !find(b, n, b->pass->total[n] - sub_of(b, n), false))
 			return false;
 	}
@@ -112,10 +103,10 @@ static bool start_callers_first(struct builder *b, uint32_t head, uint32_t group
 }
 
 /* Each sample starts at its innermost frame of the row. */
-static bool start_callees_first(struct builder *b, uint32_t head, uint32_t group)
+static bool start_callees_first(struct builder *b, uint32_t head)
 {
 	for (uint32_t n = head; b->opts->is_cumulative && n != REPORT_NONE; n = b->next_in_row[n]) {
-		uint32_t caller = caller_in(b, n, group);
+		uint32_t caller = b->pass->nest.outer[n];
 
 		if (caller != REPORT_ROOT)
 			add_sub(b, caller, b->pass->total[n]);
@@ -264,8 +255,7 @@ static enum clew_err make_graph(struct builder *b, struct report_row *row, uint6
 
 	b->serial++;
 	b->found.nr = b->pool.nr = b->pending.nr = 0;
-	ok = b->opts->is_callee ? start_callees_first(b, head, row->group)
-				: start_callers_first(b, head, row->group);
+	ok = b->opts->is_callee ? start_callees_first(b, head) : start_callers_first(b, head);
 	ok = ok && push_branches(b, 0, period);
 	while (ok && b->pending.nr) {
 		if (b->out->nodes.nr >= MAX_NODES) {

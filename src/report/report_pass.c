@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-enum clew_err report_pass_init(struct report_pass *p, const struct report_tree *tree)
+enum clew_err report_pass_init(struct report_pass *p, const struct report_tree *tree,
+			       const uint32_t *group_of, uint32_t nr_groups)
 {
 	size_t nr = tree->nodes.nr;
 
@@ -12,7 +13,8 @@ enum clew_err report_pass_init(struct report_pass *p, const struct report_tree *
 	p->total = mem_calloc(nr, sizeof(*p->total));
 	p->nr = mem_calloc(nr, sizeof(*p->nr));
 	p->stamp = mem_calloc(nr, sizeof(*p->stamp));
-	if (p->self && p->total && p->nr && p->stamp)
+	if (p->self && p->total && p->nr && p->stamp &&
+	    report_nest_make(&p->nest, tree, group_of, nr_groups))
 		return CLEW_OK;
 	report_pass_done(p);
 	return CLEW_NO_MEMORY;
@@ -24,6 +26,7 @@ void report_pass_done(struct report_pass *p)
 	mem_free(p->total);
 	mem_free(p->nr);
 	mem_free(p->stamp);
+	report_nest_done(&p->nest);
 	vec_done(&p->active);
 	*p = (struct report_pass){0};
 }

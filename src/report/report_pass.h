@@ -2,7 +2,7 @@
 #ifndef REPORT_REPORT_PASS_H
 #define REPORT_REPORT_PASS_H
 
-#include "report/report_tree.h"
+#include "report/report_nest.h"
 
 /**
  * One key's weights spread over the tree: what each node holds itself and with all below it.
@@ -10,6 +10,7 @@
  */
 struct report_pass {
 	const struct report_tree *tree;
+	struct report_nest nest;     /* the same for all keys */
 	uint64_t *self, *total, *nr; /* by node; nr: samples of the node itself */
 	uint32_t *stamp;             /* by node: the load it was last active in */
 	uint32_t load;
@@ -18,8 +19,9 @@ struct report_pass {
 	} active;
 };
 
-/** @p tree is borrowed and must not grow any more. CLEW_NO_MEMORY. */
-enum clew_err report_pass_init(struct report_pass *p, const struct report_tree *tree);
+/** @p tree is borrowed and must not grow any more. @p group_of: by frame. CLEW_NO_MEMORY. */
+enum clew_err report_pass_init(struct report_pass *p, const struct report_tree *tree,
+			       const uint32_t *group_of, uint32_t nr_groups);
 
 /**
  * Take the weights [first, first + n) of one key, which starts at @p first.

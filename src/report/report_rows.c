@@ -45,27 +45,12 @@ static bool find_row(struct report_rows *r, struct finder *f, uint32_t key, uint
 	return true;
 }
 
-/* Callers of @p node, none of which is in @p group; UINT32_MAX: one is, so that the samples are
- * counted there already. */
-static uint32_t depth_outside(const struct report_tree *t, const uint32_t *group_of, uint32_t node,
-			      uint32_t group)
-{
-	uint32_t depth = 0;
-
-	for (node = t->nodes.data[node].parent; node != REPORT_ROOT;
-	     node = t->nodes.data[node].parent, depth++) {
-		if (group_of[t->nodes.data[node].frame] == group)
-			return UINT32_MAX;
-	}
-	return depth;
-}
-
 static enum clew_err add_key(struct report_rows *r, struct finder *f, const struct report_pass *p,
 			     const struct report_grouping *g, uint32_t key, uint32_t event)
 {
 	f->load++;
 	vec_for_each (&p->active, node) {
-		uint32_t group = g->group_of[p->tree->nodes.data[*node].frame], row, depth;
+		uint32_t group = g->group_of[p->tree->nodes.data[*node].frame], row;
 		struct report_value *v;
 
 		if (!find_row(r, f, key, group, &row))
@@ -73,11 +58,11 @@ static enum clew_err add_key(struct report_rows *r, struct finder *f, const stru
 		v = &r->values.data[r->rows.data[row].values + event];
 		v->self += p->self[*node];
 		v->nr += p->nr[*node];
-		depth = depth_outside(p->tree, g->group_of, *node, group);
-		if (depth != UINT32_MAX)
-			v->total += p->total[*node];
-		if (depth < r->rows.data[row].depth)
-			r->rows.data[row].depth = depth;
+		if (p->nest.outer[*node] != REPORT_ROOT)
+			continue; /* its samples are counted there */
+		v->total += p->total[*node];
+		if (p->nest.depth[*node] < r->rows.data[row].depth)
+			r->rows.data[row].depth = p->nest.depth[*node];
 	}
 	return CLEW_OK;
 }

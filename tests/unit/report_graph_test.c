@@ -156,7 +156,7 @@ static void deep(void)
 		path[i] = (char)('a' + i % 20);
 	paths_add(&p, 0, path, sizeof(path), 1);
 	report_weights_sort(&p.weights);
-	report_pass_init(&p.pass, &p.tree);
+	report_pass_init(&p.pass, &p.tree, p.group_of, NR_FRAMES);
 	weights = &p.weights;
 	report_rows_make(&p.rows, &p.pass, &weights, 1, &p.grouping, true);
 	opts.total = p.total;

@@ -56,7 +56,7 @@ static inline void paths_init(struct paths *p, const char *text, bool folds_case
 		text = end + strspn(end, " ");
 	}
 	report_weights_sort(&p->weights);
-	report_pass_init(&p->pass, &p->tree);
+	report_pass_init(&p->pass, &p->tree, p->group_of, NR_FRAMES);
 }
 
 static inline void paths_done(struct paths *p)

@@ -47,7 +47,7 @@ static void two_events(void)
 	report_pass_done(&p.pass);
 	report_tree_child(&p.tree, REPORT_ROOT, 'x', &node);
 	report_weights_add(&second, 0, node, 7, 70);
-	report_pass_init(&p.pass, &p.tree);
+	report_pass_init(&p.pass, &p.tree, p.group_of, NR_FRAMES);
 	both[0] = &p.weights;
 	both[1] = &second;
 	CHECK_EQ(report_rows_make(&p.rows, &p.pass, both, 2, &p.grouping, true), CLEW_OK,
@@ -102,7 +102,7 @@ static void no_memory(void)
 			err = report_weights_add(&w, i % NR_FRAMES,
 						 1 + i % (uint32_t)(t.nodes.nr - 1), 1, 1);
 		if (err == CLEW_OK)
-			err = report_pass_init(&pass, &t);
+			err = report_pass_init(&pass, &t, p.group_of, NR_FRAMES);
 		if (err == CLEW_OK)
 			err = report_rows_make(&r, &pass, &weights, 1, &p.grouping, true);
 		has_failed = mem_has_failed();
@@ -120,11 +120,35 @@ static void no_memory(void)
 	CHECK(n > 10, "every allocation may fail");
 }
 
+/* Walking from each frame to its outermost caller would take minutes. */
+static void many_deep(void)
+{
+	const struct report_weights *weights;
+	struct paths p;
+	char path[400];
+
+	paths_init(&p, "", false);
+	report_pass_done(&p.pass);
+	for (uint32_t i = 0; i < 6000; i++) {
+		for (size_t j = 0; j < sizeof(path); j++)
+			path[j] = (char)('A' + (j < 4 ? i >> 4 * j & 15 : j % 16 + 16));
+		paths_add(&p, 0, path, sizeof(path), 1);
+	}
+	report_weights_sort(&p.weights);
+	report_pass_init(&p.pass, &p.tree, p.group_of, NR_FRAMES);
+	weights = &p.weights;
+	report_rows_make(&p.rows, &p.pass, &weights, 1, &p.grouping, true);
+	CHECK_EQ(report_row_value(&p.rows, &p.rows.rows.data[0], 0)->total, 6000 * PERIOD,
+		 "%zu frames in deep paths", p.tree.nodes.nr);
+	paths_done(&p);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		one(&rows[i]);
 	two_events();
+	many_deep();
 	full_tree();
 	no_memory();
 	return tap_done();
