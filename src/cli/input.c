@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/mem.h"
 #include "cli/message.h"
 #include "os/output.h"
@@ -204,6 +206,14 @@ static bool is_missing(const struct clew_diag *d)
 	return d->code == CLEW_OS && d->os_errno == ENOENT;
 }
 
+static bool is_directory(const char *path)
+{
+	clew_auto(buf_done) struct buf inside = {0};
+
+	buf_printf(&inside, "%s/.", path);
+	return os_exists(buf_cstr(&inside));
+}
+
 static int open_path(struct cli_input *in)
 {
 	struct clew_diag diag = {0};
@@ -222,6 +232,9 @@ static int open_path(struct cli_input *in)
 		return CLI_OK;
 	}
 	cli_fail(in->path, &diag);
+	if (is_directory(in->path))
+		cli_hint("of a recording that is a directory, name the file in it: -i %s/data",
+			 in->path);
 	if (is_missing(&diag))
 		cli_hint("record one with 'clew record -g -- PROGRAM', or name it with -i FILE");
 	return CLI_FAILED;

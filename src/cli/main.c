@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "os/output.h"
 
 struct command {
 	const char *name, *summary;
@@ -44,6 +47,13 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+static int refuse_command(const char *name)
+{
+	cli_error("there is no command '%s'", name);
+	cli_hint("see 'clew --help'");
+	return CLI_USAGE;
+}
+
 static int run_help(int argc, char **argv)
 {
 	const struct command *c = argc > 1 ? find_command(argv[1]) : NULL;
@@ -51,11 +61,13 @@ static int run_help(int argc, char **argv)
 
 	if (c && c->run)
 		return c->run(2, args);
+	if (argc > 1 && !c && argv[1][0] != '-')
+		return refuse_command(argv[1]);
 	print_usage(stdout);
 	return CLI_OK;
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
 	const struct command *c;
 
@@ -71,10 +83,17 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return run_help(argc - 1, argv + 1);
 	c = find_command(argv[1]);
-	if (!c) {
-		cli_error("there is no command '%s'", argv[1]);
-		cli_hint("see 'clew --help'");
-		return CLI_USAGE;
-	}
-	return c->run(argc - 1, argv + 1);
+	return c ? c->run(argc - 1, argv + 1) : refuse_command(argv[1]);
+}
+
+/* What stdio still holds may not fit the disk; a reader that went away is no failure. */
+int main(int argc, char **argv)
+{
+	int status = run_command(argc, argv);
+
+	errno = 0;
+	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE || os_is_pipe(STDOUT_FILENO))
+		return status;
+	cli_error("standard output: %s", errno ? strerror(errno) : "not all was written");
+	return status == CLI_OK ? CLI_FAILED : status;
 }

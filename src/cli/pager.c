@@ -41,8 +41,10 @@ void cli_pager_start(void)
 void cli_pager_done(void)
 {
 	fflush(stdout);
-	if (pager_pid > 0)
+	if (pager_pid > 0) {
+		clearerr(stdout); /* it was left early: nothing failed */
 		os_stdout_page_end(pager_pid);
+	}
 	pager_pid = 0;
 }
 

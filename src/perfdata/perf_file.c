@@ -243,7 +243,11 @@ static enum clew_err read_magic(struct perf_file *f, struct clew_diag *diag)
 	magic = load_u64(f->main.pos, false);
 	f->swap = magic == __builtin_bswap64(PERF_MAGIC2);
 	if (magic != PERF_MAGIC2 && !f->swap)
-		return clew_fail(diag, CLEW_BAD_FILE, 0, "not a perf.data file");
+		return clew_fail(
+			diag, CLEW_BAD_FILE, 0,
+			memcmp(f->main.pos, "PERF", 4) != 0
+				? "not a perf.data file"
+				: "a perf.data file of a version this program cannot read");
 	size = load_u64(f->main.pos + 8, f->swap);
 	f->is_pipe = size == PERF_PIPE_HEADER_SIZE;
 	f->features.swap = f->swap;
@@ -263,7 +267,7 @@ static enum clew_err open_file(struct perf_file *f, struct clew_diag *diag)
 	}
 	if (!f->in.data)
 		return clew_fail(diag, CLEW_UNSUPPORTED, 0,
-				 "a stream must be in pipe mode; this is a file's header");
+				 "a recording made into a file cannot be read from a pipe");
 	err = perf_file_need(f, PERF_FILE_HEADER_SIZE, diag);
 	if (err != CLEW_OK)
 		return clew_fail(diag, CLEW_TRUNCATED, f->in.size,

@@ -49,7 +49,7 @@ for folder; do
 		case $file in
 		*corrupted*) bad "$file" 'offset 0x' ;;
 		*perf_inject.data) bad "$file" 'not a perf.data file' ;;
-		*) good "$file" ;;
+		*) good "$file" && whole=$file ;;
 		esac
 	done
 done
@@ -61,5 +61,13 @@ printf 'PERFILE2' >"$dir/short.data"
 : >"$dir/empty.data"
 bad "$dir/short.data" 'not a perf.data file'
 bad "$dir/empty.data" 'empty'
+printf 'PERFILE3%64s' '' >"$dir/newer.data"
+bad "$dir/newer.data" 'of a version'
+bad "$dir" 'not a regular file'
+for command in --help version evlist header 'header --json' report script; do
+	"$clew" $command -i "$whole" >/dev/full 2>"$dir/err"
+	[ $? = 1 ] && [ "$(grep -c '^clew: error' "$dir/err")" = 1 ]
+	check $? "$command tells of a full disk"
+done
 echo "1..$count"
 exit $failed
