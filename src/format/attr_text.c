@@ -123,7 +123,8 @@ struct walk {
 	void *ctx;
 };
 
-static void add(const struct walk *w, const char *name, const char *json, int kind, uint64_t value)
+static void add(const struct walk *w, const char *name, const char *json, enum attr_kind kind,
+		uint64_t value)
 {
 	if (value)
 		w->each(w->ctx, &(struct attr_field){name, json, kind, value});

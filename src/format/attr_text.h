@@ -5,18 +5,21 @@
 #include "base/buf.h"
 #include "perfdata/perf_attr.h"
 
+/** How a value is written. */
+enum attr_kind {
+	ATTR_DECIMAL,
+	ATTR_SIGNED,
+	ATTR_HEX,
+	ATTR_SAMPLE_TYPE,
+	ATTR_READ_FORMAT,
+	ATTR_BRANCH
+};
+
 /** One field of an attr that is not zero. */
 struct attr_field {
 	const char *name; /* as perf prints it, such as "{ wakeup_events, wakeup_watermark }" */
 	const char *json; /* one word */
-	enum {
-		ATTR_DECIMAL,
-		ATTR_SIGNED,
-		ATTR_HEX,
-		ATTR_SAMPLE_TYPE,
-		ATTR_READ_FORMAT,
-		ATTR_BRANCH
-	} kind;
+	enum attr_kind kind;
 	uint64_t value;
 };
 
