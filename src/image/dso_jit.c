@@ -53,17 +53,18 @@ static void load_perf_map(struct dso *d)
 	}
 }
 
-/** The dumps that this process mapped, until one has something to tell. */
+/** The dumps that this process mapped, newest first, until one has something to tell. */
 static bool load_dumps(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
 
-	vec_for_each (&d->store->jitdumps, dump) {
-		if ((*dump)->pid != d->pid)
-			continue;
+	uint64_t *newest = map_u64_get(&d->store->jitdumps, d->pid);
+
+	for (struct dso *dump = newest ? (struct dso *)(uintptr_t)*newest : NULL; dump;
+	     dump = dump->older_jitdump) {
 		buf_clear(&path);
-		dso_proc_root(*dump, &path);
-		buf_str(&path, (*dump)->path);
+		dso_proc_root(dump, &path);
+		buf_str(&path, dump->path);
 		if (dso_load_jitdump(d, buf_cstr(&path)))
 			return true;
 	}

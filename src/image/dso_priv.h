@@ -57,6 +57,7 @@ struct dso {
 	struct map_u64 found; /* index of a symbol -> struct dso_sym * */
 	struct dso_lines *lines;
 	struct dso_jit_lines *jit_lines;
+	struct dso *older_jitdump; /* of the same process */
 };
 
 struct dso_store {
@@ -69,9 +70,8 @@ struct dso_store {
 	struct kernel_syms *kernels;
 	struct buf scratch;
 	uint64_t own_mnt_ns;
-	struct {
-		VEC(struct dso *);
-	} jitdumps; /* mapped files named jit-PID.dump */
+	struct map_u64 jitdumps; /* pid -> the newest file named jit-PID.dump that it mapped */
+	uint64_t sym_bytes;      /* of all symbol tables */
 };
 
 /* dso_paths.c: where the symbols of a user file may lie, in the order in which they are tried. */

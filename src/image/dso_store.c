@@ -7,6 +7,8 @@
 #include "image/dso_priv.h"
 #include "os/self.h"
 
+#define SYM_BYTES_MAX ((uint64_t)2 << 30)
+
 struct dso_store *dso_store_new(const struct dso_store_opts *opts)
 {
 	struct dso_store *s = mem_zalloc(sizeof(*s));
@@ -42,7 +44,7 @@ void dso_store_free(struct dso_store *s)
 		s->kernels = next;
 	}
 	vec_done(&s->dsos);
-	vec_done(&s->jitdumps);
+	map_u64_done(&s->jitdumps);
 	map_u64_done(&s->by_key);
 	buf_done(&s->scratch);
 	arena_done(&s->text);
@@ -133,6 +135,14 @@ static bool is_jitdump(const struct dso *d)
 	       !strcmp(d->short_name + 4 + digits, ".dump");
 }
 
+static bool add_jitdump(struct dso_store *s, struct dso *d)
+{
+	uint64_t *newest = map_u64_get(&s->jitdumps, d->pid);
+
+	d->older_jitdump = newest ? (struct dso *)(uintptr_t)*newest : NULL;
+	return map_u64_put(&s->jitdumps, d->pid, (uintptr_t)d);
+}
+
 struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key)
 {
 	uint64_t h = key_hash(key), *at;
@@ -145,13 +155,10 @@ struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key)
 			return d;
 	}
 	d = dso_new(s, key);
-	if (!d || (is_jitdump(d) && !vec_push(&s->jitdumps, d)) || !vec_push(&s->dsos, d))
+	if (!d || !vec_reserve(&s->dsos, s->dsos.nr + 1) || !map_u64_put(&s->by_key, h, d->id))
 		return NULL;
-	if (map_u64_put(&s->by_key, h, d->id))
-		return d;
-	s->dsos.nr--;
-	s->jitdumps.nr -= is_jitdump(d);
-	return NULL;
+	s->dsos.data[s->dsos.nr++] = d;
+	return !is_jitdump(d) || add_jitdump(s, d) ? d : NULL;
 }
 
 struct dso *dso_store_at(struct dso_store *s, size_t index)
@@ -229,12 +236,20 @@ bool dso_finish_table(struct dso *d, enum sym_fill fill, const char *from)
 		d->table.shown_name = shown_name;
 		d->table.shown_ctx = d;
 	}
+	/* A hostile recording may map one large file as any number of files. */
+	if (d->store->sym_bytes > SYM_BYTES_MAX) {
+		sym_table_done(&d->table);
+		d->why = "the symbols of the others take over 2 GiB already";
+		return false;
+	}
 	if (!sym_table_finish(&d->table, fill)) {
 		d->why = "out of memory";
 		return false;
 	}
 	if (!d->table.nr)
 		return false;
+	d->store->sym_bytes += d->table.nr * sizeof(*d->table.syms) +
+			       d->table.nr_ranges * sizeof(*d->table.ranges) + d->table.own.cap;
 	d->symbol_file = dso_keep(d->store, from);
 	return true;
 }

@@ -461,6 +461,26 @@ static void test_many_keys(void)
 	dso_store_free(s);
 }
 
+/* Each process looks at its own dumps alone; at all of them, this would take a minute. */
+static void test_many_jitdumps(void)
+{
+	const struct dso_store_opts opts = {.symfs = top};
+	struct dso_store *s = dso_store_new(&opts);
+	char path[64];
+	int nr_found = 0;
+
+	for (uint32_t pid = 1; pid <= 40000; pid++) {
+		struct dso_key dump = {.kind = DSO_USER, .path = path, .pid = pid};
+		struct dso_key jit = {.kind = DSO_JIT, .path = "/tmp/perf-0.map", .pid = pid};
+
+		snprintf(path, sizeof(path), "/no/such/jit-%u.dump", pid);
+		dso_store_get(s, &dump);
+		nr_found += dso_find_sym(dso_store_get(s, &jit), 1) != NULL;
+	}
+	CHECK(!nr_found && dso_store_at(s, 79999), "processes with a dump each");
+	dso_store_free(s);
+}
+
 static void test_no_memory(void)
 {
 	struct dso_store_opts opts = {.symfs = top};
@@ -505,6 +525,7 @@ int main(void)
 	test_large_map();
 	test_map_of_another_user();
 	test_jitdump();
+	test_many_jitdumps();
 	test_no_memory();
 	snprintf(clean, sizeof(clean), "rm -r %s", top);
 	CHECK_EQ(system(clean), 0, "clean up");
