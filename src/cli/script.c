@@ -22,6 +22,7 @@ struct script {
 	bool has_inlines, has_header, is_header_only, is_full_header, is_json, is_dump, has_fields;
 	struct analyze *analysis;
 	struct tracepoints *tracepoints;
+	bool has_read_tracepoints;  /* good or bad: once */
 	struct script_text *writer; /* one of both */
 	struct script_json *json;
 	struct clew_diag sink_diag;
@@ -210,8 +211,9 @@ static void load_tracepoints(struct script *s)
 	struct perf_file *file = analyze_file(s->analysis);
 	const struct perf_features *f = perf_file_features(file);
 
-	if (!perf_features_has(f, PERF_FEAT_TRACING_DATA))
+	if (s->has_read_tracepoints || !perf_features_has(f, PERF_FEAT_TRACING_DATA))
 		return;
+	s->has_read_tracepoints = true;
 	s->tracepoints = tracepoints_new(f->section[PERF_FEAT_TRACING_DATA]);
 	if (!s->tracepoints)
 		return;
@@ -228,8 +230,7 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 {
 	struct script *s = ctx;
 
-	if (!s->tracepoints)
-		load_tracepoints(s);
+	load_tracepoints(s); /* in a pipe they come as it goes */
 	return s->json ? script_json_batch(s->json, b) : script_text_batch(s->writer, b);
 }
 
