@@ -220,6 +220,7 @@ static enum clew_err summarize(struct analyze *a)
 	const struct map_u64 *m = &a->unresolved_by_dso;
 
 	a->summary.order = *perf_order_counts(a->order);
+	a->summary.nr_maps_dropped = who_nr_maps_dropped(a->who);
 	a->summary.kernel_note = note_of_kernel(a);
 	if (a->summary.nr_aux_bytes) /* snapshots keep less than was recorded: no loss */
 		a->summary.nr_aux_missing = 0;

@@ -127,6 +127,7 @@ struct ana_summary {
 	uint64_t nr_aux_missing; /* bytes that AUX records tell of in a file that holds no trace at
 				    all */
 	uint64_t first_time, last_time; /* of samples; all ones when there is none */
+	uint64_t nr_maps_dropped;       /* mappings not taken: see who_nr_maps_dropped() */
 	struct perf_order_counts order;
 	const char *kernel_note; /* a doubt about the kernel's symbols, dso_note(); NULL: none */
 	struct clew_diag

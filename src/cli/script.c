@@ -253,6 +253,10 @@ static void tell_summary(const struct script *s)
 			(unsigned long long)script_text_nr_not_unwound(s->writer));
 	if (sum->kernel_note)
 		cli_note("kernel symbols: %s", sum->kernel_note);
+	if (sum->nr_maps_dropped)
+		cli_warn("%s: %llu memory mappings were left out, beyond the most that a process "
+			 "may have here",
+			 s->in.path, (unsigned long long)sum->nr_maps_dropped);
 	if (sum->nr_aux_bytes)
 		cli_note("%llu bytes of hardware trace were left undecoded: this version prints "
 			 "the other events only",

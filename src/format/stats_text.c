@@ -159,6 +159,11 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 			"# AUX records tell of %llu bytes of hardware trace; the file holds none "
 			"of them\n",
 			(unsigned long long)s->nr_aux_missing);
+	if (s->nr_maps_dropped)
+		buf_printf(out,
+			   "# Left out: %llu memory mappings, beyond the most that a process may "
+			   "have here\n",
+			   (unsigned long long)s->nr_maps_dropped);
 	if (s->kernel_note)
 		buf_printf(out, "# Kernel symbols: %s\n", s->kernel_note);
 	put_all_unresolved(out, s);

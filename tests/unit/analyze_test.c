@@ -306,6 +306,39 @@ static void test_no_memory(void)
 	perf_build_done(&b);
 }
 
+static void test_too_many_maps(void)
+{
+	struct perf_attr attr = {
+		.sample_type = SAMPLE, .sample_period = 1, .flags = PERF_ATTR_SAMPLE_ID_ALL};
+	struct perf_sample_id id = at(5, 1, 1);
+	struct ana_summary summary = {0};
+	struct perf_build b = {0};
+	struct buf out = {0};
+	uint64_t most = 1 << 18;
+
+	perf_build_event(&b, &attr, "cycles", (uint64_t[]){7}, 1);
+	perf_build_event_desc(&b);
+	for (uint64_t i = 1; i <= most + 3; i++) {
+		union perf_view v = {
+			.mmap = {.pid = 1,
+				 .tid = 1,
+				 .start = i << 12,
+				 .len = 1 << 12,
+				 .filename = "/no/such"}
+                };
+
+		perf_build_view(&b, PERF_RECORD_MMAP, PERF_RECORD_MISC_USER, &v, &id);
+	}
+	put_sample(&b, 10, 1, most << 12);
+	put_sample(&b, 11, 1, (most + 2) << 12);
+	run(perf_build_finish(&b), (struct ana_opts){0}, &out, &summary);
+	CHECK_STR(buf_cstr(&out), ":1 1/1 10 cycles /no/such+0\n:1 1/1 11 cycles ?+40002000\n",
+		  "maps are taken up to a limit");
+	CHECK_EQ(summary.nr_maps_dropped, 3, "and those above it are told of");
+	buf_done(&out);
+	perf_build_done(&b);
+}
+
 struct watch {
 	int nr_calls;
 	_Atomic int nr_running; /* read by the pipeline's thread after the run */
@@ -367,6 +400,7 @@ int main(void)
 	test_same_in_any_way();
 	test_stop();
 	test_no_memory();
+	test_too_many_maps();
 	test_no_call_after_failure();
 	return tap_done();
 }
