@@ -129,13 +129,13 @@ static void one(struct made *m, const struct text_row *r)
 	struct report_feed *f = made_report(m, r->sort, r->feed);
 	size_t event = 0;
 	struct report_table t;
-	char *want = mem_alloc(strlen(r->want) + 2);
+	struct buf want = {0};
 
 	CHECK_EQ(report_table_make(f, &event, 1, &r->table, &t), CLEW_OK, "%s: table", r->what);
 	report_text_table(f, &t, &r->text, &sink);
-	sprintf(want, "%s\n", r->want);
-	CHECK_STR(body(&out), want, "%s", r->what);
-	mem_free(want);
+	buf_printf(&want, "%s\n", r->want);
+	CHECK_STR(body(&out), buf_cstr(&want), "%s", r->what);
+	buf_done(&want);
 	report_table_done(&t);
 	report_feed_free(f);
 	buf_done(&out);
