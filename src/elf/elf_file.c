@@ -100,32 +100,35 @@ static bool is_swapped(const struct elf_file *f)
 	return (f->data[EI_DATA] == ELFDATA2MSB) != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
 
+/** Notes at @p offset, unless more bytes were looked at than the file has: sections may overlap. */
+static size_t build_id_at(const struct elf_file *f, uint64_t offset, uint64_t size, uint64_t *left,
+			  uint8_t ret[ELF_BUILD_ID_MAX])
+{
+	if (!range_fits(offset, size, f->size) || size > *left)
+		return 0;
+	*left -= size;
+	return elf_notes_build_id(bytes_of(f->data + offset, size), is_swapped(f), ret);
+}
+
 size_t elf_file_build_id(const struct elf_file *f, uint8_t ret[ELF_BUILD_ID_MAX])
 {
 	struct elf_section s = {0};
-	struct bytes b;
-	size_t n, nr_phdrs;
+	uint64_t left = f->size;
+	size_t n = 0, nr_phdrs;
 	GElf_Phdr ph;
 
-	while ((s.scn = elf_nextscn(f->elf, s.scn))) {
-		if (!gelf_getshdr(s.scn, &s.h) || s.h.sh_type != SHT_NOTE ||
-		    !elf_file_bytes(f, &s, &b))
-			continue;
-		n = elf_notes_build_id(b, is_swapped(f), ret);
-		if (n)
-			return n;
+	while (!n && (s.scn = elf_nextscn(f->elf, s.scn))) {
+		if (gelf_getshdr(s.scn, &s.h) && s.h.sh_type == SHT_NOTE)
+			n = build_id_at(f, s.h.sh_offset, s.h.sh_size, &left, ret);
 	}
-	if (elf_getphdrnum(f->elf, &nr_phdrs))
-		return 0;
-	for (size_t i = 0; i < nr_phdrs && gelf_getphdr(f->elf, (int)i, &ph); i++) {
-		if (ph.p_type != PT_NOTE || !range_fits(ph.p_offset, ph.p_filesz, f->size))
-			continue;
-		n = elf_notes_build_id(bytes_of(f->data + ph.p_offset, ph.p_filesz), is_swapped(f),
-				       ret);
-		if (n)
-			return n;
+	if (n || elf_getphdrnum(f->elf, &nr_phdrs))
+		return n;
+	left = f->size;
+	for (size_t i = 0; !n && i < nr_phdrs && gelf_getphdr(f->elf, (int)i, &ph); i++) {
+		if (ph.p_type == PT_NOTE)
+			n = build_id_at(f, ph.p_offset, ph.p_filesz, &left, ret);
 	}
-	return 0;
+	return n;
 }
 
 static bool link_section(const struct elf_file *f, const char *section, const char **ret_name,

@@ -156,6 +156,38 @@ static void test_demangle(void)
 	}
 }
 
+/** Thousands of sections of notes, all the same megabyte: looking at each would take a minute. */
+static void test_overlapping_notes(void)
+{
+	enum { NR = 30000, NOTES_BYTES = 1 << 20 };
+	const size_t notes = sizeof(Elf64_Ehdr) + NR * sizeof(Elf64_Shdr);
+	Elf64_Ehdr eh = {.e_ident = ELFMAG,
+			 .e_type = ET_DYN,
+			 .e_machine = EM_X86_64,
+			 .e_version = EV_CURRENT,
+			 .e_shoff = sizeof(eh),
+			 .e_ehsize = sizeof(eh),
+			 .e_shentsize = sizeof(Elf64_Shdr),
+			 .e_shnum = NR};
+	const Elf64_Shdr sh = {.sh_type = SHT_NOTE, .sh_offset = notes, .sh_size = NOTES_BYTES};
+	uint8_t id[ELF_BUILD_ID_MAX];
+	struct buf b = {0};
+	struct elf_file f;
+
+	eh.e_ident[EI_CLASS] = ELFCLASS64;
+	eh.e_ident[EI_DATA] = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? ELFDATA2MSB : ELFDATA2LSB;
+	eh.e_ident[EI_VERSION] = EV_CURRENT;
+	buf_add(&b, &eh, sizeof(eh));
+	buf_fill(&b, '\0', sizeof(sh));
+	for (int i = 1; i < NR; i++)
+		buf_add(&b, &sh, sizeof(sh));
+	buf_fill(&b, '\0', NOTES_BYTES);
+	CHECK(elf_file_open(&f, b.data, b.nr, NULL) == CLEW_OK && !elf_file_build_id(&f, id),
+	      "%d overlapping sections of notes", (int)NR);
+	elf_file_done(&f);
+	buf_done(&b);
+}
+
 /** Each template argument holds the one before twice. */
 static void test_endless_name(void)
 {
@@ -229,6 +261,7 @@ int main(void)
 	test_arm();
 	test_demangle();
 	test_endless_name();
+	test_overlapping_notes();
 	test_damaged();
 	return tap_done();
 }
