@@ -86,13 +86,6 @@ bool map_u64_remove(struct map_u64 *m, uint64_t key)
 	return true;
 }
 
-void map_u64_clear(struct map_u64 *m)
-{
-	if (m->used)
-		memset(m->used, 0, m->cap);
-	m->nr = 0;
-}
-
 void map_u64_done(struct map_u64 *m)
 {
 	mem_free(m->slots);

@@ -24,7 +24,6 @@ bool map_u64_put(struct map_u64 *m, uint64_t key, uint64_t value);
 /** @return whether it was there. */
 bool map_u64_remove(struct map_u64 *m, uint64_t key);
 
-void map_u64_clear(struct map_u64 *m);
 void map_u64_done(struct map_u64 *m);
 
 #endif

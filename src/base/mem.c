@@ -55,15 +55,6 @@ void *mem_realloc_array(void *p, size_t nr, size_t size)
 	return realloc(p, total ? total : 1);
 }
 
-void *mem_aligned(size_t alignment, size_t size)
-{
-	void *p;
-
-	if (!may_allocate() || posix_memalign(&p, alignment, size ? size : 1))
-		return NULL;
-	return p;
-}
-
 void mem_free(void *p)
 {
 	free(p);

@@ -15,7 +15,6 @@ void *mem_alloc(size_t size) __attribute__((malloc, alloc_size(1)));
 void *mem_zalloc(size_t size) __attribute__((malloc, alloc_size(1)));
 void *mem_calloc(size_t nr, size_t size) __attribute__((malloc, alloc_size(1, 2)));
 void *mem_realloc_array(void *p, size_t nr, size_t size);
-void *mem_aligned(size_t alignment, size_t size);
 void mem_free(void *p);
 
 char *mem_strdup(const char *s);
