@@ -111,11 +111,6 @@ int os_child_exit_code(const struct os_child *c)
 	return WEXITSTATUS(c->status);
 }
 
-int os_child_term_signal(const struct os_child *c)
-{
-	return c->is_ended && WIFSIGNALED(c->status) ? WTERMSIG(c->status) : 0;
-}
-
 void os_child_done(struct os_child *c)
 {
 	if (!c->pid)

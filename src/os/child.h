@@ -28,9 +28,6 @@ void os_child_signal(struct os_child *c, int signal);
 /** Exit status as a shell tells it: 128 + number for a signal. */
 int os_child_exit_code(const struct os_child *c);
 
-/** The signal that ended it, or 0. */
-int os_child_term_signal(const struct os_child *c);
-
 /** A child that was never let go ends here. */
 void os_child_done(struct os_child *c);
 

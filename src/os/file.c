@@ -59,19 +59,6 @@ void os_map_release(const struct os_map *m, size_t from, size_t to)
 		madvise((void *)(uintptr_t)(m->data + from), to - from, MADV_DONTNEED);
 }
 
-void *os_pages_alloc(size_t size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-void os_pages_free(void *p, size_t size)
-{
-	if (p)
-		munmap(p, size);
-}
-
 int os_open_read(const char *path)
 {
 	int fd;

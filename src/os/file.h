@@ -27,10 +27,6 @@ void os_map_done(struct os_map *m);
  * memory. */
 void os_map_release(const struct os_map *m, size_t from, size_t to);
 
-/** A private, writable, zeroed region of pages; NULL when refused. */
-void *os_pages_alloc(size_t size);
-void os_pages_free(void *p, size_t size);
-
 /**
  * Read a whole file of unknown size (procfs, sysfs) into heap memory with a NUL behind the bytes,
  * not counted.

@@ -24,11 +24,6 @@ int os_poll_wait(struct os_poll *p, int timeout_ms)
 	return n;
 }
 
-bool os_poll_is_readable(const struct os_poll *p, int index)
-{
-	return p->data[index].revents & POLLIN;
-}
-
 bool os_poll_is_ended(const struct os_poll *p, int index)
 {
 	return p->data[index].revents & (POLLHUP | POLLERR | POLLNVAL);

@@ -24,8 +24,6 @@ int os_poll_add(struct os_poll *p, int fd);
  * time's up or a signal; -errno. */
 int os_poll_wait(struct os_poll *p, int timeout_ms);
 
-bool os_poll_is_readable(const struct os_poll *p, int index);
-
 /** Hung up, in error or closed: nothing will come any more. */
 bool os_poll_is_ended(const struct os_poll *p, int index);
 

@@ -55,9 +55,6 @@ void os_ring_backward_done(struct os_ring *r);
 size_t os_ring_aux_peek(const struct os_ring *r, struct bytes ret[2]);
 void os_ring_aux_consume(struct os_ring *r, size_t size);
 
-/** The kernel's AUX head now: a running count or an offset, as the driver likes. */
-uint64_t os_ring_aux_head(const struct os_ring *r);
-
 /** How the CPU's counter becomes perf's nanoseconds. @return false: this event's kernel side does
  * not tell. */
 struct os_ring_clock {

@@ -76,18 +76,6 @@ uint32_t os_pid_inside(uint32_t pid)
 	return (uint32_t)strtoul(last, NULL, 10);
 }
 
-bool os_file_identity(const char *path, uint64_t *ret_ino, uint32_t *ret_maj, uint32_t *ret_min)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		return false;
-	*ret_ino = st.st_ino;
-	*ret_maj = major(st.st_dev);
-	*ret_min = minor(st.st_dev);
-	return true;
-}
-
 bool os_is_regular(const char *path)
 {
 	struct stat st;

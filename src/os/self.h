@@ -18,9 +18,6 @@ uint64_t os_mnt_ns(uint32_t pid);
 /** @p pid's number in its own PID namespace; @p pid where it has no other. */
 uint32_t os_pid_inside(uint32_t pid);
 
-/** Inode and device of a file; false: not there. */
-bool os_file_identity(const char *path, uint64_t *ret_ino, uint32_t *ret_maj, uint32_t *ret_min);
-
 /** Is there a regular file? Opening other things may block, or do something. */
 bool os_is_regular(const char *path);
 

@@ -351,11 +351,6 @@ uint64_t perf_writer_size(const struct perf_writer *w)
 	return w->size;
 }
 
-uint64_t perf_writer_raw_size(const struct perf_writer *w)
-{
-	return w->raw_size;
-}
-
 static enum clew_err add_own_features(struct perf_writer *w, uint64_t data_bytes)
 {
 	struct buf b = {0};

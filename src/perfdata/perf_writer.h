@@ -60,9 +60,8 @@ enum clew_err perf_writer_auxtrace(struct perf_writer *w, const void *record, si
  * nothing. The caller has seen to it that the sink's bytes are in the file. */
 enum clew_err perf_writer_commit(struct perf_writer *w);
 
-/** Bytes given to the sink so far, and record bytes before compression. */
+/** Bytes given to the sink so far. */
 uint64_t perf_writer_size(const struct perf_writer *w);
-uint64_t perf_writer_raw_size(const struct perf_writer *w);
 
 /** File mode: features and final header. The writer can then only be freed. */
 enum clew_err perf_writer_finish(struct perf_writer *w);
