@@ -54,7 +54,7 @@ static void print(const struct evlist_command *c, struct perf_file *f)
 				      "tracepoint events\n");
 	}
 	tracepoints_free(t);
-	fwrite(out.data, 1, out.nr, stdout);
+	fputs(buf_cstr(&out), stdout);
 	buf_done(&out);
 }
 

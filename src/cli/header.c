@@ -50,7 +50,7 @@ static void print(const struct header_command *c, const struct header_facts *h)
 		if (!c->is_header_only)
 			header_text_records(&out, h);
 	}
-	fwrite(out.data, 1, out.nr, stdout);
+	fputs(buf_cstr(&out), stdout);
 	buf_done(&out);
 }
 

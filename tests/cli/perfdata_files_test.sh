@@ -49,7 +49,7 @@ for folder; do
 		case $file in
 		*corrupted*) bad "$file" 'offset 0x' ;;
 		*perf_inject.data) bad "$file" 'not a perf.data file' ;;
-		*) good "$file" && whole=$file ;;
+		*) good "$file" && [ -n "$("$clew" script -i "$file" 2>/dev/null | head -n 1)" ] && whole=$file ;;
 		esac
 	done
 done
