@@ -50,12 +50,20 @@ def events_of(text):
     return events
 
 
+def has_names(path):
+    """perf 6.1 ends some recordings of `true` without header features, under load; then evlist makes names up."""
+    h = subprocess.run([PERF, "report", "-f", "--header-only", "-i", path], capture_output=True, check=False)
+    return b"# event : name = " in h.stdout
+
+
 def made_by(tool, spelling, directory, prefix):
     path = os.path.join(tempfile.mkdtemp(dir=directory), "x.data")
     os.chmod(os.path.dirname(path), 0o777)
     p = subprocess.run([*prefix, tool, "record", "-e", spelling, "-o", path, "true"], capture_output=True, check=False)
     if not os.path.exists(path) or not os.path.getsize(path):
         return None, p.stderr.decode(errors="replace")
+    if not has_names(path):
+        return None, "the file names no events"
     v = subprocess.run([PERF, "evlist", "-v", "-i", path], capture_output=True, check=False)
     return events_of(v.stdout.decode(errors="replace")), ""
 
@@ -67,11 +75,8 @@ def compare_all(t, spellings, prefix=(), who=""):
         ours = pool.map(lambda s: made_by(CLEW, s, t.dir, prefix), spellings)
         for spelling, (perf, _), (clew, err) in zip(spellings, theirs, ours):
             what = f"-e '{spelling}'{who}: as perf makes it"
-            if perf is not None and clew != perf:
-                # Under load perf now and then loses its own file's event names: ask it once more, alone.
-                perf, _ = made_by(PERF, spelling, t.dir, prefix)
             if perf is None:
-                t.skip(what, "perf cannot record it here")
+                t.skip(what, "perf did not record it, or not whole")
             else:
                 t.check(clew == perf, what, err or f"perf {perf}\nclew {clew}")
 
