@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "image/dso_priv.h"
-#include "os/map_private.h"
+#include "os/file.h"
 #include "os/self.h"
 
 static enum clew_err open_with(struct dso_file *f, const char *path,

@@ -12,7 +12,7 @@
 
 enum { PAGE_BYTES = 4096, FIRST_READ = 16 * 1024 };
 
-enum clew_err os_map_fd(int fd, struct os_map *ret, struct clew_diag *diag)
+static enum clew_err map_fd(int fd, int prot, int flags, struct os_map *ret, struct clew_diag *diag)
 {
 	struct stat st;
 	void *p;
@@ -25,23 +25,39 @@ enum clew_err os_map_fd(int fd, struct os_map *ret, struct clew_diag *diag)
 		*ret = (struct os_map){0};
 		return CLEW_OK;
 	}
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	p = mmap(NULL, (size_t)st.st_size, prot, flags, fd, 0);
 	if (p == MAP_FAILED)
 		return clew_fail_os(diag, errno, "mmap");
 	*ret = (struct os_map){p, (size_t)st.st_size};
 	return CLEW_OK;
 }
 
-enum clew_err os_map_file(const char *path, struct os_map *ret, struct clew_diag *diag)
+static enum clew_err map_file(const char *path, int prot, int flags, struct os_map *ret,
+			      struct clew_diag *diag)
 {
 	int fd = os_open_read(path);
 	enum clew_err err;
 
 	if (fd < 0)
 		return clew_fail_os(diag, -fd, "open");
-	err = os_map_fd(fd, ret, diag);
+	err = map_fd(fd, prot, flags, ret, diag);
 	os_close(fd);
 	return err;
+}
+
+enum clew_err os_map_fd(int fd, struct os_map *ret, struct clew_diag *diag)
+{
+	return map_fd(fd, PROT_READ, MAP_PRIVATE, ret, diag);
+}
+
+enum clew_err os_map_file(const char *path, struct os_map *ret, struct clew_diag *diag)
+{
+	return map_file(path, PROT_READ, MAP_PRIVATE, ret, diag);
+}
+
+enum clew_err os_map_file_private(const char *path, struct os_map *ret, struct clew_diag *diag)
+{
+	return map_file(path, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, ret, diag);
 }
 
 void os_map_done(struct os_map *m)

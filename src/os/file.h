@@ -21,6 +21,12 @@ struct os_map {
  */
 enum clew_err os_map_file(const char *path, struct os_map *ret, struct clew_diag *diag);
 enum clew_err os_map_fd(int fd, struct os_map *ret, struct clew_diag *diag);
+/**
+ * os_map_file(), writable: what is written stays in this process. For libraries that change the
+ * image they are given, as libelf does when it unpacks sections. Ends with os_map_done().
+ */
+enum clew_err os_map_file_private(const char *path, struct os_map *ret, struct clew_diag *diag);
+
 void os_map_done(struct os_map *m);
 
 /** Tell the kernel that [from, to) of the mapping will not be read again soon: drops it from our
