@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef UNWIND_UNW_RULE_H
+#define UNWIND_UNW_RULE_H
+
+#include <stdint.h>
+
+/*
+ * The one row form that every unwind table is compiled into: how to step from an instruction to
+ * its caller. A superset of SFrame V1-V3, of the .eh_frame that compilers write, and of frame
+ * pointers. Registers are DWARF numbers (amd64: 6 = rbp, 7 = rsp; aarch64: 29 = x29, 31 = sp;
+ * s390x: 11, 15).
+ */
+enum unw_arch { UNW_X86_64 = 1, UNW_AARCH64, UNW_S390X };
+
+/** How the CFA is found. The caller's SP is the CFA (s390x: CFA - 160). */
+enum unw_cfa {
+	UNW_CFA_NONE,  /* nothing is known here: unw_rule.why says for what reason */
+	UNW_CFA_REG,   /* reg + off */
+	UNW_CFA_DEREF, /* *(reg + off) + off2 */
+	UNW_CFA_PLT    /* SP + 8 + 8 * ((pc & 15) >= off): an x86-64 lazy PLT */
+};
+
+/** Where RA or the caller's FP is. */
+enum unw_loc {
+	UNW_SAME,      /* still in its register; of RA: topmost frame or behind a signal frame */
+	UNW_AT_CFA,    /* *(CFA + off) */
+	UNW_AT_REG,    /* *(reg + off) */
+	UNW_IN_REG,    /* reg + off */
+	UNW_UNDEFINED, /* RA: outermost frame; FP: lost */
+};
+
+enum {
+	UNW_SIGNAL = 1 << 0,    /* frame made by signal delivery: the caller's pc is exact */
+	UNW_RA_SIGNED = 1 << 1, /* aarch64 pointer authentication */
+	UNW_KEY_B = 1 << 2,
+};
+
+/** Why a place has no rule. */
+enum unw_why {
+	UNW_WHY_GAP,        /* no source covers it */
+	UNW_WHY_EXPRESSION, /* a DWARF expression that none of our forms holds */
+	UNW_WHY_REGISTER,   /* a register form that none of our forms holds */
+	UNW_WHY_OPCODE,     /* an unknown call frame instruction: rest of the function */
+	UNW_WHY_BAD,        /* the source is damaged here */
+	UNW_WHY_OVERFLOW,   /* more distinct rules or rows than a table holds */
+};
+
+/** Which source made the rule. */
+enum unw_origin {
+	UNW_NO_ORIGIN,
+	UNW_SFRAME,
+	UNW_EH_FRAME,
+	UNW_DEBUG_FRAME,
+	UNW_FP,        /* frame pointer convention */
+	UNW_TRAMPOLINE /* sigreturn code known by its bytes */
+};
+
+/* 24 bytes; also laid out so in BPF maps (record/bpf). cfa == UNW_CFA_NONE: only why and origin
+ * count. */
+struct unw_rule {
+	int32_t cfa_off, cfa_off2;
+	int32_t ra_off, fp_off;
+	uint8_t cfa, cfa_reg; /* enum unw_cfa */
+	uint8_t ra, ra_reg;   /* enum unw_loc */
+	uint8_t fp, fp_reg;   /* enum unw_loc */
+	uint8_t flags;
+	uint8_t origin : 4, why : 4;
+};
+_Static_assert(sizeof(struct unw_rule) == 24, "laid out in BPF maps and cache files");
+
+/** Why a walk ended. */
+enum unw_stop {
+	UNW_STOP_NONE,
+	UNW_STOP_OUTERMOST,       /* complete: RA undefined or 0 */
+	UNW_STOP_NO_INFO,         /* no rule covers the pc and no frame pointer is plausible */
+	UNW_STOP_NO_TABLE_YET,    /* recording: the binary's table was not loaded yet */
+	UNW_STOP_NO_MAPPING,      /* the pc lies in no executable mapping */
+	UNW_STOP_UNREPRESENTABLE, /* the rule here is one that unw_why names */
+	UNW_STOP_REGISTER,        /* the rule needs a register that is not known this far up */
+	UNW_STOP_BAD_CFA,         /* misaligned, not above SP, or wrapped */
+	UNW_STOP_BAD_RA,          /* the return address lies in no executable mapping */
+	UNW_STOP_UNREADABLE,      /* stack memory could not be read */
+	UNW_STOP_TRUNCATED,       /* it lies outside of the copied stack */
+	UNW_STOP_LOOP,            /* pc and SP as in the frame before */
+	UNW_STOP_MAX_DEPTH,
+	UNW_STOP_EXITING, /* the address space was gone */
+	NR_UNW_STOPS
+};
+
+/** "outermost", "no-info", ... as in spec/sframe.md; never NULL. */
+const char *unw_stop_name(enum unw_stop s);
+/** "sframe", "eh_frame", "fp", ...; "" for none. */
+const char *unw_origin_name(enum unw_origin o);
+const char *unw_why_name(enum unw_why w);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef UNWIND_UNW_STORE_H
+#define UNWIND_UNW_STORE_H
+
+#include "unwind/unw_table.h"
+
+/*
+ * Compiled tables by binary: from memory, from the cache directory by build id, or compiled now.
+ */
+struct unw_store;
+
+struct unw_store_opts {
+	const char *cache_dir;       /* "$XDG_CACHE_HOME/clew/unwind" by the caller; NULL: no cache.
+					Borrowed */
+	bool no_sframe, no_eh_frame; /* --call-graph sframe|dwarf force one source; for tests too */
+};
+
+struct unw_store *unw_store_new(const struct unw_store_opts *opts);
+void unw_store_free(struct unw_store *s);
+
+/** A binary's table; lives as long as the store. */
+struct unw_code {
+	struct unw_table table;
+	const char *why_none; /* table.head NULL: static text why ("no .eh_frame", ...) */
+	bool was_cached;
+	uint64_t compile_ns;
+	/* The file's bytes, for sigreturn patterns and call checks; NULL: not at hand. Executable
+	 * segments only, in rel. */
+	const uint8_t *code;
+	size_t code_bytes;
+	uint64_t code_start; /* rel of code[0] */
+};
+
+/** By an open file's bytes. @p key: build id (or other identity) of @p key_bytes bytes, 0: do not
+ * cache. Never NULL but when memory is short. One thread at a time per store. */
+const struct unw_code *unw_store_get_bytes(struct unw_store *s, const void *key, size_t key_bytes,
+					   const void *data, size_t size);
+/** By path; dev, inode, size and mtime are the identity in memory, the build id the one in the
+ * cache. */
+const struct unw_code *unw_store_get_file(struct unw_store *s, const char *path);
+/** This machine's vdso. */
+const struct unw_code *unw_store_get_vdso(struct unw_store *s);
+
+/** Bytes of all tables held. */
+size_t unw_store_bytes(const struct unw_store *s);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef UNWIND_UNW_TABLE_H
+#define UNWIND_UNW_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <clew/err.h>
+
+#include "base/bytes.h"
+#include "unwind/unw_rule.h"
+
+/*
+ * The compiled table of one binary. Addresses are the binary's "rel" (image/dso.h): file offsets.
+ * One block of memory, so that it can be cached in a file, mapped, and copied into a BPF map:
+ *
+ *   struct unw_table_head | u32 bucket[nr_buckets + 1] | u32 row[nr_rows] | struct unw_rule
+ *                                                                           rule[nr_rules]
+ *
+ * row = (rel & 0xffff) << 16 | rule index, in order of rel. bucket[i] is the index of the first row
+ * at or above start + (i << shift); rows of one bucket share their upper address bits because
+ * shift <= 16. A gap is a row whose rule has cfa UNW_CFA_NONE; rule[0] is such a one, and row[0]
+ * stands at start.
+ */
+enum { UNW_TABLE_MAGIC = 0x75774c43, UNW_TABLE_VERSION = 1 };
+
+struct unw_table_head {
+	uint32_t magic, version;
+	uint64_t start, end; /* rel; start is a multiple of 1 << shift, end exclusive */
+	uint32_t shift;      /* 8..16 */
+	uint32_t nr_buckets, nr_rows, nr_rules; /* nr_rules <= 65535 */
+	uint32_t arch;                          /* enum unw_arch */
+	uint32_t bytes;                         /* of the whole block */
+	uint64_t checksum;                      /* of what follows the head; for cache files */
+};
+
+struct unw_table {
+	const struct unw_table_head *head; /* the block */
+	const uint32_t *bucket, *row;
+	const struct unw_rule *rule;
+};
+
+/**
+ * The rule at @p rel; of kind UNW_CFA_NONE where there is none. Never NULL. Some 5 ns warm.
+ */
+static inline const struct unw_rule *unw_table_find(const struct unw_table *t, uint64_t rel)
+{
+	const struct unw_table_head *h = t->head;
+	uint32_t low, lo, hi, b;
+
+	if (rel < h->start || rel >= h->end)
+		return t->rule;
+	b = (uint32_t)((rel - h->start) >> h->shift);
+	low = (uint32_t)(rel & 0xffff) << 16 | 0xffff;
+	lo = t->bucket[b];
+	hi = t->bucket[b + 1];
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (t->row[mid] <= low)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? &t->rule[t->row[lo - 1] & 0xffff] : t->rule;
+}
+
+/** Look at a block made elsewhere (a cache file); every index in it is checked. O(rows). @p data is
+ * borrowed and 8-byte aligned. @return CLEW_BAD_FILE otherwise. */
+enum clew_err unw_table_of_block(struct unw_table *ret, const void *data, size_t size);
+
+/* --- making one --- */
+
+/**
+ * Rows of one source while they are gathered. Functions may come in any order and overlap; rows of
+ * one function come in order of address.
+ */
+struct unw_list;
+
+struct unw_list *unw_list_new(void);
+void unw_list_free(struct unw_list *l);
+
+/** A function covers [start, end) rel; its rows follow. Out of memory is remembered. */
+void unw_list_begin(struct unw_list *l, uint64_t start, uint64_t end);
+/** From @p rel on (within the function). A second row at the same address replaces the first. */
+void unw_list_row(struct unw_list *l, uint64_t rel, const struct unw_rule *rule);
+
+size_t unw_list_nr_rows(const struct unw_list *l);
+
+/**
+ * Sort, resolve overlaps (the later-starting function wins from its start), fill the gaps of
+ * @p first from @p second (NULL: none), and pack. Where @p second says signal frame or outermost
+ * and @p first is SFrame V1/V2 that cannot say so, @p second wins.
+ * The block is one mem_alloc(), given to the caller in *ret_block.
+ * @return CLEW_NO_MEMORY; CLEW_TOO_BIG or the like where rules pass 65535 or the span 4 GiB.
+ */
+enum clew_err unw_table_build(struct unw_list *first, struct unw_list *second, enum unw_arch arch,
+			      void **ret_block, size_t *ret_size);
+
+#endif

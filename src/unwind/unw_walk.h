@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef UNWIND_UNW_WALK_H
+#define UNWIND_UNW_WALK_H
+
+#include "unwind/unw_store.h"
+
+/*
+ * From registers and a way to read stack words to the frames of a thread. No I/O, no allocation;
+ * may run in a signal handler if the callbacks may.
+ */
+enum { UNW_NR_REGS = 34 };
+
+struct unw_regs {
+	uint64_t pc;
+	uint64_t r[UNW_NR_REGS]; /* by DWARF number; SP and FP among them */
+	uint64_t known;          /* bit n: r[n] holds a value */
+};
+
+/** One mapping of code. */
+struct unw_map {
+	uint64_t start, end;         /* run-time addresses */
+	uint64_t bias;               /* rel = address + bias (wrapping) */
+	const struct unw_code *code; /* NULL: no table (JIT, file gone): frame pointers */
+	bool is_pending;             /* the table is not there yet: UNW_STOP_NO_TABLE_YET */
+};
+
+struct unw_space {
+	/** The executable mapping that covers @p pc; false: none. The result is copied. */
+	bool (*find)(void *ctx, uint64_t pc, struct unw_map *ret);
+	/** 8 bytes at @p address, native order; false: unreadable. */
+	bool (*read)(void *ctx, uint64_t address, uint64_t *ret);
+	void *ctx;
+	/* A copied piece of stack, looked into before read() is called; NULL: none. */
+	const uint8_t *stack;
+	uint64_t stack_start;
+	size_t stack_bytes;
+	bool is_copy; /* beyond the piece there is nothing: UNW_STOP_TRUNCATED */
+	uint64_t id;  /* changes whenever the mappings change: key of the memo. 0: do not memoise */
+	enum unw_arch arch;
+	uint8_t va_bits; /* aarch64: user address bits, for PAC; 0: 48 */
+};
+
+/** Rules found before, by (space id, pc). Zeroed = empty; 64 KiB; one walker at a time. */
+struct unw_memo;
+struct unw_memo *unw_memo_new(void);
+void unw_memo_free(struct unw_memo *m);
+
+struct unw_frames {
+	uint64_t *pc;    /* [0] = regs.pc; then return addresses, as in a call chain */
+	uint8_t *method; /* enum unw_origin of the step that found pc[i]; [0] = UNW_NO_ORIGIN. NULL:
+			    not wanted */
+	uint64_t *sp;    /* SP (caller's CFA) at pc[i]; NULL: not wanted */
+	uint32_t max, nr;
+	enum unw_stop stop;
+	enum unw_why why;    /* of UNW_STOP_UNREPRESENTABLE */
+	bool has_fp;         /* some frame was found by frame pointer alone */
+	uint32_t nr_signals; /* signal frames passed */
+};
+
+/** @p frames->pc and max are the caller's; the rest is filled in. Always at least one frame. */
+void unw_walk(const struct unw_space *space, struct unw_memo *memo, const struct unw_regs *regs,
+	      struct unw_frames *frames);
+
+#endif
