@@ -14,8 +14,11 @@
  * 2. A trailer between ips[nr] and the sample_id of PERF_RECORD_CALLCHAIN_DEFERRED, where the
  *    kernel writes nothing and perf looks from both ends:
  *
- *      u32 magic 'CLEW' | u8 version 1 | u8 stop (enum unw_stop) | u8 why (enum unw_why) |
+ *      4 bytes 'C' 'L' 'E' 'W' | u8 version 1 | u8 stop (enum unw_stop) | u8 why (enum unw_why) |
  *      u8 method of all frames, 0xff: mixed | if mixed: 4 bits a frame, padded to 8 bytes
+ *
+ *    The first frame was found by no step, so that it does not make the others mixed. All bytes
+ *    are bytes: the trailer is the same in either byte order.
  */
 enum perf_no_stack {
 	PERF_NO_STACK_NONE,
@@ -26,6 +29,7 @@ enum perf_no_stack {
 	PERF_NO_STACK_RING_FULL,     /* the request or its answer found no room */
 	PERF_NO_STACK_REFUSED,       /* the kernel did not take the request */
 	PERF_NO_STACK_UNMATCHED,     /* the sample's request was not found */
+	NR_PERF_NO_STACK
 };
 
 static inline uint64_t perf_no_stack_cookie(enum perf_no_stack why)
@@ -38,16 +42,44 @@ static inline bool perf_cookie_is_none(uint64_t cookie)
 	return (cookie & 0xffff) == 0;
 }
 
+enum { PERF_DEFERRED_MIXED = 0xff };
+
+/** Of a word for which perf_cookie_is_none(); NONE: no reason that we know. */
+static inline enum perf_no_stack perf_no_stack_of(uint64_t cookie)
+{
+	uint64_t why = cookie >> 16;
+
+	return why < NR_PERF_NO_STACK ? (enum perf_no_stack)why : PERF_NO_STACK_NONE;
+}
+
 struct perf_deferred_trailer {
-	uint8_t stop, why, method; /* method 0xff: see methods */
-	const uint8_t *methods;    /* 4 bits a frame, low half first; NULL: all alike */
+	uint8_t stop, why, method; /* method PERF_DEFERRED_MIXED: see methods */
+	const uint8_t *methods;    /* 4 bits a frame, low half first; NULL: all alike. Borrowed from
+				      the record */
 };
 
-/** The trailer of @p r with @p nr frames and @p id_bytes of sample_id behind. false: none. */
+/** enum unw_origin of frame @p i, which must be below the record's nr. */
+static inline uint8_t perf_deferred_method(const struct perf_deferred_trailer *t, uint32_t i)
+{
+	if (t->methods)
+		return t->methods[i / 2] >> 4 * (i & 1) & 0xf;
+	return i ? t->method : 0;
+}
+
+/**
+ * The trailer of @p r, a PERF_RECORD_CALLCHAIN_DEFERRED with @p id_bytes of sample_id behind.
+ * @return false: there is none, or not one of this version; *ret is as it was.
+ */
 bool perf_deferred_trailer(const struct perf_record *r, size_t id_bytes,
 			   struct perf_deferred_trailer *ret);
 
-/** Append a whole trailer for @p nr frames with @p method one byte each. */
+/** Bytes that perf_deferred_put_trailer() appends at most. */
+static inline size_t perf_deferred_trailer_max(uint32_t nr)
+{
+	return 8 + ((size_t)nr + 15) / 16 * 8;
+}
+
+/** Append a whole trailer for @p nr frames with @p method one byte each (NULL: all 0). */
 void perf_deferred_put_trailer(struct buf *b, uint8_t stop, uint8_t why, const uint8_t *method,
 			       uint32_t nr);
 
