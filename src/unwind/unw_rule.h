@@ -83,7 +83,8 @@ enum unw_stop {
 	UNW_STOP_TRUNCATED,       /* it lies outside of the copied stack */
 	UNW_STOP_LOOP,            /* pc and SP as in the frame before */
 	UNW_STOP_MAX_DEPTH,
-	UNW_STOP_EXITING, /* the address space was gone */
+	UNW_STOP_EXITING,     /* the address space was gone */
+	UNW_STOP_UNSUPPORTED, /* registers of a machine or word size that is not unwound */
 	NR_UNW_STOPS
 };
 

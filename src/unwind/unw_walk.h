@@ -34,13 +34,16 @@ struct unw_space {
 	const uint8_t *stack;
 	uint64_t stack_start;
 	size_t stack_bytes;
-	bool is_copy; /* beyond the piece there is nothing: UNW_STOP_TRUNCATED */
-	uint64_t id;  /* changes whenever the mappings change: key of the memo. 0: do not memoise */
+	bool is_copy;    /* beyond the piece there is nothing: UNW_STOP_TRUNCATED */
+	bool is_swapped; /* the piece's words are of the other byte order */
+	/* Changes whenever the mappings change, or what find() answers: key of the memo, below
+	 * 2^63. 0: do not memoise. */
+	uint64_t id;
 	enum unw_arch arch;
 	uint8_t va_bits; /* aarch64: user address bits, for PAC; 0: 48 */
 };
 
-/** Rules found before, by (space id, pc). Zeroed = empty; 64 KiB; one walker at a time. */
+/** Rules found before, by (space id, pc). One walker at a time; ends before the tables do. */
 struct unw_memo;
 struct unw_memo *unw_memo_new(void);
 void unw_memo_free(struct unw_memo *m);
@@ -50,6 +53,8 @@ struct unw_frames {
 	uint8_t *method; /* enum unw_origin of the step that found pc[i]; [0] = UNW_NO_ORIGIN. NULL:
 			    not wanted */
 	uint64_t *sp;    /* SP (caller's CFA) at pc[i]; NULL: not wanted */
+	uint8_t *exact;  /* 1: pc[i] is the instruction itself ([0], and what a signal interrupted),
+			    0: a return address, whose call stands before it. NULL: not wanted */
 	uint32_t max, nr;
 	enum unw_stop stop;
 	enum unw_why why;    /* of UNW_STOP_UNREPRESENTABLE */
@@ -57,7 +62,14 @@ struct unw_frames {
 	uint32_t nr_signals; /* signal frames passed */
 };
 
-/** @p frames->pc and max are the caller's; the rest is filled in. Always at least one frame. */
+/**
+ * The steps, in this order: sigreturn code by its bytes; the table's rule; where no source covers
+ * the pc, the frame pointer if it is plausible; else stop. Every stop has its reason, and a frame
+ * whose pc lies in no code is not reported. O(max) steps of O(1) loads and one find() each.
+ * @p frames->pc, max (>= 1) and the optional arrays are the caller's; the rest is filled in. Always
+ * at least one frame. @p memo may be NULL.
+ * Spec: spec/sframe.md sections 3, 4, 7, 9, 10.
+ */
 void unw_walk(const struct unw_space *space, struct unw_memo *memo, const struct unw_regs *regs,
 	      struct unw_frames *frames);
 

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "unwind/unw_walk_impl.h"
+
+/* Up to @p size bytes of code at @p rel; NULL: not at hand. */
+static const uint8_t *code_at(const struct unw_code *c, uint64_t rel, size_t size)
+{
+	uint64_t off;
+
+	if (!c || !c->code || rel < c->code_start)
+		return NULL;
+	off = rel - c->code_start;
+	return off <= c->code_bytes && size <= c->code_bytes - off ? c->code + off : NULL;
+}
+
+/* Instructions are little endian whatever the data is. */
+static bool a64_at(const struct unw_code *c, uint64_t rel, uint32_t *ret)
+{
+	const uint8_t *p = code_at(c, rel, 4);
+
+	if (!p)
+		return false;
+	*ret = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+	return true;
+}
+
+static bool is_svc(const struct unw_code *c, uint64_t rel, uint8_t number)
+{
+	const uint8_t *p = code_at(c, rel, 2);
+
+	return p && p[0] == 0x0a && p[1] == number;
+}
+
+enum { S390X_SIGRETURN = 119, S390X_RT_SIGRETURN = 173 };
+
+bool unw_code_is_old_sigreturn(const struct unw_code *code, uint64_t rel)
+{
+	return is_svc(code, rel, S390X_SIGRETURN);
+}
+
+/* mov $15, %rax; syscall */
+static bool is_sigreturn_x86_64(const struct unw_code *c, uint64_t rel)
+{
+	static const uint8_t bytes[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	const uint8_t *p = code_at(c, rel, sizeof(bytes));
+
+	return p && !memcmp(p, bytes, sizeof(bytes));
+}
+
+/* mov x8, #139; svc #0 */
+static bool is_sigreturn_aarch64(const struct unw_code *c, uint64_t rel)
+{
+	uint32_t mov, svc;
+
+	return a64_at(c, rel, &mov) && a64_at(c, rel + 4, &svc) && mov == 0xd2801168 &&
+	       svc == 0xd4000001;
+}
+
+bool unw_code_is_sigreturn(enum unw_arch arch, const struct unw_code *code, uint64_t rel)
+{
+	switch (arch) {
+	case UNW_X86_64:
+		return is_sigreturn_x86_64(code, rel);
+	case UNW_AARCH64:
+		return is_sigreturn_aarch64(code, rel);
+	case UNW_S390X:
+		return is_svc(code, rel, S390X_RT_SIGRETURN) || is_svc(code, rel, S390X_SIGRETURN);
+	}
+	return false;
+}
+
+bool unw_code_is_in_sigreturn(enum unw_arch arch, const struct unw_code *code, uint64_t rel)
+{
+	switch (arch) {
+	case UNW_X86_64:
+		return is_sigreturn_x86_64(code, rel - 7) || is_sigreturn_x86_64(code, rel - 9);
+	case UNW_AARCH64:
+		return is_sigreturn_aarch64(code, rel - 4) || is_sigreturn_aarch64(code, rel - 8);
+	case UNW_S390X:
+		return false; /* one instruction; too short to be told from data behind it */
+	}
+	return false;
+}
+
+/* call rel32; call *reg and *memory in all addressing forms: the shorter hide in the longer, so
+ * each length is tried. */
+static bool is_call_x86_64(const uint8_t *end, size_t nr)
+{
+	if (nr >= 5 && end[-5] == 0xe8)
+		return true;
+	for (size_t len = 2; len <= 7 && len <= nr; len++) {
+		const uint8_t *p = end - len;
+		uint8_t mod = p[1] >> 6, rm = p[1] & 7;
+		size_t size = 2;
+
+		if (p[0] != 0xff || (p[1] >> 3 & 7) != 2)
+			continue;
+		if (mod == 3) {
+			if (len == size)
+				return true;
+			continue;
+		}
+		if (rm == 4) {
+			if (len < 3)
+				continue;
+			size++;
+			if (mod == 0 && (p[2] & 7) == 5)
+				size += 4;
+		} else if (mod == 0 && rm == 5) {
+			size += 4;
+		}
+		size += mod == 1 ? 1 : mod == 2 ? 4 : 0;
+		if (len == size)
+			return true;
+	}
+	return false;
+}
+
+/* BL, BLR, BLRAA and its kin */
+static bool is_call_aarch64(uint32_t insn)
+{
+	return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000 ||
+	       (insn & 0xfefff800) == 0xd63f0800;
+}
+
+/* BRASL, BRAS, BASR; also BAL-like old forms are not written by compilers. */
+static bool is_call_s390x(const struct unw_code *c, uint64_t rel)
+{
+	const uint8_t *p = code_at(c, rel - 6, 6);
+
+	if (p && p[0] == 0xc0 && (p[1] & 0x0f) == 5)
+		return true;
+	p = code_at(c, rel - 4, 4);
+	if (p && p[0] == 0xa7 && (p[1] & 0x0f) == 5)
+		return true;
+	p = code_at(c, rel - 2, 2);
+	return p && p[0] == 0x0d;
+}
+
+bool unw_code_is_no_call(enum unw_arch arch, const struct unw_code *code, uint64_t rel)
+{
+	const uint8_t *p;
+	uint32_t insn;
+
+	switch (arch) {
+	case UNW_X86_64:
+		for (size_t nr = 7; nr >= 2; nr--) {
+			p = code_at(code, rel - nr, nr);
+			if (p)
+				return !is_call_x86_64(p + nr, nr);
+		}
+		return false;
+	case UNW_AARCH64:
+		return a64_at(code, rel - 4, &insn) && !is_call_aarch64(insn);
+	case UNW_S390X:
+		return code_at(code, rel - 2, 2) && !is_call_s390x(code, rel);
+	}
+	return false;
+}
+
+static enum unw_code_place place_x86_64(const struct unw_code *c, uint64_t rel, uint32_t *ret)
+{
+	static const uint8_t endbr_push[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x55};
+	static const uint8_t push_mov[] = {0x55, 0x48, 0x89, 0xe5};
+	static const uint8_t push_mov2[] = {0x55, 0x48, 0x8b, 0xec};
+	const uint8_t *p = code_at(c, rel, 1);
+
+	if (p && (*p == 0x55 || *p == 0xc3))
+		return UNW_CODE_ENTRY;
+	p = code_at(c, rel, sizeof(endbr_push));
+	if (p && !memcmp(p, endbr_push, sizeof(endbr_push)))
+		return UNW_CODE_ENTRY;
+	p = code_at(c, rel - 1, sizeof(push_mov));
+	if (p &&
+	    (!memcmp(p, push_mov, sizeof(push_mov)) || !memcmp(p, push_mov2, sizeof(push_mov2)))) {
+		*ret = 16;
+		return UNW_CODE_PUSHED;
+	}
+	return UNW_CODE_BODY;
+}
+
+static enum unw_code_place place_aarch64(const struct unw_code *c, uint64_t rel, uint32_t *ret)
+{
+	const uint32_t ret_insn = 0xd65f03c0, paciasp = 0xd503233f, bti_c = 0xd503245f,
+		       mov_fp_sp = 0x910003fd;
+	const uint32_t stp_mask = 0xffc07fff, stp_fp_lr = 0xa9807bfd; /* stp x29, x30, [sp, #-N]! */
+	uint32_t insn, before;
+
+	if (!a64_at(c, rel, &insn))
+		return UNW_CODE_BODY;
+	if (insn == ret_insn || insn == paciasp || insn == bti_c || (insn & stp_mask) == stp_fp_lr)
+		return UNW_CODE_ENTRY;
+	if (insn == mov_fp_sp && a64_at(c, rel - 4, &before) && (before & stp_mask) == stp_fp_lr) {
+		*ret = (0x80 - (before >> 15 & 0x7f)) * 8; /* imm7, negative, in words */
+		return UNW_CODE_PUSHED;
+	}
+	return UNW_CODE_BODY;
+}
+
+enum unw_code_place unw_code_place(enum unw_arch arch, const struct unw_code *code, uint64_t rel,
+				   uint32_t *ret_frame_bytes)
+{
+	switch (arch) {
+	case UNW_X86_64:
+		return place_x86_64(code, rel, ret_frame_bytes);
+	case UNW_AARCH64:
+		return place_aarch64(code, rel, ret_frame_bytes);
+	case UNW_S390X:
+		break;
+	}
+	return UNW_CODE_BODY;
+}
+
+enum { MAX_POPS = 8 };
+
+bool unw_code_is_return(const struct unw_code *code, uint64_t rel)
+{
+	for (int i = 0; i < MAX_POPS; i++) {
+		const uint8_t *p = code_at(code, rel, 2);
+
+		if (!p)
+			return false;
+		if (*p == 0xc3 || *p == 0xc2 || (*p == 0xf3 && p[1] == 0xc3))
+			return true;
+		if (*p == 0x5d) /* pop %rbp: still to come */
+			return false;
+		if (*p == 0x41) { /* r8 to r15 */
+			rel++;
+			p++;
+		}
+		if ((*p & 0xf8) != 0x58)
+			return false;
+		rel++;
+	}
+	return false;
+}

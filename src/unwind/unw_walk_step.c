@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "unwind/unw_walk_impl.h"
+
+enum { X86_64_RBP = 6, AARCH64_X29 = 29, AARCH64_X30 = 30 };
+
+static bool reg_of(const struct unw_walker *w, unsigned int reg, uint64_t *ret, enum unw_stop *stop)
+{
+	const struct unw_machine *m = w->machine;
+
+	if (reg == m->sp && w->now.has_sp) {
+		*ret = w->now.sp;
+		return true;
+	}
+	if (reg == m->fp) {
+		*ret = w->now.fp;
+		*stop = (enum unw_stop)w->now.no_fp;
+		return w->now.has_fp;
+	}
+	*stop = UNW_STOP_REGISTER;
+	if (reg >= UNW_NR_REGS || reg == m->sp || !w->now.is_exact || !(w->regs->known >> reg & 1))
+		return false;
+	*ret = w->regs->r[reg];
+	return true;
+}
+
+static enum unw_stop cfa_of(const struct unw_walker *w, const struct unw_rule *rule, uint64_t *ret)
+{
+	enum unw_stop stop = UNW_STOP_BAD_CFA;
+	uint64_t v;
+
+	if (!reg_of(w, rule->cfa_reg, &v, &stop))
+		return stop;
+	if (!unw_walk_add(v, rule->cfa_off, &v))
+		return UNW_STOP_BAD_CFA;
+	if (rule->cfa == UNW_CFA_DEREF &&
+	    (!unw_walk_load(w, v, &v) || !unw_walk_add(v, rule->cfa_off2, &v)))
+		return unw_walk_unreadable(w);
+	*ret = v;
+	return UNW_STOP_NONE;
+}
+
+/* A leaf's frame may be empty where RA is in a register; SP moves freely through a signal. */
+static bool is_good_cfa(const struct unw_walker *w, const struct unw_rule *rule, uint64_t cfa,
+			uint64_t *ret_sp)
+{
+	uint64_t sp;
+
+	if (cfa & 7 || !unw_walk_add(cfa, -(int64_t)w->machine->sp_bias, &sp))
+		return false;
+	*ret_sp = sp;
+	if (rule->flags & UNW_SIGNAL || sp > w->now.sp)
+		return true;
+	return sp == w->now.sp && w->now.is_exact && w->machine->ra != 0xff &&
+	       (rule->ra == UNW_SAME || rule->ra == UNW_IN_REG);
+}
+
+/* Where RA or FP is; @p same is the register that holds it unless the rule says otherwise. */
+static enum unw_stop value_of(const struct unw_walker *w, uint8_t loc, uint8_t reg, int32_t off,
+			      uint64_t cfa, uint8_t same, uint64_t *ret)
+{
+	enum unw_stop stop = UNW_STOP_REGISTER;
+	uint64_t v = cfa;
+
+	switch ((enum unw_loc)loc) {
+	case UNW_SAME:
+		return reg_of(w, same, ret, &stop) ? UNW_STOP_NONE : stop;
+	case UNW_AT_REG:
+	case UNW_IN_REG:
+		if (!reg_of(w, reg, &v, &stop))
+			return stop;
+		break;
+	case UNW_AT_CFA:
+		break;
+	case UNW_UNDEFINED:
+		return UNW_STOP_REGISTER;
+	}
+	if (!unw_walk_add(v, off, &v))
+		return UNW_STOP_BAD_CFA;
+	if (loc != UNW_IN_REG && !unw_walk_load(w, v, &v))
+		return unw_walk_unreadable(w);
+	*ret = v;
+	return UNW_STOP_NONE;
+}
+
+void unw_step_lost_fp(struct unw_walker *w, uint64_t address)
+{
+	struct unw_map map;
+
+	w->next.has_fp = false;
+	w->next.no_fp = (uint8_t)unw_walk_unreadable(w);
+	/* Compilers leave the rule of a register that was popped as it was: a slot below SP, which
+	 * a copied stack does not have. Where all that follows is the return, it was popped. */
+	if (!w->now.is_exact || !w->now.has_fp || address >= w->now.sp ||
+	    w->space->arch != UNW_X86_64 || !w->space->find(w->space->ctx, w->now.pc, &map) ||
+	    !unw_code_is_return(map.code, w->now.pc + map.bias))
+		return;
+	w->next.fp = w->now.fp;
+	w->next.has_fp = true;
+}
+
+enum unw_stop unw_step_rule(struct unw_walker *w, const struct unw_rule *rule)
+{
+	struct unw_frame *next = &w->next;
+	uint64_t cfa = 0, fp;
+	enum unw_stop stop = cfa_of(w, rule, &cfa);
+
+	if (stop != UNW_STOP_NONE)
+		return stop;
+	*next = (struct unw_frame){.has_sp = true, .has_fp = true, .origin = rule->origin};
+	if (!is_good_cfa(w, rule, cfa, &next->sp))
+		return UNW_STOP_BAD_CFA;
+	stop = value_of(w, rule->ra, rule->ra_reg, rule->ra_off, cfa, w->machine->ra, &next->pc);
+	if (stop != UNW_STOP_NONE)
+		return stop;
+	stop = value_of(w, rule->fp, rule->fp_reg, rule->fp_off, cfa, w->machine->fp, &fp);
+	if (stop == UNW_STOP_NONE)
+		next->fp = fp;
+	else if (rule->fp == UNW_AT_CFA && unw_walk_add(cfa, rule->fp_off, &fp))
+		unw_step_lost_fp(w, fp);
+	else
+		next->has_fp = false;
+	if (!next->has_fp && !next->no_fp)
+		next->no_fp = (uint8_t)stop;
+	if (rule->flags & UNW_SIGNAL) {
+		next->is_exact = true;
+		w->interrupted.known = 0; /* such a rule tells of SP and FP alone */
+		w->regs = &w->interrupted;
+	}
+	return UNW_STOP_NONE;
+}
+
+/* --- signal frames: the kernel wrote all registers onto the stack --- */
+
+/* Spec: Linux 7.3 arch/x86/include/uapi/asm/sigcontext.h, struct sigcontext_64; it stands 40 bytes
+ * into the ucontext, to which SP points. */
+static bool sigcontext_x86_64(struct unw_walker *w, struct unw_regs *r)
+{
+	static const uint8_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7};
+	uint64_t at = w->now.sp + 40;
+
+	for (size_t i = 0; i < sizeof(order); i++) {
+		if (!unw_walk_load(w, at + 8 * i, &r->r[order[i]]))
+			return false;
+	}
+	r->known = 0xffff;
+	return unw_walk_load(w, w->now.sp + 168, &r->pc);
+}
+
+/* Spec: Linux 7.3 arch/arm64/kernel/signal.c, struct rt_sigframe: siginfo of 128 bytes, ucontext,
+ * whose sigcontext is aligned to 16: fault_address, regs[31], sp, pc. */
+static bool sigcontext_aarch64(struct unw_walker *w, struct unw_regs *r)
+{
+	for (unsigned int i = 0; i <= 31; i++) {
+		if (!unw_walk_load(w, w->now.sp + 312 + 8 * i, &r->r[i]))
+			return false;
+	}
+	r->known = 0xffffffff;
+	return unw_walk_load(w, w->now.sp + 568, &r->pc);
+}
+
+/* Spec: Linux 7.3 arch/s390/kernel/signal.c, struct rt_sigframe and sigframe: 160 bytes of save
+ * area, then the system call and siginfo before the ucontext, or the old mask and a pointer. The
+ * registers start with the PSW. */
+static bool sigcontext_s390x(struct unw_walker *w, struct unw_regs *r, bool is_old)
+{
+	uint64_t at = w->now.sp + 336;
+
+	if (is_old && !unw_walk_load(w, w->now.sp + 168, &at))
+		return false;
+	for (unsigned int i = 0; i < 16; i++) {
+		if (!unw_walk_load(w, at + 16 + 8 * i, &r->r[i]))
+			return false;
+	}
+	r->known = 0xffff;
+	return unw_walk_load(w, at + 8, &r->pc);
+}
+
+static bool is_old_sigreturn(const struct unw_walker *w)
+{
+	struct unw_map map;
+
+	return w->space->find(w->space->ctx, w->now.pc, &map) &&
+	       unw_code_is_old_sigreturn(map.code, w->now.pc + map.bias);
+}
+
+enum unw_stop unw_step_sigreturn(struct unw_walker *w)
+{
+	struct unw_regs *r = &w->interrupted;
+	const struct unw_machine *m = w->machine;
+	bool is_read = false;
+
+	if (!w->now.has_sp)
+		return UNW_STOP_REGISTER;
+	switch (w->space->arch) {
+	case UNW_X86_64:
+		is_read = sigcontext_x86_64(w, r);
+		break;
+	case UNW_AARCH64:
+		is_read = sigcontext_aarch64(w, r);
+		break;
+	case UNW_S390X:
+		is_read = sigcontext_s390x(w, r, is_old_sigreturn(w));
+		break;
+	}
+	if (!is_read)
+		return unw_walk_unreadable(w);
+	if (r->r[m->sp] & 7)
+		return UNW_STOP_BAD_CFA;
+	w->regs = r;
+	w->next = (struct unw_frame){.pc = r->pc,
+				     .sp = r->r[m->sp],
+				     .fp = r->r[m->fp],
+				     .has_sp = true,
+				     .has_fp = true,
+				     .is_exact = true,
+				     .origin = UNW_TRAMPOLINE};
+	return UNW_STOP_NONE;
+}
+
+/* --- frame pointers: by convention, so everything is doubted --- */
+
+static enum unw_stop no_fp_here(const struct unw_walker *w)
+{
+	uint64_t end = w->space->stack_start + w->space->stack_bytes;
+
+	/* A frame pointer that leads out of the copy, but not far, may be right. */
+	if (w->space->is_copy && w->now.fp + 16 > end && w->now.fp + 16 - end < 8 << 20)
+		return UNW_STOP_TRUNCATED;
+	return UNW_STOP_NO_INFO;
+}
+
+/* Is this return address behind a call, as far as the code can be seen? */
+static bool is_plausible(struct unw_walker *w, uint64_t pc)
+{
+	const struct unw_slot *slot;
+
+	if (w->pac_mask)
+		pc = pc >> 55 & 1 ? pc : pc & w->pac_mask;
+	if (!pc)
+		return false;
+	slot = unw_walk_look_up(w, pc, false);
+	return slot->kind != SLOT_NO_MAPPING && !slot->is_no_call;
+}
+
+static bool set_next(struct unw_walker *w, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	w->next = (struct unw_frame){
+		.pc = pc, .sp = sp, .fp = fp, .has_sp = true, .has_fp = true, .origin = UNW_FP};
+	return is_plausible(w, pc);
+}
+
+/* The topmost function has not set its frame up yet, or has taken it down. */
+static bool step_entry(struct unw_walker *w)
+{
+	uint64_t sp = w->now.sp, pc, fp;
+	uint32_t frame_bytes = 0;
+	struct unw_map map;
+	enum unw_stop unused;
+
+	if (!w->space->find(w->space->ctx, w->now.pc, &map))
+		return false;
+	switch (unw_code_place(w->space->arch, map.code, w->now.pc + map.bias, &frame_bytes)) {
+	case UNW_CODE_BODY:
+		break;
+	case UNW_CODE_ENTRY:
+		if (w->space->arch == UNW_AARCH64)
+			return reg_of(w, AARCH64_X30, &pc, &unused) &&
+			       set_next(w, pc, sp, w->now.fp);
+		return unw_walk_load(w, sp, &pc) && set_next(w, pc, sp + 8, w->now.fp);
+	case UNW_CODE_PUSHED:
+		return unw_walk_load(w, sp, &fp) && unw_walk_load(w, sp + 8, &pc) &&
+		       set_next(w, pc, sp + frame_bytes, fp);
+	}
+	return false;
+}
+
+/* s390x keeps a chain only where it was built so: SP points to the caller's SP, in whose save area
+ * r11, r14 and r15 stand; r15 has to be that SP again. */
+static enum unw_stop step_back_chain(struct unw_walker *w)
+{
+	uint64_t back, again, fp, pc;
+
+	if (!w->now.has_sp || !unw_walk_load(w, w->now.sp, &back) || back & 7 ||
+	    back <= w->now.sp || !unw_walk_load(w, back + 120, &again) || again != back ||
+	    !unw_walk_load(w, back + 112, &pc) || !unw_walk_load(w, back + 88, &fp) ||
+	    !set_next(w, pc, back, fp))
+		return UNW_STOP_NO_INFO;
+	return UNW_STOP_NONE;
+}
+
+enum unw_stop unw_step_fp(struct unw_walker *w)
+{
+	uint64_t fp = w->now.fp, pc, next_fp;
+
+	if (w->space->arch == UNW_S390X)
+		return step_back_chain(w);
+	if (w->now.is_exact && w->now.has_sp && step_entry(w))
+		return UNW_STOP_NONE;
+	if (!w->now.has_fp)
+		return UNW_STOP_NO_INFO;
+	if (!fp && w->now.origin == UNW_FP)
+		return UNW_STOP_OUTERMOST; /* how the psABI marks the deepest frame */
+	if (fp & 7 || fp < w->now.sp || (fp == w->now.sp && !w->now.is_exact && w->now.has_sp) ||
+	    fp > UINT64_MAX - 16)
+		return UNW_STOP_NO_INFO;
+	if (!unw_walk_load(w, fp, &next_fp) || !unw_walk_load(w, fp + 8, &pc))
+		return no_fp_here(w);
+	if (!pc && w->now.origin == UNW_FP)
+		return UNW_STOP_OUTERMOST;
+	if (!set_next(w, pc, fp + 16, next_fp))
+		return UNW_STOP_NO_INFO;
+	/* The frame record stands at the bottom of the frame: SP is somewhere above. */
+	w->next.has_sp = w->space->arch != UNW_AARCH64;
+	return UNW_STOP_NONE;
+}
