@@ -13,3 +13,17 @@ int os_file_changed(const char *path, int64_t *ret)
 	*ret = st.st_mtime;
 	return 0;
 }
+
+int os_file_identity(const char *path, struct os_file_identity *ret)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	*ret = (struct os_file_identity){st.st_dev, st.st_ino, (uint64_t)st.st_size,
+					 (uint64_t)st.st_mtim.tv_sec * 1000000000u +
+						 (uint64_t)st.st_mtim.tv_nsec};
+	return 0;
+}

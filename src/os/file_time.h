@@ -7,4 +7,12 @@
 /** When the file's content last changed, in seconds since 1970. @return 0 or -errno. */
 int os_file_changed(const char *path, int64_t *ret);
 
+/** Which file it is, and which content: another file, or a changed one, differs in some of this. */
+struct os_file_identity {
+	uint64_t dev, ino, size, mtime_ns; /* nanoseconds since 1970 */
+};
+
+/** Of a regular file. @return 0 or -errno. */
+int os_file_identity(const char *path, struct os_file_identity *ret);
+
 #endif

@@ -12,6 +12,9 @@
  */
 enum unw_arch { UNW_X86_64 = 1, UNW_AARCH64, UNW_S390X };
 
+/** Register numbers of rules are below this. */
+enum { UNW_MAX_REGS = 34 };
+
 /** How the CFA is found. The caller's SP is the CFA (s390x: CFA - 160). */
 enum unw_cfa {
 	UNW_CFA_NONE,  /* nothing is known here: unw_rule.why says for what reason */

@@ -31,12 +31,13 @@ struct unw_code {
 	uint64_t code_start; /* rel of code[0] */
 };
 
-/** By an open file's bytes. @p key: build id (or other identity) of @p key_bytes bytes, 0: do not
- * cache. Never NULL but when memory is short. One thread at a time per store. */
+/** By a file's bytes, borrowed for the store's life. @p key: build id (or other identity) of
+ * @p key_bytes bytes, 0: do not cache. Never NULL but when memory is short. One thread at a time
+ * per store. */
 const struct unw_code *unw_store_get_bytes(struct unw_store *s, const void *key, size_t key_bytes,
 					   const void *data, size_t size);
-/** By path; dev, inode, size and mtime are the identity in memory, the build id the one in the
- * cache. */
+/** By path; device, inode, size and mtime are the identity in memory, so a replaced file is another
+ * one; the build id is the one in the cache. One stat(2) for a file that is known. */
 const struct unw_code *unw_store_get_file(struct unw_store *s, const char *path);
 /** This machine's vdso. */
 const struct unw_code *unw_store_get_vdso(struct unw_store *s);

@@ -31,7 +31,7 @@ struct unw_table_head {
 	uint32_t nr_buckets, nr_rows, nr_rules; /* nr_rules <= 65535 */
 	uint32_t arch;                          /* enum unw_arch */
 	uint32_t bytes;                         /* of the whole block */
-	uint64_t checksum;                      /* of what follows the head; for cache files */
+	uint64_t checksum;                      /* of all the rest; for cache files */
 };
 
 struct unw_table {
@@ -65,8 +65,8 @@ static inline const struct unw_rule *unw_table_find(const struct unw_table *t, u
 	return lo ? &t->rule[t->row[lo - 1] & 0xffff] : t->rule;
 }
 
-/** Look at a block made elsewhere (a cache file); every index in it is checked. O(rows). @p data is
- * borrowed and 8-byte aligned. @return CLEW_BAD_FILE otherwise. */
+/** Look at a block made elsewhere (a cache file); its checksum and every index in it are checked.
+ * O(rows). @p data is borrowed and 8-byte aligned. @return CLEW_BAD_FILE otherwise. */
 enum clew_err unw_table_of_block(struct unw_table *ret, const void *data, size_t size);
 
 /* --- making one --- */
@@ -80,21 +80,32 @@ struct unw_list;
 struct unw_list *unw_list_new(void);
 void unw_list_free(struct unw_list *l);
 
-/** A function covers [start, end) rel; its rows follow. Out of memory is remembered. */
+/** A function covers [start, end) rel; its rows follow, none: no rule. An empty one is left out
+ * with its rows. Out of memory, and a function past 4 GiB, are remembered for unw_table_build(). */
 void unw_list_begin(struct unw_list *l, uint64_t start, uint64_t end);
-/** From @p rel on (within the function). A second row at the same address replaces the first. */
+/** From @p rel on (within the function; outside of it nothing is added). A second row at the same
+ * address replaces the first; one below the last is left out. Registers past UNW_MAX_REGS make it
+ * UNW_CFA_NONE, UNW_WHY_REGISTER. */
 void unw_list_row(struct unw_list *l, uint64_t rel, const struct unw_rule *rule);
 
 size_t unw_list_nr_rows(const struct unw_list *l);
 
 /**
- * Sort, resolve overlaps (the later-starting function wins from its start), fill the gaps of
- * @p first from @p second (NULL: none), and pack. Where @p second says signal frame or outermost
- * and @p first is SFrame V1/V2 that cannot say so, @p second wins.
+ * Sort, resolve overlaps (of the functions that cover an address the one that starts last counts;
+ * of several with one start the one given first), fill what @p first does not know from @p second
+ * (NULL: none), and pack. Where @p second says signal frame or outermost and @p first is SFrame,
+ * whose versions 1 and 2 cannot say so, @p second counts.
  * The block is one mem_alloc(), given to the caller in *ret_block.
- * @return CLEW_NO_MEMORY; CLEW_TOO_BIG or the like where rules pass 65535 or the span 4 GiB.
+ * @return CLEW_NO_MEMORY; CLEW_LIMIT: more than 65535 distinct rules; CLEW_UNSUPPORTED: the span
+ *         passes 4 GiB; CLEW_NOT_FOUND: no function. O(n log n) of functions and rows.
  */
 enum clew_err unw_table_build(struct unw_list *first, struct unw_list *second, enum unw_arch arch,
 			      void **ret_block, size_t *ret_size);
+
+enum { UNW_MAX_SOURCES = 3 };
+
+/** The same with up to UNW_MAX_SOURCES lists, the first one first. */
+enum clew_err unw_table_build_of(struct unw_list *const lists[], size_t nr, enum unw_arch arch,
+				 void **ret_block, size_t *ret_size);
 
 #endif
