@@ -9,10 +9,14 @@
 #include <clew/err.h>
 
 /*
- * Joins samples with the user stacks that were read later, by (tid, cookie). It holds every record
- * of the stream, in time order, from the first sample that waits; what it lets out is in the order
- * it came in. Memory is bounded by a budget; what passes it goes out with its reason.
- * Spec: spec/deferred-stacks.md, section 5.
+ * Joins samples with the user stacks that were read later (or just before), by (tid, cookie). What
+ * is put in comes out in the order it came in, a sample as soon as its outcome is known and all
+ * before it are out. O(1) amortised a record; memory is what waits, and bounded by a budget: what
+ * passes it goes out with its reason.
+ *
+ * A wrong stack is never attached: the end of a task, another program, or the task's next stacks
+ * end a cookie's life, and so does time (STITCH_STACK_LIFE_NS). One thread at a time.
+ * Spec: spec/deferred-stacks.md, section 5; docs/decisions/stitching.md tells where this differs.
  */
 enum stitch_state {
 	STITCH_COMPLETE,      /* the user part is there */
@@ -43,63 +47,86 @@ enum stitch_reason {
 	NR_STITCH_REASONS
 };
 
+/** Static words such as "complete", "lost"; never NULL. */
+const char *stitch_state_name(enum stitch_state s);
+/** Static words such as "kernel-thread", "end"; "" for none; never NULL. */
 const char *stitch_reason_name(enum stitch_reason r);
 
-/** One user stack, as its record tells. Borrowed from the record. */
+/** A stack is good for samples that come after it for so long: far less than a cookie's counter can
+ * take to come round, far more than the way back to user mode takes. */
+#define STITCH_STACK_LIFE_NS (60 * 1000000000ull)
+
+/** One user stack, as its record tells. */
 struct stitch_stack {
 	const uint8_t *ips; /* u64 each, in the file's byte order, not aligned */
 	uint32_t nr;
-	uint8_t stop;       /* enum unw_stop; UNW_STOP_NONE: the record does not say */
-	const void *record; /* where it stands; passed through */
+	uint8_t stop, why; /* enum unw_stop, enum unw_why; UNW_STOP_NONE: the record does not say */
+	const void *record; /* the caller's */
+	size_t bytes;       /* of memory that goes with it when it is dropped */
 };
 
-/** What is known of a sample when it goes out. */
-struct stitch_verdict {
+/** One item as it goes out. */
+struct stitch_item {
+	void *item;
+	bool is_sample; /* else nothing of the below */
 	enum stitch_state state;
 	enum stitch_reason reason;
-	const struct stitch_stack *stack; /* to be attached, NULL: none; valid during the call */
+	const struct stitch_stack *stack; /* to be attached (nr 0: none, but it has a stop), NULL:
+					     none. Valid until the next call of any function here */
 };
 
 struct stitch_opts {
 	uint64_t budget_bytes; /* 0: 64 MiB */
-	uint64_t age_ns;       /* 0: no limit but the budget */
-};
-
-struct stitch_out {
-	/** An item leaves. @p verdict NULL: it is no sample. */
-	enum clew_err (*emit)(void *ctx, void *item, const struct stitch_verdict *verdict);
+	uint64_t age_ns;       /* how long a sample may wait, in the trace's time; 0: no limit */
+	/** The stack is not wanted any more. NULL: nobody has to know. */
+	void (*drop)(void *ctx, const struct stitch_stack *stack);
 	void *ctx;
 };
 
 struct stitch;
-struct stitch *stitch_new(const struct stitch_opts *opts, const struct stitch_out *out);
+struct stitch *stitch_new(const struct stitch_opts *opts);
+/** Items not taken out are forgotten: their owner frees them, by stitch_end() and stitch_next(). */
 void stitch_free(struct stitch *s);
 
-/* In time order. @p item is the caller's and comes back by emit(); @p bytes is what it holds in
- * memory. Any may emit. */
+/*
+ * In time order. @p item is the caller's and comes back by stitch_next(); @p bytes is what it holds
+ * in memory. What goes through these is settled at once or waits; take out what may go before the
+ * next is put in, or it counts as in flight. Each CLEW_NO_MEMORY: nothing was taken.
+ */
 
-/** A sample that waits for the stack of (tid, cookie). */
+/** A sample that wants the stack of (tid, cookie). */
 enum clew_err stitch_sample(struct stitch *s, uint32_t tid, uint64_t cookie, uint64_t time,
 			    void *item, size_t bytes);
-/** A sample whose verdict is known: it only keeps its place in the order. */
+/** A sample whose outcome is known: it only keeps its place in the order. */
 enum clew_err stitch_settled(struct stitch *s, uint64_t time, enum stitch_state state,
 			     enum stitch_reason reason, void *item, size_t bytes);
 /** Any other record that has to keep its place. */
 enum clew_err stitch_other(struct stitch *s, uint64_t time, void *item, size_t bytes);
-/** The stack of (tid, cookie). @p stack's bytes must live until no sample can want them: until the
- * task's next stack or end, or stitch_free(). */
+/**
+ * The stack of (tid, cookie). @p stack's bytes must live until it is dropped; drop() may be called
+ * within this call, for one that nobody can want. Not called where CLEW_NO_MEMORY is returned.
+ */
 enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cookie, uint64_t time,
 				  const struct stitch_stack *stack);
-enum clew_err stitch_task_exit(struct stitch *s, uint32_t tid, uint64_t time);
-enum clew_err stitch_task_fork(struct stitch *s, uint32_t tid, uint64_t time);
-enum clew_err stitch_task_exec(struct stitch *s, uint32_t tid, uint64_t time);
+void stitch_task_exit(struct stitch *s, uint32_t tid);
+/** A task begins: whoever had its number before has ended. */
+void stitch_task_fork(struct stitch *s, uint32_t tid);
+void stitch_task_exec(struct stitch *s, uint32_t tid);
 /** Records were lost: what waits now may never get its stack. */
 void stitch_lost(struct stitch *s);
-/** The stream is over: everything goes out. */
-enum clew_err stitch_end(struct stitch *s);
+/** The stream is over: nothing waits any more. */
+void stitch_end(struct stitch *s);
+
+/** The next item that may go out; false: none for now. */
+bool stitch_next(struct stitch *s, struct stitch_item *ret);
 
 struct stitch_counts {
-	uint64_t nr_samples, nr_stacks, nr_duplicates, nr_differing, nr_late;
+	uint64_t nr_samples;    /* that went out; the sum of by_reason */
+	uint64_t nr_stacks;     /* that came in */
+	uint64_t nr_unclaimed;  /* of these, that no sample wanted */
+	uint64_t nr_duplicates; /* of these, that were there already */
+	uint64_t nr_differing;  /* duplicates that say something else: the first was kept */
+	uint64_t nr_late;       /* samples that came after their stack */
 	uint64_t by_reason[NR_STITCH_REASONS]; /* [STITCH_NO_REASON] = complete */
 	uint64_t peak_bytes;
 };
