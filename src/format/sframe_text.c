@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/sframe_text.h"
+
+#include "base/err.h"
+
+enum { COLUMN = 10, LAST_COLUMN = 13 };
+
+static const char *file_format(const struct sframe *s)
+{
+	switch (s->abi) {
+	case SFRAME_ABI_AARCH64_ENDIAN_BIG:
+		return "elf64-bigaarch64";
+	case SFRAME_ABI_AARCH64_ENDIAN_LITTLE:
+		return "elf64-littleaarch64";
+	case SFRAME_ABI_AMD64_ENDIAN_LITTLE:
+		return "elf64-x86-64";
+	case SFRAME_ABI_S390X_ENDIAN_BIG:
+		return "elf64-s390";
+	}
+	return "";
+}
+
+static void put_flags(struct buf *out, uint8_t flags)
+{
+	static const char *const names[] = {
+		"SFRAME_F_FDE_SORTED",
+		"SFRAME_F_FRAME_POINTER",
+		"SFRAME_F_FDE_FUNC_START_PCREL",
+	};
+	bool is_first = true;
+
+	buf_str(out, "    Flags: ");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!(flags & 1u << i))
+			continue;
+		if (!is_first)
+			buf_str(out, ",\n           ");
+		buf_str(out, names[i]);
+		is_first = false;
+	}
+	buf_str(out, is_first ? "NONE\n" : "\n");
+}
+
+void sframe_text_head(struct buf *out, const char *file, const struct sframe *s)
+{
+	buf_printf(out, "\n%s:     file format %s\n\n", file, file_format(s));
+	buf_str(out, "Contents of the SFrame section .sframe:\n  Header :\n\n");
+	buf_printf(out, "    Version: SFRAME_VERSION_%u\n", s->version);
+	put_flags(out, s->flags);
+	if (s->version > 1 && s->fixed_fp)
+		buf_printf(out, "    CFA fixed FP offset: %d\n", s->fixed_fp);
+	if (s->version > 1 && s->fixed_ra)
+		buf_printf(out, "    CFA fixed RA offset: %d\n", s->fixed_ra);
+	buf_printf(out, "    Num FDEs: %u\n    Num FREs: %u\n\n  Function Index :\n",
+		   s->nr_functions, s->nr_rows);
+}
+
+static void put_reg(struct buf *out, const struct sframe *s, uint8_t reg)
+{
+	if (reg == sframe_sp(s->arch))
+		buf_str(out, "sp");
+	else if (reg == sframe_fp(s->arch))
+		buf_str(out, "fp");
+	else
+		buf_printf(out, "r%u", reg);
+}
+
+static void put_loc(struct buf *out, const struct sframe *s, const struct sframe_loc *l,
+		    int8_t fixed, bool is_ra)
+{
+	switch (l->where) {
+	case SFRAME_UNTRACKED:
+		buf_char(out, 'u');
+		break;
+	case SFRAME_FIXED:
+		if (is_ra)
+			buf_char(out, s->version == 1 ? 'u' : 'f');
+		else
+			buf_printf(out, "c%+d", fixed);
+		break;
+	case SFRAME_PADDING:
+		buf_char(out, 'U');
+		break;
+	case SFRAME_AT_CFA:
+		buf_printf(out, "c%+d", l->off);
+		break;
+	case SFRAME_AT_REG:
+		buf_char(out, '(');
+		put_reg(out, s, l->reg);
+		buf_printf(out, "%+d)", l->off);
+		break;
+	case SFRAME_IN_REG:
+		put_reg(out, s, l->reg);
+		buf_printf(out, "%+d", l->off);
+		break;
+	}
+}
+
+/* Spaces up to a column of @p width that began at @p start; one at least. */
+static void end_column(struct buf *out, size_t start, size_t width)
+{
+	size_t used = out->nr - start;
+
+	buf_fill(out, ' ', used < width ? width - used : 1);
+}
+
+static void put_row(struct buf *out, const struct sframe *s, const struct sframe_function *f,
+		    const struct sframe_row *r)
+{
+	size_t start;
+
+	buf_str(out, "    ");
+	buf_hex(out, f->is_mask ? r->start : f->start + r->start, 16, '0');
+	buf_str(out, "  ");
+	if (r->is_outermost) {
+		buf_str(out, "RA undefined\n");
+		return;
+	}
+	start = out->nr;
+	put_loc(out, s, &r->cfa, 0, false);
+	end_column(out, start, COLUMN);
+	start = out->nr;
+	put_loc(out, s, &r->fp, s->fixed_fp, false);
+	end_column(out, start, COLUMN);
+	start = out->nr;
+	put_loc(out, s, &r->ra, s->fixed_ra, true);
+	if (r->is_signed)
+		buf_str(out, "[s]");
+	end_column(out, start, LAST_COLUMN);
+	buf_char(out, '\n');
+}
+
+static void put_function(struct buf *out, uint32_t i, const struct sframe_function *f)
+{
+	buf_printf(out, "\n    func idx [%u]: pc = 0x", i);
+	buf_hex(out, f->start, 1, ' ');
+	buf_printf(out, ", size = %u bytes", f->size);
+	if (f->is_signal || f->is_flex)
+		buf_printf(out, ", attr = \"%s%s\"", f->is_signal ? "S" : "",
+			   f->is_flex ? "F" : "");
+	if (f->is_key_b)
+		buf_str(out, ", pauth = B key");
+	buf_printf(out, "\n    STARTPC%s  CFA       FP        RA           \n",
+		   f->is_mask ? "[m]    " : "       ");
+}
+
+enum clew_err sframe_text_function(struct buf *out, const struct sframe *s, uint32_t i,
+				   uint64_t *left, struct clew_diag *diag)
+{
+	struct sframe_function f;
+	struct sframe_row row;
+	struct sframe_cursor c;
+	enum clew_err err = sframe_function(s, i, &f, diag);
+
+	put_function(out, i, &f);
+	if (err)
+		return err;
+	c = sframe_first_row(&f);
+	while (*left && !(err = sframe_next_row(s, &f, &c, &row, diag))) {
+		--*left;
+		put_row(out, s, &f, &row);
+	}
+	if (!err && c.left)
+		return clew_fail(diag, CLEW_LIMIT, s->rows_at + c.at, "rows shared too often");
+	return err == CLEW_END ? CLEW_OK : err;
+}
