@@ -7,12 +7,18 @@
 
 struct eh_frame_counts {
 	uint64_t nr_functions, nr_rows;
-	uint64_t nr_unrepresented[8]; /* rows, by enum unw_why */
+	uint64_t nr_unrepresented[8]; /* rows of UNW_CFA_NONE, by enum unw_why */
+	uint64_t nr_fp_lost;          /* rows whose FP has a rule that none of our forms holds */
+	uint64_t nr_dropped;          /* functions of no bytes, at 0, or outside of the code */
 	uint64_t nr_bad;              /* records skipped */
 };
 
 /**
- * Compile .eh_frame (@p is_debug_frame: .debug_frame) of @p image to rows.
+ * Compile .eh_frame (@p is_debug_frame: .debug_frame) of @p image to rows, which are added to
+ * @p ret. What cannot be represented is a row of UNW_CFA_NONE with its reason; damaged records are
+ * skipped and counted. O(size), and so is the memory. Pointers relative to text or data, and
+ * indirect ones to functions, are not resolved: their records count as bad.
+ * @return CLEW_NO_MEMORY; CLEW_NOT_FOUND: no such section. @p counts: NULL or added to.
  * Spec: DWARF 5 "Call Frame Information"; LSB "Exception Frames"; spec/sframe.md section 8.
  */
 enum clew_err eh_frame_rows(const struct unw_image *image, bool is_debug_frame,

@@ -1,18 +1,47 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unwind/unw_compile.h"
 
+#include "unwind/eh_frame.h"
 #include "unwind/unw_list.h"
+
+struct sources {
+	struct unw_list *lists[UNW_MAX_SOURCES];
+	size_t nr;
+};
+
+/** A list for one more source. @return NULL when memory is short. */
+static struct unw_list *add_list(struct sources *s)
+{
+	struct unw_list *l = unw_list_new();
+
+	if (l)
+		s->lists[s->nr++] = l;
+	return l;
+}
+
+static enum clew_err add_dwarf(struct sources *s, const struct unw_image *image,
+			       bool is_debug_frame)
+{
+	struct unw_list *l = add_list(s);
+	enum clew_err err = l ? eh_frame_rows(image, is_debug_frame, l, NULL) : CLEW_NO_MEMORY;
+
+	return err == CLEW_NOT_FOUND ? CLEW_OK : err;
+}
 
 enum clew_err unw_compile(const struct unw_image *image, const struct unw_store_opts *opts,
 			  void **ret_block, size_t *ret_size)
 {
-	struct unw_list *lists[UNW_MAX_SOURCES] = {0};
-	size_t nr = 0;
-	enum clew_err err;
+	struct sources s = {.nr = 0};
+	enum clew_err err = CLEW_OK;
 
-	(void)opts;
-	err = unw_table_build_of(lists, nr, image->arch, ret_block, ret_size);
-	for (size_t i = 0; i < nr; i++)
-		unw_list_free(lists[i]);
+	if (!opts->no_eh_frame) {
+		err = add_dwarf(&s, image, false);
+		if (!err)
+			err = add_dwarf(&s, image, true);
+	}
+	if (!err)
+		err = unw_table_build_of(s.lists, s.nr, image->arch, ret_block, ret_size);
+	for (size_t i = 0; i < s.nr; i++)
+		unw_list_free(s.lists[i]);
 	return err;
 }

@@ -5,11 +5,6 @@
 #include "unwind/unw_image.h"
 #include "unwind/unw_store.h"
 
-/** What a table is made of; zeroed = nothing. */
-struct unw_compile_counts {
-	size_t nr_rows; /* of all sources, before they are merged */
-};
-
 /**
  * Compile all of @p image: .sframe, what it leaves open from .eh_frame, what that leaves open from
  * .debug_frame. A damaged source counts as absent.
