@@ -72,7 +72,7 @@ static void slot_of_rule(struct unw_walker *w, struct unw_slot *s, const struct 
 		s->ra_off = r->ra_off;
 	} else if (r->cfa == UNW_CFA_PLT) {
 		s->kind = SLOT_CFA_SP;
-		s->cfa_off = 8 + 8 * ((int32_t)(s->pc & 15) >= r->cfa_off);
+		s->cfa_off = 8 + 8 * ((int32_t)((s->pc - !(s->key & 1)) & 15) >= r->cfa_off);
 		s->ra_off = -8;
 		s->fp = UNW_SAME;
 	} else {
