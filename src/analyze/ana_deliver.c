@@ -50,6 +50,7 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 {
 	const struct perf_sample *s = e->sample;
 	enum ana_level level = ana_level_of_misc(s->misc);
+	struct perf_words words = s->callchain;
 	enum clew_err err = CLEW_OK;
 
 	if (s->sample_type & PERF_SAMPLE_IP) {
@@ -58,8 +59,10 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 			return CLEW_NO_MEMORY;
 		err = count_unresolved(a, e->loc);
 	}
-	if (err == CLEW_OK && s->callchain.nr && !a->opts.no_chains)
-		err = ana_resolve_chain(a, t, &s->callchain, &e->chain);
+	if (err == CLEW_OK && ana_has_stack(s) && !a->opts.no_chains)
+		err = ana_unwind(a, t, e, &words);
+	if (err == CLEW_OK && words.nr && !a->opts.no_chains)
+		err = ana_resolve_chain(a, t, &words, &e->chain);
 	if (err == CLEW_OK && a->opts.wants_addr && s->sample_type & PERF_SAMPLE_ADDR) {
 		e->addr = ana_resolve(a, t, level_of_address(s->addr, level), s->addr);
 		err = e->addr ? CLEW_OK : CLEW_NO_MEMORY;

@@ -73,6 +73,7 @@ struct analyze {
 	struct {
 		VEC(struct ana_unresolved);
 	} unresolved;
+	struct ana_stacks *stacks; /* NULL: none was met yet */
 	struct ana_queue *queue;
 	struct ana_summary summary;
 	uint64_t released; /* bytes of the mapped file given back */
@@ -87,6 +88,17 @@ enum ana_level ana_level_of_misc(uint16_t misc);
 bool ana_cache_is_full(const struct analyze *a);
 void ana_cache_reset(struct ana_cache *c);
 void ana_cache_done(struct ana_cache *c);
+
+/* --- ana_stack.c: copied user stacks to call chains --- */
+static inline bool ana_has_stack(const struct perf_sample *s)
+{
+	return s->regs_user.abi && s->stack_user.dyn_size && bytes_left(&s->stack_user.data);
+}
+/** The sample's chain with its user part unwound from the copied stack, in *ret, which lives until
+ * the next call; e->unwind_... are set. */
+enum clew_err ana_unwind(struct analyze *a, struct who_thread *t, struct ana_event *e,
+			 struct perf_words *ret);
+void ana_stacks_free(struct ana_stacks *s);
 
 /* --- ana_place.c: maps to dsos --- */
 enum {

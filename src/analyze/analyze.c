@@ -59,6 +59,7 @@ void analyze_free(struct analyze *a)
 	map_u64_done(&a->counters);
 	map_u64_done(&a->unresolved_by_dso);
 	vec_done(&a->unresolved);
+	ana_stacks_free(a->stacks);
 	who_free(a->who);
 	dso_store_free(a->dsos);
 	arena_done(&a->memory);

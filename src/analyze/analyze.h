@@ -8,6 +8,7 @@
 #include "image/dso.h"
 #include "perfdata/perf_file.h"
 #include "perfdata/perf_order.h"
+#include "unwind/unw_rule.h"
 
 /*
  * The pipeline: read, put into time order, attribute to threads, resolve addresses; then hand
@@ -65,6 +66,10 @@ struct ana_event {
 	const char *cgroup;            /* path; NULL: not recorded. Lives as long as the analysis */
 	const struct ana_loc *const
 		*branches; /* with wants_branches: from, to of each branch entry */
+	/* The chain's user part was unwound from the copied stack (REGS_USER and STACK_USER): how
+	 * that ended, enum unw_stop; UNW_STOP_NONE: there was nothing to unwind. */
+	uint8_t unwind_stop;
+	bool unwind_has_fp; /* some of its frames were found by frame pointer alone */
 };
 
 /**
@@ -95,12 +100,15 @@ struct ana_filter {
 struct ana_opts {
 	struct dso_store_opts symbols;
 	struct ana_filter filter;
-	bool wants_lines;    /* source lines and inlined functions for each location */
-	bool wants_addr;     /* resolve sample->addr */
-	bool wants_branches; /* resolve branch stacks */
-	bool wants_records;  /* deliver other records too */
-	bool no_symbols;     /* leave ana_loc.sym NULL: dso and rel only */
-	bool no_chains;      /* leave ana_event.chain NULL */
+	bool wants_lines;         /* source lines and inlined functions for each location */
+	bool wants_addr;          /* resolve sample->addr */
+	bool wants_branches;      /* resolve branch stacks */
+	bool wants_records;       /* deliver other records too */
+	bool no_symbols;          /* leave ana_loc.sym NULL: dso and rel only */
+	bool no_chains;           /* leave ana_event.chain NULL */
+	uint32_t max_unwind;      /* frames unwound from a copied stack; 0: 1024 */
+	const char *unwind_cache; /* directory of compiled unwind tables, made when missing; NULL:
+				     none. Borrowed */
 	/* For text that has to equal perf's: keep an exec'ed process's old maps
 	 * (who_keep_maps_over_exec()), and no running kernel where the recording has no kernel map.
 	 */
@@ -126,8 +134,9 @@ struct ana_summary {
 	uint64_t nr_aux_bytes;   /* hardware trace in the file, not decoded here */
 	uint64_t nr_aux_missing; /* bytes that AUX records tell of in a file that holds no trace at
 				    all */
-	uint64_t first_time, last_time; /* of samples; all ones when there is none */
-	uint64_t nr_maps_dropped;       /* mappings not taken: see who_nr_maps_dropped() */
+	uint64_t first_time, last_time;    /* of samples; all ones when there is none */
+	uint64_t nr_maps_dropped;          /* mappings not taken: see who_nr_maps_dropped() */
+	uint64_t nr_unwound[NR_UNW_STOPS]; /* copied user stacks, by how their unwinding ended */
 	struct perf_order_counts order;
 	const char *kernel_note; /* a doubt about the kernel's symbols, dso_note(); NULL: none */
 	struct clew_diag
@@ -136,6 +145,9 @@ struct ana_summary {
 		*unresolved; /* most samples first; lives as long as the analysis */
 	size_t nr_unresolved;
 };
+
+/** "outermost", "stack-truncated", ...: for ana_event.unwind_stop and ana_summary.nr_unwound. */
+const char *analyze_stop_name(uint8_t stop);
 
 struct analyze;
 

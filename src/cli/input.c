@@ -201,6 +201,22 @@ static int set_buildid_dir(struct cli_input *in)
 	return CLI_OK;
 }
 
+static int set_unwind_cache(struct cli_input *in)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	clew_auto(buf_done) struct buf path = {0};
+
+	if (cache && *cache)
+		buf_printf(&path, "%s/clew/unwind", cache);
+	else if (home && *home)
+		buf_printf(&path, "%s/.cache/clew/unwind", home);
+	else
+		return CLI_OK;
+	in->unwind_cache = path.is_failed ? NULL : mem_strdup(buf_cstr(&path));
+	in->opts.unwind_cache = in->unwind_cache;
+	return in->unwind_cache ? CLI_OK : CLI_FAILED;
+}
+
 static bool is_missing(const struct clew_diag *d)
 {
 	return d->code == CLEW_OS && d->os_errno == ENOENT;
@@ -255,6 +271,8 @@ int cli_input_open(struct cli_input *in)
 	}
 	if (status == CLI_OK)
 		status = set_buildid_dir(in);
+	if (status == CLI_OK)
+		status = set_unwind_cache(in);
 	if (status != CLI_OK)
 		cli_input_done(in);
 	return status;
@@ -264,7 +282,8 @@ void cli_input_done(struct cli_input *in)
 {
 	os_map_done(&in->map);
 	mem_free(in->buildid_dir);
-	in->buildid_dir = NULL;
+	mem_free(in->unwind_cache);
+	in->buildid_dir = in->unwind_cache = NULL;
 	in->input = (struct perf_input){0};
 }
 

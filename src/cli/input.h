@@ -28,7 +28,7 @@ struct cli_input {
 	unsigned int verbose; /* -v */
 	struct os_map map;    /* the file, where it could be mapped */
 	struct perf_input input;
-	char *buildid_dir; /* owned text */
+	char *buildid_dir, *unwind_cache; /* owned texts */
 };
 
 /* clang-format off */

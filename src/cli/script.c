@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/input.h"
@@ -13,6 +14,7 @@
 #include "format/script_dump.h"
 #include "format/script_json.h"
 #include "format/script_text.h"
+#include "format/stats_text.h"
 #include "os/file_time.h"
 
 struct script {
@@ -237,6 +239,7 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 static void tell_summary(const struct script *s)
 {
 	const struct ana_summary *sum = analyze_summary(s->analysis);
+	clew_auto(buf_done) struct buf unwound = {0};
 
 	if (sum->end.code == CLEW_TRUNCATED)
 		cli_warn("%s: cut off at offset 0x%llx: everything before was printed", s->in.path,
@@ -246,11 +249,9 @@ static void tell_summary(const struct script *s)
 			 "0x%llx",
 			 s->in.path, (unsigned long long)sum->nr_bad,
 			 (unsigned long long)sum->first_bad_offset);
-	if (s->writer && script_text_nr_not_unwound(s->writer))
-		cli_note(
-			"%llu samples have a copy of the user stack (--call-graph dwarf), which this "
-			"version does not unwind: of user code they show the innermost place only",
-			(unsigned long long)script_text_nr_not_unwound(s->writer));
+	unwound_text(&unwound, sum);
+	if (unwound.nr)
+		cli_note("%s", buf_cstr(&unwound));
 	if (sum->kernel_note)
 		cli_note("kernel symbols: %s", sum->kernel_note);
 	if (sum->nr_maps_dropped)

@@ -44,11 +44,6 @@ void script_text_set_tracepoints(struct script_text *t, struct tracepoints *tp)
 	t->tracepoints = tp;
 }
 
-uint64_t script_text_nr_not_unwound(const struct script_text *t)
-{
-	return t->nr_not_unwound;
-}
-
 const struct script_missing *script_text_missing(const struct script_text *t)
 {
 	return &t->missing;
@@ -268,7 +263,8 @@ static void add_chain(struct script_text *t, const struct script_evsel *e,
 	}
 }
 
-/* The chain would come from unwinding the copied stack: at least its first place is known. */
+/* The chain would come from a copied stack that is not unwound: at least its first place is known.
+ */
 static void add_innermost(struct script_text *t, const struct script_evsel *e,
 			  const struct ana_loc *loc)
 {
@@ -288,7 +284,6 @@ static void add_place(struct script_text *t, const struct script_evsel *e,
 			add_chain(t, e, ev->chain);
 		else if (!ev->chain && ev->loc && ev->sample->stack_user.dyn_size)
 			add_innermost(t, e, ev->loc);
-		t->nr_not_unwound += ev->sample->stack_user.dyn_size != 0;
 	} else if (ev->loc) {
 		script_places_add(&t->flat[e->type], script_place_text, &style, ev->loc, &t->out);
 	}

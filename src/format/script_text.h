@@ -63,10 +63,6 @@ enum clew_err script_text_batch(void *text, const struct ana_batch *b);
 /** Hand what is still buffered to the sink. */
 enum clew_err script_text_flush(struct script_text *t);
 
-/** Samples printed with a copied user stack that was left alone: their call chains lack user code.
- */
-uint64_t script_text_nr_not_unwound(const struct script_text *t);
-
 /** After CLEW_INVALID. */
 const struct script_missing *script_text_missing(const struct script_text *t);
 

@@ -27,7 +27,7 @@ struct script_text {
 	struct script_places flat[SCRIPT_NR_TYPES], chain[SCRIPT_NR_TYPES];
 	int name_width;
 	size_t data_src_width;
-	uint64_t epoch, nr_events, nr_not_unwound, time_before;
+	uint64_t epoch, nr_events, time_before;
 	struct perf_clock_data clocks; /* for SCRIPT_TOD */
 	enum script_arch arch;
 	bool has_epoch, is_prepared;

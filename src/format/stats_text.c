@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/stats_text.h"
 
+#include "base/cleanup.h"
 #include "format/report_escape.h"
 
 enum { MAX_DSOS = 5, MIN_SHARE = 1000 /* of the samples: 0.1 % */ };
@@ -135,6 +136,35 @@ static void put_all_unresolved(struct buf *out, const struct ana_summary *s)
 			   s->nr_unresolved - nr);
 }
 
+void unwound_text(struct buf *out, const struct ana_summary *s)
+{
+	uint64_t nr = 0, nr_whole = s->nr_unwound[UNW_STOP_OUTERMOST];
+	const char *mark = ": ";
+
+	for (int i = 0; i < NR_UNW_STOPS; i++)
+		nr += s->nr_unwound[i];
+	if (nr == nr_whole)
+		return;
+	buf_printf(out, "%llu of %llu user stacks were not unwound to their end",
+		   (unsigned long long)(nr - nr_whole), (unsigned long long)nr);
+	for (uint8_t i = 0; i < NR_UNW_STOPS; i++) {
+		if (i == UNW_STOP_OUTERMOST || !s->nr_unwound[i])
+			continue;
+		buf_printf(out, "%s%s %llu", mark, analyze_stop_name(i),
+			   (unsigned long long)s->nr_unwound[i]);
+		mark = ", ";
+	}
+}
+
+static void put_unwound(struct buf *out, const struct ana_summary *s)
+{
+	clew_auto(buf_done) struct buf text = {0};
+
+	unwound_text(&text, s);
+	if (text.nr)
+		buf_printf(out, "# %s\n", buf_cstr(&text));
+}
+
 void report_gaps_text(struct buf *out, const struct ana_summary *s)
 {
 	if (s->nr_lost)
@@ -164,6 +194,7 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 			   "# Left out: %llu memory mappings, beyond the most that a process may "
 			   "have here\n",
 			   (unsigned long long)s->nr_maps_dropped);
+	put_unwound(out, s);
 	if (s->kernel_note)
 		buf_printf(out, "# Kernel symbols: %s\n", s->kernel_note);
 	put_all_unresolved(out, s);

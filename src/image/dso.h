@@ -123,6 +123,10 @@ const char *dso_note(const struct dso *d);
 /** Where the symbols came from (path on this machine), NULL: nowhere. */
 const char *dso_symbol_file(const struct dso *d);
 
+/** The whole ELF file that was mapped, or what equals it: its bytes live as long as the store.
+ * NULL: not found, or not a user binary. Opens it on first use. */
+const uint8_t *dso_code_bytes(struct dso *d, size_t *ret_size);
+
 /** Code bytes at @p rel, borrowed from the loaded file. @return bytes available, 0: none. */
 size_t dso_read(struct dso *d, uint64_t rel, void *ret, size_t size);
 

@@ -181,6 +181,14 @@ const struct elf_file *dso_code_file(struct dso *d)
 	return NULL;
 }
 
+const uint8_t *dso_code_bytes(struct dso *d, size_t *ret_size)
+{
+	const struct elf_file *f = dso_code_file(d);
+
+	*ret_size = f ? f->size : 0;
+	return f ? f->data : NULL;
+}
+
 size_t dso_read(struct dso *d, uint64_t rel, void *ret, size_t size)
 {
 	const struct elf_file *f = dso_code_file(d);
