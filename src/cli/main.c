@@ -20,6 +20,7 @@ static const struct command commands[] = {
 	{"script",  "print a recording event by event",                        cmd_script},
 	{"evlist",  "list the events of a recording",                          cmd_evlist},
 	{"header",  "show where, when and how a recording was made",           cmd_header},
+	{"sframe",  "print, verify or make SFrame unwind tables",              cmd_sframe},
 	{"list",    "name the events that can be recorded here",               cmd_list  },
 	{"doctor",  "tell what can be recorded here, and how to get the rest", cmd_doctor},
 	{"version", "print the version",                                       NULL      },

@@ -55,11 +55,11 @@ void sframe_text_head(struct buf *out, const char *file, const struct sframe *s)
 		   s->nr_functions, s->nr_rows);
 }
 
-static void put_reg(struct buf *out, const struct sframe *s, uint8_t reg)
+static void put_reg(struct buf *out, enum unw_arch arch, uint8_t reg)
 {
-	if (reg == sframe_sp(s->arch))
+	if (reg == sframe_sp(arch))
 		buf_str(out, "sp");
-	else if (reg == sframe_fp(s->arch))
+	else if (reg == sframe_fp(arch))
 		buf_str(out, "fp");
 	else
 		buf_printf(out, "r%u", reg);
@@ -86,11 +86,11 @@ static void put_loc(struct buf *out, const struct sframe *s, const struct sframe
 		break;
 	case SFRAME_AT_REG:
 		buf_char(out, '(');
-		put_reg(out, s, l->reg);
+		put_reg(out, s->arch, l->reg);
 		buf_printf(out, "%+d)", l->off);
 		break;
 	case SFRAME_IN_REG:
-		put_reg(out, s, l->reg);
+		put_reg(out, s->arch, l->reg);
 		buf_printf(out, "%+d", l->off);
 		break;
 	}
@@ -163,4 +163,73 @@ enum clew_err sframe_text_function(struct buf *out, const struct sframe *s, uint
 	if (!err && c.left)
 		return clew_fail(diag, CLEW_LIMIT, s->rows_at + c.at, "rows shared too often");
 	return err == CLEW_END ? CLEW_OK : err;
+}
+
+static void put_rule_loc(struct buf *out, enum unw_arch arch, uint8_t kind, uint8_t reg,
+			 int32_t off)
+{
+	switch ((enum unw_loc)kind) {
+	case UNW_SAME:
+		buf_char(out, 'u');
+		break;
+	case UNW_AT_CFA:
+		buf_printf(out, "c%+d", off);
+		break;
+	case UNW_AT_REG:
+		buf_char(out, '(');
+		put_reg(out, arch, reg);
+		buf_printf(out, "%+d)", off);
+		break;
+	case UNW_IN_REG:
+		put_reg(out, arch, reg);
+		buf_printf(out, "%+d", off);
+		break;
+	case UNW_UNDEFINED:
+		buf_str(out, "undefined");
+		break;
+	}
+}
+
+static void put_cfa(struct buf *out, enum unw_arch arch, const struct unw_rule *r)
+{
+	switch ((enum unw_cfa)r->cfa) {
+	case UNW_CFA_NONE:
+		break;
+	case UNW_CFA_REG:
+		put_rule_loc(out, arch, UNW_IN_REG, r->cfa_reg, r->cfa_off);
+		break;
+	case UNW_CFA_DEREF:
+		put_rule_loc(out, arch, UNW_AT_REG, r->cfa_reg, r->cfa_off);
+		if (r->cfa_off2)
+			buf_printf(out, "%+d", r->cfa_off2);
+		break;
+	case UNW_CFA_PLT:
+		buf_printf(out, "plt(%d)", r->cfa_off);
+		break;
+	}
+}
+
+void sframe_text_rule(struct buf *out, enum unw_arch arch, const struct unw_rule *rule)
+{
+	if (!rule) {
+		buf_str(out, "nothing");
+		return;
+	}
+	if (rule->cfa == UNW_CFA_NONE) {
+		buf_printf(out, "nothing (%s)", unw_why_name(rule->why));
+		return;
+	}
+	if (rule->ra == UNW_UNDEFINED) {
+		buf_str(out, "RA undefined");
+	} else {
+		put_cfa(out, arch, rule);
+		buf_str(out, " fp=");
+		put_rule_loc(out, arch, rule->fp, rule->fp_reg, rule->fp_off);
+		buf_str(out, " ra=");
+		put_rule_loc(out, arch, rule->ra, rule->ra_reg, rule->ra_off);
+	}
+	if (rule->flags & UNW_RA_SIGNED)
+		buf_str(out, rule->flags & UNW_KEY_B ? "[s, key B]" : "[s]");
+	if (rule->flags & UNW_SIGNAL)
+		buf_str(out, " signal");
 }

@@ -20,4 +20,7 @@ void sframe_text_head(struct buf *out, const char *file, const struct sframe *s)
 enum clew_err sframe_text_function(struct buf *out, const struct sframe *s, uint32_t i,
 				   uint64_t *left, struct clew_diag *diag);
 
+/** A compiled rule in the same spelling: "sp+16 fp=c-16 ra=c-8 signal"; NULL: "nothing". */
+void sframe_text_rule(struct buf *out, enum unw_arch arch, const struct unw_rule *rule);
+
 #endif

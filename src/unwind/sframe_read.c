@@ -248,7 +248,7 @@ static const char *read_saved(const struct sframe *s, int32_t word, struct sfram
 static const char *read_default(const struct sframe *s, const struct words *w, uint8_t info,
 				struct sframe_row *r)
 {
-	bool has_ra = s->arch != UNW_X86_64 && !s->fixed_ra, has_fp = !s->fixed_fp;
+	bool has_ra = !s->fixed_ra, has_fp = !s->fixed_fp;
 	unsigned int at = 1;
 	const char *bad;
 

@@ -133,3 +133,16 @@ bool unw_image_rel(const struct unw_image *i, uint64_t vaddr, uint64_t *ret)
 	}
 	return false;
 }
+
+bool unw_image_vaddr(const struct unw_image *i, uint64_t rel, uint64_t *ret)
+{
+	for (size_t n = 0; n < i->nr_segments; n++) {
+		const struct unw_segment *s = &i->segments[n];
+
+		if (rel >= s->offset && rel - s->offset < s->size) {
+			*ret = rel - s->offset + s->vaddr;
+			return true;
+		}
+	}
+	return false;
+}

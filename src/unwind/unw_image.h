@@ -43,5 +43,7 @@ enum clew_err unw_image_of_elf(struct unw_image *ret, const struct elf_file *f);
 
 /** Link-time address to rel; false: in no executable segment. */
 bool unw_image_rel(const struct unw_image *i, uint64_t vaddr, uint64_t *ret);
+/** And back, by the first segment that holds @p rel. */
+bool unw_image_vaddr(const struct unw_image *i, uint64_t rel, uint64_t *ret);
 
 #endif
