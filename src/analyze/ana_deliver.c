@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_impl.h"
+#include "perfdata/perf_deferred.h"
 
 static enum clew_err count_unresolved(struct analyze *a, const struct ana_loc *loc)
 {
@@ -45,8 +46,24 @@ static enum clew_err resolve_branches(struct analyze *a, struct who_thread *t, s
 	return CLEW_OK;
 }
 
-/* Everything the consumer asked to be looked up. */
-static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana_event *e)
+static bool wants_user_state(const struct analyze *a)
+{
+	return a->opts.wants_outcomes || a->defer.mode != ANA_DEFER_OFF;
+}
+
+static void put_user_state(struct analyze *a, struct ana_event *e, const struct ana_user *u)
+{
+	e->has_user_state = true;
+	e->user_state = (uint8_t)u->state;
+	e->user_reason = (uint8_t)u->reason;
+	e->user_stop = u->stop;
+	e->user_why = u->why;
+	ana_user_count(&a->summary.users, u);
+}
+
+/* Everything the consumer asked to be looked up. @p user: of a deferred stack, or NULL. */
+static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana_event *e,
+			     const struct ana_user *user)
 {
 	const struct perf_sample *s = e->sample;
 	enum ana_level level = ana_level_of_misc(s->misc);
@@ -61,6 +78,13 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 	}
 	if (err == CLEW_OK && ana_has_stack(s) && !a->opts.no_chains)
 		err = ana_unwind(a, t, e, &words);
+	if (err == CLEW_OK && wants_user_state(a)) {
+		struct ana_user plain;
+
+		if (!user)
+			plain = ana_user_of_plain(t, e, &words);
+		put_user_state(a, e, user ? user : &plain);
+	}
 	if (err == CLEW_OK && words.nr && !a->opts.no_chains)
 		err = ana_resolve_chain(a, t, &words, &e->chain);
 	if (err == CLEW_OK && a->opts.wants_addr && s->sample_type & PERF_SAMPLE_ADDR) {
@@ -84,7 +108,8 @@ static void note_times(struct ana_summary *s, uint64_t time)
 
 /* One sample as the consumer gets it. @p s is complete but for what is looked up. */
 static enum clew_err deliver_sample(struct analyze *a, const struct perf_record *r,
-				    const struct perf_evsel *evsel, const struct perf_sample *s)
+				    const struct perf_evsel *evsel, const struct perf_sample *s,
+				    const struct ana_user *user)
 {
 	struct who_thread *t = who_thread_get(a->who, s->pid, s->tid);
 	struct perf_sample *own;
@@ -125,12 +150,17 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 	e->cgroup = cgroup ? (const char *)(uintptr_t)*cgroup : NULL;
 	a->summary.nr_samples++;
 	note_times(&a->summary, s->time);
-	return resolve(a, t, e);
+	if (user->has_mark && !a->opts.no_merge) {
+		err = ana_user_merge(a, user, &own->callchain);
+		if (err != CLEW_OK)
+			return err;
+	}
+	return resolve(a, t, e, user->has_mark ? user : NULL);
 }
 
 /* A group's leader was sampled: one event each member, with what it counted since the last time. */
 static enum clew_err deliver_values(struct analyze *a, const struct perf_record *r,
-				    struct perf_sample *s)
+				    struct perf_sample *s, const struct ana_user *user)
 {
 	for (uint64_t i = 0; i < s->read.nr; i++) {
 		struct perf_read_value v = perf_read_get(&s->read, i);
@@ -146,7 +176,7 @@ static enum clew_err deliver_values(struct analyze *a, const struct perf_record 
 			return CLEW_NO_MEMORY;
 		if (!s->period)
 			continue;
-		err = deliver_sample(a, r, evsel, s);
+		err = deliver_sample(a, r, evsel, s, user);
 		if (err != CLEW_OK)
 			return err;
 	}
@@ -159,22 +189,64 @@ void ana_note_bad(struct analyze *a, const struct perf_record *r)
 		a->summary.first_bad_offset = r->offset;
 }
 
-enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r)
+/* Where the kernel puts it; a recording that no event announces as deferred is looked at no closer.
+ */
+static bool ends_with_mark(const struct perf_words *chain)
+{
+	return chain->nr >= 2 && perf_words_get(chain, chain->nr - 2) == PERF_CONTEXT_USER_DEFERRED;
+}
+
+/* What came of a deferred user part. */
+static enum clew_err find_user(struct analyze *a, const struct perf_record *r,
+			       const struct perf_sample *s, const struct stitch_item *item,
+			       struct ana_user *ret)
+{
+	uint64_t word;
+
+	*ret = (struct ana_user){0};
+	if (a->defer.mode == ANA_DEFER_OFF || !ana_find_mark(&s->callchain, &ret->mark_at))
+		return CLEW_OK;
+	ret->has_mark = true;
+	word = ret->mark_at + 1 < s->callchain.nr ? perf_words_get(&s->callchain, ret->mark_at + 1)
+						  : perf_no_stack_cookie(PERF_NO_STACK_NONE);
+	if (perf_cookie_is_none(word)) {
+		ana_user_of_no_cookie(word, ret);
+		return CLEW_OK;
+	}
+	if (!item)
+		return ana_defer_ask(a, r, ret);
+	ana_user_take(item, ret);
+	return CLEW_OK;
+}
+
+enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
+				 const struct stitch_item *item)
 {
 	const struct perf_evsel *evsel = perf_evlist_of_record(perf_file_evlist(a->file), r->type,
 							       perf_record_body(r), r->swap);
+	struct ana_user user;
 	struct perf_sample s;
+	enum clew_err err;
 
 	if (!evsel ||
 	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &evsel->attr, &s) != CLEW_OK) {
 		ana_note_bad(a, r);
 		return CLEW_OK;
 	}
+	if (a->defer.mode == ANA_DEFER_OFF && ends_with_mark(&s.callchain) &&
+	    ana_defer_is_wanted(a)) {
+		err = ana_defer_start(a);
+		if (err != CLEW_OK || a->defer.mode == ANA_DEFER_QUEUE)
+			return err == CLEW_OK ? ana_defer_take(a, r, s.time) : err;
+	}
+	err = find_user(a, r, &s, item, &user);
+	if (err != CLEW_OK)
+		return err;
 	if (!(s.sample_type & PERF_SAMPLE_PERIOD))
 		s.period = evsel->attr.sample_period;
 	if (s.sample_type & PERF_SAMPLE_READ && s.read.read_format & PERF_FORMAT_ID)
-		return deliver_values(a, r, &s);
-	return deliver_sample(a, r, evsel, &s);
+		return deliver_values(a, r, &s, &user);
+	return deliver_sample(a, r, evsel, &s, &user);
 }
 
 /* The thread a record tells of; it may differ from the one that was running. */

@@ -6,7 +6,9 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/map_u64.h"
+#include "os/file.h"
 #include "os/thread.h"
+#include "stitch/stitch.h"
 #include "who/who.h"
 
 /* Inside of the pipeline. analyze.c runs it; the parts below are one file each. */
@@ -52,11 +54,57 @@ struct ana_place {
 	bool is_absolute;               /* rel = ip */
 };
 
+/* --- ana_read.c: records in the order in which they are played --- */
+struct ana_reader {
+	struct perf_file *file; /* borrowed */
+	struct perf_order *order;
+	struct os_map map; /* whose pages are given back; data NULL: none */
+	uint64_t released;
+	struct perf_record mark; /* FINISHED_ROUND, behind what it lets go */
+	bool has_mark, is_draining;
+	enum clew_err end; /* of the input */
+	struct clew_diag why;
+};
+
+enum clew_err ana_reader_init(struct ana_reader *rd, struct perf_file *file,
+			      const struct perf_input *input, bool is_mapped);
+void ana_reader_done(struct ana_reader *rd);
+/** The next record; the caller releases its block. @return as perf_file_next(), after all that was
+ * whole. */
+enum clew_err ana_reader_next(struct ana_reader *rd, struct perf_record *ret, uint64_t *ret_time,
+			      struct clew_diag *diag);
+
+/* --- ana_defer.c: samples and their deferred user stacks --- */
+struct ana_defer {
+	enum ana_defer_mode {
+		ANA_DEFER_OFF,   /* nothing seen that would need it */
+		ANA_DEFER_AHEAD, /* a second reader goes ahead for the stacks */
+		ANA_DEFER_QUEUE, /* a stream: records wait for their turn */
+	} mode;
+	struct stitch *stitch;
+	struct perf_file *file; /* AHEAD */
+	struct ana_reader reader;
+	bool is_at_end;
+	size_t nr_evsels; /* looked at */
+};
+
+/** What is known of a sample's user part. */
+struct ana_user {
+	enum stitch_state state;
+	enum stitch_reason reason;
+	uint8_t stop, why;                /* enum unw_stop, enum unw_why; 0: not told */
+	const struct stitch_stack *stack; /* to be put in; NULL: none. Lives until the next record
+					     is taken */
+	bool has_mark;                    /* of deferral, at mark_at of the chain */
+	uint32_t mark_at;
+};
+
 struct analyze {
 	struct ana_opts opts;
 	struct perf_input input;
 	struct perf_file *file;
-	struct perf_order *order;
+	struct ana_reader reader;
+	struct ana_defer defer;
 	struct who *who;
 	struct dso_store *dsos;
 	struct arena memory; /* places, symbols, texts: as long as the analysis */
@@ -76,8 +124,33 @@ struct analyze {
 	struct ana_stacks *stacks; /* NULL: none was met yet */
 	struct ana_queue *queue;
 	struct ana_summary summary;
-	uint64_t released; /* bytes of the mapped file given back */
 };
+
+bool ana_defer_is_wanted(const struct analyze *a);
+/** Start where the events known by now ask for it. */
+enum clew_err ana_defer_check(struct analyze *a);
+/** A mark was seen that no event announced. */
+enum clew_err ana_defer_start(struct analyze *a);
+/** QUEUE: in with the record, out with all that may go: each by ana_process(). */
+enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r, uint64_t time);
+/** QUEUE: the stream is over. */
+enum clew_err ana_defer_finish(struct analyze *a);
+/** AHEAD: what came of the sample with a cookie that is played now. */
+enum clew_err ana_defer_ask(struct analyze *a, const struct perf_record *r, struct ana_user *ret);
+void ana_defer_done(struct ana_defer *d);
+/** Position of the mark of deferral; false: none. */
+bool ana_find_mark(const struct perf_words *chain, uint32_t *ret);
+
+/* --- ana_user.c: the user part of a sample's chain --- */
+/** Of a sample without a mark; @p chain: with what was unwound. */
+struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_event *e,
+				  const struct perf_words *chain);
+/** Of a sample whose mark stands before a word that is no cookie. */
+void ana_user_of_no_cookie(uint64_t word, struct ana_user *ret);
+void ana_user_take(const struct stitch_item *item, struct ana_user *ret);
+/** The chain with the stack in place of the mark, in the batch's memory. */
+enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct perf_words *chain);
+void ana_user_count(struct ana_outcomes *o, const struct ana_user *u);
 
 const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
 				  uint64_t ip);
@@ -114,10 +187,15 @@ enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r);
 
 /* --- ana_deliver.c: samples and records into events of the batch --- */
 /** A sample, or one event each member where a group was read. One that cannot be parsed is counted
- * and left out. */
-enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r);
+ * and left out. @p item: what its stack's queue says; NULL: not asked yet. */
+enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
+				 const struct stitch_item *item);
 enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r, uint64_t time);
 void ana_note_bad(struct analyze *a, const struct perf_record *r);
+
+/* --- analyze.c --- */
+enum clew_err ana_process(struct analyze *a, const struct perf_record *r, uint64_t time,
+			  const struct stitch_item *item);
 
 /* --- ana_queue.c: batches to the consumer --- */
 struct ana_queue *ana_queue_new(const struct ana_consumer *consumer, bool is_threaded,

@@ -8,18 +8,17 @@
 #include "base/mem.h"
 #include "os/file.h"
 
-enum { RELEASE_STEP = 32 << 20 }; /* of a mapped file, at a time */
-
 static enum clew_err init(struct analyze *a, struct clew_diag *diag)
 {
 	enum clew_err err = perf_file_open(&a->file, &a->input, diag);
 
 	if (err != CLEW_OK)
 		return err;
-	a->order = perf_order_new(0);
+	if (ana_reader_init(&a->reader, a->file, &a->input, a->opts.is_mapped) != CLEW_OK)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	a->who = who_new();
 	a->dsos = dso_store_new(&a->opts.symbols);
-	if (!a->order || !a->who || !a->dsos || ana_take_build_ids(a) != CLEW_OK)
+	if (!a->who || !a->dsos || ana_take_build_ids(a) != CLEW_OK)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	if (a->opts.is_as_perf)
 		who_keep_maps_over_exec(a->who);
@@ -50,7 +49,8 @@ void analyze_free(struct analyze *a)
 	if (!a)
 		return;
 	ana_queue_free(a->queue);
-	perf_order_free(a->order);
+	ana_defer_done(&a->defer);
+	ana_reader_done(&a->reader);
 	ana_cache_done(&a->cache);
 	ana_filter_done(&a->filter);
 	intern_done(&a->build_id_paths);
@@ -87,12 +87,13 @@ const struct ana_summary *analyze_summary(const struct analyze *a)
 	return &a->summary;
 }
 
-static enum clew_err process(struct analyze *a, const struct perf_record *r, uint64_t time)
+enum clew_err ana_process(struct analyze *a, const struct perf_record *r, uint64_t time,
+			  const struct stitch_item *item)
 {
 	enum clew_err err;
 
 	if (r->type == PERF_RECORD_SAMPLE)
-		return ana_deliver_sample(a, r);
+		return ana_deliver_sample(a, r, item && item->is_sample ? item : NULL);
 	err = ana_take_record(a, r);
 	if (err == CLEW_BAD_FILE) {
 		ana_note_bad(a, r);
@@ -103,97 +104,35 @@ static enum clew_err process(struct analyze *a, const struct perf_record *r, uin
 	return err;
 }
 
-static enum clew_err drain(struct analyze *a)
-{
-	struct perf_record r;
-	uint64_t time;
-
-	while (perf_order_pop(a->order, &r, &time)) {
-		enum clew_err err = process(a, &r, time);
-
-		perf_block_release(r.block);
-		if (err != CLEW_OK)
-			return err;
-	}
-	return CLEW_OK;
-}
-
-/* The record's time without reading the rest of it; all ones: it has none. */
-static uint64_t time_of(struct analyze *a, const struct perf_record *r)
-{
-	struct bytes body = perf_record_body(r);
-	const struct perf_evsel *evsel =
-		perf_evlist_of_record(perf_file_evlist(a->file), r->type, body, r->swap);
-	struct perf_sample_id id;
-	uint64_t type = evsel ? evsel->attr.sample_type : 0;
-
-	if (!(type & PERF_SAMPLE_TIME))
-		return UINT64_MAX;
-	if (r->type == PERF_RECORD_SAMPLE) {
-		size_t at =
-			8 * (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER |
-								 PERF_SAMPLE_IP | PERF_SAMPLE_TID));
-
-		return bytes_left(&body) < at + 8 ? UINT64_MAX : load_u64(body.pos + at, r->swap);
-	}
-	if (perf_sample_id_parse(body, r->swap, &evsel->attr, &id) != CLEW_OK)
-		return UINT64_MAX;
-	return id.time;
-}
-
-/* Kernel records wait for their turn; what a tool wrote, or what has no time, counts from where it
- * stands. */
-static enum clew_err take_next(struct analyze *a, const struct perf_record *r)
-{
-	uint64_t time;
-	enum clew_err err;
-
-	if (r->type == PERF_RECORD_FINISHED_ROUND) {
-		perf_order_round(a->order);
-		err = drain(a);
-		return err == CLEW_OK && a->opts.wants_records
-			     ? ana_deliver_record(a, r, UINT64_MAX)
-			     : err;
-	}
-	if (r->type >= PERF_RECORD_HEADER_ATTR)
-		return process(a, r, UINT64_MAX);
-	time = time_of(a, r);
-	if (time == 0 || time == UINT64_MAX)
-		return process(a, r, time);
-	err = perf_order_push(a->order, r, time);
-	return err == CLEW_OK ? drain(a) : err;
-}
-
-/* Pages of the mapped file behind us; what the queue still points to is read again from the page
- * cache. */
-static void release_pages(struct analyze *a)
-{
-	uint64_t pos = perf_file_pos(a->file);
-	struct os_map m = {a->input.data, a->input.size};
-
-	if (!a->opts.is_mapped || pos < a->released + RELEASE_STEP)
-		return;
-	os_map_release(&m, a->released, pos);
-	/* Once more from a little before: a record may have straddled the step. */
-	a->released = pos - pos % 4096;
-}
-
 static enum clew_err read_all(struct analyze *a, struct clew_diag *diag)
 {
+	struct clew_diag why = {0};
 	struct perf_record r;
-	enum clew_err err;
+	enum clew_err err, end;
+	uint64_t time;
 
-	while ((err = perf_file_next(a->file, &r, diag)) == CLEW_OK) {
-		err = take_next(a, &r);
+	while ((err = ana_reader_next(&a->reader, &r, &time, &why)) == CLEW_OK) {
+		err = ana_defer_check(a);
+		if (err == CLEW_OK)
+			err = a->defer.mode == ANA_DEFER_QUEUE ? ana_defer_take(a, &r, time)
+							       : ana_process(a, &r, time, NULL);
+		perf_block_release(r.block);
 		if (err != CLEW_OK)
 			return clew_fail(diag, err, r.offset, clew_err_name(err));
-		release_pages(a);
 	}
-	if (err == CLEW_TRUNCATED) {
-		a->summary.end = *diag;
-		return CLEW_OK;
-	}
-	return err == CLEW_END ? CLEW_OK : err;
+	if (diag && err != CLEW_END)
+		*diag = why;
+	if (err == CLEW_TRUNCATED)
+		a->summary.end = why;
+	if (err == CLEW_NO_MEMORY || err == CLEW_OS)
+		return err;
+	/* What is whole is delivered. */
+	end = ana_defer_finish(a);
+	if (end == CLEW_OK)
+		end = ana_queue_wait(a->queue);
+	if (err != CLEW_END && err != CLEW_TRUNCATED)
+		return err;
+	return end == CLEW_OK ? CLEW_OK : clew_fail(diag, end, 0, clew_err_name(end));
 }
 
 static int by_nr(const void *x, const void *y)
@@ -220,7 +159,9 @@ static enum clew_err summarize(struct analyze *a)
 {
 	const struct map_u64 *m = &a->unresolved_by_dso;
 
-	a->summary.order = *perf_order_counts(a->order);
+	a->summary.order = *perf_order_counts(a->reader.order);
+	if (a->defer.stitch)
+		stitch_counts(a->defer.stitch, &a->summary.stitch);
 	a->summary.nr_maps_dropped = who_nr_maps_dropped(a->who);
 	a->summary.kernel_note = note_of_kernel(a);
 	if (a->summary.nr_aux_bytes) /* snapshots keep less than was recorded: no loss */
@@ -249,21 +190,12 @@ enum clew_err analyze_run(struct analyze *a, const struct ana_consumer *consumer
 	 */
 	bool is_threaded = !a->opts.is_single_threaded && !perf_file_is_pipe(a->file) &&
 			   os_nr_cpus_usable() > 1;
-	enum clew_err err, end;
+	enum clew_err err;
 
 	a->queue = ana_queue_new(consumer, is_threaded, a->cache.epoch);
 	if (!a->queue)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	err = read_all(a, diag);
-	if (err == CLEW_OK || err == CLEW_BAD_FILE ||
-	    err == CLEW_LIMIT) { /* what is whole is delivered */
-		perf_order_finish(a->order);
-		end = drain(a);
-		if (end == CLEW_OK)
-			end = ana_queue_wait(a->queue);
-		if (err == CLEW_OK && end != CLEW_OK)
-			err = clew_fail(diag, end, 0, clew_err_name(end));
-	}
 	ana_queue_stop(a->queue); /* where an error came in between, it may still be at work */
 	if (summarize(a) != CLEW_OK && err == CLEW_OK)
 		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");

@@ -8,6 +8,7 @@
 #include "image/dso.h"
 #include "perfdata/perf_file.h"
 #include "perfdata/perf_order.h"
+#include "stitch/stitch.h"
 #include "unwind/unw_rule.h"
 
 /*
@@ -70,6 +71,13 @@ struct ana_event {
 	 * that ended, enum unw_stop; UNW_STOP_NONE: there was nothing to unwind. */
 	uint8_t unwind_stop;
 	bool unwind_has_fp; /* some of its frames were found by frame pointer alone */
+	/* The user part of the chain; of samples with deferred stacks, with wants_outcomes of all.
+	 */
+	bool has_user_state;
+	uint8_t user_state;  /* enum stitch_state */
+	uint8_t user_reason; /* enum stitch_reason */
+	uint8_t user_stop;   /* enum unw_stop: why it ends where it does; UNW_STOP_NONE: not told */
+	uint8_t user_why;    /* enum unw_why, of UNW_STOP_UNREPRESENTABLE */
 };
 
 /**
@@ -109,6 +117,9 @@ struct ana_opts {
 	uint32_t max_unwind;      /* frames unwound from a copied stack; 0: 1024 */
 	const char *unwind_cache; /* directory of compiled unwind tables, made when missing; NULL:
 				     none. Borrowed */
+	bool no_merge;            /* leave deferred user stacks where they are: marks and cookies */
+	bool wants_outcomes;      /* what came of each sample's user part */
+	bool is_live; /* a stream whose reader must not wait for ever: see STREAM_AGE_NS */
 	/* For text that has to equal perf's: keep an exec'ed process's old maps
 	 * (who_keep_maps_over_exec()), and no running kernel where the recording has no kernel map.
 	 */
@@ -125,7 +136,17 @@ struct ana_unresolved {
 	uint64_t nr;           /* samples whose own address found none there */
 };
 
+/** What came of the samples' user parts. */
+struct ana_outcomes {
+	uint64_t nr;                           /* samples; the sum of by_reason */
+	uint64_t by_reason[NR_STITCH_REASONS]; /* [STITCH_NO_REASON] = complete */
+	uint64_t nr_stops;                     /* stacks that say why they end */
+	uint64_t by_stop[NR_UNW_STOPS];        /* of these */
+};
+
 struct ana_summary {
+	struct ana_outcomes users; /* of the delivered samples */
+	struct stitch_counts stitch;
 	uint64_t nr_samples;  /* delivered */
 	uint64_t nr_filtered; /* left out by ana_filter */
 	uint64_t nr_bad;      /* samples that could not be parsed or belong to no event: skipped */

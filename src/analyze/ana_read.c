@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_impl.h"
+#include "os/file.h"
+
+enum { RELEASE_STEP = 32 << 20 }; /* of a mapped file, at a time */
+
+enum clew_err ana_reader_init(struct ana_reader *rd, struct perf_file *file,
+			      const struct perf_input *input, bool is_mapped)
+{
+	*rd = (struct ana_reader){.file = file};
+	if (is_mapped)
+		rd->map = (struct os_map){input->data, input->size};
+	rd->order = perf_order_new(0);
+	return rd->order ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+void ana_reader_done(struct ana_reader *rd)
+{
+	if (rd->has_mark)
+		perf_block_release(rd->mark.block);
+	perf_order_free(rd->order);
+	*rd = (struct ana_reader){0};
+}
+
+/* The record's time without reading the rest of it; all ones: it has none. */
+static uint64_t time_of(struct ana_reader *rd, const struct perf_record *r)
+{
+	struct bytes body = perf_record_body(r);
+	const struct perf_evsel *evsel =
+		perf_evlist_of_record(perf_file_evlist(rd->file), r->type, body, r->swap);
+	struct perf_sample_id id;
+	uint64_t type = evsel ? evsel->attr.sample_type : 0;
+
+	if (!(type & PERF_SAMPLE_TIME))
+		return UINT64_MAX;
+	if (r->type == PERF_RECORD_SAMPLE) {
+		size_t at =
+			8 * (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER |
+								 PERF_SAMPLE_IP | PERF_SAMPLE_TID));
+
+		return bytes_left(&body) < at + 8 ? UINT64_MAX : load_u64(body.pos + at, r->swap);
+	}
+	if (perf_sample_id_parse(body, r->swap, &evsel->attr, &id) != CLEW_OK)
+		return UINT64_MAX;
+	return id.time;
+}
+
+/* Pages of the mapped file behind us; what the queue still points to is read again from the page
+ * cache. */
+static void release_pages(struct ana_reader *rd)
+{
+	uint64_t pos;
+
+	if (!rd->map.data)
+		return;
+	pos = perf_file_pos(rd->file);
+	if (pos < rd->released + RELEASE_STEP)
+		return;
+	os_map_release(&rd->map, rd->released, pos);
+	/* Once more from a little before: a record may have straddled the step. */
+	rd->released = pos - pos % 4096;
+}
+
+/* Kernel records wait for their turn; what a tool wrote, or what has no time, counts from where it
+ * stands. @return whether *r goes now. */
+static enum clew_err take_next(struct ana_reader *rd, const struct perf_record *r,
+			       uint64_t *ret_time, bool *ret_goes)
+{
+	uint64_t time = UINT64_MAX;
+
+	if (r->type == PERF_RECORD_FINISHED_ROUND) {
+		perf_order_round(rd->order);
+		perf_block_hold(r->block);
+		rd->mark = *r;
+		rd->has_mark = rd->is_draining = true;
+		return CLEW_OK;
+	}
+	if (r->type < PERF_RECORD_HEADER_ATTR)
+		time = time_of(rd, r);
+	if (time == 0 || time == UINT64_MAX) {
+		perf_block_hold(r->block);
+		*ret_time = time;
+		*ret_goes = true;
+		return CLEW_OK;
+	}
+	rd->is_draining = true;
+	return perf_order_push(rd->order, r, time);
+}
+
+static bool drain(struct ana_reader *rd, struct perf_record *ret, uint64_t *ret_time)
+{
+	if (!rd->is_draining)
+		return false;
+	if (perf_order_pop(rd->order, ret, ret_time))
+		return true;
+	rd->is_draining = false;
+	if (!rd->has_mark)
+		return false;
+	rd->has_mark = false;
+	*ret = rd->mark;
+	*ret_time = UINT64_MAX;
+	return true;
+}
+
+enum clew_err ana_reader_next(struct ana_reader *rd, struct perf_record *ret, uint64_t *ret_time,
+			      struct clew_diag *diag)
+{
+	struct clew_diag why = {0};
+	bool goes = false;
+
+	while (!drain(rd, ret, ret_time)) {
+		enum clew_err err;
+
+		if (rd->end != CLEW_OK) {
+			*diag = rd->why;
+			return rd->end;
+		}
+		release_pages(rd);
+		err = perf_file_next(rd->file, ret, &why);
+		if (err == CLEW_OK)
+			err = take_next(rd, ret, ret_time, &goes);
+		if (goes)
+			return CLEW_OK;
+		if (err == CLEW_OK)
+			continue;
+		if (err == CLEW_NO_MEMORY || err == CLEW_OS) {
+			*diag = why.code == err
+				      ? why
+				      : (struct clew_diag){.code = err, .what = "out of memory"};
+			return err;
+		}
+		/* What is whole is delivered first. */
+		rd->end = err;
+		rd->why = why;
+		perf_order_finish(rd->order);
+		rd->is_draining = true;
+	}
+	return CLEW_OK;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_impl.h"
+#include "perfdata/perf_deferred.h"
+
+static struct ana_user none(enum stitch_reason reason)
+{
+	return (struct ana_user){.state = STITCH_NONE_EXPECTED, .reason = reason};
+}
+
+/* Does the chain name a user address behind a mark of user mode? */
+static bool has_user_frames(const struct perf_words *chain, bool *ret_is_guest)
+{
+	bool is_user = false;
+
+	*ret_is_guest = false;
+	for (uint32_t i = 0; i < chain->nr; i++) {
+		uint64_t word = perf_words_get(chain, i);
+
+		if (word < PERF_CONTEXT_MAX) {
+			if (is_user)
+				return true;
+			continue;
+		}
+		is_user = word == PERF_CONTEXT_USER;
+		*ret_is_guest |= word == PERF_CONTEXT_GUEST || word == PERF_CONTEXT_GUEST_USER ||
+				 word == PERF_CONTEXT_GUEST_KERNEL;
+	}
+	return false;
+}
+
+/* The kernel asks whether the task has an address space; so what maps we know of tells a kernel
+ * thread from a task that is ending. */
+struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_event *e,
+				  const struct perf_words *chain)
+{
+	const struct perf_sample *s = e->sample;
+	enum ana_level level = ana_level_of_misc(s->misc);
+	uint8_t stop = e->unwind_stop;
+	bool is_guest;
+
+	if (has_user_frames(chain, &is_guest))
+		return (struct ana_user){.state = STITCH_COMPLETE, .stop = stop};
+	if (stop)
+		return (struct ana_user){
+			.state = STITCH_LOST, .reason = STITCH_EMPTY, .stop = stop};
+	if (!(s->sample_type & PERF_SAMPLE_CALLCHAIN) ||
+	    e->evsel->attr.flags & PERF_ATTR_EXCLUDE_CALLCHAIN_USER)
+		return none(STITCH_NOT_ASKED);
+	if (is_guest || level == ANA_GUEST_USER || level == ANA_GUEST_KERNEL ||
+	    level == ANA_HYPERVISOR)
+		return none(STITCH_NOT_ASKED);
+	if (level == ANA_USER)
+		return (struct ana_user){.state = STITCH_LOST, .reason = STITCH_EMPTY};
+	if (!s->tid)
+		return none(STITCH_IDLE);
+	return none(t->space->maps ? STITCH_EXITING : STITCH_KERNEL_THREAD);
+}
+
+void ana_user_of_no_cookie(uint64_t word, struct ana_user *ret)
+{
+	static const struct {
+		uint8_t state, reason;
+	} of[NR_PERF_NO_STACK] = {
+		[PERF_NO_STACK_NONE] = {STITCH_LOST,          STITCH_REFUSED      },
+		[PERF_NO_STACK_KERNEL_THREAD] = {STITCH_NONE_EXPECTED, STITCH_KERNEL_THREAD},
+		[PERF_NO_STACK_IDLE] = {STITCH_NONE_EXPECTED, STITCH_IDLE         },
+		[PERF_NO_STACK_EXITING] = {STITCH_NONE_EXPECTED, STITCH_EXITING      },
+		[PERF_NO_STACK_MAP_FULL] = {STITCH_LOST,          STITCH_MAP_FULL     },
+		[PERF_NO_STACK_RING_FULL] = {STITCH_LOST,          STITCH_RING_FULL    },
+		[PERF_NO_STACK_REFUSED] = {STITCH_LOST,          STITCH_REFUSED      },
+		[PERF_NO_STACK_UNMATCHED] = {STITCH_LOST,          STITCH_UNMATCHED    },
+	};
+	enum perf_no_stack why = perf_no_stack_of(word);
+
+	ret->state = (enum stitch_state)of[why].state;
+	ret->reason = (enum stitch_reason)of[why].reason;
+}
+
+void ana_user_take(const struct stitch_item *item, struct ana_user *ret)
+{
+	ret->state = item->state;
+	ret->reason = item->reason;
+	ret->stack = item->stack;
+	if (item->stack) {
+		ret->stop = item->stack->stop;
+		ret->why = item->stack->why;
+	}
+}
+
+/* A sample in user mode may bring its address in a user part of its own, before the mark. */
+static bool repeats_first(const struct ana_user *u, const struct perf_words *chain)
+{
+	uint32_t at = u->mark_at;
+
+	return u->stack && u->stack->nr && at >= 2 &&
+	       perf_words_get(chain, at - 2) == PERF_CONTEXT_USER &&
+	       perf_words_get(chain, at - 1) == load_u64(u->stack->ips, chain->swap);
+}
+
+enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct perf_words *chain)
+{
+	uint32_t nr_frames = u->stack ? u->stack->nr : 0, nr_words = nr_frames + (nr_frames != 0);
+	uint32_t before = u->mark_at - (repeats_first(u, chain) ? 2 : 0);
+	uint32_t after_at = chain->nr - u->mark_at > 1 ? u->mark_at + 2 : chain->nr;
+	uint32_t after = chain->nr - after_at;
+	uint64_t mark = load_u64(&(uint64_t){PERF_CONTEXT_USER}, chain->swap);
+	uint8_t *words;
+
+	words = ana_queue_alloc(a->queue, 8 * ((size_t)before + nr_words + after + 1));
+	if (!words)
+		return CLEW_NO_MEMORY;
+	memcpy(words, chain->data, 8 * (size_t)before);
+	if (nr_frames) {
+		memcpy(words + 8 * (size_t)before, &mark, 8);
+		memcpy(words + 8 * (size_t)before + 8, u->stack->ips, 8 * (size_t)nr_frames);
+	}
+	memcpy(words + 8 * (size_t)(before + nr_words), chain->data + 8 * (size_t)after_at,
+	       8 * (size_t)after);
+	chain->data = words;
+	chain->nr = before + nr_words + after;
+	return CLEW_OK;
+}
+
+void ana_user_count(struct ana_outcomes *o, const struct ana_user *u)
+{
+	o->nr++;
+	o->by_reason[u->reason]++;
+	if (u->stop && u->stop < NR_UNW_STOPS) {
+		o->nr_stops++;
+		o->by_stop[u->stop]++;
+	}
+}

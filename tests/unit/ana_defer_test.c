@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
+#include "analyze/analyze.h"
+#include "base/buf.h"
+#include "make/defer_make.h"
+#include "unit/tap.h"
+
+/* Each sample: time in us after 1 s, thread, outcome, stop, chain (k: kernel). */
+static enum clew_err write_batch(void *ctx, const struct ana_batch *b)
+{
+	struct buf *out = ctx;
+
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct ana_event *e = &b->events[i];
+
+		if (!e->sample)
+			continue;
+		buf_printf(out, "%d %s", (int)((e->time - 1000000000) / 1000), e->comm);
+		if (e->has_user_state)
+			buf_printf(out, " %s",
+				   e->user_reason ? stitch_reason_name(e->user_reason)
+						  : stitch_state_name(e->user_state));
+		if (e->user_stop)
+			buf_printf(out, "/%s", unw_stop_name(e->user_stop));
+		buf_char(out, ':');
+		for (uint32_t j = 0; e->chain && j < e->chain->nr; j++)
+			buf_printf(out, " %s%" PRIx64,
+				   e->chain->locs[j]->level == ANA_KERNEL ? "k" : "",
+				   e->chain->locs[j]->ip & 0xfffff);
+		buf_char(out, '\n');
+	}
+	return CLEW_OK;
+}
+
+static const char story[] = "10 eleven complete: k10 k20 310 401\n"
+			    "11 ten complete/outermost: 10 101 201\n"
+			    "13 ten complete: 10 101 201\n"
+			    "20 ten complete: k10 k20 310 401\n"
+			    "21 ten complete: k10 k20 310 401\n"
+			    "23 ten complete: k10 k20 310 401\n"
+			    "30 ten no-record: k10 k20\n"
+			    "31 ten complete/no-info: k10 k20 310 401 k30\n"
+			    "40 ten complete: k10 k20 10 20\n"
+			    "41 ten refused: k10 k20\n"
+			    "42 ten kernel-thread: k10 k20\n"
+			    "43 ten idle: k10 k20\n"
+			    "44 ten exiting: k10 k20\n"
+			    "45 ten map-full: k10 k20\n"
+			    "46 ten ring-full: k10 k20\n"
+			    "47 ten refused: k10 k20\n"
+			    "48 ten unmatched: k10 k20\n"
+			    "50 ten empty: k10 k20\n"
+			    "60 twelve exec: k10 k20\n"
+			    "62 execed complete: k10 k20 10\n"
+			    "64 execed exit: k10 k20\n"
+			    "80 eleven end: k10 k20\n";
+
+struct stream {
+	struct bytes left;
+	size_t chunk;
+};
+
+static long read_stream(void *ctx, void *buf, size_t size)
+{
+	struct stream *s = ctx;
+	size_t n = bytes_left(&s->left);
+
+	n = n > size ? size : n;
+	n = n > s->chunk ? s->chunk : n;
+	memcpy(buf, s->left.pos, n);
+	s->left.pos += n;
+	return (long)n;
+}
+
+static enum clew_err run(struct bytes file, size_t chunk, struct ana_opts opts, struct buf *out,
+			 struct ana_summary *ret)
+{
+	struct stream stream = {file, chunk};
+	struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
+	struct clew_diag diag = {0};
+	struct analyze *a;
+	enum clew_err err;
+
+	if (chunk)
+		in = (struct perf_input){.read = read_stream, .ctx = &stream};
+	opts.symbols.no_host_kernel = true;
+	buf_clear(out);
+	err = analyze_open(&a, &in, &opts, &diag);
+	if (err != CLEW_OK)
+		return err;
+	err = analyze_run(a, &(struct ana_consumer){write_batch, out}, &diag);
+	*ret = *analyze_summary(a);
+	analyze_free(a);
+	return err;
+}
+
+static bool adds_up(const struct ana_summary *s)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < NR_STITCH_REASONS; i++)
+		sum += s->users.by_reason[i];
+	return sum == s->users.nr && s->users.nr == s->nr_samples;
+}
+
+static const struct form {
+	const char *name;
+	struct perf_build_opts opts;
+	uint32_t compress;
+	size_t chunk;
+} forms[] = {
+	{"file",            {0},			 0,                      0   },
+	{"big-endian file", {.big = true},               0,                      0   },
+	{"compressed file", {0},                         PERF_RECORD_COMPRESSED, 0   },
+	{"mapped pipe",     {.pipe = true},              0,                      0   },
+	{"pipe",            {.pipe = true},              0,                      1   },
+	{"big-endian pipe", {.pipe = true, .big = true}, 0,                      4096},
+	{"compressed pipe", {.pipe = true},              PERF_RECORD_COMPRESSED, 100 },
+};
+
+static void test_forms(void)
+{
+	struct buf out = {0};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		const struct form *f = &forms[i];
+		struct perf_build b = {.opts = f->opts};
+		struct ana_summary s;
+		struct bytes file;
+
+		if (f->compress)
+			perf_build_compress(&b, f->compress);
+		defer_make_story(&b);
+		if (f->compress)
+			perf_build_compress_end(&b, 200);
+		file = perf_build_finish(&b);
+		CHECK_EQ(run(file, f->chunk, (struct ana_opts){0}, &out, &s), CLEW_OK, "%s: read",
+			 f->name);
+		CHECK_STR(buf_cstr(&out), story, "%s: the whole story", f->name);
+		CHECK(adds_up(&s) && s.users.by_reason[STITCH_NO_REASON] == 9 &&
+			      s.stitch.nr_duplicates == 1 && s.stitch.nr_late == 1 &&
+			      s.users.by_stop[UNW_STOP_OUTERMOST] == 1 && s.users.nr_stops == 2,
+		      "%s: each sample has one outcome", f->name);
+		run(file, f->chunk, (struct ana_opts){.wants_records = true}, &out, &s);
+		CHECK_STR(buf_cstr(&out), story, "%s: the same beside other records", f->name);
+		perf_build_done(&b);
+	}
+	buf_done(&out);
+}
+
+static void test_choices(void)
+{
+	struct perf_build b = {0};
+	struct buf out = {0};
+	struct ana_summary s;
+	struct bytes file;
+
+	defer_make_story(&b);
+	file = perf_build_finish(&b);
+	run(file, 0, (struct ana_opts){.filter = {.comms = "eleven"}}, &out, &s);
+	CHECK_STR(buf_cstr(&out), "10 eleven complete: k10 k20 310 401\n80 eleven end: k10 k20\n",
+		  "a filter leaves the others' stacks where they belong");
+	CHECK(adds_up(&s), "the outcomes are those of the samples it keeps");
+	run(file, 0, (struct ana_opts){.no_chains = true}, &out, &s);
+	CHECK(!s.users.nr && !s.stitch.nr_stacks, "without chains nobody looks for stacks");
+	run(file, 0, (struct ana_opts){.no_chains = true, .wants_outcomes = true}, &out, &s);
+	CHECK(adds_up(&s) && s.users.by_reason[STITCH_NO_REASON] == 9,
+	      "but the outcomes can be had");
+	run(file, 0, (struct ana_opts){.no_merge = true}, &out, &s);
+	CHECK(!strstr(buf_cstr(&out), " 401"), "without merging stacks stay in their records");
+	buf_done(&out);
+	perf_build_done(&b);
+}
+
+/* Nothing announces the marks. */
+static void test_unannounced(size_t chunk)
+{
+	struct perf_build b = {.opts = {.pipe = chunk != 0}};
+	struct buf out = {0};
+	struct ana_summary s;
+
+	defer_make_story(&b);
+	for (size_t i = 0; i < b.events.nr; i++)
+		b.events.data[i].attr.flags &= ~PERF_ATTR_DEFER_CALLCHAIN;
+	run(perf_build_finish(&b), chunk, (struct ana_opts){0}, &out, &s);
+	CHECK_STR(buf_cstr(&out), story, "%s without the attr's bit: the mark does",
+		  chunk ? "pipe" : "file");
+	buf_done(&out);
+	perf_build_done(&b);
+}
+
+int main(void)
+{
+	test_forms();
+	test_choices();
+	test_unannounced(0);
+	return tap_done();
+}
