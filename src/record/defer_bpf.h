@@ -56,6 +56,12 @@ struct defer_file_key {
 	uint64_t word[4];
 };
 
+/** The vdso, which has no file. */
+static inline bool defer_key_is_vdso(const struct defer_file_key *k)
+{
+	return !k->word[0] && !k->word[1] && k->word[2] == 1 && !k->word[3];
+}
+
 /** Code without a table was met in this task: open /proc/PID/map_files/START-END (or the path). */
 struct defer_want {
 	struct defer_file_key key;

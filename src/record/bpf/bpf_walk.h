@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RECORD_BPF_BPF_WALK_H
+#define RECORD_BPF_BPF_WALK_H
+
+#include "record/bpf/bpf_maps.h"
+
+/*
+ * From a task's user registers to its frames: unwind/unw_walk.h once more, under the verifier's
+ * rules. Three ways to read the stack, known at compile time.
+ */
+enum walk_way {
+	WALK_SLEEPING, /* in the task, pages may be faulted in */
+	WALK_NOW,      /* in the task, in any context */
+	WALK_REMOTE    /* another task, from a sleepable iterator */
+};
+
+enum { RBP = 6, RSP = 7, NR_VMAS = 16, SIGRETURN = 15, USER_CS = 0x33 };
+enum { VM_EXEC = 4, EBUSY = 16 };
+
+enum walk_code { WALK_TABLE, WALK_NO_TABLE, WALK_NO_TABLE_YET };
+
+/* One executable mapping. */
+struct walk_vma {
+	uint64_t start, end;
+	uint64_t bias;         /* rel = address + bias */
+	uint64_t first, limit; /* rel: what the table covers */
+	uint32_t code;         /* enum walk_code */
+	uint32_t table, shift, nr_buckets, rule_chunk;
+};
+
+struct vma_sight {
+	struct cb_key key;
+	uint64_t start, end, bias;
+	bool is_exec, has_key;
+};
+
+/* Memory to work in: a callback may sleep and be moved to another CPU, so this is of nobody's CPU.
+ */
+struct walk {
+	uint32_t is_busy;
+	uint32_t vma;        /* the one that covers pc */
+	uint32_t nr_vmas;    /* modulo NR_VMAS where the next one is put */
+	uint32_t generation; /* of tables, when vmas was filled */
+	uint64_t mm_id;      /* whose vmas these are, 0: nobody's */
+	uint64_t mm_seq;     /* of its mappings */
+	struct walk_vma vmas[NR_VMAS];
+	uint64_t pc, r[CB_NR_REGS], known;
+	uint32_t max;
+	uint8_t is_exact, stop, why, uniform;
+	bool is_busy_vma;     /* the mappings were locked: what covers pc is not known */
+	uint64_t method_word; /* 4 bits a frame */
+	struct clew_x86_regs regs;
+	struct vma_sight sight;
+	uint64_t win_start;
+	uint64_t win_words;
+	uint64_t methods[CB_MAX_DEPTH / 16];
+	struct cb_piece piece; /* .word is the window of the stack */
+	struct cb_stack out;
+	uint64_t ips[CB_MAX_DEPTH + CB_MAX_DEPTH / 16]; /* out.ips */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct walk);
+} scratch SEC(".maps");
+
+struct walk_ctx {
+	struct walk *w;
+};
+
+/* --- memory --- */
+
+static __always_inline long read_user(const enum walk_way way, void *to, uint32_t size,
+				      uint64_t from, struct task_struct *task)
+{
+	switch (way) {
+	case WALK_SLEEPING:
+		return bpf_copy_from_user(to, size, (const void *)from);
+	case WALK_NOW:
+		return bpf_probe_read_user(to, size, (const void *)from);
+	case WALK_REMOTE:
+		return bpf_copy_from_user_task(to, size, (const void *)from, task, 0);
+	}
+	return -1;
+}
+
+/* Fill the window from @p start on, up to the end of its page: beyond may be nothing. */
+static __always_inline bool fill_window(struct walk *w, uint64_t start, const enum walk_way way,
+					struct task_struct *task)
+{
+	uint64_t size = 4096 - (start & 4095);
+
+	if (size > sizeof(w->piece.word))
+		size = sizeof(w->piece.word);
+	w->win_words = 0;
+	if (read_user(way, w->piece.word, (uint32_t)size, start, task))
+		return false;
+	w->win_start = start;
+	w->win_words = size >> 3;
+	return true;
+}
+
+/* The word at @p addr. Frames lie near each other: nearly always in the window. */
+static __always_inline bool get_word(struct walk *w, uint64_t addr, uint64_t *ret,
+				     const enum walk_way way, struct task_struct *task)
+{
+	uint64_t i = (addr - w->win_start) >> 3;
+
+	if (addr & 7)
+		return !read_user(way, ret, 8, addr, task);
+	if (addr < w->win_start || i >= w->win_words) {
+		/* A little below too: FP lies below RA. */
+		uint64_t start = addr & 4095 ? addr - 64 : addr;
+
+		if ((start ^ addr) & ~4095ul)
+			start = addr & ~4095ul;
+		if (!fill_window(w, start, way, task))
+			return false;
+		i = (addr - start) >> 3;
+	}
+	*ret = w->piece.word[i & (CB_WINDOW_WORDS - 1)];
+	return true;
+}
+
+/* --- mappings --- */
+
+static __always_inline void key_of_file(struct cb_key *k, struct file *f)
+{
+	struct inode *i = f->f_inode;
+	uint64_t mtime = 0;
+
+	if (bpf_core_field_exists(i->i_mtime_sec)) {
+		mtime = (uint64_t)i->i_mtime_sec * 1000000000 + i->i_mtime_nsec;
+	} else if (bpf_core_field_exists(((struct inode___6_10 *)i)->__i_mtime)) {
+		struct inode___6_10 *o = (void *)i;
+
+		mtime = (uint64_t)BPF_CORE_READ(o, __i_mtime.tv_sec) * 1000000000 +
+			(uint64_t)BPF_CORE_READ(o, __i_mtime.tv_nsec);
+	} else {
+		struct inode___6_6 *o = (void *)i;
+
+		mtime = (uint64_t)BPF_CORE_READ(o, i_mtime.tv_sec) * 1000000000 +
+			(uint64_t)BPF_CORE_READ(o, i_mtime.tv_nsec);
+	}
+	k->word[0] = (uint64_t)i->i_generation << 32 | i->i_sb->s_dev;
+	k->word[1] = i->i_ino;
+	k->word[2] = (uint64_t)i->i_size;
+	k->word[3] = mtime;
+}
+
+static __always_inline void see_vma(struct vma_sight *s, struct vm_area_struct *vma)
+{
+	struct file *f = vma->vm_file;
+
+	s->start = vma->vm_start;
+	s->end = vma->vm_end;
+	s->bias = ((uint64_t)vma->vm_pgoff << 12) - s->start;
+	s->is_exec = vma->vm_flags & VM_EXEC;
+	s->has_key = true;
+	if (f) {
+		key_of_file(&s->key, f);
+		return;
+	}
+	s->key.word[0] = s->key.word[1] = s->key.word[3] = 0;
+	s->key.word[2] = CB_KEY_VDSO;
+	s->has_key = (uint64_t)vma->vm_mm->context.vdso == s->start;
+	s->bias = -s->start;
+}
+
+static long on_vma(struct task_struct *task, struct vm_area_struct *vma, void *ctx)
+{
+	see_vma(&((struct walk_ctx *)ctx)->w->sight, vma);
+	return 0;
+}
+
+static __always_inline void want(const struct vma_sight *s, uint32_t pid)
+{
+	struct cb_file f = {.state = CB_FILE_WANTED};
+	struct cb_want *r;
+
+	if (bpf_map_update_elem(&files, &s->key, &f, BPF_NOEXIST))
+		return;
+	r = bpf_ringbuf_reserve(&stacks, sizeof(*r), 0);
+	if (!r) {
+		count(CB_RING_FULL);
+		bpf_map_delete_elem(&files, &s->key);
+		return;
+	}
+	r->kind = CB_WANT;
+	r->pid = pid;
+	r->key = s->key;
+	r->start = s->start;
+	r->end = s->end;
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline void vma_of_sight(struct walk_vma *v, const struct vma_sight *s,
+					 uint32_t pid)
+{
+	struct cb_file *f;
+
+	v->start = s->start;
+	v->end = s->end;
+	v->bias = s->bias;
+	v->code = WALK_NO_TABLE;
+	if (!s->has_key)
+		return;
+	f = bpf_map_lookup_elem(&files, &s->key);
+	if (!f) {
+		want(s, pid);
+		v->code = WALK_NO_TABLE_YET;
+		return;
+	}
+	if (f->state == CB_FILE_READY) {
+		v->code = WALK_TABLE;
+		v->first = f->start;
+		v->limit = f->end;
+		v->table = f->table;
+		v->shift = f->shift;
+		v->nr_buckets = f->nr_buckets;
+		v->rule_chunk = f->rule_chunk;
+		f->is_used = 1;
+	} else if (f->state == CB_FILE_WANTED) {
+		v->code = WALK_NO_TABLE_YET;
+	}
+}
+
+/* The mappings change with every write lock of the address space: odd while it is held. */
+static __always_inline uint64_t mm_seq_of(struct mm_struct *mm)
+{
+	if (bpf_core_field_exists(mm->mm_lock_seq.sequence))
+		return BPF_CORE_READ(mm, mm_lock_seq.sequence);
+	return 1;
+}
+
+enum vma_found { VMA_FOUND, VMA_NONE, VMA_BUSY };
+
+static __noinline int load_vma(struct walk *w, uint64_t pc, struct task_struct *task)
+{
+	struct walk_ctx c = {w};
+	long err = -EBUSY;
+	uint32_t i;
+
+	for (i = 0; i < 8 && err == -EBUSY; i++)
+		err = bpf_find_vma(task, pc, on_vma, &c, 0);
+	if (err == -EBUSY)
+		return VMA_BUSY;
+	if (err || !w->sight.is_exec)
+		return VMA_NONE;
+	i = w->nr_vmas++ & (NR_VMAS - 1);
+	vma_of_sight(&w->vmas[i], &w->sight, (uint32_t)task->tgid);
+	w->vma = i;
+	return VMA_FOUND;
+}
+
+/* Make w->vma the executable mapping of @p pc. */
+static __always_inline int find_vma(struct walk *w, uint64_t pc, struct task_struct *task)
+{
+	uint32_t i = w->vma & (NR_VMAS - 1);
+
+	if (pc - w->vmas[i].start < w->vmas[i].end - w->vmas[i].start)
+		return VMA_FOUND;
+	for (i = 0; i < NR_VMAS; i++) {
+		if (pc - w->vmas[i].start < w->vmas[i].end - w->vmas[i].start) {
+			w->vma = i;
+			return VMA_FOUND;
+		}
+	}
+	return load_vma(w, pc, task);
+}
+
+/* Mappings seen by an earlier walk hold if nothing has changed since. */
+static __always_inline void begin_vmas(struct walk *w, struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	uint64_t id = 0, seq = 1;
+	uint32_t generation = (uint32_t)control(CB_GENERATION);
+	uint32_t i;
+
+	if (mm) {
+		id = mm->context.ctx_id;
+		seq = mm_seq_of(mm);
+	}
+	if (id && id == w->mm_id && seq == w->mm_seq && !(seq & 1) && generation == w->generation) {
+		for (i = 0; i < NR_VMAS; i++) {
+			if (w->vmas[i].code == WALK_NO_TABLE_YET)
+				w->vmas[i].end = w->vmas[i].start;
+		}
+		return;
+	}
+	w->mm_id = id;
+	w->mm_seq = seq;
+	w->generation = generation;
+	w->vma = 0;
+	w->nr_vmas = 0;
+	for (i = 0; i < NR_VMAS; i++)
+		w->vmas[i].start = w->vmas[i].end = 0;
+}
+
+/* --- tables --- */
+
+static __always_inline uint32_t *table_word(void *table, uint64_t word)
+{
+	uint32_t chunk = (uint32_t)(word / CB_CHUNK_WORDS);
+	struct cb_chunk *c = bpf_map_lookup_elem(table, &chunk);
+
+	return c ? &c->word[word & (CB_CHUNK_WORDS - 1)] : NULL;
+}
+
+/* Index of the rule at @p off from the table's start; 0, a rule that says nothing, where the table
+ * is not what it should be. */
+static __noinline uint32_t search(struct walk_vma *v, uint64_t off)
+{
+	uint32_t key = v->table, low, *p;
+	uint64_t rows = (uint64_t)v->nr_buckets + 1, lo, hi;
+	void *table = bpf_map_lookup_elem(&tables, &key);
+	int i;
+
+	if (!table)
+		return 0;
+	low = (uint32_t)(v->first + off) << 16 | 0xffff;
+	p = table_word(table, off >> (v->shift & 31));
+	if (!p)
+		return 0;
+	lo = *p;
+	p = table_word(table, (off >> (v->shift & 31)) + 1);
+	if (!p)
+		return 0;
+	hi = *p;
+	for (i = 0; i < 18 && lo < hi; i++) {
+		uint64_t mid = lo + ((hi - lo) >> 1);
+
+		p = table_word(table, rows + mid);
+		if (!p)
+			return 0;
+		if (*p <= low)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return 0;
+	p = table_word(table, rows + lo - 1);
+	return p ? *p & 0xffff : 0;
+}
+
+/* The rule at @p pc. @return false: the table has been taken away meanwhile. */
+static __always_inline bool rule_at(struct walk_vma *v, uint64_t pc, struct unw_rule *ret)
+{
+	uint64_t rel = pc + v->bias, off = rel - v->first, tag, word, *m;
+	uint32_t slot, index, key = v->table, chunk;
+	struct cb_chunk *c;
+	void *table;
+
+	__builtin_memset(ret, 0, sizeof(*ret));
+	if (rel < v->first || rel >= v->limit)
+		return true;
+	tag = (uint64_t)v->table << 32 | (uint32_t)off;
+	slot = (uint32_t)((tag * 0x9e3779b97f4a7c15ul) >> 40) & (CB_MEMO_WORDS - 1);
+	m = bpf_map_lookup_elem(&memo, &slot);
+	if (!m)
+		return false;
+	word = *(volatile uint64_t *)m;
+	if (word >> 16 == tag) {
+		index = word & 0xffff;
+	} else {
+		index = search(v, off);
+		*(volatile uint64_t *)m = tag << 16 | index;
+	}
+	table = bpf_map_lookup_elem(&tables, &key);
+	if (!table)
+		return false;
+	chunk = v->rule_chunk + index / CB_CHUNK_RULES;
+	c = bpf_map_lookup_elem(table, &chunk);
+	if (c)
+		__builtin_memcpy(ret, &c->word[(index & (CB_CHUNK_RULES - 1)) * 8], sizeof(*ret));
+	return true;
+}
+
+/* --- one frame --- */
+
+struct step {
+	uint64_t cfa, ra, fp;
+	uint8_t method;
+	bool keeps_fp, is_signal;
+};
+
+static __always_inline bool get_reg(const struct walk *w, uint8_t reg, uint64_t *ret)
+{
+	reg &= 31;
+	if (!(w->known >> reg & 1))
+		return false;
+	*ret = w->r[reg & (CB_NR_REGS - 1)];
+	return true;
+}
+
+/* Where frame pointers are kept, the caller's lies under the return address. */
+static __always_inline bool step_fp(struct walk *w, struct step *s, const enum walk_way way,
+				    struct task_struct *task)
+{
+	uint64_t fp = w->r[RBP];
+
+	if (!(w->known >> RBP & 1) || fp & 7 || fp < w->r[RSP] || fp - w->r[RSP] > 8 << 20 ||
+	    !get_word(w, fp, &s->fp, way, task) || !get_word(w, fp + 8, &s->ra, way, task))
+		return false;
+	s->cfa = fp + 16;
+	s->keeps_fp = true;
+	s->is_signal = false;
+	s->method = UNW_FP;
+	return true;
+}
+
+static __always_inline uint8_t get_cfa(struct walk *w, const struct unw_rule *r, uint64_t *ret,
+				       const enum walk_way way, struct task_struct *task)
+{
+	uint64_t base;
+
+	if (r->cfa == UNW_CFA_PLT) {
+		*ret = w->r[RSP] + 8 + ((int64_t)(w->pc & 15) >= r->cfa_off ? 8 : 0);
+		return UNW_STOP_NONE;
+	}
+	if (!get_reg(w, r->cfa_reg, &base))
+		return UNW_STOP_REGISTER;
+	base += (uint64_t)(int64_t)r->cfa_off;
+	if (r->cfa == UNW_CFA_DEREF) {
+		if (!get_word(w, base, &base, way, task))
+			return UNW_STOP_UNREADABLE;
+		base += (uint64_t)(int64_t)r->cfa_off2;
+	}
+	*ret = base;
+	return UNW_STOP_NONE;
+}
+
+static __always_inline uint8_t get_loc(struct walk *w, uint8_t loc, uint8_t reg, int32_t off,
+				       uint64_t cfa, uint64_t *ret, const enum walk_way way,
+				       struct task_struct *task)
+{
+	uint64_t base = cfa;
+
+	if (loc != UNW_AT_CFA && !get_reg(w, reg, &base))
+		return UNW_STOP_REGISTER;
+	base += (uint64_t)(int64_t)off;
+	if (loc == UNW_IN_REG) {
+		*ret = base;
+		return UNW_STOP_NONE;
+	}
+	return get_word(w, base, ret, way, task) ? UNW_STOP_NONE : UNW_STOP_UNREADABLE;
+}
+
+static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *r, struct step *s,
+					 const enum walk_way way, struct task_struct *task)
+{
+	uint8_t stop;
+
+	if (r->ra == UNW_UNDEFINED)
+		return UNW_STOP_OUTERMOST;
+	stop = get_cfa(w, r, &s->cfa, way, task);
+	if (stop)
+		return stop;
+	s->is_signal = r->flags & UNW_SIGNAL;
+	if (s->cfa & 7 || (s->cfa <= w->r[RSP] && !s->is_signal))
+		return UNW_STOP_BAD_CFA;
+	s->keeps_fp = r->fp != UNW_UNDEFINED && (w->known >> RBP & 1 || r->fp != UNW_SAME);
+	s->fp = w->r[RBP];
+	if (r->fp != UNW_UNDEFINED && r->fp != UNW_SAME) {
+		/* The lower of the two first: both lie in one window then. Without it the walk goes
+		 * on as long as it can. */
+		if (get_loc(w, r->fp, r->fp_reg, r->fp_off, s->cfa, &s->fp, way, task))
+			s->keeps_fp = false;
+	}
+	/* amd64 has no register for it. */
+	if (r->ra == UNW_SAME)
+		return UNW_STOP_REGISTER;
+	s->method = r->origin;
+	return get_loc(w, r->ra, r->ra_reg, r->ra_off, s->cfa, &s->ra, way, task);
+}
+
+static __always_inline uint8_t step_of(struct walk *w, struct step *s, const enum walk_way way,
+				       struct task_struct *task)
+{
+	struct walk_vma *v = &w->vmas[w->vma & (NR_VMAS - 1)];
+	struct unw_rule r;
+
+	if (v->code == WALK_NO_TABLE_YET || w->is_busy_vma)
+		return UNW_STOP_NO_TABLE_YET;
+	if (v->code == WALK_NO_TABLE)
+		return step_fp(w, s, way, task) ? UNW_STOP_NONE : UNW_STOP_NO_INFO;
+	if (!rule_at(v, w->is_exact ? w->pc : w->pc - 1, &r))
+		return UNW_STOP_NO_TABLE_YET;
+	if (r.cfa == UNW_CFA_NONE && !w->is_exact) {
+		/* No call returns there: it may be the start of the sigreturn code. */
+		struct unw_rule exact;
+
+		if (!rule_at(v, w->pc, &exact))
+			return UNW_STOP_NO_TABLE_YET;
+		if (exact.flags & UNW_SIGNAL)
+			r = exact;
+	}
+	if (r.cfa != UNW_CFA_NONE)
+		return step_rule(w, &r, s, way, task);
+	w->why = r.why;
+	if (r.why != UNW_WHY_GAP)
+		return UNW_STOP_UNREPRESENTABLE;
+	return step_fp(w, s, way, task) ? UNW_STOP_NONE : UNW_STOP_NO_INFO;
+}
+
+/* --- frames --- */
+
+static __always_inline void put_frame(struct walk *w, uint64_t pc, uint8_t method)
+{
+	uint32_t n = w->out.nr;
+
+	w->ips[n & (CB_MAX_DEPTH - 1)] = pc;
+	if (n == 1)
+		w->uniform = method;
+	else if (n > 1 && w->uniform != method)
+		w->uniform = CB_MIXED;
+	w->method_word |= (uint64_t)(method & 15) << ((n & 15) * 4);
+	if ((n & 15) == 15) {
+		w->methods[(n >> 4) & (CB_MAX_DEPTH / 16 - 1)] = w->method_word;
+		w->method_word = 0;
+	}
+	w->out.nr = (uint16_t)(n + 1);
+}
+
+static __always_inline bool walk_step(struct walk *w, const enum walk_way way,
+				      struct task_struct *task)
+{
+	struct step s;
+
+	if (w->out.nr >= w->max || w->out.nr >= CB_MAX_DEPTH) {
+		w->stop = UNW_STOP_MAX_DEPTH;
+		return false;
+	}
+	w->stop = step_of(w, &s, way, task);
+	if (w->stop)
+		return false;
+	if (!s.ra) {
+		w->stop = UNW_STOP_OUTERMOST;
+		return false;
+	}
+	if (s.ra == w->pc && s.cfa == w->r[RSP]) {
+		w->stop = UNW_STOP_LOOP;
+		return false;
+	}
+	switch (find_vma(w, s.ra - !s.is_signal, task)) {
+	case VMA_NONE:
+		/* A frame pointer that leads nowhere is none. */
+		w->stop = s.method == UNW_FP ? UNW_STOP_NO_INFO : UNW_STOP_BAD_RA;
+		return false;
+	case VMA_BUSY:
+		w->is_busy_vma = true;
+		break;
+	}
+	w->pc = s.ra;
+	w->r[RSP] = s.cfa;
+	w->r[RBP] = s.fp;
+	w->known = 1 << RSP | (s.keeps_fp ? 1 << RBP : 0);
+	w->is_exact = s.is_signal;
+	put_frame(w, s.ra, s.method);
+	return true;
+}
+
+static long step_sleeping(uint32_t i, struct walk_ctx *c)
+{
+	return !walk_step(c->w, WALK_SLEEPING, bpf_get_current_task_btf());
+}
+
+static long step_now(uint32_t i, struct walk_ctx *c)
+{
+	return !walk_step(c->w, WALK_NOW, bpf_get_current_task_btf());
+}
+
+static __always_inline void begin_vma(struct walk *w, int found)
+{
+	w->is_busy_vma = found == VMA_BUSY;
+	if (found == VMA_NONE)
+		w->stop = UNW_STOP_NO_MAPPING;
+}
+
+/* Registers of a task on its way through the kernel. */
+static __always_inline void begin_walk(struct walk *w, struct task_struct *task)
+{
+	const struct clew_x86_regs *regs = &w->regs;
+
+	w->r[0] = regs->ax;
+	w->r[1] = regs->dx;
+	w->r[2] = regs->cx;
+	w->r[3] = regs->bx;
+	w->r[4] = regs->si;
+	w->r[5] = regs->di;
+	w->r[RBP] = regs->bp;
+	w->r[RSP] = regs->sp;
+	w->r[8] = regs->r8;
+	w->r[9] = regs->r9;
+	w->r[10] = regs->r10;
+	w->r[11] = regs->r11;
+	w->r[12] = regs->r12;
+	w->r[13] = regs->r13;
+	w->r[14] = regs->r14;
+	w->r[15] = regs->r15;
+	w->known = 0xffff;
+	w->pc = regs->ip;
+	w->max = config.max_stack;
+	w->is_exact = true;
+	w->stop = w->why = 0;
+	w->uniform = UNW_NO_ORIGIN;
+	w->method_word = 0;
+	w->win_words = 0;
+	w->win_start = 0;
+	w->out.nr = 0;
+	w->out.has_copy = 0;
+	begin_vmas(w, task);
+	put_frame(w, regs->ip, UNW_NO_ORIGIN);
+	if ((regs->cs & 0xffff) != USER_CS)
+		w->stop = UNW_STOP_NO_INFO;
+	else if (!task->mm)
+		w->stop = UNW_STOP_EXITING;
+	else
+		begin_vma(w, find_vma(w, regs->ip, task));
+}
+
+#endif

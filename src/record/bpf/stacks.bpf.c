@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "vmlinux.h"
+
+#include "record/bpf/bpf_walk.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+enum { PF_EXITING = 0x4, PF_IO_WORKER = 0x10, PF_USER_WORKER = 0x4000, PF_KTHREAD = 0x200000 };
+enum { ESRCH = 3 };
+
+/* perfdata/perf_deferred.h, enum perf_no_stack */
+enum { NO_KERNEL_THREAD = 1, NO_IDLE, NO_EXITING, NO_MAP_FULL, NO_RING_FULL, NO_REFUSED };
+
+/* The kfunc's name up to 6.x; later ones need no program pointer and no suffix. resume, not signal:
+ * that one interrupts the task's system call. */
+extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *tw,
+					      void *map__map, bpf_task_work_callback_t callback,
+					      void *aux__prog) __ksym __weak;
+extern int bpf_task_work_schedule_resume(struct task_struct *task, struct bpf_task_work *tw,
+					 void *map__map,
+					 bpf_task_work_callback_t callback) __ksym __weak;
+
+struct task_slot {
+	struct cookie_slot cookie;
+	uint64_t start_time; /* whose slot: a tid comes again */
+	struct bpf_task_work work;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, uint32_t);
+	__type(value, struct task_slot);
+} tasks SEC(".maps");
+
+/* --- what is seen of a task --- */
+
+static __always_inline uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ul;
+	return h ^ h >> 32;
+}
+
+static __always_inline uint64_t place_of(const struct clew_x86_regs *r)
+{
+	uint64_t h = mix(r->ip, r->sp);
+
+	h = mix(h, r->orig_ax);
+	h = mix(h, r->bp);
+	h = mix(h, r->bx);
+	h = mix(h, r->r12);
+	h = mix(h, r->r13);
+	h = mix(h, r->r14);
+	h = mix(h, r->r15);
+	h = mix(h, r->di);
+	h = mix(h, r->si);
+	h = mix(h, r->dx);
+	h = mix(h, r->r8);
+	h = mix(h, r->r9);
+	h = mix(h, r->r10);
+	return h | 1;
+}
+
+/* The words on top of the stack are read again: that of the return address among them tells calls
+ * of one function from two places apart. */
+static __always_inline uint64_t rest_of(const struct clew_x86_regs *r, struct task_struct *t)
+{
+	uint64_t top[8] = {};
+	uint64_t h = mix(r->ax, t->nvcsw + t->nivcsw);
+
+	bpf_probe_read_user(top, sizeof(top), (const void *)r->sp);
+	h = mix(h, top[0]);
+	h = mix(h, top[1]);
+	h = mix(h, top[2]);
+	h = mix(h, top[3]);
+	h = mix(h, top[4]);
+	h = mix(h, top[5]);
+	h = mix(h, top[6]);
+	return mix(h, top[7]);
+}
+
+static __always_inline void get_regs(struct clew_x86_regs *ret, struct task_struct *t)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(t);
+
+	bpf_probe_read_kernel(ret, sizeof(*ret), regs);
+}
+
+/* --- the callback --- */
+
+static __always_inline struct walk *get_scratch(uint32_t hint)
+{
+	uint32_t i;
+
+	for (i = 0; i < 16; i++) {
+		uint32_t key = (hint + i * 7) & (config.nr_scratch - 1);
+		struct walk *w = bpf_map_lookup_elem(&scratch, &key);
+
+		if (w && !__sync_val_compare_and_swap(&w->is_busy, 0, 1))
+			return w;
+	}
+	count(CB_NO_SCRATCH);
+	return NULL;
+}
+
+static __always_inline void put_scratch(struct walk *w)
+{
+	__sync_val_compare_and_swap(&w->is_busy, 1, 0);
+}
+
+/* Behind the frames, where they are not all alike, how each was found. */
+static __always_inline uint32_t put_methods(struct walk *w, uint32_t n)
+{
+	uint32_t i, nr = (n + 15) >> 4;
+
+	w->methods[(n >> 4) & (CB_MAX_DEPTH / 16 - 1)] = w->method_word;
+	for (i = 0; i < CB_MAX_DEPTH / 16 && i < nr; i++) {
+		uint64_t to = n + i;
+
+		/* Else the index that is used is not the one that is checked. */
+		__asm__ volatile("" : "+r"(to));
+		if (to >= CB_MAX_DEPTH + CB_MAX_DEPTH / 16)
+			break;
+		w->ips[to] = w->methods[i];
+	}
+	return nr;
+}
+
+static __noinline int send_stack(struct walk *w)
+{
+	uint32_t n = w->out.nr, words = n, size;
+
+	w->out.kind = CB_STACK;
+	w->out.stop = w->stop;
+	w->out.why = w->why;
+	w->out.method = w->uniform;
+	if (w->uniform == CB_MIXED)
+		words += put_methods(w, n);
+	size = (uint32_t)sizeof(w->out) + words * 8;
+	if (size > sizeof(w->out) + sizeof(w->ips))
+		return 0;
+	if (bpf_ringbuf_output(&stacks, &w->out, size, stack_flags()))
+		count(CB_RING_FULL);
+	else
+		count(CB_STACKS);
+	return 0;
+}
+
+static __always_inline void name_stack(struct walk *w, struct task_struct *t, uint64_t cookie)
+{
+	w->out.time = now();
+	w->out.cookie = cookie;
+	w->out.pid = (uint32_t)t->tgid;
+	w->out.tid = (uint32_t)t->pid;
+	w->out.cpu = bpf_get_smp_processor_id();
+}
+
+static int read_user_stack(struct bpf_map *map, void *key, void *value)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_slot *slot = value;
+	struct walk_ctx c;
+
+	if (!slot)
+		return 0;
+	c.w = get_scratch((uint32_t)t->pid);
+	if (!c.w) {
+		slot->cookie.state = COOKIE_FREE;
+		return 0;
+	}
+	get_regs(&c.w->regs, t);
+	if (cookie_callback_begin(&slot->cookie, place_of(&c.w->regs), fresh_cookie())) {
+		name_stack(c.w, t, slot->cookie.cookie);
+		begin_walk(c.w, t);
+		if (!c.w->stop)
+			bpf_loop(CB_MAX_DEPTH, step_sleeping, &c, 0);
+		send_stack(c.w);
+		cookie_callback_end(&slot->cookie, rest_of(&c.w->regs, t));
+	}
+	put_scratch(c.w);
+	return 0;
+}
+
+/* --- requests --- */
+
+static __always_inline int schedule(struct task_struct *t, struct task_slot *slot)
+{
+	if (bpf_task_work_schedule_resume)
+		return bpf_task_work_schedule_resume(t, &slot->work, &tasks, read_user_stack);
+	if (bpf_task_work_schedule_resume_impl)
+		return bpf_task_work_schedule_resume_impl(t, &slot->work, &tasks, read_user_stack,
+							  NULL);
+	return -ESRCH;
+}
+
+/* The task's slot; NULL: no room. */
+static __always_inline struct task_slot *slot_of(struct task_struct *t)
+{
+	uint32_t tid = (uint32_t)t->pid;
+	struct task_slot *slot = bpf_map_lookup_elem(&tasks, &tid);
+
+	if (!slot) {
+		struct task_slot zero = {.start_time = t->start_time};
+
+		bpf_map_update_elem(&tasks, &tid, &zero, BPF_NOEXIST);
+		return bpf_map_lookup_elem(&tasks, &tid);
+	}
+	if (slot->start_time != t->start_time) {
+		slot->start_time = t->start_time;
+		slot->cookie.state = COOKIE_FREE;
+	}
+	return slot;
+}
+
+static __always_inline uint64_t no_stack(uint32_t why)
+{
+	return (uint64_t)why << 16;
+}
+
+static __always_inline bool is_in(const volatile struct cb_range *r, uint64_t pc)
+{
+	return pc - r->start < r->end - r->start;
+}
+
+struct kernel_stack {
+	uint64_t ip[32];
+};
+
+/* Requests run one at a time on a CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct kernel_stack);
+} kernel_stacks SEC(".maps");
+
+/* Does the kernel stack show the way back to user mode? */
+static __noinline bool is_returning(void *ctx)
+{
+	uint32_t zero = 0, i, j;
+	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
+	long size;
+
+	if (!k || !config.returning[0].end)
+		return false;
+	size = bpf_get_stack(ctx, k, sizeof(*k), 0);
+	for (i = 0; i < 32 && (long)(i * 8) < size; i++) {
+		for (j = 0; j < CB_NR_RANGES; j++) {
+			if (is_in(&config.returning[j], k->ip[i]))
+				return true;
+		}
+	}
+	return false;
+}
+
+static __always_inline uint64_t ask(void *ctx, struct task_struct *t, bool is_user, uint64_t ip)
+{
+	struct task_slot *slot = slot_of(t);
+	struct cookie_sight sight = {.is_user = is_user};
+	struct clew_x86_regs regs;
+	enum cookie_taken taken = COOKIE_TAKEN;
+	uint64_t cookie;
+	int err;
+
+	if (!slot) {
+		count(CB_MAP_FULL);
+		return no_stack(NO_MAP_FULL);
+	}
+	if (is_user || !is_in(&config.entry, ip)) {
+		get_regs(&regs, t);
+		sight.place = place_of(&regs);
+		if (slot->cookie.state == COOKIE_DONE && !is_user &&
+		    slot->cookie.place == sight.place) {
+			sight.rest = rest_of(&regs, t);
+			sight.is_returning = is_returning(ctx);
+		}
+	}
+	if (cookie_request(&slot->cookie, &sight) == COOKIE_SAME)
+		return slot->cookie.cookie;
+	err = schedule(t, slot);
+	if (err)
+		taken = err == -EBUSY ? COOKIE_QUEUED : COOKIE_REFUSED;
+	cookie = fresh_cookie();
+	cookie = cookie_asked(&slot->cookie, &sight, taken, cookie);
+	if (!cookie) {
+		count(CB_REFUSED);
+		return no_stack(NO_REFUSED);
+	}
+	count(CB_ENTRIES);
+	return cookie;
+}
+
+/* 0: this task may be asked; else the word that says why not. */
+static __always_inline uint64_t why_not(struct task_struct *t)
+{
+	uint32_t flags = t->flags;
+
+	if (!t->pid)
+		return no_stack(NO_IDLE);
+	if (flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) || !t->mm)
+		return flags & PF_EXITING ? no_stack(NO_EXITING) : no_stack(NO_KERNEL_THREAD);
+	return flags & PF_EXITING ? no_stack(NO_EXITING) : 0;
+}
+
+static __always_inline void send_request(uint64_t time, uint64_t cookie, struct task_struct *t,
+					 uint64_t event)
+{
+	struct cb_request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
+
+	if (!r) {
+		count(CB_RING_FULL);
+		return;
+	}
+	r->time = time;
+	r->cookie = cookie;
+	r->tid = (uint32_t)t->pid;
+	r->cpu = bpf_get_smp_processor_id();
+	r->event = (uint32_t)event;
+	r->pad = 0;
+	bpf_ringbuf_submit(r, bpf_ringbuf_query(&requests, BPF_RB_AVAIL_DATA) >= config.request_wake
+				      ? BPF_RB_FORCE_WAKEUP
+				      : BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void request(void *ctx, bool is_user, uint64_t ip)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	uint64_t time = now(), cookie;
+
+	if (control(CB_STOPPED))
+		return;
+	count(CB_REQUESTS);
+	cookie = why_not(t);
+	if (!cookie)
+		cookie = ask(ctx, t, is_user, ip);
+	else
+		count(CB_KERNEL_TASKS);
+	send_request(time, cookie, t, bpf_get_attach_cookie(ctx));
+}
+
+/* Walk at once, with what is in memory. */
+static __always_inline uint64_t walk_now(struct task_struct *t)
+{
+	uint64_t cookie = fresh_cookie();
+	struct walk_ctx c;
+
+	c.w = get_scratch((uint32_t)t->pid);
+	if (!c.w)
+		return no_stack(NO_REFUSED);
+	get_regs(&c.w->regs, t);
+	name_stack(c.w, t, cookie);
+	begin_walk(c.w, t);
+	if (!c.w->stop)
+		bpf_loop(CB_MAX_DEPTH, step_now, &c, 0);
+	send_stack(c.w);
+	put_scratch(c.w);
+	count(CB_ENTRIES);
+	return cookie;
+}
+
+static __always_inline void request_now(void *ctx)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	uint64_t time = now(), cookie;
+
+	if (control(CB_STOPPED))
+		return;
+	count(CB_REQUESTS);
+	cookie = why_not(t);
+	if (!cookie)
+		cookie = walk_now(t);
+	else
+		count(CB_KERNEL_TASKS);
+	send_request(time, cookie, t, bpf_get_attach_cookie(ctx));
+}
+
+/* Tracepoints run the program for every task, whether an event counts it or not. */
+static __always_inline bool is_counted(void)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+
+	if (config.is_system_wide || !bpf_core_field_exists(t->perf_event_ctxp))
+		return true;
+	return t->perf_event_ctxp;
+}
+
+SEC("perf_event")
+int on_sample_now(struct bpf_perf_event_data *ctx)
+{
+	request_now(ctx);
+	return 1;
+}
+
+SEC("tracepoint")
+int on_tracepoint(void *ctx)
+{
+	if (is_counted())
+		request(ctx, false, 0);
+	return 1;
+}
+
+SEC("tracepoint")
+int on_tracepoint_now(void *ctx)
+{
+	if (is_counted())
+		request_now(ctx);
+	return 1;
+}
+
+SEC("kprobe")
+int on_probe(struct clew_x86_regs *ctx)
+{
+	if (is_counted())
+		request(ctx, ctx->cs & 3, ctx->ip);
+	return 1;
+}
+
+SEC("kprobe")
+int on_probe_now(struct clew_x86_regs *ctx)
+{
+	if (is_counted())
+		request_now(ctx);
+	return 1;
+}
+
+/* The address space is still there (since Linux 6.16), the callback would come too late. */
+SEC("raw_tp/sched_process_exit")
+int on_exit(void *ctx)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	uint32_t tid = (uint32_t)t->pid;
+	struct task_slot *slot = bpf_map_lookup_elem(&tasks, &tid);
+	struct walk_ctx c;
+
+	if (!slot)
+		return 0;
+	if (slot->start_time == t->start_time && slot->cookie.state == COOKIE_PENDING &&
+	    (c.w = get_scratch(tid))) {
+		get_regs(&c.w->regs, t);
+		if (cookie_callback_begin(&slot->cookie, place_of(&c.w->regs), fresh_cookie())) {
+			name_stack(c.w, t, slot->cookie.cookie);
+			begin_walk(c.w, t);
+			if (!c.w->stop)
+				bpf_loop(CB_MAX_DEPTH, step_now, &c, 0);
+			send_stack(c.w);
+		}
+		put_scratch(c.w);
+	}
+	bpf_map_delete_elem(&tasks, &tid);
+	return 0;
+}
+
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *ctx)
+{
+	request(ctx, ctx->regs.cs & 3, ctx->regs.ip);
+	return 1;
+}

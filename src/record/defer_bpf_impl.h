@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_DEFER_BPF_IMPL_H
+#define RECORD_DEFER_BPF_IMPL_H
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/cleanup.h"
+#include "base/map_u64.h"
+#include "base/vec.h"
+#include "record/bpf/clew_bpf.h"
+#include "record/defer_bpf.h"
+
+/* A table in the kernel. */
+struct defer_table {
+	struct defer_file_key key;
+	uint32_t index; /* 0: taken away */
+	uint64_t bytes;
+};
+
+/* A stack that user space has to end: regs and the pieces that came so far. */
+struct defer_copy {
+	uint64_t cookie;
+	struct unw_regs regs;
+	uint8_t *data; /* CB_MAX_COPY */
+	uint64_t start;
+	size_t bytes;
+};
+
+enum { DEFER_NR_COPIES = 64 };
+
+struct defer_bpf {
+	struct defer_bpf_opts opts;
+	struct bpf_object *object;
+	struct bpf_program *sample, *tracepoint, *probe;
+	struct ring_buffer *rings;
+	struct {
+		VEC(int);
+	} links;
+	int exit_link;
+	const struct defer_sink *sink; /* during a call */
+
+	struct {
+		VEC(struct defer_table);
+	} tables;
+	size_t hand; /* of the clock */
+	uint32_t last_index;
+	uint64_t table_bytes, nr_tables, nr_evicted, generation;
+	int tables_fd, files_fd, memo_fd, controls_fd, counts_fd;
+
+	uint64_t copy_left; /* as last given */
+	struct defer_copy copies[DEFER_NR_COPIES];
+	size_t next_copy;
+	uint8_t methods[CB_MAX_DEPTH];
+	uint64_t ips[CB_MAX_DEPTH];
+};
+
+extern const unsigned char defer_bpf_object[];
+extern const size_t defer_bpf_object_bytes;
+
+/* What libbpf prints while this is in force goes to @p text, and not to stderr. One at a time in a
+ * thread. */
+struct defer_log {
+	char text[512];
+	libbpf_print_fn_t before;
+};
+void defer_log_begin(struct defer_log *l);
+void defer_log_end(struct defer_log *l);
+
+int defer_map_fd(const struct defer_bpf *d, const char *name);
+void defer_set(struct defer_bpf *d, enum cb_control what, uint64_t value);
+
+void defer_tables_done(struct defer_bpf *d);
+
+/* Records of the ring of stacks. */
+int defer_on_stack(void *ctx, void *data, size_t size);
+void defer_copies_done(struct defer_bpf *d);
+
+#endif

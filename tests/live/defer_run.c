@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "live/defer_run.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "live/event_open.h"
+#include "unwind/unw_store.h"
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void on_request(void *ctx, const struct defer_request *q)
+{
+	struct run *r = ctx;
+
+	if (!vec_push(&r->requests, *q))
+		abort();
+}
+
+static void on_stack(void *ctx, const struct defer_stack *s)
+{
+	struct run *r = ctx;
+	struct run_stack o = {.time = s->time,
+			      .cookie = s->cookie,
+			      .tid = s->tid,
+			      .nr = s->nr,
+			      .stop = s->stop,
+			      .why = s->why,
+			      .has_copy = s->regs != NULL,
+			      .copy_bytes = s->stack_bytes,
+			      .first = r->ips.nr};
+
+	if (map_u64_get(&r->by_cookie, s->cookie))
+		r->nr_twice++;
+	else if (!map_u64_put(&r->by_cookie, s->cookie, r->stacks.nr))
+		abort();
+	for (uint32_t i = 0; i < s->nr; i++) {
+		if (!vec_push(&r->ips, s->ips[i]) || !vec_push(&r->methods, s->methods[i]))
+			abort();
+	}
+	if (!vec_push(&r->stacks, o))
+		abort();
+}
+
+static void on_want(void *ctx, const struct defer_want *w)
+{
+	struct run *r = ctx;
+	const struct unw_code *code;
+	char path[96];
+	uint64_t start = now_ns();
+
+	r->nr_wants++;
+	if (r->no_tables)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", w->pid,
+		 (unsigned long long)w->start, (unsigned long long)w->end);
+	if (defer_key_is_vdso(&w->key))
+		code = unw_store_get_vdso(r->store);
+	else
+		code = unw_store_get_file(r->store, path);
+	if (!code || !code->table.head || defer_bpf_put_table(r->defer, &w->key, code))
+		defer_bpf_put_none(r->defer, &w->key);
+	r->want_ns += now_ns() - start;
+}
+
+static const struct defer_sink *sink_of(struct run *r)
+{
+	static struct defer_sink s;
+
+	s = (struct defer_sink){
+		.request = on_request, .stack = on_stack, .want = on_want, .ctx = r};
+	return &s;
+}
+
+int run_open(struct run *r, const struct defer_bpf_opts *o, struct rec_error *error)
+{
+	static const struct unw_store_opts none;
+	struct defer_bpf_opts opts = *o;
+
+	memset(r, 0, sizeof(*r));
+	opts.nr_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+	opts.clockid = CLOCK_MONOTONIC;
+	r->store = unw_store_new(&none);
+	return defer_bpf_open(&r->defer, &opts, error);
+}
+
+int run_add(struct run *r, int pid, enum run_event e, uint64_t freq)
+{
+	struct rec_error error;
+
+	for (int cpu = 0; cpu < (int)sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
+		int fd = event_open(e, pid, cpu, freq);
+
+		if (fd < 0)
+			return fd;
+		r->fds[r->nr_fds++] = fd;
+		if ((e != RUN_SYSCALL_ENTER || !cpu) &&
+		    defer_bpf_attach(r->defer, fd, e, e == RUN_SYSCALL_ENTER, &error)) {
+			printf("# %s\n", error.text);
+			return -1;
+		}
+		event_enable(fd, true);
+	}
+	return 0;
+}
+
+void run_for(struct run *r, unsigned int ms)
+{
+	uint64_t end = now_ns() + ms * 1000000ull;
+
+	while (now_ns() < end) {
+		struct pollfd p = {.fd = defer_bpf_fd(r->defer), .events = POLLIN};
+
+		poll(&p, 1, 5);
+		defer_bpf_poll(r->defer, sink_of(r));
+	}
+}
+
+int run_until_end(struct run *r, int pid)
+{
+	int status = -1;
+
+	while (!waitpid(pid, &status, WNOHANG))
+		run_for(r, 5);
+	return status;
+}
+
+void run_stop(struct run *r)
+{
+	for (int i = 0; i < r->nr_fds; i++)
+		event_enable(r->fds[i], false);
+	defer_bpf_stop(r->defer);
+	r->nr_left = defer_bpf_finish(r->defer, sink_of(r));
+	defer_bpf_poll(r->defer, sink_of(r));
+	defer_bpf_counts(r->defer, &r->counts);
+}
+
+void run_done(struct run *r)
+{
+	for (int i = 0; i < r->nr_fds; i++)
+		close(r->fds[i]);
+	defer_bpf_free(r->defer);
+	unw_store_free(r->store);
+	vec_done(&r->requests);
+	vec_done(&r->stacks);
+	vec_done(&r->ips);
+	vec_done(&r->methods);
+	map_u64_done(&r->by_cookie);
+}
+
+int run_child(void (*body)(long), long arg, int *ret_go)
+{
+	int go[2], pid;
+	char c;
+
+	if (pipe(go))
+		return -1;
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		if (read(go[0], &c, 1) == 1)
+			body(arg);
+		_exit(0);
+	}
+	close(go[0]);
+	*ret_go = go[1];
+	return pid;
+}
+
+void run_go(int go)
+{
+	if (write(go, "", 1) != 1)
+		abort();
+	close(go);
+}
+
+const struct run_stack *run_stack_of(const struct run *r, uint64_t cookie)
+{
+	const uint64_t *i = map_u64_get(&r->by_cookie, cookie);
+
+	return i ? &r->stacks.data[*i] : NULL;
+}
