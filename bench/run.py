@@ -92,7 +92,7 @@ def bench_read():
 def record_once(tool, path):
     """@return (seconds the target took, samples, lost events) with tool recording everything at 10 kHz"""
     target = [WORKLOAD, "1", "2", "20000"]
-    argv = [tool, "record", "-a", "-g", "-F", "10000", "-o", path, "--", *target] if tool else target
+    argv = [tool, "record", "-a", "--call-graph", "fp", "-F", "10000", "-o", path, "--", *target] if tool else target
     run = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     took = re.search(r"^(\d+\.\d+)$", run.stdout, re.M)
     if run.returncode or not took:

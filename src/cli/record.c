@@ -18,6 +18,7 @@ struct record {
 	bool is_quiet, is_dry_run, no_cache;
 	bool is_always_so; /* of options that ask for what is done anyway */
 	unsigned int verbose;
+	char cache_dir[4096];
 	bool is_live; /* the progress line stands on the terminal */
 };
 
@@ -72,6 +73,7 @@ PARSED(set_branches, rec_parse_branches)
 PARSED(set_switch, rec_parse_switch)
 PARSED(set_clock, rec_parse_clock)
 PARSED(set_delay, rec_parse_delay)
+PARSED(set_drain, rec_parse_drain)
 
 static int set_regs(const char *option, const char *arg, uint64_t *ret, bool *ret_has)
 {
@@ -103,7 +105,7 @@ static int set_intr_regs(void *to, const char *arg, bool is_negated)
 	return set_regs("-I", arg, &o->intr_regs, &o->has_intr_regs);
 }
 
-static int set_callgraph_fp(void *to, const char *arg, bool is_negated)
+static int set_callgraph_auto(void *to, const char *arg, bool is_negated)
 {
 	struct rec_options *o = to;
 
@@ -111,7 +113,7 @@ static int set_callgraph_fp(void *to, const char *arg, bool is_negated)
 	if (is_negated)
 		o->callgraph = REC_CALLGRAPH_NONE;
 	else if (o->callgraph == REC_CALLGRAPH_NONE)
-		o->callgraph = REC_CALLGRAPH_FP;
+		o->callgraph = REC_CALLGRAPH_AUTO;
 	return CLI_OK;
 }
 
@@ -180,6 +182,21 @@ static bool set_size(const char *option, const char *text, uint64_t *ret)
 	return false;
 }
 
+/* What the library does not read itself: the environment. */
+static void read_environment(struct record *r)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	int n = 0;
+
+	if (cache && *cache == '/')
+		n = snprintf(r->cache_dir, sizeof(r->cache_dir), "%s/clew/unwind", cache);
+	else if (home && *home == '/')
+		n = snprintf(r->cache_dir, sizeof(r->cache_dir), "%s/.cache/clew/unwind", home);
+	if (n > 0 && (size_t)n < sizeof(r->cache_dir))
+		r->o.cache_dir = r->cache_dir;
+	r->o.search_path = getenv("PATH");
+}
+
 static int settle(struct record *r)
 {
 	uint64_t v = 0;
@@ -211,6 +228,13 @@ static int settle(struct record *r)
 	}
 	r->o.realtime = (int)v;
 	r->o.is_verbose = r->verbose;
+	if (r->o.is_store_stacks && r->o.callgraph != REC_CALLGRAPH_DWARF &&
+	    r->o.callgraph != REC_CALLGRAPH_NONE) {
+		cli_error("--store-stacks goes with --call-graph dwarf: other call chains copy no "
+			  "stacks");
+		return CLI_USAGE;
+	}
+	read_environment(r);
 	return CLI_OK;
 }
 
@@ -351,8 +375,9 @@ int cmd_record(int argc, char **argv)
 		{0, "per-thread", NULL, "one buffer a thread in place of one a CPU; implies -i", CLI_FLAG, &o->is_per_thread},
 
 		{0, "What each sample holds", NULL, NULL, CLI_SECTION},
-		{'g', NULL, NULL, "call chains by frame pointers", CLI_CALL, o, set_callgraph_fp},
-		{0, "call-graph", "KIND", "call chains: fp[,DEPTH], dwarf[,BYTES of stack], lbr", CLI_CALL, o, set_callgraph},
+		{'g', NULL, NULL, "call chains, the best way that works here (--call-graph auto)", CLI_CALL, o, set_callgraph_auto},
+		{0, "call-graph", "KIND", "call chains: auto, sframe[,immediate], defer, dwarf[,BYTES of stack], fp[,DEPTH], lbr, no", CLI_CALL, o, set_callgraph},
+		{0, "store-stacks", NULL, "with --call-graph dwarf: leave the copied stacks in the file, as perf does, and do not unwind them", CLI_FLAG, &o->is_store_stacks},
 		{0, "user-callchains", NULL, "only the user's part of call chains", CLI_FLAG, &o->no_kernel_chain},
 		{0, "kernel-callchains", NULL, "only the kernel's part of call chains", CLI_FLAG, &o->no_user_chain},
 		{'b', "branch-any", NULL, "the last branches taken, of any kind", CLI_CALL, o, set_branch_any},
@@ -386,6 +411,7 @@ int cmd_record(int argc, char **argv)
 		{0, "When and where to", NULL, NULL, CLI_SECTION},
 		{'o', "output", "FILE", "file to write, - for standard output (default: perf.data)", CLI_STRING, &o->output},
 		{'D', "delay", "MS", "start after so many milliseconds; -1: disabled, until --control says enable", CLI_CALL, o, set_delay},
+		{0, "drain", "MS", "wait so long at the end for user stacks of tasks in the kernel (default: 200)", CLI_CALL, o, set_drain},
 		{0, "control", "SPEC", "take commands from fd:N[,ACK] or fifo:PATH[,ACK]: enable, disable, snapshot, stop, ping, evlist", CLI_STRING, &o->control},
 		{0, "switch-output", "[WHEN]", "begin a new file by signal (USR2), size (100M) or time (30s)", CLI_CALL, o, set_switch},
 		{0, "switch-max-files", "N", "keep the last N files of --switch-output", CLI_STRING, &r.max_files},

@@ -60,6 +60,11 @@ enum clew_err os_map_file_private(const char *path, struct os_map *ret, struct c
 	return map_file(path, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, ret, diag);
 }
 
+enum clew_err os_map_file_executable(const char *path, struct os_map *ret, struct clew_diag *diag)
+{
+	return map_file(path, PROT_READ | PROT_EXEC, MAP_PRIVATE, ret, diag);
+}
+
 void os_map_done(struct os_map *m)
 {
 	if (m->data)

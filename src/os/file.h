@@ -27,6 +27,9 @@ enum clew_err os_map_fd(int fd, struct os_map *ret, struct clew_diag *diag);
  */
 enum clew_err os_map_file_private(const char *path, struct os_map *ret, struct clew_diag *diag);
 
+/** os_map_file(), executable: to make the file known as mapped code, not to run it. */
+enum clew_err os_map_file_executable(const char *path, struct os_map *ret, struct clew_diag *diag);
+
 void os_map_done(struct os_map *m);
 
 /** Tell the kernel that [from, to) of the mapping will not be read again soon: drops it from our

@@ -3,7 +3,8 @@
 
 enum {
 	DEFAULT_HZ = 4000,
-	DEFAULT_STACK = 8192,
+	STORED_STACK = 8192,  /* as perf */
+	COPIED_STACK = 32768, /* dropped once unwound, so size costs only bandwidth */
 };
 
 /* The general registers of a task, as perf_regs.h numbers them, without the segment registers
@@ -41,40 +42,96 @@ static void set_rate(struct perf_attr *a, const struct rec_event *e, const struc
 }
 
 static void copy_user_stack(struct perf_attr *a, const struct rec_event *e,
-			    const struct rec_options *o)
+			    const struct rec_options *o, uint32_t stack_bytes)
 {
 	a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	a->sample_regs_user |= ALL_REGS;
 	a->sample_stack_user = e->stack_bytes ? e->stack_bytes
 			     : o->stack_bytes ? o->stack_bytes
-					      : DEFAULT_STACK;
+					      : stack_bytes;
 	a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_USER; /* the copy tells it better */
 }
 
-static void set_callgraph(struct perf_attr *a, const struct rec_event *e,
-			  const struct rec_options *o)
+static enum rec_stacks named_stacks(const struct rec_event *e, const struct rec_options *o)
 {
-	enum rec_callgraph kind = o->callgraph;
+	if (!e->has_callgraph)
+		return o->stacks;
+	if (!e->wants_callgraph)
+		return REC_STACKS_NONE;
+	switch (e->callgraph) {
+	case REC_CALLGRAPH_FP:
+		return REC_STACKS_FP;
+	case REC_CALLGRAPH_DWARF:
+		return o->is_store_stacks ? REC_STACKS_STORED : REC_STACKS_COPY;
+	case REC_CALLGRAPH_LBR:
+		return REC_STACKS_LBR;
+	case REC_CALLGRAPH_NONE:
+	case REC_CALLGRAPH_AUTO:
+	case REC_CALLGRAPH_SFRAME:
+	case REC_CALLGRAPH_DEFER:
+		break;
+	}
+	return o->stacks;
+}
 
-	if (e->has_callgraph)
-		kind = e->wants_callgraph ? e->callgraph : REC_CALLGRAPH_NONE;
-	if (kind == REC_CALLGRAPH_NONE)
+enum rec_stacks rec_stacks_of(const struct rec_event *e, const struct rec_options *o)
+{
+	enum rec_stacks kind = named_stacks(e, o);
+
+	return o->no_user_chain && rec_stacks_is_rewritten(kind) ? REC_STACKS_FP : kind;
+}
+
+static void add_user_part(struct perf_attr *a, const struct rec_event *e,
+			  const struct rec_options *o, enum rec_stacks kind)
+{
+	switch (kind) {
+	case REC_STACKS_BPF_DEFERRED:
+	case REC_STACKS_BPF_IMMEDIATE:
+		a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_USER;
+		break;
+	case REC_STACKS_KERNEL_DEFERRED:
+		a->flags |= PERF_ATTR_DEFER_CALLCHAIN;
+		break;
+	case REC_STACKS_COPY:
+		copy_user_stack(a, e, o, COPIED_STACK);
+		break;
+	case REC_STACKS_STORED:
+		copy_user_stack(a, e, o, STORED_STACK);
+		break;
+	case REC_STACKS_LBR:
+		a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		a->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+					PERF_SAMPLE_BRANCH_NO_CYCLES | PERF_SAMPLE_BRANCH_NO_FLAGS |
+					PERF_SAMPLE_BRANCH_HW_INDEX;
+		break;
+	case REC_STACKS_FP:
+	case REC_STACKS_NONE:
+	case NR_REC_STACKS:
+		break;
+	}
+}
+
+static void set_callgraph(struct perf_attr *a, const struct rec_event *e,
+			  const struct rec_options *o, const struct rec_target *t)
+{
+	enum rec_stacks kind = rec_stacks_of(e, o);
+
+	if (kind == REC_STACKS_NONE)
 		return;
 	a->sample_type |= PERF_SAMPLE_CALLCHAIN;
-	if (!a->sample_max_stack)
+	if (!a->sample_max_stack && !rec_stacks_is_rewritten(kind))
 		a->sample_max_stack = o->max_stack;
 	if (o->no_user_chain)
 		a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_USER;
 	if (o->no_kernel_chain)
 		a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL;
-	if (kind == REC_CALLGRAPH_DWARF) {
-		copy_user_stack(a, e, o);
-	} else if (kind == REC_CALLGRAPH_LBR) {
-		a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		a->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
-					PERF_SAMPLE_BRANCH_NO_CYCLES | PERF_SAMPLE_BRANCH_NO_FLAGS |
-					PERF_SAMPLE_BRANCH_HW_INDEX;
-	}
+	if (!o->no_user_chain)
+		add_user_part(a, e, o, kind);
+	if (rec_stacks_is_rewritten(kind))
+		a->sample_type |= PERF_SAMPLE_TIME | PERF_SAMPLE_TID;
+	/* A ring of a task does not tell the CPU, by which samples find their requests. */
+	if (rec_stacks_is_bpf(kind) && t->cpus.nr && t->cpus.data[0] < 0)
+		a->sample_type |= PERF_SAMPLE_CPU;
 }
 
 static void set_contents(struct perf_attr *a, const struct rec_event *e,
@@ -123,7 +180,7 @@ void rec_attr_setup(struct perf_attr *a, const struct rec_event *e, const struct
 	a->read_format |= PERF_FORMAT_LOST;
 	set_contents(a, e, o, t);
 	set_rate(a, e, o);
-	set_callgraph(a, e, o);
+	set_callgraph(a, e, o, t);
 	if (e->has_inherit ? e->wants_inherit : t->is_inherited)
 		a->flags |= PERF_ATTR_INHERIT;
 	if (o->with_stat) {
@@ -147,6 +204,25 @@ void rec_attr_setup(struct perf_attr *a, const struct rec_event *e, const struct
 		a->flags |= PERF_ATTR_USE_CLOCKID;
 		a->clockid = o->clockid;
 	}
+}
+
+void rec_attr_of_file(struct perf_attr *a, enum rec_stacks stacks, bool keeps_regs,
+		      bool is_tracking, bool has_deferred)
+{
+	if (has_deferred && is_tracking)
+		a->flags |= PERF_ATTR_DEFER_OUTPUT;
+	if (rec_stacks_is_rewritten(stacks))
+		a->flags &= ~PERF_ATTR_EXCLUDE_CALLCHAIN_USER;
+	if (rec_stacks_is_bpf(stacks))
+		a->flags |= PERF_ATTR_DEFER_CALLCHAIN;
+	if (stacks != REC_STACKS_COPY)
+		return;
+	a->sample_type &= ~PERF_SAMPLE_STACK_USER;
+	a->sample_stack_user = 0;
+	if (keeps_regs)
+		return;
+	a->sample_type &= ~PERF_SAMPLE_REGS_USER;
+	a->sample_regs_user = 0;
 }
 
 void rec_attr_track(struct perf_attr *a, const struct rec_options *o)

@@ -47,6 +47,7 @@ static void set_groups(struct rec_counters *c)
 			e->attr.sample_period = 0;
 			e->attr.flags &= ~PERF_ATTR_FREQ;
 			e->attr.sample_type = leader->attr.sample_type;
+			e->stacks = leader->stacks;
 		}
 	}
 }
@@ -107,7 +108,9 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				.event = e,
 				.leader = e->leader,
 				.cgroup_fd = -1,
-				.is_aux = rec_event_is_aux(e)};
+				.is_aux = rec_event_is_aux(e),
+				.keeps_regs = o->has_user_regs,
+				.stacks = rec_stacks_of(e, o)};
 
 	if (e->max_events)
 		return rec_fail(error, CLEW_INVALID,
@@ -199,6 +202,9 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 		rec_attr_track(&c->list.data[0].attr, o);
 	}
 	set_ids(c, o);
+	if (o->stacks == REC_STACKS_KERNEL_DEFERRED)
+		vec_for_each (&c->list, e)
+			e->attr.flags |= e->is_tracking ? PERF_ATTR_DEFER_OUTPUT : 0;
 	vec_for_each (&c->list, e)
 		rec_features_fit(&c->features, &e->attr);
 	c->nr_places = target->cpus.nr * target->tids.nr;
@@ -212,8 +218,18 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	return set_cgroups(c, o, error);
 }
 
+static bool has_deferred(const struct rec_counters *c)
+{
+	vec_for_each (&c->list, e)
+		if (rec_stacks_is_bpf(e->stacks) || e->stacks == REC_STACKS_KERNEL_DEFERRED)
+			return true;
+	return false;
+}
+
 enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evlist *ret)
 {
+	bool is_deferred = has_deferred(c);
+
 	vec_for_each (&c->list, e) {
 		struct perf_attr attr = e->attr;
 		struct perf_evsel *sel;
@@ -225,6 +241,7 @@ enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evli
 				ids[nr++] = e->ids[i];
 		if (e->event && (e->event->probe_path || e->event->probe_symbol))
 			attr.config1 = 0; /* our pointer to the name */
+		rec_attr_of_file(&attr, e->stacks, e->keeps_regs, e->is_tracking, is_deferred);
 		sel = ids ? perf_evlist_add(ret, &attr, e->name, (const uint8_t *)ids, nr, false)
 			  : NULL;
 		if (!sel)

@@ -18,10 +18,12 @@ struct rec_counter {
 	bool is_tracking;        /* the one that brings COMM, MMAP2, ... */
 	bool is_immediate;       /* counts from its opening on, whatever else is off */
 	bool is_aux;
-	int cgroup_fd;        /* -1: none */
-	struct rec_ints cpus; /* empty: all of the target's */
-	int *fds;             /* [place]; -1: not there */
-	uint64_t *ids;        /* [place] */
+	bool keeps_regs;        /* user registers were asked for, not only for the stack */
+	enum rec_stacks stacks; /* how its user stacks are read */
+	int cgroup_fd;          /* -1: none */
+	struct rec_ints cpus;   /* empty: all of the target's */
+	int *fds;               /* [place]; -1: not there */
+	uint64_t *ids;          /* [place] */
 };
 
 struct rec_ring {
@@ -90,5 +92,11 @@ void rec_counters_done(struct rec_counters *c);
 void rec_attr_setup(struct perf_attr *attr, const struct rec_event *event,
 		    const struct rec_options *o, const struct rec_target *target);
 void rec_attr_track(struct perf_attr *attr, const struct rec_options *o);
+/** The event's own call-graph term, else the session's choice. */
+enum rec_stacks rec_stacks_of(const struct rec_event *e, const struct rec_options *o);
+/** As the file tells it: samples whose user stacks were read another way look as the kernel's
+ * own. @p has_deferred: some event's stacks come in records of their own. */
+void rec_attr_of_file(struct perf_attr *attr, enum rec_stacks stacks, bool keeps_regs,
+		      bool is_tracking, bool has_deferred);
 
 #endif

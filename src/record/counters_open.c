@@ -5,6 +5,7 @@
 
 #include "os/perf_event.h"
 #include "os/proc.h"
+#include "os/thread.h"
 #include "record/counters.h"
 #include "record/refusal.h"
 
@@ -14,6 +15,8 @@ enum {
 	RING_BYTES = 512 * 1024,
 	RING_BYTES_PRIVILEGED = 1024 * 1024,
 	ALL_RINGS_BYTES = 256 * 1024 * 1024,
+	/* Samples with a copy of the stack: 100 ms of them at 5,000 Hz. */
+	RING_BYTES_COPIES = 16 * 1024 * 1024,
 	DEFAULT_AUX = 4 * 1024 * 1024,
 	DEFAULT_AUX_UNPRIVILEGED = 128 * 1024,
 };
@@ -162,10 +165,32 @@ static bool may_lock_memory(void)
 	return os_caps_has(&caps, OS_CAP_IPC_LOCK);
 }
 
-static size_t choose_ring_bytes(size_t nr_rings)
+/* What a user may lock for each of so many rings: a share for each CPU, and RLIMIT_MEMLOCK. */
+static size_t allowed_bytes(size_t nr_rings)
 {
-	size_t bytes = may_lock_memory() ? RING_BYTES_PRIVILEGED : RING_BYTES;
+	struct os_caps caps;
+	uint64_t all;
 
+	os_caps_read(&caps);
+	all = caps.memlock_bytes < ALL_RINGS_BYTES ? caps.memlock_bytes : ALL_RINGS_BYTES;
+	all += caps.mlock_kb * 1024 * os_nr_cpus_usable();
+	return (size_t)(all / nr_rings);
+}
+
+static size_t choose_ring_bytes(const struct rec_counters *c, size_t nr_rings)
+{
+	size_t bytes = may_lock_memory() ? RING_BYTES_PRIVILEGED : RING_BYTES, allowed;
+	bool has_copies = false;
+
+	vec_for_each (&c->list, e)
+		has_copies |= e->attr.sample_type & PERF_SAMPLE_STACK_USER;
+	if (has_copies && may_lock_memory()) {
+		bytes = RING_BYTES_COPIES;
+	} else if (has_copies) {
+		allowed = allowed_bytes(nr_rings);
+		while (bytes * 2 + os_page_bytes() <= allowed && bytes < RING_BYTES_COPIES)
+			bytes *= 2;
+	}
 	while (bytes > 4 * os_page_bytes() && bytes * nr_rings > ALL_RINGS_BYTES)
 		bytes /= 2;
 	return bytes;
@@ -311,7 +336,7 @@ enum clew_err rec_counters_map(struct rec_counters *c, const struct rec_options 
 	size_t step = is_per_cpu ? c->target->tids.nr : 1;
 	enum clew_err err = CLEW_OK;
 
-	c->data_bytes = o->data_bytes ? o->data_bytes : choose_ring_bytes(c->nr_places / step);
+	c->data_bytes = o->data_bytes ? o->data_bytes : choose_ring_bytes(c, c->nr_places / step);
 	for (size_t at = 0; at < c->nr_places && err == CLEW_OK; at += step) {
 		err = map_places(c, at, at + step, false, o, error);
 		if (err == CLEW_OK && c->has_backward)

@@ -137,8 +137,8 @@ const char *doctor_setcap(struct doctor *d)
 enum clew_err rec_doctor_run(struct doctor_report *ret)
 {
 	static void (*const sections[])(struct doctor *) = {
-		doctor_system,  doctor_permissions, doctor_limits, doctor_events,
-		doctor_records, doctor_traces,      doctor_bpf,    doctor_symbols,
+		doctor_system, doctor_permissions, doctor_limits, doctor_events,  doctor_records,
+		doctor_traces, doctor_bpf,         doctor_stacks, doctor_symbols,
 	};
 	struct doctor d = {.report = ret};
 

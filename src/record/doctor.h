@@ -31,7 +31,8 @@ struct doctor_report {
 	bool can_record; /* some event can be sampled in a program of one's own */
 };
 
-/** Look, and try out: opens and closes some 60 events, writes nothing, changes nothing. 20-50 ms.
+/** Look, and try out: opens and closes some 60 events, loads BPF programs, writes nothing, changes
+ * nothing. Up to half a second.
  * @return CLEW_OK, CLEW_NO_MEMORY. */
 enum clew_err rec_doctor_run(struct doctor_report *ret);
 

@@ -44,6 +44,7 @@ void doctor_events(struct doctor *d);
 void doctor_records(struct doctor *d);
 void doctor_traces(struct doctor *d);
 void doctor_bpf(struct doctor *d);
+void doctor_stacks(struct doctor *d);
 void doctor_symbols(struct doctor *d);
 
 #endif

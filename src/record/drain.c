@@ -166,25 +166,31 @@ static enum clew_err drain_backward(struct rec_drain *d, struct rec_ring *r, str
 	return err;
 }
 
+static void count_span(void *ctx, const struct bytes part[2])
+{
+	rec_drain_count(ctx, part);
+}
+
 enum clew_err rec_drain_pass(struct rec_drain *d, const struct rec_counters *c, struct rec_file *f,
 			     bool with_backward)
 {
 	static const struct perf_event_header round = {.type = PERF_RECORD_FINISHED_ROUND,
 						       .size = sizeof(round)};
-	enum clew_err err = CLEW_OK;
-	bool any = false;
+	bool any = false, is_rewritten = d->stacks && d->stacks->is_on;
+	enum clew_err err =
+		is_rewritten ? user_stacks_pass(d->stacks, f, count_span, d, &any) : CLEW_OK;
 
 	for (size_t i = 0; i < c->rings.nr && err == CLEW_OK; i++) {
 		struct rec_ring *r = &c->rings.data[i];
 
-		if (!r->is_backward)
+		if (!r->is_backward && !is_rewritten)
 			err = drain_forward(d, r, f, &any);
-		else if (with_backward)
+		else if (r->is_backward && with_backward)
 			err = drain_backward(d, r, f, &any);
 		if (err == CLEW_OK)
 			err = drain_aux(d, c, r, (uint32_t)i, f, &any);
 	}
-	if (err == CLEW_OK && any)
+	if (err == CLEW_OK && any && (!is_rewritten || user_stacks_may_end_round(d->stacks)))
 		err = perf_writer_plain(f->writer, &round, sizeof(round));
 	return err == CLEW_OK && any ? rec_file_flush(f) : err;
 }

@@ -5,6 +5,7 @@
 #include "record/build_ids.h"
 #include "record/counters.h"
 #include "record/rec_file.h"
+#include "record/user_stacks.h"
 
 /** What the rings brought, and the way from them into the file. */
 struct rec_drain {
@@ -14,7 +15,8 @@ struct rec_drain {
 	struct rec_build_ids *build_ids;
 	bool reads_files; /* the kernel tells no build ids (before Linux 5.12): look into the files
 			   */
-	struct buf scratch; /* a record that crosses the ring's end */
+	struct user_stacks *stacks; /* rewrites samples; NULL: they go as they are */
+	struct buf scratch;         /* a record that crosses the ring's end */
 };
 
 /** @p with_build_ids: gather them for the BUILD_ID feature. */
@@ -22,8 +24,9 @@ void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
 		    struct rec_build_ids *build_ids, bool with_build_ids);
 
 /**
- * One pass: all that lies in the rings goes to the file, each span in one piece; then
- * FINISHED_ROUND, if there was anything. Records are only looked at by their header, to count.
+ * One pass: all that lies in the rings goes to the file; then FINISHED_ROUND, if there was
+ * anything. Without d->stacks each span goes in one piece, and records are only looked at by their
+ * header, to count.
  * @p with_backward: the overwritten rings too, which are paused meanwhile.
  */
 enum clew_err rec_drain_pass(struct rec_drain *d, const struct rec_counters *c, struct rec_file *f,

@@ -13,6 +13,10 @@ enum rec_callgraph {
 	REC_CALLGRAPH_FP,
 	REC_CALLGRAPH_DWARF, /* a copy of the user stack with each sample */
 	REC_CALLGRAPH_LBR,
+	/* of the session only, not of an event's term */
+	REC_CALLGRAPH_AUTO,
+	REC_CALLGRAPH_SFRAME,
+	REC_CALLGRAPH_DEFER,
 };
 
 /**

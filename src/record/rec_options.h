@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "record/event_list.h"
+#include "record/stacks.h"
 
 /** When --switch-output starts another file. */
 struct rec_switch {
@@ -34,9 +35,16 @@ struct rec_options {
 
 	/* what each sample holds */
 	enum rec_callgraph callgraph;
-	uint32_t stack_bytes;   /* dwarf */
-	uint16_t max_stack;     /* fp; 0: the kernel's limit */
-	uint64_t branch_filter; /* PERF_SAMPLE_BRANCH_; 0: none */
+	enum rec_stacks stacks; /* what became of callgraph: settled by the session */
+	bool is_immediate;      /* sframe: at the sample, not on the way back to user mode */
+	bool is_store_stacks;   /* dwarf: leave the copies in the file, as perf does */
+	uint32_t stack_bytes;   /* dwarf; 0: chosen */
+	uint16_t max_stack;     /* frames; 0: the kernel's limit, or ours */
+	bool has_drain_ms;
+	uint32_t drain_ms;       /* how long to wait for user stacks at the end */
+	const char *cache_dir;   /* of compiled unwind tables; NULL: none */
+	const char *search_path; /* $PATH, to find the command's binary before it starts */
+	uint64_t branch_filter;  /* PERF_SAMPLE_BRANCH_; 0: none */
 	uint64_t user_regs, intr_regs;
 	bool has_user_regs, has_intr_regs;
 	bool with_addr, with_phys_addr, with_weight, with_transaction, with_raw, with_cpu;

@@ -11,8 +11,8 @@
 
 enum {
 	MAX_STACK_BYTES = 65528, /* what fits a record; a multiple of 8 */
-	DEFAULT_STACK_BYTES = 8192,
 	MAX_RING_BYTES = 1 << 30,
+	MAX_DRAIN_MS = 3600 * 1000,
 };
 
 static bool number(const char *text, char **end, uint64_t *ret)
@@ -109,7 +109,7 @@ enum clew_err rec_parse_freq(struct rec_options *o, const char *text, struct rec
 static enum clew_err parse_stack_size(struct rec_options *o, const char *text,
 				      struct rec_error *error)
 {
-	uint64_t v = DEFAULT_STACK_BYTES;
+	uint64_t v = 0;
 	char *end;
 
 	if (text && (!number(text, &end, &v) || *end || !v || v > MAX_STACK_BYTES))
@@ -135,25 +135,59 @@ static enum clew_err parse_depth(struct rec_options *o, const char *text, struct
 	return CLEW_OK;
 }
 
+static bool is_word(const char *text, size_t len, const char *word)
+{
+	return strlen(word) == len && !strncmp(text, word, len);
+}
+
+static enum clew_err parse_sframe(struct rec_options *o, const char *rest, struct rec_error *error)
+{
+	if (rest && strcmp(rest, "immediate") != 0)
+		return rec_fail(
+			error, CLEW_INVALID,
+			"--call-graph sframe,%s: expected sframe, or sframe,immediate (at the "
+			"sample, for kernels without task work)",
+			rest);
+	o->callgraph = REC_CALLGRAPH_SFRAME;
+	o->is_immediate = rest;
+	return CLEW_OK;
+}
+
 enum clew_err rec_parse_callgraph(struct rec_options *o, const char *text, struct rec_error *error)
 {
+	static const struct {
+		const char *word;
+		enum rec_callgraph kind;
+	} plain[] = {
+		{"auto",  REC_CALLGRAPH_AUTO },
+                {"defer", REC_CALLGRAPH_DEFER},
+		{"lbr",   REC_CALLGRAPH_LBR  },
+                {"no",    REC_CALLGRAPH_NONE },
+		{"none",  REC_CALLGRAPH_NONE },
+	};
 	size_t len = strcspn(text, ",");
 	const char *rest = text[len] ? text + len + 1 : NULL;
 
-	if (len == 2 && !strncmp(text, "fp", len))
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]) && !rest; i++) {
+		if (is_word(text, len, plain[i].word)) {
+			o->callgraph = plain[i].kind;
+			return CLEW_OK;
+		}
+	}
+	if (!strcmp(text, "fp,defer")) {
+		o->callgraph = REC_CALLGRAPH_DEFER;
+		return CLEW_OK;
+	}
+	if (is_word(text, len, "fp"))
 		return parse_depth(o, rest, error);
-	if (len == 5 && !strncmp(text, "dwarf", len))
+	if (is_word(text, len, "dwarf"))
 		return parse_stack_size(o, rest, error);
-	if (len == 3 && !strncmp(text, "lbr", len) && !rest) {
-		o->callgraph = REC_CALLGRAPH_LBR;
-		return CLEW_OK;
-	}
-	if ((len == 2 && !strncmp(text, "no", len)) || (len == 4 && !strncmp(text, "none", len))) {
-		o->callgraph = REC_CALLGRAPH_NONE;
-		return CLEW_OK;
-	}
+	if (is_word(text, len, "sframe"))
+		return parse_sframe(o, rest, error);
 	return rec_fail(error, CLEW_INVALID,
-			"--call-graph %s: expected fp[,DEPTH], dwarf[,BYTES] or lbr", text);
+			"--call-graph %s: expected auto, sframe[,immediate], defer, dwarf[,BYTES], "
+			"fp[,DEPTH], lbr or no",
+			text);
 }
 
 struct word_bit {
@@ -416,6 +450,21 @@ enum clew_err rec_parse_delay(struct rec_options *o, const char *text, struct re
 		return rec_fail(error, CLEW_INVALID,
 				"-D %s: expected milliseconds, or -1 to start disabled", text);
 	o->delay_ms = (int64_t)v;
+	return CLEW_OK;
+}
+
+enum clew_err rec_parse_drain(struct rec_options *o, const char *text, struct rec_error *error)
+{
+	uint64_t v;
+	char *end;
+
+	if (!number(text, &end, &v) || *end || v > MAX_DRAIN_MS)
+		return rec_fail(error, CLEW_INVALID,
+				"--drain %s: expected how many milliseconds to wait for user "
+				"stacks at the end, such as 200",
+				text);
+	o->has_drain_ms = true;
+	o->drain_ms = (uint32_t)v;
 	return CLEW_OK;
 }
 

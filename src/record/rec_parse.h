@@ -16,7 +16,8 @@ enum clew_err rec_parse_pages(struct rec_options *o, const char *text, struct re
 /** -F: a number of Hz or "max". */
 enum clew_err rec_parse_freq(struct rec_options *o, const char *text, struct rec_error *error);
 
-/** --call-graph: "fp[,DEPTH]", "dwarf[,BYTES]", "lbr". */
+/** --call-graph: "auto", "sframe[,immediate]", "defer", "fp[,DEPTH]", "fp,defer", "dwarf[,BYTES]",
+ * "lbr", "no". */
 enum clew_err rec_parse_callgraph(struct rec_options *o, const char *text, struct rec_error *error);
 
 /** -j: "any,u,call,...". */
@@ -37,6 +38,9 @@ enum clew_err rec_parse_clock(struct rec_options *o, const char *text, struct re
 
 /** -D: milliseconds, or -1. */
 enum clew_err rec_parse_delay(struct rec_options *o, const char *text, struct rec_error *error);
+
+/** --drain: milliseconds. */
+enum clew_err rec_parse_drain(struct rec_options *o, const char *text, struct rec_error *error);
 
 /** A size with its unit: "10M", "1G", "64k", "500B". @return false: not one. */
 bool rec_parse_size(const char *text, uint64_t *ret);

@@ -11,18 +11,22 @@
 #include "os/proc.h"
 #include "os/signals.h"
 #include "record/control.h"
+#include "record/stack_choice.h"
 #include "record/stream.h"
 
 #define NS_PER_MS 1000000ull
 
+enum { DRAIN_MS = 200, DRAIN_STEP_MS = 2 };
 enum { PROGRESS_MS = 500, MAX_SLEEP_MS = 1000, CHILD_GRACE_MS = 2000, CHILD_STEP_MS = 20 };
 
 struct session {
-	const struct rec_options *options;
+	const struct rec_options *options; /* settled */
+	struct rec_options settled;
 	const struct rec_ui *ui;
 	struct rec_result *result;
 	struct rec_target target;
 	struct rec_counters counters;
+	struct user_stacks stacks;
 	struct rec_stream stream;
 	struct rec_control control;
 	struct os_child child;
@@ -98,17 +102,59 @@ static enum clew_err open_counters(struct session *s, struct rec_event_list *eve
 				   struct rec_error *error)
 {
 	struct rec_counters *c = &s->counters;
-	enum clew_err err;
-
-	err = s->options->is_exclude_self ? exclude_self(events, error) : CLEW_OK;
-	if (err != CLEW_OK)
-		return err;
-	err = rec_counters_build(c, events, s->options, &s->target, error);
+	enum clew_err err = rec_counters_build(c, events, s->options, &s->target, error);
 
 	if (err == CLEW_OK)
 		err = rec_counters_open(c, s->ui, error);
 	if (err == CLEW_OK)
 		err = rec_counters_map(c, s->options, error);
+	return err;
+}
+
+/* What the choice asks of the rest: BPF has no clock of perf's own. */
+static void settle_stacks(struct session *s, enum rec_stacks stacks, bool had_clockid)
+{
+	s->settled.stacks = stacks;
+	s->settled.has_clockid = had_clockid;
+	if (rec_stacks_is_bpf(stacks) && !had_clockid) {
+		s->settled.has_clockid = true;
+		s->settled.clockid = 1; /* CLOCK_MONOTONIC */
+	}
+}
+
+/* Open the events with the way of user stacks that was chosen; with auto the next one, where an
+ * event will not go with it. */
+static enum clew_err open_events(struct session *s, struct rec_event_list *events,
+				 struct rec_error *error)
+{
+	bool is_auto = s->options->callgraph == REC_CALLGRAPH_AUTO;
+	bool had_clockid = s->options->has_clockid;
+	struct rec_stack_choice choice = {0};
+	enum clew_err err = s->options->is_exclude_self ? exclude_self(events, error) : CLEW_OK;
+
+	while (err == CLEW_OK) {
+		settle_stacks(s, REC_STACKS_NONE, had_clockid);
+		err = rec_stacks_choose(&choice, s->options, events, &s->target, s->ui, error);
+		if (err != CLEW_OK)
+			return err;
+		settle_stacks(s, choice.stacks, had_clockid);
+		err = open_counters(s, events, error);
+		if (err != CLEW_OK) {
+			defer_bpf_free(choice.bpf);
+			return err;
+		}
+		err = user_stacks_open(&s->stacks, &s->counters, s->options, s->ui, choice.bpf,
+				       error);
+		if (err == CLEW_OK || !is_auto || !choice.bpf || err == CLEW_NO_MEMORY)
+			return err;
+		rec_say(s->ui, REC_NOTE, "user stacks: not %s: %s", rec_stacks_name(choice.stacks),
+			error->text);
+		choice.refused |= 1u << choice.stacks;
+		user_stacks_done(&s->stacks);
+		rec_counters_done(&s->counters);
+		s->counters = (struct rec_counters){0};
+		err = CLEW_OK;
+	}
 	return err;
 }
 
@@ -148,6 +194,8 @@ static bool fill_poll(struct session *s)
 		if (r->poll < 0)
 			return false;
 	}
+	if (s->stacks.bpf && os_poll_add(&s->poll, defer_bpf_fd(s->stacks.bpf)) < 0)
+		return false;
 	return poll_tasks(s);
 }
 
@@ -246,6 +294,7 @@ static int timeout_ms(const struct session *s, uint64_t now)
 {
 	const struct rec_switch *w = &s->options->switch_output;
 	uint64_t until = UINT64_MAX;
+	int sleep_ms = user_stacks_sleep_ms(&s->stacks);
 
 	if (s->ui->progress)
 		until = s->progress_at_ns;
@@ -253,6 +302,8 @@ static int timeout_ms(const struct session *s, uint64_t now)
 		until = s->enable_at_ns;
 	if (w->ns && s->stream.file.start_ns + w->ns < until)
 		until = s->stream.file.start_ns + w->ns;
+	if (sleep_ms >= 0 && until > now + (unsigned int)sleep_ms * NS_PER_MS)
+		return sleep_ms;
 	/* Now and then all goes to the file, so that a killed recording has lost little. */
 	if (until > now + MAX_SLEEP_MS * NS_PER_MS)
 		return MAX_SLEEP_MS;
@@ -400,12 +451,36 @@ static const char *why_empty(const struct session *s)
 	       "-F, or -c 1";
 }
 
+/* Tasks that are in the kernel get some time to come out of it and give their stacks. */
+static enum clew_err drain_stacks(struct session *s, struct rec_error *error)
+{
+	uint64_t wait_ms = s->options->has_drain_ms ? s->options->drain_ms : DRAIN_MS;
+	uint64_t until = os_clock_ns() + wait_ms * NS_PER_MS;
+	enum clew_err err;
+
+	if (!s->stacks.bpf)
+		return CLEW_OK;
+	user_stacks_stop(&s->stacks);
+	err = drain(s, error);
+	while (err == CLEW_OK && user_stacks_is_waiting(&s->stacks) && os_clock_ns() < until) {
+		struct os_poll none = {0};
+
+		os_poll_wait(&none, DRAIN_STEP_MS);
+		err = drain(s, error);
+	}
+	if (err == CLEW_OK)
+		user_stacks_last_call(&s->stacks);
+	return err;
+}
+
 static enum clew_err finish(struct session *s, enum clew_err err, struct rec_error *error)
 {
 	struct rec_result *r = s->result;
 	bool is_disk_full = err == CLEW_OS && s->stream.file.os_errno;
 
 	rec_counters_switch(&s->counters, NULL, false);
+	if (err == CLEW_OK)
+		err = drain_stacks(s, error);
 	if (err == CLEW_OK) {
 		err = rec_stream_finish(&s->stream, error);
 		is_disk_full = err == CLEW_OS && s->stream.file.os_errno;
@@ -416,6 +491,8 @@ static enum clew_err finish(struct session *s, enum clew_err err, struct rec_err
 		r->was_disk_full = true;
 		err = CLEW_OK;
 	}
+	if (s->stacks.is_on)
+		user_stacks_tell(&s->stacks, s->options->is_verbose);
 	r->samples = s->stream.drain.samples;
 	r->lost = s->stream.drain.lost;
 	r->bytes = rec_stream_bytes(&s->stream);
@@ -453,7 +530,9 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 	enum clew_err err = prepare(s, error);
 
 	if (err == CLEW_OK)
-		err = open_counters(s, events, error);
+		err = open_events(s, events, error);
+	if (err == CLEW_OK)
+		user_stacks_preload(&s->stacks, &s->target);
 	if (err == CLEW_OK && !fill_poll(s))
 		err = out_of_memory(error);
 	if (err == CLEW_OK && s->options->is_verbose)
@@ -477,6 +556,7 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 static void done(struct session *s)
 {
 	rec_stream_done(&s->stream);
+	user_stacks_done(&s->stacks);
 	rec_counters_done(&s->counters);
 	rec_target_done(&s->target);
 	rec_control_done(&s->control);
@@ -490,12 +570,14 @@ enum clew_err rec_session_run(const struct rec_options *o, struct rec_event_list
 			      struct rec_error *error)
 {
 	struct session s = {
-		.options = o,
+		.options = &s.settled,
+		.settled = *o,
 		.ui = ui,
 		.result = ret,
 		.signal_fd = -1,
 		.control = {.fd = -1,                .ack_fd = -1},
-		.stream = { .options = o,
+		.stream = { .options = &s.settled,
+			    .stacks = &s.stacks,
 			    .events = events,
 			    .ui = ui,
 			    .counters = &s.counters,

@@ -8,17 +8,12 @@
 #include "base/hash.h"
 #include "os/proc.h"
 #include "record/file_build_id.h"
+#include "record/proc_map.h"
 
 enum {
 	FLUSH_BYTES = 256 * 1024,
-	TEXT_LIMIT = 64 * 1024 * 1024, /* of one process's maps */
 	STATUS_LIMIT = 64 * 1024,
 	NR_NAMESPACES = 7,
-	PROT_R = 1,
-	PROT_W = 2,
-	PROT_X = 4,
-	MAP_SHARED_FLAG = 1,
-	MAP_PRIVATE_FLAG = 2,
 	NAME_MAX_BYTES = 4096,
 	COMM_BYTES = 16,
 };
@@ -172,42 +167,9 @@ static void add_namespaces(struct rec_sideband *s, int pid, int tid)
 	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)tid);
 }
 
-struct map_line { /* of /proc/PID/maps */
-	uint64_t start, end, offset, ino;
-	uint32_t maj, min, prot, flags;
-	const char *name;
-	size_t name_bytes;
-};
-
-static bool parse_map(const char *line, const char *end, struct map_line *ret)
-{
-	char *p;
-
-	ret->start = strtoull(line, &p, 16);
-	if (*p++ != '-')
-		return false;
-	ret->end = strtoull(p, &p, 16);
-	if (end - p < 6 || *p++ != ' ')
-		return false;
-	ret->prot = (p[0] == 'r' ? PROT_R : 0u) | (p[1] == 'w' ? PROT_W : 0u) |
-		    (p[2] == 'x' ? PROT_X : 0u);
-	ret->flags = p[3] == 's' ? MAP_SHARED_FLAG : MAP_PRIVATE_FLAG;
-	ret->offset = strtoull(p + 4, &p, 16);
-	ret->maj = (uint32_t)strtoul(p, &p, 16);
-	if (*p++ != ':')
-		return false;
-	ret->min = (uint32_t)strtoul(p, &p, 16);
-	ret->ino = strtoull(p, &p, 10);
-	while (p < end && *p == ' ')
-		p++;
-	ret->name = p;
-	ret->name_bytes = (size_t)(end - p);
-	return p <= end;
-}
-
 /* The build id of a mapped file, looked up once a file however many processes map it. */
 static const struct rec_found_id *build_id_of(struct rec_sideband *s, int pid,
-					      const struct map_line *m)
+					      const struct proc_map *m)
 {
 	uint64_t key = hash_two((uint64_t)m->maj << 32 | m->min, m->ino);
 	const uint64_t *known = map_u64_get(&s->files, key);
@@ -226,7 +188,7 @@ static const struct rec_found_id *build_id_of(struct rec_sideband *s, int pid,
 	return &s->ids.data[s->ids.nr - 1];
 }
 
-static void put_build_id_or_inode(struct rec_sideband *s, const struct map_line *m,
+static void put_build_id_or_inode(struct rec_sideband *s, const struct proc_map *m,
 				  const struct rec_found_id *id)
 {
 	const uint8_t head[4] = {id ? id->bytes : 0};
@@ -242,7 +204,7 @@ static void put_build_id_or_inode(struct rec_sideband *s, const struct map_line 
 	rec_sideband_u64(s, 0); /* generation */
 }
 
-static void add_map(struct rec_sideband *s, int pid, const struct map_line *m)
+static void add_map(struct rec_sideband *s, int pid, const struct proc_map *m)
 {
 	const struct rec_found_id *id = NULL;
 	uint16_t misc = PERF_RECORD_MISC_USER;
@@ -255,11 +217,11 @@ static void add_map(struct rec_sideband *s, int pid, const struct map_line *m)
 	}
 	if (len > NAME_MAX_BYTES - 1)
 		len = NAME_MAX_BYTES - 1;
-	if (m->ino && !s->options->no_build_ids && m->prot & PROT_X)
+	if (m->ino && !s->options->no_build_ids && m->prot & PROC_MAP_X)
 		id = build_id_of(s, pid, m);
 	if (id && id->bytes)
 		misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
-	if (!(m->prot & PROT_X))
+	if (!(m->prot & PROC_MAP_X))
 		misc |= PERF_RECORD_MISC_MMAP_DATA;
 	at = rec_sideband_begin(s, PERF_RECORD_MMAP2, misc);
 	rec_sideband_u32(s, (uint32_t)pid);
@@ -285,12 +247,12 @@ static void add_maps(struct rec_sideband *s, int pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	buf_clear(&s->text);
-	if (os_read_into(path, TEXT_LIMIT, &s->text) <= 0)
+	if (os_read_into(path, PROC_MAPS_LIMIT, &s->text) <= 0)
 		return;
 	for (line = buf_cstr(&s->text); (end = strchr(line, '\n')); line = end + 1) {
-		struct map_line m;
+		struct proc_map m;
 
-		if (parse_map(line, end, &m) && (m.prot & PROT_X || with_data))
+		if (proc_map_parse(line, end, &m) && (m.prot & PROC_MAP_X || with_data))
 			add_map(s, pid, &m);
 	}
 }

@@ -2,12 +2,12 @@
 #ifndef RECORD_STACKS_H
 #define RECORD_STACKS_H
 
-#include "record/rec_options.h"
+#include <stdbool.h>
 
 /*
  * Which way user stacks are recorded: --call-graph auto|sframe|fp|dwarf|defer.
  *
- *   auto          the best that works here, in the order of the enum below; says which and why
+ *   auto          the best that works here, see stack_choice.h; says which and why
  *   sframe        tables, by BPF (deferred; ",immediate": at the sample)
  *   defer         the kernel's own deferral (Linux >= 6.19), also spelled "fp,defer"
  *   dwarf[,BYTES] a copy of the stack, unwound while recording; with --store-stacks kept in the
@@ -26,6 +26,18 @@ enum rec_stacks {
 	NR_REC_STACKS
 };
 
+/** "bpf-deferred", "kernel-deferred", ... */
 const char *rec_stacks_name(enum rec_stacks s);
+
+static inline bool rec_stacks_is_bpf(enum rec_stacks s)
+{
+	return s == REC_STACKS_BPF_DEFERRED || s == REC_STACKS_BPF_IMMEDIATE;
+}
+
+/** Are samples rewritten on their way into the file? */
+static inline bool rec_stacks_is_rewritten(enum rec_stacks s)
+{
+	return rec_stacks_is_bpf(s) || s == REC_STACKS_COPY;
+}
 
 #endif

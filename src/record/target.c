@@ -92,6 +92,20 @@ static enum clew_err online_cpus(struct rec_ints *ret, struct rec_error *error)
 	return rec_cpus_parse(text, ret, error);
 }
 
+uint32_t rec_nr_possible_cpus(void)
+{
+	struct rec_ints cpus = {0};
+	struct rec_error error;
+	uint32_t nr = 1;
+	char text[4096];
+
+	if (os_read_first_line("/sys/devices/system/cpu/possible", text, sizeof(text)) &&
+	    rec_cpus_parse(text, &cpus, &error) == CLEW_OK && cpus.nr)
+		nr = (uint32_t)cpus.data[cpus.nr - 1] + 1;
+	vec_done(&cpus);
+	return nr;
+}
+
 static enum clew_err choose_cpus(struct rec_target *t, const struct rec_options *o,
 				 struct rec_error *error)
 {

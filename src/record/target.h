@@ -31,6 +31,9 @@ enum clew_err rec_cpus_parse(const char *text, struct rec_ints *ret, struct rec_
 enum clew_err rec_target_resolve(struct rec_target *ret, const struct rec_options *o,
 				 const struct rec_ui *ui, struct rec_error *error);
 
+/** CPUs there may ever be: above the largest number of one. */
+uint32_t rec_nr_possible_cpus(void);
+
 void rec_target_done(struct rec_target *t);
 
 #endif

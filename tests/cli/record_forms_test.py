@@ -9,9 +9,10 @@ WIDE = may_watch_cpus(t)
 
 for name, options in [
     ("default", []),
-    ("call chains", ["-g"]),
-    ("user stacks", ["--call-graph", "dwarf,1024"]),
-    ("compressed", ["-z", "-g"]),
+    ("call chains", ["--call-graph", "fp"]),
+    ("user stacks", ["--call-graph", "dwarf,1024", "--store-stacks"]),
+    ("user stacks, unwound", ["--call-graph", "dwarf"]),
+    ("compressed", ["-z", "--call-graph", "fp"]),
     ("compressed hard", ["-z19"]),
     ("period", ["-e", "page-faults", "-c", "1"]),
     ("two events", ["-e", "cpu-clock", "-e", "page-faults"]),
@@ -40,7 +41,7 @@ for name, options in [
     t.check(r.status == 0 and r.samples > 0, f"{name}: records", r.err)
     t.perf_agrees(r, name)
 
-for name, options in [("pipe", ["-g"]), ("compressed pipe", ["-z"]),
+for name, options in [("pipe", ["--call-graph", "fp"]), ("compressed pipe", ["-z"]),
                       ("pipe of two events", ["-e", "cpu-clock,page-faults"])]:
     r = t.record(options, LOOP, pipe=True)
     t.check(r.status == 0 and r.samples > 0, f"{name}: records", r.err)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/copy_stacks.h"
+
+#include "record/sample_rewrite.h"
+
+/* PERF_SAMPLE_REGS_ABI_ */
+enum { ABI_NONE, ABI_32, ABI_64 };
+
+bool copy_stacks_init(struct copy_stacks *c, struct unw_store *store, uint32_t max_stack)
+{
+	*c = (struct copy_stacks){.max = max_stack};
+	c->words = mem_calloc((size_t)max_stack + 1, sizeof(*c->words));
+	c->live = c->words ? live_space_new(store) : NULL;
+	return c->live;
+}
+
+void copy_stacks_done(struct copy_stacks *c)
+{
+	live_space_free(c->live);
+	mem_free(c->words);
+	*c = (struct copy_stacks){0};
+}
+
+void copy_stacks_sideband(struct copy_stacks *c, const struct ring_record *r)
+{
+	const struct perf_record record = {.data = r->data,
+					   .type = r->header.type,
+					   .misc = r->header.misc,
+					   .size = r->header.size};
+
+	live_space_record(c->live, &record);
+}
+
+/* DWARF's number of perf's register @perf; PC, or -1: not wanted. Spec: asm/perf_regs.h. */
+enum { PC = 100 };
+
+static int dwarf_number(unsigned int perf)
+{
+#if defined(__x86_64__)
+	static const int8_t low[] = {0, 3, 2, 1, 4, 5, 6, 7, PC};
+
+	if (perf < sizeof(low))
+		return low[perf];
+	return perf >= 16 && perf < 24 ? (int)perf - 8 : -1;
+#elif defined(__aarch64__)
+	return perf == 32 ? PC : perf < 32 ? (int)perf : -1;
+#else
+	(void)perf;
+	return -1;
+#endif
+}
+
+bool copy_stacks_regs(const struct perf_sample *s, struct unw_regs *ret)
+{
+	uint64_t mask = s->regs_user.mask;
+	bool has_pc = false;
+
+	*ret = (struct unw_regs){0};
+	if (s->regs_user.abi != ABI_64)
+		return false;
+	for (uint32_t i = 0; mask && i < s->regs_user.words.nr; i++, mask &= mask - 1) {
+		int n = dwarf_number((unsigned int)__builtin_ctzll(mask));
+		uint64_t v = perf_words_get(&s->regs_user.words, i);
+
+		if (n == PC) {
+			ret->pc = v;
+			has_pc = true;
+		} else if (n >= 0 && n < UNW_NR_REGS) {
+			ret->r[n] = v;
+			ret->known |= (uint64_t)1 << n;
+		}
+	}
+	return has_pc;
+}
+
+#if defined(__aarch64__)
+enum { SP = 31 };
+#else
+enum { SP = 7 };
+#endif
+
+/* @return words behind the chain. */
+static uint32_t walk(struct copy_stacks *c, const struct perf_sample *s)
+{
+	struct live_stack stack = {.bytes = s->stack_user.data.pos};
+	struct unw_frames frames = {.pc = c->words + 1, .max = c->max};
+	struct unw_regs regs;
+
+	if (s->regs_user.abi == ABI_NONE) {
+		c->counts.nr_no_user++;
+		return 0;
+	}
+	if (!copy_stacks_regs(s, &regs)) {
+		c->counts.nr_compat++;
+		return 0;
+	}
+	stack.size = bytes_left(&s->stack_user.data);
+	if (s->stack_user.dyn_size < stack.size)
+		stack.size = (size_t)s->stack_user.dyn_size;
+	stack.start = regs.r[SP];
+	live_space_walk(c->live, s->pid, &regs, &stack, &frames);
+	c->counts.nr_walked++;
+	c->counts.nr_frames += frames.nr;
+	c->counts.by_stop[frames.stop < NR_UNW_STOPS ? frames.stop : UNW_STOP_NONE]++;
+	c->words[0] = PERF_CONTEXT_USER;
+	return frames.nr + 1;
+}
+
+void copy_stacks_sample(struct copy_stacks *c, const struct rec_counter *e,
+			const struct ring_record *r, struct buf *out)
+{
+	const struct bytes body = {r->data + sizeof(r->header), r->data + r->header.size};
+	struct sample_edit edit = {.words = c->words,
+				   .drops_regs = !e->keeps_regs,
+				   .drops_stack = true,
+				   .cuts_words = true};
+	struct perf_sample s;
+
+	c->counts.nr_samples++;
+	if (perf_sample_parse(body, r->header.misc, false, &e->attr, &s) != CLEW_OK) {
+		buf_add(out, r->data, r->header.size);
+		return;
+	}
+	edit.nr_words = walk(c, &s);
+	sample_rewrite(out, r->data, r->header.size, &e->attr, &s, &edit);
+}

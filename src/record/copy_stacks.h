@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_COPY_STACKS_H
+#define RECORD_COPY_STACKS_H
+
+#include "record/counters.h"
+#include "record/live_space.h"
+#include "record/ring_merge.h"
+
+/**
+ * User stacks from copies: samples come with registers and a piece of stack, are unwound here, and
+ * go on with an ordinary user call chain instead. Zeroed = not in use.
+ */
+struct copy_stacks {
+	struct live_space *live;
+	uint64_t *words; /* PERF_CONTEXT_USER and the frames */
+	uint32_t max;    /* frames */
+	struct copy_counts {
+		uint64_t nr_samples, nr_walked, nr_frames;
+		uint64_t nr_no_user; /* no user registers: kernel threads, idle */
+		uint64_t nr_compat;  /* 32-bit tasks: their one frame only */
+		uint64_t by_stop[NR_UNW_STOPS];
+	} counts;
+};
+
+/** @p store: borrowed. @return false: out of memory. */
+bool copy_stacks_init(struct copy_stacks *c, struct unw_store *store, uint32_t max_stack);
+void copy_stacks_done(struct copy_stacks *c);
+
+/** COMM, FORK, MMAP2, EXIT, in order of time with the samples. */
+void copy_stacks_sideband(struct copy_stacks *c, const struct ring_record *r);
+
+/** Append what becomes of the sample @p r of @p e to @p out. One that cannot be parsed goes as it
+ * is. */
+void copy_stacks_sample(struct copy_stacks *c, const struct rec_counter *e,
+			const struct ring_record *r, struct buf *out);
+
+/** perf's user registers as the walker numbers them; false: no 64-bit user registers. */
+bool copy_stacks_regs(const struct perf_sample *s, struct unw_regs *ret);
+
+#endif

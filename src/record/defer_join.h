@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_DEFER_JOIN_H
+#define RECORD_DEFER_JOIN_H
+
+#include "base/map_u64.h"
+#include "base/vec.h"
+#include "perfdata/perf_deferred.h"
+#include "record/defer_bpf.h"
+
+struct defer_join_queue;
+
+/**
+ * Which request belongs to which sample. Both are made in the same interrupt, on two ways: the
+ * request first. They are of the same CPU, event and task, and the request's time is the sample's
+ * or a little before. What is not certain is PERF_NO_STACK_UNMATCHED: a sample may miss its cookie,
+ * but never gets another's.
+ *
+ *  - Times that are equal to the nanosecond prove it. Where an event's times have been equal so
+ *    far, nothing else is accepted from then on.
+ *  - Otherwise it is the newest request that is no later than the sample and is later than the
+ *    sample before; and only while nothing was lost in between, on either way.
+ */
+struct defer_join {
+	struct defer_join_queue *queues; /* [cpu * nr_events + event] */
+	uint32_t nr_cpus, nr_events;
+	struct map_u64 waiting; /* tid -> cookie whose stack has not come */
+	struct map_u64 done[2]; /* cookies whose stacks came in this pass, in the one before */
+	uint64_t nr_matched, nr_unmatched, nr_reasons[8]; /* reasons: by enum perf_no_stack */
+};
+
+/** @return false: out of memory. */
+bool defer_join_init(struct defer_join *j, uint32_t nr_cpus, uint32_t nr_events);
+void defer_join_done(struct defer_join *j);
+
+/** In the order of each CPU. @return false: out of memory; the request is then passed over. */
+bool defer_join_request(struct defer_join *j, const struct defer_request *r);
+
+/** A sample of the rings, in the order of each CPU. @return its cookie, or why there is none
+ * (perf_no_stack_cookie()). */
+uint64_t defer_join_sample(struct defer_join *j, uint32_t cpu, uint32_t event, uint32_t tid,
+			   uint64_t time);
+
+/** Samples of @p cpu were lost between the one before and the next. */
+void defer_join_lost_samples(struct defer_join *j, uint32_t cpu);
+/** Requests were lost, none later than @p time. */
+void defer_join_lost_requests(struct defer_join *j, uint64_t time);
+
+/** A stack has come; its requests and samples may still follow. */
+void defer_join_stack(struct defer_join *j, uint32_t tid, uint64_t cookie);
+/** Tasks that were asked for a stack and have given none so far. */
+size_t defer_join_nr_waiting(const struct defer_join *j);
+
+/** All samples of this pass were given: requests that were there in the pass before will find
+ * theirs no more. */
+void defer_join_end_pass(struct defer_join *j);
+
+#endif

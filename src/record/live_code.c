@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/live_code.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "os/file.h"
+#include "os/proc.h"
+#include "record/file_build_id.h"
+#include "record/proc_map.h"
+
+enum {
+	PATH_BYTES = 4096 + 64,
+	MAX_IMAGE = 256 * 1024 * 1024, /* of a file put together from memory */
+	CHUNK = 64 * 1024,
+};
+
+bool live_code_is_anonymous(const char *name)
+{
+	return (name[0] == '[' && strcmp(name, "[vdso]") != 0) || !strncmp(name, "//anon", 6) ||
+	       !strncmp(name, "/dev/zero", 9) || !strncmp(name, "anon_inode:", 11) || !name[0];
+}
+
+static bool is_same_file(const char *path, const struct live_mapping *m)
+{
+	struct os_file_id id;
+	uint8_t build_id[20];
+
+	if (m->build_id)
+		return rec_file_build_id(path, build_id) == m->nr_build_id &&
+		       !memcmp(build_id, m->build_id, m->nr_build_id);
+	return !os_file_id(path, &id) && m->ino && id.ino == m->ino;
+}
+
+static const struct unw_code *by_path(struct unw_store *store, const char *path)
+{
+	return os_exists(path) ? unw_store_get_file(store, path) : NULL;
+}
+
+/* The file's bytes as far as this process has them mapped, at their offsets: program headers and
+ * what they point to are, section headers mostly not. */
+struct image {
+	struct buf bytes;
+	int fd;
+};
+
+static void add_mapped(struct image *i, const struct proc_map *map)
+{
+	uint64_t size = map->end - map->start;
+
+	if (map->end < map->start || !range_fits(map->offset, size, MAX_IMAGE))
+		return;
+	if (i->bytes.nr < map->offset + size)
+		buf_fill(&i->bytes, '\0', map->offset + size - i->bytes.nr);
+	if (i->bytes.is_failed)
+		return;
+	for (uint64_t at = 0; at < size; at += CHUNK) {
+		size_t n = size - at < CHUNK ? (size_t)(size - at) : CHUNK;
+
+		os_read_at(i->fd, i->bytes.data + map->offset + at, n, map->start + at);
+	}
+}
+
+static void gather(struct image *i, const struct live_mapping *m, struct buf *text)
+{
+	size_t len = strlen(m->name);
+	const char *line, *end;
+
+	for (line = buf_cstr(text); (end = strchr(line, '\n')); line = end + 1) {
+		struct proc_map map;
+
+		if (proc_map_parse(line, end, &map) && map.prot & PROC_MAP_R &&
+		    !(map.prot & PROC_MAP_W) && map.name_bytes == len &&
+		    !memcmp(map.name, m->name, len))
+			add_mapped(i, &map);
+	}
+}
+
+static const struct unw_code *from_memory(struct unw_store *store, const struct live_mapping *m)
+{
+	const struct unw_code *code = NULL;
+	struct buf text = {0};
+	struct image i = {0};
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/mem", m->pid);
+	i.fd = os_open_read(path);
+	snprintf(path, sizeof(path), "/proc/%u/maps", m->pid);
+	if (i.fd >= 0 && os_read_into(path, PROC_MAPS_LIMIT, &text) > 0)
+		gather(&i, m, &text);
+	if (i.bytes.nr > 4 && !memcmp(i.bytes.data, "\177ELF", 4))
+		code = unw_store_get_bytes(store, NULL, 0, i.bytes.data, i.bytes.nr);
+	os_close(i.fd);
+	buf_done(&text);
+	buf_done(&i.bytes);
+	return code;
+}
+
+const struct unw_code *live_code_find(struct unw_store *store, const struct live_mapping *m)
+{
+	const struct unw_code *code;
+	char path[PATH_BYTES];
+
+	if (!strcmp(m->name, "[vdso]"))
+		return unw_store_get_vdso(store);
+	if (live_code_is_anonymous(m->name))
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", m->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	code = by_path(store, path);
+	if (code)
+		return code;
+	snprintf(path, sizeof(path), "/proc/%u/root%s", m->pid, m->name);
+	if (m->name[0] == '/' && is_same_file(path, m) && (code = by_path(store, path)))
+		return code;
+	if (m->name[0] == '/' && is_same_file(m->name, m) && (code = by_path(store, m->name)))
+		return code;
+	return from_memory(store, m);
+}
+
+/* The line of the mapping that holds m->start. */
+static bool find_line(struct buf *text, const struct live_mapping *m, struct proc_map *ret)
+{
+	const char *line, *end;
+
+	for (line = buf_cstr(text); (end = strchr(line, '\n')); line = end + 1)
+		if (proc_map_parse(line, end, ret) && ret->start <= m->start && m->start < ret->end)
+			return true;
+	return false;
+}
+
+const struct unw_code *live_code_of_mapping(struct unw_store *store, const struct live_mapping *m)
+{
+	const struct unw_code *code = NULL;
+	struct live_mapping named = *m;
+	char path[PATH_BYTES], name[4096];
+	struct proc_map line;
+	struct buf text = {0};
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", m->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	code = by_path(store, path);
+	if (code)
+		return code;
+	snprintf(path, sizeof(path), "/proc/%u/maps", m->pid);
+	if (os_read_into(path, PROC_MAPS_LIMIT, &text) > 0 && find_line(&text, m, &line) &&
+	    line.name_bytes < sizeof(name)) {
+		memcpy(name, line.name, line.name_bytes);
+		name[line.name_bytes] = '\0';
+		named.name = name;
+		named.ino = line.ino;
+		named.start = line.start;
+		named.end = line.end;
+		code = live_code_find(store, &named);
+	}
+	buf_done(&text);
+	return code;
+}

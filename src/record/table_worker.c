@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/table_worker.h"
+
+#include "base/vec.h"
+#include "os/thread.h"
+#include "record/live_code.h"
+#include "record/live_space.h"
+
+enum {
+	MAX_HELD_BYTES = 64 * 1024 * 1024,
+	MAX_HELD_STACK = 64 * 1024, /* bytes of one copy */
+};
+
+struct job {
+	struct defer_want want;   /* where stack is NULL */
+	struct held_stack *stack; /* owned */
+	struct mapped_name name;  /* its name owned; NULL: to be found by the mapping */
+	const struct unw_code *code;
+};
+
+struct jobs {
+	VEC(struct job);
+};
+
+struct table_worker {
+	struct os_lock *lock; /* of todo, ready, must_end */
+	struct os_thread *thread;
+	struct jobs todo, ready;
+	size_t todo_head;
+	bool must_end;
+	/* the recorder's */
+	struct jobs taken;
+	size_t taken_head, nr_pending, nr_stacks, held_bytes;
+	uint32_t max_stack;
+	/* the thread's */
+	struct unw_store *store;
+	struct live_space *live;
+};
+
+void held_stack_free(struct held_stack *h)
+{
+	mem_free(h);
+}
+
+static size_t held_size(const struct defer_stack *s, uint32_t max)
+{
+	return sizeof(struct held_stack) + (sizeof(uint64_t) + 1) * (size_t)max + s->stack_bytes;
+}
+
+/* One block: the struct, ips, stack bytes, methods. */
+static struct held_stack *hold(const struct defer_stack *s, uint32_t max)
+{
+	struct held_stack *h = mem_zalloc(held_size(s, max));
+
+	if (!h)
+		return NULL;
+	h->ips = (uint64_t *)(h + 1);
+	h->bytes = (uint8_t *)(h->ips + max);
+	h->methods = h->bytes + s->stack_bytes;
+	h->regs = *s->regs;
+	h->nr_before = s->nr;
+	memcpy(h->ips, s->ips, 8 * (size_t)s->nr);
+	memcpy(h->bytes, s->stack, s->stack_bytes);
+	if (s->methods)
+		memcpy(h->methods, s->methods, s->nr);
+	h->stack = *s;
+	h->stack.ips = h->ips;
+	h->stack.methods = h->methods;
+	h->stack.regs = &h->regs;
+	h->stack.stack = h->bytes;
+	return h;
+}
+
+static void look_up(struct table_worker *w, struct job *j)
+{
+	const struct live_mapping m = {.pid = j->want.pid,
+				       .start = j->want.start,
+				       .end = j->want.end,
+				       .name = j->name.name ? j->name.name : "",
+				       .build_id = j->name.build_id,
+				       .nr_build_id = j->name.nr_build_id};
+
+	if (defer_key_is_vdso(&j->want.key))
+		j->code = unw_store_get_vdso(w->store);
+	else if (j->name.name)
+		j->code = live_code_find(w->store, &m);
+	else
+		j->code = live_code_of_mapping(w->store, &m);
+}
+
+/* From the last frame on; its pc is a return address unless it is the first or a signal's. */
+static void finish(struct table_worker *w, struct held_stack *h)
+{
+	uint32_t last = h->stack.nr - 1;
+	struct unw_frames frames = {
+		.pc = h->ips + last, .method = h->methods + last, .max = w->max_stack - last};
+	const struct live_stack stack = {h->bytes, h->stack.stack_start, h->stack.stack_bytes};
+	uint64_t pc = h->ips[last];
+	uint8_t method = h->methods[last];
+	bool is_exact;
+
+	live_space_forget(w->live, h->stack.pid); /* what it has mapped now, not before */
+	is_exact = !last || live_space_is_signal(w->live, h->stack.pid, h->ips[last - 1]);
+	h->regs.pc = is_exact ? pc : pc - 1;
+	live_space_walk(w->live, h->stack.pid, &h->regs, &stack, &frames);
+	h->ips[last] = pc;
+	h->methods[last] = method;
+	h->stack.nr = last + frames.nr;
+	h->stack.stop = (uint8_t)frames.stop;
+	h->stack.why = (uint8_t)frames.why;
+}
+
+static void run(void *ctx)
+{
+	struct table_worker *w = ctx;
+
+	os_lock(w->lock);
+	while (!w->must_end) {
+		struct job j;
+
+		if (w->todo_head == w->todo.nr) {
+			w->todo_head = w->todo.nr = 0;
+			os_lock_wait(w->lock);
+			continue;
+		}
+		j = w->todo.data[w->todo_head++];
+		os_unlock(w->lock);
+		if (j.stack)
+			finish(w, j.stack);
+		else
+			look_up(w, &j);
+		os_lock(w->lock);
+		if (!vec_push(&w->ready, j)) { /* stays counted as pending, and is lost */
+			held_stack_free(j.stack);
+			mem_free(j.name.name);
+		}
+	}
+	os_unlock(w->lock);
+}
+
+struct table_worker *table_worker_new(const char *cache_dir, uint32_t max_stack)
+{
+	const struct unw_store_opts opts = {.cache_dir = cache_dir};
+	struct table_worker *w = mem_zalloc(sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->max_stack = max_stack;
+	w->lock = os_lock_new();
+	w->store = unw_store_new(&opts);
+	w->live = w->store ? live_space_new(w->store) : NULL;
+	if (w->lock && w->live)
+		w->thread = os_thread_start(run, w);
+	if (w->thread)
+		return w;
+	table_worker_free(w);
+	return NULL;
+}
+
+static void free_jobs(struct jobs *jobs, size_t from)
+{
+	for (size_t i = from; i < jobs->nr; i++) {
+		held_stack_free(jobs->data[i].stack);
+		mem_free(jobs->data[i].name.name);
+	}
+	vec_done(jobs);
+}
+
+void table_worker_free(struct table_worker *w)
+{
+	if (!w)
+		return;
+	if (w->thread) {
+		os_lock(w->lock);
+		w->must_end = true;
+		os_lock_wake_all(w->lock);
+		os_unlock(w->lock);
+		os_thread_join(w->thread);
+	}
+	free_jobs(&w->todo, w->todo_head);
+	free_jobs(&w->ready, 0);
+	free_jobs(&w->taken, w->taken_head);
+	live_space_free(w->live);
+	unw_store_free(w->store);
+	if (w->lock)
+		os_lock_free(w->lock);
+	mem_free(w);
+}
+
+static bool give(struct table_worker *w, const struct job *j)
+{
+	bool ok;
+
+	os_lock(w->lock);
+	ok = vec_push(&w->todo, *j);
+	os_lock_wake_all(w->lock);
+	os_unlock(w->lock);
+	w->nr_pending += ok;
+	return ok;
+}
+
+bool table_worker_want(struct table_worker *w, const struct defer_want *want)
+{
+	const struct job j = {.want = *want};
+
+	return give(w, &j);
+}
+
+bool table_worker_want_named(struct table_worker *w, const struct defer_want *want,
+			     const struct mapped_name *name)
+{
+	struct job j = {.want = *want, .name = *name};
+
+	j.name.name = mem_strdup(name->name);
+	if (j.name.name && give(w, &j))
+		return true;
+	mem_free(j.name.name);
+	return false;
+}
+
+bool table_worker_finish(struct table_worker *w, const struct defer_stack *s)
+{
+	struct job j = {0};
+
+	if (!s->regs || !s->stack || !s->nr || s->nr >= w->max_stack ||
+	    s->stack_bytes > MAX_HELD_STACK || s->stack_bytes % 8 ||
+	    w->held_bytes + held_size(s, w->max_stack) > MAX_HELD_BYTES)
+		return false;
+	j.stack = hold(s, w->max_stack);
+	if (!j.stack)
+		return false;
+	if (!give(w, &j)) {
+		held_stack_free(j.stack);
+		return false;
+	}
+	w->nr_stacks++;
+	w->held_bytes += held_size(s, w->max_stack);
+	return true;
+}
+
+bool table_worker_next(struct table_worker *w, struct table_result *ret)
+{
+	struct job *j;
+
+	if (w->taken_head == w->taken.nr) {
+		struct jobs empty = w->taken;
+
+		w->taken_head = empty.nr = 0;
+		os_lock(w->lock);
+		w->taken = w->ready;
+		w->ready = empty;
+		os_unlock(w->lock);
+	}
+	if (w->taken_head == w->taken.nr)
+		return false;
+	j = &w->taken.data[w->taken_head++];
+	w->nr_pending--;
+	*ret = (struct table_result){
+		.want = j->want, .was_named = j->name.name, .code = j->code, .stack = j->stack};
+	mem_free(j->name.name);
+	j->name.name = NULL;
+	if (j->stack) {
+		w->nr_stacks--;
+		w->held_bytes -= held_size(&j->stack->stack, w->max_stack);
+		j->stack = NULL;
+	}
+	return true;
+}
+
+size_t table_worker_nr_pending(const struct table_worker *w)
+{
+	return w->nr_pending;
+}
+
+size_t table_worker_nr_stacks(const struct table_worker *w)
+{
+	return w->nr_stacks;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_TABLE_WORKER_H
+#define RECORD_TABLE_WORKER_H
+
+#include "record/defer_bpf.h"
+#include "record/mapped_names.h"
+
+/**
+ * A thread of its own that opens files, compiles their tables, and ends the walks that had to wait
+ * for one, so that the rings are read meanwhile. All calls are the recorder's thread's.
+ */
+struct table_worker;
+
+/** A walk that was ended in user space. */
+struct held_stack {
+	struct defer_stack stack; /* pointers into what follows */
+	struct unw_regs regs;
+	uint32_t nr_before; /* frames that BPF had found */
+	uint64_t *ips;
+	uint8_t *methods;
+	uint8_t *bytes;
+};
+
+/** What the thread has done: a table (code NULL: there is none), or a stack. */
+struct table_result {
+	struct defer_want want;
+	bool was_named;              /* table_worker_want_named() */
+	const struct unw_code *code; /* as long as the worker */
+	struct held_stack *stack;    /* NULL: it is a table. To be freed with held_stack_free() */
+};
+
+/** @p cache_dir: of compiled tables, NULL: none. @return NULL: out of memory, or no thread. */
+struct table_worker *table_worker_new(const char *cache_dir, uint32_t max_stack);
+/** What is not done yet is dropped. */
+void table_worker_free(struct table_worker *w);
+
+/** Each is copied. @return false: out of memory, or (stacks) too much is held already. */
+bool table_worker_want(struct table_worker *w, const struct defer_want *want);
+/** The same, where the file could not be opened by its mapping: by what it was called. */
+bool table_worker_want_named(struct table_worker *w, const struct defer_want *want,
+			     const struct mapped_name *name);
+bool table_worker_finish(struct table_worker *w, const struct defer_stack *s);
+
+/** The next result, if one is ready. */
+bool table_worker_next(struct table_worker *w, struct table_result *ret);
+
+/** Given and not handed back yet. */
+size_t table_worker_nr_pending(const struct table_worker *w);
+/** Of them, stacks. */
+size_t table_worker_nr_stacks(const struct table_worker *w);
+
+void held_stack_free(struct held_stack *h);
+
+#endif

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/user_stacks.h"
+
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/poll_set.h"
+#include "os/proc.h"
+#include "record/preload.h"
+#include "record/sample_rewrite.h"
+
+enum {
+	MAX_STACK = 510, /* frames: as many as a kernel's deferred record holds */
+	FLUSH_BYTES = 256 * 1024,
+	MAX_HELD_ROUNDS = 64,
+	SLEEP_MS = 100,
+	BUSY_SLEEP_MS = 5,
+};
+
+#define PRELOAD_NS 5000000000ull
+
+static enum clew_err out_of_memory(struct rec_error *error)
+{
+	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+}
+
+/* --- requests, stacks and wants, as BPF brings them --- */
+
+static void on_request(void *ctx, const struct defer_request *r)
+{
+	struct user_stacks *u = ctx;
+
+	u->is_failed |= !defer_join_request(&u->join, r);
+}
+
+static void put_u32s(struct buf *b, uint32_t low, uint32_t high)
+{
+	buf_add(b, &low, sizeof(low));
+	buf_add(b, &high, sizeof(high));
+}
+
+static void put_u64(struct buf *b, uint64_t v)
+{
+	buf_add(b, &v, sizeof(v));
+}
+
+/* In the order of struct perf_sample_id's bits. */
+static void put_sample_id(struct user_stacks *u, struct buf *b, const struct defer_stack *s)
+{
+	uint64_t type = u->tracker->attr.sample_type;
+
+	if (!(u->tracker->attr.flags & PERF_ATTR_SAMPLE_ID_ALL))
+		return;
+	if (type & PERF_SAMPLE_TID)
+		put_u32s(b, s->pid, s->tid);
+	if (type & PERF_SAMPLE_TIME)
+		put_u64(b, s->time);
+	if (type & PERF_SAMPLE_ID)
+		put_u64(b, u->tracker_id);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		put_u64(b, u->tracker_id);
+	if (type & PERF_SAMPLE_CPU)
+		put_u32s(b, s->cpu, 0);
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		put_u64(b, u->tracker_id);
+}
+
+/* As PERF_RECORD_CALLCHAIN_DEFERRED, with our trailer. */
+static void write_stack(struct user_stacks *u, const struct defer_stack *s)
+{
+	struct perf_event_header h = {.type = PERF_RECORD_CALLCHAIN_DEFERRED,
+				      .misc = PERF_RECORD_MISC_USER};
+	uint32_t nr = s->nr < MAX_STACK ? s->nr : MAX_STACK;
+	struct buf *b = &u->stacks;
+	size_t start = b->nr;
+
+	buf_add(b, &h, sizeof(h));
+	put_u64(b, s->cookie);
+	put_u64(b, nr);
+	buf_add(b, s->ips, 8 * (size_t)nr);
+	perf_deferred_put_trailer(b, s->stop, s->why, s->methods, nr);
+	put_sample_id(u, b, s);
+	if (b->is_failed)
+		return;
+	h.size = (uint16_t)(b->nr - start);
+	memcpy(b->data + start, &h, sizeof(h));
+	u->counts.nr_stacks++;
+	u->counts.nr_frames += nr;
+	u->counts.by_stop[s->stop < NR_UNW_STOPS ? s->stop : UNW_STOP_NONE]++;
+}
+
+static void on_stack(void *ctx, const struct defer_stack *s)
+{
+	struct user_stacks *u = ctx;
+
+	defer_join_stack(&u->join, s->tid, s->cookie);
+	if (s->stop == UNW_STOP_NO_TABLE_YET && s->regs && table_worker_finish(u->worker, s))
+		return;
+	write_stack(u, s);
+}
+
+static void on_want(void *ctx, const struct defer_want *w)
+{
+	struct user_stacks *u = ctx;
+
+	u->is_failed |= !table_worker_want(u->worker, w);
+}
+
+/* A process that ended before we came to it leaves the name of the file it had mapped. */
+static bool ask_by_name(struct user_stacks *u, const struct table_result *r)
+{
+	const struct mapped_name *name =
+		r->was_named ? NULL : mapped_names_find(&u->names, r->want.pid, r->want.start);
+
+	return name && table_worker_want_named(u->worker, &r->want, name);
+}
+
+static void put_table(struct user_stacks *u, const struct table_result *r)
+{
+	enum clew_err err;
+
+	if (!r->code && ask_by_name(u, r))
+		return;
+	if (!r->code || !r->code->table.head) {
+		u->counts.nr_no_tables++;
+		defer_bpf_put_none(u->bpf, &r->want.key);
+		return;
+	}
+	err = defer_bpf_put_table(u->bpf, &r->want.key, r->code);
+	u->counts.nr_tables += err == CLEW_OK;
+	u->counts.nr_over_budget += err != CLEW_OK;
+}
+
+/* Tables go to the kernel at once. Stacks wait for the records of this pass, which tell whether
+ * they may still be believed. */
+static void take_results(struct user_stacks *u)
+{
+	struct table_result r;
+
+	while (table_worker_next(u->worker, &r)) {
+		if (!r.stack) {
+			put_table(u, &r);
+		} else if (!vec_push(&u->finished, r.stack)) {
+			held_stack_free(r.stack);
+			u->is_failed = true;
+		}
+	}
+}
+
+/* The walk went on in maps that were read later than the stack was: not if they changed. */
+static void write_finished(struct user_stacks *u)
+{
+	vec_for_each (&u->finished, h) {
+		struct defer_stack *s = &(*h)->stack;
+		const uint64_t *changed = map_u64_get(&u->changed, s->pid);
+
+		if (changed && *changed >= s->time) {
+			s->nr = (*h)->nr_before;
+			s->stop = UNW_STOP_NO_TABLE_YET;
+			u->counts.nr_discarded++;
+		}
+		u->counts.nr_finished += s->stop != UNW_STOP_NO_TABLE_YET;
+		write_stack(u, s);
+		held_stack_free(*h);
+	}
+	u->finished.nr = 0;
+}
+
+static void wait_for_tables(struct user_stacks *u)
+{
+	uint64_t until = os_clock_ns() + PRELOAD_NS;
+	struct os_poll none = {0};
+
+	while (u->bpf && table_worker_nr_pending(u->worker) && os_clock_ns() < until) {
+		os_poll_wait(&none, 1);
+		take_results(u);
+	}
+}
+
+/* --- opening --- */
+
+static bool find_tracker(struct user_stacks *u)
+{
+	vec_for_each (&u->counters->list, e)
+		if (e->is_tracking)
+			u->tracker = e;
+	if (!u->tracker)
+		u->tracker = u->counters->list.data;
+	for (size_t i = 0; i < u->counters->nr_places && !u->tracker_id; i++)
+		if (u->tracker->fds[i] >= 0)
+			u->tracker_id = u->tracker->ids[i];
+	return u->tracker;
+}
+
+static enum clew_err attach(struct user_stacks *u, struct rec_error *error)
+{
+	enum clew_err err = CLEW_OK;
+
+	for (uint32_t i = 0; i < u->counters->list.nr; i++) {
+		const struct rec_counter *e = &u->counters->list.data[i];
+
+		for (size_t place = 0; place < u->counters->nr_places && err == CLEW_OK; place++)
+			if (rec_stacks_is_bpf(e->stacks) && e->fds[place] >= 0)
+				err = defer_bpf_attach(u->bpf, e->fds[place], i,
+						       e->attr.type == PERF_TYPE_TRACEPOINT, error);
+	}
+	return err;
+}
+
+static enum clew_err open_bpf(struct user_stacks *u, uint32_t nr_cpus, struct rec_error *error)
+{
+	u->sink = (struct defer_sink){on_request, on_stack, on_want, u};
+	if (!find_tracker(u) || !defer_join_init(&u->join, nr_cpus, (uint32_t)u->counters->list.nr))
+		return out_of_memory(error);
+	u->worker = table_worker_new(u->options->cache_dir, MAX_STACK);
+	return u->worker ? attach(u, error) : out_of_memory(error);
+}
+
+static enum clew_err open_copy(struct user_stacks *u, struct rec_error *error)
+{
+	const struct unw_store_opts opts = {.cache_dir = u->options->cache_dir};
+
+	u->store = unw_store_new(&opts);
+	return u->store && copy_stacks_init(&u->copy, u->store,
+					    u->options->max_stack ? u->options->max_stack
+								  : MAX_STACK)
+		     ? CLEW_OK
+		     : out_of_memory(error);
+}
+
+enum clew_err user_stacks_open(struct user_stacks *u, struct rec_counters *c,
+			       const struct rec_options *o, const struct rec_ui *ui,
+			       struct defer_bpf *bpf, struct rec_error *error)
+{
+	bool has_copy = false;
+	enum clew_err err = CLEW_OK;
+
+	*u = (struct user_stacks){.options = o, .ui = ui, .counters = c, .bpf = bpf};
+	vec_for_each (&c->list, e) {
+		has_copy |= e->stacks == REC_STACKS_COPY;
+		u->is_on |= rec_stacks_is_rewritten(e->stacks);
+	}
+	if (!u->is_on)
+		return CLEW_OK;
+	if (!ring_merge_init(&u->merge, c))
+		return out_of_memory(error);
+	if (bpf)
+		err = open_bpf(u, rec_nr_possible_cpus(), error);
+	if (err == CLEW_OK && has_copy)
+		err = open_copy(u, error);
+	return err;
+}
+
+/* --- before the start --- */
+
+/* BPF knows files by what the kernel knows of them: mapped here, they become wants as any other. */
+static void preload_files(struct user_stacks *u, const struct rec_paths *paths)
+{
+	struct {
+		VEC(struct os_map);
+	} maps = {0};
+	int self = os_pid();
+
+	for (size_t i = 0; i < paths->nr; i++) {
+		struct os_map m;
+
+		if (u->copy.live)
+			unw_store_get_file(u->store, paths->data[i]);
+		if (u->bpf && os_map_file_executable(paths->data[i], &m, NULL) == CLEW_OK &&
+		    !vec_push(&maps, m))
+			os_map_done(&m);
+	}
+	if (u->bpf && maps.nr)
+		defer_bpf_scan(u->bpf, &self, 1, &u->sink);
+	wait_for_tables(u); /* they are opened through our mappings */
+	vec_for_each (&maps, m)
+		os_map_done(m);
+	vec_done(&maps);
+}
+
+void user_stacks_preload(struct user_stacks *u, const struct rec_target *target)
+{
+	const struct rec_options *o = u->options;
+	struct rec_paths paths = {0};
+	struct arena memory = {0};
+	char program[4096];
+
+	if (!u->is_on)
+		return;
+	if (o->argv && rec_find_program(o->argv[0], o->search_path, program, sizeof(program))) {
+		rec_preload_list(program, &memory, &paths);
+		preload_files(u, &paths);
+	}
+	if (u->bpf && (target->is_system_wide || target->is_attached))
+		defer_bpf_scan(u->bpf, target->is_system_wide ? NULL : target->pids.data,
+			       target->is_system_wide ? 0 : target->pids.nr, &u->sink);
+	if (u->copy.live)
+		vec_for_each (&target->pids, pid)
+			live_space_preload(u->copy.live, (uint32_t)*pid);
+	if (u->bpf)
+		wait_for_tables(u);
+	vec_done(&paths);
+	arena_done(&memory);
+}
+
+/* --- passes --- */
+
+static void note_change(struct user_stacks *u, const struct ring_record *r)
+{
+	const struct perf_record record = {.data = r->data,
+					   .type = r->header.type,
+					   .misc = r->header.misc,
+					   .size = r->header.size};
+	struct perf_mmap m;
+	struct perf_comm c;
+
+	if (r->header.type == PERF_RECORD_MMAP2)
+		mapped_names_record(&u->names, &record);
+	if (!table_worker_nr_stacks(u->worker) && !u->finished.nr)
+		return;
+	if (r->header.type == PERF_RECORD_COMM && perf_comm_parse(&record, &c) == CLEW_OK &&
+	    c.is_exec)
+		u->is_failed |= !map_u64_put(&u->changed, c.pid, r->time);
+	else if (r->header.type == PERF_RECORD_MMAP2 && perf_mmap_parse(&record, &m) == CLEW_OK)
+		u->is_failed |= !map_u64_put(&u->changed, m.pid, r->time);
+}
+
+static void bpf_sample(struct user_stacks *u, const struct rec_counter *e,
+		       const struct ring_record *r)
+{
+	const struct bytes body = {r->data + sizeof(r->header), r->data + r->header.size};
+	const struct rec_ring *ring = u->merge.spans.data[r->source].ring;
+	uint64_t words[2] = {PERF_CONTEXT_USER_DEFERRED};
+	const struct sample_edit edit = {.words = words, .nr_words = 2};
+	struct perf_sample s;
+	uint32_t cpu;
+
+	if (perf_sample_parse(body, r->header.misc, false, &e->attr, &s) != CLEW_OK) {
+		buf_add(&u->out, r->data, r->header.size);
+		return;
+	}
+	cpu = ring->cpu >= 0 ? (uint32_t)ring->cpu : s.cpu;
+	words[1] = defer_join_sample(&u->join, cpu, r->event, s.tid, s.time);
+	sample_rewrite(&u->out, r->data, r->header.size, &e->attr, &s, &edit);
+}
+
+static void sideband(struct user_stacks *u, const struct ring_record *r)
+{
+	const struct rec_ring *ring = u->merge.spans.data[r->source].ring;
+
+	if (u->copy.live)
+		copy_stacks_sideband(&u->copy, r);
+	if (u->bpf)
+		note_change(u, r);
+	if (u->bpf && r->header.type == PERF_RECORD_LOST) {
+		if (ring->cpu >= 0)
+			defer_join_lost_samples(&u->join, (uint32_t)ring->cpu);
+		else
+			for (uint32_t cpu = 0; cpu < u->join.nr_cpus; cpu++)
+				defer_join_lost_samples(&u->join, cpu);
+	}
+	buf_add(&u->out, r->data, r->header.size);
+}
+
+static void one_record(struct user_stacks *u, const struct ring_record *r)
+{
+	const struct rec_counter *e = &u->counters->list.data[r->event];
+
+	if (r->header.type != PERF_RECORD_SAMPLE)
+		sideband(u, r);
+	else if (e->stacks == REC_STACKS_COPY)
+		copy_stacks_sample(&u->copy, e, r, &u->out);
+	else if (rec_stacks_is_bpf(e->stacks))
+		bpf_sample(u, e, r);
+	else
+		buf_add(&u->out, r->data, r->header.size);
+}
+
+static enum clew_err flush(struct buf *b, struct rec_file *f, bool *ret_any)
+{
+	enum clew_err err = b->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
+
+	if (err == CLEW_OK && b->nr) {
+		*ret_any = true;
+		err = perf_writer_records(f->writer, b->data, b->nr);
+	}
+	buf_clear(b);
+	return err;
+}
+
+/* Requests before their samples: the rings' heads are noted before BPF is asked. */
+static enum clew_err poll_bpf(struct user_stacks *u)
+{
+	struct defer_counts counts;
+	enum clew_err err;
+
+	take_results(u);
+	err = defer_bpf_poll(u->bpf, &u->sink);
+	if (err != CLEW_OK)
+		return err;
+	defer_bpf_counts(u->bpf, &counts);
+	/* Samples of the next pass may still be theirs. */
+	if (counts.nr_ring_full != u->nr_ring_full)
+		u->nr_suspect_passes = 2;
+	defer_join_lost_requests(&u->join, u->nr_suspect_passes ? UINT64_MAX : 0);
+	u->nr_suspect_passes -= u->nr_suspect_passes > 0;
+	u->nr_ring_full = counts.nr_ring_full;
+	return u->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
+}
+
+enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
+			       void (*count)(void *ctx, const struct bytes part[2]), void *ctx,
+			       bool *ret_any)
+{
+	enum clew_err err = CLEW_OK, next;
+	struct ring_record r;
+
+	if (!ring_merge_note(&u->merge, u->counters))
+		return CLEW_NO_MEMORY;
+	if (u->bpf)
+		err = poll_bpf(u);
+	vec_for_each (&u->merge.spans, s)
+		count(ctx, s->part);
+	while (err == CLEW_OK && (next = ring_merge_next(&u->merge, &r)) != CLEW_END) {
+		err = next;
+		if (err == CLEW_OK)
+			one_record(u, &r);
+		if (err == CLEW_OK && u->out.nr >= FLUSH_BYTES)
+			err = flush(&u->out, f, ret_any);
+	}
+	if (err == CLEW_OK)
+		err = flush(&u->out, f, ret_any);
+	if (err != CLEW_OK || !u->bpf)
+		return err;
+	write_finished(u);
+	defer_join_end_pass(&u->join);
+	return u->is_failed ? CLEW_NO_MEMORY : flush(&u->stacks, f, ret_any);
+}
+
+bool user_stacks_may_end_round(struct user_stacks *u)
+{
+	if (u->worker && table_worker_nr_stacks(u->worker) && u->nr_held_rounds++ < MAX_HELD_ROUNDS)
+		return false;
+	u->nr_held_rounds = 0;
+	if (u->changed.nr)
+		map_u64_done(&u->changed);
+	return true;
+}
+
+int user_stacks_sleep_ms(const struct user_stacks *u)
+{
+	if (!u->bpf)
+		return -1;
+	return table_worker_nr_pending(u->worker) ? BUSY_SLEEP_MS : SLEEP_MS;
+}
+
+/* --- the end --- */
+
+void user_stacks_stop(struct user_stacks *u)
+{
+	if (u->bpf)
+		defer_bpf_stop(u->bpf);
+}
+
+bool user_stacks_is_waiting(const struct user_stacks *u)
+{
+	return u->bpf && (defer_join_nr_waiting(&u->join) || table_worker_nr_stacks(u->worker));
+}
+
+void user_stacks_last_call(struct user_stacks *u)
+{
+	if (u->bpf && defer_join_nr_waiting(&u->join))
+		u->nr_left = defer_bpf_finish(u->bpf, &u->sink);
+}
+
+void user_stacks_done(struct user_stacks *u)
+{
+	vec_for_each (&u->finished, h)
+		held_stack_free(*h);
+	vec_done(&u->finished);
+	defer_bpf_free(u->bpf);
+	table_worker_free(u->worker);
+	defer_join_done(&u->join);
+	map_u64_done(&u->changed);
+	mapped_names_done(&u->names);
+	copy_stacks_done(&u->copy);
+	unw_store_free(u->store);
+	ring_merge_done(&u->merge);
+	buf_done(&u->out);
+	buf_done(&u->stacks);
+	*u = (struct user_stacks){0};
+}
