@@ -15,7 +15,7 @@
 #include "unwind/unw_compile.h"
 #include "unwind/unw_store.h"
 
-enum { RUNS = 5, LOOKUPS = 2000000 };
+enum { RUNS = 5, LOOKUPS = 2000000, PLACES = 1 << 18 };
 
 static double ms_of(const struct unw_store_opts *opts, const char *path, int is_cached_wanted)
 {
@@ -33,17 +33,20 @@ static double ms_of(const struct unw_store_opts *opts, const char *path, int is_
 	return best;
 }
 
-/** Nanoseconds a look-up, at addresses all over the table and at @p few of them again and again. */
-static double lookup_ns(const struct unw_table *t, uint32_t few)
+/** Nanoseconds a look-up, at @p nr <= PLACES random places of the table again and again. */
+static double lookup_ns(const struct unw_table *t, uint32_t nr)
 {
+	static uint64_t places[PLACES];
 	uint64_t span = t->head->end - t->head->start, sum = 0, at = 1;
 	struct timespec from, to;
 
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	for (uint32_t i = 0; i < LOOKUPS; i++) {
+	for (uint32_t i = 0; i < nr; i++) {
 		at = at * 6364136223846793005u + 1442695040888963407u;
-		sum += unw_table_find(t, t->head->start + (at >> 20) % few * 8191 % span)->cfa;
+		places[i] = t->head->start + (at >> 20) % span;
 	}
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (uint32_t i = 0; i < LOOKUPS; i++)
+		sum += unw_table_find(t, places[i & (nr - 1)])->cfa;
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) /
 		       LOOKUPS +
@@ -66,7 +69,7 @@ static void bench(const char *path, const char *cache_dir)
 		load = ms_of(&cached, path, 1);
 		printf("%-56s %8.2f %8.2f %8u %6u %9u %6.1f %6.1f %6.1f\n", path, compile, load,
 		       h->nr_rows, h->nr_rules, h->bytes, (double)h->bytes / h->nr_rows,
-		       lookup_ns(&c->table, 64), lookup_ns(&c->table, 1u << 30));
+		       lookup_ns(&c->table, 64), lookup_ns(&c->table, PLACES));
 	}
 	unw_store_free(s);
 }

@@ -73,6 +73,29 @@ bool elf_file_bytes(const struct elf_file *f, const struct elf_section *s, struc
 	return true;
 }
 
+bool elf_file_unpack(const struct elf_file *f, const struct elf_section *s, struct bytes *ret)
+{
+	struct bytes packed;
+	GElf_Chdr ch;
+	Elf_Data *data;
+
+	if (!elf_file_bytes(f, s, &packed))
+		return false;
+	if (!(s->h.sh_flags & SHF_COMPRESSED)) {
+		*ret = packed;
+		return true;
+	}
+	/* zlib packs no better than 1 to 1032; what claims more is damaged. */
+	if (!gelf_getchdr(s->scn, &ch) || ch.ch_size > ELF_UNPACK_MAX_BYTES ||
+	    ch.ch_size / 4096 > bytes_left(&packed) || elf_compress(s->scn, 0, 0) < 0)
+		return false;
+	data = elf_rawdata(s->scn, NULL);
+	if (!data || !data->d_buf)
+		return false;
+	*ret = bytes_of(data->d_buf, data->d_size);
+	return true;
+}
+
 size_t elf_notes_build_id(struct bytes notes, bool swap, uint8_t ret[ELF_BUILD_ID_MAX])
 {
 	uint32_t name_bytes, desc_bytes, type;

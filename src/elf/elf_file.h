@@ -47,6 +47,14 @@ const char *elf_file_section_name(const struct elf_file *f, const GElf_Shdr *h);
 /** The section's bytes in the file, borrowed; false: SHT_NOBITS or out of bounds. */
 bool elf_file_bytes(const struct elf_file *f, const struct elf_section *s, struct bytes *ret);
 
+enum { ELF_UNPACK_MAX_BYTES = 256 << 20 };
+
+/**
+ * elf_file_bytes(), unpacked where SHF_COMPRESSED: then the bytes are libelf's, until
+ * elf_file_done(). The file's memory must be writable.
+ */
+bool elf_file_unpack(const struct elf_file *f, const struct elf_section *s, struct bytes *ret);
+
 /** NT_GNU_BUILD_ID, cut to 20 bytes. @return its size, 0: none. */
 size_t elf_file_build_id(const struct elf_file *f, uint8_t ret[ELF_BUILD_ID_MAX]);
 

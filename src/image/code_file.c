@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "image/code_file.h"
 
+#include <string.h>
+
+#include "image/dso_priv.h"
 #include "os/clock.h"
 #include "os/self.h"
 
@@ -17,6 +20,25 @@ enum clew_err code_file_open(struct code_file *f, const char *path)
 	if (!code_file_id(path, &n.id))
 		return CLEW_NOT_FOUND;
 	err = os_map_file(path, &n.map, NULL);
+	if (!err)
+		*f = n;
+	return err;
+}
+
+enum clew_err code_file_open_debug(struct code_file *f, const char *dir, const uint8_t *build_id,
+				   size_t build_id_bytes)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	struct dso_build_id id = {.size = (uint8_t)build_id_bytes};
+	struct code_file n = {0};
+	enum clew_err err;
+
+	if (build_id_bytes > sizeof(id.bytes))
+		return CLEW_INVALID;
+	memcpy(id.bytes, build_id, build_id_bytes);
+	if (!dso_build_id_path(dir, &id, ".debug", &path) || !code_file_id(buf_cstr(&path), &n.id))
+		return CLEW_NOT_FOUND;
+	err = os_map_file_private(buf_cstr(&path), &n.map, NULL);
 	if (!err)
 		*f = n;
 	return err;

@@ -29,6 +29,13 @@ bool code_file_id(const char *path, struct os_file_identity *ret);
 enum clew_err code_file_open(struct code_file *f, const char *path);
 void code_file_done(struct code_file *f);
 
+/**
+ * The separate debug file of a build id: DIR/.build-id/xx/yy.debug, mapped so that libelf may
+ * unpack its sections in place. @return CLEW_NOT_FOUND: none; else as code_file_open().
+ */
+enum clew_err code_file_open_debug(struct code_file *f, const char *dir, const uint8_t *build_id,
+				   size_t build_id_bytes);
+
 /** The image of the vdso mapped into this process, which stays. @return false: there is none. */
 bool code_own_vdso(const void **ret, size_t *ret_size);
 

@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "os/file.h"
 
@@ -65,4 +68,27 @@ const char *os_read_line(const char *path, struct arena *arena)
 	copy = arena_strndup(arena, text, n);
 	mem_free(text);
 	return copy;
+}
+
+int os_dir_make(const char *path)
+{
+	clew_auto(mem_free_at) char *p = mem_strdup(path);
+
+	if (!p)
+		return -ENOMEM;
+	for (char *slash = p; (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		if (mkdir(p, 0700) && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return mkdir(p, 0700) && errno != EEXIST ? -errno : 0;
+}
+
+bool os_dir_is_private(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & (S_IWGRP | S_IWOTH));
 }

@@ -2,6 +2,8 @@
 #ifndef OS_DIR_H
 #define OS_DIR_H
 
+#include <stdbool.h>
+
 #include <clew/err.h>
 
 #include "base/arena.h"
@@ -20,5 +22,12 @@ enum clew_err os_dir_names(const char *path, struct arena *arena, struct os_name
 /** A small file's text without white space at its end, in @p arena; NULL: no such file, not
  * readable, larger than 1 MiB, or out of memory. For sysfs and procfs values. */
 const char *os_read_line(const char *path, struct arena *arena);
+
+/** Make @p path, and what is missing of the way to it, for us alone (mode 0700). @return 0, also
+ * where it was there; else -errno. */
+int os_dir_make(const char *path);
+
+/** Is it a directory of ours that nobody else may write into? */
+bool os_dir_is_private(const char *path);
 
 #endif

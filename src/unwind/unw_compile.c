@@ -2,6 +2,7 @@
 #include "unwind/unw_compile.h"
 
 #include "unwind/eh_frame.h"
+#include "unwind/sframe.h"
 #include "unwind/unw_list.h"
 
 struct sources {
@@ -28,17 +29,33 @@ static enum clew_err add_dwarf(struct sources *s, const struct unw_image *image,
 	return err == CLEW_NOT_FOUND ? CLEW_OK : err;
 }
 
+/** A section that is refused counts as absent. */
+static enum clew_err add_sframe(struct sources *s, const struct unw_image *image)
+{
+	struct unw_list *l;
+	enum clew_err err;
+
+	if (!image->sframe.bytes)
+		return CLEW_OK;
+	l = add_list(s);
+	err = l ? sframe_rows(image, l, NULL) : CLEW_NO_MEMORY;
+	if (err && err != CLEW_NO_MEMORY)
+		unw_list_free(s->lists[--s->nr]);
+	return err == CLEW_NO_MEMORY ? err : CLEW_OK;
+}
+
 enum clew_err unw_compile(const struct unw_image *image, const struct unw_store_opts *opts,
 			  void **ret_block, size_t *ret_size)
 {
 	struct sources s = {.nr = 0};
 	enum clew_err err = CLEW_OK;
 
-	if (!opts->no_eh_frame) {
+	if (!opts->no_sframe)
+		err = add_sframe(&s, image);
+	if (!err && !opts->no_eh_frame)
 		err = add_dwarf(&s, image, false);
-		if (!err)
-			err = add_dwarf(&s, image, true);
-	}
+	if (!err && !opts->no_eh_frame)
+		err = add_dwarf(&s, image, true);
 	if (!err)
 		err = unw_table_build_of(s.lists, s.nr, image->arch, ret_block, ret_size);
 	for (size_t i = 0; i < s.nr; i++)

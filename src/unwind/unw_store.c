@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/map_u64.h"
 #include "base/vec.h"
 #include "image/code_file.h"
+#include "unwind/unw_cache.h"
 #include "unwind/unw_compile.h"
 
 struct unw_entry {
@@ -23,7 +25,8 @@ struct unw_store {
 	struct {
 		VEC(struct unw_entry *);
 	} entries;
-	struct map_u64 by_hash; /* of id or key, or the next free number -> index */
+	struct file_cache *cache; /* NULL: none */
+	struct map_u64 by_hash;   /* of id or key, or the next free number -> index */
 	const struct unw_code *vdso;
 	size_t bytes;
 };
@@ -32,9 +35,16 @@ struct unw_store *unw_store_new(const struct unw_store_opts *opts)
 {
 	struct unw_store *s = mem_zalloc(sizeof(*s));
 
-	if (s && opts)
+	if (!s)
+		return NULL;
+	if (opts)
 		s->opts = *opts;
-	return s;
+	if (s->opts.cache_dir)
+		s->cache = file_cache_new(s->opts.cache_dir, UNW_CACHE_MAX_BYTES);
+	if (!s->opts.cache_dir || s->cache)
+		return s;
+	mem_free(s);
+	return NULL;
 }
 
 static void entry_free(struct unw_entry *e)
@@ -55,6 +65,7 @@ void unw_store_free(struct unw_store *s)
 		entry_free(*e);
 	vec_done(&s->entries);
 	map_u64_done(&s->by_hash);
+	file_cache_free(s->cache);
 	mem_free(s);
 }
 
@@ -99,37 +110,86 @@ static void set_code(struct unw_code *c, const struct unw_image *i, const uint8_
 	c->code_start = start;
 }
 
-static void compile(struct unw_store *s, struct unw_entry *e, const void *data, size_t size)
-{
-	struct unw_code *c = &e->code;
-	struct elf_file f = {0};
+/** A binary being loaded, with what is only open for that long. */
+struct source {
+	struct elf_file elf, debug_elf;
+	struct code_file debug;
 	struct unw_image image;
-	size_t bytes = 0;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t build_id_bytes;
+};
+
+static void source_done(struct source *x)
+{
+	elf_file_done(&x->debug_elf);
+	elf_file_done(&x->elf);
+	code_file_done(&x->debug);
+}
+
+/** .debug_frame may be in a separate file, packed; its addresses are those of the binary. */
+static void add_debug_frame(struct unw_store *s, struct source *x)
+{
+	const char *dir = s->opts.debug_dir ? s->opts.debug_dir : "/usr/lib/debug";
+	struct elf_section section;
+	struct bytes b;
+
+	if (s->opts.no_eh_frame || x->image.debug_frame.bytes || !x->build_id_bytes ||
+	    code_file_open_debug(&x->debug, dir, x->build_id, x->build_id_bytes) ||
+	    elf_file_open(&x->debug_elf, x->debug.map.data, x->debug.map.size, NULL))
+		return;
+	if (x->debug_elf.is_64 && x->debug_elf.machine == x->elf.machine &&
+	    elf_file_section(&x->debug_elf, ".debug_frame", &section) &&
+	    elf_file_unpack(&x->debug_elf, &section, &b) && bytes_left(&b))
+		x->image.debug_frame = (struct unw_section){b.pos, bytes_left(&b), 0};
+}
+
+/** @return why not; NULL: the table is in e->block. */
+static const char *compile(struct unw_store *s, struct unw_entry *e, struct source *x,
+			   size_t *ret_bytes)
+{
+	clew_auto(buf_done) struct buf name = {0};
+	bool has_name = s->cache &&
+			unw_cache_name(&x->image, x->build_id, x->build_id_bytes, &s->opts, &name);
 	enum clew_err err;
 
-	if (elf_file_open(&f, data, size, NULL)) {
-		c->why_none = "not an ELF file";
-		return;
+	if (has_name &&
+	    unw_cache_load(s->cache, buf_cstr(&name), x->image.arch, &e->block, ret_bytes)) {
+		e->code.was_cached = true;
+		return NULL;
 	}
-	if (unw_image_of_elf(&image, &f)) {
-		c->why_none = "code of another machine";
-		elf_file_done(&f);
-		return;
-	}
-	set_code(c, &image, data);
-	err = unw_compile(&image, &s->opts, &e->block, &bytes);
-	if (!err)
-		err = unw_table_of_block(&c->table, e->block, bytes);
-	c->why_none = err ? why_of(err) : NULL;
-	s->bytes += err ? 0 : bytes;
-	elf_file_done(&f);
+	err = unw_compile(&x->image, &s->opts, &e->block, ret_bytes);
+	if (!err && has_name)
+		file_cache_store(s->cache, buf_cstr(&name), e->block, *ret_bytes);
+	return err ? why_of(err) : NULL;
+}
+
+static const char *load_source(struct unw_store *s, struct unw_entry *e, struct source *x,
+			       const void *data, size_t size)
+{
+	size_t bytes = 0;
+	const char *why;
+
+	if (elf_file_open(&x->elf, data, size, NULL))
+		return "not an ELF file";
+	if (unw_image_of_elf(&x->image, &x->elf))
+		return "code of another machine";
+	set_code(&e->code, &x->image, data);
+	x->build_id_bytes = elf_file_build_id(&x->elf, x->build_id);
+	add_debug_frame(s, x);
+	why = compile(s, e, x, &bytes);
+	if (!why && unw_table_of_block(&e->code.table, e->block, bytes))
+		return "damaged table"; /* cannot be: it was just made or checked */
+	s->bytes += why ? 0 : bytes;
+	return why;
 }
 
 static void load(struct unw_store *s, struct unw_entry *e, const void *data, size_t size)
 {
 	uint64_t from = code_clock_ns();
+	struct source x = {0};
 
-	compile(s, e, data, size);
+	e->code.why_none = load_source(s, e, &x, data, size);
+	source_done(&x);
 	e->code.compile_ns = code_clock_ns() - from;
 }
 

@@ -12,6 +12,8 @@ struct unw_store;
 struct unw_store_opts {
 	const char *cache_dir;       /* "$XDG_CACHE_HOME/clew/unwind" by the caller; NULL: no cache.
 					Borrowed */
+	const char *debug_dir;       /* of separate debug files, for .debug_frame; NULL:
+					/usr/lib/debug. Borrowed */
 	bool no_sframe, no_eh_frame; /* --call-graph sframe|dwarf force one source; for tests too */
 };
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "unwind/unw_cache.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+static uint64_t hash_section(uint64_t h, const struct unw_section *s)
+{
+	return hash_two(hash_two(h, s->addr), s->bytes ? s->size : 0);
+}
+
+static uint64_t hash_layout(const struct unw_image *image)
+{
+	uint64_t h = hash_two(image->arch, image->is_swapped);
+
+	h = hash_section(h, &image->sframe);
+	h = hash_section(h, &image->eh_frame);
+	h = hash_section(h, &image->debug_frame);
+	for (size_t i = 0; i < image->nr_segments; i++) {
+		const struct unw_segment *s = &image->segments[i];
+
+		h = hash_two(hash_two(hash_two(h, s->vaddr), s->size), s->offset);
+	}
+	return h;
+}
+
+bool unw_cache_name(const struct unw_image *image, const uint8_t *build_id, size_t build_id_bytes,
+		    const struct unw_store_opts *opts, struct buf *ret)
+{
+	if (!build_id_bytes)
+		return false;
+	for (size_t i = 0; i < build_id_bytes; i++)
+		buf_printf(ret, "%02x", build_id[i]);
+	buf_printf(ret, "-v%d%s%s-", UNW_TABLE_VERSION, opts->no_sframe ? "-dwarf" : "",
+		   opts->no_eh_frame ? "-sframe" : "");
+	buf_hex(ret, hash_layout(image), 16, '0');
+	return !ret->is_failed;
+}
+
+bool unw_cache_load(struct file_cache *c, const char *name, enum unw_arch arch, void **ret_block,
+		    size_t *ret_size)
+{
+	struct unw_table t;
+	size_t size;
+	void *block = file_cache_load(c, name, &size);
+
+	if (!block)
+		return false;
+	if (unw_table_of_block(&t, block, size) || t.head->arch != arch) {
+		mem_free(block);
+		return false;
+	}
+	*ret_block = block;
+	*ret_size = size;
+	return true;
+}
