@@ -271,6 +271,23 @@ static uint32_t subject_of(const struct perf_record *r, uint32_t running_tid)
 	return bytes_left(&body) < at + 4 ? running_tid : load_u32(body.pos + at, r->swap);
 }
 
+/* A deferred stack that is left in its record. */
+static enum clew_err resolve_deferred(struct analyze *a, struct ana_event *e)
+{
+	const struct perf_record *r = &e->record;
+	struct perf_callchain_deferred c;
+	struct who_thread *t;
+
+	if (r->type != PERF_RECORD_CALLCHAIN_DEFERRED || !a->opts.no_merge || a->opts.no_chains ||
+	    perf_callchain_deferred_parse(r, &c) != CLEW_OK)
+		return CLEW_OK;
+	t = who_thread_get(a->who, e->pid, e->tid);
+	if (!t)
+		return CLEW_NO_MEMORY;
+	return ana_resolve_chain(a, t, &(struct perf_words){c.ips, (uint32_t)c.nr, r->swap},
+				 &e->chain);
+}
+
 enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r, uint64_t time)
 {
 	const struct perf_evsel *evsel = NULL;
@@ -299,5 +316,5 @@ enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
 	id.tid = subject_of(r, id.tid);
 	t = id.tid == UINT32_MAX ? NULL : who_thread_get(a->who, UINT32_MAX, id.tid);
 	e->comm = t ? t->comm : NULL;
-	return CLEW_OK;
+	return resolve_deferred(a, e);
 }

@@ -189,6 +189,16 @@ static bool level_of_mark(uint64_t mark, enum ana_level *ret)
 	}
 }
 
+static bool add_loc(struct analyze *a, struct who_thread *t, enum ana_level level, uint64_t ip,
+		    struct ana_chain *chain)
+{
+	const struct ana_loc *loc = ana_resolve(a, t, level, ip);
+
+	if (loc)
+		chain->locs[chain->nr++] = loc;
+	return loc;
+}
+
 /* Fill the chain, which has room for words->nr. @return false without memory. */
 static bool resolve_words(struct analyze *a, struct who_thread *t, const struct perf_words *words,
 			  struct ana_chain *chain)
@@ -199,7 +209,10 @@ static bool resolve_words(struct analyze *a, struct who_thread *t, const struct 
 		uint64_t ip = perf_words_get(words, i);
 
 		if (ip == PERF_CONTEXT_USER_DEFERRED) {
-			i++; /* the cookie of a stack that comes in a record of its own */
+			/* the cookie of a stack that comes in a record of its own */
+			if (++i < words->nr && a->opts.no_merge &&
+			    !add_loc(a, t, ANA_COOKIE, perf_words_get(words, i), chain))
+				return false;
 			continue;
 		}
 		if (ip >= PERF_CONTEXT_MAX) {
@@ -208,8 +221,7 @@ static bool resolve_words(struct analyze *a, struct who_thread *t, const struct 
 				break;
 			continue;
 		}
-		chain->locs[chain->nr] = ana_resolve(a, t, level, ip);
-		if (!chain->locs[chain->nr++])
+		if (!add_loc(a, t, level, ip, chain))
 			return false;
 	}
 	return true;

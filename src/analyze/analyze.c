@@ -99,7 +99,8 @@ enum clew_err ana_process(struct analyze *a, const struct perf_record *r, uint64
 		ana_note_bad(a, r);
 		return CLEW_OK;
 	}
-	if (err == CLEW_OK && a->opts.wants_records)
+	if (err == CLEW_OK && (a->opts.wants_records ||
+			       (a->opts.no_merge && r->type == PERF_RECORD_CALLCHAIN_DEFERRED)))
 		err = ana_deliver_record(a, r, time);
 	return err;
 }

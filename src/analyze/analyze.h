@@ -25,7 +25,8 @@ enum ana_level {
 	ANA_KERNEL,
 	ANA_HYPERVISOR,
 	ANA_GUEST_USER,
-	ANA_GUEST_KERNEL
+	ANA_GUEST_KERNEL,
+	ANA_COOKIE /* no address: what names a deferred stack, with no_merge */
 };
 
 /** A resolved code address. */
@@ -117,9 +118,10 @@ struct ana_opts {
 	uint32_t max_unwind;      /* frames unwound from a copied stack; 0: 1024 */
 	const char *unwind_cache; /* directory of compiled unwind tables, made when missing; NULL:
 				     none. Borrowed */
-	bool no_merge;            /* leave deferred user stacks where they are: marks and cookies */
-	bool wants_outcomes;      /* what came of each sample's user part */
-	bool is_live; /* a stream whose reader must not wait for ever: see STREAM_AGE_NS */
+	bool no_merge; /* leave deferred user stacks in events of their own (not samples, with a
+			  chain), and cookies in the samples' chains */
+	bool wants_outcomes; /* what came of each sample's user part */
+	bool is_live;        /* a stream whose reader must not wait for ever: see STREAM_AGE_NS */
 	/* For text that has to equal perf's: keep an exec'ed process's old maps
 	 * (who_keep_maps_over_exec()), and no running kernel where the recording has no kernel map.
 	 */

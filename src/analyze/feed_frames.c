@@ -102,6 +102,7 @@ char feed_level_letter(uint8_t level)
 		return 'u';
 	case ANA_GUEST_KERNEL:
 		return 'g';
+	case ANA_COOKIE:
 	case ANA_UNKNOWN:
 		break;
 	}

@@ -15,6 +15,7 @@
 #include "format/script_json.h"
 #include "format/script_text.h"
 #include "format/stats_text.h"
+#include "format/user_stacks.h"
 #include "os/file_time.h"
 
 struct script {
@@ -22,6 +23,7 @@ struct script {
 	struct script_text_opts text;
 	uint64_t max_stack, max_events;
 	bool has_inlines, has_header, is_header_only, is_full_header, is_json, is_dump, has_fields;
+	bool is_merging, is_stats, waits_all;
 	struct analyze *analysis;
 	struct tracepoints *tracepoints;
 	bool has_read_tracepoints;  /* good or bad: once */
@@ -90,6 +92,10 @@ static int parse(struct script *s, int argc, char **argv)
 		{'F', "fields", "LIST", "columns: a comma list, +NAME and -NAME to add and remove, "
 		 "TYPE:LIST for one of hw, sw, trace, raw, break", CLI_CALL, s, take_fields},
 		{'G', "hide-call-graph", NULL, "no call chains", CLI_FLAG, &s->text.no_chains},
+		{0, "merge-callchains", NULL, "user stacks that were recorded by themselves are put into the "
+		 "call chains of their samples (default)", CLI_FLAG, &s->is_merging},
+		{0, "wait-all", NULL, "of a stream: wait for such stacks without limit, not 10 s at most",
+		 CLI_FLAG, &s->waits_all},
 		{0, "max-stack", "N", "at most N places of a call chain", CLI_UINT, &s->max_stack},
 		{0, "stop-bt", "NAMES", "call chains end at these functions (comma list)",
 		 CLI_STRING, &s->text.stop_bt},
@@ -106,6 +112,7 @@ static int parse(struct script *s, int argc, char **argv)
 		{'S', "symbols", "NAMES", "only samples in these functions (comma list)",
 		 CLI_STRING, &s->text.symbols},
 		{0, "dsos", "NAMES", "only samples in these binaries (comma list)", CLI_STRING, &s->text.dsos},
+		{0, "stats", NULL, "only what came of the samples' user stacks", CLI_FLAG, &s->is_stats},
 		{0, "Other records", NULL, NULL, CLI_SECTION},
 		{0, "show-task-events", NULL, "comm, fork and exit", CLI_CALL, shows, show_task, true},
 		{0, "show-mmap-events", NULL, "memory mappings", CLI_CALL, shows, show_mmap, true},
@@ -162,7 +169,14 @@ static void wish(struct script *s)
 	s->text.max_stack = s->max_stack > UINT32_MAX ? 0 : (uint32_t)s->max_stack;
 	s->text.max_events = s->max_events;
 	s->text.no_inlines = !s->has_inlines;
-	o->wants_records = s->text.shows != 0;
+	o->no_merge = !s->is_merging;
+	o->wants_outcomes = s->is_json || s->is_stats;
+	o->is_live = !s->waits_all;
+	if (o->no_merge)
+		s->text.shows |= SCRIPT_SHOW_DEFERRED;
+	if (s->is_stats)
+		o->no_symbols = true;
+	o->wants_records = (s->text.shows & ~SCRIPT_SHOW_DEFERRED) != 0;
 	o->wants_addr = s->is_json || script_fields_any(f, SCRIPT_ADDR);
 	o->wants_branches =
 		script_fields_any(f, SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF);
@@ -232,6 +246,8 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 {
 	struct script *s = ctx;
 
+	if (s->is_stats)
+		return CLEW_OK;
 	load_tracepoints(s); /* in a pipe they come as it goes */
 	return s->json ? script_json_batch(s->json, b) : script_text_batch(s->writer, b);
 }
@@ -249,8 +265,12 @@ static void tell_summary(const struct script *s)
 			 "0x%llx",
 			 s->in.path, (unsigned long long)sum->nr_bad,
 			 (unsigned long long)sum->first_bad_offset);
+	user_stacks_lost_text(&unwound, sum);
+	if (unwound.nr && !s->is_stats)
+		cli_note("%s", buf_cstr(&unwound));
+	buf_clear(&unwound);
 	unwound_text(&unwound, sum);
-	if (unwound.nr)
+	if (unwound.nr && !s->is_stats)
 		cli_note("%s", buf_cstr(&unwound));
 	if (sum->kernel_note)
 		cli_note("kernel symbols: %s", sum->kernel_note);
@@ -268,6 +288,15 @@ static void tell_summary(const struct script *s)
 			 s->in.path, (unsigned long long)sum->nr_aux_missing);
 }
 
+static enum clew_err write_stats(struct script *s)
+{
+	struct clew_sink sink = cli_stdout_sink(&s->sink_diag);
+	clew_auto(buf_done) struct buf text = {0};
+
+	user_stacks_text(&text, analyze_summary(s->analysis));
+	return text.is_failed ? CLEW_NO_MEMORY : sink.write(sink.ctx, text.data, text.nr);
+}
+
 static int run(struct script *s)
 {
 	const struct ana_consumer consumer = {take_batch, s};
@@ -278,7 +307,7 @@ static int run(struct script *s)
 	if (err == CLEW_INVALID && s->writer && script_text_missing(s->writer)->evsel)
 		return refuse_field(s);
 	if (err == CLEW_OK)
-		err = end;
+		err = s->is_stats ? write_stats(s) : end;
 	if (err == CLEW_STOPPED)
 		return CLI_OK;
 	if (s->sink_diag.code != CLEW_OK)
@@ -340,7 +369,7 @@ static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *s
 	enum clew_err err;
 
 	while ((err = perf_file_next(f, &r, diag)) == CLEW_OK) {
-		script_dump_record(&out, &r);
+		script_dump_record(&out, &r, perf_file_evlist(f));
 		if (out.nr < DUMP_BYTES)
 			continue;
 		err = sink->write(sink->ctx, out.data, out.nr);
@@ -404,7 +433,7 @@ static int open_and_run(struct script *s)
 
 int cmd_script(int argc, char **argv)
 {
-	struct script s = {0};
+	struct script s = {.is_merging = true};
 	int status;
 
 	script_fields_init(&s.text.fields);

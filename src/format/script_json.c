@@ -5,6 +5,7 @@
 #include "format/json_put.h"
 #include "format/script_parts.h"
 #include "format/script_place.h"
+#include "format/user_stacks.h"
 
 enum { FLUSH_BYTES = 256 * 1024 };
 
@@ -78,6 +79,7 @@ static const char *level_name(uint8_t level)
 		[ANA_HYPERVISOR] = "hypervisor",
 		[ANA_GUEST_USER] = "guest-user",
 		[ANA_GUEST_KERNEL] = "guest-kernel",
+		[ANA_COOKIE] = "cookie",
 	};
 
 	return level < sizeof(names) / sizeof(names[0]) ? names[level] : NULL;
@@ -288,6 +290,7 @@ static void add_sample(struct script_json *j, const struct ana_event *ev)
 		add_place(j, ev->loc);
 	if (ev->chain)
 		add_chain(j, ev->chain);
+	user_stack_json(&j->put, ev);
 	add_trace(j, ev);
 	add_data(j, ev);
 	json_close(&j->put, '}');

@@ -45,7 +45,7 @@ static void add_offset(struct buf *b, uint64_t offset)
 void script_add_sym(struct buf *b, const struct ana_loc *loc, bool has_offset)
 {
 	if (!loc->sym) {
-		buf_str(b, "[unknown]");
+		buf_str(b, loc->level == ANA_COOKIE ? "(cookie)" : "[unknown]");
 		return;
 	}
 	buf_str(b, loc->sym->name);

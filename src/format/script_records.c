@@ -197,9 +197,33 @@ bool script_record_text(struct buf *b, unsigned int shows, const struct perf_rec
 	return b->nr > from;
 }
 
+/* A stack in a record of its own, as perf script --no-merge-callchains prints it. */
+static void add_deferred(struct script_text *t, const struct ana_event *ev)
+{
+	struct script_evsel e = t->evsels.data[ev->evsel->index];
+	struct perf_callchain_deferred c;
+
+	if (perf_callchain_deferred_parse(&ev->record, &c) != CLEW_OK)
+		return;
+	e.has_chain = !t->opts.no_chains && e.fields & SCRIPT_IP;
+	script_add_start(t, &e, ev, ev->pid, ev->tid, ev->cpu, ev->time);
+	buf_str(&t->out, "DEFERRED CALLCHAIN [cookie: ");
+	buf_hex(&t->out, c.cookie, 0, ' ');
+	buf_str(&t->out, "]\n");
+	if (!e.has_chain)
+		return;
+	if (ev->chain && !ev->chain->is_broken)
+		script_add_chain(t, &e, ev->chain);
+	buf_char(&t->out, '\n');
+}
+
 void script_add_record(struct script_text *t, const struct ana_event *ev)
 {
 	const struct perf_record *r = &ev->record;
+
+	if (r->type == PERF_RECORD_CALLCHAIN_DEFERRED && ev->evsel &&
+	    t->opts.shows & SCRIPT_SHOW_DEFERRED)
+		add_deferred(t, ev);
 
 	if (r->type == PERF_RECORD_FINISHED_ROUND && t->opts.shows & SCRIPT_SHOW_ROUND)
 		buf_str(&t->out, "PERF_RECORD_FINISHED_ROUND\n");

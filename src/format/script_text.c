@@ -247,7 +247,7 @@ static bool stops_at(const struct script_text *t, const struct ana_loc *loc)
 	return t->opts.stop_bt && loc->sym && script_list_has(t->opts.stop_bt, loc->sym->name);
 }
 
-static void add_chain(struct script_text *t, const struct script_evsel *e,
+void script_add_chain(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_chain *chain)
 {
 	const struct script_place_style style = style_of(t, e, true);
@@ -281,7 +281,7 @@ static void add_place(struct script_text *t, const struct script_evsel *e,
 	if (e->has_chain) {
 		buf_char(&t->out, '\n');
 		if (ev->chain && !ev->chain->is_broken) /* perf prints none of a broken chain */
-			add_chain(t, e, ev->chain);
+			script_add_chain(t, e, ev->chain);
 		else if (!ev->chain && ev->loc && ev->sample->stack_user.dyn_size)
 			add_innermost(t, e, ev->loc);
 	} else if (ev->loc) {

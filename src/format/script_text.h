@@ -27,6 +27,7 @@ struct script_text;
 #define SCRIPT_SHOW_BPF        (1u << 6)
 #define SCRIPT_SHOW_CGROUP     (1u << 7)
 #define SCRIPT_SHOW_TEXT_POKE  (1u << 8)
+#define SCRIPT_SHOW_DEFERRED   (1u << 9) /* with ana_opts.no_merge: user stacks by themselves */
 
 /** All borrowed for the writer's life. */
 struct script_text_opts {

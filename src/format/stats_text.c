@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "format/report_escape.h"
+#include "format/user_stacks.h"
 
 enum { MAX_DSOS = 5, MIN_SHARE = 1000 /* of the samples: 0.1 % */ };
 
@@ -72,6 +73,7 @@ void stats_text(struct buf *out, const struct perf_file_counts *counts, const st
 	put_types(out, counts);
 	put_events(out, f);
 	put_outcomes(out, s);
+	user_stacks_text(out, s);
 }
 
 /* What helps against a reason that dso_why_no_symbols() gives. */
@@ -160,6 +162,10 @@ static void put_unwound(struct buf *out, const struct ana_summary *s)
 {
 	clew_auto(buf_done) struct buf text = {0};
 
+	user_stacks_lost_text(&text, s);
+	if (text.nr)
+		buf_printf(out, "# %s\n", buf_cstr(&text));
+	buf_clear(&text);
 	unwound_text(&text, s);
 	if (text.nr)
 		buf_printf(out, "# %s\n", buf_cstr(&text));

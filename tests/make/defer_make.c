@@ -41,17 +41,19 @@ void defer_make_process(struct perf_build *b, uint32_t tid, uint64_t time, const
 				.comm = {.pid = tid, .tid = tid, .comm = comm}
         },
 			&id);
-	perf_build_view(b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER,
-			&(union perf_view){
-				.mmap = {.pid = tid,
-					 .tid = tid,
-					 .start = 0x400000,
-					 .len = 0x100000,
-					 .filename = "/no/such/program",
-					 .is_mmap2 = true,
-					 .prot = 5}
+	perf_build_view(
+		b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER,
+		&(union perf_view){
+			.mmap = {.pid = tid,
+				 .tid = tid,
+				 .start = 0x400000,
+				 .len = 0x100000,
+				 .pgoff = 0x400000, /* perf releases differ in what they show */
+				 .filename = "/no/such/program",
+				 .is_mmap2 = true,
+				 .prot = 5}
         },
-			&id);
+		&id);
 }
 
 void defer_make_task(struct perf_build *b, uint32_t type, uint32_t tid, uint64_t time)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "make/defer_make.h"
 #include "make/perf_features_make.h"
 #include "make/perf_random.h"
 
@@ -145,6 +146,23 @@ __attribute__((unused)) static void write_recordings(struct perf_random *r)
 		}
 		perf_build_round(&b);
 		write_input("built.data", i, perf_build_finish(&b));
+		perf_build_done(&b);
+	}
+}
+
+/* Deferred user stacks, for perf's commands and ours. */
+__attribute__((unused)) static void write_deferred(struct perf_random *r)
+{
+	(void)r;
+	for (unsigned int i = 0; i < 3; i++) {
+		struct perf_build b = {.opts = {.pipe = i == 2}};
+
+		if (i == 1)
+			perf_build_compress(&b, PERF_RECORD_COMPRESSED);
+		defer_make_story(&b);
+		if (i == 1)
+			perf_build_compress_end(&b, 1000);
+		write_input("deferred.data", i, perf_build_finish(&b));
 		perf_build_done(&b);
 	}
 }

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/user_stacks.h"
+
+static const char *const meanings[NR_STITCH_REASONS] = {
+	[STITCH_IDLE] = "the idle task",
+	[STITCH_KERNEL_THREAD] = "no user address space",
+	[STITCH_EXITING] = "the task had given up its address space",
+	[STITCH_NOT_ASKED] = "the event records no user stacks",
+	[STITCH_NO_RECORD] = "the task went on, and no stack came",
+	[STITCH_EXIT] = "the task ended first",
+	[STITCH_EXEC] = "another program was started first",
+	[STITCH_END] = "the recording ended before the task left the kernel",
+	[STITCH_BUFFER] = "records were lost while it waited",
+	[STITCH_TIMEOUT] = "it waited too long for this reader",
+	[STITCH_EMPTY] = "a stack without frames",
+	[STITCH_MAP_FULL] = "more tasks at once than the recorder had room for",
+	[STITCH_RING_FULL] = "no room in the recorder's buffer",
+	[STITCH_REFUSED] = "the kernel did not take the request",
+	[STITCH_UNMATCHED] = "the recorder did not find the sample's request",
+};
+
+static enum stitch_state state_of(int reason)
+{
+	if (reason == STITCH_NO_REASON)
+		return STITCH_COMPLETE;
+	return reason <= STITCH_NOT_ASKED ? STITCH_NONE_EXPECTED : STITCH_LOST;
+}
+
+static uint64_t sum_of(const struct ana_outcomes *o, enum stitch_state state)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < NR_STITCH_REASONS; i++)
+		sum += state_of(i) == state ? o->by_reason[i] : 0;
+	return sum;
+}
+
+/* "LEAD" reason N, reason N "TAIL", of the reasons of a state. */
+static void put_reasons(struct buf *out, const struct ana_outcomes *o, enum stitch_state state,
+			const char *lead, const char *tail)
+{
+	const char *mark = lead;
+
+	for (int i = STITCH_NO_REASON + 1; i < NR_STITCH_REASONS; i++) {
+		if (state_of(i) != state || !o->by_reason[i])
+			continue;
+		buf_printf(out, "%s%s %llu", mark, stitch_reason_name((enum stitch_reason)i),
+			   (unsigned long long)o->by_reason[i]);
+		mark = ", ";
+	}
+	if (mark != lead)
+		buf_str(out, tail);
+}
+
+static void put_line(struct buf *out, uint64_t nr, uint64_t total)
+{
+	buf_dec(out, nr, 12, ' ');
+	buf_printf(out, "  %5.1f%%  ", total ? 100.0 * (double)nr / (double)total : 0.0);
+}
+
+static void put_table(struct buf *out, const struct ana_outcomes *o)
+{
+	for (int i = 0; i < NR_STITCH_REASONS; i++) {
+		if (!o->by_reason[i])
+			continue;
+		put_line(out, o->by_reason[i], o->nr);
+		if (i == STITCH_NO_REASON)
+			buf_str(out, "complete\n");
+		else
+			buf_printf(out, "%s: %s (%s)\n",
+				   state_of(i) == STITCH_LOST ? "lost" : "none expected",
+				   stitch_reason_name((enum stitch_reason)i), meanings[i]);
+	}
+}
+
+static void put_stops(struct buf *out, const struct ana_outcomes *o)
+{
+	if (!o->nr_stops)
+		return;
+	buf_printf(out, "  of %llu stacks that tell why they end:\n",
+		   (unsigned long long)o->nr_stops);
+	for (int i = 0; i < NR_UNW_STOPS; i++) {
+		if (!o->by_stop[i] && i != UNW_STOP_OUTERMOST)
+			continue;
+		put_line(out, o->by_stop[i], o->nr_stops);
+		buf_str(out, i == UNW_STOP_OUTERMOST ? "reached the outermost frame"
+						     : unw_stop_name((enum unw_stop)i));
+		buf_char(out, '\n');
+	}
+}
+
+static void put_stitching(struct buf *out, const struct stitch_counts *c)
+{
+	if (!c->nr_stacks)
+		return;
+	buf_printf(out,
+		   "  deferred stacks %llu: without a sample %llu, twice %llu, twice but unlike "
+		   "%llu; samples behind their stack %llu\n",
+		   (unsigned long long)c->nr_stacks, (unsigned long long)c->nr_unclaimed,
+		   (unsigned long long)c->nr_duplicates, (unsigned long long)c->nr_differing,
+		   (unsigned long long)c->nr_late);
+}
+
+void user_stacks_text(struct buf *out, const struct ana_summary *s)
+{
+	const struct ana_outcomes *o = &s->users;
+	uint64_t none = sum_of(o, STITCH_NONE_EXPECTED), lost = sum_of(o, STITCH_LOST);
+
+	buf_printf(out, "\nUser stacks:\n  samples %llu: complete %llu, none-expected %llu",
+		   (unsigned long long)o->nr, (unsigned long long)o->by_reason[STITCH_NO_REASON],
+		   (unsigned long long)none);
+	put_reasons(out, o, STITCH_NONE_EXPECTED, " (", ")");
+	buf_printf(out, ", lost %llu", (unsigned long long)lost);
+	put_reasons(out, o, STITCH_LOST, " (", ")");
+	buf_char(out, '\n');
+	put_table(out, o);
+	put_stops(out, o);
+	put_stitching(out, &s->stitch);
+}
+
+void user_stacks_lost_text(struct buf *out, const struct ana_summary *s)
+{
+	uint64_t lost = sum_of(&s->users, STITCH_LOST);
+
+	if (!lost)
+		return;
+	buf_printf(out, "%llu of %llu samples lack their user stack", (unsigned long long)lost,
+		   (unsigned long long)s->users.nr);
+	put_reasons(out, &s->users, STITCH_LOST, ": ", "");
+}
+
+static void put_u64(struct json_put *j, const char *key, uint64_t v)
+{
+	json_key(j, key);
+	json_u64(j, v);
+}
+
+static void put_state(struct json_put *j, const struct ana_outcomes *o, const char *key,
+		      enum stitch_state state)
+{
+	json_key(j, key);
+	json_open(j, '{');
+	for (int i = STITCH_NO_REASON + 1; i < NR_STITCH_REASONS; i++) {
+		if (state_of(i) == state && o->by_reason[i])
+			put_u64(j, stitch_reason_name((enum stitch_reason)i), o->by_reason[i]);
+	}
+	json_close(j, '}');
+}
+
+void user_stacks_json(struct json_put *j, const struct ana_summary *s)
+{
+	const struct ana_outcomes *o = &s->users;
+
+	json_key(j, "user_stacks");
+	json_open(j, '{');
+	put_u64(j, "samples", o->nr);
+	put_u64(j, "complete", o->by_reason[STITCH_NO_REASON]);
+	put_state(j, o, "none_expected", STITCH_NONE_EXPECTED);
+	put_state(j, o, "lost", STITCH_LOST);
+	json_key(j, "stops");
+	json_open(j, '{');
+	for (int i = 0; i < NR_UNW_STOPS; i++) {
+		if (o->by_stop[i])
+			put_u64(j, unw_stop_name((enum unw_stop)i), o->by_stop[i]);
+	}
+	json_close(j, '}');
+	json_close(j, '}');
+}
+
+void user_stack_json(struct json_put *j, const struct ana_event *e)
+{
+	if (!e->has_user_state || (e->user_reason == STITCH_NOT_ASKED &&
+				   !(e->sample->sample_type & PERF_SAMPLE_CALLCHAIN)))
+		return;
+	json_key(j, "user_stack");
+	json_open(j, '{');
+	json_key(j, "state");
+	json_string(j, stitch_state_name((enum stitch_state)e->user_state));
+	if (e->user_reason) {
+		json_key(j, "reason");
+		json_string(j, stitch_reason_name((enum stitch_reason)e->user_reason));
+	}
+	if (e->user_stop) {
+		json_key(j, "stop");
+		json_string(j, unw_stop_name((enum unw_stop)e->user_stop));
+	}
+	if (e->user_stop == UNW_STOP_UNREPRESENTABLE) {
+		json_key(j, "stop_why");
+		json_string(j, unw_why_name((enum unw_why)e->user_why));
+	}
+	json_close(j, '}');
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_USER_STACKS_H
+#define FORMAT_USER_STACKS_H
+
+#include "analyze/analyze.h"
+#include "format/json_put.h"
+
+/* What came of the samples' user stacks, as ana_opts.wants_outcomes counts it. */
+
+/** The table: each sample once, by outcome and reason; then the stacks, by why they end. */
+void user_stacks_text(struct buf *out, const struct ana_summary *s);
+
+/** One line without its end: how many were lost, and why; nothing where none was. */
+void user_stacks_lost_text(struct buf *out, const struct ana_summary *s);
+
+/** The same as the table, as a member "user_stacks". */
+void user_stacks_json(struct json_put *j, const struct ana_summary *s);
+
+/** Of one sample, as a member "user_stack". */
+void user_stack_json(struct json_put *j, const struct ana_event *e);
+
+#endif
