@@ -19,7 +19,8 @@ struct defer_join_queue {
 	uint64_t aged;          /* no later than this: seen in the pass before */
 	uint64_t suspect_until; /* requests up to here may be lost */
 	uint32_t nr_equal, nr_earlier;
-	bool is_gap; /* samples were lost since the last one */
+	bool is_gap;      /* samples were lost since the last one */
+	bool wants_equal; /* defer_join_demand_equal() */
 };
 
 bool defer_join_init(struct defer_join *j, uint32_t nr_cpus, uint32_t nr_events)
@@ -52,6 +53,12 @@ static void wait_for(struct defer_join *j, uint32_t tid, uint64_t cookie)
 	if (!perf_cookie_is_none(cookie) && !map_u64_get(&j->done[0], cookie) &&
 	    !map_u64_get(&j->done[1], cookie))
 		map_u64_put(&j->waiting, tid, cookie); /* without memory: not waited for */
+}
+
+void defer_join_demand_equal(struct defer_join *j, uint32_t event)
+{
+	for (uint32_t cpu = 0; cpu < j->nr_cpus && event < j->nr_events; cpu++)
+		queue_of(j, cpu, event)->wants_equal = true;
 }
 
 bool defer_join_request(struct defer_join *j, const struct defer_request *r)
@@ -127,7 +134,7 @@ static bool take_newest(struct defer_join_queue *q, uint32_t tid, uint64_t time,
 		is_good = r->tid == tid;
 	}
 	drop_to(q, at);
-	if (was_gap || time <= q->suspect_until)
+	if (was_gap || q->wants_equal || time <= q->suspect_until)
 		return false;
 	return is_good && !(q->nr_equal >= SURE_AFTER && !q->nr_earlier);
 }
@@ -156,7 +163,7 @@ uint64_t defer_join_sample(struct defer_join *j, uint32_t cpu, uint32_t event, u
 			   uint64_t time)
 {
 	struct defer_join_queue *q = queue_of(j, cpu, event);
-	uint64_t cookie;
+	uint64_t cookie = 0;
 
 	if (!q || !match(q, tid, time, &cookie)) {
 		j->nr_unmatched++;

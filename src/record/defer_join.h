@@ -15,8 +15,9 @@ struct defer_join_queue;
  * or a little before. What is not certain is PERF_NO_STACK_UNMATCHED: a sample may miss its cookie,
  * but never gets another's.
  *
- *  - Times that are equal to the nanosecond prove it. Where an event's times have been equal so
- *    far, nothing else is accepted from then on.
+ *  - Times that are equal to the nanosecond prove it: an event does not happen twice then on one
+ *    CPU. Where that is demanded, or where an event's times have been equal so far, nothing else is
+ *    accepted.
  *  - Otherwise it is the newest request that is no later than the sample and is later than the
  *    sample before; and only while nothing was lost in between, on either way.
  */
@@ -31,6 +32,9 @@ struct defer_join {
 /** @return false: out of memory. */
 bool defer_join_init(struct defer_join *j, uint32_t nr_cpus, uint32_t nr_events);
 void defer_join_done(struct defer_join *j);
+
+/** The requests of @p event carry their samples' times: others are never accepted. */
+void defer_join_demand_equal(struct defer_join *j, uint32_t event);
 
 /** In the order of each CPU. @return false: out of memory; the request is then passed over. */
 bool defer_join_request(struct defer_join *j, const struct defer_request *r);

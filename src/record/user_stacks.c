@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/user_stacks.h"
 
+#include <stdlib.h>
+
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/poll_set.h"
@@ -191,8 +193,30 @@ static bool find_tracker(struct user_stacks *u)
 	return u->tracker;
 }
 
+/* From Linux 6.3 on a sample is made up before its BPF program runs, which can tell its time. */
+static bool has_sample_times(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct os_uname name;
+	char *end;
+
+	os_uname(&name);
+	major = (unsigned int)strtoul(name.release, &end, 10);
+	if (*end == '.')
+		minor = (unsigned int)strtoul(end + 1, NULL, 10);
+	return major > 6 || (major == 6 && minor >= 3);
+}
+
+/* Tracepoints and probes run their programs before the sample is made. */
+static bool is_traced(const struct rec_counter *e)
+{
+	return e->attr.type == PERF_TYPE_TRACEPOINT ||
+	       (e->event && (e->event->probe_path || e->event->probe_symbol));
+}
+
 static enum clew_err attach(struct user_stacks *u, struct rec_error *error)
 {
+	bool has_times = has_sample_times();
 	enum clew_err err = CLEW_OK;
 
 	for (uint32_t i = 0; i < u->counters->list.nr; i++) {
@@ -200,8 +224,10 @@ static enum clew_err attach(struct user_stacks *u, struct rec_error *error)
 
 		for (size_t place = 0; place < u->counters->nr_places && err == CLEW_OK; place++)
 			if (rec_stacks_is_bpf(e->stacks) && e->fds[place] >= 0)
-				err = defer_bpf_attach(u->bpf, e->fds[place], i,
-						       e->attr.type == PERF_TYPE_TRACEPOINT, error);
+				err = defer_bpf_attach(u->bpf, e->fds[place], i, is_traced(e),
+						       error);
+		if (rec_stacks_is_bpf(e->stacks) && has_times && !is_traced(e))
+			defer_join_demand_equal(&u->join, i);
 	}
 	return err;
 }
