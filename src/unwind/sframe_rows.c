@@ -192,7 +192,8 @@ static bool put_plt(struct compiler *c, const struct sframe_function *f, uint64_
 
 static void put_blocks(struct compiler *c, const struct sframe_function *f, uint64_t rel)
 {
-	uint64_t nr = ((uint64_t)f->size + f->rep_size - 1) / f->rep_size * f->nr_rows;
+	/* One more, as a block may begin with a gap. */
+	uint64_t nr = ((uint64_t)f->size + f->rep_size - 1) / f->rep_size * (f->nr_rows + 1ull);
 
 	if (put_plt(c, f, rel))
 		return;

@@ -113,7 +113,7 @@ static void test_limits(void)
 	begin(&b, 3, SFRAME_ABI_AMD64_ENDIAN_LITTLE);
 	sframe_writer_begin(b.w, CODE, SFRAME_MAX_EXPANDED / 2, 1);
 	row(&b, 0, 8);
-	sframe_writer_begin(b.w, CODE + 0x100000, SFRAME_MAX_EXPANDED - 64, 2);
+	sframe_writer_begin(b.w, CODE + 0x100000, SFRAME_MAX_EXPANDED / 3 * 2 - 64, 2);
 	row(&b, 0, 8);
 	row(&b, 1, 32);
 	sframe_writer_begin(b.w, CODE + 0x200000, 128, 2);
@@ -125,11 +125,27 @@ static void test_limits(void)
 	write_section(&b);
 	CHECK_EQ(compile(&b), CLEW_OK, "large blocks");
 	CHECK_EQ(at(&b, CODE + 3)->cfa_off, 8, "one row costs nothing");
-	CHECK_EQ(at(&b, CODE + 0x100003)->cfa_off, 32, "a million rows are written out");
+	CHECK_EQ(at(&b, CODE + 0x100003)->cfa_off, 32, "many rows are written out");
 	CHECK(at(&b, CODE + 0x200001)->cfa == UNW_CFA_NONE &&
 		      at(&b, CODE + 0x200001)->why == UNW_WHY_OVERFLOW,
 	      "more are refused with a reason");
 	CHECK_EQ(at(&b, CODE + 0x300003)->cfa_off, 32, "what is left goes to the next");
+	end(&b);
+}
+
+/* Found by fuzzing: blocks without rows cost time, too. */
+static void test_empty_blocks(void)
+{
+	struct bench b;
+
+	begin(&b, 3, SFRAME_ABI_AMD64_ENDIAN_LITTLE);
+	b.image.segments[0].size = 1ull << 33;
+	sframe_writer_begin(b.w, CODE, 0xf0000000, 1);
+	sframe_writer_begin(b.w, CODE + 0xf0000000, 4096, 1);
+	row(&b, 0, 8);
+	write_section(&b);
+	CHECK_EQ(compile(&b), CLEW_OK, "3.75 GiB of blocks without rows");
+	CHECK_EQ(at(&b, CODE + 0xf0000000)->cfa_off, 8, "and the function behind them");
 	end(&b);
 }
 
@@ -260,6 +276,7 @@ int main(void)
 {
 	test_plt();
 	test_limits();
+	test_empty_blocks();
 	test_shared_rows();
 	test_damage();
 	test_edges();
