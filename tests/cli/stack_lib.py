@@ -59,7 +59,7 @@ class StackTap(Tap):
     def record_stacks(self, name, backend, command, more=(), timeout=600, stdin=None, env=None):
         """clew record --call-graph BACKEND -- COMMAND, with the recorder's own peak of memory."""
         path = self.path(name + ".data")
-        argv = [CLEW, "record", "-F", str(HZ), "--call-graph", backend, *more, "-o", path, "--", *command]
+        argv = [CLEW, "record", *([] if "-c" in more else ["-F", str(HZ)]), "--call-graph", backend, *more, "-o", path, "--", *command]
         start = time.monotonic()
         with open(self.path(name + ".err"), "w+b") as err, open(self.path(name + ".out"), "wb") as out:
             child = subprocess.Popen(argv, stdin=stdin or subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.dir,

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What recording user stacks does to programs, and what short lives do to the recording.
+
+long call:  samples of one long system call share one cookie and get one stack
+calls:      no call comes back short or interrupted because of the recording, by the program's own count and by strace's
+flood:      threads, forks, execs, modules and 10 kHz of signals: the outcomes add up to the samples, memory is bounded, nothing hangs
+            (CLEW_TEST_STACKS=1 and more: a million threads)
+end:        a task that stays in one system call for the whole recording
+
+Usage: stack_life_test.py CLEW     Environment: stack_lib.py"""
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from stack_lib import CLEW, IS_FULL, LENGTH, LIVE, StackTap, may_use_bpf, rss_mib, samples, user_part, why_missing
+
+BACKENDS = ["auto"]
+
+
+def outcomes(path):
+    """The table of outcomes as `clew report --stats` prints it: ({outcome or reason: samples}, samples)."""
+    p = subprocess.run([CLEW, "report", "--stats", "-i", path], capture_output=True, text=True, check=False)
+    at = re.search(r"^User stacks:?.*$", p.stdout, re.M | re.I)
+    total = re.search(r"^ *(\d+)  delivered", p.stdout, re.M)
+    table = {}
+    for line in p.stdout[at.end():].splitlines() if at else []:
+        m = re.match(r"^(\s*)(\d+)\s+(\S.*)$", line)
+        if not m and line.strip() and table:
+            break
+        if m:
+            table[m.group(3).strip()] = int(m.group(2))
+    return table, int(total.group(1)) if total else None
+
+
+def one_long_call(t, program):
+    r = t.record_stacks("long", "auto", [program, "read", "1024", "3"])
+    if not t.check(r.status == 0, "long call: recorded", r.err):
+        return
+    chains, nr, nr_bare = collections.Counter(), 0, collections.Counter()
+    for s in samples(r.path):
+        if not any(f.get("sym", "") in ("ksys_read", "__x64_sys_read", "__arm64_sys_read") for f in s.get("callchain", []) if f.get("kind") == "kernel"):
+            continue
+        nr += 1
+        user = user_part(s)
+        if not user:
+            nr_bare[why_missing(s)] += 1
+        chains[tuple(f["ip"] for f in user)] += 1
+    t.note(f"long call: {nr} samples in read(), {len(chains)} different user stacks, without: {dict(nr_bare)}")
+    t.check(nr > 300, "long call: samples in the call", nr)
+    t.check(len(chains) == 1 and not nr_bare, "long call: every sample of it has the same user stack", chains.most_common(3))
+    deep = [f.get("sym") for s in samples(r.path) for f in user_part(s)]
+    t.check(all(f"deep{i}" in deep for i in range(1, 9)), "long call: the stack holds deep1 to deep8")
+
+
+def counted(text):
+    m = re.search(r"calls (\d+) short (\d+) interrupted (\d+)", text)
+    return tuple(int(n) for n in m.groups()) if m else None
+
+
+def leaves_calls_alone(t, program):
+    for what, arguments, more in (("read", ["read", "256", "8"], []),
+                                  ("block", ["block", str(int(300 * LENGTH))], []),
+                                  ("block, with sched_switch", ["block", str(int(300 * LENGTH))],
+                                   ["-e", "cpu-clock", "-e", "sched:sched_switch", "-c", "1"])):
+        alone = counted(subprocess.run([program, *arguments], capture_output=True, text=True, check=False).stdout)
+        tag = what.replace(", ", "-").replace(" ", "-")
+        r = t.record_stacks(tag, "auto", [program, *arguments], more)
+        if r.status and more and "sched" in r.err:
+            t.skip(f"{what}: calls", "no tracepoints here")
+            continue
+        with open(t.path(tag + ".out"), encoding="ascii") as f:
+            now = counted(f.read())
+        t.check(now is not None and now[0] == alone[0] and now[1:] == alone[1:] == (0, 0),
+                f"{what}: as many calls, none short or interrupted", f"alone {alone}, recorded {now}; {r.err[-200:]}")
+
+
+def strace_table(path):
+    """call -> (calls, errors)"""
+    table = {}
+    try:
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                m = re.match(r"\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(\d+)?\s+(\w+)$", line)
+                if m and m.group(3) != "total":
+                    table[m.group(3)] = (int(m.group(1)), int(m.group(2) or 0))
+    except OSError:
+        pass
+    return table
+
+
+def strace_agrees(t, program):
+    strace = shutil.which("strace")
+    if not strace:
+        t.skip("strace -c: no calls more, no errors more", "no strace here")
+        return
+    for what, arguments in (("read", ["read", "64", "4"]), ("block", ["block", "100"])):
+        argv = lambda name: [strace, "-f", "-c", "-o", t.path(name), program, *arguments]  # noqa: E731
+        p = subprocess.run(argv("alone.strace"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if p.returncode:
+            t.skip(f"strace -c, {what}", p.stderr[-100:])
+            continue
+        t.record_stacks("strace-" + what, "auto", argv("recorded.strace"))
+        alone, now = strace_table(t.path("alone.strace")), strace_table(t.path("recorded.strace"))
+        names = ("read", "nanosleep", "clock_nanosleep", "poll", "select", "pselect6", "epoll_wait", "epoll_pwait",
+                 "restart_syscall")
+        # How often the program's feeding thread sleeps depends on time; its errors do not.
+        show = lambda table, n: table.get(n, (0, 0)) if what == "read" else table.get(n, (0, 0))[1]  # noqa: E731
+        differ = [f"{n}: {show(alone, n)} alone, {show(now, n)} recorded" for n in names if show(alone, n) != show(now, n)]
+        t.check(alone and now and not differ, f"strace -c, {what}: no call more, no error more", "\n".join(differ))
+
+
+def flood(t, churn, module):
+    nr = int(os.environ.get("CLEW_TEST_THREADS", "1000000" if IS_FULL else "20000"))
+    name = "flood"
+    r = t.record_stacks(name, "auto", [churn, str(nr), "10000", module], ["-v"], timeout=900 if IS_FULL else 120)
+    with open(t.path(name + ".out"), encoding="ascii") as f:
+        t.note(f"flood: {f.read().strip()}; {r.seconds:.1f} s, recorder at most {r.peak_mib:.0f} MiB")
+    t.note(" / ".join(line for line in r.err.splitlines() if "user stacks" in line or "captured" in line))
+    if not t.check(r.status == 0, "flood: the recording ends by itself", r.err):
+        return
+    t.check(r.peak_mib < 400, "flood: the recorder's memory stays below 400 MiB", f"{r.peak_mib:.0f} MiB")
+    listed = sum(1 for _ in samples(r.path))
+    m = re.search(r"\((\d+) samples", r.err)
+    t.check(m and listed == int(m.group(1)), "flood: script has every sample", f"{listed}; {r.err[-120:]}")
+    table, total = outcomes(r.path)
+    t.note(f"flood: outcomes {table}")
+    if not t.check(bool(table), "flood: --stats prints the table of outcomes"):
+        return
+    t.check(sum(table.values()) == total or sum(v for k, v in table.items() if "total" not in k) == total,
+            "flood: the outcomes add up to the samples", f"{table}, {total}")
+    nr_bare = sum(1 for s in samples(r.path) if not user_part(s) and not why_missing(s) and s["pid"])
+    t.check(nr_bare == 0, "flood: whoever has no user part says why", nr_bare)
+    if not os.environ.get("CLEW_TEST_KEEP"):
+        os.unlink(r.path)
+
+
+def grows(t, churn):
+    """No leak: twice the flood takes no more memory."""
+    peaks = []
+    for nr in (20000, 80000) if IS_FULL else (5000, 20000):
+        r = t.record_stacks(f"grow{nr}", "auto", [churn, str(nr), "0"], timeout=300)
+        peaks.append(r.peak_mib)
+        if os.path.exists(r.path):
+            os.unlink(r.path)
+    t.check(peaks[1] < peaks[0] + 64, "flood: four times the threads, and not 64 MiB more", peaks)
+
+
+def stays_in_the_kernel(t, program):
+    """Sampled at sched_switch by a whole-machine recording while it sleeps through the end."""
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(0.6); time.sleep(30)"])
+    try:
+        path = t.path("end.data")
+        p = subprocess.run([CLEW, "record", "-e", "sched:sched_switch", "-c", "1", "--call-graph", "auto", "-p", str(sleeper.pid),
+                            "-o", path, "--", "sleep", "1.2"], capture_output=True, text=True, timeout=60, check=False)
+        t.check(p.returncode == 0 or "no tracepoint" in p.stderr, "end: the recording does not wait for a sleeping task", p.stderr)
+        found = list(samples(path)) if os.path.exists(path) else []
+        t.note(f"end: {len(found)} samples of a task that slept on: {[why_missing(s) or len(user_part(s)) for s in found][:5]}")
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def main():
+    t = StackTap()
+    if not may_use_bpf():
+        t.skip_all("needs root and BTF")
+    calls = t.compile("calls", [os.path.join(LIVE, "truth_calls.c")], ["-O2"])
+    churn = t.compile("churn", [os.path.join(LIVE, "truth_churn.c")], ["-O2"])
+    with open(t.path("module.c"), "w", encoding="ascii") as f:
+        f.write("int m0(int x) { return x + 1; }\n")
+    module = t.compile("module.so", [t.path("module.c")], ["-O2", "-shared", "-fPIC"])
+    if not calls or not churn or not module:
+        t.skip_all("no compiler")
+    wanted = sys.argv[2:]
+    for name, run in (("long", lambda: one_long_call(t, calls)), ("calls", lambda: leaves_calls_alone(t, calls)),
+                      ("strace", lambda: strace_agrees(t, calls)), ("flood", lambda: flood(t, churn, module)),
+                      ("grow", lambda: grows(t, churn)), ("end", lambda: stays_in_the_kernel(t, calls))):
+        if not wanted or name in wanted:
+            run()
+    t.done()
+
+
+main()
