@@ -4,6 +4,8 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,12 +74,14 @@ static void read_long(size_t mib, int times)
 	free(to);
 }
 
+static atomic_bool is_fed;
+
 static void *feed(void *arg)
 {
 	struct timespec t = {.tv_nsec = 500000};
 	int fd = *(int *)arg;
 
-	while (write(fd, "x", 1) == 1)
+	while (!atomic_load(&is_fed) && write(fd, "x", 1) == 1)
 		nanosleep(&t, NULL);
 	return NULL;
 }
@@ -107,7 +111,7 @@ static void block(int times)
 			note(-1, 0, errno);
 		note(read(ends[0], &c, 1), 1, errno);
 	}
-	pthread_cancel(feeder);
+	atomic_store(&is_fed, true);
 	pthread_join(feeder, NULL);
 }
 
