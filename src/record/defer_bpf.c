@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "os/file.h"
-#include "os/proc.h"
+#include "os/perf_event.h"
+#include "perfdata/perf_attr.h"
 #include "record/defer_bpf_impl.h"
 #include "record/defer_bpf_text.h"
 
@@ -15,6 +16,7 @@ enum {
 	MAX_FILES = 1 << 16,
 	MAX_SCRATCH = 1024,
 	COPY_BYTES = 4 << 20, /* between two polls */
+	MAX_ROUNDS = 1000,
 };
 
 /* libbpf's printing is one function for the process, without a context. */
@@ -207,6 +209,9 @@ static int on_request(void *ctx, void *data, size_t size)
 
 static enum clew_err open_rings(struct defer_bpf *d, struct rec_error *error)
 {
+	struct bpf_program *left = bpf_object__find_program_by_name(d->object, "requests_left");
+
+	d->left_fd = left ? bpf_program__fd(left) : -1;
 	d->tables_fd = defer_map_fd(d, "tables");
 	d->files_fd = defer_map_fd(d, "files");
 	d->memo_fd = defer_map_fd(d, "memo");
@@ -279,34 +284,88 @@ void defer_bpf_free(struct defer_bpf *d)
 
 /* --- running --- */
 
-enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event, bool is_tracepoint,
-			       struct rec_error *error)
+/* Not libbpf's attach function: that one enables the event. */
+static enum clew_err link_to(struct defer_bpf *d, const struct bpf_program *p, int perf_fd,
+			     uint32_t event, int *ret)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = event);
-	struct bpf_program *p = is_tracepoint ? d->tracepoint : d->sample;
-	int link;
 
 	if (!vec_reserve(&d->links, d->links.nr + 1))
-		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
-	/* Not libbpf's attach function: that one enables the event. */
-	link = bpf_link_create(bpf_program__fd(p), perf_fd, BPF_PERF_EVENT, &opts);
-	if (link == -EINVAL && is_tracepoint)
-		link = bpf_link_create(bpf_program__fd(d->probe), perf_fd, BPF_PERF_EVENT, &opts);
-	if (link == -EEXIST && is_tracepoint)
-		return CLEW_OK;
-	if (link < 0)
-		return rec_fail_os(error, link, "cannot run a BPF program on the event");
-	d->links.data[d->links.nr++] = link;
+		return CLEW_NO_MEMORY;
+	*ret = bpf_link_create(bpf_program__fd(p), perf_fd, BPF_PERF_EVENT, &opts);
+	if (*ret < 0)
+		return CLEW_OS;
+	d->links.data[d->links.nr++] = *ret;
 	return CLEW_OK;
+}
+
+static enum clew_err not_linked(enum clew_err err, int os_err, struct rec_error *error)
+{
+	if (err == CLEW_NO_MEMORY)
+		return rec_fail(error, err, "out of memory");
+	return rec_fail_os(error, os_err, "cannot run a BPF program on the event");
+}
+
+enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event, bool is_traced,
+			       struct rec_error *error)
+{
+	int link = 0;
+	enum clew_err err = link_to(d, is_traced ? d->probe : d->sample, perf_fd, event, &link);
+
+	if (err == CLEW_OS && link == -EINVAL && is_traced)
+		err = link_to(d, d->tracepoint, perf_fd, event, &link);
+	if (err == CLEW_OS && link == -EEXIST && is_traced)
+		return CLEW_OK;
+	return err ? not_linked(err, link, error) : CLEW_OK;
+}
+
+enum clew_err defer_bpf_attach_tracepoint(struct defer_bpf *d, uint64_t id, uint32_t event,
+					  struct rec_error *error)
+{
+	struct perf_attr attr = {.size = PERF_ATTR_SIZE_VER0,
+				 .type = PERF_TYPE_TRACEPOINT,
+				 .config = id,
+				 .sample_period = 1,
+				 .flags = PERF_ATTR_DISABLED};
+	uint8_t bytes[PERF_ATTR_SIZE_VER9];
+	int fd, link = 0;
+	enum clew_err err;
+
+	if (!vec_reserve(&d->links, d->links.nr + 2))
+		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+	perf_attr_for_kernel(&attr, bytes);
+	fd = os_perf_open(bytes, 0, -1, -1, 0);
+	if (fd < 0)
+		return rec_fail_os(error, fd, "cannot open the tracepoint");
+	d->links.data[d->links.nr++] = fd;
+	err = link_to(d, d->tracepoint, fd, event, &link);
+	if (err == CLEW_OS && link == -EINVAL) /* a probe made through tracefs */
+		err = link_to(d, d->probe, fd, event, &link);
+	if (err == CLEW_OS && link == -EEXIST) /* another event of the same tracepoint */
+		return CLEW_OK;
+	return err ? not_linked(err, link, error) : CLEW_OK;
+}
+
+static bool requests_left(const struct defer_bpf *d)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	return d->left_fd >= 0 && !bpf_prog_test_run_opts(d->left_fd, &opts) && opts.retval;
 }
 
 enum clew_err defer_bpf_poll(struct defer_bpf *d, const struct defer_sink *sink)
 {
-	int n;
+	int n = 0;
 
 	defer_set(d, CB_COPY_BYTES, COPY_BYTES);
 	d->sink = sink;
-	n = ring_buffer__consume(d->rings);
+	/* The reader stops at a record that another CPU is just writing, which may stand before
+	 * whole ones. */
+	for (int i = 0; i < MAX_ROUNDS && n >= 0; i++) {
+		n = ring_buffer__consume(d->rings);
+		if (!requests_left(d))
+			break;
+	}
 	d->sink = NULL;
 	return n < 0 ? CLEW_OS : CLEW_OK;
 }

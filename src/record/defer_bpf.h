@@ -96,10 +96,16 @@ enum clew_err defer_bpf_open(struct defer_bpf **ret, const struct defer_bpf_opts
 			     struct rec_error *error);
 void defer_bpf_free(struct defer_bpf *d);
 
-/** Run the program on @p perf_fd. Tracepoints run it once for all descriptors: attach the first
- * only (others are taken and ignored). */
-enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event, bool is_tracepoint,
+/** Run the program on @p perf_fd. @p is_traced: an event of a probe PMU. Its requests have the
+ * times of their samples from Linux 6.3 on, and else of a moment before. */
+enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event, bool is_traced,
 			       struct rec_error *error);
+
+/** Run the program on all events of the tracepoint @p id (attr.config), by an event of our own: the
+ * kernel takes a program away from a whole tracepoint as soon as an inherited event that holds it
+ * ends, and waits there. */
+enum clew_err defer_bpf_attach_tracepoint(struct defer_bpf *d, uint64_t id, uint32_t event,
+					  struct rec_error *error);
 
 /** Preload: list the executable mappings of the chosen processes (0 = all), as wants. */
 enum clew_err defer_bpf_scan(struct defer_bpf *d, const int *pids, size_t nr,

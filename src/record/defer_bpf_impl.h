@@ -37,7 +37,7 @@ struct defer_bpf {
 	struct {
 		VEC(int);
 	} links;
-	int exit_link;
+	int exit_link, left_fd;
 	const struct defer_sink *sink; /* during a call */
 
 	struct {
@@ -48,7 +48,6 @@ struct defer_bpf {
 	uint64_t table_bytes, nr_tables, nr_evicted, generation;
 	int tables_fd, files_fd, memo_fd, controls_fd, counts_fd;
 
-	uint64_t copy_left; /* as last given */
 	struct defer_copy copies[DEFER_NR_COPIES];
 	size_t next_copy;
 	uint8_t methods[CB_MAX_DEPTH];

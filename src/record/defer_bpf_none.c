@@ -20,13 +20,22 @@ void defer_bpf_free(struct defer_bpf *d)
 	(void)d;
 }
 
-enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event, bool is_tracepoint,
+enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event, bool is_traced,
 			       struct rec_error *error)
 {
 	(void)d;
 	(void)perf_fd;
 	(void)event;
-	(void)is_tracepoint;
+	(void)is_traced;
+	return rec_fail(error, CLEW_UNSUPPORTED, "this build of clew holds no BPF programs");
+}
+
+enum clew_err defer_bpf_attach_tracepoint(struct defer_bpf *d, uint64_t id, uint32_t event,
+					  struct rec_error *error)
+{
+	(void)d;
+	(void)id;
+	(void)event;
 	return rec_fail(error, CLEW_UNSUPPORTED, "this build of clew holds no BPF programs");
 }
 

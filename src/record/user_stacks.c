@@ -214,19 +214,32 @@ static bool is_traced(const struct rec_counter *e)
 	       (e->event && (e->event->probe_path || e->event->probe_symbol));
 }
 
+static enum clew_err attach_all(struct user_stacks *u, const struct rec_counter *e, uint32_t event,
+				struct rec_error *error)
+{
+	enum clew_err err = CLEW_OK;
+
+	for (size_t place = 0; place < u->counters->nr_places && err == CLEW_OK; place++)
+		if (e->fds[place] >= 0)
+			err = defer_bpf_attach(u->bpf, e->fds[place], event, is_traced(e), error);
+	return err;
+}
+
 static enum clew_err attach(struct user_stacks *u, struct rec_error *error)
 {
 	bool has_times = has_sample_times();
 	enum clew_err err = CLEW_OK;
 
-	for (uint32_t i = 0; i < u->counters->list.nr; i++) {
+	for (uint32_t i = 0; i < u->counters->list.nr && err == CLEW_OK; i++) {
 		const struct rec_counter *e = &u->counters->list.data[i];
 
-		for (size_t place = 0; place < u->counters->nr_places && err == CLEW_OK; place++)
-			if (rec_stacks_is_bpf(e->stacks) && e->fds[place] >= 0)
-				err = defer_bpf_attach(u->bpf, e->fds[place], i, is_traced(e),
-						       error);
-		if (rec_stacks_is_bpf(e->stacks) && has_times && !is_traced(e))
+		if (!rec_stacks_is_bpf(e->stacks))
+			continue;
+		if (e->attr.type == PERF_TYPE_TRACEPOINT)
+			err = defer_bpf_attach_tracepoint(u->bpf, e->attr.config, i, error);
+		else
+			err = attach_all(u, e, i, error);
+		if (has_times && !is_traced(e))
 			defer_join_demand_equal(&u->join, i);
 	}
 	return err;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -146,12 +149,314 @@ static void deep(bool is_immediate, long depth)
 	run_done(&r);
 }
 
-int main(void)
+struct outcome {
+	size_t nr, nr_with, nr_none, nr_no_table, nr_outermost;
+	uint64_t best_cookie; /* that most samples share */
+	size_t nr_best;
+};
+
+static void look(const struct run *r, struct outcome *o)
 {
-	struct defer_bpf_opts o = {0};
+	struct map_u64 n = {0};
+
+	memset(o, 0, sizeof(*o));
+	o->nr = r->requests.nr;
+	for (size_t i = 0; i < r->requests.nr; i++) {
+		uint64_t c = r->requests.data[i].cookie, *of;
+		const struct run_stack *s = run_stack_of(r, c);
+
+		if (!(c & 0xffff)) {
+			o->nr_none++;
+			continue;
+		}
+		o->nr_with += s != NULL;
+		o->nr_no_table += s && s->stop == UNW_STOP_NO_TABLE_YET;
+		o->nr_outermost += s && s->stop == UNW_STOP_OUTERMOST;
+		of = map_u64_get(&n, c);
+		if (!of && map_u64_put(&n, c, 0))
+			of = map_u64_get(&n, c);
+		if (of && ++*of > o->nr_best) {
+			o->nr_best = *of;
+			o->best_cookie = c;
+		}
+	}
+	map_u64_done(&n);
+}
+
+/* Record body(arg) in a child with @p nr events, to its end. */
+static bool record(struct run *r, const char *name, void (*body)(long), long arg,
+		   const struct defer_bpf_opts *o, const enum run_event *events, size_t nr,
+		   struct outcome *ret)
+{
+	int go, pid;
+
+	if (!start(r, o))
+		return false;
+	pid = run_child(body, arg, &go);
+	run_scan(r, pid);
+	for (size_t i = 0; i < nr; i++)
+		CHECK_EQ(run_add(r, pid, events[i], events[i] == RUN_CPU_CLOCK ? 4999 : 0), 0,
+			 "%s: event opened", name);
+	run_go(go);
+	run_until_end(r, pid);
+	run_stop(r);
+	print_run(r, name);
+	look(r, ret);
+	printf("#   samples %zu: with a stack %zu (outermost %zu, no table yet %zu), none "
+	       "expected %zu; most of one cookie %zu\n",
+	       ret->nr, ret->nr_with, ret->nr_outermost, ret->nr_no_table, ret->nr_none,
+	       ret->nr_best);
+	CHECK(r->requests.nr == r->counts.nr_requests, "%s: every request arrived", name);
+	return true;
+}
+
+static const enum run_event clock_only[] = {RUN_CPU_CLOCK};
+static const enum run_event mixed[] = {RUN_CPU_CLOCK, RUN_SYSCALL_ENTER, RUN_SWITCHES, RUN_FAULTS};
+static const struct defer_bpf_opts defaults = {.max_stack = 127};
+
+static NOINLINE void read_body(long bytes)
+{
+	int fd = open("/dev/zero", O_RDONLY);
+	char *to = malloc((size_t)bytes);
+
+	if (!to || read(fd, to, (size_t)bytes) != bytes)
+		_exit(1);
+	free(to);
+}
+
+static void long_read(void)
+{
+	const struct run_stack *s;
+	struct outcome o;
+	struct run r;
+
+	if (!record(&r, "one long read", read_body, 1l << 30, &defaults, clock_only, 1, &o))
+		return;
+	CHECK(o.nr_best * 10 > o.nr * 9, "%zu of %zu samples share a cookie", o.nr_best, o.nr);
+	s = run_stack_of(&r, o.best_cookie);
+	CHECK(s && s->nr > 2 && IS_IN(r.ips.data[s->first + 1], read_body),
+	      "and their stack leads to the call of read()");
+	if (s)
+		print_stack(&r, s);
+	CHECK_EQ(r.nr_twice, 0, "no cookie has two stacks");
+	run_done(&r);
+}
+
+static int blocked[2];
+
+static NOINLINE void block_body(long unused)
+{
+	char c;
+
+	(void)unused;
+	if (read(blocked[0], &c, 1) < 0)
+		sunk++;
+}
+
+static void asleep_at_end(void)
+{
+	const struct run_stack *s = NULL;
+	struct run r;
+	int go, pid;
+
+	if (!start(&r, &defaults) || pipe(blocked))
+		return;
+	pid = run_child(block_body, 0, &go);
+	run_scan(&r, pid);
+	CHECK_EQ(run_add(&r, pid, RUN_SYSCALL_ENTER, 0), 0, "tracepoint opened");
+	run_go(go);
+	run_for(&r, 100);
+	CHECK(r.requests.nr > 0, "a request of the sleeping task is there");
+	if (r.requests.nr)
+		CHECK(!run_stack_of(&r, r.requests.data[r.requests.nr - 1].cookie),
+		      "its stack is still to come");
+	run_stop(&r);
+	if (r.requests.nr)
+		s = run_stack_of(&r, r.requests.data[r.requests.nr - 1].cookie);
+	CHECK(s && s->nr > 2 && IS_IN(r.ips.data[s->first + 1], block_body) &&
+		      s->stop == UNW_STOP_OUTERMOST,
+	      "the task iterator walked it");
+	CHECK_EQ(r.nr_left, 0, "none is left over");
+	if (write(blocked[1], "", 1) == 1)
+		waitpid(pid, NULL, 0);
+	run_done(&r);
+}
+
+static NOINLINE void fault_body(long bytes)
+{
+	for (int round = 0; round < 4; round++) {
+		volatile char *p = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		for (long i = 0; i < bytes; i += 4096)
+			p[i] = 1;
+		munmap((void *)p, (size_t)bytes);
+	}
+}
+
+static void *thread_main(void *arg)
+{
+	return arg;
+}
+
+static NOINLINE void churn_body(long nr)
+{
+	for (long i = 0; i < nr; i++) {
+		pthread_t t;
+
+		if (!pthread_create(&t, NULL, thread_main, NULL))
+			pthread_join(t, NULL);
+	}
+}
+
+static NOINLINE void exit_body(long nr)
+{
+	for (long i = 0; i < nr; i++) {
+		int pid = fork();
+
+		if (!pid)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static NOINLINE void exec_body(long nr)
+{
+	for (long i = 0; i < nr; i++) {
+		int pid = fork();
+
+		if (!pid) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static NOINLINE void on_alarm(int unused)
+{
+	(void)unused;
+	for (int i = 0; i < 3000; i++)
+		sunk += sunk * 7 + (uint64_t)i;
+}
+
+static NOINLINE void signal_body(long ms)
+{
+	stack_t alt = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
+	struct sigaction a = {.sa_handler = on_alarm, .sa_flags = SA_ONSTACK | SA_RESTART};
+	struct itimerspec every = {.it_interval.tv_nsec = 100000, .it_value.tv_nsec = 100000};
+	timer_t t;
+
+	sigaltstack(&alt, NULL);
+	sigaction(SIGALRM, &a, NULL);
+	timer_create(CLOCK_MONOTONIC, NULL, &t);
+	timer_settime(t, 0, &every, NULL);
+	dig(20, ms);
+}
+
+static NOINLINE void dlopen_body(long nr)
+{
+	for (long i = 0; i < nr; i++) {
+		void *l = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+
+		if (!l)
+			_exit(1);
+		dlclose(l);
+	}
+}
+
+/* Every sample has its stack, or says why there is none. */
+static void storm(const char *name, void (*body)(long), long arg, const enum run_event *events,
+		  size_t nr, const struct defer_bpf_opts *opts, size_t most_lost)
+{
+	struct outcome o;
+	struct run r;
+
+	if (!record(&r, name, body, arg, opts, events, nr, &o))
+		return;
+	CHECK(o.nr > 100, "%s: %zu samples", name, o.nr);
+	CHECK(o.nr - o.nr_none - o.nr_with <= most_lost, "%s: %zu without their stack", name,
+	      o.nr - o.nr_none - o.nr_with);
+	CHECK(r.counts.nr_map_full + r.counts.nr_ring_full + r.counts.nr_refused == 0,
+	      "%s: nothing was refused", name);
+	CHECK((o.nr_outermost + o.nr_no_table) * 1000 >= o.nr_with * 995,
+	      "%s: %zu of %zu reach the outermost frame", name, o.nr_outermost, o.nr_with);
+	for (size_t i = 0, shown = 0; i < r.stacks.nr && shown < 3; i++) {
+		if (r.stacks.data[i].stop != UNW_STOP_OUTERMOST &&
+		    r.stacks.data[i].stop != UNW_STOP_NO_TABLE_YET) {
+			print_stack(&r, &r.stacks.data[i]);
+			shown++;
+		}
+	}
+	run_done(&r);
+}
+
+static void signals(void)
+{
+	size_t nr_in = 0, nr_through = 0;
+	struct outcome o;
+	struct run r;
+
+	if (!record(&r, "signals", signal_body, 1000, &defaults, clock_only, 1, &o))
+		return;
+	for (size_t i = 0; i < r.stacks.nr; i++) {
+		const struct run_stack *s = &r.stacks.data[i];
+		bool in = false, through = false;
+
+		for (uint32_t k = 0; k < s->nr; k++) {
+			in |= IS_IN(r.ips.data[s->first + k], on_alarm);
+			through |= in && IS_IN(r.ips.data[s->first + k], signal_body);
+		}
+		nr_in += in;
+		nr_through += through && s->stop == UNW_STOP_OUTERMOST;
+		if (in && !through)
+			print_stack(&r, s);
+	}
+	CHECK(nr_in > 50 && nr_in == nr_through,
+	      "of %zu stacks in the handler on its own stack %zu go on to what it interrupted",
+	      nr_in, nr_through);
+	run_done(&r);
+}
+
+static void without_tables(void)
+{
+	size_t nr_copies = 0;
+	struct outcome o;
+	struct run r;
+	int go, pid;
+
+	if (!start(&r, &defaults))
+		return;
+	r.no_tables = true;
+	pid = run_child(deep_body, 40, &go);
+	CHECK_EQ(run_add(&r, pid, RUN_CPU_CLOCK, 999), 0, "event opened");
+	run_go(go);
+	run_until_end(&r, pid);
+	run_stop(&r);
+	look(&r, &o);
+	for (size_t i = 0; i < r.stacks.nr; i++)
+		nr_copies += r.stacks.data[i].has_copy && r.stacks.data[i].copy_bytes > 2000;
+	CHECK(o.nr_no_table == o.nr && nr_copies * 10 > r.stacks.nr * 9,
+	      "without tables %zu of %zu stacks come with registers and a copy", nr_copies,
+	      r.stacks.nr);
+	CHECK_EQ(r.nr_wants, 3, "each file is asked for once: the program, libc, the vdso");
+	run_done(&r);
+}
+
+static const char *only; /* one case by name, from the command line */
+
+static bool is_wanted(const char *name)
+{
+	return !only || !strcmp(only, name);
+}
+
+int main(int argc, char **argv)
+{
+	struct defer_bpf_opts o = {0}, few = {.max_stack = 127, .max_tasks = 64};
 	struct rec_error error;
 	struct run r;
 
+	only = argc > 1 ? argv[1] : NULL;
 	if (geteuid())
 		SKIP_ALL("needs root");
 	if (run_open(&r, &o, &error)) {
@@ -159,8 +464,28 @@ int main(void)
 		SKIP_ALL("no BPF task work here");
 	}
 	run_done(&r);
-	deep(false, 40);
-	deep(false, 110);
-	deep(true, 40);
+	if (is_wanted("deep")) {
+		deep(false, 40);
+		deep(false, 110);
+		deep(true, 40);
+	}
+	if (is_wanted("read"))
+		long_read();
+	if (is_wanted("asleep"))
+		asleep_at_end();
+	if (is_wanted("faults"))
+		storm("faults", fault_body, 64 << 20, mixed, 4, &defaults, 2);
+	if (is_wanted("threads"))
+		storm("threads", churn_body, 5000, mixed, 4, &few, 2);
+	if (is_wanted("exits"))
+		storm("exits", exit_body, 2000, mixed, 4, &few, 2);
+	if (is_wanted("execs"))
+		storm("execs", exec_body, 300, mixed, 4, &few, 2000);
+	if (is_wanted("dlopen"))
+		storm("dlopen", dlopen_body, 1000, mixed, 4, &defaults, 2);
+	if (is_wanted("signals"))
+		signals();
+	if (is_wanted("without"))
+		without_tables();
 	return tap_done();
 }

@@ -105,14 +105,22 @@ int run_add(struct run *r, int pid, enum run_event e, uint64_t freq)
 		if (fd < 0)
 			return fd;
 		r->fds[r->nr_fds++] = fd;
-		if ((e != RUN_SYSCALL_ENTER || !cpu) &&
-		    defer_bpf_attach(r->defer, fd, e, e == RUN_SYSCALL_ENTER, &error)) {
+		if (e == RUN_SYSCALL_ENTER
+			    ? !cpu && defer_bpf_attach_tracepoint(
+					      r->defer, event_syscall_enter_id(), e, &error)
+			    : defer_bpf_attach(r->defer, fd, e, false, &error)) {
 			printf("# %s\n", error.text);
 			return -1;
 		}
 		event_enable(fd, true);
 	}
 	return 0;
+}
+
+void run_scan(struct run *r, int pid)
+{
+	if (defer_bpf_scan(r->defer, &pid, 1, sink_of(r)))
+		printf("# the scan failed\n");
 }
 
 void run_for(struct run *r, unsigned int ms)

@@ -46,6 +46,8 @@ struct run {
 int run_open(struct run *r, const struct defer_bpf_opts *o, struct rec_error *error);
 /** Sample @p pid and what it starts, @p freq times a second (0: each one). pid -1: everything. */
 int run_add(struct run *r, int pid, enum run_event e, uint64_t freq);
+/** Load the tables of what @p pid has mapped. */
+void run_scan(struct run *r, int pid);
 void run_for(struct run *r, unsigned int ms);
 /** Until @p pid has ended; it is waited for. */
 int run_until_end(struct run *r, int pid);

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static uint64_t syscall_enter_id(void)
+uint64_t event_syscall_enter_id(void)
 {
 	FILE *f = fopen("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", "r");
 	unsigned long long id = 0;
@@ -36,7 +36,7 @@ int event_open(enum run_event e, int pid, int cpu, uint64_t freq)
 
 	if (e == RUN_SYSCALL_ENTER) {
 		a.type = PERF_TYPE_TRACEPOINT;
-		a.config = syscall_enter_id();
+		a.config = event_syscall_enter_id();
 	} else {
 		a.config = config[e];
 	}

@@ -10,6 +10,7 @@ enum run_event { RUN_CPU_CLOCK, RUN_FAULTS, RUN_SWITCHES, RUN_SYSCALL_ENTER };
 /** A disabled, inherited event without a buffer. @p freq 0: every one. @return descriptor or
  * -errno. */
 int event_open(enum run_event e, int pid, int cpu, uint64_t freq);
+uint64_t event_syscall_enter_id(void);
 void event_enable(int fd, bool is_on);
 
 #endif

@@ -46,11 +46,13 @@ struct walk {
 	struct walk_vma vmas[NR_VMAS];
 	uint64_t pc, r[CB_NR_REGS], known;
 	uint32_t max;
+	uint64_t copy_limit;
 	uint8_t is_exact, stop, why, uniform;
 	bool is_busy_vma;     /* the mappings were locked: what covers pc is not known */
 	uint64_t method_word; /* 4 bits a frame */
 	struct clew_x86_regs regs;
 	struct vma_sight sight;
+	uint64_t interrupted[17]; /* registers that a signal frame holds */
 	uint64_t win_start;
 	uint64_t win_words;
 	uint64_t methods[CB_MAX_DEPTH / 16];
@@ -68,6 +70,7 @@ struct {
 
 struct walk_ctx {
 	struct walk *w;
+	struct task_struct *task; /* of WALK_REMOTE */
 };
 
 /* --- memory --- */
@@ -239,7 +242,7 @@ enum vma_found { VMA_FOUND, VMA_NONE, VMA_BUSY };
 
 static __noinline int load_vma(struct walk *w, uint64_t pc, struct task_struct *task)
 {
-	struct walk_ctx c = {w};
+	struct walk_ctx c = {.w = w};
 	long err = -EBUSY;
 	uint32_t i;
 
@@ -385,6 +388,7 @@ struct step {
 	uint64_t cfa, ra, fp;
 	uint8_t method;
 	bool keeps_fp, is_signal;
+	bool has_all; /* all registers are known again: walk.r holds them */
 };
 
 static __always_inline bool get_reg(const struct walk *w, uint8_t reg, uint64_t *ret)
@@ -396,14 +400,45 @@ static __always_inline bool get_reg(const struct walk *w, uint8_t reg, uint64_t 
 	return true;
 }
 
+/* Do the eight bytes before a return address, the last in the top byte, end in a call? E8 rel32, or
+ * FF /2 with its address. */
+static __always_inline bool is_call(uint64_t code)
+{
+	uint32_t len;
+
+	if ((code >> 24 & 0xff) == 0xe8)
+		return true;
+#pragma unroll
+	for (len = 2; len <= 7; len++) {
+		uint32_t op = code >> (64 - 8 * len) & 0xff, modrm = code >> (72 - 8 * len) & 0xff;
+		uint32_t mod = modrm >> 6, rm = modrm & 7, size = 2;
+
+		if (op != 0xff || (modrm >> 3 & 7) != 2)
+			continue;
+		if (mod != 3 && rm == 4) {
+			uint32_t sib = len > 2 ? code >> (80 - 8 * len) & 0xff : 0;
+
+			size += 1 + (!mod && (sib & 7) == 5 ? 4 : 0);
+		} else if (!mod && rm == 5) {
+			size += 4;
+		}
+		size += mod == 1 ? 1 : mod == 2 ? 4 : 0;
+		if (len == size)
+			return true;
+	}
+	return false;
+}
+
 /* Where frame pointers are kept, the caller's lies under the return address. */
 static __always_inline bool step_fp(struct walk *w, struct step *s, const enum walk_way way,
 				    struct task_struct *task)
 {
-	uint64_t fp = w->r[RBP];
+	uint64_t fp = w->r[RBP], code = 0;
 
 	if (!(w->known >> RBP & 1) || fp & 7 || fp < w->r[RSP] || fp - w->r[RSP] > 8 << 20 ||
 	    !get_word(w, fp, &s->fp, way, task) || !get_word(w, fp + 8, &s->ra, way, task))
+		return false;
+	if (s->ra && (read_user(way, &code, sizeof(code), s->ra - 8, task) || !is_call(code)))
 		return false;
 	s->cfa = fp + 16;
 	s->keeps_fp = true;
@@ -449,6 +484,42 @@ static __always_inline uint8_t get_loc(struct walk *w, uint8_t loc, uint8_t reg,
 	return get_word(w, base, ret, way, task) ? UNW_STOP_NONE : UNW_STOP_UNREADABLE;
 }
 
+/* Spec: arch/x86/include/uapi/asm/sigcontext.h, struct sigcontext_64, 40 bytes into the ucontext to
+ * which SP points: all registers of the interrupted code. */
+static __always_inline uint8_t step_sigreturn(struct walk *w, struct step *s,
+					      const enum walk_way way, struct task_struct *task)
+{
+	if (read_user(way, w->interrupted, sizeof(w->interrupted), w->r[RSP] + 40, task))
+		return UNW_STOP_UNREADABLE;
+	s->cfa = w->interrupted[15];
+	s->fp = w->interrupted[10];
+	s->ra = w->interrupted[16];
+	if (s->cfa & 7)
+		return UNW_STOP_BAD_CFA;
+	s->keeps_fp = s->is_signal = s->has_all = true;
+	s->method = UNW_TRAMPOLINE;
+	return UNW_STOP_NONE;
+}
+
+static __always_inline void take_interrupted(struct walk *w)
+{
+	w->r[8] = w->interrupted[0];
+	w->r[9] = w->interrupted[1];
+	w->r[10] = w->interrupted[2];
+	w->r[11] = w->interrupted[3];
+	w->r[12] = w->interrupted[4];
+	w->r[13] = w->interrupted[5];
+	w->r[14] = w->interrupted[6];
+	w->r[15] = w->interrupted[7];
+	w->r[5] = w->interrupted[8];
+	w->r[4] = w->interrupted[9];
+	w->r[3] = w->interrupted[11];
+	w->r[1] = w->interrupted[12];
+	w->r[0] = w->interrupted[13];
+	w->r[2] = w->interrupted[14];
+	w->known = 0xffff;
+}
+
 static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *r, struct step *s,
 					 const enum walk_way way, struct task_struct *task)
 {
@@ -456,6 +527,8 @@ static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *
 
 	if (r->ra == UNW_UNDEFINED)
 		return UNW_STOP_OUTERMOST;
+	if (r->flags & UNW_SIGNAL && r->ra == UNW_AT_REG && r->ra_reg == RSP && r->ra_off == 168)
+		return step_sigreturn(w, s, way, task);
 	stop = get_cfa(w, r, &s->cfa, way, task);
 	if (stop)
 		return stop;
@@ -528,7 +601,7 @@ static __always_inline void put_frame(struct walk *w, uint64_t pc, uint8_t metho
 static __always_inline bool walk_step(struct walk *w, const enum walk_way way,
 				      struct task_struct *task)
 {
-	struct step s;
+	struct step s = {};
 
 	if (w->out.nr >= w->max || w->out.nr >= CB_MAX_DEPTH) {
 		w->stop = UNW_STOP_MAX_DEPTH;
@@ -558,6 +631,8 @@ static __always_inline bool walk_step(struct walk *w, const enum walk_way way,
 	w->r[RSP] = s.cfa;
 	w->r[RBP] = s.fp;
 	w->known = 1 << RSP | (s.keeps_fp ? 1 << RBP : 0);
+	if (s.has_all)
+		take_interrupted(w);
 	w->is_exact = s.is_signal;
 	put_frame(w, s.ra, s.method);
 	return true;
@@ -571,6 +646,11 @@ static long step_sleeping(uint32_t i, struct walk_ctx *c)
 static long step_now(uint32_t i, struct walk_ctx *c)
 {
 	return !walk_step(c->w, WALK_NOW, bpf_get_current_task_btf());
+}
+
+static long step_remote(uint32_t i, struct walk_ctx *c)
+{
+	return !walk_step(c->w, WALK_REMOTE, c->task);
 }
 
 static __always_inline void begin_vma(struct walk *w, int found)
@@ -620,6 +700,89 @@ static __always_inline void begin_walk(struct walk *w, struct task_struct *task)
 		w->stop = UNW_STOP_EXITING;
 	else
 		begin_vma(w, find_vma(w, regs->ip, task));
+}
+
+/* --- what a walk left over --- */
+
+/* The table is still to come: send the stack, so that user space can go on from here. */
+static __always_inline bool copy_piece(struct walk *w, const enum walk_way way,
+				       struct task_struct *task)
+{
+	struct cb_piece *p = &w->piece;
+	uint64_t size;
+
+	if (p->start - w->r[RSP] >= w->copy_limit || !fill_window(w, p->start, way, task))
+		return false;
+	p->nr_words = (uint32_t)w->win_words;
+	if (bpf_ringbuf_output(&stacks, p, sizeof(*p), BPF_RB_NO_WAKEUP)) {
+		count(CB_RING_FULL);
+		return false;
+	}
+	size = w->win_words * 8;
+	p->start += size;
+	return true;
+}
+
+static long piece_sleeping(uint32_t i, struct walk_ctx *c)
+{
+	return !copy_piece(c->w, WALK_SLEEPING, bpf_get_current_task_btf());
+}
+
+static long piece_now(uint32_t i, struct walk_ctx *c)
+{
+	return !copy_piece(c->w, WALK_NOW, bpf_get_current_task_btf());
+}
+
+/* Bytes that may be copied now. */
+static __always_inline uint64_t take_budget(uint64_t most)
+{
+	uint32_t key = CB_COPY_BYTES;
+	int64_t *left = bpf_map_lookup_elem(&controls, &key);
+
+	if (!left || *(volatile int64_t *)left < (int64_t)most)
+		return 0;
+	__sync_fetch_and_add(left, -(int64_t)most);
+	return most;
+}
+
+static __always_inline bool send_regs(struct walk *w)
+{
+	struct cb_regs *r = bpf_ringbuf_reserve(&stacks, sizeof(*r), 0);
+	uint32_t i;
+
+	if (!r) {
+		count(CB_RING_FULL);
+		return false;
+	}
+	r->kind = CB_REGS;
+	r->tid = w->out.tid;
+	r->cookie = w->out.cookie;
+	r->pc = w->pc;
+	r->known = w->known;
+	for (i = 0; i < CB_NR_REGS; i++)
+		r->r[i] = w->r[i];
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	return true;
+}
+
+static __always_inline void copy_stack(struct walk_ctx *c, const enum walk_way way)
+{
+	struct walk *w = c->w;
+
+	if (w->stop != UNW_STOP_NO_TABLE_YET)
+		return;
+	w->copy_limit = take_budget(way == WALK_NOW ? CB_MAX_COPY / 4 : CB_MAX_COPY);
+	if (!w->copy_limit || w->r[RSP] & 7 || !send_regs(w))
+		return;
+	w->piece.kind = CB_PIECE;
+	w->piece.tid = w->out.tid;
+	w->piece.cookie = w->out.cookie;
+	w->piece.start = w->r[RSP];
+	w->out.has_copy = true;
+	if (way == WALK_NOW)
+		bpf_loop(CB_MAX_COPY / 512, piece_now, c, 0);
+	else
+		bpf_loop(CB_MAX_COPY / 512, piece_sleeping, c, 0);
 }
 
 #endif

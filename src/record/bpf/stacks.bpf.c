@@ -20,6 +20,9 @@ extern int bpf_task_work_schedule_resume(struct task_struct *task, struct bpf_ta
 					 void *map__map,
 					 bpf_task_work_callback_t callback) __ksym __weak;
 
+/* Since 6.2. */
+extern void *bpf_cast_to_kern_ctx(void *obj) __ksym __weak;
+
 struct task_slot {
 	struct cookie_slot cookie;
 	uint64_t start_time; /* whose slot: a tid comes again */
@@ -160,7 +163,7 @@ static int read_user_stack(struct bpf_map *map, void *key, void *value)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct task_slot *slot = value;
-	struct walk_ctx c;
+	struct walk_ctx c = {};
 
 	if (!slot)
 		return 0;
@@ -175,6 +178,7 @@ static int read_user_stack(struct bpf_map *map, void *key, void *value)
 		begin_walk(c.w, t);
 		if (!c.w->stop)
 			bpf_loop(CB_MAX_DEPTH, step_sleeping, &c, 0);
+		copy_stack(&c, WALK_SLEEPING);
 		send_stack(c.w);
 		cookie_callback_end(&slot->cookie, rest_of(&c.w->regs, t));
 	}
@@ -323,10 +327,22 @@ static __always_inline void send_request(uint64_t time, uint64_t cookie, struct 
 				      : BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void request(void *ctx, bool is_user, uint64_t ip)
+/* The sample's own time, where the kernel has made it up already: then the request is known to be
+ * its. */
+static __always_inline uint64_t sample_time(void *ctx)
+{
+	struct bpf_perf_event_data_kern *k;
+
+	if (!bpf_cast_to_kern_ctx || !bpf_core_field_exists(struct perf_sample_data, sample_flags))
+		return now();
+	k = bpf_cast_to_kern_ctx(ctx);
+	return k->data->sample_flags & PERF_SAMPLE_TIME ? k->data->time : now();
+}
+
+static __always_inline void request(void *ctx, uint64_t time, bool is_user, uint64_t ip)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
-	uint64_t time = now(), cookie;
+	uint64_t cookie;
 
 	if (control(CB_STOPPED))
 		return;
@@ -343,7 +359,7 @@ static __always_inline void request(void *ctx, bool is_user, uint64_t ip)
 static __always_inline uint64_t walk_now(struct task_struct *t)
 {
 	uint64_t cookie = fresh_cookie();
-	struct walk_ctx c;
+	struct walk_ctx c = {};
 
 	c.w = get_scratch((uint32_t)t->pid);
 	if (!c.w)
@@ -353,16 +369,17 @@ static __always_inline uint64_t walk_now(struct task_struct *t)
 	begin_walk(c.w, t);
 	if (!c.w->stop)
 		bpf_loop(CB_MAX_DEPTH, step_now, &c, 0);
+	copy_stack(&c, WALK_NOW);
 	send_stack(c.w);
 	put_scratch(c.w);
 	count(CB_ENTRIES);
 	return cookie;
 }
 
-static __always_inline void request_now(void *ctx)
+static __always_inline void request_now(void *ctx, uint64_t time)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
-	uint64_t time = now(), cookie;
+	uint64_t cookie;
 
 	if (control(CB_STOPPED))
 		return;
@@ -388,7 +405,7 @@ static __always_inline bool is_counted(void)
 SEC("perf_event")
 int on_sample_now(struct bpf_perf_event_data *ctx)
 {
-	request_now(ctx);
+	request_now(ctx, sample_time(ctx));
 	return 1;
 }
 
@@ -396,7 +413,7 @@ SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
 	if (is_counted())
-		request(ctx, false, 0);
+		request(ctx, now(), false, 0);
 	return 1;
 }
 
@@ -404,7 +421,7 @@ SEC("tracepoint")
 int on_tracepoint_now(void *ctx)
 {
 	if (is_counted())
-		request_now(ctx);
+		request_now(ctx, now());
 	return 1;
 }
 
@@ -412,7 +429,7 @@ SEC("kprobe")
 int on_probe(struct clew_x86_regs *ctx)
 {
 	if (is_counted())
-		request(ctx, ctx->cs & 3, ctx->ip);
+		request(ctx, now(), ctx->cs & 3, ctx->ip);
 	return 1;
 }
 
@@ -420,7 +437,7 @@ SEC("kprobe")
 int on_probe_now(struct clew_x86_regs *ctx)
 {
 	if (is_counted())
-		request_now(ctx);
+		request_now(ctx, now());
 	return 1;
 }
 
@@ -431,7 +448,7 @@ int on_exit(void *ctx)
 	struct task_struct *t = bpf_get_current_task_btf();
 	uint32_t tid = (uint32_t)t->pid;
 	struct task_slot *slot = bpf_map_lookup_elem(&tasks, &tid);
-	struct walk_ctx c;
+	struct walk_ctx c = {};
 
 	if (!slot)
 		return 0;
@@ -443,6 +460,7 @@ int on_exit(void *ctx)
 			begin_walk(c.w, t);
 			if (!c.w->stop)
 				bpf_loop(CB_MAX_DEPTH, step_now, &c, 0);
+			copy_stack(&c, WALK_NOW);
 			send_stack(c.w);
 		}
 		put_scratch(c.w);
@@ -454,6 +472,80 @@ int on_exit(void *ctx)
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
-	request(ctx, ctx->regs.cs & 3, ctx->regs.ip);
+	request(ctx, sample_time(ctx), ctx->regs.cs & 3, ctx->regs.ip);
 	return 1;
+}
+
+/* --- for user space --- */
+
+/* Every executable mapping with its file's key. */
+SEC("iter/task_vma")
+int on_each_vma(struct bpf_iter__task_vma *ctx)
+{
+	struct task_struct *t = ctx->task;
+	struct vm_area_struct *vma = ctx->vma;
+	struct vma_sight s = {};
+	struct cb_want w = {.kind = CB_WANT};
+
+	if (!t || !vma || !(vma->vm_flags & VM_EXEC))
+		return 0;
+	see_vma(&s, vma);
+	if (!s.has_key)
+		return 0;
+	w.pid = (uint32_t)t->tgid;
+	w.key = s.key;
+	w.start = s.start;
+	w.end = s.end;
+	bpf_seq_write(ctx->meta->seq, &w, sizeof(w));
+	return 0;
+}
+
+/* Tasks whose callback has not run, as they are still in the kernel: their user registers and stack
+ * stand still. Whether that was so is looked at again after the walk. One byte for each that is
+ * left over. */
+SEC("iter.s/task")
+int on_pending_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *t = ctx->task;
+	struct task_slot *slot;
+	struct walk_ctx c = {};
+	uint64_t cookie, place;
+	bool is_done = false;
+	uint32_t tid;
+
+	if (!t)
+		return 0;
+	tid = (uint32_t)t->pid;
+	slot = bpf_map_lookup_elem(&tasks, &tid);
+	if (!slot || slot->cookie.state != COOKIE_PENDING || slot->start_time != t->start_time)
+		return 0;
+	cookie = slot->cookie.cookie;
+	c.w = get_scratch(tid);
+	if (c.w) {
+		get_regs(&c.w->regs, t);
+		place = place_of(&c.w->regs);
+		name_stack(c.w, t, cookie);
+		begin_walk(c.w, t);
+		c.task = t;
+		if (!c.w->stop)
+			bpf_loop(CB_MAX_DEPTH, step_remote, &c, 0);
+		get_regs(&c.w->regs, t);
+		if (slot->cookie.state == COOKIE_PENDING && slot->cookie.cookie == cookie &&
+		    (!slot->cookie.place || slot->cookie.place == place) &&
+		    place_of(&c.w->regs) == place) {
+			send_stack(c.w);
+			is_done = true;
+		}
+		put_scratch(c.w);
+	}
+	if (!is_done)
+		bpf_seq_write(ctx->meta->seq, "", 1);
+	return 0;
+}
+
+/* Bytes of requests that lie unread: the reader may have met one that was just being written. */
+SEC("syscall")
+int requests_left(void *ctx)
+{
+	return (int)bpf_ringbuf_query(&requests, BPF_RB_AVAIL_DATA);
 }

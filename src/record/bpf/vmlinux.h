@@ -30,6 +30,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
+enum { PERF_SAMPLE_TIME = 1 << 2 }; /* <linux/perf_event.h> */
 enum { BPF_ANY, BPF_NOEXIST };
 enum { BPF_F_NO_PREALLOC = 1 << 0, BPF_F_INNER_MAP = 1 << 12 };
 enum { BPF_RB_NO_WAKEUP = 1 << 0, BPF_RB_FORCE_WAKEUP = 1 << 1, BPF_RB_AVAIL_DATA = 0 };
@@ -117,6 +118,15 @@ struct vm_area_struct {
 };
 
 struct perf_event_context;
+
+struct perf_sample_data {
+	uint64_t sample_flags; /* since 6.1: PERF_SAMPLE_ bits of what is filled in */
+	uint64_t time;
+};
+
+struct bpf_perf_event_data_kern {
+	struct perf_sample_data *data;
+};
 
 struct task_struct {
 	unsigned int flags;
