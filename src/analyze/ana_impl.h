@@ -9,6 +9,7 @@
 #include "os/file.h"
 #include "os/thread.h"
 #include "stitch/stitch.h"
+#include "unwind/unw_walk.h"
 #include "who/who.h"
 
 /* Inside of the pipeline. analyze.c runs it; the parts below are one file each. */
@@ -171,6 +172,12 @@ static inline bool ana_has_stack(const struct perf_sample *s)
  * the next call; e->unwind_... are set. */
 enum clew_err ana_unwind(struct analyze *a, struct who_thread *t, struct ana_event *e,
 			 struct perf_words *ret);
+/** Made at the first call; NULL: no memory. */
+struct ana_stacks *ana_stacks_get(struct analyze *a);
+/** One copied stack, after ana_stacks_get(). f->pc and f->exact live until the next call; f->nr 0:
+ * the registers are not there. */
+enum unw_stop ana_walk(struct analyze *a, struct who_thread *t, const struct perf_sample *s,
+		       struct unw_frames *f);
 void ana_stacks_free(struct ana_stacks *s);
 
 /* --- ana_place.c: maps to dsos --- */

@@ -72,6 +72,13 @@ static struct ana_stacks *stacks_new(struct analyze *a)
 	return s;
 }
 
+struct ana_stacks *ana_stacks_get(struct analyze *a)
+{
+	if (!a->stacks)
+		a->stacks = stacks_new(a);
+	return a->stacks;
+}
+
 void ana_stacks_free(struct ana_stacks *s)
 {
 	if (!s)
@@ -202,8 +209,8 @@ static uint32_t add_user(struct ana_stacks *s, uint32_t nr_frames, uint32_t n)
 	return n;
 }
 
-static enum unw_stop walk(struct analyze *a, struct who_thread *t, const struct perf_sample *s,
-			  struct unw_frames *f)
+enum unw_stop ana_walk(struct analyze *a, struct who_thread *t, const struct perf_sample *s,
+		       struct unw_frames *f)
 {
 	struct ana_stacks *st = a->stacks;
 	struct walk_ctx ctx = {a, t->space};
@@ -214,7 +221,7 @@ static enum unw_stop walk(struct analyze *a, struct who_thread *t, const struct 
 		.stack_bytes = bytes_left(&s->stack_user.data),
 		.is_copy = true,
 		.is_swapped = s->swap,
-		.id = (uint64_t)(t->space->id & INT32_MAX) << 32 | t->space->generation,
+		.id = (uint64_t)(t->space->id & INT32_MAX) << 32 | t->space->code_generation,
 		.arch = (enum unw_arch)st->arch,
 	};
 	struct unw_regs regs;
@@ -228,6 +235,8 @@ static enum unw_stop walk(struct analyze *a, struct who_thread *t, const struct 
 	space.stack_start = regs.r[reg_sets[st->arch].sp];
 	f->max = a->opts.max_unwind && a->opts.max_unwind < MAX_FRAMES ? a->opts.max_unwind
 								       : MAX_FRAMES;
+	f->pc = st->pc;
+	f->exact = st->exact;
 	unw_walk(&space, st->memo, &regs, f);
 	return f->stop;
 }
@@ -240,14 +249,10 @@ enum clew_err ana_unwind(struct analyze *a, struct who_thread *t, struct ana_eve
 	struct ana_stacks *st;
 	uint32_t n;
 
-	if (!a->stacks)
-		a->stacks = stacks_new(a);
-	if (!a->stacks)
+	if (!ana_stacks_get(a))
 		return CLEW_NO_MEMORY;
 	st = a->stacks;
-	f.pc = st->pc;
-	f.exact = st->exact;
-	e->unwind_stop = (uint8_t)walk(a, t, s, &f);
+	e->unwind_stop = (uint8_t)ana_walk(a, t, s, &f);
 	e->unwind_has_fp = f.has_fp;
 	a->summary.nr_unwound[e->unwind_stop]++;
 	if (!f.nr)

@@ -133,6 +133,11 @@ static void slot_fill(struct unw_walker *w, struct unw_slot *s, uint64_t pc, boo
 		slot_of_code(w, s, map.code, pc + map.bias, is_exact);
 }
 
+static inline struct unw_slot *slot_of(struct unw_memo *m, uint64_t pc, uint64_t key)
+{
+	return &m->slots[(pc ^ key << 20) * 0x9e3779b97f4a7c15u >> (64 - MEMO_BITS)];
+}
+
 const struct unw_slot *unw_walk_look_up(struct unw_walker *w, uint64_t pc, bool is_exact)
 {
 	uint64_t key = w->space->id * 2 + is_exact;
@@ -142,18 +147,16 @@ const struct unw_slot *unw_walk_look_up(struct unw_walker *w, uint64_t pc, bool 
 		slot_fill(w, &w->own, pc, is_exact);
 		return &w->own;
 	}
-	s = &w->memo->slots[(pc ^ key << 20) * 0x9e3779b97f4a7c15u >> (64 - MEMO_BITS)];
-	if (__builtin_expect(s->pc != pc || s->key != key || s->kind == SLOT_PENDING ||
-				     s->kind == SLOT_EMPTY,
-			     0))
+	s = slot_of(w->memo, pc, key);
+	if (__builtin_expect(s->pc != pc || s->key != key || s->kind <= SLOT_PENDING, 0))
 		slot_fill(w, s, pc, is_exact);
 	return s;
 }
 
 /* --- stepping --- */
 
-/* SLOT_CFA_SP and SLOT_CFA_FP: nearly all frames. */
-static inline enum unw_stop step_short(struct unw_walker *w, const struct unw_slot *s)
+/* SLOT_CFA_SP and SLOT_CFA_FP, with everything that may be amiss. */
+static enum unw_stop step_short(struct unw_walker *w, const struct unw_slot *s)
 {
 	const struct unw_frame *now = &w->now;
 	struct unw_frame *next = &w->next;
@@ -264,6 +267,73 @@ static void walker_init(struct unw_walker *w, const struct unw_space *space, str
 		w->pac_mask = ((uint64_t)1 << (bits >= 32 && bits <= 55 ? bits : 48)) - 1;
 }
 
+/*
+ * Nearly all frames: short form, return address, known pc, all in registers. Ends before the first
+ * frame that is anything else, which step() then does; what it did is as if step() had.
+ * @return the slot of w->now.
+ */
+static const struct unw_slot *run_short(struct unw_walker *w, const struct unw_slot *s,
+					struct unw_frames *f)
+{
+	const uint8_t *stack = w->space->stack;
+	uint64_t stack_start = w->space->stack_start, limit = w->load_limit;
+	uint64_t sp = w->now.sp, fp = w->now.fp, bias = w->machine->sp_bias, key = w->space->id * 2;
+	uint64_t kernel_bit = w->pac_mask ? (uint64_t)1 << 55 : 0;
+	uint64_t mask = w->pac_mask ? w->pac_mask : UINT64_MAX;
+	uint32_t nr = f->nr;
+	uint8_t origin = 0;
+
+	for (; nr < f->max && (s->kind == SLOT_CFA_SP || s->kind == SLOT_CFA_FP); nr++) {
+		uint64_t base = s->kind == SLOT_CFA_SP ? sp : fp, next_fp = fp;
+		uint64_t cfa = base + (uint64_t)(int64_t)s->cfa_off, next_sp = cfa - bias, pc;
+		uint64_t ra_at = cfa + (uint64_t)(int64_t)s->ra_off - stack_start;
+		uint64_t fp_at = cfa + (uint64_t)(int64_t)s->fp_off - stack_start;
+		const struct unw_slot *next;
+
+		if ((s->cfa_off < 0) != (cfa < base) || cfa & 7 || next_sp <= sp || next_sp > cfa ||
+		    ra_at >= limit)
+			break;
+		memcpy(&pc, stack + ra_at, 8);
+		if (s->fp != UNW_SAME) {
+			if (s->fp != UNW_AT_CFA || fp_at >= limit)
+				break;
+			memcpy(&next_fp, stack + fp_at, 8);
+		}
+		if (pc & kernel_bit || !(pc & mask))
+			break;
+		pc &= mask;
+		next = slot_of(w->memo, pc, key);
+		if (next->pc != pc || next->key != key || next->kind <= SLOT_NOT_CODE)
+			break;
+		origin = s->origin;
+		sp = next_sp;
+		fp = next_fp;
+		s = next;
+		f->pc[nr] = pc;
+		if (f->method)
+			f->method[nr] = origin;
+		if (f->sp)
+			f->sp[nr] = sp;
+		if (f->exact)
+			f->exact[nr] = 0;
+	}
+	if (nr == f->nr)
+		return s;
+	w->now = (struct unw_frame){.pc = f->pc[nr - 1],
+				    .sp = sp,
+				    .fp = fp,
+				    .has_sp = true,
+				    .has_fp = true,
+				    .origin = origin};
+	f->nr = nr;
+	return s;
+}
+
+static bool can_run(const struct unw_walker *w)
+{
+	return w->memo && w->space->id && !w->space->is_swapped && w->now.has_sp && w->now.has_fp;
+}
+
 static enum unw_stop walk(struct unw_walker *w, struct unw_frames *f)
 {
 	const struct unw_slot *slot = unw_walk_look_up(w, w->now.pc, true);
@@ -271,6 +341,8 @@ static enum unw_stop walk(struct unw_walker *w, struct unw_frames *f)
 
 	for (;;) {
 		put_frame(w, f);
+		if (can_run(w))
+			slot = run_short(w, slot, f);
 		stop = step(w, slot);
 		if (stop == UNW_STOP_NONE)
 			stop = check_pc(w, &w->next.pc);

@@ -12,6 +12,9 @@
 /** What a pc leads to. */
 enum unw_slot_kind {
 	SLOT_EMPTY,
+	SLOT_PENDING, /* these two are asked for again each time */
+	SLOT_NO_MAPPING,
+	SLOT_NOT_CODE = SLOT_NO_MAPPING, /* the last of those that no return address may have */
 	SLOT_CFA_SP, /* CFA = SP + cfa_off, RA at CFA + ra_off, FP by fp and fp_off */
 	SLOT_CFA_FP, /* CFA = FP + cfa_off, else the same */
 	SLOT_RULE,   /* .rule, of any other form */
@@ -19,8 +22,6 @@ enum unw_slot_kind {
 	SLOT_OUTERMOST,
 	SLOT_NO_RULE, /* nothing covers it: frame pointer */
 	SLOT_UNREPRESENTABLE,
-	SLOT_PENDING,
-	SLOT_NO_MAPPING
 };
 
 struct unw_slot {
@@ -39,7 +40,7 @@ struct unw_slot {
 };
 _Static_assert(sizeof(struct unw_slot) == 32, "two a cache line");
 
-enum { MEMO_BITS = 12 };
+enum { MEMO_BITS = 13 };
 
 struct unw_memo {
 	struct unw_slot slots[1 << MEMO_BITS];

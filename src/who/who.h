@@ -31,11 +31,12 @@ struct who_maps;
 struct who_space {
 	struct who_maps *maps; /* shared with forks until changed */
 	struct who_maps
-		*before_exec; /* the old program's; NULL once the new one was seen running */
-	uint32_t id;          /* dense, from 0 = kernel */
-	uint32_t refs;        /* threads */
-	uint32_t generation;  /* grows with each change of the maps */
-	struct who_map *last; /* of the last successful lookup */
+		*before_exec;     /* the old program's; NULL once the new one was seen running */
+	uint32_t id;              /* dense, from 0 = kernel */
+	uint32_t refs;            /* threads */
+	uint32_t generation;      /* grows with each change of the maps */
+	uint32_t code_generation; /* grows with each change that executable ones take part in */
+	struct who_map *last;     /* of the last successful lookup */
 };
 
 struct who_thread {

@@ -89,6 +89,7 @@ void who_space_exec(struct who *w, struct who_space *s)
 	s->maps = NULL;
 	s->last = NULL;
 	s->generation++;
+	s->code_generation++;
 }
 
 void who_space_settle(struct who *w, struct who_space *s)
@@ -99,6 +100,7 @@ void who_space_settle(struct who *w, struct who_space *s)
 	s->before_exec = NULL;
 	s->last = NULL;
 	s->generation++;
+	s->code_generation++;
 }
 
 /* Index of the first map that ends above @p addr. */
@@ -169,12 +171,20 @@ static struct who_map *cut(struct who *w, const struct who_map *old, uint64_t st
 	return m;
 }
 
+enum { PROT_EXEC_BIT = 4 };
+
+static bool is_code(const struct who_map *m)
+{
+	return !m->prot || m->prot & PROT_EXEC_BIT; /* 0: not told */
+}
+
 /* A new map replaces what it covers; what sticks out on either side stays. */
 static enum clew_err insert(struct who *w, struct who_space *s, struct who_map *map)
 {
 	struct who_map *put[3];
 	struct who_maps *m;
 	size_t nr_put = 0, first, end;
+	bool has_code = is_code(map);
 
 	if (!make_writable(w, s, 2)) {
 		if (!w->is_full)
@@ -185,7 +195,7 @@ static enum clew_err insert(struct who *w, struct who_space *s, struct who_map *
 	m = s->maps;
 	first = first_above(m, map->start);
 	for (end = first; end < m->nr && m->v[end]->start < map->end; end++)
-		;
+		has_code |= is_code(m->v[end]);
 	if (first < end && m->v[first]->start < map->start)
 		put[nr_put++] = cut(w, m->v[first], m->v[first]->start, map->start);
 	put[nr_put++] = map;
@@ -200,6 +210,7 @@ static enum clew_err insert(struct who *w, struct who_space *s, struct who_map *
 	m->nr += nr_put - (end - first);
 	s->last = NULL;
 	s->generation++;
+	s->code_generation += has_code;
 	return CLEW_OK;
 }
 
@@ -227,6 +238,20 @@ static struct who_map *map_of(struct who *w, const struct perf_mmap *mm)
 	return m;
 }
 
+/* perf records data mappings beside copied stacks, and so the same heap thousands of times. */
+static bool is_there(const struct who_space *s, const struct perf_mmap *mm, uint64_t end)
+{
+	const struct who_map *m = find(s->maps, mm->start);
+
+	return m && m->start == mm->start && m->end == end && m->pgoff == mm->pgoff &&
+	       m->prot == mm->prot && m->flags == mm->flags && m->maj == mm->maj &&
+	       m->min == mm->min && m->ino == mm->ino && m->ino_generation == mm->ino_generation &&
+	       m->pid == mm->pid &&
+	       m->build_id_bytes == (mm->has_build_id ? mm->build_id_bytes : 0) &&
+	       !memcmp(m->build_id, mm->build_id, m->build_id_bytes) &&
+	       !strcmp(m->path, mm->filename);
+}
+
 enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct perf_mmap *mm)
 {
 	struct who_map *m;
@@ -234,6 +259,8 @@ enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct
 
 	if (!mm->len || __builtin_add_overflow(mm->start, mm->len, &end))
 		return CLEW_OK; /* covers nothing */
+	if (is_there(space, mm, end))
+		return CLEW_OK;
 	if (space->maps && space->maps->nr >= MAX_MAPS) {
 		w->nr_maps_dropped++;
 		return CLEW_OK;
