@@ -250,6 +250,21 @@ static struct eh_target target_of(const struct unw_image *image, const struct un
 	return t;
 }
 
+static enum clew_err read_cies(struct compiler *c)
+{
+	struct bytes b = bytes_of(c->section->bytes, c->section->size);
+	enum clew_err err = CLEW_OK;
+	struct record r;
+
+	while (!err && next_record(c, &b, &r)) {
+		if (r.is_damaged)
+			c->counts->nr_bad++;
+		else if (r.is_cie)
+			err = read_cie(c, &r);
+	}
+	return err;
+}
+
 enum clew_err eh_frame_rows(const struct unw_image *image, bool is_debug_frame,
 			    struct unw_list *ret, struct eh_frame_counts *counts)
 {
@@ -257,24 +272,62 @@ enum clew_err eh_frame_rows(const struct unw_image *image, bool is_debug_frame,
 	struct eh_frame_counts own = {0};
 	clew_auto(compiler_done) struct compiler c = {image, s, is_debug_frame,
 						      target_of(image, s, is_debug_frame)};
-	struct bytes b = bytes_of(s->bytes, s->size), again = b;
-	enum clew_err err = CLEW_OK;
+	struct bytes b = bytes_of(s->bytes, s->size);
+	enum clew_err err;
 	struct record r;
 
 	if (!s->bytes)
 		return CLEW_NOT_FOUND;
 	c.list = ret;
 	c.counts = counts ? counts : &own;
-	while (!err && next_record(&c, &b, &r)) {
-		if (r.is_damaged)
-			c.counts->nr_bad++;
-		else if (r.is_cie)
-			err = read_cie(&c, &r);
-	}
+	err = read_cies(&c);
 	/* Functions on a second way through: a CIE may stand behind them. */
-	while (!err && next_record(&c, &again, &r)) {
+	while (!err && next_record(&c, &b, &r)) {
 		if (!r.is_damaged && !r.is_cie)
 			read_fde(&c, &r);
+	}
+	return err;
+}
+
+/** Is there a record of a function that starts at @p start? */
+static bool is_record_of(struct compiler *c, uint64_t record, uint64_t start)
+{
+	const struct unw_section *s = c->section;
+	const struct eh_cie *cie;
+	const uint64_t *index;
+	struct eh_extent extent;
+	struct bytes b;
+	struct record r;
+
+	if (record < s->addr || record - s->addr >= s->size)
+		return false;
+	b = bytes_of(s->bytes + (record - s->addr), s->size - (record - s->addr));
+	if (!next_record(c, &b, &r) || r.is_damaged || r.is_cie || r.offset != record - s->addr)
+		return false;
+	index = map_u64_get(&c->cie_at, r.cie);
+	cie = index ? &c->cies.data[*index] : NULL;
+	return cie && read_extent(c, cie, &r.rest, &extent) != DAMAGED && extent.start == start;
+}
+
+enum clew_err eh_frame_hdr_check(const struct unw_image *image, struct eh_frame_hdr_counts *ret)
+{
+	const struct unw_section *s = &image->eh_frame;
+	struct eh_frame_counts own = {0};
+	clew_auto(compiler_done) struct compiler c = {image, s, false, target_of(image, s, false)};
+	uint64_t start, record, last = 0;
+	struct eh_frame_hdr h;
+	enum clew_err err;
+
+	*ret = (struct eh_frame_hdr_counts){0};
+	if (!s->bytes || !eh_frame_hdr_open(image, &h) || !h.has_table)
+		return CLEW_NOT_FOUND;
+	c.counts = &own;
+	err = read_cies(&c);
+	while (!err && eh_frame_hdr_next(&h, &start, &record)) {
+		ret->nr_unordered += ret->nr_entries && start <= last;
+		ret->nr_foreign += !is_record_of(&c, record, start);
+		ret->nr_entries++;
+		last = start;
 	}
 	return err;
 }

@@ -24,4 +24,14 @@ struct eh_frame_counts {
 enum clew_err eh_frame_rows(const struct unw_image *image, bool is_debug_frame,
 			    struct unw_list *ret, struct eh_frame_counts *counts);
 
+struct eh_frame_hdr_counts {
+	uint64_t nr_entries;
+	uint64_t nr_unordered; /* entries not above the one before */
+	uint64_t nr_foreign;   /* entries whose record is none, or starts elsewhere */
+};
+
+/** Compare the table of .eh_frame_hdr, which nothing here relies on, with the records that it
+ * points at. @return CLEW_NOT_FOUND: no table. */
+enum clew_err eh_frame_hdr_check(const struct unw_image *image, struct eh_frame_hdr_counts *ret);
+
 #endif

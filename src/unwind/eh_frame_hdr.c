@@ -105,24 +105,13 @@ bool eh_pointer(struct bytes *b, uint8_t encoding, const struct eh_bases *bases,
 	return true;
 }
 
-/** The header's four bytes, pointer and count. */
-struct hdr {
-	struct eh_bases bases;
-	struct bytes rest; /* the table */
-	uint64_t eh_frame, nr;
-	uint8_t table_encoding;
-	bool has_table;
-};
-
-static bool hdr_read(const struct unw_image *i, struct hdr *ret)
+bool eh_frame_hdr_open(const struct unw_image *i, struct eh_frame_hdr *ret)
 {
 	const struct unw_section *s = &i->eh_frame_hdr;
 	struct bytes b = bytes_of(s->bytes, s->bytes ? s->size : 0);
 	struct bytes head;
 
-	*ret = (struct hdr){
-		{s->addr, s->bytes, s->addr, i->is_swapped}
-        };
+	ret->bases = (struct eh_bases){s->addr, s->bytes, s->addr, i->is_swapped};
 	if (!bytes_take(&b, 4, &head) || head.pos[0] != 1 || head.pos[1] & EH_PE_INDIRECT ||
 	    !eh_pointer(&b, head.pos[1], &ret->bases, &ret->eh_frame))
 		return false;
@@ -134,7 +123,7 @@ static bool hdr_read(const struct unw_image *i, struct hdr *ret)
 	return true;
 }
 
-static bool hdr_next(struct hdr *h, uint64_t *ret_start, uint64_t *ret_record)
+bool eh_frame_hdr_next(struct eh_frame_hdr *h, uint64_t *ret_start, uint64_t *ret_record)
 {
 	if (!h->has_table || !h->nr)
 		return false;
@@ -145,9 +134,9 @@ static bool hdr_next(struct hdr *h, uint64_t *ret_start, uint64_t *ret_record)
 
 bool eh_frame_hdr_pointer(const struct unw_image *i, uint64_t *ret)
 {
-	struct hdr h;
+	struct eh_frame_hdr h;
 
-	if (!hdr_read(i, &h))
+	if (!eh_frame_hdr_open(i, &h))
 		return false;
 	*ret = h.eh_frame;
 	return true;
@@ -174,11 +163,11 @@ void eh_frame_hdr_cut(struct unw_image *i)
 {
 	struct unw_section *s = &i->eh_frame;
 	uint64_t start, record, last = 0, bytes, end = 0;
-	struct hdr h;
+	struct eh_frame_hdr h;
 
-	if (!s->bytes || !hdr_read(i, &h))
+	if (!s->bytes || !eh_frame_hdr_open(i, &h))
 		return;
-	while (hdr_next(&h, &start, &record)) {
+	while (eh_frame_hdr_next(&h, &start, &record)) {
 		if (record >= s->addr && record - s->addr < s->size && record - s->addr > last)
 			last = record - s->addr;
 	}

@@ -54,13 +54,18 @@ bool eh_frame_hdr_pointer(const struct unw_image *i, uint64_t *ret);
  * the section ends at its first terminator. */
 void eh_frame_hdr_cut(struct unw_image *i);
 
-struct eh_frame_hdr_check {
-	uint64_t nr_entries;
-	uint64_t nr_unordered; /* entries below the one before */
-	uint64_t nr_foreign;   /* entries whose record starts at another address, or nowhere */
+/** The table's entries in turn, as they stand: not checked against anything. */
+struct eh_frame_hdr {
+	struct eh_bases bases;
+	struct bytes rest; /* the table */
+	uint64_t eh_frame, nr;
+	uint8_t table_encoding;
+	bool has_table;
 };
 
-/** Compare the table with the records it points at. @return false: no table, or not readable. */
-bool eh_frame_hdr_check(const struct unw_image *i, struct eh_frame_hdr_check *ret);
+/** @return false: not there, of another version, or its pointers cannot be followed. */
+bool eh_frame_hdr_open(const struct unw_image *i, struct eh_frame_hdr *ret);
+/** @return false: the end. *ret_record: address of the function's FDE. */
+bool eh_frame_hdr_next(struct eh_frame_hdr *h, uint64_t *ret_start, uint64_t *ret_record);
 
 #endif

@@ -36,6 +36,7 @@ struct file {
 	struct elf_file elf;
 	struct unw_image image;
 	struct eh_frame_counts counts;
+	struct eh_frame_hdr_counts hdr;
 	void *block;
 	struct unw_table table;
 	uint64_t *rows; /* rel of each */
@@ -84,6 +85,7 @@ static const char *const class_names[NR_CLASSES] = {
 
 static struct totals {
 	uint64_t files, functions, rows, addresses, bad, dropped, explained;
+	uint64_t hdr_files, hdr_entries, hdr_unordered, hdr_foreign;
 	uint64_t class_rows[NR_CLASSES], class_bytes[NR_CLASSES], class_files[NR_CLASSES];
 } totals;
 
@@ -130,6 +132,10 @@ static void count_classes(const struct file *f)
 	totals.bad += f->counts.nr_bad;
 	totals.dropped += f->counts.nr_dropped;
 	totals.explained += f->nr_explained;
+	totals.hdr_files += f->hdr.nr_entries > 0;
+	totals.hdr_entries += f->hdr.nr_entries;
+	totals.hdr_unordered += f->hdr.nr_unordered;
+	totals.hdr_foreign += f->hdr.nr_foreign;
 }
 
 static void print_totals(void)
@@ -140,6 +146,10 @@ static void print_totals(void)
 	       (unsigned long long)totals.rows, (unsigned long long)totals.addresses,
 	       (unsigned long long)totals.explained, (unsigned long long)totals.bad,
 	       (unsigned long long)totals.dropped);
+	printf("# .eh_frame_hdr of %llu files: %llu entries, %llu out of order, %llu of no such "
+	       "function\n",
+	       (unsigned long long)totals.hdr_files, (unsigned long long)totals.hdr_entries,
+	       (unsigned long long)totals.hdr_unordered, (unsigned long long)totals.hdr_foreign);
 	printf("# %10s %12s %6s\n", "rows", "bytes", "files");
 	for (size_t c = 0; c < NR_CLASSES; c++)
 		printf("# %10llu %12llu %6llu  %s\n", (unsigned long long)totals.class_rows[c],
@@ -392,6 +402,7 @@ static const char *compile(struct file *f)
 		return "not a binary of ours";
 	}
 	err = eh_frame_rows(&f->image, false, l, &f->counts);
+	eh_frame_hdr_check(&f->image, &f->hdr);
 	if (!err)
 		err = unw_table_build(l, NULL, f->image.arch, &f->block, &size);
 	if (!err)
