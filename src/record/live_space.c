@@ -230,7 +230,9 @@ static size_t cut_out(struct process *p, uint64_t start, uint64_t end)
 	}
 	while (to < p->maps.nr && p->maps.data[to].end <= end)
 		to++;
-	memmove(&p->maps.data[at], &p->maps.data[to], (p->maps.nr - to) * sizeof(struct map));
+	if (to > at)
+		memmove(&p->maps.data[at], &p->maps.data[to],
+			(p->maps.nr - to) * sizeof(struct map));
 	p->maps.nr -= to - at;
 	if (at < p->maps.nr && p->maps.data[at].start < end) {
 		p->maps.data[at].offset += end - p->maps.data[at].start;

@@ -75,8 +75,6 @@ static const char *conflict(enum rec_stacks kind, const struct rec_options *o,
 {
 	if (!rec_stacks_is_rewritten(kind))
 		return NULL;
-	if (o->no_user_chain)
-		return "user call chains were left out (--kernel-callchains)";
 	if (has_overwrite(o, events))
 		return "overwritten buffers (--overwrite) keep samples, but not what belongs to them";
 	if (has_timeless(o, events))
@@ -197,6 +195,10 @@ enum clew_err rec_stacks_choose(struct rec_stack_choice *ret, const struct rec_o
 {
 	ret->stacks = REC_STACKS_NONE;
 	ret->bpf = NULL;
+	if (o->no_user_chain && o->callgraph != REC_CALLGRAPH_NONE) {
+		ret->stacks = REC_STACKS_FP; /* the kernel's part is all there is */
+		return CLEW_OK;
+	}
 	switch (o->callgraph) {
 	case REC_CALLGRAPH_NONE:
 		return CLEW_OK;

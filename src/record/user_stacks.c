@@ -316,6 +316,23 @@ static void preload_files(struct user_stacks *u, const struct rec_paths *paths)
 	vec_done(&maps);
 }
 
+/* Compiling while samples come would let the rings run over. */
+static void preload_processes(struct user_stacks *u, const struct rec_target *target)
+{
+	uint64_t until = os_clock_ns() + PRELOAD_NS;
+	struct os_dir *d;
+	int pid;
+
+	vec_for_each (&target->pids, p)
+		live_space_preload(u->copy.live, (uint32_t)*p);
+	if (!target->is_system_wide)
+		return;
+	d = os_dir_open("/proc", NULL);
+	while (d && os_clock_ns() < until && (pid = os_dir_next_number(d)) >= 0)
+		live_space_preload(u->copy.live, (uint32_t)pid);
+	os_dir_close(d);
+}
+
 void user_stacks_preload(struct user_stacks *u, const struct rec_target *target)
 {
 	const struct rec_options *o = u->options;
@@ -333,8 +350,7 @@ void user_stacks_preload(struct user_stacks *u, const struct rec_target *target)
 		defer_bpf_scan(u->bpf, target->is_system_wide ? NULL : target->pids.data,
 			       target->is_system_wide ? 0 : target->pids.nr, &u->sink);
 	if (u->copy.live)
-		vec_for_each (&target->pids, pid)
-			live_space_preload(u->copy.live, (uint32_t)*pid);
+		preload_processes(u, target);
 	if (u->bpf)
 		wait_for_tables(u);
 	vec_done(&paths);
