@@ -131,7 +131,7 @@ static int dump(struct sframe_command *c)
 static const struct verb {
 	const char *name;
 	int (*run)(struct sframe_command *c);
-	bool can_be_raw;
+	bool can_be_raw; /* and relocatable */
 } verbs[] = {
 	{"dump",  dump,                 true },
 	{"check", sframe_command_check, false},
@@ -171,7 +171,13 @@ static int run(struct sframe_command *c, int nr, char **words)
 	c->path = words[1];
 	status = open_file(c);
 	if (status == CLI_OK && c->is_raw && !verb->can_be_raw) {
-		cli_error("%s: a bare section; this needs the file it is for", c->path);
+		cli_error("%s: a bare section, not the file it is for", c->path);
+		cli_hint("clew sframe check --section=%s FILE", c->path);
+		status = CLI_FAILED;
+	}
+	if (status == CLI_OK && c->image.is_relocatable && !verb->can_be_raw) {
+		cli_error("%s: a relocatable file has no addresses yet", c->path);
+		cli_hint("take what it is linked into");
 		status = CLI_FAILED;
 	}
 	if (status == CLI_OK)

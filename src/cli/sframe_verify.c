@@ -125,11 +125,6 @@ int sframe_command_check(struct sframe_command *c)
 	struct clew_diag diag = {0};
 	int status;
 
-	if (c->image.is_relocatable) {
-		cli_error("%s: a relocatable file has no addresses yet", c->path);
-		cli_hint("check what it is linked into");
-		return CLI_FAILED;
-	}
 	if (!c->image.sframe.bytes || !c->image.eh_frame.bytes) {
 		cli_error("%s: no section %s", c->path,
 			  c->image.sframe.bytes ? ".eh_frame to compare with" : ".sframe");
