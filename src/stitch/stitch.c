@@ -332,6 +332,14 @@ static void lose_older(struct stitch *s, uint32_t task, uint64_t time)
 	}
 }
 
+/* A program that was just started has one frame. If the record of its exec was among those lost,
+ * the samples before it must not get it. */
+static bool may_be_of_exec(const struct stitch *s, const struct stitch_key *key,
+			   const struct stitch_stack *stack)
+{
+	return stack->nr == 1 && key->first != UINT64_MAX && key->loss != s->loss;
+}
+
 /* The same record once more: from a second buffer. */
 static void take_duplicate(struct stitch *s, const struct stitch_stack *first,
 			   const struct stitch_stack *again)
@@ -375,8 +383,12 @@ enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cooki
 	*kept = (struct stitch_kept){.stack = *stack, .refs = 1};
 	s->kept_bytes += sizeof(*kept) + stack->bytes;
 	s->counts.nr_stacks++;
-	state_of_stack(stack, &state, &reason);
-	settle_all(s, at, state, reason, kept);
+	if (may_be_of_exec(s, &s->keys.keys.data[at], stack)) {
+		settle_all(s, at, STITCH_LOST, STITCH_BUFFER, NULL);
+	} else {
+		state_of_stack(stack, &state, &reason);
+		settle_all(s, at, state, reason, kept);
+	}
 	drop_done(s, stitch_key_settle(&s->keys, at, kept));
 	s->keys.keys.data[at].time = time;
 	lose_older(s, s->keys.keys.data[at].task, time);

@@ -102,6 +102,7 @@ static void test_rules(void)
 		{"the next stack ends what came before",         "s1 s2 d2B",               "-no-record B |" },
 		{"records lost meanwhile",                       "s1 l s2 d2B",             "-buffer B |"    },
 		{"records lost before",                          "l s1 s2 d2B",             "-no-record B |" },
+		{"records lost, and a stack as after an exec",   "s1 l d1A s1",             "-buffer A |"    },
 		{"records lost, end",                            "s1 l",                    "|-buffer "      },
 		{"end",					  "s1 o",                    "|-end o "       },
 		{"exit",					 "s1 x",                    "-exit |"        },
