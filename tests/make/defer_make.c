@@ -5,6 +5,8 @@
 
 enum { EVENT_ID = 7, OUTPUT_ID = 8 };
 
+bool defer_make_announces = true;
+
 void defer_make_events(struct perf_build *b)
 {
 	struct perf_attr attr = {
@@ -18,6 +20,8 @@ void defer_make_events(struct perf_build *b)
 		.flags = PERF_ATTR_SAMPLE_ID_ALL | PERF_ATTR_DEFER_CALLCHAIN,
 	};
 
+	if (!defer_make_announces)
+		attr.flags &= ~PERF_ATTR_DEFER_CALLCHAIN;
 	perf_build_event(b, &attr, "cpu-clock", (uint64_t[]){EVENT_ID}, 1);
 	attr.config = PERF_COUNT_SW_DUMMY;
 	attr.flags = PERF_ATTR_SAMPLE_ID_ALL | PERF_ATTR_DEFER_OUTPUT | PERF_ATTR_MMAP |

@@ -33,6 +33,10 @@ struct defer_stack {
 };
 void defer_make_stack(struct perf_build *b, const struct defer_stack *s);
 
+/** false: the attr does not say that stacks are deferred. For tests of readers that see it anyway.
+ */
+extern bool defer_make_announces;
+
 /** All of it once: complete, late, exec, exit, duplicate, reasons, end. */
 void defer_make_story(struct perf_build *b);
 

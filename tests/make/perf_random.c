@@ -425,7 +425,19 @@ struct filler {
 	const struct perf_random_opts *opts;
 	struct perf_build *b;
 	uint64_t time[NR_CPUS];
+	uint64_t chain[4]; /* of a sample with a deferred stack */
 };
+
+/* Few enough to be met again; some are no cookie. */
+static uint64_t random_cookie(struct perf_random *r)
+{
+	return perf_random_below(r, 6) << 16 | perf_random_below(r, 3);
+}
+
+static uint32_t random_task(struct perf_random *r)
+{
+	return (uint32_t)perf_random_below(r, 4);
+}
 
 static void fill_events(struct filler *f)
 {
@@ -484,6 +496,15 @@ static void fill_sample(struct filler *f, unsigned int cpu)
 	struct perf_sample s;
 
 	perf_random_sample(f->r, &e->attr, &s);
+	if (e->attr.sample_type & PERF_SAMPLE_CALLCHAIN && chance(f->r, 40)) {
+		memcpy(f->chain,
+		       (uint64_t[]){PERF_CONTEXT_KERNEL, perf_random_u64(f->r),
+				    PERF_CONTEXT_USER_DEFERRED, random_cookie(f->r)},
+		       sizeof(f->chain));
+		s.callchain = (struct perf_words){.data = (const uint8_t *)f->chain, .nr = 4};
+		if (e->attr.sample_type & PERF_SAMPLE_TID)
+			s.tid = random_task(f->r);
+	}
 	if (e->attr.sample_type & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER))
 		s.id = e->ids[perf_random_below(f->r, e->nr_ids)];
 	if (e->attr.sample_type & PERF_SAMPLE_TIME)
@@ -504,6 +525,10 @@ static void fill_other(struct filler *f, unsigned int cpu)
 	union perf_view v;
 	uint32_t type = perf_random_view(f->r, &v);
 
+	if (type == PERF_RECORD_CALLCHAIN_DEFERRED) {
+		v.deferred.cookie = random_cookie(f->r);
+		id.tid = random_task(f->r);
+	}
 	perf_build_view(f->b, type, (uint16_t)perf_random_below(f->r, 6), &v, &id);
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "make/defer_make.h"
 #include "prop/mutate.h"
 
 /*
@@ -30,6 +31,10 @@ static const struct command commands[] = {
 	{cmd_report, {"report", "--json"}					  },
 	{cmd_report, {"report", "--stats"}                                         },
 	{cmd_report, {"report", "--sort", "comm,dso,sym,cpu", "--no-children"}     },
+	{cmd_script, {"script", "--no-merge-callchains"}                           },
+	{cmd_script, {"script", "--json"}					  },
+	{cmd_script, {"script", "--stats"}                                         },
+	{cmd_script, {"script", "-D"}					      },
 	{cmd_header, {"header", "-I"}					      },
 	{cmd_header, {"header", "--json"}					  },
 	{cmd_evlist, {"evlist", "-v"}					      },
@@ -120,6 +125,20 @@ static void test_empty_names(struct mutate *m)
 	perf_build_done(&b);
 }
 
+static void test_deferred(struct mutate *m, const char *name, struct perf_build_opts opts,
+			  uint32_t compress_type)
+{
+	struct perf_build b = {.opts = opts};
+
+	if (compress_type)
+		perf_build_compress(&b, compress_type);
+	defer_make_story(&b);
+	if (compress_type)
+		perf_build_compress_end(&b, 500);
+	mutate_bytes(m, name, perf_build_finish(&b));
+	perf_build_done(&b);
+}
+
 int main(int argc, char **argv)
 {
 	struct mutate m = {.use = use};
@@ -132,6 +151,9 @@ int main(int argc, char **argv)
 	mutate_built(&m, "file", (struct perf_build_opts){0}, 0);
 	mutate_built(&m, "pipe", (struct perf_build_opts){.pipe = true}, 0);
 	mutate_built(&m, "compressed", (struct perf_build_opts){0}, PERF_RECORD_COMPRESSED);
+	test_deferred(&m, "deferred stacks", (struct perf_build_opts){0}, 0);
+	test_deferred(&m, "deferred stacks, compressed", (struct perf_build_opts){.pipe = true},
+		      PERF_RECORD_COMPRESSED);
 	for (int i = 1; i < argc; i++)
 		mutate_path(&m, argv[i]);
 	mutate_check_memory();

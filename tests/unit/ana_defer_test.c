@@ -3,6 +3,7 @@
 
 #include "analyze/analyze.h"
 #include "base/buf.h"
+#include "base/mem.h"
 #include "make/defer_make.h"
 #include "unit/tap.h"
 
@@ -174,18 +175,95 @@ static void test_choices(void)
 }
 
 /* Nothing announces the marks. */
-static void test_unannounced(size_t chunk)
+static void test_unannounced(bool pipe)
+{
+	struct perf_build b = {.opts = {.pipe = pipe}};
+	struct buf out = {0};
+	struct ana_summary s;
+
+	defer_make_announces = false;
+	defer_make_story(&b);
+	defer_make_announces = true;
+	run(perf_build_finish(&b), pipe ? 100 : 0, (struct ana_opts){0}, &out, &s);
+	CHECK_STR(buf_cstr(&out), story, "%s without the attr's bit: the mark does",
+		  pipe ? "pipe" : "file");
+	buf_done(&out);
+	perf_build_done(&b);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return *state >> 33;
+}
+
+/* As a file and as a stream: damage ends neither, and each sample that is delivered has one
+ * outcome. */
+static void test_damage(void)
+{
+	uint64_t state = 1;
+	unsigned int bad = 0, nr_read = 0;
+	struct buf out = {0};
+
+	for (int pipe = 0; pipe < 2; pipe++) {
+		struct perf_build b = {.opts = {.pipe = pipe}};
+		struct bytes file;
+		uint8_t *copy;
+		size_t size;
+
+		defer_make_story(&b);
+		file = perf_build_finish(&b);
+		size = bytes_left(&file);
+		copy = malloc(size);
+		for (int i = 0; i < 3000; i++) {
+			struct ana_summary s;
+
+			memcpy(copy, file.pos, size);
+			for (uint64_t n = 1 + next_random(&state) % 6; n; n--)
+				copy[100 + next_random(&state) % (size - 100)] =
+					(uint8_t)(next_random(&state) % 3
+							  ? next_random(&state)
+							  : next_random(&state) % 12);
+			if (run(bytes_of(copy, size), pipe ? 1000 : 0,
+				(struct ana_opts){.is_live = i % 2}, &out, &s) != CLEW_OK)
+				continue;
+			nr_read++;
+			bad += s.users.nr && !adds_up(&s);
+		}
+		free(copy);
+		perf_build_done(&b);
+	}
+	CHECK_EQ(bad, 0, "6000 damaged copies: one outcome a sample in all %u that can be read",
+		 nr_read);
+	buf_done(&out);
+}
+
+/* Memory may run short anywhere: an error, or the whole. */
+static void test_memory(size_t chunk)
 {
 	struct perf_build b = {.opts = {.pipe = chunk != 0}};
 	struct buf out = {0};
 	struct ana_summary s;
+	struct bytes file;
+	bool is_ok = true;
+	uint64_t n;
 
 	defer_make_story(&b);
-	for (size_t i = 0; i < b.events.nr; i++)
-		b.events.data[i].attr.flags &= ~PERF_ATTR_DEFER_CALLCHAIN;
-	run(perf_build_finish(&b), chunk, (struct ana_opts){0}, &out, &s);
-	CHECK_STR(buf_cstr(&out), story, "%s without the attr's bit: the mark does",
-		  chunk ? "pipe" : "file");
+	file = perf_build_finish(&b);
+	for (n = 0; n < 5000; n++) {
+		enum clew_err err;
+
+		buf_done(&out);
+		mem_fail_after(n);
+		err = run(file, chunk, (struct ana_opts){.is_single_threaded = true}, &out, &s);
+		if (!mem_has_failed())
+			break;
+		mem_fail_after(UINT64_MAX);
+		is_ok &= err != CLEW_OK || out.is_failed || !strcmp(buf_cstr(&out), story);
+	}
+	mem_fail_after(UINT64_MAX);
+	CHECK(is_ok && n > 50, "%s: each of %d allocations may fail", chunk ? "pipe" : "file",
+	      (int)n);
 	buf_done(&out);
 	perf_build_done(&b);
 }
@@ -194,6 +272,10 @@ int main(void)
 {
 	test_forms();
 	test_choices();
-	test_unannounced(0);
+	test_unannounced(false);
+	test_unannounced(true);
+	test_damage();
+	test_memory(0);
+	test_memory(4096);
 	return tap_done();
 }
