@@ -1,39 +1,25 @@
-#!/ usr / bin / env python3
-#SPDX - License - Identifier : LGPL - 2.1 - or -later
-""
-	"Make a program whose call chain follows from its innermost function, and check samples of it.
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Make a program whose call chain follows from its innermost function, and check samples of it.
 
-	Every function tN has one caller,
-	so the truth of a sample is a walk up a table
-    : no memory is shared with the program,
-      and each sample can be judged alone.The functions differ in what makes unwinding hard
-    : alloca,
-      realigned frames,
-      large frames,
-      stack arguments,
-      pushed registers,
-      callbacks out of libc and out of modules,
-      exceptions,
-      signals on another
-	      stack.
+Every function tN has one caller, so the truth of a sample is a walk up a table: no memory is shared with the program, and each
+sample can be judged alone. The functions differ in what makes unwinding hard: alloca, realigned frames, large frames, stack
+arguments, pushed registers, callbacks out of libc and out of modules, exceptions, signals on another stack.
 
-      Usage : truth_tree.py FILE.c[FILE.cc...] : the sources,
-      as the test compiles them;
-module.c is written next to each.""
-				 "
-	import os import random import re import sys
+Usage: truth_tree.py FILE.c [FILE.cc ...]: the sources, as the test compiles them; module.c is written next to each."""
+import os
+import random
+import re
+import sys
 
-		NR_NODES = 300 MAX_DEPTH = 110 NR_SIGNAL =
-	16 #nodes of the tree that the signal handler runs
+NR_NODES = 300
+MAX_DEPTH = 110
+NR_SIGNAL = 16  # nodes of the tree that the signal handler runs
 
-		PLAIN_KINDS =
-			[
-				"plain", "plain", "buffer", "alloca", "realigned", "wide",
-				"pressure", "varargs", "double", "pointer", "large", "calls"
-			]
+PLAIN_KINDS = ["plain", "plain", "buffer", "alloca", "realigned", "wide", "pressure", "varargs", "double", "pointer", "large",
+               "calls"]
 
-	HEAD = ""
-	       "/* made by tests/live/truth_tree.py */
+HEAD = """/* made by tests/live/truth_tree.py */
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -47,11 +33,10 @@ module.c is written next to each.""
 #include <time.h>
 #include <unistd.h>
 
-#define NODE    __attribute__((noinline, noclone)) unsigned
+#define NODE __attribute__((noinline, noclone)) unsigned
 #define HIDE(p) __asm__ volatile("" : : "r"(p) : "memory")
 
-	static unsigned
-		work; /* steps of the loop in every function; 0: hardly anything but calls */
+static unsigned work; /* steps of the loop in every function; 0: hardly anything but calls */
 static unsigned (*module_call)(unsigned x, unsigned (*back)(unsigned));
 static char zero; /* not const: what it makes cannot be folded */
 
@@ -63,13 +48,10 @@ static inline __attribute__((always_inline)) unsigned spin(unsigned x)
 	}
 	return x;
 }
-""
-	"
+"""
 
-	MAIN = ""
-	       "
-	static void
-	on_signal(int nr)
+MAIN = """
+static void on_signal(int nr)
 {
 	int saved = errno;
 
@@ -167,18 +149,15 @@ int main(int argc, char **argv)
 		pthread_join(thread[i], NULL);
 	return 0;
 }
-""
-	"
+"""
 
-	MODULE = ""
-		 "/* made by tests/live/truth_tree.py */
+MODULE = """/* made by tests/live/truth_tree.py */
 #include <alloca.h>
 #include <string.h>
 
 #define HIDE(p) __asm__ volatile("" : : "r"(p) : "memory")
 
-	static __attribute__((noinline)) unsigned
-	m2(unsigned x, unsigned (*back)(unsigned))
+static __attribute__((noinline)) unsigned m2(unsigned x, unsigned (*back)(unsigned))
 {
 	volatile char b[PAD];
 
@@ -338,12 +317,11 @@ def write_program(path, seed, is_cxx):
         f.write(MAIN + ("}\n" if is_cxx else ""))
     with open(os.path.join(os.path.dirname(os.path.abspath(path)), "module.c"), "w", encoding="utf-8") as f:
         f.write(MODULE)
-    return
-{n.name: (n.parent.name if n.parent else None, n.edge) for n in nodes + signal}
+    return {n.name: (n.parent.name if n.parent else None, n.edge) for n in nodes + signal}
 
 
 TRUTH_NAME = re.compile(r"^([ts]\d+)(?:[.(].*)?$")
-#What may stand between a function and its caller, by the way the one gets to the other.
+# What may stand between a function and its caller, by the way the one gets to the other.
 BETWEEN = {"direct": None, "throws": None, "qsort": re.compile(r"libc|compare\d+"), "module": re.compile(r"module|m[012]\b")}
 
 
@@ -380,7 +358,7 @@ def judge(tree, frames):
         return Verdict("short", f"ends in {name}")
     if not rest:
         return Verdict("short", "ends in t0")
-#run() may be inlined into main()
+    # run() may be inlined into main()
     if rest[0] not in ("run", "main"):
         return Verdict("wrong", f"t0 was called by {rest[0]}")
     if "_start" in rest or "main" not in rest and len(rest) >= 3:  # a thread: run, start_thread, clone3
