@@ -4,8 +4,9 @@
 
 read:   report and script of one recording of two million samples and more, with kernel and user call chains
 record: what recording at 10 kHz on all CPUs costs a target, and what is lost
+stacks: what full user stacks cost at 4999 Hz, and how large they are (stacks.py)
 
-Usage: run.py [read] [record]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+Usage: run.py [read] [record] [stacks]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
 The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
 import os
 import re
@@ -14,6 +15,8 @@ import statistics
 import subprocess
 import sys
 import time
+
+from stacks import bench_stacks
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 SAMPLES = int(os.environ.get("SAMPLES", "2000000"))
@@ -132,7 +135,7 @@ def bench_record():
 
 
 def main():
-    wanted = sys.argv[1:] or ["read", "record"]
+    wanted = sys.argv[1:] or ["read", "record", "stacks"]
     os.environ.pop("DEBUGINFOD_URLS", None)
     subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
     if not PERF:
@@ -141,6 +144,8 @@ def main():
         bench_read()
     if "record" in wanted:
         bench_record()
+    if "stacks" in wanted:
+        bench_stacks(CLEW, PERF, BUILD, DIR)
 
 
 main()
