@@ -89,6 +89,12 @@ static void drop_to(struct defer_join_queue *q, size_t head)
 	}
 }
 
+/* Of a task that is being released, perf tells no number any more. */
+static bool is_task(const struct request *r, uint32_t tid)
+{
+	return r->tid == tid || tid == UINT32_MAX;
+}
+
 /* The requests of exactly @time from head on: their one cookie for @tid. They stay, as several
  * samples may have this time. */
 static bool find_equal(const struct defer_join_queue *q, uint32_t tid, uint64_t time, uint64_t *ret,
@@ -100,7 +106,7 @@ static bool find_equal(const struct defer_join_queue *q, uint32_t tid, uint64_t 
 	for (size_t i = q->head; i < q->requests.nr && q->requests.data[i].time <= time; i++) {
 		const struct request *r = &q->requests.data[i];
 
-		if (r->time != time || r->tid != tid)
+		if (r->time != time || !is_task(r, tid))
 			continue;
 		*ret_is_ambiguous |= is_found && r->cookie != *ret;
 		*ret = r->cookie;
@@ -157,6 +163,22 @@ static bool match(struct defer_join_queue *q, uint32_t tid, uint64_t time, uint6
 		return false;
 	q->nr_earlier += q->nr_earlier < UINT32_MAX;
 	return true;
+}
+
+bool defer_join_is_ready(const struct defer_join *j, uint32_t cpu, uint32_t event, uint32_t tid,
+			 uint64_t time)
+{
+	const struct defer_join_queue *q = queue_of(j, cpu, event);
+	bool wants_equal;
+
+	if (!q)
+		return true;
+	wants_equal = q->wants_equal || (q->nr_equal >= SURE_AFTER && !q->nr_earlier);
+	for (size_t i = q->head; i < q->requests.nr && q->requests.data[i].time <= time; i++)
+		if (is_task(&q->requests.data[i], tid) &&
+		    (!wants_equal || q->requests.data[i].time == time))
+			return true;
+	return false;
 }
 
 uint64_t defer_join_sample(struct defer_join *j, uint32_t cpu, uint32_t event, uint32_t tid,

@@ -44,6 +44,11 @@ bool defer_join_request(struct defer_join *j, const struct defer_request *r);
 uint64_t defer_join_sample(struct defer_join *j, uint32_t cpu, uint32_t event, uint32_t tid,
 			   uint64_t time);
 
+/** Is a request there that defer_join_sample() could take? If not, it may be on its way: a record
+ * of BPF's ring hides behind one that another CPU is still writing. */
+bool defer_join_is_ready(const struct defer_join *j, uint32_t cpu, uint32_t event, uint32_t tid,
+			 uint64_t time);
+
 /** Samples of @p cpu were lost between the one before and the next. */
 void defer_join_lost_samples(struct defer_join *j, uint32_t cpu);
 /** Requests were lost, none later than @p time. */

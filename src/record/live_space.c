@@ -448,6 +448,13 @@ void live_space_forget(struct live_space *l, uint32_t pid)
 	forget(l, pid);
 }
 
+bool live_space_covers(struct live_space *l, uint32_t pid, uint64_t pc)
+{
+	const struct process *p = enter(l, pid);
+
+	return p && map_at(p, pc);
+}
+
 bool live_space_is_signal(struct live_space *l, uint32_t pid, uint64_t pc)
 {
 	struct process *p = enter(l, pid);

@@ -33,6 +33,9 @@ void live_space_walk(struct live_space *l, uint32_t pid, const struct unw_regs *
 /** Read a running process, and the tables of all it has mapped, before they are wanted. */
 void live_space_preload(struct live_space *l, uint32_t pid);
 
+/** Is there code at @p pc? */
+bool live_space_covers(struct live_space *l, uint32_t pid, uint64_t pc);
+
 /** Forget what is known of @p pid: it will be read from /proc again. */
 void live_space_forget(struct live_space *l, uint32_t pid);
 

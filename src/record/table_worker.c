@@ -100,6 +100,8 @@ static void finish(struct table_worker *w, struct held_stack *h)
 	bool is_exact;
 
 	live_space_forget(w->live, h->stack.pid); /* what it has mapped now, not before */
+	if (!live_space_covers(w->live, h->stack.pid, pc - (last > 0)))
+		return; /* it has ended, or maps other things now */
 	is_exact = !last || live_space_is_signal(w->live, h->stack.pid, h->ips[last - 1]);
 	h->regs.pc = is_exact ? pc : pc - 1;
 	live_space_walk(w->live, h->stack.pid, &h->regs, &stack, &frames);

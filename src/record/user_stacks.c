@@ -14,7 +14,8 @@ enum {
 	MAX_STACK = 510, /* frames: as many as a kernel's deferred record holds */
 	FLUSH_BYTES = 256 * 1024,
 	MAX_HELD_ROUNDS = 64,
-	SLEEP_MS = 100,
+	MAX_POLLS = 64, /* beyond the first, in one pass */
+	SLEEP_MS = 10,
 	BUSY_SLEEP_MS = 5,
 };
 
@@ -394,6 +395,10 @@ static void bpf_sample(struct user_stacks *u, const struct rec_counter *e,
 		return;
 	}
 	cpu = ring->cpu >= 0 ? (uint32_t)ring->cpu : s.cpu;
+	if (!defer_join_is_ready(&u->join, cpu, r->event, s.tid, s.time) && u->nr_polls_left) {
+		u->nr_polls_left--;
+		defer_bpf_poll(u->bpf, &u->sink);
+	}
 	words[1] = defer_join_sample(&u->join, cpu, r->event, s.tid, s.time);
 	sample_rewrite(&u->out, r->data, r->header.size, &e->attr, &s, &edit);
 }
@@ -449,6 +454,7 @@ static enum clew_err poll_bpf(struct user_stacks *u)
 	enum clew_err err;
 
 	take_results(u);
+	u->nr_polls_left = MAX_POLLS;
 	err = defer_bpf_poll(u->bpf, &u->sink);
 	if (err != CLEW_OK)
 		return err;

@@ -41,6 +41,7 @@ struct user_stacks {
 	uint32_t nr_held_rounds;
 	uint64_t nr_ring_full; /* requests or stacks that BPF lost, up to the pass before */
 	uint32_t nr_suspect_passes;
+	uint32_t nr_polls_left; /* for requests that are still being written */
 	struct user_stack_counts {
 		uint64_t nr_stacks, nr_frames, nr_finished, nr_discarded;
 		uint64_t nr_tables, nr_no_tables, nr_over_budget;
