@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unwind/sframe_write.h"
 
+#include "base/mem.h"
 #include "unit/tap.h"
 #include "unwind/sframe_check.h"
 #include "unwind/unw_list.h"
@@ -192,11 +193,56 @@ static void test_make(void)
 	buf_done(&b);
 }
 
+/* Every allocation of making, reading and comparing, refused in turn. */
+static bool make_and_compare(void)
+{
+	const struct sframe_write_opts opts = {.version = 2, .abi = AMD64};
+	struct unw_list *list = unw_list_new(), *again = unw_list_new();
+	struct sframe_verdicts verdicts;
+	struct sframe_written n = {0};
+	struct unw_image made = image;
+	struct buf b = {0};
+	bool ok = list && again;
+
+	for (uint32_t i = 0; ok && i < 40; i++) {
+		const struct unw_rule r = amd64(7, (int32_t)i * 8);
+
+		unw_list_begin(list, 0x500 + i * 16, 0x510 + i * 16);
+		unw_list_row(list, 0x500 + i * 16, &r);
+	}
+	ok = ok && !sframe_make(&image, list, &opts, &b, &n);
+	made.sframe = (struct unw_section){(uint8_t *)b.data, b.nr, 0};
+	made.is_swapped = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	ok = ok && !sframe_rows(&made, again, NULL) &&
+	     !sframe_check(again, list, 2, NULL, NULL, &verdicts) && verdicts.nr_compared == 40 &&
+	     !verdicts.nr[SFRAME_DIFFERS];
+	unw_list_free(list);
+	unw_list_free(again);
+	buf_done(&b);
+	return ok;
+}
+
+static void test_memory(void)
+{
+	uint64_t nr = 0;
+	bool ok, is_silent = false;
+
+	do {
+		mem_fail_after(nr++);
+		ok = make_and_compare();
+		is_silent |= ok && mem_has_failed();
+		mem_fail_after(UINT64_MAX);
+	} while (!ok && nr < 1000);
+	CHECK(ok && nr > 10 && !is_silent, "%llu times short of memory, each was told",
+	      (unsigned long long)nr - 1);
+}
+
 int main(void)
 {
 	test_bytes();
 	test_left_out();
 	test_functions_left_out();
 	test_make();
+	test_memory();
 	return tap_done();
 }
