@@ -91,7 +91,8 @@ static const char *why_of(enum clew_err err)
 }
 
 /** The executable part of the file: from the first such segment to the end of the last. */
-static void set_code(struct unw_code *c, const struct unw_image *i, const uint8_t *data)
+static void set_code(struct unw_code *c, const struct unw_image *i, const uint8_t *data,
+		     size_t size)
 {
 	uint64_t start = UINT64_MAX, end = 0;
 
@@ -103,6 +104,8 @@ static void set_code(struct unw_code *c, const struct unw_image *i, const uint8_
 		if (s->offset + s->size > end)
 			end = s->offset + s->size;
 	}
+	if (end > size) /* a file that was cut off */
+		end = size;
 	if (start >= end)
 		return;
 	c->code = data + start;
@@ -173,7 +176,7 @@ static const char *load_source(struct unw_store *s, struct unw_entry *e, struct 
 		return "not an ELF file";
 	if (unw_image_of_elf(&x->image, &x->elf))
 		return "code of another machine";
-	set_code(&e->code, &x->image, data);
+	set_code(&e->code, &x->image, data, size);
 	x->build_id_bytes = elf_file_build_id(&x->elf, x->build_id);
 	add_debug_frame(s, x);
 	why = compile(s, e, x, &bytes);
