@@ -118,18 +118,23 @@ static bool key_of_sample(struct perf_file *file, const struct perf_record *r, u
 /* A stack in the mapped file stays there; else it is copied, without the block it stands in. */
 static bool keep_ips(const struct perf_record *r, struct stitch_stack *stack)
 {
-	size_t size = 8 * (size_t)stack->nr;
+	size_t ip_bytes = 8 * (size_t)stack->nr;
+	size_t method_bytes = stack->methods ? ((size_t)stack->nr + 1) / 2 : 0;
 	uint8_t *copy;
 
-	if (!r->block || !size)
+	if (!r->block || !ip_bytes)
 		return true;
-	copy = mem_alloc(size);
+	copy = mem_alloc(ip_bytes + method_bytes);
 	if (!copy)
 		return false;
-	memcpy(copy, stack->ips, size);
+	memcpy(copy, stack->ips, ip_bytes);
 	stack->ips = copy;
+	if (method_bytes) {
+		memcpy(copy + ip_bytes, stack->methods, method_bytes);
+		stack->methods = copy + ip_bytes;
+	}
 	stack->record = copy;
-	stack->bytes = size;
+	stack->bytes = ip_bytes + method_bytes;
 	return true;
 }
 
@@ -152,6 +157,8 @@ static enum clew_err take_stack(struct ana_defer *d, struct perf_file *file,
 	if (perf_deferred_trailer(r, id.size_bytes, &trailer)) {
 		stack.stop = trailer.stop;
 		stack.why = trailer.why;
+		stack.method = trailer.method;
+		stack.methods = trailer.methods;
 	}
 	if (!keep_ips(r, &stack))
 		return CLEW_NO_MEMORY;

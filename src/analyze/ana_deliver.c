@@ -86,7 +86,8 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 		put_user_state(a, e, user ? user : &plain);
 	}
 	if (err == CLEW_OK && words.nr && !a->opts.no_chains)
-		err = ana_resolve_chain(a, t, &words, &e->chain);
+		err = ana_resolve_chain(a, t, &words, user && user->stack && !a->opts.no_merge,
+					&e->chain);
 	if (err == CLEW_OK && a->opts.wants_addr && s->sample_type & PERF_SAMPLE_ADDR) {
 		e->addr = ana_resolve(a, t, level_of_address(s->addr, level), s->addr);
 		err = e->addr ? CLEW_OK : CLEW_NO_MEMORY;
@@ -284,7 +285,7 @@ static enum clew_err resolve_deferred(struct analyze *a, struct ana_event *e)
 	t = who_thread_get(a->who, e->pid, e->tid);
 	if (!t)
 		return CLEW_NO_MEMORY;
-	return ana_resolve_chain(a, t, &(struct perf_words){c.ips, (uint32_t)c.nr, r->swap},
+	return ana_resolve_chain(a, t, &(struct perf_words){c.ips, (uint32_t)c.nr, r->swap}, false,
 				 &e->chain);
 }
 

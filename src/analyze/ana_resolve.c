@@ -49,10 +49,10 @@ static struct ana_place *find_place(struct analyze *a, struct who_space *space, 
 	return is_kernel && (!a->opts.is_as_perf || space->maps) ? ana_kernel_place(a) : NULL;
 }
 
-static bool add_lines(struct analyze *a, struct ana_loc *loc, struct dso *dso)
+static bool add_lines(struct analyze *a, struct ana_loc *loc, struct dso *dso, uint64_t back)
 {
 	struct dso_line lines[MAX_LINES], *copy;
-	size_t nr = dso_find_lines(dso, loc->rel, lines, MAX_LINES);
+	size_t nr = dso_find_lines(dso, loc->rel - back, lines, MAX_LINES);
 
 	if (!nr)
 		return true;
@@ -65,8 +65,10 @@ static bool add_lines(struct analyze *a, struct ana_loc *loc, struct dso *dso)
 	return true;
 }
 
+/* @p back: 1 for a return address, which is told with the place of the byte before it. */
 static const struct ana_loc *make_loc(struct analyze *a, const struct ana_place *place,
-				      const struct who_map *map, enum ana_level level, uint64_t ip)
+				      const struct who_map *map, enum ana_level level, uint64_t ip,
+				      uint64_t back)
 {
 	struct ana_loc *loc = arena_zalloc(&a->cache.memory, sizeof(*loc));
 
@@ -82,20 +84,22 @@ static const struct ana_loc *make_loc(struct analyze *a, const struct ana_place 
 	loc->dso = place->dso;
 	loc->sym = place->only_sym;
 	if (!loc->sym && !a->opts.no_symbols)
-		loc->sym = dso_find_sym(place->dso, loc->rel);
+		loc->sym = dso_find_sym(place->dso, loc->rel - back);
 	/* The running kernel stands in where the recording has no map: only for what it covers. */
 	if (!map && !loc->sym && !a->opts.no_symbols)
 		loc->dso = NULL;
-	if (a->opts.wants_lines && !add_lines(a, loc, place->dso))
+	if (a->opts.wants_lines && !add_lines(a, loc, place->dso, back))
 		return NULL;
 	return loc;
 }
 
-static struct ana_loc_slot *loc_slot(struct ana_cache *c, uint32_t space, uint64_t ip)
+static struct ana_loc_slot *loc_slot(struct ana_cache *c, uint32_t space, uint64_t ip,
+				     bool is_return)
 {
 	size_t i = hash_two(ip, space) & (c->cap_locs - 1);
 
-	while (c->locs[i].loc && (c->locs[i].ip != ip || c->locs[i].space != space))
+	while (c->locs[i].loc && (c->locs[i].ip != ip || c->locs[i].space != space ||
+				  c->locs[i].is_return != is_return))
 		i = (i + 1) & (c->cap_locs - 1);
 	return &c->locs[i];
 }
@@ -112,7 +116,7 @@ static bool grow_locs(struct ana_cache *c)
 	c->cap_locs = cap;
 	for (size_t i = 0; i < old_cap; i++) {
 		if (old[i].loc)
-			*loc_slot(c, old[i].space, old[i].ip) = old[i];
+			*loc_slot(c, old[i].space, old[i].ip, old[i].is_return) = old[i];
 	}
 	mem_free(old);
 	return true;
@@ -132,8 +136,8 @@ static bool is_same(const struct ana_loc *loc, const struct ana_place *place,
 	       (!place->only_sym || loc->sym == place->only_sym);
 }
 
-const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
-				  uint64_t ip)
+static const struct ana_loc *resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
+				     uint64_t ip, bool is_return)
 {
 	struct who_space *space = space_of(a, t, level);
 	uint32_t space_id = space ? space->id : SPACE_OF_LEVEL(level);
@@ -145,12 +149,12 @@ const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum 
 
 	if (c->nr_locs + c->nr_locs / 2 >= c->cap_locs && !grow_locs(c))
 		return NULL;
-	slot = loc_slot(c, space_id, ip);
+	slot = loc_slot(c, space_id, ip, is_return);
 	if (slot->loc && slot->generation == generation)
 		return slot->loc;
-	place = find_place(a, space, level == ANA_KERNEL, ip, &map);
+	place = find_place(a, space, level == ANA_KERNEL, ip - is_return, &map);
 	if (!slot->loc || !is_same(slot->loc, place, map)) {
-		const struct ana_loc *loc = make_loc(a, place, map, level, ip);
+		const struct ana_loc *loc = make_loc(a, place, map, level, ip, is_return);
 
 		if (!loc)
 			return NULL;
@@ -158,9 +162,16 @@ const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum 
 		slot->loc = loc;
 	}
 	slot->ip = ip;
+	slot->is_return = is_return;
 	slot->space = space_id;
 	slot->generation = generation;
 	return slot->loc;
+}
+
+const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
+				  uint64_t ip)
+{
+	return resolve(a, t, level, ip, false);
 }
 
 /* A mark in a chain: the level of what follows. @return false: not a mark we know; the rest means
@@ -190,9 +201,9 @@ static bool level_of_mark(uint64_t mark, enum ana_level *ret)
 }
 
 static bool add_loc(struct analyze *a, struct who_thread *t, enum ana_level level, uint64_t ip,
-		    struct ana_chain *chain)
+		    bool is_return, struct ana_chain *chain)
 {
-	const struct ana_loc *loc = ana_resolve(a, t, level, ip);
+	const struct ana_loc *loc = resolve(a, t, level, ip, is_return);
 
 	if (loc)
 		chain->locs[chain->nr++] = loc;
@@ -201,9 +212,10 @@ static bool add_loc(struct analyze *a, struct who_thread *t, enum ana_level leve
 
 /* Fill the chain, which has room for words->nr. @return false without memory. */
 static bool resolve_words(struct analyze *a, struct who_thread *t, const struct perf_words *words,
-			  struct ana_chain *chain)
+			  bool has_returns, struct ana_chain *chain)
 {
 	enum ana_level level = ANA_USER;
+	bool is_first = true; /* behind a mark */
 
 	for (uint32_t i = 0; i < words->nr; i++) {
 		uint64_t ip = perf_words_get(words, i);
@@ -211,7 +223,7 @@ static bool resolve_words(struct analyze *a, struct who_thread *t, const struct 
 		if (ip == PERF_CONTEXT_USER_DEFERRED) {
 			/* the cookie of a stack that comes in a record of its own */
 			if (++i < words->nr && a->opts.no_merge &&
-			    !add_loc(a, t, ANA_COOKIE, perf_words_get(words, i), chain))
+			    !add_loc(a, t, ANA_COOKIE, perf_words_get(words, i), false, chain))
 				return false;
 			continue;
 		}
@@ -219,16 +231,18 @@ static bool resolve_words(struct analyze *a, struct who_thread *t, const struct 
 			chain->is_broken = !level_of_mark(ip, &level);
 			if (chain->is_broken)
 				break;
+			is_first = true;
 			continue;
 		}
-		if (!add_loc(a, t, level, ip, chain))
+		if (!add_loc(a, t, level, ip, has_returns && level == ANA_USER && !is_first, chain))
 			return false;
+		is_first = false;
 	}
 	return true;
 }
 
 static const struct ana_chain *make_chain(struct analyze *a, struct who_thread *t,
-					  const struct perf_words *words)
+					  const struct perf_words *words, bool has_returns)
 {
 	struct ana_chain *chain =
 		arena_alloc(&a->cache.memory, sizeof(*chain) + words->nr * sizeof(chain->locs[0]));
@@ -236,29 +250,30 @@ static const struct ana_chain *make_chain(struct analyze *a, struct who_thread *
 	if (!chain)
 		return NULL;
 	*chain = (struct ana_chain){.id = a->cache.next_chain_id++};
-	return resolve_words(a, t, words, chain) ? chain : NULL;
+	return resolve_words(a, t, words, has_returns, chain) ? chain : NULL;
 }
 
 /* Chains of one thread's space and of the kernel as both were mapped then. */
 static struct ana_chain_slot key_of(const struct analyze *a, const struct who_thread *t,
-				    const struct perf_words *words)
+				    const struct perf_words *words, bool has_returns)
 {
 	size_t size = 8 * (size_t)words->nr;
 
 	return (struct ana_chain_slot){
-		.hash = hash_two(hash_bytes(words->data, size), t->space->id),
+		.hash = hash_two(hash_bytes(words->data, size), t->space->id) ^ has_returns,
 		.words = words->data,
 		.nr_words = words->nr,
 		.space = t->space->id,
 		.generation = t->space->generation,
 		.kernel_generation = who_kernel(a->who)->generation,
+		.has_returns = has_returns,
 	};
 }
 
 static bool is_key(const struct ana_chain_slot *slot, const struct ana_chain_slot *key)
 {
 	return slot->hash == key->hash && slot->space == key->space &&
-	       slot->nr_words == key->nr_words &&
+	       slot->has_returns == key->has_returns && slot->nr_words == key->nr_words &&
 	       !memcmp(slot->words, key->words, 8 * (size_t)key->nr_words);
 }
 
@@ -308,9 +323,10 @@ static bool keep_words(struct ana_cache *c, struct ana_chain_slot *slot)
 }
 
 enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,
-				const struct perf_words *words, const struct ana_chain **ret)
+				const struct perf_words *words, bool has_returns,
+				const struct ana_chain **ret)
 {
-	struct ana_chain_slot key = key_of(a, t, words), *slot;
+	struct ana_chain_slot key = key_of(a, t, words, has_returns), *slot;
 	struct ana_cache *c = &a->cache;
 
 	if (!words->nr || words->nr > MAX_CHAIN)
@@ -320,7 +336,7 @@ enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,
 	slot = chain_slot(c, &key);
 	if (!slot->chain || slot->generation != key.generation ||
 	    slot->kernel_generation != key.kernel_generation) {
-		key.chain = make_chain(a, t, words);
+		key.chain = make_chain(a, t, words, has_returns);
 		if (!key.chain)
 			return CLEW_NO_MEMORY;
 		if (slot->chain)

@@ -97,27 +97,53 @@ static bool repeats_first(const struct ana_user *u, const struct perf_words *cha
 	       perf_words_get(chain, at - 1) == load_u64(u->stack->ips, chain->swap);
 }
 
+/* A frame that was interrupted rather than left by a call. */
+static bool is_exact(const struct stitch_stack *s, uint32_t i)
+{
+	const struct perf_deferred_trailer t = {.method = s->method, .methods = s->methods};
+	uint8_t method = perf_deferred_method(&t, i);
+
+	return method & PERF_DEFERRED_EXACT || (method & PERF_DEFERRED_ORIGIN) == UNW_TRAMPOLINE;
+}
+
+/* The stack's words. A mark stands before the first frame and each that is exact: what follows a
+ * frame are return addresses. @p to NULL: only count. */
+static uint32_t put_stack(const struct stitch_stack *s, bool swap, uint8_t *to)
+{
+	uint64_t mark = load_u64(&(uint64_t){PERF_CONTEXT_USER}, swap);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->nr; i++) {
+		if (!i || is_exact(s, i)) {
+			if (to)
+				memcpy(to + 8 * (size_t)n, &mark, 8);
+			n++;
+		}
+		if (to)
+			memcpy(to + 8 * (size_t)n, s->ips + 8 * (size_t)i, 8);
+		n++;
+	}
+	return n;
+}
+
 enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct perf_words *chain)
 {
-	uint32_t nr_frames = u->stack ? u->stack->nr : 0, nr_words = nr_frames + (nr_frames != 0);
+	uint32_t nr_stack = u->stack ? put_stack(u->stack, chain->swap, NULL) : 0;
 	uint32_t before = u->mark_at - (repeats_first(u, chain) ? 2 : 0);
 	uint32_t after_at = chain->nr - u->mark_at > 1 ? u->mark_at + 2 : chain->nr;
 	uint32_t after = chain->nr - after_at;
-	uint64_t mark = load_u64(&(uint64_t){PERF_CONTEXT_USER}, chain->swap);
-	uint8_t *words;
+	uint8_t *words, *to;
 
-	words = ana_queue_alloc(a->queue, 8 * ((size_t)before + nr_words + after + 1));
+	words = to = ana_queue_alloc(a->queue, 8 * ((size_t)before + nr_stack + after + 1));
 	if (!words)
 		return CLEW_NO_MEMORY;
-	memcpy(words, chain->data, 8 * (size_t)before);
-	if (nr_frames) {
-		memcpy(words + 8 * (size_t)before, &mark, 8);
-		memcpy(words + 8 * (size_t)before + 8, u->stack->ips, 8 * (size_t)nr_frames);
-	}
-	memcpy(words + 8 * (size_t)(before + nr_words), chain->data + 8 * (size_t)after_at,
-	       8 * (size_t)after);
+	memcpy(to, chain->data, 8 * (size_t)before);
+	to += 8 * (size_t)before;
+	if (nr_stack)
+		to += 8 * (size_t)put_stack(u->stack, chain->swap, to);
+	memcpy(to, chain->data + 8 * (size_t)after_at, 8 * (size_t)after);
 	chain->data = words;
-	chain->nr = before + nr_words + after;
+	chain->nr = before + nr_stack + after;
 	return CLEW_OK;
 }
 

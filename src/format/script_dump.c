@@ -49,7 +49,11 @@ static void add_trailer(struct buf *b, const struct perf_record *r,
 		for (same = 1; i + same < nr && perf_deferred_method(&t, i + same) == method;)
 			same++;
 		buf_printf(b, "%s%u %s", i ? ", " : "; found by: ", same,
-			   method ? unw_origin_name((enum unw_origin)method) : "its registers");
+			   (method & PERF_DEFERRED_ORIGIN) ? unw_origin_name((enum unw_origin)(
+								     method & PERF_DEFERRED_ORIGIN))
+							   : "its registers");
+		if (method & PERF_DEFERRED_EXACT)
+			buf_str(b, " (interrupted)");
 	}
 }
 

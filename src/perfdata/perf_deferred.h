@@ -42,7 +42,11 @@ static inline bool perf_cookie_is_none(uint64_t cookie)
 	return (cookie & 0xffff) == 0;
 }
 
-enum { PERF_DEFERRED_MIXED = 0xff };
+enum {
+	PERF_DEFERRED_MIXED = 0xff,
+	PERF_DEFERRED_ORIGIN = 0x7, /* of a method: enum unw_origin */
+	PERF_DEFERRED_EXACT = 0x8,  /* of a method: found by a signal frame, no return address */
+};
 
 /** Of a word for which perf_cookie_is_none(); NONE: no reason that we know. */
 static inline enum perf_no_stack perf_no_stack_of(uint64_t cookie)
@@ -58,7 +62,8 @@ struct perf_deferred_trailer {
 				      the record */
 };
 
-/** enum unw_origin of frame @p i, which must be below the record's nr. */
+/** Method of frame @p i (enum unw_origin, PERF_DEFERRED_EXACT), which must be below the record's
+ * nr. */
 static inline uint8_t perf_deferred_method(const struct perf_deferred_trailer *t, uint32_t i)
 {
 	if (t->methods)

@@ -61,8 +61,10 @@ struct stitch_stack {
 	const uint8_t *ips; /* u64 each, in the file's byte order, not aligned */
 	uint32_t nr;
 	uint8_t stop, why; /* enum unw_stop, enum unw_why; UNW_STOP_NONE: the record does not say */
-	const void *record; /* the caller's */
-	size_t bytes;       /* of memory that goes with it when it is dropped */
+	uint8_t method;    /* of all frames, and */
+	const uint8_t *methods; /* of each; NULL: all alike. perf_deferred_method() */
+	const void *record;     /* the caller's */
+	size_t bytes;           /* of memory that goes with it when it is dropped */
 };
 
 /** One item as it goes out. */
