@@ -44,6 +44,35 @@ static enum clew_err add_sframe(struct sources *s, const struct unw_image *image
 	return err == CLEW_NO_MEMORY ? err : CLEW_OK;
 }
 
+/*
+ * Nobody calls the code at the entry point. The dynamic linker's, unlike a program's, says so
+ * nowhere: it has no call frame information at all.
+ */
+static enum clew_err add_entry(struct sources *s, const struct unw_image *image)
+{
+	enum { ENTRY_BYTES = 96 }; /* the longest of the three machines has 80 */
+	const struct unw_rule outermost = {.cfa = UNW_CFA_REG,
+					   .cfa_reg = image->arch == UNW_X86_64 ? 7
+						    : image->arch == UNW_S390X  ? 15
+										: 31,
+					   .ra = UNW_UNDEFINED,
+					   .fp = UNW_UNDEFINED};
+	struct unw_list *l;
+	size_t nr_rows = 0;
+	uint64_t rel;
+
+	for (size_t i = 0; i < s->nr; i++)
+		nr_rows += unw_list_nr_rows(s->lists[i]);
+	if (!nr_rows || !image->entry || !unw_image_rel(image, image->entry, &rel))
+		return CLEW_OK;
+	l = add_list(s);
+	if (!l)
+		return CLEW_NO_MEMORY;
+	unw_list_begin(l, rel, rel + ENTRY_BYTES);
+	unw_list_row(l, rel, &outermost);
+	return CLEW_OK;
+}
+
 enum clew_err unw_compile(const struct unw_image *image, const struct unw_store_opts *opts,
 			  void **ret_block, size_t *ret_size)
 {
@@ -56,6 +85,8 @@ enum clew_err unw_compile(const struct unw_image *image, const struct unw_store_
 		err = add_dwarf(&s, image, false);
 	if (!err && !opts->no_eh_frame)
 		err = add_dwarf(&s, image, true);
+	if (!err)
+		err = add_entry(&s, image);
 	if (!err)
 		err = unw_table_build_of(s.lists, s.nr, image->arch, ret_block, ret_size);
 	for (size_t i = 0; i < s.nr; i++)

@@ -104,12 +104,14 @@ static void find_eh_frame(struct unw_image *i, const struct elf_file *f)
 enum clew_err unw_image_of_elf(struct unw_image *ret, const struct elf_file *f)
 {
 	struct unw_image i = {0};
+	GElf_Ehdr h;
 
 	if (!f->is_64 || !find_arch(f->machine, &i.arch))
 		return CLEW_UNSUPPORTED;
 	i.is_swapped =
 		(f->data[EI_DATA] == ELFDATA2MSB) != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	i.is_relocatable = f->type == ET_REL;
+	i.entry = gelf_getehdr(f->elf, &h) && !i.is_relocatable ? h.e_entry : 0;
 	i.sframe = section_of(f, ".sframe");
 	i.eh_frame = section_of(f, ".eh_frame");
 	i.eh_frame_hdr = section_of(f, ".eh_frame_hdr");

@@ -32,6 +32,7 @@ struct unw_image {
 	enum unw_arch arch;
 	bool is_swapped; /* byte order is not ours */
 	bool is_relocatable;
+	uint64_t entry; /* e_entry; 0: none */
 	struct unw_section sframe, eh_frame, eh_frame_hdr, debug_frame;
 	struct unw_segment segments[UNW_MAX_SEGMENTS];
 	size_t nr_segments;
