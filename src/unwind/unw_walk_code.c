@@ -210,6 +210,14 @@ enum unw_code_place unw_code_place(enum unw_arch arch, const struct unw_code *co
 	return UNW_CODE_BODY;
 }
 
+/* lea disp8(%r10), %rsp or another of r8 to r15: the end of a function that realigned its stack */
+static bool is_lea_to_rsp(const struct unw_code *c, uint64_t rel)
+{
+	const uint8_t *p = code_at(c, rel, 4);
+
+	return p && p[0] == 0x49 && p[1] == 0x8d && (p[2] & 0xf8) == 0x60 && p[2] != 0x64;
+}
+
 enum { MAX_POPS = 8 };
 
 bool unw_code_is_return(const struct unw_code *code, uint64_t rel)
@@ -223,6 +231,10 @@ bool unw_code_is_return(const struct unw_code *code, uint64_t rel)
 			return true;
 		if (*p == 0x5d) /* pop %rbp: still to come */
 			return false;
+		if (is_lea_to_rsp(code, rel)) {
+			rel += 4;
+			continue;
+		}
 		if (*p == 0x41) { /* r8 to r15 */
 			rel++;
 			p++;

@@ -82,17 +82,23 @@ static enum unw_stop value_of(const struct unw_walker *w, uint8_t loc, uint8_t r
 	return UNW_STOP_NONE;
 }
 
-void unw_step_lost_fp(struct unw_walker *w, uint64_t address)
+/* The topmost function has popped FP and is about to return. */
+static bool is_returning(const struct unw_walker *w)
 {
 	struct unw_map map;
 
+	return w->now.is_exact && w->now.has_fp && w->space->arch == UNW_X86_64 &&
+	       w->space->find(w->space->ctx, w->now.pc, &map) &&
+	       unw_code_is_return(map.code, w->now.pc + map.bias);
+}
+
+void unw_step_lost_fp(struct unw_walker *w, uint64_t address)
+{
 	w->next.has_fp = false;
 	w->next.no_fp = (uint8_t)unw_walk_unreadable(w);
 	/* Compilers leave the rule of a register that was popped as it was: a slot below SP, which
 	 * a copied stack does not have. Where all that follows is the return, it was popped. */
-	if (!w->now.is_exact || !w->now.has_fp || address >= w->now.sp ||
-	    w->space->arch != UNW_X86_64 || !w->space->find(w->space->ctx, w->now.pc, &map) ||
-	    !unw_code_is_return(map.code, w->now.pc + map.bias))
+	if (address >= w->now.sp || !is_returning(w))
 		return;
 	w->next.fp = w->now.fp;
 	w->next.has_fp = true;
@@ -112,7 +118,13 @@ enum unw_stop unw_step_rule(struct unw_walker *w, const struct unw_rule *rule)
 	stop = value_of(w, rule->ra, rule->ra_reg, rule->ra_off, cfa, w->machine->ra, &next->pc);
 	if (stop != UNW_STOP_NONE)
 		return stop;
-	stop = value_of(w, rule->fp, rule->fp_reg, rule->fp_off, cfa, w->machine->fp, &fp);
+	/* "FP is where FP points" stays behind in compilers' rules when FP was popped. */
+	if (rule->fp == UNW_AT_REG && rule->fp_reg == w->machine->fp && is_returning(w)) {
+		fp = w->now.fp;
+		stop = UNW_STOP_NONE;
+	} else {
+		stop = value_of(w, rule->fp, rule->fp_reg, rule->fp_off, cfa, w->machine->fp, &fp);
+	}
 	if (stop == UNW_STOP_NONE)
 		next->fp = fp;
 	else if (rule->fp == UNW_AT_CFA && unw_walk_add(cfa, rule->fp_off, &fp))
