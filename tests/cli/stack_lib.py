@@ -105,10 +105,15 @@ def user_part(s):
 
 def why_missing(s):
     """What the sample says of the end of its user part, or of there being none. "": nothing, so it is to be whole."""
-    for key in ("user_stack_why", "callchain_why"):
-        if s.get(key):
-            return s[key]
-    return ""
+    stack = s.get("user_stack", {})
+    if stack.get("stop", "outermost") != "outermost":
+        return stack["stop"]
+    return stack.get("reason") or s.get("callchain_why", "")
+
+
+def is_by_nature(s):
+    """Kernel-only because there is no user part to be had."""
+    return s["pid"] == 0 or s.get("user_stack", {}).get("state") == "none-expected"
 
 
 class Entries:
@@ -160,7 +165,7 @@ class Share:
     def take(self, s):
         user = user_part(s)
         why = why_missing(s)
-        if not user and (s["pid"] == 0 or is_by_nature(why)):
+        if not user and is_by_nature(s):
             self.kernel_only += 1
             return
         self.nr += 1
@@ -181,10 +186,6 @@ class Share:
         more = "".join(f"; {n} {why}" for why, n in self.reasons.most_common(5))
         ends = "".join(f"; {n} end in {end}" for end, n in self.ends.most_common(3))
         return f"{self.percent():.2f} % of {self.nr}, {self.kernel_only} kernel-only{more}{ends}"
-
-
-def is_by_nature(why):
-    return any(word in why for word in ("kernel-thread", "kernel thread", "idle", "exiting"))
 
 
 def share_of(path):
