@@ -4,10 +4,12 @@
 
 read:   report and script of one recording of two million samples and more, with kernel and user call chains
 record: what recording at 10 kHz on all CPUs costs a target, and what is lost
+tables: what compiling, caching and searching unwind tables costs
 stacks: what full user stacks cost at 4999 Hz, and how large they are (stacks.py)
 
-Usage: run.py [read] [record] [stacks]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+Usage: run.py [read] [record] [tables] [stacks]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
 The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
+import glob
 import os
 import re
 import shutil
@@ -25,6 +27,9 @@ PERF = shutil.which("perf")
 DIR = os.path.join(BUILD, "bench")
 WORKLOAD = os.path.join(DIR, "workload")
 BIG = os.path.join(DIR, "big.data")
+TABLE_FILES = ("/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libcrypto.so.*", "/usr/bin/python3.*[0-9]",
+               "/usr/lib/gcc/x86_64-linux-gnu/*/cc1", "/usr/lib/llvm-*/lib/libclang-cpp.so.*", "/usr/lib/x86_64-linux-gnu/libLLVM-*.so.1",
+               "/usr/aarch64-linux-gnu/lib/libc.so.6")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -134,8 +139,17 @@ def bench_record():
         print(f"  {name:<12} {took:7.3f} s (from {min(times[name]):.3f} to {max(times[name]):.3f}){more}")
 
 
+def bench_tables():
+    subprocess.run(["ninja", "-C", BUILD, "bench/table_bench"], check=True, stdout=subprocess.DEVNULL)
+    found = []
+    for name in TABLE_FILES:
+        found += sorted(glob.glob(name))[-1:]
+    print("tables: compile, load from the cache, search; milliseconds and nanoseconds", flush=True)
+    subprocess.run([os.path.join(DIR, "table_bench"), *found], check=False)
+
+
 def main():
-    wanted = sys.argv[1:] or ["read", "record", "stacks"]
+    wanted = sys.argv[1:] or ["read", "record", "tables", "stacks"]
     os.environ.pop("DEBUGINFOD_URLS", None)
     subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
     if not PERF:
@@ -144,6 +158,8 @@ def main():
         bench_read()
     if "record" in wanted:
         bench_record()
+    if "tables" in wanted:
+        bench_tables()
     if "stacks" in wanted:
         bench_stacks(CLEW, PERF, BUILD, DIR)
 
