@@ -90,10 +90,25 @@ static void put_loc(struct buf *out, const struct sframe *s, const struct sframe
 		buf_printf(out, "%+d)", l->off);
 		break;
 	case SFRAME_IN_REG:
+		if (s->version < 3) { /* s390x: by number, and without an offset */
+			buf_printf(out, "r%u", l->reg);
+			break;
+		}
 		put_reg(out, s->arch, l->reg);
 		buf_printf(out, "%+d", l->off);
 		break;
 	}
+}
+
+static void put_cfa(struct buf *out, const struct sframe *s, const struct sframe_function *f,
+		    const struct sframe_loc *l)
+{
+	if (f->is_flex) {
+		put_loc(out, s, l, 0, false);
+		return;
+	}
+	put_reg(out, s->arch, l->reg);
+	buf_printf(out, "+%d", l->off); /* objdump's own: "sp+-8" */
 }
 
 /* Spaces up to a column of @p width that began at @p start; one at least. */
@@ -117,7 +132,7 @@ static void put_row(struct buf *out, const struct sframe *s, const struct sframe
 		return;
 	}
 	start = out->nr;
-	put_loc(out, s, &r->cfa, 0, false);
+	put_cfa(out, s, f, &r->cfa);
 	end_column(out, start, COLUMN);
 	start = out->nr;
 	put_loc(out, s, &r->fp, s->fixed_fp, false);
@@ -190,7 +205,7 @@ static void put_rule_loc(struct buf *out, enum unw_arch arch, uint8_t kind, uint
 	}
 }
 
-static void put_cfa(struct buf *out, enum unw_arch arch, const struct unw_rule *r)
+static void put_rule_cfa(struct buf *out, enum unw_arch arch, const struct unw_rule *r)
 {
 	switch ((enum unw_cfa)r->cfa) {
 	case UNW_CFA_NONE:
@@ -222,7 +237,7 @@ void sframe_text_rule(struct buf *out, enum unw_arch arch, const struct unw_rule
 	if (rule->ra == UNW_UNDEFINED) {
 		buf_str(out, "RA undefined");
 	} else {
-		put_cfa(out, arch, rule);
+		put_rule_cfa(out, arch, rule);
 		buf_str(out, " fp=");
 		put_rule_loc(out, arch, rule->fp, rule->fp_reg, rule->fp_off);
 		buf_str(out, " ra=");

@@ -2,9 +2,6 @@
 #include "base/err.h"
 #include "unwind/sframe.h"
 
-/* struct unw_regs holds registers below this number; a rule with another one could not be used. */
-enum { NR_REGS = 34 };
-
 enum { AMD64_FIXED_RA = -8, PLT_ENTRY = 16 };
 
 static bool set_loc(const struct sframe_loc *l, int8_t fixed, uint8_t *kind, uint8_t *reg,
@@ -29,14 +26,14 @@ static bool set_loc(const struct sframe_loc *l, int8_t fixed, uint8_t *kind, uin
 		*kind = UNW_IN_REG;
 		break;
 	}
-	return l->reg < NR_REGS;
+	return l->reg < UNW_MAX_REGS;
 }
 
 void sframe_rule(const struct sframe *s, const struct sframe_function *f,
 		 const struct sframe_row *row, struct unw_rule *ret)
 {
 	struct unw_rule r = {.cfa = UNW_CFA_REG, .origin = UNW_SFRAME};
-	bool is_known = row->cfa.reg < NR_REGS;
+	bool is_known = row->cfa.reg < UNW_MAX_REGS;
 
 	r.flags = f->is_signal ? UNW_SIGNAL : 0;
 	if (row->is_outermost) {

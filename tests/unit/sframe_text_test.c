@@ -34,13 +34,13 @@ static const char *text_of(const struct sframe_write_opts *opts, const struct un
 
 static void test_versions(void)
 {
-	const struct unw_rule r = {.cfa = UNW_CFA_REG,
-				   .cfa_reg = 7,
-				   .cfa_off = 8,
-				   .ra = UNW_AT_CFA,
-				   .ra_off = -8,
-				   .fp = UNW_AT_CFA,
-				   .fp_off = -101016};
+	struct unw_rule r = {.cfa = UNW_CFA_REG,
+			     .cfa_reg = 7,
+			     .cfa_off = 8,
+			     .ra = UNW_AT_CFA,
+			     .ra_off = -8,
+			     .fp = UNW_AT_CFA,
+			     .fp_off = -101016};
 	struct sframe_write_opts opts = {.version = 1, .abi = SFRAME_ABI_AMD64_ENDIAN_LITTLE};
 
 	CHECK_STR(text_of(&opts, &r, 1, 0),
@@ -61,6 +61,9 @@ static void test_versions(void)
 		     "    STARTPC[m]      CFA       FP        RA           \n"
 		     "    0000000000000000  sp+8      c-101016  f            \n"),
 	      "a repeat block counts from 0; a fixed RA is f");
+	r.cfa_off = -8;
+	CHECK(strstr(text_of(&opts, &r, 1, 0), "  sp+-8     "),
+	      "a negative CFA, as objdump has it");
 	opts.no_pcrel = opts.no_sort = true;
 	CHECK(strstr(text_of(&opts, &r, 1, 0), "    Flags: NONE\n"), "no flags");
 }
@@ -90,6 +93,24 @@ static void test_rows(void)
 	CHECK(strstr(text, "401004  r3+0      r4+0      U            \n"), "padding");
 	CHECK(strstr(text, "401008  RA undefined\n"), "outermost");
 	CHECK(strstr(text, "40100c  sp+0      u         c+8[s]       \n"), "signed");
+}
+
+static void test_s390x(void)
+{
+	const struct unw_rule r = {.cfa = UNW_CFA_REG,
+				   .cfa_reg = 15,
+				   .cfa_off = 160,
+				   .ra = UNW_IN_REG,
+				   .ra_reg = 15,
+				   .fp = UNW_IN_REG,
+				   .fp_reg = 17};
+	struct sframe_write_opts opts = {.version = 2, .abi = SFRAME_ABI_S390X_ENDIAN_BIG};
+
+	CHECK(strstr(text_of(&opts, &r, 1, 0), "  sp+160    r17       r15          \n"),
+	      "version 2: registers by number");
+	opts.version = 3;
+	CHECK(strstr(text_of(&opts, &r, 1, 0), "  sp+160    r17+0     sp+0         \n"),
+	      "version 3: with an offset");
 }
 
 static void check_rule(const struct unw_rule *r, const char *want)
@@ -129,6 +150,7 @@ int main(void)
 {
 	test_versions();
 	test_rows();
+	test_s390x();
 	test_rules();
 	return tap_done();
 }
