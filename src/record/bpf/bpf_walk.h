@@ -48,6 +48,7 @@ struct walk {
 	uint32_t max;
 	uint64_t copy_limit;
 	uint8_t is_exact, stop, why, uniform;
+	bool is_sigreturn;    /* the first frame called sigreturn: SP stands at the ucontext */
 	bool is_busy_vma;     /* the mappings were locked: what covers pc is not known */
 	uint64_t method_word; /* 4 bits a frame */
 	struct clew_x86_regs regs;
@@ -556,6 +557,10 @@ static __always_inline uint8_t step_of(struct walk *w, struct step *s, const enu
 	struct walk_vma *v = &w->vmas[w->vma & (NR_VMAS - 1)];
 	struct unw_rule r;
 
+	if (w->is_sigreturn) {
+		w->is_sigreturn = false;
+		return step_sigreturn(w, s, way, task);
+	}
 	if (v->code == WALK_NO_TABLE_YET || w->is_busy_vma)
 		return UNW_STOP_NO_TABLE_YET;
 	if (v->code == WALK_NO_TABLE)

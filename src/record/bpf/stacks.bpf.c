@@ -25,6 +25,8 @@ extern void *bpf_cast_to_kern_ctx(void *obj) __ksym __weak;
 
 struct task_slot {
 	struct cookie_slot cookie;
+	uint64_t ip, sp; /* of user mode at the request */
+	uint64_t is_sigreturn;
 	uint64_t start_time; /* whose slot: a tid comes again */
 	struct bpf_task_work work;
 };
@@ -159,6 +161,72 @@ static __always_inline void name_stack(struct walk *w, struct task_struct *t, ui
 	w->out.cpu = bpf_get_smp_processor_id();
 }
 
+/* A signal may be delivered between the request and the callback, if the interrupt that queues this
+ * comes late: then what the request saw stands in the signal's frame, under the handler's return
+ * address. (A restarted system call lies two bytes back.) */
+static __always_inline bool is_before_signal(const struct task_slot *slot, struct walk *w)
+{
+	uint64_t ucontext = w->regs.sp + 8;
+
+	if (bpf_probe_read_user(w->interrupted, sizeof(w->interrupted),
+				(const void *)(ucontext + 40)) ||
+	    w->interrupted[15] != slot->sp ||
+	    (w->interrupted[16] != slot->ip && w->interrupted[16] != slot->ip - 2))
+		return false;
+	w->regs.r8 = w->interrupted[0];
+	w->regs.r9 = w->interrupted[1];
+	w->regs.r10 = w->interrupted[2];
+	w->regs.r11 = w->interrupted[3];
+	w->regs.r12 = w->interrupted[4];
+	w->regs.r13 = w->interrupted[5];
+	w->regs.r14 = w->interrupted[6];
+	w->regs.r15 = w->interrupted[7];
+	w->regs.di = w->interrupted[8];
+	w->regs.si = w->interrupted[9];
+	w->regs.bp = w->interrupted[10];
+	w->regs.bx = w->interrupted[11];
+	w->regs.dx = w->interrupted[12];
+	w->regs.ax = w->interrupted[13];
+	w->regs.cx = w->interrupted[14];
+	return true;
+}
+
+/* Has sigreturn put back, and nothing run since, what the signal interrupted? */
+static __always_inline bool is_after_sigreturn(const struct task_slot *slot,
+					       const struct clew_x86_regs *regs)
+{
+	uint64_t saved[2] = {}; /* sp, ip */
+
+	return !bpf_probe_read_user(saved, sizeof(saved), (const void *)(slot->sp + 160)) &&
+	       saved[0] == regs->sp && saved[1] == regs->ip;
+}
+
+/* Where the entry's stack is read from: what replaced its registers itself is seen through.
+ * sigreturn's own frames stay in memory. */
+static __always_inline uint64_t begin_place(const struct task_slot *slot, struct walk *w)
+{
+	uint64_t place = place_of(&w->regs);
+
+	w->is_sigreturn = false;
+	if (slot->cookie.state != COOKIE_PENDING || !slot->cookie.place || !slot->sp ||
+	    place == slot->cookie.place)
+		return place;
+	if (slot->is_sigreturn) {
+		w->is_sigreturn = is_after_sigreturn(slot, &w->regs);
+		/* Else the request came when ip and sp were put back, and not all the rest. */
+		if (w->is_sigreturn || (slot->ip == w->regs.ip && slot->sp == w->regs.sp))
+			goto same;
+	} else if (is_before_signal(slot, w)) {
+		goto same;
+	}
+	count(CB_LATE);
+	return place;
+same:
+	w->regs.ip = slot->ip;
+	w->regs.sp = slot->sp;
+	return slot->cookie.place;
+}
+
 static int read_user_stack(struct bpf_map *map, void *key, void *value)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
@@ -173,7 +241,7 @@ static int read_user_stack(struct bpf_map *map, void *key, void *value)
 		return 0;
 	}
 	get_regs(&c.w->regs, t);
-	if (cookie_callback_begin(&slot->cookie, place_of(&c.w->regs), fresh_cookie())) {
+	if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w), fresh_cookie())) {
 		name_stack(c.w, t, slot->cookie.cookie);
 		begin_walk(c.w, t);
 		if (!c.w->stop)
@@ -262,7 +330,7 @@ static __always_inline uint64_t ask(void *ctx, struct task_struct *t, bool is_us
 {
 	struct task_slot *slot = slot_of(t);
 	struct cookie_sight sight = {.is_user = is_user};
-	struct clew_x86_regs regs;
+	struct clew_x86_regs regs = {};
 	enum cookie_taken taken = COOKIE_TAKEN;
 	uint64_t cookie;
 	int err;
@@ -274,6 +342,9 @@ static __always_inline uint64_t ask(void *ctx, struct task_struct *t, bool is_us
 	if (is_user || !is_in(&config.entry, ip)) {
 		get_regs(&regs, t);
 		sight.place = place_of(&regs);
+		if (slot->cookie.state == COOKIE_PENDING && slot->is_sigreturn && !is_user &&
+		    sight.place != slot->cookie.place && is_after_sigreturn(slot, &regs))
+			return slot->cookie.cookie;
 		if (slot->cookie.state == COOKIE_DONE && !is_user &&
 		    slot->cookie.place == sight.place) {
 			sight.rest = rest_of(&regs, t);
@@ -290,6 +361,11 @@ static __always_inline uint64_t ask(void *ctx, struct task_struct *t, bool is_us
 	if (!cookie) {
 		count(CB_REFUSED);
 		return no_stack(NO_REFUSED);
+	}
+	if (cookie == slot->cookie.cookie) {
+		slot->ip = regs.ip;
+		slot->sp = sight.place ? regs.sp : 0;
+		slot->is_sigreturn = !is_user && regs.orig_ax == SIGRETURN;
 	}
 	count(CB_ENTRIES);
 	return cookie;
@@ -365,6 +441,7 @@ static __always_inline uint64_t walk_now(struct task_struct *t)
 	if (!c.w)
 		return no_stack(NO_REFUSED);
 	get_regs(&c.w->regs, t);
+	c.w->is_sigreturn = false;
 	name_stack(c.w, t, cookie);
 	begin_walk(c.w, t);
 	if (!c.w->stop)
@@ -455,7 +532,7 @@ int on_exit(void *ctx)
 	if (slot->start_time == t->start_time && slot->cookie.state == COOKIE_PENDING &&
 	    (c.w = get_scratch(tid))) {
 		get_regs(&c.w->regs, t);
-		if (cookie_callback_begin(&slot->cookie, place_of(&c.w->regs), fresh_cookie())) {
+		if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w), fresh_cookie())) {
 			name_stack(c.w, t, slot->cookie.cookie);
 			begin_walk(c.w, t);
 			if (!c.w->stop)
@@ -524,6 +601,7 @@ int on_pending_task(struct bpf_iter__task *ctx)
 	if (c.w) {
 		get_regs(&c.w->regs, t);
 		place = place_of(&c.w->regs);
+		c.w->is_sigreturn = false;
 		name_stack(c.w, t, cookie);
 		begin_walk(c.w, t);
 		c.task = t;
