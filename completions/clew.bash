@@ -6,6 +6,8 @@ _clew()
 
 	if [[ $COMP_CWORD -eq 1 ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(clew --help 2> /dev/null | sed -n 's/^  \([a-z]\+\)  .*/\1/p')" -- "$cur")
+	elif [[ $command == sframe && $COMP_CWORD -eq 2 && $cur != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "dump check make" -- "$cur")
 	elif [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(clew "$command" --help 2> /dev/null | grep -oE -- '--[a-z][a-z-]+' | sort -u)" -- "$cur")
 	elif [[ $command == record && $prev == -e ]]; then
