@@ -6,8 +6,9 @@ read:   report and script of one recording of two million samples and more, with
 record: what recording at 10 kHz on all CPUs costs a target, and what is lost
 tables: what compiling, caching and searching unwind tables costs
 stacks: what full user stacks cost at 4999 Hz, and how large they are (stacks.py)
+unwind: what unwinding copied stacks costs (unwind.py)
 
-Usage: run.py [read] [record] [tables] [stacks]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+Usage: run.py [read] [record] [tables] [stacks] [unwind]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
 The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
 import glob
 import os
@@ -19,6 +20,7 @@ import sys
 import time
 
 from stacks import bench_stacks
+from unwind import bench_unwind
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 SAMPLES = int(os.environ.get("SAMPLES", "2000000"))
@@ -149,7 +151,7 @@ def bench_tables():
 
 
 def main():
-    wanted = sys.argv[1:] or ["read", "record", "tables", "stacks"]
+    wanted = sys.argv[1:] or ["read", "record", "tables", "stacks", "unwind"]
     os.environ.pop("DEBUGINFOD_URLS", None)
     subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
     if not PERF:
@@ -162,6 +164,8 @@ def main():
         bench_tables()
     if "stacks" in wanted:
         bench_stacks(CLEW, PERF, BUILD, DIR)
+    if "unwind" in wanted:
+        bench_unwind(CLEW, PERF, BUILD, DIR)
 
 
 main()

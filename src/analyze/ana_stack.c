@@ -17,9 +17,9 @@ struct ana_stacks {
 	struct unw_memo *memo;
 	struct {
 		VEC(struct ana_code);
-	} codes;      /* by dso id */
+	} codes; /* by dso id */
+	bool is_out_of_memory;
 	uint8_t arch; /* enum unw_arch; 0: none that is unwound */
-	uint8_t va_bits;
 	uint64_t pc[MAX_FRAMES];
 	uint8_t exact[MAX_FRAMES];
 	uint64_t words[MAX_WORDS];
@@ -101,10 +101,13 @@ static const struct unw_code *load_code(struct ana_stacks *s, struct dso *d)
 	size_t size;
 	const uint8_t *bytes = dso_code_bytes(d, &size);
 	const struct dso_build_id *id = dso_build_id(d);
+	const struct unw_code *code;
 
 	if (!bytes)
 		return NULL;
-	return unw_store_get_bytes(s->store, id->bytes, id->size, bytes, size);
+	code = unw_store_get_bytes(s->store, id->bytes, id->size, bytes, size);
+	s->is_out_of_memory |= !code;
+	return code;
 }
 
 static const struct unw_code *code_of(struct ana_stacks *s, struct dso *d)
@@ -112,8 +115,10 @@ static const struct unw_code *code_of(struct ana_stacks *s, struct dso *d)
 	uint32_t id = dso_id(d);
 
 	while (s->codes.nr <= id) {
-		if (!vec_push(&s->codes, (struct ana_code){0}))
+		if (!vec_push(&s->codes, (struct ana_code){0})) {
+			s->is_out_of_memory = true;
 			return NULL;
+		}
 	}
 	if (!s->codes.data[id].was_asked)
 		s->codes.data[id] = (struct ana_code){load_code(s, d), true};
@@ -232,6 +237,7 @@ enum unw_stop ana_walk(struct analyze *a, struct who_thread *t, const struct per
 		return UNW_STOP_REGISTER;
 	if (space.stack_bytes > s->stack_user.dyn_size)
 		space.stack_bytes = (size_t)s->stack_user.dyn_size;
+	space.va_bits = regs.pc >> 48 ? 52 : 48; /* aarch64 with large addresses */
 	space.stack_start = regs.r[reg_sets[st->arch].sp];
 	f->max = a->opts.max_unwind && a->opts.max_unwind < MAX_FRAMES ? a->opts.max_unwind
 								       : MAX_FRAMES;
@@ -253,6 +259,8 @@ enum clew_err ana_unwind(struct analyze *a, struct who_thread *t, struct ana_eve
 		return CLEW_NO_MEMORY;
 	st = a->stacks;
 	e->unwind_stop = (uint8_t)ana_walk(a, t, s, &f);
+	if (st->is_out_of_memory)
+		return CLEW_NO_MEMORY;
 	e->unwind_has_fp = f.has_fp;
 	a->summary.nr_unwound[e->unwind_stop]++;
 	if (!f.nr)

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Copied stacks in recordings: registers, byte order, the kernel's part, what is not unwound. Steps
+ * are by frame pointer here, as the code's file is not there; tables: tests/diff/dwarf_stack_diff.
+ */
+#include "analyze/analyze.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "make/perf_build.h"
+#include "unit/tap.h"
+
+enum {
+	SAMPLE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN |
+		 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+	NR_WORDS = 64,
+};
+#define CODE_AT  UINT64_C(0x10000)
+#define STACK_AT UINT64_C(0x7fff0000)
+
+struct recording {
+	const char *arch;
+	unsigned int sp, fp, pc; /* in the register mask */
+	uint64_t mask, abi;
+	bool is_big;
+};
+
+static const struct recording x86_64 = {"x86_64", 7, 6, 8, 0xff0fff, 2, false};
+static const struct recording aarch64 = {"aarch64", 31, 29, 32, 0x1ffffffff, 2, false};
+
+static void put_word(uint8_t *at, uint64_t v, bool is_big)
+{
+	for (unsigned int i = 0; i < 8; i++)
+		at[is_big ? 7 - i : i] = (uint8_t)(v >> 8 * i);
+}
+
+/* Three frames: FP leads to two records, the last of which says 0. */
+static void fill_stack(uint8_t *stack, bool is_big)
+{
+	put_word(stack + 64, STACK_AT + 128, is_big);
+	put_word(stack + 72, CODE_AT + 0x200, is_big);
+	put_word(stack + 128, 0, is_big);
+	put_word(stack + 136, CODE_AT + 0x300, is_big);
+}
+
+static void put_maps(struct perf_build *b)
+{
+	const struct perf_sample_id id = {
+		.time = 1, .pid = 5, .tid = 5, .id = UINT64_MAX, .stream_id = UINT64_MAX};
+	const union perf_view v = {
+		.mmap = {.pid = 5,
+			 .tid = 5,
+			 .start = CODE_AT,
+			 .len = 0x1000,
+			 .filename = "/no/such/program",
+			 .is_mmap2 = true,
+			 .prot = 5}
+        };
+
+	perf_build_view(b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &v, &id);
+}
+
+static void put_sample(struct perf_build *b, const struct recording *r, const uint64_t *chain,
+		       uint32_t nr, uint64_t dyn_size)
+{
+	uint8_t stack[8 * NR_WORDS] = {0}, regs[8 * 64] = {0};
+	uint32_t nr_regs = 0;
+
+	fill_stack(stack, r->is_big);
+	for (unsigned int bit = 0; bit < 64; bit++) {
+		uint64_t v = bit == r->sp ? STACK_AT
+			   : bit == r->fp ? STACK_AT + 64
+			   : bit == r->pc ? CODE_AT + 0x100
+					  : 1;
+
+		if (r->mask >> bit & 1)
+			put_word(regs + 8 * (size_t)nr_regs++, v, r->is_big);
+	}
+	perf_build_sample(
+		b, 0,
+		&(struct perf_sample){
+			.misc = PERF_RECORD_MISC_USER,
+			.ip = CODE_AT + 0x100,
+			.time = 10,
+			.pid = 5,
+			.tid = 5,
+			.callchain = {(const uint8_t *)chain,                                      nr,
+				      r->is_big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)},
+			.regs_user = {.abi = r->abi,
+				      .mask = r->mask,
+				      .words = {regs, r->abi ? nr_regs : 0,
+						r->is_big !=
+							(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)}},
+			.stack_user = {.data = {stack, stack + sizeof(stack)},
+                                      .dyn_size = dyn_size  }
+        });
+}
+
+struct seen {
+	struct buf text;
+	uint8_t stop;
+	bool has_fp;
+};
+
+static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
+{
+	struct seen *s = ctx;
+
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct ana_chain *chain = b->events[i].chain;
+
+		s->stop = b->events[i].unwind_stop;
+		s->has_fp = b->events[i].unwind_has_fp;
+		for (uint32_t j = 0; chain && j < chain->nr; j++)
+			buf_printf(&s->text, "%s%llx ",
+				   chain->locs[j]->level == ANA_KERNEL ? "k" : "",
+				   (unsigned long long)chain->locs[j]->ip);
+	}
+	return CLEW_OK;
+}
+
+static enum clew_err run(struct bytes file, struct seen *s, struct ana_summary *ret)
+{
+	struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
+	struct ana_opts opts = {.is_single_threaded = true, .no_symbols = true};
+	struct clew_diag diag = {0};
+	struct analyze *a;
+	enum clew_err err = analyze_open(&a, &in, &opts, &diag);
+
+	if (err != CLEW_OK)
+		return err;
+	err = analyze_run(a, &(struct ana_consumer){take_batch, s}, &diag);
+	*ret = *analyze_summary(a);
+	analyze_free(a);
+	return err;
+}
+
+static void build(struct perf_build *b, const struct recording *r)
+{
+	const struct perf_attr attr = {.sample_type = SAMPLE,
+				       .sample_period = 1,
+				       .sample_regs_user = r->mask,
+				       .sample_stack_user = 8 * NR_WORDS,
+				       .flags = PERF_ATTR_SAMPLE_ID_ALL};
+
+	b->opts.big = r->is_big;
+	perf_build_event(b, &attr, "cycles", (uint64_t[]){7}, 1);
+	perf_build_event_desc(b);
+	if (r->arch)
+		perf_build_feature_string(b, PERF_FEAT_ARCH, r->arch);
+	put_maps(b);
+}
+
+static void check(const struct recording *r, const uint64_t *chain, uint32_t nr, uint64_t dyn_size,
+		  const char *want, const char *stop, const char *what)
+{
+	struct ana_summary sum = {0};
+	struct perf_build b = {0};
+	struct seen s = {0};
+
+	build(&b, r);
+	put_sample(&b, r, chain, nr, dyn_size);
+	CHECK_EQ(run(perf_build_finish(&b), &s, &sum), CLEW_OK, "%s: read", what);
+	CHECK_STR(buf_cstr(&s.text), want, "%s: the chain", what);
+	CHECK_STR(analyze_stop_name(s.stop), stop, "%s: %s", what, stop);
+	CHECK_EQ(sum.nr_unwound[s.stop], dyn_size && r->abi, "%s: counted", what);
+	buf_done(&s.text);
+	perf_build_done(&b);
+}
+
+static void test_chains(void)
+{
+	const uint64_t kernel[] = {PERF_CONTEXT_KERNEL, UINT64_C(0xffffffff81000010),
+				   PERF_CONTEXT_USER, 0x1234};
+
+	check(&x86_64, NULL, 0, 512, "10100 101ff 102ff ", "outermost", "amd64");
+	check(&aarch64, NULL, 0, 512, "10100 101ff 102ff ", "outermost", "aarch64");
+	check(&x86_64, kernel, 4, 512, "kffffffff81000010 10100 101ff 102ff ", "outermost",
+	      "the kernel's part stays, a recorded user part does not");
+	check(&x86_64, NULL, 0, 100, "10100 101ff ", "stack-truncated",
+	      "only what was copied counts");
+	check(&x86_64, kernel, 2, 0, "kffffffff81000010 ", "none", "no copy, nothing unwound");
+}
+
+static void test_other_machines(void)
+{
+	struct recording r = x86_64;
+	const uint64_t kernel[] = {PERF_CONTEXT_KERNEL, UINT64_C(0xffffffff81000010)};
+
+	r.abi = 1;
+	check(&r, kernel, 2, 512, "kffffffff81000010 ", "unsupported-registers",
+	      "a 32-bit program");
+	r = x86_64;
+	r.arch = "riscv64";
+	check(&r, kernel, 2, 512, "kffffffff81000010 ", "unsupported-registers", "another machine");
+	r = x86_64;
+	r.mask &= ~(UINT64_C(1) << r.sp);
+	check(&r, kernel, 2, 512, "kffffffff81000010 ", "register-unknown", "SP not recorded");
+	r = x86_64;
+	r.mask &= ~(UINT64_C(1) << r.fp);
+	check(&r, NULL, 0, 512, "10100 ", "no-info", "frame pointer not recorded");
+	r = x86_64;
+	r.abi = 0;
+	check(&r, kernel, 2, 0, "kffffffff81000010 ", "none", "a kernel thread has no registers");
+	r = aarch64;
+	r.is_big = true;
+	check(&r, NULL, 0, 512, "10100 101ff 102ff ", "outermost", "other byte order");
+}
+
+static void test_no_memory(void)
+{
+	struct perf_build b = {0};
+	struct bytes file;
+	unsigned int nr_failed = 0, nr_silent = 0;
+
+	build(&b, &x86_64);
+	put_sample(&b, &x86_64, NULL, 0, 512);
+	file = perf_build_finish(&b);
+	for (uint64_t n = 0; n < 400; n++) {
+		struct ana_summary sum = {0};
+		struct seen s = {0};
+		enum clew_err err;
+
+		mem_fail_after(n);
+		err = run(file, &s, &sum);
+		nr_failed += mem_has_failed() != 0;
+		nr_silent += mem_has_failed() && err == CLEW_OK && !s.text.is_failed;
+		mem_fail_after(UINT64_MAX);
+		buf_done(&s.text);
+	}
+	CHECK(nr_failed > 20, "each of %u allocations failing in turn", nr_failed);
+	CHECK_EQ(nr_silent, 0, "never without being told");
+	perf_build_done(&b);
+}
+
+int main(void)
+{
+	test_chains();
+	test_other_machines();
+	test_no_memory();
+	return tap_done();
+}
