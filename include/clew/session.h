@@ -38,6 +38,13 @@ struct clew_frame {
 	enum clew_level level;
 };
 
+/** What came of the user part of a sample's chain: exactly one for each sample. */
+enum clew_user_stack {
+	CLEW_USER_STACK_COMPLETE,      /* it is in the chain */
+	CLEW_USER_STACK_NONE_EXPECTED, /* kernel only by nature */
+	CLEW_USER_STACK_LOST,          /* it is missing */
+};
+
 struct clew_sample {
 	struct clew_perf_ns time;
 	uint64_t period;
@@ -47,6 +54,12 @@ struct clew_sample {
 	const struct clew_frame *chain; /* innermost first; NULL: none recorded */
 	size_t nr_chain;
 	bool has_leaf;
+	enum clew_user_stack user_stack;
+	const char *user_stack_reason; /* of none expected: "idle", "kernel-thread", "exiting",
+					  "not-asked"; of lost: "no-record", "end", "buffer", ...
+					  (clew-script(1)); else "" */
+	const char *user_stack_stop;   /* why it ends where it does: "outermost" (it reached the
+					  thread's first frame), "no-info", ...; NULL: not told */
 };
 
 /** Zeroed = defaults. Texts are borrowed until clew_session_free(). */

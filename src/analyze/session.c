@@ -17,6 +17,9 @@ struct clew_session {
 	} frames;
 };
 
+_Static_assert((int)CLEW_USER_STACK_NONE_EXPECTED == (int)STITCH_NONE_EXPECTED &&
+		       (int)CLEW_USER_STACK_LOST == (int)STITCH_LOST,
+	       "the outcomes are numbered alike");
 _Static_assert((int)CLEW_LEVEL_GUEST_KERNEL == (int)ANA_GUEST_KERNEL,
 	       "the levels are numbered alike");
 
@@ -44,6 +47,9 @@ static enum clew_err take_event(struct clew_session *s, const struct ana_event *
 		.comm = e->comm,
 		.event = e->evsel->name,
 		.has_leaf = e->loc,
+		.user_stack = (enum clew_user_stack)e->user_state,
+		.user_stack_reason = stitch_reason_name((enum stitch_reason)e->user_reason),
+		.user_stack_stop = e->user_stop ? unw_stop_name((enum unw_stop)e->user_stop) : NULL,
 	};
 
 	if (e->loc)
@@ -82,6 +88,7 @@ static struct ana_opts options_of(const struct clew_session_opts *given)
 			    .buildid_dir = o.build_ids,
 			    .no_demangle = o.no_demangle},
 		.is_mapped = true,
+		.wants_outcomes = true,
 	};
 }
 

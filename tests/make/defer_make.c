@@ -3,7 +3,7 @@
 
 #include "perfdata/perf_deferred.h"
 
-enum { EVENT_ID = 7, OUTPUT_ID = 8 };
+enum { EVENT_ID = 7, OUTPUT_ID = DEFER_MAKE_OUTPUT_ID };
 
 bool defer_make_announces = true;
 
@@ -123,7 +123,7 @@ void defer_make_stack(struct perf_build *b, const struct defer_stack *s)
 	for (uint32_t i = 0; i < s->nr; i++)
 		put_u64(&body, s->ips[i]);
 	if (s->has_trailer)
-		perf_deferred_put_trailer(&body.buf, s->stop, 0, NULL, s->nr);
+		perf_deferred_put_trailer(&body.buf, s->stop, 0, s->methods, s->nr);
 	put_u32(&body, s->tid);
 	put_u32(&body, s->tid);
 	put_u64(&body, s->time);

@@ -6,6 +6,7 @@
 
 /* Recordings with deferred user stacks: event 0 samples, event 1 gets the stacks. */
 void defer_make_events(struct perf_build *b);
+enum { DEFER_MAKE_OUTPUT_ID = 8 }; /* of event 1 */
 
 /** COMM, and code mapped at 0x400000, of process @p tid. */
 void defer_make_process(struct perf_build *b, uint32_t tid, uint64_t time, const char *comm);
@@ -28,6 +29,7 @@ struct defer_stack {
 	uint64_t time, cookie;
 	const uint64_t *ips;
 	uint32_t nr;
+	const uint8_t *methods; /* with a trailer; NULL: all 0 */
 	bool has_trailer;
 	uint8_t stop;
 };

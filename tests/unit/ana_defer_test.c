@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "make/defer_make.h"
+#include "perfdata/perf_deferred.h"
 #include "unit/tap.h"
 
 /* Each sample: time in us after 1 s, thread, outcome, stop, chain (k: kernel). */
@@ -74,8 +75,9 @@ static long read_stream(void *ctx, void *buf, size_t size)
 	return (long)n;
 }
 
-static enum clew_err run(struct bytes file, size_t chunk, struct ana_opts opts, struct buf *out,
-			 struct ana_summary *ret)
+static enum clew_err run_with(struct bytes file, size_t chunk, struct ana_opts opts,
+			      enum clew_err (*batch)(void *, const struct ana_batch *),
+			      struct buf *out, struct ana_summary *ret)
 {
 	struct stream stream = {file, chunk};
 	struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
@@ -90,10 +92,16 @@ static enum clew_err run(struct bytes file, size_t chunk, struct ana_opts opts, 
 	err = analyze_open(&a, &in, &opts, &diag);
 	if (err != CLEW_OK)
 		return err;
-	err = analyze_run(a, &(struct ana_consumer){write_batch, out}, &diag);
+	err = analyze_run(a, &(struct ana_consumer){batch, out}, &diag);
 	*ret = *analyze_summary(a);
 	analyze_free(a);
 	return err;
+}
+
+static enum clew_err run(struct bytes file, size_t chunk, struct ana_opts opts, struct buf *out,
+			 struct ana_summary *ret)
+{
+	return run_with(file, chunk, opts, write_batch, out, ret);
 }
 
 static bool adds_up(const struct ana_summary *s)
@@ -170,6 +178,64 @@ static void test_choices(void)
 	      "but the outcomes can be had");
 	run(file, 0, (struct ana_opts){.no_merge = true}, &out, &s);
 	CHECK(!strstr(buf_cstr(&out), " 401"), "without merging stacks stay in their records");
+	buf_done(&out);
+	perf_build_done(&b);
+}
+
+static enum clew_err write_files(void *ctx, const struct ana_batch *b)
+{
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct ana_chain *c = b->events[i].chain;
+
+		for (uint32_t j = 0; c && j < c->nr; j++)
+			buf_printf(ctx, "%s+%x ", c->locs[j]->dso ? dso_path(c->locs[j]->dso) : "?",
+				   (unsigned int)c->locs[j]->rel);
+	}
+	return CLEW_OK;
+}
+
+/* The first frame, return addresses, and one that a signal interrupted, each at a file's start. */
+static void test_returns(const struct form *f)
+{
+	static const uint64_t ips[] = {0x500000, 0x500000, 0x500000, 0x500000, 0x500000};
+	static const uint8_t methods[] = {0, UNW_EH_FRAME, UNW_EH_FRAME | PERF_DEFERRED_EXACT,
+					  UNW_SFRAME, UNW_TRAMPOLINE};
+	struct ana_summary s;
+	struct perf_build b = {.opts = f->opts};
+	struct buf out = {0};
+
+	if (f->compress)
+		perf_build_compress(&b, f->compress);
+	defer_make_events(&b);
+	defer_make_process(&b, 1, 1000, "x");
+	perf_build_view(&b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER,
+			&(union perf_view){
+				.mmap = {.pid = 1,
+					 .tid = 1,
+					 .start = 0x500000,
+					 .len = 0x1000,
+					 .filename = "/b",
+					 .is_mmap2 = true,
+					 .prot = 5}
+        },
+			&(struct perf_sample_id){
+				.pid = 1, .tid = 1, .time = 2000, .id = DEFER_MAKE_OUTPUT_ID});
+	defer_make_sample(&b, &(struct defer_sample){
+				      .tid = 1, .time = 3000, .cookie = 0x10001, .in_user = true});
+	defer_make_stack(&b, &(struct defer_stack){.tid = 1,
+						   .time = 4000,
+						   .cookie = 0x10001,
+						   .ips = ips,
+						   .nr = 5,
+						   .has_trailer = true,
+						   .methods = methods});
+	if (f->compress)
+		perf_build_compress_end(&b, 100);
+	perf_build_round(&b);
+	run_with(perf_build_finish(&b), f->chunk, (struct ana_opts){0}, write_files, &out, &s);
+	CHECK_STR(buf_cstr(&out), "/b+0 /no/such/program+500000 /b+0 /no/such/program+500000 /b+0 ",
+		  "%s: return addresses are looked up at their calls, others where they are",
+		  f->name);
 	buf_done(&out);
 	perf_build_done(&b);
 }
@@ -272,6 +338,8 @@ int main(void)
 {
 	test_forms();
 	test_choices();
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		test_returns(&forms[i]);
 	test_unannounced(false);
 	test_unannounced(true);
 	test_damage();
