@@ -90,7 +90,7 @@ static const struct unw_code *from_memory(struct unw_store *store, const struct 
 	if (i.fd >= 0 && os_read_into(path, PROC_MAPS_LIMIT, &text) > 0)
 		gather(&i, m, &text);
 	if (i.bytes.nr > 4 && !memcmp(i.bytes.data, "\177ELF", 4))
-		code = unw_store_get_bytes(store, NULL, 0, i.bytes.data, i.bytes.nr);
+		code = unw_store_get_copy(store, i.bytes.data, i.bytes.nr);
 	os_close(i.fd);
 	buf_done(&text);
 	buf_done(&i.bytes);

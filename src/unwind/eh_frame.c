@@ -232,7 +232,7 @@ static void read_fde(struct compiler *c, struct record *r)
 static struct eh_target target_of(const struct unw_image *image, const struct unw_section *s,
 				  bool is_debug_frame)
 {
-	struct eh_target t = {.arch = image->arch, .pc = UINT64_MAX};
+	struct eh_target t = {.image = image, .arch = image->arch, .pc = UINT64_MAX};
 
 	switch (image->arch) {
 	case UNW_X86_64:

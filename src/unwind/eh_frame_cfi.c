@@ -35,7 +35,9 @@ enum {
 	CFA_AARCH64_NEGATE_RA_STATE = 0x2d, /* elsewhere GNU_window_save of SPARC */
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-	MAX_REMEMBERED = 32
+	MAX_REMEMBERED = 32,
+	EH_DATA_REGS = 3, /* bits of rax and rdx of x86-64 */
+	HANDOVER_REG = 2  /* rcx */
 };
 
 /** A run of instructions. */
@@ -51,6 +53,11 @@ struct run {
 	enum unw_why why;
 	uint64_t loc;
 	/* of an FDE */
+	uint64_t row_at;           /* of the last row, */
+	uint64_t handover;         /* and where x86-64's eh_return takes rcx for CFA; 0: nowhere */
+	unsigned int eh_data_regs; /* those saved for it */
+	struct unw_rule row, before_handover;
+	uint64_t before_at;
 	const struct eh_extent *extent;
 	struct unw_list *list;
 	struct eh_frame_counts *counts;
@@ -81,6 +88,14 @@ static void end_row(struct run *r)
 	r->counts->nr_fp_lost += is_lost;
 	put_row(r, &rule);
 	r->is_changed = false;
+	if (r->eh_data_regs == EH_DATA_REGS && !r->handover && rule.cfa == UNW_CFA_REG &&
+	    rule.cfa_reg == HANDOVER_REG && r->row.cfa != UNW_CFA_NONE) {
+		r->handover = r->loc;
+		r->before_handover = r->row;
+		r->before_at = r->row_at;
+	}
+	r->row = rule;
+	r->row_at = r->loc;
 }
 
 static bool go_to(struct run *r, uint64_t loc)
@@ -137,6 +152,8 @@ static bool set_reg(struct run *r, bool ok, uint64_t reg, struct eh_reg value)
 	if (slot) {
 		*slot = value;
 		r->is_changed = true;
+	} else if (reg < 2 && value.kind == EH_OFFSET && r->t->arch == UNW_X86_64) {
+		r->eh_data_regs |= 1u << reg;
 	}
 	return true;
 }
@@ -409,6 +426,7 @@ void eh_run_cie(struct eh_cie *cie, const struct eh_target *t, struct bytes prog
 	r.t = t;
 	r.is_cie = true;
 	r.is_changed = r.is_over = false;
+	r.eh_data_regs = 0;
 	r.loc = 0;
 	cie->is_whole = run_all(&r, program);
 	cie->why = cie->is_whole ? UNW_WHY_GAP : r.why;
@@ -421,6 +439,21 @@ static void give_up(struct run *r, enum unw_why why)
 	struct unw_rule rule = {.origin = (uint8_t)r->t->origin & 15u, .why = (uint8_t)why & 15u};
 
 	put_row(r, &rule);
+}
+
+/** The row in front of the handover, its end without an FP: as a function of its own inside. */
+static void lose_fp(struct run *r)
+{
+	uint64_t from = eh_return_from(r->t->image, r->before_at, r->handover);
+	uint64_t rel = r->extent->rel + (from - r->extent->start);
+	struct unw_rule rule = r->before_handover;
+
+	if (from == r->handover)
+		return;
+	rule.fp = UNW_UNDEFINED;
+	r->counts->nr_rows++;
+	unw_list_begin(r->list, rel, rel + (r->handover - from));
+	unw_list_row(r->list, rel, &rule);
 }
 
 void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struct eh_extent *extent,
@@ -437,6 +470,9 @@ void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struc
 	r.is_changed = true;
 	r.why = UNW_WHY_BAD;
 	r.loc = extent->start;
+	r.handover = 0;
+	r.eh_data_regs = 0;
+	r.row = (struct unw_rule){.cfa = UNW_CFA_NONE};
 	r.extent = extent;
 	r.list = ret;
 	r.counts = counts;
@@ -448,4 +484,6 @@ void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struc
 		give_up(&r, r.why);
 	else if (!r.is_over)
 		end_row(&r);
+	if (r.handover)
+		lose_fp(&r);
 }

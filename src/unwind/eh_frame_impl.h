@@ -50,6 +50,7 @@ struct eh_cie {
 };
 
 struct eh_target {
+	const struct unw_image *image;
 	enum unw_arch arch;
 	enum unw_origin origin;
 	struct eh_bases bases;
@@ -89,6 +90,13 @@ void eh_run_cie(struct eh_cie *cie, const struct eh_target *t, struct bytes prog
 struct eh_extent {
 	uint64_t start, end, rel;
 };
+
+/**
+ * x86-64 code that enters an exception handler (__builtin_eh_return) writes the handler's registers
+ * over those it saved, calls nothing any more, and moves the CFA to rcx at @p handover. From that
+ * last call on the saved FP is not the caller's. @return its address, @p handover: not found.
+ */
+uint64_t eh_return_from(const struct unw_image *image, uint64_t from, uint64_t handover);
 
 /** Run an FDE's instructions; rows go to @p ret. */
 void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struct eh_extent *extent,

@@ -31,8 +31,8 @@ bool unw_cache_name(const struct unw_image *image, const uint8_t *build_id, size
 		return false;
 	for (size_t i = 0; i < build_id_bytes; i++)
 		buf_printf(ret, "%02x", build_id[i]);
-	buf_printf(ret, "-v%d%s%s-", UNW_TABLE_VERSION, opts->no_sframe ? "-dwarf" : "",
-		   opts->no_eh_frame ? "-sframe" : "");
+	buf_printf(ret, "-v%d.%d%s%s-", UNW_TABLE_VERSION, UNW_CACHE_VERSION,
+		   opts->no_sframe ? "-dwarf" : "", opts->no_eh_frame ? "-sframe" : "");
 	buf_hex(ret, hash_layout(image), 16, '0');
 	return !ret->is_failed;
 }

@@ -42,7 +42,7 @@ static struct unw_section segment_of(const struct elf_file *f, const GElf_Phdr *
 	return (struct unw_section){f->data + ph->p_offset, ph->p_filesz, ph->p_vaddr};
 }
 
-static void add_segment(struct unw_image *i, const GElf_Phdr *ph)
+static void add_segment(struct unw_image *i, const struct elf_file *f, const GElf_Phdr *ph)
 {
 	uint64_t end;
 
@@ -50,8 +50,8 @@ static void add_segment(struct unw_image *i, const GElf_Phdr *ph)
 	    __builtin_add_overflow(ph->p_vaddr, ph->p_filesz, &end) ||
 	    __builtin_add_overflow(ph->p_offset, ph->p_filesz, &end))
 		return;
-	i->segments[i->nr_segments++] =
-		(struct unw_segment){ph->p_vaddr, ph->p_filesz, ph->p_offset};
+	i->segments[i->nr_segments++] = (struct unw_segment){ph->p_vaddr, ph->p_filesz,
+							     ph->p_offset, segment_of(f, ph).bytes};
 }
 
 /** Bytes of the file from link-time address @p addr to the end of its segment. */
@@ -81,7 +81,7 @@ static void read_segments(struct unw_image *i, const struct elf_file *f)
 		return;
 	for (size_t n = 0; n < nr && gelf_getphdr(f->elf, (int)n, &ph); n++) {
 		if (ph.p_type == PT_LOAD)
-			add_segment(i, &ph);
+			add_segment(i, f, &ph);
 		else if (ph.p_type == PT_GNU_EH_FRAME && !i->eh_frame_hdr.bytes)
 			i->eh_frame_hdr = segment_of(f, &ph);
 		else if (ph.p_type == PT_GNU_SFRAME_ && !i->sframe.bytes)
@@ -147,4 +147,15 @@ bool unw_image_vaddr(const struct unw_image *i, uint64_t rel, uint64_t *ret)
 		}
 	}
 	return false;
+}
+
+const uint8_t *unw_image_code(const struct unw_image *i, uint64_t vaddr, uint64_t size)
+{
+	for (size_t n = 0; n < i->nr_segments; n++) {
+		const struct unw_segment *s = &i->segments[n];
+
+		if (s->bytes && vaddr >= s->vaddr && range_fits(vaddr - s->vaddr, size, s->size))
+			return s->bytes + (vaddr - s->vaddr);
+	}
+	return NULL;
 }

@@ -24,6 +24,7 @@ struct unw_section {
 /** An executable PT_LOAD. rel = addr - vaddr + offset. */
 struct unw_segment {
 	uint64_t vaddr, size, offset;
+	const uint8_t *bytes; /* size of them, borrowed; NULL: not at hand */
 };
 
 enum { UNW_MAX_SEGMENTS = 32 };
@@ -44,6 +45,9 @@ enum clew_err unw_image_of_elf(struct unw_image *ret, const struct elf_file *f);
 
 /** Link-time address to rel; false: in no executable segment. */
 bool unw_image_rel(const struct unw_image *i, uint64_t vaddr, uint64_t *ret);
+
+/** Code [vaddr, vaddr + size), in one segment; NULL: not at hand. */
+const uint8_t *unw_image_code(const struct unw_image *i, uint64_t vaddr, uint64_t size);
 /** And back, by the first segment that holds @p rel. */
 bool unw_image_vaddr(const struct unw_image *i, uint64_t rel, uint64_t *ret);
 

@@ -265,6 +265,18 @@ const struct unw_code *unw_store_get_bytes(struct unw_store *s, const void *key,
 	return &e->code;
 }
 
+const struct unw_code *unw_store_get_copy(struct unw_store *s, const void *data, size_t size)
+{
+	struct unw_entry like = {0}, *e = entry_new(s, &like, 0);
+
+	if (!e)
+		return NULL;
+	load(s, e, data, size);
+	e->code.code = NULL;
+	e->code.code_bytes = 0;
+	return &e->code;
+}
+
 /** Map @p path, unless the file was seen before. */
 static const struct unw_code *get_new_file(struct unw_store *s, const char *path)
 {

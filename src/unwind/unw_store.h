@@ -38,6 +38,8 @@ struct unw_code {
  * per store. */
 const struct unw_code *unw_store_get_bytes(struct unw_store *s, const void *key, size_t key_bytes,
 					   const void *data, size_t size);
+/** The same of bytes that need not live on: there is no code then. */
+const struct unw_code *unw_store_get_copy(struct unw_store *s, const void *data, size_t size);
 /** By path; device, inode, size and mtime are the identity in memory, so a replaced file is another
  * one; the build id is the one in the cache. One stat(2) for a file that is known. */
 const struct unw_code *unw_store_get_file(struct unw_store *s, const char *path);

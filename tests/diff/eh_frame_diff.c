@@ -23,6 +23,7 @@ struct peer_value {
 };
 
 struct peer {
+	bool is_eh_return;   /* saves rax and rdx: its FP may be given up */
 	bool is_column_only; /* RA: a column other than the ABI's, without a rule */
 	bool has_cfa, has_ra, has_own_sp, is_signal;
 	uint8_t cfa, cfa_reg;
@@ -251,6 +252,15 @@ static bool is_default_sp(const struct file *f, const Dwarf_Op *o, size_t nr)
 	       (nr == 2 && o[0].atom == DW_OP_call_frame_cfa && o[1].atom == DW_OP_stack_value);
 }
 
+static bool is_saved(Dwarf_Frame *frame, int reg)
+{
+	Dwarf_Op mem[3], *o;
+	size_t nr;
+
+	return !dwarf_frame_register(frame, reg, mem, &o, &nr) && nr == 2 &&
+	       o[1].atom == DW_OP_plus_uconst;
+}
+
 /** @return false: libdw knows no function there. */
 static bool ask_peer(const struct file *f, Dwarf_CFI *cfi, uint64_t pc, struct peer *ret,
 		     uint64_t *ret_end)
@@ -280,6 +290,7 @@ static bool ask_peer(const struct file *f, Dwarf_CFI *cfi, uint64_t pc, struct p
 		ret->has_ra = ret->ra.is_known &&
 			      !(f->image.arch == UNW_X86_64 && ret->ra.loc == UNW_SAME);
 	}
+	ret->is_eh_return = f->image.arch == UNW_X86_64 && is_saved(frame, 0) && is_saved(frame, 1);
 	if (!dwarf_frame_register(frame, fp_of[f->image.arch], mem, &o, &nr)) {
 		ret->fp = read_value(o, nr, mem);
 		resolve_value(ret, &ret->fp);
@@ -334,6 +345,10 @@ static void compare_at(struct file *f, Dwarf_CFI *cfi, uint64_t pc, uint64_t rel
 	const char *what;
 
 	if (ask_peer(f, cfi, pc, &p, ret_end)) {
+		if (p.is_eh_return && r->fp == UNW_UNDEFINED && r->cfa != UNW_CFA_NONE) {
+			p.fp.is_known = false; /* until the handler is entered */
+			f->nr_explained++;
+		}
 		what = compare(f, &p, r);
 		f->nr_explained += p.is_column_only && !what;
 	} else {

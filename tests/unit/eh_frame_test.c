@@ -454,6 +454,35 @@ static void test_sigreturn(void)
 	made_done(&m);
 }
 
+/** libgcc's _Unwind_RaiseException: its last call puts the handler's registers in place. */
+static void test_eh_return(void)
+{
+	static uint8_t code[TEXT_BYTES];
+	struct made m = {.c = {.addr = SECTION}, .cie = cie_of(UNW_X86_64)};
+	struct unw_list *l = unw_list_new();
+	size_t size;
+
+	code[0x118] = 0xe8; /* a call into the code */
+	code[0x120] = 0xe8;
+	code[0x128] = 0xe8; /* the middle of something */
+	memset(code + 0x129, 0x7e, 4);
+	add_cie(&m, initial_of(UNW_X86_64));
+	add_function(&m, TEXT + 0x100, 0x40,
+		     "41 0e 10 86 02 43 0d 06 41 80 03 81 04 6b 0c 02 08 42 0c 07 08");
+	cfi_image(&m.c, UNW_X86_64, TEXT, TEXT_BYTES, &m.image);
+	m.image.segments[0].bytes = code;
+	eh_frame_rows(&m.image, false, l, &m.counts);
+	if (!unw_table_build(l, NULL, UNW_X86_64, &m.block, &size))
+		unw_table_of_block(&m.t, m.block, size);
+	unw_list_free(l);
+	CHECK_STR(rule_at(&m, TEXT + 0x11f), "r6+16 c-8 c-16", "in front of the last call");
+	CHECK_STR(rule_at(&m, TEXT + 0x120), "r6+16 c-8 ?", "from the call on the FP is lost");
+	CHECK_STR(rule_at(&m, TEXT + 0x12f), "r6+16 c-8 ?", "to the handover");
+	CHECK_STR(rule_at(&m, TEXT + 0x130), "r2+8 c-8 c-16", "which is as the source says");
+	CHECK_STR(rule_at(&m, TEXT + 0x132), "r7+8 c-8 c-16", "and so is the rest");
+	made_done(&m);
+}
+
 static void test_key_b(void)
 {
 	struct made m = {.c = {.addr = SECTION}, .cie = cie_of(UNW_AARCH64)};
@@ -506,6 +535,7 @@ int main(void)
 	test_cie_damage();
 	test_depth();
 	test_sigreturn();
+	test_eh_return();
 	test_key_b();
 	test_oom();
 	return tap_done();
