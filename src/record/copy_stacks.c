@@ -6,11 +6,11 @@
 /* PERF_SAMPLE_REGS_ABI_ */
 enum { ABI_NONE, ABI_32, ABI_64 };
 
-bool copy_stacks_init(struct copy_stacks *c, struct unw_store *store, uint32_t max_stack)
+bool copy_stacks_init(struct copy_stacks *c, uint32_t max_stack)
 {
 	*c = (struct copy_stacks){.max = max_stack};
 	c->words = mem_calloc((size_t)max_stack + 1, sizeof(*c->words));
-	c->live = c->words ? live_space_new(store) : NULL;
+	c->live = c->words ? live_space_new(NULL) : NULL;
 	return c->live;
 }
 
@@ -79,8 +79,9 @@ enum { SP = 31 };
 enum { SP = 7 };
 #endif
 
-/* @return words behind the chain. */
-static uint32_t walk(struct copy_stacks *c, const struct perf_sample *s)
+/* @ret: words behind the chain. @return false: a table is still to come. */
+static bool walk(struct copy_stacks *c, const struct perf_sample *s, bool is_last_call,
+		 uint32_t *ret)
 {
 	struct live_stack stack = {.bytes = s->stack_user.data.pos};
 	struct unw_frames frames = {.pc = c->words + 1, .max = c->max};
@@ -88,26 +89,29 @@ static uint32_t walk(struct copy_stacks *c, const struct perf_sample *s)
 
 	if (s->regs_user.abi == ABI_NONE) {
 		c->counts.nr_no_user++;
-		return 0;
+		return true;
 	}
 	if (!copy_stacks_regs(s, &regs)) {
 		c->counts.nr_compat++;
-		return 0;
+		return true;
 	}
 	stack.size = bytes_left(&s->stack_user.data);
 	if (s->stack_user.dyn_size < stack.size)
 		stack.size = (size_t)s->stack_user.dyn_size;
 	stack.start = regs.r[SP];
 	live_space_walk(c->live, s->pid, &regs, &stack, &frames);
+	if (frames.stop == UNW_STOP_NO_TABLE_YET && !is_last_call)
+		return false;
 	c->counts.nr_walked++;
 	c->counts.nr_frames += frames.nr;
 	c->counts.by_stop[frames.stop < NR_UNW_STOPS ? frames.stop : UNW_STOP_NONE]++;
 	c->words[0] = PERF_CONTEXT_USER;
-	return frames.nr + 1;
+	*ret = frames.nr + 1;
+	return true;
 }
 
-void copy_stacks_sample(struct copy_stacks *c, const struct rec_counter *e,
-			const struct ring_record *r, struct buf *out)
+bool copy_stacks_sample(struct copy_stacks *c, const struct rec_counter *e,
+			const struct ring_record *r, bool is_last_call, struct buf *out)
 {
 	const struct bytes body = {r->data + sizeof(r->header), r->data + r->header.size};
 	struct sample_edit edit = {.words = c->words,
@@ -116,11 +120,13 @@ void copy_stacks_sample(struct copy_stacks *c, const struct rec_counter *e,
 				   .cuts_words = true};
 	struct perf_sample s;
 
-	c->counts.nr_samples++;
 	if (perf_sample_parse(body, r->header.misc, false, &e->attr, &s) != CLEW_OK) {
 		buf_add(out, r->data, r->header.size);
-		return;
+		return true;
 	}
-	edit.nr_words = walk(c, &s);
+	if (!walk(c, &s, is_last_call, &edit.nr_words))
+		return false;
+	c->counts.nr_samples++;
 	sample_rewrite(out, r->data, r->header.size, &e->attr, &s, &edit);
+	return true;
 }

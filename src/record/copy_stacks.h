@@ -22,17 +22,17 @@ struct copy_stacks {
 	} counts;
 };
 
-/** @p store: borrowed. @return false: out of memory. */
-bool copy_stacks_init(struct copy_stacks *c, struct unw_store *store, uint32_t max_stack);
+/** c->live has then to be told where tables come from. @return false: out of memory. */
+bool copy_stacks_init(struct copy_stacks *c, uint32_t max_stack);
 void copy_stacks_done(struct copy_stacks *c);
 
 /** COMM, FORK, MMAP2, EXIT, in order of time with the samples. */
 void copy_stacks_sideband(struct copy_stacks *c, const struct ring_record *r);
 
 /** Append what becomes of the sample @p r of @p e to @p out. One that cannot be parsed goes as it
- * is. */
-void copy_stacks_sample(struct copy_stacks *c, const struct rec_counter *e,
-			const struct ring_record *r, struct buf *out);
+ * is. @return false: a table is still to come; nothing was done. Not with @p is_last_call. */
+bool copy_stacks_sample(struct copy_stacks *c, const struct rec_counter *e,
+			const struct ring_record *r, bool is_last_call, struct buf *out);
 
 /** perf's user registers as the walker numbers them; false: no 64-bit user registers. */
 bool copy_stacks_regs(const struct perf_sample *s, struct unw_regs *ret);

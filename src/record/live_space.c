@@ -40,7 +40,7 @@ struct file {
 	const char *name;
 	uint64_t dev, ino;
 	uint8_t build_id[20], nr_build_id;
-	bool is_done;
+	bool is_done, is_asked;
 	uint8_t tries;
 };
 
@@ -56,7 +56,10 @@ struct live_space {
 		VEC(struct file); /* [0]: none */
 	} files;
 	uint64_t last_id;
+	size_t nr_pending, table_bytes;
 	struct buf text;
+	bool (*ask)(void *ctx, uint32_t file, const struct live_mapping *m); /* NULL: store */
+	void *ask_ctx;
 };
 
 /* The walk's context. */
@@ -120,6 +123,41 @@ size_t live_space_nr_processes(const struct live_space *l)
 size_t live_space_nr_files(const struct live_space *l)
 {
 	return l->files.nr - 1;
+}
+
+size_t live_space_table_bytes(const struct live_space *l)
+{
+	return l->table_bytes;
+}
+
+void live_space_set_ask(struct live_space *l,
+			bool (*ask)(void *ctx, uint32_t file, const struct live_mapping *m),
+			void *ctx)
+{
+	l->ask = ask;
+	l->ask_ctx = ctx;
+}
+
+size_t live_space_nr_pending(const struct live_space *l)
+{
+	return l->nr_pending;
+}
+
+static void set_code(struct live_space *l, struct file *f, const struct unw_code *code)
+{
+	f->code = code;
+	f->is_done = code || ++f->tries >= MAX_TRIES;
+	if (code && code->table.head)
+		l->table_bytes += code->table.head->bytes;
+}
+
+void live_space_set_code(struct live_space *l, uint32_t file, const struct unw_code *code)
+{
+	struct file *f = &l->files.data[file];
+
+	f->is_asked = false;
+	l->nr_pending--;
+	set_code(l, f, code);
 }
 
 static struct process *find_process(const struct live_space *l, uint32_t pid)
@@ -374,10 +412,16 @@ static const struct unw_code *code_of(struct live_space *l, uint32_t pid, const 
 					   .build_id = f->nr_build_id ? f->build_id : NULL,
 					   .nr_build_id = f->nr_build_id};
 
-	if (f->is_done)
+	if (f->is_done || f->is_asked)
 		return f->code;
-	f->code = live_code_find(l->store, &place);
-	f->is_done = f->code || ++f->tries >= MAX_TRIES;
+	if (!l->ask) {
+		set_code(l, f, live_code_find(l->store, &place));
+	} else if (l->ask(l->ask_ctx, m->file, &place)) {
+		f->is_asked = true;
+		l->nr_pending++;
+	} else {
+		f->is_done = true; /* out of memory */
+	}
 	return f->code;
 }
 
@@ -403,6 +447,7 @@ static bool find(void *ctx, uint64_t pc, struct unw_map *ret)
 		return false;
 	*ret = (struct unw_map){.start = m->start, .end = m->end, .bias = m->offset - m->start};
 	ret->code = code_of(w->live, w->pid, m);
+	ret->is_pending = w->live->files.data[m->file].is_asked;
 	return true;
 }
 

@@ -3,6 +3,7 @@
 #define RECORD_LIVE_SPACE_H
 
 #include "perfdata/perf_record.h"
+#include "record/live_code.h"
 #include "unwind/unw_walk.h"
 
 /**
@@ -15,6 +16,18 @@ struct live_space;
 /** @p store: borrowed, where tables come from. NULL: out of memory. */
 struct live_space *live_space_new(struct unw_store *store);
 void live_space_free(struct live_space *l);
+
+/**
+ * Files are looked into elsewhere: @p ask is told of each once, and live_space_set_code() answers
+ * (NULL: could not be opened). Until then walks that need it end with UNW_STOP_NO_TABLE_YET. With
+ * this, the store may be NULL. What @p m points to lives during the call.
+ */
+void live_space_set_ask(struct live_space *l,
+			bool (*ask)(void *ctx, uint32_t file, const struct live_mapping *m),
+			void *ctx);
+void live_space_set_code(struct live_space *l, uint32_t file, const struct unw_code *code);
+/** Files that were asked for. */
+size_t live_space_nr_pending(const struct live_space *l);
 
 /** MMAP, MMAP2, FORK, COMM, EXIT; others are passed over. */
 void live_space_record(struct live_space *l, const struct perf_record *r);
@@ -45,5 +58,6 @@ bool live_space_is_signal(struct live_space *l, uint32_t pid, uint64_t pc);
 /** Processes known, files looked into. */
 size_t live_space_nr_processes(const struct live_space *l);
 size_t live_space_nr_files(const struct live_space *l);
+size_t live_space_table_bytes(const struct live_space *l);
 
 #endif

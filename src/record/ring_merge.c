@@ -198,7 +198,7 @@ enum clew_err ring_merge_next(struct ring_merge *m, struct ring_record *ret)
 	if (!m->heap.nr)
 		return CLEW_END;
 	s = &m->spans.data[m->heap.data[0]];
-	*ret = (struct ring_record){.time = s->time, .source = m->heap.data[0]};
+	*ret = (struct ring_record){.time = s->time, .cpu = s->ring->cpu};
 	header_at(s, &ret->header);
 	ret->event = event_at(m, s, &ret->header);
 	ret->data = whole(m, s, ret->header.size);

@@ -19,9 +19,9 @@ struct ring_span {
 struct ring_record {
 	const uint8_t *data; /* whole; until the next call */
 	struct perf_event_header header;
-	uint64_t time;   /* 0: it tells none */
-	uint32_t event;  /* index into the counters */
-	uint32_t source; /* index into spans */
+	uint64_t time;  /* 0: it tells none */
+	uint32_t event; /* index into the counters */
+	int cpu;        /* whose ring; -1: a task's */
 };
 
 /**

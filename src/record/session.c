@@ -16,7 +16,7 @@
 
 #define NS_PER_MS 1000000ull
 
-enum { DRAIN_MS = 200, DRAIN_STEP_MS = 2 };
+enum { DRAIN_MS = 200, DRAIN_STEP_MS = 2, BUSY_DRAIN_MS = 10000 };
 enum { PROGRESS_MS = 500, MAX_SLEEP_MS = 1000, CHILD_GRACE_MS = 2000, CHILD_STEP_MS = 20 };
 
 struct session {
@@ -455,14 +455,17 @@ static const char *why_empty(const struct session *s)
 static enum clew_err drain_stacks(struct session *s, struct rec_error *error)
 {
 	uint64_t wait_ms = s->options->has_drain_ms ? s->options->drain_ms : DRAIN_MS;
-	uint64_t until = os_clock_ns() + wait_ms * NS_PER_MS;
+	uint64_t now = os_clock_ns(), until = now + wait_ms * NS_PER_MS;
+	uint64_t give_up = until + BUSY_DRAIN_MS * NS_PER_MS;
 	enum clew_err err;
 
-	if (!s->stacks.bpf)
+	if (!s->stacks.is_on)
 		return CLEW_OK;
 	user_stacks_stop(&s->stacks);
 	err = drain(s, error);
-	while (err == CLEW_OK && user_stacks_is_waiting(&s->stacks) && os_clock_ns() < until) {
+	while (err == CLEW_OK && user_stacks_is_waiting(&s->stacks) &&
+	       (os_clock_ns() < until ||
+		(user_stacks_is_busy(&s->stacks) && os_clock_ns() < give_up))) {
 		struct os_poll none = {0};
 
 		os_poll_wait(&none, DRAIN_STEP_MS);

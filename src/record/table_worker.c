@@ -12,9 +12,12 @@ enum {
 };
 
 struct job {
-	struct defer_want want;   /* where stack is NULL */
+	enum { WANT, NAMED, A_FILE, WARM, STACK } kind;
+	struct defer_want want;
 	struct held_stack *stack; /* owned */
-	struct mapped_name name;  /* its name owned; NULL: to be found by the mapping */
+	struct mapped_name name;  /* its name owned */
+	uint64_t ino;
+	uint32_t file;
 	const struct unw_code *code;
 };
 
@@ -71,21 +74,29 @@ static struct held_stack *hold(const struct defer_stack *s, uint32_t max)
 	return h;
 }
 
-static void look_up(struct table_worker *w, struct job *j)
+static const struct unw_code *look_up(struct table_worker *w, const struct job *j)
 {
 	const struct live_mapping m = {.pid = j->want.pid,
 				       .start = j->want.start,
 				       .end = j->want.end,
 				       .name = j->name.name ? j->name.name : "",
-				       .build_id = j->name.build_id,
+				       .ino = j->ino,
+				       .build_id = j->name.nr_build_id ? j->name.build_id : NULL,
 				       .nr_build_id = j->name.nr_build_id};
 
-	if (defer_key_is_vdso(&j->want.key))
-		j->code = unw_store_get_vdso(w->store);
-	else if (j->name.name)
-		j->code = live_code_find(w->store, &m);
-	else
-		j->code = live_code_of_mapping(w->store, &m);
+	switch (j->kind) {
+	case WANT:
+		return defer_key_is_vdso(&j->want.key) ? unw_store_get_vdso(w->store)
+						       : live_code_of_mapping(w->store, &m);
+	case NAMED:
+	case A_FILE:
+		return live_code_find(w->store, &m);
+	case WARM:
+		return unw_store_get_file(w->store, j->name.name);
+	case STACK:
+		break;
+	}
+	return NULL;
 }
 
 /* From the last frame on; its pc is a return address unless it is the first or a signal's. */
@@ -127,10 +138,9 @@ static void run(void *ctx)
 		}
 		j = w->todo.data[w->todo_head++];
 		os_unlock(w->lock);
-		if (j.stack)
+		j.code = look_up(w, &j);
+		if (j.kind == STACK)
 			finish(w, j.stack);
-		else
-			look_up(w, &j);
 		os_lock(w->lock);
 		if (!vec_push(&w->ready, j)) { /* stays counted as pending, and is lost */
 			held_stack_free(j.stack);
@@ -201,9 +211,18 @@ static bool give(struct table_worker *w, const struct job *j)
 	return ok;
 }
 
+static bool give_named(struct table_worker *w, struct job *j, const char *name)
+{
+	j->name.name = mem_strdup(name);
+	if (j->name.name && give(w, j))
+		return true;
+	mem_free(j->name.name);
+	return false;
+}
+
 bool table_worker_want(struct table_worker *w, const struct defer_want *want)
 {
-	const struct job j = {.want = *want};
+	const struct job j = {.kind = WANT, .want = *want};
 
 	return give(w, &j);
 }
@@ -211,18 +230,37 @@ bool table_worker_want(struct table_worker *w, const struct defer_want *want)
 bool table_worker_want_named(struct table_worker *w, const struct defer_want *want,
 			     const struct mapped_name *name)
 {
-	struct job j = {.want = *want, .name = *name};
+	struct job j = {.kind = NAMED, .want = *want, .name = *name};
 
-	j.name.name = mem_strdup(name->name);
-	if (j.name.name && give(w, &j))
-		return true;
-	mem_free(j.name.name);
-	return false;
+	return give_named(w, &j, name->name);
+}
+
+bool table_worker_file(struct table_worker *w, uint32_t file, const struct live_mapping *m)
+{
+	struct job j = {
+		.kind = A_FILE,
+		.want = {.pid = m->pid, .start = m->start, .end = m->end},
+		.ino = m->ino,
+		.file = file
+        };
+
+	if (m->build_id) {
+		j.name.nr_build_id = m->nr_build_id;
+		memcpy(j.name.build_id, m->build_id, m->nr_build_id);
+	}
+	return give_named(w, &j, m->name);
+}
+
+bool table_worker_warm(struct table_worker *w, const char *path)
+{
+	struct job j = {.kind = WARM};
+
+	return give_named(w, &j, path);
 }
 
 bool table_worker_finish(struct table_worker *w, const struct defer_stack *s)
 {
-	struct job j = {0};
+	struct job j = {.kind = STACK};
 
 	if (!s->regs || !s->stack || !s->nr || s->nr >= w->max_stack ||
 	    s->stack_bytes > MAX_HELD_STACK || s->stack_bytes % 8 ||
@@ -240,10 +278,8 @@ bool table_worker_finish(struct table_worker *w, const struct defer_stack *s)
 	return true;
 }
 
-bool table_worker_next(struct table_worker *w, struct table_result *ret)
+static struct job *take(struct table_worker *w)
 {
-	struct job *j;
-
 	if (w->taken_head == w->taken.nr) {
 		struct jobs empty = w->taken;
 
@@ -254,13 +290,28 @@ bool table_worker_next(struct table_worker *w, struct table_result *ret)
 		os_unlock(w->lock);
 	}
 	if (w->taken_head == w->taken.nr)
-		return false;
-	j = &w->taken.data[w->taken_head++];
+		return NULL;
 	w->nr_pending--;
-	*ret = (struct table_result){
-		.want = j->want, .was_named = j->name.name, .code = j->code, .stack = j->stack};
-	mem_free(j->name.name);
-	j->name.name = NULL;
+	return &w->taken.data[w->taken_head++];
+}
+
+bool table_worker_next(struct table_worker *w, struct table_result *ret)
+{
+	struct job *j;
+
+	do {
+		j = take(w);
+		if (!j)
+			return false;
+		mem_free(j->name.name);
+		j->name.name = NULL;
+	} while (j->kind == WARM);
+	*ret = (struct table_result){.want = j->want,
+				     .was_named = j->kind == NAMED,
+				     .is_file = j->kind == A_FILE,
+				     .file = j->file,
+				     .code = j->code,
+				     .stack = j->stack};
 	if (j->stack) {
 		w->nr_stacks--;
 		w->held_bytes -= held_size(&j->stack->stack, w->max_stack);

@@ -3,6 +3,7 @@
 #define RECORD_TABLE_WORKER_H
 
 #include "record/defer_bpf.h"
+#include "record/live_code.h"
 #include "record/mapped_names.h"
 
 /**
@@ -24,7 +25,9 @@ struct held_stack {
 /** What the thread has done: a table (code NULL: there is none), or a stack. */
 struct table_result {
 	struct defer_want want;
-	bool was_named;              /* table_worker_want_named() */
+	bool was_named; /* table_worker_want_named() */
+	bool is_file;   /* table_worker_file() */
+	uint32_t file;
 	const struct unw_code *code; /* as long as the worker */
 	struct held_stack *stack;    /* NULL: it is a table. To be freed with held_stack_free() */
 };
@@ -39,6 +42,10 @@ bool table_worker_want(struct table_worker *w, const struct defer_want *want);
 /** The same, where the file could not be opened by its mapping: by what it was called. */
 bool table_worker_want_named(struct table_worker *w, const struct defer_want *want,
 			     const struct mapped_name *name);
+/** A file of a process, which the caller knows by a number. */
+bool table_worker_file(struct table_worker *w, uint32_t file, const struct live_mapping *m);
+/** Have the table of @p path at hand, for whoever will want it. No result. */
+bool table_worker_warm(struct table_worker *w, const char *path);
 bool table_worker_finish(struct table_worker *w, const struct defer_stack *s);
 
 /** The next result, if one is ready. */

@@ -14,6 +14,7 @@ enum {
 	MAX_STACK = 510, /* frames: as many as a kernel's deferred record holds */
 	FLUSH_BYTES = 256 * 1024,
 	MAX_HELD_ROUNDS = 64,
+	MAX_BACKLOG = 256 << 20,
 	MAX_POLLS = 64, /* beyond the first, in one pass */
 	SLEEP_MS = 10,
 	BUSY_SLEEP_MS = 5,
@@ -140,7 +141,9 @@ static void take_results(struct user_stacks *u)
 	struct table_result r;
 
 	while (table_worker_next(u->worker, &r)) {
-		if (!r.stack) {
+		if (r.is_file) {
+			live_space_set_code(u->copy.live, r.file, r.code);
+		} else if (!r.stack) {
 			put_table(u, &r);
 		} else if (!vec_push(&u->finished, r.stack)) {
 			held_stack_free(r.stack);
@@ -173,7 +176,7 @@ static void wait_for_tables(struct user_stacks *u)
 	uint64_t until = os_clock_ns() + PRELOAD_NS;
 	struct os_poll none = {0};
 
-	while (u->bpf && table_worker_nr_pending(u->worker) && os_clock_ns() < until) {
+	while (table_worker_nr_pending(u->worker) && os_clock_ns() < until) {
 		os_poll_wait(&none, 1);
 		take_results(u);
 	}
@@ -251,20 +254,24 @@ static enum clew_err open_bpf(struct user_stacks *u, uint32_t nr_cpus, struct re
 	u->sink = (struct defer_sink){on_request, on_stack, on_want, u};
 	if (!find_tracker(u) || !defer_join_init(&u->join, nr_cpus, (uint32_t)u->counters->list.nr))
 		return out_of_memory(error);
-	u->worker = table_worker_new(u->options->cache_dir, MAX_STACK);
-	return u->worker ? attach(u, error) : out_of_memory(error);
+	return attach(u, error);
+}
+
+static bool ask_for_file(void *ctx, uint32_t file, const struct live_mapping *m)
+{
+	struct user_stacks *u = ctx;
+
+	return table_worker_file(u->worker, file, m);
 }
 
 static enum clew_err open_copy(struct user_stacks *u, struct rec_error *error)
 {
-	const struct unw_store_opts opts = {.cache_dir = u->options->cache_dir};
+	const struct rec_options *o = u->options;
 
-	u->store = unw_store_new(&opts);
-	return u->store && copy_stacks_init(&u->copy, u->store,
-					    u->options->max_stack ? u->options->max_stack
-								  : MAX_STACK)
-		     ? CLEW_OK
-		     : out_of_memory(error);
+	if (!copy_stacks_init(&u->copy, o->max_stack ? o->max_stack : MAX_STACK))
+		return out_of_memory(error);
+	live_space_set_ask(u->copy.live, ask_for_file, u);
+	return CLEW_OK;
 }
 
 enum clew_err user_stacks_open(struct user_stacks *u, struct rec_counters *c,
@@ -281,7 +288,8 @@ enum clew_err user_stacks_open(struct user_stacks *u, struct rec_counters *c,
 	}
 	if (!u->is_on)
 		return CLEW_OK;
-	if (!ring_merge_init(&u->merge, c))
+	u->worker = table_worker_new(o->cache_dir, MAX_STACK);
+	if (!u->worker || !ring_merge_init(&u->merge, c))
 		return out_of_memory(error);
 	if (bpf)
 		err = open_bpf(u, rec_nr_possible_cpus(), error);
@@ -304,7 +312,7 @@ static void preload_files(struct user_stacks *u, const struct rec_paths *paths)
 		struct os_map m;
 
 		if (u->copy.live)
-			unw_store_get_file(u->store, paths->data[i]);
+			table_worker_warm(u->worker, paths->data[i]);
 		if (u->bpf && os_map_file_executable(paths->data[i], &m, NULL) == CLEW_OK &&
 		    !vec_push(&maps, m))
 			os_map_done(&m);
@@ -352,8 +360,7 @@ void user_stacks_preload(struct user_stacks *u, const struct rec_target *target)
 			       target->is_system_wide ? 0 : target->pids.nr, &u->sink);
 	if (u->copy.live)
 		preload_processes(u, target);
-	if (u->bpf)
-		wait_for_tables(u);
+	wait_for_tables(u);
 	vec_done(&paths);
 	arena_done(&memory);
 }
@@ -384,7 +391,6 @@ static void bpf_sample(struct user_stacks *u, const struct rec_counter *e,
 		       const struct ring_record *r)
 {
 	const struct bytes body = {r->data + sizeof(r->header), r->data + r->header.size};
-	const struct rec_ring *ring = u->merge.spans.data[r->source].ring;
 	uint64_t words[2] = {PERF_CONTEXT_USER_DEFERRED};
 	const struct sample_edit edit = {.words = words, .nr_words = 2};
 	struct perf_sample s;
@@ -394,7 +400,7 @@ static void bpf_sample(struct user_stacks *u, const struct rec_counter *e,
 		buf_add(&u->out, r->data, r->header.size);
 		return;
 	}
-	cpu = ring->cpu >= 0 ? (uint32_t)ring->cpu : s.cpu;
+	cpu = r->cpu >= 0 ? (uint32_t)r->cpu : s.cpu;
 	if (!defer_join_is_ready(&u->join, cpu, r->event, s.tid, s.time) && u->nr_polls_left) {
 		u->nr_polls_left--;
 		defer_bpf_poll(u->bpf, &u->sink);
@@ -405,15 +411,13 @@ static void bpf_sample(struct user_stacks *u, const struct rec_counter *e,
 
 static void sideband(struct user_stacks *u, const struct ring_record *r)
 {
-	const struct rec_ring *ring = u->merge.spans.data[r->source].ring;
-
 	if (u->copy.live)
 		copy_stacks_sideband(&u->copy, r);
 	if (u->bpf)
 		note_change(u, r);
 	if (u->bpf && r->header.type == PERF_RECORD_LOST) {
-		if (ring->cpu >= 0)
-			defer_join_lost_samples(&u->join, (uint32_t)ring->cpu);
+		if (r->cpu >= 0)
+			defer_join_lost_samples(&u->join, (uint32_t)r->cpu);
 		else
 			for (uint32_t cpu = 0; cpu < u->join.nr_cpus; cpu++)
 				defer_join_lost_samples(&u->join, cpu);
@@ -421,18 +425,72 @@ static void sideband(struct user_stacks *u, const struct ring_record *r)
 	buf_add(&u->out, r->data, r->header.size);
 }
 
+/* --- copies that wait for a table --- */
+
+struct waiting {
+	uint64_t time;
+	uint32_t event;
+	int32_t cpu;
+}; /* and the record */
+
+static bool has_backlog(const struct user_stacks *u)
+{
+	return u->backlog_at < u->backlog.nr;
+}
+
+static void put_off(struct user_stacks *u, const struct ring_record *r)
+{
+	const struct waiting w = {r->time, r->event, r->cpu};
+
+	buf_add(&u->backlog, &w, sizeof(w));
+	buf_add(&u->backlog, r->data, r->header.size);
+	u->is_failed |= u->backlog.is_failed;
+}
+
+/* What came meanwhile comes behind it: maps change in the order of their time. */
+static void play_backlog(struct user_stacks *u)
+{
+	bool is_last_call = u->is_last_call || u->backlog.nr - u->backlog_at > MAX_BACKLOG;
+
+	while (has_backlog(u)) {
+		const uint8_t *at = (const uint8_t *)u->backlog.data + u->backlog_at;
+		struct ring_record r = {.data = at + sizeof(struct waiting)};
+		struct waiting w;
+
+		memcpy(&w, at, sizeof(w));
+		memcpy(&r.header, r.data, sizeof(r.header));
+		r.time = w.time;
+		r.event = w.event;
+		r.cpu = w.cpu;
+		if (r.header.type != PERF_RECORD_SAMPLE)
+			sideband(u, &r);
+		else if (!copy_stacks_sample(&u->copy, &u->counters->list.data[r.event], &r,
+					     is_last_call, &u->out))
+			return;
+		u->backlog_at += sizeof(w) + r.header.size;
+	}
+	buf_done(&u->backlog);
+	u->backlog = (struct buf){0};
+	u->backlog_at = 0;
+}
+
 static void one_record(struct user_stacks *u, const struct ring_record *r)
 {
 	const struct rec_counter *e = &u->counters->list.data[r->event];
 
-	if (r->header.type != PERF_RECORD_SAMPLE)
-		sideband(u, r);
-	else if (e->stacks == REC_STACKS_COPY)
-		copy_stacks_sample(&u->copy, e, r, &u->out);
-	else if (rec_stacks_is_bpf(e->stacks))
+	if (r->header.type != PERF_RECORD_SAMPLE) {
+		if (has_backlog(u))
+			put_off(u, r);
+		else
+			sideband(u, r);
+	} else if (e->stacks == REC_STACKS_COPY) {
+		if (has_backlog(u) || !copy_stacks_sample(&u->copy, e, r, false, &u->out))
+			put_off(u, r);
+	} else if (rec_stacks_is_bpf(e->stacks)) {
 		bpf_sample(u, e, r);
-	else
+	} else {
 		buf_add(&u->out, r->data, r->header.size);
+	}
 }
 
 static enum clew_err flush(struct buf *b, struct rec_file *f, bool *ret_any)
@@ -453,7 +511,6 @@ static enum clew_err poll_bpf(struct user_stacks *u)
 	struct defer_counts counts;
 	enum clew_err err;
 
-	take_results(u);
 	u->nr_polls_left = MAX_POLLS;
 	err = defer_bpf_poll(u->bpf, &u->sink);
 	if (err != CLEW_OK)
@@ -477,8 +534,10 @@ enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
 
 	if (!ring_merge_note(&u->merge, u->counters))
 		return CLEW_NO_MEMORY;
+	take_results(u);
 	if (u->bpf)
 		err = poll_bpf(u);
+	play_backlog(u);
 	vec_for_each (&u->merge.spans, s)
 		count(ctx, s->part);
 	while (err == CLEW_OK && (next = ring_merge_next(&u->merge, &r)) != CLEW_END) {
@@ -490,6 +549,8 @@ enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
 	}
 	if (err == CLEW_OK)
 		err = flush(&u->out, f, ret_any);
+	if (err == CLEW_OK && u->is_failed)
+		err = CLEW_NO_MEMORY;
 	if (err != CLEW_OK || !u->bpf)
 		return err;
 	write_finished(u);
@@ -509,7 +570,7 @@ bool user_stacks_may_end_round(struct user_stacks *u)
 
 int user_stacks_sleep_ms(const struct user_stacks *u)
 {
-	if (!u->bpf)
+	if (!u->bpf && !has_backlog(u))
 		return -1;
 	return table_worker_nr_pending(u->worker) ? BUSY_SLEEP_MS : SLEEP_MS;
 }
@@ -522,13 +583,19 @@ void user_stacks_stop(struct user_stacks *u)
 		defer_bpf_stop(u->bpf);
 }
 
+bool user_stacks_is_busy(const struct user_stacks *u)
+{
+	return has_backlog(u) || (u->worker && table_worker_nr_stacks(u->worker));
+}
+
 bool user_stacks_is_waiting(const struct user_stacks *u)
 {
-	return u->bpf && (defer_join_nr_waiting(&u->join) || table_worker_nr_stacks(u->worker));
+	return user_stacks_is_busy(u) || (u->bpf && defer_join_nr_waiting(&u->join));
 }
 
 void user_stacks_last_call(struct user_stacks *u)
 {
+	u->is_last_call = true;
 	if (u->bpf && defer_join_nr_waiting(&u->join))
 		u->nr_left = defer_bpf_finish(u->bpf, &u->sink);
 }
@@ -539,12 +606,12 @@ void user_stacks_done(struct user_stacks *u)
 		held_stack_free(*h);
 	vec_done(&u->finished);
 	defer_bpf_free(u->bpf);
-	table_worker_free(u->worker);
 	defer_join_done(&u->join);
 	map_u64_done(&u->changed);
 	mapped_names_done(&u->names);
 	copy_stacks_done(&u->copy);
-	unw_store_free(u->store);
+	table_worker_free(u->worker); /* tables live as long */
+	buf_done(&u->backlog);
 	ring_merge_done(&u->merge);
 	buf_done(&u->out);
 	buf_done(&u->stacks);

@@ -22,11 +22,13 @@ struct user_stacks {
 	struct ring_merge merge;
 	struct buf out; /* records on their way to the file */
 
-	struct unw_store *store; /* of copies */
+	struct table_worker *worker;
 	struct copy_stacks copy; /* live NULL: no event wants it */
+	struct buf backlog;      /* records that wait for a table, from backlog_at on */
+	size_t backlog_at;
+	bool is_last_call; /* tables that are not there now will not come any more */
 
 	struct defer_bpf *bpf; /* NULL: no event wants it. Owned */
-	struct table_worker *worker;
 	struct defer_join join;
 	struct defer_sink sink;
 	const struct rec_counter *tracker; /* whose sample_id the stacks' records carry */
@@ -77,6 +79,8 @@ int user_stacks_sleep_ms(const struct user_stacks *u);
 /** No more samples: is anything still to come? The caller goes on with passes for a while. */
 void user_stacks_stop(struct user_stacks *u);
 bool user_stacks_is_waiting(const struct user_stacks *u);
+/** Is it we that are still at work, so that it pays to wait longer? */
+bool user_stacks_is_busy(const struct user_stacks *u);
 /** The last call for tasks that sleep in the kernel; a pass writes what it brings. */
 void user_stacks_last_call(struct user_stacks *u);
 

@@ -35,7 +35,7 @@ static void tell_copy(struct user_stacks *u, bool is_verbose)
 		rec_say(u->ui, REC_NOTE,
 			"user stacks by why they end: %s; %llu frames; %zu binaries, tables of %zu KiB",
 			buf_cstr(&b), (unsigned long long)c->nr_frames,
-			live_space_nr_files(u->copy.live), unw_store_bytes(u->store) / 1024);
+			live_space_nr_files(u->copy.live), live_space_table_bytes(u->copy.live) / 1024);
 	buf_done(&b);
 }
 

@@ -26,7 +26,7 @@ def lines(path, fields):
 # Targets
 k = spin()
 for option, name in [("-p", "process"), ("-t", "thread")]:
-    r = t.record([option, str(k.pid), "-g"], ["sleep", "0.3"])
+    r = t.record([option, str(k.pid), "--call-graph", "fp"], ["sleep", "0.3"])
     t.check(r.status == 0 and r.samples > 100, f"attach to a {name}, for as long as a command", r.err)
     t.check(set(lines(r.path, "pid")) <= {str(k.pid)}, f"attach to a {name}: nobody else")
     if PERF:
@@ -112,7 +112,7 @@ t.check(b"samples" in p.communicate(timeout=20)[1], "control by descriptor: stop
 
 # Several files
 out = t.path("many.data")
-p = subprocess.Popen([CLEW, "record", "--switch-output", "-g", "-o", out, "--", *SPIN],
+p = subprocess.Popen([CLEW, "record", "--switch-output", "--call-graph", "fp", "-o", out, "--", *SPIN],
                      stderr=subprocess.PIPE)
 for _ in range(2):
     time.sleep(0.4)
@@ -132,16 +132,16 @@ if PERF:
         t.check(comm <= {"sh", "clew-exec"}, "each knows its tasks", comm)
 
 out = t.path("size.data")
-r = t.record(["--switch-output=64K", "--switch-max-files", "2", "-F", "20000", "-g"],
+r = t.record(["--switch-output=64K", "--switch-max-files", "2", "-F", "20000", "--call-graph", "fp"],
              ["sh", "-c", "i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done"], name="size.data")
 files = glob.glob(out + ".2*")
 t.check(r.status == 0 and len(files) == 2, "switch-output by size keeps the last two", (r.err, files))
 r = t.record(["--switch-output=1s"], ["sh", "-c", "sleep 1.5; " + LOOP[2]], name="time.data")
 t.check(len(glob.glob(t.path("time.data.2*"))) >= 2, "switch-output by time", r.err)
-r = t.record(["--max-size", "100K", "-F", "20000", "-g"], SPIN)
+r = t.record(["--max-size", "100K", "-F", "20000", "--call-graph", "fp"], SPIN)
 t.check("--max-size" in r.err and os.path.getsize(r.path) < 3_000_000, "max-size ends it", r.err)
 p = subprocess.Popen([CLEW, "record", "--overwrite", "--switch-output", "-m", "64K", "-F", "20000",
-                      "-g", "-o", t.path("over.data"), "--", *SPIN], stderr=subprocess.PIPE)
+                      "--call-graph", "fp", "-o", t.path("over.data"), "--", *SPIN], stderr=subprocess.PIPE)
 for _ in range(2):
     time.sleep(0.5)
     p.send_signal(signal.SIGUSR2)

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Every way of reading user stacks, on programs without frame pointers. argv[1]: the clew."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+
+from record_lib import CLEW, PERF, Tap, may_watch_cpus, needs_perf_events
+
+DEPTH = 60
+PROGRAM = r"""
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline)) static double spin(int n)
+{ double x = n; for (int i = 0; i < 20000; i++) x = x * 1.0000001 + i; return x; }
+__attribute__((noinline)) double deeper(int n)
+{ volatile char pad[32]; double r; pad[0] = (char)n; r = n ? deeper(n - 1) : spin(n); return r + pad[0]; }
+static double seconds(void)
+{ struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+static int calls(double until)
+{
+	int zero = open("/dev/zero", 0), interrupted = 0, cut = 0, n = 0; size_t size = 32 << 20;
+	char *to = malloc(size); struct timespec ms = {0, 1000000};
+	for (; seconds() < until; n++) {
+		interrupted += nanosleep(&ms, NULL) && errno == EINTR;
+		cut += read(zero, to, size) != (ssize_t)size;
+	}
+	printf("interrupted %d cut %d rounds %s\n", interrupted, cut, n > 3 ? "some" : "few");
+	return 0;
+}
+int main(int c, char **v)
+{
+	double until = seconds() + atof(v[2]), s = 0;
+	if (!strcmp(v[1], "calls")) return calls(until);
+	if (!strcmp(v[1], "faults"))
+		while (seconds() < until) { char *p = malloc(8 << 20); memset(p, 1, 8 << 20); free(p); s += deeper(5); }
+	while (seconds() < until) s += deeper(atoi(v[1]));
+	return s == 1;
+}
+"""
+
+t = Tap()
+needs_perf_events(t)
+if not shutil.which("gcc"):
+    t.skip_all("no gcc to build programs without frame pointers")
+DEEP = t.path("deep")
+with open(t.path("deep.c"), "w", encoding="utf-8") as f:
+    f.write("#include <fcntl.h>\n" + PROGRAM)
+subprocess.run(["gcc", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-o", DEEP,
+                t.path("deep.c")], check=True)
+WIDE = may_watch_cpus(t)
+os.environ["XDG_CACHE_HOME"] = t.path("cache")
+
+
+def doctor():
+    p = subprocess.run([CLEW, "doctor", "--json"], capture_output=True, text=True, check=False)
+    return {row["id"]: row for row in json.loads(p.stdout)["rows"]}
+
+
+ROWS = doctor()
+
+
+def samples(path, event=None):
+    p = subprocess.run([CLEW, "script", "--json", "-i", path], capture_output=True, text=True,
+                       check=False)
+    for line in p.stdout.splitlines():
+        try:
+            o = json.loads(line)
+        except ValueError:
+            continue
+        if o.get("type") == "sample" and (not event or o.get("event", "").startswith(event)):
+            yield o
+
+
+def frames(o):
+    return [frame.get("sym") for frame in o.get("callchain", [])]
+
+
+def judge(path, comm="deep"):
+    """Samples of the program; how many reach its start; how many have another first frame than the
+    instruction that was sampled; depths."""
+    nr = whole = wrong = 0
+    depths = Counter()
+    for o in samples(path):
+        if o["comm"] != comm:
+            continue
+        nr += 1
+        names = frames(o)
+        depths[names.count("deeper")] += 1
+        whole += "main" in names and names[-1] == "_start"
+        chain = o.get("callchain", [])
+        wrong += o.get("kind") == "user" and chain != [] and chain[0]["ip"] != o["ip"]
+    return nr, whole, wrong, depths
+
+
+def check_whole(name, r, share=0.98):
+    if not t.check(r.status == 0 and r.samples > 50, f"{name}: records", r.err):
+        return
+    nr, whole, wrong, depths = judge(r.path)
+    t.check(whole >= share * nr, f"{name}: from _start to the sample", f"{whole} of {nr}\n{r.err}")
+    t.check(wrong == 0, f"{name}: each sample has its own stack", f"{wrong} of {nr} have another's")
+    t.check(not set(depths) - set(range(DEPTH + 2)) and depths[DEPTH + 1] >= share * nr * 0.95,
+            f"{name}: all {DEPTH + 1} levels", depths)
+    t.check(r.lost == 0, f"{name}: nothing lost", r.err)
+
+
+def size_of(path):
+    return os.path.getsize(path)
+
+
+RUN = [DEEP, str(DEPTH), "0.7"]
+KINDS = [("dwarf", "stacks-copy"), ("sframe", "stacks-bpf-deferred"),
+         ("sframe,immediate", "stacks-bpf-immediate"), ("defer", "stacks-kernel-deferred")]
+WORKS = []
+for kind, row in KINDS:
+    r = t.record(["--call-graph", kind, "-F", "4999"], RUN)
+    if ROWS[row]["state"] != "yes":
+        t.check(r.status and f"--call-graph {kind}" in r.err and "--call-graph auto" in r.err,
+                f"{kind}: does not work here, and says why: {ROWS[row]['detail'][:60]}", r.err)
+        continue
+    if kind == "defer":  # the kernel follows frame pointers, of which there are none
+        t.check(r.status == 0 and r.samples > 50, "defer: records", r.err)
+        continue
+    WORKS.append(kind)
+    check_whole(kind, r)
+    depth = sum(len(frames(o)) for o in samples(r.path)) / max(r.samples, 1)
+    t.check(size_of(r.path) / r.samples <= 120 + 8 * depth + 40000 / r.samples,
+            f"{kind}: at most 120 bytes a sample and 8 a frame",
+            f"{size_of(r.path) / r.samples:.0f} bytes, {depth:.1f} frames")
+    z = t.record(["--call-graph", kind, "-F", "4999", "-z"], RUN, name="z.data")
+    check_whole(f"{kind} -z", z)
+    t.check((size_of(z.path) - 20000) / z.samples <= (120 + 8 * depth) / 4,
+            f"{kind} -z: a quarter of that", f"{size_of(z.path) / z.samples:.0f} bytes")
+
+r = t.record(["-g", "-F", "4999"], RUN)
+check_whole("-g", r)
+t.check(r.err.count("user stacks: ") == 2, "-g: one line says what was taken, one what came of it",
+        r.err)
+r = t.record(["-g", "-v"], RUN)
+t.check(all(f"not {row[7:]}" in r.err or ROWS[row]["state"] == "yes" for _, row in KINDS[:1]),
+        "-v: a line for each that was passed over", r.err)
+
+r = t.record(["--call-graph", "dwarf,32768", "--store-stacks", "-F", "999"], RUN)
+t.check(r.status == 0 and size_of(r.path) > r.samples * 32000, "--store-stacks keeps the copies", r.err)
+if PERF:
+    t.perf_agrees(t.record(["--call-graph", "dwarf"], RUN), "dwarf, unwound")
+    t.perf_agrees(t.record(["--call-graph", "dwarf,8192", "-e", "cpu-clock,page-faults"], RUN),
+                  "dwarf of two events")
+r = t.record(["--call-graph", "dwarf,1024", "-F", "999"], RUN)
+t.check("cut by the copy's size" in r.err, "stacks that a small copy cuts are told of", r.err)
+
+for kind in WORKS:
+    # Pipes, several files, a sudden end.
+    p = t.record(["--call-graph", kind, "-F", "4999"], RUN, pipe=True, name="pipe.data")
+    check_whole(f"{kind} -o -", p)
+    out = t.path("many.data")
+    # The last file may begin when the command has ended, and nothing tells of its maps then.
+    p = subprocess.run([CLEW, "record", "--switch-output=100K", "--call-graph", kind, "-F", "4999",
+                        "-o", out, "--", DEEP, str(DEPTH), "1.5"], stderr=subprocess.PIPE,
+                       check=False)
+    files = sorted(n for n in os.listdir(t.dir) if n.startswith("many.data."))
+    parts = [judge(t.path(n)) for n in files[:-1]]
+    nr, whole = sum(x[0] for x in parts), sum(x[1] for x in parts)
+    t.check(len(files) > 2 and nr and whole >= 0.97 * nr and not any(x[2] for x in parts),
+            f"{kind} --switch-output: each file has its stacks", f"{whole} of {nr} in {len(files)}")
+    for n in files:
+        os.unlink(t.path(n))
+    out = t.path("killed.data")
+    with subprocess.Popen([CLEW, "record", "--call-graph", kind, "-F", "4999", "-o", out, "--",
+                           DEEP, str(DEPTH), "2.5"], stderr=subprocess.DEVNULL) as k:
+        time.sleep(2)
+        k.send_signal(signal.SIGKILL)
+        k.wait()
+    nr, whole, wrong, _ = judge(out)
+    t.check(nr > 200 and whole >= 0.97 * nr and not wrong, f"{kind}: killed, the file is readable",
+            f"{whole} of {nr}, {wrong} wrong")
+
+    # Others' processes.
+    with subprocess.Popen([DEEP, str(DEPTH), "30"]) as k:
+        r = t.record(["--call-graph", kind, "-F", "999", "-p", str(k.pid)], ["sleep", "0.7"])
+        check_whole(f"{kind} -p", r)
+        if WIDE:
+            r = t.record(["--call-graph", kind, "-F", "999", "-a"], ["sleep", "0.7"])
+            check_whole(f"{kind} -a", r)
+        k.kill()
+
+    # Several events at once, a tracepoint among them.
+    events = ["-e", "cpu-clock", "-e", "page-faults"]
+    if WIDE and os.path.exists("/sys/kernel/tracing/events/sched/sched_switch"):
+        events += ["-e", "sched:sched_switch"]
+    r = t.record(["--call-graph", kind, *events, "-F", "2000"], [DEEP, "faults", "0.7"])
+    seen = Counter(o["event"].split(":")[0] for o in samples(r.path))
+    nr, whole, wrong, _ = judge(r.path)
+    t.check(r.status == 0 and len(seen) >= 2 and whole >= 0.9 * nr and not wrong,
+            f"{kind}: several events", f"{whole} of {nr}, {wrong} wrong, {seen}\n{r.err}")
+
+    # What is recorded does not notice.
+    path = t.path("calls.data")
+    plain, seen = (subprocess.run([*prefix, DEEP, "calls", "0.7"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True, check=False).stdout
+                   for prefix in ([], [CLEW, "record", "--call-graph", kind, "-F", "4999",
+                                       "-o", path, "--"]))
+    t.check(plain == seen and "interrupted 0 cut 0" in plain,
+            f"{kind}: no system call is interrupted or cut", f"{plain}{seen}")
+    if kind == "sframe":
+        long = [o for o in samples(path) if "read_zero" in str(frames(o)) or
+                "read_iter_zero" in str(frames(o))]
+        t.check(not long or sum(frames(o)[-1] == "_start" for o in long) >= 0.99 * len(long),
+                f"{kind}: samples inside one long call have its stack ({len(long)})")
+
+t.done()
