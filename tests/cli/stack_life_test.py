@@ -24,7 +24,7 @@ BACKENDS = ["auto"]
 def outcomes(path):
     """The table of outcomes as `clew report --stats` prints it: ({outcome: samples}, samples)."""
     p = subprocess.run([CLEW, "report", "--stats", "-i", path], capture_output=True, text=True, check=False)
-    m = re.search(r"^ *samples (\d+): complete (\d+), none-expected (\d+), lost (\d+)", p.stdout, re.M)
+    m = re.search(r"^ *samples (\d+): complete (\d+), none-expected (\d+)[^,]*?(?: \([^)]*\))?, lost (\d+)", p.stdout, re.M)
     total = re.search(r"^ *(\d+)  delivered", p.stdout, re.M)
     if not m or not total:
         return {}, None

@@ -195,7 +195,7 @@ class Node:
         return f"{self.prefix}{self.nr}"
 
 
-def make_tree(seed, is_cxx):
+def make_tree(seed, is_cxx, has_callbacks):
     rng = random.Random(seed)
     nodes = [Node(0, None, "plain", "t")]
     for nr in range(1, NR_NODES):
@@ -205,7 +205,7 @@ def make_tree(seed, is_cxx):
             parent = rng.choice([n for n in nodes if n.depth < MAX_DEPTH - 20])
         node = Node(nr, parent, rng.choice(PLAIN_KINDS), "t")
         roll = rng.random()
-        if roll < 0.04:
+        if roll < 0.04 and has_callbacks:
             node.edge, node.kind = "qsort", "plain"
         elif roll < 0.07:
             node.edge, node.kind = "module", "plain"
@@ -298,9 +298,11 @@ def body_of(n, rng):
     return out + f"\treturn {'(double)(' + value + ')' if n.kind == 'double' else value};\n}}\n"
 
 
-def write_program(path, seed, is_cxx):
-    """@return the tree as {function: (its caller or None, how)}"""
-    nodes, signal = make_tree(seed, is_cxx)
+def write_program(path, seed, is_cxx, has_callbacks=True):
+    """has_callbacks: some functions are called by qsort(), whose own frames have no frame pointers.
+
+    @return the tree as {function: (its caller or None, how)}"""
+    nodes, signal = make_tree(seed, is_cxx, has_callbacks)
     rng = random.Random(seed + 1)
     with open(path, "w", encoding="utf-8") as f:
         f.write(HEAD)
