@@ -56,8 +56,7 @@ struct run {
 	uint64_t row_at;           /* of the last row, */
 	uint64_t handover;         /* and where x86-64's eh_return takes rcx for CFA; 0: nowhere */
 	unsigned int eh_data_regs; /* those saved for it */
-	struct unw_rule row, before_handover;
-	uint64_t before_at;
+	uint64_t handover_row;     /* the row in front of that */
 	const struct eh_extent *extent;
 	struct unw_list *list;
 	struct eh_frame_counts *counts;
@@ -89,12 +88,10 @@ static void end_row(struct run *r)
 	put_row(r, &rule);
 	r->is_changed = false;
 	if (r->eh_data_regs == EH_DATA_REGS && !r->handover && rule.cfa == UNW_CFA_REG &&
-	    rule.cfa_reg == HANDOVER_REG && r->row.cfa != UNW_CFA_NONE) {
+	    rule.cfa_reg == HANDOVER_REG) {
 		r->handover = r->loc;
-		r->before_handover = r->row;
-		r->before_at = r->row_at;
+		r->handover_row = r->row_at;
 	}
-	r->row = rule;
 	r->row_at = r->loc;
 }
 
@@ -441,19 +438,19 @@ static void give_up(struct run *r, enum unw_why why)
 	put_row(r, &rule);
 }
 
-/** The row in front of the handover, its end without an FP: as a function of its own inside. */
-static void lose_fp(struct run *r)
+/** The end of the row in front of the handover has no rule: a function of its own inside. */
+static void forget_saved(struct run *r)
 {
-	uint64_t from = eh_return_from(r->t->image, r->before_at, r->handover);
+	uint64_t from = eh_return_from(r->t->image, r->handover_row, r->handover);
 	uint64_t rel = r->extent->rel + (from - r->extent->start);
-	struct unw_rule rule = r->before_handover;
+	struct unw_rule none = {.origin = (uint8_t)r->t->origin & 15u, .why = UNW_WHY_EH_RETURN};
 
 	if (from == r->handover)
 		return;
-	rule.fp = UNW_UNDEFINED;
 	r->counts->nr_rows++;
+	r->counts->nr_unrepresented[UNW_WHY_EH_RETURN]++;
 	unw_list_begin(r->list, rel, rel + (r->handover - from));
-	unw_list_row(r->list, rel, &rule);
+	unw_list_row(r->list, rel, &none);
 }
 
 void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struct eh_extent *extent,
@@ -472,7 +469,7 @@ void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struc
 	r.loc = extent->start;
 	r.handover = 0;
 	r.eh_data_regs = 0;
-	r.row = (struct unw_rule){.cfa = UNW_CFA_NONE};
+	r.row_at = extent->start;
 	r.extent = extent;
 	r.list = ret;
 	r.counts = counts;
@@ -485,5 +482,5 @@ void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struc
 	else if (!r.is_over)
 		end_row(&r);
 	if (r.handover)
-		lose_fp(&r);
+		forget_saved(&r);
 }

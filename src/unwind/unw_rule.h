@@ -46,6 +46,7 @@ enum unw_why {
 	UNW_WHY_OPCODE,     /* an unknown call frame instruction: rest of the function */
 	UNW_WHY_BAD,        /* the source is damaged here */
 	UNW_WHY_OVERFLOW,   /* more distinct rules or rows than a table holds */
+	UNW_WHY_EH_RETURN, /* the saved registers are those of an exception handler being entered */
 };
 
 /** Which source made the rule. */

@@ -23,7 +23,7 @@ struct peer_value {
 };
 
 struct peer {
-	bool is_eh_return;   /* saves rax and rdx: its FP may be given up */
+	bool is_eh_return;   /* saves rax and rdx: its end may have no rule */
 	bool is_column_only; /* RA: a column other than the ABI's, without a rule */
 	bool has_cfa, has_ra, has_own_sp, is_signal;
 	uint8_t cfa, cfa_reg;
@@ -51,6 +51,7 @@ enum class {
 	NO_REGISTER,
 	NO_OPCODE,
 	NO_BAD,
+	NO_EH_RETURN,
 	PLT,
 	SIGNAL_FRAME,
 	OUTERMOST,
@@ -71,6 +72,7 @@ static const char *const class_names[NR_CLASSES] = {
 	[NO_REGISTER] = "none: register form",
 	[NO_OPCODE] = "none: unknown instruction",
 	[NO_BAD] = "none: damaged",
+	[NO_EH_RETURN] = "none: entering an exception handler",
 	[PLT] = "PLT",
 	[SIGNAL_FRAME] = "signal frame",
 	[OUTERMOST] = "outermost (RA undefined)",
@@ -95,9 +97,9 @@ static enum class class_of(const struct unw_rule *r, enum unw_arch arch) {
              sp_of[] = {0, 7, 31, 15}
              ;
 
-	if (r->cfa == UNW_CFA_NONE) return r->why == UNW_WHY_GAP ? GAP
-	: GAP + r->why < PLT                                     ? GAP + r->why
-								 : NO_BAD;
+	if (r->cfa == UNW_CFA_NONE) return r->why == UNW_WHY_EH_RETURN ? NO_EH_RETURN
+	: r->why <= NO_BAD                                             ? (enum class)(GAP + r->why)
+								       : NO_BAD;
 	if (r->cfa == UNW_CFA_PLT) return PLT;
 	if (r->flags & UNW_SIGNAL) return SIGNAL_FRAME;
 	if (r->ra == UNW_UNDEFINED) return OUTERMOST;
@@ -345,8 +347,8 @@ static void compare_at(struct file *f, Dwarf_CFI *cfi, uint64_t pc, uint64_t rel
 	const char *what;
 
 	if (ask_peer(f, cfi, pc, &p, ret_end)) {
-		if (p.is_eh_return && r->fp == UNW_UNDEFINED && r->cfa != UNW_CFA_NONE) {
-			p.fp.is_known = false; /* until the handler is entered */
+		if (p.is_eh_return && r->cfa == UNW_CFA_NONE && r->why == UNW_WHY_EH_RETURN) {
+			p.has_cfa = false;
 			f->nr_explained++;
 		}
 		what = compare(f, &p, r);

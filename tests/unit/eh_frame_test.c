@@ -101,7 +101,7 @@ static const char *text_of(const struct unw_rule *r)
 {
 	static const char loc[] = "=cmr?";
 	static char text[128];
-	static const char *const none[] = {"gap", "expr", "reg", "op", "bad", "many"};
+	static const char *const none[] = {"gap", "expr", "reg", "op", "bad", "many", "handler"};
 	int n = 0;
 
 	if (r->cfa == UNW_CFA_NONE)
@@ -476,8 +476,8 @@ static void test_eh_return(void)
 		unw_table_of_block(&m.t, m.block, size);
 	unw_list_free(l);
 	CHECK_STR(rule_at(&m, TEXT + 0x11f), "r6+16 c-8 c-16", "in front of the last call");
-	CHECK_STR(rule_at(&m, TEXT + 0x120), "r6+16 c-8 ?", "from the call on the FP is lost");
-	CHECK_STR(rule_at(&m, TEXT + 0x12f), "r6+16 c-8 ?", "to the handover");
+	CHECK_STR(rule_at(&m, TEXT + 0x120), "handler", "from the call on it is none");
+	CHECK_STR(rule_at(&m, TEXT + 0x12f), "handler", "to the handover");
 	CHECK_STR(rule_at(&m, TEXT + 0x130), "r2+8 c-8 c-16", "which is as the source says");
 	CHECK_STR(rule_at(&m, TEXT + 0x132), "r7+8 c-8 c-16", "and so is the rest");
 	made_done(&m);
