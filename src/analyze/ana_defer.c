@@ -53,8 +53,8 @@ enum clew_err ana_defer_start(struct analyze *a)
 
 	if (d->mode != ANA_DEFER_OFF)
 		return CLEW_OK;
-	/* What waits of a file is less than a quarter of it. */
-	opts.budget_bytes = a->input.size / 4;
+	/* What is remembered of a sample and its stack is less than half of their records. */
+	opts.budget_bytes = a->input.size / 2;
 	if (opts.budget_bytes < MIN_BUDGET)
 		opts.budget_bytes = MIN_BUDGET;
 	if (opts.budget_bytes > MAX_BUDGET)

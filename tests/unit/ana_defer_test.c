@@ -240,6 +240,72 @@ static void test_returns(const struct form *f)
 	perf_build_done(&b);
 }
 
+enum { NR_LONG = 20000 };
+
+static enum clew_err write_nothing(void *ctx, const struct ana_batch *b)
+{
+	(void)ctx, (void)b;
+	return CLEW_OK;
+}
+
+/* A task that sleeps while another one runs; then its stack comes. @p step: ns between records. */
+static void fill_long(struct perf_build *b, uint64_t step)
+{
+	static const uint64_t ips[] = {0x400010, 0x400101, 0x400201, 0x400301};
+	uint64_t time = 1000000000;
+
+	defer_make_events(b);
+	defer_make_process(b, 1, 1000, "sleeper");
+	defer_make_process(b, 2, 1000, "worker");
+	defer_make_sample(b, &(struct defer_sample){.tid = 1, .time = time, .cookie = 0x10001});
+	for (uint64_t i = 0; i < NR_LONG; i++) {
+		uint64_t cookie = (i + 1) << 16 | 2;
+
+		time += step;
+		defer_make_sample(b,
+				  &(struct defer_sample){.tid = 2, .time = time, .cookie = cookie});
+		defer_make_stack(
+			b,
+			&(struct defer_stack){
+				.tid = 2, .time = time + 1, .cookie = cookie, .ips = ips, .nr = 4});
+		if (i % 100 == 99)
+			perf_build_round(b);
+	}
+	defer_make_stack(
+		b, &(struct defer_stack){
+			   .tid = 1, .time = time + 2, .cookie = 0x10001, .ips = ips, .nr = 4});
+	perf_build_round(b);
+}
+
+static void test_long_wait(const struct form *f)
+{
+	struct perf_build b = {.opts = f->opts};
+	struct ana_summary s;
+
+	if (f->compress)
+		perf_build_compress(&b, f->compress);
+	fill_long(&b, 1000000); /* 20 s in all */
+	if (f->compress)
+		perf_build_compress_end(&b, 60000);
+	run_with(perf_build_finish(&b), f->chunk * 100, (struct ana_opts){0}, write_nothing,
+		 &(struct buf){0}, &s);
+	CHECK_EQ(s.users.by_reason[STITCH_NO_REASON], NR_LONG + 1,
+		 "%s: a sample that waits 20 s gets its stack, and so do all behind it", f->name);
+	/* A file remembers samples, not records; where it is compressed their stacks too. */
+	CHECK(f->chunk || s.stitch.peak_bytes < NR_LONG * (f->compress ? 130 : 90),
+	      "%s: %d bytes for each sample behind it", f->name,
+	      (int)(s.stitch.peak_bytes / NR_LONG));
+	if (f->chunk) {
+		run_with(perf_build_finish(&b), f->chunk * 100, (struct ana_opts){.is_live = true},
+			 write_nothing, &(struct buf){0}, &s);
+		CHECK(s.users.by_reason[STITCH_TIMEOUT] == 1 &&
+			      s.users.by_reason[STITCH_NO_REASON] == NR_LONG,
+		      "%s that is watched: it goes without after 10 s, the others with theirs",
+		      f->name);
+	}
+	perf_build_done(&b);
+}
+
 /* Nothing announces the marks. */
 static void test_unannounced(bool pipe)
 {
@@ -340,6 +406,8 @@ int main(void)
 	test_choices();
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		test_returns(&forms[i]);
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		test_long_wait(&forms[i]);
 	test_unannounced(false);
 	test_unannounced(true);
 	test_damage();
