@@ -21,12 +21,12 @@ BASH = "f() { local i=$1; ((i > 0)) && f $((i - 1)) || x=${x/a/b}$i; }; for ((n 
 
 def targets(work):
     """(name, bytes of stack to copy, command): recursions of known depth, and real programs"""
-    deep, source = os.path.join(work, "deep"), os.path.join(work, "big.cc")
-    subprocess.run(["cc", "-O2", "-o", deep, os.path.join(HERE, "deep.c")], check=True)
+    recurse, source = os.path.join(work, "recurse"), os.path.join(work, "big.cc")
+    subprocess.run(["cc", "-O2", "-o", recurse, os.path.join(HERE, "recurse.c")], check=True)
     with open(source, "w", encoding="ascii") as f:
         f.write(CXX)
-    return [("depth 30", 16384, [deep, "6", "22"]), ("depth 70", 16384, [deep, "6", "60"]), ("depth 110", 16384, [deep, "6", "103"]),
-            ("cc1plus", 32768, ["g++", "-O2", "-c", "-o", "/dev/null", source]), ("python3", 16384, ["/usr/bin/python3", "-c", PYTHON]),
+    return [("depth 30", 16384, [recurse, "6", "22"]), ("depth 70", 16384, [recurse, "6", "60"]), ("depth 110", 16384, [recurse, "6", "103"]),
+            ("cc1plus", 32768, ["g++", "-O2", "-w", "-c", "-o", os.path.join(work, "big.o"), source]), ("python3", 16384, ["/usr/bin/python3", "-c", PYTHON]),
             ("bash", 32768, ["bash", "-c", BASH]), ("openssl rsa", 16384, ["openssl", "speed", "-seconds", "2", "rsa2048"])]
 
 
