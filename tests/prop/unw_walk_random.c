@@ -400,7 +400,7 @@ static struct unw_rule random_rule(const struct machine *m, bool is_tame)
 	r.cfa %= 4;
 	r.ra %= 5;
 	r.fp %= 5;
-	r.why %= UNW_WHY_OVERFLOW + 1;
+	r.why = (uint8_t)(r.why % (UNW_WHY_OVERFLOW + 1)) & 0xf;
 	if (is_tame && rnd(16))
 		return (struct unw_rule){.cfa = UNW_CFA_REG,
 					 .cfa_reg = rnd(8) ? m->sp : m->fp,
@@ -474,6 +474,7 @@ static void check_rubbish(const struct machine *m, unsigned int rounds)
 		if (i % 1000 == 0) {
 			stack_build_free(b);
 			b = stack_build_new(m->arch);
+			b->space.id = i + 1; /* the memo may hold rules of the one before */
 			fill_with_rubbish(m, b, i / 1000 % 2);
 		}
 		b->has_no_table = rnd(4) == 0;

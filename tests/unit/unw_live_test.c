@@ -60,7 +60,7 @@ static size_t part_bytes[NR_PARTS];
 
 /* In longjmp() the list is still the jumper's. */
 static volatile bool is_jumping;
-static volatile int sink;
+static volatile unsigned int sink;
 static jmp_buf back;
 
 static bool is_stepping;
@@ -80,7 +80,7 @@ static void stop_stepping(void)
 PART void part_handled(int n)
 {
 	ENTER(part_handled);
-	sink += n;
+	sink += (unsigned int)n;
 	LEAVE();
 }
 
@@ -96,7 +96,7 @@ PART void part_handler(int sig)
 PART void part_signal(int n)
 {
 	ENTER(part_signal);
-	sink += n;
+	sink += (unsigned int)n;
 	raise(n % 2 ? SIGUSR1 : SIGUSR2); /* the one on its own stack, the other not */
 	LEAVE();
 }
@@ -108,16 +108,17 @@ PART void part_text(int n)
 
 	ENTER(part_text);
 	snprintf(text, sizeof(text), "%d %s %g", n, "abc", n * 1.5);
-	sink += (int)strtol(text, NULL, 10) + (int)strlen(text) + getppid();
+	sink += (unsigned int)strtol(text, NULL, 10) + (unsigned int)strlen(text) +
+		(unsigned int)getppid();
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	sink += (int)t.tv_nsec;
+	sink += (unsigned int)t.tv_nsec;
 	LEAVE();
 }
 
 PART void part_jump(int n)
 {
 	ENTER(part_jump);
-	sink += n;
+	sink += (unsigned int)n;
 	is_jumping = true;
 	longjmp(back, n);
 }
@@ -125,7 +126,7 @@ PART void part_jump(int n)
 PART void part_noreturn(int n)
 {
 	ENTER(part_noreturn);
-	sink += n;
+	sink += (unsigned int)n;
 	part_jump(n + 1); /* the last instruction of this function is a call */
 }
 
@@ -147,7 +148,7 @@ PART void part_sort(int n)
 	for (int i = 0; i < 9; i++)
 		v[i] = i * 7919 % 11 + n;
 	qsort(v, 9, sizeof(v[0]), part_compare);
-	sink += v[3];
+	sink += (unsigned int)v[3];
 	if (!setjmp(back))
 		part_noreturn(n);
 	nr_shadow = depth + 1;
@@ -164,7 +165,7 @@ PART void part_aligned(int n)
 	ENTER(part_aligned);
 	aligned[n] = more[n] = (char)n;
 	part_sort(n);
-	sink += aligned[n] + more[n];
+	sink += (unsigned int)(aligned[n] + more[n]);
 	LEAVE();
 }
 
@@ -175,7 +176,7 @@ PART void part_vla(int n)
 	ENTER(part_vla);
 	array[n] = n;
 	part_aligned(n);
-	sink += array[n];
+	sink += (unsigned int)array[n];
 	LEAVE();
 }
 
@@ -197,7 +198,8 @@ PART void part_main(int n)
 	part_signal(n);
 	part_signal(n + 1);
 	if (is_stepping)
-		sink += getpgrp(); /* bound now: through the whole of a lazy PLT entry */
+		sink += (unsigned int)
+			getpgrp(); /* bound now: through the whole of a lazy PLT entry */
 	LEAVE();
 }
 
