@@ -31,8 +31,7 @@ const char *rec_stacks_what(enum rec_stacks kind)
 	static const char *const texts[NR_REC_STACKS] = {
 		[REC_STACKS_NONE] = "",
 		[REC_STACKS_BPF_DEFERRED] =
-			"unwind tables in the kernel, each user stack read once on the way back to "
-			"user mode",
+			"unwind tables in the kernel, stacks read on the way back to user mode",
 		[REC_STACKS_KERNEL_DEFERRED] =
 			"the kernel follows frame pointers on the way back to user mode",
 		[REC_STACKS_BPF_IMMEDIATE] =
@@ -98,6 +97,15 @@ static enum clew_err open_bpf(struct rec_stack_choice *c, enum rec_stacks kind,
 	return defer_bpf_open(&c->bpf, &opts, error);
 }
 
+static bool may_use_bpf(void)
+{
+	struct os_caps caps;
+
+	os_caps_read(&caps);
+	return os_caps_has(&caps, OS_CAP_SYS_ADMIN) ||
+	       (os_caps_has(&caps, OS_CAP_BPF) && os_caps_has(&caps, OS_CAP_PERFMON));
+}
+
 /* @return CLEW_OK: taken. Else why not. */
 static enum clew_err try_kind(struct rec_stack_choice *c, enum rec_stacks kind,
 			      const struct rec_options *o, const struct rec_event_list *events,
@@ -110,7 +118,12 @@ static enum clew_err try_kind(struct rec_stack_choice *c, enum rec_stacks kind,
 		return rec_fail(error, CLEW_UNSUPPORTED, "it was refused for one of the events");
 	if (why)
 		return rec_fail(error, CLEW_UNSUPPORTED, "%s", why);
-	if (rec_stacks_is_bpf(kind))
+	if (rec_stacks_is_bpf(kind) && !may_use_bpf())
+		err = rec_fail(
+			error, CLEW_UNSUPPORTED,
+			"it needs CAP_BPF and CAP_PERFMON: run as root, or give them to clew with "
+			"setcap cap_bpf,cap_perfmon=ep");
+	else if (rec_stacks_is_bpf(kind))
 		err = open_bpf(c, kind, o, target, error);
 	else if (kind == REC_STACKS_KERNEL_DEFERRED)
 		err = rec_probe_kernel_deferral(error);
@@ -121,15 +134,6 @@ static enum clew_err try_kind(struct rec_stack_choice *c, enum rec_stacks kind,
 	else
 		c->stacks = kind;
 	return err;
-}
-
-static bool may_use_bpf(void)
-{
-	struct os_caps caps;
-
-	os_caps_read(&caps);
-	return os_caps_has(&caps, OS_CAP_SYS_ADMIN) ||
-	       (os_caps_has(&caps, OS_CAP_BPF) && os_caps_has(&caps, OS_CAP_PERFMON));
 }
 
 /* The kernel's walk is as good as the tables where the program has frame pointers. */

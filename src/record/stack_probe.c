@@ -12,7 +12,10 @@
 #include "perfdata/perf_attr.h"
 #include "perfdata/perf_sample.h"
 
-enum { PROBE_NS = 20000000, PROBE_PERIOD_NS = 250000, PROBE_PAGES = 16 };
+enum { PROBE_PERIOD_NS = 250000, PROBE_PAGES = 16, ENOUGH_SAMPLES = 8 };
+
+/* An emulated CPU may take long for the first sample. */
+#define PROBE_NS 1000000000ull
 
 static struct perf_attr user_clock(void)
 {
@@ -77,7 +80,7 @@ static enum clew_err self_test(int fd, const struct perf_attr *attr, struct rec_
 
 	if (err)
 		return rec_fail_os(error, err, "its self test got no buffer");
-	while (!is_seen && os_clock_ns() < until)
+	while (!is_seen && nr < ENOUGH_SAMPLES && os_clock_ns() < until)
 		is_seen = look(&ring, attr, &nr);
 	os_ring_unmap(&ring);
 	if (is_seen)
