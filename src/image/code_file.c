@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "image/dso_priv.h"
 #include "os/clock.h"
 #include "os/self.h"
@@ -12,6 +13,16 @@ bool code_file_id(const char *path, struct os_file_identity *ret)
 	return !os_file_identity(path, ret);
 }
 
+static enum clew_err read_copy(struct code_file *f, const char *path)
+{
+	size_t size;
+	enum clew_err err = os_read_file(path, CODE_FILE_MAX_COPY, &f->copy, &size, NULL);
+
+	if (!err)
+		f->map = (struct os_map){(const uint8_t *)f->copy, size};
+	return err;
+}
+
 enum clew_err code_file_open(struct code_file *f, const char *path)
 {
 	struct code_file n = {0};
@@ -19,7 +30,9 @@ enum clew_err code_file_open(struct code_file *f, const char *path)
 
 	if (!code_file_id(path, &n.id))
 		return CLEW_NOT_FOUND;
-	err = os_map_file(path, &n.map, NULL);
+	err = os_file_is_roots(path) || n.id.size > CODE_FILE_MAX_COPY
+		    ? os_map_file(path, &n.map, NULL)
+		    : read_copy(&n, path);
 	if (!err)
 		*f = n;
 	return err;
@@ -46,7 +59,10 @@ enum clew_err code_file_open_debug(struct code_file *f, const char *dir, const u
 
 void code_file_done(struct code_file *f)
 {
-	os_map_done(&f->map);
+	if (f->copy)
+		mem_free(f->copy);
+	else
+		os_map_done(&f->map);
 	*f = (struct code_file){0};
 }
 

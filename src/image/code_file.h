@@ -17,13 +17,19 @@
 struct code_file {
 	struct os_file_identity id;
 	struct os_map map;
+	char *copy; /* instead of a mapping */
 };
+
+/** A larger file is mapped, whoever may write it. */
+enum { CODE_FILE_MAX_COPY = 1 << 30 };
 
 /** Which file stands at @p path now. One stat(2). */
 bool code_file_id(const char *path, struct os_file_identity *ret);
 
 /**
- * Map @p path, as it is for now; its id is that of these bytes unless it was replaced just then.
+ * Map @p path, as it is for now; what others than root may write to is read instead, as a mapping
+ * kills us when somebody cuts the file. Its id is that of these bytes unless it was replaced just
+ * then.
  * @return CLEW_NOT_FOUND: no regular file there; else as os_map_file().
  */
 enum clew_err code_file_open(struct code_file *f, const char *path);

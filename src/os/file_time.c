@@ -27,3 +27,10 @@ int os_file_identity(const char *path, struct os_file_identity *ret)
 						 (uint64_t)st.st_mtim.tv_nsec};
 	return 0;
 }
+
+bool os_file_is_roots(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && !st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH));
+}

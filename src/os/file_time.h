@@ -2,6 +2,7 @@
 #ifndef OS_FILE_TIME_H
 #define OS_FILE_TIME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** When the file's content last changed, in seconds since 1970. @return 0 or -errno. */
@@ -14,5 +15,8 @@ struct os_file_identity {
 
 /** Of a regular file. @return 0 or -errno. */
 int os_file_identity(const char *path, struct os_file_identity *ret);
+
+/** May only root change the file's content? Others could cut it while it is mapped. */
+bool os_file_is_roots(const char *path);
 
 #endif

@@ -283,10 +283,11 @@ static const struct unw_code *get_new_file(struct unw_store *s, const char *path
 	static const struct unw_code no_file = {.why_none = "no such file"};
 	struct unw_entry like = {0}, *e;
 	struct code_file file = {0};
+	enum clew_err err = code_file_open(&file, path);
 	uint64_t hash;
 
-	if (code_file_open(&file, path))
-		return &no_file;
+	if (err)
+		return err == CLEW_NO_MEMORY ? NULL : &no_file;
 	like.id = file.id;
 	e = find(s, &like, &hash);
 	if (e) {

@@ -45,7 +45,7 @@ struct file {
 };
 
 /** Kinds of rows, by what is special in them first. */
-enum class {
+enum kind {
 	GAP,
 	NO_EXPRESSION,
 	NO_REGISTER,
@@ -92,22 +92,30 @@ static struct totals {
 	uint64_t class_rows[NR_CLASSES], class_bytes[NR_CLASSES], class_files[NR_CLASSES];
 } totals;
 
-static enum class class_of(const struct unw_rule *r, enum unw_arch arch) {
-	static const uint8_t fp_of[] = {0, 6, 29, 11},
-             sp_of[] = {0, 7, 31, 15}
-             ;
+static enum kind class_of(const struct unw_rule *r, enum unw_arch arch)
+{
+	static const uint8_t fp_of[] = {0, 6, 29, 11}, sp_of[] = {0, 7, 31, 15};
 
-	if (r->cfa == UNW_CFA_NONE) return r->why == UNW_WHY_EH_RETURN ? NO_EH_RETURN
-	: r->why <= NO_BAD                                             ? (enum class)(GAP + r->why)
-								       : NO_BAD;
-	if (r->cfa == UNW_CFA_PLT) return PLT;
-	if (r->flags & UNW_SIGNAL) return SIGNAL_FRAME;
-	if (r->ra == UNW_UNDEFINED) return OUTERMOST;
-	if (r->cfa == UNW_CFA_DEREF) return r->cfa_off2 ? CFA_DEREF_ADD : CFA_DEREF;
-	if (r->cfa_reg != fp_of[arch] && r->cfa_reg != sp_of[arch]) return CFA_OTHER_REGISTER;
-	if (r->ra == UNW_AT_REG || r->ra == UNW_IN_REG) return RA_OTHER;
-	if (r->fp == UNW_AT_REG) return FP_AT_REGISTER;
-	if (r->fp == UNW_IN_REG) return FP_IN_REGISTER;
+	if (r->cfa == UNW_CFA_NONE)
+		return r->why == UNW_WHY_EH_RETURN ? NO_EH_RETURN
+		     : r->why <= NO_BAD            ? (enum kind)(GAP + r->why)
+						   : NO_BAD;
+	if (r->cfa == UNW_CFA_PLT)
+		return PLT;
+	if (r->flags & UNW_SIGNAL)
+		return SIGNAL_FRAME;
+	if (r->ra == UNW_UNDEFINED)
+		return OUTERMOST;
+	if (r->cfa == UNW_CFA_DEREF)
+		return r->cfa_off2 ? CFA_DEREF_ADD : CFA_DEREF;
+	if (r->cfa_reg != fp_of[arch] && r->cfa_reg != sp_of[arch])
+		return CFA_OTHER_REGISTER;
+	if (r->ra == UNW_AT_REG || r->ra == UNW_IN_REG)
+		return RA_OTHER;
+	if (r->fp == UNW_AT_REG)
+		return FP_AT_REGISTER;
+	if (r->fp == UNW_IN_REG)
+		return FP_IN_REGISTER;
 	return r->fp == UNW_UNDEFINED ? FP_UNKNOWN : PLAIN;
 }
 
@@ -119,10 +127,10 @@ static void count_classes(const struct file *f)
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct unw_rule *r = &f->table.rule[f->table.row[i] & 0xffff];
 		uint64_t end = i + 1 < nr ? f->rows[i + 1] : f->table.head->end;
-		enum class class = class_of(r, f->image.arch);
+		enum kind kind = class_of(r, f->image.arch);
 
-		rows[class]++;
-		totals.class_bytes[class] += end - f->rows[i];
+		rows[kind]++;
+		totals.class_bytes[kind] += end - f->rows[i];
 	}
 	for (size_t c = 0; c < NR_CLASSES; c++) {
 		totals.class_rows[c] += rows[c];

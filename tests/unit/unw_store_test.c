@@ -277,6 +277,29 @@ static void test_no_sections(void)
 	code_file_done(&f);
 }
 
+/** A mapping of it would kill us; a file that only root may write is mapped all the same. */
+static void test_cut_file(void)
+{
+	struct unw_store *s = unw_store_new(NULL);
+	const char *path = in_top("cut");
+	const struct unw_code *c;
+	struct elf_build b;
+	uint64_t text = make_elf(&b, id_a, sizeof(id_a), 8);
+	unsigned int sum = 0;
+
+	write_file(path, b.file.data, b.file.nr);
+	elf_build_done(&b);
+	CHECK(!chmod(path, 0666), "a file that anybody may write");
+	c = unw_store_get_file(s, path);
+	CHECK(!truncate(path, 0), "is cut");
+	for (size_t i = 0; i < c->code_bytes; i++)
+		sum += c->code[i];
+	CHECK(sum > 0 && cfa_off(c, text) == 8, "its code and table are still there");
+	CHECK_STR(unw_store_get_file(s, path)->why_none, "not an ELF file",
+		  "and it is another now");
+	unw_store_free(s);
+}
+
 static void test_vdso(void)
 {
 	struct unw_store *s = unw_store_new(NULL);
@@ -373,6 +396,7 @@ int main(void)
 	test_cache();
 	test_room();
 	test_no_sections();
+	test_cut_file();
 	test_vdso();
 	test_debug_file();
 	test_oom();
