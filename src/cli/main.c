@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "os/map_guard.h"
 #include "os/output.h"
 
 struct command {
@@ -90,8 +91,10 @@ static int run_command(int argc, char **argv)
 /* What stdio still holds may not fit the disk; a reader that went away is no failure. */
 int main(int argc, char **argv)
 {
-	int status = run_command(argc, argv);
+	int status;
 
+	os_map_guard();
+	status = run_command(argc, argv);
 	errno = 0;
 	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE || os_is_pipe(STDOUT_FILENO))
 		return status;

@@ -16,7 +16,8 @@ struct os_map {
 
 /**
  * Map all of a regular file. Where the file shrinks while mapped, a read past its new end is
- * SIGBUS: callers that read files others may truncate use os_read_file().
+ * SIGBUS, or zeros after os_map_guard(): libraries that read files others may truncate use
+ * os_read_file().
  * @return CLEW_OS with errno; CLEW_UNSUPPORTED: not a regular file (pipe, directory, device).
  */
 enum clew_err os_map_file(const char *path, struct os_map *ret, struct clew_diag *diag);
