@@ -27,6 +27,7 @@ struct task_slot {
 	struct cookie_slot cookie;
 	uint64_t ip, sp; /* of user mode at the request */
 	uint64_t is_sigreturn;
+	uint64_t mm_id;      /* another one at the callback: exec */
 	uint64_t start_time; /* whose slot: a tid comes again */
 	struct bpf_task_work work;
 };
@@ -83,6 +84,13 @@ static __always_inline uint64_t rest_of(const struct clew_x86_regs *r, struct ta
 	h = mix(h, top[5]);
 	h = mix(h, top[6]);
 	return mix(h, top[7]);
+}
+
+static __always_inline uint64_t mm_id_of(struct task_struct *t)
+{
+	struct mm_struct *mm = t->mm;
+
+	return mm ? mm->context.ctx_id : 0;
 }
 
 static __always_inline void get_regs(struct clew_x86_regs *ret, struct task_struct *t)
@@ -203,7 +211,8 @@ static __always_inline bool is_after_sigreturn(const struct task_slot *slot,
 
 /* Where the entry's stack is read from: what replaced its registers itself is seen through.
  * sigreturn's own frames stay in memory. */
-static __always_inline uint64_t begin_place(const struct task_slot *slot, struct walk *w)
+static __always_inline uint64_t begin_place(const struct task_slot *slot, struct walk *w,
+					    uint64_t mm_id)
 {
 	uint64_t place = place_of(&w->regs);
 
@@ -211,6 +220,9 @@ static __always_inline uint64_t begin_place(const struct task_slot *slot, struct
 	if (slot->cookie.state != COOKIE_PENDING || !slot->cookie.place || !slot->sp ||
 	    place == slot->cookie.place)
 		return place;
+	/* The record of an exec tells where the new program starts. */
+	if (mm_id != slot->mm_id)
+		return slot->cookie.place;
 	if (slot->is_sigreturn) {
 		w->is_sigreturn = is_after_sigreturn(slot, &w->regs);
 		/* Else the request came when ip and sp were put back, and not all the rest. */
@@ -241,7 +253,8 @@ static int read_user_stack(struct bpf_map *map, void *key, void *value)
 		return 0;
 	}
 	get_regs(&c.w->regs, t);
-	if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w), fresh_cookie())) {
+	if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w, mm_id_of(t)),
+				  fresh_cookie())) {
 		name_stack(c.w, t, slot->cookie.cookie);
 		begin_walk(c.w, t);
 		if (!c.w->stop)
@@ -326,8 +339,47 @@ static __noinline bool is_returning(void *ctx)
 	return false;
 }
 
-static __always_inline uint64_t ask(void *ctx, struct task_struct *t, bool is_user, uint64_t ip)
+/* What is known of where a sample was taken. */
+struct origin {
+	void *ctx;
+	uint64_t time, ip;
+	bool is_user;
+	bool is_interrupt; /* user mode was interrupted, by nothing that it did itself */
+};
+
+/* Nearly always all of the stack is in memory. Where user mode was interrupted nothing else of this
+ * entry will ask but on the way out, so that the walk need not be put off: that would cost another
+ * interrupt. It stands for a callback that ran at once. */
+static __always_inline bool walk_at_once(struct task_struct *t, struct task_slot *slot,
+					 const struct clew_x86_regs *regs,
+					 const struct cookie_sight *sight, uint64_t cookie)
 {
+	struct walk_ctx c = {};
+	bool is_whole;
+
+	c.w = get_scratch((uint32_t)t->pid);
+	if (!c.w)
+		return false;
+	c.w->regs = *regs;
+	c.w->is_sigreturn = false;
+	name_stack(c.w, t, cookie);
+	begin_walk(c.w, t);
+	if (!c.w->stop)
+		bpf_loop(CB_MAX_DEPTH, step_now, &c, 0);
+	is_whole = c.w->stop != UNW_STOP_UNREADABLE && c.w->stop != UNW_STOP_NO_TABLE_YET;
+	if (is_whole) {
+		cookie_asked(&slot->cookie, sight, COOKIE_TAKEN, cookie);
+		cookie_callback_begin(&slot->cookie, sight->place, 0);
+		send_stack(c.w);
+		cookie_callback_end(&slot->cookie, rest_of(&c.w->regs, t));
+	}
+	put_scratch(c.w);
+	return is_whole;
+}
+
+static __always_inline uint64_t ask(const struct origin *o, struct task_struct *t)
+{
+	bool is_user = o->is_user;
 	struct task_slot *slot = slot_of(t);
 	struct cookie_sight sight = {.is_user = is_user};
 	struct clew_x86_regs regs = {};
@@ -339,24 +391,30 @@ static __always_inline uint64_t ask(void *ctx, struct task_struct *t, bool is_us
 		count(CB_MAP_FULL);
 		return no_stack(NO_MAP_FULL);
 	}
-	if (is_user || !is_in(&config.entry, ip)) {
+	if (is_user || !is_in(&config.entry, o->ip)) {
 		get_regs(&regs, t);
 		sight.place = place_of(&regs);
-		if (slot->cookie.state == COOKIE_PENDING && slot->is_sigreturn && !is_user &&
-		    sight.place != slot->cookie.place && is_after_sigreturn(slot, &regs))
+		if (slot->cookie.state == COOKIE_PENDING && !is_user &&
+		    sight.place != slot->cookie.place && slot->sp &&
+		    (slot->mm_id != mm_id_of(t) ||
+		     (slot->is_sigreturn && is_after_sigreturn(slot, &regs))))
 			return slot->cookie.cookie;
 		if (slot->cookie.state == COOKIE_DONE && !is_user &&
 		    slot->cookie.place == sight.place) {
 			sight.rest = rest_of(&regs, t);
-			sight.is_returning = is_returning(ctx);
+			sight.is_returning = is_returning(o->ctx);
 		}
 	}
 	if (cookie_request(&slot->cookie, &sight) == COOKIE_SAME)
 		return slot->cookie.cookie;
+	cookie = fresh_cookie();
+	if (o->is_interrupt && walk_at_once(t, slot, &regs, &sight, cookie)) {
+		count(CB_ENTRIES);
+		return cookie;
+	}
 	err = schedule(t, slot);
 	if (err)
 		taken = err == -EBUSY ? COOKIE_QUEUED : COOKIE_REFUSED;
-	cookie = fresh_cookie();
 	cookie = cookie_asked(&slot->cookie, &sight, taken, cookie);
 	if (!cookie) {
 		count(CB_REFUSED);
@@ -366,6 +424,7 @@ static __always_inline uint64_t ask(void *ctx, struct task_struct *t, bool is_us
 		slot->ip = regs.ip;
 		slot->sp = sight.place ? regs.sp : 0;
 		slot->is_sigreturn = !is_user && regs.orig_ax == SIGRETURN;
+		slot->mm_id = mm_id_of(t);
 	}
 	count(CB_ENTRIES);
 	return cookie;
@@ -415,7 +474,19 @@ static __always_inline uint64_t sample_time(void *ctx)
 	return k->data->sample_flags & PERF_SAMPLE_TIME ? k->data->time : now();
 }
 
-static __always_inline void request(void *ctx, uint64_t time, bool is_user, uint64_t ip)
+/* Page faults and the like begin an entry that others ask in, too. */
+static __always_inline bool is_interrupt(void *ctx)
+{
+	struct bpf_perf_event_data_kern *k;
+
+	if (!bpf_cast_to_kern_ctx)
+		return false;
+	k = bpf_cast_to_kern_ctx(ctx);
+	return k->event->attr.type != PERF_TYPE_SOFTWARE ||
+	       k->event->attr.config <= PERF_COUNT_SW_TASK_CLOCK;
+}
+
+static __always_inline void request(const struct origin *o)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	uint64_t cookie;
@@ -425,10 +496,10 @@ static __always_inline void request(void *ctx, uint64_t time, bool is_user, uint
 	count(CB_REQUESTS);
 	cookie = why_not(t);
 	if (!cookie)
-		cookie = ask(ctx, t, is_user, ip);
+		cookie = ask(o, t);
 	else
 		count(CB_KERNEL_TASKS);
-	send_request(time, cookie, t, bpf_get_attach_cookie(ctx));
+	send_request(o->time, cookie, t, bpf_get_attach_cookie(o->ctx));
 }
 
 /* Walk at once, with what is in memory. */
@@ -489,8 +560,10 @@ int on_sample_now(struct bpf_perf_event_data *ctx)
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
+	struct origin o = {.ctx = ctx, .time = now()};
+
 	if (is_counted())
-		request(ctx, now(), false, 0);
+		request(&o);
 	return 1;
 }
 
@@ -505,8 +578,10 @@ int on_tracepoint_now(void *ctx)
 SEC("kprobe")
 int on_probe(struct clew_x86_regs *ctx)
 {
+	struct origin o = {.ctx = ctx, .time = now(), .ip = ctx->ip, .is_user = ctx->cs & 3};
+
 	if (is_counted())
-		request(ctx, now(), ctx->cs & 3, ctx->ip);
+		request(&o);
 	return 1;
 }
 
@@ -532,7 +607,8 @@ int on_exit(void *ctx)
 	if (slot->start_time == t->start_time && slot->cookie.state == COOKIE_PENDING &&
 	    (c.w = get_scratch(tid))) {
 		get_regs(&c.w->regs, t);
-		if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w), fresh_cookie())) {
+		if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w, mm_id_of(t)),
+					  fresh_cookie())) {
 			name_stack(c.w, t, slot->cookie.cookie);
 			begin_walk(c.w, t);
 			if (!c.w->stop)
@@ -549,7 +625,13 @@ int on_exit(void *ctx)
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
-	request(ctx, sample_time(ctx), ctx->regs.cs & 3, ctx->regs.ip);
+	struct origin o = {.ctx = ctx,
+			   .time = sample_time(ctx),
+			   .ip = ctx->regs.ip,
+			   .is_user = ctx->regs.cs & 3};
+
+	o.is_interrupt = o.is_user && is_interrupt(ctx);
+	request(&o);
 	return 1;
 }
 

@@ -30,7 +30,8 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
-enum { PERF_SAMPLE_TIME = 1 << 2 }; /* <linux/perf_event.h> */
+/* Of <linux/perf_event.h>. */
+enum { PERF_TYPE_SOFTWARE = 1, PERF_COUNT_SW_TASK_CLOCK = 1, PERF_SAMPLE_TIME = 1 << 2 };
 enum { BPF_ANY, BPF_NOEXIST };
 enum { BPF_F_NO_PREALLOC = 1 << 0, BPF_F_INNER_MAP = 1 << 12 };
 enum { BPF_RB_NO_WAKEUP = 1 << 0, BPF_RB_FORCE_WAKEUP = 1 << 1, BPF_RB_AVAIL_DATA = 0 };
@@ -124,8 +125,18 @@ struct perf_sample_data {
 	uint64_t time;
 };
 
+struct perf_event_attr {
+	uint32_t type;
+	uint64_t config;
+};
+
+struct perf_event {
+	struct perf_event_attr attr;
+};
+
 struct bpf_perf_event_data_kern {
 	struct perf_sample_data *data;
+	struct perf_event *event;
 };
 
 struct task_struct {
