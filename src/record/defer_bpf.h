@@ -117,6 +117,10 @@ enum clew_err defer_bpf_put_table(struct defer_bpf *d, const struct defer_file_k
 /** This file has no table: frame pointers, and do not ask again. */
 enum clew_err defer_bpf_put_none(struct defer_bpf *d, const struct defer_file_key *key);
 
+/** The file could not be found, as its process had ended: ask again when another one is met with
+ * it, a few times. */
+enum clew_err defer_bpf_put_later(struct defer_bpf *d, const struct defer_file_key *key);
+
 /** Hand over everything that lies ready. What was requested before the call started and came from
  * a sample that had ended is among it. */
 enum clew_err defer_bpf_poll(struct defer_bpf *d, const struct defer_sink *sink);

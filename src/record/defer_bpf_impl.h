@@ -43,7 +43,8 @@ struct defer_bpf {
 	struct {
 		VEC(struct defer_table);
 	} tables;
-	size_t hand; /* of the clock */
+	struct map_u64 tries; /* hash of a key: how often its file was not found */
+	size_t hand;          /* of the clock */
 	uint32_t last_index;
 	uint64_t table_bytes, nr_tables, nr_evicted, generation;
 	int tables_fd, files_fd, memo_fd, controls_fd, counts_fd;

@@ -65,6 +65,13 @@ enum clew_err defer_bpf_put_none(struct defer_bpf *d, const struct defer_file_ke
 	return CLEW_UNSUPPORTED;
 }
 
+enum clew_err defer_bpf_put_later(struct defer_bpf *d, const struct defer_file_key *key)
+{
+	(void)d;
+	(void)key;
+	return CLEW_UNSUPPORTED;
+}
+
 enum clew_err defer_bpf_poll(struct defer_bpf *d, const struct defer_sink *sink)
 {
 	(void)d;

@@ -2,12 +2,18 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "os/file.h"
 #include "record/defer_bpf_impl.h"
 
 _Static_assert(sizeof(struct cb_key) == sizeof(struct defer_file_key), "one is the other");
 
-enum { CHUNK_BYTES = CB_CHUNK_WORDS * 4, TABLE_BYTES = 256 << 20, NR_AT_ONCE = 1024 };
+enum {
+	CHUNK_BYTES = CB_CHUNK_WORDS * 4,
+	TABLE_BYTES = 256 << 20,
+	NR_AT_ONCE = 1024,
+	MAX_TRIES = 16
+};
 
 static uint32_t nr_words(const struct unw_table_head *h)
 {
@@ -202,7 +208,21 @@ enum clew_err defer_bpf_put_none(struct defer_bpf *d, const struct defer_file_ke
 	return tell(d, key, &f);
 }
 
+enum clew_err defer_bpf_put_later(struct defer_bpf *d, const struct defer_file_key *key)
+{
+	uint64_t hash = hash_bytes(key, sizeof(*key));
+	uint64_t *tries = map_u64_get(&d->tries, hash);
+
+	if (tries && ++*tries >= MAX_TRIES)
+		return defer_bpf_put_none(d, key);
+	if (!tries && !map_u64_put(&d->tries, hash, 1))
+		return CLEW_NO_MEMORY;
+	bpf_map_delete_elem(d->files_fd, key);
+	return CLEW_OK;
+}
+
 void defer_tables_done(struct defer_bpf *d)
 {
 	vec_done(&d->tables);
+	map_u64_done(&d->tries);
 }

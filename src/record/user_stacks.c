@@ -122,9 +122,12 @@ static void put_table(struct user_stacks *u, const struct table_result *r)
 {
 	enum clew_err err;
 
-	if (!r->code && ask_by_name(u, r))
+	if (!r->code) {
+		if (!ask_by_name(u, r))
+			defer_bpf_put_later(u->bpf, &r->want.key);
 		return;
-	if (!r->code || !r->code->table.head) {
+	}
+	if (!r->code->table.head) {
 		u->counts.nr_no_tables++;
 		defer_bpf_put_none(u->bpf, &r->want.key);
 		return;

@@ -142,7 +142,7 @@ static void deep(bool is_immediate, long depth)
 			print_stack(&r, s);
 	}
 	print_run(&r, is_immediate ? "deep, immediate" : "deep");
-	CHECK(r.requests.nr > 1000, "%zu samples", r.requests.nr);
+	CHECK(r.requests.nr > 200, "%zu samples", r.requests.nr);
 	CHECK(r.requests.nr - nr_with <= 2, "stacks for %zu of %zu", nr_with, r.requests.nr);
 	CHECK(nr_whole + nr_pending + 40 > r.requests.nr, "whole: %zu, before the tables: %zu",
 	      nr_whole, nr_pending);
@@ -150,7 +150,7 @@ static void deep(bool is_immediate, long depth)
 }
 
 struct outcome {
-	size_t nr, nr_with, nr_none, nr_no_table, nr_outermost;
+	size_t nr, nr_with, nr_none, nr_no_table, nr_outermost, nr_register;
 	uint64_t best_cookie; /* that most samples share */
 	size_t nr_best;
 };
@@ -172,6 +172,7 @@ static void look(const struct run *r, struct outcome *o)
 		o->nr_with += s != NULL;
 		o->nr_no_table += s && s->stop == UNW_STOP_NO_TABLE_YET;
 		o->nr_outermost += s && s->stop == UNW_STOP_OUTERMOST;
+		o->nr_register += s && s->stop == UNW_STOP_REGISTER;
 		of = map_u64_get(&n, c);
 		if (!of && map_u64_put(&n, c, 0))
 			of = map_u64_get(&n, c);
@@ -377,25 +378,21 @@ static void storm(const char *name, void (*body)(long), long arg, const enum run
 
 	if (!record(&r, name, body, arg, opts, events, nr, &o))
 		return;
-	for (size_t i = 0; getenv("DBG") && i < r.stacks.nr && i < 200000; i++)
-		if (r.stacks.data[i].stop == UNW_STOP_NO_INFO)
-			print_stack(&r, &r.stacks.data[i]);
-	for (size_t i = 0; getenv("DBG") && i < r.requests.nr; i++)
-		if ((r.requests.data[i].cookie & 0xffff) &&
-		    !run_stack_of(&r, r.requests.data[i].cookie))
-			printf("# lost event %u tid %u cookie %llx\n", r.requests.data[i].event,
-			       r.requests.data[i].tid,
-			       (unsigned long long)r.requests.data[i].cookie);
 	CHECK(o.nr > 100, "%s: %zu samples", name, o.nr);
 	CHECK(o.nr - o.nr_none - o.nr_with <= most_lost, "%s: %zu without their stack", name,
 	      o.nr - o.nr_none - o.nr_with);
 	CHECK(r.counts.nr_map_full + r.counts.nr_ring_full + r.counts.nr_refused == 0,
 	      "%s: nothing was refused", name);
-	CHECK((o.nr_outermost + o.nr_no_table) * 1000 >= o.nr_with * 995,
-	      "%s: %zu of %zu reach the outermost frame", name, o.nr_outermost, o.nr_with);
+	/* ld.so finds its frame by rbx while it binds a function at its first call; no table says
+	 * where callees save that. */
+	CHECK((o.nr_outermost + o.nr_no_table + o.nr_register) * 1000 >= o.nr_with * 995,
+	      "%s: %zu of %zu reach the outermost frame, %zu the lazy binding of ld.so", name,
+	      o.nr_outermost, o.nr_with, o.nr_register);
 	for (size_t i = 0, shown = 0; i < r.stacks.nr && shown < 3; i++) {
-		if (r.stacks.data[i].stop != UNW_STOP_OUTERMOST &&
-		    r.stacks.data[i].stop != UNW_STOP_NO_TABLE_YET) {
+		uint8_t stop = r.stacks.data[i].stop;
+
+		if (stop != UNW_STOP_OUTERMOST && stop != UNW_STOP_REGISTER &&
+		    stop != UNW_STOP_NO_TABLE_YET) {
 			print_stack(&r, &r.stacks.data[i]);
 			shown++;
 		}
@@ -494,7 +491,7 @@ int main(int argc, char **argv)
 	if (is_wanted("exits"))
 		storm("exits", exit_body, 2000, mixed, 4, &few, 2);
 	if (is_wanted("execs"))
-		storm("execs", exec_body, 300, mixed, 4, &few, 2000);
+		storm("execs", exec_body, 300, mixed, 4, &few, 2);
 	if (is_wanted("dlopen"))
 		storm("dlopen", dlopen_body, 1000, mixed, 4, &defaults, 2);
 	if (is_wanted("signals"))

@@ -69,7 +69,9 @@ static void on_want(void *ctx, const struct defer_want *w)
 		code = unw_store_get_vdso(r->store);
 	else
 		code = unw_store_get_file(r->store, path);
-	if (!code || !code->table.head || defer_bpf_put_table(r->defer, &w->key, code))
+	if (!code || (!code->table.head && access(path, R_OK)))
+		defer_bpf_put_later(r->defer, &w->key);
+	else if (!code->table.head || defer_bpf_put_table(r->defer, &w->key, code))
 		defer_bpf_put_none(r->defer, &w->key);
 	r->want_ns += now_ns() - start;
 }
