@@ -76,7 +76,7 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 			return CLEW_NO_MEMORY;
 		err = count_unresolved(a, e->loc);
 	}
-	if (err == CLEW_OK && ana_has_stack(s) && !a->opts.no_chains)
+	if (err == CLEW_OK && ana_has_stack(s) && (!a->opts.no_chains || a->opts.wants_outcomes))
 		err = ana_unwind(a, t, e, &words);
 	if (err == CLEW_OK && wants_user_state(a)) {
 		struct ana_user plain;
@@ -151,7 +151,7 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 	e->cgroup = cgroup ? (const char *)(uintptr_t)*cgroup : NULL;
 	a->summary.nr_samples++;
 	note_times(&a->summary, s->time);
-	if (user->has_mark && !a->opts.no_merge) {
+	if (user->has_mark && !a->opts.no_merge && !a->opts.no_chains) {
 		err = ana_user_merge(a, user, &own->callchain);
 		if (err != CLEW_OK)
 			return err;

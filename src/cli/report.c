@@ -38,7 +38,7 @@ static void set_wishes(struct report_run *r)
 	o->wants_lines = a->feed.has_inlines || report_sort_has(&a->feed.sort, REPORT_SRCLINE) ||
 			 report_sort_has(&a->feed.sort, REPORT_SRCFILE);
 	if (a->output == REPORT_STATS)
-		o->no_symbols = a->feed.no_chains = o->wants_records = true;
+		o->no_symbols = o->no_chains = o->wants_records = true;
 	o->wants_outcomes = a->output == REPORT_STATS || a->output == REPORT_JSON;
 	if (!a->has_children && a->text.style == REPORT_GRAPH_NONE && a->output == REPORT_TABLE)
 		o->no_chains = true;

@@ -181,7 +181,7 @@ static void wish(struct script *s)
 	o->wants_branches =
 		script_fields_any(f, SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF);
 	o->wants_lines = s->has_inlines || script_fields_any(f, SCRIPT_SRCLINE);
-	o->no_chains = s->text.no_chains;
+	o->no_chains = s->text.no_chains || s->is_stats;
 	o->is_as_perf = !s->is_json; /* docs/decisions/exec-and-maps.md */
 }
 
