@@ -221,6 +221,10 @@ static void put_rule_cfa(struct buf *out, enum unw_arch arch, const struct unw_r
 	case UNW_CFA_PLT:
 		buf_printf(out, "plt(%d)", r->cfa_off);
 		break;
+	case UNW_CFA_INDEX:
+		put_rule_loc(out, arch, UNW_AT_REG, r->cfa_reg, r->cfa_off);
+		buf_printf(out, "[r%u]%+d", r->ra_reg, r->cfa_off2);
+		break;
 	}
 }
 

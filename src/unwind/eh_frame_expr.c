@@ -16,6 +16,7 @@ enum {
 	OP_CONSTS = 0x11,
 	OP_AND = 0x1a,
 	OP_MINUS = 0x1c,
+	OP_MUL = 0x1e,
 	OP_PLUS = 0x22,
 	OP_PLUS_UCONST = 0x23,
 	OP_SHL = 0x24,
@@ -193,6 +194,29 @@ static bool is_plt(struct bytes b, int64_t *ret)
 	return true;
 }
 
+/* The frame of libcrypto's table code: the caller's SP stands on the stack behind an array whose
+ * length a register holds: breg, breg 0, lit8, mul, plus, deref, plus_uconst. */
+static bool is_index(struct bytes b, struct eh_form *ret)
+{
+	static const uint8_t middle[] = {0, OP_LIT0 + 8, OP_MUL, OP_PLUS, OP_DEREF, OP_PLUS_UCONST};
+	struct eh_form f = {.kind = EH_INDEX};
+	uint8_t reg, index;
+	uint64_t off2;
+
+	if (!bytes_u8(&b, &reg) || reg < OP_BREG0 || reg >= OP_BREG0 + 32 || !eh_sleb(&b, &f.off) ||
+	    !bytes_u8(&b, &index) || index < OP_BREG0 || index >= OP_BREG0 + 32 ||
+	    bytes_left(&b) < sizeof(middle) || memcmp(b.pos, middle, sizeof(middle)) != 0)
+		return false;
+	b.pos += sizeof(middle);
+	if (!eh_uleb(&b, &off2) || bytes_left(&b))
+		return false;
+	f.reg = (uint64_t)(reg - OP_BREG0);
+	f.index = (uint8_t)(index - OP_BREG0);
+	f.off2 = (int64_t)off2;
+	*ret = f;
+	return true;
+}
+
 struct eh_form eh_form_of(struct bytes expr, bool has_cfa, const struct eh_target *t)
 {
 	struct eh_form none = {.kind = EH_NO_FORM}, plt = {.kind = EH_PLT};
@@ -200,6 +224,8 @@ struct eh_form eh_form_of(struct bytes expr, bool has_cfa, const struct eh_targe
 	uint8_t op;
 
 	if (t->arch == UNW_X86_64 && !has_cfa && is_plt(expr, &plt.off))
+		return plt;
+	if (!has_cfa && is_index(expr, &plt))
 		return plt;
 	if (has_cfa)
 		push(&m, (struct eh_form){.kind = EH_OF_CFA});

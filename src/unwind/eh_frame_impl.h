@@ -66,13 +66,15 @@ enum eh_form_kind {
 	EH_OF_CFA,    /* CFA + off */
 	EH_DEREF_REG, /* *(reg + off) + off2 */
 	EH_DEREF_CFA, /* *(CFA + off) + off2 */
-	EH_PLT        /* UNW_CFA_PLT, threshold off */
+	EH_PLT,       /* UNW_CFA_PLT, threshold off */
+	EH_INDEX      /* *(reg + off + 8 * index) + off2 */
 };
 
 struct eh_form {
 	enum eh_form_kind kind;
 	uint64_t reg;
 	int64_t off, off2;
+	uint8_t index; /* register of EH_INDEX */
 };
 
 /** Run @p expr. @p has_cfa: the CFA lies on the stack at first, as for registers. EH_NO_FORM: an

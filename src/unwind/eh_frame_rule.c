@@ -175,6 +175,9 @@ static bool set_cfa(struct unw_rule *r, const struct eh_form *cfa)
 	case EH_PLT:
 		r->cfa = UNW_CFA_PLT;
 		break;
+	case EH_INDEX:
+		r->cfa = UNW_CFA_INDEX;
+		break;
 	case EH_NO_FORM:
 	case EH_CONST:
 	case EH_OF_CFA:
@@ -231,8 +234,10 @@ struct unw_rule eh_rule_of(const struct eh_state *s, const struct eh_cie *cie,
 		*ret_fp_lost = true;
 		fp = place_of(UNW_UNDEFINED, 0, 0);
 	}
+	if (cfa.kind == EH_INDEX && ra.loc != UNW_AT_CFA)
+		return no_rule(t, UNW_WHY_EXPRESSION);
 	r.ra = ra.loc;
-	r.ra_reg = ra.reg;
+	r.ra_reg = cfa.kind == EH_INDEX ? cfa.index : ra.reg;
 	r.ra_off = ra.off;
 	r.fp = fp.loc;
 	r.fp_reg = fp.reg;

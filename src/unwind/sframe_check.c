@@ -27,7 +27,7 @@ static bool same_cfa(const struct unw_rule *a, const struct unw_rule *b)
 {
 	return a->cfa == b->cfa && a->cfa_off == b->cfa_off &&
 	       (a->cfa == UNW_CFA_PLT || a->cfa_reg == b->cfa_reg) &&
-	       (a->cfa != UNW_CFA_DEREF || a->cfa_off2 == b->cfa_off2);
+	       (a->cfa != UNW_CFA_DEREF || a->cfa_off2 == b->cfa_off2) && a->cfa != UNW_CFA_INDEX;
 }
 
 /* Key B matters only where RA is signed. */

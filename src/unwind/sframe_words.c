@@ -156,7 +156,7 @@ static bool check_form(const struct sframe_style *s, const struct unw_rule *r,
 
 	if (r->cfa == UNW_CFA_NONE || r->cfa == UNW_CFA_PLT)
 		*why = SFRAME_LEFT_NO_RULE;
-	else if (r->cfa == UNW_CFA_DEREF && r->cfa_off2)
+	else if (r->cfa == UNW_CFA_INDEX || (r->cfa == UNW_CFA_DEREF && r->cfa_off2))
 		*why = SFRAME_LEFT_DEREF_ADD;
 	else if (s->arch == UNW_S390X && ((int64_t)r->cfa_off - S390X_CFA_BIAS) % S390X_CFA_SCALE)
 		*why = SFRAME_LEFT_OFFSET;

@@ -122,11 +122,12 @@ static struct unw_rule canonical(const struct unw_rule *rule)
 	if (r.cfa == UNW_CFA_NONE)
 		return (struct unw_rule){.origin = r.origin, .why = r.why};
 	r.why = 0;
-	if (r.cfa != UNW_CFA_DEREF)
+	if (r.cfa != UNW_CFA_DEREF && r.cfa != UNW_CFA_INDEX)
 		r.cfa_off2 = 0;
 	if (r.cfa == UNW_CFA_PLT)
 		r.cfa_reg = 0;
-	clear_loc(r.ra, &r.ra_reg, &r.ra_off);
+	if (r.cfa != UNW_CFA_INDEX)
+		clear_loc(r.ra, &r.ra_reg, &r.ra_off);
 	clear_loc(r.fp, &r.fp_reg, &r.fp_off);
 	return r;
 }

@@ -20,7 +20,8 @@ enum unw_cfa {
 	UNW_CFA_NONE,  /* nothing is known here: unw_rule.why says for what reason */
 	UNW_CFA_REG,   /* reg + off */
 	UNW_CFA_DEREF, /* *(reg + off) + off2 */
-	UNW_CFA_PLT    /* SP + 8 + 8 * ((pc & 15) >= off): an x86-64 lazy PLT */
+	UNW_CFA_PLT,   /* SP + 8 + 8 * ((pc & 15) >= off): an x86-64 lazy PLT */
+	UNW_CFA_INDEX, /* *(reg + off + 8 * ra_reg's value) + off2; RA is UNW_AT_CFA: libcrypto */
 };
 
 /** Where RA or the caller's FP is. */

@@ -284,7 +284,7 @@ static bool is_bucket_right(const struct unw_table *t, uint32_t b)
 
 static bool is_rule_right(const struct unw_rule *r)
 {
-	return r->cfa <= UNW_CFA_PLT && r->ra <= UNW_UNDEFINED && r->fp <= UNW_UNDEFINED &&
+	return r->cfa <= UNW_CFA_INDEX && r->ra <= UNW_UNDEFINED && r->fp <= UNW_UNDEFINED &&
 	       r->cfa_reg < UNW_MAX_REGS && r->ra_reg < UNW_MAX_REGS && r->fp_reg < UNW_MAX_REGS;
 }
 

@@ -26,13 +26,18 @@ static bool reg_of(const struct unw_walker *w, unsigned int reg, uint64_t *ret, 
 static enum unw_stop cfa_of(const struct unw_walker *w, const struct unw_rule *rule, uint64_t *ret)
 {
 	enum unw_stop stop = UNW_STOP_BAD_CFA;
-	uint64_t v;
+	uint64_t v, index;
 
 	if (!reg_of(w, rule->cfa_reg, &v, &stop))
 		return stop;
 	if (!unw_walk_add(v, rule->cfa_off, &v))
 		return UNW_STOP_BAD_CFA;
-	if (rule->cfa == UNW_CFA_DEREF &&
+	if (rule->cfa == UNW_CFA_INDEX) {
+		if (!reg_of(w, rule->ra_reg, &index, &stop))
+			return stop;
+		v += index * 8; /* wrong values are found out below, as any CFA's */
+	}
+	if (rule->cfa != UNW_CFA_REG &&
 	    (!unw_walk_load(w, v, &v) || !unw_walk_add(v, rule->cfa_off2, &v)))
 		return unw_walk_unreadable(w);
 	*ret = v;

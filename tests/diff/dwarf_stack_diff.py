@@ -113,8 +113,6 @@ def kind(perf, clew):
         if all(is_no_code(place) for place in rest):
             return "perf goes on where no code is"
         last = clew[-1]
-        if "libcrypto" in last:
-            return "clew: expression of libcrypto's tables"
         if "_dl_runtime_resolve" in last:
             return "clew: frame by rbx, further up"
         if is_outermost(clew):

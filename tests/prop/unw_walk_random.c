@@ -397,10 +397,10 @@ static struct unw_rule random_rule(const struct machine *m, bool is_tame)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)rnd(256);
 	memcpy(&r, bytes, sizeof(r));
-	r.cfa %= 4;
+	r.cfa %= UNW_CFA_INDEX + 1;
 	r.ra %= 5;
 	r.fp %= 5;
-	r.why = (uint8_t)(r.why % (UNW_WHY_OVERFLOW + 1)) & 0xf;
+	r.why = rnd(2) ? UNW_WHY_GAP : UNW_WHY_EXPRESSION;
 	if (is_tame && rnd(16))
 		return (struct unw_rule){.cfa = UNW_CFA_REG,
 					 .cfa_reg = rnd(8) ? m->sp : m->fp,

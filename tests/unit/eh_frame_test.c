@@ -108,6 +108,9 @@ static const char *text_of(const struct unw_rule *r)
 		return none[r->why];
 	if (r->cfa == UNW_CFA_PLT)
 		n = snprintf(text, sizeof(text), "plt%d", r->cfa_off);
+	else if (r->cfa == UNW_CFA_INDEX)
+		n = snprintf(text, sizeof(text), "*(r%u%+d+8*r%u)%+d", r->cfa_reg, r->cfa_off,
+			     r->ra_reg, r->cfa_off2);
 	else if (r->cfa == UNW_CFA_DEREF)
 		n = snprintf(text, sizeof(text), "*(r%u%+d)%+d", r->cfa_reg, r->cfa_off,
 			     r->cfa_off2);
@@ -187,6 +190,9 @@ static const struct row rows[] = {
 	{UNW_X86_64,  "two loads",				     "0f 04 77 00 06 06",                               "expr"             },
 	{UNW_X86_64,  "an empty stack",                                "0f 01 06",                                        "expr"             },
 	{UNW_X86_64,  "no expression",                                 "0f 00",                                           "expr"             },
+	{UNW_X86_64,  "array of r9 words: libcrypto",                  "0f 0a 77 08 79 00 38 1e 22 06 23 08",
+	 "*(r7+8+8*r9)+8 c-8 ="													      },
+	{UNW_X86_64,  "the same cut short",                            "0f 09 77 08 79 00 38 1e 22 06 23",                "expr"             },
 	{UNW_X86_64,  "PLT of 11",				     "0f 0b 77 08 80 00 3f 1a 3b 2a 33 24 22",          "plt11 c-8 ="      },
 	{UNW_X86_64,  "PLT of 9",				      "0f 0b 77 08 80 00 3f 1a 39 2a 33 24 22",          "plt9 c-8 ="       },
 	{UNW_X86_64,  "nearly a PLT",                                  "0f 0b 77 08 80 00 3f 1a 3b 2a 34 24 22",          "expr"             },

@@ -182,6 +182,30 @@ static void test_register_further_up(enum unw_arch arch)
 	stack_build_free(b);
 }
 
+/* libcrypto: the caller's SP stands behind an array, whose length is in r9. */
+static void test_index(void)
+{
+	struct stack_build *b = start(UNW_X86_64);
+	struct unw_rule rule = sp_rule(b, 8), top = sp_rule(b, 16);
+	uint64_t end = bottom(b);
+
+	rule.cfa = UNW_CFA_INDEX;
+	rule.cfa_off2 = 8;
+	rule.ra_reg = 9;
+	stack_reg(b, 9, 32);
+	stack_put(b, SP_AT + 8 + 32 * 8, SP_AT + 800);
+	stack_put(b, SP_AT + 800, end);
+	walk_one(b, &rule);
+	is_stopped(b, UNW_STOP_OUTERMOST, 2, "CFA by an index");
+	stack_reg(b, 9, UINT64_MAX / 8);
+	walk_one(b, &rule);
+	is_stopped(b, UNW_STOP_BAD_CFA, 1, "an index that leads elsewhere");
+	stack_put(b, SP_AT + 8, stack_call(stack_fn(b, &rule)));
+	walk_one(b, &top);
+	is_stopped(b, UNW_STOP_REGISTER, 2, "an index that is not known further up");
+	stack_build_free(b);
+}
+
 /* --- lookup --- */
 
 /* A call that never returns ends its function: the return address is the next one's first. */
@@ -557,6 +581,7 @@ int main(void)
 		test_ends(arches[i]);
 		test_register_further_up(arches[i]);
 	}
+	test_index();
 	test_noreturn();
 	test_leaf(UNW_AARCH64);
 	test_leaf(UNW_S390X);

@@ -451,7 +451,7 @@ static __always_inline bool step_fp(struct walk *w, struct step *s, const enum w
 static __always_inline uint8_t get_cfa(struct walk *w, const struct unw_rule *r, uint64_t *ret,
 				       const enum walk_way way, struct task_struct *task)
 {
-	uint64_t base;
+	uint64_t base, index;
 
 	if (r->cfa == UNW_CFA_PLT) {
 		*ret = w->r[RSP] + 8 + ((int64_t)(w->pc & 15) >= r->cfa_off ? 8 : 0);
@@ -460,7 +460,12 @@ static __always_inline uint8_t get_cfa(struct walk *w, const struct unw_rule *r,
 	if (!get_reg(w, r->cfa_reg, &base))
 		return UNW_STOP_REGISTER;
 	base += (uint64_t)(int64_t)r->cfa_off;
-	if (r->cfa == UNW_CFA_DEREF) {
+	if (r->cfa == UNW_CFA_INDEX) {
+		if (!get_reg(w, r->ra_reg, &index))
+			return UNW_STOP_REGISTER;
+		base += index * 8;
+	}
+	if (r->cfa == UNW_CFA_DEREF || r->cfa == UNW_CFA_INDEX) {
 		if (!get_word(w, base, &base, way, task))
 			return UNW_STOP_UNREADABLE;
 		base += (uint64_t)(int64_t)r->cfa_off2;
