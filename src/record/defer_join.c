@@ -2,8 +2,9 @@
 #include "record/defer_join.h"
 
 enum {
-	SURE_AFTER = 8,    /* equal times, before nothing else is accepted */
-	COMPACT_AT = 1024, /* used requests, before the rest moves up */
+	SURE_AFTER = 8,       /* equal times, before nothing else is accepted */
+	MAX_WANTED = 1 << 20, /* cookies whose stacks never came; then every stack is wanted */
+	COMPACT_AT = 1024,    /* used requests, before the rest moves up */
 };
 
 struct request {
@@ -36,6 +37,7 @@ void defer_join_done(struct defer_join *j)
 		vec_done(&j->queues[i].requests);
 	mem_free(j->queues);
 	map_u64_done(&j->waiting);
+	map_u64_done(&j->wanted);
 	map_u64_done(&j->done[0]);
 	map_u64_done(&j->done[1]);
 	*j = (struct defer_join){0};
@@ -196,6 +198,8 @@ uint64_t defer_join_sample(struct defer_join *j, uint32_t cpu, uint32_t event, u
 		return cookie;
 	}
 	j->nr_matched++;
+	if (j->wanted.nr >= MAX_WANTED || !map_u64_put(&j->wanted, cookie, 0))
+		j->wants_all = true;
 	return cookie;
 }
 
@@ -209,6 +213,11 @@ void defer_join_lost_requests(struct defer_join *j, uint64_t time)
 {
 	for (size_t i = 0; i < (size_t)j->nr_cpus * j->nr_events; i++)
 		j->queues[i].suspect_until = time;
+}
+
+bool defer_join_is_wanted(struct defer_join *j, uint64_t cookie)
+{
+	return map_u64_remove(&j->wanted, cookie) || j->wants_all;
 }
 
 void defer_join_stack(struct defer_join *j, uint32_t tid, uint64_t cookie)

@@ -25,7 +25,9 @@ struct defer_join {
 	struct defer_join_queue *queues; /* [cpu * nr_events + event] */
 	uint32_t nr_cpus, nr_events;
 	struct map_u64 waiting; /* tid -> cookie whose stack has not come */
+	struct map_u64 wanted;  /* cookies of samples, until their stacks are written */
 	struct map_u64 done[2]; /* cookies whose stacks came in this pass, in the one before */
+	bool wants_all;
 	uint64_t nr_matched, nr_unmatched, nr_reasons[8]; /* reasons: by enum perf_no_stack */
 };
 
@@ -53,6 +55,9 @@ bool defer_join_is_ready(const struct defer_join *j, uint32_t cpu, uint32_t even
 void defer_join_lost_samples(struct defer_join *j, uint32_t cpu);
 /** Requests were lost, none later than @p time. */
 void defer_join_lost_requests(struct defer_join *j, uint64_t time);
+
+/** Has a sample this cookie? Each cookie is asked about until the first yes. */
+bool defer_join_is_wanted(struct defer_join *j, uint64_t cookie);
 
 /** A stack has come; its requests and samples may still follow. */
 void defer_join_stack(struct defer_join *j, uint32_t tid, uint64_t cookie);

@@ -13,7 +13,6 @@
 enum {
 	MAX_STACK = 510, /* frames: as many as a kernel's deferred record holds */
 	FLUSH_BYTES = 256 * 1024,
-	MAX_HELD_ROUNDS = 64,
 	MAX_BACKLOG = 256 << 20,
 	MAX_POLLS = 64, /* beyond the first, in one pass */
 	SLEEP_MS = 10,
@@ -21,6 +20,7 @@ enum {
 };
 
 #define PRELOAD_NS 5000000000ull
+#define HOLD_NS    10000000000ull /* rounds are held no longer than so */
 
 static enum clew_err out_of_memory(struct rec_error *error)
 {
@@ -496,6 +496,43 @@ static void one_record(struct user_stacks *u, const struct ring_record *r)
 	}
 }
 
+/* --- stacks that no sample asked for --- */
+
+/* A tracepoint's program runs at every hit, and only some of them are samples. Stacks wait one pass
+ * for a sample of theirs. */
+static size_t size_at(const struct buf *b, size_t at)
+{
+	return load_u16(b->data + at + offsetof(struct perf_event_header, size), false);
+}
+
+static void keep_wanted(struct user_stacks *u, struct buf *from, bool is_last)
+{
+	for (size_t at = 0, size; at < from->nr; at += size) {
+		uint64_t cookie =
+			load_u64(from->data + at + sizeof(struct perf_event_header), false);
+
+		size = size_at(from, at);
+		if (defer_join_is_wanted(&u->join, cookie))
+			buf_add(&u->out, from->data + at, size);
+		else if (!is_last)
+			buf_add(&u->unasked, from->data + at, size);
+		else
+			u->counts.nr_unasked++;
+	}
+	buf_clear(from);
+}
+
+static void settle_stacks(struct user_stacks *u)
+{
+	struct buf older = u->unasked;
+
+	u->unasked = u->spare;
+	keep_wanted(u, &older, true);
+	keep_wanted(u, &u->stacks, false);
+	u->spare = older;
+	u->is_failed |= u->stacks.is_failed || u->unasked.is_failed;
+}
+
 static enum clew_err flush(struct buf *b, struct rec_file *f, bool *ret_any)
 {
 	enum clew_err err = b->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
@@ -557,15 +594,24 @@ enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
 	if (err != CLEW_OK || !u->bpf)
 		return err;
 	write_finished(u);
+	settle_stacks(u);
 	defer_join_end_pass(&u->join);
-	return u->is_failed ? CLEW_NO_MEMORY : flush(&u->stacks, f, ret_any);
+	return u->is_failed ? CLEW_NO_MEMORY : flush(&u->out, f, ret_any);
 }
 
 bool user_stacks_may_end_round(struct user_stacks *u)
 {
-	if (u->worker && table_worker_nr_stacks(u->worker) && u->nr_held_rounds++ < MAX_HELD_ROUNDS)
+	uint64_t now = os_clock_ns();
+
+	if (has_backlog(u))
+		return false; /* bounded by its size */
+	if (!table_worker_nr_stacks(u->worker))
+		u->held_since_ns = 0;
+	else if (!u->held_since_ns)
+		u->held_since_ns = now;
+	if (u->held_since_ns && now - u->held_since_ns < HOLD_NS)
 		return false;
-	u->nr_held_rounds = 0;
+	u->held_since_ns = 0;
 	if (u->changed.nr)
 		map_u64_done(&u->changed);
 	return true;
@@ -618,5 +664,7 @@ void user_stacks_done(struct user_stacks *u)
 	ring_merge_done(&u->merge);
 	buf_done(&u->out);
 	buf_done(&u->stacks);
+	buf_done(&u->unasked);
+	buf_done(&u->spare);
 	*u = (struct user_stacks){0};
 }

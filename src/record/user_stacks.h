@@ -34,18 +34,20 @@ struct user_stacks {
 	const struct rec_counter *tracker; /* whose sample_id the stacks' records carry */
 	uint64_t tracker_id;
 	struct buf stacks; /* records of stacks, written behind the samples of the pass */
+	struct buf unasked,
+		spare; /* of the pass before, without a sample so far; its other buffer */
 	struct {
 		VEC(struct held_stack *); /* ended in user space; written at the end of the pass */
 	} finished;
 	struct map_u64 changed; /* pid -> time of the newest exec or executable mapping */
 	struct mapped_names names;
-	bool is_failed; /* out of memory in a callback */
-	uint32_t nr_held_rounds;
-	uint64_t nr_ring_full; /* requests or stacks that BPF lost, up to the pass before */
+	bool is_failed;         /* out of memory in a callback */
+	uint64_t held_since_ns; /* FINISHED_ROUND; 0: not held */
+	uint64_t nr_ring_full;  /* requests or stacks that BPF lost, up to the pass before */
 	uint32_t nr_suspect_passes;
 	uint32_t nr_polls_left; /* for requests that are still being written */
 	struct user_stack_counts {
-		uint64_t nr_stacks, nr_frames, nr_finished, nr_discarded;
+		uint64_t nr_stacks, nr_frames, nr_finished, nr_discarded, nr_unasked;
 		uint64_t nr_tables, nr_no_tables, nr_over_budget;
 		uint64_t by_stop[NR_UNW_STOPS];
 	} counts;

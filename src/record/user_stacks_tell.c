@@ -35,7 +35,8 @@ static void tell_copy(struct user_stacks *u, bool is_verbose)
 		rec_say(u->ui, REC_NOTE,
 			"user stacks by why they end: %s; %llu frames; %zu binaries, tables of %zu KiB",
 			buf_cstr(&b), (unsigned long long)c->nr_frames,
-			live_space_nr_files(u->copy.live), live_space_table_bytes(u->copy.live) / 1024);
+			live_space_nr_files(u->copy.live),
+			live_space_table_bytes(u->copy.live) / 1024);
 	buf_done(&b);
 }
 
@@ -60,19 +61,21 @@ static void tell_bpf(struct user_stacks *u, bool is_verbose)
 	rec_say(u->ui, REC_NOTE,
 		"user stacks: %llu for %llu samples%s%s; tables of %llu binaries, %llu KiB in the "
 		"kernel",
-		(unsigned long long)u->counts.nr_stacks, (unsigned long long)nr, b.nr ? ", " : "",
-		buf_cstr(&b), (unsigned long long)c.nr_tables,
-		(unsigned long long)c.table_bytes / 1024);
+		(unsigned long long)(u->counts.nr_stacks - u->counts.nr_unasked),
+		(unsigned long long)nr, b.nr ? ", " : "", buf_cstr(&b),
+		(unsigned long long)c.nr_tables, (unsigned long long)c.table_bytes / 1024);
 	buf_clear(&b);
 	add_stops(&b, u->counts.by_stop);
 	if (is_verbose) {
 		rec_say(u->ui, REC_NOTE, "user stacks by why they end: %s; %llu frames",
 			buf_cstr(&b), (unsigned long long)u->counts.nr_frames);
 		rec_say(u->ui, REC_NOTE,
-			"user stacks: %llu ended in user space, %llu not as maps changed; binaries: "
+			"user stacks: %llu without a sample, %llu ended in user space, %llu not as maps "
+			"changed; binaries: "
 			"%llu compiled, %llu without tables, %llu over the budget, %llu evicted; BPF: "
 			"%llu requests, %llu entries, %llu stacks, %llu refused, %llu found the map "
 			"full, %llu the ring",
+			(unsigned long long)u->counts.nr_unasked,
 			(unsigned long long)u->counts.nr_finished,
 			(unsigned long long)u->counts.nr_discarded,
 			(unsigned long long)u->counts.nr_tables,

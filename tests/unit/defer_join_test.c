@@ -120,6 +120,9 @@ static void test_passes(void)
 	CHECK_EQ(defer_join_nr_waiting(&j), 0, "its own does");
 	request(&j, 30, 7, 0x20001);
 	CHECK_EQ(defer_join_nr_waiting(&j), 0, "a request behind its stack waits for nothing");
+	CHECK(defer_join_is_wanted(&j, 0x10001) && !defer_join_is_wanted(&j, 0x10001),
+	      "a sample's stack is wanted once");
+	CHECK(!defer_join_is_wanted(&j, 0x20001), "one whose sample was not found is not");
 	request(&j, 31, 7, (uint64_t)PERF_NO_STACK_IDLE << 16);
 	CHECK_EQ(defer_join_nr_waiting(&j), 0, "nor does one without a cookie");
 	defer_join_done(&j);
