@@ -448,6 +448,34 @@ static __always_inline bool step_fp(struct walk *w, struct step *s, const enum w
 	return true;
 }
 
+/* Code that no source covers, at an instruction where nothing of its own lies on the stack: an
+ * entry (endbr64, push rbp, sub rsp), a return, or behind a system call, as in _init and clone3.
+ * Two words of code, the second at pc, tell. */
+static __always_inline bool is_bare(const uint64_t *code)
+{
+	uint64_t at = code[1];
+
+	return code[0] >> 48 == 0x050f || (at & 0xff) == 0x55 || (at & 0xff) == 0xc3 ||
+	       (at & 0xffffffff) == 0xfa1e0ff3 || (at & 0xffffff) == 0xec8348;
+}
+
+static __always_inline bool step_bare(struct walk *w, struct step *s, const enum walk_way way,
+				      struct task_struct *task)
+{
+	uint64_t *code = w->interrupted;
+
+	if (!w->is_exact || read_user(way, code, 16, w->pc - 8, task) || !is_bare(code) ||
+	    !get_word(w, w->r[RSP], &s->ra, way, task) ||
+	    read_user(way, code, 8, s->ra - 8, task) || !is_call(code[0]))
+		return false;
+	s->cfa = w->r[RSP] + 8;
+	s->fp = w->r[RBP];
+	s->keeps_fp = w->known >> RBP & 1;
+	s->is_signal = false;
+	s->method = UNW_FP;
+	return true;
+}
+
 static __always_inline uint8_t get_cfa(struct walk *w, const struct unw_rule *r, uint64_t *ret,
 				       const enum walk_way way, struct task_struct *task)
 {
@@ -556,6 +584,12 @@ static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *
 	return get_loc(w, r->ra, r->ra_reg, r->ra_off, s->cfa, &s->ra, way, task);
 }
 
+/* The first return of clone() or clone3() in the child: nobody called it. */
+static __always_inline bool is_new_thread(const struct walk *w)
+{
+	return w->out.nr == 1 && !w->regs.ax && (w->regs.orig_ax == 56 || w->regs.orig_ax == 435);
+}
+
 static __always_inline uint8_t step_of(struct walk *w, struct step *s, const enum walk_way way,
 				       struct task_struct *task)
 {
@@ -586,7 +620,9 @@ static __always_inline uint8_t step_of(struct walk *w, struct step *s, const enu
 	w->why = r.why;
 	if (r.why != UNW_WHY_GAP)
 		return UNW_STOP_UNREPRESENTABLE;
-	return step_fp(w, s, way, task) ? UNW_STOP_NONE : UNW_STOP_NO_INFO;
+	if (step_bare(w, s, way, task) || step_fp(w, s, way, task))
+		return UNW_STOP_NONE;
+	return is_new_thread(w) ? UNW_STOP_OUTERMOST : UNW_STOP_NO_INFO;
 }
 
 /* --- frames --- */
