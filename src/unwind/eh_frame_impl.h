@@ -95,10 +95,9 @@ struct eh_extent {
 
 /**
  * x86-64 code that enters an exception handler (__builtin_eh_return) has the handler's registers
- * and return address written over those it saved, calls nothing any more, and moves the CFA to rcx
- * at
- * @p handover. From that last call on what is saved is not the caller's. @return its address, no
- * lower than @p from; @p handover: not found.
+ * and return address written over those it saved, calls nothing any more that does a thing, and
+ * moves the CFA to rcx at @p handover. Behind that last call what is saved is not the caller's.
+ * @return the address behind it, no lower than @p from; @p handover: not found.
  */
 uint64_t eh_return_from(const struct unw_image *image, uint64_t from, uint64_t handover);
 

@@ -12,11 +12,10 @@
  * of the table, sources, and where the sections and segments lie, as a build id alone may be that
  * of another file (a stripped one, or one that lies).
  */
-enum {
-	UNW_CACHE_VERSION =
-		2, /* raise it whenever a binary compiles to another table than before */
-	UNW_CACHE_MAX_BYTES = 256 << 20
-};
+/** Raise it whenever a binary compiles to another table than before. */
+enum { UNW_CACHE_VERSION = 5 };
+
+enum { UNW_CACHE_MAX_BYTES = 256 << 20 };
 
 /** @return false: @p image has no build id, so nothing tells it from others. */
 bool unw_cache_name(const struct unw_image *image, const uint8_t *build_id, size_t build_id_bytes,

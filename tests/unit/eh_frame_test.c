@@ -470,8 +470,12 @@ static void test_eh_return(void)
 
 	code[0x118] = 0xe8; /* a call into the code */
 	code[0x120] = 0xe8;
-	code[0x128] = 0xe8; /* the middle of something */
-	memset(code + 0x129, 0x7e, 4);
+	code[0x126] = 0xe8; /* to a function that only returns */
+	code[0x127] = 0x100 - 0x2b;
+	memset(code + 0x128, 0xff, 3);
+	memcpy(code + 0x100, "\xf3\x0f\x1e\xfa\xc3", 5);
+	code[0x12b] = 0xe8; /* the middle of something */
+	memset(code + 0x12c, 0x7e, 4);
 	add_cie(&m, initial_of(UNW_X86_64));
 	add_function(&m, TEXT + 0x100, 0x40,
 		     "41 0e 10 86 02 43 0d 06 41 80 03 81 04 6b 0c 02 08 42 0c 07 08");
@@ -481,8 +485,9 @@ static void test_eh_return(void)
 	if (!unw_table_build(l, NULL, UNW_X86_64, &m.block, &size))
 		unw_table_of_block(&m.t, m.block, size);
 	unw_list_free(l);
-	CHECK_STR(rule_at(&m, TEXT + 0x11f), "r6+16 c-8 c-16", "in front of the last call");
-	CHECK_STR(rule_at(&m, TEXT + 0x120), "handler", "from the call on it is none");
+	CHECK_STR(rule_at(&m, TEXT + 0x11f), "r6+16 c-8 c-16",
+		  "in front of the last call that does a thing");
+	CHECK_STR(rule_at(&m, TEXT + 0x125), "handler", "behind it there is none");
 	CHECK_STR(rule_at(&m, TEXT + 0x12f), "handler", "to the handover");
 	CHECK_STR(rule_at(&m, TEXT + 0x130), "r2+8 c-8 c-16", "which is as the source says");
 	CHECK_STR(rule_at(&m, TEXT + 0x132), "r7+8 c-8 c-16", "and so is the rest");
