@@ -273,6 +273,12 @@ static void add_innermost(struct script_text *t, const struct script_evsel *e,
 	script_places_add(&t->chain[e->type], script_place_text, &style, loc, &t->out);
 }
 
+/* perf prints none of a broken chain, unless it stops before the place where it is broken. */
+static bool shows_chain(const struct script_text *t, const struct ana_chain *chain)
+{
+	return !chain->is_broken || (t->opts.max_stack && chain->nr >= t->opts.max_stack);
+}
+
 static void add_place(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev)
 {
@@ -280,7 +286,7 @@ static void add_place(struct script_text *t, const struct script_evsel *e,
 
 	if (e->has_chain) {
 		buf_char(&t->out, '\n');
-		if (ev->chain && !ev->chain->is_broken) /* perf prints none of a broken chain */
+		if (ev->chain && shows_chain(t, ev->chain))
 			script_add_chain(t, e, ev->chain);
 		else if (!ev->chain && ev->loc && ev->sample->stack_user.dyn_size)
 			add_innermost(t, e, ev->loc);

@@ -137,6 +137,36 @@ static enum clew_err refuse(void *ctx, const void *data, size_t size)
 	return CLEW_OS;
 }
 
+/* As perf 6.1 does on the same file: a chain is not printed where printing it meets an undefined
+ * mark. */
+static void check_broken_chain(void)
+{
+	static const uint64_t words[] = {PERF_CONTEXT_USER, 0x10, 0x20, (uint64_t)-7};
+	struct perf_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN,
+	};
+	struct perf_build b = {0};
+	struct bytes whole = file;
+
+	perf_build_event(&b, &attr, "x", (uint64_t[]){1}, 1);
+	perf_build_event_desc(&b);
+	perf_build_sample(&b, 0,
+			  &(struct perf_sample){
+				  .misc = PERF_RECORD_MISC_USER,
+				  .ip = 0x10,
+				  .callchain = {.data = (const uint8_t *)words, .nr = 4},
+        });
+	file = perf_build_finish(&b);
+	check_text(&(struct script_text_opts){0}, "ip", "\n\n", "a broken chain is not printed");
+	check_text(&(struct script_text_opts){.max_stack = 2}, "ip",
+		   "\n\t              10\n\t              20\n\n",
+		   "but where max_stack ends before it breaks");
+	check_text(&(struct script_text_opts){.max_stack = 3}, "ip", "\n\n", "and not behind");
+	file = whole;
+	perf_build_done(&b);
+}
+
 static void check_failures(void)
 {
 	struct script_text_opts opts = {0};
@@ -166,6 +196,7 @@ int main(void)
 	check_lines();
 	check_long_name();
 	check_memory_level();
+	check_broken_chain();
 	check_failures();
 	perf_build_done(&recording);
 	return tap_done();
