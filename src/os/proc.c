@@ -173,6 +173,16 @@ void os_uname(struct os_uname *ret)
 	snprintf(ret->node, sizeof(ret->node), "%s", u.nodename);
 }
 
+void os_kernel_version(unsigned int *ret_major, unsigned int *ret_minor)
+{
+	struct os_uname name;
+	char *end;
+
+	os_uname(&name);
+	*ret_major = (unsigned int)strtoul(name.release, &end, 10);
+	*ret_minor = *end == '.' ? (unsigned int)strtoul(end + 1, NULL, 10) : 0;
+}
+
 int os_pid(void)
 {
 	return getpid();

@@ -50,6 +50,9 @@ struct os_uname {
 };
 void os_uname(struct os_uname *ret);
 
+/** 6, 18 of "6.18.44-fc"; 0, 0: not told. */
+void os_kernel_version(unsigned int *ret_major, unsigned int *ret_minor);
+
 int os_pid(void);
 
 /** Open @p path as a directory for a cgroup event. @return the descriptor or -errno. */

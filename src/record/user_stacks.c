@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/user_stacks.h"
 
-#include <stdlib.h>
-
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/poll_set.h"
@@ -203,14 +201,9 @@ static bool find_tracker(struct user_stacks *u)
 /* From Linux 6.3 on a sample is made up before its BPF program runs, which can tell its time. */
 static bool has_sample_times(void)
 {
-	unsigned int major = 0, minor = 0;
-	struct os_uname name;
-	char *end;
+	unsigned int major, minor;
 
-	os_uname(&name);
-	major = (unsigned int)strtoul(name.release, &end, 10);
-	if (*end == '.')
-		minor = (unsigned int)strtoul(end + 1, NULL, 10);
+	os_kernel_version(&major, &minor);
 	return major > 6 || (major == 6 && minor >= 3);
 }
 
