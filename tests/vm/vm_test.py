@@ -57,7 +57,7 @@ def boot(t, kernel, initramfs):
     out = t.path("out.tar.gz")
     if os.path.exists(out):
         os.unlink(out)
-    argv = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "2048", "-display", "none",
+    argv = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "Haswell", "-smp", "2", "-m", "2048", "-display", "none",
             "-no-reboot", "-kernel", kernel, "-initrd", initramfs, "-append", "console=ttyS0 quiet panic=-1",
             "-serial", f"file:{t.path('console')}", "-serial", f"file:{out}", "-net", "none", "-monitor", "none"]
     try:
