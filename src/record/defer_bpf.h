@@ -62,6 +62,14 @@ static inline bool defer_key_is_vdso(const struct defer_file_key *k)
 	return !k->word[0] && !k->word[1] && k->word[2] == 1 && !k->word[3];
 }
 
+/** Size and time of change of the file, as stat() tells them of the same one. */
+static inline void defer_key_file(const struct defer_file_key *k, uint64_t *ret_size,
+				  uint64_t *ret_mtime_ns)
+{
+	*ret_size = k->word[2];
+	*ret_mtime_ns = k->word[3];
+}
+
 /** Code without a table was met in this task: open /proc/PID/map_files/START-END (or the path). */
 struct defer_want {
 	struct defer_file_key key;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "os/file.h"
+#include "os/file_time.h"
 #include "os/proc.h"
 #include "record/file_build_id.h"
 #include "record/proc_map.h"
@@ -33,9 +34,28 @@ static bool is_same_file(const char *path, const struct live_mapping *m)
 	return !os_file_id(path, &id) && m->ino && id.ino == m->ino;
 }
 
-static const struct unw_code *by_path(struct unw_store *store, const char *path)
+static bool may_be_it(const char *path, const struct live_mapping *m)
 {
-	return os_exists(path) ? unw_store_get_file(store, path) : NULL;
+	struct os_file_identity id;
+
+	if (!m->mtime_ns)
+		return os_exists(path);
+	return !os_file_identity(path, &id) && id.size == m->size && id.mtime_ns == m->mtime_ns;
+}
+
+/* Looked at before and behind: /proc/PID/map_files may come to mean another file meanwhile. */
+static const struct unw_code *by_path(struct unw_store *store, const char *path,
+				      const struct live_mapping *m)
+{
+	const struct unw_code *code = may_be_it(path, m) ? unw_store_get_file(store, path) : NULL;
+
+	return code && may_be_it(path, m) ? code : NULL;
+}
+
+static void path_of_mapping(const struct live_mapping *m, char path[static 96])
+{
+	snprintf(path, 96, "/proc/%u/map_files/%llx-%llx", m->pid, (unsigned long long)m->start,
+		 (unsigned long long)m->end);
 }
 
 /* The file's bytes as far as this process has them mapped, at their offsets: program headers and
@@ -101,22 +121,24 @@ const struct unw_code *live_code_find(struct unw_store *store, const struct live
 {
 	const struct unw_code *code;
 	char path[PATH_BYTES];
+	bool is_other;
 
 	if (!strcmp(m->name, "[vdso]"))
 		return unw_store_get_vdso(store);
 	if (live_code_is_anonymous(m->name))
 		return NULL;
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", m->pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-	code = by_path(store, path);
+	path_of_mapping(m, path);
+	code = by_path(store, path, m);
 	if (code)
 		return code;
+	is_other = os_exists(path);
 	snprintf(path, sizeof(path), "/proc/%u/root%s", m->pid, m->name);
-	if (m->name[0] == '/' && is_same_file(path, m) && (code = by_path(store, path)))
+	if (m->name[0] == '/' && is_same_file(path, m) && (code = by_path(store, path, m)))
 		return code;
-	if (m->name[0] == '/' && is_same_file(m->name, m) && (code = by_path(store, m->name)))
+	if (m->name[0] == '/' && is_same_file(m->name, m) && (code = by_path(store, m->name, m)))
 		return code;
-	return from_memory(store, m);
+	/* What memory holds now says nothing of a file that must be a certain one. */
+	return m->mtime_ns && is_other ? NULL : from_memory(store, m);
 }
 
 /* The line of the mapping that holds m->start. */
@@ -138,9 +160,8 @@ const struct unw_code *live_code_of_mapping(struct unw_store *store, const struc
 	struct proc_map line;
 	struct buf text = {0};
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", m->pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-	code = by_path(store, path);
+	path_of_mapping(m, path);
+	code = by_path(store, path, m);
 	if (code)
 		return code;
 	snprintf(path, sizeof(path), "/proc/%u/maps", m->pid);

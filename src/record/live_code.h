@@ -14,6 +14,8 @@ struct live_mapping {
 	uint64_t ino;            /* 0: not known */
 	const uint8_t *build_id; /* NULL: not known */
 	uint8_t nr_build_id;
+	uint64_t size,
+		mtime_ns; /* of the file; 0: not known. Known, no other file is taken for it */
 };
 
 /**

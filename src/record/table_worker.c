@@ -76,19 +76,22 @@ static struct held_stack *hold(const struct defer_stack *s, uint32_t max)
 
 static const struct unw_code *look_up(struct table_worker *w, const struct job *j)
 {
-	const struct live_mapping m = {.pid = j->want.pid,
-				       .start = j->want.start,
-				       .end = j->want.end,
-				       .name = j->name.name ? j->name.name : "",
-				       .ino = j->ino,
-				       .build_id = j->name.nr_build_id ? j->name.build_id : NULL,
-				       .nr_build_id = j->name.nr_build_id};
+	struct live_mapping m = {.pid = j->want.pid,
+				 .start = j->want.start,
+				 .end = j->want.end,
+				 .name = j->name.name ? j->name.name : "",
+				 .ino = j->ino,
+				 .build_id = j->name.nr_build_id ? j->name.build_id : NULL,
+				 .nr_build_id = j->name.nr_build_id};
 
 	switch (j->kind) {
 	case WANT:
-		return defer_key_is_vdso(&j->want.key) ? unw_store_get_vdso(w->store)
-						       : live_code_of_mapping(w->store, &m);
 	case NAMED:
+		if (defer_key_is_vdso(&j->want.key))
+			return unw_store_get_vdso(w->store);
+		defer_key_file(&j->want.key, &m.size, &m.mtime_ns);
+		return j->kind == NAMED ? live_code_find(w->store, &m)
+					: live_code_of_mapping(w->store, &m);
 	case A_FILE:
 		return live_code_find(w->store, &m);
 	case WARM:
