@@ -55,8 +55,8 @@ static bool is_good_cfa(const struct unw_walker *w, const struct unw_rule *rule,
 	*ret_sp = sp;
 	if (rule->flags & UNW_SIGNAL || sp > w->now.sp)
 		return true;
-	return sp == w->now.sp && w->now.is_exact && w->machine->ra != 0xff &&
-	       (rule->ra == UNW_SAME || rule->ra == UNW_IN_REG);
+	return sp == w->now.sp && w->now.is_exact &&
+	       (rule->ra == UNW_IN_REG || (rule->ra == UNW_SAME && w->machine->ra != 0xff));
 }
 
 /* Where RA or FP is; @p same is the register that holds it unless the rule says otherwise. */

@@ -14,7 +14,8 @@ enum walk_way {
 	WALK_REMOTE    /* another task, from a sleepable iterator */
 };
 
-enum { RBP = 6, RSP = 7, NR_VMAS = 16, SIGRETURN = 15, USER_CS = 0x33 };
+enum { RBP = 6, RSP = 7, NR_VMAS = 16, USER_CS = 0x33 };
+enum { SIGRETURN = 15, CLONE = 56, EXECVE = 59, EXECVEAT = 322, CLONE3 = 435 };
 enum { VM_EXEC = 4, EBUSY = 16 };
 
 enum walk_code { WALK_TABLE, WALK_NO_TABLE, WALK_NO_TABLE_YET };
@@ -567,7 +568,9 @@ static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *
 	if (stop)
 		return stop;
 	s->is_signal = r->flags & UNW_SIGNAL;
-	if (s->cfa & 7 || (s->cfa <= w->r[RSP] && !s->is_signal))
+	/* vfork() keeps its return address in a register: its frame is empty. */
+	if (s->cfa & 7 ||
+	    (s->cfa < w->r[RSP] + !(w->is_exact && r->ra == UNW_IN_REG) && !s->is_signal))
 		return UNW_STOP_BAD_CFA;
 	s->keeps_fp = r->fp != UNW_UNDEFINED && (w->known >> RBP & 1 || r->fp != UNW_SAME);
 	s->fp = w->r[RBP];
@@ -587,7 +590,8 @@ static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *
 /* The first return of clone() or clone3() in the child: nobody called it. */
 static __always_inline bool is_new_thread(const struct walk *w)
 {
-	return w->out.nr == 1 && !w->regs.ax && (w->regs.orig_ax == 56 || w->regs.orig_ax == 435);
+	return w->out.nr == 1 && !w->regs.ax &&
+	       (w->regs.orig_ax == CLONE || w->regs.orig_ax == CLONE3);
 }
 
 static __always_inline uint8_t step_of(struct walk *w, struct step *s, const enum walk_way way,

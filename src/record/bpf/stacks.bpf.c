@@ -27,7 +27,8 @@ struct task_slot {
 	struct cookie_slot cookie;
 	uint64_t ip, sp; /* of user mode at the request */
 	uint64_t is_sigreturn;
-	uint64_t mm_id;      /* another one at the callback: exec */
+	uint64_t mm_id; /* another one at the callback: exec */
+	uint64_t is_exec;
 	uint64_t start_time; /* whose slot: a tid comes again */
 	struct bpf_task_work work;
 };
@@ -209,6 +210,12 @@ static __always_inline bool is_after_sigreturn(const struct task_slot *slot,
 	       saved[0] == regs->sp && saved[1] == regs->ip;
 }
 
+/* A program that has not run yet: exec sets all registers to 0 but these two. */
+static __always_inline bool is_fresh(const struct clew_x86_regs *r)
+{
+	return r->ip && r->sp && !(r->bp | r->bx | r->r12 | r->r13 | r->r14 | r->r15 | r->di);
+}
+
 /* Where the entry's stack is read from: what replaced its registers itself is seen through.
  * sigreturn's own frames stay in memory. */
 static __always_inline uint64_t begin_place(const struct task_slot *slot, struct walk *w,
@@ -221,7 +228,7 @@ static __always_inline uint64_t begin_place(const struct task_slot *slot, struct
 	    place == slot->cookie.place)
 		return place;
 	/* The record of an exec tells where the new program starts. */
-	if (mm_id != slot->mm_id)
+	if (mm_id != slot->mm_id || (slot->is_exec && is_fresh(&w->regs)))
 		return slot->cookie.place;
 	if (slot->is_sigreturn) {
 		w->is_sigreturn = is_after_sigreturn(slot, &w->regs);
@@ -396,7 +403,7 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 		sight.place = place_of(&regs);
 		if (slot->cookie.state == COOKIE_PENDING && !is_user &&
 		    sight.place != slot->cookie.place && slot->sp &&
-		    (slot->mm_id != mm_id_of(t) ||
+		    (slot->mm_id != mm_id_of(t) || (slot->is_exec && is_fresh(&regs)) ||
 		     (slot->is_sigreturn && is_after_sigreturn(slot, &regs))))
 			return slot->cookie.cookie;
 		if (slot->cookie.state == COOKIE_DONE && !is_user &&
@@ -425,6 +432,7 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 		slot->sp = sight.place ? regs.sp : 0;
 		slot->is_sigreturn = !is_user && regs.orig_ax == SIGRETURN;
 		slot->mm_id = mm_id_of(t);
+		slot->is_exec = !is_user && (regs.orig_ax == EXECVE || regs.orig_ax == EXECVEAT);
 	}
 	count(CB_ENTRIES);
 	return cookie;
