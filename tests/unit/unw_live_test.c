@@ -35,7 +35,11 @@ static volatile int nr_shadow;
 # define LEAVE()  (nr_shadow--)
 
 /* Not static, so that their sizes can be asked for. */
-# define PART __attribute__((noinline, noclone, visibility("default")))
+# ifdef __clang__ /* has no clones */
+#  define PART __attribute__((noinline, visibility("default")))
+# else
+#  define PART __attribute__((noinline, noclone, visibility("default")))
+# endif
 void part_main(int n);
 void part_vla(int n);
 void part_aligned(int n);
