@@ -57,6 +57,7 @@ enum kind {
 	OUTERMOST,
 	CFA_DEREF,
 	CFA_DEREF_ADD,
+	CFA_INDEX,
 	CFA_OTHER_REGISTER,
 	RA_OTHER,
 	FP_AT_REGISTER,
@@ -78,6 +79,7 @@ static const char *const class_names[NR_CLASSES] = {
 	[OUTERMOST] = "outermost (RA undefined)",
 	[CFA_DEREF] = "CFA *(reg+off)",
 	[CFA_DEREF_ADD] = "CFA *(reg+off)+off",
+	[CFA_INDEX] = "CFA *(reg+off+8*reg)+off",
 	[CFA_OTHER_REGISTER] = "CFA of another register than SP and FP",
 	[RA_OTHER] = "RA at or in another register",
 	[FP_AT_REGISTER] = "FP at *(reg+off)",
@@ -108,6 +110,8 @@ static enum kind class_of(const struct unw_rule *r, enum unw_arch arch)
 		return OUTERMOST;
 	if (r->cfa == UNW_CFA_DEREF)
 		return r->cfa_off2 ? CFA_DEREF_ADD : CFA_DEREF;
+	if (r->cfa == UNW_CFA_INDEX)
+		return CFA_INDEX;
 	if (r->cfa_reg != fp_of[arch] && r->cfa_reg != sp_of[arch])
 		return CFA_OTHER_REGISTER;
 	if (r->ra == UNW_AT_REG || r->ra == UNW_IN_REG)
