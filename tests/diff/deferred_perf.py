@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Usage: deferred_perf.py CLEW DEFERRED_FILES: deferred user stacks as perf >= 6.19 prints them, where perf is right.
 
-CLEW_PERF_NEW names such a perf; without it there is nothing to compare with. Where the two differ, this names each case
+CLEW_PERF_NEW names such a perf (fetch_perf.sh brings one); without it there is nothing to compare with. Where the two differ, this names each case
 and checks that perf still is as docs/decisions/stitching.md says."""
 import os
 import re
