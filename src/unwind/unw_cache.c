@@ -6,10 +6,11 @@
 
 static uint64_t hash_section(uint64_t h, const struct unw_section *s)
 {
-	return hash_two(hash_two(h, s->addr), s->bytes ? s->size : 0);
+	h = hash_two(hash_two(h, s->addr), s->bytes ? s->size : 0);
+	return s->bytes ? hash_two(h, hash_bytes(s->bytes, s->size)) : h;
 }
 
-static uint64_t hash_layout(const struct unw_image *image)
+static uint64_t hash_sources(const struct unw_image *image)
 {
 	uint64_t h = hash_two(image->arch, image->is_swapped);
 
@@ -33,7 +34,7 @@ bool unw_cache_name(const struct unw_image *image, const uint8_t *build_id, size
 		buf_printf(ret, "%02x", build_id[i]);
 	buf_printf(ret, "-v%d.%d%s%s-", UNW_TABLE_VERSION, UNW_CACHE_VERSION,
 		   opts->no_sframe ? "-dwarf" : "", opts->no_eh_frame ? "-sframe" : "");
-	buf_hex(ret, hash_layout(image), 16, '0');
+	buf_hex(ret, hash_sources(image), 16, '0');
 	return !ret->is_failed;
 }
 

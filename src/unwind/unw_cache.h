@@ -9,11 +9,11 @@
 
 /*
  * Compiled tables in files. A file's name says all that its content depends on: build id, version
- * of the table, sources, and where the sections and segments lie, as a build id alone may be that
- * of another file (a stripped one, or one that lies).
+ * of the table, sources, and a hash of the sections and of where they and the segments lie, as a
+ * build id alone may be that of another file (a stripped one, or one that lies).
  */
 /** Raise it whenever a binary compiles to another table than before. */
-enum { UNW_CACHE_VERSION = 5 };
+enum { UNW_CACHE_VERSION = 6 };
 
 enum { UNW_CACHE_MAX_BYTES = 256 << 20 };
 

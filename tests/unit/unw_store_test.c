@@ -191,6 +191,12 @@ static void test_cache(void)
 		      "and written again");
 	}
 	elf_build_done(&b);
+	text = make_elf(&b, id_b, sizeof(id_b), 24);
+	write_file(in_top("liar"), b.file.data, b.file.nr);
+	CHECK(load(dir, in_top("liar"), text, &was) == 24 && !was &&
+		      load(dir, file, text, &was) == 16,
+	      "the same build id and layout with other rows is another binary");
+	elf_build_done(&b);
 	text = make_elf(&b, id_b, sizeof(id_b), 16);
 	((Elf64_Ehdr *)(void *)b.file.data)->e_shoff = 0;
 	((Elf64_Ehdr *)(void *)b.file.data)->e_shnum = 0;
