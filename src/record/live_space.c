@@ -220,8 +220,10 @@ static uint32_t file_number(struct live_space *l, struct file f)
 			return (uint32_t)*known;
 		key++;
 	}
+	if (l->files.nr >= MAX_FILES)
+		return 0;
 	f.name = arena_strndup(&l->names, f.name, strlen(f.name));
-	if (!f.name || l->files.nr >= MAX_FILES || !vec_push(&l->files, f))
+	if (!f.name || !vec_push(&l->files, f))
 		return 0;
 	if (!map_u64_put(&l->file_of_hash, key, l->files.nr - 1))
 		return 0;
@@ -307,15 +309,37 @@ static void add_line(struct live_space *l, struct process *p, const struct proc_
 	add_map(l, p, &m);
 }
 
+static bool read_text(struct live_space *l, uint32_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", tid);
+	buf_clear(&l->text);
+	return os_read_into(path, PROC_MAPS_LIMIT, &l->text) > 0;
+}
+
+/* A first thread that has ended has no maps any more; the others have. */
+static bool read_text_of_threads(struct live_space *l, uint32_t pid)
+{
+	bool is_read = false;
+	struct os_dir *d;
+	char path[64];
+	int tid;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	d = os_dir_open(path, NULL);
+	while (d && !is_read && (tid = os_dir_next_number(d)) >= 0)
+		is_read = read_text(l, (uint32_t)tid);
+	os_dir_close(d);
+	return is_read;
+}
+
 static void read_maps(struct live_space *l, struct process *p, uint32_t pid)
 {
 	const char *line, *end;
-	char path[64];
 
 	p->read_ns = os_clock_ns();
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	buf_clear(&l->text);
-	if (os_read_into(path, PROC_MAPS_LIMIT, &l->text) <= 0)
+	if (!read_text(l, pid) && !read_text_of_threads(l, pid))
 		return;
 	p->maps.nr = 0;
 	for (line = buf_cstr(&l->text); (end = strchr(line, '\n')); line = end + 1) {

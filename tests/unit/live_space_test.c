@@ -3,6 +3,12 @@
  * first step fails in another way where nothing is mapped. */
 #include "record/live_space.h"
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
 #include "record/proc_map.h"
@@ -132,6 +138,46 @@ static void test_tasks(void)
 	CHECK(!is_code(child, 0x5000), "a new process of an old number, its parent unknown");
 }
 
+static void *sleeper(void *unused)
+{
+	(void)unused;
+	return (void *)(intptr_t)pause();
+}
+
+static bool has_maps(pid_t pid)
+{
+	char path[64];
+	int fd;
+	char c;
+	bool ok;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY);
+	ok = fd >= 0 && read(fd, &c, 1) == 1;
+	close(fd);
+	return ok;
+}
+
+/* /proc/PID/maps is empty then, while the process goes on. */
+static void test_first_thread_ended(void)
+{
+	pid_t pid = fork();
+	pthread_t thread;
+
+	if (!pid) {
+		if (!pthread_create(&thread, NULL, sleeper, NULL))
+			pthread_exit(NULL);
+		_exit(1);
+	}
+	for (int i = 0; i < 5000 && has_maps(pid); i++)
+		usleep(1000);
+	CHECK(!has_maps(pid), "a process whose first thread has ended");
+	CHECK(is_code((uint32_t)pid, (uint64_t)(uintptr_t)test_first_thread_ended),
+	      "its code is known by its other threads");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 static void test_many(void)
 {
 	bool ok = true;
@@ -173,6 +219,7 @@ int main(void)
 	test_tasks();
 	test_many();
 	test_memory();
+	test_first_thread_ended();
 	live_space_free(live);
 	unw_store_free(store);
 	return tap_done();
