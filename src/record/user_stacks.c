@@ -565,9 +565,11 @@ enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
 	enum clew_err err = CLEW_OK, next;
 	struct ring_record r;
 
+	/* Taken before the heads are noted: what changed until the worker looked is in this pass.
+	 */
+	take_results(u);
 	if (!ring_merge_note(&u->merge, u->counters))
 		return CLEW_NO_MEMORY;
-	take_results(u);
 	if (u->bpf)
 		err = poll_bpf(u);
 	play_backlog(u);
