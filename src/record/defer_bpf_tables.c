@@ -11,6 +11,7 @@ _Static_assert(sizeof(struct cb_key) == sizeof(struct defer_file_key), "one is t
 enum {
 	CHUNK_BYTES = CB_CHUNK_WORDS * 4,
 	TABLE_BYTES = 256 << 20,
+	MAX_TABLES = CB_MAX_TABLES / 4, /* so that next_index() ends soon */
 	NR_AT_ONCE = 1024,
 	MAX_TRIES = 16
 };
@@ -175,7 +176,7 @@ enum clew_err defer_bpf_put_table(struct defer_bpf *d, const struct defer_file_k
 	if (!h || !h->nr_rules || h->arch != UNW_X86_64)
 		return defer_bpf_put_none(d, key);
 	next.bytes = (uint64_t)(word_chunks(h) + rule_chunks(h)) * CHUNK_BYTES;
-	while (next.bytes + d->table_bytes > limit) {
+	while (next.bytes + d->table_bytes > limit || d->nr_tables >= MAX_TABLES) {
 		if (next.bytes > limit || !evict(d))
 			return CLEW_LIMIT;
 	}
