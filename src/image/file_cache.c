@@ -48,13 +48,20 @@ void file_cache_free(struct file_cache *c)
 	mem_free(c);
 }
 
+/* Where root uses another user's cache (sudo -E), that user could put other directories in place of
+ * root's. */
+static bool is_ours_alone(const char *dir)
+{
+	return os_dir_is_private(dir) && os_dir_has_own_way(dir);
+}
+
 void *file_cache_load(struct file_cache *c, const char *name, size_t *ret_size)
 {
 	clew_auto(buf_done) struct buf path = {0};
 	char *data;
 
 	buf_printf(&path, "%s/%s" FILE_CACHE_SUFFIX, c->dir, name);
-	if (path.is_failed || !os_dir_is_private(c->dir) || !os_is_trusted_file(buf_cstr(&path)) ||
+	if (path.is_failed || !is_ours_alone(c->dir) || !os_is_trusted_file(buf_cstr(&path)) ||
 	    os_read_file(buf_cstr(&path), c->max_bytes, &data, ret_size, NULL))
 		return NULL;
 	return data;
@@ -167,8 +174,8 @@ bool file_cache_store(struct file_cache *c, const char *name, const void *data, 
 		   c->nr_stored++);
 	buf_cstr(&path);
 	buf_cstr(&part);
-	if (path.is_failed || part.is_failed || size > c->max_bytes / 2 || os_dir_make(c->dir) ||
-	    !os_dir_is_private(c->dir))
+	if (path.is_failed || part.is_failed || size > c->max_bytes / 2 ||
+	    !os_dir_has_own_way(c->dir) || os_dir_make(c->dir) || !is_ours_alone(c->dir))
 		return false;
 	make_room(c, size);
 	if (!write_file(buf_cstr(&part), data, size) ||

@@ -8,7 +8,8 @@
 
 /*
  * A directory of files that can be made again: bounded in size, the oldest go first. Any number of
- * processes may share it. A directory that others own or may write into is not used.
+ * processes may share it. A directory that others own, may write into or may put another in place
+ * of is not used.
  */
 struct file_cache;
 

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,4 +92,36 @@ bool os_dir_is_private(const char *path)
 
 	return !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
 	       !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static bool is_own_step(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode) &&
+	       (st.st_uid == 0 || st.st_uid == geteuid()) &&
+	       (!(st.st_mode & S_IWOTH) || st.st_mode & S_ISVTX);
+}
+
+bool os_dir_has_own_way(const char *path)
+{
+	clew_auto(mem_free_at) char *there = mem_strdup(path);
+	char real[PATH_MAX];
+
+	if (!there || path[0] != '/')
+		return false;
+	while (!realpath(there, real)) { /* what is missing would be made by us */
+		char *slash = strrchr(there, '/');
+
+		if (errno != ENOENT || !slash)
+			return false;
+		slash[slash == there] = '\0';
+	}
+	for (char *slash = real; (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		if (!is_own_step(real))
+			return false;
+		*slash = '/';
+	}
+	return is_own_step("/") && is_own_step(real);
 }

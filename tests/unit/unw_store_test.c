@@ -213,6 +213,14 @@ static void test_cache(void)
 	CHECK(!mkdir(shared, 0777) && !chmod(shared, 0777), "a directory for everybody");
 	load(shared, file, text, &was);
 	CHECK(load(shared, file, text, &was) == 16 && !was && !*cached_file(shared), "is not used");
+	if (geteuid() == 0) {
+		CHECK(!mkdir(in_top("theirs"), 0755) && !chown(in_top("theirs"), 65534, 65534),
+		      "another user's directory");
+		load(in_top("theirs/a/b"), file, text, &was);
+		CHECK(access(in_top("theirs/a"), F_OK), "gets nothing from root");
+	} else {
+		SKIP("another user's directory: only root can make one");
+	}
 	CHECK(load("/proc/nowhere", file, text, &was) == 16, "nor is one that cannot be made");
 	elf_build_done(&b);
 }
