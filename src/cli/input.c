@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "cli/cache_dir.h"
 #include "cli/message.h"
 #include "os/output.h"
 #include "os/proc.h"
@@ -203,14 +204,9 @@ static int set_buildid_dir(struct cli_input *in)
 
 static int set_unwind_cache(struct cli_input *in)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	clew_auto(buf_done) struct buf path = {0};
 
-	if (cache && *cache)
-		buf_printf(&path, "%s/clew/unwind", cache);
-	else if (home && *home)
-		buf_printf(&path, "%s/.cache/clew/unwind", home);
-	else
+	if (!cli_unwind_cache_dir(&path))
 		return CLI_OK;
 	in->unwind_cache = path.is_failed ? NULL : mem_strdup(buf_cstr(&path));
 	in->opts.unwind_cache = in->unwind_cache;

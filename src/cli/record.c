@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cache_dir.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/options.h"
@@ -18,7 +19,7 @@ struct record {
 	bool is_quiet, is_dry_run, no_cache;
 	bool is_always_so; /* of options that ask for what is done anyway */
 	unsigned int verbose;
-	char cache_dir[4096];
+	struct buf cache_dir;
 	bool is_live; /* the progress line stands on the terminal */
 };
 
@@ -185,15 +186,8 @@ static bool set_size(const char *option, const char *text, uint64_t *ret)
 /* What the library does not read itself: the environment. */
 static void read_environment(struct record *r)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	int n = 0;
-
-	if (cache && *cache == '/')
-		n = snprintf(r->cache_dir, sizeof(r->cache_dir), "%s/clew/unwind", cache);
-	else if (home && *home == '/')
-		n = snprintf(r->cache_dir, sizeof(r->cache_dir), "%s/.cache/clew/unwind", home);
-	if (n > 0 && (size_t)n < sizeof(r->cache_dir))
-		r->o.cache_dir = r->cache_dir;
+	if (cli_unwind_cache_dir(&r->cache_dir) && !r->cache_dir.is_failed)
+		r->o.cache_dir = buf_cstr(&r->cache_dir);
 	r->o.search_path = getenv("PATH");
 }
 
@@ -485,5 +479,6 @@ int cmd_record(int argc, char **argv)
 	if (status == CLI_OK)
 		status = run(&r);
 	rec_events_done(&r.events);
+	buf_done(&r.cache_dir);
 	return status;
 }
