@@ -35,9 +35,11 @@ static enum clew_err map_fd(int fd, int prot, int flags, struct os_map *ret, str
 static enum clew_err map_file(const char *path, int prot, int flags, struct os_map *ret,
 			      struct clew_diag *diag)
 {
-	int fd = os_open_read(path);
+	int fd = os_open_regular(path);
 	enum clew_err err;
 
+	if (fd == -EINVAL)
+		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "not a regular file");
 	if (fd < 0)
 		return clew_fail_os(diag, -fd, "open");
 	err = map_fd(fd, prot, flags, ret, diag);
@@ -86,6 +88,21 @@ int os_open_read(const char *path)
 
 	do {
 		fd = open(path, O_RDONLY | O_CLOEXEC);
+	} while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : fd;
+}
+
+int os_open_regular(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	do { /* it may be another one by now */
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	} while (fd < 0 && errno == EINTR);
 	return fd < 0 ? -errno : fd;
 }

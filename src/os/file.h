@@ -48,6 +48,10 @@ enum clew_err os_read_file(const char *path, size_t limit, char **ret, size_t *r
 /** Open for reading, close-on-exec. @return the descriptor, or -errno. */
 int os_open_read(const char *path);
 
+/** The same for a path that others name: never waits, as a FIFO without a writer would have it.
+ * @return -EINVAL: not a regular file. */
+int os_open_regular(const char *path);
+
 /** Up to @p size bytes; restarts after signals. @return bytes read, 0 at the end, or -errno. */
 long os_read(int fd, void *data, size_t size);
 

@@ -54,7 +54,7 @@ size_t rec_elf_build_id(const void *elf, size_t size, uint8_t ret[20])
 size_t rec_file_build_id(const char *path, uint8_t ret[20])
 {
 	uint8_t head[HEAD_BYTES];
-	int fd = os_open_read(path);
+	int fd = os_open_regular(path);
 	size_t n = 0;
 	long got;
 

@@ -13,7 +13,7 @@ enum { MAX_BINARIES = 256, PATH_BYTES = 4096, MAX_SCRIPTS = 4 };
 
 static bool is_program(const char *path)
 {
-	int fd = os_open_read(path);
+	int fd = os_open_regular(path);
 	uint8_t byte;
 	bool ok = fd >= 0 && os_read(fd, &byte, 1) == 1; /* not a directory */
 
@@ -199,7 +199,7 @@ static bool look_into(struct list *l, const char *path)
 static bool script_interpreter(const char *path, char *ret, size_t size)
 {
 	char line[256];
-	int fd = os_open_read(path);
+	int fd = os_open_regular(path);
 	long n = fd >= 0 ? os_read(fd, line, sizeof(line) - 1) : 0;
 	char *start;
 
