@@ -153,14 +153,20 @@ static void take_results(struct user_stacks *u)
 	}
 }
 
+static bool has_changed(const struct map_u64 *changed, const struct defer_stack *s)
+{
+	const uint64_t *time = map_u64_get(changed, s->pid);
+
+	return time && *time >= s->time;
+}
+
 /* The walk went on in maps that were read later than the stack was: not if they changed. */
 static void write_finished(struct user_stacks *u)
 {
 	vec_for_each (&u->finished, h) {
 		struct defer_stack *s = &(*h)->stack;
-		const uint64_t *changed = map_u64_get(&u->changed, s->pid);
 
-		if (changed && *changed >= s->time) {
+		if (has_changed(&u->changed[0], s) || has_changed(&u->changed[1], s)) {
 			s->nr = (*h)->nr_before;
 			s->stop = UNW_STOP_NO_TABLE_YET;
 			u->counts.nr_discarded++;
@@ -374,13 +380,11 @@ static void note_change(struct user_stacks *u, const struct ring_record *r)
 
 	if (r->header.type == PERF_RECORD_MMAP2)
 		mapped_names_record(&u->names, &record);
-	if (!table_worker_nr_stacks(u->worker) && !u->finished.nr)
-		return;
 	if (r->header.type == PERF_RECORD_COMM && perf_comm_parse(&record, &c) == CLEW_OK &&
 	    c.is_exec)
-		u->is_failed |= !map_u64_put(&u->changed, c.pid, r->time);
+		u->is_failed |= !map_u64_put(&u->changed[0], c.pid, r->time);
 	else if (r->header.type == PERF_RECORD_MMAP2 && perf_mmap_parse(&record, &m) == CLEW_OK)
-		u->is_failed |= !map_u64_put(&u->changed, m.pid, r->time);
+		u->is_failed |= !map_u64_put(&u->changed[0], m.pid, r->time);
 }
 
 static void bpf_sample(struct user_stacks *u, const struct rec_counter *e,
@@ -594,6 +598,16 @@ enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
 	return u->is_failed ? CLEW_NO_MEMORY : flush(&u->out, f, ret_any);
 }
 
+/* A stack may come a pass later than the record of a change that was made while it was walked. */
+static void age_changed(struct user_stacks *u)
+{
+	struct map_u64 old = u->changed[1];
+
+	u->changed[1] = u->changed[0];
+	u->changed[0] = (struct map_u64){0};
+	map_u64_done(&old);
+}
+
 bool user_stacks_may_end_round(struct user_stacks *u)
 {
 	uint64_t now = os_clock_ns();
@@ -607,8 +621,8 @@ bool user_stacks_may_end_round(struct user_stacks *u)
 	if (u->held_since_ns && now - u->held_since_ns < HOLD_NS)
 		return false;
 	u->held_since_ns = 0;
-	if (u->changed.nr)
-		map_u64_done(&u->changed);
+	if (!table_worker_nr_stacks(u->worker))
+		age_changed(u);
 	return true;
 }
 
@@ -651,7 +665,8 @@ void user_stacks_done(struct user_stacks *u)
 	vec_done(&u->finished);
 	defer_bpf_free(u->bpf);
 	defer_join_done(&u->join);
-	map_u64_done(&u->changed);
+	map_u64_done(&u->changed[0]);
+	map_u64_done(&u->changed[1]);
 	mapped_names_done(&u->names);
 	copy_stacks_done(&u->copy);
 	table_worker_free(u->worker); /* tables live as long */

@@ -39,7 +39,8 @@ struct user_stacks {
 	struct {
 		VEC(struct held_stack *); /* ended in user space; written at the end of the pass */
 	} finished;
-	struct map_u64 changed; /* pid -> time of the newest exec or executable mapping */
+	/* pid -> time of the newest exec or executable mapping, in this round and the one before */
+	struct map_u64 changed[2];
 	struct mapped_names names;
 	bool is_failed;         /* out of memory in a callback */
 	uint64_t held_since_ns; /* FINISHED_ROUND; 0: not held */
