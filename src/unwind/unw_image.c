@@ -30,7 +30,7 @@ static struct unw_section section_of(const struct elf_file *f, const char *name)
 	struct bytes b;
 
 	if (!elf_file_section(f, name, &s) || s.h.sh_flags & SHF_COMPRESSED ||
-	    !elf_file_bytes(f, &s, &b) || !bytes_left(&b))
+	    !elf_file_bytes(f, &s, &b) || !bytes_left(&b) || bytes_left(&b) > UNW_MAX_SECTION_BYTES)
 		return (struct unw_section){0};
 	return (struct unw_section){b.pos, bytes_left(&b), s.h.sh_addr};
 }
@@ -84,7 +84,8 @@ static void read_segments(struct unw_image *i, const struct elf_file *f)
 			add_segment(i, f, &ph);
 		else if (ph.p_type == PT_GNU_EH_FRAME && !i->eh_frame_hdr.bytes)
 			i->eh_frame_hdr = segment_of(f, &ph);
-		else if (ph.p_type == PT_GNU_SFRAME_ && !i->sframe.bytes)
+		else if (ph.p_type == PT_GNU_SFRAME_ && !i->sframe.bytes &&
+			 ph.p_filesz <= UNW_MAX_SECTION_BYTES)
 			i->sframe = segment_of(f, &ph);
 	}
 }
@@ -98,6 +99,8 @@ static void find_eh_frame(struct unw_image *i, const struct elf_file *f)
 	if (!eh_frame_hdr_pointer(i, &addr))
 		return;
 	i->eh_frame = rest_of_segment(f, addr);
+	if (i->eh_frame.size > UNW_MAX_SECTION_BYTES)
+		i->eh_frame.size = UNW_MAX_SECTION_BYTES;
 	eh_frame_hdr_cut(i);
 }
 

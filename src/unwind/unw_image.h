@@ -27,7 +27,11 @@ struct unw_segment {
 	const uint8_t *bytes; /* size of them, borrowed; NULL: not at hand */
 };
 
-enum { UNW_MAX_SEGMENTS = 32 };
+enum {
+	UNW_MAX_SEGMENTS = 32,
+	/* A larger section is not looked at: files may say anything, sparse ones cost nothing. */
+	UNW_MAX_SECTION_BYTES = 256 << 20
+};
 
 struct unw_image {
 	enum unw_arch arch;

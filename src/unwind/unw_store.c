@@ -28,8 +28,11 @@ struct unw_store {
 	struct file_cache *cache; /* NULL: none */
 	struct map_u64 by_hash;   /* of id or key, or the next free number -> index */
 	const struct unw_code *vdso;
-	size_t bytes;
+	size_t bytes;        /* of tables */
+	uint64_t copy_bytes; /* of files that were read */
 };
+
+static const struct unw_code no_room = {.why_none = "too many binaries"};
 
 struct unw_store *unw_store_new(const struct unw_store_opts *opts)
 {
@@ -265,10 +268,19 @@ const struct unw_code *unw_store_get_bytes(struct unw_store *s, const void *key,
 	return &e->code;
 }
 
+static bool is_full(const struct unw_store *s)
+{
+	return s->entries.nr >= UNW_STORE_MAX_FILES ||
+	       s->bytes + s->copy_bytes >= UNW_STORE_MAX_BYTES;
+}
+
 const struct unw_code *unw_store_get_copy(struct unw_store *s, const void *data, size_t size)
 {
-	struct unw_entry like = {0}, *e = entry_new(s, &like, 0);
+	struct unw_entry like = {0}, *e;
 
+	if (is_full(s))
+		return &no_room;
+	e = entry_new(s, &like, 0);
 	if (!e)
 		return NULL;
 	load(s, e, data, size);

@@ -9,6 +9,11 @@
  */
 struct unw_store;
 
+/** What a store takes in: processes that are recorded may map files without end. Further binaries
+ * have no table. */
+enum { UNW_STORE_MAX_FILES = 1 << 14 };
+#define UNW_STORE_MAX_BYTES (2ull << 30) /* of tables and of files' copies */
+
 struct unw_store_opts {
 	const char *cache_dir;       /* "$XDG_CACHE_HOME/clew/unwind" by the caller; NULL: no cache.
 					Borrowed */
