@@ -21,7 +21,7 @@ struct code_file {
 };
 
 /** A larger file is mapped, whoever may write it. */
-enum { CODE_FILE_MAX_COPY = 1 << 30 };
+enum { CODE_FILE_MAX_COPY = 64 << 20 };
 
 /** Which file stands at @p path now. One stat(2). */
 bool code_file_id(const char *path, struct os_file_identity *ret);

@@ -295,9 +295,12 @@ static const struct unw_code *get_new_file(struct unw_store *s, const char *path
 	static const struct unw_code no_file = {.why_none = "no such file"};
 	struct unw_entry like = {0}, *e;
 	struct code_file file = {0};
-	enum clew_err err = code_file_open(&file, path);
+	enum clew_err err;
 	uint64_t hash;
 
+	if (is_full(s))
+		return &no_room;
+	err = code_file_open(&file, path);
 	if (err)
 		return err == CLEW_NO_MEMORY ? NULL : &no_file;
 	like.id = file.id;
@@ -312,6 +315,7 @@ static const struct unw_code *get_new_file(struct unw_store *s, const char *path
 		return NULL;
 	}
 	e->file = file;
+	s->copy_bytes += file.copy ? file.map.size : 0;
 	load(s, e, file.map.data, file.map.size);
 	return &e->code;
 }
