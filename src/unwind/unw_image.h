@@ -30,7 +30,7 @@ struct unw_segment {
 enum {
 	UNW_MAX_SEGMENTS = 32,
 	/* A larger section is not looked at: files may say anything, sparse ones cost nothing. */
-	UNW_MAX_SECTION_BYTES = 256 << 20
+	UNW_MAX_SECTION_BYTES = 128 << 20
 };
 
 struct unw_image {
