@@ -100,12 +100,12 @@ static const struct unw_code *load_code(struct ana_stacks *s, struct dso *d)
 {
 	size_t size;
 	const uint8_t *bytes = dso_code_bytes(d, &size);
-	const struct dso_build_id *id = dso_build_id(d);
 	const struct unw_code *code;
 
 	if (!bytes)
 		return NULL;
-	code = unw_store_get_bytes(s->store, id->bytes, id->size, bytes, size);
+	/* No key: a build id may be another file's, and each is asked for once. */
+	code = unw_store_get_bytes(s->store, NULL, 0, bytes, size);
 	s->is_out_of_memory |= !code;
 	return code;
 }
