@@ -22,7 +22,7 @@ static void print_counts(const struct sframe_command *c, const struct sframe_wri
 	for (int i = 0; i < NR_SFRAME_LEFT_OUT; i++) {
 		if (n->nr_left_out[i])
 			printf("  %8llu  %s\n", (unsigned long long)n->nr_left_out[i],
-			       sframe_left_out_text(i));
+			       sframe_left_out_text((enum sframe_left_out)i));
 	}
 }
 
