@@ -63,7 +63,7 @@ def commands(t):
         "openssl ecdsa p521": [have("openssl"), "speed", "-seconds", str(n), "ecdsap521"],
         "sort": [have("sort"), "-k2,2n", "-k1,1", "--parallel=2", lines, "-o", "/dev/null"],
         "sort, one locale": ["env", "LC_ALL=C.UTF-8", have("sort") or "", "-f", "--parallel=1", lines, "-o", "/dev/null"],
-        "xz": [have("xz"), "-k", "-c", "-T1", "-6", lines],
+        "xz": [have("xz"), "-k", "-c", "-T1", "-1", lines],
         "xz, threads": [have("xz"), "-k", "-c", "-T2", "-3", "--block-size=1MiB", lines],
         "sqlite3": [have("sqlite3"), ":memory:", f".read {t.path('make.sql')}"],
         "git": [have("git"), "-C", t.path("repository"), "log", "-p", "--stat", "-M"],
