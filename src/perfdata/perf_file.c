@@ -29,15 +29,15 @@ void perf_block_release(struct perf_block *b)
 		mem_free(b);
 }
 
-/* Read until the window holds @p n bytes or the pipe ends. A fresh block each time: records point
- * into the old one. */
+/* Read until the window holds @p n bytes or the pipe ends. What records point to stays: bytes are
+ * added behind, or go to another block. */
 static enum clew_err refill(struct perf_file *f, size_t n, struct clew_diag *diag)
 {
 	struct perf_window *w = &f->main;
 	size_t rest = (size_t)(w->end - w->pos), cap = n > PIPE_BLOCK_BYTES ? n : PIPE_BLOCK_BYTES;
 	struct perf_block *b = w->block;
 
-	if (!b || b->refs > 1 || b->cap - (size_t)(w->pos - b->data) < n) {
+	if (!b || b->cap - (size_t)(w->pos - b->data) < n) {
 		b = perf_block_new(cap);
 		if (!b)
 			return clew_fail(diag, CLEW_NO_MEMORY, w->offset, "out of memory");

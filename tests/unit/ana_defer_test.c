@@ -292,7 +292,7 @@ static void test_long_wait(const struct form *f)
 	CHECK_EQ(s.users.by_reason[STITCH_NO_REASON], NR_LONG + 1,
 		 "%s: a sample that waits 20 s gets its stack, and so do all behind it", f->name);
 	/* A file remembers samples, not records; where it is compressed their stacks too. */
-	CHECK(f->chunk || s.stitch.peak_bytes < NR_LONG * (f->compress ? 130 : 90),
+	CHECK(f->chunk || s.stitch.peak_bytes < NR_LONG * (f->compress ? 140 : 100),
 	      "%s: %d bytes for each sample behind it", f->name,
 	      (int)(s.stitch.peak_bytes / NR_LONG));
 	if (f->chunk) {
