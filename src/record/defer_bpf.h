@@ -122,6 +122,11 @@ enum clew_err defer_bpf_scan(struct defer_bpf *d, const int *pids, size_t nr,
 /** Give a file's table; CLEW_LIMIT: the budget is used up and nothing could be evicted. */
 enum clew_err defer_bpf_put_table(struct defer_bpf *d, const struct defer_file_key *key,
 				  const struct unw_code *code);
+/** Tables of now and later are put together: the kernel is long in it. The walk does not know them
+ * before the release. */
+void defer_bpf_hold_tables(struct defer_bpf *d);
+/** @return CLEW_OS: one of them could not be put. */
+enum clew_err defer_bpf_release_tables(struct defer_bpf *d);
 /** This file has no table: frame pointers, and do not ask again. */
 enum clew_err defer_bpf_put_none(struct defer_bpf *d, const struct defer_file_key *key);
 

@@ -29,10 +29,19 @@ struct defer_copy {
 
 enum { DEFER_NR_COPIES = 64 };
 
+/* A table that the walk is not told of yet. */
+struct defer_held {
+	struct defer_file_key key;
+	struct cb_file file;
+	int fd;
+};
+
 struct defer_bpf {
 	struct defer_bpf_opts opts;
 	struct bpf_object *object;
-	struct bpf_program *sample, *tracepoint, *probe;
+	struct {
+		VEC(struct bpf_object *);
+	} more; /* the same once more for programs loaded later, with the maps of the first */
 	struct ring_buffer *rings;
 	struct {
 		VEC(int);
@@ -43,6 +52,10 @@ struct defer_bpf {
 	struct {
 		VEC(struct defer_table);
 	} tables;
+	struct {
+		VEC(struct defer_held);
+	} held;
+	bool is_holding;
 	struct map_u64 tries; /* hash of a key: how often its file was not found */
 	size_t hand;          /* of the clock */
 	uint32_t last_index;
@@ -58,14 +71,20 @@ struct defer_bpf {
 extern const unsigned char defer_bpf_object[];
 extern const size_t defer_bpf_object_bytes;
 
-/* What libbpf prints while this is in force goes to @p text, and not to stderr. One at a time in a
- * thread. */
+/* What libbpf prints while this is in force goes to @p text, and not to stderr. */
 struct defer_log {
 	char text[512];
 	libbpf_print_fn_t before;
+	struct defer_log *outer;
 };
 void defer_log_begin(struct defer_log *l);
 void defer_log_end(struct defer_log *l);
+
+enum clew_err defer_check_kernel(const struct defer_bpf_opts *o, struct rec_error *error);
+enum clew_err defer_load(struct defer_bpf *d, struct rec_error *error);
+/* The program, loaded now if it was not yet. */
+struct bpf_program *defer_program(struct defer_bpf *d, const char *name, struct rec_error *error);
+void defer_unload(struct defer_bpf *d);
 
 int defer_map_fd(const struct defer_bpf *d, const char *name);
 void defer_set(struct defer_bpf *d, enum cb_control what, uint64_t value);

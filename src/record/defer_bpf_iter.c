@@ -10,7 +10,8 @@
 static int iterate(struct defer_bpf *d, const char *name, int pid, size_t item,
 		   void (*take)(void *ctx, const uint8_t *data), void *ctx)
 {
-	struct bpf_program *p = bpf_object__find_program_by_name(d->object, name);
+	struct rec_error error;
+	struct bpf_program *p = defer_program(d, name, &error);
 	union bpf_iter_link_info info = {.task.pid = (uint32_t)pid};
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts);
 	uint8_t data[4096];

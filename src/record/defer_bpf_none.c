@@ -58,6 +58,17 @@ enum clew_err defer_bpf_put_table(struct defer_bpf *d, const struct defer_file_k
 	return CLEW_UNSUPPORTED;
 }
 
+void defer_bpf_hold_tables(struct defer_bpf *d)
+{
+	(void)d;
+}
+
+enum clew_err defer_bpf_release_tables(struct defer_bpf *d)
+{
+	(void)d;
+	return CLEW_UNSUPPORTED;
+}
+
 enum clew_err defer_bpf_put_none(struct defer_bpf *d, const struct defer_file_key *key)
 {
 	(void)d;

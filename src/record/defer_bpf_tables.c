@@ -13,7 +13,8 @@ enum {
 	TABLE_BYTES = 256 << 20,
 	MAX_TABLES = CB_MAX_TABLES / 4, /* so that next_index() ends soon */
 	NR_AT_ONCE = 1024,
-	MAX_TRIES = 16
+	MAX_TRIES = 16,
+	MAX_HELD = 64
 };
 
 static uint32_t nr_words(const struct unw_table_head *h)
@@ -123,7 +124,8 @@ static uint32_t next_index(struct defer_bpf *d)
 	}
 }
 
-static enum clew_err upload(struct defer_bpf *d, const struct unw_table *t, struct defer_table *to)
+static enum clew_err upload(struct defer_bpf *d, const struct unw_table *t, struct defer_table *to,
+			    int *ret_fd)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
 	uint32_t nr = word_chunks(t->head) + rule_chunks(t->head);
@@ -134,10 +136,11 @@ static enum clew_err upload(struct defer_bpf *d, const struct unw_table *t, stru
 		return CLEW_OS;
 	err = fill(fd, t, nr);
 	to->index = next_index(d);
+	*ret_fd = fd;
 	if (!err)
-		err = bpf_map_update_elem(d->tables_fd, &to->index, &fd, BPF_ANY);
+		return CLEW_OK;
 	os_close(fd);
-	return err == -ENOMEM ? CLEW_NO_MEMORY : err ? CLEW_OS : CLEW_OK;
+	return err == -ENOMEM ? CLEW_NO_MEMORY : CLEW_OS;
 }
 
 static enum clew_err tell(struct defer_bpf *d, const struct defer_file_key *key,
@@ -164,13 +167,52 @@ static struct defer_table *table_slot(struct defer_bpf *d, const struct defer_fi
 	return ret;
 }
 
+static struct defer_table *table_of(struct defer_bpf *d, const struct defer_held *h)
+{
+	vec_for_each (&d->tables, t) {
+		if (t->index && t->index == h->file.table)
+			return t;
+	}
+	return NULL; /* evicted meanwhile */
+}
+
+/* Each change of a map of maps waits until nobody walks any more; those of a batch wait once. */
+static enum clew_err put_held(struct defer_bpf *d)
+{
+	uint32_t index[MAX_HELD], nr = 0, done;
+	int fd[MAX_HELD], err = 0;
+
+	vec_for_each (&d->held, h) {
+		if (!table_of(d, h))
+			continue;
+		index[nr] = h->file.table;
+		fd[nr++] = h->fd;
+	}
+	done = nr;
+	if (nr > 1 && bpf_map_update_batch(d->tables_fd, index, fd, &done, NULL))
+		done = 0; /* a kernel without batches of them */
+	for (uint32_t i = nr > 1 ? done : 0; i < nr && !err; i++)
+		err = bpf_map_update_elem(d->tables_fd, &index[i], &fd[i], BPF_ANY);
+	vec_for_each (&d->held, h) {
+		struct defer_table *t = table_of(d, h);
+
+		os_close(h->fd);
+		if (t && (err || tell(d, &h->key, &h->file))) {
+			take_away(d, t);
+			err = err ? err : -EIO;
+		}
+	}
+	d->held.nr = 0;
+	return err ? CLEW_OS : CLEW_OK;
+}
+
 enum clew_err defer_bpf_put_table(struct defer_bpf *d, const struct defer_file_key *key,
 				  const struct unw_code *code)
 {
 	const struct unw_table_head *h = code->table.head;
 	size_t limit = d->opts.table_bytes ? d->opts.table_bytes : TABLE_BYTES;
 	struct defer_table *t, next = {.key = *key};
-	struct cb_file f;
+	struct defer_held held = {.key = *key};
 	enum clew_err err;
 
 	if (!h || !h->nr_rules || h->arch != UNW_X86_64)
@@ -185,21 +227,35 @@ enum clew_err defer_bpf_put_table(struct defer_bpf *d, const struct defer_file_k
 		return CLEW_NO_MEMORY;
 	if (t->index)
 		take_away(d, t);
-	err = upload(d, &code->table, &next);
+	if (!vec_reserve(&d->held, d->held.nr + 1))
+		return CLEW_NO_MEMORY;
+	err = upload(d, &code->table, &next, &held.fd);
 	if (err)
 		return err;
 	*t = next;
 	d->table_bytes += t->bytes;
 	d->nr_tables++;
-	f = (struct cb_file){.start = h->start,
-			     .end = h->end,
-			     .state = CB_FILE_READY,
-			     .table = t->index,
-			     .shift = h->shift,
-			     .nr_buckets = h->nr_buckets,
-			     .rule_chunk = word_chunks(h),
-			     .is_used = 1};
-	return tell(d, key, &f);
+	held.file = (struct cb_file){.start = h->start,
+				     .end = h->end,
+				     .state = CB_FILE_READY,
+				     .table = t->index,
+				     .shift = h->shift,
+				     .nr_buckets = h->nr_buckets,
+				     .rule_chunk = word_chunks(h),
+				     .is_used = 1};
+	d->held.data[d->held.nr++] = held;
+	return d->is_holding && d->held.nr < MAX_HELD ? CLEW_OK : put_held(d);
+}
+
+void defer_bpf_hold_tables(struct defer_bpf *d)
+{
+	d->is_holding = true;
+}
+
+enum clew_err defer_bpf_release_tables(struct defer_bpf *d)
+{
+	d->is_holding = false;
+	return put_held(d);
 }
 
 enum clew_err defer_bpf_put_none(struct defer_bpf *d, const struct defer_file_key *key)
@@ -224,6 +280,10 @@ enum clew_err defer_bpf_put_later(struct defer_bpf *d, const struct defer_file_k
 
 void defer_tables_done(struct defer_bpf *d)
 {
+	vec_for_each (&d->held, h) {
+		os_close(h->fd);
+	}
+	vec_done(&d->held);
 	vec_done(&d->tables);
 	map_u64_done(&d->tries);
 }

@@ -21,7 +21,7 @@ static bool is_name(const struct kallsyms_line *l, const char *name)
 	return strlen(name) == l->name_bytes && !memcmp(name, l->name, l->name_bytes);
 }
 
-void defer_find_text(struct cb_config *ret)
+void defer_find_text(struct cb_text *ret)
 {
 	struct kallsyms_line line;
 	struct bytes text;

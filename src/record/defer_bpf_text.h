@@ -4,8 +4,8 @@
 
 #include "record/bpf/clew_bpf.h"
 
-/** Find the kernel text that tells where an entry begins and ends: cb_config.entry and .returning
- * stay zero where the kernel hides its addresses. */
-void defer_find_text(struct cb_config *ret);
+/** Find the kernel text that tells where an entry begins and ends: all zero where
+ * the kernel hides its addresses. */
+void defer_find_text(struct cb_text *ret);
 
 #endif

@@ -26,11 +26,12 @@ struct jobs {
 };
 
 struct table_worker {
-	struct os_lock *lock; /* of todo, ready, must_end */
+	struct os_lock *lock; /* of todo, ready, must_end, what is lost */
 	struct os_thread *thread;
 	struct jobs todo, ready;
 	size_t todo_head;
 	bool must_end;
+	size_t nr_lost, nr_lost_stacks, lost_bytes; /* results for which there was no memory */
 	/* the recorder's */
 	struct jobs taken;
 	size_t taken_head, nr_pending, nr_stacks, held_bytes;
@@ -126,6 +127,17 @@ static void finish(struct table_worker *w, struct held_stack *h)
 	h->stack.why = (uint8_t)frames.why;
 }
 
+static void lose(struct table_worker *w, struct job *j)
+{
+	w->nr_lost++;
+	if (j->stack) {
+		w->nr_lost_stacks++;
+		w->lost_bytes += held_size(&j->stack->stack, w->max_stack);
+	}
+	held_stack_free(j->stack);
+	mem_free(j->name.name);
+}
+
 static void run(void *ctx)
 {
 	struct table_worker *w = ctx;
@@ -145,10 +157,8 @@ static void run(void *ctx)
 		if (j.kind == STACK)
 			finish(w, j.stack);
 		os_lock(w->lock);
-		if (!vec_push(&w->ready, j)) { /* stays counted as pending, and is lost */
-			held_stack_free(j.stack);
-			mem_free(j.name.name);
-		}
+		if (!vec_push(&w->ready, j))
+			lose(w, &j);
 	}
 	os_unlock(w->lock);
 }
@@ -290,6 +300,10 @@ static struct job *take(struct table_worker *w)
 		os_lock(w->lock);
 		w->taken = w->ready;
 		w->ready = empty;
+		w->nr_pending -= w->nr_lost;
+		w->nr_stacks -= w->nr_lost_stacks;
+		w->held_bytes -= w->lost_bytes;
+		w->nr_lost = w->nr_lost_stacks = w->lost_bytes = 0;
 		os_unlock(w->lock);
 	}
 	if (w->taken_head == w->taken.nr)

@@ -137,7 +137,7 @@ static void put_table(struct user_stacks *u, const struct table_result *r)
 
 /* Tables go to the kernel at once. Stacks wait for the records of this pass, which tell whether
  * they may still be believed. */
-static void take_results(struct user_stacks *u)
+static void take_ready(struct user_stacks *u)
 {
 	struct table_result r;
 
@@ -158,6 +158,15 @@ static bool has_changed(const struct map_u64 *changed, const struct defer_stack 
 	const uint64_t *time = map_u64_get(changed, s->pid);
 
 	return time && *time >= s->time;
+}
+
+static void take_results(struct user_stacks *u)
+{
+	if (u->bpf)
+		defer_bpf_hold_tables(u->bpf);
+	take_ready(u);
+	if (u->bpf)
+		u->counts.nr_over_budget += defer_bpf_release_tables(u->bpf) != CLEW_OK;
 }
 
 /* The walk went on in maps that were read later than the stack was: not if they changed. */
@@ -183,10 +192,13 @@ static void wait_for_tables(struct user_stacks *u)
 	uint64_t until = os_clock_ns() + PRELOAD_NS;
 	struct os_poll none = {0};
 
+	if (u->bpf)
+		defer_bpf_hold_tables(u->bpf);
 	while (table_worker_nr_pending(u->worker) && os_clock_ns() < until) {
 		os_poll_wait(&none, 1);
-		take_results(u);
+		take_ready(u);
 	}
+	take_results(u);
 }
 
 /* --- opening --- */

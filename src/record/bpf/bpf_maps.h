@@ -13,6 +13,7 @@
 /* Sizes of 1 are set by user space. */
 
 const volatile struct cb_config config = {};
+volatile struct cb_text text = {};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -316,13 +316,18 @@ static __always_inline uint32_t *table_word(void *table, uint64_t word)
 
 /* Index of the rule at @p off from the table's start; 0, a rule that says nothing, where the table
  * is not what it should be. */
-static __noinline uint32_t search(struct walk_vma *v, uint64_t off)
+__weak __noinline uint32_t search(struct walk_vma *v, uint64_t off)
 {
-	uint32_t key = v->table, low, *p;
-	uint64_t rows = (uint64_t)v->nr_buckets + 1, lo, hi;
-	void *table = bpf_map_lookup_elem(&tables, &key);
+	uint32_t key, low, *p;
+	uint64_t rows, lo, hi;
+	void *table;
 	int i;
 
+	if (!v)
+		return 0;
+	key = v->table;
+	rows = (uint64_t)v->nr_buckets + 1;
+	table = bpf_map_lookup_elem(&tables, &key);
 	if (!table)
 		return 0;
 	low = (uint32_t)(v->first + off) << 16 | 0xffff;
@@ -404,7 +409,7 @@ static __always_inline bool get_reg(const struct walk *w, uint8_t reg, uint64_t 
 
 /* Do the eight bytes before a return address, the last in the top byte, end in a call? E8 rel32, or
  * FF /2 with its address. */
-static __always_inline bool is_call(uint64_t code)
+__weak __noinline int is_call(uint64_t code)
 {
 	uint32_t len;
 
@@ -693,9 +698,16 @@ static long step_sleeping(uint32_t i, struct walk_ctx *c)
 	return !walk_step(c->w, WALK_SLEEPING, bpf_get_current_task_btf());
 }
 
+/* Global functions are verified once and not at each call, which keeps the start short. Weak: their
+ * callers may then not rely on what they are seen to return. */
+__weak __noinline int walk_step_now(struct walk *w)
+{
+	return !w || !walk_step(w, WALK_NOW, bpf_get_current_task_btf());
+}
+
 static long step_now(uint32_t i, struct walk_ctx *c)
 {
-	return !walk_step(c->w, WALK_NOW, bpf_get_current_task_btf());
+	return walk_step_now(c->w) != 0;
 }
 
 static long step_remote(uint32_t i, struct walk_ctx *c)

@@ -104,8 +104,12 @@ struct cb_config {
 	uint32_t nr_scratch;   /* a power of two */
 	uint64_t request_wake; /* bytes in the ring that wake the reader */
 	uint64_t stack_wake;
-	struct cb_range entry; /* kernel text in which the user registers are being stored */
-	struct cb_range returning[CB_NR_RANGES]; /* kernel text behind task works */
+};
+
+/* Found while the programs are being loaded; zero where the kernel hides its addresses. */
+struct cb_text {
+	struct cb_range entry;                   /* in which the user registers are being stored */
+	struct cb_range returning[CB_NR_RANGES]; /* behind task works */
 };
 
 /* Words that user space changes while the programs run: a map's keys. */

@@ -141,10 +141,13 @@ static __always_inline uint32_t put_methods(struct walk *w, uint32_t n)
 	return nr;
 }
 
-static __noinline int send_stack(struct walk *w)
+__weak __noinline int send_stack(struct walk *w)
 {
-	uint32_t n = w->out.nr, words = n, size;
+	uint32_t n, words, size;
 
+	if (!w)
+		return 0;
+	n = words = w->out.nr;
 	w->out.kind = CB_STACK;
 	w->out.stop = w->stop;
 	w->out.why = w->why;
@@ -334,12 +337,12 @@ static __noinline bool is_returning(void *ctx)
 	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
 	long size;
 
-	if (!k || !config.returning[0].end)
+	if (!k || !text.returning[0].end)
 		return false;
 	size = bpf_get_stack(ctx, k, sizeof(*k), 0);
 	for (i = 0; i < 32 && (long)(i * 8) < size; i++) {
 		for (j = 0; j < CB_NR_RANGES; j++) {
-			if (is_in(&config.returning[j], k->ip[i]))
+			if (is_in(&text.returning[j], k->ip[i]))
 				return true;
 		}
 	}
@@ -398,7 +401,7 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 		count(CB_MAP_FULL);
 		return no_stack(NO_MAP_FULL);
 	}
-	if (is_user || !is_in(&config.entry, o->ip)) {
+	if (is_user || !is_in(&text.entry, o->ip)) {
 		get_regs(&regs, t);
 		sight.place = place_of(&regs);
 		if (slot->cookie.state == COOKIE_PENDING && !is_user &&
