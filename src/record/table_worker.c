@@ -9,13 +9,16 @@
 enum {
 	MAX_HELD_BYTES = 64 * 1024 * 1024,
 	MAX_HELD_STACK = 64 * 1024, /* bytes of one copy */
+	NR_ENDED = 4096,
 };
 
 struct job {
-	enum { WANT, NAMED, A_FILE, WARM, STACK } kind;
+	enum { WANT, NAMED, A_FILE, WARM, RECORD, STACK } kind;
 	struct defer_want want;
 	struct held_stack *stack; /* owned */
 	struct mapped_name name;  /* its name owned */
+	struct perf_record record;
+	uint8_t *bytes; /* record.data, owned */
 	uint64_t ino;
 	uint32_t file;
 	const struct unw_code *code;
@@ -39,6 +42,9 @@ struct table_worker {
 	/* the thread's */
 	struct unw_store *store;
 	struct live_space *live;
+	struct live_space *past;  /* by records only, of processes that ended too */
+	uint32_t ended[NR_ENDED]; /* the newest of them, round and round */
+	size_t nr_ended;
 };
 
 void held_stack_free(struct held_stack *h)
@@ -97,16 +103,39 @@ static const struct unw_code *look_up(struct table_worker *w, const struct job *
 		return live_code_find(w->store, &m);
 	case WARM:
 		return unw_store_get_file(w->store, j->name.name);
+	case RECORD:
 	case STACK:
 		break;
 	}
 	return NULL;
 }
 
+/* Its stacks come later than the record of its end. */
+static void keep_ended(struct table_worker *w, const struct perf_record *r)
+{
+	uint32_t *slot = &w->ended[w->nr_ended % NR_ENDED];
+	struct perf_task t;
+
+	if (perf_task_parse(r, &t) != CLEW_OK || t.pid != t.tid)
+		return;
+	if (w->nr_ended++ >= NR_ENDED)
+		live_space_forget(w->past, *slot);
+	*slot = t.pid;
+}
+
+static void take_record(struct table_worker *w, const struct perf_record *r)
+{
+	if (r->type == PERF_RECORD_EXIT)
+		keep_ended(w, r);
+	else
+		live_space_record(w->past, r);
+}
+
 /* From the last frame on; its pc is a return address unless it is the first or a signal's. */
 static void finish(struct table_worker *w, struct held_stack *h)
 {
 	uint32_t last = h->stack.nr - 1;
+	struct live_space *live = h->is_again ? w->past : w->live;
 	struct unw_frames frames = {
 		.pc = h->ips + last, .method = h->methods + last, .max = w->max_stack - last};
 	const struct live_stack stack = {h->bytes, h->stack.stack_start, h->stack.stack_bytes};
@@ -114,12 +143,14 @@ static void finish(struct table_worker *w, struct held_stack *h)
 	uint8_t method = h->methods[last];
 	bool is_exact;
 
-	live_space_forget(w->live, h->stack.pid); /* what it has mapped now, not before */
-	if (!live_space_covers(w->live, h->stack.pid, pc - (last > 0)))
+	if (!h->is_again)
+		live_space_forget(live, h->stack.pid); /* what it has mapped now, not before */
+	h->is_unknown = !live_space_covers(live, h->stack.pid, pc - (last > 0));
+	if (h->is_unknown)
 		return; /* it has ended, or maps other things now */
-	is_exact = !last || live_space_is_signal(w->live, h->stack.pid, h->ips[last - 1]);
+	is_exact = !last || live_space_is_signal(live, h->stack.pid, h->ips[last - 1]);
 	h->regs.pc = is_exact ? pc : pc - 1;
-	live_space_walk(w->live, h->stack.pid, &h->regs, &stack, &frames);
+	live_space_walk(live, h->stack.pid, &h->regs, &stack, &frames);
 	h->ips[last] = pc;
 	h->methods[last] = method;
 	h->stack.nr = last + frames.nr;
@@ -136,6 +167,7 @@ static void lose(struct table_worker *w, struct job *j)
 	}
 	held_stack_free(j->stack);
 	mem_free(j->name.name);
+	mem_free(j->bytes);
 }
 
 static void run(void *ctx)
@@ -156,6 +188,8 @@ static void run(void *ctx)
 		j.code = look_up(w, &j);
 		if (j.kind == STACK)
 			finish(w, j.stack);
+		else if (j.kind == RECORD)
+			take_record(w, &j.record);
 		os_lock(w->lock);
 		if (!vec_push(&w->ready, j))
 			lose(w, &j);
@@ -174,7 +208,8 @@ struct table_worker *table_worker_new(const char *cache_dir, uint32_t max_stack)
 	w->lock = os_lock_new();
 	w->store = unw_store_new(&opts);
 	w->live = w->store ? live_space_new(w->store) : NULL;
-	if (w->lock && w->live)
+	w->past = w->store ? live_space_new(w->store) : NULL;
+	if (w->lock && w->live && w->past)
 		w->thread = os_thread_start(run, w);
 	if (w->thread)
 		return w;
@@ -187,6 +222,7 @@ static void free_jobs(struct jobs *jobs, size_t from)
 	for (size_t i = from; i < jobs->nr; i++) {
 		held_stack_free(jobs->data[i].stack);
 		mem_free(jobs->data[i].name.name);
+		mem_free(jobs->data[i].bytes);
 	}
 	vec_done(jobs);
 }
@@ -206,6 +242,7 @@ void table_worker_free(struct table_worker *w)
 	free_jobs(&w->ready, 0);
 	free_jobs(&w->taken, w->taken_head);
 	live_space_free(w->live);
+	live_space_free(w->past);
 	unw_store_free(w->store);
 	if (w->lock)
 		os_lock_free(w->lock);
@@ -291,6 +328,35 @@ bool table_worker_finish(struct table_worker *w, const struct defer_stack *s)
 	return true;
 }
 
+bool table_worker_again(struct table_worker *w, struct held_stack *h)
+{
+	struct job j = {.kind = STACK, .stack = h};
+
+	if (!h->is_unknown || h->is_again)
+		return false;
+	h->is_again = true;
+	if (!give(w, &j))
+		return false;
+	w->nr_stacks++;
+	w->held_bytes += held_size(&h->stack, w->max_stack);
+	return true;
+}
+
+bool table_worker_record(struct table_worker *w, const struct perf_record *r)
+{
+	struct job j = {.kind = RECORD, .record = *r};
+
+	j.bytes = mem_alloc(r->size);
+	if (!j.bytes)
+		return false;
+	memcpy(j.bytes, r->data, r->size);
+	j.record.data = j.bytes;
+	if (give(w, &j))
+		return true;
+	mem_free(j.bytes);
+	return false;
+}
+
 static struct job *take(struct table_worker *w)
 {
 	if (w->taken_head == w->taken.nr) {
@@ -322,7 +388,9 @@ bool table_worker_next(struct table_worker *w, struct table_result *ret)
 			return false;
 		mem_free(j->name.name);
 		j->name.name = NULL;
-	} while (j->kind == WARM);
+		mem_free(j->bytes);
+		j->bytes = NULL;
+	} while (j->kind == WARM || j->kind == RECORD);
 	*ret = (struct table_result){.want = j->want,
 				     .was_named = j->kind == NAMED,
 				     .is_file = j->kind == A_FILE,

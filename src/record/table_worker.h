@@ -20,6 +20,8 @@ struct held_stack {
 	uint64_t *ips;
 	uint8_t *methods;
 	uint8_t *bytes;
+	bool is_unknown; /* the process has ended; table_worker_again() may help */
+	bool is_again;
 };
 
 /** What the thread has done: a table (code NULL: there is none), or a stack. */
@@ -47,6 +49,11 @@ bool table_worker_file(struct table_worker *w, uint32_t file, const struct live_
 /** Have the table of @p path at hand, for whoever will want it. No result. */
 bool table_worker_warm(struct table_worker *w, const char *path);
 bool table_worker_finish(struct table_worker *w, const struct defer_stack *s);
+/** Once more, in the maps that records tell of, which have been given by now. @p h: taken over; not
+ * if false: there is no more that could be done. */
+bool table_worker_again(struct table_worker *w, struct held_stack *h);
+/** A record of a process: it may end before its stacks have been ended. No result. */
+bool table_worker_record(struct table_worker *w, const struct perf_record *r);
 
 /** The next result, if one is ready. */
 bool table_worker_next(struct table_worker *w, struct table_result *ret);

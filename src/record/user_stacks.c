@@ -175,6 +175,8 @@ static void write_finished(struct user_stacks *u)
 	vec_for_each (&u->finished, h) {
 		struct defer_stack *s = &(*h)->stack;
 
+		if (table_worker_again(u->worker, *h))
+			continue;
 		if (has_changed(&u->changed[0], s) || has_changed(&u->changed[1], s)) {
 			s->nr = (*h)->nr_before;
 			s->stop = UNW_STOP_NO_TABLE_YET;
@@ -392,6 +394,9 @@ static void note_change(struct user_stacks *u, const struct ring_record *r)
 
 	if (r->header.type == PERF_RECORD_MMAP2)
 		mapped_names_record(&u->names, &record);
+	if (r->header.type == PERF_RECORD_MMAP2 || r->header.type == PERF_RECORD_COMM ||
+	    r->header.type == PERF_RECORD_FORK || r->header.type == PERF_RECORD_EXIT)
+		u->is_failed |= !table_worker_record(u->worker, &record);
 	if (r->header.type == PERF_RECORD_COMM && perf_comm_parse(&record, &c) == CLEW_OK &&
 	    c.is_exec)
 		u->is_failed |= !map_u64_put(&u->changed[0], c.pid, r->time);
