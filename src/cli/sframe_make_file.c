@@ -7,6 +7,7 @@
 #include "os/output.h"
 #include "unwind/eh_frame.h"
 #include "unwind/sframe_write.h"
+#include "unwind/unw_list.h"
 
 static void print_counts(const struct sframe_command *c, const struct sframe_written *n,
 			 size_t bytes)
@@ -55,8 +56,10 @@ static enum clew_err make(const struct sframe_command *c, struct buf *section,
 	struct eh_frame_counts eh = {0};
 	enum clew_err err = CLEW_NO_MEMORY;
 
-	if (list)
+	if (list) {
+		list->is_without_rbx = true;
 		err = eh_frame_rows(&c->image, false, list, &eh);
+	}
 	if (!err)
 		err = sframe_make(&c->image, list, &opts, section, counts);
 	unw_list_free(list);

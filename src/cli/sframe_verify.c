@@ -7,6 +7,7 @@
 #include "format/sframe_text.h"
 #include "unwind/eh_frame.h"
 #include "unwind/sframe_check.h"
+#include "unwind/unw_list.h"
 
 struct verify {
 	const struct sframe_command *c;
@@ -90,6 +91,7 @@ static enum clew_err compare(struct verify *v, struct unw_list *sframe, struct u
 	err = sframe_rows(&v->c->image, sframe, diag);
 	if (err)
 		return err;
+	eh->is_without_rbx = true;
 	err = eh_frame_rows(&v->c->image, false, eh, &counts);
 	if (!err)
 		err = sframe_check(sframe, eh, v->s.version, tell, v, ret);

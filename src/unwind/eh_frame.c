@@ -232,11 +232,12 @@ static void read_fde(struct compiler *c, struct record *r)
 static struct eh_target target_of(const struct unw_image *image, const struct unw_section *s,
 				  bool is_debug_frame)
 {
-	struct eh_target t = {.image = image, .arch = image->arch, .pc = UINT64_MAX};
+	struct eh_target t = {
+		.image = image, .arch = image->arch, .pc = UINT64_MAX, .rbx = UINT64_MAX};
 
 	switch (image->arch) {
 	case UNW_X86_64:
-		t.fp = 6, t.sp = 7, t.ra = t.pc = 16;
+		t.fp = 6, t.sp = 7, t.ra = t.pc = 16, t.rbx = UNW_RBX;
 		break;
 	case UNW_AARCH64:
 		t.fp = 29, t.sp = 31, t.ra = 30;

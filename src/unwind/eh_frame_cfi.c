@@ -135,6 +135,8 @@ static struct eh_reg *slot_of(struct run *r, uint64_t reg)
 		return &r->state.regs[EH_FP];
 	if (reg == r->t->sp)
 		return &r->state.regs[EH_SP];
+	if (reg == r->t->rbx)
+		return &r->state.regs[EH_RBX];
 	return NULL;
 }
 

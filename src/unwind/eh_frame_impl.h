@@ -11,7 +11,7 @@
  */
 
 /** The registers whose rules matter. Those of all others are read and forgotten. */
-enum eh_slot { EH_FP, EH_RA, EH_SP, NR_EH_SLOTS };
+enum eh_slot { EH_FP, EH_RA, EH_SP, EH_RBX, NR_EH_SLOTS };
 
 enum eh_kind {
 	EH_DEFAULT, /* not mentioned */
@@ -56,6 +56,7 @@ struct eh_target {
 	struct eh_bases bases;
 	uint64_t fp, sp, pc; /* numbers; pc: x86-64's pseudo register, UINT64_MAX: none */
 	uint64_t ra;         /* where a call leaves the return address */
+	uint64_t rbx;        /* UNW_RBX of x86-64, UINT64_MAX: the machine has none */
 };
 
 /** Symbolic value of an expression. */

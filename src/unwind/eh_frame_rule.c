@@ -213,6 +213,25 @@ static uint8_t flags_of(const struct eh_state *s, const struct eh_cie *cie)
 	return (uint8_t)flags;
 }
 
+/** Only the plainest CFA has room for where rbx is saved; that is nearly every row. */
+static void set_rbx(struct unw_rule *r, const struct eh_state *s, const struct eh_form *cfa,
+		    const struct eh_target *t)
+{
+	struct place p = place_by_rule(&s->regs[EH_RBX], t->rbx, cfa, t);
+	int64_t off = p.off;
+
+	if (p.is_known && p.loc == UNW_SAME)
+		return;
+	if (p.loc == UNW_AT_REG && p.reg == r->cfa_reg) {
+		p.loc = UNW_AT_CFA;
+		off -= r->cfa_off;
+	}
+	if (r->cfa == UNW_CFA_REG && p.is_known && p.loc == UNW_AT_CFA && off && fits(off))
+		r->cfa_off2 = (int32_t)off;
+	else
+		r->flags |= UNW_RBX_LOST;
+}
+
 struct unw_rule eh_rule_of(const struct eh_state *s, const struct eh_cie *cie,
 			   const struct eh_target *t, bool *ret_fp_lost)
 {
@@ -243,5 +262,7 @@ struct unw_rule eh_rule_of(const struct eh_state *s, const struct eh_cie *cie,
 	r.fp_reg = fp.reg;
 	r.fp_off = fp.off;
 	r.flags = flags_of(s, cie);
+	if (ra.loc != UNW_UNDEFINED)
+		set_rbx(&r, s, &cfa, t);
 	return r;
 }

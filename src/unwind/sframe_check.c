@@ -30,10 +30,12 @@ static bool same_cfa(const struct unw_rule *a, const struct unw_rule *b)
 	       (a->cfa != UNW_CFA_DEREF || a->cfa_off2 == b->cfa_off2) && a->cfa != UNW_CFA_INDEX;
 }
 
-/* Key B matters only where RA is signed. */
+/* Key B matters only where RA is signed. SFrame has no word of rbx. */
 static uint8_t flags_of(const struct unw_rule *r)
 {
-	return r->flags & UNW_RA_SIGNED ? r->flags : r->flags & (uint8_t)~UNW_KEY_B;
+	uint8_t flags = r->flags & (uint8_t)~UNW_RBX_LOST;
+
+	return flags & UNW_RA_SIGNED ? flags : flags & (uint8_t)~UNW_KEY_B;
 }
 
 static bool same_places(const struct unw_rule *a, const struct unw_rule *b)

@@ -111,7 +111,7 @@ static void clear_loc(const uint8_t kind, uint8_t *reg, int32_t *off)
 }
 
 /** What does not count becomes 0, so that rules that say the same are the same. */
-static struct unw_rule canonical(const struct unw_rule *rule)
+static struct unw_rule canonical(const struct unw_list *l, const struct unw_rule *rule)
 {
 	struct unw_rule r = *rule;
 
@@ -122,8 +122,10 @@ static struct unw_rule canonical(const struct unw_rule *rule)
 	if (r.cfa == UNW_CFA_NONE)
 		return (struct unw_rule){.origin = r.origin, .why = r.why};
 	r.why = 0;
-	if (r.cfa != UNW_CFA_DEREF && r.cfa != UNW_CFA_INDEX)
+	if (r.cfa == UNW_CFA_PLT || (r.cfa == UNW_CFA_REG && l->is_without_rbx))
 		r.cfa_off2 = 0;
+	if (l->is_without_rbx)
+		r.flags &= (uint8_t)~UNW_RBX_LOST;
 	if (r.cfa == UNW_CFA_PLT)
 		r.cfa_reg = 0;
 	if (r.cfa != UNW_CFA_INDEX)
@@ -136,7 +138,7 @@ void unw_list_row(struct unw_list *l, uint64_t rel, const struct unw_rule *rule)
 {
 	struct unw_function *f;
 	struct unw_mark m, *last;
-	struct unw_rule r = canonical(rule);
+	struct unw_rule r = canonical(l, rule);
 
 	if (!l->is_open)
 		return;

@@ -38,9 +38,10 @@ struct unw_list {
 		VEC(struct unw_mark);
 	} marks;
 	struct unw_rules rules;
-	bool is_open;      /* rows go to the last function */
-	bool is_unordered; /* functions do not stand in strict order of start */
-	enum clew_err err; /* remembered until the table is built */
+	bool is_open;        /* rows go to the last function */
+	bool is_without_rbx; /* set before the first row: where rbx is saved makes no difference */
+	bool is_unordered;   /* functions do not stand in strict order of start */
+	enum clew_err err;   /* remembered until the table is built */
 };
 
 /** Walks a list from address to address: rule holds in [at, until). Borrows the list. */

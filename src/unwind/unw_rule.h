@@ -37,6 +37,7 @@ enum {
 	UNW_SIGNAL = 1 << 0,    /* frame made by signal delivery: the caller's pc is exact */
 	UNW_RA_SIGNED = 1 << 1, /* aarch64 pointer authentication */
 	UNW_KEY_B = 1 << 2,
+	UNW_RBX_LOST = 1 << 3, /* the caller's rbx is where the rule has no room to say */
 };
 
 /** Why a place has no rule. */
@@ -60,7 +61,13 @@ enum unw_origin {
 	UNW_TRAMPOLINE /* sigreturn code known by its bytes */
 };
 
-/* 24 bytes; also laid out so in BPF maps (record/bpf). cfa == UNW_CFA_NONE: only why and origin
+/** amd64: the one further register that callees save and callers' CFAs are based on, as in ld.so's
+ * lazy binding. */
+enum { UNW_RBX = 3 };
+
+/* cfa_off2 of UNW_CFA_REG on amd64: the caller's rbx is at *(CFA + cfa_off2); 0: rbx still holds
+ * it. SFrame does not tell: in its rules 0 says nothing.
+ * 24 bytes; also laid out so in BPF maps (record/bpf). cfa == UNW_CFA_NONE: only why and origin
  * count. */
 struct unw_rule {
 	int32_t cfa_off, cfa_off2;

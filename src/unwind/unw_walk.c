@@ -58,6 +58,7 @@ static bool is_x86_64_sigcontext(const struct unw_rule *r, enum unw_arch arch)
 
 static void slot_of_rule(struct unw_walker *w, struct unw_slot *s, const struct unw_rule *r)
 {
+	w->rule = r;
 	s->origin = r->origin;
 	s->kind = SLOT_RULE;
 	s->fp = r->fp;
@@ -262,6 +263,9 @@ static void walker_init(struct unw_walker *w, const struct unw_space *space, str
 	w->now.sp = w->now.has_sp ? regs->r[m->sp] : 0;
 	w->now.fp = w->now.has_fp ? regs->r[m->fp] : 0;
 	w->load_limit = space->stack_bytes >= 8 ? space->stack_bytes - 7 : 0;
+	w->wants_rbx = w->follows_rbx = false;
+	w->rbx = RBX_IN_REG;
+	w->rule = NULL;
 	w->pac_mask = 0;
 	if (space->arch == UNW_AARCH64)
 		w->pac_mask = ((uint64_t)1 << (bits >= 32 && bits <= 55 ? bits : 48)) - 1;
@@ -337,16 +341,27 @@ static bool can_run(const struct unw_walker *w)
 static enum unw_stop walk(struct unw_walker *w, struct unw_frames *f)
 {
 	const struct unw_slot *slot = unw_walk_look_up(w, w->now.pc, true);
+	const struct unw_rule *rule;
+	enum unw_slot_kind kind;
 	enum unw_stop stop;
 
+	f->nr = 0;
+	f->why = UNW_WHY_GAP;
+	f->has_fp = false;
+	f->nr_signals = 0;
 	for (;;) {
 		put_frame(w, f);
 		if (can_run(w))
 			slot = run_short(w, slot, f);
+		/* A look-up inside of the step overwrites these, where there is no memo. */
+		kind = (enum unw_slot_kind)slot->kind;
+		rule = w->rule;
 		stop = step(w, slot);
+		if (__builtin_expect(w->follows_rbx, 0) && stop == UNW_STOP_NONE)
+			unw_step_follow_rbx(w, kind, rule);
 		if (stop == UNW_STOP_NONE)
 			stop = check_pc(w, &w->next.pc);
-		if (stop != UNW_STOP_NONE)
+		if (stop != UNW_STOP_NONE || w->wants_rbx)
 			break;
 		f->nr_signals += w->next.is_exact;
 		f->has_fp |= w->next.origin == UNW_FP;
@@ -367,10 +382,11 @@ void unw_walk(const struct unw_space *space, struct unw_memo *memo, const struct
 {
 	struct unw_walker w;
 
-	frames->nr = 0;
-	frames->why = UNW_WHY_GAP;
-	frames->has_fp = false;
-	frames->nr_signals = 0;
 	walker_init(&w, space, memo, regs);
+	frames->stop = walk(&w, frames);
+	if (!w.wants_rbx)
+		return;
+	walker_init(&w, space, NULL, regs);
+	w.follows_rbx = true;
 	frames->stop = walk(&w, frames);
 }

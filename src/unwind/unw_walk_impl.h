@@ -62,6 +62,9 @@ struct unw_frame {
 	uint8_t no_fp; /* enum unw_stop */
 };
 
+/** Where rbx as it was in w->now is. */
+enum unw_rbx { RBX_IN_REG, /* of w->regs */ RBX_SAVED, /* on the stack */ RBX_LOST };
+
 struct unw_walker {
 	const struct unw_space *space;
 	struct unw_memo *memo;
@@ -73,6 +76,12 @@ struct unw_walker {
 	uint64_t pac_mask;   /* code bits of a user address; 0: nothing to strip */
 	struct unw_slot own; /* where there is no memo */
 	struct unw_regs interrupted;
+	/* amd64: few walks need rbx further up, and those start again, following it. Then there is
+	 * no memo, and rule is the one of w->own, if any. */
+	bool wants_rbx, follows_rbx;
+	enum unw_rbx rbx;
+	uint64_t rbx_at;
+	const struct unw_rule *rule;
 };
 
 /* --- unw_walk.c --- */
@@ -108,6 +117,9 @@ static inline bool unw_walk_add(uint64_t base, int64_t off, uint64_t *ret)
 enum unw_stop unw_step_rule(struct unw_walker *w, const struct unw_rule *rule);
 enum unw_stop unw_step_sigreturn(struct unw_walker *w);
 enum unw_stop unw_step_fp(struct unw_walker *w);
+/** A step was made from a place of @p kind and @p rule: where is rbx now? */
+void unw_step_follow_rbx(struct unw_walker *w, enum unw_slot_kind kind,
+			 const struct unw_rule *rule);
 /** The caller's FP stands at @p address, which cannot be read: set next.fp or leave it unknown. */
 void unw_step_lost_fp(struct unw_walker *w, uint64_t address);
 

@@ -3,7 +3,44 @@
 
 enum { X86_64_RBP = 6, AARCH64_X29 = 29, AARCH64_X30 = 30 };
 
-static bool reg_of(const struct unw_walker *w, unsigned int reg, uint64_t *ret, enum unw_stop *stop)
+/* Of a frame that called another. */
+static bool rbx_of(struct unw_walker *w, uint64_t *ret, enum unw_stop *stop)
+{
+	*stop = UNW_STOP_REGISTER;
+	if (!w->follows_rbx) {
+		w->wants_rbx = true;
+		return false;
+	}
+	if (w->rbx == RBX_SAVED) {
+		*stop = unw_walk_unreadable(w);
+		return unw_walk_load(w, w->rbx_at, ret);
+	}
+	*ret = w->regs->r[UNW_RBX];
+	return w->rbx == RBX_IN_REG && w->regs->known >> UNW_RBX & 1;
+}
+
+void unw_step_follow_rbx(struct unw_walker *w, enum unw_slot_kind kind, const struct unw_rule *rule)
+{
+	uint64_t at;
+
+	if (kind == SLOT_SIGRETURN) {
+		w->rbx = RBX_IN_REG;
+		return;
+	}
+	if (kind == SLOT_NO_RULE || rule->flags & (UNW_RBX_LOST | UNW_SIGNAL) ||
+	    rule->origin == UNW_SFRAME) {
+		w->rbx = RBX_LOST;
+		return;
+	}
+	/* Below SP it was popped again: compilers leave the rule as it was. */
+	at = w->next.sp + (uint64_t)(int64_t)rule->cfa_off2;
+	if (rule->cfa == UNW_CFA_REG && rule->cfa_off2 && at >= w->now.sp) {
+		w->rbx = RBX_SAVED;
+		w->rbx_at = at;
+	}
+}
+
+static bool reg_of(struct unw_walker *w, unsigned int reg, uint64_t *ret, enum unw_stop *stop)
 {
 	const struct unw_machine *m = w->machine;
 
@@ -16,6 +53,8 @@ static bool reg_of(const struct unw_walker *w, unsigned int reg, uint64_t *ret, 
 		*stop = (enum unw_stop)w->now.no_fp;
 		return w->now.has_fp;
 	}
+	if (reg == UNW_RBX && !w->now.is_exact && w->space->arch == UNW_X86_64)
+		return rbx_of(w, ret, stop);
 	*stop = UNW_STOP_REGISTER;
 	if (reg >= UNW_NR_REGS || reg == m->sp || !w->now.is_exact || !(w->regs->known >> reg & 1))
 		return false;
@@ -23,7 +62,7 @@ static bool reg_of(const struct unw_walker *w, unsigned int reg, uint64_t *ret, 
 	return true;
 }
 
-static enum unw_stop cfa_of(const struct unw_walker *w, const struct unw_rule *rule, uint64_t *ret)
+static enum unw_stop cfa_of(struct unw_walker *w, const struct unw_rule *rule, uint64_t *ret)
 {
 	enum unw_stop stop = UNW_STOP_BAD_CFA;
 	uint64_t v, index;
@@ -60,7 +99,7 @@ static bool is_good_cfa(const struct unw_walker *w, const struct unw_rule *rule,
 }
 
 /* Where RA or FP is; @p same is the register that holds it unless the rule says otherwise. */
-static enum unw_stop value_of(const struct unw_walker *w, uint8_t loc, uint8_t reg, int32_t off,
+static enum unw_stop value_of(struct unw_walker *w, uint8_t loc, uint8_t reg, int32_t off,
 			      uint64_t cfa, uint8_t same, uint64_t *ret)
 {
 	enum unw_stop stop = UNW_STOP_REGISTER;

@@ -35,7 +35,7 @@ struct model {
 	enum { NO_CFA, REG, DEREF, PLT, ODD_CFA } cfa;
 	unsigned int cfa_reg;
 	int32_t cfa_off, cfa_off2;
-	struct model_reg fp, ra;
+	struct model_reg fp, ra, rbx;
 	bool is_signed;
 };
 
@@ -93,6 +93,24 @@ static bool set_reg(struct unw_rule *r, const struct model *m, const struct mode
 	return false;
 }
 
+static void set_rbx(struct unw_rule *r, const struct model *m)
+{
+	uint8_t loc = 0, reg = 0;
+	int32_t off = 0;
+	bool is_known = set_reg(r, m, &m->rbx, &loc, &reg, &off);
+
+	if (is_known && loc == UNW_SAME)
+		return;
+	if (loc == UNW_AT_REG && reg == m->cfa_reg) {
+		off -= m->cfa_off;
+		loc = UNW_AT_CFA;
+	}
+	if (is_known && m->cfa == REG && loc == UNW_AT_CFA && off)
+		r->cfa_off2 = off;
+	else
+		r->flags |= UNW_RBX_LOST;
+}
+
 static struct unw_rule rule_of(const struct maker *k)
 {
 	const struct model *m = &k->now;
@@ -121,6 +139,8 @@ static struct unw_rule rule_of(const struct maker *k)
 		r.flags |= UNW_SIGNAL;
 	if (m->is_signed && strchr(k->cie.letters, 'B'))
 		r.flags |= UNW_KEY_B;
+	if (k->arch == UNW_X86_64 && r.ra != UNW_UNDEFINED)
+		set_rbx(&r, m);
 	return r;
 }
 
@@ -386,11 +406,11 @@ static void change_reg_expression(struct maker *k, unsigned int reg, struct mode
 
 static void change_reg(struct maker *k)
 {
-	bool is_fp = one_in(2);
-	unsigned int reg = is_fp ? k->fp : k->ra;
-	struct model_reg *r = is_fp ? &k->now.fp : &k->now.ra;
+	bool is_fp = one_in(2), is_rbx = k->arch == UNW_X86_64 && one_in(3);
+	unsigned int reg = is_rbx ? UNW_RBX : is_fp ? k->fp : k->ra;
+	struct model_reg *r = is_rbx ? &k->now.rbx : is_fp ? &k->now.fp : &k->now.ra;
 
-	switch (below(is_fp ? 7 : 12)) {
+	switch (below(is_fp || is_rbx ? 7 : 12)) {
 	case 0:
 		r->kind = SAME;
 		op_reg(&k->program, 0x08, reg);
@@ -425,10 +445,12 @@ static void change_reg(struct maker *k)
 
 static void restore(struct maker *k)
 {
-	bool is_fp = one_in(2);
-	unsigned int reg = is_fp ? k->fp : k->ra;
+	bool is_fp = one_in(2), is_rbx = k->arch == UNW_X86_64 && one_in(3);
+	unsigned int reg = is_rbx ? UNW_RBX : is_fp ? k->fp : k->ra;
 
-	if (is_fp)
+	if (is_rbx)
+		k->now.rbx = k->initial.rbx;
+	else if (is_fp)
 		k->now.fp = k->initial.fp;
 	else
 		k->now.ra = k->initial.ra;
@@ -446,7 +468,8 @@ static void noise(struct maker *k)
 
 	do
 		reg = below(90);
-	while (reg == k->fp || reg == k->ra || reg == k->sp);
+	while (reg == k->fp || reg == k->ra || reg == k->sp ||
+	       (reg == UNW_RBX && k->arch == UNW_X86_64));
 	switch (below(6)) {
 	case 0:
 		cfi_u8(&k->program, 0);

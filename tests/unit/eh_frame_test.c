@@ -126,9 +126,11 @@ static const char *text_of(const struct unw_rule *r)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, "%u", r->fp_reg);
 	if (r->fp != UNW_SAME && r->fp != UNW_UNDEFINED)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, "%+d", r->fp_off);
-	snprintf(text + n, sizeof(text) - (size_t)n, "%s%s%s",
-		 r->flags & UNW_SIGNAL ? " signal" : "", r->flags & UNW_RA_SIGNED ? " signed" : "",
-		 r->flags & UNW_KEY_B ? " B" : "");
+	if (r->cfa == UNW_CFA_REG && r->cfa_off2)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " b%+d", r->cfa_off2);
+	snprintf(text + n, sizeof(text) - (size_t)n, "%s%s%s%s",
+		 r->flags & UNW_RBX_LOST ? " b?" : "", r->flags & UNW_SIGNAL ? " signal" : "",
+		 r->flags & UNW_RA_SIGNED ? " signed" : "", r->flags & UNW_KEY_B ? " B" : "");
 	return text;
 }
 
@@ -138,7 +140,8 @@ static const char *rule_at(const struct made *m, uint64_t vaddr)
 }
 
 /* A program, and the rule at the function's last byte. Text: CFA, RA, FP; "=" same, "c" at CFA,
- * "m" at register + offset, "r" in register, "?" undefined or lost. */
+ * "m" at register + offset, "r" in register, "?" undefined or lost; "b": rbx is saved, at the CFA.
+ */
 struct row {
 	enum unw_arch arch;
 	const char *what, *program, *want;
@@ -168,8 +171,19 @@ static const struct row rows[] = {
 	{UNW_X86_64,  "RA same: the pc is no return address",          "08 10",                                           "reg"              },
 	{UNW_X86_64,  "val_offset: a value beside the CFA's register", "14 06 02",                                        "r7+8 c-8 r7-8"    },
 	{UNW_X86_64,  "val_offset_sf",                                 "15 06 7e",                                        "r7+8 c-8 r7+24"   },
-	{UNW_X86_64,  "rules of other registers",                      "83 04 05 23 07 09 03 0c 10 0c 02 77 00 14 0d 01",
+	{UNW_X86_64,  "rules of other registers",                      "8d 04 05 23 07 09 0e 0c 10 0c 02 77 00 14 0d 01",
 	 "r7+8 c-8 ="															},
+	{UNW_X86_64,  "rbx saved",				     "83 02",					   "r7+8 c-8 = b-16"  },
+	{UNW_X86_64,  "and restored",                                  "83 02 41 c3",                                     "r7+8 c-8 ="       },
+	{UNW_X86_64,  "ld.so's binding",                               "41 0e 20 83 04 43 0d 03",                         "r3+32 c-8 = b-32" },
+	{UNW_X86_64,  "rbx by the CFA's register",                     "0c 06 10 10 03 02 76 78",                         "r6+16 c-8 = b-24" },
+	{UNW_X86_64,  "rbx by another register",                       "10 03 02 76 78",                                  "r7+8 c-8 = b?"    },
+	{UNW_X86_64,  "rbx at the CFA itself",                         "83 00",                                           "r7+8 c-8 = b?"    },
+	{UNW_X86_64,  "rbx undefined",                                 "07 03",                                           "r7+8 c-8 = b?"    },
+	{UNW_X86_64,  "rbx in a register",                             "09 03 0c",                                        "r7+8 c-8 = b?"    },
+	{UNW_X86_64,  "rbx saved, its place told no more",             "83 02 0f 03 76 78 06",
+	 "*(r6-8)+0 c-8 = b?"														},
+	{UNW_AARCH64, "x3 is none of ours",                            "83 02",                                           "r31+0 = ="        },
 	{UNW_X86_64,  "CFA register past ours",                        "0c 40 08",                                        "reg"              },
 	{UNW_X86_64,  "CFA offset past 32 bits",                       "0c 07 80 80 80 80 10",                            "reg"              },
 	{UNW_X86_64,  "DRAP: CFA *(rbp-8), FP *(rbp+0)",               "0f 03 76 78 06 10 06 02 76 00",

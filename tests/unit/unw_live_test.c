@@ -215,7 +215,7 @@ struct mapping {
 };
 static struct mapping maps[MAX_MAPS];
 static size_t nr_maps;
-static uint64_t stack_start, stack_end, linker_start, linker_end;
+static uint64_t stack_start, stack_end;
 static uint8_t trap_stack[STACK_BYTES], user_stack[STACK_BYTES];
 
 static bool find(void *ctx, uint64_t pc, struct unw_map *ret)
@@ -263,10 +263,6 @@ static void take_map(struct unw_store *store, const char *line)
 		stack_start = start;
 		stack_end = end;
 	}
-	if (prot[2] == 'x' && strstr(path, "/ld-linux")) {
-		linker_start = start;
-		linker_end = end;
-	}
 	if (prot[2] != 'x' || nr_maps == MAX_MAPS)
 		return;
 	if (*path == '/')
@@ -290,7 +286,7 @@ static void read_maps(struct unw_store *store)
 /* --- at each instruction --- */
 
 static struct unw_memo *memo;
-static unsigned long nr_steps, nr_lazy, nr_short, nr_wrong, nr_fp, nr_signals;
+static unsigned long nr_steps, nr_short, nr_wrong, nr_fp, nr_signals;
 static uint64_t short_pc[16], wrong_pc[16];
 static int short_stop[16];
 
@@ -339,12 +335,6 @@ static void regs_of(const ucontext_t *uc, struct unw_regs *r)
 	r->known = 0xffff;
 }
 
-/* _dl_runtime_resolve() finds its frame by rbx, which is known in the topmost frame only. */
-static bool is_in_linker(uint64_t pc)
-{
-	return pc >= linker_start && pc < linker_end;
-}
-
 static void on_step(int sig, siginfo_t *info, void *context)
 {
 	static uint64_t pc[MAX_FRAMES];
@@ -362,9 +352,7 @@ static void on_step(int sig, siginfo_t *info, void *context)
 	nr_steps++;
 	nr_fp += f.has_fp;
 	nr_signals += f.nr_signals;
-	if (f.stop == UNW_STOP_REGISTER && is_in_linker(pc[f.nr - 1])) {
-		nr_lazy++;
-	} else if (f.stop != UNW_STOP_OUTERMOST) {
+	if (f.stop != UNW_STOP_OUTERMOST) {
 		if (nr_short < 16) {
 			short_pc[nr_short] = pc[f.nr - 1];
 			short_stop[nr_short] = (int)f.stop;
@@ -437,7 +425,6 @@ int main(void)
 		print_place("wrong", wrong_pc[i], "");
 	CHECK(nr_steps > 5000, "%lu instructions stepped", nr_steps);
 	CHECK(nr_signals > 100, "%lu walks through a signal frame", nr_signals);
-	CHECK(nr_lazy < 2000, "%lu walks end in the binding of a lazy PLT entry", nr_lazy);
 	/* longjmp()'s last instructions run on the new stack with the old one's rules. */
 	CHECK(nr_short <= nr_steps / 1000 + 4, "%lu walks end early", nr_short);
 	CHECK(nr_wrong <= 4, "%lu walks name other functions than run", nr_wrong);

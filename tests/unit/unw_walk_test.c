@@ -165,8 +165,8 @@ static void test_register_further_up(enum unw_arch arch)
 	const int32_t off = arch == UNW_S390X ? 176 : 16;
 	struct unw_rule first = sp_rule(b, off), second = sp_rule(b, 0);
 
-	second.cfa_reg = 3;
-	stack_reg(b, 3, SP_AT + 512);
+	second.cfa_reg = 2;
+	stack_reg(b, 2, SP_AT + 512);
 	stack_put(b, SP_AT + (uint64_t)off - 8, stack_call(stack_fn(b, &second)));
 	stack_put(b, SP_AT + 512 - 8, bottom(b));
 	walk_one(b, &first);
@@ -179,6 +179,111 @@ static void test_register_further_up(enum unw_arch arch)
 	stack_put(b, SP_AT + (uint64_t)off - 8, stack_call(stack_fn(b, &second)));
 	walk_one(b, &first);
 	is_stopped(b, UNW_STOP_REGISTER, 2, "a lost frame pointer is not used");
+	stack_build_free(b);
+}
+
+/* amd64, as in ld.so's lazy binding: outer finds its frame by rbx, which two callees save, and a
+ * third has not touched. */
+static void walk_rbx(const struct unw_rule change[3], bool has_rbx, enum unw_stop stop, uint32_t nr,
+		     const char *what)
+{
+	struct stack_build *b = start(UNW_X86_64);
+	struct unw_memo *memo = unw_memo_new();
+	struct unw_rule outer = sp_rule(b, 0);
+	uint64_t ra, at = SP_AT + 96;
+
+	outer.cfa_reg = UNW_RBX;
+	outer.cfa_off2 = -24;
+	stack_put(b, SP_AT + 512 - 8, bottom(b));
+	ra = stack_call(stack_fn(b, &outer));
+	for (int i = 2; i >= 0; i--, at -= 32) {
+		struct unw_rule rule = sp_rule(b, 32);
+
+		rule.cfa_off2 = change[i].cfa_off2;
+		rule.flags = change[i].flags;
+		rule.origin = change[i].origin ? change[i].origin & 15 : UNW_EH_FRAME;
+		stack_put(b, at - 8, ra);
+		b->regs.pc = stack_fn(b, &rule) + 8;
+		ra = stack_call(b->regs.pc - 8);
+	}
+	/* Only the outermost save holds outer's; the inner ones were of others. */
+	stack_put(b, SP_AT + 32 - 16, 0xbad);
+	stack_put(b, SP_AT + 64 - 24, change[2].cfa_off2 ? 0xbad : SP_AT + 512);
+	stack_put(b, SP_AT + 96 - 16, SP_AT + 512);
+	if (has_rbx)
+		stack_reg(b, UNW_RBX, SP_AT + 512);
+	for (int i = 0; i < 3; i++) {
+		b->keeps_id = i;
+		stack_walk(b, i ? memo : NULL, 0);
+		is_stopped(b, stop, nr, what);
+	}
+	unw_memo_free(memo);
+	stack_build_free(b);
+}
+
+static void test_rbx(void)
+{
+	const struct unw_rule saved = {.cfa_off2 = -16}, saved24 = {.cfa_off2 = -24}, not_ = {0};
+	const struct unw_rule popped = {.cfa_off2 = -40}, lost = {.flags = UNW_RBX_LOST};
+	const struct unw_rule sframe = {.origin = UNW_SFRAME};
+	const struct {
+		struct unw_rule rule[3];
+		bool has_rbx;
+		enum unw_stop stop;
+		uint32_t nr;
+		const char *what;
+	} t[] = {
+		{{not_, not_, not_},      true,  UNW_STOP_OUTERMOST, 5, "rbx as it was at the top" },
+		{{not_, not_, not_},      false, UNW_STOP_REGISTER,  4, "rbx was not sampled"      },
+		{{not_, not_, saved},     false, UNW_STOP_OUTERMOST, 5, "rbx saved by the last"    },
+		{{saved, saved24, saved}, false, UNW_STOP_OUTERMOST, 5, "rbx saved by all"         },
+		{{saved, saved24, not_},  false, UNW_STOP_OUTERMOST, 5, "rbx saved by two"         },
+		{{popped, not_, not_},    true,  UNW_STOP_OUTERMOST, 5, "rbx popped at the top"    },
+		{{lost, saved24, not_},   true,  UNW_STOP_OUTERMOST, 5, "rbx lost, and saved above"},
+		{{not_, lost, not_},      true,  UNW_STOP_REGISTER,  4, "rbx lost"                 },
+		{{not_, sframe, not_},    true,  UNW_STOP_REGISTER,  4, "SFrame knows no rbx"      },
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++)
+		walk_rbx(t[i].rule, t[i].has_rbx, t[i].stop, t[i].nr, t[i].what);
+}
+
+/* A frame by frame pointer alone, or by a signal, between the register and its use. */
+static void test_rbx_behind(bool is_signal)
+{
+	struct stack_build *b = start(UNW_X86_64);
+	struct unw_rule outer = sp_rule(b, 0), top = sp_rule(b, 16);
+	const struct unw_rule signal = {.cfa = UNW_CFA_DEREF,
+					.cfa_reg = 7,
+					.cfa_off = 160,
+					.ra = UNW_AT_REG,
+					.ra_reg = 7,
+					.ra_off = 168,
+					.flags = UNW_SIGNAL | UNW_RBX_LOST,
+					.origin = UNW_EH_FRAME};
+	uint64_t at = SP_AT + 16, leaf = stack_fn(b, &top), fn, outer_ra;
+
+	outer.cfa_reg = UNW_RBX;
+	stack_put(b, SP_AT + 1024 - 8, bottom(b));
+	outer_ra = stack_call(stack_fn(b, &outer));
+	stack_reg(b, UNW_RBX, is_signal ? 0xbad : SP_AT + 1024);
+	stack_reg(b, 6, at + 32);
+	stack_put(b, at + 32, 0);
+	stack_put(b, at + 40, outer_ra);
+	fn = stack_fn(b, is_signal ? &signal : NULL);
+	stack_put(b, SP_AT + 8, is_signal ? fn : stack_call(fn));
+	if (is_signal) { /* the leaf was interrupted too, one call inside of outer */
+		stack_put(b, at + 40 + 8 * 11, SP_AT + 1024); /* rbx */
+		stack_put(b, at + 160, SP_AT + 512);
+		stack_put(b, at + 168, leaf + 8);
+		stack_put(b, SP_AT + 512 + 8, outer_ra);
+	}
+	b->regs.pc = leaf + 8;
+	stack_walk(b, NULL, 0);
+	if (is_signal)
+		is_stopped(b, UNW_STOP_OUTERMOST, 5, "rbx from a signal frame");
+	else
+		is_stopped(b, UNW_STOP_REGISTER, 3, "rbx behind a frame pointer");
 	stack_build_free(b);
 }
 
@@ -582,6 +687,9 @@ int main(void)
 		test_register_further_up(arches[i]);
 	}
 	test_index();
+	test_rbx();
+	test_rbx_behind(false);
+	test_rbx_behind(true);
 	test_noreturn();
 	test_leaf(UNW_AARCH64);
 	test_leaf(UNW_S390X);

@@ -14,8 +14,9 @@ enum walk_way {
 	WALK_REMOTE    /* another task, from a sleepable iterator */
 };
 
-enum { RBP = 6, RSP = 7, NR_VMAS = 16, USER_CS = 0x33 };
+enum { RBX = UNW_RBX, RBP = 6, RSP = 7, NR_VMAS = 16, USER_CS = 0x33 };
 enum { SIGRETURN = 15, CLONE = 56, EXECVE = 59, EXECVEAT = 322, CLONE3 = 435 };
+enum { RBX_LOST = 1 }; /* no address of a word */
 enum { VM_EXEC = 4, EBUSY = 16 };
 
 enum walk_code { WALK_TABLE, WALK_NO_TABLE, WALK_NO_TABLE_YET };
@@ -46,6 +47,7 @@ struct walk {
 	uint64_t mm_seq;     /* of its mappings */
 	struct walk_vma vmas[NR_VMAS];
 	uint64_t pc, r[CB_NR_REGS], known;
+	uint64_t rbx_at; /* where rbx as it is at pc was saved; 0: r[RBX] holds it */
 	uint32_t max;
 	uint64_t copy_limit;
 	uint8_t is_exact, stop, why, uniform;
@@ -393,6 +395,7 @@ static __always_inline bool rule_at(struct walk_vma *v, uint64_t pc, struct unw_
 
 struct step {
 	uint64_t cfa, ra, fp;
+	uint64_t rbx_at; /* as of struct walk; 0: as it was */
 	uint8_t method;
 	bool keeps_fp, is_signal;
 	bool has_all; /* all registers are known again: walk.r holds them */
@@ -448,6 +451,7 @@ static __always_inline bool step_fp(struct walk *w, struct step *s, const enum w
 	if (s->ra && (read_user(way, &code, sizeof(code), s->ra - 8, task) || !is_call(code)))
 		return false;
 	s->cfa = fp + 16;
+	s->rbx_at = RBX_LOST;
 	s->keeps_fp = true;
 	s->is_signal = false;
 	s->method = UNW_FP;
@@ -475,6 +479,7 @@ static __always_inline bool step_bare(struct walk *w, struct step *s, const enum
 	    read_user(way, code, 8, s->ra - 8, task) || !is_call(code[0]))
 		return false;
 	s->cfa = w->r[RSP] + 8;
+	s->rbx_at = RBX_LOST;
 	s->fp = w->r[RBP];
 	s->keeps_fp = w->known >> RBP & 1;
 	s->is_signal = false;
@@ -557,7 +562,32 @@ static __always_inline void take_interrupted(struct walk *w)
 	w->r[1] = w->interrupted[12];
 	w->r[0] = w->interrupted[13];
 	w->r[2] = w->interrupted[14];
+	w->rbx_at = 0;
 	w->known = 0xffff;
+}
+
+/* Make r[RBX] known in a frame that called another, if it is. */
+static __always_inline void recall_rbx(struct walk *w, const enum walk_way way,
+				       struct task_struct *task)
+{
+	if (w->known >> RBX & 1 || w->rbx_at == RBX_LOST ||
+	    (w->rbx_at && !get_word(w, w->rbx_at, &w->r[RBX], way, task)))
+		return;
+	w->rbx_at = 0;
+	w->known |= 1 << RBX;
+}
+
+/* Where has @p r, whose CFA is known, the caller's rbx? Below SP it was popped again: compilers
+ * leave the rule as it was. */
+static __always_inline void follow_rbx(const struct walk *w, const struct unw_rule *r,
+				       struct step *s)
+{
+	uint64_t at = s->cfa + (uint64_t)(int64_t)r->cfa_off2;
+
+	if (r->flags & (UNW_RBX_LOST | UNW_SIGNAL) || r->origin == UNW_SFRAME)
+		s->rbx_at = RBX_LOST;
+	else if (r->cfa == UNW_CFA_REG && r->cfa_off2 && at >= w->r[RSP])
+		s->rbx_at = at;
 }
 
 static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *r, struct step *s,
@@ -569,10 +599,13 @@ static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *
 		return UNW_STOP_OUTERMOST;
 	if (r->flags & UNW_SIGNAL && r->ra == UNW_AT_REG && r->ra_reg == RSP && r->ra_off == 168)
 		return step_sigreturn(w, s, way, task);
+	if (r->cfa_reg == RBX || r->ra_reg == RBX || r->fp_reg == RBX)
+		recall_rbx(w, way, task);
 	stop = get_cfa(w, r, &s->cfa, way, task);
 	if (stop)
 		return stop;
 	s->is_signal = r->flags & UNW_SIGNAL;
+	follow_rbx(w, r, s);
 	/* vfork() keeps its return address in a register: its frame is empty. */
 	if (s->cfa & 7 ||
 	    (s->cfa < w->r[RSP] + !(w->is_exact && r->ra == UNW_IN_REG) && !s->is_signal))
@@ -686,6 +719,8 @@ static __always_inline bool walk_step(struct walk *w, const enum walk_way way,
 	w->r[RSP] = s.cfa;
 	w->r[RBP] = s.fp;
 	w->known = 1 << RSP | (s.keeps_fp ? 1 << RBP : 0);
+	if (s.rbx_at)
+		w->rbx_at = s.rbx_at;
 	if (s.has_all)
 		take_interrupted(w);
 	w->is_exact = s.is_signal;
@@ -744,6 +779,7 @@ static __always_inline void begin_walk(struct walk *w, struct task_struct *task)
 	w->r[14] = regs->r14;
 	w->r[15] = regs->r15;
 	w->known = 0xffff;
+	w->rbx_at = 0;
 	w->pc = regs->ip;
 	w->max = config.max_stack;
 	w->is_exact = true;
@@ -834,6 +870,7 @@ static __always_inline void copy_stack(struct walk_ctx *c, const enum walk_way w
 	if (w->stop != UNW_STOP_NO_TABLE_YET)
 		return;
 	w->copy_limit = take_budget(way == WALK_NOW ? CB_MAX_COPY / 4 : CB_MAX_COPY);
+	recall_rbx(w, way, bpf_get_current_task_btf());
 	if (!w->copy_limit || w->r[RSP] & 7 || !send_regs(w))
 		return;
 	w->piece.kind = CB_PIECE;
