@@ -154,6 +154,7 @@ static enum clew_err take_stack(struct ana_defer *d, struct perf_file *file,
 		return CLEW_OK; /* counted where it is played */
 	stack.ips = c.ips;
 	stack.nr = (uint32_t)c.nr;
+	stack.is_own = c.cookie & PERF_COOKIE_OWN;
 	if (perf_deferred_trailer(r, id.size_bytes, &trailer)) {
 		stack.stop = trailer.stop;
 		stack.why = trailer.why;

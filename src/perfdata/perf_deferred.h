@@ -10,7 +10,8 @@
  *
  * 1. Cookies. clew's cookie is cpu + 1 in the low 16 bits (which no carry reaches) and the CPU's
  *    counter above. The low half 0 is never a cookie: such a word behind PERF_CONTEXT_USER_DEFERRED
- *    says why there is none (enum perf_no_stack << 16).
+ *    says why there is none (enum perf_no_stack << 16). PERF_COOKIE_OWN: the stack is of one sample
+ *    alone, read with it, and says nothing of other cookies that its task waits for.
  * 2. A trailer between ips[nr] and the sample_id of PERF_RECORD_CALLCHAIN_DEFERRED, where the
  *    kernel writes nothing and perf looks from both ends:
  *
@@ -36,6 +37,8 @@ static inline uint64_t perf_no_stack_cookie(enum perf_no_stack why)
 {
 	return (uint64_t)why << 16;
 }
+
+#define PERF_COOKIE_OWN (1ull << 63)
 
 static inline bool perf_cookie_is_none(uint64_t cookie)
 {

@@ -211,10 +211,10 @@ void rec_attr_of_file(struct perf_attr *a, enum rec_stacks stacks, bool keeps_re
 {
 	if (has_deferred && is_tracking)
 		a->flags |= PERF_ATTR_DEFER_OUTPUT;
-	if (rec_stacks_is_rewritten(stacks))
+	if (rec_stacks_is_rewritten(stacks)) {
 		a->flags &= ~PERF_ATTR_EXCLUDE_CALLCHAIN_USER;
-	if (rec_stacks_is_bpf(stacks))
 		a->flags |= PERF_ATTR_DEFER_CALLCHAIN;
+	}
 	if (stacks != REC_STACKS_COPY)
 		return;
 	a->sample_type &= ~PERF_SAMPLE_STACK_USER;

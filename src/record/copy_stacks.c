@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/copy_stacks.h"
 
+#include "perfdata/perf_deferred.h"
 #include "record/sample_rewrite.h"
 
 /* PERF_SAMPLE_REGS_ABI_ */
 enum { ABI_NONE, ABI_32, ABI_64 };
 
+enum { MAX_FRAMES = 7680 }; /* a record that tells of more may be too long for its header */
+
 bool copy_stacks_init(struct copy_stacks *c, uint32_t max_stack)
 {
-	*c = (struct copy_stacks){.max = max_stack};
-	c->words = mem_calloc((size_t)max_stack + 1, sizeof(*c->words));
-	c->live = c->words ? live_space_new(NULL) : NULL;
+	*c = (struct copy_stacks){.max = max_stack < MAX_FRAMES ? max_stack : MAX_FRAMES};
+	c->ips = mem_calloc(c->max, sizeof(*c->ips));
+	c->methods = mem_calloc(c->max, 1);
+	c->exact = mem_calloc(c->max, 1);
+	c->live = c->ips && c->methods && c->exact ? live_space_new(NULL) : NULL;
 	return c->live;
 }
 
 void copy_stacks_done(struct copy_stacks *c)
 {
 	live_space_free(c->live);
-	mem_free(c->words);
+	mem_free(c->ips);
+	mem_free(c->methods);
+	mem_free(c->exact);
 	*c = (struct copy_stacks){0};
 }
 
@@ -56,7 +63,7 @@ bool copy_stacks_regs(const struct perf_sample *s, struct unw_regs *ret)
 	bool has_pc = false;
 
 	*ret = (struct unw_regs){0};
-	if (s->regs_user.abi != ABI_64)
+	if (s->regs_user.abi == ABI_NONE)
 		return false;
 	for (uint32_t i = 0; mask && i < s->regs_user.words.nr; i++, mask &= mask - 1) {
 		int n = dwarf_number((unsigned int)__builtin_ctzll(mask));
@@ -70,7 +77,7 @@ bool copy_stacks_regs(const struct perf_sample *s, struct unw_regs *ret)
 			ret->known |= (uint64_t)1 << n;
 		}
 	}
-	return has_pc;
+	return has_pc && s->regs_user.abi == ABI_64;
 }
 
 #if defined(__aarch64__)
@@ -79,20 +86,30 @@ enum { SP = 31 };
 enum { SP = 7 };
 #endif
 
-/* @ret: words behind the chain. @return false: a table is still to come. */
+static void put_result(struct copy_stacks *c, const struct unw_frames *f, struct defer_stack *ret)
+{
+	for (uint32_t i = 1; i < f->nr; i++)
+		c->methods[i] |= c->exact[i] ? PERF_DEFERRED_EXACT : 0;
+	ret->nr = f->nr;
+	ret->stop = (uint8_t)f->stop;
+	ret->why = (uint8_t)f->why;
+}
+
+/* @return false: a table is still to come. */
 static bool walk(struct copy_stacks *c, const struct perf_sample *s, bool is_last_call,
-		 uint32_t *ret)
+		 struct defer_stack *ret)
 {
 	struct live_stack stack = {.bytes = s->stack_user.data.pos};
-	struct unw_frames frames = {.pc = c->words + 1, .max = c->max};
+	struct unw_frames frames = {
+		.pc = c->ips, .method = c->methods, .exact = c->exact, .max = c->max};
 	struct unw_regs regs;
 
-	if (s->regs_user.abi == ABI_NONE) {
-		c->counts.nr_no_user++;
-		return true;
-	}
+	c->methods[0] = UNW_NO_ORIGIN;
 	if (!copy_stacks_regs(s, &regs)) {
 		c->counts.nr_compat++;
+		c->ips[0] = regs.pc;
+		ret->nr = 1;
+		ret->stop = UNW_STOP_UNSUPPORTED;
 		return true;
 	}
 	stack.size = bytes_left(&s->stack_user.data);
@@ -105,27 +122,56 @@ static bool walk(struct copy_stacks *c, const struct perf_sample *s, bool is_las
 	c->counts.nr_walked++;
 	c->counts.nr_frames += frames.nr;
 	c->counts.by_stop[frames.stop < NR_UNW_STOPS ? frames.stop : UNW_STOP_NONE]++;
-	c->words[0] = PERF_CONTEXT_USER;
-	*ret = frames.nr + 1;
+	put_result(c, &frames, ret);
 	return true;
 }
 
+/* The kernel tells no registers of tasks without a user part. */
+static uint64_t no_cookie(const struct perf_sample *s)
+{
+	enum perf_no_stack why = PERF_NO_STACK_KERNEL_THREAD;
+
+	if (!s->pid)
+		why = PERF_NO_STACK_IDLE;
+	else if (s->pid == UINT32_MAX) /* released */
+		why = PERF_NO_STACK_EXITING;
+	return perf_no_stack_cookie(why);
+}
+
+static uint64_t new_cookie(struct copy_stacks *c, uint32_t cpu)
+{
+	return PERF_COOKIE_OWN | ++c->nr_cookies << 16 | ((cpu & 0x7fff) + 1);
+}
+
 bool copy_stacks_sample(struct copy_stacks *c, const struct rec_counter *e,
-			const struct ring_record *r, bool is_last_call, struct buf *out)
+			const struct ring_record *r, bool is_last_call, struct buf *out,
+			struct defer_stack *ret)
 {
 	const struct bytes body = {r->data + sizeof(r->header), r->data + r->header.size};
-	struct sample_edit edit = {.words = c->words,
-				   .drops_regs = !e->keeps_regs,
-				   .drops_stack = true,
-				   .cuts_words = true};
+	uint64_t words[2] = {PERF_CONTEXT_USER_DEFERRED};
+	const struct sample_edit edit = {
+		.words = words, .nr_words = 2, .drops_regs = !e->keeps_regs, .drops_stack = true};
 	struct perf_sample s;
 
+	*ret = (struct defer_stack){0};
 	if (perf_sample_parse(body, r->header.misc, false, &e->attr, &s) != CLEW_OK) {
 		buf_add(out, r->data, r->header.size);
 		return true;
 	}
-	if (!walk(c, &s, is_last_call, &edit.nr_words))
-		return false;
+	if (s.regs_user.abi == ABI_NONE) {
+		c->counts.nr_no_user++;
+		words[1] = no_cookie(&s);
+	} else {
+		*ret = (struct defer_stack){.time = s.time,
+					    .pid = s.pid,
+					    .tid = s.tid,
+					    .cpu = r->cpu >= 0 ? (uint32_t)r->cpu : s.cpu,
+					    .ips = c->ips,
+					    .methods = c->methods};
+		if (!walk(c, &s, is_last_call, ret))
+			return false;
+		words[1] = ret->cookie = new_cookie(c, ret->cpu);
+	}
 	c->counts.nr_samples++;
 	sample_rewrite(out, r->data, r->header.size, &e->attr, &s, &edit);
 	return true;

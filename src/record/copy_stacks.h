@@ -3,21 +3,25 @@
 #define RECORD_COPY_STACKS_H
 
 #include "record/counters.h"
+#include "record/defer_bpf.h"
 #include "record/live_space.h"
 #include "record/ring_merge.h"
 
 /**
  * User stacks from copies: samples come with registers and a piece of stack, are unwound here, and
- * go on with an ordinary user call chain instead. Zeroed = not in use.
+ * go on with a cookie of their own, which their stack's record behind them bears. Zeroed = not in
+ * use.
  */
 struct copy_stacks {
 	struct live_space *live;
-	uint64_t *words; /* PERF_CONTEXT_USER and the frames */
-	uint32_t max;    /* frames */
+	uint64_t *ips;
+	uint8_t *methods, *exact; /* of each frame */
+	uint32_t max;             /* frames */
+	uint64_t nr_cookies;
 	struct copy_counts {
 		uint64_t nr_samples, nr_walked, nr_frames;
 		uint64_t nr_no_user; /* no user registers: kernel threads, idle */
-		uint64_t nr_compat;  /* 32-bit tasks: their one frame only */
+		uint64_t nr_compat;  /* 32-bit tasks: the one frame that needs nothing */
 		uint64_t by_stop[NR_UNW_STOPS];
 	} counts;
 };
@@ -30,11 +34,14 @@ void copy_stacks_done(struct copy_stacks *c);
 void copy_stacks_sideband(struct copy_stacks *c, const struct ring_record *r);
 
 /** Append what becomes of the sample @p r of @p e to @p out. One that cannot be parsed goes as it
- * is. @return false: a table is still to come; nothing was done. Not with @p is_last_call. */
+ * is. @p ret: the stack to be written behind it, in memory of @p c; cookie 0: none.
+ * @return false: a table is still to come; nothing was done. Not with @p is_last_call. */
 bool copy_stacks_sample(struct copy_stacks *c, const struct rec_counter *e,
-			const struct ring_record *r, bool is_last_call, struct buf *out);
+			const struct ring_record *r, bool is_last_call, struct buf *out,
+			struct defer_stack *ret);
 
-/** perf's user registers as the walker numbers them; false: no 64-bit user registers. */
+/** perf's user registers as the walker numbers them; false: no 64-bit user registers, and only the
+ * pc is told, if that. */
 bool copy_stacks_regs(const struct perf_sample *s, struct unw_regs *ret);
 
 #endif

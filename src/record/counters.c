@@ -221,7 +221,7 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 static bool has_deferred(const struct rec_counters *c)
 {
 	vec_for_each (&c->list, e)
-		if (rec_stacks_is_bpf(e->stacks) || e->stacks == REC_STACKS_KERNEL_DEFERRED)
+		if (rec_stacks_is_rewritten(e->stacks) || e->stacks == REC_STACKS_KERNEL_DEFERRED)
 			return true;
 	return false;
 }

@@ -95,7 +95,7 @@ void rec_attr_track(struct perf_attr *attr, const struct rec_options *o);
 /** The event's own call-graph term, else the session's choice. */
 enum rec_stacks rec_stacks_of(const struct rec_event *e, const struct rec_options *o);
 /** As the file tells it: samples whose user stacks were read another way look as the kernel's
- * own. @p has_deferred: some event's stacks come in records of their own. */
+ * own deferred ones. @p has_deferred: some event's stacks come in records of their own. */
 void rec_attr_of_file(struct perf_attr *attr, enum rec_stacks stacks, bool keeps_regs,
 		      bool is_tracking, bool has_deferred);
 

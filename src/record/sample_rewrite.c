@@ -32,15 +32,14 @@ static void find_places(struct places *p, const uint8_t *record, const struct pe
 	p->stack_end = at;
 }
 
-/* How many words of the chain and of the added ones fit. */
-static bool fit(size_t total, const struct sample_edit *e, uint32_t *chain_nr, uint32_t *nr_words)
+/* How many words of the chain fit. */
+static bool fit(size_t total, uint32_t *chain_nr)
 {
 	size_t over = total > MAX_RECORD ? (total - MAX_RECORD + 7) / 8 : 0;
-	uint32_t *cut = e->cuts_words ? nr_words : chain_nr;
 
-	if (over >= *cut && over)
+	if (over > *chain_nr)
 		return false;
-	*cut -= (uint32_t)over;
+	*chain_nr -= (uint32_t)over;
 	return true;
 }
 
@@ -48,28 +47,28 @@ uint32_t sample_rewrite(struct buf *out, const uint8_t *record, size_t size,
 			const struct perf_attr *attr, const struct perf_sample *s,
 			const struct sample_edit *e)
 {
-	uint32_t chain_nr = s->callchain.nr, nr_words = e->nr_words;
+	uint32_t chain_nr = s->callchain.nr;
 	size_t start = out->nr, total, chain_end;
 	uint64_t nr;
 	uint16_t new_size;
 	struct places p;
 
 	find_places(&p, record, attr, s);
-	total = size + 8 * (size_t)nr_words;
+	total = size + 8 * (size_t)e->nr_words;
 	total -= e->drops_regs ? p.regs_end - p.regs : 0;
 	total -= e->drops_stack ? p.stack_end - p.regs_end : 0;
-	if (!fit(total, e, &chain_nr, &nr_words)) {
+	if (!fit(total, &chain_nr)) {
 		buf_add(out, record, size);
 		return UINT32_MAX;
 	}
 	if (!buf_reserve(out, total))
 		return UINT32_MAX;
 	chain_end = p.chain + 8 + 8 * (size_t)s->callchain.nr;
-	nr = (uint64_t)chain_nr + nr_words;
+	nr = (uint64_t)chain_nr + e->nr_words;
 	buf_add(out, record, p.chain);
 	buf_add(out, &nr, sizeof(nr));
 	buf_add(out, s->callchain.data, 8 * (size_t)chain_nr);
-	buf_add(out, e->words, 8 * (size_t)nr_words);
+	buf_add(out, e->words, 8 * (size_t)e->nr_words);
 	buf_add(out, record + chain_end, p.regs - chain_end);
 	if (!e->drops_regs)
 		buf_add(out, record + p.regs, p.regs_end - p.regs);
@@ -79,5 +78,5 @@ uint32_t sample_rewrite(struct buf *out, const uint8_t *record, size_t size,
 	new_size = (uint16_t)(out->nr - start);
 	memcpy(out->data + start + offsetof(struct perf_event_header, size), &new_size,
 	       sizeof(new_size));
-	return nr_words;
+	return e->nr_words;
 }

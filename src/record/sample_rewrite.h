@@ -7,18 +7,17 @@
 
 /** What becomes of a sample on its way into the file. */
 struct sample_edit {
-	const uint64_t *words; /* added behind its call chain */
+	const uint64_t *words; /* added behind its call chain, whose last words give way where the
+				  record would grow past what a header can tell */
 	uint32_t nr_words;
 	bool drops_regs, drops_stack; /* user registers, user stack */
-	bool cuts_words; /* where the record would grow past what a header can tell: leave out the
-			    last of words, else the last of the chain that is there */
 };
 
 /**
  * Append the edited record to @p out. @p record: a whole PERF_RECORD_SAMPLE of @p size bytes, in
  * the host's byte order, of which @p s is the parse with @p attr (which has CALLCHAIN).
- * @return words added to the chain, fewer than asked for where the record was full; UINT32_MAX:
- * there is no room for any (the record is then appended as it was) or out of memory (out says).
+ * @return words added to the chain; UINT32_MAX: there is no room for them (the record is then
+ * appended as it was) or out of memory (out says).
  */
 uint32_t sample_rewrite(struct buf *out, const uint8_t *record, size_t size,
 			const struct perf_attr *attr, const struct perf_sample *s,

@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "os/thread.h"
+#include "perfdata/perf_deferred.h"
 #include "record/live_code.h"
 #include "record/live_space.h"
 
@@ -45,6 +46,7 @@ struct table_worker {
 	struct live_space *past;  /* by records only, of processes that ended too */
 	uint32_t ended[NR_ENDED]; /* the newest of them, round and round */
 	size_t nr_ended;
+	uint8_t *exact; /* of each frame */
 };
 
 void held_stack_free(struct held_stack *h)
@@ -136,8 +138,10 @@ static void finish(struct table_worker *w, struct held_stack *h)
 {
 	uint32_t last = h->stack.nr - 1;
 	struct live_space *live = h->is_again ? w->past : w->live;
-	struct unw_frames frames = {
-		.pc = h->ips + last, .method = h->methods + last, .max = w->max_stack - last};
+	struct unw_frames frames = {.pc = h->ips + last,
+				    .method = h->methods + last,
+				    .exact = w->exact,
+				    .max = w->max_stack - last};
 	const struct live_stack stack = {h->bytes, h->stack.stack_start, h->stack.stack_bytes};
 	uint64_t pc = h->ips[last];
 	uint8_t method = h->methods[last];
@@ -148,11 +152,14 @@ static void finish(struct table_worker *w, struct held_stack *h)
 	h->is_unknown = !live_space_covers(live, h->stack.pid, pc - (last > 0));
 	if (h->is_unknown)
 		return; /* it has ended, or maps other things now */
-	is_exact = !last || live_space_is_signal(live, h->stack.pid, h->ips[last - 1]);
+	is_exact = !last || method & PERF_DEFERRED_EXACT || method == UNW_TRAMPOLINE ||
+		   live_space_is_signal(live, h->stack.pid, h->ips[last - 1]);
 	h->regs.pc = is_exact ? pc : pc - 1;
 	live_space_walk(live, h->stack.pid, &h->regs, &stack, &frames);
 	h->ips[last] = pc;
 	h->methods[last] = method;
+	for (uint32_t i = 1; i < frames.nr; i++)
+		h->methods[last + i] |= w->exact[i] ? PERF_DEFERRED_EXACT : 0;
 	h->stack.nr = last + frames.nr;
 	h->stack.stop = (uint8_t)frames.stop;
 	h->stack.why = (uint8_t)frames.why;
@@ -209,7 +216,8 @@ struct table_worker *table_worker_new(const char *cache_dir, uint32_t max_stack)
 	w->store = unw_store_new(&opts);
 	w->live = w->store ? live_space_new(w->store) : NULL;
 	w->past = w->store ? live_space_new(w->store) : NULL;
-	if (w->lock && w->live && w->past)
+	w->exact = mem_calloc(max_stack, 1);
+	if (w->lock && w->live && w->past && w->exact)
 		w->thread = os_thread_start(run, w);
 	if (w->thread)
 		return w;
@@ -243,6 +251,7 @@ void table_worker_free(struct table_worker *w)
 	free_jobs(&w->taken, w->taken_head);
 	live_space_free(w->live);
 	live_space_free(w->past);
+	mem_free(w->exact);
 	unw_store_free(w->store);
 	if (w->lock)
 		os_lock_free(w->lock);

@@ -67,12 +67,11 @@ static void put_sample_id(struct user_stacks *u, struct buf *b, const struct def
 }
 
 /* As PERF_RECORD_CALLCHAIN_DEFERRED, with our trailer. */
-static void write_stack(struct user_stacks *u, const struct defer_stack *s)
+static void put_stack(struct user_stacks *u, struct buf *b, const struct defer_stack *s,
+		      uint32_t nr)
 {
 	struct perf_event_header h = {.type = PERF_RECORD_CALLCHAIN_DEFERRED,
 				      .misc = PERF_RECORD_MISC_USER};
-	uint32_t nr = s->nr < MAX_STACK ? s->nr : MAX_STACK;
-	struct buf *b = &u->stacks;
 	size_t start = b->nr;
 
 	buf_add(b, &h, sizeof(h));
@@ -85,6 +84,13 @@ static void write_stack(struct user_stacks *u, const struct defer_stack *s)
 		return;
 	h.size = (uint16_t)(b->nr - start);
 	memcpy(b->data + start, &h, sizeof(h));
+}
+
+static void write_stack(struct user_stacks *u, const struct defer_stack *s)
+{
+	uint32_t nr = s->nr < MAX_STACK ? s->nr : MAX_STACK;
+
+	put_stack(u, &u->stacks, s, nr);
 	u->counts.nr_stacks++;
 	u->counts.nr_frames += nr;
 	u->counts.by_stop[s->stop < NR_UNW_STOPS ? s->stop : UNW_STOP_NONE]++;
@@ -284,7 +290,8 @@ static enum clew_err open_copy(struct user_stacks *u, struct rec_error *error)
 {
 	const struct rec_options *o = u->options;
 
-	if (!copy_stacks_init(&u->copy, o->max_stack ? o->max_stack : MAX_STACK))
+	if (!find_tracker(u) ||
+	    !copy_stacks_init(&u->copy, o->max_stack ? o->max_stack : MAX_STACK))
 		return out_of_memory(error);
 	live_space_set_ask(u->copy.live, ask_for_file, u);
 	return CLEW_OK;
@@ -444,6 +451,19 @@ static void sideband(struct user_stacks *u, const struct ring_record *r)
 
 /* --- copies that wait for a table --- */
 
+/* @return false: it has to wait. */
+static bool copy_sample(struct user_stacks *u, const struct ring_record *r, bool is_last_call)
+{
+	const struct rec_counter *e = &u->counters->list.data[r->event];
+	struct defer_stack stack;
+
+	if (!copy_stacks_sample(&u->copy, e, r, is_last_call, &u->out, &stack))
+		return false;
+	if (stack.cookie)
+		put_stack(u, &u->out, &stack, stack.nr);
+	return true;
+}
+
 struct waiting {
 	uint64_t time;
 	uint32_t event;
@@ -481,8 +501,7 @@ static void play_backlog(struct user_stacks *u)
 		r.cpu = w.cpu;
 		if (r.header.type != PERF_RECORD_SAMPLE)
 			sideband(u, &r);
-		else if (!copy_stacks_sample(&u->copy, &u->counters->list.data[r.event], &r,
-					     is_last_call, &u->out))
+		else if (!copy_sample(u, &r, is_last_call))
 			return;
 		u->backlog_at += sizeof(w) + r.header.size;
 	}
@@ -501,7 +520,7 @@ static void one_record(struct user_stacks *u, const struct ring_record *r)
 		else
 			sideband(u, r);
 	} else if (e->stacks == REC_STACKS_COPY) {
-		if (has_backlog(u) || !copy_stacks_sample(&u->copy, e, r, false, &u->out))
+		if (has_backlog(u) || !copy_sample(u, r, false))
 			put_off(u, r);
 	} else if (rec_stacks_is_bpf(e->stacks)) {
 		bpf_sample(u, e, r);

@@ -391,7 +391,8 @@ enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cooki
 	}
 	drop_done(s, stitch_key_settle(&s->keys, at, kept));
 	s->keys.keys.data[at].time = time;
-	lose_older(s, s->keys.keys.data[at].task, time);
+	if (!stack->is_own)
+		lose_older(s, s->keys.keys.data[at].task, time);
 	balance(s);
 	return CLEW_OK;
 }

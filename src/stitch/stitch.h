@@ -61,8 +61,9 @@ struct stitch_stack {
 	const uint8_t *ips; /* u64 each, in the file's byte order, not aligned */
 	uint32_t nr;
 	uint8_t stop, why; /* enum unw_stop, enum unw_why; UNW_STOP_NONE: the record does not say */
-	uint8_t method;    /* of all frames, and */
-	const uint8_t *methods; /* of each; NULL: all alike. perf_deferred_method() */
+	uint8_t method;    /* of all frames, see methods */
+	bool is_own;       /* of one sample alone: what else its task waits for may still come */
+	const uint8_t *methods; /* of each frame; NULL: all alike. perf_deferred_method() */
 	const void *record;     /* the caller's */
 	size_t bytes;           /* of memory that goes with it when it is dropped */
 };

@@ -11,7 +11,6 @@ for name, options in [
     ("default", []),
     ("call chains", ["--call-graph", "fp"]),
     ("user stacks", ["--call-graph", "dwarf,1024", "--store-stacks"]),
-    ("user stacks, unwound", ["--call-graph", "dwarf"]),
     ("compressed", ["-z", "--call-graph", "fp"]),
     ("compressed hard", ["-z19"]),
     ("period", ["-e", "page-faults", "-c", "1"]),

@@ -3,6 +3,7 @@
 """Every way of reading user stacks, on programs without frame pointers. argv[1]: the clew."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -36,10 +37,14 @@ static int calls(double until)
 	printf("interrupted %d cut %d rounds %s\n", interrupted, cut, n > 3 ? "some" : "few");
 	return 0;
 }
+__attribute__((noinline, noreturn)) static void innermost(double until)
+{ double s = 0; while (seconds() < until) s += spin(1); exit(s == 1); }
+__attribute__((noinline, noreturn)) void ends_with_a_call(double until) { innermost(until); }
 int main(int c, char **v)
 {
 	double until = seconds() + atof(v[2]), s = 0;
 	if (!strcmp(v[1], "calls")) return calls(until);
+	if (!strcmp(v[1], "noreturn")) ends_with_a_call(until);
 	if (!strcmp(v[1], "faults"))
 		while (seconds() < until) { char *p = malloc(8 << 20); memset(p, 1, 8 << 20); free(p); s += deeper(5); }
 	while (seconds() < until) s += deeper(atoi(v[1]));
@@ -151,13 +156,23 @@ t.check(all(f"not {row[7:]}" in r.err or ROWS[row]["state"] == "yes" for _, row 
 r = t.record(["--call-graph", "dwarf,32768", "--store-stacks", "-F", "999"], RUN)
 t.check(r.status == 0 and size_of(r.path) > r.samples * 32000, "--store-stacks keeps the copies", r.err)
 if PERF:
-    t.perf_agrees(t.record(["--call-graph", "dwarf"], RUN), "dwarf, unwound")
-    t.perf_agrees(t.record(["--call-graph", "dwarf,8192", "-e", "cpu-clock,page-faults"], RUN),
-                  "dwarf of two events")
+    t.perf_agrees(r, "--store-stacks")
+    t.perf_agrees(t.record(["--call-graph", "dwarf,8192", "--store-stacks", "-e",
+                            "cpu-clock,page-faults"], RUN), "--store-stacks of two events")
 r = t.record(["--call-graph", "dwarf,1024", "-F", "999"], RUN)
-t.check("cut by the copy's size" in r.err, "stacks that a small copy cuts are told of", r.err)
+cut = re.search(r"(\d+) cut by the copy's size", r.err)
+t.check(cut, "stacks that a small copy cuts are told of", r.err)
+marked = sum(o.get("user_stack", {}).get("stop") == "stack-truncated" for o in samples(r.path))
+t.check(cut and int(cut.group(1)) == marked, "and each is marked in the file", f"{marked}: {r.err}")
 
 for kind in WORKS:
+    r = t.record(["--call-graph", kind, "-F", "4999"], [DEEP, "noreturn", "0.5"])
+    seen = [frames(o) for o in samples(r.path) if o["comm"] == "deep"]
+    seen = [f for f in seen if "main" in f]
+    t.check(len(seen) > 50 and all("ends_with_a_call" in f for f in seen[1:-1]),
+            f"{kind}: a caller whose call is its last instruction",
+            Counter(str(f) for f in seen).most_common(3))
+
     # Pipes, several files, a sudden end.
     p = t.record(["--call-graph", kind, "-F", "4999"], RUN, pipe=True, name="pipe.data")
     check_whole(f"{kind} -o -", p)

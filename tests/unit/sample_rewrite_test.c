@@ -84,12 +84,10 @@ static struct perf_record long_sample(struct perf_put *p, uint32_t nr, struct pe
 	return perf_record_of(put_result(p), false);
 }
 
-static void check_full(uint32_t nr, uint32_t nr_words, bool cuts_words, uint32_t want_words,
-		       uint32_t want_chain)
+static void check_full(uint32_t nr, uint32_t nr_words, uint32_t want_words, uint32_t want_chain)
 {
 	static uint64_t words[64];
-	const struct sample_edit e = {
-		.words = words, .nr_words = nr_words, .cuts_words = cuts_words};
+	const struct sample_edit e = {.words = words, .nr_words = nr_words};
 	struct perf_put p = {0};
 	struct perf_attr attr;
 	struct perf_record r = long_sample(&p, nr, &attr);
@@ -116,11 +114,9 @@ static void test_full(void)
 {
 	const uint32_t most = (MAX_RECORD - 8 - 8 - 8) / 8; /* frames of a full record */
 
-	check_full(most - 2, 2, false, 2, most);
-	check_full(most - 1, 2, false, 2, most);
-	check_full(most, 2, false, 2, most);
-	check_full(most - 10, 64, true, 10, most);
-	check_full(most, 2, true, UINT32_MAX, most);
+	check_full(most - 2, 2, 2, most);
+	check_full(most - 1, 2, 2, most);
+	check_full(most, 2, 2, most);
 }
 
 static void test_memory(void)

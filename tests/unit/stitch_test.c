@@ -8,6 +8,7 @@
 /* Scripts of one line: what happens to task 7 (8 with a leading "8"), in order, one word each:
  *   sC   sample of cookie C          dCX  stack X of cookie C       x exit  f fork  e exec  l lost
  *   +N   N seconds pass              o    another record            S  a sample without cookie
+ *   wCX  as d, of one sample alone
  * Items come out as "X" (a stack), "-reason" or "o".
  */
 static void put_out(struct stitch *s, char *out)
@@ -37,6 +38,9 @@ static void put_in(struct stitch *s, const char *word, uint64_t *time)
 	case 's':
 		stitch_sample(s, tid, (uint8_t)word[1], *time, NULL, 0);
 		break;
+	case 'w':
+		stack.is_own = true;
+		/* fallthrough */
 	case 'd':
 		stack.record = word + 2;
 		stack.ips = &ips[8 * word[2]];
@@ -100,6 +104,7 @@ static void test_rules(void)
 		{"no item waits without need",                   "o S s1 d1A",              "o -idle A |"    },
 		{"another task's cookie is another",             "s1 8d1B d1A",             "A |"            },
 		{"the next stack ends what came before",         "s1 s2 d2B",               "-no-record B |" },
+		{"but not one that is of one sample alone",      "s1 s2 w2B d1A",           "A B |"          },
 		{"records lost meanwhile",                       "s1 l s2 d2B",             "-buffer B |"    },
 		{"records lost before",                          "l s1 s2 d2B",             "-no-record B |" },
 		{"records lost, and a stack as after an exec",   "s1 l d1A s1",             "-buffer A |"    },
