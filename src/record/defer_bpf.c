@@ -77,7 +77,8 @@ static enum clew_err attach_exit(struct defer_bpf *d, struct rec_error *error)
 enum clew_err defer_bpf_open(struct defer_bpf **ret, const struct defer_bpf_opts *o,
 			     struct rec_error *error)
 {
-	enum clew_err err = defer_check_kernel(o, error);
+	enum defer_task_work task_work;
+	enum clew_err err = defer_check_kernel(o, &task_work, error);
 	struct defer_bpf *d;
 
 	if (err)
@@ -86,6 +87,7 @@ enum clew_err defer_bpf_open(struct defer_bpf **ret, const struct defer_bpf_opts
 	if (!d)
 		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
 	d->opts = *o;
+	d->task_work = task_work;
 	d->exit_link = -1;
 	err = defer_load(d, error);
 	if (!err)

@@ -36,8 +36,12 @@ struct defer_held {
 	int fd;
 };
 
+/* What the kernel has to put a walk off: CLEW_TASK_WORK of stacks.bpf.c. */
+enum defer_task_work { DEFER_NO_TASK_WORK, DEFER_TASK_WORK_IMPL, DEFER_TASK_WORK_PLAIN };
+
 struct defer_bpf {
 	struct defer_bpf_opts opts;
+	enum defer_task_work task_work;
 	struct bpf_object *object;
 	struct {
 		VEC(struct bpf_object *);
@@ -68,8 +72,9 @@ struct defer_bpf {
 	uint64_t ips[CB_MAX_DEPTH];
 };
 
-extern const unsigned char defer_bpf_object[];
-extern const size_t defer_bpf_object_bytes;
+/* stacks.bpf.c, by enum defer_task_work. */
+extern const unsigned char defer_bpf_object0[], defer_bpf_object1[], defer_bpf_object2[];
+extern const size_t defer_bpf_object0_bytes, defer_bpf_object1_bytes, defer_bpf_object2_bytes;
 
 /* What libbpf prints while this is in force goes to @p text, and not to stderr. */
 struct defer_log {
@@ -80,7 +85,8 @@ struct defer_log {
 void defer_log_begin(struct defer_log *l);
 void defer_log_end(struct defer_log *l);
 
-enum clew_err defer_check_kernel(const struct defer_bpf_opts *o, struct rec_error *error);
+enum clew_err defer_check_kernel(const struct defer_bpf_opts *o, enum defer_task_work *ret,
+				 struct rec_error *error);
 enum clew_err defer_load(struct defer_bpf *d, struct rec_error *error);
 /* The program, loaded now if it was not yet. */
 struct bpf_program *defer_program(struct defer_bpf *d, const char *name, struct rec_error *error);

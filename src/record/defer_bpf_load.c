@@ -45,21 +45,26 @@ void defer_log_end(struct defer_log *l)
 
 /* Parsing the kernel's types takes libbpf long, and it does so anyway; their names are enough here.
  */
-enum clew_err defer_check_kernel(const struct defer_bpf_opts *o, struct rec_error *error)
+enum clew_err defer_check_kernel(const struct defer_bpf_opts *o, enum defer_task_work *ret,
+				 struct rec_error *error)
 {
 	static const char name[] = "\0bpf_task_work_schedule_resume";
 	size_t size;
 	char *types;
-	bool has;
+	bool has_plain, has_impl;
 
 	if (os_read_file("/sys/kernel/btf/vmlinux", MAX_BTF, &types, &size, NULL))
 		return rec_fail(error, CLEW_UNSUPPORTED,
 				"the kernel describes no types (/sys/kernel/btf/vmlinux): it is "
 				"built without CONFIG_DEBUG_INFO_BTF");
-	has = o->is_immediate || memmem(types, size, name, sizeof(name)) ||
-	      memmem(types, size, "\0bpf_task_work_schedule_resume_impl", sizeof(name) + 5);
+	has_plain = memmem(types, size, name, sizeof(name));
+	has_impl = memmem(types, size, "\0bpf_task_work_schedule_resume_impl", sizeof(name) + 5);
 	mem_free(types);
-	if (!has)
+	/* Later kernels have both, and another shape of _impl. */
+	*ret = o->is_immediate ? DEFER_NO_TASK_WORK
+	     : has_plain       ? DEFER_TASK_WORK_PLAIN
+			       : DEFER_TASK_WORK_IMPL;
+	if (!o->is_immediate && !has_plain && !has_impl)
 		return rec_fail(error, CLEW_UNSUPPORTED,
 				"the kernel has no bpf_task_work_schedule_resume (mainline since "
 				"Linux 6.18): user stacks cannot be put off to the return to user "
@@ -175,11 +180,19 @@ static enum clew_err not_loaded(int err, const struct defer_log *log, struct rec
 			   log->text[0] ? ": " : "", log->text);
 }
 
-static struct bpf_object *open_object(void)
+static struct bpf_object *open_object(const struct defer_bpf *d)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "clew");
 
-	return bpf_object__open_mem(defer_bpf_object, defer_bpf_object_bytes, &opts);
+	switch (d->task_work) {
+	case DEFER_NO_TASK_WORK:
+		break;
+	case DEFER_TASK_WORK_IMPL:
+		return bpf_object__open_mem(defer_bpf_object1, defer_bpf_object1_bytes, &opts);
+	case DEFER_TASK_WORK_PLAIN:
+		return bpf_object__open_mem(defer_bpf_object2, defer_bpf_object2_bytes, &opts);
+	}
+	return bpf_object__open_mem(defer_bpf_object0, defer_bpf_object0_bytes, &opts);
 }
 
 enum clew_err defer_load(struct defer_bpf *d, struct rec_error *error)
@@ -191,7 +204,7 @@ enum clew_err defer_load(struct defer_bpf *d, struct rec_error *error)
 	int err = 0;
 
 	defer_log_begin(&log);
-	d->object = open_object();
+	d->object = open_object(d);
 	if (!d->object) {
 		err = errno;
 	} else {
@@ -247,7 +260,7 @@ struct bpf_program *defer_program(struct defer_bpf *d, const char *name, struct 
 		return NULL;
 	}
 	defer_log_begin(&log);
-	o = open_object();
+	o = open_object(d);
 	err = o ? load_more(d, o, name) : errno;
 	defer_log_end(&log);
 	if (err) {

@@ -11,14 +11,17 @@ enum { ESRCH = 3 };
 /* perfdata/perf_deferred.h, enum perf_no_stack */
 enum { NO_KERNEL_THREAD = 1, NO_IDLE, NO_EXITING, NO_MAP_FULL, NO_RING_FULL, NO_REFUSED };
 
-/* The kfunc's name up to 6.x; later ones need no program pointer and no suffix. resume, not signal:
- * that one interrupts the task's system call. */
+/* What the kernel has to put a walk off, given by the compiler's command line: 0: nothing, 1: the
+ * kfunc up to 6.x, which needs a program pointer, 2: that of later ones, which do not. resume, not
+ * signal: that one interrupts the task's system call. */
+#if CLEW_TASK_WORK == 1
 extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *tw,
 					      void *map__map, bpf_task_work_callback_t callback,
-					      void *aux__prog) __ksym __weak;
+					      void *aux__prog) __ksym;
+#elif CLEW_TASK_WORK == 2
 extern int bpf_task_work_schedule_resume(struct task_struct *task, struct bpf_task_work *tw,
-					 void *map__map,
-					 bpf_task_work_callback_t callback) __ksym __weak;
+					 void *map__map, bpf_task_work_callback_t callback) __ksym;
+#endif
 
 /* Since 6.2. */
 extern void *bpf_cast_to_kern_ctx(void *obj) __ksym __weak;
@@ -249,7 +252,7 @@ same:
 	return slot->cookie.place;
 }
 
-static int read_user_stack(struct bpf_map *map, void *key, void *value)
+__attribute__((unused)) static int read_user_stack(struct bpf_map *map, void *key, void *value)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct task_slot *slot = value;
@@ -281,12 +284,13 @@ static int read_user_stack(struct bpf_map *map, void *key, void *value)
 
 static __always_inline int schedule(struct task_struct *t, struct task_slot *slot)
 {
-	if (bpf_task_work_schedule_resume)
-		return bpf_task_work_schedule_resume(t, &slot->work, &tasks, read_user_stack);
-	if (bpf_task_work_schedule_resume_impl)
-		return bpf_task_work_schedule_resume_impl(t, &slot->work, &tasks, read_user_stack,
-							  NULL);
+#if CLEW_TASK_WORK == 1
+	return bpf_task_work_schedule_resume_impl(t, &slot->work, &tasks, read_user_stack, NULL);
+#elif CLEW_TASK_WORK == 2
+	return bpf_task_work_schedule_resume(t, &slot->work, &tasks, read_user_stack);
+#else
 	return -ESRCH;
+#endif
 }
 
 /* The task's slot; NULL: no room. */
