@@ -43,8 +43,8 @@ struct defer_stack {
 	const uint8_t *methods; /* enum unw_origin */
 	uint32_t nr;
 	uint8_t stop, why; /* enum unw_stop, enum unw_why */
-	/* UNW_STOP_NO_TABLE_YET with a copy: the walk can be ended in user space from here. regs is
-	 * the state of the last frame, its pc = ips[nr - 1]. NULL: none. */
+	/* UNW_STOP_NO_TABLE_YET or _MAPS_BUSY with a copy: the walk can be ended in user space from
+	 * here. regs is the state of the last frame, its pc = ips[nr - 1]. NULL: none. */
 	const struct unw_regs *regs;
 	const uint8_t *stack;
 	uint64_t stack_start;

@@ -71,6 +71,7 @@ static struct held_stack *hold(const struct defer_stack *s, uint32_t max)
 	h->methods = h->bytes + s->stack_bytes;
 	h->regs = *s->regs;
 	h->nr_before = s->nr;
+	h->stop_before = s->stop;
 	memcpy(h->ips, s->ips, 8 * (size_t)s->nr);
 	memcpy(h->bytes, s->stack, s->stack_bytes);
 	if (s->methods)

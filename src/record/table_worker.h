@@ -17,6 +17,7 @@ struct held_stack {
 	struct defer_stack stack; /* pointers into what follows */
 	struct unw_regs regs;
 	uint32_t nr_before; /* frames that BPF had found */
+	uint8_t stop_before;
 	uint64_t *ips;
 	uint8_t *methods;
 	uint8_t *bytes;

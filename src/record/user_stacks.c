@@ -101,7 +101,7 @@ static void on_stack(void *ctx, const struct defer_stack *s)
 	struct user_stacks *u = ctx;
 
 	defer_join_stack(&u->join, s->tid, s->cookie);
-	if (s->stop == UNW_STOP_NO_TABLE_YET && s->regs && table_worker_finish(u->worker, s))
+	if (s->regs && table_worker_finish(u->worker, s))
 		return;
 	write_stack(u, s);
 }
@@ -159,11 +159,16 @@ static void take_ready(struct user_stacks *u)
 	}
 }
 
-static bool has_changed(const struct map_u64 *changed, const struct defer_stack *s)
+/* The walk went on in maps that were read later than the stack was: not where they changed, and not
+ * if that may be why it ended. */
+static bool has_changed(const struct user_stacks *u, const struct held_stack *h)
 {
-	const uint64_t *time = map_u64_get(changed, s->pid);
+	const struct defer_stack *s = &h->stack;
+	uint32_t first = h->nr_before - 1;
 
-	return time && *time >= s->time;
+	if (s->stop != UNW_STOP_OUTERMOST && s->stop != UNW_STOP_MAX_DEPTH)
+		return map_changes_any(&u->changes, s->pid, s->time);
+	return map_changes_at(&u->changes, s->pid, s->time, s->ips + first, s->nr - first);
 }
 
 static void take_results(struct user_stacks *u)
@@ -175,7 +180,6 @@ static void take_results(struct user_stacks *u)
 		u->counts.nr_over_budget += defer_bpf_release_tables(u->bpf) != CLEW_OK;
 }
 
-/* The walk went on in maps that were read later than the stack was: not if they changed. */
 static void write_finished(struct user_stacks *u)
 {
 	vec_for_each (&u->finished, h) {
@@ -183,12 +187,12 @@ static void write_finished(struct user_stacks *u)
 
 		if (table_worker_again(u->worker, *h))
 			continue;
-		if (has_changed(&u->changed[0], s) || has_changed(&u->changed[1], s)) {
+		if (has_changed(u, *h)) {
 			s->nr = (*h)->nr_before;
-			s->stop = UNW_STOP_NO_TABLE_YET;
+			s->stop = (*h)->stop_before;
 			u->counts.nr_discarded++;
 		}
-		u->counts.nr_finished += s->stop != UNW_STOP_NO_TABLE_YET;
+		u->counts.nr_finished += s->stop != (*h)->stop_before;
 		write_stack(u, s);
 		held_stack_free(*h);
 	}
@@ -406,9 +410,11 @@ static void note_change(struct user_stacks *u, const struct ring_record *r)
 		u->is_failed |= !table_worker_record(u->worker, &record);
 	if (r->header.type == PERF_RECORD_COMM && perf_comm_parse(&record, &c) == CLEW_OK &&
 	    c.is_exec)
-		u->is_failed |= !map_u64_put(&u->changed[0], c.pid, r->time);
-	else if (r->header.type == PERF_RECORD_MMAP2 && perf_mmap_parse(&record, &m) == CLEW_OK)
-		u->is_failed |= !map_u64_put(&u->changed[0], m.pid, r->time);
+		u->is_failed |= !map_changes_add(&u->changes, c.pid, r->time, 0, UINT64_MAX);
+	else if (r->header.type == PERF_RECORD_MMAP2 && perf_mmap_parse(&record, &m) == CLEW_OK &&
+		 !m.is_data)
+		u->is_failed |=
+			!map_changes_add(&u->changes, m.pid, r->time, m.start, m.start + m.len);
 }
 
 static void bpf_sample(struct user_stacks *u, const struct rec_counter *e,
@@ -634,16 +640,6 @@ enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
 	return u->is_failed ? CLEW_NO_MEMORY : flush(&u->out, f, ret_any);
 }
 
-/* A stack may come a pass later than the record of a change that was made while it was walked. */
-static void age_changed(struct user_stacks *u)
-{
-	struct map_u64 old = u->changed[1];
-
-	u->changed[1] = u->changed[0];
-	u->changed[0] = (struct map_u64){0};
-	map_u64_done(&old);
-}
-
 bool user_stacks_may_end_round(struct user_stacks *u)
 {
 	uint64_t now = os_clock_ns();
@@ -657,8 +653,10 @@ bool user_stacks_may_end_round(struct user_stacks *u)
 	if (u->held_since_ns && now - u->held_since_ns < HOLD_NS)
 		return false;
 	u->held_since_ns = 0;
+	/* A stack may come a pass later than the record of a change that was made while it was
+	 * walked. */
 	if (!table_worker_nr_stacks(u->worker))
-		age_changed(u);
+		map_changes_age(&u->changes);
 	return true;
 }
 
@@ -701,8 +699,7 @@ void user_stacks_done(struct user_stacks *u)
 	vec_done(&u->finished);
 	defer_bpf_free(u->bpf);
 	defer_join_done(&u->join);
-	map_u64_done(&u->changed[0]);
-	map_u64_done(&u->changed[1]);
+	map_changes_done(&u->changes);
 	mapped_names_done(&u->names);
 	copy_stacks_done(&u->copy);
 	table_worker_free(u->worker); /* tables live as long */

@@ -4,6 +4,7 @@
 
 #include "record/copy_stacks.h"
 #include "record/defer_join.h"
+#include "record/map_changes.h"
 #include "record/rec_file.h"
 #include "record/ring_merge.h"
 #include "record/table_worker.h"
@@ -39,8 +40,7 @@ struct user_stacks {
 	struct {
 		VEC(struct held_stack *); /* ended in user space; written at the end of the pass */
 	} finished;
-	/* pid -> time of the newest exec or executable mapping, in this round and the one before */
-	struct map_u64 changed[2];
+	struct map_changes changes;
 	struct mapped_names names;
 	bool is_failed;         /* out of memory in a callback */
 	uint64_t held_since_ns; /* FINISHED_ROUND; 0: not held */

@@ -19,6 +19,7 @@ static const char *const stop_names[NR_UNW_STOPS] = {
 	[UNW_STOP_MAX_DEPTH] = "max-depth",
 	[UNW_STOP_EXITING] = "exiting",
 	[UNW_STOP_UNSUPPORTED] = "unsupported-registers",
+	[UNW_STOP_MAPS_BUSY] = "mappings-busy",
 };
 
 static const char *const origin_names[] = {

@@ -97,6 +97,7 @@ enum unw_stop {
 	UNW_STOP_MAX_DEPTH,
 	UNW_STOP_EXITING,     /* the address space was gone */
 	UNW_STOP_UNSUPPORTED, /* registers of a machine or word size that is not unwound */
+	UNW_STOP_MAPS_BUSY,   /* recording: another thread was changing the mappings */
 	NR_UNW_STOPS
 };
 

@@ -170,7 +170,8 @@ static void look(const struct run *r, struct outcome *o)
 			continue;
 		}
 		o->nr_with += s != NULL;
-		o->nr_no_table += s && s->stop == UNW_STOP_NO_TABLE_YET;
+		o->nr_no_table +=
+			s && (s->stop == UNW_STOP_NO_TABLE_YET || s->stop == UNW_STOP_MAPS_BUSY);
 		o->nr_outermost += s && s->stop == UNW_STOP_OUTERMOST;
 		o->nr_register += s && s->stop == UNW_STOP_REGISTER;
 		of = map_u64_get(&n, c);
@@ -390,7 +391,8 @@ static void storm(const char *name, void (*body)(long), long arg, const enum run
 	for (size_t i = 0, shown = 0; i < r.stacks.nr && shown < 3; i++) {
 		uint8_t stop = r.stacks.data[i].stop;
 
-		if (stop != UNW_STOP_OUTERMOST && stop != UNW_STOP_NO_TABLE_YET) {
+		if (stop != UNW_STOP_OUTERMOST && stop != UNW_STOP_NO_TABLE_YET &&
+		    stop != UNW_STOP_MAPS_BUSY) {
 			print_stack(&r, &r.stacks.data[i]);
 			shown++;
 		}

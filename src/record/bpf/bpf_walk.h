@@ -244,13 +244,22 @@ static __always_inline uint64_t mm_seq_of(struct mm_struct *mm)
 
 enum vma_found { VMA_FOUND, VMA_NONE, VMA_BUSY };
 
-static __noinline int load_vma(struct walk *w, uint64_t pc, struct task_struct *task)
+/* Reading as a debugger does waits for the lock of the mappings. What is read does not matter. */
+static __always_inline void wait_for_mappings(struct walk *w, struct task_struct *task)
+{
+	uint64_t word;
+
+	bpf_copy_from_user_task(&word, sizeof(word), (const void *)w->r[RSP], task, 0);
+}
+
+static __noinline int load_vma(struct walk *w, uint64_t pc, struct task_struct *task,
+			       uint32_t tries)
 {
 	struct walk_ctx c = {.w = w};
 	long err = -EBUSY;
 	uint32_t i;
 
-	for (i = 0; i < 8 && err == -EBUSY; i++)
+	for (i = 0; i < 8 && i < tries && err == -EBUSY; i++)
 		err = bpf_find_vma(task, pc, on_vma, &c, 0);
 	if (err == -EBUSY)
 		return VMA_BUSY;
@@ -263,9 +272,11 @@ static __noinline int load_vma(struct walk *w, uint64_t pc, struct task_struct *
 }
 
 /* Make w->vma the executable mapping of @p pc. */
-static __always_inline int find_vma(struct walk *w, uint64_t pc, struct task_struct *task)
+static __always_inline int find_vma(struct walk *w, uint64_t pc, const enum walk_way way,
+				    struct task_struct *task)
 {
 	uint32_t i = w->vma & (NR_VMAS - 1);
+	int found;
 
 	if (pc - w->vmas[i].start < w->vmas[i].end - w->vmas[i].start)
 		return VMA_FOUND;
@@ -275,7 +286,14 @@ static __always_inline int find_vma(struct walk *w, uint64_t pc, struct task_str
 			return VMA_FOUND;
 		}
 	}
-	return load_vma(w, pc, task);
+	if (way == WALK_NOW)
+		return load_vma(w, pc, task, 8);
+	found = load_vma(w, pc, task, 1);
+	for (i = 0; i < 7 && found == VMA_BUSY; i++) {
+		wait_for_mappings(w, task);
+		found = load_vma(w, pc, task, 1);
+	}
+	return found;
 }
 
 /* Mappings seen by an earlier walk hold if nothing has changed since. */
@@ -642,7 +660,9 @@ static __always_inline uint8_t step_of(struct walk *w, struct step *s, const enu
 		w->is_sigreturn = false;
 		return step_sigreturn(w, s, way, task);
 	}
-	if (v->code == WALK_NO_TABLE_YET || w->is_busy_vma)
+	if (w->is_busy_vma)
+		return UNW_STOP_MAPS_BUSY;
+	if (v->code == WALK_NO_TABLE_YET)
 		return UNW_STOP_NO_TABLE_YET;
 	if (v->code == WALK_NO_TABLE)
 		return step_fp(w, s, way, task) ? UNW_STOP_NONE : UNW_STOP_NO_INFO;
@@ -706,7 +726,7 @@ static __always_inline bool walk_step(struct walk *w, const enum walk_way way,
 		w->stop = UNW_STOP_LOOP;
 		return false;
 	}
-	switch (find_vma(w, s.ra - !s.is_signal, task)) {
+	switch (find_vma(w, s.ra - !s.is_signal, way, task)) {
 	case VMA_NONE:
 		/* A frame pointer that leads nowhere is none. */
 		w->stop = s.method == UNW_FP ? UNW_STOP_NO_INFO : UNW_STOP_BAD_RA;
@@ -758,7 +778,8 @@ static __always_inline void begin_vma(struct walk *w, int found)
 }
 
 /* Registers of a task on its way through the kernel. */
-static __always_inline void begin_walk(struct walk *w, struct task_struct *task)
+static __always_inline void begin_walk(struct walk *w, const enum walk_way way,
+				       struct task_struct *task)
 {
 	const struct clew_x86_regs *regs = &w->regs;
 
@@ -797,12 +818,18 @@ static __always_inline void begin_walk(struct walk *w, struct task_struct *task)
 	else if (!task->mm)
 		w->stop = UNW_STOP_EXITING;
 	else
-		begin_vma(w, find_vma(w, regs->ip, task));
+		begin_vma(w, find_vma(w, regs->ip, way, task));
 }
 
 /* --- what a walk left over --- */
 
-/* The table is still to come: send the stack, so that user space can go on from here. */
+/* User space can go on from here: it waits for the table, or for the mappings. */
+static __always_inline bool may_go_on(const struct walk *w)
+{
+	return w->stop == UNW_STOP_NO_TABLE_YET || w->stop == UNW_STOP_MAPS_BUSY;
+}
+
+/* Send a part of the stack. */
 static __always_inline bool copy_piece(struct walk *w, const enum walk_way way,
 				       struct task_struct *task)
 {
@@ -867,7 +894,7 @@ static __always_inline void copy_stack(struct walk_ctx *c, const enum walk_way w
 {
 	struct walk *w = c->w;
 
-	if (w->stop != UNW_STOP_NO_TABLE_YET)
+	if (!may_go_on(w))
 		return;
 	w->copy_limit = take_budget(way == WALK_NOW ? CB_MAX_COPY / 4 : CB_MAX_COPY);
 	recall_rbx(w, way, bpf_get_current_task_btf());

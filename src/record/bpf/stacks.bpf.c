@@ -269,7 +269,7 @@ __attribute__((unused)) static int read_user_stack(struct bpf_map *map, void *ke
 	if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w, mm_id_of(t)),
 				  fresh_cookie())) {
 		name_stack(c.w, t, slot->cookie.cookie);
-		begin_walk(c.w, t);
+		begin_walk(c.w, WALK_SLEEPING, t);
 		if (!c.w->stop)
 			bpf_loop(CB_MAX_DEPTH, step_sleeping, &c, 0);
 		copy_stack(&c, WALK_SLEEPING);
@@ -377,10 +377,10 @@ static __always_inline bool walk_at_once(struct task_struct *t, struct task_slot
 	c.w->regs = *regs;
 	c.w->is_sigreturn = false;
 	name_stack(c.w, t, cookie);
-	begin_walk(c.w, t);
+	begin_walk(c.w, WALK_NOW, t);
 	if (!c.w->stop)
 		bpf_loop(CB_MAX_DEPTH, step_now, &c, 0);
-	is_whole = c.w->stop != UNW_STOP_UNREADABLE && c.w->stop != UNW_STOP_NO_TABLE_YET;
+	is_whole = c.w->stop != UNW_STOP_UNREADABLE && !may_go_on(c.w);
 	if (is_whole) {
 		cookie_asked(&slot->cookie, sight, COOKIE_TAKEN, cookie);
 		cookie_callback_begin(&slot->cookie, sight->place, 0);
@@ -529,7 +529,7 @@ static __always_inline uint64_t walk_now(struct task_struct *t)
 	get_regs(&c.w->regs, t);
 	c.w->is_sigreturn = false;
 	name_stack(c.w, t, cookie);
-	begin_walk(c.w, t);
+	begin_walk(c.w, WALK_NOW, t);
 	if (!c.w->stop)
 		bpf_loop(CB_MAX_DEPTH, step_now, &c, 0);
 	copy_stack(&c, WALK_NOW);
@@ -625,7 +625,7 @@ int on_exit(void *ctx)
 		if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w, mm_id_of(t)),
 					  fresh_cookie())) {
 			name_stack(c.w, t, slot->cookie.cookie);
-			begin_walk(c.w, t);
+			begin_walk(c.w, WALK_NOW, t);
 			if (!c.w->stop)
 				bpf_loop(CB_MAX_DEPTH, step_now, &c, 0);
 			copy_stack(&c, WALK_NOW);
@@ -700,7 +700,7 @@ int on_pending_task(struct bpf_iter__task *ctx)
 		place = place_of(&c.w->regs);
 		c.w->is_sigreturn = false;
 		name_stack(c.w, t, cookie);
-		begin_walk(c.w, t);
+		begin_walk(c.w, WALK_REMOTE, t);
 		c.task = t;
 		if (!c.w->stop)
 			bpf_loop(CB_MAX_DEPTH, step_remote, &c, 0);
