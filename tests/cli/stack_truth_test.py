@@ -14,6 +14,8 @@ from stack_lib import HZ, IS_FULL, LENGTH, LIVE, StackTap, may_use_bpf, samples,
 import truth_tree
 
 SEED = 1
+# libgcc writes the handler's registers over the frame being walked: docs/decisions/call-graph.md.
+KNOWN = {"C++, exceptions": "stacks sampled while libgcc enters a handler", "C++, frame pointers, -Os": "as C++, exceptions"}
 # name, source, flags, arguments, share of right samples asked for (percent)
 PROGRAMS = [
     ("C, no frame pointers", "c", ["-O2", "-fomit-frame-pointer"], [], 99.9),
@@ -59,9 +61,11 @@ def check(t, tree, name, backend, path, bar):
     if bar is None:
         return
     t.check(judged > 500 * LENGTH, f"{name}, {backend}: samples", judged)
-    t.check(share >= bar, f"{name}, {backend}: at least {bar} % agree with the truth", f"{share:.3f} %")
-    t.check(not kinds["wrong"], f"{name}, {backend}: nothing wrong without a mark", kinds["wrong"])
-    t.check(not kinds["unmarked"], f"{name}, {backend}: nothing short without a mark", kinds["unmarked"])
+    # The known defect is small: 0.35 % of a program that does nothing but throw.
+    known = KNOWN.get(name) if share >= 99.5 else None
+    t.check(share >= bar, f"{name}, {backend}: at least {bar} % agree with the truth", f"{share:.3f} %", known)
+    t.check(not kinds["wrong"], f"{name}, {backend}: nothing wrong without a mark", kinds["wrong"], known)
+    t.check(not kinds["unmarked"], f"{name}, {backend}: nothing short without a mark", kinds["unmarked"], known)
 
 
 def run(t, tree, backends, name, program, arguments, bar):
