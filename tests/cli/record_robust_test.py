@@ -85,7 +85,7 @@ if os.geteuid() == 0:
                 for options, name in [([], "plain"), (["-z"], "compressed"), (["-e", "cpu-clock,sched:sched_switch"], "tracepoints")]:
                     path = os.path.join(full, "perf.data")
                     subprocess.run(["rm", "-f", path, path + ".old"], check=False)
-                    p = start(["-F", "20000", "--call-graph", "dwarf,4096", *options, "-o", path],
+                    p = start(["-F", "20000", "--call-graph", "dwarf,4096", "--store-stacks", *options, "-o", path],
                               ["sh", "-c", "i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done"])
                     status, err = finish(p)
                     if name != "compressed":
