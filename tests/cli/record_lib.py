@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-CLEW = sys.argv[1]
+CLEW = os.path.abspath(sys.argv[1])
 PERF = shutil.which("perf")
 LOOP = ["sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; ls /proc >/dev/null"]
 
