@@ -16,7 +16,7 @@ import truth_tree
 SEED = 1
 # libgcc writes the handler's registers over the frame being walked: docs/decisions/call-graph.md.
 KNOWN = {"C++, exceptions": "stacks sampled while libgcc enters a handler", "C++, frame pointers, -Os": "as C++, exceptions",
-         "C, frame pointers": "one sample in some 7,000 with a wrong caller, in every third run; not explained yet"}
+         "C, frame pointers": "now and then one sample of a run with a wrong caller; not explained yet"}
 # name, source, flags, arguments, share of right samples asked for (percent)
 PROGRAMS = [
     ("C, no frame pointers", "c", ["-O2", "-fomit-frame-pointer"], [], 99.9),
