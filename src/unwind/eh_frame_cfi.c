@@ -37,7 +37,8 @@ enum {
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 	MAX_REMEMBERED = 32,
 	EH_DATA_REGS = 3, /* bits of rax and rdx of x86-64 */
-	HANDOVER_REG = 2  /* rcx */
+	HANDOVER_REG = 2, /* rcx */
+	FRAME_REG = 6     /* rbp */
 };
 
 /** A run of instructions. */
@@ -53,10 +54,12 @@ struct run {
 	enum unw_why why;
 	uint64_t loc;
 	/* of an FDE */
-	uint64_t row_at;           /* of the last row, */
+	uint64_t row_at; /* of the last row, */
+	struct unw_rule row_rule;
 	uint64_t handover;         /* and where x86-64's eh_return takes rcx for CFA; 0: nowhere */
 	unsigned int eh_data_regs; /* those saved for it */
 	uint64_t handover_row;     /* the row in front of that */
+	struct unw_rule handover_rule;
 	const struct eh_extent *extent;
 	struct unw_list *list;
 	struct eh_frame_counts *counts;
@@ -70,8 +73,16 @@ static bool fail(struct run *r, enum unw_why why)
 
 static void put_row(struct run *r, const struct unw_rule *rule)
 {
-	unw_list_row(r->list, r->extent->rel + (r->loc - r->extent->start), rule);
+	uint64_t rel = r->extent->rel - r->extent->start, from;
+	struct unw_rule popped = *rule;
+
+	unw_list_row(r->list, rel + r->loc, rule);
 	r->counts->nr_rows++;
+	if (r->t->arch == UNW_X86_64 && rule->cfa != UNW_CFA_NONE && rule->fp == UNW_AT_REG &&
+	    rule->fp_reg == FRAME_REG && eh_fp_is_popped(r->t->image, r->loc, &from)) {
+		popped.fp = UNW_SAME;
+		unw_list_row(r->list, rel + from, &popped);
+	}
 	if (rule->cfa == UNW_CFA_NONE)
 		r->counts->nr_unrepresented[rule->why & 7]++;
 }
@@ -85,14 +96,19 @@ static void end_row(struct run *r)
 		return;
 	rule = eh_rule_of(&r->state, r->cie, r->t, &is_lost);
 	r->counts->nr_fp_lost += is_lost;
-	put_row(r, &rule);
-	r->is_changed = false;
 	if (r->eh_data_regs == EH_DATA_REGS && !r->handover && rule.cfa == UNW_CFA_REG &&
 	    rule.cfa_reg == HANDOVER_REG) {
 		r->handover = r->loc;
 		r->handover_row = r->row_at;
+		r->handover_rule = r->row_rule;
 	}
+	/* The way into the handler: its address is not behind a call. */
+	if (r->handover && rule.cfa == UNW_CFA_REG && rule.cfa_reg != FRAME_REG)
+		rule.flags |= UNW_SIGNAL;
+	put_row(r, &rule);
+	r->is_changed = false;
 	r->row_at = r->loc;
+	r->row_rule = rule;
 }
 
 static bool go_to(struct run *r, uint64_t loc)
@@ -440,19 +456,35 @@ static void give_up(struct run *r, enum unw_why why)
 	put_row(r, &rule);
 }
 
-/** The end of the row in front of the handover has no rule: a function of its own inside. */
+/** While an exception handler is entered, what was saved is not the caller's any more: the end of
+ * the row in front of the handover is a function of its own inside. */
 static void forget_saved(struct run *r)
 {
-	uint64_t from = eh_return_from(r->t->image, r->handover_row, r->handover);
-	uint64_t rel = r->extent->rel + (from - r->extent->start);
+	uint64_t start = r->extent->start, rel = r->extent->rel;
+	struct unw_rule rule = r->handover_rule;
 	struct unw_rule none = {.origin = (uint8_t)r->t->origin & 15u, .why = UNW_WHY_EH_RETURN};
+	struct eh_return e;
+	bool has_rule;
 
-	if (from == r->handover)
+	if (!eh_return_find(r->t->image, start, r->handover_row, r->handover, &e))
 		return;
+	has_rule = e.has_ra && rule.cfa == UNW_CFA_REG && rule.cfa_reg == FRAME_REG;
+	/* Callers are looked up in their call. */
+	unw_list_begin(r->list, rel + ((has_rule ? e.call : e.behind) - start),
+		       rel + (r->handover - start));
+	if (has_rule) {
+		rule.ra = UNW_AT_REG;
+		rule.ra_reg = FRAME_REG;
+		rule.ra_off = e.ra_off;
+		rule.fp = UNW_UNDEFINED;
+		rule.cfa_off2 = 0;
+		rule.flags |= UNW_RBX_LOST;
+		unw_list_row(r->list, rel + (e.call - start), &rule);
+		r->counts->nr_rows++;
+	}
+	unw_list_row(r->list, rel + ((has_rule ? e.handing_over : e.behind) - start), &none);
 	r->counts->nr_rows++;
 	r->counts->nr_unrepresented[UNW_WHY_EH_RETURN]++;
-	unw_list_begin(r->list, rel, rel + (r->handover - from));
-	unw_list_row(r->list, rel, &none);
 }
 
 void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struct eh_extent *extent,
@@ -472,6 +504,7 @@ void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struc
 	r.handover = 0;
 	r.eh_data_regs = 0;
 	r.row_at = extent->start;
+	r.row_rule = (struct unw_rule){0};
 	r.extent = extent;
 	r.list = ret;
 	r.counts = counts;

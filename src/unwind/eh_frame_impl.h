@@ -94,13 +94,28 @@ struct eh_extent {
 	uint64_t start, end, rel;
 };
 
+/** How x86-64 code enters an exception handler (__builtin_eh_return). */
+struct eh_return {
+	/* The last call that does a thing: it writes the handler's registers and return address
+	 * over those that are saved. */
+	uint64_t call, behind;
+	/* From here on, behind the last call, the handler's address is put where a caller's frame
+	 * returns to. */
+	uint64_t handing_over;
+	bool has_ra;
+	int32_t ra_off; /* its own return address is still at *(rbp + ra_off) */
+};
+
+/** @p start: of the function; @p handover: where the CFA moves to rcx. @return false: no such call
+ * in [@p from, @p handover). */
+bool eh_return_find(const struct unw_image *image, uint64_t start, uint64_t from, uint64_t handover,
+		    struct eh_return *ret);
+
 /**
- * x86-64 code that enters an exception handler (__builtin_eh_return) has the handler's registers
- * and return address written over those it saved, calls nothing any more that does a thing, and
- * moves the CFA to rcx at @p handover. Behind that last call what is saved is not the caller's.
- * @return the address behind it, no lower than @p from; @p handover: not found.
+ * x86-64: does the code at @p at, where a row begins, only pop registers and return? *ret_from:
+ * from where on FP is popped. GCC leaves "FP is where FP points" behind in functions that realign.
  */
-uint64_t eh_return_from(const struct unw_image *image, uint64_t from, uint64_t handover);
+bool eh_fp_is_popped(const struct unw_image *image, uint64_t at, uint64_t *ret_from);
 
 /** Run an FDE's instructions; rows go to @p ret. */
 void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struct eh_extent *extent,

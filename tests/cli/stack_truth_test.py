@@ -14,9 +14,6 @@ from stack_lib import HZ, IS_FULL, LENGTH, LIVE, StackTap, may_use_bpf, samples,
 import truth_tree
 
 SEED = 1
-# libgcc writes the handler's registers over the frame being walked: docs/decisions/call-graph.md.
-KNOWN = {"C++, exceptions": "stacks sampled while libgcc enters a handler", "C++, frame pointers, -Os": "as C++, exceptions",
-         "C, frame pointers": "now and then one sample of a run with a wrong caller; not explained yet"}
 # name, source, flags, arguments, share of right samples asked for (percent)
 PROGRAMS = [
     ("C, no frame pointers", "c", ["-O2", "-fomit-frame-pointer"], [], 99.9),
@@ -52,10 +49,6 @@ def judge_recording(tree, path):
     return kinds, wrong, short
 
 
-def kind_of(name):
-    return next((p[1] for p in PROGRAMS + FULL_PROGRAMS if p[0] == name), None)
-
-
 def check(t, tree, name, backend, path, bar):
     kinds, wrong, short = judge_recording(tree, path)
     judged = sum(kinds.values()) - kinds["outside"] - kinds["no user part"]
@@ -66,11 +59,9 @@ def check(t, tree, name, backend, path, bar):
     if bar is None:
         return
     t.check(judged > 500 * LENGTH, f"{name}, {backend}: samples", judged)
-    # The known defects are small: 0.35 % of a program that does nothing but throw, one sample of another.
-    known = KNOWN.get(name) if share >= 99.5 and (kind_of(name) == "cc" or kinds["wrong"] <= 1) else None
-    t.check(share >= bar, f"{name}, {backend}: at least {bar} % agree with the truth", f"{share:.3f} %", known)
-    t.check(not kinds["wrong"], f"{name}, {backend}: nothing wrong without a mark", kinds["wrong"], known)
-    t.check(not kinds["unmarked"], f"{name}, {backend}: nothing short without a mark", kinds["unmarked"], known)
+    t.check(share >= bar, f"{name}, {backend}: at least {bar} % agree with the truth", f"{share:.3f} %")
+    t.check(not kinds["wrong"], f"{name}, {backend}: nothing wrong without a mark", kinds["wrong"])
+    t.check(not kinds["unmarked"], f"{name}, {backend}: nothing short without a mark", kinds["unmarked"])
 
 
 def run(t, tree, backends, name, program, arguments, bar):

@@ -117,6 +117,8 @@ def kind(perf, clew):
             return "clew: frame by rbx, further up"
         if is_outermost(clew):
             return "perf goes on behind the outermost frame"
+        if len(clew) == 1 and re.match(r"_Unwind_(Resume|RaiseException|ForcedUnwind|Resume_or_Rethrow) \(", last):
+            return "clew: a handler's address is being put over a return address"
         return "clew ends early"
     if any(is_no_code(place) for place in perf[same:]):
         return "perf goes astray"

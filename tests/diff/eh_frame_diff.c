@@ -361,8 +361,23 @@ static void compare_at(struct file *f, Dwarf_CFI *cfi, uint64_t pc, uint64_t rel
 	const char *what;
 
 	if (ask_peer(f, cfi, pc, &p, ret_end)) {
+		if (p.is_eh_return && r->cfa == p.cfa && r->flags & UNW_SIGNAL) {
+			p.is_signal = true; /* the way into the handler, whose address is exact */
+			f->nr_explained++;
+		}
 		if (p.is_eh_return && r->cfa == UNW_CFA_NONE && r->why == UNW_WHY_EH_RETURN) {
 			p.has_cfa = false;
+			f->nr_explained++;
+		} else if (p.is_eh_return && r->ra == UNW_AT_REG && r->cfa == p.cfa &&
+			   r->fp == UNW_UNDEFINED) {
+			/* The saved ones are overwritten there; eh_frame_test checks where RA is.
+			 */
+			p.ra = (struct peer_value){true, UNW_AT_REG, r->ra_reg, r->ra_off, false};
+			p.fp.is_known = false;
+			f->nr_explained++;
+		} else if (f->image.arch == UNW_X86_64 && r->fp == UNW_SAME && p.fp.is_known &&
+			   p.fp.loc == UNW_AT_REG && p.fp.reg == 6 && !p.fp.off) {
+			p.fp.loc = UNW_SAME; /* popped already; eh_frame_test checks where */
 			f->nr_explained++;
 		}
 		what = compare(f, &p, r);

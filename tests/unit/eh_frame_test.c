@@ -474,13 +474,30 @@ static void test_sigreturn(void)
 	made_done(&m);
 }
 
+/** Rows of a function at TEXT + 0x100 whose code is @p code. */
+static void compile_code(struct made *m, const uint8_t *code, const char *program)
+{
+	struct unw_list *l = unw_list_new();
+	size_t size;
+
+	add_cie(m, initial_of(UNW_X86_64));
+	add_function(m, TEXT + 0x100, 0x40, program);
+	cfi_image(&m->c, UNW_X86_64, TEXT, TEXT_BYTES, &m->image);
+	m->image.segments[0].bytes = code;
+	eh_frame_rows(&m->image, false, l, &m->counts);
+	if (!unw_table_build(l, NULL, UNW_X86_64, &m->block, &size))
+		unw_table_of_block(&m->t, m->block, size);
+	unw_list_free(l);
+}
+
 /** libgcc's _Unwind_RaiseException: its last call puts the handler's registers in place. */
 static void test_eh_return(void)
 {
+	static const char program[] =
+		"41 0e 10 86 02 43 0d 06 41 80 03 81 04 6b 0c 02 08 42 0c 07 08";
 	static uint8_t code[TEXT_BYTES];
 	struct made m = {.c = {.addr = SECTION}, .cie = cie_of(UNW_X86_64)};
-	struct unw_list *l = unw_list_new();
-	size_t size;
+	struct made known = {.c = {.addr = SECTION}, .cie = cie_of(UNW_X86_64)};
 
 	code[0x118] = 0xe8; /* a call into the code */
 	code[0x120] = 0xe8;
@@ -490,22 +507,57 @@ static void test_eh_return(void)
 	memcpy(code + 0x100, "\xf3\x0f\x1e\xfa\xc3", 5);
 	code[0x12b] = 0xe8; /* the middle of something */
 	memset(code + 0x12c, 0x7e, 4);
-	add_cie(&m, initial_of(UNW_X86_64));
-	add_function(&m, TEXT + 0x100, 0x40,
-		     "41 0e 10 86 02 43 0d 06 41 80 03 81 04 6b 0c 02 08 42 0c 07 08");
-	cfi_image(&m.c, UNW_X86_64, TEXT, TEXT_BYTES, &m.image);
-	m.image.segments[0].bytes = code;
-	eh_frame_rows(&m.image, false, l, &m.counts);
-	if (!unw_table_build(l, NULL, UNW_X86_64, &m.block, &size))
-		unw_table_of_block(&m.t, m.block, size);
-	unw_list_free(l);
+	compile_code(&m, code, program);
 	CHECK_STR(rule_at(&m, TEXT + 0x11f), "r6+16 c-8 c-16",
 		  "in front of the last call that does a thing");
 	CHECK_STR(rule_at(&m, TEXT + 0x125), "handler", "behind it there is none");
 	CHECK_STR(rule_at(&m, TEXT + 0x12f), "handler", "to the handover");
-	CHECK_STR(rule_at(&m, TEXT + 0x130), "r2+8 c-8 c-16", "which is as the source says");
-	CHECK_STR(rule_at(&m, TEXT + 0x132), "r7+8 c-8 c-16", "and so is the rest");
+	CHECK_STR(rule_at(&m, TEXT + 0x130), "r2+8 c-8 c-16 signal",
+		  "which is as the source says, and leads to an exact address");
+	CHECK_STR(rule_at(&m, TEXT + 0x132), "r7+8 c-8 c-16 signal", "and so is the rest");
 	made_done(&m);
+
+	memcpy(code + 0x108, "\x4c\x8d\xa5\xe0\xfd\xff\xff", 7); /* lea -0x220(%rbp), %r12 */
+	memcpy(code + 0x11d, "\x4c\x89\xe7", 3);                 /* mov %r12, %rdi */
+	compile_code(&known, code, program);
+	CHECK_STR(rule_at(&known, TEXT + 0x11f), "r6+16 c-8 c-16", "in front of the call");
+	CHECK_STR(rule_at(&known, TEXT + 0x120), "r6+16 m6-392 ? b?",
+		  "where the return address is in libgcc's own notes, they tell it");
+	CHECK_STR(rule_at(&known, TEXT + 0x12a), "r6+16 m6-392 ? b?", "to the last call");
+	CHECK_STR(rule_at(&known, TEXT + 0x12b), "handler", "behind which frames are overwritten");
+	CHECK_STR(rule_at(&known, TEXT + 0x130), "r2+8 c-8 c-16 signal", "the handover");
+	made_done(&known);
+
+	memcpy(code + 0x110, code + 0x108, 7); /* two places: not known which */
+	known = (struct made){.c = {.addr = SECTION}, .cie = cie_of(UNW_X86_64)};
+	compile_code(&known, code, program);
+	CHECK_STR(rule_at(&known, TEXT + 0x124), "r6+16 c-8 c-16", "two loads: not looked into");
+	CHECK_STR(rule_at(&known, TEXT + 0x125), "handler", "and no rule behind the call");
+	made_done(&known);
+}
+
+/** GCC's rule of a function that realigned its stack stays "FP is where FP points" behind the pop.
+ */
+static void test_popped_fp(void)
+{
+	static uint8_t code[TEXT_BYTES];
+	struct made m = {.c = {.addr = SECTION}, .cie = cie_of(UNW_X86_64)};
+	struct made other = {.c = {.addr = SECTION}, .cie = cie_of(UNW_X86_64)};
+
+	/* pop %rbp; lea -8(%r10), %rsp; ret: as GCC 12 writes it */
+	memcpy(code + 0x110, "\x5d\x49\x8d\x62\xf8\xc3", 6);
+	compile_code(&m, code, "10 06 02 76 00 50 0c 0a 00 45 0c 07 08 41 0e 10");
+	CHECK_STR(rule_at(&m, TEXT + 0x10f), "r7+8 c-8 m6+0", "in the function");
+	CHECK_STR(rule_at(&m, TEXT + 0x110), "r10+0 c-8 m6+0", "at the pop");
+	CHECK_STR(rule_at(&m, TEXT + 0x111), "r10+0 c-8 =", "behind it");
+	CHECK_STR(rule_at(&m, TEXT + 0x115), "r7+8 c-8 =", "at the return");
+	CHECK_STR(rule_at(&m, TEXT + 0x116), "r7+16 c-8 m6+0", "code behind the return");
+	made_done(&m);
+	code[0x111] = 0x90;
+	compile_code(&other, code, "10 06 02 76 00 50 0c 0a 00 45 0c 07 08 41 0e 10");
+	CHECK_STR(rule_at(&other, TEXT + 0x111), "r10+0 c-8 m6+0",
+		  "other code: as the source says");
+	made_done(&other);
 }
 
 static void test_key_b(void)
@@ -561,6 +613,7 @@ int main(void)
 	test_depth();
 	test_sigreturn();
 	test_eh_return();
+	test_popped_fp();
 	test_key_b();
 	test_oom();
 	return tap_done();
