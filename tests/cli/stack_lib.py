@@ -88,9 +88,9 @@ def rss_mib(pid):
         return 0
 
 
-def samples(path, max_stack=2048):
+def samples(path, max_stack=2048, more=()):
     """The samples of a recording, as `clew script --json` tells them."""
-    p = subprocess.Popen([CLEW, "script", "--json", "--max-stack", str(max_stack), "-i", path], stdout=subprocess.PIPE,
+    p = subprocess.Popen([CLEW, "script", "--json", "--max-stack", str(max_stack), *more, "-i", path], stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL)
     for line in p.stdout:
         s = json.loads(line)

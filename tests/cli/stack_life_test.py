@@ -56,6 +56,11 @@ def one_long_call(t, program):
     t.note(f"long call: {nr} samples in read(), {len(chains)} different user stacks, without: {dict(nr_bare)}")
     t.check(nr > 300, "long call: samples in the call", nr)
     t.check(len(chains) == 1 and not nr_bare, "long call: every sample of it has the same user stack", chains.most_common(3))
+    cookies = collections.Counter(f["ip"] for s in samples(r.path, more=["--no-merge-callchains"]) for f in s.get("callchain", [])
+                                  if f["kind"] == "cookie" and any(k.get("sym") == "ksys_read" for k in s["callchain"]))
+    of_calls = [n for n in cookies.values() if n > 20]  # the dynamic linker reads, too
+    t.note(f"long call: cookies of the samples in read(): {dict(cookies)}")
+    t.check(len(of_calls) == 3 and sum(of_calls) > 0.95 * nr, "long call: each call has one cookie, which all its samples share", cookies)
     deep = [f.get("sym") for s in samples(r.path) for f in user_part(s)]
     t.check(all(f"deep{i}" in deep for i in range(1, 9)), "long call: the stack holds deep1 to deep8")
 
