@@ -102,6 +102,12 @@ def is_program(place):
     return re.match(r"[0-9a-f]+ \(", place) is not None and ".so" not in place
 
 
+def is_part(some, whole):
+    """Are they all there, in this order?"""
+    rest = iter(whole)
+    return all(place in rest for place in some)
+
+
 def kind(perf, clew):
     if perf == clew:
         return "equal"
@@ -124,6 +130,8 @@ def kind(perf, clew):
         return "perf goes astray"
     if is_outermost(clew) and not is_outermost(perf):
         return "perf goes astray, clew arrives"
+    if is_outermost(clew) and is_part(perf, clew):
+        return "perf leaves frames out"
     return "different"
 
 
