@@ -48,9 +48,11 @@ bool kallsyms_next(struct bytes *text, struct kallsyms_line *ret)
 	return false;
 }
 
-static bool is_wanted(const struct kallsyms_line *l)
+bool kallsyms_is_wanted(const struct kallsyms_line *l)
 {
-	return strchr("TtWwDdBb", l->type) && l->type && l->name[0] != '$';
+	char lower = l->type | 0x20;
+
+	return (lower == 't' || lower == 'w' || lower == 'd' || lower == 'b') && l->name[0] != '$';
 }
 
 static uint8_t binding_of(char type)
@@ -94,7 +96,7 @@ enum clew_err kallsyms_collect(struct sym_table *t, struct bytes text, struct in
 			info.has_ref = true;
 			info.ref_addr = l.addr;
 		}
-		if (is_wanted(&l) && !add_line(t, &l, modules))
+		if (kallsyms_is_wanted(&l) && !add_line(t, &l, modules))
 			return CLEW_NO_MEMORY;
 	}
 	info.nr = t->added.nr;

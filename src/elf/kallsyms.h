@@ -19,6 +19,9 @@ struct kallsyms_line {
 /** The next line; ones of another shape are skipped. @return false at the end. */
 bool kallsyms_next(struct bytes *text, struct kallsyms_line *ret);
 
+/** Function or data, not one of the mapping symbols of Arm? */
+bool kallsyms_is_wanted(const struct kallsyms_line *l);
+
 struct kallsyms_info {
 	size_t nr;         /* symbols taken */
 	bool is_all_zero;  /* every address is 0: the kernel hides them */

@@ -13,12 +13,21 @@ enum {
 
 static const char running_kallsyms[] = "/proc/kallsyms";
 
+static void forget_symbols(struct kernel_syms *k)
+{
+	kallsyms_index_done(&k->index);
+	sym_table_done(&k->table);
+	intern_done(&k->modules);
+	k->modules = (struct intern){0};
+}
+
 void kernel_syms_free(struct kernel_syms *k)
 {
 	if (!k)
 		return;
-	sym_table_done(&k->table);
-	intern_done(&k->modules);
+	forget_symbols(k);
+	os_map_done(&k->map);
+	mem_free(k->text);
 	dso_file_done(&k->vmlinux);
 	mem_free(k->path);
 	mem_free(k->ref_name);
@@ -49,19 +58,58 @@ static struct kernel_syms *kernel_syms_new(const char *path, const char *ref_nam
 	return NULL;
 }
 
-static bool read_kallsyms(struct kernel_syms *k)
+/** procfs tells no size and cannot be mapped. */
+static bool open_kallsyms(struct kernel_syms *k, struct bytes *ret)
 {
-	clew_auto(mem_free_at) char *text = NULL;
-	struct kallsyms_info info;
 	size_t size;
 
-	if (os_read_file(k->path, KALLSYMS_MAX_BYTES, &text, &size, NULL) ||
-	    kallsyms_collect(&k->table, bytes_of(text, size), &k->modules, k->ref_name, &info))
+	if (os_is_regular(k->path) && !os_map_file(k->path, &k->map, NULL) && k->map.size) {
+		*ret = bytes_of(k->map.data, k->map.size);
+		return k->map.size <= KALLSYMS_MAX_BYTES;
+	}
+	if (os_read_file(k->path, KALLSYMS_MAX_BYTES, &k->text, &size, NULL))
+		return false;
+	*ret = bytes_of(k->text, size);
+	return true;
+}
+
+static bool collect_kallsyms(struct kernel_syms *k, struct bytes text, struct kallsyms_info *ret)
+{
+	return !kallsyms_collect(&k->table, text, &k->modules, k->ref_name, ret) &&
+	       sym_table_finish(&k->table, SYM_FILL_KALLSYMS);
+}
+
+/** The kernel's own symbols stay text; those of modules, which are in no order, become a table. */
+static bool index_kallsyms(struct kernel_syms *k, struct bytes text, struct kallsyms_info *ret)
+{
+	struct kallsyms_info rest;
+
+	if (kallsyms_index_open(&k->index, &text, k->ref_name, ret) ||
+	    !collect_kallsyms(k, text, &rest) || !kallsyms_index_is_apart(&k->index, &k->table)) {
+		forget_symbols(k);
+		return false;
+	}
+	ret->is_all_zero &= rest.is_all_zero;
+	if (!ret->has_ref) {
+		ret->has_ref = rest.has_ref;
+		ret->ref_addr = rest.ref_addr;
+	}
+	return true;
+}
+
+static bool read_kallsyms(struct kernel_syms *k)
+{
+	struct kallsyms_info info;
+	struct bytes text;
+
+	if (!open_kallsyms(k, &text))
+		return false;
+	if (!index_kallsyms(k, text, &info) && (!collect_kallsyms(k, text, &info) || !info.nr))
 		return false;
 	k->is_all_zero = info.is_all_zero;
 	k->has_ref = info.has_ref;
 	k->ref_addr = info.ref_addr;
-	return info.nr && sym_table_finish(&k->table, SYM_FILL_KALLSYMS);
+	return true;
 }
 
 static bool read_vmlinux(struct kernel_syms *k)

@@ -7,7 +7,7 @@
 #include "base/intern.h"
 #include "base/map_u64.h"
 #include "elf/elf_file.h"
-#include "elf/kallsyms.h"
+#include "elf/kallsyms_index.h"
 #include "elf/sym_table.h"
 #include "image/dso.h"
 #include "os/file.h"
@@ -25,8 +25,11 @@ struct kernel_syms {
 	struct kernel_syms *next;
 	char *path;
 	struct dso_file vmlinux; /* or empty */
-	struct sym_table table;
-	struct intern modules; /* "[ext4]" */
+	struct os_map map;       /* of kallsyms, or its text in heap memory */
+	char *text;
+	struct kallsyms_index index; /* of the kernel's own symbols, or empty */
+	struct sym_table table;      /* all others */
+	struct intern modules;       /* "[ext4]" */
 	bool is_all_zero;
 	bool has_ref;
 	char *ref_name; /* what has_ref and ref_addr were asked for */
@@ -54,7 +57,7 @@ struct dso {
 	uint64_t kernel_delta;            /* add to a recorded address to get one of .kernel */
 	uint16_t module;                  /* in .kernel */
 	const char *symbol_file;
-	struct map_u64 found; /* index of a symbol -> struct dso_sym * */
+	struct map_u64 found; /* number of a symbol -> struct dso_sym * */
 	struct dso_lines *lines;
 	struct dso_jit_lines *jit_lines;
 	struct dso *older_jitdump; /* of the same process */

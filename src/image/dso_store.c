@@ -8,6 +8,7 @@
 #include "os/self.h"
 
 #define SYM_BYTES_MAX ((uint64_t)2 << 30)
+#define LINE_NUMBER   ((uint64_t)1 << 63) /* a bit that no number in a table has */
 
 struct dso_store *dso_store_new(const struct dso_store_opts *opts)
 {
@@ -277,40 +278,77 @@ static void load(struct dso *d)
 	}
 }
 
-/** The symbol in the form callers see, made when first asked for. */
-static const struct dso_sym *shown_sym(struct dso *d, const struct sym_table *t,
-				       const struct sym *s)
-{
-	uint64_t index = (uint64_t)(s - t->syms), *at = map_u64_get(&d->found, index);
-	struct dso_sym *n;
+/** A symbol by its number in its table, or by the place of its line among the kernel's. */
+struct found {
+	uint64_t number, start, end;
+};
 
-	if (at)
-		return (const struct dso_sym *)(uintptr_t)*at;
-	n = arena_zalloc(&d->store->text, sizeof(*n));
+static const struct dso_sym *seen_sym(const struct dso *d, uint64_t number)
+{
+	uint64_t *at = map_u64_get(&d->found, number);
+
+	return at ? (const struct dso_sym *)(uintptr_t)*at : NULL;
+}
+
+/** The symbol in the form callers see, made when first asked for. */
+static const struct dso_sym *shown_sym(struct dso *d, const struct found *f, const char *name)
+{
+	struct dso_sym *n = arena_zalloc(&d->store->text, sizeof(*n));
+
 	if (!n)
 		return NULL;
-	n->start = s->start - d->kernel_delta;
-	n->end = s->end - d->kernel_delta;
-	n->link_name = n->name = sym_name(t, s);
+	n->start = f->start - d->kernel_delta;
+	n->end = f->end - d->kernel_delta;
+	n->link_name = n->name = name;
 	if (wants_demangled(d)) {
-		const char *name = shown_name(d, n->link_name);
+		const char *shown = shown_name(d, n->link_name);
 
-		if (name != n->link_name && !(n->name = dso_keep(d->store, name)))
+		if (shown != n->link_name && !(n->name = dso_keep(d->store, shown)))
 			return NULL;
 	}
-	return map_u64_put(&d->found, index, (uintptr_t)n) ? n : NULL;
+	return map_u64_put(&d->found, f->number, (uintptr_t)n) ? n : NULL;
+}
+
+static const struct dso_sym *sym_in_table(struct dso *d, const struct sym_table *t, uint64_t addr)
+{
+	const struct sym *s = sym_table_find(t, addr);
+	const struct dso_sym *seen;
+
+	if (!s || (d->kernel && s->module != d->module))
+		return NULL;
+	seen = seen_sym(d, (uint64_t)(s - t->syms));
+	return seen ? seen
+		    : shown_sym(d, &(struct found){(uint64_t)(s - t->syms), s->start, s->end},
+				sym_name(t, s));
+}
+
+static const struct dso_sym *sym_of_line(struct dso *d, const struct kallsyms_line *l, uint64_t end)
+{
+	uint64_t at = (uint64_t)((const uint8_t *)l->name - d->kernel->index.lines.pos);
+	struct found f = {at | LINE_NUMBER, l->addr, end};
+	const struct dso_sym *seen;
+	char *name;
+
+	if (d->module)
+		return NULL;
+	seen = seen_sym(d, f.number);
+	if (seen)
+		return seen;
+	name = arena_strndup(&d->store->text, l->name, l->name_bytes);
+	return name ? shown_sym(d, &f, name) : NULL;
 }
 
 const struct dso_sym *dso_find_sym(struct dso *d, uint64_t rel)
 {
-	const struct sym_table *t;
-	const struct sym *s;
+	struct kallsyms_line line;
+	uint64_t end;
 
 	if (!d->has_asked)
 		load(d);
-	t = d->kernel ? &d->kernel->table : &d->table;
-	s = sym_table_find(t, rel + d->kernel_delta);
-	if (!s || (d->kernel && s->module != d->module))
-		return NULL;
-	return shown_sym(d, t, s);
+	rel += d->kernel_delta;
+	if (!d->kernel)
+		return sym_in_table(d, &d->table, rel);
+	if (kallsyms_index_find(&d->kernel->index, rel, &line, &end))
+		return sym_of_line(d, &line, end);
+	return sym_in_table(d, &d->kernel->table, rel);
 }

@@ -10,7 +10,7 @@
 #include "elf/elf_debugdata.h"
 #include "elf/elf_sym.h"
 #include "elf/jitdump.h"
-#include "elf/kallsyms.h"
+#include "elf/kallsyms_index.h"
 #include "elf/perf_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -63,6 +63,32 @@ static void read_elf(const uint8_t *data, size_t size, void (*then)(const struct
 	mem_free(copy);
 }
 
+/** Where the index takes the text, it and the rest answer as one table does. */
+static void read_index(const struct sym_table *all, struct bytes text)
+{
+	struct kallsyms_index x = {0};
+	struct sym_table rest = {0};
+	struct intern modules = {0};
+	struct kallsyms_info info;
+
+	if (!kallsyms_index_open(&x, &text, "_text", &info) &&
+	    !kallsyms_collect(&rest, text, &modules, NULL, &info) &&
+	    sym_table_finish(&rest, SYM_FILL_KALLSYMS) && kallsyms_index_is_apart(&x, &rest)) {
+		for (size_t i = 0; i < all->nr; i++) {
+			const struct sym *s = &all->syms[i];
+			struct kallsyms_line l;
+			uint64_t end;
+
+			if (kallsyms_index_find(&x, s->start, &l, &end) ? s->module || s->end != end
+									: !s->module)
+				abort();
+		}
+	}
+	kallsyms_index_done(&x);
+	sym_table_done(&rest);
+	intern_done(&modules);
+}
+
 static void read_texts(const uint8_t *data, size_t size)
 {
 	struct sym_table t;
@@ -73,6 +99,7 @@ static void read_texts(const uint8_t *data, size_t size)
 	kallsyms_collect(&t, bytes_of(data, size), &modules, "_text", &info);
 	sym_table_finish(&t, SYM_FILL_KALLSYMS);
 	sym_table_find(&t, 0xffffffff81000000u);
+	read_index(&t, bytes_of(data, size));
 	sym_table_done(&t);
 	intern_done(&modules);
 	sym_table_init(&t, NULL, 0);
