@@ -173,14 +173,16 @@ void os_uname(struct os_uname *ret)
 	snprintf(ret->node, sizeof(ret->node), "%s", u.nodename);
 }
 
-void os_kernel_version(unsigned int *ret_major, unsigned int *ret_minor)
+bool os_kernel_is_from(unsigned int major, unsigned int minor)
 {
 	struct os_uname name;
+	unsigned long has_major, has_minor;
 	char *end;
 
 	os_uname(&name);
-	*ret_major = (unsigned int)strtoul(name.release, &end, 10);
-	*ret_minor = *end == '.' ? (unsigned int)strtoul(end + 1, NULL, 10) : 0;
+	has_major = strtoul(name.release, &end, 10);
+	has_minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+	return has_major > major || (has_major == major && has_minor >= minor);
 }
 
 int os_pid(void)

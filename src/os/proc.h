@@ -50,8 +50,8 @@ struct os_uname {
 };
 void os_uname(struct os_uname *ret);
 
-/** 6, 18 of "6.18.44-fc"; 0, 0: not told. */
-void os_kernel_version(unsigned int *ret_major, unsigned int *ret_minor);
+/** Is the running kernel of this release or a later one? False: it does not tell, too. */
+bool os_kernel_is_from(unsigned int major, unsigned int minor);
 
 int os_pid(void);
 

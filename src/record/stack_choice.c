@@ -153,13 +153,10 @@ static const char *against_kernel_walk(const struct rec_options *o)
  * ask which one an address lies in: 60 % of its stacks end early on 6.1, of copies none. */
 static const char *against_immediate(void)
 {
-	unsigned int major, minor;
-
-	os_kernel_version(&major, &minor);
-	return major < 6 || (major == 6 && minor < 4)
-		     ? "kernels before 6.4 seldom tell a BPF program in an interrupt what is mapped; "
-		       "copies are complete"
-		     : NULL;
+	return os_kernel_is_from(6, 4)
+		     ? NULL
+		     : "kernels before 6.4 seldom tell a BPF program in an interrupt what is mapped; "
+		       "copies are complete";
 }
 
 static const char *against(enum rec_stacks kind, const struct rec_options *o)

@@ -228,15 +228,6 @@ static bool find_tracker(struct user_stacks *u)
 	return u->tracker;
 }
 
-/* From Linux 6.3 on a sample is made up before its BPF program runs, which can tell its time. */
-static bool has_sample_times(void)
-{
-	unsigned int major, minor;
-
-	os_kernel_version(&major, &minor);
-	return major > 6 || (major == 6 && minor >= 3);
-}
-
 /* Tracepoints and probes run their programs before the sample is made. */
 static bool is_traced(const struct rec_counter *e)
 {
@@ -257,7 +248,9 @@ static enum clew_err attach_all(struct user_stacks *u, const struct rec_counter 
 
 static enum clew_err attach(struct user_stacks *u, struct rec_error *error)
 {
-	bool has_times = has_sample_times();
+	/* From there on a sample is made up before its BPF program runs, which can tell its time.
+	 */
+	bool has_times = os_kernel_is_from(6, 3);
 	enum clew_err err = CLEW_OK;
 
 	for (uint32_t i = 0; i < u->counters->list.nr && err == CLEW_OK; i++) {
