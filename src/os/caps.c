@@ -116,6 +116,12 @@ bool os_caps_is_perfmon(const struct os_caps *c)
 	return os_caps_has(c, OS_CAP_PERFMON) || os_caps_has(c, OS_CAP_SYS_ADMIN);
 }
 
+bool os_caps_may_load_bpf(const struct os_caps *c)
+{
+	return os_caps_has(c, OS_CAP_SYS_ADMIN) ||
+	       (os_caps_has(c, OS_CAP_BPF) && os_caps_has(c, OS_CAP_PERFMON));
+}
+
 bool os_caps_can_profile_kernel(const struct os_caps *c)
 {
 	return os_caps_is_perfmon(c) || (c->paranoid != OS_PARANOID_UNKNOWN && c->paranoid < 2);

@@ -44,6 +44,9 @@ static inline bool os_caps_has(const struct os_caps *c, enum os_cap cap)
 /** CAP_PERFMON, or CAP_SYS_ADMIN as before Linux 5.8. */
 bool os_caps_is_perfmon(const struct os_caps *c);
 
+/** May it load BPF programs that read what it profiles? */
+bool os_caps_may_load_bpf(const struct os_caps *c);
+
 /** May events count in the kernel (paranoid below 2, or privileged)? */
 bool os_caps_can_profile_kernel(const struct os_caps *c);
 

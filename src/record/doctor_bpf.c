@@ -7,18 +7,20 @@ enum { MAX_BTF = 256 << 20 };
 
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 
+void doctor_no_bpf(struct doctor *d, const char *id, const char *title)
+{
+	doctor_no(d, id, title,
+		  doctor_text(d, "run as root, or: sudo setcap cap_bpf,cap_perfmon=ep %s",
+			      *d->world.program ? d->world.program : "$(command -v clew)"),
+		  "needs CAP_BPF and CAP_PERFMON");
+}
+
 static void allowed(struct doctor *d)
 {
-	const struct os_caps *c = &d->world.caps;
-
-	if (os_caps_has(c, OS_CAP_SYS_ADMIN) ||
-	    (os_caps_has(c, OS_CAP_BPF) && os_caps_has(c, OS_CAP_PERFMON)))
+	if (os_caps_may_load_bpf(&d->world.caps))
 		doctor_yes(d, "bpf", "loading BPF programs", "%s", "");
 	else
-		doctor_no(d, "bpf", "loading BPF programs",
-			  doctor_text(d, "run as root, or: sudo setcap cap_bpf,cap_perfmon=ep %s",
-				      *d->world.program ? d->world.program : "$(command -v clew)"),
-			  "needs CAP_BPF and CAP_PERFMON");
+		doctor_no_bpf(d, "bpf", "loading BPF programs");
 }
 
 /* Work that a BPF program leaves for the task's return to user mode: what deferred user stacks on a

@@ -30,6 +30,9 @@ int doctor_try(const struct perf_attr *attr, int pid, int cpu);
 void doctor_outcome(struct doctor *d, const char *id, const char *title, const char *detail,
 		    const struct perf_attr *attr, const char *pmu, int pid, int os_errno);
 
+/** A row for what would need the right to load BPF programs. */
+void doctor_no_bpf(struct doctor *d, const char *id, const char *title);
+
 /** The command that runs this program again with more rights; in the report's memory. */
 const char *doctor_setcap(struct doctor *d);
 

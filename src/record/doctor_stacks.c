@@ -5,40 +5,31 @@
 /* Each way of reading user stacks, in the order in which -g takes them. */
 static const struct {
 	enum rec_stacks kind;
-	const char *id, *title, *how;
-	bool needs_bpf;
+	const char *how;
 } ways[] = {
-	{REC_STACKS_BPF_DEFERRED,    "stacks-bpf-deferred",    "user stacks: bpf-deferred",    "sframe",
-	 true												 },
-	{REC_STACKS_KERNEL_DEFERRED, "stacks-kernel-deferred", "user stacks: kernel-deferred",
-	 "defer",											false},
-	{REC_STACKS_BPF_IMMEDIATE,   "stacks-bpf-immediate",   "user stacks: bpf-immediate",
-	 "sframe,immediate",									     true },
-	{REC_STACKS_COPY,            "stacks-copy",            "user stacks: copy",            "dwarf",  false},
+	{REC_STACKS_BPF_DEFERRED,    "sframe"          },
+	{REC_STACKS_KERNEL_DEFERRED, "defer"           },
+	{REC_STACKS_BPF_IMMEDIATE,   "sframe,immediate"},
+	{REC_STACKS_COPY,            "dwarf"           },
 };
+
+static void add_way(struct doctor *d, enum rec_stacks kind, const char *how)
+{
+	const char *id = doctor_text(d, "stacks-%s", rec_stacks_name(kind));
+	const char *title = doctor_text(d, "user stacks: %s", rec_stacks_name(kind));
+	struct rec_error why;
+
+	if (rec_stacks_probe(kind, &why) == CLEW_OK)
+		doctor_yes(d, id, title, "--call-graph %s: %s", how, rec_stacks_what(kind));
+	else if (rec_stacks_is_bpf(kind) && !os_caps_may_load_bpf(&d->world.caps))
+		doctor_no_bpf(d, id, title);
+	else
+		doctor_no(d, id, title, NULL, "%s", why.text);
+}
 
 void doctor_stacks(struct doctor *d)
 {
-	const struct os_caps *c = &d->world.caps;
-	bool may_bpf = os_caps_has(c, OS_CAP_SYS_ADMIN) ||
-		       (os_caps_has(c, OS_CAP_BPF) && os_caps_has(c, OS_CAP_PERFMON));
-
 	d->section = "Call graphs";
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		struct rec_error why;
-		const char *fix = NULL;
-
-		if (rec_stacks_probe(ways[i].kind, &why) == CLEW_OK) {
-			doctor_yes(d, ways[i].id, ways[i].title, "--call-graph %s: %s", ways[i].how,
-				   rec_stacks_what(ways[i].kind));
-			continue;
-		}
-		if (ways[i].needs_bpf && !may_bpf)
-			fix = doctor_text(
-				d, "run as root, or: sudo setcap cap_bpf,cap_perfmon=ep %s",
-				*d->world.program ? d->world.program : "$(command -v clew)");
-		doctor_no(d, ways[i].id, ways[i].title, fix, "%s",
-			  ways[i].needs_bpf && !may_bpf ? "needs CAP_BPF and CAP_PERFMON"
-							: why.text);
-	}
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		add_way(d, ways[i].kind, ways[i].how);
 }

@@ -103,8 +103,7 @@ static bool may_use_bpf(void)
 	struct os_caps caps;
 
 	os_caps_read(&caps);
-	return os_caps_has(&caps, OS_CAP_SYS_ADMIN) ||
-	       (os_caps_has(&caps, OS_CAP_BPF) && os_caps_has(&caps, OS_CAP_PERFMON));
+	return os_caps_may_load_bpf(&caps);
 }
 
 /* @return CLEW_OK: taken. Else why not. */
