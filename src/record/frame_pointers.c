@@ -5,11 +5,11 @@
 #include "elf/elf_file.h"
 #include "os/file.h"
 #include "record/stack_choice.h"
+#include "unwind/eh_frame_hdr.h"
 
 enum {
 	MAX_FUNCTIONS = 4096, /* looked at */
 	PROLOGUE = 24,        /* bytes */
-	HDR_BYTES = 12,       /* of .eh_frame_hdr before its table */
 };
 
 /* Is there code that sets up a frame pointer among the first instructions? */
@@ -32,34 +32,24 @@ static bool sets_frame_pointer(const uint8_t *code, size_t size, uint16_t machin
 	return false;
 }
 
-/* The search table of .eh_frame_hdr, in the one encoding that linkers write, names the functions.
- * Spec: LSB, "Exception Frames", .eh_frame_hdr. */
-static bool count(const struct elf_file *f, size_t *nr, size_t *nr_with)
+/* The search table of .eh_frame_hdr names the functions. */
+static void count(const struct elf_file *f, size_t *nr, size_t *nr_with)
 {
-	static const uint8_t encodings[] = {1, 0x1b, 0x03, 0x3b};
-	struct elf_section s;
-	struct bytes b;
-	uint32_t n;
+	uint64_t start, record, at;
+	struct unw_image image;
+	struct eh_frame_hdr h;
 
-	if (!elf_file_section(f, ".eh_frame_hdr", &s) || !elf_file_bytes(f, &s, &b) ||
-	    bytes_left(&b) < HDR_BYTES || memcmp(b.pos, encodings, sizeof(encodings)) != 0)
-		return false;
-	n = load_u32(b.pos + 8, false);
-	b.pos += HDR_BYTES;
-	for (uint32_t i = 0; i < n && i < MAX_FUNCTIONS && bytes_left(&b) >= 8; i++, b.pos += 8) {
-		uint64_t at;
+	if (unw_image_of_elf(&image, f) != CLEW_OK || !eh_frame_hdr_open(&image, &h))
+		return;
+	for (int i = 0; i < MAX_FUNCTIONS && eh_frame_hdr_next(&h, &start, &record); i++) {
 		size_t left;
 
-		if (!elf_file_offset(
-			    f, s.h.sh_addr + (uint64_t)(int64_t)(int32_t)load_u32(b.pos, false),
-			    &at) ||
-		    at >= f->size)
+		if (!elf_file_offset(f, start, &at) || at >= f->size)
 			continue;
 		left = f->size - at < PROLOGUE ? (size_t)(f->size - at) : PROLOGUE;
 		++*nr;
 		*nr_with += sets_frame_pointer(f->data + at, left, f->machine);
 	}
-	return *nr;
 }
 
 bool rec_has_frame_pointers(const char *path)
@@ -71,8 +61,7 @@ bool rec_has_frame_pointers(const char *path)
 	if (os_map_file(path, &map, NULL) != CLEW_OK)
 		return false;
 	if (elf_file_open(&f, map.data, map.size, NULL) == CLEW_OK) {
-		if (f.is_64)
-			count(&f, &nr, &nr_with);
+		count(&f, &nr, &nr_with);
 		elf_file_done(&f);
 	}
 	os_map_done(&map);

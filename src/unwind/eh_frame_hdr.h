@@ -6,7 +6,7 @@
 
 /*
  * .eh_frame_hdr (PT_GNU_EH_FRAME): where .eh_frame is, and a sorted table of function starts. Only
- * used to find .eh_frame, and as a check: what it says of functions is never believed.
+ * used to find .eh_frame, as a check, and to look at some functions: no rule comes from it.
  * Spec: LSB "Exception Frame Header".
  */
 
