@@ -85,16 +85,13 @@ static void add_mapped(struct image *i, const struct proc_map *map)
 static void gather(struct image *i, const struct live_mapping *m, struct buf *text)
 {
 	size_t len = strlen(m->name);
-	const char *line, *end;
+	const char *at = buf_cstr(text);
+	struct proc_map map;
 
-	for (line = buf_cstr(text); (end = strchr(line, '\n')); line = end + 1) {
-		struct proc_map map;
-
-		if (proc_map_parse(line, end, &map) && map.prot & PROC_MAP_R &&
-		    !(map.prot & PROC_MAP_W) && map.name_bytes == len &&
+	while (proc_map_next(&at, &map))
+		if (map.prot & PROC_MAP_R && !(map.prot & PROC_MAP_W) && map.name_bytes == len &&
 		    !memcmp(map.name, m->name, len))
 			add_mapped(i, &map);
-	}
 }
 
 static const struct unw_code *from_memory(struct unw_store *store, const struct live_mapping *m)
@@ -106,8 +103,7 @@ static const struct unw_code *from_memory(struct unw_store *store, const struct 
 
 	snprintf(path, sizeof(path), "/proc/%u/mem", m->pid);
 	i.fd = os_open_read(path);
-	snprintf(path, sizeof(path), "/proc/%u/maps", m->pid);
-	if (i.fd >= 0 && os_read_into(path, PROC_MAPS_LIMIT, &text) > 0)
+	if (i.fd >= 0 && proc_maps_read(m->pid, &text))
 		gather(&i, m, &text);
 	if (i.bytes.nr > 4 && !memcmp(i.bytes.data, "\177ELF", 4))
 		code = unw_store_get_copy(store, i.bytes.data, i.bytes.nr);
@@ -144,10 +140,10 @@ const struct unw_code *live_code_find(struct unw_store *store, const struct live
 /* The line of the mapping that holds m->start. */
 static bool find_line(struct buf *text, const struct live_mapping *m, struct proc_map *ret)
 {
-	const char *line, *end;
+	const char *at = buf_cstr(text);
 
-	for (line = buf_cstr(text); (end = strchr(line, '\n')); line = end + 1)
-		if (proc_map_parse(line, end, ret) && ret->start <= m->start && m->start < ret->end)
+	while (proc_map_next(&at, ret))
+		if (ret->start <= m->start && m->start < ret->end)
 			return true;
 	return false;
 }
@@ -164,8 +160,7 @@ const struct unw_code *live_code_of_mapping(struct unw_store *store, const struc
 	code = by_path(store, path, m);
 	if (code)
 		return code;
-	snprintf(path, sizeof(path), "/proc/%u/maps", m->pid);
-	if (os_read_into(path, PROC_MAPS_LIMIT, &text) > 0 && find_line(&text, m, &line) &&
+	if (proc_maps_read(m->pid, &text) && find_line(&text, m, &line) &&
 	    line.name_bytes < sizeof(name)) {
 		memcpy(name, line.name, line.name_bytes);
 		name[line.name_bytes] = '\0';

@@ -309,15 +309,6 @@ static void add_line(struct live_space *l, struct process *p, const struct proc_
 	add_map(l, p, &m);
 }
 
-static bool read_text(struct live_space *l, uint32_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/maps", tid);
-	buf_clear(&l->text);
-	return os_read_into(path, PROC_MAPS_LIMIT, &l->text) > 0;
-}
-
 /* A first thread that has ended has no maps any more; the others have. */
 static bool read_text_of_threads(struct live_space *l, uint32_t pid)
 {
@@ -329,25 +320,23 @@ static bool read_text_of_threads(struct live_space *l, uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	d = os_dir_open(path, NULL);
 	while (d && !is_read && (tid = os_dir_next_number(d)) >= 0)
-		is_read = read_text(l, (uint32_t)tid);
+		is_read = proc_maps_read((uint32_t)tid, &l->text);
 	os_dir_close(d);
 	return is_read;
 }
 
 static void read_maps(struct live_space *l, struct process *p, uint32_t pid)
 {
-	const char *line, *end;
+	struct proc_map map;
+	const char *at;
 
 	p->read_ns = os_clock_ns();
-	if (!read_text(l, pid) && !read_text_of_threads(l, pid))
+	if (!proc_maps_read(pid, &l->text) && !read_text_of_threads(l, pid))
 		return;
 	p->maps.nr = 0;
-	for (line = buf_cstr(&l->text); (end = strchr(line, '\n')); line = end + 1) {
-		struct proc_map map;
-
-		if (proc_map_parse(line, end, &map) && map.prot & PROC_MAP_X)
+	for (at = buf_cstr(&l->text); proc_map_next(&at, &map);)
+		if (map.prot & PROC_MAP_X)
 			add_line(l, p, &map);
-	}
 	p->id = ++l->last_id;
 }
 

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/proc_map.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-bool proc_map_parse(const char *line, const char *end, struct proc_map *ret)
+#include "os/proc.h"
+
+enum { MAX_TEXT = 64 * 1024 * 1024 };
+
+bool proc_maps_read(uint32_t pid, struct buf *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	buf_clear(text);
+	return os_read_into(path, MAX_TEXT, text) > 0;
+}
+
+/* @p line up to @p end (its newline). */
+static bool parse(const char *line, const char *end, struct proc_map *ret)
 {
 	char *p;
 
@@ -27,4 +43,17 @@ bool proc_map_parse(const char *line, const char *end, struct proc_map *ret)
 	ret->name = p;
 	ret->name_bytes = (size_t)(end - p);
 	return p <= end;
+}
+
+bool proc_map_next(const char **at, struct proc_map *ret)
+{
+	const char *line, *end;
+
+	while ((end = strchr(*at, '\n'))) {
+		line = *at;
+		*at = end + 1;
+		if (parse(line, end, ret))
+			return true;
+	}
+	return false;
 }

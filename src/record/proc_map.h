@@ -6,13 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 enum {
 	PROC_MAP_R = 1, /* as PROT_READ, ... */
 	PROC_MAP_W = 2,
 	PROC_MAP_X = 4,
 	PROC_MAP_SHARED = 1, /* flags, as MAP_SHARED, MAP_PRIVATE */
 	PROC_MAP_PRIVATE = 2,
-	PROC_MAPS_LIMIT = 64 * 1024 * 1024, /* bytes of one process's maps that are read */
 };
 
 /** A line of /proc/PID/maps. */
@@ -23,7 +24,11 @@ struct proc_map {
 	size_t name_bytes;
 };
 
-/** @p line up to @p end (its newline). @return false: not such a line. */
-bool proc_map_parse(const char *line, const char *end, struct proc_map *ret);
+/** What @p text holds becomes /proc/PID/maps, of a thread as of a process. @return false: it cannot
+ * be read, or is empty. */
+bool proc_maps_read(uint32_t pid, struct buf *text);
+
+/** The next mapping of the text, at *at, which moves on. @return false: the end. */
+bool proc_map_next(const char **at, struct proc_map *ret);
 
 #endif

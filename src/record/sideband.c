@@ -242,19 +242,14 @@ static void add_map(struct rec_sideband *s, int pid, const struct proc_map *m)
 static void add_maps(struct rec_sideband *s, int pid)
 {
 	bool with_data = s->options->with_addr || s->options->with_phys_addr;
-	const char *line, *end;
-	char path[64];
+	struct proc_map m;
+	const char *at;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	buf_clear(&s->text);
-	if (os_read_into(path, PROC_MAPS_LIMIT, &s->text) <= 0)
+	if (!proc_maps_read((uint32_t)pid, &s->text))
 		return;
-	for (line = buf_cstr(&s->text); (end = strchr(line, '\n')); line = end + 1) {
-		struct proc_map m;
-
-		if (proc_map_parse(line, end, &m) && (m.prot & PROC_MAP_X || with_data))
+	for (at = buf_cstr(&s->text); proc_map_next(&at, &m);)
+		if (m.prot & PROC_MAP_X || with_data)
 			add_map(s, pid, &m);
-	}
 }
 
 /* Name and parent from /proc/PID/status. */
