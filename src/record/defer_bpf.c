@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
-#include <string.h>
 
 #include "os/file.h"
 #include "os/perf_event.h"
@@ -232,28 +231,37 @@ void defer_bpf_stop(struct defer_bpf *d)
 	defer_set(d, CB_STOPPED, 1);
 }
 
-void defer_bpf_counts(struct defer_bpf *d, struct defer_counts *ret)
+/* Over all CPUs. */
+static uint64_t sum_of(const struct defer_bpf *d, enum cb_count what)
 {
 	int nr_cpus = libbpf_num_possible_cpus();
 	clew_auto(mem_free_at) uint64_t *of_cpu = NULL;
-	uint64_t sum[NR_CB_COUNTS] = {0};
+	uint32_t key = what;
+	uint64_t sum = 0;
 
-	memset(ret, 0, sizeof(*ret));
 	of_cpu = nr_cpus > 0 ? mem_calloc((size_t)nr_cpus, sizeof(*of_cpu)) : NULL;
-	for (uint32_t i = 0; of_cpu && i < NR_CB_COUNTS; i++) {
-		if (bpf_map_lookup_elem(d->counts_fd, &i, of_cpu))
-			continue;
-		for (int cpu = 0; cpu < nr_cpus; cpu++)
-			sum[i] += of_cpu[cpu];
-	}
-	ret->nr_requests = sum[CB_REQUESTS];
-	ret->nr_entries = sum[CB_ENTRIES];
-	ret->nr_stacks = sum[CB_STACKS];
-	ret->nr_refused = sum[CB_REFUSED];
-	ret->nr_map_full = sum[CB_MAP_FULL];
-	ret->nr_ring_full = sum[CB_RING_FULL];
-	ret->nr_kernel_tasks = sum[CB_KERNEL_TASKS];
-	ret->nr_tables = d->nr_tables;
-	ret->table_bytes = d->table_bytes;
-	ret->nr_evicted = d->nr_evicted;
+	if (!of_cpu || bpf_map_lookup_elem(d->counts_fd, &key, of_cpu))
+		return 0;
+	for (int cpu = 0; cpu < nr_cpus; cpu++)
+		sum += of_cpu[cpu];
+	return sum;
+}
+
+uint64_t defer_bpf_nr_ring_full(const struct defer_bpf *d)
+{
+	return sum_of(d, CB_RING_FULL);
+}
+
+void defer_bpf_counts(const struct defer_bpf *d, struct defer_counts *ret)
+{
+	*ret = (struct defer_counts){.nr_requests = sum_of(d, CB_REQUESTS),
+				     .nr_entries = sum_of(d, CB_ENTRIES),
+				     .nr_stacks = sum_of(d, CB_STACKS),
+				     .nr_refused = sum_of(d, CB_REFUSED),
+				     .nr_map_full = sum_of(d, CB_MAP_FULL),
+				     .nr_ring_full = sum_of(d, CB_RING_FULL),
+				     .nr_kernel_tasks = sum_of(d, CB_KERNEL_TASKS),
+				     .nr_tables = d->nr_tables,
+				     .table_bytes = d->table_bytes,
+				     .nr_evicted = d->nr_evicted};
 }

@@ -148,6 +148,8 @@ void defer_bpf_stop(struct defer_bpf *d);
  * over, whose stack could not be read. */
 size_t defer_bpf_finish(struct defer_bpf *d, const struct defer_sink *sink);
 
-void defer_bpf_counts(struct defer_bpf *d, struct defer_counts *ret);
+void defer_bpf_counts(const struct defer_bpf *d, struct defer_counts *ret);
+/** One of them alone, for each pass: one system call, not one for each count. */
+uint64_t defer_bpf_nr_ring_full(const struct defer_bpf *d);
 
 #endif

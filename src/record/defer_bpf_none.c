@@ -108,8 +108,14 @@ size_t defer_bpf_finish(struct defer_bpf *d, const struct defer_sink *sink)
 	return 0;
 }
 
-void defer_bpf_counts(struct defer_bpf *d, struct defer_counts *ret)
+void defer_bpf_counts(const struct defer_bpf *d, struct defer_counts *ret)
 {
 	(void)d;
 	memset(ret, 0, sizeof(*ret));
+}
+
+uint64_t defer_bpf_nr_ring_full(const struct defer_bpf *d)
+{
+	(void)d;
+	return 0;
 }

@@ -580,20 +580,20 @@ static enum clew_err flush(struct buf *b, struct rec_file *f, bool *ret_any)
 /* Requests before their samples: the rings' heads are noted before BPF is asked. */
 static enum clew_err poll_bpf(struct user_stacks *u)
 {
-	struct defer_counts counts;
+	uint64_t nr_ring_full;
 	enum clew_err err;
 
 	u->nr_polls_left = MAX_POLLS;
 	err = defer_bpf_poll(u->bpf, &u->sink);
 	if (err != CLEW_OK)
 		return err;
-	defer_bpf_counts(u->bpf, &counts);
+	nr_ring_full = defer_bpf_nr_ring_full(u->bpf);
 	/* Samples of the next pass may still be theirs. */
-	if (counts.nr_ring_full != u->nr_ring_full)
+	if (nr_ring_full != u->nr_ring_full)
 		u->nr_suspect_passes = 2;
 	defer_join_lost_requests(&u->join, u->nr_suspect_passes ? UINT64_MAX : 0);
 	u->nr_suspect_passes -= u->nr_suspect_passes > 0;
-	u->nr_ring_full = counts.nr_ring_full;
+	u->nr_ring_full = nr_ring_full;
 	return u->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 }
 
