@@ -81,12 +81,6 @@ static inline uint8_t perf_deferred_method(const struct perf_deferred_trailer *t
 bool perf_deferred_trailer(const struct perf_record *r, size_t id_bytes,
 			   struct perf_deferred_trailer *ret);
 
-/** Bytes that perf_deferred_put_trailer() appends at most. */
-static inline size_t perf_deferred_trailer_max(uint32_t nr)
-{
-	return 8 + ((size_t)nr + 15) / 16 * 8;
-}
-
 /** Append a whole trailer for @p nr frames with @p method one byte each (NULL: all 0). */
 void perf_deferred_put_trailer(struct buf *b, uint8_t stop, uint8_t why, const uint8_t *method,
 			       uint32_t nr);

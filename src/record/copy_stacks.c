@@ -57,7 +57,8 @@ static int dwarf_number(unsigned int perf)
 #endif
 }
 
-bool copy_stacks_regs(const struct perf_sample *s, struct unw_regs *ret)
+/* @return false: no 64-bit user registers, and only the pc is told, if that. */
+static bool regs_of(const struct perf_sample *s, struct unw_regs *ret)
 {
 	uint64_t mask = s->regs_user.mask;
 	bool has_pc = false;
@@ -105,7 +106,7 @@ static bool walk(struct copy_stacks *c, const struct perf_sample *s, bool is_las
 	struct unw_regs regs;
 
 	c->methods[0] = UNW_NO_ORIGIN;
-	if (!copy_stacks_regs(s, &regs)) {
+	if (!regs_of(s, &regs)) {
 		c->counts.nr_compat++;
 		c->ips[0] = regs.pc;
 		ret->nr = 1;

@@ -40,8 +40,4 @@ bool copy_stacks_sample(struct copy_stacks *c, const struct rec_counter *e,
 			const struct ring_record *r, bool is_last_call, struct buf *out,
 			struct defer_stack *ret);
 
-/** perf's user registers as the walker numbers them; false: no 64-bit user registers, and only the
- * pc is told, if that. */
-bool copy_stacks_regs(const struct perf_sample *s, struct unw_regs *ret);
-
 #endif

@@ -56,7 +56,7 @@ struct live_space {
 		VEC(struct file); /* [0]: none */
 	} files;
 	uint64_t last_id;
-	size_t nr_pending, table_bytes;
+	size_t table_bytes;
 	struct buf text;
 	bool (*ask)(void *ctx, uint32_t file, const struct live_mapping *m); /* NULL: store */
 	void *ask_ctx;
@@ -138,11 +138,6 @@ void live_space_set_ask(struct live_space *l,
 	l->ask_ctx = ctx;
 }
 
-size_t live_space_nr_pending(const struct live_space *l)
-{
-	return l->nr_pending;
-}
-
 static void set_code(struct live_space *l, struct file *f, const struct unw_code *code)
 {
 	f->code = code;
@@ -156,7 +151,6 @@ void live_space_set_code(struct live_space *l, uint32_t file, const struct unw_c
 	struct file *f = &l->files.data[file];
 
 	f->is_asked = false;
-	l->nr_pending--;
 	set_code(l, f, code);
 }
 
@@ -431,7 +425,6 @@ static const struct unw_code *code_of(struct live_space *l, uint32_t pid, const 
 		set_code(l, f, live_code_find(l->store, &place));
 	} else if (l->ask(l->ask_ctx, m->file, &place)) {
 		f->is_asked = true;
-		l->nr_pending++;
 	} else {
 		f->is_done = true; /* out of memory */
 	}

@@ -26,8 +26,6 @@ void live_space_set_ask(struct live_space *l,
 			bool (*ask)(void *ctx, uint32_t file, const struct live_mapping *m),
 			void *ctx);
 void live_space_set_code(struct live_space *l, uint32_t file, const struct unw_code *code);
-/** Files that were asked for. */
-size_t live_space_nr_pending(const struct live_space *l);
 
 /** MMAP, MMAP2, FORK, COMM, EXIT; others are passed over. */
 void live_space_record(struct live_space *l, const struct perf_record *r);

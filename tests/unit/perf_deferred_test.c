@@ -38,7 +38,7 @@ static bool round_trip(uint32_t nr, const uint8_t *method, bool big, size_t *tra
 	put_record(&p, nr, &trailer, ID_BYTES);
 	r = perf_record_of(put_result(&p), big);
 	same = perf_deferred_trailer(&r, ID_BYTES, &t) && t.stop == 3 && t.why == 4 &&
-	       trailer.nr <= perf_deferred_trailer_max(nr);
+	       trailer.nr <= 8 + ((size_t)nr + 15) / 16 * 8;
 	for (uint32_t i = 0; same && i < nr; i++)
 		same = perf_deferred_method(&t, i) == (method ? method[i] : 0);
 	buf_done(&trailer);
