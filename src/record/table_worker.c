@@ -166,6 +166,13 @@ static void finish(struct table_worker *w, struct held_stack *h)
 	h->stack.why = (uint8_t)frames.why;
 }
 
+static void free_job(struct job *j)
+{
+	held_stack_free(j->stack);
+	mem_free(j->name.name);
+	mem_free(j->bytes);
+}
+
 static void lose(struct table_worker *w, struct job *j)
 {
 	w->nr_lost++;
@@ -173,9 +180,7 @@ static void lose(struct table_worker *w, struct job *j)
 		w->nr_lost_stacks++;
 		w->lost_bytes += held_size(&j->stack->stack, w->max_stack);
 	}
-	held_stack_free(j->stack);
-	mem_free(j->name.name);
-	mem_free(j->bytes);
+	free_job(j);
 }
 
 static void run(void *ctx)
@@ -228,11 +233,8 @@ struct table_worker *table_worker_new(const char *cache_dir, uint32_t max_stack)
 
 static void free_jobs(struct jobs *jobs, size_t from)
 {
-	for (size_t i = from; i < jobs->nr; i++) {
-		held_stack_free(jobs->data[i].stack);
-		mem_free(jobs->data[i].name.name);
-		mem_free(jobs->data[i].bytes);
-	}
+	for (size_t i = from; i < jobs->nr; i++)
+		free_job(&jobs->data[i]);
 	vec_done(jobs);
 }
 
@@ -367,6 +369,7 @@ bool table_worker_record(struct table_worker *w, const struct perf_record *r)
 	return false;
 }
 
+/* What it owns is the caller's. */
 static struct job *take(struct table_worker *w)
 {
 	if (w->taken_head == w->taken.nr) {
@@ -397,9 +400,7 @@ bool table_worker_next(struct table_worker *w, struct table_result *ret)
 		if (!j)
 			return false;
 		mem_free(j->name.name);
-		j->name.name = NULL;
 		mem_free(j->bytes);
-		j->bytes = NULL;
 	} while (j->kind == WARM || j->kind == RECORD);
 	*ret = (struct table_result){.want = j->want,
 				     .was_named = j->kind == NAMED,
@@ -410,7 +411,6 @@ bool table_worker_next(struct table_worker *w, struct table_result *ret)
 	if (j->stack) {
 		w->nr_stacks--;
 		w->held_bytes -= held_size(&j->stack->stack, w->max_stack);
-		j->stack = NULL;
 	}
 	return true;
 }
