@@ -30,10 +30,7 @@ void copy_stacks_done(struct copy_stacks *c)
 
 void copy_stacks_sideband(struct copy_stacks *c, const struct ring_record *r)
 {
-	const struct perf_record record = {.data = r->data,
-					   .type = r->header.type,
-					   .misc = r->header.misc,
-					   .size = r->header.size};
+	const struct perf_record record = ring_record_view(r);
 
 	live_space_record(c->live, &record);
 }

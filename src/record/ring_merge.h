@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/map_u64.h"
+#include "perfdata/perf_record.h"
 #include "perfdata/perf_sample.h"
 #include "record/counters.h"
 
@@ -23,6 +24,14 @@ struct ring_record {
 	uint32_t event; /* index into the counters */
 	int cpu;        /* whose ring; -1: a task's */
 };
+
+static inline struct perf_record ring_record_view(const struct ring_record *r)
+{
+	return (struct perf_record){.data = r->data,
+				    .type = r->header.type,
+				    .misc = r->header.misc,
+				    .size = r->header.size};
+}
 
 /**
  * The records of all rings, noted at one moment, in order of time: each ring is in order by itself.

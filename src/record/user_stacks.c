@@ -389,10 +389,7 @@ void user_stacks_preload(struct user_stacks *u, const struct rec_target *target)
 
 static void note_change(struct user_stacks *u, const struct ring_record *r)
 {
-	const struct perf_record record = {.data = r->data,
-					   .type = r->header.type,
-					   .misc = r->header.misc,
-					   .size = r->header.size};
+	const struct perf_record record = ring_record_view(r);
 	struct perf_mmap m;
 	struct perf_comm c;
 
