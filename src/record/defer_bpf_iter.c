@@ -50,15 +50,11 @@ static void on_mapping(void *ctx, const uint8_t *data)
 {
 	const struct cb_file wanted = {.state = CB_FILE_WANTED};
 	struct scan *s = ctx;
-	struct defer_want out;
 	struct cb_want w;
 
 	memcpy(&w, data, sizeof(w));
-	if (bpf_map_update_elem(s->d->files_fd, &w.key, &wanted, BPF_NOEXIST))
-		return;
-	out = (struct defer_want){.pid = w.pid, .start = w.start, .end = w.end};
-	memcpy(&out.key, &w.key, sizeof(out.key));
-	s->sink->want(s->sink->ctx, &out);
+	if (!bpf_map_update_elem(s->d->files_fd, &w.key, &wanted, BPF_NOEXIST))
+		defer_tell_want(s->sink, &w);
 }
 
 enum clew_err defer_bpf_scan(struct defer_bpf *d, const int *pids, size_t nr,

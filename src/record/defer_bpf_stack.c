@@ -82,12 +82,12 @@ static void on_whole(struct defer_bpf *d, const struct cb_stack *s, size_t size)
 		c->cookie = 0;
 }
 
-static void on_want(struct defer_bpf *d, const struct cb_want *w)
+void defer_tell_want(const struct defer_sink *sink, const struct cb_want *w)
 {
 	struct defer_want out = {.pid = w->pid, .start = w->start, .end = w->end};
 
 	memcpy(&out.key, &w->key, sizeof(out.key));
-	d->sink->want(d->sink->ctx, &out);
+	sink->want(sink->ctx, &out);
 }
 
 int defer_on_stack(void *ctx, void *data, size_t size)
@@ -101,7 +101,7 @@ int defer_on_stack(void *ctx, void *data, size_t size)
 	if (kind == CB_STACK && size >= sizeof(struct cb_stack))
 		on_whole(d, data, size);
 	else if (kind == CB_WANT && size >= sizeof(struct cb_want))
-		on_want(d, data);
+		defer_tell_want(d->sink, data);
 	else if (kind == CB_REGS && size >= sizeof(struct cb_regs))
 		on_regs(d, data);
 	else if (kind == CB_PIECE && size >= sizeof(struct cb_piece))
