@@ -2,27 +2,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Usage: deferred_test.py CLEW DEFERRED_FILES: deferred user stacks through the command, as files, pipes and streams."""
 import json
-import os
 import subprocess
 import sys
-import tempfile
 
-clew, make_files = sys.argv[1:]
-count = failed = 0
+from record_lib import CLEW, Tap
 
-
-def check(ok, what, why=""):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {what}")
-    if not ok:
-        for line in str(why).splitlines()[:20]:
-            print("#", line[:200])
+make_files = sys.argv[2]
 
 
 def run(words, stdin=None):
-    return subprocess.run([clew] + words, stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
+    return subprocess.run([CLEW] + words, stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE).stdout.decode("utf8", "replace")
 
 
@@ -34,40 +23,39 @@ def stream(words, path):
 
 SYMBOLS = ["--kallsyms", "/dev/null", "--symfs", "/nonexistent"]
 
-with tempfile.TemporaryDirectory() as tmp:
-    subprocess.run([make_files, tmp], check=True)
-    plain, packed, pipe = (os.path.join(tmp, f"deferred.data-{i}") for i in range(3))
-    for options in ["script"], ["script", "--json"], ["script", "--no-merge-callchains"], ["script", "--stats"]:
-        want = run(options + ["-i", plain] + SYMBOLS)
-        name = " ".join(options)
-        check(want and run(options + ["-i", packed] + SYMBOLS) == want, f"{name}: a compressed file reads the same")
-        check(run(options + ["-i", pipe] + SYMBOLS) == want, f"{name}: so does a pipe's file")
-        check(stream(options + ["-i", "-"] + SYMBOLS, pipe) == want, f"{name}: so does a stream")
-        check(stream(options + ["--wait-all", "-i", "-"] + SYMBOLS, pipe) == want, f"{name}: with --wait-all too")
-    samples = [json.loads(line) for line in run(["script", "--json", "-i", plain] + SYMBOLS).splitlines()]
-    states = [s["user_stack"] for s in samples]
-    check(len(samples) == 22 and all(s["state"] in ("complete", "none-expected", "lost") for s in states),
-          "JSON: each sample has one outcome", states)
-    check(all(("reason" in s) == (s["state"] != "complete") for s in states), "JSON: and a reason where it is not complete")
-    check([s["stop"] for s in states if "stop" in s] == ["outermost", "no-info"], "JSON: and why the stack ends")
-    check(all(any(f["kind"] == "user" for f in e["callchain"]) for e in samples if e["user_stack"]["state"] == "complete"),
-          "JSON: what is complete has user frames")
-    check([s["time"] for s in samples] == sorted(s["time"] for s in samples), "samples come by their own time")
-    stats = run(["report", "--stats", "-i", plain])
-    line = "samples 22: complete 9, none-expected 3 (idle 1, kernel-thread 1, exiting 1), lost 10 (no-record 1, exit 1, " \
-        "exec 1, end 1, empty 1, map-full 1, ring-full 1, refused 2, unmatched 1)"
-    check(line in stats and "reached the outermost frame" in stats, "report --stats adds up", stats)
-    check(line in run(["script", "--stats", "-i", plain]), "script --stats says the same")
-    report = json.loads(run(["report", "--json", "-i", plain] + SYMBOLS))["summary"]["user_stacks"]
-    check(report["samples"] == report["complete"] + sum(report["none_expected"].values()) + sum(report["lost"].values()),
-          "report --json adds up", report)
-    raw = run(["script", "--no-merge-callchains", "-i", plain, "-F", "ip,sym"] + SYMBOLS)
-    check(raw.count("DEFERRED CALLCHAIN [cookie: ") == 8 and raw.count("(cookie)") == 21,
-          "--no-merge-callchains: stacks by themselves, cookies in chains", raw)
-    dump = run(["script", "-D", "-i", plain])
-    check("PERF_RECORD_CALLCHAIN_DEFERRED cookie 0x10001, 3 frames, stop outermost\n" in dump, "-D tells the trailer")
-    for words in ["--comms", "eleven"], ["--time", "1.000011,1.000013"], ["-G"]:
-        check(run(["script", "-i", plain] + words + SYMBOLS) == stream(["script", "-i", "-"] + words + SYMBOLS, pipe),
-              f"{' '.join(words)}: file and stream agree")
-print(f"1..{count}")
-sys.exit(failed != 0)
+t = Tap()
+subprocess.run([make_files, t.dir], check=True)
+plain, packed, pipe = (t.path(f"deferred.data-{i}") for i in range(3))
+for options in ["script"], ["script", "--json"], ["script", "--no-merge-callchains"], ["script", "--stats"]:
+    want = run(options + ["-i", plain] + SYMBOLS)
+    name = " ".join(options)
+    t.check(want and run(options + ["-i", packed] + SYMBOLS) == want, f"{name}: a compressed file reads the same")
+    t.check(run(options + ["-i", pipe] + SYMBOLS) == want, f"{name}: so does a pipe's file")
+    t.check(stream(options + ["-i", "-"] + SYMBOLS, pipe) == want, f"{name}: so does a stream")
+    t.check(stream(options + ["--wait-all", "-i", "-"] + SYMBOLS, pipe) == want, f"{name}: with --wait-all too")
+samples = [json.loads(line) for line in run(["script", "--json", "-i", plain] + SYMBOLS).splitlines()]
+states = [s["user_stack"] for s in samples]
+t.check(len(samples) == 22 and all(s["state"] in ("complete", "none-expected", "lost") for s in states),
+        "JSON: each sample has one outcome", states)
+t.check(all(("reason" in s) == (s["state"] != "complete") for s in states), "JSON: and a reason where it is not complete")
+t.check([s["stop"] for s in states if "stop" in s] == ["outermost", "no-info"], "JSON: and why the stack ends")
+t.check(all(any(f["kind"] == "user" for f in e["callchain"]) for e in samples if e["user_stack"]["state"] == "complete"),
+        "JSON: what is complete has user frames")
+t.check([s["time"] for s in samples] == sorted(s["time"] for s in samples), "samples come by their own time")
+stats = run(["report", "--stats", "-i", plain])
+line = "samples 22: complete 9, none-expected 3 (idle 1, kernel-thread 1, exiting 1), lost 10 (no-record 1, exit 1, " \
+    "exec 1, end 1, empty 1, map-full 1, ring-full 1, refused 2, unmatched 1)"
+t.check(line in stats and "reached the outermost frame" in stats, "report --stats adds up", stats)
+t.check(line in run(["script", "--stats", "-i", plain]), "script --stats says the same")
+report = json.loads(run(["report", "--json", "-i", plain] + SYMBOLS))["summary"]["user_stacks"]
+t.check(report["samples"] == report["complete"] + sum(report["none_expected"].values()) + sum(report["lost"].values()),
+        "report --json adds up", report)
+raw = run(["script", "--no-merge-callchains", "-i", plain, "-F", "ip,sym"] + SYMBOLS)
+t.check(raw.count("DEFERRED CALLCHAIN [cookie: ") == 8 and raw.count("(cookie)") == 21,
+        "--no-merge-callchains: stacks by themselves, cookies in chains", raw)
+dump = run(["script", "-D", "-i", plain])
+t.check("PERF_RECORD_CALLCHAIN_DEFERRED cookie 0x10001, 3 frames, stop outermost\n" in dump, "-D tells the trailer")
+for words in ["--comms", "eleven"], ["--time", "1.000011,1.000013"], ["-G"]:
+    t.check(run(["script", "-i", plain] + words + SYMBOLS) == stream(["script", "-i", "-"] + words + SYMBOLS, pipe),
+            f"{' '.join(words)}: file and stream agree")
+t.done()

@@ -8,25 +8,16 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 
-clew, make_files = sys.argv[1:]
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from record_lib import CLEW, Tap  # noqa: E402
+
+make_files = sys.argv[2]
 perf = os.environ.get("CLEW_PERF_NEW")
-count = failed = 0
+t = Tap()
 
 if not perf:
-    print("1..0 # SKIP CLEW_PERF_NEW does not name a perf >= 6.19")
-    sys.exit()
-
-
-def check(ok, what, why=""):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {what}")
-    if not ok:
-        for line in str(why).splitlines()[:20]:
-            print("#", line[:200])
+    t.skip_all("CLEW_PERF_NEW does not name a perf >= 6.19")
 
 
 def run(command):
@@ -67,23 +58,23 @@ DEFECTS.update({f"1.00004{i}": "a reason for no stack: taken for a cookie and pr
 
 
 def compare_story(path, name):
-    ours, theirs = by_time(events(clew, path, [])), by_time(events(perf, path, []))
-    check(ours.keys() == theirs.keys(), f"{name}: the same samples")
-    other = {t for t in ours if ours[t] != theirs.get(t)}
-    for t in sorted(other - DEFECTS.keys()):
-        print("#", t, ours[t], theirs.get(t))
-    check(not other - DEFECTS.keys(), f"{name}: {len(ours) - len(other)} samples of {len(ours)} print alike")
-    for t in sorted(DEFECTS.keys() - other):
-        print(f"# {t}: this perf prints it right: {DEFECTS[t]}")
-    ours, theirs = events(clew, path, ["--no-merge-callchains"]), events(perf, path, ["--no-merge-callchains"])
+    ours, theirs = by_time(events(CLEW, path, [])), by_time(events(perf, path, []))
+    t.check(ours.keys() == theirs.keys(), f"{name}: the same samples")
+    other = {when for when in ours if ours[when] != theirs.get(when)}
+    for when in sorted(other - DEFECTS.keys()):
+        print("#", when, ours[when], theirs.get(when))
+    t.check(not other - DEFECTS.keys(), f"{name}: {len(ours) - len(other)} samples of {len(ours)} print alike")
+    for when in sorted(DEFECTS.keys() - other):
+        print(f"# {when}: this perf prints it right: {DEFECTS[when]}")
+    ours, theirs = events(CLEW, path, ["--no-merge-callchains"]), events(perf, path, ["--no-merge-callchains"])
     other = [x for x, y in zip(ours, theirs) if x != y]
-    check(len(ours) == len(theirs) and all("1.000031" in head for head, _ in other),
-          f"{name}: --no-merge-callchains prints alike, but for a mark where perf does not look", other)
+    t.check(len(ours) == len(theirs) and all("1.000031" in head for head, _ in other),
+            f"{name}: --no-merge-callchains prints alike, but for a mark where perf does not look", other)
 
 
 def compare_recording(path, name):
     """Any recording: what perf could not match is left out."""
-    ours, theirs = events(clew, path, ["-F", "comm,tid,time,event,ip,sym"]), \
+    ours, theirs = events(CLEW, path, ["-F", "comm,tid,time,event,ip,sym"]), \
         events(perf, path, ["-F", "comm,tid,time,event,ip,sym"])
     mine = {}
     for head, frames in ours:
@@ -95,23 +86,20 @@ def compare_recording(path, name):
         found += 1
         wrong += len(frames) not in mine[head]
     # Late samples end with a cookie that perf calls an address.
-    check(found and wrong <= found / 20, f"{name}: {found} samples have as many frames as in perf, but {wrong}")
-    check(sum(map(len, mine.values())) == len(theirs), f"{name}: the same number of samples")
+    t.check(found and wrong <= found / 20, f"{name}: {found} samples have as many frames as in perf, but {wrong}")
+    t.check(sum(map(len, mine.values())) == len(theirs), f"{name}: the same number of samples")
 
 
-with tempfile.TemporaryDirectory() as tmp:
-    subprocess.run([make_files, tmp], check=True)
-    # perf reads neither a compressed file without its feature nor every pipe from a file
-    compare_story(os.path.join(tmp, "deferred.data-0"), "file")
-    data = os.path.join(tmp, "live.data")
-    # Silent where this machine cannot record so.
-    subprocess.run([clew, "record", "-q", "-F", "999", "--call-graph", "auto", "-o", data, "--", "sh", "-c",
-                    "dd if=/dev/zero of=/dev/null bs=64M count=40; ls -lR /usr/share/doc"],
-                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    if os.path.exists(data) and "CALLCHAIN_DEFERRED" in run([clew, "report", "--stats", "-i", data]):
-        compare_recording(data, "a recording made here")
-    else:
-        count += 1
-        print(f"ok {count} # SKIP nothing is recorded with deferred stacks here")
-print(f"1..{count}")
-sys.exit(failed != 0)
+subprocess.run([make_files, t.dir], check=True)
+# perf reads neither a compressed file without its feature nor every pipe from a file
+compare_story(t.path("deferred.data-0"), "file")
+data = t.path("live.data")
+# Silent where this machine cannot record so.
+subprocess.run([CLEW, "record", "-q", "-F", "999", "--call-graph", "auto", "-o", data, "--", "sh", "-c",
+                "dd if=/dev/zero of=/dev/null bs=64M count=40; ls -lR /usr/share/doc"],
+               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+if os.path.exists(data) and "CALLCHAIN_DEFERRED" in run([CLEW, "report", "--stats", "-i", data]):
+    compare_recording(data, "a recording made here")
+else:
+    t.skip("a recording made here", "nothing is recorded with deferred stacks here")
+t.done()
