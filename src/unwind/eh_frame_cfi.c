@@ -242,11 +242,12 @@ static bool take_block(struct bytes *b, struct bytes *ret)
 
 static bool def_cfa_expression(struct run *r, struct bytes *b)
 {
-	struct eh_reg cfa = {.kind = EH_VAL_EXPRESSION};
+	struct bytes expr;
 
-	if (!take_block(b, &cfa.expr))
+	if (!take_block(b, &expr))
 		return fail(r, UNW_WHY_BAD);
-	r->state.cfa = cfa;
+	r->state.cfa =
+		(struct eh_reg){.kind = EH_VAL_EXPRESSION, .form = eh_form_of(expr, false, r->t)};
 	r->is_changed = true;
 	return true;
 }
@@ -254,9 +255,12 @@ static bool def_cfa_expression(struct run *r, struct bytes *b)
 static bool set_expression(struct run *r, struct bytes *b, enum eh_kind kind)
 {
 	struct eh_reg v = {.kind = kind};
+	struct bytes expr;
 	uint64_t reg = 0;
-	bool ok = eh_uleb(b, &reg) && take_block(b, &v.expr);
+	bool ok = eh_uleb(b, &reg) && take_block(b, &expr);
 
+	if (ok)
+		v.form = eh_form_of(expr, true, r->t);
 	return set_reg(r, ok, reg, v);
 }
 

@@ -24,11 +24,30 @@ enum eh_kind {
 	EH_VAL_EXPRESSION
 };
 
+/** Symbolic value of an expression. */
+enum eh_form_kind {
+	EH_NO_FORM,
+	EH_CONST,     /* off */
+	EH_OF_REG,    /* reg + off */
+	EH_OF_CFA,    /* CFA + off */
+	EH_DEREF_REG, /* *(reg + off) + off2 */
+	EH_DEREF_CFA, /* *(CFA + off) + off2 */
+	EH_PLT,       /* UNW_CFA_PLT, threshold off */
+	EH_INDEX      /* *(reg + off + 8 * index) + off2 */
+};
+
+struct eh_form {
+	enum eh_form_kind kind;
+	uint64_t reg;
+	int64_t off, off2;
+	uint8_t index; /* register of EH_INDEX */
+};
+
 struct eh_reg {
 	enum eh_kind kind;
 	uint64_t reg;
 	int64_t off;
-	struct bytes expr; /* borrowed from the section */
+	struct eh_form form; /* of an expression */
 };
 
 struct eh_state {
@@ -59,27 +78,8 @@ struct eh_target {
 	uint64_t rbx;        /* UNW_RBX of x86-64, UINT64_MAX: the machine has none */
 };
 
-/** Symbolic value of an expression. */
-enum eh_form_kind {
-	EH_NO_FORM,
-	EH_CONST,     /* off */
-	EH_OF_REG,    /* reg + off */
-	EH_OF_CFA,    /* CFA + off */
-	EH_DEREF_REG, /* *(reg + off) + off2 */
-	EH_DEREF_CFA, /* *(CFA + off) + off2 */
-	EH_PLT,       /* UNW_CFA_PLT, threshold off */
-	EH_INDEX      /* *(reg + off + 8 * index) + off2 */
-};
-
-struct eh_form {
-	enum eh_form_kind kind;
-	uint64_t reg;
-	int64_t off, off2;
-	uint8_t index; /* register of EH_INDEX */
-};
-
 /** Run @p expr. @p has_cfa: the CFA lies on the stack at first, as for registers. EH_NO_FORM: an
- * expression that none of these is. */
+ * expression that none of these is. O(its bytes): not for each row anew. */
 struct eh_form eh_form_of(struct bytes expr, bool has_cfa, const struct eh_target *t);
 
 /** The rule that @p s is, and whether an FP with a rule was lost. */

@@ -70,11 +70,8 @@ static struct place value_is(const struct eh_form *cfa, const struct eh_form *v)
 }
 
 /** Of a register with a rule. @p own: its number. */
-static struct place place_by_rule(const struct eh_reg *r, uint64_t own, const struct eh_form *cfa,
-				  const struct eh_target *t)
+static struct place place_by_rule(const struct eh_reg *r, uint64_t own, const struct eh_form *cfa)
 {
-	struct eh_form f;
-
 	switch (r->kind) {
 	case EH_DEFAULT:
 	case EH_SAME:
@@ -88,11 +85,9 @@ static struct place place_by_rule(const struct eh_reg *r, uint64_t own, const st
 	case EH_REGISTER:
 		return r->reg == own ? place_of(UNW_SAME, 0, 0) : place_of(UNW_IN_REG, r->reg, 0);
 	case EH_EXPRESSION:
-		f = eh_form_of(r->expr, true, t);
-		return saved_at(cfa, &f);
+		return saved_at(cfa, &r->form);
 	case EH_VAL_EXPRESSION:
-		f = eh_form_of(r->expr, true, t);
-		return value_is(cfa, &f);
+		return value_is(cfa, &r->form);
 	}
 	return unknown(UNW_WHY_BAD);
 }
@@ -100,7 +95,7 @@ static struct place place_by_rule(const struct eh_reg *r, uint64_t own, const st
 static struct place ra_place(const struct eh_state *s, const struct eh_cie *cie,
 			     const struct eh_form *cfa, const struct eh_target *t)
 {
-	struct place p = place_by_rule(&s->regs[EH_RA], cie->ra_reg, cfa, t);
+	struct place p = place_by_rule(&s->regs[EH_RA], cie->ra_reg, cfa);
 
 	if (!p.is_known || p.loc != UNW_SAME)
 		return p;
@@ -124,7 +119,7 @@ static bool sp_is_cfa(const struct eh_state *s, const struct eh_form *cfa,
 {
 	const struct eh_reg *sp = &s->regs[EH_SP];
 	bool is_s390x = t->arch == UNW_S390X;
-	struct eh_form slot = {EH_OF_REG, cfa->reg, cfa->off, 0}, f;
+	struct eh_form slot = {EH_OF_REG, cfa->reg, cfa->off, 0};
 
 	*ret_why = UNW_WHY_REGISTER;
 	switch (sp->kind) {
@@ -139,27 +134,21 @@ static bool sp_is_cfa(const struct eh_state *s, const struct eh_form *cfa,
 		return is_s390x || (cfa->kind == EH_OF_REG && cfa->reg == sp->reg && !cfa->off);
 	case EH_EXPRESSION:
 		*ret_why = UNW_WHY_EXPRESSION;
-		f = eh_form_of(sp->expr, true, t);
-		return cfa->kind == EH_DEREF_REG && !cfa->off2 && same_form(&f, &slot);
+		return cfa->kind == EH_DEREF_REG && !cfa->off2 && same_form(&sp->form, &slot);
 	case EH_VAL_EXPRESSION:
 		*ret_why = UNW_WHY_EXPRESSION;
-		f = eh_form_of(sp->expr, true, t);
-		return same_form(&f, cfa) || (f.kind == EH_OF_CFA && !f.off);
+		return same_form(&sp->form, cfa) || (sp->form.kind == EH_OF_CFA && !sp->form.off);
 	case EH_UNDEFINED:
 		break;
 	}
 	return false;
 }
 
-static struct eh_form cfa_form(const struct eh_state *s, const struct eh_target *t)
+static struct eh_form cfa_form(const struct eh_state *s)
 {
-	struct eh_form f = {.kind = EH_NO_FORM};
-
 	if (s->cfa.kind == EH_REGISTER)
-		f = (struct eh_form){EH_OF_REG, s->cfa.reg, s->cfa.off, 0};
-	else if (s->cfa.kind == EH_VAL_EXPRESSION)
-		f = eh_form_of(s->cfa.expr, false, t);
-	return f;
+		return (struct eh_form){EH_OF_REG, s->cfa.reg, s->cfa.off, 0};
+	return s->cfa.form;
 }
 
 /** @return false: not a CFA of ours. */
@@ -217,7 +206,7 @@ static uint8_t flags_of(const struct eh_state *s, const struct eh_cie *cie)
 static void set_rbx(struct unw_rule *r, const struct eh_state *s, const struct eh_form *cfa,
 		    const struct eh_target *t)
 {
-	struct place p = place_by_rule(&s->regs[EH_RBX], t->rbx, cfa, t);
+	struct place p = place_by_rule(&s->regs[EH_RBX], t->rbx, cfa);
 	int64_t off = p.off;
 
 	if (p.is_known && p.loc == UNW_SAME)
@@ -236,7 +225,7 @@ struct unw_rule eh_rule_of(const struct eh_state *s, const struct eh_cie *cie,
 			   const struct eh_target *t, bool *ret_fp_lost)
 {
 	struct unw_rule r = {.origin = (uint8_t)t->origin & 15u};
-	struct eh_form cfa = cfa_form(s, t);
+	struct eh_form cfa = cfa_form(s);
 	struct place ra, fp;
 	enum unw_why why;
 
@@ -248,7 +237,7 @@ struct unw_rule eh_rule_of(const struct eh_state *s, const struct eh_cie *cie,
 		return no_rule(t, ra.why);
 	if (ra.loc != UNW_UNDEFINED && !sp_is_cfa(s, &cfa, t, &why))
 		return no_rule(t, why);
-	fp = place_by_rule(&s->regs[EH_FP], t->fp, &cfa, t);
+	fp = place_by_rule(&s->regs[EH_FP], t->fp, &cfa);
 	if (!fp.is_known) {
 		*ret_fp_lost = true;
 		fp = place_of(UNW_UNDEFINED, 0, 0);

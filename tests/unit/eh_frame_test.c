@@ -460,6 +460,29 @@ static void test_depth(void)
 	made_done(&m);
 }
 
+/** A long expression that many rows share: minutes if it was run for each of them. */
+static void test_long_expression(void)
+{
+	struct buf initial = bytes("0f"), expr = bytes("77 08"), program = {0};
+	struct made m = {.c = {.addr = SECTION}, .cie = cie_of(UNW_X86_64)};
+
+	buf_fill(&expr, (char)0x96, 8 << 20);
+	cfi_block(&initial, &expr);
+	cfi_u8(&initial, 0x90);
+	cfi_u8(&initial, 1);
+	cfi_cie_add(&m.c, &m.cie, &initial);
+	for (int i = 0; i < TEXT_BYTES - 2; i++)
+		buf_add(&program, i & 1 ? "\x41\x08\x06" : "\x41\x07\x06", 3);
+	cfi_fde_add(&m.c, &m.cie, TEXT, TEXT_BYTES, &program);
+	CHECK_EQ(compile(&m, UNW_X86_64), CLEW_OK, "8 MiB of nops in an expression, 4095 rows");
+	CHECK_EQ(m.counts.nr_rows, TEXT_BYTES - 1, "each row is there");
+	CHECK_STR(rule_at(&m, TEXT + 1), "r7+8 c-8 ?", "and has the expression's CFA");
+	buf_done(&initial);
+	buf_done(&expr);
+	buf_done(&program);
+	made_done(&m);
+}
+
 /** What glibc has at __restore_rt. */
 static void test_sigreturn(void)
 {
@@ -611,6 +634,7 @@ int main(void)
 	test_dropped();
 	test_cie_damage();
 	test_depth();
+	test_long_expression();
 	test_sigreturn();
 	test_eh_return();
 	test_popped_fp();
