@@ -5,8 +5,13 @@
 #include "unwind/unw_image.h"
 #include "unwind/unw_table.h"
 
+/** Functions whose code is searched for how they enter an exception handler: libgcc has 4. Such
+ * functions may share their code, so that searching it for each of a hostile file takes minutes. */
+enum { EH_MAX_RETURNS = 256 };
+
 struct eh_frame_counts {
 	uint64_t nr_functions, nr_rows;
+	uint64_t nr_eh_returns;       /* functions that enter exception handlers */
 	uint64_t nr_unrepresented[8]; /* rows of UNW_CFA_NONE, by enum unw_why */
 	uint64_t nr_fp_lost;          /* rows whose FP has a rule that none of our forms holds */
 	uint64_t nr_dropped;          /* functions of no bytes, at 0, or outside of the code */

@@ -520,6 +520,6 @@ void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struc
 		give_up(&r, r.why);
 	else if (!r.is_over)
 		end_row(&r);
-	if (r.handover)
+	if (r.handover && counts->nr_eh_returns++ < EH_MAX_RETURNS)
 		forget_saved(&r);
 }

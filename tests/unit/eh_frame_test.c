@@ -559,6 +559,29 @@ static void test_eh_return(void)
 	made_done(&known);
 }
 
+/** More of them than any file has: looked into no more. */
+static void test_many_eh_returns(void)
+{
+	enum { NR = EH_MAX_RETURNS + 10 };
+	static uint8_t code[TEXT_BYTES];
+	struct made m = {.c = {.addr = SECTION}, .cie = cie_of(UNW_X86_64)};
+	struct buf program = bytes("41 0e 10 86 02 43 0d 06 41 80 03 81 04 48 0c 02 08");
+
+	add_cie(&m, initial_of(UNW_X86_64));
+	for (uint64_t i = 1; i < NR; i++) {
+		code[i * 0x0e + 7] = 0xe8; /* to the function's own end */
+		cfi_fde_add(&m.c, &m.cie, TEXT + i * 0x0e, 0x0e, &program);
+	}
+	compile_code(&m, code, "");
+	CHECK_EQ(m.counts.nr_eh_returns, NR - 1, "functions that enter a handler");
+	CHECK_EQ(m.counts.nr_unrepresented[UNW_WHY_EH_RETURN], EH_MAX_RETURNS, "looked into");
+	CHECK_STR(rule_at(&m, TEXT + EH_MAX_RETURNS * 0x0e + 0x0c), "handler", "the last of them");
+	CHECK_STR(rule_at(&m, TEXT + (NR - 1) * 0x0e + 0x0c), "r6+16 c-8 c-16",
+		  "the others are as the source says");
+	buf_done(&program);
+	made_done(&m);
+}
+
 /** GCC's rule of a function that realigned its stack stays "FP is where FP points" behind the pop.
  */
 static void test_popped_fp(void)
@@ -637,6 +660,7 @@ int main(void)
 	test_long_expression();
 	test_sigreturn();
 	test_eh_return();
+	test_many_eh_returns();
 	test_popped_fp();
 	test_key_b();
 	test_oom();
