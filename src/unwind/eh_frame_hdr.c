@@ -1,38 +1,43 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unwind/eh_frame_hdr.h"
 
-bool eh_uleb(struct bytes *b, uint64_t *ret)
+/** The low 64 bits of a LEB128 number, without its sign. *ret_bits: how many its bytes have; 64 and
+ * above: all. */
+static bool read_leb(struct bytes *b, uint64_t *ret, unsigned int *ret_bits)
 {
 	uint64_t v = 0;
-	unsigned int shift = 0;
+	unsigned int bits = 0;
 	uint8_t byte;
 
 	do {
 		if (!bytes_u8(b, &byte))
 			return false;
-		if (shift < 64)
-			v |= (uint64_t)(byte & 0x7f) << shift;
-		shift += shift < 64 ? 7 : 0;
+		if (bits < 64) {
+			v |= (uint64_t)(byte & 0x7f) << bits;
+			bits += 7;
+		}
 	} while (byte & 0x80);
 	*ret = v;
+	*ret_bits = bits;
 	return true;
+}
+
+bool eh_uleb(struct bytes *b, uint64_t *ret)
+{
+	unsigned int bits;
+
+	return read_leb(b, ret, &bits);
 }
 
 bool eh_sleb(struct bytes *b, int64_t *ret)
 {
-	uint64_t v = 0;
-	unsigned int shift = 0;
-	uint8_t byte;
+	unsigned int bits;
+	uint64_t v;
 
-	do {
-		if (!bytes_u8(b, &byte))
-			return false;
-		if (shift < 64)
-			v |= (uint64_t)(byte & 0x7f) << shift;
-		shift += shift < 64 ? 7 : 0;
-	} while (byte & 0x80);
-	if (byte & 0x40 && shift < 64)
-		v |= UINT64_MAX << shift;
+	if (!read_leb(b, &v, &bits))
+		return false;
+	if (bits < 64 && v >> (bits - 1) & 1)
+		v |= UINT64_MAX << bits;
 	*ret = (int64_t)v;
 	return true;
 }
