@@ -26,14 +26,13 @@ static uint64_t hash_sources(const struct unw_image *image)
 }
 
 bool unw_cache_name(const struct unw_image *image, const uint8_t *build_id, size_t build_id_bytes,
-		    const struct unw_store_opts *opts, struct buf *ret)
+		    struct buf *ret)
 {
 	if (!build_id_bytes)
 		return false;
 	for (size_t i = 0; i < build_id_bytes; i++)
 		buf_printf(ret, "%02x", build_id[i]);
-	buf_printf(ret, "-v%d.%d%s%s-", UNW_TABLE_VERSION, UNW_CACHE_VERSION,
-		   opts->no_sframe ? "-dwarf" : "", opts->no_eh_frame ? "-sframe" : "");
+	buf_printf(ret, "-v%d.%d-", UNW_TABLE_VERSION, UNW_CACHE_VERSION);
 	buf_hex(ret, hash_sources(image), 16, '0');
 	return !ret->is_failed;
 }

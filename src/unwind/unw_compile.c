@@ -52,9 +52,7 @@ static enum clew_err add_entry(struct sources *s, const struct unw_image *image)
 {
 	enum { ENTRY_BYTES = 96 }; /* the longest of the three machines has 80 */
 	const struct unw_rule outermost = {.cfa = UNW_CFA_REG,
-					   .cfa_reg = image->arch == UNW_X86_64 ? 7
-						    : image->arch == UNW_S390X  ? 15
-										: 31,
+					   .cfa_reg = sframe_sp(image->arch),
 					   .ra = UNW_UNDEFINED,
 					   .fp = UNW_UNDEFINED};
 	struct unw_list *l;
@@ -73,17 +71,14 @@ static enum clew_err add_entry(struct sources *s, const struct unw_image *image)
 	return CLEW_OK;
 }
 
-enum clew_err unw_compile(const struct unw_image *image, const struct unw_store_opts *opts,
-			  void **ret_block, size_t *ret_size)
+enum clew_err unw_compile(const struct unw_image *image, void **ret_block, size_t *ret_size)
 {
 	struct sources s = {.nr = 0};
-	enum clew_err err = CLEW_OK;
+	enum clew_err err = add_sframe(&s, image);
 
-	if (!opts->no_sframe)
-		err = add_sframe(&s, image);
-	if (!err && !opts->no_eh_frame)
+	if (!err)
 		err = add_dwarf(&s, image, false);
-	if (!err && !opts->no_eh_frame)
+	if (!err)
 		err = add_dwarf(&s, image, true);
 	if (!err)
 		err = add_entry(&s, image);

@@ -3,14 +3,12 @@
 #define UNWIND_UNW_COMPILE_H
 
 #include "unwind/unw_image.h"
-#include "unwind/unw_store.h"
 
 /**
  * Compile all of @p image: .sframe, what it leaves open from .eh_frame, what that leaves open from
  * .debug_frame. A damaged source counts as absent.
  * @return as unw_table_build(); the block is the caller's to mem_free().
  */
-enum clew_err unw_compile(const struct unw_image *image, const struct unw_store_opts *opts,
-			  void **ret_block, size_t *ret_size);
+enum clew_err unw_compile(const struct unw_image *image, void **ret_block, size_t *ret_size);
 
 #endif

@@ -139,7 +139,7 @@ static void add_debug_frame(struct unw_store *s, struct source *x)
 	struct elf_section section;
 	struct bytes b;
 
-	if (s->opts.no_eh_frame || x->image.debug_frame.bytes || !x->build_id_bytes ||
+	if (x->image.debug_frame.bytes || !x->build_id_bytes ||
 	    code_file_open_debug(&x->debug, dir, x->build_id, x->build_id_bytes) ||
 	    elf_file_open(&x->debug_elf, x->debug.map.data, x->debug.map.size, NULL))
 		return;
@@ -154,8 +154,8 @@ static const char *compile(struct unw_store *s, struct unw_entry *e, struct sour
 			   size_t *ret_bytes)
 {
 	clew_auto(buf_done) struct buf name = {0};
-	bool has_name = s->cache &&
-			unw_cache_name(&x->image, x->build_id, x->build_id_bytes, &s->opts, &name);
+	bool has_name =
+		s->cache && unw_cache_name(&x->image, x->build_id, x->build_id_bytes, &name);
 	enum clew_err err;
 
 	if (has_name &&
@@ -163,7 +163,7 @@ static const char *compile(struct unw_store *s, struct unw_entry *e, struct sour
 		e->code.was_cached = true;
 		return NULL;
 	}
-	err = unw_compile(&x->image, &s->opts, &e->block, ret_bytes);
+	err = unw_compile(&x->image, &e->block, ret_bytes);
 	if (!err && has_name)
 		file_cache_store(s->cache, buf_cstr(&name), e->block, *ret_bytes);
 	return err ? why_of(err) : NULL;

@@ -15,11 +15,10 @@ enum { UNW_STORE_MAX_FILES = 1 << 14 };
 #define UNW_STORE_MAX_BYTES (2ull << 30) /* of tables and of files' copies */
 
 struct unw_store_opts {
-	const char *cache_dir;       /* "$XDG_CACHE_HOME/clew/unwind" by the caller; NULL: no cache.
-					Borrowed */
-	const char *debug_dir;       /* of separate debug files, for .debug_frame; NULL:
-					/usr/lib/debug. Borrowed */
-	bool no_sframe, no_eh_frame; /* --call-graph sframe|dwarf force one source; for tests too */
+	const char *cache_dir; /* "$XDG_CACHE_HOME/clew/unwind" by the caller; NULL: no cache.
+				  Borrowed */
+	const char *debug_dir; /* of separate debug files, for .debug_frame; NULL: /usr/lib/debug.
+				  Borrowed */
 };
 
 struct unw_store *unw_store_new(const struct unw_store_opts *opts);
