@@ -104,8 +104,7 @@ static const struct unw_code *load_code(struct ana_stacks *s, struct dso *d)
 
 	if (!bytes)
 		return NULL;
-	/* No key: a build id may be another file's, and each is asked for once. */
-	code = unw_store_get_bytes(s->store, NULL, 0, bytes, size);
+	code = unw_store_get_bytes(s->store, bytes, size);
 	s->is_out_of_memory |= !code;
 	return code;
 }

@@ -14,9 +14,7 @@
 struct unw_entry {
 	struct unw_code code;
 	struct os_file_identity id; /* of get_file() */
-	void *key;                  /* of get_bytes(), size 0: none */
-	size_t key_bytes;
-	void *block; /* the table, if it was made here */
+	void *block;                /* the table, if it was made here */
 	struct code_file file;
 };
 
@@ -26,7 +24,7 @@ struct unw_store {
 		VEC(struct unw_entry *);
 	} entries;
 	struct file_cache *cache; /* NULL: none */
-	struct map_u64 by_hash;   /* of id or key, or the next free number -> index */
+	struct map_u64 by_hash;   /* of id, or the next free number -> index */
 	const struct unw_code *vdso;
 	size_t bytes;        /* of tables */
 	uint64_t copy_bytes; /* of files that were read */
@@ -55,7 +53,6 @@ static void entry_free(struct unw_entry *e)
 	if (!e)
 		return;
 	code_file_done(&e->file);
-	mem_free(e->key);
 	mem_free(e->block);
 	mem_free(e);
 }
@@ -199,69 +196,54 @@ static void load(struct unw_store *s, struct unw_entry *e, const void *data, siz
 	e->code.compile_ns = code_clock_ns() - from;
 }
 
-/** The entry's place in by_hash by its key, taken or free. */
-static struct unw_entry *find(const struct unw_store *s, const struct unw_entry *like,
+/** The entry of @p id, or its free place in by_hash. */
+static struct unw_entry *find(const struct unw_store *s, const struct os_file_identity *id,
 			      uint64_t *ret_hash)
 {
-	uint64_t hash = like->key_bytes ? hash_bytes(like->key, like->key_bytes)
-					: hash_bytes(&like->id, sizeof(like->id));
+	uint64_t hash = hash_bytes(id, sizeof(*id));
 	uint64_t *at;
 
 	for (; (at = map_u64_get(&s->by_hash, hash)); hash++) {
 		struct unw_entry *e = s->entries.data[*at];
 
-		if (e->key_bytes == like->key_bytes && !memcmp(&e->id, &like->id, sizeof(e->id)) &&
-		    (!e->key_bytes || !memcmp(e->key, like->key, e->key_bytes)))
+		if (!memcmp(&e->id, id, sizeof(*id)))
 			return e;
 	}
 	*ret_hash = hash;
 	return NULL;
 }
 
-static bool add(struct unw_store *s, struct unw_entry *e, uint64_t hash, bool is_findable)
-{
-	if (is_findable && !map_u64_put(&s->by_hash, hash, s->entries.nr))
-		return false;
-	if (vec_push(&s->entries, e))
-		return true;
-	if (is_findable)
-		map_u64_remove(&s->by_hash, hash);
-	return false;
-}
-
-/** A new one with the id or key of @p like, under @p hash where it has any. */
-static struct unw_entry *entry_new(struct unw_store *s, const struct unw_entry *like, uint64_t hash)
+/** A new one that nobody finds again. */
+static struct unw_entry *entry_new(struct unw_store *s)
 {
 	struct unw_entry *e = mem_zalloc(sizeof(*e));
 
-	if (!e)
+	if (!e || vec_push(&s->entries, e))
+		return e;
+	entry_free(e);
+	return NULL;
+}
+
+/** A new one of the file @p id, at @p hash. */
+static struct unw_entry *file_entry_new(struct unw_store *s, const struct os_file_identity *id,
+					uint64_t hash)
+{
+	struct unw_entry *e;
+
+	if (!map_u64_put(&s->by_hash, hash, s->entries.nr))
 		return NULL;
-	e->id = like->id;
-	e->key_bytes = like->key_bytes;
-	if (like->key_bytes) {
-		e->key = mem_alloc(like->key_bytes);
-		if (e->key)
-			memcpy(e->key, like->key, like->key_bytes);
-	}
-	if ((!e->key && e->key_bytes) || !add(s, e, hash, e->key_bytes || e->id.ino)) {
-		entry_free(e);
-		return NULL;
-	}
+	e = entry_new(s);
+	if (e)
+		e->id = *id;
+	else
+		map_u64_remove(&s->by_hash, hash);
 	return e;
 }
 
-const struct unw_code *unw_store_get_bytes(struct unw_store *s, const void *key, size_t key_bytes,
-					   const void *data, size_t size)
+const struct unw_code *unw_store_get_bytes(struct unw_store *s, const void *data, size_t size)
 {
-	struct unw_entry like = {.key = (void *)(uintptr_t)key, .key_bytes = key_bytes};
-	struct unw_entry *e = NULL;
-	uint64_t hash = 0;
+	struct unw_entry *e = entry_new(s);
 
-	if (key_bytes)
-		e = find(s, &like, &hash);
-	if (e)
-		return &e->code;
-	e = entry_new(s, &like, hash);
 	if (!e)
 		return NULL;
 	load(s, e, data, size);
@@ -276,11 +258,11 @@ static bool is_full(const struct unw_store *s)
 
 const struct unw_code *unw_store_get_copy(struct unw_store *s, const void *data, size_t size)
 {
-	struct unw_entry like = {0}, *e;
+	struct unw_entry *e;
 
 	if (is_full(s))
 		return &no_room;
-	e = entry_new(s, &like, 0);
+	e = entry_new(s);
 	if (!e)
 		return NULL;
 	load(s, e, data, size);
@@ -293,8 +275,8 @@ const struct unw_code *unw_store_get_copy(struct unw_store *s, const void *data,
 static const struct unw_code *get_new_file(struct unw_store *s, const char *path)
 {
 	static const struct unw_code no_file = {.why_none = "no such file"};
-	struct unw_entry like = {0}, *e;
 	struct code_file file = {0};
+	struct unw_entry *e;
 	enum clew_err err;
 	uint64_t hash;
 
@@ -303,13 +285,12 @@ static const struct unw_code *get_new_file(struct unw_store *s, const char *path
 	err = code_file_open(&file, path);
 	if (err)
 		return err == CLEW_NO_MEMORY ? NULL : &no_file;
-	like.id = file.id;
-	e = find(s, &like, &hash);
+	e = find(s, &file.id, &hash);
 	if (e) {
 		code_file_done(&file);
 		return &e->code;
 	}
-	e = entry_new(s, &like, hash);
+	e = file_entry_new(s, &file.id, hash);
 	if (!e) {
 		code_file_done(&file);
 		return NULL;
@@ -322,10 +303,10 @@ static const struct unw_code *get_new_file(struct unw_store *s, const char *path
 
 const struct unw_code *unw_store_get_file(struct unw_store *s, const char *path)
 {
-	struct unw_entry like = {0}, *e;
+	struct os_file_identity id = {0};
 	uint64_t hash;
+	struct unw_entry *e = code_file_id(path, &id) ? find(s, &id, &hash) : NULL;
 
-	e = code_file_id(path, &like.id) ? find(s, &like, &hash) : NULL;
 	return e ? &e->code : get_new_file(s, path);
 }
 
@@ -333,11 +314,11 @@ const struct unw_code *unw_store_get_vdso(struct unw_store *s)
 {
 	const void *data;
 	size_t size;
-	struct unw_entry like = {0}, *e;
+	struct unw_entry *e;
 
 	if (s->vdso)
 		return s->vdso;
-	e = entry_new(s, &like, 0);
+	e = entry_new(s);
 	if (!e)
 		return NULL;
 	if (code_own_vdso(&data, &size))

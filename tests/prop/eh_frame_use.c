@@ -27,7 +27,7 @@ static bool is_table_right(const struct unw_table *t)
 static const char *use_elf(const uint8_t *data, size_t size)
 {
 	struct unw_store *s = unw_store_new(&(struct unw_store_opts){.debug_dir = "/nowhere"});
-	const struct unw_code *c = s ? unw_store_get_bytes(s, NULL, 0, data, size) : NULL;
+	const struct unw_code *c = s ? unw_store_get_bytes(s, data, size) : NULL;
 	const char *wrong = NULL;
 
 	if (!c)

@@ -85,8 +85,7 @@ static void test_bytes(void)
 	struct unw_store *s = unw_store_new(NULL);
 	struct elf_build b;
 	uint64_t text = make_elf(&b, id_a, sizeof(id_a), 8);
-	const struct unw_code *c =
-		unw_store_get_bytes(s, id_a, sizeof(id_a), b.file.data, b.file.nr);
+	const struct unw_code *c = unw_store_get_bytes(s, b.file.data, b.file.nr);
 
 	CHECK(cfa_off(c, text) == 8 && cfa_off(c, text + TEXT_BYTES / 2) == -1,
 	      "from memory: the function, and nothing behind it");
@@ -95,14 +94,9 @@ static void test_bytes(void)
 	      "its code is at hand");
 	CHECK(!c->was_cached && c->compile_ns > 0 && unw_store_bytes(s) == c->table.head->bytes,
 	      "costs are told");
-	CHECK(unw_store_get_bytes(s, id_a, sizeof(id_a), b.file.data, b.file.nr) == c,
-	      "the same key is the same table");
-	CHECK(unw_store_get_bytes(s, id_b, sizeof(id_b), b.file.data, b.file.nr) != c,
-	      "another key is another");
-	CHECK(unw_store_get_bytes(s, NULL, 0, b.file.data, b.file.nr) !=
-		      unw_store_get_bytes(s, NULL, 0, b.file.data, b.file.nr),
-	      "without a key there is nothing to know it by");
-	CHECK_STR(unw_store_get_bytes(s, NULL, 0, "text", 4)->why_none, "not an ELF file",
+	CHECK(unw_store_get_bytes(s, b.file.data, b.file.nr) != c,
+	      "there is nothing to know it by");
+	CHECK_STR(unw_store_get_bytes(s, "text", 4)->why_none, "not an ELF file",
 		  "not a binary: why");
 	unw_store_free(s);
 	elf_build_done(&b);
@@ -279,8 +273,8 @@ static void test_no_sections(void)
 	memcpy(copy, f.map.data, f.map.size);
 	memset(copy + offsetof(Elf64_Ehdr, e_shoff), 0, sizeof(Elf64_Off));
 	memset(copy + offsetof(Elf64_Ehdr, e_shnum), 0, 2 * sizeof(Elf64_Half));
-	with = unw_store_get_bytes(s, NULL, 0, f.map.data, f.map.size);
-	without = unw_store_get_bytes(s, NULL, 0, copy, f.map.size);
+	with = unw_store_get_bytes(s, f.map.data, f.map.size);
+	without = unw_store_get_bytes(s, copy, f.map.size);
 	CHECK(with->table.head && with->table.head->nr_rows > 100, "this program has a table: %s",
 	      with->why_none ? with->why_none : "");
 	CHECK(table_bytes(with, &a) && table_bytes(without, &b) && a == b &&
@@ -381,7 +375,7 @@ static void test_oom(void)
 		s = unw_store_new(&(struct unw_store_opts){.cache_dir = dir});
 		if (s) {
 			c = unw_store_get_file(s, path);
-			d = unw_store_get_bytes(s, id_b, sizeof(id_b), b.file.data, b.file.nr);
+			d = unw_store_get_bytes(s, b.file.data, b.file.nr);
 		}
 		has_failed = mem_has_failed();
 		mem_fail_after(UINT64_MAX);
