@@ -29,6 +29,15 @@ static enum clew_err add_dwarf(struct sources *s, const struct unw_image *image,
 	return err == CLEW_NOT_FOUND ? CLEW_OK : err;
 }
 
+/** Than .eh_frame. Version 1 cannot mark outermost frames and signals, and GNU ld 2.40, which
+ * writes it, has wrong rows for some PLTs. */
+static bool is_sframe_better(const struct unw_image *image)
+{
+	struct sframe s;
+
+	return !sframe_open(&s, &image->sframe, NULL) && s.version > 1;
+}
+
 /** A section that is refused counts as absent. */
 static enum clew_err add_sframe(struct sources *s, const struct unw_image *image)
 {
@@ -73,11 +82,14 @@ static enum clew_err add_entry(struct sources *s, const struct unw_image *image)
 
 enum clew_err unw_compile(const struct unw_image *image, void **ret_block, size_t *ret_size)
 {
+	bool is_first = is_sframe_better(image);
 	struct sources s = {.nr = 0};
-	enum clew_err err = add_sframe(&s, image);
+	enum clew_err err = is_first ? add_sframe(&s, image) : CLEW_OK;
 
 	if (!err)
 		err = add_dwarf(&s, image, false);
+	if (!err && !is_first)
+		err = add_sframe(&s, image);
 	if (!err)
 		err = add_dwarf(&s, image, true);
 	if (!err)

@@ -14,6 +14,7 @@
 #include "make/elf_build.h"
 #include "unit/tap.h"
 #include "unwind/eh_frame_hdr.h"
+#include "unwind/sframe_write.h"
 
 enum { BASE = 0x400000, TEXT_BYTES = 0x400 };
 
@@ -54,8 +55,8 @@ static void frames(struct cfi_build *c, uint64_t text, unsigned int off, bool is
 	buf_done(&program);
 }
 
-/** A binary whose .text has rows for its first half. @return rel of .text. */
-static uint64_t make_elf(struct elf_build *b, const uint8_t *id, size_t id_bytes, unsigned int off)
+/** A binary whose .text has rows for its first half; not finished yet. @return address of .text. */
+static uint64_t start_elf(struct elf_build *b, const uint8_t *id, size_t id_bytes, unsigned int off)
 {
 	static const uint8_t code[TEXT_BYTES];
 	struct cfi_build c = {0};
@@ -68,9 +69,38 @@ static uint64_t make_elf(struct elf_build *b, const uint8_t *id, size_t id_bytes
 						   SHF_ALLOC | SHF_EXECINSTR, code, sizeof(code)));
 	frames(&c, text, off, false);
 	elf_build_section(b, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, c.section.data, c.section.nr);
-	elf_build_finish(b);
 	cfi_done(&c);
+	return text;
+}
+
+/** The same, finished. @return rel of .text. */
+static uint64_t make_elf(struct elf_build *b, const uint8_t *id, size_t id_bytes, unsigned int off)
+{
+	uint64_t text = start_elf(b, id, id_bytes, off);
+
+	elf_build_finish(b);
 	return text - BASE;
+}
+
+/** Add .sframe of @p version, whose rule for all of [@p text, + TEXT_BYTES) has CFA r7 + 24. */
+static void add_sframe(struct elf_build *b, uint8_t version, uint64_t text)
+{
+	const struct unw_rule rule = {
+		.cfa = UNW_CFA_REG, .cfa_reg = 7, .cfa_off = 24, .ra = UNW_AT_CFA, .ra_off = -8};
+	uint16_t here = elf_build_section(b, "here", SHT_PROGBITS, SHF_ALLOC, "", 0);
+	struct sframe_write_opts opts = {.version = version,
+					 .abi = SFRAME_ABI_AMD64_ENDIAN_LITTLE,
+					 .addr = elf_build_addr(b, here)};
+	struct sframe_writer *w = sframe_writer_new(&opts);
+	struct sframe_written n;
+	struct buf section = {0};
+
+	sframe_writer_begin(w, text, TEXT_BYTES, 0);
+	sframe_writer_row(w, 0, &rule);
+	sframe_writer_finish(w, &section, &n);
+	elf_build_section(b, ".sframe", SHT_PROGBITS, SHF_ALLOC, section.data, section.nr);
+	sframe_writer_free(w);
+	buf_done(&section);
 }
 
 static int32_t cfa_off(const struct unw_code *c, uint64_t rel)
@@ -129,6 +159,27 @@ static void test_file(void)
 	CHECK_STR(unw_store_get_file(s, in_top("empty"))->why_none, "not an ELF file",
 		  "an empty file: why");
 	unw_store_free(s);
+}
+
+/** .eh_frame covers the first half with 8, .sframe all with 24. */
+static void test_sframe_order(void)
+{
+	for (uint8_t version = 1; version <= 3; version++) {
+		struct unw_store *s = unw_store_new(NULL);
+		const struct unw_code *c;
+		struct elf_build b;
+		uint64_t text = start_elf(&b, NULL, 0, 8);
+
+		add_sframe(&b, version, text);
+		elf_build_finish(&b);
+		c = unw_store_get_bytes(s, b.file.data, b.file.nr);
+		CHECK_EQ(cfa_off(c, text - BASE), version == 1 ? 8 : 24,
+			 "version %u: %s counts where both are", version,
+			 version == 1 ? ".eh_frame" : ".sframe");
+		CHECK_EQ(cfa_off(c, text - BASE + TEXT_BYTES / 2), 24, "and .sframe elsewhere");
+		unw_store_free(s);
+		elf_build_done(&b);
+	}
 }
 
 /** The one file of the cache. */
@@ -400,6 +451,7 @@ int main(void)
 	if (!mkdtemp(top))
 		SKIP_ALL("no temporary directory");
 	test_bytes();
+	test_sframe_order();
 	test_file();
 	test_cache();
 	test_room();
