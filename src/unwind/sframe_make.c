@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "unwind/sframe_impl.h"
 #include "unwind/sframe_write.h"
 #include "unwind/unw_list.h"
 
-enum { PLT_ENTRY = 16, PLT_CFA = 8, PLT_CFA_LATE = 16 };
+enum { PLT_CFA = 8, PLT_CFA_LATE = 16 };
 
 /* Rows of one function from row @p from up to @p to, exclusive; the code ends at @p end. */
 struct part {
@@ -32,7 +33,7 @@ static void put_plt(struct sframe_writer *w, const struct part *p)
 	row.cfa = UNW_CFA_REG;
 	row.cfa_reg = sframe_sp(UNW_X86_64);
 	row.cfa_off = PLT_CFA;
-	sframe_writer_begin(w, p->vaddr + start, p->end - start, PLT_ENTRY);
+	sframe_writer_begin(w, p->vaddr + start, p->end - start, SFRAME_PLT_ENTRY);
 	sframe_writer_row(w, 0, &row);
 	row.cfa_off = PLT_CFA_LATE;
 	sframe_writer_row(w, threshold, &row);
@@ -57,8 +58,8 @@ static bool is_block(const struct part *p, size_t i)
 	uint32_t off;
 	const struct unw_rule *rule = rule_of(p, i, &off);
 
-	return rule->cfa == UNW_CFA_PLT && (p->vaddr + off) % PLT_ENTRY == 0 && rule->cfa_off > 0 &&
-	       rule->cfa_off < PLT_ENTRY;
+	return rule->cfa == UNW_CFA_PLT && (p->vaddr + off) % SFRAME_PLT_ENTRY == 0 &&
+	       rule->cfa_off > 0 && rule->cfa_off < SFRAME_PLT_ENTRY;
 }
 
 /* A function whose rows are for a PLT is cut where they begin and end: they are of another kind. */

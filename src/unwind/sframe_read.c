@@ -1,41 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/err.h"
-#include "unwind/sframe.h"
-
-/* s390x: the ABI's CFA lies this far above SP at entry, and words of it count in eights. */
-enum { S390X_CFA_BIAS = 160, S390X_CFA_SCALE = 8 };
+#include "unwind/sframe_impl.h"
 
 enum { MAX_REG = UINT8_MAX };
 
-enum {
-	INFO_START = 0x0f,
-	INFO_MASK = 0x10,
-	INFO_KEY_B = 0x20,
-	INFO_SIGNAL = 0x80, /* version 3 */
-	INFO2_TYPE = 0x1f,
-	TYPE_FLEX = 1,
-};
-
-enum {
-	ROW_BASE_SP = 0x01,
-	ROW_SIGNED = 0x80,
-	CONTROL_REG_P = 0x1,
-	CONTROL_DEREF = 0x2,
-	CONTROL_REG = 3, /* shift */
-};
-
-static const struct {
-	uint8_t fde_bytes, flags;
-} versions[] = {
+const struct sframe_version sframe_versions[] = {
 	[1] = {17, SFRAME_F_FDE_SORTED | SFRAME_F_FRAME_POINTER                                },
 	[2] = {20, SFRAME_F_FDE_SORTED | SFRAME_F_FRAME_POINTER | SFRAME_F_FDE_FUNC_START_PCREL},
 	[3] = {16, SFRAME_F_FDE_SORTED | SFRAME_F_FDE_FUNC_START_PCREL                         },
 };
 
-static const struct {
-	enum unw_arch arch;
-	bool is_big;
-} abis[] = {
+const struct sframe_machine sframe_machines[] = {
 	[SFRAME_ABI_AARCH64_ENDIAN_BIG] = {UNW_AARCH64, true },
 	[SFRAME_ABI_AARCH64_ENDIAN_LITTLE] = {UNW_AARCH64, false},
 	[SFRAME_ABI_AMD64_ENDIAN_LITTLE] = {UNW_X86_64,  false},
@@ -73,13 +48,13 @@ static enum clew_err read_preamble(struct sframe *s, size_t size, struct clew_di
 		return clew_fail(diag, CLEW_UNSUPPORTED, 2, "a version above 3");
 	if (s->version < 1)
 		return clew_fail(diag, CLEW_BAD_FILE, 2, "version 0");
-	if (s->flags & ~versions[s->version].flags)
+	if (s->flags & ~sframe_versions[s->version].flags)
 		return clew_fail(diag, CLEW_BAD_FILE, 3, "flags that its version does not have");
 	if (p[4] < SFRAME_ABI_AARCH64_ENDIAN_BIG || p[4] > SFRAME_ABI_S390X_ENDIAN_BIG)
 		return clew_fail(diag, CLEW_BAD_FILE, 4, "an unknown architecture");
 	s->abi = p[4];
-	s->arch = abis[s->abi].arch;
-	if (abis[s->abi].is_big != is_big_endian(s))
+	s->arch = sframe_machines[s->abi].arch;
+	if (sframe_machines[s->abi].is_big != is_big_endian(s))
 		return clew_fail(diag, CLEW_BAD_FILE, 4,
 				 "byte order and architecture contradict each other");
 	if (s->arch == UNW_S390X && s->version < 2)
@@ -109,8 +84,8 @@ enum clew_err sframe_open(struct sframe *ret, const struct unw_section *section,
 	if (s.aux_bytes > left)
 		return clew_fail(diag, CLEW_BAD_FILE, 7, "the auxiliary header passes the end");
 	left -= s.aux_bytes;
-	if (!range_fits(functions_off, (uint64_t)s.nr_functions * versions[s.version].fde_bytes,
-			left))
+	if (!range_fits(functions_off,
+			(uint64_t)s.nr_functions * sframe_versions[s.version].fde_bytes, left))
 		return clew_fail(diag, CLEW_BAD_FILE, 20, "the functions pass the end");
 	if (!range_fits(rows_off, s.row_bytes, left))
 		return clew_fail(diag, CLEW_BAD_FILE, 24, "the rows pass the end");
@@ -174,23 +149,23 @@ static enum clew_err read_fde_v3(const struct sframe *s, struct fde *d, struct s
 enum clew_err sframe_function(const struct sframe *s, uint32_t i, struct sframe_function *ret,
 			      struct clew_diag *diag)
 {
-	struct fde d = {.at = s->functions_at + (size_t)i * versions[s->version].fde_bytes};
+	struct fde d = {.at = s->functions_at + (size_t)i * sframe_versions[s->version].fde_bytes};
 	struct sframe_function f = {0};
 	enum clew_err err;
 
 	read_start(s, &f, d.at);
 	err = s->version == 3 ? read_fde_v3(s, &d, &f, diag) : read_fde_v1_v2(s, &d, &f, diag);
 	f.start_bytes = (uint8_t)(1 << (d.info & 3));
-	f.is_mask = d.info & INFO_MASK;
-	f.is_key_b = d.info & INFO_KEY_B;
-	f.is_signal = s->version == 3 && (d.info & INFO_SIGNAL);
-	f.is_flex = (d.info2 & INFO2_TYPE) == TYPE_FLEX;
+	f.is_mask = d.info & SFRAME_INFO_MASK;
+	f.is_key_b = d.info & SFRAME_INFO_KEY_B;
+	f.is_signal = s->version == 3 && (d.info & SFRAME_INFO_SIGNAL);
+	f.is_flex = (d.info2 & SFRAME_INFO2_TYPE) == SFRAME_TYPE_FLEX;
 	*ret = f;
 	if (err)
 		return err;
-	if ((d.info & INFO_START) > 2)
+	if ((d.info & SFRAME_INFO_START) > 2)
 		return clew_fail(diag, CLEW_BAD_FILE, d.at, "an unknown size of row starts");
-	if ((d.info2 & INFO2_TYPE) > TYPE_FLEX)
+	if ((d.info2 & SFRAME_INFO2_TYPE) > SFRAME_TYPE_FLEX)
 		return clew_fail(diag, CLEW_BAD_FILE, d.at, "an unknown type of function");
 	if (f.is_mask && !f.rep_size)
 		return clew_fail(diag, CLEW_BAD_FILE, d.at, "a repeat block of 0 bytes");
@@ -225,7 +200,7 @@ static const char *read_cfa_offset(const struct sframe *s, int32_t word, struct 
 	int64_t off = word;
 
 	if (s->arch == UNW_S390X)
-		off = off * S390X_CFA_SCALE + S390X_CFA_BIAS;
+		off = off * SFRAME_S390X_CFA_SCALE + SFRAME_S390X_CFA_BIAS;
 	if (off != (int32_t)off)
 		return "an offset of the CFA above 31 bits";
 	cfa->off = (int32_t)off;
@@ -255,7 +230,7 @@ static const char *read_default(const struct sframe *s, const struct words *w, u
 	if (w->nr > 1u + has_ra + has_fp)
 		return "more words than a row of its architecture has";
 	r->cfa.where = SFRAME_IN_REG;
-	r->cfa.reg = info & ROW_BASE_SP ? sframe_sp(s->arch) : sframe_fp(s->arch);
+	r->cfa.reg = info & SFRAME_ROW_BASE_SP ? sframe_sp(s->arch) : sframe_fp(s->arch);
 	bad = read_cfa_offset(s, signed_word(w, 0), &r->cfa);
 	if (!bad && has_ra && at < w->nr) {
 		int32_t word = signed_word(w, at++);
@@ -274,14 +249,14 @@ static const char *read_default(const struct sframe *s, const struct words *w, u
 static const char *read_pair(const struct words *w, unsigned int *at, bool is_cfa,
 			     struct sframe_loc *l)
 {
-	uint32_t control = unsigned_word(w, *at), reg = control >> CONTROL_REG;
+	uint32_t control = unsigned_word(w, *at), reg = control >> SFRAME_CONTROL_REG;
 
 	if (*at + 2 > w->nr)
 		return "a control word without its offset";
 	if (reg > MAX_REG)
 		return "a register number above 255";
-	if (control & CONTROL_REG_P)
-		l->where = control & CONTROL_DEREF ? SFRAME_AT_REG : SFRAME_IN_REG;
+	if (control & SFRAME_CONTROL_REG_P)
+		l->where = control & SFRAME_CONTROL_DEREF ? SFRAME_AT_REG : SFRAME_IN_REG;
 	else if (is_cfa)
 		return "a CFA that counts from the CFA";
 	else if (reg)
@@ -334,7 +309,7 @@ static const char *check_start(const struct sframe_function *f, const struct sfr
 static const char *read_words(const struct sframe *s, const struct sframe_function *f,
 			      const struct words *w, uint8_t info, struct sframe_row *r)
 {
-	r->is_signed = s->arch == UNW_AARCH64 && (info & ROW_SIGNED);
+	r->is_signed = s->arch == UNW_AARCH64 && (info & SFRAME_ROW_SIGNED);
 	r->ra.where = s->fixed_ra ? SFRAME_FIXED : SFRAME_UNTRACKED;
 	r->fp.where = s->fixed_fp ? SFRAME_FIXED : SFRAME_UNTRACKED;
 	if (!w->nr && s->version == 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unwind/sframe_reloc.h"
 
-#include <string.h>
+#include "unwind/sframe_impl.h"
 
 /* Bytes of a relocation "symbol + addend - place"; 0: another kind. */
 static unsigned int pcrel_bytes(enum unw_arch arch, uint64_t type)
@@ -27,8 +27,7 @@ static void relocate_one(const struct sframe *s, const GElf_Rela *rela, const GE
 			 uint8_t *copy, size_t size)
 {
 	unsigned int bytes = pcrel_bytes(s->arch, GELF_R_TYPE(rela->r_info));
-	bool is_big =
-		s->abi == SFRAME_ABI_AARCH64_ENDIAN_BIG || s->abi == SFRAME_ABI_S390X_ENDIAN_BIG;
+	bool is_big = sframe_machines[s->abi].is_big;
 	uint64_t value = sym->st_value + (uint64_t)rela->r_addend - s->addr - rela->r_offset;
 
 	if (bytes && range_fits(rela->r_offset, bytes, size))

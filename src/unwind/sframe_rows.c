@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/err.h"
-#include "unwind/sframe.h"
-
-enum { AMD64_FIXED_RA = -8, PLT_ENTRY = 16 };
+#include "unwind/sframe_impl.h"
 
 static bool set_loc(const struct sframe_loc *l, int8_t fixed, uint8_t *kind, uint8_t *reg,
 		    int32_t *off)
@@ -171,13 +169,13 @@ static bool put_plt(struct compiler *c, const struct sframe_function *f, uint64_
 		.cfa = UNW_CFA_PLT,
 		.cfa_reg = sframe_sp(UNW_X86_64),
 		.ra = UNW_AT_CFA,
-		.ra_off = AMD64_FIXED_RA,
+		.ra_off = SFRAME_AMD64_RA,
 		.origin = UNW_SFRAME,
 	};
 	struct sframe_row first, second;
 
-	if (c->s->arch != UNW_X86_64 || f->rep_size != PLT_ENTRY || f->nr_rows != 2 ||
-	    f->start % PLT_ENTRY || f->is_signal ||
+	if (c->s->arch != UNW_X86_64 || f->rep_size != SFRAME_PLT_ENTRY || f->nr_rows != 2 ||
+	    f->start % SFRAME_PLT_ENTRY || f->is_signal ||
 	    sframe_next_row(c->s, f, &cursor, &first, NULL) ||
 	    sframe_next_row(c->s, f, &cursor, &second, NULL) || first.start || !second.start ||
 	    !is_plt_row(&first, 8) || !is_plt_row(&second, 16))
@@ -240,7 +238,7 @@ static enum clew_err check_section(const struct sframe *s, const struct unw_imag
 		return clew_fail(diag, CLEW_BAD_FILE, 4, "not of the file's architecture");
 	if (s->is_swapped != image->is_swapped)
 		return clew_fail(diag, CLEW_BAD_FILE, 0, "not of the file's byte order");
-	if (s->arch == UNW_X86_64 && s->fixed_ra != AMD64_FIXED_RA)
+	if (s->arch == UNW_X86_64 && s->fixed_ra != SFRAME_AMD64_RA)
 		return clew_fail(diag, CLEW_BAD_FILE, 6,
 				 "a return address that is not right below the CFA");
 	return CLEW_OK;

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unwind/sframe_words.h"
 
-enum { AMD64_FIXED_RA = -8, S390X_CFA_BIAS = 160, S390X_CFA_SCALE = 8 };
-
-enum {
-	BASE_SP = 0x01,
-	SIGNED = 0x80,
-	CONTROL_REG_P = 0x1,
-	CONTROL_DEREF = 0x2,
-	CONTROL_REG = 3, /* shift */
-};
+#include "unwind/sframe_impl.h"
 
 static bool has_registers(const struct sframe_style *s)
 {
@@ -20,7 +12,7 @@ static bool has_registers(const struct sframe_style *s)
 static bool is_default_ra(const struct sframe_style *s, const struct unw_rule *r)
 {
 	if (s->arch == UNW_X86_64)
-		return r->ra == UNW_AT_CFA && r->ra_off == AMD64_FIXED_RA;
+		return r->ra == UNW_AT_CFA && r->ra_off == SFRAME_AMD64_RA;
 	return r->ra == UNW_SAME;
 }
 
@@ -72,8 +64,9 @@ static int64_t saved_word(uint8_t kind, uint8_t reg, int32_t off)
 
 static int64_t cfa_word(const struct sframe_style *s, const struct unw_rule *r)
 {
-	return s->arch == UNW_S390X ? ((int64_t)r->cfa_off - S390X_CFA_BIAS) / S390X_CFA_SCALE
-				    : r->cfa_off;
+	return s->arch == UNW_S390X
+		     ? ((int64_t)r->cfa_off - SFRAME_S390X_CFA_BIAS) / SFRAME_S390X_CFA_SCALE
+		     : r->cfa_off;
 }
 
 static bool put_default(const struct sframe_style *s, const struct unw_rule *r,
@@ -84,7 +77,7 @@ static bool put_default(const struct sframe_style *s, const struct unw_rule *r,
 				   : SFRAME_LEFT_RA;
 	if (!sframe_is_default(s, r))
 		return false;
-	w->info |= r->cfa_reg == sframe_sp(s->arch) ? BASE_SP : 0;
+	w->info |= r->cfa_reg == sframe_sp(s->arch) ? SFRAME_ROW_BASE_SP : 0;
 	add(w, cfa_word(s, r));
 	if (!is_default_ra(s, r))
 		add(w, saved_word(r->ra, r->ra_reg, r->ra_off));
@@ -98,12 +91,12 @@ static bool put_default(const struct sframe_style *s, const struct unw_rule *r,
 /* Two words. Kinds that have no words are turned away before. */
 static void add_pair(struct sframe_words *w, uint8_t kind, uint8_t reg, int64_t off)
 {
-	int64_t control = (int64_t)reg << CONTROL_REG | CONTROL_REG_P;
+	int64_t control = (int64_t)reg << SFRAME_CONTROL_REG | SFRAME_CONTROL_REG_P;
 
 	if (kind == UNW_AT_CFA)
-		control = CONTROL_DEREF;
+		control = SFRAME_CONTROL_DEREF;
 	else if (kind == UNW_AT_REG)
-		control |= CONTROL_DEREF;
+		control |= SFRAME_CONTROL_DEREF;
 	add(w, control);
 	add(w, off);
 }
@@ -158,7 +151,8 @@ static bool check_form(const struct sframe_style *s, const struct unw_rule *r,
 		*why = SFRAME_LEFT_NO_RULE;
 	else if (r->cfa == UNW_CFA_INDEX || (r->cfa == UNW_CFA_DEREF && r->cfa_off2))
 		*why = SFRAME_LEFT_DEREF_ADD;
-	else if (s->arch == UNW_S390X && ((int64_t)r->cfa_off - S390X_CFA_BIAS) % S390X_CFA_SCALE)
+	else if (s->arch == UNW_S390X &&
+		 ((int64_t)r->cfa_off - SFRAME_S390X_CFA_BIAS) % SFRAME_S390X_CFA_SCALE)
 		*why = SFRAME_LEFT_OFFSET;
 	else
 		is_bad = false;
@@ -182,7 +176,7 @@ bool sframe_words_of(const struct sframe_style *style, const struct unw_rule *ru
 		w.bytes *= 2;
 	w.info |= (uint8_t)(w.nr << 1 | (w.bytes / 2) << 5);
 	if (style->arch == UNW_AARCH64 && rule->flags & UNW_RA_SIGNED)
-		w.info |= SIGNED;
+		w.info |= SFRAME_ROW_SIGNED;
 	*ret = w;
 	return true;
 }

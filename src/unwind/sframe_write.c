@@ -2,11 +2,10 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
+#include "unwind/sframe_impl.h"
 #include "unwind/sframe_words.h"
 
-enum { INFO_MASK = 0x10, INFO_KEY_B = 0x20, INFO_SIGNAL = 0x80, TYPE_FLEX = 1 };
-
-enum { V3_MAX_ROWS = UINT16_MAX, AMD64_FIXED_RA = -8 };
+enum { V3_MAX_ROWS = UINT16_MAX };
 
 struct out_row {
 	uint32_t off;
@@ -42,13 +41,6 @@ struct sframe_writer {
 	} fdes;
 	struct buf row_bytes;
 };
-
-static enum unw_arch arch_of(enum sframe_abi abi)
-{
-	return abi == SFRAME_ABI_AMD64_ENDIAN_LITTLE ? UNW_X86_64
-	     : abi == SFRAME_ABI_S390X_ENDIAN_BIG    ? UNW_S390X
-						     : UNW_AARCH64;
-}
 
 enum sframe_abi sframe_abi_of(enum unw_arch arch, bool is_big_endian)
 {
@@ -90,9 +82,8 @@ struct sframe_writer *sframe_writer_new(const struct sframe_write_opts *opts)
 		return NULL;
 	w->opts = *opts;
 	w->opts.no_pcrel |= opts->version == 1;
-	w->arch = arch_of(opts->abi);
-	w->is_big = opts->abi == SFRAME_ABI_AARCH64_ENDIAN_BIG ||
-		    opts->abi == SFRAME_ABI_S390X_ENDIAN_BIG;
+	w->arch = sframe_machines[opts->abi].arch;
+	w->is_big = sframe_machines[opts->abi].is_big;
 	return w;
 }
 
@@ -157,8 +148,9 @@ static bool style_of(const struct sframe_writer *w, const struct out_function *f
 		style->is_flex |= w->opts.version == 3 && !sframe_is_default(style, &r[i].rule);
 	}
 	*info = bytes_code(f->rep_size ? f->rep_size : f->nr ? r[f->nr - 1].off + 1 : 0);
-	*info |= (uint8_t)((f->rep_size ? INFO_MASK : 0) | (nr_key_b ? INFO_KEY_B : 0) |
-			   (nr_signal ? INFO_SIGNAL : 0));
+	*info |= (uint8_t)((f->rep_size ? SFRAME_INFO_MASK : 0) |
+			   (nr_key_b ? SFRAME_INFO_KEY_B : 0) |
+			   (nr_signal ? SFRAME_INFO_SIGNAL : 0));
 	*why = SFRAME_LEFT_KEYS;
 	if (nr_key_b && nr_key_b != nr_signed)
 		return false;
@@ -176,7 +168,7 @@ static bool put_rows(struct sframe_writer *w, const struct out_function *f,
 	if (w->opts.version == 3) {
 		put(w, b, f->nr, 2);
 		put(w, b, info, 1);
-		put(w, b, style->is_flex ? TYPE_FLEX : 0, 1);
+		put(w, b, style->is_flex ? SFRAME_TYPE_FLEX : 0, 1);
 		put(w, b, f->rep_size, 1);
 	}
 	for (size_t i = 0; i < f->nr; i++) {
@@ -237,7 +229,7 @@ static void put_header(const struct sframe_writer *w, struct buf *b, uint64_t nr
 	put(w, b, flags, 1);
 	put(w, b, w->opts.abi, 1);
 	put(w, b, 0, 1);
-	put(w, b, w->arch == UNW_X86_64 ? (uint8_t)AMD64_FIXED_RA : 0, 1);
+	put(w, b, w->arch == UNW_X86_64 ? (uint8_t)SFRAME_AMD64_RA : 0, 1);
 	put(w, b, 0, 1);
 	put(w, b, w->fdes.nr, 4);
 	put(w, b, nr_rows, 4);
@@ -245,8 +237,6 @@ static void put_header(const struct sframe_writer *w, struct buf *b, uint64_t nr
 	put(w, b, 0, 4);
 	put(w, b, fde_bytes, 4);
 }
-
-static const uint8_t fde_sizes[] = {[1] = 17, [2] = 20, [3] = 16};
 
 static void put_fde(const struct sframe_writer *w, struct buf *b, size_t at,
 		    const struct out_fde *fde)
@@ -269,7 +259,7 @@ static void put_fde(const struct sframe_writer *w, struct buf *b, size_t at,
 
 static enum clew_err put_section(struct sframe_writer *w, struct buf *b, uint64_t nr_rows)
 {
-	uint64_t fde_bytes = (uint64_t)w->fdes.nr * fde_sizes[w->opts.version];
+	uint64_t fde_bytes = (uint64_t)w->fdes.nr * sframe_versions[w->opts.version].fde_bytes;
 	size_t before = b->nr;
 
 	if (fde_bytes + w->row_bytes.nr > UINT32_MAX / 2 || nr_rows > UINT32_MAX)
