@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unwind/unw_walk_impl.h"
 
-enum { X86_64_RBP = 6, AARCH64_X29 = 29, AARCH64_X30 = 30 };
+enum { AARCH64_X30 = 30 };
 
 /* Of a frame that called another. */
 static bool rbx_of(struct unw_walker *w, uint64_t *ret, enum unw_stop *stop)
