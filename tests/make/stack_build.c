@@ -99,6 +99,26 @@ void stack_code(struct stack_build *b, uint64_t at, const void *bytes, size_t si
 	memcpy(b->bytes + (at - STACK_CODE_AT), bytes, size);
 }
 
+/* mov $15, %rax; syscall */
+void stack_sigreturn_code(struct stack_build *b, uint64_t at)
+{
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+	stack_code(b, at, code, sizeof(code));
+}
+
+const struct unw_rule stack_sigreturn_rule = {.cfa = UNW_CFA_DEREF,
+					      .cfa_reg = 7,
+					      .cfa_off = 160,
+					      .ra = UNW_AT_REG,
+					      .ra_reg = 7,
+					      .ra_off = 168,
+					      .fp = UNW_AT_REG,
+					      .fp_reg = 7,
+					      .fp_off = 120,
+					      .flags = UNW_SIGNAL,
+					      .origin = UNW_EH_FRAME};
+
 void stack_put(struct stack_build *b, uint64_t address, uint64_t value)
 {
 	memcpy((uint8_t *)b->words + (address - STACK_AT), &value, sizeof(value));

@@ -251,25 +251,13 @@ static void put_sigcontext(struct program *p, uint64_t sp, uint64_t pc)
 
 static uint64_t trampoline(struct program *p)
 {
-	static const uint8_t x86[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	static const uint8_t a64[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
 	static const uint8_t s390[] = {0x0a, 0xad};
-	const struct unw_rule rule = {.cfa = UNW_CFA_DEREF,
-				      .cfa_reg = 7,
-				      .cfa_off = 160,
-				      .ra = UNW_AT_REG,
-				      .ra_reg = 7,
-				      .ra_off = 168,
-				      .fp = UNW_AT_REG,
-				      .fp_reg = 7,
-				      .fp_off = 120,
-				      .flags = UNW_SIGNAL,
-				      .origin = UNW_EH_FRAME};
 	bool by_rule = p->m->arch == UNW_X86_64 && rnd(2);
-	uint64_t fn = stack_fn(p->b, by_rule ? &rule : NULL);
+	uint64_t fn = stack_fn(p->b, by_rule ? &stack_sigreturn_rule : NULL);
 
 	if (p->m->arch == UNW_X86_64 && !by_rule)
-		stack_code(p->b, fn, x86, sizeof(x86));
+		stack_sigreturn_code(p->b, fn);
 	else if (p->m->arch == UNW_AARCH64)
 		stack_code(p->b, fn, a64, sizeof(a64));
 	else if (p->m->arch == UNW_S390X)

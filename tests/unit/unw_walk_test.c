@@ -404,8 +404,6 @@ static void test_popped_fp(void)
 
 /* --- signals --- */
 
-static const uint8_t sigreturn_x86_64[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-
 /* A handler, called by a signal in a leaf on another stack. @return the trampoline. */
 static uint64_t put_signal(struct stack_build *b, const struct unw_rule *trampoline)
 {
@@ -426,23 +424,12 @@ static uint64_t put_signal(struct stack_build *b, const struct unw_rule *trampol
 
 static void test_signal(void)
 {
-	const struct unw_rule rule = {.cfa = UNW_CFA_DEREF,
-				      .cfa_reg = 7,
-				      .cfa_off = 160,
-				      .ra = UNW_AT_REG,
-				      .ra_reg = 7,
-				      .ra_off = 168,
-				      .fp = UNW_AT_REG,
-				      .fp_reg = 7,
-				      .fp_off = 120,
-				      .flags = UNW_SIGNAL,
-				      .origin = UNW_EH_FRAME};
 	struct stack_build *b = start(UNW_X86_64);
 	uint64_t fn = put_signal(b, NULL);
 
 	stack_walk(b, NULL, 0);
 	is_stopped(b, UNW_STOP_BAD_RA, 1, "a mapping's start is no return address");
-	stack_code(b, fn, sigreturn_x86_64, sizeof(sigreturn_x86_64));
+	stack_sigreturn_code(b, fn);
 	stack_walk(b, NULL, 0);
 	is_stopped(b, UNW_STOP_OUTERMOST, 4,
 		   "but for a trampoline, by its bytes; to a lower stack");
@@ -464,7 +451,7 @@ static void test_signal(void)
 	}
 	stack_build_free(b);
 	b = start(UNW_X86_64);
-	put_signal(b, &rule);
+	put_signal(b, &stack_sigreturn_rule);
 	stack_walk(b, NULL, 0);
 	is_stopped(b, UNW_STOP_OUTERMOST, 4, "trampoline by its rule, registers too");
 	stack_build_free(b);
@@ -476,7 +463,7 @@ static void test_loop(void)
 	struct stack_build *b = start(UNW_X86_64);
 	uint64_t fn = stack_fn(b, NULL);
 
-	stack_code(b, fn, sigreturn_x86_64, sizeof(sigreturn_x86_64));
+	stack_sigreturn_code(b, fn);
 	stack_put(b, SP_AT + 160, SP_AT);
 	stack_put(b, SP_AT + 168, fn);
 	b->regs.pc = fn;
