@@ -12,6 +12,7 @@ enum { TEXT = 0x10000, TEXT_BYTES = 0x1000, SECTION = 0x20000 };
 struct made {
 	struct cfi_build c;
 	struct cfi_cie cie;
+	const uint8_t *code; /* of the text; NULL: not at hand */
 	struct unw_image image;
 	struct unw_table t;
 	void *block;
@@ -55,6 +56,7 @@ static enum clew_err compile(struct made *m, enum unw_arch arch)
 	enum clew_err err;
 
 	cfi_image(&m->c, arch, TEXT, TEXT_BYTES, &m->image);
+	m->image.segments[0].bytes = m->code;
 	err = eh_frame_rows(&m->image, m->c.is_debug_frame, l, &m->counts);
 	if (!err)
 		err = unw_table_build(l, NULL, arch, &m->block, &size);
@@ -500,17 +502,10 @@ static void test_sigreturn(void)
 /** Rows of a function at TEXT + 0x100 whose code is @p code. */
 static void compile_code(struct made *m, const uint8_t *code, const char *program)
 {
-	struct unw_list *l = unw_list_new();
-	size_t size;
-
+	m->code = code;
 	add_cie(m, initial_of(UNW_X86_64));
 	add_function(m, TEXT + 0x100, 0x40, program);
-	cfi_image(&m->c, UNW_X86_64, TEXT, TEXT_BYTES, &m->image);
-	m->image.segments[0].bytes = code;
-	eh_frame_rows(&m->image, false, l, &m->counts);
-	if (!unw_table_build(l, NULL, UNW_X86_64, &m->block, &size))
-		unw_table_of_block(&m->t, m->block, size);
-	unw_list_free(l);
+	compile(m, UNW_X86_64);
 }
 
 /** libgcc's _Unwind_RaiseException: its last call puts the handler's registers in place. */
