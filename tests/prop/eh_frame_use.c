@@ -160,22 +160,52 @@ static void section_seed(uint8_t flags, const char *letters, bool is_64, struct 
 	cfi_done(&c);
 }
 
+/** Functions whose code is looked at: one enters an exception handler, one pops its frame pointer.
+ */
+static void add_functions_with_code(struct cfi_build *c, struct cfi_cie *cie, uint64_t text)
+{
+	static const uint8_t handler[] = {0x41, 0x0e, 0x10, 0x86, 2,    0x43, 0x0d,
+					  6,    0x41, 0x80, 3,    0x81, 4,    0x6b,
+					  0x0c, 2,    8,    0x42, 0x0c, 7,    8};
+	static const uint8_t realigned[] = {0x10, 6, 2,    0x76, 0, 0x50, 0x0c, 10,
+					    0,    0, 0x45, 0x0c, 7, 8,    0x41};
+	struct buf program = {0};
+
+	buf_add(&program, handler, sizeof(handler));
+	cfi_fde_add(c, cie, text + 0x100, 0x40, &program);
+	buf_clear(&program);
+	buf_add(&program, realigned, sizeof(realigned));
+	cfi_fde_add(c, cie, text + 0x200, 0x40, &program);
+	buf_done(&program);
+}
+
 static void elf_seed(struct buf *ret)
 {
-	static const uint8_t code[0x600];
+	static uint8_t code[0x600];
+	static const uint8_t initial[] = {0x0c, 7, 8, 0x90, 1};
 	struct cfi_build c = {0};
 	struct cfi_cie cie = {"zR", 1, false, EH_PE_UDATA4, 0, 1, -8, 16, 0};
 	struct elf_build b = {.base = EH_USE_TEXT};
 	struct buf program = {0};
+	uint64_t text;
 
+	memcpy(code + 0x108, "\x4c\x8d\xa5\xe0\xfd\xff\xff", 7); /* lea -0x220(%rbp), %r12 */
+	memcpy(code + 0x11d, "\x4c\x89\xe7\xe8", 4);             /* mov %r12, %rdi; call next */
+	memcpy(code + 0x126, "\xe8\xd5\xff\xff\xff", 5);         /* call text + 0x100 */
+	memcpy(code + 0x100, "\xf3\x0f\x1e\xfa\xc3", 5);         /* endbr64; ret */
+	memcpy(code + 0x210, "\x5d\x49\x8d\x62\xf8\xc3", 6); /* pop %rbp; lea -8(%r10), %rsp; ret */
 	elf_build_id(&b, code, 20);
-	elf_build_section(&b, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, code, sizeof(code));
+	text = elf_build_addr(&b, elf_build_section(&b, ".text", SHT_PROGBITS,
+						    SHF_ALLOC | SHF_EXECINSTR, code, sizeof(code)));
+	buf_add(&program, initial, sizeof(initial));
 	cfi_cie_add(&c, &cie, &program);
 	add_functions(&c, &cie);
+	add_functions_with_code(&c, &cie, text);
 	elf_build_section(&b, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, c.section.data, c.section.nr);
 	elf_build_section(&b, ".debug_frame", SHT_PROGBITS, 0, c.section.data, c.section.nr);
 	elf_build_finish(&b);
 	buf_add(ret, b.file.data, b.file.nr);
+	buf_done(&program);
 	elf_build_done(&b);
 	cfi_done(&c);
 }
