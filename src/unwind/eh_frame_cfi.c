@@ -82,6 +82,7 @@ static void put_row(struct run *r, const struct unw_rule *rule)
 	    rule->fp_reg == FRAME_REG && eh_fp_is_popped(r->t->image, r->loc, &from)) {
 		popped.fp = UNW_SAME;
 		unw_list_row(r->list, rel + from, &popped);
+		r->counts->nr_rows++;
 	}
 	if (rule->cfa == UNW_CFA_NONE)
 		r->counts->nr_unrepresented[rule->why & 7]++;
