@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "image/code_file.h"
 #include "unit/tap.h"
-#include "unwind/eh_frame.h"
+#include "unwind/eh_frame_impl.h"
 
 enum { MAX_SHOWN = 10, GAP_STEP = 16 };
 
@@ -354,6 +354,32 @@ static const char *compare(const struct file *f, const struct peer *p, const str
 	return !!(r->flags & UNW_SIGNAL) == p->is_signal ? NULL : "signal";
 }
 
+/** Where a rule says more than the source, on purpose: *p becomes what it should be. */
+static void explain(struct file *f, uint64_t pc, const struct unw_rule *r, struct peer *p)
+{
+	uint64_t popped_from;
+
+	if (p->is_eh_return && r->cfa == p->cfa && r->flags & UNW_SIGNAL) {
+		p->is_signal = true; /* the way into the handler, whose address is exact */
+		f->nr_explained++;
+	}
+	if (p->is_eh_return && r->cfa == UNW_CFA_NONE && r->why == UNW_WHY_EH_RETURN) {
+		p->has_cfa = false;
+		f->nr_explained++;
+	} else if (p->is_eh_return && r->ra == UNW_AT_REG && r->cfa == p->cfa &&
+		   r->fp == UNW_UNDEFINED) {
+		/* The saved ones are overwritten there; eh_frame_test checks where RA is. */
+		p->ra = (struct peer_value){true, UNW_AT_REG, r->ra_reg, r->ra_off, false};
+		p->fp.is_known = false;
+		f->nr_explained++;
+	} else if (f->image.arch == UNW_X86_64 && r->fp == UNW_SAME && p->fp.is_known &&
+		   p->fp.loc == UNW_AT_REG && p->fp.reg == 6 && !p->fp.off &&
+		   eh_fp_is_popped(&f->image, pc, &popped_from) && popped_from == pc) {
+		p->fp.loc = UNW_SAME;
+		f->nr_explained++;
+	}
+}
+
 static void compare_at(struct file *f, Dwarf_CFI *cfi, uint64_t pc, uint64_t rel, uint64_t *ret_end)
 {
 	const struct unw_rule *r = unw_table_find(&f->table, rel);
@@ -361,25 +387,7 @@ static void compare_at(struct file *f, Dwarf_CFI *cfi, uint64_t pc, uint64_t rel
 	const char *what;
 
 	if (ask_peer(f, cfi, pc, &p, ret_end)) {
-		if (p.is_eh_return && r->cfa == p.cfa && r->flags & UNW_SIGNAL) {
-			p.is_signal = true; /* the way into the handler, whose address is exact */
-			f->nr_explained++;
-		}
-		if (p.is_eh_return && r->cfa == UNW_CFA_NONE && r->why == UNW_WHY_EH_RETURN) {
-			p.has_cfa = false;
-			f->nr_explained++;
-		} else if (p.is_eh_return && r->ra == UNW_AT_REG && r->cfa == p.cfa &&
-			   r->fp == UNW_UNDEFINED) {
-			/* The saved ones are overwritten there; eh_frame_test checks where RA is.
-			 */
-			p.ra = (struct peer_value){true, UNW_AT_REG, r->ra_reg, r->ra_off, false};
-			p.fp.is_known = false;
-			f->nr_explained++;
-		} else if (f->image.arch == UNW_X86_64 && r->fp == UNW_SAME && p.fp.is_known &&
-			   p.fp.loc == UNW_AT_REG && p.fp.reg == 6 && !p.fp.off) {
-			p.fp.loc = UNW_SAME; /* popped already; eh_frame_test checks where */
-			f->nr_explained++;
-		}
+		explain(f, pc, r, &p);
 		what = compare(f, &p, r);
 		f->nr_explained += p.is_column_only && !what;
 	} else {
