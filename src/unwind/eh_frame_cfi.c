@@ -46,8 +46,7 @@ struct run {
 	const struct eh_cie *cie;
 	const struct eh_target *t;
 	struct eh_state state;
-	struct eh_state stack[MAX_REMEMBERED];
-	unsigned int depth;
+	unsigned int depth; /* of the stack */
 	bool is_cie;
 	bool is_changed; /* since the last row */
 	bool is_over;    /* past the function's end */
@@ -63,7 +62,16 @@ struct run {
 	const struct eh_extent *extent;
 	struct unw_list *list;
 	struct eh_frame_counts *counts;
+	struct eh_state stack[MAX_REMEMBERED]; /* last: run_init() leaves it */
 };
+
+static void run_init(struct run *r, const struct eh_cie *cie, const struct eh_target *t)
+{
+	/* Not the stack of 32 states: functions are many. */
+	memset(r, 0, offsetof(struct run, stack));
+	r->cie = cie;
+	r->t = t;
+}
 
 static bool fail(struct run *r, enum unw_why why)
 {
@@ -440,14 +448,8 @@ void eh_run_cie(struct eh_cie *cie, const struct eh_target *t, struct bytes prog
 {
 	struct run r;
 
-	memset(&r, 0, offsetof(struct run, stack));
-	r.depth = 0;
-	r.cie = cie;
-	r.t = t;
+	run_init(&r, cie, t);
 	r.is_cie = true;
-	r.is_changed = r.is_over = false;
-	r.eh_data_regs = 0;
-	r.loc = 0;
 	cie->is_whole = run_all(&r, program);
 	cie->why = cie->is_whole ? UNW_WHY_GAP : r.why;
 	cie->initial = r.state;
@@ -497,19 +499,10 @@ void eh_run_fde(const struct eh_cie *cie, const struct eh_target *t, const struc
 {
 	struct run r;
 
-	/* Not the stack of 32 states: functions are many. */
-	r.cie = cie;
-	r.t = t;
+	run_init(&r, cie, t);
 	r.state = cie->initial;
-	r.depth = 0;
-	r.is_cie = r.is_over = false;
 	r.is_changed = true;
-	r.why = UNW_WHY_BAD;
-	r.loc = extent->start;
-	r.handover = 0;
-	r.eh_data_regs = 0;
-	r.row_at = extent->start;
-	r.row_rule = (struct unw_rule){0};
+	r.loc = r.row_at = extent->start;
 	r.extent = extent;
 	r.list = ret;
 	r.counts = counts;
