@@ -63,7 +63,8 @@ struct ana_reader {
 	struct perf_order *order;
 	struct os_map map; /* whose pages are given back; data NULL: none */
 	uint64_t released;
-	struct perf_record mark; /* FINISHED_ROUND, behind what it lets go */
+	struct os_map_ahead *ahead; /* does that in a thread; NULL: we do */
+	struct perf_record mark;    /* FINISHED_ROUND, behind what it lets go */
 	bool has_mark, is_draining;
 	enum clew_err end; /* of the input */
 	struct clew_diag why;

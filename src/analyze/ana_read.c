@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_impl.h"
 #include "os/file.h"
+#include "os/map_ahead.h"
 
 enum { RELEASE_STEP = 32 << 20 }; /* of a mapped file, at a time */
 
@@ -18,6 +19,7 @@ void ana_reader_done(struct ana_reader *rd)
 {
 	if (rd->has_mark)
 		perf_block_release(rd->mark.block);
+	os_map_ahead_stop(rd->ahead);
 	perf_order_free(rd->order);
 	*rd = (struct ana_reader){0};
 }
@@ -54,7 +56,8 @@ static void release_pages(struct ana_reader *rd)
 	if (!rd->map.data)
 		return;
 	pos = perf_file_pos(rd->file);
-	if (pos < rd->released + RELEASE_STEP)
+	os_map_ahead_tell(rd->ahead, pos);
+	if (rd->ahead || pos < rd->released + RELEASE_STEP)
 		return;
 	os_map_release(&rd->map, rd->released, pos);
 	/* Once more from a little before: a record may have straddled the step. */

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "os/file.h"
+#include "os/map_ahead.h"
 
 static enum clew_err init(struct analyze *a, struct clew_diag *diag)
 {
@@ -196,6 +197,8 @@ enum clew_err analyze_run(struct analyze *a, const struct ana_consumer *consumer
 	a->queue = ana_queue_new(consumer, is_threaded, a->cache.epoch);
 	if (!a->queue)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	if (is_threaded)
+		a->reader.ahead = os_map_ahead_start(&a->reader.map);
 	err = read_all(a, diag);
 	ana_queue_stop(a->queue); /* where an error came in between, it may still be at work */
 	if (summarize(a) != CLEW_OK && err == CLEW_OK)
