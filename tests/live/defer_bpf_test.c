@@ -55,17 +55,18 @@ static bool is_in(uint64_t ip, uintptr_t fn, size_t size)
 }
 #define IS_IN(ip, fn) is_in(ip, (uintptr_t)(fn), 512)
 
-/* Frames of dig() in a stack, if they stand in one piece and deep_body() follows. */
-static uint32_t nr_digs(const struct run *r, const struct run_stack *s)
+/* Frames of @p fn in a stack, if they stand in one piece and @p caller follows. */
+static uint32_t nr_calls(const struct run *r, const struct run_stack *s, void (*fn)(long, long),
+			 void (*caller)(long))
 {
 	const uint64_t *ip = r->ips.data + s->first;
 	uint32_t i = 0, n = 0;
 
-	while (i < s->nr && !IS_IN(ip[i], dig))
+	while (i < s->nr && !IS_IN(ip[i], fn))
 		i++;
-	for (; i < s->nr && IS_IN(ip[i], dig); i++)
+	for (; i < s->nr && IS_IN(ip[i], fn); i++)
 		n++;
-	return i < s->nr && IS_IN(ip[i], deep_body) ? n : 0;
+	return i < s->nr && IS_IN(ip[i], caller) ? n : 0;
 }
 
 static void print_stack(const struct run *r, const struct run_stack *s)
@@ -136,7 +137,8 @@ static void deep(bool is_immediate, long depth)
 
 		nr_with += s != NULL;
 		nr_pending += s && s->stop == UNW_STOP_NO_TABLE_YET;
-		if (s && s->stop == UNW_STOP_OUTERMOST && nr_digs(&r, s) == depth + 1)
+		if (s && s->stop == UNW_STOP_OUTERMOST &&
+		    nr_calls(&r, s, dig, deep_body) == depth + 1)
 			nr_whole++;
 		else if (s && s->stop != UNW_STOP_NO_TABLE_YET && shown++ < 4)
 			print_stack(&r, s);
@@ -284,6 +286,78 @@ static void asleep_at_end(void)
 	CHECK_EQ(r.nr_left, 0, "none is left over");
 	if (write(blocked[1], "", 1) == 1)
 		waitpid(pid, NULL, 0);
+	run_done(&r);
+}
+
+enum { AWAY_BYTES = 1 << 20, AWAY_DEPTH = 100, NR_AWAY = 50 };
+
+static char *away; /* a stack whose pages go away while their bytes stay */
+
+static NOINLINE void dig_away(long depth, long nr)
+{
+	volatile char room[2000];
+
+	room[0] = (char)depth;
+	if (depth > 0)
+		dig_away(depth - 1, nr);
+	else
+		while (nr-- > 0)
+			madvise(away, AWAY_BYTES, MADV_DONTNEED);
+	sunk += (uint64_t)room[0];
+}
+
+static NOINLINE void away_body(long depth)
+{
+	dig_away(depth, NR_AWAY);
+	sunk++;
+}
+
+static void *away_main(void *depth)
+{
+	away_body((long)(intptr_t)depth);
+	return NULL;
+}
+
+static NOINLINE void away_thread_body(long depth)
+{
+	int fd = memfd_create("stack", 0);
+	pthread_attr_t attr;
+	pthread_t t;
+
+	if (fd < 0 || ftruncate(fd, AWAY_BYTES))
+		_exit(1);
+	away = mmap(NULL, AWAY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (away == MAP_FAILED || pthread_attr_init(&attr) ||
+	    pthread_attr_setstack(&attr, away, AWAY_BYTES) ||
+	    pthread_create(&t, &attr, away_main, (void *)(intptr_t)depth))
+		_exit(1);
+	pthread_join(t, NULL);
+}
+
+/* On the way back from madvise() none of the stack is mapped: a walk has to sleep. */
+static void paged_out(void)
+{
+	static const enum run_event entries[] = {RUN_SYSCALL_ENTER};
+	size_t nr = 0, nr_whole = 0;
+	struct outcome o;
+	struct run r;
+
+	if (!record(&r, "paged out", away_thread_body, AWAY_DEPTH, &defaults, entries, 1, &o))
+		return;
+	for (size_t i = 0; i < r.stacks.nr; i++) {
+		const struct run_stack *s = &r.stacks.data[i];
+		uint32_t n = nr_calls(&r, s, dig_away, away_body);
+
+		if (s->nr < 2 || !IS_IN(r.ips.data[s->first + 1], dig_away))
+			continue;
+		nr++;
+		if (n == AWAY_DEPTH + 1 && s->stop == UNW_STOP_OUTERMOST)
+			nr_whole++;
+		else
+			print_stack(&r, s);
+	}
+	CHECK(nr == NR_AWAY && nr_whole == nr, "of %zu stacks that are not in memory %zu are whole",
+	      nr, nr_whole);
 	run_done(&r);
 }
 
@@ -484,6 +558,8 @@ int main(int argc, char **argv)
 		long_read();
 	if (is_wanted("asleep"))
 		asleep_at_end();
+	if (is_wanted("away"))
+		paged_out();
 	if (is_wanted("faults"))
 		storm("faults", fault_body, 64 << 20, mixed, 4, &defaults, 2);
 	if (is_wanted("threads"))

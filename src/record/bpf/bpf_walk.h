@@ -9,14 +9,15 @@
  * rules. Three ways to read the stack, known at compile time.
  */
 enum walk_way {
-	WALK_SLEEPING, /* in the task, pages may be faulted in */
+	WALK_SLEEPING, /* in the task, pages may be faulted in; the frames' steps: WALK_NOW */
 	WALK_NOW,      /* in the task, in any context */
 	WALK_REMOTE    /* another task, from a sleepable iterator */
 };
 
 enum { RBX = UNW_RBX, RBP = 6, RSP = 7, NR_VMAS = 16, USER_CS = 0x33 };
 enum { SIGRETURN = 15, CLONE = 56, EXECVE = 59, EXECVEAT = 322, CLONE3 = 435 };
-enum { RBX_LOST = 1 }; /* no address of a word */
+enum { RBX_LOST = 1 };  /* no address of a word */
+enum { MAX_TRIES = 8 }; /* more than a step reads places */
 enum { VM_EXEC = 4, EBUSY = 16 };
 
 enum walk_code { WALK_TABLE, WALK_NO_TABLE, WALK_NO_TABLE_YET };
@@ -51,8 +52,12 @@ struct walk {
 	uint32_t max;
 	uint64_t copy_limit;
 	uint8_t is_exact, stop, why, uniform;
-	bool is_sigreturn;    /* the first frame called sigreturn: SP stands at the ucontext */
-	bool is_busy_vma;     /* the mappings were locked: what covers pc is not known */
+	bool is_sigreturn; /* the first frame called sigreturn: SP stands at the ucontext */
+	bool is_busy_vma;  /* the mappings were locked: what covers pc is not known */
+	bool may_retry;    /* a step that lacks something is made again, when that is there */
+	uint64_t lacking;  /* the last address that this step could not read; 0: none */
+	uint32_t lacking_size;
+	uint64_t unreadable;  /* not lacking: trying showed that nothing is there */
 	uint64_t method_word; /* 4 bits a frame */
 	struct clew_x86_regs regs;
 	struct vma_sight sight;
@@ -79,14 +84,26 @@ struct walk_ctx {
 
 /* --- memory --- */
 
-static __always_inline long read_user(const enum walk_way way, void *to, uint32_t size,
-				      uint64_t from, struct task_struct *task)
+/* Memory that is there. */
+static __always_inline long read_present(struct walk *w, void *to, uint32_t size, uint64_t from)
+{
+	long err = bpf_probe_read_user(to, size, (const void *)from);
+
+	if (err && from != w->unreadable) {
+		w->lacking = from;
+		w->lacking_size = size;
+	}
+	return err;
+}
+
+static __always_inline long read_user(struct walk *w, const enum walk_way way, void *to,
+				      uint32_t size, uint64_t from, struct task_struct *task)
 {
 	switch (way) {
 	case WALK_SLEEPING:
 		return bpf_copy_from_user(to, size, (const void *)from);
 	case WALK_NOW:
-		return bpf_probe_read_user(to, size, (const void *)from);
+		return read_present(w, to, size, from);
 	case WALK_REMOTE:
 		return bpf_copy_from_user_task(to, size, (const void *)from, task, 0);
 	}
@@ -102,7 +119,7 @@ static __always_inline bool fill_window(struct walk *w, uint64_t start, const en
 	if (size > sizeof(w->piece.word))
 		size = sizeof(w->piece.word);
 	w->win_words = 0;
-	if (read_user(way, w->piece.word, (uint32_t)size, start, task))
+	if (read_user(w, way, w->piece.word, (uint32_t)size, start, task))
 		return false;
 	w->win_start = start;
 	w->win_words = size >> 3;
@@ -116,7 +133,7 @@ static __always_inline bool get_word(struct walk *w, uint64_t addr, uint64_t *re
 	uint64_t i = (addr - w->win_start) >> 3;
 
 	if (addr & 7)
-		return !read_user(way, ret, 8, addr, task);
+		return !read_user(w, way, ret, 8, addr, task);
 	if (addr < w->win_start || i >= w->win_words) {
 		/* A little below too: FP lies below RA. */
 		uint64_t start = addr & 4095 ? addr - 64 : addr;
@@ -252,8 +269,8 @@ static __always_inline void wait_for_mappings(struct walk *w, struct task_struct
 	bpf_copy_from_user_task(&word, sizeof(word), (const void *)w->r[RSP], task, 0);
 }
 
-static __noinline int load_vma(struct walk *w, uint64_t pc, struct task_struct *task,
-			       uint32_t tries)
+static __always_inline int load_vma(struct walk *w, uint64_t pc, struct task_struct *task,
+				    uint32_t tries)
 {
 	struct walk_ctx c = {.w = w};
 	long err = -EBUSY;
@@ -271,6 +288,30 @@ static __noinline int load_vma(struct walk *w, uint64_t pc, struct task_struct *
 	return VMA_FOUND;
 }
 
+/* Global functions are verified once and not at each call, which keeps the start short, and with
+ * Linux 7.3 possible. Weak: their callers may then not rely on what they are seen to return. */
+__weak __noinline int load_vma_now(struct walk *w, uint64_t pc, uint32_t tries)
+{
+	return w ? load_vma(w, pc, bpf_get_current_task_btf(), tries) : VMA_NONE;
+}
+
+/* A global function's argument that is known to be a task: since Linux 6.8. on_pending_task() wants
+ * 6.18. */
+#define TRUSTED __attribute__((btf_decl_tag("arg:trusted")))
+
+__weak __noinline int load_vma_remote(struct walk *w, uint64_t pc, struct task_struct *task TRUSTED)
+{
+	return w ? load_vma(w, pc, task, 1) : VMA_NONE;
+}
+
+static __always_inline int load_vma_of(struct walk *w, uint64_t pc, const enum walk_way way,
+				       struct task_struct *task)
+{
+	if (way == WALK_REMOTE)
+		return load_vma_remote(w, pc, task);
+	return load_vma_now(w, pc, way == WALK_NOW && !w->may_retry ? 8 : 1);
+}
+
 /* Make w->vma the executable mapping of @p pc. */
 static __always_inline int find_vma(struct walk *w, uint64_t pc, const enum walk_way way,
 				    struct task_struct *task)
@@ -286,12 +327,12 @@ static __always_inline int find_vma(struct walk *w, uint64_t pc, const enum walk
 			return VMA_FOUND;
 		}
 	}
+	found = load_vma_of(w, pc, way, task);
 	if (way == WALK_NOW)
-		return load_vma(w, pc, task, 8);
-	found = load_vma(w, pc, task, 1);
+		return found;
 	for (i = 0; i < 7 && found == VMA_BUSY; i++) {
 		wait_for_mappings(w, task);
-		found = load_vma(w, pc, task, 1);
+		found = load_vma_of(w, pc, way, task);
 	}
 	return found;
 }
@@ -466,7 +507,7 @@ static __always_inline bool step_fp(struct walk *w, struct step *s, const enum w
 	if (!(w->known >> RBP & 1) || fp & 7 || fp < w->r[RSP] || fp - w->r[RSP] > 8 << 20 ||
 	    !get_word(w, fp, &s->fp, way, task) || !get_word(w, fp + 8, &s->ra, way, task))
 		return false;
-	if (s->ra && (read_user(way, &code, sizeof(code), s->ra - 8, task) || !is_call(code)))
+	if (s->ra && (read_user(w, way, &code, sizeof(code), s->ra - 8, task) || !is_call(code)))
 		return false;
 	s->cfa = fp + 16;
 	s->rbx_at = RBX_LOST;
@@ -492,9 +533,9 @@ static __always_inline bool step_bare(struct walk *w, struct step *s, const enum
 {
 	uint64_t *code = w->interrupted;
 
-	if (!w->is_exact || read_user(way, code, 16, w->pc - 8, task) || !is_bare(code) ||
+	if (!w->is_exact || read_user(w, way, code, 16, w->pc - 8, task) || !is_bare(code) ||
 	    !get_word(w, w->r[RSP], &s->ra, way, task) ||
-	    read_user(way, code, 8, s->ra - 8, task) || !is_call(code[0]))
+	    read_user(w, way, code, 8, s->ra - 8, task) || !is_call(code[0]))
 		return false;
 	s->cfa = w->r[RSP] + 8;
 	s->rbx_at = RBX_LOST;
@@ -552,7 +593,7 @@ static __always_inline uint8_t get_loc(struct walk *w, uint8_t loc, uint8_t reg,
 static __always_inline uint8_t step_sigreturn(struct walk *w, struct step *s,
 					      const enum walk_way way, struct task_struct *task)
 {
-	if (read_user(way, w->interrupted, sizeof(w->interrupted), w->r[RSP] + 40, task))
+	if (read_user(w, way, w->interrupted, sizeof(w->interrupted), w->r[RSP] + 40, task))
 		return UNW_STOP_UNREADABLE;
 	s->cfa = w->interrupted[15];
 	s->fp = w->interrupted[10];
@@ -656,10 +697,8 @@ static __always_inline uint8_t step_of(struct walk *w, struct step *s, const enu
 	struct walk_vma *v = &w->vmas[w->vma & (NR_VMAS - 1)];
 	struct unw_rule r;
 
-	if (w->is_sigreturn) {
-		w->is_sigreturn = false;
+	if (w->is_sigreturn)
 		return step_sigreturn(w, s, way, task);
-	}
 	if (w->is_busy_vma)
 		return UNW_STOP_MAPS_BUSY;
 	if (v->code == WALK_NO_TABLE_YET)
@@ -706,32 +745,40 @@ static __always_inline void put_frame(struct walk *w, uint64_t pc, uint8_t metho
 	w->out.nr = (uint16_t)(n + 1);
 }
 
-static __always_inline bool walk_step(struct walk *w, const enum walk_way way,
-				      struct task_struct *task)
+/* What a step came to. */
+enum { STEP_DONE, STEP_END, STEP_RETRY };
+
+static __always_inline int walk_step(struct walk *w, const enum walk_way way,
+				     struct task_struct *task)
 {
 	struct step s = {};
 
 	if (w->out.nr >= w->max || w->out.nr >= CB_MAX_DEPTH) {
 		w->stop = UNW_STOP_MAX_DEPTH;
-		return false;
+		return STEP_END;
 	}
+	w->lacking = 0;
 	w->stop = step_of(w, &s, way, task);
+	if (w->may_retry && w->lacking)
+		return STEP_RETRY;
 	if (w->stop)
-		return false;
+		return STEP_END;
 	if (!s.ra) {
 		w->stop = UNW_STOP_OUTERMOST;
-		return false;
+		return STEP_END;
 	}
 	if (s.ra == w->pc && s.cfa == w->r[RSP]) {
 		w->stop = UNW_STOP_LOOP;
-		return false;
+		return STEP_END;
 	}
 	switch (find_vma(w, s.ra - !s.is_signal, way, task)) {
 	case VMA_NONE:
 		/* A frame pointer that leads nowhere is none. */
 		w->stop = s.method == UNW_FP ? UNW_STOP_NO_INFO : UNW_STOP_BAD_RA;
-		return false;
+		return STEP_END;
 	case VMA_BUSY:
+		if (w->may_retry)
+			return STEP_RETRY;
 		w->is_busy_vma = true;
 		break;
 	}
@@ -744,30 +791,60 @@ static __always_inline bool walk_step(struct walk *w, const enum walk_way way,
 	if (s.has_all)
 		take_interrupted(w);
 	w->is_exact = s.is_signal;
+	w->is_sigreturn = false;
 	put_frame(w, s.ra, s.method);
-	return true;
+	return STEP_DONE;
 }
 
-static long step_sleeping(uint32_t i, struct walk_ctx *c)
-{
-	return !walk_step(c->w, WALK_SLEEPING, bpf_get_current_task_btf());
-}
-
-/* Global functions are verified once and not at each call, which keeps the start short. Weak: their
- * callers may then not rely on what they are seen to return. */
 __weak __noinline int walk_step_now(struct walk *w)
 {
-	return !w || !walk_step(w, WALK_NOW, bpf_get_current_task_btf());
+	return w ? walk_step(w, WALK_NOW, bpf_get_current_task_btf()) : STEP_END;
 }
 
 static long step_now(uint32_t i, struct walk_ctx *c)
 {
-	return walk_step_now(c->w) != 0;
+	return walk_step_now(c->w) != STEP_DONE;
+}
+
+/* Sleep until what the step lacked is there. */
+static __always_inline void fetch(struct walk *w, struct task_struct *task)
+{
+	uint8_t byte;
+
+	if (!w->lacking)
+		wait_for_mappings(w, task);
+	else if (bpf_copy_from_user(&byte, 1, (const void *)w->lacking) ||
+		 bpf_copy_from_user(&byte, 1, (const void *)(w->lacking + w->lacking_size - 1)))
+		w->unreadable = w->lacking;
+}
+
+/* A global function cannot sleep, and inline there would be more states than a verifier (of Linux
+ * 7.3) looks at. So the step is that which does not sleep, made again when it lacked something:
+ * until then it has changed nothing. */
+static long step_sleeping(uint32_t i, struct walk_ctx *c)
+{
+	uint32_t tries;
+	int came_to = STEP_RETRY;
+
+	for (tries = 0; tries < MAX_TRIES && came_to == STEP_RETRY; tries++) {
+		if (tries)
+			fetch(c->w, bpf_get_current_task_btf());
+		c->w->may_retry = tries < MAX_TRIES - 1;
+		came_to = walk_step_now(c->w);
+	}
+	c->w->may_retry = false;
+	return came_to != STEP_DONE;
+}
+
+/* For a program that sleeps from its start: there a global function may, too. */
+__weak __noinline int walk_step_remote(struct walk *w, struct task_struct *task TRUSTED)
+{
+	return w ? walk_step(w, WALK_REMOTE, task) : STEP_END;
 }
 
 static long step_remote(uint32_t i, struct walk_ctx *c)
 {
-	return !walk_step(c->w, WALK_REMOTE, c->task);
+	return walk_step_remote(c->w, c->task) != STEP_DONE;
 }
 
 static __always_inline void begin_vma(struct walk *w, int found)
@@ -804,6 +881,8 @@ static __always_inline void begin_walk(struct walk *w, const enum walk_way way,
 	w->pc = regs->ip;
 	w->max = config.max_stack;
 	w->is_exact = true;
+	w->may_retry = false;
+	w->unreadable = 0;
 	w->stop = w->why = 0;
 	w->uniform = UNW_NO_ORIGIN;
 	w->method_word = 0;
