@@ -102,6 +102,8 @@ def check_run(t, tree, version, sent, run):
         return
     if not t.check(works, f"{kernel}, {backend}: records", err[-600:]):
         return
+    if name == "auto" and version >= (6, 18):
+        t.check("user stacks: bpf-deferred" in err, f"{kernel}, {backend}: puts stacks off in BPF", told)
     kinds, whys = judge(tree, text, name == "defer")
     judged = sum(kinds.values()) - kinds["outside"] - kinds["no user part"]
     share = 100 * kinds["right"] / judged if judged else 0
