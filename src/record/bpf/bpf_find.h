@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RECORD_BPF_BPF_FIND_H
+#define RECORD_BPF_BPF_FIND_H
+
+#include "record/bpf/bpf_maps.h"
+
+/*
+ * What a walk finds in a task: the words of its stack, its mappings, their rules. Three ways to
+ * read the stack, known at compile time.
+ */
+enum walk_way {
+	WALK_SLEEPING, /* in the task, pages may be faulted in; the frames' steps: WALK_NOW */
+	WALK_NOW,      /* in the task, in any context */
+	WALK_REMOTE    /* another task, from a sleepable iterator */
+};
+
+enum { RBX = UNW_RBX, RBP = 6, RSP = 7, NR_VMAS = 16, USER_CS = 0x33 };
+enum { SIGRETURN = 15, CLONE = 56, EXECVE = 59, EXECVEAT = 322, CLONE3 = 435 };
+enum { RBX_LOST = 1 };  /* no address of a word */
+enum { MAX_TRIES = 8 }; /* more than a step reads places */
+enum { VM_EXEC = 4, EBUSY = 16 };
+
+enum walk_code { WALK_TABLE, WALK_NO_TABLE, WALK_NO_TABLE_YET };
+
+/* One executable mapping. */
+struct walk_vma {
+	uint64_t start, end;
+	uint64_t bias;         /* rel = address + bias */
+	uint64_t first, limit; /* rel: what the table covers */
+	uint32_t code;         /* enum walk_code */
+	uint32_t table, shift, nr_buckets, rule_chunk;
+};
+
+struct vma_sight {
+	struct cb_key key;
+	uint64_t start, end, bias;
+	bool is_exec, has_key;
+};
+
+/* Memory to work in: a callback may sleep and be moved to another CPU, so this is of nobody's CPU.
+ */
+struct walk {
+	uint32_t is_busy;
+	uint32_t vma;        /* the one that covers pc */
+	uint32_t nr_vmas;    /* modulo NR_VMAS where the next one is put */
+	uint32_t generation; /* of tables, when vmas was filled */
+	uint64_t mm_id;      /* whose vmas these are, 0: nobody's */
+	uint64_t mm_seq;     /* of its mappings */
+	struct walk_vma vmas[NR_VMAS];
+	uint64_t pc, r[CB_NR_REGS], known;
+	uint64_t rbx_at; /* where rbx as it is at pc was saved; 0: r[RBX] holds it */
+	uint32_t max;
+	uint64_t copy_limit;
+	uint8_t is_exact, stop, why, uniform;
+	bool is_sigreturn; /* the first frame called sigreturn: SP stands at the ucontext */
+	bool is_busy_vma;  /* the mappings were locked: what covers pc is not known */
+	bool may_retry;    /* a step that lacks something is made again, when that is there */
+	uint64_t lacking;  /* the last address that this step could not read; 0: none */
+	uint32_t lacking_size;
+	uint64_t unreadable;  /* not lacking: trying showed that nothing is there */
+	uint64_t method_word; /* 4 bits a frame */
+	struct clew_x86_regs regs;
+	struct vma_sight sight;
+	uint64_t interrupted[17]; /* registers that a signal frame holds */
+	uint64_t win_start;
+	uint64_t win_words;
+	uint64_t methods[CB_MAX_DEPTH / 16];
+	struct cb_piece piece; /* .word is the window of the stack */
+	struct cb_stack out;
+	uint64_t ips[CB_MAX_DEPTH + CB_MAX_DEPTH / 16]; /* out.ips */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct walk);
+} scratch SEC(".maps");
+
+struct walk_ctx {
+	struct walk *w;
+	struct task_struct *task; /* of WALK_REMOTE */
+};
+
+/* --- memory --- */
+
+/* Memory that is there. */
+static __always_inline long read_present(struct walk *w, void *to, uint32_t size, uint64_t from)
+{
+	long err = bpf_probe_read_user(to, size, (const void *)from);
+
+	if (err && from != w->unreadable) {
+		w->lacking = from;
+		w->lacking_size = size;
+	}
+	return err;
+}
+
+static __always_inline long read_user(struct walk *w, const enum walk_way way, void *to,
+				      uint32_t size, uint64_t from, struct task_struct *task)
+{
+	switch (way) {
+	case WALK_SLEEPING:
+		return bpf_copy_from_user(to, size, (const void *)from);
+	case WALK_NOW:
+		return read_present(w, to, size, from);
+	case WALK_REMOTE:
+		return bpf_copy_from_user_task(to, size, (const void *)from, task, 0);
+	}
+	return -1;
+}
+
+/* Fill the window from @p start on, up to the end of its page: beyond may be nothing. */
+static __always_inline bool fill_window(struct walk *w, uint64_t start, const enum walk_way way,
+					struct task_struct *task)
+{
+	uint64_t size = 4096 - (start & 4095);
+
+	if (size > sizeof(w->piece.word))
+		size = sizeof(w->piece.word);
+	w->win_words = 0;
+	if (read_user(w, way, w->piece.word, (uint32_t)size, start, task))
+		return false;
+	w->win_start = start;
+	w->win_words = size >> 3;
+	return true;
+}
+
+/* The word at @p addr. Frames lie near each other: nearly always in the window. */
+static __always_inline bool get_word(struct walk *w, uint64_t addr, uint64_t *ret,
+				     const enum walk_way way, struct task_struct *task)
+{
+	uint64_t i = (addr - w->win_start) >> 3;
+
+	if (addr & 7)
+		return !read_user(w, way, ret, 8, addr, task);
+	if (addr < w->win_start || i >= w->win_words) {
+		/* A little below too: FP lies below RA. */
+		uint64_t start = addr & 4095 ? addr - 64 : addr;
+
+		if ((start ^ addr) & ~4095ul)
+			start = addr & ~4095ul;
+		if (!fill_window(w, start, way, task))
+			return false;
+		i = (addr - start) >> 3;
+	}
+	*ret = w->piece.word[i & (CB_WINDOW_WORDS - 1)];
+	return true;
+}
+
+/* --- mappings --- */
+
+static __always_inline void key_of_file(struct cb_key *k, struct file *f)
+{
+	struct inode *i = f->f_inode;
+	uint64_t mtime = 0;
+
+	if (bpf_core_field_exists(i->i_mtime_sec)) {
+		mtime = (uint64_t)i->i_mtime_sec * 1000000000 + i->i_mtime_nsec;
+	} else if (bpf_core_field_exists(((struct inode___6_10 *)i)->__i_mtime)) {
+		struct inode___6_10 *o = (void *)i;
+
+		mtime = (uint64_t)BPF_CORE_READ(o, __i_mtime.tv_sec) * 1000000000 +
+			(uint64_t)BPF_CORE_READ(o, __i_mtime.tv_nsec);
+	} else {
+		struct inode___6_6 *o = (void *)i;
+
+		mtime = (uint64_t)BPF_CORE_READ(o, i_mtime.tv_sec) * 1000000000 +
+			(uint64_t)BPF_CORE_READ(o, i_mtime.tv_nsec);
+	}
+	k->word[0] = (uint64_t)i->i_generation << 32 | i->i_sb->s_dev;
+	k->word[1] = i->i_ino;
+	k->word[2] = (uint64_t)i->i_size;
+	k->word[3] = mtime;
+}
+
+static __always_inline void see_vma(struct vma_sight *s, struct vm_area_struct *vma)
+{
+	struct file *f = vma->vm_file;
+
+	s->start = vma->vm_start;
+	s->end = vma->vm_end;
+	s->bias = ((uint64_t)vma->vm_pgoff << 12) - s->start;
+	s->is_exec = vma->vm_flags & VM_EXEC;
+	s->has_key = true;
+	if (f) {
+		key_of_file(&s->key, f);
+		return;
+	}
+	s->key.word[0] = s->key.word[1] = s->key.word[3] = 0;
+	s->key.word[2] = CB_KEY_VDSO;
+	s->has_key = (uint64_t)vma->vm_mm->context.vdso == s->start;
+	s->bias = -s->start;
+}
+
+static long on_vma(struct task_struct *task, struct vm_area_struct *vma, void *ctx)
+{
+	see_vma(&((struct walk_ctx *)ctx)->w->sight, vma);
+	return 0;
+}
+
+static __always_inline void want(const struct vma_sight *s, uint32_t pid)
+{
+	struct cb_file f = {.state = CB_FILE_WANTED};
+	struct cb_want *r;
+
+	if (bpf_map_update_elem(&files, &s->key, &f, BPF_NOEXIST))
+		return;
+	r = bpf_ringbuf_reserve(&stacks, sizeof(*r), 0);
+	if (!r) {
+		count(CB_RING_FULL);
+		bpf_map_delete_elem(&files, &s->key);
+		return;
+	}
+	r->kind = CB_WANT;
+	r->pid = pid;
+	r->key = s->key;
+	r->start = s->start;
+	r->end = s->end;
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline void vma_of_sight(struct walk_vma *v, const struct vma_sight *s,
+					 uint32_t pid)
+{
+	struct cb_file *f;
+
+	v->start = s->start;
+	v->end = s->end;
+	v->bias = s->bias;
+	v->code = WALK_NO_TABLE;
+	if (!s->has_key)
+		return;
+	f = bpf_map_lookup_elem(&files, &s->key);
+	if (!f) {
+		want(s, pid);
+		v->code = WALK_NO_TABLE_YET;
+		return;
+	}
+	if (f->state == CB_FILE_READY) {
+		v->code = WALK_TABLE;
+		v->first = f->start;
+		v->limit = f->end;
+		v->table = f->table;
+		v->shift = f->shift;
+		v->nr_buckets = f->nr_buckets;
+		v->rule_chunk = f->rule_chunk;
+		f->is_used = 1;
+	} else if (f->state == CB_FILE_WANTED) {
+		v->code = WALK_NO_TABLE_YET;
+	}
+}
+
+/* The mappings change with every write lock of the address space: odd while it is held. */
+static __always_inline uint64_t mm_seq_of(struct mm_struct *mm)
+{
+	if (bpf_core_field_exists(mm->mm_lock_seq.sequence))
+		return BPF_CORE_READ(mm, mm_lock_seq.sequence);
+	return 1;
+}
+
+enum vma_found { VMA_FOUND, VMA_NONE, VMA_BUSY };
+
+/* Reading as a debugger does waits for the lock of the mappings. What is read does not matter. */
+static __always_inline void wait_for_mappings(struct walk *w, struct task_struct *task)
+{
+	uint64_t word;
+
+	bpf_copy_from_user_task(&word, sizeof(word), (const void *)w->r[RSP], task, 0);
+}
+
+static __always_inline int load_vma(struct walk *w, uint64_t pc, struct task_struct *task,
+				    uint32_t tries)
+{
+	struct walk_ctx c = {.w = w};
+	long err = -EBUSY;
+	uint32_t i;
+
+	for (i = 0; i < 8 && i < tries && err == -EBUSY; i++)
+		err = bpf_find_vma(task, pc, on_vma, &c, 0);
+	if (err == -EBUSY)
+		return VMA_BUSY;
+	if (err || !w->sight.is_exec)
+		return VMA_NONE;
+	i = w->nr_vmas++ & (NR_VMAS - 1);
+	vma_of_sight(&w->vmas[i], &w->sight, (uint32_t)task->tgid);
+	w->vma = i;
+	return VMA_FOUND;
+}
+
+/* Global functions are verified once and not at each call, which keeps the start short, and with
+ * Linux 7.3 possible. Weak: their callers may then not rely on what they are seen to return. */
+__weak __noinline int load_vma_now(struct walk *w, uint64_t pc, uint32_t tries)
+{
+	return w ? load_vma(w, pc, bpf_get_current_task_btf(), tries) : VMA_NONE;
+}
+
+/* A global function's argument that is known to be a task: since Linux 6.8. on_pending_task() wants
+ * 6.18. */
+#define TRUSTED __attribute__((btf_decl_tag("arg:trusted")))
+
+__weak __noinline int load_vma_remote(struct walk *w, uint64_t pc, struct task_struct *task TRUSTED)
+{
+	return w ? load_vma(w, pc, task, 1) : VMA_NONE;
+}
+
+static __always_inline int load_vma_of(struct walk *w, uint64_t pc, const enum walk_way way,
+				       struct task_struct *task)
+{
+	if (way == WALK_REMOTE)
+		return load_vma_remote(w, pc, task);
+	return load_vma_now(w, pc, way == WALK_NOW && !w->may_retry ? 8 : 1);
+}
+
+/* Make w->vma the executable mapping of @p pc. */
+static __always_inline int find_vma(struct walk *w, uint64_t pc, const enum walk_way way,
+				    struct task_struct *task)
+{
+	uint32_t i = w->vma & (NR_VMAS - 1);
+	int found;
+
+	if (pc - w->vmas[i].start < w->vmas[i].end - w->vmas[i].start)
+		return VMA_FOUND;
+	for (i = 0; i < NR_VMAS; i++) {
+		if (pc - w->vmas[i].start < w->vmas[i].end - w->vmas[i].start) {
+			w->vma = i;
+			return VMA_FOUND;
+		}
+	}
+	found = load_vma_of(w, pc, way, task);
+	if (way == WALK_NOW)
+		return found;
+	for (i = 0; i < 7 && found == VMA_BUSY; i++) {
+		wait_for_mappings(w, task);
+		found = load_vma_of(w, pc, way, task);
+	}
+	return found;
+}
+
+/* Mappings seen by an earlier walk hold if nothing has changed since. */
+static __always_inline void begin_vmas(struct walk *w, struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	uint64_t id = 0, seq = 1;
+	uint32_t generation = (uint32_t)control(CB_GENERATION);
+	uint32_t i;
+
+	if (mm) {
+		id = mm->context.ctx_id;
+		seq = mm_seq_of(mm);
+	}
+	if (id && id == w->mm_id && seq == w->mm_seq && !(seq & 1) && generation == w->generation) {
+		for (i = 0; i < NR_VMAS; i++) {
+			if (w->vmas[i].code == WALK_NO_TABLE_YET)
+				w->vmas[i].end = w->vmas[i].start;
+		}
+		return;
+	}
+	w->mm_id = id;
+	w->mm_seq = seq;
+	w->generation = generation;
+	w->vma = 0;
+	w->nr_vmas = 0;
+	for (i = 0; i < NR_VMAS; i++)
+		w->vmas[i].start = w->vmas[i].end = 0;
+}
+
+/* --- tables --- */
+
+static __always_inline uint32_t *table_word(void *table, uint64_t word)
+{
+	uint32_t chunk = (uint32_t)(word / CB_CHUNK_WORDS);
+	struct cb_chunk *c = bpf_map_lookup_elem(table, &chunk);
+
+	return c ? &c->word[word & (CB_CHUNK_WORDS - 1)] : NULL;
+}
+
+/* Index of the rule at @p off from the table's start; 0, a rule that says nothing, where the table
+ * is not what it should be. */
+__weak __noinline uint32_t search(struct walk_vma *v, uint64_t off)
+{
+	uint32_t key, low, *p;
+	uint64_t rows, lo, hi;
+	void *table;
+	int i;
+
+	if (!v)
+		return 0;
+	key = v->table;
+	rows = (uint64_t)v->nr_buckets + 1;
+	table = bpf_map_lookup_elem(&tables, &key);
+	if (!table)
+		return 0;
+	low = (uint32_t)(v->first + off) << 16 | 0xffff;
+	p = table_word(table, off >> (v->shift & 31));
+	if (!p)
+		return 0;
+	lo = *p;
+	p = table_word(table, (off >> (v->shift & 31)) + 1);
+	if (!p)
+		return 0;
+	hi = *p;
+	for (i = 0; i < 18 && lo < hi; i++) {
+		uint64_t mid = lo + ((hi - lo) >> 1);
+
+		p = table_word(table, rows + mid);
+		if (!p)
+			return 0;
+		if (*p <= low)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return 0;
+	p = table_word(table, rows + lo - 1);
+	return p ? *p & 0xffff : 0;
+}
+
+/* The rule at @p pc. @return false: the table has been taken away meanwhile. */
+static __always_inline bool rule_at(struct walk_vma *v, uint64_t pc, struct unw_rule *ret)
+{
+	uint64_t rel = pc + v->bias, off = rel - v->first, tag, word, *m;
+	uint32_t slot, index, key = v->table, chunk;
+	struct cb_chunk *c;
+	void *table;
+
+	__builtin_memset(ret, 0, sizeof(*ret));
+	if (rel < v->first || rel >= v->limit)
+		return true;
+	tag = (uint64_t)v->table << 32 | (uint32_t)off;
+	slot = (uint32_t)((tag * 0x9e3779b97f4a7c15ul) >> 40) & (CB_MEMO_WORDS - 1);
+	m = bpf_map_lookup_elem(&memo, &slot);
+	if (!m)
+		return false;
+	word = *(volatile uint64_t *)m;
+	if (word >> 16 == tag) {
+		index = word & 0xffff;
+	} else {
+		index = search(v, off);
+		*(volatile uint64_t *)m = tag << 16 | index;
+	}
+	table = bpf_map_lookup_elem(&tables, &key);
+	if (!table)
+		return false;
+	chunk = v->rule_chunk + index / CB_CHUNK_RULES;
+	c = bpf_map_lookup_elem(table, &chunk);
+	if (c)
+		__builtin_memcpy(ret, &c->word[(index & (CB_CHUNK_RULES - 1)) * 8], sizeof(*ret));
+	return true;
+}
+
+#endif
