@@ -43,13 +43,21 @@ static bool may_be_it(const char *path, const struct live_mapping *m)
 	return !os_file_identity(path, &id) && id.size == m->size && id.mtime_ns == m->mtime_ns;
 }
 
-/* Looked at before and behind: /proc/PID/map_files may come to mean another file meanwhile. */
+/* Opened once: /proc/PID/map_files may come to mean another file, and then this one again. */
 static const struct unw_code *by_path(struct unw_store *store, const char *path,
 				      const struct live_mapping *m)
 {
-	const struct unw_code *code = may_be_it(path, m) ? unw_store_get_file(store, path) : NULL;
+	const struct unw_code *code = NULL;
+	int fd = os_open_regular(path);
+	char opened[64];
 
-	return code && may_be_it(path, m) ? code : NULL;
+	if (fd < 0)
+		return NULL;
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+	if (may_be_it(opened, m))
+		code = unw_store_get_file(store, opened);
+	os_close(fd);
+	return code;
 }
 
 static void path_of_mapping(const struct live_mapping *m, char path[static 96])

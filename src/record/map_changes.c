@@ -9,6 +9,8 @@ bool map_changes_add(struct map_changes *m, uint32_t pid, uint64_t time, uint64_
 	const struct map_change c = {time, start, end, pid};
 	struct map_change_list *l = &m->round[0];
 
+	if (time > l->newest)
+		l->newest = time;
 	if (l->nr >= MAX_CHANGES) {
 		l->is_full = true;
 		return true;
@@ -30,6 +32,8 @@ static bool covers_one(const struct map_change *c, const uint64_t *pcs, size_t n
 static bool find(const struct map_changes *m, uint32_t pid, uint64_t time, const uint64_t *pcs,
 		 size_t nr)
 {
+	if (m->forgotten && time <= m->forgotten)
+		return true;
 	for (size_t i = 0; i < 2; i++) {
 		if (m->round[i].is_full)
 			return true;
@@ -56,10 +60,13 @@ void map_changes_age(struct map_changes *m)
 {
 	const struct map_change_list old = m->round[1];
 
+	if (old.newest > m->forgotten)
+		m->forgotten = old.newest;
 	m->round[1] = m->round[0];
 	m->round[0] = old;
 	m->round[0].nr = 0;
 	m->round[0].is_full = false;
+	m->round[0].newest = 0;
 }
 
 void map_changes_done(struct map_changes *m)

@@ -21,15 +21,18 @@ struct map_change {
 struct map_changes {
 	struct map_change_list {
 		VEC(struct map_change);
-		bool is_full; /* further ones are not known */
+		bool is_full;    /* further ones are not known */
+		uint64_t newest; /* time, of those too */
 	} round[2];
+	uint64_t forgotten; /* the newest of older rounds; 0: none */
 };
 
 /** From @p time on. An exec: 0 to UINT64_MAX. @return false: out of memory. */
 bool map_changes_add(struct map_changes *m, uint32_t pid, uint64_t time, uint64_t start,
 		     uint64_t end);
 
-/** Has @p pid mapped anything since @p time? */
+/** Has @p pid mapped anything since @p time? Of times that rounds before those two reach to: true.
+ */
 bool map_changes_any(const struct map_changes *m, uint32_t pid, uint64_t time);
 /** And where one of these addresses is, or behind which one of them is? */
 bool map_changes_at(const struct map_changes *m, uint32_t pid, uint64_t time, const uint64_t *pcs,

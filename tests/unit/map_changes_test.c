@@ -32,14 +32,16 @@ static void check_rounds(void)
 	CHECK(map_changes_any(&m, 1, 100), "the round before still counts");
 	map_changes_add(&m, 2, 200, 0x2000, 0x3000);
 	map_changes_age(&m);
-	CHECK(!map_changes_any(&m, 1, 100), "that before it does not");
+	CHECK(map_changes_any(&m, 1, 100), "what was before is forgotten: it may have changed");
+	CHECK(!map_changes_any(&m, 1, 101), "it has not since");
 	CHECK(map_changes_any(&m, 2, 200), "the second has become the one before");
 	for (uint32_t i = 0; i <= 1 << 16; i++)
 		map_changes_add(&m, 3, i, 0, 1);
 	CHECK(map_changes_any(&m, 4, UINT64_MAX), "too many to know: anything may have changed");
 	map_changes_age(&m);
 	map_changes_age(&m);
-	CHECK(!map_changes_any(&m, 4, 0), "until they have aged");
+	CHECK(map_changes_any(&m, 4, 1 << 16), "forgotten, those that were too many as well");
+	CHECK(!map_changes_any(&m, 4, (1 << 16) + 1), "since then nothing has");
 	map_changes_done(&m);
 }
 
