@@ -180,10 +180,11 @@ static const char *load_source(struct unw_store *s, struct unw_entry *e, struct 
 	x->build_id_bytes = elf_file_build_id(&x->elf, x->build_id);
 	add_debug_frame(s, x);
 	why = compile(s, e, x, &bytes);
-	if (!why && unw_table_of_block(&e->code.table, e->block, bytes))
-		return "damaged table"; /* cannot be: it was just made or checked */
-	s->bytes += why ? 0 : bytes;
-	return why;
+	if (why)
+		return why;
+	unw_table_of_checked(&e->code.table, e->block);
+	s->bytes += bytes;
+	return NULL;
 }
 
 static void load(struct unw_store *s, struct unw_entry *e, const void *data, size_t size)

@@ -306,6 +306,16 @@ static bool is_block_right(const struct unw_table *t)
 	return true;
 }
 
+void unw_table_of_checked(struct unw_table *ret, const void *data)
+{
+	struct unw_table t = {.head = data};
+
+	t.bucket = (const uint32_t *)(t.head + 1);
+	t.row = t.bucket + t.head->nr_buckets + 1;
+	t.rule = (const struct unw_rule *)(t.row + t.head->nr_rows);
+	*ret = t;
+}
+
 enum clew_err unw_table_of_block(struct unw_table *ret, const void *data, size_t size)
 {
 	struct unw_table t = {.head = data};
@@ -313,9 +323,7 @@ enum clew_err unw_table_of_block(struct unw_table *ret, const void *data, size_t
 	if (size < sizeof(*t.head) || (uintptr_t)data % 8 || !is_head_right(t.head, size) ||
 	    t.head->checksum != checksum_of(t.head))
 		return CLEW_BAD_FILE;
-	t.bucket = (const uint32_t *)(t.head + 1);
-	t.row = t.bucket + t.head->nr_buckets + 1;
-	t.rule = (const struct unw_rule *)(t.row + t.head->nr_rows);
+	unw_table_of_checked(&t, data);
 	if (!is_block_right(&t))
 		return CLEW_BAD_FILE;
 	*ret = t;

@@ -69,6 +69,9 @@ static inline const struct unw_rule *unw_table_find(const struct unw_table *t, u
  * O(rows). @p data is borrowed and 8-byte aligned. @return CLEW_BAD_FILE otherwise. */
 enum clew_err unw_table_of_block(struct unw_table *ret, const void *data, size_t size);
 
+/** The same for a block that was just built or looked at: nothing is checked. */
+void unw_table_of_checked(struct unw_table *ret, const void *data);
+
 /* --- making one --- */
 
 /**
