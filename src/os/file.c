@@ -165,10 +165,20 @@ long os_read_link(const char *path, char *ret, size_t size)
 	return n;
 }
 
+/** All of a file that tells its size, and one more to see its end; procfs tells 0. */
+static size_t first_bytes(int fd, size_t limit)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || st.st_size < FIRST_READ || (uint64_t)st.st_size > limit)
+		return FIRST_READ;
+	return (size_t)st.st_size + 2;
+}
+
 static enum clew_err read_all(int fd, size_t limit, char **text, size_t *ret_size,
 			      struct clew_diag *diag)
 {
-	size_t nr = 0, cap = FIRST_READ;
+	size_t nr = 0, cap = first_bytes(fd, limit);
 	long n;
 
 	*text = mem_alloc(cap);
