@@ -90,6 +90,30 @@ static bool is_code_or_data(const char *section)
 	return strstr(section, "text") || strstr(section, "data");
 }
 
+/** A program header; they are read once and not for each symbol. */
+struct segment {
+	uint64_t vaddr, bytes, offset;
+};
+
+struct segments {
+	VEC(struct segment);
+};
+
+/** @return false when memory is short. */
+static bool read_segments(const struct elf_file *f, struct segments *ret)
+{
+	size_t nr;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(f->elf, &nr))
+		return true;
+	for (size_t i = 0; i < nr && gelf_getphdr(f->elf, (int)i, &ph); i++) {
+		if (!vec_push(ret, (struct segment){ph.p_vaddr, ph.p_memsz, ph.p_offset}))
+			return false;
+	}
+	return true;
+}
+
 /** Everything one symbol is checked and moved by. */
 struct collect {
 	struct sym_table *t;
@@ -97,6 +121,7 @@ struct collect {
 	const struct elf_file *runtime;
 	enum elf_sym_space space;
 	bool copies_names;          /* of a second table */
+	struct segments *segments;  /* of the run-time file */
 	struct elf_section section; /* of the symbol before: mostly the same again */
 	size_t section_index;
 	bool is_section_runtime;
@@ -122,12 +147,12 @@ static bool section_of(struct collect *c, const GElf_Sym *s)
 
 static uint64_t place_of(const struct collect *c, uint64_t value)
 {
-	uint64_t offset;
-
 	if (c->space == ELF_SYM_ADDRESSES)
 		return value;
-	if (elf_file_offset(c->runtime, value, &offset))
-		return offset;
+	vec_for_each (c->segments, s) {
+		if (value >= s->vaddr && value - s->vaddr < s->bytes)
+			return value - s->vaddr + s->offset;
+	}
 	return value - c->section.h.sh_addr + c->section.h.sh_offset;
 }
 
@@ -135,7 +160,7 @@ static uint64_t place_of(const struct collect *c, uint64_t value)
 static bool collect_one(struct collect *c, GElf_Sym *s)
 {
 	bool label = is_label(s);
-	const char *name, *section;
+	const char *name;
 	struct sym n;
 
 	if ((!label && !is_function_or_object(s)) || s->st_name >= c->src.text_bytes)
@@ -144,9 +169,8 @@ static bool collect_one(struct collect *c, GElf_Sym *s)
 	if (is_arm_mapping_symbol(c->src.f, name) || s->st_shndx == SHN_ABS || !section_of(c, s) ||
 	    !(c->section.h.sh_flags & SHF_ALLOC))
 		return true;
-	section =
-		elf_file_section_name(c->is_section_runtime ? c->runtime : c->src.f, &c->section.h);
-	if (label && !is_code_or_data(section))
+	if (label && !is_code_or_data(elf_file_section_name(
+			     c->is_section_runtime ? c->runtime : c->src.f, &c->section.h)))
 		return true;
 	if (c->src.f->machine == EM_ARM && GELF_ST_TYPE(s->st_info) == STT_FUNC)
 		s->st_value &= ~(uint64_t)1; /* the Thumb bit */
@@ -176,8 +200,11 @@ static bool collect_all(struct collect *c)
 
 static bool collect_dynsym_too(struct collect *c)
 {
-	struct collect more = {
-		.t = c->t, .runtime = c->runtime, .space = c->space, .copies_names = true};
+	struct collect more = {.t = c->t,
+			       .runtime = c->runtime,
+			       .space = c->space,
+			       .segments = c->segments,
+			       .copies_names = true};
 	struct elf_section table;
 
 	if (!find_table(c->runtime, ".dynsym", SHT_DYNSYM, &table) ||
@@ -190,7 +217,8 @@ enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
 			      const struct elf_file *runtime, enum elf_sym_space space,
 			      struct clew_diag *diag)
 {
-	struct collect c = {.t = t, .runtime = runtime, .space = space};
+	struct segments segments = {0};
+	struct collect c = {.t = t, .runtime = runtime, .space = space, .segments = &segments};
 	struct elf_section table;
 	bool ok;
 
@@ -201,9 +229,10 @@ enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
 		return clew_fail(diag, CLEW_BAD_FILE, table.h.sh_offset, "damaged symbol table");
 	t->text = c.src.text;
 	t->text_bytes = c.src.text_bytes;
-	ok = collect_all(&c);
+	ok = read_segments(runtime, &segments) && collect_all(&c);
 	if (ok && space == ELF_SYM_OFFSETS_BOTH)
 		ok = collect_dynsym_too(&c);
+	vec_done(&segments);
 	sym_table_mark_late(t);
 	if (ok && t->added.nr && space != ELF_SYM_ADDRESSES)
 		ok = elf_plt_collect(t, runtime);
