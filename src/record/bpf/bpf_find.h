@@ -199,22 +199,22 @@ static long on_vma(struct task_struct *task, struct vm_area_struct *vma, void *c
 	return 0;
 }
 
-static __always_inline void want(const struct vma_sight *s, uint32_t pid)
+static __always_inline void want(const struct vma_sight *s, const struct cb_key *key, uint32_t pid)
 {
 	struct cb_file f = {.state = CB_FILE_WANTED};
 	struct cb_want *r;
 
-	if (bpf_map_update_elem(&files, &s->key, &f, BPF_NOEXIST))
+	if (bpf_map_update_elem(&files, key, &f, BPF_NOEXIST))
 		return;
 	r = bpf_ringbuf_reserve(&stacks, sizeof(*r), 0);
 	if (!r) {
 		count(CB_RING_FULL);
-		bpf_map_delete_elem(&files, &s->key);
+		bpf_map_delete_elem(&files, key);
 		return;
 	}
 	r->kind = CB_WANT;
 	r->pid = pid;
-	r->key = s->key;
+	r->key = *key;
 	r->start = s->start;
 	r->end = s->end;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
@@ -223,6 +223,8 @@ static __always_inline void want(const struct vma_sight *s, uint32_t pid)
 static __always_inline void vma_of_sight(struct walk_vma *v, const struct vma_sight *s,
 					 uint32_t pid)
 {
+	/* On the stack: for Linux 6.1 a global function's memory is no key. */
+	struct cb_key key = s->key;
 	struct cb_file *f;
 
 	v->start = s->start;
@@ -231,9 +233,9 @@ static __always_inline void vma_of_sight(struct walk_vma *v, const struct vma_si
 	v->code = WALK_NO_TABLE;
 	if (!s->has_key)
 		return;
-	f = bpf_map_lookup_elem(&files, &s->key);
+	f = bpf_map_lookup_elem(&files, &key);
 	if (!f) {
-		want(s, pid);
+		want(s, &key, pid);
 		v->code = WALK_NO_TABLE_YET;
 		return;
 	}
