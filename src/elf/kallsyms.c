@@ -96,7 +96,10 @@ enum clew_err kallsyms_collect(struct sym_table *t, struct bytes text, struct in
 			info.has_ref = true;
 			info.ref_addr = l.addr;
 		}
-		if (kallsyms_is_wanted(&l) && !add_line(t, &l, modules))
+		if (!kallsyms_is_wanted(&l))
+			continue;
+		info.nr_own += !l.module_bytes;
+		if (!add_line(t, &l, modules))
 			return CLEW_NO_MEMORY;
 	}
 	info.nr = t->added.nr;

@@ -24,6 +24,7 @@ bool kallsyms_is_wanted(const struct kallsyms_line *l);
 
 struct kallsyms_info {
 	size_t nr;         /* symbols taken */
+	size_t nr_own;     /* of them, the kernel's, not of modules */
 	bool is_all_zero;  /* every address is 0: the kernel hides them */
 	bool has_ref;      /* the reference symbol was found */
 	uint64_t ref_addr; /* its address here */

@@ -159,16 +159,16 @@ void kallsyms_index_done(struct kallsyms_index *x)
 	*x = (struct kallsyms_index){0};
 }
 
-bool kallsyms_index_is_apart(const struct kallsyms_index *x, const struct sym_table *t)
+bool kallsyms_index_is_apart(const struct kallsyms_index *x, const struct sym_table *t,
+			     const struct kallsyms_info *rest)
 {
 	const struct sym *low = t->syms, *high = t->syms + t->nr;
 
 	if (!t->nr)
 		return true;
-	for (const struct sym *s = low; s < high; s++) {
-		if (!s->module)
-			return false;
-	}
+	/* Also those that gave way to a module's at the same address: they end what is in front. */
+	if (rest->nr_own)
+		return false;
 	return !t->nr_ranges && ((low->start > x->last && low->start >= x->end) ||
 				 (high[-1].start < x->first && high[-1].end <= x->first));
 }

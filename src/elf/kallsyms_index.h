@@ -36,8 +36,10 @@ void kallsyms_index_done(struct kallsyms_index *x);
 /**
  * Are the symbols of @p t, closed and from the rest of the text, all of modules and all above or
  * all below those of @p x? Only then do the two give together what one table of both would.
+ * @p rest: what kallsyms_collect() told of them.
  */
-bool kallsyms_index_is_apart(const struct kallsyms_index *x, const struct sym_table *t);
+bool kallsyms_index_is_apart(const struct kallsyms_index *x, const struct sym_table *t,
+			     const struct kallsyms_info *rest);
 
 /** The symbol that covers @p addr: its line, and where it ends. O(log n). */
 bool kallsyms_index_find(const struct kallsyms_index *x, uint64_t addr, struct kallsyms_line *ret,

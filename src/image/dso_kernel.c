@@ -85,7 +85,8 @@ static bool index_kallsyms(struct kernel_syms *k, struct bytes text, struct kall
 	struct kallsyms_info rest;
 
 	if (kallsyms_index_open(&k->index, &text, k->ref_name, ret) ||
-	    !collect_kallsyms(k, text, &rest) || !kallsyms_index_is_apart(&k->index, &k->table)) {
+	    !collect_kallsyms(k, text, &rest) ||
+	    !kallsyms_index_is_apart(&k->index, &k->table, &rest)) {
 		forget_symbols(k);
 		return false;
 	}

@@ -73,7 +73,8 @@ static void read_index(const struct sym_table *all, struct bytes text)
 
 	if (!kallsyms_index_open(&x, &text, "_text", &info) &&
 	    !kallsyms_collect(&rest, text, &modules, NULL, &info) &&
-	    sym_table_finish(&rest, SYM_FILL_KALLSYMS) && kallsyms_index_is_apart(&x, &rest)) {
+	    sym_table_finish(&rest, SYM_FILL_KALLSYMS) &&
+	    kallsyms_index_is_apart(&x, &rest, &info)) {
 		for (size_t i = 0; i < all->nr; i++) {
 			const struct sym *s = &all->syms[i];
 			struct kallsyms_line l;

@@ -28,7 +28,7 @@ static void load(struct both *b, struct bytes text)
 		return;
 	kallsyms_collect(&b->rest, left, &b->rest_modules, "_text", &rest);
 	sym_table_finish(&b->rest, SYM_FILL_KALLSYMS);
-	b->is_apart = kallsyms_index_is_apart(&b->x, &b->rest);
+	b->is_apart = kallsyms_index_is_apart(&b->x, &b->rest, &rest);
 }
 
 static void done(struct both *b)
@@ -119,6 +119,19 @@ static void test_random(void)
 	CHECK_EQ(nr_wrong, 0, "index and rest answer as the one table does");
 }
 
+/** A line of the kernel's own among the modules', where it gives way to one of these. */
+static void test_own_behind(void)
+{
+	static const char text[] = "ffffffff81000000 T _text\n"
+				   "ffffffffc0000000 t module\t[x]\n"
+				   "ffffffffc0000000 t own\n";
+	struct both b;
+
+	load(&b, bytes_of(text, strlen(text)));
+	CHECK(!b.err && !b.is_apart, "it ends the symbol in front: one table of all");
+	done(&b);
+}
+
 static void test_info(void)
 {
 	static const char text[] = "0000000000000000 A zero\n"
@@ -201,6 +214,7 @@ static void test_not_apart(void)
 
 int main(void)
 {
+	test_own_behind();
 	test_info();
 	test_refused();
 	test_not_apart();
