@@ -2,6 +2,22 @@
 #include "elf/elf_file.h"
 
 #include "base/err.h"
+#include "base/mem.h"
+
+/** Up to the first header that is damaged. @return false when memory is short. */
+static bool read_segments(struct elf_file *f)
+{
+	size_t nr;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(f->elf, &nr) || !nr)
+		return true;
+	f->segments = mem_calloc(nr, sizeof(*f->segments));
+	for (size_t i = 0; f->segments && i < nr && gelf_getphdr(f->elf, (int)i, &ph); i++)
+		f->segments[f->nr_segments++] = (struct elf_segment){
+			ph.p_vaddr, ph.p_memsz, ph.p_offset, ph.p_filesz, ph.p_type == PT_LOAD};
+	return f->segments;
+}
 
 enum clew_err elf_file_open(struct elf_file *f, const void *data, size_t size,
 			    struct clew_diag *diag)
@@ -22,6 +38,10 @@ enum clew_err elf_file_open(struct elf_file *f, const void *data, size_t size,
 	n.type = eh.e_type;
 	n.machine = eh.e_machine;
 	n.is_64 = gelf_getclass(n.elf) == ELFCLASS64;
+	if (!read_segments(&n)) {
+		elf_end(n.elf);
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	}
 	*f = n;
 	return CLEW_OK;
 }
@@ -29,6 +49,7 @@ enum clew_err elf_file_open(struct elf_file *f, const void *data, size_t size,
 void elf_file_done(struct elf_file *f)
 {
 	elf_end(f->elf);
+	mem_free(f->segments);
 	*f = (struct elf_file){0};
 }
 
@@ -193,14 +214,11 @@ bool elf_file_debugaltlink(const struct elf_file *f, const char **ret_name, stru
 
 bool elf_file_offset(const struct elf_file *f, uint64_t vaddr, uint64_t *ret)
 {
-	size_t nr_phdrs;
-	GElf_Phdr ph;
+	for (size_t i = 0; i < f->nr_segments; i++) {
+		const struct elf_segment *s = &f->segments[i];
 
-	if (elf_getphdrnum(f->elf, &nr_phdrs))
-		return false;
-	for (size_t i = 0; i < nr_phdrs && gelf_getphdr(f->elf, (int)i, &ph); i++) {
-		if (vaddr >= ph.p_vaddr && vaddr - ph.p_vaddr < ph.p_memsz) {
-			*ret = vaddr - ph.p_vaddr + ph.p_offset;
+		if (vaddr >= s->vaddr && vaddr - s->vaddr < s->mem_bytes) {
+			*ret = vaddr - s->vaddr + s->offset;
 			return true;
 		}
 	}
@@ -209,15 +227,11 @@ bool elf_file_offset(const struct elf_file *f, uint64_t vaddr, uint64_t *ret)
 
 bool elf_file_vaddr(const struct elf_file *f, uint64_t offset, uint64_t *ret)
 {
-	size_t nr_phdrs;
-	GElf_Phdr ph;
+	for (size_t i = 0; i < f->nr_segments; i++) {
+		const struct elf_segment *s = &f->segments[i];
 
-	if (elf_getphdrnum(f->elf, &nr_phdrs))
-		return false;
-	for (size_t i = 0; i < nr_phdrs && gelf_getphdr(f->elf, (int)i, &ph); i++) {
-		if (ph.p_type == PT_LOAD && offset >= ph.p_offset &&
-		    offset - ph.p_offset < ph.p_filesz) {
-			*ret = offset - ph.p_offset + ph.p_vaddr;
+		if (s->is_load && offset >= s->offset && offset - s->offset < s->file_bytes) {
+			*ret = offset - s->offset + s->vaddr;
 			return true;
 		}
 	}

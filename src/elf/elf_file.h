@@ -11,6 +11,12 @@
 
 #include "base/bytes.h"
 
+/** Of a program header. */
+struct elf_segment {
+	uint64_t vaddr, mem_bytes, offset, file_bytes;
+	bool is_load; /* PT_LOAD */
+};
+
 /** An ELF file in borrowed memory. Zeroed struct = none. */
 struct elf_file {
 	Elf *elf;
@@ -18,6 +24,8 @@ struct elf_file {
 	size_t size;
 	uint16_t type, machine; /* ET_..., EM_... */
 	bool is_64;
+	struct elf_segment *segments; /* looked at for each symbol, so read once */
+	size_t nr_segments;
 };
 
 struct elf_section {
@@ -29,7 +37,7 @@ enum { ELF_BUILD_ID_MAX = 20 };
 
 /**
  * Start reading @p size bytes at @p data.
- * @return CLEW_BAD_FILE: not an ELF file, or its headers do not fit into @p size.
+ * @return CLEW_BAD_FILE: not an ELF file, or its headers do not fit into @p size; CLEW_NO_MEMORY.
  */
 enum clew_err elf_file_open(struct elf_file *f, const void *data, size_t size,
 			    struct clew_diag *diag);

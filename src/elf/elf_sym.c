@@ -90,30 +90,6 @@ static bool is_code_or_data(const char *section)
 	return strstr(section, "text") || strstr(section, "data");
 }
 
-/** A program header; they are read once and not for each symbol. */
-struct segment {
-	uint64_t vaddr, bytes, offset;
-};
-
-struct segments {
-	VEC(struct segment);
-};
-
-/** @return false when memory is short. */
-static bool read_segments(const struct elf_file *f, struct segments *ret)
-{
-	size_t nr;
-	GElf_Phdr ph;
-
-	if (elf_getphdrnum(f->elf, &nr))
-		return true;
-	for (size_t i = 0; i < nr && gelf_getphdr(f->elf, (int)i, &ph); i++) {
-		if (!vec_push(ret, (struct segment){ph.p_vaddr, ph.p_memsz, ph.p_offset}))
-			return false;
-	}
-	return true;
-}
-
 /** Everything one symbol is checked and moved by. */
 struct collect {
 	struct sym_table *t;
@@ -121,7 +97,6 @@ struct collect {
 	const struct elf_file *runtime;
 	enum elf_sym_space space;
 	bool copies_names;          /* of a second table */
-	struct segments *segments;  /* of the run-time file */
 	struct elf_section section; /* of the symbol before: mostly the same again */
 	size_t section_index;
 	bool is_section_runtime;
@@ -147,12 +122,12 @@ static bool section_of(struct collect *c, const GElf_Sym *s)
 
 static uint64_t place_of(const struct collect *c, uint64_t value)
 {
+	uint64_t offset;
+
 	if (c->space == ELF_SYM_ADDRESSES)
 		return value;
-	vec_for_each (c->segments, s) {
-		if (value >= s->vaddr && value - s->vaddr < s->bytes)
-			return value - s->vaddr + s->offset;
-	}
+	if (elf_file_offset(c->runtime, value, &offset))
+		return offset;
 	return value - c->section.h.sh_addr + c->section.h.sh_offset;
 }
 
@@ -200,11 +175,8 @@ static bool collect_all(struct collect *c)
 
 static bool collect_dynsym_too(struct collect *c)
 {
-	struct collect more = {.t = c->t,
-			       .runtime = c->runtime,
-			       .space = c->space,
-			       .segments = c->segments,
-			       .copies_names = true};
+	struct collect more = {
+		.t = c->t, .runtime = c->runtime, .space = c->space, .copies_names = true};
 	struct elf_section table;
 
 	if (!find_table(c->runtime, ".dynsym", SHT_DYNSYM, &table) ||
@@ -217,8 +189,7 @@ enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
 			      const struct elf_file *runtime, enum elf_sym_space space,
 			      struct clew_diag *diag)
 {
-	struct segments segments = {0};
-	struct collect c = {.t = t, .runtime = runtime, .space = space, .segments = &segments};
+	struct collect c = {.t = t, .runtime = runtime, .space = space};
 	struct elf_section table;
 	bool ok;
 
@@ -229,10 +200,9 @@ enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
 		return clew_fail(diag, CLEW_BAD_FILE, table.h.sh_offset, "damaged symbol table");
 	t->text = c.src.text;
 	t->text_bytes = c.src.text_bytes;
-	ok = read_segments(runtime, &segments) && collect_all(&c);
+	ok = collect_all(&c);
 	if (ok && space == ELF_SYM_OFFSETS_BOTH)
 		ok = collect_dynsym_too(&c);
-	vec_done(&segments);
 	sym_table_mark_late(t);
 	if (ok && t->added.nr && space != ELF_SYM_ADDRESSES)
 		ok = elf_plt_collect(t, runtime);
