@@ -82,6 +82,17 @@ static bool add_line(struct sym_table *t, const struct kallsyms_line *l, struct 
 	return sym_table_add(t, &s, binding_of(l->type));
 }
 
+void kallsyms_note(struct kallsyms_info *info, const struct kallsyms_line *l, const char *ref_name,
+		   size_t ref_bytes)
+{
+	info->is_all_zero &= l->addr == 0;
+	if (info->has_ref || !ref_name || l->name_bytes != ref_bytes ||
+	    memcmp(l->name, ref_name, ref_bytes) != 0)
+		return;
+	info->has_ref = true;
+	info->ref_addr = l->addr;
+}
+
 enum clew_err kallsyms_collect(struct sym_table *t, struct bytes text, struct intern *modules,
 			       const char *ref_name, struct kallsyms_info *ret)
 {
@@ -90,12 +101,7 @@ enum clew_err kallsyms_collect(struct sym_table *t, struct bytes text, struct in
 	struct kallsyms_line l;
 
 	while (kallsyms_next(&text, &l)) {
-		info.is_all_zero &= l.addr == 0;
-		if (ref_name && !info.has_ref && l.name_bytes == ref_bytes &&
-		    !memcmp(l.name, ref_name, ref_bytes)) {
-			info.has_ref = true;
-			info.ref_addr = l.addr;
-		}
+		kallsyms_note(&info, &l, ref_name, ref_bytes);
 		if (!kallsyms_is_wanted(&l))
 			continue;
 		info.nr_own += !l.module_bytes;

@@ -30,6 +30,11 @@ struct kallsyms_info {
 	uint64_t ref_addr; /* its address here */
 };
 
+/** Take one line into @p info, which begins as {.is_all_zero = true}: all but the counts.
+ * @p ref_name: as kallsyms_collect(), of @p ref_bytes. */
+void kallsyms_note(struct kallsyms_info *info, const struct kallsyms_line *l, const char *ref_name,
+		   size_t ref_bytes);
+
 /**
  * Fill an empty @p t with the functions and data of @p text, every size 0, .module an index into
  * @p modules. Call sym_table_finish(SYM_FILL_KALLSYMS) afterwards.

@@ -4,9 +4,7 @@
 enum {
 	HEX_BYTES = 16,
 	NAME_AT = HEX_BYTES + 3, /* " T " */
-	LINES_PER_MARK = 64,
-	PAGE_BYTES = 4096,
-	SYMS_MAX = 8 * 1024 * 1024 /* of a struct sym_table */
+	LINES_PER_MARK = 64
 };
 
 /* 0x10 marks a digit; the kernel writes small letters. */
@@ -57,16 +55,6 @@ static bool take_address(struct pass *p, const uint8_t *line, uint64_t *ret)
 	return true;
 }
 
-static void note_line(struct pass *p, const struct kallsyms_line *l)
-{
-	p->info.is_all_zero &= l->addr == 0;
-	if (p->info.has_ref || !p->ref_name || l->name_bytes != p->ref_bytes ||
-	    memcmp(l->name, p->ref_name, p->ref_bytes) != 0)
-		return;
-	p->info.has_ref = true;
-	p->info.ref_addr = l->addr;
-}
-
 static enum clew_err take_line(struct pass *p, const uint8_t *pos, size_t bytes)
 {
 	struct kallsyms_line l = {0};
@@ -78,7 +66,7 @@ static enum clew_err take_line(struct pass *p, const uint8_t *pos, size_t bytes)
 	l.type = (char)pos[HEX_BYTES + 1];
 	l.name = (const char *)pos + NAME_AT;
 	l.name_bytes = bytes - NAME_AT;
-	note_line(p, &l);
+	kallsyms_note(&p->info, &l, p->ref_name, p->ref_bytes);
 	if (!kallsyms_is_wanted(&l))
 		return CLEW_OK;
 	if (!p->info.nr)
@@ -104,7 +92,7 @@ static enum clew_err take_lines(struct pass *p)
 		err = take_line(p, left.pos, (size_t)(end - left.pos));
 		left.pos = nl ? nl + 1 : left.end;
 	}
-	if (!err && (!p->info.nr || p->info.nr > SYMS_MAX))
+	if (!err && (!p->info.nr || p->info.nr > SYM_TABLE_MAX))
 		err = CLEW_UNSUPPORTED;
 	return err;
 }
@@ -118,14 +106,6 @@ static struct bytes own_lines(struct bytes text)
 	if (tab)
 		text.end = nl ? nl + 1 : text.pos;
 	return text;
-}
-
-/** As sym_table_finish() does for a symbol with none behind it. */
-static uint64_t end_of_last(uint64_t start)
-{
-	uint64_t end = align_up(start, PAGE_BYTES) + PAGE_BYTES;
-
-	return end < start ? UINT64_MAX : end;
 }
 
 enum clew_err kallsyms_index_open(struct kallsyms_index *x, struct bytes *text,
@@ -146,7 +126,7 @@ enum clew_err kallsyms_index_open(struct kallsyms_index *x, struct bytes *text,
 		kallsyms_index_done(&p.x);
 		return err;
 	}
-	p.x.end = end_of_last(p.x.last);
+	p.x.end = sym_end_of_last(p.x.last);
 	*x = p.x;
 	*ret = p.info;
 	text->pos = p.x.lines.end;

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "elf/sym_tree.h"
 
-enum { PAGE_BYTES = 4096, SYMS_MAX = 8 * 1024 * 1024 };
+enum { PAGE_BYTES = 4096 };
 
 void sym_table_init(struct sym_table *t, const char *text, size_t text_bytes)
 {
@@ -40,7 +40,7 @@ bool sym_table_add(struct sym_table *t, const struct sym *s, uint8_t bind)
 
 	if (n.s.end < n.s.start)
 		n.s.end = UINT64_MAX;
-	return t->added.nr < SYMS_MAX && vec_push(&t->added, n);
+	return t->added.nr < SYM_TABLE_MAX && vec_push(&t->added, n);
 }
 
 void sym_table_mark_late(struct sym_table *t)
@@ -104,6 +104,13 @@ static bool is_first_better(const struct sym_table *t, const struct sym_new *a,
 	return is_first_name_better(t, a, b);
 }
 
+uint64_t sym_end_of_last(uint64_t start)
+{
+	uint64_t end = align_up(start, PAGE_BYTES) + PAGE_BYTES;
+
+	return end < start ? UINT64_MAX : end;
+}
+
 static void fill_sizes(struct sym_new *const *by_addr, size_t nr, enum sym_fill fill)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -113,7 +120,7 @@ static void fill_sizes(struct sym_new *const *by_addr, size_t nr, enum sym_fill 
 		if (s->end != s->start)
 			continue;
 		if (!next)
-			s->end = align_up(s->start, PAGE_BYTES) + PAGE_BYTES;
+			s->end = sym_end_of_last(s->start);
 		else if (fill == SYM_FILL_KALLSYMS && !s->module != !next->module)
 			s->end = align_up(s->end + PAGE_BYTES, PAGE_BYTES);
 		else

@@ -71,11 +71,16 @@ void sym_table_done(struct sym_table *t);
  */
 uint32_t sym_table_own_name(struct sym_table *t, const char *name, size_t len);
 
-/** @p s is copied. @return false when memory is short. */
+enum { SYM_TABLE_MAX = 8 * 1024 * 1024 }; /* symbols */
+
+/** @p s is copied. @return false when memory is short, or the table full. */
 bool sym_table_add(struct sym_table *t, const struct sym *s, uint8_t bind);
 
 /** What is added from here on (PLT entries) is put in after sizes and repetitions are settled. */
 void sym_table_mark_late(struct sym_table *t);
+
+/** Where a symbol without a size ends that has none behind it: with the next page. */
+uint64_t sym_end_of_last(uint64_t start);
 
 /**
  * Sort, settle sizes and repetitions, drop what was only for building. O(n log n).
