@@ -37,8 +37,7 @@ enum {
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 	MAX_REMEMBERED = 32,
 	EH_DATA_REGS = 3, /* bits of rax and rdx of x86-64 */
-	HANDOVER_REG = 2, /* rcx */
-	FRAME_REG = 6     /* rbp */
+	HANDOVER_REG = 2  /* rcx */
 };
 
 /** A run of instructions. */
@@ -82,12 +81,13 @@ static bool fail(struct run *r, enum unw_why why)
 static void put_row(struct run *r, const struct unw_rule *rule)
 {
 	uint64_t rel = r->extent->rel - r->extent->start, from;
-	struct unw_rule popped = *rule;
 
 	unw_list_row(r->list, rel + r->loc, rule);
 	r->counts->nr_rows++;
 	if (r->t->arch == UNW_X86_64 && rule->cfa != UNW_CFA_NONE && rule->fp == UNW_AT_REG &&
-	    rule->fp_reg == FRAME_REG && eh_fp_is_popped(r->t->image, r->loc, &from)) {
+	    rule->fp_reg == r->t->fp && eh_fp_is_popped(r->t->image, r->loc, &from)) {
+		struct unw_rule popped = *rule;
+
 		popped.fp = UNW_SAME;
 		unw_list_row(r->list, rel + from, &popped);
 		r->counts->nr_rows++;
@@ -112,7 +112,7 @@ static void end_row(struct run *r)
 		r->handover_rule = r->row_rule;
 	}
 	/* The way into the handler: its address is not behind a call. */
-	if (r->handover && rule.cfa == UNW_CFA_REG && rule.cfa_reg != FRAME_REG)
+	if (r->handover && rule.cfa == UNW_CFA_REG && rule.cfa_reg != r->t->fp)
 		rule.flags |= UNW_SIGNAL;
 	put_row(r, &rule);
 	r->is_changed = false;
@@ -475,13 +475,13 @@ static void forget_saved(struct run *r)
 
 	if (!eh_return_find(r->t->image, start, r->handover_row, r->handover, &e))
 		return;
-	has_rule = e.has_ra && rule.cfa == UNW_CFA_REG && rule.cfa_reg == FRAME_REG;
+	has_rule = e.has_ra && rule.cfa == UNW_CFA_REG && rule.cfa_reg == r->t->fp;
 	/* Callers are looked up in their call. */
 	unw_list_begin(r->list, rel + ((has_rule ? e.call : e.behind) - start),
 		       rel + (r->handover - start));
 	if (has_rule) {
 		rule.ra = UNW_AT_REG;
-		rule.ra_reg = FRAME_REG;
+		rule.ra_reg = rule.cfa_reg;
 		rule.ra_off = e.ra_off;
 		rule.fp = UNW_UNDEFINED;
 		rule.cfa_off2 = 0;

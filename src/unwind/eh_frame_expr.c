@@ -219,14 +219,14 @@ static bool is_index(struct bytes b, struct eh_form *ret)
 
 struct eh_form eh_form_of(struct bytes expr, bool has_cfa, const struct eh_target *t)
 {
-	struct eh_form none = {.kind = EH_NO_FORM}, plt = {.kind = EH_PLT};
+	struct eh_form none = {.kind = EH_NO_FORM}, known = {.kind = EH_PLT};
 	struct machine m = {.nr = 0};
 	uint8_t op;
 
-	if (t->arch == UNW_X86_64 && !has_cfa && is_plt(expr, &plt.off))
-		return plt;
-	if (!has_cfa && is_index(expr, &plt))
-		return plt;
+	if (t->arch == UNW_X86_64 && !has_cfa && is_plt(expr, &known.off))
+		return known;
+	if (!has_cfa && is_index(expr, &known))
+		return known;
 	if (has_cfa)
 		push(&m, (struct eh_form){.kind = EH_OF_CFA});
 	while (bytes_u8(&expr, &op)) {
