@@ -60,12 +60,6 @@ static const struct unw_code *by_path(struct unw_store *store, const char *path,
 	return code;
 }
 
-static void path_of_mapping(const struct live_mapping *m, char path[static 96])
-{
-	snprintf(path, 96, "/proc/%u/map_files/%llx-%llx", m->pid, (unsigned long long)m->start,
-		 (unsigned long long)m->end);
-}
-
 /* The file's bytes as far as this process has them mapped, at their offsets: program headers and
  * what they point to are, section headers mostly not. */
 struct image {
@@ -131,7 +125,7 @@ const struct unw_code *live_code_find(struct unw_store *store, const struct live
 		return unw_store_get_vdso(store);
 	if (live_code_is_anonymous(m->name))
 		return NULL;
-	path_of_mapping(m, path);
+	proc_map_file(path, m->pid, m->start, m->end);
 	code = by_path(store, path, m);
 	if (code)
 		return code;
@@ -164,7 +158,7 @@ const struct unw_code *live_code_of_mapping(struct unw_store *store, const struc
 	struct proc_map line;
 	struct buf text = {0};
 
-	path_of_mapping(m, path);
+	proc_map_file(path, m->pid, m->start, m->end);
 	code = by_path(store, path, m);
 	if (code)
 		return code;

@@ -18,6 +18,12 @@ bool proc_maps_read(uint32_t pid, struct buf *text)
 	return os_read_into(path, MAX_TEXT, text) > 0;
 }
 
+void proc_map_file(char ret[PROC_MAP_FILE_BYTES], uint32_t pid, uint64_t start, uint64_t end)
+{
+	snprintf(ret, PROC_MAP_FILE_BYTES, "/proc/%u/map_files/%llx-%llx", pid,
+		 (unsigned long long)start, (unsigned long long)end);
+}
+
 /* @p line up to @p end (its newline). */
 static bool parse(const char *line, const char *end, struct proc_map *ret)
 {

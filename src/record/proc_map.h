@@ -28,6 +28,12 @@ struct proc_map {
  * be read, or is empty. */
 bool proc_maps_read(uint32_t pid, struct buf *text);
 
+enum { PROC_MAP_FILE_BYTES = 96 };
+
+/** Where the kernel shows the file that is mapped at [@p start, @p end), also replaced or deleted.
+ */
+void proc_map_file(char ret[PROC_MAP_FILE_BYTES], uint32_t pid, uint64_t start, uint64_t end);
+
 /** The next mapping of the text, at *at, which moves on. @return false: the end. */
 bool proc_map_next(const char **at, struct proc_map *ret);
 

@@ -174,14 +174,13 @@ static const struct rec_found_id *build_id_of(struct rec_sideband *s, int pid,
 	uint64_t key = hash_two((uint64_t)m->maj << 32 | m->min, m->ino);
 	const uint64_t *known = map_u64_get(&s->files, key);
 	struct rec_found_id found = {0};
-	char path[128];
+	char path[PROC_MAP_FILE_BYTES];
 
 	if (known)
 		return &s->ids.data[*known];
 	/* Through map_files, so that it is the file that is mapped: in its own mount namespace,
 	 * replaced or deleted. */
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
+	proc_map_file(path, (uint32_t)pid, m->start, m->end);
 	found.bytes = (uint8_t)rec_file_build_id(path, found.id);
 	if (!vec_push(&s->ids, found) || !map_u64_put(&s->files, key, s->ids.nr - 1))
 		return NULL;
