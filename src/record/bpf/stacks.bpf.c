@@ -252,6 +252,18 @@ same:
 	return slot->cookie.place;
 }
 
+/* With c->w->regs: to the ring goes what the walk of @p way finds. */
+static __always_inline void walk_and_send(struct walk_ctx *c, struct task_struct *t,
+					  uint64_t cookie, const enum walk_way way)
+{
+	name_stack(c->w, t, cookie);
+	begin_walk(c->w, way, t);
+	if (!c->w->stop)
+		bpf_loop(CB_MAX_DEPTH, way == WALK_SLEEPING ? step_sleeping : step_now, c, 0);
+	copy_stack(c, way);
+	send_stack(c->w);
+}
+
 __attribute__((unused)) static int read_user_stack(struct bpf_map *map, void *key, void *value)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
@@ -268,12 +280,7 @@ __attribute__((unused)) static int read_user_stack(struct bpf_map *map, void *ke
 	get_regs(&c.w->regs, t);
 	if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w, mm_id_of(t)),
 				  fresh_cookie())) {
-		name_stack(c.w, t, slot->cookie.cookie);
-		begin_walk(c.w, WALK_SLEEPING, t);
-		if (!c.w->stop)
-			bpf_loop(CB_MAX_DEPTH, step_sleeping, &c, 0);
-		copy_stack(&c, WALK_SLEEPING);
-		send_stack(c.w);
+		walk_and_send(&c, t, slot->cookie.cookie, WALK_SLEEPING);
 		cookie_callback_end(&slot->cookie, rest_of(&c.w->regs, t));
 	}
 	put_scratch(c.w);
@@ -528,12 +535,7 @@ static __always_inline uint64_t walk_now(struct task_struct *t)
 		return no_stack(NO_REFUSED);
 	get_regs(&c.w->regs, t);
 	c.w->is_sigreturn = false;
-	name_stack(c.w, t, cookie);
-	begin_walk(c.w, WALK_NOW, t);
-	if (!c.w->stop)
-		bpf_loop(CB_MAX_DEPTH, step_now, &c, 0);
-	copy_stack(&c, WALK_NOW);
-	send_stack(c.w);
+	walk_and_send(&c, t, cookie, WALK_NOW);
 	put_scratch(c.w);
 	count(CB_ENTRIES);
 	return cookie;
@@ -623,14 +625,8 @@ int on_exit(void *ctx)
 	    (c.w = get_scratch(tid))) {
 		get_regs(&c.w->regs, t);
 		if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w, mm_id_of(t)),
-					  fresh_cookie())) {
-			name_stack(c.w, t, slot->cookie.cookie);
-			begin_walk(c.w, WALK_NOW, t);
-			if (!c.w->stop)
-				bpf_loop(CB_MAX_DEPTH, step_now, &c, 0);
-			copy_stack(&c, WALK_NOW);
-			send_stack(c.w);
-		}
+					  fresh_cookie()))
+			walk_and_send(&c, t, slot->cookie.cookie, WALK_NOW);
 		put_scratch(c.w);
 	}
 	bpf_map_delete_elem(&tasks, &tid);
