@@ -65,7 +65,8 @@ static enum rec_stacks named_stacks(const struct rec_event *e, const struct rec_
 		return o->is_store_stacks ? REC_STACKS_STORED : REC_STACKS_COPY;
 	case REC_CALLGRAPH_LBR:
 		return REC_STACKS_LBR;
-	case REC_CALLGRAPH_NONE:
+	case REC_CALLGRAPH_NONE: /* max-stack= alone */
+		return o->stacks == REC_STACKS_NONE ? REC_STACKS_FP : o->stacks;
 	case REC_CALLGRAPH_AUTO:
 	case REC_CALLGRAPH_SFRAME:
 	case REC_CALLGRAPH_DEFER:

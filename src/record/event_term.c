@@ -126,7 +126,7 @@ static enum clew_err max_stack(const struct term_call *c, struct rec_event *e)
 	e->attr.sample_max_stack = (uint16_t)c->number;
 	if (!e->has_callgraph) {
 		e->has_callgraph = e->wants_callgraph = true;
-		e->callgraph = REC_CALLGRAPH_FP;
+		e->callgraph = REC_CALLGRAPH_NONE; /* the recording's kind */
 	}
 	return CLEW_OK;
 }

@@ -306,8 +306,11 @@ enum clew_err user_stacks_open(struct user_stacks *u, struct rec_counters *c,
 		has_copy |= e->stacks == REC_STACKS_COPY;
 		u->is_on |= rec_stacks_is_rewritten(e->stacks);
 	}
-	if (!u->is_on)
+	if (!u->is_on) { /* each event has a kind of its own */
+		defer_bpf_free(bpf);
+		u->bpf = NULL;
 		return CLEW_OK;
+	}
 	u->worker = table_worker_new(o->cache_dir, MAX_STACK);
 	if (!u->worker || !ring_merge_init(&u->merge, c))
 		return out_of_memory(error);
