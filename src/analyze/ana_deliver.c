@@ -243,6 +243,7 @@ enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
 	err = find_user(a, r, &s, item, &user);
 	if (err != CLEW_OK)
 		return err;
+	ana_user_limit(&user, &s.callchain, evsel->attr.sample_max_stack);
 	if (!(s.sample_type & PERF_SAMPLE_PERIOD))
 		s.period = evsel->attr.sample_period;
 	if (s.sample_type & PERF_SAMPLE_READ && s.read.read_format & PERF_FORMAT_ID)

@@ -99,6 +99,7 @@ struct ana_user {
 	uint8_t stop, why;                /* enum unw_stop, enum unw_why; 0: not told */
 	const struct stitch_stack *stack; /* to be put in; NULL: none. Lives until the next record
 					     is taken */
+	uint32_t nr_frames;               /* of stack, that the event asked for */
 	bool has_mark;                    /* of deferral, at mark_at of the chain */
 	uint32_t mark_at;
 };
@@ -153,6 +154,8 @@ struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_e
 void ana_user_of_no_cookie(uint64_t word, struct ana_user *ret);
 void ana_user_take(const struct stitch_item *item, struct ana_user *ret);
 /** The chain with the stack in place of the mark, in the batch's memory. */
+/** Cut the stack to what an event of @p max addresses (0: all) has room for behind the kernel's. */
+void ana_user_limit(struct ana_user *u, const struct perf_words *chain, uint32_t max);
 enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct perf_words *chain);
 void ana_user_count(struct ana_outcomes *o, const struct ana_user *u);
 

@@ -106,14 +106,34 @@ static bool is_exact(const struct stitch_stack *s, uint32_t i)
 	return method & PERF_DEFERRED_EXACT || (method & PERF_DEFERRED_ORIGIN) == UNW_TRAMPOLINE;
 }
 
+void ana_user_limit(struct ana_user *u, const struct perf_words *chain, uint32_t max)
+{
+	uint32_t kernel_end, nr = 0;
+
+	if (!u->stack)
+		return;
+	u->nr_frames = u->stack->nr;
+	if (!max)
+		return;
+	kernel_end = u->mark_at - (repeats_first(u, chain) ? 2 : 0);
+	for (uint32_t i = 0; i < kernel_end; i++)
+		nr += perf_words_get(chain, i) < PERF_CONTEXT_MAX;
+	if (nr < max && u->nr_frames <= max - nr)
+		return;
+	u->nr_frames = nr < max ? max - nr : 0;
+	u->stop = UNW_STOP_MAX_DEPTH;
+	u->why = 0;
+}
+
 /* The stack's words. A mark stands before the first frame and each that is exact: what follows a
  * frame are return addresses. @p to NULL: only count. */
-static uint32_t put_stack(const struct stitch_stack *s, bool swap, uint8_t *to)
+static uint32_t put_stack(const struct ana_user *u, bool swap, uint8_t *to)
 {
 	uint64_t mark = load_u64(&(uint64_t){PERF_CONTEXT_USER}, swap);
+	const struct stitch_stack *s = u->stack;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < s->nr; i++) {
+	for (uint32_t i = 0; i < u->nr_frames; i++) {
 		if (!i || is_exact(s, i)) {
 			if (to)
 				memcpy(to + 8 * (size_t)n, &mark, 8);
@@ -128,7 +148,7 @@ static uint32_t put_stack(const struct stitch_stack *s, bool swap, uint8_t *to)
 
 enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct perf_words *chain)
 {
-	uint32_t nr_stack = u->stack ? put_stack(u->stack, chain->swap, NULL) : 0;
+	uint32_t nr_stack = u->stack ? put_stack(u, chain->swap, NULL) : 0;
 	uint32_t before = u->mark_at - (repeats_first(u, chain) ? 2 : 0);
 	uint32_t after_at = chain->nr - u->mark_at > 1 ? u->mark_at + 2 : chain->nr;
 	uint32_t after = chain->nr - after_at;
@@ -140,7 +160,7 @@ enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct
 	memcpy(to, chain->data, 8 * (size_t)before);
 	to += 8 * (size_t)before;
 	if (nr_stack)
-		to += 8 * (size_t)put_stack(u->stack, chain->swap, to);
+		to += 8 * (size_t)put_stack(u, chain->swap, to);
 	memcpy(to, chain->data + 8 * (size_t)after_at, 8 * (size_t)after);
 	chain->data = words;
 	chain->nr = before + nr_stack + after;

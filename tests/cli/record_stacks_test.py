@@ -231,4 +231,18 @@ for kind in WORKS:
         t.check(not long or sum(frames(o)[-1] == "_start" for o in long) >= 0.99 * len(long),
                 f"{kind}: samples inside one long call have its stack ({len(long)})")
 
+# Each event has its own depth; whoever asks for more gets it.
+for kind, row in KINDS:
+    if ROWS[row]["state"] != "yes":
+        continue
+    r = t.record(["--call-graph", kind, "-F", "4999", "-e", "cpu-clock/max-stack=8/", "-e", "task-clock"], RUN)
+    short, deep = [[o for o in samples(r.path, e) if o["comm"] == "deep"] for e in ("cpu-clock", "task-clock")]
+    lengths = Counter(len(frames(o)) for o in short)
+    stops = Counter(o.get("user_stack", {}).get("stop") for o in short if len(frames(o)) == 8)
+    t.check(r.status == 0 and len(short) > 50 and max(lengths) == 8, f"{kind}, max-stack=8: no sample has more", lengths)
+    t.check(stops["max-depth"] > 0.9 * sum(stops.values()), f"{kind}, max-stack=8: that it is cut is told", stops)
+    t.check(sum(len(frames(o)) > DEPTH for o in deep) > 0.9 * len(deep) > 50, f"{kind}: the other event has all", r.err)
+r = t.record(["--call-graph", "auto", "-F", "999", "-e", "cpu-clock/call-graph=fp/"], RUN)
+t.check(r.status == 0 and r.samples > 50, "auto, and no event that takes it", r.err)
+
 t.done()
