@@ -40,6 +40,20 @@ def count_test(test, skips):
     return passed, failed, skipped
 
 
+def failed_rows(test):
+    """The first rows that failed, with the remarks behind each; of a test that has none its last lines. Where only the end of a
+    log is shown, this is what tells."""
+    lines = (test.get("stdout") or "").strip().split("\n")
+    rows = []
+    is_remark = False
+    for line in lines:
+        is_failed = line.startswith("not ok") and not re.search(r"# *(SKIP|TODO)\b", line, re.I)
+        is_remark = is_failed or (is_remark and line.startswith("#"))
+        if is_remark:
+            rows.append(line)
+    return ["    " + line[:240] for line in rows[:12] or lines[-4:]]
+
+
 def main():
     total = [0, 0, 0]
     skips = collections.Counter()
@@ -56,6 +70,7 @@ def main():
                 counts = [a + b for a, b in zip(counts, got)]
                 if got[1]:
                     print(f"FAILED {step}: {test['name']} ({test['result']})")
+                    print(*failed_rows(test), sep="\n")
         print("%s: %d passed, %d failed, %d skipped" % (step, *counts))
         total = [a + b for a, b in zip(total, counts)]
     for why, n in skips.most_common():
