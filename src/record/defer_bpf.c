@@ -261,6 +261,8 @@ void defer_bpf_counts(const struct defer_bpf *d, struct defer_counts *ret)
 				     .nr_map_full = sum_of(d, CB_MAP_FULL),
 				     .nr_ring_full = sum_of(d, CB_RING_FULL),
 				     .nr_kernel_tasks = sum_of(d, CB_KERNEL_TASKS),
+				     .nr_late = sum_of(d, CB_LATE),
+				     .nr_no_scratch = sum_of(d, CB_NO_SCRATCH),
 				     .nr_tables = d->nr_tables,
 				     .table_bytes = d->table_bytes,
 				     .nr_evicted = d->nr_evicted};

@@ -74,7 +74,7 @@ static void tell_bpf(struct user_stacks *u, bool is_verbose)
 			"changed; binaries: "
 			"%llu compiled, %llu without tables, %llu over the budget, %llu evicted; BPF: "
 			"%llu requests, %llu entries, %llu stacks, %llu refused, %llu found the map "
-			"full, %llu the ring",
+			"full, %llu the ring, %llu came too late, %llu had no memory",
 			(unsigned long long)u->counts.nr_unasked,
 			(unsigned long long)u->counts.nr_finished,
 			(unsigned long long)u->counts.nr_discarded,
@@ -84,7 +84,8 @@ static void tell_bpf(struct user_stacks *u, bool is_verbose)
 			(unsigned long long)c.nr_evicted, (unsigned long long)c.nr_requests,
 			(unsigned long long)c.nr_entries, (unsigned long long)c.nr_stacks,
 			(unsigned long long)c.nr_refused, (unsigned long long)c.nr_map_full,
-			(unsigned long long)c.nr_ring_full);
+			(unsigned long long)c.nr_ring_full, (unsigned long long)c.nr_late,
+			(unsigned long long)c.nr_no_scratch);
 	}
 	buf_done(&b);
 }

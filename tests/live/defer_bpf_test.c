@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,15 +20,16 @@
 
 static volatile uint64_t sunk;
 
+/* Of CPU time: as many samples come of it on a busy machine. */
 static NOINLINE void spin_leaf(long ms)
 {
 	struct timespec a, b;
 
-	clock_gettime(CLOCK_MONOTONIC, &a);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
 	do {
 		for (int i = 0; i < 20000; i++)
 			sunk += sunk * 7 + (uint64_t)i;
-		clock_gettime(CLOCK_MONOTONIC, &b);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
 	} while ((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms);
 }
 
@@ -97,11 +99,12 @@ static void print_run(const struct run *r, const char *name)
 			       (unsigned long long)by_stop[i]);
 	}
 	printf("\n#   kernel: requests %llu entries %llu stacks %llu refused %llu map full %llu "
-	       "ring full %llu kernel tasks %llu tables %llu (%llu KiB)\n",
+	       "ring full %llu late %llu no memory %llu kernel tasks %llu tables %llu (%llu KiB)\n",
 	       (unsigned long long)r->counts.nr_requests, (unsigned long long)r->counts.nr_entries,
 	       (unsigned long long)r->counts.nr_stacks, (unsigned long long)r->counts.nr_refused,
 	       (unsigned long long)r->counts.nr_map_full,
-	       (unsigned long long)r->counts.nr_ring_full,
+	       (unsigned long long)r->counts.nr_ring_full, (unsigned long long)r->counts.nr_late,
+	       (unsigned long long)r->counts.nr_no_scratch,
 	       (unsigned long long)r->counts.nr_kernel_tasks,
 	       (unsigned long long)r->counts.nr_tables,
 	       (unsigned long long)r->counts.table_bytes >> 10);
@@ -118,10 +121,30 @@ static bool start(struct run *r, const struct defer_bpf_opts *o)
 	return true;
 }
 
+static bool has_frame(const struct run *r, const struct run_stack *s, uintptr_t fn)
+{
+	for (uint32_t i = 0; i < s->nr; i++) {
+		if (is_in(r->ips.data[s->first + i], fn, 512))
+			return true;
+	}
+	return false;
+}
+
+/* Entries that lost their stack because user mode ran before the callback did are counted where it
+ * happens, and are few. */
+static void check_lost(const struct run *r, const char *name, size_t nr_lost)
+{
+	uint64_t told = r->counts.nr_late + r->counts.nr_no_scratch;
+
+	CHECK(nr_lost <= told, "%s: of %zu entries without their stack %llu are told of", name,
+	      nr_lost, (unsigned long long)told);
+	CHECK(told <= 2 + r->counts.nr_entries / 100, "%s: these are few", name);
+}
+
 static void deep(bool is_immediate, long depth)
 {
 	struct defer_bpf_opts o = {.is_immediate = is_immediate, .max_stack = 1024};
-	size_t nr_whole = 0, nr_pending = 0, nr_with = 0, shown = 0;
+	size_t nr_whole = 0, nr_pending = 0, nr_with = 0, nr_outside = 0, shown = 0;
 	struct run r;
 	int go, pid;
 
@@ -136,18 +159,28 @@ static void deep(bool is_immediate, long depth)
 		const struct run_stack *s = run_stack_of(&r, r.requests.data[i].cookie);
 
 		nr_with += s != NULL;
-		nr_pending += s && s->stop == UNW_STOP_NO_TABLE_YET;
-		if (s && s->stop == UNW_STOP_OUTERMOST &&
-		    nr_calls(&r, s, dig, deep_body) == depth + 1)
+		if (!s)
+			continue;
+		if (s->stop == UNW_STOP_NO_TABLE_YET || s->stop == UNW_STOP_MAPS_BUSY)
+			nr_pending++;
+		else if (s->stop == UNW_STOP_OUTERMOST &&
+			 nr_calls(&r, s, dig, deep_body) == depth + 1)
 			nr_whole++;
-		else if (s && s->stop != UNW_STOP_NO_TABLE_YET && shown++ < 4)
+		else if (s->stop == UNW_STOP_OUTERMOST &&
+			 !has_frame(&r, s, (uintptr_t)spin_leaf)) /* on the way there and back */
+			nr_outside++;
+		else if (shown++ < 4)
 			print_stack(&r, s);
 	}
 	print_run(&r, is_immediate ? "deep, immediate" : "deep");
-	CHECK(r.requests.nr > 200, "%zu samples", r.requests.nr);
-	CHECK(r.requests.nr - nr_with <= 2, "stacks for %zu of %zu", nr_with, r.requests.nr);
-	CHECK(nr_whole + nr_pending + 40 > r.requests.nr, "whole: %zu, before the tables: %zu",
-	      nr_whole, nr_pending);
+	CHECK(nr_whole > 200, "%zu samples", r.requests.nr);
+	/* At its end the task has no user space any more, and its samples say so. */
+	CHECK(r.requests.nr - nr_with <= r.counts.nr_kernel_tasks + r.counts.nr_late,
+	      "stacks for %zu of %zu, of which %llu had no user space", nr_with, r.requests.nr,
+	      (unsigned long long)r.counts.nr_kernel_tasks);
+	CHECK((nr_whole + nr_pending + nr_outside) * 1000 >= nr_with * 999,
+	      "of %zu whole: %zu, before the tables: %zu, outside: %zu", nr_with, nr_whole,
+	      nr_pending, nr_outside);
 	run_done(&r);
 }
 
@@ -213,7 +246,8 @@ static bool record(struct run *r, const char *name, void (*body)(long), long arg
 	       "expected %zu; most of one cookie %zu\n",
 	       ret->nr, ret->nr_with, ret->nr_outermost, ret->nr_no_table, ret->nr_none,
 	       ret->nr_best);
-	CHECK(r->requests.nr == r->counts.nr_requests, "%s: every request arrived", name);
+	CHECK(r->requests.nr + r->counts.nr_ring_full >= r->counts.nr_requests,
+	      "%s: every request arrived", name);
 	return true;
 }
 
@@ -221,14 +255,19 @@ static const enum run_event clock_only[] = {RUN_CPU_CLOCK};
 static const enum run_event mixed[] = {RUN_CPU_CLOCK, RUN_SYSCALL_ENTER, RUN_SWITCHES, RUN_FAULTS};
 static const struct defer_bpf_opts defaults = {.max_stack = 127};
 
-static NOINLINE void read_body(long bytes)
+/* Into the same memory again and again: little else is to be done for it. */
+static NOINLINE void read_body(long nr)
 {
+	enum { PIECE = 1 << 20, MOST = 1024 };
+	static char to[PIECE];
+	static struct iovec v[MOST];
 	int fd = open("/dev/zero", O_RDONLY);
-	char *to = malloc((size_t)bytes);
 
-	if (!to || read(fd, to, (size_t)bytes) != bytes)
+	for (long i = 0; i < MOST; i++)
+		v[i] = (struct iovec){to, PIECE};
+	if (readv(fd, v, (int)nr) != nr * PIECE)
 		_exit(1);
-	free(to);
+	sunk++;
 }
 
 static void long_read(void)
@@ -237,12 +276,13 @@ static void long_read(void)
 	struct outcome o;
 	struct run r;
 
-	if (!record(&r, "one long read", read_body, 1l << 30, &defaults, clock_only, 1, &o))
+	if (!record(&r, "one long read", read_body, 1024, &defaults, clock_only, 1, &o))
 		return;
-	CHECK(o.nr_best * 10 > o.nr * 9, "%zu of %zu samples share a cookie", o.nr_best, o.nr);
+	CHECK(o.nr_best > 50 && o.nr_best * 10 > o.nr * 9, "%zu of %zu samples share a cookie",
+	      o.nr_best, o.nr);
 	s = run_stack_of(&r, o.best_cookie);
 	CHECK(s && s->nr > 2 && IS_IN(r.ips.data[s->first + 1], read_body),
-	      "and their stack leads to the call of read()");
+	      "and their stack leads to the call of readv()");
 	if (s)
 		print_stack(&r, s);
 	CHECK_EQ(r.nr_twice, 0, "no cookie has two stacks");
@@ -260,6 +300,23 @@ static NOINLINE void block_body(long unused)
 		sunk++;
 }
 
+/* Is it in its read() of @p fd? */
+static bool is_reading(int pid, int fd)
+{
+	char path[64], text[64] = "", wanted[32];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	snprintf(wanted, sizeof(wanted), "0 0x%x ", (unsigned int)fd);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	if (!fgets(text, sizeof(text), f))
+		text[0] = '\0';
+	fclose(f);
+	return !strncmp(text, wanted, strlen(wanted));
+}
+
 static void asleep_at_end(void)
 {
 	const struct run_stack *s;
@@ -273,7 +330,9 @@ static void asleep_at_end(void)
 	run_scan(&r, pid);
 	CHECK_EQ(run_add(&r, pid, RUN_SYSCALL_ENTER, 0), 0, "tracepoint opened");
 	run_go(go);
-	run_for(&r, 100);
+	for (int i = 0; i < 1000 && !is_reading(pid, blocked[0]); i++)
+		run_for(&r, 10);
+	run_for(&r, 50);
 	CHECK(r.requests.nr > 0, "a request of the sleeping task is there");
 	/* Others that have events of their own pass the tracepoint too. */
 	for (size_t i = 0; i < r.requests.nr; i++) {
@@ -447,18 +506,23 @@ static NOINLINE void dlopen_body(long nr)
 	}
 }
 
-/* Every sample has its stack, or says why there is none. */
+/* Every sample has its stack, or says why there is none. A ring is full where other programs keep
+ * this one from reading it: then it is tried again. */
 static void storm(const char *name, void (*body)(long), long arg, const enum run_event *events,
-		  size_t nr, const struct defer_bpf_opts *opts, size_t most_lost)
+		  size_t nr, const struct defer_bpf_opts *opts)
 {
 	struct outcome o;
 	struct run r;
 
-	if (!record(&r, name, body, arg, opts, events, nr, &o))
-		return;
+	for (int tries = 0;; tries++) {
+		if (!record(&r, name, body, arg, opts, events, nr, &o))
+			return;
+		if (!r.counts.nr_ring_full || tries == 3)
+			break;
+		run_done(&r);
+	}
 	CHECK(o.nr > 100, "%s: %zu samples", name, o.nr);
-	CHECK(o.nr_lost <= most_lost, "%s: %zu entries (%zu samples) without their stack", name,
-	      o.nr_lost, o.nr - o.nr_none - o.nr_with);
+	check_lost(&r, name, o.nr_lost);
 	CHECK(r.counts.nr_map_full + r.counts.nr_ring_full + r.counts.nr_refused == 0,
 	      "%s: nothing was refused", name);
 	/* While ld.so binds a function at its first call too: by rbx, which callees saved. */
@@ -501,8 +565,7 @@ static void signals(void)
 	CHECK(nr_in > 20 && nr_in == nr_through,
 	      "of %zu stacks in the handler on its own stack %zu go on to what it interrupted",
 	      nr_in, nr_through);
-	CHECK(o.nr_lost <= 2, "signals: %zu entries (%zu samples) without their stack", o.nr_lost,
-	      o.nr - o.nr_none - o.nr_with);
+	check_lost(&r, "signals", o.nr_lost);
 	run_done(&r);
 }
 
@@ -524,7 +587,8 @@ static void without_tables(void)
 	look(&r, &o);
 	for (size_t i = 0; i < r.stacks.nr; i++)
 		nr_copies += r.stacks.data[i].has_copy && r.stacks.data[i].copy_bytes > 2000;
-	CHECK(o.nr_no_table == o.nr && nr_copies * 10 > r.stacks.nr * 9,
+	check_lost(&r, "without tables", o.nr_lost);
+	CHECK(o.nr_no_table == o.nr_with && nr_copies * 10 > r.stacks.nr * 9,
 	      "without tables %zu of %zu stacks come with registers and a copy", nr_copies,
 	      r.stacks.nr);
 	CHECK(r.nr_wants >= 1 && r.nr_wants <= 3, "each file is asked for once");
@@ -547,6 +611,8 @@ int main(int argc, char **argv)
 	only = argc > 1 ? argv[1] : NULL;
 	if (geteuid())
 		SKIP_ALL("needs root");
+	if (!event_syscall_enter_id())
+		SKIP_ALL("tracefs is not mounted");
 	if (run_open(&r, &o, &error)) {
 		printf("# %s\n", error.text);
 		SKIP_ALL("no BPF task work here");
@@ -564,15 +630,15 @@ int main(int argc, char **argv)
 	if (is_wanted("away"))
 		paged_out();
 	if (is_wanted("faults"))
-		storm("faults", fault_body, 64 << 20, mixed, 4, &defaults, 2);
+		storm("faults", fault_body, 64 << 20, mixed, 4, &defaults);
 	if (is_wanted("threads"))
-		storm("threads", churn_body, 5000, mixed, 4, &few, 2);
+		storm("threads", churn_body, 5000, mixed, 4, &few);
 	if (is_wanted("exits"))
-		storm("exits", exit_body, 2000, mixed, 4, &few, 2);
+		storm("exits", exit_body, 2000, mixed, 4, &few);
 	if (is_wanted("execs"))
-		storm("execs", exec_body, 300, mixed, 4, &few, 2);
+		storm("execs", exec_body, 300, mixed, 4, &few);
 	if (is_wanted("dlopen"))
-		storm("dlopen", dlopen_body, 1000, mixed, 4, &defaults, 2);
+		storm("dlopen", dlopen_body, 1000, mixed, 4, &defaults);
 	if (is_wanted("signals"))
 		signals();
 	if (is_wanted("without"))

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "live/defer_run.h"
 
+#include <link.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "live/event_open.h"
+#include "record/live_code.h"
 #include "unwind/unw_store.h"
 
 static uint64_t now_ns(void)
@@ -53,23 +56,56 @@ static void on_stack(void *ctx, const struct defer_stack *s)
 		abort();
 }
 
+/* What children of the tests run, beside what this program has mapped itself. */
+static const char *const programs[] = {"/proc/self/exe", "/bin/true"};
+
+struct search {
+	struct run *run;
+	struct live_mapping mapping;
+	const struct unw_code *code;
+};
+
+static int look_at(struct dl_phdr_info *i, size_t unused, void *ctx)
+{
+	struct search *s = ctx;
+	struct stat file;
+
+	(void)unused;
+	if (s->code || stat(i->dlpi_name, &file))
+		return 0;
+	s->mapping.name = i->dlpi_name;
+	s->mapping.ino = file.st_ino;
+	s->code = live_code_find(s->run->store, &s->mapping);
+	return 0;
+}
+
+/* A process that has ended cannot be asked for its files: then by name. */
+static const struct unw_code *code_of(struct run *r, const struct defer_want *w)
+{
+	struct search s = {
+		.run = r, .mapping = {.pid = w->pid, .start = w->start, .end = w->end}
+        };
+
+	if (defer_key_is_vdso(&w->key))
+		return unw_store_get_vdso(r->store);
+	defer_key_file(&w->key, &s.mapping.size, &s.mapping.mtime_ns);
+	dl_iterate_phdr(look_at, &s);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		look_at(&(struct dl_phdr_info){.dlpi_name = programs[i]}, 0, &s);
+	return s.code;
+}
+
 static void on_want(void *ctx, const struct defer_want *w)
 {
 	struct run *r = ctx;
 	const struct unw_code *code;
-	char path[96];
 	uint64_t start = now_ns();
 
 	r->nr_wants++;
 	if (r->no_tables)
 		return;
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", w->pid,
-		 (unsigned long long)w->start, (unsigned long long)w->end);
-	if (defer_key_is_vdso(&w->key))
-		code = unw_store_get_vdso(r->store);
-	else
-		code = unw_store_get_file(r->store, path);
-	if (!code || (!code->table.head && access(path, R_OK)))
+	code = code_of(r, w);
+	if (!code)
 		defer_bpf_put_later(r->defer, &w->key);
 	else if (!code->table.head || defer_bpf_put_table(r->defer, &w->key, code))
 		defer_bpf_put_none(r->defer, &w->key);

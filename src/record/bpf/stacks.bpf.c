@@ -428,6 +428,8 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 	}
 	if (cookie_request(&slot->cookie, &sight) == COOKIE_SAME)
 		return slot->cookie.cookie;
+	if (slot->cookie.state == COOKIE_PENDING)
+		count(CB_LATE);
 	cookie = fresh_cookie();
 	if (o->is_interrupt && walk_at_once(t, slot, &regs, &sight, cookie)) {
 		count(CB_ENTRIES);
