@@ -172,6 +172,8 @@ class Share:
         if user and self.entries.is_outermost(user[-1]):
             self.whole += 1
             return
+        # Inside of execve() the stack is the one at the return from there: at ld.so's entry, which is not mapped yet.
+        why = why or (user[-1].get("why", "") if user else "")
         self.reasons[why or ("no user part, no reason" if not user else "no reason")] += 1
         if not why:
             self.unmarked += 1

@@ -159,11 +159,11 @@ def grows(t, churn):
 
 def stays_in_the_kernel(t, program):
     """Sampled at sched_switch by a whole-machine recording while it sleeps through the end."""
-    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(0.6); time.sleep(30)"])
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(2.5); time.sleep(30)"])
     try:
         path = t.path("end.data")
         p = subprocess.run([CLEW, "record", "-e", "sched:sched_switch", "-c", "1", "--call-graph", "auto", "-p", str(sleeper.pid),
-                            "-o", path, "--", "sleep", "1.2"], capture_output=True, text=True, timeout=60, check=False)
+                            "-o", path, "--", "sleep", "4"], capture_output=True, text=True, timeout=60, check=False)
         t.check(p.returncode == 0 or "no tracepoint" in p.stderr, "end: the recording does not wait for a sleeping task", p.stderr)
         found = list(samples(path)) if os.path.exists(path) else []
         t.note(f"end: {len(found)} samples of a task that slept on: {[why_missing(s) or len(user_part(s)) for s in found][:5]}")

@@ -52,7 +52,7 @@ def commands(t):
         "bash": [have("bash"), "-c", f"f() {{ local x=$1; (( x > 20 )) && return; s=${{s:0:50}}$x; f $((x+1)); }}; "
                  f"for ((i=0;i<{loops // 60};i++)); do f 0; a[i%100]=${{s//1/2}}; done"],
         "python3": [system_python, "-c", "import re, json\ndef f(n):\n    return n if n < 2 else f(n-1)+f(n-2)\n"
-                    f"for i in range({n * 4}):\n    f(20); json.loads(json.dumps([{{'a': i, 'b': [1.5]*50}}]*200)); "
+                    f"for i in range({n * 40}):\n    f(20); json.loads(json.dumps([{{'a': i, 'b': [1.5]*50}}]*200)); "
                     "re.sub(r'(a|b)+c', 'x', 'ababc'*2000); sorted(str(j) for j in range(20000))"],
         "perl": [have("perl"), "-e", "sub f { my $n = shift; $n < 2 ? $n : f($n-1)+f($n-2) } "
                  f"for (1..{n * 3}) {{ f(20); my %h = map {{ $_ => $_ x 3 }} 1..20000; "
