@@ -72,6 +72,19 @@ static inline uint64_t load_u64(const void *p, bool swap)
 	return swap ? __builtin_bswap64(v) : v;
 }
 
+/* The same of a value that is little-endian on any host, as instructions of Arm are. */
+
+static inline uint32_t load_le32(const uint8_t *p)
+{
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline void store_le32(uint8_t *p, uint32_t v)
+{
+	for (unsigned int i = 0; i < 4; i++)
+		p[i] = (uint8_t)(v >> 8 * i);
+}
+
 static inline bool bytes_u8(struct bytes *b, uint8_t *ret)
 {
 	if (bytes_left(b) < 1)

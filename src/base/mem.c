@@ -31,6 +31,11 @@ int mem_has_failed(void)
 	return has_failed;
 }
 
+int mem_is_refused(void)
+{
+	return !may_allocate();
+}
+
 void *mem_alloc(size_t size)
 {
 	return may_allocate() ? malloc(size ? size : 1) : NULL;

@@ -30,6 +30,9 @@ static inline void mem_free_at(void *variable)
  * never fail. */
 void mem_fail_after(uint64_t n);
 
+/** Of memory that does not come from these functions: is it to be refused now? */
+int mem_is_refused(void);
+
 /** Tests only: have allocations been refused by mem_fail_after() since it was last set? */
 int mem_has_failed(void);
 

@@ -83,6 +83,13 @@ bool os_is_regular(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
+bool os_is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 bool os_file_size(const char *path, uint64_t *ret)
 {
 	struct stat st;

@@ -20,6 +20,7 @@ uint32_t os_pid_inside(uint32_t pid);
 
 /** Is there a regular file? Opening other things may block, or do something. */
 bool os_is_regular(const char *path);
+bool os_is_directory(const char *path);
 
 /** Size of a file in bytes; false: not there. */
 bool os_file_size(const char *path, uint64_t *ret);

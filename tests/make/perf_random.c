@@ -3,14 +3,11 @@
 
 #include <stdlib.h>
 
-/* splitmix64 */
+#include "make/splitmix.h"
+
 uint64_t perf_random_u64(struct perf_random *r)
 {
-	uint64_t z = r->state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
+	return splitmix64(&r->state);
 }
 
 uint64_t perf_random_below(struct perf_random *r, uint64_t n)

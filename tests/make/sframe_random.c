@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "make/sframe_random.h"
 
+#include "make/splitmix.h"
+
 struct maker {
 	uint64_t state;
 	enum unw_arch arch;
@@ -9,11 +11,7 @@ struct maker {
 
 static uint64_t next(struct maker *m)
 {
-	uint64_t z = m->state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
+	return splitmix64(&m->state);
 }
 
 static uint32_t below(struct maker *m, uint32_t n)

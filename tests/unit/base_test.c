@@ -14,7 +14,12 @@ static void test_bytes(void)
 	struct bytes b = bytes_of(data, sizeof(data)), part;
 	uint64_t v64;
 	uint32_t v32;
+	uint8_t le[4];
 
+	store_le32(le, 0x91000421); /* add x1, x1, #1 */
+	CHECK(le[0] == 0x21 && le[1] == 0x04 && le[2] == 0 && le[3] == 0x91 &&
+		      load_le32(le) == 0x91000421,
+	      "little-endian, whatever the host is");
 	CHECK(bytes_u32(&b, true, &v32) && v32 == __builtin_bswap32(load_u32(data, false)),
 	      "swapped load");
 	CHECK(!bytes_u64(&b, false, &v64) && b.pos == data + 4, "a short read leaves the cursor");
