@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ISA_ISA_H
+#define ISA_ISA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a trace decoder has to know of an instruction: how long it is, whether trace units report
+ * it (a waypoint), and where it goes. Nothing else is decoded. */
+
+enum isa { ISA_A64, ISA_A32, ISA_T32 };
+
+enum insn_kind {
+	INSN_PLAIN,    /* no waypoint */
+	INSN_BRANCH,   /* direct, always taken */
+	INSN_COND,     /* direct, taken or not */
+	INSN_INDIRECT, /* target from the trace */
+	INSN_ISB,
+	INSN_WFX,    /* WFI, WFE, WFIT, WFET: a waypoint only where the unit says so */
+	INSN_TSTART, /* start of a transaction */
+};
+
+enum {
+	INSN_LINK = 1 << 0,     /* pushes the return stack */
+	INSN_RET = 1 << 1,      /* a return, by the architecture's own hint */
+	INSN_ERET = 1 << 2,     /* an exception return */
+	INSN_SWITCH = 1 << 3,   /* INSN_BRANCH to the other instruction set, A32 <-> T32 */
+	INSN_MAY_FAIL = 1 << 4, /* conditional execution: an N atom is right */
+};
+
+struct insn {
+	uint64_t target; /* of INSN_BRANCH and INSN_COND */
+	uint8_t kind;    /* enum insn_kind */
+	uint8_t flags;
+	uint8_t bytes; /* 2 or 4 */
+};
+
+/** Instructions are little endian whatever data is. */
+static inline uint32_t insn_word(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/** Do trace units report it? @p has_wfx: this one reports INSN_WFX. */
+static inline bool insn_is_waypoint(const struct insn *i, bool has_wfx)
+{
+	return i->kind != INSN_PLAIN && (i->kind != INSN_WFX || has_wfx);
+}
+
+#endif
