@@ -127,6 +127,23 @@ const char *dso_symbol_file(const struct dso *d);
  * NULL: not found, or not a user binary. Opens it on first use. */
 const uint8_t *dso_code_bytes(struct dso *d, size_t *ret_size);
 
+/**
+ * The address that @p rel has in the file as it was linked, which is what tools that look at the
+ * file alone speak of: by its program headers; of the kernel by vmlinux; of a module in .text,
+ * which begins at 0 there. Opens the file on first use, as the functions below. @return false: no
+ * such file, or nothing of it is loaded there.
+ */
+bool dso_link_address(const struct dso *d, uint64_t rel, uint64_t *ret);
+
+/** Is there a file, for dso_link_address()? */
+bool dso_has_linked(const struct dso *d);
+
+/** The linked address of the file's first loaded segment; 0: no file. */
+uint64_t dso_link_base(const struct dso *d);
+
+/** The recording's build id, or where it has none the file's; size 0: none. */
+struct dso_build_id dso_file_id(const struct dso *d);
+
 /** Code bytes at @p rel, borrowed from the loaded file. @return bytes available, 0: none. */
 size_t dso_read(struct dso *d, uint64_t rel, void *ret, size_t size);
 

@@ -45,9 +45,25 @@ void dso_file_done(struct dso_file *f)
 	*f = (struct dso_file){0};
 }
 
+/** Recordings that tell no size fill up to 20 bytes with zeros. */
+static bool is_padded(const struct dso_build_id *id, uint8_t size)
+{
+	if (!size || id->size != sizeof(id->bytes))
+		return false;
+	for (size_t i = size; i < id->size; i++) {
+		if (id->bytes[i])
+			return false;
+	}
+	return true;
+}
+
 bool dso_same_build_id(const struct dso_build_id *a, const struct dso_build_id *b)
 {
-	return a->size == b->size && !memcmp(a->bytes, b->bytes, a->size);
+	uint8_t size = a->size < b->size ? a->size : b->size;
+
+	if (memcmp(a->bytes, b->bytes, size) != 0)
+		return false;
+	return a->size == b->size || is_padded(a->size > size ? a : b, size);
 }
 
 struct dso_build_id dso_file_build_id(const struct dso_file *f)

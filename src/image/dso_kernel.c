@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "elf/elf_sym.h"
-#include "image/dso_priv.h"
+#include "image/dso_code_priv.h"
 #include "os/self.h"
 
 enum {
@@ -163,8 +163,8 @@ static bool has_build_id(const char *path, const struct dso_build_id *want)
 	return !want->size || dso_same_build_id(&id, want);
 }
 
-/** vmlinux where distributions put it; only with a build id to prove that it is the right one. */
-static bool find_vmlinux(struct dso *d, struct buf *ret)
+/** Only with a build id to prove that it is the right one. */
+bool dso_find_vmlinux(struct dso *d, struct buf *ret)
 {
 	static const char *const places[] = {"/boot/vmlinux-%s", "/usr/lib/debug/boot/vmlinux-%s",
 					     "/lib/modules/%s/build/vmlinux",
@@ -202,7 +202,7 @@ static const struct kernel_syms *from_build_id(struct dso *d)
 
 	if (!d->build_id.size)
 		return NULL;
-	if (find_vmlinux(d, &path))
+	if (dso_find_vmlinux(d, &path))
 		k = kernel_syms_of(d->store, buf_cstr(&path), d->ref_name, read_vmlinux);
 	return k;
 }
@@ -297,7 +297,7 @@ static uint64_t module_delta(const struct dso *d, const struct kernel_syms *k)
 	return now - d->load_start;
 }
 
-void dso_load_kernel(struct dso *d)
+static void take_kernel(struct dso *d)
 {
 	const struct kernel_syms *k = find_kernel(d);
 
@@ -326,4 +326,11 @@ void dso_load_kernel(struct dso *d)
 	}
 	d->kernel = k;
 	d->symbol_file = k->path;
+}
+
+void dso_load_kernel(struct dso *d)
+{
+	take_kernel(d);
+	if (d->kind == DSO_MODULE && !d->kernel && dso_load_module_file(d))
+		d->why = NULL;
 }

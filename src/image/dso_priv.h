@@ -47,7 +47,8 @@ struct dso {
 	uint64_t mnt_ns_ino, maj, min, ino;
 	uint64_t load_start, ref_addr;
 	char *ref_name;
-	const char *why, *note;
+	const char *why, *note, *why_no_code;
+	struct dso_code_image *code_image; /* dso_code_priv.h; NULL: never asked */
 
 	struct dso_file files[2]; /* symbols, and the file that was mapped (may be one) */
 	struct dso_file *syms, *runtime;

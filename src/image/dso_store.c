@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "elf/demangle.h"
-#include "image/dso_priv.h"
+#include "image/dso_code_priv.h"
 #include "os/self.h"
 
 #define SYM_BYTES_MAX ((uint64_t)2 << 30)
@@ -24,6 +24,7 @@ struct dso_store *dso_store_new(const struct dso_store_opts *opts)
 static void dso_free(struct dso *d)
 {
 	dso_lines_free(d->lines);
+	dso_code_image_free(d->code_image);
 	dso_jit_lines_free(d->jit_lines);
 	sym_table_done(&d->table);
 	dso_file_done(&d->files[0]);

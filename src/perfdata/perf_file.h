@@ -18,6 +18,8 @@ struct perf_input {
 	size_t size;
 	long (*read)(void *ctx, void *buf, size_t size);
 	void *ctx;
+	bool is_mapped; /* data is a whole mapped file (os_map_file): what was read may be given
+			   back */
 };
 
 struct perf_file;

@@ -99,7 +99,7 @@ void elf_build_finish(struct elf_build *b)
 	Elf64_Ehdr eh = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			    EV_CURRENT},
-		.e_type = ET_DYN,
+		.e_type = b->type ? b->type : ET_DYN,
 		.e_machine = b->machine ? b->machine : EM_X86_64,
 		.e_version = EV_CURRENT,
 		.e_phoff = sizeof(eh),

@@ -17,6 +17,7 @@ enum { ELF_BUILD_MAX_SECTIONS = 24 };
 struct elf_build {
 	uint64_t base;
 	uint16_t machine; /* 0: x86-64 */
+	uint16_t type;    /* 0: ET_DYN */
 	struct buf file;  /* starts with room for the headers */
 	struct buf names;
 	Elf64_Shdr sections[ELF_BUILD_MAX_SECTIONS];

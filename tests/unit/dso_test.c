@@ -10,7 +10,7 @@
 
 static char top[64]; /* a folder of our own */
 static const uint8_t id_a[20] = {0xab, 0xcd, 1}, id_b[20] = {0xab, 0xce, 2},
-		     id_c[20] = {0xab, 0xcf, 3};
+		     id_c[20] = {0xab, 0xcf, 3}, id_d[20] = {0xab, 0xd0, 4};
 #define ZEROS "0000000000000000000000000000000000"
 static const uint8_t code[256] = {0xc3, 0x90};
 
@@ -39,6 +39,7 @@ struct shape {
 	bool is_dynamic;         /* .dynsym with dyn_NAME */
 	bool is_debug_only;      /* .text is a placeholder */
 	uint64_t base;
+	size_t id_bytes; /* 0: 20 */
 };
 
 static void write_elf(const struct shape *s)
@@ -52,7 +53,7 @@ static void write_elf(const struct shape *s)
 
 	dyn.name = "dynamic";
 	if (s->id)
-		elf_build_id(&b, s->id, 20);
+		elf_build_id(&b, s->id, s->id_bytes ? s->id_bytes : 20);
 	if (s->link)
 		elf_build_debuglink(&b, s->link);
 	if (s->name)
@@ -114,6 +115,7 @@ static void test_user_files(void)
 		{.path = "/bin/by_id", .id = id_c, .is_dynamic = true},
 		{.path = "/usr/lib/debug/.build-id/ab/cf03" ZEROS ".debug", .name = "from_build_id", .id = id_c,
 		 .is_debug_only = true},
+		{.path = "/bin/short_id", .name = "short_id", .id = id_d, .id_bytes = 3},
 		{.path = "/bin/stripped"},
 		{.path = "/bin/dynamic", .is_dynamic = true},
 		{.path = "/bin/replaced", .name = "new", .id = id_b},
@@ -129,6 +131,8 @@ static void test_user_files(void)
 		{"/bin/by_id", "from_build_id", NULL, id_c},
 		{"/bin/dynamic", "dynamic", NULL, NULL},
 		{"/bin/stripped", NULL, "stripped: no symbol table", NULL},
+		{"/bin/short_id", "short_id", NULL, id_d}, /* the recording's is filled up with zeros */
+		{"/bin/short_id", NULL, "build id differs from the recording's", id_b},
 		{"/bin/none", NULL, "file not found, or not an ELF file", NULL},
 		{"/bin/plain", NULL, "build id differs from the recording's", id_b},
 		{"relative", NULL, "not a file", NULL},
@@ -244,6 +248,49 @@ static void test_kernel(void)
 	CHECK(!name_at(d, 0) &&
 		      !strcmp(dso_why_no_symbols(d), "kptr_restrict hides kernel addresses"),
 	      "hidden addresses are said to be");
+	dso_store_free(s);
+}
+
+static void test_linked(void)
+{
+	static const struct shape user = {
+		.path = "/linked", .name = "f", .id = id_a, .base = 0x400000};
+	static const struct shape kernel = {
+		.path = "/linked-vmlinux", .name = "_stext", .base = 0xffffffff81000000};
+	char symfs[80], vmlinux[80];
+	struct dso_store_opts opts = {.symfs = symfs, .vmlinux = vmlinux};
+	struct dso_key key = {.kind = DSO_KERNEL,
+			      .path = "[kernel.kallsyms]",
+			      .kernel_ref_name = "_stext",
+			      .kernel_ref_addr = 0xffffffffa2000000};
+	uint64_t address = 7;
+	struct dso_store *s;
+	struct dso *d;
+
+	snprintf(symfs, sizeof(symfs), "%s", top);
+	snprintf(vmlinux, sizeof(vmlinux), "%s/linked-vmlinux", top);
+	write_elf(&user);
+	write_elf(&kernel);
+	s = dso_store_new(&opts);
+	d = get(s, DSO_USER, "/linked", NULL);
+	CHECK(dso_link_address(d, TEXT_OFFSET + 4, &address) &&
+		      address == 0x400000 + TEXT_OFFSET + 4,
+	      "a file offset, as linked");
+	CHECK_EQ(dso_link_base(d), 0x400000, "and where the file begins");
+	CHECK(!dso_link_address(d, 1 << 30, &address) && address == 0x400000 + TEXT_OFFSET + 4,
+	      "not beyond its end");
+	CHECK(dso_file_id(d).size == 20 && !memcmp(dso_file_id(d).bytes, id_a, 20),
+	      "the file's build id, where the recording has none");
+	d = dso_store_get(s, &key);
+	CHECK(dso_link_address(d, 0xffffffffa2000010, &address) &&
+		      address == 0xffffffff81000000 + TEXT_OFFSET + 0x10,
+	      "of a kernel that was moved");
+	CHECK_EQ(dso_link_base(d), 0xffffffff81000000, "and its base");
+	d = get(s, DSO_USER, "/linked-not", NULL);
+	CHECK(!dso_has_linked(d) && !dso_link_address(d, 1, &address) && !dso_link_base(d),
+	      "no file, no address");
+	d = get(s, DSO_JIT, "//anon", NULL);
+	CHECK(!dso_has_linked(d) && !dso_file_id(d).size, "code that no file has");
 	dso_store_free(s);
 }
 
@@ -519,6 +566,7 @@ int main(void)
 	test_lines();
 	test_fifo();
 	test_kernel();
+	test_linked();
 	test_vmlinux();
 	test_vdso();
 	test_perf_map();

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <elf.h>
+#include <string.h>
+
+#include "image/dso_code_priv.h"
+
+/*
+ * Code of the kernel, out of vmlinux or a copy of kcore. What the kernel patches in itself while it
+ * runs (alternatives, static keys, probes) is in kcore only.
+ */
+
+/** A copy of kcore has run-time addresses; vmlinux is moved as its reference symbol was. */
+static bool find_delta(struct dso *d, const struct elf_file *f, uint64_t *ret)
+{
+	uint64_t linked, now = d->ref_addr ? d->ref_addr : d->load_start;
+
+	*ret = 0;
+	if (f->type == ET_CORE || !d->ref_name || !now)
+		return true;
+	if (!elf_sym_address(f, d->ref_name, &linked))
+		return false;
+	*ret = linked - now;
+	return true;
+}
+
+static bool is_right_build(struct dso *d, const struct dso_file *f)
+{
+	struct dso_build_id id = dso_file_build_id(f);
+
+	return !d->build_id.size || !id.size || dso_same_build_id(&id, &d->build_id);
+}
+
+static void open_image(struct dso *d)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	struct dso_code_image *c = d->code_image;
+	const char *given = d->store->opts.vmlinux;
+
+	if (given)
+		buf_str(&path, given);
+	else if (!dso_find_vmlinux(d, &path))
+		return;
+	if (dso_file_open(&d->code, buf_cstr(&path))) {
+		d->why_no_code = "the kernel image cannot be read";
+		return;
+	}
+	if (!is_right_build(d, &d->code))
+		d->why_no_code = "the kernel image is of another build";
+	else if (!find_delta(d, &d->code.elf, &c->delta))
+		d->why_no_code = "the kernel image lacks the symbol that tells where it was loaded";
+	else
+		c->is_usable = true;
+}
+
+bool dso_find_kernel_code(struct dso *d, uint64_t rel, struct code_region *ret)
+{
+	const struct dso_code_image *c = d->code_image;
+	const struct elf_file *f = &d->code.elf;
+
+	if (!d->has_asked_code) {
+		d->has_asked_code = true;
+		d->why_no_code = "no image of this kernel: -k names one";
+		open_image(d);
+	}
+	if (!c->is_usable)
+		return false;
+	rel += c->delta;
+	for (size_t i = 0; i < f->nr_segments; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (!s->is_load || rel < s->vaddr || rel - s->vaddr >= s->file_bytes ||
+		    !range_fits(s->offset, s->file_bytes, f->size))
+			continue;
+		*ret = (struct code_region){s->vaddr - c->delta,
+					    s->vaddr - c->delta + s->file_bytes,
+					    f->data + s->offset};
+		return true;
+	}
+	d->why_no_code = "not in the kernel image";
+	return false;
+}
