@@ -29,6 +29,21 @@ check:
 bench: all
 	@bench/run.py
 
+# Real AArch64 programs under qemu-aarch64, each instruction compared with what comes of its trace; and the sets of tests/data/etm.
+truth: all
+	@tools/setup.sh build check truth
+	@tests/make/qemu/truth.sh $(BUILD)/tests/etm_truth
+truth-sets: all
+	@tools/setup.sh build check truth
+	@tests/make/qemu/truth.sh $(BUILD)/tests/etm_truth tests/data/etm
+
+# Every cut of two stretches of 64 KiB, and 20,000 damaged windows, of each trace (make check: what there is time for).
+damage: all
+	@$(BUILD)/tests/etm_damage --full tests/data/etm ../shared/data/coresight-truth ../shared/data/coresight
+# 20,000 random cuts and 20,000 random bits turned round, of each trace that was given.
+damage-random: all
+	@$(BUILD)/tests/etm_damage --random tests/data/etm ../shared/data/simpleperf-etm/*.data ../shared/data/coresight ../shared/data/coresight-truth
+
 install: all
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
 	@DESTDIR="$(if $(DESTDIR),$(abspath $(DESTDIR)))" meson install -C $(BUILD)
@@ -39,4 +54,4 @@ format:
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz
 
-.PHONY: all setup demo check bench install format clean
+.PHONY: all setup demo check bench truth truth-sets damage damage-random install format clean

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/etm/etm_flow_impl.h"
+#include "flow/etm/etm_parallel.h"
+#include "packet/etm/etm_headers.h"
+
+void etm_flow_went(struct etm_flow *f, uint32_t from, uint32_t to, int64_t nr)
+{
+	struct etm_ways *w = &f->blocks.ways.data[f->blocks.links.data[from].other];
+	uint64_t key = (uint64_t)from << 32 | to, *old;
+
+	for (size_t i = 0; i < ETM_NR_WAYS; i++) {
+		if (w->to[i] == ETM_NO_BLOCK)
+			w->to[i] = to;
+		if (w->to[i] == to) {
+			w->nr[i] += (uint32_t)nr;
+			return;
+		}
+	}
+	if (f->items)
+		return;
+	old = map_u64_get(&f->went, key);
+	if (old)
+		*old += (uint64_t)nr;
+	else if (!map_u64_put(&f->went, key, (uint64_t)nr))
+		etm_flow_fail(f, CLEW_NO_MEMORY);
+}
+
+static uint8_t bytes_of_last(struct etm_flow *f, uint64_t from, uint64_t to)
+{
+	uint64_t end;
+
+	if (f->isa != ISA_T32)
+		return 4;
+	etm_reach_count(&f->reach, &f->blocks, f->space, f->isa, from, to - 2, &end);
+	return end == to ? 4 : 2;
+}
+
+void etm_flow_ran(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
+{
+	const uint64_t once[2] = {(uint64_t)(int64_t)(int32_t)f->step, 0};
+	struct etm_block piece = {.start = from,
+				  .bytes = (uint32_t)(to - from),
+				  .nr_insns = (uint16_t)nr_insns,
+				  .space = f->space,
+				  .isa = (uint8_t)f->isa,
+				  .last_bytes = bytes_of_last(f, from, to)};
+
+	if (etm_kept_add_block(&f->pieces, &piece, once) == UINT32_MAX)
+		etm_flow_fail(f, CLEW_NO_MEMORY);
+}
+
+/** Atoms of the path's packet @p i; fewer than it has where the path is cut. */
+static struct etm_atoms atoms_of_path(const struct etm_flow *f, const struct etm_path *p,
+				      unsigned int i)
+{
+	uint8_t header = i < ETM_PATH_PACKETS ? (uint8_t)(p->atoms >> 8 * i) : 0;
+	struct etm_atoms ret = header ? f->atoms[header & 0x3f] : (struct etm_atoms){0};
+	const struct etm_path_more *more;
+
+	if (!(p->more & ETM_PATH_IS_CUT))
+		return ret;
+	more = etm_path_more(&f->paths, p);
+	if (i == more->nr_bytes)
+		ret.nr = (uint8_t)(more->rest ? ret.nr - etm_atoms_of(more->rest).nr : 0);
+	return i > more->nr_bytes ? (struct etm_atoms){0} : ret;
+}
+
+/** A walk along a path that was walked before: all links are known. */
+struct again {
+	struct etm_flow *f;
+	uint32_t at, behind, nr_runs;
+	uint32_t nr_insns;
+	unsigned int nr_own;
+	uint32_t own[ETM_STACK_DEPTH]; /* calls */
+};
+
+static void pop_again(struct again *w)
+{
+	w->at = w->f->blocks.links.data[w->own[--w->nr_own]].next[0];
+	etm_flow_went(w->f, w->behind, w->at, (int32_t)w->nr_runs);
+}
+
+/** What is more than to go on: a call, a return, an indirect branch. */
+static void step_odd_again(struct again *w, bool is_e)
+{
+	const struct etm_block *b;
+
+	if (w->at == ETM_NO_BLOCK)
+		pop_again(w);
+	b = &w->f->blocks.all.data[w->at];
+	w->nr_insns += b->nr_insns;
+	w->f->blocks.counts.data[w->at].nr[is_e] += w->nr_runs;
+	if (is_e && b->flags & INSN_LINK && w->f->config->has_return_stack)
+		w->own[w->nr_own++] = w->at;
+	w->behind = w->at;
+	w->at = is_e && b->kind == INSN_INDIRECT ? ETM_NO_BLOCK : *etm_link_of(w->f, w->at, is_e);
+}
+
+/** @return atoms. */
+static uint64_t walk_again(struct again *w, const struct etm_path *p)
+{
+	const struct etm_link *links = w->f->blocks.links.data;
+	struct etm_count *counts = w->f->blocks.counts.data;
+	uint64_t nr_items = 0;
+	struct etm_atoms a;
+
+	for (unsigned int i = 0; (a = atoms_of_path(w->f, p, i)).nr; i++) {
+		nr_items += a.nr;
+		for (; a.nr; a.nr--, a.bits >>= 1) {
+			uint32_t e = a.bits & 1, at = w->at;
+
+			if (at == ETM_NO_BLOCK || links[at].next[e] == ETM_NO_BLOCK) {
+				step_odd_again(w, e);
+				continue;
+			}
+			counts[at].nr[e] += w->nr_runs;
+			w->nr_insns += links[at].nr_insns;
+			w->at = links[at].next[e];
+		}
+	}
+	return nr_items;
+}
+
+/** Count the blocks and edges of a path that was taken. */
+static void spread_path(struct etm_flow *f, struct etm_path *p)
+{
+	struct again w = {.f = f, .at = p->from >> 1, .nr_runs = p->nr_runs};
+	/* Less than none, where more was taken back this way than was counted this way. */
+	int64_t nr_runs = (int32_t)p->nr_runs;
+
+	f->totals.nr_ranges += walk_again(&w, p) * (uint64_t)nr_runs;
+	f->totals.nr_insns += w.nr_insns * (uint64_t)nr_runs;
+	if (w.at == ETM_NO_BLOCK && p->next != ETM_NO_BLOCK)
+		etm_flow_went(f, w.behind, p->next, nr_runs);
+	p->nr_runs = 0;
+}
+
+void etm_flow_take_back_edge(struct etm_flow *f)
+{
+	const struct etm_edge_told *t = &f->last_edge;
+	struct again w = {.f = f};
+
+	if (t->kind == ETM_EDGE_OF_BRANCH)
+		etm_flow_went(f, t->from, t->to, -(int64_t)(int32_t)f->step);
+	if (t->kind == ETM_EDGE_OF_PATH) {
+		const struct etm_path *p = &f->paths.all.data[t->from];
+
+		w.at = p->from >> 1;
+		walk_again(&w, p);
+		if (w.at == ETM_NO_BLOCK)
+			etm_flow_went(f, w.behind, p->next, -(int64_t)(int32_t)f->step);
+	}
+	f->last_edge.kind = ETM_EDGE_NONE;
+}
+
+static void spread(struct etm_flow *f)
+{
+	vec_for_each (&f->paths.all, p) {
+		if (p->nr_runs)
+			spread_path(f, p);
+	}
+}
+
+void etm_totals_add(struct etm_totals *to, const struct etm_totals *t)
+{
+	to->nr_insns += t->nr_insns;
+	to->nr_ranges += t->nr_ranges;
+	to->nr_exceptions += t->nr_exceptions;
+	to->nr_nacc += t->nr_nacc;
+	to->nr_no_sync += t->nr_no_sync;
+	to->nr_atoms_dropped += t->nr_atoms_dropped;
+	to->nr_packets += t->nr_packets;
+	to->nr_bytes += t->nr_bytes;
+}
+
+void etm_totals_subtract(struct etm_totals *from, const struct etm_totals *t)
+{
+	from->nr_insns -= t->nr_insns;
+	from->nr_ranges -= t->nr_ranges;
+	from->nr_exceptions -= t->nr_exceptions;
+	from->nr_nacc -= t->nr_nacc;
+	from->nr_no_sync -= t->nr_no_sync;
+	from->nr_atoms_dropped -= t->nr_atoms_dropped;
+	from->nr_packets -= t->nr_packets;
+	from->nr_bytes -= t->nr_bytes;
+}
+
+const struct etm_totals *etm_flow_totals(struct etm_flow *f)
+{
+	if (f->parallel)
+		return etm_parallel_totals(f->parallel);
+	if (!f->items)
+		spread(f);
+	return &f->totals;
+}
+
+/** What becomes of the counts of blocks, and of where indirect branches went. */
+struct teller {
+	bool (*block)(void *ctx, uint32_t at, const uint64_t nr[2]);
+	bool (*went)(void *ctx, uint32_t from, uint32_t to, uint64_t nr);
+	void *ctx;
+};
+
+static bool tell_ways(const struct etm_flow *f, uint32_t at, const struct teller *t)
+{
+	const struct etm_ways *w = &f->blocks.ways.data[f->blocks.links.data[at].other];
+
+	for (size_t i = 0; i < ETM_NR_WAYS && w->to[i] != ETM_NO_BLOCK; i++) {
+		if (w->nr[i] && !t->went(t->ctx, at, w->to[i], w->nr[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool tell_went(const struct etm_flow *f, const struct teller *t)
+{
+	for (size_t i = 0; i < f->went.cap; i++) {
+		const struct map_u64_slot *s = &f->went.slots[i];
+
+		if (f->went.used[i] && s->value &&
+		    !t->went(t->ctx, (uint32_t)(s->key >> 32), (uint32_t)s->key, s->value))
+			return false;
+	}
+	return true;
+}
+
+/** Where branches went comes before the blocks. */
+static bool tell_all(struct etm_flow *f, const struct teller *t)
+{
+	spread(f);
+	for (uint32_t at = 0; at < f->blocks.all.nr; at++) {
+		if (f->blocks.all.data[at].kind == INSN_INDIRECT && !tell_ways(f, at, t))
+			return false;
+	}
+	if (!tell_went(f, t))
+		return false;
+	for (uint32_t at = 0; at < f->blocks.all.nr; at++) {
+		const uint32_t *n = f->blocks.counts.data[at].nr;
+		uint64_t nr[2] = {n[0], n[1]};
+
+		if ((n[0] || n[1]) && !t->block(t->ctx, at, nr))
+			return false;
+	}
+	return true;
+}
+
+/* --- to the consumer --- */
+
+struct direct {
+	struct etm_flow *f;
+	bool (*edge)(void *ctx, const struct etm_edge *e);
+	void *ctx;
+	uint64_t *nr_told; /* by block: how often it was told where its branch went */
+};
+
+static bool edge_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
+{
+	struct direct *d = ctx;
+	struct etm_edge e = {&d->f->blocks.all.data[from], d->f->blocks.all.data[to].start, nr,
+			     true, true};
+
+	d->nr_told[from] += nr;
+	return d->edge(d->ctx, &e);
+}
+
+static bool edges_of_block(void *ctx, uint32_t at, const uint64_t nr[2])
+{
+	struct direct *d = ctx;
+
+	return etm_tell_block(&d->f->blocks.all.data[at], nr, d->nr_told[at], d->edge, d->ctx);
+}
+
+/* --- to what is kept --- */
+
+static bool keep_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
+{
+	struct etm_flow *f = ctx;
+	const uint64_t none[2] = {0, 0};
+	uint32_t at = etm_kept_add_block(&f->kept, &f->blocks.all.data[from], none);
+
+	return at != UINT32_MAX &&
+	       etm_kept_add_edge(&f->kept, at, f->blocks.all.data[to].start, nr);
+}
+
+static bool keep_block(void *ctx, uint32_t at, const uint64_t nr[2])
+{
+	struct etm_flow *f = ctx;
+
+	return etm_kept_add_block(&f->kept, &f->blocks.all.data[at], nr) != UINT32_MAX;
+}
+
+void etm_counts_forget(struct etm_flow *f)
+{
+	vec_for_each (&f->blocks.counts, n)
+		n->nr[0] = n->nr[1] = 0;
+	vec_for_each (&f->blocks.ways, w)
+		memset(w->nr, 0, sizeof(w->nr));
+	map_u64_done(&f->went);
+	f->nr_counted = 0;
+}
+
+void etm_counts_keep(struct etm_flow *f)
+{
+	const struct teller t = {keep_block, keep_went, f};
+
+	if (f->items)
+		return;
+	if (!tell_all(f, &t))
+		etm_flow_fail(f, CLEW_NO_MEMORY);
+	etm_counts_forget(f);
+}
+
+static bool tell_directly(struct etm_flow *f, bool (*edge)(void *ctx, const struct etm_edge *e),
+			  void *ctx)
+{
+	struct direct d = {f, edge, ctx, mem_calloc(f->blocks.all.nr + 1, sizeof(uint64_t))};
+	const struct teller t = {edges_of_block, edge_went, &d};
+	bool is_ok = d.nr_told && tell_all(f, &t);
+
+	mem_free(d.nr_told);
+	return is_ok;
+}
+
+bool etm_flow_edges(struct etm_flow *f, bool (*edge)(void *ctx, const struct etm_edge *e),
+		    void *ctx)
+{
+	if (f->parallel)
+		return etm_parallel_edges(f->parallel, edge, ctx);
+	if (f->items)
+		return true;
+	if (!f->kept.blocks.nr) {
+		if (!tell_directly(f, edge, ctx))
+			return false;
+	} else {
+		etm_counts_keep(f);
+		if (f->err || !etm_kept_tell(&f->kept, edge, ctx))
+			return false;
+	}
+	return etm_kept_tell(&f->pieces, edge, ctx);
+}

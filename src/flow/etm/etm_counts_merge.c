@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/etm/etm_counts_merge.h"
+
+static const uint64_t max_sum = 1ull << 31; /* and counts stay within 32 bits */
+
+/** From the one cache into the other. */
+struct merge {
+	struct etm_flow *to, *from;
+	uint32_t *nr_of; /* block of from -> of to; ETM_NO_BLOCK: not looked up */
+};
+
+static uint32_t block_of(struct merge *m, uint32_t at)
+{
+	const struct etm_block *b = &m->from->blocks.all.data[at];
+
+	if (m->nr_of[at] == ETM_NO_BLOCK)
+		m->nr_of[at] = etm_blocks_get(&m->to->blocks, b->space, (enum isa)b->isa, b->start);
+	return m->nr_of[at];
+}
+
+static bool add_went(struct merge *m, uint32_t from, uint32_t to, uint64_t nr)
+{
+	uint32_t a, b;
+
+	if (!nr)
+		return true;
+	a = block_of(m, from);
+	b = block_of(m, to);
+	if (a == ETM_NO_BLOCK || b == ETM_NO_BLOCK)
+		return false;
+	etm_flow_went(m->to, a, b, (int64_t)nr);
+	return !m->to->err;
+}
+
+static bool add_ways(struct merge *m, uint32_t at)
+{
+	const struct etm_blocks *all = &m->from->blocks;
+	const struct etm_ways *w = &all->ways.data[all->links.data[at].other];
+
+	for (size_t i = 0; i < ETM_NR_WAYS && w->to[i] != ETM_NO_BLOCK; i++) {
+		if (!add_went(m, at, w->to[i], w->nr[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool add_block(struct merge *m, uint32_t at)
+{
+	const uint32_t *n = m->from->blocks.counts.data[at].nr;
+	uint32_t to;
+
+	if (m->from->blocks.all.data[at].kind == INSN_INDIRECT && !add_ways(m, at))
+		return false;
+	if (!n[0] && !n[1])
+		return true;
+	to = block_of(m, at);
+	if (to == ETM_NO_BLOCK)
+		return false;
+	m->to->blocks.counts.data[to].nr[0] += n[0];
+	m->to->blocks.counts.data[to].nr[1] += n[1];
+	return true;
+}
+
+static bool add_all(struct merge *m)
+{
+	const struct map_u64 *went = &m->from->went;
+
+	for (uint32_t at = 0; at < m->from->blocks.all.nr; at++) {
+		if (!add_block(m, at))
+			return false;
+	}
+	for (size_t i = 0; i < went->cap; i++) {
+		const struct map_u64_slot *s = &went->slots[i];
+
+		if (went->used[i] &&
+		    !add_went(m, (uint32_t)(s->key >> 32), (uint32_t)s->key, s->value))
+			return false;
+	}
+	return true;
+}
+
+static bool merge_kept(struct etm_flow *to, struct etm_flow *from)
+{
+	bool is_ok = etm_kept_merge(&to->kept, &from->kept) &&
+		     etm_kept_merge(&to->pieces, &from->pieces);
+
+	etm_kept_done(&from->kept);
+	etm_kept_done(&from->pieces);
+	return is_ok;
+}
+
+bool etm_counts_merge(struct etm_flow *to, struct etm_flow *from)
+{
+	struct merge m = {to, from, NULL};
+	size_t bytes = from->blocks.all.nr * sizeof(*m.nr_of);
+	bool is_ok;
+
+	etm_flow_totals(from);
+	if (to->nr_counted + from->nr_counted > max_sum)
+		etm_counts_keep(to);
+	m.nr_of = mem_alloc(bytes + 1);
+	if (!m.nr_of)
+		return false;
+	memset(m.nr_of, 0xff, bytes);
+	is_ok = !to->err && add_all(&m) && merge_kept(to, from);
+	mem_free(m.nr_of);
+	to->nr_counted += from->nr_counted;
+	etm_counts_forget(from);
+	return is_ok;
+}

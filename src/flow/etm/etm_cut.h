@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FLOW_ETM_ETM_CUT_H
+#define FLOW_ETM_ETM_CUT_H
+
+#include "packet/etm/etm_packet.h"
+
+/* Where a trace can be cut, to decode what is behind without what is in front. */
+
+/** The first synchronisation that begins at @p from or behind, in front of @p to, behind which,
+ * before anything else, it is told where and in which context execution goes on. Of one that @p in
+ * does not have in whole this is not known. Offsets in @p in. @return @p to: none. */
+size_t etm_find_cut(const struct etm_config *config, struct bytes in, size_t from, size_t to);
+
+#endif

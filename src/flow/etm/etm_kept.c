@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/etm/etm_kept.h"
+
+#include "base/hash.h"
+
+enum { MIN_SLOTS = 1024, NONE = UINT32_MAX };
+
+void etm_kept_done(struct etm_kept *k)
+{
+	vec_done(&k->blocks);
+	vec_done(&k->edges);
+	mem_free(k->block_slots);
+	mem_free(k->edge_slots);
+	*k = (struct etm_kept){0};
+}
+
+static uint64_t hash_of_block(const struct etm_block *b)
+{
+	return hash_two(b->start, (uint64_t)b->space << 2 | b->isa) + b->bytes;
+}
+
+static uint64_t hash_of_edge(uint32_t from, uint64_t to)
+{
+	return hash_two(to, from);
+}
+
+/** The first free slot for @p hash. */
+static uint32_t *free_slot(uint32_t *slots, size_t nr_slots, uint64_t hash)
+{
+	size_t at = hash & (nr_slots - 1);
+
+	while (slots[at] != NONE)
+		at = (at + 1) & (nr_slots - 1);
+	return &slots[at];
+}
+
+static uint32_t *more_slots(size_t old, size_t *ret_nr)
+{
+	size_t nr = old ? old * 2 : MIN_SLOTS;
+	uint32_t *ret = mem_calloc(nr, sizeof(*ret));
+
+	if (ret)
+		memset(ret, 0xff, nr * sizeof(*ret));
+	*ret_nr = nr;
+	return ret;
+}
+
+static bool grow_blocks(struct etm_kept *k)
+{
+	uint32_t *slots;
+	size_t nr;
+
+	if (k->blocks.nr * 2 < k->nr_block_slots)
+		return true;
+	slots = more_slots(k->nr_block_slots, &nr);
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < k->blocks.nr; i++)
+		*free_slot(slots, nr, hash_of_block(&k->blocks.data[i].block)) = (uint32_t)i;
+	mem_free(k->block_slots);
+	k->block_slots = slots;
+	k->nr_block_slots = nr;
+	return true;
+}
+
+static bool grow_edges(struct etm_kept *k)
+{
+	uint32_t *slots;
+	size_t nr;
+
+	if (k->edges.nr * 2 < k->nr_edge_slots)
+		return true;
+	slots = more_slots(k->nr_edge_slots, &nr);
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < k->edges.nr; i++)
+		*free_slot(slots, nr, hash_of_edge(k->edges.data[i].from, k->edges.data[i].to)) =
+			(uint32_t)i;
+	mem_free(k->edge_slots);
+	k->edge_slots = slots;
+	k->nr_edge_slots = nr;
+	return true;
+}
+
+uint32_t etm_kept_add_block(struct etm_kept *k, const struct etm_block *b, const uint64_t nr[2])
+{
+	size_t at;
+
+	if (!grow_blocks(k))
+		return NONE;
+	for (at = hash_of_block(b) & (k->nr_block_slots - 1); k->block_slots[at] != NONE;
+	     at = (at + 1) & (k->nr_block_slots - 1)) {
+		struct etm_kept_block *o = &k->blocks.data[k->block_slots[at]];
+
+		if (o->block.start != b->start || o->block.space != b->space ||
+		    o->block.isa != b->isa || o->block.bytes != b->bytes)
+			continue;
+		o->nr[0] += nr[0];
+		o->nr[1] += nr[1];
+		return k->block_slots[at];
+	}
+	if (!vec_push(&k->blocks, (struct etm_kept_block){
+					  *b, {nr[0], nr[1]}
+        }))
+		return NONE;
+	k->block_slots[at] = (uint32_t)k->blocks.nr - 1;
+	return k->block_slots[at];
+}
+
+bool etm_kept_add_edge(struct etm_kept *k, uint32_t from, uint64_t to, uint64_t nr)
+{
+	size_t at;
+
+	if (!grow_edges(k))
+		return false;
+	for (at = hash_of_edge(from, to) & (k->nr_edge_slots - 1); k->edge_slots[at] != NONE;
+	     at = (at + 1) & (k->nr_edge_slots - 1)) {
+		struct etm_kept_edge *o = &k->edges.data[k->edge_slots[at]];
+
+		if (o->from != from || o->to != to)
+			continue;
+		o->nr += nr;
+		return true;
+	}
+	if (!vec_push(&k->edges, (struct etm_kept_edge){from, to, nr}))
+		return false;
+	k->edge_slots[at] = (uint32_t)k->edges.nr - 1;
+	return true;
+}
+
+bool etm_kept_merge(struct etm_kept *to, const struct etm_kept *from)
+{
+	const uint64_t none[2] = {0};
+
+	vec_for_each (&from->blocks, b) {
+		if (etm_kept_add_block(to, &b->block, b->nr) == NONE)
+			return false;
+	}
+	vec_for_each (&from->edges, e) {
+		uint32_t nr = etm_kept_add_block(to, &from->blocks.data[e->from].block, none);
+
+		if (nr == NONE || !etm_kept_add_edge(to, nr, e->to, e->nr))
+			return false;
+	}
+	return true;
+}
+
+bool etm_tell_block(const struct etm_block *b, const uint64_t nr[2], uint64_t nr_told,
+		    bool (*edge)(void *ctx, const struct etm_edge *e), void *ctx)
+{
+	struct etm_edge not_taken = {b, b->start + b->bytes, nr[0], false, true};
+	struct etm_edge taken = {b, b->start + b->bytes, nr[1], true, true};
+
+	if (b->kind == INSN_PLAIN)
+		not_taken = (struct etm_edge){.from = b, .nr = nr[0]};
+	if (b->kind == INSN_BRANCH || b->kind == INSN_COND)
+		taken.to = b->target;
+	if (b->kind == INSN_INDIRECT) {
+		taken.nr = nr[1] > nr_told ? nr[1] - nr_told : 0;
+		taken.to = 0;
+		taken.has_to = false;
+	}
+	return (!not_taken.nr || edge(ctx, &not_taken)) && (!taken.nr || edge(ctx, &taken));
+}
+
+bool etm_kept_tell(const struct etm_kept *k, bool (*edge)(void *ctx, const struct etm_edge *e),
+		   void *ctx)
+{
+	uint64_t *nr_told = mem_calloc(k->blocks.nr + 1, sizeof(*nr_told));
+	bool is_ok = nr_told;
+
+	for (size_t i = 0; is_ok && i < k->edges.nr; i++) {
+		const struct etm_kept_edge *t = &k->edges.data[i];
+		struct etm_edge e = {&k->blocks.data[t->from].block, t->to, t->nr, true, true};
+
+		nr_told[t->from] += t->nr;
+		is_ok = edge(ctx, &e);
+	}
+	for (size_t i = 0; is_ok && i < k->blocks.nr; i++) {
+		const struct etm_kept_block *b = &k->blocks.data[i];
+
+		is_ok = etm_tell_block(&b->block, b->nr, nr_told[i], edge, ctx);
+	}
+	mem_free(nr_told);
+	return is_ok;
+}

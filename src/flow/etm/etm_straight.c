@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/etm/etm_flow_impl.h"
+#include "packet/etm/etm_headers.h"
+
+/*
+ * The packets that nearly all of a trace consists of, straight from its bytes: atoms, and addresses
+ * without a context, of a unit that does not speculate. They are taken by whole paths (etm_paths.h)
+ * where one is known or can be walked, else packet by packet; whatever else comes is left to
+ * etm_packets_next(). Everything here has its plain counterpart in etm_walk.c;
+ * tests/prop/etm_straight_test holds both to the same output.
+ */
+
+enum {
+	FIRST_ATOMS = 0xc0,
+	IGNORE = 0x70,
+	MOST_BYTES = 9,                             /* of an address packet */
+	SCAN_BYTES = ETM_PATH_PACKETS + MOST_BYTES, /* what is read of the input at once */
+};
+
+/* How an address is told, as a sum of fields of the bytes behind the header, taken as one number;
+ * address and IS are one number, too: address | IS. */
+struct form {
+	uint64_t keep; /* of the older address */
+	uint64_t low, middle, high;
+	uint8_t low_at, middle_at, older, bytes, is;
+} __attribute__((aligned(64)));
+
+/** etm_form, the last one for each of the older addresses. */
+enum { NR_FORMS = ETM_FORM_MATCH + 3 };
+
+/* clang-format off */
+#define ALL (~0ull)
+#define NONE    {0,         0,    0,    0,         0, 0, 0, 0, ETM_NO_ADDRESS}
+#define S0      {ALL << 9,  0x7f, 0,    0,         2, 0, 0, 2, 0}
+#define S0_ON   {ALL << 17, 0x7f, 0xff, 0,         2, 9, 0, 3, 0}
+#define S1      {ALL << 8,  0x7f, 0,    0,         1, 0, 0, 2, 1}
+#define S1_ON   {ALL << 16, 0x7f, 0xff, 0,         1, 8, 0, 3, 1}
+#define L_320   {0,         0x7f, 0x7f, 0xffff,    2, 9, 0, 5, 0}
+#define L_321   {0,         0x7f, 0xff, 0xffff,    1, 8, 0, 5, 1}
+#define L_320K  {ALL << 32, 0x7f, 0x7f, 0xffff,    2, 9, 0, 5, 0}
+#define L_321K  {ALL << 32, 0x7f, 0xff, 0xffff,    1, 8, 0, 5, 1}
+#define L_640   {0,         0x7f, 0x7f, ALL >> 16, 2, 9, 0, 9, 0}
+#define L_641   {0,         0x7f, 0xff, ALL >> 16, 1, 8, 0, 9, 1}
+#define OLD(n)  {ALL,       0,    0,    0,         0, 0, n, 1, 0}
+
+/** [is the context AArch64?][form][does a short one go on?] */
+static const struct form forms[2][NR_FORMS][2] = {
+	{{NONE, NONE}, {S0, S0_ON}, {S1, S1_ON}, {L_320, L_320}, {L_321, L_321}, {L_640, L_640},
+	 {L_641, L_641}, {OLD(0), OLD(0)}, {OLD(1), OLD(1)}, {OLD(2), OLD(2)}},
+	{{NONE, NONE}, {S0, S0_ON}, {S1, S1_ON}, {L_320K, L_320K}, {L_321K, L_321K}, {L_640, L_640},
+	 {L_641, L_641}, {OLD(0), OLD(0)}, {OLD(1), OLD(1)}, {OLD(2), OLD(2)}},
+};
+/* clang-format on */
+
+void etm_straight_init(struct etm_flow *f)
+{
+	for (unsigned int h = FIRST_ATOMS; h <= 0xff; h++)
+		f->atoms[h - FIRST_ATOMS] = etm_atoms_of((uint8_t)h);
+	for (unsigned int h = 0; h <= 0xff; h++) {
+		const struct etm_header *k = &etm_headers[h];
+
+		if (k->kind >= ETM_ADDR_MATCH && k->kind <= ETM_ADDR_L_64IS1)
+			f->forms[h] = (uint8_t)(k->form + (k->form == ETM_FORM_MATCH ? h & 3 : 0));
+	}
+}
+
+static bool may_go_straight(const struct etm_flow *f)
+{
+	const struct etm_packets *p = &f->packets;
+
+	return f->sync == ETM_RUNNING && !f->config->max_spec && !f->has_pending &&
+	       f->head == f->queue.nr && p->is_synced && !p->nr_held && !p->nr_skipped &&
+	       !f->needs_context && !f->opts.goes_plain && p->is_aarch64 == f->context.is_64;
+}
+
+/** The walk's own idea of where it is, of which the scan keeps only f->at. */
+static void settle(struct etm_flow *f)
+{
+	if (f->at == ETM_NO_BLOCK)
+		return;
+	f->pc = f->blocks.all.data[f->at].start;
+	f->isa = (enum isa)f->blocks.all.data[f->at].isa;
+}
+
+/** Behind an indirect branch: only the trace knows. */
+static void leave(struct etm_flow *f, uint32_t from)
+{
+	f->from = from;
+	f->at = ETM_NO_BLOCK;
+	f->needs_address = true;
+	f->is_popping = f->config->has_return_stack;
+}
+
+/* --- by paths --- */
+
+/** The scan's own state, and what made it stop. */
+struct scan {
+	const uint8_t *pos, *end;
+	uint64_t older[3]; /* the last addresses, | IS */
+	uint32_t at, is_64;
+	uint8_t rest; /* of the packet at pos, see etm_path; 0: all of it */
+	/* At pos: */
+	uint64_t atoms, to;
+	uint8_t nr, bytes; /* of atoms; of the address */
+	struct etm_path *path;
+};
+
+enum stop {
+	STOP_FULL,    /* the input is over, or there is no room for items */
+	STOP_UNKNOWN, /* no path is known from here, or there is no packet for one */
+	STOP_ODD,     /* path was taken, but does more than to lead on; pos is where it begins */
+};
+
+static inline uint64_t eight(const uint8_t *p)
+{
+	uint64_t v = load_u64(p, false);
+
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : __builtin_bswap64(v);
+}
+
+/** How many of the bytes @p x, the first lowest, are packets of atoms: 11xxxxxx. */
+static inline unsigned int nr_atom_packets(uint64_t x)
+{
+	uint64_t others = ~(x & x << 1) & 0x8080808080808080u;
+
+	return others ? (unsigned int)__builtin_ctzll(others) / 8 : 8;
+}
+
+static const uint64_t first_bytes[ETM_PATH_PACKETS + 1] = {
+	0, ALL >> 56, ALL >> 48, ALL >> 40, ALL >> 32, ALL >> 24, ALL >> 16, ALL >> 8, ALL,
+};
+
+static inline uint64_t address_of(const struct form *form, const uint64_t older[3], uint64_t next)
+{
+	return (older[form->older] & form->keep) | (next & form->low) << form->low_at |
+	       (next >> 8 & form->middle) << form->middle_at | (next >> 16 & form->high) << 16 |
+	       form->is;
+}
+
+static inline void older_of(const struct etm_packets *p, uint64_t ret[3])
+{
+	for (int i = 0; i < 3; i++)
+		ret[i] = p->history[i].address | p->history[i].is;
+}
+
+static inline uint32_t *put_items(uint32_t *to, const struct etm_path_more *more)
+{
+	const uint32_t *from = (const uint32_t *)(const void *)(more + 1);
+
+	memcpy(to, from, ETM_PATH_SLACK * sizeof(*to));
+	if (more->nr_items > ETM_PATH_SLACK)
+		memcpy(to + ETM_PATH_SLACK, from + ETM_PATH_SLACK,
+		       (more->nr_items - (size_t)ETM_PATH_SLACK) * sizeof(*to));
+	return to + more->nr_items;
+}
+
+static void keep_last_edge(struct etm_flow *f, const struct etm_path *p)
+{
+	f->last_edge.kind = p && !f->items ? ETM_EDGE_OF_PATH : ETM_EDGE_NONE;
+	f->last_edge.from = p ? (uint32_t)(p - f->paths.all.data) : 0;
+}
+
+/**
+ * Take paths that are known. All the loop needs is in variables of its own, so that the compiler
+ * sees that nothing else changes it.
+ */
+static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, struct scan *s,
+							    bool is_counting)
+{
+	const struct form(*const form_of)[2] = forms[s->is_64];
+	const uint8_t *const form_nrs = f->forms;
+	const struct etm_paths t = f->paths;
+	const struct etm_block *const blocks = f->blocks.all.data;
+	const uint32_t is_64 = s->is_64, space = f->space, step = f->step;
+	const uint8_t *pos = s->pos, *const last = s->end - SCAN_BYTES;
+	uint64_t older[3] = {s->older[0], s->older[1], s->older[2]};
+	uint64_t start = etm_block_place(&blocks[s->at]), nr_packets = 0, nr_insns = 0;
+	uint32_t from = s->at << 1 | is_64;
+	uint32_t *items = is_counting ? NULL : f->items + f->nr_items;
+	uint32_t *const first_item = items;
+	uint32_t *const last_item =
+		is_counting ? NULL : f->items + (ETM_BATCH_ITEMS - ETM_ITEMS_OF_PATH);
+	enum stop stop = STOP_FULL;
+	struct etm_path *told = NULL; /* the last one, if it ends with an address */
+	const struct form *form = NULL;
+	struct etm_path *path = NULL;
+	uint64_t atoms = 0, to = 0;
+	unsigned int nr = 0;
+	uint8_t rest = s->rest;
+
+	while (pos <= last && (is_counting || items <= last_item)) {
+		uint64_t x = eight(pos), next;
+
+		if (__builtin_expect(rest, 0))
+			x = (x & ~0xffull) | rest;
+		nr = nr_atom_packets(x);
+		next = eight(pos + nr + 1);
+		form = &form_of[form_nrs[pos[nr]]][next >> 7 & 1];
+		atoms = x & first_bytes[nr];
+		to = address_of(form, older, next);
+		path = etm_path_find(&t, etm_path_slot(&t, space, start, atoms, to), from, atoms,
+				     to);
+		if (__builtin_expect(!path, 0)) {
+			stop = STOP_UNKNOWN;
+			goto out;
+		}
+		if (is_counting) {
+			path->nr_runs += step;
+		} else {
+			const struct etm_path_more *more = etm_path_more(&t, path);
+
+			items = put_items(items, more);
+			nr_insns += more->nr_insns;
+		}
+		if (__builtin_expect(path->more & ETM_PATH_FLAGS, 0)) {
+			stop = STOP_ODD;
+			goto out;
+		}
+		from = path->next << 1 | is_64;
+		nr_packets += nr;
+		pos += nr + form->bytes;
+		rest = 0;
+		told = path;
+		if (__builtin_expect(!form->bytes, 0)) {
+			told = NULL;
+			start = etm_block_place(&blocks[path->next]);
+			continue;
+		}
+		nr_packets++;
+		older[2] = older[1];
+		older[1] = older[0];
+		older[0] = start = to;
+	}
+	goto full;
+out:
+	s->atoms = atoms;
+	s->to = to;
+	s->nr = (uint8_t)nr;
+	s->bytes = form->bytes;
+	s->path = path;
+full:
+	s->rest = rest;
+	s->at = stop == STOP_ODD ? path->next : from >> 1;
+	memcpy(s->older, older, sizeof(older));
+	f->totals.nr_packets += nr_packets;
+	if (is_counting && pos != s->pos)
+		keep_last_edge(f, told);
+	s->pos = pos;
+	if (!is_counting) {
+		f->nr_items += (size_t)(items - first_item);
+		f->totals.nr_ranges += (size_t)(items - first_item);
+		f->totals.nr_insns += nr_insns;
+	}
+	return stop;
+}
+
+static void scan_begin(const struct etm_flow *f, struct scan *s, const struct bytes *in)
+{
+	*s = (struct scan){.pos = in->pos, .end = in->end, .at = f->at, .is_64 = f->context.is_64};
+	older_of(&f->packets, s->older);
+}
+
+static void scan_end(struct etm_flow *f, const struct scan *s, struct bytes *in)
+{
+	f->packets.offset += (uint64_t)(s->pos - in->pos);
+	in->pos = s->pos;
+	f->at = s->at;
+	for (int i = 0; i < 3; i++) {
+		f->packets.history[i].address = s->older[i] & ~1ull;
+		f->packets.history[i].is = s->older[i] & 1;
+	}
+}
+
+/** What the path leaves on the return stack. */
+static void push_all(struct etm_flow *f, const struct etm_path *p)
+{
+	const struct etm_path_calls *c = etm_path_calls(&f->paths, p);
+	unsigned int most_left = ETM_STACK_DEPTH - c->most_pushed;
+
+	f->stack_nr = (f->stack_nr < most_left ? f->stack_nr : most_left) + c->nr_pushed;
+	for (unsigned int i = 0; i < c->nr_pushed; i++) {
+		f->stack_top = (f->stack_top + 1) % ETM_STACK_DEPTH;
+		f->stack[f->stack_top] = f->paths.pushed.data[c->pushed + i];
+	}
+}
+
+/** The rest of what a path does: it calls, or is cut, or ends behind an indirect branch whose
+ * target does not follow. */
+static void take_odd_path(struct etm_flow *f, struct scan *s)
+{
+	const struct etm_path *p = s->path;
+	const struct etm_path_more *more = etm_path_more(&f->paths, p);
+
+	s->rest = 0;
+	if (p->more & ETM_PATH_CALLS)
+		push_all(f, p);
+	if (p->more & ETM_PATH_IS_CUT) {
+		f->totals.nr_packets += more->nr_bytes;
+		s->pos += more->nr_bytes;
+		s->rest = more->rest;
+	} else {
+		f->totals.nr_packets += s->nr + (unsigned int)(s->bytes != 0);
+		s->pos += s->nr + s->bytes;
+	}
+	keep_last_edge(f, s->bytes && !(p->more & ETM_PATH_IS_CUT) ? p : NULL);
+	if (s->bytes && !(p->more & ETM_PATH_IS_CUT)) {
+		s->older[2] = s->older[1];
+		s->older[1] = s->older[0];
+		s->older[0] = s->to;
+	}
+	if (s->at == ETM_NO_BLOCK)
+		leave(f, etm_path_items(&f->paths, p)[more->nr_items - 1] >> 1);
+}
+
+/** Behind an indirect branch, and atoms come: it went to where the return stack says. */
+static bool pop(struct etm_flow *f, struct scan *s)
+{
+	if (!f->is_popping || !f->stack_nr || !(s->rest || s->pos[0] >= FIRST_ATOMS))
+		return false;
+	s->at = etm_return_block(f, &f->stack[f->stack_top]);
+	if (s->at == ETM_NO_BLOCK)
+		return false;
+	f->stack_top = (f->stack_top + ETM_STACK_DEPTH - 1) % ETM_STACK_DEPTH;
+	f->stack_nr--;
+	f->is_popping = f->needs_address = false;
+	if (!f->items)
+		etm_flow_went(f, f->from, s->at, (int32_t)f->step);
+	f->from = ETM_NO_BLOCK;
+	return true;
+}
+
+/** Take paths until one is not known and cannot be walked. */
+static void take_paths(struct etm_flow *f, struct scan *s)
+{
+	while (s->end - s->pos >= SCAN_BYTES && (s->at != ETM_NO_BLOCK || pop(f, s))) {
+		switch (f->items ? scan(f, s, false) : scan(f, s, true)) {
+		case STOP_FULL:
+			return;
+		case STOP_ODD:
+			take_odd_path(f, s);
+			break;
+		case STOP_UNKNOWN:
+			if (!(s->nr + s->bytes) ||
+			    !etm_path_walk(f, s->at << 1 | s->is_64, s->atoms, s->nr, s->to))
+				return;
+			break;
+		}
+	}
+}
+
+/* --- packet by packet --- */
+
+/** One atom at f->at. @return false: the plain walk has to do it. */
+static inline bool step(struct etm_flow *f, bool is_e)
+{
+	uint32_t next = f->blocks.links.data[f->at].next[is_e];
+
+	if (next == ETM_NO_BLOCK)
+		return false;
+	etm_flow_item(f, f->at, is_e);
+	f->at = next;
+	return true;
+}
+
+/** @return false: decoding has ended, or the stream was lost. */
+static bool step_all(struct etm_flow *f, struct etm_atoms a)
+{
+	f->last_edge.kind = ETM_EDGE_NONE;
+	for (unsigned int i = 0; i < a.nr; i++, a.bits >>= 1) {
+		if (f->at != ETM_NO_BLOCK && step(f, a.bits & 1))
+			continue;
+		settle(f);
+		if (!etm_walk_atom(f, a.bits & 1))
+			return false;
+	}
+	return true;
+}
+
+/** Where an indirect branch went, if it is one of the first few places it ever went to. */
+static inline bool known_target(struct etm_flow *f, uint64_t address, enum isa isa)
+{
+	struct etm_ways *w;
+
+	if (f->from == ETM_NO_BLOCK)
+		return false;
+	w = &f->blocks.ways.data[f->blocks.links.data[f->from].other];
+	for (unsigned int i = 0; i < ETM_NR_WAYS && w->to[i] != ETM_NO_BLOCK; i++) {
+		const struct etm_block *t = &f->blocks.all.data[w->to[i]];
+
+		if (t->start != address || t->space != f->space || t->isa != (uint8_t)isa)
+			continue;
+		f->at = w->to[i];
+		return true;
+	}
+	return false;
+}
+
+static bool go_to(struct etm_flow *f, uint64_t address, uint8_t is)
+{
+	enum isa isa = etm_isa_of(f, is);
+
+	etm_packets_remember(&f->packets, address, is);
+	f->no_push = f->needs_address = f->is_popping = false;
+	if (!known_target(f, address, isa)) {
+		f->at = etm_blocks_get(&f->blocks, f->space, isa, address);
+		if (f->at == ETM_NO_BLOCK) {
+			etm_flow_fail(f, CLEW_NO_MEMORY);
+			return false;
+		}
+	}
+	f->last_edge.kind = ETM_EDGE_NONE;
+	if (f->from != ETM_NO_BLOCK) {
+		etm_flow_went(f, f->from, f->at, (int32_t)f->step);
+		if (!f->items)
+			f->last_edge = (struct etm_edge_told){ETM_EDGE_OF_BRANCH, f->from, f->at};
+	}
+	f->from = ETM_NO_BLOCK;
+	return true;
+}
+
+/** @return bytes of the address packet at @p p; 0: none, or cut. */
+static size_t address_at(const struct etm_flow *f, const uint8_t *p, size_t left, uint64_t *ret)
+{
+	uint8_t bytes[MOST_BYTES] = {0};
+	const struct form *form;
+	uint64_t next, older[3];
+
+	memcpy(bytes, p, left < MOST_BYTES ? left : MOST_BYTES);
+	next = eight(bytes + 1);
+	form = &forms[f->packets.is_aarch64][f->forms[*p]][next >> 7 & 1];
+	if (!form->bytes || form->bytes > left)
+		return 0;
+	older_of(&f->packets, older);
+	*ret = address_of(form, older, next);
+	return form->bytes;
+}
+
+/** The packet at @p p, or the @p rest of it. @return its bytes; 0: not one of these; -1: the walk
+ * has ended or was lost, and took the packet. */
+static long one(struct etm_flow *f, const uint8_t *p, size_t left, uint8_t rest)
+{
+	uint8_t header = rest ? rest : *p;
+	uint64_t to;
+	size_t nr;
+
+	if (header >= FIRST_ATOMS)
+		return step_all(f, f->atoms[header - FIRST_ATOMS]) ? 1 : -1;
+	nr = address_at(f, p, left, &to);
+	if (!nr)
+		return header == IGNORE;
+	return go_to(f, to & ~1ull, to & 1) ? (long)nr : -1;
+}
+
+/** @return false: what comes is none of these, or the straight way has ended. */
+static bool one_packet(struct etm_flow *f, struct bytes *in, uint8_t rest)
+{
+	long nr;
+
+	if (!bytes_left(in))
+		return false;
+	if (!rest && f->nr_items + ETM_ITEMS_OF_PACKET > ETM_BATCH_ITEMS)
+		return false;
+	f->offset = f->packets.offset;
+	nr = one(f, in->pos, bytes_left(in), rest);
+	if (!nr)
+		return false;
+	f->totals.nr_packets++;
+	f->packets.offset += nr < 0 ? 1u : (size_t)nr;
+	in->pos += nr < 0 ? 1 : nr;
+	return nr > 0 && f->sync == ETM_RUNNING && !f->needs_context && !f->err;
+}
+
+static bool may_take_paths(const struct etm_flow *f)
+{
+	return (f->at != ETM_NO_BLOCK || f->is_popping) &&
+	       !(f->no_push && f->config->has_return_stack);
+}
+
+void etm_straight(struct etm_flow *f, struct bytes *in)
+{
+	struct scan s;
+
+	if (!may_go_straight(f))
+		return;
+	do {
+		s.rest = 0;
+		if (!may_take_paths(f))
+			continue;
+		scan_begin(f, &s, in);
+		take_paths(f, &s);
+		scan_end(f, &s, in);
+	} while (!f->err && one_packet(f, in, s.rest));
+	settle(f);
+}

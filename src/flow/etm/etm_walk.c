@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/etm/etm_flow_impl.h"
+
+enum {
+	BOTH = 2, /* E1:E0 of an exception: its return address is the branch's target, too */
+	NOWHERE = 0xfffffffe, /* M profile: where tail-chained exceptions would return to */
+	MAX_SKIPPED = 4096,   /* branches that a source address may lead over: real ones few */
+};
+
+static bool bad_image(struct etm_flow *f, const char *what)
+{
+	etm_flow_lose(f, ETM_NO_SYNC_BAD_IMAGE, what);
+	return false;
+}
+
+/** Trace info resets them: what follows tells them again, where they are traced. */
+static void forget_ids(struct etm_flow *f)
+{
+	f->context.has_cid = f->context.has_vmid = false;
+	f->context.cid = f->context.vmid = 0;
+}
+
+void etm_walk_forget(struct etm_flow *f)
+{
+	forget_ids(f);
+	f->needs_address = f->needs_context = true;
+	f->is_popping = f->no_push = false;
+	f->stack_nr = 0;
+	f->context.upper_el = 0;
+	f->at = f->from = ETM_NO_BLOCK;
+}
+
+static void move_to(struct etm_flow *f, uint64_t pc, enum isa isa)
+{
+	f->pc = pc;
+	f->isa = isa;
+	f->at = ETM_NO_BLOCK;
+	f->needs_address = false;
+	f->is_popping = false;
+}
+
+static void lose_place(struct etm_flow *f)
+{
+	f->needs_address = true;
+	f->is_popping = false;
+	f->at = ETM_NO_BLOCK;
+}
+
+static void push(struct etm_flow *f, uint32_t call)
+{
+	const struct etm_block *b = &f->blocks.all.data[call];
+
+	if (!f->config->has_return_stack || f->no_push)
+		return;
+	f->stack_top = (f->stack_top + 1) % ETM_STACK_DEPTH;
+	f->stack[f->stack_top] = (struct etm_return){b->start + b->bytes, call, b->isa};
+	f->stack_nr += f->stack_nr < ETM_STACK_DEPTH;
+}
+
+static bool here(struct etm_flow *f);
+
+/** The branch of f->from led here. */
+static void arrive(struct etm_flow *f)
+{
+	if (f->from != ETM_NO_BLOCK && !f->items && here(f))
+		etm_flow_went(f, f->from, f->at, (int32_t)f->step);
+	f->from = ETM_NO_BLOCK;
+}
+
+static bool pop(struct etm_flow *f)
+{
+	if (!f->is_popping)
+		return true;
+	if (!f->stack_nr) {
+		etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, "the return stack is empty");
+		return false;
+	}
+	move_to(f, f->stack[f->stack_top].address, (enum isa)f->stack[f->stack_top].isa);
+	f->stack_top = (f->stack_top + ETM_STACK_DEPTH - 1) % ETM_STACK_DEPTH;
+	f->stack_nr--;
+	arrive(f);
+	return !f->err;
+}
+
+/** The block at the place where execution is. @return false: no memory. */
+static bool here(struct etm_flow *f)
+{
+	if (f->at == ETM_NO_BLOCK)
+		f->at = etm_blocks_get(&f->blocks, f->space, f->isa, f->pc);
+	if (f->at == ETM_NO_BLOCK)
+		etm_flow_fail(f, CLEW_NO_MEMORY);
+	return f->at != ETM_NO_BLOCK;
+}
+
+static void tell_range(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
+{
+	struct etm_event e = {.kind = ETM_EV_RANGE,
+			      .isa = (uint8_t)f->isa,
+			      .el = f->context.el,
+			      .count = nr_insns,
+			      .space = f->space,
+			      .address = from,
+			      .end = to};
+
+	if (from == to)
+		return;
+	etm_flow_add_range(f, nr_insns);
+	if (!f->items)
+		etm_flow_ran(f, from, to, nr_insns);
+	etm_flow_event(f, &e);
+}
+
+static void tell_no_code(struct etm_flow *f, uint64_t address)
+{
+	struct etm_event e = {
+		.kind = ETM_EV_NACC, .el = f->context.el, .space = f->space, .address = address};
+
+	f->totals.nr_nacc++;
+	etm_flow_event(f, &e);
+	lose_place(f);
+}
+
+/** A block that ends before a waypoint. */
+static bool step_broken(struct etm_flow *f, const struct etm_block *b)
+{
+	uint64_t end = b->start + b->bytes;
+
+	tell_range(f, b->start, end, b->nr_insns);
+	if (b->flags & ETM_BLOCK_ENDLESS)
+		return bad_image(f, "code without a branch");
+	tell_no_code(f, end);
+	return true;
+}
+
+/** Behind block @p at, whose waypoint was taken. */
+static void take(struct etm_flow *f, uint32_t at)
+{
+	const struct etm_block *b = &f->blocks.all.data[at];
+	uint64_t next = b->start + b->bytes;
+	struct etm_event e = {.kind = ETM_EV_EXCEPTION_RET};
+
+	if (b->flags & INSN_LINK)
+		push(f, at);
+	switch ((enum insn_kind)b->kind) {
+	case INSN_BRANCH:
+	case INSN_COND:
+		move_to(f, b->target, etm_target_isa(b));
+		return;
+	case INSN_INDIRECT:
+		lose_place(f);
+		f->is_popping = f->config->has_return_stack;
+		f->from = at;
+		if (b->flags & INSN_ERET && f->config->is_ete)
+			etm_flow_event(f, &e); /* the packet that ETMv4 has */
+		return;
+	case INSN_PLAIN:
+	case INSN_ISB:
+	case INSN_WFX:
+	case INSN_TSTART:
+		move_to(f, next, (enum isa)b->isa);
+		return;
+	}
+}
+
+bool etm_walk_atom(struct etm_flow *f, bool is_e)
+{
+	uint32_t at, next;
+	const struct etm_block *b;
+
+	f->last_edge.kind = ETM_EDGE_NONE;
+	f->first = f->first ? f->first : ETM_FIRST_P0;
+	if (!pop(f))
+		return false;
+	if (f->needs_address || f->needs_context) {
+		f->totals.nr_atoms_dropped++;
+		return true;
+	}
+	if (!here(f))
+		return false;
+	at = f->at;
+	b = &f->blocks.all.data[at];
+	if (b->kind == INSN_PLAIN)
+		return step_broken(f, b);
+	etm_flow_item(f, at, is_e);
+	next = f->blocks.links.data[at].next[is_e];
+	if (next != ETM_NO_BLOCK) {
+		b = &f->blocks.all.data[next];
+		f->pc = b->start;
+		f->isa = (enum isa)b->isa;
+		f->at = next;
+		return true;
+	}
+	if (is_e)
+		take(f, at);
+	else
+		move_to(f, b->start + b->bytes, (enum isa)b->isa);
+	if (!f->needs_address && here(f))
+		*etm_link_of(f, at, is_e) = f->at;
+	return !f->err;
+}
+
+/* --- the other elements --- */
+
+static void set_address(struct etm_flow *f, const struct etm_elem *e)
+{
+	uint32_t from = f->from;
+
+	if (f->has_first_to == ETM_TO_OPEN) {
+		f->has_first_to = ETM_TO_KNOWN;
+		f->first_to = e->value;
+	}
+	f->no_push = false;
+	move_to(f, e->value, etm_isa_of(f, e->is));
+	arrive(f);
+	f->last_edge.kind = ETM_EDGE_NONE;
+	if (from != ETM_NO_BLOCK && !f->items && f->at != ETM_NO_BLOCK)
+		f->last_edge = (struct etm_edge_told){ETM_EDGE_OF_BRANCH, from, f->at};
+}
+
+void etm_walk_look_up_space(struct etm_flow *f)
+{
+	const struct etm_pe_context *c = &f->context;
+	struct code_key key = {.el = c->el,
+			       .upper_el = c->upper_el,
+			       .security = c->security,
+			       .has_cid = c->has_cid,
+			       .has_vmid = c->has_vmid,
+			       .cid = c->cid,
+			       .vmid = c->vmid,
+			       .ticks = f->ticks,
+			       .bound = f->bound};
+	uint32_t space = f->opts.code->space(f->opts.code->ctx, &key);
+
+	if (f->is_speculative && !f->has_own_ticks) {
+		f->asked[f->nr_asked % ETM_MAX_ASKED].key = key;
+		f->asked[f->nr_asked++ % ETM_MAX_ASKED].space = space;
+	}
+	if (space != f->space)
+		f->at = ETM_NO_BLOCK;
+	f->space = space;
+}
+
+static void set_context(struct etm_flow *f, const struct etm_elem *e)
+{
+	struct etm_event told = {.kind = ETM_EV_CONTEXT};
+	const struct etm_context *n = &e->context;
+	struct etm_pe_context *c = &f->context;
+
+	c->el = n->el;
+	if (!f->has_own_context)
+		f->has_own_upper_el = n->el;
+	f->has_own_context = true;
+	if (n->el)
+		c->upper_el = n->el;
+	c->security = (uint8_t)(n->nse << 1 | n->ns); /* enum code_security */
+	c->is_64 = n->sf;
+	if (n->has_vmid) {
+		c->has_vmid = f->config->vmid_bytes;
+		c->vmid = n->vmid;
+	}
+	if (n->has_cid) {
+		c->has_cid = f->config->cid_bytes;
+		c->cid = n->cid;
+	}
+	f->needs_context = false;
+	if (!f->needs_address) {
+		/* Branches may have led to T32, or from it, since the last address. */
+		if (f->isa != ISA_T32)
+			f->isa = c->is_64 ? ISA_A64 : ISA_A32;
+		f->at = ETM_NO_BLOCK;
+	}
+	etm_walk_look_up_space(f);
+	told.context = *c;
+	told.space = f->space;
+	told.el = c->el;
+	etm_flow_event(f, &told);
+}
+
+/** Instructions up to, and without, the exception's return address. */
+static void run_to(struct etm_flow *f, uint64_t end)
+{
+	uint64_t readable;
+	uint32_t nr;
+
+	if (end <= f->pc)
+		return;
+	nr = etm_reach_count(&f->reach, &f->blocks, f->space, f->isa, f->pc, end, &readable);
+	tell_range(f, f->pc, readable, nr);
+	if (nr >= ETM_MAX_BLOCK_INSNS)
+		etm_flow_lose(f, ETM_NO_SYNC_BAD_IMAGE,
+			      "an exception far from where execution was");
+	else if (readable < end)
+		tell_no_code(f, readable);
+}
+
+static bool except(struct etm_flow *f, const struct etm_elem *e)
+{
+	struct etm_event told = {.kind = ETM_EV_EXCEPTION,
+				 .number = e->a,
+				 .address = e->value,
+				 .el = f->context.el,
+				 .is_target = e->e == BOTH};
+	struct etm_event gap = {.kind = ETM_EV_NO_TARGET, .end = e->value};
+	bool is_of_nowhere = f->config->is_m_profile && e->value == NOWHERE;
+
+	if (e->e == BOTH || is_of_nowhere)
+		f->is_popping = false;
+	else if (!pop(f))
+		return false;
+	if (e->e != BOTH && !is_of_nowhere && !f->needs_context) {
+		if (!f->needs_address)
+			run_to(f, e->value);
+		else if (f->from != ETM_NO_BLOCK)
+			etm_flow_event(f, &gap);
+	}
+	if (f->sync != ETM_RUNNING)
+		return false;
+	f->totals.nr_exceptions++;
+	etm_flow_event(f, &told);
+	lose_place(f);
+	f->from = ETM_NO_BLOCK;
+	return true;
+}
+
+/** From block f->at on, whose waypoint was not taken. @return false: no memory. */
+static bool fall_through(struct etm_flow *f)
+{
+	const struct etm_block *b = &f->blocks.all.data[f->at];
+	uint32_t at = f->at, next = f->blocks.links.data[at].next[0];
+
+	move_to(f, b->start + b->bytes, (enum isa)b->isa);
+	f->at = next;
+	if (!here(f))
+		return false;
+	f->blocks.links.data[at].next[0] = f->at;
+	return true;
+}
+
+/** A branch at the element's address was taken; those on the way there were not. */
+static bool source(struct etm_flow *f, const struct etm_elem *e)
+{
+	uint64_t from;
+	uint32_t nr_insns = 0, nr_walked = 0, nr_blocks = 0;
+
+	if (f->needs_context) {
+		f->totals.nr_atoms_dropped++;
+		return true;
+	}
+	if (f->stack_nr && !pop(f))
+		return false;
+	f->is_popping = false; /* the target is not told, and not needed */
+	f->from = ETM_NO_BLOCK;
+	if (f->needs_address || f->pc > e->value)
+		move_to(f, e->value, etm_isa_of(f, e->is));
+	from = f->pc;
+	for (;;) {
+		const struct etm_block *b;
+		uint64_t branch;
+
+		if (!here(f))
+			return false;
+		b = &f->blocks.all.data[f->at];
+		branch = b->start + b->bytes - b->last_bytes;
+		if (b->kind == INSN_PLAIN || branch > e->value)
+			tell_range(f, from, b->start, nr_insns); /* got so far */
+		if (b->kind == INSN_PLAIN)
+			return step_broken(f, b);
+		if (branch > e->value)
+			return bad_image(f, "no branch at a source address");
+		nr_walked += b->nr_insns;
+		if (nr_walked > ETM_MAX_BLOCK_INSNS)
+			return bad_image(f, "a source address far from where execution was");
+		nr_insns += b->nr_insns;
+		if (branch == e->value)
+			break;
+		if (!f->items || f->opts.splits_source_ranges) {
+			etm_flow_item(f, f->at, false);
+			from = b->start + b->bytes;
+			nr_insns = 0;
+			if (f->nr_items >= ETM_BATCH_ITEMS)
+				etm_flow_deliver(f);
+		}
+		if (++nr_blocks == MAX_SKIPPED)
+			return bad_image(f, "a source address many branches away");
+		if (!fall_through(f))
+			return false;
+	}
+	if (from == f->blocks.all.data[f->at].start) {
+		etm_flow_item(f, f->at, true);
+	} else {
+		const struct etm_block *b = &f->blocks.all.data[f->at];
+
+		tell_range(f, from, b->start + b->bytes, nr_insns);
+	}
+	take(f, f->at);
+	return true;
+}
+
+/** May execution go on behind the waypoint as if it were not there? In T32 an IT block tells. */
+static bool may_go_on(const struct etm_block *b)
+{
+	return b->kind == INSN_COND || b->flags & INSN_MAY_FAIL || b->isa == ISA_T32;
+}
+
+static bool is_branch(const struct etm_block *b)
+{
+	return b->kind == INSN_BRANCH || b->kind == INSN_COND || b->kind == INSN_INDIRECT;
+}
+
+/** Past waypoints that are no branches, with @p nr instructions to go. *ret_nr: of which passed. */
+static bool pass_barriers(struct etm_flow *f, uint32_t nr, uint32_t *ret_nr)
+{
+	*ret_nr = 0;
+	for (;;) {
+		const struct etm_block *b = &f->blocks.all.data[f->at];
+
+		if (b->kind == INSN_PLAIN || is_branch(b) || nr > ETM_MAX_BLOCK_INSNS ||
+		    nr - *ret_nr <= b->nr_insns)
+			return true;
+		*ret_nr += b->nr_insns;
+		if (!fall_through(f))
+			return false;
+	}
+}
+
+/** What pass_barriers() passed, from block @p at on; and up to @p end. */
+static void tell_passed(struct etm_flow *f, uint32_t at, uint64_t end, uint32_t nr)
+{
+	uint64_t from = f->blocks.all.data[at].start;
+
+	while ((!f->items || f->opts.splits_source_ranges) && at != f->at) {
+		const struct etm_block *b = &f->blocks.all.data[at];
+
+		etm_flow_item(f, at, !may_go_on(b));
+		if (f->nr_items >= ETM_BATCH_ITEMS)
+			etm_flow_deliver(f);
+		from = b->start + b->bytes;
+		nr -= b->nr_insns;
+		at = f->blocks.links.data[at].next[0];
+	}
+	tell_range(f, from, end, nr);
+}
+
+/** Q: instructions of which no atoms were sent. */
+static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
+{
+	struct etm_event gap = {.kind = ETM_EV_NO_PATH,
+				.el = f->context.el,
+				.space = f->space,
+				.end = e->value,
+				.has_count = e->has_count,
+				.count = e->a};
+	const struct etm_block *b;
+	uint64_t end = 0, next;
+	uint32_t nr = 0, passed, first;
+
+	if (!pop(f))
+		return false;
+	if (f->from != ETM_NO_BLOCK) {
+		gap.kind = ETM_EV_NO_TARGET;
+		etm_flow_event(f, &gap);
+	}
+	f->from = ETM_NO_BLOCK; /* the address is where Q ended, not where a branch went */
+	gap.isa = (uint8_t)f->isa;
+	gap.address = f->pc;
+	if (!f->needs_address && !f->needs_context) {
+		if (!here(f))
+			return false;
+		first = f->at;
+		if (!pass_barriers(f, e->has_count ? e->a : 0, &passed))
+			return false;
+		b = &f->blocks.all.data[f->at];
+		next = b->start + b->bytes;
+		if (e->value - f->pc < b->bytes)
+			nr = etm_blocks_count(&f->blocks, f->space, f->isa, f->pc, e->value, &end);
+		if (e->has_count && e->a == passed + b->nr_insns &&
+		    (is_branch(b) || (b->kind != INSN_PLAIN && next == e->value))) {
+			bool is_e = next != e->value || !may_go_on(b);
+
+			if (passed && f->items && !f->opts.splits_source_ranges) {
+				tell_passed(f, first, next, e->a);
+			} else {
+				tell_passed(f, first, b->start, passed);
+				etm_flow_item(f, f->at, is_e);
+			}
+			if (b->kind == INSN_INDIRECT && is_e)
+				f->from = f->at;
+		} else if (e->has_count && e->a && e->a == passed + nr && end == e->value)
+			tell_passed(f, first, end, e->a);
+		else
+			etm_flow_event(f, &gap);
+	}
+	set_address(f, e);
+	return true;
+}
+
+static void told_simply(struct etm_flow *f, enum etm_event_kind kind, uint32_t number)
+{
+	struct etm_event e = {.kind = (uint8_t)kind, .number = number, .el = f->context.el};
+
+	etm_flow_event(f, &e);
+}
+
+void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
+{
+	struct etm_event told = {.has_count = e->has_count,
+				 .count = e->a,
+				 .number = e->a,
+				 .el = e->el,
+				 .value = e->value};
+
+	switch (e->kind) {
+	case ETM_EL_TIMESTAMP:
+		told.kind = ETM_EV_TIMESTAMP;
+		if (e->value) {
+			f->ticks = e->value;
+			f->has_own_ticks = true;
+			if (!f->needs_context)
+				etm_walk_look_up_space(f);
+		}
+		break;
+	case ETM_EL_CYCLES:
+		told.kind = ETM_EV_CYCLES;
+		break;
+	case ETM_EL_EVENT:
+		told.kind = ETM_EV_EVENT;
+		break;
+	case ETM_EL_TS_MARKER:
+		told.kind = ETM_EV_TS_MARKER;
+		break;
+	case ETM_EL_ITE:
+		told.kind = ETM_EV_INSTRUMENTATION;
+		break;
+	default:
+		return;
+	}
+	etm_flow_event(f, &told);
+}
+
+static void start_again(struct etm_flow *f)
+{
+	struct etm_event e = {.kind = ETM_EV_TRACE_ON, .is_overflow = f->was_overflow};
+
+	f->was_overflow = false;
+	f->stack_nr = 0;
+	f->from = ETM_NO_BLOCK;
+	if (f->has_first_to == ETM_TO_OPEN)
+		f->has_first_to = ETM_TO_NOBODY;
+	lose_place(f);
+	etm_flow_event(f, &e);
+}
+
+bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
+{
+	f->offset = e->offset;
+	if (e->kind <= ETM_EL_TRANS_START) {
+		f->last_edge.kind = ETM_EDGE_NONE;
+		f->first = f->first ? f->first : ETM_FIRST_P0;
+	}
+	switch ((enum etm_element)e->kind) {
+	case ETM_EL_ATOMS:
+		break; /* one by one */
+	case ETM_EL_EXCEPTION:
+		return except(f, e);
+	case ETM_EL_PE_RESET:
+		lose_place(f);
+		f->from = ETM_NO_BLOCK;
+		f->stack_nr = 0;
+		told_simply(f, ETM_EV_PE_RESET, 0);
+		break;
+	case ETM_EL_SOURCE:
+		return source(f, e);
+	case ETM_EL_Q:
+		return skip_over(f, e);
+	case ETM_EL_FUNCTION_RET:
+		told_simply(f, ETM_EV_FUNCTION_RET, 0);
+		break;
+	case ETM_EL_TRANS_START:
+		told_simply(f, ETM_EV_TRANSACTION, ETM_TRANS_START);
+		break;
+	case ETM_EL_ADDRESS:
+		set_address(f, e);
+		break;
+	case ETM_EL_CONTEXT:
+		set_context(f, e);
+		break;
+	case ETM_EL_TRACE_ON:
+		start_again(f);
+		break;
+	case ETM_EL_TRACE_INFO:
+		f->stack_nr = 0;
+		f->no_push = true;
+		forget_ids(f);
+		break;
+	case ETM_EL_EXCEPTION_RET:
+		told_simply(f, ETM_EV_EXCEPTION_RET, 0);
+		break;
+	case ETM_EL_TRANS_COMMIT:
+		told_simply(f, ETM_EV_TRANSACTION, ETM_TRANS_COMMITTED);
+		break;
+	case ETM_EL_TRANS_FAIL:
+		told_simply(f, ETM_EV_TRANSACTION, ETM_TRANS_FAILED);
+		break;
+	case ETM_EL_TIMESTAMP:
+	case ETM_EL_CYCLES:
+	case ETM_EL_EVENT:
+	case ETM_EL_TS_MARKER:
+	case ETM_EL_ITE:
+		etm_walk_note(f, e);
+		break;
+	}
+	return !f->err;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "prop/etm_log.h"
+
+#include <stdio.h>
+
+#include "base/hash.h"
+
+static const char *const names[] = {
+	"NO_SYNC",   "TRACE_ON",        "CONTEXT",     "RANGE",         "NO_PATH",
+	"NACC",      "NO_TARGET",       "EXCEPTION",   "EXCEPTION_RET", "FUNCTION_RET",
+	"PE_RESET",  "TIMESTAMP",       "CYCLES",      "BOUND",         "EVENT",
+	"TS_MARKER", "INSTRUMENTATION", "TRANSACTION", "UNSUPPORTED",   "END",
+	"INSN",
+};
+
+bool etm_log_is_equal(const struct etm_log_entry *a, const struct etm_log_entry *b)
+{
+	return a->kind == b->kind && a->isa == b->isa && a->el == b->el && a->mark == b->mark &&
+	       a->number == b->number && a->address == b->address && a->value == b->value;
+}
+
+bool etm_log_is_note(const struct etm_log_entry *e)
+{
+	return e->kind == ETM_EV_TIMESTAMP || e->kind == ETM_EV_CYCLES || e->kind == ETM_EV_EVENT ||
+	       e->kind == ETM_EV_TS_MARKER || e->kind == ETM_EV_INSTRUMENTATION;
+}
+
+const char *etm_log_text(const struct etm_log_entry *e)
+{
+	static char text[8][160];
+	static unsigned int at;
+	char *s = text[at++ % 8];
+
+	snprintf(s, sizeof(text[0]), "%s isa %u el %u %c number %u address %llx value %llx",
+		 e->kind <= ETM_LOG_INSN ? names[e->kind] : "?", e->isa, e->el,
+		 e->mark ? e->mark : '-', e->number, (unsigned long long)e->address,
+		 (unsigned long long)e->value);
+	return s;
+}
+
+bool etm_log_put(struct etm_log *l, const struct etm_log_entry *e)
+{
+	uint64_t what = (uint64_t)e->kind | (uint64_t)e->isa << 8 | (uint64_t)e->el << 16 |
+			(uint64_t)e->mark << 24 | (uint64_t)e->number << 32;
+
+	l->nr_entries++;
+	l->nr_insns += e->kind == ETM_LOG_INSN;
+	l->digest = hash_two(l->digest ^ hash_two(what, e->address), e->value);
+	return !l->entry || l->entry(l->ctx, e);
+}
+
+static bool is_wide(const struct etm_log *l, uint32_t space, uint64_t address)
+{
+	struct code_region r;
+
+	return l->code->find(l->code->ctx, space, address, &r) && r.end - address >= 2 &&
+	       (r.bytes[address - r.start + 1] & 0xf8) >= 0xe8;
+}
+
+/** Straight run [from, to), ending in a waypoint with @p mark. */
+static bool put_run(struct etm_log *l, const struct etm_log_entry *run, uint64_t to,
+		    uint32_t nr_insns)
+{
+	struct etm_log_entry e = *run;
+	uint32_t nr = 0;
+
+	if (l->by_block) {
+		e.value = to;
+		return etm_log_put(l, &e);
+	}
+	while (e.address != to && nr <= nr_insns) {
+		uint64_t bytes = e.isa != ISA_T32 || is_wide(l, e.number, e.address) ? 4 : 2;
+
+		e.mark = e.address + bytes == to && !l->drops_marks ? run->mark : 0;
+		if (!etm_log_put(l, &e))
+			return false;
+		e.address += bytes;
+		nr++;
+	}
+	l->nr_wrong_counts += nr != nr_insns;
+	return true;
+}
+
+static bool put_block(struct etm_log *l, const struct etm_block *b, bool is_e)
+{
+	struct etm_log_entry e = {.kind = ETM_LOG_INSN,
+				  .isa = b->isa,
+				  .el = l->el,
+				  .mark = is_e ? 'E' : 'N',
+				  .number = b->space,
+				  .address = b->start};
+
+	return put_run(l, &e, b->start + b->bytes, b->nr_insns);
+}
+
+static uint64_t context_value(const struct etm_pe_context *c)
+{
+	return (uint64_t)c->cid | (uint64_t)c->vmid << 32;
+}
+
+static bool put_event(struct etm_log *l, const struct etm_event *e)
+{
+	struct etm_log_entry n = {.kind = e->kind, .number = e->number};
+
+	switch ((enum etm_event_kind)e->kind) {
+	case ETM_EV_RANGE:
+		n.kind = ETM_LOG_INSN;
+		n.isa = e->isa;
+		n.el = e->el;
+		n.number = e->space;
+		n.address = e->address;
+		return put_run(l, &n, e->end, e->count);
+	case ETM_EV_CONTEXT:
+		l->el = e->context.el;
+		n.el = e->context.el;
+		n.isa = (uint8_t)(e->context.security | e->context.is_64 << 2 |
+				  e->context.has_cid << 3 | e->context.has_vmid << 4);
+		n.number = e->space;
+		n.value = context_value(&e->context);
+		break;
+	case ETM_EV_NO_SYNC:
+		n.number = e->reason;
+		break;
+	case ETM_EV_TRACE_ON:
+		n.number = e->is_overflow;
+		break;
+	case ETM_EV_NO_PATH:
+		n.number = e->has_count ? e->count : 0;
+		n.address = e->address;
+		n.value = e->end;
+		break;
+	case ETM_EV_NO_TARGET:
+		n.value = e->end;
+		break;
+	case ETM_EV_NACC:
+	case ETM_EV_EXCEPTION:
+		n.address = e->address;
+		break;
+	case ETM_EV_CYCLES:
+		n.number = e->has_count ? e->count : UINT32_MAX;
+		break;
+	case ETM_EV_INSTRUMENTATION:
+		n.el = e->el;
+		n.value = e->value;
+		break;
+	case ETM_EV_TIMESTAMP:
+	case ETM_EV_BOUND:
+		n.value = e->value;
+		break;
+	case ETM_EV_EVENT:
+	case ETM_EV_TS_MARKER:
+	case ETM_EV_EXCEPTION_RET:
+	case ETM_EV_FUNCTION_RET:
+	case ETM_EV_PE_RESET:
+	case ETM_EV_TRANSACTION:
+	case ETM_EV_UNSUPPORTED:
+	case ETM_EV_END:
+	case NR_ETM_EVENTS:
+		break;
+	}
+	return etm_log_put(l, &n);
+}
+
+enum clew_err etm_log_batch(void *ctx, const struct etm_batch *b)
+{
+	struct etm_log *l = ctx;
+
+	for (size_t i = 0; i < b->nr; i++) {
+		uint32_t item = b->items[i];
+		bool ok = item & ETM_ITEM_EVENT
+				? put_event(l, &b->events[item & ~(uint32_t)ETM_ITEM_EVENT])
+				: put_block(l, &b->blocks[item >> 1], item & 1);
+
+		if (!ok)
+			return CLEW_INVALID;
+	}
+	return CLEW_OK;
+}
+
+enum clew_err etm_log_decode(struct etm_flow *f, struct bytes in, size_t piece)
+{
+	enum clew_err err = CLEW_OK;
+	struct bytes next;
+
+	while (bytes_left(&in) && !err) {
+		size_t left = bytes_left(&in);
+
+		bytes_take(&in, piece && piece < left ? piece : left, &next);
+		err = etm_flow_feed(f, next);
+	}
+	return err ? err : etm_flow_finish(f);
+}

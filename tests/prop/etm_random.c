@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <time.h>
+
+#include "base/hash.h"
+#include "make/etm_program.h"
+#include "unit/tap.h"
+
+/*
+ * Usage: etm_random [FIRST_SEED [NR]]
+ *
+ * Random programs, traced in every configuration: what the decoder says is what was executed,
+ * instruction by instruction, and every context, exception, timestamp and count stands at its
+ * place. Again in pieces of 1, 7 and 4096 bytes, with a cache that overflows, and only counted.
+ * Without arguments: CLEW_TEST_SECONDS (10) of programs.
+ */
+enum { NR_STEPS = 400, SMALL_CACHE = 64 << 10 };
+
+struct judge {
+	const struct etm_program *p;
+	size_t at;
+	bool is_wrong;
+	struct etm_log_entry got;
+};
+
+static bool compare(void *ctx, const struct etm_log_entry *e)
+{
+	struct judge *j = ctx;
+
+	if (j->at < j->p->truth.nr && etm_log_is_equal(e, &j->p->truth.data[j->at])) {
+		j->at++;
+		return true;
+	}
+	j->is_wrong = true;
+	j->got = *e;
+	return false;
+}
+
+static enum clew_err run(struct etm_flow *f, const struct etm_program *p, size_t chunk)
+{
+	return etm_log_decode(f, bytes_of(p->unit.out.data, p->unit.out.nr), chunk);
+}
+
+static void explain(const struct judge *j)
+{
+	size_t from = j->at < 6 ? 0 : j->at - 6;
+
+	printf("# %s\n", etm_program_text(j->p));
+	for (size_t i = from; i < j->at; i++)
+		printf("#     %s\n", etm_log_text(&j->p->truth.data[i]));
+	if (j->at < j->p->truth.nr)
+		printf("# want %s\n", etm_log_text(&j->p->truth.data[j->at]));
+	printf("# got  %s\n", j->is_wrong ? etm_log_text(&j->got) : "nothing more");
+	for (size_t i = j->at + 1; i < j->p->truth.nr && i < j->at + 4; i++)
+		printf("#     %s\n", etm_log_text(&j->p->truth.data[i]));
+}
+
+static bool is_right(struct etm_program *p, size_t chunk, size_t cache)
+{
+	struct judge j = {.p = p};
+	struct etm_log log = {.code = &p->source, .entry = compare, .ctx = &j};
+	struct etm_flow_opts o = {.config = &p->config,
+				  .code = &p->source,
+				  .batch = etm_log_batch,
+				  .ctx = &log,
+				  .splits_source_ranges = p->splits_source_ranges,
+				  .max_cache_bytes = cache};
+	struct etm_flow *f = etm_flow_new(&o);
+	bool ok = f && !run(f, p, chunk) && j.at == p->truth.nr && !log.nr_wrong_counts &&
+		  etm_flow_totals(f)->nr_insns == log.nr_insns;
+
+	if (!ok)
+		explain(&j);
+	etm_flow_free(f);
+	return ok;
+}
+
+/** A sum over what ran: each run of a block, by the way its waypoint was left. */
+static uint64_t weight(const struct etm_block *b, bool is_e)
+{
+	return hash_two(hash_two(b->start, b->bytes), (uint64_t)b->space << 8 | b->isa << 1 | is_e);
+}
+
+static enum clew_err add_blocks(void *ctx, const struct etm_batch *b)
+{
+	uint64_t *sum = ctx;
+
+	for (size_t i = 0; i < b->nr; i++) {
+		if (!(b->items[i] & ETM_ITEM_EVENT))
+			*sum += weight(&b->blocks[b->items[i] >> 1], b->items[i] & 1);
+	}
+	return CLEW_OK;
+}
+
+static bool add_edge(void *ctx, const struct etm_edge *e)
+{
+	uint64_t *sum = ctx;
+
+	if (e->from->kind != INSN_PLAIN)
+		*sum += e->nr * weight(e->from, e->is_taken);
+	return true;
+}
+
+/** Counting tells each block and way as often as batches do. */
+static bool is_counted(struct etm_program *p)
+{
+	uint64_t in_batches = 0, in_edges = 0;
+	struct etm_flow_opts o = {.config = &p->config,
+				  .code = &p->source,
+				  .batch = add_blocks,
+				  .ctx = &in_batches,
+				  .splits_source_ranges = true};
+	struct etm_flow *batches = etm_flow_new(&o), *counts;
+	uint64_t nr_insns = 0;
+	bool ok;
+
+	o.batch = NULL;
+	counts = etm_flow_new(&o);
+	vec_for_each (&p->truth, e)
+		nr_insns += e->kind == ETM_LOG_INSN;
+	ok = batches && counts && !run(batches, p, p->unit.out.nr) && !run(counts, p, 4096) &&
+	     etm_flow_totals(counts)->nr_insns == nr_insns &&
+	     etm_flow_edges(counts, add_edge, &in_edges) && in_batches == in_edges;
+	if (!ok)
+		printf("# %s: counted %llu instructions, want %llu; blocks %llx, want %llx\n",
+		       etm_program_text(p),
+		       counts ? (unsigned long long)etm_flow_totals(counts)->nr_insns : 0,
+		       (unsigned long long)nr_insns, (unsigned long long)in_edges,
+		       (unsigned long long)in_batches);
+	etm_flow_free(batches);
+	etm_flow_free(counts);
+	return ok;
+}
+
+static uint64_t nr_insns, nr_bytes, nr_entries;
+
+static bool try_seed(struct etm_program *p, uint64_t seed)
+{
+	bool ok = etm_program_make(p, seed, NR_STEPS) && is_right(p, p->unit.out.nr, 0) &&
+		  is_right(p, 1, 0) && is_right(p, 7, SMALL_CACHE) && is_right(p, 4096, 0) &&
+		  is_counted(p);
+
+	nr_bytes += p->unit.out.nr;
+	nr_entries += p->truth.nr;
+	vec_for_each (&p->truth, e)
+		nr_insns += e->kind == ETM_LOG_INSN;
+	etm_program_done(p);
+	return ok;
+}
+
+int main(int argc, char **argv)
+{
+	static struct etm_program p;
+	const char *s = getenv("CLEW_TEST_SECONDS");
+	clock_t until = clock() + (clock_t)(s ? strtoul(s, NULL, 0) : 10) * CLOCKS_PER_SEC;
+	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+	uint64_t nr = argc > 2 ? strtoull(argv[2], NULL, 0) : UINT64_MAX, done = 0, nr_wrong = 0;
+
+	for (; done < nr && (argc > 2 || clock() < until) && nr_wrong < 20; done++)
+		nr_wrong += !try_seed(&p, first + done);
+	CHECK(done && !nr_wrong,
+	      "%llu programs, %llu instructions, %llu entries, %llu trace bytes: %llu wrong",
+	      (unsigned long long)done, (unsigned long long)nr_insns,
+	      (unsigned long long)nr_entries, (unsigned long long)nr_bytes,
+	      (unsigned long long)nr_wrong);
+	return tap_done();
+}

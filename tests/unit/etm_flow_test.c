@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/etm/etm_flow.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "tap.h"
+
+/*
+ * Streams that no trace unit makes, and that ask for much: what they may cost. Where one took
+ * minutes the test's time is up.
+ */
+enum { BASE = 0x100000, NR_WORDS = 128 << 10, B_SELF = 0x14000000, B_EQ_NEXT = 0x54000020 };
+enum { NOP = 0xd503201f, T32_NOPS = 0xbf00bf00 };
+
+struct fake {
+	struct etm_config config;
+	uint8_t code[4 * NR_WORDS];
+	struct buf trace;
+	uint64_t nr_items, nr_events[NR_ETM_EVENTS];
+};
+
+static struct fake f;
+
+static uint32_t space_of(void *ctx, const struct code_key *key)
+{
+	(void)ctx, (void)key;
+	return 0;
+}
+
+static bool find_code(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret)
+{
+	(void)ctx, (void)space;
+	*ret = (struct code_region){BASE, BASE + sizeof(f.code), f.code};
+	return addr >= BASE && addr < BASE + sizeof(f.code);
+}
+
+static const struct code_source code = {.space = space_of, .find = find_code};
+
+static void put(size_t n, const uint8_t *bytes)
+{
+	buf_add(&f.trace, bytes, n);
+}
+
+#define OK(cond) CHECK(cond, "%s", #cond)
+#define PUT(...) put(sizeof((uint8_t[]){__VA_ARGS__}), (uint8_t[]){__VA_ARGS__})
+
+/** IS0: 9d; IS1: 9e. */
+static void put_address(uint64_t a, bool is_t32)
+{
+	uint8_t b[9] = {is_t32 ? 0x9e : 0x9d};
+
+	b[1] = (uint8_t)(is_t32 ? a >> 1 & 0x7f : a >> 2 & 0x7f);
+	b[2] = (uint8_t)(is_t32 ? a >> 8 : a >> 9 & 0x7f);
+	for (int i = 2; i < 8; i++)
+		b[i + 1] = (uint8_t)(a >> 8 * i);
+	put(sizeof(b), b);
+}
+
+/** A unit of TRCIDR8 = @p depth in code of one word; synchronised, with a context. */
+static void begin(uint32_t word, uint32_t depth, bool is_ete, bool is_t32)
+{
+	struct etm_regs r = {.idr0 = 0x28000ea1,
+			     .idr1 = 0x4100f403,
+			     .idr2 = 0x488,
+			     .idr8 = depth,
+			     .devarch = 0x47705a13,
+			     .configr = 1,
+			     .traceidr = 0x10,
+			     .is_ete = is_ete};
+
+	OK(etm_config_init(&f.config, &r, NULL) == CLEW_OK);
+	for (size_t i = 0; i < sizeof(f.code); i++)
+		f.code[i] = (uint8_t)(word >> 8 * (i % 4));
+	buf_done(&f.trace);
+	f.trace = (struct buf){0};
+	f.nr_items = 0;
+	memset(f.nr_events, 0, sizeof(f.nr_events));
+	PUT(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x01, 0x00);
+	PUT(0x81, is_t32 ? 0x20 : 0x30);
+}
+
+static enum clew_err take(void *ctx, const struct etm_batch *b)
+{
+	(void)ctx;
+	for (size_t i = 0; i < b->nr; i++) {
+		if (b->items[i] & ETM_ITEM_EVENT)
+			f.nr_events[b->events[b->items[i] & ~ETM_ITEM_EVENT].kind]++;
+		else
+			f.nr_items++;
+	}
+	return CLEW_OK;
+}
+
+/** @return instructions. */
+static uint64_t decode(void)
+{
+	struct etm_flow_opts opts = {.config = &f.config, .code = &code, .batch = take};
+	struct etm_flow *flow = etm_flow_new(&opts);
+	struct bytes in = bytes_of(f.trace.data, f.trace.nr);
+	uint64_t nr;
+
+	OK(flow && etm_flow_feed(flow, in) == CLEW_OK && etm_flow_finish(flow) == CLEW_OK);
+	nr = etm_flow_totals(flow)->nr_insns;
+	etm_flow_free(flow);
+	return nr;
+}
+
+/* More atoms wait than a batch has room for behind its last packet. */
+static void test_commit_of_thousands(void)
+{
+	begin(B_SELF, 4096, false, false);
+	put_address(BASE, false);
+	for (int n = 0; n < 20; n++) {
+		for (int i = 0; i < 170; i++)
+			PUT(0xd4); /* 24 E */
+		PUT(0x2d, 0x80 | (4080 & 0x7f), 4080 >> 7);
+	}
+	OK(decode() == 20 * 4080);
+	OK(f.nr_items == 20 * 4080);
+}
+
+/* The way to the return address is no loop of instructions. */
+static void test_far_exceptions(bool is_t32)
+{
+	begin(is_t32 ? T32_NOPS : NOP, 0, false, is_t32);
+	put_address(BASE + 100000, is_t32);
+	put_address(BASE, is_t32);
+	for (int n = 0; n < 20000; n++)
+		PUT(0x06, 0x1d, 0x91, 0x91); /* IRQ, there; handler, here */
+	OK(decode() == 20000ull * (is_t32 ? 50000 : 25000));
+	OK(f.nr_events[ETM_EV_EXCEPTION] == 20000);
+}
+
+static void test_exception_too_far(void)
+{
+	begin(NOP, 0, false, false);
+	put_address(BASE + 4 * 65535, false);
+	put_address(BASE, false);
+	PUT(0x06, 0x1d, 0x91);
+	OK(decode() == 65535);
+	OK(f.nr_events[ETM_EV_EXCEPTION] == 0);
+	OK(f.nr_events[ETM_EV_NO_SYNC] == 2);
+}
+
+static void test_exception_in_the_last_word(void)
+{
+	begin(NOP, 0, false, false);
+	put_address(BASE + 4 * (NR_WORDS - 2), false);
+	PUT(0x06, 0x1d);
+	put_address(BASE + 4 * NR_WORDS + 4, false);
+	OK(decode() == 2);
+	OK(f.nr_events[ETM_EV_NACC] == 1);
+}
+
+/* A byte turned round made an exception, and its address is the one behind a synchronisation. */
+static void test_exception_cut_by_sync(void)
+{
+	begin(B_SELF, 0, false, false);
+	put_address(BASE, false);
+	PUT(0xf7, 0x06, 0x01);
+	PUT(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x01, 0x00, 0x81, 0x30);
+	put_address(BASE + 64, false);
+	PUT(0xf7, 0xf7);
+	OK(decode() == 3);
+	OK(f.nr_events[ETM_EV_EXCEPTION] == 0);
+	OK(f.nr_events[ETM_EV_NO_SYNC] == 2);
+}
+
+static void test_far_sources(uint32_t nr_branches)
+{
+	begin(B_EQ_NEXT, 0, true, false);
+	put_address(BASE + 4 * nr_branches, false);
+	put_address(BASE, false);
+	for (int n = 0; n < 2000; n++)
+		PUT(0xb1, 0x91);
+	if (nr_branches < 4096) {
+		OK(decode() == 2000 * (nr_branches + 1));
+		OK(f.nr_events[ETM_EV_NO_SYNC] == 1);
+	} else {
+		decode();
+		OK(f.nr_events[ETM_EV_NO_SYNC] == 2);
+	}
+}
+
+/* Addresses of the wrong way are taken back at once, however many and whatever is between. */
+static void test_mispredict_of_many(void)
+{
+	begin(B_SELF, 16, false, false);
+	put_address(BASE, false);
+	PUT(0xf7, 0xf7);
+	for (int n = 0; n < 30000; n++)
+		PUT(0x90, 0x71);
+	PUT(0x30, 0x2d, 0x02);
+	OK(decode() == 2);
+	OK(f.nr_items == 2);
+	PUT(0xf7, 0x2d, 0x01);
+	OK(decode() == 3);
+	OK(f.nr_events[ETM_EV_EVENT] == 2 * 30000);
+}
+
+int main(void)
+{
+	test_commit_of_thousands();
+	test_far_exceptions(false);
+	test_far_exceptions(true);
+	test_exception_too_far();
+	test_exception_in_the_last_word();
+	test_exception_cut_by_sync();
+	test_far_sources(4000);
+	test_far_sources(60000);
+	test_mispredict_of_many();
+	buf_done(&f.trace);
+	return tap_done();
+}
