@@ -6,5 +6,6 @@
 #include <clew/session.h> /* IWYU pragma: export */
 #include <clew/sink.h>    /* IWYU pragma: export */
 #include <clew/time.h>    /* IWYU pragma: export */
+#include <clew/trace.h>   /* IWYU pragma: export */
 
 #endif

@@ -52,6 +52,38 @@ struct ana_chain {
 	const struct ana_loc *locs[];
 };
 
+/** How execution went on at an event that a hardware trace tells of: perf's PERF_IP_FLAG_ bits, and
+ * above them our own. */
+enum {
+	ANA_FLOW_BRANCH = 1 << 0,
+	ANA_FLOW_CALL = 1 << 1,
+	ANA_FLOW_RETURN = 1 << 2,
+	ANA_FLOW_COND = 1 << 3,
+	ANA_FLOW_SYSCALL = 1 << 4, /* with CALL; with RETURN the way back */
+	ANA_FLOW_ASYNC = 1 << 5,
+	ANA_FLOW_INTERRUPT = 1 << 6, /* with CALL: any exception; with RETURN the way back */
+	ANA_FLOW_TRACE_BEGIN = 1 << 8,
+	ANA_FLOW_TRACE_END = 1 << 9,
+	ANA_FLOW_INDIRECT = 1 << 16, /* neither call nor return, its target in a register */
+};
+
+/** As enum isa. */
+enum ana_isa { ANA_A64, ANA_A32, ANA_T32, ANA_NR_ISAS };
+
+/** What only events made from a hardware trace have. */
+struct ana_synth {
+	uint32_t flow;                /* ANA_FLOW_ */
+	uint32_t depth;               /* of calls around it; with etm_events_opts.wants_depth */
+	uint8_t isa;                  /* enum ana_isa of insn */
+	uint8_t insn_bytes;           /* 0: not wanted, or nothing was executed */
+	uint8_t insn[4];              /* at sample->ip */
+	uint64_t nr_insns, nr_cycles; /* since an event last told them; cycles 0: not counted */
+	const char *error;     /* of an event without sample: what went wrong, static words */
+	const char *error_why; /* static words; NULL: nothing more is known */
+	uint32_t error_code;
+	uint64_t error_ip; /* 0: not known */
+};
+
 /** One event in time order: a sample, or with wants_records any other record. */
 struct ana_event {
 	struct perf_record record;        /* the bytes; live until the batch callback returns */
@@ -67,7 +99,8 @@ struct ana_event {
 	const struct ana_chain *chain; /* NULL: no call chain in this sample */
 	const char *cgroup;            /* path; NULL: not recorded. Lives as long as the analysis */
 	const struct ana_loc *const
-		*branches; /* with wants_branches: from, to of each branch entry */
+		*branches;             /* with wants_branches: from, to of each branch entry */
+	const struct ana_synth *synth; /* made from a hardware trace; NULL: recorded */
 	/* The chain's user part was unwound from the copied stack (REGS_USER and STACK_USER): how
 	 * that ended, enum unw_stop; UNW_STOP_NONE: there was nothing to unwind. */
 	uint8_t unwind_stop;

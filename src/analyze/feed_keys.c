@@ -20,6 +20,51 @@ static uint32_t text_id(struct report_feed *f, const char *text)
 	return id;
 }
 
+/* One end of a branch, by name, as a row of that function or file alone would have it. */
+static bool end_text(const struct ana_loc *loc, bool is_dso, struct buf *out)
+{
+	if (is_dso) {
+		buf_str(out, feed_dso_name(loc->dso));
+		return true;
+	}
+	buf_char(out, '[');
+	buf_char(out, feed_level_letter(loc->level));
+	buf_str(out, "] ");
+	if (loc->sym) {
+		buf_str(out, loc->sym->name);
+	} else {
+		buf_str(out, "0x");
+		buf_hex(out, loc->rel, 16, '0');
+	}
+	return !out->is_failed;
+}
+
+static bool is_branch(const struct ana_event *e)
+{
+	return e->synth && e->evsel->attr.sample_type & PERF_SAMPLE_ADDR;
+}
+
+/* Places of decoded trace live as long as it: their texts are made once. */
+static uint32_t end_id(struct report_feed *f, const struct ana_event *e, const struct ana_loc *loc,
+		       bool is_dso)
+{
+	struct buf text = {0};
+	uint64_t key = (uintptr_t)loc + 1 + is_dso, *known;
+	uint32_t id = INTERN_FAILED;
+
+	if (!loc || !is_branch(e))
+		return 0;
+	known = map_u64_get(&f->text_of, key);
+	if (known)
+		return (uint32_t)*known;
+	if (end_text(loc, is_dso, &text))
+		id = intern_str(&f->texts, buf_cstr(&text));
+	buf_done(&text);
+	if (id != INTERN_FAILED && !map_u64_put(&f->text_of, key, id))
+		return INTERN_FAILED;
+	return id;
+}
+
 static uint64_t value_of(struct report_feed *f, const struct ana_event *e, enum report_key k)
 {
 	switch (k) {
@@ -37,6 +82,12 @@ static uint64_t value_of(struct report_feed *f, const struct ana_event *e, enum 
 		return e->sample->cgroup;
 	case REPORT_WEIGHT:
 		return e->sample->weight;
+	case REPORT_SYM_FROM:
+	case REPORT_DSO_FROM:
+		return end_id(f, e, e->loc, k == REPORT_DSO_FROM);
+	case REPORT_SYM_TO:
+	case REPORT_DSO_TO:
+		return end_id(f, e, e->addr, k == REPORT_DSO_TO);
 	case REPORT_DSO:
 	case REPORT_SYM:
 	case REPORT_SRCLINE:
@@ -121,6 +172,10 @@ void feed_key_text(const struct report_feed *f, uint32_t key, enum report_key k,
 		buf_str(out, intern_get(&f->texts, (uint32_t)v));
 		return;
 	case REPORT_CGROUP:
+	case REPORT_SYM_FROM:
+	case REPORT_SYM_TO:
+	case REPORT_DSO_FROM:
+	case REPORT_DSO_TO:
 		buf_str(out, v ? intern_get(&f->texts, (uint32_t)v) : "N/A");
 		return;
 	case REPORT_PID:
@@ -160,7 +215,7 @@ static int compare(const void *x, const void *y, void *arg)
 			continue;
 		v = feed_key_value(f, a, k);
 		w = feed_key_value(f, b, k);
-		if (k == REPORT_COMM || k == REPORT_CGROUP)
+		if (report_key_is_text(k))
 			order = strcmp(intern_get(&f->texts, (uint32_t)v),
 				       intern_get(&f->texts, (uint32_t)w));
 		else if (v != w)

@@ -6,8 +6,11 @@
 
 static bool is_plain(const struct report_sort *s)
 {
-	return !report_sort_has(s, REPORT_CGROUP) && !report_sort_has(s, REPORT_CGROUP_ID) &&
-	       !report_sort_has(s, REPORT_WEIGHT);
+	for (size_t i = 0; i < s->nr; i++) {
+		if (s->keys[i] >= REPORT_CGROUP && !report_key_is_frame(s->keys[i]))
+			return false;
+	}
+	return true;
 }
 
 enum clew_err report_feed_new(struct report_feed **ret, const struct report_feed_opts *opts,

@@ -6,17 +6,21 @@
 static const struct key_text {
 	const char *name, *alias, *title;
 } texts[REPORT_NR_KEYS] = {
-	[REPORT_COMM] = {"comm",         NULL,     "Command"      },
-	[REPORT_PID] = {"pid",          NULL,     "Pid:Command"  },
-	[REPORT_TID] = {"tid",          NULL,     "Tid:Command"  },
-	[REPORT_CPU] = {"cpu",          NULL,     "CPU"          },
-	[REPORT_CGROUP] = {"cgroup",       NULL,     "Cgroup"       },
-	[REPORT_CGROUP_ID] = {"cgroup_id",    NULL,     "cgroup id"    },
-	[REPORT_WEIGHT] = {"local_weight", "weight", "Local Weight" },
-	[REPORT_DSO] = {"dso",          NULL,     "Shared Object"},
-	[REPORT_SYM] = {"sym",          "symbol", "Symbol"       },
-	[REPORT_SRCLINE] = {"srcline",      NULL,     "Source:Line"  },
-	[REPORT_SRCFILE] = {"srcfile",      NULL,     "Source File"  },
+	[REPORT_COMM] = {"comm",         NULL,       "Command"             },
+	[REPORT_PID] = {"pid",          NULL,       "Pid:Command"         },
+	[REPORT_TID] = {"tid",          NULL,       "Tid:Command"         },
+	[REPORT_CPU] = {"cpu",          NULL,       "CPU"                 },
+	[REPORT_CGROUP] = {"cgroup",       NULL,       "Cgroup"              },
+	[REPORT_CGROUP_ID] = {"cgroup_id",    NULL,       "cgroup id"           },
+	[REPORT_WEIGHT] = {"local_weight", "weight",   "Local Weight"        },
+	[REPORT_SYM_FROM] = {"symbol_from",  "sym_from", "Source Symbol"       },
+	[REPORT_SYM_TO] = {"symbol_to",    "sym_to",   "Target Symbol"       },
+	[REPORT_DSO_FROM] = {"dso_from",     NULL,       "Source Shared Object"},
+	[REPORT_DSO_TO] = {"dso_to",       NULL,       "Target Shared Object"},
+	[REPORT_DSO] = {"dso",          NULL,       "Shared Object"       },
+	[REPORT_SYM] = {"sym",          "symbol",   "Symbol"              },
+	[REPORT_SRCLINE] = {"srcline",      NULL,       "Source:Line"         },
+	[REPORT_SRCFILE] = {"srcfile",      NULL,       "Source File"         },
 };
 
 static const char *const perf_only[] = {
@@ -41,10 +45,6 @@ static const char *const perf_only[] = {
 	"data_page_size",
 	"code_page_size",
 	"blocked",
-	"dso_from",
-	"dso_to",
-	"symbol_from",
-	"symbol_to",
 	"srcline_from",
 	"srcline_to",
 	"mispredict",
@@ -137,5 +137,6 @@ const char *report_key_name(enum report_key k)
 
 const char *report_sort_names(void)
 {
-	return "comm,pid,tid,cpu,cgroup,cgroup_id,local_weight,dso,sym,srcline,srcfile";
+	return "comm,pid,tid,cpu,cgroup,cgroup_id,local_weight,symbol_from,symbol_to,dso_from,"
+	       "dso_to,dso,sym,srcline,srcfile";
 }

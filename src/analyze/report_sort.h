@@ -17,6 +17,10 @@ enum report_key {
 	REPORT_CGROUP,
 	REPORT_CGROUP_ID,
 	REPORT_WEIGHT,
+	REPORT_SYM_FROM, /* of branches that are events of their own */
+	REPORT_SYM_TO,
+	REPORT_DSO_FROM,
+	REPORT_DSO_TO,
 	REPORT_DSO, /* of a frame, from here on */
 	REPORT_SYM,
 	REPORT_SRCLINE,
@@ -27,6 +31,12 @@ enum report_key {
 static inline bool report_key_is_frame(enum report_key k)
 {
 	return k >= REPORT_DSO;
+}
+
+/** Is its value a text of the sample? */
+static inline bool report_key_is_text(enum report_key k)
+{
+	return k == REPORT_COMM || k == REPORT_CGROUP || (k >= REPORT_SYM_FROM && k < REPORT_DSO);
 }
 
 struct report_sort {

@@ -90,6 +90,10 @@ void report_feed_row_text(const struct report_feed *f, const struct report_row *
 	case REPORT_CGROUP:
 	case REPORT_CGROUP_ID:
 	case REPORT_WEIGHT:
+	case REPORT_SYM_FROM:
+	case REPORT_SYM_TO:
+	case REPORT_DSO_FROM:
+	case REPORT_DSO_TO:
 	case REPORT_NR_KEYS:
 		feed_key_text(f, row->key, key, out);
 		return;
@@ -99,7 +103,7 @@ void report_feed_row_text(const struct report_feed *f, const struct report_row *
 bool report_feed_row_number(const struct report_feed *f, const struct report_row *row,
 			    enum report_key key, uint64_t *ret)
 {
-	if (report_key_is_frame(key) || key == REPORT_COMM || key == REPORT_CGROUP)
+	if (report_key_is_frame(key) || report_key_is_text(key))
 		return false;
 	*ret = feed_key_value(f, row->key, key);
 	return true;

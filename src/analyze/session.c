@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <clew/session.h>
 
-#include "analyze/analyze.h"
+#include "analyze/ana_frame.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -20,22 +20,6 @@ struct clew_session {
 _Static_assert((int)CLEW_USER_STACK_NONE_EXPECTED == (int)STITCH_NONE_EXPECTED &&
 		       (int)CLEW_USER_STACK_LOST == (int)STITCH_LOST,
 	       "the outcomes are numbered alike");
-_Static_assert((int)CLEW_LEVEL_GUEST_KERNEL == (int)ANA_GUEST_KERNEL,
-	       "the levels are numbered alike");
-
-static struct clew_frame frame_of(const struct ana_loc *loc)
-{
-	struct clew_frame f = {.ip = loc->ip, .level = (enum clew_level)loc->level};
-
-	if (loc->dso)
-		f.dso = dso_path(loc->dso);
-	if (loc->sym) {
-		f.symbol = loc->sym->name;
-		f.symbol_offset = loc->rel - loc->sym->start;
-	}
-	return f;
-}
-
 static enum clew_err take_event(struct clew_session *s, const struct ana_event *e)
 {
 	struct clew_sample sample = {
@@ -53,10 +37,10 @@ static enum clew_err take_event(struct clew_session *s, const struct ana_event *
 	};
 
 	if (e->loc)
-		sample.leaf = frame_of(e->loc);
+		sample.leaf = ana_frame_of(e->loc);
 	s->frames.nr = 0;
 	for (uint32_t i = 0; e->chain && i < e->chain->nr; i++) {
-		if (!vec_push(&s->frames, frame_of(e->chain->locs[i])))
+		if (!vec_push(&s->frames, ana_frame_of(e->chain->locs[i])))
 			return CLEW_NO_MEMORY;
 	}
 	sample.chain = e->chain ? s->frames.data : NULL;

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/branch_edges.h"
+
+#include "make/perf_build.h"
+#include "unit/tap.h"
+
+enum { USER = 0x1000, OTHER = 0x100000, MISPREDICTED = 1, PREDICTED = 2, WRONG_PATH = 1 << 24 };
+#define KERNEL 0xffffffff81000000u
+
+static void map(struct perf_build *b, uint64_t start, const char *name)
+{
+	union perf_view v = {
+		.mmap = {.pid = 1,
+			 .tid = 1,
+			 .start = start,
+			 .len = 0x10000,
+			 .pgoff = 0,
+			 .filename = name,
+			 .is_mmap2 = true,
+			 .prot = 5}
+        };
+
+	perf_build_view(b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &v, NULL);
+}
+
+/** @p words: from, to, flags of each entry, newest first. */
+static void gather(struct counted_code *c, struct branch_edges_totals *t, const uint64_t *words,
+		   uint64_t nr)
+{
+	struct perf_build b = {0};
+	struct perf_attr attr = {.type = PERF_TYPE_HARDWARE,
+				 .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+						PERF_SAMPLE_TIME | PERF_SAMPLE_BRANCH_STACK};
+	struct perf_sample s = {
+		.misc = PERF_RECORD_MISC_USER, .ip = USER + 0x40, .time = 9, .pid = 1, .tid = 1};
+	struct ana_opts opts = {.symbols.no_host_kernel = true};
+	struct perf_input in;
+	struct analyze *a;
+	struct bytes file;
+
+	s.branches.nr = nr;
+	s.branches.words =
+		(struct perf_words){.data = (const uint8_t *)words, .nr = (uint32_t)(nr * 3)};
+	perf_build_event(&b, &attr, "cycles", (uint64_t[]){7}, 1);
+	map(&b, USER, "/no/such/app");
+	map(&b, OTHER, "/no/such/lib");
+	perf_build_sample(&b, 0, &s);
+	file = perf_build_finish(&b);
+	in = (struct perf_input){.data = file.pos, .size = bytes_left(&file)};
+	branch_edges_wish(&opts);
+	*t = (struct branch_edges_totals){0};
+	CHECK(!analyze_open(&a, &in, &opts, NULL) && !branch_edges(c, a, t, NULL), "read");
+	/* The paths are the analysis's. */
+	vec_for_each (&c->binaries, i)
+		i->path = strstr(i->path, "app") ? "app" : strstr(i->path, "lib") ? "lib" : "other";
+	analyze_free(a);
+	perf_build_done(&b);
+}
+
+static const struct code_counts *counts_of(const struct counted_code *c, const char *name)
+{
+	static const struct code_counts none;
+
+	vec_for_each (&c->binaries, b) {
+		if (!strcmp(b->path, name))
+			return &b->counts;
+	}
+	return &none;
+}
+
+static uint64_t nr_of(const struct code_table *t, uint64_t a, uint64_t b)
+{
+	vec_for_each (t, e) {
+		if (e->a == a && e->b == b)
+			return e->nr;
+	}
+	return 0;
+}
+
+static void ordinary(void)
+{
+	static const uint64_t words[] = {
+		USER + 0x40, USER + 0x10, PREDICTED,    /* a loop, */
+		USER + 0x40, USER + 0x10, MISPREDICTED, /* twice, */
+		OTHER + 8,   USER + 0x20, PREDICTED,    /* back from */
+		USER + 0x1c, OTHER,       PREDICTED,    /* a library */
+	};
+	struct counted_code c = {0};
+	struct branch_edges_totals t;
+	const struct code_counts *app, *lib;
+
+	gather(&c, &t, words, 4);
+	app = counts_of(&c, "app");
+	lib = counts_of(&c, "lib");
+	CHECK_EQ(t.nr_stacks, 1, "a stack");
+	CHECK_EQ(t.nr_branches, 4, "of four branches");
+	CHECK_EQ(nr_of(&app->branches, 0x40, 0x10), 2, "two inside the program");
+	CHECK_EQ(app->branches.data[0].nr_part + app->branches.data[1].nr_part +
+			 app->branches.data[2].nr_part,
+		 1, "one was mispredicted");
+	CHECK_EQ(nr_of(&app->branches, 0x1c, CODE_ELSEWHERE), 1, "a call that leaves it");
+	CHECK_EQ(nr_of(&app->branches, CODE_ELSEWHERE, 0x20), 1, "and its return");
+	CHECK_EQ(nr_of(&app->runs, 0x20, 0x40), 1, "what ran behind the call");
+	CHECK_EQ(nr_of(&app->runs, 0x10, 0x40), 1, "and in the loop");
+	CHECK_EQ(app->runs.nr, 2, "no more: where the oldest came from is not known");
+	CHECK_EQ(nr_of(&lib->runs, 0, 8), 1, "the library's run");
+	CHECK_EQ(lib->branches.nr, 2, "in and out");
+	CHECK_EQ(nr_of(&app->samples, 0x40, 0), 1, "the sample's own address");
+	counted_code_done(&c);
+}
+
+static void left_out(void)
+{
+	static const uint64_t interrupt[] = {
+		USER + 0x80, USER + 0x100, PREDICTED,              /**/
+		KERNEL + 8,  USER + 0x44,  PREDICTED,              /* back */
+		USER + 0x44, KERNEL,       PREDICTED,              /* and forth */
+		USER + 0x70, USER + 0x74,  PREDICTED | WRONG_PATH, /* never ran */
+		USER + 0x20, USER + 0x40,  PREDICTED,              /**/
+	};
+	static const uint64_t backwards[] = {
+		USER + 0x10, USER + 0x100, PREDICTED, /**/
+		USER + 0x20, USER + 0x40,  PREDICTED, /**/
+	};
+	static const uint64_t twice[] = {
+		USER + 0x4000, USER + 0x10, PREDICTED, /**/
+		USER + 0x4000, USER + 0x10, PREDICTED, /**/
+		USER + 0x8,    USER + 0x10, PREDICTED, /**/
+	};
+	struct counted_code c = {0};
+	struct branch_edges_totals t;
+
+	gather(&c, &t, interrupt, 5);
+	CHECK_EQ(nr_of(&counts_of(&c, "app")->runs, 0x40, 0x80), 1, "an interrupt is no branch");
+	CHECK_EQ(t.nr_branches, 2, "neither is what was only guessed");
+	counted_code_done(&c);
+	gather(&c, &t, backwards, 2);
+	CHECK_EQ(t.nr_bad_runs, 1, "a run backwards is counted, and left out");
+	CHECK_EQ(counts_of(&c, "app")->runs.nr, 0, "so there is none");
+	counted_code_done(&c);
+	gather(&c, &t, twice, 3);
+	CHECK_EQ(t.nr_branches, 2, "the newest entry twice, of a long loop: once");
+	counted_code_done(&c);
+}
+
+int main(void)
+{
+	ordinary();
+	left_out();
+	return tap_done();
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <unistd.h>
+
+#include <clew/trace.h>
+
+#include "unit/tap.h"
+
+static char dir[] = "/tmp/trace_test.XXXXXX";
+
+static void put(const char *name, const void *bytes, size_t nr)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "wb");
+	if (!f || fwrite(bytes, 1, nr, f) != nr || fclose(f))
+		SKIP_ALL("cannot write below /tmp");
+}
+
+static void drop(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	unlink(path);
+}
+
+/* A64: add, b .+8, nop, ret */
+static const uint8_t code[] = {0x00, 0x04, 0x00, 0x91, 0x02, 0x00, 0x00, 0x14,
+			       0x1f, 0x20, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6};
+
+/* Async, trace info, trace on, address with context 0x10000 at EL1, E, E, address 0x20000, E. */
+static const uint8_t trace[] = {0, 0,    0,    0,    0,    0,    0,    0,    0,    0,
+				0, 0x80, 1,    1,    0,    0x04, 0x82, 0,    0,    1,
+				0, 0x31, 0xf7, 0xf7, 0x9a, 0x00, 0x00, 0x02, 0x00, 0xf7};
+
+static const struct {
+	const char *name, *text;
+} files[] = {
+	{"snapshot.ini", "[snapshot]\nversion=1.0\n[device_list]\ndevice0=cpu.ini\n"
+			 "device1=etm.ini\n[trace]\nmetadata=trace.ini\n"             },
+	{"cpu.ini",      "[device]\nname=cpu_0\nclass=core\ntype=Cortex-A53\n"
+		    "[dump1]\nfile=code.bin\naddress=0x10000\nlength=0x10\n"               },
+	{"etm.ini",      "[device]\nname=ETM_0\nclass=trace_source\ntype=ETM4\n[regs]\n"
+		    "TRCCONFIGR=0x1\nTRCTRACEIDR=0x10\nTRCIDR0=0x28000ea1\nTRCIDR2=0x488\n"},
+	{"trace.ini",    "[trace_buffers]\nbuffers=buffer0\n[buffer0]\nname=ETB_0\nfile=trace.bin\n"
+		      "format=source_data\n[source_buffers]\nETM_0=ETB_0\n"
+		      "[core_trace_sources]\ncpu_0=ETM_0\n"                              },
+};
+
+enum { NR_FILES = sizeof(files) / sizeof(files[0]) };
+
+struct got {
+	char text[1024];
+	size_t nr, stop_at;
+};
+
+static enum clew_err take(void *ctx, size_t unit, const struct clew_trace_item *items, size_t nr)
+{
+	struct got *g = ctx;
+	size_t at = strlen(g->text);
+
+	(void)unit;
+	for (size_t i = 0; i < nr; i++) {
+		const struct clew_trace_item *e = &items[i];
+
+		if (g->stop_at && g->nr + 1 == g->stop_at)
+			return CLEW_STOPPED;
+		g->nr++;
+		at += (size_t)snprintf(g->text + at, sizeof(g->text) - at, "%u %llx-%llx %u%s%s\n",
+				       e->kind, (unsigned long long)e->start,
+				       (unsigned long long)e->end, e->number,
+				       e->is_taken ? " taken" : "",
+				       e->context && e->context->el == 1 ? " el1" : "");
+	}
+	return CLEW_OK;
+}
+
+static void test_ranges(struct clew_trace *t)
+{
+	struct got g = {.text = ""}, again = {.text = ""}, stopped = {.stop_at = 3};
+	struct clew_diag diag;
+	struct clew_frame f;
+
+	CHECK(clew_trace_each(t, take, &g, &diag) == CLEW_OK, "a trace is decoded");
+	CHECK_STR(g.text,
+		  "3 0-0 0\n" /* no sync: start */
+		  "2 0-0 0\n"
+		  "1 0-0 0 el1\n"
+		  "0 10000-10008 2 taken el1\n"
+		  "0 1000c-10010 1 taken el1\n"
+		  "4 20000-0 0 el1\n" /* no code */
+		  "17 0-0 0 el1\n",
+		  "into ranges, contexts and what is not known");
+	CHECK(clew_trace_each(t, take, &again, NULL) == CLEW_OK && !strcmp(g.text, again.text),
+	      "and again");
+	CHECK(clew_trace_each(t, take, &stopped, NULL) == CLEW_STOPPED && stopped.nr == 2,
+	      "the consumer's error ends it");
+	CHECK(clew_trace_resolve(t, 0, 0x1000c, &f) == CLEW_OK && f.ip == 0x1000c,
+	      "an address has a place");
+}
+
+static void test_units(const struct clew_trace *t)
+{
+	size_t nr;
+	const struct clew_trace_unit *u = clew_trace_units(t, &nr);
+
+	CHECK(nr == 1 && u->id == 0x10 && !strcmp(u->name, "ETM_0") && !u->why_not,
+	      "the units are told");
+}
+
+int main(void)
+{
+	struct clew_trace_opts opts = {.size = sizeof(opts), .nr_threads = 1};
+	struct clew_trace *t = NULL;
+	struct clew_diag diag;
+
+	CHECK(clew_trace_open(&t, "/nowhere", NULL, &diag) == CLEW_OS && !t, "no file, no trace");
+	CHECK(clew_trace_open(&t, "/dev/null", NULL, &diag) != CLEW_OK && !t, "nor an empty one");
+	if (!mkdtemp(dir))
+		SKIP_ALL("cannot write below /tmp");
+	for (size_t i = 0; i < NR_FILES; i++)
+		put(files[i].name, files[i].text, strlen(files[i].text));
+	put("code.bin", code, sizeof(code));
+	put("trace.bin", trace, sizeof(trace));
+	CHECK(clew_trace_open(&t, dir, &opts, &diag) == CLEW_OK, "a snapshot directory opens");
+	if (t) {
+		test_units(t);
+		test_ranges(t);
+	}
+	clew_trace_free(t);
+	clew_trace_free(NULL);
+	for (size_t i = 0; i < NR_FILES; i++)
+		drop(files[i].name);
+	drop("code.bin");
+	drop("trace.bin");
+	rmdir(dir);
+	return tap_done();
+}
