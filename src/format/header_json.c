@@ -3,18 +3,6 @@
 #include "format/json_put.h"
 #include "perfdata/perf_feature_lists.h"
 
-static void add_string(struct json_put *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_string(j, s);
-}
-
-static void add_u64(struct json_put *j, const char *key, uint64_t v)
-{
-	json_key(j, key);
-	json_u64(j, v);
-}
-
 static void add_strings(struct json_put *j, const char *key, struct perf_list l)
 {
 	const char *s;
@@ -52,11 +40,12 @@ static void add_identity(struct json_put *j, const struct perf_features *f)
 
 	for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++) {
 		if (perf_features_string(f, strings[i].feature))
-			add_string(j, strings[i].key, perf_features_string(f, strings[i].feature));
+			json_put_string(j, strings[i].key,
+					perf_features_string(f, strings[i].feature));
 	}
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		if (perf_features_u64(f, numbers[i].feature, &v))
-			add_u64(j, numbers[i].key, v);
+			json_put_u64(j, numbers[i].key, v);
 	}
 	if (perf_features_cmdline(f, &args))
 		add_strings(j, "cmdline", args);
@@ -70,35 +59,35 @@ static void add_values(struct json_put *j, const struct perf_features *f)
 	uint64_t first, last;
 
 	if (perf_features_nr_cpus(f, &online, &available)) {
-		add_u64(j, "nrcpus_online", online);
-		add_u64(j, "nrcpus_available", available);
+		json_put_u64(j, "nrcpus_online", online);
+		json_put_u64(j, "nrcpus_available", available);
 	}
 	if (perf_features_sample_time(f, &first, &last)) {
-		add_u64(j, "first_sample_ns", first);
-		add_u64(j, "last_sample_ns", last);
+		json_put_u64(j, "first_sample_ns", first);
+		json_put_u64(j, "last_sample_ns", last);
 	}
 	if (perf_features_compressed(f, &packed)) {
 		json_key(j, "compressed");
 		json_open(j, '{');
-		add_string(j, "type", packed.type == 1 ? "zstd" : NULL);
-		add_u64(j, "level", packed.level);
-		add_u64(j, "ratio", packed.ratio);
+		json_put_string(j, "type", packed.type == 1 ? "zstd" : NULL);
+		json_put_u64(j, "level", packed.level);
+		json_put_u64(j, "ratio", packed.ratio);
 		json_close(j, '}');
 	}
 	if (perf_features_clock_data(f, &clock)) {
 		json_key(j, "clock_data");
 		json_open(j, '{');
-		add_u64(j, "clockid", clock.clockid);
-		add_u64(j, "wall_clock_ns", clock.wall_clock_ns);
-		add_u64(j, "clockid_ns", clock.clockid_ns);
+		json_put_u64(j, "clockid", clock.clockid);
+		json_put_u64(j, "wall_clock_ns", clock.wall_clock_ns);
+		json_put_u64(j, "clockid_ns", clock.clockid_ns);
 		json_close(j, '}');
 	}
 	if (perf_features_e_machine(f, &machine, &flags)) {
-		add_u64(j, "e_machine", machine);
-		add_u64(j, "e_flags", flags);
+		json_put_u64(j, "e_machine", machine);
+		json_put_u64(j, "e_flags", flags);
 	}
 	if (perf_features_cache_line(f, &line))
-		add_u64(j, "cache_line_bytes", line);
+		json_put_u64(j, "cache_line_bytes", line);
 }
 
 static void add_cpus(struct json_put *j, const struct perf_features *f)
@@ -121,11 +110,11 @@ static void add_cpus(struct json_put *j, const struct perf_features *f)
 		if (p.core == UINT32_MAX) /* offline */
 			continue;
 		json_open(j, '{');
-		add_u64(j, "cpu", cpu);
-		add_u64(j, "core", p.core);
+		json_put_u64(j, "cpu", cpu);
+		json_put_u64(j, "core", p.core);
 		if (t.has_dies)
-			add_u64(j, "die", p.die);
-		add_u64(j, "socket", p.socket);
+			json_put_u64(j, "die", p.die);
+		json_put_u64(j, "socket", p.socket);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -143,13 +132,13 @@ static void add_caches(struct json_put *j, const struct perf_features *f)
 	json_open(j, '[');
 	while (perf_cache_next(&l, &c)) {
 		json_open(j, '{');
-		add_u64(j, "level", c.level);
-		add_string(j, "type", c.type);
-		add_string(j, "size", c.size);
-		add_u64(j, "line_bytes", c.line_bytes);
-		add_u64(j, "sets", c.sets);
-		add_u64(j, "ways", c.ways);
-		add_string(j, "cpus", c.cpus);
+		json_put_u64(j, "level", c.level);
+		json_put_string(j, "type", c.type);
+		json_put_string(j, "size", c.size);
+		json_put_u64(j, "line_bytes", c.line_bytes);
+		json_put_u64(j, "sets", c.sets);
+		json_put_u64(j, "ways", c.ways);
+		json_put_string(j, "cpus", c.cpus);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -168,10 +157,10 @@ static void add_memory(struct json_put *j, const struct perf_features *f)
 		json_open(j, '[');
 		while (perf_numa_next(&l, &n)) {
 			json_open(j, '{');
-			add_u64(j, "node", n.node);
-			add_u64(j, "total_kib", n.total_kib);
-			add_u64(j, "free_kib", n.free_kib);
-			add_string(j, "cpus", n.cpus);
+			json_put_u64(j, "node", n.node);
+			json_put_u64(j, "total_kib", n.total_kib);
+			json_put_u64(j, "free_kib", n.free_kib);
+			json_put_string(j, "cpus", n.cpus);
 			json_close(j, '}');
 		}
 		json_close(j, ']');
@@ -183,9 +172,9 @@ static void add_memory(struct json_put *j, const struct perf_features *f)
 			buf_clear(&ranges);
 			header_add_ranges(&ranges, m.bitmap, m.nr_bits, l.swap);
 			json_open(j, '{');
-			add_u64(j, "node", m.node);
-			add_u64(j, "block_bytes", block);
-			add_string(j, "blocks", buf_cstr(&ranges));
+			json_put_u64(j, "node", m.node);
+			json_put_u64(j, "block_bytes", block);
+			json_put_string(j, "blocks", buf_cstr(&ranges));
 			json_close(j, '}');
 		}
 		json_close(j, ']');
@@ -199,7 +188,7 @@ static void add_caps(struct json_put *j, struct perf_list caps)
 
 	json_open(j, '{');
 	while (perf_pmu_cap_next(&caps, &c))
-		add_string(j, c.name, c.value);
+		json_put_string(j, c.name, c.value);
 	json_close(j, '}');
 }
 
@@ -214,7 +203,7 @@ static void add_pmus(struct json_put *j, const struct perf_features *f)
 		json_key(j, "pmu_mappings");
 		json_open(j, '{');
 		while (perf_pmu_mapping_next(&l, &m))
-			add_u64(j, m.name, m.type);
+			json_put_u64(j, m.name, m.type);
 		json_close(j, '}');
 	}
 	if (perf_features_cpu_pmu_caps(f, &l)) {
@@ -234,7 +223,7 @@ static void add_pmus(struct json_put *j, const struct perf_features *f)
 		json_key(j, "hybrid_topology");
 		json_open(j, '{');
 		while (perf_hybrid_next(&l, &hybrid))
-			add_string(j, hybrid.pmu, hybrid.cpus);
+			json_put_string(j, hybrid.pmu, hybrid.cpus);
 		json_close(j, '}');
 	}
 }
@@ -255,8 +244,8 @@ static void add_build_ids(struct json_put *j, const struct perf_features *f)
 		for (unsigned int i = 0; i < id.build_id_bytes; i++)
 			buf_hex(&hex, id.build_id[i], 2, '0');
 		json_open(j, '{');
-		add_string(j, "file", id.filename);
-		add_string(j, "build_id", buf_cstr(&hex));
+		json_put_string(j, "file", id.filename);
+		json_put_string(j, "build_id", buf_cstr(&hex));
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -278,24 +267,25 @@ static void add_records(struct json_put *j, const struct header_facts *h)
 {
 	const struct perf_file_counts *c = perf_file_counts(h->file);
 
-	add_string(j, "state", header_state(h));
+	json_put_string(j, "state", header_state(h));
 	if (!h->has_records)
 		return;
 	if (h->end != CLEW_END) {
-		add_string(j, "state_reason", h->diag.what ? h->diag.what : clew_err_name(h->end));
-		add_u64(j, "state_offset", h->diag.offset);
+		json_put_string(j, "state_reason",
+				h->diag.what ? h->diag.what : clew_err_name(h->end));
+		json_put_u64(j, "state_offset", h->diag.offset);
 	}
 	json_key(j, "records");
 	json_open(j, '{');
 	for (uint32_t type = 0; type < PERF_RECORD_HEADER_END; type++) {
 		if (c->by_type[type])
-			add_u64(j, perf_record_type_name(type), c->by_type[type]);
+			json_put_u64(j, perf_record_type_name(type), c->by_type[type]);
 	}
 	json_close(j, '}');
-	add_u64(j, "nr_records", c->nr_records);
-	add_u64(j, "nr_unknown_records", c->nr_unknown);
-	add_u64(j, "compressed_bytes", c->compressed_bytes);
-	add_u64(j, "decompressed_bytes", c->decompressed_bytes);
+	json_put_u64(j, "nr_records", c->nr_records);
+	json_put_u64(j, "nr_unknown_records", c->nr_unknown);
+	json_put_u64(j, "compressed_bytes", c->compressed_bytes);
+	json_put_u64(j, "decompressed_bytes", c->decompressed_bytes);
 }
 
 void header_json(struct buf *out, const struct header_facts *h)
@@ -305,14 +295,14 @@ void header_json(struct buf *out, const struct header_facts *h)
 	struct json_put j = {.out = out};
 
 	json_open(&j, '{');
-	add_string(&j, "format", "clew-header");
-	add_u64(&j, "version", 1);
-	add_string(&j, "form", perf_file_is_pipe(h->file) ? "pipe" : "file");
-	add_string(&j, "byte_order", header_is_big_endian(h->file) ? "big" : "little");
+	json_put_string(&j, "format", "clew-header");
+	json_put_u64(&j, "version", 1);
+	json_put_string(&j, "form", perf_file_is_pipe(h->file) ? "pipe" : "file");
+	json_put_string(&j, "byte_order", header_is_big_endian(h->file) ? "big" : "little");
 	if (h->captured_on)
-		add_string(&j, "captured_on", h->captured_on);
-	add_u64(&j, "data_offset", data.offset);
-	add_u64(&j, "data_size", data.size);
+		json_put_string(&j, "captured_on", h->captured_on);
+	json_put_u64(&j, "data_offset", data.offset);
+	json_put_u64(&j, "data_size", data.size);
 	add_presence(&j, f);
 	add_identity(&j, f);
 	add_values(&j, f);

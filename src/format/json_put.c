@@ -114,3 +114,24 @@ void json_bool(struct json_put *j, bool v)
 	before_value(j);
 	buf_str(j->out, v ? "true" : "false");
 }
+
+void json_put_u64(struct json_put *j, const char *key, uint64_t v)
+{
+	json_key(j, key);
+	json_u64(j, v);
+}
+
+void json_put_hex(struct json_put *j, const char *key, uint64_t v)
+{
+	json_key(j, key);
+	before_value(j);
+	buf_str(j->out, "\"0x");
+	buf_hex(j->out, v, 0, ' ');
+	buf_char(j->out, '"');
+}
+
+void json_put_string(struct json_put *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	json_string(j, s);
+}

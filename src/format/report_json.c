@@ -25,26 +25,6 @@ static enum clew_err pause_at(struct report_json *r, const struct json_put *j, b
 	return err;
 }
 
-static void put_u64(struct json_put *j, const char *key, uint64_t v)
-{
-	json_key(j, key);
-	json_u64(j, v);
-}
-
-static void put_string(struct json_put *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_string(j, s);
-}
-
-static void put_hex(struct report_json *r, struct json_put *j, const char *key, uint64_t v)
-{
-	buf_clear(&r->text);
-	buf_str(&r->text, "0x");
-	buf_hex(&r->text, v, 0, ' ');
-	put_string(j, key, buf_cstr(&r->text));
-}
-
 static void put_unresolved(struct json_put *j, const struct ana_summary *s)
 {
 	json_key(j, "unresolved");
@@ -54,12 +34,12 @@ static void put_unresolved(struct json_put *j, const struct ana_summary *s)
 		const char *why = NULL;
 
 		json_open(j, '{');
-		put_string(j, "dso", u->dso ? dso_path(u->dso) : NULL);
-		put_u64(j, "samples", u->nr);
+		json_put_string(j, "dso", u->dso ? dso_path(u->dso) : NULL);
+		json_put_u64(j, "samples", u->nr);
 		if (u->dso)
 			why = dso_why_no_symbols(u->dso) ? dso_why_no_symbols(u->dso)
 							 : dso_note(u->dso);
-		put_string(j, "reason", why);
+		json_put_string(j, "reason", why);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -69,22 +49,22 @@ static void put_summary(struct json_put *j, const struct ana_summary *s)
 {
 	json_key(j, "summary");
 	json_open(j, '{');
-	put_u64(j, "samples", s->nr_samples);
-	put_u64(j, "filtered", s->nr_filtered);
-	put_u64(j, "unusable", s->nr_bad);
-	put_u64(j, "lost", s->nr_lost);
-	put_u64(j, "late", s->order.nr_late);
-	put_u64(j, "aux_bytes", s->nr_aux_bytes);
+	json_put_u64(j, "samples", s->nr_samples);
+	json_put_u64(j, "filtered", s->nr_filtered);
+	json_put_u64(j, "unusable", s->nr_bad);
+	json_put_u64(j, "lost", s->nr_lost);
+	json_put_u64(j, "late", s->order.nr_late);
+	json_put_u64(j, "aux_bytes", s->nr_aux_bytes);
 	if (s->nr_aux_missing)
-		put_u64(j, "aux_missing_bytes", s->nr_aux_missing);
+		json_put_u64(j, "aux_missing_bytes", s->nr_aux_missing);
 	if (s->kernel_note)
-		put_string(j, "kernel_note", s->kernel_note);
+		json_put_string(j, "kernel_note", s->kernel_note);
 	if (s->first_time != UINT64_MAX) {
-		put_u64(j, "first_time", s->first_time);
-		put_u64(j, "last_time", s->last_time);
+		json_put_u64(j, "first_time", s->first_time);
+		json_put_u64(j, "last_time", s->last_time);
 	}
 	if (s->end.code == CLEW_TRUNCATED)
-		put_u64(j, "cut_at", s->end.offset);
+		json_put_u64(j, "cut_at", s->end.offset);
 	if (s->users.nr)
 		user_stacks_json(j, s);
 	put_unresolved(j, s);
@@ -97,8 +77,8 @@ enum clew_err report_json_begin(struct report_json *r, const struct ana_summary 
 	struct json_put j = resume(r);
 
 	json_open(&j, '{');
-	put_string(&j, "format", "clew-report");
-	put_u64(&j, "version", VERSION);
+	json_put_string(&j, "format", "clew-report");
+	json_put_u64(&j, "version", VERSION);
 	put_summary(&j, s);
 	json_key(&j, "sort");
 	json_open(&j, '[');
@@ -113,12 +93,12 @@ enum clew_err report_json_begin(struct report_json *r, const struct ana_summary 
 static void put_event(struct json_put *j, const struct report_event *ev)
 {
 	json_open(j, '{');
-	put_string(j, "name", ev->evsel->name);
-	put_u64(j, "samples", ev->nr);
-	put_u64(j, "period", ev->period);
-	put_u64(j, "kept_samples", ev->nr_kept);
-	put_u64(j, "kept_period", ev->period_kept);
-	put_u64(j, "cut_samples", ev->nr_no_room);
+	json_put_string(j, "name", ev->evsel->name);
+	json_put_u64(j, "samples", ev->nr);
+	json_put_u64(j, "period", ev->period);
+	json_put_u64(j, "kept_samples", ev->nr_kept);
+	json_put_u64(j, "kept_period", ev->period_kept);
+	json_put_u64(j, "cut_samples", ev->nr_no_room);
 	json_close(j, '}');
 }
 
@@ -126,10 +106,10 @@ static void put_frame(struct report_json *r, struct json_put *j, uint32_t frame)
 {
 	struct report_frame_text t = report_feed_frame(r->feed, frame);
 
-	put_string(j, "sym", t.sym);
-	put_string(j, "dso", t.dso);
+	json_put_string(j, "sym", t.sym);
+	json_put_string(j, "dso", t.dso);
 	if (!t.sym)
-		put_hex(r, j, "address", t.address);
+		json_put_hex(j, "address", t.address);
 	if (t.is_inlined) {
 		json_key(j, "inlined");
 		json_bool(j, true);
@@ -146,23 +126,23 @@ static void put_key(struct report_json *r, struct json_put *j, const struct repo
 	uint64_t number;
 
 	if (key == REPORT_SYM) {
-		put_string(j, "sym", t.sym);
-		put_string(j, "level", level);
+		json_put_string(j, "sym", t.sym);
+		json_put_string(j, "level", level);
 		if (!t.sym)
-			put_hex(r, j, "address", t.address);
+			json_put_hex(j, "address", t.address);
 		return;
 	}
 	if (report_feed_row_number(r->feed, row, key, &number)) {
 		if (number == UINT32_MAX &&
 		    (key == REPORT_PID || key == REPORT_TID || key == REPORT_CPU))
-			put_string(j, report_key_name(key), NULL);
+			json_put_string(j, report_key_name(key), NULL);
 		else
-			put_u64(j, report_key_name(key), number);
+			json_put_u64(j, report_key_name(key), number);
 		return;
 	}
 	buf_clear(&r->text);
 	report_feed_row_text(r->feed, row, key, &r->text);
-	put_string(j, report_key_name(key), buf_cstr(&r->text));
+	json_put_string(j, report_key_name(key), buf_cstr(&r->text));
 }
 
 static void put_values(struct json_put *j, const struct report_table *t,
@@ -174,9 +154,9 @@ static void put_values(struct json_put *j, const struct report_table *t,
 		const struct report_value *v = report_row_value(&t->rows, row, e);
 
 		json_open(j, '{');
-		put_u64(j, "total", v->total);
-		put_u64(j, "self", v->self);
-		put_u64(j, "samples", v->nr);
+		json_put_u64(j, "total", v->total);
+		json_put_u64(j, "self", v->self);
+		json_put_u64(j, "samples", v->nr);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -192,10 +172,10 @@ static void put_graph(struct report_json *r, struct json_put *j, const struct re
 	json_open(j, '[');
 	for (size_t i = 0; i < g->nr; i++) {
 		json_open(j, '{');
-		put_u64(j, "depth", n[i].depth);
+		json_put_u64(j, "depth", n[i].depth);
 		put_frame(r, j, n[i].frame);
-		put_u64(j, "period", n[i].period);
-		put_u64(j, "self", n[i].self);
+		json_put_u64(j, "period", n[i].period);
+		json_put_u64(j, "self", n[i].self);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

@@ -50,11 +50,11 @@ static const struct field {
 	{"machine_pid",    SCRIPT_SILENT        },
 	{"vcpu",           SCRIPT_SILENT        },
 	{"synth",          SCRIPT_SILENT        },
-	{"callindent",     SCRIPT_SILENT        },
-	{"ipc",            SCRIPT_SILENT        },
-	{"insn",           0		    },
-	{"insnlen",        0                    },
-	{"disasm",         0		    },
+	{"callindent",     SCRIPT_CALLINDENT    },
+	{"ipc",            SCRIPT_IPC           },
+	{"insn",           SCRIPT_INSN          },
+	{"insnlen",        SCRIPT_INSNLEN       },
+	{"disasm",         SCRIPT_DISASM        },
 	{"brstackinsn",    0                    },
 	{"brstackinsnlen", 0                    },
 	{"brstackdisasm",  0                    },
@@ -242,7 +242,8 @@ static bool check_one(struct script_fields *f, const struct perf_evsel *e,
 
 		if (!(f->by_type[type] & n->field) || e->attr.sample_type & n->sample_type)
 			continue;
-		if (f->wanted[type] & n->field) {
+		/* perf looks at none of a PMU of its own */
+		if (f->wanted[type] & n->field && e->attr.type < PERF_TYPE_MAX_STATIC) {
 			*ret = (struct script_missing){e, n->name, n->data};
 			return false;
 		}

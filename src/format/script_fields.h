@@ -45,7 +45,12 @@
 #define SCRIPT_FLAGS          (1ull << 28)
 #define SCRIPT_CGROUP         (1ull << 29)
 #define SCRIPT_DSOFF          (1ull << 30)
-#define SCRIPT_SILENT         (1ull << 32) /* fields that only synthesised events fill: accepted */
+#define SCRIPT_CALLINDENT     (1ull << 31)
+#define SCRIPT_SILENT         (1ull << 32) /* fields of events that are not made here: accepted */
+#define SCRIPT_IPC            (1ull << 33)
+#define SCRIPT_INSN           (1ull << 34)
+#define SCRIPT_INSNLEN        (1ull << 35)
+#define SCRIPT_DISASM         (1ull << 36)
 
 /** Kinds of events that have columns of their own. */
 enum script_type {
@@ -92,6 +97,9 @@ struct script_missing {
  */
 bool script_fields_check(struct script_fields *f, const struct perf_evlist *l, bool is_pipe,
 			 bool no_chains, struct script_missing *ret);
+
+/** Fields of instructions: of decoded trace alone. */
+#define SCRIPT_OF_INSNS (SCRIPT_INSN | SCRIPT_INSNLEN | SCRIPT_DISASM)
 
 /** Does any kind of event print one of @p fields? */
 bool script_fields_any(const struct script_fields *f, uint64_t fields);

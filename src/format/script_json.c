@@ -5,6 +5,7 @@
 #include "format/json_put.h"
 #include "format/script_parts.h"
 #include "format/script_place.h"
+#include "format/script_synth.h"
 #include "format/user_stacks.h"
 
 enum { FLUSH_BYTES = 256 * 1024 };
@@ -48,28 +49,6 @@ void script_json_set_tracepoints(struct script_json *j, struct tracepoints *tp)
 	j->tracepoints = tp;
 }
 
-static void put_u64(struct json_put *p, const char *key, uint64_t v)
-{
-	json_key(p, key);
-	json_u64(p, v);
-}
-
-static void put_string(struct json_put *p, const char *key, const char *s)
-{
-	json_key(p, key);
-	json_string(p, s);
-}
-
-/* Addresses are text: they need all 64 bits, and JSON's numbers often have 53. */
-static void put_hex(struct json_put *p, const char *key, uint64_t v)
-{
-	json_key(p, key);
-	buf_str(p->out, "\"0x");
-	buf_hex(p->out, v, 0, ' ');
-	buf_char(p->out, '"');
-	p->needs_comma = true;
-}
-
 static const char *level_name(uint8_t level)
 {
 	static const char *const names[] = {
@@ -88,8 +67,8 @@ static const char *level_name(uint8_t level)
 static void put_line(struct json_put *p, const struct dso_line *l)
 {
 	if (l->file) {
-		put_string(p, "file", l->file);
-		put_u64(p, "line", l->line);
+		json_put_string(p, "file", l->file);
+		json_put_u64(p, "line", l->line);
 	}
 }
 
@@ -105,19 +84,19 @@ static void put_place(struct buf *b, const struct script_place_style *style,
 	struct json_put p = {.out = b};
 	const char *why = loc->sym ? NULL : why_unknown(loc);
 
-	put_hex(&p, "ip", loc->ip);
+	json_put_hex(&p, "ip", loc->ip);
 	if (loc->sym) {
-		put_string(&p, "sym", loc->sym->name);
-		put_u64(&p, "symoff", loc->rel - loc->sym->start);
+		json_put_string(&p, "sym", loc->sym->name);
+		json_put_u64(&p, "symoff", loc->rel - loc->sym->start);
 	}
 	if (loc->dso) {
-		put_string(&p, "dso", dso_path(loc->dso));
-		put_hex(&p, "dsoff", loc->rel);
+		json_put_string(&p, "dso", dso_path(loc->dso));
+		json_put_hex(&p, "dsoff", loc->rel);
 	}
 	if (level_name(loc->level))
-		put_string(&p, "kind", level_name(loc->level));
+		json_put_string(&p, "kind", level_name(loc->level));
 	if (why)
-		put_string(&p, "why", why);
+		json_put_string(&p, "why", why);
 	if (!style->has_inlines || !loc->nr_lines)
 		return;
 	put_line(&p, &loc->lines[loc->nr_lines - 1]);
@@ -128,7 +107,7 @@ static void put_place(struct buf *b, const struct script_place_style *style,
 	for (uint32_t i = 0; i + 1 < loc->nr_lines; i++) {
 		json_open(&p, '{');
 		if (loc->lines[i].function)
-			put_string(&p, "sym", loc->lines[i].function);
+			json_put_string(&p, "sym", loc->lines[i].function);
 		put_line(&p, &loc->lines[i]);
 		json_close(&p, '}');
 	}
@@ -164,8 +143,8 @@ static void add_chain(struct script_json *j, const struct ana_chain *chain)
 	}
 	json_close(&j->put, ']');
 	if (chain->is_broken)
-		put_string(&j->put, "callchain_why",
-			   "an undefined mark in the chain: what followed it was left out");
+		json_put_string(&j->put, "callchain_why",
+				"an undefined mark in the chain: what followed it was left out");
 }
 
 static void add_field(void *json, const struct tracepoint_field *f)
@@ -202,10 +181,10 @@ static void add_trace(struct script_json *j, const struct ana_event *ev)
 		return;
 	buf_clear(&j->text);
 	if (!tracepoint_add_text(j->tracepoints, id, s->cpu, s->raw, &j->text)) {
-		put_string(&j->put, "trace_why", "the recording has no format for this event");
+		json_put_string(&j->put, "trace_why", "the recording has no format for this event");
 		return;
 	}
-	put_string(&j->put, "trace", buf_cstr(&j->text));
+	json_put_string(&j->put, "trace", buf_cstr(&j->text));
 	json_key(&j->put, "fields");
 	json_open(&j->put, '{');
 	tracepoint_each_field(j->tracepoints, id, s->raw, add_field, j);
@@ -220,14 +199,46 @@ static void add_branches(struct script_json *j, const struct ana_event *ev)
 		struct perf_branch br = perf_branch_get(ev->sample, i);
 
 		json_open(&j->put, '{');
-		put_hex(&j->put, "from", br.from);
-		put_hex(&j->put, "to", br.to);
+		json_put_hex(&j->put, "from", br.from);
+		json_put_hex(&j->put, "to", br.to);
 		json_key(&j->put, "mispredicted");
 		json_bool(&j->put, br.flags & 1);
-		put_u64(&j->put, "cycles", br.flags >> 4 & 0xffff);
+		json_put_u64(&j->put, "cycles", br.flags >> 4 & 0xffff);
 		json_close(&j->put, '}');
 	}
 	json_close(&j->put, ']');
+}
+
+/* "jmp", "call", ...; where tracing begins, ends; what executed. */
+static void add_synth(struct script_json *j, const struct ana_event *ev)
+{
+	const struct ana_synth *y = ev->synth;
+	struct json_put *p = &j->put;
+
+	if (y->flow) {
+		buf_clear(&j->text);
+		script_flow_name(&j->text,
+				 y->flow & ~(uint32_t)(ANA_FLOW_TRACE_BEGIN | ANA_FLOW_TRACE_END),
+				 true);
+		json_put_string(p, "flow", buf_cstr(&j->text));
+	}
+	if (y->flow & (ANA_FLOW_TRACE_BEGIN | ANA_FLOW_TRACE_END))
+		json_put_string(p, "trace_at", y->flow & ANA_FLOW_TRACE_BEGIN ? "begin" : "end");
+	if (y->insn_bytes) {
+		buf_clear(&j->text);
+		for (unsigned int i = 0; i < y->insn_bytes; i++)
+			buf_hex(&j->text, y->insn[i], 2, '0');
+		json_put_string(p, "insn", buf_cstr(&j->text));
+		json_put_string(p, "isa",
+				y->isa == ANA_A64   ? "A64"
+				: y->isa == ANA_A32 ? "A32"
+						    : "T32");
+	}
+	json_put_u64(p, "depth", y->depth);
+	if (y->nr_cycles) {
+		json_put_u64(p, "insns", y->nr_insns);
+		json_put_u64(p, "cycles", y->nr_cycles);
+	}
 }
 
 /* What an event's sample_type adds. */
@@ -244,19 +255,21 @@ static void add_data(struct script_json *j, const struct ana_event *ev)
 		json_close(p, '}');
 	}
 	if (has & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
-		put_u64(p, "weight", s->weight);
+		json_put_u64(p, "weight", s->weight);
 	if (has & PERF_SAMPLE_DATA_SRC)
-		put_hex(p, "data_src", s->data_src);
+		json_put_hex(p, "data_src", s->data_src);
 	if (has & PERF_SAMPLE_PHYS_ADDR)
-		put_hex(p, "phys_addr", s->phys_addr);
+		json_put_hex(p, "phys_addr", s->phys_addr);
 	if (has & PERF_SAMPLE_DATA_PAGE_SIZE)
-		put_u64(p, "data_page_size", s->data_page_size);
+		json_put_u64(p, "data_page_size", s->data_page_size);
 	if (has & PERF_SAMPLE_CODE_PAGE_SIZE)
-		put_u64(p, "code_page_size", s->code_page_size);
+		json_put_u64(p, "code_page_size", s->code_page_size);
 	if (ev->cgroup)
-		put_string(p, "cgroup", ev->cgroup);
+		json_put_string(p, "cgroup", ev->cgroup);
 	if (s->branches.nr)
 		add_branches(j, ev);
+	if (ev->synth)
+		add_synth(j, ev);
 }
 
 static void add_start(struct script_json *j, const struct ana_event *ev, const char *type)
@@ -265,17 +278,17 @@ static void add_start(struct script_json *j, const struct ana_event *ev, const c
 
 	p->needs_comma = false;
 	json_open(p, '{');
-	put_string(p, "type", type);
+	json_put_string(p, "type", type);
 	if (ev->time != UINT64_MAX)
-		put_u64(p, "time", ev->time);
+		json_put_u64(p, "time", ev->time);
 	if (ev->cpu != UINT32_MAX)
-		put_u64(p, "cpu", ev->cpu);
+		json_put_u64(p, "cpu", ev->cpu);
 	if (ev->pid != UINT32_MAX)
-		put_u64(p, "pid", ev->pid);
+		json_put_u64(p, "pid", ev->pid);
 	if (ev->tid != UINT32_MAX)
-		put_u64(p, "tid", ev->tid);
+		json_put_u64(p, "tid", ev->tid);
 	if (ev->comm)
-		put_string(p, "comm", ev->comm);
+		json_put_string(p, "comm", ev->comm);
 }
 
 static void add_sample(struct script_json *j, const struct ana_event *ev)
@@ -284,8 +297,8 @@ static void add_sample(struct script_json *j, const struct ana_event *ev)
 		return;
 	j->nr_events++;
 	add_start(j, ev, "sample");
-	put_string(&j->put, "event", ev->evsel->name);
-	put_u64(&j->put, "period", ev->period);
+	json_put_string(&j->put, "event", ev->evsel->name);
+	json_put_u64(&j->put, "period", ev->period);
 	if (ev->loc)
 		add_place(j, ev->loc);
 	if (ev->chain)
@@ -297,16 +310,33 @@ static void add_sample(struct script_json *j, const struct ana_event *ev)
 	buf_char(&j->out, '\n');
 }
 
+static void add_trace_error(struct script_json *j, const struct ana_event *ev)
+{
+	add_start(j, ev, "trace-error");
+	json_put_u64(&j->put, "code", ev->synth->error_code);
+	json_put_string(&j->put, "error", ev->synth->error);
+	if (ev->synth->error_why)
+		json_put_string(&j->put, "why", ev->synth->error_why);
+	if (ev->synth->error_ip)
+		json_put_hex(&j->put, "ip", ev->synth->error_ip);
+	json_close(&j->put, '}');
+	buf_char(&j->out, '\n');
+}
+
 static void add_record(struct script_json *j, const struct ana_event *ev)
 {
 	const char *type = perf_record_type_name(ev->record.type);
 
+	if (ev->synth) {
+		add_trace_error(j, ev);
+		return;
+	}
 	buf_clear(&j->text);
 	if (!type || !script_record_text(&j->text, j->opts.shows, &ev->record))
 		return;
 	j->text.nr--; /* the newline */
 	add_start(j, ev, type);
-	put_string(&j->put, "text", buf_cstr(&j->text));
+	json_put_string(&j->put, "text", buf_cstr(&j->text));
 	json_close(&j->put, '}');
 	buf_char(&j->out, '\n');
 }

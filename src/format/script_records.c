@@ -221,6 +221,10 @@ void script_add_record(struct script_text *t, const struct ana_event *ev)
 {
 	const struct perf_record *r = &ev->record;
 
+	if (ev->synth) {
+		script_add_trace_error(&t->out, ev);
+		return;
+	}
 	if (r->type == PERF_RECORD_CALLCHAIN_DEFERRED && ev->evsel &&
 	    t->opts.shows & SCRIPT_SHOW_DEFERRED)
 		add_deferred(t, ev);

@@ -33,6 +33,7 @@ void script_text_free(struct script_text *t)
 		script_places_done(&t->flat[i]);
 		script_places_done(&t->chain[i]);
 	}
+	script_disasm_free(t->disasm);
 	buf_done(&t->out);
 	buf_done(&t->record);
 	vec_done(&t->evsels);
@@ -47,6 +48,11 @@ void script_text_set_tracepoints(struct script_text *t, struct tracepoints *tp)
 const struct script_missing *script_text_missing(const struct script_text *t)
 {
 	return &t->missing;
+}
+
+static const struct perf_evlist *events_of(const struct script_text *t)
+{
+	return t->opts.events ? t->opts.events : perf_file_evlist(t->file);
 }
 
 static bool has_any_chain(const struct perf_evlist *l)
@@ -79,14 +85,39 @@ static bool is_page_fault(const struct perf_attr *a)
 						 a->config == PERF_COUNT_SW_PAGE_FAULTS_MAJ);
 }
 
+/* Each branch taken is an event. Spec: tools/perf/builtin-script.c, is_bts_event (Linux 6.1). */
+static bool is_branch(const struct perf_attr *a)
+{
+	return a->type == PERF_TYPE_HARDWARE && a->config & PERF_COUNT_HW_BRANCH_INSTRUCTIONS &&
+	       a->sample_period == 1;
+}
+
+static struct script_evsel evsel_of(const struct script_text *t, const struct perf_attr *a)
+{
+	enum script_type type = script_type_of(a);
+	uint64_t fields = t->fields.by_type[type];
+
+	return (struct script_evsel){
+		.fields = fields,
+		.type = (uint8_t)type,
+		.has_chain = !t->opts.no_chains && a->sample_type & PERF_SAMPLE_CALLCHAIN &&
+			     fields & SCRIPT_IP,
+		.shows_addr_sym = is_page_fault(a) || is_branch(a),
+		.is_branch = is_branch(a),
+		.shows_addr = fields & SCRIPT_ADDR ||
+			      (a->sample_type & PERF_SAMPLE_ADDR && !t->fields.is_touched[type]),
+	};
+}
+
 enum clew_err script_text_prepare(struct script_text *t)
 {
-	const struct perf_evlist *l = perf_file_evlist(t->file);
-	const struct perf_features *features = perf_file_features(t->file);
+	const struct perf_evlist *l = events_of(t);
+	static const struct perf_features none;
+	const struct perf_features *features = t->file ? perf_file_features(t->file) : &none;
 
 	t->fields = t->opts.fields;
 	t->arch = script_arch_of(perf_features_string(features, PERF_FEAT_ARCH));
-	if (!script_fields_check(&t->fields, l, perf_file_is_pipe(t->file),
+	if (!script_fields_check(&t->fields, l, t->file && perf_file_is_pipe(t->file),
 				 t->opts.no_chains || !has_any_chain(l), &t->missing))
 		return CLEW_INVALID;
 	if (script_fields_any(&t->fields, SCRIPT_TOD) && l->evsels.nr &&
@@ -98,16 +129,7 @@ enum clew_err script_text_prepare(struct script_text *t)
 		return CLEW_NO_MEMORY;
 	t->evsels.nr = l->evsels.nr;
 	for (size_t i = 0; i < l->evsels.nr; i++) {
-		const struct perf_attr *a = &l->evsels.data[i]->attr;
-		enum script_type type = script_type_of(a);
-
-		t->evsels.data[i] = (struct script_evsel){
-			.fields = t->fields.by_type[type],
-			.type = (uint8_t)type,
-			.has_chain = !t->opts.no_chains && a->sample_type & PERF_SAMPLE_CALLCHAIN &&
-				     t->fields.by_type[type] & SCRIPT_IP,
-			.shows_addr_sym = is_page_fault(a),
-		};
+		t->evsels.data[i] = evsel_of(t, &l->evsels.data[i]->attr);
 	}
 	t->name_width = (int)width_of_names(l);
 	t->is_prepared = true;
@@ -207,7 +229,9 @@ void script_add_start(struct script_text *t, const struct script_evsel *e,
 		script_add_misc(b, ev->record.type, ev->record.misc);
 	if (e->fields & SCRIPT_TOD)
 		add_time_of_day(t, time);
-	if (e->fields & SCRIPT_TIME)
+	if (e->fields & SCRIPT_TIME && time == UINT64_MAX && ev->synth)
+		buf_str(b, t->opts.is_ns ? "              -: " : "           -: ");
+	else if (e->fields & SCRIPT_TIME)
 		add_seconds(b, shown_time(t, time), t->opts.is_ns);
 }
 
@@ -223,6 +247,22 @@ static struct script_place_style style_of(const struct script_text *t, const str
 	};
 }
 
+/* Before the first and behind the last branch of a trace. */
+static const struct ana_loc nowhere;
+
+static void add_names(struct buf *b, const struct script_place_style *style,
+		      const struct ana_loc *loc)
+{
+	if (style->fields & SCRIPT_SYM) {
+		buf_char(b, ' ');
+		script_add_sym(b, loc, style->fields & SCRIPT_SYMOFF);
+	}
+	if (style->fields & SCRIPT_DSO) {
+		buf_char(b, ' ');
+		script_add_dso(b, style, loc);
+	}
+}
+
 static void add_addr(struct script_text *t, const struct script_evsel *e,
 		     const struct ana_event *ev)
 {
@@ -230,16 +270,9 @@ static void add_addr(struct script_text *t, const struct script_evsel *e,
 	struct buf *b = &t->out;
 
 	buf_hex(b, ev->sample->addr, 16, ' ');
-	if (!e->shows_addr_sym || !ev->addr)
+	if (!e->shows_addr_sym || (!ev->addr && !e->is_branch))
 		return;
-	if (e->fields & SCRIPT_SYM) {
-		buf_char(b, ' ');
-		script_add_sym(b, ev->addr, e->fields & SCRIPT_SYMOFF);
-	}
-	if (e->fields & SCRIPT_DSO) {
-		buf_char(b, ' ');
-		script_add_dso(b, &style, ev->addr);
-	}
+	add_names(b, &style, ev->addr ? ev->addr : &nowhere);
 }
 
 static bool stops_at(const struct script_text *t, const struct ana_loc *loc)
@@ -353,8 +386,6 @@ static void add_data(struct script_text *t, const struct script_evsel *e,
 	const struct perf_sample *s = ev->sample;
 	struct buf *b = &t->out;
 
-	if (e->fields & SCRIPT_FLAGS)
-		buf_fill(b, ' ', 24);
 	if (e->fields & SCRIPT_TRACE && t->tracepoints)
 		tracepoint_add_text(t->tracepoints, ev->evsel->attr.config, s->cpu, s->raw, b);
 	if (e->fields & SCRIPT_ADDR)
@@ -384,6 +415,7 @@ static void add_rest(struct script_text *t, const struct script_evsel *e,
 	if (e->fields & SCRIPT_BPF_OUTPUT && ev->evsel->attr.type == PERF_TYPE_SOFTWARE &&
 	    ev->evsel->attr.config == PERF_COUNT_SW_BPF_OUTPUT)
 		script_add_bpf_output(b, s->raw);
+	script_add_insn(t, e, ev);
 	if (e->fields & SCRIPT_PHYS_ADDR)
 		buf_hex(b, s->phys_addr, 16, ' ');
 	if (e->fields & SCRIPT_DATA_PAGE_SIZE) {
@@ -398,6 +430,34 @@ static void add_rest(struct script_text *t, const struct script_evsel *e,
 		buf_char(b, ' ');
 		buf_str(b, ev->cgroup ? ev->cgroup : "unknown");
 	}
+	if (e->fields & SCRIPT_IPC && ev->synth)
+		script_add_ipc(b, ev->synth);
+	buf_char(b, '\n');
+}
+
+/* A branch's line: from where to where, and nothing of what other samples have. */
+static void add_branch(struct script_text *t, const struct script_evsel *e,
+		       const struct ana_event *ev)
+{
+	const struct script_place_style style = style_of(t, e, false);
+	struct buf *b = &t->out;
+
+	if (e->fields & SCRIPT_CALLINDENT)
+		script_add_callindent(t, e, ev);
+	if (e->fields & SCRIPT_IP && ev->loc) {
+		add_place(t, e, ev);
+	} else if (e->fields & SCRIPT_IP) {
+		buf_char(b, ' ');
+		buf_hex(b, ev->sample->ip, 16, ' ');
+		add_names(b, &style, &nowhere);
+	}
+	if (e->shows_addr) {
+		buf_str(b, " => ");
+		add_addr(t, e, ev);
+	}
+	if (e->fields & SCRIPT_IPC && ev->synth)
+		script_add_ipc(b, ev->synth);
+	script_add_insn(t, e, ev);
 	buf_char(b, '\n');
 }
 
@@ -417,6 +477,12 @@ static void add_sample(struct script_text *t, const struct ana_event *ev)
 	if (e->fields & SCRIPT_EVENT) {
 		buf_field(b, ev->evsel->name, t->name_width);
 		buf_str(b, ": ");
+	}
+	if (e->fields & SCRIPT_FLAGS)
+		script_add_flow(b, ev->synth);
+	if (e->is_branch) {
+		add_branch(t, e, ev);
+		return;
 	}
 	add_data(t, e, ev);
 	if (e->fields & SCRIPT_IP)
@@ -451,9 +517,8 @@ enum clew_err script_text_flush(struct script_text *t)
 /* A pipe's events come as it goes: look again where the list has grown. */
 static enum clew_err prepare(struct script_text *t)
 {
-	return t->is_prepared && t->evsels.nr == perf_file_evlist(t->file)->evsels.nr
-		     ? CLEW_OK
-		     : script_text_prepare(t);
+	return t->is_prepared && t->evsels.nr == events_of(t)->evsels.nr ? CLEW_OK
+									 : script_text_prepare(t);
 }
 
 enum clew_err script_text_batch(void *text, const struct ana_batch *b)

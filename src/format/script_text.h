@@ -38,15 +38,18 @@ struct script_text_opts {
 	bool no_chains;       /* -G */
 	bool no_inlines;      /* only the function itself, where a place has inlined ones */
 	bool is_full_path;    /* of source files */
+	bool pads_dso;        /* in front of callindent */
 	bool has_kernel_path; /* the kernel by the file its symbols are from */
 	uint32_t max_stack;   /* places of a chain to print; 0: all */
 	uint64_t max_events;  /* 0: all */
 	const char *symbols;  /* -S: comma list of names of the sampled function */
 	const char *dsos;     /* comma list of the sampled binary's names or paths */
 	const char *stop_bt;  /* comma list: a chain ends behind these functions */
+	const struct perf_evlist *events; /* NULL: the file's; else those and more */
 };
 
-/** @p file and @p sink are borrowed. NULL when memory is short. */
+/** @p file and @p sink are borrowed. Without a file (NULL), opts->events tells the events. NULL
+ * when memory is short. */
 struct script_text *script_text_new(const struct script_text_opts *opts, struct perf_file *file,
 				    const struct clew_sink *sink);
 void script_text_free(struct script_text *t);

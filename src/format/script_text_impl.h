@@ -2,8 +2,10 @@
 #ifndef FORMAT_SCRIPT_TEXT_IMPL_H
 #define FORMAT_SCRIPT_TEXT_IMPL_H
 
+#include "format/script_disasm.h"
 #include "format/script_parts.h"
 #include "format/script_place.h"
+#include "format/script_synth.h"
 #include "format/script_text.h"
 
 /* What is fixed for all samples of one event. */
@@ -11,6 +13,8 @@ struct script_evsel {
 	uint64_t fields;
 	uint8_t type; /* enum script_type */
 	bool has_chain, shows_addr_sym;
+	bool is_branch;  /* from and to on one line */
+	bool shows_addr; /* without being asked */
 };
 
 struct script_text {
@@ -26,6 +30,8 @@ struct script_text {
 	} evsels; /* by perf_evsel.index */
 	struct script_places flat[SCRIPT_NR_TYPES], chain[SCRIPT_NR_TYPES];
 	int name_width;
+	size_t indent_width;          /* of the calls' column so far */
+	struct script_disasm *disasm; /* NULL: not needed yet */
 	size_t data_src_width;
 	uint64_t epoch, nr_events, time_before;
 	struct perf_clock_data clocks; /* for SCRIPT_TOD */
@@ -41,6 +47,14 @@ void script_add_start(struct script_text *t, const struct script_evsel *e,
 /** One line a place. */
 void script_add_chain(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_chain *chain);
+
+/* --- script_synth.c: what only events made of a hardware trace have --- */
+/** The name of what a branch leads to, indented by the calls around it. */
+void script_add_callindent(struct script_text *t, const struct script_evsel *e,
+			   const struct ana_event *ev);
+/** " ilen: 4 insn: 02 00 00 14", and the disassembly. */
+void script_add_insn(struct script_text *t, const struct script_evsel *e,
+		     const struct ana_event *ev);
 
 /** script_records.c: a record that is no sample, if it is to be shown. */
 void script_add_record(struct script_text *t, const struct ana_event *ev);

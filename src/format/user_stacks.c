@@ -129,12 +129,6 @@ void user_stacks_lost_text(struct buf *out, const struct ana_summary *s)
 	put_reasons(out, &s->users, STITCH_LOST, ": ", "");
 }
 
-static void put_u64(struct json_put *j, const char *key, uint64_t v)
-{
-	json_key(j, key);
-	json_u64(j, v);
-}
-
 static void put_state(struct json_put *j, const struct ana_outcomes *o, const char *key,
 		      enum stitch_state state)
 {
@@ -142,7 +136,7 @@ static void put_state(struct json_put *j, const struct ana_outcomes *o, const ch
 	json_open(j, '{');
 	for (int i = STITCH_NO_REASON + 1; i < NR_STITCH_REASONS; i++) {
 		if (state_of(i) == state && o->by_reason[i])
-			put_u64(j, stitch_reason_name((enum stitch_reason)i), o->by_reason[i]);
+			json_put_u64(j, stitch_reason_name((enum stitch_reason)i), o->by_reason[i]);
 	}
 	json_close(j, '}');
 }
@@ -153,15 +147,15 @@ void user_stacks_json(struct json_put *j, const struct ana_summary *s)
 
 	json_key(j, "user_stacks");
 	json_open(j, '{');
-	put_u64(j, "samples", o->nr);
-	put_u64(j, "complete", o->by_reason[STITCH_NO_REASON]);
+	json_put_u64(j, "samples", o->nr);
+	json_put_u64(j, "complete", o->by_reason[STITCH_NO_REASON]);
 	put_state(j, o, "none_expected", STITCH_NONE_EXPECTED);
 	put_state(j, o, "lost", STITCH_LOST);
 	json_key(j, "stops");
 	json_open(j, '{');
 	for (int i = 0; i < NR_UNW_STOPS; i++) {
 		if (o->by_stop[i])
-			put_u64(j, unw_stop_name((enum unw_stop)i), o->by_stop[i]);
+			json_put_u64(j, unw_stop_name((enum unw_stop)i), o->by_stop[i]);
 	}
 	json_close(j, '}');
 	json_close(j, '}');

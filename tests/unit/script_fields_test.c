@@ -39,7 +39,9 @@ static void check_refusals(void)
 	CHECK(parse(&f, "zz:comm") == CLEW_NOT_FOUND, "an unknown kind");
 	CHECK(parse(&f, "comm,+tid") == CLEW_INVALID && parse(&f, "+tid,comm") == CLEW_INVALID,
 	      "+ and plain do not mix");
-	CHECK(parse(&f, "+insn") == CLEW_UNSUPPORTED, "a field of perf's that is not here");
+	CHECK(parse(&f, "+brstackinsn") == CLEW_UNSUPPORTED, "a field of perf's that is not here");
+	CHECK(parse(&f, "+insn,+insnlen,+disasm,+ipc,+callindent") == CLEW_OK,
+	      "fields of decoded trace");
 }
 
 static struct perf_evsel evsel_of(uint32_t type, uint64_t sample_type)
