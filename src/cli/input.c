@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/cs_snapshot.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -13,6 +14,7 @@
 #include "cli/message.h"
 #include "os/output.h"
 #include "os/proc.h"
+#include "os/self.h"
 
 enum { STDIN = 0, NS_DIGITS = 9 };
 
@@ -218,25 +220,37 @@ static bool is_missing(const struct clew_diag *d)
 	return d->code == CLEW_OS && d->os_errno == ENOENT;
 }
 
-static bool is_directory(const char *path)
+/* A recording may be a directory, too: a snapshot's has its list of files. */
+static bool is_snapshot(const char *path)
 {
-	clew_auto(buf_done) struct buf inside = {0};
+	clew_auto(buf_done) struct buf list = {0};
 
-	buf_printf(&inside, "%s/.", path);
-	return os_exists(buf_cstr(&inside));
+	buf_printf(&list, "%s%s", path, os_is_directory(path) ? "/snapshot.ini" : "");
+	return cs_is_snapshot(path) && os_exists(buf_cstr(&list));
+}
+
+int cli_input_refuse_snapshot(const struct cli_input *in)
+{
+	cli_error("%s is a snapshot of trace: it has neither records nor a header", in->path);
+	cli_hint("'clew dump -i %s' shows the trace's packets", in->path);
+	return CLI_USAGE;
 }
 
 static int open_path(struct cli_input *in)
 {
 	struct clew_diag diag = {0};
 	bool is_stdin = !strcmp(in->path, "-");
-	enum clew_err err = is_stdin ? os_map_fd(STDIN, &in->map, &diag)
-				     : os_map_file(in->path, &in->map, &diag);
+	enum clew_err err;
+
+	in->is_snapshot = !is_stdin && is_snapshot(in->path);
+	if (in->is_snapshot)
+		return in->takes_snapshot ? CLI_OK : cli_input_refuse_snapshot(in);
+	err = is_stdin ? os_map_fd(STDIN, &in->map, &diag) : os_map_file(in->path, &in->map, &diag);
 
 	if (err == CLEW_OK) {
 		in->input.data = in->map.data ? in->map.data : (const uint8_t *)"";
 		in->input.size = in->map.size;
-		in->opts.is_mapped = in->map.data != NULL;
+		in->opts.is_mapped = in->input.is_mapped = in->map.data != NULL;
 		return CLI_OK;
 	}
 	if (is_stdin && err == CLEW_UNSUPPORTED) {
@@ -244,8 +258,9 @@ static int open_path(struct cli_input *in)
 		return CLI_OK;
 	}
 	cli_fail(in->path, &diag);
-	if (is_directory(in->path))
-		cli_hint("of a recording that is a directory, name the file in it: -i %s/data",
+	if (os_is_directory(in->path))
+		cli_hint("of a recording that is a directory, name the file in it: -i %s/data; "
+			 "a snapshot of trace has a snapshot.ini",
 			 in->path);
 	if (is_missing(&diag))
 		cli_hint("record one with 'clew record -g -- PROGRAM', or name it with -i FILE");

@@ -23,6 +23,9 @@ struct cli_input {
 	const char *path;     /* as given or found; for messages */
 	struct ana_opts opts; /* the options' values; the command adds its own wishes */
 	const char *time;     /* --time as given */
+	bool takes_snapshot;  /* set by commands that read these, too; others refuse them */
+	bool is_snapshot;     /* a directory of CoreSight trace (analyze/cs_snapshot.h): nothing is
+				 mapped */
 	bool is_forced; /* -f: perf maps of other users too; the recording's owner is never asked
 			   about */
 	unsigned int verbose; /* -v */
@@ -71,6 +74,9 @@ int cli_input_set_demangle(void *no_demangle, const char *arg, bool is_negated);
  * user. Says itself what went wrong. @return CLI_OK, CLI_FAILED or CLI_USAGE.
  */
 int cli_input_open(struct cli_input *in);
+
+/** For what a snapshot has nothing for. @return CLI_USAGE. */
+int cli_input_refuse_snapshot(const struct cli_input *in);
 void cli_input_done(struct cli_input *in);
 
 /**

@@ -16,8 +16,9 @@ enum { MAX_GROUP = 64 };
 /** One run of the command. */
 struct report_run {
 	struct report_args args;
-	struct analyze *analyze;
+	struct analyze *analyze; /* NULL: of a snapshot */
 	struct report_feed *feed;
+	struct ana_summary summary;
 	struct clew_sink out;
 	struct clew_diag diag, out_diag;
 	struct report_json json;
@@ -42,6 +43,21 @@ static void set_wishes(struct report_run *r)
 	o->wants_outcomes = a->output == REPORT_STATS || a->output == REPORT_JSON;
 	if (!a->has_children && a->text.style == REPORT_GRAPH_NONE && a->output == REPORT_TABLE)
 		o->no_chains = true;
+}
+
+/* After the run: what the analysis says, and the trace that was decoded beside it. */
+static void take_summary(struct report_run *r)
+{
+	const struct etm_events_summary *of_trace;
+
+	if (r->analyze)
+		r->summary = *analyze_summary(r->analyze);
+	if (!r->args.itrace.events)
+		return;
+	of_trace = etm_events_summary(r->args.itrace.events);
+	r->summary.nr_aux_bytes = 0;
+	r->summary.nr_samples += of_trace->nr_samples;
+	r->summary.nr_filtered += of_trace->nr_filtered;
 }
 
 static bool has_chains(const struct report_run *r, size_t event)
@@ -125,14 +141,13 @@ static enum clew_err write_stats(struct report_run *r)
 {
 	struct buf b = {0};
 
-	stats_text(&b, perf_file_counts(analyze_file(r->analyze)), r->feed,
-		   analyze_summary(r->analyze));
+	stats_text(&b, perf_file_counts(analyze_file(r->analyze)), r->feed, &r->summary);
 	return write_buf(r, &b);
 }
 
 static enum clew_err write_table_report(struct report_run *r)
 {
-	const struct ana_summary *s = analyze_summary(r->analyze);
+	const struct ana_summary *s = &r->summary;
 	struct buf b = {0};
 	enum clew_err err;
 
@@ -143,7 +158,7 @@ static enum clew_err write_table_report(struct report_run *r)
 	if (err != CLEW_OK)
 		return err;
 	report_gaps_text(&b, s);
-	if (r->args.in.verbose)
+	if (r->args.in.verbose && r->analyze)
 		report_symbol_files_text(&b, analyze_dsos(r->analyze));
 	return write_buf(r, &b);
 }
@@ -153,7 +168,7 @@ static enum clew_err write_json(struct report_run *r)
 	enum clew_err err;
 
 	r->json = (struct report_json){.feed = r->feed, .sink = &r->out};
-	err = report_json_begin(&r->json, analyze_summary(r->analyze));
+	err = report_json_begin(&r->json, &r->summary);
 	if (err == CLEW_OK)
 		err = write_tables(r);
 	if (err == CLEW_OK)
@@ -196,14 +211,15 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 	if (err != CLEW_OK)
 		return err;
 	consumer.ctx = r->feed;
-	read = analyze_run(r->analyze, &consumer, &r->diag);
+	read = cli_itrace_run(&r->args.itrace, r->analyze, &consumer, &r->diag);
+	take_summary(r);
 	if (read != CLEW_OK && read != CLEW_BAD_FILE)
 		return read;
 	*ret_is_damaged = read == CLEW_BAD_FILE;
 	if (*ret_is_damaged)
 		cli_input_fail(&r->args.in, &r->diag);
 	err = report_feed_finish(r->feed);
-	if (err == CLEW_OK && (!*ret_is_damaged || analyze_summary(r->analyze)->nr_samples))
+	if (err == CLEW_OK && (!*ret_is_damaged || r->summary.nr_samples))
 		err = write_output(r);
 	if (err != CLEW_OK && err != CLEW_STOPPED)
 		r->diag = (struct clew_diag){.code = err};
@@ -219,7 +235,7 @@ static bool has_row_filter(const struct report_args *a)
 
 static void warn(const struct report_run *r)
 {
-	const struct ana_summary *s = analyze_summary(r->analyze);
+	const struct ana_summary *s = &r->summary;
 
 	if (s->end.code == CLEW_TRUNCATED)
 		cli_warn("%s ends inside a record, at offset 0x%llx: its writer was stopped, or it "
@@ -235,15 +251,35 @@ static void warn(const struct report_run *r)
 	else if (!s->nr_samples)
 		cli_warn("the filters leave none of the %llu samples",
 			 (unsigned long long)s->nr_filtered);
+	cli_itrace_tell(&r->args.itrace, r->args.in.path, false);
+}
+
+static int open_trace(struct report_run *r)
+{
+	struct report_args *a = &r->args;
+	const struct cli_itrace_wishes w = {
+		.wants_addr = true,
+	};
+
+	a->itrace.is_sampled = true;
+	if (a->output == REPORT_STATS)
+		return CLI_OK;
+	return cli_itrace_open(&a->itrace, &a->in, r->analyze ? analyze_file(r->analyze) : NULL,
+			       &w);
 }
 
 static int report(struct report_run *r)
 {
 	bool is_damaged = false;
-	enum clew_err err;
+	enum clew_err err = CLEW_OK;
+	int status;
 
 	set_wishes(r);
-	err = analyze_open(&r->analyze, &r->args.in.input, &r->args.in.opts, &r->diag);
+	if (!r->args.in.is_snapshot)
+		err = analyze_open(&r->analyze, &r->args.in.input, &r->args.in.opts, &r->diag);
+	status = err == CLEW_OK ? open_trace(r) : CLI_OK;
+	if (status != CLI_OK)
+		return status;
 	if (err == CLEW_OK)
 		err = run(r, &is_damaged);
 	if (err == CLEW_STOPPED)
@@ -288,6 +324,10 @@ static int report_with_output(struct report_run *r)
 {
 	int status = CLI_OK;
 
+	if (r->args.in.is_snapshot && r->args.output == REPORT_STATS) {
+		cli_error("--stats counts the records of a recording, and a snapshot has none");
+		return CLI_USAGE;
+	}
 	r->args.text.is_colored = is_colored(&r->args);
 	r->out = cli_stdout_sink(&r->out_diag);
 	cli_pager_start();
@@ -307,6 +347,7 @@ int cmd_report(int argc, char **argv)
 	if (status < 0 && (status = cli_input_open(&r.args.in)) == CLI_OK) {
 		status = report_with_output(&r);
 		report_feed_free(r.feed);
+		cli_itrace_done(&r.args.itrace);
 		analyze_free(r.analyze);
 		cli_input_done(&r.args.in);
 	}

@@ -229,7 +229,8 @@ static int parse(struct report_args *a, int argc, char **argv)
 	const struct cli_option options[] = {
 		{0, "Table", NULL, NULL, CLI_SECTION},
 		{'s', "sort", "KEYS", "what rows are told apart by (default comm,dso,sym): comm, pid, tid, cpu, "
-		 "cgroup, cgroup_id, local_weight, dso, sym, srcline, srcfile; +KEY adds one", CLI_CALL, a, set_sort},
+		 "cgroup, cgroup_id, local_weight, dso, sym, srcline, srcfile; of branches of decoded trace symbol_from, "
+		 "symbol_to, dso_from, dso_to; +KEY adds one", CLI_CALL, a, set_sort},
 		{0, "children", NULL, "column of what a function took together with all it called, and order by it "
 		 "(default with call chains); --no-children: its own share alone", CLI_FLAG, &a->has_children},
 		{'F', "fields", "COLUMNS", "columns: overhead, overhead_children, sample, period, and sort keys",
@@ -265,6 +266,9 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{0, "stdio-color", "WHEN", "always, never or auto (on a terminal)", CLI_STRING, &a->color},
 		{'q', "quiet", NULL, "no notes", CLI_FLAG, &a->is_quiet},
 		{0, "single-threaded", NULL, "read and count in one thread", CLI_FLAG, &a->is_single_threaded},
+		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
+		{0, "itrace", "[OPTS]", "events to make of it (default i100usbe): i[PERIOD] instructions, b branches, c calls, "
+		 "r returns, g[N] call chains; --no-itrace: none", CLI_CALL, &a->itrace, cli_itrace_set, true},
 		CLI_INPUT_OPTIONS(&a->in),
 		{0, "stdio", NULL, NULL, CLI_FLAG, &a->ignored},
 		{0, "skip-empty", NULL, NULL, CLI_FLAG, &a->ignored},
@@ -275,9 +279,8 @@ static int parse(struct report_args *a, int argc, char **argv)
 		REFUSED(0, "hierarchy", NULL, "sort by fewer keys, or take --json"),
 		REFUSED('D', "dump-raw-trace", NULL, "'clew script --show-task-events' and --json show records"),
 		REFUSED('p', "parent", "REGEX", "sort by sym and look at callers with -g callee"),
-		REFUSED('b', "branch-stack", NULL, "'clew script -F brstack' shows them"),
+		REFUSED('b', "branch-stack", NULL, "'clew script -F brstack' shows them; of decoded trace, '--itrace=b -s symbol_from,symbol_to'"),
 		REFUSED(0, "mem-mode", NULL, "'clew script -F data_src' shows them"),
-		REFUSED(0, "itrace", "OPTS", "hardware trace is not decoded in reports yet"),
 		REFUSED('T', "threads", NULL, "sort by tid"),
 		REFUSED(0, "tasks", NULL, "'clew script --show-task-events' lists them"),
 		REFUSED(0, "mmaps", NULL, "'clew script --show-mmap-events' lists them"),
@@ -363,7 +366,7 @@ int report_args_parse(struct report_args *a, int argc, char **argv)
 {
 	int at;
 
-	*a = (struct report_args){.has_children = true};
+	*a = (struct report_args){.has_children = true, .in.takes_snapshot = true};
 	a->feed.sort = (struct report_sort){
 		{REPORT_COMM, REPORT_DSO, REPORT_SYM},
                 3

@@ -3,6 +3,7 @@
 #define CLI_REPORT_ARGS_H
 
 #include "cli/input.h"
+#include "cli/itrace.h"
 #include "format/report_text.h"
 
 enum report_output { REPORT_TABLE, REPORT_JSON, REPORT_FOLDED, REPORT_STATS };
@@ -10,6 +11,7 @@ enum report_output { REPORT_TABLE, REPORT_JSON, REPORT_FOLDED, REPORT_STATS };
 /** What the command line of `clew report` asked for. */
 struct report_args {
 	struct cli_input in;
+	struct cli_itrace itrace;
 	struct report_feed_opts feed;
 	struct report_table_opts table;
 	struct report_text_opts text;

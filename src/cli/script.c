@@ -7,10 +7,12 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/input.h"
+#include "cli/itrace.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/pager.h"
 #include "format/header_text.h"
+#include "format/script_disasm.h"
 #include "format/script_dump.h"
 #include "format/script_json.h"
 #include "format/script_text.h"
@@ -24,7 +26,8 @@ struct script {
 	uint64_t max_stack, max_events;
 	bool has_inlines, has_header, is_header_only, is_full_header, is_json, is_dump, has_fields;
 	bool is_merging, is_stats, waits_all;
-	struct analyze *analysis;
+	struct cli_itrace itrace;
+	struct analyze *analysis; /* NULL: of a snapshot */
 	struct tracepoints *tracepoints;
 	bool has_read_tracepoints;  /* good or bad: once */
 	struct script_text *writer; /* one of both */
@@ -76,10 +79,55 @@ SHOW(bpf, SCRIPT_SHOW_BPF)
 SHOW(cgroup, SCRIPT_SHOW_CGROUP)
 SHOW(text_poke, SCRIPT_SHOW_TEXT_POKE)
 
-static int ignore_itrace(void *to, const char *arg, bool is_negated)
+/* A form of the output: which events, and which columns change. */
+static int take_form(struct script *s, const char *itrace, const char *fields)
+{
+	int status = cli_itrace_set(&s->itrace, itrace, false);
+	bool had_fields = s->has_fields;
+
+	if (!status)
+		status = take_fields(s, fields, false);
+	s->has_fields = had_fields;
+	return status;
+}
+
+static int take_call_trace(void *to, const char *arg, bool is_negated)
+{
+	struct script *s = to;
+
+	(void)arg, (void)is_negated;
+	s->text.pads_dso = true;
+	return take_form(s, "ce", "-ip,-addr,-event,-period,+callindent");
+}
+
+static int take_call_ret_trace(void *to, const char *arg, bool is_negated)
+{
+	struct script *s = to;
+
+	(void)arg, (void)is_negated;
+	return take_form(s, "cre", "-ip,-addr,-event,-period,+callindent,+flags");
+}
+
+static int take_insn_trace(void *to, const char *arg, bool is_negated)
+{
+	struct script *s = to;
+	bool is_disasm = arg && !strcmp(arg, "disasm");
+
+	(void)is_negated;
+	if (arg && !is_disasm && strcmp(arg, "raw") != 0) {
+		cli_error("--insn-trace is 'raw' or 'disasm', not '%s'", arg);
+		return CLI_USAGE;
+	}
+	s->text.is_ns = true;
+	return take_form(s, "i0nse", is_disasm ? "-event,-period,+disasm" : "-event,-period,+insn");
+}
+
+static int refuse_xed(void *to, const char *arg, bool is_negated)
 {
 	(void)to, (void)arg, (void)is_negated;
-	return 0;
+	cli_error("--xed is not here: no other program is run");
+	cli_hint("--insn-trace=disasm shows instructions as assembler text");
+	return CLI_USAGE;
 }
 
 static int parse(struct script *s, int argc, char **argv)
@@ -129,7 +177,15 @@ static int parse(struct script *s, int argc, char **argv)
 		{'I', "show-info", NULL, "with --header: topologies in full", CLI_FLAG, &s->is_full_header},
 		{'D', "dump-raw-trace", NULL, "every record in the file's order, in hex", CLI_FLAG,
 		 &s->is_dump},
-		{0, "itrace", "[OPTS]", NULL, CLI_CALL, NULL, ignore_itrace, true},
+		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
+		{0, "itrace", "[OPTS]", "events to make of it (default be): i[PERIOD] instructions, b branches, c calls, "
+		 "r returns, e errors, g[N] call chains, l[N] last branches, sN; --no-itrace: none",
+		 CLI_CALL, &s->itrace, cli_itrace_set, true},
+		{0, "call-trace", NULL, "calls, indented", CLI_CALL, s, take_call_trace},
+		{0, "call-ret-trace", NULL, "calls and returns", CLI_CALL, s, take_call_ret_trace},
+		{0, "insn-trace", "[HOW]", "every instruction: its bytes (raw) or assembler text (disasm)",
+		 CLI_CALL, s, take_insn_trace},
+		{0, "xed", NULL, NULL, CLI_CALL, NULL, refuse_xed},
 		{0},
 	};
 	/* clang-format on */
@@ -177,7 +233,8 @@ static void wish(struct script *s)
 	if (s->is_stats)
 		o->no_symbols = true;
 	o->wants_records = (s->text.shows & ~SCRIPT_SHOW_DEFERRED) != 0;
-	o->wants_addr = s->is_json || script_fields_any(f, SCRIPT_ADDR);
+	o->wants_addr = s->is_json || script_fields_any(f, SCRIPT_ADDR | SCRIPT_CALLINDENT) ||
+			!f->is_touched[SCRIPT_HW]; /* which then shows where branches go */
 	o->wants_branches =
 		script_fields_any(f, SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF);
 	o->wants_lines = s->has_inlines || script_fields_any(f, SCRIPT_SRCLINE);
@@ -248,7 +305,8 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 
 	if (s->is_stats)
 		return CLEW_OK;
-	load_tracepoints(s); /* in a pipe they come as it goes */
+	if (s->analysis)
+		load_tracepoints(s); /* in a pipe they come as it goes */
 	return s->json ? script_json_batch(s->json, b) : script_text_batch(s->writer, b);
 }
 
@@ -278,7 +336,7 @@ static void tell_summary(const struct script *s)
 		cli_warn("%s: %llu memory mappings were left out, beyond the most that a process "
 			 "may have here",
 			 s->in.path, (unsigned long long)sum->nr_maps_dropped);
-	if (sum->nr_aux_bytes)
+	if (sum->nr_aux_bytes && !s->itrace.events && !s->itrace.is_off && !s->is_stats)
 		cli_note("%llu bytes of hardware trace were left undecoded: this version prints "
 			 "the other events only",
 			 (unsigned long long)sum->nr_aux_bytes);
@@ -299,9 +357,9 @@ static enum clew_err write_stats(struct script *s)
 
 static int run(struct script *s)
 {
-	const struct ana_consumer consumer = {take_batch, s};
 	struct clew_diag diag = {0};
-	enum clew_err err = analyze_run(s->analysis, &consumer, &diag);
+	const struct ana_consumer consumer = {take_batch, s};
+	enum clew_err err = cli_itrace_run(&s->itrace, s->analysis, &consumer, &diag);
 	enum clew_err end = s->json ? script_json_flush(s->json) : script_text_flush(s->writer);
 
 	if (err == CLEW_INVALID && s->writer && script_text_missing(s->writer)->evsel)
@@ -312,7 +370,9 @@ static int run(struct script *s)
 		return CLI_OK;
 	if (s->sink_diag.code != CLEW_OK)
 		return cli_fail("standard output", &s->sink_diag);
-	tell_summary(s);
+	if (s->analysis)
+		tell_summary(s);
+	cli_itrace_tell(&s->itrace, s->in.path, s->itrace.opts.errors);
 	return err == CLEW_OK ? CLI_OK : cli_input_fail(&s->in, &diag);
 }
 
@@ -347,16 +407,53 @@ static enum clew_err print_header(struct script *s, const struct clew_sink *sink
 	return err;
 }
 
+static struct perf_file *file_of(const struct script *s)
+{
+	return s->analysis ? analyze_file(s->analysis) : NULL;
+}
+
 static bool make_writer(struct script *s, const struct clew_sink *sink)
 {
+	s->text.events = s->itrace.events ? etm_events_list(s->itrace.events) : NULL;
 	if (s->is_json)
 		s->json = script_json_new(&s->text, sink);
 	else
-		s->writer = script_text_new(&s->text, analyze_file(s->analysis), sink);
+		s->writer = script_text_new(&s->text, file_of(s), sink);
 	if (!s->json && !s->writer)
 		return false;
-	load_tracepoints(s);
+	if (s->analysis)
+		load_tracepoints(s);
 	return true;
+}
+
+static int open_trace(struct script *s)
+{
+	const struct script_fields *f = &s->text.fields;
+	const struct cli_itrace_wishes w = {
+		.wants_addr = s->in.opts.wants_addr,
+		.wants_branches = s->in.opts.wants_branches,
+		.wants_insns = s->is_json || script_fields_any(f, SCRIPT_OF_INSNS),
+		.wants_depth = s->is_json || script_fields_any(f, SCRIPT_CALLINDENT),
+	};
+	int status;
+
+	if (s->is_stats)
+		return CLI_OK;
+	status = cli_itrace_open(&s->itrace, &s->in, file_of(s), &w);
+	if (status != CLI_OK || s->itrace.events || !script_fields_any(f, SCRIPT_OF_INSNS))
+		return status;
+	cli_error("instructions are of hardware trace, and %s holds none that is decoded here",
+		  s->in.path);
+	return CLI_FAILED;
+}
+
+static int refuse_disasm(const struct script *s)
+{
+	if (!script_fields_any(&s->text.fields, SCRIPT_DISASM) || script_disasm_is_there())
+		return CLI_OK;
+	cli_error("this clew was built without the library capstone, which takes instructions "
+		  "apart");
+	return CLI_USAGE;
 }
 
 enum { DUMP_BYTES = 256 * 1024 };
@@ -413,17 +510,21 @@ static int open_and_run(struct script *s)
 	enum clew_err err = CLEW_OK;
 	int status = CLI_OK;
 
-	if (analyze_open(&s->analysis, &s->in.input, &s->in.opts, &diag) != CLEW_OK)
+	if (!s->in.is_snapshot &&
+	    analyze_open(&s->analysis, &s->in.input, &s->in.opts, &diag) != CLEW_OK)
 		return cli_input_fail(&s->in, &diag);
+	status = open_trace(s);
+	if (status != CLI_OK)
+		return status;
 	if (!make_writer(s, &sink)) {
 		cli_error("out of memory");
 		return CLI_FAILED;
 	}
-	if (s->writer && !perf_file_is_pipe(analyze_file(s->analysis)) &&
+	if (s->writer && !(file_of(s) && perf_file_is_pipe(file_of(s))) &&
 	    script_text_prepare(s->writer) == CLEW_INVALID)
 		return refuse_field(s);
 	cli_pager_start();
-	if (s->has_header || s->is_header_only)
+	if (s->analysis && (s->has_header || s->is_header_only))
 		err = print_header(s, &sink);
 	if (!s->is_header_only && err == CLEW_OK)
 		status = run(s);
@@ -433,7 +534,7 @@ static int open_and_run(struct script *s)
 
 int cmd_script(int argc, char **argv)
 {
-	struct script s = {.is_merging = true};
+	struct script s = {.is_merging = true, .in.takes_snapshot = true};
 	int status;
 
 	script_fields_init(&s.text.fields);
@@ -441,13 +542,28 @@ int cmd_script(int argc, char **argv)
 	if (status < 0)
 		return -1 - status;
 	wish(&s);
-	status = cli_input_open(&s.in);
+	status = refuse_disasm(&s);
+	if (status == CLI_OK)
+		status = cli_input_open(&s.in);
 	if (status != CLI_OK)
 		return status;
+	if (s.in.is_snapshot && (s.is_dump || s.has_header || s.is_header_only)) {
+		status = cli_input_refuse_snapshot(&s.in);
+		cli_input_done(&s.in);
+		return status;
+	}
+	if (s.in.is_snapshot && s.is_stats) {
+		cli_error("--stats is of the samples of a recording, and a snapshot has none");
+		cli_input_done(&s.in);
+		return CLI_USAGE;
+	}
+	if (s.in.is_snapshot && !s.has_fields) /* it knows no threads */
+		s.text.fields.by_type[SCRIPT_HW] &= ~SCRIPT_TID;
 	status = s.is_dump ? dump(&s) : open_and_run(&s);
 	script_text_free(s.writer);
 	script_json_free(s.json);
 	tracepoints_free(s.tracepoints);
+	cli_itrace_done(&s.itrace);
 	analyze_free(s.analysis);
 	cli_input_done(&s.in);
 	return status;

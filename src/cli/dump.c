@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/etm_input.h"
+#include "cli/message.h"
+#include "cli/pager.h"
+#include "format/cs_frame_text.h"
+#include "format/etm_dump.h"
+
+struct dump_command {
+	struct cli_etm etm;
+	const char *kinds;
+	bool is_json, is_stat, is_frames;
+	bool is_kind[NR_ETM_KINDS];
+};
+
+static enum clew_err note_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+{
+	struct dump_command *c = ctx;
+
+	return cli_etm_note_trouble(&c->etm.troubles, what, number, offset);
+}
+
+static int choose_kinds(struct dump_command *c)
+{
+	const char *bad = c->kinds ? etm_dump_kinds(c->kinds, c->is_kind) : NULL;
+
+	if (!bad)
+		return CLI_OK;
+	cli_error("--kind: there is no packet '%.*s'", (int)strcspn(bad, ","), bad);
+	cli_hint("names are those of the output, in part or whole: ATOM, I_ADDR_S_IS0; 'man "
+		 "clew-dump' lists them");
+	return CLI_USAGE;
+}
+
+static enum clew_err print(struct dump_command *c, const struct clew_sink *sink,
+			   struct clew_diag *diag)
+{
+	const struct etm_dump_opts opts = {.is_json = c->is_json,
+					   .is_stat = c->is_stat,
+					   .skips = c->etm.skips,
+					   .kinds = c->kinds ? c->is_kind : NULL,
+					   .trouble = note_trouble,
+					   .ctx = c};
+	const struct cs_frame_text_opts frames = {.is_json = c->is_json, .skips = c->etm.skips};
+	bool is_any;
+	enum clew_err err;
+
+	if (!c->is_frames)
+		return etm_dump(c->etm.trace, &opts, sink, diag);
+	err = cs_frame_text(c->etm.trace, &frames, sink, diag, &is_any);
+	if (!err && !is_any)
+		cli_note("%s: no trace of it is in frames", c->etm.in.path);
+	return err;
+}
+
+static int dump(struct dump_command *c)
+{
+	struct clew_diag diag = {0}, sink_diag = {0};
+	struct clew_sink sink = cli_stdout_sink(&sink_diag);
+	enum clew_err err;
+
+	cli_pager_start();
+	err = print(c, &sink, &diag);
+	cli_pager_done();
+	return cli_etm_finish(&c->etm, err, &diag, &sink_diag, true);
+}
+
+static int run(struct dump_command *c)
+{
+	int status = choose_kinds(c);
+
+	if (status == CLI_OK)
+		status = cli_etm_begin(&c->etm);
+	if (status == CLI_OK)
+		status = dump(c);
+	cli_etm_done(&c->etm);
+	return status;
+}
+
+int cmd_dump(int argc, char **argv)
+{
+	struct dump_command c = {0};
+	/* clang-format off */
+	const struct cli_option options[] = {
+		{'i', "input", "FILE", "recording, or directory of an OpenCSD snapshot (default: perf.data)",
+		 CLI_STRING, &c.etm.in.path},
+		{'f', "force", NULL, NULL, CLI_FLAG, &c.etm.in.is_forced},
+		{0, "stat", NULL, "count the packets of each kind only", CLI_FLAG, &c.is_stat},
+		{0, "frames", NULL, "the frames of the trace formatter instead of packets", CLI_FLAG,
+		 &c.is_frames},
+		{0, "json", NULL, "JSON, one object a line", CLI_FLAG, &c.is_json},
+		{0, "id", "IDS", "only these trace IDs, in hex (comma list)", CLI_STRING, &c.etm.ids},
+		{'C', "cpu", "CPUS", "only the trace units of these CPUs, such as 0-2,5",
+		 CLI_STRING, &c.etm.in.opts.filter.cpus},
+		{0, "kind", "NAMES", "only these packets (comma list), by the beginning of their names, "
+		 "such as ATOM,ADDR_S", CLI_STRING, &c.kinds},
+		CLI_ETM_RAW_OPTIONS(c.etm.raw),
+		{0},
+	};
+	/* clang-format on */
+	const struct cli_command command = {
+		.name = "dump",
+		.usage =
+			"[-i FILE|DIR] [--stat | --frames] [--json] [--id=IDS] [--cpu=CPUS] [--kind=NAMES]",
+		.summary = "Print the packets of a CoreSight trace (ETMv4, ETE), with where they "
+			   "lie.",
+		.options = options,
+		.examples = "  clew dump -i snapshot/ --id=10 --kind=EXCEPT,ADDR\n",
+	};
+	int first = cli_parse(&command, argc, argv);
+
+	if (first < 0)
+		return -1 - first;
+	if (first < argc) {
+		cli_error("dump takes no argument '%s'", argv[first]);
+		cli_hint("name the trace with -i %s", argv[first]);
+		return CLI_USAGE;
+	}
+	if (c.is_frames && (c.is_stat || c.kinds)) {
+		cli_error("--frames and --%s exclude each other", c.is_stat ? "stat" : "kind");
+		return CLI_USAGE;
+	}
+	return run(&c);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/etm_input.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/cs_snapshot.h"
+#include "analyze/perf_etm.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cli/message.h"
+#include "os/file.h"
+
+static void tell_note(void *ctx, const char *note)
+{
+	cli_note("%s: %s", (const char *)ctx, note);
+}
+
+int cli_etm_open_snapshot(const struct cli_input *in, struct etm_trace **ret)
+{
+	const char *path = in->path, *note;
+	struct clew_diag diag = {0};
+
+	if (cs_snapshot_open_or_tell(ret, path, tell_note, (void *)(uintptr_t)path, &diag)) {
+		cli_fail(path, &diag);
+		if (diag.code == CLEW_UNSUPPORTED)
+			cli_hint("only ETMv4 and ETE are decoded");
+		return CLI_FAILED;
+	}
+	for (size_t i = 0; (note = cs_snapshot_note(*ret, i)); i++)
+		cli_note("%s: %s", path, note);
+	return CLI_OK;
+}
+
+static int open_input(struct cli_input *in, struct etm_trace **ret)
+{
+	struct clew_diag diag = {0};
+	int status;
+
+	in->takes_snapshot = true;
+	status = cli_input_open(in);
+	if (status != CLI_OK)
+		return status;
+	if (in->is_snapshot) {
+		status = cli_etm_open_snapshot(in, ret);
+	} else if (perf_etm_open(ret, &in->input, &in->opts.symbols, &diag)) {
+		status = cli_input_fail(in, &diag);
+		if (diag.code == CLEW_UNSUPPORTED && in->input.data)
+			cli_hint("CoreSight is recorded with 'perf record -e cs_etm// ...'");
+	}
+	return status;
+}
+
+/* --- which units --- */
+
+/** "0-2,5", or in hex for IDs. @return whether @p v is in it; *ret_ok: whether it can be read. */
+static bool in_list(const char *list, int base, uint64_t v, bool *ret_ok)
+{
+	bool found = false;
+
+	while (*list) {
+		char *end;
+		uint64_t from = strtoull(list, &end, base), to = from;
+
+		if (end == list)
+			break;
+		if (*end == '-') {
+			list = end + 1;
+			to = strtoull(list, &end, base);
+			if (end == list)
+				break;
+		}
+		found |= v >= from && v <= to;
+		list = end;
+		if (*list != ',')
+			break;
+		list++;
+	}
+	*ret_ok = !*list;
+	return found;
+}
+
+static int choose_units(struct cli_etm *e)
+{
+	const struct etm_trace *t = e->trace;
+	const char *cpus = e->in.opts.filter.cpus;
+	bool ids_ok = true, cpus_ok = true;
+	size_t nr_left = 0;
+
+	e->skips = mem_calloc(t->nr_units ? t->nr_units : 1, sizeof(*e->skips));
+	if (!e->skips)
+		return cli_fail(e->in.path, &(struct clew_diag){.code = CLEW_NO_MEMORY});
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (e->ids && !in_list(e->ids, 16, t->units[i].id, &ids_ok))
+			e->skips[i] = true;
+		if (cpus && !in_list(cpus, 10, t->units[i].cpu, &cpus_ok))
+			e->skips[i] = true;
+		nr_left += !e->skips[i];
+	}
+	if (!ids_ok || !cpus_ok) {
+		cli_error("--%s takes a comma list such as %s, not '%s'", ids_ok ? "cpu" : "id",
+			  ids_ok ? "0-2,5" : "10,12", ids_ok ? cpus : e->ids);
+		return CLI_USAGE;
+	}
+	if (!nr_left) {
+		cli_error("%s: no trace unit is left by --id and --cpu", e->in.path);
+		if (!e->raw.file)
+			cli_hint("'clew trace -i %s' lists them", e->in.path);
+		return CLI_FAILED;
+	}
+	return CLI_OK;
+}
+
+void cli_etm_tell_units(const char *path, const struct etm_trace *t, const bool *skips)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		const struct etm_unit *u = &t->units[i];
+
+		if (!u->is_decodable && !(skips && skips[i]))
+			cli_note("%s: %s (ID %x) is not decoded: %s", path, u->name, u->id,
+				 u->why.what ? u->why.what : clew_err_name(u->why.code));
+	}
+}
+
+/* --- troubles --- */
+
+enum clew_err cli_etm_note_trouble(struct cli_etm_troubles *t, const char *what, uint64_t number,
+				   uint64_t offset)
+{
+	vec_for_each (t, e) {
+		if (!strcmp(e->what, what)) {
+			e->nr++;
+			return CLEW_OK;
+		}
+	}
+	return vec_push(t, (struct cli_etm_trouble){what, 1, number, offset}) ? CLEW_OK
+									      : CLEW_NO_MEMORY;
+}
+
+void cli_etm_tell_troubles(const struct cli_etm_troubles *t, const char *path)
+{
+	vec_for_each (t, e) {
+		clew_auto(buf_done) struct buf text = {0};
+
+		buf_str(&text, e->what);
+		if (e->first_number)
+			buf_printf(&text, " (%llx%s)", (unsigned long long)e->first_number,
+				   e->nr > 1 ? ", ..." : "");
+		cli_warn("%s: %s: %llu times, first at 0x%llx", path, buf_cstr(&text),
+			 (unsigned long long)e->nr, (unsigned long long)e->first_offset);
+	}
+}
+
+/* --- a command's run --- */
+
+int cli_etm_begin(struct cli_etm *e)
+{
+	int status = cli_etm_open_raw(&e->in, &e->raw, &e->trace);
+
+	if (status == CLI_OK && !e->trace)
+		status = open_input(&e->in, &e->trace);
+	return status == CLI_OK ? choose_units(e) : status;
+}
+
+static bool is_any_decodable(const struct cli_etm *e)
+{
+	for (size_t i = 0; i < e->trace->nr_units; i++) {
+		if (!e->skips[i] && e->trace->units[i].is_decodable)
+			return true;
+	}
+	return false;
+}
+
+int cli_etm_finish(struct cli_etm *e, enum clew_err err, struct clew_diag *diag,
+		   const struct clew_diag *sink_diag, bool tells_units)
+{
+	if (err == CLEW_STOPPED)
+		return CLI_OK;
+	if (sink_diag->code != CLEW_OK)
+		return cli_fail("standard output", sink_diag);
+	if (tells_units)
+		cli_etm_tell_units(e->in.path, e->trace, e->skips);
+	cli_etm_tell_troubles(&e->troubles, e->in.path);
+	if (!diag->code)
+		diag->code = err;
+	if (err)
+		return cli_fail(e->in.path, diag);
+	if (is_any_decodable(e))
+		return CLI_OK;
+	cli_error("%s: there is nothing to decode", e->in.path);
+	return CLI_FAILED;
+}
+
+void cli_etm_done(struct cli_etm *e)
+{
+	etm_trace_free(e->trace);
+	cli_input_done(&e->in);
+	mem_free(e->skips);
+	vec_done(&e->troubles);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/etm_raw.h"
+
+#include <string.h>
+
+#include "cli/message.h"
+
+static void tell_note(void *ctx, const char *note)
+{
+	cli_note("%s: %s", ((const struct cs_raw *)ctx)->file, note);
+}
+
+static int misuse(const char *what)
+{
+	cli_error("%s", what);
+	cli_hint("'--raw FILE --regs TRCCONFIGR=0xc1,TRCTRACEIDR=0x10,TRCIDR0=0x28000ea1,"
+		 "TRCIDR2=0x488'");
+	return CLI_USAGE;
+}
+
+static bool is_protocol(const char *name)
+{
+	return !strcmp(name, "ETMv4") || !strcmp(name, "ETM4") || !strcmp(name, "ETE");
+}
+
+int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret)
+{
+	struct clew_diag diag = {0};
+	const char *note;
+
+	*ret = NULL;
+	if (!raw->file)
+		return raw->type || raw->regs || raw->format || raw->memory
+			     ? misuse("--protocol, --regs, --format and --memory tell of --raw")
+			     : CLI_OK;
+	if (in->path)
+		return misuse("--raw and -i exclude each other");
+	if (!raw->regs)
+		return misuse("--raw needs the registers of its trace unit");
+	if (raw->type && !is_protocol(raw->type))
+		return misuse("--protocol is ETMv4 or ETE");
+	raw->type = raw->type ? raw->type : "ETMv4";
+	in->path = raw->file;
+	in->is_snapshot = true;
+	if (cs_snapshot_open_raw(ret, raw, tell_note, raw, &diag)) {
+		if (diag.code == CLEW_INVALID)
+			return misuse(diag.what);
+		return cli_fail(raw->file, &diag);
+	}
+	for (size_t i = 0; (note = cs_snapshot_note(*ret, i)); i++)
+		tell_note(raw, note);
+	return CLI_OK;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_ETM_RAW_H
+#define CLI_ETM_RAW_H
+
+#include "analyze/cs_snapshot.h"
+#include "cli/input.h"
+#include "cli/options.h"
+
+/** The options of a command that takes trace without a recording or snapshot, told in @p r. */
+/* clang-format off */
+#define CLI_ETM_RAW_OPTIONS(r) \
+	{0, "Raw trace", NULL, NULL, CLI_SECTION}, \
+	{0, "raw", "FILE", "trace of one unit in a file of its own, instead of -i", \
+	 CLI_STRING, &(r).file}, \
+	{0, "protocol", "NAME", "ETMv4 (the default) or ETE", CLI_STRING, &(r).type}, \
+	{0, "regs", "LIST", "its registers: TRCCONFIGR=0xc1,TRCTRACEIDR=0x10,TRCIDR0=...,TRCIDR2=...", \
+	 CLI_STRING, &(r).regs}, \
+	{0, "format", "NAME", "coresight (16-byte frames, the default), source_data, tpiu, ...", \
+	 CLI_STRING, &(r).format}
+/* clang-format on */
+
+/**
+ * Open what --raw names, if it was given; else @p *ret is NULL. Says itself what is wrong.
+ * @return CLI_OK, CLI_USAGE, CLI_FAILED.
+ */
+int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret);
+
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "analyze/branch_edges.h"
+#include "analyze/etm_edges.h"
+#include "analyze/perf_etm.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cli/commands.h"
+#include "cli/etm_input.h"
+#include "cli/message.h"
+#include "cli/pager.h"
+#include "format/autofdo_text.h"
+#include "format/bolt_text.h"
+#include "os/output.h"
+#include "os/self.h"
+
+enum { MAX_TOLD = 8 };
+
+struct inject;
+
+struct profile_format {
+	const char *name;
+	enum clew_err (*write)(const struct inject *c, const struct counted_binary *b,
+			       const struct clew_sink *sink);
+};
+
+struct inject {
+	struct cli_input in;
+	const char *format_name, *out_path, *binary;
+	uint64_t nr_threads;
+	struct autofdo_opts autofdo;
+	const struct profile_format *format;
+	struct etm_trace *trace;  /* one of these two */
+	struct analyze *analysis; /* of branch stacks */
+	struct counted_code code;
+	struct etm_edges_totals totals;
+	struct branch_edges_totals stacks;
+	struct cli_etm_troubles troubles;
+};
+
+static enum clew_err write_autofdo(const struct inject *c, const struct counted_binary *b,
+				   const struct clew_sink *sink)
+{
+	return autofdo_text(b, &c->autofdo, sink);
+}
+
+static enum clew_err write_bolt(const struct inject *c, const struct counted_binary *b,
+				const struct clew_sink *sink)
+{
+	(void)c;
+	return bolt_text(b, sink);
+}
+
+static const struct profile_format formats[] = {
+	{"autofdo", write_autofdo},
+	{"bolt",    write_bolt   },
+};
+
+static const struct profile_format *find_format(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	}
+	return NULL;
+}
+
+/* --- which binary --- */
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool has_counts(const struct counted_binary *b)
+{
+	return b->counts.runs.nr || b->counts.samples.nr;
+}
+
+static bool is_named(const struct counted_binary *b, const char *name)
+{
+	return !strcmp(b->path, name) || !strcmp(last_part(b->path), name);
+}
+
+/** NULL: none. They are in order of weight; what no mapping covers is taken where nothing else is
+ * there. */
+static const struct counted_binary *choose(const struct inject *c)
+{
+	const struct counted_binary *unknown = NULL;
+
+	vec_for_each (&c->code.binaries, b) {
+		if (!has_counts(b) || (c->binary && !is_named(b, c->binary)))
+			continue;
+		if (b->dso || c->binary)
+			return b;
+		unknown = b;
+	}
+	return unknown;
+}
+
+static int refuse_no_code(const struct inject *c)
+{
+	cli_error("%s: nothing is known to have run", c->in.path);
+	if (c->analysis)
+		cli_hint("%llu of %llu samples have a branch stack",
+			 (unsigned long long)c->stacks.nr_stacks,
+			 (unsigned long long)c->stacks.nr_samples);
+	else if (c->totals.sum.nr_nacc)
+		cli_hint("the code at %llu places was not found: --symfs=DIR says where the "
+			 "recording's files are, -k FILE where its kernel is",
+			 (unsigned long long)c->totals.sum.nr_nacc);
+	else if (!c->totals.sum.nr_bytes)
+		cli_hint("it holds no bytes of trace; 'clew trace -i %s' lists what it holds",
+			 c->in.path);
+	else
+		cli_hint("'clew trace -i %s --ranges' shows what the trace says", c->in.path);
+	return CLI_FAILED;
+}
+
+static int refuse_binary(const struct inject *c)
+{
+	clew_auto(buf_done) struct buf list = {0};
+	size_t nr = 0;
+
+	vec_for_each (&c->code.binaries, b) {
+		if (has_counts(b) && nr++ < MAX_TOLD)
+			buf_printf(&list, "%s%s", nr > 1 ? ", " : "", b->path);
+	}
+	cli_error("%s: nothing ran in a binary '%s'", c->in.path, c->binary);
+	cli_hint("most ran in %s%s", buf_cstr(&list), nr > MAX_TOLD ? ", ..." : "");
+	return CLI_FAILED;
+}
+
+/* --- output --- */
+
+static enum clew_err add_output(void *output, const void *data, size_t size)
+{
+	return os_output_add(output, data, size) ? CLEW_OS : CLEW_OK;
+}
+
+static int write_file(const struct inject *c, const struct counted_binary *b, const char *path)
+{
+	struct os_output out;
+	const struct clew_sink sink = {add_output, &out};
+	int os_err = os_output_create(&out, path), close_err;
+	enum clew_err err = CLEW_OK;
+
+	if (!os_err) {
+		err = c->format->write(c, b, &sink);
+		os_err = err == CLEW_OS ? os_output_flush(&out) : 0;
+		close_err = os_output_close(&out);
+		os_err = os_err ? os_err : close_err;
+	}
+	if (os_err || err == CLEW_OS) {
+		cli_error("%s: %s", path, os_err ? strerror(-os_err) : "not all was written");
+		return CLI_FAILED;
+	}
+	return err ? cli_fail(path, &(struct clew_diag){.code = err}) : CLI_OK;
+}
+
+static int write_stdout(const struct inject *c, const struct counted_binary *b)
+{
+	struct clew_diag diag = {0};
+	const struct clew_sink sink = cli_stdout_sink(&diag);
+	enum clew_err err;
+
+	cli_pager_start();
+	err = c->format->write(c, b, &sink);
+	cli_pager_done();
+	if (!err || err == CLEW_STOPPED)
+		return CLI_OK;
+	if (!diag.code)
+		diag.code = err;
+	return cli_fail("standard output", &diag);
+}
+
+static void tell_binary(const struct counted_binary *b, const char *to)
+{
+	const char *of = b->dso ? b->path : "addresses as they were, of no known binary";
+
+	cli_note("%s: %s: %zu ranges, %zu branches", to, of, b->counts.runs.nr,
+		 b->counts.branches.nr);
+	if (b->is_not_found)
+		cli_warn("%s: the file was not found: addresses are offsets in it, not as linked",
+			 b->path);
+	if (b->nr_lost)
+		cli_warn("%s: %llu counts are of places that have no address in the file", b->path,
+			 (unsigned long long)b->nr_lost);
+	if (b->counts.nr_dropped)
+		cli_warn("%s: %llu counts were left out, beyond %d different ones", b->path,
+			 (unsigned long long)b->counts.nr_dropped, CODE_MAX_COUNTS);
+}
+
+static int write_one(const struct inject *c)
+{
+	const struct counted_binary *b = choose(c);
+	size_t nr_others = 0;
+	int status;
+
+	if (!b)
+		return c->binary && c->code.binaries.nr ? refuse_binary(c) : refuse_no_code(c);
+	status = c->out_path ? write_file(c, b, c->out_path) : write_stdout(c, b);
+	if (status != CLI_OK)
+		return status;
+	tell_binary(b, c->out_path ? c->out_path : "standard output");
+	vec_for_each (&c->code.binaries, i)
+		nr_others += i != b && has_counts(i);
+	if (nr_others && !c->binary)
+		cli_note("%zu other binaries: --binary=NAME chooses one, -o DIR writes all",
+			 nr_others);
+	return CLI_OK;
+}
+
+/** DIR/NAME.FORMAT; DIR/NAME-2.FORMAT where that was taken by one before. */
+static void name_file(const struct inject *c, const struct counted_binary *b, struct buf *ret)
+{
+	const char *name = b->dso ? last_part(b->path) : "unknown";
+	size_t nr_before = 0;
+
+	vec_for_each (&c->code.binaries, i) {
+		if (i == b)
+			break;
+		nr_before += has_counts(i) && !strcmp(last_part(i->path), last_part(b->path));
+	}
+	buf_printf(ret, "%s/%s", c->out_path, name);
+	if (nr_before)
+		buf_printf(ret, "-%zu", nr_before + 1);
+	buf_printf(ret, ".%s", c->format->name);
+}
+
+static int write_all(const struct inject *c)
+{
+	size_t nr = 0;
+
+	vec_for_each (&c->code.binaries, b) {
+		clew_auto(buf_done) struct buf path = {0};
+
+		if (!has_counts(b) || (c->binary && !is_named(b, c->binary)))
+			continue;
+		name_file(c, b, &path);
+		if (write_file(c, b, buf_cstr(&path)))
+			return CLI_FAILED;
+		tell_binary(b, buf_cstr(&path));
+		nr++;
+	}
+	if (nr)
+		return CLI_OK;
+	return c->binary && c->code.binaries.nr ? refuse_binary(c) : refuse_no_code(c);
+}
+
+/* --- the run --- */
+
+static enum clew_err note_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+{
+	struct inject *c = ctx;
+
+	return cli_etm_note_trouble(&c->troubles, what, number, offset);
+}
+
+static void tell_gaps(const struct inject *c)
+{
+	const struct etm_totals *t = &c->totals.sum;
+
+	cli_etm_tell_units(c->in.path, c->trace, NULL);
+	if (t->nr_nacc)
+		cli_note("%s: code was missing %llu times; what ran there is not counted",
+			 c->in.path, (unsigned long long)t->nr_nacc);
+	if (t->nr_no_sync)
+		cli_note("%s: the trace was lost or damaged %llu times", c->in.path,
+			 (unsigned long long)t->nr_no_sync);
+}
+
+static void tell_troubles(const struct inject *c)
+{
+	cli_etm_tell_troubles(&c->troubles, c->in.path);
+	if (c->trace)
+		tell_gaps(c);
+	if (c->stacks.nr_bad_runs)
+		cli_note("%s: %llu of %llu branches do not follow from the one before", c->in.path,
+			 (unsigned long long)c->stacks.nr_bad_runs,
+			 (unsigned long long)c->stacks.nr_branches);
+}
+
+static int count_trace(struct inject *c)
+{
+	const struct etm_edges_opts opts = {
+		.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads,
+		.trouble = note_trouble,
+		.ctx = c,
+	};
+	struct clew_diag diag = {0};
+	enum clew_err err = etm_edges(&c->code, c->trace, &opts, &c->totals, &diag);
+
+	if (!err)
+		return CLI_OK;
+	diag.code = err;
+	return cli_fail(c->in.path, &diag);
+}
+
+static int refuse_recording(const struct inject *c)
+{
+	cli_error("%s: neither CoreSight trace nor branch stacks are in it", c->in.path);
+	cli_hint(c->in.input.data
+			 ? "'perf record -e cs_etm//u' records the one, 'clew record -j any,u' the "
+			   "other, where the processor can"
+			 : "branch stacks are not read from a pipe: give the file's name");
+	return CLI_FAILED;
+}
+
+static int count_stacks(struct inject *c)
+{
+	struct clew_diag diag = {0};
+
+	if (branch_edges(&c->code, c->analysis, &c->stacks, &diag))
+		return cli_input_fail(&c->in, &diag);
+	if (!c->stacks.nr_stacks)
+		return refuse_recording(c);
+	if (analyze_summary(c->analysis)->end.code == CLEW_TRUNCATED)
+		cli_warn("%s: cut off: everything before was counted", c->in.path);
+	return CLI_OK;
+}
+
+static bool has_branch_stacks(struct analyze *a)
+{
+	const struct perf_evlist *l = perf_file_evlist(analyze_file(a));
+
+	vec_for_each (&l->evsels, e) {
+		if ((*e)->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			return true;
+	}
+	return false;
+}
+
+/** A recording that has no CoreSight trace. */
+static int open_stacks(struct inject *c)
+{
+	struct clew_diag diag = {0};
+
+	if (c->in.input.data) {
+		branch_edges_wish(&c->in.opts);
+		if (analyze_open(&c->analysis, &c->in.input, &c->in.opts, &diag))
+			return cli_input_fail(&c->in, &diag);
+		if (has_branch_stacks(c->analysis) || perf_file_is_pipe(analyze_file(c->analysis)))
+			return CLI_OK;
+	}
+	return refuse_recording(c);
+}
+
+static int open_input(struct inject *c)
+{
+	struct clew_diag diag = {0};
+	enum clew_err err;
+	int status;
+
+	c->in.takes_snapshot = true;
+	status = cli_input_open(&c->in);
+	if (status != CLI_OK)
+		return status;
+	if (c->in.is_snapshot)
+		return cli_etm_open_snapshot(&c->in, &c->trace);
+	err = perf_etm_open(&c->trace, &c->in.input, &c->in.opts.symbols, &diag);
+	if (err == CLEW_UNSUPPORTED)
+		return open_stacks(c);
+	return err ? cli_input_fail(&c->in, &diag) : CLI_OK;
+}
+
+static int run(struct inject *c)
+{
+	int status = open_input(c);
+
+	if (status == CLI_OK) {
+		status = c->trace ? count_trace(c) : count_stacks(c);
+		if (status == CLI_OK)
+			status = c->out_path && os_is_directory(c->out_path) ? write_all(c)
+									     : write_one(c);
+		tell_troubles(c);
+	}
+	counted_code_done(&c->code);
+	etm_trace_free(c->trace);
+	analyze_free(c->analysis);
+	cli_input_done(&c->in);
+	vec_done(&c->troubles);
+	return status;
+}
+
+int cmd_inject(int argc, char **argv)
+{
+	struct inject c = {.format_name = "autofdo", .nr_threads = 1};
+	/* clang-format off */
+	const struct cli_option options[] = {
+		{0, "Output", NULL, NULL, CLI_SECTION},
+		{0, "format", "FORMAT", "autofdo (default): for create_llvm_prof and create_gcov; "
+		 "bolt: for perf2bolt --pa", CLI_STRING, &c.format_name},
+		{'o', "output", "FILE", "write there, not to standard output; a directory: a file for "
+		 "each binary", CLI_STRING, &c.out_path},
+		{0, "binary", "NAME", "of this binary, by path or its last part (default: in which most ran)",
+		 CLI_STRING, &c.binary},
+		{0, "indirect", NULL, "autofdo: say where indirect branches went, too",
+		 CLI_FLAG, &c.autofdo.has_indirect},
+		{0, "threads", "N", "decode with N threads (default: 1; 0: one for each CPU)",
+		 CLI_UINT, &c.nr_threads},
+		{0, "Input", NULL, NULL, CLI_SECTION},
+		{'i', "input", "FILE", "recording, or directory of an OpenCSD snapshot; - is standard input "
+		 "(default: perf.data)", CLI_STRING, &c.in.path},
+		{'f', "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
+		{0, "symfs", "DIR", "look for the recording's files below DIR",
+		 CLI_STRING, &c.in.opts.symbols.symfs},
+		{'k', "vmlinux", "FILE", "the kernel that ran", CLI_STRING, &c.in.opts.symbols.vmlinux},
+		{0, "kallsyms", "FILE", NULL, CLI_STRING, &c.in.opts.symbols.kallsyms},
+		{0},
+	};
+	/* clang-format on */
+	const struct cli_command command = {
+		.name = "inject",
+		.usage = "[--format=autofdo|bolt] [-i FILE|DIR] [-o FILE|DIR] [--binary=NAME]",
+		.summary =
+			"Turn hardware trace or branch stacks into a profile for a compiler or linker.",
+		.options = options,
+		.examples = "  clew inject --binary=app -o app.autofdo\n"
+			    "  clew inject --format=bolt --binary=app -o app.bolt && "
+			    "perf2bolt app --pa -p app.bolt -o app.fdata\n",
+	};
+	int first = cli_parse(&command, argc, argv);
+
+	if (first < 0)
+		return -1 - first;
+	if (first < argc) {
+		cli_error("inject takes no argument '%s'", argv[first]);
+		cli_hint("name the trace with -i %s", argv[first]);
+		return CLI_USAGE;
+	}
+	c.format = find_format(c.format_name);
+	if (!c.format) {
+		cli_error("inject: there is no format '%s'", c.format_name);
+		cli_hint("--format=autofdo or --format=bolt");
+		return CLI_USAGE;
+	}
+	return run(&c);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/itrace.h"
+
+#include <string.h>
+
+#include "analyze/perf_etm.h"
+#include "cli/etm_input.h"
+#include "cli/message.h"
+
+int cli_itrace_set(void *itrace, const char *arg, bool is_negated)
+{
+	struct cli_itrace *it = itrace;
+	const char *at, *what;
+
+	it->is_off = is_negated;
+	if (is_negated)
+		return 0;
+	it->is_set = arg != NULL;
+	if (!arg || itrace_opts_parse(&it->opts, arg, &at, &what) == CLEW_OK)
+		return 0;
+	cli_error("--itrace=%s: '%s': %s", arg, *at ? at : "the end", what);
+	cli_hint(
+		"letters: i[PERIOD] instructions, b branches, c calls, r returns, e errors, g[N] call "
+		"chains, l[N] last branches, sN skip N events; 'man clew-script' has all");
+	return CLI_USAGE;
+}
+
+static int fail(const struct cli_input *in, const struct clew_diag *diag)
+{
+	cli_fail(in->path, diag);
+	return CLI_FAILED;
+}
+
+static void tell_idle(const struct cli_itrace *it)
+{
+	if (it->is_set && it->opts.idle[0])
+		cli_note("--itrace: '%s' has no meaning for ETM trace and is left out",
+			 it->opts.idle);
+	if (it->is_set && !it->opts.insns && (it->opts.chains || it->opts.last_branches))
+		cli_note(
+			"--itrace: 'g' and 'l' are of instructions: without 'i' they make nothing");
+}
+
+static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_file *file,
+		       const struct cli_itrace_wishes *w)
+{
+	const struct etm_events_opts opts = {
+		.nr_threads = 1,
+		.itrace = it->opts,
+		.filter = in->opts.filter,
+		.recorded = file ? perf_file_evlist(file) : NULL,
+		.wants_addr = w->wants_addr,
+		.wants_branches = w->wants_branches,
+		.wants_insns = w->wants_insns,
+		.wants_depth = w->wants_depth,
+		.first_epoch = 1ull << 32,
+	};
+	struct clew_diag diag = {0};
+	enum clew_err err = etm_events_new(&it->events, it->trace, &opts, &diag);
+
+	if (err == CLEW_INVALID) {
+		cli_error("%s", diag.what);
+		return CLI_USAGE;
+	}
+	return err == CLEW_OK ? CLI_OK : fail(in, &diag);
+}
+
+/* Only a recording that says so, or was cut before it could, is read for its trace. */
+static bool may_have_trace(struct perf_file *file)
+{
+	const struct perf_features *f = perf_file_features(file);
+	const struct perf_evlist *l = perf_file_evlist(file);
+
+	if (perf_features_has(f, PERF_FEAT_AUXTRACE))
+		return true;
+	for (size_t i = 0; i < l->evsels.nr; i++) {
+		if (!perf_features_has(f, PERF_FEAT_ARCH) &&
+		    l->evsels.data[i]->attr.type >= PERF_TYPE_MAX_STATIC)
+			return true;
+	}
+	return false;
+}
+
+/* A recording without ETM trace, or with trace of another kind, has its other events. */
+static int open_recording(struct cli_itrace *it, const struct cli_input *in)
+{
+	struct clew_diag diag = {0};
+	enum clew_err err = perf_etm_open(&it->trace, &in->input, &in->opts.symbols, &diag);
+
+	if (err == CLEW_NO_MEMORY || err == CLEW_OS)
+		return fail(in, &diag);
+	if (err != CLEW_OK && err != CLEW_UNSUPPORTED)
+		cli_warn("%s: the hardware trace cannot be decoded: %s", in->path,
+			 diag.what ? diag.what : clew_err_name(err));
+	return CLI_OK;
+}
+
+int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct perf_file *file,
+		    const struct cli_itrace_wishes *w)
+{
+	int status = CLI_OK;
+
+	if (it->is_off && in->is_snapshot) {
+		cli_error("--no-itrace leaves nothing: %s holds only trace", in->path);
+		return CLI_USAGE;
+	}
+	if (it->is_off)
+		return CLI_OK;
+	if (!it->is_set)
+		itrace_opts_default(&it->opts, it->is_sampled);
+	if (in->is_snapshot)
+		status = cli_etm_open_snapshot(in, &it->trace);
+	else if (file && in->input.data && may_have_trace(file))
+		status = open_recording(it, in);
+	if (status != CLI_OK || !it->trace)
+		return status;
+	tell_idle(it);
+	return make_events(it, in, file, w);
+}
+
+struct recorded {
+	struct etm_events *events;
+	const struct ana_consumer *consumer;
+};
+
+static enum clew_err take_recorded(void *ctx, const struct ana_batch *b)
+{
+	const struct recorded *r = ctx;
+
+	return etm_events_take_recorded(r->events, r->consumer, b);
+}
+
+enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,
+			     const struct ana_consumer *consumer, struct clew_diag *diag)
+{
+	struct recorded r = {it->events, consumer};
+	const struct ana_consumer merging = {take_recorded, &r};
+	enum clew_err err = CLEW_OK;
+
+	if (a)
+		err = analyze_run(a, it->events ? &merging : consumer, diag);
+	if (err == CLEW_OK && it->events)
+		err = etm_events_run(it->events, consumer, diag);
+	return err;
+}
+
+void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_errors)
+{
+	const struct etm_events_summary *sum;
+
+	if (!it->events)
+		return;
+	sum = etm_events_summary(it->events);
+	cli_etm_tell_units(path, it->trace, NULL);
+	if (sum->is_by_count)
+		cli_note("--itrace: the trace has no times; the period was taken as %llu "
+			 "instructions",
+			 (unsigned long long)it->opts.period);
+	if (sum->nr_errors && !has_errors)
+		cli_note(
+			"%llu places of the trace could not be decoded: 'clew script --itrace=e' shows them",
+			(unsigned long long)sum->nr_errors);
+}
+
+void cli_itrace_done(struct cli_itrace *it)
+{
+	etm_events_free(it->events);
+	etm_trace_free(it->trace);
+	it->events = NULL;
+	it->trace = NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_ITRACE_H
+#define CLI_ITRACE_H
+
+#include "analyze/etm_events.h"
+#include "cli/input.h"
+
+/*
+ * Hardware trace of the input as events, for commands that print or count events. Zeroed struct =
+ * nothing asked for. After cli_input_open() and analyze_open():
+ *
+ *	status = cli_itrace_open(&it, &in, perf_file, &wishes);
+ *	if (it.events)
+ *		... etm_events_list(it.events), analyze_run(), then etm_events_run() ...
+ *	cli_itrace_done(&it);
+ */
+struct cli_itrace {
+	struct itrace_opts opts;
+	bool is_set;     /* opts are the user's */
+	bool is_off;     /* --no-itrace */
+	bool is_sampled; /* the defaults are those of a report */
+	struct etm_trace *trace;
+	struct etm_events *events; /* NULL: no trace, or none that is decoded */
+};
+
+/** What is made for whom: the etm_events_opts that are not the itrace's. */
+struct cli_itrace_wishes {
+	bool wants_addr, wants_branches, wants_insns, wants_depth;
+};
+
+/** For an option row: CLI_CALL on a struct cli_itrace, "[OPTS]", can be negated. */
+int cli_itrace_set(void *itrace, const char *arg, bool is_negated);
+
+/** @p file: the recording, NULL for a snapshot. Says itself what went wrong. @return CLI_OK. */
+int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct perf_file *file,
+		    const struct cli_itrace_wishes *w);
+
+/** The recorded events of @p a (NULL: none), and with them those of the trace, where there are any.
+ */
+enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,
+			     const struct ana_consumer *consumer, struct clew_diag *diag);
+
+/** After the run: notes about what of @p path was decoded and what not. @p has_errors: the output
+ * shows where. */
+void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_errors);
+void cli_itrace_done(struct cli_itrace *it);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/trace.h"
+
+#include <string.h>
+
+#include "analyze/cs_snapshot.h"
+#include "cli/commands.h"
+#include "cli/message.h"
+#include "format/sink_flush.h"
+
+enum clew_err trace_write(struct trace_command *c, struct buf *out)
+{
+	return sink_flush(&c->sink, out, 0);
+}
+
+enum clew_err trace_note_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+{
+	struct trace_command *c = *(struct trace_command **)ctx;
+
+	return cli_etm_note_trouble(&c->etm.troubles, what, number, offset);
+}
+
+struct etm_decode_opts trace_decode_opts(struct trace_command *c, bool notes_trouble)
+{
+	return (struct etm_decode_opts){
+		.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads,
+		.splits_source_ranges = c->splits_source_ranges,
+		.skips = c->etm.skips,
+		.trouble = notes_trouble ? trace_note_trouble : NULL,
+	};
+}
+
+/* --- which events --- */
+
+static int choose_events(struct trace_command *c)
+{
+	const char *at = c->events;
+
+	c->wanted_events = at ? 0 : ETM_RANGES_ALL_EVENTS;
+	while (at && *at) {
+		size_t n = strcspn(at, ",");
+		bool is_known = n == 4 && !strncmp(at, "none", n);
+
+		for (enum etm_event_kind k = 0; k < NR_ETM_EVENTS; k++) {
+			const char *word = etm_event_word(k);
+
+			if (!word || strlen(word) != n || strncmp(word, at, n))
+				continue;
+			c->wanted_events |= 1u << k;
+			is_known = true;
+		}
+		if (!is_known) {
+			cli_error("--events: there is no '%.*s'", (int)n, at);
+			cli_hint("'man clew-trace' lists them; 'none' is ranges only");
+			return CLI_USAGE;
+		}
+		at += n + (at[n] == ',');
+	}
+	return CLI_OK;
+}
+
+/* --- the run --- */
+
+static enum clew_err print(struct trace_command *c, struct clew_diag *diag)
+{
+	if (c->is_ranges)
+		return trace_print_ranges(c, diag);
+	if (c->is_digest)
+		return trace_print_digest(c, diag);
+	if (c->is_edges)
+		return trace_print_edges(c, diag);
+	return trace_print_summary(c, diag);
+}
+
+static int decode(struct trace_command *c)
+{
+	struct clew_diag diag = {0};
+	enum clew_err err;
+
+	if (c->etm.in.is_snapshot)
+		cs_snapshot_set_piece(c->etm.trace, c->piece_bytes);
+	c->sink = cli_stdout_sink(&c->sink_diag);
+	cli_pager_start();
+	err = print(c, &diag);
+	cli_pager_done();
+	return cli_etm_finish(&c->etm, err, &diag, &c->sink_diag,
+			      c->is_ranges || c->is_digest || c->is_edges);
+}
+
+static int run(struct trace_command *c)
+{
+	int status = choose_events(c);
+
+	if (status == CLI_OK)
+		status = cli_etm_begin(&c->etm);
+	if (status == CLI_OK)
+		status = decode(c);
+	cli_etm_done(&c->etm);
+	return status;
+}
+
+int cmd_trace(int argc, char **argv)
+{
+	struct trace_command c = {.nr_threads = 1};
+	/* clang-format off */
+	const struct cli_option options[] = {
+		{0, "Output", NULL, NULL, CLI_SECTION},
+		{0, "ranges", NULL, "what ran, a line for each range and each event",
+		 CLI_FLAG, &c.is_ranges},
+		{0, "digest", NULL, "a line for each trace ID: instructions, SHA-256 of their addresses",
+		 CLI_FLAG, &c.is_digest},
+		{0, "edges", NULL, "how often each way out of each branch was taken",
+		 CLI_FLAG, &c.is_edges},
+		{0, "json", NULL, "JSON, one object a line", CLI_FLAG, &c.is_json},
+		{0, "events", "LIST", "with --ranges: only these events (comma list), or none",
+		 CLI_STRING, &c.events},
+		{0, "split-source", NULL, "with --ranges: end ranges also at the branches that a source "
+		 "address packet leads over", CLI_FLAG, &c.splits_source_ranges},
+		{0, "id", "IDS", "only these trace IDs, in hex (comma list)", CLI_STRING, &c.etm.ids},
+		{0, "threads", "N", "decode with N threads (default: 1; 0: one for each CPU)",
+		 CLI_UINT, &c.nr_threads},
+		{0, "piece-bytes", "N", NULL, CLI_UINT, &c.piece_bytes},
+		{0, "Input", NULL, NULL, CLI_SECTION},
+		{'i', "input", "FILE", "recording, or directory of an OpenCSD snapshot (default: perf.data)",
+		 CLI_STRING, &c.etm.in.path},
+		{'f', "force", NULL, NULL, CLI_FLAG, &c.etm.in.is_forced},
+		{'v', "verbose", NULL, NULL, CLI_COUNT, &c.etm.in.verbose},
+		{'C', "cpu", "CPUS", "only the trace units of these CPUs, such as 0-2,5",
+		 CLI_STRING, &c.etm.in.opts.filter.cpus},
+		{0, "symfs", "DIR", "look for the recording's files below DIR",
+		 CLI_STRING, &c.etm.in.opts.symbols.symfs},
+		{'k', "vmlinux", "FILE", "the kernel that ran", CLI_STRING, &c.etm.in.opts.symbols.vmlinux},
+		{0, "kallsyms", "FILE", NULL, CLI_STRING, &c.etm.in.opts.symbols.kallsyms},
+		CLI_ETM_RAW_OPTIONS(c.etm.raw),
+		{0, "memory", "LIST", "the code that ran: FILE@ADDRESS, in a comma list", CLI_STRING,
+		 &c.etm.raw.memory},
+		{0},
+	};
+	/* clang-format on */
+	const struct cli_command command = {
+		.name = "trace",
+		.usage = "[-i FILE|DIR] [--ranges | --digest | --edges] [OPTIONS]",
+		.summary =
+			"Show what a CoreSight trace (ETMv4, ETE) says ran: a recording's, or an "
+			"OpenCSD snapshot's.",
+		.options = options,
+		.examples = "  clew trace -i snapshot/ --ranges --id=10\n",
+	};
+	int first = cli_parse(&command, argc, argv);
+
+	if (first < 0)
+		return -1 - first;
+	if (first < argc) {
+		cli_error("trace takes no argument '%s'", argv[first]);
+		cli_hint("name the trace with -i %s", argv[first]);
+		return CLI_USAGE;
+	}
+	if (c.is_ranges + c.is_digest + c.is_edges > 1) {
+		cli_error("--ranges, --digest and --edges exclude each other");
+		return CLI_USAGE;
+	}
+	return run(&c);
+}

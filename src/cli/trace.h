@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_TRACE_H
+#define CLI_TRACE_H
+
+#include "cli/etm_input.h"
+#include "cli/pager.h"
+#include "format/etm_ranges_text.h"
+
+/* Shared by the trace_*.c files: one `clew trace`. */
+
+struct trace_command {
+	struct cli_etm etm;
+	bool is_ranges, is_digest, is_edges, is_json, splits_source_ranges;
+	const char *events;
+	uint64_t nr_threads, piece_bytes;
+	uint32_t wanted_events; /* bit per enum etm_event_kind */
+	struct clew_sink sink;
+	struct clew_diag sink_diag;
+};
+
+/** Give what @p out holds to standard output, and empty it. */
+enum clew_err trace_write(struct trace_command *c, struct buf *out);
+
+/** The options for a decoding, filled in but for batch, unit_end and ctx. Trouble is noted where
+ * @p notes_trouble. */
+struct etm_decode_opts trace_decode_opts(struct trace_command *c, bool notes_trouble);
+
+/** For etm_decode_opts.trouble; @p ctx begins with a struct trace_command *. */
+enum clew_err trace_note_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset);
+
+enum clew_err trace_print_summary(struct trace_command *c, struct clew_diag *diag);
+enum clew_err trace_print_ranges(struct trace_command *c, struct clew_diag *diag);
+enum clew_err trace_print_digest(struct trace_command *c, struct clew_diag *diag);
+enum clew_err trace_print_edges(struct trace_command *c, struct clew_diag *diag);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <openssl/evp.h>
+
+#include "cli/trace.h"
+#include "format/etm_addresses.h"
+
+enum { NR_IDS = 128 };
+
+/** One trace ID, in all sessions. */
+struct id_digest {
+	EVP_MD_CTX *sha;
+	uint64_t nr_insns;
+};
+
+struct digest {
+	struct trace_command *command; /* first, for trace_note_trouble() */
+	struct id_digest ids[NR_IDS];
+	struct etm_addresses *addresses; /* one a unit */
+};
+
+static struct id_digest *id_of(struct digest *d, size_t unit)
+{
+	return &d->ids[d->command->etm.trace->units[unit].id % NR_IDS];
+}
+
+static enum clew_err hash(void *ctx, struct buf *out)
+{
+	struct id_digest *id = ctx;
+	bool ok = EVP_DigestUpdate(id->sha, out->data, out->nr) == 1;
+
+	buf_clear(out);
+	return ok ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+{
+	return etm_addresses_batch(&((struct digest *)ctx)->addresses[unit], b);
+}
+
+static enum clew_err take_end(void *ctx, size_t unit, struct etm_flow *flow)
+{
+	struct digest *d = ctx;
+	enum clew_err err = hash(id_of(d, unit), &d->addresses[unit].out);
+
+	id_of(d, unit)->nr_insns += etm_flow_totals(flow)->nr_insns;
+	etm_addresses_done(&d->addresses[unit]);
+	return err;
+}
+
+static bool begin(struct digest *d)
+{
+	const struct etm_trace *t = d->command->etm.trace;
+
+	d->addresses = mem_calloc(t->nr_units, sizeof(*d->addresses));
+	for (size_t i = 0; d->addresses && i < t->nr_units; i++) {
+		struct id_digest *id = id_of(d, i);
+
+		d->addresses[i].code = t->units[i].code;
+		d->addresses[i].full = hash;
+		d->addresses[i].ctx = id;
+		if (id->sha || !t->units[i].is_decodable || d->command->etm.skips[i])
+			continue;
+		id->sha = EVP_MD_CTX_new();
+		if (!id->sha || EVP_DigestInit_ex(id->sha, EVP_sha256(), NULL) != 1)
+			return false;
+	}
+	return d->addresses;
+}
+
+static void put_hex(struct buf *out, const uint8_t *bytes, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		buf_hex(out, bytes[i], 2, '0');
+}
+
+static bool put_line(const struct digest *d, unsigned int id, struct buf *out)
+{
+	uint8_t sum[EVP_MAX_MD_SIZE];
+	unsigned int nr = 0;
+
+	if (EVP_DigestFinal_ex(d->ids[id].sha, sum, &nr) != 1)
+		return false;
+	buf_str(out, d->command->is_json ? "{\"id\":\"0x" : "");
+	buf_hex(out, id, 0, '0');
+	buf_str(out, d->command->is_json ? "\",\"instructions\":" : " ");
+	buf_dec(out, d->ids[id].nr_insns, 0, ' ');
+	buf_str(out, d->command->is_json ? ",\"sha256\":\"" : " ");
+	put_hex(out, sum, nr);
+	buf_str(out, d->command->is_json ? "\"}\n" : "\n");
+	return true;
+}
+
+static enum clew_err put_lines(struct digest *d)
+{
+	struct buf out = {0};
+	enum clew_err err = CLEW_OK;
+
+	for (unsigned int id = 0; !err && id < NR_IDS; id++) {
+		if (d->ids[id].sha && !put_line(d, id, &out))
+			err = CLEW_NO_MEMORY;
+	}
+	if (!err)
+		err = trace_write(d->command, &out);
+	buf_done(&out);
+	return err;
+}
+
+enum clew_err trace_print_digest(struct trace_command *c, struct clew_diag *diag)
+{
+	struct digest d = {.command = c};
+	struct etm_decode_opts opts = trace_decode_opts(c, true);
+	enum clew_err err = begin(&d) ? CLEW_OK : CLEW_NO_MEMORY;
+
+	opts.batch = take_batch;
+	opts.unit_end = take_end;
+	opts.ctx = &d;
+	if (!err)
+		err = etm_trace_decode(c->etm.trace, &opts, diag);
+	if (!err)
+		err = put_lines(&d);
+	for (size_t i = 0; d.addresses && i < c->etm.trace->nr_units; i++)
+		etm_addresses_done(&d.addresses[i]);
+	for (unsigned int id = 0; id < NR_IDS; id++)
+		EVP_MD_CTX_free(d.ids[id].sha);
+	mem_free(d.addresses);
+	return err;
+}

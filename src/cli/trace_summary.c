@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdlib.h>
+
+#include "analyze/analyze.h"
+#include "base/map_u64.h"
+#include "cli/message.h"
+#include "cli/trace.h"
+#include "format/etm_frames_text.h"
+#include "format/etm_packet_text.h"
+#include "format/json_put.h"
+#include "image/dso.h"
+
+enum {
+	PAGE_BITS = 12,
+	MERGE_PAGES = 16, /* pages without code this near are one gap */
+	MAX_PAGES = 1 << 20,
+	NR_SHOWN = 5,
+	NR_REASONS_KEPT = 8
+};
+
+/** Why decoding had to wait for the next synchronisation. */
+struct lost {
+	uint8_t reason;
+	const char *what; /* NULL: the trace itself said so */
+	uint64_t nr, first_offset;
+};
+
+/** Pages without code, side by side. */
+struct gap {
+	uint64_t start, end, nr; /* of pages; times */
+	uint64_t address;        /* the first that was asked for, */
+	uint32_t space, unit;    /* there */
+};
+
+/** Pages of code that cannot be read. */
+struct gaps {
+	VEC(struct gap);
+	struct map_u64 index; /* page -> its place */
+};
+
+struct unit_summary {
+	struct etm_totals totals;
+	uint64_t nr_timestamps;
+	struct lost lost[NR_REASONS_KEPT];
+	size_t nr_lost;
+	struct gaps gaps; /* of JSON, which tells each unit's */
+};
+
+struct summary {
+	struct trace_command *command; /* first, for trace_note_trouble() */
+	struct unit_summary *units;
+	struct gaps gaps; /* of all units; of text */
+	struct etm_frames frames;
+};
+
+/* --- gathering --- */
+
+static bool count_page(struct gaps *gaps, const struct etm_event *e, uint32_t unit)
+{
+	uint64_t page = e->address >> PAGE_BITS, *known = map_u64_get(&gaps->index, page);
+
+	if (known) {
+		gaps->data[*known].nr++;
+		return true;
+	}
+	if (gaps->nr >= MAX_PAGES)
+		return true;
+	return map_u64_put(&gaps->index, page, gaps->nr) &&
+	       vec_push(gaps, (struct gap){page, page + 1, 1, e->address, e->space, unit});
+}
+
+static void gaps_done(struct gaps *gaps)
+{
+	map_u64_done(&gaps->index);
+	vec_done(gaps);
+}
+
+static void note_lost(struct unit_summary *u, const struct etm_event *e)
+{
+	for (size_t i = 0; i < u->nr_lost; i++) {
+		if (u->lost[i].reason == e->reason && u->lost[i].what == e->what) {
+			u->lost[i].nr++;
+			return;
+		}
+	}
+	if (u->nr_lost < NR_REASONS_KEPT)
+		u->lost[u->nr_lost++] = (struct lost){e->reason, e->what, 1, e->offset};
+}
+
+static bool take_event(struct summary *s, uint32_t unit, const struct etm_event *e)
+{
+	struct unit_summary *u = &s->units[unit];
+
+	if (e->kind == ETM_EV_NACC)
+		return count_page(s->command->is_json ? &u->gaps : &s->gaps, e, unit);
+	if (e->kind == ETM_EV_NO_SYNC && e->reason != ETM_NO_SYNC_INIT)
+		note_lost(u, e);
+	u->nr_timestamps += e->kind == ETM_EV_TIMESTAMP;
+	return true;
+}
+
+static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+{
+	struct summary *s = ctx;
+
+	for (size_t i = 0; i < b->nr; i++) {
+		uint32_t item = b->items[i];
+
+		if (item & ETM_ITEM_EVENT &&
+		    !take_event(s, (uint32_t)unit, &b->events[item & ~(uint32_t)ETM_ITEM_EVENT]))
+			return CLEW_NO_MEMORY;
+	}
+	return CLEW_OK;
+}
+
+static enum clew_err take_end(void *ctx, size_t unit, struct etm_flow *flow)
+{
+	((struct summary *)ctx)->units[unit].totals = *etm_flow_totals(flow);
+	return CLEW_OK;
+}
+
+static enum clew_err take_frames(void *ctx, const struct etm_frames *f)
+{
+	((struct summary *)ctx)->frames = *f;
+	return CLEW_OK;
+}
+
+/* --- code that is missing --- */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct gap *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct gap *x = a, *y = b;
+
+	return x->nr > y->nr ? -1 : x->nr < y->nr ? 1 : by_start(a, b);
+}
+
+/** The name of what was mapped there, where the input tells. */
+static const char *owner_of(const struct summary *s, const struct gap *g)
+{
+	struct etm_trace *t = s->command->etm.trace;
+	const struct ana_loc *loc = t->ops->locate(t, g->space, g->address);
+
+	return loc && loc->dso ? dso_path(loc->dso) : NULL;
+}
+
+/** Why there is no code, in words; NULL: not told. */
+static const char *why_of(const struct summary *s, const struct gap *g)
+{
+	const struct code_source *code = s->command->etm.trace->units[g->unit].code;
+
+	return code->why ? code->why(code->ctx, g->space, g->address) : NULL;
+}
+
+static void put_gap(const struct summary *s, struct buf *out, const struct gap *g)
+{
+	const char *owner = owner_of(s, g), *why = why_of(s, g);
+
+	buf_printf(out, "  0x%llx-0x%llx  %llu times", (unsigned long long)g->start << PAGE_BITS,
+		   (unsigned long long)g->end << PAGE_BITS, (unsigned long long)g->nr);
+	if (owner)
+		buf_printf(out, "  %s", owner);
+	if (why)
+		buf_printf(out, "%s%s", owner ? ": " : "  ", why);
+	buf_char(out, '\n');
+}
+
+static bool is_one(const struct summary *s, const struct gap *a, const struct gap *b)
+{
+	const char *x, *y;
+
+	if (b->start - a->end > MERGE_PAGES)
+		return false;
+	x = owner_of(s, a);
+	y = owner_of(s, b);
+	return x == y || (x && y && !strcmp(x, y));
+}
+
+/** Near pages become one, by number of times. The index means nothing afterwards. */
+static void merge_gaps(const struct summary *s, struct gaps *gaps)
+{
+	size_t nr = 0;
+
+	if (!gaps->nr)
+		return;
+	qsort(gaps->data, gaps->nr, sizeof(*gaps->data), by_start);
+	for (size_t i = 1; i < gaps->nr; i++) {
+		struct gap *last = &gaps->data[nr], *g = &gaps->data[i];
+
+		if (!is_one(s, last, g)) {
+			gaps->data[++nr] = *g;
+			continue;
+		}
+		last->end = g->end;
+		last->nr += g->nr;
+	}
+	gaps->nr = nr + 1;
+	qsort(gaps->data, gaps->nr, sizeof(*gaps->data), by_count);
+}
+
+static void put_gaps(const struct summary *s, struct buf *out, const struct gaps *gaps)
+{
+	uint64_t left = 0;
+
+	if (!gaps->nr)
+		return;
+	buf_str(out, "\nCode that the trace ran and that is not there:\n");
+	for (size_t i = 0; i < gaps->nr; i++) {
+		const struct gap *g = &gaps->data[i];
+
+		if (i >= NR_SHOWN) {
+			left += g->nr;
+			continue;
+		}
+		put_gap(s, out, g);
+	}
+	if (left)
+		buf_printf(out, "  %zu other places  %llu times\n", gaps->nr - NR_SHOWN,
+			   (unsigned long long)left);
+	if (s->command->etm.raw.file)
+		buf_str(out, "What ran there is not known. Give it with --memory=FILE@ADDRESS.\n");
+	else if (s->command->etm.in.is_snapshot)
+		buf_str(out, "What ran there is not known. Add memory dumps of these addresses to "
+			     "the core's .ini file:\n  [dumpN] file=NAME address=0x...\n");
+	else
+		buf_str(out,
+			"What ran there is not known. The binaries that were mapped there are "
+			"looked for\nunder --symfs=DIR and in the build-id cache; the kernel's "
+			"code in --vmlinux=FILE or kcore.\n");
+}
+
+/* --- one unit --- */
+
+static void put_config(struct buf *out, const struct etm_config *c)
+{
+	static const struct {
+		uint8_t bit;
+		const char *name;
+	} names[] = {
+		{3,  "branch broadcast"},
+                {4,  "cycle counts"    },
+                {6,  "context IDs"     },
+                {7,  "VMIDs"           },
+		{11, "timestamps"      },
+                {12, "return stack"    }
+        };
+
+	etm_version_text(out, c);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (c->regs.configr >> names[i].bit & 1)
+			buf_printf(out, ", %s", names[i].name);
+	}
+}
+
+static void put_count(struct buf *out, uint64_t nr, const char *one, const char *many)
+{
+	buf_printf(out, "%llu %s", (unsigned long long)nr, nr == 1 ? one : many);
+}
+
+static void put_lost(struct buf *out, const struct lost *l)
+{
+	buf_str(out, "  sync lost ");
+	put_count(out, l->nr, "time", "times");
+	buf_printf(out, ": %s", etm_no_sync_text((enum etm_no_sync)l->reason));
+	if (l->what)
+		buf_printf(out, " (%s)", l->what);
+	buf_printf(out, ", first at byte 0x%llx\n", (unsigned long long)l->first_offset);
+}
+
+static void put_unit(const struct summary *s, struct buf *out, size_t i)
+{
+	const struct etm_unit *u = &s->command->etm.trace->units[i];
+	const struct unit_summary *m = &s->units[i];
+	const struct etm_totals *t = &m->totals;
+
+	buf_printf(out, "%s  ID %x", u->name, u->id);
+	if (u->cpu != UINT32_MAX && strncmp(u->name, "cpu ", 4) != 0)
+		buf_printf(out, "  CPU %u", u->cpu);
+	if (u->session)
+		buf_printf(out, "  session %u", u->session + 1);
+	buf_str(out, "  ");
+	if (!u->is_decodable) {
+		buf_printf(out, "not decoded: %s\n", u->why.what);
+		return;
+	}
+	put_config(out, &u->config);
+	buf_str(out, "\n  ");
+	put_count(out, t->nr_bytes, "byte", "bytes");
+	buf_str(out, ", ");
+	put_count(out, t->nr_packets, "packet", "packets");
+	buf_str(out, ", ");
+	put_count(out, t->nr_insns, "instruction", "instructions");
+	buf_str(out, " in ");
+	put_count(out, t->nr_ranges, "range", "ranges");
+	buf_str(out, ", ");
+	put_count(out, t->nr_exceptions, "exception", "exceptions");
+	buf_char(out, '\n');
+	if (t->nr_nacc) {
+		buf_str(out, "  code not there ");
+		put_count(out, t->nr_nacc, "time", "times");
+		buf_printf(out, ", %llu branches after that not followed\n",
+			   (unsigned long long)t->nr_atoms_dropped);
+	}
+	for (size_t k = 0; k < m->nr_lost; k++)
+		put_lost(out, &m->lost[k]);
+}
+
+/* --- JSON --- */
+
+static void json_lost(struct json_put *j, const struct unit_summary *m)
+{
+	json_key(j, "sync_lost");
+	json_open(j, '[');
+	for (size_t i = 0; i < m->nr_lost; i++) {
+		const struct lost *l = &m->lost[i];
+
+		json_open(j, '{');
+		json_put_string(j, "reason", etm_no_sync_text((enum etm_no_sync)l->reason));
+		json_put_string(j, "what", l->what);
+		json_put_u64(j, "times", l->nr);
+		json_put_u64(j, "first_offset", l->first_offset);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_gaps(struct json_put *j, const struct summary *s, const struct gaps *gaps)
+{
+	json_key(j, "missing_code");
+	json_open(j, '[');
+	vec_for_each (gaps, g) {
+		const char *owner = owner_of(s, g);
+
+		json_open(j, '{');
+		json_put_hex(j, "start", g->start << PAGE_BITS);
+		json_put_hex(j, "end", g->end << PAGE_BITS);
+		json_put_u64(j, "times", g->nr);
+		if (owner) {
+			json_put_string(j, "file", owner);
+		}
+		if (why_of(s, g)) {
+			json_put_string(j, "why", why_of(s, g));
+		}
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_unit(const struct summary *s, struct buf *out, size_t i)
+{
+	const struct etm_unit *u = &s->command->etm.trace->units[i];
+	struct unit_summary *m = &s->units[i];
+	struct json_put j = {.out = out};
+
+	json_open(&j, '{');
+	json_put_string(&j, "name", u->name);
+	json_put_hex(&j, "id", u->id);
+	if (u->cpu != UINT32_MAX)
+		json_put_u64(&j, "cpu", u->cpu);
+	json_put_u64(&j, "session", u->session);
+	json_key(&j, "decoded");
+	json_bool(&j, u->is_decodable);
+	if (u->is_decodable) {
+		json_put_hex(&j, "version", u->config.version);
+		json_put_hex(&j, "config", u->config.regs.configr);
+		json_put_u64(&j, "bytes", m->totals.nr_bytes);
+		json_put_u64(&j, "packets", m->totals.nr_packets);
+		json_put_u64(&j, "instructions", m->totals.nr_insns);
+		json_put_u64(&j, "ranges", m->totals.nr_ranges);
+		json_put_u64(&j, "exceptions", m->totals.nr_exceptions);
+		json_put_u64(&j, "timestamps", m->nr_timestamps);
+		json_put_u64(&j, "unreadable", m->totals.nr_nacc);
+		json_put_u64(&j, "atoms_dropped", m->totals.nr_atoms_dropped);
+		json_lost(&j, m);
+		merge_gaps(s, &m->gaps);
+		json_gaps(&j, s, &m->gaps);
+	} else {
+		json_put_string(&j, "why", u->why.what);
+	}
+	json_close(&j, '}');
+	buf_char(out, '\n');
+}
+
+static bool is_silent(const struct summary *s, size_t unit)
+{
+	return s->command->etm.trace->units[unit].is_decodable && !s->units[unit].totals.nr_bytes;
+}
+
+static enum clew_err put_all(struct summary *s)
+{
+	struct trace_command *c = s->command;
+	struct buf out = {0};
+	size_t nr_silent = 0;
+	enum clew_err err;
+
+	for (size_t i = 0; i < c->etm.trace->nr_units; i++) {
+		if (c->etm.skips[i])
+			continue;
+		if (c->is_json)
+			json_unit(s, &out, i);
+		else if (is_silent(s, i))
+			nr_silent++;
+		else
+			put_unit(s, &out, i);
+	}
+	if (nr_silent)
+		buf_printf(&out, "%s%zu trace unit%s without a byte of trace\n",
+			   out.nr ? "and " : "", nr_silent, nr_silent == 1 ? "" : "s");
+	if (c->is_json) {
+		etm_frames_json(&out, &s->frames);
+	} else {
+		merge_gaps(s, &s->gaps);
+		put_gaps(s, &out, &s->gaps);
+		etm_frames_text(&out, &s->frames);
+	}
+	err = trace_write(c, &out);
+	buf_done(&out);
+	return err;
+}
+
+enum clew_err trace_print_summary(struct trace_command *c, struct clew_diag *diag)
+{
+	struct summary s = {.command = c};
+	struct etm_decode_opts opts = trace_decode_opts(c, true);
+	enum clew_err err;
+
+	s.units = mem_calloc(c->etm.trace->nr_units, sizeof(*s.units));
+	if (!s.units)
+		return CLEW_NO_MEMORY;
+	opts.batch = take_batch;
+	opts.unit_end = take_end;
+	opts.frames = take_frames;
+	opts.ctx = &s;
+	err = etm_trace_decode(c->etm.trace, &opts, diag);
+	if (!err)
+		err = put_all(&s);
+	for (size_t i = 0; i < c->etm.trace->nr_units; i++)
+		gaps_done(&s.units[i].gaps);
+	gaps_done(&s.gaps);
+	mem_free(s.units);
+	return err;
+}
