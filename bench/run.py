@@ -7,8 +7,9 @@ record: what recording at 10 kHz on all CPUs costs a target, and what is lost
 tables: what compiling, caching and searching unwind tables costs
 stacks: what full user stacks cost at 4999 Hz, and how large they are (stacks.py)
 unwind: what unwinding copied stacks costs (unwind.py)
+etm:    what decoding CoreSight trace costs, against OpenCSD (etm.py)
 
-Usage: run.py [read] [record] [tables] [stacks] [unwind]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+Usage: run.py [read] [record] [tables] [stacks] [unwind] [etm]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
 The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
 import glob
 import os
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import time
 
+from etm import bench_etm
 from stacks import bench_stacks
 from unwind import bench_unwind
 
@@ -151,7 +153,7 @@ def bench_tables():
 
 
 def main():
-    wanted = sys.argv[1:] or ["read", "record", "tables", "stacks", "unwind"]
+    wanted = sys.argv[1:] or ["read", "record", "tables", "stacks", "unwind", "etm"]
     os.environ.pop("DEBUGINFOD_URLS", None)
     subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
     if not PERF:
@@ -166,6 +168,8 @@ def main():
         bench_stacks(CLEW, PERF, BUILD, DIR)
     if "unwind" in wanted:
         bench_unwind(CLEW, PERF, BUILD, DIR)
+    if "etm" in wanted:
+        bench_etm(BUILD)
 
 
 main()
