@@ -4,21 +4,7 @@
 # What --itrace and its like refuse, and forms of output on a trace snapshot (skipped where there is none). TAP.
 clew=$1
 snapshot=$2/ts_marker
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-count=0
-failed=0
-
-check() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		head -3 "$dir/out" "$dir/err" | sed 's/^/# /'
-		failed=1
-	fi
-}
+. "$(dirname "$0")/../tap.sh"
 
 # run STATUS COMMAND...: is this its status?
 run() {
@@ -47,9 +33,8 @@ refused 'no other program is run' script --xed
 check $? 'an empty file is none'
 
 if [ ! -d "$snapshot" ]; then
-	echo "ok $((count + 1)) - forms # SKIP no snapshots here"
-	echo "1..$((count + 1))"
-	exit $failed
+	skip forms "no snapshots here"
+	tap_done
 fi
 
 # lines PATTERN TEXT: so many lines of the output have it
@@ -83,7 +68,7 @@ run 0 script -i "$snapshot" --insn-trace && lines ' insn: ([0-9a-f]{2} ){3}[0-9a
 check $? '--insn-trace: bytes of every instruction'
 run 0 script -i "$snapshot" --insn-trace=disasm
 if grep -q 'without the library' "$dir/err"; then
-	echo "ok $((count += 1)) - --insn-trace=disasm # SKIP built without capstone"
+	skip --insn-trace=disasm "built without capstone"
 else
 	lines '		ret$' "$("$clew" script -i "$snapshot" --itrace=i1i -F ip,insn | grep -c 'insn: c0 03 5f d6')"
 	check $? '--insn-trace=disasm: as many returns as there are of their bytes'
@@ -102,5 +87,4 @@ check $? '--max-events ends the decoding'
 "$clew" script -i "$snapshot" >/dev/full 2>"$dir/err"
 [ $? = 1 ] && [ "$(grep -c '^clew: error' "$dir/err")" = 1 ]
 check $? 'a full disk is told'
-echo "1..$count"
-exit $failed
+tap_done

@@ -5,21 +5,7 @@
 # damaged or no recordings: status 1 and exactly one error, with an offset where there is one. TAP.
 clew=$1
 shift
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-count=0
-failed=0
-
-check() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		sed 's/^/# /' "$dir/err" | head -5
-		failed=1
-	fi
-}
+. "$(dirname "$0")/../tap.sh"
 
 run() {
 	"$clew" "$1" -i "$2" >"$dir/out" 2>"$dir/err" </dev/null
@@ -53,10 +39,7 @@ for folder; do
 		esac
 	done
 done
-if [ $count = 0 ]; then
-	echo '1..0 # SKIP no recordings here'
-	exit 0
-fi
+[ $count != 0 ] || skip_all "no recordings here"
 printf 'PERFILE2' >"$dir/short.data"
 : >"$dir/empty.data"
 bad "$dir/short.data" 'not a perf.data file'
@@ -69,5 +52,4 @@ for command in --help version evlist header 'header --json' report script; do
 	[ $? = 1 ] && [ "$(grep -c '^clew: error' "$dir/err")" = 1 ]
 	check $? "$command tells of a full disk"
 done
-echo "1..$count"
-exit $failed
+tap_done

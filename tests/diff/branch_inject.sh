@@ -3,22 +3,10 @@
 clew=$1
 truth=$2/coresight-truth
 brstack_make=$3
-count=0
-failed=0
-check() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		failed=1
-	fi
-}
+. "$(dirname "$0")/../tap.sh"
 perf2bolt=$(ls /usr/lib/llvm-*/bin/perf2bolt 2> /dev/null | tail -n 1)
-[ -e "$truth/work" ] || { echo "1..0 # SKIP no $truth"; exit 0; }
-[ -n "$perf2bolt" ] && command -v perf > /dev/null && command -v zstdcat > /dev/null || { echo "1..0 # SKIP no perf2bolt, perf or zstdcat"; exit 0; }
-dir=$(mktemp -d)
-trap 'rm -r "$dir"' EXIT
+[ -e "$truth/work" ] || skip_all "no $truth"
+[ -n "$perf2bolt" ] && command -v perf > /dev/null && command -v zstdcat > /dev/null || skip_all "no perf2bolt, perf or zstdcat"
 
 # Branch stacks, made from the truth: BOLT must find in what clew wrote what it finds in the recording itself; and the runs of the trace
 # must be the runs between the branches.
@@ -40,5 +28,4 @@ for set in hello work; do
 	bolt "$dir/ours" -pa -p "$dir/trace.runs" && bolt "$dir/theirs" -pa -p "$dir/stacks.runs" && cmp -s "$dir/ours" "$dir/theirs"
 	check $? "$set: edges of runs: the same from trace and from branch stacks, $(wc -l < "$dir/ours") lines"
 done
-echo "1..$count"
-exit $failed
+tap_done

@@ -4,20 +4,8 @@
 clew=$1
 data=$2/simpleperf-etm
 truth=$2/coresight-truth
-count=0
-failed=0
-check() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		failed=1
-	fi
-}
-[ -e "$data/perf_inject.data" ] || { echo "1..0 # SKIP no $data"; exit 0; }
-dir=$(mktemp -d)
-trap 'rm -r "$dir"' EXIT
+. "$(dirname "$0")/../tap.sh"
+[ -e "$data/perf_inject.data" ] || skip_all "no $data"
 
 for file in perf_etm perf_etm.fixed; do
 	for threads in 1 2; do
@@ -71,8 +59,7 @@ expand() { # BASE: ranges of the text to "ADDRESS COUNT" of each instruction
 }
 for set in hello work threads; do
 	if ! command -v zstdcat > /dev/null || ! command -v gawk > /dev/null; then
-		count=$((count + 1))
-		echo "ok $count - $set # SKIP no zstdcat or gawk"
+		skip "$set" "no zstdcat or gawk"
 		continue
 	fi
 	mkdir "$dir/$set"
@@ -92,8 +79,7 @@ done
 perf2bolt=$(ls /usr/lib/llvm-*/bin/perf2bolt 2> /dev/null | tail -n 1)
 for set in hello work; do
 	if [ -z "$perf2bolt" ]; then
-		count=$((count + 1))
-		echo "ok $count - $set # SKIP no perf2bolt"
+		skip "$set" "no perf2bolt"
 		continue
 	fi
 	"$clew" inject -i "$truth/$set" --format=bolt -o "$dir/$set.bolt" 2> /dev/null &&
@@ -101,5 +87,4 @@ for set in hello work; do
 		[ -s "$dir/$set.fdata" ] && grep -q 'Out of range traces involving unknown regions: 0 ' "$dir/log"
 	check $? "$set: perf2bolt takes it: $(grep -o 'wrote [0-9]* objects' "$dir/log"), $(grep -o 'mismatching.*' "$dir/log")"
 done
-echo "1..$count"
-exit $failed
+tap_done

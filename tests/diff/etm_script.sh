@@ -3,28 +3,10 @@
 # Usage: etm_script.sh CLEW FOLDER
 # Events of decoded ETM trace against the given 208 branches, and against perf script where there is one that decodes
 # CoreSight. FOLDER holds simpleperf's recordings. Where perf is left for a reason: docs/decisions/etm-events.md. TAP.
+. "$(dirname "$0")/../tap.sh"
 clew=$(realpath "$1")
-cd "$2" 2>/dev/null && [ -f perf_etm.data ] || {
-	echo "1..0 # SKIP no recordings with ETM trace here"
-	exit 0
-}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-count=0
-failed=0
+cd "$2" 2>/dev/null && [ -f perf_etm.data ] || skip_all "no recordings with ETM trace here"
 file=perf_etm.fixed.data # perf does not read the other
-
-# check NAME: want and got are the same
-check() {
-	count=$((count + 1))
-	if [ -s "$dir/want" ] && cmp -s "$dir/want" "$dir/got"; then
-		echo "ok $count - $1 ($(wc -l <"$dir/got") lines)"
-	else
-		echo "not ok $count - $1"
-		diff "$dir/want" "$dir/got" | head -6 | cut -c1-160 | sed 's/^/# /'
-		failed=1
-	fi
-}
 
 run() {
 	"$clew" script -i "$file" --symfs symfs "$@" >"$dir/got" 2>"$dir/err"
@@ -34,24 +16,24 @@ cp perf_etm.branches.txt "$dir/want"
 for file in perf_etm.data perf_etm.fixed.data; do
 	for itrace in '' --itrace=b --itrace=be; do
 		run $itrace -F pid,tid,cpu,event,flags,ip,addr
-		check "$file $itrace: the given branches"
+		check_same "$file $itrace: the given branches"
 	done
 done
 
 # Calls and returns are of these lines; perf 6.1 prints them all. Its 'tr end  return' is a jump through a register.
 grep -E '  (call|tr end) ' perf_etm.branches.txt >"$dir/want"
 run --itrace=c -F pid,tid,cpu,event,flags,ip,addr
-check 'calls alone'
+check_same 'calls alone'
 grep -E 'u:   (return|tr strt) ' perf_etm.branches.txt >"$dir/want"
 run --itrace=r -F pid,tid,cpu,event,flags,ip,addr
-check 'returns alone'
+check_same 'returns alone'
 tail -n +6 perf_etm.branches.txt >"$dir/want"
 run --itrace=bs5 -F pid,tid,cpu,event,flags,ip,addr
-check 'the first five skipped'
+check_same 'the first five skipped'
 : >"$dir/want"
 run --no-itrace
 [ ! -s "$dir/got" ] && echo none | tee "$dir/want" "$dir/got" >/dev/null
-check 'no events of the trace'
+check_same 'no events of the trace'
 
 cat >"$dir/want" <<'END'
     __libc_init@plt
@@ -60,11 +42,11 @@ cat >"$dir/want" <<'END'
 END
 run --call-trace
 sed 's/^.*)\t//; s/ *$//' "$dir/got" >"$dir/calls" && mv "$dir/calls" "$dir/got"
-check 'a line each call, and the end of the trace'
+check_same 'a line each call, and the end of the trace'
 run --insn-trace
 wc -l <"$dir/got" >"$dir/n" && cp "$dir/n" "$dir/got"
 echo 944 >"$dir/want"
-check 'every instruction'
+check_same 'every instruction'
 
 # report PATTERN OPTION...: the rows with PATTERN, blanks squeezed
 report() {
@@ -84,18 +66,18 @@ cat >"$dir/want" <<'END'
 END
 report '^ *[0-9]' --itrace=b -n -F sample,symbol_from,symbol_to
 sed -i 's/^ [0-9.]*%//' "$dir/got"
-check 'report: branches by function'
+check_same 'report: branches by function'
 printf '%s\n' ' 97.87% 96.81% etm_test_loop Loop' >"$dir/want"
 report '96.81% ' --itrace=i10ig -s comm,sym -g none --children
 sed -i 's/\[\.\] //' "$dir/got"
-check 'report: instructions and their callers'
+check_same 'report: instructions and their callers'
 
 # The same from perf. A period of no instructions, which perf prints at the end of a block, is left out.
 if perf script -i "$file" --symfs symfs --itrace=b 2>/dev/null | grep -q branches; then
 	while read -r options; do
 		perf script -i "$file" --symfs symfs $options 2>/dev/null | grep -v ' 0  *instructions' >"$dir/want"
 		run $options
-		check "as perf: $options"
+		check_same "as perf: $options"
 	done <<-'END'
 		--itrace=b -F pid,tid,cpu,event,flags,ip,addr
 		--itrace=b -F comm,tid,cpu,event,flags,ip,addr,insn,insnlen
@@ -109,5 +91,4 @@ if perf script -i "$file" --symfs symfs --itrace=b 2>/dev/null | grep -q branche
 		--itrace=i1000il64 -F event,period,ip,brstack
 	END
 fi
-echo "1..$count"
-exit $failed
+tap_done

@@ -5,26 +5,8 @@
 # For each recording that perf reads: `clew evlist` in all its forms and `clew header` print what perf prints. TAP.
 clew=$1
 shift
-if ! perf --version >/dev/null 2>&1; then
-	echo '1..0 # SKIP no perf here'
-	exit 0
-fi
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-count=0
-failed=0
-
-# check WHAT: $dir/want and $dir/got are the same
-check() {
-	count=$((count + 1))
-	if cmp -s "$dir/want" "$dir/got"; then
-		echo "ok $count - $1"
-	else
-		echo "not ok $count - $1"
-		diff "$dir/want" "$dir/got" | head -6 | cut -c1-200 | sed 's/^/# /'
-		failed=1
-	fi
-}
+. "$(dirname "$0")/../tap.sh"
+perf --version >/dev/null 2>&1 || skip_all "no perf here"
 
 # perf 6.1 has no name for this bit, clew has.
 known() {
@@ -53,7 +35,7 @@ compare_evlist() {
 		cp "$dir/want.all" "$dir/want"
 		known <"$dir/got.all" >"$dir/got"
 	fi
-	check "evlist $2 $(basename "$1")"
+	check_same "evlist $2 $(basename "$1")"
 }
 
 compare() {
@@ -68,7 +50,7 @@ compare() {
 			sort -o "$dir/want" "$dir/want"
 			sort -o "$dir/got" "$dir/got"
 		fi
-		check "header $option $(basename "$1")"
+		check_same "header $option $(basename "$1")"
 	done
 }
 
@@ -81,9 +63,5 @@ for arg; do
 		[ -f "$file" ] && compare "$file"
 	done
 done
-if [ $count = 0 ]; then
-	echo '1..0 # SKIP no recordings here'
-	exit 0
-fi
-echo "1..$count"
-exit $failed
+[ $count != 0 ] || skip_all "no recordings here"
+tap_done

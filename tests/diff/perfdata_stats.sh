@@ -4,14 +4,8 @@
 # For each recording that perf reads to its end: as many records of each type as `perf report --stats` counts. TAP.
 clew=$1
 shift
-if ! perf --version >/dev/null 2>&1; then
-	echo '1..0 # SKIP no perf here'
-	exit 0
-fi
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-count=0
-failed=0
+. "$(dirname "$0")/../tap.sh"
+perf --version >/dev/null 2>&1 || skip_all "no perf here"
 
 # Only the first table: the ones behind it are by event. perf counts a HEADER_END for its own use.
 perf_counts() {
@@ -29,15 +23,7 @@ compare() {
 	perf_counts "$1" >"$dir/want"
 	[ -s "$dir/want" ] || return
 	clew_counts "$1" >"$dir/got"
-	count=$((count + 1))
-	if cmp -s "$dir/want" "$dir/got"; then
-		echo "ok $count - $(basename "$1"): $(wc -l <"$dir/got") types"
-	else
-		echo "not ok $count - $(basename "$1")"
-		diff "$dir/want" "$dir/got" | sed 's/^/# /'
-		sed 's/^/# perf: /' "$dir/err" | head -3
-		failed=1
-	fi
+	check_same "$(basename "$1"): $(wc -l <"$dir/got") types"
 }
 
 for arg; do
@@ -46,9 +32,5 @@ for arg; do
 		[ -f "$file" ] && compare "$file"
 	done
 done
-if [ $count = 0 ]; then
-	echo '1..0 # SKIP no recordings here'
-	exit 0
-fi
-echo "1..$count"
-exit $failed
+[ $count != 0 ] || skip_all "no recordings here"
+tap_done

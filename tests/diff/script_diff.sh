@@ -5,14 +5,8 @@
 # with options and field lists, and on the given files as far as perf reads them. TAP.
 clew=$1
 shift
-if ! perf --version >/dev/null 2>&1; then
-	echo '1..0 # SKIP no perf here'
-	exit 0
-fi
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-count=0
-failed=0
+. "$(dirname "$0")/../tap.sh"
+perf --version >/dev/null 2>&1 || skip_all "no perf here"
 
 # same FILE [OPTION...]: both print the same, where perf prints anything
 same() {
@@ -20,16 +14,8 @@ same() {
 	shift
 	perf script -i "$file" "$@" >"$dir/want" 2>/dev/null
 	[ -s "$dir/want" ] || return
-	"$clew" script -i "$file" "$@" >"$dir/got" 2>"$dir/err"
-	count=$((count + 1))
-	if cmp -s "$dir/want" "$dir/got"; then
-		echo "ok $count - $(basename "$file") $* ($(wc -l <"$dir/got") lines)"
-	else
-		echo "not ok $count - $(basename "$file") $*"
-		diff "$dir/want" "$dir/got" | head -6 | cut -c1-160 | sed 's/^/# /'
-		head -2 "$dir/err" | sed 's/^/# /'
-		failed=1
-	fi
+	"$clew" script -i "$file" "$@" >"$dir/got" 2>/dev/null
+	check_same "$(basename "$file") $* ($(wc -l <"$dir/got") lines)"
 }
 
 # record NAME ARGUMENT...
@@ -72,9 +58,5 @@ for arg; do
 		[ -f "$file" ] && same "$file" --no-itrace
 	done
 done
-if [ $count = 0 ]; then
-	echo '1..0 # SKIP perf can neither record nor read here'
-	exit 0
-fi
-echo "1..$count"
-exit $failed
+[ $count != 0 ] || skip_all "perf can neither record nor read here"
+tap_done
