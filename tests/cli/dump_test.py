@@ -8,21 +8,15 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import check, done
+
 clew = os.path.abspath(sys.argv[1])
-count = failed = 0
 work = tempfile.mkdtemp()
 ASYNC = bytes(11) + b'\x80'
 # trace info, trace on, an address and a context, atoms, a bad header; then found again, and cut
 TRACE = (b'\x95\x01' + ASYNC + bytes.fromhex('0100 04 85220000000000000030 fd 95 05 08 f7') + ASYNC + bytes.fromhex('0100 06 1d 9a 01'))
 
-
-def check(ok, what, why=''):
-    global count, failed
-    count += 1
-    failed += not ok
-    print('%s %d - %s' % ('ok' if ok else 'not ok', count, what))
-    for line in str(why).splitlines() if not ok else ():
-        print('# ' + line)
 
 
 def dump(*args):
@@ -205,5 +199,4 @@ err = p.stderr.read().decode()
 check(p.wait() == 0 and 'error' not in err, 'a reader that goes away is no error', err)
 
 shutil.rmtree(work)
-print('1..%d' % count)
-sys.exit(failed != 0)
+done()

@@ -3,24 +3,18 @@
 """Usage: trace_test.py CLEW: `clew trace` of a snapshot made here: every output, every choice, every refusal. TAP."""
 import hashlib
 import json
+import os
 import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import check, done
+
 CLEW = str(Path(sys.argv[1]).resolve())
-count = 0
-failed = 0
 
-
-def check(ok, name, note=""):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
-    if not ok and note:
-        print("\n".join("# " + line for line in str(note).splitlines()[:20]))
 
 
 def clew(*args, cwd=None):
@@ -140,8 +134,7 @@ def main():
         check_raw(top)
         check_summary(top)
         check_refusals(top)
-    print(f"1..{count}")
-    sys.exit(failed != 0)
+    done()
 
 
 main()

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import check, done, skip
+
 clew, data = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-count = failed = 0
 
 # Not packets: what was passed over, and what the end cut.
 NO_PACKETS = ('I_NOT_SYNC', 'I_INCOMPLETE', 'I_INCOMPLETE_EOT', 'I_BAD', 'I_UNSUPPORTED')
@@ -19,19 +21,6 @@ NO_PACKETS = ('I_NOT_SYNC', 'I_INCOMPLETE', 'I_INCOMPLETE_EOT', 'I_BAD', 'I_UNSU
 SECURITY = {'S': 'S', 'NS': 'NS', 'Root': 'S', 'Realm': 'NS'}
 
 
-def check(ok, what, why=()):
-    global count, failed
-    count += 1
-    failed += not ok
-    print('%s %d - %s' % ('ok' if ok else 'not ok', count, what))
-    for line in why if not ok else ():
-        print('# ' + line)
-
-
-def skip(what):
-    global count
-    count += 1
-    print('ok %d # SKIP %s' % (count, what))
 
 
 def number(pattern, text):
@@ -124,7 +113,7 @@ def snapshot(directory):
     want = []
     got = packets(run(clew, 'dump', '--json', '-i', directory), of_clew)
     if any(p[1] == 'I_ITE' for g in got for p in g):
-        skip(os.path.basename(directory) + ': OpenCSD knows instrumentation packets from 1.6 on')
+        skip(os.path.basename(directory), 'OpenCSD knows instrumentation packets from 1.6 on')
         return
     for name in buffers(directory):
         want += packets(run('trc_pkt_lister', '-ss_dir', directory, '-src_name', name), of_lister)
@@ -135,11 +124,11 @@ def recording():
     listed = os.path.join(data, 'simpleperf-etm/perf_etm.ocsd-packets.txt')
     file = os.path.join(data, 'simpleperf-etm/perf_etm.data')
     if not os.path.exists(listed) or not os.path.exists(file):
-        skip('no recording with a list of its packets here')
+        skip('a list of packets', 'no recording with one here')
         return
     got = packets(run(clew, 'dump', '--json', '-i', file), of_clew)
     if not got:
-        skip('recordings are not decoded')
+        skip('a list of packets', 'recordings are not decoded')
         return
     compare('perf_etm.data', packets(open(listed, errors='replace'), of_lister), got, None)
 
@@ -147,7 +136,7 @@ def recording():
 work = tempfile.mkdtemp()  # trc_pkt_lister writes a file where it is
 recording()
 if not shutil.which('trc_pkt_lister'):
-    skip('no trc_pkt_lister here')
+    skip('snapshots', 'no trc_pkt_lister here')
 else:
     made = os.path.join(work, 'made')
     os.mkdir(made)
@@ -157,5 +146,4 @@ else:
             if os.path.exists(os.path.join(path, entry, 'snapshot.ini')):
                 snapshot(os.path.join(path, entry))
 shutil.rmtree(work)
-print('1..%d' % count)
-sys.exit(failed != 0)
+done()

@@ -6,6 +6,7 @@ the pieces the trace is read in, and the number of threads. The instructions of 
 import csv
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,19 +14,12 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import check, done, skip_all
+
 CLEW, DATA = sys.argv[1], Path(sys.argv[2])
 LIFE = re.compile(r"\S+ EVENT (no_sync \[(init|reset)-decoder\]|eo_trace .*)$")
-count = 0
-failed = 0
 
-
-def check(ok, name, note=""):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
-    if not ok and note:
-        print("\n".join("# " + line for line in str(note).splitlines()[:20]))
 
 
 def clew(*args):
@@ -146,11 +140,9 @@ def check_tarmac(path):
 
 def main():
     if not (DATA / "coresight/golden/SUMMARY.tsv").exists():
-        print("1..0 # SKIP no CoreSight snapshots here")
-        return
+        skip_all("no CoreSight snapshots here")
     if not shutil.which("zstd"):
-        print("1..0 # SKIP no zstd here, to unpack the golden decodes")
-        return
+        skip_all("no zstd here, to unpack the golden decodes")
     for name, rows in summary(DATA / "coresight/golden/SUMMARY.tsv").items():
         path = DATA / "coresight" / name
         check_digest(path, rows)
@@ -160,8 +152,7 @@ def main():
         check_digest(DATA / "coresight-truth" / name, rows)
         check_invariance(DATA / "coresight-truth" / name)
     check_tarmac(DATA / "coresight/002-ack_test_scr")
-    print(f"1..{count}")
-    sys.exit(failed != 0)
+    done()
 
 
 main()

@@ -9,17 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-count = 0
-failed = 0
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import check, done, skip
 
 
-def check(ok, name, note=""):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
-    if not ok and note:
-        print("\n".join("# " + line for line in note.splitlines()[:20]))
 
 
 def clew(*args):
@@ -99,8 +92,7 @@ for name in "/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-lin
     if os.path.exists(name):
         check_made(Path(name))
 if not top.is_dir():
-    print(f"ok {count + 1} # SKIP {top} is not there")
-    count += 1
+    skip("given files", f"{top} is not there")
 else:
     for path in sorted((top / "elf").glob("*")):
         if path.suffix == ".o":
@@ -111,5 +103,4 @@ else:
             check_made(path)
     for path in sorted(top.glob("2.*/*.sframe")):
         check_raw(path)
-print(f"1..{count}")
-sys.exit(bool(failed))
+done()
