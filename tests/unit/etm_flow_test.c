@@ -10,7 +10,7 @@
  * minutes the test's time is up.
  */
 enum { BASE = 0x100000, NR_WORDS = 128 << 10, B_SELF = 0x14000000, B_EQ_NEXT = 0x54000020 };
-enum { NOP = 0xd503201f, T32_NOPS = 0xbf00bf00 };
+enum { NOP = 0xd503201f, BR = 0xd61f0000, T32_NOPS = 0xbf00bf00 };
 
 struct fake {
 	struct etm_config config;
@@ -198,6 +198,36 @@ static void test_mispredict_of_many(void)
 	OK(f.nr_events[ETM_EV_EVENT] == 2 * 30000);
 }
 
+/** All of the trace, with a small cache. */
+static bool decodes_in_small_cache(bool is_counting)
+{
+	struct etm_flow_opts opts = {.config = &f.config,
+				     .code = &code,
+				     .batch = is_counting ? NULL : take,
+				     .max_cache_bytes = 64 << 10};
+	struct etm_flow *flow = etm_flow_new(&opts);
+	bool ok = flow && etm_flow_feed(flow, bytes_of(f.trace.data, f.trace.nr)) == CLEW_OK &&
+		  etm_flow_finish(flow) == CLEW_OK;
+
+	etm_flow_free(flow);
+	return ok;
+}
+
+/* Execution is told to go to ever more places, each of which is a block, and the cache is cleared
+ * no less than elsewhere. */
+static void test_many_addresses(bool is_counting, bool is_taken)
+{
+	begin(is_taken ? BR : B_SELF, 0, false, false);
+	put_address(BASE, false);
+	PUT(0xf7);
+	for (uint32_t i = 0; i < 500000; i++) {
+		put_address(is_taken ? BASE + i % NR_WORDS * 4 : (uint64_t)i * 4, false);
+		if (is_taken)
+			PUT(0xf7);
+	}
+	OK(decodes_in_small_cache(is_counting));
+}
+
 int main(void)
 {
 	test_commit_of_thousands();
@@ -209,6 +239,10 @@ int main(void)
 	test_far_sources(4000);
 	test_far_sources(60000);
 	test_mispredict_of_many();
+	test_many_addresses(false, false);
+	test_many_addresses(true, false);
+	test_many_addresses(false, true);
+	test_many_addresses(true, true);
 	buf_done(&f.trace);
 	return tap_done();
 }

@@ -135,21 +135,34 @@ static void spread_path(struct etm_flow *f, struct etm_path *p)
 	p->nr_runs = 0;
 }
 
+/** Where last_edge is the end of a path: the branch there, if there is one. */
+static void find_last_edge(struct etm_flow *f)
+{
+	struct etm_edge_told *t = &f->last_edge;
+	const struct etm_path *p;
+	struct again w = {.f = f};
+
+	if (t->kind != ETM_EDGE_OF_PATH)
+		return;
+	p = &f->paths.all.data[t->from];
+	w.at = p->from >> 1;
+	walk_again(&w, p);
+	*t = (struct etm_edge_told){ETM_EDGE_NONE};
+	if (w.at == ETM_NO_BLOCK)
+		*t = (struct etm_edge_told){ETM_EDGE_OF_BRANCH, w.behind, p->next, 0};
+}
+
 void etm_flow_take_back_edge(struct etm_flow *f)
 {
 	const struct etm_edge_told *t = &f->last_edge;
-	struct again w = {.f = f};
+	int64_t nr = -(int64_t)(int32_t)f->step;
 
+	find_last_edge(f);
 	if (t->kind == ETM_EDGE_OF_BRANCH)
-		etm_flow_went(f, t->from, t->to, -(int64_t)(int32_t)f->step);
-	if (t->kind == ETM_EDGE_OF_PATH) {
-		const struct etm_path *p = &f->paths.all.data[t->from];
-
-		w.at = p->from >> 1;
-		walk_again(&w, p);
-		if (w.at == ETM_NO_BLOCK)
-			etm_flow_went(f, w.behind, p->next, -(int64_t)(int32_t)f->step);
-	}
+		etm_flow_went(f, t->from, t->to, nr);
+	if (t->kind == ETM_EDGE_KEPT &&
+	    !etm_kept_add_edge(&f->kept, t->from, t->address, (uint64_t)nr))
+		etm_flow_fail(f, CLEW_NO_MEMORY);
 	f->last_edge.kind = ETM_EDGE_NONE;
 }
 
@@ -299,13 +312,32 @@ void etm_counts_forget(struct etm_flow *f)
 	f->nr_counted = 0;
 }
 
+/** It can be taken back from there. @return false: out of memory. */
+static bool keep_last_edge(struct etm_flow *f)
+{
+	const uint64_t none[2] = {0, 0};
+	struct etm_edge_told *t = &f->last_edge;
+	uint64_t to;
+	uint32_t at;
+
+	find_last_edge(f);
+	if (t->kind != ETM_EDGE_OF_BRANCH)
+		return true;
+	to = f->blocks.all.data[t->to].start;
+	at = etm_kept_add_block(&f->kept, &f->blocks.all.data[t->from], none);
+	*t = (struct etm_edge_told){ETM_EDGE_NONE};
+	if (at != UINT32_MAX)
+		*t = (struct etm_edge_told){ETM_EDGE_KEPT, at, 0, to};
+	return at != UINT32_MAX;
+}
+
 void etm_counts_keep(struct etm_flow *f)
 {
 	const struct teller t = {keep_block, keep_went, f};
 
 	if (f->items)
 		return;
-	if (!tell_all(f, &t))
+	if (!tell_all(f, &t) || !keep_last_edge(f))
 		etm_flow_fail(f, CLEW_NO_MEMORY);
 	etm_counts_forget(f);
 }

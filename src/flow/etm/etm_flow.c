@@ -378,6 +378,11 @@ bool etm_flow_cache_is_full(const struct etm_flow *f)
 	return cache_bytes(f) > f->opts.max_cache_bytes;
 }
 
+bool etm_flow_cache_is_overfull(const struct etm_flow *f)
+{
+	return !f->is_speculative && cache_bytes(f) > f->opts.max_cache_bytes / 4 * 5;
+}
+
 /** Block numbers begin again. */
 static void clear_cache(struct etm_flow *f)
 {
@@ -401,8 +406,7 @@ static void limit_counts(struct etm_flow *f)
 /** Keep the cache within its bound, and counts within theirs. */
 static void limit_cache(struct etm_flow *f)
 {
-	/* What can still be taken back has to be there. */
-	if (f->is_speculative || f->last_edge.kind != ETM_EDGE_NONE)
+	if (f->is_speculative) /* what can still be taken back has to be there */
 		return;
 	limit_counts(f);
 	/* A branch that waits for its target has to be known until then. */

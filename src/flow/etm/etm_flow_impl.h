@@ -59,8 +59,9 @@ enum etm_sync { ETM_WAIT_ASYNC, ETM_WAIT_INFO, ETM_RUNNING };
 /** When counting: the edge that the last address told. It does not count when the trace is lost
  * before anything ran there: nothing would be told of it in batches, either. */
 struct etm_edge_told {
-	enum { ETM_EDGE_NONE, ETM_EDGE_OF_BRANCH, ETM_EDGE_OF_PATH } kind;
-	uint32_t from, to; /* blocks; from: the path that it is the end of */
+	enum { ETM_EDGE_NONE, ETM_EDGE_OF_BRANCH, ETM_EDGE_OF_PATH, ETM_EDGE_KEPT } kind;
+	uint32_t from, to; /* blocks; from: the path that it is the end of, or of those kept */
+	uint64_t address;  /* of a kept one: to */
 };
 
 enum { ETM_MAX_ASKED = 16 };
@@ -173,7 +174,7 @@ void etm_straight(struct etm_flow *f, struct bytes *in);
 void etm_flow_went(struct etm_flow *f, uint32_t from, uint32_t to, int64_t nr);
 /** last_edge. */
 void etm_flow_take_back_edge(struct etm_flow *f);
-/** Take counts out of the cache, before it is cleared or they overflow. */
+/** Take counts out of the cache, before it is cleared or they overflow; last_edge, too. */
 void etm_counts_keep(struct etm_flow *f);
 /** Of the cache; all 0 again. */
 void etm_counts_forget(struct etm_flow *f);
@@ -190,6 +191,8 @@ void etm_flow_lose(struct etm_flow *f, enum etm_no_sync reason, const char *what
 void etm_flow_event(struct etm_flow *f, const struct etm_event *e);
 void etm_flow_fail(struct etm_flow *f, enum clew_err err);
 bool etm_flow_cache_is_full(const struct etm_flow *f);
+/** So full that the straight way, which alone cannot clear it, has to end? */
+bool etm_flow_cache_is_overfull(const struct etm_flow *f);
 /** Is there no room for what one more part may need? */
 bool etm_flow_wants_room(const struct etm_flow *f);
 /** Where nothing can be taken back, and no branch waits for its target: numbers of blocks may begin

@@ -174,7 +174,7 @@ bool etm_kept_tell(const struct etm_kept *k, bool (*edge)(void *ctx, const struc
 		struct etm_edge e = {&k->blocks.data[t->from].block, t->to, t->nr, true, true};
 
 		nr_told[t->from] += t->nr;
-		is_ok = edge(ctx, &e);
+		is_ok = !t->nr || edge(ctx, &e);
 	}
 	for (size_t i = 0; is_ok && i < k->blocks.nr; i++) {
 		const struct etm_kept_block *b = &k->blocks.data[i];

@@ -458,7 +458,8 @@ static bool one_packet(struct etm_flow *f, struct bytes *in, uint8_t rest)
 
 	if (!bytes_left(in))
 		return false;
-	if (!rest && f->nr_items + ETM_ITEMS_OF_PACKET > ETM_BATCH_ITEMS)
+	if (!rest &&
+	    (f->nr_items + ETM_ITEMS_OF_PACKET > ETM_BATCH_ITEMS || etm_flow_cache_is_overfull(f)))
 		return false;
 	f->offset = f->packets.offset;
 	nr = one(f, in->pos, bytes_left(in), rest);
