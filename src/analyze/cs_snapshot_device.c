@@ -81,6 +81,9 @@ static void take_reg(struct cs_device *d, const struct cs_ini_line *l)
 
 	if (!r || !cs_ini_number(l->value, &v))
 		return;
+	/* A version of 0 is no unit's: it was not read. */
+	if (!v && (r->reg == CS_TRCIDR1 || r->reg == CS_TRCDEVARCH))
+		return;
 	d->regs[r->reg] = (uint32_t)v;
 	d->has |= 1u << r->reg;
 }
@@ -145,12 +148,12 @@ static bool is_known(const struct cs_snapshot *s, const struct cs_dump *d)
 	return false;
 }
 
-/** What of the file there is: a dump may be told longer than its file. */
-static void limit_size(const struct os_map *m, bool has_length, struct cs_dump *d)
+/** What of the file there is: a dump may be told longer than its file. A length of 0 is none. */
+static void limit_size(const struct os_map *m, struct cs_dump *d)
 {
 	uint64_t left = d->offset < m->size ? m->size - d->offset : 0;
 
-	if (!has_length || d->size > left)
+	if (!d->size || d->size > left)
 		d->size = left;
 }
 
@@ -183,7 +186,7 @@ static bool add_dump(struct cs_snapshot *s, const char *ini, const struct dump_t
 		return false;
 	if (d.file == UINT32_MAX)
 		return true;
-	limit_size(&s->files.data[d.file].map, t->length, &d);
+	limit_size(&s->files.data[d.file].map, &d);
 	if (!d.size || is_known(s, &d))
 		return true;
 	if (s->dumps.nr + 1 == MAX_DUMPS &&

@@ -128,6 +128,9 @@ uint32_t cs_snapshot_find_device(const struct cs_snapshot *s, const char *name);
 /** Is it one that is asked for? */
 bool cs_reg_is_known(const char *name);
 
+/** Is it a trace buffer's format? */
+bool cs_format_is_known(const char *name);
+
 bool cs_device_is_core(const struct cs_device *d);
 
 /** Say which CPU each core is, when all devices are known. */

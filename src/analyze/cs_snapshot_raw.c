@@ -75,6 +75,10 @@ enum clew_err cs_raw_inis(struct cs_snapshot *s, const struct cs_raw *raw, struc
 		  add(trace, "raw", "format", raw->format ? raw->format : "coresight", 2);
 	enum clew_err err = ok ? CLEW_OK : clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 
+	if (!err && raw->format && !cs_format_is_known(raw->format))
+		err = cs_snapshot_say(s, "format '%s' is not known", raw->format)
+			    ? clew_fail(diag, CLEW_BAD_FILE, 0, "it cannot be read")
+			    : clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	if (!err)
 		err = take_regs(s, raw->regs, device, diag);
 	return err ? err : take_memory(s, raw->memory, device, diag);

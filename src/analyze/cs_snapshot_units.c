@@ -340,6 +340,13 @@ static bool find_format(const char *name, uint8_t *ret)
 	return false;
 }
 
+bool cs_format_is_known(const char *name)
+{
+	uint8_t ignored;
+
+	return find_format(name, &ignored);
+}
+
 static bool add_buffer(struct cs_snapshot *s, const struct cs_ini *ini, const char *section)
 {
 	const char *name = cs_ini_get(ini, section, "name");
@@ -351,11 +358,12 @@ static bool add_buffer(struct cs_snapshot *s, const struct cs_ini *ini, const ch
 		return true;
 	if (!file)
 		return cs_snapshot_say(s, "trace buffer %s has no file: left out", section);
-	if (format && !find_format(format, &b.format))
-		return cs_snapshot_say(s,
-				       "trace buffer %s is of format '%s', which is not known: "
-				       "left out",
-				       section, format);
+	if (format && *format && !find_format(format, &b.format) &&
+	    !cs_snapshot_say(s,
+			     "trace buffer %s is of format '%s', which is not known: taken to be "
+			     "16-byte frames",
+			     section, format))
+		return false;
 	if (!cs_snapshot_file(s, file, "trace", &b.file))
 		return false;
 	if (b.file == UINT32_MAX)
@@ -381,7 +389,7 @@ static bool tell_missing(struct cs_snapshot *s, const struct cs_ini *ini, const 
 		bool is_there = false;
 
 		vec_for_each (ini, l)
-			is_there |= cs_ini_is(l->section, section);
+			is_there |= !strcmp(l->section, section);
 		if (!is_there && !cs_snapshot_say(s, "trace buffer %s has no section", section))
 			return false;
 	}

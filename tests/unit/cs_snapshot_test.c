@@ -241,14 +241,25 @@ static void test_why_it_fails(void)
 	put_usual();
 }
 
+static void is_about_buffer(void *ctx, const char *note)
+{
+	*(bool *)ctx |= strstr(note, "trace buffer buffer0 has no section") != NULL;
+}
+
 static void test_crlf_and_comments(void)
 {
+	struct clew_diag diag = {0};
+	struct etm_trace *t = NULL;
+	bool is_told = false;
+
 	put("trace.ini",
 	    "; metadata\r\n[trace_buffers]\r\nbuffers= other , buffer0 \r\n\r\n"
 	    "[BUFFER0]\r\nname = ETB_0 # the first\r\nfile=\"trace.bin\"\r\nFormat=Source_Data\r\n"
 	    "[source_buffers]\r\nETM_3= ETB_9, ETB_0\r\n[core_trace_sources]\r\ncpu_3=ETM_3\r\n"
 	    "[timestamp]\r\nfrequency=25000000\r\nodd\r\n");
 	CHECK_EQ(insns_now(), UINT64_MAX, "names of buffers are as in the list");
+	cs_snapshot_open_or_tell(&t, dir, is_about_buffer, &is_told, &diag);
+	CHECK(is_told, "and which one has no section");
 	put("trace.ini",
 	    "[trace_buffers]\r\nbuffers= other , buffer0 \r\n\r\n"
 	    "[buffer0]\r\nname = ETB_0 # the first\r\nfile=\"trace.bin\"\r\nFormat=Source_Data\r\n"
@@ -290,6 +301,9 @@ static void test_memory(void)
 		       "address=0xfffffffffffffff8\n[dump2]\nfile=code.bin\naddress=0x10000\n"
 		       "length=0xffffffffffffffff\noffset=0x0\n");
 	CHECK_EQ(insns_now(), 3, "dumps past the end of file and of memory end there");
+	put("cpu.ini", "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=code.bin\naddress=0x10000\n"
+		       "length=0\noffset=0\n");
+	CHECK_EQ(insns_now(), 3, "a length of 0 is none");
 	put("cpu.ini",
 	    "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=bin\\code.bin\naddress=0x10000\n");
 	CHECK_EQ(insns_now(), 0, "no such file");
@@ -405,6 +419,10 @@ static void test_registers(void)
 	    "[device]\nname=ETM_3\ntype=ETM4\n[regs]\nTRCCONFIGR=0x30001\nTRCTRACEIDR=0x10\n"
 	    "TRCIDR0=0x28000ea1\nTRCIDR2=0x488\n");
 	CHECK_EQ(insns_now(), 0, "data trace is refused, the snapshot is not");
+	put("etm.ini", "[device]\nname=ETM_3\ntype=ETM4\n" ETM_REGS "TRCIDR1=0\n");
+	CHECK_EQ(insns_now(), 3, "a TRCIDR1 of 0 was not read");
+	put("etm.ini", "[device]\nname=ETM_3\ntype=ETE\n" ETM_REGS "TRCDEVARCH=0\n");
+	CHECK_EQ(insns_now(), 3, "nor was such a TRCDEVARCH");
 	put_usual();
 }
 
@@ -450,7 +468,6 @@ static void test_hostile(void)
 		"[trace_buffers]\nbuffers=b\n[b]\nfile=\n",
 		"[trace_buffers]\nbuffers=b\n[b]\nfile=.\n",
 		"[trace_buffers]\nbuffers=b\n[b]\nfile=/dev/zero\n",
-		"[trace_buffers]\nbuffers=b\n[b]\nfile=trace.bin\nformat=nonsense\n",
 		"[trace_buffers]\nbuffers=b,b,b\n[b]\nfile=fifo\n",
 	};
 	struct clew_diag diag;
@@ -545,7 +562,13 @@ static void test_frames(void)
 	nr += framed(bytes + nr, 0x33);
 	put_bytes("trace.bin", bytes, nr);
 	t = open_it(&diag);
-	CHECK(t, "frames");
+	CHECK(t && decode(t).nr_insns == 6, "frames");
+	etm_trace_free(t);
+	put("trace.ini",
+	    "[trace_buffers]\nbuffers=b\n[b]\nfile=trace.bin\nformat=ETR\n[source_buffers]\n"
+	    "ETM_3=b\n");
+	t = open_it(&diag);
+	CHECK(t && has_note(t, "'ETR'"), "an unknown format is said, and taken for them");
 	for (size_t i = 0; t && i < sizeof(pieces) / sizeof(*pieces); i++) {
 		struct got got;
 
