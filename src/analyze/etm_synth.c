@@ -28,6 +28,18 @@ enum {
 	ERROR_UNKNOWN = 9,
 };
 
+/** Do the trace's timestamps tell a period's unit? Known before the first: counts begin with it. */
+static bool has_clock(const struct etm_events *e, size_t unit)
+{
+	const struct itrace_opts *o = &e->opts.itrace;
+	struct etm_trace *t = e->trace;
+	uint64_t ns;
+
+	if (!(t->units[unit].config.regs.configr & TRCCONFIGR_TS))
+		return false;
+	return o->unit == ITRACE_TICKS || o->is_kernel_time || t->ops->time(t, unit, 1, &ns);
+}
+
 enum clew_err etm_synth_init(struct etm_synth *s, struct etm_events *e, size_t unit)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
@@ -38,8 +50,7 @@ enum clew_err etm_synth_init(struct etm_synth *s, struct etm_events *e, size_t u
 		.index = unit,
 		.last.block = NO_BLOCK,
 	};
-	s->is_by_count = o->unit == ITRACE_INSNS || o->is_timeless ||
-			 !(s->unit->config.regs.configr & TRCCONFIGR_TS);
+	s->is_by_count = o->unit == ITRACE_INSNS || o->is_timeless || !has_clock(e, unit);
 	return etm_ring_init(&s->ring, o->last_branches ? o->max_branches : 0) ? CLEW_OK
 									       : CLEW_NO_MEMORY;
 }
@@ -586,14 +597,10 @@ static void take_context(struct etm_synth *s, const struct etm_event *e)
 
 static void take_timestamp(struct etm_synth *s, const struct etm_event *e)
 {
-	const struct itrace_opts *o = &s->events->opts.itrace;
-
 	if (!e->value)
 		return;
 	keep_who(s);
 	s->ticks = e->value;
-	if (!s->is_by_count && o->unit == ITRACE_NS && time_of(s) == UINT64_MAX)
-		s->is_by_count = true;
 }
 
 static void take_cycles(struct etm_synth *s, const struct etm_event *e)

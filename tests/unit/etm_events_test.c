@@ -23,6 +23,7 @@ struct fake {
 	struct etm_event events[MAX];
 	uint32_t items[MAX];
 	size_t nr_blocks, nr_events, nr_items;
+	bool has_no_times;
 };
 
 static struct fake f;
@@ -58,7 +59,7 @@ static bool time_of(struct etm_trace *t, size_t unit, uint64_t ticks, uint64_t *
 {
 	(void)t, (void)unit;
 	*ret_ns = ticks * 10;
-	return true;
+	return !f.has_no_times;
 }
 
 static const struct etm_trace_ops ops = {.thread = thread_of, .time = time_of, .locate = locate};
@@ -268,6 +269,19 @@ static void threads_and_times(void)
 	check("i1us", "i 1000 1 7/1000 0\ni 1100 1 8/2000 0\n", "one a microsecond");
 }
 
+/* What ran in front of the first timestamp counts too. */
+static void ticks_without_times(void)
+{
+	begin();
+	block(0x1000, 8, INSN_BRANCH, 0, 0x1100, true);
+	event(&(struct etm_event){.kind = ETM_EV_TIMESTAMP, .value = 100});
+	block(0x1100, 8, INSN_BRANCH, 0, 0x1200, true);
+	f.has_no_times = true;
+	check("i5ns", "i 1010 5 7/-1 0\ni 1104 5 7/-1 0\ni 1118 5 7/-1 0\n",
+	      "a clock that is not known: by count from the first instruction on");
+	f.has_no_times = false;
+}
+
 static void gaps(void)
 {
 	begin();
@@ -351,6 +365,7 @@ int main(void)
 	t32();
 	f.unit.config.regs.configr = TIMESTAMPS;
 	threads_and_times();
+	ticks_without_times();
 	buf_done(&f.out);
 	return tap_done();
 }
