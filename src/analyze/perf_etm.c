@@ -153,6 +153,8 @@ static enum clew_err init(struct perf_etm *p, const struct perf_input *input,
 	err = pe_read(p, diag);
 	if (err)
 		return err;
+	/* perf (6.1) sets inherit for whole CPUs too. */
+	p->is_of_tasks = p->is_of_tasks && !p->queues.is_of_all;
 	if (!p->meta.is_there)
 		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "no CoreSight trace in it");
 	if (pe_queues_close(&p->queues) || make_units(p) ||

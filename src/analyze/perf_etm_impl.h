@@ -270,7 +270,8 @@ struct pe_queues {
 	struct map_u64 by_key;   /* (cpu, tid) -> queue */
 	struct map_u64 by_event; /* an event's id -> its key there */
 	uint32_t nr;
-	bool has_cpus; /* rings of CPUs, not of threads */
+	bool has_cpus;  /* rings of CPUs, not of threads, */
+	bool is_of_all; /* and of whoever ran there */
 	struct {
 		VEC(struct pe_buffer);
 	} buffers; /* in the end by queue and offset */

@@ -61,6 +61,7 @@ enum clew_err pe_queues_take_buffer(struct pe_queues *q, const struct perf_recor
 				 "more trace buffers than any recording");
 	b.offset = x.offset;
 	q->has_cpus |= x.cpu != PE_NONE;
+	q->is_of_all |= x.cpu != PE_NONE && x.tid == PE_NONE;
 	b.queue = queue_of(q, key_of(x.cpu, x.tid));
 	if (b.queue == PE_NONE || !vec_push(&q->buffers, b))
 		return clew_fail(diag, CLEW_NO_MEMORY, r->offset, "out of memory");

@@ -64,7 +64,7 @@ void cs_etm_begin(struct cs_etm_make *m)
 
 	if (!m->has_no_time)
 		attr.sample_type |= PERF_SAMPLE_TIME;
-	if (!m->is_system_wide)
+	if (!m->is_system_wide || m->inherits)
 		attr.flags |= PERF_ATTR_INHERIT;
 	if (m->is_monotonic) {
 		attr.flags |= PERF_ATTR_USE_CLOCKID;
@@ -273,6 +273,8 @@ void cs_etm_auxtrace(struct cs_etm_make *m, uint32_t cpu, uint32_t tid, uint64_t
 {
 	struct perf_auxtrace x = {.offset = offset, .idx = cpu, .tid = 0, .cpu = cpu};
 
+	if (m->is_system_wide)
+		x.tid = NONE;
 	if (m->is_per_thread)
 		x = (struct perf_auxtrace){.offset = offset, .tid = tid, .cpu = NONE};
 	perf_build_auxtrace(&m->file, &x, trace);

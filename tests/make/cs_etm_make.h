@@ -26,6 +26,7 @@ struct cs_etm_make {
 	uint32_t nr_cpus;
 	uint32_t configr; /* 0: CID */
 	bool is_ete, is_raw, has_no_time, is_system_wide, is_per_thread, is_monotonic;
+	bool inherits; /* with is_system_wide: as perf sets it there too */
 	int64_t ts_source;
 	uint64_t flags;   /* of AUX records */
 	bool is_snapshot; /* AUX records tell the end of their trace */

@@ -576,9 +576,10 @@ static void test_switch_in_chunk(void)
 }
 
 /** System-wide, without the thread in the trace: who was switched to, where only one was. */
-static void test_switch_records(void)
+static void test_switch_records(bool inherits)
 {
-	struct cs_etm_make m = {.version = 1, .is_system_wide = true, .configr = 1u << 12};
+	struct cs_etm_make m = {
+		.version = 1, .is_system_wide = true, .inherits = inherits, .configr = 1u << 12};
 	const struct cs_etm_place at = {.addr = 0x10000 + TEXT};
 
 	begin(&m);
@@ -1203,7 +1204,8 @@ int main(void)
 	test_numbers();
 	test_timestamps();
 	test_switch_in_chunk();
-	test_switch_records();
+	test_switch_records(false);
+	test_switch_records(true);
 	test_unknown();
 	test_guest();
 	test_vmids();
