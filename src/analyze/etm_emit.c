@@ -287,6 +287,11 @@ void etm_emit_error(struct etm_synth *s, const struct etm_error *error)
 	if (!ev)
 		return;
 	ev->record.type = PERF_RECORD_AUXTRACE_ERROR;
+	if (error->is_nobodys) {
+		ev->cpu = ev->pid = ev->tid = UINT32_MAX;
+		ev->time = UINT64_MAX;
+		ev->comm = NULL;
+	}
 	y = &e->synths_of[e->nr++];
 	y->error = error->words;
 	y->error_why = error->why;

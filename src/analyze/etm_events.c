@@ -163,7 +163,9 @@ static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, 
 
 	(void)number, (void)offset;
 	if (e->trace->nr_units && !(e->opts.itrace.errors_minus >> ('l' - 'a') & 1))
-		etm_emit_error(&e->synths[0], &(struct etm_error){LOST_TRACE, what, NULL, 0});
+		etm_emit_error(&e->synths[0], &(struct etm_error){.code = LOST_TRACE,
+								  .words = what,
+								  .is_nobodys = true});
 	return e->err;
 }
 

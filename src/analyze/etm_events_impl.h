@@ -154,7 +154,8 @@ void etm_emit_insn(struct etm_synth *s, const struct etm_told *t);
 struct etm_error {
 	uint32_t code; /* as perf numbers them */
 	const char *words, *why;
-	uint64_t ip; /* 0: not at one address */
+	uint64_t ip;     /* 0: not at one address */
+	bool is_nobodys; /* of no unit */
 };
 void etm_emit_error(struct etm_synth *s, const struct etm_error *error);
 enum clew_err etm_emit_flush(struct etm_events *e);

@@ -62,7 +62,17 @@ static bool time_of(struct etm_trace *t, size_t unit, uint64_t ticks, uint64_t *
 	return !f.has_no_times;
 }
 
-static const struct etm_trace_ops ops = {.thread = thread_of, .time = time_of, .locate = locate};
+/* Only that some of the trace was lost. */
+static enum clew_err run(struct etm_trace *t, const struct etm_sink *sink, struct clew_diag *diag)
+{
+	(void)t, (void)diag;
+	return sink->trouble(sink->ctx, "lost", 0, 0);
+}
+
+static const struct etm_trace_ops ops = {.run = run,
+					 .thread = thread_of,
+					 .time = time_of,
+					 .locate = locate};
 
 static enum clew_err take(void *ctx, const struct ana_batch *b)
 {
@@ -269,6 +279,20 @@ static void threads_and_times(void)
 	check("i1us", "i 1000 1 7/1000 0\ni 1100 1 8/2000 0\n", "one a microsecond");
 }
 
+/* An AUX record's flags are of no unit, nor of what any of them ran last. */
+static void trouble(void)
+{
+	struct etm_events_opts opts = {.itrace.errors = true};
+	const struct ana_consumer consumer = {take, NULL};
+	struct etm_events *e = NULL;
+
+	buf_clear(&f.out);
+	if (etm_events_new(&e, &f.trace, &opts, NULL) == CLEW_OK)
+		etm_events_run(e, &consumer, NULL);
+	CHECK_STR(buf_cstr(&f.out), "e 8 0 -1\n", "lost trace is nobody's");
+	etm_events_free(e);
+}
+
 /* What ran in front of the first timestamp counts too. */
 static void ticks_without_times(void)
 {
@@ -365,6 +389,7 @@ int main(void)
 	t32();
 	f.unit.config.regs.configr = TIMESTAMPS;
 	threads_and_times();
+	trouble();
 	ticks_without_times();
 	buf_done(&f.out);
 	return tap_done();
