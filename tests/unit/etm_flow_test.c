@@ -198,6 +198,18 @@ static void test_mispredict_of_many(void)
 	OK(f.nr_events[ETM_EV_EVENT] == 2 * 30000);
 }
 
+/* The outcome of a transaction is known at the end, unless what it stands behind may be taken
+ * back. */
+static void test_transaction_at_the_end(uint32_t depth, uint64_t nr)
+{
+	begin(B_SELF, depth, true, false);
+	put_address(BASE, false);
+	PUT(0xf7, 0x0a, 0xf7, 0x0b, 0x71);
+	decode();
+	OK(f.nr_events[ETM_EV_TRANSACTION] == nr);
+	OK(f.nr_events[ETM_EV_EVENT] == 1);
+}
+
 /** All of the trace, with a small cache. */
 static bool decodes_in_small_cache(bool is_counting)
 {
@@ -239,6 +251,8 @@ int main(void)
 	test_far_sources(4000);
 	test_far_sources(60000);
 	test_mispredict_of_many();
+	test_transaction_at_the_end(0, 2);
+	test_transaction_at_the_end(3, 0);
 	test_many_addresses(false, false);
 	test_many_addresses(true, false);
 	test_many_addresses(false, true);

@@ -475,7 +475,7 @@ static void end_input(struct etm_flow *f)
 
 	while (!etm_packets_finish(&f->packets, &p))
 		take_packet(f, &p);
-	etm_queue_drop(f, true);
+	etm_queue_end(f);
 }
 
 enum clew_err etm_flow_restart(struct etm_flow *f, uint64_t offset)

@@ -205,3 +205,14 @@ void etm_queue_drop(struct etm_flow *f, bool notes_are_told)
 	f->depth = f->nr_placeholders = 0;
 	f->has_pending = false;
 }
+
+void etm_queue_end(struct etm_flow *f)
+{
+	for (; !f->depth && !is_empty(f); f->head++) {
+		const struct etm_elem e = f->queue.data[f->head];
+
+		if (is_note(&e) || e.kind == ETM_EL_TRANS_COMMIT || e.kind == ETM_EL_TRANS_FAIL)
+			etm_walk_element(f, &e);
+	}
+	etm_queue_drop(f, true);
+}
