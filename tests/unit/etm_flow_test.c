@@ -198,6 +198,26 @@ static void test_mispredict_of_many(void)
 	OK(f.nr_events[ETM_EV_EVENT] == 2 * 30000);
 }
 
+/* Nothing but what stands between P0 elements, for long: an error only where those could be taken
+ * back, and then nothing of it is left behind. */
+static void test_long_without_p0(uint32_t depth, int nr)
+{
+	bool is_lost;
+
+	begin(B_SELF, depth, true, false);
+	put_address(BASE, false);
+	PUT(0xf7, 0x2d, depth != 0);
+	for (int i = 0; i < nr; i++)
+		PUT(0x71);
+	PUT(0x85, 0, 0, 0x10, 0, 0, 0, 0, 0, 0x30);
+	PUT(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x01, 0x00);
+	PUT(0x81, 0x30, 0xf7, 0x2d, depth != 0);
+	is_lost = depth && nr + 5 > 0x10000;
+	OK(decode() == (is_lost ? 1 : 2));
+	OK(f.nr_events[ETM_EV_NO_SYNC] == (is_lost ? 2 : 1));
+	OK(depth || f.nr_events[ETM_EV_EVENT] == (uint64_t)nr);
+}
+
 /* The outcome of a transaction is known at the end, unless what it stands behind may be taken
  * back. */
 static void test_transaction_at_the_end(uint32_t depth, uint64_t nr)
@@ -251,6 +271,10 @@ int main(void)
 	test_far_sources(4000);
 	test_far_sources(60000);
 	test_mispredict_of_many();
+	for (int nr = 0xfffd; nr < 0x10002; nr++)
+		test_long_without_p0(0, nr);
+	for (int nr = 0xfff0; nr < 0x10002; nr++)
+		test_long_without_p0(4, nr);
 	test_transaction_at_the_end(0, 2);
 	test_transaction_at_the_end(3, 0);
 	test_many_addresses(false, false);

@@ -118,6 +118,8 @@ static void add_address(struct etm_flow *f, const struct etm_packet *p)
 	struct etm_elem e = element(p, ETM_EL_ADDRESS);
 
 	add_context(f, p);
+	if (f->sync != ETM_RUNNING)
+		return; /* what waits was too much */
 	if (f->has_pending) {
 		e = f->pending;
 		f->has_pending = false;

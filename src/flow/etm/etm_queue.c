@@ -36,8 +36,14 @@ static bool push(struct etm_flow *f, const struct etm_elem *e)
 {
 	if (is_empty(f))
 		f->head = f->queue.nr = 0;
-	if (f->queue.nr - f->head >= ETM_MAX_QUEUE)
-		return lose(f, "nothing is committed");
+	if (f->queue.nr - f->head >= ETM_MAX_QUEUE) {
+		if (f->config->max_spec)
+			return lose(f, "nothing is committed");
+		etm_queue_perform_rest(f); /* nothing that may be taken back */
+		if (f->err)
+			return false;
+		f->head = f->queue.nr = 0;
+	}
 	if (f->queue.nr >= 2 * ETM_MAX_QUEUE) {
 		f->queue.nr -= f->head;
 		memmove(f->queue.data, f->queue.data + f->head,
