@@ -11,6 +11,8 @@ for file in perf_etm perf_etm.fixed; do
 	for threads in 1 2; do
 		"$clew" inject -i "$data/$file.data" --symfs "$data/symfs" --threads $threads 2> "$dir/err" | cmp -s - "$data/perf_inject.data"
 		check $? "$file, $threads threads: as simpleperf"
+		! grep -q 'lost or damaged' "$dir/err"
+		check $? "$file, $threads threads: an AUX record's end is no loss"
 	done
 done
 "$clew" inject -i - --symfs "$data/symfs" < "$data/perf_etm.data" 2> /dev/null | cmp -s - "$data/perf_inject.data"

@@ -48,7 +48,8 @@ static void tell_no_sync(struct etm_flow *f, enum etm_no_sync reason, const char
 {
 	struct etm_event e = {.kind = ETM_EV_NO_SYNC, .reason = (uint8_t)reason, .what = what};
 
-	f->totals.nr_no_sync += reason != ETM_NO_SYNC_INIT;
+	/* Whoever feeds it begins anew at each AUX record: no trace is lost by that. */
+	f->totals.nr_no_sync += reason != ETM_NO_SYNC_INIT && reason != ETM_NO_SYNC_RESET;
 	etm_flow_event(f, &e);
 }
 
