@@ -320,6 +320,9 @@ static bool add_units(struct cs_snapshot *s, const struct cs_ini *ini, size_t bu
 		return false;
 	b = &s->buffers.data[buffer];
 	b->nr_units = s->units.nr - b->first_unit;
+	if (!b->nr_units &&
+	    !cs_snapshot_say(s, "trace buffer %s: no source is named for it: left out", b->name))
+		return false;
 	if (b->nr_units > 1)
 		qsort(s->units.data + b->first_unit, b->nr_units, sizeof(*s->units.data), by_name);
 	give_ids(s, b, true);

@@ -387,6 +387,13 @@ static void test_sources(void)
 	put("trace.ini",
 	    "[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\nformat=source_data\n");
 	CHECK_EQ(insns_now(), 3, "without a list of sources, any");
+	put("trace.ini", "[trace_buffers]\nbuffers=b,c\n[b]\nname=B\nfile=trace.bin\n"
+			 "format=source_data\n[c]\nname=C\nfile=trace.bin\n"
+			 "[source_buffers]\nETM_3=B\n");
+	t = open_it(&diag);
+	CHECK(t && has_note(t, "buffer C") && decode(t).nr_insns == 3,
+	      "a buffer that is no source's is named");
+	etm_trace_free(t);
 	put_usual();
 }
 
