@@ -303,11 +303,17 @@ static int count_trace(struct inject *c)
 static int refuse_recording(const struct inject *c)
 {
 	cli_error("%s: neither CoreSight trace nor branch stacks are in it", c->in.path);
-	cli_hint(c->in.input.data
-			 ? "'perf record -e cs_etm//u' records the one, 'clew record -j any,u' the "
-			   "other, where the processor can"
-			 : "branch stacks are not read from a pipe: give the file's name");
+	cli_hint("'perf record -e cs_etm//u' records the one, 'clew record -j any,u' the other, "
+		 "where the processor can");
 	return CLI_FAILED;
+}
+
+static int refuse_pipe(const struct inject *c, const struct clew_diag *why)
+{
+	int status = cli_input_fail(&c->in, why);
+
+	cli_hint("branch stacks are not read from a pipe: give the file's name");
+	return status;
 }
 
 static int count_stacks(struct inject *c)
@@ -335,18 +341,19 @@ static bool has_branch_stacks(struct analyze *a)
 }
 
 /** A recording that has no CoreSight trace. */
-static int open_stacks(struct inject *c)
+static int open_stacks(struct inject *c, const struct clew_diag *why)
 {
 	struct clew_diag diag = {0};
 
-	if (c->in.input.data) {
-		branch_edges_wish(&c->in.opts);
-		if (analyze_open(&c->analysis, &c->in.input, &c->in.opts, &diag))
-			return cli_input_fail(&c->in, &diag);
-		if (has_branch_stacks(c->analysis) || perf_file_is_pipe(analyze_file(c->analysis)))
-			return CLI_OK;
-	}
-	return refuse_recording(c);
+	if (!c->in.input.data)
+		return refuse_pipe(c, why);
+	branch_edges_wish(&c->in.opts);
+	if (analyze_open(&c->analysis, &c->in.input, &c->in.opts, &diag))
+		return cli_input_fail(&c->in, &diag);
+	if (has_branch_stacks(c->analysis) || perf_file_is_pipe(analyze_file(c->analysis)))
+		return CLI_OK;
+	/* Trace that is there, at some offset, and not understood. */
+	return why->offset ? cli_input_fail(&c->in, why) : refuse_recording(c);
 }
 
 static int open_input(struct inject *c)
@@ -363,7 +370,7 @@ static int open_input(struct inject *c)
 		return cli_etm_open_snapshot(&c->in, &c->trace);
 	err = perf_etm_open(&c->trace, &c->in.input, &c->in.opts.symbols, &diag);
 	if (err == CLEW_UNSUPPORTED)
-		return open_stacks(c);
+		return open_stacks(c, &diag);
 	return err ? cli_input_fail(&c->in, &diag) : CLI_OK;
 }
 

@@ -17,6 +17,9 @@ for file in perf_etm perf_etm.fixed; do
 done
 "$clew" inject -i - --symfs "$data/symfs" < "$data/perf_etm.data" 2> /dev/null | cmp -s - "$data/perf_inject.data"
 check $? "from standard input"
+cat "$data/perf_etm.data" | "$clew" inject -i - --symfs "$data/symfs" > "$dir/out" 2> "$dir/err"
+[ $? = 1 ] && [ ! -s "$dir/out" ] && ! grep -q neither "$dir/err"
+check $? "a file through a pipe: not that it holds no trace"
 "$clew" inject -i "$data/perf_etm.data" --symfs "$data/symfs" -o "$dir/one" 2> /dev/null && cmp -s "$dir/one" "$data/perf_inject.data"
 check $? "-o FILE"
 mkdir "$dir/all"
