@@ -89,7 +89,8 @@ static int open_recording(struct cli_itrace *it, const struct cli_input *in)
 
 	if (err == CLEW_NO_MEMORY || err == CLEW_OS)
 		return fail(in, &diag);
-	if (err != CLEW_OK && err != CLEW_UNSUPPORTED)
+	/* No CoreSight trace at all has no offset. */
+	if (err != CLEW_OK && (err != CLEW_UNSUPPORTED || diag.offset))
 		cli_warn("%s: the hardware trace cannot be decoded: %s", in->path,
 			 diag.what ? diag.what : clew_err_name(err));
 	return CLI_OK;

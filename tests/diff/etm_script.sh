@@ -72,6 +72,15 @@ report '96.81% ' --itrace=i10ig -s comm,sym -g none --children
 sed -i 's/\[\.\] //' "$dir/got"
 check_same 'report: instructions and their callers'
 
+# The units' description says a version that nobody knows: byte 16 of AUXTRACE_INFO.
+cp "$file" "$dir/newer.data"
+printf '\011' | dd of="$dir/newer.data" bs=1 seek="$((0x418))" conv=notrunc 2>/dev/null
+for command in script 'report --stdio'; do
+	"$clew" $command -i "$dir/newer.data" >/dev/null 2>"$dir/err"
+	grep -q 'cannot be decoded: the description of the trace units is of a newer perf' "$dir/err"
+	check $? "$command: why trace of a newer perf is not decoded"
+done
+
 # The same from perf. A period of no instructions, which perf prints at the end of a block, is left out.
 if perf script -i "$file" --symfs symfs --itrace=b 2>/dev/null | grep -q branches; then
 	while read -r options; do
