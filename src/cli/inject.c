@@ -407,7 +407,7 @@ int cmd_inject(int argc, char **argv)
 		 CLI_STRING, &c.binary},
 		{0, "indirect", NULL, "autofdo: say where indirect branches went, too",
 		 CLI_FLAG, &c.autofdo.has_indirect},
-		{0, "threads", "N", "decode with N threads (default: 1; 0: one for each CPU)",
+		{0, "threads", "N", "decode with N threads, at most 4 (default: 1; 0: as many as CPUs)",
 		 CLI_UINT, &c.nr_threads},
 		{0, "Input", NULL, NULL, CLI_SECTION},
 		{'i', "input", "FILE", "recording, or directory of an OpenCSD snapshot; - is standard input "

@@ -117,7 +117,7 @@ int cmd_trace(int argc, char **argv)
 		{0, "split-source", NULL, "with --ranges: end ranges also at the branches that a source "
 		 "address packet leads over", CLI_FLAG, &c.splits_source_ranges},
 		{0, "id", "IDS", "only these trace IDs, in hex (comma list)", CLI_STRING, &c.etm.ids},
-		{0, "threads", "N", "decode with N threads (default: 1; 0: one for each CPU)",
+		{0, "threads", "N", "decode with N threads, at most 4 (default: 1; 0: as many as CPUs)",
 		 CLI_UINT, &c.nr_threads},
 		{0, "piece-bytes", "N", NULL, CLI_UINT, &c.piece_bytes},
 		{0, "Input", NULL, NULL, CLI_SECTION},
