@@ -230,6 +230,17 @@ static void test_transaction_at_the_end(uint32_t depth, uint64_t nr)
 	OK(f.nr_events[ETM_EV_EVENT] == 1);
 }
 
+/* Where its start is no P0 element, that waits too. */
+static void test_transaction_only_at_the_end(void)
+{
+	begin(B_SELF, 0, true, false);
+	f.config.transactions_are_p0 = false;
+	put_address(BASE, false);
+	PUT(0xf7, 0x0a, 0x0b);
+	decode();
+	OK(f.nr_events[ETM_EV_TRANSACTION] == 2);
+}
+
 /** All of the trace, with a small cache. */
 static bool decodes_in_small_cache(bool is_counting)
 {
@@ -277,6 +288,7 @@ int main(void)
 		test_long_without_p0(4, nr);
 	test_transaction_at_the_end(0, 2);
 	test_transaction_at_the_end(3, 0);
+	test_transaction_only_at_the_end();
 	test_many_addresses(false, false);
 	test_many_addresses(true, false);
 	test_many_addresses(false, true);

@@ -161,7 +161,7 @@ bool etm_queue_mispredict(struct etm_flow *f);
 /** Perform what waits for the next P0 element; there is none in it. */
 void etm_queue_perform_rest(struct etm_flow *f);
 void etm_queue_drop(struct etm_flow *f, bool notes_are_told);
-/** The input is over: tell notes; and what became of a transaction, if that is certain. */
+/** The input is over: tell notes; and transactions whose outcome is known, if that is certain. */
 void etm_queue_end(struct etm_flow *f);
 
 /* --- etm_straight.c --- */

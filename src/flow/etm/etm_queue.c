@@ -212,12 +212,29 @@ void etm_queue_drop(struct etm_flow *f, bool notes_are_told)
 	f->has_pending = false;
 }
 
+static bool is_outcome(const struct etm_elem *e)
+{
+	return e->kind == ETM_EL_TRANS_COMMIT || e->kind == ETM_EL_TRANS_FAIL;
+}
+
+/** The start of a transaction in which nothing ran, and whose outcome is known? */
+static bool is_start_of_outcome(const struct etm_flow *f, size_t at)
+{
+	if (f->queue.data[at].kind != ETM_EL_TRANS_START)
+		return false;
+	while (++at < f->queue.nr && f->queue.data[at].kind != ETM_EL_TRANS_START) {
+		if (is_outcome(&f->queue.data[at]))
+			return true;
+	}
+	return false;
+}
+
 void etm_queue_end(struct etm_flow *f)
 {
 	for (; !f->depth && !is_empty(f); f->head++) {
 		const struct etm_elem e = f->queue.data[f->head];
 
-		if (is_note(&e) || e.kind == ETM_EL_TRANS_COMMIT || e.kind == ETM_EL_TRANS_FAIL)
+		if (is_note(&e) || is_outcome(&e) || is_start_of_outcome(f, f->head))
 			etm_walk_element(f, &e);
 	}
 	etm_queue_drop(f, true);
