@@ -33,7 +33,8 @@ def readable(path, what):
     t.check(nr > 0 and not err, what, f"{nr} samples; {err}")
 
 
-# Signals
+# Signals. Under nohup the commands would ignore one of them.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 for number, name in [(signal.SIGINT, "INT"), (signal.SIGTERM, "TERM"), (signal.SIGHUP, "HUP")]:
     path = t.path(f"{name}.data")
     p = start(["-o", path], SPIN)
