@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/cs_snapshot.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "analyze/cs_snapshot_ini.h"
-#include "unit/tap.h"
+#include "unit/test_dir.h"
 
 /* --- directories made for a check --- */
 
-static char dir[] = "/tmp/cs_snapshot_test.XXXXXX";
-
-static void put_bytes(const char *name, const void *bytes, size_t nr)
-{
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "wb");
-	if (!f || fwrite(bytes, 1, nr, f) != nr || fclose(f))
-		SKIP_ALL("cannot write below /tmp");
-}
-
 static void put(const char *name, const char *text)
 {
-	put_bytes(name, text, strlen(text));
-}
-
-static void drop(const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	unlink(path);
+	test_dir_write(name, text, strlen(text));
 }
 
 #define CORE_REGS "[regs]\nPC(size:64)=0x0\nSP(size:64)=0\n"
@@ -59,8 +35,8 @@ static void put_usual(void)
 	    "[trace_buffers]\nbuffers=buffer0,\n[buffer0]\nname=ETB_0\nfile=trace.bin\n"
 	    "format=source_data\n[source_buffers]\nETM_3=ETB_0\n"
 	    "[core_trace_sources]\ncpu_3=ETM_3\n");
-	put_bytes("code.bin", code, sizeof(code));
-	put_bytes("trace.bin", trace, sizeof(trace));
+	test_dir_write("code.bin", code, sizeof(code));
+	test_dir_write("trace.bin", trace, sizeof(trace));
 }
 
 /* --- what comes of it --- */
@@ -93,7 +69,7 @@ static struct etm_trace *open_it(struct clew_diag *diag)
 	struct etm_trace *t = NULL;
 
 	*diag = (struct clew_diag){0};
-	return cs_snapshot_open(&t, dir, diag) ? NULL : t;
+	return cs_snapshot_open(&t, test_dir, diag) ? NULL : t;
 }
 
 static struct got decode(struct etm_trace *t)
@@ -209,10 +185,10 @@ static void test_ways_to_name_it(void)
 	struct etm_trace *t = NULL;
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s/snapshot.ini", dir);
+	snprintf(path, sizeof(path), "%s/snapshot.ini", test_dir);
 	CHECK(!cs_snapshot_open(&t, path, &diag), "by its snapshot.ini");
 	etm_trace_free(t);
-	snprintf(path, sizeof(path), "%s///", dir);
+	snprintf(path, sizeof(path), "%s///", test_dir);
 	CHECK(!cs_snapshot_open(&t, path, &diag), "with slashes behind");
 	etm_trace_free(t);
 	CHECK_EQ(cs_snapshot_open(&t, "/nonexistent", &diag), CLEW_OS, "no such directory");
@@ -232,11 +208,11 @@ static void test_why_it_fails(void)
 
 	put("trace.ini", "[trace_buffers]\nbuffers=buffer0\n[buffer0]\nname=ETB_0\nfile=gone.bin\n"
 			 "[source_buffers]\nETM_3=ETB_0\n[core_trace_sources]\ncpu_3=ETM_3\n");
-	CHECK_EQ(cs_snapshot_open_or_tell(&t, dir, is_about, &is_told, &diag), CLEW_BAD_FILE,
+	CHECK_EQ(cs_snapshot_open_or_tell(&t, test_dir, is_about, &is_told, &diag), CLEW_BAD_FILE,
 		 "no trace");
 	CHECK(is_told, "and which file is missing");
 	put("snapshot.ini", "[trace]\nmetadata=/dev/null\n");
-	CHECK_EQ(cs_snapshot_open(&t, dir, &diag), CLEW_BAD_FILE, "metadata in a device");
+	CHECK_EQ(cs_snapshot_open(&t, test_dir, &diag), CLEW_BAD_FILE, "metadata in a device");
 	CHECK(strstr(diag.what, "metadata"), "and that it is the metadata");
 	put_usual();
 }
@@ -258,7 +234,7 @@ static void test_crlf_and_comments(void)
 	    "[source_buffers]\r\nETM_3= ETB_9, ETB_0\r\n[core_trace_sources]\r\ncpu_3=ETM_3\r\n"
 	    "[timestamp]\r\nfrequency=25000000\r\nodd\r\n");
 	CHECK_EQ(insns_now(), UINT64_MAX, "names of buffers are as in the list");
-	cs_snapshot_open_or_tell(&t, dir, is_about_buffer, &is_told, &diag);
+	cs_snapshot_open_or_tell(&t, test_dir, is_about_buffer, &is_told, &diag);
 	CHECK(is_told, "and which one has no section");
 	put("trace.ini",
 	    "[trace_buffers]\r\nbuffers= other , buffer0 \r\n\r\n"
@@ -277,7 +253,7 @@ static void test_memory(void)
 	put("cpu.ini", "[device]\nname=cpu_3\nclass=core\ntype=Cortex-A53\n"
 		       "[dumpb]\nfile=padded.bin\noffset=8\naddress=0x10008\n"
 		       "[dump.a]\nfile=padded.bin\naddress=0x10000\nlength=8\nspace=EL1N\n");
-	put_bytes("padded.bin", code, sizeof(code));
+	test_dir_write("padded.bin", code, sizeof(code));
 	CHECK_EQ(insns_now(), 3, "dumps by offset and length, of one space");
 	put("cpu.ini",
 	    "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=code.bin\naddress=0x10000\nspace=EL3\n");
@@ -307,7 +283,7 @@ static void test_memory(void)
 	put("cpu.ini",
 	    "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=bin\\code.bin\naddress=0x10000\n");
 	CHECK_EQ(insns_now(), 0, "no such file");
-	drop("padded.bin");
+	test_dir_drop("padded.bin");
 	put_usual();
 }
 
@@ -327,12 +303,12 @@ static void test_cores_differ(void)
 	    "[trace_buffers]\nbuffers=a,b\n[a]\nfile=trace.bin\nformat=source_data\n"
 	    "[b]\nfile=trace.bin\nformat=source_data\n[source_buffers]\nETM_3=a\nETM_9=b\n"
 	    "[core_trace_sources]\ncpu_3=ETM_3\ncpu_9=ETM_9\n");
-	put_bytes("other.bin", other, sizeof(other));
+	test_dir_write("other.bin", other, sizeof(other));
 	CHECK_EQ(insns_now(), 3 + 4,
 		 "of two cores each runs its own code, of two sessions both ran");
-	drop("other.ini");
-	drop("other.bin");
-	drop("etm2.ini");
+	test_dir_drop("other.ini");
+	test_dir_drop("other.bin");
+	test_dir_drop("etm2.ini");
 	put_usual();
 }
 
@@ -376,14 +352,14 @@ static void test_sources(void)
 	}
 	CHECK(t && decode(t).nr_insns == 3, "a raw buffer is the unit's that can be decoded");
 	etm_trace_free(t);
-	drop("new.ini");
-	drop("ptm.ini");
+	test_dir_drop("new.ini");
+	test_dir_drop("ptm.ini");
 	put("trace.ini",
 	    "[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\n[source_buffers]\nSTM_1=B\n");
 	CHECK(!open_it(&diag) && diag.code == CLEW_UNSUPPORTED, "trace of an STM only");
-	CHECK(cs_snapshot_open_or_tell(&t, dir, is_about_stm, &is_told, &diag) && is_told,
+	CHECK(cs_snapshot_open_or_tell(&t, test_dir, is_about_stm, &is_told, &diag) && is_told,
 	      "and which source it is");
-	drop("stm.ini");
+	test_dir_drop("stm.ini");
 	put("trace.ini",
 	    "[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\nformat=source_data\n");
 	CHECK_EQ(insns_now(), 3, "without a list of sources, any");
@@ -481,7 +457,7 @@ static void test_hostile(void)
 	char path[256];
 	bool ok = true;
 
-	snprintf(path, sizeof(path), "%s/fifo", dir);
+	snprintf(path, sizeof(path), "%s/fifo", test_dir);
 	mkfifo(path, 0600);
 	for (size_t i = 0; i < sizeof(trace_inis) / sizeof(*trace_inis); i++) {
 		struct etm_trace *t;
@@ -504,9 +480,9 @@ static void test_hostile(void)
 	    "[device_list]\na=fifo\nb=.\nc=snapshot.ini\nx4=trace.bin\n[trace]\nmetadata=trace.ini\n");
 	CHECK(!open_it(&diag) && diag.code == CLEW_BAD_FILE, "devices that are none");
 	put_usual();
-	put_bytes("trace.bin", "", 0);
+	test_dir_write("trace.bin", "", 0);
 	CHECK_EQ(insns_now(), 0, "no byte of trace");
-	drop("fifo");
+	test_dir_drop("fifo");
 	put_usual();
 }
 
@@ -567,7 +543,7 @@ static void test_frames(void)
 	nr += 16;
 	nr += framed(bytes + nr, 0x10);
 	nr += framed(bytes + nr, 0x33);
-	put_bytes("trace.bin", bytes, nr);
+	test_dir_write("trace.bin", bytes, nr);
 	t = open_it(&diag);
 	CHECK(t && decode(t).nr_insns == 6, "frames");
 	etm_trace_free(t);
@@ -597,7 +573,7 @@ static void test_many_dumps(void)
 	char path[256];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/cpu.ini", dir);
+	snprintf(path, sizeof(path), "%s/cpu.ini", test_dir);
 	f = fopen(path, "w");
 	if (!f)
 		return;
@@ -622,7 +598,7 @@ static void test_out_of_memory(void)
 		enum clew_err err;
 
 		mem_fail_after(n);
-		err = cs_snapshot_open(&t, dir, &diag);
+		err = cs_snapshot_open(&t, test_dir, &diag);
 		mem_fail_after(UINT64_MAX);
 		went_well = !err;
 		ok = went_well || err == CLEW_NO_MEMORY;
@@ -633,11 +609,7 @@ static void test_out_of_memory(void)
 
 int main(void)
 {
-	static const char *const files[] = {"snapshot.ini", "cpu.ini",  "etm.ini",
-					    "trace.ini",    "code.bin", "trace.bin"};
-
-	if (!mkdtemp(dir))
-		SKIP_ALL("cannot write below /tmp");
+	test_dir_make("cs-snapshot-test");
 	test_ini();
 	test_ini_hostile();
 	test_usual();
@@ -653,8 +625,6 @@ int main(void)
 	test_frames();
 	test_many_dumps();
 	test_out_of_memory();
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		drop(files[i]);
-	rmdir(dir);
+	test_dir_remove();
 	return tap_done();
 }

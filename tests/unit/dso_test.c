@@ -1,36 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "image/dso.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "make/dwarf_build.h"
-#include "unit/tap.h"
+#include "unit/test_dir.h"
 
-static char top[64]; /* a folder of our own */
 static const uint8_t id_a[20] = {0xab, 0xcd, 1}, id_b[20] = {0xab, 0xce, 2},
 		     id_c[20] = {0xab, 0xcf, 3}, id_d[20] = {0xab, 0xd0, 4};
 #define ZEROS "0000000000000000000000000000000000"
 static const uint8_t code[256] = {0xc3, 0x90};
-
-static void write_file(const char *path, const void *data, size_t size)
-{
-	char full[256], *slash;
-	FILE *f;
-
-	snprintf(full, sizeof(full), "%s%s", top, path);
-	for (slash = full + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(full, 0755);
-		*slash = '/';
-	}
-	f = fopen(full, "w");
-	if (!f)
-		return;
-	fwrite(data, 1, size, f);
-	fclose(f);
-}
 
 struct shape {
 	const char *path, *name; /* name NULL: stripped */
@@ -61,7 +41,7 @@ static void write_elf(const struct shape *s)
 	if (s->is_dynamic)
 		elf_build_syms(&b, SHT_DYNSYM, &dyn, 1);
 	elf_build_finish(&b);
-	write_file(s->path, b.file.data, b.file.nr);
+	test_dir_write(s->path, b.file.data, b.file.nr);
 	elf_build_done(&b);
 }
 
@@ -139,7 +119,8 @@ static void test_user_files(void)
 	};
 	/* clang-format on */
 	char cache[80];
-	struct dso_store_opts opts = {.symfs = top}, cached = {.symfs = top, .buildid_dir = cache};
+	struct dso_store_opts opts = {.symfs = test_dir},
+			      cached = {.symfs = test_dir, .buildid_dir = cache};
 	struct dso_store *s = dso_store_new(&opts);
 	uint8_t byte[2];
 
@@ -159,7 +140,7 @@ static void test_user_files(void)
 		  "stripped: only exported functions have names", "a doubt is told");
 	dso_store_free(s);
 
-	snprintf(cache, sizeof(cache), "%s/cache", top);
+	snprintf(cache, sizeof(cache), "%s/cache", test_dir);
 	s = dso_store_new(&cached);
 	CHECK_STR(name_at(get(s, DSO_USER, "/bin/replaced", id_a), TEXT_OFFSET), "old",
 		  "the file was replaced: its copy in the build-id directory");
@@ -172,7 +153,7 @@ static void test_lines(void)
 	uint16_t text = elf_build_section(&b, ".text", SHT_PROGBITS, SHF_ALLOC, code, sizeof(code));
 	uint64_t at = elf_build_addr(&b, text);
 	struct elf_build_sym sym = {"outer", at, sizeof(code), STB_GLOBAL, STT_FUNC, text};
-	struct dso_store_opts opts = {.symfs = top};
+	struct dso_store_opts opts = {.symfs = test_dir};
 	struct dso_store *s;
 	struct dso_line lines[4];
 	struct dso *d;
@@ -180,7 +161,7 @@ static void test_lines(void)
 	elf_build_syms(&b, SHT_SYMTAB, &sym, 1);
 	dwarf_build(&b, &(struct dwarf_shape){.low = at, .size = sizeof(code), .depth = 1});
 	elf_build_finish(&b);
-	write_file("/bin/lines", b.file.data, b.file.nr);
+	test_dir_write("bin/lines", b.file.data, b.file.nr);
 	elf_build_done(&b);
 	s = dso_store_new(&opts);
 	d = get(s, DSO_USER, "/bin/lines", NULL);
@@ -199,11 +180,11 @@ static void test_lines(void)
 
 static void test_fifo(void)
 {
-	struct dso_store_opts opts = {.symfs = top};
+	struct dso_store_opts opts = {.symfs = test_dir};
 	struct dso_store *s = dso_store_new(&opts);
 	char path[96];
 
-	snprintf(path, sizeof(path), "%s/bin/fifo", top);
+	snprintf(path, sizeof(path), "%s/bin/fifo", test_dir);
 	if (!mkfifo(path, 0600))
 		CHECK(!name_at(get(s, DSO_USER, "/bin/fifo", NULL), 0), "a FIFO is not waited for");
 	dso_store_free(s);
@@ -224,8 +205,8 @@ static void test_kernel(void)
 	struct dso_store *s;
 	struct dso *d;
 
-	snprintf(path, sizeof(path), "%s/kallsyms", top);
-	write_file("/kallsyms", kallsyms, strlen(kallsyms));
+	snprintf(path, sizeof(path), "%s/kallsyms", test_dir);
+	test_dir_write("kallsyms", kallsyms, strlen(kallsyms));
 	s = dso_store_new(&opts);
 	key.kernel_ref_addr = 0xffffffff91000000;
 	d = dso_store_get(s, &key);
@@ -242,7 +223,7 @@ static void test_kernel(void)
 	      "a module that is not there");
 	dso_store_free(s);
 
-	write_file("/kallsyms", hidden, strlen(hidden));
+	test_dir_write("kallsyms", hidden, strlen(hidden));
 	s = dso_store_new(&opts);
 	d = get(s, DSO_KERNEL, "[kernel.kallsyms]", NULL);
 	CHECK(!name_at(d, 0) &&
@@ -267,8 +248,8 @@ static void test_linked(void)
 	struct dso_store *s;
 	struct dso *d;
 
-	snprintf(symfs, sizeof(symfs), "%s", top);
-	snprintf(vmlinux, sizeof(vmlinux), "%s/linked-vmlinux", top);
+	snprintf(symfs, sizeof(symfs), "%s", test_dir);
+	snprintf(vmlinux, sizeof(vmlinux), "%s/linked-vmlinux", test_dir);
 	write_elf(&user);
 	write_elf(&kernel);
 	s = dso_store_new(&opts);
@@ -306,7 +287,7 @@ static void test_vmlinux(void)
 			      .kernel_ref_addr = 0xffffffffa2000000};
 	struct dso_store *s;
 
-	snprintf(path, sizeof(path), "%s/vmlinux", top);
+	snprintf(path, sizeof(path), "%s/vmlinux", test_dir);
 	write_elf(&shape);
 	s = dso_store_new(&opts);
 	CHECK_STR(name_at(dso_store_get(s, &key), 0xffffffffa2000010), "_stext",
@@ -478,9 +459,9 @@ static void test_jitdump(void)
 	jit_move(&b, 0x2000, 0x3000, 2);
 	jit_record(&b, 77, &(struct buf){0});
 	add(&b, 0, 4); /* cut off */
-	write_file("/jit-4000001.dump", b.data, b.nr);
+	test_dir_write("jit-4000001.dump", b.data, b.nr);
 	buf_done(&b);
-	snprintf(path, sizeof(path), "%s/jit-4000001.dump", top);
+	snprintf(path, sizeof(path), "%s/jit-4000001.dump", test_dir);
 	dso_store_get(s, &dump);
 	d = dso_store_get(s, &jit);
 	CHECK_STR(name_at(d, 0x1008), "second", "the later code at an address");
@@ -511,7 +492,7 @@ static void test_many_keys(void)
 /* Each process looks at its own dumps alone; at all of them, this would take a minute. */
 static void test_many_jitdumps(void)
 {
-	const struct dso_store_opts opts = {.symfs = top};
+	const struct dso_store_opts opts = {.symfs = test_dir};
 	struct dso_store *s = dso_store_new(&opts);
 	char path[64];
 	int nr_found = 0;
@@ -530,7 +511,7 @@ static void test_many_jitdumps(void)
 
 static void test_no_memory(void)
 {
-	struct dso_store_opts opts = {.symfs = top};
+	struct dso_store_opts opts = {.symfs = test_dir};
 	bool has_failed = true;
 	int nr = 0;
 
@@ -555,11 +536,7 @@ static void test_no_memory(void)
 
 int main(void)
 {
-	char clean[96];
-
-	snprintf(top, sizeof(top), "/tmp/clew-dso-test.XXXXXX");
-	if (!mkdtemp(top))
-		SKIP_ALL("no writable /tmp");
+	test_dir_make("dso-test");
 	test_keys();
 	test_many_keys();
 	test_user_files();
@@ -575,7 +552,6 @@ int main(void)
 	test_jitdump();
 	test_many_jitdumps();
 	test_no_memory();
-	snprintf(clean, sizeof(clean), "rm -r %s", top);
-	CHECK_EQ(system(clean), 0, "clean up");
+	test_dir_remove();
 	return tap_done();
 }

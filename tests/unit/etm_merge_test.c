@@ -8,7 +8,7 @@
 #include "make/cs_etm_make.h"
 #include "make/elf_build.h"
 #include "make/splitmix.h"
-#include "unit/tap.h"
+#include "unit/test_dir.h"
 
 /*
  * Random recordings of several CPUs, with timestamps: what comes out is in order of time, recorded
@@ -16,7 +16,6 @@
  */
 enum { RET = 0xd65f03c0, TEXT = 128, START = 0x10000, NR_WORDS = 256, NR_CPUS = 3, NR_PARTS = 40 };
 
-static char top[64];
 static uint64_t seed;
 
 static uint32_t below(uint32_t n)
@@ -28,20 +27,13 @@ static void write_program(void)
 {
 	struct elf_build b = {.machine = 183};
 	uint32_t words[NR_WORDS];
-	char path[80];
-	FILE *f;
 
 	for (unsigned int i = 0; i < NR_WORDS; i++)
 		words[i] = RET;
 	elf_build_section(&b, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, words,
 			  sizeof(words));
 	elf_build_finish(&b);
-	snprintf(path, sizeof(path), "%s/prog", top);
-	f = fopen(path, "w");
-	if (f) {
-		fwrite(b.file.data, 1, b.file.nr, f);
-		fclose(f);
-	}
+	test_dir_write("prog", b.file.data, b.file.nr);
 	elf_build_done(&b);
 }
 
@@ -163,7 +155,7 @@ static enum clew_err give_recorded(struct etm_events *e, const struct ana_consum
 
 static void run(struct bytes file, const char *itrace, unsigned int nr_threads, struct story *s)
 {
-	struct dso_store_opts symbols = {.symfs = top, .no_host_kernel = true};
+	struct dso_store_opts symbols = {.symfs = test_dir, .no_host_kernel = true};
 	struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
 	struct etm_events_opts opts = {.nr_threads = nr_threads};
 	const struct ana_consumer consumer = {take, s};
@@ -263,10 +255,8 @@ static void check_ticks(enum form form)
 
 int main(void)
 {
-	char clean[80];
-
-	snprintf(top, sizeof(top), "/tmp/etm_merge_test.XXXXXX");
-	CHECK(mkdtemp(top), "a folder");
+	test_dir_make("etm-merge-test");
+	CHECK(!access(test_dir, W_OK), "a folder");
 	write_program();
 	for (seed = 0; seed < 20; seed++) {
 		uint64_t number = seed;
@@ -280,7 +270,6 @@ int main(void)
 		check_ticks(ONE_RING);
 		seed = number;
 	}
-	snprintf(clean, sizeof(clean), "rm -r %s", top);
-	CHECK_EQ(system(clean), 0, "clean up");
+	test_dir_remove();
 	return tap_done();
 }

@@ -2,35 +2,15 @@
 #include "analyze/perf_etm.h"
 
 #include <inttypes.h>
-#include <sys/stat.h>
 
 #include "make/cs_etm_make.h"
 #include "make/elf_build.h"
 #include "make/splitmix.h"
-#include "unit/tap.h"
+#include "unit/test_dir.h"
 
-static char top[64]; /* a folder of our own: the recorded machine's files */
 static const char *vmlinux;
 
 enum { NOP = 0xd503201f, RET = 0xd65f03c0, TEXT = 128, NR_WORDS = 64 };
-
-static void write_file(const char *path, const void *data, size_t size)
-{
-	char full[256], *slash;
-	FILE *f;
-
-	snprintf(full, sizeof(full), "%s%s", top, path);
-	for (slash = full + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(full, 0755);
-		*slash = '/';
-	}
-	f = fopen(full, "w");
-	if (!f)
-		return;
-	fwrite(data, 1, size, f);
-	fclose(f);
-}
 
 /** A program of returns with @p nops in front of each: its code begins at TEXT in the file. */
 static void write_program(const char *path, unsigned int nops, uint16_t machine)
@@ -43,7 +23,7 @@ static void write_program(const char *path, unsigned int nops, uint16_t machine)
 	elf_build_section(&b, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, words,
 			  sizeof(words));
 	elf_build_finish(&b);
-	write_file(path, b.file.data, b.file.nr);
+	test_dir_write(path, b.file.data, b.file.nr);
 	elf_build_done(&b);
 }
 
@@ -123,7 +103,8 @@ static enum clew_err put_trouble(void *ctx, const char *what, uint64_t number, u
 
 static enum clew_err open_file(struct bytes file, struct etm_trace **ret, struct clew_diag *diag)
 {
-	struct dso_store_opts symbols = {.symfs = top, .no_host_kernel = true, .vmlinux = vmlinux};
+	struct dso_store_opts symbols = {
+		.symfs = test_dir, .no_host_kernel = true, .vmlinux = vmlinux};
 	struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
 
 	return perf_etm_open(ret, &in, &symbols, diag);
@@ -859,7 +840,7 @@ static void write_jitdump(void)
 	jit_load(&b, 8, 0x50000, 1, 1);
 	jit_load(&b, 8, 0x50100, 2, 1);
 	jit_load(&b, 15, 0x50000, 3, 3);
-	write_file("/tmp/jit-100.dump", b.data, b.nr);
+	test_dir_write("tmp/jit-100.dump", b.data, b.nr);
 	buf_done(&b);
 }
 
@@ -933,7 +914,7 @@ static void write_module(void)
 	b.sections[at].sh_info = text;
 	b.sections[at].sh_entsize = sizeof(*rela);
 	elf_build_finish(&b);
-	write_file("/lib/modules/m.ko", b.file.data, b.file.nr);
+	test_dir_write("lib/modules/m.ko", b.file.data, b.file.nr);
 	elf_build_done(&b);
 }
 
@@ -973,9 +954,9 @@ static void test_vmlinux(void)
 
 	elf_build_syms(&b, SHT_SYMTAB, &sym, 1);
 	elf_build_finish(&b);
-	write_file("/boot/vmlinux", b.file.data, b.file.nr);
+	test_dir_write("boot/vmlinux", b.file.data, b.file.nr);
 	elf_build_done(&b);
-	snprintf(path, sizeof(path), "%s/boot/vmlinux", top);
+	snprintf(path, sizeof(path), "%s/boot/vmlinux", test_dir);
 	vmlinux = path;
 
 	begin(&m);
@@ -1176,16 +1157,12 @@ static void test_threads(void)
 
 int main(void)
 {
-	char clean[96];
-
-	snprintf(top, sizeof(top), "/tmp/clew-perf-etm-test.XXXXXX");
-	if (!mkdtemp(top))
-		SKIP_ALL("no writable /tmp");
+	test_dir_make("perf-etm-test");
 	write_program("/bin/one", 1, EM_AARCH64);
 	write_program("/bin/two", 2, EM_AARCH64);
 	write_program("/bin/four", 4, EM_AARCH64);
 	write_program("/bin/x86", 1, EM_X86_64);
-	write_file("/bin/bare", (const uint32_t[]){NOP, RET}, 8);
+	test_dir_write("bin/bare", (const uint32_t[]){NOP, RET}, 8);
 	test_versions();
 	test_refused();
 	test_hw_ids();
@@ -1230,7 +1207,6 @@ int main(void)
 	test_lanes();
 	test_threads();
 	test_no_memory();
-	snprintf(clean, sizeof(clean), "rm -r %s", top);
-	CHECK_EQ(system(clean), 0, "clean up");
+	test_dir_remove();
 	return tap_done();
 }

@@ -1,30 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <unistd.h>
-
 #include <clew/trace.h>
 
-#include "unit/tap.h"
-
-static char dir[] = "/tmp/trace_test.XXXXXX";
-
-static void put(const char *name, const void *bytes, size_t nr)
-{
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "wb");
-	if (!f || fwrite(bytes, 1, nr, f) != nr || fclose(f))
-		SKIP_ALL("cannot write below /tmp");
-}
-
-static void drop(const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	unlink(path);
-}
+#include "unit/test_dir.h"
 
 /* A64: add, b .+8, nop, ret */
 static const uint8_t code[] = {0x00, 0x04, 0x00, 0x91, 0x02, 0x00, 0x00, 0x14,
@@ -116,25 +93,20 @@ int main(void)
 	struct clew_trace *t = NULL;
 	struct clew_diag diag;
 
+	test_dir_make("trace-test");
 	CHECK(clew_trace_open(&t, "/nowhere", NULL, &diag) == CLEW_OS && !t, "no file, no trace");
 	CHECK(clew_trace_open(&t, "/dev/null", NULL, &diag) != CLEW_OK && !t, "nor an empty one");
-	if (!mkdtemp(dir))
-		SKIP_ALL("cannot write below /tmp");
 	for (size_t i = 0; i < NR_FILES; i++)
-		put(files[i].name, files[i].text, strlen(files[i].text));
-	put("code.bin", code, sizeof(code));
-	put("trace.bin", trace, sizeof(trace));
-	CHECK(clew_trace_open(&t, dir, &opts, &diag) == CLEW_OK, "a snapshot directory opens");
+		test_dir_write(files[i].name, files[i].text, strlen(files[i].text));
+	test_dir_write("code.bin", code, sizeof(code));
+	test_dir_write("trace.bin", trace, sizeof(trace));
+	CHECK(clew_trace_open(&t, test_dir, &opts, &diag) == CLEW_OK, "a snapshot directory opens");
 	if (t) {
 		test_units(t);
 		test_ranges(t);
 	}
 	clew_trace_free(t);
 	clew_trace_free(NULL);
-	for (size_t i = 0; i < NR_FILES; i++)
-		drop(files[i].name);
-	drop("code.bin");
-	drop("trace.bin");
-	rmdir(dir);
+	test_dir_remove();
 	return tap_done();
 }
