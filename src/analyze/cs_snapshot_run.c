@@ -2,6 +2,7 @@
 #include "analyze/cs_snapshot_impl.h"
 #include "analyze/etm_marks.h"
 #include "base/err.h"
+#include "packet/coresight/cs_dstream.h"
 
 enum { RELEASE_BYTES = 1 << 20 };
 

@@ -42,6 +42,13 @@ def frames(*sources, sync=b''):
     return out
 
 
+def with_footers(data):
+    """As a DSTREAM stores it: behind each 504 bytes 8 of its own, flags that come and go and a count down."""
+    flags = ('00000000', '02000000', '00000000', '00000080')
+    return b''.join(data[at:at + 504] + (bytes.fromhex(flags[k % 4]) + bytes([k % 3 and 0x7e, 0xc0, 0xfe - k, 0x0f]) if at + 504 <= len(data) else b'')
+                    for k, at in enumerate(range(0, len(data), 504)))
+
+
 def digest(source, addresses):
     return '%x\t%d\t%s' % (source, len(addresses), hashlib.sha256(b''.join(b'%x\n' % a for a in addresses)).hexdigest())
 
@@ -186,6 +193,12 @@ form('ds5-tpiu', {
     'trace.ini': trace_ini([('buffer0', 'DSTREAM_0', 'DSTREAM_0.bin', 'dstream_coresight')], [('CSETM_0', 'DSTREAM_0')], [('Cortex-A55_0', 'CSETM_0')]),
     'DSTREAM_0.bin': frames((0x1, a64_trace(0x10000, info=0x11)), sync=b'\xff\xff\xff\x7f'),
 }, [(0x1, RAN)])
+form('ds5-dstream', {
+    'snapshot.ini': ini(['device1.ini', 'device2.ini'], head=DS5, first=1), 'device1.ini': board_core('Cortex-A55_0', 'Cortex-A55', more='space=S\n'),
+    'device2.ini': ds5_etm('CSETM_0', 'ETM4.2', 0x1), 'kernel_dump.bin': A64,
+    'trace.ini': trace_ini([('buffer0', 'DSTREAM_0', 'DSTREAM_0.bin', 'dstream_coresight')], [('CSETM_0', 'DSTREAM_0')], [('Cortex-A55_0', 'CSETM_0')]),
+    'DSTREAM_0.bin': with_footers(frames((0x1, a64_trace(0x10000, info=0x11) * 1200), sync=b'\xff\xff\xff\x7f')),
+}, [(0x1, RAN * 1200)])
 form('ds5-raw', {
     'snapshot.ini': ini(['device1.ini', 'device2.ini'], head=DS5, first=1), 'device1.ini': '[device]\nname=Cortex-A57_0\nclass=core\ntype=Cortex-A57\n',
     'device2.ini': ds5_etm('CSETM_0', 'ETM4.4', 0, idr1=0x4200f440),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "packet/coresight/cs_dstream.h"
 #include "packet/coresight/cs_frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -78,6 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	layout = (enum cs_layout)(data[0] & 3);
+	if (cs_is_dstream(data + 1, size - 1) && size - 1 < CS_DSTREAM_BLOCK)
+		__builtin_trap();
 	run(layout, bytes_of(data + 1, size - 1), size, false, whole);
 	run(layout, bytes_of(data + 1, size - 1), chunks[data[0] >> 2 & 3], data[0] & 16, cut);
 	for (unsigned int id = 0; id < CS_NR_IDS; id++) {

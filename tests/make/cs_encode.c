@@ -2,8 +2,7 @@
 #include "make/cs_encode.h"
 
 #include "make/splitmix.h"
-
-enum { DSTREAM_BLOCK = 512, DSTREAM_TRACE = 504 };
+#include "packet/coresight/cs_dstream.h"
 
 struct cs_encode cs_encode_of(enum cs_layout layout, unsigned int percent, uint64_t seed)
 {
@@ -26,13 +25,24 @@ static bool chance(struct cs_encode *e, unsigned int percent)
 	return cs_encode_random(e, 100) < percent;
 }
 
+void cs_encode_footer(uint64_t block, uint64_t random, uint8_t ret[CS_DSTREAM_FOOTER])
+{
+	static const uint32_t flags[] = {0, 0, 0x02, 0x80000000};
+	uint32_t count = (uint32_t)(0x0ffe - block) & 0xffff;
+
+	store_le32(ret, flags[random % 4]);
+	store_le32(ret + 4, count << 16 | 0xc000 | (random & 4 ? 0x7e : 0));
+}
+
 /** @return the byte's offset. */
 static uint64_t put(struct cs_encode *e, uint8_t byte)
 {
-	static const uint8_t footer[] = {0, 0, 0, 0, 0x7e, 0, 0xfe, 0x0f};
+	uint8_t footer[CS_DSTREAM_FOOTER];
 
-	if (e->layout == CS_DSTREAM && e->out.nr % DSTREAM_BLOCK == DSTREAM_TRACE)
+	if (e->layout == CS_DSTREAM && e->out.nr % CS_DSTREAM_BLOCK == CS_DSTREAM_TRACE) {
+		cs_encode_footer(e->out.nr / CS_DSTREAM_BLOCK, cs_encode_random(e, 8), footer);
 		buf_add(&e->out, footer, sizeof(footer));
+	}
 	buf_char(&e->out, (char)byte);
 	return e->out.nr - 1;
 }

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "packet/coresight/cs_dstream.h"
 #include "packet/coresight/cs_frame.h"
 
 /*
@@ -39,6 +40,9 @@ void cs_encode_barrier(struct cs_encode *e);
 /** Runs of random length of random sources, IDs 1 to 0x6f: @p nr_ids of them. */
 void cs_encode_random_bytes(struct cs_encode *e, unsigned int nr_ids, struct cs_byte *ret,
 			    size_t nr);
+
+/** What ends block @p block of a DSTREAM capture: of @p random the flags, as often zero as not. */
+void cs_encode_footer(uint64_t block, uint64_t random, uint8_t ret[CS_DSTREAM_FOOTER]);
 
 uint64_t cs_encode_random(struct cs_encode *e, uint64_t below);
 

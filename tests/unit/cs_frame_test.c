@@ -646,22 +646,6 @@ static void test_tpiu_syncs(void)
 	}
 }
 
-static void test_dstream(void)
-{
-	static struct cs_byte bytes[4000];
-	struct cs_encode e = cs_encode_of(CS_DSTREAM, 0, 3);
-
-	cs_encode_random_bytes(&e, 3, bytes, 4000);
-	cs_encode(&e, bytes, 4000);
-	CHECK(cs_is_dstream((uint8_t *)e.out.data, e.out.nr), "a DSTREAM file, its end cut");
-	CHECK(cs_is_dstream((uint8_t *)e.out.data, 1024), "two blocks of it");
-	CHECK(!cs_is_dstream((uint8_t *)e.out.data, 511), "not even a block of it");
-	e.out.data[505 + 512] = 1;
-	CHECK(!cs_is_dstream((uint8_t *)e.out.data, e.out.nr), "a footer is none");
-	CHECK(!cs_is_dstream(NULL, 0), "nothing is none");
-	buf_done(&e.out);
-}
-
 /* --- bounds --- */
 
 static void test_memory(void)
@@ -739,7 +723,6 @@ int main(void)
 	test_lost_sync();
 	test_skipped();
 	test_tpiu_syncs();
-	test_dstream();
 	test_memory();
 	test_no_memory();
 	return tap_done();

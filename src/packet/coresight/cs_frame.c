@@ -2,12 +2,11 @@
 #include "packet/coresight/cs_frame.h"
 
 #include "base/mem.h"
+#include "packet/coresight/cs_dstream.h"
 #include "packet/coresight/cs_slots.h"
 
 enum {
 	FSYNC_BYTES = 4,
-	DSTREAM_BLOCK = 512,
-	DSTREAM_TRACE = 504,
 };
 
 struct cs_demux {
@@ -272,16 +271,16 @@ static bool feed_tpiu(struct cs_demux *d, struct bytes *in, enum cs_event *ret)
 static bool feed_dstream(struct cs_demux *d, struct bytes *in, enum cs_event *ret)
 {
 	while (*ret == CS_DONE && bytes_left(in)) {
-		size_t at = (d->offset - d->start) % DSTREAM_BLOCK;
-		size_t n = (at < DSTREAM_TRACE ? DSTREAM_TRACE : DSTREAM_BLOCK) - at;
+		size_t at = (d->offset - d->start) % CS_DSTREAM_BLOCK;
+		size_t n = (at < CS_DSTREAM_TRACE ? CS_DSTREAM_TRACE : CS_DSTREAM_BLOCK) - at;
 		struct bytes part = *in;
 
 		if (n > bytes_left(in))
 			n = bytes_left(in);
 		part.end = part.pos + n;
-		if (at == DSTREAM_TRACE)
-			tell(d, CS_SEEN_FOOTER, d->offset, DSTREAM_BLOCK - at, NULL);
-		if (at >= DSTREAM_TRACE)
+		if (at == CS_DSTREAM_TRACE)
+			tell(d, CS_SEEN_FOOTER, d->offset, CS_DSTREAM_BLOCK - at, NULL);
+		if (at >= CS_DSTREAM_TRACE)
 			step(d, &part, n);
 		else if (!feed_tpiu(d, &part, ret))
 			return false;
@@ -392,15 +391,4 @@ unsigned int cs_frame_parts(const uint8_t *frame, uint8_t id, struct cs_part ret
 			nr = add_byte(ret, nr, is_late ? old : id, 2 * k + 1);
 	}
 	return nr;
-}
-
-bool cs_is_dstream(const uint8_t *data, size_t bytes)
-{
-	static const uint8_t zeros[4];
-
-	for (size_t at = 0; bytes - at >= DSTREAM_BLOCK; at += DSTREAM_BLOCK) {
-		if (memcmp(data + at + DSTREAM_TRACE, zeros, sizeof(zeros)) != 0)
-			return false;
-	}
-	return bytes >= DSTREAM_BLOCK;
 }

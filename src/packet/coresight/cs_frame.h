@@ -23,7 +23,7 @@ enum cs_layout {
 	CS_MEMORY, /* aligned frames (ETR, ETF, ETB; perf); only barriers of four FSYNCs between */
 	CS_TPIU,   /* FSYNC between frames */
 	CS_TPIU_HSYNC, /* and HSYNC inside */
-	CS_DSTREAM,    /* CS_TPIU in blocks of 512 bytes, whose last 8 are none of it */
+	CS_DSTREAM,    /* CS_TPIU in blocks with footers (cs_dstream.h) */
 };
 
 enum { CS_FRAME_BYTES = 16, CS_NR_IDS = 128 };
@@ -150,8 +150,5 @@ uint64_t cs_stream_piece(const struct cs_stream *s, uint64_t pos, size_t *mark,
 
 const struct cs_counts *cs_demux_counts(const struct cs_demux *d);
 void cs_counts_add(struct cs_counts *sum, const struct cs_counts *c);
-
-/** @return whether every whole 512-byte block ends like a DSTREAM footer. */
-bool cs_is_dstream(const uint8_t *data, size_t bytes);
 
 #endif
