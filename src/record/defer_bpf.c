@@ -42,6 +42,24 @@ static int on_request(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+static enum clew_err map_rings(struct defer_bpf *d, struct rec_error *error)
+{
+	struct defer_log log;
+	int err = 0;
+
+	defer_log_begin(&log);
+	d->rings = ring_buffer__new(defer_map_fd(d, "requests"), on_request, d, NULL);
+	if (!d->rings)
+		err = -errno;
+	else
+		err = ring_buffer__add(d->rings, defer_map_fd(d, "stacks"), defer_on_stack, d);
+	defer_log_end(&log);
+	if (!err)
+		return CLEW_OK;
+	return rec_fail_os(error, err, "cannot map the rings of stacks%s%.400s",
+			   log.text[0] ? ": " : "", log.text);
+}
+
 static enum clew_err open_rings(struct defer_bpf *d, struct rec_error *error)
 {
 	struct bpf_program *left = bpf_object__find_program_by_name(d->object, "requests_left");
@@ -52,12 +70,7 @@ static enum clew_err open_rings(struct defer_bpf *d, struct rec_error *error)
 	d->memo_fd = defer_map_fd(d, "memo");
 	d->controls_fd = defer_map_fd(d, "controls");
 	d->counts_fd = defer_map_fd(d, "counts");
-	d->rings = ring_buffer__new(defer_map_fd(d, "requests"), on_request, d, NULL);
-	if (!d->rings)
-		return rec_fail_os(error, errno, "cannot map the ring of requests");
-	if (ring_buffer__add(d->rings, defer_map_fd(d, "stacks"), defer_on_stack, d))
-		return rec_fail_os(error, errno, "cannot map the ring of stacks");
-	return CLEW_OK;
+	return map_rings(d, error);
 }
 
 static enum clew_err attach_exit(struct defer_bpf *d, struct rec_error *error)

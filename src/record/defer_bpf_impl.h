@@ -79,7 +79,6 @@ extern const size_t defer_bpf_object0_bytes, defer_bpf_object1_bytes, defer_bpf_
 /* What libbpf prints while this is in force goes to @p text, and not to stderr. */
 struct defer_log {
 	char text[512];
-	libbpf_print_fn_t before;
 	struct defer_log *outer;
 };
 void defer_log_begin(struct defer_log *l);

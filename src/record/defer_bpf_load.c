@@ -34,12 +34,12 @@ void defer_log_begin(struct defer_log *l)
 	l->text[0] = '\0';
 	l->outer = current;
 	current = l;
-	l->before = libbpf_set_print(take_line);
+	libbpf_set_print(
+		take_line); /* for good: what it says outside a log is not for stderr either */
 }
 
 void defer_log_end(struct defer_log *l)
 {
-	libbpf_set_print(l->before);
 	current = l->outer;
 }
 
