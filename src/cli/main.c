@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "os/create.h"
 #include "os/map_guard.h"
 #include "os/output.h"
 
@@ -97,6 +98,7 @@ int main(int argc, char **argv)
 	int status;
 
 	os_map_guard();
+	os_ignore_sigxfsz();
 	status = run_command(argc, argv);
 	errno = 0;
 	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE || os_is_pipe(STDOUT_FILENO))

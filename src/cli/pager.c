@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "cli/message.h"
 #include "os/file.h"
 #include "os/stdout.h"
+
+enum { MAX_WORDS = 32, MAX_COMMAND = 1024 };
 
 static int pager_pid;
 static bool is_terminal;
@@ -19,8 +22,44 @@ static const char *pager_command(void)
 	const char *pager = getenv("PAGER");
 
 	if (!pager)
-		return "exec less";
+		return "less";
 	return *pager && strcmp(pager, "cat") != 0 ? pager : NULL;
+}
+
+/** @p text, which is changed, split at blanks. @return false: too many words, or what only a shell
+ * understands. */
+static bool split_words(char *text, char *words[MAX_WORDS + 1])
+{
+	size_t nr = 0;
+	char *rest;
+
+	if (strpbrk(text, "|&;<>()$`\\\"'*?[]#~{}!\n"))
+		return false;
+	for (char *w = strtok_r(text, " \t", &rest); w; w = strtok_r(NULL, " \t", &rest)) {
+		if (nr == MAX_WORDS)
+			return false;
+		words[nr++] = w;
+	}
+	words[nr] = NULL;
+	return nr;
+}
+
+/** A shell could be made to run anything: a user's own $PAGER is given to one, root's is not. */
+static int start(const char *command)
+{
+	char text[MAX_COMMAND], shell[] = "/bin/sh", dash_c[] = "-c";
+	char *words[MAX_WORDS + 1];
+
+	if ((size_t)snprintf(text, sizeof(text), "%s", command) >= sizeof(text))
+		return -E2BIG;
+	if (!os_has_more_rights() && strcmp(command, "less") != 0)
+		return os_stdout_page((char *[]){shell, dash_c, text, NULL});
+	if (split_words(text, words))
+		return os_stdout_page(words);
+	cli_warn(
+		"$PAGER is not used: run as root, it has to be a program and its arguments, without "
+		"what only a shell understands");
+	return -EINVAL;
 }
 
 void cli_pager_start(void)
@@ -35,7 +74,7 @@ void cli_pager_start(void)
 	/* Quit where all fits one screen, let colours through, leave the text on the screen. */
 	setenv("LESS", "FRX", 0);
 	fflush(stdout);
-	pager_pid = os_stdout_page(command);
+	pager_pid = start(command);
 }
 
 void cli_pager_done(void)

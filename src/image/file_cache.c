@@ -155,7 +155,7 @@ static void make_room(struct file_cache *c, uint64_t extra)
 static bool write_file(const char *path, const void *data, size_t size)
 {
 	struct os_output o;
-	int err = os_output_create(&o, path), err2;
+	int err = os_output_create_new(&o, path), err2;
 
 	if (err)
 		return false;

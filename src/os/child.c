@@ -28,6 +28,7 @@ static void __attribute__((noreturn)) run_child(char *const argv[], int go_fd, i
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	if (os_read(go_fd, &go, 1) != 1)
 		end_child(127);
 	execvp(argv[0], argv);

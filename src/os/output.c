@@ -2,7 +2,6 @@
 #include "os/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/create.h"
 #include "os/file.h"
 
 enum { SMALL_BYTES = 4096 };
@@ -20,23 +20,28 @@ int os_output_adopt(struct os_output *o, int fd)
 	return o->buffer ? 0 : -ENOMEM;
 }
 
-int os_output_create(struct os_output *o, const char *path)
+static int adopt_created(struct os_output *o, int fd)
 {
-	/* A fifo opened for both would never tell that its reader has gone. */
-	int access = os_is_special(path) ? O_WRONLY : O_RDWR;
-	int fd, err;
+	int err;
 
-	do {
-		fd = open(path, access | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	} while (fd < 0 && errno == EINTR);
 	if (fd < 0) {
-		o->fd = -1;
-		return -errno;
+		*o = (struct os_output){.fd = -1};
+		return fd;
 	}
 	err = os_output_adopt(o, fd);
 	if (err)
 		os_close(fd);
 	return err;
+}
+
+int os_output_create(struct os_output *o, const char *path)
+{
+	return adopt_created(o, os_create(path));
+}
+
+int os_output_create_new(struct os_output *o, const char *path)
+{
+	return adopt_created(o, os_create_new(path));
 }
 
 static int write_both(struct os_output *o, const void *data, size_t size)
@@ -143,11 +148,4 @@ bool os_is_regular_fd(int fd)
 	struct stat st;
 
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-bool os_is_special(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }

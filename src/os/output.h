@@ -19,9 +19,9 @@ struct os_output {
 
 enum { OS_OUTPUT_BUFFER = 64 * 1024 };
 
-/** Create or truncate @p path, mode 0600 as traces tell much; what is written can be read back.
- * @return 0 or -errno. */
+/** os_create() and os_create_new() (os/create.h), to append to. @return 0 or -errno. */
 int os_output_create(struct os_output *o, const char *path);
+int os_output_create_new(struct os_output *o, const char *path);
 
 /** Take over a descriptor, such as standard output. */
 int os_output_adopt(struct os_output *o, int fd);
@@ -46,8 +46,5 @@ int os_unlink(const char *path);
 int os_is_pipe(int fd);
 
 bool os_is_regular_fd(int fd);
-
-/** Does @p path exist as something else than a plain file: a fifo, a device? */
-bool os_is_special(const char *path);
 
 #endif

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,35 +17,56 @@ void os_ignore_sigpipe(void)
 	sigaction(SIGPIPE, &ignore, NULL);
 }
 
-static int spawn_reader(const char *shell_command, int read_end)
+/** What we ignore, it need not. */
+static int set_signals(posix_spawnattr_t *attr)
 {
-	char sh[] = "sh", dash_c[] = "-c";
-	char *argv[] = {sh, dash_c, (char *)(uintptr_t)shell_command, NULL};
+	sigset_t defaults;
+
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	sigaddset(&defaults, SIGXFSZ);
+	return posix_spawnattr_setsigdefault(attr, &defaults)
+		     ?: posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGDEF);
+}
+
+static int spawn_reader(char *const argv[], int read_end)
+{
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
 	pid_t pid;
 	int err = posix_spawn_file_actions_init(&actions);
 
 	if (err)
 		return -err;
-	err = posix_spawn_file_actions_adddup2(&actions, read_end, STDIN_FILENO);
-	if (!err)
-		err = posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, environ);
+	err = posix_spawnattr_init(&attr);
+	if (!err) {
+		err = set_signals(&attr)
+			    ?: posix_spawn_file_actions_adddup2(&actions, read_end, STDIN_FILENO);
+		if (!err)
+			err = posix_spawnp(&pid, argv[0], &actions, &attr, argv, environ);
+		posix_spawnattr_destroy(&attr);
+	}
 	posix_spawn_file_actions_destroy(&actions);
 	return err ? -err : pid;
 }
 
-int os_stdout_page(const char *shell_command)
+int os_stdout_page(char *const argv[])
 {
 	int ends[2], pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	pid = spawn_reader(shell_command, ends[0]);
+	pid = spawn_reader(argv, ends[0]);
 	if (pid > 0 && dup2(ends[1], STDOUT_FILENO) < 0)
 		pid = -errno;
 	close(ends[0]);
 	close(ends[1]);
 	return pid;
+}
+
+bool os_has_more_rights(void)
+{
+	return geteuid() == 0 || geteuid() != getuid() || getegid() != getgid();
 }
 
 void os_stdout_page_end(int pid)

@@ -32,23 +32,10 @@ static enum clew_err sink_rewrite(void *ctx, uint64_t offset, const void *data, 
 	return CLEW_OS;
 }
 
-static void keep_old(const char *path)
-{
-	char old[4096 + 8];
-
-	if (!os_exists(path))
-		return;
-	snprintf(old, sizeof(old), "%s.old", path);
-	os_rename(path, old);
-}
-
 static int open_output(struct rec_file *f, const char *path)
 {
-	if (!strcmp(path, "-"))
-		return os_output_adopt(&f->out, STDOUT);
-	if (!os_is_special(path))
-		keep_old(path);
-	return os_output_create(&f->out, path);
+	return strcmp(path, "-") ? os_output_create(&f->out, path)
+				 : os_output_adopt(&f->out, STDOUT);
 }
 
 enum clew_err rec_file_open(struct rec_file *f, const char *path, const struct perf_evlist *l,

@@ -18,8 +18,7 @@ struct rec_file {
 };
 
 /**
- * Create @p path ("-": standard output) and write the header. An existing plain file of that name
- * becomes PATH.old, as perf does it.
+ * Create @p path ("-": standard output) as os/create.h does, and write the header.
  */
 enum clew_err rec_file_open(struct rec_file *f, const char *path, const struct perf_evlist *l,
 			    const struct perf_writer_opts *opts, struct rec_error *error);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "os/create.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { MODE = 0600, MAX_LINKS = 16, MAX_TRIES = 8 };
+
+static int open_again(const char *path, int flags, mode_t mode)
+{
+	int fd;
+
+	do {
+		fd = open(path, flags | O_CLOEXEC | O_NOCTTY, mode);
+	} while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : fd;
+}
+
+int os_create_new(const char *path)
+{
+	return open_again(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, MODE);
+}
+
+/** The very object that was looked at, whatever has its name by now. A fifo opened for both would
+ * never tell that its reader has gone. */
+static int open_seen(int seen, const struct stat *st)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", seen);
+	return open_again(path, S_ISREG(st->st_mode) ? O_RDWR | O_TRUNC : O_WRONLY, 0);
+}
+
+static size_t dir_bytes(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/** What fs.protected_fifos asks of a fifo that is opened with O_CREAT. */
+static bool is_planted(const char *path, const struct stat *st)
+{
+	size_t size = dir_bytes(path);
+	char dir[PATH_MAX];
+	struct stat at;
+
+	if (!S_ISFIFO(st->st_mode) || st->st_uid == geteuid())
+		return false;
+	snprintf(dir, sizeof(dir), "%.*s", size ? (int)size : 1, size ? path : ".");
+	return stat(dir, &at) || (at.st_mode & S_ISVTX && at.st_mode & (S_IWOTH | S_IWGRP) &&
+				  at.st_uid != st->st_uid);
+}
+
+/** /proc/self/fd/1: what it leads to has no path. */
+static int open_magic(const char *path)
+{
+	struct stat st;
+	int fd = open_again(path, O_PATH, 0), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = fstat(fd, &st) ? -errno : open_seen(fd, &st);
+	close(fd);
+	return ret;
+}
+
+/** The link at @p path, as seen by @p fd, becomes the path of its target. @return 0: go on there;
+ * -ENOENT: leave it. */
+static int follow(int fd, char path[PATH_MAX], const struct stat *st)
+{
+	char target[PATH_MAX];
+	size_t dir = dir_bytes(path);
+	ssize_t n;
+
+	if (st->st_uid != geteuid() && st->st_uid != 0)
+		return -ENOENT;
+	n = readlinkat(fd, "", target, sizeof(target));
+	if (n < 0)
+		return -errno;
+	if (target[0] == '/')
+		dir = 0;
+	if (dir + (size_t)n >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(path + dir, target, (size_t)n);
+	path[dir + (size_t)n] = '\0';
+	return 0;
+}
+
+static bool is_magic(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/** One step on the way to something that is no plain file. @return the descriptor; -ENOENT: there
+ * is none; -EAGAIN: go on at the changed @p path. */
+static int step(char path[PATH_MAX])
+{
+	int fd = open_again(path, O_PATH | O_NOFOLLOW, 0), ret;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		ret = -errno;
+	else if (S_ISLNK(st.st_mode) && is_magic(fd))
+		ret = open_magic(path);
+	else if (S_ISLNK(st.st_mode))
+		ret = follow(fd, path, &st) ?: -EAGAIN;
+	else if (S_ISREG(st.st_mode))
+		ret = -ENOENT;
+	else if (S_ISDIR(st.st_mode))
+		ret = -EISDIR;
+	else
+		ret = is_planted(path, &st) ? -EACCES : open_seen(fd, &st);
+	close(fd);
+	return ret;
+}
+
+/** A fifo or device at @p path, or where links of ours or root's lead. @return -ENOENT: none. */
+static int open_special(const char *path)
+{
+	char at[PATH_MAX];
+	int fd = -EAGAIN;
+
+	if ((size_t)snprintf(at, sizeof(at), "%s", path) >= sizeof(at))
+		return -ENAMETOOLONG;
+	for (int i = 0; fd == -EAGAIN && i < MAX_LINKS; i++)
+		fd = step(at);
+	return fd == -EAGAIN ? -ENOENT : fd;
+}
+
+static int move_away(const char *path)
+{
+	char old[PATH_MAX];
+
+	if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old))
+		return -ENAMETOOLONG;
+	return rename(path, old) && errno != ENOENT ? -errno : 0;
+}
+
+int os_create(const char *path)
+{
+	int fd = open_special(path), err = 0;
+
+	if (fd != -ENOENT)
+		return fd;
+	for (int i = 0; i < MAX_TRIES && !err; i++) {
+		fd = os_create_new(path);
+		if (fd != -EEXIST)
+			return fd;
+		err = move_away(path);
+	}
+	return err ? err : fd;
+}
+
+void os_ignore_sigxfsz(void)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	sigaction(SIGXFSZ, &ignore, NULL);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef OS_CREATE_H
+#define OS_CREATE_H
+
+/**
+ * Make the file @p path to write a result to, mode 0600, also where others may put things into its
+ * directory: it is a new file always. What stands there already, a file or a symbolic link, is
+ * moved to PATH.old first and not followed. Only what is no plain file is written to as it is: a
+ * fifo or device that stands there, or that links lead to that are ours or root's, as /dev/stdout
+ * is; a fifo that another user put into a directory open to all (as /tmp) is refused. What is
+ * written to a plain file can be read back through the descriptor.
+ * @return the descriptor, close-on-exec, or -errno. -EACCES: see above; -EEXIST: another process
+ * puts something there again and again.
+ */
+int os_create(const char *path);
+
+/** The same where nothing may stand there: -EEXIST. */
+int os_create_new(const char *path);
+
+/** A write beyond the limit of a file's size is an error (-EFBIG) from here on, not our end. */
+void os_ignore_sigxfsz(void);
+
+#endif
