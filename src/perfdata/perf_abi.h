@@ -350,6 +350,8 @@ enum perf_feature {
 	PERF_FEAT_E_MACHINE = 33,
 	PERF_FEAT_CLN_SIZE = 34,
 	PERF_FEAT_MAX = 35,
+	/* clew's own (perf_stack_info.h), far from where perf and simpleperf (128 on) add theirs */
+	PERF_FEAT_CLEW_STACKS = 240,
 	PERF_FEAT_BITS = 256,
 };
 

@@ -12,8 +12,8 @@
  * for. All bytes are borrowed from the file (mapped) or from the reader's copy (pipe).
  */
 struct perf_features {
-	uint64_t bits[PERF_FEAT_BITS / 64];  /* as the file's header claims */
-	struct bytes section[PERF_FEAT_MAX]; /* pos NULL: not there */
+	uint64_t bits[PERF_FEAT_BITS / 64];   /* as the file's header claims */
+	struct bytes section[PERF_FEAT_BITS]; /* pos NULL: not there */
 	bool swap;
 };
 

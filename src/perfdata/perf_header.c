@@ -66,7 +66,7 @@ static enum clew_err read_attrs(struct perf_file *f, const struct file_header *h
 	return CLEW_OK;
 }
 
-/* Sections of features we know; those that lie outside the file (it was cut) count as missing. */
+/* Sections that lie outside the file (it was cut) count as missing. */
 static void read_features(struct perf_file *f)
 {
 	uint64_t at = f->data.offset + f->data.size;
@@ -76,9 +76,7 @@ static void read_features(struct perf_file *f)
 			continue;
 		if (!range_fits(at, sizeof(struct perf_file_section), f->in.size))
 			return;
-		if (i < PERF_FEAT_MAX)
-			f->features.section[i] =
-				bytes_of_section(f, section_at(f->in.data + at, f->swap));
+		f->features.section[i] = bytes_of_section(f, section_at(f->in.data + at, f->swap));
 		at += sizeof(struct perf_file_section);
 	}
 }

@@ -37,7 +37,7 @@ struct perf_writer {
 	uint32_t mmap_bytes;
 	ZSTD_CCtx *zstd;
 	uint8_t *packed; /* a COMPRESSED record being made */
-	struct buf features[PERF_FEAT_MAX];
+	struct buf features[PERF_FEAT_BITS];
 	uint64_t feature_bits[PERF_FEAT_BITS / 64];
 	struct {
 		VEC(struct index_entry);
@@ -209,7 +209,8 @@ static bool is_taken_from_pipe(enum perf_feature feature)
 {
 	return feature != PERF_FEAT_TRACING_DATA && feature != PERF_FEAT_BUILD_ID &&
 	       feature != PERF_FEAT_AUXTRACE && feature != PERF_FEAT_STAT &&
-	       feature != PERF_FEAT_BRANCH_STACK && feature != PERF_FEAT_DIR_FORMAT;
+	       feature != PERF_FEAT_BRANCH_STACK && feature != PERF_FEAT_DIR_FORMAT &&
+	       feature < PERF_FEAT_MAX;
 }
 
 static enum clew_err pipe_feature(struct perf_writer *w, enum perf_feature feature,
@@ -387,16 +388,16 @@ static enum clew_err write_features(struct perf_writer *w)
 	uint64_t at = w->size;
 	enum clew_err err;
 
-	for (unsigned int i = 0; i < PERF_FEAT_MAX; i++)
+	for (unsigned int i = 0; i < PERF_FEAT_BITS; i++)
 		at += has_feature(w, i) ? SECTION_BYTES : 0;
-	for (unsigned int i = 0; i < PERF_FEAT_MAX; i++) {
+	for (unsigned int i = 0; i < PERF_FEAT_BITS; i++) {
 		if (!has_feature(w, i))
 			continue;
 		put_section(&table, at, w->features[i].nr);
 		at += w->features[i].nr;
 	}
 	err = append_buf(w, &table);
-	for (unsigned int i = 0; i < PERF_FEAT_MAX && err == CLEW_OK; i++)
+	for (unsigned int i = 0; i < PERF_FEAT_BITS && err == CLEW_OK; i++)
 		if (has_feature(w, i))
 			err = append(w, w->features[i].data, w->features[i].nr);
 	return err;
@@ -447,7 +448,7 @@ void perf_writer_free(struct perf_writer *w)
 		return;
 	ZSTD_freeCCtx(w->zstd);
 	mem_free(w->packed);
-	for (unsigned int i = 0; i < PERF_FEAT_MAX; i++)
+	for (unsigned int i = 0; i < PERF_FEAT_BITS; i++)
 		buf_done(&w->features[i]);
 	vec_done(&w->auxtrace);
 	mem_free(w);
