@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/buf.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -78,28 +77,31 @@ void buf_field(struct buf *b, const char *s, int width)
 		buf_fill(b, ' ', want - len);
 }
 
-void buf_printf(struct buf *b, const char *format, ...)
+void buf_vprintf(struct buf *b, const char *format, va_list args)
 {
-	va_list args;
+	va_list again;
 	int len;
 
 	if (!buf_reserve(b, 128))
 		return;
-	va_start(args, format);
+	va_copy(again, args);
 	len = vsnprintf(b->data + b->nr, b->cap - b->nr, format, args);
-	va_end(args);
-	if (len < 0) {
+	if (len >= 0 && (size_t)len >= b->cap - b->nr && buf_reserve(b, (size_t)len + 1))
+		vsnprintf(b->data + b->nr, b->cap - b->nr, format, again);
+	va_end(again);
+	if (len < 0)
 		b->is_failed = true;
-		return;
-	}
-	if ((size_t)len >= b->cap - b->nr) {
-		if (!buf_reserve(b, (size_t)len + 1))
-			return;
-		va_start(args, format);
-		vsnprintf(b->data + b->nr, b->cap - b->nr, format, args);
-		va_end(args);
-	}
-	b->nr += (size_t)len;
+	else if (!b->is_failed)
+		b->nr += (size_t)len;
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	buf_vprintf(b, format, args);
+	va_end(args);
 }
 
 const char *buf_cstr(struct buf *b)

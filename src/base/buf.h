@@ -2,6 +2,7 @@
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,6 +60,7 @@ void buf_dec(struct buf *b, uint64_t v, unsigned int width, char pad);
 void buf_field(struct buf *b, const char *s, int width);
 
 void buf_printf(struct buf *b, const char *format, ...) CLEW_PRINTF(2, 3);
+void buf_vprintf(struct buf *b, const char *format, va_list args) CLEW_PRINTF(2, 0);
 
 /** NUL behind the text, not counted in nr. @return the text, or "" when out of memory. */
 const char *buf_cstr(struct buf *b);

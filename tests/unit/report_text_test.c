@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/report_text.h"
 
-#include "format/report_escape.h"
 #include "unit/report_events.h"
 
 /* clang-format off */
@@ -174,33 +173,6 @@ static void group(struct made *m)
 	buf_done(&out);
 }
 
-static void escape(void)
-{
-	static const struct {
-		const char *in, *out;
-	} texts[] = {
-		{"plain",               "plain"               },
-		{"\033[31mred\n",       "\\x1b[31mred\\x0a"   },
-		{"\x7f",                "\\x7f"               },
-		{"gr\xc3\xbc\xc3\x9f",  "gr\xc3\xbc\xc3\x9f"  },
-		{"\xc2\x9b"
-		 "0m", "\\xc2\\x9b0m"        }, /* CSI as one character */
-		{"\xff\xc3",            "\\xff\\xc3"          }, /* no UTF-8 */
-		{"\xed\xa0\x80",        "\\xed\\xa0\\x80"     }, /* a surrogate */
-		{"\xe0\x80\x80",        "\\xe0\\x80\\x80"     }, /* too long a form */
-		{"\xf0\x9f\x98\x80",    "\xf0\x9f\x98\x80"    },
-		{"\xf4\x90\x80\x80",    "\\xf4\\x90\\x80\\x80"},
-	};
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct buf out = {0};
-
-		report_escape(&out, texts[i].in, strlen(texts[i].in));
-		CHECK_STR(buf_cstr(&out), texts[i].out, "escape: %s", texts[i].out);
-		buf_done(&out);
-	}
-}
-
 int main(void)
 {
 	struct made m;
@@ -211,6 +183,5 @@ int main(void)
 	folded(&m);
 	group(&m);
 	made_done(&m);
-	escape();
 	return tap_done();
 }
