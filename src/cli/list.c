@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fnmatch.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "format/json_put.h"
 #include "record/event_list.h"
 
 struct wishes {
@@ -50,13 +51,15 @@ static bool is_wanted(const struct wishes *w, const char *name, const char *kind
 
 static void print_json(const char *name, const char *kind, const char *what)
 {
-	struct json_object *o = json_object_new_object();
+	clew_auto(buf_done) struct buf out = {0};
+	struct json_put j = {.out = &out};
 
-	json_object_object_add(o, "name", json_object_new_string(name));
-	json_object_object_add(o, "kind", json_object_new_string(kind));
-	json_object_object_add(o, "description", json_object_new_string(what));
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(o);
+	json_open(&j, '{');
+	json_put_string(&j, "name", name);
+	json_put_string(&j, "kind", kind);
+	json_put_string(&j, "description", what);
+	json_close(&j, '}');
+	printf("%s\n", buf_cstr(&out));
 }
 
 static enum clew_err print_event(void *ctx, const char *name, const char *kind, const char *what)
@@ -69,7 +72,7 @@ static enum clew_err print_event(void *ctx, const char *name, const char *kind, 
 	if (w->is_json)
 		print_json(name, kind, what);
 	else
-		printf("  %-44s  %-20s  %s\n", name, kind, what);
+		cli_put(stdout, "  %-44s  %-20s  %s\n", name, kind, what);
 	return ferror(stdout) ? CLEW_STOPPED : CLEW_OK;
 }
 

@@ -3,8 +3,12 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+
+enum { MAX_BYTES = 4096 };
 
 static bool is_quiet;
 
@@ -13,14 +17,35 @@ void cli_set_quiet(void)
 	is_quiet = true;
 }
 
+/* All in one write, so that lines of several threads or programs do not mix. */
 static void say(const char *prefix, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 static void say(const char *prefix, const char *format, va_list args)
 {
-	char line[2048];
+	clew_auto(buf_done) struct buf line = {0};
 
-	vsnprintf(line, sizeof(line), format, args);
-	fprintf(stderr, "%s%s\n", prefix, line);
+	buf_vprintf(&line, format, args);
+	escape_since(&line, 0);
+	if (line.is_failed) {
+		fprintf(stderr, "%sout of memory\n", prefix);
+		return;
+	}
+	fprintf(stderr, "%s%.*s%s\n", prefix, (int)escape_cut(line.data, line.nr, MAX_BYTES),
+		line.data, line.nr > MAX_BYTES ? "..." : "");
+}
+
+void cli_put(FILE *to, const char *format, ...)
+{
+	clew_auto(buf_done) struct buf line = {0};
+	va_list args;
+
+	va_start(args, format);
+	escape_vprintf(&line, format, args);
+	va_end(args);
+	if (line.is_failed)
+		cli_error("out of memory");
+	else
+		fwrite(line.data, 1, line.nr, to);
 }
 
 #define SAY(prefix)          \

@@ -2,13 +2,16 @@
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H
 
+#include <stdio.h>
+
 #include <clew/err.h>
 
 /** Exit statuses of every command. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /* All to stderr, one line each, with a final newline added: "clew: error: ...", "clew: warning:
- * ...", "      hint: ...". */
+ * ...", "      hint: ...". What is not printable is escaped (base/escape.h): names in them are of
+ * strangers. */
 void cli_error(const char *format, ...) CLEW_PRINTF(1, 2);
 void cli_warn(const char *format, ...) CLEW_PRINTF(1, 2);
 void cli_note(const char *format, ...) CLEW_PRINTF(1, 2);
@@ -19,6 +22,9 @@ void cli_hint(const char *format, ...) CLEW_PRINTF(1, 2);
  * @return CLI_FAILED, so that `return cli_fail(...)` ends a command.
  */
 int cli_fail(const char *file, const struct clew_diag *diag);
+
+/** fprintf() of a line or a part of one; all is escaped but the newline that ends @p format. */
+void cli_put(FILE *to, const char *format, ...) CLEW_PRINTF(2, 3);
 
 /** --quiet: notes and warnings are not printed from here on. */
 void cli_set_quiet(void);

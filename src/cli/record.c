@@ -269,7 +269,7 @@ static void print_summary(const struct record *r, const struct rec_result *resul
 {
 	if (r->is_quiet)
 		return;
-	fprintf(stderr, "[ clew record: captured and wrote %.3f MB %s (%llu samples",
+	cli_put(stderr, "[ clew record: captured and wrote %.3f MB %s (%llu samples",
 		(double)result->bytes / 1e6,
 		!strcmp(result->last_path, "-") ? "to the pipe" : result->last_path,
 		(unsigned long long)result->samples);

@@ -14,8 +14,8 @@ static void print_counts(const struct sframe_command *c, const struct sframe_wri
 {
 	uint64_t nr_left_out = 0;
 
-	printf("%s: %llu functions, %llu rows, %zu bytes", c->out_path,
-	       (unsigned long long)n->nr_functions, (unsigned long long)n->nr_rows, bytes);
+	cli_put(stdout, "%s: %llu functions, %llu rows, %zu bytes", c->out_path,
+		(unsigned long long)n->nr_functions, (unsigned long long)n->nr_rows, bytes);
 	for (int i = 0; i < NR_SFRAME_LEFT_OUT; i++)
 		nr_left_out += n->nr_left_out[i];
 	printf("; left out: %llu functions of %llu bytes\n", (unsigned long long)nr_left_out,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
 
+#include "base/escape.h"
 #include "cli/message.h"
 #include "cli/sframe.h"
 #include "elf/elf_sym.h"
@@ -29,7 +30,7 @@ static void add_name(struct verify *v, uint64_t rel)
 
 	if (!s)
 		return;
-	buf_printf(&v->line, " %s", sym_name(&v->symbols, s));
+	escape_printf(&v->line, " %s", sym_name(&v->symbols, s));
 	if (rel != s->start)
 		buf_printf(&v->line, "+0x%llx", (unsigned long long)(rel - s->start));
 }
@@ -58,10 +59,11 @@ static void tell(void *ctx, const struct sframe_finding *f)
 static void print_totals(const struct verify *v, const struct sframe_verdicts *n,
 			 const struct sframe_counts *s)
 {
-	printf("%s: version %u, %llu functions, %llu rows; compared %llu stretches, %llu bytes\n",
-	       v->c->path, v->s.version, (unsigned long long)s->nr_functions,
-	       (unsigned long long)s->nr_rows, (unsigned long long)n->nr_compared,
-	       (unsigned long long)n->compared_bytes);
+	cli_put(stdout,
+		"%s: version %u, %llu functions, %llu rows; compared %llu stretches, %llu bytes\n",
+		v->c->path, v->s.version, (unsigned long long)s->nr_functions,
+		(unsigned long long)s->nr_rows, (unsigned long long)n->nr_compared,
+		(unsigned long long)n->compared_bytes);
 	for (int i = 0; i < NR_SFRAME_VERDICTS; i++)
 		printf("  %-15s  %llu (%llu bytes)\n", verdict_names[i],
 		       (unsigned long long)n->nr[i], (unsigned long long)n->bytes[i]);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/analyze.h"
+#include "base/escape.h"
 #include "base/map_u64.h"
 #include "cli/message.h"
 #include "cli/trace.h"
@@ -165,9 +166,9 @@ static void put_gap(const struct summary *s, struct buf *out, const struct gap *
 	buf_printf(out, "  0x%llx-0x%llx  %llu times", (unsigned long long)g->start << PAGE_BITS,
 		   (unsigned long long)g->end << PAGE_BITS, (unsigned long long)g->nr);
 	if (owner)
-		buf_printf(out, "  %s", owner);
+		escape_printf(out, "  %s", owner);
 	if (why)
-		buf_printf(out, "%s%s", owner ? ": " : "  ", why);
+		escape_printf(out, "%s%s", owner ? ": " : "  ", why);
 	buf_char(out, '\n');
 }
 
@@ -279,14 +280,14 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 	const struct unit_summary *m = &s->units[i];
 	const struct etm_totals *t = &m->totals;
 
-	buf_printf(out, "%s  ID %x", u->name, u->id);
+	escape_printf(out, "%s  ID %x", u->name, u->id);
 	if (u->cpu != UINT32_MAX && strncmp(u->name, "cpu ", 4) != 0)
 		buf_printf(out, "  CPU %u", u->cpu);
 	if (u->session)
 		buf_printf(out, "  session %u", u->session + 1);
 	buf_str(out, "  ");
 	if (!u->is_decodable) {
-		buf_printf(out, "not decoded: %s\n", u->why.what);
+		escape_printf(out, "not decoded: %s\n", u->why.what);
 		return;
 	}
 	put_config(out, &u->config);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/cs_frame_text.h"
 
-#include "base/buf.h"
+#include "base/escape.h"
 #include "format/json_put.h"
 #include "format/sink_flush.h"
 
@@ -111,7 +111,7 @@ static enum clew_err take_seen(void *ctx, const char *file, const struct cs_seen
 
 	if (!d->is_begun || d->file != file) {
 		if (file && !d->opts->is_json)
-			buf_printf(&d->out, "# %s\n", file);
+			escape_printf(&d->out, "# %s\n", file);
 		d->file = file;
 		d->is_begun = true;
 	}

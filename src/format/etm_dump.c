@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-#include "base/buf.h"
+#include "base/escape.h"
 #include "base/vec.h"
 #include "format/etm_frames_text.h"
 #include "format/etm_packet_text.h"
@@ -151,14 +151,14 @@ static void put_head(struct dump *d, size_t unit)
 
 	buf_printf(out, "# ID %x: ", u->id);
 	if (u->name && strncmp(u->name, "cpu ", 4))
-		buf_printf(out, "%s, ", u->name);
+		escape_printf(out, "%s, ", u->name);
 	if (u->cpu != UINT32_MAX)
 		buf_printf(out, "cpu %u, ", u->cpu);
 	if (u->tid != UINT32_MAX)
 		buf_printf(out, "tid %u, ", u->tid);
 	etm_version_text(out, &u->config);
 	if (u->file)
-		buf_printf(out, ", %s", u->file);
+		escape_printf(out, ", %s", u->file);
 	buf_char(out, '\n');
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/evlist_text.h"
 
+#include "base/escape.h"
 #include "format/attr_text.h"
 #include "format/json_put.h"
 
@@ -19,17 +20,17 @@ static void add_group(struct buf *out, const struct perf_evlist *l, const struct
 	if (e->leader != e->index)
 		return;
 	if (e->nr_group < 2) {
-		buf_str(out, e->name);
+		escape_str(out, e->name);
 		buf_char(out, '\n');
 		return;
 	}
 	if (e->group_name && strcmp(e->group_name, "{anon_group}") != 0)
-		buf_str(out, e->group_name);
+		escape_str(out, e->group_name);
 	buf_char(out, '{');
 	for (uint32_t i = e->index; i < e->index + e->nr_group; i++) {
 		if (i > e->index)
 			buf_char(out, ',');
-		buf_str(out, l->evsels.data[i]->name);
+		escape_str(out, l->evsels.data[i]->name);
 	}
 	buf_str(out, "}\n");
 }
@@ -38,8 +39,9 @@ static void add_event(struct buf *out, const struct perf_evsel *e,
 		      const struct evlist_text_opts *opts)
 {
 	const char *separator = ": ";
+	size_t from;
 
-	buf_str(out, e->name);
+	escape_str(out, e->name);
 	if (opts->is_verbose) {
 		buf_str(out, separator);
 		attr_text(out, &e->attr, ": ");
@@ -57,8 +59,10 @@ static void add_event(struct buf *out, const struct perf_evsel *e,
 			buf_str(out, "(not a tracepoint)");
 		} else {
 			buf_str(out, "trace_fields: ");
+			from = out->nr;
 			if (!opts->trace_fields(opts->ctx, e->attr.config, out))
 				buf_str(out, "(no trace field)");
+			escape_since(out, from);
 		}
 	}
 	buf_char(out, '\n');

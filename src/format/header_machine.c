@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <time.h>
 
+#include "base/escape.h"
 #include "format/header_impl.h"
 #include "perfdata/perf_feature_lists.h"
 
@@ -32,7 +33,7 @@ static void add_siblings(struct buf *out, const char *what, struct perf_list l)
 	const char *s;
 
 	while (perf_string_next(&l, &s))
-		buf_printf(out, "# sibling %s : %s\n", what, s);
+		escape_printf(out, "# sibling %s : %s\n", what, s);
 }
 
 static void add_cpu(struct buf *out, const struct perf_cpu_topology *t, uint32_t cpu)
@@ -70,12 +71,11 @@ void header_print_numa(struct buf *out, const struct header_facts *h)
 
 	if (!perf_features_numa(features_of(h), &l))
 		return;
-	while (perf_numa_next(&l, &n))
-		buf_printf(out,
-			   "# node%u meminfo  : total = %llu kB, free = %llu kB\n"
-			   "# node%u cpu list : %s\n",
-			   n.node, (unsigned long long)n.total_kib, (unsigned long long)n.free_kib,
-			   n.node, n.cpus);
+	while (perf_numa_next(&l, &n)) {
+		buf_printf(out, "# node%u meminfo  : total = %llu kB, free = %llu kB\n", n.node,
+			   (unsigned long long)n.total_kib, (unsigned long long)n.free_kib);
+		escape_printf(out, "# node%u cpu list : %s\n", n.node, n.cpus);
+	}
 }
 
 void header_print_caches(struct buf *out, const struct header_facts *h)
@@ -87,7 +87,7 @@ void header_print_caches(struct buf *out, const struct header_facts *h)
 		return;
 	buf_str(out, "# CPU cache info:\n");
 	while (perf_cache_next(&l, &c))
-		buf_printf(out, "#  L%u %-15s %8s [%s]\n", c.level, c.type, c.size, c.cpus);
+		escape_printf(out, "#  L%u %-15s %8s [%s]\n", c.level, c.type, c.size, c.cpus);
 }
 
 static bool is_set(const uint8_t *bitmap, uint64_t bit, bool swap)
@@ -159,16 +159,16 @@ void header_print_hybrid(struct buf *out, const struct header_facts *h)
 		return;
 	buf_str(out, "# hybrid cpu system:\n");
 	while (perf_hybrid_next(&l, &p))
-		buf_printf(out, "# %s cpu list : %s\n", p.pmu, p.cpus);
+		escape_printf(out, "# %s cpu list : %s\n", p.pmu, p.cpus);
 }
 
 static void add_domain(struct buf *out, const struct perf_cpu_domain *d)
 {
 	buf_printf(out, "# Domain\t\t: %u\n", d->domain);
 	if (d->name)
-		buf_printf(out, "# Domain name      : %s\n", d->name);
-	buf_printf(out, "# Domain cpu map   : %s\n# Domain cpu list  : %s\n", d->cpu_mask,
-		   d->cpu_list);
+		escape_printf(out, "# Domain name      : %s\n", d->name);
+	escape_printf(out, "# Domain cpu map   : %s\n", d->cpu_mask);
+	escape_printf(out, "# Domain cpu list  : %s\n", d->cpu_list);
 }
 
 void header_print_cpu_domains(struct buf *out, const struct header_facts *h)
@@ -201,7 +201,7 @@ static void add_prog_name(struct buf *out, const uint8_t *info)
 		buf_hex(out, info[INFO_TAG + i], 2, '0');
 	if (*name) {
 		buf_char(out, '_');
-		buf_add(out, name, strnlen(name, INFO_NAME_BYTES));
+		escape_add(out, name, strnlen(name, INFO_NAME_BYTES));
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/header_text.h"
 
+#include "base/escape.h"
 #include "format/attr_text.h"
 #include "format/header_impl.h"
 #include "perfdata/perf_feature_lists.h"
@@ -22,7 +23,7 @@ static void add_string(struct buf *out, const struct header_facts *h, const char
 {
 	const char *s = perf_features_string(features_of(h), feature);
 
-	buf_printf(out, "# %s : %s\n", key, s ? s : "");
+	escape_printf(out, "# %s : %s\n", key, s ? s : "");
 }
 
 static void print_hostname(struct buf *out, const struct header_facts *h)
@@ -75,8 +76,10 @@ static void print_cmdline(struct buf *out, const struct header_facts *h)
 {
 	struct perf_list args;
 	const char *arg;
+	size_t from;
 
 	buf_str(out, "# cmdline : ");
+	from = out->nr;
 	if (perf_features_cmdline(features_of(h), &args)) {
 		while (perf_string_next(&args, &arg)) {
 			for (; *arg; arg++) {
@@ -87,6 +90,7 @@ static void print_cmdline(struct buf *out, const struct header_facts *h)
 			buf_char(out, ' ');
 		}
 	}
+	escape_since(out, from);
 	buf_char(out, '\n');
 }
 
@@ -114,7 +118,7 @@ static void print_events(struct buf *out, const struct header_facts *h)
 		if (perf_attr_parse(d.attr, descs.list.swap, &attr) != CLEW_OK)
 			continue;
 		buf_str(out, "# event : name = ");
-		buf_str(out, d.name);
+		escape_str(out, d.name);
 		buf_str(out, ", ");
 		if (d.nr_ids)
 			add_ids(out, &d, descs.list.swap);
@@ -155,7 +159,7 @@ static void print_pmu_mappings(struct buf *out, const struct header_facts *h)
 		return;
 	}
 	for (; perf_pmu_mapping_next(&l, &m); separator = ", ")
-		buf_printf(out, "%s%s = %u", separator, m.name, m.type);
+		escape_printf(out, "%s%s = %u", separator, m.name, m.type);
 	buf_char(out, '\n');
 }
 
@@ -171,10 +175,10 @@ static void print_groups(struct buf *out, const struct header_facts *h)
 		if (g.leader >= evlist->evsels.nr || g.nr_members > evlist->evsels.nr - g.leader ||
 		    g.nr_members < 2)
 			continue;
-		buf_printf(out, "# group: %s{", strcmp(g.name, "{anon_group}") ? g.name : "");
+		escape_printf(out, "# group: %s{", strcmp(g.name, "{anon_group}") ? g.name : "");
 		for (uint32_t i = 0; i < g.nr_members; i++)
-			buf_printf(out, "%s%s", i ? "," : "",
-				   evlist->evsels.data[g.leader + i]->name);
+			escape_printf(out, "%s%s", i ? "," : "",
+				      evlist->evsels.data[g.leader + i]->name);
 		buf_str(out, "}\n");
 	}
 }
@@ -229,11 +233,11 @@ static void add_caps(struct buf *out, const char *pmu, struct perf_list caps)
 	struct perf_pmu_cap cap;
 	const char *separator = "";
 
-	buf_printf(out, "# %s pmu capabilities: ", pmu);
+	escape_printf(out, "# %s pmu capabilities: ", pmu);
 	if (!caps.left)
 		buf_str(out, "not available");
 	for (; perf_pmu_cap_next(&caps, &cap); separator = ", ")
-		buf_printf(out, "%s%s=%s", separator, cap.name, cap.value);
+		escape_printf(out, "%s%s=%s", separator, cap.name, cap.value);
 	buf_char(out, '\n');
 }
 

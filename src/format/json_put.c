@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/json_put.h"
 
+#include "base/escape.h"
+
 static void before_value(struct json_put *j)
 {
 	if (j->needs_comma)
@@ -21,31 +23,6 @@ void json_close(struct json_put *j, char bracket)
 	j->needs_comma = true;
 }
 
-/* Bytes of the UTF-8 sequence at @p s, 0: not one (or an overlong or surrogate one). */
-static size_t utf8_length(const uint8_t *s)
-{
-	uint32_t v;
-	size_t n = s[0] < 0x80 ? 1
-		 : s[0] < 0xc2 ? 0
-		 : s[0] < 0xe0 ? 2
-		 : s[0] < 0xf0 ? 3
-		 : s[0] < 0xf5 ? 4
-			       : 0;
-
-	if (n < 2)
-		return n;
-	v = s[0] & (0x7fu >> n);
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		v = v << 6 | (s[i] & 0x3f);
-	}
-	if ((n == 3 && (v < 0x800 || (v >= 0xd800 && v < 0xe000))) ||
-	    (n == 4 && (v < 0x10000 || v > 0x10ffff)))
-		return 0;
-	return n;
-}
-
 static void add_ascii(struct buf *out, char c)
 {
 	if (c == '"' || c == '\\') {
@@ -55,27 +32,56 @@ static void add_ascii(struct buf *out, char c)
 		buf_str(out, "\\n");
 	} else if (c == '\t') {
 		buf_str(out, "\\t");
-	} else if ((uint8_t)c < 0x20 || c == 0x7f) {
+	} else {
 		buf_str(out, "\\u");
 		buf_hex(out, (uint8_t)c, 4, '0');
-	} else {
-		buf_char(out, c);
 	}
+}
+
+/* A character of more than a byte that is not to be printed: all such are of the first 65,536. */
+static void add_unprintable(struct buf *out, const uint8_t *s, size_t len)
+{
+	uint32_t v = len == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu)
+			      : (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+
+	buf_str(out, "\\u");
+	buf_hex(out, v, 4, '0');
+}
+
+/* Stands for itself in JSON, as ASCII. */
+static bool is_plain(char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* @return the bytes taken, of what begins with one that is not plain. */
+static size_t add_other(struct buf *out, const char *s, size_t size)
+{
+	size_t len = escape_utf8((const uint8_t *)s, size);
+
+	if (len == 1)
+		add_ascii(out, *s);
+	else if (!len)
+		buf_str(out, "\\ufffd");
+	else if (escape_printable((const uint8_t *)s, size))
+		buf_add(out, s, len);
+	else
+		add_unprintable(out, (const uint8_t *)s, len);
+	return len ? len : 1;
 }
 
 static void add_text(struct buf *out, const char *s)
 {
-	size_t n;
+	size_t left = strlen(s), n;
 
 	buf_char(out, '"');
-	for (; *s; s += n ? n : 1) {
-		n = utf8_length((const uint8_t *)s);
-		if (n == 1)
-			add_ascii(out, *s);
-		else if (n)
+	for (; left; s += n, left -= n) {
+		for (n = 0; n < left && is_plain(s[n]);)
+			n++;
+		if (n)
 			buf_add(out, s, n);
 		else
-			buf_str(out, "\\ufffd");
+			n = add_other(out, s, left);
 	}
 	buf_char(out, '"');
 }

@@ -22,7 +22,8 @@ void json_open(struct json_put *j, char bracket);
 void json_close(struct json_put *j, char bracket);
 void json_key(struct json_put *j, const char *key);
 
-/** Bytes that are not UTF-8 become U+FFFD; NULL becomes null. */
+/** Bytes that are not UTF-8 become U+FFFD, characters that are not printable \uNNNN; NULL becomes
+ * null. */
 void json_string(struct json_put *j, const char *s);
 void json_u64(struct json_put *j, uint64_t v);
 void json_i64(struct json_put *j, int64_t v);

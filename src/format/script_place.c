@@ -42,13 +42,14 @@ static void add_offset(struct buf *b, uint64_t offset)
 	buf_hex(b, offset, 0, ' ');
 }
 
-void script_add_sym(struct buf *b, const struct ana_loc *loc, bool has_offset)
+void script_add_sym(struct buf *b, const struct script_place_style *style,
+		    const struct ana_loc *loc, bool has_offset)
 {
 	if (!loc->sym) {
 		buf_str(b, loc->level == ANA_COOKIE ? "(cookie)" : "[unknown]");
 		return;
 	}
-	buf_str(b, loc->sym->name);
+	escape_memo_add(style->names, b, loc->sym->name);
 	if (has_offset)
 		add_offset(b, sym_offset(loc));
 }
@@ -70,7 +71,7 @@ void script_add_dso(struct buf *b, const struct script_place_style *style,
 		    const struct ana_loc *loc)
 {
 	buf_char(b, '(');
-	buf_str(b, dso_name(style, loc->dso));
+	escape_memo_add(style->names, b, dso_name(style, loc->dso));
 	if (style->fields & SCRIPT_DSOFF && loc->dso)
 		add_offset(b, loc->rel);
 	buf_char(b, ')');
@@ -87,14 +88,14 @@ static void add_source(struct buf *b, const struct script_place_style *style,
 		return;
 	buf_str(b, "\n  ");
 	if (!file) {
-		buf_str(b, dso_short_name(loc->dso));
+		escape_str(b, dso_short_name(loc->dso));
 		buf_char(b, '[');
 		buf_hex(b, loc->rel, 0, ' ');
 		buf_char(b, ']');
 		return;
 	}
 	slash = style->is_full_path ? NULL : strrchr(file, '/');
-	buf_str(b, slash ? slash + 1 : file);
+	escape_str(b, slash ? slash + 1 : file);
 	buf_char(b, ':');
 	buf_dec(b, l->line, 0, ' ');
 }
@@ -116,7 +117,7 @@ static void add_inlined(struct buf *b, const struct script_place_style *style,
 
 	if (style->fields & SCRIPT_SYM) {
 		buf_char(b, ' ');
-		buf_str(b, name ? name : "[unknown]");
+		escape_str(b, name ? name : "[unknown]");
 		if (style->fields & SCRIPT_SYMOFF)
 			add_offset(b, sym_offset(loc));
 	}
@@ -134,7 +135,7 @@ static void add_place(struct buf *b, const struct script_place_style *style,
 	} else {
 		if (style->fields & SCRIPT_SYM) {
 			buf_char(b, ' ');
-			script_add_sym(b, loc, style->fields & SCRIPT_SYMOFF);
+			script_add_sym(b, style, loc, style->fields & SCRIPT_SYMOFF);
 		}
 		if (style->fields & (SCRIPT_DSO | SCRIPT_DSOFF)) {
 			buf_char(b, ' ');

@@ -4,6 +4,7 @@
 
 #include "analyze/analyze.h"
 #include "base/buf.h"
+#include "base/escape.h"
 #include "base/vec.h"
 
 /*
@@ -17,7 +18,8 @@ struct script_place_style {
 	bool is_chain;     /* one line each, with its tab and newline; else a line's last columns */
 	bool has_inlines;  /* chain: a line for each inlined function too */
 	bool is_full_path; /* of source files */
-	bool has_kernel_path; /* the kernel by the file its symbols are from */
+	bool has_kernel_path;      /* the kernel by the file its symbols are from */
+	struct escape_memo *names; /* of text: names are printed through it */
 };
 
 struct script_place {
@@ -51,7 +53,8 @@ void script_places_forget(struct script_places *p);
 void script_places_done(struct script_places *p);
 
 /** " sym+0x12": the parts behind an address, without cache. */
-void script_add_sym(struct buf *b, const struct ana_loc *loc, bool has_offset);
+void script_add_sym(struct buf *b, const struct script_place_style *style,
+		    const struct ana_loc *loc, bool has_offset);
 /** "(/usr/bin/ls)"; @p style: of SCRIPT_DSOFF and has_kernel_path. */
 void script_add_dso(struct buf *b, const struct script_place_style *style,
 		    const struct ana_loc *loc);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/escape.h"
 #include "format/script_text_impl.h"
 
 /* Records other than samples: the --show-*-events. */
@@ -18,8 +19,8 @@ static void add_comm(struct buf *b, const struct perf_record *r)
 	struct perf_comm c;
 
 	if (perf_comm_parse(r, &c) == CLEW_OK)
-		buf_printf(b, "PERF_RECORD_COMM%s: %s:%d/%d\n", c.is_exec ? " exec" : "", c.comm,
-			   (int)c.pid, (int)c.tid);
+		escape_printf(b, "PERF_RECORD_COMM%s: %s:%d/%d\n", c.is_exec ? " exec" : "", c.comm,
+			      (int)c.pid, (int)c.tid);
 }
 
 static void add_build_id(struct buf *b, const struct perf_mmap *m)
@@ -51,7 +52,7 @@ static void add_mmap(struct buf *b, const struct perf_record *r)
 	buf_str(b, ") @ ");
 	add_hex(b, m.pgoff);
 	if (!m.is_mmap2) {
-		buf_printf(b, "]: %c %s\n", m.is_data ? 'r' : 'x', m.filename);
+		escape_printf(b, "]: %c %s\n", m.is_data ? 'r' : 'x', m.filename);
 		return;
 	}
 	buf_char(b, ' ');
@@ -60,8 +61,8 @@ static void add_mmap(struct buf *b, const struct perf_record *r)
 	else
 		buf_printf(b, "%02x:%02x %llu %llu", m.maj, m.min, (unsigned long long)m.ino,
 			   (unsigned long long)m.ino_generation);
-	buf_printf(b, "]: %c%c%c%c %s\n", m.prot & 1 ? 'r' : '-', m.prot & 2 ? 'w' : '-',
-		   m.prot & 4 ? 'x' : '-', m.flags & 1 ? 's' : 'p', m.filename);
+	escape_printf(b, "]: %c%c%c%c %s\n", m.prot & 1 ? 'r' : '-', m.prot & 2 ? 'w' : '-',
+		      m.prot & 4 ? 'x' : '-', m.flags & 1 ? 's' : 'p', m.filename);
 }
 
 static void add_switch(struct buf *b, const struct perf_record *r)
@@ -109,8 +110,8 @@ static void add_cgroup(struct buf *b, const struct perf_record *r)
 	struct perf_cgroup c;
 
 	if (perf_cgroup_parse(r, &c) == CLEW_OK)
-		buf_printf(b, "PERF_RECORD_CGROUP cgroup: %llu %s\n", (unsigned long long)c.id,
-			   c.path);
+		escape_printf(b, "PERF_RECORD_CGROUP cgroup: %llu %s\n", (unsigned long long)c.id,
+			      c.path);
 }
 
 static void add_ksymbol(struct buf *b, const struct perf_record *r)
@@ -118,8 +119,9 @@ static void add_ksymbol(struct buf *b, const struct perf_record *r)
 	struct perf_ksymbol k;
 
 	if (perf_ksymbol_parse(r, &k) == CLEW_OK)
-		buf_printf(b, "PERF_RECORD_KSYMBOL addr %llx len %u type %u flags 0x%x name %s\n",
-			   (unsigned long long)k.addr, k.len, k.ksym_type, k.flags, k.name);
+		escape_printf(b,
+			      "PERF_RECORD_KSYMBOL addr %llx len %u type %u flags 0x%x name %s\n",
+			      (unsigned long long)k.addr, k.len, k.ksym_type, k.flags, k.name);
 }
 
 static void add_bpf(struct buf *b, const struct perf_record *r)

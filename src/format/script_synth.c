@@ -66,7 +66,8 @@ static void add_padded_dso(struct script_text *t, const struct script_evsel *e,
 			   const struct ana_loc *loc)
 {
 	const struct script_place_style style = {.fields = e->fields & SCRIPT_DSOFF,
-						 .has_kernel_path = t->opts.has_kernel_path};
+						 .has_kernel_path = t->opts.has_kernel_path,
+						 .names = &t->names};
 	struct buf *b = &t->out;
 	size_t from = b->nr, nr;
 
@@ -81,8 +82,9 @@ static void add_padded_dso(struct script_text *t, const struct script_evsel *e,
 }
 
 /* What the branch is about: where a call leads to, where a return comes from. */
-static size_t add_subject(struct buf *b, const struct ana_event *ev, uint32_t depth)
+static size_t add_subject(struct script_text *t, const struct ana_event *ev, uint32_t depth)
 {
+	struct buf *b = &t->out;
 	uint32_t flow = ev->synth->flow;
 	bool is_to = flow & (ANA_FLOW_CALL | ANA_FLOW_TRACE_BEGIN);
 	const struct ana_loc *loc = is_to ? ev->addr : ev->loc;
@@ -93,7 +95,7 @@ static size_t add_subject(struct buf *b, const struct ana_event *ev, uint32_t de
 		return 0;
 	if (loc && loc->sym) {
 		buf_fill(b, ' ', depth * INDENT);
-		buf_str(b, loc->sym->name);
+		escape_memo_add(&t->names, b, loc->sym->name);
 	} else if (ip) {
 		buf_fill(b, ' ', depth * INDENT);
 		buf_hex(b, ip, ADDRESS_WIDTH, ' ');
@@ -113,7 +115,7 @@ void script_add_callindent(struct script_text *t, const struct script_evsel *e,
 	if (e->fields & SCRIPT_DSO && !(e->fields & (SCRIPT_IP | SCRIPT_ADDR)))
 		add_padded_dso(t, e, ev->loc ? ev->loc : &nowhere);
 	/* What returns was called from one level less. */
-	nr = add_subject(&t->out, ev, y->depth + !!(y->flow & ANA_FLOW_RETURN));
+	nr = add_subject(t, ev, y->depth + !!(y->flow & ANA_FLOW_RETURN));
 	if (nr > t->indent_width || (nr && nr + TOO_WIDE < t->indent_width))
 		t->indent_width = (nr + 4 + STEP - 1) / STEP * STEP;
 	if (nr < t->indent_width)

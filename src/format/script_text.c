@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "format/script_text_impl.h"
 
-enum { FLUSH_BYTES = 256 * 1024, NAME_MAX_WIDTH = 1024 };
+enum { FLUSH_BYTES = 256 * 1024, NAME_MAX_WIDTH = 1024, COMM_WIDTH = 16, LATENCY_WIDTH = 8 };
 
 #define PLACE_FIELDS \
  (SCRIPT_IP | SCRIPT_SYM | SCRIPT_SYMOFF | SCRIPT_DSO | SCRIPT_DSOFF | SCRIPT_SRCLINE)
@@ -34,6 +34,7 @@ void script_text_free(struct script_text *t)
 		script_places_done(&t->chain[i]);
 	}
 	script_disasm_free(t->disasm);
+	escape_memo_done(&t->names);
 	buf_done(&t->out);
 	buf_done(&t->record);
 	vec_done(&t->evsels);
@@ -65,15 +66,13 @@ static bool has_any_chain(const struct perf_evlist *l)
 }
 
 /* The event column is as wide as the longest name of the recording, within reason. */
-static size_t width_of_names(const struct perf_evlist *l)
+static size_t width_of_names(const struct script_text *t)
 {
 	size_t width = 0;
 
-	for (size_t i = 0; i < l->evsels.nr; i++) {
-		size_t len = strlen(l->evsels.data[i]->name);
-
-		if (len > width && len <= NAME_MAX_WIDTH)
-			width = len;
+	vec_for_each (&t->evsels, e) {
+		if (e->name.bytes > width && e->name.bytes <= NAME_MAX_WIDTH)
+			width = e->name.bytes;
 	}
 	return width;
 }
@@ -92,13 +91,15 @@ static bool is_branch(const struct perf_attr *a)
 	       a->sample_period == 1;
 }
 
-static struct script_evsel evsel_of(const struct script_text *t, const struct perf_attr *a)
+static struct script_evsel evsel_of(struct script_text *t, const struct perf_evsel *evsel)
 {
+	const struct perf_attr *a = &evsel->attr;
 	enum script_type type = script_type_of(a);
 	uint64_t fields = t->fields.by_type[type];
 
 	return (struct script_evsel){
 		.fields = fields,
+		.name = *escape_memo_get(&t->names, evsel->name),
 		.type = (uint8_t)type,
 		.has_chain = !t->opts.no_chains && a->sample_type & PERF_SAMPLE_CALLCHAIN &&
 			     fields & SCRIPT_IP,
@@ -129,9 +130,9 @@ enum clew_err script_text_prepare(struct script_text *t)
 		return CLEW_NO_MEMORY;
 	t->evsels.nr = l->evsels.nr;
 	for (size_t i = 0; i < l->evsels.nr; i++) {
-		t->evsels.data[i] = evsel_of(t, &l->evsels.data[i]->attr);
+		t->evsels.data[i] = evsel_of(t, l->evsels.data[i]);
 	}
-	t->name_width = (int)width_of_names(l);
+	t->name_width = width_of_names(t);
 	t->is_prepared = true;
 	return CLEW_OK;
 }
@@ -207,21 +208,33 @@ static void add_time_of_day(struct script_text *t, uint64_t time)
 	buf_char(&t->out, ' ');
 }
 
+static void add_right(struct buf *b, const char *s, size_t size, size_t width)
+{
+	if (size < width)
+		buf_fill(b, ' ', width - size);
+	buf_add(b, s, size);
+}
+
+static void add_comm(struct script_text *t, const struct script_evsel *e, const char *comm)
+{
+	const struct escaped *name = escape_memo_get(&t->names, comm);
+
+	if (t->opts.is_latency)
+		add_right(&t->out, name->text, escape_cut(name->text, name->bytes, LATENCY_WIDTH),
+			  LATENCY_WIDTH);
+	else
+		add_right(&t->out, name->text, name->bytes, e->has_chain ? 0 : COMM_WIDTH);
+	buf_char(&t->out, ' ');
+}
+
 void script_add_start(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
 		      uint64_t time)
 {
 	struct buf *b = &t->out;
 
-	if (e->fields & SCRIPT_COMM) {
-		const char *comm = ev->comm ? ev->comm : ":-1";
-
-		if (t->opts.is_latency)
-			buf_printf(b, "%8.8s", comm);
-		else
-			buf_field(b, comm, e->has_chain ? 0 : 16);
-		buf_char(b, ' ');
-	}
+	if (e->fields & SCRIPT_COMM)
+		add_comm(t, e, ev->comm ? ev->comm : ":-1");
 	add_tasks(b, e->fields, pid, tid);
 	if (e->fields & SCRIPT_CPU)
 		add_cpu(t, cpu);
@@ -235,7 +248,7 @@ void script_add_start(struct script_text *t, const struct script_evsel *e,
 		add_seconds(b, shown_time(t, time), t->opts.is_ns);
 }
 
-static struct script_place_style style_of(const struct script_text *t, const struct script_evsel *e,
+static struct script_place_style style_of(struct script_text *t, const struct script_evsel *e,
 					  bool is_chain)
 {
 	return (struct script_place_style){
@@ -244,6 +257,7 @@ static struct script_place_style style_of(const struct script_text *t, const str
 		.has_inlines = !t->opts.no_inlines,
 		.is_full_path = t->opts.is_full_path,
 		.has_kernel_path = t->opts.has_kernel_path,
+		.names = &t->names,
 	};
 }
 
@@ -255,7 +269,7 @@ static void add_names(struct buf *b, const struct script_place_style *style,
 {
 	if (style->fields & SCRIPT_SYM) {
 		buf_char(b, ' ');
-		script_add_sym(b, loc, style->fields & SCRIPT_SYMOFF);
+		script_add_sym(b, style, loc, style->fields & SCRIPT_SYMOFF);
 	}
 	if (style->fields & SCRIPT_DSO) {
 		buf_char(b, ' ');
@@ -333,7 +347,7 @@ static void add_branch_end(struct script_text *t, const struct script_place_styl
 			   const struct ana_loc *loc, uint64_t address, bool as_symbol)
 {
 	if (as_symbol) {
-		script_add_sym(&t->out, loc, true);
+		script_add_sym(&t->out, style, loc, true);
 	} else {
 		buf_str(&t->out, "0x");
 		buf_hex(&t->out, address, 0, ' ');
@@ -379,6 +393,16 @@ static void add_data_src(struct script_text *t, uint64_t data_src)
 	buf_fill(b, ' ', t->data_src_width - (b->nr - from));
 }
 
+/* Made anew for each sample, of the recorded bytes. */
+static void add_trace(struct script_text *t, const struct ana_event *ev)
+{
+	const struct perf_sample *s = ev->sample;
+	size_t from = t->out.nr;
+
+	tracepoint_add_text(t->tracepoints, ev->evsel->attr.config, s->cpu, s->raw, &t->out);
+	escape_since(&t->out, from);
+}
+
 /* What stands between the event's name and the place. */
 static void add_data(struct script_text *t, const struct script_evsel *e,
 		     const struct ana_event *ev)
@@ -387,7 +411,7 @@ static void add_data(struct script_text *t, const struct script_evsel *e,
 	struct buf *b = &t->out;
 
 	if (e->fields & SCRIPT_TRACE && t->tracepoints)
-		tracepoint_add_text(t->tracepoints, ev->evsel->attr.config, s->cpu, s->raw, b);
+		add_trace(t, ev);
 	if (e->fields & SCRIPT_ADDR)
 		add_addr(t, e, ev);
 	if (e->fields & SCRIPT_DATA_SRC)
@@ -428,7 +452,7 @@ static void add_rest(struct script_text *t, const struct script_evsel *e,
 	}
 	if (e->fields & SCRIPT_CGROUP) {
 		buf_char(b, ' ');
-		buf_str(b, ev->cgroup ? ev->cgroup : "unknown");
+		escape_memo_add(&t->names, b, ev->cgroup ? ev->cgroup : "unknown");
 	}
 	if (e->fields & SCRIPT_IPC && ev->synth)
 		script_add_ipc(b, ev->synth);
@@ -475,7 +499,7 @@ static void add_sample(struct script_text *t, const struct ana_event *ev)
 		buf_char(b, ' ');
 	}
 	if (e->fields & SCRIPT_EVENT) {
-		buf_field(b, ev->evsel->name, t->name_width);
+		add_right(b, e->name.text, e->name.bytes, t->name_width);
 		buf_str(b, ": ");
 	}
 	if (e->fields & SCRIPT_FLAGS)

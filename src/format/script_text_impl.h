@@ -11,6 +11,7 @@
 /* What is fixed for all samples of one event. */
 struct script_evsel {
 	uint64_t fields;
+	struct escaped name;
 	uint8_t type; /* enum script_type */
 	bool has_chain, shows_addr_sym;
 	bool is_branch;  /* from and to on one line */
@@ -25,11 +26,12 @@ struct script_text {
 	struct clew_sink sink;
 	struct tracepoints *tracepoints;
 	struct buf out, record;
+	struct escape_memo names; /* of threads, events, symbols, files, cgroups */
 	struct {
 		VEC(struct script_evsel);
 	} evsels; /* by perf_evsel.index */
 	struct script_places flat[SCRIPT_NR_TYPES], chain[SCRIPT_NR_TYPES];
-	int name_width;
+	size_t name_width;
 	size_t indent_width;          /* of the calls' column so far */
 	struct script_disasm *disasm; /* NULL: not needed yet */
 	size_t data_src_width;

@@ -2,6 +2,7 @@
 #include "format/sframe_text.h"
 
 #include "base/err.h"
+#include "base/escape.h"
 
 enum { COLUMN = 10, LAST_COLUMN = 13 };
 
@@ -43,7 +44,9 @@ static void put_flags(struct buf *out, uint8_t flags)
 
 void sframe_text_head(struct buf *out, const char *file, const struct sframe *s)
 {
-	buf_printf(out, "\n%s:     file format %s\n\n", file, file_format(s));
+	buf_char(out, '\n');
+	escape_printf(out, "%s:     file format %s\n", file, file_format(s));
+	buf_char(out, '\n');
 	buf_str(out, "Contents of the SFrame section .sframe:\n  Header :\n\n");
 	buf_printf(out, "    Version: SFRAME_VERSION_%u\n", s->version);
 	put_flags(out, s->flags);

@@ -113,7 +113,7 @@ static void put_unresolved(struct buf *out, const struct ana_unresolved *u)
 	buf_str(out, "  ");
 	report_escape(out, path, strlen(path));
 	if (why)
-		buf_printf(out, ": %s", why);
+		escape_printf(out, ": %s", why);
 	else if (u->dso)
 		buf_str(out, ": only some functions are in its symbol table; install its debug "
 			     "symbols (-dbgsym, -debuginfo)");
@@ -202,7 +202,7 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 			   (unsigned long long)s->nr_maps_dropped);
 	put_unwound(out, s);
 	if (s->kernel_note)
-		buf_printf(out, "# Kernel symbols: %s\n", s->kernel_note);
+		escape_printf(out, "# Kernel symbols: %s\n", s->kernel_note);
 	put_all_unresolved(out, s);
 }
 

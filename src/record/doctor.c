@@ -2,9 +2,10 @@
 #include "record/doctor.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/escape.h"
 #include "os/file.h"
 #include "os/perf_event.h"
 #include "perfdata/perf_attr.h"
@@ -21,11 +22,12 @@ static const char *text_of(struct doctor *d, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 static const char *text_of(struct doctor *d, const char *format, va_list args)
 {
-	char text[2048];
+	clew_auto(buf_done) struct buf text = {0};
 	const char *copy;
 
-	vsnprintf(text, sizeof(text), format, args);
-	copy = arena_strndup(&d->report->memory, text, strlen(text));
+	buf_vprintf(&text, format, args);
+	escape_since(&text, 0);
+	copy = text.is_failed ? NULL : arena_strndup(&d->report->memory, text.data, text.nr);
 	d->is_out_of_memory |= !copy;
 	return copy ? copy : "";
 }

@@ -76,7 +76,7 @@ int main(void)
 		o = json_tokener_parse(line);
 		CHECK(o != NULL, "line %d is JSON", nr);
 		if (nr == 0)
-			CHECK_STR(text(o, "text"), "PERF_RECORD_COMM: a\"\xef\xbf\xbd b:10/11",
+			CHECK_STR(text(o, "text"), "PERF_RECORD_COMM: a\"\\xff b:10/11",
 				  "a side record");
 		if (nr == 1)
 			check_first(o);

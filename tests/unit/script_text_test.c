@@ -48,9 +48,9 @@ static void check_text(struct script_text_opts *opts, const char *fields, const 
 static void check_lines(void)
 {
 	check_text(&(struct script_text_opts){0}, NULL,
-		   "           a\"\xff b    11 [001]     1.000002:     250000   cpu-clock: "
+		   "        a\"\\xff b    11 [001]     1.000002:     250000   cpu-clock: "
 		   "             1010 [unknown] (/no/such/file)\n"
-		   "a\"\xff b    11 [001]     1.000003:          1 page-faults: \n"
+		   "a\"\\xff b    11 [001]     1.000003:          1 page-faults: \n"
 		   "\t             410 [unknown] (/no/such/file)\n"
 		   "\t            13ff [unknown] (/no/such/file)\n"
 		   "\t            9000 [unknown] ([unknown])\n\n",
@@ -72,7 +72,7 @@ static void check_lines(void)
 	check_text(&(struct script_text_opts){.no_chains = true,
 					      .shows = SCRIPT_SHOW_TASK | SCRIPT_SHOW_MMAP},
 		   "tid",
-		   "   11 PERF_RECORD_COMM: a\"\xff b:10/11\n"
+		   "   11 PERF_RECORD_COMM: a\"\\xff b:10/11\n"
 		   "   11 PERF_RECORD_MMAP2 10/11: [0x1000(0x1000) @ 0x400 00:00 0 0]: r-xp "
 		   "/no/such/file\n   11 \n   11 \n",
 		   "side records");
