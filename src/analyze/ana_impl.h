@@ -78,6 +78,31 @@ void ana_reader_done(struct ana_reader *rd);
 enum clew_err ana_reader_next(struct ana_reader *rd, struct perf_record *ret, uint64_t *ret_time,
 			      struct clew_diag *diag);
 
+/* --- ana_stitch.c: records into the stitch --- */
+struct ana_user;
+
+struct stitch *ana_stitch_new(const struct perf_input *input, uint64_t age_ns);
+/** A sample that waits for a stack: which? */
+bool ana_stitch_key(struct perf_file *file, const struct perf_record *r, uint32_t *ret_tid,
+		    uint64_t *ret_cookie);
+/** Any other record: a stack, or what ends a task's entry. */
+enum clew_err ana_stitch_record(struct stitch *stitch, struct perf_file *file,
+				const struct perf_record *r, uint64_t time);
+/** Position of the mark of deferral; false: none. */
+bool ana_find_mark(const struct perf_words *chain, uint32_t *ret);
+
+/* --- ana_ahead.c: a second reader goes ahead for the stacks --- */
+struct ana_ahead {
+	struct stitch *stitch;
+	struct perf_file *file;
+	struct ana_reader reader;
+	bool is_at_end;
+};
+enum clew_err ana_ahead_init(struct ana_ahead *d, const struct perf_input *input, bool is_mapped);
+/** The outcome of the sample with a cookie that is played now. */
+enum clew_err ana_ahead_ask(struct ana_ahead *d, const struct perf_record *r, struct ana_user *ret);
+void ana_ahead_done(struct ana_ahead *d);
+
 /* --- ana_defer.c: samples and their deferred user stacks --- */
 struct ana_defer {
 	enum ana_defer_mode {
@@ -85,11 +110,9 @@ struct ana_defer {
 		ANA_DEFER_AHEAD, /* a second reader goes ahead for the stacks */
 		ANA_DEFER_QUEUE, /* a stream: records wait for their turn */
 	} mode;
-	struct stitch *stitch;
-	struct perf_file *file; /* AHEAD */
-	struct ana_reader reader;
-	bool is_at_end;
-	size_t nr_evsels; /* looked at */
+	struct ana_ahead ahead; /* AHEAD */
+	struct stitch *stitch;  /* QUEUE */
+	size_t nr_evsels;       /* looked at */
 };
 
 /** What is known of a sample's user part. */
@@ -140,11 +163,11 @@ enum clew_err ana_defer_start(struct analyze *a);
 enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r, uint64_t time);
 /** QUEUE: the stream is over. */
 enum clew_err ana_defer_finish(struct analyze *a);
-/** AHEAD: what came of the sample with a cookie that is played now. */
+/** The outcome of the sample with a cookie that is played now. */
 enum clew_err ana_defer_ask(struct analyze *a, const struct perf_record *r, struct ana_user *ret);
+/** NULL: none is at work. */
+const struct stitch *ana_defer_stitch(const struct analyze *a);
 void ana_defer_done(struct ana_defer *d);
-/** Position of the mark of deferral; false: none. */
-bool ana_find_mark(const struct perf_words *chain, uint32_t *ret);
 
 /* --- ana_user.c: the user part of a sample's chain --- */
 /** Of a sample without a mark; @p chain: with what was unwound. */

@@ -162,8 +162,8 @@ static enum clew_err summarize(struct analyze *a)
 	const struct map_u64 *m = &a->unresolved_by_dso;
 
 	a->summary.order = *perf_order_counts(a->reader.order);
-	if (a->defer.stitch)
-		stitch_counts(a->defer.stitch, &a->summary.stitch);
+	if (ana_defer_stitch(a))
+		stitch_counts(ana_defer_stitch(a), &a->summary.stitch);
 	a->summary.nr_maps_dropped = who_nr_maps_dropped(a->who);
 	a->summary.kernel_note = note_of_kernel(a);
 	if (a->summary.nr_aux_bytes) /* snapshots keep less than was recorded: no loss */

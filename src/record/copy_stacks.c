@@ -2,7 +2,7 @@
 #include "record/copy_stacks.h"
 
 #include "perfdata/perf_deferred.h"
-#include "record/sample_rewrite.h"
+#include "perfdata/sample_rewrite.h"
 
 /* PERF_SAMPLE_REGS_ABI_ */
 enum { ABI_NONE, ABI_32, ABI_64 };

@@ -5,8 +5,8 @@
 #include "os/file.h"
 #include "os/poll_set.h"
 #include "os/proc.h"
+#include "perfdata/sample_rewrite.h"
 #include "record/preload.h"
-#include "record/sample_rewrite.h"
 
 enum {
 	MAX_STACK = 510, /* frames: as many as a kernel's deferred record holds */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a rewritten sample says is what the encoder writes of the changed values. */
-#include "record/sample_rewrite.h"
+#include "perfdata/sample_rewrite.h"
 
 #include "make/perf_random.h"
 #include "unit/tap.h"
@@ -16,11 +16,12 @@ static void encode_wanted(struct perf_put *want, const struct perf_attr *attr,
 	struct perf_attr a = *attr;
 	struct perf_sample w = *s;
 
-	for (uint32_t i = 0; i < s->callchain.nr; i++)
+	uint32_t nr = e->replaces_chain ? 0 : s->callchain.nr;
+
+	for (uint32_t i = 0; i < nr; i++)
 		chain[i] = perf_words_get(&s->callchain, i);
-	memcpy(chain + s->callchain.nr, e->words, 8 * (size_t)e->nr_words);
-	w.callchain =
-		(struct perf_words){(const uint8_t *)chain, s->callchain.nr + e->nr_words, false};
+	memcpy(chain + nr, e->words, 8 * (size_t)e->nr_words);
+	w.callchain = (struct perf_words){(const uint8_t *)chain, nr + e->nr_words, false};
 	if (e->drops_regs)
 		a.sample_type &= ~PERF_SAMPLE_REGS_USER;
 	if (e->drops_stack)
@@ -33,6 +34,7 @@ static bool is_right(struct perf_random *r)
 	const uint64_t words[3] = {PERF_CONTEXT_USER_DEFERRED, perf_random_u64(r), 7};
 	const struct sample_edit e = {.words = words,
 				      .nr_words = (uint32_t)perf_random_below(r, 4),
+				      .replaces_chain = perf_random_below(r, 2),
 				      .drops_regs = perf_random_below(r, 2),
 				      .drops_stack = perf_random_below(r, 2)};
 	struct perf_put from = {0}, want = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/sample_rewrite.h"
+#include "perfdata/sample_rewrite.h"
 
 enum { MAX_RECORD = UINT16_MAX & ~7 };
 
@@ -43,18 +43,25 @@ static bool fit(size_t total, uint32_t *chain_nr)
 	return true;
 }
 
+uint32_t sample_chain_room(size_t size, const struct perf_sample *s)
+{
+	size_t others = size - 8 * (size_t)s->callchain.nr;
+
+	return others < MAX_RECORD ? (uint32_t)((MAX_RECORD - others) / 8) : 0;
+}
+
 uint32_t sample_rewrite(struct buf *out, const uint8_t *record, size_t size,
 			const struct perf_attr *attr, const struct perf_sample *s,
 			const struct sample_edit *e)
 {
-	uint32_t chain_nr = s->callchain.nr;
+	uint32_t chain_nr = e->replaces_chain ? 0 : s->callchain.nr;
 	size_t start = out->nr, total, chain_end;
 	uint64_t nr;
 	uint16_t new_size;
 	struct places p;
 
 	find_places(&p, record, attr, s);
-	total = size + 8 * (size_t)e->nr_words;
+	total = size - 8 * (size_t)(s->callchain.nr - chain_nr) + 8 * (size_t)e->nr_words;
 	total -= e->drops_regs ? p.regs_end - p.regs : 0;
 	total -= e->drops_stack ? p.stack_end - p.regs_end : 0;
 	if (!fit(total, &chain_nr)) {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef RECORD_SAMPLE_REWRITE_H
-#define RECORD_SAMPLE_REWRITE_H
+#ifndef PERFDATA_SAMPLE_REWRITE_H
+#define PERFDATA_SAMPLE_REWRITE_H
 
 #include "base/buf.h"
 #include "perfdata/perf_sample.h"
 
 /** What becomes of a sample on its way into the file. */
 struct sample_edit {
-	const uint64_t *words; /* added behind its call chain, whose last words give way where the
+	const uint64_t *words; /* added after its call chain, whose last words give way where the
 				  record would grow past what a header can tell */
 	uint32_t nr_words;
+	bool replaces_chain; /* words stand in place of the chain: sample_chain_room() tells how
+				many can */
 	bool drops_regs, drops_stack; /* user registers, user stack */
 };
 
@@ -22,5 +24,8 @@ struct sample_edit {
 uint32_t sample_rewrite(struct buf *out, const uint8_t *record, size_t size,
 			const struct perf_attr *attr, const struct perf_sample *s,
 			const struct sample_edit *e);
+
+/** How many words the chain of such a sample of @p size bytes can have, all else as it is. */
+uint32_t sample_chain_room(size_t size, const struct perf_sample *s);
 
 #endif
