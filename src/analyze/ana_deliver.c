@@ -48,7 +48,7 @@ static enum clew_err resolve_branches(struct analyze *a, struct who_thread *t, s
 
 static bool wants_user_state(const struct analyze *a)
 {
-	return a->opts.wants_outcomes || a->defer.mode != ANA_DEFER_OFF;
+	return a->opts.wants_outcomes || a->defer.mode != ANA_DEFER_OFF || a->infos;
 }
 
 static void put_user_state(struct analyze *a, struct ana_event *e, const struct ana_user *u)
@@ -59,6 +59,13 @@ static void put_user_state(struct analyze *a, struct ana_event *e, const struct 
 	e->user_stop = u->stop;
 	e->user_why = u->why;
 	ana_user_count(&a->summary.users, u);
+}
+
+static bool has_returns(const struct analyze *a, const struct ana_user *user)
+{
+	if (!user)
+		return false;
+	return user->is_merged ? user->nr_frames : user->stack && !a->opts.no_merge;
 }
 
 /* Everything the consumer asked to be looked up. @p user: of a deferred stack, or NULL. */
@@ -86,8 +93,7 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 		put_user_state(a, e, user ? user : &plain);
 	}
 	if (err == CLEW_OK && words.nr && !a->opts.no_chains)
-		err = ana_resolve_chain(a, t, &words, user && user->stack && !a->opts.no_merge,
-					&e->chain);
+		err = ana_resolve_chain(a, t, &words, has_returns(a, user), &e->chain);
 	if (err == CLEW_OK && a->opts.wants_addr && s->sample_type & PERF_SAMPLE_ADDR) {
 		e->addr = ana_resolve(a, t, level_of_address(s->addr, level), s->addr);
 		err = e->addr ? CLEW_OK : CLEW_NO_MEMORY;
@@ -156,7 +162,7 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 		if (err != CLEW_OK)
 			return err;
 	}
-	return resolve(a, t, e, user->has_mark ? user : NULL);
+	return resolve(a, t, e, user->has_mark || user->is_merged ? user : NULL);
 }
 
 /* A group's leader was sampled: one event each member, with what it counted since the last time. */
@@ -197,7 +203,7 @@ static bool ends_with_mark(const struct perf_words *chain)
 	return chain->nr >= 2 && perf_words_get(chain, chain->nr - 2) == PERF_CONTEXT_USER_DEFERRED;
 }
 
-/* What came of a deferred user part. */
+/* The outcome of a user part that was deferred. */
 static enum clew_err find_user(struct analyze *a, const struct perf_record *r,
 			       const struct perf_sample *s, const struct stitch_item *item,
 			       struct ana_user *ret)
@@ -205,6 +211,8 @@ static enum clew_err find_user(struct analyze *a, const struct perf_record *r,
 	uint64_t word;
 
 	*ret = (struct ana_user){0};
+	if (a->infos && ana_user_of_info(a->infos, ret))
+		return CLEW_OK;
 	if (a->defer.mode == ANA_DEFER_OFF || !ana_find_mark(&s->callchain, &ret->mark_at))
 		return CLEW_OK;
 	ret->has_mark = true;
@@ -232,6 +240,8 @@ enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
 	if (!evsel ||
 	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &evsel->attr, &s) != CLEW_OK) {
 		ana_note_bad(a, r);
+		if (a->infos)
+			ana_user_of_info(a->infos, &user);
 		return CLEW_OK;
 	}
 	if (a->defer.mode == ANA_DEFER_OFF && ends_with_mark(&s.callchain) &&
@@ -243,7 +253,8 @@ enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
 	err = find_user(a, r, &s, item, &user);
 	if (err != CLEW_OK)
 		return err;
-	ana_user_limit(&user, &s.callchain, evsel->attr.sample_max_stack);
+	if (user.has_mark)
+		ana_user_limit(&user, &s.callchain, evsel->attr.sample_max_stack);
 	if (!(s.sample_type & PERF_SAMPLE_PERIOD))
 		s.period = evsel->attr.sample_period;
 	if (s.sample_type & PERF_SAMPLE_READ && s.read.read_format & PERF_FORMAT_ID)

@@ -8,6 +8,7 @@
 #include "base/map_u64.h"
 #include "os/file.h"
 #include "os/thread.h"
+#include "perfdata/perf_stack_info.h"
 #include "stitch/stitch.h"
 #include "unwind/unw_walk.h"
 #include "who/who.h"
@@ -124,6 +125,7 @@ struct ana_user {
 					     is taken */
 	uint32_t nr_frames;               /* of stack, that the event asked for */
 	bool has_mark;                    /* of deferral, at mark_at of the chain */
+	bool is_merged; /* it stands in the chain already, and what is here was kept of it */
 	uint32_t mark_at;
 };
 
@@ -133,6 +135,7 @@ struct analyze {
 	struct perf_file *file;
 	struct ana_reader reader;
 	struct ana_defer defer;
+	struct perf_stack_reader *infos; /* of stacks that stand in their samples; NULL: none */
 	struct who *who;
 	struct dso_store *dsos;
 	struct arena memory; /* places, symbols, texts: as long as the analysis */
@@ -176,9 +179,18 @@ struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_e
 /** Of a sample whose mark stands before a word that is no cookie. */
 void ana_user_of_no_cookie(uint64_t word, struct ana_user *ret);
 void ana_user_take(const struct stitch_item *item, struct ana_user *ret);
-/** The chain with the stack in place of the mark, in the batch's memory. */
-/** Cut the stack to what an event of @p max addresses (0: all) has room for behind the kernel's. */
+/** Of the next sample of a recording whose stacks stand in their samples. @return false: nothing is
+ * told of it. */
+bool ana_user_of_info(struct perf_stack_reader *infos, struct ana_user *ret);
+/** Cut the stack to what an event of @p max addresses (0: all) has room for after the kernel's. */
 void ana_user_limit(struct ana_user *u, const struct perf_words *chain, uint32_t max);
+/** The chain with the stack in place of the mark. @p to: NULL to count only. @return its words, and
+ * how many of them stand after the stack. */
+uint32_t ana_user_words(const struct ana_user *u, const struct perf_words *chain, uint8_t *to);
+uint32_t ana_user_words_after(const struct ana_user *u, const struct perf_words *chain);
+/** How frame @p i of u->stack was found: perf_deferred_method(). */
+uint8_t ana_user_method(const struct ana_user *u, uint32_t i);
+/** The same chain in the batch's memory. */
 enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct perf_words *chain);
 void ana_user_count(struct ana_outcomes *o, const struct ana_user *u);
 

@@ -97,11 +97,28 @@ static bool repeats_first(const struct ana_user *u, const struct perf_words *cha
 	       perf_words_get(chain, at - 1) == load_u64(u->stack->ips, chain->swap);
 }
 
-/* A frame that was interrupted rather than left by a call. */
-static bool is_exact(const struct stitch_stack *s, uint32_t i)
+static uint32_t words_before(const struct ana_user *u, const struct perf_words *chain)
 {
-	const struct perf_deferred_trailer t = {.method = s->method, .methods = s->methods};
-	uint8_t method = perf_deferred_method(&t, i);
+	return u->mark_at - (repeats_first(u, chain) ? 2 : 0);
+}
+
+uint32_t ana_user_words_after(const struct ana_user *u, const struct perf_words *chain)
+{
+	return chain->nr - u->mark_at > 2 ? chain->nr - u->mark_at - 2 : 0;
+}
+
+uint8_t ana_user_method(const struct ana_user *u, uint32_t i)
+{
+	const struct perf_deferred_trailer t = {.method = u->stack->method,
+						.methods = u->stack->methods};
+
+	return perf_deferred_method(&t, i);
+}
+
+/* A frame that was interrupted rather than left by a call. */
+static bool is_exact(const struct ana_user *u, uint32_t i)
+{
+	uint8_t method = ana_user_method(u, i);
 
 	return method & PERF_DEFERRED_EXACT || (method & PERF_DEFERRED_ORIGIN) == UNW_TRAMPOLINE;
 }
@@ -115,7 +132,7 @@ void ana_user_limit(struct ana_user *u, const struct perf_words *chain, uint32_t
 	u->nr_frames = u->stack->nr;
 	if (!max)
 		return;
-	kernel_end = u->mark_at - (repeats_first(u, chain) ? 2 : 0);
+	kernel_end = words_before(u, chain);
 	for (uint32_t i = 0; i < kernel_end; i++)
 		nr += perf_words_get(chain, i) < PERF_CONTEXT_MAX;
 	if (nr < max && u->nr_frames <= max - nr)
@@ -134,7 +151,7 @@ static uint32_t put_stack(const struct ana_user *u, bool swap, uint8_t *to)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < u->nr_frames; i++) {
-		if (!i || is_exact(s, i)) {
+		if (!i || is_exact(u, i)) {
 			if (to)
 				memcpy(to + 8 * (size_t)n, &mark, 8);
 			n++;
@@ -146,25 +163,46 @@ static uint32_t put_stack(const struct ana_user *u, bool swap, uint8_t *to)
 	return n;
 }
 
+uint32_t ana_user_words(const struct ana_user *u, const struct perf_words *chain, uint8_t *to)
+{
+	uint32_t before = words_before(u, chain), after = ana_user_words_after(u, chain);
+	uint32_t nr_stack = put_stack(u, chain->swap, to ? to + 8 * (size_t)before : NULL);
+
+	if (to) {
+		memcpy(to, chain->data, 8 * (size_t)before);
+		to += 8 * ((size_t)before + nr_stack);
+		memcpy(to, chain->data + 8 * (size_t)(chain->nr - after), 8 * (size_t)after);
+	}
+	return before + nr_stack + after;
+}
+
 enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct perf_words *chain)
 {
-	uint32_t nr_stack = u->stack ? put_stack(u, chain->swap, NULL) : 0;
-	uint32_t before = u->mark_at - (repeats_first(u, chain) ? 2 : 0);
-	uint32_t after_at = chain->nr - u->mark_at > 1 ? u->mark_at + 2 : chain->nr;
-	uint32_t after = chain->nr - after_at;
-	uint8_t *words, *to;
+	uint32_t nr = ana_user_words(u, chain, NULL);
+	uint8_t *words = ana_queue_alloc(a->queue, 8 * ((size_t)nr + 1));
 
-	words = to = ana_queue_alloc(a->queue, 8 * ((size_t)before + nr_stack + after + 1));
 	if (!words)
 		return CLEW_NO_MEMORY;
-	memcpy(to, chain->data, 8 * (size_t)before);
-	to += 8 * (size_t)before;
-	if (nr_stack)
-		to += 8 * (size_t)put_stack(u, chain->swap, to);
-	memcpy(to, chain->data + 8 * (size_t)after_at, 8 * (size_t)after);
+	ana_user_words(u, chain, words);
 	chain->data = words;
-	chain->nr = before + nr_stack + after;
+	chain->nr = nr;
 	return CLEW_OK;
+}
+
+bool ana_user_of_info(struct perf_stack_reader *infos, struct ana_user *ret)
+{
+	struct perf_stack_info i;
+
+	if (!perf_stack_reader_next(infos, &i) || i.state > STITCH_LOST ||
+	    i.reason >= NR_STITCH_REASONS)
+		return false;
+	ret->state = (enum stitch_state)i.state;
+	ret->reason = (enum stitch_reason)i.reason;
+	ret->stop = i.stop < NR_UNW_STOPS ? i.stop : UNW_STOP_NONE;
+	ret->why = i.why;
+	ret->nr_frames = i.nr;
+	ret->is_merged = true;
+	return true;
 }
 
 void ana_user_count(struct ana_outcomes *o, const struct ana_user *u)

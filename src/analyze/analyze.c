@@ -9,6 +9,19 @@
 #include "os/file.h"
 #include "os/map_ahead.h"
 
+/* A section of a later version tells nothing, as none does. */
+static enum clew_err open_infos(struct analyze *a)
+{
+	const struct perf_features *f = perf_file_features(a->file);
+	struct bytes section = f->section[PERF_FEAT_CLEW_STACKS];
+	enum clew_err err = CLEW_OK;
+
+	if (section.pos && !perf_file_is_pipe(a->file) &&
+	    (a->opts.wants_outcomes || !a->opts.no_chains))
+		err = perf_stack_reader_new(&a->infos, section);
+	return err == CLEW_NO_MEMORY ? err : CLEW_OK;
+}
+
 static enum clew_err init(struct analyze *a, struct clew_diag *diag)
 {
 	enum clew_err err = perf_file_open(&a->file, &a->input, diag);
@@ -20,6 +33,8 @@ static enum clew_err init(struct analyze *a, struct clew_diag *diag)
 	a->who = who_new();
 	a->dsos = dso_store_new(&a->opts.symbols);
 	if (!a->who || !a->dsos || ana_take_build_ids(a) != CLEW_OK)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	if (open_infos(a) != CLEW_OK)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	if (a->opts.is_as_perf)
 		who_keep_maps_over_exec(a->who);
@@ -51,6 +66,7 @@ void analyze_free(struct analyze *a)
 		return;
 	ana_queue_free(a->queue);
 	ana_defer_done(&a->defer);
+	perf_stack_reader_free(a->infos);
 	ana_reader_done(&a->reader);
 	ana_cache_done(&a->cache);
 	ana_filter_done(&a->filter);
@@ -157,6 +173,16 @@ static const char *note_of_kernel(struct analyze *a)
 	return NULL;
 }
 
+/* Of the recording before its stacks were put into their samples. */
+static void take_totals(struct stitch_counts *ret, const struct perf_stack_totals *t)
+{
+	ret->nr_stacks = t->nr_stacks;
+	ret->nr_unclaimed = t->nr_unclaimed;
+	ret->nr_duplicates = t->nr_duplicates;
+	ret->nr_differing = t->nr_differing;
+	ret->nr_late = t->nr_late;
+}
+
 static enum clew_err summarize(struct analyze *a)
 {
 	const struct map_u64 *m = &a->unresolved_by_dso;
@@ -164,6 +190,8 @@ static enum clew_err summarize(struct analyze *a)
 	a->summary.order = *perf_order_counts(a->reader.order);
 	if (ana_defer_stitch(a))
 		stitch_counts(ana_defer_stitch(a), &a->summary.stitch);
+	else if (a->infos)
+		take_totals(&a->summary.stitch, perf_stack_reader_totals(a->infos));
 	a->summary.nr_maps_dropped = who_nr_maps_dropped(a->who);
 	a->summary.kernel_note = note_of_kernel(a);
 	if (a->summary.nr_aux_bytes) /* snapshots keep less than was recorded: no loss */

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/stack_merge.h"
+
+#include "analyze/ana_impl.h"
+#include "base/err.h"
+#include "perfdata/perf_deferred.h"
+#include "perfdata/perf_features_write.h"
+#include "perfdata/perf_stack_info.h"
+#include "perfdata/sample_rewrite.h"
+
+enum {
+	BATCH_BYTES = 256 * 1024,   /* of records, to the writer at a time */
+	ASK_BYTES = 1 << 20,        /* of input, between two questions whether to go on */
+	MIN_MMAP_BYTES = 64 * 1024, /* of a compressed recording that tells less */
+	MAX_ZSTD_LEVEL = 22,
+};
+
+#define DEFER_FLAGS (PERF_ATTR_DEFER_CALLCHAIN | PERF_ATTR_DEFER_OUTPUT)
+
+struct stack_merge {
+	const struct stack_merge_opts *opts;
+	struct perf_file *head; /* events and features, all of them also of a pipe's content */
+	struct perf_file *file;
+	struct ana_reader reader;
+	struct ana_ahead ahead;
+	struct perf_writer *writer;
+	struct perf_stack_infos *infos;
+	struct buf out;            /* records on their way to the writer */
+	struct buf words, methods; /* of the chain at hand */
+	uint64_t newest;           /* time of the newest record that no round has let go; 0: none */
+	uint64_t round_bytes;      /* written since the last FINISHED_ROUND */
+	uint64_t asked_at;
+	struct stack_merge_counts *counts;
+};
+
+/* --- the head of the output --- */
+
+static bool is_deferred(const struct perf_evlist *l)
+{
+	vec_for_each (&l->evsels, e) {
+		if ((*e)->attr.flags & DEFER_FLAGS)
+			return true;
+	}
+	return false;
+}
+
+bool stack_merge_is_deferred(const struct perf_input *in)
+{
+	struct perf_file *f;
+	bool is;
+
+	if (!in->data || perf_file_open(&f, in, NULL) != CLEW_OK)
+		return false;
+	is = is_deferred(perf_file_evlist(f));
+	perf_file_free(f);
+	return is;
+}
+
+/* A pipe's events and features come as its first records. */
+static enum clew_err read_head(struct stack_merge *m, const struct perf_input *in,
+			       struct clew_diag *diag)
+{
+	enum clew_err err = perf_file_open(&m->head, in, diag);
+	struct perf_record r;
+
+	if (err != CLEW_OK)
+		return err;
+	if (perf_file_is_swapped(m->head))
+		return clew_fail(diag, CLEW_UNSUPPORTED, 0,
+				 "stacks of a recording of the other byte order are not merged");
+	if (!perf_file_is_pipe(m->head) && !perf_file_is_unfinished(m->head))
+		return CLEW_OK;
+	while (perf_file_next(m->head, &r, NULL) == CLEW_OK && r.type >= PERF_RECORD_HEADER_ATTR)
+		;
+	return CLEW_OK;
+}
+
+static bool is_copied(unsigned int feature)
+{
+	return feature != PERF_FEAT_AUXTRACE && feature != PERF_FEAT_COMPRESSED &&
+	       feature != PERF_FEAT_CLEW_STACKS && feature != PERF_FEAT_DIR_FORMAT;
+}
+
+static enum clew_err copy_features(struct stack_merge *m)
+{
+	const struct perf_features *f = perf_file_features(m->head);
+	struct buf desc = {0};
+	enum clew_err err = CLEW_OK;
+
+	perf_put_event_desc(&desc, perf_file_evlist(m->head));
+	for (unsigned int i = 1; i < PERF_FEAT_BITS && err == CLEW_OK; i++) {
+		struct bytes section = f->section[i];
+
+		if (i == PERF_FEAT_EVENT_DESC && section.pos)
+			section = bytes_of(desc.data, desc.nr);
+		if (section.pos && is_copied(i))
+			err = perf_writer_feature(m->writer, (enum perf_feature)i, section.pos,
+						  bytes_left(&section));
+	}
+	err = err == CLEW_OK && desc.is_failed ? CLEW_NO_MEMORY : err;
+	buf_done(&desc);
+	return err;
+}
+
+static struct perf_writer_opts compression_of(const struct perf_features *f)
+{
+	struct perf_compressed c;
+
+	if (!perf_features_compressed(f, &c))
+		return (struct perf_writer_opts){0};
+	return (struct perf_writer_opts){
+		.zstd_level = c.level < 1              ? 1
+			    : c.level > MAX_ZSTD_LEVEL ? MAX_ZSTD_LEVEL
+						       : (int)c.level,
+		.mmap_bytes = c.mmap_len < MIN_MMAP_BYTES ? MIN_MMAP_BYTES : c.mmap_len,
+	};
+}
+
+static enum clew_err open_output(struct stack_merge *m, const struct perf_writer_out *out)
+{
+	struct perf_evlist *l = perf_file_evlist(m->head);
+	const struct perf_writer_opts opts = compression_of(perf_file_features(m->head));
+	enum clew_err err;
+
+	vec_for_each (&l->evsels, e)
+		(*e)->attr.flags &= ~DEFER_FLAGS;
+	err = perf_writer_open(&m->writer, out, l, &opts);
+	return err == CLEW_OK ? copy_features(m) : err;
+}
+
+/* --- records --- */
+
+static enum clew_err flush(struct stack_merge *m)
+{
+	enum clew_err err = m->out.is_failed
+				  ? CLEW_NO_MEMORY
+				  : perf_writer_records(m->writer, m->out.data, m->out.nr);
+
+	m->round_bytes += m->out.nr;
+	buf_clear(&m->out);
+	return err;
+}
+
+static enum clew_err append(struct stack_merge *m, const void *data, size_t size)
+{
+	buf_add(&m->out, data, size);
+	return m->out.nr >= BATCH_BYTES ? flush(m) : CLEW_OK;
+}
+
+static enum clew_err end_round(struct stack_merge *m)
+{
+	static const struct perf_event_header round = {.type = PERF_RECORD_FINISHED_ROUND,
+						       .size = sizeof(round)};
+	enum clew_err err = flush(m);
+
+	m->round_bytes = 0;
+	return err == CLEW_OK ? perf_writer_plain(m->writer, &round, sizeof(round)) : err;
+}
+
+/*
+ * What is told of samples goes by their number, so that a reader has to meet them in the order in
+ * which they were written. It would not where a time goes back, or where a sample without a time
+ * stands after records with one: two rounds let go all that came before.
+ */
+static enum clew_err keep_order(struct stack_merge *m, const struct perf_record *r, uint64_t time)
+{
+	bool has_time = time && time != UINT64_MAX;
+	enum clew_err err = CLEW_OK;
+
+	if (has_time ? time < m->newest : r->type == PERF_RECORD_SAMPLE && m->newest) {
+		err = end_round(m);
+		if (err == CLEW_OK)
+			err = end_round(m);
+		m->newest = 0;
+	}
+	if (has_time && time > m->newest)
+		m->newest = time;
+	return err;
+}
+
+static enum clew_err find_user(struct stack_merge *m, const struct perf_record *r,
+			       const struct perf_sample *s, struct ana_user *ret)
+{
+	uint64_t word = perf_no_stack_cookie(PERF_NO_STACK_NONE);
+
+	if (ret->mark_at + 1 < s->callchain.nr)
+		word = perf_words_get(&s->callchain, ret->mark_at + 1);
+	if (!perf_cookie_is_none(word))
+		return ana_ahead_ask(&m->ahead, r, ret);
+	ana_user_of_no_cookie(word, ret);
+	return CLEW_OK;
+}
+
+/* A record is 64 KiB at most: the outermost frames give way. */
+static void fit(struct stack_merge *m, struct ana_user *u, const struct perf_sample *s, size_t size)
+{
+	uint32_t room = sample_chain_room(size, s), nr;
+
+	for (bool is_cut = false; u->nr_frames; is_cut = true) {
+		nr = ana_user_words(u, &s->callchain, NULL);
+		if (nr <= room)
+			return;
+		/* A frame is a word, or two with its mark. */
+		nr = (nr - room + 1) / 2;
+		u->nr_frames -= nr < u->nr_frames ? nr : u->nr_frames;
+		u->stop = UNW_STOP_MAX_DEPTH;
+		u->why = 0;
+		m->counts->nr_cut += !is_cut;
+	}
+}
+
+static void put_methods(struct stack_merge *m, const struct ana_user *u, struct perf_stack_info *i)
+{
+	bool is_mixed = false;
+
+	buf_clear(&m->methods);
+	if (!u->nr_frames)
+		return;
+	for (uint32_t f = 0; f < u->nr_frames; f++) {
+		buf_char(&m->methods, (char)ana_user_method(u, f));
+		is_mixed |= ana_user_method(u, f) != (f ? ana_user_method(u, 1) : 0);
+	}
+	i->method = u->nr_frames > 1 ? ana_user_method(u, 1) : 0;
+	if (!is_mixed)
+		return;
+	i->method = PERF_DEFERRED_MIXED;
+	i->methods = (const uint8_t *)m->methods.data;
+}
+
+static enum clew_err note(struct stack_merge *m, const struct ana_user *u,
+			  const struct perf_sample *s)
+{
+	struct perf_stack_info info = {
+		.state = (uint8_t)u->state,
+		.reason = (uint8_t)u->reason,
+		.stop = u->stop,
+		.why = u->why,
+		.nr = u->nr_frames,
+		.after = ana_user_words_after(u, &s->callchain),
+	};
+
+	put_methods(m, u, &info);
+	m->counts->nr_marked++;
+	m->counts->nr_merged += u->nr_frames > 0;
+	return m->methods.is_failed ? CLEW_NO_MEMORY : perf_stack_infos_add(m->infos, &info);
+}
+
+static enum clew_err write_merged(struct stack_merge *m, const struct perf_record *r,
+				  const struct perf_attr *attr, const struct perf_sample *s,
+				  const struct ana_user *u)
+{
+	uint32_t nr = ana_user_words(u, &s->callchain, NULL);
+	struct sample_edit edit = {.nr_words = nr, .replaces_chain = true};
+
+	buf_clear(&m->words);
+	if (!buf_reserve(&m->words, 8 * ((size_t)nr + 1)))
+		return CLEW_NO_MEMORY;
+	ana_user_words(u, &s->callchain, (uint8_t *)m->words.data);
+	edit.words = (const uint64_t *)(const void *)m->words.data;
+	sample_rewrite(&m->out, r->data, r->size, attr, s, &edit);
+	return m->out.nr >= BATCH_BYTES ? flush(m) : CLEW_OK;
+}
+
+static enum clew_err take_sample(struct stack_merge *m, const struct perf_record *r)
+{
+	const struct perf_evsel *evsel = perf_evlist_of_record(perf_file_evlist(m->file), r->type,
+							       perf_record_body(r), r->swap);
+	struct ana_user user = {.has_mark = true};
+	struct perf_sample s;
+	enum clew_err err;
+
+	m->counts->nr_samples++;
+	if (!evsel ||
+	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &evsel->attr, &s) != CLEW_OK ||
+	    !ana_find_mark(&s.callchain, &user.mark_at)) {
+		err = perf_stack_infos_add(m->infos, NULL);
+		return err == CLEW_OK ? append(m, r->data, r->size) : err;
+	}
+	err = find_user(m, r, &s, &user);
+	if (err != CLEW_OK)
+		return err;
+	ana_user_limit(&user, &s.callchain, evsel->attr.sample_max_stack);
+	fit(m, &user, &s, r->size);
+	err = note(m, &user, &s);
+	return err == CLEW_OK ? write_merged(m, r, &evsel->attr, &s, &user) : err;
+}
+
+static enum clew_err take_record(struct stack_merge *m, const struct perf_record *r, uint64_t time)
+{
+	enum clew_err err = CLEW_OK;
+
+	if (r->type < PERF_RECORD_HEADER_ATTR && r->type != PERF_RECORD_CALLCHAIN_DEFERRED)
+		err = keep_order(m, r, time);
+	if (err != CLEW_OK)
+		return err;
+	switch (r->type) {
+	case PERF_RECORD_SAMPLE:
+		return take_sample(m, r);
+	case PERF_RECORD_CALLCHAIN_DEFERRED:
+	case PERF_RECORD_HEADER_ATTR: /* these stand in the file's header */
+	case PERF_RECORD_HEADER_FEATURE:
+	case PERF_RECORD_HEADER_TRACING_DATA:
+		return CLEW_OK;
+	case PERF_RECORD_FINISHED_ROUND: /* any place is right in a file in order */
+		return m->round_bytes + m->out.nr >= BATCH_BYTES ? end_round(m) : CLEW_OK;
+	case PERF_RECORD_AUXTRACE:
+		err = flush(m);
+		return err == CLEW_OK
+			     ? perf_writer_auxtrace(m->writer, r->data, r->size, &r->payload, 1)
+			     : err;
+	default:
+		return append(m, r->data, r->size);
+	}
+}
+
+/* --- the pass --- */
+
+static bool goes_on(struct stack_merge *m, uint64_t total)
+{
+	uint64_t pos = perf_file_pos(m->file);
+
+	if (!m->opts->goes_on || pos - m->asked_at < ASK_BYTES)
+		return true;
+	m->asked_at = pos;
+	return m->opts->goes_on(m->opts->ctx, pos, total);
+}
+
+static enum clew_err take_all(struct stack_merge *m, const struct perf_input *in,
+			      struct clew_diag *diag)
+{
+	struct clew_diag why = {0};
+	struct perf_record r;
+	enum clew_err err, end;
+	uint64_t time;
+
+	while ((end = ana_reader_next(&m->reader, &r, &time, &why)) == CLEW_OK) {
+		err = take_record(m, &r, time);
+		perf_block_release(r.block);
+		if (err == CLEW_OK && !goes_on(m, in->size))
+			err = CLEW_STOPPED;
+		if (err != CLEW_OK)
+			return clew_fail(diag, err, r.offset, clew_err_name(err));
+	}
+	if (end == CLEW_TRUNCATED)
+		m->counts->end = why;
+	if (end == CLEW_END || end == CLEW_TRUNCATED)
+		return CLEW_OK;
+	if (diag)
+		*diag = why;
+	return end;
+}
+
+static enum clew_err finish(struct stack_merge *m)
+{
+	struct perf_stack_totals totals = {0};
+	struct stitch_counts c;
+	struct buf section = {0};
+	enum clew_err err = flush(m);
+
+	stitch_counts(m->ahead.stitch, &c);
+	totals.nr_stacks = c.nr_stacks;
+	totals.nr_unclaimed = c.nr_unclaimed;
+	totals.nr_duplicates = c.nr_duplicates;
+	totals.nr_differing = c.nr_differing;
+	totals.nr_late = c.nr_late;
+	perf_stack_infos_finish(m->infos, &totals, &section);
+	m->counts->nr_left_out = perf_stack_infos_left_out(m->infos);
+	if (err == CLEW_OK && section.is_failed)
+		err = CLEW_NO_MEMORY;
+	if (err == CLEW_OK)
+		err = perf_writer_feature(m->writer, PERF_FEAT_CLEW_STACKS, section.data,
+					  section.nr);
+	buf_done(&section);
+	return err == CLEW_OK ? perf_writer_finish(m->writer) : err;
+}
+
+static enum clew_err open_input(struct stack_merge *m, const struct perf_input *in,
+				struct clew_diag *diag)
+{
+	enum clew_err err;
+
+	if (!in->data)
+		return clew_fail(diag, CLEW_UNSUPPORTED, 0,
+				 "stacks are merged in files: a stream cannot be read twice");
+	err = read_head(m, in, diag);
+	if (err == CLEW_OK)
+		err = perf_file_open(&m->file, in, diag);
+	if (err != CLEW_OK)
+		return err;
+	m->infos = perf_stack_infos_new();
+	if (!m->infos || ana_reader_init(&m->reader, m->file, in, in->is_mapped) != CLEW_OK)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	err = ana_ahead_init(&m->ahead, in, in->is_mapped);
+	return err == CLEW_OK ? CLEW_OK : clew_fail(diag, err, 0, clew_err_name(err));
+}
+
+static void done(struct stack_merge *m)
+{
+	ana_ahead_done(&m->ahead);
+	ana_reader_done(&m->reader);
+	perf_file_free(m->file);
+	perf_file_free(m->head);
+	perf_writer_free(m->writer);
+	perf_stack_infos_free(m->infos);
+	buf_done(&m->out);
+	buf_done(&m->words);
+	buf_done(&m->methods);
+}
+
+enum clew_err stack_merge(const struct perf_input *in, const struct perf_writer_out *out,
+			  const struct stack_merge_opts *opts, struct stack_merge_counts *ret,
+			  struct clew_diag *diag)
+{
+	struct stack_merge m = {.opts = opts, .counts = ret};
+	enum clew_err err;
+
+	*ret = (struct stack_merge_counts){0};
+	err = open_input(&m, in, diag);
+	if (err == CLEW_OK) {
+		err = open_output(&m, out);
+		if (err == CLEW_OK)
+			err = take_all(&m, in, diag);
+		else
+			clew_fail(diag, err, 0, clew_err_name(err));
+		if (err == CLEW_OK) {
+			err = finish(&m);
+			if (err != CLEW_OK)
+				clew_fail(diag, err, 0, clew_err_name(err));
+		}
+	}
+	done(&m);
+	return err;
+}
