@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/map_u64.h"
 #include "base/vec.h"
+#include "elf/elf_packed.h"
 #include "image/code_file.h"
 #include "unwind/unw_cache.h"
 #include "unwind/unw_compile.h"
@@ -118,6 +119,7 @@ struct source {
 	struct elf_file elf, debug_elf;
 	struct code_file debug;
 	struct unw_image image;
+	struct buf unpacked; /* .debug_frame of elf, where it is packed */
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_bytes;
 };
@@ -126,7 +128,20 @@ static void source_done(struct source *x)
 {
 	elf_file_done(&x->debug_elf);
 	elf_file_done(&x->elf);
+	buf_done(&x->unpacked);
 	code_file_done(&x->debug);
+}
+
+/** As Go's linker packs it. */
+static void unpack_debug_frame(struct source *x)
+{
+	struct elf_section section;
+
+	if (!x->image.debug_frame.bytes && elf_file_section(&x->elf, ".debug_frame", &section) &&
+	    elf_packed_section(&x->elf, &section, UNW_MAX_SECTION_BYTES, &x->unpacked) &&
+	    x->unpacked.nr)
+		x->image.debug_frame =
+			(struct unw_section){(const uint8_t *)x->unpacked.data, x->unpacked.nr, 0};
 }
 
 /** .debug_frame may be in a separate file, packed; its addresses are those of the binary. */
@@ -178,6 +193,7 @@ static const char *load_source(struct unw_store *s, struct unw_entry *e, struct 
 		return "code of another machine";
 	set_code(&e->code, &x->image, data, size);
 	x->build_id_bytes = elf_file_build_id(&x->elf, x->build_id);
+	unpack_debug_frame(x);
 	add_debug_frame(s, x);
 	why = compile(s, e, x, &bytes);
 	if (why)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "unwind/unw_image.h"
 #include "unwind/unw_store.h"
 
 #include <dirent.h>
@@ -370,27 +371,61 @@ static void test_vdso(void)
 	unw_store_free(s);
 }
 
-/** .debug_frame in a separate file, packed by zlib: fills what .eh_frame leaves open. */
-static void test_debug_file(void)
+/** Add .debug_frame, packed by zlib, whose header claims @p more bytes than there are. */
+static void add_packed(struct elf_build *b, const struct cfi_build *c, size_t more)
 {
 	static uint8_t packed[4096];
 	uLongf packed_bytes = sizeof(packed) - sizeof(Elf64_Chdr);
+	Elf64_Chdr ch = {.ch_type = ELFCOMPRESS_ZLIB, .ch_addralign = 1};
+
+	ch.ch_size = c->section.nr + more;
+	memcpy(packed, &ch, sizeof(ch));
+	compress(packed + sizeof(ch), &packed_bytes, (const Bytef *)c->section.data, c->section.nr);
+	elf_build_section(b, ".debug_frame", SHT_PROGBITS, SHF_COMPRESSED, packed,
+			  packed_bytes + sizeof(ch));
+}
+
+/** In the binary itself, as Go's linker leaves it. */
+static void test_packed(void)
+{
+	struct cfi_build c = {.is_debug_frame = true};
+	const size_t more[] = {0, 8, UNW_MAX_SECTION_BYTES};
+	struct elf_build b;
+
+	for (size_t i = 0; i < 3; i++) {
+		struct unw_store *s = unw_store_new(NULL);
+		uint64_t text = start_elf(&b, id_a, sizeof(id_a), 8);
+		const struct unw_code *code;
+
+		if (!i)
+			frames(&c, text, 32, true);
+		add_packed(&b, &c, more[i]);
+		elf_build_finish(&b);
+		write_file(in_top("packed"), b.file.data, b.file.nr);
+		code = unw_store_get_file(s, in_top("packed"));
+		CHECK(cfa_off(code, text - BASE) == 8 &&
+			      cfa_off(code, text - BASE + TEXT_BYTES / 2) == (i ? -1 : 32),
+		      "packed .debug_frame of a binary, %zu bytes too many told of", more[i]);
+		unw_store_free(s);
+		elf_build_done(&b);
+	}
+	cfi_done(&c);
+}
+
+/** .debug_frame in a separate file, packed by zlib: fills what .eh_frame leaves open. */
+static void test_debug_file(void)
+{
 	struct cfi_build c = {.is_debug_frame = true};
 	struct elf_build b, debug = {.base = 0};
 	uint64_t text = make_elf(&b, id_a, sizeof(id_a), 8);
 	const char *binary = in_top("with-debug");
-	Elf64_Chdr ch = {.ch_type = ELFCOMPRESS_ZLIB, .ch_addralign = 1};
 	struct unw_store_opts opts = {.debug_dir = in_top("debug")};
 	struct unw_store *s = unw_store_new(&opts);
 	const struct unw_code *code;
 
 	frames(&c, BASE + text, 48, false);
 	frames(&c, BASE + text, 32, true);
-	ch.ch_size = c.section.nr;
-	memcpy(packed, &ch, sizeof(ch));
-	compress(packed + sizeof(ch), &packed_bytes, (const Bytef *)c.section.data, c.section.nr);
-	elf_build_section(&debug, ".debug_frame", SHT_PROGBITS, SHF_COMPRESSED, packed,
-			  packed_bytes + sizeof(ch));
+	add_packed(&debug, &c, 0);
 	elf_build_finish(&debug);
 	write_file(binary, b.file.data, b.file.nr);
 	mkdir(in_top("debug"), 0700);
@@ -458,6 +493,7 @@ int main(void)
 	test_no_sections();
 	test_cut_file();
 	test_vdso();
+	test_packed();
 	test_debug_file();
 	test_oom();
 	snprintf(command, sizeof(command), "rm -rf %s", top);
