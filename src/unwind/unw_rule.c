@@ -20,6 +20,7 @@ static const char *const stop_names[NR_UNW_STOPS] = {
 	[UNW_STOP_EXITING] = "exiting",
 	[UNW_STOP_UNSUPPORTED] = "unsupported-registers",
 	[UNW_STOP_MAPS_BUSY] = "mappings-busy",
+	[UNW_STOP_FP_END] = "fp-end",
 };
 
 static const char *const origin_names[] = {
@@ -27,8 +28,23 @@ static const char *const origin_names[] = {
 	[UNW_SFRAME] = "sframe",
 	[UNW_EH_FRAME] = "eh_frame",
 	[UNW_DEBUG_FRAME] = "debug_frame",
-	[UNW_FP] = "fp",
+	[UNW_FP] = "fp-convention",
 	[UNW_TRAMPOLINE] = "sigreturn",
+	[UNW_FP_PROLOGUE] = "fp-prologue",
+	[UNW_DERIVED] = "derived",
+};
+
+static const uint8_t hows[] = {
+	[UNW_NO_ORIGIN] = UNW_HOW_NONE,          [UNW_SFRAME] = UNW_HOW_TABLE,
+	[UNW_EH_FRAME] = UNW_HOW_TABLE,          [UNW_DEBUG_FRAME] = UNW_HOW_TABLE,
+	[UNW_FP] = UNW_HOW_FP_CONVENTION,        [UNW_TRAMPOLINE] = UNW_HOW_SIGNAL,
+	[UNW_FP_PROLOGUE] = UNW_HOW_FP_PROLOGUE, [UNW_DERIVED] = UNW_HOW_DERIVED,
+};
+
+static const char *const how_names[NR_UNW_HOWS] = {
+	[UNW_HOW_NONE] = "",           [UNW_HOW_TABLE] = "table",
+	[UNW_HOW_SIGNAL] = "signal",   [UNW_HOW_FP_PROLOGUE] = "fp-prologue",
+	[UNW_HOW_DERIVED] = "derived", [UNW_HOW_FP_CONVENTION] = "fp-convention",
 };
 
 static const char *const why_names[] = {
@@ -49,6 +65,16 @@ const char *unw_stop_name(enum unw_stop s)
 const char *unw_origin_name(enum unw_origin o)
 {
 	return (size_t)o < sizeof(origin_names) / sizeof(*origin_names) ? origin_names[o] : "";
+}
+
+enum unw_how unw_how_of(enum unw_origin o)
+{
+	return (size_t)o < sizeof(hows) / sizeof(*hows) ? (enum unw_how)hows[o] : UNW_HOW_NONE;
+}
+
+const char *unw_how_name(enum unw_how h)
+{
+	return (size_t)h < NR_UNW_HOWS ? how_names[h] : "";
 }
 
 const char *unw_why_name(enum unw_why w)

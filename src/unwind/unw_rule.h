@@ -57,8 +57,10 @@ enum unw_origin {
 	UNW_SFRAME,
 	UNW_EH_FRAME,
 	UNW_DEBUG_FRAME,
-	UNW_FP,        /* frame pointer convention */
-	UNW_TRAMPOLINE /* sigreturn code known by its bytes */
+	UNW_FP,          /* frame pointer by convention: nothing shows that it is one here */
+	UNW_TRAMPOLINE,  /* sigreturn code known by its bytes */
+	UNW_FP_PROLOGUE, /* frame pointer, or the way there, by the instructions that set it up */
+	UNW_DERIVED,     /* the call stands right before the return address */
 };
 
 /** amd64: the one further register that callees save and callers' CFAs are based on, as in ld.so's
@@ -98,13 +100,29 @@ enum unw_stop {
 	UNW_STOP_EXITING,     /* the address space was gone */
 	UNW_STOP_UNSUPPORTED, /* registers of a machine or word size that is not unwound */
 	UNW_STOP_MAPS_BUSY,   /* recording: another thread was changing the mappings */
+	UNW_STOP_FP_END,      /* a frame pointer of 0, or one to a return address of 0: often the
+				 deepest frame, which nothing proves */
 	NR_UNW_STOPS
 };
 
 /** "outermost", "no-info", ... as in spec/sframe.md; never NULL. */
 const char *unw_stop_name(enum unw_stop s);
-/** "sframe", "eh_frame", "fp", ...; "" for none. */
+/** "sframe", "eh_frame", "fp-convention", ...; "" for none. */
 const char *unw_origin_name(enum unw_origin o);
+
+/** How a frame was found, as users are told: the sources of tables are one. */
+enum unw_how {
+	UNW_HOW_NONE, /* by its registers, or not known */
+	UNW_HOW_TABLE,
+	UNW_HOW_SIGNAL,
+	UNW_HOW_FP_PROLOGUE,
+	UNW_HOW_DERIVED,
+	UNW_HOW_FP_CONVENTION, /* a caller may be left out before this frame */
+	NR_UNW_HOWS
+};
+enum unw_how unw_how_of(enum unw_origin o);
+/** "table", "signal", "fp-prologue", "derived", "fp-convention"; "" for none. */
+const char *unw_how_name(enum unw_how h);
 const char *unw_why_name(enum unw_why w);
 
 #endif

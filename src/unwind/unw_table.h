@@ -22,7 +22,7 @@
  * shift <= 16. A gap is a row whose rule has cfa UNW_CFA_NONE; rule[0] is such a one, and row[0]
  * stands at start.
  */
-enum { UNW_TABLE_MAGIC = 0x75774c43, UNW_TABLE_VERSION = 4 };
+enum { UNW_TABLE_MAGIC = 0x75774c43, UNW_TABLE_VERSION = 5 };
 
 struct unw_table_head {
 	uint32_t magic, version;
@@ -40,16 +40,12 @@ struct unw_table {
 	const struct unw_rule *rule;
 };
 
-/**
- * The rule at @p rel; of kind UNW_CFA_NONE where there is none. Never NULL. Some 5 ns warm.
- */
-static inline const struct unw_rule *unw_table_find(const struct unw_table *t, uint64_t rel)
+/** The row that holds @p rel, which lies within [start, end). */
+static inline uint32_t unw_table_row(const struct unw_table *t, uint64_t rel)
 {
 	const struct unw_table_head *h = t->head;
 	uint32_t low, lo, hi, b;
 
-	if (rel < h->start || rel >= h->end)
-		return t->rule;
 	b = (uint32_t)((rel - h->start) >> h->shift);
 	low = (uint32_t)(rel & 0xffff) << 16 | 0xffff;
 	lo = t->bucket[b];
@@ -62,7 +58,32 @@ static inline const struct unw_rule *unw_table_find(const struct unw_table *t, u
 		else
 			hi = mid;
 	}
-	return lo ? &t->rule[t->row[lo - 1] & 0xffff] : t->rule;
+	return lo ? t->row[lo - 1] : 0;
+}
+
+/**
+ * The rule at @p rel; of kind UNW_CFA_NONE where there is none. Never NULL. Some 5 ns warm.
+ */
+static inline const struct unw_rule *unw_table_find(const struct unw_table *t, uint64_t rel)
+{
+	const struct unw_table_head *h = t->head;
+
+	if (rel < h->start || rel >= h->end)
+		return t->rule;
+	return &t->rule[unw_table_row(t, rel) & 0xffff];
+}
+
+/** Where the row that holds @p rel starts, or an address behind that: within 64 KiB. Rows of code
+ * without a rule start with each function that a symbol tells of. */
+static inline uint64_t unw_table_row_start(const struct unw_table *t, uint64_t rel)
+{
+	const struct unw_table_head *h = t->head;
+	uint64_t start;
+
+	if (rel < h->start || rel >= h->end)
+		return rel < h->start ? 0 : h->end;
+	start = (rel & ~(uint64_t)0xffff) | unw_table_row(t, rel) >> 16;
+	return start > rel ? start - 0x10000 : start;
 }
 
 /** Look at a block made elsewhere (a cache file); its checksum and every index in it are checked.

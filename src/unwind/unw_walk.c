@@ -33,13 +33,21 @@ static const struct unw_rule *rule_at(const struct unw_code *code, uint64_t rel)
 	return code->table.head ? unw_table_find(&code->table, rel) : NULL;
 }
 
-/* The rule for the call before a return address; or the one of a signal trampoline that starts
- * right there, as a trampoline is entered by return. */
-static const struct unw_rule *rule_of_return(const struct unw_code *code, uint64_t rel)
+static bool is_rule(const struct unw_rule *r)
+{
+	return r && r->cfa != UNW_CFA_NONE;
+}
+
+/* The rule for the call before a return address; or the one of code that starts right there and is
+ * entered by return: a signal's trampoline, what makecontext() leads to. */
+static const struct unw_rule *rule_of_return(const struct unw_code *code, uint64_t rel,
+					     struct unw_slot *s)
 {
 	const struct unw_rule *before = rule_at(code, rel - 1), *at = rule_at(code, rel);
 
-	return at && at->flags & UNW_SIGNAL && at->cfa != UNW_CFA_NONE ? at : before;
+	s->is_start =
+		is_rule(at) && (at->flags & UNW_SIGNAL || (s->is_no_call && !is_rule(before)));
+	return s->is_start ? at : before;
 }
 
 static bool is_short_form(const struct unw_rule *r, const struct unw_machine *m)
@@ -89,11 +97,12 @@ static void slot_of_code(struct unw_walker *w, struct unw_slot *s, const struct 
 
 	if (unw_code_is_sigreturn(arch, code, rel)) {
 		s->kind = SLOT_SIGRETURN;
+		s->is_start = !is_exact;
 		return;
 	}
 	s->is_no_call = !is_exact && unw_code_is_no_call(arch, code, rel);
-	rule = is_exact ? rule_at(code, rel) : rule_of_return(code, rel);
-	if (rule && rule->cfa != UNW_CFA_NONE) {
+	rule = is_exact ? rule_at(code, rel) : rule_of_return(code, rel, s);
+	if (is_rule(rule)) {
 		slot_of_rule(w, s, rule);
 		return;
 	}
@@ -116,7 +125,7 @@ static bool find_map(const struct unw_space *space, uint64_t pc, bool is_exact, 
 		return false;
 	rule = rule_at(map->code, pc + map->bias);
 	return unw_code_is_sigreturn(space->arch, map->code, pc + map->bias) ||
-	       (rule && rule->cfa != UNW_CFA_NONE && rule->flags & UNW_SIGNAL);
+	       (is_rule(rule) && rule->flags & UNW_SIGNAL);
 }
 
 static void slot_fill(struct unw_walker *w, struct unw_slot *s, uint64_t pc, bool is_exact)
@@ -232,7 +241,7 @@ static enum unw_stop check_pc(const struct unw_walker *w, uint64_t *pc)
 	return UNW_STOP_NONE;
 }
 
-static void put_frame(const struct unw_walker *w, struct unw_frames *f)
+static void put_frame(const struct unw_walker *w, const struct unw_slot *s, struct unw_frames *f)
 {
 	uint32_t i = f->nr++;
 
@@ -242,7 +251,7 @@ static void put_frame(const struct unw_walker *w, struct unw_frames *f)
 	if (f->sp)
 		f->sp[i] = w->now.sp;
 	if (f->exact)
-		f->exact[i] = w->now.is_exact;
+		f->exact[i] = w->now.is_exact || s->is_start;
 }
 
 static void walker_init(struct unw_walker *w, const struct unw_space *space, struct unw_memo *memo,
@@ -319,7 +328,7 @@ static const struct unw_slot *run_short(struct unw_walker *w, const struct unw_s
 		if (f->sp)
 			f->sp[nr] = sp;
 		if (f->exact)
-			f->exact[nr] = 0;
+			f->exact[nr] = next->is_start;
 	}
 	if (nr == f->nr)
 		return s;
@@ -350,7 +359,7 @@ static enum unw_stop walk(struct unw_walker *w, struct unw_frames *f)
 	f->has_fp = false;
 	f->nr_signals = 0;
 	for (;;) {
-		put_frame(w, f);
+		put_frame(w, slot, f);
 		if (can_run(w))
 			slot = run_short(w, slot, f);
 		/* A look-up inside of the step overwrites these, where there is no memo. */

@@ -53,18 +53,20 @@ struct unw_frames {
 	uint8_t *method; /* enum unw_origin of the step that found pc[i]; [0] = UNW_NO_ORIGIN. NULL:
 			    not wanted */
 	uint64_t *sp;    /* SP (caller's CFA) at pc[i]; NULL: not wanted */
-	uint8_t *exact;  /* 1: pc[i] is the instruction itself ([0], and what a signal interrupted),
-			    0: a return address, whose call stands before it. NULL: not wanted */
+	uint8_t *exact;  /* 1: pc[i] is the instruction itself ([0], what a signal interrupted, and
+			    what is entered by return alone: a signal's trampoline), 0: a return
+			    address, whose call stands before it. NULL: not wanted */
 	uint32_t max, nr;
 	enum unw_stop stop;
 	enum unw_why why;    /* of UNW_STOP_UNREPRESENTABLE */
-	bool has_fp;         /* some frame was found by frame pointer alone */
+	bool has_fp;         /* some frame was found by UNW_FP: the one before may be left out */
 	uint32_t nr_signals; /* signal frames passed */
 };
 
 /**
  * The steps, in this order: sigreturn code by its bytes; the table's rule; where no source covers
- * the pc, the frame pointer if it is plausible; else stop. Every stop has its reason, and a frame
+ * the pc, in the first frame the return address of a call to this very function, then the frame
+ * pointer if it is plausible; else stop. Every stop has its reason, and a frame
  * whose pc lies in no code is not reported. O(max) steps of O(1) loads and one find() each.
  * @p frames->pc, max (>= 1) and the optional arrays are the caller's; the rest is filled in. Always
  * at least one frame. @p memo may be NULL.

@@ -13,7 +13,7 @@ static const uint8_t *code_at(const struct unw_code *c, uint64_t rel, size_t siz
 }
 
 /* Instructions are little endian whatever the data is. */
-static bool a64_at(const struct unw_code *c, uint64_t rel, uint32_t *ret)
+static bool word_at(const struct unw_code *c, uint64_t rel, uint32_t *ret)
 {
 	const uint8_t *p = code_at(c, rel, 4);
 
@@ -51,7 +51,7 @@ static bool is_sigreturn_aarch64(const struct unw_code *c, uint64_t rel)
 {
 	uint32_t mov, svc;
 
-	return a64_at(c, rel, &mov) && a64_at(c, rel + 4, &svc) && mov == 0xd2801168 &&
+	return word_at(c, rel, &mov) && word_at(c, rel + 4, &svc) && mov == 0xd2801168 &&
 	       svc == 0xd4000001;
 }
 
@@ -150,31 +150,92 @@ bool unw_code_is_no_call(enum unw_arch arch, const struct unw_code *code, uint64
 		}
 		return false;
 	case UNW_AARCH64:
-		return a64_at(code, rel - 4, &insn) && !is_call_aarch64(insn);
+		return word_at(code, rel - 4, &insn) && !is_call_aarch64(insn);
 	case UNW_S390X:
 		return code_at(code, rel - 2, 2) && !is_call_s390x(code, rel);
 	}
 	return false;
 }
 
+bool unw_code_call_target(enum unw_arch arch, const struct unw_code *code, uint64_t rel,
+			  int64_t *ret)
+{
+	const uint8_t *p;
+	uint32_t insn;
+
+	if (arch == UNW_S390X || !word_at(code, rel - 4, &insn))
+		return false;
+	if (arch == UNW_X86_64) {
+		p = code_at(code, rel - 5, 1);
+		*ret = (int32_t)insn;
+		return p && *p == 0xe8;
+	}
+	if (insn >> 26 != 0x25)
+		return false;
+	/* imm26 of words, from the BL itself */
+	*ret = ((int64_t)(insn & 0x3ffffff) ^ 0x2000000) - 0x2000000;
+	*ret = *ret * 4 - 4;
+	return true;
+}
+
+/* SUB SP, STP and STR with writeback; BL and BLR; LDP, LDR and MOV of x30. */
+static bool is_prologue_aarch64(uint32_t insn)
+{
+	return (insn & 0xff00001f) == 0xd100001f || (insn & 0xffc003e0) == 0xa98003e0 ||
+	       (insn & 0xffe00fe0) == 0xf8000fe0 || insn >> 26 == 0x25 ||
+	       (insn & 0xfffffc1f) == 0xd63f0000 || (insn & 0xffc07c00) == 0xa9407800 ||
+	       (insn & 0xffc0001f) == 0xf940001e || (insn & 0xffe0ffff) == 0xaa0003fe;
+}
+
+bool unw_code_keeps_link(const struct unw_code *code, uint64_t start, uint64_t rel)
+{
+	enum { MAX_INSNS = 1024 };
+	uint32_t insn;
+
+	if ((rel | start) & 3 || rel < start || rel - start > 4 * MAX_INSNS)
+		return false;
+	for (uint64_t at = start; at < rel; at += 4) {
+		if (!word_at(code, at, &insn) || is_prologue_aarch64(insn))
+			return false;
+	}
+	return true;
+}
+
+static bool has_bytes(const struct unw_code *c, uint64_t rel, const uint8_t *bytes, size_t nr)
+{
+	const uint8_t *p = code_at(c, rel, nr);
+
+	return p && !memcmp(p, bytes, nr);
+}
+
+enum { PUSH_MOV_BYTES = 4 }; /* push %rbp; mov %rsp, %rbp, in both encodings */
+
+static bool is_push_mov(const struct unw_code *c, uint64_t rel)
+{
+	static const uint8_t store[] = {0x55, 0x48, 0x89, 0xe5}, load[] = {0x55, 0x48, 0x8b, 0xec};
+
+	return has_bytes(c, rel, store, PUSH_MOV_BYTES) || has_bytes(c, rel, load, PUSH_MOV_BYTES);
+}
+
 static enum unw_code_place place_x86_64(const struct unw_code *c, uint64_t rel, uint32_t *ret)
 {
-	static const uint8_t endbr_push[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x55};
-	static const uint8_t push_mov[] = {0x55, 0x48, 0x89, 0xe5};
-	static const uint8_t push_mov2[] = {0x55, 0x48, 0x8b, 0xec};
+	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, rep_ret[] = {0xf3, 0xc3};
 	const uint8_t *p = code_at(c, rel, 1);
+	bool is_endbr = has_bytes(c, rel, endbr, sizeof(endbr));
 
-	if (p && (*p == 0x55 || *p == 0xc3))
+	if (!p)
+		return UNW_CODE_BODY;
+	if (*p == 0xc3 || has_bytes(c, rel, rep_ret, sizeof(rep_ret)))
+		return UNW_CODE_RETURN;
+	if (is_push_mov(c, is_endbr ? rel + sizeof(endbr) : rel))
 		return UNW_CODE_ENTRY;
-	p = code_at(c, rel, sizeof(endbr_push));
-	if (p && !memcmp(p, endbr_push, sizeof(endbr_push)))
-		return UNW_CODE_ENTRY;
-	p = code_at(c, rel - 1, sizeof(push_mov));
-	if (p &&
-	    (!memcmp(p, push_mov, sizeof(push_mov)) || !memcmp(p, push_mov2, sizeof(push_mov2)))) {
+	if (is_push_mov(c, rel - 1)) {
 		*ret = 16;
 		return UNW_CODE_PUSHED;
 	}
+	p = code_at(c, rel + sizeof(endbr), 1);
+	if (has_bytes(c, rel, (const uint8_t[]){0x55}, 1) || (is_endbr && p && *p == 0x55))
+		return UNW_CODE_MAYBE;
 	return UNW_CODE_BODY;
 }
 
@@ -185,11 +246,13 @@ static enum unw_code_place place_aarch64(const struct unw_code *c, uint64_t rel,
 	const uint32_t stp_mask = 0xffc07fff, stp_fp_lr = 0xa9807bfd; /* stp x29, x30, [sp, #-N]! */
 	uint32_t insn, before;
 
-	if (!a64_at(c, rel, &insn))
+	if (!word_at(c, rel, &insn))
 		return UNW_CODE_BODY;
-	if (insn == ret_insn || insn == paciasp || insn == bti_c || (insn & stp_mask) == stp_fp_lr)
+	if (insn == ret_insn)
+		return UNW_CODE_RETURN;
+	if (insn == paciasp || insn == bti_c || (insn & stp_mask) == stp_fp_lr)
 		return UNW_CODE_ENTRY;
-	if (insn == mov_fp_sp && a64_at(c, rel - 4, &before) && (before & stp_mask) == stp_fp_lr) {
+	if (insn == mov_fp_sp && word_at(c, rel - 4, &before) && (before & stp_mask) == stp_fp_lr) {
 		*ret = (0x80 - (before >> 15 & 0x7f)) * 8; /* imm7, negative, in words */
 		return UNW_CODE_PUSHED;
 	}

@@ -33,10 +33,13 @@ struct unw_slot {
 		const struct unw_rule *rule;
 	};
 	int32_t fp_off;
-	uint8_t kind;                    /* enum unw_slot_kind */
-	uint8_t origin;                  /* enum unw_origin */
-	uint8_t fp;                      /* enum unw_loc: SAME, AT_CFA or UNDEFINED */
-	uint8_t why : 4, is_no_call : 1; /* is_no_call: code at hand shows no call before pc */
+	uint8_t kind;   /* enum unw_slot_kind */
+	uint8_t origin; /* enum unw_origin */
+	uint8_t fp;     /* enum unw_loc: SAME, AT_CFA or UNDEFINED */
+	uint8_t why        : 4;
+	uint8_t is_no_call : 1; /* code at hand shows no call before pc */
+	uint8_t is_start   : 1; /* a return address that no call left: what a signal or a context
+				   starts   there is looked up at pc itself */
 };
 _Static_assert(sizeof(struct unw_slot) == 32, "two a cache line");
 
@@ -129,13 +132,20 @@ bool unw_code_is_sigreturn(enum unw_arch arch, const struct unw_code *code, uint
 bool unw_code_is_in_sigreturn(enum unw_arch arch, const struct unw_code *code, uint64_t rel);
 /** Bytes are at hand and they do not end in a call before @p rel. */
 bool unw_code_is_no_call(enum unw_arch arch, const struct unw_code *code, uint64_t rel);
+/** A direct call ends right before @p rel: from there to where it leads. */
+bool unw_code_call_target(enum unw_arch arch, const struct unw_code *code, uint64_t rel,
+			  int64_t *ret);
+/** aarch64: from @p start up to @p rel no instruction moves SP, or gives x30 another value. */
+bool unw_code_keeps_link(const struct unw_code *code, uint64_t start, uint64_t rel);
 /** s390x: the old form of sigreturn, without siginfo. */
 bool unw_code_is_old_sigreturn(const struct unw_code *code, uint64_t rel);
 
 /** Where a function stands that keeps a frame pointer, by the instruction at its pc. */
 enum unw_code_place {
 	UNW_CODE_BODY,   /* nothing special, or not known */
-	UNW_CODE_ENTRY,  /* amd64: RA at SP; aarch64: RA in x30, SP as at entry */
+	UNW_CODE_RETURN, /* amd64: RA at SP; aarch64: RA in x30, SP as at entry */
+	UNW_CODE_ENTRY,  /* the same, of a prologue that sets a frame pointer up */
+	UNW_CODE_MAYBE,  /* the same, if what stands here begins a function */
 	UNW_CODE_PUSHED, /* FP at SP, RA at SP + 8, FP not yet set up; the rest of the frame is
 			    above */
 };

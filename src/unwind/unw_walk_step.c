@@ -298,36 +298,105 @@ static bool is_plausible(struct unw_walker *w, uint64_t pc)
 	return slot->kind != SLOT_NO_MAPPING && !slot->is_no_call;
 }
 
-static bool set_next(struct unw_walker *w, uint64_t pc, uint64_t sp, uint64_t fp)
+static bool set_next(struct unw_walker *w, enum unw_origin origin, uint64_t pc, uint64_t sp,
+		     uint64_t fp)
 {
-	w->next = (struct unw_frame){
-		.pc = pc, .sp = sp, .fp = fp, .has_sp = true, .has_fp = true, .origin = UNW_FP};
+	w->next = (struct unw_frame){.pc = pc,
+				     .sp = sp,
+				     .fp = fp,
+				     .has_sp = true,
+				     .has_fp = true,
+				     .origin = (uint8_t)origin};
 	return is_plausible(w, pc);
 }
 
-/* The topmost function has not set its frame up yet, or has taken it down. */
-static bool step_entry(struct unw_walker *w)
+/* Where a function without rules may start. */
+static uint64_t function_start(const struct unw_map *map, uint64_t rel)
 {
+	enum { MAX_BYTES = 4096 }; /* nothing tells functions apart */
+
+	if (map->code && map->code->table.head)
+		return unw_table_row_start(&map->code->table, rel);
+	return rel > MAX_BYTES ? rel - MAX_BYTES : 0;
+}
+
+/* Does the call before @p ra lead to the function, between its start and its pc? */
+static bool is_called_from(struct unw_walker *w, const struct unw_map *map, uint64_t ra,
+			   uint64_t *ret_target)
+{
+	uint64_t rel = w->now.pc + map->bias;
+	struct unw_map caller;
+	int64_t off;
+
+	if (!w->space->find(w->space->ctx, ra - 1, &caller) ||
+	    !unw_code_call_target(w->space->arch, caller.code, ra + caller.bias, &off))
+		return false;
+	*ret_target = ra + (uint64_t)off + map->bias;
+	return *ret_target <= rel && *ret_target >= function_start(map, rel);
+}
+
+/* A function without a frame: nothing of its own lies over the return address. */
+static bool step_derived(struct unw_walker *w, const struct unw_map *map)
+{
+	uint64_t pc, target, sp = w->now.sp;
+
+	return unw_walk_load(w, sp, &pc) && is_called_from(w, map, pc, &target) &&
+	       set_next(w, UNW_DERIVED, pc, sp + 8, w->now.fp);
+}
+
+/* The link register, as long as the prologue has not run. */
+static bool step_link(struct unw_walker *w, const struct unw_map *map)
+{
+	uint64_t rel = w->now.pc + map->bias, start, lr;
+	enum unw_stop unused;
+
+	if (!reg_of(w, AARCH64_X30, &lr, &unused) || !lr)
+		return false;
+	lr &= w->pac_mask;
+	if (!is_called_from(w, map, lr, &start)) {
+		if (!map->code || !map->code->table.head)
+			return false;
+		start = function_start(map, rel);
+	}
+	return unw_code_keeps_link(map->code, start, rel) &&
+	       set_next(w, UNW_DERIVED, lr, w->now.sp, w->now.fp);
+}
+
+static bool step_bare(struct unw_walker *w, enum unw_origin origin)
+{
+	uint64_t sp = w->now.sp, pc;
+	enum unw_stop unused;
+
+	if (w->space->arch == UNW_AARCH64)
+		return reg_of(w, AARCH64_X30, &pc, &unused) &&
+		       set_next(w, origin, pc, sp, w->now.fp);
+	return unw_walk_load(w, sp, &pc) && set_next(w, origin, pc, sp + 8, w->now.fp);
+}
+
+/* The topmost function has not set its frame up yet, has taken it down, or has none. */
+static bool step_top(struct unw_walker *w)
+{
+	enum unw_arch arch = w->space->arch;
 	uint64_t sp = w->now.sp, pc, fp;
 	uint32_t frame_bytes = 0;
 	struct unw_map map;
-	enum unw_stop unused;
 
 	if (!w->space->find(w->space->ctx, w->now.pc, &map))
 		return false;
-	switch (unw_code_place(w->space->arch, map.code, w->now.pc + map.bias, &frame_bytes)) {
+	switch (unw_code_place(arch, map.code, w->now.pc + map.bias, &frame_bytes)) {
 	case UNW_CODE_BODY:
 		break;
+	case UNW_CODE_RETURN:
+		return step_bare(w, UNW_DERIVED);
 	case UNW_CODE_ENTRY:
-		if (w->space->arch == UNW_AARCH64)
-			return reg_of(w, AARCH64_X30, &pc, &unused) &&
-			       set_next(w, pc, sp, w->now.fp);
-		return unw_walk_load(w, sp, &pc) && set_next(w, pc, sp + 8, w->now.fp);
+		return step_bare(w, UNW_FP_PROLOGUE);
+	case UNW_CODE_MAYBE:
+		return (arch == UNW_X86_64 && step_derived(w, &map)) || step_bare(w, UNW_FP);
 	case UNW_CODE_PUSHED:
 		return unw_walk_load(w, sp, &fp) && unw_walk_load(w, sp + 8, &pc) &&
-		       set_next(w, pc, sp + frame_bytes, fp);
+		       set_next(w, UNW_FP_PROLOGUE, pc, sp + frame_bytes, fp);
 	}
-	return false;
+	return arch == UNW_AARCH64 ? step_link(w, &map) : step_derived(w, &map);
 }
 
 /* s390x keeps a chain only where it was built so: SP points to the caller's SP, in whose save area
@@ -339,7 +408,7 @@ static enum unw_stop step_back_chain(struct unw_walker *w)
 	if (!w->now.has_sp || !unw_walk_load(w, w->now.sp, &back) || back & 7 ||
 	    back <= w->now.sp || !unw_walk_load(w, back + 120, &again) || again != back ||
 	    !unw_walk_load(w, back + 112, &pc) || !unw_walk_load(w, back + 88, &fp) ||
-	    !set_next(w, pc, back, fp))
+	    !set_next(w, UNW_FP, pc, back, fp))
 		return UNW_STOP_NO_INFO;
 	return UNW_STOP_NONE;
 }
@@ -350,20 +419,20 @@ enum unw_stop unw_step_fp(struct unw_walker *w)
 
 	if (w->space->arch == UNW_S390X)
 		return step_back_chain(w);
-	if (w->now.is_exact && w->now.has_sp && step_entry(w))
+	if (w->now.is_exact && w->now.has_sp && step_top(w))
 		return UNW_STOP_NONE;
 	if (!w->now.has_fp)
 		return UNW_STOP_NO_INFO;
 	if (!fp && w->now.origin == UNW_FP)
-		return UNW_STOP_OUTERMOST; /* how the psABI marks the deepest frame */
+		return UNW_STOP_FP_END; /* how the psABI marks the deepest frame */
 	if (fp & 7 || fp < w->now.sp || (fp == w->now.sp && !w->now.is_exact && w->now.has_sp) ||
 	    fp > UINT64_MAX - 16)
 		return UNW_STOP_NO_INFO;
 	if (!unw_walk_load(w, fp, &next_fp) || !unw_walk_load(w, fp + 8, &pc))
 		return no_fp_here(w);
 	if (!pc && w->now.origin == UNW_FP)
-		return UNW_STOP_OUTERMOST;
-	if (!set_next(w, pc, fp + 16, next_fp))
+		return UNW_STOP_FP_END;
+	if (!set_next(w, UNW_FP, pc, fp + 16, next_fp))
 		return UNW_STOP_NO_INFO;
 	/* The frame record stands at the bottom of the frame: SP is somewhere above. */
 	w->next.has_sp = w->space->arch != UNW_AARCH64;

@@ -282,7 +282,7 @@ static uint64_t interrupt(struct program *p)
 	p->now.r[p->m->sp] = sp;
 	p->now.r[p->m->fp] = random_word();
 	p->needs_fp = false; /* it is in the context */
-	expect(p, fn, false);
+	expect(p, fn, true); /* no call led to it */
 	return fn;
 }
 

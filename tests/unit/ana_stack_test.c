@@ -171,9 +171,9 @@ static void test_chains(void)
 	const uint64_t kernel[] = {PERF_CONTEXT_KERNEL, UINT64_C(0xffffffff81000010),
 				   PERF_CONTEXT_USER, 0x1234};
 
-	check(&x86_64, NULL, 0, 512, "10100 101ff 102ff ", "outermost", "amd64");
-	check(&aarch64, NULL, 0, 512, "10100 101ff 102ff ", "outermost", "aarch64");
-	check(&x86_64, kernel, 4, 512, "kffffffff81000010 10100 101ff 102ff ", "outermost",
+	check(&x86_64, NULL, 0, 512, "10100 101ff 102ff ", "fp-end", "amd64");
+	check(&aarch64, NULL, 0, 512, "10100 101ff 102ff ", "fp-end", "aarch64");
+	check(&x86_64, kernel, 4, 512, "kffffffff81000010 10100 101ff 102ff ", "fp-end",
 	      "the kernel's part stays, a recorded user part does not");
 	check(&x86_64, NULL, 0, 100, "10100 101ff ", "stack-truncated",
 	      "only what was copied counts");
@@ -202,7 +202,7 @@ static void test_other_machines(void)
 	check(&r, kernel, 2, 0, "kffffffff81000010 ", "none", "a kernel thread has no registers");
 	r = aarch64;
 	r.is_big = true;
-	check(&r, NULL, 0, 512, "10100 101ff 102ff ", "outermost", "other byte order");
+	check(&r, NULL, 0, 512, "10100 101ff 102ff ", "fp-end", "other byte order");
 }
 
 static void test_no_memory(void)

@@ -433,7 +433,8 @@ static void test_signal(void)
 	stack_walk(b, NULL, 0);
 	is_stopped(b, UNW_STOP_OUTERMOST, 4,
 		   "but for a trampoline, by its bytes; to a lower stack");
-	CHECK(b->exact[2] && !b->exact[1] && !b->exact[3], "the interrupted pc is exact");
+	CHECK(b->exact[2] && !b->exact[3], "the interrupted pc is exact");
+	CHECK(b->exact[1], "so is the trampoline's, which no call led to");
 	CHECK_EQ(b->method[2], UNW_TRAMPOLINE, "and says how it was found");
 	CHECK_EQ(b->frames.nr_signals, 1, "one signal");
 	CHECK(!b->frames.has_fp, "no frame pointer was used");
@@ -497,7 +498,13 @@ static void test_fp(enum unw_arch arch)
 	CHECK(b->frames.has_fp && b->method[1] == UNW_FP && b->method[2] == UNW_FP, "marked");
 	put_record(b, rec + 64, 0, gap);
 	stack_walk(b, NULL, 0);
-	is_stopped(b, UNW_STOP_OUTERMOST, 3, "frame pointer 0 ends a chain of them");
+	is_stopped(b, UNW_STOP_FP_END, 3,
+		   "frame pointer 0 ends a chain of them, and proves nothing");
+	put_record(b, rec + 64, rec + 128, 0);
+	stack_walk(b, NULL, 0);
+	is_stopped(b, UNW_STOP_FP_END, 2, "nor does a return address of 0");
+	put_record(b, rec + 64, 0, gap);
+	stack_walk(b, NULL, 0);
 	put_record(b, rec + 64, rec, gap);
 	stack_walk(b, NULL, 0);
 	is_stopped(b, UNW_STOP_NO_INFO, 3, "frame pointer goes down");
@@ -576,6 +583,132 @@ static void test_fp_entry_aarch64(void)
 	b->regs.pc = gap + 8;
 	stack_walk(b, NULL, 0);
 	is_stopped(b, UNW_STOP_REGISTER, 2, "a frame record does not tell SP");
+	stack_build_free(b);
+}
+
+/** The call in the function at @p caller leads to @p to. */
+static void call_to(struct stack_build *b, uint64_t caller, uint64_t to)
+{
+	uint64_t ra = stack_call(caller), off = to - ra;
+	uint32_t insn = (uint32_t)(0x94000000 | ((off + 4) >> 2 & 0x3ffffff));
+	uint8_t code[5] = {0xe8};
+	bool is_a64 = b->arch == UNW_AARCH64;
+
+	if (!is_a64)
+		insn = (uint32_t)off;
+	for (int i = 0; i < 4; i++)
+		code[1 + i] = (uint8_t)(insn >> 8 * i);
+	stack_code(b, ra - (is_a64 ? 4 : 5), code + is_a64, is_a64 ? 4 : 5);
+}
+
+/** A function without a frame, called by one that has none in FP's chain: what is believed? */
+static void test_derived(enum unw_arch arch)
+{
+	struct stack_build *b = start(arch);
+	bool is_a64 = arch == UNW_AARCH64;
+	struct unw_rule rule = sp_rule(b, 32), other = sp_rule(b, 16);
+	uint64_t before = stack_fn(b, &other), leaf = stack_fn(b, NULL);
+	uint64_t caller = stack_fn(b, &rule), skipped = stack_call(stack_fn(b, &rule));
+	uint64_t sp = is_a64 ? SP_AT : SP_AT + 8, end = bottom(b), ra = stack_call(caller);
+	uint32_t save_lr = 0xa9bf7bfd; /* stp x29, x30, [sp, #-16]! */
+	struct {
+		uint64_t to, pc;
+		const char *what;
+		bool is_derived;
+	} t[] = {
+		{leaf,      leaf + 16, "its call leads to the function",                     true },
+		{leaf + 8,  leaf + 16, "or into it",                                         true },
+		{leaf + 20, leaf + 16, "but behind pc",                                      false},
+		{before,    leaf + 16, "but to the function before, as its rules end there", false},
+		{end,       leaf + 16, "but elsewhere",                                      false},
+	};
+
+	stack_put(b, SP_AT + 64, SP_AT + 128);
+	stack_put(b, SP_AT + 72, skipped);
+	stack_put(b, SP_AT + 80 + 24, end);
+	stack_put(b, sp + 24, end);
+	stack_reg(b, fp_of(b), SP_AT + 64);
+	if (is_a64)
+		stack_reg(b, 30, ra);
+	else
+		stack_put(b, SP_AT, ra);
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		/* With the call elsewhere x30 is still the leaf's caller, unless x30 was saved. */
+		stack_code(b, leaf + 4, &(uint32_t){t[i].is_derived ? 0xd503201f : save_lr}, 4);
+		call_to(b, caller, t[i].to);
+		b->regs.pc = t[i].pc;
+		stack_walk(b, NULL, 0);
+		CHECK_EQ(b->pc[1], t[i].is_derived ? ra : skipped, "%d: %s", (int)arch, t[i].what);
+		CHECK_EQ(b->method[1], t[i].is_derived ? UNW_DERIVED : UNW_FP, "and says so");
+		CHECK_EQ(b->frames.has_fp, !t[i].is_derived, "frame pointers by convention: told");
+	}
+	is_stopped(b, is_a64 ? UNW_STOP_REGISTER : UNW_STOP_OUTERMOST, is_a64 ? 2 : 3,
+		   "then on by frame pointer");
+	call_to(b, caller, leaf);
+	stack_code(b, leaf + 4, &(uint32_t){0xd503201f}, 4);
+	stack_walk(b, NULL, 0);
+	is_stopped(b, UNW_STOP_OUTERMOST, 3, "and the caller's rule goes on");
+	stack_build_free(b);
+}
+
+/** x30 is the caller's while no instruction before pc saved it or called. */
+static void test_link(void)
+{
+	static const struct {
+		uint32_t insn;
+		bool is_link;
+		const char *what;
+	} t[] = {
+		{0xd503201f, true,  "nop"                      },
+		{0xd10043ff, false, "sub sp, sp, #16"          },
+		{0xa9bf7bfd, false, "stp x29, x30, [sp, #-16]!"},
+		{0xf81f0ffe, false, "str x30, [sp, #-16]!"     },
+		{0x94000010, false, "bl"                       },
+		{0xd63f0020, false, "blr x1"                   },
+		{0xa9407bfd, false, "ldp x29, x30, [sp]"       },
+		{0xf94003fe, false, "ldr x30, [sp]"            },
+		{0xaa0103fe, false, "mov x30, x1"              },
+	};
+	struct stack_build *b = start(UNW_AARCH64);
+	struct unw_rule rule = sp_rule(b, 32);
+	uint64_t leaf = stack_fn(b, NULL), caller = stack_call(stack_fn(b, &rule)), end = bottom(b);
+
+	/* blr x1: where it led is not known */
+	stack_code(b, caller - 4, &(uint32_t){0xd63f0020}, 4);
+	stack_put(b, SP_AT + 24, end);
+	stack_reg(b, 29, 0);
+	stack_reg(b, 30, caller);
+	b->regs.pc = leaf + 16;
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		stack_code(b, leaf + 8, &t[i].insn, 4);
+		stack_walk(b, NULL, 0);
+		CHECK(t[i].is_link == (b->frames.nr == 3 && b->method[1] == UNW_DERIVED),
+		      "x30 after %s", t[i].what);
+	}
+	stack_code(b, leaf + 8, &t[0].insn, 4);
+	stack_code(b, caller - 4, &t[0].insn, 4);
+	stack_walk(b, NULL, 0);
+	is_stopped(b, UNW_STOP_NO_INFO, 1, "x30 that no call set");
+	stack_build_free(b);
+}
+
+/* What makecontext() leads to starts where padding ends, and no call stands before it. */
+static void test_start(void)
+{
+	struct stack_build *b = start(UNW_X86_64);
+	struct unw_rule rule = sp_rule(b, 32), top = sp_rule(b, 16);
+	uint64_t padding = stack_fn(b, NULL), fn = stack_fn(b, &rule), end = bottom(b);
+	static const uint8_t call[] = {0xe8, 0, 0, 0, 0};
+
+	stack_put(b, SP_AT + 8, fn);
+	stack_put(b, SP_AT + 16 + 24, end);
+	walk_one(b, &top);
+	is_stopped(b, UNW_STOP_OUTERMOST, 3, "entered by return");
+	CHECK(b->exact[1], "looked up at the address itself");
+	stack_code(b, padding + STACK_FN_BYTES - 5, call, sizeof(call));
+	stack_walk(b, NULL, 0);
+	CHECK(b->frames.nr < 3 && !b->exact[1],
+	      "a call stands before it: it is the call's function");
 	stack_build_free(b);
 }
 
@@ -688,6 +821,10 @@ int main(void)
 	test_fp(UNW_AARCH64);
 	test_fp_entry_x86_64();
 	test_fp_entry_aarch64();
+	test_derived(UNW_X86_64);
+	test_derived(UNW_AARCH64);
+	test_link();
+	test_start();
 	test_back_chain();
 	test_space();
 	test_memo();

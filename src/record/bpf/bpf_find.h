@@ -20,7 +20,7 @@ enum { RBX_LOST = 1 };  /* no address of a word */
 enum { MAX_TRIES = 8 }; /* more than a step reads places */
 enum { VM_EXEC = 4, EBUSY = 16 };
 
-enum walk_code { WALK_TABLE, WALK_NO_TABLE, WALK_NO_TABLE_YET };
+enum walk_code { WALK_TABLE, WALK_NO_TABLE, WALK_NO_FILE /* a JIT's */, WALK_NO_TABLE_YET };
 
 /* One executable mapping. */
 struct walk_vma {
@@ -230,7 +230,7 @@ static __always_inline void vma_of_sight(struct walk_vma *v, const struct vma_si
 	v->start = s->start;
 	v->end = s->end;
 	v->bias = s->bias;
-	v->code = WALK_NO_TABLE;
+	v->code = s->has_key ? WALK_NO_TABLE : WALK_NO_FILE;
 	if (!s->has_key)
 		return;
 	f = bpf_map_lookup_elem(&files, &key);
@@ -377,8 +377,8 @@ static __always_inline uint32_t *table_word(void *table, uint64_t word)
 	return c ? &c->word[word & (CB_CHUNK_WORDS - 1)] : NULL;
 }
 
-/* Index of the rule at @p off from the table's start; 0, a rule that says nothing, where the table
- * is not what it should be. */
+/* The row at @p off from the table's start: where it starts << 16 | index of its rule; 0, a rule
+ * that says nothing, where the table is not what it should be. */
 __weak __noinline uint32_t search(struct walk_vma *v, uint64_t off)
 {
 	uint32_t key, low, *p;
@@ -416,7 +416,18 @@ __weak __noinline uint32_t search(struct walk_vma *v, uint64_t off)
 	if (!lo)
 		return 0;
 	p = table_word(table, rows + lo - 1);
-	return p ? *p & 0xffff : 0;
+	return p ? *p : 0;
+}
+
+/* Where the row that holds @p rel starts, or behind that: unw_table_row_start(). */
+static __always_inline uint64_t row_start(struct walk_vma *v, uint64_t rel)
+{
+	uint64_t start;
+
+	if (rel < v->first || rel >= v->limit)
+		return rel < v->first ? 0 : v->limit;
+	start = (rel & ~0xfffful) | search(v, rel - v->first) >> 16;
+	return start > rel ? start - 0x10000 : start;
 }
 
 /* The rule at @p pc. @return false: the table has been taken away meanwhile. */
@@ -439,7 +450,7 @@ static __always_inline bool rule_at(struct walk_vma *v, uint64_t pc, struct unw_
 	if (word >> 16 == tag) {
 		index = word & 0xffff;
 	} else {
-		index = search(v, off);
+		index = search(v, off) & 0xffff;
 		*(volatile uint64_t *)m = tag << 16 | index;
 	}
 	table = bpf_map_lookup_elem(&tables, &key);

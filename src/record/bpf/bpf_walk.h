@@ -16,7 +16,9 @@ struct step {
 	uint64_t rbx_at; /* as of struct walk; 0: as it was */
 	uint8_t method;
 	bool keeps_fp, is_signal;
-	bool has_all; /* all registers are known again: walk.r holds them */
+	bool is_no_call; /* by convention, and no call stands before ra: only code of no file may
+			    return there */
+	bool has_all;    /* all registers are known again: walk.r holds them */
 };
 
 static __always_inline bool get_reg(const struct walk *w, uint8_t reg, uint64_t *ret)
@@ -57,6 +59,8 @@ __weak __noinline int is_call(uint64_t code)
 	return false;
 }
 
+enum { UNTOLD_BYTES = 4096 }; /* of code where nothing tells functions apart */
+
 /* Where frame pointers are kept, the caller's lies under the return address. */
 static __always_inline bool step_fp(struct walk *w, struct step *s, const enum walk_way way,
 				    struct task_struct *task)
@@ -66,8 +70,9 @@ static __always_inline bool step_fp(struct walk *w, struct step *s, const enum w
 	if (!(w->known >> RBP & 1) || fp & 7 || fp < w->r[RSP] || fp - w->r[RSP] > 8 << 20 ||
 	    !get_word(w, fp, &s->fp, way, task) || !get_word(w, fp + 8, &s->ra, way, task))
 		return false;
-	if (s->ra && (read_user(w, way, &code, sizeof(code), s->ra - 8, task) || !is_call(code)))
+	if (s->ra && read_user(w, way, &code, sizeof(code), s->ra - 8, task))
 		return false;
+	s->is_no_call = s->ra && !is_call(code);
 	s->cfa = fp + 16;
 	s->rbx_at = RBX_LOST;
 	s->keeps_fp = true;
@@ -78,30 +83,59 @@ static __always_inline bool step_fp(struct walk *w, struct step *s, const enum w
 
 /* Code that no source covers, at an instruction where nothing of its own lies on the stack: an
  * entry (endbr64, push rbp, sub rsp), a return, or behind a system call, as in _init and clone3.
- * Two words of code, the second at pc, tell. */
-static __always_inline bool is_bare(const uint64_t *code)
+ * Two words of code, the second at pc, tell. @return how sure that is (enum unw_origin); 0: it is
+ * not. */
+static __always_inline uint8_t is_bare(const uint64_t *code)
 {
 	uint64_t at = code[1];
 
-	return code[0] >> 48 == 0x050f || (at & 0xff) == 0x55 || (at & 0xff) == 0xc3 ||
-	       (at & 0xffffffff) == 0xfa1e0ff3 || (at & 0xffffff) == 0xec8348;
+	if ((at & 0xff) == 0xc3)
+		return UNW_DERIVED;
+	if ((at & 0xffffffff) == 0xe5894855 || (at & 0xffffffff) == 0xec8b4855)
+		return UNW_FP_PROLOGUE;
+	return code[0] >> 48 == 0x050f || (at & 0xff) == 0x55 || (at & 0xffffffff) == 0xfa1e0ff3 ||
+			       (at & 0xffffff) == 0xec8348
+		     ? UNW_FP
+		     : 0;
 }
 
-static __always_inline bool step_bare(struct walk *w, struct step *s, const enum walk_way way,
-				      struct task_struct *task)
+/* Does the direct call before @p ra, if the word before that is @p code, lead into the function
+ * that holds pc, and not behind pc? */
+static __always_inline bool is_called_from(struct walk *w, struct walk_vma *v, uint64_t ra,
+					   uint64_t code)
+{
+	uint64_t target = ra + (uint64_t)(int64_t)(int32_t)(code >> 32), start = v->start;
+
+	if ((code >> 24 & 0xff) != 0xe8 || target > w->pc)
+		return false;
+	if (v->code == WALK_TABLE)
+		start = row_start(v, w->pc + v->bias) - v->bias;
+	else if (w->pc - start > UNTOLD_BYTES)
+		start = w->pc - UNTOLD_BYTES;
+	return target >= start;
+}
+
+/* The return address on top of the stack, of a function without a frame. */
+static __always_inline bool step_top(struct walk *w, struct walk_vma *v, struct step *s,
+				     const enum walk_way way, struct task_struct *task)
 {
 	uint64_t *code = w->interrupted;
 
-	if (!w->is_exact || read_user(w, way, code, 16, w->pc - 8, task) || !is_bare(code) ||
-	    !get_word(w, w->r[RSP], &s->ra, way, task) ||
-	    read_user(w, way, code, 8, s->ra - 8, task) || !is_call(code[0]))
+	if (!w->is_exact || read_user(w, way, code, 16, w->pc - 8, task))
+		return false;
+	s->method = is_bare(code);
+	if (!get_word(w, w->r[RSP], &s->ra, way, task) ||
+	    read_user(w, way, code, 8, s->ra - 8, task))
+		return false;
+	if (is_called_from(w, v, s->ra, code[0]))
+		s->method = UNW_DERIVED;
+	else if (!s->method || !is_call(code[0]))
 		return false;
 	s->cfa = w->r[RSP] + 8;
 	s->rbx_at = RBX_LOST;
 	s->fp = w->r[RBP];
 	s->keeps_fp = w->known >> RBP & 1;
 	s->is_signal = false;
-	s->method = UNW_FP;
 	return true;
 }
 
@@ -250,6 +284,36 @@ static __always_inline bool is_new_thread(const struct walk *w)
 	       (w->regs.orig_ax == CLONE || w->regs.orig_ax == CLONE3);
 }
 
+/* Code without rules. */
+static __always_inline uint8_t step_bare(struct walk *w, struct walk_vma *v, struct step *s,
+					 const enum walk_way way, struct task_struct *task)
+{
+	if (step_top(w, v, s, way, task) || step_fp(w, s, way, task))
+		return UNW_STOP_NONE;
+	return is_new_thread(w) ? UNW_STOP_OUTERMOST : UNW_STOP_NO_INFO;
+}
+
+static __always_inline bool is_after_call(struct walk *w, const enum walk_way way,
+					  struct task_struct *task)
+{
+	uint64_t code = 0;
+
+	return !read_user(w, way, &code, sizeof(code), w->pc - 8, task) && is_call(code);
+}
+
+/* Of the frame that was put last: it is looked up at its address itself. Made again it changes
+ * nothing. */
+static __always_inline void mark_exact(struct walk *w)
+{
+	uint32_t n = w->out.nr - 1u;
+
+	w->uniform = CB_MIXED;
+	if ((n & 15) == 15)
+		w->methods[(n >> 4) & (CB_MAX_DEPTH / 16 - 1)] |= (uint64_t)CB_EXACT << 60;
+	else
+		w->method_word |= (uint64_t)CB_EXACT << ((n & 15) * 4);
+}
+
 static __always_inline uint8_t step_of(struct walk *w, struct step *s, const enum walk_way way,
 				       struct task_struct *task)
 {
@@ -262,27 +326,31 @@ static __always_inline uint8_t step_of(struct walk *w, struct step *s, const enu
 		return UNW_STOP_MAPS_BUSY;
 	if (v->code == WALK_NO_TABLE_YET)
 		return UNW_STOP_NO_TABLE_YET;
-	if (v->code == WALK_NO_TABLE)
-		return step_fp(w, s, way, task) ? UNW_STOP_NONE : UNW_STOP_NO_INFO;
+	if (v->code != WALK_TABLE)
+		return step_bare(w, v, s, way, task);
 	if (!rule_at(v, w->is_exact ? w->pc : w->pc - 1, &r))
 		return UNW_STOP_NO_TABLE_YET;
 	if (r.cfa == UNW_CFA_NONE && !w->is_exact) {
-		/* No call returns there: it may be the start of the sigreturn code. */
+		/* No call returns there: it may be the start of the sigreturn code, or what
+		 * makecontext() leads to. */
 		struct unw_rule exact;
 
 		if (!rule_at(v, w->pc, &exact))
 			return UNW_STOP_NO_TABLE_YET;
-		if (exact.flags & UNW_SIGNAL)
+		if (exact.flags & UNW_SIGNAL ||
+		    (exact.cfa != UNW_CFA_NONE && !is_after_call(w, way, task))) {
 			r = exact;
+			mark_exact(w);
+		}
+	} else if (r.flags & UNW_SIGNAL && !w->is_exact) {
+		mark_exact(w);
 	}
 	if (r.cfa != UNW_CFA_NONE)
 		return step_rule(w, &r, s, way, task);
 	w->why = r.why;
 	if (r.why != UNW_WHY_GAP)
 		return UNW_STOP_UNREPRESENTABLE;
-	if (step_bare(w, s, way, task) || step_fp(w, s, way, task))
-		return UNW_STOP_NONE;
-	return is_new_thread(w) ? UNW_STOP_OUTERMOST : UNW_STOP_NO_INFO;
+	return step_bare(w, v, s, way, task);
 }
 
 /* --- frames --- */
@@ -323,7 +391,7 @@ static __always_inline int walk_step(struct walk *w, const enum walk_way way,
 	if (w->stop)
 		return STEP_END;
 	if (!s.ra) {
-		w->stop = UNW_STOP_OUTERMOST;
+		w->stop = s.method == UNW_FP ? UNW_STOP_FP_END : UNW_STOP_OUTERMOST;
 		return STEP_END;
 	}
 	if (s.ra == w->pc && s.cfa == w->r[RSP]) {
@@ -340,6 +408,10 @@ static __always_inline int walk_step(struct walk *w, const enum walk_way way,
 			return STEP_RETRY;
 		w->is_busy_vma = true;
 		break;
+	}
+	if (s.is_no_call && w->vmas[w->vma & (NR_VMAS - 1)].code != WALK_NO_FILE) {
+		w->stop = UNW_STOP_NO_INFO;
+		return STEP_END;
 	}
 	w->pc = s.ra;
 	w->r[RSP] = s.cfa;

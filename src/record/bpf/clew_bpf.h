@@ -66,7 +66,7 @@ struct cb_stack {
 	uint8_t pad[2];   /* then uint64_t ips[nr] */
 };
 _Static_assert(sizeof(struct cb_stack) == 40, "a ring's record");
-enum { CB_MIXED = 0xff };
+enum { CB_MIXED = 0xff, CB_EXACT = 8 /* of a frame's 4 bits: perfdata/perf_deferred.h */ };
 
 struct cb_want {
 	uint32_t kind, pid;
