@@ -17,6 +17,7 @@ static uint64_t hash_sources(const struct unw_image *image)
 	h = hash_section(h, &image->sframe);
 	h = hash_section(h, &image->eh_frame);
 	h = hash_section(h, &image->debug_frame);
+	h = hash_two(h, image->symbols.size); /* a stripped binary keeps its build id */
 	for (size_t i = 0; i < image->nr_segments; i++) {
 		const struct unw_segment *s = &image->segments[i];
 

@@ -2,6 +2,7 @@
 #include "unwind/unw_compile.h"
 
 #include "unwind/eh_frame.h"
+#include "unwind/fp_rows.h"
 #include "unwind/sframe.h"
 #include "unwind/unw_list.h"
 
@@ -53,6 +54,16 @@ static enum clew_err add_sframe(struct sources *s, const struct unw_image *image
 	return err == CLEW_NO_MEMORY ? err : CLEW_OK;
 }
 
+/** What no source covers, by its instructions. */
+static enum clew_err add_code(struct sources *s, const struct unw_image *image)
+{
+	size_t nr = s->nr;
+	struct unw_list *l = add_list(s);
+	enum clew_err err = l ? fp_rows(image, s->lists, nr, l) : CLEW_NO_MEMORY;
+
+	return err == CLEW_NOT_FOUND ? CLEW_OK : err;
+}
+
 /*
  * Nobody calls the code at the entry point. The dynamic linker's, unlike a program's, says so
  * nowhere: it has no call frame information at all.
@@ -92,6 +103,8 @@ enum clew_err unw_compile(const struct unw_image *image, void **ret_block, size_
 		err = add_sframe(&s, image);
 	if (!err)
 		err = add_dwarf(&s, image, true);
+	if (!err && !image->is_relocatable)
+		err = add_code(&s, image);
 	if (!err)
 		err = add_entry(&s, image);
 	if (!err)

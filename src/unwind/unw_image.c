@@ -119,6 +119,9 @@ enum clew_err unw_image_of_elf(struct unw_image *ret, const struct elf_file *f)
 	i.eh_frame = section_of(f, ".eh_frame");
 	i.eh_frame_hdr = section_of(f, ".eh_frame_hdr");
 	i.debug_frame = section_of(f, ".debug_frame");
+	i.symbols = section_of(f, ".symtab");
+	if (!i.symbols.bytes)
+		i.symbols = section_of(f, ".dynsym");
 	read_segments(&i, f);
 	if (!i.eh_frame.bytes)
 		find_eh_frame(&i, f);

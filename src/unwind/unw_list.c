@@ -174,13 +174,34 @@ static int by_start(const void *a, const void *b)
 	return x->nr < y->nr ? 1 : x->nr > y->nr ? -1 : 0; /* without rows: given before */
 }
 
+void unw_list_sort(struct unw_list *l)
+{
+	if (l->is_unordered)
+		qsort(l->functions.data, l->functions.nr, sizeof(*l->functions.data), by_start);
+	l->is_unordered = false;
+}
+
+bool unw_list_covers(const struct unw_list *l, uint64_t rel)
+{
+	size_t lo = 0, hi = l->functions.nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->functions.data[mid].start <= rel)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && rel < l->functions.data[lo - 1].end;
+}
+
 enum clew_err unw_sweep_init(struct unw_sweep *s, struct unw_list *l)
 {
 	*s = (struct unw_sweep){.list = l, .until = UINT64_MAX};
 	if (l->err)
 		return l->err;
-	if (l->is_unordered)
-		qsort(l->functions.data, l->functions.nr, sizeof(*l->functions.data), by_start);
+	unw_list_sort(l);
 	if (l->functions.nr)
 		s->until = l->functions.data[0].start;
 	return CLEW_OK;

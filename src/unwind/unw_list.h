@@ -60,6 +60,12 @@ struct unw_open {
 	size_t function, mark;
 };
 
+/** Put the functions in order of start. */
+void unw_list_sort(struct unw_list *l);
+/** Does a function of @p l, which is sorted, hold @p rel? O(log n); of nested ones the last counts.
+ */
+bool unw_list_covers(const struct unw_list *l, uint64_t rel);
+
 /** Sorts @p l; the sweep stands in front of the first function, whose start is until. */
 enum clew_err unw_sweep_init(struct unw_sweep *s, struct unw_list *l);
 /** Go to until. @return false when memory is short. */

@@ -126,7 +126,7 @@ size_t unw_list_nr_rows(const struct unw_list *l);
 enum clew_err unw_table_build(struct unw_list *first, struct unw_list *second, enum unw_arch arch,
 			      void **ret_block, size_t *ret_size);
 
-enum { UNW_MAX_SOURCES = 4 };
+enum { UNW_MAX_SOURCES = 5 };
 
 /** The same with up to UNW_MAX_SOURCES lists, the first one first. */
 enum clew_err unw_table_build_of(struct unw_list *const lists[], size_t nr, enum unw_arch arch,

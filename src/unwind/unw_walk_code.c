@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "unwind/unw_insn.h"
 #include "unwind/unw_walk_impl.h"
 
 /* Up to @p size bytes of code at @p rel; NULL: not at hand. */
@@ -19,7 +20,7 @@ static bool word_at(const struct unw_code *c, uint64_t rel, uint32_t *ret)
 
 	if (!p)
 		return false;
-	*ret = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+	*ret = a64_load(p);
 	return true;
 }
 
@@ -118,7 +119,7 @@ static bool is_call_x86_64(const uint8_t *end, size_t nr)
 /* BL, BLR, BLRAA and its kin */
 static bool is_call_aarch64(uint32_t insn)
 {
-	return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000 ||
+	return a64_is_bl(insn) || (insn & 0xfffffc1f) == 0xd63f0000 ||
 	       (insn & 0xfefff800) == 0xd63f0800;
 }
 
@@ -170,7 +171,7 @@ bool unw_code_call_target(enum unw_arch arch, const struct unw_code *code, uint6
 		*ret = (int32_t)insn;
 		return p && *p == 0xe8;
 	}
-	if (insn >> 26 != 0x25)
+	if (!a64_is_bl(insn))
 		return false;
 	/* imm26 of words, from the BL itself */
 	*ret = ((int64_t)(insn & 0x3ffffff) ^ 0x2000000) - 0x2000000;
@@ -181,8 +182,8 @@ bool unw_code_call_target(enum unw_arch arch, const struct unw_code *code, uint6
 /* SUB SP, STP and STR with writeback; BL and BLR; LDP, LDR and MOV of x30. */
 static bool is_prologue_aarch64(uint32_t insn)
 {
-	return (insn & 0xff00001f) == 0xd100001f || (insn & 0xffc003e0) == 0xa98003e0 ||
-	       (insn & 0xffe00fe0) == 0xf8000fe0 || insn >> 26 == 0x25 ||
+	return (insn & 0xff00001f) == 0xd100001f || a64_is_push_pair(insn) ||
+	       (insn & 0xffe00fe0) == 0xf8000fe0 || a64_is_bl(insn) ||
 	       (insn & 0xfffffc1f) == 0xd63f0000 || (insn & 0xffc07c00) == 0xa9407800 ||
 	       (insn & 0xffc0001f) == 0xf940001e || (insn & 0xffe0ffff) == 0xaa0003fe;
 }
@@ -201,59 +202,48 @@ bool unw_code_keeps_link(const struct unw_code *code, uint64_t start, uint64_t r
 	return true;
 }
 
-static bool has_bytes(const struct unw_code *c, uint64_t rel, const uint8_t *bytes, size_t nr)
+/* As many of @p most bytes as are at hand. */
+static const uint8_t *bytes_at(const struct unw_code *c, uint64_t rel, size_t most, size_t *ret_nr)
 {
-	const uint8_t *p = code_at(c, rel, nr);
+	const uint8_t *p = code_at(c, rel, 1);
+	size_t left = p ? c->code_bytes - (size_t)(rel - c->code_start) : 0;
 
-	return p && !memcmp(p, bytes, nr);
-}
-
-enum { PUSH_MOV_BYTES = 4 }; /* push %rbp; mov %rsp, %rbp, in both encodings */
-
-static bool is_push_mov(const struct unw_code *c, uint64_t rel)
-{
-	static const uint8_t store[] = {0x55, 0x48, 0x89, 0xe5}, load[] = {0x55, 0x48, 0x8b, 0xec};
-
-	return has_bytes(c, rel, store, PUSH_MOV_BYTES) || has_bytes(c, rel, load, PUSH_MOV_BYTES);
+	*ret_nr = left < most ? left : most;
+	return p;
 }
 
 static enum unw_code_place place_x86_64(const struct unw_code *c, uint64_t rel, uint32_t *ret)
 {
-	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, rep_ret[] = {0xf3, 0xc3};
-	const uint8_t *p = code_at(c, rel, 1);
-	bool is_endbr = has_bytes(c, rel, endbr, sizeof(endbr));
+	size_t nr, before, at;
+	const uint8_t *p = bytes_at(c, rel, 16, &nr), *prev = bytes_at(c, rel - 1, 16, &before);
 
 	if (!p)
 		return UNW_CODE_BODY;
-	if (*p == 0xc3 || has_bytes(c, rel, rep_ret, sizeof(rep_ret)))
+	if (*p == 0xc3 || (nr > 1 && *p == 0xf3 && p[1] == 0xc3))
 		return UNW_CODE_RETURN;
-	if (is_push_mov(c, is_endbr ? rel + sizeof(endbr) : rel))
-		return UNW_CODE_ENTRY;
-	if (is_push_mov(c, rel - 1)) {
+	if (prev && x86_is_push_mov(prev, before)) {
 		*ret = 16;
 		return UNW_CODE_PUSHED;
 	}
-	p = code_at(c, rel + sizeof(endbr), 1);
-	if (has_bytes(c, rel, (const uint8_t[]){0x55}, 1) || (is_endbr && p && *p == 0x55))
-		return UNW_CODE_MAYBE;
-	return UNW_CODE_BODY;
+	at = x86_is_endbr(p, nr) ? X86_ENDBR_BYTES : 0;
+	if (x86_is_push_mov(p + at, nr - at))
+		return UNW_CODE_ENTRY;
+	return at < nr && p[at] == 0x55 ? UNW_CODE_MAYBE : UNW_CODE_BODY;
 }
 
 static enum unw_code_place place_aarch64(const struct unw_code *c, uint64_t rel, uint32_t *ret)
 {
-	const uint32_t ret_insn = 0xd65f03c0, paciasp = 0xd503233f, bti_c = 0xd503245f,
-		       mov_fp_sp = 0x910003fd;
-	const uint32_t stp_mask = 0xffc07fff, stp_fp_lr = 0xa9807bfd; /* stp x29, x30, [sp, #-N]! */
 	uint32_t insn, before;
 
 	if (!word_at(c, rel, &insn))
 		return UNW_CODE_BODY;
-	if (insn == ret_insn)
+	if (a64_is_ret(insn))
 		return UNW_CODE_RETURN;
-	if (insn == paciasp || insn == bti_c || (insn & stp_mask) == stp_fp_lr)
+	if (a64_is_landing(insn) || a64_is_push_fp_lr(insn))
 		return UNW_CODE_ENTRY;
-	if (insn == mov_fp_sp && word_at(c, rel - 4, &before) && (before & stp_mask) == stp_fp_lr) {
-		*ret = (0x80 - (before >> 15 & 0x7f)) * 8; /* imm7, negative, in words */
+	if (a64_is_set_fp(insn) && !a64_imm12(insn) && word_at(c, rel - 4, &before) &&
+	    a64_is_push_fp_lr(before)) {
+		*ret = (uint32_t)-a64_pair_off(before);
 		return UNW_CODE_PUSHED;
 	}
 	return UNW_CODE_BODY;
