@@ -58,7 +58,8 @@ enum clew_err etm_events_run(struct etm_events *e, const struct ana_consumer *co
 
 struct etm_events_summary {
 	uint64_t nr_samples, nr_filtered;
-	uint64_t nr_errors; /* also those that were not asked for */
+	uint64_t nr_errors;  /* also those that were not asked for */
+	uint64_t nr_dropped; /* atoms at places that are not known */
 	uint64_t nr_units, nr_insns;
 	bool is_by_count; /* a period in time was taken as one in instructions: there are no times
 			   */

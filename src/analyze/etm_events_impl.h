@@ -58,7 +58,7 @@ void etm_ring_add(struct etm_ring *r, const struct etm_went *w);
 const struct etm_went *etm_ring_at(const struct etm_ring *r, uint32_t i);
 
 /** --- etm_synth.c --- */
-enum etm_before { ETM_NOTHING, ETM_GAP, ETM_RAN };
+enum etm_before { ETM_NOTHING, ETM_GAP, ETM_NO_CODE, ETM_RAN };
 
 /** The last instruction executed. */
 struct etm_last {

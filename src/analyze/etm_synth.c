@@ -553,7 +553,19 @@ static void take_no_code(struct etm_synth *s, const struct etm_event *e)
 		s->before = ETM_GAP;
 	}
 	end_trace(s);
+	s->before = ETM_NO_CODE;
 	fail_at(s, e);
+	forget_calls(s);
+}
+
+/** Branches of nobody knows which code; behind unreadable code that was told already. */
+static void take_dropped(struct etm_synth *s, const struct etm_event *e)
+{
+	s->events->summary.nr_dropped += e->value;
+	if (s->before == ETM_NO_CODE)
+		return;
+	end_trace(s);
+	fail(s, ERROR_LOST, "Lost trace data", "branches came before an address");
 	forget_calls(s);
 }
 
@@ -653,6 +665,9 @@ static void take_event(struct etm_synth *s, const struct etm_event *e)
 		end_trace(s);
 		fail(s, ERROR_LOST, "Lost trace data", "the target of a branch");
 		forget_calls(s);
+		break;
+	case ETM_EV_DROPPED:
+		take_dropped(s, e);
 		break;
 	case ETM_EV_EXCEPTION:
 		take_exception(s, e);

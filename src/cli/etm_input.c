@@ -122,6 +122,13 @@ void cli_etm_tell_units(const char *path, const struct etm_trace *t, const bool 
 	}
 }
 
+void cli_etm_tell_dropped(const char *path, uint64_t nr)
+{
+	if (nr)
+		cli_note("%s: %llu %s not followed: no address was known", path,
+			 (unsigned long long)nr, nr == 1 ? "branch was" : "branches were");
+}
+
 /* --- troubles --- */
 
 enum clew_err cli_etm_note_trouble(struct cli_etm_troubles *t, const char *what, uint64_t number,

@@ -14,6 +14,8 @@ int cli_etm_open_snapshot(const struct cli_input *in, struct etm_trace **ret);
 /** Say which of the units that @p skips (NULL: none) does not leave out are not decoded, and why.
  */
 void cli_etm_tell_units(const char *path, const struct etm_trace *t, const bool *skips);
+/** Say that @p nr branches were at places that no address told, if there are any. */
+void cli_etm_tell_dropped(const char *path, uint64_t nr);
 
 /** What the input had that no unit explains, by its words. */
 struct cli_etm_trouble {

@@ -268,6 +268,7 @@ static void tell_gaps(const struct inject *c)
 	if (t->nr_nacc)
 		cli_note("%s: code was missing %llu times; what ran there is not counted",
 			 c->in.path, (unsigned long long)t->nr_nacc);
+	cli_etm_tell_dropped(c->in.path, t->nr_atoms_dropped);
 	if (t->nr_no_sync)
 		cli_note("%s: the trace was lost or damaged %llu times", c->in.path,
 			 (unsigned long long)t->nr_no_sync);

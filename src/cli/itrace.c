@@ -161,6 +161,7 @@ void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_err
 		cli_note(
 			"%llu places of the trace could not be decoded: 'clew script --itrace=e' shows them",
 			(unsigned long long)sum->nr_errors);
+	cli_etm_tell_dropped(path, sum->nr_dropped);
 }
 
 void cli_itrace_done(struct cli_itrace *it)

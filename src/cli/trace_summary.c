@@ -305,8 +305,12 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 	if (t->nr_nacc) {
 		buf_str(out, "  code not there ");
 		put_count(out, t->nr_nacc, "time", "times");
-		buf_printf(out, ", %llu branches after that not followed\n",
-			   (unsigned long long)t->nr_atoms_dropped);
+		buf_char(out, '\n');
+	}
+	if (t->nr_atoms_dropped) {
+		buf_str(out, "  ");
+		put_count(out, t->nr_atoms_dropped, "branch", "branches");
+		buf_str(out, " not followed: no address was known\n");
 	}
 	for (size_t k = 0; k < m->nr_lost; k++)
 		put_lost(out, &m->lost[k]);

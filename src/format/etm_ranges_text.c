@@ -14,6 +14,7 @@ static const char *const words[NR_ETM_EVENTS] = {
 	[ETM_EV_NO_PATH] = "i_range_nopath",
 	[ETM_EV_NACC] = "addr_nacc",
 	[ETM_EV_NO_TARGET] = "no_target",
+	[ETM_EV_DROPPED] = "atoms_dropped",
 	[ETM_EV_EXCEPTION] = "exception",
 	[ETM_EV_EXCEPTION_RET] = "exception_ret",
 	[ETM_EV_FUNCTION_RET] = "function_ret",
@@ -186,6 +187,9 @@ static void put_details(const struct etm_ranges_text *t, struct buf *out, const 
 		break;
 	case ETM_EV_NO_TARGET:
 		buf_printf(out, "up to 0x%" PRIx64, e->end);
+		break;
+	case ETM_EV_DROPPED:
+		buf_printf(out, "%" PRIu64 "; no address", e->value);
 		break;
 	case ETM_EV_EXCEPTION:
 		buf_printf(out, "pref ret addr:0x%" PRIx64 "%s; excep num (0x%02x)", e->address,

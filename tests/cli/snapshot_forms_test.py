@@ -9,44 +9,20 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from cs_snapshot import SYNC, a64_trace, board_core, board_etm, frames, ini, trace_ini, with_footers, write_snapshot
+
 clew = os.path.abspath(sys.argv[1])
 work = tempfile.mkdtemp()
 checks = failed = 0
 
-SYNC = bytes(11) + b'\x80\x01\x01\x00\x04'
 A64 = bytes.fromhex('00040091' '02000014' '1f2003d5' 'c0035fd6')  # add; b .+8; nop; ret
 T32 = bytes.fromhex('00bf' '01e0' '00bf' '00bf' '7047')  # nop; b .+6; nop; nop; bx lr
-
-
-def a64_trace(at, info=0x31):
-    """Async, trace info, trace on, address with context, E, E: add, b, ret."""
-    return SYNC + bytes([0x82, at >> 2 & 0x7f, at >> 9 & 0x7f, at >> 16 & 0xff, at >> 24 & 0xff, info, 0xf7, 0xf7])
 
 
 def t32_trace(at):
     """The same in T32, EL0 secure, with no IDs: nop, b, bx."""
     return SYNC + bytes([0x83, at >> 1 & 0x7f, at >> 8 & 0xff, at >> 16 & 0xff, at >> 24 & 0xff, 0x00, 0xf7, 0xf7])
-
-
-def frames(*sources, sync=b''):
-    """CoreSight frames of (ID, bytes), one source after the other, filled with leading zeros."""
-    out = b''
-    for source, data in sources:
-        data = bytes(-len(data) % 14) + data
-        for i in range(0, len(data), 14):
-            f = bytearray([source << 1 | 1]) + data[i:i + 14] + b'\0'
-            for k in range(2, 15, 2):
-                f[15] |= (f[k] & 1) << k // 2
-                f[k] &= 0xfe
-            out += sync + f
-    return out
-
-
-def with_footers(data):
-    """As a DSTREAM stores it: behind each 504 bytes 8 of its own, flags that come and go and a count down."""
-    flags = ('00000000', '02000000', '00000000', '00000080')
-    return b''.join(data[at:at + 504] + (bytes.fromhex(flags[k % 4]) + bytes([k % 3 and 0x7e, 0xc0, 0xfe - k, 0x0f]) if at + 504 <= len(data) else b'')
-                    for k, at in enumerate(range(0, len(data), 504)))
 
 
 def digest(source, addresses):
@@ -70,11 +46,7 @@ def check(ok, what, *more):
 def form(name, files, want, says=(), status_wanted=0):
     """@want: (ID, addresses) of each trace ID with instructions. @says: words on standard error, each in one line."""
     top = os.path.join(work, name)
-    for path, data in files.items():
-        path = os.path.join(top, path)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, 'wb') as f:
-            f.write(data if isinstance(data, bytes) else data.encode())
+    write_snapshot(top, files)
     status, out, err = run('trace', '--digest', '-i', top)
     lines = ['\t'.join(x.split()) for x in out.splitlines() if x.split()[1:2] != ['0']]
     check(status == status_wanted and lines == [digest(*w) for w in want], name + ': digest', status, out, err, [digest(*w) for w in want])
@@ -83,21 +55,6 @@ def form(name, files, want, says=(), status_wanted=0):
     check(status == status_wanted, name + ': trace', status, out, err)
     status, out, err = run('dump', '-i', top)
     check(status == status_wanted and ('I_ASYNC' in out or status_wanted), name + ': dump', status, out, err)
-
-
-def ini(devices, metadata='trace.ini', head='[snapshot]\nversion=1.0\n', first=0):
-    return head + '\n[device_list]\n' + ''.join('device%d=%s\n' % (i + first, d) for i, d in enumerate(devices)) + '\n[trace]\nmetadata=%s\n' % metadata
-
-
-def board_core(name, kind, dump='dump1', address=0x10000, more=''):
-    return '[device]\nname=%s\nclass=core\ntype=%s\n\n[regs]\nPC(size:64)=0xFFFFFFC000081000\nSP(size:64)=0\nSCTLR_EL1=0x1007\nCPSR=0x1C5\n\n' \
-        '[%s]\nfile=kernel_dump.bin\naddress=0x%08X\n%s' % (name, kind, dump, address, more)
-
-
-def board_etm(name, source, config=1, idr1=0x4100f403):
-    return '[device]\nname=%s\nclass=trace_source\ntype=ETM4\n\n[regs]\nTRCCONFIGR(0x004)=0x%08X\nTRCTRACEIDR(0x010)=0x%08X\n' \
-        'TRCAUTHSTATUS(0x3EE)=0x000000CC\nTRCIDR0(0x078)=0x28000EA1\nTRCIDR1(0x079)=0x%08X\nTRCIDR2(0x07A)=0x00000488\nTRCIDR8(0x060)=0x00000000\n' \
-        'TRCIDR13(0x065)=0x00000000\n' % (name, config, source, idr1)
 
 
 def old_etm(name, kind, source):
@@ -114,13 +71,6 @@ def ds5_etm(name, kind, source, idr1=0x4200f410, idr0=0x08000ca1, idr2=0x2000108
 def ete(name, source, config=0x1, devarch=0x47705a13, idr0=0x2801cea1):
     return '[device]\nname=%s\nclass=trace_source\ntype=ETE\n\n\n[regs]\nTRCCONFIGR=0x%x\nTRCTRACEIDR=0x%x\nTRCDEVARCH=0x%x\nTRCIDR0=0x%x\n' \
         'TRCIDR1=0x4100fff0\nTRCIDR2=0xd0001088\nTRCIDR8=0x0\n\n' % (name, config, source, devarch, idr0)
-
-
-def trace_ini(buffers, sources, cores, extra=''):
-    text = extra + '[trace_buffers]\nbuffers=%s\n\n' % ','.join(b[0] for b in buffers)
-    for section, name, file, kind in buffers:
-        text += '[%s]\nname=%s\nfile=%s\nformat=%s\n\n' % (section, name, file, kind)
-    return text + '[source_buffers]\n' + ''.join('%s=%s\n' % s for s in sources) + '\n[core_trace_sources]\n' + ''.join('%s=%s\n' % c for c in cores)
 
 
 RAN = [0x10000, 0x10004, 0x1000c]

@@ -72,6 +72,7 @@ static void take_event(struct both *x, const struct etm_event *e)
 		arrive(x, e->address);
 		break;
 	case ETM_EV_NO_TARGET:
+	case ETM_EV_DROPPED:
 	case ETM_EV_NO_SYNC:
 	case ETM_EV_TRACE_ON:
 	case ETM_EV_END:

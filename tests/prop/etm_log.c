@@ -6,11 +6,12 @@
 #include "base/hash.h"
 
 static const char *const names[] = {
-	"NO_SYNC",   "TRACE_ON",        "CONTEXT",     "RANGE",         "NO_PATH",
-	"NACC",      "NO_TARGET",       "EXCEPTION",   "EXCEPTION_RET", "FUNCTION_RET",
-	"PE_RESET",  "TIMESTAMP",       "CYCLES",      "BOUND",         "EVENT",
-	"TS_MARKER", "INSTRUMENTATION", "TRANSACTION", "UNSUPPORTED",   "END",
-	"INSN",
+	"NO_SYNC",         "TRACE_ON",     "CONTEXT",     "RANGE",
+	"NO_PATH",         "NACC",         "NO_TARGET",   "EXCEPTION",
+	"EXCEPTION_RET",   "FUNCTION_RET", "PE_RESET",    "TIMESTAMP",
+	"CYCLES",          "BOUND",        "EVENT",       "TS_MARKER",
+	"INSTRUMENTATION", "TRANSACTION",  "UNSUPPORTED", "END",
+	"DROPPED",         "INSN",
 };
 
 bool etm_log_is_equal(const struct etm_log_entry *a, const struct etm_log_entry *b)
@@ -145,6 +146,7 @@ static bool put_event(struct etm_log *l, const struct etm_event *e)
 		break;
 	case ETM_EV_TIMESTAMP:
 	case ETM_EV_BOUND:
+	case ETM_EV_DROPPED:
 		n.value = e->value;
 		break;
 	case ETM_EV_EVENT:

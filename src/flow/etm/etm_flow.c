@@ -61,6 +61,7 @@ void etm_flow_lose(struct etm_flow *f, enum etm_no_sync reason, const char *what
 		return;
 	f->first = f->first ? f->first : ETM_FIRST_LOSS;
 	f->sync = ETM_WAIT_ASYNC;
+	etm_walk_tell_dropped(f);
 	etm_queue_drop(f, is_announced);
 	etm_walk_forget(f);
 	f->packets.is_synced = false;
@@ -479,6 +480,7 @@ static void end_input(struct etm_flow *f)
 	while (!etm_packets_finish(&f->packets, &p))
 		take_packet(f, &p);
 	etm_queue_end(f);
+	etm_walk_tell_dropped(f);
 }
 
 enum clew_err etm_flow_restart(struct etm_flow *f, uint64_t offset)
@@ -525,6 +527,7 @@ void etm_flow_set_bound(struct etm_flow *f, uint64_t bound)
 	if (bound == f->bound)
 		return;
 	f->bound = bound;
+	etm_walk_tell_dropped(f);
 	etm_flow_event(f, &e);
 	if (!f->needs_context)
 		etm_walk_look_up_space(f);

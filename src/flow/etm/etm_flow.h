@@ -51,6 +51,8 @@ enum etm_event_kind {
 	ETM_EV_TRANSACTION,     /* number: enum etm_transaction */
 	ETM_EV_UNSUPPORTED, /* a packet of a configuration that is not decoded: header in number */
 	ETM_EV_END,
+	ETM_EV_DROPPED, /* value: atoms that came while no address was known, in a row: where that
+			   was, and where the branch before went, is not known */
 	NR_ETM_EVENTS
 };
 

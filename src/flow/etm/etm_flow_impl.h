@@ -102,6 +102,8 @@ struct etm_flow {
 	struct etm_return stack[ETM_STACK_DEPTH];
 	unsigned int stack_top, stack_nr;
 
+	uint64_t nr_dropped, dropped_at; /* atoms since the last element; the first one's offset */
+
 	/* What came of it. */
 	uint32_t *items;
 	size_t nr_items;
@@ -149,6 +151,8 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e);
 bool etm_walk_atom(struct etm_flow *f, bool is_e);
 /** What is only told, whatever became of the instructions around it. */
 void etm_walk_note(struct etm_flow *f, const struct etm_elem *e);
+/** Atoms that were dropped, before anything else is told. */
+void etm_walk_tell_dropped(struct etm_flow *f);
 void etm_walk_forget(struct etm_flow *f);
 void etm_walk_look_up_space(struct etm_flow *f);
 

@@ -103,6 +103,7 @@ void etm_end_set(struct etm_end *e, struct etm_lane *l)
 	l->is_direct = false;
 	if (e->is_ahead)
 		etm_queue_perform_rest(f);
+	etm_walk_tell_dropped(f);
 	etm_flow_deliver(f);
 	l->outs = NULL;
 	e->rest_totals = since(f, &before);
@@ -165,6 +166,7 @@ static void begin(struct etm_lane *l, const struct etm_part *k)
 	f->ticks = k->ticks;
 	f->bound = k->bound;
 	f->nr_items = f->events.nr = 0;
+	f->nr_dropped = 0;
 	f->last_edge.kind = ETM_EDGE_NONE;
 	memcpy(f->unsupported, k->unsupported, sizeof(f->unsupported));
 	f->first = ETM_FIRST_NONE;

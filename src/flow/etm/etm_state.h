@@ -16,7 +16,7 @@
 	X(pending) X(has_pending) \
 	X(pc) X(isa) X(needs_address) X(needs_context) X(is_popping) X(no_push) X(context) X(ticks) \
 	X(bound) X(space) X(at) X(from) X(stack) X(stack_top) X(stack_nr) \
-	X(unsupported) X(last_edge) X(has_own_ticks)
+	X(unsupported) X(last_edge) X(has_own_ticks) X(nr_dropped) X(dropped_at)
 /* clang-format on */
 
 struct etm_state {

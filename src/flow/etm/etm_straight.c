@@ -399,6 +399,7 @@ static bool go_to(struct etm_flow *f, uint64_t address, uint8_t is)
 {
 	enum isa isa = etm_isa_of(f, is);
 
+	etm_walk_tell_dropped(f);
 	etm_packets_remember(&f->packets, address, is);
 	f->no_push = f->needs_address = f->is_popping = false;
 	if (!known_target(f, address, isa)) {

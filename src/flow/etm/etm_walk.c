@@ -162,6 +162,31 @@ static void take(struct etm_flow *f, uint32_t at)
 	}
 }
 
+/** An atom of nobody knows which instruction; nor is what comes next the target of f->from. */
+static void drop(struct etm_flow *f)
+{
+	if (!f->nr_dropped++)
+		f->dropped_at = f->offset;
+	f->totals.nr_atoms_dropped++;
+	f->from = ETM_NO_BLOCK;
+	if (f->has_first_to == ETM_TO_OPEN)
+		f->has_first_to = ETM_TO_NOBODY;
+}
+
+void etm_walk_tell_dropped(struct etm_flow *f)
+{
+	const struct etm_event e = {
+		.kind = ETM_EV_DROPPED, .el = f->context.el, .value = f->nr_dropped};
+	uint64_t offset = f->offset;
+
+	if (!f->nr_dropped)
+		return;
+	f->nr_dropped = 0;
+	f->offset = f->dropped_at;
+	etm_flow_event(f, &e);
+	f->offset = offset;
+}
+
 bool etm_walk_atom(struct etm_flow *f, bool is_e)
 {
 	uint32_t at, next;
@@ -172,7 +197,7 @@ bool etm_walk_atom(struct etm_flow *f, bool is_e)
 	if (!pop(f))
 		return false;
 	if (f->needs_address || f->needs_context) {
-		f->totals.nr_atoms_dropped++;
+		drop(f);
 		return true;
 	}
 	if (!here(f))
@@ -343,7 +368,7 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 	uint32_t nr_insns = 0, nr_walked = 0, nr_blocks = 0;
 
 	if (f->needs_context) {
-		f->totals.nr_atoms_dropped++;
+		drop(f);
 		return true;
 	}
 	if (f->stack_nr && !pop(f))
@@ -552,6 +577,7 @@ static void start_again(struct etm_flow *f)
 
 bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 {
+	etm_walk_tell_dropped(f);
 	f->offset = e->offset;
 	if (e->kind <= ETM_EL_TRANS_START) {
 		f->last_edge.kind = ETM_EDGE_NONE;
