@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef BASE_BUDGET_H
+#define BASE_BUDGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * How many bytes may be unpacked or kept of an input. A plain counter that its owner hands to the
+ * stores: each takes before it keeps something and gives back what it frees. Where taking fails,
+ * that one thing is left out and the work goes on. Any thread may take and give. Zeroed struct =
+ * no limit; so is NULL in place of one.
+ */
+struct budget {
+	uint64_t limit; /* bytes; 0: none */
+	uint64_t used, peak;
+	uint64_t nr_refused;    /* things left out */
+	uint64_t refused_bytes; /* what they would have taken, where that is known */
+	uint64_t first_bytes;   /* of the first of them */
+	const char *first_what; /* static words, "the debug sections of" */
+	char first_input[256];  /* the file it is of, cut; "": the recording */
+};
+
+/** @return false: there is no room, and nothing was taken. */
+bool budget_take(struct budget *b, uint64_t bytes);
+
+/** What was taken, at most. */
+void budget_give(struct budget *b, uint64_t bytes);
+
+/** Bytes that can be taken now; all ones: any. */
+uint64_t budget_left(const struct budget *b);
+
+/** Something is left out: @p what (static words) of @p input. */
+void budget_refuse(struct budget *b, uint64_t bytes, const char *what, const char *input);
+
+/** budget_take(), and budget_refuse() where there is no room. */
+bool budget_take_for(struct budget *b, uint64_t bytes, const char *what, const char *input);
+
+#endif
