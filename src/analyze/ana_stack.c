@@ -17,7 +17,9 @@ struct ana_stacks {
 	struct unw_memo *memo;
 	struct {
 		VEC(struct ana_code);
-	} codes; /* by dso id */
+	} codes;                 /* by dso id */
+	struct map_u64 by_bytes; /* address of a file's bytes -> its struct unw_code: one file may
+				    have many names */
 	bool is_out_of_memory;
 	uint8_t arch; /* enum unw_arch; 0: none that is unwound */
 	uint64_t pc[MAX_FRAMES];
@@ -62,7 +64,8 @@ static struct ana_stacks *stacks_new(struct analyze *a)
 
 	if (!s)
 		return NULL;
-	s->store = unw_store_new(&(struct unw_store_opts){.cache_dir = a->opts.unwind_cache});
+	s->store = unw_store_new(&(struct unw_store_opts){.cache_dir = a->opts.unwind_cache,
+							  .budget = a->opts.symbols.budget});
 	s->memo = unw_memo_new();
 	if (!s->store || !s->memo) {
 		ana_stacks_free(s);
@@ -86,6 +89,7 @@ void ana_stacks_free(struct ana_stacks *s)
 	unw_memo_free(s->memo);
 	unw_store_free(s->store);
 	vec_done(&s->codes);
+	map_u64_done(&s->by_bytes);
 	mem_free(s);
 }
 
@@ -96,21 +100,27 @@ const char *analyze_stop_name(uint8_t stop)
 
 /* --- code --- */
 
-static const struct unw_code *load_code(struct ana_stacks *s, struct dso *d)
+static const struct unw_code *load_code(struct analyze *a, struct dso *d)
 {
+	struct ana_stacks *s = a->stacks;
 	size_t size;
 	const uint8_t *bytes = dso_code_bytes(d, &size);
+	uint64_t *seen = bytes ? map_u64_get(&s->by_bytes, (uintptr_t)bytes) : NULL;
 	const struct unw_code *code;
 
-	if (!bytes)
-		return NULL;
+	if (!bytes || seen)
+		return seen ? (const struct unw_code *)(uintptr_t)*seen : NULL;
 	code = unw_store_get_bytes(s->store, bytes, size);
-	s->is_out_of_memory |= !code;
+	s->is_out_of_memory |=
+		!code || !map_u64_put(&s->by_bytes, (uintptr_t)bytes, (uintptr_t)code);
+	if (code && code->why_none == unw_over_budget)
+		budget_refuse(a->opts.symbols.budget, 0, "the unwind tables of", dso_path(d));
 	return code;
 }
 
-static const struct unw_code *code_of(struct ana_stacks *s, struct dso *d)
+static const struct unw_code *code_of(struct analyze *a, struct dso *d)
 {
+	struct ana_stacks *s = a->stacks;
 	uint32_t id = dso_id(d);
 
 	while (s->codes.nr <= id) {
@@ -120,7 +130,7 @@ static const struct unw_code *code_of(struct ana_stacks *s, struct dso *d)
 		}
 	}
 	if (!s->codes.data[id].was_asked)
-		s->codes.data[id] = (struct ana_code){load_code(s, d), true};
+		s->codes.data[id] = (struct ana_code){load_code(a, d), true};
 	return s->codes.data[id].code;
 }
 
@@ -135,7 +145,7 @@ static bool find_code(void *ctx, uint64_t pc, struct unw_map *ret)
 	p = ana_place_of(c->a, m, false);
 	*ret = (struct unw_map){.start = m->start, .end = m->end, .bias = m->pgoff - m->start};
 	if (p && !p->is_absolute)
-		ret->code = code_of(c->a->stacks, p->dso);
+		ret->code = code_of(c->a, p->dso);
 	return true;
 }
 

@@ -25,6 +25,7 @@ struct reader {
 	struct {
 		VEC(struct raw);
 	} raws;
+	size_t max_ranges, max_funcs;
 	Dwarf_Die stack[MAX_DEPTH];
 	uint32_t caller[MAX_DEPTH]; /* innermost function around the DIEs of that level */
 };
@@ -34,7 +35,7 @@ static bool add_ranges(struct reader *r, Dwarf_Die *die, uint32_t func)
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	for (int n = 0; n < MAX_RANGES_EACH && r->raws.nr < MAX_RANGES; n++) {
+	for (int n = 0; n < MAX_RANGES_EACH && r->raws.nr < r->max_ranges; n++) {
 		at = dwarf_ranges(die, at, &base, &start, &end);
 		if (at <= 0)
 			return true;
@@ -55,7 +56,7 @@ static bool add_func(struct reader *r, Dwarf_Die *die, int depth, int tag, uint3
 	if (!n.is_inlined)
 		n.caller = DWARF_NO_FUNC;
 	*ret = r->caller[depth];
-	if (r->f->funcs.nr >= MAX_FUNCS)
+	if (r->f->funcs.nr >= r->max_funcs)
 		return true;
 	if (!add_ranges(r, die, (uint32_t)r->f->funcs.nr))
 		return false;
@@ -161,13 +162,25 @@ static bool make_disjoint(struct dwarf_funcs *f, struct raw *raws, size_t nr)
 	return true;
 }
 
-bool dwarf_funcs_read(struct dwarf_funcs *f, Dwarf_Die *unit)
+/** @p bytes in equal parts for functions and ranges; vectors may be twice as large as what is in
+ * them. */
+static void set_limits(struct reader *r, uint64_t bytes)
+{
+	uint64_t funcs = bytes / 4 / sizeof(struct dwarf_func);
+	uint64_t ranges = bytes / 4 / (sizeof(struct raw) + 2 * sizeof(struct dwarf_func_range));
+
+	r->max_funcs = funcs < MAX_FUNCS ? (size_t)funcs : MAX_FUNCS;
+	r->max_ranges = ranges < MAX_RANGES ? (size_t)ranges : MAX_RANGES;
+}
+
+bool dwarf_funcs_read(struct dwarf_funcs *f, Dwarf_Die *unit, uint64_t max_bytes)
 {
 	struct reader *r = mem_zalloc(sizeof(*r));
 	bool ok = r != NULL;
 
 	if (ok) {
 		r->f = f;
+		set_limits(r, max_bytes);
 		ok = walk(r, unit) && make_disjoint(f, r->raws.data, r->raws.nr);
 		vec_done(&r->raws);
 	}

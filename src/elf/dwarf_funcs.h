@@ -33,8 +33,9 @@ struct dwarf_funcs {
 	} ranges; /* disjoint, sorted */
 };
 
-/** Read them. @return false when memory is short. Depth and number are limited. */
-bool dwarf_funcs_read(struct dwarf_funcs *f, Dwarf_Die *unit);
+/** Read them. @return false when memory is short. Depth and number are limited, and so are the
+ * bytes that are needed at once. */
+bool dwarf_funcs_read(struct dwarf_funcs *f, Dwarf_Die *unit, uint64_t max_bytes);
 void dwarf_funcs_done(struct dwarf_funcs *f);
 
 /** Index of the innermost function at @p addr; DWARF_NO_FUNC: none. */

@@ -12,12 +12,21 @@
 #include "base/vec.h"
 #include "elf/dwarf_funcs.h"
 
-enum { MAX_UNITS = 1024 * 1024, MAX_RANGES = 16 * 1024 * 1024, MAX_LEVELS = 256 };
+enum {
+	MAX_UNITS = 1024 * 1024,
+	MAX_RANGES = 16 * 1024 * 1024,
+	MAX_LEVELS = 256,
+	/* Of libdw 0.188 to 0.192, measured: a compile unit; a row of a line table, of which there
+	 * may be one a byte, while the table is read, and once it is. */
+	UNIT_BYTES = 512,
+	ROW_BYTES_READING = 112,
+	ROW_BYTES = 48
+};
 
 struct unit {
 	Dwarf_Die die;
 	const char *dir; /* of the compiler run */
-	bool is_read;
+	bool is_read, has_lines;
 	struct dwarf_funcs funcs;
 };
 
@@ -35,6 +44,12 @@ struct dwarf_lines {
 		VEC(struct unit_range);
 	} ranges; /* sorted by start */
 	struct arena text;
+	struct bytes line_section;
+	struct map_u64 tables; /* offset of a line table -> 1: it may be read, 0: not */
+	struct budget *budget; /* of the file; NULL: no limit */
+	const char *name;
+	uint64_t charged;
+	bool is_swapped;
 	struct map_u64 full_paths; /* relative path's address -> with its directory */
 };
 
@@ -54,6 +69,19 @@ static int by_start(const void *a, const void *b)
 	return x->unit < y->unit ? -1 : x->unit > y->unit;
 }
 
+static bool charge(struct dwarf_lines *l, uint64_t bytes, const char *what)
+{
+	if (!budget_take_for(l->budget, bytes, what, l->name))
+		return false;
+	l->charged += bytes;
+	return true;
+}
+
+/** Before a vector grows to twice its size. */
+#define CHARGE_GROWTH(l, v) \
+ ((v)->nr < (v)->cap ||     \
+  charge((l), ((v)->cap ? (v)->cap : 8) * sizeof(*(v)->data), "the compile units of"))
+
 static bool add_unit(struct dwarf_lines *l, const Dwarf_Die *die)
 {
 	Dwarf_Die copy = *die;
@@ -63,11 +91,14 @@ static bool add_unit(struct dwarf_lines *l, const Dwarf_Die *die)
 	while (l->ranges.nr < MAX_RANGES &&
 	       (at = dwarf_ranges(&copy, at, &base, &start, &end)) > 0) {
 		/* Code that the linker threw away is left at 0. */
-		if (start && start < end &&
+		if (!start || start >= end)
+			continue;
+		if (!CHARGE_GROWTH(l, &l->ranges) ||
 		    !vec_push(&l->ranges, (struct unit_range){start, end, (uint32_t)l->units.nr}))
 			return false;
 	}
-	return vec_push(&l->units, (struct unit){.die = copy});
+	return charge(l, UNIT_BYTES, "the compile units of") && CHARGE_GROWTH(l, &l->units) &&
+	       vec_push(&l->units, (struct unit){.die = copy});
 }
 
 static bool read_units(struct dwarf_lines *l)
@@ -86,15 +117,35 @@ static bool read_units(struct dwarf_lines *l)
 	return true;
 }
 
-struct dwarf_lines *dwarf_lines_open(const struct elf_file *f, const struct elf_file *alt)
+/** As libdw sees it, which has unpacked it by now. */
+static struct bytes line_section(const struct elf_file *f)
 {
-	struct dwarf_lines *l = mem_zalloc(sizeof(*l));
+	struct elf_section s;
+	Elf_Data *data = NULL;
 
+	if (elf_file_section(f, ".debug_line", &s) || elf_file_section(f, ".zdebug_line", &s))
+		data = elf_rawdata(s.scn, NULL);
+	return data && data->d_buf ? bytes_of(data->d_buf, data->d_size) : (struct bytes){0};
+}
+
+struct dwarf_lines *dwarf_lines_open(struct elf_file *f, struct elf_file *alt)
+{
+	struct dwarf_lines *l;
+
+	if (dwarf_has_info(f) &&
+	    !(elf_file_charge_debug(f) && (!alt || elf_file_charge_debug(alt))))
+		return NULL;
+	l = mem_zalloc(sizeof(*l));
 	if (!l)
 		return NULL;
+	l->budget = f->budget;
+	l->name = f->name;
+	l->is_swapped =
+		(f->data[EI_DATA] == ELFDATA2MSB) != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	l->dw = dwarf_has_info(f) ? dwarf_begin_elf(f->elf, DWARF_C_READ, NULL) : NULL;
 	if (l->dw && alt && (l->alt = dwarf_begin_elf(alt->elf, DWARF_C_READ, NULL)))
 		dwarf_setalt(l->dw, l->alt);
+	l->line_section = line_section(f);
 	if (l->dw && read_units(l))
 		return l;
 	dwarf_lines_free(l);
@@ -110,10 +161,78 @@ void dwarf_lines_free(struct dwarf_lines *l)
 	vec_done(&l->units);
 	vec_done(&l->ranges);
 	map_u64_done(&l->full_paths);
+	map_u64_done(&l->tables);
 	arena_done(&l->text);
 	dwarf_end(l->dw);
 	dwarf_end(l->alt);
+	budget_give(l->budget, l->charged);
 	mem_free(l);
+}
+
+/** Bytes of the line table at @p offset; 0: none there, which libdw finds out, too. */
+static uint64_t table_bytes(const struct dwarf_lines *l, uint64_t offset)
+{
+	struct bytes b = l->line_section;
+	uint64_t bytes;
+	uint32_t word;
+
+	if (offset > bytes_left(&b) || !bytes_skip(&b, offset) ||
+	    !bytes_u32(&b, l->is_swapped, &word))
+		return 0;
+	bytes = word;
+	if (word == UINT32_MAX && !bytes_u64(&b, l->is_swapped, &bytes))
+		return 0;
+	return bytes < bytes_left(&b) ? bytes : bytes_left(&b);
+}
+
+/** Let libdw read the unit's line table, which it keeps. @return false: there is no room for it. */
+static bool read_table(struct dwarf_lines *l, struct unit *u, uint64_t offset)
+{
+	uint64_t bytes = table_bytes(l, offset) * ROW_BYTES_READING, kept = 0;
+	Dwarf_Lines *lines;
+	size_t nr;
+
+	if (!charge(l, bytes, "a line table of"))
+		return false;
+	if (!dwarf_getsrclines(&u->die, &lines, &nr))
+		kept = nr * ROW_BYTES;
+	if (kept < bytes) {
+		budget_give(l->budget, bytes - kept);
+		l->charged -= bytes - kept;
+	}
+	return true;
+}
+
+/** May libdw be asked for the unit's lines? Units may share a table. */
+static bool has_lines(struct dwarf_lines *l, struct unit *u)
+{
+	Dwarf_Attribute mem;
+	Dwarf_Word offset;
+	uint64_t *seen;
+	bool ok;
+
+	if (!l->budget || dwarf_formudata(dwarf_attr(&u->die, DW_AT_stmt_list, &mem), &offset))
+		return true;
+	seen = map_u64_get(&l->tables, offset);
+	if (seen)
+		return *seen;
+	ok = read_table(l, u, offset);
+	return map_u64_put(&l->tables, offset, ok) && ok;
+}
+
+/** The functions of a unit, as far as half of what is left of the budget holds them. */
+static void read_funcs(struct dwarf_lines *l, struct unit *u)
+{
+	uint64_t bytes;
+
+	if (!dwarf_funcs_read(&u->funcs, &u->die, budget_left(l->budget) / 2)) {
+		dwarf_funcs_done(&u->funcs);
+		return;
+	}
+	bytes = u->funcs.funcs.cap * sizeof(*u->funcs.funcs.data) +
+		u->funcs.ranges.cap * sizeof(*u->funcs.ranges.data);
+	if (!charge(l, bytes, "the functions of a compile unit of"))
+		dwarf_funcs_done(&u->funcs);
 }
 
 /** The unit whose range starts last at or before @p addr and covers it. */
@@ -138,8 +257,8 @@ static struct unit *unit_at(struct dwarf_lines *l, uint64_t addr)
 
 		u->is_read = true;
 		u->dir = dwarf_formstring(dwarf_attr(&u->die, DW_AT_comp_dir, &mem));
-		if (!dwarf_funcs_read(&u->funcs, &u->die))
-			dwarf_funcs_done(&u->funcs);
+		u->has_lines = has_lines(l, u);
+		read_funcs(l, u);
 	}
 	return u;
 }
@@ -189,7 +308,7 @@ static const char *full_path(struct dwarf_lines *l, struct unit *u, const char *
 static void place_of_address(struct dwarf_lines *l, struct unit *u, uint64_t addr,
 			     struct dwarf_line *ret)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(&u->die, addr);
+	Dwarf_Line *line = u->has_lines ? dwarf_getsrc_die(&u->die, addr) : NULL;
 	int n;
 
 	if (!line)
@@ -208,7 +327,7 @@ static void place_of_call(struct dwarf_lines *l, struct unit *u, Dwarf_Die *die,
 	size_t nr_files;
 	uint32_t file = number_of(die, DW_AT_call_file);
 
-	if (!dwarf_getsrcfiles(&u->die, &files, &nr_files) && file < nr_files)
+	if (u->has_lines && !dwarf_getsrcfiles(&u->die, &files, &nr_files) && file < nr_files)
 		ret->file = full_path(l, u, dwarf_filesrc(files, file, NULL, NULL));
 	ret->line = number_of(die, DW_AT_call_line);
 	ret->column = number_of(die, DW_AT_call_column);

@@ -26,10 +26,11 @@ bool dwarf_has_info(const struct elf_file *f);
  * @p f, and @p alt (.gnu_debugaltlink's target, NULL: none), are borrowed until dwarf_lines_free();
  * their bytes must be writable where sections are compressed: libelf unpacks them in place.
  * Reads the list of compile units, nothing else: each one is read when an address in it is asked
- * for.
- * @return NULL: no DWARF, or memory is short.
+ * for. What that takes is charged to f->budget before libdw is asked: a unit for which there is no
+ * room has no lines.
+ * @return NULL: no DWARF, memory is short, or there is no room for its unpacked sections.
  */
-struct dwarf_lines *dwarf_lines_open(const struct elf_file *f, const struct elf_file *alt);
+struct dwarf_lines *dwarf_lines_open(struct elf_file *f, struct elf_file *alt);
 void dwarf_lines_free(struct dwarf_lines *l);
 
 /**

@@ -50,6 +50,7 @@ void elf_file_done(struct elf_file *f)
 {
 	elf_end(f->elf);
 	mem_free(f->segments);
+	budget_give(f->budget, f->charged);
 	*f = (struct elf_file){0};
 }
 
@@ -94,7 +95,68 @@ bool elf_file_bytes(const struct elf_file *f, const struct elf_section *s, struc
 	return true;
 }
 
-bool elf_file_unpack(const struct elf_file *f, const struct elf_section *s, struct bytes *ret)
+/** zlib packs no better than 1 to 1032; what claims more is damaged. */
+static bool is_plausible(uint64_t unpacked_bytes, uint64_t packed_bytes)
+{
+	return unpacked_bytes <= ELF_UNPACK_MAX_BYTES && unpacked_bytes / 4096 <= packed_bytes;
+}
+
+static bool charge(struct elf_file *f, uint64_t bytes, const char *what)
+{
+	if (!budget_take_for(f->budget, bytes, what, f->name))
+		return false;
+	f->charged += bytes;
+	return true;
+}
+
+/** Of the older form: "ZLIB", then the size in 8 bytes, most significant first. */
+static uint64_t old_unpacked_bytes(struct bytes b)
+{
+	uint64_t v = 0;
+
+	if (bytes_left(&b) < 12 || memcmp(b.pos, "ZLIB", 4) != 0)
+		return 0;
+	for (int i = 4; i < 12; i++)
+		v = v << 8 | b.pos[i];
+	return v;
+}
+
+/** What libdw makes of the section; 0: it leaves it as it is. */
+static uint64_t debug_bytes(const struct elf_file *f, const struct elf_section *s,
+			    struct bytes *ret_packed)
+{
+	const char *name = elf_file_section_name(f, &s->h);
+	GElf_Chdr ch;
+
+	if (!elf_file_bytes(f, s, ret_packed))
+		return 0;
+	if (!strncmp(name, ".zdebug", 7))
+		return old_unpacked_bytes(*ret_packed);
+	if (!(s->h.sh_flags & SHF_COMPRESSED) || !strstr(name, "debug"))
+		return 0;
+	return gelf_getchdr(s->scn, &ch) ? ch.ch_size : UINT64_MAX;
+}
+
+bool elf_file_charge_debug(struct elf_file *f)
+{
+	struct elf_section s = {0};
+	uint64_t all = 0;
+
+	while ((s.scn = elf_nextscn(f->elf, s.scn))) {
+		struct bytes packed;
+		uint64_t n;
+
+		if (!gelf_getshdr(s.scn, &s.h))
+			continue;
+		n = debug_bytes(f, &s, &packed);
+		if (n && !is_plausible(n, bytes_left(&packed)))
+			return false;
+		all += n; /* each below 256 MiB, and fewer than 2^32 of them */
+	}
+	return charge(f, all, "the packed debug sections of");
+}
+
+bool elf_file_unpack(struct elf_file *f, const struct elf_section *s, struct bytes *ret)
 {
 	struct bytes packed;
 	GElf_Chdr ch;
@@ -106,9 +168,8 @@ bool elf_file_unpack(const struct elf_file *f, const struct elf_section *s, stru
 		*ret = packed;
 		return true;
 	}
-	/* zlib packs no better than 1 to 1032; what claims more is damaged. */
-	if (!gelf_getchdr(s->scn, &ch) || ch.ch_size > ELF_UNPACK_MAX_BYTES ||
-	    ch.ch_size / 4096 > bytes_left(&packed) || elf_compress(s->scn, 0, 0) < 0)
+	if (!gelf_getchdr(s->scn, &ch) || !is_plausible(ch.ch_size, bytes_left(&packed)) ||
+	    !charge(f, ch.ch_size, "a packed section of") || elf_compress(s->scn, 0, 0) < 0)
 		return false;
 	data = elf_rawdata(s->scn, NULL);
 	if (!data || !data->d_buf)

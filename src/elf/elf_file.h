@@ -9,6 +9,7 @@
 
 #include <clew/err.h>
 
+#include "base/budget.h"
 #include "base/bytes.h"
 
 /** Of a program header. */
@@ -26,6 +27,10 @@ struct elf_file {
 	bool is_64;
 	struct elf_segment *segments; /* looked at for each symbol, so read once */
 	size_t nr_segments;
+	/* Set by who opened it: of what is unpacked, and the name in its words. NULL: no limit */
+	struct budget *budget;
+	const char *name;
+	uint64_t charged; /* given back by elf_file_done() */
 };
 
 struct elf_section {
@@ -61,7 +66,14 @@ enum { ELF_UNPACK_MAX_BYTES = 256 << 20 };
  * elf_file_bytes(), unpacked where SHF_COMPRESSED: then the bytes are libelf's, until
  * elf_file_done(). The file's memory must be writable.
  */
-bool elf_file_unpack(const struct elf_file *f, const struct elf_section *s, struct bytes *ret);
+bool elf_file_unpack(struct elf_file *f, const struct elf_section *s, struct bytes *ret);
+
+/**
+ * Charge to the budget what libdw will unpack on its own when it opens the file: all packed
+ * sections of debug information, by what their headers say. @return false: more than is left, or
+ * more than they can hold: keep libdw away.
+ */
+bool elf_file_charge_debug(struct elf_file *f);
 
 /** NT_GNU_BUILD_ID, cut to 20 bytes. @return its size, 0: none. */
 size_t elf_file_build_id(const struct elf_file *f, uint8_t ret[ELF_BUILD_ID_MAX]);

@@ -7,7 +7,11 @@
 #include "base/bytes.h"
 #include "elf/sym_tree.h"
 
-enum { PAGE_BYTES = 4096 };
+enum {
+	PAGE_BYTES = 4096,
+	FIRST_SYMBOLS = 8,
+	SCRATCH_BYTES = 96 /* a symbol's share of what settling needs for a while */
+};
 
 void sym_table_init(struct sym_table *t, const char *text, size_t text_bytes)
 {
@@ -20,14 +24,35 @@ void sym_table_done(struct sym_table *t)
 	mem_free(t->syms);
 	mem_free(t->ranges);
 	buf_done(&t->own);
+	budget_give(t->budget, t->charged);
 	*t = (struct sym_table){0};
+}
+
+static bool charge(struct sym_table *t, uint64_t bytes)
+{
+	if (!budget_take(t->budget, bytes)) {
+		t->is_over_budget = true;
+		return false;
+	}
+	t->charged += bytes;
+	return true;
+}
+
+/** Before the vector of what is added, or the text of names, is made twice as large. */
+static bool charge_growth(struct sym_table *t, uint64_t cap, uint64_t want, uint64_t size)
+{
+	uint64_t more = cap > want ? cap : want;
+
+	return !t->budget || charge(t, more * size);
 }
 
 uint32_t sym_table_own_name(struct sym_table *t, const char *name, size_t len)
 {
 	size_t at = t->own.nr;
 
-	if (at + len + 1 >= UINT32_MAX || !buf_reserve(&t->own, len + 1))
+	if (at + len + 1 >= UINT32_MAX ||
+	    (t->own.cap - at < len + 1 && !charge_growth(t, t->own.cap, len + 1, 1)) ||
+	    !buf_reserve(&t->own, len + 1))
 		return UINT32_MAX;
 	buf_add(&t->own, name, len);
 	buf_char(&t->own, '\0');
@@ -40,6 +65,9 @@ bool sym_table_add(struct sym_table *t, const struct sym *s, uint8_t bind)
 
 	if (n.s.end < n.s.start)
 		n.s.end = UINT64_MAX;
+	if (t->added.nr == t->added.cap &&
+	    !charge_growth(t, t->added.cap, FIRST_SYMBOLS, sizeof(n)))
+		return false;
 	return t->added.nr < SYM_TABLE_MAX && vec_push(&t->added, n);
 }
 
@@ -237,7 +265,18 @@ static bool settle(struct sym_table *t, enum sym_fill fill, struct sym_new **by_
 	return true;
 }
 
-bool sym_table_finish(struct sym_table *t, enum sym_fill fill)
+/** Only what stays is charged from here on. */
+static void settle_charge(struct sym_table *t)
+{
+	uint64_t kept = t->nr * sizeof(*t->syms) + t->nr_ranges * sizeof(*t->ranges) + t->own.cap;
+
+	if (kept < t->charged) {
+		budget_give(t->budget, t->charged - kept);
+		t->charged = kept;
+	}
+}
+
+static bool finish(struct sym_table *t, enum sym_fill fill)
 {
 	size_t nr = t->added.nr;
 	struct sym_new **by_addr = mem_calloc(nr + 1, sizeof(struct sym_new *));
@@ -252,9 +291,20 @@ bool sym_table_finish(struct sym_table *t, enum sym_fill fill)
 	mem_free(tmp);
 	mem_free(by_addr);
 	vec_done(&t->added);
-	if (!ok)
-		sym_table_done(t);
 	return ok;
+}
+
+bool sym_table_finish(struct sym_table *t, enum sym_fill fill)
+{
+	bool is_over = !charge(t, t->added.nr * SCRATCH_BYTES);
+
+	if (is_over || !finish(t, fill)) {
+		sym_table_done(t);
+		t->is_over_budget = is_over;
+		return false;
+	}
+	settle_charge(t);
+	return true;
 }
 
 static const struct sym *find_range(const struct sym_table *t, uint64_t addr)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/vec.h"
 
@@ -54,6 +55,9 @@ struct sym_table {
 	 * lives until the next call. */
 	const char *(*shown_name)(void *ctx, const char *name);
 	void *shown_ctx;
+	struct budget *budget; /* set after sym_table_init(); NULL: no limit */
+	uint64_t charged;      /* of it; given back by sym_table_done() */
+	bool is_over_budget;   /* why something failed */
 };
 
 enum sym_fill {

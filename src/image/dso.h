@@ -15,6 +15,7 @@
  * An address inside a dso ("rel") is a file offset for everything mapped from an ELF file (address
  * - map start + pgoff), the run-time address for the kernel, and the run-time address for JIT code.
  */
+struct budget;
 struct dso;
 struct dso_store;
 
@@ -43,9 +44,10 @@ struct dso_store_opts {
 	const char *guest_root;  /* reserved for guests */
 	bool no_demangle;        /* keep linker names */
 	bool demangle_kernel;
-	bool no_host_kernel; /* never take symbols from the running kernel */
-	bool force;          /* read perf-PID.map and jitdump files of other users */
-	bool no_proc_root;   /* do not look through /proc/PID/root (another machine's recording) */
+	bool no_host_kernel;   /* never take symbols from the running kernel */
+	bool force;            /* read perf-PID.map and jitdump files of other users */
+	struct budget *budget; /* of what is unpacked, parsed and mapped; NULL: no limit */
+	bool no_proc_root; /* do not look through /proc/PID/root (another machine's recording) */
 };
 
 struct dso_key {

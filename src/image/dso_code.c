@@ -23,8 +23,10 @@ static bool open_bare(struct dso *d)
 	if (!c->is_bare_asked) {
 		c->is_bare_asked = true;
 		if (dso_place_path(d, DSO_AT_ITSELF, "", &d->build_id, &path) &&
-		    os_is_regular(buf_cstr(&path)))
-			os_map_file(buf_cstr(&path), &d->code.map, NULL);
+		    os_is_regular(buf_cstr(&path)) &&
+		    !os_map_file(buf_cstr(&path), &d->code.map, NULL) &&
+		    !dso_store_charge(d->store, d->code.map.size, "the file", buf_cstr(&path)))
+			dso_file_done(&d->code);
 	}
 	/* A damaged ELF file is none. */
 	return d->code.map.size >= SELFMAG && memcmp(d->code.map.data, ELFMAG, SELFMAG) != 0;
@@ -50,8 +52,19 @@ static bool find_in_file(struct dso *d, uint64_t rel, struct code_region *ret)
 	return rel < f->size;
 }
 
+/** One file's code is that of all its names. */
+static bool find_owners_code(struct dso *d, uint64_t rel, struct code_region *ret)
+{
+	bool is_there = dso_find_code(d->same, rel, ret);
+
+	d->why_no_code = d->same->why_no_code;
+	return is_there;
+}
+
 bool dso_find_code(struct dso *d, uint64_t rel, struct code_region *ret)
 {
+	if (dso_owner(d) != d)
+		return find_owners_code(d, rel, ret);
 	if (!d->code_image)
 		d->code_image = mem_zalloc(sizeof(*d->code_image));
 	if (!d->code_image) {

@@ -40,7 +40,8 @@ static void open_image(struct dso *d)
 		buf_str(&path, given);
 	else if (!dso_find_vmlinux(d, &path))
 		return;
-	if (dso_file_open(&d->code, buf_cstr(&path))) {
+	if (dso_file_open(&d->code, buf_cstr(&path)) || !dso_file_charge(d->store, &d->code)) {
+		dso_file_done(&d->code);
 		d->why_no_code = "the kernel image cannot be read";
 		return;
 	}

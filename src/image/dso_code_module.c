@@ -224,6 +224,13 @@ static bool open_at(struct dso *d, const char *path)
 		dso_file_done(&f);
 		return false;
 	}
+	/* Its code is copied, to be relocated. */
+	if (!dso_file_charge(d->store, &f) ||
+	    !dso_store_charge(d->store, f.map.size, "the code of", path)) {
+		d->why_no_code = dso_over_budget;
+		dso_file_done(&f);
+		return false;
+	}
 	d->code = f;
 	return true;
 }

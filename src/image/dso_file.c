@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
+#include "base/hash.h"
 #include "image/dso_priv.h"
 #include "os/file.h"
 #include "os/self.h"
@@ -36,8 +37,46 @@ enum clew_err dso_file_open_private(struct dso_file *f, const char *path)
 	return open_with(f, path, os_map_file_private);
 }
 
+bool dso_file_charge(struct dso_store *s, struct dso_file *f)
+{
+	struct os_file_identity id;
+	uint64_t key, *nr;
+
+	f->elf.budget = s->opts.budget;
+	f->elf.name = f->path;
+	if (!s->opts.budget || os_file_identity(f->path, &id))
+		return true;
+	key = hash_bytes(&id, sizeof(id));
+	nr = map_u64_get(&s->mapped, key);
+	if (!nr && !budget_take_for(s->opts.budget, f->map.size, "the file", f->path))
+		return false;
+	if (!map_u64_put(&s->mapped, key, nr ? *nr + 1 : 1)) {
+		budget_give(s->opts.budget, nr ? 0 : f->map.size);
+		return true;
+	}
+	f->charged = s;
+	f->charge_key = key;
+	f->charged_bytes = f->map.size;
+	return true;
+}
+
+/** The last mapping of a file gives back what the first one took. */
+static void uncharge(struct dso_file *f)
+{
+	struct map_u64 *m = f->charged ? &f->charged->mapped : NULL;
+	uint64_t *nr = m ? map_u64_get(m, f->charge_key) : NULL;
+
+	if (!nr || --*nr)
+		return;
+	map_u64_remove(m, f->charge_key);
+	budget_give(f->charged->opts.budget, f->charged_bytes);
+}
+
 void dso_file_done(struct dso_file *f)
 {
+	uncharge(f);
+	if (f->unpacked.nr)
+		budget_give(f->elf.budget, f->unpacked.nr);
 	elf_file_done(&f->elf);
 	os_map_done(&f->map);
 	buf_done(&f->unpacked);

@@ -45,9 +45,11 @@ static void load_perf_map(struct dso *d)
 		return;
 	}
 	sym_table_init(&d->table, NULL, 0);
+	d->table.budget = d->store->opts.budget;
 	if (perf_map_collect(&d->table, bytes_of(text, size))) {
+		d->why = d->table.is_over_budget ? dso_refuse_symbols(d->store, buf_cstr(&path))
+						 : "out of memory";
 		sym_table_done(&d->table);
-		d->why = "out of memory";
 	} else if (!dso_finish_table(d, SYM_FILL_NONE, buf_cstr(&path)) && !d->why) {
 		d->why = "perf-PID.map is empty";
 	}

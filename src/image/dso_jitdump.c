@@ -139,6 +139,7 @@ static bool read_dump(struct dso *d, struct reader *r)
 	if (l->lines.nr)
 		qsort(l->lines.data, l->lines.nr, sizeof(*l->lines.data), by_addr);
 	sym_table_init(&d->table, NULL, 0);
+	d->table.budget = d->store->opts.budget;
 	return add_syms(&d->table, r);
 }
 
@@ -150,7 +151,9 @@ bool dso_load_jitdump(struct dso *d, const char *path)
 	if (!(os_is_trusted_file(path) || (d->store->opts.force && os_is_regular(path))) ||
 	    !(r.lines = mem_zalloc(sizeof(*r.lines))))
 		return false;
+	/* Lines and symbols are less than the file. */
 	ok = !os_map_file(path, &r.lines->map, NULL) && r.lines->map.size <= DUMP_MAX_BYTES &&
+	     dso_store_charge(d->store, 2 * r.lines->map.size, "the file", path) &&
 	     read_dump(d, &r);
 	reader_done(&r);
 	if (ok && dso_finish_table(d, SYM_FILL_NONE, path)) {

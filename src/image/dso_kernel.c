@@ -19,6 +19,7 @@ static void forget_symbols(struct kernel_syms *k)
 	sym_table_done(&k->table);
 	intern_done(&k->modules);
 	k->modules = (struct intern){0};
+	k->table.budget = k->store->opts.budget;
 }
 
 void kernel_syms_free(struct kernel_syms *k)
@@ -44,18 +45,26 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-static struct kernel_syms *kernel_syms_new(const char *path, const char *ref_name)
+static struct kernel_syms *kernel_syms_new(struct dso_store *s, const char *path,
+					   const char *ref_name)
 {
 	struct kernel_syms *k = mem_zalloc(sizeof(*k));
 
 	if (!k)
 		return NULL;
+	k->store = s;
+	k->table.budget = s->opts.budget;
 	k->path = mem_strdup(path);
 	k->ref_name = ref_name ? mem_strdup(ref_name) : NULL;
 	if (k->path && (k->ref_name || !ref_name))
 		return k;
 	kernel_syms_free(k);
 	return NULL;
+}
+
+static bool charge_text(struct kernel_syms *k, size_t size)
+{
+	return dso_store_charge(k->store, size, "the kernel's symbols in", k->path);
 }
 
 /** procfs tells no size and cannot be mapped. */
@@ -65,12 +74,12 @@ static bool open_kallsyms(struct kernel_syms *k, struct bytes *ret)
 
 	if (os_is_regular(k->path) && !os_map_file(k->path, &k->map, NULL) && k->map.size) {
 		*ret = bytes_of(k->map.data, k->map.size);
-		return k->map.size <= KALLSYMS_MAX_BYTES;
+		return k->map.size <= KALLSYMS_MAX_BYTES && charge_text(k, k->map.size);
 	}
 	if (os_read_file(k->path, KALLSYMS_MAX_BYTES, &k->text, &size, NULL))
 		return false;
 	*ret = bytes_of(k->text, size);
-	return true;
+	return charge_text(k, size);
 }
 
 static bool collect_kallsyms(struct kernel_syms *k, struct bytes text, struct kallsyms_info *ret)
@@ -116,6 +125,7 @@ static bool read_kallsyms(struct kernel_syms *k)
 static bool read_vmlinux(struct kernel_syms *k)
 {
 	if (dso_file_open(&k->vmlinux, k->path) || !elf_has_symtab(&k->vmlinux.elf) ||
+	    !dso_file_charge(k->store, &k->vmlinux) ||
 	    elf_sym_collect(&k->table, &k->vmlinux.elf, &k->vmlinux.elf, ELF_SYM_ADDRESSES, NULL))
 		return false;
 	if (k->ref_name)
@@ -133,7 +143,7 @@ static struct kernel_syms *kernel_syms_of(struct dso_store *s, const char *path,
 		if (!strcmp(k->path, path) && (!ref_name || same_text(k->ref_name, ref_name)))
 			return k;
 	}
-	n = kernel_syms_new(path, ref_name);
+	n = kernel_syms_new(s, path, ref_name);
 	if (!n || !read(n))
 		return NULL;
 	n->next = s->kernels;
@@ -297,11 +307,19 @@ static uint64_t module_delta(const struct dso *d, const struct kernel_syms *k)
 	return now - d->load_start;
 }
 
+static uint64_t nr_refused(const struct dso *d)
+{
+	return d->store->opts.budget ? d->store->opts.budget->nr_refused : 0;
+}
+
 static void take_kernel(struct dso *d)
 {
+	uint64_t nr_before = nr_refused(d);
 	const struct kernel_syms *k = find_kernel(d);
 
 	if (!k) {
+		if (nr_refused(d) > nr_before)
+			d->why = dso_over_budget;
 		if (!d->why)
 			d->why = "no kallsyms or vmlinux for this kernel";
 		return;

@@ -26,7 +26,7 @@ void dso_lines_free(struct dso_lines *l)
 }
 
 /** dwz keeps what several debug files share in one more file: named relative to this one. */
-static void open_alt(struct dso_lines *l, const struct dso_store *s, const struct dso_file *f)
+static void open_alt(struct dso_lines *l, struct dso_store *s, const struct dso_file *f)
 {
 	clew_auto(buf_done) struct buf path = {0};
 	const char *name, *slash = f->path ? strrchr(f->path, '/') : NULL;
@@ -48,15 +48,19 @@ static void open_alt(struct dso_lines *l, const struct dso_store *s, const struc
 			return;
 	}
 	id = dso_file_build_id(&l->alt);
-	if (!dso_same_build_id(&id, &want))
+	if (!dso_same_build_id(&id, &want) || !dso_file_charge(s, &l->alt))
 		dso_file_done(&l->alt);
 }
 
-static bool open_dwarf(struct dso_lines *l, const struct dso_store *s, const struct dso_file *f)
+static bool open_dwarf(struct dso_lines *l, struct dso_store *s, const struct dso_file *f)
 {
 	if (!f || l->dwarf || !f->path || !f->elf.elf || !dwarf_has_info(&f->elf) ||
 	    dso_file_open_private(&l->file, f->path))
 		return false;
+	if (!dso_file_charge(s, &l->file)) {
+		dso_file_done(&l->file);
+		return false;
+	}
 	open_alt(l, s, f);
 	l->dwarf = dwarf_lines_open(&l->file.elf, l->alt.elf.elf ? &l->alt.elf : NULL);
 	if (!l->dwarf)
@@ -112,6 +116,7 @@ size_t dso_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, size_t 
 	uint64_t vaddr;
 	size_t nr;
 
+	d = dso_owner(d);
 	if (d->kind == DSO_JIT)
 		return dso_jit_find_lines(d, rel, ret, max);
 	if (!d->lines && !(d->lines = open_lines(d)))

@@ -104,7 +104,9 @@ uint64_t dso_link_base(const struct dso *d)
 
 struct dso_build_id dso_file_id(const struct dso *d)
 {
+	const struct dso *o = dso_owner(own(d));
+
 	if (d->build_id.size || !linked_file(own(d)))
 		return d->build_id;
-	return dso_file_build_id(d->code.elf.elf ? &d->code : &d->kernel->vmlinux);
+	return dso_file_build_id(o->code.elf.elf ? &o->code : &o->kernel->vmlinux);
 }

@@ -44,6 +44,7 @@ bool dso_load_module_file(struct dso *d)
 	if (!d->code_image || !d->code_image->is_usable)
 		return false;
 	sym_table_init(&d->table, NULL, 0);
+	d->table.budget = d->store->opts.budget;
 	if (add_all(d, &d->code.elf) && dso_finish_table(d, SYM_FILL_ELF, d->code.path))
 		return true;
 	sym_table_done(&d->table);

@@ -11,6 +11,7 @@
 #include "elf/sym_table.h"
 #include "image/dso.h"
 #include "os/file.h"
+#include "os/file_time.h"
 
 /** An ELF file opened for a dso. */
 struct dso_file {
@@ -18,12 +19,15 @@ struct dso_file {
 	struct buf unpacked; /* instead of map: .gnu_debugdata */
 	struct elf_file elf;
 	char *path;
+	struct dso_store *charged; /* dso_file_charge(); NULL: not */
+	uint64_t charge_key, charged_bytes;
 };
 
 /** Kernel and module symbols of one kallsyms text or vmlinux, shared by the dsos that use it. */
 struct kernel_syms {
 	struct kernel_syms *next;
 	char *path;
+	struct dso_store *store;
 	struct dso_file vmlinux; /* or empty */
 	struct os_map map;       /* of kallsyms, or its text in heap memory */
 	char *text;
@@ -62,6 +66,12 @@ struct dso {
 	struct dso_lines *lines;
 	struct dso_jit_lines *jit_lines;
 	struct dso *older_jitdump; /* of the same process */
+	/* Of several names of one file the first has what was read of it: dso_owner(). */
+	struct dso *same; /* NULL: it is itself the owner, or was never asked */
+	bool has_asked_same;
+	bool is_checked; /* file_id was read */
+	struct os_file_identity file;
+	struct dso_build_id file_id;
 };
 
 struct dso_store {
@@ -75,7 +85,10 @@ struct dso_store {
 	struct buf scratch;
 	uint64_t own_mnt_ns;
 	struct map_u64 jitdumps; /* pid -> the newest file named jit-PID.dump that it mapped */
-	uint64_t sym_bytes;      /* of all symbol tables */
+	struct map_u64 by_file;  /* hash of a file's identity, or the next free number -> owner */
+	struct map_u64 by_build_id; /* hash of a recorded build id -> a dso that was read by it */
+	uint64_t charged;           /* to the budget, by dso_store_charge() */
+	struct map_u64 mapped;      /* the same -> how many mappings of it are charged as one */
 };
 
 /* dso_paths.c: where the symbols of a user file may lie, in the order in which they are tried. */
@@ -111,6 +124,12 @@ enum clew_err dso_file_open(struct dso_file *f, const char *path);
 /** The same, with bytes that libdw may change: it unpacks compressed sections in place. */
 enum clew_err dso_file_open_private(struct dso_file *f, const char *path);
 void dso_file_done(struct dso_file *f);
+/**
+ * Before it is kept: charge its mapping to the store's budget, once however often the file is
+ * mapped, and let what is unpacked of it be charged, too. dso_file_done() gives it back.
+ * @return false: there is no room, which was noted.
+ */
+bool dso_file_charge(struct dso_store *s, struct dso_file *f);
 bool dso_same_build_id(const struct dso_build_id *a, const struct dso_build_id *b);
 /** The file's build id; size 0: none. */
 struct dso_build_id dso_file_build_id(const struct dso_file *f);
@@ -121,6 +140,20 @@ void dso_load_kernel(struct dso *d);
 void dso_load_jit(struct dso *d);
 void dso_load_vdso(struct dso *d);
 void kernel_syms_free(struct kernel_syms *k);
+
+/** Charge what lives as long as the store. @return false: there is no room, which was noted. */
+bool dso_store_charge(struct dso_store *s, uint64_t bytes, const char *what, const char *path);
+
+/** dso_why_no_symbols() of what the budget has no room for. */
+extern const char dso_over_budget[];
+/** Symbols of the file @p path were left out. @return the reason. */
+const char *dso_refuse_symbols(struct dso_store *s, const char *path);
+
+/* dso_owner.c */
+/** The dso of the same file that has what was read of it: mostly @p d itself. */
+struct dso *dso_owner(struct dso *d);
+/** @p d has symbols: other names of its build id may have them. */
+void dso_owner_loaded(struct dso *d);
 
 /** Close d->table; counts as no symbols when it is empty. */
 bool dso_finish_table(struct dso *d, enum sym_fill fill, const char *from);

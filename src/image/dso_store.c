@@ -7,8 +7,9 @@
 #include "image/dso_code_priv.h"
 #include "os/self.h"
 
-#define SYM_BYTES_MAX ((uint64_t)2 << 30)
-#define LINE_NUMBER   ((uint64_t)1 << 63) /* a bit that no number in a table has */
+#define LINE_NUMBER ((uint64_t)1 << 63) /* a bit that no number in a table has */
+
+const char dso_over_budget[] = "it needs more than the memory budget has left";
 
 struct dso_store *dso_store_new(const struct dso_store_opts *opts)
 {
@@ -48,6 +49,10 @@ void dso_store_free(struct dso_store *s)
 	vec_done(&s->dsos);
 	map_u64_done(&s->jitdumps);
 	map_u64_done(&s->by_key);
+	map_u64_done(&s->by_file);
+	map_u64_done(&s->by_build_id);
+	map_u64_done(&s->mapped);
+	budget_give(s->opts.budget, s->charged);
 	buf_done(&s->scratch);
 	arena_done(&s->text);
 	mem_free(s);
@@ -193,19 +198,25 @@ const struct dso_build_id *dso_build_id(const struct dso *d)
 	return &d->build_id;
 }
 
+/** What has the answers, if any were asked for. */
+static const struct dso *asked(const struct dso *d)
+{
+	return d->same ? d->same : d;
+}
+
 const char *dso_why_no_symbols(const struct dso *d)
 {
-	return d->why;
+	return asked(d)->why;
 }
 
 const char *dso_note(const struct dso *d)
 {
-	return d->note;
+	return asked(d)->note;
 }
 
 const char *dso_symbol_file(const struct dso *d)
 {
-	return d->symbol_file;
+	return asked(d)->symbol_file;
 }
 
 static bool wants_demangled(const struct dso *d)
@@ -232,26 +243,33 @@ static const char *shown_name(void *ctx, const char *name)
 	return demangle(name, &d->store->scratch) ? buf_cstr(&d->store->scratch) : name;
 }
 
+bool dso_store_charge(struct dso_store *s, uint64_t bytes, const char *what, const char *path)
+{
+	if (!budget_take_for(s->opts.budget, bytes, what, path))
+		return false;
+	s->charged += bytes;
+	return true;
+}
+
+const char *dso_refuse_symbols(struct dso_store *s, const char *path)
+{
+	budget_refuse(s->opts.budget, 0, "the symbols of", path);
+	return dso_over_budget;
+}
+
 bool dso_finish_table(struct dso *d, enum sym_fill fill, const char *from)
 {
 	if (wants_demangled(d)) {
 		d->table.shown_name = shown_name;
 		d->table.shown_ctx = d;
 	}
-	/* A hostile recording may map one large file as any number of files. */
-	if (d->store->sym_bytes > SYM_BYTES_MAX) {
-		sym_table_done(&d->table);
-		d->why = "the symbols of the others take over 2 GiB already";
-		return false;
-	}
 	if (!sym_table_finish(&d->table, fill)) {
-		d->why = "out of memory";
+		d->why = d->table.is_over_budget ? dso_refuse_symbols(d->store, from)
+						 : "out of memory";
 		return false;
 	}
 	if (!d->table.nr)
 		return false;
-	d->store->sym_bytes += d->table.nr * sizeof(*d->table.syms) +
-			       d->table.nr_ranges * sizeof(*d->table.ranges) + d->table.own.cap;
 	d->symbol_file = dso_keep(d->store, from);
 	return true;
 }
@@ -310,6 +328,21 @@ static const struct dso_sym *shown_sym(struct dso *d, const struct found *f, con
 	return map_u64_put(&d->found, f->number, (uintptr_t)n) ? n : NULL;
 }
 
+/** The owner's symbol as one of this name: rows and branches tell files apart by it. */
+static const struct dso_sym *own_sym(struct dso *d, const struct dso_sym *of)
+{
+	const struct dso_sym *seen = of ? seen_sym(d, (uintptr_t)of) : NULL;
+	struct dso_sym *n;
+
+	if (!of || seen)
+		return seen;
+	n = arena_alloc(&d->store->text, sizeof(*n));
+	if (!n || !map_u64_put(&d->found, (uintptr_t)of, (uintptr_t)n))
+		return NULL;
+	*n = *of;
+	return n;
+}
+
 static const struct dso_sym *sym_in_table(struct dso *d, const struct sym_table *t, uint64_t addr)
 {
 	const struct sym *s = sym_table_find(t, addr);
@@ -344,6 +377,8 @@ const struct dso_sym *dso_find_sym(struct dso *d, uint64_t rel)
 	struct kallsyms_line line;
 	uint64_t end;
 
+	if (dso_owner(d) != d)
+		return own_sym(d, dso_find_sym(d->same, rel));
 	if (!d->has_asked)
 		load(d);
 	rel += d->kernel_delta;

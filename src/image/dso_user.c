@@ -35,6 +35,11 @@ static void offer(struct dso *d, struct dso_file *f)
 		dso_file_done(f);
 		return;
 	}
+	if (!dso_file_charge(d->store, f)) {
+		dso_file_done(f);
+		d->why = dso_over_budget;
+		return;
+	}
 	*slot = *f;
 	if (is_syms)
 		d->syms = slot;
@@ -93,9 +98,12 @@ static void take_debugdata(struct dso *d)
 	if (n.path && !elf_debugdata_unpack(&d->runtime->elf, &n.unpacked, NULL) &&
 	    !elf_file_open(&n.elf, n.unpacked.data, n.unpacked.nr, NULL) &&
 	    elf_has_symtab(&n.elf)) {
+		n.elf.budget = d->runtime->elf.budget;
 		d->files[1] = n; /* the run-time file is files[0] */
 		d->syms = &d->files[1];
 	} else {
+		budget_give(d->runtime->elf.budget, n.unpacked.nr);
+		n.unpacked.nr = 0;
 		dso_file_done(&n);
 	}
 }
@@ -125,9 +133,10 @@ void dso_load_user(struct dso *d)
 	}
 	search(&s);
 	if (!d->syms && !d->runtime) {
-		d->why = why_nothing(&s);
+		d->why = d->why ? d->why : why_nothing(&s);
 		return;
 	}
+	d->why = NULL;
 	if (!d->syms)
 		take_debugdata(d);
 	if (!d->syms) {
@@ -137,13 +146,17 @@ void dso_load_user(struct dso *d)
 	if (!d->runtime)
 		d->runtime = d->syms;
 	sym_table_init(&d->table, NULL, 0);
+	d->table.budget = d->store->opts.budget;
 	if (elf_sym_collect(&d->table, &d->syms->elf, &d->runtime->elf,
 			    d->syms->unpacked.nr ? ELF_SYM_OFFSETS_BOTH : ELF_SYM_OFFSETS, NULL)) {
+		d->why = d->table.is_over_budget ? dso_refuse_symbols(d->store, d->syms->path)
+						 : "damaged symbol table";
 		sym_table_done(&d->table);
-		d->why = "damaged symbol table";
 		return;
 	}
-	if (!dso_finish_table(d, SYM_FILL_ELF, d->syms->path) && !d->why)
+	if (dso_finish_table(d, SYM_FILL_ELF, d->syms->path))
+		dso_owner_loaded(d);
+	else if (!d->why)
 		d->why = "stripped: no symbol table";
 }
 
@@ -161,6 +174,10 @@ static bool open_code(struct dso *d, const char *root, enum dso_place place)
 		dso_file_done(&f);
 		return false;
 	}
+	if (!dso_file_charge(d->store, &f)) {
+		dso_file_done(&f);
+		return false;
+	}
 	d->code = f;
 	return true;
 }
@@ -169,6 +186,7 @@ const struct elf_file *dso_code_file(struct dso *d)
 {
 	clew_auto(buf_done) struct buf root = {0};
 
+	d = dso_owner(d);
 	if (d->kind == DSO_VDSO && !d->has_asked)
 		dso_find_sym(d, 0);
 	if (d->has_asked_code || d->kind != DSO_USER)

@@ -38,6 +38,7 @@ void dso_load_vdso(struct dso *d)
 		return;
 	}
 	sym_table_init(&d->table, NULL, 0);
+	d->table.budget = d->store->opts.budget;
 	if (elf_sym_collect(&d->table, &d->code.elf, &d->code.elf, ELF_SYM_OFFSETS, NULL)) {
 		sym_table_done(&d->table);
 		d->why = "damaged symbol table";

@@ -31,6 +31,12 @@ struct unw_store {
 	uint64_t copy_bytes; /* of files that were read */
 };
 
+const char unw_over_budget[] = "it needs more than the memory budget has left";
+
+/* While a table is made there are lists of functions, rows and rules: so many bytes for one of the
+ * section at most that a compiler would write. */
+enum { COMPILE_FACTOR = 16 };
+
 static const struct unw_code no_room = {.why_none = "too many binaries"};
 
 struct unw_store *unw_store_new(const struct unw_store_opts *opts)
@@ -65,6 +71,7 @@ void unw_store_free(struct unw_store *s)
 	vec_for_each (&s->entries, e)
 		entry_free(*e);
 	vec_done(&s->entries);
+	budget_give(s->opts.budget, s->bytes);
 	map_u64_done(&s->by_hash);
 	file_cache_free(s->cache);
 	mem_free(s);
@@ -155,10 +162,16 @@ static void add_debug_frame(struct unw_store *s, struct source *x)
 	    code_file_open_debug(&x->debug, dir, x->build_id, x->build_id_bytes) ||
 	    elf_file_open(&x->debug_elf, x->debug.map.data, x->debug.map.size, NULL))
 		return;
+	x->debug_elf.budget = s->opts.budget;
 	if (x->debug_elf.is_64 && x->debug_elf.machine == x->elf.machine &&
 	    elf_file_section(&x->debug_elf, ".debug_frame", &section) &&
 	    elf_file_unpack(&x->debug_elf, &section, &b) && bytes_left(&b))
 		x->image.debug_frame = (struct unw_section){b.pos, bytes_left(&b), 0};
+}
+
+static uint64_t section_bytes(const struct unw_image *i)
+{
+	return (uint64_t)i->eh_frame.size + i->debug_frame.size + i->sframe.size;
 }
 
 /** @return why not; NULL: the table is in e->block. */
@@ -184,6 +197,7 @@ static const char *compile(struct unw_store *s, struct unw_entry *e, struct sour
 static const char *load_source(struct unw_store *s, struct unw_entry *e, struct source *x,
 			       const void *data, size_t size)
 {
+	uint64_t scratch;
 	size_t bytes = 0;
 	const char *why;
 
@@ -195,9 +209,18 @@ static const char *load_source(struct unw_store *s, struct unw_entry *e, struct 
 	x->build_id_bytes = elf_file_build_id(&x->elf, x->build_id);
 	unpack_debug_frame(x);
 	add_debug_frame(s, x);
+	scratch = section_bytes(&x->image) * COMPILE_FACTOR;
+	if (!budget_take(s->opts.budget, scratch))
+		return unw_over_budget;
 	why = compile(s, e, x, &bytes);
+	budget_give(s->opts.budget, scratch);
 	if (why)
 		return why;
+	if (!budget_take(s->opts.budget, bytes)) {
+		mem_free(e->block);
+		e->block = NULL;
+		return unw_over_budget;
+	}
 	unw_table_of_checked(&e->code.table, e->block);
 	s->bytes += bytes;
 	return NULL;

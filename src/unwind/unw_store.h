@@ -2,6 +2,7 @@
 #ifndef UNWIND_UNW_STORE_H
 #define UNWIND_UNW_STORE_H
 
+#include "base/budget.h"
 #include "unwind/unw_table.h"
 
 /*
@@ -17,9 +18,13 @@ enum { UNW_STORE_MAX_FILES = 1 << 14 };
 struct unw_store_opts {
 	const char *cache_dir; /* "$XDG_CACHE_HOME/clew/unwind" by the caller; NULL: no cache.
 				  Borrowed */
+	struct budget *budget; /* of tables and what they are made of; NULL: no limit */
 	const char *debug_dir; /* of separate debug files, for .debug_frame; NULL: /usr/lib/debug.
 				  Borrowed */
 };
+
+/** unw_code.why_none of a binary for which the budget has no room. */
+extern const char unw_over_budget[];
 
 struct unw_store *unw_store_new(const struct unw_store_opts *opts);
 void unw_store_free(struct unw_store *s);

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MAX_LINES = 8, MAX_NAME = 2048 };
 
-static void read_symbols(const struct elf_file *f)
+static void read_symbols(struct elf_file *f)
 {
 	struct sym_table t;
 	struct buf unpacked = {0};
@@ -40,7 +40,7 @@ static void read_symbols(const struct elf_file *f)
 	sym_table_done(&t);
 }
 
-static void read_lines(const struct elf_file *f)
+static void read_lines(struct elf_file *f)
 {
 	struct dwarf_lines *l = dwarf_lines_open(f, NULL);
 	struct dwarf_line lines[MAX_LINES];
@@ -50,7 +50,7 @@ static void read_lines(const struct elf_file *f)
 	dwarf_lines_free(l);
 }
 
-static void read_elf(const uint8_t *data, size_t size, void (*then)(const struct elf_file *))
+static void read_elf(const uint8_t *data, size_t size, void (*then)(struct elf_file *))
 {
 	uint8_t *copy = mem_alloc(size); /* libelf may write into it */
 	struct elf_file f = {0};
