@@ -192,6 +192,7 @@ static enum clew_err summarize(struct analyze *a)
 		stitch_counts(ana_defer_stitch(a), &a->summary.stitch);
 	else if (a->infos)
 		take_totals(&a->summary.stitch, perf_stack_reader_totals(a->infos));
+	a->summary.nr_over_budget = a->opts.symbols.budget ? a->opts.symbols.budget->nr_refused : 0;
 	a->summary.nr_maps_dropped = who_nr_maps_dropped(a->who);
 	a->summary.kernel_note = note_of_kernel(a);
 	if (a->summary.nr_aux_bytes) /* snapshots keep less than was recorded: no loss */

@@ -191,6 +191,7 @@ struct ana_summary {
 	uint64_t nr_aux_missing; /* bytes that AUX records tell of in a file that holds no trace at
 				    all */
 	uint64_t first_time, last_time;    /* of samples; all ones when there is none */
+	uint64_t nr_over_budget;           /* things that symbols.budget had no room for */
 	uint64_t nr_maps_dropped;          /* mappings not taken: see who_nr_maps_dropped() */
 	uint64_t nr_unwound[NR_UNW_STOPS]; /* copied user stacks, by how their unwinding ended */
 	struct perf_order_counts order;

@@ -11,7 +11,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "os/file.h"
+#include "os/file_time.h"
 #include "os/self.h"
 
 #define INI "snapshot.ini"
@@ -58,25 +60,71 @@ const char *cs_snapshot_note(const struct etm_trace *t, size_t i)
 
 /* --- files --- */
 
+static enum clew_err identify(const char *path, struct os_file_identity *ret,
+			      struct clew_diag *diag)
+{
+	int err = os_file_identity(path, ret);
+
+	if (err == -EINVAL)
+		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "not a regular file");
+	return err ? clew_fail_os(diag, -err, "stat") : CLEW_OK;
+}
+
 /** Names are taken as given: sets share files through "../". What they lead to is mapped if it is a
  * regular file, and read as trace or code only. */
-static enum clew_err map_named(const struct cs_snapshot *s, const char *name, struct os_map *ret,
-			       struct clew_diag *diag)
+static enum clew_err find_named(const struct cs_snapshot *s, const char *name, struct buf *path,
+				struct os_file_identity *ret, struct clew_diag *diag)
 {
 	const char *dir = *name == '/' ? "" : s->dir;
-	clew_auto(buf_done) struct buf path = {0};
 	enum clew_err err;
 
-	buf_printf(&path, "%s%s%s", dir, *dir ? "/" : "", name);
-	buf_char(&path, '\0');
-	if (path.is_failed)
+	buf_printf(path, "%s%s%s", dir, *dir ? "/" : "", name);
+	buf_char(path, '\0');
+	if (path->is_failed)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	err = os_map_file(path.data, ret, diag);
+	err = identify(path->data, ret, diag);
 	if (err != CLEW_OS || diag->os_errno != ENOENT || !strchr(name, '\\'))
 		return err;
-	for (size_t i = strlen(dir); i < path.nr; i++) /* written on Windows */
-		path.data[i] = path.data[i] == '\\' ? '/' : path.data[i];
-	return os_map_file(path.data, ret, diag);
+	for (size_t i = strlen(dir); i < path->nr; i++) /* written on Windows */
+		path->data[i] = path->data[i] == '\\' ? '/' : path->data[i];
+	return identify(path->data, ret, diag);
+}
+
+static uint64_t key_of(const struct os_file_identity *id)
+{
+	return hash_bytes(id, sizeof(*id));
+}
+
+static enum clew_err charge(struct cs_snapshot *s, uint64_t bytes, const char *what,
+			    const char *name, struct clew_diag *diag)
+{
+	if (!budget_take_for(s->budget, bytes, what, name))
+		return clew_fail(diag, CLEW_LIMIT, 0, "the memory budget has no room for it");
+	s->charged += bytes;
+	return CLEW_OK;
+}
+
+/** Trace is read from one end to the other, and its pages are given back: it is not charged. */
+static enum clew_err map_file(struct cs_snapshot *s, const char *of, struct cs_file *f,
+			      struct clew_diag *diag)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	struct os_file_identity id;
+	enum clew_err err = find_named(s, f->name, &path, &id, diag);
+	uint64_t *known = err ? NULL : map_u64_get(&s->maps, key_of(&id));
+
+	if (known) {
+		f->map = s->files.data[*known].map;
+		f->is_known = true;
+		return CLEW_OK;
+	}
+	if (!err && strcmp(of, "trace") != 0)
+		err = charge(s, id.size, "the memory dump", f->name, diag);
+	if (!err)
+		err = os_map_file(path.data, &f->map, diag);
+	if (!err && !map_u64_put(&s->maps, key_of(&id), s->files.nr))
+		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return err;
 }
 
 static const char *words_of(const struct clew_diag *d)
@@ -97,13 +145,16 @@ bool cs_snapshot_file(struct cs_snapshot *s, const char *name, const char *of, u
 			*ret = (uint32_t)(known - s->files.data);
 		return true;
 	}
-	f.is_missing = map_named(s, name, &f.map, &diag);
-	if (diag.code == CLEW_NO_MEMORY)
+	f.is_missing = map_file(s, of, &f, &diag);
+	if (diag.code == CLEW_NO_MEMORY) {
+		os_map_done(&f.map);
 		return false;
+	}
 	if (f.is_missing && !cs_snapshot_say(s, "%s (%s): %s", name, of, words_of(&diag)))
 		return false;
 	if (!vec_push(&s->files, f)) {
-		os_map_done(&f.map);
+		if (!f.is_known)
+			os_map_done(&f.map);
 		return false;
 	}
 	if (!f.is_missing)
@@ -114,16 +165,36 @@ bool cs_snapshot_file(struct cs_snapshot *s, const char *name, const char *of, u
 static enum clew_err read_ini(struct cs_snapshot *s, const char *name, struct cs_ini *ret,
 			      struct clew_diag *diag)
 {
+	clew_auto(buf_done) struct buf path = {0};
+	struct os_file_identity id;
 	struct os_map map = {0};
-	enum clew_err err = map_named(s, name, &map, diag);
+	enum clew_err err = find_named(s, name, &path, &id, diag);
 
 	*ret = (struct cs_ini){0};
-	if (!err && map.size > MAX_INI_BYTES)
+	if (!err && id.size > MAX_INI_BYTES)
 		err = clew_fail(diag, CLEW_LIMIT, 0, "larger than 16 MiB: not an .ini file");
+	if (!err) /* its words are kept */
+		err = charge(s, id.size, "the .ini file", name, diag);
+	if (!err)
+		err = os_map_file(path.data, &map, diag);
 	if (!err && !cs_ini_parse(ret, bytes_of(map.data, map.size), &s->arena))
 		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	os_map_done(&map);
 	return err;
+}
+
+bool cs_snapshot_ini_is_known(struct cs_snapshot *s, const char *name)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	struct os_file_identity id;
+	struct clew_diag diag = {0};
+
+	if (find_named(s, name, &path, &id, &diag))
+		return false;
+	if (map_u64_get(&s->inis, key_of(&id)))
+		return true;
+	map_u64_put(&s->inis, key_of(&id), 1); /* without memory it is read again */
+	return false;
 }
 
 bool cs_snapshot_ini_file(struct cs_snapshot *s, const char *name, struct cs_ini *ret,
@@ -154,7 +225,9 @@ static bool open_devices(struct cs_snapshot *s, const struct cs_ini *ini)
 		if (cs_ini_is(l->section, "device_list") && !cs_snapshot_device(s, l->value))
 			return false;
 	}
-	return true;
+	return !s->nr_inis_again ||
+	       cs_snapshot_say(s, "%u devices are listed with .ini files of others: read once",
+			       s->nr_inis_again);
 }
 
 static enum clew_err out_of_memory(struct clew_diag *diag)
@@ -273,8 +346,13 @@ static void free_snapshot(struct etm_trace *t)
 		return;
 	vec_for_each (&s->codes, c)
 		code_map_free(c->map);
-	vec_for_each (&s->files, f)
-		os_map_done(&f->map);
+	vec_for_each (&s->files, f) {
+		if (!f->is_known)
+			os_map_done(&f->map);
+	}
+	map_u64_done(&s->inis);
+	map_u64_done(&s->maps);
+	budget_give(s->budget, s->charged);
 	vec_done(&s->codes);
 	vec_done(&s->files);
 	vec_done(&s->devices);
@@ -314,6 +392,7 @@ static enum clew_err finish(struct cs_snapshot *s, enum clew_err err,
 }
 
 enum clew_err cs_snapshot_open_or_tell(struct etm_trace **ret, const char *path,
+				       struct budget *budget,
 				       void (*note)(void *ctx, const char *text), void *ctx,
 				       struct clew_diag *diag)
 {
@@ -325,6 +404,7 @@ enum clew_err cs_snapshot_open_or_tell(struct etm_trace **ret, const char *path,
 	if (!s)
 		return out_of_memory(diag);
 	s->piece_bytes = PIECE_BYTES;
+	s->budget = budget;
 	s->dir = dir_of(&s->arena, path);
 	err = s->dir ? read_ini(s, INI, &ini, &why) : out_of_memory(&why);
 	if (err == CLEW_OS)
@@ -340,8 +420,8 @@ enum clew_err cs_snapshot_open_or_tell(struct etm_trace **ret, const char *path,
 }
 
 enum clew_err cs_snapshot_open_raw(struct etm_trace **ret, const struct cs_raw *raw,
-				   void (*note)(void *ctx, const char *text), void *ctx,
-				   struct clew_diag *diag)
+				   struct budget *budget, void (*note)(void *ctx, const char *text),
+				   void *ctx, struct clew_diag *diag)
 {
 	struct cs_snapshot *s = mem_zalloc(sizeof(*s));
 	struct cs_ini device = {0}, trace = {0};
@@ -350,6 +430,7 @@ enum clew_err cs_snapshot_open_raw(struct etm_trace **ret, const struct cs_raw *
 	if (!s)
 		return out_of_memory(diag);
 	s->piece_bytes = PIECE_BYTES;
+	s->budget = budget;
 	s->dir = "";
 	err = cs_raw_inis(s, raw, &device, &trace, diag);
 	if (!err && !(cs_snapshot_device_of(s, "--memory", &device) &&
@@ -364,7 +445,7 @@ enum clew_err cs_snapshot_open_raw(struct etm_trace **ret, const struct cs_raw *
 
 enum clew_err cs_snapshot_open(struct etm_trace **ret, const char *path, struct clew_diag *diag)
 {
-	return cs_snapshot_open_or_tell(ret, path, NULL, NULL, diag);
+	return cs_snapshot_open_or_tell(ret, path, NULL, NULL, NULL, diag);
 }
 
 void cs_snapshot_set_piece(struct etm_trace *t, size_t bytes)

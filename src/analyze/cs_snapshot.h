@@ -3,6 +3,7 @@
 #define ANALYZE_CS_SNAPSHOT_H
 
 #include "analyze/etm_trace.h"
+#include "base/budget.h"
 
 /*
  * OpenCSD snapshot directories: snapshot.ini names devices (registers, memory dumps), trace
@@ -18,8 +19,11 @@ bool cs_is_snapshot(const char *path);
  * CLEW_NO_MEMORY. */
 enum clew_err cs_snapshot_open(struct etm_trace **ret, const char *dir, struct clew_diag *diag);
 
-/** The same; where it fails, @p note is told first what was passed over: why, most likely. */
+/** The same; where it fails, @p note is told first what was passed over: why, most likely.
+ * @p budget (NULL: no limit) is of what is kept of .ini files and of mapped memory dumps; the trace
+ * itself is read piece by piece. Borrowed until the trace is freed. */
 enum clew_err cs_snapshot_open_or_tell(struct etm_trace **ret, const char *dir,
+				       struct budget *budget,
 				       void (*note)(void *ctx, const char *text), void *ctx,
 				       struct clew_diag *diag);
 
@@ -35,8 +39,8 @@ struct cs_raw {
 
 /** @return as cs_snapshot_open(), CLEW_INVALID: something in @p raw cannot be read. */
 enum clew_err cs_snapshot_open_raw(struct etm_trace **ret, const struct cs_raw *raw,
-				   void (*note)(void *ctx, const char *text), void *ctx,
-				   struct clew_diag *diag);
+				   struct budget *budget, void (*note)(void *ctx, const char *text),
+				   void *ctx, struct clew_diag *diag);
 
 /** Feed trace in pieces of so many bytes (0: the default, 64 KiB). What comes of it is the same. */
 void cs_snapshot_set_piece(struct etm_trace *t, size_t bytes);

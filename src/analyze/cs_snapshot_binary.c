@@ -22,7 +22,8 @@ static struct dso *binary_of(struct cs_snapshot *s, struct cs_file *f)
 	if (f->dso)
 		return f->dso;
 	if (!s->binaries)
-		s->binaries = dso_store_new(&(struct dso_store_opts){.no_proc_root = true});
+		s->binaries = dso_store_new(
+			&(struct dso_store_opts){.budget = s->budget, .no_proc_root = true});
 	buf_printf(&path, "%s/%s", s->dir, f->name);
 	key.path = buf_cstr(&path);
 	if (s->binaries && !path.is_failed)

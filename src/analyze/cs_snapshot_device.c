@@ -239,6 +239,10 @@ bool cs_snapshot_device(struct cs_snapshot *s, const char *file)
 
 	if (s->devices.nr == MAX_DEVICES)
 		return true;
+	if (cs_snapshot_ini_is_known(s, file)) {
+		s->nr_inis_again++;
+		return true;
+	}
 	if (!cs_snapshot_ini_file(s, file, &ini, &is_there))
 		return false;
 	if (!is_there)

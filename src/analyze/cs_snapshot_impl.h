@@ -40,6 +40,7 @@ struct cs_device {
 struct cs_file {
 	const char *name; /* as in the .ini */
 	struct os_map map;
+	bool is_known;   /* the map is that of another name of the file */
 	struct dso *dso; /* of an ELF file, once it was asked for */
 	bool is_missing; /* and that was said */
 };
@@ -72,6 +73,11 @@ struct cs_snapshot {
 	struct arena arena;
 	const char *dir;
 	size_t piece_bytes;
+	struct budget *budget; /* NULL: no limit */
+	uint64_t charged;
+	struct map_u64 inis, maps; /* hash of a file's identity -> 1: a device's .ini that was read;
+				      number of the file that was mapped */
+	uint32_t nr_inis_again;
 	struct {
 		VEC(struct cs_device);
 	} devices;
@@ -107,6 +113,9 @@ bool cs_snapshot_say(struct cs_snapshot *s, const char *format, ...) CLEW_PRINTF
 /** Map a file of the snapshot's directory, once. *ret: UINT32_MAX: cannot be read, which was said.
  * @return false: out of memory. */
 bool cs_snapshot_file(struct cs_snapshot *s, const char *name, const char *of, uint32_t *ret);
+
+/** Is it a device's .ini that was asked for before, by whatever name? */
+bool cs_snapshot_ini_is_known(struct cs_snapshot *s, const char *name);
 
 /** The same, parsed. @p ret is zeroed where there is none. */
 bool cs_snapshot_ini_file(struct cs_snapshot *s, const char *name, struct cs_ini *ret,

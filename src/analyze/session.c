@@ -2,13 +2,16 @@
 #include <clew/session.h>
 
 #include "analyze/ana_frame.h"
+#include "base/budget.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "os/file.h"
+#include "os/memory.h"
 
 struct clew_session {
 	struct os_map map;
+	struct budget budget;
 	struct analyze *analysis;
 	enum clew_err (*take)(void *ctx, const struct clew_sample *sample);
 	void *ctx;
@@ -85,6 +88,8 @@ enum clew_err clew_session_open(struct clew_session **ret, const char *path,
 
 	if (!s)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	s->budget.limit = os_memory_share();
+	ana_opts.symbols.budget = &s->budget;
 	err = os_map_file(path, &s->map, diag);
 	if (err == CLEW_OK && !s->map.data)
 		err = clew_fail(diag, CLEW_BAD_FILE, 0, "the file is empty");

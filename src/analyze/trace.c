@@ -4,10 +4,12 @@
 #include "analyze/ana_frame.h"
 #include "analyze/cs_snapshot.h"
 #include "analyze/perf_etm.h"
+#include "base/budget.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "os/file.h"
+#include "os/memory.h"
 
 enum { ITEMS = 4096 };
 
@@ -22,6 +24,7 @@ struct clew_trace {
 	struct os_map map; /* data NULL: a snapshot */
 	struct perf_input input;
 	struct dso_store_opts symbols;
+	struct budget budget;
 	struct etm_trace *trace;
 	struct clew_trace_unit *units;
 	struct state *states;
@@ -205,15 +208,17 @@ static enum clew_err open_input(struct clew_trace *t, const char *path,
 {
 	enum clew_err err;
 
+	t->budget.limit = os_memory_share();
 	if (cs_is_snapshot(path))
-		return cs_snapshot_open(&t->trace, path, diag);
+		return cs_snapshot_open_or_tell(&t->trace, path, &t->budget, NULL, NULL, diag);
 	err = os_map_file(path, &t->map, diag);
 	if (err == CLEW_OK && !t->map.data)
 		err = clew_fail(diag, CLEW_BAD_FILE, 0, "the file is empty");
 	if (err == CLEW_OK)
 		t->input = (struct perf_input){
 			.data = t->map.data, .size = t->map.size, .is_mapped = true};
-	t->symbols = (struct dso_store_opts){.symfs = o->symfs,
+	t->symbols = (struct dso_store_opts){.budget = &t->budget,
+					     .symfs = o->symfs,
 					     .vmlinux = o->vmlinux,
 					     .kallsyms = o->kallsyms,
 					     .buildid_dir = o->build_ids};

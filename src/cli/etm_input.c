@@ -21,7 +21,8 @@ int cli_etm_open_snapshot(const struct cli_input *in, struct etm_trace **ret)
 	const char *path = in->path, *note;
 	struct clew_diag diag = {0};
 
-	if (cs_snapshot_open_or_tell(ret, path, tell_note, (void *)(uintptr_t)path, &diag)) {
+	if (cs_snapshot_open_or_tell(ret, path, in->opts.symbols.budget, tell_note,
+				     (void *)(uintptr_t)path, &diag)) {
 		cli_fail(path, &diag);
 		if (diag.code == CLEW_UNSUPPORTED)
 			cli_hint("only ETMv4 and ETE are decoded");

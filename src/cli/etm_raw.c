@@ -42,7 +42,7 @@ int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace 
 	raw->type = raw->type ? raw->type : "ETMv4";
 	in->path = raw->file;
 	in->is_snapshot = true;
-	if (cs_snapshot_open_raw(ret, raw, tell_note, raw, &diag)) {
+	if (cs_snapshot_open_raw(ret, raw, cli_input_budget(in), tell_note, raw, &diag)) {
 		if (diag.code == CLEW_INVALID)
 			return misuse(diag.what);
 		return cli_fail(raw->file, &diag);

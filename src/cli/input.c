@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "cli/cache_dir.h"
 #include "cli/message.h"
+#include "os/memory.h"
 #include "os/output.h"
 #include "os/proc.h"
 #include "os/self.h"
@@ -23,6 +24,56 @@ int cli_input_set_demangle(void *no_demangle, const char *arg, bool is_negated)
 	(void)arg;
 	*(bool *)no_demangle = is_negated;
 	return 0;
+}
+
+int cli_input_set_max_memory(void *budget, const char *arg, bool is_negated)
+{
+	struct budget *b = budget;
+
+	(void)is_negated;
+	if (cli_parse_size(arg, &b->limit) && b->limit)
+		return 0;
+	cli_error("--max-memory takes a size such as 500M or 2G, not '%s'", arg);
+	return CLI_USAGE;
+}
+
+struct budget *cli_input_budget(struct cli_input *in)
+{
+	if (!in->budget.limit)
+		in->budget.limit = os_memory_share();
+	in->opts.symbols.budget = &in->budget;
+	return &in->budget;
+}
+
+/* "1.5 GiB", "600 KiB" */
+static const char *size_text(char ret[32], uint64_t bytes)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double v = (double)bytes;
+	size_t unit = 0;
+
+	for (; v >= 1024; unit++)
+		v /= 1024;
+	snprintf(ret, 32, v < 10 && unit ? "%.1f %s" : "%.0f %s", v, units[unit]);
+	return ret;
+}
+
+static void tell_budget(struct cli_input *in)
+{
+	const struct budget *b = &in->budget;
+	clew_auto(buf_done) struct buf what = {0};
+	char limit[32], size[32];
+
+	if (!b->nr_refused)
+		return;
+	buf_printf(&what, "%s %s", b->first_what, b->first_input[0] ? b->first_input : in->path);
+	if (b->first_bytes)
+		buf_printf(&what, " (%s)", size_text(size, b->first_bytes));
+	if (b->nr_refused > 1)
+		buf_printf(&what, " and %llu more", (unsigned long long)b->nr_refused - 1);
+	cli_warn("%s: the memory budget of %s was used up; left out: %s", in->path,
+		 size_text(limit, b->limit), buf_cstr(&what));
+	cli_hint("--max-memory SIZE allows more");
 }
 
 static long read_stdin(void *ctx, void *buf, size_t size)
@@ -274,6 +325,7 @@ int cli_input_open(struct cli_input *in)
 
 	if (!in->path)
 		in->path = os_is_pipe(STDIN) && !os_exists("perf.data") ? "-" : "perf.data";
+	cli_input_budget(in);
 	status = open_path(in);
 	if (status == CLI_OK) {
 		says = ask_header(&in->input);
@@ -291,6 +343,8 @@ int cli_input_open(struct cli_input *in)
 
 void cli_input_done(struct cli_input *in)
 {
+	tell_budget(in);
+	in->budget.nr_refused = 0;
 	os_map_done(&in->map);
 	mem_free(in->buildid_dir);
 	mem_free(in->unwind_cache);

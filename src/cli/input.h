@@ -3,6 +3,7 @@
 #define CLI_INPUT_H
 
 #include "analyze/analyze.h"
+#include "base/budget.h"
 #include "cli/options.h"
 #include "os/file.h"
 
@@ -31,10 +32,15 @@ struct cli_input {
 	unsigned int verbose; /* -v */
 	struct os_map map;    /* the file, where it could be mapped */
 	struct perf_input input;
+	struct budget budget; /* --max-memory; opts.symbols.budget after cli_input_budget() */
 	char *buildid_dir, *unwind_cache; /* owned texts */
 };
 
 /* clang-format off */
+#define CLI_MAX_MEMORY_OPTION(in)                                                                   \
+	{0, "max-memory", "SIZE", "most memory for what is unpacked or kept of the input, such as " \
+	 "2G (default: a quarter of this machine's)", CLI_CALL, &(in)->budget, cli_input_set_max_memory}
+
 #define CLI_INPUT_OPTIONS(in)                                                                       \
 	{0, "Input", NULL, NULL, CLI_SECTION},                                                      \
 	{'i', "input", "FILE", "recording to read; - is standard input (default: perf.data)",       \
@@ -53,6 +59,8 @@ struct cli_input {
 	{0, "time", "FROM,TO", "only this stretch of time, in seconds of the recording's clock "    \
 	 "(either end may be left out), or by percent: 10%-20%, 10%/2",                             \
 	 CLI_STRING, &(in)->time},                                                                  \
+	{0, "Limits", NULL, NULL, CLI_SECTION},                                                     \
+	CLI_MAX_MEMORY_OPTION(in),                                                                  \
 	{0, "Symbols", NULL, NULL, CLI_SECTION},                                                    \
 	{0, "symfs", "DIR", "look for the recording's files below DIR",                             \
 	 CLI_STRING, &(in)->opts.symbols.symfs},                                                    \
@@ -66,8 +74,12 @@ struct cli_input {
 	 CLI_FLAG, &(in)->opts.symbols.demangle_kernel}
 /* clang-format on */
 
-/** For the row above. */
+/** For the rows above. */
 int cli_input_set_demangle(void *no_demangle, const char *arg, bool is_negated);
+int cli_input_set_max_memory(void *budget, const char *arg, bool is_negated);
+
+/** The input's budget with its limit set; for what is not opened by cli_input_open(). */
+struct budget *cli_input_budget(struct cli_input *in);
 
 /**
  * Find and open the recording, and finish in->opts: the time range, the build-id directory of this
@@ -77,6 +89,7 @@ int cli_input_open(struct cli_input *in);
 
 /** For what a snapshot has nothing for. @return CLI_USAGE. */
 int cli_input_refuse_snapshot(const struct cli_input *in);
+/** Says, too, what the memory budget left out. */
 void cli_input_done(struct cli_input *in);
 
 /**
