@@ -96,6 +96,7 @@ int cmd_dump(int argc, char **argv)
 		 CLI_STRING, &c.etm.in.opts.filter.cpus},
 		{0, "kind", "NAMES", "only these packets (comma list), by the beginning of their names, "
 		 "such as ATOM,ADDR_S", CLI_STRING, &c.kinds},
+		CLI_MAX_MEMORY_OPTION(&c.etm.in),
 		CLI_ETM_RAW_OPTIONS(c.etm.raw),
 		{0},
 	};

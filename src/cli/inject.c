@@ -418,6 +418,7 @@ int cmd_inject(int argc, char **argv)
 		 CLI_STRING, &c.in.opts.symbols.symfs},
 		{'k', "vmlinux", "FILE", "the kernel that ran", CLI_STRING, &c.in.opts.symbols.vmlinux},
 		{0, "kallsyms", "FILE", NULL, CLI_STRING, &c.in.opts.symbols.kallsyms},
+		CLI_MAX_MEMORY_OPTION(&c.in),
 		{0},
 	};
 	/* clang-format on */

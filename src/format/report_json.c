@@ -54,6 +54,8 @@ static void put_summary(struct json_put *j, const struct ana_summary *s)
 	json_put_u64(j, "unusable", s->nr_bad);
 	json_put_u64(j, "lost", s->nr_lost);
 	json_put_u64(j, "late", s->order.nr_late);
+	if (s->nr_over_budget)
+		json_put_u64(j, "over_budget", s->nr_over_budget);
 	json_put_u64(j, "aux_bytes", s->nr_aux_bytes);
 	if (s->nr_aux_missing)
 		json_put_u64(j, "aux_missing_bytes", s->nr_aux_missing);

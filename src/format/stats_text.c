@@ -63,6 +63,9 @@ static void put_outcomes(struct buf *out, const struct ana_summary *s)
 	put_outcome(out, "unreadable, or of an event the header does not name", s->nr_bad);
 	put_outcome(out, "lost: the kernel had no room for them", s->nr_lost);
 	put_outcome(out, "records that came later than their time", s->order.nr_late);
+	if (s->nr_over_budget)
+		put_outcome(out, "tables or files left out: over the memory budget",
+			    s->nr_over_budget);
 	if (s->nr_aux_bytes)
 		put_outcome(out, "bytes of hardware trace, not decoded", s->nr_aux_bytes);
 }
@@ -86,6 +89,7 @@ static const struct remedy {
 	{"not found",            "give the folder that holds the recorded files with --symfs"        },
 	{"perf-PID.map",
 	 "run the program with its option for perf maps, such as --perf-basic-prof"                  },
+	{"memory budget",        "allow more with --max-memory SIZE"                                 },
 	{"kallsyms",             "give -k vmlinux or --kallsyms FILE"                                },
 	{"module is not loaded", "load it, or give --symfs"                                          },
 };
@@ -200,6 +204,11 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 			   "# Left out: %llu memory mappings, beyond the most that a process may "
 			   "have here\n",
 			   (unsigned long long)s->nr_maps_dropped);
+	if (s->nr_over_budget)
+		buf_printf(out,
+			   "# Left out: %llu tables or files, over the memory budget "
+			   "(--max-memory)\n",
+			   (unsigned long long)s->nr_over_budget);
 	put_unwound(out, s);
 	if (s->kernel_note)
 		escape_printf(out, "# Kernel symbols: %s\n", s->kernel_note);

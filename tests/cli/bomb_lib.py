@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Small files that stand for much: ELF files, recordings, and a way to run clew on them and see what it took."""
+import lzma
+import os
+import struct
+import subprocess
+import tempfile
+import zlib
+
+TEXT_AT, TEXT_BYTES, BASE = 0x1000, 64, 1 << 24
+
+# --- ELF files: Spec: System V ABI, "Object Files" ---
+
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_DYNSYM = 1, 2, 3, 11
+SHF_ALLOC, SHF_EXEC, SHF_COMPRESSED = 2, 4, 0x800
+
+
+class Section:
+    def __init__(self, name, data, kind=SHT_PROGBITS, flags=0, addr=0, link=0, entry=0):
+        self.name, self.data, self.kind, self.flags, self.addr, self.link, self.entry = name, data, kind, flags, addr, link, entry
+
+
+def symbol(name, value, size=TEXT_BYTES):
+    return struct.pack("<IBBHQQ", name, 0x12, 0, 1, value, size)  # a global function in section 1
+
+
+def symbols(names, first_link, kind=SHT_SYMTAB):
+    """The two sections of a symbol table, all at .text; @p first_link: number of the second one."""
+    text, table = b"\0", bytes(24)
+    for i, name in enumerate(names):
+        table += symbol(len(text), TEXT_AT + i * TEXT_BYTES // len(names), TEXT_BYTES // len(names))
+        text += name + b"\0"
+    prefix = b".dyn" if kind == SHT_DYNSYM else b"."
+    flags = SHF_ALLOC if kind == SHT_DYNSYM else 0
+    return [Section(b".dynsym" if flags else b".symtab", table, kind, flags, link=first_link, entry=24),
+            Section(prefix + b"str" if flags else b".strtab", text, SHT_STRTAB, flags)]
+
+
+def elf(sections, load_bytes=1 << 20):
+    names, body, heads, at = b"\0", b"", [bytes(64)], 64 + 56
+    sections = sections + [Section(b".shstrtab", None, SHT_STRTAB)]
+    places = []
+    for s in sections:
+        places.append(len(names))
+        names += s.name + b"\0"
+    for s, name in zip(sections, places):
+        data = names if s.data is None else s.data
+        body += bytes(-(at + len(body)) % 16)
+        heads.append(struct.pack("<IIQQQQIIQQ", name, s.kind, s.flags, s.addr, at + len(body), len(data), s.link, 0, 16, s.entry))
+        body += data
+    body += bytes(-(at + len(body)) % 16)
+    head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, at + len(body), 0, 64, 56, 1, 64,
+                                                     len(heads), len(heads) - 1)
+    load = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, load_bytes, load_bytes, 4096)
+    return head + load + body + b"".join(heads)
+
+
+def text_section():
+    return Section(b".text", b"\x90" * TEXT_BYTES, flags=SHF_ALLOC | SHF_EXEC, addr=TEXT_AT)
+
+
+def exported(names=(b"exported",)):
+    return [text_section()] + symbols(names, 3, SHT_DYNSYM)
+
+
+def with_debugdata(unpacked_bytes):
+    """A stripped library whose packed symbol table unpacks to that."""
+    strings = b"\0hidden_function\0" + bytes(unpacked_bytes)
+    table = Section(b".symtab", bytes(24) + symbol(1, TEXT_AT), SHT_SYMTAB, link=3, entry=24)
+    inner = elf([text_section(), table, Section(b".strtab", strings, SHT_STRTAB)])
+    return elf(exported() + [Section(b".gnu_debugdata", lzma.compress(inner, preset=0))])
+
+
+def with_lines(rows):
+    """One compile unit over .text and the following, with a packed line table of so many rows. Spec: DWARF 4, 6.2."""
+    program = b"\0\x09\2" + struct.pack("<Q", TEXT_AT) + b"\x21" * rows + b"\0\1\1"
+    lengths = bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1])
+    before = struct.pack("<BBBbBB", 1, 1, 1, -5, 14, 13) + lengths + b"\0" + b"a.c\0\0\0\0" + b"\0"
+    table = struct.pack("<HI", 4, len(before)) + before + program
+    table = struct.pack("<I", len(table)) + table
+    abbrev = b"\1\x11\0\3\x08\x10\x17\x11\1\x12\7\0\0\0"
+    unit = struct.pack("<HIB", 4, 0, 8) + b"\1a.c\0" + struct.pack("<IQQ", 0, TEXT_AT, 1 << 32)
+    packed = struct.pack("<IIQQ", 1, 0, len(table), 1) + zlib.compress(table, 9)
+    return elf(exported() + [Section(b".debug_abbrev", abbrev), Section(b".debug_info", struct.pack("<I", len(unit)) + unit),
+                             Section(b".debug_line", packed, flags=SHF_COMPRESSED)])
+
+
+# --- recordings: Spec: Linux tools/perf/Documentation/perf.data-file-format.txt ---
+
+IP, TID, TIME, CALLCHAIN, CPU, PERIOD = 1, 2, 4, 0x20, 0x80, 0x100
+PERF_CONTEXT_USER = (1 << 64) - 512
+
+
+def record(kind, body, misc=2):
+    body += bytes(-len(body) % 8)
+    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+def mmap2(addr, size, path, time=1, pid=1):
+    name = path + b"\0"
+    name += bytes(-len(name) % 8)
+    return record(10, struct.pack("<IIQQQIIQQII", pid, pid, addr, size, 0, 0, 0, 0, 0, 5, 2) + name +
+                  struct.pack("<IIQII", pid, pid, time, 0, 0))
+
+
+def sample(ip, time=2, chain=None, pid=1):
+    body = struct.pack("<QIIQIIQ", ip, pid, pid, time, 0, 0, 1)
+    if chain is not None:
+        body += struct.pack(f"<Q{len(chain)}Q", len(chain), *chain)
+    return record(9, body)
+
+
+def recording(data, has_chains=False, features=()):
+    """@p features: (number, bytes), in order."""
+    kind = IP | TID | TIME | CPU | PERIOD | (CALLCHAIN if has_chains else 0)
+    flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23
+    attr = struct.pack("<IIQQQQQ", 1, 128, 0, 1000, kind, 0, flags).ljust(128, b"\0")
+    data_at = 104 + len(attr) + 16
+    bits, table, blob = [0] * 4, b"", b""
+    features = list(features) or [(6, arch())]
+    for number, content in features:
+        bits[number // 64] |= 1 << number % 64
+        table += struct.pack("<QQ", data_at + len(data) + 16 * len(features) + len(blob), len(content))
+        blob += content
+    head = b"PERFILE2" + struct.pack("<8Q4Q", 104, len(attr) + 16, 104, len(attr) + 16, data_at, len(data), 0, 0, *bits)
+    return head + attr + bytes(16) + data + table + blob
+
+
+def arch():
+    return struct.pack("<I", 64) + b"x86_64".ljust(64, b"\0")
+
+
+# --- runs ---
+
+class Run:
+    """clew's output, status and the most memory it had at once, in KiB."""
+
+    def __init__(self, clew, words):
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            child = subprocess.Popen([clew] + words, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                     env=dict(os.environ, PAGER="cat", XDG_CACHE_HOME="/nonexistent"))
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = self.status = os.waitstatus_to_exitcode(status)
+            self.kib = usage.ru_maxrss
+            self.out, self.err = (self.read(f) for f in (out, err))
+
+    @staticmethod
+    def read(f):
+        f.seek(0)
+        return f.read().decode("utf8", "replace")
+
+
+def is_sanitized(clew):
+    """Then its memory is mostly the sanitizer's."""
+    with open(clew, "rb") as f:
+        return b"__asan_init" in f.read()

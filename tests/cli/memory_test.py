@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Usage: memory_test.py CLEW: what is unpacked or kept of an input stays within --max-memory, says so, and the rest goes on."""
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap
+from bomb_lib import (BASE, TEXT_AT, Run, elf, exported, is_sanitized, mmap2, recording, sample, symbols, text_section, with_debugdata,
+                      with_lines)
+
+CLEW = os.path.abspath(sys.argv[1])
+MIB = 1 << 20
+OWN_KIB = 64 << 10  # the program itself, its libraries, the input's pages
+measures = not is_sanitized(CLEW)
+
+
+def put(name, data):
+    path = os.path.join(scratch, name)
+    with open(path, "wb") as f:
+        f.write(data)
+    return path
+
+
+def make(name, make_data, *words):
+    """put(), by another process: what this one had at most counts as what its children have."""
+    child = os.fork()
+    if not child:
+        put(name, make_data(*words))
+        os._exit(0)
+    os.waitpid(child, 0)
+    return os.path.join(scratch, name)
+
+
+def mapped(name, paths):
+    """a recording with one sample in .text of each"""
+    data = b"".join(mmap2(BASE * (i + 1), MIB, os.fsencode(p)) + sample(BASE * (i + 1) + TEXT_AT + 8) for i, p in enumerate(paths))
+    return put(name, recording(data))
+
+
+def run(*words):
+    return Run(CLEW, list(words))
+
+
+def report(path, *words):
+    return run("report", "--stdio", "-i", path, "--kallsyms", "/dev/null", *words)
+
+
+def check_within(r, budget, name):
+    if measures:
+        tap.check(r.kib <= budget // 1024 + OWN_KIB, f"{name}: no more memory than that", f"{r.kib} KiB")
+    else:
+        tap.skip(f"{name}: no more memory than that", "a sanitizer's memory is not measured")
+
+
+def check_left_out(r, what, name, more=0):
+    """one sentence on what was left out, and how to allow more"""
+    lines = [line for line in r.err.splitlines() if "was used up" in line]
+    tap.check(r.status == 0, f"{name}: the rest goes on", r.err)
+    tap.check(len(lines) == 1 and what in lines[0], f"{name}: one sentence says what was left out", r.err)
+    tap.check(len(lines) == 1 and lines[0].endswith(f" and {more} more") == bool(more), f"{name}: and how many things more", r.err)
+    tap.check("--max-memory SIZE" in r.err, f"{name}: and what allows more", r.err)
+
+
+def check_whole(r, name):
+    tap.check(r.status == 0 and not r.err, f"{name}: nothing is left out", r.err)
+
+
+def test_debugdata():
+    path = make("packed.so", with_debugdata, 40 * MIB)
+    data = mapped("packed.data", [path])
+    whole = report(data)
+    check_whole(whole, "packed symbols")
+    tap.check("hidden_function" in whole.out, "packed symbols: they are found", whole.out)
+    r = report(data, "--max-memory", "16M")
+    check_left_out(r, f"the packed symbols (.gnu_debugdata) of {path}", "packed symbols over the budget")
+    check_within(r, 16 * MIB, "packed symbols over the budget")
+    tap.check("exported" in r.out and "hidden" not in r.out, "packed symbols over the budget: exported ones are left", r.out)
+
+
+def test_copies():
+    """Of different files as many are unpacked as there is room for."""
+    paths = [make(f"copy{i}.so", with_debugdata, 20 * MIB) for i in range(5)]
+    r = report(mapped("copies.data", paths), "--max-memory", "50M", "-s", "dso,sym")
+    check_left_out(r, f"of {paths[2]}", "five files", more=2)
+    check_within(r, 50 * MIB, "five files")
+    tap.check(r.out.count("hidden") == 2 and r.out.count("exported") == 3, "five files: the first two had room", r.out)
+
+
+def test_spellings():
+    """One file under many names is opened and parsed once: there is room for it once."""
+    names = [b"function_%d" % i for i in range(20000)]
+    path = put("many.so", elf([text_section()] + symbols([b"the_first"] + names, 3)))
+    size = os.path.getsize(path)
+    where, base = os.path.split(path)
+    paths = [where + "/" + "./" * (i % 500) + "/" * (i // 500) + base for i in range(1000)]
+    r = report(mapped("spellings.data", paths), "--max-memory", str(size + 8 * MIB), "-s", "dso")
+    check_whole(r, "1,000 names of one file")
+    check_within(r, size + 8 * MIB, "1,000 names of one file")
+    tap.check(" 100.00%" in r.out and "without a symbol" not in r.out, "1,000 names of one file: all have its symbols", r.out)
+    linked = os.path.join(scratch, "link.so")
+    os.link(path, linked)
+    os.symlink(path, os.path.join(scratch, "soft.so"))
+    r = report(mapped("links.data", [path, linked, os.path.join(scratch, "soft.so")]), "-s", "dso,sym", "--max-memory", str(size + 8 * MIB))
+    rows = [line.split() for line in r.out.splitlines() if "%" in line and not line.startswith("#")]
+    tap.check(sorted(row[1] for row in rows) == ["link.so", "many.so", "soft.so"] and len({row[-1] for row in rows}) == 1,
+              "each name keeps its own row", r.out)
+    check_whole(r, "links of one file")
+    other = put("other.so", elf([text_section()] + symbols([b"the_other"], 3)))
+    r = report(mapped("two.data", [path, other]), "-s", "dso,sym")
+    tap.check("the_other" in r.out and ("the_first" in r.out or "function_" in r.out), "another file has its own symbols", r.out)
+
+
+def test_symbols():
+    names = [b"function_%d" % i for i in range(60000)]
+    path = put("symbols.so", elf([text_section()] + symbols(names, 3)))
+    r = report(mapped("symbols.data", [path]), "--max-memory", str(os.path.getsize(path) + 2 * MIB))
+    check_left_out(r, f"the symbols of {path}", "a symbol table over the budget")
+    tap.check("memory budget" in r.out and "--max-memory" in r.out, "a symbol table over the budget: the report gives the reason", r.out)
+    r = report(mapped("symbols.data", [path]), "--max-memory", str(os.path.getsize(path) - 1))
+    check_left_out(r, f"the file {path}", "a file over the budget")
+
+
+def test_lines():
+    path = make("lines.so", with_lines, MIB)
+    data = mapped("lines.data", [path])
+    words = "script", "-F", "ip,sym,srcline", "-i", data, "--kallsyms", "/dev/null"
+    whole = run(*words)
+    tap.check(whole.status == 0 and not whole.err and "a.c:" in whole.out, "a line table is read", whole.out + whole.err)
+    r = run(*words, "--max-memory", "32M")
+    check_left_out(r, f"a line table of {path} (112 MiB)", "a line table over the budget")
+    check_within(r, 32 * MIB, "a line table over the budget")
+    tap.check("exported" in r.out and "a.c:" not in r.out, "a line table over the budget: symbols are left", r.out)
+    path = make("packed_lines.so", with_lines, 40 * MIB)
+    data = mapped("packed_lines.data", [path])
+    r = run("script", "-F", "ip,sym,srcline", "-i", data, "--kallsyms", "/dev/null", "--max-memory", "16M")
+    check_left_out(r, f"the packed debug sections of {path} (40 MiB)", "packed sections over the budget")
+    check_within(r, 16 * MIB, "packed sections over the budget")
+
+
+def test_kernel():
+    text = b"".join(b"%016x T kernel_function_%d\n" % (0xffffffff81000000 + 64 * i, i) for i in range(200000))
+    path = put("kallsyms", text)
+    kernel = put("kernel.data", recording(sample(0xffffffff81000008).replace(b"\x09\0\0\0\2\0", b"\x09\0\0\0\1\0", 1)))
+    words = "report", "--stdio", "-i", kernel, "--kallsyms", path
+    r = run(*words)
+    tap.check("kernel_function_0" in r.out and not r.err, "kernel symbols are read", r.out + r.err)
+    r = run(*words, "--max-memory", "4M")
+    check_left_out(r, f"the kernel's symbols in {path}", "kernel symbols over the budget")
+
+
+def snapshot(name, device_list, devices, dumps=()):
+    """a directory of trace; @p devices: (file, text)"""
+    where = os.path.join(scratch, name)
+    os.makedirs(where)
+    listed = "".join(f"device{i}={d}\n" for i, d in enumerate(device_list))
+    put(f"{name}/snapshot.ini", f"[snapshot]\nversion=1.0\n[device_list]\n{listed}[trace]\nmetadata=trace.ini\n".encode())
+    put(f"{name}/trace.ini", b"[trace_buffers]\nbuffers=b0\n[b0]\nname=ETB\nfile=t.bin\nformat=coresight\n"
+        b"[core_trace_sources]\ncpu0=ETM\n[source_buffers]\nETM=ETB\n")
+    put(f"{name}/t.bin", bytes(4096))
+    for file, text in devices:
+        put(f"{name}/{file}", text)
+    for file, size in dumps:
+        with open(os.path.join(where, file), "wb") as f:
+            f.truncate(size)
+    return where
+
+
+UNIT = b"[device]\nname=ETM\nclass=trace_source\ntype=ETM4\n[regs]\nTRCCONFIGR=0x1\nTRCTRACEIDR=0x10\nTRCIDR0=0x28000ea1\n" \
+       b"TRCIDR1=0x4100f403\nTRCIDR2=0x488\nTRCIDR8=0\n"
+
+
+def test_snapshot():
+    lines = b"".join(b"key%07d=value\n" % i for i in range(40000))
+    where = snapshot("again", [("./" * (i % 10)) + "dev.ini" for i in range(1024)], [("dev.ini", UNIT + lines)])
+    r = run("trace", "-i", where, "--max-memory", "1M")
+    tap.check(r.status == 0 and "1023 devices are listed with .ini files of others: read once" in r.err,
+              "one .ini of 1,024 devices is read once", r.err)
+    tap.check("memory budget" not in r.err and "1 trace unit" in r.out, "one .ini of 1,024 devices: there is room for it", r.out + r.err)
+    check_within(r, MIB, "one .ini of 1,024 devices")
+    others = [(f"dev{i}.ini", b"[device]\nname=other%d\n" % i + lines) for i in range(4)]
+    where = snapshot("others", ["dev.ini"] + [file for file, _ in others], [("dev.ini", UNIT)] + others)
+    r = run("trace", "-i", where, "--max-memory", "1500K")
+    check_left_out(r, "the .ini file dev2.ini", ".ini files over the budget", more=1)
+    tap.check("1 trace unit" in r.out and "dev2.ini: the memory budget has no room for it" in r.err,
+              ".ini files over the budget: the trace is read", r.out + r.err)
+    core = b"[device]\nname=cpu0\nclass=core\ntype=Cortex-A53\n" + b"".join(
+        b"[dump%d]\nfile=%s\naddress=0x%x\n" % (i, file, i << 32) for i, file in enumerate((b"small", b"./small", b"large")))
+    where = snapshot("dumps", ["dev.ini", "core.ini"], [("dev.ini", UNIT), ("core.ini", core)], [("small", 3 * MIB), ("large", 64 * MIB)])
+    r = run("trace", "-i", where, "--max-memory", "4M")
+    check_left_out(r, "the memory dump large (64 MiB)", "a memory dump over the budget")
+    r = run("trace", "-i", where, "--max-memory", "80M")
+    tap.check(r.status == 0 and "budget" not in r.err, "memory dumps that fit are mapped", r.err)
+
+
+def test_normal():
+    """What fits is as it was, whatever the budget."""
+    path = put("normal.so", elf(exported((b"one", b"two"))))
+    data = mapped("normal.data", [path])
+    first = report(data)
+    second = report(data, "--max-memory", "1G")
+    check_whole(first, "a normal file")
+    tap.check(first.out == second.out and "one" in first.out, "a normal file: the same with another budget", second.out)
+
+
+def test_option():
+    data = mapped("option.data", [])
+    for word in "", "0", "12X", "-1", "many":
+        r = report(data, f"--max-memory={word}")
+        tap.check(r.status == 2 and "--max-memory takes a size" in r.err, f"--max-memory '{word}' is refused", r.err)
+
+
+with tempfile.TemporaryDirectory(prefix="clew-memory.") as scratch:
+    test_normal()
+    test_option()
+    test_debugdata()
+    test_copies()
+    test_spellings()
+    test_symbols()
+    test_lines()
+    test_kernel()
+    test_snapshot()
+tap.done()
