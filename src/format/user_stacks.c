@@ -17,6 +17,7 @@ static const char *const meanings[NR_STITCH_REASONS] = {
 	[STITCH_RING_FULL] = "no room in the recorder's buffer",
 	[STITCH_REFUSED] = "the kernel did not take the request",
 	[STITCH_UNMATCHED] = "the recorder did not find the sample's request",
+	[STITCH_LATE] = "user mode went on before the recorder could read it",
 };
 
 static enum stitch_state state_of(int reason)

@@ -224,9 +224,10 @@ static void state_of_stack(const struct stitch_stack *stack, enum stitch_state *
 			   enum stitch_reason *reason)
 {
 	bool is_gone = !stack->nr && stack->stop == UNW_STOP_EXITING;
+	enum stitch_reason why = stack->stop == UNW_STOP_LATE ? STITCH_LATE : STITCH_EMPTY;
 
 	*state = stack->nr ? STITCH_COMPLETE : is_gone ? STITCH_NONE_EXPECTED : STITCH_LOST;
-	*reason = stack->nr ? STITCH_NO_REASON : is_gone ? STITCH_EXITING : STITCH_EMPTY;
+	*reason = stack->nr ? STITCH_NO_REASON : is_gone ? STITCH_EXITING : why;
 }
 
 /* A done key's stack, if the sample is still of its entry. */
@@ -397,14 +398,15 @@ enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cooki
 	return CLEW_OK;
 }
 
-/* All that the task waits for is over. */
+/* All that the task waits for is over. It was in one entry at a time: what came before the newest
+ * was left in some other way, and the task went on. */
 static void lose_waiting(struct stitch *s, uint32_t task, enum stitch_reason reason)
 {
 	uint32_t at = s->keys.tasks.data[task].oldest, after;
 
 	for (; at != STITCH_NONE; at = after) {
 		after = s->keys.keys.data[at].after;
-		lose(s, at, reason);
+		lose(s, at, after == STITCH_NONE ? reason : STITCH_NO_RECORD);
 	}
 }
 

@@ -44,6 +44,7 @@ enum stitch_reason {
 	STITCH_RING_FULL,
 	STITCH_REFUSED,
 	STITCH_UNMATCHED,
+	STITCH_LATE, /* user mode ran before it came to read the stack */
 	NR_STITCH_REASONS
 };
 

@@ -33,6 +33,7 @@ const char *stitch_reason_name(enum stitch_reason r)
 		[STITCH_RING_FULL] = "ring-full",
 		[STITCH_REFUSED] = "refused",
 		[STITCH_UNMATCHED] = "unmatched",
+		[STITCH_LATE] = "late",
 	};
 
 	return (unsigned int)r < NR_STITCH_REASONS ? names[r] : "";

@@ -21,6 +21,8 @@ static const char *const stop_names[NR_UNW_STOPS] = {
 	[UNW_STOP_UNSUPPORTED] = "unsupported-registers",
 	[UNW_STOP_MAPS_BUSY] = "mappings-busy",
 	[UNW_STOP_FP_END] = "fp-end",
+	[UNW_STOP_URETPROBE] = "uretprobe",
+	[UNW_STOP_LATE] = "late",
 };
 
 static const char *const origin_names[] = {

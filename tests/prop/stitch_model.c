@@ -150,6 +150,21 @@ static size_t end_of_wait(const struct happening *h, const bool *is_first, size_
 	return nr;
 }
 
+/* Did the task, which ended at @p end, ask for another stack after that of the sample at @p now? */
+static bool went_on(const struct happening *h, const bool *is_first, size_t now, size_t end,
+		    size_t nr)
+{
+	bool is_other = false;
+
+	for (size_t i = 0; i < end; i++) {
+		if (h[i].kind == SAMPLE && h[i].tid == h[now].tid &&
+		    stack_before(h, is_first, i, nr) == nr &&
+		    end_of_wait(h, is_first, i, nr) == end)
+			is_other = h[i].cookie != h[now].cookie;
+	}
+	return is_other;
+}
+
 static struct outcome expect(const struct happening *h, const bool *is_first, size_t now, size_t nr)
 {
 	size_t before = stack_before(h, is_first, now, nr), end, oldest = now;
@@ -162,9 +177,10 @@ static struct outcome expect(const struct happening *h, const bool *is_first, si
 	if (end < nr && h[end].kind == STACK && h[end].cookie == h[now].cookie)
 		o = (struct outcome){STITCH_NO_REASON, h[end].entry};
 	else if (end < nr)
-		o.reason = h[end].kind == STACK ? STITCH_NO_RECORD
-			 : h[end].kind == EXEC  ? STITCH_EXEC
-						: STITCH_EXIT;
+		o.reason = h[end].kind == STACK || went_on(h, is_first, now, end, nr)
+				 ? STITCH_NO_RECORD
+			 : h[end].kind == EXEC ? STITCH_EXEC
+					       : STITCH_EXIT;
 	/* Records lost since the oldest sample of the same wait. */
 	for (size_t i = now; i-- > 0;) {
 		if (h[i].kind == SAMPLE && h[i].tid == h[now].tid && h[i].cookie == h[now].cookie &&

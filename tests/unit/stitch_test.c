@@ -45,7 +45,9 @@ static void put_in(struct stitch *s, const char *word, uint64_t *time)
 		stack.record = word + 2;
 		stack.ips = &ips[8 * word[2]];
 		stack.nr = word[2] != '0';
-		stack.stop = word[3] == 'x' ? UNW_STOP_EXITING : UNW_STOP_NONE;
+		stack.stop = word[3] == 'x' ? UNW_STOP_EXITING
+			   : word[3] == 'l' ? UNW_STOP_LATE
+					    : UNW_STOP_NONE;
 		stitch_stack_record(s, tid, (uint8_t)word[1], *time, &stack);
 		break;
 	case 'x':
@@ -97,35 +99,39 @@ static void test_rules(void)
 	static const struct {
 		const char *what, *script, *want;
 	} rows[] = {
-		{"a stack goes to its samples",                  "s1 s1 d1A",               "A A |"          },
-		{"a sample after its stack",                     "s1 d1A s1",               "A A |"          },
-		{"a stack before any sample",                    "d1A s1",                  "A |"            },
-		{"order of time is kept",                        "s1 o 8s2 8d2B d1A",       "A o B |"        },
-		{"no item waits without need",                   "o S s1 d1A",              "o -idle A |"    },
-		{"another task's cookie is another",             "s1 8d1B d1A",             "A |"            },
-		{"the next stack ends what came before",         "s1 s2 d2B",               "-no-record B |" },
-		{"but not one that is of one sample alone",      "s1 s2 w2B d1A",           "A B |"          },
-		{"records lost meanwhile",                       "s1 l s2 d2B",             "-buffer B |"    },
-		{"records lost before",                          "l s1 s2 d2B",             "-no-record B |" },
-		{"records lost, and a stack as after an exec",   "s1 l d1A s1",             "-buffer A |"    },
-		{"records lost, end",                            "s1 l",                    "|-buffer "      },
-		{"end",					  "s1 o",                    "|-end o "       },
-		{"exit",					 "s1 x",                    "-exit |"        },
-		{"another task's exit",                          "s1 8x d1A",               "A |"            },
-		{"reuse of the number after a lost exit",        "s1 f s1 d1A",             "-exit A |"      },
-		{"exec",					 "s1 e d1B",                "-exec |"        },
-		{"exec with records lost",                       "s1 l e",                  "-exec |"        },
-		{"a sample after the exec is the new program's", "s1 e s1 d1B",             "-exec B |"      },
-		{"a stack from before the exec is gone",         "s1 d1A e s1",             "A |-end "       },
-		{"a stack from before the exit is gone",         "s1 d1A x s1",             "A |-end "       },
-		{"a duplicate changes nothing",                  "s1 d1A d1B s1",           "A A |"          },
-		{"the stack before the last one is kept",        "s1 d1A s2 d2B s1",        "A B A |"        },
-		{"the one before that is not",                   "s1 d1A s2 d2B s3 d3C s1", "A B C |-end "   },
-		{"a cookie that came round",                     "s1 d1A +61 s1 d1B",       "A B |"          },
-		{"a cookie that came round, stack first",        "s1 d1A +61 d1B s1",       "A B |"          },
-		{"a long wait is no reason",                     "s1 +4000 s1 d1A",         "A A |"          },
-		{"a stack without frames",                       "s1 d10 s1",               "-empty -empty |"},
-		{"a stack without address space",                "s1 d10x",                 "-exiting |"     },
+		{"a stack goes to its samples",                  "s1 s1 d1A",               "A A |"             },
+		{"a sample after its stack",                     "s1 d1A s1",               "A A |"             },
+		{"a stack before any sample",                    "d1A s1",                  "A |"               },
+		{"order of time is kept",                        "s1 o 8s2 8d2B d1A",       "A o B |"           },
+		{"no item waits without need",                   "o S s1 d1A",              "o -idle A |"       },
+		{"another task's cookie is another",             "s1 8d1B d1A",             "A |"               },
+		{"the next stack ends what came before",         "s1 s2 d2B",               "-no-record B |"    },
+		{"but not one that is of one sample alone",      "s1 s2 w2B d1A",           "A B |"             },
+		{"records lost meanwhile",                       "s1 l s2 d2B",             "-buffer B |"       },
+		{"records lost before",                          "l s1 s2 d2B",             "-no-record B |"    },
+		{"records lost, and a stack as after an exec",   "s1 l d1A s1",             "-buffer A |"       },
+		{"records lost, end",                            "s1 l",                    "|-buffer "         },
+		{"end",					  "s1 o",                    "|-end o "          },
+		{"exit",					 "s1 x",                    "-exit |"           },
+		{"another task's exit",                          "s1 8x d1A",               "A |"               },
+		{"reuse of the number after a lost exit",        "s1 f s1 d1A",             "-exit A |"         },
+		{"exec",					 "s1 e d1B",                "-exec |"           },
+		{"exec with records lost",                       "s1 l e",                  "-exec |"           },
+		{"a sample after the exec is the new program's", "s1 e s1 d1B",             "-exec B |"         },
+		{"a stack from before the exec is gone",         "s1 d1A e s1",             "A |-end "          },
+		{"a stack from before the exit is gone",         "s1 d1A x s1",             "A |-end "          },
+		{"a duplicate changes nothing",                  "s1 d1A d1B s1",           "A A |"             },
+		{"the stack before the last one is kept",        "s1 d1A s2 d2B s1",        "A B A |"           },
+		{"the one before that is not",                   "s1 d1A s2 d2B s3 d3C s1", "A B C |-end "      },
+		{"a cookie that came round",                     "s1 d1A +61 s1 d1B",       "A B |"             },
+		{"a cookie that came round, stack first",        "s1 d1A +61 d1B s1",       "A B |"             },
+		{"a long wait is no reason",                     "s1 +4000 s1 d1A",         "A A |"             },
+		{"a stack without frames",                       "s1 d10 s1",               "-empty -empty |"   },
+		{"a stack without address space",                "s1 d10x",                 "-exiting |"        },
+		{"a stack that was read too late",               "s1 d10l s1",              "-late -late |"     },
+		{"exit: only of the task's last entry",          "s1 s2 s1 s3 x",
+		 "-no-record -no-record -no-record -exit |"                                                     },
+		{"exec: only of the task's last entry",          "s1 s2 e",                 "-no-record -exec |"},
 	};
 	char out[256];
 
