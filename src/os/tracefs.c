@@ -2,6 +2,7 @@
 #include "os/tracefs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,22 @@ enum clew_err os_tracefs_names(const char *root, const char *system, struct aren
 			err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	}
 	vec_done(&all);
+	return err;
+}
+
+int os_tracefs_write(const char *root, const char *file, const char *line)
+{
+	char path[PATH_BYTES];
+	int fd, err;
+
+	if (snprintf(path, sizeof(path), "%s/%s", root, file) >= PATH_BYTES)
+		return -ENAMETOOLONG;
+	/* Opened otherwise, all that others have defined would be removed. */
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = os_write_all(fd, line, strlen(line));
+	os_close(fd);
 	return err;
 }
 

@@ -36,4 +36,8 @@ enum clew_err os_tracefs_names(const char *root, const char *system, struct aren
 enum clew_err os_tracefs_format(const char *root, const char *system, const char *name, char **ret,
 				size_t *ret_size, struct clew_diag *diag);
 
+/** Write @p line to the control file @p file, which adds it to what is there. @return 0 or -errno.
+ */
+int os_tracefs_write(const char *root, const char *file, const char *line);
+
 #endif

@@ -8,6 +8,7 @@
 #include "os/perf_event.h"
 #include "os/proc.h"
 #include "record/cgroup_root.h"
+#include "record/probe_defs.h"
 
 static enum clew_err out_of_memory(struct rec_error *error)
 {
@@ -226,6 +227,11 @@ static bool has_deferred(const struct rec_counters *c)
 	return false;
 }
 
+uint64_t rec_counter_tracepoint(const struct rec_counter *e)
+{
+	return e->attr.type == PERF_TYPE_TRACEPOINT ? e->attr.config : e->probe_id;
+}
+
 enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evlist *ret)
 {
 	bool is_deferred = has_deferred(c);
@@ -312,6 +318,7 @@ void rec_counters_done(struct rec_counters *c)
 		os_close(e->cgroup_fd);
 		vec_done(&e->cpus);
 	}
+	rec_probe_defs_remove(c);
 	vec_done(&c->rings);
 	vec_done(&c->list);
 	arena_done(&c->memory);

@@ -24,6 +24,8 @@ struct rec_counter {
 	struct rec_ints cpus;   /* empty: all of the target's */
 	int *fds;               /* [place]; -1: not there */
 	uint64_t *ids;          /* [place] */
+	uint32_t probe_id;      /* probe_defs.h: the tracepoint that it is opened as; 0: none */
+	const char *probe_name;
 };
 
 struct rec_ring {
@@ -49,9 +51,10 @@ struct rec_counters {
 		VEC(struct rec_ring);
 	} rings;
 	size_t nr_places;
-	size_t data_bytes; /* of each ring */
-	bool is_on;        /* not switched off, apart from single events */
-	bool has_backward; /* some events are overwritten: rings of their own */
+	size_t data_bytes;   /* of each ring */
+	bool is_on;          /* not switched off, apart from single events */
+	bool has_backward;   /* some events are overwritten: rings of their own */
+	const char *tracefs; /* where probes were defined; static text */
 };
 
 /** Make the counters from what the user named: what each sample holds, who tracks tasks, when it
@@ -71,6 +74,9 @@ enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
 /** Map one ring a CPU (or a task), send all events there, and apply filters. */
 enum clew_err rec_counters_map(struct rec_counters *c, const struct rec_options *o,
 			       struct rec_error *error);
+
+/** The tracepoint that @p e is for the kernel; 0: none. */
+uint64_t rec_counter_tracepoint(const struct rec_counter *e);
 
 /** For the file: attrs, names and ids. */
 enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evlist *ret);

@@ -7,6 +7,7 @@
 #include "os/proc.h"
 #include "os/thread.h"
 #include "record/counters.h"
+#include "record/probe_defs.h"
 #include "record/refusal.h"
 
 enum {
@@ -50,7 +51,11 @@ static int open_at(const struct rec_counters *c, const struct rec_counter *e, si
 
 	if (leader != e && group < 0)
 		return -ESRCH; /* its leader's task has gone */
-	if (e->event && e->event->probe_path)
+	if (e->probe_id) {
+		attr.type = PERF_TYPE_TRACEPOINT;
+		attr.config = e->probe_id;
+		attr.config2 = 0;
+	} else if (e->event && e->event->probe_path)
 		attr.config1 = (uint64_t)(uintptr_t)e->event->probe_path;
 	else if (e->event && e->event->probe_symbol)
 		attr.config1 = (uint64_t)(uintptr_t)e->event->probe_symbol;
@@ -152,6 +157,8 @@ enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
 	enum clew_err err = CLEW_OK;
 
 	os_raise_file_limit();
+	if (rec_probe_defs_make(c, ui) != CLEW_OK)
+		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
 	for (size_t i = 0; i < c->list.nr && err == CLEW_OK; i++)
 		err = open_counter(c, &c->list.data[i], ui, error);
 	return err;

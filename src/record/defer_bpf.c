@@ -146,9 +146,10 @@ static struct bpf_program *for_tracepoints(struct defer_bpf *d, struct rec_error
 	return program(d, "on_tracepoint", "on_tracepoint_now", error);
 }
 
-static struct bpf_program *for_probes(struct defer_bpf *d, struct rec_error *error)
+static struct bpf_program *for_probes(struct defer_bpf *d, enum defer_source source,
+				      struct rec_error *error)
 {
-	return program(d, "on_probe", "on_probe_now", error);
+	return program(d, source == DEFER_UPROBE ? "on_uprobe" : "on_probe", "on_probe_now", error);
 }
 
 /* Not libbpf's attach function: that one enables the event. */
@@ -169,23 +170,40 @@ static enum clew_err link_to(struct defer_bpf *d, const struct bpf_program *p, i
 	return CLEW_OK;
 }
 
-enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event, bool is_traced,
-			       struct rec_error *error)
+enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event,
+			       enum defer_source source, struct rec_error *error)
+{
+	struct bpf_program *p = source == DEFER_COUNTER
+				      ? program(d, "on_sample", "on_sample_now", error)
+				      : for_probes(d, source, error);
+	int link;
+
+	return link_to(d, p, perf_fd, event, &link, error);
+}
+
+/* A tracepoint, or a probe that was made through tracefs: the kernel takes only its own kind. */
+static enum clew_err link_to_any(struct defer_bpf *d, int perf_fd, uint32_t event,
+				 enum defer_source *ret_source, struct rec_error *error)
 {
 	enum clew_err err;
 	int link;
 
-	if (!is_traced)
-		return link_to(d, program(d, "on_sample", "on_sample_now", error), perf_fd, event,
-			       &link, error);
-	err = link_to(d, for_probes(d, error), perf_fd, event, &link, error);
-	if (link == -EINVAL)
-		err = link_to(d, for_tracepoints(d, error), perf_fd, event, &link, error);
+	*ret_source = DEFER_COUNTER;
+	err = link_to(d, for_tracepoints(d, error), perf_fd, event, &link, error);
+	if (link == -EINVAL) {
+		*ret_source = DEFER_UPROBE;
+		err = link_to(d, for_probes(d, DEFER_UPROBE, error), perf_fd, event, &link, error);
+	}
+	if (link == -EINVAL) {
+		*ret_source = DEFER_KPROBE;
+		err = link_to(d, for_probes(d, DEFER_KPROBE, error), perf_fd, event, &link, error);
+	}
+	/* Another event of the same tracepoint. */
 	return link == -EEXIST ? CLEW_OK : err;
 }
 
 enum clew_err defer_bpf_attach_tracepoint(struct defer_bpf *d, uint64_t id, uint32_t event,
-					  struct rec_error *error)
+					  enum defer_source *ret_source, struct rec_error *error)
 {
 	struct perf_attr attr = {.size = PERF_ATTR_SIZE_VER0,
 				 .type = PERF_TYPE_TRACEPOINT,
@@ -193,8 +211,7 @@ enum clew_err defer_bpf_attach_tracepoint(struct defer_bpf *d, uint64_t id, uint
 				 .sample_period = 1,
 				 .flags = PERF_ATTR_DISABLED};
 	uint8_t bytes[PERF_ATTR_SIZE_VER9];
-	int fd, link;
-	enum clew_err err;
+	int fd;
 
 	if (!vec_reserve(&d->links, d->links.nr + 2))
 		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
@@ -203,11 +220,7 @@ enum clew_err defer_bpf_attach_tracepoint(struct defer_bpf *d, uint64_t id, uint
 	if (fd < 0)
 		return rec_fail_os(error, fd, "cannot open the tracepoint");
 	d->links.data[d->links.nr++] = fd;
-	err = link_to(d, for_tracepoints(d, error), fd, event, &link, error);
-	if (link == -EINVAL) /* a probe made through tracefs */
-		err = link_to(d, for_probes(d, error), fd, event, &link, error);
-	/* Another event of the same tracepoint. */
-	return link == -EEXIST ? CLEW_OK : err;
+	return link_to_any(d, fd, event, ret_source, error);
 }
 
 static bool requests_left(const struct defer_bpf *d)

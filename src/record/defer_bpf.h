@@ -106,16 +106,19 @@ enum clew_err defer_bpf_open(struct defer_bpf **ret, const struct defer_bpf_opts
 			     struct rec_error *error);
 void defer_bpf_free(struct defer_bpf *d);
 
-/** Run the program on @p perf_fd. @p is_traced: an event of a probe PMU. Its requests have the
- * times of their samples from Linux 6.3 on, and else of a moment before. */
-enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event, bool is_traced,
-			       struct rec_error *error);
+/** What makes an event's samples. */
+enum defer_source { DEFER_COUNTER, DEFER_KPROBE, DEFER_UPROBE };
+
+/** Run the program on @p perf_fd, of a counter or a probe PMU. A counter's requests have the times
+ * of their samples from Linux 6.3 on; all others of a moment before. */
+enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event,
+			       enum defer_source source, struct rec_error *error);
 
 /** Run the program on all events of the tracepoint @p id (attr.config), by an event of our own: the
  * kernel takes a program away from a whole tracepoint as soon as an inherited event that holds it
- * ends, and waits there. */
+ * ends, and waits there. @p ret_source: DEFER_COUNTER: neither kind of probe. */
 enum clew_err defer_bpf_attach_tracepoint(struct defer_bpf *d, uint64_t id, uint32_t event,
-					  struct rec_error *error);
+					  enum defer_source *ret_source, struct rec_error *error);
 
 /** Preload: list the executable mappings of the chosen processes (0 = all), as wants. */
 enum clew_err defer_bpf_scan(struct defer_bpf *d, const int *pids, size_t nr,

@@ -20,19 +20,20 @@ void defer_bpf_free(struct defer_bpf *d)
 	(void)d;
 }
 
-enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event, bool is_traced,
-			       struct rec_error *error)
+enum clew_err defer_bpf_attach(struct defer_bpf *d, int perf_fd, uint32_t event,
+			       enum defer_source source, struct rec_error *error)
 {
 	(void)d;
 	(void)perf_fd;
 	(void)event;
-	(void)is_traced;
+	(void)source;
 	return rec_fail(error, CLEW_UNSUPPORTED, "this build of clew holds no BPF programs");
 }
 
 enum clew_err defer_bpf_attach_tracepoint(struct defer_bpf *d, uint64_t id, uint32_t event,
-					  struct rec_error *error)
+					  enum defer_source *ret_source, struct rec_error *error)
 {
+	*ret_source = DEFER_COUNTER;
 	(void)d;
 	(void)id;
 	(void)event;

@@ -5,11 +5,13 @@ enum {
 	SURE_AFTER = 8,       /* equal times, before nothing else is accepted */
 	MAX_WANTED = 1 << 20, /* cookies whose stacks never came; then every stack is wanted */
 	COMPACT_AT = 1024,    /* used requests, before the rest moves up */
+	MAX_LOOK = 4096,      /* requests of other tasks between a task's and its sample */
 };
 
 struct request {
 	uint64_t time, cookie;
 	uint32_t tid;
+	bool is_used; /* where requests are of the task: its sample has come */
 };
 
 struct defer_join_queue {
@@ -22,6 +24,7 @@ struct defer_join_queue {
 	uint32_t nr_equal, nr_earlier;
 	bool is_gap;      /* samples were lost since the last one */
 	bool wants_equal; /* defer_join_demand_equal() */
+	bool is_by_task;  /* of the first CPU: it holds the requests of all */
 };
 
 bool defer_join_init(struct defer_join *j, uint32_t nr_cpus, uint32_t nr_events)
@@ -47,7 +50,8 @@ static struct defer_join_queue *queue_of(const struct defer_join *j, uint32_t cp
 {
 	if (cpu >= j->nr_cpus || event >= j->nr_events)
 		return NULL;
-	return &j->queues[(size_t)cpu * j->nr_events + event];
+	return j->queues[event].is_by_task ? &j->queues[event]
+					   : &j->queues[(size_t)cpu * j->nr_events + event];
 }
 
 static void wait_for(struct defer_join *j, uint32_t tid, uint64_t cookie)
@@ -63,10 +67,16 @@ void defer_join_demand_equal(struct defer_join *j, uint32_t event)
 		queue_of(j, cpu, event)->wants_equal = true;
 }
 
+void defer_join_by_task(struct defer_join *j, uint32_t event)
+{
+	if (event < j->nr_events)
+		j->queues[event].is_by_task = true;
+}
+
 bool defer_join_request(struct defer_join *j, const struct defer_request *r)
 {
 	struct defer_join_queue *q = queue_of(j, r->cpu, r->event);
-	const struct request new = {r->time, r->cookie, r->tid};
+	const struct request new = {r->time, r->cookie, r->tid, false};
 	size_t at;
 
 	wait_for(j, r->tid, r->cookie);
@@ -147,10 +157,56 @@ static bool take_newest(struct defer_join_queue *q, uint32_t tid, uint64_t time,
 	return is_good && !(q->nr_equal >= SURE_AFTER && !q->nr_earlier);
 }
 
+/* How many of the requests, from the first on, are no later than @p time. */
+static size_t nr_until(const struct defer_join_queue *q, uint64_t time)
+{
+	size_t low = q->head, high = q->requests.nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (q->requests.data[mid].time <= time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static struct request *find_of_task(const struct defer_join_queue *q, uint32_t tid, uint64_t time)
+{
+	size_t at = nr_until(q, time), end = at - q->head > MAX_LOOK ? at - MAX_LOOK : q->head;
+
+	while (at-- > end) {
+		struct request *r = &q->requests.data[at];
+
+		if (r->tid == tid)
+			return r->is_used ? NULL : r;
+	}
+	return NULL;
+}
+
+static bool take_of_task(struct defer_join_queue *q, uint32_t tid, uint64_t time, uint64_t *ret)
+{
+	struct request *r = find_of_task(q, tid, time);
+	size_t head = q->head;
+
+	if (!r || time <= q->suspect_until)
+		return false;
+	*ret = r->cookie;
+	r->is_used = true;
+	while (head < q->requests.nr && q->requests.data[head].is_used)
+		head++;
+	drop_to(q, head);
+	return true;
+}
+
 static bool match(struct defer_join_queue *q, uint32_t tid, uint64_t time, uint64_t *ret)
 {
 	bool was_gap = q->is_gap, is_ambiguous;
 
+	if (q->is_by_task)
+		return take_of_task(q, tid, time, ret);
 	q->is_gap = false;
 	if (find_equal(q, tid, time, ret, &is_ambiguous)) {
 		q->nr_equal += q->nr_equal < SURE_AFTER;
@@ -175,6 +231,8 @@ bool defer_join_is_ready(const struct defer_join *j, uint32_t cpu, uint32_t even
 
 	if (!q)
 		return true;
+	if (q->is_by_task)
+		return find_of_task(q, tid, time);
 	wants_equal = q->wants_equal || (q->nr_equal >= SURE_AFTER && !q->nr_earlier);
 	for (size_t i = q->head; i < q->requests.nr && q->requests.data[i].time <= time; i++)
 		if (is_task(&q->requests.data[i], tid) &&

@@ -20,6 +20,8 @@ struct defer_join_queue;
  *    accepted.
  *  - Otherwise it is the newest request that is no later than the sample and is later than the
  *    sample before; and only while nothing was lost in between, on either way.
+ *  - Between the program of a uprobe and its sample the task may be moved to another CPU. It is the
+ *    newest request of the task itself then (defer_join_by_task()); only while none was lost.
  */
 struct defer_join {
 	struct defer_join_queue *queues; /* [cpu * nr_events + event] */
@@ -37,6 +39,9 @@ void defer_join_done(struct defer_join *j);
 
 /** The requests of @p event carry their samples' times: others are never accepted. */
 void defer_join_demand_equal(struct defer_join *j, uint32_t event);
+
+/** Requests of @p event and its samples are made by the task, one after the other, not at once. */
+void defer_join_by_task(struct defer_join *j, uint32_t event);
 
 /** In the order of each CPU. @return false: out of memory; the request is then passed over. */
 bool defer_join_request(struct defer_join *j, const struct defer_request *r);

@@ -88,8 +88,8 @@ enum clew_err event_parse_breakpoint(struct event_parse *p)
 
 /*
  * Probes: "uprobe:PATH:SYMBOL[+OFFSET]", "uprobe:PATH:0xFILEOFFSET", "kprobe:SYMBOL[+OFFSET]",
- * "kprobe:0xADDRESS", and u/kretprobe. They live as long as the event, without a trace of them in
- * tracefs. A ':' or ',' of the path is written with a backslash.
+ * "kprobe:0xADDRESS", and u/kretprobe. They live as long as the recording. A ':' or ',' of the path
+ * is written with a backslash.
  */
 
 static char *take_path(struct event_parse *p)

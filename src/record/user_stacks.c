@@ -228,42 +228,54 @@ static bool find_tracker(struct user_stacks *u)
 	return u->tracker;
 }
 
-/* Tracepoints and probes run their programs before the sample is made. */
-static bool is_traced(const struct rec_counter *e)
+static enum defer_source source_of(const struct rec_counter *e)
 {
-	return e->attr.type == PERF_TYPE_TRACEPOINT ||
-	       (e->event && (e->event->probe_path || e->event->probe_symbol));
+	if (e->event && e->event->probe_path)
+		return DEFER_UPROBE;
+	return e->event && e->event->pmu && !strcmp(e->event->pmu, "kprobe") ? DEFER_KPROBE
+									     : DEFER_COUNTER;
 }
 
 static enum clew_err attach_all(struct user_stacks *u, const struct rec_counter *e, uint32_t event,
-				struct rec_error *error)
+				enum defer_source source, struct rec_error *error)
 {
 	enum clew_err err = CLEW_OK;
 
 	for (size_t place = 0; place < u->counters->nr_places && err == CLEW_OK; place++)
 		if (e->fds[place] >= 0)
-			err = defer_bpf_attach(u->bpf, e->fds[place], event, is_traced(e), error);
+			err = defer_bpf_attach(u->bpf, e->fds[place], event, source, error);
+	return err;
+}
+
+/* Tracepoints and probes run their programs before the sample is made: it has another time. */
+static enum clew_err attach_one(struct user_stacks *u, const struct rec_counter *e, uint32_t event,
+				struct rec_error *error)
+{
+	uint64_t tracepoint = rec_counter_tracepoint(e);
+	enum defer_source source = source_of(e);
+	enum clew_err err;
+
+	if (tracepoint)
+		err = defer_bpf_attach_tracepoint(u->bpf, tracepoint, event, &source, error);
+	else
+		err = attach_all(u, e, event, source, error);
+	if (source == DEFER_UPROBE)
+		defer_join_by_task(&u->join, event);
+	/* From 6.3 on a sample is made up before its BPF program runs, which can tell its time. */
+	else if (source == DEFER_COUNTER && !tracepoint && os_kernel_is_from(6, 3))
+		defer_join_demand_equal(&u->join, event);
 	return err;
 }
 
 static enum clew_err attach(struct user_stacks *u, struct rec_error *error)
 {
-	/* From there on a sample is made up before its BPF program runs, which can tell its time.
-	 */
-	bool has_times = os_kernel_is_from(6, 3);
 	enum clew_err err = CLEW_OK;
 
 	for (uint32_t i = 0; i < u->counters->list.nr && err == CLEW_OK; i++) {
 		const struct rec_counter *e = &u->counters->list.data[i];
 
-		if (!rec_stacks_is_bpf(e->stacks))
-			continue;
-		if (e->attr.type == PERF_TYPE_TRACEPOINT)
-			err = defer_bpf_attach_tracepoint(u->bpf, e->attr.config, i, error);
-		else
-			err = attach_all(u, e, i, error);
-		if (has_times && !is_traced(e))
-			defer_join_demand_equal(&u->join, i);
+		if (rec_stacks_is_bpf(e->stacks))
+			err = attach_one(u, e, i, error);
 	}
 	return err;
 }
@@ -374,10 +386,15 @@ void user_stacks_preload(struct user_stacks *u, const struct rec_target *target)
 
 	if (!u->is_on)
 		return;
-	if (o->argv && rec_find_program(o->argv[0], o->search_path, program, sizeof(program))) {
+	if (o->argv && rec_find_program(o->argv[0], o->search_path, program, sizeof(program)))
 		rec_preload_list(program, &memory, &paths);
-		preload_files(u, &paths);
+	/* Where a probe is hit, and mostly who calls there. */
+	vec_for_each (&u->counters->list, e) {
+		if (e->event && e->event->probe_path)
+			rec_preload_list(e->event->probe_path, &memory, &paths);
 	}
+	if (paths.nr)
+		preload_files(u, &paths);
 	if (u->bpf && (target->is_system_wide || target->is_attached))
 		defer_bpf_scan(u->bpf, target->is_system_wide ? NULL : target->pids.data,
 			       target->is_system_wide ? 0 : target->pids.nr, &u->sink);

@@ -139,14 +139,16 @@ int run_add(struct run *r, int pid, enum run_event e, uint64_t freq)
 
 	for (int cpu = 0; cpu < (int)sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
 		int fd = event_open(e, pid, cpu, freq);
+		enum defer_source source;
 
 		if (fd < 0)
 			return fd;
 		r->fds[r->nr_fds++] = fd;
 		if (e == RUN_SYSCALL_ENTER
-			    ? !cpu && defer_bpf_attach_tracepoint(
-					      r->defer, event_syscall_enter_id(), e, &error)
-			    : defer_bpf_attach(r->defer, fd, e, false, &error)) {
+			    ? !cpu && defer_bpf_attach_tracepoint(r->defer,
+								  event_syscall_enter_id(), e,
+								  &source, &error)
+			    : defer_bpf_attach(r->defer, fd, e, DEFER_COUNTER, &error)) {
 			printf("# %s\n", error.text);
 			return -1;
 		}

@@ -128,6 +128,43 @@ static void test_passes(void)
 	defer_join_done(&j);
 }
 
+/* A task may go on on another CPU between its request and its sample. */
+static void test_by_task(void)
+{
+	struct defer_request r = {.time = 100, .cookie = 0x10001, .tid = 7};
+	struct defer_join j;
+
+	defer_join_init(&j, 3, 2);
+	defer_join_by_task(&j, 1);
+	r.event = 1;
+	defer_join_request(&j, &r);
+	r = (struct defer_request){.time = 101, .cookie = 0x20002, .tid = 8, .cpu = 1, .event = 1};
+	defer_join_request(&j, &r);
+	CHECK(defer_join_is_ready(&j, 2, 1, 7, 105) && !defer_join_is_ready(&j, 2, 1, 9, 105),
+	      "by task: whose request is there");
+	CHECK_EQ(defer_join_sample(&j, 2, 1, 7, 105), 0x10001, "by task: of another CPU");
+	CHECK_EQ(defer_join_sample(&j, 0, 1, 7, 106), unmatched, "by task: serves one sample");
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 8, 106), unmatched, "by task: another event's");
+	CHECK_EQ(defer_join_sample(&j, 0, 1, 8, 100), unmatched, "by task: a later request");
+	CHECK_EQ(defer_join_sample(&j, 0, 1, 8, 101), 0x20002, "by task: behind another task's");
+	r = (struct defer_request){.time = 200, .cookie = 0x30003, .tid = 7, .cpu = 2, .event = 1};
+	defer_join_request(&j, &r); /* its sample was filtered */
+	r.time = 210;
+	r.cookie = 0x40003;
+	defer_join_request(&j, &r);
+	defer_join_lost_samples(&j, 0);
+	CHECK_EQ(defer_join_sample(&j, 0, 1, 7, 215), 0x40003, "by task: the newest");
+	CHECK_EQ(defer_join_sample(&j, 0, 1, 7, 216), unmatched, "by task: never an older one");
+	r.time = 220;
+	defer_join_request(&j, &r);
+	defer_join_lost_requests(&j, 230);
+	CHECK_EQ(defer_join_sample(&j, 0, 1, 7, 225), unmatched, "by task: requests were lost");
+	defer_join_end_pass(&j);
+	defer_join_end_pass(&j);
+	CHECK_EQ(defer_join_sample(&j, 0, 1, 7, 240), unmatched, "by task: two passes behind");
+	defer_join_done(&j);
+}
+
 /* --- random streams --- */
 
 static uint64_t seed;
@@ -254,6 +291,7 @@ int main(void)
 	test_equal();
 	test_losses();
 	test_passes();
+	test_by_task();
 	test_random();
 	test_memory();
 	return tap_done();

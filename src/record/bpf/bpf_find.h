@@ -59,6 +59,9 @@ struct walk {
 	uint32_t lacking_size;
 	uint64_t unreadable;  /* not lacking: trying showed that nothing is there */
 	uint64_t method_word; /* 4 bits a frame */
+	uint64_t trampoline;  /* what probed calls return to; 0: none is pending */
+	uint64_t pending;     /* the newest of them, a struct return_instance */
+	uint64_t original;    /* return address of the one that was looked for last */
 	struct clew_x86_regs regs;
 	struct vma_sight sight;
 	uint64_t interrupted[17]; /* registers that a signal frame holds */

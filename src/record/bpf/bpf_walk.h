@@ -372,6 +372,46 @@ static __always_inline void put_frame(struct walk *w, uint64_t pc, uint8_t metho
 	w->out.nr = (uint16_t)(n + 1);
 }
 
+/* --- calls whose return is probed --- */
+
+enum { MAX_PENDING = 64 }; /* the kernel's MAX_URETPROBE_DEPTH */
+
+/* A uretprobe has put its trampoline in the place of a return address, and the kernel keeps what
+ * was there. */
+static __always_inline void begin_pending(struct walk *w, struct task_struct *task)
+{
+	struct uprobe_task *u;
+
+	w->trampoline = w->pending = 0;
+	if (!bpf_core_field_exists(task->utask))
+		return;
+	u = task->utask;
+	if (!u)
+		return;
+	w->pending = (uint64_t)BPF_CORE_READ(u, return_instances);
+	if (w->pending)
+		w->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+}
+
+/* Make w->original what lay at @p at before. @return whether the kernel knows. */
+__weak __noinline int find_original(struct walk *w, uint64_t at)
+{
+	struct return_instance *r;
+	uint32_t i;
+
+	if (!w)
+		return false;
+	r = (struct return_instance *)w->pending;
+	for (i = 0; i < MAX_PENDING && r; i++) {
+		if (BPF_CORE_READ(r, stack) == at) {
+			w->original = BPF_CORE_READ(r, orig_ret_vaddr);
+			return w->original != 0;
+		}
+		r = BPF_CORE_READ(r, next);
+	}
+	return false;
+}
+
 /* What a step came to. */
 enum { STEP_DONE, STEP_END, STEP_RETRY };
 
@@ -393,6 +433,13 @@ static __always_inline int walk_step(struct walk *w, const enum walk_way way,
 	if (!s.ra) {
 		w->stop = s.method == UNW_FP ? UNW_STOP_FP_END : UNW_STOP_OUTERMOST;
 		return STEP_END;
+	}
+	if (s.ra == w->trampoline) {
+		if (!find_original(w, s.cfa - 8)) {
+			w->stop = UNW_STOP_URETPROBE;
+			return STEP_END;
+		}
+		s.ra = w->original;
 	}
 	if (s.ra == w->pc && s.cfa == w->r[RSP]) {
 		w->stop = UNW_STOP_LOOP;
@@ -521,6 +568,7 @@ static __always_inline void begin_walk(struct walk *w, const enum walk_way way,
 	w->win_start = 0;
 	w->out.nr = 0;
 	w->out.has_copy = 0;
+	begin_pending(w, task);
 	begin_vmas(w, task);
 	put_frame(w, regs->ip, UNW_NO_ORIGIN);
 	if ((regs->cs & 0xffff) != USER_CS)

@@ -33,6 +33,7 @@ struct task_slot {
 	uint64_t mm_id; /* another one at the callback: exec */
 	uint64_t is_exec;
 	uint64_t start_time; /* whose slot: a tid comes again */
+	uint64_t time;       /* of the cookie's first request */
 	struct bpf_task_work work;
 };
 
@@ -176,6 +177,24 @@ static __always_inline void name_stack(struct walk *w, struct task_struct *t, ui
 	w->out.cpu = bpf_get_smp_processor_id();
 }
 
+/* What @p slot's cookie asked for is gone. The record has the time of the request: later ones of
+ * this task are not of that entry. */
+static __always_inline void send_late(const struct task_slot *slot, struct task_struct *t,
+				      uint64_t cookie)
+{
+	struct cb_stack s = {.kind = CB_STACK,
+			     .pid = (uint32_t)t->tgid,
+			     .tid = (uint32_t)t->pid,
+			     .cpu = bpf_get_smp_processor_id(),
+			     .time = slot->time,
+			     .cookie = cookie,
+			     .stop = UNW_STOP_LATE};
+
+	count(CB_LATE);
+	if (bpf_ringbuf_output(&stacks, &s, sizeof(s), stack_flags()))
+		count(CB_RING_FULL);
+}
+
 /* A signal may be delivered between the request and the callback, if the interrupt that queues this
  * comes late: then what the request saw stands in the signal's frame, under the handler's return
  * address. (A restarted system call lies two bytes back.) */
@@ -244,7 +263,6 @@ static __always_inline uint64_t begin_place(const struct task_slot *slot, struct
 	} else if (is_before_signal(slot, w)) {
 		goto same;
 	}
-	count(CB_LATE);
 	return place;
 same:
 	w->regs.ip = slot->ip;
@@ -264,6 +282,21 @@ static __always_inline void walk_and_send(struct walk_ctx *c, struct task_struct
 	send_stack(c->w);
 }
 
+/* @return whether there is something to walk from, then in w->regs. */
+static __always_inline bool begin_callback(struct task_slot *slot, struct walk *w,
+					   struct task_struct *t)
+{
+	uint64_t asked = slot->cookie.cookie;
+
+	get_regs(&w->regs, t);
+	if (!cookie_callback_begin(&slot->cookie, begin_place(slot, w, mm_id_of(t)),
+				   fresh_cookie()))
+		return false;
+	if (slot->cookie.cookie != asked)
+		send_late(slot, t, asked);
+	return true;
+}
+
 __attribute__((unused)) static int read_user_stack(struct bpf_map *map, void *key, void *value)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
@@ -277,9 +310,7 @@ __attribute__((unused)) static int read_user_stack(struct bpf_map *map, void *ke
 		slot->cookie.state = COOKIE_FREE;
 		return 0;
 	}
-	get_regs(&c.w->regs, t);
-	if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w, mm_id_of(t)),
-				  fresh_cookie())) {
+	if (begin_callback(slot, c.w, t)) {
 		walk_and_send(&c, t, slot->cookie.cookie, WALK_SLEEPING);
 		cookie_callback_end(&slot->cookie, rest_of(&c.w->regs, t));
 	}
@@ -429,7 +460,7 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 	if (cookie_request(&slot->cookie, &sight) == COOKIE_SAME)
 		return slot->cookie.cookie;
 	if (slot->cookie.state == COOKIE_PENDING)
-		count(CB_LATE);
+		send_late(slot, t, slot->cookie.cookie);
 	cookie = fresh_cookie();
 	if (o->is_interrupt && walk_at_once(t, slot, &regs, &sight, cookie)) {
 		count(CB_ENTRIES);
@@ -444,6 +475,7 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 		return no_stack(NO_REFUSED);
 	}
 	if (cookie == slot->cookie.cookie) {
+		slot->time = o->time;
 		slot->ip = regs.ip;
 		slot->sp = sight.place ? regs.sp : 0;
 		slot->is_sigreturn = !is_user && regs.orig_ax == SIGRETURN;
@@ -510,7 +542,19 @@ static __always_inline bool is_interrupt(void *ctx)
 	       k->event->attr.config <= PERF_COUNT_SW_TASK_CLOCK;
 }
 
-static __always_inline void request(const struct origin *o)
+/* An event's copy for a new task has the program, and not the cookie that it was attached with. */
+static __always_inline uint64_t event_of_sample(void *ctx)
+{
+	struct perf_event *e;
+
+	if (!bpf_cast_to_kern_ctx || !bpf_core_field_exists(e->parent) ||
+	    !bpf_core_field_exists(e->bpf_cookie))
+		return bpf_get_attach_cookie(ctx);
+	e = ((struct bpf_perf_event_data_kern *)bpf_cast_to_kern_ctx(ctx))->event;
+	return e->parent ? e->parent->bpf_cookie : e->bpf_cookie;
+}
+
+static __always_inline void request(const struct origin *o, uint64_t event)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	uint64_t cookie;
@@ -523,11 +567,11 @@ static __always_inline void request(const struct origin *o)
 		cookie = ask(o, t);
 	else
 		count(CB_KERNEL_TASKS);
-	send_request(o->time, cookie, t, bpf_get_attach_cookie(o->ctx));
+	send_request(o->time, cookie, t, event);
 }
 
-/* Walk at once, with what is in memory. */
-static __always_inline uint64_t walk_now(struct task_struct *t)
+/* Walk at once: with what is in memory, or where a program may sleep, all of it. */
+static __always_inline uint64_t walk_now(struct task_struct *t, const enum walk_way way)
 {
 	uint64_t cookie = fresh_cookie();
 	struct walk_ctx c = {};
@@ -537,13 +581,13 @@ static __always_inline uint64_t walk_now(struct task_struct *t)
 		return no_stack(NO_REFUSED);
 	get_regs(&c.w->regs, t);
 	c.w->is_sigreturn = false;
-	walk_and_send(&c, t, cookie, WALK_NOW);
+	walk_and_send(&c, t, cookie, way);
 	put_scratch(c.w);
 	count(CB_ENTRIES);
 	return cookie;
 }
 
-static __always_inline void request_now(void *ctx, uint64_t time)
+static __always_inline void request_now(uint64_t event, uint64_t time, const enum walk_way way)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	uint64_t cookie;
@@ -553,10 +597,10 @@ static __always_inline void request_now(void *ctx, uint64_t time)
 	count(CB_REQUESTS);
 	cookie = why_not(t);
 	if (!cookie)
-		cookie = walk_now(t);
+		cookie = walk_now(t, way);
 	else
 		count(CB_KERNEL_TASKS);
-	send_request(time, cookie, t, bpf_get_attach_cookie(ctx));
+	send_request(time ? time : now(), cookie, t, event);
 }
 
 /* Tracepoints run the program for every task, whether an event counts it or not. */
@@ -572,7 +616,7 @@ static __always_inline bool is_counted(void)
 SEC("perf_event")
 int on_sample_now(struct bpf_perf_event_data *ctx)
 {
-	request_now(ctx, sample_time(ctx));
+	request_now(event_of_sample(ctx), sample_time(ctx), WALK_NOW);
 	return 1;
 }
 
@@ -582,7 +626,7 @@ int on_tracepoint(void *ctx)
 	struct origin o = {.ctx = ctx, .time = now()};
 
 	if (is_counted())
-		request(&o);
+		request(&o, bpf_get_attach_cookie(ctx));
 	return 1;
 }
 
@@ -590,7 +634,7 @@ SEC("tracepoint")
 int on_tracepoint_now(void *ctx)
 {
 	if (is_counted())
-		request_now(ctx, now());
+		request_now(bpf_get_attach_cookie(ctx), now(), WALK_NOW);
 	return 1;
 }
 
@@ -600,7 +644,7 @@ int on_probe(struct clew_x86_regs *ctx)
 	struct origin o = {.ctx = ctx, .time = now(), .ip = ctx->ip, .is_user = ctx->cs & 3};
 
 	if (is_counted())
-		request(&o);
+		request(&o, bpf_get_attach_cookie(ctx));
 	return 1;
 }
 
@@ -608,7 +652,19 @@ SEC("kprobe")
 int on_probe_now(struct clew_x86_regs *ctx)
 {
 	if (is_counted())
-		request_now(ctx, now());
+		request_now(bpf_get_attach_cookie(ctx), now(), WALK_NOW);
+	return 1;
+}
+
+/* Put off the walk would come too late: the probed instruction is carried out before, so that no
+ * register need be as it was. This program may sleep, so that nothing speaks against walking here.
+ * Samples of other events may interrupt it: it uses nothing of the task's slot. Another CPU may go
+ * on with the task after it: the request's time is that of its end. */
+SEC("uprobe.s")
+int on_uprobe(struct clew_x86_regs *ctx)
+{
+	if (is_counted())
+		request_now(bpf_get_attach_cookie(ctx), 0, WALK_SLEEPING);
 	return 1;
 }
 
@@ -625,9 +681,7 @@ int on_exit(void *ctx)
 		return 0;
 	if (slot->start_time == t->start_time && slot->cookie.state == COOKIE_PENDING &&
 	    (c.w = get_scratch(tid))) {
-		get_regs(&c.w->regs, t);
-		if (cookie_callback_begin(&slot->cookie, begin_place(slot, c.w, mm_id_of(t)),
-					  fresh_cookie()))
+		if (begin_callback(slot, c.w, t))
 			walk_and_send(&c, t, slot->cookie.cookie, WALK_NOW);
 		put_scratch(c.w);
 	}
@@ -644,7 +698,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 			   .is_user = ctx->regs.cs & 3};
 
 	o.is_interrupt = o.is_user && is_interrupt(ctx);
-	request(&o);
+	request(&o, event_of_sample(ctx));
 	return 1;
 }
 

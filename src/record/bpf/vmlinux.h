@@ -101,9 +101,30 @@ typedef struct seqcount {
 	unsigned int sequence;
 } seqcount_t;
 
+/* Of kernel/events/uprobes.c: where functions whose return is probed return to. */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+/* Of one call whose return is probed. */
+struct return_instance {
+	unsigned long stack; /* where its return address lay */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next; /* of an earlier call */
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct mm_struct {
 	seqcount_t mm_lock_seq;
 	mm_context_t context;
+	struct uprobes_state uprobes_state;
 };
 
 struct mm_struct___6_4 {
@@ -132,6 +153,8 @@ struct perf_event_attr {
 
 struct perf_event {
 	struct perf_event_attr attr;
+	struct perf_event *parent; /* whose copy for another task this is */
+	uint64_t bpf_cookie;
 };
 
 struct bpf_perf_event_data_kern {
@@ -146,6 +169,7 @@ struct task_struct {
 	uint64_t start_time;
 	unsigned long nvcsw, nivcsw;
 	struct perf_event_context *perf_event_ctxp;
+	struct uprobe_task *utask;
 };
 
 struct pt_regs {
