@@ -3,14 +3,16 @@
 
 enum clew_err ana_ahead_init(struct ana_ahead *d, const struct perf_input *input, bool is_mapped)
 {
+	struct perf_input again = *input;
 	struct clew_diag diag;
 	enum clew_err err;
 
+	again.progress = NULL; /* that says where the first reader is */
 	*d = (struct ana_ahead){.stitch = ana_stitch_new(input, 0)};
 	if (!d->stitch)
 		return CLEW_NO_MEMORY;
-	err = perf_file_open(&d->file, input, &diag);
-	return err == CLEW_OK ? ana_reader_init(&d->reader, d->file, input, is_mapped) : err;
+	err = perf_file_open(&d->file, &again, &diag);
+	return err == CLEW_OK ? ana_reader_init(&d->reader, d->file, &again, is_mapped) : err;
 }
 
 void ana_ahead_done(struct ana_ahead *d)

@@ -65,6 +65,7 @@ struct ana_reader {
 	struct os_map map; /* whose pages are given back; data NULL: none */
 	uint64_t released;
 	struct os_map_ahead *ahead; /* does that in a thread; NULL: we do */
+	struct progress *progress;  /* NULL: no one looks */
 	struct perf_record mark;    /* FINISHED_ROUND, behind what it lets go */
 	bool has_mark, is_draining;
 	enum clew_err end; /* of the input */

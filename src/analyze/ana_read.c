@@ -8,7 +8,7 @@ enum { RELEASE_STEP = 32 << 20 }; /* of a mapped file, at a time */
 enum clew_err ana_reader_init(struct ana_reader *rd, struct perf_file *file,
 			      const struct perf_input *input, bool is_mapped)
 {
-	*rd = (struct ana_reader){.file = file};
+	*rd = (struct ana_reader){.file = file, .progress = input->progress};
 	if (is_mapped)
 		rd->map = (struct os_map){input->data, input->size};
 	rd->order = perf_order_new(0);
@@ -47,15 +47,15 @@ static uint64_t time_of(struct ana_reader *rd, const struct perf_record *r)
 	return id.time;
 }
 
-/* Pages of the mapped file behind us; what the queue still points to is read again from the page
- * cache. */
+/* Says how far it is. Pages of the mapped file behind us go; what the queue still points to is read
+ * again from the page cache. */
 static void release_pages(struct ana_reader *rd)
 {
-	uint64_t pos;
+	uint64_t pos = perf_file_pos(rd->file);
 
+	progress_at(rd->progress, pos);
 	if (!rd->map.data)
 		return;
-	pos = perf_file_pos(rd->file);
 	os_map_ahead_tell(rd->ahead, pos);
 	if (rd->ahead || pos < rd->released + RELEASE_STEP)
 		return;

@@ -214,6 +214,16 @@ static enum clew_err summarize(struct analyze *a)
 	return CLEW_OK;
 }
 
+/* Of a file; of a stream no one knows. */
+static uint64_t end_of_records(const struct analyze *a)
+{
+	struct perf_file_section data = perf_file_data(a->file);
+
+	if (perf_file_is_pipe(a->file) || perf_file_is_unfinished(a->file))
+		return a->input.size;
+	return data.offset + data.size;
+}
+
 enum clew_err analyze_run(struct analyze *a, const struct ana_consumer *consumer,
 			  struct clew_diag *diag)
 {
@@ -226,6 +236,7 @@ enum clew_err analyze_run(struct analyze *a, const struct ana_consumer *consumer
 	a->queue = ana_queue_new(consumer, is_threaded, a->cache.epoch);
 	if (!a->queue)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	progress_begin(a->input.progress, "reading", end_of_records(a));
 	if (is_threaded)
 		a->reader.ahead = os_map_ahead_start(&a->reader.map);
 	err = read_all(a, diag);

@@ -140,6 +140,7 @@ static enum clew_err feed_pieces(struct run *r, struct bytes in, bool is_raw)
 		else if (r->buffer->unit_of_id[0])
 			err = give(r, r->buffer->unit_of_id[0] - 1u, piece.pos, bytes_left(&piece));
 		release(r, in.pos);
+		etm_trace_gave(&r->s->trace, bytes_left(&piece));
 	}
 	return err;
 }
@@ -206,6 +207,15 @@ static enum clew_err run_buffer(struct cs_snapshot *s, const struct cs_buffer *b
 	return err;
 }
 
+static uint64_t wanted_bytes(const struct cs_snapshot *s, const struct etm_sink *sink)
+{
+	uint64_t sum = 0;
+
+	vec_for_each (&s->buffers, b)
+		sum += is_wanted(b, sink) ? s->files.data[b->file].map.size : 0;
+	return sum;
+}
+
 enum clew_err cs_snapshot_run(struct etm_trace *t, const struct etm_sink *sink,
 			      struct clew_diag *diag)
 {
@@ -213,6 +223,7 @@ enum clew_err cs_snapshot_run(struct etm_trace *t, const struct etm_sink *sink,
 	struct etm_frames frames = {0};
 	enum clew_err err = CLEW_OK;
 
+	etm_trace_begin(t, wanted_bytes(s, sink));
 	for (size_t i = 0; !err && i < s->buffers.nr; i++)
 		err = run_buffer(s, &s->buffers.data[i], sink, &frames);
 	if (!err && sink->frames)

@@ -4,6 +4,7 @@
 
 #include <clew/err.h>
 
+#include "base/progress.h"
 #include "flow/etm/etm_flow.h"
 #include "packet/coresight/cs_frame.h"
 
@@ -76,7 +77,24 @@ struct etm_trace {
 	const struct etm_unit *units;
 	size_t nr_units;
 	const struct etm_trace_ops *ops;
+	/* How much of the trace was given in the run that is under way. */
+	uint64_t given_bytes, total_bytes;
+	struct progress *progress; /* told of it; borrowed. NULL: no one looks */
 };
+
+/** For inputs: a run begins, and has given some more. */
+static inline void etm_trace_begin(struct etm_trace *t, uint64_t total_bytes)
+{
+	t->given_bytes = 0;
+	t->total_bytes = total_bytes;
+	progress_begin(t->progress, "decoding trace", total_bytes);
+}
+
+static inline void etm_trace_gave(struct etm_trace *t, uint64_t bytes)
+{
+	t->given_bytes += bytes;
+	progress_at(t->progress, t->given_bytes);
+}
 
 struct etm_steps;
 

@@ -172,6 +172,7 @@ enum clew_err perf_etm_open(struct etm_trace **ret, const struct perf_input *inp
 	if (!p)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	p->trace.ops = &ops;
+	p->trace.progress = input->progress;
 	err = init(p, input, symbols, diag);
 	if (err)
 		free_trace(&p->trace);

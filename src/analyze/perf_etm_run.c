@@ -208,6 +208,7 @@ static void set_budget(struct etm_steps *r)
 	r->bytes = 0;
 	vec_for_each (&q->buffers, b)
 		r->bytes += 2 * b->bytes;
+	etm_trace_begin(&r->p->trace, r->bytes / 2);
 	r->steps = 4 * ((uint64_t)q->buffers.nr + q->chunks.nr);
 }
 
@@ -230,6 +231,7 @@ static enum clew_err run_piece(struct etm_steps *r, struct lane *l, const struct
 	l->from += bytes_left(&in);
 	err = pe_chunk_is_raw(l->chunk) ? run_raw(r, l, in, at) : run_frames(r, l, in);
 	release(r, l, at + bytes_left(&in));
+	etm_trace_gave(&r->p->trace, bytes_left(&in));
 	return err;
 }
 
@@ -545,8 +547,10 @@ struct etm_steps *pe_steps_new(struct etm_trace *t, const struct etm_sink *sink)
 		pe_steps_free(r);
 		return NULL;
 	}
-	if (r)
-		r->piece_bytes = STEP_BYTES;
+	if (!r)
+		return NULL;
+	r->piece_bytes = STEP_BYTES;
+	etm_trace_begin(t, r->bytes / 2); /* split() gave all of it once */
 	return r;
 }
 

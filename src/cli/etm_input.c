@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "os/file.h"
 
 static void tell_note(void *ctx, const char *note)
@@ -28,6 +29,7 @@ int cli_etm_open_snapshot(const struct cli_input *in, struct etm_trace **ret)
 			cli_hint("only ETMv4 and ETE are decoded");
 		return CLI_FAILED;
 	}
+	(*ret)->progress = cli_progress();
 	for (size_t i = 0; (note = cs_snapshot_note(*ret, i)); i++)
 		cli_note("%s: %s", path, note);
 	return CLI_OK;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/message.h"
+#include "cli/progress.h"
 
 static void tell_note(void *ctx, const char *note)
 {
@@ -42,11 +43,13 @@ int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace 
 	raw->type = raw->type ? raw->type : "ETMv4";
 	in->path = raw->file;
 	in->is_snapshot = true;
+	cli_progress_begin("opening", 0);
 	if (cs_snapshot_open_raw(ret, raw, cli_input_budget(in), tell_note, raw, &diag)) {
 		if (diag.code == CLEW_INVALID)
 			return misuse(diag.what);
 		return cli_fail(raw->file, &diag);
 	}
+	(*ret)->progress = cli_progress();
 	for (size_t i = 0; (note = cs_snapshot_note(*ret, i)); i++)
 		tell_note(raw, note);
 	return CLI_OK;

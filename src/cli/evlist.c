@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "format/evlist_text.h"
 #include "format/tracepoint.h"
 
@@ -78,6 +79,7 @@ static int run(struct evlist_command *c)
 			 (unsigned long long)diag.offset);
 	else if (err != CLEW_OK)
 		status = cli_input_fail(&c->in, &diag);
+	cli_progress_end(); /* what follows goes to standard output */
 	print(c, f);
 	perf_file_free(f);
 	cli_input_done(&c->in);

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "format/header_text.h"
 #include "os/file_time.h"
 
@@ -33,9 +34,8 @@ static void read_records(struct header_facts *h)
 	struct perf_record r;
 
 	h->has_records = true;
-	do
-		h->end = perf_file_next(h->file, &r, &h->diag);
-	while (h->end == CLEW_OK);
+	while ((h->end = perf_file_next(h->file, &r, &h->diag)) == CLEW_OK)
+		cli_progress_at(r.offset);
 }
 
 static void print(const struct header_command *c, const struct header_facts *h)
@@ -80,8 +80,10 @@ static int run(struct header_command *c)
 		return CLI_FAILED;
 	}
 	h.captured_on = captured_on(c->in.path, time_text, sizeof(time_text));
+	cli_progress_begin("reading", c->in.input.size);
 	if (!c->is_header_only || perf_file_is_pipe(h.file))
 		read_records(&h);
+	cli_progress_end(); /* what follows goes to standard output */
 	print(c, &h);
 	status = tell_end(c, &h);
 	perf_file_free(h.file);

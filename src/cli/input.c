@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "cli/cache_dir.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "os/memory.h"
 #include "os/output.h"
 #include "os/proc.h"
@@ -323,10 +324,12 @@ int cli_input_open(struct cli_input *in)
 	struct header_says says;
 	int status;
 
+	cli_progress_begin("opening", 0);
 	if (!in->path)
 		in->path = os_is_pipe(STDIN) && !os_exists("perf.data") ? "-" : "perf.data";
 	cli_input_budget(in);
 	status = open_path(in);
+	in->input.progress = cli_progress();
 	if (status == CLI_OK) {
 		says = ask_header(&in->input);
 		set_place(in, &says);
@@ -343,6 +346,7 @@ int cli_input_open(struct cli_input *in)
 
 void cli_input_done(struct cli_input *in)
 {
+	cli_progress_end();
 	tell_budget(in);
 	in->budget.nr_refused = 0;
 	os_map_done(&in->map);

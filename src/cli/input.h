@@ -83,7 +83,8 @@ struct budget *cli_input_budget(struct cli_input *in);
 
 /**
  * Find and open the recording, and finish in->opts: the time range, the build-id directory of this
- * user. Says itself what went wrong. @return CLI_OK, CLI_FAILED or CLI_USAGE.
+ * user. Until cli_input_done() a progress line is shown (cli/progress.h). Says itself what went
+ * wrong. @return CLI_OK, CLI_FAILED or CLI_USAGE.
  */
 int cli_input_open(struct cli_input *in);
 

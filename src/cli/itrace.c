@@ -6,6 +6,7 @@
 #include "analyze/perf_etm.h"
 #include "cli/etm_input.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 
 int cli_itrace_set(void *itrace, const char *arg, bool is_negated)
 {
@@ -138,11 +139,15 @@ enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,
 	const struct ana_consumer merging = {take_recorded, &r};
 	enum clew_err err = CLEW_OK;
 
+	if (it->trace)
+		it->trace->progress = NULL; /* what goes with the records is decoded beside them */
 	if (a)
 		err = analyze_run(a, it->events ? &merging : consumer, diag);
-	if (err == CLEW_OK && it->events)
-		err = etm_events_run(it->events, consumer, diag);
-	return err;
+	if (err != CLEW_OK || !it->events)
+		return err;
+	it->trace->progress = cli_progress();
+	cli_progress_begin("decoding trace", it->trace->total_bytes);
+	return etm_events_run(it->events, consumer, diag);
 }
 
 void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_errors)

@@ -2,11 +2,11 @@
 #include "cli/message.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "cli/progress.h"
 
 enum { MAX_BYTES = 4096 };
 
@@ -15,6 +15,11 @@ static bool is_quiet;
 void cli_set_quiet(void)
 {
 	is_quiet = true;
+}
+
+bool cli_is_quiet(void)
+{
+	return is_quiet;
 }
 
 /* All in one write, so that lines of several threads or programs do not mix. */
@@ -30,8 +35,10 @@ static void say(const char *prefix, const char *format, va_list args)
 		fprintf(stderr, "%sout of memory\n", prefix);
 		return;
 	}
+	cli_progress_pause();
 	fprintf(stderr, "%s%.*s%s\n", prefix, (int)escape_cut(line.data, line.nr, MAX_BYTES),
 		line.data, line.nr > MAX_BYTES ? "..." : "");
+	cli_progress_resume();
 }
 
 void cli_put(FILE *to, const char *format, ...)

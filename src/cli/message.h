@@ -2,6 +2,7 @@
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <clew/err.h>
@@ -28,5 +29,6 @@ void cli_put(FILE *to, const char *format, ...) CLEW_PRINTF(2, 3);
 
 /** --quiet: notes and warnings are not printed from here on. */
 void cli_set_quiet(void);
+bool cli_is_quiet(void);
 
 #endif

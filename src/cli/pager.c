@@ -9,13 +9,16 @@
 
 #include "base/err.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "os/file.h"
+#include "os/output.h"
 #include "os/stdout.h"
+#include "os/terminal.h"
 
 enum { MAX_WORDS = 32, MAX_COMMAND = 1024 };
 
 static int pager_pid;
-static bool is_terminal;
+static bool is_terminal, is_wanted, has_begun;
 
 static const char *pager_command(void)
 {
@@ -64,17 +67,30 @@ static int start(const char *command)
 
 void cli_pager_start(void)
 {
-	const char *command;
-
 	os_ignore_sigpipe();
 	is_terminal = isatty(STDOUT_FILENO);
-	command = is_terminal ? pager_command() : NULL;
-	if (!command)
+	is_wanted = is_terminal && pager_command();
+}
+
+/* The progress line is in the way of what is read on the same terminal; a file, not. */
+static void begin_output(void)
+{
+	has_begun = true;
+	if (is_terminal || os_is_pipe(STDOUT_FILENO))
+		cli_progress_stop();
+	if (!is_wanted)
 		return;
 	/* Quit where all fits one screen, let colours through, leave the text on the screen. */
 	setenv("LESS", "FRX", 0);
 	fflush(stdout);
-	pager_pid = start(command);
+	os_interrupt_init();
+	pager_pid = start(pager_command());
+}
+
+void cli_pager_open(void)
+{
+	if (!has_begun)
+		begin_output();
 }
 
 void cli_pager_done(void)
@@ -94,8 +110,12 @@ bool cli_is_terminal(void)
 
 static enum clew_err write_stdout(void *ctx, const void *data, size_t size)
 {
-	int err = os_write_all(STDOUT_FILENO, data, size);
+	int err;
 
+	if (!size)
+		return CLEW_OK;
+	cli_pager_open();
+	err = os_write_all(STDOUT_FILENO, data, size);
 	if (!err)
 		return CLEW_OK;
 	return err == -EPIPE ? CLEW_STOPPED : clew_fail_os(ctx, -err, "writing");

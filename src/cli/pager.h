@@ -11,8 +11,12 @@
  * that is not set; none where it is empty or "cat"), elsewhere straight out.
  */
 
-/** Call once, before anything is printed; a reader that goes away is no failure from here on. */
+/** Call once, before anything is printed; a reader that goes away is no failure from here on. The
+ * pager itself starts with the first byte: before, Ctrl-C leaves none with nothing in it. */
 void cli_pager_start(void);
+
+/** The first byte comes now, by another way than cli_stdout_sink(). */
+void cli_pager_open(void);
 
 /** Wait until the user has left the pager. Fine without cli_pager_start(). */
 void cli_pager_done(void);

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "record/rec_parse.h"
 #include "record/session.h"
 
@@ -255,6 +256,7 @@ static void progress(void *ctx, const struct rec_progress *p)
 	struct record *r = ctx;
 	double seconds = (double)p->elapsed_ns / 1e9;
 
+	cli_progress_pause();
 	fprintf(stderr, "\r\033[K%6.1f s  %llu samples  %.1f MB", seconds,
 		(unsigned long long)p->samples, (double)p->bytes / 1e6);
 	if (p->lost)
@@ -262,6 +264,7 @@ static void progress(void *ctx, const struct rec_progress *p)
 	if (p->nr_files > 1)
 		fprintf(stderr, "  file %u", p->nr_files);
 	fflush(stderr);
+	cli_progress_resume();
 	r->is_live = true;
 }
 
@@ -296,6 +299,7 @@ static int run(struct record *r)
 {
 	struct rec_ui ui = {.say = say,
 			    .progress = isatty(STDERR_FILENO) && !r->is_quiet ? progress : NULL,
+			    .steps = cli_progress(),
 			    .ctx = r};
 	struct rec_result result;
 	struct rec_error error;
@@ -313,7 +317,10 @@ static int run(struct record *r)
 	}
 	if (r->is_dry_run)
 		return CLI_OK;
+	if (!r->is_quiet)
+		cli_progress_begin("setting up", 0);
 	err = rec_session_run(&r->o, &r->events, &ui, &result, &error);
+	cli_progress_end();
 	clear_live(r);
 	if (err != CLEW_OK) {
 		refuse(&error);

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/pager.h"
+#include "cli/progress.h"
 #include "cli/report_args.h"
 #include "format/report_json.h"
 #include "format/report_text.h"
@@ -218,6 +219,7 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 	*ret_is_damaged = read == CLEW_BAD_FILE;
 	if (*ret_is_damaged)
 		cli_input_fail(&r->args.in, &r->diag);
+	cli_progress_begin("sorting", 0);
 	err = report_feed_finish(r->feed);
 	if (err == CLEW_OK && (!*ret_is_damaged || r->summary.nr_samples))
 		err = write_output(r);
@@ -308,8 +310,10 @@ static int print_header(const struct report_run *r)
 		cli_error("--header needs a file, not a stream");
 		return CLI_USAGE;
 	}
+	cli_pager_open();
 	status = cmd_header(4, argv);
 	fflush(stdout);
+	cli_progress_begin("opening", 0); /* the header's own command ended it */
 	return status;
 }
 

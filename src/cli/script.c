@@ -11,6 +11,7 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/pager.h"
+#include "cli/progress.h"
 #include "format/header_text.h"
 #include "format/script_disasm.h"
 #include "format/script_dump.h"
@@ -469,6 +470,7 @@ static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *s
 		script_dump_record(&out, &r, perf_file_evlist(f));
 		if (out.nr < DUMP_BYTES)
 			continue;
+		cli_progress_at(r.offset);
 		err = sink->write(sink->ctx, out.data, out.nr);
 		buf_clear(&out);
 		if (err != CLEW_OK)
@@ -488,6 +490,7 @@ static int dump(struct script *s)
 	enum clew_err err = perf_file_open(&f, &s->in.input, &diag);
 
 	if (err == CLEW_OK) {
+		cli_progress_begin("reading", s->in.input.size);
 		cli_pager_start();
 		err = dump_records(f, &sink, &diag);
 		cli_pager_done();

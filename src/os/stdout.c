@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/terminal.h"
+
 extern char **environ;
 
 void os_ignore_sigpipe(void)
@@ -17,16 +19,18 @@ void os_ignore_sigpipe(void)
 	sigaction(SIGPIPE, &ignore, NULL);
 }
 
-/** What we ignore, it need not. */
+/** What we ignore, it need not; nor what the thread blocks that we are in. */
 static int set_signals(posix_spawnattr_t *attr)
 {
-	sigset_t defaults;
+	sigset_t defaults, none;
 
+	sigemptyset(&none);
 	sigemptyset(&defaults);
 	sigaddset(&defaults, SIGPIPE);
 	sigaddset(&defaults, SIGXFSZ);
 	return posix_spawnattr_setsigdefault(attr, &defaults)
-		     ?: posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGDEF);
+		     ?: posix_spawnattr_setsigmask(attr, &none)
+		     ?: posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
 }
 
 static int spawn_reader(char *const argv[], int read_end)
@@ -59,6 +63,7 @@ int os_stdout_page(char *const argv[])
 	pid = spawn_reader(argv, ends[0]);
 	if (pid > 0 && dup2(ends[1], STDOUT_FILENO) < 0)
 		pid = -errno;
+	os_interrupt_reader(pid);
 	close(ends[0]);
 	close(ends[1]);
 	return pid;
@@ -74,4 +79,5 @@ void os_stdout_page_end(int pid)
 	close(STDOUT_FILENO);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	os_interrupt_reader(0);
 }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 
 #include "base/mem.h"
 
@@ -57,11 +58,15 @@ void os_thread_join(struct os_thread *t)
 struct os_lock *os_lock_new(void)
 {
 	struct os_lock *l = mem_alloc(sizeof(*l));
+	pthread_condattr_t monotonic;
 
 	if (!l)
 		return NULL;
 	pthread_mutex_init(&l->mutex, NULL);
-	pthread_cond_init(&l->cond, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&l->cond, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	return l;
 }
 
@@ -87,6 +92,18 @@ void os_unlock(struct os_lock *l)
 void os_lock_wait(struct os_lock *l)
 {
 	pthread_cond_wait(&l->cond, &l->mutex);
+}
+
+void os_lock_wait_ms(struct os_lock *l, unsigned int ms)
+{
+	struct timespec until;
+	long ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	ns = until.tv_nsec + (long)(ms % 1000) * 1000000;
+	until.tv_sec += (time_t)(ms / 1000) + ns / 1000000000;
+	until.tv_nsec = ns % 1000000000;
+	pthread_cond_timedwait(&l->cond, &l->mutex, &until);
 }
 
 void os_lock_wake_all(struct os_lock *l)

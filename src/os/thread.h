@@ -23,6 +23,8 @@ void os_unlock(struct os_lock *l);
 /** Unlock, sleep until os_lock_wake_all(), lock. May wake without cause: test the condition in a
  * loop. */
 void os_lock_wait(struct os_lock *l);
+/** The same, no longer than @p ms. */
+void os_lock_wait_ms(struct os_lock *l, unsigned int ms);
 void os_lock_wake_all(struct os_lock *l);
 
 /** CPUs this process may run on, at least 1. */

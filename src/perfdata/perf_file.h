@@ -2,6 +2,7 @@
 #ifndef PERFDATA_PERF_FILE_H
 #define PERFDATA_PERF_FILE_H
 
+#include "base/progress.h"
 #include "perfdata/perf_evlist.h"
 #include "perfdata/perf_features.h"
 #include "perfdata/perf_record.h"
@@ -20,6 +21,7 @@ struct perf_input {
 	void *ctx;
 	bool is_mapped; /* data is a whole mapped file (os_map_file): what was read may be given
 			   back */
+	struct progress *progress; /* of who reads all of it; borrowed. NULL: no one looks */
 };
 
 struct perf_file;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/progress.h"
 #include "record/event_list.h"
 #include "record/stacks.h"
 
@@ -90,6 +91,7 @@ enum rec_level { REC_NOTE, REC_WARNING };
 struct rec_ui {
 	void (*say)(void *ctx, enum rec_level level, const char *text);
 	void (*progress)(void *ctx, const struct rec_progress *p); /* about twice a second */
+	struct progress *steps; /* of the work before and after recording; borrowed */
 	void *ctx;
 };
 

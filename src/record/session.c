@@ -532,16 +532,20 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 {
 	enum clew_err err = prepare(s, error);
 
+	progress_begin(s->ui->steps, "opening events", 0);
 	if (err == CLEW_OK)
 		err = open_events(s, events, error);
+	progress_begin(s->ui->steps, "reading unwind tables", 0);
 	if (err == CLEW_OK)
 		user_stacks_preload(&s->stacks, &s->target);
 	if (err == CLEW_OK && !fill_poll(s))
 		err = out_of_memory(error);
 	if (err == CLEW_OK && s->options->is_verbose)
 		tell_opened(s);
+	progress_begin(s->ui->steps, "looking at what runs", 0);
 	if (err == CLEW_OK)
 		err = rec_stream_open(&s->stream, error);
+	progress_begin(s->ui->steps, NULL, 0);
 	if (err != CLEW_OK)
 		return err;
 	start_counting(s);
@@ -551,6 +555,7 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 		return err;
 	}
 	err = loop(s, error);
+	progress_begin(s->ui->steps, "finishing the file", 0);
 	err = finish(s, err, error);
 	end_command(s);
 	return err;

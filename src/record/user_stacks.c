@@ -203,12 +203,15 @@ static void wait_for_tables(struct user_stacks *u)
 {
 	uint64_t until = os_clock_ns() + PRELOAD_NS;
 	struct os_poll none = {0};
+	size_t all = table_worker_nr_pending(u->worker), nr;
 
 	if (u->bpf)
 		defer_bpf_hold_tables(u->bpf);
-	while (table_worker_nr_pending(u->worker) && os_clock_ns() < until) {
+	progress_begin(u->ui->steps, "reading unwind tables", all);
+	while ((nr = table_worker_nr_pending(u->worker)) && os_clock_ns() < until) {
 		os_poll_wait(&none, 1);
 		take_ready(u);
+		progress_at(u->ui->steps, nr < all ? all - nr : 0);
 	}
 	take_results(u);
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/progress.h"
+
+/*
+ * A line on the terminal for what takes over a second, taken away again at the end:
+ *
+ *	clew: reading: 34 %, 12 s left
+ *
+ * Only where standard error is a terminal and notes are wanted (not after cli_set_quiet()); it is
+ * drawn by a thread of its own, so the work is not held up. In a command:
+ *
+ *	cli_progress_begin("merging stacks", nr_bytes);     total 0: not known
+ *	... cli_progress_at(done) as often as it suits: one store ...
+ *	cli_progress_end();
+ *
+ * A second begin without an end is the next phase. The library gets cli_progress() and tells its
+ * phases itself (base/progress.h). One thread calls these.
+ */
+void cli_progress_begin(const char *phase, uint64_t total);
+void cli_progress_at(uint64_t done);
+void cli_progress_end(void);
+
+/** What is shown, for the library to write; from cli_progress_begin() to cli_progress_end(). */
+struct progress *cli_progress(void);
+
+/** Other text goes to the terminal now: the line is taken away until cli_progress_resume(). */
+void cli_progress_pause(void);
+void cli_progress_resume(void);
+
+/** The terminal belongs to the output from here on: no line any more. */
+void cli_progress_stop(void);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/progress.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/message.h"
+#include "os/clock.h"
+#include "unit/tap.h"
+
+/* What the terminal on standard error was given: nothing here waits for less than it takes. */
+static int terminal;
+static char seen[1 << 16];
+static size_t nr_seen;
+
+static bool open_terminal(void)
+{
+	int line;
+
+	terminal = posix_openpt(O_RDWR | O_NOCTTY);
+	if (terminal < 0 || grantpt(terminal) || unlockpt(terminal))
+		return false;
+	line = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+	return line >= 0 && dup2(line, STDERR_FILENO) >= 0;
+}
+
+static void set_columns(unsigned short columns)
+{
+	struct winsize size = {.ws_row = 24, .ws_col = columns};
+
+	ioctl(terminal, TIOCSWINSZ, &size);
+}
+
+static void forget(void)
+{
+	nr_seen = 0;
+	seen[0] = '\0';
+}
+
+/* Reads until @p text is there. */
+static const char *wait_for(const char *text)
+{
+	const char *at;
+
+	while (!(at = strstr(seen, text))) {
+		ssize_t n = read(terminal, seen + nr_seen, sizeof(seen) - 1 - nr_seen);
+
+		if (n <= 0)
+			return NULL;
+		nr_seen += (size_t)n;
+		seen[nr_seen] = '\0';
+	}
+	return at;
+}
+
+/* Until that many seconds, any but 0, stand after @p before. */
+static bool wait_for_seconds(const char *before)
+{
+	const char *at;
+
+	do {
+		forget();
+		if (!wait_for(" s"))
+			return false;
+		at = strstr(seen, before);
+	} while (!at || strtol(at + strlen(before), NULL, 10) < 1);
+	return true;
+}
+
+/* Its last line as it would stand there. */
+static const char *line_now(void)
+{
+	const char *last = seen;
+
+	for (const char *p = seen; (p = strstr(p, "\r\033[K")); p++)
+		last = p + 4;
+	return last;
+}
+
+static void test_percent(void)
+{
+	forget();
+	cli_progress_begin("reading", 1000);
+	cli_progress_at(340);
+	CHECK(wait_for("clew: reading: 34 %"), "the phase and how much of it is done");
+	cli_progress_at(500);
+	CHECK(wait_for("clew: reading: 50 %, "), "another percent later");
+	CHECK(wait_for(" s left"), "the time left");
+	cli_progress_at(2000);
+	CHECK(wait_for("100 %"), "never more than all");
+	cli_progress_begin("sorting", 0);
+	CHECK(wait_for("clew: sorting: 0 s"), "the next phase at once, without a total its time");
+	CHECK(wait_for_seconds("clew: sorting: "), "which goes on");
+}
+
+static void test_message(void)
+{
+	forget();
+	CHECK(wait_for("clew: sorting"), "the line is there");
+	cli_note("%s", "something to say");
+	CHECK(wait_for("\r\033[Kclew: something to say"), "a message takes the line away before");
+	forget();
+	CHECK(wait_for("clew: sorting"), "and the line comes back after it");
+	cli_progress_end();
+	cli_note("%s", "over");
+	wait_for("clew: over");
+	CHECK(!strncmp(line_now(), "clew: over", 10), "the end takes it away");
+}
+
+static void test_library(void)
+{
+	forget();
+	cli_progress_begin("opening", 0);
+	progress_begin(cli_progress(), "decoding trace", 1 << 20);
+	for (int i = 0; i < 64; i++)
+		progress_add(cli_progress(), 1 << 10);
+	CHECK(wait_for("clew: decoding trace: 6 %"), "what the library writes is shown");
+	set_columns(20);
+	forget();
+	CHECK(wait_for("clew: decoding trac\r"), "a narrow terminal's line is not wrapped");
+	set_columns(80);
+	cli_progress_stop();
+	forget();
+	cli_progress_begin("reading", 0);
+	cli_note("%s", "stopped");
+	wait_for("clew: stopped");
+	CHECK(!strstr(seen, "reading"), "no line once the terminal belongs to the output");
+	cli_progress_end();
+	progress_begin(NULL, "x", 1);
+	progress_add(NULL, 1);
+	CHECK(true, "no one looks: no harm");
+}
+
+/* Only where the machine was quick enough to say that it was short. */
+static void test_short(void)
+{
+	uint64_t begun = os_clock_ns();
+
+	forget();
+	cli_progress_begin("reading", 1000);
+	cli_progress_at(500);
+	cli_progress_end();
+	if (os_clock_ns() - begun > 900000000) {
+		SKIP("the machine is too busy for less than a second");
+		return;
+	}
+	cli_note("%s", "done");
+	wait_for("clew: done");
+	CHECK(!strstr(seen, "reading"), "nothing for less than a second");
+}
+
+int main(void)
+{
+	if (!open_terminal())
+		SKIP_ALL("no pseudo terminal here");
+	set_columns(80);
+	test_short();
+	test_percent();
+	test_message();
+	test_library();
+	return tap_done();
+}
