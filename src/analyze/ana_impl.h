@@ -148,6 +148,7 @@ struct analyze {
 		VEC(struct dso_build_id);
 	} build_ids;
 	struct map_u64 cgroups;  /* id -> path */
+	struct map_u64 mnt_ns;   /* pid -> inode of its mount namespace, as last told */
 	struct map_u64 counters; /* event id -> last value read, for samples of whole groups */
 	struct map_u64 unresolved_by_dso; /* dso id + 1, 0 = none -> count */
 	struct {

@@ -47,12 +47,14 @@ static struct ana_place *place_new(struct analyze *a, const struct dso_key *key,
 static struct ana_place *place_of_user_map(struct analyze *a, const struct who_map *m)
 {
 	struct dso_build_id id = {.size = m->build_id_bytes};
+	const uint64_t *mnt_ns = map_u64_get(&a->mnt_ns, m->pid);
 	char jit_path[32];
 	struct dso_key key = {
 		.kind = DSO_USER,
 		.path = m->path,
 		.build_id = &id,
 		.pid = m->pid,
+		.mnt_ns_ino = mnt_ns ? *mnt_ns : 0,
 		.maj = m->maj,
 		.min = m->min,
 		.ino = m->ino,

@@ -85,6 +85,19 @@ static enum clew_err take_cgroup(struct analyze *a, const struct perf_record *r)
 	return path && map_u64_put(&a->cgroups, c.id, (uintptr_t)path) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
+enum { LINK_BYTES = 16, MNT_LINK = 5 };
+
+static enum clew_err take_namespaces(struct analyze *a, const struct perf_record *r)
+{
+	struct perf_namespaces n;
+	uint64_t ino;
+
+	if (perf_namespaces_parse(r, &n) != CLEW_OK || n.nr <= MNT_LINK)
+		return CLEW_OK;
+	ino = load_u64(n.links.pos + MNT_LINK * LINK_BYTES + 8, r->swap);
+	return map_u64_put(&a->mnt_ns, n.pid, ino) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
 static enum clew_err take_build_id(struct analyze *a, const struct perf_record *r)
 {
 	struct perf_build_id_record b;
@@ -108,6 +121,8 @@ enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r)
 		return take_lost(a, r);
 	case PERF_RECORD_KSYMBOL:
 		return take_ksymbol(a, r);
+	case PERF_RECORD_NAMESPACES:
+		return take_namespaces(a, r);
 	case PERF_RECORD_CGROUP:
 		return take_cgroup(a, r);
 	case PERF_RECORD_HEADER_BUILD_ID:

@@ -73,6 +73,7 @@ void analyze_free(struct analyze *a)
 	intern_done(&a->build_id_paths);
 	vec_done(&a->build_ids);
 	map_u64_done(&a->cgroups);
+	map_u64_done(&a->mnt_ns);
 	map_u64_done(&a->counters);
 	map_u64_done(&a->unresolved_by_dso);
 	vec_done(&a->unresolved);

@@ -111,9 +111,11 @@ static enum clew_err read_dump(struct pe_patches *p, struct bytes text, bool has
 enum clew_err pe_patches_dump(struct pe_patches *p, const char *path, bool is_forced,
 			      bool has_clock, struct os_map *ret_map)
 {
-	if (!os_is_trusted_file(path) && !(is_forced && os_is_regular(path)))
-		return CLEW_OK;
-	if (os_map_file(path, ret_map, NULL) || ret_map->size > MAX_DUMP_BYTES)
+	int fd = os_open_trusted(path, is_forced ? OS_ANY_OWNER : 0);
+	bool is_usable = fd >= 0 && !os_map_fd(fd, ret_map, NULL);
+
+	os_close(fd);
+	if (!is_usable || ret_map->size > MAX_DUMP_BYTES)
 		return CLEW_OK;
 	return read_dump(p, bytes_of(ret_map->data, ret_map->size), has_clock);
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "image/dso_code_priv.h"
-#include "os/self.h"
 
 static bool is_arm(const struct elf_file *f)
 {
@@ -22,8 +21,8 @@ static bool open_bare(struct dso *d)
 		return false;
 	if (!c->is_bare_asked) {
 		c->is_bare_asked = true;
-		if (dso_place_path(d, DSO_AT_ITSELF, "", &d->build_id, &path) &&
-		    os_is_regular(buf_cstr(&path)) &&
+		if (dso_where(d) == DSO_HERE &&
+		    dso_place_path(d, DSO_AT_ITSELF, "", &d->build_id, &path) &&
 		    !os_map_file(buf_cstr(&path), &d->code.map, NULL) &&
 		    !dso_store_charge(d->store, d->code.map.size, "the file", buf_cstr(&path)))
 			dso_file_done(&d->code);

@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "image/dso_priv.h"
 #include "os/file.h"
-#include "os/self.h"
 
 static enum clew_err open_with(struct dso_file *f, const char *path,
 			       enum clew_err (*map)(const char *, struct os_map *,
@@ -13,8 +12,6 @@ static enum clew_err open_with(struct dso_file *f, const char *path,
 	struct dso_file n = {0};
 	enum clew_err err;
 
-	if (!os_is_regular(path)) /* a recording may name a FIFO */
-		return CLEW_NOT_FOUND;
 	n.path = mem_strdup(path);
 	err = n.path ? map(path, &n.map, NULL) : CLEW_NO_MEMORY;
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
 #include <string.h>
 
 #include "elf/perf_map.h"
 #include "image/dso_priv.h"
+#include "os/caps.h"
 #include "os/self.h"
 
 enum { MAP_MAX_BYTES = 256 * 1024 * 1024 };
@@ -19,31 +21,50 @@ static void map_path(struct dso *d, struct buf *ret)
 		buf_printf(ret, "/tmp/perf-%u.map", d->pid);
 }
 
+uint32_t dso_jit_owner(const struct dso *d)
+{
+	uint32_t uid;
+
+	if (d->store->opts.force)
+		return OS_ANY_OWNER;
+	return d->pid && !d->store->opts.no_proc_root && os_process_uid((int)d->pid, &uid) ? uid
+											   : 0;
+}
+
+/** @return why not. */
+static const char *read_map(int fd, char **text, size_t *size)
+{
+	enum clew_err err;
+
+	if (fd == -EPERM)
+		return "perf-PID.map belongs to another user; -f reads it all the same";
+	if (fd == -EINVAL)
+		return "perf-PID.map is no plain file";
+	if (fd < 0)
+		return "no /tmp/perf-PID.map: the program names no run-time generated code";
+	err = os_read_fd(fd, MAP_MAX_BYTES, text, size, NULL);
+	if (err == CLEW_LIMIT)
+		return "perf-PID.map is larger than 256 MiB";
+	return err ? "perf-PID.map cannot be read" : NULL;
+}
+
 static void load_perf_map(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
 	clew_auto(mem_free_at) char *text = NULL;
-	uint64_t file_bytes;
 	size_t size;
+	int fd;
 
+	if (dso_where(d) == DSO_ELSEWHERE_CLOSED || dso_where(d) == DSO_ELSEWHERE_ENDED) {
+		d->why = "of another mount namespace: its perf-PID.map is out of reach";
+		return;
+	}
 	map_path(d, &path);
-	if (!os_exists(buf_cstr(&path))) {
-		d->why = "no /tmp/perf-PID.map: the program names no run-time generated code";
+	fd = os_open_trusted(buf_cstr(&path), dso_jit_owner(d));
+	d->why = read_map(fd, &text, &size);
+	os_close(fd);
+	if (d->why)
 		return;
-	}
-	if (!os_is_trusted_file(buf_cstr(&path)) &&
-	    !(d->store->opts.force && os_is_regular(buf_cstr(&path)))) {
-		d->why = "perf-PID.map belongs to another user; -f reads it all the same";
-		return;
-	}
-	if (!os_file_size(buf_cstr(&path), &file_bytes) || file_bytes > MAP_MAX_BYTES) {
-		d->why = "perf-PID.map is larger than 256 MiB";
-		return;
-	}
-	if (os_read_file(buf_cstr(&path), MAP_MAX_BYTES, &text, &size, NULL)) {
-		d->why = "perf-PID.map cannot be read";
-		return;
-	}
 	sym_table_init(&d->table, NULL, 0);
 	d->table.budget = d->store->opts.budget;
 	if (perf_map_collect(&d->table, bytes_of(text, size))) {

@@ -5,7 +5,6 @@
 
 #include "elf/jitdump.h"
 #include "image/dso_priv.h"
-#include "os/self.h"
 
 enum { DUMP_MAX_BYTES = 1024 * 1024 * 1024, LINES_MAX = 16 * 1024 * 1024 };
 
@@ -145,16 +144,19 @@ static bool read_dump(struct dso *d, struct reader *r)
 
 bool dso_load_jitdump(struct dso *d, const char *path)
 {
+	int fd = os_open_trusted(path, dso_jit_owner(d));
 	struct reader r = {0};
 	bool ok;
 
-	if (!(os_is_trusted_file(path) || (d->store->opts.force && os_is_regular(path))) ||
-	    !(r.lines = mem_zalloc(sizeof(*r.lines))))
-		return false;
+	r.lines = fd < 0 ? NULL : mem_zalloc(sizeof(*r.lines));
 	/* Lines and symbols are less than the file. */
-	ok = !os_map_file(path, &r.lines->map, NULL) && r.lines->map.size <= DUMP_MAX_BYTES &&
+	ok = r.lines && !os_map_fd(fd, &r.lines->map, NULL) &&
+	     r.lines->map.size <= DUMP_MAX_BYTES &&
 	     dso_store_charge(d->store, 2 * r.lines->map.size, "the file", path) &&
 	     read_dump(d, &r);
+	os_close(fd);
+	if (!r.lines)
+		return false;
 	reader_done(&r);
 	if (ok && dso_finish_table(d, SYM_FILL_NONE, path)) {
 		d->jit_lines = r.lines;

@@ -5,6 +5,7 @@
 #include "elf/dwarf_lines.h"
 #include "elf/elf_sym.h"
 #include "image/dso_priv.h"
+#include "os/path.h"
 
 enum { MAX_LEVELS = 64 };
 
@@ -38,8 +39,10 @@ static void open_alt(struct dso_lines *l, struct dso_store *s, const struct dso_
 		return;
 	want.size = (uint8_t)bytes_left(&b);
 	memcpy(want.bytes, b.pos, want.size);
-	if (name[0] != '/' && slash)
-		buf_add(&path, f->path, (size_t)(slash - f->path) + 1);
+	if (slash)
+		buf_add(&path, f->path,
+			name[0] == '/' ? os_path_root_bytes(f->path)
+				       : (size_t)(slash - f->path) + 1);
 	buf_str(&path, name);
 	if (dso_file_open_private(&l->alt, buf_cstr(&path))) {
 		buf_clear(&path);

@@ -19,13 +19,14 @@ static bool find_file(struct dso *d, const char *root, struct os_file_identity *
 	       !os_file_identity(buf_cstr(&path), ret);
 }
 
-/** Where dso_load_user() looks for the file first. */
+/** Where dso_load_user() looks for the file first. What only has its name is not it. */
 static bool identify(struct dso *d)
 {
 	clew_auto(buf_done) struct buf root = {0};
 
 	dso_proc_root(d, &root);
-	return (root.nr && find_file(d, buf_cstr(&root), &d->file)) || find_file(d, "", &d->file);
+	return root.nr ? find_file(d, buf_cstr(&root), &d->file)
+		       : dso_where(d) == DSO_HERE && find_file(d, "", &d->file);
 }
 
 /** The build id in the file that identify() found. */
@@ -37,10 +38,6 @@ static struct dso_build_id read_build_id(struct dso *d)
 
 	dso_proc_root(d, &root);
 	if (dso_place_path(d, DSO_AT_ITSELF, buf_cstr(&root), &d->build_id, &path) &&
-	    !dso_file_open(&f, buf_cstr(&path)))
-		return dso_file_build_id(&f);
-	buf_clear(&path);
-	if (dso_place_path(d, DSO_AT_ITSELF, "", &d->build_id, &path) &&
 	    !dso_file_open(&f, buf_cstr(&path)))
 		id = dso_file_build_id(&f);
 	return id;

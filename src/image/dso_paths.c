@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "image/dso_priv.h"
-#include "os/self.h"
 
 bool dso_build_id_path(const char *prefix, const struct dso_build_id *id, const char *tail,
 		       struct buf *ret)
@@ -99,17 +98,4 @@ bool dso_place_path(struct dso *d, enum dso_place place, const char *root,
 		break;
 	}
 	return false;
-}
-
-void dso_proc_root(struct dso *d, struct buf *ret)
-{
-	struct dso_store *s = d->store;
-	uint64_t now;
-
-	if (!d->pid || s->opts.no_proc_root || (s->opts.symfs && s->opts.symfs[0]))
-		return;
-	now = os_mnt_ns(d->pid);
-	if (!now || now == s->own_mnt_ns || (d->mnt_ns_ino && d->mnt_ns_ino != now))
-		return;
-	buf_printf(ret, "/proc/%u/root", d->pid);
 }

@@ -44,6 +44,7 @@ struct dso {
 	struct dso_store *store;
 	uint32_t id, pid;
 	enum dso_kind kind;
+	uint8_t where;  /* enum dso_where */
 	bool has_asked; /* load was tried */
 	bool has_asked_code;
 	char *path, *short_name;
@@ -89,6 +90,7 @@ struct dso_store {
 	struct map_u64 by_build_id; /* hash of a recorded build id -> a dso that was read by it */
 	uint64_t charged;           /* to the budget, by dso_store_charge() */
 	struct map_u64 mapped;      /* the same -> how many mappings of it are charged as one */
+	uint32_t nr_tries;          /* of dso_file_open_mapped() */
 };
 
 /* dso_paths.c: where the symbols of a user file may lie, in the order in which they are tried. */
@@ -116,8 +118,29 @@ bool dso_place_path(struct dso *d, enum dso_place place, const char *root,
 bool dso_build_id_path(const char *prefix, const struct dso_build_id *id, const char *tail,
 		       struct buf *ret);
 
-/** In the process' mount namespace: "/proc/PID/root"; "" where that is ours, or gone. */
+/* dso_where.c: where the process that mapped the file sees its path. */
+enum dso_where {
+	DSO_WHERE_UNKNOWN, /* not asked yet */
+	DSO_HERE,
+	DSO_ELSEWHERE,        /* in another mount namespace, or below another root directory */
+	DSO_ELSEWHERE_CLOSED, /* the same, and without openat2 no path there is safe to open */
+	DSO_ELSEWHERE_ENDED   /* of such a process that ended, or may not be looked into */
+};
+enum dso_where dso_where(struct dso *d);
+
+/** DSO_ELSEWHERE: "/proc/PID/root", else "". os/path.h opens what lies below. */
 void dso_proc_root(struct dso *d, struct buf *ret);
+
+/** What a process that still runs has mapped, also where it was deleted or lies elsewhere: proven
+ * by build id, else by inode. @return false: none. */
+bool dso_file_open_mapped(struct dso_file *ret, struct dso *d);
+
+/** Is @p f, mapped, the very file of the recording, by device and inode? False: they are not known.
+ */
+bool dso_is_mapped_file(const struct dso *d, const struct dso_file *f);
+
+/** Does the recording itself say that the file was deleted? */
+bool dso_is_deleted(const struct dso *d);
 
 /* dso_file.c */
 enum clew_err dso_file_open(struct dso_file *f, const char *path);
@@ -162,6 +185,9 @@ bool dso_finish_table(struct dso *d, enum sym_fill fill, const char *from);
 const struct elf_file *dso_code_file(struct dso *d);
 
 char *dso_keep(struct dso_store *s, const char *text);
+
+/** Who else than we and root may have written what names the code of this process: its user. */
+uint32_t dso_jit_owner(const struct dso *d);
 
 /* dso_jitdump.c */
 struct dso_jit_lines;

@@ -4,13 +4,13 @@
 #include "elf/elf_debugdata.h"
 #include "elf/elf_sym.h"
 #include "image/dso_priv.h"
-#include "os/self.h"
 
 /** What the search has met so far. */
 struct search {
 	struct dso *d;
 	struct dso_build_id id; /* the recording's, or the file's own */
 	bool has_file, has_mismatch;
+	bool has_unproven; /* a file of its name, which the process may only have named */
 };
 
 /** Without a build id in the recording: the one of the file itself leads to its debug file. */
@@ -71,23 +71,70 @@ static void search_places(struct search *s, const char *root)
 	}
 }
 
-static void search(struct search *s)
+/** What a process that still runs has mapped. */
+static void search_mapped(struct search *s)
 {
 	struct dso *d = s->d;
-	clew_auto(buf_done) struct buf root = {0};
+	struct dso_file f = {0};
 
-	s->id = d->build_id;
-	dso_proc_root(d, &root);
-	if (root.nr) {
-		if (!s->id.size)
-			take_own_build_id(s, buf_cstr(&root));
-		search_places(s, buf_cstr(&root));
-	}
-	if (d->syms || d->runtime)
+	if (!dso_file_open_mapped(&f, d))
 		return;
+	s->id = dso_file_build_id(&f);
+	s->has_file = true;
+	offer(d, &f);
+}
+
+/** The path of a process that sees other files than we do: ours must be proven to be that one. */
+static void search_proven(struct search *s)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	struct dso_file f = {0};
+
+	if (s->id.size) {
+		search_places(s, "");
+		return;
+	}
+	if (!dso_place_path(s->d, DSO_AT_ITSELF, "", &s->id, &path) ||
+	    dso_file_open(&f, buf_cstr(&path)))
+		return;
+	if (dso_is_mapped_file(s->d, &f)) {
+		s->has_file = true;
+		offer(s->d, &f);
+	} else {
+		s->has_unproven = true;
+		dso_file_done(&f);
+	}
+}
+
+static void search_here(struct search *s)
+{
 	if (!s->id.size)
 		take_own_build_id(s, "");
 	search_places(s, "");
+}
+
+static bool has_found(const struct search *s)
+{
+	return s->d->syms || s->d->runtime;
+}
+
+static void search(struct search *s)
+{
+	bool is_here = dso_where(s->d) == DSO_HERE;
+	clew_auto(buf_done) struct buf root = {0};
+
+	s->id = s->d->build_id;
+	dso_proc_root(s->d, &root);
+	if (root.nr && !s->id.size)
+		take_own_build_id(s, buf_cstr(&root));
+	if (root.nr)
+		search_places(s, buf_cstr(&root));
+	if (is_here)
+		search_here(s);
+	if (!has_found(s))
+		search_mapped(s);
+	if (!has_found(s) && !is_here)
+		search_proven(s);
 }
 
 /** Stripped, but with a packed symbol table of its own. */
@@ -110,17 +157,24 @@ static void take_debugdata(struct dso *d)
 
 static const char *why_nothing(const struct search *s)
 {
-	static const char deleted[] = " (deleted)"; /* the kernel adds it to the path */
-	size_t len, suffix_bytes = sizeof(deleted) - 1;
+	enum dso_where where = dso_where(s->d);
 
-	if (s->has_mismatch)
-		return "build id differs from the recording's";
 	if (s->has_file)
 		return "stripped: no symbol table";
-	len = strlen(s->d->path);
-	if (len > suffix_bytes && !strcmp(s->d->path + len - suffix_bytes, deleted))
-		return "file was deleted or replaced while it was mapped";
-	return "file not found, or not an ELF file";
+	if (where == DSO_ELSEWHERE_CLOSED)
+		return "in another mount namespace, whose files are not safe to open without openat2 "
+		       "(Linux 5.6)";
+	if (where == DSO_ELSEWHERE_ENDED && (s->has_mismatch || s->has_unproven))
+		return "in another mount namespace, whose process has ended: the file of that name "
+		       "here is not known to be it";
+	if (s->has_unproven)
+		return "not found in its mount namespace: the file of that name here is another one";
+	if (s->has_mismatch)
+		return "build id differs from the recording's";
+	if (where != DSO_HERE)
+		return "not found in its mount namespace";
+	return dso_is_deleted(s->d) ? "file was deleted or replaced while it was mapped"
+				    : "file not found, or not an ELF file";
 }
 
 void dso_load_user(struct dso *d)
@@ -160,6 +214,16 @@ void dso_load_user(struct dso *d)
 		d->why = "stripped: no symbol table";
 }
 
+static bool keep_code(struct dso *d, struct dso_file *f)
+{
+	if (!dso_file_charge(d->store, f)) {
+		dso_file_done(f);
+		return false;
+	}
+	d->code = *f;
+	return true;
+}
+
 static bool open_code(struct dso *d, const char *root, enum dso_place place)
 {
 	clew_auto(buf_done) struct buf path = {0};
@@ -170,16 +234,18 @@ static bool open_code(struct dso *d, const char *root, enum dso_place place)
 	    dso_file_open(&f, buf_cstr(&path)))
 		return false;
 	id = dso_file_build_id(&f);
-	if (d->build_id.size && !dso_same_build_id(&id, &d->build_id)) {
-		dso_file_done(&f);
-		return false;
-	}
-	if (!dso_file_charge(d->store, &f)) {
-		dso_file_done(&f);
-		return false;
-	}
-	d->code = f;
-	return true;
+	if (d->build_id.size ? dso_same_build_id(&id, &d->build_id)
+			     : root[0] || dso_where(d) == DSO_HERE || dso_is_mapped_file(d, &f))
+		return keep_code(d, &f);
+	dso_file_done(&f);
+	return false;
+}
+
+static bool open_mapped_code(struct dso *d)
+{
+	struct dso_file f = {0};
+
+	return dso_file_open_mapped(&f, d) && keep_code(d, &f);
 }
 
 const struct elf_file *dso_code_file(struct dso *d)
@@ -194,7 +260,8 @@ const struct elf_file *dso_code_file(struct dso *d)
 	d->has_asked_code = true;
 	dso_proc_root(d, &root);
 	if ((root.nr && open_code(d, buf_cstr(&root), DSO_AT_ITSELF)) ||
-	    open_code(d, "", DSO_AT_ITSELF) || open_code(d, "", DSO_AT_CACHE))
+	    open_code(d, "", DSO_AT_ITSELF) || open_code(d, "", DSO_AT_CACHE) ||
+	    open_mapped_code(d))
 		return &d->code.elf;
 	return NULL;
 }

@@ -58,12 +58,16 @@ static bool is_ours_alone(const char *dir)
 void *file_cache_load(struct file_cache *c, const char *name, size_t *ret_size)
 {
 	clew_auto(buf_done) struct buf path = {0};
-	char *data;
+	char *data = NULL;
+	int fd;
 
 	buf_printf(&path, "%s/%s" FILE_CACHE_SUFFIX, c->dir, name);
-	if (path.is_failed || !is_ours_alone(c->dir) || !os_is_trusted_file(buf_cstr(&path)) ||
-	    os_read_file(buf_cstr(&path), c->max_bytes, &data, ret_size, NULL))
+	if (path.is_failed || !is_ours_alone(c->dir))
 		return NULL;
+	fd = os_open_trusted(buf_cstr(&path), 0);
+	if (fd >= 0)
+		os_read_fd(fd, c->max_bytes, &data, ret_size, NULL);
+	os_close(fd);
 	return data;
 }
 

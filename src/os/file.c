@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "os/path.h"
 
 enum { PAGE_BYTES = 4096, FIRST_READ = 16 * 1024 };
 
@@ -84,27 +86,52 @@ void os_map_release(const struct os_map *m, size_t from, size_t to)
 
 int os_open_read(const char *path)
 {
-	int fd;
+	return os_path_open(path, O_RDONLY);
+}
 
-	do {
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-	} while (fd < 0 && errno == EINTR);
-	return fd < 0 ? -errno : fd;
+/** Opening what is no plain file may wait, or do something: it is looked at first, and then that
+ * very file is opened. */
+static int open_plain(int seen)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", seen);
+	return os_path_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
 int os_open_regular(const char *path)
 {
+	int seen = os_path_open(path, O_PATH), fd;
 	struct stat st;
-	int fd;
 
-	if (stat(path, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	do { /* it may be another one by now */
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	} while (fd < 0 && errno == EINTR);
-	return fd < 0 ? -errno : fd;
+	if (seen < 0)
+		return seen;
+	if (fstat(seen, &st))
+		fd = -errno;
+	else
+		fd = S_ISREG(st.st_mode) ? open_plain(seen) : -EINVAL;
+	close(seen);
+	return fd;
+}
+
+int os_open_trusted(const char *path, uint32_t owner)
+{
+	int seen = os_path_open(path, O_PATH | O_NOFOLLOW), fd;
+	struct stat st;
+
+	if (seen < 0)
+		return seen;
+	if (fstat(seen, &st))
+		fd = -errno;
+	else if (!S_ISREG(st.st_mode))
+		fd = -EINVAL;
+	else if (owner == OS_ANY_OWNER || st.st_uid == owner || st.st_uid == geteuid() ||
+		 !st.st_uid)
+		fd = open_plain(seen);
+	else
+		fd = -EPERM;
+	close(seen);
+	return fd;
 }
 
 long os_read(int fd, void *data, size_t size)
@@ -152,7 +179,9 @@ void os_close(int fd)
 
 bool os_exists(const char *path)
 {
-	return access(path, F_OK) == 0;
+	struct stat st;
+
+	return !os_path_stat(path, &st);
 }
 
 long os_read_link(const char *path, char *ret, size_t size)
@@ -165,22 +194,23 @@ long os_read_link(const char *path, char *ret, size_t size)
 	return n;
 }
 
-/** All of a file that tells its size, and one more to see its end; procfs tells 0. */
-static size_t first_bytes(int fd, size_t limit)
+static uint64_t said_bytes(int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) || st.st_size < FIRST_READ || (uint64_t)st.st_size > limit)
-		return FIRST_READ;
-	return (size_t)st.st_size + 2;
+	return fstat(fd, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
 }
 
 static enum clew_err read_all(int fd, size_t limit, char **text, size_t *ret_size,
 			      struct clew_diag *diag)
 {
-	size_t nr = 0, cap = first_bytes(fd, limit);
+	uint64_t said = said_bytes(fd);
+	/* All of a file that tells its size, and one more to see its end; procfs tells 0. */
+	size_t nr = 0, cap = said < FIRST_READ ? FIRST_READ : (size_t)said + 2;
 	long n;
 
+	if (said > limit)
+		return clew_fail(diag, CLEW_LIMIT, limit, "file larger than expected");
 	*text = mem_alloc(cap);
 	while (*text) {
 		n = os_read(fd, *text + nr, cap - nr - 1);
@@ -210,13 +240,20 @@ enum clew_err os_read_file(const char *path, size_t limit, char **ret, size_t *r
 			   struct clew_diag *diag)
 {
 	int fd = os_open_read(path);
-	char *text = NULL;
 	enum clew_err err;
 
 	if (fd < 0)
 		return clew_fail_os(diag, -fd, "open");
-	err = read_all(fd, limit, &text, ret_size, diag);
+	err = os_read_fd(fd, limit, ret, ret_size, diag);
 	os_close(fd);
+	return err;
+}
+
+enum clew_err os_read_fd(int fd, size_t limit, char **ret, size_t *ret_size, struct clew_diag *diag)
+{
+	char *text = NULL;
+	enum clew_err err = read_all(fd, limit, &text, ret_size, diag);
+
 	if (err == CLEW_OK)
 		*ret = text;
 	else

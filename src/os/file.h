@@ -45,12 +45,25 @@ void os_map_release(const struct os_map *m, size_t from, size_t to);
 enum clew_err os_read_file(const char *path, size_t limit, char **ret, size_t *ret_size,
 			   struct clew_diag *diag);
 
+/** The same of an open file, from where it stands. */
+enum clew_err os_read_fd(int fd, size_t limit, char **ret, size_t *ret_size,
+			 struct clew_diag *diag);
+
+/* Paths below another process's root: see os/path.h. */
+
 /** Open for reading, close-on-exec. @return the descriptor, or -errno. */
 int os_open_read(const char *path);
 
 /** The same for a path that others name: never waits, as a FIFO without a writer would have it.
  * @return -EINVAL: not a regular file. */
 int os_open_regular(const char *path);
+
+#define OS_ANY_OWNER UINT32_MAX
+
+/** The same for a file that must be ours, root's or @p owner's (0: nobody else's; OS_ANY_OWNER),
+ * and no symbolic link: others could have planted it in /tmp.
+ * @return -EPERM: it belongs to another user. */
+int os_open_trusted(const char *path, uint32_t owner);
 
 /** Up to @p size bytes; restarts after signals. @return bytes read, 0 at the end, or -errno. */
 long os_read(int fd, void *data, size_t size);

@@ -2,14 +2,16 @@
 #include "os/file_time.h"
 
 #include <errno.h>
-#include <sys/stat.h>
+
+#include "os/path.h"
 
 int os_file_changed(const char *path, int64_t *ret)
 {
 	struct stat st;
+	int err = os_path_stat(path, &st);
 
-	if (stat(path, &st) < 0)
-		return -errno;
+	if (err)
+		return err;
 	*ret = st.st_mtime;
 	return 0;
 }
@@ -17,9 +19,10 @@ int os_file_changed(const char *path, int64_t *ret)
 int os_file_identity(const char *path, struct os_file_identity *ret)
 {
 	struct stat st;
+	int err = os_path_stat(path, &st);
 
-	if (stat(path, &st) < 0)
-		return -errno;
+	if (err)
+		return err;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 	*ret = (struct os_file_identity){st.st_dev, st.st_ino, (uint64_t)st.st_size,
@@ -32,5 +35,5 @@ bool os_file_is_roots(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && !st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH));
+	return !os_path_stat(path, &st) && !st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }

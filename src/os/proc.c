@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "os/file.h"
+#include "os/path.h"
 
 enum { READ_STEP = 16 * 1024 };
 
@@ -143,10 +145,12 @@ bool os_read_number(const char *path, unsigned long long *ret)
 int os_file_id(const char *path, struct os_file_id *ret)
 {
 	struct stat st;
+	int err = os_path_stat(path, &st);
 
-	if (stat(path, &st))
-		return -errno;
-	*ret = (struct os_file_id){st.st_dev, st.st_ino, st.st_uid};
+	if (err)
+		return err;
+	*ret = (struct os_file_id){st.st_dev, st.st_ino, major(st.st_dev), minor(st.st_dev),
+				   st.st_uid};
 	return 0;
 }
 

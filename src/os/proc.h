@@ -37,7 +37,7 @@ bool os_read_number(const char *path, unsigned long long *ret);
 /** Device, inode and owner of a file, following links. @return 0 or -errno. */
 struct os_file_id {
 	unsigned long long dev, ino;
-	unsigned int uid;
+	unsigned int maj, min, uid; /* of dev; the owner */
 };
 int os_file_id(const char *path, struct os_file_id *ret);
 

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "os/file.h"
+#include "os/path.h"
 
 enum { MAPS_MAX = 16 * 1024 * 1024, STATUS_MAX = 64 * 1024 };
 
@@ -80,7 +81,7 @@ bool os_is_regular(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && S_ISREG(st.st_mode);
+	return !os_path_stat(path, &st) && S_ISREG(st.st_mode);
 }
 
 bool os_is_directory(const char *path)
@@ -94,16 +95,8 @@ bool os_file_size(const char *path, uint64_t *ret)
 {
 	struct stat st;
 
-	if (stat(path, &st))
+	if (os_path_stat(path, &st))
 		return false;
 	*ret = (uint64_t)st.st_size;
 	return true;
-}
-
-bool os_is_trusted_file(const char *path)
-{
-	struct stat st;
-
-	return !lstat(path, &st) && S_ISREG(st.st_mode) &&
-	       (st.st_uid == 0 || st.st_uid == geteuid());
 }

@@ -25,7 +25,4 @@ bool os_is_directory(const char *path);
 /** Size of a file in bytes; false: not there. */
 bool os_file_size(const char *path, uint64_t *ret);
 
-/** Is the file a regular one, and ours or root's? Others could have planted it in /tmp. */
-bool os_is_trusted_file(const char *path);
-
 #endif

@@ -8,8 +8,8 @@
 #include "os/file.h"
 #include "os/file_time.h"
 #include "os/proc.h"
+#include "os/proc_map.h"
 #include "record/file_build_id.h"
-#include "record/proc_map.h"
 
 enum {
 	PATH_BYTES = 4096 + 64,

@@ -10,8 +10,8 @@
 #include "base/vec.h"
 #include "os/clock.h"
 #include "os/proc.h"
+#include "os/proc_map.h"
 #include "record/live_code.h"
-#include "record/proc_map.h"
 
 enum {
 	MAX_FILES = 1 << 16,     /* different ones; further ones have no tables */

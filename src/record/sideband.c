@@ -7,8 +7,8 @@
 
 #include "base/hash.h"
 #include "os/proc.h"
+#include "os/proc_map.h"
 #include "record/file_build_id.h"
-#include "record/proc_map.h"
 
 enum {
 	FLUSH_BYTES = 256 * 1024,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/path.h"
 #include "tap.h"
 
 /* Around the size of the first read, and where the size is told by the file or is not. */
@@ -38,6 +39,66 @@ static void test_read_whole(const char *path)
 	free(text);
 }
 
+/* What others may put into /tmp. */
+static void test_trusted(const char *dir)
+{
+	char path[64], link[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/map", dir);
+	snprintf(link, sizeof(link), "%s/link", dir);
+	CHECK_EQ(os_open_trusted(path, 0), -ENOENT, "not there");
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	fd = os_open_trusted(path, 0);
+	CHECK(fd >= 0 && fcntl(fd, F_GETFL) & O_NONBLOCK, "our own file is trusted");
+	close(fd);
+	CHECK(!symlink(path, link), "a link to it");
+	CHECK_EQ(os_open_trusted(link, OS_ANY_OWNER), -EINVAL, "is not followed");
+	unlink(link);
+	CHECK(!mkfifo(link, 0600), "a FIFO");
+	CHECK_EQ(os_open_trusted(link, OS_ANY_OWNER), -EINVAL, "is not opened");
+	unlink(link);
+	if (chown(path, 65534, 65534)) {
+		SKIP("only root can give files away");
+	} else {
+		CHECK_EQ(os_open_trusted(path, 0), -EPERM, "another user's file is not trusted");
+		fd = os_open_trusted(path, 65534);
+		CHECK(fd >= 0, "but where it is that user's matter");
+		close(fd);
+	}
+	unlink(path);
+}
+
+/* Paths below another process's root. Ours is as good as another's. */
+static void test_in_root(const char *dir)
+{
+	char path[128], root[32];
+	struct stat st;
+	int fd;
+
+	snprintf(root, sizeof(root), "/proc/%d/root", getpid());
+	snprintf(path, sizeof(path), "%s%s/file", root, dir);
+	CHECK_EQ(os_path_root_bytes(path), strlen(root), "the root's part of a path");
+	CHECK(!os_path_root_bytes("/proc/self/root/x") && !os_path_root_bytes("/proc/1/rootx") &&
+		      !os_path_root_bytes(root) && !os_path_root_bytes("/proc//root/x"),
+	      "paths of other forms");
+	if (!os_has_openat2()) {
+		SKIP("no openat2 here");
+		return;
+	}
+	CHECK_EQ(os_open_regular(path), -ENOENT, "not there");
+	close(open(path + strlen(root), O_CREAT | O_WRONLY, 0600));
+	fd = os_open_regular(path);
+	CHECK(fd >= 0 && os_exists(path) && !os_path_stat(path, &st) && S_ISREG(st.st_mode),
+	      "a file in the root");
+	close(fd);
+	unlink(path + strlen(root));
+	CHECK(!symlink("/proc/self/root/etc/passwd", path + strlen(root)), "a magic link");
+	CHECK_EQ(os_open_regular(path), -ELOOP, "is not followed");
+	CHECK(!os_exists(path), "nor looked through");
+	unlink(path + strlen(root));
+}
+
 /* Nobody writes into the FIFO: opening it as a file is opened would wait forever. */
 int main(void)
 {
@@ -54,6 +115,8 @@ int main(void)
 	unlink(path);
 	CHECK_EQ(os_open_regular(path), -ENOENT, "what is not there");
 	test_read_whole(path);
+	test_trusted(dir);
+	test_in_root(dir);
 	rmdir(dir);
 	return tap_done();
 }

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "record/proc_map.h"
+#include "os/proc_map.h"
 #include "unit/tap.h"
 
 enum { NOBODY = 0x7fffff00 }; /* no process has these numbers */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef RECORD_PROC_MAP_H
-#define RECORD_PROC_MAP_H
+#ifndef OS_PROC_MAP_H
+#define OS_PROC_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

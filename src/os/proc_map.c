@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/proc_map.h"
+#include "os/proc_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>

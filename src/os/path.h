@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef OS_PATH_H
+#define OS_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/*
+ * A path of the form "/proc/PID/root/..." means a file as process PID has it, in its own mount
+ * namespace or root directory. The kernel would resolve an absolute symbolic link on the way in our
+ * root, to a file that the process chose and cannot read itself: these functions, and with them all
+ * of os/file.h that takes a path, resolve such a path inside the process's root (openat2(2) with
+ * RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS), or not at all.
+ */
+
+/** open(2) for reading, or with O_PATH; close-on-exec, restarts after signals. @return the
+ * descriptor, or -errno; -ENOSYS: below another process's root, and there is no openat2. */
+int os_path_open(const char *path, int flags);
+
+/** stat(2). @return 0 or -errno, as above. */
+int os_path_stat(const char *path, struct stat *ret);
+
+/** How many bytes of @p path are the "/proc/PID/root" before a slash; 0: none. */
+size_t os_path_root_bytes(const char *path);
+
+/** Does openat2 work here? Linux has it since 5.6; filters of containers may refuse it. */
+bool os_has_openat2(void);
+
+/** Is the root directory of @p pid ours? True also where it cannot be seen. */
+bool os_is_own_root(uint32_t pid);
+
+#endif
