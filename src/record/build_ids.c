@@ -6,11 +6,12 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "os/proc.h"
+#include "os/proc_map.h"
 #include "os/self.h"
 #include "perfdata/perf_features_write.h"
 #include "record/file_build_id.h"
 
-enum { NT_GNU_BUILD_ID = 3, MAX_ID = 20, NOTES_LIMIT = 1 << 20 };
+enum { NT_GNU_BUILD_ID = 3, MAX_ID = 20, NOTES_LIMIT = 1 << 20, PATH_BYTES = 4096 + 64 };
 
 void rec_build_ids_add(struct rec_build_ids *b, bool is_kernel, const uint8_t *id, size_t id_bytes,
 		       const char *filename)
@@ -23,17 +24,43 @@ void rec_build_ids_add(struct rec_build_ids *b, bool is_kernel, const uint8_t *i
 	b->nr++;
 }
 
-void rec_build_ids_add_file(struct rec_build_ids *b, const char *filename)
+static bool is_file_of(const char *path, const struct perf_mmap *m)
 {
-	uint64_t key = hash_bytes(filename, strlen(filename));
+	struct os_file_id id;
+
+	return m->ino && !os_file_id(path, &id) && id.ino == m->ino && id.maj == m->maj &&
+	       id.min == m->min;
+}
+
+/** Where others see other files than we do, a name says little: what is mapped, else the file of
+ * that device and inode. */
+static size_t find_id(const struct perf_mmap *m, uint8_t ret[MAX_ID])
+{
+	char path[PATH_BYTES];
+	size_t n;
+
+	proc_map_file(path, m->pid, m->start, m->start + m->len);
+	n = rec_file_build_id(path, ret);
+	if (n)
+		return n;
+	snprintf(path, sizeof(path), "/proc/%u/root%s", m->pid, m->filename);
+	if (is_file_of(path, m))
+		return rec_file_build_id(path, ret);
+	return is_file_of(m->filename, m) ? rec_file_build_id(m->filename, ret) : 0;
+}
+
+void rec_build_ids_add_mapped(struct rec_build_ids *b, const struct perf_mmap *m)
+{
+	uint64_t inode = hash_two(m->ino, (uint64_t)m->maj << 32 | m->min);
+	uint64_t key = hash_two(hash_bytes(m->filename, strlen(m->filename)), inode);
 	uint8_t id[MAX_ID];
 	size_t n;
 
 	if (map_u64_get(&b->seen, key) || !map_u64_put(&b->seen, key, 1))
 		return;
-	n = rec_file_build_id(filename, id);
+	n = find_id(m, id);
 	if (n)
-		rec_build_ids_add(b, false, id, n, filename);
+		rec_build_ids_add(b, false, id, n, m->filename);
 }
 
 size_t rec_build_id_of_notes(const void *notes, size_t size, uint8_t ret[20])

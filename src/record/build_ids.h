@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map_u64.h"
+#include "perfdata/perf_record.h"
 
 /** The build ids met while recording, each with the file's name, once. Zeroed = none. */
 struct rec_build_ids {
@@ -17,8 +18,8 @@ struct rec_build_ids {
 void rec_build_ids_add(struct rec_build_ids *b, bool is_kernel, const uint8_t *id, size_t id_bytes,
 		       const char *filename);
 
-/** Look into the file itself, once a name. */
-void rec_build_ids_add_file(struct rec_build_ids *b, const char *filename);
+/** Look into the mapped file itself, once a file. */
+void rec_build_ids_add_mapped(struct rec_build_ids *b, const struct perf_mmap *m);
 
 /** The GNU build id among ELF notes (a notes section, segment or /sys/kernel/notes). @return its
  * length, 0: none. */

@@ -54,7 +54,7 @@ static void note_mmap(struct rec_drain *d, const uint8_t *data, const struct per
 	if (m.has_build_id)
 		rec_build_ids_add(d->build_ids, false, m.build_id, m.build_id_bytes, m.filename);
 	else if (d->reads_files && !m.is_data && m.filename[0] == '/')
-		rec_build_ids_add_file(d->build_ids, m.filename);
+		rec_build_ids_add_mapped(d->build_ids, &m);
 }
 
 static void note_time(struct rec_drain *d, const struct bytes part[2], size_t at, size_t size)

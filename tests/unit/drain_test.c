@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/drain.h"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include "record/aux_drain.h"
 #include "record/file_build_id.h"
 #include "unit/tap.h"
@@ -161,20 +164,31 @@ static void test_old_kernel(void)
 	struct os_ring *r = &c.rings.data[0].ring;
 	struct rec_drain d;
 	struct bytes part[2];
-	uint8_t id[20], body[64 + 24] = {0};
+	uint8_t id[20], body[64 + 24] = {0}; /* pid, tid, start, len, pgoff, maj, min, inode */
 	const char self[] = "/proc/self/exe";
 	size_t n = rec_file_build_id(self, id);
+	uint32_t device[2];
+	struct stat st;
 
+	stat(self, &st);
+	device[0] = major(st.st_dev);
+	device[1] = minor(st.st_dev);
 	rec_drain_init(&d, &c, &ids, true);
+	memcpy(body + 32, device, 8);
 	memcpy(body + 64, self, sizeof(self));
-	for (int i = 0; i < 2; i++) {
-		put_header(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 8 + sizeof(body));
-		put(body, sizeof(body));
+	for (uint64_t other = 2; other-- > 0;) {
+		uint64_t ino = st.st_ino + other; /* first that of another file of this name */
+
+		memcpy(body + 40, &ino, 8);
+		for (int i = 0; i < 2; i++) {
+			put_header(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 8 + sizeof(body));
+			put(body, sizeof(body));
+		}
 	}
 	set_word(DATA_HEAD, at);
 	os_ring_peek(r, part);
 	rec_drain_count(&d, part);
-	CHECK_EQ(ids.nr, n ? 1 : 0, "build id read from the mapped file");
+	CHECK_EQ(ids.nr, n ? 1 : 0, "build id read from the file of that name and inode alone");
 	CHECK(!n || (ids.section.nr > 36 && !memcmp(ids.section.data + 12, id, n)),
 	      "and it is the file's");
 	rec_drain_done(&d);
