@@ -2,6 +2,22 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+#include <stddef.h>
+
+/** A command, as main() and the help know it. */
+struct cli_entry {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv); /* NULL: main() itself does it */
+};
+
+/** In the order of the help. NULL: no more. */
+const struct cli_entry *cli_command_at(size_t i);
+const struct cli_entry *cli_command_find(const char *name);
+
+/** Say that there is no such command, and which is meant or what does the same. @return CLI_USAGE.
+ */
+int cli_command_refuse(const char *name);
+
 /* One function a command: argv[0] is the command's name. Each returns the exit status. */
 int cmd_doctor(int argc, char **argv);
 int cmd_dump(int argc, char **argv);

@@ -19,7 +19,7 @@ struct getopt_tables {
 	struct buf shorts, names; /* names: "no-NAME" texts */
 };
 
-static bool is_end(const struct cli_option *o)
+bool cli_is_end(const struct cli_option *o)
 {
 	return !o->short_name && !o->long_name;
 }
@@ -31,7 +31,7 @@ static int has_arg(const struct cli_option *o)
 	return o->arg[0] == '[' ? optional_argument : required_argument;
 }
 
-static bool can_negate(const struct cli_option *o)
+bool cli_can_negate(const struct cli_option *o)
 {
 	return o->long_name && (o->kind == CLI_FLAG || o->can_negate);
 }
@@ -56,7 +56,7 @@ static bool make_tables(struct getopt_tables *t, const struct cli_command *cmd)
 	bool ok = true;
 
 	buf_str(&t->shorts, cmd->stops_at_word ? "+:h" : ":h");
-	for (int i = 0; !is_end(&cmd->options[i]); i++) {
+	for (int i = 0; !cli_is_end(&cmd->options[i]); i++) {
 		const struct cli_option *o = &cmd->options[i];
 
 		if (o->kind == CLI_SECTION)
@@ -67,7 +67,7 @@ static bool make_tables(struct getopt_tables *t, const struct cli_command *cmd)
 		}
 		if (o->long_name)
 			ok &= add_long(t, o->long_name, has_arg(o), LONG_BASE + i);
-		if (can_negate(o))
+		if (cli_can_negate(o))
 			ok &= add_negated(t, o->long_name, LONG_BASE + i);
 	}
 	return ok && add_long(t, "help", no_argument, HELP) && add_long(t, NULL, 0, 0) &&
@@ -88,7 +88,7 @@ static void tables_done(struct getopt_tables *t)
 static const struct cli_option *option_of(const struct cli_command *cmd, int value)
 {
 	if (value & (LONG_BASE - 1) && value < LONG_BASE) {
-		for (const struct cli_option *o = cmd->options; !is_end(o); o++) {
+		for (const struct cli_option *o = cmd->options; !cli_is_end(o); o++) {
 			if (o->kind != CLI_SECTION && o->short_name == value)
 				return o;
 		}
@@ -155,7 +155,7 @@ static void print_help(const struct cli_command *cmd)
 		line += *line == '\n';
 	}
 	printf("\n%s\n", cmd->summary);
-	for (const struct cli_option *o = cmd->options; !is_end(o); o++) {
+	for (const struct cli_option *o = cmd->options; !cli_is_end(o); o++) {
 		if (o->kind == CLI_SECTION)
 			printf("\n%s:\n", o->long_name);
 		else if (o == cmd->options)
@@ -234,13 +234,12 @@ static int refuse(const struct cli_command *cmd, int what, char **argv)
 {
 	const char *word = argv[optind - 1];
 
-	if (what == ':')
-		cli_error("%s: '%s' needs an argument", cmd->name, word);
-	else if (word[0] == '-' && word[1] == '-')
-		cli_error("%s: there is no option '%s' here (or it is not unique)", cmd->name,
-			  word);
-	else
-		cli_error("%s: there is no option '-%c' here", cmd->name, optopt);
+	/* A letter, which getopt gives back, may be one of several in the word it has not left. */
+	if (what != ':' && optopt && optopt < LONG_BASE)
+		return cli_letter_refuse(cmd, (char)optopt, argv[optind]);
+	if (what != ':')
+		return cli_option_refuse(cmd, word);
+	cli_error("%s: '%s' needs an argument", cmd->name, word);
 	cli_hint("see 'clew %s --help'", cmd->name);
 	return CLI_USAGE;
 }
@@ -267,11 +266,34 @@ static int parse_all(const struct cli_command *cmd, struct getopt_tables *t, int
 	return status ? -1 - status : optind;
 }
 
+/* Tables refer to what their command gathers, so they live while it runs: it is run up to here. */
+static struct {
+	cli_visit *visit;
+	void *ctx;
+} visitor;
+
+void cli_options_of(const struct cli_entry *command, cli_visit *visit, void *ctx)
+{
+	char name[32], help[] = "--help", *argv[] = {name, help, NULL};
+
+	if (!command->run)
+		return;
+	snprintf(name, sizeof(name), "%s", command->name);
+	visitor.visit = visit;
+	visitor.ctx = ctx;
+	command->run(2, argv);
+	visitor.visit = NULL;
+}
+
 int cli_parse(const struct cli_command *cmd, int argc, char **argv)
 {
 	struct getopt_tables t = {0};
 	int at = -1 - CLI_FAILED;
 
+	if (visitor.visit) {
+		visitor.visit(visitor.ctx, cmd);
+		return -1;
+	}
 	if (make_tables(&t, cmd))
 		at = parse_all(cmd, &t, argc, argv);
 	tables_done(&t);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/commands.h"
+
 /* What an option does with its argument. */
 enum cli_kind {
 	CLI_SECTION, /* not an option: a heading in --help; long_name holds the text */
@@ -46,6 +48,24 @@ struct cli_command {
  * are last), or -1 - STATUS when the command is to end with STATUS now.
  */
 int cli_parse(const struct cli_command *cmd, int argc, char **argv);
+
+/** What --help shows of another command: @p visit gets its table, borrowed for the call. Nothing is
+ * printed or run. */
+typedef void cli_visit(void *ctx, const struct cli_command *cmd);
+void cli_options_of(const struct cli_entry *command, cli_visit *visit, void *ctx);
+
+/** Does the table's row take --no-NAME, too? */
+bool cli_can_negate(const struct cli_option *o);
+
+/** The table's end. */
+bool cli_is_end(const struct cli_option *o);
+
+/* --- unknown_option.c: what getopt did not take: the exact cause, and what may be meant, here or
+ * in another command. Both return CLI_USAGE. --- */
+/** @p word: with its dashes. */
+int cli_option_refuse(const struct cli_command *cmd, const char *word);
+/** @p word: where it may stand, with others; or NULL. */
+int cli_letter_refuse(const struct cli_command *cmd, char letter, const char *word);
 
 /** "4k", "16M", "1G" or plain bytes. @return false: not a size. */
 bool cli_parse_size(const char *text, uint64_t *ret);

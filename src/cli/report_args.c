@@ -277,7 +277,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{0, "tui", NULL, NULL, CLI_CALL, NULL, text_only},
 		{0, "gtk", NULL, NULL, CLI_CALL, NULL, text_only},
 		REFUSED(0, "hierarchy", NULL, "sort by fewer keys, or take --json"),
-		REFUSED('D', "dump-raw-trace", NULL, "'clew script --show-task-events' and --json show records"),
+		REFUSED('D', "dump-raw-trace", NULL, "'clew script -D' prints every record in hex"),
 		REFUSED('p', "parent", "REGEX", "sort by sym and look at callers with -g callee"),
 		REFUSED('b', "branch-stack", NULL, "'clew script -F brstack' shows them; of decoded trace, '--itrace=b -s symbol_from,symbol_to'"),
 		REFUSED(0, "mem-mode", NULL, "'clew script -F data_src' shows them"),

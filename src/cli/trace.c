@@ -153,7 +153,9 @@ int cmd_trace(int argc, char **argv)
 		return -1 - first;
 	if (first < argc) {
 		cli_error("trace takes no argument '%s'", argv[first]);
-		cli_hint("name the trace with -i %s", argv[first]);
+		cli_hint("name a CoreSight trace with -i %s; system calls, as perf trace shows "
+			 "them: clew record -e 'syscalls:*' -- PROGRAM && clew script",
+			 argv[first]);
 		return CLI_USAGE;
 	}
 	if (c.is_ranges + c.is_digest + c.is_edges > 1) {

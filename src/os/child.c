@@ -3,13 +3,53 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/file.h"
+
+static int check_file(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS))
+		return -EACCES;
+	return 0;
+}
+
+/* Spec: exec(3), "execvp": an empty part of the path is this directory; a file that may not be run
+ * is the answer only where no other is found. */
+int os_child_check(const char *name, const char *search_path)
+{
+	const char *at = search_path ? search_path : "/bin:/usr/bin", *end;
+	int err = -ENOENT;
+	char path[PATH_MAX];
+
+	if (!*name || strchr(name, '/'))
+		return check_file(name);
+	do {
+		end = strchrnul(at, ':');
+		if ((size_t)snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - at), at,
+				     end > at ? "/" : "", name) < sizeof(path)) {
+			int one = check_file(path);
+
+			if (!one)
+				return 0;
+			err = one == -EACCES ? one : err;
+		}
+		at = end + 1;
+	} while (*end);
+	return err;
+}
 
 static void __attribute__((noreturn)) end_child(int code)
 {

@@ -12,6 +12,13 @@ struct os_child {
 	int status;                /* as wait(2) gives it, once is_ended */
 };
 
+/**
+ * Would execvp() find a program @p name, and may it be run? @p search_path: as in $PATH; NULL: the
+ * system's. @return 0, or the -errno that exec would fail with: -ENOENT, -EACCES, ... A program
+ * that is there may still fail to start.
+ */
+int os_child_check(const char *name, const char *search_path);
+
 /** Fork. The child waits. @p argv borrowed until os_child_go() returns. @return 0 or -errno. */
 int os_child_fork(struct os_child *ret, char *const argv[]);
 

@@ -141,26 +141,39 @@ static int open_special(const char *path)
 	return fd == -EAGAIN ? -ENOENT : fd;
 }
 
-static int move_away(const char *path)
+static int move_away(const char *path, bool *ret_moved)
 {
 	char old[PATH_MAX];
 
 	if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old))
 		return -ENAMETOOLONG;
-	return rename(path, old) && errno != ENOENT ? -errno : 0;
+	if (rename(path, old))
+		return errno == ENOENT ? 0 : -errno;
+	*ret_moved = true;
+	return 0;
 }
 
-int os_create(const char *path)
+void os_create_undo(const char *path, bool has_moved)
+{
+	char old[PATH_MAX];
+
+	unlink(path);
+	if (has_moved && (size_t)snprintf(old, sizeof(old), "%s.old", path) < sizeof(old))
+		rename(old, path);
+}
+
+int os_create(const char *path, bool *ret_moved)
 {
 	int fd = open_special(path), err = 0;
 
+	*ret_moved = false;
 	if (fd != -ENOENT)
 		return fd;
 	for (int i = 0; i < MAX_TRIES && !err; i++) {
 		fd = os_create_new(path);
 		if (fd != -EEXIST)
 			return fd;
-		err = move_away(path);
+		err = move_away(path, ret_moved);
 	}
 	return err ? err : fd;
 }

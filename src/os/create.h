@@ -2,6 +2,8 @@
 #ifndef OS_CREATE_H
 #define OS_CREATE_H
 
+#include <stdbool.h>
+
 /**
  * Make the file @p path to write a result to, mode 0600, also where others may put things into its
  * directory: it is a new file always. What stands there already, a file or a symbolic link, is
@@ -10,9 +12,13 @@
  * is; a fifo that another user put into a directory open to all (as /tmp) is refused. What is
  * written to a plain file can be read back through the descriptor.
  * @return the descriptor, close-on-exec, or -errno. -EACCES: see above; -EEXIST: another process
- * puts something there again and again.
+ * puts something there again and again. @p ret_moved: was something moved to PATH.old?
  */
-int os_create(const char *path);
+int os_create(const char *path, bool *ret_moved);
+
+/** Take back what os_create() did, once the file is closed: it is removed, and what was moved away
+ * stands there again. */
+void os_create_undo(const char *path, bool has_moved);
 
 /** The same where nothing may stand there: -EEXIST. */
 int os_create_new(const char *path);

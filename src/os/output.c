@@ -36,7 +36,11 @@ static int adopt_created(struct os_output *o, int fd)
 
 int os_output_create(struct os_output *o, const char *path)
 {
-	return adopt_created(o, os_create(path));
+	bool has_moved;
+	int err = adopt_created(o, os_create(path, &has_moved));
+
+	o->has_moved = has_moved;
+	return err;
 }
 
 int os_output_create_new(struct os_output *o, const char *path)

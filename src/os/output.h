@@ -14,6 +14,7 @@ struct os_output {
 	int fd; /* -1: not open */
 	size_t nr;
 	uint64_t written_bytes; /* that reached the kernel */
+	bool has_moved;         /* something stood at its path and is at PATH.old now */
 	uint8_t *buffer;
 };
 

@@ -152,7 +152,7 @@ static enum clew_err unknown_event(struct event_parse *p, struct event_word w)
 	guess_known(&g);
 	return event_fail(p, w.s, CLEW_NOT_FOUND, "no event '%.*s'%s%s", (int)w.n, w.s,
 			  event_guess_text(&g, text, sizeof(text)),
-			  *g.best ? "" : "; `clew list` shows all");
+			  *g.near.best ? "" : "; `clew list` shows all");
 }
 
 static enum clew_err add_known(struct event_parse *p, uint32_t type, uint64_t config)

@@ -6,6 +6,7 @@
 
 #include <clew/err.h>
 
+#include "base/near_name.h"
 #include "os/pmu.h"
 #include "record/event_list.h"
 
@@ -150,9 +151,7 @@ void event_group_with_aux(struct rec_event_list *list);
 
 /** The nearest of a series of names to a misspelt word. */
 struct event_guess {
-	struct event_word word;
-	char best[128];
-	size_t distance;
+	struct near_name near;
 };
 
 void event_guess_start(struct event_guess *g, struct event_word word);

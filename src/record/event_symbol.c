@@ -43,8 +43,8 @@ static enum clew_err no_symbol(struct event_parse *p, const struct elf_file *f, 
 	guess(&g, f);
 	event_guess_text(&g, text, sizeof(text));
 	return event_fail(p, symbol.s, CLEW_NOT_FOUND, "'%s' has no symbol '%.*s'%s%s", path,
-			  (int)symbol.n, symbol.s, *g.best ? text : "",
-			  *g.best ? ""
+			  (int)symbol.n, symbol.s, *g.near.best ? text : "",
+			  *g.near.best ? ""
 			  : elf_has_symtab(f)
 				  ? "; it may be inlined"
 				  : "; its symbols are stripped: a file offset (0x...) works too");

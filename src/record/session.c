@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/session.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,6 +43,19 @@ static enum clew_err out_of_memory(struct rec_error *error)
 	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
 }
 
+/* A command that cannot run is known before anything is made for it: no file is moved away. */
+static enum clew_err check_command(struct session *s, struct rec_error *error)
+{
+	const struct rec_options *o = s->options;
+	int err = os_child_check(o->argv[0], o->search_path);
+
+	if (!err)
+		return CLEW_OK;
+	s->result->has_command_failed_to_start = true;
+	s->result->exit_code = err == -ENOENT ? 127 : 126;
+	return rec_fail_os(error, err, "cannot run '%s'", o->argv[0]);
+}
+
 /* Before any other thread or the child is there. */
 static enum clew_err prepare(struct session *s, struct rec_error *error)
 {
@@ -66,6 +80,9 @@ static enum clew_err prepare(struct session *s, struct rec_error *error)
 		return rec_fail_os(error, s->signal_fd, "cannot watch signals");
 	if (!o->argv)
 		return CLEW_OK;
+	err = check_command(s, error);
+	if (err != CLEW_OK)
+		return err;
 	os_err = os_child_fork(&s->child, o->argv);
 	if (os_err)
 		return rec_fail_os(error, os_err, "cannot fork");

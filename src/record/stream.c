@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "os/clock.h"
+#include "os/create.h"
 #include "perfdata/perf_features_write.h"
 #include "record/host_info.h"
 #include "record/tracing_data.h"
@@ -250,11 +251,11 @@ bool rec_stream_rescue(struct rec_stream *s)
 
 void rec_stream_discard(struct rec_stream *s)
 {
-	bool is_plain = s->file.writer && !s->file.is_pipe;
+	bool is_plain = s->file.writer && !s->file.is_pipe, has_moved = s->file.out.has_moved;
 
 	rec_file_done(&s->file);
 	if (is_plain)
-		os_unlink(s->file.path);
+		os_create_undo(s->file.path, has_moved);
 }
 
 uint64_t rec_stream_bytes(const struct rec_stream *s)

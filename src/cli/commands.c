@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/commands.h"
+
+#include <string.h>
+
+#include "base/near_name.h"
+#include "cli/message.h"
+
+/* In the order a new user meets them. */
+static const struct cli_entry commands[] = {
+	{"record",  "record a command or running tasks",                       cmd_record},
+	{"report",  "show where a recording's time went",                      cmd_report},
+	{"script",  "print a recording event by event",                        cmd_script},
+	{"trace",   "show what a CoreSight trace says ran",                    cmd_trace },
+	{"dump",    "print the packets of a CoreSight trace",                  cmd_dump  },
+	{"evlist",  "list the events of a recording",                          cmd_evlist},
+	{"header",  "show where, when and how a recording was made",           cmd_header},
+	{"inject",  "turn hardware trace into a profile for a compiler",       cmd_inject},
+	{"sframe",  "print, verify or make SFrame unwind tables",              cmd_sframe},
+	{"list",    "name the events that can be recorded here",               cmd_list  },
+	{"doctor",  "tell what can be recorded here, and how to get the rest", cmd_doctor},
+	{"version", "print the version",                                       NULL      },
+};
+
+enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+/* perf's commands that are not here, and what does the same or comes near. */
+static const struct {
+	const char *name, *instead;
+} of_perf[] = {
+	{"annotate",      "'clew report -s sym,srcline' counts by line of source"                               },
+	{"archive",
+	 "copy the binaries; 'clew report --symfs=DIR' takes them from there, by build id"                      },
+	{"bench",         "use 'perf bench'"								    },
+	{"buildid-cache", "'perf buildid-cache' fills ~/.debug, where clew looks too"                           },
+	{"buildid-list",
+	 "'clew script --show-mmap-events' prints mappings, with build ids where they have them"                },
+	{"c2c",
+	 "'clew record -d -W' records addresses and costs, 'clew script -F +addr,+data_src,+weight' prints them"},
+	{"config",        "clew has no configuration file: its options say all"                                 },
+	{"daemon",
+	 "'clew record --control' and '--switch-output' are for recordings that run for long"                   },
+	{"data",          "'clew script --json' turns a recording into JSON"                                    },
+	{"diff",          "compare what 'clew report --json' says of each recording"                            },
+	{"ftrace",
+	 "'clew record -e SYSTEM:EVENT' records tracepoints; 'trace-cmd' drives the kernel's tracers"           },
+	{"iostat",        "clew samples and does not count: use 'perf iostat'"                                  },
+	{"kallsyms",      "search /proc/kallsyms"							       },
+	{"kmem",
+	 "'clew record -g -e 'kmem:*' -a' records allocations, 'clew report' tells who makes them"              },
+	{"kvm",           "'clew record -e 'kvm:*' -a' records exits, 'clew script' prints them"                },
+	{"kwork",
+	 "'clew record -e 'irq:*,workqueue:*' -a' records the kernel's work, 'clew script' prints it"           },
+	{"lock",          "'clew record -g -e 'lock:*' -a' records waits, 'clew report' tells who waits"        },
+	{"mem",
+	 "'clew record -d -W' records addresses and costs, 'clew script -F +addr,+data_src,+weight' prints them"},
+	{"probe",
+	 "name the place as an event: 'clew record -e uprobe:FILE:FUNCTION'; see 'man clew-events'"             },
+	{"sched",         "'clew record -e 'sched:*' -a' records the scheduler, 'clew script' prints it"        },
+	{"stat",
+	 "clew samples and does not count: use 'perf stat'; 'clew record -c N' takes a sample each N events"    },
+	{"test",          "'make check' in clew's sources runs its tests"                                       },
+	{"timechart",
+	 "'clew record -e 'sched:*,power:*' -a' records what it draws, 'clew script --json' prints it"          },
+	{"top",           "'clew record -a -g -- sleep 10 && clew report' shows ten seconds of the machine"     },
+};
+
+const struct cli_entry *cli_command_at(size_t i)
+{
+	return i < NR_COMMANDS ? &commands[i] : NULL;
+}
+
+const struct cli_entry *cli_command_find(const char *name)
+{
+	for (size_t i = 0; i < NR_COMMANDS; i++) {
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+static const char *instead_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(of_perf) / sizeof(of_perf[0]); i++) {
+		if (!strcmp(of_perf[i].name, name))
+			return of_perf[i].instead;
+	}
+	return NULL;
+}
+
+int cli_command_refuse(const char *name)
+{
+	const char *instead = instead_of(name);
+	struct near_name near;
+
+	if (instead) {
+		cli_error("'%s' is a command of perf's that clew does not have", name);
+		cli_hint("%s", instead);
+		return CLI_USAGE;
+	}
+	near_name_start(&near, name, strlen(name));
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		near_name_try(&near, commands[i].name);
+	cli_error("there is no command '%s'", name);
+	if (*near.best)
+		cli_hint("did you mean 'clew %s'?", near.best);
+	else if (strchr(name, '/'))
+		cli_hint("to record a program: clew record -g -- %s", name);
+	else
+		cli_hint("see 'clew --help'");
+	return CLI_USAGE;
+}
