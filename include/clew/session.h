@@ -38,11 +38,14 @@ struct clew_frame {
 	enum clew_level level;
 };
 
-/** What came of the user part of a sample's chain: exactly one for each sample. */
+/** The outcome of the user part of a sample's chain: exactly one for each sample. */
 enum clew_user_stack {
-	CLEW_USER_STACK_COMPLETE,      /* it is in the chain */
+	CLEW_USER_STACK_COMPLETE,      /* it is in the chain, to the thread's outermost frame */
 	CLEW_USER_STACK_NONE_EXPECTED, /* kernel only by nature */
 	CLEW_USER_STACK_LOST,          /* it is missing */
+	CLEW_USER_STACK_PARTIAL,       /* it is in the chain, and ends early: user_stack_stop */
+	CLEW_USER_STACK_UNPROVEN,      /* it is in the chain; nothing tells whether it reaches the
+					  outermost frame */
 };
 
 struct clew_sample {

@@ -54,7 +54,7 @@ static bool wants_user_state(const struct analyze *a)
 static void put_user_state(struct analyze *a, struct ana_event *e, const struct ana_user *u)
 {
 	e->has_user_state = true;
-	e->user_state = (uint8_t)u->state;
+	e->user_state = (uint8_t)ana_user_state(u);
 	e->user_reason = (uint8_t)u->reason;
 	e->user_stop = u->stop;
 	e->user_why = u->why;
@@ -75,7 +75,10 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 	const struct perf_sample *s = e->sample;
 	enum ana_level level = ana_level_of_misc(s->misc);
 	struct perf_words words = s->callchain;
+	const uint8_t *methods = NULL;
+	struct ana_user plain;
 	enum clew_err err = CLEW_OK;
+	uint32_t nr = 0;
 
 	if (s->sample_type & PERF_SAMPLE_IP) {
 		e->loc = ana_resolve(a, t, level, s->ip);
@@ -84,16 +87,18 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 		err = count_unresolved(a, e->loc);
 	}
 	if (err == CLEW_OK && ana_has_stack(s) && (!a->opts.no_chains || a->opts.wants_outcomes))
-		err = ana_unwind(a, t, e, &words);
-	if (err == CLEW_OK && wants_user_state(a)) {
-		struct ana_user plain;
-
-		if (!user)
-			plain = ana_user_of_plain(t, e, &words);
-		put_user_state(a, e, user ? user : &plain);
-	}
+		err = ana_unwind(a, t, e, &words, &methods, &nr);
 	if (err == CLEW_OK && words.nr && !a->opts.no_chains)
 		err = ana_resolve_chain(a, t, &words, has_returns(a, user), &e->chain);
+	if (err == CLEW_OK && wants_user_state(a)) {
+		if (!user) {
+			plain = ana_user_of_plain(t, e, &words, methods, nr);
+			user = &plain;
+		}
+		put_user_state(a, e, user);
+		if (a->opts.wants_hows && e->chain && !(user->stack && a->opts.no_merge))
+			err = ana_user_hows(a, user, &words, e);
+	}
 	if (err == CLEW_OK && a->opts.wants_addr && s->sample_type & PERF_SAMPLE_ADDR) {
 		e->addr = ana_resolve(a, t, level_of_address(s->addr, level), s->addr);
 		err = e->addr ? CLEW_OK : CLEW_NO_MEMORY;

@@ -124,9 +124,13 @@ struct ana_user {
 	uint8_t stop, why;                /* enum unw_stop, enum unw_why; 0: not told */
 	const struct stitch_stack *stack; /* to be put in; NULL: none. Lives until the next record
 					     is taken */
-	uint32_t nr_frames;               /* of stack, that the event asked for */
-	bool has_mark;                    /* of deferral, at mark_at of the chain */
-	bool is_merged; /* it stands in the chain already, and what is here was kept of it */
+	/* Of a user part that stands in the chain already: as of struct perf_stack_info. */
+	const uint8_t *methods;
+	uint8_t method;
+	uint32_t nr_after;  /* words of the chain after the user part */
+	uint32_t nr_frames; /* of stack, that the event asked for */
+	bool has_mark;      /* of deferral, at mark_at of the chain */
+	bool is_merged;     /* it stands in the chain already, and what is here was kept of it */
 	uint32_t mark_at;
 };
 
@@ -177,7 +181,8 @@ void ana_defer_done(struct ana_defer *d);
 /* --- ana_user.c: the user part of a sample's chain --- */
 /** Of a sample without a mark; @p chain: with what was unwound. */
 struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_event *e,
-				  const struct perf_words *chain);
+				  const struct perf_words *chain, const uint8_t *methods,
+				  uint32_t nr);
 /** Of a sample whose mark stands before a word that is no cookie. */
 void ana_user_of_no_cookie(uint64_t word, struct ana_user *ret);
 void ana_user_take(const struct stitch_item *item, struct ana_user *ret);
@@ -194,7 +199,12 @@ uint32_t ana_user_words_after(const struct ana_user *u, const struct perf_words 
 uint8_t ana_user_method(const struct ana_user *u, uint32_t i);
 /** The same chain in the batch's memory. */
 enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct perf_words *chain);
+/** What is told of it, where it is there: complete, partial or unproven. */
+enum stitch_state ana_user_state(const struct ana_user *u);
 void ana_user_count(struct ana_outcomes *o, const struct ana_user *u);
+/** e->hows, of the user part in @p words, of which e->chain was made. */
+enum clew_err ana_user_hows(struct analyze *a, const struct ana_user *u,
+			    const struct perf_words *words, struct ana_event *e);
 
 const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
 				  uint64_t ip);
@@ -217,9 +227,9 @@ static inline bool ana_has_stack(const struct perf_sample *s)
 	return s->regs_user.abi && s->stack_user.dyn_size && bytes_left(&s->stack_user.data);
 }
 /** The sample's chain with its user part unwound from the copied stack, in *ret, which lives until
- * the next call; e->unwind_... are set. */
+ * the next call; e->unwind_... are set. *ret_methods: how its frames were found, NULL: none was. */
 enum clew_err ana_unwind(struct analyze *a, struct who_thread *t, struct ana_event *e,
-			 struct perf_words *ret);
+			 struct perf_words *ret, const uint8_t **ret_methods, uint32_t *ret_nr);
 /** Made at the first call; NULL: no memory. */
 struct ana_stacks *ana_stacks_get(struct analyze *a);
 /** One copied stack, after ana_stacks_get(). f->pc and f->exact live until the next call; f->nr 0:

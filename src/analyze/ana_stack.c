@@ -23,7 +23,7 @@ struct ana_stacks {
 	bool is_out_of_memory;
 	uint8_t arch; /* enum unw_arch; 0: none that is unwound */
 	uint64_t pc[MAX_FRAMES];
-	uint8_t exact[MAX_FRAMES];
+	uint8_t exact[MAX_FRAMES], method[MAX_FRAMES];
 	uint64_t words[MAX_WORDS];
 };
 
@@ -257,7 +257,7 @@ enum unw_stop ana_walk(struct analyze *a, struct who_thread *t, const struct per
 }
 
 enum clew_err ana_unwind(struct analyze *a, struct who_thread *t, struct ana_event *e,
-			 struct perf_words *ret)
+			 struct perf_words *ret, const uint8_t **ret_methods, uint32_t *ret_nr)
 {
 	const struct perf_sample *s = e->sample;
 	struct unw_frames f = {0};
@@ -267,13 +267,17 @@ enum clew_err ana_unwind(struct analyze *a, struct who_thread *t, struct ana_eve
 	if (!ana_stacks_get(a))
 		return CLEW_NO_MEMORY;
 	st = a->stacks;
+	f.method = a->opts.wants_outcomes ? st->method : NULL;
 	e->unwind_stop = (uint8_t)ana_walk(a, t, s, &f);
 	if (st->is_out_of_memory)
 		return CLEW_NO_MEMORY;
 	e->unwind_has_fp = f.has_fp;
 	a->summary.nr_unwound[e->unwind_stop]++;
+	a->summary.nr_unwound_by_fp += f.has_fp;
 	if (!f.nr)
 		return CLEW_OK;
+	*ret_methods = f.method;
+	*ret_nr = f.nr;
 	n = keep_kernel(&s->callchain, st->words);
 	n = add_user(st, f.nr, n);
 	*ret = (struct perf_words){.data = (const uint8_t *)st->words, .nr = n};

@@ -31,7 +31,8 @@ static bool has_user_frames(const struct perf_words *chain, bool *ret_is_guest)
 /* The kernel asks whether the task has an address space; so what maps we know of tells a kernel
  * thread from a task that is ending. */
 struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_event *e,
-				  const struct perf_words *chain)
+				  const struct perf_words *chain, const uint8_t *methods,
+				  uint32_t nr)
 {
 	const struct perf_sample *s = e->sample;
 	enum ana_level level = ana_level_of_misc(s->misc);
@@ -39,7 +40,10 @@ struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_e
 	bool is_guest;
 
 	if (has_user_frames(chain, &is_guest))
-		return (struct ana_user){.state = STITCH_COMPLETE, .stop = stop};
+		return (struct ana_user){.state = STITCH_COMPLETE,
+					 .stop = stop,
+					 .methods = methods,
+					 .nr_frames = methods ? nr : 0};
 	if (stop)
 		return (struct ana_user){
 			.state = STITCH_LOST, .reason = STITCH_EMPTY, .stop = stop};
@@ -127,6 +131,7 @@ void ana_user_limit(struct ana_user *u, const struct perf_words *chain, uint32_t
 {
 	uint32_t kernel_end, nr = 0;
 
+	u->nr_after = ana_user_words_after(u, chain);
 	if (!u->stack)
 		return;
 	u->nr_frames = u->stack->nr;
@@ -201,16 +206,91 @@ bool ana_user_of_info(struct perf_stack_reader *infos, struct ana_user *ret)
 	ret->stop = i.stop < NR_UNW_STOPS ? i.stop : UNW_STOP_NONE;
 	ret->why = i.why;
 	ret->nr_frames = i.nr;
+	ret->methods = i.methods;
+	ret->method = i.method;
+	ret->nr_after = i.after;
 	ret->is_merged = true;
 	return true;
 }
 
+enum stitch_state ana_user_state(const struct ana_user *u)
+{
+	if (u->state != STITCH_COMPLETE || u->stop == UNW_STOP_OUTERMOST)
+		return u->state;
+	return u->stop == UNW_STOP_NONE || u->stop == UNW_STOP_FP_END ? STITCH_UNPROVEN
+								      : STITCH_PARTIAL;
+}
+
+/* How frame @p i was found, the first one by no step. */
+static enum unw_how how_of(const struct ana_user *u, uint32_t i)
+{
+	uint8_t method = i ? u->method : 0;
+
+	if (u->stack)
+		method = ana_user_method(u, i);
+	else if (u->methods)
+		method = u->methods[i];
+	return unw_how_of((enum unw_origin)(method & PERF_DEFERRED_ORIGIN));
+}
+
+static bool is_uniform(const struct ana_user *u)
+{
+	return u->stack ? !u->stack->methods : !u->methods;
+}
+
+static void count_hows(struct ana_outcomes *o, const struct ana_user *u)
+{
+	uint64_t *by_convention = &o->by_how[UNW_HOW_FP_CONVENTION], before = *by_convention;
+
+	if (u->nr_frames > 1 && is_uniform(u))
+		o->by_how[how_of(u, 1)] += u->nr_frames - 1;
+	for (uint32_t i = 1; i < u->nr_frames && !is_uniform(u); i++)
+		o->by_how[how_of(u, i)]++;
+	o->nr_by_convention += *by_convention != before;
+}
+
 void ana_user_count(struct ana_outcomes *o, const struct ana_user *u)
 {
+	enum stitch_state state = ana_user_state(u);
+
 	o->nr++;
 	o->by_reason[u->reason]++;
+	o->nr_partial += state == STITCH_PARTIAL;
+	o->nr_unproven += state == STITCH_UNPROVEN;
+	count_hows(o, u);
 	if (u->stop && u->stop < NR_UNW_STOPS) {
 		o->nr_stops++;
 		o->by_stop[u->stop]++;
 	}
+}
+
+static uint32_t nr_addresses(const struct perf_words *words, uint32_t from)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = from; i < words->nr; i++)
+		nr += perf_words_get(words, i) < PERF_CONTEXT_MAX;
+	return nr;
+}
+
+enum clew_err ana_user_hows(struct analyze *a, const struct ana_user *u,
+			    const struct perf_words *words, struct ana_event *e)
+{
+	uint32_t nr = nr_addresses(words, 0), nr_after = u->nr_after, after;
+	uint8_t *hows;
+
+	if (nr_after > words->nr)
+		return CLEW_OK; /* a section that tells of other samples */
+	after = nr_addresses(words, words->nr - nr_after);
+	if (!u->nr_frames || u->nr_frames > nr - after || e->chain->nr != nr)
+		return CLEW_OK;
+	hows = ana_queue_alloc(a->queue, u->nr_frames);
+	if (!hows)
+		return CLEW_NO_MEMORY;
+	for (uint32_t i = 0; i < u->nr_frames; i++)
+		hows[i] = (uint8_t)how_of(u, i);
+	e->hows = hows;
+	e->hows_at = nr - after - u->nr_frames;
+	e->nr_hows = u->nr_frames;
+	return CLEW_OK;
 }

@@ -108,10 +108,14 @@ struct ana_event {
 	/* The user part of the chain; of samples with deferred stacks, with wants_outcomes of all.
 	 */
 	bool has_user_state;
-	uint8_t user_state;  /* enum stitch_state */
+	uint8_t user_state;  /* enum stitch_state, PARTIAL and UNPROVEN among them */
 	uint8_t user_reason; /* enum stitch_reason */
 	uint8_t user_stop;   /* enum unw_stop: why it ends where it does; UNW_STOP_NONE: not told */
 	uint8_t user_why;    /* enum unw_why, of UNW_STOP_UNREPRESENTABLE */
+	/* With wants_hows: how the frames of chain->locs[hows_at, + nr_hows) were found, enum
+	 * unw_how each. */
+	const uint8_t *hows;
+	uint32_t hows_at, nr_hows;
 };
 
 /**
@@ -154,6 +158,7 @@ struct ana_opts {
 	bool no_merge; /* leave deferred user stacks in events of their own (not samples, with a
 			  chain), and cookies in the samples' chains */
 	bool wants_outcomes; /* what came of each sample's user part */
+	bool wants_hows;     /* how each of its frames was found; with wants_outcomes */
 	bool is_live;        /* a stream whose reader must not wait for ever: see STREAM_AGE_NS */
 	/* For text that has to equal perf's: keep an exec'ed process's old maps
 	 * (who_keep_maps_over_exec()), and no running kernel where the recording has no kernel map.
@@ -174,9 +179,12 @@ struct ana_unresolved {
 /** What came of the samples' user parts. */
 struct ana_outcomes {
 	uint64_t nr;                           /* samples; the sum of by_reason */
-	uint64_t by_reason[NR_STITCH_REASONS]; /* [STITCH_NO_REASON] = complete */
+	uint64_t by_reason[NR_STITCH_REASONS]; /* [STITCH_NO_REASON]: the user part is there */
+	uint64_t nr_partial, nr_unproven;      /* of these: STITCH_PARTIAL, STITCH_UNPROVEN */
 	uint64_t nr_stops;                     /* stacks that say why they end */
 	uint64_t by_stop[NR_UNW_STOPS];        /* of these */
+	uint64_t by_how[NR_UNW_HOWS];          /* frames of stacks that tell how they were found */
+	uint64_t nr_by_convention;             /* stacks with a frame of UNW_HOW_FP_CONVENTION */
 };
 
 struct ana_summary {
@@ -194,6 +202,7 @@ struct ana_summary {
 	uint64_t nr_over_budget;           /* things that symbols.budget had no room for */
 	uint64_t nr_maps_dropped;          /* mappings not taken: see who_nr_maps_dropped() */
 	uint64_t nr_unwound[NR_UNW_STOPS]; /* copied user stacks, by how their unwinding ended */
+	uint64_t nr_unwound_by_fp;         /* of these, with frames found by frame pointer alone */
 	struct perf_order_counts order;
 	const char *kernel_note; /* a doubt about the kernel's symbols, dso_note(); NULL: none */
 	struct clew_diag

@@ -21,7 +21,9 @@ struct clew_session {
 };
 
 _Static_assert((int)CLEW_USER_STACK_NONE_EXPECTED == (int)STITCH_NONE_EXPECTED &&
-		       (int)CLEW_USER_STACK_LOST == (int)STITCH_LOST,
+		       (int)CLEW_USER_STACK_LOST == (int)STITCH_LOST &&
+		       (int)CLEW_USER_STACK_PARTIAL == (int)STITCH_PARTIAL &&
+		       (int)CLEW_USER_STACK_UNPROVEN == (int)STITCH_UNPROVEN,
 	       "the outcomes are numbered alike");
 static enum clew_err take_event(struct clew_session *s, const struct ana_event *e)
 {

@@ -228,6 +228,7 @@ static void wish(struct script *s)
 	s->text.no_inlines = !s->has_inlines;
 	o->no_merge = !s->is_merging;
 	o->wants_outcomes = s->is_json || s->is_stats;
+	o->wants_hows = s->is_json;
 	o->is_live = !s->waits_all;
 	if (o->no_merge)
 		s->text.shows |= SCRIPT_SHOW_DEFERRED;
@@ -328,7 +329,7 @@ static void tell_summary(const struct script *s)
 	if (unwound.nr && !s->is_stats)
 		cli_note("%s", buf_cstr(&unwound));
 	buf_clear(&unwound);
-	unwound_text(&unwound, sum);
+	user_stacks_early_text(&unwound, sum);
 	if (unwound.nr && !s->is_stats)
 		cli_note("%s", buf_cstr(&unwound));
 	if (sum->kernel_note)

@@ -124,8 +124,17 @@ static void add_place(struct script_json *j, const struct ana_loc *loc)
 	j->put.needs_comma = true;
 }
 
-static void add_chain(struct script_json *j, const struct ana_chain *chain)
+static void add_how(struct script_json *j, const struct ana_event *ev, uint32_t frame)
 {
+	uint32_t i = frame - ev->hows_at;
+
+	if (ev->hows && i < ev->nr_hows && ev->hows[i])
+		json_put_string(&j->put, "how", unw_how_name((enum unw_how)ev->hows[i]));
+}
+
+static void add_chain(struct script_json *j, const struct ana_event *ev)
+{
+	const struct ana_chain *chain = ev->chain;
 	uint32_t nr = chain->nr;
 
 	if (j->opts.max_stack && nr > j->opts.max_stack)
@@ -137,6 +146,7 @@ static void add_chain(struct script_json *j, const struct ana_chain *chain)
 
 		json_open(&j->put, '{');
 		add_place(j, loc);
+		add_how(j, ev, i);
 		json_close(&j->put, '}');
 		if (j->opts.stop_bt && loc->sym && script_list_has(j->opts.stop_bt, loc->sym->name))
 			break;
@@ -302,7 +312,7 @@ static void add_sample(struct script_json *j, const struct ana_event *ev)
 	if (ev->loc)
 		add_place(j, ev->loc);
 	if (ev->chain)
-		add_chain(j, ev->chain);
+		add_chain(j, ev);
 	user_stack_json(&j->put, ev);
 	add_trace(j, ev);
 	add_data(j, ev);

@@ -142,26 +142,6 @@ static void put_all_unresolved(struct buf *out, const struct ana_summary *s)
 			   s->nr_unresolved - nr);
 }
 
-void unwound_text(struct buf *out, const struct ana_summary *s)
-{
-	uint64_t nr = 0, nr_whole = s->nr_unwound[UNW_STOP_OUTERMOST];
-	const char *mark = ": ";
-
-	for (int i = 0; i < NR_UNW_STOPS; i++)
-		nr += s->nr_unwound[i];
-	if (nr == nr_whole)
-		return;
-	buf_printf(out, "%llu of %llu user stacks were not unwound to their end",
-		   (unsigned long long)(nr - nr_whole), (unsigned long long)nr);
-	for (uint8_t i = 0; i < NR_UNW_STOPS; i++) {
-		if (i == UNW_STOP_OUTERMOST || !s->nr_unwound[i])
-			continue;
-		buf_printf(out, "%s%s %llu", mark, analyze_stop_name(i),
-			   (unsigned long long)s->nr_unwound[i]);
-		mark = ", ";
-	}
-}
-
 static void put_unwound(struct buf *out, const struct ana_summary *s)
 {
 	clew_auto(buf_done) struct buf text = {0};
@@ -170,7 +150,7 @@ static void put_unwound(struct buf *out, const struct ana_summary *s)
 	if (text.nr)
 		buf_printf(out, "# %s\n", buf_cstr(&text));
 	buf_clear(&text);
-	unwound_text(&text, s);
+	user_stacks_early_text(&text, s);
 	if (text.nr)
 		buf_printf(out, "# %s\n", buf_cstr(&text));
 }

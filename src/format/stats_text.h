@@ -17,10 +17,6 @@ void stats_text(struct buf *out, const struct perf_file_counts *counts, const st
  */
 void report_gaps_text(struct buf *out, const struct ana_summary *s);
 
-/** Append how many copied user stacks were not unwound to their end, and why, on one line without
- * its end; nothing where there is none. */
-void unwound_text(struct buf *out, const struct ana_summary *s);
-
 /** Append where each file's symbols came from, or why it has none. Lines behind '#'. */
 void report_symbol_files_text(struct buf *out, struct dso_store *dsos);
 

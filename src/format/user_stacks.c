@@ -59,18 +59,40 @@ static void put_line(struct buf *out, uint64_t nr, uint64_t total)
 	buf_printf(out, "  %5.1f%%  ", total ? 100.0 * (double)nr / (double)total : 0.0);
 }
 
+static uint64_t nr_complete(const struct ana_outcomes *o)
+{
+	return o->by_reason[STITCH_NO_REASON] - o->nr_partial - o->nr_unproven;
+}
+
+static void put_there(struct buf *out, const struct ana_outcomes *o)
+{
+	const struct {
+		uint64_t nr;
+		const char *text;
+	} lines[] = {
+		{nr_complete(o), "complete: the outermost frame is reached"                      },
+		{o->nr_partial,  "partial: the stack ends before that"                           },
+		{o->nr_unproven, "unproven: nothing tells whether the outermost frame is reached"},
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		if (!lines[i].nr)
+			continue;
+		put_line(out, lines[i].nr, o->nr);
+		buf_printf(out, "%s\n", lines[i].text);
+	}
+}
+
 static void put_table(struct buf *out, const struct ana_outcomes *o)
 {
+	put_there(out, o);
 	for (int i = 0; i < NR_STITCH_REASONS; i++) {
-		if (!o->by_reason[i])
+		if (!o->by_reason[i] || i == STITCH_NO_REASON)
 			continue;
 		put_line(out, o->by_reason[i], o->nr);
-		if (i == STITCH_NO_REASON)
-			buf_str(out, "complete\n");
-		else
-			buf_printf(out, "%s: %s (%s)\n",
-				   state_of(i) == STITCH_LOST ? "lost" : "none expected",
-				   stitch_reason_name((enum stitch_reason)i), meanings[i]);
+		buf_printf(out, "%s: %s (%s)\n",
+			   state_of(i) == STITCH_LOST ? "lost" : "none expected",
+			   stitch_reason_name((enum stitch_reason)i), meanings[i]);
 	}
 }
 
@@ -87,6 +109,32 @@ static void put_stops(struct buf *out, const struct ana_outcomes *o)
 		buf_str(out, i == UNW_STOP_OUTERMOST ? "reached the outermost frame"
 						     : unw_stop_name((enum unw_stop)i));
 		buf_char(out, '\n');
+	}
+}
+
+static const char *const hows[NR_UNW_HOWS] = {
+	[UNW_HOW_TABLE] = "by unwind tables",
+	[UNW_HOW_SIGNAL] = "by the registers that a signal saved",
+	[UNW_HOW_FP_PROLOGUE] = "by frame pointers, where instructions that set them up were seen",
+	[UNW_HOW_DERIVED] = "by the return address of a call that leads to the function",
+	[UNW_HOW_FP_CONVENTION] = "by frame pointers alone: callers may be left out",
+};
+
+static void put_hows(struct buf *out, const struct ana_outcomes *o)
+{
+	uint64_t nr = 0;
+
+	for (int i = 1; i < NR_UNW_HOWS; i++)
+		nr += o->by_how[i];
+	if (!nr)
+		return;
+	buf_printf(out, "  of %llu frames that tell how they were found:\n",
+		   (unsigned long long)nr);
+	for (int i = 1; i < NR_UNW_HOWS; i++) {
+		if (!o->by_how[i])
+			continue;
+		put_line(out, o->by_how[i], nr);
+		buf_printf(out, "%s (%s)\n", unw_how_name((enum unw_how)i), hows[i]);
 	}
 }
 
@@ -107,8 +155,11 @@ void user_stacks_text(struct buf *out, const struct ana_summary *s)
 	const struct ana_outcomes *o = &s->users;
 	uint64_t none = sum_of(o, STITCH_NONE_EXPECTED), lost = sum_of(o, STITCH_LOST);
 
-	buf_printf(out, "\nUser stacks:\n  samples %llu: complete %llu, none-expected %llu",
-		   (unsigned long long)o->nr, (unsigned long long)o->by_reason[STITCH_NO_REASON],
+	buf_printf(out,
+		   "\nUser stacks:\n  samples %llu: complete %llu, partial %llu, unproven %llu, "
+		   "none-expected %llu",
+		   (unsigned long long)o->nr, (unsigned long long)nr_complete(o),
+		   (unsigned long long)o->nr_partial, (unsigned long long)o->nr_unproven,
 		   (unsigned long long)none);
 	put_reasons(out, o, STITCH_NONE_EXPECTED, " (", ")");
 	buf_printf(out, ", lost %llu", (unsigned long long)lost);
@@ -116,6 +167,7 @@ void user_stacks_text(struct buf *out, const struct ana_summary *s)
 	buf_char(out, '\n');
 	put_table(out, o);
 	put_stops(out, o);
+	put_hows(out, o);
 	put_stitching(out, &s->stitch);
 }
 
@@ -128,6 +180,45 @@ void user_stacks_lost_text(struct buf *out, const struct ana_summary *s)
 	buf_printf(out, "%llu of %llu samples lack their user stack", (unsigned long long)lost,
 		   (unsigned long long)s->users.nr);
 	put_reasons(out, &s->users, STITCH_LOST, ": ", "");
+}
+
+/* How many ended before the outermost frame, of the recorder's stacks or of copies unwound here. */
+static const uint64_t *early_stops(const struct ana_summary *s, uint64_t *ret_nr, uint64_t *ret_all,
+				   uint64_t *ret_by_fp)
+{
+	bool is_counted = s->users.nr_stops;
+	const uint64_t *by_stop = is_counted ? s->users.by_stop : s->nr_unwound;
+
+	*ret_nr = *ret_all = 0;
+	*ret_by_fp = is_counted ? s->users.nr_by_convention : s->nr_unwound_by_fp;
+	for (int i = UNW_STOP_NONE + 1; i < NR_UNW_STOPS; i++) {
+		*ret_all += by_stop[i];
+		*ret_nr += i == UNW_STOP_OUTERMOST ? 0 : by_stop[i];
+	}
+	return by_stop;
+}
+
+void user_stacks_early_text(struct buf *out, const struct ana_summary *s)
+{
+	uint64_t nr, all, by_fp;
+	const uint64_t *by_stop = early_stops(s, &nr, &all, &by_fp);
+	const char *mark = ": ";
+
+	if (nr)
+		buf_printf(out, "%llu of %llu user stacks ended early", (unsigned long long)nr,
+			   (unsigned long long)all);
+	for (int i = UNW_STOP_NONE + 1; i < NR_UNW_STOPS; i++) {
+		if (i == UNW_STOP_OUTERMOST || !by_stop[i])
+			continue;
+		buf_printf(out, "%s%s %llu", mark, unw_stop_name((enum unw_stop)i),
+			   (unsigned long long)by_stop[i]);
+		mark = ", ";
+	}
+	if (by_fp)
+		buf_printf(out,
+			   "%s%llu of %llu user stacks have frames found by frame pointers alone: "
+			   "callers may be left out",
+			   nr ? "; " : "", (unsigned long long)by_fp, (unsigned long long)all);
 }
 
 static void put_state(struct json_put *j, const struct ana_outcomes *o, const char *key,
@@ -149,7 +240,9 @@ void user_stacks_json(struct json_put *j, const struct ana_summary *s)
 	json_key(j, "user_stacks");
 	json_open(j, '{');
 	json_put_u64(j, "samples", o->nr);
-	json_put_u64(j, "complete", o->by_reason[STITCH_NO_REASON]);
+	json_put_u64(j, "complete", nr_complete(o));
+	json_put_u64(j, "partial", o->nr_partial);
+	json_put_u64(j, "unproven", o->nr_unproven);
 	put_state(j, o, "none_expected", STITCH_NONE_EXPECTED);
 	put_state(j, o, "lost", STITCH_LOST);
 	json_key(j, "stops");
@@ -157,6 +250,13 @@ void user_stacks_json(struct json_put *j, const struct ana_summary *s)
 	for (int i = 0; i < NR_UNW_STOPS; i++) {
 		if (o->by_stop[i])
 			json_put_u64(j, unw_stop_name((enum unw_stop)i), o->by_stop[i]);
+	}
+	json_close(j, '}');
+	json_key(j, "hows");
+	json_open(j, '{');
+	for (int i = 1; i < NR_UNW_HOWS; i++) {
+		if (o->by_how[i])
+			json_put_u64(j, unw_how_name((enum unw_how)i), o->by_how[i]);
 	}
 	json_close(j, '}');
 	json_close(j, '}');

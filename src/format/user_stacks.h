@@ -13,6 +13,10 @@ void user_stacks_text(struct buf *out, const struct ana_summary *s);
 /** One line without its end: how many were lost, and why; nothing where none was. */
 void user_stacks_lost_text(struct buf *out, const struct ana_summary *s);
 
+/** One line without its end: how many ended before the outermost frame, and why, and how many have
+ * frames found by frame pointers alone; nothing where none did. */
+void user_stacks_early_text(struct buf *out, const struct ana_summary *s);
+
 /** The same as the table, as a member "user_stacks". */
 void user_stacks_json(struct json_put *j, const struct ana_summary *s);
 

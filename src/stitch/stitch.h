@@ -21,7 +21,10 @@
 enum stitch_state {
 	STITCH_COMPLETE,      /* the user part is there */
 	STITCH_NONE_EXPECTED, /* kernel-only by nature: reason says which */
-	STITCH_LOST           /* the user part is missing: reason */
+	STITCH_LOST,          /* the user part is missing: reason */
+	/* Not the stitch's to say: of those that are there, from why they end. */
+	STITCH_PARTIAL,  /* it ends before the outermost frame */
+	STITCH_UNPROVEN, /* nothing tells whether it reaches the outermost frame */
 };
 
 enum stitch_reason {

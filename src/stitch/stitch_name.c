@@ -10,6 +10,10 @@ const char *stitch_state_name(enum stitch_state s)
 		return "none-expected";
 	case STITCH_LOST:
 		return "lost";
+	case STITCH_PARTIAL:
+		return "partial";
+	case STITCH_UNPROVEN:
+		return "unproven";
 	}
 	return "";
 }

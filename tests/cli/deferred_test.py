@@ -33,22 +33,26 @@ for options in ["script"], ["script", "--json"], ["script", "--no-merge-callchai
     t.check(run(options + ["-i", pipe] + SYMBOLS) == want, f"{name}: so does a pipe's file")
     t.check(stream(options + ["-i", "-"] + SYMBOLS, pipe) == want, f"{name}: so does a stream")
     t.check(stream(options + ["--wait-all", "-i", "-"] + SYMBOLS, pipe) == want, f"{name}: with --wait-all too")
+THERE = "complete", "partial", "unproven"
 samples = [json.loads(line) for line in run(["script", "--json", "-i", plain] + SYMBOLS).splitlines()]
 states = [s["user_stack"] for s in samples]
-t.check(len(samples) == 22 and all(s["state"] in ("complete", "none-expected", "lost") for s in states),
+t.check(len(samples) == 22 and all(s["state"] in (*THERE, "none-expected", "lost") for s in states),
         "JSON: each sample has one outcome", states)
-t.check(all(("reason" in s) == (s["state"] != "complete") for s in states), "JSON: and a reason where it is not complete")
+t.check(all(("reason" in s) == (s["state"] not in THERE) for s in states), "JSON: and a reason where it is not there")
+t.check(all((s["state"] == "complete") == (s.get("stop") == "outermost") for s in states),
+        "JSON: complete is what reached the outermost frame", states)
+t.check([s["state"] for s in states if s.get("stop") == "no-info"] == ["partial"], "JSON: what ended early is partial")
 t.check([s["stop"] for s in states if "stop" in s] == ["outermost", "no-info"], "JSON: and why the stack ends")
-t.check(all(any(f["kind"] == "user" for f in e["callchain"]) for e in samples if e["user_stack"]["state"] == "complete"),
-        "JSON: what is complete has user frames")
+t.check(all(any(f["kind"] == "user" for f in e["callchain"]) for e in samples if e["user_stack"]["state"] in THERE),
+        "JSON: what is there has user frames")
 t.check([s["time"] for s in samples] == sorted(s["time"] for s in samples), "samples come by their own time")
 stats = run(["report", "--stats", "-i", plain])
-line = "samples 22: complete 9, none-expected 3 (idle 1, kernel-thread 1, exiting 1), lost 10 (no-record 1, exit 1, " \
+line = "samples 22: complete 1, partial 1, unproven 7, none-expected 3 (idle 1, kernel-thread 1, exiting 1), lost 10 (no-record 1, exit 1, " \
     "exec 1, end 1, empty 1, map-full 1, ring-full 1, refused 2, unmatched 1)"
 t.check(line in stats and "reached the outermost frame" in stats, "report --stats adds up", stats)
 t.check(line in run(["script", "--stats", "-i", plain]), "script --stats says the same")
 report = json.loads(run(["report", "--json", "-i", plain] + SYMBOLS))["summary"]["user_stacks"]
-t.check(report["samples"] == report["complete"] + sum(report["none_expected"].values()) + sum(report["lost"].values()),
+t.check(report["samples"] == sum(report[x] for x in THERE) + sum(report["none_expected"].values()) + sum(report["lost"].values()),
         "report --json adds up", report)
 raw = run(["script", "--no-merge-callchains", "-i", plain, "-F", "ip,sym"] + SYMBOLS)
 t.check(raw.count("DEFERRED CALLCHAIN [cookie: ") == 8 and raw.count("(cookie)") == 21,

@@ -24,11 +24,12 @@ BACKENDS = ["auto"]
 def outcomes(path):
     """The table of outcomes as `clew report --stats` prints it: ({outcome: samples}, samples)."""
     p = subprocess.run([CLEW, "report", "--stats", "-i", path], capture_output=True, text=True, check=False)
-    m = re.search(r"^ *samples (\d+): complete (\d+), none-expected (\d+)[^,]*?(?: \([^)]*\))?, lost (\d+)", p.stdout, re.M)
+    m = re.search(r"^ *samples (\d+): complete (\d+), partial (\d+), unproven (\d+), none-expected (\d+)[^,]*?(?: \([^)]*\))?, "
+                  r"lost (\d+)", p.stdout, re.M)
     total = re.search(r"^ *(\d+)  delivered", p.stdout, re.M)
     if not m or not total:
         return {}, None
-    table = {"complete": int(m.group(2)), "none-expected": int(m.group(3)), "lost": int(m.group(4))}
+    table = {"there": sum(int(m.group(i)) for i in (2, 3, 4)), "none-expected": int(m.group(5)), "lost": int(m.group(6))}
     reasons = sum(int(n) for n in re.findall(r"^ +(\d+) +[\d.]+%  (?:lost|none expected): ", p.stdout, re.M))
     if reasons != table["none-expected"] + table["lost"]:
         table["reasons that do not add up"] = reasons

@@ -35,15 +35,15 @@ static enum clew_err write_batch(void *ctx, const struct ana_batch *b)
 	return CLEW_OK;
 }
 
-static const char story[] = "10 eleven complete: k10 k20 310 401\n"
+static const char story[] = "10 eleven unproven: k10 k20 310 401\n"
 			    "11 ten complete/outermost: 10 101 201\n"
-			    "13 ten complete: 10 101 201\n"
-			    "20 ten complete: k10 k20 310 401\n"
-			    "21 ten complete: k10 k20 310 401\n"
-			    "23 ten complete: k10 k20 310 401\n"
+			    "13 ten unproven: 10 101 201\n"
+			    "20 ten unproven: k10 k20 310 401\n"
+			    "21 ten unproven: k10 k20 310 401\n"
+			    "23 ten unproven: k10 k20 310 401\n"
 			    "30 ten no-record: k10 k20\n"
-			    "31 ten complete/no-info: k10 k20 310 401 k30\n"
-			    "40 ten complete: k10 k20 10 20\n"
+			    "31 ten partial/no-info: k10 k20 310 401 k30\n"
+			    "40 ten unproven: k10 k20 10 20\n"
 			    "41 ten refused: k10 k20\n"
 			    "42 ten kernel-thread: k10 k20\n"
 			    "43 ten idle: k10 k20\n"
@@ -54,7 +54,7 @@ static const char story[] = "10 eleven complete: k10 k20 310 401\n"
 			    "48 ten unmatched: k10 k20\n"
 			    "50 ten empty: k10 k20\n"
 			    "60 twelve exec: k10 k20\n"
-			    "62 execed complete: k10 k20 10\n"
+			    "62 execed unproven: k10 k20 10\n"
 			    "64 execed exit: k10 k20\n"
 			    "80 eleven end: k10 k20\n";
 
@@ -168,7 +168,7 @@ static void test_choices(void)
 	defer_make_story(&b);
 	file = perf_build_finish(&b);
 	run(file, 0, (struct ana_opts){.filter = {.comms = "eleven"}}, &out, &s);
-	CHECK_STR(buf_cstr(&out), "10 eleven complete: k10 k20 310 401\n80 eleven end: k10 k20\n",
+	CHECK_STR(buf_cstr(&out), "10 eleven unproven: k10 k20 310 401\n80 eleven end: k10 k20\n",
 		  "a filter leaves the others' stacks where they belong");
 	CHECK(adds_up(&s), "the outcomes are those of the samples it keeps");
 	run(file, 0, (struct ana_opts){.no_chains = true}, &out, &s);

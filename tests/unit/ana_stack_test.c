@@ -95,7 +95,7 @@ static void put_sample(struct perf_build *b, const struct recording *r, const ui
 }
 
 struct seen {
-	struct buf text;
+	struct buf text, hows; /* "level address", "how" of each frame; then the outcome */
 	uint8_t stop;
 	bool has_fp;
 };
@@ -109,10 +109,22 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 
 		s->stop = b->events[i].unwind_stop;
 		s->has_fp = b->events[i].unwind_has_fp;
-		for (uint32_t j = 0; chain && j < chain->nr; j++)
+		for (uint32_t j = 0; chain && j < chain->nr; j++) {
+			uint32_t n = j - b->events[i].hows_at;
+
 			buf_printf(&s->text, "%s%llx ",
 				   chain->locs[j]->level == ANA_KERNEL ? "k" : "",
 				   (unsigned long long)chain->locs[j]->ip);
+			if (b->events[i].hows && n < b->events[i].nr_hows)
+				buf_printf(&s->hows, "%s ",
+					   n ? unw_how_name((enum unw_how)b->events[i].hows[n])
+					     : "-");
+			else
+				buf_str(&s->hows, "? ");
+		}
+		if (b->events[i].has_user_state)
+			buf_str(&s->hows,
+				stitch_state_name((enum stitch_state)b->events[i].user_state));
 	}
 	return CLEW_OK;
 }
@@ -120,7 +132,10 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 static enum clew_err run(struct bytes file, struct seen *s, struct ana_summary *ret)
 {
 	struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
-	struct ana_opts opts = {.is_single_threaded = true, .no_symbols = true};
+	struct ana_opts opts = {.is_single_threaded = true,
+				.no_symbols = true,
+				.wants_outcomes = true,
+				.wants_hows = true};
 	struct clew_diag diag = {0};
 	struct analyze *a;
 	enum clew_err err = analyze_open(&a, &in, &opts, &diag);
@@ -163,7 +178,47 @@ static void check(const struct recording *r, const uint64_t *chain, uint32_t nr,
 	CHECK_STR(analyze_stop_name(s.stop), stop, "%s: %s", what, stop);
 	CHECK_EQ(sum.nr_unwound[s.stop], dyn_size && r->abi, "%s: counted", what);
 	buf_done(&s.text);
+	buf_done(&s.hows);
 	perf_build_done(&b);
+}
+
+/* The outcome, and how each frame was found. */
+static void check_how(const struct recording *r, const uint64_t *chain, uint32_t nr,
+		      uint64_t dyn_size, const char *want, const char *what)
+{
+	struct ana_summary sum = {0};
+	struct perf_build b = {0};
+	struct seen s = {0};
+
+	build(&b, r);
+	put_sample(&b, r, chain, nr, dyn_size);
+	CHECK_EQ(run(perf_build_finish(&b), &s, &sum), CLEW_OK, "%s: read", what);
+	CHECK_STR(buf_cstr(&s.hows), want, "%s", what);
+	CHECK_EQ(sum.users.nr_partial + sum.users.nr_unproven, 1, "%s: not counted as complete",
+		 what);
+	buf_done(&s.text);
+	buf_done(&s.hows);
+	perf_build_done(&b);
+}
+
+/* No frame pointer proves the outermost frame, and one frame of a task that is not unwound is not
+ * all of it. */
+static void test_hows(void)
+{
+	const uint64_t kernel[] = {PERF_CONTEXT_KERNEL, UINT64_C(0xffffffff81000010),
+				   PERF_CONTEXT_USER, 0x1234};
+	struct recording r = x86_64;
+
+	check_how(&x86_64, NULL, 0, 512, "- fp-convention fp-convention unproven",
+		  "amd64: frame pointers by convention");
+	check_how(&aarch64, NULL, 0, 512, "- fp-convention fp-convention unproven",
+		  "aarch64: frame pointers by convention");
+	check_how(&x86_64, kernel, 4, 512, "? - fp-convention fp-convention unproven",
+		  "the kernel's part was found otherwise");
+	check_how(&x86_64, NULL, 0, 100, "- fp-convention partial", "a copy that was too short");
+	check_how(&x86_64, kernel, 4, 0, "? ? unproven", "the kernel's own frame pointers");
+	r.abi = 1;
+	check_how(&r, kernel, 4, 512, "? ? partial", "one frame of a 32-bit task");
 }
 
 static void test_chains(void)
@@ -222,9 +277,11 @@ static void test_no_memory(void)
 		mem_fail_after(n);
 		err = run(file, &s, &sum);
 		nr_failed += mem_has_failed() != 0;
-		nr_silent += mem_has_failed() && err == CLEW_OK && !s.text.is_failed;
+		nr_silent += mem_has_failed() && err == CLEW_OK && !s.text.is_failed &&
+			     !s.hows.is_failed;
 		mem_fail_after(UINT64_MAX);
 		buf_done(&s.text);
+		buf_done(&s.hows);
 	}
 	CHECK(nr_failed > 20, "each of %u allocations failing in turn", nr_failed);
 	CHECK_EQ(nr_silent, 0, "never without being told");
@@ -234,6 +291,7 @@ static void test_no_memory(void)
 int main(void)
 {
 	test_chains();
+	test_hows();
 	test_other_machines();
 	test_no_memory();
 	return tap_done();

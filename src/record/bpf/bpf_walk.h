@@ -572,7 +572,7 @@ static __always_inline void begin_walk(struct walk *w, const enum walk_way way,
 	begin_vmas(w, task);
 	put_frame(w, regs->ip, UNW_NO_ORIGIN);
 	if ((regs->cs & 0xffff) != USER_CS)
-		w->stop = UNW_STOP_NO_INFO;
+		w->stop = UNW_STOP_UNSUPPORTED; /* a 32-bit task */
 	else if (!task->mm)
 		w->stop = UNW_STOP_EXITING;
 	else
