@@ -249,6 +249,16 @@ static enum clew_err short_path(struct report_feed *f, const struct ana_event *e
 	return err == CLEW_LIMIT ? CLEW_OK : err;
 }
 
+static void note_depth(const struct report_feed *f, struct report_event *ev,
+		       const struct ana_event *e)
+{
+	if (!e->chain || f->opts.no_chains || !f->opts.max_stack ||
+	    e->chain->nr <= f->opts.max_stack)
+		return;
+	ev->nr_deep++;
+	ev->nr_deep_frames += e->chain->nr - f->opts.max_stack;
+}
+
 static enum clew_err take(struct report_feed *f, const struct ana_event *e)
 {
 	struct report_event *ev = event_of(f, e->evsel);
@@ -270,6 +280,7 @@ static enum clew_err take(struct report_feed *f, const struct ana_event *e)
 	ev->nr_kept++;
 	ev->period_kept += e->period;
 	ev->has_chains |= e->chain && !f->opts.no_chains;
+	note_depth(f, ev, e);
 	err = path_of(f, e, &node);
 	if (err == CLEW_LIMIT) {
 		ev->nr_no_room++;

@@ -31,10 +31,12 @@ struct report_feed_opts {
 struct report_event {
 	const struct perf_evsel *evsel;
 	struct report_weights weights;
-	uint64_t nr, period;           /* all samples of the event */
-	uint64_t nr_kept, period_kept; /* those the filter kept */
-	uint64_t nr_no_room;           /* paths cut to their sampled frame: the tree was full */
-	uint64_t nr_lost_records;      /* LOST_SAMPLES; with ana_opts.wants_records */
+	uint64_t nr, period;              /* all samples of the event */
+	uint64_t nr_kept, period_kept;    /* those the filter kept */
+	uint64_t nr_no_room;              /* paths cut to their sampled frame: the tree was full */
+	uint64_t nr_deep, nr_deep_frames; /* samples whose chain has more frames than max_stack, and
+					     how many more */
+	uint64_t nr_lost_records;         /* LOST_SAMPLES; with ana_opts.wants_records */
 	bool has_chains;
 };
 

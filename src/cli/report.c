@@ -235,6 +235,23 @@ static bool has_row_filter(const struct report_args *a)
 	return has_table && (a->feed.symbol_part || a->feed.symbols || a->feed.dsos);
 }
 
+/* Whoever gave --max-stack knows. */
+static void tell_deep(const struct report_run *r)
+{
+	uint64_t nr = 0, nr_frames = 0;
+
+	for (size_t i = 0; i < report_feed_nr_events(r->feed); i++) {
+		nr += report_feed_event(r->feed, i)->nr_deep;
+		nr_frames += report_feed_event(r->feed, i)->nr_deep_frames;
+	}
+	if (nr && !r->args.has_max_stack)
+		cli_note(
+			"%s: %llu samples have more than %u frames in their call chains: %llu more "
+			"frames are left out; --max-stack N takes N",
+			r->args.in.path, (unsigned long long)nr, r->args.feed.max_stack,
+			(unsigned long long)nr_frames);
+}
+
 static void warn(const struct report_run *r)
 {
 	const struct ana_summary *s = &r->summary;
@@ -253,6 +270,7 @@ static void warn(const struct report_run *r)
 	else if (!s->nr_samples)
 		cli_warn("the filters leave none of the %llu samples",
 			 (unsigned long long)s->nr_filtered);
+	tell_deep(r);
 	cli_itrace_tell(&r->args.itrace, r->args.in.path, false);
 }
 

@@ -8,7 +8,14 @@
 #include "base/mem.h"
 #include "cli/message.h"
 
-enum { MAX_WORD = 64 };
+enum {
+	MAX_WORD = 64,
+	/* What is shown of chains unless --max-stack says how much: as many frames as clew unwinds
+	 * at most, of which a graph draws what a kernel records by default. */
+	DEFAULT_STACK = 1024,
+	DEFAULT_DRAWN = 127,
+	DEFAULT_BRANCHES = 1 << 18
+};
 static const double default_share = 0.005; /* of call graph branches: 0.5 % */
 
 static int refuse_key(const char *option, const char *word, size_t len)
@@ -104,6 +111,7 @@ static bool set_graph_word(struct report_args *a, const char *word, size_t len,
 	}
 	number = strtod(text, &end);
 	if (end != text && !*end && number >= 0) {
+		a->has_limit = true;
 		if ((*nr_numbers)++ == 0)
 			a->table.graph.min_share = number / 100;
 		else
@@ -194,7 +202,8 @@ static int set_max_stack(void *to, const char *arg, bool is_negated)
 		cli_error("--max-stack takes a number of frames, not '%s'", arg);
 		return CLI_USAGE;
 	}
-	a->feed.max_stack = (uint32_t)v;
+	a->feed.max_stack = a->table.graph.max_depth = (uint32_t)v;
+	a->has_limit = a->has_max_stack = true;
 	a->feed.no_chains = v == 0;
 	return 0;
 }
@@ -253,7 +262,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{'g', "call-graph", "[STYLE,PERCENT,ORDER]", "below each row: graph (default), fractal, flat, folded or "
 		 "none; least share shown (0.5); caller or callee first", CLI_CALL, a, set_graph, true},
 		{'G', "inverted", NULL, "callers first, as 'caller' does", CLI_CALL, a, set_inverted, true},
-		{0, "max-stack", "N", "take N frames of each chain: the outermost where callers come first, else the innermost", CLI_CALL, a, set_max_stack},
+		{0, "max-stack", "N", "take N frames of each chain (default 1024, of which graphs draw 127): the outermost where callers come first, else the innermost", CLI_CALL, a, set_max_stack},
 		{0, "inline", NULL, "functions inlined into others are frames of their own", CLI_FLAG, &a->feed.has_inlines},
 		{0, "Output", NULL, NULL, CLI_SECTION},
 		{0, "header", NULL, "first what the recording's header says", CLI_FLAG, &a->has_header},
@@ -362,6 +371,17 @@ static int choose_output(struct report_args *a)
 	return -1;
 }
 
+/* What --max-stack and -g do not say. */
+static void set_default_depth(struct report_args *a)
+{
+	if (!a->has_max_stack) {
+		a->feed.max_stack = DEFAULT_STACK;
+		a->table.graph.max_depth = DEFAULT_DRAWN;
+	}
+	if (!a->has_limit)
+		a->table.graph.max_nodes = DEFAULT_BRANCHES;
+}
+
 int report_args_parse(struct report_args *a, int argc, char **argv)
 {
 	int at;
@@ -378,6 +398,7 @@ int report_args_parse(struct report_args *a, int argc, char **argv)
 	at = parse(a, argc, argv);
 	if (at < 0)
 		return -1 - at;
+	set_default_depth(a);
 	if (a->is_quiet)
 		cli_set_quiet();
 	if (a->color && strcmp(a->color, "always") != 0 && strcmp(a->color, "never") != 0 &&

@@ -17,7 +17,8 @@ struct report_args {
 	struct report_text_opts text;
 	enum report_output output;
 	bool has_children, is_sorted, has_order; /* has_order: -g or -G chose the direction */
-	bool is_ungrouped;                       /* --no-group */
+	bool has_max_stack, has_limit; /* has_limit: -g or --max-stack says how much of graphs */
+	bool is_ungrouped;             /* --no-group */
 	bool has_header, is_header_only;
 	bool is_stats, is_json, is_folded, is_quiet;
 	bool is_single_threaded;

@@ -101,6 +101,10 @@ static void put_event(struct json_put *j, const struct report_event *ev)
 	json_put_u64(j, "kept_samples", ev->nr_kept);
 	json_put_u64(j, "kept_period", ev->period_kept);
 	json_put_u64(j, "cut_samples", ev->nr_no_room);
+	if (ev->nr_deep) {
+		json_put_u64(j, "deep_samples", ev->nr_deep);
+		json_put_u64(j, "deep_frames", ev->nr_deep_frames);
+	}
 	json_close(j, '}');
 }
 
@@ -178,6 +182,8 @@ static void put_graph(struct report_json *r, struct json_put *j, const struct re
 		put_frame(r, j, n[i].frame);
 		json_put_u64(j, "period", n[i].period);
 		json_put_u64(j, "self", n[i].self);
+		if (n[i].nr_more)
+			json_put_u64(j, "more_frames", n[i].nr_more);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

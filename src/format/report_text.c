@@ -218,8 +218,10 @@ static void put_event_lines(struct report_writer *w)
 				   (unsigned long long)ev->nr_no_room);
 	}
 	if (w->table->graphs.is_cut)
-		buf_str(&w->out, "# Some call graphs are incomplete: more than 16777216 branches; "
-				 "raise the limit of -g\n");
+		buf_printf(&w->out,
+			   "# Some call graphs are incomplete: more than %zu branches; raise the "
+			   "limit of -g\n",
+			   w->table->graphs.max_nodes);
 	buf_str(&w->out, "#\n");
 }
 

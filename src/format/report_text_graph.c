@@ -64,6 +64,15 @@ static void put_name(struct drawing *d, uint32_t frame)
 	buf_char(&d->w->out, '\n');
 }
 
+/* Below the last frame that is drawn, if the path goes on. */
+static void put_more(struct drawing *d, uint32_t nr, unsigned int forks)
+{
+	if (!nr)
+		return;
+	put_margin(d, forks);
+	buf_printf(&d->w->out, "[%u more frame%s]\n", nr, nr == 1 ? "" : "s");
+}
+
 /* Is node @p i the only continuation of the one before, and all but what the limit hides? */
 static bool continues(const struct drawing *d, size_t i)
 {
@@ -98,6 +107,7 @@ static size_t put_branch(struct drawing *d, size_t i, unsigned int fork, uint64_
 		put_margin(d, fork + 1);
 		put_name(d, d->nodes[i].frame);
 	}
+	put_more(d, d->nodes[i - 1].nr_more, fork + 1);
 	return i;
 }
 
@@ -114,6 +124,7 @@ static size_t put_trunk(struct drawing *d)
 		put_margin(d, 0);
 		put_name(d, d->nodes[i].frame);
 	}
+	put_more(d, d->nodes[i - 1].nr_more, 0);
 	return i;
 }
 
@@ -175,11 +186,12 @@ static bool put_paths(struct drawing *d, uint64_t period)
 
 		path.nr = n->depth;
 		ok = vec_push(&path, n->frame);
-		if (!n->self || !ok)
+		if ((!n->self && !n->nr_more) || !ok)
 			continue;
 		if (!is_folded)
 			buf_fill(&d->w->out, ' ', MARGIN - 1);
-		put_amount(d, n->self, d->w->opts->is_relative ? period : d->whole);
+		put_amount(d, n->nr_more ? n->period : n->self,
+			   d->w->opts->is_relative ? period : d->whole);
 		buf_char(&d->w->out, is_folded ? ' ' : '\n');
 		for (size_t k = 0; k < path.nr; k++) {
 			if (is_folded && k)
@@ -190,6 +202,10 @@ static bool put_paths(struct drawing *d, uint64_t period)
 			if (is_folded)
 				d->w->out.nr--; /* the line goes on */
 		}
+		if (n->nr_more && is_folded)
+			buf_printf(&d->w->out, ";[%u more frames]", n->nr_more);
+		else if (n->nr_more)
+			put_more(d, n->nr_more, 0);
 		buf_char(&d->w->out, '\n');
 	}
 	vec_done(&path);

@@ -2,8 +2,12 @@
 #include "report/report_graph.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { MAX_NODES = 16 << 20 };
+enum {
+	MAX_NODES = 16 << 20,
+	MAX_STEPS = 16 << 20 /* of all walks below max_depth */
+};
 
 /* A place in the tree that belongs to one branch of the graph being made. */
 struct item {
@@ -42,6 +46,7 @@ struct builder {
 	struct {
 		VEC(struct branch);
 	} pending, kept;
+	size_t nr_steps; /* taken below max_depth */
 };
 
 static uint32_t parent_of(const struct builder *b, uint32_t node)
@@ -228,11 +233,53 @@ static bool push_branches(struct builder *b, uint32_t depth, uint64_t above)
 	return true;
 }
 
+/* Is a branch of those found above the limit, so that the graph would go on? */
+static bool goes_on(const struct builder *b, uint64_t above)
+{
+	double limit = b->opts->min_share * (double)(b->opts->is_relative ? above : b->opts->total);
+	uint64_t period;
+
+	for (size_t i = 0, nr; i < b->found.nr; i += nr) {
+		nr = run_of(b, i, &period);
+		if ((double)period >= limit)
+			return true;
+	}
+	return false;
+}
+
+/* Where the graph ends for its depth: how many frames the longest of the paths found goes on for.
+ * Less where the walks become too many. */
+static bool count_more(struct builder *b, uint64_t above, uint32_t *ret)
+{
+	*ret = 0;
+	if (b->found.nr)
+		qsort(b->found.data, b->found.nr, sizeof(*b->found.data), by_frame);
+	if (!goes_on(b, above))
+		return true;
+	while (b->found.nr) {
+		size_t nr = b->found.nr;
+
+		++*ret;
+		b->nr_steps += nr;
+		if (b->nr_steps > MAX_STEPS)
+			return true;
+		for (size_t i = 0; i < nr; i++) {
+			struct item it = b->found.data[i];
+
+			if (!expand(b, &it))
+				return false;
+		}
+		b->found.nr -= nr;
+		memmove(b->found.data, b->found.data + nr, b->found.nr * sizeof(struct item));
+	}
+	return true;
+}
+
 /* The newest branch becomes a node; what it leads to is found. */
 static bool pop_branch(struct builder *b, uint32_t group)
 {
 	struct branch br = b->pending.data[--b->pending.nr];
-	struct report_graph_node node = {br.frame, br.depth, 0, br.period};
+	struct report_graph_node node = {.frame = br.frame, .depth = br.depth, .period = br.period};
 
 	b->found.nr = 0;
 	b->pool.nr -= br.nr_items;
@@ -243,6 +290,9 @@ static bool pop_branch(struct builder *b, uint32_t group)
 		if (!expand(b, it))
 			return false;
 	}
+	if (b->opts->max_depth && br.depth + 1 >= b->opts->max_depth)
+		return count_more(b, br.period - node.self, &node.nr_more) &&
+		       vec_push(&b->out->nodes, node);
 	return vec_push(&b->out->nodes, node) &&
 	       push_branches(b, br.depth + 1, br.period - node.self);
 }
@@ -253,12 +303,16 @@ static enum clew_err make_graph(struct builder *b, struct report_row *row, uint6
 	uint32_t head = b->head[row->group];
 	bool ok;
 
+	if (first >= b->out->max_nodes) {
+		b->out->is_cut = true;
+		return CLEW_OK;
+	}
 	b->serial++;
 	b->found.nr = b->pool.nr = b->pending.nr = 0;
 	ok = b->opts->is_callee ? start_callees_first(b, head) : start_callers_first(b, head);
 	ok = ok && push_branches(b, 0, period);
 	while (ok && b->pending.nr) {
-		if (b->out->nodes.nr >= MAX_NODES) {
+		if (b->out->nodes.nr >= b->out->max_nodes) {
 			b->out->is_cut = true;
 			break;
 		}
@@ -421,7 +475,7 @@ enum clew_err report_graphs_make(struct report_graphs *g, struct report_rows *ro
 	struct report_row **wanted;
 	size_t nr = 0;
 
-	*g = (struct report_graphs){0};
+	*g = (struct report_graphs){.max_nodes = opts->max_nodes ? opts->max_nodes : MAX_NODES};
 	wanted = wanted_rows(&b, rows, nr_rows, &nr);
 	if (wanted && builder_init(&b))
 		err = make_all(&b, pass, weights, rows, wanted, nr);

@@ -17,15 +17,18 @@ struct report_graph_opts {
 	bool is_relative;    /* limits are a share of the branch above, not of @p total */
 	double min_share;    /* of what is_relative says, 0 to 1; branches below are left out */
 	uint32_t max_leaves; /* branches kept at each fork; 0: all */
+	uint32_t max_depth;  /* frames drawn one below the other; 0: all */
+	size_t max_nodes;    /* of all graphs together; 0: 16 Mi */
 	uint64_t total;      /* period of all samples */
 };
 
 /** In depth-first order, so that a node's branches follow it, largest first. */
 struct report_graph_node {
 	uint32_t frame;
-	uint32_t depth;  /* 0: first frames of the graph */
-	uint64_t self;   /* paths that end here */
-	uint64_t period; /* paths through here */
+	uint32_t depth;   /* 0: first frames of the graph */
+	uint32_t nr_more; /* at max_depth: frames of the longest path that goes on from here */
+	uint64_t self;    /* paths that end here */
+	uint64_t period;  /* paths through here */
 };
 
 struct report_graph {
@@ -38,8 +41,9 @@ struct report_graphs {
 	} nodes;
 	struct {
 		VEC(struct report_graph);
-	} graphs;    /* report_row.graph is an index of it */
-	bool is_cut; /* the limit on nodes (16 Mi) ended some graphs early */
+	} graphs;         /* report_row.graph is an index of it */
+	size_t max_nodes; /* the limit that held */
+	bool is_cut;      /* it ended some graphs early */
 };
 
 /**

@@ -7,7 +7,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from bomb_lib import (BASE, TEXT_AT, Run, elf, exported, is_sanitized, mmap2, recording, sample, symbols, text_section, with_debugdata,
+from bomb_lib import (BASE, PERF_CONTEXT_USER, TEXT_AT, Run, elf, exported, is_sanitized, mmap2, recording, sample, symbols, text_section, with_debugdata,
                       with_lines)
 
 CLEW = os.path.abspath(sys.argv[1])
@@ -194,6 +194,38 @@ def test_snapshot():
     tap.check(r.status == 0 and "budget" not in r.err, "memory dumps that fit are mapped", r.err)
 
 
+def deep(nr_samples, nr_frames):
+    """a recording of chains, each frame of which is another address"""
+    data = b""
+    for i in range(nr_samples):
+        first = 0x1000 + i * nr_frames * 16
+        data += sample(first, 2 + i, [PERF_CONTEXT_USER] + list(range(first, first + nr_frames * 16, 16)))
+    return recording(data, True)
+
+
+def test_depth():
+    data = put("deep.data", deep(20, 3000))
+    r = report(data, "--no-children")
+    tap.check(r.status == 0 and "20 samples have more than 1024 frames in their call chains: 39520 more frames are left out" in r.err,
+              "deep chains: how much is left out", r.err)
+    tap.check(r.out.count("[897 more frames]\n") == 20, "deep chains: a graph ends after 127 frames and says how many more there are",
+              r.out[-500:])
+    lines = len(r.out.splitlines())
+    tap.check(20 * 127 < lines < 20 * 140, "deep chains: that is all that is printed", lines)
+    rows = report(data, "--max-stack", "3000", "--no-children")
+    tap.check(not rows.err and "more frames" not in rows.out and len(rows.out.splitlines()) > 20 * 3000,
+              "deep chains: --max-stack prints all of them", rows.err)
+    flat = report(data, "--no-children", "-g", "folded")
+    tap.check(flat.out.count(";[897 more frames]\n") == 20, "deep chains: folded paths end so, too")
+    r = report(data)
+    tap.check("more than 262144 branches" in r.out and len(r.out.splitlines()) < 262144 + 20 * 1024 * 5 + 100,
+              "deep chains: with callers, too, the report is no flood", len(r.out.splitlines()))
+    short = put("short.data", deep(20, 127))
+    r = report(short, "--no-children")
+    tap.check(not r.err and "more frame" not in r.out and r.out == report(short, "--no-children", "--max-stack", "8000").out,
+              "chains of 127 frames are drawn in full", r.err)
+
+
 def test_normal():
     """What fits is as it was, whatever the budget."""
     path = put("normal.so", elf(exported((b"one", b"two"))))
@@ -221,4 +253,5 @@ with tempfile.TemporaryDirectory(prefix="clew-memory.") as scratch:
     test_lines()
     test_kernel()
     test_snapshot()
+    test_depth()
 tap.done()
