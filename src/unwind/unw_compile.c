@@ -4,6 +4,7 @@
 #include "unwind/eh_frame.h"
 #include "unwind/fp_rows.h"
 #include "unwind/sframe.h"
+#include "unwind/stack_switch.h"
 #include "unwind/unw_list.h"
 
 struct sources {
@@ -54,6 +55,17 @@ static enum clew_err add_sframe(struct sources *s, const struct unw_image *image
 	return err == CLEW_NO_MEMORY ? err : CLEW_OK;
 }
 
+/** What sources have wrong goes before them. */
+static enum clew_err add_switches(struct sources *s, const struct unw_image *image)
+{
+	struct unw_list *l = add_list(s);
+	enum clew_err err = l ? stack_switch_rows(image, l) : CLEW_NO_MEMORY;
+
+	if (err == CLEW_NOT_FOUND)
+		unw_list_free(s->lists[--s->nr]);
+	return err == CLEW_NOT_FOUND ? CLEW_OK : err;
+}
+
 /** What no source covers, by its instructions. */
 static enum clew_err add_code(struct sources *s, const struct unw_image *image)
 {
@@ -95,8 +107,10 @@ enum clew_err unw_compile(const struct unw_image *image, void **ret_block, size_
 {
 	bool is_first = is_sframe_better(image);
 	struct sources s = {.nr = 0};
-	enum clew_err err = is_first ? add_sframe(&s, image) : CLEW_OK;
+	enum clew_err err = add_switches(&s, image);
 
+	if (!err && is_first)
+		err = add_sframe(&s, image);
 	if (!err)
 		err = add_dwarf(&s, image, false);
 	if (!err && !is_first)

@@ -120,8 +120,11 @@ enum clew_err unw_image_of_elf(struct unw_image *ret, const struct elf_file *f)
 	i.eh_frame_hdr = section_of(f, ".eh_frame_hdr");
 	i.debug_frame = section_of(f, ".debug_frame");
 	i.symbols = section_of(f, ".symtab");
-	if (!i.symbols.bytes)
+	i.strings = section_of(f, ".strtab");
+	if (!i.symbols.bytes) {
 		i.symbols = section_of(f, ".dynsym");
+		i.strings = section_of(f, ".dynstr");
+	}
 	read_segments(&i, f);
 	if (!i.eh_frame.bytes)
 		find_eh_frame(&i, f);

@@ -39,7 +39,8 @@ struct unw_image {
 	bool is_relocatable;
 	uint64_t entry; /* e_entry; 0: none */
 	struct unw_section sframe, eh_frame, eh_frame_hdr, debug_frame;
-	struct unw_section symbols; /* Elf64_Sym of .symtab, else of .dynsym */
+	struct unw_section symbols,
+		strings; /* Elf64_Sym of .symtab, else of .dynsym; their names */
 	struct unw_segment segments[UNW_MAX_SEGMENTS];
 	size_t nr_segments;
 };

@@ -57,6 +57,7 @@ static const char *const why_names[] = {
 	[UNW_WHY_BAD] = "damaged",
 	[UNW_WHY_OVERFLOW] = "too many rules",
 	[UNW_WHY_EH_RETURN] = "entering an exception handler",
+	[UNW_WHY_NEW_STACK] = "on another stack",
 };
 
 const char *unw_stop_name(enum unw_stop s)

@@ -49,6 +49,7 @@ enum unw_why {
 	UNW_WHY_BAD,        /* the source is damaged here */
 	UNW_WHY_OVERFLOW,   /* more distinct rules or rows than a table holds */
 	UNW_WHY_EH_RETURN, /* the saved registers are those of an exception handler being entered */
+	UNW_WHY_NEW_STACK, /* the function has gone over to another stack, which no source tells */
 };
 
 /** Which source made the rule. */

@@ -48,6 +48,8 @@ static bool is_known(const struct unw_sweep *s)
 /** Which of the two counts at this address? */
 static const struct unw_sweep *better(const struct unw_sweep *first, const struct unw_sweep *second)
 {
+	if (first->rule && first->rule->why == UNW_WHY_NEW_STACK)
+		return first;
 	if (is_known(first)) {
 		bool has_mark = is_known(second) && (second->rule->flags & UNW_SIGNAL ||
 						     second->rule->ra == UNW_UNDEFINED);

@@ -419,6 +419,46 @@ static void test_packed(void)
 	cfi_done(&c);
 }
 
+/** Go's runtime goes over to another stack; its call frame information does not say so. */
+static void test_stack_switch(void)
+{
+	static const struct {
+		const char *name;
+		uint8_t code[4];
+		bool is_switch;
+	} t[] = {
+		{"runtime.systemstack.abi0", {0x48, 0x89, 0xdc},       true }, /* mov %rbx, %rsp */
+		{"runtime.mcall",            {0x49, 0x8b, 0x66, 0x38}, true }, /* mov 56(%r14), %rsp */
+		{"runtime.mcall",            {0x48, 0x89, 0xe3},       false}, /* mov %rsp, %rbx */
+		{"runtime.mcallx",           {0x48, 0x89, 0xdc},       false},
+		{"mcall",                    {0x48, 0x89, 0xdc},       false},
+	};
+	enum { AT = 16 };
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		struct unw_store *s = unw_store_new(NULL);
+		struct elf_build b;
+		uint64_t text = start_elf(&b, id_a, sizeof(id_a), 8);
+		struct elf_build_sym sym = {.name = t[i].name,
+					    .value = text,
+					    .size = TEXT_BYTES / 2,
+					    .type = STT_FUNC,
+					    .section = 2};
+		const struct unw_code *c;
+
+		elf_build_syms(&b, SHT_SYMTAB, &sym, 1);
+		elf_build_finish(&b);
+		memcpy(b.file.data + (text - BASE) + AT, t[i].code, sizeof(t[i].code));
+		c = unw_store_get_bytes(s, b.file.data, b.file.nr);
+		CHECK_EQ(cfa_off(c, text - BASE + AT - 1), 8, "%s: its own rule", t[i].name);
+		CHECK_EQ(cfa_off(c, text - BASE + AT), t[i].is_switch ? -1 : 8,
+			 "from the instruction on that changes stacks: %s",
+			 t[i].is_switch ? "none" : "there is none such");
+		unw_store_free(s);
+		elf_build_done(&b);
+	}
+}
+
 /** .debug_frame in a separate file, packed by zlib: fills what .eh_frame leaves open. */
 static void test_debug_file(void)
 {
@@ -502,6 +542,7 @@ int main(void)
 	test_vdso();
 	test_packed();
 	test_debug_file();
+	test_stack_switch();
 	test_oom();
 	snprintf(command, sizeof(command), "rm -rf %s", top);
 	if (system(command))
