@@ -425,8 +425,7 @@ enum unw_stop unw_step_fp(struct unw_walker *w)
 		return UNW_STOP_NO_INFO;
 	if (!fp && w->now.origin == UNW_FP)
 		return UNW_STOP_FP_END; /* how the psABI marks the deepest frame */
-	if (fp & 7 || fp < w->now.sp || (fp == w->now.sp && !w->now.is_exact && w->now.has_sp) ||
-	    fp > UINT64_MAX - 16)
+	if (fp & 7 || fp < w->now.sp || fp > UINT64_MAX - 16)
 		return UNW_STOP_NO_INFO;
 	if (!unw_walk_load(w, fp, &next_fp) || !unw_walk_load(w, fp + 8, &pc))
 		return no_fp_here(w);

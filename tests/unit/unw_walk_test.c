@@ -505,6 +505,11 @@ static void test_fp(enum unw_arch arch)
 	is_stopped(b, UNW_STOP_FP_END, 2, "nor does a return address of 0");
 	put_record(b, rec + 64, 0, gap);
 	stack_walk(b, NULL, 0);
+	put_record(b, rec, rec + 16, gap);
+	put_record(b, rec + 16, 0, end);
+	stack_walk(b, NULL, 0);
+	is_stopped(b, UNW_STOP_OUTERMOST, 3, "a frame without locals: its record is where SP is");
+	put_record(b, rec, rec + 64, gap);
 	put_record(b, rec + 64, rec, gap);
 	stack_walk(b, NULL, 0);
 	is_stopped(b, UNW_STOP_NO_INFO, 3, "frame pointer goes down");
