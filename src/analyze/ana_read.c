@@ -12,7 +12,10 @@ enum clew_err ana_reader_init(struct ana_reader *rd, struct perf_file *file,
 	if (is_mapped)
 		rd->map = (struct os_map){input->data, input->size};
 	rd->order = perf_order_new(0);
-	return rd->order ? CLEW_OK : CLEW_NO_MEMORY;
+	if (!rd->order)
+		return CLEW_NO_MEMORY;
+	perf_order_set_budget(rd->order, input->budget);
+	return CLEW_OK;
 }
 
 void ana_reader_done(struct ana_reader *rd)

@@ -135,6 +135,9 @@ static enum clew_err read_all(struct analyze *a, struct clew_diag *diag)
 		if (err == CLEW_OK)
 			err = a->defer.mode == ANA_DEFER_QUEUE ? ana_defer_take(a, &r, time)
 							       : ana_process(a, &r, time, NULL);
+		/* A batch that waits keeps the blocks of its records. */
+		if (err == CLEW_OK && r.block && budget_holds_much(a->input.budget))
+			err = ana_queue_flush(a->queue);
 		perf_block_release(r.block);
 		if (err != CLEW_OK)
 			return clew_fail(diag, err, r.offset, clew_err_name(err));

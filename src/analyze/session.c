@@ -97,7 +97,9 @@ enum clew_err clew_session_open(struct clew_session **ret, const char *path,
 		err = clew_fail(diag, CLEW_BAD_FILE, 0, "the file is empty");
 	if (err == CLEW_OK)
 		err = analyze_open(&s->analysis,
-				   &(struct perf_input){.data = s->map.data, .size = s->map.size},
+				   &(struct perf_input){.data = s->map.data,
+							.size = s->map.size,
+							.budget = &s->budget},
 				   &ana_opts, diag);
 	if (err == CLEW_OK)
 		*ret = s;

@@ -215,8 +215,10 @@ static enum clew_err open_input(struct clew_trace *t, const char *path,
 	if (err == CLEW_OK && !t->map.data)
 		err = clew_fail(diag, CLEW_BAD_FILE, 0, "the file is empty");
 	if (err == CLEW_OK)
-		t->input = (struct perf_input){
-			.data = t->map.data, .size = t->map.size, .is_mapped = true};
+		t->input = (struct perf_input){.data = t->map.data,
+					       .size = t->map.size,
+					       .budget = &t->budget,
+					       .is_mapped = true};
 	t->symbols = (struct dso_store_opts){.budget = &t->budget,
 					     .symfs = o->symfs,
 					     .vmlinux = o->vmlinux,

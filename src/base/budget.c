@@ -39,6 +39,27 @@ void budget_give(struct budget *b, uint64_t bytes)
 		__atomic_sub_fetch(&b->used, bytes, __ATOMIC_RELAXED);
 }
 
+void budget_hold(struct budget *b, uint64_t bytes)
+{
+	if (!b)
+		return;
+	__atomic_add_fetch(&b->held, bytes, __ATOMIC_RELAXED);
+	note_peak(b, __atomic_add_fetch(&b->used, bytes, __ATOMIC_RELAXED));
+}
+
+void budget_let_go(struct budget *b, uint64_t bytes)
+{
+	if (!b)
+		return;
+	__atomic_sub_fetch(&b->held, bytes, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&b->used, bytes, __ATOMIC_RELAXED);
+}
+
+bool budget_holds_much(const struct budget *b)
+{
+	return b && b->limit && load(&b->held) > b->limit / 4;
+}
+
 uint64_t budget_left(const struct budget *b)
 {
 	uint64_t used;

@@ -15,6 +15,7 @@
 struct budget {
 	uint64_t limit; /* bytes; 0: none */
 	uint64_t used, peak;
+	uint64_t held;          /* of used: by budget_hold() */
 	uint64_t nr_refused;    /* things left out */
 	uint64_t refused_bytes; /* what they would have taken, where that is known */
 	uint64_t first_bytes;   /* of the first of them */
@@ -27,6 +28,16 @@ bool budget_take(struct budget *b, uint64_t bytes);
 
 /** What was taken, at most. */
 void budget_give(struct budget *b, uint64_t bytes);
+
+/**
+ * What has to be kept for a while in any case: records that wait for their turn. It counts as used.
+ * Its owner lets go of it early where budget_holds_much().
+ */
+void budget_hold(struct budget *b, uint64_t bytes);
+void budget_let_go(struct budget *b, uint64_t bytes);
+
+/** Is more than a quarter of the limit held? */
+bool budget_holds_much(const struct budget *b);
 
 /** Bytes that can be taken now; all ones: any. */
 uint64_t budget_left(const struct budget *b);

@@ -42,7 +42,7 @@ struct budget *cli_input_budget(struct cli_input *in)
 {
 	if (!in->budget.limit)
 		in->budget.limit = os_memory_share();
-	in->opts.symbols.budget = &in->budget;
+	in->opts.symbols.budget = in->input.budget = &in->budget;
 	return &in->budget;
 }
 

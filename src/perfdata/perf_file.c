@@ -8,12 +8,14 @@ enum {
 	MAX_PAYLOAD = 1 << 30, /* trace or tracing data behind one record of a pipe */
 };
 
-struct perf_block *perf_block_new(size_t cap)
+struct perf_block *perf_block_new(struct budget *budget, size_t cap)
 {
 	struct perf_block *b = mem_alloc(sizeof(*b) + cap);
 
-	if (b)
-		*b = (struct perf_block){.refs = 1, .cap = cap};
+	if (!b)
+		return NULL;
+	*b = (struct perf_block){.refs = 1, .cap = cap, .budget = budget};
+	budget_hold(budget, cap);
 	return b;
 }
 
@@ -25,8 +27,10 @@ void perf_block_hold(struct perf_block *b)
 
 void perf_block_release(struct perf_block *b)
 {
-	if (b && !--b->refs)
-		mem_free(b);
+	if (!b || --b->refs)
+		return;
+	budget_let_go(b->budget, b->cap);
+	mem_free(b);
 }
 
 /* Read until the window holds @p n bytes or the pipe ends. What records point to stays: bytes are
@@ -38,7 +42,7 @@ static enum clew_err refill(struct perf_file *f, size_t n, struct clew_diag *dia
 	struct perf_block *b = w->block;
 
 	if (!b || b->cap - (size_t)(w->pos - b->data) < n) {
-		b = perf_block_new(cap);
+		b = perf_block_new(f->in.budget, cap);
 		if (!b)
 			return clew_fail(diag, CLEW_NO_MEMORY, w->offset, "out of memory");
 		if (rest)

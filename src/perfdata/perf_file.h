@@ -2,6 +2,7 @@
 #ifndef PERFDATA_PERF_FILE_H
 #define PERFDATA_PERF_FILE_H
 
+#include "base/budget.h"
 #include "base/progress.h"
 #include "perfdata/perf_evlist.h"
 #include "perfdata/perf_features.h"
@@ -19,6 +20,8 @@ struct perf_input {
 	size_t size;
 	long (*read)(void *ctx, void *buf, size_t size);
 	void *ctx;
+	struct budget *budget; /* of blocks of records that are not in data; NULL: no limit.
+				  Outlives all that was read */
 	bool is_mapped; /* data is a whole mapped file (os_map_file): what was read may be given
 			   back */
 	struct progress *progress; /* of who reads all of it; borrowed. NULL: no one looks */

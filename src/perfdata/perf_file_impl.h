@@ -11,11 +11,12 @@
 
 struct perf_block {
 	uint32_t refs;
-	size_t nr, cap; /* bytes filled, bytes there */
+	size_t nr, cap;        /* bytes filled, bytes there */
+	struct budget *budget; /* holds cap bytes of it; outlives the block */
 	uint8_t data[];
 };
 
-struct perf_block *perf_block_new(size_t cap);
+struct perf_block *perf_block_new(struct budget *budget, size_t cap);
 
 /* A window that slides over the input: the whole mapped file, or the part of a pipe that is in
  * memory. */

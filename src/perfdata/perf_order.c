@@ -27,7 +27,8 @@ struct perf_order {
 	uint64_t newest;      /* newest time seen */
 	uint64_t newest_last; /* the same at the last FINISHED_ROUND */
 	uint64_t newest_popped;
-	bool swap;
+	bool swap, was_refused;
+	struct budget *budget;
 	struct perf_order_counts counts;
 };
 
@@ -38,6 +39,11 @@ struct perf_order *perf_order_new(uint64_t limit)
 	if (o)
 		o->limit = limit ? limit : DEFAULT_LIMIT;
 	return o;
+}
+
+void perf_order_set_budget(struct perf_order *o, struct budget *budget)
+{
+	o->budget = budget;
 }
 
 static void release_all(const struct entries *v, size_t from)
@@ -139,6 +145,16 @@ static size_t upper_bound(const struct entries *v, uint64_t time)
 	return low;
 }
 
+/* One record may keep a large block: only when all have gone it is free again. */
+static void let_all_go(struct perf_order *o)
+{
+	sort_all(o);
+	o->ready = o->sorted.nr;
+	if (!o->was_refused)
+		budget_refuse(o->budget, 0, "a part of the order in time of", "");
+	o->was_refused = true;
+}
+
 enum clew_err perf_order_push(struct perf_order *o, const struct perf_record *r, uint64_t time)
 {
 	size_t waiting = o->sorted.nr - o->first + o->incoming.nr + 1;
@@ -152,7 +168,9 @@ enum clew_err perf_order_push(struct perf_order *o, const struct perf_record *r,
 		o->newest = time;
 	if (waiting > o->counts.peak_queue)
 		o->counts.peak_queue = waiting;
-	if (waiting >= o->limit) {
+	if (r->block && budget_holds_much(o->budget)) {
+		let_all_go(o);
+	} else if (waiting >= o->limit) {
 		sort_all(o);
 		o->ready = (o->sorted.nr + 1) / 2;
 	}

@@ -20,6 +20,10 @@ struct perf_order_counts {
 /** @p limit: most records to hold, 0: the default of 4 Mi (about 400 MB). Above it the older half
  * goes early. */
 struct perf_order *perf_order_new(uint64_t limit);
+
+/** Where the blocks of the records that wait hold much of @p budget, all of them go early. */
+void perf_order_set_budget(struct perf_order *o, struct budget *budget);
+
 void perf_order_free(struct perf_order *o);
 
 /**

@@ -24,10 +24,11 @@ static bool find_payload(const struct perf_record *r, struct bytes *ret)
 	       bytes_take(&body, size, ret);
 }
 
-static struct perf_block *block_with_rest(const struct perf_window *w, size_t cap)
+static struct perf_block *block_with_rest(struct budget *budget, const struct perf_window *w,
+					  size_t cap)
 {
 	size_t rest = (size_t)(w->end - w->pos);
-	struct perf_block *b = perf_block_new(rest + cap);
+	struct perf_block *b = perf_block_new(budget, rest + cap);
 
 	if (!b)
 		return NULL;
@@ -39,7 +40,7 @@ static struct perf_block *block_with_rest(const struct perf_window *w, size_t ca
 
 static bool grow(struct perf_block **b)
 {
-	struct perf_block *more = perf_block_new((*b)->cap * 2);
+	struct perf_block *more = perf_block_new((*b)->budget, (*b)->cap * 2);
 
 	if (!more)
 		return false;
@@ -60,6 +61,7 @@ static struct perf_block *shrink(struct perf_block *b)
 	less = mem_realloc_array(b, 1, sizeof(*b) + b->nr);
 	if (!less)
 		return b;
+	budget_let_go(less->budget, less->cap - less->nr);
 	less->cap = less->nr;
 	return less;
 }
@@ -105,7 +107,7 @@ enum clew_err perf_unpack(struct perf_file *f, const struct perf_record *r, stru
 		if (!f->zstd || ZSTD_isError(ZSTD_initDStream(f->zstd)))
 			return clew_fail(diag, CLEW_NO_MEMORY, r->offset, "out of memory");
 	}
-	b = block_with_rest(w, FIRST_UNPACKED);
+	b = block_with_rest(f->in.budget, w, FIRST_UNPACKED);
 	if (!b)
 		return clew_fail(diag, CLEW_NO_MEMORY, r->offset, "out of memory");
 	f->counts.decompressed_bytes -= b->nr;

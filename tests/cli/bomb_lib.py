@@ -130,6 +130,28 @@ def arch():
     return struct.pack("<I", 64) + b"x86_64".ljust(64, b"\0")
 
 
+def zstd_frame(parts):
+    """@p parts: bytes as they are, or a number of zeros, each below 128 KiB. Spec: RFC 8878, 3.1.1"""
+    out = struct.pack("<IBB", 0xfd2fb528, 0, 0x50)  # a window of 1 MiB, no size, no checksum
+    for i, part in enumerate(parts):
+        size, kind = (part, 1) if isinstance(part, int) else (len(part), 0)
+        out += (size << 3 | kind << 1 | (i == len(parts) - 1)).to_bytes(3, "little") + (b"\0" if kind else part)
+    return out
+
+
+def packed_samples(times, record_bytes=65528):
+    """A COMPRESSED record of samples that are mostly zeros."""
+    parts = []
+    for time in times:
+        one = sample(0x1000, time)
+        parts += [struct.pack("<IHH", 9, 2, record_bytes) + one[8:], record_bytes - len(one)]
+    frame = zstd_frame(parts)
+    return struct.pack("<IHH", 81, 0, 8 + len(frame)) + frame
+
+
+IS_PACKED = 27, struct.pack("<IIIII", 1, 1, 1, 1, 1 << 20)
+
+
 # --- runs ---
 
 class Run:

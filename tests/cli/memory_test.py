@@ -7,7 +7,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from bomb_lib import (BASE, PERF_CONTEXT_USER, TEXT_AT, Run, elf, exported, is_sanitized, mmap2, recording, sample, symbols, text_section, with_debugdata,
+from bomb_lib import (BASE, IS_PACKED, PERF_CONTEXT_USER, TEXT_AT, Run, arch, elf, exported, is_sanitized, mmap2, packed_samples, recording, sample, symbols, text_section, with_debugdata,
                       with_lines)
 
 CLEW = os.path.abspath(sys.argv[1])
@@ -226,6 +226,21 @@ def test_depth():
               "chains of 127 frames are drawn in full", r.err)
 
 
+def test_records():
+    """Records that wait for their turn: no time is newer than the one before, so none may go before the end."""
+    packed, each = 60, 100
+    data = b"".join(packed_samples(range((packed - i) * each, (packed - i - 1) * each, -1)) for i in range(packed))
+    path = put("records.data", recording(data, features=[(6, arch()), IS_PACKED]))
+    r = report(path, "--max-memory", "64M")
+    check_left_out(r, f"a part of the order in time of {path}", "packed records over the budget")
+    check_within(r, 64 * MIB, "packed records over the budget")
+    tap.check(f"# Samples: {packed * each} of event" in r.out, "packed records over the budget: all are counted", r.out)
+    path = put("fewer.data", recording(packed_samples(range(each, 0, -1)), features=[(6, arch()), IS_PACKED]))
+    r = report(path, "--max-memory", "64M")
+    check_whole(r, "packed records within the budget")
+    tap.check(f"# Samples: {each} of event" in r.out, "packed records within the budget: all are counted", r.out)
+
+
 def test_normal():
     """What fits is as it was, whatever the budget."""
     path = put("normal.so", elf(exported((b"one", b"two"))))
@@ -254,4 +269,5 @@ with tempfile.TemporaryDirectory(prefix="clew-memory.") as scratch:
     test_kernel()
     test_snapshot()
     test_depth()
+    test_records()
 tap.done()

@@ -48,8 +48,24 @@ static void test_refusing(void)
 	      "the next one may have room");
 }
 
+static void test_holding(void)
+{
+	struct budget b = {.limit = 100};
+
+	budget_hold(&b, 25);
+	CHECK(!budget_holds_much(&b) && budget_left(&b) == 75, "what is held counts as used");
+	budget_hold(&b, 200);
+	CHECK(budget_holds_much(&b) && !budget_left(&b), "and is held in any case");
+	budget_let_go(&b, 225);
+	CHECK(!budget_holds_much(&b) && budget_left(&b) == 100, "until it is let go");
+	budget_hold(NULL, 1);
+	budget_let_go(NULL, 1);
+	CHECK(!budget_holds_much(NULL), "no budget: never too much");
+}
+
 int main(void)
 {
+	test_holding();
 	test_counting();
 	test_without_limit();
 	test_refusing();
