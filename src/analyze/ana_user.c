@@ -276,18 +276,21 @@ static uint32_t nr_addresses(const struct perf_words *words, uint32_t from)
 enum clew_err ana_user_hows(struct analyze *a, const struct ana_user *u,
 			    const struct perf_words *words, struct ana_event *e)
 {
-	uint32_t nr = nr_addresses(words, 0), nr_after = u->nr_after, after;
+	uint32_t nr = e->chain->nr, after;
 	uint8_t *hows;
 
-	if (nr_after > words->nr)
-		return CLEW_OK; /* a section that tells of other samples */
-	after = nr_addresses(words, words->nr - nr_after);
-	if (!u->nr_frames || u->nr_frames > nr - after || e->chain->nr != nr)
+	if (!u->nr_frames || u->nr_after > words->nr || e->chain->is_broken)
 		return CLEW_OK;
+	after = nr_addresses(words, words->nr - u->nr_after);
+	if (after > nr || u->nr_frames > nr - after)
+		return CLEW_OK; /* a section that tells of other samples */
 	hows = ana_queue_alloc(a->queue, u->nr_frames);
 	if (!hows)
 		return CLEW_NO_MEMORY;
-	for (uint32_t i = 0; i < u->nr_frames; i++)
+	hows[0] = (uint8_t)how_of(u, 0);
+	if (u->nr_frames > 1 && is_uniform(u))
+		memset(hows + 1, how_of(u, 1), u->nr_frames - 1);
+	for (uint32_t i = 1; i < u->nr_frames && !is_uniform(u); i++)
 		hows[i] = (uint8_t)how_of(u, i);
 	e->hows = hows;
 	e->hows_at = nr - after - u->nr_frames;

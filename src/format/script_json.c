@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/script_json.h"
 
+#include <stdio.h>
+
 #include "base/mem.h"
 #include "format/json_put.h"
 #include "format/script_parts.h"
@@ -19,7 +21,21 @@ struct script_json {
 	struct script_places places; /* members of a place's object, without braces */
 	uint64_t epoch, nr_events;
 	bool has_epoch;
+	struct {
+		char text[32];
+		size_t nr;
+	} hows[NR_UNW_HOWS]; /* a place's last member: written for nearly each frame */
 };
+
+static void write_hows(struct script_json *j)
+{
+	for (int i = UNW_HOW_NONE + 1; i < NR_UNW_HOWS; i++) {
+		const char *name = unw_how_name((enum unw_how)i);
+
+		j->hows[i].nr = (size_t)snprintf(j->hows[i].text, sizeof(j->hows[i].text),
+						 ",\"how\":\"%s\"", name);
+	}
+}
 
 struct script_json *script_json_new(const struct script_text_opts *opts,
 				    const struct clew_sink *sink)
@@ -31,6 +47,7 @@ struct script_json *script_json_new(const struct script_text_opts *opts,
 	j->opts = *opts;
 	j->sink = *sink;
 	j->put.out = &j->out;
+	write_hows(j);
 	return j;
 }
 
@@ -128,8 +145,8 @@ static void add_how(struct script_json *j, const struct ana_event *ev, uint32_t 
 {
 	uint32_t i = frame - ev->hows_at;
 
-	if (ev->hows && i < ev->nr_hows && ev->hows[i])
-		json_put_string(&j->put, "how", unw_how_name((enum unw_how)ev->hows[i]));
+	if (ev->hows && i < ev->nr_hows)
+		buf_add(&j->out, j->hows[ev->hows[i]].text, j->hows[ev->hows[i]].nr);
 }
 
 static void add_chain(struct script_json *j, const struct ana_event *ev)
