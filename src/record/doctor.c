@@ -130,10 +130,8 @@ const char *doctor_setcap(struct doctor *d)
 {
 	if (!d->world.caps.is_initial_user_ns)
 		return "record from the host";
-	return doctor_text(
-		d,
-		"run as root, or: sudo setcap cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock=ep %s",
-		*d->world.program ? d->world.program : "$(command -v clew)");
+	return doctor_text(d, "run as root, or: sudo setcap " REC_SETCAP " %s",
+			   *d->world.program ? d->world.program : "$(command -v clew)");
 }
 
 enum clew_err rec_doctor_run(struct doctor_report *ret)

@@ -9,10 +9,7 @@ enum { MAX_BTF = 256 << 20 };
 
 void doctor_no_bpf(struct doctor *d, const char *id, const char *title)
 {
-	doctor_no(d, id, title,
-		  doctor_text(d, "run as root, or: sudo setcap cap_bpf,cap_perfmon=ep %s",
-			      *d->world.program ? d->world.program : "$(command -v clew)"),
-		  "needs CAP_BPF and CAP_PERFMON");
+	doctor_no(d, id, title, doctor_setcap(d), "needs CAP_BPF and CAP_PERFMON");
 }
 
 static void allowed(struct doctor *d)

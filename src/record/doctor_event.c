@@ -77,7 +77,7 @@ static void tracepoints(struct doctor *d)
 		break;
 	case OS_TRACEFS_NO_ACCESS:
 		doctor_no(d, "tracefs", "tracefs",
-			  doctor_text(d, "sudo mount -o remount,mode=755 %s", root),
+			  doctor_text(d, "sudo mount -o remount,mode=750,gid=$(id -g) %s", root),
 			  "%s may not be read by this user: tracepoints have no names", root);
 		break;
 	case OS_TRACEFS_NOT_MOUNTED:

@@ -40,6 +40,18 @@ static bool shows_addresses(void)
 	return found;
 }
 
+/** Spec: Linux kernel/ksyms_common.c, kallsyms_show_value(). */
+static const char *how_to_see(struct doctor *d, int64_t restricted)
+{
+	const char *rights = doctor_setcap(d);
+
+	if (restricted > 1)
+		return doctor_text(d, "sudo sysctl kernel.kptr_restrict=1, and then: %s", rights);
+	if (restricted == 1)
+		return rights;
+	return doctor_text(d, "%s, or: sudo sysctl kernel.perf_event_paranoid=1", rights);
+}
+
 static void kallsyms(struct doctor *d)
 {
 	int64_t restricted = -1;
@@ -54,13 +66,44 @@ static void kallsyms(struct doctor *d)
 			  "this kernel is built without CONFIG_KALLSYMS");
 	else
 		doctor_no(
-			d, "kallsyms", "kernel symbols",
-			restricted > 0
-				? "sudo sysctl kernel.kptr_restrict=0, and run as root or "
-				  "with CAP_SYSLOG"
-				: "run as root, or: sudo sysctl kernel.perf_event_paranoid=1",
+			d, "kallsyms", "kernel symbols", how_to_see(d, restricted),
 			"/proc/kallsyms hides the addresses from this user: kernel functions stay "
 			"unnamed");
+}
+
+/** Did the distribution's package NAME bring a file? */
+static bool has_package(const char *name, const char *release)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/var/lib/dpkg/info/%s%s.list", name, release);
+	return os_exists(path);
+}
+
+static bool is_fedora(const char *release)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/lib/modules/%s/vmlinuz", release);
+	return os_exists("/etc/redhat-release") && os_exists(path);
+}
+
+/** A package is named only where the running kernel came from one of the same name. */
+static const char *how_to_have_vmlinux(struct doctor *d, const char *release)
+{
+	if (has_package("linux-image-", release) && !os_exists("/usr/share/doc/ubuntu-keyring"))
+		return doctor_text(d, "sudo apt-get install linux-image-%s-dbg", release);
+	if (has_package("linux-image-", release))
+		return doctor_text(
+			d, "sudo apt-get install linux-image-%s-dbgsym, from ddebs.ubuntu.com",
+			release);
+	if (is_fedora(release))
+		return doctor_text(d, "sudo dnf debuginfo-install kernel-core-%s", release);
+	return doctor_text(d,
+			   "copy the vmlinux this kernel was built with to "
+			   "/usr/lib/debug/boot/vmlinux-%s, or: give it to clew report and script "
+			   "with -k",
+			   release);
 }
 
 static void vmlinux(struct doctor *d)
@@ -84,13 +127,8 @@ static void vmlinux(struct doctor *d)
 			return;
 		}
 	}
-	doctor_no(d, "vmlinux", "kernel debug information",
-		  doctor_text(d,
-			      "sudo apt-get install linux-image-%s-dbg (Debian), sudo dnf "
-			      "debuginfo-install kernel (Fedora)",
-			      release),
-		  "no vmlinux of %s: kernel functions are named, their source lines are not",
-		  release);
+	doctor_no(d, "vmlinux", "kernel debug information", how_to_have_vmlinux(d, release),
+		  "no vmlinux of %s here: kernel functions have no source lines", release);
 }
 
 static void debug_dirs(struct doctor *d)

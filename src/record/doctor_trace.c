@@ -26,7 +26,8 @@ static const char this_cpu[] = "other";
 static const struct trace_pmu known[] = {
 	{ "intel_pt",  "intel-pt",  "Intel PT", "x86",
 	  "the CPU has none, or the hypervisor hides it (Intel since Broadwell; `grep -w intel_pt /proc/cpuinfo`)" },
-	{ "intel_bts", "intel-bts", "Intel BTS", "x86", "not on this CPU" },
+	{ "intel_bts", "intel-bts", "Intel BTS", "x86",
+	  "the CPU has none, or the hypervisor hides it" },
 	{ "cs_etm",    "coresight", "Arm CoreSight ETM/ETE", "Arm",
 	  "no trace units are described to the kernel (CONFIG_CORESIGHT, device tree or ACPI)" },
 	{ "arm_spe",   "arm-spe",   "Arm SPE", "Arm",

@@ -29,8 +29,8 @@ static enum clew_err no_tracefs(struct lookup *l, enum os_tracefs_state state)
 	case OS_TRACEFS_NO_ACCESS:
 		return event_fail(
 			l->p, at, CLEW_OS,
-			"tracepoints are described in %s, which this user may not read; as "
-			"root: mount -o remount,mode=755 %s",
+			"tracepoints are described in %s, which this user may not read: sudo "
+			"mount -o remount,mode=750,gid=$(id -g) %s",
 			l->root, l->root);
 	case OS_TRACEFS_NOT_MOUNTED:
 		return event_fail(l->p, at, CLEW_OS,
@@ -140,11 +140,10 @@ static enum clew_err add_exact(struct lookup *l)
 	if (err == CLEW_NOT_FOUND)
 		return unknown(l);
 	if (err == CLEW_OS && (diag.os_errno == EACCES || diag.os_errno == EPERM))
-		return event_fail(
-			l->p, l->text.s, CLEW_OS,
-			"tracepoint '%.*s' may not be read by this user; as root: mount -o "
-			"remount,mode=755 %s",
-			(int)l->text.n, l->text.s, l->root);
+		return event_fail(l->p, l->text.s, CLEW_OS,
+				  "tracepoint '%.*s' may not be read by this user: sudo mount -o "
+				  "remount,mode=750,gid=$(id -g) %s",
+				  (int)l->text.n, l->text.s, l->root);
 	return event_fail(l->p, l->text.s, err, "tracepoint '%.*s' cannot be read", (int)l->text.n,
 			  l->text.s);
 }

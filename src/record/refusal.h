@@ -52,6 +52,10 @@ struct rec_refusal_text {
 	char remedy[512]; /* what to do, with the exact command; "" nothing to advise */
 };
 
+/** What setcap gives this program so that it can record as root does: all of it, since each setcap
+ * takes away what the one before gave. */
+#define REC_SETCAP "cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_ipc_lock=ep"
+
 /** @p w: NULL reads the world now. Never fails: an errno nobody foresaw is named. */
 void rec_refusal_explain(const struct rec_refusal *r, const struct rec_world *w,
 			 struct rec_refusal_text *ret);

@@ -68,8 +68,7 @@ static void advise_level(const struct refusal_case *c, int level)
 	refusal_remedy(
 		c,
 		"%ssudo sysctl kernel.perf_event_paranoid=%d, or give this program the right: "
-		"sudo setcap cap_perfmon,cap_sys_ptrace,cap_syslog,cap_ipc_lock=ep %s, or run "
-		"it as root",
+		"sudo setcap " REC_SETCAP " %s, or run it as root",
 		instead, level, program);
 }
 
@@ -79,7 +78,7 @@ static void needs_capability(const struct refusal_case *c, const char *what, con
 	const char *program = *c->w->program ? c->w->program : "$(command -v clew)";
 
 	refusal_cause(c, "%s needs the capability %s", what, upper);
-	refusal_remedy(c, "run as root, or: sudo setcap %s=ep %s", lower, program);
+	refusal_remedy(c, "run as root, or: sudo setcap %s %s", lower, program);
 }
 
 static bool is_others_process(const struct refusal_case *c)
@@ -91,9 +90,7 @@ static void others_process(const struct refusal_case *c)
 {
 	refusal_cause(c, "process %d belongs to user %u, and this is user %u", c->r->pid,
 		      c->w->pid_uid, c->w->caps.uid);
-	refusal_remedy(c,
-		       "run as root or as that user, or: sudo setcap cap_perfmon,cap_sys_ptrace=ep "
-		       "%s",
+	refusal_remedy(c, "run as root or as that user, or: sudo setcap " REC_SETCAP " %s",
 		       *c->w->program ? c->w->program : "$(command -v clew)");
 }
 
@@ -105,13 +102,13 @@ static bool is_always_privileged(const struct refusal_case *c)
 	bool is_perfmon = os_caps_is_perfmon(&c->w->caps);
 
 	if (!is_perfmon && refusal_has(c, PERF_ATTR_NAMESPACES))
-		needs_capability(c, "--namespaces", "CAP_PERFMON", "cap_perfmon");
+		needs_capability(c, "--namespaces", "CAP_PERFMON", REC_SETCAP);
 	else if (a->type == PERF_TYPE_BREAKPOINT && a->config1 >> 63)
 		needs_capability(c, "a breakpoint on a kernel address", "CAP_SYS_ADMIN",
-				 "cap_sys_admin");
+				 "cap_sys_admin=ep");
 	else if (!is_perfmon && c->r->pmu &&
 		 (!strcmp(c->r->pmu, "uprobe") || !strcmp(c->r->pmu, "kprobe")))
-		needs_capability(c, "placing a probe", "CAP_PERFMON", "cap_perfmon");
+		needs_capability(c, "placing a probe", "CAP_PERFMON", REC_SETCAP);
 	else
 		return false;
 	return true;

@@ -7,6 +7,7 @@
 #include "os/caps.h"
 #include "os/proc.h"
 #include "record/preload.h"
+#include "record/refusal.h"
 #include "record/stack_probe.h"
 
 enum { MAX_BPF_STACK = 510 };
@@ -122,7 +123,7 @@ static enum clew_err try_kind(struct rec_stack_choice *c, enum rec_stacks kind,
 		err = rec_fail(
 			error, CLEW_UNSUPPORTED,
 			"it needs CAP_BPF and CAP_PERFMON: run as root, or give them to clew with "
-			"setcap cap_bpf,cap_perfmon=ep");
+			"setcap " REC_SETCAP);
 	else if (rec_stacks_is_bpf(kind))
 		err = open_bpf(c, kind, o, target, error);
 	else if (kind == REC_STACKS_KERNEL_DEFERRED)

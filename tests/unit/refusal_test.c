@@ -41,7 +41,7 @@ static const struct row {
 	  { .type = PERF_TYPE_BREAKPOINT, .config1 = 0xffffffff81000000, .flags = NO_KERNEL }, 2, 0,
 	  "a breakpoint on a kernel address needs", "setcap cap_sys_admin" },
 	{ "probe", { REC_CALL_OPEN, EACCES, .event = "uprobe:/x:y", .pmu = "uprobe", .pid = 7, .cpu = -1 },
-	  { .type = 8 }, 2, 0, "placing a probe needs the capability CAP_PERFMON", "setcap cap_perfmon=ep" },
+	  { .type = 8 }, 2, 0, "placing a probe needs the capability CAP_PERFMON", "setcap cap_perfmon,cap_bpf," },
 	{ "physical addresses", { REC_CALL_OPEN, EACCES, .event = "cycles:u", .pid = 7, .cpu = -1 },
 	  { .flags = NO_KERNEL, .sample_type = PERF_SAMPLE_PHYS_ADDR }, 2, 0,
 	  "recording physical addresses is closed", "perf_event_paranoid=1" },
