@@ -20,7 +20,10 @@ enum {
 	 * may be one a byte, while the table is read, and once it is. */
 	UNIT_BYTES = 512,
 	ROW_BYTES_READING = 112,
-	ROW_BYTES = 48
+	ROW_BYTES = 48,
+	/* An entry of a list of files, in the table and beside its path. */
+	FILE_LEAST = 4,
+	FILE_BYTES = 40
 };
 
 struct unit {
@@ -45,8 +48,9 @@ struct dwarf_lines {
 	} ranges; /* sorted by start */
 	struct arena text;
 	struct bytes line_section;
-	struct map_u64 tables; /* offset of a line table -> 1: it may be read, 0: not */
-	struct budget *budget; /* of the file; NULL: no limit */
+	uint64_t longest_line_str; /* text in .debug_line_str */
+	struct map_u64 tables;     /* offset of a line table -> 1: it may be read, 0: not */
+	struct budget *budget;     /* of the file; NULL: no limit */
 	const char *name;
 	uint64_t charged;
 	bool is_swapped;
@@ -117,13 +121,30 @@ static bool read_units(struct dwarf_lines *l)
 	return true;
 }
 
+#define TABLE_MAX ((uint64_t)1 << 48) /* more than any budget */
+
+/** The longest text in @p b, which may hold other things, too. */
+static uint64_t longest_text(struct bytes b)
+{
+	uint64_t most = 0;
+
+	while (bytes_left(&b)) {
+		const uint8_t *nul = memchr(b.pos, '\0', bytes_left(&b));
+		size_t n = nul ? (size_t)(nul - b.pos) : bytes_left(&b);
+
+		most = n > most ? n : most;
+		bytes_skip(&b, n + (nul != NULL));
+	}
+	return most;
+}
+
 /** As libdw sees it, which has unpacked it by now. */
-static struct bytes line_section(const struct elf_file *f)
+static struct bytes section_of(const struct elf_file *f, const char *name, const char *old_name)
 {
 	struct elf_section s;
 	Elf_Data *data = NULL;
 
-	if (elf_file_section(f, ".debug_line", &s) || elf_file_section(f, ".zdebug_line", &s))
+	if (elf_file_section(f, name, &s) || elf_file_section(f, old_name, &s))
 		data = elf_rawdata(s.scn, NULL);
 	return data && data->d_buf ? bytes_of(data->d_buf, data->d_size) : (struct bytes){0};
 }
@@ -145,7 +166,8 @@ struct dwarf_lines *dwarf_lines_open(struct elf_file *f, struct elf_file *alt)
 	l->dw = dwarf_has_info(f) ? dwarf_begin_elf(f->elf, DWARF_C_READ, NULL) : NULL;
 	if (l->dw && alt && (l->alt = dwarf_begin_elf(alt->elf, DWARF_C_READ, NULL)))
 		dwarf_setalt(l->dw, l->alt);
-	l->line_section = line_section(f);
+	l->line_section = section_of(f, ".debug_line", ".zdebug_line");
+	l->longest_line_str = longest_text(section_of(f, ".debug_line_str", ".zdebug_line_str"));
 	if (l->dw && read_units(l))
 		return l;
 	dwarf_lines_free(l);
@@ -169,30 +191,62 @@ void dwarf_lines_free(struct dwarf_lines *l)
 	mem_free(l);
 }
 
-/** Bytes of the line table at @p offset; 0: none there, which libdw finds out, too. */
-static uint64_t table_bytes(const struct dwarf_lines *l, uint64_t offset)
+/** The line table at @p offset, behind its length; empty: none there, which libdw finds out, too.
+ */
+static struct bytes table_at(const struct dwarf_lines *l, uint64_t offset, bool *ret_is_64)
 {
-	struct bytes b = l->line_section;
+	struct bytes b = l->line_section, table = {0};
 	uint64_t bytes;
 	uint32_t word;
 
 	if (offset > bytes_left(&b) || !bytes_skip(&b, offset) ||
 	    !bytes_u32(&b, l->is_swapped, &word))
-		return 0;
+		return table;
 	bytes = word;
-	if (word == UINT32_MAX && !bytes_u64(&b, l->is_swapped, &bytes))
+	*ret_is_64 = word == UINT32_MAX;
+	if (*ret_is_64 && !bytes_u64(&b, l->is_swapped, &bytes))
+		return table;
+	bytes_take(&b, bytes < bytes_left(&b) ? (size_t)bytes : bytes_left(&b), &table);
+	return table;
+}
+
+/** What libdw makes of the list of files: a path of directory and name for each, of which there may
+ * be one every few bytes. Spec: DWARF 5, 6.2.4. */
+static uint64_t file_bytes(struct dwarf_lines *l, struct bytes table, bool is_64)
+{
+	uint64_t bytes, text;
+	uint16_t version;
+	uint32_t word;
+
+	if (!bytes_u16(&table, l->is_swapped, &version) ||
+	    (version >= 5 && !bytes_skip(&table, 2)) ||
+	    !(is_64 ? bytes_u64(&table, l->is_swapped, &bytes)
+		    : bytes_u32(&table, l->is_swapped, &word)))
 		return 0;
-	return bytes < bytes_left(&b) ? bytes : bytes_left(&b);
+	bytes = is_64 ? bytes : word;
+	if (bytes < bytes_left(&table))
+		table.end = table.pos + bytes;
+	text = longest_text(table);
+	if (version >= 5 && l->longest_line_str > text)
+		text = l->longest_line_str;
+	if (__builtin_mul_overflow(bytes_left(&table) / FILE_LEAST, FILE_BYTES + 2 * text,
+				   &bytes) ||
+	    bytes > TABLE_MAX)
+		return TABLE_MAX;
+	return bytes;
 }
 
 /** Let libdw read the unit's line table, which it keeps. @return false: there is no room for it. */
 static bool read_table(struct dwarf_lines *l, struct unit *u, uint64_t offset)
 {
-	uint64_t bytes = table_bytes(l, offset) * ROW_BYTES_READING, kept = 0;
+	bool is_64 = false;
+	struct bytes table = table_at(l, offset, &is_64);
+	uint64_t bytes = bytes_left(&table) * (uint64_t)ROW_BYTES_READING, kept = 0, files;
 	Dwarf_Lines *lines;
 	size_t nr;
 
-	if (!charge(l, bytes, "a line table of"))
+	files = file_bytes(l, table, is_64);
+	if (!charge(l, bytes + files, "a line table of"))
 		return false;
 	if (!dwarf_getsrclines(&u->die, &lines, &nr))
 		kept = nr * ROW_BYTES;

@@ -71,11 +71,11 @@ def with_debugdata(unpacked_bytes):
     return elf(exported() + [Section(b".gnu_debugdata", lzma.compress(inner, preset=0))])
 
 
-def with_lines(rows):
+def with_lines(rows, dir_bytes=1, nr_files=1):
     """One compile unit over .text and the following, with a packed line table of so many rows. Spec: DWARF 4, 6.2."""
     program = b"\0\x09\2" + struct.pack("<Q", TEXT_AT) + b"\x21" * rows + b"\0\1\1"
     lengths = bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1])
-    before = struct.pack("<BBBbBB", 1, 1, 1, -5, 14, 13) + lengths + b"\0" + b"a.c\0\0\0\0" + b"\0"
+    before = struct.pack("<BBBbBB", 1, 1, 1, -5, 14, 13) + lengths + b"d" * dir_bytes + b"\0\0" + b"a.c\0\0\0\0" + b"b\0\1\0\0" * (nr_files - 1) + b"\0"
     table = struct.pack("<HI", 4, len(before)) + before + program
     table = struct.pack("<I", len(table)) + table
     abbrev = b"\1\x11\0\3\x08\x10\x17\x11\1\x12\7\0\0\0"
