@@ -227,8 +227,7 @@ static const struct need {
 	{SCRIPT_PHYS_ADDR,      PERF_SAMPLE_PHYS_ADDR,                          "phys_addr",      "PHYS_ADDR"     },
 	{SCRIPT_DATA_PAGE_SIZE, PERF_SAMPLE_DATA_PAGE_SIZE,                     "data_page_size", "DATA_PAGE_SIZE"},
 	{SCRIPT_CODE_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE,                     "code_page_size", "CODE_PAGE_SIZE"},
-	{SCRIPT_INS_LAT,        PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT, "ins_lat",
-	 "WEIGHT_STRUCT"											  },
+	{SCRIPT_INS_LAT,        PERF_SAMPLE_WEIGHT_STRUCT,                      "ins_lat",        "WEIGHT_STRUCT" },
 	{SCRIPT_CGROUP,         PERF_SAMPLE_CGROUP,                             "cgroup",         "CGROUP"        },
 };
 

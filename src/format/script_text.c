@@ -342,6 +342,32 @@ static void add_place(struct script_text *t, const struct script_evsel *e,
 	}
 }
 
+/*
+ * As perf 6.1 does: the offset in a file that was not found, or in the kernel or module from where
+ * it was loaded. The address itself where the file was opened, as perf counts every
+ * position-independent file as linked to where it runs, and where no file is.
+ */
+static uint64_t branch_offset(const struct ana_loc *loc, uint64_t address)
+{
+	uint64_t start;
+
+	if (!loc->dso)
+		return address;
+	switch (dso_kind(loc->dso)) {
+	case DSO_KERNEL:
+	case DSO_MODULE:
+		start = dso_load_start(loc->dso);
+		return address >= start ? address - start : address;
+	case DSO_USER:
+		return dso_symbol_file(loc->dso) ? address : loc->rel;
+	case DSO_VDSO:
+	case DSO_JIT:
+	case DSO_NO_CODE:
+		break;
+	}
+	return address;
+}
+
 /* One end of a branch: its address, or with @p as_symbol its name. */
 static void add_branch_end(struct script_text *t, const struct script_place_style *style,
 			   const struct ana_loc *loc, uint64_t address, bool as_symbol)
@@ -356,17 +382,21 @@ static void add_branch_end(struct script_text *t, const struct script_place_styl
 		script_add_dso(&t->out, style, loc);
 }
 
-/* perf 6.1 shows brstackoff like brstack, as it counts every position-independent file as linked to
- * where it runs; and of several of these columns, the first. */
+/* Of several of these columns perf 6.1 shows the first: brstack, brstacksym, brstackoff. */
 static void add_branches(struct script_text *t, const struct script_evsel *e,
 			 const struct ana_event *ev)
 {
 	const struct script_place_style style = style_of(t, e, false);
 	bool as_symbol = !(e->fields & SCRIPT_BRSTACK) && e->fields & SCRIPT_BRSTACKSYM;
+	bool as_offset = !(e->fields & (SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM));
 
 	for (uint64_t i = 0; ev->branches && i < ev->sample->branches.nr; i++) {
 		struct perf_branch br = perf_branch_get(ev->sample, i);
 
+		if (as_offset) {
+			br.from = branch_offset(ev->branches[2 * i], br.from);
+			br.to = branch_offset(ev->branches[2 * i + 1], br.to);
+		}
 		if (!as_symbol)
 			buf_char(&t->out, ' ');
 		add_branch_end(t, &style, ev->branches[2 * i], br.from, as_symbol);

@@ -92,6 +92,8 @@ const char *dso_path(const struct dso *d);
 /** perf's short name: the last path component, or the bracketed name. */
 const char *dso_short_name(const struct dso *d);
 enum dso_kind dso_kind(const struct dso *d);
+/** DSO_KERNEL, DSO_MODULE: run-time start of the mapping; 0: not known. */
+uint64_t dso_load_start(const struct dso *d);
 const struct dso_build_id *dso_build_id(const struct dso *d);
 
 /**

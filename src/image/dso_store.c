@@ -188,6 +188,11 @@ const char *dso_short_name(const struct dso *d)
 	return d->short_name;
 }
 
+uint64_t dso_load_start(const struct dso *d)
+{
+	return d->load_start;
+}
+
 enum dso_kind dso_kind(const struct dso *d)
 {
 	return d->kind;
