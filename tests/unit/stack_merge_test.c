@@ -33,6 +33,9 @@ static enum clew_err write_batch(void *ctx, const struct ana_batch *b)
 			buf_printf(out, " %" PRIx64 "(%s+%" PRIx64 ")", e->chain->locs[j]->ip,
 				   e->chain->locs[j]->dso ? dso_path(e->chain->locs[j]->dso) : "",
 				   e->chain->locs[j]->rel);
+		for (uint32_t j = 0; j < e->nr_hows; j++)
+			buf_printf(out, " h%u:%s", e->hows_at + j,
+				   unw_how_name((enum unw_how)e->hows[j]));
 		buf_char(out, '\n');
 	}
 	return CLEW_OK;
@@ -41,7 +44,8 @@ static enum clew_err write_batch(void *ctx, const struct ana_batch *b)
 static bool analyze_text(struct bytes file, struct buf *out, struct ana_summary *ret)
 {
 	const struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
-	const struct ana_opts opts = {.symbols = {.no_host_kernel = true}, .wants_outcomes = true};
+	const struct ana_opts opts = {
+		.symbols = {.no_host_kernel = true}, .wants_outcomes = true, .wants_hows = true};
 	struct analyze *a;
 	bool ok;
 
