@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/etm_input.h"
+#include "cli/inject_stacks.h"
 #include "cli/message.h"
 #include "cli/pager.h"
 #include "format/autofdo_text.h"
@@ -29,6 +30,7 @@ struct inject {
 	struct cli_input in;
 	const char *format_name, *out_path, *binary;
 	uint64_t nr_threads;
+	bool merges_stacks; /* nothing of the below is used */
 	struct autofdo_opts autofdo;
 	const struct profile_format *format;
 	struct etm_trace *trace;  /* one of these two */
@@ -408,6 +410,8 @@ int cmd_inject(int argc, char **argv)
 		 CLI_STRING, &c.binary},
 		{0, "indirect", NULL, "autofdo: say where indirect branches went, too",
 		 CLI_FLAG, &c.autofdo.has_indirect},
+		{0, "merge-stacks", NULL, "write the recording itself, with deferred user stacks put into their "
+		 "samples: for perf before 6.19 and other readers", CLI_FLAG, &c.merges_stacks},
 		{0, "threads", "N", "decode with N threads, at most 4 (default: 1; 0: as many as CPUs)",
 		 CLI_UINT, &c.nr_threads},
 		{0, "Input", NULL, NULL, CLI_SECTION},
@@ -424,13 +428,15 @@ int cmd_inject(int argc, char **argv)
 	/* clang-format on */
 	const struct cli_command command = {
 		.name = "inject",
-		.usage = "[--format=autofdo|bolt] [-i FILE|DIR] [-o FILE|DIR] [--binary=NAME]",
-		.summary =
-			"Turn hardware trace or branch stacks into a profile for a compiler or linker.",
+		.usage = "[--format=autofdo|bolt] [-i FILE|DIR] [-o FILE|DIR] [--binary=NAME]\n"
+			 "--merge-stacks [-i FILE] -o FILE",
+		.summary = "Turn hardware trace or branch stacks into a profile for a compiler or "
+			   "linker; put deferred user stacks into their samples.",
 		.options = options,
 		.examples = "  clew inject --binary=app -o app.autofdo\n"
 			    "  clew inject --format=bolt --binary=app -o app.bolt && "
-			    "perf2bolt app --pa -p app.bolt -o app.fdata\n",
+			    "perf2bolt app --pa -p app.bolt -o app.fdata\n"
+			    "  clew inject --merge-stacks -i perf.data -o for-all.data\n",
 	};
 	int first = cli_parse(&command, argc, argv);
 
@@ -441,6 +447,8 @@ int cmd_inject(int argc, char **argv)
 		cli_hint("name the trace with -i %s", argv[first]);
 		return CLI_USAGE;
 	}
+	if (c.merges_stacks)
+		return inject_stacks(&c.in, c.out_path);
 	c.format = find_format(c.format_name);
 	if (!c.format) {
 		cli_error("inject: there is no format '%s'", c.format_name);

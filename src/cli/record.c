@@ -6,6 +6,7 @@
 
 #include "cli/cache_dir.h"
 #include "cli/commands.h"
+#include "cli/merge_file.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -22,6 +23,9 @@ struct record {
 	unsigned int verbose;
 	struct buf cache_dir;
 	bool is_live; /* the progress line stands on the terminal */
+	struct {
+		VEC(char *);
+	} deferred; /* files whose stacks are still to be put into their samples */
 };
 
 static int refuse(const struct rec_error *error)
@@ -268,6 +272,33 @@ static void progress(void *ctx, const struct rec_progress *p)
 	r->is_live = true;
 }
 
+static void note_file(void *ctx, const char *path, bool is_deferred)
+{
+	struct record *r = ctx;
+	char *copy = is_deferred && !r->o.keeps_deferred ? mem_strdup(path) : NULL;
+
+	if (copy && !vec_push(&r->deferred, copy))
+		mem_free(copy);
+}
+
+/* After the recording: nothing of this is paid while it runs. */
+static void merge_files(struct record *r, struct rec_result *result)
+{
+	bool goes_on = !result->was_disk_full;
+
+	vec_for_each (&r->deferred, path) {
+		struct merge_file m = {0};
+
+		if (goes_on && merge_file_in_place(*path, &m)) {
+			result->bytes += m.bytes - m.bytes_before;
+			merge_file_tell(*path, &m);
+		}
+		goes_on &= !m.signal;
+		mem_free(*path);
+	}
+	vec_done(&r->deferred);
+}
+
 static void print_summary(const struct record *r, const struct rec_result *result)
 {
 	if (r->is_quiet)
@@ -298,6 +329,7 @@ static int status_of(const struct rec_result *result)
 static int run(struct record *r)
 {
 	struct rec_ui ui = {.say = say,
+			    .wrote = note_file,
 			    .progress = isatty(STDERR_FILENO) && !r->is_quiet ? progress : NULL,
 			    .steps = cli_progress(),
 			    .ctx = r};
@@ -322,6 +354,7 @@ static int run(struct record *r)
 	err = rec_session_run(&r->o, &r->events, &ui, &result, &error);
 	cli_progress_end();
 	clear_live(r);
+	merge_files(r, &result);
 	if (err != CLEW_OK) {
 		refuse(&error);
 		return result.has_command_failed_to_start ? result.exit_code : CLI_FAILED;
@@ -377,7 +410,7 @@ int cmd_record(int argc, char **argv)
 
 		{0, "What each sample holds", NULL, NULL, CLI_SECTION},
 		{'g', NULL, NULL, "call chains, the best way that works here (--call-graph auto)", CLI_CALL, o, set_callgraph_auto},
-		{0, "call-graph", "KIND", "call chains: auto, sframe[,immediate], defer, dwarf[,BYTES of stack], fp[,DEPTH], lbr, no", CLI_CALL, o, set_callgraph},
+		{0, "call-graph", "KIND", "call chains: auto, sframe[,immediate], defer, dwarf[,BYTES of stack], fp[,DEPTH], lbr, no; with ,deferred at the end user stacks stay in records of their own", CLI_CALL, o, set_callgraph},
 		{0, "store-stacks", NULL, "with --call-graph dwarf: leave the copied stacks in the file, as perf does, and do not unwind them", CLI_FLAG, &o->is_store_stacks},
 		{0, "user-callchains", NULL, "only the user's part of call chains", CLI_FLAG, &o->no_kernel_chain},
 		{0, "kernel-callchains", NULL, "only the kernel's part of call chains", CLI_FLAG, &o->no_user_chain},

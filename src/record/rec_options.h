@@ -38,6 +38,7 @@ struct rec_options {
 	enum rec_callgraph callgraph;
 	enum rec_stacks stacks; /* what became of callgraph: settled by the session */
 	bool is_immediate;      /* sframe: at the sample, not on the way back to user mode */
+	bool keeps_deferred;    /* leave stacks in records of their own (the caller's to heed) */
 	bool is_store_stacks;   /* dwarf: leave the copies in the file, as perf does */
 	uint32_t stack_bytes;   /* dwarf; 0: chosen */
 	uint16_t max_stack;     /* frames; 0: the kernel's limit, or ours */
@@ -92,6 +93,9 @@ struct rec_ui {
 	void (*say)(void *ctx, enum rec_level level, const char *text);
 	void (*progress)(void *ctx, const struct rec_progress *p); /* about twice a second */
 	struct progress *steps; /* of the work before and after recording; borrowed */
+	/** A plain file is whole; @p is_deferred: some of its user stacks stand in records of their
+	 * own. */
+	void (*wrote)(void *ctx, const char *path, bool is_deferred);
 	void *ctx;
 };
 

@@ -153,7 +153,7 @@ static enum clew_err parse_sframe(struct rec_options *o, const char *rest, struc
 	return CLEW_OK;
 }
 
-enum clew_err rec_parse_callgraph(struct rec_options *o, const char *text, struct rec_error *error)
+static enum clew_err parse_kind(struct rec_options *o, const char *text, struct rec_error *error)
 {
 	static const struct {
 		const char *word;
@@ -186,8 +186,33 @@ enum clew_err rec_parse_callgraph(struct rec_options *o, const char *text, struc
 		return parse_sframe(o, rest, error);
 	return rec_fail(error, CLEW_INVALID,
 			"--call-graph %s: expected auto, sframe[,immediate], defer, dwarf[,BYTES], "
-			"fp[,DEPTH], lbr or no",
+			"fp[,DEPTH], lbr or no; ,deferred at the end leaves stacks in records of "
+			"their own",
 			text);
+}
+
+/* A word at the end, which says in which form the stacks are to stay. */
+static bool cut_deferred(const char *text, char *ret, size_t size)
+{
+	static const char word[] = ",deferred";
+	size_t len = strlen(text), end = sizeof(word) - 1;
+
+	if (len < end || strcmp(text + len - end, word) != 0 || len - end >= size)
+		return false;
+	memcpy(ret, text, len - end);
+	ret[len - end] = '\0';
+	return true;
+}
+
+enum clew_err rec_parse_callgraph(struct rec_options *o, const char *text, struct rec_error *error)
+{
+	char kind[64];
+
+	o->keeps_deferred = cut_deferred(text, kind, sizeof(kind));
+	if (!o->keeps_deferred)
+		return parse_kind(o, text, error);
+	/* Chains that the kernel follows at the sample have no form of their own to stay in. */
+	return parse_kind(o, strcmp(kind, "fp") != 0 ? kind : "defer", error);
 }
 
 struct word_bit {

@@ -81,6 +81,23 @@ static enum clew_err give(struct rec_stream *s, enum perf_feature feature, struc
 	return err;
 }
 
+static bool is_deferred(const struct rec_stream *s)
+{
+	vec_for_each (&s->evlist.evsels, e)
+		if ((*e)->attr.flags & PERF_ATTR_DEFER_CALLCHAIN)
+			return true;
+	return false;
+}
+
+/* A pipe's reader has what it is given. */
+static void tell_pipe(const struct rec_stream *s)
+{
+	if (s->file.is_pipe && is_deferred(s) && !s->options->keeps_deferred)
+		rec_say(s->ui, REC_NOTE,
+			"user stacks stay in records of their own in a pipe: clew reads them, and "
+			"perf from 6.19 on");
+}
+
 /* The features that tell of the events, known from the start. */
 static enum clew_err write_event_features(struct rec_stream *s)
 {
@@ -109,6 +126,7 @@ static enum clew_err open_file(struct rec_stream *s, struct rec_error *error)
 	if (err != CLEW_OK)
 		return err;
 	s->nr_files++;
+	tell_pipe(s);
 	/* A file keeps them in memory until its end; a pipe must hear of them first. */
 	err = rec_host_info(s->file.writer, s->options);
 	if (err == CLEW_OK)
@@ -211,12 +229,16 @@ static void stamp_name(struct rec_stream *s)
 static enum clew_err close_file(struct rec_stream *s, struct rec_error *error)
 {
 	enum clew_err err = end_file(s);
+	bool is_plain;
 
 	if (err != CLEW_OK)
 		return write_failed(s, err, error);
 	s->closed_bytes += perf_writer_size(s->file.writer);
+	is_plain = !s->file.is_pipe;
 	rec_file_done(&s->file);
 	stamp_name(s);
+	if (is_plain && s->ui->wrote)
+		s->ui->wrote(s->ui->ctx, s->file.path, is_deferred(s));
 	return CLEW_OK;
 }
 

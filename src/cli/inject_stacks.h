@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_INJECT_STACKS_H
+#define CLI_INJECT_STACKS_H
+
+#include "cli/input.h"
+
+/** clew inject --merge-stacks: the recording @p in (not open yet) with its deferred user stacks in
+ * their samples, into @p to. Says itself what went wrong. @return an exit status. */
+int inject_stacks(struct cli_input *in, const char *to);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/merge_file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cli/message.h"
+#include "os/file.h"
+#include "os/output.h"
+#include "os/signals.h"
+
+struct pass {
+	struct os_output out;
+	struct merge_file *result;
+	int signal_fd;
+};
+
+static enum clew_err write_some(void *ctx, const void *data, size_t size)
+{
+	struct pass *p = ctx;
+
+	p->result->os_errno = os_output_add(&p->out, data, size);
+	return p->result->os_errno ? CLEW_OS : CLEW_OK;
+}
+
+/* What is rewritten is the header, part of which may still wait in the buffer. */
+static enum clew_err rewrite_some(void *ctx, uint64_t offset, const void *data, size_t size)
+{
+	struct pass *p = ctx;
+
+	p->result->os_errno = os_output_flush(&p->out);
+	if (!p->result->os_errno)
+		p->result->os_errno = os_output_rewrite(&p->out, offset, data, size);
+	return p->result->os_errno ? CLEW_OS : CLEW_OK;
+}
+
+static bool goes_on(void *ctx, uint64_t done, uint64_t total)
+{
+	struct pass *p = ctx;
+	int number;
+
+	(void)done, (void)total;
+	while ((number = os_signal_next(p->signal_fd))) {
+		if (number != SIGCHLD && number != SIGUSR2)
+			p->result->signal = number;
+	}
+	return !p->result->signal;
+}
+
+/* Into p->out, which is closed in any case. */
+static enum clew_err run(struct pass *p, const struct perf_input *in, struct clew_diag *diag)
+{
+	const struct perf_writer_out to = {
+		.sink = {write_some, p},
+                  .rewrite = rewrite_some
+        };
+	const struct stack_merge_opts opts = {.goes_on = goes_on, .ctx = p};
+	struct merge_file *m = p->result;
+	enum clew_err err;
+	int os_err;
+
+	m->bytes_before = in->size;
+	p->signal_fd = os_signal_open();
+	err = stack_merge(in, &to, &opts, &m->counts, diag);
+	if (p->signal_fd >= 0)
+		goes_on(p, 0, 0); /* one that came since has done its work */
+	os_signal_close(p->signal_fd);
+	os_err = os_output_flush(&p->out);
+	m->bytes = p->out.written_bytes;
+	if (!os_err)
+		os_err = os_output_close(&p->out);
+	else
+		os_output_close(&p->out);
+	if (err == CLEW_OK && os_err) {
+		m->os_errno = os_err;
+		err = CLEW_OS;
+	}
+	if (err == CLEW_OS && m->os_errno)
+		*diag = (struct clew_diag){.code = err, .what = "write", .os_errno = -m->os_errno};
+	return err;
+}
+
+enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct merge_file *ret,
+			    struct clew_diag *diag)
+{
+	struct pass p = {.result = ret};
+	enum clew_err err;
+	int os_err = os_output_create(&p.out, to);
+
+	*ret = (struct merge_file){0};
+	if (os_err) {
+		*diag = (struct clew_diag){.code = CLEW_OS, .what = "open", .os_errno = -os_err};
+		return CLEW_OS;
+	}
+	if (!os_is_regular_fd(p.out.fd)) {
+		os_output_close(&p.out);
+		return CLEW_INVALID;
+	}
+	err = run(&p, in, diag);
+	if (err != CLEW_OK)
+		os_unlink(to);
+	return err;
+}
+
+/* One left by a recorder that was killed goes. */
+static int create_beside(struct os_output *out, const char *path)
+{
+	int err = os_output_create_new(out, path);
+
+	if (err != -EEXIST || os_unlink(path))
+		return err;
+	return os_output_create_new(out, path);
+}
+
+static enum clew_err replace(const char *path, const struct os_map *map, struct merge_file *ret,
+			     struct clew_diag *diag)
+{
+	const struct perf_input in = {.data = map->data, .size = map->size, .is_mapped = true};
+	clew_auto(buf_done) struct buf beside = {0};
+	struct pass p = {.result = ret};
+	enum clew_err err;
+	int os_err;
+
+	buf_printf(&beside, "%s.merging", path);
+	os_err = beside.is_failed ? -ENOMEM : create_beside(&p.out, buf_cstr(&beside));
+	if (os_err) {
+		*diag = (struct clew_diag){
+			.code = CLEW_OS, .what = "a file beside it", .os_errno = -os_err};
+		return CLEW_OS;
+	}
+	err = run(&p, &in, diag);
+	if (err == CLEW_OK && ret->counts.end.code != CLEW_OK) {
+		*diag = ret->counts.end;
+		err = diag->code;
+	}
+	os_err = err == CLEW_OK ? os_rename(buf_cstr(&beside), path) : 0;
+	if (os_err) {
+		*diag = (struct clew_diag){.code = CLEW_OS, .what = "rename", .os_errno = -os_err};
+		err = CLEW_OS;
+	}
+	if (err != CLEW_OK)
+		os_unlink(buf_cstr(&beside));
+	return err;
+}
+
+static void tell_left(const char *path, const struct merge_file *m, const struct clew_diag *d)
+{
+	const char *why = d->what ? d->what : clew_err_name(d->code);
+
+	if (m->signal)
+		cli_warn("%s: interrupted: user stacks stay in records of their own", path);
+	else if (d->code == CLEW_OS)
+		cli_warn("%s: user stacks stay in records of their own: %s: %s", path, why,
+			 strerror(d->os_errno));
+	else
+		cli_warn("%s: user stacks stay in records of their own: %s", path, why);
+	cli_hint("clew reads them, and perf from 6.19 on; for other readers: 'clew inject "
+		 "--merge-stacks -i %s -o FILE'",
+		 path);
+}
+
+bool merge_file_in_place(const char *path, struct merge_file *ret)
+{
+	struct clew_diag diag = {0};
+	struct perf_input in;
+	struct os_map map = {0};
+	enum clew_err err;
+
+	*ret = (struct merge_file){0};
+	if (!os_exists(path)) /* --switch-max-files keeps the newest only */
+		return false;
+	err = os_map_file(path, &map, &diag);
+	in = (struct perf_input){.data = map.data, .size = map.size};
+	if (err == CLEW_OK && !stack_merge_is_deferred(&in)) {
+		os_map_done(&map);
+		return false;
+	}
+	if (err == CLEW_OK)
+		err = replace(path, &map, ret, &diag);
+	os_map_done(&map);
+	if (err != CLEW_OK) {
+		diag.code = err;
+		tell_left(path, ret, &diag);
+	}
+	return err == CLEW_OK;
+}
+
+void merge_file_tell(const char *path, const struct merge_file *m)
+{
+	const struct stack_merge_counts *c = &m->counts;
+
+	if (c->nr_cut)
+		cli_warn("%s: %llu stacks were longer than a record: their outermost frames are "
+			 "left out",
+			 path, (unsigned long long)c->nr_cut);
+	if (c->nr_left_out)
+		cli_warn("%s: of %llu samples it is not kept why their user stacks end", path,
+			 (unsigned long long)c->nr_left_out);
+}

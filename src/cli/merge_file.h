@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_MERGE_FILE_H
+#define CLI_MERGE_FILE_H
+
+#include "analyze/stack_merge.h"
+
+/*
+ * analyze/stack_merge.h with files: its output becomes a plain file, and an interrupt stops it.
+ */
+struct merge_file {
+	struct stack_merge_counts counts;
+	uint64_t bytes_before, bytes; /* of the input, of the merged file */
+	int signal;                   /* that stopped it; 0: none did */
+	int os_errno;                 /* of what was written, negative; 0: nothing failed */
+};
+
+/**
+ * Merge @p in into the file that @p to names, made as every output (os/create.h). @p to must become
+ * a plain file: CLEW_INVALID where it is something else. On failure there is no such file.
+ */
+enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct merge_file *ret,
+			    struct clew_diag *diag);
+
+/**
+ * Merge the finished recording @p path in its place: by a new file beside it, PATH.merging, which
+ * takes its name when all is well. Else the recording stays as it is, and a warning says so.
+ * @return false: it stayed. Without a warning where it holds no deferred stacks, or is not there
+ * any more.
+ */
+bool merge_file_in_place(const char *path, struct merge_file *ret);
+
+/** What the pass could not keep, in warnings. */
+void merge_file_tell(const char *path, const struct merge_file *m);
+
+#endif
