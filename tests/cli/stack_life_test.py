@@ -37,7 +37,7 @@ def outcomes(path):
 
 
 def one_long_call(t, program):
-    r = t.record_stacks("long", "auto", [program, "read", "1024", "3"])
+    r = t.record_stacks("long", "auto,deferred", [program, "read", "1024", "3"])
     if not t.check(r.status == 0, "long call: recorded", r.err):
         return
     chains, nr, nr_bare = collections.Counter(), 0, collections.Counter()
