@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Recordings of the default -g as the installed perf reads them: the same samples and addresses, without a warning.
+
+Usage: merge_stacks_test.py CLEW"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from stack_lib import CLEW, StackTap, may_use_bpf
+
+LOOP = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+
+
+def run(argv):
+    return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                          check=False)
+
+
+def chains_of_clew(path):
+    """[(time in ns, [places in their pages])], users' only"""
+    p = run([CLEW, "script", "--json", "--max-stack", "2048", "-i", path])
+    found = [json.loads(line) for line in p.stdout.splitlines()]
+    return sorted((s["time"], [int(f["ip"], 16) & 0xfff for f in s.get("callchain", []) if f.get("kind") == "user"])
+                  for s in found if s["type"] == "sample")
+
+
+def chains_of_perf(path):
+    p = run(["perf", "script", "--ns", "--no-inline", "--max-stack", "2048", "-F", "time,ip", "-i", path])
+    found = []
+    for line in p.stdout.splitlines():
+        head = re.fullmatch(r"\s*(\d+)\.(\d{9}):\s*", line)
+        if head:
+            found.append((int(head.group(1)) * 10**9 + int(head.group(2)), []))
+        elif line.strip() and found:
+            ip = int(line.split()[0], 16)
+            if ip < 1 << 63:
+                found[-1][1].append(ip & 0xfff)  # perf 6.1 prints places in files, from page to page the same
+    return sorted(found), p
+
+
+def hex_of(chain):
+    return [hex(ip) for ip in chain]
+
+
+def compare(t, name, path):
+    ours = chains_of_clew(path)
+    theirs, p = chains_of_perf(path)
+    report = run(["perf", "report", "--stdio", "-i", path])
+    said = [line for line in (p.stderr + report.stderr).splitlines() if line.strip()]
+    t.check(ours and [time for time, _ in ours] == [time for time, _ in theirs], f"{name}: perf has the same samples",
+            f"{len(ours)} and {len(theirs)}")
+    t.check([c for _, c in ours] == [c for _, c in theirs] and any(c for _, c in ours), f"{name}: and the same user stacks",
+            [(hex_of(a), hex_of(b)) for (_, a), (_, b) in zip(ours, theirs) if a != b][:2])
+    t.check(p.returncode == 0 and report.returncode == 0 and not any("Reserved" in s or "unknown" in s or "failed" in s for s in said),
+            f"{name}: perf reads it without a complaint", said[:3])
+
+
+def main():
+    t = StackTap()
+    if not may_use_bpf():
+        t.skip_all("tables in the kernel need root and BTF")
+    if not shutil.which("perf"):
+        t.skip_all("perf is not installed")
+    for name, more in (("plain", []), ("compressed", ["-z"]), ("two events", ["-e", "cpu-clock,page-faults"]),
+                       ("copied", ["--call-graph", "dwarf"])):
+        r = t.record_stacks(name.replace(" ", "-"), "auto", ["sh", "-c", LOOP], more)
+        if not t.check(r.status == 0, f"{name}: recorded", r.err[-300:]):
+            continue
+        compare(t, name, r.path)
+        t.check(not os.path.exists(r.path + ".merging"), f"{name}: nothing is left beside it")
+    r = t.record_stacks("apart", "auto,deferred", ["sh", "-c", LOOP])
+    dump = run([CLEW, "script", "-D", "-i", r.path]).stdout
+    t.check("PERF_RECORD_CALLCHAIN_DEFERRED" in dump, "auto,deferred: the stacks stand in records of their own")
+    merged = t.path("merged.data")
+    p = run([CLEW, "inject", "--merge-stacks", "-i", r.path, "-o", merged])
+    t.check(p.returncode == 0, "inject --merge-stacks", p.stderr)
+    t.check(run([CLEW, "script", "--json", "-i", r.path]).stdout == run([CLEW, "script", "--json", "-i", merged]).stdout,
+            "merged: clew says of every sample what it said before")
+    compare(t, "merged", merged)
+    p = run([CLEW, "inject", "--merge-stacks", "-i", merged, "-o", t.path("again.data")])
+    t.check(p.returncode == 1 and not os.path.exists(t.path("again.data")), "merging again is refused, and leaves no file", p.stderr)
+    t.done()
+
+
+main()
