@@ -7,6 +7,7 @@
 #include "make/elf_build.h"
 #include "make/splitmix.h"
 #include "unit/test_dir.h"
+#include "unit/text_count.h"
 
 static const char *vmlinux;
 
@@ -975,7 +976,7 @@ static void test_many(void)
 	struct cs_etm_make m = {.version = 1, .is_raw = true};
 	struct story s = {0};
 	struct buf t = {0};
-	size_t nr = 0;
+	size_t nr;
 
 	begin(&m);
 	for (uint64_t i = 0; i < NR; i++) {
@@ -985,8 +986,7 @@ static void test_many(void)
 	}
 	if (open_file(perf_build_finish(&m.file), &s.trace, NULL) == CLEW_OK)
 		decode(&s, 1, NULL);
-	for (const char *c = buf_cstr(&s.out); (c = strstr(c, "/bin/one 100/100 one")); c++)
-		nr++;
+	nr = nr_lines_with(&s.out, "/bin/one 100/100 one");
 	CHECK_EQ(nr, NR, "many AUX records");
 	etm_trace_free(s.trace);
 	buf_done(&s.out);
@@ -1000,7 +1000,7 @@ static void test_told_again(void)
 	struct cs_etm_make m = {.version = 1, .is_raw = true};
 	struct story s = {0};
 	struct buf t = {0};
-	size_t nr = 0;
+	size_t nr;
 
 	begin(&m);
 	for (int i = 0; i < 200; i++) {
@@ -1014,8 +1014,7 @@ static void test_told_again(void)
 	cs_etm_auxtrace(&m, 0, 100, 0, bytes_of(t.data, t.nr));
 	if (open_file(perf_build_finish(&m.file), &s.trace, NULL) == CLEW_OK)
 		decode(&s, 1, NULL);
-	for (const char *c = buf_cstr(&s.out); (c = strstr(c, "/bin/one 100/100 one")); c++)
-		nr++;
+	nr = nr_lines_with(&s.out, "/bin/one 100/100 one");
 	CHECK(nr >= 400 && nr < 4000 && strstr(buf_cstr(&s.out), "told of already"),
 	      "trace that is told of again and again comes to an end");
 	etm_trace_free(s.trace);
