@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A thin front for meson. `make`, `make demo`, `make check`, `make bench`, `make install`, `make clean`.
+# A thin front for meson. `make`, `make demo`, `make check`, `make quick`, `make fuzz`, `make bench`, `make install`, `make clean`.
 # Set-up is part of each: tools/setup.sh installs what is missing (root) or names it and stops.
 
 BUILD ?= build
@@ -25,6 +25,15 @@ demo: all
 check:
 	@tools/setup.sh build check
 	@tools/check.sh
+
+# The checks of the tree, unit and quick tests, of the plain build: under a minute on a quiet machine.
+quick: all
+	@meson test -C $(BUILD) --no-rebuild --num-processes $(JOBS) --timeout-multiplier 5 --print-errorlogs --suite tree --suite unit --suite quick
+
+# Each fuzz target for ten minutes, or FUZZ_SECONDS.
+fuzz:
+	@tools/setup.sh build check
+	@CHECK=fuzz FUZZ_SECONDS=$${FUZZ_SECONDS:-600} tools/check.sh
 
 bench: all
 	@bench/run.py
@@ -54,4 +63,4 @@ format:
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz
 
-.PHONY: all setup demo check bench truth truth-sets damage damage-random install format clean
+.PHONY: all setup demo check quick fuzz bench truth truth-sets damage damage-random install format clean

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -14,7 +15,9 @@
  * is 0 or 1, nothing else.
  */
 
-static char path[] = "/tmp/clew-command-mutate-XXXXXX";
+/* In memory: a file system that is asked to truncate and close a file writes it out each time. */
+static int memory;
+static char path[64];
 
 struct command {
 	int (*run)(int argc, char **argv);
@@ -45,14 +48,8 @@ enum { NR_COMMANDS = sizeof(commands) / sizeof(*commands), MAX_WORDS = 18, HANG_
 
 static bool write_copy(struct bytes copy)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	bool is_whole;
-
-	if (fd < 0)
-		return false;
-	is_whole = write(fd, copy.pos, bytes_left(&copy)) == (ssize_t)bytes_left(&copy);
-	close(fd);
-	return is_whole;
+	return !ftruncate(memory, 0) &&
+	       pwrite(memory, copy.pos, bytes_left(&copy), 0) == (ssize_t)bytes_left(&copy);
 }
 
 /* Binaries and kernel symbols of this machine are left alone: the result is to depend on the copy
@@ -142,11 +139,11 @@ static void test_deferred(struct mutate *m, const char *name, struct perf_build_
 int main(int argc, char **argv)
 {
 	struct mutate m = {.use = use};
-	int fd = mkstemp(path);
 
-	if (fd < 0)
+	memory = memfd_create("clew-command-mutate", MFD_CLOEXEC);
+	if (memory < 0)
 		return 1;
-	close(fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
 	test_empty_names(&m);
 	mutate_built(&m, "file", (struct perf_build_opts){0}, 0);
 	mutate_built(&m, "pipe", (struct perf_build_opts){.pipe = true}, 0);
@@ -157,6 +154,6 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		mutate_path(&m, argv[i]);
 	mutate_check_memory();
-	unlink(path);
+	close(memory);
 	return mutate_done();
 }
