@@ -18,7 +18,7 @@
  *
  * Cut: what a prefix says stands at the beginning of what the whole says. At its end, behind the
  * last executed instruction, it may say early what would have waited for the next one (timestamps,
- * counts, events).
+ * counts, events, the outcome of a transaction).
  *
  * Damaged: everything comes to an end, and the decoder is back after the next synchronisation. Let
  * A be the first async behind the damage that the damaged bytes, too, have as a packet (damage can
@@ -126,6 +126,15 @@ static bool is_time_up(void)
 	return !is_full && !is_random && clock() > until;
 }
 
+/** Whether the whole says @p e, too, before it executes anything more. */
+static bool is_early(const struct etm_log_entry *e, const struct entries *whole, size_t i)
+{
+	for (; i < whole->nr && !is_executed(&whole->data[i]); i++)
+		if (etm_log_is_equal(e, &whole->data[i]))
+			return true;
+	return false;
+}
+
 static void check_cut(const struct subject *s, const uint8_t *bytes, size_t nr,
 		      const struct entries *whole)
 {
@@ -143,6 +152,8 @@ static void check_cut(const struct subject *s, const uint8_t *bytes, size_t nr,
 		/* Of a row of dropped atoms the cut leaves fewer. */
 		if (etm_log_is_note(&part.data[i]) || part.data[i].kind == ETM_EV_END ||
 		    part.data[i].kind == ETM_EV_DROPPED)
+			continue;
+		if (part.data[i].kind == ETM_EV_TRANSACTION && is_early(&part.data[i], whole, i))
 			continue;
 		wrong(s, "cut", nr, &part.data[i], i < whole->nr ? &whole->data[i] : NULL);
 		return;
