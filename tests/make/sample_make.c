@@ -22,7 +22,7 @@
  * stacks.
  */
 
-enum { LINE_BYTES = 64 << 10, MAX_WORDS = 4096 };
+enum { LINE_BYTES = 64 << 10, MAX_WORDS = 4096, MAX_EVENTS = 16, NAME_BYTES = 128 };
 
 static const uint64_t common =
 	PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
@@ -40,9 +40,12 @@ static void add_event(struct perf_build *b, bool *has_branches)
 				 .sample_type = common,
 				 .sample_period = 1,
 				 .flags = PERF_ATTR_SAMPLE_ID_ALL};
-	const char *name = strdup(strtok(NULL, " \n")), *word;
+	static char names[MAX_EVENTS][NAME_BYTES]; /* the recording keeps only the address */
+	char *name = names[b->events.nr % MAX_EVENTS];
+	const char *word = strtok(NULL, " \n");
 	uint64_t id = b->events.nr + 1;
 
+	snprintf(name, NAME_BYTES, "%s", word ? word : "");
 	while ((word = strtok(NULL, " \n"))) {
 		if (!strcmp(word, "chain"))
 			attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
