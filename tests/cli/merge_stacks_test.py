@@ -3,15 +3,19 @@
 """Recordings of the default -g as the installed perf reads them: the same samples and addresses, without a warning.
 
 Usage: merge_stacks_test.py CLEW"""
+import glob
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 from stack_lib import CLEW, StackTap, may_use_bpf
 
+PERFPARSERS = ["/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser", "/usr/lib/aarch64-linux-gnu/libexec/hotspot-perfparser"]
 LOOP = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
 
 
@@ -59,6 +63,38 @@ def compare(t, name, path):
             f"{name}: perf reads it without a complaint", said[:3])
 
 
+def kill_it(t):
+    """A recorder that is killed leaves the deferred form."""
+    path = t.path("killed.data")
+    child = subprocess.Popen([CLEW, "record", "-q", "-g", "-o", path, "--", "sh", "-c", "echo $$; while :; do :; done"], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    program = int(child.stdout.readline())
+    begun = os.path.getsize(path)
+    for _ in range(600):  # until some pass has reached the file
+        if os.path.getsize(path) > begun + 65536:
+            break
+        time.sleep(0.1)
+    child.kill()
+    child.wait()
+    os.kill(program, signal.SIGKILL)
+    found = chains_of_clew(path)
+    t.check(found and any(c for _, c in found), "kill -9: clew reads stacks of what was written", len(found))
+    merged = t.path("killed-merged.data")
+    p = run([CLEW, "inject", "--merge-stacks", "-i", path, "-o", merged])
+    t.check(p.returncode == 0, "kill -9: what is there can be merged", p.stderr)
+    t.check(chains_of_clew(merged) == found, "kill -9: with the same stacks")
+
+
+def hotspot(t, path):
+    parser = next((p for p in PERFPARSERS if os.path.exists(p)), None)
+    if not parser:
+        t.skip("hotspot's parser", "it is not installed")
+        return
+    p = run([parser, "--input", path, "--output", t.path("hotspot.out")])
+    t.check(p.returncode == 0 and os.path.getsize(t.path("hotspot.out")) > 0 and "callchain" not in p.stderr,
+            "hotspot's parser takes it, and every context of its chains", p.stderr[-500:])
+
+
 def main():
     t = StackTap()
     if not may_use_bpf():
@@ -72,6 +108,16 @@ def main():
             continue
         compare(t, name, r.path)
         t.check(not os.path.exists(r.path + ".merging"), f"{name}: nothing is left beside it")
+    hotspot(t, t.path("plain.data"))
+    for name, options in (("all CPUs", ["-a"]), ("switched files", ["--switch-output=24K"])):
+        path = t.path(name.replace(" ", "-") + ".data")
+        p = run([CLEW, "record", "-q", "-g", *options, "-o", path, "--", "sh", "-c", LOOP])
+        files = sorted(glob.glob(path + "*"))
+        t.check(p.returncode == 0 and files, f"{name}: recorded", p.stderr)
+        bad = [f for f in files if "Reserved" in run(["perf", "evlist", "-i", f]).stderr or f.endswith(".merging")]
+        t.check(not bad, f"{name}: each of the files is merged", bad)
+        compare(t, name, max(files, key=lambda f: len(chains_of_clew(f))))
+    kill_it(t)
     r = t.record_stacks("apart", "auto,deferred", ["sh", "-c", LOOP])
     dump = run([CLEW, "script", "-D", "-i", r.path]).stdout
     t.check("PERF_RECORD_CALLCHAIN_DEFERRED" in dump, "auto,deferred: the stacks stand in records of their own")
