@@ -144,7 +144,9 @@ t.end()
 
 # Ctrl-C and the pager
 PAGER = str(Path("pager").resolve())  # one word: root's goes through no shell
-Path(PAGER).write_text("#!/bin/sh\ntrap '' INT\necho PAGER BEGINS\ncat\ngrep SigBlk /proc/$$/status\necho PAGER ENDS\n")
+# The shell reads its own mask: it blocks signals while it waits for a child.
+Path(PAGER).write_text("#!/bin/sh\ntrap '' INT\necho PAGER BEGINS\ncat\nwhile read -r line; do\n"
+                       "case $line in SigBlk*) echo \"$line\";; esac\ndone < /proc/$$/status\necho PAGER ENDS\n")
 os.chmod(PAGER, 0o755)
 t, rest = slow(["report"], PAGER=PAGER)
 t.wait_for("clew: reading")
