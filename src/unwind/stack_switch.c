@@ -4,8 +4,10 @@
 #include <elf.h>
 #include <string.h>
 
-/* Spec: Go 1.19 and later, runtime/asm_amd64.s. ".abi0" follows where there are two forms. */
-static const char *const names[] = {"systemstack", "mcall", "morestack", "asmcgocall"};
+/* Spec: Go 1.19 and later, runtime/asm_amd64.s; sys_linux_amd64.s, whose vDSO calls run on g0's
+ * stack. ".abi0" follows where there are two forms. */
+static const char *const names[] = {"systemstack", "mcall",     "morestack",
+				    "asmcgocall",  "nanotime1", "walltime"};
 
 /* The string at @p at without @p prefix; NULL: it does not begin so, or is not terminated. */
 static const char *name_behind(const struct unw_section *strings, uint32_t at, const char *prefix)

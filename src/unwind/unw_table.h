@@ -22,7 +22,7 @@
  * shift <= 16. A gap is a row whose rule has cfa UNW_CFA_NONE; rule[0] is such a one, and row[0]
  * stands at start.
  */
-enum { UNW_TABLE_MAGIC = 0x75774c43, UNW_TABLE_VERSION = 6 };
+enum { UNW_TABLE_MAGIC = 0x75774c43, UNW_TABLE_VERSION = 7 };
 
 struct unw_table_head {
 	uint32_t magic, version;
