@@ -141,9 +141,14 @@ static enum clew_err flush(struct stack_merge *m)
 	return err;
 }
 
-static enum clew_err append(struct stack_merge *m, const void *data, size_t size)
+/* With the misc the reader found to be true: other readers believe it. */
+static enum clew_err append_record(struct stack_merge *m, const struct perf_record *r)
 {
-	buf_add(&m->out, data, size);
+	size_t at = m->out.nr + offsetof(struct perf_event_header, misc);
+
+	buf_add(&m->out, r->data, r->size);
+	if (!m->out.is_failed)
+		memcpy(m->out.data + at, &r->misc, sizeof(r->misc));
 	return m->out.nr >= BATCH_BYTES ? flush(m) : CLEW_OK;
 }
 
@@ -274,7 +279,7 @@ static enum clew_err take_sample(struct stack_merge *m, const struct perf_record
 	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &evsel->attr, &s) != CLEW_OK ||
 	    !ana_find_mark(&s.callchain, &user.mark_at)) {
 		err = perf_stack_infos_add(m->infos, NULL);
-		return err == CLEW_OK ? append(m, r->data, r->size) : err;
+		return err == CLEW_OK ? append_record(m, r) : err;
 	}
 	err = find_user(m, r, &s, &user);
 	if (err != CLEW_OK)
@@ -309,7 +314,7 @@ static enum clew_err take_record(struct stack_merge *m, const struct perf_record
 			     ? perf_writer_auxtrace(m->writer, r->data, r->size, &r->payload, 1)
 			     : err;
 	default:
-		return append(m, r->data, r->size);
+		return append_record(m, r);
 	}
 }
 

@@ -46,6 +46,10 @@ struct perf_evsel *perf_evlist_add(struct perf_evlist *l, const struct perf_attr
 	if (!e->name || !take_ids(l, e, ids, nr_ids, swap) || !vec_push(&l->evsels, e))
 		return NULL;
 	note_id_pos(l, attr);
+	if (perf_attr_has(attr, PERF_ATTR_MMAP2)) {
+		l->nr_mmap2++;
+		l->nr_mmap2_build_id += perf_attr_has(attr, PERF_ATTR_BUILD_ID);
+	}
 	return e;
 }
 

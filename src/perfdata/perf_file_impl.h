@@ -7,7 +7,7 @@
 #include "perfdata/perf_file.h"
 
 /* Inside of the reader: perf_file.c reads records, perf_header.c the header, perf_unpack.c
- * compressed records. */
+ * compressed records, perf_map_bit.c judges what misc says of a mapping. */
 
 struct perf_block {
 	uint32_t refs;
@@ -56,6 +56,9 @@ enum clew_err perf_header_take_record(struct perf_file *f, const struct perf_rec
 
 /** Names and groups out of EVENT_DESC and GROUP_DESC. */
 void perf_header_name_events(struct perf_file *f);
+
+/** misc without PERF_RECORD_MISC_MMAP_BUILD_ID where an MMAP2 record holds no build id. O(1). */
+uint16_t perf_file_true_misc(const struct perf_file *f, const struct perf_record *r);
 
 /** Add the content of a COMPRESSED or COMPRESSED2 record to f->unpacked. */
 enum clew_err perf_unpack(struct perf_file *f, const struct perf_record *r, struct clew_diag *diag);

@@ -7,11 +7,12 @@
 
 enum { DEFAULT_LIMIT = 4 << 20 };
 
-struct entry { /* the record's type, misc and size are read again from its bytes */
+struct entry { /* the record's type and size are read again from its bytes */
 	uint64_t time;
 	const uint8_t *data;
 	struct perf_block *block;
-	uint64_t offset;
+	uint64_t offset : 48; /* no file is larger */
+	uint64_t misc   : 16; /* the reader may have changed it */
 };
 
 struct entries {
@@ -155,12 +156,21 @@ static void let_all_go(struct perf_order *o)
 	o->was_refused = true;
 }
 
+static struct entry entry_of(const struct perf_record *r, uint64_t time)
+{
+	return (struct entry){.time = time,
+			      .data = r->data,
+			      .block = r->block,
+			      .offset = r->offset & (((uint64_t)1 << 48) - 1),
+			      .misc = r->misc};
+}
+
 enum clew_err perf_order_push(struct perf_order *o, const struct perf_record *r, uint64_t time)
 {
 	size_t waiting = o->sorted.nr - o->first + o->incoming.nr + 1;
 
 	if (!vec_reserve(&o->sorted, waiting + o->first) || !vec_reserve(&o->scratch, waiting) ||
-	    !vec_push(&o->incoming, (struct entry){time, r->data, r->block, r->offset}))
+	    !vec_push(&o->incoming, entry_of(r, time)))
 		return CLEW_NO_MEMORY;
 	perf_block_hold(r->block);
 	o->swap = r->swap;
@@ -200,7 +210,7 @@ bool perf_order_pop(struct perf_order *o, struct perf_record *ret, uint64_t *ret
 	*ret = (struct perf_record){
 		.data = e->data,
 		.type = load_u32(e->data, o->swap),
-		.misc = load_u16(e->data + 4, o->swap),
+		.misc = e->misc,
 		.size = load_u16(e->data + 6, o->swap),
 		.swap = o->swap,
 		.offset = e->offset,
