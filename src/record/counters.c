@@ -232,6 +232,14 @@ uint64_t rec_counter_tracepoint(const struct rec_counter *e)
 	return e->attr.type == PERF_TYPE_TRACEPOINT ? e->attr.config : e->probe_id;
 }
 
+bool rec_counters_want_build_ids(const struct rec_counters *c)
+{
+	vec_for_each (&c->list, e)
+		if (e->is_tracking && e->attr.flags & PERF_ATTR_BUILD_ID)
+			return true;
+	return false;
+}
+
 enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evlist *ret)
 {
 	bool is_deferred = has_deferred(c);

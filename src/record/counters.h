@@ -78,6 +78,9 @@ enum clew_err rec_counters_map(struct rec_counters *c, const struct rec_options 
 /** The tracepoint that @p e is for the kernel; 0: none. */
 uint64_t rec_counter_tracepoint(const struct rec_counter *e);
 
+/** Does the event that brings the MMAP2 records want build ids in them? */
+bool rec_counters_want_build_ids(const struct rec_counters *c);
+
 /** For the file: attrs, names and ids. */
 enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evlist *ret);
 

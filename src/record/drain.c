@@ -9,12 +9,10 @@ void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
 		    struct rec_build_ids *build_ids, bool with_build_ids)
 {
 	uint64_t type = c->list.data[0].attr.sample_type;
-	uint64_t tracked = 0;
 
 	*d = (struct rec_drain){.build_ids = build_ids, .time_words = -1};
-	vec_for_each (&c->list, e)
-		tracked |= e->is_tracking ? e->attr.flags : 0;
-	d->reads_files = with_build_ids && !(tracked & PERF_ATTR_BUILD_ID);
+	d->has_no_map_ids = !rec_counters_want_build_ids(c);
+	d->reads_files = with_build_ids && d->has_no_map_ids;
 	/* IDENTIFIER, IP and TID stand before TIME, and are the same in all our events. */
 	if (type & PERF_SAMPLE_TIME)
 		d->time_words = !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_IP) +
@@ -75,6 +73,17 @@ static void note_time(struct rec_drain *d, const struct bytes part[2], size_t at
 		d->last_ns = t;
 }
 
+static void count_mmap(struct rec_drain *d, const struct bytes part[2], size_t at,
+		       struct perf_event_header *h)
+{
+	if (d->has_no_map_ids && h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		d->has_stale_bit = true;
+		h->misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+	}
+	if (d->reads_files || h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
+		note_mmap(d, whole(d, part, at, h->size), h);
+}
+
 /* Samples of one ring come in order of time: only a batch's first and last are looked into. */
 void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 {
@@ -82,6 +91,7 @@ void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 	size_t last_at = 0, last_size = 0;
 	struct perf_event_header h;
 
+	d->has_stale_bit = false;
 	for (size_t at = 0; total - at >= sizeof(h); at += h.size) {
 		const uint8_t *p = at < first ? part[0].pos + at : part[1].pos + (at - first);
 
@@ -96,18 +106,41 @@ void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 			last_size = h.size;
 		} else if (h.type == PERF_RECORD_LOST) {
 			note_lost(d, whole(d, part, at, h.size), h.size);
-		} else if (h.type == PERF_RECORD_MMAP2 &&
-			   (d->reads_files || h.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
-			note_mmap(d, whole(d, part, at, h.size), &h);
+		} else if (h.type == PERF_RECORD_MMAP2) {
+			count_mmap(d, part, at, &h);
 		}
 	}
 	if (last_size)
 		note_time(d, part, last_at, last_size);
 }
 
-static enum clew_err write_parts(struct rec_file *f, const struct bytes part[2])
+/* The span as one piece, in our memory, with true bits. */
+static bool mend(struct rec_drain *d, struct bytes part[2])
 {
-	enum clew_err err = CLEW_OK;
+	struct perf_event_header h;
+
+	buf_clear(&d->mended);
+	for (int i = 0; i < 2; i++)
+		buf_add(&d->mended, part[i].pos, bytes_left(&part[i]));
+	if (d->mended.is_failed)
+		return false;
+	part[0] = bytes_of(d->mended.data, d->mended.nr);
+	part[1] = (struct bytes){0};
+	for (size_t at = 0; d->mended.nr - at >= sizeof(h); at += h.size) {
+		memcpy(&h, d->mended.data + at, sizeof(h));
+		if (h.size < sizeof(h) || h.size > d->mended.nr - at)
+			break;
+		if (h.type == PERF_RECORD_MMAP2)
+			h.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+		memcpy(d->mended.data + at, &h, sizeof(h));
+	}
+	return true;
+}
+
+/* After they were counted. */
+static enum clew_err write_parts(struct rec_drain *d, struct rec_file *f, struct bytes part[2])
+{
+	enum clew_err err = d->has_stale_bit && !mend(d, part) ? CLEW_NO_MEMORY : CLEW_OK;
 
 	for (int i = 0; i < 2 && err == CLEW_OK; i++)
 		if (bytes_left(&part[i]))
@@ -126,7 +159,7 @@ static enum clew_err drain_forward(struct rec_drain *d, struct rec_ring *r, stru
 		return CLEW_OK;
 	*ret_any = true;
 	rec_drain_count(d, part);
-	err = write_parts(f, part);
+	err = write_parts(d, f, part);
 	os_ring_consume(&r->ring, size);
 	return err;
 }
@@ -160,7 +193,7 @@ static enum clew_err drain_backward(struct rec_drain *d, struct rec_ring *r, str
 	os_perf_pause_output(r->fd, 1);
 	*ret_any |= os_ring_backward(&r->ring, part) != 0;
 	rec_drain_count(d, part);
-	err = write_parts(f, part);
+	err = write_parts(d, f, part);
 	os_ring_backward_done(&r->ring);
 	os_perf_pause_output(r->fd, 0);
 	return err;
@@ -198,4 +231,5 @@ enum clew_err rec_drain_pass(struct rec_drain *d, const struct rec_counters *c, 
 void rec_drain_done(struct rec_drain *d)
 {
 	buf_done(&d->scratch);
+	buf_done(&d->mended);
 }

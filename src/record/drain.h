@@ -15,6 +15,11 @@ struct rec_drain {
 	struct rec_build_ids *build_ids;
 	bool reads_files; /* the kernel tells no build ids (before Linux 5.12): look into the files
 			   */
+	/* Linux leaves the bit for a build id set in MMAP2 records of events that want none, where
+	 * another recorder's event wants them; perf 6.1 takes the inode for one and crashes. */
+	bool has_no_map_ids;        /* ours hold none */
+	bool has_stale_bit;         /* the span counted last has such records */
+	struct buf mended;          /* that span without the bit: rings are the kernel's to write */
 	struct user_stacks *stacks; /* rewrites samples; NULL: they go as they are */
 	struct buf scratch;         /* a record that crosses the ring's end */
 };
@@ -26,7 +31,7 @@ void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
 /**
  * One pass: all that lies in the rings goes to the file; then FINISHED_ROUND, if there was
  * anything. Without d->stacks each span goes in one piece, and records are only looked at by their
- * header, to count.
+ * header, to count. No MMAP2 record says that it holds a build id if it does not.
  * @p with_backward: the overwritten rings too, which are paused meanwhile.
  */
 enum clew_err rec_drain_pass(struct rec_drain *d, const struct rec_counters *c, struct rec_file *f,

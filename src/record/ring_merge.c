@@ -6,6 +6,7 @@ enum { GIVE_BACK_BYTES = 64 * 1024 };
 bool ring_merge_init(struct ring_merge *m, const struct rec_counters *c)
 {
 	*m = (struct ring_merge){.counters = c};
+	m->has_no_map_ids = !rec_counters_want_build_ids(c);
 	m->id_pos = perf_id_pos_of(&c->list.data[0].attr);
 	for (size_t i = 0; i < c->list.nr; i++) {
 		const struct rec_counter *e = &c->list.data[i];
@@ -164,6 +165,23 @@ static const uint8_t *whole(struct ring_merge *m, const struct ring_span *s, siz
 	return m->scratch.is_failed ? NULL : (const uint8_t *)m->scratch.data;
 }
 
+/* Another recorder's bit, see drain.h. The ring is not ours to write. */
+static const uint8_t *without_stale_bit(struct ring_merge *m, struct ring_record *r)
+{
+	if (!r->data || !m->has_no_map_ids || r->header.type != PERF_RECORD_MMAP2 ||
+	    !(r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
+		return r->data;
+	r->header.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+	if (r->data != (const uint8_t *)m->scratch.data) {
+		buf_clear(&m->scratch);
+		buf_add(&m->scratch, r->data, r->header.size);
+	}
+	if (m->scratch.is_failed)
+		return NULL;
+	memcpy(m->scratch.data, &r->header, sizeof(r->header));
+	return (const uint8_t *)m->scratch.data;
+}
+
 static void give_back(struct ring_span *s)
 {
 	size_t n = s->at - s->given;
@@ -202,6 +220,7 @@ enum clew_err ring_merge_next(struct ring_merge *m, struct ring_record *ret)
 	header_at(s, &ret->header);
 	ret->event = event_at(m, s, &ret->header);
 	ret->data = whole(m, s, ret->header.size);
+	ret->data = without_stale_bit(m, ret);
 	return ret->data ? CLEW_OK : CLEW_NO_MEMORY;
 }
 

@@ -47,8 +47,10 @@ struct ring_merge {
 	} heap;
 	struct map_u64 event_of_id;
 	struct perf_id_pos id_pos;
-	bool is_given;      /* the first of heap was given out and is still to be stepped over */
-	struct buf scratch; /* a record that crosses the ring's end */
+	bool has_no_map_ids; /* no MMAP2 record of ours holds a build id, whatever the kernel says
+			      */
+	bool is_given;       /* the first of heap was given out and is still to be stepped over */
+	struct buf scratch;  /* a record that crosses the ring's end, or had to be mended */
 };
 
 /** @return false: out of memory. */

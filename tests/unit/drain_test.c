@@ -51,7 +51,7 @@ static void put_lost(uint64_t nr)
 	put(words, sizeof(words));
 }
 
-static void put_mmap(const char *name)
+static void put_mmap(const char *name) /* with a build id, as its misc says */
 {
 	uint8_t body[64 + 16] = {0}; /* pid, tid, start, len, pgoff, build id, prot, flags, name */
 
@@ -93,6 +93,8 @@ static void test_count(void)
 	struct bytes part[2];
 	struct os_ring *r = &c.rings.data[0].ring;
 
+	c.list.data[0].is_tracking = true;
+	c.list.data[0].attr.flags = PERF_ATTR_BUILD_ID;
 	rec_drain_init(&d, &c, &ids, false);
 	at = r->tail = RING - 48; /* so that the second sample, or the map, crosses the end */
 	put_sample(500);
@@ -133,6 +135,8 @@ static void test_crossing(void)
 	struct rec_drain d;
 	bool ok = true;
 
+	c.list.data[0].is_tracking = true;
+	c.list.data[0].attr.flags = PERF_ATTR_BUILD_ID;
 	rec_drain_init(&d, &c, &ids, false);
 	for (size_t from = RING - 160; from <= RING; from += 8) {
 		struct os_ring *r = &c.rings.data[0].ring;
@@ -154,6 +158,84 @@ static void test_crossing(void)
 	rec_build_ids_done(&ids);
 	vec_done(&c.list);
 	vec_done(&c.rings);
+}
+
+static size_t count_bits(const struct buf *b, size_t pos, size_t *ret_records)
+{
+	struct perf_event_header h;
+	size_t nr = 0;
+
+	*ret_records = 0;
+	for (; b->nr - pos >= sizeof(h); pos += h.size) {
+		memcpy(&h, b->data + pos, sizeof(h));
+		if (h.size < sizeof(h) || h.size > b->nr - pos)
+			break;
+		*ret_records += h.type < PERF_RECORD_HEADER_ATTR;
+		nr += h.type == PERF_RECORD_MMAP2 && h.misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
+	}
+	return nr;
+}
+
+/* Records into memory, and how many of them say that they hold a build id. */
+static size_t drained_bits(bool with_ids, bool is_backward, size_t from, size_t *ret_records)
+{
+	struct rec_counters c = counters();
+	struct rec_build_ids ids = {0};
+	struct perf_evlist l = {0};
+	struct buf b = {0};
+	const struct perf_writer_out out = {
+		{to_buf, &b},
+                NULL
+        };
+	struct rec_file f = {0};
+	struct rec_drain d;
+	size_t start, nr;
+
+	c.list.data[0].is_tracking = true;
+	c.list.data[0].attr.flags = with_ids ? PERF_ATTR_BUILD_ID : 0;
+	c.rings.data[0].is_backward = is_backward;
+	rec_drain_init(&d, &c, &ids, false);
+	perf_writer_open(&f.writer, &out, &l, &(struct perf_writer_opts){0});
+	start = b.nr;
+	at = from;
+	c.rings.data[0].ring.tail = from;
+	put_sample(10);
+	put_mmap("/bin/a");
+	put_sample(20);
+	put_mmap("/bin/b");
+	set_word(DATA_HEAD, is_backward ? from : at);
+	if (is_backward) /* head lies before what is newer than tail */
+		c.rings.data[0].ring.tail = at;
+	rec_drain_pass(&d, &c, &f, true);
+	nr = count_bits(&b, start, ret_records);
+	perf_writer_free(f.writer);
+	buf_done(&b);
+	rec_drain_done(&d);
+	rec_build_ids_done(&ids);
+	vec_done(&c.list);
+	vec_done(&c.rings);
+	return nr;
+}
+
+/* Another recorder's bit, in the records of an event that wants no build ids. */
+static void test_stale_bit(void)
+{
+	for (int is_backward = 0; is_backward < 2; is_backward++) {
+		bool kept = true, cleared = true, whole = true;
+
+		for (size_t from = RING - 240; from <= RING; from += 8) {
+			size_t nr;
+
+			kept &= drained_bits(true, is_backward, from, &nr) == 2;
+			whole &= nr == 4;
+			cleared &= drained_bits(false, is_backward, from, &nr) == 0;
+			whole &= nr == 4;
+		}
+		CHECK(kept, "%s ring: asked for, the bit stays",
+		      is_backward ? "overwritten" : "forward");
+		CHECK(cleared, "not asked for, it goes");
+		CHECK(whole, "all records come");
+	}
 }
 
 /* A kernel that tells no build ids: they come from the files, each looked at once. */
@@ -250,6 +332,7 @@ int main(void)
 {
 	test_count();
 	test_crossing();
+	test_stale_bit();
 	test_old_kernel();
 	test_aux();
 	test_notes();

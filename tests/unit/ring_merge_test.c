@@ -156,8 +156,45 @@ static void test_damage(void)
 	CHECK(ok, "a size no kernel writes ends its ring's span; the others go on");
 }
 
+/* An MMAP2 whose misc says build id: kept where our event asked for it, else taken away. */
+static void test_stale_bit(void)
+{
+	const struct perf_event_header h = {.type = PERF_RECORD_MMAP2,
+					    .misc = PERF_RECORD_MISC_USER |
+						    PERF_RECORD_MISC_MMAP_BUILD_ID,
+					    .size = 112};
+	const uint64_t words[13] = {[3] = 0, [4] = 3ull << 32 | 254, [10] = 7, [11] = 5, 1001};
+	bool ok = true;
+
+	for (int with_ids = 0; with_ids < 2; with_ids++) {
+		for (size_t from = RING - 120; from <= RING; from += 8) {
+			struct rec_counters c = counters();
+			struct ring_merge m;
+			struct ring_record r;
+			uint16_t want = with_ids ? h.misc : PERF_RECORD_MISC_USER, misc;
+
+			c.list.data[0].is_tracking = true;
+			c.list.data[0].attr.flags |= with_ids ? PERF_ATTR_BUILD_ID : 0;
+			ring_merge_init(&m, &c);
+			at[0] = c.rings.data[0].ring.tail = from;
+			put(0, &h, sizeof(h));
+			put(0, words, sizeof(words));
+			ring_merge_note(&m, &c);
+			ok &= ring_merge_next(&m, &r) == CLEW_OK;
+			memcpy(&misc, r.data + 4, sizeof(misc));
+			ok &= r.header.misc == want && misc == want &&
+			      !memcmp(r.data + 8, words, sizeof(words));
+			misc = data[0][(from + 5) % RING];
+			ok &= misc == h.misc >> 8; /* a kernel's ring cannot be written */
+			done(&m, &c);
+		}
+	}
+	CHECK(ok, "the bit for a build id goes where none was asked for, and only there");
+}
+
 int main(void)
 {
+	test_stale_bit();
 	test_order();
 	test_crossing();
 	test_damage();
