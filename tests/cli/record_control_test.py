@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Whom and when: targets, control commands, several files, filters, probes."""
 import glob
+import json
 import os
 import re
+import select
 import signal
 import subprocess
 import time
 
-from record_lib import CLEW, LOOP, PERF, Tap, may_watch_cpus, needs_perf_events
+from record_lib import (CLEW, LOOP, PATIENCE, PERF, Tap, command_of, let_run, may_watch_cpus, needs_perf_events, until,
+                        while_runs)
 
 t = Tap()
 needs_perf_events(t)
@@ -23,10 +26,14 @@ def lines(path, fields):
     return t.perf("script", "-i", path, "-F", fields)[1].split() if PERF else []
 
 
+def summary(p):
+    return p.communicate(timeout=PATIENCE)[1].decode()
+
+
 # Targets
 k = spin()
 for option, name in [("-p", "process"), ("-t", "thread")]:
-    r = t.record([option, str(k.pid), "--call-graph", "fp"], ["sleep", "0.3"])
+    r = t.record([option, str(k.pid), "--call-graph", "fp"], while_runs(k.pid, 300))
     t.check(r.status == 0 and r.samples > 100, f"attach to a {name}, for as long as a command", r.err)
     t.check(set(lines(r.path, "pid")) <= {str(k.pid)}, f"attach to a {name}: nobody else")
     if PERF:
@@ -35,7 +42,7 @@ for option, name in [("-p", "process"), ("-t", "thread")]:
         syms = t.perf("script", "-i", r.path, "-F", "ip,dso")[1]
         t.check("dash" in syms or "bash" in syms or "/sh" in syms,
                 f"attach to a {name}: its maps are known", syms[:300])
-r = t.record(["-u", str(os.getuid())], ["sleep", "0.2"])
+r = t.record(["-u", str(os.getuid())], while_runs(k.pid, 100))
 t.check(r.status == 0 and r.samples > 0, "processes of a user", r.err)
 if may_watch_cpus(t):
     r = t.record(["-C", "0"], ["sleep", "0.3"])
@@ -61,66 +68,82 @@ for options, words in [(["-p", "999999999"], "no process 999999999"),
 k.kill()
 k.wait()
 
-# Control
+# Control. Times are compared with those of the commands and of their answers, so both are of one clock.
 fifo, ack = t.path("ctl"), t.path("ack")
 os.mkfifo(fifo)
 os.mkfifo(ack)
 path = t.path("control.data")
-p = subprocess.Popen([CLEW, "record", "-D", "-1", "--control", f"fifo:{fifo},{ack}", "-o", path, "--",
+p = subprocess.Popen([CLEW, "record", "-D", "-1", "-k", "monotonic", "--control", f"fifo:{fifo},{ack}", "-o", path, "--",
                       *SPIN], stderr=subprocess.PIPE)
 acks = os.open(ack, os.O_RDWR | os.O_NONBLOCK)
 ctl = os.open(fifo, os.O_RDWR)
 
 
-def command(text, wait=3.0):
+def now():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def command(text):
+    """@return the answer; when the command was given; when the answer was there."""
+    start, got = now(), b""
     os.write(ctl, text.encode() + b"\n")
-    got, end = b"", time.time() + wait
-    while not got.endswith(b"ack\n") and time.time() < end:
-        try:
-            got += os.read(acks, 4096)
-        except BlockingIOError:
-            time.sleep(0.01)
-    return got.decode()
+    while not got.endswith(b"ack\n") and select.select([acks], [], [], PATIENCE)[0]:
+        got += os.read(acks, 4096)
+    return got.decode(), start, now()
 
 
-t.check(command("ping") == "ack\n", "control: ping is answered")
-t.check(re.search("cpu-clock|cycles", command("evlist")), "control: evlist")
-time.sleep(0.3)
-t.check(command("enable") == "ack\n", "control: enable")
-time.sleep(0.3)
-t.check(command("disable") == "ack\n", "control: disable")
-time.sleep(0.5)
-t.check(command("disable nothing-of-that-name") == "ack\n", "control: an unknown event")
-t.check(command("dance", 0.3) == "", "control: an unknown command is not acknowledged")
+def sample_times(path):
+    p = subprocess.run([CLEW, "script", "--json", "-i", path], capture_output=True, check=False)
+    return [s["time"] for s in map(json.loads, p.stdout.splitlines()) if s["type"] == "sample"]
+
+
+t.check(command("ping")[0] == "ack\n", "control: ping is answered")
+t.check(re.search("cpu-clock|cycles", command("evlist")[0]), "control: evlist")
+child = command_of(p)
+let_run(child, 200)
+answer, enabled, is_enabled = command("enable")
+t.check(answer == "ack\n", "control: enable")
+let_run(child, 300)
+answer, disabled, is_disabled = command("disable")
+t.check(answer == "ack\n", "control: disable")
+let_run(child, 200)
+t.check(command("disable nothing-of-that-name")[0] == "ack\n", "control: an unknown event")
+os.write(ctl, b"dance\n")
+t.check(command("ping")[0] == "ack\n" and not select.select([acks], [], [], 0)[0],
+        "control: an unknown command is not acknowledged")
 command("stop")
-err = p.communicate(timeout=20)[1].decode()
-m = re.search(r"\((\d+) samples", err)
-nr = int(m.group(1)) if m else 0
-t.check(200 < nr < 2200, "control: samples of the enabled time only", f"{nr}: {err}")
-if PERF:
-    times = [float(x.rstrip(":")) for x in lines(path, "time")]
-    t.check(times and max(times) - min(times) < 0.45, "control: within the time between", err)
+err = summary(p)
+times = sample_times(path)
+t.check(times and enabled < min(times) and max(times) < is_disabled, "control: samples of the enabled time only",
+        f"{times[:1]} to {times[-1:]}, enabled {enabled} to {is_disabled}: {err}")
+t.check(sum(is_enabled < at < disabled for at in times) > 100, "control: samples all the time between",
+        f"{len(times)} samples: {err}")
 os.close(ctl)
 os.close(acks)
 
 r_fd, w_fd = os.pipe()
 p = subprocess.Popen([CLEW, "record", "--control", f"fd:{r_fd}", "-o", path, "--", *SPIN],
                      stderr=subprocess.PIPE, pass_fds=[r_fd])
-time.sleep(0.3)
+command_of(p)
 os.write(w_fd, b"stop\n")
-t.check(b"samples" in p.communicate(timeout=20)[1], "control by descriptor: stop")
+t.check("samples" in summary(p), "control by descriptor: stop")
 
 # Several files
-out = t.path("many.data")
-p = subprocess.Popen([CLEW, "record", "--switch-output", "--call-graph", "fp", "-o", out, "--", *SPIN],
-                     stderr=subprocess.PIPE)
-for _ in range(2):
-    time.sleep(0.4)
-    p.send_signal(signal.SIGUSR2)
-time.sleep(0.4)
-p.send_signal(signal.SIGINT)
-err = p.communicate(timeout=20)[1].decode()
-files = sorted(glob.glob(out + ".2*"))
+def take_files(out, options):
+    """Two files by signal, the third at the end. @return what the recorder said, the files."""
+    p = subprocess.Popen([CLEW, "record", "--switch-output", "--call-graph", "fp", *options, "-o", out, "--", *SPIN],
+                         stderr=subprocess.PIPE)
+    child = command_of(p)
+    for i in range(2):
+        let_run(child, 300)
+        p.send_signal(signal.SIGUSR2)
+        until(lambda: len(glob.glob(out + ".2*")) > i)
+    let_run(child, 300)
+    p.send_signal(signal.SIGINT)
+    return summary(p), sorted(glob.glob(out + ".2*"))
+
+
+err, files = take_files(t.path("many.data"), [])
 t.check(len(files) == 3, "switch-output by signal: three files", err)
 total = int(re.search(r"\((\d+) samples", err).group(1))
 if PERF:
@@ -136,19 +159,12 @@ r = t.record(["--switch-output=64K", "--switch-max-files", "2", "-F", "20000", "
              ["sh", "-c", "i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done"], name="size.data")
 files = glob.glob(out + ".2*")
 t.check(r.status == 0 and len(files) == 2, "switch-output by size keeps the last two", (r.err, files))
-r = t.record(["--switch-output=1s"], ["sh", "-c", "sleep 1.5; " + LOOP[2]], name="time.data")
+r = t.record(["--switch-output=1s"], ["sh", "-c", f"until ls {t.path('time.data')}.2* 2>/dev/null; do sleep 0.1; done; {LOOP[2]}"],
+             name="time.data")
 t.check(len(glob.glob(t.path("time.data.2*"))) >= 2, "switch-output by time", r.err)
 r = t.record(["--max-size", "100K", "-F", "20000", "--call-graph", "fp"], SPIN)
 t.check("--max-size" in r.err and os.path.getsize(r.path) < 3_000_000, "max-size ends it", r.err)
-p = subprocess.Popen([CLEW, "record", "--overwrite", "--switch-output", "-m", "64K", "-F", "20000",
-                      "--call-graph", "fp", "-o", t.path("over.data"), "--", *SPIN], stderr=subprocess.PIPE)
-for _ in range(2):
-    time.sleep(0.5)
-    p.send_signal(signal.SIGUSR2)
-time.sleep(0.3)
-p.send_signal(signal.SIGINT)
-err = p.communicate(timeout=20)[1].decode()
-files = sorted(glob.glob(t.path("over.data.2*")))
+err, files = take_files(t.path("over.data"), ["--overwrite", "-m", "64K", "-F", "20000"])
 if PERF:
     counts = [t.perf_samples(f) for f in files]
     t.check(len(files) == 3 and all(n > 0 and not e for n, e in counts), "overwrite: snapshots",

@@ -6,10 +6,58 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 CLEW = os.path.abspath(sys.argv[1])
+CLEW_FILE = os.path.realpath(CLEW)
 PERF = shutil.which("perf")
 LOOP = ["sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; ls /proc >/dev/null"]
+
+PATIENCE = 240  # seconds, for what happens at once on a quiet machine
+# Ends when a task has used so much of a CPU: argv: its number, ms.
+RAN = ("import os, sys, time\n"
+       "def ms():\n"
+       "    f = open(f'/proc/{sys.argv[1]}/stat').read().rpartition(')')[2].split()\n"
+       "    return (int(f[11]) + int(f[12])) * 1000 / os.sysconf('SC_CLK_TCK')\n"
+       "end = ms() + int(sys.argv[2])\n"
+       "while ms() < end: time.sleep(.01)\n")
+
+
+def while_runs(pid, ms):
+    """A command that lasts until the task @pid has run for @ms more, however long it has to wait for a CPU."""
+    return [sys.executable, "-c", RAN, str(pid), str(ms)]
+
+
+def let_run(pid, ms):
+    return subprocess.run(while_runs(pid, ms), timeout=PATIENCE, check=False, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def until(condition):
+    """@return whether it came true."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def command_of(recorder):
+    """The task that a recorder has started, once it is the program it was to be."""
+    def children():
+        try:
+            with open(f"/proc/{recorder.pid}/task/{recorder.pid}/children", encoding="ascii") as f:
+                return [int(c) for c in f.read().split()]
+        except OSError:
+            return []
+
+    def is_running():
+        try:
+            return any(os.readlink(f"/proc/{c}/exe") != CLEW_FILE for c in children())
+        except OSError:
+            return False
+
+    return children()[0] if until(lambda: is_running() or recorder.poll() is not None) and children() else 0
 
 
 class Result:
@@ -50,7 +98,7 @@ class Tap:
     def path(self, name="perf.data"):
         return os.path.join(self.dir, name)
 
-    def record(self, options, command=None, pipe=False, name="perf.data", timeout=60):
+    def record(self, options, command=None, pipe=False, name="perf.data", timeout=PATIENCE):
         path = self.path(name)
         args = [CLEW, "record", *options, "-o", "-" if pipe else path]
         with open(path if pipe else os.devnull, "wb") as out:
