@@ -10,6 +10,7 @@ unwind: what unwinding copied stacks costs (unwind.py)
 etm:    what decoding CoreSight trace costs, against OpenCSD (etm.py)
 
 Usage: run.py [read] [record] [tables] [stacks] [unwind] [etm]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+and of stacks (10), STACKS: a part of the name of the only target of stacks
 The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
 import glob
 import os
@@ -21,6 +22,7 @@ import sys
 import time
 
 from etm import bench_etm
+from peer import Rounds, take
 from stacks import bench_stacks
 from unwind import bench_unwind
 
@@ -101,46 +103,46 @@ def bench_read():
         print("  script: " + ("identical output" if same is True else f"DIFFERENT output: {same}"), flush=True)
 
 
-def record_once(tool, path):
-    """@return (seconds the target took, samples, lost events) with tool recording everything at 10 kHz"""
-    target = [WORKLOAD, "1", "2", "20000"]
-    argv = [tool, "record", "-a", "--call-graph", "fp", "-F", "10000", "-o", path, "--", *target] if tool else target
-    run = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    took = re.search(r"^(\d+\.\d+)$", run.stdout, re.M)
-    if run.returncode or not took:
-        return None
-    if not tool or not PERF:
-        return float(took.group(1)), 0, 0
+def contents(path):
+    """(samples, lost events) of a recording, as perf counts them"""
+    if not PERF:
+        return 0, 0
     stats = subprocess.run([PERF, "report", "--stats", "-i", path], capture_output=True, text=True, check=False).stdout
-    lost = sum(int(n) for n in re.findall(r"LOST(?:_SAMPLES)? events:\s+(\d+)", stats))
     samples = re.search(r"SAMPLE events:\s+(\d+)", stats)
-    return float(took.group(1)), int(samples.group(1)) if samples else 0, lost
+    return int(samples.group(1)) if samples else 0, sum(int(n) for n in re.findall(r"LOST(?:_SAMPLES)? events:\s+(\d+)", stats))
+
+
+def record_rounds(tools, target, nr):
+    """Each tool in turn records everything at 10 kHz. @return (Rounds, {name: [samples, lost events]})"""
+    rounds, notes = Rounds(list(tools)), {name: [0, 0] for name in tools}
+    path = os.path.join(DIR, "overhead.data")
+    for _ in range(nr):
+        for name, tool in tools.items():
+            recorder = [tool, "record", "-a", "--call-graph", "fp", "-F", "10000", "-o", path, "--"] if tool else []
+            if rounds.add(name, take([*recorder, *target])) and tool:
+                notes[name] = [a + b for a, b in zip(notes[name], contents(path))]
+    return rounds, notes
+
+
+def print_records(tools, rounds, notes):
+    print("record: -a -g -F 10000, seconds the target took, median of interleaved runs")
+    if not rounds.took("alone"):
+        print("  the target " + rounds.trouble("alone"))
+        return
+    alone = statistics.median(t.seconds for t in rounds.took("alone"))
+    for name, tool in tools.items():
+        times = [t.seconds for t in rounds.took(name)]
+        if times:
+            took = statistics.median(times)
+            more = f"  {100 * (took / alone - 1):+6.1f} %  {notes[name][0]} samples, {notes[name][1]} lost records" if tool else ""
+            print(f"  {name:<12} {took:7.3f} s (from {min(times):.3f} to {max(times):.3f}){more}")
+        if rounds.trouble(name):
+            print(f"  {name:<12} " + rounds.trouble(name))
 
 
 def bench_record():
-    tools = [("alone", None)] + ([("perf record", PERF)] if PERF else []) + [("clew record", CLEW)]
-    times = {name: [] for name, _ in tools}
-    notes = {}
-    for _ in range(int(os.environ.get("ROUNDS", "5"))):  # interleaved: a busy minute hits all alike
-        for name, tool in tools:
-            got = record_once(tool, os.path.join(DIR, "overhead.data"))
-            if got:
-                times[name].append(got[0])
-                notes.setdefault(name, [0, 0])
-                notes[name][0] += got[1]
-                notes[name][1] += got[2]
-    print("record: -a -g -F 10000, seconds the target took, median of interleaved runs")
-    if not times["alone"]:
-        print("  the target did not run")
-        return
-    alone = statistics.median(times["alone"])
-    for name, tool in tools:
-        if not times[name]:
-            print(f"  {name:<12} did not run")
-            continue
-        took = statistics.median(times[name])
-        more = f"  {100 * (took / alone - 1):+6.1f} %  {notes[name][0]} samples, {notes[name][1]} lost records" if tool else ""
-        print(f"  {name:<12} {took:7.3f} s (from {min(times[name]):.3f} to {max(times[name]):.3f}){more}")
+    tools = {"alone": None, **({"perf record": PERF} if PERF else {}), "clew record": CLEW}
+    print_records(tools, *record_rounds(tools, [WORKLOAD, "1", "2", "20000"], int(os.environ.get("ROUNDS", "5"))))
 
 
 def bench_tables():
@@ -172,4 +174,5 @@ def main():
         bench_etm(BUILD)
 
 
-main()
+if __name__ == "__main__":
+    main()
