@@ -13,8 +13,7 @@ static size_t announced(uint8_t first)
 	return first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 }
 
-/* The character of @p len bytes. */
-static uint32_t value_of(const uint8_t *s, size_t len)
+uint32_t escape_utf8_value(const uint8_t *s, size_t len)
 {
 	uint32_t v = len < 2 ? s[0] : s[0] & (0x7fu >> len);
 
@@ -41,7 +40,7 @@ size_t escape_utf8(const uint8_t *s, size_t size)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
 	}
-	return len && is_character(value_of(s, len), len) ? len : 0;
+	return len && is_character(escape_utf8_value(s, len), len) ? len : 0;
 }
 
 static bool is_printable(uint32_t v)
@@ -59,7 +58,7 @@ size_t escape_printable(const uint8_t *s, size_t size)
 {
 	size_t len = escape_utf8(s, size);
 
-	return len && is_printable(value_of(s, len)) ? len : 0;
+	return len && is_printable(escape_utf8_value(s, len)) ? len : 0;
 }
 
 static bool is_plain_word(const char *s)

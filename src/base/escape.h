@@ -22,6 +22,9 @@
 /** Bytes of the UTF-8 sequence that @p s begins with; 0: none within @p size bytes. */
 size_t escape_utf8(const uint8_t *s, size_t size);
 
+/** The character of the sequence of @p len bytes at @p s. */
+uint32_t escape_utf8_value(const uint8_t *s, size_t len);
+
 /** The same, of a printable character. */
 size_t escape_printable(const uint8_t *s, size_t size);
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/report_feed.h"
+#include "base/text_columns.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/pager.h"
@@ -11,6 +14,7 @@
 #include "format/report_json.h"
 #include "format/report_text.h"
 #include "format/stats_text.h"
+#include "os/terminal.h"
 
 enum { MAX_GROUP = 64 };
 
@@ -130,8 +134,10 @@ static enum clew_err write_tables(struct report_run *r)
 
 static enum clew_err write_buf(struct report_run *r, struct buf *b)
 {
-	enum clew_err err = b->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
+	enum clew_err err;
 
+	text_fold(b, 0, r->args.text.columns);
+	err = b->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 	if (err == CLEW_OK && b->nr)
 		err = r->out.write(r->out.ctx, b->data, b->nr);
 	buf_done(b);
@@ -342,6 +348,28 @@ static bool is_colored(const struct report_args *a)
 	return !strcmp(a->color, "always");
 }
 
+/* One column where the terminal's characters are UTF-8; a pager would show the bytes elsewhere. */
+static const char *cut_mark(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *v = getenv(names[i]);
+
+		if (v && *v)
+			return strcasestr(v, "utf-8") || strcasestr(v, "utf8") ? "\u2026" : NULL;
+	}
+	return NULL;
+}
+
+/* Asked before the pager stands between. */
+static void fit_terminal(struct report_args *a)
+{
+	a->text.cut_mark = cut_mark();
+	if (!a->has_widths && cli_is_terminal())
+		a->text.columns = os_terminal_columns(STDOUT_FILENO);
+}
+
 static int report_with_output(struct report_run *r)
 {
 	int status = CLI_OK;
@@ -351,6 +379,7 @@ static int report_with_output(struct report_run *r)
 		return CLI_USAGE;
 	}
 	r->args.text.is_colored = is_colored(&r->args);
+	fit_terminal(&r->args);
 	r->out = cli_stdout_sink(&r->out_diag);
 	cli_pager_start();
 	if (r->args.has_header || r->args.is_header_only)

@@ -208,6 +208,31 @@ static int set_max_stack(void *to, const char *arg, bool is_negated)
 	return 0;
 }
 
+static int set_widths(void *to, const char *arg, bool is_negated)
+{
+	struct report_args *a = to;
+	size_t nr = 0;
+	const char *at = arg;
+
+	(void)is_negated;
+	a->has_widths = true;
+	do {
+		char *end;
+		unsigned long v = strtoul(at, &end, 10);
+
+		if (*at < '0' || *at > '9' || (*end && *end != ',') || v > UINT16_MAX ||
+		    nr == REPORT_MAX_WIDTHS) {
+			cli_error(
+				"-w takes up to %d widths in columns, such as 0,0,12,20,40, not '%s'",
+				REPORT_MAX_WIDTHS, arg);
+			return CLI_USAGE;
+		}
+		a->text.widths[nr++] = (uint16_t)v;
+		at = *end ? end + 1 : NULL;
+	} while (at);
+	return 0;
+}
+
 static int text_only(void *to, const char *arg, bool is_negated)
 {
 	(void)to;
@@ -256,6 +281,8 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{'U', "hide-unresolved", NULL, "as if samples without a symbol were not there", CLI_FLAG, &a->feed.hide_unresolved},
 		{'t', "field-separator", "TEXT", "between columns, instead of aligning them",
 		 CLI_STRING, &a->text.separator},
+		{'w', "column-widths", "N,N,...", "widths of the columns, 0: as their texts; -w 0: nothing is cut on a terminal",
+		 CLI_CALL, a, set_widths},
 		{0, "group", NULL, "events of a group side by side (default; --no-group: each on its own)",
 		 CLI_CALL, &a->is_ungrouped, set_grouped, true},
 		{0, "Call graphs", NULL, NULL, CLI_SECTION},
@@ -282,7 +309,6 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{0, "stdio", NULL, NULL, CLI_FLAG, &a->ignored},
 		{0, "skip-empty", NULL, NULL, CLI_FLAG, &a->ignored},
 		{'m', "modules", NULL, NULL, CLI_FLAG, &a->ignored},
-		{'w', "column-widths", "N", NULL, CLI_STRING, &(const char *){NULL}},
 		{0, "tui", NULL, NULL, CLI_CALL, NULL, text_only},
 		{0, "gtk", NULL, NULL, CLI_CALL, NULL, text_only},
 		REFUSED(0, "hierarchy", NULL, "sort by fewer keys, or take --json"),

@@ -18,6 +18,7 @@ struct report_args {
 	enum report_output output;
 	bool has_children, is_sorted, has_order; /* has_order: -g or -G chose the direction */
 	bool has_max_stack, has_limit; /* has_limit: -g or --max-stack says how much of graphs */
+	bool has_widths;               /* -w: the terminal's columns are no limit */
 	bool is_ungrouped;             /* --no-group */
 	bool has_header, is_header_only;
 	bool is_stats, is_json, is_folded, is_quiet;

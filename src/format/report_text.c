@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-#include "format/report_escape.h"
+#include "base/escape.h"
+#include "base/text_columns.h"
 #include "format/report_text_impl.h"
 
 enum {
@@ -34,12 +35,12 @@ void report_put_share(struct report_writer *w, uint64_t part, uint64_t whole, un
 		buf_str(&w->out, normal);
 }
 
-size_t report_put_cell(struct report_writer *w)
+size_t report_put_cell(struct report_writer *w, size_t width)
 {
 	size_t at = w->out.nr;
 
-	report_escape(&w->out, w->cell.data, w->cell.nr);
-	return report_columns(w->out.data + at, w->out.nr - at);
+	escape_add(&w->out, w->cell.data, w->cell.nr);
+	return report_cut_cell(w, at, width);
 }
 
 enum clew_err report_flush(struct report_writer *w, bool is_end)
@@ -101,6 +102,15 @@ static void put_value(struct report_writer *w, const struct report_row *row, uin
 	}
 }
 
+/* The cell's text in its column. */
+static void put_key(struct report_writer *w, size_t width, bool is_last)
+{
+	size_t columns = report_put_cell(w, width);
+
+	if (!w->opts->separator && !is_last && columns < width)
+		buf_fill(&w->out, ' ', width - columns);
+}
+
 static void put_row(struct report_writer *w, const struct report_row *row, const size_t *widths)
 {
 	const struct report_sort *sort = report_feed_sort(w->feed);
@@ -109,16 +119,12 @@ static void put_row(struct report_writer *w, const struct report_row *row, const
 	for (uint32_t e = 0; e < w->table->nr_events; e++)
 		put_value(w, row, e, &is_first);
 	for (size_t i = 0; i < sort->nr; i++) {
-		size_t columns;
-
-		put_gap(w, &is_first);
 		buf_clear(&w->cell);
 		report_feed_row_text(w->feed, row, sort->keys[i], &w->cell);
-		columns = report_put_cell(w);
-		if (!w->opts->separator && i + 1 < sort->nr && columns < widths[i])
-			buf_fill(&w->out, ' ', widths[i] - columns);
+		put_gap(w, &is_first);
+		put_key(w, widths[i], i + 1 == sort->nr);
 	}
-	buf_char(&w->out, '\n');
+	report_end_line(w);
 }
 
 /* Columns of each sort key: its title's, or its longest text's. */
@@ -136,8 +142,8 @@ static void measure(struct report_writer *w, size_t *widths)
 			buf_clear(&escaped);
 			report_feed_row_text(w->feed, &w->table->rows.rows.data[r], sort->keys[i],
 					     &w->cell);
-			report_escape(&escaped, w->cell.data, w->cell.nr);
-			columns = report_columns(escaped.data, escaped.nr);
+			escape_add(&escaped, w->cell.data, w->cell.nr);
+			columns = text_columns(escaped.data, escaped.nr);
 			if (columns > widths[i])
 				widths[i] = columns;
 		}
@@ -145,29 +151,53 @@ static void measure(struct report_writer *w, size_t *widths)
 	buf_done(&escaped);
 }
 
+struct number_column {
+	bool is_there;
+	const char *title;
+	unsigned int width;
+};
+
+enum { NR_NUMBER_COLUMNS = 4 };
+
+/* Of each event. */
+static void number_columns(const struct report_text_opts *o,
+			   struct number_column ret[NR_NUMBER_COLUMNS])
+{
+	ret[0] = (struct number_column){o->by_total, "Children", SHARE_COLUMNS};
+	ret[1] = (struct number_column){true, o->by_total ? "Self" : "Overhead", SHARE_COLUMNS};
+	ret[2] = (struct number_column){o->has_nr, "Samples", NUMBER_COLUMNS};
+	ret[3] = (struct number_column){o->has_period, "Period", NUMBER_COLUMNS};
+}
+
+/* Measured, then what lines and -w leave room for. */
+static void choose_widths(struct report_writer *w, size_t *widths)
+{
+	struct number_column columns[NR_NUMBER_COLUMNS];
+	size_t used = 0, nr = 0;
+
+	number_columns(w->opts, columns);
+	for (size_t c = 0; c < NR_NUMBER_COLUMNS; c++) {
+		used += columns[c].is_there ? w->table->nr_events * (2 + columns[c].width) : 0;
+		nr += columns[c].is_there;
+	}
+	measure(w, widths);
+	report_fit(w, used, nr, widths, report_feed_sort(w->feed)->nr);
+}
+
 /* A line of the table's head: titles, or dots under them. */
 static void put_head(struct report_writer *w, const size_t *widths, bool is_rule)
 {
 	static const char dots[] = "............................................................";
 	const struct report_sort *sort = report_feed_sort(w->feed);
+	struct number_column columns[NR_NUMBER_COLUMNS];
 	bool is_first = true;
 
 	buf_char(&w->out, '#');
 	if (w->opts->separator)
 		buf_char(&w->out, ' ');
+	number_columns(w->opts, columns);
 	for (size_t e = 0; e < w->table->nr_events; e++) {
-		const struct {
-			bool is_there;
-			const char *title;
-			unsigned int width;
-		} columns[] = {
-			{w->opts->by_total,   "Children",                              SHARE_COLUMNS },
-			{true,                w->opts->by_total ? "Self" : "Overhead", SHARE_COLUMNS },
-			{w->opts->has_nr,     "Samples",                               NUMBER_COLUMNS},
-			{w->opts->has_period, "Period",                                NUMBER_COLUMNS},
-		};
-
-		for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+		for (size_t c = 0; c < NR_NUMBER_COLUMNS; c++) {
 			bool starts_line = is_first;
 			char text[MAX_RULE + 1];
 
@@ -181,29 +211,31 @@ static void put_head(struct report_writer *w, const size_t *widths, bool is_rule
 		}
 	}
 	for (size_t i = 0; i < sort->nr; i++) {
-		size_t width = widths[i] > MAX_RULE && i + 1 == sort->nr ? MAX_RULE : widths[i];
-		const char *title = report_key_title(sort->keys[i]);
+		bool is_last = i + 1 == sort->nr;
 
-		put_gap(w, &is_first);
+		buf_clear(&w->cell);
 		if (is_rule)
-			buf_fill(&w->out, '.', width);
+			buf_fill(&w->cell, '.',
+				 widths[i] > MAX_RULE && is_last ? MAX_RULE : widths[i]);
 		else
-			buf_str(&w->out, title);
-		if (!is_rule && !w->opts->separator && i + 1 < sort->nr)
-			buf_fill(&w->out, ' ', width - strlen(title));
+			buf_str(&w->cell, report_key_title(sort->keys[i]));
+		put_gap(w, &is_first);
+		put_key(w, widths[i], is_last);
 	}
-	buf_char(&w->out, '\n');
+	report_end_line(w);
 }
 
 static void put_event_lines(struct report_writer *w)
 {
+	size_t from = w->out.nr;
+
 	for (size_t e = 0; e < w->table->nr_events; e++) {
 		const struct report_event *ev = w->table->events[e];
 
 		buf_str(&w->out, "# Samples: ");
 		buf_dec(&w->out, ev->nr, 0, ' ');
 		buf_str(&w->out, " of event '");
-		report_escape(&w->out, ev->evsel->name, strlen(ev->evsel->name));
+		escape_str(&w->out, ev->evsel->name);
 		buf_str(&w->out, "'");
 		if (ev->nr_kept != ev->nr)
 			buf_printf(&w->out, ", of which the filter keeps %llu",
@@ -223,6 +255,7 @@ static void put_event_lines(struct report_writer *w)
 			   "limit of -g\n",
 			   w->table->graphs.max_nodes);
 	buf_str(&w->out, "#\n");
+	text_fold(&w->out, from, w->opts->columns);
 }
 
 static enum clew_err put_table(struct report_writer *w)
@@ -230,7 +263,7 @@ static enum clew_err put_table(struct report_writer *w)
 	size_t widths[REPORT_NR_KEYS];
 	enum clew_err err = CLEW_OK;
 
-	measure(w, widths);
+	choose_widths(w, widths);
 	put_event_lines(w);
 	put_head(w, widths, false);
 	if (!w->opts->separator) {
@@ -273,7 +306,7 @@ static void put_folded_name(struct report_writer *w)
 		if (w->cell.data[i] == ';')
 			w->cell.data[i] = ':';
 	}
-	report_put_cell(w);
+	report_put_cell(w, SIZE_MAX);
 }
 
 static enum clew_err put_path(void *ctx, const char *comm, const uint32_t *frames, size_t nr,

@@ -18,11 +18,24 @@ struct report_writer {
  * padding. */
 void report_put_share(struct report_writer *w, uint64_t part, uint64_t whole, unsigned int width);
 
-/** The cell's text, escaped, into out. @return columns. */
-size_t report_put_cell(struct report_writer *w);
+/** The cell's text, escaped, into out, cut to @p width columns. @return columns. */
+size_t report_put_cell(struct report_writer *w, size_t width);
 
 /** Hand over what is gathered, if it is much or @p is_end. */
 enum clew_err report_flush(struct report_writer *w, bool is_end);
+
+/* --- report_text_fit.c --- */
+
+/** Cut the text in out from @p from on, without colours, to @p width columns. @return columns. */
+size_t report_cut_cell(struct report_writer *w, size_t from, size_t width);
+
+/** End the line, cut where it is too long for the terminal. */
+void report_end_line(struct report_writer *w);
+
+/** Give the sort keys' columns the widths that were asked for, and all @p used columns of the
+ * numbers before them and these the room that a line has. */
+void report_fit(const struct report_writer *w, size_t used, size_t nr_numbers, size_t *widths,
+		size_t nr);
 
 /* --- report_text_graph.c --- */
 enum clew_err report_put_graph(struct report_writer *w, const struct report_row *row);

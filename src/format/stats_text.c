@@ -2,7 +2,7 @@
 #include "format/stats_text.h"
 
 #include "base/cleanup.h"
-#include "format/report_escape.h"
+#include "base/escape.h"
 #include "format/user_stacks.h"
 
 enum { MAX_DSOS = 5, MIN_SHARE = 1000 /* of the samples: 0.1 % */ };
@@ -38,7 +38,7 @@ static void put_events(struct buf *out, const struct report_feed *f)
 
 		if (!ev->nr && !ev->nr_lost_records)
 			continue;
-		report_escape(out, ev->evsel->name, strlen(ev->evsel->name));
+		escape_str(out, ev->evsel->name);
 		buf_str(out, " stats:\n");
 		if (ev->nr)
 			put_count(out, "SAMPLE", ev->nr, 0);
@@ -115,7 +115,7 @@ static void put_unresolved(struct buf *out, const struct ana_unresolved *u)
 	buf_str(out, "#   ");
 	buf_dec(out, u->nr, 8, ' ');
 	buf_str(out, "  ");
-	report_escape(out, path, strlen(path));
+	escape_str(out, path);
 	if (why)
 		escape_printf(out, ": %s", why);
 	else if (u->dso)
@@ -206,9 +206,9 @@ void report_symbol_files_text(struct buf *out, struct dso_store *dsos)
 		if (!file && !why) /* nobody asked */
 			continue;
 		buf_str(out, "#   ");
-		report_escape(out, dso_path(d), strlen(dso_path(d)));
+		escape_str(out, dso_path(d));
 		buf_str(out, file ? ": from " : ": none: ");
-		report_escape(out, file ? file : why, strlen(file ? file : why));
+		escape_str(out, file ? file : why);
 		buf_char(out, '\n');
 	}
 }

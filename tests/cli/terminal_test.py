@@ -5,6 +5,7 @@
 Each command runs on a pseudo terminal of its own. A slow input is a pipe that is fed when the test
 has seen what it waits for, so nothing here depends on how fast anything is.
 """
+import codecs
 import fcntl
 import os
 import pty
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import unicodedata
 from pathlib import Path
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -44,6 +46,7 @@ class Terminal:
                                   env={**os.environ, "PAGER": "cat", "TERM": "vt100", **env})
         os.close(line)
         self.text = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
     def more(self):
         """@return whether there was something."""
@@ -51,7 +54,7 @@ class Terminal:
             data = os.read(self.master, 65536)
         except OSError:  # EIO: all have closed it
             return False
-        self.text += data.decode(errors="replace")
+        self.text += self.decoder.decode(data)
         return bool(data)
 
     def wait_for(self, pattern):
@@ -173,5 +176,50 @@ check(status == 0 and t.text.startswith("PAGER BEGINS") and "# Total Lost" in t.
 t = Terminal(["script"], PAGER=PAGER)
 t.end()
 check(re.search(r"SigBlk:\t0+\r\nPAGER ENDS", t.text), "whichever thread starts the pager: no signal is blocked in it", t.text)
+
+# No line of a report is wider than the terminal. Names of 60 columns, half of them wide characters; forks in 20 callers.
+NAMES = "\u65e5\u672c" * 15 + "x" * 120
+CHAINS = "".join(f"sample 0 a 400{i:03x} {2000 + i:x} 1 chain " + " ".join(f"400{k:03x}" for k in range(i, -1, -1)) + "\n" for i in range(20))
+Path("wide.data").write_bytes(make(f"event {'cycles' * 20} chain\ncomm a \u65e5\u672c\u8a9e-long-name\nmap a 400000 10000 0 /nowhere/{NAMES}\n" + CHAINS))
+UTF8 = {"LC_ALL": "C.UTF-8"}
+
+
+def width(line):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+def lines_of(args, columns, **env):
+    t = Terminal(["report", "-i", "wide.data", *args], columns=columns, **env)
+    t.end()
+    return re.sub(r"\x1b\[[0-9;]*[mK]", "", t.text).replace("\r\n", "\n").replace("\r", "").split("\n")
+
+
+TABLES = {"default": [], "callees": ["--no-children", "-g", "callee"], "flat": ["-g", "flat"], "folded": ["-g", "folded"],
+          "more numbers": ["-n", "--show-total-period"], "one column": ["-s", "dso"], "symbols not last": ["-s", "sym,dso,comm"],
+          "--stats": ["--stats"], "files": ["-v"]}
+for columns in 80, 40, 200:
+    for name, args in TABLES.items():
+        lines = lines_of(args, columns, **UTF8)
+        check(len(lines) > 10 and max(map(width, lines)) <= columns, f"{columns} columns, {name}: no line is wider",
+              [line for line in lines if width(line) > columns][:3])
+lines = lines_of([], 80, **UTF8)
+row = next(line for line in lines if "%" in line)
+check("\u65e5\u672c" in row and "\u2026" in row and "[.]" in row and width(row) > 70, "80 columns: each column has its share, cuts are marked",
+      row)
+check(any(re.search(r"^ {50,}'--[0-9.]+%--0x[0-9a-f]+$", line) for line in lines), "80 columns: names in deep forks are there", lines[8:50])
+check(not any("\u2026" in line for line in lines_of(["-w", "0"], 80, **UTF8)), "-w 0: nothing is cut")
+check([width(w) for w in lines_of(["-w", "0,0,7,9,5"], 80, **UTF8)[6].split("  ")][-3:] == [7, 9, 5], "-w: widths as asked for",
+      lines_of(["-w", "0,0,7,9,5"], 80, **UTF8)[4:8])
+lines = lines_of([], 80, LC_ALL="C")
+check(not any("\u2026" in line for line in lines) and any(line.endswith("...") for line in lines), "no UTF-8: cuts are marked with dots", lines[:12])
+lines = lines_of([], 80, PAGER=PAGER, **UTF8)
+check(lines[0] == "PAGER BEGINS" and max(map(width, lines)) <= 80 and any("\u2026" in line for line in lines),
+      "through the pager: as wide as the terminal", lines[:12])
+plain = subprocess.run([CLEW, "report", "-i", "wide.data"], capture_output=True, env={**os.environ, **UTF8}, check=True).stdout.decode()
+check("\u2026" not in plain and NAMES in plain and "cycles" * 20 in plain, "no terminal: nothing is cut", plain[:500])
+check(NAMES in "\n".join(lines_of(["-t", ","], 40, **UTF8)), "-t: for programs, nothing is cut")
+for bad in "x", "1,", "-1", "70000", ",".join(["1"] * 25):
+    p = subprocess.run([CLEW, "report", "-w", bad, "-i", "wide.data"], capture_output=True, text=True, check=False)
+    check(p.returncode == 2 and "-w takes" in p.stderr, f"-w {bad[:10]}: refused", p.stderr)
 
 done()

@@ -103,6 +103,55 @@ static const struct text_row rows[] = {
 	 "    20.00%    20.00%  [.] fn_b\n"},
 	{"no unresolved samples", "sym", {.hide_unresolved = true, .symbols = "fn_c"}, {0}, {0},
 	 "    16.67%  [.] fn_c\n"},
+	{"a narrow line: the last column is cut, then the widest", "comm,dso,sym", {.symbols = "fn_S"}, {0},
+	 {.columns = 32},
+	 "    10.00%  sh     [ke...  [k...\n"},
+	{"widths that were asked for, numbers' too", "comm,dso,sym", {.symbols = "fn_S"}, {0}, {.widths = {0, 0, 6, 5}},
+	 "    10.00%  sh       [ke...  [k...\n"},
+	{"one column of a mark", "comm,dso,sym", {.symbols = "fn_S"}, {0}, {.columns = 34, .cut_mark = "\u2026"},
+	 "    10.00%  sh      [kern\u2026  [k] f\u2026\n"},
+	{"a line that fits is not cut", "comm,sym", {.symbols = "fn_S"}, {0}, {.columns = 29},
+	 "    10.00%  sh       [k] fn_S\n"},
+	{"no room for any text, a colour", "sym", {.symbols = "fn_S"}, {0}, {.columns = 8, .is_colored = true},
+	 "    \033[31m1...\033[m\n"},
+	{"narrow call graphs are indented less", "sym", {.symbols = "fn_m"}, {.by_total = true, .has_graphs = true},
+	 {.style = REPORT_GRAPH_TREE, .by_total = true, .columns = 50},
+	 "    70.00%     0.00%  [.] fn_m\n"
+	 "            |\n"
+	 "            ---fn_m\n"
+	 "               |--50.00%--fn_a\n"
+	 "               |    '--30.00%--fn_b\n"
+	 "               |         '--10.00%--fn_S\n"
+	 "               |--10.00%--fn_c\n"
+	 "               |    fn_c\n"
+	 "               '--10.00%--0x3f4\n"
+	 "\n"},
+	{"and cut", "sym", {.symbols = "fn_m"}, {.by_total = true, .has_graphs = true},
+	 {.style = REPORT_GRAPH_TREE, .by_total = true, .columns = 27, .cut_mark = "\u2026"},
+	 "    70.00%     0.00%  [.] \u2026\n"
+	 "            |\n"
+	 "            ---fn_m\n"
+	 "               |--50.00%--\u2026\n"
+	 "               | '--30.00%\u2026\n"
+	 "               |   '--10.0\u2026\n"
+	 "               |--10.00%--\u2026\n"
+	 "               | fn_c\n"
+	 "               '--10.00%--\u2026\n"
+	 "\n"},
+	{"flat graphs too", "sym", {.symbols = "fn_a"}, {.has_graphs = true, .graph = {.is_callee = true}},
+	 {.style = REPORT_GRAPH_FLAT, .columns = 19},
+	 "    20.00%  [.] ...\n"
+	 "           20.00%\n"
+	 "                ...\n"
+	 "                ...\n"
+	 "\n"},
+	{"folded ones as well", "sym", {.symbols = "fn_a"}, {.has_graphs = true},
+	 {.style = REPORT_GRAPH_FOLDED, .has_periods = true, .columns = 11},
+	 "    20.0...\n"
+	 "20 fn_m;...\n"},
+	{"with a separator, nothing is cut", "dso,sym", {.symbols = "fn_S"}, {0},
+	 {.separator = ",", .columns = 10, .widths = {0, 3}},
+	 "10.00%,[kernel.kallsyms],[k] fn_S\n"},
 	{"colours", "sym", {.symbols = "fn_S"}, {0}, {.is_colored = true}, "    \033[31m10.00%\033[m  [k] fn_S\n"},
 };
 /* clang-format on */
