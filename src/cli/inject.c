@@ -147,14 +147,16 @@ static int write_file(const struct inject *c, const struct counted_binary *b, co
 {
 	struct os_output out;
 	const struct clew_sink sink = {add_output, &out};
-	int os_err = os_output_create(&out, path), close_err;
+	int os_err = os_output_create(&out, path);
 	enum clew_err err = CLEW_OK;
 
 	if (!os_err) {
 		err = c->format->write(c, b, &sink);
-		os_err = err == CLEW_OS ? os_output_flush(&out) : 0;
-		close_err = os_output_close(&out);
-		os_err = os_err ? os_err : close_err;
+		os_err = err == CLEW_OK || err == CLEW_OS ? os_output_flush(&out) : 0;
+		if (err || os_err)
+			os_output_discard(&out, path);
+		else
+			os_err = os_output_close(&out);
 	}
 	if (os_err || err == CLEW_OS) {
 		cli_error("%s: %s", path, os_err ? strerror(-os_err) : "not all was written");

@@ -5,7 +5,6 @@
 
 #include "cli/merge_file.h"
 #include "cli/message.h"
-#include "os/output.h"
 
 static int refuse_plain(const struct cli_input *in)
 {
@@ -58,7 +57,7 @@ static int merge(struct cli_input *in, const char *to)
 	if (diag.code != CLEW_OK)
 		return fail(in, to, &m, &diag);
 	if (!m.counts.nr_marked && !stack_merge_is_deferred(&in->input)) {
-		os_unlink(to);
+		merge_file_undo(to, &m);
 		return refuse_plain(in);
 	}
 	tell(in, to, &m);

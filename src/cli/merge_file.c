@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/message.h"
+#include "os/create.h"
 #include "os/file.h"
 #include "os/output.h"
 #include "os/signals.h"
@@ -99,10 +100,16 @@ enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct 
 		os_output_close(&p.out);
 		return CLEW_INVALID;
 	}
+	ret->has_moved = p.out.has_moved;
 	err = run(&p, in, diag);
 	if (err != CLEW_OK)
-		os_unlink(to);
+		merge_file_undo(to, ret);
 	return err;
+}
+
+void merge_file_undo(const char *to, const struct merge_file *m)
+{
+	os_create_undo(to, m->has_moved);
 }
 
 /* One left by a recorder that was killed goes. */

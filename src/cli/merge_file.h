@@ -12,14 +12,19 @@ struct merge_file {
 	uint64_t bytes_before, bytes; /* of the input, of the merged file */
 	int signal;                   /* that stopped it; 0: none did */
 	int os_errno;                 /* of what was written, negative; 0: nothing failed */
+	bool has_moved;               /* by merge_file_to(): what stood there is at PATH.old */
 };
 
 /**
  * Merge @p in into the file that @p to names, made as every output (os/create.h). @p to must become
- * a plain file: CLEW_INVALID where it is something else. On failure there is no such file.
+ * a plain file: CLEW_INVALID where it is something else. On failure what stood there stands there
+ * again.
  */
 enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct merge_file *ret,
 			    struct clew_diag *diag);
+
+/** Remove the file that merge_file_to() made; what stood there stands there again. */
+void merge_file_undo(const char *to, const struct merge_file *m);
 
 /**
  * Merge the finished recording @p path in its place: by a new file beside it, PATH.merging, which

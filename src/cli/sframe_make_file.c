@@ -30,12 +30,14 @@ static void print_counts(const struct sframe_command *c, const struct sframe_wri
 static int write_file(const char *path, const struct buf *section)
 {
 	struct os_output out;
-	int err = os_output_create(&out, path), close_err;
+	int err = os_output_create(&out, path);
 
 	if (!err) {
-		err = os_output_add(&out, section->data, section->nr);
-		close_err = os_output_close(&out);
-		err = err ? err : close_err;
+		err = os_output_add(&out, section->data, section->nr) ?: os_output_flush(&out);
+		if (err)
+			os_output_discard(&out, path);
+		else
+			err = os_output_close(&out);
 	}
 	if (!err)
 		return CLI_OK;

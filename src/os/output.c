@@ -130,6 +130,15 @@ int os_output_close(struct os_output *o)
 	return err;
 }
 
+void os_output_discard(struct os_output *o, const char *path)
+{
+	bool is_new = os_is_regular_fd(o->fd), has_moved = o->has_moved;
+
+	os_output_close(o);
+	if (is_new)
+		os_create_undo(path, has_moved);
+}
+
 int os_rename(const char *from, const char *to)
 {
 	return rename(from, to) ? -errno : 0;

@@ -24,6 +24,9 @@ enum { OS_OUTPUT_BUFFER = 64 * 1024 };
 int os_output_create(struct os_output *o, const char *path);
 int os_output_create_new(struct os_output *o, const char *path);
 
+/** Close it, and take back what os_output_create() did at @p path. A fifo or device stays. */
+void os_output_discard(struct os_output *o, const char *path);
+
 /** Take over a descriptor, such as standard output. */
 int os_output_adopt(struct os_output *o, int fd);
 

@@ -153,9 +153,21 @@ def limited():
     resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
 
 
-status, _, err = run([CLEW, "sframe", "make", "-o", os.path.join(d, "small"), BINARY],
+small = os.path.join(d, "small")
+with open(small, "w", encoding="ascii") as f:
+    f.write("precious")
+status, _, err = run([CLEW, "sframe", "make", "-o", small, BINARY],
                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16)))
 tap.check(status == 1 and "File too large" in err, "sframe make, size limit: said, status 1", f"{status} {err}")
+tap.check(open(small, encoding="ascii").read() == "precious" and not os.path.exists(small + ".old"),
+          "sframe make, size limit: what stood there stands there again", os.listdir(d))
+if has_events:
+    plain = os.path.join(d, "plain.data")
+    record(plain)
+    first = os.stat(plain).st_ino
+    status, _, err = run([CLEW, "inject", "--merge-stacks", "-i", plain, "-o", plain])
+    tap.check(status == 1 and "nothing was written" in err and os.stat(plain).st_ino == first and not os.path.exists(plain + ".old"),
+              "inject --merge-stacks onto its input, nothing to merge: the input stays", f"{status} {err} {os.listdir(d)}")
 if has_events and "captured" in run([CLEW, "record", "-e", "page-faults:u", "-o", "/dev/null", "--", "true"])[2]:
     for name, options in [("plain", []), ("compressed", ["-z"])]:
         path = os.path.join(top, name + ".data")
