@@ -95,10 +95,9 @@ bool elf_file_bytes(const struct elf_file *f, const struct elf_section *s, struc
 	return true;
 }
 
-/** zlib packs no better than 1 to 1032; what claims more is damaged. */
-static bool is_plausible(uint64_t unpacked_bytes, uint64_t packed_bytes)
+bool elf_is_plausible(uint64_t unpacked_bytes, uint64_t packed_bytes)
 {
-	return unpacked_bytes <= ELF_UNPACK_MAX_BYTES && unpacked_bytes / 4096 <= packed_bytes;
+	return unpacked_bytes / 4096 <= packed_bytes;
 }
 
 static bool charge(struct elf_file *f, uint64_t bytes, const char *what)
@@ -149,9 +148,9 @@ bool elf_file_charge_debug(struct elf_file *f)
 		if (!gelf_getshdr(s.scn, &s.h))
 			continue;
 		n = debug_bytes(f, &s, &packed);
-		if (n && !is_plausible(n, bytes_left(&packed)))
+		if (n && (!elf_is_plausible(n, bytes_left(&packed)) ||
+			  __builtin_add_overflow(all, n, &all)))
 			return false;
-		all += n; /* each below 256 MiB, and fewer than 2^32 of them */
 	}
 	return charge(f, all, "the packed debug sections of");
 }
@@ -168,7 +167,8 @@ bool elf_file_unpack(struct elf_file *f, const struct elf_section *s, struct byt
 		*ret = packed;
 		return true;
 	}
-	if (!gelf_getchdr(s->scn, &ch) || !is_plausible(ch.ch_size, bytes_left(&packed)) ||
+	if (!gelf_getchdr(s->scn, &ch) || ch.ch_size > ELF_UNPACK_MAX_BYTES ||
+	    !elf_is_plausible(ch.ch_size, bytes_left(&packed)) ||
 	    !charge(f, ch.ch_size, "a packed section of") || elf_compress(s->scn, 0, 0) < 0)
 		return false;
 	data = elf_rawdata(s->scn, NULL);

@@ -68,6 +68,10 @@ enum { ELF_UNPACK_MAX_BYTES = 256 << 20 };
  */
 bool elf_file_unpack(struct elf_file *f, const struct elf_section *s, struct bytes *ret);
 
+/** Can a packed section become so large? zlib packs no better than 1 to 1032, zstd seldom so well;
+ * what claims far more is damaged. */
+bool elf_is_plausible(uint64_t unpacked_bytes, uint64_t packed_bytes);
+
 /**
  * Charge to the budget what libdw will unpack on its own when it opens the file: all packed
  * sections of debug information, by what their headers say. @return false: more than is left, or

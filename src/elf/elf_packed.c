@@ -3,9 +3,6 @@
 
 #include <zlib.h>
 
-/* zlib packs no better than 1 to 1032; what claims more is damaged. */
-enum { MAX_RATIO = 1032 };
-
 static size_t header_bytes(const struct elf_file *f)
 {
 	return f->is_64 ? sizeof(Elf64_Chdr) : sizeof(Elf32_Chdr);
@@ -23,7 +20,7 @@ bool elf_packed_section(const struct elf_file *f, const struct elf_section *s, s
 	    bytes_left(&packed) < header_bytes(f))
 		return false;
 	packed.pos += header_bytes(f);
-	if (ch.ch_size > max_bytes || ch.ch_size / MAX_RATIO > bytes_left(&packed))
+	if (ch.ch_size > max_bytes || !elf_is_plausible(ch.ch_size, bytes_left(&packed)))
 		return false;
 	buf_fill(ret, '\0', ch.ch_size);
 	size = ch.ch_size;

@@ -289,7 +289,7 @@ static void rows_of(const struct unw_image *image, const struct function *f, boo
 	if (!unw_image_rel(image, f->start, &rel))
 		return;
 	unw_list_begin(ret, rel, rel + nr);
-	if (code && nr <= *left) {
+	if (code && nr <= *left && unw_list_nr_rows(ret) < FP_MAX_ROWS) {
 		*left -= nr;
 		if (image->arch == UNW_X86_64 ? x86_rows(ret, rel, code, nr)
 					      : a64_rows(ret, rel, code, nr))

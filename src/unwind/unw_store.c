@@ -140,13 +140,14 @@ static void source_done(struct source *x)
 }
 
 /** As Go's linker packs it. */
-static void unpack_debug_frame(struct source *x)
+static void unpack_debug_frame(struct unw_store *s, struct source *x)
 {
+	uint64_t left = budget_left(s->opts.budget);
+	size_t max = left < UNW_MAX_SECTION_BYTES ? (size_t)left : UNW_MAX_SECTION_BYTES;
 	struct elf_section section;
 
 	if (!x->image.debug_frame.bytes && elf_file_section(&x->elf, ".debug_frame", &section) &&
-	    elf_packed_section(&x->elf, &section, UNW_MAX_SECTION_BYTES, &x->unpacked) &&
-	    x->unpacked.nr)
+	    elf_packed_section(&x->elf, &section, max, &x->unpacked) && x->unpacked.nr)
 		x->image.debug_frame =
 			(struct unw_section){(const uint8_t *)x->unpacked.data, x->unpacked.nr, 0};
 }
@@ -207,7 +208,7 @@ static const char *load_source(struct unw_store *s, struct unw_entry *e, struct 
 		return "code of another machine";
 	set_code(&e->code, &x->image, data, size);
 	x->build_id_bytes = elf_file_build_id(&x->elf, x->build_id);
-	unpack_debug_frame(x);
+	unpack_debug_frame(s, x);
 	add_debug_frame(s, x);
 	scratch = section_bytes(&x->image) * COMPILE_FACTOR;
 	if (!budget_take(s->opts.budget, scratch))

@@ -71,7 +71,7 @@ def with_debugdata(unpacked_bytes):
     return elf(exported() + [Section(b".gnu_debugdata", lzma.compress(inner, preset=0))])
 
 
-def with_lines(rows, dir_bytes=1, nr_files=1):
+def with_lines(rows, dir_bytes=1, nr_files=1, more=()):
     """One compile unit over .text and the following, with a packed line table of so many rows. Spec: DWARF 4, 6.2."""
     program = b"\0\x09\2" + struct.pack("<Q", TEXT_AT) + b"\x21" * rows + b"\0\1\1"
     lengths = bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1])
@@ -82,7 +82,14 @@ def with_lines(rows, dir_bytes=1, nr_files=1):
     unit = struct.pack("<HIB", 4, 0, 8) + b"\1a.c\0" + struct.pack("<IQQ", 0, TEXT_AT, 1 << 32)
     packed = struct.pack("<IIQQ", 1, 0, len(table), 1) + zlib.compress(table, 9)
     return elf(exported() + [Section(b".debug_abbrev", abbrev), Section(b".debug_info", struct.pack("<I", len(unit)) + unit),
-                             Section(b".debug_line", packed, flags=SHF_COMPRESSED)])
+                             Section(b".debug_line", packed, flags=SHF_COMPRESSED), *more])
+
+
+def packed_zeros(name, size):
+    """A packed section."""
+    pack, part = zlib.compressobj(9), bytes(1 << 20)
+    data = b"".join(pack.compress(part) for _ in range(size >> 20)) + pack.flush()
+    return Section(name, struct.pack("<IIQQ", 1, 0, size, 1) + data, flags=SHF_COMPRESSED)
 
 
 # --- recordings: Spec: Linux tools/perf/Documentation/perf.data-file-format.txt ---

@@ -7,7 +7,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from bomb_lib import (BASE, IS_PACKED, PERF_CONTEXT_USER, TEXT_AT, Run, arch, elf, exported, is_sanitized, mmap2, packed_samples, recording, sample, symbols, text_section, with_debugdata,
+from bomb_lib import (BASE, IS_PACKED, PERF_CONTEXT_USER, TEXT_AT, Run, arch, elf, exported, is_sanitized, mmap2, packed_samples, packed_zeros, recording, sample, symbols, text_section, with_debugdata,
                       with_lines)
 
 CLEW = os.path.abspath(sys.argv[1])
@@ -132,6 +132,9 @@ def test_lines():
     check_left_out(r, f"a line table of {path} (112 MiB)", "a line table over the budget")
     check_within(r, 32 * MIB, "a line table over the budget")
     tap.check("exported" in r.out and "a.c:" not in r.out, "a line table over the budget: symbols are left", r.out)
+    path = make("large.so", with_lines, 64, 1, 1, [packed_zeros(b".debug_str", 300 * MIB)])
+    r = run("script", "-F", "ip,sym,srcline", "-i", mapped("large.data", [path]), "--kallsyms", "/dev/null", "--max-memory", "1G")
+    tap.check(r.status == 0 and not r.err and "a.c:" in r.out, "debug information of 300 MiB is read where the budget has room", r.out + r.err)
     path = make("files.so", with_lines, 64, 60000, 5000)
     data = mapped("files.data", [path])
     r = run("script", "-F", "ip,sym,srcline", "-i", data, "--kallsyms", "/dev/null", "--max-memory", "64M")

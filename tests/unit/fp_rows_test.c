@@ -255,6 +255,34 @@ static void test_hostile(void)
 	input_free(in);
 }
 
+/** Small files of functions that lie over each other, each with as many epilogues as count. */
+static void test_overlapping(void)
+{
+	enum { NR = 50000, STEP = 6, SIZE = 400 };
+	static const uint8_t unit[STEP] = {0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3};
+	uint8_t *code = mem_alloc(NR * STEP + SIZE);
+	Elf64_Sym *syms = mem_calloc(NR, sizeof(*syms));
+	struct unw_list *covered = unw_list_new(), *l = unw_list_new();
+	struct unw_image image = {.arch = UNW_X86_64, .nr_segments = 1};
+
+	for (size_t i = 0; i < NR * STEP + SIZE; i++)
+		code[i] = unit[i % STEP];
+	for (size_t i = 0; i < NR; i++)
+		syms[i] = (Elf64_Sym){.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				      .st_shndx = 1,
+				      .st_value = VADDR + i * STEP,
+				      .st_size = SIZE};
+	image.segments[0] = (struct unw_segment){VADDR, NR * STEP + SIZE, OFFSET, code};
+	image.symbols = (struct unw_section){(const uint8_t *)syms, NR * sizeof(*syms), 0};
+	CHECK_EQ(fp_rows(&image, &covered, 1, l), CLEW_OK, "%d functions in 300 KB", NR);
+	CHECK(unw_list_nr_rows(l) < FP_MAX_ROWS + SIZE + NR, "rows of all are bounded: %zu",
+	      unw_list_nr_rows(l));
+	unw_list_free(l);
+	unw_list_free(covered);
+	mem_free(syms);
+	mem_free(code);
+}
+
 int main(void)
 {
 	test_x86(false);
@@ -264,5 +292,6 @@ int main(void)
 	test_marks(UNW_AARCH64);
 	test_covered();
 	test_hostile();
+	test_overlapping();
 	return tap_done();
 }
