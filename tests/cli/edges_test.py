@@ -163,7 +163,7 @@ def assembly(t):
         return
     program = Program(path)
     for backend in ["auto", "dwarf"] if may_use_bpf() else ["dwarf"]:
-        r = t.record_stacks("asm-" + backend, backend, [path, "1500"], timeout=120)
+        r = t.record_stacks("asm-" + backend, backend, [path, "1500"])
         if not t.check(r.status == 0, f"{backend}: recorded", r.err):
             continue
         with open(t.path("asm-" + backend + ".out"), encoding="ascii") as f:
@@ -187,7 +187,7 @@ def go(t):
     if p.returncode:
         t.skip("go", "it does not build: " + p.stderr[-200:])
         return
-    r = t.record_stacks("go", "auto" if may_use_bpf() else "dwarf", [path], timeout=120)
+    r = t.record_stacks("go", "auto" if may_use_bpf() else "dwarf", [path])
     if not t.check(r.status == 0, "go: recorded", r.err):
         return
     recorded = list(samples(r.path))

@@ -11,9 +11,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 from stack_lib import CLEW, StackTap, may_use_bpf
+from record_lib import until
 
 PERFPARSERS = ["/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser", "/usr/lib/aarch64-linux-gnu/libexec/hotspot-perfparser"]
 LOOP = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
@@ -70,10 +70,7 @@ def kill_it(t):
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     program = int(child.stdout.readline())
     begun = os.path.getsize(path)
-    for _ in range(600):  # until some pass has reached the file
-        if os.path.getsize(path) > begun + 65536:
-            break
-        time.sleep(0.1)
+    until(lambda: os.path.getsize(path) > begun + 65536)  # some pass has reached the file
     child.kill()
     child.wait()
     os.kill(program, signal.SIGKILL)

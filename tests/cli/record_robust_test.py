@@ -6,9 +6,8 @@ import signal
 import subprocess
 import tempfile
 import threading
-import time
 
-from record_lib import CLEW, LOOP, PERF, Tap, may_watch_cpus, needs_perf_events
+from record_lib import CLEW, LOOP, PATIENCE, PERF, Tap, command_of, let_run, may_watch_cpus, needs_perf_events, until
 
 t = Tap()
 needs_perf_events(t)
@@ -20,7 +19,7 @@ def start(options, command, **kw):
 
 
 def finish(p):
-    err = p.communicate(timeout=30)[1].decode(errors="replace")
+    err = p.communicate(timeout=PATIENCE)[1].decode(errors="replace")
     return p.returncode, err
 
 
@@ -38,20 +37,26 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 for number, name in [(signal.SIGINT, "INT"), (signal.SIGTERM, "TERM"), (signal.SIGHUP, "HUP")]:
     path = t.path(f"{name}.data")
     p = start(["-o", path], SPIN)
-    time.sleep(0.5)
+    let_run(command_of(p), 200)
     p.send_signal(number)
     status, err = finish(p)
     t.check("samples" in err and status >= 128, f"SIG{name}: ends, tells the command's end", err)
     readable(path, f"SIG{name}: the file is whole")
 
 # kill -9: with and without compression
+def has_samples(path):
+    p = subprocess.run([CLEW, "script", "-F", "tid", "-i", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return p.stdout.strip()
+
+
 for options, name in [([], "plain"), (["-z"], "compressed"), (["-a"], "system wide")]:
     if options == ["-a"] and not may_watch_cpus(t):
         t.skip("kill -9, system wide", "closed to this user")
         continue
     path = t.path(f"kill9-{name}.data")
     p = start([*options, "-o", path], SPIN, start_new_session=True)
-    time.sleep(2.5)
+    child = command_of(p)
+    until(lambda: let_run(child, 500) and has_samples(path))
     p.kill()
     p.wait()
     os.killpg(p.pid, signal.SIGKILL)
@@ -113,15 +118,14 @@ os.mkfifo(fifo)
 reader = subprocess.Popen(["cat", fifo], stdout=open(t.path("from-fifo.data"), "wb"))
 p = start(["-o", fifo], LOOP)
 status, err = finish(p)
-reader.wait(timeout=20)
+reader.wait(timeout=PATIENCE)
 t.check(status == 0 and os.path.exists(fifo), "a fifo as output", err)
 readable(t.path("from-fifo.data"), "a fifo as output: what came through reads")
 
 # 500 threads a second
 if os.path.exists("/usr/bin/python3"):
     storm = ("import threading,time\n"
-             "end=time.time()+4\n"
-             "while time.time()<end:\n"
+             "for _ in range(50):\n"
              " s=[threading.Thread(target=int) for _ in range(50)]\n"
              " [x.start() for x in s]; [x.join() for x in s]; time.sleep(.08)\n")
     r = t.record(["--call-graph", "fp", "--switch-events"], ["python3", "-c", storm])
@@ -129,13 +133,22 @@ if os.path.exists("/usr/bin/python3"):
     readable(r.path, "a storm of threads: the file is whole")
 
 # Attached tasks that end meanwhile, one after the other
-kids = [subprocess.Popen(["sh", "-c", f"i=0; while [ $i -lt {n} ]; do i=$((i+1)); done"])
+kids = [subprocess.Popen(["sh", "-c", f"read x; i=0; while [ $i -lt {n} ]; do i=$((i+1)); done"], stdin=subprocess.PIPE)
         for n in (200000, 600000)]
 reaper = threading.Thread(target=lambda: [k.wait() for k in kids])
+commands, acks = os.pipe(), os.pipe()
+path = t.path("attached.data")
+p = subprocess.Popen([CLEW, "record", "-o", path, "--control", f"fd:{commands[0]},{acks[1]}", "-p", ",".join(str(k.pid) for k in kids)],
+                     stderr=subprocess.PIPE, pass_fds=[commands[0], acks[1]])
+os.close(acks[1])
+os.write(commands[1], b"ping\n")
+os.read(acks[0], 4)  # attached
+for k in kids:
+    k.stdin.close()
 reaper.start()
-r = t.record(["-p", ",".join(str(k.pid) for k in kids)])
+status, err = finish(p)
 reaper.join()
-t.check(r.status == 0 and r.samples > 0, "-p: ends with the last of its processes", r.err)
-readable(r.path, "-p: the file is whole")
+t.check(status == 0 and "samples" in err, "-p: ends with the last of its processes", err)
+readable(path, "-p: the file is whole")
 
 t.done()

@@ -7,10 +7,9 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections import Counter
 
-from record_lib import CLEW, PERF, Tap, may_watch_cpus, needs_perf_events
+from record_lib import CLEW, PERF, Tap, command_of, may_watch_cpus, needs_perf_events, until, while_runs
 
 DEPTH = 60
 PROGRAM = r"""
@@ -25,7 +24,7 @@ __attribute__((noinline)) static double spin(int n)
 __attribute__((noinline)) double deeper(int n)
 { volatile char pad[32]; double r; pad[0] = (char)n; r = n ? deeper(n - 1) : spin(n); return r + pad[0]; }
 static double seconds(void)
-{ struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+{ struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec / 1e9; }
 static int calls(double until)
 {
 	int zero = open("/dev/zero", 0), interrupted = 0, cut = 0, n = 0; size_t size = 32 << 20;
@@ -117,10 +116,10 @@ def check_whole(name, r, share=0.98):
     t.check(r.lost == 0, f"{name}: nothing lost", r.err)
 
 
-def record_whole(*args, **more):
-    """For check_whole(). Others may keep the CPUs for so long that a ring overflows: three tries."""
-    for _ in range(3):
-        r = t.record(*args, **more)
+def record_whole(options, *args, **more):
+    """For check_whole(). Others may keep the CPUs for so long that a ring overflows: then with longer ones."""
+    for rings in ([], [], ["-m", "8M"], ["-m", "32M"]):
+        r = t.record([*rings, *options], *args, **more)
         if r.status or not r.lost:
             break
     return r
@@ -199,22 +198,26 @@ for kind in WORKS:
         os.unlink(t.path(n))
     out = t.path("killed.data")
     with subprocess.Popen([CLEW, "record", "--call-graph", kind, "-F", "4999", "-o", out, "--",
-                           DEEP, str(DEPTH), "2.5"], stderr=subprocess.DEVNULL) as k:
-        time.sleep(2)
+                           DEEP, str(DEPTH), "200"], stderr=subprocess.DEVNULL) as k:
+        program = command_of(k)
+        until(lambda: size_of(out) > 1 << 20)
         k.send_signal(signal.SIGKILL)
         k.wait()
+        os.kill(program, signal.SIGKILL)
     nr, whole, wrong, _ = judge(out)
+    # Of the last samples the stacks had not been written.
+    nr -= sum(o.get("user_stack", {}).get("reason") == "end" for o in samples(out))
     t.check(nr > 200 and whole >= 0.97 * nr and not wrong, f"{kind}: killed, the file is readable",
             f"{whole} of {nr}, {wrong} wrong")
 
     # Others' processes.
-    with subprocess.Popen([DEEP, str(DEPTH), "30"]) as k:
-        r = record_whole(["--call-graph", kind, "-F", "999", "-p", str(k.pid)], ["sleep", "0.7"])
+    with subprocess.Popen([DEEP, str(DEPTH), "200"]) as k:
+        r = record_whole(["--call-graph", kind, "-F", "999", "-p", str(k.pid)], while_runs(k.pid, 700))
         check_whole(f"{kind} -p", r)
         if WIDE:
             # Tables of all that runs here are made, and kept: a slow recorder is not to make them while samples come.
             t.record(["--call-graph", kind, "-F", "99", "-a"], ["true"])
-            r = record_whole(["--call-graph", kind, "-F", "999", "-a"], ["sleep", "0.7"])
+            r = record_whole(["--call-graph", kind, "-F", "999", "-a"], while_runs(k.pid, 700))
             check_whole(f"{kind} -a", r)
         k.kill()
 
