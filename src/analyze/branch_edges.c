@@ -4,8 +4,7 @@
 enum {
 	MAX_RUN_BYTES = 1 << 20,  /* AutoFDO's own limit, */
 	MAX_LOOP_BYTES = 1 << 12, /* and for the first entry that is there twice */
-	BRANCH_MISPREDICTED = 1,  /* flags of struct perf_branch */
-	BRANCH_SPEC_SHIFT = 24,   /* 2 bits: */
+	BRANCH_SPEC_SHIFT = 24,   /* of the flags, 2 bits: */
 	BRANCH_SPEC_MASK = 3,
 	BRANCH_WRONG_PATH = 1,
 };
@@ -87,7 +86,7 @@ static bool add_stack(struct stacks *s, const struct ana_event *e)
 	for (uint64_t i = 0; i < e->sample->branches.nr; i++) {
 		struct perf_branch b = perf_branch_get(e->sample, i);
 		struct entry at = {e->branches[2 * i], e->branches[2 * i + 1],
-				   b.flags & BRANCH_MISPREDICTED};
+				   b.flags & PERF_BRANCH_MISPRED};
 
 		if (is_skipped(&b, &at))
 			continue;

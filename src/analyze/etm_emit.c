@@ -231,7 +231,7 @@ static bool resolve_branches(struct etm_events *e, struct ana_event *ev, const s
 
 static bool add_last_branches(struct etm_synth *s, struct ana_event *ev, struct perf_sample *sample)
 {
-	enum { PREDICTED = 1 << 1, CYCLES_SHIFT = 4, MAX_CYCLES = 0xffff, WORDS = 3 };
+	enum { CYCLES_SHIFT = 4, MAX_CYCLES = 0xffff, WORDS = 3 };
 	const struct etm_ring *r = &s->ring;
 	struct etm_events *e = s->events;
 	uint64_t *words = arena_alloc(&e->batch_memory, WORDS * (r->nr + !r->nr) * sizeof(*words));
@@ -244,7 +244,7 @@ static bool add_last_branches(struct etm_synth *s, struct ana_event *ev, struct 
 
 		words[WORDS * i] = w->from;
 		words[WORDS * i + 1] = w->to;
-		words[WORDS * i + 2] = PREDICTED | (uint64_t)cycles << CYCLES_SHIFT;
+		words[WORDS * i + 2] = PERF_BRANCH_PREDICTED | (uint64_t)cycles << CYCLES_SHIFT;
 	}
 	sample->branches.nr = r->nr;
 	sample->branches.hw_idx = UINT64_MAX;

@@ -229,8 +229,8 @@ static void add_branches(struct script_json *j, const struct ana_event *ev)
 		json_put_hex(&j->put, "from", br.from);
 		json_put_hex(&j->put, "to", br.to);
 		json_key(&j->put, "mispredicted");
-		json_bool(&j->put, br.flags & 1);
-		json_put_u64(&j->put, "cycles", br.flags >> 4 & 0xffff);
+		json_bool(&j->put, br.flags & PERF_BRANCH_MISPRED);
+		json_put_u64(&j->put, "cycles", perf_branch_cycles(br.flags));
 		json_close(&j->put, '}');
 	}
 	json_close(&j->put, ']');

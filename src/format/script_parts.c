@@ -92,13 +92,13 @@ void script_add_branch_flags(struct buf *b, const struct perf_branch *br)
 {
 	uint64_t f = br->flags;
 
-	buf_char(b, f & 2 ? 'P' : f & 1 ? 'M' : '-');
+	buf_char(b, f & PERF_BRANCH_PREDICTED ? 'P' : f & PERF_BRANCH_MISPRED ? 'M' : '-');
 	buf_char(b, '/');
-	buf_char(b, f & 4 ? 'X' : '-');
+	buf_char(b, f & PERF_BRANCH_IN_TX ? 'X' : '-');
 	buf_char(b, '/');
-	buf_char(b, f & 8 ? 'A' : '-');
+	buf_char(b, f & PERF_BRANCH_ABORT ? 'A' : '-');
 	buf_char(b, '/');
-	buf_dec(b, f >> 4 & 0xffff, 0, ' ');
+	buf_dec(b, perf_branch_cycles(f), 0, ' ');
 	buf_char(b, '/');
 	buf_str(b, branch_type(f));
 }

@@ -47,10 +47,23 @@ enum clew_err perf_read_parse(struct bytes body, bool swap, const struct perf_at
 /** One entry of a branch stack, as the kernel packs it. */
 struct perf_branch {
 	uint64_t from, to;
-	uint64_t flags; /* bit 0 mispred, 1 predicted, 2 in_tx, 3 abort, 4-19 cycles, 20-23 type,
-			 * 24-25 spec, 26-29 new_type, 30-32 priv: numbered from the least
-			 * significant bit on either host */
+	uint64_t flags; /* bits 0-3 PERF_BRANCH_, 4-19 cycles, 20-23 type, 24-25 spec, 26-29
+			 * new_type, 30-32 priv: numbered from the least significant bit on either
+			 * host */
 };
+
+enum {
+	PERF_BRANCH_MISPRED = 1 << 0,
+	PERF_BRANCH_PREDICTED = 1 << 1, /* neither: the processor does not say */
+	PERF_BRANCH_IN_TX = 1 << 2,
+	PERF_BRANCH_ABORT = 1 << 3,
+};
+
+/** Since the branch before; 0: not counted. */
+static inline uint64_t perf_branch_cycles(uint64_t flags)
+{
+	return flags >> 4 & 0xffff;
+}
 
 /**
  * One sample, all fields of attr.sample_type decoded; pointers are into the record and live as long
