@@ -100,6 +100,11 @@ void analyze_set_single_threaded(struct analyze *a)
 	a->opts.is_single_threaded = true;
 }
 
+void analyze_want_branches(struct analyze *a)
+{
+	a->opts.wants_branches = a->opts.no_chains = true;
+}
+
 const struct ana_summary *analyze_summary(const struct analyze *a)
 {
 	return &a->summary;

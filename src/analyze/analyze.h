@@ -229,6 +229,9 @@ struct dso_store *analyze_dsos(struct analyze *a);
 /** Before the run: as ana_opts.is_single_threaded, for a consumer that looks up symbols itself. */
 void analyze_set_single_threaded(struct analyze *a);
 
+/** Before the run: as ana_opts.wants_branches and no_chains, where the file's header decides. */
+void analyze_want_branches(struct analyze *a);
+
 /**
  * Run everything through @p consumer, once; it is not called any more after the return.
  * @return CLEW_OK, also for a file that was cut (summary.end says so); CLEW_BAD_FILE: a record of

@@ -5,18 +5,11 @@
 
 enum { UNRESOLVED = 1, RESOLVED, INLINED, NO_LINE };
 
-/* What tells one group from another. Everything not asked for stays 0. */
-struct identity {
-	uint32_t dso, kind;
-	uint64_t a, b;
-	uint32_t file, line;
-	uint64_t place;
-};
-
 struct maker {
 	const struct feed_frames *frames;
 	const struct report_sort *sort;
-	struct intern dso_names, files, functions, groups;
+	struct feed_names names;
+	struct intern groups;
 };
 
 static bool number(struct intern *t, const char *text, uint32_t *ret)
@@ -27,17 +20,18 @@ static bool number(struct intern *t, const char *text, uint32_t *ret)
 
 /* Functions are one where file name and range are, as several dsos may be one file. What has no
  * name is told apart by its address. */
-static bool identify(struct maker *m, const struct feed_frame *f, struct identity *ret)
+bool feed_identify(struct feed_names *names, const struct report_sort *sort,
+		   const struct feed_frame *f, struct feed_identity *ret)
 {
 	uint32_t dso, function;
 
-	*ret = (struct identity){0};
-	if (!number(&m->dso_names, feed_dso_name(f->dso), &dso) ||
-	    !number(&m->functions, f->function, &function))
+	*ret = (struct feed_identity){0};
+	if (!number(&names->dsos, feed_dso_name(f->dso), &dso) ||
+	    !number(&names->functions, f->function, &function))
 		return false;
-	if (report_sort_has(m->sort, REPORT_DSO))
+	if (report_sort_has(sort, REPORT_DSO))
 		ret->dso = dso;
-	if (report_sort_has(m->sort, REPORT_SYM)) {
+	if (report_sort_has(sort, REPORT_SYM)) {
 		bool is_named = f->sym || f->function;
 
 		ret->kind = f->function ? INLINED : f->sym ? RESOLVED : UNRESOLVED;
@@ -45,14 +39,21 @@ static bool identify(struct maker *m, const struct feed_frame *f, struct identit
 		ret->a = f->function ? function : f->sym ? f->sym->start : f->rel;
 		ret->b = !f->function && f->sym ? f->sym->end : 0;
 	}
-	if (report_sort_has(m->sort, REPORT_SRCLINE)) {
+	if (report_sort_has(sort, REPORT_SRCLINE)) {
 		ret->line = f->line;
 		ret->place = f->file ? 0 : f->rel;
 		ret->dso = f->file ? ret->dso : dso;
 	}
-	if ((report_sort_has(m->sort, REPORT_SRCLINE) || report_sort_has(m->sort, REPORT_SRCFILE)))
-		return number(&m->files, f->file, &ret->file);
+	if ((report_sort_has(sort, REPORT_SRCLINE) || report_sort_has(sort, REPORT_SRCFILE)))
+		return number(&names->files, f->file, &ret->file);
 	return true;
+}
+
+void feed_names_done(struct feed_names *names)
+{
+	intern_done(&names->dsos);
+	intern_done(&names->files);
+	intern_done(&names->functions);
 }
 
 static const char *sym_name(const struct feed_frame *f)
@@ -127,18 +128,30 @@ static bool is_listed(const char *list, const char *name)
 	return false;
 }
 
-static bool is_hidden(const struct feed_frame *f, const struct report_feed_opts *o)
+bool feed_is_listed(const struct feed_frame *f, const struct report_feed_opts *o)
 {
 	const char *name = sym_name(f);
 
-	if (o->hide_unresolved && !name)
-		return true;
 	if (o->dsos && !is_listed(o->dsos, feed_dso_name(f->dso)) &&
 	    !(f->dso && is_listed(o->dsos, dso_path(f->dso))))
-		return true;
-	if (o->symbols && (!name || !is_listed(o->symbols, name)))
-		return true;
-	return o->symbol_part && (!name || !strstr(name, o->symbol_part));
+		return false;
+	return !o->symbols || (name && is_listed(o->symbols, name));
+}
+
+bool feed_has_part(const struct feed_frame *f, const struct report_feed_opts *o)
+{
+	const char *name = sym_name(f);
+
+	return !o->symbol_part || (name && strstr(name, o->symbol_part));
+}
+
+/* Of branches what is asked for was chosen before they were counted. */
+static bool is_hidden(const struct feed_frame *f, const struct report_feed_opts *o)
+{
+	if (o->by_branch)
+		return false;
+	return (o->hide_unresolved && !sym_name(f)) || !feed_is_listed(f, o) ||
+	       !feed_has_part(f, o);
 }
 
 /* One group more, with frame @p i to stand for it. */
@@ -155,10 +168,10 @@ static enum clew_err group_all(struct feed_groups *g, struct maker *m,
 			       const struct report_feed_opts *opts)
 {
 	for (uint32_t i = 0; i < m->frames->all.nr; i++) {
-		struct identity id;
+		struct feed_identity id;
 		uint32_t group;
 
-		if (!identify(m, &m->frames->all.data[i], &id))
+		if (!feed_identify(&m->names, m->sort, &m->frames->all.data[i], &id))
 			return CLEW_NO_MEMORY;
 		group = intern_add(&m->groups, (const char *)&id, sizeof(id));
 		if (group == INTERN_FAILED)
@@ -188,9 +201,7 @@ enum clew_err feed_groups_make(struct feed_groups *g, const struct feed_frames *
 	if (g->group_of && g->frame_rank && g->group_rank && g->frame_in && g->is_hidden &&
 	    rank_frames(g, frames))
 		err = group_all(g, &m, opts);
-	intern_done(&m.dso_names);
-	intern_done(&m.files);
-	intern_done(&m.functions);
+	feed_names_done(&m.names);
 	intern_done(&m.groups);
 	return err;
 }

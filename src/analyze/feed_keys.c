@@ -20,51 +20,6 @@ static uint32_t text_id(struct report_feed *f, const char *text)
 	return id;
 }
 
-/* One end of a branch, by name, as a row of that function or file alone would have it. */
-static bool end_text(const struct ana_loc *loc, bool is_dso, struct buf *out)
-{
-	if (is_dso) {
-		buf_str(out, feed_dso_name(loc->dso));
-		return true;
-	}
-	buf_char(out, '[');
-	buf_char(out, feed_level_letter(loc->level));
-	buf_str(out, "] ");
-	if (loc->sym) {
-		buf_str(out, loc->sym->name);
-	} else {
-		buf_str(out, "0x");
-		buf_hex(out, loc->rel, 16, '0');
-	}
-	return !out->is_failed;
-}
-
-static bool is_branch(const struct ana_event *e)
-{
-	return e->synth && e->evsel->attr.sample_type & PERF_SAMPLE_ADDR;
-}
-
-/* Places of decoded trace live as long as it: their texts are made once. */
-static uint32_t end_id(struct report_feed *f, const struct ana_event *e, const struct ana_loc *loc,
-		       bool is_dso)
-{
-	struct buf text = {0};
-	uint64_t key = (uintptr_t)loc + 1 + is_dso, *known;
-	uint32_t id = INTERN_FAILED;
-
-	if (!loc || !is_branch(e))
-		return 0;
-	known = map_u64_get(&f->text_of, key);
-	if (known)
-		return (uint32_t)*known;
-	if (end_text(loc, is_dso, &text))
-		id = intern_str(&f->texts, buf_cstr(&text));
-	buf_done(&text);
-	if (id != INTERN_FAILED && !map_u64_put(&f->text_of, key, id))
-		return INTERN_FAILED;
-	return id;
-}
-
 static uint64_t value_of(struct report_feed *f, const struct ana_event *e, enum report_key k)
 {
 	switch (k) {
@@ -83,11 +38,15 @@ static uint64_t value_of(struct report_feed *f, const struct ana_event *e, enum 
 	case REPORT_WEIGHT:
 		return e->sample->weight;
 	case REPORT_SYM_FROM:
-	case REPORT_DSO_FROM:
-		return end_id(f, e, e->loc, k == REPORT_DSO_FROM);
 	case REPORT_SYM_TO:
+	case REPORT_DSO_FROM:
 	case REPORT_DSO_TO:
-		return end_id(f, e, e->addr, k == REPORT_DSO_TO);
+	case REPORT_SRCLINE_FROM:
+	case REPORT_SRCLINE_TO:
+	case REPORT_MISPREDICT:
+	case REPORT_CYCLES:
+	case REPORT_ABORT:
+	case REPORT_IN_TX:
 	case REPORT_DSO:
 	case REPORT_SYM:
 	case REPORT_SRCLINE:
@@ -96,6 +55,38 @@ static uint64_t value_of(struct report_feed *f, const struct ana_event *e, enum 
 		break;
 	}
 	return 0;
+}
+
+/* The weight of a branch is what it took, as perf has it. */
+static uint64_t branch_weight(const struct feed_branch *b)
+{
+	uint64_t cycles = perf_branch_cycles(b->flags);
+
+	return cycles ? cycles : 1;
+}
+
+/* The values of all keys but those of frames. @return how many; 0 when memory is short. */
+static size_t values_of(struct report_feed *f, const struct ana_event *e,
+			const struct feed_branch *b, uint64_t *ret)
+{
+	const struct feed_branch own = feed_event_branch(e);
+	size_t nr = 0;
+
+	for (size_t i = 0; i < f->opts.sort.nr; i++) {
+		enum report_key k = f->opts.sort.keys[i];
+
+		if (report_key_is_frame(k))
+			continue;
+		if (b && k == REPORT_WEIGHT)
+			ret[nr] = branch_weight(b);
+		else if (!report_key_is_branch(k))
+			ret[nr] = value_of(f, e, k);
+		else if (!feed_branch_value(f, b ? b : &own, k, &ret[nr]))
+			return 0;
+		nr++;
+	}
+	/* One value more than there are keys, so that number 0, the empty text, stays unused. */
+	return nr + 1;
 }
 
 static bool is_last(const struct report_feed *f, const struct ana_event *e)
@@ -114,20 +105,17 @@ static void remember(struct report_feed *f, const struct ana_event *e, uint32_t 
 	f->last_cpu = e->cpu;
 }
 
-uint32_t feed_key(struct report_feed *f, const struct ana_event *e)
+uint32_t feed_key(struct report_feed *f, const struct ana_event *e, const struct feed_branch *b)
 {
 	uint64_t values[REPORT_NR_KEYS + 1] = {0};
-	size_t nr = 0;
 	uint32_t key;
+	size_t nr;
 
 	if (is_last(f, e))
 		return f->last_key;
-	for (size_t i = 0; i < f->opts.sort.nr; i++) {
-		if (!report_key_is_frame(f->opts.sort.keys[i]))
-			values[nr++] = value_of(f, e, f->opts.sort.keys[i]);
-	}
-	/* One value more than there are keys, so that number 0, the empty text, stays unused. */
-	key = intern_add(&f->tuples, (const char *)values, (nr + 1) * sizeof(values[0]));
+	nr = values_of(f, e, b, values);
+	key = nr ? intern_add(&f->tuples, (const char *)values, nr * sizeof(values[0]))
+		 : INTERN_FAILED;
 	if (key == INTERN_FAILED)
 		return REPORT_NONE;
 	while (f->comm_of.nr <= key) {
@@ -172,10 +160,6 @@ void feed_key_text(const struct report_feed *f, uint32_t key, enum report_key k,
 		buf_str(out, intern_get(&f->texts, (uint32_t)v));
 		return;
 	case REPORT_CGROUP:
-	case REPORT_SYM_FROM:
-	case REPORT_SYM_TO:
-	case REPORT_DSO_FROM:
-	case REPORT_DSO_TO:
 		buf_str(out, v ? intern_get(&f->texts, (uint32_t)v) : "N/A");
 		return;
 	case REPORT_PID:
@@ -191,6 +175,18 @@ void feed_key_text(const struct report_feed *f, uint32_t key, enum report_key k,
 	case REPORT_CGROUP_ID:
 	case REPORT_WEIGHT:
 		buf_dec(out, v, 0, ' ');
+		return;
+	case REPORT_SYM_FROM:
+	case REPORT_SYM_TO:
+	case REPORT_DSO_FROM:
+	case REPORT_DSO_TO:
+	case REPORT_SRCLINE_FROM:
+	case REPORT_SRCLINE_TO:
+	case REPORT_MISPREDICT:
+	case REPORT_CYCLES:
+	case REPORT_ABORT:
+	case REPORT_IN_TX:
+		feed_branch_text(f, v, k, out);
 		return;
 	case REPORT_DSO:
 	case REPORT_SYM:
@@ -218,6 +214,8 @@ static int compare(const void *x, const void *y, void *arg)
 		if (report_key_is_text(k))
 			order = strcmp(intern_get(&f->texts, (uint32_t)v),
 				       intern_get(&f->texts, (uint32_t)w));
+		else if (report_key_is_end(k))
+			order = feed_compare_ends(f, v, w, k);
 		else if (v != w)
 			order = v < w ? -1 : 1;
 		if (order)

@@ -16,6 +16,10 @@ struct report_feed_opts {
 	/* comms, pids, tids: samples of others count in the totals and nowhere else, as with perf;
 	 * the rest of it is unused here */
 	struct ana_filter filter;
+	/* Branches are counted, not samples: each entry of a branch stack, with a period of 1. A
+	 * frame's keys are those of where it goes to. dsos and symbols choose samples, by their own
+	 * address, symbol_part the branches with either end there. */
+	bool by_branch;
 	const char *dsos, *symbols; /* comma lists: rows of these alone; NULL: all */
 	const char *symbol_part;    /* rows whose symbol's name contains this; NULL: all */
 	uint32_t max_stack;         /* frames kept of a path; 0: all */
@@ -33,6 +37,7 @@ struct report_event {
 	struct report_weights weights;
 	uint64_t nr, period;              /* all samples of the event */
 	uint64_t nr_kept, period_kept;    /* those the filter kept */
+	uint64_t nr_stacks, nr_stackless; /* by_branch: samples with and without branches */
 	uint64_t nr_no_room;              /* paths cut to their sampled frame: the tree was full */
 	uint64_t nr_deep, nr_deep_frames; /* samples whose chain has more frames than max_stack, and
 					     how many more */
@@ -86,7 +91,9 @@ void report_feed_row_text(const struct report_feed *f, const struct report_row *
 			  enum report_key key, struct buf *out);
 
 /** The same as a number, for keys that are one: pid, tid, cpu (all ones: not known), cgroup_id,
- * weight. @return false: the key is a text. */
+ * weight, cycles (0: not counted); of yes and no enum report_yes_no. @return false: the key is a
+ * text. */
+enum report_yes_no { REPORT_NOT_KNOWN, REPORT_NO, REPORT_YES };
 bool report_feed_row_number(const struct report_feed *f, const struct report_row *row,
 			    enum report_key key, uint64_t *ret);
 

@@ -6,21 +6,27 @@
 static const struct key_text {
 	const char *name, *alias, *title;
 } texts[REPORT_NR_KEYS] = {
-	[REPORT_COMM] = {"comm",         NULL,       "Command"             },
-	[REPORT_PID] = {"pid",          NULL,       "Pid:Command"         },
-	[REPORT_TID] = {"tid",          NULL,       "Tid:Command"         },
-	[REPORT_CPU] = {"cpu",          NULL,       "CPU"                 },
-	[REPORT_CGROUP] = {"cgroup",       NULL,       "Cgroup"              },
-	[REPORT_CGROUP_ID] = {"cgroup_id",    NULL,       "cgroup id"           },
-	[REPORT_WEIGHT] = {"local_weight", "weight",   "Local Weight"        },
-	[REPORT_SYM_FROM] = {"symbol_from",  "sym_from", "Source Symbol"       },
-	[REPORT_SYM_TO] = {"symbol_to",    "sym_to",   "Target Symbol"       },
-	[REPORT_DSO_FROM] = {"dso_from",     NULL,       "Source Shared Object"},
-	[REPORT_DSO_TO] = {"dso_to",       NULL,       "Target Shared Object"},
-	[REPORT_DSO] = {"dso",          NULL,       "Shared Object"       },
-	[REPORT_SYM] = {"sym",          "symbol",   "Symbol"              },
-	[REPORT_SRCLINE] = {"srcline",      NULL,       "Source:Line"         },
-	[REPORT_SRCFILE] = {"srcfile",      NULL,       "Source File"         },
+	[REPORT_COMM] = {"comm",         NULL,       "Command"              },
+	[REPORT_PID] = {"pid",          NULL,       "Pid:Command"          },
+	[REPORT_TID] = {"tid",          NULL,       "Tid:Command"          },
+	[REPORT_CPU] = {"cpu",          NULL,       "CPU"                  },
+	[REPORT_CGROUP] = {"cgroup",       NULL,       "Cgroup"               },
+	[REPORT_CGROUP_ID] = {"cgroup_id",    NULL,       "cgroup id"            },
+	[REPORT_WEIGHT] = {"local_weight", "weight",   "Local Weight"         },
+	[REPORT_SYM_FROM] = {"symbol_from",  "sym_from", "Source Symbol"        },
+	[REPORT_SYM_TO] = {"symbol_to",    "sym_to",   "Target Symbol"        },
+	[REPORT_DSO_FROM] = {"dso_from",     NULL,       "Source Shared Object" },
+	[REPORT_DSO_TO] = {"dso_to",       NULL,       "Target Shared Object" },
+	[REPORT_SRCLINE_FROM] = {"srcline_from", NULL,       "From Source:Line"     },
+	[REPORT_SRCLINE_TO] = {"srcline_to",   NULL,       "To Source:Line"       },
+	[REPORT_MISPREDICT] = {"mispredict",   NULL,       "Branch Mispredicted"  },
+	[REPORT_CYCLES] = {"cycles",       NULL,       "Basic Block Cycles"   },
+	[REPORT_ABORT] = {"abort",        NULL,       "Transaction abort"    },
+	[REPORT_IN_TX] = {"in_tx",        NULL,       "Branch in transaction"},
+	[REPORT_DSO] = {"dso",          NULL,       "Shared Object"        },
+	[REPORT_SYM] = {"sym",          "symbol",   "Symbol"               },
+	[REPORT_SRCLINE] = {"srcline",      NULL,       "Source:Line"          },
+	[REPORT_SRCFILE] = {"srcfile",      NULL,       "Source File"          },
 };
 
 static const char *const perf_only[] = {
@@ -45,15 +51,11 @@ static const char *const perf_only[] = {
 	"data_page_size",
 	"code_page_size",
 	"blocked",
-	"srcline_from",
-	"srcline_to",
-	"mispredict",
-	"in_tx",
-	"abort",
-	"cycles",
 	"transaction",
 	"overhead",
 	"addr",
+	"addr_from",
+	"addr_to",
 	"ipc_lbr",
 	"simd",
 	"weight1",
@@ -78,6 +80,29 @@ bool report_sort_has(const struct report_sort *s, enum report_key k)
 			return true;
 	}
 	return false;
+}
+
+enum report_key report_sort_branch_key(const struct report_sort *s)
+{
+	for (size_t i = 0; i < s->nr; i++) {
+		if (report_key_is_branch(s->keys[i]))
+			return s->keys[i];
+	}
+	return REPORT_NR_KEYS;
+}
+
+bool report_sort_has_lines(const struct report_sort *s)
+{
+	return report_sort_has(s, REPORT_SRCLINE) || report_sort_has(s, REPORT_SRCFILE) ||
+	       report_sort_has(s, REPORT_SRCLINE_FROM) || report_sort_has(s, REPORT_SRCLINE_TO);
+}
+
+void report_sort_add(struct report_sort *s, const struct report_sort *more)
+{
+	for (size_t i = 0; i < more->nr; i++) {
+		if (!report_sort_has(s, more->keys[i]))
+			s->keys[s->nr++] = more->keys[i];
+	}
 }
 
 static enum report_key key_of(const char *word, size_t len)
@@ -137,6 +162,7 @@ const char *report_key_name(enum report_key k)
 
 const char *report_sort_names(void)
 {
-	return "comm,pid,tid,cpu,cgroup,cgroup_id,local_weight,symbol_from,symbol_to,dso_from,"
-	       "dso_to,dso,sym,srcline,srcfile";
+	return "comm,pid,tid,cpu,cgroup,cgroup_id,local_weight,dso,sym,srcline,srcfile; of "
+	       "branches: symbol_from,symbol_to,dso_from,dso_to,srcline_from,srcline_to,"
+	       "mispredict,cycles,abort,in_tx";
 }

@@ -65,45 +65,33 @@ static void srcline_text(const struct feed_frame *x, struct report_frame_text t,
 	}
 }
 
-void report_feed_row_text(const struct report_feed *f, const struct report_row *row,
-			  enum report_key key, struct buf *out)
+void feed_frame_text(const struct report_feed *f, uint32_t frame, enum report_key key,
+		     struct buf *out)
 {
-	uint32_t frame = report_feed_row_frame(f, row);
 	const struct feed_frame *x = &f->frames.all.data[frame];
 	struct report_frame_text t = report_feed_frame(f, frame);
 
-	switch (key) {
-	case REPORT_DSO:
+	if (key == REPORT_DSO)
 		buf_str(out, t.dso);
-		return;
-	case REPORT_SYM:
+	else if (key == REPORT_SYM)
 		sym_text(x, t, out);
-		return;
-	case REPORT_SRCLINE:
-	case REPORT_SRCFILE:
+	else
 		srcline_text(x, t, key == REPORT_SRCFILE, out);
-		return;
-	case REPORT_COMM:
-	case REPORT_PID:
-	case REPORT_TID:
-	case REPORT_CPU:
-	case REPORT_CGROUP:
-	case REPORT_CGROUP_ID:
-	case REPORT_WEIGHT:
-	case REPORT_SYM_FROM:
-	case REPORT_SYM_TO:
-	case REPORT_DSO_FROM:
-	case REPORT_DSO_TO:
-	case REPORT_NR_KEYS:
+}
+
+void report_feed_row_text(const struct report_feed *f, const struct report_row *row,
+			  enum report_key key, struct buf *out)
+{
+	if (report_key_is_frame(key))
+		feed_frame_text(f, report_feed_row_frame(f, row), key, out);
+	else
 		feed_key_text(f, row->key, key, out);
-		return;
-	}
 }
 
 bool report_feed_row_number(const struct report_feed *f, const struct report_row *row,
 			    enum report_key key, uint64_t *ret)
 {
-	if (report_key_is_frame(key) || report_key_is_text(key))
+	if (report_key_is_frame(key) || report_key_is_text(key) || report_key_is_end(key))
 		return false;
 	*ret = feed_key_value(f, row->key, key);
 	return true;

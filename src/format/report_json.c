@@ -101,6 +101,10 @@ static void put_event(struct json_put *j, const struct report_event *ev)
 	json_put_u64(j, "kept_samples", ev->nr_kept);
 	json_put_u64(j, "kept_period", ev->period_kept);
 	json_put_u64(j, "cut_samples", ev->nr_no_room);
+	if (ev->nr_stacks || ev->nr_stackless) {
+		json_put_u64(j, "branch_stacks", ev->nr_stacks);
+		json_put_u64(j, "stackless_samples", ev->nr_stackless);
+	}
 	if (ev->nr_deep) {
 		json_put_u64(j, "deep_samples", ev->nr_deep);
 		json_put_u64(j, "deep_frames", ev->nr_deep_frames);
@@ -122,6 +126,27 @@ static void put_frame(struct report_json *r, struct json_put *j, uint32_t frame)
 	}
 }
 
+static bool is_unknown(enum report_key key, uint64_t number)
+{
+	if (key == REPORT_PID || key == REPORT_TID || key == REPORT_CPU)
+		return number == UINT32_MAX;
+	if (key == REPORT_CYCLES)
+		return !number;
+	return report_key_is_yes_no(key) && number == REPORT_NOT_KNOWN;
+}
+
+static void put_number(struct json_put *j, enum report_key key, uint64_t number)
+{
+	if (is_unknown(key, number)) {
+		json_put_string(j, report_key_name(key), NULL);
+	} else if (report_key_is_yes_no(key)) {
+		json_key(j, report_key_name(key));
+		json_bool(j, number == REPORT_YES);
+	} else {
+		json_put_u64(j, report_key_name(key), number);
+	}
+}
+
 /* The row's value of one sort key. */
 static void put_key(struct report_json *r, struct json_put *j, const struct report_row *row,
 		    enum report_key key)
@@ -139,11 +164,7 @@ static void put_key(struct report_json *r, struct json_put *j, const struct repo
 		return;
 	}
 	if (report_feed_row_number(r->feed, row, key, &number)) {
-		if (number == UINT32_MAX &&
-		    (key == REPORT_PID || key == REPORT_TID || key == REPORT_CPU))
-			json_put_string(j, report_key_name(key), NULL);
-		else
-			json_put_u64(j, report_key_name(key), number);
+		put_number(j, key, number);
 		return;
 	}
 	buf_clear(&r->text);

@@ -237,6 +237,9 @@ static void put_event_lines(struct report_writer *w)
 		buf_str(&w->out, " of event '");
 		escape_str(&w->out, ev->evsel->name);
 		buf_str(&w->out, "'");
+		if (ev->nr_stacks)
+			buf_printf(&w->out, ", branches of %llu samples",
+				   (unsigned long long)ev->nr_stacks);
 		if (ev->nr_kept != ev->nr)
 			buf_printf(&w->out, ", of which the filter keeps %llu",
 				   (unsigned long long)ev->nr_kept);
