@@ -10,7 +10,7 @@
 #include "cli/message.h"
 #include "cli/pager.h"
 #include "cli/progress.h"
-#include "cli/report_args.h"
+#include "cli/report_branches.h"
 #include "format/report_json.h"
 #include "format/report_text.h"
 #include "format/stats_text.h"
@@ -28,6 +28,7 @@ struct report_run {
 	struct clew_diag diag, out_diag;
 	struct report_json json;
 	size_t nr_rows; /* shown in all tables */
+	int refused;    /* the exit status, where the input has nothing of what is asked for */
 };
 
 /* The options the analysis needs for what was asked. */
@@ -41,8 +42,7 @@ static void set_wishes(struct report_run *r)
 	o->filter.comms = o->filter.pids = o->filter.tids = NULL;
 	a->feed.keeps_outermost = a->has_order ? !a->table.graph.is_callee : a->has_children;
 	o->is_single_threaded = a->is_single_threaded;
-	o->wants_lines = a->feed.has_inlines || report_sort_has(&a->feed.sort, REPORT_SRCLINE) ||
-			 report_sort_has(&a->feed.sort, REPORT_SRCFILE);
+	o->wants_lines = a->feed.has_inlines || report_sort_has_lines(&a->feed.sort);
 	if (a->output == REPORT_STATS)
 		o->no_symbols = o->no_chains = o->wants_records = true;
 	o->wants_outcomes = a->output == REPORT_STATS || a->output == REPORT_JSON;
@@ -220,6 +220,9 @@ static enum clew_err run(struct report_run *r, bool *ret_is_damaged)
 	consumer.ctx = r->feed;
 	read = cli_itrace_run(&r->args.itrace, r->analyze, &consumer, &r->diag);
 	take_summary(r);
+	r->refused = report_branches_check(&r->args, r->analyze);
+	if (r->refused != CLI_OK)
+		return CLEW_INVALID;
 	if (read != CLEW_OK && read != CLEW_BAD_FILE)
 		return read;
 	*ret_is_damaged = read == CLEW_BAD_FILE;
@@ -277,6 +280,7 @@ static void warn(const struct report_run *r)
 		cli_warn("the filters leave none of the %llu samples",
 			 (unsigned long long)s->nr_filtered);
 	tell_deep(r);
+	report_branches_tell(&r->args, r->feed);
 	cli_itrace_tell(&r->args.itrace, r->args.in.path, false);
 }
 
@@ -285,6 +289,7 @@ static int open_trace(struct report_run *r)
 	struct report_args *a = &r->args;
 	const struct cli_itrace_wishes w = {
 		.wants_addr = true,
+		.wants_branches = report_branches_of_trace(a),
 	};
 
 	a->itrace.is_sampled = true;
@@ -304,12 +309,16 @@ static int report(struct report_run *r)
 	if (!r->args.in.is_snapshot)
 		err = analyze_open(&r->analyze, &r->args.in.input, &r->args.in.opts, &r->diag);
 	status = err == CLEW_OK ? open_trace(r) : CLI_OK;
+	if (status == CLI_OK && err == CLEW_OK)
+		status = report_branches_choose(&r->args, r->analyze);
 	if (status != CLI_OK)
 		return status;
 	if (err == CLEW_OK)
 		err = run(r, &is_damaged);
 	if (err == CLEW_STOPPED)
 		return CLI_OK;
+	if (r->refused != CLI_OK)
+		return r->refused;
 	if (r->out_diag.code != CLEW_OK)
 		return cli_fail("standard output", &r->out_diag);
 	if (err == CLEW_INVALID) {

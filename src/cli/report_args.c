@@ -36,10 +36,27 @@ static int set_sort(void *to, const char *arg, bool is_negated)
 	size_t len = 0;
 
 	(void)is_negated;
-	a->is_sorted = true;
-	if (report_sort_parse(&a->feed.sort, arg, &bad, &len) != CLEW_OK)
+	a->is_sorted |= *arg != '+';
+	if (report_sort_parse(&a->keys, arg, &bad, &len) != CLEW_OK)
 		return refuse_key("--sort", bad, len);
 	return 0;
+}
+
+void report_args_set_sort(struct report_args *a, bool is_by_branch)
+{
+	static const struct report_sort of_samples = {
+		{REPORT_COMM, REPORT_DSO, REPORT_SYM},
+                3
+        };
+	static const struct report_sort of_branches = {
+		{REPORT_COMM, REPORT_DSO_FROM, REPORT_SYM_FROM, REPORT_SYM_TO, REPORT_CYCLES},
+                5
+        };
+
+	a->feed.sort = (struct report_sort){.nr = 0};
+	if (!a->is_sorted)
+		a->feed.sort = is_by_branch ? of_branches : of_samples;
+	report_sort_add(&a->feed.sort, &a->keys);
 }
 
 /* Is the word at @p at of @p len bytes @p name? */
@@ -129,6 +146,7 @@ static int set_graph(void *to, const char *arg, bool is_negated)
 	struct report_args *a = to;
 	unsigned int nr_numbers = 0;
 
+	a->has_graph = !is_negated;
 	if (is_negated) {
 		a->text.style = REPORT_GRAPH_NONE;
 		return 0;
@@ -161,6 +179,15 @@ static int set_inverted(void *to, const char *arg, bool is_negated)
 	(void)arg;
 	a->has_order = true;
 	a->table.graph.is_callee = is_negated;
+	return 0;
+}
+
+static int set_branches(void *to, const char *arg, bool is_negated)
+{
+	struct report_args *a = to;
+
+	(void)arg;
+	a->branches = is_negated ? REPORT_BRANCHES_OFF : REPORT_BRANCHES_ON;
 	return 0;
 }
 
@@ -263,8 +290,10 @@ static int parse(struct report_args *a, int argc, char **argv)
 	const struct cli_option options[] = {
 		{0, "Table", NULL, NULL, CLI_SECTION},
 		{'s', "sort", "KEYS", "what rows are told apart by (default comm,dso,sym): comm, pid, tid, cpu, "
-		 "cgroup, cgroup_id, local_weight, dso, sym, srcline, srcfile; of branches of decoded trace symbol_from, "
-		 "symbol_to, dso_from, dso_to; +KEY adds one", CLI_CALL, a, set_sort},
+		 "cgroup, cgroup_id, local_weight, dso, sym, srcline, srcfile; of branches symbol_from, symbol_to, dso_from, "
+		 "dso_to, srcline_from, srcline_to, mispredict, cycles, abort, in_tx; +KEY adds one", CLI_CALL, a, set_sort},
+		{'b', "branch-stack", NULL, "count the branches of branch stacks, not samples (default where the header says that "
+		 "there are any); --no-branch-stack: samples", CLI_CALL, a, set_branches, true},
 		{0, "children", NULL, "column of what a function took together with all it called, and order by it "
 		 "(default with call chains); --no-children: its own share alone", CLI_FLAG, &a->has_children},
 		{'F', "fields", "COLUMNS", "columns: overhead, overhead_children, sample, period, and sort keys",
@@ -314,7 +343,6 @@ static int parse(struct report_args *a, int argc, char **argv)
 		REFUSED(0, "hierarchy", NULL, "sort by fewer keys, or take --json"),
 		REFUSED('D', "dump-raw-trace", NULL, "'clew script -D' prints every record in hex"),
 		REFUSED('p', "parent", "REGEX", "sort by sym and look at callers with -g callee"),
-		REFUSED('b', "branch-stack", NULL, "'clew script -F brstack' shows them; of decoded trace, '--itrace=b -s symbol_from,symbol_to'"),
 		REFUSED(0, "mem-mode", NULL, "'clew script -F data_src' shows them"),
 		REFUSED('T', "threads", NULL, "sort by tid"),
 		REFUSED(0, "tasks", NULL, "'clew script --show-task-events' lists them"),
@@ -394,6 +422,10 @@ static int choose_output(struct report_args *a)
 		  : a->is_json   ? REPORT_JSON
 		  : a->is_folded ? REPORT_FOLDED
 				 : REPORT_TABLE;
+	if (a->branches == REPORT_BRANCHES_ON && (a->is_stats || a->is_folded)) {
+		cli_error("--branch-stack is of tables: --stats and --folded are of samples");
+		return CLI_USAGE;
+	}
 	return -1;
 }
 
@@ -413,10 +445,6 @@ int report_args_parse(struct report_args *a, int argc, char **argv)
 	int at;
 
 	*a = (struct report_args){.has_children = true, .in.takes_snapshot = true};
-	a->feed.sort = (struct report_sort){
-		{REPORT_COMM, REPORT_DSO, REPORT_SYM},
-                3
-        };
 	a->table.graph.min_share = default_share;
 	a->text.style = REPORT_GRAPH_TREE;
 	a->text.has_periods = false;
@@ -425,6 +453,7 @@ int report_args_parse(struct report_args *a, int argc, char **argv)
 	if (at < 0)
 		return -1 - at;
 	set_default_depth(a);
+	report_args_set_sort(a, false);
 	if (a->is_quiet)
 		cli_set_quiet();
 	if (a->color && strcmp(a->color, "always") != 0 && strcmp(a->color, "never") != 0 &&

@@ -8,6 +8,9 @@
 
 enum report_output { REPORT_TABLE, REPORT_JSON, REPORT_FOLDED, REPORT_STATS };
 
+/** Are rows of branches, not of samples? */
+enum report_branches { REPORT_BRANCHES_BY_HEADER, REPORT_BRANCHES_ON, REPORT_BRANCHES_OFF };
+
 /** What the command line of `clew report` asked for. */
 struct report_args {
 	struct cli_input in;
@@ -16,7 +19,11 @@ struct report_args {
 	struct report_table_opts table;
 	struct report_text_opts text;
 	enum report_output output;
-	bool has_children, is_sorted, has_order; /* has_order: -g or -G chose the direction */
+	enum report_branches branches;
+	struct report_sort keys;       /* of -s and -F; feed.sort is made of them */
+	bool is_sorted;                /* they stand alone; else behind the default ones */
+	bool has_graph;                /* -g asks for call graphs */
+	bool has_children, has_order;  /* has_order: -g or -G chose the direction */
 	bool has_max_stack, has_limit; /* has_limit: -g or --max-stack says how much of graphs */
 	bool has_widths;               /* -w: the terminal's columns are no limit */
 	bool is_ungrouped;             /* --no-group */
@@ -32,5 +39,8 @@ struct report_args {
 /** argv is permuted. @return the exit status where the command is to end now, else -1. Free
  * a->joined at the end. */
 int report_args_parse(struct report_args *a, int argc, char **argv);
+
+/** Make feed.sort of the default keys and the asked ones. */
+void report_args_set_sort(struct report_args *a, bool is_by_branch);
 
 #endif

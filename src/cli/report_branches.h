@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_REPORT_BRANCHES_H
+#define CLI_REPORT_BRANCHES_H
+
+#include "cli/report_args.h"
+
+/*
+ * What `clew report` counts: branches, with -b or where the header says that there are branch
+ * stacks, as perf has it; else samples.
+ */
+
+/** Does the trace of the input have to have branch stacks made and resolved? */
+bool report_branches_of_trace(const struct report_args *a);
+
+/**
+ * After the input and its trace are open: set a->feed for branches, or leave it for samples.
+ * @p analyze: NULL: of a snapshot. Says itself what cannot be. @return CLI_OK.
+ */
+int report_branches_choose(struct report_args *a, struct analyze *analyze);
+
+/** After the run: were there any to count? What a stream has is known only then. @return CLI_OK. */
+int report_branches_check(const struct report_args *a, struct analyze *analyze);
+
+/** Notes about samples that were left out. */
+void report_branches_tell(const struct report_args *a, const struct report_feed *f);
+
+#endif
