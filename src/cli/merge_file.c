@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/message.h"
-#include "os/create.h"
 #include "os/file.h"
 #include "os/output.h"
 #include "os/signals.h"
@@ -96,11 +95,11 @@ enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct 
 		*diag = (struct clew_diag){.code = CLEW_OS, .what = "open", .os_errno = -os_err};
 		return CLEW_OS;
 	}
-	if (!os_is_regular_fd(p.out.fd)) {
+	if (!p.out.created.is_new) {
 		os_output_close(&p.out);
 		return CLEW_INVALID;
 	}
-	ret->has_moved = p.out.has_moved;
+	ret->created = p.out.created;
 	err = run(&p, in, diag);
 	if (err != CLEW_OK)
 		merge_file_undo(to, ret);
@@ -109,7 +108,7 @@ enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct 
 
 void merge_file_undo(const char *to, const struct merge_file *m)
 {
-	os_create_undo(to, m->has_moved);
+	os_create_undo(to, &m->created);
 }
 
 /* One left by a recorder that was killed goes. */

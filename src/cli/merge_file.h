@@ -3,6 +3,7 @@
 #define CLI_MERGE_FILE_H
 
 #include "analyze/stack_merge.h"
+#include "os/create.h"
 
 /*
  * analyze/stack_merge.h with files: its output becomes a plain file, and an interrupt stops it.
@@ -12,7 +13,7 @@ struct merge_file {
 	uint64_t bytes_before, bytes; /* of the input, of the merged file */
 	int signal;                   /* that stopped it; 0: none did */
 	int os_errno;                 /* of what was written, negative; 0: nothing failed */
-	bool has_moved;               /* by merge_file_to(): what stood there is at PATH.old */
+	struct os_created created;    /* by merge_file_to() */
 };
 
 /**

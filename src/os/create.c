@@ -141,7 +141,7 @@ static int open_special(const char *path)
 	return fd == -EAGAIN ? -ENOENT : fd;
 }
 
-static int move_away(const char *path, bool *ret_moved)
+static int move_away(const char *path, struct os_created *c)
 {
 	char old[PATH_MAX];
 
@@ -149,33 +149,45 @@ static int move_away(const char *path, bool *ret_moved)
 		return -ENAMETOOLONG;
 	if (rename(path, old))
 		return errno == ENOENT ? 0 : -errno;
-	*ret_moved = true;
+	c->has_moved = true;
 	return 0;
 }
 
-void os_create_undo(const char *path, bool has_moved)
+void os_create_undo(const char *path, const struct os_created *c)
 {
 	char old[PATH_MAX];
 
-	unlink(path);
-	if (has_moved && (size_t)snprintf(old, sizeof(old), "%s.old", path) < sizeof(old))
+	if (c->is_new)
+		unlink(path);
+	if (c->has_moved && (size_t)snprintf(old, sizeof(old), "%s.old", path) < sizeof(old))
 		rename(old, path);
 }
 
-int os_create(const char *path, bool *ret_moved)
+static int make(const char *path, struct os_created *c)
 {
-	int fd = open_special(path), err = 0;
+	int fd = -EEXIST, err = 0;
 
-	*ret_moved = false;
+	for (int i = 0; i < MAX_TRIES && !err && fd == -EEXIST; i++) {
+		fd = os_create_new(path);
+		if (fd == -EEXIST)
+			err = move_away(path, c);
+	}
+	c->is_new = fd >= 0;
+	return err ? err : fd;
+}
+
+int os_create(const char *path, struct os_created *ret)
+{
+	int fd = open_special(path);
+
+	*ret = (struct os_created){0};
 	if (fd != -ENOENT)
 		return fd;
-	for (int i = 0; i < MAX_TRIES && !err; i++) {
-		fd = os_create_new(path);
-		if (fd != -EEXIST)
-			return fd;
-		err = move_away(path, ret_moved);
-	}
-	return err ? err : fd;
+	fd = make(path, ret);
+	/* Another process put something there meanwhile: it stays. */
+	if (fd < 0 && fd != -EEXIST)
+		os_create_undo(path, ret);
+	return fd;
 }
 
 void os_ignore_sigxfsz(void)

@@ -4,6 +4,12 @@
 
 #include <stdbool.h>
 
+/** What os_create() did at a path. Zeroed: nothing. */
+struct os_created {
+	bool is_new;    /* a file was made there */
+	bool has_moved; /* what stood there is at PATH.old now */
+};
+
 /**
  * Make the file @p path to write a result to, mode 0600, also where others may put things into its
  * directory: it is a new file always. What stands there already, a file or a symbolic link, is
@@ -12,13 +18,13 @@
  * is; a fifo that another user put into a directory open to all (as /tmp) is refused. What is
  * written to a plain file can be read back through the descriptor.
  * @return the descriptor, close-on-exec, or -errno. -EACCES: see above; -EEXIST: another process
- * puts something there again and again. @p ret_moved: was something moved to PATH.old?
+ * puts something there again and again. On failure what was moved stands there again.
  */
-int os_create(const char *path, bool *ret_moved);
+int os_create(const char *path, struct os_created *ret);
 
-/** Take back what os_create() did, once the file is closed: it is removed, and what was moved away
- * stands there again. */
-void os_create_undo(const char *path, bool has_moved);
+/** Take back what os_create() did: a file that it made is removed, and what was moved away stands
+ * there again. */
+void os_create_undo(const char *path, const struct os_created *c);
 
 /** The same where nothing may stand there: -EEXIST. */
 int os_create_new(const char *path);

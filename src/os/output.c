@@ -36,10 +36,13 @@ static int adopt_created(struct os_output *o, int fd)
 
 int os_output_create(struct os_output *o, const char *path)
 {
-	bool has_moved;
-	int err = adopt_created(o, os_create(path, &has_moved));
+	struct os_created created;
+	int err = adopt_created(o, os_create(path, &created));
 
-	o->has_moved = has_moved;
+	if (err == -ENOMEM)
+		os_create_undo(path, &created);
+	else
+		o->created = created;
 	return err;
 }
 
@@ -132,11 +135,10 @@ int os_output_close(struct os_output *o)
 
 void os_output_discard(struct os_output *o, const char *path)
 {
-	bool is_new = os_is_regular_fd(o->fd), has_moved = o->has_moved;
+	struct os_created created = o->created;
 
 	os_output_close(o);
-	if (is_new)
-		os_create_undo(path, has_moved);
+	os_create_undo(path, &created);
 }
 
 int os_rename(const char *from, const char *to)

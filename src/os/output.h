@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "os/create.h"
+
 /**
  * A file or pipe that is appended to. Small pieces gather in a buffer and go out together with the
  * next large one, in one writev(2); what is large is never copied.
@@ -13,8 +15,8 @@
 struct os_output {
 	int fd; /* -1: not open */
 	size_t nr;
-	uint64_t written_bytes; /* that reached the kernel */
-	bool has_moved;         /* something stood at its path and is at PATH.old now */
+	uint64_t written_bytes;    /* that reached the kernel */
+	struct os_created created; /* at its path */
 	uint8_t *buffer;
 };
 
@@ -24,7 +26,7 @@ enum { OS_OUTPUT_BUFFER = 64 * 1024 };
 int os_output_create(struct os_output *o, const char *path);
 int os_output_create_new(struct os_output *o, const char *path);
 
-/** Close it, and take back what os_output_create() did at @p path. A fifo or device stays. */
+/** Close it, and take back what os_output_create() did at @p path. */
 void os_output_discard(struct os_output *o, const char *path);
 
 /** Take over a descriptor, such as standard output. */

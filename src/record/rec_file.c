@@ -53,6 +53,7 @@ enum clew_err rec_file_open(struct rec_file *f, const char *path, const struct p
 	if (os_err)
 		return rec_fail_os(error, os_err, "cannot create '%s'", path);
 	f->is_pipe = !strcmp(path, "-") || !os_is_regular_fd(f->out.fd);
+	f->is_named = f->out.created.is_new;
 	out.rewrite = f->is_pipe ? NULL : sink_rewrite;
 	err = perf_writer_open(&f->writer, &out, l, opts);
 	if (err == CLEW_OK)

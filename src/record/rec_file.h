@@ -12,7 +12,8 @@ struct rec_file {
 	struct perf_writer *writer; /* NULL: not open */
 	char path[4096];
 	bool is_pipe;
-	int os_errno; /* of the write that failed, else 0 */
+	bool is_named; /* path is its name: false of what was open, as /dev/stdout, too */
+	int os_errno;  /* of the write that failed, else 0 */
 	uint64_t start_ns;
 	uint64_t whole; /* end of the last pass that reached the file: whole records up to here */
 };

@@ -89,13 +89,14 @@ static bool is_deferred(const struct rec_stream *s)
 	return false;
 }
 
-/* A pipe's reader has what it is given. */
-static void tell_pipe(const struct rec_stream *s)
+/* A pipe's reader has what it is given, and only a file that we made can be made anew. */
+static void note_unmerged(const struct rec_stream *s)
 {
-	if (s->file.is_pipe && is_deferred(s) && !s->options->keeps_deferred)
+	if (!s->file.is_named && is_deferred(s) && !s->options->keeps_deferred)
 		rec_say(s->ui, REC_NOTE,
-			"user stacks stay in records of their own in a pipe: clew reads them, and "
-			"perf from 6.19 on");
+			"user stacks stay in records of their own in %s: clew reads them, and "
+			"perf from 6.19 on",
+			s->file.is_pipe ? "a pipe" : "a file that is open already");
 }
 
 /* The features that tell of the events, known from the start. */
@@ -126,7 +127,7 @@ static enum clew_err open_file(struct rec_stream *s, struct rec_error *error)
 	if (err != CLEW_OK)
 		return err;
 	s->nr_files++;
-	tell_pipe(s);
+	note_unmerged(s);
 	/* A file keeps them in memory until its end; a pipe must hear of them first. */
 	err = rec_host_info(s->file.writer, s->options);
 	if (err == CLEW_OK)
@@ -208,7 +209,7 @@ static void stamp_name(struct rec_stream *s)
 	char stamp[32], path[sizeof(s->file.path)];
 	char *copy;
 
-	if (s->file.is_pipe || (!o->switch_output.is_on && !o->is_stamped))
+	if (!s->file.is_named || (!o->switch_output.is_on && !o->is_stamped))
 		return;
 	os_clock_stamp(stamp, sizeof(stamp));
 	if ((size_t)snprintf(path, sizeof(path), "%s.%s", base_path(s), stamp) >= sizeof(path) ||
@@ -229,15 +230,14 @@ static void stamp_name(struct rec_stream *s)
 static enum clew_err close_file(struct rec_stream *s, struct rec_error *error)
 {
 	enum clew_err err = end_file(s);
-	bool is_plain;
+	bool is_named = s->file.is_named;
 
 	if (err != CLEW_OK)
 		return write_failed(s, err, error);
 	s->closed_bytes += perf_writer_size(s->file.writer);
-	is_plain = !s->file.is_pipe;
 	rec_file_done(&s->file);
 	stamp_name(s);
-	if (is_plain && s->ui->wrote)
+	if (is_named && s->ui->wrote)
 		s->ui->wrote(s->ui->ctx, s->file.path, is_deferred(s));
 	return CLEW_OK;
 }
@@ -273,11 +273,10 @@ bool rec_stream_rescue(struct rec_stream *s)
 
 void rec_stream_discard(struct rec_stream *s)
 {
-	bool is_plain = s->file.writer && !s->file.is_pipe, has_moved = s->file.out.has_moved;
+	struct os_created created = s->file.out.created;
 
 	rec_file_done(&s->file);
-	if (is_plain)
-		os_create_undo(s->file.path, has_moved);
+	os_create_undo(s->file.path, &created);
 }
 
 uint64_t rec_stream_bytes(const struct rec_stream *s)

@@ -134,6 +134,16 @@ with open(os.path.join(d, "redirected"), "wb") as f:
     p = subprocess.run([CLEW, "sframe", "make", BINARY, "-o", os.path.join(d, "stdout")], stdout=f, stderr=subprocess.PIPE, check=False)
 tap.check(p.returncode == 0 and os.path.islink(os.path.join(d, "stdout")) and os.path.getsize(os.path.join(d, "redirected")) > 0,
           "/dev/stdout, a file", p.stderr)
+if has_events:
+    for name, options, limit in [("", ["-g"], None), (", that fails", ["-g"], 16), (", switched", ["--switch-output=24K"], None)]:
+        with open(os.path.join(d, "recorded"), "wb") as f:
+            p = subprocess.run([CLEW, "record", "-q", "-e", "task-clock", *options, "-o", os.path.join(d, "stdout"), "--", "true"], stdout=f,
+                               stderr=subprocess.PIPE, check=False,
+                               preexec_fn=limit and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))))
+        tap.check((p.returncode == 0) == (not limit) and os.path.islink(os.path.join(d, "stdout")) and
+                  not [n for n in os.listdir(d) if n.startswith("stdout.")], f"record -o /dev/stdout, a file{name}: the link stays",
+                  f"{p.returncode} {p.stderr} {os.listdir(d)}")
+    tap.check(run([CLEW, "script", "-i", os.path.join(d, "recorded")])[0] == 0, "record -o /dev/stdout, a file: it reads", "")
 os.mkfifo(os.path.join(d, "fifo"))
 with subprocess.Popen(["cat", os.path.join(d, "fifo")], stdout=subprocess.PIPE) as reader:
     status, _, err = sframe(os.path.join(d, "fifo"))
