@@ -154,8 +154,9 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 	e->sample = own;
 	e->time = s->time;
 	e->period = s->period;
-	e->pid = t->pid;
-	e->tid = t->tid;
+	/* One that stands for others has no number. */
+	e->pid = t->pid == UINT32_MAX ? s->pid : t->pid;
+	e->tid = t->tid == UINT32_MAX ? s->tid : t->tid;
 	e->cpu = s->cpu;
 	e->comm = t->comm;
 	cgroup = s->sample_type & PERF_SAMPLE_CGROUP ? map_u64_get(&a->cgroups, s->cgroup) : NULL;

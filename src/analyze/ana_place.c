@@ -137,7 +137,8 @@ enum clew_err ana_take_build_id(struct analyze *a, const struct perf_build_id_re
 	uint32_t n;
 
 	memcpy(id.bytes, b->build_id, sizeof(id.bytes));
-	if (!*b->filename || intern_has(&a->build_id_paths, b->filename))
+	if (!*b->filename || intern_has(&a->build_id_paths, b->filename) ||
+	    !ana_charge(a, strlen(b->filename) + sizeof(id), "build ids of"))
 		return CLEW_OK;
 	n = intern_str(&a->build_id_paths, b->filename);
 	if (n == INTERN_FAILED || !vec_push(&a->build_ids, id))

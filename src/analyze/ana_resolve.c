@@ -353,7 +353,8 @@ enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,
 bool ana_cache_is_full(const struct analyze *a)
 {
 	const struct ana_cache *c = &a->cache;
-	uint64_t limit = a->opts.cache_bytes ? a->opts.cache_bytes : DEFAULT_CACHE_BYTES;
+	uint64_t limit = budget_part(a->input.budget, a->opts.cache_bytes ? a->opts.cache_bytes
+									  : DEFAULT_CACHE_BYTES);
 
 	return c->memory.used_bytes + c->cap_locs * sizeof(*c->locs) +
 		       c->cap_chains * sizeof(*c->chains) >

@@ -35,6 +35,7 @@ struct stitch *ana_stitch_new(const struct perf_input *input, uint64_t age_ns)
 		opts.budget_bytes = MIN_BUDGET;
 	if (opts.budget_bytes > MAX_BUDGET)
 		opts.budget_bytes = MAX_BUDGET;
+	opts.budget_bytes = budget_part(input->budget, opts.budget_bytes);
 	return stitch_new(&opts);
 }
 

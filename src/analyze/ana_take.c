@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_impl.h"
 
+enum { TABLE_BYTES = 96 }; /* an entry's part of a table that doubles when it is full */
+
+bool ana_charge(struct analyze *a, uint64_t bytes, const char *what)
+{
+	if (!budget_take_for(a->input.budget, bytes + TABLE_BYTES, what, ""))
+		return false;
+	a->charged += bytes + TABLE_BYTES;
+	return true;
+}
+
 static enum clew_err take_mmap(struct analyze *a, const struct perf_record *r)
 {
 	uint16_t mode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -81,6 +91,10 @@ static enum clew_err take_cgroup(struct analyze *a, const struct perf_record *r)
 
 	if (perf_cgroup_parse(r, &c) != CLEW_OK)
 		return CLEW_BAD_FILE;
+	if (!ana_charge(a, strlen(c.path) + 1, "names of cgroups of")) {
+		map_u64_remove(&a->cgroups, c.id); /* it may have had another name */
+		return CLEW_OK;
+	}
 	path = arena_strndup(&a->memory, c.path, strlen(c.path));
 	return path && map_u64_put(&a->cgroups, c.id, (uintptr_t)path) ? CLEW_OK : CLEW_NO_MEMORY;
 }
@@ -93,6 +107,8 @@ static enum clew_err take_namespaces(struct analyze *a, const struct perf_record
 	uint64_t ino;
 
 	if (perf_namespaces_parse(r, &n) != CLEW_OK || n.nr <= MNT_LINK)
+		return CLEW_OK;
+	if (!map_u64_get(&a->mnt_ns, n.pid) && !ana_charge(a, 0, "namespaces of"))
 		return CLEW_OK;
 	ino = load_u64(n.links.pos + MNT_LINK * LINK_BYTES + 8, r->swap);
 	return map_u64_put(&a->mnt_ns, n.pid, ino) ? CLEW_OK : CLEW_NO_MEMORY;

@@ -30,7 +30,7 @@ static enum clew_err init(struct analyze *a, struct clew_diag *diag)
 		return err;
 	if (ana_reader_init(&a->reader, a->file, &a->input, a->opts.is_mapped) != CLEW_OK)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	a->who = who_new();
+	a->who = who_new(a->input.budget);
 	a->dsos = dso_store_new(&a->opts.symbols);
 	if (!a->who || !a->dsos || ana_take_build_ids(a) != CLEW_OK)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
@@ -81,6 +81,7 @@ void analyze_free(struct analyze *a)
 	who_free(a->who);
 	dso_store_free(a->dsos);
 	arena_done(&a->memory);
+	budget_give(a->input.budget, a->charged);
 	perf_file_free(a->file);
 	mem_free(a);
 }

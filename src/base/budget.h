@@ -39,6 +39,10 @@ void budget_let_go(struct budget *b, uint64_t bytes);
 /** Is more than a quarter of the limit held? */
 bool budget_holds_much(const struct budget *b);
 
+/** @p bytes, or a quarter of the limit where that is less: what a store may hold that throws away
+ * what is too much, and is not charged. */
+uint64_t budget_part(const struct budget *b, uint64_t bytes);
+
 /** Bytes that can be taken now; all ones: any. */
 uint64_t budget_left(const struct budget *b);
 

@@ -64,8 +64,7 @@ static void put_outcomes(struct buf *out, const struct ana_summary *s)
 	put_outcome(out, "lost: the kernel had no room for them", s->nr_lost);
 	put_outcome(out, "records that came later than their time", s->order.nr_late);
 	if (s->nr_over_budget)
-		put_outcome(out, "tables or files left out: over the memory budget",
-			    s->nr_over_budget);
+		put_outcome(out, "things left out: over the memory budget", s->nr_over_budget);
 	if (s->nr_aux_bytes)
 		put_outcome(out, "bytes of hardware trace, not decoded", s->nr_aux_bytes);
 }
@@ -186,7 +185,7 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 			   (unsigned long long)s->nr_maps_dropped);
 	if (s->nr_over_budget)
 		buf_printf(out,
-			   "# Left out: %llu tables or files, over the memory budget "
+			   "# Left out: %llu things, over the memory budget "
 			   "(--max-memory)\n",
 			   (unsigned long long)s->nr_over_budget);
 	put_unwound(out, s);

@@ -9,6 +9,10 @@
 
 #define LINE_NUMBER ((uint64_t)1 << 63) /* a bit that no number in a table has */
 
+enum { TABLE_BYTES = 96 }; /* an entry's part of tables that double when they are full */
+
+static const char not_kept[] = "[not kept]";
+
 const char dso_over_budget[] = "it needs more than the memory budget has left";
 
 struct dso_store *dso_store_new(const struct dso_store_opts *opts)
@@ -150,6 +154,20 @@ static bool add_jitdump(struct dso_store *s, struct dso *d)
 	return map_u64_put(&s->jitdumps, d->pid, (uintptr_t)d);
 }
 
+/* What is known of a file before it is asked for anything. */
+static bool has_room(struct dso_store *s, const struct dso_key *k)
+{
+	return k->path == not_kept ||
+	       dso_store_charge(s, sizeof(struct dso) + 2 * strlen(k->path) + TABLE_BYTES,
+				"files named in", "");
+}
+
+/* Stands for all files there was no room for. */
+static struct dso *others(struct dso_store *s)
+{
+	return dso_store_get(s, &(struct dso_key){.kind = DSO_NO_CODE, .path = not_kept});
+}
+
 struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key)
 {
 	uint64_t h = key_hash(key), *at;
@@ -161,6 +179,8 @@ struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key)
 		if (is_key_of(d, key))
 			return d;
 	}
+	if (!has_room(s, key))
+		return others(s);
 	d = dso_new(s, key);
 	if (!d || !vec_reserve(&s->dsos, s->dsos.nr + 1) || !map_u64_put(&s->by_key, h, d->id))
 		return NULL;

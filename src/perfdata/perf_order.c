@@ -19,6 +19,11 @@ struct entries {
 	VEC(struct entry);
 };
 
+enum {
+	ENTRY_BYTES = 3 * 2 * sizeof(struct entry), /* of three lists, which double */
+	MIN_LIMIT = 1 << 14,
+};
+
 struct perf_order {
 	struct entries sorted;   /* by time, equal times in file order; [first, ready) may go */
 	struct entries incoming; /* in file order, since the last sort */
@@ -44,7 +49,13 @@ struct perf_order *perf_order_new(uint64_t limit)
 
 void perf_order_set_budget(struct perf_order *o, struct budget *budget)
 {
+	uint64_t most = budget_part(budget, UINT64_MAX) / ENTRY_BYTES;
+
 	o->budget = budget;
+	if (most < MIN_LIMIT)
+		most = MIN_LIMIT;
+	if (o->limit > most)
+		o->limit = most;
 }
 
 static void release_all(const struct entries *v, size_t from)

@@ -21,7 +21,8 @@ struct perf_order_counts {
  * goes early. */
 struct perf_order *perf_order_new(uint64_t limit);
 
-/** Where the blocks of the records that wait hold much of @p budget, all of them go early. */
+/** Where the blocks of the records that wait hold much of @p budget, all of them go early; and half
+ * of them where their list does. */
 void perf_order_set_budget(struct perf_order *o, struct budget *budget);
 
 void perf_order_free(struct perf_order *o);

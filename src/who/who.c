@@ -6,15 +6,67 @@
 #include "base/map_u64.h"
 #include "who/who_impl.h"
 
-struct who *who_new(void)
+const char who_not_kept[] = "[not kept]";
+
+enum {
+	/* A thing kept: its part of tables that double when they are full. */
+	TABLE_BYTES = 96,
+	THREAD_BYTES = sizeof(struct who_thread) + sizeof(struct who_space) + TABLE_BYTES,
+};
+
+static void refuse(struct who *w, uint64_t bytes, const char *what)
+{
+	for (size_t i = 0; i < sizeof(w->refused) / sizeof(*w->refused); i++) {
+		if (w->refused[i] == what)
+			return;
+		if (w->refused[i])
+			continue;
+		w->refused[i] = what;
+		budget_refuse(w->budget, bytes, what, "");
+		return;
+	}
+}
+
+bool who_charge(struct who *w, uint64_t bytes, const char *what)
+{
+	if (!budget_take(w->budget, bytes)) {
+		refuse(w, 0, what);
+		return false;
+	}
+	w->charged += bytes;
+	return true;
+}
+
+void who_give(struct who *w, uint64_t bytes)
+{
+	budget_give(w->budget, bytes);
+	w->charged -= bytes;
+}
+
+static bool make_others(struct who *w)
+{
+	struct who_thread *t = w->others = mem_zalloc(sizeof(*t));
+
+	if (!t)
+		return false;
+	t->space = who_space_new(w);
+	if (!t->space)
+		return false;
+	t->pid = t->tid = UINT32_MAX;
+	t->comm = who_not_kept;
+	return true;
+}
+
+struct who *who_new(struct budget *budget)
 {
 	struct who *w = mem_zalloc(sizeof(*w));
 	struct who_thread *idle;
 
 	if (!w)
 		return NULL;
+	w->budget = budget;
 	w->kernel = who_space_new(w);
-	idle = w->kernel ? who_thread_get(w, 0, 0) : NULL;
+	idle = w->kernel && make_others(w) ? who_thread_get(w, 0, 0) : NULL;
 	if (!idle) {
 		who_free(w);
 		return NULL;
@@ -30,6 +82,13 @@ static void thread_free(struct who *w, struct who_thread *t)
 	mem_free(t);
 }
 
+/* It is in no table any more. */
+static void thread_forget(struct who *w, struct who_thread *t)
+{
+	thread_free(w, t);
+	who_give(w, THREAD_BYTES);
+}
+
 void who_free(struct who *w)
 {
 	if (!w)
@@ -40,6 +99,9 @@ void who_free(struct who *w)
 	}
 	map_u64_done(&w->threads);
 	who_space_release(w, w->kernel);
+	if (w->others)
+		thread_free(w, w->others);
+	budget_give(w->budget, w->charged);
 	intern_done(&w->texts);
 	arena_done(&w->maps);
 	mem_free(w);
@@ -62,15 +124,27 @@ struct who_thread *who_thread_find(const struct who *w, uint32_t tid)
 	return t ? (struct who_thread *)(uintptr_t)*t : NULL;
 }
 
-const char *who_text(struct who *w, const char *s, uint32_t *ret_id)
+enum clew_err who_text(struct who *w, const char *s, const char **ret, uint32_t *ret_id)
 {
-	uint32_t id = intern_str(&w->texts, s);
+	uint32_t id;
 
+	if (!intern_has(&w->texts, s) &&
+	    !who_charge(w, strlen(s) + 1 + TABLE_BYTES, "names of threads and files of"))
+		return CLEW_LIMIT;
+	id = intern_str(&w->texts, s);
 	if (id == INTERN_FAILED)
-		return NULL;
+		return CLEW_NO_MEMORY;
 	if (ret_id)
 		*ret_id = id;
-	return intern_get(&w->texts, id);
+	*ret = intern_get(&w->texts, id);
+	return CLEW_OK;
+}
+
+static const char *name_of(struct who *w, const char *name)
+{
+	const char *text = who_not_kept;
+
+	return who_text(w, name, &text, NULL) == CLEW_NO_MEMORY ? NULL : text;
 }
 
 static const char *name_by_tid(struct who *w, uint32_t tid)
@@ -78,7 +152,7 @@ static const char *name_by_tid(struct who *w, uint32_t tid)
 	char name[16];
 
 	snprintf(name, sizeof(name), ":%d", (int)tid);
-	return who_text(w, name, NULL);
+	return name_of(w, name);
 }
 
 /* Threads of a process share its leader's space. */
@@ -108,10 +182,18 @@ static struct who_thread *thread_new(struct who *w, uint32_t pid, uint32_t tid)
 	return t;
 }
 
+static bool has_room(struct who *w)
+{
+	return who_charge(w, THREAD_BYTES, "threads of");
+}
+
 static struct who_thread *thread_add(struct who *w, uint32_t pid, uint32_t tid)
 {
-	struct who_thread *t = thread_new(w, pid, tid);
+	struct who_thread *t;
 
+	if (!has_room(w))
+		return w->others;
+	t = thread_new(w, pid, tid);
 	if (t && !give_space(w, t)) {
 		map_u64_remove(&w->threads, tid);
 		mem_free(t);
@@ -149,8 +231,11 @@ struct who_thread *who_thread_get(struct who *w, uint32_t pid, uint32_t tid)
 enum clew_err who_take_comm(struct who *w, const struct perf_comm *c)
 {
 	struct who_thread *t = who_thread_get(w, c->pid, c->tid);
-	const char *comm = t ? who_text(w, c->comm, NULL) : NULL;
+	const char *comm;
 
+	if (t == w->others)
+		return CLEW_OK;
+	comm = t ? name_of(w, c->comm) : NULL;
 	if (!comm)
 		return CLEW_NO_MEMORY;
 	t->comm = comm;
@@ -172,8 +257,10 @@ enum clew_err who_take_fork(struct who *w, const struct perf_task *f)
 		return CLEW_OK;
 	if (old) { /* the number is used again */
 		map_u64_remove(&w->threads, f->tid);
-		thread_free(w, old);
+		thread_forget(w, old);
 	}
+	if (!has_room(w))
+		return CLEW_OK;
 	t = thread_new(w, f->pid, f->tid);
 	if (!t)
 		return CLEW_NO_MEMORY;

@@ -4,6 +4,7 @@
 
 #include <clew/err.h>
 
+#include "base/budget.h"
 #include "base/intern.h"
 #include "perfdata/perf_record.h"
 
@@ -48,7 +49,12 @@ struct who_thread {
 
 struct who;
 
-struct who *who_new(void);
+/**
+ * @p budget (NULL: no limit) is of all that is kept; it outlives the who. Where it is used up, a
+ * thread that is not known yet is one without a name and without mappings, a new name is
+ * who_not_kept, and a new mapping is none.
+ */
+struct who *who_new(struct budget *budget);
 void who_free(struct who *w);
 
 /**
@@ -58,8 +64,11 @@ void who_free(struct who *w);
  */
 void who_keep_maps_over_exec(struct who *w);
 
-/** The thread, made when it was never told of. @p pid all ones: not known. NULL when memory is
- * short. */
+/** In place of a name there was no room for. */
+extern const char who_not_kept[];
+
+/** The thread, made when it was never told of. @p pid all ones: not known. Where the budget has no
+ * room for it: one whose pid and tid are all ones. NULL when memory is short. */
 struct who_thread *who_thread_get(struct who *w, uint32_t pid, uint32_t tid);
 
 /** The thread, or NULL. */
@@ -73,7 +82,8 @@ enum clew_err who_take_fork(struct who *w, const struct perf_task *t);
 enum clew_err who_take_exit(struct who *w, const struct perf_task *t);
 enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct perf_mmap *m);
 
-/** Maps not taken because a process or the whole file had more than any real one (who_space.c). */
+/** Maps not taken because a process or the whole file had more than any real one (who_space.c), or
+ * more than the budget has room for. */
 uint64_t who_nr_maps_dropped(const struct who *w);
 
 /**

@@ -20,11 +20,14 @@ uint64_t who_nr_maps_dropped(const struct who *w)
 	return w->nr_maps_dropped;
 }
 
+static const char mappings[] = "mappings of";
+
 static struct who_maps *maps_new(struct who *w, size_t cap)
 {
 	struct who_maps *m;
 
-	if (w->nr_map_slots + cap > MAX_MAP_SLOTS) {
+	if (w->nr_map_slots + cap > MAX_MAP_SLOTS ||
+	    !who_charge(w, cap * sizeof(m->v[0]), mappings)) {
 		w->is_full = true;
 		return NULL;
 	}
@@ -41,6 +44,7 @@ static void maps_release(struct who *w, struct who_maps *m)
 	if (!m || --m->refs)
 		return;
 	w->nr_map_slots -= m->cap;
+	who_give(w, m->cap * sizeof(m->v[0]));
 	mem_free(m);
 }
 
@@ -157,10 +161,18 @@ static bool make_writable(struct who *w, struct who_space *s, size_t extra)
 	return true;
 }
 
+static struct who_map *map_alloc(struct who *w)
+{
+	if (who_charge(w, sizeof(struct who_map), mappings))
+		return arena_zalloc(&w->maps, sizeof(struct who_map));
+	w->is_full = true;
+	return NULL;
+}
+
 /* What is left of @p old in [start, end). */
 static struct who_map *cut(struct who *w, const struct who_map *old, uint64_t start, uint64_t end)
 {
-	struct who_map *m = arena_alloc(&w->maps, sizeof(*m));
+	struct who_map *m = map_alloc(w);
 
 	if (!m)
 		return NULL;
@@ -178,7 +190,32 @@ static bool is_code(const struct who_map *m)
 	return !m->prot || m->prot & PROT_EXEC_BIT; /* 0: not told */
 }
 
-/* A new map replaces what it covers; what sticks out on either side stays. */
+/* No map is taken there. What it would have replaced is gone all the same; where the maps are
+ * shared with others, all of them are. */
+static void uncover(struct who *w, struct who_space *s, uint64_t start, uint64_t end)
+{
+	struct who_maps *m = s->maps;
+	size_t first = m ? first_above(m, start) : 0, last = first;
+
+	w->nr_maps_dropped++;
+	while (m && last < m->nr && m->v[last]->start < end)
+		last++;
+	if (first == last)
+		return;
+	if (m->refs > 1) {
+		maps_release(w, m);
+		s->maps = NULL;
+	} else {
+		memmove(m->v + first, m->v + last, (m->nr - last) * sizeof(m->v[0]));
+		m->nr -= last - first;
+	}
+	s->last = NULL;
+	s->generation++;
+	s->code_generation++;
+}
+
+/* A new map replaces what it covers; what sticks out on either side stays. CLEW_NO_MEMORY: nothing
+ * was changed. */
 static enum clew_err insert(struct who *w, struct who_space *s, struct who_map *map)
 {
 	struct who_map *put[3];
@@ -186,12 +223,8 @@ static enum clew_err insert(struct who *w, struct who_space *s, struct who_map *
 	size_t nr_put = 0, first, end;
 	bool has_code = is_code(map);
 
-	if (!make_writable(w, s, 2)) {
-		if (!w->is_full)
-			return CLEW_NO_MEMORY;
-		w->nr_maps_dropped++;
-		return CLEW_OK;
-	}
+	if (!make_writable(w, s, 2))
+		return CLEW_NO_MEMORY;
 	m = s->maps;
 	first = first_above(m, map->start);
 	for (end = first; end < m->nr && m->v[end]->start < map->end; end++)
@@ -216,12 +249,11 @@ static enum clew_err insert(struct who *w, struct who_space *s, struct who_map *
 
 static struct who_map *map_of(struct who *w, const struct perf_mmap *mm)
 {
-	struct who_map *m = arena_zalloc(&w->maps, sizeof(*m));
+	struct who_map *m = map_alloc(w);
+	enum clew_err err = m ? who_text(w, mm->filename, &m->path, &m->path_id) : CLEW_OK;
 
-	if (!m)
-		return NULL;
-	m->path = who_text(w, mm->filename, &m->path_id);
-	if (!m->path)
+	w->is_full |= err == CLEW_LIMIT;
+	if (!m || err != CLEW_OK)
 		return NULL;
 	m->start = mm->start;
 	m->end = mm->start + mm->len;
@@ -254,6 +286,7 @@ static bool is_there(const struct who_space *s, const struct perf_mmap *mm, uint
 
 enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct perf_mmap *mm)
 {
+	enum clew_err err = CLEW_NO_MEMORY;
 	struct who_map *m;
 	uint64_t end;
 
@@ -261,10 +294,15 @@ enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct
 		return CLEW_OK; /* covers nothing */
 	if (is_there(space, mm, end))
 		return CLEW_OK;
-	if (space->maps && space->maps->nr >= MAX_MAPS) {
-		w->nr_maps_dropped++;
+	if (space == w->others->space || (space->maps && space->maps->nr >= MAX_MAPS)) {
+		uncover(w, space, mm->start, end);
 		return CLEW_OK;
 	}
 	m = map_of(w, mm);
-	return m ? insert(w, space, m) : CLEW_NO_MEMORY;
+	if (m)
+		err = insert(w, space, m);
+	if (err == CLEW_OK || !w->is_full)
+		return err;
+	uncover(w, space, mm->start, end);
+	return CLEW_OK;
 }

@@ -110,6 +110,11 @@ def mmap2(addr, size, path, time=1, pid=1):
                   struct.pack("<IIQII", pid, pid, time, 0, 0))
 
 
+def comm(tid, name, time=1):
+    name += b"\0"
+    return record(3, struct.pack("<II", tid, tid) + name + bytes(-len(name) % 8) + struct.pack("<IIQII", tid, tid, time, 0, 0))
+
+
 def sample(ip, time=2, chain=None, pid=1):
     body = struct.pack("<QIIQIIQ", ip, pid, pid, time, 0, 0, 1)
     if chain is not None:
@@ -138,12 +143,31 @@ def arch():
 
 
 def zstd_frame(parts):
-    """@p parts: bytes as they are, or a number of zeros, each below 128 KiB. Spec: RFC 8878, 3.1.1"""
+    """@p parts: bytes as they are, a number of zeros, or (byte, how often), each below 128 KiB. Spec: RFC 8878, 3.1.1"""
     out = struct.pack("<IBB", 0xfd2fb528, 0, 0x50)  # a window of 1 MiB, no size, no checksum
     for i, part in enumerate(parts):
-        size, kind = (part, 1) if isinstance(part, int) else (len(part), 0)
-        out += (size << 3 | kind << 1 | (i == len(parts) - 1)).to_bytes(3, "little") + (b"\0" if kind else part)
+        if isinstance(part, bytes):
+            size, kind, text = len(part), 0, part
+        else:
+            text, size = (b"\0", part) if isinstance(part, int) else part
+            kind = 1
+        out += (size << 3 | kind << 1 | (i == len(parts) - 1)).to_bytes(3, "little") + text
     return out
+
+
+ROUND = record(68, b"", misc=0)  # FINISHED_ROUND: what stands before the last one may be played
+LONG = 60000
+
+
+def packed_names(kind, numbers, head, tail=struct.pack("<IIQII", 1, 1, 1, 0, 0)):
+    """A COMPRESSED record of records with long names, each of which has a number; @p head(number): what stands before the name."""
+    parts = []
+    for number in numbers:
+        name = head(number) + b"/%07d" % number
+        last = bytes(8) + tail  # the name ends there
+        parts += [struct.pack("<IHH", kind, 2, 8 + len(name) + LONG + len(last)) + name, (b"x", LONG), last]
+    frame = zstd_frame(parts)
+    return struct.pack("<IHH", 81, 0, 8 + len(frame)) + frame
 
 
 def packed_samples(times, record_bytes=65528):

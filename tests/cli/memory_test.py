@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Usage: memory_test.py CLEW: what is unpacked or kept of an input stays within --max-memory, says so, and the rest goes on."""
 import os
+import re
+import struct
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from bomb_lib import (BASE, IS_PACKED, PERF_CONTEXT_USER, TEXT_AT, Run, arch, elf, exported, is_sanitized, mmap2, packed_samples, packed_zeros, recording, sample, symbols, text_section, with_debugdata,
-                      with_lines)
+from bomb_lib import (BASE, IS_PACKED, PERF_CONTEXT_USER, ROUND, TEXT_AT, Run, arch, comm, elf, exported, is_sanitized, mmap2, packed_names, packed_samples, packed_zeros, recording,
+                      sample, symbols, text_section, with_debugdata, with_lines)
 
 CLEW = os.path.abspath(sys.argv[1])
 MIB = 1 << 20
@@ -249,6 +251,59 @@ def test_records():
     tap.check(f"# Samples: {each} of event" in r.out, "packed records within the budget: all are counted", r.out)
 
 
+def threads(nr):
+    """threads with a name each, then samples of some of them"""
+    return recording(b"".join(comm(i, b"name of thread %07d " % i + b"x" * 200) for i in range(1, nr)) +
+                     b"".join(sample(0x1000, 2, pid=i) for i in (1, 2, nr - 1)))
+
+
+def names(kind, head):
+    """records with long names, 120 MiB of these, and a sample"""
+    nr, each = 2000, 20
+    data = b"".join(packed_names(kind, range(i, i + each), head) + ROUND for i in range(0, nr, each))
+    return recording(data + sample(0x1000, 2), features=[(6, arch()), IS_PACKED])
+
+
+def files(nr):
+    """files in a process, with a sample in each"""
+    return recording(b"".join(mmap2(BASE * (i + 1), 4096, b"/no/file/%07d/" % i + b"x" * 200) + sample(BASE * (i + 1) + 8) for i in range(nr)))
+
+
+def test_told():
+    """What records tell: threads, names, mappings, files, cgroups."""
+    path = make("threads.data", threads, 200000)
+    r = run("script", "-F", "comm,tid", "-i", path, "--max-memory", "16M")
+    check_left_out(r, f"threads of {path}", "200,000 threads")
+    check_within(r, 16 * MIB, "200,000 threads")
+    lines = [line.split() for line in r.out.splitlines()]
+    tap.check(len(lines) == 3 and [line[-1] for line in lines] == ["1", "2", "199999"], "200,000 threads: each sample has its number", r.out)
+    tap.check(lines[0][:3] == ["name", "of", "thread"] and lines[-1][:2] == ["[not", "kept]"],
+              "200,000 threads: the first ones keep their names, the last has none, not another's", r.out)
+    r = run("script", "-F", "comm,tid", "-i", path)
+    check_whole(r, "200,000 threads with room")
+    for name, kind, head, what in (
+            ("comms", 3, lambda i: struct.pack("<II", 1, 1), "names of threads and files of"),
+            ("paths", 10, lambda i: struct.pack("<IIQQQIIQQII", 1, 1, BASE * (i + 1), 4096, 0, 0, 0, 0, 0, 5, 2), "names of threads and files of"),
+            ("cgroups", 19, lambda i: struct.pack("<Q", i), "names of cgroups of")):
+        path = make(f"{name}.data", names, kind, head)
+        r = report(path, "--max-memory", "16M")
+        check_left_out(r, f"{what} {path}", f"long {name}", more=left_more(r))
+        check_within(r, 16 * MIB, f"long {name}")
+        tap.check("# Samples: 1 of event" in r.out, f"long {name}: the sample is counted", r.out)
+    path = make("files.data", files, 50000)
+    r = report(path, "--max-memory", "16M", "-s", "dso")
+    check_left_out(r, f" of {path}", "50,000 files", more=left_more(r))
+    check_within(r, 16 * MIB, "50,000 files")
+    tap.check("# Samples: 50000 of event" in r.out, "50,000 files: all samples are counted", r.out[:400])
+    check_whole(report(path, "-s", "dso"), "50,000 files with room")
+
+
+def left_more(r):
+    """how many things more were left out, as it says itself"""
+    more = re.search(r" and (\d+) more$", r.err, re.M)
+    return int(more.group(1)) if more else 0
+
+
 def test_normal():
     """What fits is as it was, whatever the budget."""
     path = put("normal.so", elf(exported((b"one", b"two"))))
@@ -278,4 +333,5 @@ with tempfile.TemporaryDirectory(prefix="clew-memory.") as scratch:
     test_snapshot()
     test_depth()
     test_records()
+    test_told()
 tap.done()

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "who/who.h"
 
+#include <stdio.h>
+
 #include "unit/tap.h"
 
 static void map(struct who *w, struct who_space *s, uint64_t start, uint64_t len, uint64_t pgoff,
@@ -112,7 +114,7 @@ static void test_no_memory(void)
 
 	for (uint64_t n = 0; n < 40; n++) {
 		mem_fail_after(n);
-		struct who *w = who_new();
+		struct who *w = who_new(NULL);
 
 		if (w) {
 			who_take_comm(w, &(struct perf_comm){.pid = 1, .tid = 2, .comm = "x"});
@@ -128,14 +130,52 @@ static void test_no_memory(void)
 	CHECK(nr_failed > 3, "each allocation failing in turn: no crash, no leak");
 }
 
+/* What is told of thread @p tid: its name, a file, a process of its own. */
+static void tell(struct who *w, uint32_t tid)
+{
+	struct who_thread *t = who_thread_get(w, tid, tid);
+	char name[32];
+
+	snprintf(name, sizeof(name), "name of thread %u", tid);
+	who_take_comm(w, &(struct perf_comm){.pid = tid, .tid = tid, .comm = name});
+	map(w, t->space, 0x1000, 0x1000, 0, name);
+}
+
+static void test_budget(void)
+{
+	struct budget b = {.limit = 64 << 10};
+	struct who *w = who_new(&b);
+	struct who_thread *first, *last;
+
+	for (uint32_t tid = 1; tid <= 1000; tid++)
+		tell(w, tid);
+	first = who_thread_get(w, 1, 1);
+	last = who_thread_get(w, 1000, 1000);
+	CHECK(b.used <= b.limit && b.peak > b.limit / 2, "what is kept stays within the budget");
+	CHECK(first->tid == 1 && path_at(first->space, 0x1000), "the first threads are known");
+	CHECK(last->tid == UINT32_MAX && last == who_thread_get(w, 999, 999),
+	      "one thread stands for all others");
+	CHECK_STR(last->comm, who_not_kept, "and has no name");
+	CHECK(!path_at(last->space, 0x1000), "nor a mapping: what is told is another's");
+	CHECK(b.nr_refused > 0 && b.nr_refused < 5, "each kind of thing is counted once");
+	CHECK(who_nr_maps_dropped(w) > 100, "mappings that are not kept are counted");
+	map(w, first->space, 0x1800, 0x100, 0, "a file that is not kept");
+	CHECK(!path_at(first->space, 0x1880), "a mapping that is not kept hides what was there");
+	who_take_comm(w, &(struct perf_comm){.pid = 1, .tid = 1, .comm = "a new name"});
+	CHECK_STR(first->comm, who_not_kept, "an old name does not stay where the new one is lost");
+	who_free(w);
+	CHECK(!b.used, "all of it is given back");
+}
+
 int main(void)
 {
-	struct who *w = who_new();
+	struct who *w = who_new(NULL);
 
 	test_maps(w);
 	test_fork(w);
 	test_late_pid(w);
 	who_free(w);
 	test_no_memory();
+	test_budget();
 	return tap_done();
 }
