@@ -151,7 +151,7 @@ struct analyze {
 	struct {
 		VEC(struct dso_build_id);
 	} build_ids;
-	uint64_t charged;        /* to the budget, by ana_charge() */
+	struct budget_account account;
 	struct map_u64 cgroups;  /* id -> path */
 	struct map_u64 mnt_ns;   /* pid -> inode of its mount namespace, as last told */
 	struct map_u64 counters; /* event id -> last value read, for samples of whole groups */
@@ -249,8 +249,7 @@ enum clew_err ana_take_build_ids(struct analyze *a);
 enum clew_err ana_take_build_id(struct analyze *a, const struct perf_build_id_record *b);
 
 /* --- ana_take.c: records other than samples into the state --- */
-/** Take what is kept of records from the budget. @p what: of the recording, static words. @return
- * false: no room, which is noted. */
+/** Take what is kept of a record, and its part of a table. As budget_account_take(). */
 bool ana_charge(struct analyze *a, uint64_t bytes, const char *what);
 enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r);
 

@@ -5,10 +5,7 @@ enum { TABLE_BYTES = 96 }; /* an entry's part of a table that doubles when it is
 
 bool ana_charge(struct analyze *a, uint64_t bytes, const char *what)
 {
-	if (!budget_take_for(a->input.budget, bytes + TABLE_BYTES, what, ""))
-		return false;
-	a->charged += bytes + TABLE_BYTES;
-	return true;
+	return budget_account_take(&a->account, bytes + TABLE_BYTES, what);
 }
 
 static enum clew_err take_mmap(struct analyze *a, const struct perf_record *r)

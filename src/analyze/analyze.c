@@ -50,6 +50,7 @@ enum clew_err analyze_open(struct analyze **ret, const struct perf_input *input,
 	if (!a)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	a->input = *input;
+	a->account.budget = input->budget;
 	a->opts = *opts;
 	a->summary.first_time = a->summary.last_time = UINT64_MAX;
 	err = init(a, diag);
@@ -81,7 +82,7 @@ void analyze_free(struct analyze *a)
 	who_free(a->who);
 	dso_store_free(a->dsos);
 	arena_done(&a->memory);
-	budget_give(a->input.budget, a->charged);
+	budget_account_done(&a->account);
 	perf_file_free(a->file);
 	mem_free(a);
 }

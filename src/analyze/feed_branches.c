@@ -83,6 +83,8 @@ static bool end_value(struct report_feed *f, const struct ana_loc *loc, enum rep
 	known = feed_memo_at(&f->ends.of_frame[ends[k].kind], frame);
 	if (!known)
 		return false;
+	if (*known == REPORT_NONE && !feed_take_key(f, sizeof(struct feed_identity)))
+		return true;
 	if (*known == REPORT_NONE)
 		*known = new_end(f, frame, ends[k].kind, ends[k].frame_key);
 	*ret = *known;
@@ -216,7 +218,7 @@ static enum clew_err take_branch(struct report_feed *f, struct report_event *ev,
 	key = err == CLEW_OK ? feed_key(f, e, b) : REPORT_NONE;
 	if (err != CLEW_OK || key == REPORT_NONE)
 		return CLEW_NO_MEMORY;
-	return report_weights_add(&ev->weights, key, node, 1, 1);
+	return feed_weigh(f, ev, key, node, 1);
 }
 
 /* Is the sample taken at one of the places asked for? perf chooses branches by that. */

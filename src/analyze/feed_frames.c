@@ -65,7 +65,8 @@ uint32_t feed_frame_add(struct feed_frames *t, const struct feed_frame *frame)
 	slot = slot_of(t, identity_of(t, frame));
 	if (*slot)
 		return *slot - 1;
-	if (t->all.nr >= FEED_MAX_FRAMES) {
+	if (t->all.nr >= FEED_MAX_FRAMES ||
+	    !budget_account_take(&t->account, FEED_FRAME_BYTES, "functions of")) {
 		frame = &other;
 		slot = slot_of(t, identity_of(t, frame));
 		if (*slot)
@@ -81,6 +82,7 @@ void feed_frames_done(struct feed_frames *t)
 {
 	vec_done(&t->all);
 	mem_free(t->slots);
+	budget_account_done(&t->account);
 	*t = (struct feed_frames){0};
 }
 

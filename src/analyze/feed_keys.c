@@ -3,6 +3,11 @@
 
 #include "analyze/report_feed_impl.h"
 
+bool feed_take_key(struct report_feed *f, uint64_t bytes)
+{
+	return budget_account_take(&f->account, bytes + FEED_KEY_BYTES, "sort keys of");
+}
+
 /* Texts of the pipeline live as long as it: one look at the text for each pointer. */
 static uint32_t text_id(struct report_feed *f, const char *text)
 {
@@ -14,8 +19,12 @@ static uint32_t text_id(struct report_feed *f, const char *text)
 	known = map_u64_get(&f->text_of, (uintptr_t)text);
 	if (known)
 		return (uint32_t)*known;
+	if (!feed_take_key(f, strlen(text) + 1))
+		text = who_not_kept;
 	id = intern_str(&f->texts, text);
-	if (id == INTERN_FAILED || !map_u64_put(&f->text_of, (uintptr_t)text, id))
+	if (id == INTERN_FAILED || text == who_not_kept)
+		return id;
+	if (!map_u64_put(&f->text_of, (uintptr_t)text, id))
 		return INTERN_FAILED;
 	return id;
 }
@@ -105,6 +114,48 @@ static void remember(struct report_feed *f, const struct ana_event *e, uint32_t 
 	f->last_cpu = e->cpu;
 }
 
+/* @p nr: of the sort keys, and one more, so that number 0, the empty text, stays unused. */
+static uint32_t add_key(struct report_feed *f, const uint64_t *values, size_t nr, const char *comm)
+{
+	uint32_t key = intern_add(&f->tuples, (const char *)values, nr * sizeof(*values));
+
+	if (key == INTERN_FAILED)
+		return REPORT_NONE;
+	while (f->comm_of.nr <= key) {
+		if (!vec_push(&f->comm_of, ""))
+			return REPORT_NONE;
+	}
+	if (comm)
+		f->comm_of.data[key] = comm;
+	return key;
+}
+
+/* Of nothing known: numbers are all ones. */
+static uint32_t other_key(struct report_feed *f)
+{
+	uint64_t values[REPORT_NR_KEYS + 1] = {0};
+	uint32_t text = intern_str(&f->texts, who_not_kept);
+	size_t nr = 0;
+
+	if (f->other_key || text == INTERN_FAILED)
+		return f->other_key ? f->other_key : REPORT_NONE;
+	for (size_t i = 0; i < f->opts.sort.nr; i++) {
+		enum report_key k = f->opts.sort.keys[i];
+
+		if (report_key_is_frame(k))
+			continue;
+		values[nr++] = report_key_is_branch(k) ? 0
+			     : report_key_is_text(k)   ? text
+						       : UINT32_MAX;
+	}
+	return f->other_key = add_key(f, values, nr + 1, who_not_kept);
+}
+
+static bool is_known(const struct report_feed *f, const uint64_t *values, size_t nr)
+{
+	return intern_holds(&f->tuples, (const char *)values, nr * sizeof(*values));
+}
+
 uint32_t feed_key(struct report_feed *f, const struct ana_event *e, const struct feed_branch *b)
 {
 	uint64_t values[REPORT_NR_KEYS + 1] = {0};
@@ -114,17 +165,14 @@ uint32_t feed_key(struct report_feed *f, const struct ana_event *e, const struct
 	if (is_last(f, e))
 		return f->last_key;
 	nr = values_of(f, e, b, values);
-	key = nr ? intern_add(&f->tuples, (const char *)values, nr * sizeof(values[0]))
-		 : INTERN_FAILED;
-	if (key == INTERN_FAILED)
+	if (!nr)
 		return REPORT_NONE;
-	while (f->comm_of.nr <= key) {
-		if (!vec_push(&f->comm_of, ""))
-			return REPORT_NONE;
-	}
-	if (e->comm)
-		f->comm_of.data[key] = e->comm;
-	remember(f, e, key);
+	if (is_known(f, values, nr) || feed_take_key(f, sizeof(values)))
+		key = add_key(f, values, nr, e->comm);
+	else
+		key = other_key(f);
+	if (key != REPORT_NONE)
+		remember(f, e, key);
 	return key;
 }
 

@@ -38,6 +38,7 @@ enum clew_err report_feed_new(struct report_feed **ret, const struct report_feed
 	f->frames.is_exact = opts->by_address || report_sort_has_lines(&opts->sort);
 	f->has_frame_key = has_frame_key(&opts->sort);
 	err = report_tree_init(&f->tree, opts->max_nodes);
+	f->tree.account.budget = f->frames.account.budget = f->account.budget = opts->budget;
 	if (err == CLEW_OK)
 		err = ana_filter_init(&f->filter, &who, diag);
 	else
@@ -67,6 +68,7 @@ void report_feed_free(struct report_feed *f)
 	map_u64_done(&f->text_of);
 	feed_ends_done(&f->ends);
 	vec_done(&f->comm_of);
+	budget_account_done(&f->account);
 	for (size_t i = 0; i < FEED_PATHS; i++)
 		vec_done(&f->last_paths[i].steps);
 	vec_done(&f->frame_of_loc);
@@ -103,6 +105,15 @@ static bool is_kept(struct report_feed *f, const struct ana_event *e)
 	return !f->has_filter || ana_filter_keeps(&f->filter, e->sample, &t);
 }
 
+enum clew_err feed_weigh(struct report_feed *f, struct report_event *ev, uint32_t key,
+			 uint32_t node, uint64_t period)
+{
+	enum clew_err err = report_weights_add(&ev->weights, &f->tree, key, node, 1, period);
+
+	ev->nr_no_room += err == CLEW_LIMIT;
+	return err == CLEW_LIMIT ? CLEW_OK : err;
+}
+
 static enum clew_err weigh(struct report_feed *f, struct report_event *ev,
 			   const struct ana_event *e, uint32_t node)
 {
@@ -110,7 +121,7 @@ static enum clew_err weigh(struct report_feed *f, struct report_event *ev,
 
 	if (key == REPORT_NONE)
 		return CLEW_NO_MEMORY;
-	return report_weights_add(&ev->weights, key, node, 1, e->period);
+	return feed_weigh(f, ev, key, node, e->period);
 }
 
 static enum clew_err take(struct report_feed *f, struct report_event *ev, const struct ana_event *e)

@@ -23,12 +23,13 @@ struct report_feed_opts {
 	const char *dsos, *symbols; /* comma lists: rows of these alone; NULL: all */
 	const char *symbol_part;    /* rows whose symbol's name contains this; NULL: all */
 	uint32_t max_stack;         /* frames kept of a path; 0: all */
-	bool keeps_outermost; /* of those max_stack, and the sampled one; else the innermost */
-	uint32_t max_nodes;   /* of the tree; 0: its default */
-	bool by_address;      /* call graphs by address, not by function */
-	bool has_inlines;     /* inlined functions are frames (ana_opts.wants_lines) */
-	bool no_chains;       /* the sampled frame alone */
-	bool hide_unresolved; /* samples without a symbol are not there; rows neither */
+	bool keeps_outermost;  /* of those max_stack, and the sampled one; else the innermost */
+	uint32_t max_nodes;    /* of the tree; 0: its default */
+	bool by_address;       /* call graphs by address, not by function */
+	bool has_inlines;      /* inlined functions are frames (ana_opts.wants_lines) */
+	bool no_chains;        /* the sampled frame alone */
+	struct budget *budget; /* of rows, paths and names; NULL: no limit */
+	bool hide_unresolved;  /* samples without a symbol are not there; rows neither */
 };
 
 /** What one event of the recording brought. */
@@ -38,7 +39,7 @@ struct report_event {
 	uint64_t nr, period;              /* all samples of the event */
 	uint64_t nr_kept, period_kept;    /* those the filter kept */
 	uint64_t nr_stacks, nr_stackless; /* by_branch: samples with and without branches */
-	uint64_t nr_no_room;              /* paths cut to their sampled frame: the tree was full */
+	uint64_t nr_no_room; /* paths cut to their sampled frame, or in no row: no room was left */
 	uint64_t nr_deep, nr_deep_frames; /* samples whose chain has more frames than max_stack, and
 					     how many more */
 	uint64_t nr_lost_records;         /* LOST_SAMPLES; with ana_opts.wants_records */

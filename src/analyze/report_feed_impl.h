@@ -25,8 +25,14 @@ struct feed_frames {
 	uint32_t *slots; /* number + 1; 0: empty */
 	size_t cap;
 	bool is_exact; /* frames differ by address, not only by symbol */
+	struct budget_account account;
 };
-enum { FEED_MAX_FRAMES = 16 << 20 };
+enum {
+	FEED_MAX_FRAMES = 16 << 20,
+	/* With slots of tables that double, and with its group. */
+	FEED_FRAME_BYTES = 2 * sizeof(struct feed_frame) + 256,
+	FEED_KEY_BYTES = 160, /* beside its text or values */
+};
 
 /** @return the number, or REPORT_NONE when memory is short. */
 uint32_t feed_frame_add(struct feed_frames *t, const struct feed_frame *frame);
@@ -127,6 +133,8 @@ struct report_feed {
 		VEC(const char *);
 	} comm_of; /* by key number: the last thread's name, for pid and tid columns */
 	uint32_t *key_rank;
+	struct budget_account account; /* of texts and keys */
+	uint32_t other_key;            /* of samples whose own there was no room for; 0: none yet */
 
 	uint64_t epoch;
 	bool has_epoch;
@@ -173,6 +181,11 @@ void feed_frame_text(const struct report_feed *f, uint32_t frame, enum report_ke
 		     struct buf *out);
 
 /* --- feed_keys.c --- */
+/** Room for a key or a text that is not known yet. */
+bool feed_take_key(struct report_feed *f, uint64_t bytes);
+/** One sample or branch more in a row; where there is no room for it, in none. */
+enum clew_err feed_weigh(struct report_feed *f, struct report_event *ev, uint32_t key,
+			 uint32_t node, uint64_t period);
 /** @p b: NULL: of an event that is none. @return REPORT_NONE when memory is short. */
 uint32_t feed_key(struct report_feed *f, const struct ana_event *e, const struct feed_branch *b);
 enum clew_err feed_rank_keys(struct report_feed *f);

@@ -132,14 +132,29 @@ static enum clew_err select_rows(const struct report_feed *f, struct report_tabl
 	return CLEW_OK;
 }
 
+/* @return whether there is room for fewer branches than were asked for. */
+static bool limit_graphs(const struct budget *b, struct report_graph_opts *o)
+{
+	size_t room = budget_left(b) / (2 * sizeof(struct report_graph_node)) + 1;
+
+	if (o->max_nodes ? room >= o->max_nodes : room >= UINT32_MAX)
+		return false;
+	o->max_nodes = room;
+	return true;
+}
+
 static enum clew_err make_rows(struct report_feed *f, const struct report_weights **weights,
 			       const struct report_table_opts *o, struct report_table *t)
 {
 	const struct report_grouping g = {f->groups.group_of, f->groups.group_rank, f->key_rank,
 					  f->groups.nr};
 	struct report_graph_opts graph = o->graph;
-	enum clew_err err = report_rows_make(&t->rows, &f->pass, weights, (uint32_t)t->nr_events,
-					     &g, o->by_total);
+	enum clew_err err;
+	bool is_less;
+
+	t->rows.account.budget = f->opts.budget;
+	err = report_rows_make(&t->rows, &f->pass, weights, (uint32_t)t->nr_events, &g,
+			       o->by_total);
 
 	if (err == CLEW_OK)
 		err = select_rows(f, t, o);
@@ -147,8 +162,12 @@ static enum clew_err make_rows(struct report_feed *f, const struct report_weight
 		return err;
 	graph.is_cumulative = o->by_total;
 	graph.total = t->periods[0];
-	return report_graphs_make(&t->graphs, &t->rows, t->nr_shown, &f->pass, weights[0], &g,
-				  f->groups.frame_rank, &graph);
+	is_less = limit_graphs(f->opts.budget, &graph);
+	err = report_graphs_make(&t->graphs, &t->rows, t->nr_shown, &f->pass, weights[0], &g,
+				 f->groups.frame_rank, &graph);
+	if (is_less && t->graphs.is_cut)
+		budget_refuse(f->opts.budget, 0, "branches of the call graphs of", "");
+	return err;
 }
 
 enum clew_err report_table_make(struct report_feed *f, const size_t *events, size_t nr_events,

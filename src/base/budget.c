@@ -94,6 +94,40 @@ void budget_refuse(struct budget *b, uint64_t bytes, const char *what, const cha
 	b->first_what = what;
 }
 
+static void refuse_once(struct budget_account *a, const char *what)
+{
+	for (size_t i = 0; i < sizeof(a->refused) / sizeof(*a->refused); i++) {
+		if (a->refused[i] == what)
+			return;
+		if (a->refused[i])
+			continue;
+		a->refused[i] = what;
+		budget_refuse(a->budget, 0, what, "");
+		return;
+	}
+}
+
+bool budget_account_take(struct budget_account *a, uint64_t bytes, const char *what)
+{
+	if (!budget_take(a->budget, bytes)) {
+		refuse_once(a, what);
+		return false;
+	}
+	a->charged += bytes;
+	return true;
+}
+
+void budget_account_give(struct budget_account *a, uint64_t bytes)
+{
+	budget_give(a->budget, bytes);
+	a->charged -= bytes;
+}
+
+void budget_account_done(struct budget_account *a)
+{
+	budget_account_give(a, a->charged);
+}
+
 bool budget_take_for(struct budget *b, uint64_t bytes, const char *what, const char *input)
 {
 	if (budget_take(b, bytes))

@@ -39,6 +39,21 @@ void budget_let_go(struct budget *b, uint64_t bytes);
 /** Is more than a quarter of the limit held? */
 bool budget_holds_much(const struct budget *b);
 
+/**
+ * What one store takes, all of which goes back at once; one thread. Each kind of thing that is left
+ * out is noted once, however many of it there are. Zeroed struct but for the budget.
+ */
+struct budget_account {
+	struct budget *budget; /* NULL: no limit */
+	uint64_t charged;
+	const char *refused[8]; /* static words */
+};
+
+/** @p what: of the recording. @return false: there is no room. */
+bool budget_account_take(struct budget_account *a, uint64_t bytes, const char *what);
+void budget_account_give(struct budget_account *a, uint64_t bytes);
+void budget_account_done(struct budget_account *a);
+
 /** @p bytes, or a quarter of the limit where that is less: what a store may hold that throws away
  * what is too much, and is not charged. */
 uint64_t budget_part(const struct budget *b, uint64_t bytes);

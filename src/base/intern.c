@@ -56,9 +56,14 @@ uint32_t intern_add(struct intern *t, const char *s, size_t len)
 	return t->slots[i] ? t->slots[i] - 1 : add_new(t, s, len);
 }
 
+bool intern_holds(const struct intern *t, const char *s, size_t len)
+{
+	return t->cap && t->slots[slot_of(t, s, len)];
+}
+
 bool intern_has(const struct intern *t, const char *s)
 {
-	return t->cap && t->slots[slot_of(t, s, strlen(s))];
+	return intern_holds(t, s, strlen(s));
 }
 
 void intern_done(struct intern *t)

@@ -37,6 +37,7 @@ static void set_wishes(struct report_run *r)
 	struct report_args *a = &r->args;
 	struct ana_opts *o = &a->in.opts;
 
+	a->feed.budget = o->symbols.budget;
 	/* Who is left out must still count in the totals: the feed filters by thread. */
 	a->feed.filter = o->filter;
 	o->filter.comms = o->filter.pids = o->filter.tids = NULL;

@@ -249,7 +249,7 @@ static void put_event_lines(struct report_writer *w)
 		if (ev->nr_no_room)
 			buf_printf(&w->out,
 				   "# Call paths of %llu samples are cut to the sampled function: "
-				   "more than 4194304 distinct places in call paths\n",
+				   "more distinct places in call paths than there is room for\n",
 				   (unsigned long long)ev->nr_no_room);
 	}
 	if (w->table->graphs.is_cut)

@@ -87,10 +87,11 @@ struct dso_store {
 	uint64_t own_mnt_ns;
 	struct map_u64 jitdumps; /* pid -> the newest file named jit-PID.dump that it mapped */
 	struct map_u64 by_file;  /* hash of a file's identity, or the next free number -> owner */
-	struct map_u64 by_build_id; /* hash of a recorded build id -> a dso that was read by it */
-	uint64_t charged;           /* to the budget, by dso_store_charge() */
-	struct map_u64 mapped;      /* the same -> how many mappings of it are charged as one */
-	uint32_t nr_tries;          /* of dso_file_open_mapped() */
+	struct map_u64 by_build_id;  /* hash of a recorded build id -> a dso that was read by it */
+	uint64_t charged;            /* to the budget, by dso_store_charge() */
+	struct budget_account named; /* what is known of files before they are asked for anything */
+	struct map_u64 mapped;       /* the same -> how many mappings of it are charged as one */
+	uint32_t nr_tries;           /* of dso_file_open_mapped() */
 };
 
 /* dso_paths.c: where the symbols of a user file may lie, in the order in which they are tried. */

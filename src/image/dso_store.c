@@ -22,6 +22,8 @@ struct dso_store *dso_store_new(const struct dso_store_opts *opts)
 	if (s && opts)
 		s->opts = *opts;
 	if (s)
+		s->named.budget = s->opts.budget;
+	if (s)
 		s->own_mnt_ns = os_mnt_ns(0);
 	return s;
 }
@@ -56,6 +58,7 @@ void dso_store_free(struct dso_store *s)
 	map_u64_done(&s->by_file);
 	map_u64_done(&s->by_build_id);
 	map_u64_done(&s->mapped);
+	budget_account_done(&s->named);
 	budget_give(s->opts.budget, s->charged);
 	buf_done(&s->scratch);
 	arena_done(&s->text);
@@ -158,8 +161,9 @@ static bool add_jitdump(struct dso_store *s, struct dso *d)
 static bool has_room(struct dso_store *s, const struct dso_key *k)
 {
 	return k->path == not_kept ||
-	       dso_store_charge(s, sizeof(struct dso) + 2 * strlen(k->path) + TABLE_BYTES,
-				"files named in", "");
+	       budget_account_take(&s->named,
+				   sizeof(struct dso) + 2 * strlen(k->path) + TABLE_BYTES,
+				   "files named in");
 }
 
 /* Stands for all files there was no room for. */

@@ -5,6 +5,8 @@
 
 #include "base/map_u64.h"
 
+enum { TABLE_BYTES = 80 }; /* of the others, below */
+
 /* The row of each group for the key at hand; stamps save clearing them for every key. */
 struct finder {
 	uint32_t *row, *stamp;
@@ -25,6 +27,18 @@ static bool add_row(struct report_rows *r, uint32_t key, uint32_t group, uint32_
 	       vec_push(&r->rows, row);
 }
 
+/* With what sorting and choosing take. Each weight has paid for one. */
+static bool has_room(struct report_rows *r)
+{
+	uint64_t bytes = 4 * sizeof(struct report_row) +
+			 2 * r->nr_events * sizeof(struct report_value) + TABLE_BYTES;
+
+	if (r->rows.nr < r->nr_weights)
+		return true;
+	return budget_account_take(&r->account, bytes, "rows of the report of");
+}
+
+/* *ret is REPORT_NONE where there is no room for one more. */
 static bool find_row(struct report_rows *r, struct finder *f, uint32_t key, uint32_t group,
 		     uint32_t *ret)
 {
@@ -35,8 +49,11 @@ static bool find_row(struct report_rows *r, struct finder *f, uint32_t key, uint
 		return true;
 	}
 	known = r->nr_events > 1 ? map_u64_get(&f->others, both) : NULL;
+	*ret = REPORT_NONE;
 	if (known)
 		*ret = (uint32_t)*known;
+	else if (!has_room(r))
+		return true;
 	else if (!add_row(r, key, group, ret) ||
 		 (r->nr_events > 1 && !map_u64_put(&f->others, both, *ret)))
 		return false;
@@ -55,6 +72,8 @@ static enum clew_err add_key(struct report_rows *r, struct finder *f, const stru
 
 		if (!find_row(r, f, key, group, &row))
 			return CLEW_NO_MEMORY;
+		if (row == REPORT_NONE)
+			continue;
 		v = &r->values.data[r->rows.data[row].values + event];
 		v->self += p->self[*node];
 		v->nr += p->nr[*node];
@@ -119,7 +138,9 @@ enum clew_err report_rows_make(struct report_rows *r, struct report_pass *pass,
 	struct order order = {r, g, by_total};
 	enum clew_err err = CLEW_NO_MEMORY;
 
-	*r = (struct report_rows){.nr_events = nr_events};
+	r->nr_events = nr_events;
+	for (uint32_t e = 0; e < nr_events; e++)
+		r->nr_weights += weights[e]->all.nr;
 	f.row = mem_calloc(g->nr_groups, sizeof(*f.row));
 	f.stamp = mem_calloc(g->nr_groups, sizeof(*f.stamp));
 	if (f.row && f.stamp) {
@@ -139,5 +160,6 @@ void report_rows_done(struct report_rows *r)
 {
 	vec_done(&r->rows);
 	vec_done(&r->values);
+	budget_account_done(&r->account);
 	*r = (struct report_rows){0};
 }

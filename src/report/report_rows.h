@@ -36,13 +36,16 @@ struct report_rows {
 		VEC(struct report_value);
 	} values; /* rows times nr_events */
 	uint32_t nr_events;
+	size_t nr_weights;
+	struct budget_account account; /* set before they are made */
 };
 
 /**
  * All rows of @p nr_events events, sorted: by total (@p by_total) or self of the first event, then
  * of the next, then callers above what they call, then by rank of key and group.
  * @p weights: one for each event, sorted. @p pass: ready. A sample of an empty path makes no row.
- * CLEW_NO_MEMORY. Cost: O(distinct paths x their depth).
+ * CLEW_NO_MEMORY. Rows that the budget has no room for are left out. Cost: O(distinct paths x their
+ * depth).
  */
 enum clew_err report_rows_make(struct report_rows *r, struct report_pass *pass,
 			       const struct report_weights *const *weights, uint32_t nr_events,

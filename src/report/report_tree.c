@@ -5,7 +5,13 @@
 
 #include "base/hash.h"
 
-enum { FIRST_SLOTS = 1024, DEFAULT_LIMIT = 4 << 20 };
+enum {
+	FIRST_SLOTS = 1024,
+	DEFAULT_LIMIT = 4 << 20,
+	/* A node's part of the arrays that double, and of those that a report needs in the end. */
+	NODE_BYTES = 2 * sizeof(struct report_node) + 128,
+	WEIGHT_BYTES = 2 * sizeof(struct report_weight) + 64 + 224, /* and its row */
+};
 
 static uint64_t pair(uint32_t a, uint32_t b)
 {
@@ -27,6 +33,7 @@ void report_tree_done(struct report_tree *t)
 {
 	vec_done(&t->nodes);
 	mem_free(t->slots);
+	budget_account_done(&t->account);
 	*t = (struct report_tree){0};
 }
 
@@ -72,7 +79,8 @@ enum clew_err report_tree_child(struct report_tree *t, uint32_t parent, uint32_t
 		*ret = t->nodes.data[parent].last_child = *slot;
 		return CLEW_OK;
 	}
-	if (t->nodes.nr >= t->limit)
+	if (t->nodes.nr >= t->limit ||
+	    !budget_account_take(&t->account, NODE_BYTES, "call paths of"))
 		return CLEW_LIMIT;
 	if (t->nodes.nr * 2 >= t->cap) {
 		if (!grow_tree(t))
@@ -114,8 +122,8 @@ static bool grow_weights(struct report_weights *w)
 	return true;
 }
 
-enum clew_err report_weights_add(struct report_weights *w, uint32_t key, uint32_t node, uint64_t nr,
-				 uint64_t period)
+enum clew_err report_weights_add(struct report_weights *w, struct report_tree *t, uint32_t key,
+				 uint32_t node, uint64_t nr, uint64_t period)
 {
 	struct report_weight *x;
 	uint32_t *slot;
@@ -124,6 +132,8 @@ enum clew_err report_weights_add(struct report_weights *w, uint32_t key, uint32_
 		return CLEW_NO_MEMORY;
 	slot = weight_slot(w, key, node);
 	if (!*slot) {
+		if (!budget_account_take(&t->account, WEIGHT_BYTES, "rows of the report of"))
+			return CLEW_LIMIT;
 		if (w->all.nr >= UINT32_MAX - 1 ||
 		    !vec_push(&w->all, (struct report_weight){key, node, 0, 0}))
 			return CLEW_NO_MEMORY;

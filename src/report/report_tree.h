@@ -7,6 +7,7 @@
 
 #include <clew/err.h>
 
+#include "base/budget.h"
 #include "base/vec.h"
 
 /*
@@ -30,7 +31,8 @@ struct report_tree {
 	} nodes;
 	uint32_t *slots; /* node number; 0: empty, as the root is never looked up */
 	size_t cap;
-	uint32_t limit; /* most nodes */
+	uint32_t limit;                /* most nodes */
+	struct budget_account account; /* of the tree, what is made of it, and all weights */
 };
 
 struct report_weight {
@@ -53,14 +55,15 @@ void report_tree_done(struct report_tree *t);
 
 /**
  * The node of @p frame called by @p parent, made when it is not there. O(1).
- * @return CLEW_NO_MEMORY; CLEW_LIMIT: the tree is full; then *ret is unchanged.
+ * @return CLEW_NO_MEMORY; CLEW_LIMIT: the tree is full, or the budget; then *ret is unchanged.
  */
 enum clew_err report_tree_child(struct report_tree *t, uint32_t parent, uint32_t frame,
 				uint32_t *ret);
 
-/** Add one sample, or @p nr of them. @return CLEW_OK or CLEW_NO_MEMORY. O(1). */
-enum clew_err report_weights_add(struct report_weights *w, uint32_t key, uint32_t node, uint64_t nr,
-				 uint64_t period);
+/** Add one sample, or @p nr of them, of a node of @p t. @return CLEW_OK, CLEW_NO_MEMORY;
+ * CLEW_LIMIT: the budget has no room. O(1). */
+enum clew_err report_weights_add(struct report_weights *w, struct report_tree *t, uint32_t key,
+				 uint32_t node, uint64_t nr, uint64_t period);
 
 /** Into order of key, then node. Adding afterwards is not possible: the lookup table is freed. */
 void report_weights_sort(struct report_weights *w);

@@ -14,35 +14,6 @@ enum {
 	THREAD_BYTES = sizeof(struct who_thread) + sizeof(struct who_space) + TABLE_BYTES,
 };
 
-static void refuse(struct who *w, uint64_t bytes, const char *what)
-{
-	for (size_t i = 0; i < sizeof(w->refused) / sizeof(*w->refused); i++) {
-		if (w->refused[i] == what)
-			return;
-		if (w->refused[i])
-			continue;
-		w->refused[i] = what;
-		budget_refuse(w->budget, bytes, what, "");
-		return;
-	}
-}
-
-bool who_charge(struct who *w, uint64_t bytes, const char *what)
-{
-	if (!budget_take(w->budget, bytes)) {
-		refuse(w, 0, what);
-		return false;
-	}
-	w->charged += bytes;
-	return true;
-}
-
-void who_give(struct who *w, uint64_t bytes)
-{
-	budget_give(w->budget, bytes);
-	w->charged -= bytes;
-}
-
 static bool make_others(struct who *w)
 {
 	struct who_thread *t = w->others = mem_zalloc(sizeof(*t));
@@ -64,7 +35,7 @@ struct who *who_new(struct budget *budget)
 
 	if (!w)
 		return NULL;
-	w->budget = budget;
+	w->account.budget = budget;
 	w->kernel = who_space_new(w);
 	idle = w->kernel && make_others(w) ? who_thread_get(w, 0, 0) : NULL;
 	if (!idle) {
@@ -86,7 +57,7 @@ static void thread_free(struct who *w, struct who_thread *t)
 static void thread_forget(struct who *w, struct who_thread *t)
 {
 	thread_free(w, t);
-	who_give(w, THREAD_BYTES);
+	budget_account_give(&w->account, THREAD_BYTES);
 }
 
 void who_free(struct who *w)
@@ -101,7 +72,7 @@ void who_free(struct who *w)
 	who_space_release(w, w->kernel);
 	if (w->others)
 		thread_free(w, w->others);
-	budget_give(w->budget, w->charged);
+	budget_account_done(&w->account);
 	intern_done(&w->texts);
 	arena_done(&w->maps);
 	mem_free(w);
@@ -129,7 +100,8 @@ enum clew_err who_text(struct who *w, const char *s, const char **ret, uint32_t 
 	uint32_t id;
 
 	if (!intern_has(&w->texts, s) &&
-	    !who_charge(w, strlen(s) + 1 + TABLE_BYTES, "names of threads and files of"))
+	    !budget_account_take(&w->account, strlen(s) + 1 + TABLE_BYTES,
+				 "names of threads and files of"))
 		return CLEW_LIMIT;
 	id = intern_str(&w->texts, s);
 	if (id == INTERN_FAILED)
@@ -184,7 +156,7 @@ static struct who_thread *thread_new(struct who *w, uint32_t pid, uint32_t tid)
 
 static bool has_room(struct who *w)
 {
-	return who_charge(w, THREAD_BYTES, "threads of");
+	return budget_account_take(&w->account, THREAD_BYTES, "threads of");
 }
 
 static struct who_thread *thread_add(struct who *w, uint32_t pid, uint32_t tid)

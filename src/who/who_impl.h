@@ -10,10 +10,8 @@ struct who {
 	struct map_u64 threads; /* tid -> struct who_thread * */
 	struct who_space *kernel;
 	struct who_thread *others; /* stands for those the budget had no room for */
-	struct budget *budget;
-	uint64_t charged;       /* to it */
-	const char *refused[4]; /* what it had no room for; each is told once */
-	struct intern texts;    /* names and paths */
+	struct budget_account account;
+	struct intern texts; /* names and paths */
 	struct arena maps;
 	uint32_t nr_spaces;
 	uint64_t nr_map_slots; /* over all spaces; bounded, see who_space.c */
@@ -21,10 +19,6 @@ struct who {
 	bool is_full; /* the bound, or the budget's was met */
 	bool keeps_maps_over_exec;
 };
-
-/** Take what is kept from the budget. @p what: of the recording, static words. */
-bool who_charge(struct who *w, uint64_t bytes, const char *what);
-void who_give(struct who *w, uint64_t bytes);
 
 /** CLEW_LIMIT: the budget has no room for it; CLEW_NO_MEMORY. */
 enum clew_err who_text(struct who *w, const char *s, const char **ret, uint32_t *ret_id);

@@ -27,7 +27,7 @@ static struct who_maps *maps_new(struct who *w, size_t cap)
 	struct who_maps *m;
 
 	if (w->nr_map_slots + cap > MAX_MAP_SLOTS ||
-	    !who_charge(w, cap * sizeof(m->v[0]), mappings)) {
+	    !budget_account_take(&w->account, cap * sizeof(m->v[0]), mappings)) {
 		w->is_full = true;
 		return NULL;
 	}
@@ -44,7 +44,7 @@ static void maps_release(struct who *w, struct who_maps *m)
 	if (!m || --m->refs)
 		return;
 	w->nr_map_slots -= m->cap;
-	who_give(w, m->cap * sizeof(m->v[0]));
+	budget_account_give(&w->account, m->cap * sizeof(m->v[0]));
 	mem_free(m);
 }
 
@@ -163,7 +163,7 @@ static bool make_writable(struct who *w, struct who_space *s, size_t extra)
 
 static struct who_map *map_alloc(struct who *w)
 {
-	if (who_charge(w, sizeof(struct who_map), mappings))
+	if (budget_account_take(&w->account, sizeof(struct who_map), mappings))
 		return arena_zalloc(&w->maps, sizeof(struct who_map));
 	w->is_full = true;
 	return NULL;

@@ -292,10 +292,41 @@ def test_told():
         tap.check("# Samples: 1 of event" in r.out, f"long {name}: the sample is counted", r.out)
     path = make("files.data", files, 50000)
     r = report(path, "--max-memory", "16M", "-s", "dso")
-    check_left_out(r, f" of {path}", "50,000 files", more=left_more(r))
+    check_left_out(r, path, "50,000 files", more=left_more(r))
     check_within(r, 16 * MIB, "50,000 files")
     tap.check("# Samples: 50000 of event" in r.out, "50,000 files: all samples are counted", r.out[:400])
     check_whole(report(path, "-s", "dso"), "50,000 files with room")
+
+
+def keys(nr):
+    return recording(b"".join(sample(0x1000 + i % 16, 2, pid=i + 1) for i in range(nr)))
+
+
+def places(nr):
+    """samples without a file, each at another address, and called from another"""
+    return recording(b"".join(sample(0x1000 + i * 16, 2, [PERF_CONTEXT_USER, 0x1000 + i * 16, 0x10000000 + i * 16]) for i in range(nr)), True)
+
+
+def nested(nr_threads, nr_frames):
+    """threads that all have one deep path: rows of each frame for each thread"""
+    chain = [PERF_CONTEXT_USER] + [0x1000 + 16 * i for i in range(nr_frames)]
+    return recording(b"".join(sample(0x1000, 2, chain, pid=i + 1) for i in range(nr_threads)), True)
+
+
+def test_report():
+    """What a report itself keeps: functions, paths, keys, rows."""
+    for name, make_data, nr, words in (
+            ("places", places, 400000, ("-g", "none", "--no-children")),
+            ("called places", places, 400000, ()),
+            ("threads", keys, 400000, ("-s", "tid")),
+            ("rows", lambda n: nested(n, 400), 1500, ("-s", "tid,sym", "-g", "none", "--children"))):
+        path = make(name.replace(" ", "_") + ".data", make_data, nr)
+        r = report(path, "--max-memory", "32M", *words)
+        check_left_out(r, path, f"a report of {nr} {name}", more=left_more(r))
+        check_within(r, 32 * MIB, f"a report of {nr} {name}")
+        tap.check(f"# Samples: {nr} of event" in r.out and f"# Event count (approx.): {nr}" in r.out,
+                  f"a report of {nr} {name}: all samples are counted", r.out[:400])
+        tap.check(len(re.findall(r"^ +\d+\.\d+%", r.out, re.M)) > 1000, f"a report of {nr} {name}: there is room for some of its rows", r.out[:400])
 
 
 def left_more(r):
@@ -334,4 +365,5 @@ with tempfile.TemporaryDirectory(prefix="clew-memory.") as scratch:
     test_depth()
     test_records()
     test_told()
+    test_report()
 tap.done()

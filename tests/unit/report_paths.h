@@ -33,7 +33,7 @@ static inline void paths_add(struct paths *p, uint32_t key, const char *path, si
 	for (size_t i = 0; i < len && p->err == CLEW_OK; i++)
 		p->err = report_tree_child(&p->tree, node, (uint8_t)path[i], &node);
 	if (p->err == CLEW_OK)
-		p->err = report_weights_add(&p->weights, key, node, nr, nr * PERIOD);
+		p->err = report_weights_add(&p->weights, &p->tree, key, node, nr, nr * PERIOD);
 	p->total += nr * PERIOD;
 }
 

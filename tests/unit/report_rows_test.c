@@ -46,7 +46,7 @@ static void two_events(void)
 	paths_init(&p, "mf 3", false);
 	report_pass_done(&p.pass);
 	report_tree_child(&p.tree, REPORT_ROOT, 'x', &node);
-	report_weights_add(&second, 0, node, 7, 70);
+	report_weights_add(&second, &p.tree, 0, node, 7, 70);
 	report_pass_init(&p.pass, &p.tree, p.group_of, NR_FRAMES);
 	both[0] = &p.weights;
 	both[1] = &second;
@@ -99,7 +99,7 @@ static void no_memory(void)
 			err = report_tree_child(&t, i % 9 ? node : REPORT_ROOT, i % NR_FRAMES,
 						&node);
 		for (uint32_t i = 0; err == CLEW_OK && i < 700; i++)
-			err = report_weights_add(&w, i % NR_FRAMES,
+			err = report_weights_add(&w, &t, i % NR_FRAMES,
 						 1 + i % (uint32_t)(t.nodes.nr - 1), 1, 1);
 		if (err == CLEW_OK)
 			err = report_pass_init(&pass, &t, p.group_of, NR_FRAMES);
