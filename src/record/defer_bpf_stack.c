@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
+#include "perfdata/perf_deferred.h"
+#include "record/bpf/cookie_state.h"
 #include "record/defer_bpf_impl.h"
+
+_Static_assert(COOKIE_OWN == PERF_COOKIE_OWN, "one word for the programs and the file");
 
 /* Registers and pieces of a task come in order, before its stack, and those of several tasks mixed.
  * The oldest gives way. */

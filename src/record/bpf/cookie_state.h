@@ -60,6 +60,9 @@ enum cookie_taken {
 	COOKIE_REFUSED
 };
 
+/** Of a stack that says nothing of the task's other cookies: perfdata/perf_deferred.h. */
+#define COOKIE_OWN (1ull << 63)
+
 /** Layout: cpu + 1 in the low 16 bits, which no carry of the counter reaches. */
 static inline uint64_t cookie_make(uint32_t cpu, uint64_t counter)
 {

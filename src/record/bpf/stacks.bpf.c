@@ -573,7 +573,8 @@ static __always_inline void request(const struct origin *o, uint64_t event)
 /* Walk at once: with what is in memory, or where a program may sleep, all of it. */
 static __always_inline uint64_t walk_now(struct task_struct *t, const enum walk_way way)
 {
-	uint64_t cookie = fresh_cookie();
+	/* Where programs sleep, the task may have been asked already, in this entry. */
+	uint64_t cookie = fresh_cookie() | (way == WALK_SLEEPING ? COOKIE_OWN : 0);
 	struct walk_ctx c = {};
 
 	c.w = get_scratch((uint32_t)t->pid);
