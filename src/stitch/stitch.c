@@ -392,7 +392,8 @@ enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cooki
 	}
 	drop_done(s, stitch_key_settle(&s->keys, at, kept));
 	s->keys.keys.data[at].time = time;
-	if (!stack->is_own)
+	/* That one stack is gone says nothing of the others. */
+	if (!stack->is_own && stack->stop != UNW_STOP_LATE)
 		lose_older(s, s->keys.keys.data[at].task, time);
 	balance(s);
 	return CLEW_OK;

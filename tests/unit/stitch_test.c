@@ -129,6 +129,7 @@ static void test_rules(void)
 		{"a stack without frames",                       "s1 d10 s1",               "-empty -empty |"   },
 		{"a stack without address space",                "s1 d10x",                 "-exiting |"        },
 		{"a stack that was read too late",               "s1 d10l s1",              "-late -late |"     },
+		{"but one read too late ends no other's wait",   "s1 s2 d20l d1A",          "A -late |"         },
 		{"exit: only of the task's last entry",          "s1 s2 s1 s3 x",
 		 "-no-record -no-record -no-record -exit |"                                                     },
 		{"exec: only of the task's last entry",          "s1 s2 e",                 "-no-record -exec |"},

@@ -33,7 +33,6 @@ struct task_slot {
 	uint64_t mm_id; /* another one at the callback: exec */
 	uint64_t is_exec;
 	uint64_t start_time; /* whose slot: a tid comes again */
-	uint64_t time;       /* of the cookie's first request */
 	struct bpf_task_work work;
 };
 
@@ -177,20 +176,19 @@ static __always_inline void name_stack(struct walk *w, struct task_struct *t, ui
 	w->out.cpu = bpf_get_smp_processor_id();
 }
 
-/* What @p slot's cookie asked for is gone. The record has the time of the request: later ones of
- * this task are not of that entry. */
-static __always_inline void send_late(const struct task_slot *slot, struct task_struct *t,
-				      uint64_t cookie)
+/* What @p cookie asked for is gone: @p stop says why. */
+static __always_inline void send_none(struct task_struct *t, uint64_t cookie, uint8_t stop)
 {
 	struct cb_stack s = {.kind = CB_STACK,
 			     .pid = (uint32_t)t->tgid,
 			     .tid = (uint32_t)t->pid,
 			     .cpu = bpf_get_smp_processor_id(),
-			     .time = slot->time,
+			     .time = now(),
 			     .cookie = cookie,
-			     .stop = UNW_STOP_LATE};
+			     .stop = stop};
 
-	count(CB_LATE);
+	if (stop == UNW_STOP_LATE)
+		count(CB_LATE);
 	if (bpf_ringbuf_output(&stacks, &s, sizeof(s), stack_flags()))
 		count(CB_RING_FULL);
 }
@@ -293,7 +291,7 @@ static __always_inline bool begin_callback(struct task_slot *slot, struct walk *
 				   fresh_cookie()))
 		return false;
 	if (slot->cookie.cookie != asked)
-		send_late(slot, t, asked);
+		send_none(t, asked, UNW_STOP_LATE);
 	return true;
 }
 
@@ -307,6 +305,8 @@ __attribute__((unused)) static int read_user_stack(struct bpf_map *map, void *ke
 		return 0;
 	c.w = get_scratch((uint32_t)t->pid);
 	if (!c.w) {
+		if (slot->cookie.state == COOKIE_PENDING)
+			send_none(t, slot->cookie.cookie, UNW_STOP_NONE);
 		slot->cookie.state = COOKIE_FREE;
 		return 0;
 	}
@@ -460,7 +460,7 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 	if (cookie_request(&slot->cookie, &sight) == COOKIE_SAME)
 		return slot->cookie.cookie;
 	if (slot->cookie.state == COOKIE_PENDING)
-		send_late(slot, t, slot->cookie.cookie);
+		send_none(t, slot->cookie.cookie, UNW_STOP_LATE);
 	cookie = fresh_cookie();
 	if (o->is_interrupt && walk_at_once(t, slot, &regs, &sight, cookie)) {
 		count(CB_ENTRIES);
@@ -475,7 +475,6 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 		return no_stack(NO_REFUSED);
 	}
 	if (cookie == slot->cookie.cookie) {
-		slot->time = o->time;
 		slot->ip = regs.ip;
 		slot->sp = sight.place ? regs.sp : 0;
 		slot->is_sigreturn = !is_user && regs.orig_ax == SIGRETURN;
