@@ -546,8 +546,8 @@ static __always_inline uint64_t event_of_sample(void *ctx)
 {
 	struct perf_event *e;
 
-	if (!bpf_cast_to_kern_ctx || !bpf_core_field_exists(e->parent) ||
-	    !bpf_core_field_exists(e->bpf_cookie))
+	if (!bpf_cast_to_kern_ctx || !bpf_core_field_exists(struct perf_event, parent) ||
+	    !bpf_core_field_exists(struct perf_event, bpf_cookie))
 		return bpf_get_attach_cookie(ctx);
 	e = ((struct bpf_perf_event_data_kern *)bpf_cast_to_kern_ctx(ctx))->event;
 	return e->parent ? e->parent->bpf_cookie : e->bpf_cookie;
