@@ -86,7 +86,7 @@ _Static_assert(sizeof(struct unw_rule) == 24, "laid out in BPF maps and cache fi
 /** Why a walk ended. */
 enum unw_stop {
 	UNW_STOP_NONE,
-	UNW_STOP_OUTERMOST,       /* complete: RA undefined or 0 */
+	UNW_STOP_OUTERMOST,       /* complete: RA undefined, or 0 behind a call */
 	UNW_STOP_NO_INFO,         /* no rule covers the pc and no frame pointer is plausible */
 	UNW_STOP_NO_TABLE_YET,    /* recording: the binary's table was not loaded yet */
 	UNW_STOP_NO_MAPPING,      /* the pc lies in no executable mapping */

@@ -226,6 +226,14 @@ static enum unw_stop step(struct unw_walker *w, const struct unw_slot *s)
 	return UNW_STOP_NO_MAPPING;
 }
 
+/* Is a return address of 0 the deepest frame's mark? Not where a signal interrupted a call through
+ * a null pointer, and not at the interrupted instruction of amd64: inside of prologues of
+ * hand-written code the rules may name another word of the stack. */
+static bool proves_end(const struct unw_walker *w)
+{
+	return !w->next.is_exact && !(w->now.is_exact && w->space->arch == UNW_X86_64);
+}
+
 /* What the stack holds as a return address, to an address; it may be none. */
 static enum unw_stop check_pc(const struct unw_walker *w, uint64_t *pc)
 {
@@ -235,7 +243,7 @@ static enum unw_stop check_pc(const struct unw_walker *w, uint64_t *pc)
 		*pc &= w->pac_mask;
 	}
 	if (!*pc)
-		return UNW_STOP_OUTERMOST;
+		return proves_end(w) ? UNW_STOP_OUTERMOST : UNW_STOP_BAD_RA;
 	if (*pc == w->now.pc && w->next.sp == w->now.sp)
 		return UNW_STOP_LOOP;
 	return UNW_STOP_NONE;

@@ -176,6 +176,36 @@ def assembly(t):
         check_interpreter(t, backend, recorded, loop)
 
 
+UNTRUE = r"""
+#include <signal.h>
+#include <stdlib.h>
+void untrue(void);
+/* Its rule says that the return address is on top of the stack, where a 0 is. */
+__asm__(".text\n.globl untrue\n.type untrue, @function\nuntrue:\n.cfi_startproc\n"
+	"sub $72, %rsp\nmovq $0, (%rsp)\nmov $400000000, %ecx\n1: dec %ecx\njnz 1b\nadd $72, %rsp\nret\n"
+	".cfi_endproc\n.size untrue, . - untrue\n");
+static void handler(int sig) { for (volatile int i = 0; i < 100000000; i++) ; _Exit(sig != SIGSEGV); }
+static void (*volatile null)(void);
+int main(void) { untrue(); signal(SIGSEGV, handler); null(); return 1; }
+"""
+
+
+def zeros(t):
+    """A return address of 0 is the deepest frame's mark only behind a call."""
+    with open(t.path("untrue.c"), "w", encoding="ascii") as f:
+        f.write(UNTRUE)
+    path = t.compile("untrue", [t.path("untrue.c")], ["-O1"])
+    if not path:
+        t.skip("return addresses of 0", "no compiler")
+        return
+    for backend in ["auto", "dwarf"] if may_use_bpf() else ["dwarf"]:
+        r = t.record_stacks("untrue-" + backend, backend, [path], ["-e", "cpu-clock:u"])
+        recorded = [s for s in samples(r.path) if is_settled(s)]
+        for what, name in (("where the rule is wrong", "untrue"), ("where a signal interrupted a call through NULL", "handler")):
+            stops = collections.Counter((s["user_stack"].get("stop"), s["user_stack"]["state"]) for s in recorded if names(s)[:1] == [name])
+            t.check(set(stops) == {("bad-ra", "partial")}, f"{backend}: 0 {what}: not complete", f"{stops} {r.err[-300:]}")
+
+
 def go(t):
     if not shutil.which("go"):
         t.skip("go", "no Go compiler")
@@ -204,6 +234,7 @@ def main():
         t.skip_all("the programs are for x86-64")
     needs_perf_events(t)
     assembly(t)
+    zeros(t)
     go(t)
     t.done()
 

@@ -158,6 +158,7 @@ class Share:
 
     def __init__(self):
         self.nr = self.whole = self.kernel_only = self.unmarked = 0
+        self.unmarked_samples = []
         self.reasons = collections.Counter()
         self.ends = collections.Counter()
         self.entries = Entries()
@@ -177,6 +178,7 @@ class Share:
         self.reasons[why or ("no user part, no reason" if not user else "no reason")] += 1
         if not why:
             self.unmarked += 1
+            self.unmarked_samples = [*self.unmarked_samples, json.dumps(s)][:3]
         if user:
             last = user[-1]
             self.ends[f"{last.get('sym', '?')} {os.path.basename(last.get('dso', '?'))}+{last.get('dsoff', '?')}"] += 1

@@ -112,7 +112,7 @@ def measure(t, name, argv, backend, bar, more=()):
     t.note(f"{name}, {backend}: {share.text()}")
     if bar and share.nr >= 200:
         t.check(share.percent() >= bar, f"{name}, {backend}: at least {bar} % reach the outermost frame", share.text())
-        t.check(not share.unmarked, f"{name}, {backend}: the others say why", share.text())
+        t.check(not share.unmarked, f"{name}, {backend}: the others say why", "\n".join([share.text(), *share.unmarked_samples]))
     elif bar:
         t.skip(f"{name}, {backend}: at least {bar} %", f"only {share.nr} samples")
     if not os.environ.get("CLEW_TEST_KEEP"):

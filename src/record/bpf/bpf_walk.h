@@ -431,7 +431,11 @@ static __always_inline int walk_step(struct walk *w, const enum walk_way way,
 	if (w->stop)
 		return STEP_END;
 	if (!s.ra) {
-		w->stop = s.method == UNW_FP ? UNW_STOP_FP_END : UNW_STOP_OUTERMOST;
+		/* At the interrupted instruction the rule may be wrong, and a signal may have
+		 * interrupted a call through a null pointer. */
+		w->stop = s.method == UNW_FP         ? UNW_STOP_FP_END
+			: s.is_signal || w->is_exact ? UNW_STOP_BAD_RA
+						     : UNW_STOP_OUTERMOST;
 		return STEP_END;
 	}
 	if (s.ra == w->trampoline) {

@@ -418,7 +418,9 @@ static __always_inline bool walk_at_once(struct task_struct *t, struct task_slot
 	begin_walk(c.w, WALK_NOW, t);
 	if (!c.w->stop)
 		bpf_loop(CB_MAX_DEPTH, step_now, &c, 0);
-	is_whole = c.w->stop != UNW_STOP_UNREADABLE && !may_go_on(c.w);
+	/* Without the code before a return address no frame pointer is believed. */
+	is_whole = c.w->stop != UNW_STOP_UNREADABLE && !may_go_on(c.w) &&
+		   !(c.w->stop == UNW_STOP_NO_INFO && c.w->lacking);
 	if (is_whole) {
 		cookie_asked(&slot->cookie, sight, COOKIE_TAKEN, cookie);
 		cookie_callback_begin(&slot->cookie, sight->place, 0);
