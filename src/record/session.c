@@ -512,7 +512,7 @@ static enum clew_err finish(struct session *s, enum clew_err err, struct rec_err
 		err = CLEW_OK;
 	}
 	if (s->stacks.is_on)
-		user_stacks_tell(&s->stacks, s->options->is_verbose);
+		user_stacks_report(&s->stacks, s->options->is_verbose);
 	r->samples = s->stream.drain.samples;
 	r->lost = s->stream.drain.lost;
 	r->bytes = rec_stream_bytes(&s->stream);

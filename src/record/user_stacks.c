@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/user_stacks.h"
-
 #include "os/clock.h"
-#include "os/file.h"
-#include "os/poll_set.h"
-#include "os/proc.h"
 #include "perfdata/sample_rewrite.h"
-#include "record/preload.h"
+#include "record/user_stacks_impl.h"
 
 enum {
-	MAX_STACK = 510, /* frames: as many as a kernel's deferred record holds */
 	FLUSH_BYTES = 256 * 1024,
 	MAX_BACKLOG = 256 << 20,
 	MAX_POLLS = 64, /* beyond the first, in one pass */
@@ -17,13 +11,7 @@ enum {
 	BUSY_SLEEP_MS = 5,
 };
 
-#define PRELOAD_NS 5000000000ull
-#define HOLD_NS    10000000000ull /* rounds are held no longer than so */
-
-static enum clew_err out_of_memory(struct rec_error *error)
-{
-	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
-}
+#define HOLD_NS 10000000000ull /* rounds are held no longer than so */
 
 /* --- requests, stacks and wants, as BPF brings them --- */
 
@@ -88,7 +76,7 @@ static void put_stack(struct user_stacks *u, struct buf *b, const struct defer_s
 
 static void write_stack(struct user_stacks *u, const struct defer_stack *s)
 {
-	uint32_t nr = s->nr < MAX_STACK ? s->nr : MAX_STACK;
+	uint32_t nr = s->nr < USER_STACKS_MAX_FRAMES ? s->nr : USER_STACKS_MAX_FRAMES;
 
 	put_stack(u, &u->stacks, s, nr);
 	u->counts.nr_stacks++;
@@ -111,6 +99,11 @@ static void on_want(void *ctx, const struct defer_want *w)
 	struct user_stacks *u = ctx;
 
 	u->is_failed |= !table_worker_want(u->worker, w);
+}
+
+struct defer_sink user_stacks_sink(struct user_stacks *u)
+{
+	return (struct defer_sink){on_request, on_stack, on_want, u};
 }
 
 /* A process that ended before we came to it leaves the name of the file it had mapped. */
@@ -141,9 +134,7 @@ static void put_table(struct user_stacks *u, const struct table_result *r)
 	u->counts.nr_over_budget += err != CLEW_OK;
 }
 
-/* Tables go to the kernel at once. Stacks wait for the records of this pass, which tell whether
- * they may still be believed. */
-static void take_ready(struct user_stacks *u)
+void user_stacks_take_ready(struct user_stacks *u)
 {
 	struct table_result r;
 
@@ -171,11 +162,11 @@ static bool has_changed(const struct user_stacks *u, const struct held_stack *h)
 	return map_changes_at(&u->changes, s->pid, s->time, s->ips + first, s->nr - first);
 }
 
-static void take_results(struct user_stacks *u)
+void user_stacks_take_results(struct user_stacks *u)
 {
 	if (u->bpf)
 		defer_bpf_hold_tables(u->bpf);
-	take_ready(u);
+	user_stacks_take_ready(u);
 	if (u->bpf)
 		u->counts.nr_over_budget += defer_bpf_release_tables(u->bpf) != CLEW_OK;
 }
@@ -197,215 +188,6 @@ static void write_finished(struct user_stacks *u)
 		held_stack_free(*h);
 	}
 	u->finished.nr = 0;
-}
-
-static void wait_for_tables(struct user_stacks *u)
-{
-	uint64_t until = os_clock_ns() + PRELOAD_NS;
-	struct os_poll none = {0};
-	size_t all = table_worker_nr_pending(u->worker), nr;
-
-	if (u->bpf)
-		defer_bpf_hold_tables(u->bpf);
-	progress_begin(u->ui->steps, "reading unwind tables", all);
-	while ((nr = table_worker_nr_pending(u->worker)) && os_clock_ns() < until) {
-		os_poll_wait(&none, 1);
-		take_ready(u);
-		progress_at(u->ui->steps, nr < all ? all - nr : 0);
-	}
-	take_results(u);
-}
-
-/* --- opening --- */
-
-static bool find_tracker(struct user_stacks *u)
-{
-	vec_for_each (&u->counters->list, e)
-		if (e->is_tracking)
-			u->tracker = e;
-	if (!u->tracker)
-		u->tracker = u->counters->list.data;
-	for (size_t i = 0; i < u->counters->nr_places && !u->tracker_id; i++)
-		if (u->tracker->fds[i] >= 0)
-			u->tracker_id = u->tracker->ids[i];
-	return u->tracker;
-}
-
-static enum defer_source source_of(const struct rec_counter *e)
-{
-	if (e->event && e->event->probe_path)
-		return DEFER_UPROBE;
-	return e->event && e->event->pmu && !strcmp(e->event->pmu, "kprobe") ? DEFER_KPROBE
-									     : DEFER_COUNTER;
-}
-
-static enum clew_err attach_all(struct user_stacks *u, const struct rec_counter *e, uint32_t event,
-				enum defer_source source, struct rec_error *error)
-{
-	enum clew_err err = CLEW_OK;
-
-	for (size_t place = 0; place < u->counters->nr_places && err == CLEW_OK; place++)
-		if (e->fds[place] >= 0)
-			err = defer_bpf_attach(u->bpf, e->fds[place], event, source, error);
-	return err;
-}
-
-/* Tracepoints and probes run their programs before the sample is made: it has another time. */
-static enum clew_err attach_one(struct user_stacks *u, const struct rec_counter *e, uint32_t event,
-				struct rec_error *error)
-{
-	uint64_t tracepoint = rec_counter_tracepoint(e);
-	enum defer_source source = source_of(e);
-	enum clew_err err;
-
-	if (tracepoint)
-		err = defer_bpf_attach_tracepoint(u->bpf, tracepoint, event, &source, error);
-	else
-		err = attach_all(u, e, event, source, error);
-	if (source == DEFER_UPROBE)
-		defer_join_by_task(&u->join, event);
-	/* From 6.3 on a sample is made up before its BPF program runs, which can tell its time. */
-	else if (source == DEFER_COUNTER && !tracepoint && os_kernel_is_from(6, 3))
-		defer_join_demand_equal(&u->join, event);
-	return err;
-}
-
-static enum clew_err attach(struct user_stacks *u, struct rec_error *error)
-{
-	enum clew_err err = CLEW_OK;
-
-	for (uint32_t i = 0; i < u->counters->list.nr && err == CLEW_OK; i++) {
-		const struct rec_counter *e = &u->counters->list.data[i];
-
-		if (rec_stacks_is_bpf(e->stacks))
-			err = attach_one(u, e, i, error);
-	}
-	return err;
-}
-
-static enum clew_err open_bpf(struct user_stacks *u, uint32_t nr_cpus, struct rec_error *error)
-{
-	u->sink = (struct defer_sink){on_request, on_stack, on_want, u};
-	if (!find_tracker(u) || !defer_join_init(&u->join, nr_cpus, (uint32_t)u->counters->list.nr))
-		return out_of_memory(error);
-	return attach(u, error);
-}
-
-static bool ask_for_file(void *ctx, uint32_t file, const struct live_mapping *m)
-{
-	struct user_stacks *u = ctx;
-
-	return table_worker_file(u->worker, file, m);
-}
-
-static enum clew_err open_copy(struct user_stacks *u, struct rec_error *error)
-{
-	const struct rec_options *o = u->options;
-
-	if (!find_tracker(u) ||
-	    !copy_stacks_init(&u->copy, o->max_stack ? o->max_stack : MAX_STACK))
-		return out_of_memory(error);
-	live_space_set_ask(u->copy.live, ask_for_file, u);
-	return CLEW_OK;
-}
-
-enum clew_err user_stacks_open(struct user_stacks *u, struct rec_counters *c,
-			       const struct rec_options *o, const struct rec_ui *ui,
-			       struct defer_bpf *bpf, struct rec_error *error)
-{
-	bool has_copy = false;
-	enum clew_err err = CLEW_OK;
-
-	*u = (struct user_stacks){.options = o, .ui = ui, .counters = c, .bpf = bpf};
-	vec_for_each (&c->list, e) {
-		has_copy |= e->stacks == REC_STACKS_COPY;
-		u->is_on |= rec_stacks_is_rewritten(e->stacks);
-	}
-	if (!u->is_on) { /* each event has a kind of its own */
-		defer_bpf_free(bpf);
-		u->bpf = NULL;
-		return CLEW_OK;
-	}
-	u->worker = table_worker_new(o->cache_dir, MAX_STACK);
-	if (!u->worker || !ring_merge_init(&u->merge, c))
-		return out_of_memory(error);
-	if (bpf)
-		err = open_bpf(u, rec_nr_possible_cpus(), error);
-	if (err == CLEW_OK && has_copy)
-		err = open_copy(u, error);
-	return err;
-}
-
-/* --- before the start --- */
-
-/* BPF knows files by what the kernel knows of them: mapped here, they become wants as any other. */
-static void preload_files(struct user_stacks *u, const struct rec_paths *paths)
-{
-	struct {
-		VEC(struct os_map);
-	} maps = {0};
-	int self = os_pid();
-
-	for (size_t i = 0; i < paths->nr; i++) {
-		struct os_map m;
-
-		if (u->copy.live)
-			table_worker_warm(u->worker, paths->data[i]);
-		if (u->bpf && os_map_file_executable(paths->data[i], &m, NULL) == CLEW_OK &&
-		    !vec_push(&maps, m))
-			os_map_done(&m);
-	}
-	if (u->bpf && maps.nr)
-		defer_bpf_scan(u->bpf, &self, 1, &u->sink);
-	wait_for_tables(u); /* they are opened through our mappings */
-	vec_for_each (&maps, m)
-		os_map_done(m);
-	vec_done(&maps);
-}
-
-/* Compiling while samples come would let the rings run over. */
-static void preload_processes(struct user_stacks *u, const struct rec_target *target)
-{
-	uint64_t until = os_clock_ns() + PRELOAD_NS;
-	struct os_dir *d;
-	int pid;
-
-	vec_for_each (&target->pids, p)
-		live_space_preload(u->copy.live, (uint32_t)*p);
-	if (!target->is_system_wide)
-		return;
-	d = os_dir_open("/proc", NULL);
-	while (d && os_clock_ns() < until && (pid = os_dir_next_number(d)) >= 0)
-		live_space_preload(u->copy.live, (uint32_t)pid);
-	os_dir_close(d);
-}
-
-void user_stacks_preload(struct user_stacks *u, const struct rec_target *target)
-{
-	const struct rec_options *o = u->options;
-	struct rec_paths paths = {0};
-	struct arena memory = {0};
-	char program[4096];
-
-	if (!u->is_on)
-		return;
-	if (o->argv && rec_find_program(o->argv[0], o->search_path, program, sizeof(program)))
-		rec_preload_list(program, &memory, &paths);
-	/* Where a probe is hit, and mostly who calls there. */
-	vec_for_each (&u->counters->list, e) {
-		if (e->event && e->event->probe_path)
-			rec_preload_list(e->event->probe_path, &memory, &paths);
-	}
-	if (paths.nr)
-		preload_files(u, &paths);
-	if (u->bpf && (target->is_system_wide || target->is_attached))
-		defer_bpf_scan(u->bpf, target->is_system_wide ? NULL : target->pids.data,
-			       target->is_system_wide ? 0 : target->pids.nr, &u->sink);
-	if (u->copy.live)
-		preload_processes(u, target);
-	wait_for_tables(u);
-	vec_done(&paths);
-	arena_done(&memory);
 }
 
 /* --- passes --- */
@@ -626,7 +408,7 @@ enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
 
 	/* Taken before the heads are noted: what changed until the worker looked is in this pass.
 	 */
-	take_results(u);
+	user_stacks_take_results(u);
 	if (!ring_merge_note(&u->merge, u->counters))
 		return CLEW_NO_MEMORY;
 	if (u->bpf)

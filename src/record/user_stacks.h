@@ -87,8 +87,8 @@ bool user_stacks_is_busy(const struct user_stacks *u);
 /** The last call for tasks that sleep in the kernel; a pass writes what it brings. */
 void user_stacks_last_call(struct user_stacks *u);
 
-/** One line of what came of it; more with @p is_verbose. */
-void user_stacks_tell(struct user_stacks *u, bool is_verbose);
+/** One line of the outcomes; more with @p is_verbose. */
+void user_stacks_report(struct user_stacks *u, bool is_verbose);
 
 void user_stacks_done(struct user_stacks *u);
 

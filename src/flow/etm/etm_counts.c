@@ -53,7 +53,7 @@ void etm_flow_ran(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_in
 static struct etm_atoms atoms_of_path(const struct etm_flow *f, const struct etm_path *p,
 				      unsigned int i)
 {
-	uint8_t header = i < ETM_PATH_PACKETS ? (uint8_t)(p->atoms >> 8 * i) : 0;
+	uint8_t header = (uint8_t)(i < ETM_PATH_PACKETS ? p->atoms >> 8 * i : 0);
 	struct etm_atoms ret = header ? f->atoms[header & 0x3f] : (struct etm_atoms){0};
 	const struct etm_path_more *more;
 

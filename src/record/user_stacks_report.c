@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/user_stacks.h"
 
-/* What came of the user stacks, in words. */
+/* The outcomes of user stacks, in words. */
 
 static void add(struct buf *b, uint64_t nr, const char *what)
 {
@@ -15,7 +15,7 @@ static void add_stops(struct buf *b, const uint64_t by_stop[NR_UNW_STOPS])
 		add(b, by_stop[i], unw_stop_name((enum unw_stop)i));
 }
 
-static void tell_copy(struct user_stacks *u, bool is_verbose)
+static void report_copy(struct user_stacks *u, bool is_verbose)
 {
 	const struct copy_counts *c = &u->copy.counts;
 	uint64_t complete = c->by_stop[UNW_STOP_OUTERMOST];
@@ -40,7 +40,7 @@ static void tell_copy(struct user_stacks *u, bool is_verbose)
 	buf_done(&b);
 }
 
-static void tell_bpf(struct user_stacks *u, bool is_verbose)
+static void report_bpf(struct user_stacks *u, bool is_verbose)
 {
 	const struct defer_join *j = &u->join;
 	uint64_t nr = j->nr_matched + j->nr_unmatched;
@@ -90,10 +90,10 @@ static void tell_bpf(struct user_stacks *u, bool is_verbose)
 	buf_done(&b);
 }
 
-void user_stacks_tell(struct user_stacks *u, bool is_verbose)
+void user_stacks_report(struct user_stacks *u, bool is_verbose)
 {
 	if (u->copy.live)
-		tell_copy(u, is_verbose);
+		report_copy(u, is_verbose);
 	if (u->bpf)
-		tell_bpf(u, is_verbose);
+		report_bpf(u, is_verbose);
 }
