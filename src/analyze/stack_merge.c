@@ -338,6 +338,7 @@ static enum clew_err take_all(struct stack_merge *m, const struct perf_input *in
 	enum clew_err err, end;
 	uint64_t time;
 
+	progress_begin(in->progress, STACK_MERGE_PHASE, in->size);
 	while ((end = ana_reader_next(&m->reader, &r, &time, &why)) == CLEW_OK) {
 		err = take_record(m, &r, time);
 		perf_block_release(r.block);

@@ -12,6 +12,8 @@
  * kept (perfdata/perf_stack_info.h). Records are written in the order in which they are played.
  * docs/decisions/merged-stacks.md
  */
+#define STACK_MERGE_PHASE "merging stacks" /* told in->progress, in bytes of the input */
+
 struct stack_merge_opts {
 	/** Asked now and then; false ends the pass with CLEW_STOPPED. NULL: it goes on. */
 	bool (*goes_on)(void *ctx, uint64_t done_bytes, uint64_t total_bytes);

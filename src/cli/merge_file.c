@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "os/file.h"
 #include "os/output.h"
 #include "os/signals.h"
@@ -50,7 +51,15 @@ static bool goes_on(void *ctx, uint64_t done, uint64_t total)
 	return !p->result->signal;
 }
 
-/* Into p->out, which is closed in any case. */
+/* A signal that came since the last question has done its work: it ends nothing else. */
+static void stop_watching(struct pass *p)
+{
+	if (p->signal_fd >= 0)
+		goes_on(p, 0, 0);
+	os_signal_close(p->signal_fd);
+}
+
+/* Into p->out, which is closed in any case. Signals are watched up to the end of what follows. */
 static enum clew_err run(struct pass *p, const struct perf_input *in, struct clew_diag *diag)
 {
 	const struct perf_writer_out to = {
@@ -63,11 +72,7 @@ static enum clew_err run(struct pass *p, const struct perf_input *in, struct cle
 	int os_err;
 
 	m->bytes_before = in->size;
-	p->signal_fd = os_signal_open();
 	err = stack_merge(in, &to, &opts, &m->counts, diag);
-	if (p->signal_fd >= 0)
-		goes_on(p, 0, 0); /* one that came since has done its work */
-	os_signal_close(p->signal_fd);
 	os_err = os_output_flush(&p->out);
 	m->bytes = p->out.written_bytes;
 	if (!os_err)
@@ -100,9 +105,11 @@ enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct 
 		return CLEW_INVALID;
 	}
 	ret->created = p.out.created;
+	p.signal_fd = os_signal_open();
 	err = run(&p, in, diag);
 	if (err != CLEW_OK)
 		merge_file_undo(to, ret);
+	stop_watching(&p);
 	return err;
 }
 
@@ -121,34 +128,51 @@ static int create_beside(struct os_output *out, const char *path)
 	return os_output_create_new(out, path);
 }
 
-static enum clew_err replace(const char *path, const struct os_map *map, struct merge_file *ret,
-			     struct clew_diag *diag)
+static enum clew_err merge_beside(struct pass *p, const char *path, const char *beside,
+				  const struct perf_input *in, struct clew_diag *diag)
 {
-	const struct perf_input in = {.data = map->data, .size = map->size, .is_mapped = true};
-	clew_auto(buf_done) struct buf beside = {0};
-	struct pass p = {.result = ret};
+	int os_err = create_beside(&p->out, beside);
 	enum clew_err err;
-	int os_err;
 
-	buf_printf(&beside, "%s.merging", path);
-	os_err = beside.is_failed ? -ENOMEM : create_beside(&p.out, buf_cstr(&beside));
 	if (os_err) {
 		*diag = (struct clew_diag){
 			.code = CLEW_OS, .what = "a file beside it", .os_errno = -os_err};
 		return CLEW_OS;
 	}
-	err = run(&p, &in, diag);
-	if (err == CLEW_OK && ret->counts.end.code != CLEW_OK) {
-		*diag = ret->counts.end;
+	err = run(p, in, diag);
+	if (err == CLEW_OK && p->result->counts.end.code != CLEW_OK) {
+		*diag = p->result->counts.end;
 		err = diag->code;
 	}
-	os_err = err == CLEW_OK ? os_rename(buf_cstr(&beside), path) : 0;
+	os_err = err == CLEW_OK ? os_rename(beside, path) : 0;
 	if (os_err) {
 		*diag = (struct clew_diag){.code = CLEW_OS, .what = "rename", .os_errno = -os_err};
 		err = CLEW_OS;
 	}
 	if (err != CLEW_OK)
-		os_unlink(buf_cstr(&beside));
+		os_unlink(beside);
+	return err;
+}
+
+static enum clew_err replace(const char *path, const struct os_map *map, struct merge_file *ret,
+			     struct clew_diag *diag)
+{
+	const struct perf_input in = {.data = map->data,
+				      .size = map->size,
+				      .is_mapped = true,
+				      .progress = cli_progress()};
+	clew_auto(buf_done) struct buf beside = {0};
+	struct pass p = {.result = ret};
+	enum clew_err err;
+
+	buf_printf(&beside, "%s.merging", path);
+	if (beside.is_failed) {
+		*diag = (struct clew_diag){.code = CLEW_NO_MEMORY};
+		return CLEW_NO_MEMORY;
+	}
+	p.signal_fd = os_signal_open();
+	err = merge_beside(&p, path, buf_cstr(&beside), &in, diag);
+	stop_watching(&p);
 	return err;
 }
 
@@ -178,14 +202,17 @@ bool merge_file_in_place(const char *path, struct merge_file *ret)
 	*ret = (struct merge_file){0};
 	if (!os_exists(path)) /* --switch-max-files keeps the newest only */
 		return false;
+	cli_progress_begin(STACK_MERGE_PHASE, 0);
 	err = os_map_file(path, &map, &diag);
 	in = (struct perf_input){.data = map.data, .size = map.size};
 	if (err == CLEW_OK && !stack_merge_is_deferred(&in)) {
+		cli_progress_end();
 		os_map_done(&map);
 		return false;
 	}
 	if (err == CLEW_OK)
 		err = replace(path, &map, ret, &diag);
+	cli_progress_end();
 	os_map_done(&map);
 	if (err != CLEW_OK) {
 		diag.code = err;

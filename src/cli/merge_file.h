@@ -29,7 +29,8 @@ void merge_file_undo(const char *to, const struct merge_file *m);
 
 /**
  * Merge the finished recording @p path in its place: by a new file beside it, PATH.merging, which
- * takes its name when all is well. Else the recording stays as it is, and a warning says so.
+ * takes its name when all is well. Else, also after an interrupt, the recording stays as it is, and
+ * a warning says so. Shows how far it is, where notes are wanted.
  * @return false: it stayed. Without a warning where it holds no deferred stacks, or is not there
  * any more.
  */

@@ -485,6 +485,49 @@ static bool stop_at_once(void *ctx, uint64_t done, uint64_t total)
 	return false;
 }
 
+struct seen_progress {
+	struct progress progress;
+	const char *phase;
+	uint64_t nr, nr_wrong;
+};
+
+static bool look_at_progress(void *ctx, uint64_t done, uint64_t total)
+{
+	struct seen_progress *s = ctx;
+
+	s->phase = s->progress.phase;
+	s->nr++;
+	s->nr_wrong += !s->progress.done || s->progress.done > done || s->progress.total != total;
+	return true;
+}
+
+static void test_progress(void)
+{
+	struct perf_build b = {0};
+	struct seen_progress seen = {.phase = NULL};
+	struct buf out = {0};
+	struct stack_merge_counts counts;
+	struct perf_input in = {.progress = &seen.progress};
+	const struct perf_writer_out to = {
+		.sink = {add, &out},
+                  .rewrite = rewrite
+        };
+	const struct stack_merge_opts opts = {look_at_progress, &seen};
+	struct bytes file;
+	uint64_t nr;
+
+	for (int i = 0; i < 8; i++)
+		fill_many(&b, 9, &nr);
+	file = perf_build_finish(&b);
+	in.data = file.pos;
+	in.size = bytes_left(&file);
+	CHECK_EQ(stack_merge(&in, &to, &opts, &counts, NULL), CLEW_OK, "some MiB");
+	CHECK(seen.nr > 1 && !seen.nr_wrong, "it says how many bytes of how many are done");
+	CHECK_STR(seen.phase, STACK_MERGE_PHASE, "and of what");
+	buf_done(&out);
+	perf_build_done(&b);
+}
+
 static void test_refusals(void)
 {
 	struct perf_build big = {.opts = {.big = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__}},
@@ -662,6 +705,7 @@ int main(void)
 	test_order();
 	test_room();
 	test_limit();
+	test_progress();
 	test_refusals();
 	test_cuts();
 	test_damage();
