@@ -84,6 +84,27 @@ static void count_mmap(struct rec_drain *d, const struct bytes part[2], size_t a
 		note_mmap(d, whole(d, part, at, h->size), h);
 }
 
+/* What a reader has to know of before it meets samples. */
+static bool is_state(uint32_t type)
+{
+	return type == PERF_RECORD_MMAP || type == PERF_RECORD_MMAP2 || type == PERF_RECORD_COMM ||
+	       type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT ||
+	       type == PERF_RECORD_NAMESPACES || type == PERF_RECORD_CGROUP ||
+	       type == PERF_RECORD_KSYMBOL || type == PERF_RECORD_BPF_EVENT;
+}
+
+/* Of what count_mmap() made of the header. */
+static void note_state(struct rec_drain *d, const struct bytes part[2], size_t at,
+		       const struct perf_event_header *h)
+{
+	const uint8_t *record = is_state(h->type) ? whole(d, part, at, h->size) : NULL;
+
+	if (!record)
+		return;
+	buf_add(d->seen, h, sizeof(*h));
+	buf_add(d->seen, record + sizeof(*h), h->size - sizeof(*h));
+}
+
 /* Samples of one ring come in order of time: only a batch's first and last are looked into. */
 void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 {
@@ -109,6 +130,8 @@ void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 		} else if (h.type == PERF_RECORD_MMAP2) {
 			count_mmap(d, part, at, &h);
 		}
+		if (d->seen)
+			note_state(d, part, at, &h);
 	}
 	if (last_size)
 		note_time(d, part, last_at, last_size);

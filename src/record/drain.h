@@ -21,7 +21,8 @@ struct rec_drain {
 	bool has_stale_bit;         /* the span counted last has such records */
 	struct buf mended;          /* that span without the bit: rings are the kernel's to write */
 	struct user_stacks *stacks; /* rewrites samples; NULL: they go as they are */
-	struct buf scratch;         /* a record that crosses the ring's end */
+	struct buf *seen;   /* where records of tasks and maps are also put; NULL: nowhere */
+	struct buf scratch; /* a record that crosses the ring's end */
 };
 
 /** @p with_build_ids: gather them for the BUILD_ID feature. */

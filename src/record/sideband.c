@@ -62,6 +62,8 @@ enum clew_err rec_sideband_flush(struct rec_sideband *s)
 {
 	if (s->out.is_failed && s->err == CLEW_OK)
 		s->err = CLEW_NO_MEMORY;
+	if (!s->file)
+		return s->err;
 	if (s->err == CLEW_OK && s->out.nr)
 		s->err = perf_writer_records(s->file->writer, s->out.data, s->out.nr);
 	buf_clear(&s->out);

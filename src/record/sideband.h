@@ -19,8 +19,8 @@ struct rec_found_id {
 struct rec_sideband {
 	const struct rec_options *options;
 	struct rec_build_ids *build_ids;
-	struct rec_file *file;
-	uint8_t trailer[64]; /* sample_id of the tracking event: our id, time 0 */
+	struct rec_file *file; /* NULL: all stays in out */
+	uint8_t trailer[64];   /* sample_id of the tracking event: our id, time 0 */
 	size_t trailer_bytes;
 	bool has_identifier;
 	size_t at_pid, at_tid; /* in the trailer; SIZE_MAX: not there */

@@ -38,11 +38,27 @@ static void add_tasks(struct rec_stream *s, struct rec_sideband *b)
 		rec_sideband_command(b, s->child_pid);
 }
 
+static enum clew_err write_ahead(struct rec_stream *s)
+{
+	const struct buf *tasks = &s->ahead->tasks.out, *seen = &s->ahead->seen;
+	enum clew_err err = tasks->is_failed || seen->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
+	const struct bytes part[2] = {bytes_of(seen->data, seen->nr)};
+
+	if (err == CLEW_OK && tasks->nr)
+		err = perf_writer_records(s->file.writer, tasks->data, tasks->nr);
+	if (err != CLEW_OK || !seen->nr)
+		return err;
+	rec_drain_count(&s->drain, part);
+	return perf_writer_records(s->file.writer, seen->data, seen->nr);
+}
+
 static enum clew_err write_tasks(struct rec_stream *s)
 {
 	struct rec_sideband b;
 	enum clew_err err;
 
+	if (s->ahead)
+		return write_ahead(s);
 	rec_sideband_init(&b, s->counters, s->options, &s->build_ids, &s->file);
 	add_tasks(s, &b);
 	err = rec_sideband_flush(&b);
@@ -242,16 +258,42 @@ static enum clew_err close_file(struct rec_stream *s, struct rec_error *error)
 	return CLEW_OK;
 }
 
+static enum clew_err open_next(struct rec_stream *s, struct rec_error *error)
+{
+	enum clew_err err;
+
+	rec_build_ids_done(&s->build_ids);
+	s->build_ids = s->ahead->build_ids;
+	s->ahead->build_ids = (struct rec_build_ids){0};
+	s->drain.first_ns = s->drain.last_ns = 0;
+	err = open_file(s, error);
+	s->ahead = NULL;
+	return err;
+}
+
+/*
+ * The last pass of the old file comes after the look at /proc: who ends meanwhile was still seen
+ * there, and what is new by then is among the records of that pass, which both files get.
+ */
 enum clew_err rec_stream_switch(struct rec_stream *s, struct rec_error *error)
 {
-	enum clew_err err = close_file(s, error);
+	struct rec_ahead next = {0};
+	enum clew_err err;
 
-	if (err != CLEW_OK)
-		return err;
-	rec_build_ids_done(&s->build_ids);
-	s->build_ids = (struct rec_build_ids){0};
-	s->drain.first_ns = s->drain.last_ns = 0;
-	return open_file(s, error);
+	rec_sideband_init(&next.tasks, s->counters, s->options, &next.build_ids, NULL);
+	if (!s->options->is_tail_synthesize)
+		rec_sideband_all(&next.tasks);
+	s->drain.seen = &next.seen;
+	err = close_file(s, error);
+	s->drain.seen = NULL;
+	s->ahead = &next;
+	if (err == CLEW_OK)
+		err = open_next(s, error);
+	s->ahead = NULL;
+	rec_sideband_done(&next.tasks);
+	rec_build_ids_done(&next.build_ids);
+	buf_done(&next.seen);
+	return err;
 }
 
 enum clew_err rec_stream_finish(struct rec_stream *s, struct rec_error *error)

@@ -5,6 +5,13 @@
 #include "record/drain.h"
 #include "record/sideband.h"
 
+/** Gathered for a file that is yet to be opened. */
+struct rec_ahead {
+	struct rec_sideband tasks;
+	struct rec_build_ids build_ids;
+	struct buf seen; /* what the file before heard of tasks and maps since tasks was read */
+};
+
 /** The output of a session: one file after the other, each complete in itself. */
 struct rec_stream {
 	const struct rec_options *options;
@@ -16,7 +23,8 @@ struct rec_stream {
 	struct rec_build_ids build_ids;
 	struct rec_drain drain;
 	struct rec_file file;
-	int child_pid; /* 0: no command */
+	struct rec_ahead *ahead; /* NULL: tasks are looked up when the file is open */
+	int child_pid;           /* 0: no command */
 	uint32_t nr_files;
 	uint64_t closed_bytes; /* of the files before this one */
 	struct {

@@ -51,6 +51,8 @@ static void put_lost(uint64_t nr)
 	put(words, sizeof(words));
 }
 
+enum { MMAP_BYTES = 8 + 64 + 16 };
+
 static void put_mmap(const char *name) /* with a build id, as its misc says */
 {
 	uint8_t body[64 + 16] = {0}; /* pid, tid, start, len, pgoff, build id, prot, flags, name */
@@ -89,6 +91,7 @@ static void test_count(void)
 {
 	struct rec_counters c = counters();
 	struct rec_build_ids ids = {0};
+	struct buf seen = {0};
 	struct rec_drain d;
 	struct bytes part[2];
 	struct os_ring *r = &c.rings.data[0].ring;
@@ -96,6 +99,7 @@ static void test_count(void)
 	c.list.data[0].is_tracking = true;
 	c.list.data[0].attr.flags = PERF_ATTR_BUILD_ID;
 	rec_drain_init(&d, &c, &ids, false);
+	d.seen = &seen;
 	at = r->tail = RING - 48; /* so that the second sample, or the map, crosses the end */
 	put_sample(500);
 	put_sample(900);
@@ -111,6 +115,9 @@ static void test_count(void)
 	CHECK_EQ(d.lost, 12, "lost samples added up");
 	CHECK(d.first_ns == 500 && d.last_ns == 1000, "times of the first and the last");
 	CHECK_EQ(ids.nr, 2, "each file's build id once");
+	CHECK(seen.nr == 3 * MMAP_BYTES && !memcmp(seen.data + 8 + 64, "/bin/a", 7) &&
+		      !memcmp(seen.data + 2 * MMAP_BYTES + 8 + 64, "/bin/b", 7),
+	      "records of maps, one over the ring's end, and no sample, for the next file");
 
 	at = 0;
 	r->tail = 0;
@@ -122,6 +129,7 @@ static void test_count(void)
 	rec_drain_count(&d, part);
 	CHECK(d.samples == 5 && d.first_ns == 400 && d.last_ns == 1000,
 	      "another CPU's earlier times; an impossible size ends the count");
+	buf_done(&seen);
 	rec_drain_done(&d);
 	rec_build_ids_done(&ids);
 	vec_done(&c.list);
