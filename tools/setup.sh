@@ -13,10 +13,27 @@ own=$(dpkg --print-architecture)
 packages_of() {
 	awk -v group="$1" -v own="$own" '
 		{ sub(/#.*/, "") }
-		$1 != group { next }
+		$1 != group || $2 ~ /^npm:/ { next }
 		$2 ~ /aarch64|arm64|^qemu-user/ && own != "amd64" { next } # the cross check runs on amd64 only
 		{ print $2 }' tools/packages.txt
 }
+
+# npm:PACKAGE@VERSION: one command, called as the package, from npm's registry.
+npm_missing=
+for group; do
+	for package in $(awk -v group="$group" '{ sub(/ #.*/, "") } $1 == group && sub(/^npm:/, "", $2) { print $2 }' tools/packages.txt); do
+		name=${package##*/}
+		command -v "${name%@*}" > /dev/null || npm_missing="$npm_missing $package"
+	done
+done
+if [ -n "$npm_missing" ] && ! command -v npm > /dev/null; then
+	echo "setup: npm is not installed, so these are left out:$npm_missing" >&2
+elif [ -n "$npm_missing" ] && [ "$(id -u)" != 0 ]; then
+	echo "setup: as root: npm install -g$npm_missing" >&2
+elif [ -n "$npm_missing" ]; then
+	echo "setup: installing$npm_missing"
+	npm install -g --silent $npm_missing || echo "setup: npm could not install:$npm_missing" >&2
+fi
 
 missing=
 for group; do

@@ -4,63 +4,16 @@
 
 Usage: merge_stacks_test.py CLEW"""
 import glob
-import json
 import os
-import re
 import shutil
 import signal
 import subprocess
-import sys
 
+from merge_lib import chains_of_clew, compare, hotspot, run
 from stack_lib import CLEW, StackTap, may_use_bpf
 from record_lib import until
 
-PERFPARSERS = ["/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser", "/usr/lib/aarch64-linux-gnu/libexec/hotspot-perfparser"]
 LOOP = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
-
-
-def run(argv):
-    return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-                          check=False)
-
-
-def chains_of_clew(path):
-    """[(time in ns, [places in their pages])], users' only"""
-    p = run([CLEW, "script", "--json", "--max-stack", "2048", "-i", path])
-    found = [json.loads(line) for line in p.stdout.splitlines()]
-    return sorted((s["time"], [int(f["ip"], 16) & 0xfff for f in s.get("callchain", []) if f.get("kind") == "user"])
-                  for s in found if s["type"] == "sample")
-
-
-def chains_of_perf(path):
-    p = run(["perf", "script", "--ns", "--no-inline", "--max-stack", "2048", "-F", "time,ip", "-i", path])
-    found = []
-    for line in p.stdout.splitlines():
-        head = re.fullmatch(r"\s*(\d+)\.(\d{9}):\s*", line)
-        if head:
-            found.append((int(head.group(1)) * 10**9 + int(head.group(2)), []))
-        elif line.strip() and found:
-            ip = int(line.split()[0], 16)
-            if ip < 1 << 63:
-                found[-1][1].append(ip & 0xfff)  # perf 6.1 prints places in files, from page to page the same
-    return sorted(found), p
-
-
-def hex_of(chain):
-    return [hex(ip) for ip in chain]
-
-
-def compare(t, name, path):
-    ours = chains_of_clew(path)
-    theirs, p = chains_of_perf(path)
-    report = run(["perf", "report", "--stdio", "-i", path])
-    said = [line for line in (p.stderr + report.stderr).splitlines() if line.strip()]
-    t.check(ours and [time for time, _ in ours] == [time for time, _ in theirs], f"{name}: perf has the same samples",
-            f"{len(ours)} and {len(theirs)}")
-    t.check([c for _, c in ours] == [c for _, c in theirs] and any(c for _, c in ours), f"{name}: and the same user stacks",
-            [(hex_of(a), hex_of(b)) for (_, a), (_, b) in zip(ours, theirs) if a != b][:2])
-    t.check(p.returncode == 0 and report.returncode == 0 and not any("Reserved" in s or "unknown" in s or "failed" in s for s in said),
-            f"{name}: perf reads it without a complaint", said[:3])
 
 
 def kill_it(t):
@@ -82,16 +35,6 @@ def kill_it(t):
     t.check(chains_of_clew(merged) == found, "kill -9: with the same stacks")
 
 
-def hotspot(t, path):
-    parser = next((p for p in PERFPARSERS if os.path.exists(p)), None)
-    if not parser:
-        t.skip("hotspot's parser", "it is not installed")
-        return
-    p = run([parser, "--input", path, "--output", t.path("hotspot.out")])
-    t.check(p.returncode == 0 and os.path.getsize(t.path("hotspot.out")) > 0 and "callchain" not in p.stderr,
-            "hotspot's parser takes it, and every context of its chains", p.stderr[-500:])
-
-
 def main():
     t = StackTap()
     if not may_use_bpf():
@@ -105,7 +48,7 @@ def main():
             continue
         compare(t, name, r.path)
         t.check(not os.path.exists(r.path + ".merging"), f"{name}: nothing is left beside it")
-    hotspot(t, t.path("plain.data"))
+    hotspot(t, "plain", t.path("plain.data"))
     for name, options in (("all CPUs", ["-a"]), ("switched files", ["--switch-output=24K"])):
         path = t.path(name.replace(" ", "-") + ".data")
         p = run([CLEW, "record", "-q", "-g", *options, "-o", path, "--", "sh", "-c", LOOP])
