@@ -7,8 +7,9 @@ enum {
 	DEFAULT_CACHE_BYTES = 96 << 20,
 	FIRST_LOCS = 4096,
 	FIRST_CHAINS = 1024,
-	MAX_CHAIN = 8192, /* one record cannot hold more */
-	MAX_LINES = 64,   /* depth of inlining kept for one address */
+	/* A record holds 8192 words, and its stack is put in with a mark before each frame. */
+	MAX_CHAIN = 3 * 8192,
+	MAX_LINES = 64, /* depth of inlining kept for one address */
 };
 
 /* Space numbers of levels that have no address space of ours. */

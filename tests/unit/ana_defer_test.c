@@ -400,9 +400,45 @@ static void test_memory(size_t chunk)
 	perf_build_done(&b);
 }
 
+/* More words than one record holds: a sample's and its stack's. */
+static void test_deep(void)
+{
+	enum { NR = 8150, NR_KERNEL = 250 };
+	static uint64_t ips[NR];
+	struct perf_build b = {0};
+	struct buf out = {0};
+	struct ana_summary s;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < NR; i++)
+		ips[i] = 0x400100 + i;
+	defer_make_events(&b);
+	defer_make_process(&b, 1, 1000, "deep");
+	defer_make_sample(&b, &(struct defer_sample){.tid = 1,
+						     .time = 1000000000,
+						     .cookie = 0x10001,
+						     .nr_behind = NR_KERNEL});
+	defer_make_stack(&b, &(struct defer_stack){.tid = 1,
+						   .time = 1000000001,
+						   .cookie = 0x10001,
+						   .ips = ips,
+						   .nr = NR,
+						   .has_trailer = true,
+						   .stop = UNW_STOP_OUTERMOST});
+	CHECK_EQ(run(perf_build_finish(&b), 0, (struct ana_opts){0}, &out, &s), CLEW_OK,
+		 "a deep stack");
+	for (const char *p = buf_cstr(&out); (p = strchr(p, ' ')); p++)
+		nr++;
+	CHECK(nr > NR + NR_KERNEL, "all its frames are there, and those of the kernel: %d",
+	      (int)nr);
+	perf_build_done(&b);
+	buf_done(&out);
+}
+
 int main(void)
 {
 	test_forms();
+	test_deep();
 	test_choices();
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		test_returns(&forms[i]);
