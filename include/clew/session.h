@@ -44,7 +44,7 @@ enum clew_user_stack {
 	CLEW_USER_STACK_NONE_EXPECTED, /* kernel only by nature */
 	CLEW_USER_STACK_LOST,          /* it is missing */
 	CLEW_USER_STACK_PARTIAL,       /* it is in the chain, and ends early: user_stack_stop */
-	CLEW_USER_STACK_UNPROVEN,      /* it is in the chain; nothing tells whether it reaches the
+	CLEW_USER_STACK_UNPROVEN,      /* it is in the chain; nothing shows whether it reaches the
 					  outermost frame */
 };
 

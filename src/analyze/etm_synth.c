@@ -558,7 +558,7 @@ static void take_no_code(struct etm_synth *s, const struct etm_event *e)
 	forget_calls(s);
 }
 
-/** Branches of nobody knows which code; behind unreadable code that was told already. */
+/** Branches in unknown code; after unreadable code that was reported already. */
 static void take_dropped(struct etm_synth *s, const struct etm_event *e)
 {
 	s->events->summary.nr_dropped += e->value;

@@ -28,7 +28,7 @@ static int fail(const struct cli_input *in, const char *to, const struct merge_f
 	return diag->code == CLEW_OS ? cli_fail(to, diag) : cli_input_fail(in, diag);
 }
 
-static void tell(const struct cli_input *in, const char *to, const struct merge_file *m)
+static void report(const struct cli_input *in, const char *to, const struct merge_file *m)
 {
 	const struct stack_merge_counts *c = &m->counts;
 
@@ -60,7 +60,7 @@ static int merge(struct cli_input *in, const char *to)
 		merge_file_undo(to, &m);
 		return refuse_plain(in);
 	}
-	tell(in, to, &m);
+	report(in, to, &m);
 	return CLI_OK;
 }
 

@@ -59,7 +59,7 @@ static const char *size_text(char ret[32], uint64_t bytes)
 	return ret;
 }
 
-static void tell_budget(struct cli_input *in)
+static void warn_of_budget(struct cli_input *in)
 {
 	const struct budget *b = &in->budget;
 	clew_auto(buf_done) struct buf what = {0};
@@ -347,7 +347,7 @@ int cli_input_open(struct cli_input *in)
 void cli_input_done(struct cli_input *in)
 {
 	cli_progress_end();
-	tell_budget(in);
+	warn_of_budget(in);
 	in->budget.nr_refused = 0;
 	os_map_done(&in->map);
 	mem_free(in->buildid_dir);

@@ -191,8 +191,7 @@ void dwarf_lines_free(struct dwarf_lines *l)
 	mem_free(l);
 }
 
-/** The line table at @p offset, behind its length; empty: none there, which libdw finds out, too.
- */
+/** The line table at @p offset, after its length; empty: none there, as for libdw. */
 static struct bytes table_at(const struct dwarf_lines *l, uint64_t offset, bool *ret_is_64)
 {
 	struct bytes b = l->line_section, table = {0};

@@ -36,8 +36,8 @@ static enum clew_err unpack(lzma_stream *x, const struct elf_file *f, struct buf
 			 x->total_in, "damaged xz stream");
 }
 
-/** What has to be unpacked tells its size at its very end alone: it is found out on the way. */
-static void tell_refused(const struct elf_file *f, size_t nr)
+/** The size of what is unpacked stands at its very end: it is found out on the way. */
+static void note_refused(const struct elf_file *f, size_t nr)
 {
 	budget_refuse(f->budget, nr, "the packed symbols (.gnu_debugdata) of", f->name);
 }
@@ -60,7 +60,7 @@ enum clew_err elf_debugdata_unpack(const struct elf_file *f, struct buf *ret,
 	err = unpack(&x, f, ret, diag);
 	lzma_end(&x);
 	if (err == CLEW_LIMIT)
-		tell_refused(f, ret->nr);
+		note_refused(f, ret->nr);
 	if (err) {
 		budget_give(f->budget, ret->nr);
 		buf_done(ret);

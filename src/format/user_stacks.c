@@ -72,7 +72,7 @@ static void put_there(struct buf *out, const struct ana_outcomes *o)
 	} lines[] = {
 		{nr_complete(o), "complete: the outermost frame is reached"                      },
 		{o->nr_partial,  "partial: the stack ends before that"                           },
-		{o->nr_unproven, "unproven: nothing tells whether the outermost frame is reached"},
+		{o->nr_unproven, "unproven: nothing shows whether the outermost frame is reached"},
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -100,8 +100,7 @@ static void put_stops(struct buf *out, const struct ana_outcomes *o)
 {
 	if (!o->nr_stops)
 		return;
-	buf_printf(out, "  of %llu stacks that tell why they end:\n",
-		   (unsigned long long)o->nr_stops);
+	buf_printf(out, "  of %llu stacks, why they end:\n", (unsigned long long)o->nr_stops);
 	for (int i = 0; i < NR_UNW_STOPS; i++) {
 		if (!o->by_stop[i] && i != UNW_STOP_OUTERMOST)
 			continue;
@@ -128,8 +127,7 @@ static void put_hows(struct buf *out, const struct ana_outcomes *o)
 		nr += o->by_how[i];
 	if (!nr)
 		return;
-	buf_printf(out, "  of %llu frames that tell how they were found:\n",
-		   (unsigned long long)nr);
+	buf_printf(out, "  of %llu frames, how they were found:\n", (unsigned long long)nr);
 	for (int i = 1; i < NR_UNW_HOWS; i++) {
 		if (!o->by_how[i])
 			continue;

@@ -6,7 +6,7 @@
 
 /*
  * One file may have many names in a recording: through symbolic links, through mounts, or because
- * somebody spelt it in 60,000 ways. It is opened and parsed once: for the name that was asked for
+ * it was spelt in 60,000 ways. It is opened and parsed once: for the name that was asked for
  * first, which is the owner. Device, inode, size and time say that it is the same file, and the
  * build ids that were recorded must allow it.
  */
@@ -53,7 +53,7 @@ static bool is_equal(const struct dso_build_id *a, const struct dso_build_id *b)
 	return a->size == b->size && !memcmp(a->bytes, b->bytes, a->size);
 }
 
-/** Most recordings tell the same of both names; else the file is asked, once. */
+/** Most recordings have the same for both names; else the file is asked, once. */
 static bool is_same_build(struct dso *owner, const struct dso *d)
 {
 	if (is_equal(&owner->build_id, &d->build_id))

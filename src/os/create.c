@@ -31,7 +31,7 @@ int os_create_new(const char *path)
 }
 
 /** The very object that was looked at, whatever has its name by now. A fifo opened for both would
- * never tell that its reader has gone. */
+ * never report that its reader has gone. */
 static int open_seen(int seen, const struct stat *st)
 {
 	char path[64];

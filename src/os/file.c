@@ -205,7 +205,7 @@ static enum clew_err read_all(int fd, size_t limit, char **text, size_t *ret_siz
 			      struct clew_diag *diag)
 {
 	uint64_t said = said_bytes(fd);
-	/* All of a file that tells its size, and one more to see its end; procfs tells 0. */
+	/* All of a file that has a size, and one more to see its end; in procfs it is 0. */
 	size_t nr = 0, cap = said < FIRST_READ ? FIRST_READ : (size_t)said + 2;
 	long n;
 

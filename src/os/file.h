@@ -60,7 +60,7 @@ int os_open_regular(const char *path);
 
 #define OS_ANY_OWNER UINT32_MAX
 
-/** The same for a file that must be ours, root's or @p owner's (0: nobody else's; OS_ANY_OWNER),
+/** The same for a file that must be ours, root's or @p owner's (0: no one else's; OS_ANY_OWNER),
  * and no symbolic link: others could have planted it in /tmp.
  * @return -EPERM: it belongs to another user. */
 int os_open_trusted(const char *path, uint32_t owner);

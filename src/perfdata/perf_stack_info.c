@@ -42,7 +42,7 @@ static uint64_t load_le64(const uint8_t *p)
 /* --- writing --- */
 
 struct perf_stack_infos {
-	struct intern kinds; /* encoded, of this block; number 0 tells nothing */
+	struct intern kinds; /* encoded, of this block; number 0: nothing is known */
 	size_t kinds_bytes;
 	struct buf kind, samples, raw, packed; /* samples: u16 each */
 	uint32_t nr_samples;                   /* of this block */

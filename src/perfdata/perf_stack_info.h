@@ -8,9 +8,9 @@
 #include "base/bytes.h"
 
 /*
- * What a recording whose user stacks stand in their samples tells of these stacks beyond their
- * addresses: the outcome of each, why it ends where it ends, and how its frames were found. It is
- * the content of the header feature PERF_FEAT_CLEW_STACKS, whose number other readers pass over;
+ * What is known beyond their addresses of user stacks that stand in their
+ * samples: the outcome of each, why it ends where it ends, and how its frames were found. It is
+ * the content of the header feature PERF_FEAT_CLEW_STACKS, which other readers pass over;
  * docs/spec/perf-data.md has its bytes.
  */
 struct perf_stack_info {
@@ -35,10 +35,10 @@ struct perf_stack_infos;
 struct perf_stack_infos *perf_stack_infos_new(void);
 void perf_stack_infos_free(struct perf_stack_infos *w);
 
-/** The next sample. NULL: there is nothing to tell of it. @return CLEW_NO_MEMORY: not taken. */
+/** The next sample. NULL: nothing is known of it. @return CLEW_NO_MEMORY: not taken. */
 enum clew_err perf_stack_infos_add(struct perf_stack_infos *w, const struct perf_stack_info *info);
 
-/** Samples that were told of no more: the section had reached PERF_STACK_INFO_MAX. */
+/** Samples that were left out: the section had reached PERF_STACK_INFO_MAX. */
 uint64_t perf_stack_infos_left_out(const struct perf_stack_infos *w);
 
 enum { PERF_STACK_INFO_MAX = 256 << 20 };
@@ -62,11 +62,11 @@ const struct perf_stack_totals *perf_stack_reader_totals(const struct perf_stack
 
 /**
  * Of the next sample. O(1) amortised; memory is that of one block, 4 MiB at most.
- * @return true: @p ret, whose methods live until the next call. false: nothing is told of it.
+ * @return true: @p ret, whose methods live until the next call. false: nothing is known of it.
  */
 bool perf_stack_reader_next(struct perf_stack_reader *r, struct perf_stack_info *ret);
 
-/** The section was damaged, or memory ran short: nothing is told from there on. */
+/** The section was damaged, or memory ran short: nothing is known from there on. */
 bool perf_stack_reader_is_broken(const struct perf_stack_reader *r);
 
 #endif

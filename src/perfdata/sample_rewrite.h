@@ -7,8 +7,8 @@
 
 /** What becomes of a sample on its way into the file. */
 struct sample_edit {
-	const uint64_t *words; /* added after its call chain, whose last words give way where the
-				  record would grow past what a header can tell */
+	const uint64_t *words; /* added after its call chain, the last of which give way where the
+				  record would grow past what a header can hold */
 	uint32_t nr_words;
 	bool replaces_chain; /* words stand in place of the chain: sample_chain_room() tells how
 				many can */

@@ -18,7 +18,7 @@ enum clew_err rec_probe_defs_make(struct rec_counters *c, const struct rec_ui *u
 /** Take them away again: after the descriptors of all their events were closed. */
 void rec_probe_defs_remove(struct rec_counters *c);
 
-/** @p line of uprobe_events: whose it is. @return false: not one that a clew has made.
+/** The owner of the @p line of uprobe_events. @return false: not one that a clew has made.
  * @p ret_name: "clew_PID_NS/uN", borrowed, of @p ret_bytes. */
 bool rec_probe_def_parse(const char *line, size_t n, const char **ret_name, size_t *ret_bytes,
 			 uint64_t *ret_pid, uint64_t *ret_ns);

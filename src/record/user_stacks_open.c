@@ -63,7 +63,7 @@ static enum clew_err attach_one(struct user_stacks *u, const struct rec_counter 
 		err = attach_all(u, e, event, source, error);
 	if (source == DEFER_UPROBE)
 		defer_join_by_task(&u->join, event);
-	/* From 6.3 on a sample is made up before its BPF program runs, which can tell its time. */
+	/* From 6.3 on a sample is made up before its BPF program runs, which has its time. */
 	else if (source == DEFER_COUNTER && !tracepoint && os_kernel_is_from(6, 3))
 		defer_join_demand_equal(&u->join, event);
 	return err;

@@ -24,7 +24,7 @@ enum stitch_state {
 	STITCH_LOST,          /* the user part is missing: reason */
 	/* Not the stitch's to say: of those that are there, from why they end. */
 	STITCH_PARTIAL,  /* it ends before the outermost frame */
-	STITCH_UNPROVEN, /* nothing tells whether it reaches the outermost frame */
+	STITCH_UNPROVEN, /* nothing shows whether it reaches the outermost frame */
 };
 
 enum stitch_reason {

@@ -8,7 +8,7 @@
 #include "unwind/unw_list.h"
 
 enum {
-	MAX_UNSIZED = 1 << 16, /* bytes of a function whose symbol has no size */
+	MAX_UNSIZED = 1 << 16, /* bytes of a function with a symbol without size */
 	MAX_EPILOGUES = 64,    /* further ones keep the rule of the body */
 	MAX_PROLOGUE = 12,     /* instructions, aarch64 */
 };
@@ -131,7 +131,7 @@ static struct unw_rule x86_rule(uint8_t cfa_reg)
 	return r;
 }
 
-/* What stands at @p at, behind an instruction that takes the frame down, ends the function: how
+/* What stands at @p at, after an instruction that takes the frame down, ends the function: how
  * many bytes has it? 0: it does not. RA is on top of the stack then. */
 static size_t x86_end_bytes(const uint8_t *p, size_t at, size_t nr)
 {
@@ -218,7 +218,7 @@ static bool a64_step(struct a64_frame *f, uint32_t insn)
 	return f->sp < MAX_FRAME && f->saved <= f->sp && f->fp <= f->sp;
 }
 
-/* Rows of the way back, whose state is @p f behind the prologue. */
+/* Rows of the way back, from the state @p f after the prologue. */
 static void a64_epilogues(struct unw_list *l, uint64_t rel, const uint8_t *p, size_t at, size_t nr,
 			  const struct a64_frame *f)
 {

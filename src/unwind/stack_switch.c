@@ -10,7 +10,7 @@ static const char *const names[] = {"systemstack", "mcall",     "morestack",
 				    "asmcgocall",  "nanotime1", "walltime"};
 
 /* The string at @p at without @p prefix; NULL: it does not begin so, or is not terminated. */
-static const char *name_behind(const struct unw_section *strings, uint32_t at, const char *prefix)
+static const char *name_after(const struct unw_section *strings, uint32_t at, const char *prefix)
 {
 	size_t size = strlen(prefix);
 	const char *s;
@@ -25,7 +25,7 @@ static const char *name_behind(const struct unw_section *strings, uint32_t at, c
 
 static bool is_switch(const struct unw_section *strings, uint32_t at)
 {
-	const char *name = name_behind(strings, at, "runtime.");
+	const char *name = name_after(strings, at, "runtime.");
 
 	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++) {
 		size_t size = strlen(names[i]);

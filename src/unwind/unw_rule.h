@@ -49,7 +49,7 @@ enum unw_why {
 	UNW_WHY_BAD,        /* the source is damaged here */
 	UNW_WHY_OVERFLOW,   /* more distinct rules or rows than a table holds */
 	UNW_WHY_EH_RETURN, /* the saved registers are those of an exception handler being entered */
-	UNW_WHY_NEW_STACK, /* the function has gone over to another stack, which no source tells */
+	UNW_WHY_NEW_STACK, /* the function has gone over to another stack, which no source says */
 };
 
 /** Which source made the rule. */
@@ -114,7 +114,7 @@ const char *unw_stop_name(enum unw_stop s);
 /** "sframe", "eh_frame", "fp-convention", ...; "" for none. */
 const char *unw_origin_name(enum unw_origin o);
 
-/** How a frame was found, as users are told: the sources of tables are one. */
+/** How a frame was found, as users see it: the sources of tables are one. */
 enum unw_how {
 	UNW_HOW_NONE, /* by its registers, or not known */
 	UNW_HOW_TABLE,

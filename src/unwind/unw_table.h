@@ -73,8 +73,8 @@ static inline const struct unw_rule *unw_table_find(const struct unw_table *t, u
 	return &t->rule[unw_table_row(t, rel) & 0xffff];
 }
 
-/** Where the row that holds @p rel starts, or an address behind that: within 64 KiB. Rows of code
- * without a rule start with each function that a symbol tells of. */
+/** Where the row that holds @p rel starts, or an address after that: within 64 KiB. Rows of code
+ * without a rule start with each function that has a symbol. */
 static inline uint64_t unw_table_row_start(const struct unw_table *t, uint64_t rel)
 {
 	const struct unw_table_head *h = t->head;

@@ -313,7 +313,7 @@ static bool set_next(struct unw_walker *w, enum unw_origin origin, uint64_t pc, 
 /* Where a function without rules may start. */
 static uint64_t function_start(const struct unw_map *map, uint64_t rel)
 {
-	enum { MAX_BYTES = 4096 }; /* nothing tells functions apart */
+	enum { MAX_BYTES = 4096 }; /* nothing separates functions */
 
 	if (map->code && map->code->table.head)
 		return unw_table_row_start(&map->code->table, rel);

@@ -3,6 +3,7 @@
 """Usage: unknown_test.py CLEW: what is not known (commands, options, programs) is answered with the exact cause and what may be meant, and no
 file is touched. TAP."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -105,6 +106,12 @@ def programs():
         tap.skip("programs that are there", "cannot record here: " + err.strip().split("\n")[0])
         return
     os.remove(os.path.join(work, "possible.data"))
+    data = os.path.join(work, "addresses.data")
+    status, _out, err = run("record", "-q", "-d", "-W", "-e", "page-faults:u", "-c", "1", "-o", data, "--", "true")
+    fields = re.search(r"clew script -F (\S+)'", run("mem")[2])
+    got, out, err = run("script", "-i", data, "-F", fields.group(1) if fields else "")
+    tap.check(not status and not got and out, "clew mem: what the hint records has the fields that it prints", err)
+    os.remove(data)
     bad = write("bad", "#!/no/such/interpreter\n", 0o755)
     refuses_program("exec itself fails", ["--", bad], 127, "No such file")
     write("second/prog", "#!/bin/sh\nexit 3\n", 0o755)

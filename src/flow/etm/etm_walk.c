@@ -162,7 +162,7 @@ static void take(struct etm_flow *f, uint32_t at)
 	}
 }
 
-/** An atom of nobody knows which instruction; nor is what comes next the target of f->from. */
+/** An atom of an unknown instruction; nor is what comes next the target of f->from. */
 static void drop(struct etm_flow *f)
 {
 	if (!f->nr_dropped++)
