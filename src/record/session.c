@@ -563,10 +563,10 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 	if (err == CLEW_OK)
 		err = rec_stream_open(&s->stream, error);
 	progress_begin(s->ui->steps, NULL, 0);
-	if (err != CLEW_OK)
-		return err;
-	start_counting(s);
-	err = start_command(s, error);
+	if (err == CLEW_OK) {
+		start_counting(s);
+		err = start_command(s, error);
+	}
 	if (err != CLEW_OK) {
 		rec_stream_discard(&s->stream);
 		return err;

@@ -176,6 +176,9 @@ if has_events:
     plain = os.path.join(d, "plain.data")
     record(plain)
     first = os.stat(plain).st_ino
+    status, _, err = record(plain, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16)))
+    tap.check(status == 1 and "File too large" in err and os.stat(plain).st_ino == first and not os.path.exists(plain + ".old"),
+              "record that cannot begin its file: what stood there stands there again", f"{status} {err} {os.listdir(d)}")
     status, _, err = run([CLEW, "inject", "--merge-stacks", "-i", plain, "-o", plain])
     tap.check(status == 1 and "nothing was written" in err and os.stat(plain).st_ino == first and not os.path.exists(plain + ".old"),
               "inject --merge-stacks onto its input, nothing to merge: the input stays", f"{status} {err} {os.listdir(d)}")
