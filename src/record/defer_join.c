@@ -8,6 +8,8 @@ enum {
 	MAX_LOOK = 4096,      /* requests of other tasks between a task's and its sample */
 };
 
+#define KEEP_NS (10 * 1000000000ull) /* a request whose sample is still to come */
+
 struct request {
 	uint64_t time, cookie;
 	uint32_t tid;
@@ -301,6 +303,43 @@ static void age_done(struct defer_join *j)
 	j->done[0] = (struct map_u64){0};
 }
 
+/* A task may lose its CPU between its request and its sample, for any number of passes; it makes
+ * no other request meanwhile. @return whether the request is to stay. */
+static bool may_still_come(const struct defer_join_queue *q, const struct request *r,
+			   struct map_u64 *newer)
+{
+	uint64_t newest = q->requests.data[q->requests.nr - 1].time;
+
+	if (map_u64_get(newer, r->tid) || !map_u64_put(newer, r->tid, 0))
+		return false;
+	return !r->is_used && newest - r->time <= KEEP_NS && newer->nr <= MAX_LOOK;
+}
+
+/* What was seen in the pass before, but the newest of each task. */
+static void drop_aged_of_tasks(struct defer_join_queue *q)
+{
+	size_t end = nr_until(q, q->aged), to = end;
+	struct map_u64 newer = {0};
+
+	for (size_t at = end; at > q->head; at--) {
+		struct request *r = &q->requests.data[at - 1];
+
+		if (may_still_come(q, r, &newer))
+			q->requests.data[--to] = *r;
+	}
+	map_u64_done(&newer);
+	drop_to(q, to);
+}
+
+/* What was seen in the pass before. Where times prove it, a CPU's newest request waits: the CPU of
+ * a virtual machine may stand still between it and its sample. */
+static void drop_aged(struct defer_join_queue *q)
+{
+	uint64_t newest = q->requests.data[q->requests.nr - 1].time;
+
+	drop_before(q, q->wants_equal && newest <= q->aged ? newest : q->aged + 1);
+}
+
 void defer_join_end_pass(struct defer_join *j)
 {
 	for (size_t i = 0; i < (size_t)j->nr_cpus * j->nr_events; i++) {
@@ -308,7 +347,10 @@ void defer_join_end_pass(struct defer_join *j)
 
 		if (q->head == q->requests.nr)
 			continue;
-		drop_before(q, q->aged + 1);
+		if (q->is_by_task && !q->suspect_until)
+			drop_aged_of_tasks(q);
+		else
+			drop_aged(q);
 		if (q->head < q->requests.nr)
 			q->aged = q->requests.data[q->requests.nr - 1].time;
 	}

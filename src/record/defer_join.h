@@ -70,7 +70,8 @@ void defer_join_stack(struct defer_join *j, uint32_t tid, uint64_t cookie);
 size_t defer_join_nr_waiting(const struct defer_join *j);
 
 /** All samples of this pass were given: requests that were there in the pass before will find
- * theirs no more. */
+ * theirs no more. But a task's newest (by task), or a CPU's (equal times demanded), whose sample
+ * was perhaps not made yet. */
 void defer_join_end_pass(struct defer_join *j);
 
 #endif

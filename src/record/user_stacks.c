@@ -330,43 +330,6 @@ static void one_record(struct user_stacks *u, const struct ring_record *r)
 	}
 }
 
-/* --- stacks that no sample asked for --- */
-
-/* A tracepoint's program runs at every hit, and only some of them are samples. Stacks wait one pass
- * for a sample of theirs. */
-static size_t size_at(const struct buf *b, size_t at)
-{
-	return load_u16(b->data + at + offsetof(struct perf_event_header, size), false);
-}
-
-static void keep_wanted(struct user_stacks *u, struct buf *from, bool is_last)
-{
-	for (size_t at = 0, size; at < from->nr; at += size) {
-		uint64_t cookie =
-			load_u64(from->data + at + sizeof(struct perf_event_header), false);
-
-		size = size_at(from, at);
-		if (defer_join_is_wanted(&u->join, cookie))
-			buf_add(&u->out, from->data + at, size);
-		else if (!is_last)
-			buf_add(&u->unasked, from->data + at, size);
-		else
-			u->counts.nr_unasked++;
-	}
-	buf_clear(from);
-}
-
-static void settle_stacks(struct user_stacks *u)
-{
-	struct buf older = u->unasked;
-
-	u->unasked = u->spare;
-	keep_wanted(u, &older, true);
-	keep_wanted(u, &u->stacks, false);
-	u->spare = older;
-	u->is_failed |= u->stacks.is_failed || u->unasked.is_failed;
-}
-
 static enum clew_err flush(struct buf *b, struct rec_file *f, bool *ret_any)
 {
 	enum clew_err err = b->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
@@ -430,7 +393,7 @@ enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
 	if (err != CLEW_OK || !u->bpf)
 		return err;
 	write_finished(u);
-	settle_stacks(u);
+	user_stacks_settle(u);
 	defer_join_end_pass(&u->join);
 	return u->is_failed ? CLEW_NO_MEMORY : flush(&u->out, f, ret_any);
 }
@@ -503,6 +466,7 @@ void user_stacks_done(struct user_stacks *u)
 	buf_done(&u->out);
 	buf_done(&u->stacks);
 	buf_done(&u->unasked);
+	map_u64_done(&u->newest);
 	buf_done(&u->spare);
 	*u = (struct user_stacks){0};
 }

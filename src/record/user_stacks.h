@@ -34,9 +34,9 @@ struct user_stacks {
 	struct defer_sink sink;
 	const struct rec_counter *tracker; /* whose sample_id the stacks' records carry */
 	uint64_t tracker_id;
-	struct buf stacks; /* records of stacks, written behind the samples of the pass */
-	struct buf unasked,
-		spare; /* of the pass before, without a sample so far; its other buffer */
+	struct buf stacks;         /* records of stacks, written behind the samples of the pass */
+	struct buf unasked, spare; /* of passes before, without a sample so far; its other buffer */
+	struct map_u64 newest;     /* task -> cookie of its newest stack, up to the pass before */
 	struct {
 		VEC(struct held_stack *); /* ended in user space; written at the end of the pass */
 	} finished;
@@ -86,6 +86,11 @@ bool user_stacks_is_waiting(const struct user_stacks *u);
 bool user_stacks_is_busy(const struct user_stacks *u);
 /** The last call for tasks that sleep in the kernel; a pass writes what it brings. */
 void user_stacks_last_call(struct user_stacks *u);
+
+/** The samples of a pass were given out: stacks that one of them asked for go to u->out. */
+void user_stacks_settle(struct user_stacks *u);
+/** Stacks that no sample has asked for. */
+uint64_t user_stacks_nr_unasked(const struct user_stacks *u);
 
 /** One line of the outcomes; more with @p is_verbose. */
 void user_stacks_report(struct user_stacks *u, bool is_verbose);

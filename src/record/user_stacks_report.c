@@ -61,7 +61,7 @@ static void report_bpf(struct user_stacks *u, bool is_verbose)
 	rec_say(u->ui, REC_NOTE,
 		"user stacks: %llu for %llu samples%s%s; tables of %llu binaries, %llu KiB in the "
 		"kernel",
-		(unsigned long long)(u->counts.nr_stacks - u->counts.nr_unasked),
+		(unsigned long long)(u->counts.nr_stacks - user_stacks_nr_unasked(u)),
 		(unsigned long long)nr, b.nr ? ", " : "", buf_cstr(&b),
 		(unsigned long long)c.nr_tables, (unsigned long long)c.table_bytes / 1024);
 	buf_clear(&b);
@@ -75,7 +75,7 @@ static void report_bpf(struct user_stacks *u, bool is_verbose)
 			"%llu compiled, %llu without tables, %llu over the budget, %llu evicted; BPF: "
 			"%llu requests, %llu entries, %llu stacks, %llu refused, %llu found the map "
 			"full, %llu the ring, %llu came too late, %llu had no memory",
-			(unsigned long long)u->counts.nr_unasked,
+			(unsigned long long)user_stacks_nr_unasked(u),
 			(unsigned long long)u->counts.nr_finished,
 			(unsigned long long)u->counts.nr_discarded,
 			(unsigned long long)u->counts.nr_tables,

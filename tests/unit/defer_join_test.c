@@ -161,7 +161,59 @@ static void test_by_task(void)
 	CHECK_EQ(defer_join_sample(&j, 0, 1, 7, 225), unmatched, "by task: requests were lost");
 	defer_join_end_pass(&j);
 	defer_join_end_pass(&j);
-	CHECK_EQ(defer_join_sample(&j, 0, 1, 7, 240), unmatched, "by task: two passes behind");
+	CHECK_EQ(defer_join_sample(&j, 0, 1, 7, 240), unmatched,
+		 "by task: two passes behind, and requests were lost");
+	defer_join_done(&j);
+}
+
+static void ask(struct defer_join *j, uint64_t time, uint32_t tid, uint64_t cookie)
+{
+	const struct defer_request r = {.time = time, .cookie = cookie, .tid = tid};
+
+	defer_join_request(j, &r);
+}
+
+/* Between request and sample there may be any number of passes, but no other request. */
+static void test_held_up(void)
+{
+	const uint64_t s = 1000000000;
+	struct defer_join j;
+
+	defer_join_init(&j, 1, 1);
+	defer_join_by_task(&j, 0);
+	ask(&j, 100, 7, 0x10001);
+	ask(&j, 110, 7, 0x20001);
+	ask(&j, 120, 8, 0x30001);
+	ask(&j, 130, 9, 0x40001);
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 9, 131), 0x40001, "held up: not this one");
+	for (int i = 0; i < 5; i++)
+		defer_join_end_pass(&j);
+	ask(&j, 200, 7, 0x50001);
+	defer_join_end_pass(&j);
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 7, 111), 0x20001,
+		 "held up: its sample may come a pass later than the task's next request");
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 7, 105), unmatched, "held up: none but the newest");
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 9, 132), unmatched, "held up: none that was taken");
+	ask(&j, 210, 7, 0x60001);
+	defer_join_end_pass(&j);
+	defer_join_end_pass(&j);
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 7, 201), unmatched, "held up: two passes, no longer");
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 8, 220), 0x30001, "held up: eight passes");
+	ask(&j, 300, 7, 0x70001);
+	ask(&j, 300 + 11 * s, 9, 0x80001);
+	defer_join_end_pass(&j);
+	defer_join_end_pass(&j);
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 7, 300 + 11 * s), unmatched, "held up: not for ever");
+	defer_join_done(&j);
+
+	defer_join_init(&j, 1, 1);
+	defer_join_demand_equal(&j, 0);
+	ask(&j, 100, 7, 0x10001);
+	ask(&j, 110, 7, 0x20001);
+	for (int i = 0; i < 5; i++)
+		defer_join_end_pass(&j);
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 7, 100), unmatched, "a CPU held up: not an older one");
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 7, 110), 0x20001, "a CPU held up: its last request");
 	defer_join_done(&j);
 }
 
@@ -292,6 +344,7 @@ int main(void)
 	test_losses();
 	test_passes();
 	test_by_task();
+	test_held_up();
 	test_random();
 	test_memory();
 	return tap_done();
