@@ -63,7 +63,7 @@ def values(path, keys, *options):
     """{texts of the keys: samples}"""
     out = clew(path, "--json", "-s", keys, *options)
     if out.returncode:
-        return out.stderr
+        return {out.stderr: 0}
     found = Counter()
     for table in json.loads(out.stdout)["tables"]:
         for row in table["rows"]:
