@@ -92,6 +92,7 @@ struct defer_counts {
 	uint64_t nr_map_full;            /* no room for the task */
 	uint64_t nr_ring_full;           /* a record found no room */
 	uint64_t nr_kernel_tasks;        /* requests of tasks without user space */
+	uint64_t nr_at_once;             /* stacks walked at the sample, not put off */
 	uint64_t nr_late;                /* entries without a stack: user mode ran first */
 	uint64_t nr_no_scratch;          /* the same: no memory to walk in */
 	uint64_t nr_tables, table_bytes; /* in the kernel now */

@@ -73,8 +73,8 @@ static void report_bpf(struct user_stacks *u, bool is_verbose)
 			"user stacks: %llu without a sample, %llu ended in user space, %llu not as maps "
 			"changed; binaries: "
 			"%llu compiled, %llu without tables, %llu over the budget, %llu evicted; BPF: "
-			"%llu requests, %llu entries, %llu stacks, %llu refused, %llu found the map "
-			"full, %llu the ring, %llu came too late, %llu had no memory",
+			"%llu requests, %llu entries, %llu stacks, %llu walked at once, %llu refused, "
+			"%llu found the map full, %llu the ring, %llu came too late, %llu had no memory",
 			(unsigned long long)user_stacks_nr_unasked(u),
 			(unsigned long long)u->counts.nr_finished,
 			(unsigned long long)u->counts.nr_discarded,
@@ -83,9 +83,9 @@ static void report_bpf(struct user_stacks *u, bool is_verbose)
 			(unsigned long long)u->counts.nr_over_budget,
 			(unsigned long long)c.nr_evicted, (unsigned long long)c.nr_requests,
 			(unsigned long long)c.nr_entries, (unsigned long long)c.nr_stacks,
-			(unsigned long long)c.nr_refused, (unsigned long long)c.nr_map_full,
-			(unsigned long long)c.nr_ring_full, (unsigned long long)c.nr_late,
-			(unsigned long long)c.nr_no_scratch);
+			(unsigned long long)c.nr_at_once, (unsigned long long)c.nr_refused,
+			(unsigned long long)c.nr_map_full, (unsigned long long)c.nr_ring_full,
+			(unsigned long long)c.nr_late, (unsigned long long)c.nr_no_scratch);
 	}
 	buf_done(&b);
 }

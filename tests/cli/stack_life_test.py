@@ -3,6 +3,7 @@
 """What recording user stacks does to programs, and what short lives do to the recording.
 
 long call:  samples of one long system call share one cookie and get one stack
+short:      stacks of short system calls are read at the sample, and not put off by another interrupt
 calls:      no call comes back short or interrupted because of the recording, by the program's own count and by strace's
 flood:      threads, forks, execs, modules and 10 kHz of signals: the outcomes add up to the samples, memory is bounded, nothing hangs
             (CLEW_TEST_STACKS=1 and more: a million threads)
@@ -19,6 +20,7 @@ import sys
 from stack_lib import CLEW, IS_FULL, LENGTH, LIVE, StackTap, may_use_bpf, rss_mib, samples, user_part, why_missing
 
 BACKENDS = ["auto"]
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
 
 
 def outcomes(path):
@@ -64,6 +66,20 @@ def one_long_call(t, program):
     t.check(len(of_calls) == 3 and sum(of_calls) > 0.95 * nr, "long call: each call has one cookie, which all its samples share", cookies)
     deep = [f.get("sym") for s in samples(r.path) for f in user_part(s)]
     t.check(all(f"deep{i}" in deep for i in range(1, 9)), "long call: the stack holds deep1 to deep8")
+
+
+def short_calls(t, program):
+    r = t.record_stacks("short", "auto", [program, "3000000"], ["-v"])
+    m = re.search(r"BPF: (\d+) requests, .* (\d+) walked at once", r.err)
+    if not t.check(r.status == 0 and m, "short: recorded, and -v counts the stacks walked at once", r.err):
+        return
+    put_off, listed = int(m[1]) - int(m[2]), list(samples(r.path))
+    in_kernel = sum(any(f.get("kind") == "kernel" for f in s.get("callchain", [])) for s in listed)
+    of_loop = [u for u in map(user_part, listed) if any(f.get("sym") == "call" for f in u)]
+    t.note(f"short: {len(listed)} samples, {in_kernel} in the kernel, {put_off} put off, {len(of_loop)} in the loop")
+    t.check(in_kernel > 100 and put_off < in_kernel / 2, "short: less than half of the samples in the kernel is put off (until the tables are there, all are)", (put_off, in_kernel))
+    t.check(len(of_loop) > 0.9 * len(listed) and all(u[-1].get("sym") == "_start" and sum(f.get("sym") == "descend" for f in u) == 15 for u in of_loop),
+            "short: each stack has all frames down to _start", [[f.get("sym") for f in u] for u in of_loop[:3]])
 
 
 def counted(text):
@@ -184,8 +200,9 @@ def main():
     module = t.compile("module.so", [t.path("module.c")], ["-O2", "-shared", "-fPIC"])
     if not calls or not churn or not module:
         t.skip_all("no compiler")
+    short = t.compile("short", [os.path.join(BENCH, "calls.c")], ["-O2", "-g", "-fno-optimize-sibling-calls"])
     wanted = sys.argv[2:]
-    for name, run in (("long", lambda: one_long_call(t, calls)), ("calls", lambda: leaves_calls_alone(t, calls)),
+    for name, run in (("long", lambda: one_long_call(t, calls)), ("short", lambda: short_calls(t, short)), ("calls", lambda: leaves_calls_alone(t, calls)),
                       ("strace", lambda: strace_agrees(t, calls)), ("flood", lambda: flood(t, churn, module)),
                       ("grow", lambda: grows(t, churn)), ("end", lambda: stays_in_the_kernel(t, calls))):
         if not wanted or name in wanted:

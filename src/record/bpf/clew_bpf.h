@@ -129,6 +129,7 @@ enum cb_count {
 	CB_RING_FULL,
 	CB_KERNEL_TASKS,
 	CB_NO_SCRATCH, /* a walk found no memory to work in: its stack has no frame */
+	CB_AT_ONCE,    /* walked in the sample's own program, not put off */
 	CB_LATE,       /* user mode ran before the callback did: that entry has no stack */
 	NR_CB_COUNTS
 };

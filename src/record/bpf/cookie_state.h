@@ -99,8 +99,9 @@ static inline uint64_t cookie_asked(struct cookie_slot *s, const struct cookie_s
 				    enum cookie_taken taken, uint64_t fresh)
 {
 	if (taken == COOKIE_QUEUED) {
-		/* The callback has done its work and not returned: this entry, for certain. */
-		if (s->state == COOKIE_DONE && !now->is_user)
+		/* The callback has done its work and not returned: this entry, for certain, but
+		 * where one came late and its entry's successor was walked at once. */
+		if (s->state == COOKIE_DONE && !now->is_user && now->place == s->place)
 			return s->cookie;
 		/* PENDING: what is queued will answer the new cookie; the old one's samples stay
 		 * without, as their stack is gone. */

@@ -2,6 +2,7 @@
 #include "vmlinux.h"
 
 #include "record/bpf/bpf_walk.h"
+#include "record/bpf/entry_guess.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -33,6 +34,7 @@ struct task_slot {
 	uint64_t mm_id; /* another one at the callback: exec */
 	uint64_t is_exec;
 	uint64_t start_time; /* whose slot: a tid comes again */
+	struct entry_guess guess;
 	struct bpf_task_work work;
 };
 
@@ -338,7 +340,7 @@ static __always_inline struct task_slot *slot_of(struct task_struct *t)
 	struct task_slot *slot = bpf_map_lookup_elem(&tasks, &tid);
 
 	if (!slot) {
-		struct task_slot zero = {.start_time = t->start_time};
+		struct task_slot zero = {.start_time = t->start_time, .guess = entry_guess_new()};
 
 		bpf_map_update_elem(&tasks, &tid, &zero, BPF_NOEXIST);
 		return bpf_map_lookup_elem(&tasks, &tid);
@@ -346,6 +348,7 @@ static __always_inline struct task_slot *slot_of(struct task_struct *t)
 	if (slot->start_time != t->start_time) {
 		slot->start_time = t->start_time;
 		slot->cookie.state = COOKIE_FREE;
+		slot->guess = entry_guess_new();
 	}
 	return slot;
 }
@@ -396,12 +399,28 @@ struct origin {
 	void *ctx;
 	uint64_t time, ip;
 	bool is_user;
-	bool is_interrupt; /* user mode was interrupted, by nothing that it did itself */
+	bool is_clock; /* or a counter: nothing that the task did itself */
 };
 
-/* Nearly always all of the stack is in memory. Where user mode was interrupted nothing else of this
- * entry will ask but on the way out, so that the walk need not be put off: that would cost another
- * interrupt. It stands for a callback that ran at once. */
+/* Where user mode was interrupted by a clock nothing else of this entry will ask but on the way
+ * out, so that the walk need not be put off: that would cost another interrupt. In the kernel the
+ * user registers are as good, unless they are replaced, or may be: then it waits for those that
+ * user mode goes on with. */
+static __always_inline bool may_walk_at_once(const struct origin *o, struct task_slot *slot,
+					     const struct clew_x86_regs *regs,
+					     const struct cookie_sight *sight)
+{
+	if (o->is_user)
+		entry_guess_user(&slot->guess);
+	if (!o->is_clock || o->is_user)
+		return o->is_clock;
+	if (!sight->place || !text.returning[0].end || (regs->cs & 0xffff) != USER_CS ||
+	    regs->orig_ax == SIGRETURN || regs->orig_ax == EXECVE || regs->orig_ax == EXECVEAT)
+		return false;
+	return entry_guess_is_short(&slot->guess, sight->place) && !is_returning(o->ctx);
+}
+
+/* Nearly always all of the stack is in memory. It stands for a callback that ran at once. */
 static __always_inline bool walk_at_once(struct task_struct *t, struct task_slot *slot,
 					 const struct clew_x86_regs *regs,
 					 const struct cookie_sight *sight, uint64_t cookie)
@@ -459,13 +478,17 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 			sight.is_returning = is_returning(o->ctx);
 		}
 	}
-	if (cookie_request(&slot->cookie, &sight) == COOKIE_SAME)
+	if (cookie_request(&slot->cookie, &sight) == COOKIE_SAME) {
+		slot->guess.is_shared |= slot->cookie.state == COOKIE_PENDING;
 		return slot->cookie.cookie;
+	}
 	if (slot->cookie.state == COOKIE_PENDING)
 		send_none(t, slot->cookie.cookie, UNW_STOP_LATE);
 	cookie = fresh_cookie();
-	if (o->is_interrupt && walk_at_once(t, slot, &regs, &sight, cookie)) {
+	if (may_walk_at_once(o, slot, &regs, &sight) &&
+	    walk_at_once(t, slot, &regs, &sight, cookie)) {
 		count(CB_ENTRIES);
+		count(CB_AT_ONCE);
 		return cookie;
 	}
 	err = schedule(t, slot);
@@ -532,7 +555,7 @@ static __always_inline uint64_t sample_time(void *ctx)
 }
 
 /* Page faults and the like begin an entry that others ask in, too. */
-static __always_inline bool is_interrupt(void *ctx)
+static __always_inline bool is_clock(void *ctx)
 {
 	struct bpf_perf_event_data_kern *k;
 
@@ -697,9 +720,9 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	struct origin o = {.ctx = ctx,
 			   .time = sample_time(ctx),
 			   .ip = ctx->regs.ip,
-			   .is_user = ctx->regs.cs & 3};
+			   .is_user = ctx->regs.cs & 3,
+			   .is_clock = is_clock(ctx)};
 
-	o.is_interrupt = o.is_user && is_interrupt(ctx);
 	request(&o, event_of_sample(ctx));
 	return 1;
 }
