@@ -36,7 +36,8 @@ struct user_stacks {
 	uint64_t tracker_id;
 	struct buf stacks;         /* records of stacks, written behind the samples of the pass */
 	struct buf unasked, spare; /* of passes before, without a sample so far; its other buffer */
-	struct map_u64 newest;     /* task -> cookie of its newest stack, up to the pass before */
+	struct map_u64
+		newest; /* of each task the cookie of its newest stack, up to the pass before */
 	struct {
 		VEC(struct held_stack *); /* ended in user space; written at the end of the pass */
 	} finished;

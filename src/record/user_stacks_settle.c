@@ -13,25 +13,27 @@ static size_t size_at(const struct buf *b, size_t at)
 	return load_u16(b->data + at + offsetof(struct perf_event_header, size), false);
 }
 
-static uint32_t task_at(const struct user_stacks *u, const struct buf *b, size_t at)
+static uint64_t cookie_at(const struct buf *b, size_t at)
+{
+	return load_u64(b->data + at + sizeof(struct perf_event_header), false);
+}
+
+/* The task, and whether the stack is of one sample alone: its sample may be made after other stacks
+ * of the task, as a clock interrupts it in between. */
+static uint64_t owner_at(const struct user_stacks *u, const struct buf *b, size_t at)
 {
 	const uint8_t *body = (const uint8_t *)b->data + at + sizeof(struct perf_event_header);
 	struct perf_sample_id id = {0};
 
 	perf_sample_id_parse((struct bytes){body, (const uint8_t *)b->data + at + size_at(b, at)},
 			     false, &u->tracker->attr, &id);
-	return id.tid;
-}
-
-static uint64_t cookie_at(const struct buf *b, size_t at)
-{
-	return load_u64(b->data + at + sizeof(struct perf_event_header), false);
+	return (uint64_t)id.tid << 1 | !!(cookie_at(b, at) & PERF_COOKIE_OWN);
 }
 
 /* That of a newer stack counts from the next pass on: of this one not all samples were seen. */
 static bool is_newest(const struct user_stacks *u, const struct buf *b, size_t at)
 {
-	const uint64_t *cookie = map_u64_get(&u->newest, task_at(u, b, at));
+	const uint64_t *cookie = map_u64_get(&u->newest, owner_at(u, b, at));
 
 	return cookie && *cookie == cookie_at(b, at) && u->unasked.nr < MAX_UNASKED;
 }
@@ -51,7 +53,7 @@ static void keep_wanted(struct user_stacks *u, struct buf *from, bool is_last)
 static void note_newest(struct user_stacks *u)
 {
 	for (size_t at = 0; at < u->stacks.nr; at += size_at(&u->stacks, at))
-		map_u64_put(&u->newest, task_at(u, &u->stacks, at), cookie_at(&u->stacks, at));
+		map_u64_put(&u->newest, owner_at(u, &u->stacks, at), cookie_at(&u->stacks, at));
 }
 
 void user_stacks_settle(struct user_stacks *u)

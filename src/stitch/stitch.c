@@ -413,7 +413,7 @@ static void lose_waiting(struct stitch *s, uint32_t task, enum stitch_reason rea
 
 static void end_task(struct stitch *s, uint32_t tid, enum stitch_reason reason)
 {
-	uint32_t at = stitch_task_find(&s->keys, tid), done, before;
+	uint32_t at = stitch_task_find(&s->keys, tid), done, before, own;
 
 	give_back(s);
 	if (at == STITCH_NONE)
@@ -421,9 +421,11 @@ static void end_task(struct stitch *s, uint32_t tid, enum stitch_reason reason)
 	/* The task itself goes with its last key; its number at is not used again until then. */
 	done = s->keys.tasks.data[at].done;
 	before = s->keys.tasks.data[at].done_before;
+	own = s->keys.tasks.data[at].own;
 	lose_waiting(s, at, reason);
 	drop_done(s, before);
 	drop_done(s, done);
+	drop_done(s, own);
 	balance(s);
 }
 

@@ -34,6 +34,7 @@ struct stitch_task {
 	uint32_t tid;
 	uint32_t oldest, newest; /* waiting keys; oldest also links free tasks */
 	uint32_t done, done_before;
+	uint32_t own; /* done, of one sample alone: the others do not end it */
 };
 
 struct stitch_keys {

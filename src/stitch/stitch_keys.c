@@ -104,8 +104,8 @@ static uint32_t task_get(struct stitch_keys *k, uint32_t tid)
 	if (!map_u64_put(&k->by_tid, tid, at))
 		return STITCH_NONE;
 	k->free_task = k->tasks.data[at].oldest;
-	k->tasks.data[at] =
-		(struct stitch_task){tid, STITCH_NONE, STITCH_NONE, STITCH_NONE, STITCH_NONE};
+	k->tasks.data[at] = (struct stitch_task){tid,         STITCH_NONE, STITCH_NONE,
+						 STITCH_NONE, STITCH_NONE, STITCH_NONE};
 	return at;
 }
 
@@ -114,7 +114,8 @@ static void task_put(struct stitch_keys *k, uint32_t at)
 {
 	struct stitch_task *t = &k->tasks.data[at];
 
-	if (t->oldest != STITCH_NONE || t->done != STITCH_NONE || t->done_before != STITCH_NONE)
+	if (t->oldest != STITCH_NONE || t->done != STITCH_NONE || t->done_before != STITCH_NONE ||
+	    t->own != STITCH_NONE)
 		return;
 	map_u64_remove(&k->by_tid, t->tid);
 	t->oldest = k->free_task;
@@ -183,6 +184,8 @@ void stitch_key_remove(struct stitch_keys *k, uint32_t at)
 			t->done = STITCH_NONE;
 		if (t->done_before == at)
 			t->done_before = STITCH_NONE;
+		if (t->own == at)
+			t->own = STITCH_NONE;
 	}
 	task_put(k, key->task);
 	key->hash_next = k->free_key;
@@ -209,6 +212,11 @@ uint32_t stitch_key_settle(struct stitch_keys *k, uint32_t at, struct stitch_kep
 	k->keys.data[at].kept = kept;
 	k->keys.data[at].first = k->keys.data[at].last = UINT64_MAX;
 	link_last(k, at, &k->first_done, &k->last_done);
+	if (kept->stack.is_own) {
+		ended = t->own;
+		t->own = at;
+		return ended;
+	}
 	t->done_before = t->done;
 	t->done = at;
 	return ended;

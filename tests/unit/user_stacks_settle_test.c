@@ -104,6 +104,33 @@ static void test_held_up(void)
 	done(&u);
 }
 
+/* A uprobe's stack, then those of a clock that interrupts the task, then the uprobe's sample. */
+static void test_own(void)
+{
+	const uint64_t own = PERF_COOKIE_OWN | 0x10001;
+	struct user_stacks u;
+	bool is_quiet = true;
+
+	begin(&u);
+	stack(&u, 7, own);
+	for (uint64_t i = 2; i < 6; i++) {
+		is_quiet &= !pass(&u);
+		stack(&u, 7, i << 16 | 1);
+	}
+	is_quiet &= !pass(&u);
+	sample(&u, 7, own);
+	CHECK_EQ(pass(&u), own, "of one sample alone: stays, whatever else comes of the task");
+	CHECK(is_quiet, "only then");
+	stack(&u, 7, PERF_COOKIE_OWN | 0x60001);
+	pass(&u);
+	stack(&u, 7, PERF_COOKIE_OWN | 0x70001);
+	pass(&u);
+	pass(&u);
+	sample(&u, 7, PERF_COOKIE_OWN | 0x60001);
+	CHECK_EQ(pass(&u), 0, "but for the next of its kind");
+	done(&u);
+}
+
 static void test_limit(void)
 {
 	enum { NR = 20000 };
@@ -124,6 +151,7 @@ int main(void)
 {
 	test_order();
 	test_held_up();
+	test_own();
 	test_limit();
 	return tap_done();
 }
