@@ -94,6 +94,7 @@ int cmd_evlist(int argc, char **argv)
 		{'i', "input", "FILE", "recording to read; - is standard input (default: perf.data)",
 		 CLI_STRING, &c.in.path},
 		{'f', "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
+		CLI_MAX_MEMORY_OPTION(&c.in),
 		{'v', "verbose", NULL, "every field of the events' attributes", CLI_FLAG, &c.is_verbose},
 		{'F', "freq", NULL, "sample frequency or period", CLI_FLAG, &c.has_freq},
 		{'g', "group", NULL, "groups as {a,b}; names only", CLI_FLAG, &c.has_groups},

@@ -99,6 +99,7 @@ int cmd_header(int argc, char **argv)
 		{'i', "input", "FILE", "recording to read; - is standard input (default: perf.data)",
 		 CLI_STRING, &c.in.path},
 		{'f', "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
+		CLI_MAX_MEMORY_OPTION(&c.in),
 		{'I', "full", NULL, "CPU topology, caches and memory in full", CLI_FLAG, &c.is_full},
 		{0, "header-only", NULL, "do not read the records, only what perf shows too",
 		 CLI_FLAG, &c.is_header_only},

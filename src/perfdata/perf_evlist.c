@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "perfdata/perf_evlist.h"
 
+enum { ID_BYTES = 8 + 3 * (sizeof(struct map_u64_slot) + 1) }; /* with its part of by_id */
+
 static bool take_ids(struct perf_evlist *l, struct perf_evsel *e, const uint8_t *ids,
 		     uint32_t nr_ids, bool swap)
 {
+	if (!budget_account_take(&l->account, (uint64_t)nr_ids * ID_BYTES, "ids of events of"))
+		return true;
 	e->ids = arena_alloc(&l->memory, (size_t)nr_ids * 8);
 	if (!e->ids)
 		return false;
@@ -114,5 +118,6 @@ void perf_evlist_done(struct perf_evlist *l)
 	arena_done(&l->memory);
 	vec_done(&l->evsels);
 	map_u64_done(&l->by_id);
+	budget_account_done(&l->account);
 	*l = (struct perf_evlist){0};
 }

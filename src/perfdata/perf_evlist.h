@@ -3,6 +3,7 @@
 #define PERFDATA_PERF_EVLIST_H
 
 #include "base/arena.h"
+#include "base/budget.h"
 #include "base/map_u64.h"
 #include "base/vec.h"
 #include "perfdata/perf_attr.h"
@@ -25,6 +26,7 @@ struct perf_evsel {
 
 struct perf_evlist {
 	struct arena memory;
+	struct budget_account account; /* of ids, and of what a pipe's header keeps */
 	struct {
 		VEC(struct perf_evsel *); /* the evsels do not move */
 	} evsels;
@@ -36,7 +38,8 @@ struct perf_evlist {
 
 enum { PERF_EVSELS_MAX = 1 << 16 };
 
-/** Takes copies. @return NULL when memory is short, or for one more than PERF_EVSELS_MAX. */
+/** Takes copies; no ids where the budget has no room. @return NULL when memory is short, or for one
+ * more than PERF_EVSELS_MAX. */
 struct perf_evsel *perf_evlist_add(struct perf_evlist *l, const struct perf_attr *attr,
 				   const char *name, const uint8_t *ids, uint32_t nr_ids,
 				   bool swap);

@@ -73,6 +73,9 @@ enum clew_err perf_file_need(struct perf_file *f, uint64_t n, struct clew_diag *
 	if (n > MAX_PAYLOAD && !f->in.data)
 		return clew_fail(diag, CLEW_LIMIT, w->offset,
 				 "over 1 GiB of trace behind one record of a pipe");
+	if (n > PIPE_BLOCK_BYTES && !f->in.data && n > budget_part(f->in.budget, UINT64_MAX))
+		return clew_fail(diag, CLEW_LIMIT, w->offset,
+				 "a record of a pipe is over a quarter of --max-memory");
 	while ((uint64_t)(w->end - w->pos) < n && !w->is_last) {
 		/* Twice what is there, at most: a lying size costs no more memory than the input
 		 * has bytes. */
@@ -289,6 +292,7 @@ enum clew_err perf_file_open(struct perf_file **ret, const struct perf_input *in
 	if (!f)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	f->in = *in;
+	f->evlist.account.budget = in->budget;
 	if (in->data)
 		f->main = (struct perf_window){in->data, in->data + in->size, 0, NULL, true};
 	f->main.is_last = !in->read;

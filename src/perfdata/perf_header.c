@@ -220,6 +220,8 @@ static enum clew_err keep_section(struct perf_file *f, uint64_t feature, struct 
 
 	if (feature == 0 || feature >= PERF_FEAT_MAX)
 		return CLEW_OK;
+	if (!budget_account_take(&f->evlist.account, bytes_left(&data), "the header of"))
+		return CLEW_OK;
 	copy = arena_strndup(&f->memory, (const char *)data.pos, bytes_left(&data));
 	if (!copy)
 		return CLEW_NO_MEMORY;
@@ -263,6 +265,8 @@ static enum clew_err take_update(struct perf_file *f, const struct perf_record *
 		return CLEW_BAD_FILE;
 	e = perf_evlist_by_id(&f->evlist, u.id);
 	if (!e || (u.type != UPDATE_UNIT && u.type != UPDATE_NAME))
+		return CLEW_OK;
+	if (!budget_account_take(&f->evlist.account, bytes_left(&u.data), "names of events of"))
 		return CLEW_OK;
 	text = arena_strndup(&f->evlist.memory, (const char *)u.data.pos,
 			     strnlen((const char *)u.data.pos, bytes_left(&u.data)));

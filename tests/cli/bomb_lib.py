@@ -122,11 +122,22 @@ def sample(ip, time=2, chain=None, pid=1):
     return record(9, body)
 
 
+def attr_of(kind):
+    flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23
+    return struct.pack("<IIQQQQQ", 1, 128, 0, 1000, kind, 0, flags).ljust(128, b"\0")
+
+
+def with_ids(nr_events, nr_ids):
+    """Events that all have the same ids; no records."""
+    ids_at = 104 + nr_events * 144
+    attrs = (attr_of(IP | TID | TIME) + struct.pack("<QQ", ids_at, nr_ids * 8)) * nr_events
+    ids = struct.pack(f"<{nr_ids}Q", *range(1, nr_ids + 1))
+    return b"PERFILE2" + struct.pack("<8Q4Q", 104, 144, 104, len(attrs), ids_at + len(ids), 0, 0, 0, 0, 0, 0, 0) + attrs + ids
+
+
 def recording(data, has_chains=False, features=()):
     """@p features: (number, bytes), in order."""
-    kind = IP | TID | TIME | CPU | PERIOD | (CALLCHAIN if has_chains else 0)
-    flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23
-    attr = struct.pack("<IIQQQQQ", 1, 128, 0, 1000, kind, 0, flags).ljust(128, b"\0")
+    attr = attr_of(IP | TID | TIME | CPU | PERIOD | (CALLCHAIN if has_chains else 0))
     data_at = 104 + len(attr) + 16
     bits, table, blob = [0] * 4, b"", b""
     features = list(features) or [(6, arch())]

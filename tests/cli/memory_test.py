@@ -10,7 +10,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
 from bomb_lib import (BASE, IS_PACKED, PERF_CONTEXT_USER, ROUND, TEXT_AT, Run, arch, comm, elf, exported, is_sanitized, mmap2, packed_names, packed_samples, packed_zeros, recording,
-                      sample, symbols, text_section, with_debugdata, with_lines)
+                      sample, symbols, text_section, with_debugdata, with_ids, with_lines)
 
 CLEW = os.path.abspath(sys.argv[1])
 MIB = 1 << 20
@@ -329,6 +329,26 @@ def test_report():
         tap.check(len(re.findall(r"^ +\d+\.\d+%", r.out, re.M)) > 1000, f"a report of {nr} {name}: there is room for some of its rows", r.out[:400])
 
 
+def test_header():
+    """Commands that read the header alone."""
+    path = make("ids.data", with_ids, 15, 1000000)
+    for words in ("header",), ("evlist",), ("header", "--json"), ("report", "--stdio"), ("script",):
+        name = f"{' '.join(words)} of 15,000,000 ids"
+        r = run(*words, "-i", path, "--max-memory", "32M")
+        check_left_out(r, f"ids of events of {path}", name, more=left_more(r))
+        check_within(r, 32 * MIB, name)
+    r = run("evlist", "-i", path, "--max-memory", "32M")
+    tap.check(r.out.count("cpu-clock") == 15, "evlist of 15,000,000 ids: all events are named", r.out)
+    check_whole(run("evlist", "-i", path), "evlist of 15,000,000 ids with room")
+    packed = put("packed_header.data", recording(packed_samples(range(1, 100)), features=[(6, arch()), IS_PACKED]))
+    whole = run("header", "-i", packed)
+    check_whole(whole, "header of packed records")
+    tap.check(whole.out == run("header", "-i", packed, "--max-memory", "64M").out, "header of packed records: the same with another budget")
+    for word in "header", "evlist":
+        r = run(word, "-i", packed, "--max-memory=many")
+        tap.check(r.status == 2 and "--max-memory takes a size" in r.err, f"{word} --max-memory many is refused", r.err)
+
+
 def left_more(r):
     """how many things more were left out, as it says itself"""
     more = re.search(r" and (\d+) more$", r.err, re.M)
@@ -366,4 +386,5 @@ with tempfile.TemporaryDirectory(prefix="clew-memory.") as scratch:
     test_records()
     test_told()
     test_report()
+    test_header()
 tap.done()
