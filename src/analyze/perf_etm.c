@@ -148,8 +148,9 @@ static enum clew_err init(struct perf_etm *p, const struct perf_input *input,
 	if (err)
 		return err;
 	p->lock = os_lock_new();
-	if (!p->lock || pe_history_init(&p->history))
+	if (!p->lock || pe_history_init(&p->history, input->budget))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	p->guests.account.budget = p->queues.account.budget = input->budget;
 	err = pe_read(p, diag);
 	if (err)
 		return err;

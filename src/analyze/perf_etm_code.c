@@ -103,6 +103,8 @@ uint32_t pe_code_space(void *ctx, const struct code_key *k)
 	struct pe_span s = pe_span_of(p, u->unit, k->ticks, k->bound);
 	const struct pe_history *h = &p->history;
 
+	if (!pe_history_knows(h, pe_span_time(&s)))
+		return number(PE_NOT_KEPT, 0);
 	if (k->el == 3 || k->security != CODE_NONSECURE)
 		return number(PE_FIRMWARE, 0);
 	if (pe_is_guest(p, u->unit, k->el, k->upper_el, k->has_vmid, k->vmid))
@@ -246,7 +248,8 @@ const char *pe_code_why(void *ctx, uint32_t space, uint64_t addr)
 		[PE_GUEST_UNTOLD] = "code of a virtual machine, and nothing tells which one ran",
 		[PE_GUEST_THREAD] =
 			"a virtual machine's code, and nothing tells which of its threads ran",
-		[PE_FIRMWARE] = "code of firmware or of the secure world"};
+		[PE_FIRMWARE] = "code of firmware or of the secure world",
+		[PE_NOT_KEPT] = "the memory budget had no room for what was recorded of it"};
 	struct perf_etm *p = ((const struct pe_unit_code *)ctx)->owner;
 	struct pe_map *m = map_at(&p->history, space, addr);
 	const char *why = "out of memory";

@@ -7,6 +7,8 @@
  * threads go into the history under numbers that no host has.
  */
 
+static const char guests_of[] = "virtual machines of";
+
 enum clew_err pe_guests_take_ids(struct pe_guests *g, const struct perf_record *r)
 {
 	struct perf_id_index x;
@@ -16,7 +18,9 @@ enum clew_err pe_guests_take_ids(struct pe_guests *g, const struct perf_record *
 	for (uint64_t i = 0; i < x.nr; i++) {
 		struct perf_id_index_entry e = perf_id_index_get(&x, i);
 
-		if (e.machine_pid && e.machine_pid < PE_NONE &&
+		if (!e.machine_pid || e.machine_pid >= PE_NONE)
+			continue;
+		if (budget_account_take(&g->account, PE_TABLE_BYTES, guests_of) &&
 		    !map_u64_put(&g->by_event, e.id, e.machine_pid))
 			return CLEW_NO_MEMORY;
 	}
@@ -46,7 +50,8 @@ uint32_t pe_guests_number(struct pe_guests *g, uint32_t machine, uint32_t id)
 {
 	uint32_t number = pe_guests_find(g, machine, id);
 
-	if (number != PE_NONE || g->ids.nr >= PE_MAX_GUEST_IDS)
+	if (number != PE_NONE || g->ids.nr >= PE_MAX_GUEST_IDS ||
+	    !budget_account_take(&g->account, PE_TABLE_BYTES, guests_of))
 		return number;
 	number = PE_GUEST_FIRST + (uint32_t)g->ids.nr;
 	if (!vec_push(&g->ids, id) || !map_u64_put(&g->numbers, key_of(machine, id), number))
@@ -59,4 +64,5 @@ void pe_guests_done(struct pe_guests *g)
 	map_u64_done(&g->by_event);
 	map_u64_done(&g->numbers);
 	vec_done(&g->ids);
+	budget_account_done(&g->account);
 }

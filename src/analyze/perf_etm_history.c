@@ -326,6 +326,7 @@ enum clew_err pe_history_mmap(struct pe_history *h, uint64_t time, bool is_kerne
 	uint32_t space = is_kernel ? h->kernel : meet(h, time, m->pid, m->tid);
 	uint64_t end;
 
+	h->nr_taken++;
 	if (space == PE_NONE || (!is_kernel && note_jit(h, m)))
 		return CLEW_NO_MEMORY;
 	if (!m->len || __builtin_add_overflow(m->start, m->len, &end))
@@ -364,6 +365,7 @@ enum clew_err pe_history_comm(struct pe_history *h, uint64_t time, const struct 
 	uint32_t space = meet(h, time, c->pid, c->tid), text = intern_str(&h->texts, c->comm);
 	struct pe_thread *t = space == PE_NONE ? NULL : thread_get(h, c->tid);
 
+	h->nr_taken++;
 	if (!t || text == INTERN_FAILED || !pe_line_add(&t->comms, time, text))
 		return CLEW_NO_MEMORY;
 	return !c->is_exec || exec(h, time, space) ? CLEW_OK : CLEW_NO_MEMORY;
@@ -395,6 +397,7 @@ enum clew_err pe_history_fork(struct pe_history *h, uint64_t time, const struct 
 {
 	uint32_t parent = meet(h, time, t->ppid, t->ptid), space = parent;
 
+	h->nr_taken++;
 	if (parent == PE_NONE)
 		return CLEW_NO_MEMORY;
 	if (t->tid == t->ptid)
@@ -446,7 +449,7 @@ uint32_t pe_history_runner(const struct pe_history *h, uint32_t cpu, uint64_t fr
 	const uint64_t *at = map_u64_get(&h->by_cpu, cpu);
 	const struct pe_event *e;
 
-	if (!at)
+	if (!at || !pe_history_knows(h, to))
 		return PE_NONE;
 	e = pe_line_at(&h->cpus.data[*at], to);
 	return e && e->time <= from ? e->value : PE_NONE;
@@ -459,7 +462,7 @@ const struct pe_life *pe_history_life(const struct pe_history *h, uint32_t tid, 
 	const struct pe_thread *t = thread_find(h, tid);
 	size_t low = 0, high = t ? t->lives.nr : 0;
 
-	if (!high)
+	if (!high || !pe_history_knows(h, time))
 		return NULL;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
@@ -477,15 +480,42 @@ const char *pe_history_comm_of(const struct pe_history *h, uint32_t tid, uint64_
 	const struct pe_thread *t = thread_find(h, tid);
 	const struct pe_event *e;
 
-	if (!t || !t->comms.nr)
+	if (!t || !t->comms.nr || !pe_history_knows(h, time))
 		return tid ? NULL : "swapper";
 	e = pe_line_at(&t->comms, time);
 	return intern_get(&h->texts, e ? e->value : t->comms.data[0].value);
 }
 
-enum clew_err pe_history_init(struct pe_history *h)
+/* A record adds a life of its thread, and to three lines, most of which double. */
+enum { RECORD_BYTES = 2 * (sizeof(struct pe_life) + 3 * sizeof(struct pe_event)) };
+
+static uint64_t history_bytes(const struct pe_history *h)
 {
-	*h = (struct pe_history){0};
+	return h->memory.used_bytes + h->texts.text.used_bytes +
+	       h->texts.strs.cap * sizeof(*h->texts.strs.data) +
+	       h->texts.cap * sizeof(*h->texts.slots) +
+	       (h->by_tid.cap + h->by_pid.cap) * (sizeof(*h->by_tid.slots) + 1) +
+	       h->threads.cap * sizeof(*h->threads.data) + h->spaces.cap * sizeof(*h->spaces.data) +
+	       h->versions.cap * sizeof(*h->versions.data) + h->maps.cap * sizeof(*h->maps.data) +
+	       h->nr_slots * sizeof(struct pe_map *) + h->nr_taken * RECORD_BYTES +
+	       h->nr_switches * 2 * sizeof(struct pe_event) +
+	       (h->pokes ? h->pokes->all.cap * sizeof(*h->pokes->all.data) * 3 : 0);
+}
+
+void pe_history_charge(struct pe_history *h, uint64_t time)
+{
+	uint64_t bytes = history_bytes(h), before = h->account.charged;
+
+	if (bytes <= before || h->is_cut ||
+	    budget_account_take(&h->account, bytes - before, "what threads did later in"))
+		return;
+	h->is_cut = true;
+	h->cut_at = time;
+}
+
+enum clew_err pe_history_init(struct pe_history *h, struct budget *budget)
+{
+	*h = (struct pe_history){.account.budget = budget};
 	for (int i = 0; i < PE_NR_NO_CODE; i++) {
 		if (version_new(h, maps_new(h), PE_NONE) == PE_NONE)
 			return CLEW_NO_MEMORY;
@@ -527,4 +557,5 @@ void pe_history_done(struct pe_history *h)
 	map_u64_done(&h->by_cpu);
 	intern_done(&h->texts);
 	arena_done(&h->memory);
+	budget_account_done(&h->account);
 }

@@ -15,6 +15,7 @@ enum {
 	PE_MAX_BUFFERS = 16 << 20,   /* AUXTRACE records, */
 	PE_MAX_SWITCHES = 4 << 20,   /* context switches that are kept */
 	PE_MAX_HELD_BYTES = 1 << 30, /* trace of a pipe, which is kept until it is decoded */
+	PE_TABLE_BYTES = 96,         /* an entry's part of a table that doubles */
 	PE_FORMAT_RAW = 0x100        /* of an AUX record's flags: one source's bytes, not frames */
 };
 
@@ -55,6 +56,7 @@ enum {
 };
 
 struct pe_guests {
+	struct budget_account account;
 	struct map_u64 by_event; /* an event's id -> its machine */
 	struct map_u64 numbers;  /* (machine, pid or tid there) -> its number */
 	struct {
@@ -161,11 +163,24 @@ struct pe_history {
 	struct {
 		VEC(struct pe_jit);
 	} jits;
-	size_t nr_slots, nr_switches;
+	size_t nr_slots, nr_switches, nr_taken;
 	uint32_t kernel; /* its space */
+	struct budget_account account;
+	bool is_cut;
+	uint64_t cut_at; /* is_cut: the budget had no room for what came from here on */
 };
 
-enum clew_err pe_history_init(struct pe_history *h);
+/** Is all known that was told of @p time? */
+static inline bool pe_history_knows(const struct pe_history *h, uint64_t time)
+{
+	return !h->is_cut || time < h->cut_at;
+}
+
+/** @p budget: NULL: no limit. */
+enum clew_err pe_history_init(struct pe_history *h, struct budget *budget);
+/** A record of @p time was taken: charge what it made the history grow by. Where there is no room
+ * that is the last one. */
+void pe_history_charge(struct pe_history *h, uint64_t time);
 void pe_history_done(struct pe_history *h);
 
 enum clew_err pe_history_mmap(struct pe_history *h, uint64_t time, bool is_kernel,
@@ -282,6 +297,8 @@ struct pe_queues {
 		VEC(struct perf_block *);
 	} held;
 	uint64_t held_bytes;
+	struct budget_account account;
+	bool is_full; /* it had no room: later trace is not decoded */
 };
 
 enum clew_err pe_queues_take_ids(struct pe_queues *q, const struct perf_record *r);
@@ -309,6 +326,7 @@ enum pe_no_code {
 	PE_GUEST_UNTOLD, /* nothing tells which guest's, */
 	PE_GUEST_THREAD, /* or which of its threads' */
 	PE_FIRMWARE,
+	PE_NOT_KEPT, /* later than the budget had room for */
 	PE_NR_NO_CODE
 };
 

@@ -16,6 +16,14 @@ static uint64_t key_of(uint32_t cpu, uint32_t tid)
 	return cpu != PE_NONE ? cpu : (uint64_t)tid << 32 | PE_NONE;
 }
 
+/** What is left out is the end: no trace is taken for that of another time. */
+static bool has_room(struct pe_queues *q, uint64_t bytes)
+{
+	if (!q->is_full)
+		q->is_full = !budget_account_take(&q->account, bytes, "trace that comes later in");
+	return !q->is_full;
+}
+
 /** The ring's number; PE_NONE: no memory. */
 static uint32_t queue_of(struct pe_queues *q, uint64_t key)
 {
@@ -39,6 +47,8 @@ enum clew_err pe_queues_take_ids(struct pe_queues *q, const struct perf_record *
 
 		if (cpu == PE_NONE && e.tid >= PE_NONE)
 			continue;
+		if (!has_room(q, PE_TABLE_BYTES))
+			return CLEW_OK;
 		if (!map_u64_put(&q->by_event, e.id, key_of(cpu, (uint32_t)e.tid)))
 			return CLEW_NO_MEMORY;
 	}
@@ -59,6 +69,9 @@ enum clew_err pe_queues_take_buffer(struct pe_queues *q, const struct perf_recor
 	if (q->buffers.nr >= PE_MAX_BUFFERS)
 		return clew_fail(diag, CLEW_LIMIT, r->offset,
 				 "more trace buffers than any recording");
+	/* Sorting takes as much again. */
+	if (!has_room(q, 3 * sizeof(b) + PE_TABLE_BYTES))
+		return CLEW_OK;
 	b.offset = x.offset;
 	q->has_cpus |= x.cpu != PE_NONE;
 	q->is_of_all |= x.cpu != PE_NONE && x.tid == PE_NONE;
@@ -68,9 +81,10 @@ enum clew_err pe_queues_take_buffer(struct pe_queues *q, const struct perf_recor
 	if (!r->block)
 		return CLEW_OK;
 	q->held_bytes += b.bytes;
-	if (q->held_bytes > PE_MAX_HELD_BYTES)
+	if (q->held_bytes > budget_part(q->account.budget, PE_MAX_HELD_BYTES))
 		return clew_fail(diag, CLEW_LIMIT, r->offset,
-				 "over 1 GiB of trace in a pipe: write it to a file first");
+				 "over 1 GiB of trace in a pipe, or a quarter of --max-memory: "
+				 "write it to a file first");
 	if (!vec_push(&q->held, r->block))
 		return clew_fail(diag, CLEW_NO_MEMORY, r->offset, "out of memory");
 	perf_block_hold(r->block);
@@ -101,6 +115,8 @@ enum clew_err pe_queues_take_aux(struct pe_queues *q, const struct perf_record *
 	}
 	if (c.bytes > UINT64_MAX - c.offset)
 		return CLEW_OK; /* no ring is that long */
+	if (!has_room(q, 3 * sizeof(c)))
+		return CLEW_OK;
 	return vec_push(&q->chunks, c) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
@@ -203,4 +219,5 @@ void pe_queues_done(struct pe_queues *q)
 	vec_done(&q->buffers);
 	vec_done(&q->chunks);
 	vec_done(&q->held);
+	budget_account_done(&q->account);
 }

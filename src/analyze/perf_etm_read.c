@@ -202,10 +202,51 @@ static enum clew_err take_ids(struct perf_etm *p, const struct perf_record *r)
 	return err ? err : pe_queues_take_ids(&p->queues, r);
 }
 
+static enum clew_err take_history(struct perf_etm *p, const struct perf_record *r,
+				  const struct beside *b)
+{
+	switch (r->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return take_mmap(p, r, b);
+	case PERF_RECORD_COMM:
+		return take_comm(p, r, b);
+	case PERF_RECORD_FORK:
+		return take_task(p, r, b);
+	case PERF_RECORD_TEXT_POKE:
+		return b->machine ? CLEW_OK : take_poke(p, r, b->time);
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return b->machine ? CLEW_OK : take_switch(p, r, b);
+	case PERF_RECORD_ITRACE_START:
+		return take_start(p, r, b);
+	default:
+		return CLEW_OK;
+	}
+}
+
+static bool tells_history(uint32_t type)
+{
+	switch (type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_TEXT_POKE:
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+	case PERF_RECORD_ITRACE_START:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static enum clew_err take(struct perf_etm *p, const struct perf_record *r, uint64_t time,
 			  struct clew_diag *diag)
 {
 	struct perf_build_id_record id;
+	enum clew_err err;
 	struct beside b;
 
 	switch (r->type) {
@@ -228,21 +269,14 @@ static enum clew_err take(struct perf_etm *p, const struct perf_record *r, uint6
 	if (!p->has_clock)
 		p->has_clock = has_clock(p);
 	look_beside(p, r, time, &b);
+	if (tells_history(r->type)) {
+		if (p->history.is_cut)
+			return CLEW_OK;
+		err = take_history(p, r, &b);
+		pe_history_charge(&p->history, b.time);
+		return err;
+	}
 	switch (r->type) {
-	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		return take_mmap(p, r, &b);
-	case PERF_RECORD_COMM:
-		return take_comm(p, r, &b);
-	case PERF_RECORD_FORK:
-		return take_task(p, r, &b);
-	case PERF_RECORD_TEXT_POKE:
-		return b.machine ? CLEW_OK : take_poke(p, r, b.time);
-	case PERF_RECORD_SWITCH:
-	case PERF_RECORD_SWITCH_CPU_WIDE:
-		return b.machine ? CLEW_OK : take_switch(p, r, &b);
-	case PERF_RECORD_ITRACE_START:
-		return take_start(p, r, &b);
 	case PERF_RECORD_AUX_OUTPUT_HW_ID:
 		return take_hw_id(p, r, &b);
 	case PERF_RECORD_AUX:

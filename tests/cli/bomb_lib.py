@@ -167,6 +167,22 @@ def zstd_frame(parts):
 
 
 ROUND = record(68, b"", misc=0)  # FINISHED_ROUND: what stands before the last one may be played
+
+
+def etm_unit():
+    """AUXTRACE_INFO of one ETMv4 unit, CPU 0. Spec: Linux tools/perf/util/cs-etm.h"""
+    words = [1, 1, 0, 0x4040404040404040, 0, 8, 1, 0x10, 0x28000ea1, 0x4100f403, 0x488, 0, 0, 1]
+    return record(70, struct.pack(f"<II{len(words)}Q", 3, 0, *words), misc=0)
+
+
+def aux(offset, size, time):
+    return record(11, struct.pack("<QQQ", offset, size, 0) + struct.pack("<IIQII", 1, 1, time, 0, 0), misc=0)
+
+
+def auxtrace(offset, payload):
+    return record(71, struct.pack("<QQQIIII", len(payload), offset, 0, 0, 1, 0, 0), misc=0) + payload
+
+
 LONG = 60000
 
 

@@ -9,7 +9,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from bomb_lib import (BASE, IS_PACKED, PERF_CONTEXT_USER, ROUND, TEXT_AT, Run, arch, comm, elf, exported, is_sanitized, mmap2, packed_names, packed_samples, packed_zeros, recording,
+from bomb_lib import (BASE, IS_PACKED, PERF_CONTEXT_USER, ROUND, TEXT_AT, Run, arch, aux, auxtrace, comm, elf, etm_unit, exported, is_sanitized, mmap2, packed_names, packed_samples, packed_zeros, record, recording,
                       sample, symbols, text_section, with_debugdata, with_ids, with_lines)
 
 CLEW = os.path.abspath(sys.argv[1])
@@ -349,6 +349,34 @@ def test_header():
         tap.check(r.status == 2 and "--max-memory takes a size" in r.err, f"{word} --max-memory many is refused", r.err)
 
 
+def traced(sideband, nr):
+    """one ETM's trace, with so many records beside it"""
+    return recording(etm_unit() + auxtrace(0, bytes(64)) + b"".join(sideband(i) for i in range(nr)) + aux(0, 64, nr + 2))
+
+
+def patches(i):
+    """TEXT_POKE: code of the kernel, by a byte each"""
+    return record(20, struct.pack("<QHH", 0xffffffff81000000 + i * 16, 1, 1) + b"\x90\x91" + bytes(2) + struct.pack("<IIQII", 1, 1, i + 1, 0, 0))
+
+
+def test_sideband():
+    """What is kept beside a hardware trace, of all times."""
+    for name, sideband, nr, what in (
+            ("threads", lambda i: comm(i + 1, b"name of thread %07d " % i + b"x" * 200, i + 1), 200000, "what threads did later in"),
+            ("execs", lambda i: mmap2(BASE, 4096, b"/no/file/%07d/" % i + b"x" * 200, i + 1), 200000, "what threads did later in"),
+            ("switches", lambda i: record(14, struct.pack("<IIQII", i + 1, i + 1, i + 1, 0, 0), misc=0), 300000, "what threads did later in"),
+            ("patches", patches, 600000, "what threads did later in"),
+            ("chunks", lambda i: aux(i * 64, 64, i + 1), 800000, "trace that comes later in"),
+            ("buffers", lambda i: auxtrace(i * 8, bytes(8)), 800000, "trace that comes later in")):
+        path = make(f"aux_{name}.data", traced, sideband, nr)
+        r = run("trace", "-i", path, "--max-memory", "16M", "--kallsyms", "/dev/null")
+        check_left_out(r, f"{what} {path}", f"trace beside {nr} {name}", more=left_more(r))
+        check_within(r, 16 * MIB, f"trace beside {nr} {name}")
+        tap.check("1 trace unit" in r.out, f"trace beside {nr} {name}: the unit is told", r.out)
+        r = run("trace", "-i", path, "--kallsyms", "/dev/null")
+        tap.check(r.status == 0 and "memory budget" not in r.err, f"trace beside {nr} {name}: there is room by default", r.err)
+
+
 def left_more(r):
     """how many things more were left out, as it says itself"""
     more = re.search(r" and (\d+) more$", r.err, re.M)
@@ -387,4 +415,5 @@ with tempfile.TemporaryDirectory(prefix="clew-memory.") as scratch:
     test_told()
     test_report()
     test_header()
+    test_sideband()
 tap.done()
