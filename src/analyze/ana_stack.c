@@ -144,6 +144,7 @@ static bool find_code(void *ctx, uint64_t pc, struct unw_map *ret)
 		return false;
 	p = ana_place_of(c->a, m, false);
 	*ret = (struct unw_map){.start = m->start, .end = m->end, .bias = m->pgoff - m->start};
+	ret->is_probes = !strcmp(m->path, unw_probes_name);
 	if (p && !p->is_absolute)
 		ret->code = code_of(c->a, p->dso);
 	return true;

@@ -25,6 +25,7 @@ enum {
 struct map {
 	uint64_t start, end, offset;
 	uint32_t file;
+	bool is_probes;
 };
 
 struct process {
@@ -292,7 +293,7 @@ static void add_map(struct live_space *l, struct process *p, const struct map *m
 static void add_line(struct live_space *l, struct process *p, const struct proc_map *line)
 {
 	char name[4096];
-	struct map m = {line->start, line->end, line->offset, 0};
+	struct map m = {.start = line->start, .end = line->end, .offset = line->offset};
 	struct file f = {.dev = (uint64_t)line->maj << 32 | line->min, .ino = line->ino};
 	size_t n = line->name_bytes < sizeof(name) - 1 ? line->name_bytes : sizeof(name) - 1;
 
@@ -300,6 +301,7 @@ static void add_line(struct live_space *l, struct process *p, const struct proc_
 	name[n] = '\0';
 	f.name = name;
 	m.file = file_number(l, f);
+	m.is_probes = !strcmp(name, unw_probes_name);
 	add_map(l, p, &m);
 }
 
@@ -348,7 +350,8 @@ static void on_mmap(struct live_space *l, const struct perf_record *r)
 	p = find_process(l, m.pid);
 	if (!p)
 		return; /* read from /proc when it is wanted, this map among the others */
-	map = (struct map){m.start, m.start + m.len, m.pgoff, 0};
+	map = (struct map){.start = m.start, .end = m.start + m.len, .offset = m.pgoff};
+	map.is_probes = !strcmp(m.filename, unw_probes_name);
 	f = (struct file){.name = m.filename, .nr_build_id = m.has_build_id ? m.build_id_bytes : 0};
 	if (m.has_build_id) {
 		memcpy(f.build_id, m.build_id, sizeof(f.build_id));
@@ -452,6 +455,7 @@ static bool find(void *ctx, uint64_t pc, struct unw_map *ret)
 	if (!m)
 		return false;
 	*ret = (struct unw_map){.start = m->start, .end = m->end, .bias = m->offset - m->start};
+	ret->is_probes = m->is_probes;
 	ret->code = code_of(w->live, w->pid, m);
 	ret->is_pending = w->live->files.data[m->file].is_asked;
 	return true;

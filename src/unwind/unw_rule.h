@@ -103,9 +103,9 @@ enum unw_stop {
 	UNW_STOP_MAPS_BUSY,   /* recording: another thread was changing the mappings */
 	UNW_STOP_FP_END,      /* a frame pointer of 0, or one to a return address of 0: often the
 				 deepest frame, which nothing proves */
-	UNW_STOP_URETPROBE, /* a probe has replaced the return address, and what it was is not known
-			     */
-	UNW_STOP_LATE,      /* recording: user mode ran before the walk; no frames */
+	UNW_STOP_URETPROBE,   /* a probe has replaced the return address, and what it was is not
+			       known:   a copy of the stack does not hold it */
+	UNW_STOP_LATE,        /* recording: user mode ran before the walk; no frames */
 	NR_UNW_STOPS
 };
 

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "unwind/unw_walk_impl.h"
 
+const char unw_probes_name[] = "[uprobes]";
+
 static const struct unw_machine machines[] = {
 	[UNW_X86_64] = {.sp = 7,   .fp = 6,        .ra = 0xff},
 	[UNW_AARCH64] = {        .sp = 31, .fp = 29,       .ra = 30          },
@@ -121,8 +123,10 @@ static bool find_map(const struct unw_space *space, uint64_t pc, bool is_exact, 
 
 	if (space->find(space->ctx, is_exact ? pc : pc - 1, map))
 		return true;
-	if (is_exact || !space->find(space->ctx, pc, map) || !map->code)
+	if (is_exact || !space->find(space->ctx, pc, map) || (!map->code && !map->is_probes))
 		return false;
+	if (map->is_probes)
+		return true;
 	rule = rule_at(map->code, pc + map->bias);
 	return unw_code_is_sigreturn(space->arch, map->code, pc + map->bias) ||
 	       (is_rule(rule) && rule->flags & UNW_SIGNAL);
@@ -135,6 +139,8 @@ static void slot_fill(struct unw_walker *w, struct unw_slot *s, uint64_t pc, boo
 	*s = (struct unw_slot){.pc = pc, .key = w->space->id * 2 + is_exact};
 	if (!find_map(w->space, pc, is_exact, &map))
 		s->kind = SLOT_NO_MAPPING;
+	else if (map.is_probes && !is_exact)
+		s->kind = SLOT_URETPROBE;
 	else if (map.is_pending)
 		s->kind = SLOT_PENDING;
 	else if (!map.code)
@@ -221,6 +227,7 @@ static enum unw_stop step(struct unw_walker *w, const struct unw_slot *s)
 		return UNW_STOP_NO_TABLE_YET;
 	case SLOT_EMPTY:
 	case SLOT_NO_MAPPING:
+	case SLOT_URETPROBE:
 		break;
 	}
 	return UNW_STOP_NO_MAPPING;
@@ -385,6 +392,8 @@ static enum unw_stop walk(struct unw_walker *w, struct unw_frames *f)
 		slot = unw_walk_look_up(w, w->next.pc, w->next.is_exact);
 		if (slot->kind == SLOT_NO_MAPPING)
 			return UNW_STOP_BAD_RA;
+		if (slot->kind == SLOT_URETPROBE)
+			return UNW_STOP_URETPROBE;
 		if (f->nr == f->max)
 			return UNW_STOP_MAX_DEPTH;
 		w->now = w->next;

@@ -22,7 +22,12 @@ struct unw_map {
 	uint64_t bias;               /* rel = address + bias (wrapping) */
 	const struct unw_code *code; /* NULL: no table (JIT, file gone): frame pointers */
 	bool is_pending;             /* the table is not there yet: UNW_STOP_NO_TABLE_YET */
+	bool is_probes; /* the kernel's page of probes: a return address in it is a uretprobe's,
+			   and stands for one that is not known: UNW_STOP_URETPROBE */
 };
+
+/** The name that page has among a process's mappings. */
+extern const char unw_probes_name[];
 
 struct unw_space {
 	/** The executable mapping that covers @p pc; false: none. The result is copied. */

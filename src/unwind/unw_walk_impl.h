@@ -14,7 +14,8 @@ enum unw_slot_kind {
 	SLOT_EMPTY,
 	SLOT_PENDING, /* these two are asked for again each time */
 	SLOT_NO_MAPPING,
-	SLOT_NOT_CODE = SLOT_NO_MAPPING, /* the last of those that no return address may have */
+	SLOT_URETPROBE,
+	SLOT_NOT_CODE = SLOT_URETPROBE, /* the last of those that no return address may have */
 	SLOT_CFA_SP, /* CFA = SP + cfa_off, RA at CFA + ra_off, FP by fp and fp_off */
 	SLOT_CFA_FP, /* CFA = FP + cfa_off, else the same */
 	SLOT_RULE,   /* .rule, of any other form */

@@ -4,6 +4,7 @@
 
 alone:   the probe is the only event; the callers of each hit are known
 nested:  returns of a recursion: the kernel's trampoline stands in place of return addresses, and is seen through
+copied:  a copied stack ends at a probed return, and says so
 beside:  a clock of 10 kHz interrupts the probes of several threads
 cookies: no stack of a probe ends the wait for another
 events:  two clocks, several threads: every sample is found by its own event's request
@@ -104,6 +105,19 @@ def beside(t, program):
         t.check(all(n <= 1 for n in ended.values()), f"{backend}: beside a clock: no living task is said to have ended", ended)
 
 
+def copied(t, program):
+    """A copy of the stack holds the trampoline's address and not what it replaced: the stack ends there, and says so."""
+    events = ["-e", f"uretprobe:{program}:nested", "-e", f"uprobe:{program}:probed"]
+    for what, words in ("dwarf", []), ("dwarf, stored", ["--store-stacks"]):
+        r = t.record_stacks("copied", "dwarf", [program, "plain", str(NR)], ["-c", "1", *events, *words])
+        found = [s for s in samples(r.path) if s["event"].startswith("uprobe:")]
+        t.check(len(found) == NR, f"{what}: every hit is a sample", f"{len(found)}: {r.err}")
+        chains = collections.Counter(tuple(names(s)) for s in found)
+        t.check(chains == {("probed", "nested"): NR}, f"{what}: frames up to the probed return, and not its trampoline", chains)
+        stops = collections.Counter((s["user_stack"]["state"], s["user_stack"].get("stop")) for s in found)
+        t.check(stops == {("partial", "uretprobe"): NR}, f"{what}: it says that a uretprobe ends the stack", stops)
+
+
 OWN = 1 << 63  # of a cookie: its stack says nothing of what else the task was asked for
 
 
@@ -140,7 +154,7 @@ def main():
     if r.status:
         t.skip_all("BPF stacks: " + r.err[-200:])
     wanted = sys.argv[2:]
-    for name, run in (("alone", alone), ("nested", nested), ("beside", beside), ("cookies", cookies), ("events", events)):
+    for name, run in (("alone", alone), ("nested", nested), ("beside", beside), ("copied", copied), ("cookies", cookies), ("events", events)):
         if not wanted or name in wanted:
             run(t, program)
     t.done()

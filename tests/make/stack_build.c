@@ -11,6 +11,10 @@ static bool find(void *ctx, uint64_t pc, struct unw_map *ret)
 {
 	struct stack_build *b = ctx;
 
+	*ret = (struct unw_map){
+		.start = STACK_PROBES, .end = STACK_PROBES + 4096, .is_probes = true};
+	if (pc - STACK_PROBES < 4096)
+		return true;
 	if (pc - STACK_CODE_AT >= sizeof(b->bytes))
 		return false;
 	*ret = (struct unw_map){.start = STACK_CODE_AT,

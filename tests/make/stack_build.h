@@ -21,6 +21,7 @@ enum {
 };
 #define STACK_CODE_AT  UINT64_C(0x555555550000) /* run-time address of the binary's code */
 #define STACK_CODE_REL UINT64_C(0x2000)         /* and its rel */
+#define STACK_PROBES   UINT64_C(0x7fffffffe000) /* the kernel's page of probes */
 #define STACK_AT       UINT64_C(0x7ffffff00000)
 #define STACK_END      (STACK_AT + 8 * (uint64_t)STACK_WORDS)
 

@@ -136,7 +136,8 @@ static void test_ends(enum unw_arch arch)
 	uint64_t fn = stack_fn(b, &rule), ra_at = SP_AT + (uint64_t)off - 8;
 
 	b->regs.pc = fn + 8;
-	/* Of amd64's first frame no RA is known to be one: "a good rule" is the one behind a call. */
+	/* Of amd64's first frame no RA is known to be one: "a good rule" is the one behind a call.
+	 */
 	is_stopped((stack_walk(b, NULL, 0), b),
 		   arch == UNW_X86_64 ? UNW_STOP_BAD_RA : UNW_STOP_OUTERMOST, 1, "RA 0");
 	stack_put(b, ra_at, 0x1234);
@@ -422,6 +423,21 @@ static uint64_t put_signal(struct stack_build *b, const struct unw_rule *trampol
 	stack_put(b, STACK_AT + 512, end);
 	b->regs.pc = stack_fn(b, &handler) + 8;
 	return fn;
+}
+
+static void test_uretprobe(enum unw_arch arch)
+{
+	struct stack_build *b = start(arch);
+	struct unw_rule rule = sp_rule(b, 256);
+
+	stack_put(b, SP_AT + 248, STACK_PROBES);
+	walk_one(b, &rule);
+	is_stopped(b, UNW_STOP_URETPROBE, 1, "a return address that a uretprobe has replaced");
+	b->regs.pc = STACK_PROBES + 64;
+	stack_walk(b, NULL, 0);
+	CHECK(b->frames.stop != UNW_STOP_URETPROBE && b->pc[0] == STACK_PROBES + 64,
+	      "%s: code that runs there is a frame", names[arch]);
+	stack_build_free(b);
 }
 
 static void test_signal(void)
@@ -825,6 +841,8 @@ int main(void)
 	test_leaf(UNW_S390X);
 	test_pac();
 	test_popped_fp();
+	for (size_t i = 0; i < sizeof(arches) / sizeof(*arches); i++)
+		test_uretprobe(arches[i]);
 	test_signal();
 	test_loop();
 	test_fp(UNW_X86_64);
