@@ -198,9 +198,12 @@ bool ana_user_of_info(struct perf_stack_reader *infos, struct ana_user *ret)
 {
 	struct perf_stack_info i;
 
-	if (!perf_stack_reader_next(infos, &i) || i.state > STITCH_LOST ||
-	    i.reason >= NR_STITCH_REASONS)
+	if (!perf_stack_reader_next(infos, &i))
 		return false;
+	if (i.state > STITCH_LOST || i.reason >= NR_STITCH_REASONS) {
+		perf_stack_reader_doubt(infos);
+		return false;
+	}
 	ret->state = (enum stitch_state)i.state;
 	ret->reason = (enum stitch_reason)i.reason;
 	ret->stop = i.stop < NR_UNW_STOPS ? i.stop : UNW_STOP_NONE;

@@ -9,7 +9,7 @@
 #include "os/file.h"
 #include "os/map_ahead.h"
 
-/* A section of a later version tells nothing, as none does. */
+/* One of no use is as good as none, but noted. */
 static enum clew_err open_infos(struct analyze *a)
 {
 	const struct perf_features *f = perf_file_features(a->file);
@@ -19,6 +19,10 @@ static enum clew_err open_infos(struct analyze *a)
 	if (section.pos && !perf_file_is_pipe(a->file) &&
 	    (a->opts.wants_outcomes || !a->opts.no_chains))
 		err = perf_stack_reader_new(&a->infos, section);
+	if (err == CLEW_UNSUPPORTED)
+		a->summary.stacks_note = "is of another version";
+	else if (err == CLEW_BAD_FILE)
+		a->summary.stacks_note = "is damaged";
 	return err == CLEW_NO_MEMORY ? err : CLEW_OK;
 }
 
@@ -194,6 +198,21 @@ static void take_totals(struct stitch_counts *ret, const struct perf_stack_total
 	ret->nr_late = t->nr_late;
 }
 
+static void note_unknown_stacks(struct analyze *a)
+{
+	struct ana_summary *s = &a->summary;
+
+	if (s->stacks_note)
+		s->nr_stacks_unknown = s->nr_samples;
+	if (!a->infos)
+		return;
+	s->nr_stacks_unknown = perf_stack_reader_nr_unknown(a->infos);
+	if (perf_stack_reader_is_broken(a->infos))
+		s->stacks_note = "is damaged";
+	else if (s->nr_stacks_unknown)
+		s->stacks_note = "ends early";
+}
+
 static enum clew_err summarize(struct analyze *a)
 {
 	const struct map_u64 *m = &a->unresolved_by_dso;
@@ -206,6 +225,7 @@ static enum clew_err summarize(struct analyze *a)
 	a->summary.nr_over_budget = a->opts.symbols.budget ? a->opts.symbols.budget->nr_refused : 0;
 	a->summary.nr_maps_dropped = who_nr_maps_dropped(a->who);
 	a->summary.kernel_note = note_of_kernel(a);
+	note_unknown_stacks(a);
 	if (a->summary.nr_aux_bytes) /* snapshots keep less than was recorded: no loss */
 		a->summary.nr_aux_missing = 0;
 	for (size_t i = 0; i < m->cap; i++) {

@@ -13,6 +13,7 @@
 #include "cli/cache_dir.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "format/user_stacks.h"
 #include "os/memory.h"
 #include "os/output.h"
 #include "os/proc.h"
@@ -362,4 +363,13 @@ int cli_input_fail(const struct cli_input *in, const struct clew_diag *diag)
 	if (diag->code == CLEW_BAD_FILE && !diag->offset)
 		cli_hint("'clew record' and 'perf record' write what can be read here");
 	return CLI_FAILED;
+}
+
+void cli_input_warn(const struct cli_input *in, const struct ana_summary *s)
+{
+	clew_auto(buf_done) struct buf text = {0};
+
+	user_stacks_unknown_text(&text, s);
+	if (text.nr)
+		cli_warn("%s: %s", in->path, buf_cstr(&text));
 }

@@ -99,6 +99,9 @@ void cli_input_done(struct cli_input *in);
  */
 int cli_input_fail(const struct cli_input *in, const struct clew_diag *diag);
 
+/** After the analysis: warnings about what the recording should know and does not. */
+void cli_input_warn(const struct cli_input *in, const struct ana_summary *s);
+
 /**
  * Parse --time: "FROM,TO" in seconds, "A%-B%", or "A%/N" (the N-th part, from 1, of A percent
  * each). @p first, @p last: the recording's times, all ones: not known. @return NULL, or why not: a

@@ -280,6 +280,7 @@ static void warn(const struct report_run *r)
 	else if (!s->nr_samples)
 		cli_warn("the filters leave none of the %llu samples",
 			 (unsigned long long)s->nr_filtered);
+	cli_input_warn(&r->args.in, s);
 	tell_deep(r);
 	report_branches_tell(&r->args, r->feed);
 	cli_itrace_tell(&r->args.itrace, r->args.in.path, false);

@@ -325,13 +325,12 @@ static void tell_summary(const struct script *s)
 			 "0x%llx",
 			 s->in.path, (unsigned long long)sum->nr_bad,
 			 (unsigned long long)sum->first_bad_offset);
-	user_stacks_lost_text(&unwound, sum);
-	if (unwound.nr && !s->is_stats)
-		cli_note("%s", buf_cstr(&unwound));
-	buf_clear(&unwound);
-	user_stacks_early_text(&unwound, sum);
-	if (unwound.nr && !s->is_stats)
-		cli_note("%s", buf_cstr(&unwound));
+	for (unsigned int i = 0; user_stacks_sentence(&unwound, sum, i); i++) {
+		if (unwound.nr && !s->is_stats)
+			cli_note("%s", buf_cstr(&unwound));
+		buf_clear(&unwound);
+	}
+	cli_input_warn(&s->in, sum);
 	if (sum->kernel_note)
 		cli_note("kernel symbols: %s", sum->kernel_note);
 	if (sum->nr_maps_dropped)

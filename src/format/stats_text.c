@@ -145,13 +145,11 @@ static void put_unwound(struct buf *out, const struct ana_summary *s)
 {
 	clew_auto(buf_done) struct buf text = {0};
 
-	user_stacks_lost_text(&text, s);
-	if (text.nr)
-		buf_printf(out, "# %s\n", buf_cstr(&text));
-	buf_clear(&text);
-	user_stacks_early_text(&text, s);
-	if (text.nr)
-		buf_printf(out, "# %s\n", buf_cstr(&text));
+	for (unsigned int i = 0; user_stacks_sentence(&text, s, i); i++) {
+		if (text.nr)
+			buf_printf(out, "# %s\n", buf_cstr(&text));
+		buf_clear(&text);
+	}
 }
 
 void report_gaps_text(struct buf *out, const struct ana_summary *s)

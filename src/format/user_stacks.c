@@ -169,7 +169,7 @@ void user_stacks_text(struct buf *out, const struct ana_summary *s)
 	put_stitching(out, &s->stitch);
 }
 
-void user_stacks_lost_text(struct buf *out, const struct ana_summary *s)
+static void put_lost(struct buf *out, const struct ana_summary *s)
 {
 	uint64_t lost = sum_of(&s->users, STITCH_LOST);
 
@@ -196,7 +196,7 @@ static const uint64_t *early_stops(const struct ana_summary *s, uint64_t *ret_nr
 	return by_stop;
 }
 
-void user_stacks_early_text(struct buf *out, const struct ana_summary *s)
+static void put_early(struct buf *out, const struct ana_summary *s)
 {
 	uint64_t nr, all, by_fp;
 	const uint64_t *by_stop = early_stops(s, &nr, &all, &by_fp);
@@ -217,6 +217,25 @@ void user_stacks_early_text(struct buf *out, const struct ana_summary *s)
 			   "%s%llu of %llu user stacks have frames found by frame pointers alone: "
 			   "callers may be left out",
 			   nr ? "; " : "", (unsigned long long)by_fp, (unsigned long long)all);
+}
+
+bool user_stacks_sentence(struct buf *out, const struct ana_summary *s, unsigned int i)
+{
+	void (*const sentences[])(struct buf *, const struct ana_summary *) = {put_lost, put_early};
+
+	if (i >= sizeof(sentences) / sizeof(sentences[0]))
+		return false;
+	sentences[i](out, s);
+	return true;
+}
+
+void user_stacks_unknown_text(struct buf *out, const struct ana_summary *s)
+{
+	if (s->stacks_note)
+		buf_printf(out,
+			   "how user stacks end and were found is not known of %llu samples: what "
+			   "the header keeps of it (feature 240) %s",
+			   (unsigned long long)s->nr_stacks_unknown, s->stacks_note);
 }
 
 static void put_state(struct json_put *j, const struct ana_outcomes *o, const char *key,

@@ -10,12 +10,15 @@
 /** The table: each sample once, by outcome and reason; then the stacks, by why they end. */
 void user_stacks_text(struct buf *out, const struct ana_summary *s);
 
-/** One line without its end: how many were lost, and why; nothing where none was. */
-void user_stacks_lost_text(struct buf *out, const struct ana_summary *s);
+/**
+ * Sentence @p i, from 0: how many stacks were lost, and why; how many ended before the outermost
+ * frame, and why, and how many have frames found by frame pointers alone. Nothing is appended where
+ * there were none. @return false: there are no more sentences.
+ */
+bool user_stacks_sentence(struct buf *out, const struct ana_summary *s, unsigned int i);
 
-/** One line without its end: how many ended before the outermost frame, and why, and how many have
- * frames found by frame pointers alone; nothing where none did. */
-void user_stacks_early_text(struct buf *out, const struct ana_summary *s);
+/** What is not known because the header's own section is of no use; nothing where it is. */
+void user_stacks_unknown_text(struct buf *out, const struct ana_summary *s);
 
 /** The same as the table, as a member "user_stacks". */
 void user_stacks_json(struct json_put *j, const struct ana_summary *s);

@@ -191,39 +191,41 @@ struct perf_stack_reader {
 	struct {
 		VEC(uint32_t); /* where its kinds stand in raw */
 	} kinds;
-	bool is_broken;
+	uint64_t nr_asked, nr_unknown;
+	bool is_broken;  /* no block can be read any more */
+	bool is_damaged; /* what it says of a sample makes no sense */
 };
 
-static bool read_head(struct perf_stack_reader *r, struct bytes b)
+static enum clew_err read_head(struct perf_stack_reader *r, struct bytes b)
 {
 	struct bytes totals;
 	uint64_t *const fields[] = {&r->totals.nr_samples,   &r->totals.nr_stacks,
 				    &r->totals.nr_unclaimed, &r->totals.nr_duplicates,
 				    &r->totals.nr_differing, &r->totals.nr_late};
 
-	if (bytes_left(&b) < MAGIC_BYTES + 4 || memcmp(b.pos, magic, MAGIC_BYTES) != 0)
-		return false;
+	if (bytes_left(&b) < MAGIC_BYTES + 4 || memcmp(b.pos, magic, MAGIC_BYTES - 1) != 0)
+		return CLEW_BAD_FILE;
+	if (b.pos[MAGIC_BYTES - 1] != magic[MAGIC_BYTES - 1])
+		return CLEW_UNSUPPORTED;
 	b.pos += MAGIC_BYTES + 4;
 	if (!bytes_take(&b, load_le32(b.pos - 4), &totals) || bytes_left(&totals) < TOTALS_BYTES)
-		return false;
+		return CLEW_BAD_FILE;
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		*fields[i] = load_le64(totals.pos + 8 * i);
 	r->rest = b;
-	return true;
+	return CLEW_OK;
 }
 
 enum clew_err perf_stack_reader_new(struct perf_stack_reader **ret, struct bytes section)
 {
 	struct perf_stack_reader *r = mem_zalloc(sizeof(*r));
+	enum clew_err err = r ? read_head(r, section) : CLEW_NO_MEMORY;
 
-	if (!r)
-		return CLEW_NO_MEMORY;
-	if (!read_head(r, section)) {
+	if (err == CLEW_OK)
+		*ret = r;
+	else
 		mem_free(r);
-		return CLEW_UNSUPPORTED;
-	}
-	*ret = r;
-	return CLEW_OK;
+	return err;
 }
 
 void perf_stack_reader_free(struct perf_stack_reader *r)
@@ -305,26 +307,48 @@ static void decode(const uint8_t *kind, struct perf_stack_info *ret)
 	};
 }
 
+/* Is there a next sample to read of? */
+static bool reach_sample(struct perf_stack_reader *r)
+{
+	if (r->nr_left)
+		return true;
+	if (!r->is_broken && bytes_left(&r->rest))
+		r->is_broken = !next_block(r);
+	return r->nr_left;
+}
+
 bool perf_stack_reader_next(struct perf_stack_reader *r, struct perf_stack_info *ret)
 {
 	uint32_t kind;
 
-	if (!r->nr_left && (r->is_broken || !bytes_left(&r->rest)))
-		return false;
-	if (!r->nr_left && !next_block(r)) {
-		r->is_broken = true;
+	r->nr_asked++;
+	if (!reach_sample(r)) {
+		r->nr_unknown += r->is_broken || r->nr_asked <= r->totals.nr_samples;
 		return false;
 	}
 	kind = r->at[0] | (uint32_t)r->at[1] << 8;
 	r->at += 2;
 	r->nr_left--;
+	if (kind > r->kinds.nr)
+		perf_stack_reader_doubt(r);
 	if (!kind || kind > r->kinds.nr)
 		return false;
 	decode((const uint8_t *)r->raw.data + r->kinds.data[kind - 1], ret);
 	return true;
 }
 
+void perf_stack_reader_doubt(struct perf_stack_reader *r)
+{
+	r->is_damaged = true;
+	r->nr_unknown++;
+}
+
 bool perf_stack_reader_is_broken(const struct perf_stack_reader *r)
 {
-	return r->is_broken;
+	return r->is_broken || r->is_damaged;
+}
+
+uint64_t perf_stack_reader_nr_unknown(const struct perf_stack_reader *r)
+{
+	return r->nr_unknown;
 }

@@ -53,8 +53,8 @@ void perf_stack_infos_finish(struct perf_stack_infos *w, const struct perf_stack
 struct perf_stack_reader;
 
 /**
- * @p section is borrowed for the reader's life. @return CLEW_OK; CLEW_UNSUPPORTED: not a section
- * that we know, or of a later version; CLEW_NO_MEMORY.
+ * @p section is borrowed for the reader's life. @return CLEW_OK; CLEW_UNSUPPORTED: of another
+ * version; CLEW_BAD_FILE: no such section, or damaged; CLEW_NO_MEMORY.
  */
 enum clew_err perf_stack_reader_new(struct perf_stack_reader **ret, struct bytes section);
 void perf_stack_reader_free(struct perf_stack_reader *r);
@@ -66,7 +66,14 @@ const struct perf_stack_totals *perf_stack_reader_totals(const struct perf_stack
  */
 bool perf_stack_reader_next(struct perf_stack_reader *r, struct perf_stack_info *ret);
 
-/** The section was damaged, or memory ran short: nothing is known from there on. */
+/** What the last call gave makes no sense. */
+void perf_stack_reader_doubt(struct perf_stack_reader *r);
+
+/** Something of the section was damaged, or memory ran short. */
 bool perf_stack_reader_is_broken(const struct perf_stack_reader *r);
+
+/** Samples asked for so far that a whole section would know: where it is broken, or ended
+ * before the samples that it counts did. */
+uint64_t perf_stack_reader_nr_unknown(const struct perf_stack_reader *r);
 
 #endif

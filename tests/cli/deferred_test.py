@@ -62,4 +62,16 @@ t.check("PERF_RECORD_CALLCHAIN_DEFERRED cookie 0x10001, 3 frames, stop outermost
 for words in ["--comms", "eleven"], ["--time", "1.000011,1.000013"], ["-G"]:
     t.check(run(["script", "-i", plain] + words + SYMBOLS) == stream(["script", "-i", "-"] + words + SYMBOLS, pipe),
             f"{' '.join(words)}: file and stream agree")
+merged = t.path("merged.data")
+subprocess.run([CLEW, "inject", "--merge-stacks", "-i", plain, "-o", merged], check=True, stderr=subprocess.DEVNULL)
+with open(merged, "r+b") as f:
+    data = f.read()
+    f.seek(data.index(b"CLEWSTK"))
+    f.write(b"x")
+SAID = "how user stacks end and were found is not known of 22 samples: what the header keeps of it (feature 240) is damaged"
+for options in ["script"], ["script", "--json"], ["report"], ["report", "--stats"], ["report", "--json"]:
+    p = subprocess.run([CLEW, *options, "-i", merged] + SYMBOLS, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    t.check(p.returncode == 0 and p.stderr.count(SAID) == 1, f"{' '.join(options)}: damage in header feature 240 is said, once", p.stderr)
+    t.check(len(p.stdout) > 500 and (options != ["report", "--json"] or json.loads(p.stdout)["summary"]["unknown_stacks"] == 22),
+            f"{' '.join(options)}: and the rest is there", p.stdout[-500:])
 t.done()

@@ -101,6 +101,45 @@ static void test_round_trip(void)
 	out.data[7]++;
 	CHECK_EQ(perf_stack_reader_new(&r, bytes_of(out.data, out.nr)), CLEW_UNSUPPORTED,
 		 "another version is refused");
+	out.data[0]++;
+	CHECK_EQ(perf_stack_reader_new(&r, bytes_of(out.data, out.nr)), CLEW_BAD_FILE,
+		 "what is no such section is damage");
+	CHECK_EQ(perf_stack_reader_new(&r, bytes_of(out.data, 11)), CLEW_BAD_FILE, "and a cut one");
+	buf_done(&out);
+}
+
+/* How many of @p nr samples asked for a section with @p at changed by @p by should tell of, and
+ * does not. */
+static uint64_t nr_unknown(struct buf *section, size_t at, uint8_t by, uint32_t nr)
+{
+	struct perf_stack_reader *r;
+	struct perf_stack_info got;
+	uint64_t unknown;
+
+	section->data[at] = (char)(section->data[at] + by);
+	if (perf_stack_reader_new(&r, bytes_of(section->data, section->nr)) != CLEW_OK)
+		return UINT64_MAX;
+	while (nr--)
+		perf_stack_reader_next(r, &got);
+	unknown = perf_stack_reader_nr_unknown(r);
+	CHECK_EQ(perf_stack_reader_is_broken(r), by && unknown, "damage is known from a short one");
+	perf_stack_reader_free(r);
+	section->data[at] = (char)(section->data[at] - by);
+	return unknown;
+}
+
+static void test_unknown(void)
+{
+	enum { TOTALS = 12, BLOCK = TOTALS + 48 };
+	struct buf out = {0};
+
+	write_all(300, &out);
+	CHECK_EQ(nr_unknown(&out, 0, 0, 300), 0, "a whole section knows all");
+	CHECK_EQ(nr_unknown(&out, 0, 0, 310), 0, "and of none that came after it was made");
+	CHECK_EQ(nr_unknown(&out, BLOCK + 8, 1, 300), 300, "a block of another size");
+	CHECK_EQ(nr_unknown(&out, BLOCK + 16, 1, 300), 300, "one that cannot be unpacked");
+	out.data[TOTALS] = (char)(out.data[TOTALS] + 5);
+	CHECK_EQ(nr_unknown(&out, 0, 0, 310), 5, "it counts more samples than it knows");
 	buf_done(&out);
 }
 
@@ -186,6 +225,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(methods_of); i++)
 		methods_of[i] = (uint8_t)(i % 7);
 	test_round_trip();
+	test_unknown();
 	test_empty();
 	test_cuts();
 	test_damage();

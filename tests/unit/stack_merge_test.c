@@ -628,6 +628,55 @@ static void test_damage(void)
 	buf_done(&text);
 }
 
+/* Where the section begins; SIZE_MAX: there is none. */
+static size_t section_at(const struct buf *file)
+{
+	for (size_t i = 0; i + 7 <= file->nr; i++) {
+		if (!memcmp(file->data + i, "CLEWSTK", 7))
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+static void test_notes(void)
+{
+	static const struct {
+		const char *what;
+		size_t at; /* in the section */
+		const char *note;
+	} rows[] = {
+		{"its name",				    0,            "is damaged"           },
+		{"its version",				 7,            "is of another version"},
+		{"the size of its head",                        8 + 3,        "is damaged"           },
+		{"how many samples it counts: fewer are there", 12,           NULL                   },
+		{"a block's size",                              12 + 48,      "is damaged"           },
+		{"what a block holds, packed",                  12 + 48 + 16, "is damaged"           },
+	};
+	struct perf_build b = {0};
+	struct buf out = {0}, text = {0};
+	struct stack_merge_counts counts;
+	struct ana_summary s;
+	size_t at;
+
+	defer_make_story(&b);
+	merge(perf_build_finish(&b), &out, &counts);
+	at = section_at(&out);
+	CHECK(analyze_text(bytes_of(out.data, out.nr), &text, &s) && !s.stacks_note,
+	      "whole: nothing is noted");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && at != SIZE_MAX; i++) {
+		out.data[at + rows[i].at]++;
+		CHECK(analyze_text(bytes_of(out.data, out.nr), &text, &s), "%s: read",
+		      rows[i].what);
+		CHECK_STR(s.stacks_note, rows[i].note, "%s: noted", rows[i].what);
+		CHECK(s.nr_stacks_unknown == (rows[i].at == 12 ? 0 : s.nr_samples),
+		      "%s: of how many samples", rows[i].what);
+		out.data[at + rows[i].at]--;
+	}
+	buf_done(&out);
+	buf_done(&text);
+	perf_build_done(&b);
+}
+
 /* The merged file damaged: what is told of its stacks lies. */
 static void test_damaged_output(void)
 {
@@ -709,6 +758,7 @@ int main(void)
 	test_refusals();
 	test_cuts();
 	test_damage();
+	test_notes();
 	test_damaged_output();
 	test_memory();
 	return tap_done();
