@@ -29,7 +29,7 @@ class Program:
         sections = self.table(40, 58, "<IIQQQQIIQQ")
         functions = set()
         for s in sections:
-            if s[1] == 2:
+            if s[1] in (2, 11):  # a stripped library has the second alone
                 functions |= self.functions_of(s, sections[s[6]])
         self.functions = sorted(functions)
         self.jumps = {}
@@ -91,6 +91,16 @@ class Program:
         if led_to is None or led_to == was_in or self.may_jump_out(led_to):
             return None
         return f"a call of {led_to[2]}"
+
+
+def led_to(program, pc, caller):
+    """Does the direct call in front of @p caller lead to the function that holds the sampled @p pc? Or does it return there?"""
+    if program.bytes[pc] == 0xc3 or program.bytes[pc:pc + 2] == b"\xf3\xc3":
+        return True  # what lies on top of the stack is where it returns to
+    if program.bytes[caller - 5] != 0xe8:
+        return False
+    target = caller + struct.unpack_from("<i", program.bytes, caller - 4)[0]
+    return target <= pc and not any(target < f[0] <= pc for f in program.functions)
 
 
 def is_started(callee, caller):
@@ -176,6 +186,60 @@ def assembly(t):
         check_interpreter(t, backend, recorded, loop)
 
 
+# Real assembly by hand. As archives their calls are direct; of shared libraries they go through the PLT, which proves nothing.
+LIBRARIES = (("nettle", "-DNETTLE"), ("gmp", "-DGMP"), ("crypto", "-DCRYPTO"))
+FFMPEG = ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=640x480:duration=4", "-c:v", "mpeg4", "-f", "null", "-"]
+OUTERMOST = "_start", "_dl_start_user", "_dl_start", "clone", "__clone3", "clone3", "__clone"
+
+
+def check_library(t, what, path, recorded, min_derived):
+    program = Program(path)
+    bad, nr = bad_edges(program, recorded)
+    t.check(not bad, f"{what}: each direct call leads to the function of the frame before", bad)
+    derived, untrue, incomplete = collections.Counter(), collections.Counter(), collections.Counter()
+    for s in recorded:
+        user = user_part(s)
+        if len(user) > 1 and user[1].get("how") == "derived" and all(f.get("dso") == path and "dsoff" in f for f in user[:2]):
+            edge = f"{user[0].get('sym')} <- {user[1].get('sym')}"
+            derived[edge] += 1
+            if not led_to(program, int(user[0]["dsoff"], 16), int(user[1]["dsoff"], 16)):
+                untrue[edge] += 1
+        if s.get("user_stack", {}).get("state") == "complete" and names(s)[-1] not in OUTERMOST:
+            incomplete[str(names(s))] += 1
+    t.note(f"{what}: {len(recorded)} samples, {nr} edges, derived: {dict(derived.most_common(8))}")
+    t.check(not untrue, f"{what}: a caller by its return address called the very function that was sampled", untrue)
+    t.check(sum(derived.values()) >= min_derived, f"{what}: functions without a frame have their caller", derived)
+    t.check(not incomplete, f"{what}: what is complete reaches the outermost function", incomplete)
+
+
+def check_program(t, what, command, min_derived):
+    for backend in ["auto", "dwarf"] if may_use_bpf() else ["dwarf"]:
+        r = t.record_stacks("library", backend, command, ["-e", "cpu-clock:u"])
+        if t.check(r.status == 0, f"{what}, {backend}: recorded", r.err):
+            recorded = list(samples(r.path))
+            files = collections.Counter(user_part(s)[0].get("dso") for s in recorded if user_part(s))
+            check_library(t, f"{what}, {backend}", files.most_common(1)[0][0], recorded, min_derived)
+
+
+def libraries(t):
+    source = os.path.join(LIVE, "edge_asm.c")
+    for name, define in LIBRARIES:
+        archive = subprocess.run(["gcc", f"-print-file-name=lib{name}.a"], capture_output=True, text=True, check=False).stdout.strip()
+        for form, word in (("archive", archive), ("shared", f"-l{name}")):
+            what = f"lib{name}, {form}"
+            if (form, name) == ("archive", "crypto"):
+                continue  # its assembly has unwind information in either form
+            path = t.compile(f"edge_{name}_{form}", [source, word], ["-O2", define]) if os.path.isabs(word) or form == "shared" else None
+            if path:
+                check_program(t, what, [path], 4 if form == "archive" else 0)
+            else:
+                t.skip(what, "not installed")
+    if shutil.which("ffmpeg"):
+        check_program(t, "libavcodec", FFMPEG, 0)
+    else:
+        t.skip("libavcodec", "ffmpeg is not installed")
+
+
 UNTRUE = r"""
 #include <signal.h>
 #include <stdlib.h>
@@ -236,6 +300,7 @@ def main():
     assembly(t)
     zeros(t)
     go(t)
+    libraries(t)
     t.done()
 
 
