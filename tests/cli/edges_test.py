@@ -292,6 +292,36 @@ def go(t):
     t.check(set(hows) <= {"table", "signal"}, "go: its own unwind information has all frames", hows)
 
 
+def stripped_go(t):
+    """Without symbols a Go program has no unwind information either: frame pointers are all there is."""
+    paths = {}
+    for name, flags in (("go_whole", []), ("go_stripped", ["-ldflags=-s -w"])):
+        paths[name] = t.path(name)
+        env = {**os.environ, "HOME": t.dir, "GOCACHE": t.path("gocache"), "GO111MODULE": "off", "GOFLAGS": ""}
+        p = shutil.which("go") and subprocess.run(["go", "build", *flags, "-o", paths[name], os.path.join(LIVE, "edge_calls.go")], env=env, cwd=t.dir,
+                                                  capture_output=True, text=True, check=False)
+        if not p or p.returncode:
+            t.skip("stripped Go", "no Go compiler" if not p else "it does not build: " + p.stderr[-200:])
+            return
+    program = Program(paths["go_stripped"])
+    program.functions = Program(paths["go_whole"]).functions  # which are at the same places
+    for backend in ["auto", "dwarf"] if may_use_bpf() else ["dwarf"]:
+        r = t.record_stacks("stripped", backend, [paths["go_stripped"]])
+        if not t.check(r.status == 0, f"stripped Go, {backend}: recorded", r.err):
+            continue
+        recorded = list(samples(r.path))
+        states = collections.Counter(s.get("user_stack", {}).get("state") for s in recorded)
+        pairs = [pair for s in recorded for pair in zip(user_part(s), user_part(s)[1:])]
+        hows = collections.Counter(caller.get("how") for callee, caller in pairs if callee.get("dso") == caller.get("dso") == paths["go_stripped"])
+        bad, nr = bad_edges(program, recorded)
+        t.note(f"stripped Go, {backend}: {dict(states)}, {nr} edges, {dict(hows)}, bad: {dict(bad.most_common(4))}")
+        t.check(set(hows) <= {"derived", "fp-prologue", "fp-convention", "signal"}, f"stripped Go, {backend}: each frame says what it rests on", hows)
+        untrue, _ = bad_edges(program, [s for s in recorded if s.get("user_stack", {}).get("state") == "complete"])
+        t.check(not untrue, f"stripped Go, {backend}: no impossible edge is in a complete stack", untrue)
+        derived, _ = bad_edges(program, [s for s in recorded if not any(f.get("how") == "fp-convention" for f in user_part(s))])
+        t.check(not derived, f"stripped Go, {backend}: nor where no frame pointer was believed by convention", derived)
+
+
 def main():
     t = StackTap()
     if platform.machine() != "x86_64":
@@ -301,6 +331,7 @@ def main():
     zeros(t)
     go(t)
     libraries(t)
+    stripped_go(t)
     t.done()
 
 
