@@ -281,7 +281,7 @@ static void see(void *ctx, const struct cs_seen *s)
 	w->end = s->offset + s->size;
 	for (unsigned int i = 0; i < nr; i++) {
 		for (unsigned int at = parts[i].at; at < parts[i].at + parts[i].size + 0u; at++) {
-			uint8_t flag = at % 2 ? 0 : s->bytes[15] >> at / 2 & 1;
+			uint8_t flag = (uint8_t)(at % 2 ? 0 : s->bytes[15] >> at / 2 & 1);
 			struct cs_byte b = {parts[i].id, s->bytes[at] | flag, s->offset + at};
 
 			if (parts[i].id && parts[i].id < 0x70 && !vec_push(&w->got.bytes[b.id], b))
