@@ -15,7 +15,7 @@ struct feed_frame feed_frame_at(const struct report_feed *f, const struct ana_lo
 	return frame;
 }
 
-static bool memo_grow(struct feed_memo *m, size_t want)
+bool feed_memo_grow(struct feed_memo *m, size_t want)
 {
 	if (!vec_reserve(m, want))
 		return false;
@@ -24,12 +24,8 @@ static bool memo_grow(struct feed_memo *m, size_t want)
 	return true;
 }
 
-uint32_t *feed_memo_at(struct feed_memo *m, uint32_t id)
-{
-	return id < m->nr || memo_grow(m, (size_t)id + 1) ? &m->data[id] : NULL;
-}
-
-uint32_t feed_frame_of(struct report_feed *f, const struct ana_loc *loc)
+/* Every frame of every chain comes here. */
+static inline uint32_t frame_of(struct report_feed *f, const struct ana_loc *loc)
 {
 	uint32_t *known = feed_memo_at(&f->frame_of_loc, loc->id);
 	struct feed_frame frame;
@@ -43,7 +39,8 @@ uint32_t feed_frame_of(struct report_feed *f, const struct ana_loc *loc)
 	return *known;
 }
 
-enum clew_err feed_descend(struct report_feed *f, const struct ana_loc *loc, uint32_t *node)
+static inline enum clew_err descend(struct report_feed *f, const struct ana_loc *loc,
+				    uint32_t *node)
 {
 	enum clew_err err = CLEW_OK;
 	uint32_t frame;
@@ -69,7 +66,7 @@ enum clew_err feed_descend(struct report_feed *f, const struct ana_loc *loc, uin
 		inner.function = loc->lines[0].function;
 		frame = feed_frame_add(&f->frames, &inner);
 	} else {
-		frame = feed_frame_of(f, loc);
+		frame = frame_of(f, loc);
 	}
 	return frame == REPORT_NONE ? CLEW_NO_MEMORY
 				    : report_tree_child(&f->tree, *node, frame, node);
@@ -92,7 +89,7 @@ static enum clew_err walk(struct report_feed *f, struct feed_path *last,
 	for (; depth < nr && err == CLEW_OK; depth++) {
 		const struct ana_loc *loc = *(outermost - depth);
 
-		err = feed_descend(f, loc, node);
+		err = descend(f, loc, node);
 		if (err == CLEW_OK && !vec_push(&last->steps, (struct feed_step){loc, *node}))
 			err = CLEW_NO_MEMORY;
 	}
@@ -152,9 +149,9 @@ enum clew_err feed_path(struct report_feed *f, const struct ana_event *e, uint32
 	if (e->chain && e->chain->nr && !f->opts.no_chains) {
 		err = chain_node(f, e, &node);
 		if (err == CLEW_OK && e->loc && !is_leaf(f, e))
-			err = feed_descend(f, e->loc, &node);
+			err = descend(f, e->loc, &node);
 	} else {
-		err = e->loc ? feed_descend(f, e->loc, &node) : no_address(f, &node);
+		err = e->loc ? descend(f, e->loc, &node) : no_address(f, &node);
 	}
 	if (err == CLEW_OK)
 		*ret = node;
@@ -167,9 +164,19 @@ enum clew_err feed_short_path(struct report_feed *f, const struct ana_event *e, 
 	enum clew_err err = CLEW_LIMIT;
 
 	if (e->loc)
-		frame = feed_frame_of(f, e->loc);
+		frame = frame_of(f, e->loc);
 	if (frame != REPORT_NONE)
 		err = report_tree_child(&f->tree, REPORT_ROOT, frame, &node);
 	*ret = node;
 	return err == CLEW_LIMIT ? CLEW_OK : err;
+}
+
+uint32_t feed_frame_of(struct report_feed *f, const struct ana_loc *loc)
+{
+	return frame_of(f, loc);
+}
+
+enum clew_err feed_descend(struct report_feed *f, const struct ana_loc *loc, uint32_t *node)
+{
+	return descend(f, loc, node);
 }

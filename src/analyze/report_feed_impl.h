@@ -149,8 +149,14 @@ struct report_feed {
 };
 
 /* --- feed_paths.c: from samples to nodes of the tree --- */
+bool feed_memo_grow(struct feed_memo *m, size_t want);
+
 /** The slot of @p id; REPORT_NONE in it: not yet. NULL: memory is short. */
-uint32_t *feed_memo_at(struct feed_memo *m, uint32_t id);
+static inline uint32_t *feed_memo_at(struct feed_memo *m, uint32_t id)
+{
+	return id < m->nr || feed_memo_grow(m, (size_t)id + 1) ? &m->data[id] : NULL;
+}
+
 struct feed_frame feed_frame_at(const struct report_feed *f, const struct ana_loc *loc);
 /** The number of the location's innermost frame, or REPORT_NONE when memory is short. */
 uint32_t feed_frame_of(struct report_feed *f, const struct ana_loc *loc);
