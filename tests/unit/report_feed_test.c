@@ -175,14 +175,66 @@ static void bad_filters(void)
 	CHECK(diag.what != NULL, "says why");
 }
 
+/* Branch stacks of two entries for all of @p m: into the sampled function, and on from there. */
+static void give_stacks(struct made *m)
+{
+	static uint64_t words[MAX_MADE][6];
+	static const struct ana_loc *ends[MAX_MADE][4];
+
+	for (size_t i = 0; i < m->nr; i++) {
+		const struct ana_loc *at = m->events[i].loc ? m->events[i].loc : &m->locs['!'];
+		const struct ana_loc *stack[] = {&m->locs['m'], at, at, &m->locs['z']};
+
+		memcpy(ends[i], stack, sizeof(stack));
+		words[i][2] = PERF_BRANCH_MISPRED | 7 << 4;
+		words[i][5] = PERF_BRANCH_PREDICTED;
+		m->samples[i].sample_type = PERF_SAMPLE_BRANCH_STACK;
+		m->samples[i].branches.nr = i ? 2 : 1;
+		m->samples[i].branches.words =
+			(struct perf_words){(const uint8_t *)words[i], 6, false};
+		m->events[i].branches = ends[i];
+	}
+	m->samples[NR_EVENTS - 1].sample_type = 0;
+}
+
+static const struct report_feed_opts by_ends = {
+	.sort = {{REPORT_SYM_FROM, REPORT_DSO_TO, REPORT_SRCLINE_TO, REPORT_MISPREDICT,
+		  REPORT_CYCLES, REPORT_SYM},
+		 6},
+	.by_branch = true,
+};
+
+static void branches(void)
+{
+	struct report_feed *f = NULL;
+	const struct report_event *ev;
+	struct buf out = {0};
+	struct made m;
+
+	made_init(&m, events, NR_EVENTS, 0);
+	give_stacks(&m);
+	report_feed_new(&f, &by_ends, NULL);
+	made_feed(&m, f, 2, 1);
+	report_feed_finish(f);
+	ev = report_feed_event(f, 0);
+	CHECK(ev->nr == 9 && ev->period == 9, "each entry counts one, whatever the period");
+	CHECK(ev->nr_stacks == 5 && ev->nr_stackless == 1, "samples with a stack, and without");
+	rows_of(f, &out);
+	CHECK(strstr(buf_cstr(&out), "|[.] fn_z 1/1;"), "rows are of where branches go to");
+	report_feed_free(f);
+	buf_done(&out);
+	made_done(&m);
+}
+
 /* Every allocation fails once. */
-static void no_memory(void)
+static void no_memory(const struct report_feed_opts *feed)
 {
 	bool has_failed = true;
 	uint64_t n = 0;
 	struct made m;
 
 	made_init(&m, events, NR_EVENTS, 0);
+	give_stacks(&m);
 	for (; has_failed && n < 10000; n++) {
 		struct report_feed *f = NULL;
 		struct report_table t = {0};
@@ -191,7 +243,7 @@ static void no_memory(void)
 		enum clew_err err;
 
 		mem_fail_after(n);
-		err = report_feed_new(&f, &by_comm_sym, NULL);
+		err = report_feed_new(&f, feed, NULL);
 		if (err == CLEW_OK)
 			err = made_feed(&m, f, 2, 1);
 		if (err == CLEW_OK)
@@ -218,6 +270,8 @@ int main(void)
 	leaf_apart();
 	sort_keys();
 	bad_filters();
-	no_memory();
+	branches();
+	no_memory(&by_comm_sym);
+	no_memory(&by_ends);
 	return tap_done();
 }
