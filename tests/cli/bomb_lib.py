@@ -95,7 +95,8 @@ def packed_zeros(name, size):
 # --- recordings: Spec: Linux tools/perf/Documentation/perf.data-file-format.txt ---
 
 IP, TID, TIME, CALLCHAIN, CPU, PERIOD = 1, 2, 4, 0x20, 0x80, 0x100
-PERF_CONTEXT_USER = (1 << 64) - 512
+PERF_CONTEXT_USER, PERF_CONTEXT_USER_DEFERRED = (1 << 64) - 512, (1 << 64) - 640
+DEFERS = 3 << 38  # of an event's flags: defer_callchain, defer_output
 
 
 def record(kind, body, misc=2):
@@ -122,8 +123,8 @@ def sample(ip, time=2, chain=None, pid=1):
     return record(9, body)
 
 
-def attr_of(kind):
-    flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23
+def attr_of(kind, more_flags=0):
+    flags = more_flags | 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23
     return struct.pack("<IIQQQQQ", 1, 128, 0, 1000, kind, 0, flags).ljust(128, b"\0")
 
 
@@ -135,9 +136,9 @@ def with_ids(nr_events, nr_ids):
     return b"PERFILE2" + struct.pack("<8Q4Q", 104, 144, 104, len(attrs), ids_at + len(ids), 0, 0, 0, 0, 0, 0, 0) + attrs + ids
 
 
-def recording(data, has_chains=False, features=()):
+def recording(data, has_chains=False, features=(), flags=0):
     """@p features: (number, bytes), in order."""
-    attr = attr_of(IP | TID | TIME | CPU | PERIOD | (CALLCHAIN if has_chains else 0))
+    attr = attr_of(IP | TID | TIME | CPU | PERIOD | (CALLCHAIN if has_chains else 0), flags)
     data_at = 104 + len(attr) + 16
     bits, table, blob = [0] * 4, b"", b""
     features = list(features) or [(6, arch())]

@@ -9,7 +9,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import tap
-from bomb_lib import (BASE, IS_PACKED, PERF_CONTEXT_USER, ROUND, TEXT_AT, Run, arch, aux, auxtrace, comm, elf, etm_unit, exported, is_sanitized, mmap2, packed_names, packed_samples, packed_zeros, record, recording,
+from bomb_lib import (BASE, DEFERS, IS_PACKED, PERF_CONTEXT_USER, PERF_CONTEXT_USER_DEFERRED, ROUND, TEXT_AT, Run, arch, aux, auxtrace, comm, elf, etm_unit, exported, is_sanitized, mmap2, packed_names, packed_samples, packed_zeros, record, recording,
                       sample, symbols, text_section, with_debugdata, with_ids, with_lines)
 
 CLEW = os.path.abspath(sys.argv[1])
@@ -377,6 +377,26 @@ def test_sideband():
         tap.check(r.status == 0 and "memory budget" not in r.err, f"trace beside {nr} {name}: there is room by default", r.err)
 
 
+def deferred(nr, has_stacks):
+    """samples, whose stacks come behind all of them, the last one's first, or never"""
+    data = b"".join(sample(0x1000, 2 + i, [PERF_CONTEXT_USER_DEFERRED, (1 << 32) + i], i % 1000 + 1) for i in range(nr))
+    stacks = (record(22, struct.pack("<QQ10Q", (1 << 32) + i, 10, *range(0x1000, 0x1050, 8)) + struct.pack("<IIQII", i % 1000 + 1, i % 1000 + 1, nr + 2, 0, 0))
+              for i in reversed(range(nr if has_stacks else 0)))
+    return recording(data + b"".join(stacks), True, flags=DEFERS)
+
+
+def test_waiting():
+    """Samples that wait for their stacks, and stacks for theirs."""
+    for nr, has_stacks in (600000, False), (250000, True):
+        path = make("deferred.data", deferred, nr, has_stacks)
+        for words in ("report", "--stats"), ("inject", "--merge-stacks", "-o", os.path.join(scratch, "merged.data")):
+            name = f"{words[0]} of {nr} samples {'far from' if has_stacks else 'without'} their stacks"
+            r = run(*words, "-i", path, "--max-memory", "16M")
+            check_within(r, 16 * MIB, name)
+            tap.check(r.status == 0 and str(nr) in r.out + r.err, f"{name}: all are counted", r.out + r.err)
+            tap.check(words[0] == "inject" or "timeout" in r.out, f"{name}: what was not waited for has its reason", r.out)
+
+
 def left_more(r):
     """how many things more were left out, as it says itself"""
     more = re.search(r" and (\d+) more$", r.err, re.M)
@@ -416,4 +436,5 @@ with tempfile.TemporaryDirectory(prefix="clew-memory.") as scratch:
     test_report()
     test_header()
     test_sideband()
+    test_waiting()
 tap.done()
