@@ -123,10 +123,12 @@ OWN = 1 << 63  # of a cookie: its stack says nothing of what else the task was a
 
 def cookies(t, program):
     """A clock may have asked for a stack in the same entry, which comes later: a reader must not take it for lost."""
-    r = record(t, "cookies", "auto,deferred", [f"uprobe:{program}:probed"], [program, "plain", str(NR)])
-    dump = subprocess.run([CLEW, "script", "-D", "-i", r.path], capture_output=True, text=True, check=False).stdout
-    found = [int(c, 16) for c in re.findall(r"CALLCHAIN_DEFERRED cookie 0x([0-9a-f]+)", dump)]
-    t.check(len(found) == NR and all(c & OWN for c in found), "cookies: stacks of probes speak for themselves alone", found[:3])
+    for backend in BACKENDS:
+        r = record(t, "cookies", backend + ",deferred", [f"uprobe:{program}:probed"], [program, "plain", str(NR)])
+        dump = subprocess.run([CLEW, "script", "-D", "-i", r.path], capture_output=True, text=True, check=False).stdout
+        found = [int(c, 16) for c in re.findall(r"CALLCHAIN_DEFERRED cookie 0x([0-9a-f]+)", dump)]
+        t.check(len(found) == NR and all(c & OWN for c in found),
+                f"{backend}: cookies: stacks of probes speak for themselves alone", found[:3])
 
 
 def events(t, program):

@@ -595,10 +595,10 @@ static __always_inline void request(const struct origin *o, uint64_t event)
 }
 
 /* Walk at once: with what is in memory, or where a program may sleep, all of it. */
-static __always_inline uint64_t walk_now(struct task_struct *t, const enum walk_way way)
+static __always_inline uint64_t walk_now(struct task_struct *t, const enum walk_way way,
+					 uint64_t own)
 {
-	/* Where programs sleep, the task may have been asked already, in this entry. */
-	uint64_t cookie = fresh_cookie() | (way == WALK_SLEEPING ? COOKIE_OWN : 0);
+	uint64_t cookie = fresh_cookie() | own;
 	struct walk_ctx c = {};
 
 	c.w = get_scratch((uint32_t)t->pid);
@@ -612,7 +612,10 @@ static __always_inline uint64_t walk_now(struct task_struct *t, const enum walk_
 	return cookie;
 }
 
-static __always_inline void request_now(uint64_t event, uint64_t time, const enum walk_way way)
+/* @p own: COOKIE_OWN of a uprobe. It is in user mode's last entry, in which a clock may ask before,
+ * and between its stack and its sample. */
+static __always_inline void request_now(uint64_t event, uint64_t time, const enum walk_way way,
+					uint64_t own)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	uint64_t cookie;
@@ -622,7 +625,7 @@ static __always_inline void request_now(uint64_t event, uint64_t time, const enu
 	count(CB_REQUESTS);
 	cookie = why_not(t);
 	if (!cookie)
-		cookie = walk_now(t, way);
+		cookie = walk_now(t, way, own);
 	else
 		count(CB_KERNEL_TASKS);
 	send_request(time ? time : now(), cookie, t, event);
@@ -641,7 +644,7 @@ static __always_inline bool is_counted(void)
 SEC("perf_event")
 int on_sample_now(struct bpf_perf_event_data *ctx)
 {
-	request_now(event_of_sample(ctx), sample_time(ctx), WALK_NOW);
+	request_now(event_of_sample(ctx), sample_time(ctx), WALK_NOW, 0);
 	return 1;
 }
 
@@ -659,7 +662,7 @@ SEC("tracepoint")
 int on_tracepoint_now(void *ctx)
 {
 	if (is_counted())
-		request_now(bpf_get_attach_cookie(ctx), now(), WALK_NOW);
+		request_now(bpf_get_attach_cookie(ctx), now(), WALK_NOW, 0);
 	return 1;
 }
 
@@ -677,7 +680,8 @@ SEC("kprobe")
 int on_probe_now(struct clew_x86_regs *ctx)
 {
 	if (is_counted())
-		request_now(bpf_get_attach_cookie(ctx), now(), WALK_NOW);
+		request_now(bpf_get_attach_cookie(ctx), now(), WALK_NOW,
+			    ctx->cs & 3 ? COOKIE_OWN : 0);
 	return 1;
 }
 
@@ -689,7 +693,7 @@ SEC("uprobe.s")
 int on_uprobe(struct clew_x86_regs *ctx)
 {
 	if (is_counted())
-		request_now(bpf_get_attach_cookie(ctx), 0, WALK_SLEEPING);
+		request_now(bpf_get_attach_cookie(ctx), 0, WALK_SLEEPING, COOKIE_OWN);
 	return 1;
 }
 
