@@ -66,7 +66,7 @@ enum clew_trace_kind {
 	CLEW_TRACE_TRANSACTION, /* number: 0 in one at the start, 1 begun, 2 committed, 3 failed */
 	CLEW_TRACE_UNSUPPORTED, /* number: header of a packet kind that is not decoded; once */
 	CLEW_TRACE_END,         /* of this unit's trace */
-	CLEW_TRACE_ATOMS_DROPPED, /* value branches ran, taken or not, at places that are not told
+	CLEW_TRACE_ATOMS_DROPPED, /* value branches ran, taken or not, at places that are not known
 				   */
 };
 
