@@ -5,11 +5,12 @@
 read:   report and script of one recording of two million samples and more, with kernel and user call chains
 record: what recording at 10 kHz on all CPUs costs a target, and what is lost
 tables: what compiling, caching and searching unwind tables costs
+merge:  what putting user stacks into their samples costs, after a recording (merge.py)
 stacks: what full user stacks cost at 4999 Hz, and how large they are (stacks.py)
 unwind: what unwinding copied stacks costs (unwind.py)
 etm:    what decoding CoreSight trace costs, against OpenCSD (etm.py)
 
-Usage: run.py [read] [record] [tables] [stacks] [unwind] [etm]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+Usage: run.py [read] [record] [tables] [merge] [stacks] [unwind] [etm]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
 and of stacks (10), STACKS: a part of the name of the only target of stacks
 The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
 import glob
@@ -22,6 +23,7 @@ import sys
 import time
 
 from etm import bench_etm
+from merge import bench_merge
 from peer import Rounds, take
 from stacks import bench_stacks
 from unwind import bench_unwind
@@ -155,7 +157,7 @@ def bench_tables():
 
 
 def main():
-    wanted = sys.argv[1:] or ["read", "record", "tables", "stacks", "unwind", "etm"]
+    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm"]
     os.environ.pop("DEBUGINFOD_URLS", None)
     subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
     if not PERF:
@@ -166,6 +168,8 @@ def main():
         bench_record()
     if "tables" in wanted:
         bench_tables()
+    if "merge" in wanted:
+        bench_merge(CLEW, DIR)
     if "stacks" in wanted:
         bench_stacks(CLEW, PERF, BUILD, DIR)
     if "unwind" in wanted:
