@@ -176,3 +176,38 @@ def firefox(t, name, path, comm):
         os.unlink(f.name)
     t.check(wanted and theirs == wanted, f"{name}: the Firefox Profiler has all stacks, to their outermost frames",
             f"{sum(wanted.values())} and {sum(theirs.values())}: {(wanted - theirs).most_common(3)} {(theirs - wanted).most_common(3)}")
+
+
+def samply(t, name, path):
+    """samply makes a profile for the Firefox Profiler of the recording itself. Callers are the addresses of their calls there."""
+    command = os.environ.get("CLEW_SAMPLY") or shutil.which("samply")
+    if not command:
+        t.skip(f"{name}: samply", "it is not installed, and $CLEW_SAMPLY names none (Debian sid has it)")
+        return
+    p = run([command, "import", path, "--save-only", "-o", t.path("samply.json")])
+    if not t.check(p.returncode == 0, f"{name}: samply imports it", p.stderr):
+        return
+    with open(t.path("samply.json"), encoding="utf-8") as f:
+        theirs = sorted((time, chain) for thread in json.load(f)["threads"] for time, chain in chains_of_profile(thread))
+    ours = [(s["time"], [(int(f["ip"], 16) - (i > 0)) & PAGE for i, f in enumerate(whole_part(s)) if f.get("kind") == "user"]) for s in samples(path)]
+    ours = [chain for _, chain in sorted(ours)]
+    unlike = [(hex_of(a), hex_of(b)) for a, (_, b) in zip(ours, theirs) if a != b[len(b) - len(a):]]
+    t.check(len(ours) == len(theirs) and any(ours) and not unlike, f"{name}: samply has the same samples and user stacks",
+            f"{len(ours)} and {len(theirs)}; {unlike[:1]}")
+
+
+def whole_part(s):
+    return [f for f in s.get("callchain", []) if f.get("kind") in ("user", "kernel")]
+
+
+def chains_of_profile(thread):
+    """(time, [places in their pages], outwards) of a thread in the format of the Firefox Profiler"""
+    of, address = thread["stackTable"], thread["frameTable"]["address"]
+    elapsed = 0
+    for i, at in enumerate(thread["samples"]["stack"]):
+        elapsed = thread["samples"]["time"][i] if "time" in thread["samples"] else elapsed + thread["samples"]["timeDeltas"][i]
+        chain = []
+        while at is not None:
+            chain.append(address[of["frame"][at]] & PAGE)
+            at = of["prefix"][at]
+        yield elapsed, chain

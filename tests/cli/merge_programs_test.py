@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Debian's programs, recorded by the default `clew record -g`, as other tools read the file: the installed perf, hotspot's parser and the
-Firefox Profiler's importer. All samples, all user stacks to where the thread began, and no warning. The programs work off an amount, not
+"""Debian's programs, recorded by the default `clew record -g`, as other tools read the file: the installed perf, hotspot's parser, the
+Firefox Profiler's importer and samply's. All samples, all user stacks to where the thread began, and no warning. The programs work off an amount, not
 a time, and each tool is compared with clew on one and the same file.
 
 Usage: merge_programs_test.py CLEW [NAME ...]     Environment: stack_lib.py"""
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 
-from merge_lib import check_whole, compare, firefox, hotspot, run
+from merge_lib import check_whole, compare, firefox, hotspot, run, samply
 from stack_lib import CLEW, LENGTH, StackTap, may_use_bpf, samples
 
 BASH = ("read x; f() { local x=$1; (( x > 20 )) && return; s=${s:0:50}$x; f $((x+1)); }; "
@@ -78,7 +78,7 @@ def record_pid(t, path, argv):
     return p
 
 
-def check_files(t, name, path, p, comm):
+def check_files(t, name, path, p, comm, options=()):
     files = [f for f in sorted(glob.glob(path + "*")) if next(samples(f), None)]
     if not t.check(p.returncode in (0, 143) and files and not p.stderr, f"{name}: recorded", f"{p.returncode} {p.stderr}"):
         return
@@ -88,6 +88,8 @@ def check_files(t, name, path, p, comm):
     check_whole(t, name, files, comm)
     hotspot(t, name, files[-1])
     firefox(t, name, files[-1], comm)
+    if "-a" not in options:  # times of two CPUs may be the same in its unit
+        samply(t, name, files[-1])
 
 
 def main():
@@ -107,7 +109,7 @@ def main():
         comm = os.path.basename(os.path.realpath(argv[0])) if name != "python3" else "python3"
         for what, options in OPTIONS:
             path = t.path(f"{name}{what}.data")
-            check_files(t, f"{name} {what}", path, record(t, path, argv, options), comm)
+            check_files(t, f"{name} {what}", path, record(t, path, argv, options), comm, options)
         path = t.path(f"{name}-p.data")
         check_files(t, f"{name} -p", path, record_pid(t, path, argv), comm)
     t.done()

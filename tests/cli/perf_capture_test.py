@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 
-from merge_lib import compare, firefox, hotspot, run
+from merge_lib import compare, firefox, hotspot, run, samply
 from stack_lib import CLEW, StackTap, samples
 
 RECORDING = os.path.join(sys.argv[2], "deferred-7.3.data")
@@ -45,6 +45,7 @@ def main():
         compare(t, "merged", merged, OTHER_KERNEL)
         hotspot(t, "merged", merged)
         firefox(t, "merged", merged, "deferred")
+        samply(t, "merged", merged)
     else:
         t.skip("merged, as perf reads it", "perf is not installed")
     t.done()
