@@ -2,6 +2,7 @@
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
+#include <endian.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,6 +46,27 @@ static inline void buf_char(struct buf *b, char c)
 static inline void buf_str(struct buf *b, const char *s)
 {
 	buf_add(b, s, strlen(s));
+}
+
+/** The bytes of a number, in the host's order; in little-endian order. */
+static inline void buf_u32(struct buf *b, uint32_t v)
+{
+	buf_add(b, &v, sizeof(v));
+}
+
+static inline void buf_u64(struct buf *b, uint64_t v)
+{
+	buf_add(b, &v, sizeof(v));
+}
+
+static inline void buf_le32(struct buf *b, uint32_t v)
+{
+	buf_u32(b, htole32(v));
+}
+
+static inline void buf_le64(struct buf *b, uint64_t v)
+{
+	buf_u64(b, htole64(v));
 }
 
 /** @p n copies of @p c. */

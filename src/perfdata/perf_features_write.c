@@ -15,14 +15,14 @@ void perf_put_string(struct buf *b, const char *s)
 {
 	size_t len = strlen(s) + 1, padded = align_up(len, STRING_ALIGN);
 
-	perf_put_u32(b, (uint32_t)padded);
+	buf_u32(b, (uint32_t)padded);
 	buf_add(b, s, len);
 	buf_fill(b, '\0', padded - len);
 }
 
 void perf_put_cmdline(struct buf *b, const char *exe, const char *const *words, size_t nr)
 {
-	perf_put_u32(b, (uint32_t)nr + 1);
+	buf_u32(b, (uint32_t)nr + 1);
 	perf_put_string(b, exe);
 	for (size_t i = 0; i < nr; i++)
 		perf_put_string(b, words[i]);
@@ -57,13 +57,13 @@ void perf_put_event_desc(struct buf *b, const struct perf_evlist *l)
 {
 	uint32_t size = perf_file_attr_size(l);
 
-	perf_put_u32(b, (uint32_t)l->evsels.nr);
-	perf_put_u32(b, size);
+	buf_u32(b, (uint32_t)l->evsels.nr);
+	buf_u32(b, size);
 	for (size_t i = 0; i < l->evsels.nr; i++) {
 		const struct perf_evsel *e = l->evsels.data[i];
 
 		perf_put_attr(b, &e->attr, size);
-		perf_put_u32(b, e->nr_ids);
+		buf_u32(b, e->nr_ids);
 		perf_put_string(b, e->name);
 		buf_add(b, e->ids, e->nr_ids * sizeof(*e->ids));
 	}
@@ -74,7 +74,7 @@ uint32_t perf_put_group_desc(struct buf *b, const struct perf_evlist *l)
 	size_t at = b->nr;
 	uint32_t nr = 0;
 
-	perf_put_u32(b, 0);
+	buf_u32(b, 0);
 	for (size_t i = 0; i < l->evsels.nr; i++) {
 		const struct perf_evsel *e = l->evsels.data[i];
 
@@ -82,8 +82,8 @@ uint32_t perf_put_group_desc(struct buf *b, const struct perf_evlist *l)
 			continue;
 		nr++;
 		perf_put_string(b, e->group_name ? e->group_name : "{anon_group}");
-		perf_put_u32(b, e->index);
-		perf_put_u32(b, e->nr_group);
+		buf_u32(b, e->index);
+		buf_u32(b, e->nr_group);
 	}
 	if (!b->is_failed)
 		memcpy(b->data + at, &nr, sizeof(nr));
@@ -92,24 +92,24 @@ uint32_t perf_put_group_desc(struct buf *b, const struct perf_evlist *l)
 
 void perf_put_compressed(struct buf *b, int level, uint32_t ratio, uint32_t mmap_bytes)
 {
-	perf_put_u32(b, 1); /* version */
-	perf_put_u32(b, ZSTD_TYPE);
-	perf_put_u32(b, (uint32_t)level);
-	perf_put_u32(b, ratio);
-	perf_put_u32(b, mmap_bytes);
+	buf_u32(b, 1); /* version */
+	buf_u32(b, ZSTD_TYPE);
+	buf_u32(b, (uint32_t)level);
+	buf_u32(b, ratio);
+	buf_u32(b, mmap_bytes);
 }
 
 void perf_put_cache(struct buf *b, const struct perf_cache_level *levels, uint32_t nr)
 {
-	perf_put_u32(b, 1); /* version */
-	perf_put_u32(b, nr);
+	buf_u32(b, 1); /* version */
+	buf_u32(b, nr);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct perf_cache_level *c = &levels[i];
 
-		perf_put_u32(b, c->level);
-		perf_put_u32(b, c->line_bytes);
-		perf_put_u32(b, c->sets);
-		perf_put_u32(b, c->ways);
+		buf_u32(b, c->level);
+		buf_u32(b, c->line_bytes);
+		buf_u32(b, c->sets);
+		buf_u32(b, c->ways);
 		perf_put_string(b, c->type);
 		perf_put_string(b, c->size);
 		perf_put_string(b, c->cpus);

@@ -12,16 +12,6 @@
  * Spec: tools/perf/Documentation/perf.data-file-format.txt, "HEADER_..." sections.
  */
 
-static inline void perf_put_u32(struct buf *b, uint32_t v)
-{
-	buf_add(b, &v, sizeof(v));
-}
-
-static inline void perf_put_u64(struct buf *b, uint64_t v)
-{
-	buf_add(b, &v, sizeof(v));
-}
-
 /** perf's string: u32 length, then the text with its NUL, padded to a multiple of 64. */
 void perf_put_string(struct buf *b, const char *s);
 

@@ -20,20 +20,6 @@ enum {
 
 static const uint8_t magic[MAGIC_BYTES] = {'C', 'L', 'E', 'W', 'S', 'T', 'K', 1};
 
-static void put_le32(struct buf *b, uint32_t v)
-{
-	uint8_t bytes[4];
-
-	store_le32(bytes, v);
-	buf_add(b, bytes, sizeof(bytes));
-}
-
-static void put_le64(struct buf *b, uint64_t v)
-{
-	put_le32(b, (uint32_t)v);
-	put_le32(b, (uint32_t)(v >> 32));
-}
-
 static uint64_t load_le64(const uint8_t *p)
 {
 	return load_le32(p) | (uint64_t)load_le32(p + 4) << 32;
@@ -70,10 +56,10 @@ static enum clew_err pack(struct perf_stack_infos *w)
 {
 	size_t bound = ZSTD_compressBound(w->raw.nr), packed;
 
-	put_le32(&w->packed, (uint32_t)w->raw.nr);
-	put_le32(&w->packed, 0);
-	put_le32(&w->packed, w->nr_samples);
-	put_le32(&w->packed, w->kinds.strs.nr ? (uint32_t)w->kinds.strs.nr - 1 : 0);
+	buf_le32(&w->packed, (uint32_t)w->raw.nr);
+	buf_le32(&w->packed, 0);
+	buf_le32(&w->packed, w->nr_samples);
+	buf_le32(&w->packed, w->kinds.strs.nr ? (uint32_t)w->kinds.strs.nr - 1 : 0);
 	if (!buf_reserve(&w->packed, bound))
 		return CLEW_NO_MEMORY;
 	packed = ZSTD_compress(w->packed.data + w->packed.nr, bound, w->raw.data, w->raw.nr, 1);
@@ -114,10 +100,10 @@ static void encode(struct buf *b, const struct perf_stack_info *i)
 				   i->why,   i->method, i->methods != NULL};
 
 	buf_clear(b);
-	put_le32(b, KIND_BYTES + (i->methods ? nr : 0));
+	buf_le32(b, KIND_BYTES + (i->methods ? nr : 0));
 	buf_add(b, fields, sizeof(fields));
-	put_le32(b, nr);
-	put_le32(b, i->after);
+	buf_le32(b, nr);
+	buf_le32(b, i->after);
 	if (i->methods)
 		buf_add(b, i->methods, nr);
 }
@@ -169,13 +155,13 @@ void perf_stack_infos_finish(struct perf_stack_infos *w, const struct perf_stack
 {
 	out->is_failed |= end_block(w) != CLEW_OK;
 	buf_add(out, magic, sizeof(magic));
-	put_le32(out, TOTALS_BYTES);
-	put_le64(out, w->nr_all);
-	put_le64(out, t->nr_stacks);
-	put_le64(out, t->nr_unclaimed);
-	put_le64(out, t->nr_duplicates);
-	put_le64(out, t->nr_differing);
-	put_le64(out, t->nr_late);
+	buf_le32(out, TOTALS_BYTES);
+	buf_le64(out, w->nr_all);
+	buf_le64(out, t->nr_stacks);
+	buf_le64(out, t->nr_unclaimed);
+	buf_le64(out, t->nr_duplicates);
+	buf_le64(out, t->nr_differing);
+	buf_le64(out, t->nr_late);
 	buf_add(out, w->packed.data, w->packed.nr);
 	out->is_failed |= w->packed.is_failed;
 }

@@ -71,16 +71,16 @@ static enum clew_err append_buf(struct perf_writer *w, struct buf *b)
 
 static void put_section(struct buf *b, uint64_t offset, uint64_t size)
 {
-	perf_put_u64(b, offset);
-	perf_put_u64(b, size);
+	buf_u64(b, offset);
+	buf_u64(b, size);
 }
 
 /* Spec: perf.data-file-format.txt, "struct perf_header". */
 static void put_file_header(struct buf *b, const struct perf_writer *w, uint64_t data_bytes)
 {
-	perf_put_u64(b, PERF_MAGIC2);
-	perf_put_u64(b, PERF_FILE_HEADER_SIZE);
-	perf_put_u64(b, w->attr_size + SECTION_BYTES);
+	buf_u64(b, PERF_MAGIC2);
+	buf_u64(b, PERF_FILE_HEADER_SIZE);
+	buf_u64(b, w->attr_size + SECTION_BYTES);
 	put_section(b, w->attrs_offset, w->attrs_bytes);
 	put_section(b, w->data_offset, data_bytes);
 	put_section(b, 0, 0); /* event types: not used since 3.x */
@@ -147,7 +147,7 @@ static enum clew_err put_header_feature(struct perf_writer *w, enum perf_feature
 	if (total > RECORD_MAX)
 		return CLEW_LIMIT;
 	buf_add(&b, &header, sizeof(header));
-	perf_put_u64(&b, feature);
+	buf_u64(&b, feature);
 	buf_add(&b, data, size);
 	buf_fill(&b, '\0', total - FEATURE_HEADER - size);
 	return append_buf(w, &b);
@@ -233,7 +233,7 @@ static enum clew_err pipe_tracing_data(struct perf_writer *w, const void *data, 
 	struct buf b = {0};
 
 	buf_add(&b, &header, sizeof(header));
-	perf_put_u32(&b, padded);
+	buf_u32(&b, padded);
 	buf_add(&b, data, size);
 	buf_fill(&b, '\0', padded - size);
 	return append_buf(w, &b);
@@ -366,7 +366,7 @@ static enum clew_err add_own_features(struct perf_writer *w, uint64_t data_bytes
 		buf_clear(&b);
 	}
 	if (w->auxtrace.nr && err == CLEW_OK) {
-		perf_put_u64(&b, w->auxtrace.nr);
+		buf_u64(&b, w->auxtrace.nr);
 		buf_add(&b, w->auxtrace.data, w->auxtrace.nr * sizeof(*w->auxtrace.data));
 		err = perf_writer_feature(w, PERF_FEAT_AUXTRACE, b.data, b.nr);
 	}

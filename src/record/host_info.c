@@ -77,7 +77,7 @@ static void put_total_mem(struct buf *b)
 	if (os_read_into("/proc/meminfo", FILE_LIMIT, &text) > 0) {
 		at = strstr(buf_cstr(&text), "MemTotal:");
 		if (at)
-			perf_put_u64(b, strtoull(at + 9, NULL, 10));
+			buf_u64(b, strtoull(at + 9, NULL, 10));
 	}
 	buf_done(&text);
 }
@@ -90,7 +90,7 @@ static void put_pmus(struct buf *b)
 	uint32_t nr = 0;
 	const char *name;
 
-	perf_put_u32(b, 0);
+	buf_u32(b, 0);
 	while (d && (name = os_dir_next(d))) {
 		unsigned long long type;
 		char path[512];
@@ -98,7 +98,7 @@ static void put_pmus(struct buf *b)
 		snprintf(path, sizeof(path), "%s/%s/type", devices, name);
 		if (!os_read_number(path, &type))
 			continue;
-		perf_put_u32(b, (uint32_t)type);
+		buf_u32(b, (uint32_t)type);
 		perf_put_string(b, name);
 		nr++;
 	}
@@ -117,7 +117,7 @@ static void put_pmu_caps(struct buf *b)
 
 	if (!d)
 		return;
-	perf_put_u32(b, 0);
+	buf_u32(b, 0);
 	while ((name = os_dir_next(d))) {
 		char path[512], value[256];
 
@@ -161,15 +161,15 @@ static enum clew_err give_clock(struct perf_writer *w, const struct rec_options 
 
 	if (!o->has_clockid || !os_clock_read(o->clockid, &now, &step))
 		return CLEW_OK;
-	perf_put_u64(b, step);
+	buf_u64(b, step);
 	err = give(w, PERF_FEAT_CLOCKID, b);
 	if (err != CLEW_OK)
 		return err;
 	os_clock_read(o->clockid, &now, &step);
-	perf_put_u32(b, 1); /* version */
-	perf_put_u32(b, (uint32_t)o->clockid);
-	perf_put_u64(b, os_wall_ns());
-	perf_put_u64(b, now);
+	buf_u32(b, 1); /* version */
+	buf_u32(b, (uint32_t)o->clockid);
+	buf_u64(b, os_wall_ns());
+	buf_u64(b, now);
 	return give(w, PERF_FEAT_CLOCK_DATA, b);
 }
 

@@ -30,8 +30,8 @@ void rec_put_nr_cpus(struct buf *b)
 	struct rec_ints present = {0}, online = {0};
 
 	if (cpu_list("present", &present) && cpu_list("online", &online)) {
-		perf_put_u32(b, (uint32_t)present.nr);
-		perf_put_u32(b, (uint32_t)online.nr);
+		buf_u32(b, (uint32_t)present.nr);
+		buf_u32(b, (uint32_t)online.nr);
 	}
 	vec_done(&present);
 	vec_done(&online);
@@ -64,7 +64,7 @@ static void put_distinct(struct buf *b, const struct rec_ints *cpus, const char 
 		if (j == seen.nr && !vec_push(&seen, arena_strndup(&memory, text, strlen(text))))
 			b->is_failed = true;
 	}
-	perf_put_u32(b, (uint32_t)seen.nr);
+	buf_u32(b, (uint32_t)seen.nr);
 	for (size_t i = 0; i < seen.nr; i++)
 		perf_put_string(b, seen.data[i]);
 	vec_done(&seen);
@@ -89,13 +89,13 @@ void rec_put_cpu_topology(struct buf *b)
 		put_distinct(b, &cpus, "core_siblings_list");
 		put_distinct(b, &cpus, "thread_siblings_list");
 		for (size_t i = 0; i < cpus.nr; i++) {
-			perf_put_u32(b, topology_number(cpus.data[i], "core_id"));
-			perf_put_u32(b, topology_number(cpus.data[i], "physical_package_id"));
+			buf_u32(b, topology_number(cpus.data[i], "core_id"));
+			buf_u32(b, topology_number(cpus.data[i], "physical_package_id"));
 		}
 		if (topology_text(cpus.data[0], "die_cpus_list", text, sizeof(text))) {
 			put_distinct(b, &cpus, "die_cpus_list");
 			for (size_t i = 0; i < cpus.nr; i++)
-				perf_put_u32(b, topology_number(cpus.data[i], "die_id"));
+				buf_u32(b, topology_number(cpus.data[i], "die_id"));
 		}
 	}
 	vec_done(&cpus);
@@ -117,9 +117,9 @@ static void put_node(struct buf *b, int node)
 	os_read_into(path, TEXT_LIMIT, &text);
 	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
 	os_read_first_line(path, cpus, sizeof(cpus));
-	perf_put_u32(b, (uint32_t)node);
-	perf_put_u64(b, meminfo_kib(buf_cstr(&text), "MemTotal:"));
-	perf_put_u64(b, meminfo_kib(buf_cstr(&text), "MemFree:"));
+	buf_u32(b, (uint32_t)node);
+	buf_u64(b, meminfo_kib(buf_cstr(&text), "MemTotal:"));
+	buf_u64(b, meminfo_kib(buf_cstr(&text), "MemFree:"));
 	perf_put_string(b, cpus);
 	buf_done(&text);
 }
@@ -132,7 +132,7 @@ void rec_put_numa_topology(struct buf *b)
 
 	if (os_read_first_line("/sys/devices/system/node/online", text, sizeof(text)) &&
 	    rec_cpus_parse(text, &nodes, &error) == CLEW_OK) {
-		perf_put_u32(b, (uint32_t)nodes.nr);
+		buf_u32(b, (uint32_t)nodes.nr);
 		for (size_t i = 0; i < nodes.nr; i++)
 			put_node(b, nodes.data[i]);
 	}

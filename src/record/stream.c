@@ -189,8 +189,8 @@ static enum clew_err write_end_features(struct rec_stream *s)
 	enum clew_err err = CLEW_OK;
 
 	if (s->drain.first_ns) {
-		perf_put_u64(&b, s->drain.first_ns);
-		perf_put_u64(&b, s->drain.last_ns);
+		buf_u64(&b, s->drain.first_ns);
+		buf_u64(&b, s->drain.last_ns);
 		err = give(s, PERF_FEAT_SAMPLE_TIME, &b);
 	}
 	if (!s->options->no_build_ids && err == CLEW_OK) {

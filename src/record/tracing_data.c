@@ -20,11 +20,6 @@ static void put_u8(struct buf *b, uint8_t v)
 	buf_add(b, &v, 1);
 }
 
-static void put_u32(struct buf *b, uint32_t v)
-{
-	buf_add(b, &v, sizeof(v));
-}
-
 /* u64 (or u32) size, then the content of a file; an unreadable file is an empty one. */
 static void put_file(struct buf *b, const char *name, size_t size_bytes)
 {
@@ -64,7 +59,7 @@ static void put_system(struct buf *b, const struct rec_event_list *l, const char
 	size_t at = b->nr;
 	uint32_t nr = 0;
 
-	put_u32(b, 0);
+	buf_u32(b, 0);
 	vec_for_each (&l->events, e) {
 		if (!e->is_tracepoint || strcmp(e->tp_system, system) != 0 || !is_first(l, e, true))
 			continue;
@@ -80,7 +75,7 @@ static void put_systems(struct buf *b, const struct rec_event_list *l)
 	size_t at = b->nr;
 	uint32_t nr = 0;
 
-	put_u32(b, 0);
+	buf_u32(b, 0);
 	vec_for_each (&l->events, e) {
 		/* ftrace's own events have a section of their own before this one. */
 		if (!e->is_tracepoint || !strcmp(e->tp_system, "ftrace") || !is_first(l, e, false))
@@ -106,14 +101,14 @@ bool rec_tracing_data(struct buf *b, const struct rec_event_list *events)
 	buf_add(b, version, sizeof(version));
 	put_u8(b, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	put_u8(b, sizeof(long));
-	put_u32(b, os_page_bytes());
+	buf_u32(b, os_page_bytes());
 	buf_add(b, "header_page", 12);
 	put_file(b, "events/header_page", 8);
 	buf_add(b, "header_event", 13);
 	put_file(b, "events/header_event", 8);
 	put_system(b, events, "ftrace");
 	put_systems(b, events);
-	put_u32(b, 0); /* kallsyms: a reader has them from the maps */
+	buf_u32(b, 0); /* kallsyms: a reader has them from the maps */
 	put_file(b, "printk_formats", 4);
 	put_file(b, "saved_cmdlines", 8);
 	return true;

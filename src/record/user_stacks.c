@@ -24,13 +24,8 @@ static void on_request(void *ctx, const struct defer_request *r)
 
 static void put_u32s(struct buf *b, uint32_t low, uint32_t high)
 {
-	buf_add(b, &low, sizeof(low));
-	buf_add(b, &high, sizeof(high));
-}
-
-static void put_u64(struct buf *b, uint64_t v)
-{
-	buf_add(b, &v, sizeof(v));
+	buf_u32(b, low);
+	buf_u32(b, high);
 }
 
 /* In the order of struct perf_sample_id's bits. */
@@ -43,15 +38,15 @@ static void put_sample_id(struct user_stacks *u, struct buf *b, const struct def
 	if (type & PERF_SAMPLE_TID)
 		put_u32s(b, s->pid, s->tid);
 	if (type & PERF_SAMPLE_TIME)
-		put_u64(b, s->time);
+		buf_u64(b, s->time);
 	if (type & PERF_SAMPLE_ID)
-		put_u64(b, u->tracker_id);
+		buf_u64(b, u->tracker_id);
 	if (type & PERF_SAMPLE_STREAM_ID)
-		put_u64(b, u->tracker_id);
+		buf_u64(b, u->tracker_id);
 	if (type & PERF_SAMPLE_CPU)
 		put_u32s(b, s->cpu, 0);
 	if (type & PERF_SAMPLE_IDENTIFIER)
-		put_u64(b, u->tracker_id);
+		buf_u64(b, u->tracker_id);
 }
 
 /* As PERF_RECORD_CALLCHAIN_DEFERRED, with our trailer. */
@@ -63,8 +58,8 @@ static void put_stack(struct user_stacks *u, struct buf *b, const struct defer_s
 	size_t start = b->nr;
 
 	buf_add(b, &h, sizeof(h));
-	put_u64(b, s->cookie);
-	put_u64(b, nr);
+	buf_u64(b, s->cookie);
+	buf_u64(b, nr);
 	buf_add(b, s->ips, 8 * (size_t)nr);
 	perf_deferred_put_trailer(b, s->stop, s->why, s->methods, nr);
 	put_sample_id(u, b, s);

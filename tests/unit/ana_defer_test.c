@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 
-#include "analyze/analyze.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "make/defer_make.h"
 #include "perfdata/perf_deferred.h"
+#include "unit/analyze_made.h"
 #include "unit/tap.h"
 
 /* Each sample: time in us after 1 s, thread, outcome, stop, chain (k: kernel). */
@@ -81,21 +81,12 @@ static enum clew_err run_with(struct bytes file, size_t chunk, struct ana_opts o
 {
 	struct stream stream = {file, chunk};
 	struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
-	struct clew_diag diag = {0};
-	struct analyze *a;
-	enum clew_err err;
 
 	if (chunk)
 		in = (struct perf_input){.read = read_stream, .ctx = &stream};
 	opts.symbols.no_host_kernel = true;
 	buf_clear(out);
-	err = analyze_open(&a, &in, &opts, &diag);
-	if (err != CLEW_OK)
-		return err;
-	err = analyze_run(a, &(struct ana_consumer){batch, out}, &diag);
-	*ret = *analyze_summary(a);
-	analyze_free(a);
-	return err;
+	return analyze_made(&in, &opts, (struct ana_consumer){batch, out}, ret);
 }
 
 static enum clew_err run(struct bytes file, size_t chunk, struct ana_opts opts, struct buf *out,

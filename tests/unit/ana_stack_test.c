@@ -2,10 +2,10 @@
 /* Copied stacks in recordings: registers, byte order, the kernel's part, what is not unwound. Steps
  * are by frame pointer here, as the code's file is not there; tables: tests/diff/dwarf_stack_diff.
  */
-#include "analyze/analyze.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "make/perf_build.h"
+#include "unit/analyze_made.h"
 #include "unit/tap.h"
 
 enum {
@@ -136,16 +136,8 @@ static enum clew_err run(struct bytes file, struct seen *s, struct ana_summary *
 				.no_symbols = true,
 				.wants_outcomes = true,
 				.wants_hows = true};
-	struct clew_diag diag = {0};
-	struct analyze *a;
-	enum clew_err err = analyze_open(&a, &in, &opts, &diag);
 
-	if (err != CLEW_OK)
-		return err;
-	err = analyze_run(a, &(struct ana_consumer){take_batch, s}, &diag);
-	*ret = *analyze_summary(a);
-	analyze_free(a);
-	return err;
+	return analyze_made(&in, &opts, (struct ana_consumer){take_batch, s}, ret);
 }
 
 static void build(struct perf_build *b, const struct recording *r)
@@ -164,22 +156,30 @@ static void build(struct perf_build *b, const struct recording *r)
 	put_maps(b);
 }
 
+/* A recording of one sample, read. */
+static void read_one(const struct recording *r, const uint64_t *chain, uint32_t nr,
+		     uint64_t dyn_size, struct seen *s, struct ana_summary *sum, const char *what)
+{
+	struct perf_build b = {0};
+
+	build(&b, r);
+	put_sample(&b, r, chain, nr, dyn_size);
+	CHECK_EQ(run(perf_build_finish(&b), s, sum), CLEW_OK, "%s: read", what);
+	perf_build_done(&b);
+}
+
 static void check(const struct recording *r, const uint64_t *chain, uint32_t nr, uint64_t dyn_size,
 		  const char *want, const char *stop, const char *what)
 {
 	struct ana_summary sum = {0};
-	struct perf_build b = {0};
 	struct seen s = {0};
 
-	build(&b, r);
-	put_sample(&b, r, chain, nr, dyn_size);
-	CHECK_EQ(run(perf_build_finish(&b), &s, &sum), CLEW_OK, "%s: read", what);
+	read_one(r, chain, nr, dyn_size, &s, &sum, what);
 	CHECK_STR(buf_cstr(&s.text), want, "%s: the chain", what);
 	CHECK_STR(analyze_stop_name(s.stop), stop, "%s: %s", what, stop);
 	CHECK_EQ(sum.nr_unwound[s.stop], dyn_size && r->abi, "%s: counted", what);
 	buf_done(&s.text);
 	buf_done(&s.hows);
-	perf_build_done(&b);
 }
 
 /* The outcome, and how each frame was found. */
@@ -187,18 +187,14 @@ static void check_how(const struct recording *r, const uint64_t *chain, uint32_t
 		      uint64_t dyn_size, const char *want, const char *what)
 {
 	struct ana_summary sum = {0};
-	struct perf_build b = {0};
 	struct seen s = {0};
 
-	build(&b, r);
-	put_sample(&b, r, chain, nr, dyn_size);
-	CHECK_EQ(run(perf_build_finish(&b), &s, &sum), CLEW_OK, "%s: read", what);
+	read_one(r, chain, nr, dyn_size, &s, &sum, what);
 	CHECK_STR(buf_cstr(&s.hows), want, "%s", what);
 	CHECK_EQ(sum.users.nr_partial + sum.users.nr_unproven, 1, "%s: not counted as complete",
 		 what);
 	buf_done(&s.text);
 	buf_done(&s.hows);
-	perf_build_done(&b);
 }
 
 /* No frame pointer proves the outermost frame, and one frame of a task that is not unwound is not

@@ -41,12 +41,12 @@ static void comms(struct buf *b, unsigned int nr)
 		struct perf_event_header h = {.type = PERF_RECORD_COMM, .size = 48};
 
 		buf_add(b, &h, sizeof(h));
-		perf_put_u32(b, i);
-		perf_put_u32(b, i);
+		buf_u32(b, i);
+		buf_u32(b, i);
 		buf_add(b, "a name\0", 8);
-		perf_put_u64(b, i);
-		perf_put_u64(b, 1000 + i);
-		perf_put_u64(b, 11);
+		buf_u64(b, i);
+		buf_u64(b, 1000 + i);
+		buf_u64(b, 11);
 	}
 }
 

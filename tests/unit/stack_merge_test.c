@@ -4,12 +4,12 @@
 
 #include <inttypes.h>
 
-#include "analyze/analyze.h"
 #include "base/mem.h"
 #include "make/defer_make.h"
 #include "make/perf_random.h"
 #include "perfdata/perf_deferred.h"
 #include "perfdata/perf_features.h"
+#include "unit/analyze_made.h"
 #include "unit/tap.h"
 
 #define SECOND 1000000000ull
@@ -46,17 +46,10 @@ static bool analyze_text(struct bytes file, struct buf *out, struct ana_summary 
 	const struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
 	const struct ana_opts opts = {
 		.symbols = {.no_host_kernel = true}, .wants_outcomes = true, .wants_hows = true};
-	struct analyze *a;
-	bool ok;
 
 	buf_clear(out);
-	if (analyze_open(&a, &in, &opts, NULL) != CLEW_OK)
-		return false;
-	ok = analyze_run(a, &(struct ana_consumer){write_batch, out}, NULL) == CLEW_OK;
-	*ret = *analyze_summary(a);
-	ret->unresolved = NULL;
-	analyze_free(a);
-	return ok && !out->is_failed;
+	return analyze_made(&in, &opts, (struct ana_consumer){write_batch, out}, ret) == CLEW_OK &&
+	       !out->is_failed;
 }
 
 static enum clew_err add(void *ctx, const void *data, size_t size)
