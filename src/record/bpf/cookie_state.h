@@ -41,10 +41,11 @@ struct cookie_sight {
 };
 
 struct cookie_slot {
-	uint64_t cookie; /* of the newest entry */
-	uint64_t place;  /* since PENDING; 0: not known yet */
-	uint64_t rest;   /* since DONE */
-	uint32_t state;  /* enum cookie_state */
+	uint64_t cookie;     /* of the newest entry */
+	uint64_t place;      /* since PENDING; 0: not known yet */
+	uint64_t rest;       /* since DONE */
+	uint32_t state;      /* enum cookie_state */
+	uint32_t is_at_once; /* walked by the request itself; for it to set */
 };
 
 /** What a request has to do. */
@@ -99,9 +100,10 @@ static inline uint64_t cookie_asked(struct cookie_slot *s, const struct cookie_s
 				    enum cookie_taken taken, uint64_t fresh)
 {
 	if (taken == COOKIE_QUEUED) {
-		/* The callback has done its work and not returned: this entry, for certain, but
-		 * where one came late and its entry's successor was walked at once. */
-		if (s->state == COOKIE_DONE && !now->is_user && now->place == s->place)
+		/* The callback has done its work and not returned: this entry, for certain. (A walk
+		 * at once has none, what is queued came late: this entry only where it began.) */
+		if (s->state == COOKIE_DONE && !now->is_user &&
+		    (!s->is_at_once || now->place == s->place))
 			return s->cookie;
 		/* PENDING: what is queued will answer the new cookie; the old one's samples stay
 		 * without, as their stack is gone. */
@@ -115,6 +117,7 @@ static inline uint64_t cookie_asked(struct cookie_slot *s, const struct cookie_s
 	}
 	s->cookie = fresh;
 	s->place = now->place;
+	s->is_at_once = false;
 	s->state = COOKIE_PENDING;
 	return fresh;
 }

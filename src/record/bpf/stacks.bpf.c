@@ -442,6 +442,7 @@ static __always_inline bool walk_at_once(struct task_struct *t, struct task_slot
 		   !(c.w->stop == UNW_STOP_NO_INFO && c.w->lacking);
 	if (is_whole) {
 		cookie_asked(&slot->cookie, sight, COOKIE_TAKEN, cookie);
+		slot->cookie.is_at_once = true;
 		cookie_callback_begin(&slot->cookie, sight->place, 0);
 		send_stack(c.w);
 		cookie_callback_end(&slot->cookie, rest_of(&c.w->regs, t));
