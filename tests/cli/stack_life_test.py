@@ -4,6 +4,7 @@
 
 long call:  samples of one long system call share one cookie and get one stack
 short:      stacks of short system calls are read at the sample, and not put off by another interrupt
+remaps:     so they are where mappings change all the time
 calls:      no call comes back short or interrupted because of the recording, by the program's own count and by strace's
 flood:      threads, forks, execs, modules and 10 kHz of signals: the outcomes add up to the samples, memory is bounded, nothing hangs
             (CLEW_TEST_STACKS=1 and more: a million threads)
@@ -80,6 +81,28 @@ def short_calls(t, program):
     t.check(in_kernel > 100 and put_off < in_kernel / 2, "short: less than half of the samples in the kernel is put off (until the tables are there, all are)", (put_off, in_kernel))
     t.check(len(of_loop) > 0.9 * len(listed) and all(u[-1].get("sym") == "_start" and sum(f.get("sym") == "descend" for f in u) == 15 for u in of_loop),
             "short: each stack has all frames down to _start", [[f.get("sym") for f in u] for u in of_loop[:3]])
+
+
+REMAPS = """#include <stdlib.h>
+#include <sys/mman.h>
+int main(int argc, char **argv)
+{
+	for (long i = atol(argv[1]); i; i--)
+		munmap(mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+}
+"""
+
+
+def mappings_change(t):
+    """All stacks lead through two mappings, libc's and the program's; with each call others change."""
+    with open(t.path("remaps.c"), "w", encoding="ascii") as f:
+        f.write(REMAPS)
+    r = t.record_stacks("remaps", "auto", [t.compile("remaps", [t.path("remaps.c")], ["-O2"]), "500000"], ["-v"])
+    m = re.search(r"BPF: (\d+) requests, .* (\d+) walked at once", r.err)
+    t.note(f"remaps: {m and m.groups()} requests, walked at once")
+    t.check(r.status == 0 and m and int(m[2]) > int(m[1]) / 2, "remaps: most stacks are walked at once (none are until the tables are there)", r.err)
+    whole = [user_part(s)[-1:] for s in samples(r.path) if any(f.get("sym") == "main" for f in user_part(s))]
+    t.check(whole and all(u[0].get("sym") == "_start" for u in whole), "remaps: each stack is whole", len(whole))
 
 
 def counted(text):
@@ -202,7 +225,7 @@ def main():
         t.skip_all("no compiler")
     short = t.compile("short", [os.path.join(BENCH, "calls.c")], ["-O2", "-g", "-fno-optimize-sibling-calls"])
     wanted = sys.argv[2:]
-    for name, run in (("long", lambda: one_long_call(t, calls)), ("short", lambda: short_calls(t, short)), ("calls", lambda: leaves_calls_alone(t, calls)),
+    for name, run in (("long", lambda: one_long_call(t, calls)), ("short", lambda: short_calls(t, short)), ("remaps", lambda: mappings_change(t)), ("calls", lambda: leaves_calls_alone(t, calls)),
                       ("strace", lambda: strace_agrees(t, calls)), ("flood", lambda: flood(t, churn, module)),
                       ("grow", lambda: grows(t, churn)), ("end", lambda: stays_in_the_kernel(t, calls))):
         if not wanted or name in wanted:

@@ -29,11 +29,15 @@ struct walk_vma {
 	uint64_t first, limit; /* rel: what the table covers */
 	uint32_t code;         /* enum walk_code */
 	uint32_t table, shift, nr_buckets, rule_chunk;
+	struct cb_key key;
+	uint64_t vma; /* the kernel's struct */
+	bool has_key;
+	bool is_stale; /* the mappings or tables changed: see_again() first */
 };
 
 struct vma_sight {
 	struct cb_key key;
-	uint64_t start, end, bias;
+	uint64_t vma, start, end, bias;
 	bool is_exec, has_key;
 };
 
@@ -45,7 +49,8 @@ struct walk {
 	uint32_t nr_vmas;    /* modulo NR_VMAS where the next one is put */
 	uint32_t generation; /* of tables, when vmas was filled */
 	uint64_t mm_id;      /* whose vmas these are, 0: nobody's */
-	uint64_t mm_seq;     /* of its mappings */
+	uint64_t mm;
+	uint64_t mm_seq; /* of its mappings */
 	struct walk_vma vmas[NR_VMAS];
 	uint64_t pc, r[CB_NR_REGS], known;
 	uint64_t rbx_at; /* where rbx as it is at pc was saved; 0: r[RBX] holds it */
@@ -153,38 +158,45 @@ static __always_inline bool get_word(struct walk *w, uint64_t addr, uint64_t *re
 
 /* --- mappings --- */
 
-static __always_inline void key_of_file(struct cb_key *k, struct file *f)
+/* Read where it is kept: programs have little stack. */
+#define READ_TO(to, from) bpf_core_read(&(to), sizeof(to), &(from))
+
+static __always_inline uint64_t mtime_of(struct inode *i)
 {
-	struct inode *i = f->f_inode;
-	uint64_t mtime = 0;
+	struct inode___6_10 *later = (void *)i;
+	struct inode___6_6 *first = (void *)i;
 
-	if (bpf_core_field_exists(i->i_mtime_sec)) {
-		mtime = (uint64_t)i->i_mtime_sec * 1000000000 + i->i_mtime_nsec;
-	} else if (bpf_core_field_exists(((struct inode___6_10 *)i)->__i_mtime)) {
-		struct inode___6_10 *o = (void *)i;
-
-		mtime = (uint64_t)BPF_CORE_READ(o, __i_mtime.tv_sec) * 1000000000 +
-			(uint64_t)BPF_CORE_READ(o, __i_mtime.tv_nsec);
-	} else {
-		struct inode___6_6 *o = (void *)i;
-
-		mtime = (uint64_t)BPF_CORE_READ(o, i_mtime.tv_sec) * 1000000000 +
-			(uint64_t)BPF_CORE_READ(o, i_mtime.tv_nsec);
-	}
-	k->word[0] = (uint64_t)i->i_generation << 32 | i->i_sb->s_dev;
-	k->word[1] = i->i_ino;
-	k->word[2] = (uint64_t)i->i_size;
-	k->word[3] = mtime;
+	if (bpf_core_field_exists(i->i_mtime_sec))
+		return (uint64_t)BPF_CORE_READ(i, i_mtime_sec) * 1000000000 +
+		       BPF_CORE_READ(i, i_mtime_nsec);
+	if (bpf_core_field_exists(later->__i_mtime))
+		return (uint64_t)BPF_CORE_READ(later, __i_mtime.tv_sec) * 1000000000 +
+		       (uint64_t)BPF_CORE_READ(later, __i_mtime.tv_nsec);
+	return (uint64_t)BPF_CORE_READ(first, i_mtime.tv_sec) * 1000000000 +
+	       (uint64_t)BPF_CORE_READ(first, i_mtime.tv_nsec);
 }
 
+static __always_inline void key_of_file(struct cb_key *k, struct file *f)
+{
+	struct inode *i = BPF_CORE_READ(f, f_inode);
+
+	k->word[0] = (uint64_t)BPF_CORE_READ(i, i_generation) << 32 | BPF_CORE_READ(i, i_sb, s_dev);
+	READ_TO(k->word[1], i->i_ino);
+	READ_TO(k->word[2], i->i_size);
+	k->word[3] = mtime_of(i);
+}
+
+/* @p vma may be one that is gone. */
 static __always_inline void see_vma(struct vma_sight *s, struct vm_area_struct *vma)
 {
-	struct file *f = vma->vm_file;
+	struct file *f = BPF_CORE_READ(vma, vm_file);
 
-	s->start = vma->vm_start;
-	s->end = vma->vm_end;
-	s->bias = ((uint64_t)vma->vm_pgoff << 12) - s->start;
-	s->is_exec = vma->vm_flags & VM_EXEC;
+	s->vma = (uint64_t)vma;
+	READ_TO(s->start, vma->vm_start);
+	READ_TO(s->end, vma->vm_end);
+	READ_TO(s->bias, vma->vm_pgoff);
+	s->bias = (s->bias << 12) - s->start;
+	s->is_exec = BPF_CORE_READ(vma, vm_flags) & VM_EXEC;
 	s->has_key = true;
 	if (f) {
 		key_of_file(&s->key, f);
@@ -192,7 +204,7 @@ static __always_inline void see_vma(struct vma_sight *s, struct vm_area_struct *
 	}
 	s->key.word[0] = s->key.word[1] = s->key.word[3] = 0;
 	s->key.word[2] = CB_KEY_VDSO;
-	s->has_key = (uint64_t)vma->vm_mm->context.vdso == s->start;
+	s->has_key = (uint64_t)BPF_CORE_READ(vma, vm_mm, context.vdso) == s->start;
 	s->bias = -s->start;
 }
 
@@ -230,6 +242,10 @@ static __always_inline void vma_of_sight(struct walk_vma *v, const struct vma_si
 	struct cb_key key = s->key;
 	struct cb_file *f;
 
+	v->vma = s->vma;
+	v->key = s->key;
+	v->has_key = s->has_key;
+	v->is_stale = false;
 	v->start = s->start;
 	v->end = s->end;
 	v->bias = s->bias;
@@ -256,12 +272,56 @@ static __always_inline void vma_of_sight(struct walk_vma *v, const struct vma_si
 	}
 }
 
+/* Global, as are those below, for the sake of the stack, too. */
+__weak __noinline int take_sight(struct walk *w, uint32_t i)
+{
+	if (!w)
+		return 0;
+	vma_of_sight(&w->vmas[i & (NR_VMAS - 1)], &w->sight, w->out.pid);
+	return 0;
+}
+
 /* The mappings change with every write lock of the address space: odd while it is held. */
 static __always_inline uint64_t mm_seq_of(struct mm_struct *mm)
 {
 	if (bpf_core_field_exists(mm->mm_lock_seq.sequence))
 		return BPF_CORE_READ(mm, mm_lock_seq.sequence);
 	return 1;
+}
+
+/* Can be asked of a mapping without the lock of all: what is none any more says so. */
+static __always_inline bool can_see_again(void)
+{
+	return bpf_core_field_exists(struct vm_area_struct, vm_refcnt);
+}
+
+static __always_inline bool is_as_before(const struct walk_vma *v, const struct vma_sight *s)
+{
+	return s->start == v->start && s->end == v->end && s->bias == v->bias && s->is_exec &&
+	       s->has_key == v->has_key && s->key.word[0] == v->key.word[0] &&
+	       s->key.word[1] == v->key.word[1] && s->key.word[2] == v->key.word[2] &&
+	       s->key.word[3] == v->key.word[3];
+}
+
+/* bpf_find_vma() finds one mapping an interrupt: it leaves the lock by another interrupt, and until
+ * then all are busy. So one seen before is looked at again where it lay: the memory may be another
+ * one's by now, but then it is not as before. @return whether it is, then in w->sight. */
+__weak __noinline int see_again(struct walk *w, uint32_t i)
+{
+	struct vm_area_struct *vma;
+	struct walk_vma *v;
+	uint32_t nr_users = 0;
+
+	if (!w)
+		return false;
+	v = &w->vmas[i & (NR_VMAS - 1)];
+	vma = (struct vm_area_struct *)v->vma;
+	see_vma(&w->sight, vma);
+	bpf_core_read(&nr_users, sizeof(nr_users), &vma->vm_refcnt);
+	if (nr_users && (uint64_t)BPF_CORE_READ(vma, vm_mm) == w->mm && is_as_before(v, &w->sight))
+		return true;
+	v->start = v->end = 0;
+	return false;
 }
 
 enum vma_found { VMA_FOUND, VMA_NONE, VMA_BUSY };
@@ -288,7 +348,7 @@ static __always_inline int load_vma(struct walk *w, uint64_t pc, struct task_str
 	if (err || !w->sight.is_exec)
 		return VMA_NONE;
 	i = w->nr_vmas++ & (NR_VMAS - 1);
-	vma_of_sight(&w->vmas[i], &w->sight, (uint32_t)task->tgid);
+	take_sight(w, i);
 	w->vma = i;
 	return VMA_FOUND;
 }
@@ -324,13 +384,17 @@ static __always_inline int find_vma(struct walk *w, uint64_t pc, const enum walk
 	uint32_t i = w->vma & (NR_VMAS - 1);
 	int found;
 
-	if (pc - w->vmas[i].start < w->vmas[i].end - w->vmas[i].start)
+	if (!w->vmas[i].is_stale && pc - w->vmas[i].start < w->vmas[i].end - w->vmas[i].start)
 		return VMA_FOUND;
 	for (i = 0; i < NR_VMAS; i++) {
-		if (pc - w->vmas[i].start < w->vmas[i].end - w->vmas[i].start) {
-			w->vma = i;
-			return VMA_FOUND;
-		}
+		struct walk_vma *v = &w->vmas[i];
+
+		if (pc - v->start >= v->end - v->start || (v->is_stale && !see_again(w, i)))
+			continue;
+		if (v->is_stale)
+			take_sight(w, i);
+		w->vma = i;
+		return VMA_FOUND;
 	}
 	found = load_vma_of(w, pc, way, task);
 	if (way == WALK_NOW)
@@ -342,32 +406,41 @@ static __always_inline int find_vma(struct walk *w, uint64_t pc, const enum walk
 	return found;
 }
 
-/* Mappings seen by an earlier walk hold if nothing has changed since. */
+/* Mappings seen by an earlier walk hold if nothing has changed since; else they are seen again. */
 static __always_inline void begin_vmas(struct walk *w, struct task_struct *task)
 {
 	struct mm_struct *mm = task->mm;
 	uint64_t id = 0, seq = 1;
 	uint32_t generation = (uint32_t)control(CB_GENERATION);
+	bool is_same_mm, is_same;
 	uint32_t i;
 
 	if (mm) {
 		id = mm->context.ctx_id;
 		seq = mm_seq_of(mm);
 	}
-	if (id && id == w->mm_id && seq == w->mm_seq && !(seq & 1) && generation == w->generation) {
-		for (i = 0; i < NR_VMAS; i++) {
-			if (w->vmas[i].code == WALK_NO_TABLE_YET)
-				w->vmas[i].end = w->vmas[i].start;
-		}
-		return;
+	is_same_mm = id && id == w->mm_id;
+	is_same = is_same_mm && seq == w->mm_seq && !(seq & 1) && generation == w->generation;
+	for (i = 0; i < NR_VMAS; i++) {
+		struct walk_vma *v = &w->vmas[i];
+
+		if (is_same && v->code != WALK_NO_TABLE_YET)
+			continue;
+		if (is_same_mm && can_see_again())
+			v->is_stale = true;
+		else
+			v->start = v->end = 0;
 	}
+	if (is_same)
+		return;
 	w->mm_id = id;
+	w->mm = (uint64_t)mm;
 	w->mm_seq = seq;
 	w->generation = generation;
+	if (is_same_mm)
+		return;
 	w->vma = 0;
 	w->nr_vmas = 0;
-	for (i = 0; i < NR_VMAS; i++)
-		w->vmas[i].start = w->vmas[i].end = 0;
 }
 
 /* --- tables --- */

@@ -131,8 +131,13 @@ struct mm_struct___6_4 {
 	int mm_lock_seq;
 };
 
+struct refcount_struct {
+	int counter;
+};
+
 struct vm_area_struct {
 	unsigned long vm_start, vm_end;
+	struct refcount_struct vm_refcnt; /* since 6.15; 0: not, or no longer, a mapping */
 	struct mm_struct *vm_mm;
 	unsigned long vm_flags;
 	unsigned long vm_pgoff;
