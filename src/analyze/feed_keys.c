@@ -151,9 +151,15 @@ static uint32_t other_key(struct report_feed *f)
 	return f->other_key = add_key(f, values, nr + 1, who_not_kept);
 }
 
-static bool is_known(const struct report_feed *f, const uint64_t *values, size_t nr)
+/* INTERN_FAILED: it is not known yet. */
+static uint32_t known_key(struct report_feed *f, const uint64_t *values, size_t nr,
+			  const char *comm)
 {
-	return intern_holds(&f->tuples, (const char *)values, nr * sizeof(*values));
+	uint32_t key = intern_find(&f->tuples, (const char *)values, nr * sizeof(*values));
+
+	if (key != INTERN_FAILED && comm)
+		f->comm_of.data[key] = comm;
+	return key;
 }
 
 uint32_t feed_key(struct report_feed *f, const struct ana_event *e, const struct feed_branch *b)
@@ -167,10 +173,10 @@ uint32_t feed_key(struct report_feed *f, const struct ana_event *e, const struct
 	nr = values_of(f, e, b, values);
 	if (!nr)
 		return REPORT_NONE;
-	if (is_known(f, values, nr) || feed_take_key(f, sizeof(values)))
-		key = add_key(f, values, nr, e->comm);
-	else
-		key = other_key(f);
+	key = known_key(f, values, nr, e->comm);
+	if (key == INTERN_FAILED)
+		key = feed_take_key(f, sizeof(values)) ? add_key(f, values, nr, e->comm)
+						       : other_key(f);
 	if (key != REPORT_NONE)
 		remember(f, e, key);
 	return key;

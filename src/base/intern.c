@@ -56,14 +56,16 @@ uint32_t intern_add(struct intern *t, const char *s, size_t len)
 	return t->slots[i] ? t->slots[i] - 1 : add_new(t, s, len);
 }
 
-bool intern_holds(const struct intern *t, const char *s, size_t len)
+uint32_t intern_find(const struct intern *t, const char *s, size_t len)
 {
-	return t->cap && t->slots[slot_of(t, s, len)];
+	size_t i = t->cap ? slot_of(t, s, len) : 0;
+
+	return t->cap && t->slots[i] ? t->slots[i] - 1 : INTERN_FAILED;
 }
 
 bool intern_has(const struct intern *t, const char *s)
 {
-	return intern_holds(t, s, strlen(s));
+	return intern_find(t, s, strlen(s)) != INTERN_FAILED;
 }
 
 void intern_done(struct intern *t)

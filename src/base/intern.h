@@ -31,7 +31,8 @@ static inline uint32_t intern_str(struct intern *t, const char *s)
 
 /** Is @p s in the table? Adds nothing. */
 bool intern_has(const struct intern *t, const char *s);
-bool intern_holds(const struct intern *t, const char *s, size_t len);
+/** Its number; INTERN_FAILED: it is not there. */
+uint32_t intern_find(const struct intern *t, const char *s, size_t len);
 
 /** @p id must come from this table. */
 static inline const char *intern_get(const struct intern *t, uint32_t id)
