@@ -18,6 +18,7 @@ CLEW, DENY = (os.path.abspath(a) for a in sys.argv[1:3])
 NOBODY = 65534
 IS_ROOT = os.geteuid() == 0
 BINARY = shutil.which("true")
+WORK = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"  # long enough for samples on any machine
 top = tempfile.mkdtemp(prefix="clew-output-")
 os.chmod(top, 0o755)
 
@@ -56,7 +57,7 @@ def sframe(path, **more):
     return run([CLEW, "sframe", "make", BINARY, "-o", path], **more)
 
 
-def record(path, command=("true",), options=(), **more):
+def record(path, command=("sh", "-c", WORK), options=(), **more):
     # Not a clock: a short command may end before the first tick.
     return run([CLEW, "record", "-e", "page-faults:u", "-c", "1", *options, "-o", path, "--", *command], **more)
 
@@ -197,7 +198,7 @@ if has_events and "captured" in run([CLEW, "record", "-e", "page-faults:u", "-o"
 else:
     tap.skip("record, size limit", "no page faults to be recorded here")
 if has_events:
-    status, out, err = record(os.path.join(top, "signals.data"), ["grep", "-h", "SigIgn", "/proc/self/status"])
+    status, out, err = record(os.path.join(top, "signals.data"), ["sh", "-c", WORK + "; exec grep -h SigIgn /proc/self/status"])
     ignored = int(out.split()[1], 16) if status == 0 else -1
     tap.check(status == 0 and not ignored & (1 << 24 | 1 << 12), "the recorded command has the default of SIGXFSZ and SIGPIPE", out)
 
@@ -223,7 +224,7 @@ def on_terminal(args, env):
 
 if has_events:
     data = os.path.join(top, "pager.data")
-    record(data, ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"])
+    record(data)
     show = [CLEW, "script", "-F", "comm,event", "-i", data]
     status, plain = on_terminal(show, {"PAGER": "cat"})
     tap.check(status == 0 and "page-faults" in plain, "no pager", plain)
