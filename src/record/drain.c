@@ -4,6 +4,7 @@
 #include "os/perf_event.h"
 #include "perfdata/perf_record.h"
 #include "record/aux_drain.h"
+#include "record/grown_record.h"
 
 void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
 		    struct rec_build_ids *build_ids, bool with_build_ids)
@@ -13,6 +14,7 @@ void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
 	*d = (struct rec_drain){.build_ids = build_ids, .time_words = -1};
 	d->has_no_map_ids = !rec_counters_want_build_ids(c);
 	d->reads_files = with_build_ids && d->has_no_map_ids;
+	d->id_bytes = grown_record_id_bytes(c);
 	/* IDENTIFIER, IP and TID stand before TIME, and are the same in all our events. */
 	if (type & PERF_SAMPLE_TIME)
 		d->time_words = !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_IP) +
@@ -77,11 +79,19 @@ static void count_mmap(struct rec_drain *d, const struct bytes part[2], size_t a
 		       struct perf_event_header *h)
 {
 	if (d->has_no_map_ids && h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		d->has_stale_bit = true;
+		d->needs_mending = true;
 		h->misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
 	}
 	if (d->reads_files || h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
 		note_mmap(d, whole(d, part, at, h->size), h);
+}
+
+static void look_for_grown(struct rec_drain *d, const struct bytes part[2], size_t at,
+			   const struct perf_event_header *h)
+{
+	const uint8_t *record = whole(d, part, at, h->size);
+
+	d->needs_mending |= record && grown_record_is(record, d->id_bytes);
 }
 
 /* What a reader has to know of before it meets samples. */
@@ -103,6 +113,8 @@ static void note_state(struct rec_drain *d, const struct bytes part[2], size_t a
 		return;
 	buf_add(d->seen, h, sizeof(*h));
 	buf_add(d->seen, record + sizeof(*h), h->size - sizeof(*h));
+	if (!d->seen->is_failed)
+		grown_record_mend((uint8_t *)d->seen->data + d->seen->nr - h->size, d->id_bytes);
 }
 
 /* Samples of one ring come in order of time: only a batch's first and last are looked into. */
@@ -112,7 +124,7 @@ void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 	size_t last_at = 0, last_size = 0;
 	struct perf_event_header h;
 
-	d->has_stale_bit = false;
+	d->needs_mending = false;
 	for (size_t at = 0; total - at >= sizeof(h); at += h.size) {
 		const uint8_t *p = at < first ? part[0].pos + at : part[1].pos + (at - first);
 
@@ -129,6 +141,8 @@ void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 			note_lost(d, whole(d, part, at, h.size), h.size);
 		} else if (h.type == PERF_RECORD_MMAP2) {
 			count_mmap(d, part, at, &h);
+		} else if (h.type == PERF_RECORD_KSYMBOL || h.type == PERF_RECORD_BPF_EVENT) {
+			look_for_grown(d, part, at, &h);
 		}
 		if (d->seen)
 			note_state(d, part, at, &h);
@@ -137,7 +151,7 @@ void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 		note_time(d, part, last_at, last_size);
 }
 
-/* The span as one piece, in our memory, with true bits. */
+/* The span as one piece, in our memory, with true bits and whole records. */
 static bool mend(struct rec_drain *d, struct bytes part[2])
 {
 	struct perf_event_header h;
@@ -153,9 +167,10 @@ static bool mend(struct rec_drain *d, struct bytes part[2])
 		memcpy(&h, d->mended.data + at, sizeof(h));
 		if (h.size < sizeof(h) || h.size > d->mended.nr - at)
 			break;
-		if (h.type == PERF_RECORD_MMAP2)
+		if (h.type == PERF_RECORD_MMAP2 && d->has_no_map_ids)
 			h.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
 		memcpy(d->mended.data + at, &h, sizeof(h));
+		grown_record_mend((uint8_t *)d->mended.data + at, d->id_bytes);
 	}
 	return true;
 }
@@ -163,7 +178,7 @@ static bool mend(struct rec_drain *d, struct bytes part[2])
 /* After they were counted. */
 static enum clew_err write_parts(struct rec_drain *d, struct rec_file *f, struct bytes part[2])
 {
-	enum clew_err err = d->has_stale_bit && !mend(d, part) ? CLEW_NO_MEMORY : CLEW_OK;
+	enum clew_err err = d->needs_mending && !mend(d, part) ? CLEW_NO_MEMORY : CLEW_OK;
 
 	for (int i = 0; i < 2 && err == CLEW_OK; i++)
 		if (bytes_left(&part[i]))

@@ -18,8 +18,9 @@ struct rec_drain {
 	/* Linux leaves the bit for a build id set in MMAP2 records of events that want none, where
 	 * another recorder's event wants them; perf 6.1 takes the inode for one and crashes. */
 	bool has_no_map_ids;        /* ours hold none */
-	bool has_stale_bit;         /* the span counted last has such records */
-	struct buf mended;          /* that span without the bit: rings are the kernel's to write */
+	size_t id_bytes;            /* grown_record.h */
+	bool needs_mending;         /* the span counted last has such records */
+	struct buf mended;          /* that span, mended: rings are the kernel's to write */
 	struct user_stacks *stacks; /* rewrites samples; NULL: they go as they are */
 	struct buf *seen;   /* where records of tasks and maps are also put; NULL: nowhere */
 	struct buf scratch; /* a record that crosses the ring's end */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/ring_merge.h"
 
+#include "record/grown_record.h"
+
 enum { GIVE_BACK_BYTES = 64 * 1024 };
 
 bool ring_merge_init(struct ring_merge *m, const struct rec_counters *c)
 {
 	*m = (struct ring_merge){.counters = c};
 	m->has_no_map_ids = !rec_counters_want_build_ids(c);
+	m->id_bytes = grown_record_id_bytes(c);
 	m->id_pos = perf_id_pos_of(&c->list.data[0].attr);
 	for (size_t i = 0; i < c->list.nr; i++) {
 		const struct rec_counter *e = &c->list.data[i];
@@ -66,7 +69,9 @@ static uint64_t time_at(const struct ring_merge *m, const struct ring_span *s,
 	uint64_t type = m->counters->list.data[event_at(m, s, h)].attr.sample_type, time = 0;
 	int words;
 
-	if (!(type & PERF_SAMPLE_TIME))
+	/* Where the time of these two stands, another recorder may have moved. */
+	if (!(type & PERF_SAMPLE_TIME) || h->type == PERF_RECORD_KSYMBOL ||
+	    h->type == PERF_RECORD_BPF_EVENT)
 		return 0;
 	if (h->type == PERF_RECORD_SAMPLE) {
 		words = !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_IP) +
@@ -165,13 +170,19 @@ static const uint8_t *whole(struct ring_merge *m, const struct ring_span *s, siz
 	return m->scratch.is_failed ? NULL : (const uint8_t *)m->scratch.data;
 }
 
-/* Another recorder's bit, see drain.h. The ring is not ours to write. */
-static const uint8_t *without_stale_bit(struct ring_merge *m, struct ring_record *r)
+static bool has_stale_bit(const struct ring_merge *m, const struct ring_record *r)
 {
-	if (!r->data || !m->has_no_map_ids || r->header.type != PERF_RECORD_MMAP2 ||
-	    !(r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
+	return m->has_no_map_ids && r->header.type == PERF_RECORD_MMAP2 &&
+	       r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
+}
+
+/* Marks of another recorder, see drain.h and grown_record.h. The ring is not ours to write. */
+static const uint8_t *mended(struct ring_merge *m, struct ring_record *r)
+{
+	if (!r->data || (!has_stale_bit(m, r) && !grown_record_is(r->data, m->id_bytes)))
 		return r->data;
-	r->header.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+	if (has_stale_bit(m, r))
+		r->header.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
 	if (r->data != (const uint8_t *)m->scratch.data) {
 		buf_clear(&m->scratch);
 		buf_add(&m->scratch, r->data, r->header.size);
@@ -179,6 +190,7 @@ static const uint8_t *without_stale_bit(struct ring_merge *m, struct ring_record
 	if (m->scratch.is_failed)
 		return NULL;
 	memcpy(m->scratch.data, &r->header, sizeof(r->header));
+	grown_record_mend((uint8_t *)m->scratch.data, m->id_bytes);
 	return (const uint8_t *)m->scratch.data;
 }
 
@@ -220,7 +232,7 @@ enum clew_err ring_merge_next(struct ring_merge *m, struct ring_record *ret)
 	header_at(s, &ret->header);
 	ret->event = event_at(m, s, &ret->header);
 	ret->data = whole(m, s, ret->header.size);
-	ret->data = without_stale_bit(m, ret);
+	ret->data = mended(m, ret);
 	return ret->data ? CLEW_OK : CLEW_NO_MEMORY;
 }
 

@@ -49,6 +49,7 @@ struct ring_merge {
 	struct perf_id_pos id_pos;
 	bool has_no_map_ids; /* no MMAP2 record of ours holds a build id, whatever the kernel says
 			      */
+	size_t id_bytes;     /* grown_record.h */
 	bool is_given;       /* the first of heap was given out and is still to be stepped over */
 	struct buf scratch;  /* a record that crosses the ring's end, or had to be mended */
 };

@@ -47,6 +47,15 @@ for name, options, pipe in [
         t.check(status == 0, f"{name}: perf reads it", f"{status} {err}")
     else:
         t.skip(f"{name}: perf reads it", "no perf here")
+# Programs of BPF are loaded meanwhile: their records are made once for all recorders, with the sizes of each added up.
+for name, options in [("as they come", ["-a"]), ("merged by time", ["-a", "-g"])]:
+    r = t.record(options, [CLEW, "record", "-q", "-g", "-o", t.path("inner.data"), "--", "ls", "/"], name="bpf.data")
+    p = subprocess.run([CLEW, "script", "-D", "-i", r.path], capture_output=True, check=False)
+    if b"PERF_RECORD_KSYMBOL" not in p.stdout:
+        t.skip(f"BPF programs, {name}", "none was loaded")
+    elif PERF:
+        status, _, err = t.perf("script", "-i", r.path)
+        t.check(status == 0 and "failed to process" not in err, f"BPF programs, {name}: perf reads it", f"{status} {err}")
 r = t.record([], ["ls", "/"])
 t.check(any(m & BUILD_ID for m in mappings(r.path)), "asked for, build ids are there")
 beside.communicate(b"\n", timeout=60)
