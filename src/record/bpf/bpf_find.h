@@ -312,7 +312,7 @@ __weak __noinline int see_again(struct walk *w, uint32_t i)
 	struct walk_vma *v;
 	uint32_t nr_users = 0;
 
-	if (!w)
+	if (!w || !can_see_again()) /* verified by kernels without that field, too */
 		return false;
 	v = &w->vmas[i & (NR_VMAS - 1)];
 	vma = (struct vm_area_struct *)v->vma;
