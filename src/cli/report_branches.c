@@ -9,11 +9,6 @@ bool report_branches_of_trace(const struct report_args *a)
 	       a->itrace.opts.last_branches;
 }
 
-static bool is_said(const struct perf_file *file)
-{
-	return file && perf_features_has(perf_file_features(file), PERF_FEAT_BRANCH_STACK);
-}
-
 static bool has_branch_event(struct perf_file *file)
 {
 	const struct perf_evlist *l = perf_file_evlist(file);
@@ -25,13 +20,25 @@ static bool has_branch_event(struct perf_file *file)
 	return false;
 }
 
-static bool is_by_branch(const struct report_args *a, const struct perf_file *file)
+/* A damaged header may say it of events without. A stream's events are not known yet. */
+static bool is_said(const struct report_args *a, struct perf_file *file)
+{
+	if (!file || !perf_features_has(perf_file_features(file), PERF_FEAT_BRANCH_STACK))
+		return false;
+	if (perf_file_is_pipe(file) || has_branch_event(file))
+		return true;
+	cli_warn("%s: its header says that it has branch stacks, and no event has them",
+		 a->in.path);
+	return false;
+}
+
+static bool is_by_branch(const struct report_args *a, struct perf_file *file)
 {
 	if (a->branches != REPORT_BRANCHES_BY_HEADER)
 		return a->branches == REPORT_BRANCHES_ON;
 	if (a->output == REPORT_STATS || a->output == REPORT_FOLDED)
 		return false;
-	return is_said(file) || (a->itrace.events && report_branches_of_trace(a));
+	return is_said(a, file) || (a->itrace.events && report_branches_of_trace(a));
 }
 
 /* Branches of decoded trace are events, and have the keys without being counted as such. */

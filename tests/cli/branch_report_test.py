@@ -156,7 +156,7 @@ def test_filters(f):
     check(set(got) == taken, "--symbols: of samples taken there, as perf", got)
     got = values(f.file, ends, "--dsos", "prog")
     check(sum(got.values()) == 28 and values(f.file, ends, "--dsos", "[unknown]") == {}, "--dsos: of samples taken there, as perf", got)
-    got = values(f.file, ends, "ond")
+    got = values(f.file, ends, "sec")
     check(got == {("[.] second", "[.] twin"): 3, ("[.] main", "[.] second"): 3, ("[.] 0x0000000000700000", "[.] second"): 1},
           "a part of a name: branches with such an end", got)
     got = values(f.file, ends, "-U")
