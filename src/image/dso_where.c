@@ -27,6 +27,14 @@ static bool may_ask_process(const struct dso *d)
 	return d->pid && !o->no_proc_root && !(o->symfs && o->symfs[0]);
 }
 
+/** A kernel thread, or one that has ended: not what a recording without namespaces is of. */
+static bool has_no_memory(uint32_t pid)
+{
+	clew_auto(buf_done) struct buf text = {0};
+
+	return !proc_maps_read(pid, &text) || !text.nr;
+}
+
 static enum dso_where find_out(const struct dso *d)
 {
 	const struct dso_store *s = d->store;
@@ -39,6 +47,8 @@ static enum dso_where find_out(const struct dso *d)
 		return d->mnt_ns_ino && d->mnt_ns_ino != s->own_mnt_ns ? DSO_ELSEWHERE_ENDED
 								       : DSO_HERE;
 	if (now == s->own_mnt_ns && os_is_own_root(d->pid))
+		return DSO_HERE;
+	if (!d->mnt_ns_ino && has_no_memory(d->pid))
 		return DSO_HERE;
 	return os_has_openat2() ? DSO_ELSEWHERE : DSO_ELSEWHERE_CLOSED;
 }
