@@ -6,6 +6,7 @@ from record_lib import LOOP, PERF, Tap, may_watch_cpus, needs_perf_events
 t = Tap()
 needs_perf_events(t)
 WIDE = may_watch_cpus(t)
+LONG = ["sh", "-c", "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done"]  # that outlasts a delay
 
 for name, options in [
     ("default", []),
@@ -28,7 +29,7 @@ for name, options in [
     ("period, cpu and id fields", ["-P", "--sample-cpu", "--sample-identifier", "-R"]),
     ("overwrite", ["--overwrite"]),
     ("no inherit", ["-i"]),
-    ("delay", ["-D", "50"]),
+    ("delay", ["-D", "1"]),
     ("system wide", ["-a"]),
     ("one CPU", ["-C", "0"]),
     ("switches", ["-a", "--switch-events"]),
@@ -36,7 +37,7 @@ for name, options in [
     if not WIDE and set(options) & {"-a", "-C", "-I", "--namespaces"}:
         t.skip(name, "closed to this user")
         continue
-    r = t.record(options, LOOP)
+    r = t.record(options, LONG if name == "delay" else LOOP)
     t.check(r.status == 0 and r.samples > 0, f"{name}: records", r.err)
     t.perf_agrees(r, name)
 

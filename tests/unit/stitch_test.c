@@ -131,7 +131,7 @@ static void test_rules(void)
 		{"a stack that was read too late",               "s1 d10l s1",              "-late -late |"     },
 		{"one of one sample alone stays, whoever comes", "w1A d2B d3C d4D s1",      "A |"               },
 		{"until the next of its kind",                   "w1A w2B s1",              "|-end "            },
-		{"or the exit",                                  "w1A x s1",                "|-end "            },
+		{"or the exit",				  "w1A x s1",                "|-end "            },
 		{"nor does it end others",                       "d1A w2B w3C w4D s1",      "A |"               },
 		{"but one read too late ends no other's wait",   "s1 s2 d20l d1A",          "A -late |"         },
 		{"exit: only of the task's last entry",          "s1 s2 s1 s3 x",

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Known stacks for a perf that asks the kernel to put user stacks off: every function has a frame pointer, nothing is linked in, and
- * long reads below a known chain give one stack to several samples. Build: see vm_test.py (FREESTANDING).
+ * Known stacks for a perf that asks the kernel to put user stacks off: every function has a frame
+ * pointer, nothing is linked in, and long reads below a known chain give one stack to several
+ * samples. Build: see vm_test.py (FREESTANDING).
  */
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE   __attribute__((noinline, noclone))
 #define KEEP_FRAME __asm__ volatile("") /* no call is the last thing done */
 
 static char zeros[1 << 20];
@@ -13,7 +14,10 @@ static long call(long nr, long a, long b, long c)
 {
 	long ret;
 
-	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
 	return ret;
 }
 
