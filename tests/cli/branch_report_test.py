@@ -124,7 +124,8 @@ def test_mode(f):
 
 
 def test_refusals(f):
-    plain = f.make("plain.data", "\n".join(x.split(" chain")[0] for x in f.text.splitlines()) + "\n")
+    bare = "\n".join(x.split(" chain")[0] for x in f.text.splitlines()) + "\n"
+    plain = f.make("plain.data", bare)
     cases = [
         ("a key of branches without the feature", f.unsaid, ["-s", "symbol_from"], "'symbol_from' is a key of branches, and the header of"),
         ("-F too", f.unsaid, ["-F", "overhead,cycles"], "-b counts them"),
@@ -139,6 +140,9 @@ def test_refusals(f):
     for name, path, options, want in cases:
         got = clew(path, *options)
         check(got.returncode == 2 and want in got.stderr and not got.stdout, "refused: " + name, got.stderr + got.stdout)
+    got, samples = clew(f.make("said.data", bare, "--feature")), clew(plain)
+    check(got.returncode == 0 and got.stdout == samples.stdout and "no event has them" in got.stderr,
+          "a header that says it of no event: a sentence, and samples", got.stderr + got.stdout)
     empty = f.make("empty.data", "\n".join(x.split(" branches ")[0] for x in f.text.splitlines()) + "\n")
     got = clew(empty)
     check(got.returncode == 0 and "the branch stacks of its 11 samples are empty" in got.stderr, "stacks without entries: a sentence", got.stderr)

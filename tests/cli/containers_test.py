@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""containers_test.py CLEW DENY_CALL: binaries of tasks that see other files than we do. Real mount namespaces and root directories; what runs in
+"""containers_test.py CLEW DENY_CALL SAMPLE_MAKE: binaries of tasks that see other files than we do. Real mount namespaces and root directories; what runs in
 them (tests/live/container_app.c) puts hostile links in place of its own file, whose path names another program on the host."""
 import ctypes
 import errno
@@ -170,4 +170,17 @@ for way in ("sframe", "dwarf"):
         t.check(whole and not any("SECRET" in f for s in stacks for f in s), f"user stacks, {way}: in a container, after the swap",
                 f"{len(whole)} of {len(stacks)}\n{stacks[:3]}\n{c.err}")
     c.end()
+# A recording of elsewhere: here its number is a kernel thread's, which has another root.
+THREAD = 2  # kthreadd, which all kernel threads come from
+if os.path.exists(f"/proc/{THREAD}/comm") and open(f"/proc/{THREAD}/comm", encoding="ascii").read() == "kthreadd\n":
+    pid, path = f"{THREAD:x}", t.path("elsewhere.data")
+    symbol = subprocess.run(["nm", app], capture_output=True, text=True, check=False).stdout
+    at = next((int(x.split()[0], 16) for x in symbol.splitlines() if x.endswith(" work_in_container")), 0)
+    made = f"event cycles\ncomm {pid} app\nmap {pid} 400000 400000 0 {app}\nsample 0 {pid} {at:x} 1000 1\n"
+    with open(path, "wb") as f:
+        subprocess.run([sys.argv[3]], input=made.encode(), stdout=f, check=True)
+    here, there = report(path), report(path, "unshare", "-m")
+    t.check("app" in here and here == there and "not found" not in there, "a kernel thread is not the process of a recording", here + there)
+else:
+    t.skip("a kernel thread is not the process of a recording", "none to be seen here")
 t.done()

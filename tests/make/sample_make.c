@@ -7,7 +7,7 @@
 #include "make/perf_build.h"
 
 /*
- * Usage: sample_make [--pipe] [--no-feature] < TEXT > perf.data
+ * Usage: sample_make [--pipe] [--feature | --no-feature] < TEXT > perf.data
  *
  * A recording as a text tells it, a record a line, numbers in hex:
  *
@@ -18,8 +18,8 @@
  *	sample EVENT PID IP TIME PERIOD [chain ADDRESS ...] [branches FROM TO FLAGS ...]
  *
  * EVENT counts from 0. FLAGS is the word as the kernel packs it: 1 mispredicted, 2 predicted, 4 in
- * a transaction, 8 abort, cycles << 4. --no-feature: the header does not say that there are branch
- * stacks.
+ * a transaction, 8 abort, cycles << 4. The header says that there are branch stacks where an event
+ * has them, with --feature always, with --no-feature never.
  */
 
 enum { LINE_BYTES = 64 << 10, MAX_WORDS = 4096, MAX_EVENTS = 16, NAME_BYTES = 128 };
@@ -125,13 +125,14 @@ static void add_sample(struct perf_build *b)
 int main(int argc, char **argv)
 {
 	struct perf_build b = {.opts.attr_bytes = 128}; /* what perf 6.1 reads */
-	bool has_branches = false, says_so = true;
+	bool has_branches = false, is_said = false, is_unsaid = false;
 	static char line[LINE_BYTES];
 	struct bytes file;
 
 	for (int i = 1; i < argc; i++) {
 		b.opts.pipe |= !strcmp(argv[i], "--pipe");
-		says_so &= strcmp(argv[i], "--no-feature") != 0;
+		is_said |= !strcmp(argv[i], "--feature");
+		is_unsaid |= !strcmp(argv[i], "--no-feature");
 	}
 	while (fgets(line, sizeof(line), stdin)) {
 		const char *word = strtok(line, " \n");
@@ -149,7 +150,7 @@ int main(int argc, char **argv)
 	}
 	if (!b.opts.pipe)
 		perf_build_event_desc(&b);
-	if (has_branches && says_so)
+	if (is_said || (has_branches && !is_unsaid))
 		perf_build_feature(&b, PERF_FEAT_BRANCH_STACK, (struct bytes){0});
 	file = perf_build_finish(&b);
 	fwrite(file.pos, 1, bytes_left(&file), stdout);
