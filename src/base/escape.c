@@ -69,8 +69,7 @@ static bool is_plain_word(const char *s)
 	return !((v | (v - EACH_BYTE(0x20)) | (v + EACH_BYTE(1))) & EACH_BYTE(0x80));
 }
 
-/* How many bytes of ' ' to '~' come first. */
-static size_t plain_bytes(const char *s, size_t size)
+size_t escape_plain_bytes(const char *s, size_t size)
 {
 	size_t at = 0;
 
@@ -101,7 +100,7 @@ static bool is_plain(const char *s, size_t size)
 	uint64_t halves[2];
 
 	if (size < sizeof(bad))
-		return plain_bytes(s, size) == size;
+		return escape_plain_bytes(s, size) == size;
 	for (size_t at = 0; size - at > sizeof(bad); at += sizeof(bad))
 		bad |= unplain(s + at);
 	bad |= unplain(s + size - sizeof(bad));
@@ -124,7 +123,7 @@ bool escape_is_clean(const char *s, size_t size)
 void escape_add(struct buf *out, const char *s, size_t size)
 {
 	while (size) {
-		size_t len = plain_bytes(s, size);
+		size_t len = escape_plain_bytes(s, size);
 
 		if (!len)
 			len = escape_printable((const uint8_t *)s, size);

@@ -19,6 +19,9 @@
  * characters); RFC 3629, "Syntax of UTF-8 Byte Sequences".
  */
 
+/** How many bytes of ' ' to '~' come first. */
+size_t escape_plain_bytes(const char *s, size_t size);
+
 /** Bytes of the UTF-8 sequence that @p s begins with; 0: none within @p size bytes. */
 size_t escape_utf8(const uint8_t *s, size_t size);
 

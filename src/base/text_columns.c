@@ -45,9 +45,16 @@ size_t text_cut(const char *s, size_t size, size_t columns, size_t *ret_columns)
 	size_t at = 0, used = 0;
 
 	while (at < size) {
-		size_t len = escape_utf8(p + at, size - at);
-		size_t more = len ? columns_of(escape_utf8_value(p + at, len)) : 1;
+		size_t left = columns - used;
+		size_t plain = escape_plain_bytes(s + at, size - at < left ? size - at : left);
+		size_t len, more;
 
+		used += plain;
+		at += plain;
+		if (at == size)
+			break;
+		len = escape_utf8(p + at, size - at);
+		more = len ? columns_of(escape_utf8_value(p + at, len)) : 1;
 		if (more > columns - used)
 			break;
 		used += more;
