@@ -162,15 +162,13 @@ static uint32_t known_key(struct report_feed *f, const uint64_t *values, size_t 
 	return key;
 }
 
-uint32_t feed_key(struct report_feed *f, const struct ana_event *e, const struct feed_branch *b)
+static uint32_t next_key(struct report_feed *f, const struct ana_event *e,
+			 const struct feed_branch *b)
 {
 	uint64_t values[REPORT_NR_KEYS + 1] = {0};
+	size_t nr = values_of(f, e, b, values);
 	uint32_t key;
-	size_t nr;
 
-	if (is_last(f, e))
-		return f->last_key;
-	nr = values_of(f, e, b, values);
 	if (!nr)
 		return REPORT_NONE;
 	key = known_key(f, values, nr, e->comm);
@@ -180,6 +178,11 @@ uint32_t feed_key(struct report_feed *f, const struct ana_event *e, const struct
 	if (key != REPORT_NONE)
 		remember(f, e, key);
 	return key;
+}
+
+uint32_t feed_key(struct report_feed *f, const struct ana_event *e, const struct feed_branch *b)
+{
+	return is_last(f, e) ? f->last_key : next_key(f, e, b);
 }
 
 /* The value of sort key @p k in key number @p key. */
