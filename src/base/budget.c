@@ -60,11 +60,6 @@ bool budget_holds_much(const struct budget *b)
 	return b && b->limit && load(&b->held) > b->limit / 4;
 }
 
-uint64_t budget_part(const struct budget *b, uint64_t bytes)
-{
-	return b && b->limit && b->limit / 4 < bytes ? b->limit / 4 : bytes;
-}
-
 uint64_t budget_left(const struct budget *b)
 {
 	uint64_t used;

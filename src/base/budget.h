@@ -56,7 +56,10 @@ void budget_account_done(struct budget_account *a);
 
 /** @p bytes, or a quarter of the limit where that is less: what a store may hold that throws away
  * what is too much, and is not charged. */
-uint64_t budget_part(const struct budget *b, uint64_t bytes);
+static inline uint64_t budget_part(const struct budget *b, uint64_t bytes)
+{
+	return b && b->limit && b->limit / 4 < bytes ? b->limit / 4 : bytes;
+}
 
 /** Bytes that can be taken now; all ones: any. */
 uint64_t budget_left(const struct budget *b);

@@ -230,7 +230,8 @@ enum clew_err perf_file_next(struct perf_file *f, struct perf_record *ret, struc
 		return err;
 	}
 	count(f, ret->type);
-	ret->misc = perf_file_true_misc(f, ret);
+	if (ret->type == PERF_RECORD_MMAP2)
+		ret->misc = perf_file_true_misc(f, ret);
 	if (f->is_pipe && (ret->type >= PERF_RECORD_HEADER_ATTR))
 		return perf_header_take_record(f, ret) == CLEW_NO_MEMORY
 			     ? clew_fail(diag, CLEW_NO_MEMORY, ret->offset, "out of memory")

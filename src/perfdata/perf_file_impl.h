@@ -57,7 +57,7 @@ enum clew_err perf_header_take_record(struct perf_file *f, const struct perf_rec
 /** Names and groups out of EVENT_DESC and GROUP_DESC. */
 void perf_header_name_events(struct perf_file *f);
 
-/** misc without PERF_RECORD_MISC_MMAP_BUILD_ID where an MMAP2 record holds no build id. O(1). */
+/** misc of the MMAP2 record @p r: without MISC_MMAP_BUILD_ID where it holds no build id. O(1). */
 uint16_t perf_file_true_misc(const struct perf_file *f, const struct perf_record *r);
 
 /** Add the content of a COMPRESSED or COMPRESSED2 record to f->unpacked. */

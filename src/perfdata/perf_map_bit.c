@@ -52,7 +52,7 @@ static bool has_build_id(const struct perf_evlist *l, const struct perf_record *
 
 uint16_t perf_file_true_misc(const struct perf_file *f, const struct perf_record *r)
 {
-	if (r->type != PERF_RECORD_MMAP2 || !(r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) ||
+	if (!(r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) ||
 	    r->size < sizeof(struct perf_event_header) + UNION_AT + UNION_BYTES ||
 	    has_build_id(&f->evlist, r))
 		return r->misc;
