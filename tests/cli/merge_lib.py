@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import time
 
-from stack_lib import CLEW, Entries, samples, user_part, why_missing
+from stack_lib import CLEW, Entries, may_use_bpf, samples, user_part, why_missing
 
 PERFPARSERS = ["/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser", "/usr/lib/aarch64-linux-gnu/libexec/hotspot-perfparser"]
 PAGE = 0xfff  # perf 6.1 prints places in files: from page to page the same
@@ -19,13 +19,21 @@ def run(argv, **more):
                           check=False, **more)
 
 
+def needs_bpf_and_perf(t):
+    if not may_use_bpf():
+        t.skip_all("tables in the kernel need root and BTF")
+    if not shutil.which("perf"):
+        t.skip_all("perf is not installed")
+
+
 def chains_of_clew(path):
     """[(time in ns, [places in their pages])], users' only"""
     return sorted((s["time"], [int(f["ip"], 16) & PAGE for f in user_part(s)]) for s in samples(path))
 
 
-def chains_of_perf(path):
-    p = run(["perf", "script", "--ns", "--no-inline", "--max-stack", "2048", "-F", "time,ip", "-i", path])
+def chains_of_perf(path, perf="perf", is_kept=lambda ip: ip < 1 << 63, mask=PAGE):
+    """([(time in ns, [places])], what ran): of the addresses that are kept"""
+    p = run([perf, "script", "--ns", "--no-inline", "--max-stack", "2048", "-F", "time,ip", "-i", path])
     found = []
     for line in p.stdout.splitlines():
         head = re.fullmatch(r"\s*(\d+)\.(\d{9}):\s*", line)
@@ -33,8 +41,8 @@ def chains_of_perf(path):
             found.append((int(head.group(1)) * 10**9 + int(head.group(2)), []))
         elif line.strip() and found:
             ip = int(line.split()[0], 16)
-            if ip < 1 << 63:
-                found[-1][1].append(ip & PAGE)
+            if is_kept(ip):
+                found[-1][1].append(ip & mask)
     return sorted(found), p
 
 

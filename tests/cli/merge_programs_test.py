@@ -13,8 +13,8 @@ import subprocess
 import sys
 import threading
 
-from merge_lib import check_whole, compare, firefox, hotspot, run, samply
-from stack_lib import CLEW, LENGTH, StackTap, may_use_bpf, samples
+from merge_lib import check_whole, compare, firefox, hotspot, needs_bpf_and_perf, run, samply
+from stack_lib import CLEW, LENGTH, StackTap, samples
 
 BASH = ("read x; f() { local x=$1; (( x > 20 )) && return; s=${s:0:50}$x; f $((x+1)); }; "
         "for ((i=0;i<%d;i++)); do f 0; a[i%%100]=${s//1/2}; done")
@@ -94,10 +94,7 @@ def check_files(t, name, path, p, comm, options=()):
 
 def main():
     t = StackTap()
-    if not may_use_bpf():
-        t.skip_all("tables in the kernel need root and BTF")
-    if not shutil.which("perf"):
-        t.skip_all("perf is not installed")
+    needs_bpf_and_perf(t)
     make_input(t)
     for name, argv in commands().items():
         if sys.argv[2:] and name not in sys.argv[2:]:

@@ -5,12 +5,11 @@
 Usage: merge_stacks_test.py CLEW"""
 import glob
 import os
-import shutil
 import signal
 import subprocess
 
-from merge_lib import chains_of_clew, compare, hotspot, run
-from stack_lib import CLEW, StackTap, may_use_bpf
+from merge_lib import chains_of_clew, compare, hotspot, needs_bpf_and_perf, run
+from stack_lib import CLEW, StackTap
 from record_lib import until
 
 LOOP = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
@@ -37,10 +36,7 @@ def kill_it(t):
 
 def main():
     t = StackTap()
-    if not may_use_bpf():
-        t.skip_all("tables in the kernel need root and BTF")
-    if not shutil.which("perf"):
-        t.skip_all("perf is not installed")
+    needs_bpf_and_perf(t)
     for name, more in (("plain", []), ("compressed", ["-z"]), ("two events", ["-e", "cpu-clock,page-faults"]),
                        ("copied", ["--call-graph", "dwarf"])):
         r = t.record_stacks(name.replace(" ", "-"), "auto", ["sh", "-c", LOOP], more)

@@ -15,7 +15,7 @@ import tarfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "cli"), os.path.join(HERE, "..", "live")]
-from merge_lib import compare, run  # noqa: E402
+from merge_lib import chains_of_perf, compare, run  # noqa: E402
 from stack_lib import CLEW, StackTap, samples, user_part, why_missing  # noqa: E402
 import truth_tree  # noqa: E402
 
@@ -149,16 +149,8 @@ def check_run(t, tree, version, sent, of):
 
 
 def chains_of_new_perf(path):
-    """As chains_of_perf(), whole addresses, the kernel's too"""
-    p = run([os.path.join(PERF, "perf"), "script", "--ns", "--no-inline", "--max-stack", "2048", "-F", "time,ip", "-i", path])
-    found = []
-    for line in p.stdout.splitlines():
-        head = re.fullmatch(r"\s*(\d+)\.(\d{9}):\s*", line)
-        if head:
-            found.append((int(head.group(1)) * 10**9 + int(head.group(2)), []))
-        elif line.strip() and found:
-            found[-1][1].append(int(line.split()[0], 16))
-    return sorted(found)
+    """Whole addresses, the kernel's too"""
+    return chains_of_perf(path, os.path.join(PERF, "perf"), lambda ip: True, (1 << 64) - 1)[0]
 
 
 def is_known_defect(theirs, ours):
