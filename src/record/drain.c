@@ -4,7 +4,6 @@
 #include "os/perf_event.h"
 #include "perfdata/perf_record.h"
 #include "record/aux_drain.h"
-#include "record/grown_record.h"
 
 void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
 		    struct rec_build_ids *build_ids, bool with_build_ids)
@@ -12,9 +11,8 @@ void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
 	uint64_t type = c->list.data[0].attr.sample_type;
 
 	*d = (struct rec_drain){.build_ids = build_ids, .time_words = -1};
-	d->has_no_map_ids = !rec_counters_want_build_ids(c);
-	d->reads_files = with_build_ids && d->has_no_map_ids;
-	d->id_bytes = grown_record_id_bytes(c);
+	d->mend = record_mend_of(c);
+	d->reads_files = with_build_ids && d->mend.has_no_map_ids;
 	/* IDENTIFIER, IP and TID stand before TIME, and are the same in all our events. */
 	if (type & PERF_SAMPLE_TIME)
 		d->time_words = !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_IP) +
@@ -78,10 +76,10 @@ static void note_time(struct rec_drain *d, const struct bytes part[2], size_t at
 static void count_mmap(struct rec_drain *d, const struct bytes part[2], size_t at,
 		       struct perf_event_header *h)
 {
-	if (d->has_no_map_ids && h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		d->needs_mending = true;
-		h->misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
-	}
+	uint16_t misc = record_mend_misc(&d->mend, h);
+
+	d->needs_mending |= misc != h->misc;
+	h->misc = misc;
 	if (d->reads_files || h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
 		note_mmap(d, whole(d, part, at, h->size), h);
 }
@@ -91,7 +89,7 @@ static void look_for_grown(struct rec_drain *d, const struct bytes part[2], size
 {
 	const uint8_t *record = whole(d, part, at, h->size);
 
-	d->needs_mending |= record && grown_record_is(record, d->id_bytes);
+	d->needs_mending |= record && record_mend_is_due(&d->mend, record);
 }
 
 /* What a reader has to know of before it meets samples. */
@@ -103,7 +101,6 @@ static bool is_state(uint32_t type)
 	       type == PERF_RECORD_KSYMBOL || type == PERF_RECORD_BPF_EVENT;
 }
 
-/* Of what count_mmap() made of the header. */
 static void note_state(struct rec_drain *d, const struct bytes part[2], size_t at,
 		       const struct perf_event_header *h)
 {
@@ -111,10 +108,9 @@ static void note_state(struct rec_drain *d, const struct bytes part[2], size_t a
 
 	if (!record)
 		return;
-	buf_add(d->seen, h, sizeof(*h));
-	buf_add(d->seen, record + sizeof(*h), h->size - sizeof(*h));
+	buf_add(d->seen, record, h->size);
 	if (!d->seen->is_failed)
-		grown_record_mend((uint8_t *)d->seen->data + d->seen->nr - h->size, d->id_bytes);
+		record_mend(&d->mend, (uint8_t *)d->seen->data + d->seen->nr - h->size);
 }
 
 /* Samples of one ring come in order of time: only a batch's first and last are looked into. */
@@ -167,10 +163,7 @@ static bool mend(struct rec_drain *d, struct bytes part[2])
 		memcpy(&h, d->mended.data + at, sizeof(h));
 		if (h.size < sizeof(h) || h.size > d->mended.nr - at)
 			break;
-		if (h.type == PERF_RECORD_MMAP2 && d->has_no_map_ids)
-			h.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
-		memcpy(d->mended.data + at, &h, sizeof(h));
-		grown_record_mend((uint8_t *)d->mended.data + at, d->id_bytes);
+		record_mend(&d->mend, (uint8_t *)d->mended.data + at);
 	}
 	return true;
 }

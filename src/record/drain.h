@@ -5,6 +5,7 @@
 #include "record/build_ids.h"
 #include "record/counters.h"
 #include "record/rec_file.h"
+#include "record/record_mend.h"
 #include "record/user_stacks.h"
 
 /** What the rings brought, and the way from them into the file. */
@@ -15,12 +16,9 @@ struct rec_drain {
 	struct rec_build_ids *build_ids;
 	bool reads_files; /* the kernel tells no build ids (before Linux 5.12): look into the files
 			   */
-	/* Linux leaves the bit for a build id set in MMAP2 records of events that want none, where
-	 * another recorder's event wants them; perf 6.1 takes the inode for one and crashes. */
-	bool has_no_map_ids;        /* ours hold none */
-	size_t id_bytes;            /* grown_record.h */
+	struct record_mend mend;    /* what other recorders leave in our records */
 	bool needs_mending;         /* the span counted last has such records */
-	struct buf mended;          /* that span, mended: rings are the kernel's to write */
+	struct buf mended;          /* that span, mended */
 	struct user_stacks *stacks; /* rewrites samples; NULL: they go as they are */
 	struct buf *seen;   /* where records of tasks and maps are also put; NULL: nowhere */
 	struct buf scratch; /* a record that crosses the ring's end */

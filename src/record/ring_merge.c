@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/ring_merge.h"
 
-#include "record/grown_record.h"
-
 enum { GIVE_BACK_BYTES = 64 * 1024 };
 
 bool ring_merge_init(struct ring_merge *m, const struct rec_counters *c)
 {
 	*m = (struct ring_merge){.counters = c};
-	m->has_no_map_ids = !rec_counters_want_build_ids(c);
-	m->id_bytes = grown_record_id_bytes(c);
+	m->mend = record_mend_of(c);
 	m->id_pos = perf_id_pos_of(&c->list.data[0].attr);
 	for (size_t i = 0; i < c->list.nr; i++) {
 		const struct rec_counter *e = &c->list.data[i];
@@ -170,27 +167,19 @@ static const uint8_t *whole(struct ring_merge *m, const struct ring_span *s, siz
 	return m->scratch.is_failed ? NULL : (const uint8_t *)m->scratch.data;
 }
 
-static bool has_stale_bit(const struct ring_merge *m, const struct ring_record *r)
-{
-	return m->has_no_map_ids && r->header.type == PERF_RECORD_MMAP2 &&
-	       r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
-}
-
-/* Marks of another recorder, see drain.h and grown_record.h. The ring is not ours to write. */
+/* The ring is not ours to write. */
 static const uint8_t *mended(struct ring_merge *m, struct ring_record *r)
 {
-	if (!r->data || (!has_stale_bit(m, r) && !grown_record_is(r->data, m->id_bytes)))
+	if (!r->data || !record_mend_is_due(&m->mend, r->data))
 		return r->data;
-	if (has_stale_bit(m, r))
-		r->header.misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+	r->header.misc = record_mend_misc(&m->mend, &r->header);
 	if (r->data != (const uint8_t *)m->scratch.data) {
 		buf_clear(&m->scratch);
 		buf_add(&m->scratch, r->data, r->header.size);
 	}
 	if (m->scratch.is_failed)
 		return NULL;
-	memcpy(m->scratch.data, &r->header, sizeof(r->header));
-	grown_record_mend((uint8_t *)m->scratch.data, m->id_bytes);
+	record_mend(&m->mend, (uint8_t *)m->scratch.data);
 	return (const uint8_t *)m->scratch.data;
 }
 

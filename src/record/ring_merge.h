@@ -7,6 +7,7 @@
 #include "perfdata/perf_record.h"
 #include "perfdata/perf_sample.h"
 #include "record/counters.h"
+#include "record/record_mend.h"
 
 /** What lay in one ring when its head was noted. */
 struct ring_span {
@@ -47,11 +48,9 @@ struct ring_merge {
 	} heap;
 	struct map_u64 event_of_id;
 	struct perf_id_pos id_pos;
-	bool has_no_map_ids; /* no MMAP2 record of ours holds a build id, whatever the kernel says
-			      */
-	size_t id_bytes;     /* grown_record.h */
-	bool is_given;       /* the first of heap was given out and is still to be stepped over */
-	struct buf scratch;  /* a record that crosses the ring's end, or had to be mended */
+	struct record_mend mend;
+	bool is_given;      /* the first of heap was given out and is still to be stepped over */
+	struct buf scratch; /* a record that crosses the ring's end, or had to be mended */
 };
 
 /** @return false: out of memory. */
