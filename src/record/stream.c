@@ -260,15 +260,11 @@ static enum clew_err close_file(struct rec_stream *s, struct rec_error *error)
 
 static enum clew_err open_next(struct rec_stream *s, struct rec_error *error)
 {
-	enum clew_err err;
-
 	rec_build_ids_done(&s->build_ids);
 	s->build_ids = s->ahead->build_ids;
 	s->ahead->build_ids = (struct rec_build_ids){0};
 	s->drain.first_ns = s->drain.last_ns = 0;
-	err = open_file(s, error);
-	s->ahead = NULL;
-	return err;
+	return open_file(s, error);
 }
 
 /*
