@@ -355,18 +355,23 @@ def judge(tree, frames):
             return Verdict("wrong", f"between {name} and {caller}: {between}")
     last, name = marks[-1]
     rest = [sym for sym, _ in frames[last + 1:]]
-    if name == "s0" or tree[name][0] is not None:
-        if tree[name][1] == "direct" and name != "s0" and rest:
+    if name == "s0":  # the signal came while no function of the tree ran: in run(), in what that calls, at the exit
+        if rest and rest[0] != "on_signal":
+            return Verdict("wrong", f"s0 was called by on_signal, not {rest[0]}")
+    elif tree[name][0] is not None:
+        if tree[name][1] == "direct" and rest:
             return Verdict("wrong", f"{name} was called by {tree[name][0]}, not {rest[0]}")
         return Verdict("short", f"ends in {name}")
-    if not rest:
-        return Verdict("short", "ends in t0")
-    # run() may be inlined into main()
-    if rest[0] not in ("run", "main"):
+    elif rest and rest[0] not in ("run", "main"):  # run() may be inlined into main()
         return Verdict("wrong", f"t0 was called by {rest[0]}")
-    if "_start" in rest or "main" not in rest and len(rest) >= 3:  # a thread: run, start_thread, clone3
+    if is_outermost(rest):
         return Verdict("right")
-    return Verdict("short", f"ends in {rest[-1]}")
+    return Verdict("short", f"ends in {rest[-1] if rest else name}")
+
+
+def is_outermost(rest):
+    """A thread's last frames are run, start_thread, clone3."""
+    return "_start" in rest or "main" not in rest and "run" in rest[:-2]
 
 
 if __name__ == "__main__":
