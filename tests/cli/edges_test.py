@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 from record_lib import needs_perf_events
-from stack_lib import LIVE, StackTap, may_use_bpf, samples, user_part
+from stack_lib import LIVE, StackTap, is_settled, may_use_bpf, samples, user_part
 
 
 class Program:
@@ -123,14 +123,6 @@ def bad_edges(program, recorded):
             if what:
                 bad[f"{callee.get('sym')} <- {caller.get('sym')} +{caller.get('symoff')}: {what}"] += 1
     return bad, nr
-
-
-# The recorder was not ready, or another thread was in its way.
-PASSING = "no-table-yet", "mappings-busy"
-
-
-def is_settled(s):
-    return s.get("user_stack", {}).get("stop") not in PASSING
 
 
 def names(s):

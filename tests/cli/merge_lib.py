@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import time
 
-from stack_lib import CLEW, Entries, may_use_bpf, samples, user_part, why_missing
+from stack_lib import CLEW, Entries, may_use_bpf, samples, user_part, why_missing, without_table_again
 
 PERFPARSERS = ["/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser", "/usr/lib/aarch64-linux-gnu/libexec/hotspot-perfparser"]
 PAGE = 0xfff  # perf 6.1 prints places in files: from page to page the same
@@ -74,17 +74,20 @@ def compare(t, name, path, may_say=()):
 
 
 def check_whole(t, name, paths, comm):
-    """Every user stack of @p comm goes to where its thread began, or says why not; few have to."""
+    """Every user stack of @p comm goes to where its thread began, or says why not; few have to, once the recorder has the tables."""
     entries, whole, ends = Entries(), 0, collections.Counter()
-    for s in (s for path in paths for s in samples(path) if s["comm"] == comm):
+    of_comm = [s for path in paths for s in samples(path) if s["comm"] == comm]
+    for s in of_comm:
         user = user_part(s)
         if user and entries.is_outermost(user[-1]):
             whole += 1
         elif user:
             ends[why_missing(s) or user[-1].get("why") or f"no reason: {user[-1].get('sym')} {user[-1].get('dso')}"] += 1
+    early, waiting = ends.total() - ends["no-table-yet"], ends["no-table-yet"]
     t.check(whole and not any(why.startswith("no reason") for why in ends), f"{name}: the stacks are whole, or say why not", ends)
-    t.check(whole and sum(ends.values()) <= max(3, whole // 100), f"{name}: 99 % of the user stacks go to the outermost frame",
-            f"{whole} whole; {ends}")
+    t.check(whole > waiting and early <= max(3, whole // 100), f"{name}: 99 % of the user stacks go to the outermost frame", f"{whole} whole; {ends}")
+    again = without_table_again(of_comm)
+    t.check(not again, f"{name}: a table that was there stays", again[:2])
 
 
 def perfparser():

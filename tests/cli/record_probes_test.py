@@ -51,6 +51,9 @@ def follows(t, program):
     t.check(nr == 0, "--no-inherit: children are not followed", err)
     nr, _, err = record_by(t, ["-a", "-e", event], ["sh", "-c", f"'{program}' plain {NR}; true"])
     t.check(nr == NR, "-a: each hit is a sample", f"{nr}: {err}")
+    # Without -a the kernel may take the probe away from a sibling of a process that ends: docs/decisions/bpf-stacks.md.
+    nr, _, err = record_by(t, ["-a", "-e", event], [program, "beside", str(NR), "3"])
+    t.check(nr == 3 * NR, "-a, children side by side: each hit is a sample", f"{nr}: {err}")
 
 
 def odd_names(t, program):

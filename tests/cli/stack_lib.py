@@ -111,6 +111,25 @@ def why_missing(s):
     return stack.get("reason") or s.get("callchain_why", "")
 
 
+# A stack may end early because the recorder was not ready, or another thread was in its way, and then says so.
+IN_TIME = {"no-table-yet", "mappings-busy"}
+
+
+def is_settled(s):
+    return why_missing(s) not in IN_TIME
+
+
+def without_table_again(recorded):
+    """Stacks that end for want of a table by which a stack of the same thread was walked before: a table comes once, and stays."""
+    had, found = set(), []
+    for s in sorted(recorded, key=lambda s: s["time"]):
+        user, program = user_part(s), (s["tid"], s["comm"])
+        if user and why_missing(s) == "no-table-yet" and (program, user[-1].get("dso")) in had:
+            found.append(s)
+        had.update((program, frame.get("dso")) for frame, caller in zip(user, user[1:]) if caller.get("how") == "table")
+    return found
+
+
 def is_by_nature(s):
     """Kernel-only because there is no user part to be had."""
     return s["pid"] == 0 or s.get("user_stack", {}).get("state") == "none-expected"
@@ -184,7 +203,9 @@ class Share:
             self.ends[f"{last.get('sym', '?')} {os.path.basename(last.get('dso', '?'))}+{last.get('dsoff', '?')}"] += 1
 
     def percent(self):
-        return 100 * self.whole / self.nr if self.nr else 0
+        """Of the stacks for which the recorder had the tables: how soon it has them depends on how busy the machine is."""
+        ready = self.nr - self.reasons["no-table-yet"]
+        return 100 * self.whole / ready if ready else 0
 
     def text(self):
         more = "".join(f"; {n} {why}" for why, n in self.reasons.most_common(5))

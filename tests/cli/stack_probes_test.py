@@ -16,12 +16,10 @@ import re
 import subprocess
 import sys
 
-from stack_lib import CLEW, LIVE, StackTap, may_use_bpf, samples, user_part, why_missing
+from stack_lib import CLEW, IN_TIME, LIVE, StackTap, may_use_bpf, samples, user_part, why_missing
 
 BACKENDS = ["auto", "sframe,immediate"]
 NR, DEPTH = 100, 5
-# A stack that ends early may do so only because the recorder was not yet ready, and has to say it.
-IN_TIME = {"no-table-yet", "mappings-busy"}
 
 
 def names(s):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Calls probed() a known number of times, each under a chain of calls that is known.
 //   plain N      N times
-//   fork N K     N times in each of K children that do not exec
+//   fork N K     N times in each of K children that do not exec, one after the other
+//   beside N K   the same, all at once
 //   threads N T  N times in each of T threads
 //   spin N T     no probed(): T threads that count to N, for samples of clocks
 #include <pthread.h>
@@ -55,13 +56,15 @@ static void run_threads(void *(*run)(void *), int nr_threads)
 		pthread_join(threads[i], NULL);
 }
 
-static void run_children(int nr_children)
+static void run_children(int nr_children, int is_beside)
 {
 	for (int i = 0; i < nr_children; i++) {
 		if (!fork()) {
 			calls(NULL);
 			_exit(0);
 		}
+		if (!is_beside)
+			wait(NULL);
 	}
 	while (wait(NULL) > 0)
 		;
@@ -77,7 +80,9 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "plain"))
 		calls(NULL);
 	else if (!strcmp(argv[1], "fork"))
-		run_children(more);
+		run_children(more, 0);
+	else if (!strcmp(argv[1], "beside"))
+		run_children(more, 1);
 	else if (!strcmp(argv[1], "threads"))
 		run_threads(calls, more);
 	else
