@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/doctor.h"
+#include "doctor/doctor.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "format/json_put.h"
-#include "record/event_list.h"
+#include "record/plan/event_list.h"
 
 struct wishes {
 	char *const *patterns;

@@ -10,8 +10,8 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "record/rec_parse.h"
-#include "record/session.h"
+#include "record/plan/rec_parse.h"
+#include "record/session/rec_session.h"
 
 /* What the command line gathers before the session starts. */
 struct record {
@@ -62,7 +62,7 @@ static int add_filter(void *to, const char *arg, bool is_negated)
 	return CLI_USAGE;
 }
 
-/* An option whose argument a function of record/rec_parse.h takes apart. */
+/* An option whose argument a function of record/plan/rec_parse.h takes apart. */
 #define PARSED(name, parse)                                           \
  static int name(void *to, const char *arg, bool is_negated)          \
  {                                                                    \

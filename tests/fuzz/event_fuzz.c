@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "os/pmu.h"
-#include "record/btf.h"
-#include "record/event_list.h"
+#include "record/plan/btf.h"
+#include "record/plan/event_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,8 +13,8 @@
 #include "unit/tap.h"
 
 /*
- * record/defer_bpf.h on children of this program, which is built without frame pointers. Their
- * functions are ours: addresses are compared with the functions' own.
+ * record/stacks/bpf/defer_bpf.h on children of this program, which is built without frame pointers.
+ * Their functions are ours: addresses are compared with the functions' own.
  */
 #define NOINLINE __attribute__((noinline, noclone, aligned(512)))
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "live/event_open.h"
-#include "record/live_code.h"
+#include "record/stacks/tables/live_code.h"
 #include "unwind/unw_store.h"
 
 static uint64_t now_ns(void)

@@ -5,9 +5,10 @@
 #include "base/map_u64.h"
 #include "base/vec.h"
 #include "live/event_open.h"
-#include "record/defer_bpf.h"
+#include "record/stacks/bpf/defer_bpf.h"
 
-/** One recording of a child through record/defer_bpf.h: requests, and stacks by cookie. */
+/** One recording of a child through record/stacks/bpf/defer_bpf.h: requests, and stacks by cookie.
+ */
 struct run_stack {
 	uint64_t time, cookie;
 	uint32_t tid, nr;

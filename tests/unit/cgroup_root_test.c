@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/cgroup_root.h"
+#include "record/open/cgroup_root.h"
 
 #include "unit/tap.h"
 

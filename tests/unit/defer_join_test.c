@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Requests and samples on their two ways, with losses, and never a wrong cookie. */
-#include "record/defer_join.h"
+#include "record/stacks/defer_join.h"
 
 #include "unit/tap.h"
 

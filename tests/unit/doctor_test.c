@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What holds on every machine: each capability has its row, each "no" its reason. And BTF, built
  * here byte by byte. */
-#include "record/doctor.h"
+#include "doctor/doctor.h"
 
 #include "base/buf.h"
-#include "record/btf.h"
+#include "record/plan/btf.h"
 #include "unit/tap.h"
 
 static const struct doctor_row *find(const struct doctor_report *r, const char *id)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/drain.h"
+#include "record/session/drain.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "record/aux_drain.h"
-#include "record/file_build_id.h"
+#include "record/aux/aux_drain.h"
+#include "record/running/file_build_id.h"
 #include "unit/tap.h"
 
 /* Rings that no kernel stands behind, and a writer into memory. */

@@ -2,7 +2,7 @@
 /* The -e spellings that need nothing of the machine: what attr, name and group each becomes. The
  * rows were compared with `perf record -e X; perf evlist -v` of perf 6.1. */
 #include "base/mem.h"
-#include "record/event_list.h"
+#include "record/plan/event_list.h"
 #include "unit/tap.h"
 
 #define EXCL_GUEST PERF_ATTR_EXCLUDE_GUEST

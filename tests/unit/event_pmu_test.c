@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "os/pmu.h"
-#include "record/event_list.h"
+#include "record/plan/event_list.h"
 #include "unit/tap.h"
 
 static char root[64] = "/tmp/clew-event-pmu-XXXXXX", tracefs[80];

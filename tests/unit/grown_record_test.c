@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/grown_record.h"
+#include "record/open/grown_record.h"
 
 #include <string.h>
 

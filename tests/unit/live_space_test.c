@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which addresses are code, as mappings come, go and are inherited: asked through the walk, whose
  * first step fails in another way where nothing is mapped. */
-#include "record/live_space.h"
+#include "record/stacks/tables/live_space.h"
 
 #include <fcntl.h>
 #include <pthread.h>

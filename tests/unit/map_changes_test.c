@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/map_changes.h"
+#include "record/stacks/tables/map_changes.h"
 
 #include "base/mem.h"
 #include "tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which lines of uprobe_events are a clew's: only those may be removed. */
-#include "record/probe_defs.h"
+#include "record/open/probe_defs.h"
 
 #include <string.h>
 

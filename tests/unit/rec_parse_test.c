@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/rec_parse.h"
+#include "record/plan/rec_parse.h"
 
 #include "os/proc.h"
-#include "record/target.h"
+#include "record/open/target.h"
 #include "unit/tap.h"
 
 static struct rec_options o;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What each refusal of the kernel is explained as, on machines made up for it; and, on this one,
  * that the explanation fits what the kernel really says. */
-#include "record/refusal.h"
+#include "record/refusal/refusal.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Rings that no kernel stands behind: their records come out whole, once, and in order of time. */
-#include "record/ring_merge.h"
+#include "record/stacks/ring_merge.h"
 
 #include "unit/tap.h"
 

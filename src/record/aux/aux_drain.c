@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/aux/aux_drain.h"
+
+#include "perfdata/perf_abi.h"
+
+/* Spec: tools/lib/perf/include/perf/event.h, struct perf_record_auxtrace. */
+struct auxtrace_record {
+	struct perf_event_header header;
+	uint64_t size;      /* of the trace behind, with its padding */
+	uint64_t offset;    /* of its first byte in the stream of this AUX area */
+	uint64_t reference; /* tells equal offsets of different buffers apart */
+	uint32_t idx, tid, cpu, reserved;
+};
+_Static_assert(sizeof(struct auxtrace_record) == 48, "layout of perf_record_auxtrace");
+
+enum clew_err rec_aux_drain(struct os_ring *r, const struct rec_aux_place *place,
+			    struct perf_writer *w, uint64_t *bytes)
+{
+	struct bytes part[2];
+	size_t size = r->aux ? os_ring_aux_peek(r, part) : 0;
+	struct auxtrace_record record = {
+		.header = {.type = PERF_RECORD_AUXTRACE, .size = sizeof(record)},
+		.size = align_up(size, 8),
+		.offset = r->aux_tail,
+		.reference = r->aux_tail,
+		.idx = place->idx,
+		.tid = place->tid,
+		.cpu = place->cpu,
+	};
+	enum clew_err err;
+
+	if (!size)
+		return CLEW_OK;
+	err = perf_writer_auxtrace(w, &record, sizeof(record), part, 2);
+	if (err != CLEW_OK)
+		return err;
+	os_ring_aux_consume(r, size);
+	*bytes += size;
+	return CLEW_OK;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_AUX_AUX_DRAIN_H
+#define RECORD_AUX_AUX_DRAIN_H
+
+#include "os/ring.h"
+#include "perfdata/perf_writer.h"
+
+/** Whose trace an AUX area holds; all ones: does not apply. */
+struct rec_aux_place {
+	uint32_t idx; /* of the ring: one queue for a decoder */
+	uint32_t tid, cpu;
+};
+
+/**
+ * Write what lies unread in the AUX area as one AUXTRACE record with its bytes, and give the space
+ * back. Nothing there: nothing written.
+ * @return the writer's error; the trace then stays unread.
+ */
+enum clew_err rec_aux_drain(struct os_ring *r, const struct rec_aux_place *place,
+			    struct perf_writer *w, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_OPEN_COUNTERS_H
+#define RECORD_OPEN_COUNTERS_H
+
+#include "os/poll_set.h"
+#include "os/ring.h"
+#include "perfdata/perf_evlist.h"
+#include "record/open/target.h"
+#include "record/plan/event_list.h"
+#include "record/plan/feature.h"
+
+/** One event of the session: its attr as it is opened, and a descriptor for each place. */
+struct rec_counter {
+	struct perf_attr attr;
+	const char *name;
+	struct rec_event *event; /* NULL: added by us (dummy) */
+	uint32_t leader;         /* index; its own: leads or stands alone */
+	bool is_tracking;        /* the one that brings COMM, MMAP2, ... */
+	bool is_immediate;       /* counts from its opening on, whatever else is off */
+	bool is_aux;
+	bool keeps_regs;        /* user registers were asked for, not only for the stack */
+	enum rec_stacks stacks; /* how its user stacks are read */
+	int cgroup_fd;          /* -1: none */
+	struct rec_ints cpus;   /* empty: all of the target's */
+	int *fds;               /* [place]; -1: not there */
+	uint64_t *ids;          /* [place] */
+	uint32_t probe_id;      /* probe_defs.h: the tracepoint that it is opened as; 0: none */
+	const char *probe_name;
+};
+
+struct rec_ring {
+	struct os_ring ring;
+	int fd;            /* of the event that owns it */
+	int cpu;           /* -1: follows a task */
+	int tid;           /* -1: all tasks of the CPU */
+	int poll;          /* index in the poll set */
+	size_t next_owner; /* which event to wait on when that one ends */
+	bool is_backward;
+};
+
+/** All counters of a session. A place is one (CPU, task): index cpu * nr_tids + tid. */
+struct rec_counters {
+	struct arena memory;
+	const struct rec_target *target;
+	struct rec_event_list *events; /* borrowed; fallbacks change them */
+	struct rec_features features;
+	struct {
+		VEC(struct rec_counter);
+	} list;
+	struct {
+		VEC(struct rec_ring);
+	} rings;
+	size_t nr_places;
+	size_t data_bytes;   /* of each ring */
+	bool is_on;          /* not switched off, apart from single events */
+	bool has_backward;   /* some events are overwritten: rings of their own */
+	const char *tracefs; /* where probes were defined; static text */
+};
+
+/** Make the counters from what the user named: what each sample holds, who tracks tasks, when it
+ * starts. @return CLEW_INVALID with a sentence where options contradict; CLEW_NO_MEMORY. */
+enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *events,
+				 const struct rec_options *o, const struct rec_target *target,
+				 struct rec_error *error);
+
+/**
+ * Open every counter at every place. What the kernel refuses but has a substitute gets it, with a
+ * note: cycles without a PMU becomes cpu-clock, the kernel's side is left out where it may not be
+ * seen. Tasks that ended are passed over. @return CLEW_OS with a sentence.
+ */
+enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
+				struct rec_error *error);
+
+/** Map one ring a CPU (or a task), send all events there, and apply filters. */
+enum clew_err rec_counters_map(struct rec_counters *c, const struct rec_options *o,
+			       struct rec_error *error);
+
+/** The tracepoint that @p e is for the kernel; 0: none. */
+uint64_t rec_counter_tracepoint(const struct rec_counter *e);
+
+/** Does the event that brings the MMAP2 records want build ids in them? */
+bool rec_counters_want_build_ids(const struct rec_counters *c);
+
+/** For the file: attrs, names and ids. */
+enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evlist *ret);
+
+/** Start or stop those counters that are not immediate. @p name: only events of that name, NULL:
+ * all. @return how many events that was. */
+size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on);
+
+/** Samples the kernel dropped, as each counter tells. Needs PERF_FORMAT_LOST. */
+struct rec_lost {
+	uint64_t id, lost;
+};
+bool rec_counters_lost(const struct rec_counters *c, size_t counter, size_t place,
+		       struct rec_lost *ret);
+
+void rec_counters_done(struct rec_counters *c);
+
+/* attrs.c */
+void rec_attr_setup(struct perf_attr *attr, const struct rec_event *event,
+		    const struct rec_options *o, const struct rec_target *target);
+void rec_attr_track(struct perf_attr *attr, const struct rec_options *o);
+/** The event's own call-graph term, else the session's choice. */
+enum rec_stacks rec_stacks_of(const struct rec_event *e, const struct rec_options *o);
+/** As the file tells it: samples whose user stacks were read another way look as the kernel's
+ * own deferred ones. @p has_deferred: some event's stacks come in records of their own. */
+void rec_attr_of_file(struct perf_attr *attr, enum rec_stacks stacks, bool keeps_regs,
+		      bool is_tracking, bool has_deferred);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "os/perf_event.h"
+#include "os/proc.h"
+#include "os/thread.h"
+#include "record/open/counters.h"
+#include "record/open/probe_defs.h"
+#include "record/refusal/refusal.h"
+
+enum {
+	/* A locked-memory allowance of 516 KiB a CPU (the default) holds 512 KiB and the control
+	 * page. */
+	RING_BYTES = 512 * 1024,
+	RING_BYTES_PRIVILEGED = 1024 * 1024,
+	ALL_RINGS_BYTES = 256 * 1024 * 1024,
+	/* Samples with a copy of the stack: 100 ms of them at 5,000 Hz. */
+	RING_BYTES_COPIES = 16 * 1024 * 1024,
+	DEFAULT_AUX = 4 * 1024 * 1024,
+	DEFAULT_AUX_UNPRIVILEGED = 128 * 1024,
+};
+
+static int cpu_of(const struct rec_counters *c, size_t place)
+{
+	return c->target->cpus.data[place / c->target->tids.nr];
+}
+
+static int tid_of(const struct rec_counters *c, size_t place)
+{
+	return c->target->tids.data[place % c->target->tids.nr];
+}
+
+static bool is_wanted_on(const struct rec_counter *e, int cpu)
+{
+	if (!e->cpus.nr || cpu < 0)
+		return true;
+	for (size_t i = 0; i < e->cpus.nr; i++)
+		if (e->cpus.data[i] == cpu)
+			return true;
+	return false;
+}
+
+static int open_at(const struct rec_counters *c, const struct rec_counter *e, size_t place)
+{
+	const struct rec_counter *leader = &c->list.data[e->leader];
+	int group = leader == e ? -1 : leader->fds[place];
+	struct perf_attr attr = e->attr;
+	uint8_t bytes[PERF_ATTR_SIZE_VER9];
+
+	if (leader != e && group < 0)
+		return -ESRCH; /* its leader's task has gone */
+	if (e->probe_id) {
+		attr.type = PERF_TYPE_TRACEPOINT;
+		attr.config = e->probe_id;
+		attr.config2 = 0;
+	} else if (e->event && e->event->probe_path)
+		attr.config1 = (uint64_t)(uintptr_t)e->event->probe_path;
+	else if (e->event && e->event->probe_symbol)
+		attr.config1 = (uint64_t)(uintptr_t)e->event->probe_symbol;
+	perf_attr_for_kernel(&attr, bytes);
+	if (e->cgroup_fd >= 0)
+		return os_perf_open(bytes, e->cgroup_fd, cpu_of(c, place), group,
+				    OS_PERF_PID_CGROUP);
+	return os_perf_open(bytes, tid_of(c, place), cpu_of(c, place), group, 0);
+}
+
+/* The event's own part of the attr anew, after a fallback changed it; what the session added
+ * stays. */
+static void take_over(struct rec_counter *e)
+{
+	const uint64_t event_flags = PERF_ATTR_EXCLUDE_USER | PERF_ATTR_EXCLUDE_KERNEL |
+				     PERF_ATTR_EXCLUDE_HV | PERF_ATTR_EXCLUDE_HOST |
+				     PERF_ATTR_EXCLUDE_GUEST | 3ull << PERF_ATTR_PRECISE_IP_SHIFT;
+
+	e->name = e->event->name;
+	e->attr.type = e->event->attr.type;
+	e->attr.config = e->event->attr.config;
+	e->attr.flags = (e->attr.flags & ~event_flags) | (e->event->attr.flags & event_flags);
+}
+
+/* Change what can be changed after the first refusal. @return try again? */
+static bool has_substitute(struct rec_counters *c, struct rec_counter *e, int err,
+			   const struct rec_ui *ui)
+{
+	const char *note = NULL;
+
+	if (!e->event)
+		return false;
+	if (rec_event_fall_back(c->events, e->event, -err, &note)) {
+		take_over(e);
+		if (note)
+			rec_say(ui, REC_NOTE, "%s", note);
+		return true;
+	}
+	if (e->event->is_weak && e->leader != (uint32_t)(e - c->list.data)) {
+		e->leader = (uint32_t)(e - c->list.data);
+		e->attr.flags |= PERF_ATTR_DISABLED |
+				 (c->list.data[0].attr.flags & PERF_ATTR_ENABLE_ON_EXEC);
+		return true;
+	}
+	return false;
+}
+
+/* The sentence for a refused call on an event. */
+static enum clew_err refuse(const struct rec_counters *c, const struct rec_counter *e, size_t place,
+			    struct rec_refusal r, struct rec_error *error)
+{
+	struct rec_refusal_text text;
+
+	r.os_errno = r.os_errno < 0 ? -r.os_errno : r.os_errno;
+	r.attr = &e->attr;
+	r.event = e->name;
+	r.pmu = e->event ? e->event->pmu : NULL;
+	r.pid = tid_of(c, place);
+	r.cpu = cpu_of(c, place);
+	r.has_leader = &c->list.data[e->leader] != e;
+	rec_refusal_explain(&r, NULL, &text);
+	return rec_fail(error, CLEW_OS, "%s%s%s", text.cause, text.remedy[0] ? "\n" : "",
+			text.remedy);
+}
+
+static enum clew_err open_counter(struct rec_counters *c, struct rec_counter *e,
+				  const struct rec_ui *ui, struct rec_error *error)
+{
+	size_t nr = 0;
+	int fd = 0, err;
+
+	for (size_t i = 0; i < c->nr_places; i++) {
+		if (!is_wanted_on(e, cpu_of(c, i)))
+			continue;
+		do {
+			fd = open_at(c, e, i);
+		} while (fd < 0 && !nr && has_substitute(c, e, fd, ui));
+		if (fd == -ESRCH && c->target->tids.nr > 1)
+			continue;
+		err = fd < 0 ? fd : os_perf_id(fd, &e->ids[i]);
+		e->fds[i] = fd < 0 ? -1 : fd;
+		if (err < 0)
+			return refuse(c, e, i, (struct rec_refusal){.os_errno = err}, error);
+		nr++;
+	}
+	if (!nr && fd != -ESRCH && e->event && e->event->is_spread)
+		return CLEW_OK; /* the other kind of cores has its own */
+	if (!nr)
+		return fd == -ESRCH ? rec_fail(error, CLEW_NOT_FOUND, "all named tasks have ended")
+				    : rec_fail(error, CLEW_INVALID,
+					       "the event '%s' exists on none of the chosen CPUs",
+					       e->name);
+	return CLEW_OK;
+}
+
+enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
+				struct rec_error *error)
+{
+	enum clew_err err = CLEW_OK;
+
+	os_raise_file_limit();
+	if (rec_probe_defs_make(c, ui) != CLEW_OK)
+		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+	for (size_t i = 0; i < c->list.nr && err == CLEW_OK; i++)
+		err = open_counter(c, &c->list.data[i], ui, error);
+	return err;
+}
+
+static bool may_lock_memory(void)
+{
+	struct os_caps caps;
+
+	os_caps_read(&caps);
+	return os_caps_has(&caps, OS_CAP_IPC_LOCK);
+}
+
+/* What a user may lock for each of so many rings: a share for each CPU, and RLIMIT_MEMLOCK. */
+static size_t allowed_bytes(size_t nr_rings)
+{
+	struct os_caps caps;
+	uint64_t all;
+
+	os_caps_read(&caps);
+	all = caps.memlock_bytes < ALL_RINGS_BYTES ? caps.memlock_bytes : ALL_RINGS_BYTES;
+	all += caps.mlock_kb * 1024 * os_nr_cpus_usable();
+	return (size_t)(all / nr_rings);
+}
+
+static size_t choose_ring_bytes(const struct rec_counters *c, size_t nr_rings)
+{
+	size_t bytes = may_lock_memory() ? RING_BYTES_PRIVILEGED : RING_BYTES, allowed;
+	bool has_copies = false;
+
+	vec_for_each (&c->list, e)
+		has_copies |= e->attr.sample_type & PERF_SAMPLE_STACK_USER;
+	if (has_copies && may_lock_memory()) {
+		bytes = RING_BYTES_COPIES;
+	} else if (has_copies) {
+		allowed = allowed_bytes(nr_rings);
+		while (bytes * 2 + os_page_bytes() <= allowed && bytes < RING_BYTES_COPIES)
+			bytes *= 2;
+	}
+	while (bytes > 4 * os_page_bytes() && bytes * nr_rings > ALL_RINGS_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
+static int map_smaller(int fd, size_t *bytes, bool may_shrink, bool is_backward,
+		       struct os_ring *ret)
+{
+	int err;
+
+	while ((err = os_ring_map(fd, *bytes, is_backward, ret)) == -EPERM && may_shrink &&
+	       *bytes > 4 * os_page_bytes())
+		*bytes /= 2;
+	return err;
+}
+
+static enum clew_err map_ring(struct rec_counters *c, const struct rec_counter *owner, size_t place,
+			      const struct rec_options *o, struct rec_error *error)
+{
+	bool is_backward = owner->attr.flags & PERF_ATTR_WRITE_BACKWARD;
+	int fd = owner->fds[place];
+	struct rec_ring r = {.fd = fd,
+			     .cpu = cpu_of(c, place),
+			     .tid = cpu_of(c, place) < 0 ? tid_of(c, place) : -1,
+			     .is_backward = is_backward};
+	int err = map_smaller(fd, &c->data_bytes, !o->data_bytes, is_backward, &r.ring);
+
+	if (err)
+		return refuse(c, owner, place,
+			      (struct rec_refusal){.call = REC_CALL_MMAP,
+						   .os_errno = err,
+						   .map_bytes = c->data_bytes},
+			      error);
+	if (!vec_push(&c->rings, r)) {
+		os_ring_unmap(&r.ring);
+		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+	}
+	return CLEW_OK;
+}
+
+/* The event that owns a CPU's (or task's) ring: the AUX event where there is one, as its area hangs
+ * on the ring; else the first. */
+static const struct rec_counter *ring_owner(const struct rec_counters *c, size_t from, size_t to,
+					    bool is_backward, size_t *ret_place)
+{
+	const struct rec_counter *found = NULL;
+
+	vec_for_each (&c->list, e) {
+		if (!(e->attr.flags & PERF_ATTR_WRITE_BACKWARD) == is_backward)
+			continue;
+		for (size_t i = from; i < to && (!found || (e->is_aux && found != e)); i++) {
+			if (e->fds[i] < 0)
+				continue;
+			found = e;
+			*ret_place = i;
+		}
+	}
+	return found;
+}
+
+static enum clew_err redirect(const struct rec_counters *c, size_t from, size_t to, int owner,
+			      bool is_backward, struct rec_error *error)
+{
+	vec_for_each (&c->list, e) {
+		if (!(e->attr.flags & PERF_ATTR_WRITE_BACKWARD) == is_backward)
+			continue;
+		for (size_t i = from; i < to; i++) {
+			int err = e->fds[i] < 0 || e->fds[i] == owner
+					? 0
+					: os_perf_set_output(e->fds[i], owner);
+
+			if (err)
+				return refuse(c, e, i,
+					      (struct rec_refusal){.call = REC_CALL_OUTPUT,
+								   .os_errno = err},
+					      error);
+		}
+	}
+	return CLEW_OK;
+}
+
+static enum clew_err map_aux(struct rec_counters *c, const struct rec_counter *e, size_t place,
+			     const struct rec_options *o, struct rec_error *error)
+{
+	struct rec_ring *r = &c->rings.data[c->rings.nr - 1];
+	size_t bytes = o->aux_bytes;
+	int err;
+
+	if (!bytes)
+		bytes = may_lock_memory() ? DEFAULT_AUX : DEFAULT_AUX_UNPRIVILEGED;
+	err = os_ring_map_aux(&r->ring, r->fd, bytes, false);
+	if (err)
+		return refuse(c, e, place,
+			      (struct rec_refusal){.call = REC_CALL_MMAP_AUX,
+						   .os_errno = err,
+						   .map_bytes = bytes},
+			      error);
+	return CLEW_OK;
+}
+
+/* One ring, and all events of the places [from, to) in it. */
+static enum clew_err map_places(struct rec_counters *c, size_t from, size_t to, bool is_backward,
+				const struct rec_options *o, struct rec_error *error)
+{
+	size_t place = from;
+	const struct rec_counter *owner = ring_owner(c, from, to, is_backward, &place);
+	enum clew_err err;
+
+	if (!owner)
+		return CLEW_OK;
+	err = map_ring(c, owner, place, o, error);
+	if (err == CLEW_OK)
+		err = redirect(c, from, to, owner->fds[place], is_backward, error);
+	if (err == CLEW_OK && owner->is_aux)
+		err = map_aux(c, owner, place, o, error);
+	return err;
+}
+
+static enum clew_err set_filters(const struct rec_counters *c, struct rec_error *error)
+{
+	vec_for_each (&c->list, e) {
+		const char *filter = e->event ? e->event->filter : NULL;
+
+		for (size_t i = 0; filter && i < c->nr_places; i++) {
+			int err = e->fds[i] < 0 ? 0 : os_perf_set_filter(e->fds[i], filter);
+
+			if (err)
+				return refuse(c, e, i,
+					      (struct rec_refusal){.call = REC_CALL_FILTER,
+								   .os_errno = err,
+								   .filter = filter},
+					      error);
+		}
+	}
+	return CLEW_OK;
+}
+
+enum clew_err rec_counters_map(struct rec_counters *c, const struct rec_options *o,
+			       struct rec_error *error)
+{
+	/* With CPUs, tasks of one CPU share a ring; without, each task has its own. */
+	bool is_per_cpu = c->target->cpus.data[0] >= 0;
+	size_t step = is_per_cpu ? c->target->tids.nr : 1;
+	enum clew_err err = CLEW_OK;
+
+	c->data_bytes = o->data_bytes ? o->data_bytes : choose_ring_bytes(c, c->nr_places / step);
+	for (size_t at = 0; at < c->nr_places && err == CLEW_OK; at += step) {
+		err = map_places(c, at, at + step, false, o, error);
+		if (err == CLEW_OK && c->has_backward)
+			err = map_places(c, at, at + step, true, o, error);
+	}
+	return err == CLEW_OK ? set_filters(c, error) : err;
+}

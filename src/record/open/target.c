@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/open/target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/proc.h"
+
+enum { MAX_CPU = 1 << 16 };
+
+static enum clew_err out_of_memory(struct rec_error *error)
+{
+	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void sort_unique(struct rec_ints *v)
+{
+	size_t nr = 0;
+
+	if (!v->nr)
+		return;
+	qsort(v->data, v->nr, sizeof(*v->data), compare_ints);
+	for (size_t i = 0; i < v->nr; i++)
+		if (!nr || v->data[nr - 1] != v->data[i])
+			v->data[nr++] = v->data[i];
+	v->nr = nr;
+}
+
+/* One number of a list; steps past it. */
+static bool number(const char **text, long limit, int *ret)
+{
+	char *end;
+	long v;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	v = strtol(*text, &end, 10);
+	if (v < 0 || v >= limit)
+		return false;
+	*text = end;
+	*ret = (int)v;
+	return true;
+}
+
+static bool add_cpu_range(const char **text, struct rec_ints *ret)
+{
+	int from, to;
+
+	if (!number(text, MAX_CPU, &from))
+		return false;
+	to = from;
+	if (**text == '-' && (++*text, !number(text, MAX_CPU, &to)))
+		return false;
+	for (int cpu = from; cpu <= to; cpu++)
+		if (!vec_push(ret, cpu))
+			return false;
+	return from <= to;
+}
+
+enum clew_err rec_cpus_parse(const char *text, struct rec_ints *ret, struct rec_error *error)
+{
+	const char *at = text;
+
+	do {
+		if (!add_cpu_range(&at, ret))
+			break;
+		if (!*at || *at == '\n') {
+			sort_unique(ret);
+			return CLEW_OK;
+		}
+	} while (*at++ == ',');
+	vec_done(ret);
+	return rec_fail(error, CLEW_INVALID,
+			"'%s' is not a list of CPUs; such a list looks like 0,2-5", text);
+}
+
+static enum clew_err online_cpus(struct rec_ints *ret, struct rec_error *error)
+{
+	char text[4096];
+
+	if (!os_read_first_line("/sys/devices/system/cpu/online", text, sizeof(text)))
+		return vec_push(ret, 0) ? CLEW_OK : out_of_memory(error);
+	return rec_cpus_parse(text, ret, error);
+}
+
+uint32_t rec_nr_possible_cpus(void)
+{
+	struct rec_ints cpus = {0};
+	struct rec_error error;
+	uint32_t nr = 1;
+	char text[4096];
+
+	if (os_read_first_line("/sys/devices/system/cpu/possible", text, sizeof(text)) &&
+	    rec_cpus_parse(text, &cpus, &error) == CLEW_OK && cpus.nr)
+		nr = (uint32_t)cpus.data[cpus.nr - 1] + 1;
+	vec_done(&cpus);
+	return nr;
+}
+
+static enum clew_err choose_cpus(struct rec_target *t, const struct rec_options *o,
+				 struct rec_error *error)
+{
+	struct rec_ints online = {0};
+	enum clew_err err;
+
+	if (o->is_per_thread)
+		return vec_push(&t->cpus, -1) ? CLEW_OK : out_of_memory(error);
+	err = online_cpus(&online, error);
+	if (err != CLEW_OK || !o->cpus) {
+		t->cpus = online;
+		return err;
+	}
+	err = rec_cpus_parse(o->cpus, &t->cpus, error);
+	for (size_t i = 0; i < t->cpus.nr && err == CLEW_OK; i++)
+		if (!bsearch(&t->cpus.data[i], online.data, online.nr, sizeof(int), compare_ints))
+			err = rec_fail(error, CLEW_NOT_FOUND,
+				       "CPU %d is not online; /sys/devices/system/cpu/online lists "
+				       "those that are",
+				       t->cpus.data[i]);
+	vec_done(&online);
+	return err;
+}
+
+/* @return false when memory is short; a process that is gone adds nothing. */
+static bool add_threads(struct rec_target *t, int pid)
+{
+	char path[64];
+	struct os_dir *d;
+	int tid;
+	bool ok = true;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = os_dir_open(path, NULL);
+	if (!d)
+		return true;
+	while (ok && (tid = os_dir_next_number(d)) >= 0)
+		ok = vec_push(&t->tids, tid);
+	os_dir_close(d);
+	return ok && vec_push(&t->pids, pid);
+}
+
+static enum clew_err add_listed(struct rec_target *t, const char *list, bool is_tid,
+				struct rec_error *error)
+{
+	const char *at = list, *what = is_tid ? "thread" : "process";
+	char path[64];
+
+	do {
+		int id;
+
+		if (!number(&at, INT32_MAX, &id) || id == 0 || (*at && *at != ','))
+			return rec_fail(error, CLEW_INVALID,
+					"'%s' is not a list of %s ids; such a list looks like "
+					"1234,1240",
+					list, what);
+		snprintf(path, sizeof(path), "/proc/%d", id);
+		if (os_file_id(path, &(struct os_file_id){0}))
+			return rec_fail(error, CLEW_NOT_FOUND, "there is no %s %d (any more)", what,
+					id);
+		if (is_tid ? !vec_push(&t->tids, id) || !vec_push(&t->pids, id)
+			   : !add_threads(t, id))
+			return out_of_memory(error);
+	} while (*at == ',' && at++);
+	return CLEW_OK;
+}
+
+static enum clew_err add_user(struct rec_target *t, const char *user, struct rec_error *error)
+{
+	struct os_dir *d;
+	unsigned int uid;
+	char *end, path[64];
+	int pid;
+	bool ok = true;
+
+	uid = (unsigned int)strtoul(user, &end, 10);
+	if ((end == user || *end) && !os_user_number(user, &uid))
+		return rec_fail(error, CLEW_NOT_FOUND, "there is no user '%s'", user);
+	d = os_dir_open("/proc", NULL);
+	if (!d)
+		return rec_fail(error, CLEW_NOT_FOUND,
+				"/proc is not mounted, so that no process of a user can be found");
+	while (ok && (pid = os_dir_next_number(d)) >= 0) {
+		struct os_file_id id;
+
+		snprintf(path, sizeof(path), "/proc/%d", pid);
+		if (os_file_id(path, &id) == 0 && id.uid == uid)
+			ok = add_threads(t, pid);
+	}
+	os_dir_close(d);
+	if (ok && !t->tids.nr)
+		return rec_fail(error, CLEW_NOT_FOUND, "user '%s' has no process now", user);
+	return ok ? CLEW_OK : out_of_memory(error);
+}
+
+static enum clew_err choose_tasks(struct rec_target *t, const struct rec_options *o,
+				  const struct rec_ui *ui, struct rec_error *error)
+{
+	bool wants_tasks = o->pids || o->tids || o->user;
+	enum clew_err err = CLEW_OK;
+
+	t->is_attached = wants_tasks;
+	t->is_system_wide = !wants_tasks && (o->is_system_wide || o->cpus || !o->argv);
+	if (wants_tasks && o->is_system_wide)
+		rec_say(ui, REC_WARNING, "-a is overridden: only the named tasks are recorded");
+	if (o->is_per_thread && t->is_system_wide)
+		return rec_fail(
+			error, CLEW_INVALID,
+			"--per-thread needs tasks: a command, -p, -t or -u, without -a and -C");
+	if (!wants_tasks)
+		return vec_push(&t->tids, t->is_system_wide ? -1 : 0) ? CLEW_OK
+								      : out_of_memory(error);
+	if (o->pids)
+		err = add_listed(t, o->pids, false, error);
+	if (err == CLEW_OK && o->tids)
+		err = add_listed(t, o->tids, true, error);
+	if (err == CLEW_OK && o->user)
+		err = add_user(t, o->user, error);
+	sort_unique(&t->tids);
+	sort_unique(&t->pids);
+	if (err == CLEW_OK && !t->tids.nr)
+		return rec_fail(error, CLEW_NOT_FOUND, "all named tasks have ended");
+	return err;
+}
+
+enum clew_err rec_target_resolve(struct rec_target *ret, const struct rec_options *o,
+				 const struct rec_ui *ui, struct rec_error *error)
+{
+	enum clew_err err;
+
+	*ret = (struct rec_target){0};
+	err = choose_tasks(ret, o, ui, error);
+	if (err == CLEW_OK)
+		err = choose_cpus(ret, o, error);
+	/* The kernel maps no buffer for an inherited event that follows its task over all CPUs. */
+	ret->is_inherited = o->inherit != REC_NO && !o->is_per_thread &&
+			    !(o->tids && o->inherit == REC_DEFAULT);
+	if (err != CLEW_OK)
+		rec_target_done(ret);
+	return err;
+}
+
+void rec_target_done(struct rec_target *t)
+{
+	vec_done(&t->tids);
+	vec_done(&t->cpus);
+	vec_done(&t->pids);
+}

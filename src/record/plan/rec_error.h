@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_PLAN_REC_ERROR_H
+#define RECORD_PLAN_REC_ERROR_H
+
+#include <clew/err.h>
+
+#include "record/plan/rec_options.h"
+
+/** Put a sentence into @p e and return @p code. */
+CLEW_COLD CLEW_PRINTF(3, 4) enum clew_err
+	rec_fail(struct rec_error *e, enum clew_err code, const char *format, ...);
+
+/** The same with errno's words behind: "cannot open x: No such file or directory". @p err: an
+ * errno, positive or negative. */
+CLEW_COLD CLEW_PRINTF(3, 4) enum clew_err
+	rec_fail_os(struct rec_error *e, int err, const char *format, ...);
+
+CLEW_PRINTF(3, 4)
+void rec_say(const struct rec_ui *ui, enum rec_level level, const char *format, ...);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_PLAN_REC_OPTIONS_H
+#define RECORD_PLAN_REC_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/progress.h"
+#include "record/plan/event_list.h"
+#include "record/plan/stacks.h"
+
+/** When --switch-output starts another file. */
+struct rec_switch {
+	bool is_on, on_signal;
+	uint64_t bytes, ns; /* 0: not by that */
+	uint32_t max_files; /* 0: keep all */
+};
+
+enum rec_tristate { REC_DEFAULT, REC_YES, REC_NO };
+
+/** How a recording is to be made; zeroed = all defaults. Strings are borrowed for the session. */
+struct rec_options {
+	/* who */
+	char *const *argv;              /* the command, NULL-terminated; NULL: none */
+	const char *pids, *tids, *user; /* comma lists as given */
+	const char *cpus;               /* "0-3,8" */
+	const char *cgroups;            /* one a event, in order */
+	bool is_system_wide, is_per_thread;
+	enum rec_tristate inherit;
+
+	/* when */
+	uint64_t freq, period; /* 0: not given */
+	bool is_freq_max, is_freq_strict, is_no_samples;
+	int64_t delay_ms; /* 0: start at once; -1: start disabled */
+
+	/* what each sample holds */
+	enum rec_callgraph callgraph;
+	enum rec_stacks stacks; /* what became of callgraph: settled by the session */
+	bool is_immediate;      /* sframe: at the sample, not on the way back to user mode */
+	bool keeps_deferred;    /* leave stacks in records of their own (the caller's to heed) */
+	bool is_store_stacks;   /* dwarf: leave the copies in the file, as perf does */
+	uint32_t stack_bytes;   /* dwarf; 0: chosen */
+	uint16_t max_stack;     /* frames; 0: the kernel's limit, or ours */
+	bool has_drain_ms;
+	uint32_t drain_ms;       /* how long to wait for user stacks at the end */
+	const char *cache_dir;   /* of compiled unwind tables; NULL: none */
+	const char *search_path; /* $PATH, to find the command's binary before it starts */
+	uint64_t branch_filter;  /* PERF_SAMPLE_BRANCH_; 0: none */
+	uint64_t user_regs, intr_regs;
+	bool has_user_regs, has_intr_regs;
+	bool with_addr, with_phys_addr, with_weight, with_transaction, with_raw, with_cpu;
+	bool with_data_page_size, with_code_page_size, with_identifier;
+	enum rec_tristate with_time, with_period;
+	bool is_all_user, is_all_kernel, no_kernel_chain, no_user_chain;
+
+	/* what else the stream holds */
+	bool with_switches, with_namespaces, with_cgroups, with_stat, with_running_time;
+	bool no_bpf_events, no_build_ids;
+	bool is_exclude_self;
+	bool has_clockid;
+	int32_t clockid;
+
+	/* buffers and files */
+	size_t data_bytes, aux_bytes; /* 0: chosen by what is allowed */
+	bool is_overwrite, is_unbuffered, is_tail_synthesize;
+	const char *output; /* NULL: "perf.data"; "-": standard output */
+	int zstd_level;     /* 0: not compressed */
+	uint64_t max_bytes; /* 0: no limit */
+	bool is_stamped;    /* the file's name carries the time */
+	struct rec_switch switch_output;
+	const char *control;             /* "fd:N[,M]" or "fifo:PATH[,PATH]" */
+	bool is_verbose;                 /* tell what was opened */
+	int realtime;                    /* SCHED_FIFO priority; 0: leave it */
+	const char *const *command_line; /* our own, for the CMDLINE feature */
+	size_t nr_command_line;
+};
+
+/** A sentence that tells the user what was wrong and what to do. */
+struct rec_error {
+	char text[768];
+};
+
+struct rec_progress {
+	uint64_t elapsed_ns, samples, lost, bytes;
+	uint32_t nr_files;
+};
+
+enum rec_level { REC_NOTE, REC_WARNING };
+
+/** What the session tells while it runs. Any may be NULL. */
+struct rec_ui {
+	void (*say)(void *ctx, enum rec_level level, const char *text);
+	void (*progress)(void *ctx, const struct rec_progress *p); /* about twice a second */
+	struct progress *steps; /* of the work before and after recording; borrowed */
+	/** A plain file is whole; @p is_deferred: some of its user stacks stand in records of their
+	 * own. */
+	void (*wrote)(void *ctx, const char *path, bool is_deferred);
+	void *ctx;
+};
+
+#endif

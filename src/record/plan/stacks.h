@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_PLAN_STACKS_H
+#define RECORD_PLAN_STACKS_H
+
+#include <stdbool.h>
+
+/*
+ * Which way user stacks are recorded: --call-graph auto|sframe|fp|dwarf|defer.
+ *
+ *   auto          the best that works here, see stack_choice.h; says which and why
+ *   sframe        tables, by BPF (deferred; ",immediate": at the sample)
+ *   defer         the kernel's own deferral (Linux >= 6.19), also spelled "fp,defer"
+ *   dwarf[,BYTES] a copy of the stack, unwound while recording; with --store-stacks kept in the
+ *                 file as perf does
+ *   fp[,DEPTH]    the kernel's frame pointers
+ */
+enum rec_stacks {
+	REC_STACKS_NONE,
+	REC_STACKS_BPF_DEFERRED,
+	REC_STACKS_KERNEL_DEFERRED,
+	REC_STACKS_BPF_IMMEDIATE,
+	REC_STACKS_COPY,   /* unwound while recording */
+	REC_STACKS_STORED, /* REGS_USER | STACK_USER in the file */
+	REC_STACKS_FP,
+	REC_STACKS_LBR,
+	NR_REC_STACKS
+};
+
+/** "bpf-deferred", "kernel-deferred", ... */
+const char *rec_stacks_name(enum rec_stacks s);
+
+static inline bool rec_stacks_is_bpf(enum rec_stacks s)
+{
+	return s == REC_STACKS_BPF_DEFERRED || s == REC_STACKS_BPF_IMMEDIATE;
+}
+
+/** Are samples rewritten on their way into the file? */
+static inline bool rec_stacks_is_rewritten(enum rec_stacks s)
+{
+	return rec_stacks_is_bpf(s) || s == REC_STACKS_COPY;
+}
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/running/sideband.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "os/proc.h"
+#include "os/proc_map.h"
+#include "record/running/file_build_id.h"
+
+enum {
+	FLUSH_BYTES = 256 * 1024,
+	STATUS_LIMIT = 64 * 1024,
+	NR_NAMESPACES = 7,
+	NAME_MAX_BYTES = 4096,
+	COMM_BYTES = 16,
+};
+
+/* The order of the fields is that of struct perf_sample_id's bits. */
+static void make_trailer(struct rec_sideband *s, const struct rec_counter *e, uint64_t id)
+{
+	uint64_t type = e->attr.sample_type;
+	size_t at = 0;
+
+	s->at_pid = s->at_tid = SIZE_MAX;
+	if (!(e->attr.flags & PERF_ATTR_SAMPLE_ID_ALL))
+		return;
+	if (type & PERF_SAMPLE_TID) {
+		s->at_pid = at;
+		s->at_tid = at + 4;
+		at += 8;
+	}
+	at += type & PERF_SAMPLE_TIME ? 8 : 0; /* 0: before all else */
+	if (type & PERF_SAMPLE_ID) {
+		memcpy(s->trailer + at, &id, 8);
+		at += 8;
+	}
+	at += type & PERF_SAMPLE_STREAM_ID ? 8 : 0;
+	at += type & PERF_SAMPLE_CPU ? 8 : 0;
+	s->has_identifier = type & PERF_SAMPLE_IDENTIFIER;
+	if (s->has_identifier) {
+		memcpy(s->trailer + at, &id, 8);
+		at += 8;
+	}
+	s->trailer_bytes = at;
+}
+
+bool rec_sideband_init(struct rec_sideband *s, const struct rec_counters *c,
+		       const struct rec_options *o, struct rec_build_ids *build_ids,
+		       struct rec_file *f)
+{
+	*s = (struct rec_sideband){.options = o, .build_ids = build_ids, .file = f};
+	vec_for_each (&c->list, e)
+		if (e->is_tracking)
+			make_trailer(s, e, e->ids[0]);
+	return true;
+}
+
+enum clew_err rec_sideband_flush(struct rec_sideband *s)
+{
+	if (s->out.is_failed && s->err == CLEW_OK)
+		s->err = CLEW_NO_MEMORY;
+	if (!s->file)
+		return s->err;
+	if (s->err == CLEW_OK && s->out.nr)
+		s->err = perf_writer_records(s->file->writer, s->out.data, s->out.nr);
+	buf_clear(&s->out);
+	return s->err;
+}
+
+/* Begin a record; the size is filled in by rec_sideband_end(). @return where it starts. */
+size_t rec_sideband_begin(struct rec_sideband *s, uint32_t type, uint16_t misc)
+{
+	struct perf_event_header h = {.type = type, .misc = misc};
+	size_t at = s->out.nr;
+
+	buf_add(&s->out, &h, sizeof(h));
+	return at;
+}
+
+void rec_sideband_u32(struct rec_sideband *s, uint32_t v)
+{
+	buf_add(&s->out, &v, sizeof(v));
+}
+
+void rec_sideband_u64(struct rec_sideband *s, uint64_t v)
+{
+	buf_add(&s->out, &v, sizeof(v));
+}
+
+/* NUL-terminated, padded to 8. */
+void rec_sideband_text(struct rec_sideband *s, const char *text, size_t len)
+{
+	buf_add(&s->out, text, len);
+	buf_fill(&s->out, '\0', 8 - len % 8);
+}
+
+void rec_sideband_end(struct rec_sideband *s, size_t at, uint32_t pid, uint32_t tid)
+{
+	size_t trailer = s->out.nr;
+	uint16_t size;
+
+	buf_add(&s->out, s->trailer, s->trailer_bytes);
+	if (s->out.is_failed)
+		return;
+	if (s->at_pid != SIZE_MAX) {
+		memcpy(s->out.data + trailer + s->at_pid, &pid, 4);
+		memcpy(s->out.data + trailer + s->at_tid, &tid, 4);
+	}
+	size = (uint16_t)(s->out.nr - at);
+	memcpy(s->out.data + at + offsetof(struct perf_event_header, size), &size, sizeof(size));
+	if (s->out.nr >= FLUSH_BYTES)
+		rec_sideband_flush(s);
+}
+
+/* The same for records that have no trailer: those of tools. */
+void rec_sideband_end_plain(struct rec_sideband *s, size_t at)
+{
+	uint16_t size = (uint16_t)(s->out.nr - at);
+
+	if (!s->out.is_failed)
+		memcpy(s->out.data + at + offsetof(struct perf_event_header, size), &size,
+		       sizeof(size));
+}
+
+static void add_comm(struct rec_sideband *s, int pid, int tid, const char *comm)
+{
+	size_t len = strnlen(comm, COMM_BYTES - 1);
+	size_t at = rec_sideband_begin(s, PERF_RECORD_COMM, 0);
+
+	rec_sideband_u32(s, (uint32_t)pid);
+	rec_sideband_u32(s, (uint32_t)tid);
+	rec_sideband_text(s, comm, len);
+	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)tid);
+}
+
+static void add_fork(struct rec_sideband *s, int pid, int tid, int ppid, int ptid)
+{
+	size_t at = rec_sideband_begin(s, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC);
+
+	rec_sideband_u32(s, (uint32_t)pid);
+	rec_sideband_u32(s, (uint32_t)ppid);
+	rec_sideband_u32(s, (uint32_t)tid);
+	rec_sideband_u32(s, (uint32_t)ptid);
+	rec_sideband_u64(s, 0);
+	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)tid);
+}
+
+static void add_namespaces(struct rec_sideband *s, int pid, int tid)
+{
+	static const char *const names[NR_NAMESPACES] = {"net",  "uts", "ipc",   "pid",
+							 "user", "mnt", "cgroup"};
+	size_t at = rec_sideband_begin(s, PERF_RECORD_NAMESPACES, 0);
+
+	rec_sideband_u32(s, (uint32_t)pid);
+	rec_sideband_u32(s, (uint32_t)tid);
+	rec_sideband_u64(s, NR_NAMESPACES);
+	for (int i = 0; i < NR_NAMESPACES; i++) {
+		struct os_file_id id = {0};
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", tid, names[i]);
+		os_file_id(path, &id);
+		rec_sideband_u64(s, id.dev);
+		rec_sideband_u64(s, id.ino);
+	}
+	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)tid);
+}
+
+/* The build id of a mapped file, looked up once a file however many processes map it. */
+static const struct rec_found_id *build_id_of(struct rec_sideband *s, int pid,
+					      const struct proc_map *m)
+{
+	uint64_t key = hash_two((uint64_t)m->maj << 32 | m->min, m->ino);
+	const uint64_t *known = map_u64_get(&s->files, key);
+	struct rec_found_id found = {0};
+	char path[PROC_MAP_FILE_BYTES];
+
+	if (known)
+		return &s->ids.data[*known];
+	/* Through map_files, so that it is the file that is mapped: in its own mount namespace,
+	 * replaced or deleted. */
+	proc_map_file(path, (uint32_t)pid, m->start, m->end);
+	found.bytes = (uint8_t)rec_file_build_id(path, found.id);
+	if (!vec_push(&s->ids, found) || !map_u64_put(&s->files, key, s->ids.nr - 1))
+		return NULL;
+	return &s->ids.data[s->ids.nr - 1];
+}
+
+static void put_build_id_or_inode(struct rec_sideband *s, const struct proc_map *m,
+				  const struct rec_found_id *id)
+{
+	const uint8_t head[4] = {id ? id->bytes : 0};
+
+	if (id && id->bytes) {
+		buf_add(&s->out, head, sizeof(head));
+		buf_add(&s->out, id->id, sizeof(id->id));
+		return;
+	}
+	rec_sideband_u32(s, m->maj);
+	rec_sideband_u32(s, m->min);
+	rec_sideband_u64(s, m->ino);
+	rec_sideband_u64(s, 0); /* generation */
+}
+
+static void add_map(struct rec_sideband *s, int pid, const struct proc_map *m)
+{
+	const struct rec_found_id *id = NULL;
+	uint16_t misc = PERF_RECORD_MISC_USER;
+	const char *name = m->name;
+	size_t len = m->name_bytes, at;
+
+	if (!len) {
+		name = "//anon"; /* as the kernel calls it */
+		len = 6;
+	}
+	if (len > NAME_MAX_BYTES - 1)
+		len = NAME_MAX_BYTES - 1;
+	if (m->ino && !s->options->no_build_ids && m->prot & PROC_MAP_X)
+		id = build_id_of(s, pid, m);
+	if (id && id->bytes)
+		misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
+	if (!(m->prot & PROC_MAP_X))
+		misc |= PERF_RECORD_MISC_MMAP_DATA;
+	at = rec_sideband_begin(s, PERF_RECORD_MMAP2, misc);
+	rec_sideband_u32(s, (uint32_t)pid);
+	rec_sideband_u32(s, (uint32_t)pid);
+	rec_sideband_u64(s, m->start);
+	rec_sideband_u64(s, m->end - m->start);
+	rec_sideband_u64(s, m->offset);
+	put_build_id_or_inode(s, m, id);
+	rec_sideband_u32(s, m->prot);
+	rec_sideband_u32(s, m->flags);
+	rec_sideband_text(s, name, len);
+	if (id && id->bytes && !s->out.is_failed)
+		rec_build_ids_add(s->build_ids, false, id->id, id->bytes,
+				  s->out.data + at + 72 /* where the name stands */);
+	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)pid);
+}
+
+static void add_maps(struct rec_sideband *s, int pid)
+{
+	bool with_data = s->options->with_addr || s->options->with_phys_addr;
+	struct proc_map m;
+	const char *at;
+
+	if (!proc_maps_read((uint32_t)pid, &s->text))
+		return;
+	for (at = buf_cstr(&s->text); proc_map_next(&at, &m);)
+		if (m.prot & PROC_MAP_X || with_data)
+			add_map(s, pid, &m);
+}
+
+/* Name and parent from /proc/PID/status. */
+static bool read_status(struct rec_sideband *s, int pid, char comm[COMM_BYTES + 1], int *ret_ppid)
+{
+	const char *name, *ppid;
+	char path[64];
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	buf_clear(&s->text);
+	if (os_read_into(path, STATUS_LIMIT, &s->text) <= 0)
+		return false;
+	name = buf_cstr(&s->text);
+	ppid = strstr(name, "\nPPid:");
+	if (strncmp(name, "Name:\t", 6) != 0 || !ppid)
+		return false;
+	len = strcspn(name + 6, "\n");
+	if (len > COMM_BYTES)
+		len = COMM_BYTES;
+	memcpy(comm, name + 6, len);
+	comm[len] = '\0';
+	*ret_ppid = atoi(ppid + 6);
+	return true;
+}
+
+static void add_threads(struct rec_sideband *s, int pid)
+{
+	char path[96], comm[64];
+	struct os_dir *d;
+	int tid;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = os_dir_open(path, NULL);
+	while (d && (tid = os_dir_next_number(d)) >= 0) {
+		if (tid == pid)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+		if (!os_read_first_line(path, comm, sizeof(comm)))
+			continue;
+		add_fork(s, pid, tid, pid, pid);
+		add_comm(s, pid, tid, comm);
+		if (s->options->with_namespaces)
+			add_namespaces(s, pid, tid);
+	}
+	os_dir_close(d);
+}
+
+void rec_sideband_process(struct rec_sideband *s, int pid)
+{
+	char comm[COMM_BYTES + 1];
+	int ppid;
+
+	if (!read_status(s, pid, comm, &ppid))
+		return;
+	add_fork(s, pid, pid, ppid, ppid);
+	add_comm(s, pid, pid, comm);
+	if (s->options->with_namespaces)
+		add_namespaces(s, pid, pid);
+	add_maps(s, pid);
+	add_threads(s, pid);
+}
+
+void rec_sideband_command(struct rec_sideband *s, int pid)
+{
+	char comm[COMM_BYTES + 1];
+	int ppid;
+
+	if (!read_status(s, pid, comm, &ppid))
+		return;
+	add_comm(s, pid, pid, comm);
+	if (s->options->with_namespaces)
+		add_namespaces(s, pid, pid);
+}
+
+void rec_sideband_all(struct rec_sideband *s)
+{
+	struct os_dir *d = os_dir_open("/proc", NULL);
+	int pid;
+
+	while (d && s->err == CLEW_OK && (pid = os_dir_next_number(d)) >= 0)
+		rec_sideband_process(s, pid);
+	os_dir_close(d);
+}
+
+void rec_sideband_lost(struct rec_sideband *s, const struct rec_lost *lost)
+{
+	size_t at = rec_sideband_begin(s, PERF_RECORD_LOST_SAMPLES, 0), id_at = s->trailer_bytes;
+
+	rec_sideband_u64(s, lost->lost);
+	rec_sideband_end(s, at, 0, 0);
+	/* The id of the event that lost them, where the trailer ends with one. */
+	if (id_at >= 8 && s->has_identifier && !s->out.is_failed)
+		memcpy(s->out.data + s->out.nr - 8, &lost->id, 8);
+}
+
+void rec_sideband_done(struct rec_sideband *s)
+{
+	buf_done(&s->out);
+	buf_done(&s->text);
+	map_u64_done(&s->files);
+	vec_done(&s->ids);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_RUNNING_SIDEBAND_H
+#define RECORD_RUNNING_SIDEBAND_H
+
+#include "base/map_u64.h"
+#include "record/open/counters.h"
+#include "record/plan/rec_file.h"
+#include "record/running/build_ids.h"
+
+struct rec_found_id {
+	uint8_t id[20], bytes; /* bytes 0: the file has none */
+};
+
+/**
+ * Makes the records the kernel would have sent had we watched from the start: who runs, what is
+ * mapped. Reads /proc; a task that ends meanwhile is left out or half told, as it would be in a
+ * live stream.
+ */
+struct rec_sideband {
+	const struct rec_options *options;
+	struct rec_build_ids *build_ids;
+	struct rec_file *file; /* NULL: all stays in out */
+	uint8_t trailer[64];   /* sample_id of the tracking event: our id, time 0 */
+	size_t trailer_bytes;
+	bool has_identifier;
+	size_t at_pid, at_tid; /* in the trailer; SIZE_MAX: not there */
+	struct buf out, text;  /* records to be written; a file of /proc */
+	struct map_u64 files;  /* (device, inode) of a mapped file -> its build id in ids */
+	struct {
+		VEC(struct rec_found_id);
+	} ids;
+	enum clew_err err; /* sticky */
+};
+
+bool rec_sideband_init(struct rec_sideband *s, const struct rec_counters *c,
+		       const struct rec_options *o, struct rec_build_ids *build_ids,
+		       struct rec_file *f);
+
+/** The kernel's text and its modules. */
+void rec_sideband_kernel(struct rec_sideband *s);
+
+/** One process: FORK and COMM of each thread, its maps, namespaces when asked for. */
+void rec_sideband_process(struct rec_sideband *s, int pid);
+
+/** The same for every process. */
+void rec_sideband_all(struct rec_sideband *s);
+
+/** A command held before its exec: its name alone, as its maps are still ours. */
+void rec_sideband_command(struct rec_sideband *s, int pid);
+
+/** ID_INDEX, EVENT_UPDATE of the names, TIME_CONV: what lets a reader of a cut file or of a pipe
+ * know the events. */
+void rec_sideband_events(struct rec_sideband *s, const struct rec_counters *c,
+			 const struct perf_evlist *l);
+
+/** LOST_SAMPLES: what the kernel counted as dropped for one counter. */
+void rec_sideband_lost(struct rec_sideband *s, const struct rec_lost *lost);
+
+/** CGROUP of every cgroup there is, when asked for (--all-cgroups). */
+void rec_sideband_cgroups(struct rec_sideband *s);
+
+/*
+ * For the files that make records: begin, add the fields in order, end. A record of the kernel's
+ * kind ends with the sample_id trailer, one of tools does not.
+ */
+size_t rec_sideband_begin(struct rec_sideband *s, uint32_t type, uint16_t misc);
+void rec_sideband_u32(struct rec_sideband *s, uint32_t v);
+void rec_sideband_u64(struct rec_sideband *s, uint64_t v);
+void rec_sideband_text(struct rec_sideband *s, const char *text, size_t len); /* with NUL, padded */
+void rec_sideband_end(struct rec_sideband *s, size_t at, uint32_t pid, uint32_t tid);
+void rec_sideband_end_plain(struct rec_sideband *s, size_t at);
+
+/** Give all made so far to the file. @return the first error. */
+enum clew_err rec_sideband_flush(struct rec_sideband *s);
+
+void rec_sideband_done(struct rec_sideband *s);
+
+#endif

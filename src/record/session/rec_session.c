@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/session/rec_session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "os/child.h"
+#include "os/clock.h"
+#include "os/perf_event.h"
+#include "os/proc.h"
+#include "os/signals.h"
+#include "record/session/control.h"
+#include "record/session/stream.h"
+#include "record/stacks/stack_choice.h"
+
+#define NS_PER_MS 1000000ull
+
+enum { DRAIN_MS = 200, DRAIN_STEP_MS = 2, BUSY_DRAIN_MS = 10000 };
+enum { PROGRESS_MS = 500, MAX_SLEEP_MS = 1000, CHILD_GRACE_MS = 2000, CHILD_STEP_MS = 20 };
+
+struct session {
+	const struct rec_options *options; /* settled */
+	struct rec_options settled;
+	const struct rec_ui *ui;
+	struct rec_result *result;
+	struct rec_target target;
+	struct rec_counters counters;
+	struct user_stacks stacks;
+	struct rec_stream stream;
+	struct rec_control control;
+	struct os_child child;
+	struct os_poll poll;
+	int signal_fd, signal_poll, control_poll;
+	size_t task_poll, nr_tasks; /* polled descriptors, one a task, that tell of its end */
+	uint64_t start_ns, enable_at_ns, progress_at_ns;
+	bool must_stop, must_switch, was_child_told;
+};
+
+static enum clew_err out_of_memory(struct rec_error *error)
+{
+	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+}
+
+/* A command that cannot run is known before anything is made for it: no file is moved away. */
+static enum clew_err check_command(struct session *s, struct rec_error *error)
+{
+	const struct rec_options *o = s->options;
+	int err = os_child_check(o->argv[0], o->search_path);
+
+	if (!err)
+		return CLEW_OK;
+	s->result->has_command_failed_to_start = true;
+	s->result->exit_code = err == -ENOENT ? 127 : 126;
+	return rec_fail_os(error, err, "cannot run '%s'", o->argv[0]);
+}
+
+/* Before any other thread or the child is there. */
+static enum clew_err prepare(struct session *s, struct rec_error *error)
+{
+	const struct rec_options *o = s->options;
+	enum clew_err err = rec_target_resolve(&s->target, o, s->ui, error);
+	int os_err;
+
+	if (err != CLEW_OK)
+		return err;
+	if (o->control) {
+		err = rec_control_open(&s->control, o->control, error);
+		if (err != CLEW_OK)
+			return err;
+	}
+	if (o->realtime) {
+		os_err = os_set_realtime(o->realtime);
+		if (os_err)
+			return rec_fail_os(error, os_err, "-r %d", o->realtime);
+	}
+	s->signal_fd = os_signal_open();
+	if (s->signal_fd < 0)
+		return rec_fail_os(error, s->signal_fd, "cannot watch signals");
+	if (!o->argv)
+		return CLEW_OK;
+	err = check_command(s, error);
+	if (err != CLEW_OK)
+		return err;
+	os_err = os_child_fork(&s->child, o->argv);
+	if (os_err)
+		return rec_fail_os(error, os_err, "cannot fork");
+	s->stream.child_pid = s->child.pid;
+	if (!s->target.is_system_wide && !s->target.is_attached)
+		s->target.tids.data[0] = s->child.pid;
+	return CLEW_OK;
+}
+
+/* --exclude-perf: tracepoints pass over what we do ourselves. */
+static enum clew_err exclude_self(struct rec_event_list *events, struct rec_error *error)
+{
+	vec_for_each (&events->events, e) {
+		char text[4096];
+		int n;
+
+		if (!e->is_tracepoint)
+			return rec_fail(error, CLEW_INVALID,
+					"--exclude-perf is for tracepoints, and '%s' is none",
+					e->name);
+		if (e->filter)
+			n = snprintf(text, sizeof(text), "(%s) && common_pid != %d", e->filter,
+				     os_pid());
+		else
+			n = snprintf(text, sizeof(text), "common_pid != %d", os_pid());
+		e->filter = arena_strndup(&events->memory, text, strlen(text));
+		if (!e->filter || (size_t)n >= sizeof(text))
+			return out_of_memory(error);
+	}
+	return CLEW_OK;
+}
+
+static enum clew_err open_counters(struct session *s, struct rec_event_list *events,
+				   struct rec_error *error)
+{
+	struct rec_counters *c = &s->counters;
+	enum clew_err err = rec_counters_build(c, events, s->options, &s->target, error);
+
+	if (err == CLEW_OK)
+		err = rec_counters_open(c, s->ui, error);
+	if (err == CLEW_OK)
+		err = rec_counters_map(c, s->options, error);
+	return err;
+}
+
+/* What the choice asks of the rest: BPF has no clock of perf's own. */
+static void settle_stacks(struct session *s, enum rec_stacks stacks, bool had_clockid)
+{
+	s->settled.stacks = stacks;
+	s->settled.has_clockid = had_clockid;
+	if (rec_stacks_is_bpf(stacks) && !had_clockid) {
+		s->settled.has_clockid = true;
+		s->settled.clockid = 1; /* CLOCK_MONOTONIC */
+	}
+}
+
+/* Open the events with the way of user stacks that was chosen; with auto the next one, where an
+ * event will not go with it. */
+static enum clew_err open_events(struct session *s, struct rec_event_list *events,
+				 struct rec_error *error)
+{
+	bool is_auto = s->options->callgraph == REC_CALLGRAPH_AUTO;
+	bool had_clockid = s->options->has_clockid;
+	struct rec_stack_choice choice = {0};
+	enum clew_err err = s->options->is_exclude_self ? exclude_self(events, error) : CLEW_OK;
+
+	while (err == CLEW_OK) {
+		settle_stacks(s, REC_STACKS_NONE, had_clockid);
+		err = rec_stacks_choose(&choice, s->options, events, &s->target, s->ui, error);
+		if (err != CLEW_OK)
+			return err;
+		settle_stacks(s, choice.stacks, had_clockid);
+		err = open_counters(s, events, error);
+		if (err != CLEW_OK) {
+			defer_bpf_free(choice.bpf);
+			return err;
+		}
+		err = user_stacks_open(&s->stacks, &s->counters, s->options, s->ui, choice.bpf,
+				       error);
+		if (err == CLEW_OK || !is_auto || !choice.bpf || err == CLEW_NO_MEMORY)
+			return err;
+		rec_say(s->ui, REC_NOTE, "user stacks: not %s: %s", rec_stacks_name(choice.stacks),
+			error->text);
+		choice.refused |= 1u << choice.stacks;
+		user_stacks_done(&s->stacks);
+		rec_counters_done(&s->counters);
+		s->counters = (struct rec_counters){0};
+		err = CLEW_OK;
+	}
+	return err;
+}
+
+/* One descriptor of each task is enough to hear of its end: all of a task's events end together. */
+static bool poll_tasks(struct session *s)
+{
+	const struct rec_counter *first = s->counters.list.data;
+	size_t nr_tids = s->target.tids.nr;
+
+	s->task_poll = s->poll.nr;
+	if (!s->target.is_attached)
+		return true;
+	for (size_t i = 0; i < nr_tids; i++) {
+		int fd = -1;
+
+		for (size_t place = i; place < s->counters.nr_places && fd < 0; place += nr_tids)
+			fd = first->fds[place];
+		if (fd < 0)
+			continue;
+		if (os_poll_add(&s->poll, fd) < 0)
+			return false;
+		s->nr_tasks++;
+	}
+	return true;
+}
+
+static bool fill_poll(struct session *s)
+{
+	s->signal_poll = os_poll_add(&s->poll, s->signal_fd);
+	s->control_poll = os_poll_add(&s->poll, s->control.fd);
+	if (s->signal_poll < 0 || s->control_poll < 0)
+		return false;
+	vec_for_each (&s->counters.rings, r) {
+		if (r->is_backward)
+			continue; /* never wakes anyone */
+		r->poll = os_poll_add(&s->poll, r->fd);
+		if (r->poll < 0)
+			return false;
+	}
+	if (s->stacks.bpf && os_poll_add(&s->poll, defer_bpf_fd(s->stacks.bpf)) < 0)
+		return false;
+	return poll_tasks(s);
+}
+
+static void on_signal(struct session *s, int number)
+{
+	switch (number) {
+	case 0:
+		break;
+	case SIGCHLD:
+		if (os_child_reap(&s->child, false))
+			s->must_stop = true;
+		break;
+	case SIGUSR2:
+		s->must_switch |= s->options->switch_output.on_signal;
+		break;
+	default:
+		s->result->signal = number;
+		s->must_stop = true;
+	}
+}
+
+static void on_command(struct session *s, enum rec_command command)
+{
+	const char *name = s->control.argument[0] ? s->control.argument : NULL;
+	struct buf text = {0};
+
+	switch (command) {
+	case REC_COMMAND_ENABLE:
+	case REC_COMMAND_DISABLE:
+		if (!rec_counters_switch(&s->counters, name, command == REC_COMMAND_ENABLE))
+			rec_say(s->ui, REC_WARNING, "--control: no event '%s'", name ? name : "");
+		break;
+	case REC_COMMAND_SNAPSHOT:
+		s->must_switch |= s->options->switch_output.on_signal;
+		break;
+	case REC_COMMAND_STOP:
+		s->must_stop = true;
+		break;
+	case REC_COMMAND_EVLIST:
+		vec_for_each (&s->counters.list, e)
+			buf_printf(&text, "%s\n", e->name);
+		break;
+	case REC_COMMAND_UNKNOWN:
+		rec_say(s->ui, REC_WARNING,
+			"--control: unknown command; there are enable, disable, snapshot, stop, "
+			"ping, evlist");
+		return;
+	case REC_COMMAND_PING:
+	case REC_COMMAND_NONE:
+		break;
+	}
+	rec_control_ack(&s->control, text.nr ? buf_cstr(&text) : NULL);
+	buf_done(&text);
+}
+
+/* The event that owns a ring is gone with its task; others may still write there: wait on one of
+ * them instead. */
+static void poll_next_owner(struct session *s, struct rec_ring *r)
+{
+	const struct rec_counters *c = &s->counters;
+	size_t total = c->list.nr * c->nr_places;
+
+	for (; r->next_owner < total; r->next_owner++) {
+		size_t place = r->next_owner / c->list.nr;
+		const struct rec_counter *e = &c->list.data[r->next_owner % c->list.nr];
+		int cpu = c->target->cpus.data[place / c->target->tids.nr];
+		int tid = c->target->tids.data[place % c->target->tids.nr];
+
+		if (e->fds[place] < 0 || cpu != r->cpu || (cpu < 0 && tid != r->tid) ||
+		    e->attr.flags & PERF_ATTR_WRITE_BACKWARD)
+			continue;
+		s->poll.data[r->poll].fd = e->fds[place];
+		r->next_owner++;
+		return;
+	}
+	s->poll.data[r->poll].fd = -1;
+}
+
+static void drop_ended(struct session *s)
+{
+	vec_for_each (&s->counters.rings, r)
+		if (!r->is_backward && os_poll_is_ended(&s->poll, r->poll))
+			poll_next_owner(s, r);
+	for (size_t i = s->task_poll; i < s->poll.nr; i++) {
+		if (s->poll.data[i].fd < 0 || !os_poll_is_ended(&s->poll, (int)i))
+			continue;
+		s->poll.data[i].fd = -1;
+		if (--s->nr_tasks == 0)
+			s->must_stop = true;
+	}
+	if (os_poll_is_ended(&s->poll, s->control_poll))
+		s->poll.data[s->control_poll].fd = -1; /* its other side went away */
+}
+
+static int timeout_ms(const struct session *s, uint64_t now)
+{
+	const struct rec_switch *w = &s->options->switch_output;
+	uint64_t until = UINT64_MAX;
+	int sleep_ms = user_stacks_sleep_ms(&s->stacks);
+
+	if (s->ui->progress)
+		until = s->progress_at_ns;
+	if (s->enable_at_ns && s->enable_at_ns < until)
+		until = s->enable_at_ns;
+	if (w->ns && s->stream.file.start_ns + w->ns < until)
+		until = s->stream.file.start_ns + w->ns;
+	if (sleep_ms >= 0 && until > now + (unsigned int)sleep_ms * NS_PER_MS)
+		return sleep_ms;
+	/* Now and then all goes to the file, so that a killed recording has lost little. */
+	if (until > now + MAX_SLEEP_MS * NS_PER_MS)
+		return MAX_SLEEP_MS;
+	return until <= now ? 0 : (int)((until - now) / NS_PER_MS) + 1;
+}
+
+static void tell_progress(struct session *s, uint64_t now)
+{
+	struct rec_progress p = {.elapsed_ns = now - s->start_ns,
+				 .samples = s->stream.drain.samples,
+				 .lost = s->stream.drain.lost,
+				 .bytes = rec_stream_bytes(&s->stream),
+				 .nr_files = s->stream.nr_files};
+
+	if (!s->ui->progress || now < s->progress_at_ns)
+		return;
+	s->progress_at_ns = now + PROGRESS_MS * NS_PER_MS;
+	s->ui->progress(s->ui->ctx, &p);
+}
+
+static void check_limits(struct session *s, uint64_t now)
+{
+	const struct rec_options *o = s->options;
+	const struct rec_switch *w = &o->switch_output;
+
+	if (s->enable_at_ns && now >= s->enable_at_ns) {
+		s->enable_at_ns = 0;
+		rec_counters_switch(&s->counters, NULL, true);
+	}
+	if (o->max_bytes && rec_stream_bytes(&s->stream) >= o->max_bytes) {
+		rec_say(s->ui, REC_NOTE, "reached --max-size");
+		s->must_stop = true;
+	}
+	if (w->bytes && perf_writer_size(s->stream.file.writer) >= w->bytes)
+		s->must_switch = true;
+	if (w->ns && now - s->stream.file.start_ns >= w->ns)
+		s->must_switch = true;
+}
+
+static enum clew_err drain(struct session *s, struct rec_error *error)
+{
+	struct rec_file *f = &s->stream.file;
+	enum clew_err err = rec_drain_pass(&s->stream.drain, &s->counters, f, false);
+
+	if (err == CLEW_OS)
+		return rec_fail_os(error, f->os_errno, "cannot write '%s'", f->path);
+	if (err != CLEW_OK)
+		return rec_fail(error, err, "cannot write '%s': %s", f->path, clew_err_name(err));
+	return CLEW_OK;
+}
+
+static enum clew_err loop(struct session *s, struct rec_error *error)
+{
+	enum clew_err err = CLEW_OK;
+
+	while (!s->must_stop && err == CLEW_OK) {
+		uint64_t now = os_clock_ns();
+		enum rec_command command;
+		int number, n = os_poll_wait(&s->poll, timeout_ms(s, now));
+
+		if (n < 0)
+			return rec_fail_os(error, n, "poll");
+		while ((number = os_signal_next(s->signal_fd)))
+			on_signal(s, number);
+		err = drain(s, error);
+		while ((command = rec_control_next(&s->control)))
+			on_command(s, command);
+		if (n > 0)
+			drop_ended(s);
+		now = os_clock_ns();
+		check_limits(s, now);
+		tell_progress(s, now);
+		if (s->must_switch && !s->must_stop && err == CLEW_OK)
+			err = rec_stream_switch(&s->stream, error);
+		s->must_switch = false;
+	}
+	return err;
+}
+
+static void start_counting(struct session *s)
+{
+	const struct rec_options *o = s->options;
+
+	s->start_ns = os_clock_ns();
+	if (o->delay_ms > 0)
+		s->enable_at_ns = s->start_ns + (uint64_t)o->delay_ms * NS_PER_MS;
+	else if (!o->delay_ms && (s->target.is_system_wide || s->target.is_attached))
+		rec_counters_switch(&s->counters, NULL, true);
+}
+
+static enum clew_err start_command(struct session *s, struct rec_error *error)
+{
+	int err;
+
+	if (!s->child.pid)
+		return CLEW_OK;
+	err = os_child_go(&s->child);
+	if (!err)
+		return CLEW_OK;
+	os_child_reap(&s->child, true);
+	s->result->has_command_failed_to_start = true;
+	s->result->exit_code = os_child_exit_code(&s->child);
+	return rec_fail_os(error, err, "cannot run '%s'", s->options->argv[0]);
+}
+
+/* A recording that was stopped takes its command along, as perf does; one that ignores that is left
+ * running. */
+static void end_command(struct session *s)
+{
+	int number = s->result->signal == SIGHUP ? SIGHUP : SIGTERM;
+	uint64_t until = os_clock_ns() + CHILD_GRACE_MS * NS_PER_MS;
+
+	if (!s->child.pid)
+		return;
+	if (!os_child_reap(&s->child, false))
+		os_child_signal(&s->child, number);
+	while (!os_child_reap(&s->child, false) && os_clock_ns() < until) {
+		struct os_poll one = {0};
+
+		os_poll_add(&one, s->signal_fd);
+		os_poll_wait(&one, CHILD_STEP_MS);
+		os_signal_next(s->signal_fd);
+		os_poll_done(&one);
+	}
+	if (s->child.is_ended)
+		s->result->exit_code = os_child_exit_code(&s->child);
+	else
+		rec_say(s->ui, REC_WARNING, "'%s' (pid %d) does not end: it goes on unrecorded",
+			s->options->argv[0], s->child.pid);
+}
+
+static const char *why_empty(const struct session *s)
+{
+	if (s->stream.drain.samples)
+		return NULL;
+	if (s->options->is_no_samples)
+		return NULL;
+	if (s->stream.drain.lost)
+		return "all samples were lost: the buffers were full; try a larger -m";
+	if (s->options->delay_ms)
+		return "recording was still delayed or disabled when it ended";
+	if (s->target.is_attached)
+		return "the watched tasks ran too little for a sample, or not at all";
+	return "the command ran too short for a sample, or the event never happened; try a higher "
+	       "-F, or -c 1";
+}
+
+/* Tasks that are in the kernel get some time to come out of it and give their stacks. */
+static enum clew_err drain_stacks(struct session *s, struct rec_error *error)
+{
+	uint64_t wait_ms = s->options->has_drain_ms ? s->options->drain_ms : DRAIN_MS;
+	uint64_t now = os_clock_ns(), until = now + wait_ms * NS_PER_MS;
+	uint64_t give_up = until + BUSY_DRAIN_MS * NS_PER_MS;
+	enum clew_err err;
+
+	if (!s->stacks.is_on)
+		return CLEW_OK;
+	user_stacks_stop(&s->stacks);
+	err = drain(s, error);
+	while (err == CLEW_OK && user_stacks_is_waiting(&s->stacks) &&
+	       (os_clock_ns() < until ||
+		(user_stacks_is_busy(&s->stacks) && os_clock_ns() < give_up))) {
+		struct os_poll none = {0};
+
+		os_poll_wait(&none, DRAIN_STEP_MS);
+		err = drain(s, error);
+	}
+	if (err == CLEW_OK)
+		user_stacks_last_call(&s->stacks);
+	return err;
+}
+
+static enum clew_err finish(struct session *s, enum clew_err err, struct rec_error *error)
+{
+	struct rec_result *r = s->result;
+	bool is_disk_full = err == CLEW_OS && s->stream.file.os_errno;
+
+	rec_counters_switch(&s->counters, NULL, false);
+	if (err == CLEW_OK)
+		err = drain_stacks(s, error);
+	if (err == CLEW_OK) {
+		err = rec_stream_finish(&s->stream, error);
+		is_disk_full = err == CLEW_OS && s->stream.file.os_errno;
+	}
+	if (is_disk_full && rec_stream_rescue(&s->stream)) {
+		rec_say(s->ui, REC_WARNING, "%s; what was written until then is whole",
+			error->text);
+		r->was_disk_full = true;
+		err = CLEW_OK;
+	}
+	if (s->stacks.is_on)
+		user_stacks_report(&s->stacks, s->options->is_verbose);
+	r->samples = s->stream.drain.samples;
+	r->lost = s->stream.drain.lost;
+	r->bytes = rec_stream_bytes(&s->stream);
+	r->nr_files = s->stream.nr_files;
+	r->why_empty = why_empty(s);
+	snprintf(r->last_path, sizeof(r->last_path), "%s", s->stream.file.path);
+	return err;
+}
+
+static void tell_opened(const struct session *s)
+{
+	const struct rec_counters *c = &s->counters;
+
+	vec_for_each (&c->list, e) {
+		const struct perf_attr *a = &e->attr;
+		size_t nr = 0;
+
+		for (size_t i = 0; i < c->nr_places; i++)
+			nr += e->fds[i] >= 0;
+		rec_say(s->ui, REC_NOTE,
+			"%s: type %u config %#llx %s %llu sample_type %#llx flags %#llx: %zu open%s%s",
+			e->name, a->type, (unsigned long long)a->config,
+			a->flags & PERF_ATTR_FREQ ? "freq" : "period",
+			(unsigned long long)a->sample_period, (unsigned long long)a->sample_type,
+			(unsigned long long)a->flags, nr,
+			e->event && e->event->filter ? ", filter " : "",
+			e->event && e->event->filter ? e->event->filter : "");
+	}
+	rec_say(s->ui, REC_NOTE, "%zu tasks, %zu CPUs, %zu buffers of %zu KiB", s->target.tids.nr,
+		s->target.cpus.nr, c->rings.nr, c->data_bytes / 1024);
+}
+
+static enum clew_err run(struct session *s, struct rec_event_list *events, struct rec_error *error)
+{
+	enum clew_err err = prepare(s, error);
+
+	progress_begin(s->ui->steps, "opening events", 0);
+	if (err == CLEW_OK)
+		err = open_events(s, events, error);
+	progress_begin(s->ui->steps, "reading unwind tables", 0);
+	if (err == CLEW_OK)
+		user_stacks_preload(&s->stacks, &s->target);
+	if (err == CLEW_OK && !fill_poll(s))
+		err = out_of_memory(error);
+	if (err == CLEW_OK && s->options->is_verbose)
+		tell_opened(s);
+	progress_begin(s->ui->steps, "looking at what runs", 0);
+	if (err == CLEW_OK)
+		err = rec_stream_open(&s->stream, error);
+	progress_begin(s->ui->steps, NULL, 0);
+	if (err == CLEW_OK) {
+		start_counting(s);
+		err = start_command(s, error);
+	}
+	if (err != CLEW_OK) {
+		rec_stream_discard(&s->stream);
+		return err;
+	}
+	err = loop(s, error);
+	progress_begin(s->ui->steps, "finishing the file", 0);
+	err = finish(s, err, error);
+	end_command(s);
+	return err;
+}
+
+static void done(struct session *s)
+{
+	rec_stream_done(&s->stream);
+	user_stacks_done(&s->stacks);
+	rec_counters_done(&s->counters);
+	rec_target_done(&s->target);
+	rec_control_done(&s->control);
+	os_child_done(&s->child);
+	os_poll_done(&s->poll);
+	os_signal_close(s->signal_fd);
+}
+
+enum clew_err rec_session_run(const struct rec_options *o, struct rec_event_list *events,
+			      const struct rec_ui *ui, struct rec_result *ret,
+			      struct rec_error *error)
+{
+	struct session s = {
+		.options = &s.settled,
+		.settled = *o,
+		.ui = ui,
+		.result = ret,
+		.signal_fd = -1,
+		.control = {.fd = -1,                .ack_fd = -1},
+		.stream = { .options = &s.settled,
+			    .stacks = &s.stacks,
+			    .events = events,
+			    .ui = ui,
+			    .counters = &s.counters,
+			    .file = {.out = {.fd = -1}}}
+        };
+	enum clew_err err;
+
+	*ret = (struct rec_result){0};
+	err = run(&s, events, error);
+	done(&s);
+	return err;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/stacks/stack_choice.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "os/caps.h"
+#include "os/proc.h"
+#include "record/refusal/refusal.h"
+#include "record/stacks/stack_probe.h"
+#include "record/stacks/tables/preload.h"
+
+enum { MAX_BPF_STACK = 510 };
+
+const char *rec_stacks_name(enum rec_stacks s)
+{
+	static const char *const names[NR_REC_STACKS] = {
+		[REC_STACKS_NONE] = "none",
+		[REC_STACKS_BPF_DEFERRED] = "bpf-deferred",
+		[REC_STACKS_KERNEL_DEFERRED] = "kernel-deferred",
+		[REC_STACKS_BPF_IMMEDIATE] = "bpf-immediate",
+		[REC_STACKS_COPY] = "copy",
+		[REC_STACKS_STORED] = "stored",
+		[REC_STACKS_FP] = "fp",
+		[REC_STACKS_LBR] = "lbr",
+	};
+
+	return s < NR_REC_STACKS ? names[s] : "?";
+}
+
+const char *rec_stacks_what(enum rec_stacks kind)
+{
+	static const char *const texts[NR_REC_STACKS] = {
+		[REC_STACKS_NONE] = "",
+		[REC_STACKS_BPF_DEFERRED] =
+			"unwind tables in the kernel, stacks read on the way back to user mode",
+		[REC_STACKS_KERNEL_DEFERRED] =
+			"the kernel follows frame pointers on the way back to user mode",
+		[REC_STACKS_BPF_IMMEDIATE] =
+			"unwind tables in the kernel, user stacks read at the sample",
+		[REC_STACKS_COPY] = "user stacks are copied, and unwound while recording",
+		[REC_STACKS_STORED] = "user stacks are copied into the file",
+		[REC_STACKS_FP] =
+			"the kernel follows frame pointers; code without them has wrong callers",
+		[REC_STACKS_LBR] = "the CPU's branch records",
+	};
+
+	return kind < NR_REC_STACKS ? texts[kind] : "";
+}
+
+/* BPF reads these clocks, so that requests and samples can be compared. */
+static bool is_bpf_clock(int32_t id)
+{
+	return id == 1 || id == 7 || id == 11; /* MONOTONIC, BOOTTIME, TAI */
+}
+
+static bool has_overwrite(const struct rec_options *o, const struct rec_event_list *events)
+{
+	vec_for_each (&events->events, e)
+		if (e->has_overwrite ? e->wants_overwrite : o->is_overwrite)
+			return true;
+	return false;
+}
+
+static bool has_timeless(const struct rec_options *o, const struct rec_event_list *events)
+{
+	vec_for_each (&events->events, e)
+		if (e->has_time_term ? !e->wants_time : o->with_time == REC_NO)
+			return true;
+	return false;
+}
+
+/* What else was asked for and does not go with it; NULL: nothing. */
+static const char *conflict(enum rec_stacks kind, const struct rec_options *o,
+			    const struct rec_event_list *events)
+{
+	if (!rec_stacks_is_rewritten(kind))
+		return NULL;
+	if (has_overwrite(o, events))
+		return "overwritten buffers (--overwrite) keep samples, but not what belongs to them";
+	if (has_timeless(o, events))
+		return "samples without time (-T off, time=0) cannot be put in order";
+	if (rec_stacks_is_bpf(kind) && o->has_clockid && !is_bpf_clock(o->clockid))
+		return "BPF reads the clocks monotonic, boottime and tai only (-k)";
+	return NULL;
+}
+
+static enum clew_err open_bpf(struct rec_stack_choice *c, enum rec_stacks kind,
+			      const struct rec_options *o, const struct rec_target *target,
+			      struct rec_error *error)
+{
+	const struct defer_bpf_opts opts = {.is_immediate = kind == REC_STACKS_BPF_IMMEDIATE,
+					    .max_stack =
+						    o->max_stack ? o->max_stack : MAX_BPF_STACK,
+					    .nr_cpus = rec_nr_possible_cpus(),
+					    .clockid = o->has_clockid ? o->clockid : 1,
+					    .is_system_wide = target->is_system_wide};
+
+	return defer_bpf_open(&c->bpf, &opts, error);
+}
+
+static bool may_use_bpf(void)
+{
+	struct os_caps caps;
+
+	os_caps_read(&caps);
+	return os_caps_may_load_bpf(&caps);
+}
+
+/* @return CLEW_OK: taken. Else why not. */
+static enum clew_err try_kind(struct rec_stack_choice *c, enum rec_stacks kind,
+			      const struct rec_options *o, const struct rec_event_list *events,
+			      const struct rec_target *target, struct rec_error *error)
+{
+	const char *why = conflict(kind, o, events);
+	enum clew_err err = CLEW_OK;
+
+	if (c->refused >> kind & 1)
+		return rec_fail(error, CLEW_UNSUPPORTED, "it was refused for one of the events");
+	if (why)
+		return rec_fail(error, CLEW_UNSUPPORTED, "%s", why);
+	if (rec_stacks_is_bpf(kind) && !may_use_bpf())
+		err = rec_fail(
+			error, CLEW_UNSUPPORTED,
+			"it needs CAP_BPF and CAP_PERFMON: run as root, or give them to clew with "
+			"setcap " REC_SETCAP);
+	else if (rec_stacks_is_bpf(kind))
+		err = open_bpf(c, kind, o, target, error);
+	else if (kind == REC_STACKS_KERNEL_DEFERRED)
+		err = rec_probe_kernel_deferral(error);
+	else if (kind == REC_STACKS_COPY)
+		err = rec_probe_stack_copy(error);
+	if (err != CLEW_OK)
+		c->refused |= 1u << kind;
+	else
+		c->stacks = kind;
+	return err;
+}
+
+/* The kernel's walk is as good as the tables where the program has frame pointers. */
+static const char *against_kernel_walk(const struct rec_options *o)
+{
+	char path[4096];
+
+	if (!may_use_bpf())
+		return NULL;
+	if (!o->argv || !rec_find_program(o->argv[0], o->search_path, path, sizeof(path)))
+		return "it is not known whether the programs have frame pointers";
+	return rec_has_frame_pointers(path) ? NULL : "the program has no frame pointers";
+}
+
+/* Before there were locks of single mappings (Linux 6.4), a program in an interrupt mostly cannot
+ * ask which one an address lies in: 60 % of its stacks end early on 6.1, of copies none. */
+static const char *against_immediate(void)
+{
+	return os_kernel_is_from(6, 4)
+		     ? NULL
+		     : "kernels before 6.4 seldom tell a BPF program in an interrupt what is mapped; "
+		       "copies are complete";
+}
+
+static const char *against(enum rec_stacks kind, const struct rec_options *o)
+{
+	if (kind == REC_STACKS_KERNEL_DEFERRED)
+		return against_kernel_walk(o);
+	return kind == REC_STACKS_BPF_IMMEDIATE ? against_immediate() : NULL;
+}
+
+static enum clew_err choose_best(struct rec_stack_choice *c, const struct rec_options *o,
+				 const struct rec_event_list *events,
+				 const struct rec_target *target, const struct rec_ui *ui)
+{
+	static const enum rec_stacks order[] = {REC_STACKS_BPF_DEFERRED, REC_STACKS_KERNEL_DEFERRED,
+						REC_STACKS_BPF_IMMEDIATE, REC_STACKS_COPY,
+						REC_STACKS_FP};
+	struct rec_error why = {{0}};
+	enum clew_err err = CLEW_UNSUPPORTED;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && err != CLEW_OK; i++) {
+		const char *reason = against(order[i], o);
+
+		err = reason ? rec_fail(&why, CLEW_UNSUPPORTED, "%s", reason)
+			     : try_kind(c, order[i], o, events, target, &why);
+		if (err == CLEW_NO_MEMORY)
+			return err;
+		if (err != CLEW_OK && o->is_verbose)
+			rec_say(ui, REC_NOTE, "user stacks: not %s: %s", rec_stacks_name(order[i]),
+				why.text);
+	}
+	rec_say(ui, REC_NOTE, "user stacks: %s (%s)", rec_stacks_name(c->stacks),
+		rec_stacks_what(c->stacks));
+	return CLEW_OK;
+}
+
+static enum clew_err choose_named(struct rec_stack_choice *c, enum rec_stacks kind,
+				  const char *spelling, const struct rec_options *o,
+				  const struct rec_event_list *events,
+				  const struct rec_target *target, struct rec_error *error)
+{
+	struct rec_error why = {{0}};
+	enum clew_err err = try_kind(c, kind, o, events, target, &why);
+
+	if (err == CLEW_OK)
+		return CLEW_OK;
+	return rec_fail(error, err,
+			"--call-graph %s does not work here: %.*s\n"
+			"--call-graph auto takes what works; clew doctor tells of each",
+			spelling, 600, why.text);
+}
+
+enum clew_err rec_stacks_choose(struct rec_stack_choice *ret, const struct rec_options *o,
+				const struct rec_event_list *events,
+				const struct rec_target *target, const struct rec_ui *ui,
+				struct rec_error *error)
+{
+	ret->stacks = REC_STACKS_NONE;
+	ret->bpf = NULL;
+	if (o->no_user_chain && o->callgraph != REC_CALLGRAPH_NONE) {
+		ret->stacks = REC_STACKS_FP; /* the kernel's part is all there is */
+		return CLEW_OK;
+	}
+	switch (o->callgraph) {
+	case REC_CALLGRAPH_NONE:
+		return CLEW_OK;
+	case REC_CALLGRAPH_FP:
+		ret->stacks = REC_STACKS_FP;
+		return CLEW_OK;
+	case REC_CALLGRAPH_LBR:
+		ret->stacks = REC_STACKS_LBR;
+		return CLEW_OK;
+	case REC_CALLGRAPH_DWARF:
+		if (o->is_store_stacks) {
+			ret->stacks = REC_STACKS_STORED;
+			return CLEW_OK;
+		}
+		return choose_named(ret, REC_STACKS_COPY, "dwarf", o, events, target, error);
+	case REC_CALLGRAPH_SFRAME:
+		return choose_named(
+			ret, o->is_immediate ? REC_STACKS_BPF_IMMEDIATE : REC_STACKS_BPF_DEFERRED,
+			o->is_immediate ? "sframe,immediate" : "sframe", o, events, target, error);
+	case REC_CALLGRAPH_DEFER:
+		return choose_named(ret, REC_STACKS_KERNEL_DEFERRED, "defer", o, events, target,
+				    error);
+	case REC_CALLGRAPH_AUTO:
+		break;
+	}
+	return choose_best(ret, o, events, target, ui);
+}
+
+enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error)
+{
+	static const struct rec_event_list no_events;
+	const struct rec_options o = {0};
+	const struct rec_target t = {0};
+	struct rec_stack_choice c = {0};
+	enum clew_err err = try_kind(&c, kind, &o, &no_events, &t, error);
+
+	defer_bpf_free(c.bpf);
+	return err;
+}

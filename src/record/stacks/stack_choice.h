@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_STACKS_STACK_CHOICE_H
+#define RECORD_STACKS_STACK_CHOICE_H
+
+#include "record/open/target.h"
+#include "record/stacks/bpf/defer_bpf.h"
+
+/** Which way user stacks are read in this session. */
+struct rec_stack_choice {
+	enum rec_stacks stacks;
+	struct defer_bpf *bpf; /* open, for the two that need it; the caller's to free or pass on */
+	uint32_t refused;      /* 1 << enum rec_stacks: not to be tried (again) */
+};
+
+/**
+ * Find out what --call-graph comes to. auto takes the first that works of
+ *
+ *   bpf-deferred     complete on binaries without frame pointers
+ *   kernel-deferred  where the command's binary has frame pointers, or BPF may not be used
+ *   bpf-immediate    the same tables, on kernels without task work; nothing is paged in
+ *   copy             unwound while recording; needs no privilege
+ *   fp               always works
+ *
+ * and says which and why; with o->is_verbose, a line for each that was passed over. What was asked
+ * for by name and cannot work is an error that says why and what to do.
+ * @p ret->refused is taken account of and added to.
+ */
+enum clew_err rec_stacks_choose(struct rec_stack_choice *ret, const struct rec_options *o,
+				const struct rec_event_list *events,
+				const struct rec_target *target, const struct rec_ui *ui,
+				struct rec_error *error);
+
+/** Can this way be taken here at all? @return CLEW_OK, or why not in @p error. For doctor. */
+enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error);
+
+/** How a backend is told of to people: "unwind tables in the kernel, ...". */
+const char *rec_stacks_what(enum rec_stacks kind);
+
+/** Do most functions of the program @p path set up a frame pointer? False also where that cannot be
+ * told. */
+bool rec_has_frame_pointers(const char *path);
+
+#endif

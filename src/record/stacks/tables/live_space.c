@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/stacks/tables/live_space.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/map_u64.h"
+#include "base/vec.h"
+#include "os/clock.h"
+#include "os/proc.h"
+#include "os/proc_map.h"
+#include "record/stacks/tables/live_code.h"
+
+enum {
+	MAX_FILES = 1 << 16,     /* different ones; further ones have no tables */
+	MAX_PROCESSES = 1 << 17, /* beyond that all are forgotten, and read anew */
+	MAX_MAPS = 1 << 16,      /* executable ones of a process */
+	MAX_TRIES = 3,
+};
+
+#define REREAD_NS 100000000ull
+
+struct map {
+	uint64_t start, end, offset;
+	uint32_t file;
+	bool is_probes;
+};
+
+struct process {
+	struct {
+		VEC(struct map); /* by address, not overlapping */
+	} maps;
+	uint64_t id;      /* anew with each change: key of the walker's memo */
+	uint64_t read_ns; /* when /proc was last read; 0: never */
+};
+
+struct file {
+	const struct unw_code *code;
+	const char *name;
+	uint64_t dev, ino;
+	uint8_t build_id[20], nr_build_id;
+	bool is_done, is_asked;
+	uint8_t tries;
+};
+
+struct live_space {
+	struct unw_store *store;
+	struct unw_memo *memo;
+	struct map_u64 process_of_pid, file_of_hash;
+	struct arena names;
+	struct {
+		VEC(struct process *);
+	} free; /* ended ones, for the next */
+	struct {
+		VEC(struct file); /* [0]: none */
+	} files;
+	uint64_t last_id;
+	size_t table_bytes;
+	struct buf text;
+	bool (*ask)(void *ctx, uint32_t file, const struct live_mapping *m); /* NULL: store */
+	void *ask_ctx;
+};
+
+/* The walk's context. */
+struct walk {
+	struct live_space *live;
+	struct process *process;
+	struct unw_space *space;
+	uint32_t pid;
+};
+
+struct live_space *live_space_new(struct unw_store *store)
+{
+	struct live_space *l = mem_zalloc(sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->store = store;
+	l->memo = unw_memo_new();
+	if (l->memo && vec_push(&l->files, (struct file){.name = "", .is_done = true}))
+		return l;
+	live_space_free(l);
+	return NULL;
+}
+
+static void free_process(struct process *p)
+{
+	vec_done(&p->maps);
+	mem_free(p);
+}
+
+static void forget_all(struct live_space *l)
+{
+	for (size_t i = 0; i < l->process_of_pid.cap; i++)
+		if (l->process_of_pid.used[i])
+			free_process((struct process *)(uintptr_t)l->process_of_pid.slots[i].value);
+	map_u64_done(&l->process_of_pid);
+	l->process_of_pid = (struct map_u64){0};
+}
+
+void live_space_free(struct live_space *l)
+{
+	if (!l)
+		return;
+	forget_all(l);
+	vec_for_each (&l->free, p)
+		free_process(*p);
+	vec_done(&l->free);
+	vec_done(&l->files);
+	map_u64_done(&l->file_of_hash);
+	arena_done(&l->names);
+	buf_done(&l->text);
+	unw_memo_free(l->memo);
+	mem_free(l);
+}
+
+size_t live_space_nr_processes(const struct live_space *l)
+{
+	return l->process_of_pid.nr;
+}
+
+size_t live_space_nr_files(const struct live_space *l)
+{
+	return l->files.nr - 1;
+}
+
+size_t live_space_table_bytes(const struct live_space *l)
+{
+	return l->table_bytes;
+}
+
+void live_space_set_ask(struct live_space *l,
+			bool (*ask)(void *ctx, uint32_t file, const struct live_mapping *m),
+			void *ctx)
+{
+	l->ask = ask;
+	l->ask_ctx = ctx;
+}
+
+static void set_code(struct live_space *l, struct file *f, const struct unw_code *code)
+{
+	f->code = code;
+	f->is_done = code || ++f->tries >= MAX_TRIES;
+	if (code && code->table.head)
+		l->table_bytes += code->table.head->bytes;
+}
+
+void live_space_set_code(struct live_space *l, uint32_t file, const struct unw_code *code)
+{
+	struct file *f = &l->files.data[file];
+
+	f->is_asked = false;
+	set_code(l, f, code);
+}
+
+static struct process *find_process(const struct live_space *l, uint32_t pid)
+{
+	const uint64_t *p = map_u64_get(&l->process_of_pid, pid);
+
+	return p ? (struct process *)(uintptr_t)*p : NULL;
+}
+
+static void forget(struct live_space *l, uint32_t pid)
+{
+	struct process *p = find_process(l, pid);
+
+	if (!p)
+		return;
+	map_u64_remove(&l->process_of_pid, pid);
+	p->maps.nr = 0;
+	if (!vec_push(&l->free, p))
+		free_process(p);
+}
+
+/* A new one without maps in the place of an older one of that number. */
+static struct process *make_process(struct live_space *l, uint32_t pid)
+{
+	struct process *p;
+
+	forget(l, pid);
+	if (l->process_of_pid.nr >= MAX_PROCESSES)
+		forget_all(l);
+	p = l->free.nr ? l->free.data[--l->free.nr] : mem_zalloc(sizeof(*p));
+	if (!p)
+		return NULL;
+	p->id = ++l->last_id;
+	p->read_ns = 0;
+	if (map_u64_put(&l->process_of_pid, pid, (uintptr_t)p))
+		return p;
+	free_process(p);
+	return NULL;
+}
+
+static bool is_file(const struct file *f, const struct file *other)
+{
+	return f->dev == other->dev && f->ino == other->ino &&
+	       f->nr_build_id == other->nr_build_id &&
+	       !memcmp(f->build_id, other->build_id, f->nr_build_id) &&
+	       !strcmp(f->name, other->name);
+}
+
+/* The file's number; 0 where it has no tables anyway. */
+static uint32_t file_number(struct live_space *l, struct file f)
+{
+	uint64_t key = hash_two(hash_two(f.dev, f.ino), hash_bytes(f.name, strlen(f.name)));
+	const uint64_t *known;
+
+	if (live_code_is_anonymous(f.name))
+		return 0;
+	key = hash_two(key, hash_bytes(f.build_id, f.nr_build_id));
+	while ((known = map_u64_get(&l->file_of_hash, key))) {
+		if (is_file(&l->files.data[*known], &f))
+			return (uint32_t)*known;
+		key++;
+	}
+	if (l->files.nr >= MAX_FILES)
+		return 0;
+	f.name = arena_strndup(&l->names, f.name, strlen(f.name));
+	if (!f.name || !vec_push(&l->files, f))
+		return 0;
+	if (!map_u64_put(&l->file_of_hash, key, l->files.nr - 1))
+		return 0;
+	return (uint32_t)(l->files.nr - 1);
+}
+
+/* The first map that ends above @address. */
+static size_t first_above(const struct process *p, uint64_t address)
+{
+	size_t lo = 0, hi = p->maps.nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (p->maps.data[mid].end <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Make room at [start, end): what was there is cut or gone. @return where a map belongs. */
+static size_t cut_out(struct process *p, uint64_t start, uint64_t end)
+{
+	size_t at = first_above(p, start), to = at;
+
+	if (at < p->maps.nr && p->maps.data[at].start < start) {
+		struct map tail = p->maps.data[at];
+
+		p->maps.data[at].end = start;
+		at++;
+		to = at;
+		if (tail.end > end) { /* a hole in one map */
+			tail.offset += end - tail.start;
+			tail.start = end;
+			if (vec_push(&p->maps, tail)) {
+				memmove(&p->maps.data[at + 1], &p->maps.data[at],
+					(p->maps.nr - 1 - at) * sizeof(tail));
+				p->maps.data[at] = tail;
+			}
+			return at;
+		}
+	}
+	while (to < p->maps.nr && p->maps.data[to].end <= end)
+		to++;
+	if (to > at)
+		memmove(&p->maps.data[at], &p->maps.data[to],
+			(p->maps.nr - to) * sizeof(struct map));
+	p->maps.nr -= to - at;
+	if (at < p->maps.nr && p->maps.data[at].start < end) {
+		p->maps.data[at].offset += end - p->maps.data[at].start;
+		p->maps.data[at].start = end;
+	}
+	return at;
+}
+
+static void add_map(struct live_space *l, struct process *p, const struct map *m)
+{
+	size_t at;
+
+	if (m->end <= m->start || p->maps.nr >= MAX_MAPS)
+		return;
+	at = cut_out(p, m->start, m->end);
+	p->id = ++l->last_id;
+	if (!vec_push(&p->maps, *m))
+		return;
+	memmove(&p->maps.data[at + 1], &p->maps.data[at], (p->maps.nr - 1 - at) * sizeof(*m));
+	p->maps.data[at] = *m;
+}
+
+static void add_line(struct live_space *l, struct process *p, const struct proc_map *line)
+{
+	char name[4096];
+	struct map m = {.start = line->start, .end = line->end, .offset = line->offset};
+	struct file f = {.dev = (uint64_t)line->maj << 32 | line->min, .ino = line->ino};
+	size_t n = line->name_bytes < sizeof(name) - 1 ? line->name_bytes : sizeof(name) - 1;
+
+	memcpy(name, line->name, n);
+	name[n] = '\0';
+	f.name = name;
+	m.file = file_number(l, f);
+	m.is_probes = !strcmp(name, unw_probes_name);
+	add_map(l, p, &m);
+}
+
+/* A first thread that has ended has no maps any more; the others have. */
+static bool read_text_of_threads(struct live_space *l, uint32_t pid)
+{
+	bool is_read = false;
+	struct os_dir *d;
+	char path[64];
+	int tid;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	d = os_dir_open(path, NULL);
+	while (d && !is_read && (tid = os_dir_next_number(d)) >= 0)
+		is_read = proc_maps_read((uint32_t)tid, &l->text);
+	os_dir_close(d);
+	return is_read;
+}
+
+static void read_maps(struct live_space *l, struct process *p, uint32_t pid)
+{
+	struct proc_map map;
+	const char *at;
+
+	p->read_ns = os_clock_ns();
+	if (!proc_maps_read(pid, &l->text) && !read_text_of_threads(l, pid))
+		return;
+	p->maps.nr = 0;
+	for (at = buf_cstr(&l->text); proc_map_next(&at, &map);)
+		if (map.prot & PROC_MAP_X)
+			add_line(l, p, &map);
+	p->id = ++l->last_id;
+}
+
+static void on_mmap(struct live_space *l, const struct perf_record *r)
+{
+	struct perf_mmap m;
+	struct process *p;
+	struct map map;
+	struct file f = {0};
+
+	/* Kernel text has pid -1, data no code. */
+	if (perf_mmap_parse(r, &m) != CLEW_OK || m.is_data || !(m.prot & PROC_MAP_X) ||
+	    (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
+		return;
+	p = find_process(l, m.pid);
+	if (!p)
+		return; /* read from /proc when it is wanted, this map among the others */
+	map = (struct map){.start = m.start, .end = m.start + m.len, .offset = m.pgoff};
+	map.is_probes = !strcmp(m.filename, unw_probes_name);
+	f = (struct file){.name = m.filename, .nr_build_id = m.has_build_id ? m.build_id_bytes : 0};
+	if (m.has_build_id) {
+		memcpy(f.build_id, m.build_id, sizeof(f.build_id));
+	} else {
+		f.dev = (uint64_t)m.maj << 32 | m.min;
+		f.ino = m.ino;
+	}
+	map.file = file_number(l, f);
+	add_map(l, p, &map);
+}
+
+static void on_fork(struct live_space *l, const struct perf_record *r)
+{
+	const struct process *parent;
+	struct process *child;
+	struct perf_task t;
+
+	if (perf_task_parse(r, &t) != CLEW_OK || t.pid == t.ppid || t.pid != t.tid)
+		return;
+	forget(l, t.pid);
+	parent = find_process(l, t.ppid);
+	if (!parent)
+		return;
+	child = make_process(l, t.pid);
+	parent = find_process(l, t.ppid); /* forgotten, if there were too many */
+	if (!child || !parent || !vec_reserve(&child->maps, parent->maps.nr))
+		return;
+	if (parent->maps.nr)
+		memcpy(child->maps.data, parent->maps.data,
+		       parent->maps.nr * sizeof(*parent->maps.data));
+	child->maps.nr = parent->maps.nr;
+}
+
+void live_space_record(struct live_space *l, const struct perf_record *r)
+{
+	struct perf_task t;
+	struct perf_comm c;
+
+	switch (r->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		on_mmap(l, r);
+		break;
+	case PERF_RECORD_FORK:
+		on_fork(l, r);
+		break;
+	case PERF_RECORD_COMM: /* all maps of the new image are told of from here on */
+		if (perf_comm_parse(r, &c) == CLEW_OK && c.is_exec)
+			make_process(l, c.pid);
+		break;
+	case PERF_RECORD_EXIT: /* threads that outlive the first are read from /proc */
+		if (perf_task_parse(r, &t) == CLEW_OK && t.pid == t.tid)
+			forget(l, t.pid);
+		break;
+	default:
+		break;
+	}
+}
+
+static const struct unw_code *code_of(struct live_space *l, uint32_t pid, const struct map *m)
+{
+	struct file *f = &l->files.data[m->file];
+	const struct live_mapping place = {.pid = pid,
+					   .start = m->start,
+					   .end = m->end,
+					   .name = f->name,
+					   .ino = f->ino,
+					   .build_id = f->nr_build_id ? f->build_id : NULL,
+					   .nr_build_id = f->nr_build_id};
+
+	if (f->is_done || f->is_asked)
+		return f->code;
+	if (!l->ask) {
+		set_code(l, f, live_code_find(l->store, &place));
+	} else if (l->ask(l->ask_ctx, m->file, &place)) {
+		f->is_asked = true;
+	} else {
+		f->is_done = true; /* out of memory */
+	}
+	return f->code;
+}
+
+static const struct map *map_at(const struct process *p, uint64_t pc)
+{
+	size_t at = first_above(p, pc);
+
+	return at < p->maps.nr && p->maps.data[at].start <= pc ? &p->maps.data[at] : NULL;
+}
+
+static bool find(void *ctx, uint64_t pc, struct unw_map *ret)
+{
+	struct walk *w = ctx;
+	const struct map *m = map_at(w->process, pc);
+
+	/* A record was lost, or the process ran before: look, but not for each wild address. */
+	if (!m && (!w->process->read_ns || os_clock_ns() - w->process->read_ns > REREAD_NS)) {
+		read_maps(w->live, w->process, w->pid);
+		w->space->id = w->process->id;
+		m = map_at(w->process, pc);
+	}
+	if (!m)
+		return false;
+	*ret = (struct unw_map){.start = m->start, .end = m->end, .bias = m->offset - m->start};
+	ret->is_probes = m->is_probes;
+	ret->code = code_of(w->live, w->pid, m);
+	ret->is_pending = w->live->files.data[m->file].is_asked;
+	return true;
+}
+
+static bool read_none(void *ctx, uint64_t address, uint64_t *ret)
+{
+	(void)ctx;
+	(void)address;
+	(void)ret;
+	return false;
+}
+
+#if defined(__x86_64__)
+# define ARCH UNW_X86_64
+#elif defined(__aarch64__)
+# define ARCH UNW_AARCH64
+#else
+# define ARCH UNW_S390X
+#endif
+
+/* Known, or else read from /proc; NULL: out of memory. */
+static struct process *enter(struct live_space *l, uint32_t pid)
+{
+	struct process *p = find_process(l, pid);
+
+	if (p)
+		return p;
+	p = make_process(l, pid);
+	if (p)
+		read_maps(l, p, pid);
+	return p;
+}
+
+void live_space_preload(struct live_space *l, uint32_t pid)
+{
+	struct process *p = enter(l, pid);
+
+	for (size_t i = 0; p && i < p->maps.nr; i++)
+		code_of(l, pid, &p->maps.data[i]);
+}
+
+void live_space_forget(struct live_space *l, uint32_t pid)
+{
+	forget(l, pid);
+}
+
+bool live_space_covers(struct live_space *l, uint32_t pid, uint64_t pc)
+{
+	const struct process *p = enter(l, pid);
+
+	return p && map_at(p, pc);
+}
+
+bool live_space_is_signal(struct live_space *l, uint32_t pid, uint64_t pc)
+{
+	struct process *p = enter(l, pid);
+	const struct map *m = p ? map_at(p, pc) : NULL;
+	const struct unw_code *code = m ? code_of(l, pid, m) : NULL;
+
+	return code && code->table.head &&
+	       unw_table_find(&code->table, pc - m->start + m->offset)->flags & UNW_SIGNAL;
+}
+
+void live_space_walk(struct live_space *l, uint32_t pid, const struct unw_regs *regs,
+		     const struct live_stack *stack, struct unw_frames *frames)
+{
+	struct process *p = enter(l, pid);
+	struct unw_space space = {.find = find,
+				  .read = read_none,
+				  .stack = stack->bytes,
+				  .stack_start = stack->start,
+				  .stack_bytes = stack->size,
+				  .is_copy = true,
+				  .arch = ARCH};
+	struct walk w = {.live = l, .process = p, .space = &space, .pid = pid};
+
+	if (!p) { /* the one frame that needs nothing */
+		frames->pc[0] = regs->pc;
+		frames->nr = 1;
+		frames->stop = UNW_STOP_NO_MAPPING;
+		return;
+	}
+	space.id = p->id;
+	space.ctx = &w;
+	unw_walk(&space, l->memo, regs, frames);
+}
