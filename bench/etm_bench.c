@@ -16,9 +16,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "analyze/cs_snapshot.h"
 #include "etm_make.h"
 #include "os/file.h"
+#include "trace/snapshot/cs_snapshot.h"
 
 struct result {
 	double best_ms, cpu_ms;

@@ -5,8 +5,8 @@
 #include "cli/etm_input.h"
 #include "cli/message.h"
 #include "cli/pager.h"
-#include "format/cs_frame_text.h"
-#include "format/etm_dump.h"
+#include "format/trace/cs_frame_text.h"
+#include "format/trace/etm_dump.h"
 
 struct dump_command {
 	struct cli_etm etm;

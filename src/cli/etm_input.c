@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/cs_snapshot.h"
-#include "analyze/perf_etm.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "os/file.h"
+#include "trace/perf/perf_etm.h"
+#include "trace/snapshot/cs_snapshot.h"
 
 static void tell_note(void *ctx, const char *note)
 {

@@ -2,10 +2,10 @@
 #ifndef CLI_ETM_INPUT_H
 #define CLI_ETM_INPUT_H
 
-#include "analyze/etm_trace.h"
 #include "base/vec.h"
 #include "cli/etm_raw.h"
 #include "cli/input.h"
+#include "trace/etm_trace.h"
 
 /** An input that cli_input_open() found to be a snapshot, and what of it was passed over. Says
  * itself what went wrong. @return CLI_OK, CLI_FAILED. */

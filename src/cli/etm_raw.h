@@ -2,9 +2,9 @@
 #ifndef CLI_ETM_RAW_H
 #define CLI_ETM_RAW_H
 
-#include "analyze/cs_snapshot.h"
 #include "cli/input.h"
 #include "cli/options.h"
+#include "trace/snapshot/cs_snapshot.h"
 
 /** The options of a command that takes trace without a recording or snapshot, told in @p r. */
 /* clang-format off */

@@ -5,8 +5,8 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/progress.h"
-#include "format/evlist_text.h"
-#include "format/tracepoint.h"
+#include "format/header/evlist_text.h"
+#include "format/script/tracepoint.h"
 
 struct evlist_command {
 	struct cli_input in;

@@ -7,7 +7,7 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/progress.h"
-#include "format/header_text.h"
+#include "format/header/header_text.h"
 #include "os/file_time.h"
 
 struct header_command {

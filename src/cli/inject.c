@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
-#include "analyze/branch_edges.h"
-#include "analyze/etm_edges.h"
-#include "analyze/perf_etm.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/commands.h"
@@ -11,10 +8,13 @@
 #include "cli/inject_stacks.h"
 #include "cli/message.h"
 #include "cli/pager.h"
-#include "format/autofdo_text.h"
-#include "format/bolt_text.h"
+#include "format/profile/autofdo_text.h"
+#include "format/profile/bolt_text.h"
 #include "os/output.h"
 #include "os/self.h"
+#include "profile/branch_edges.h"
+#include "profile/etm_edges.h"
+#include "trace/perf/perf_etm.h"
 
 enum { MAX_TOLD = 8 };
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/cs_snapshot.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -18,6 +17,7 @@
 #include "os/output.h"
 #include "os/proc.h"
 #include "os/self.h"
+#include "trace/snapshot/cs_snapshot.h"
 
 enum { STDIN = 0, NS_DIGITS = 9 };
 

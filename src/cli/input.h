@@ -25,10 +25,10 @@ struct cli_input {
 	struct ana_opts opts; /* the options' values; the command adds its own wishes */
 	const char *time;     /* --time as given */
 	bool takes_snapshot;  /* set by commands that read these, too; others refuse them */
-	bool is_snapshot;     /* a directory of CoreSight trace (analyze/cs_snapshot.h): nothing is
-				 mapped */
-	bool is_forced; /* -f: perf maps of other users too; the recording's owner is never asked
-			   about */
+	bool is_snapshot; /* a directory of CoreSight trace (trace/snapshot/cs_snapshot.h): nothing
+			     is mapped */
+	bool is_forced;   /* -f: perf maps of other users too; the recording's owner is never asked
+			     about */
 	unsigned int verbose; /* -v */
 	struct os_map map;    /* the file, where it could be mapped */
 	struct perf_input input;

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "analyze/perf_etm.h"
 #include "cli/etm_input.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "trace/perf/perf_etm.h"
 
 int cli_itrace_set(void *itrace, const char *arg, bool is_negated)
 {

@@ -2,8 +2,8 @@
 #ifndef CLI_ITRACE_H
 #define CLI_ITRACE_H
 
-#include "analyze/etm_events.h"
 #include "cli/input.h"
+#include "trace/events/etm_events.h"
 
 /*
  * Hardware trace of the input as events, for commands that print or count events. Zeroed struct =

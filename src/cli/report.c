@@ -4,17 +4,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/report_feed.h"
 #include "base/text_columns.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/pager.h"
 #include "cli/progress.h"
 #include "cli/report_branches.h"
-#include "format/report_json.h"
-#include "format/report_text.h"
-#include "format/stats_text.h"
+#include "format/report/report_json.h"
+#include "format/report/report_text.h"
+#include "format/report/stats_text.h"
 #include "os/terminal.h"
+#include "rows/report_feed.h"
 
 enum { MAX_GROUP = 64 };
 

@@ -4,7 +4,7 @@
 
 #include "cli/input.h"
 #include "cli/itrace.h"
-#include "format/report_text.h"
+#include "format/report/report_text.h"
 
 enum report_output { REPORT_TABLE, REPORT_JSON, REPORT_FOLDED, REPORT_STATS };
 

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "analyze/cs_snapshot.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "format/sink_flush.h"
+#include "trace/snapshot/cs_snapshot.h"
 
 enum clew_err trace_write(struct trace_command *c, struct buf *out)
 {

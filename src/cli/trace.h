@@ -4,7 +4,7 @@
 
 #include "cli/etm_input.h"
 #include "cli/pager.h"
-#include "format/etm_ranges_text.h"
+#include "format/trace/etm_ranges_text.h"
 
 /* Shared by the trace_*.c files: one `clew trace`. */
 

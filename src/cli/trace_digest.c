@@ -2,7 +2,7 @@
 #include <openssl/evp.h>
 
 #include "cli/trace.h"
-#include "format/etm_addresses.h"
+#include "format/trace/etm_addresses.h"
 
 enum { NR_IDS = 128 };
 

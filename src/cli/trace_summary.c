@@ -6,9 +6,9 @@
 #include "base/map_u64.h"
 #include "cli/message.h"
 #include "cli/trace.h"
-#include "format/etm_frames_text.h"
-#include "format/etm_packet_text.h"
 #include "format/json_put.h"
+#include "format/trace/etm_frames_text.h"
+#include "format/trace/etm_packet_text.h"
 #include "image/dso.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stddef.h>
 
-#include "format/evlist_text.h"
-#include "format/header_text.h"
+#include "format/header/evlist_text.h"
+#include "format/header/header_text.h"
 #include "prop/perfdata_walk.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "analyze/cs_snapshot.h"
 #include "prop/mutate.h"
+#include "trace/snapshot/cs_snapshot.h"
 #include "unit/tap.h"
 
 /* A snapshot of every kind of line and a trace in frames; each of its files damaged in turn. It is

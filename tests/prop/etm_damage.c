@@ -2,12 +2,12 @@
 #include <dirent.h>
 #include <time.h>
 
-#include "analyze/cs_snapshot.h"
-#include "analyze/perf_etm.h"
 #include "base/buf.h"
 #include "make/etm_program.h"
 #include "os/file.h"
 #include "prop/etm_set.h"
+#include "trace/perf/perf_etm.h"
+#include "trace/snapshot/cs_snapshot.h"
 #include "unit/tap.h"
 
 /*

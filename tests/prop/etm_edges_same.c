@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
 
-#include "analyze/cs_snapshot.h"
 #include "report/code_counts.h"
+#include "trace/snapshot/cs_snapshot.h"
 #include "unit/tap.h"
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
 
-#include "analyze/cs_snapshot.h"
 #include "prop/etm_set.h"
+#include "trace/snapshot/cs_snapshot.h"
 #include "unit/tap.h"
 
 /*

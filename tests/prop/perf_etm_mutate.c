@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/perf_etm.h"
 #include "make/cs_etm_make.h"
 #include "prop/mutate.h"
+#include "trace/perf/perf_etm.h"
 
 /* Damaged recordings with ETM trace: opened, decoded and asked, to an end or a clean error. */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/autofdo_text.h"
+#include "format/profile/autofdo_text.h"
 
 #include "base/buf.h"
-#include "format/bolt_text.h"
+#include "format/profile/bolt_text.h"
 #include "unit/tap.h"
 
 static enum clew_err keep(void *text, const void *data, size_t size)

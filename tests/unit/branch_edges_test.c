@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/branch_edges.h"
+#include "profile/branch_edges.h"
 
 #include "make/perf_build.h"
 #include "unit/tap.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/counted_code.h"
+#include "profile/counted_code.h"
 
 #include "unit/tap.h"
 

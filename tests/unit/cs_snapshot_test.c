@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/cs_snapshot.h"
+#include "trace/snapshot/cs_snapshot.h"
 
-#include "analyze/cs_snapshot_ini.h"
+#include "trace/snapshot/cs_snapshot_ini.h"
 #include "unit/test_dir.h"
 
 /* --- directories made for a check --- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/etm_events.h"
+#include "trace/events/etm_events.h"
 
-#include "analyze/etm_events_impl.h"
 #include "base/buf.h"
 #include "tap.h"
+#include "trace/events/etm_events_impl.h"
 
 /*
  * Batches by hand into the synthesis, events out as one line each:

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "analyze/etm_events.h"
-#include "analyze/perf_etm.h"
 #include "make/cs_etm_make.h"
 #include "make/elf_build.h"
 #include "make/splitmix.h"
+#include "trace/events/etm_events.h"
+#include "trace/perf/perf_etm.h"
 #include "unit/test_dir.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/etm_packet_text.h"
+#include "format/trace/etm_packet_text.h"
 
-#include "format/etm_dump.h"
+#include "format/trace/etm_dump.h"
 #include "unit/tap.h"
 
 /* docs/spec/dump-json.md */

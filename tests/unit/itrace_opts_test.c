@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/itrace_opts.h"
+#include "trace/events/itrace_opts.h"
 
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/perf_etm_impl.h"
+#include "trace/perf/perf_etm_impl.h"
 #include "unit/tap.h"
 
 static const uint8_t bytes[64] = {0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x20, 0x21, 0x22,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/perf_etm.h"
+#include "trace/perf/perf_etm.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_REPORT_EVENTS_H
 #define TESTS_UNIT_REPORT_EVENTS_H
 
-#include "analyze/report_feed.h"
+#include "rows/report_feed.h"
 #include "unit/tap.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/report_feed.h"
+#include "rows/report_feed.h"
 
 #include "unit/report_events.h"
 

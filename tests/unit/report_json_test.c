@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/report_json.h"
+#include "format/report/report_json.h"
 
 #include "unit/report_events.h"
 

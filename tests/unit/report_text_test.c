@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/report_text.h"
+#include "format/report/report_text.h"
 
 #include "unit/report_events.h"
 

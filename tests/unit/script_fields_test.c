@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/script_fields.h"
+#include "format/script/script_fields.h"
 
 #include "unit/tap.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/script_json.h"
+#include "format/script/script_json.h"
 
 #include <json.h>
 

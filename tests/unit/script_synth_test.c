@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/script_synth.h"
+#include "format/script/script_synth.h"
 
-#include "format/script_disasm.h"
+#include "format/script/script_disasm.h"
 #include "tap.h"
 
 enum { BRANCH = ANA_FLOW_BRANCH, CALL = BRANCH | ANA_FLOW_CALL, RETURN = BRANCH | ANA_FLOW_RETURN };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/tracepoint_check.h"
+#include "format/script/tracepoint_check.h"
 
 #include "unit/tap.h"
 

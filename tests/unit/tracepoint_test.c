@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/tracepoint.h"
+#include "format/script/tracepoint.h"
 
 #include "unit/tap.h"
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_PROFILE_AUTOFDO_TEXT_H
+#define FORMAT_PROFILE_AUTOFDO_TEXT_H
+
+#include <clew/sink.h>
+
+#include "profile/counted_code.h"
+
+/*
+ * AutoFDO's text profile of one binary, as create_llvm_prof and create_gcov read it with
+ * --profiler=text, in simpleperf's spelling: three lists, each behind its length,
+ *
+ *	FIRST-LAST:COUNT   runs of instructions, both ends inclusive
+ *	ADDRESS:COUNT      samples
+ *	FROM->TO:COUNT     taken branches; TO is 0 where it is in another binary, or not known
+ *
+ * then build id and path as comments. Addresses count from the first loaded segment's.
+ */
+struct autofdo_opts {
+	/* Say where indirect branches went, too, as a profile from branch records does; simpleperf
+	 * writes 0. */
+	bool has_indirect;
+};
+
+/** @return the sink's error; CLEW_NO_MEMORY. */
+enum clew_err autofdo_text(const struct counted_binary *b, const struct autofdo_opts *opts,
+			   const struct clew_sink *sink);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_PROFILE_BOLT_TEXT_H
+#define FORMAT_PROFILE_BOLT_TEXT_H
+
+#include <clew/sink.h>
+
+#include "profile/counted_code.h"
+
+/*
+ * BOLT's pre-aggregated profile of one binary, which perf2bolt --pa turns into its own form:
+ *
+ *	B FROM TO COUNT MISPREDICTED
+ *	                    taken branches; X:0 is an address in another binary, or not known
+ *	F FIRST LAST COUNT  instructions one behind the other; a run that was left by not taking its
+ *	                    branch goes to the instruction behind that, so that BOLT counts the edge
+ *	f FIRST LAST COUNT  the same, entered by a return: behind a call
+ *
+ * Addresses are the linked file's. Spec: LLVM, bolt/include/bolt/Profile/DataAggregator.h.
+ */
+
+/** @return the sink's error; CLEW_NO_MEMORY. */
+enum clew_err bolt_text(const struct counted_binary *b, const struct clew_sink *sink);
+
+#endif

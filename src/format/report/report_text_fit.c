@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/text_columns.h"
+#include "format/report/report_text_impl.h"
+
+enum {
+	GAP = 2,
+	MIN_LAST = 24, /* what the last column keeps before others give way */
+	MIN_WIDTH = 4,
+};
+
+static const char *mark_of(const struct report_writer *w)
+{
+	return w->opts->cut_mark ? w->opts->cut_mark : "...";
+}
+
+/* What is left of @p width columns beside the mark; less than the mark takes: none of it. */
+static size_t beside_mark(const struct report_writer *w, size_t width)
+{
+	size_t mark = text_columns(mark_of(w), strlen(mark_of(w)));
+
+	return width > mark ? width - mark : 0;
+}
+
+size_t report_cut_cell(struct report_writer *w, size_t from, size_t width)
+{
+	struct buf *out = &w->out;
+	size_t columns, fits;
+
+	if (out->is_failed)
+		return 0;
+	fits = text_cut(out->data + from, out->nr - from, width, &columns);
+	if (fits == out->nr - from)
+		return columns;
+	out->nr = from + text_cut(out->data + from, out->nr - from, beside_mark(w, width), NULL);
+	buf_str(out, mark_of(w));
+	return text_columns(out->data + from, out->nr - from);
+}
+
+/* Names are escaped, so that ESC begins a colour of ours. */
+static size_t colour_bytes(const char *s, size_t size)
+{
+	const char *end = size && *s == '\033' ? memchr(s, 'm', size) : NULL;
+
+	return end ? (size_t)(end - s) + 1 : 0;
+}
+
+/* text_cut() of a line with colours. */
+static size_t cut_of(const char *s, size_t size, size_t columns)
+{
+	size_t at = 0;
+
+	while (at < size) {
+		const char *colour = memchr(s + at, '\033', size - at);
+		size_t plain = colour ? (size_t)(colour - s) - at : size - at, used;
+		size_t fits = text_cut(s + at, plain, columns, &used);
+
+		at += fits;
+		columns -= used;
+		if (fits < plain)
+			break;
+		at += colour_bytes(s + at, size - at);
+	}
+	return at;
+}
+
+static size_t line_start(const struct buf *b)
+{
+	size_t at = b->nr;
+
+	while (at && b->data[at - 1] != '\n')
+		at--;
+	return at;
+}
+
+static void cut_line(struct report_writer *w)
+{
+	struct buf *out = &w->out;
+	size_t from = line_start(out), size = out->nr - from, fits;
+	bool has_colour;
+
+	if (cut_of(out->data + from, size, w->opts->columns) == size)
+		return;
+	fits = cut_of(out->data + from, size, beside_mark(w, w->opts->columns));
+	has_colour = memchr(out->data + from + fits, '\033', size - fits) != NULL;
+	out->nr = from + fits;
+	buf_str(out, mark_of(w));
+	if (has_colour)
+		buf_str(out, "\033[m");
+}
+
+void report_end_line(struct report_writer *w)
+{
+	if (w->opts->columns && !w->opts->separator && !w->out.is_failed)
+		cut_line(w);
+	buf_char(&w->out, '\n');
+}
+
+/* The column that gives way next: the last down to what names need, then the widest. NULL: none
+ * has anything to give. */
+static size_t *next_to_give(size_t *widths, size_t nr)
+{
+	size_t *widest = &widths[nr - 1];
+
+	if (*widest > MIN_LAST)
+		return widest;
+	for (size_t i = 0; i < nr; i++)
+		widest = widths[i] > *widest ? &widths[i] : widest;
+	return *widest > MIN_WIDTH ? widest : NULL;
+}
+
+void report_fit(const struct report_writer *w, size_t used, size_t nr_numbers, size_t *widths,
+		size_t nr)
+{
+	size_t *given;
+
+	if (w->opts->separator || !nr)
+		return;
+	for (size_t i = 0; i < nr && nr_numbers + i < REPORT_MAX_WIDTHS; i++) {
+		size_t asked = w->opts->widths[nr_numbers + i];
+
+		widths[i] = asked ? asked : widths[i];
+	}
+	if (!w->opts->columns)
+		return;
+	for (size_t i = 0; i < nr; i++) {
+		widths[i] = widths[i] < w->opts->columns ? widths[i] : w->opts->columns;
+		used += GAP + widths[i];
+	}
+	for (; used > w->opts->columns && (given = next_to_give(widths, nr)); used--)
+		(*given)--;
+}

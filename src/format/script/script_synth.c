@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/script/script_text_impl.h"
+
+/* Columns of events made of a hardware trace.
+ * Spec: tools/perf/builtin-script.c and util/auxtrace.c (Linux 6.1). */
+
+enum {
+	FLOW_WIDTH = 21,
+	INDENT = 4,
+	STEP = 32,     /* the column of calls grows by these */
+	TOO_WIDE = 52, /* and shrinks when lines are shorter by this much */
+	DSO_WIDTH = 50,
+	ADDRESS_WIDTH = 16,
+};
+
+static const struct {
+	uint32_t flow;
+	const char *name;
+} names[] = {
+	{ANA_FLOW_BRANCH | ANA_FLOW_CALL,                                       "call"   },
+	{ANA_FLOW_BRANCH | ANA_FLOW_RETURN,                                     "return" },
+	{ANA_FLOW_BRANCH | ANA_FLOW_COND,                                       "jcc"    },
+	{ANA_FLOW_BRANCH,						       "jmp"    },
+	{ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_INTERRUPT,                  "int"    },
+	{ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT,                "iret"   },
+	{ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_SYSCALL,                    "syscall"},
+	{ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL,                  "sysret" },
+	{ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT, "hw int" },
+};
+
+void script_flow_name(struct buf *b, uint32_t flow, bool is_exact)
+{
+	uint32_t ends = ANA_FLOW_TRACE_BEGIN | ANA_FLOW_TRACE_END;
+
+	if (flow & ANA_FLOW_INDIRECT) {
+		flow &= ~(uint32_t)ANA_FLOW_INDIRECT;
+		flow |= is_exact ? 0u : (uint32_t)ANA_FLOW_RETURN;
+	}
+	if (flow & ends)
+		buf_str(b, flow & ANA_FLOW_TRACE_BEGIN ? "tr strt" : "tr end");
+	if (flow & ends && (flow & ~ends) == ANA_FLOW_BRANCH)
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i].flow != (flow & ~ends))
+			continue;
+		if (flow & ends)
+			buf_str(b, flow & ANA_FLOW_TRACE_BEGIN ? " " : "  ");
+		buf_str(b, names[i].name);
+	}
+}
+
+void script_add_flow(struct buf *b, const struct ana_synth *synth)
+{
+	size_t from;
+
+	buf_str(b, "  ");
+	from = b->nr;
+	if (synth)
+		script_flow_name(b, synth->flow, false);
+	if (b->nr - from < FLOW_WIDTH)
+		buf_fill(b, ' ', FLOW_WIDTH - (b->nr - from));
+	buf_char(b, ' ');
+}
+
+static void add_padded_dso(struct script_text *t, const struct script_evsel *e,
+			   const struct ana_loc *loc)
+{
+	const struct script_place_style style = {.fields = e->fields & SCRIPT_DSOFF,
+						 .has_kernel_path = t->opts.has_kernel_path,
+						 .names = &t->names};
+	struct buf *b = &t->out;
+	size_t from = b->nr, nr;
+
+	script_add_dso(b, &style, loc);
+	nr = b->nr - from - 2; /* without its brackets */
+	if (t->opts.pads_dso && nr < DSO_WIDTH) {
+		b->nr -= !b->is_failed;
+		buf_fill(b, ' ', DSO_WIDTH - nr);
+		buf_char(b, ')');
+	}
+	buf_char(b, '\t');
+}
+
+/* What the branch is about: where a call leads to, where a return comes from. */
+static size_t add_subject(struct script_text *t, const struct ana_event *ev, uint32_t depth)
+{
+	struct buf *b = &t->out;
+	uint32_t flow = ev->synth->flow;
+	bool is_to = flow & (ANA_FLOW_CALL | ANA_FLOW_TRACE_BEGIN);
+	const struct ana_loc *loc = is_to ? ev->addr : ev->loc;
+	uint64_t ip = is_to ? ev->sample->addr : ev->sample->ip;
+	size_t from = b->nr;
+
+	if (!is_to && !(flow & (ANA_FLOW_RETURN | ANA_FLOW_TRACE_END | ANA_FLOW_INDIRECT)))
+		return 0;
+	if (loc && loc->sym) {
+		buf_fill(b, ' ', depth * INDENT);
+		escape_memo_add(&t->names, b, loc->sym->name);
+	} else if (ip) {
+		buf_fill(b, ' ', depth * INDENT);
+		buf_hex(b, ip, ADDRESS_WIDTH, ' ');
+	}
+	return b->nr - from;
+}
+
+void script_add_callindent(struct script_text *t, const struct script_evsel *e,
+			   const struct ana_event *ev)
+{
+	static const struct ana_loc nowhere;
+	const struct ana_synth *y = ev->synth;
+	size_t nr;
+
+	if (!y)
+		return;
+	if (e->fields & SCRIPT_DSO && !(e->fields & (SCRIPT_IP | SCRIPT_ADDR)))
+		add_padded_dso(t, e, ev->loc ? ev->loc : &nowhere);
+	/* What returns was called from one level less. */
+	nr = add_subject(t, ev, y->depth + !!(y->flow & ANA_FLOW_RETURN));
+	if (nr > t->indent_width || (nr && nr + TOO_WIDE < t->indent_width))
+		t->indent_width = (nr + 4 + STEP - 1) / STEP * STEP;
+	if (nr < t->indent_width)
+		buf_fill(&t->out, ' ', t->indent_width - nr);
+}
+
+void script_add_insn(struct script_text *t, const struct script_evsel *e,
+		     const struct ana_event *ev)
+{
+	const struct ana_synth *y = ev->synth;
+	struct buf *b = &t->out;
+
+	if (!y)
+		return;
+	if (e->fields & SCRIPT_INSNLEN)
+		buf_printf(b, " ilen: %u", y->insn_bytes);
+	if (e->fields & SCRIPT_INSN && y->insn_bytes) {
+		buf_str(b, " insn:");
+		for (unsigned int i = 0; i < y->insn_bytes; i++) {
+			buf_char(b, ' ');
+			buf_hex(b, y->insn[i], 2, '0');
+		}
+	}
+	if (!(e->fields & SCRIPT_DISASM) || !y->insn_bytes)
+		return;
+	if (!t->disasm)
+		t->disasm = script_disasm_new();
+	buf_str(b, "\t\t");
+	if (!t->disasm || !script_disasm_add(t->disasm, b, y, ev->sample->ip))
+		buf_str(b, "(unknown)");
+}
+
+void script_add_ipc(struct buf *b, const struct ana_synth *y)
+{
+	uint64_t hundredths;
+
+	if (!y->nr_cycles || !y->nr_insns)
+		return;
+	hundredths = y->nr_insns * 100 / y->nr_cycles;
+	buf_printf(b, " \t IPC: %llu.%02llu (%llu/%llu) ", (unsigned long long)hundredths / 100,
+		   (unsigned long long)hundredths % 100, (unsigned long long)y->nr_insns,
+		   (unsigned long long)y->nr_cycles);
+}
+
+void script_add_trace_error(struct buf *b, const struct ana_event *ev)
+{
+	const struct ana_synth *y = ev->synth;
+
+	buf_str(b, " instruction trace error type 1 time ");
+	if (ev->time != UINT64_MAX && ev->time)
+		buf_printf(b, "%llu.%09llu", (unsigned long long)(ev->time / 1000000000),
+			   (unsigned long long)(ev->time % 1000000000));
+	else
+		buf_char(b, '0');
+	buf_printf(b, " cpu %d pid %d tid %d ip %s%llx code %u: %s%s%s\n", (int)ev->cpu,
+		   (int)ev->pid, (int)ev->tid, y->error_ip ? "0x" : "",
+		   (unsigned long long)y->error_ip, y->error_code, y->error,
+		   y->error_why ? ": " : "", y->error_why ? y->error_why : "");
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_SCRIPT_SCRIPT_TEXT_IMPL_H
+#define FORMAT_SCRIPT_SCRIPT_TEXT_IMPL_H
+
+#include "format/script/script_disasm.h"
+#include "format/script/script_parts.h"
+#include "format/script/script_place.h"
+#include "format/script/script_synth.h"
+#include "format/script/script_text.h"
+
+/* What is fixed for all samples of one event. */
+struct script_evsel {
+	uint64_t fields;
+	struct escaped name;
+	uint8_t type; /* enum script_type */
+	bool has_chain, shows_addr_sym;
+	bool is_branch;  /* from and to on one line */
+	bool shows_addr; /* without being asked */
+};
+
+struct script_text {
+	struct script_text_opts opts;
+	struct script_fields fields; /* after the check */
+	struct script_missing missing;
+	struct perf_file *file;
+	struct clew_sink sink;
+	struct tracepoints *tracepoints;
+	struct buf out, record;
+	struct escape_memo names; /* of threads, events, symbols, files, cgroups */
+	struct {
+		VEC(struct script_evsel);
+	} evsels; /* by perf_evsel.index */
+	struct script_places flat[SCRIPT_NR_TYPES], chain[SCRIPT_NR_TYPES];
+	size_t name_width;
+	size_t indent_width;          /* of the calls' column so far */
+	struct script_disasm *disasm; /* NULL: not needed yet */
+	size_t data_src_width;
+	uint64_t epoch, nr_events, time_before;
+	struct perf_clock_data clocks; /* for SCRIPT_TOD */
+	enum script_arch arch;
+	bool has_epoch, is_prepared;
+};
+
+/** The columns up to the time, which records and samples share. */
+void script_add_start(struct script_text *t, const struct script_evsel *e,
+		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
+		      uint64_t time);
+
+/** One line a place. */
+void script_add_chain(struct script_text *t, const struct script_evsel *e,
+		      const struct ana_chain *chain);
+
+/* --- script_synth.c: what only events made of a hardware trace have --- */
+/** The name of what a branch leads to, indented by the calls around it. */
+void script_add_callindent(struct script_text *t, const struct script_evsel *e,
+			   const struct ana_event *ev);
+/** " ilen: 4 insn: 02 00 00 14", and the disassembly. */
+void script_add_insn(struct script_text *t, const struct script_evsel *e,
+		     const struct ana_event *ev);
+
+/** script_records.c: a record that is no sample, if it is to be shown. */
+void script_add_record(struct script_text *t, const struct ana_event *ev);
+
+#endif

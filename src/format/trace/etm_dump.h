@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_TRACE_ETM_DUMP_H
+#define FORMAT_TRACE_ETM_DUMP_H
+
+#include <clew/sink.h>
+
+#include "trace/etm_trace.h"
+
+/*
+ * The packets of a CoreSight trace, as they lie there: nothing is followed, no code is looked at.
+ *
+ *	OFFSET INPUT ID  BYTES  NAME FIELDS
+ *
+ * OFFSET counts the unit's own bytes, INPUT those of the file they came from. Or as one JSON object
+ * a line (docs/spec/dump-json.md), or only counted.
+ */
+struct etm_dump_opts {
+	bool is_json, is_stat;
+	const bool *skips; /* by unit; NULL: none */
+	/* Which kinds are printed; counted in any case. NULL: all. NR_ETM_KINDS of them. */
+	const bool *kinds;
+	/** As etm_sink.trouble. */
+	enum clew_err (*trouble)(void *ctx, const char *what, uint64_t number, uint64_t offset);
+	void *ctx;
+};
+
+/**
+ * Write the packets of each unit that is decodable.
+ * @return what the run or the sink returned; CLEW_NO_MEMORY.
+ */
+enum clew_err etm_dump(struct etm_trace *t, const struct etm_dump_opts *opts,
+		       const struct clew_sink *sink, struct clew_diag *diag);
+
+/**
+ * Mark in @p ret (NR_ETM_KINDS) the kinds whose names are in the comma list @p names: in any case,
+ * with or without I_, or by the beginning of their names (ATOM: ATOM_F1 to ATOM_F6).
+ * @return the first that names none; NULL: all do.
+ */
+const char *etm_dump_kinds(const char *names, bool *ret);
+
+#endif

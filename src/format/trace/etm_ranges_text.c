@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/trace/etm_ranges_text.h"
+
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "format/json_put.h"
+
+/* clang-format off */
+static const char *const words[NR_ETM_EVENTS] = {
+	[ETM_EV_NO_SYNC] = "no_sync",
+	[ETM_EV_TRACE_ON] = "trace_on",
+	[ETM_EV_CONTEXT] = "context",
+	[ETM_EV_NO_PATH] = "i_range_nopath",
+	[ETM_EV_NACC] = "addr_nacc",
+	[ETM_EV_NO_TARGET] = "no_target",
+	[ETM_EV_DROPPED] = "atoms_dropped",
+	[ETM_EV_EXCEPTION] = "exception",
+	[ETM_EV_EXCEPTION_RET] = "exception_ret",
+	[ETM_EV_FUNCTION_RET] = "function_ret",
+	[ETM_EV_PE_RESET] = "pe_reset",
+	[ETM_EV_TIMESTAMP] = "timestamp",
+	[ETM_EV_CYCLES] = "cycle_count",
+	[ETM_EV_EVENT] = "event",
+	[ETM_EV_TS_MARKER] = "sync_marker",
+	[ETM_EV_INSTRUMENTATION] = "instrumentation",
+	[ETM_EV_TRANSACTION] = "memtrans",
+	[ETM_EV_UNSUPPORTED] = "unsupported",
+	[ETM_EV_END] = "eo_trace",
+};
+
+/* OpenCSD's names and numbers of address spaces. */
+static const struct { uint8_t number; const char *name; } memory[4][4] = {
+	[CODE_SECURE] = {{0x01, "EL1S"}, {0x01, "EL1S"}, {0x10, "EL2S"}, {0x08, "EL3"}},
+	[CODE_NONSECURE] = {{0x02, "EL1N"}, {0x02, "EL1N"}, {0x04, "EL2N"}, {0x08, "EL3"}},
+	[CODE_ROOT] = {{0x80, "Root"}, {0x80, "Root"}, {0x80, "Root"}, {0x80, "Root"}},
+	[CODE_REALM] = {{0x20, "EL1R"}, {0x20, "EL1R"}, {0x40, "EL2R"}, {0x80, "Root"}},
+};
+/* clang-format on */
+
+const char *etm_event_word(enum etm_event_kind kind)
+{
+	return words[kind];
+}
+
+static const char *isa_word(uint8_t isa)
+{
+	return isa == ISA_A64 ? "A64" : isa == ISA_A32 ? "A32" : "T32";
+}
+
+/* "R" is for realm. */
+static const char *security_word(uint8_t security)
+{
+	static const char *const names[] = {
+		[CODE_SECURE] = "S",
+		[CODE_NONSECURE] = "N",
+		[CODE_ROOT] = "root",
+		[CODE_REALM] = "R",
+	};
+
+	return names[security & 3];
+}
+
+/* --- ranges --- */
+
+static void put_id(const struct etm_ranges_text *t, struct buf *out, const char *end)
+{
+	if (t->is_json)
+		buf_str(out, "{\"id\":\"0x");
+	buf_hex(out, t->unit->id, 0, '0');
+	buf_str(out, t->is_json ? "\"" : end);
+}
+
+static void put_range(const struct etm_ranges_text *t, struct buf *out, uint64_t start,
+		      uint64_t end, uint8_t isa)
+{
+	put_id(t, out, " ");
+	buf_str(out, t->is_json ? ",\"start\":\"0x" : "");
+	buf_hex(out, start, 0, '0');
+	buf_str(out, t->is_json ? "\",\"end\":\"0x" : " ");
+	buf_hex(out, end, 0, '0');
+	buf_str(out, t->is_json ? "\",\"isa\":\"" : " ");
+	buf_str(out, isa_word(isa));
+}
+
+/** Behind a range: " EL SEC CTXID VMID". */
+static void make_context(struct etm_ranges_text *t)
+{
+	const struct etm_pe_context *c = &t->pe;
+	struct buf *out = &t->context;
+
+	buf_clear(out);
+	if (t->is_json) {
+		struct json_put j = {.out = out, .needs_comma = true};
+
+		buf_char(out, '"');
+		if (t->has_context) {
+			json_put_u64(&j, "el", c->el);
+			json_put_string(&j, "security", security_word(c->security));
+		}
+		if (c->has_cid) {
+			json_put_u64(&j, "cid", c->cid);
+		}
+		if (c->has_vmid) {
+			json_put_u64(&j, "vmid", c->vmid);
+		}
+		buf_str(out, "}\n");
+		return;
+	}
+	if (t->has_context)
+		buf_printf(out, " %u %s", c->el, security_word(c->security));
+	else
+		buf_str(out, " - -");
+	if (c->has_cid)
+		buf_printf(out, " 0x%x", c->cid);
+	else
+		buf_str(out, " -");
+	if (c->has_vmid)
+		buf_printf(out, " 0x%x\n", c->vmid);
+	else
+		buf_str(out, " -\n");
+}
+
+static void put_block(struct etm_ranges_text *t, const struct etm_batch *b, uint32_t nr)
+{
+	const struct etm_block *block = &b->blocks[nr];
+	size_t from = t->out.nr;
+
+	if (!etm_memo_copy(&t->memo, nr, &t->out)) {
+		put_range(t, &t->out, block->start, block->start + block->bytes, block->isa);
+		if (!t->out.is_failed)
+			etm_memo_put(&t->memo, nr, t->out.data + from, t->out.nr - from);
+	}
+	buf_add(&t->out, t->context.data, t->context.nr);
+}
+
+/* --- events --- */
+
+static void put_context(struct buf *out, const struct etm_pe_context *c)
+{
+	buf_printf(out, "el=%u sec=%s ctxid=", c->el, security_word(c->security));
+	if (c->has_cid)
+		buf_printf(out, "0x%x", c->cid);
+	else
+		buf_char(out, '-');
+	buf_str(out, " vmid=");
+	if (c->has_vmid)
+		buf_printf(out, "0x%x", c->vmid);
+	else
+		buf_char(out, '-');
+	buf_str(out, c->is_64 ? " 64" : " 32");
+}
+
+static void put_cycles(struct buf *out, const struct etm_event *e)
+{
+	if (e->has_count)
+		buf_printf(out, "[CC=%u];", e->count);
+	else
+		buf_str(out, "[CC=unknown];");
+}
+
+static void put_details(const struct etm_ranges_text *t, struct buf *out, const struct etm_event *e)
+{
+	static const char *const transactions[] = {"Init", "Start", "Commit", "Fail"};
+	uint8_t el = t->pe.el & 3, security = t->pe.security & 3;
+
+	switch ((enum etm_event_kind)e->kind) {
+	case ETM_EV_NO_SYNC:
+		buf_printf(out, "[%s]",
+			   etm_no_sync_word(e->reason == ETM_NO_SYNC_INIT && t->is_later
+						    ? ETM_NO_SYNC_RESET
+						    : (enum etm_no_sync)e->reason));
+		break;
+	case ETM_EV_TRACE_ON:
+		buf_str(out, e->is_overflow ? "[overflow]" : "[begin or filter]");
+		break;
+	case ETM_EV_CONTEXT:
+		put_context(out, &e->context);
+		break;
+	case ETM_EV_NO_PATH:
+		buf_printf(out, "first 0x%" PRIx64 ":[next 0x%" PRIx64 "] num_i(%u)", e->address,
+			   e->end, e->count);
+		break;
+	case ETM_EV_NACC:
+		buf_printf(out, "0x%" PRIx64 "; Memspace [0x%x:%s]", e->address,
+			   memory[security][el].number, memory[security][el].name);
+		break;
+	case ETM_EV_NO_TARGET:
+		buf_printf(out, "up to 0x%" PRIx64, e->end);
+		break;
+	case ETM_EV_DROPPED:
+		buf_printf(out, "%" PRIu64 "; no address", e->value);
+		break;
+	case ETM_EV_EXCEPTION:
+		buf_printf(out, "pref ret addr:0x%" PRIx64 "%s; excep num (0x%02x)", e->address,
+			   e->is_target ? " [addr also prev br tgt]" : "", e->number);
+		break;
+	case ETM_EV_TIMESTAMP:
+		buf_printf(out, "[ TS=0x%012" PRIx64 "];", e->value);
+		break;
+	case ETM_EV_CYCLES:
+		put_cycles(out, e);
+		break;
+	case ETM_EV_EVENT:
+		buf_printf(out, "Numbered:%u;", e->number);
+		break;
+	case ETM_EV_TS_MARKER:
+		buf_str(out, "[Timestamp marker(0x00000000)]");
+		break;
+	case ETM_EV_INSTRUMENTATION:
+		buf_printf(out, "EL%u; 0x%016" PRIx64, e->el, e->value);
+		break;
+	case ETM_EV_TRANSACTION:
+		buf_str(out, transactions[e->number & 3]);
+		break;
+	case ETM_EV_UNSUPPORTED:
+		buf_printf(out, "packet 0x%02x", e->number);
+		break;
+	case ETM_EV_END:
+		buf_str(out, "[end-of-trace]");
+		break;
+	case ETM_EV_RANGE:
+	case ETM_EV_EXCEPTION_RET:
+	case ETM_EV_FUNCTION_RET:
+	case ETM_EV_PE_RESET:
+	case ETM_EV_BOUND:
+	case NR_ETM_EVENTS:
+		break;
+	}
+}
+
+static void put_event_json(struct etm_ranges_text *t, const struct etm_event *e)
+{
+	clew_auto(buf_done) struct buf details = {0};
+	struct json_put j = {.out = &t->out, .needs_comma = true};
+
+	put_details(t, &details, e);
+	put_id(t, &t->out, NULL);
+	json_put_string(&j, "event", words[e->kind]);
+	if (details.nr) {
+		json_put_string(&j, "details", buf_cstr(&details));
+	}
+	buf_str(&t->out, "}\n");
+}
+
+static void put_event(struct etm_ranges_text *t, const struct etm_event *e)
+{
+	size_t at;
+
+	if (!words[e->kind] || !(t->wants >> e->kind & 1))
+		return;
+	if (t->is_json) {
+		put_event_json(t, e);
+		return;
+	}
+	put_id(t, &t->out, " EVENT ");
+	buf_str(&t->out, words[e->kind]);
+	buf_char(&t->out, ' ');
+	at = t->out.nr;
+	put_details(t, &t->out, e);
+	t->out.nr -= at == t->out.nr && at;
+	buf_char(&t->out, '\n');
+}
+
+/** A packet may tell of several: a line each. */
+static void put_numbered(struct etm_ranges_text *t, const struct etm_event *e)
+{
+	struct etm_event one = *e;
+
+	for (one.number = 0; one.number < 4; one.number++) {
+		if (e->number >> one.number & 1)
+			put_event(t, &one);
+	}
+}
+
+static void take_event(struct etm_ranges_text *t, const struct etm_event *e)
+{
+	if (e->kind == ETM_EV_RANGE) {
+		put_range(t, &t->out, e->address, e->end, e->isa);
+		buf_add(&t->out, t->context.data, t->context.nr);
+		return;
+	}
+	if (e->kind == ETM_EV_END)
+		return;
+	if (e->kind == ETM_EV_CONTEXT) {
+		t->pe = e->context;
+		t->has_context = true;
+		make_context(t);
+	}
+	if (e->kind == ETM_EV_EVENT)
+		put_numbered(t, e);
+	else
+		put_event(t, e);
+}
+
+void etm_ranges_text_init(struct etm_ranges_text *t)
+{
+	t->pe.security = CODE_NONSECURE;
+	make_context(t);
+}
+
+enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct etm_batch *b)
+{
+	if (!etm_memo_begin(&t->memo, b))
+		return CLEW_NO_MEMORY;
+	for (size_t i = 0; i < b->nr; i++) {
+		uint32_t item = b->items[i];
+
+		if (item & ETM_ITEM_EVENT)
+			take_event(t, &b->events[item & ~(uint32_t)ETM_ITEM_EVENT]);
+		else
+			put_block(t, b, item >> 1);
+	}
+	return t->out.is_failed || t->context.is_failed ? CLEW_NO_MEMORY : CLEW_OK;
+}
+
+void etm_ranges_text_end(struct etm_ranges_text *t)
+{
+	const struct etm_event e = {.kind = ETM_EV_END};
+
+	put_event(t, &e);
+}
+
+void etm_ranges_text_done(struct etm_ranges_text *t)
+{
+	buf_done(&t->out);
+	buf_done(&t->context);
+	etm_memo_done(&t->memo);
+}

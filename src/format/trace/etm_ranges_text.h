@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FORMAT_TRACE_ETM_RANGES_TEXT_H
+#define FORMAT_TRACE_ETM_RANGES_TEXT_H
+
+#include "format/trace/etm_memo.h"
+
+/*
+ * What a trace unit saw, a line for each range that ran and each event, as OpenCSD's users know
+ * them:
+ *
+ *	ID START END ISA EL SEC CTXID VMID     executed: [START, END), hex; - where not known
+ *	ID EVENT KIND DETAILS
+ *
+ * or as one JSON object a line. docs/decisions/etm-golden.md
+ */
+struct etm_ranges_text {
+	const struct etm_unit *unit;
+	bool is_json;
+	bool is_later;        /* this ID was decoded in a session before */
+	uint32_t wants;       /* bit per enum etm_event_kind */
+	struct buf out;       /* the caller empties it after each batch */
+	struct etm_memo memo; /* the part that is the block's */
+	struct buf context;   /* the part that is the context's */
+	struct etm_pe_context pe;
+	bool has_context;
+};
+
+enum { ETM_RANGES_ALL_EVENTS = (1u << NR_ETM_EVENTS) - 1 };
+
+/** @p t zeroed but for unit, is_json, is_later and wants. */
+void etm_ranges_text_init(struct etm_ranges_text *t);
+
+/** @return CLEW_OK, CLEW_NO_MEMORY. */
+enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct etm_batch *b);
+
+/** The last line. */
+void etm_ranges_text_end(struct etm_ranges_text *t);
+void etm_ranges_text_done(struct etm_ranges_text *t);
+
+/** The kind's word in a line; NULL: it has none, as it is not told. */
+const char *etm_event_word(enum etm_event_kind kind);
+
+#endif

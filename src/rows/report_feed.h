@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ROWS_REPORT_FEED_H
+#define ROWS_REPORT_FEED_H
+
+#include "analyze/analyze.h"
+#include "base/buf.h"
+#include "report/report_graph.h"
+#include "rows/report_sort.h"
+
+/*
+ * From the pipeline's samples to a report: gives frames and threads their small numbers, counts
+ * paths in a report_tree, and afterwards turns rows back into names.
+ */
+struct report_feed_opts {
+	struct report_sort sort;
+	/* comms, pids, tids: samples of others count in the totals and nowhere else, as with perf;
+	 * the rest of it is unused here */
+	struct ana_filter filter;
+	/* Branches are counted, not samples: each entry of a branch stack, with a period of 1. A
+	 * frame's keys are those of where it goes to. dsos and symbols choose samples, by their own
+	 * address, symbol_part the branches with either end there. */
+	bool by_branch;
+	const char *dsos, *symbols; /* comma lists: rows of these alone; NULL: all */
+	const char *symbol_part;    /* rows whose symbol's name contains this; NULL: all */
+	uint32_t max_stack;         /* frames kept of a path; 0: all */
+	bool keeps_outermost;  /* of those max_stack, and the sampled one; else the innermost */
+	uint32_t max_nodes;    /* of the tree; 0: its default */
+	bool by_address;       /* call graphs by address, not by function */
+	bool has_inlines;      /* inlined functions are frames (ana_opts.wants_lines) */
+	bool no_chains;        /* the sampled frame alone */
+	struct budget *budget; /* of rows, paths and names; NULL: no limit */
+	bool hide_unresolved;  /* samples without a symbol are not there; rows neither */
+};
+
+/** What one event of the recording brought. */
+struct report_event {
+	const struct perf_evsel *evsel;
+	struct report_weights weights;
+	uint64_t nr, period;              /* all samples of the event */
+	uint64_t nr_kept, period_kept;    /* those the filter kept */
+	uint64_t nr_stacks, nr_stackless; /* by_branch: samples with and without branches */
+	uint64_t nr_no_room; /* paths cut to their sampled frame, or in no row: no room was left */
+	uint64_t nr_deep, nr_deep_frames; /* samples whose chain has more frames than max_stack, and
+					     how many more */
+	uint64_t nr_lost_records;         /* LOST_SAMPLES; with ana_opts.wants_records */
+	bool has_chains;
+};
+
+struct report_feed;
+
+/** Texts of @p opts are borrowed. CLEW_INVALID: unusable filter lists; CLEW_NO_MEMORY. */
+enum clew_err report_feed_new(struct report_feed **ret, const struct report_feed_opts *opts,
+			      struct clew_diag *diag);
+void report_feed_free(struct report_feed *f);
+
+/** To be an ana_consumer's batch(), with the feed as its ctx. */
+enum clew_err report_feed_batch(void *feed, const struct ana_batch *b);
+
+/** After the run: number groups, rank names, sort. Everything below is valid after it. */
+enum clew_err report_feed_finish(struct report_feed *f);
+
+size_t report_feed_nr_events(const struct report_feed *f);
+const struct report_event *report_feed_event(const struct report_feed *f, size_t i);
+const struct report_sort *report_feed_sort(const struct report_feed *f);
+
+struct report_table_opts {
+	bool by_total;          /* --children */
+	double min_share;       /* rows below this share of the period are left out, 0 to 1 */
+	bool is_relative_total; /* shares are of the kept samples, not of all */
+	bool has_graphs;
+	struct report_graph_opts graph; /* total and is_cumulative are set by report_table_make() */
+};
+
+/** Rows and graphs of one event, or of a group of events side by side. */
+struct report_table {
+	struct report_rows rows;
+	struct report_graphs graphs;
+	size_t nr_shown;   /* the first rows; those below the limit or filtered out are behind */
+	uint64_t *periods; /* by event: 100 % */
+	size_t nr_events;
+	const struct report_event **events;
+};
+
+/** @p events: indexes, nr_events of them. CLEW_NO_MEMORY. */
+enum clew_err report_table_make(struct report_feed *f, const size_t *events, size_t nr_events,
+				const struct report_table_opts *opts, struct report_table *ret);
+void report_table_done(struct report_table *t);
+
+/** Append a row's text for @p key: "bash", "[k] do_idle", "libc.so.6", ... Names as recorded,
+ * control characters included. */
+void report_feed_row_text(const struct report_feed *f, const struct report_row *row,
+			  enum report_key key, struct buf *out);
+
+/** The same as a number, for keys that are one: pid, tid, cpu (all ones: not known), cgroup_id,
+ * weight, cycles (0: not counted); of yes and no enum report_yes_no. @return false: the key is a
+ * text. */
+enum report_yes_no { REPORT_NOT_KNOWN, REPORT_NO, REPORT_YES };
+bool report_feed_row_number(const struct report_feed *f, const struct report_row *row,
+			    enum report_key key, uint64_t *ret);
+
+/** A frame's own texts. */
+struct report_frame_text {
+	const char *sym;  /* NULL: unknown */
+	const char *dso;  /* short name, "[unknown]" */
+	uint64_t address; /* in the dso's terms */
+	char level;       /* '.' user, 'k' kernel, 'g' guest kernel, 'u' guest user, 'H' */
+	bool is_inlined;
+};
+struct report_frame_text report_feed_frame(const struct report_feed *f, uint32_t frame);
+
+/** The frame that stands for a row's group. */
+uint32_t report_feed_row_frame(const struct report_feed *f, const struct report_row *row);
+
+/** Append what call graphs show for a frame: the symbol, or the address in hex. */
+void report_feed_frame_name(const struct report_feed *f, uint32_t frame, struct buf *out);
+
+/** Call @p emit for every distinct path of an event, outermost frame first. @p comm: the thread's
+ * name when "comm" is a sort key, else NULL. */
+enum clew_err report_feed_paths(const struct report_feed *f, size_t event,
+				enum clew_err (*emit)(void *ctx, const char *comm,
+						      const uint32_t *frames, size_t nr,
+						      const struct report_weight *w),
+				void *ctx);
+
+#endif

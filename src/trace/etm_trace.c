@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/etm_trace.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "os/thread.h"
+
+enum { DEFAULT_CACHE = 32 << 20, MIN_CACHE = 1 << 20, MAX_LANES = 4 };
+
+/** What the flow of one unit tells its consumer, who wants to know the unit too. */
+struct decoder {
+	struct decode *decode;
+	size_t unit;
+	struct etm_flow *flow; /* NULL: not begun, or over */
+	bool is_fed;           /* since the last delivery */
+};
+
+struct decode {
+	struct etm_trace *trace;
+	const struct etm_decode_opts *opts;
+	struct decoder *decoders; /* one a unit */
+	bool *skips;              /* the consumer's, and what cannot be decoded */
+	size_t share;             /* of the cache, of each unit that has begun */
+	struct {
+		VEC(size_t);
+	} fed; /* units */
+};
+
+static enum clew_err take_batch(void *ctx, const struct etm_batch *b)
+{
+	const struct decoder *d = ctx;
+	const struct etm_decode_opts *opts = d->decode->opts;
+
+	return opts->batch(opts->ctx, d->unit, b);
+}
+
+static bool is_wanted(const struct decode *c, size_t unit)
+{
+	return !c->skips[unit];
+}
+
+/** Units are decoded side by side, and share what there is; but most of a session may be idle. */
+static void share_cache(struct decode *c, size_t nr)
+{
+	size_t all = c->opts->max_cache_bytes ? c->opts->max_cache_bytes : DEFAULT_CACHE;
+	size_t share = all / nr > MIN_CACHE ? all / nr : MIN_CACHE;
+
+	if (nr > 1 && share > c->share)
+		share = c->share; /* those that are open have begun with so much */
+	for (size_t i = 0; i < c->trace->nr_units; i++) {
+		if (c->decoders[i].flow)
+			etm_flow_set_max_cache(c->decoders[i].flow, share);
+	}
+	c->share = share;
+}
+
+static size_t nr_open(const struct decode *c)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < c->trace->nr_units; i++)
+		nr += c->decoders[i].flow != NULL;
+	return nr;
+}
+
+static unsigned int threads(const struct decode *c, size_t nr)
+{
+	unsigned int wanted = c->opts->nr_threads ? c->opts->nr_threads : os_nr_cpus_usable();
+
+	/* What is decoded ahead waits in memory, each thread's. */
+	if (wanted > MAX_LANES / nr)
+		wanted = (unsigned int)(MAX_LANES / nr);
+	return wanted ? wanted : 1;
+}
+
+static struct etm_flow *new_flow(struct decode *c, size_t unit, size_t nr)
+{
+	const struct etm_unit *u = &c->trace->units[unit];
+	const struct etm_flow_opts opts = {
+		.config = &u->config,
+		.code = u->code,
+		.batch = c->opts->batch ? take_batch : NULL,
+		.ctx = &c->decoders[unit],
+		.splits_source_ranges = c->opts->splits_source_ranges,
+		.max_cache_bytes = c->share,
+		.nr_threads = threads(c, nr),
+	};
+
+	return etm_flow_new(&opts);
+}
+
+/** NULL: out of memory. */
+static struct etm_flow *flow_of(struct decode *c, size_t unit)
+{
+	struct decoder *d = &c->decoders[unit];
+
+	if (!d->is_fed && !vec_push(&c->fed, unit))
+		return NULL;
+	d->is_fed = true;
+	if (!d->flow) {
+		size_t nr = nr_open(c) + 1;
+
+		share_cache(c, nr);
+		d->flow = new_flow(c, unit, nr);
+	}
+	return d->flow;
+}
+
+static enum clew_err take_bytes(void *ctx, size_t unit, struct bytes in, uint64_t offset)
+{
+	struct etm_flow *flow;
+
+	(void)offset;
+	if (!is_wanted(ctx, unit))
+		return CLEW_OK;
+	flow = flow_of(ctx, unit);
+	return flow ? etm_flow_feed(flow, in) : CLEW_NO_MEMORY;
+}
+
+static enum clew_err take_restart(void *ctx, size_t unit, uint64_t offset)
+{
+	const struct decode *c = ctx;
+	struct etm_flow *flow = c->decoders[unit].flow;
+
+	/* Before its first byte there is nothing to break off. */
+	if (!flow)
+		return CLEW_OK;
+	flow = flow_of(ctx, unit);
+	return flow ? etm_flow_restart(flow, offset) : CLEW_NO_MEMORY;
+}
+
+static enum clew_err take_bound(void *ctx, size_t unit, uint64_t bound)
+{
+	struct etm_flow *flow;
+
+	if (!is_wanted(ctx, unit))
+		return CLEW_OK;
+	flow = flow_of(ctx, unit);
+	if (!flow)
+		return CLEW_NO_MEMORY;
+	etm_flow_set_bound(flow, bound);
+	return CLEW_OK;
+}
+
+static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+{
+	const struct etm_decode_opts *opts = ((const struct decode *)ctx)->opts;
+
+	return opts->trouble ? opts->trouble(opts->ctx, what, number, offset) : CLEW_OK;
+}
+
+static enum clew_err take_frames(void *ctx, const struct etm_frames *f)
+{
+	const struct etm_decode_opts *opts = ((const struct decode *)ctx)->opts;
+
+	return opts->frames ? opts->frames(opts->ctx, f) : CLEW_OK;
+}
+
+static enum clew_err take_end(void *ctx, size_t unit)
+{
+	struct decode *c = ctx;
+	struct etm_flow *flow;
+	enum clew_err err;
+
+	if (!is_wanted(c, unit))
+		return CLEW_OK;
+	flow = flow_of(c, unit);
+	err = flow ? etm_flow_finish(flow) : CLEW_NO_MEMORY;
+	if (!err && c->opts->unit_end)
+		err = c->opts->unit_end(c->opts->ctx, unit, flow);
+	etm_flow_free(flow);
+	c->decoders[unit].flow = NULL;
+	return err;
+}
+
+static enum clew_err begin(struct decode *c, struct etm_trace *t,
+			   const struct etm_decode_opts *opts)
+{
+	*c = (struct decode){
+		.trace = t,
+		.opts = opts,
+		.decoders = mem_calloc(t->nr_units + 1, sizeof(*c->decoders)),
+		.skips = mem_calloc(t->nr_units + 1, sizeof(*c->skips)),
+	};
+	if (!c->skips || !c->decoders)
+		return CLEW_NO_MEMORY;
+	for (size_t i = 0; i < t->nr_units; i++) {
+		c->decoders[i] = (struct decoder){c, i, NULL, false};
+		c->skips[i] = !t->units[i].is_decodable || (opts->skips && opts->skips[i]);
+	}
+	return CLEW_OK;
+}
+
+static void done(struct decode *c)
+{
+	for (size_t i = 0; c->decoders && i < c->trace->nr_units; i++)
+		etm_flow_free(c->decoders[i].flow);
+	mem_free(c->decoders);
+	mem_free(c->skips);
+	vec_done(&c->fed);
+}
+
+static struct etm_sink sink_of(struct decode *c)
+{
+	return (struct etm_sink){
+		.bytes = take_bytes,
+		.restart = take_restart,
+		.bound = take_bound,
+		.trouble = take_trouble,
+		.end = take_end,
+		.frames = take_frames,
+		.skips = c->skips,
+		.ctx = c,
+	};
+}
+
+enum clew_err etm_trace_decode(struct etm_trace *t, const struct etm_decode_opts *opts,
+			       struct clew_diag *diag)
+{
+	struct decode c;
+	enum clew_err err = begin(&c, t, opts);
+	const struct etm_sink sink = sink_of(&c);
+
+	if (!err)
+		err = t->ops->run(t, &sink, diag);
+	done(&c);
+	return err == CLEW_NO_MEMORY ? clew_fail(diag, err, 0, "out of memory") : err;
+}
+
+/* --- in steps --- */
+
+struct etm_decoding {
+	struct decode decode;
+	struct etm_decode_opts opts;
+	struct etm_sink sink;
+	struct etm_steps *steps;
+};
+
+enum clew_err etm_decoding_new(struct etm_decoding **ret, struct etm_trace *t,
+			       const struct etm_decode_opts *opts)
+{
+	struct etm_decoding *d;
+
+	*ret = NULL;
+	if (!t->ops->steps_new)
+		return CLEW_OK;
+	d = mem_zalloc(sizeof(*d));
+	if (!d)
+		return CLEW_NO_MEMORY;
+	d->opts = *opts;
+	if (begin(&d->decode, t, &d->opts) == CLEW_OK) {
+		d->sink = sink_of(&d->decode);
+		d->steps = t->ops->steps_new(t, &d->sink);
+	}
+	if (!d->steps) {
+		etm_decoding_free(d);
+		return CLEW_NO_MEMORY;
+	}
+	*ret = d;
+	return CLEW_OK;
+}
+
+void etm_decoding_free(struct etm_decoding *d)
+{
+	if (!d)
+		return;
+	if (d->steps)
+		d->decode.trace->ops->steps_free(d->steps);
+	done(&d->decode);
+	mem_free(d);
+}
+
+size_t etm_decoding_lanes(const struct etm_decoding *d)
+{
+	return d->decode.trace->ops->nr_lanes(d->steps);
+}
+
+enum clew_err etm_decoding_step(struct etm_decoding *d, size_t lane)
+{
+	struct decode *c = &d->decode;
+	enum clew_err err = c->trace->ops->step(d->steps, lane);
+
+	vec_for_each (&c->fed, unit) {
+		struct decoder *fed = &c->decoders[*unit];
+
+		fed->is_fed = false;
+		if (fed->flow && (err == CLEW_OK || err == CLEW_END)) {
+			enum clew_err why = etm_flow_flush(fed->flow);
+
+			err = why ? why : err;
+		}
+	}
+	c->fed.nr = 0;
+	return err;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/hash.h"
+#include "base/mem.h"
+#include "trace/events/etm_events_impl.h"
+
+_Static_assert((int)ANA_A64 == (int)ISA_A64 && (int)ANA_A32 == (int)ISA_A32 &&
+		       (int)ANA_T32 == (int)ISA_T32,
+	       "the instruction sets are numbered alike");
+
+enum {
+	MAX_BATCH_BYTES = 4 << 20, /* of last branches */
+	MAX_CHAIN_BYTES = 16 << 20,
+	T32_WIDE = 0xe800, /* first halfwords from here on have a second one */
+};
+
+const struct ana_loc *etm_locate(struct etm_events *e, uint32_t space, uint64_t addr)
+{
+	const struct ana_loc *loc = e->trace->ops->locate(e->trace, space, addr);
+
+	if (!loc)
+		e->err = CLEW_NO_MEMORY;
+	return loc;
+}
+
+uint8_t etm_read_insn(const struct etm_synth *s, uint32_t space, uint8_t isa, uint64_t addr,
+		      uint8_t ret[4])
+{
+	const struct code_source *code = s->unit->code;
+	struct code_region r;
+	uint64_t bytes = isa == ISA_T32 ? 2 : 4;
+
+	if (!code->find(code->ctx, space, addr, &r) || addr < r.start || r.end - addr < bytes)
+		return 0;
+	memcpy(ret, r.bytes + (addr - r.start), bytes);
+	if (isa != ISA_T32 || (ret[0] | ret[1] << 8) < T32_WIDE)
+		return (uint8_t)bytes;
+	addr += bytes;
+	if (addr == r.end && !code->find(code->ctx, space, addr, &r))
+		return 0;
+	if (r.end - addr < bytes)
+		return 0;
+	memcpy(ret + bytes, r.bytes + (addr - r.start), bytes);
+	return 4;
+}
+
+enum clew_err etm_emit_flush(struct etm_events *e)
+{
+	struct ana_batch b = {.events = e->events, .nr = e->nr, .epoch = e->epoch};
+
+	if (e->nr && e->err == CLEW_OK)
+		e->err = e->consumer->batch(e->consumer->ctx, &b);
+	e->nr = 0;
+	arena_done(&e->batch_memory);
+	if (e->chain_memory.used_bytes > MAX_CHAIN_BYTES) {
+		arena_done(&e->chain_memory);
+		map_u64_done(&e->chains);
+		e->nr_chains = 0;
+		e->epoch++;
+	}
+	return e->err;
+}
+
+static uint16_t misc_of(const struct ana_loc *loc)
+{
+	static const uint8_t of_level[] = {
+		[ANA_UNKNOWN] = PERF_RECORD_MISC_CPUMODE_UNKNOWN,
+		[ANA_USER] = PERF_RECORD_MISC_USER,
+		[ANA_KERNEL] = PERF_RECORD_MISC_KERNEL,
+		[ANA_HYPERVISOR] = PERF_RECORD_MISC_HYPERVISOR,
+		[ANA_GUEST_USER] = PERF_RECORD_MISC_GUEST_USER,
+		[ANA_GUEST_KERNEL] = PERF_RECORD_MISC_GUEST_KERNEL,
+	};
+
+	return loc && loc->level < sizeof(of_level) ? of_level[loc->level] : 0;
+}
+
+static bool is_kept(struct etm_events *e, const struct perf_sample *s, const struct etm_who *who)
+{
+	struct who_thread t = {.pid = who->pid, .tid = who->tid, .comm = who->comm};
+
+	if (e->nr_skipped < e->opts.itrace.nr_skipped) {
+		e->nr_skipped++;
+		return false;
+	}
+	if (ana_filter_keeps(&e->filter, s, &t))
+		return true;
+	e->summary.nr_filtered++;
+	return false;
+}
+
+/* A free event with what all have. NULL: the consumer has had enough. */
+static struct ana_event *next_event(struct etm_synth *s, const struct etm_who *who,
+				    const struct ana_loc *level_of)
+{
+	struct etm_events *e = s->events;
+	struct ana_event *ev;
+
+	if (e->nr == ETM_BATCH_EVENTS || e->batch_memory.used_bytes > MAX_BATCH_BYTES)
+		etm_emit_flush(e);
+	if (e->err != CLEW_OK)
+		return NULL;
+	ev = &e->events[e->nr];
+	e->synths_of[e->nr] = (struct ana_synth){0};
+	*ev = (struct ana_event){
+		.record = {.type = PERF_RECORD_SAMPLE, .misc = misc_of(level_of)},
+		.synth = &e->synths_of[e->nr],
+		.time = who->time,
+		.period = 1,
+		.pid = who->pid,
+		.tid = who->tid,
+		.cpu = s->unit->cpu,
+		.comm = who->comm,
+	};
+	return ev;
+}
+
+static struct perf_sample *sample_of(struct etm_events *e, struct ana_event *ev,
+				     const struct perf_evsel *evsel, const struct etm_told *t)
+{
+	struct perf_sample *sample = &e->samples[e->nr];
+
+	*sample = (struct perf_sample){
+		.sample_type = evsel->attr.sample_type,
+		.ip = t->ip,
+		.addr = t->addr,
+		.time = ev->time,
+		.id = UINT64_MAX,
+		.stream_id = UINT64_MAX,
+		.period = t->period,
+		.pid = ev->pid,
+		.tid = ev->tid,
+		.cpu = ev->cpu,
+		.misc = ev->record.misc,
+	};
+	ev->sample = sample;
+	ev->evsel = evsel;
+	ev->period = t->period;
+	ev->loc = t->loc;
+	ev->addr = t->to;
+	return sample;
+}
+
+static void add_synth(struct etm_synth *s, const struct etm_told *t)
+{
+	struct etm_events *e = s->events;
+	struct ana_synth *y = &e->synths_of[e->nr];
+
+	y->flow = t->flow;
+	y->isa = t->isa;
+	y->depth = t->calls ? (uint32_t)t->calls->nr : 0;
+	if (e->opts.wants_insns && t->loc)
+		y->insn_bytes = etm_read_insn(s, t->space, t->isa, t->ip, y->insn);
+	if (s->nr_cycles) {
+		y->nr_cycles = s->nr_cycles;
+		y->nr_insns = s->cycles_until - s->told_at;
+		s->told_at = s->cycles_until;
+		s->nr_cycles = 0;
+	}
+}
+
+void etm_emit_branch(struct etm_synth *s, const struct etm_told *t)
+{
+	struct etm_events *e = s->events;
+	struct ana_event *ev = next_event(s, t->who, t->loc ? t->loc : t->to);
+
+	if (!ev || !is_kept(e, sample_of(e, ev, e->branches, t), t->who))
+		return;
+	add_synth(s, t);
+	e->summary.nr_samples++;
+	e->nr++;
+}
+
+static const struct ana_chain *known_chain(struct etm_events *e, uint64_t hash,
+					   const struct ana_loc *const *locs, uint32_t nr)
+{
+	uint64_t *at = map_u64_get(&e->chains, hash);
+	const struct ana_chain *c = at ? (const struct ana_chain *)(uintptr_t)*at : NULL;
+
+	return c && c->nr == nr && !memcmp(c->locs, locs, nr * sizeof(*locs)) ? c : NULL;
+}
+
+/* Equal chains are one object, but for those few whose hash another one had first. */
+static const struct ana_chain *chain_of(struct etm_events *e, const struct ana_loc *const *locs,
+					uint32_t nr)
+{
+	uint64_t hash = hash_bytes(locs, nr * sizeof(*locs));
+	const struct ana_chain *known = known_chain(e, hash, locs, nr);
+	struct ana_chain *c;
+
+	if (known)
+		return known;
+	c = arena_zalloc(&e->chain_memory, sizeof(*c) + nr * sizeof(c->locs[0]));
+	if (!c || !map_u64_put(&e->chains, hash, (uintptr_t)c))
+		return NULL;
+	c->id = e->nr_chains++;
+	c->nr = nr;
+	memcpy(c->locs, locs, nr * sizeof(*locs));
+	return c;
+}
+
+static bool add_chain(struct etm_events *e, struct ana_event *ev, const struct etm_told *t)
+{
+	const struct ana_loc *locs[ITRACE_MAX_DEPTH];
+	uint32_t max = e->opts.itrace.max_chain, nr = 0;
+
+	locs[nr++] = t->loc;
+	for (size_t i = t->calls->nr; i-- > 0 && nr < max;) {
+		const struct etm_call *c = &t->calls->data[i];
+
+		locs[nr] = etm_locate(e, c->space, c->ret);
+		if (!locs[nr++])
+			return false;
+	}
+	ev->chain = chain_of(e, locs, nr);
+	return ev->chain;
+}
+
+static bool resolve_branches(struct etm_events *e, struct ana_event *ev, const struct etm_ring *r)
+{
+	const struct ana_loc **locs = arena_alloc(&e->batch_memory, 2 * r->nr * sizeof(*locs));
+
+	for (uint32_t i = 0; locs && i < r->nr; i++) {
+		const struct etm_went *w = etm_ring_at(r, i);
+
+		locs[2 * i] = etm_locate(e, w->from_space, w->from);
+		locs[2 * i + 1] = etm_locate(e, w->to_space, w->to);
+	}
+	ev->branches = locs;
+	return locs;
+}
+
+static bool add_last_branches(struct etm_synth *s, struct ana_event *ev, struct perf_sample *sample)
+{
+	enum { CYCLES_SHIFT = 4, MAX_CYCLES = 0xffff, WORDS = 3 };
+	const struct etm_ring *r = &s->ring;
+	struct etm_events *e = s->events;
+	uint64_t *words = arena_alloc(&e->batch_memory, WORDS * (r->nr + !r->nr) * sizeof(*words));
+
+	if (!words)
+		return false;
+	for (uint32_t i = 0; i < r->nr; i++) {
+		const struct etm_went *w = etm_ring_at(r, i);
+		uint32_t cycles = w->cycles < MAX_CYCLES ? w->cycles : MAX_CYCLES;
+
+		words[WORDS * i] = w->from;
+		words[WORDS * i + 1] = w->to;
+		words[WORDS * i + 2] = PERF_BRANCH_PREDICTED | (uint64_t)cycles << CYCLES_SHIFT;
+	}
+	sample->branches.nr = r->nr;
+	sample->branches.hw_idx = UINT64_MAX;
+	sample->branches.words =
+		(struct perf_words){.data = (const uint8_t *)words, .nr = WORDS * r->nr};
+	return !e->opts.wants_branches || !r->nr || resolve_branches(e, ev, r);
+}
+
+void etm_emit_insn(struct etm_synth *s, const struct etm_told *t)
+{
+	struct etm_events *e = s->events;
+	struct ana_event *ev = next_event(s, t->who, t->loc);
+	struct perf_sample *sample;
+
+	if (!ev)
+		return;
+	sample = sample_of(e, ev, e->insns, t);
+	if (!is_kept(e, sample, t->who))
+		return;
+	add_synth(s, t);
+	if ((e->opts.itrace.chains && !add_chain(e, ev, t)) ||
+	    (e->opts.itrace.last_branches && !add_last_branches(s, ev, sample))) {
+		e->err = CLEW_NO_MEMORY;
+		return;
+	}
+	e->summary.nr_samples++;
+	e->nr++;
+}
+
+void etm_emit_error(struct etm_synth *s, const struct etm_error *error)
+{
+	struct etm_events *e = s->events;
+	struct ana_event *ev;
+	struct ana_synth *y;
+
+	e->summary.nr_errors++;
+	if (!e->opts.itrace.errors)
+		return;
+	ev = next_event(s, &s->now, NULL);
+	if (!ev)
+		return;
+	ev->record.type = PERF_RECORD_AUXTRACE_ERROR;
+	if (error->is_nobodys) {
+		ev->cpu = ev->pid = ev->tid = UINT32_MAX;
+		ev->time = UINT64_MAX;
+		ev->comm = NULL;
+	}
+	y = &e->synths_of[e->nr++];
+	y->error = error->words;
+	y->error_why = error->why;
+	y->error_code = error->code;
+	y->error_ip = error->ip;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/events/etm_events.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "trace/events/etm_events_impl.h"
+
+enum { TRCCONFIGR_TS = 1 << 11, LOST_TRACE = 8 };
+
+/* Which of the recorded fields the events made of the trace have, too.
+ * Spec: tools/perf/util/cs-etm.c, cs_etm__synth_events (Linux 6.1). */
+#define KEPT_FIELDS                                                                         \
+ (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | \
+  PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER)
+
+/* A snapshot's ticks have no clock to go by. */
+static bool has_times(const struct etm_events *e)
+{
+	const struct etm_trace *t = e->trace;
+
+	if (e->opts.itrace.is_timeless || !(e->opts.recorded || e->opts.itrace.is_kernel_time))
+		return false;
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (t->units[i].is_decodable && t->units[i].config.regs.configr & TRCCONFIGR_TS)
+			return true;
+	}
+	return false;
+}
+
+static bool has_cpus(const struct etm_trace *t)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (t->units[i].cpu != UINT32_MAX)
+			return true;
+	}
+	return false;
+}
+
+/* The event that recorded the trace: the first of a PMU of its own. */
+static const struct perf_evsel *source_of(const struct perf_evlist *l)
+{
+	for (size_t i = 0; l && i < l->evsels.nr; i++) {
+		if (l->evsels.data[i]->attr.type >= PERF_TYPE_MAX_STATIC)
+			return l->evsels.data[i];
+	}
+	return NULL;
+}
+
+static struct perf_attr attr_of(const struct etm_events *e)
+{
+	const struct perf_evsel *from = source_of(e->opts.recorded);
+	struct perf_attr a = {.type = PERF_TYPE_HARDWARE, .size = sizeof(a)};
+
+	a.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
+	if (from) {
+		a.sample_type |= PERF_SAMPLE_TID | (from->attr.sample_type & KEPT_FIELDS);
+		a.flags = from->attr.flags & (PERF_ATTR_EXCLUDE_USER | PERF_ATTR_EXCLUDE_KERNEL |
+					      PERF_ATTR_EXCLUDE_HV | PERF_ATTR_EXCLUDE_HOST |
+					      PERF_ATTR_EXCLUDE_GUEST | PERF_ATTR_SAMPLE_ID_ALL);
+		a.read_format = from->attr.read_format;
+	} else if (has_cpus(e->trace)) {
+		a.sample_type |= PERF_SAMPLE_CPU;
+	}
+	if (has_times(e))
+		a.sample_type |= PERF_SAMPLE_TIME;
+	else
+		a.sample_type &= ~(uint64_t)PERF_SAMPLE_TIME;
+	return a;
+}
+
+/* A recording's are named with its modifiers: "branches:u". */
+static struct perf_evsel *add_evsel(struct etm_events *e, const struct perf_attr *attr,
+				    const char *name)
+{
+	return perf_evlist_add(&e->list, attr, e->opts.recorded ? NULL : name, NULL, 0, false);
+}
+
+static bool add_own(struct etm_events *e)
+{
+	const struct itrace_opts *o = &e->opts.itrace;
+	struct perf_attr a = attr_of(e);
+
+	if (o->branches || o->calls || o->returns) {
+		struct perf_attr b = a;
+
+		b.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+		b.sample_period = 1;
+		b.sample_type |= PERF_SAMPLE_ADDR;
+		e->branches = add_evsel(e, &b, "branches");
+		if (!e->branches)
+			return false;
+	}
+	if (!o->insns)
+		return true;
+	a.config = PERF_COUNT_HW_INSTRUCTIONS;
+	a.sample_period = o->period;
+	a.sample_type &= ~(uint64_t)PERF_SAMPLE_ADDR;
+	a.sample_type |= (o->last_branches ? (uint64_t)PERF_SAMPLE_BRANCH_STACK : 0) |
+			 (o->chains ? (uint64_t)PERF_SAMPLE_CALLCHAIN : 0);
+	e->insns = add_evsel(e, &a, "instructions");
+	return e->insns;
+}
+
+/* The recorded ones keep their index, so that a writer of both needs one list. */
+static bool make_list(struct etm_events *e)
+{
+	const struct perf_evlist *l = e->opts.recorded;
+
+	for (size_t i = 0; l && i < l->evsels.nr; i++) {
+		if (!vec_push(&e->list.evsels, l->evsels.data[i]))
+			return false;
+	}
+	return add_own(e);
+}
+
+static enum clew_err make_synths(struct etm_events *e)
+{
+	e->synths = mem_calloc(e->trace->nr_units, sizeof(*e->synths));
+	for (size_t i = 0; e->synths && i < e->trace->nr_units; i++) {
+		if (etm_synth_init(&e->synths[i], e, i) != CLEW_OK)
+			return CLEW_NO_MEMORY;
+		e->summary.nr_units += e->trace->units[i].is_decodable;
+	}
+	return e->synths || !e->trace->nr_units ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+enum clew_err etm_events_new(struct etm_events **ret, struct etm_trace *trace,
+			     const struct etm_events_opts *opts, struct clew_diag *diag)
+{
+	struct etm_events *e = mem_zalloc(sizeof(*e));
+	enum clew_err err;
+
+	if (!e)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	e->opts = *opts;
+	e->trace = trace;
+	e->epoch = opts->first_epoch;
+	err = ana_filter_init(&e->filter, &opts->filter, diag);
+	if (err == CLEW_OK && (!make_list(e) || make_synths(e) != CLEW_OK))
+		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	if (err == CLEW_OK)
+		*ret = e;
+	else
+		etm_events_free(e);
+	return err;
+}
+
+const struct perf_evlist *etm_events_list(const struct etm_events *e)
+{
+	return &e->list;
+}
+
+static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+{
+	struct etm_events *e = ctx;
+
+	return etm_synth_batch(&e->synths[unit], b);
+}
+
+static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+{
+	struct etm_events *e = ctx;
+
+	(void)number, (void)offset;
+	if (e->trace->nr_units && !(e->opts.itrace.errors_minus >> ('l' - 'a') & 1))
+		etm_emit_error(&e->synths[0], &(struct etm_error){.code = LOST_TRACE,
+								  .words = what,
+								  .is_nobodys = true});
+	return e->err;
+}
+
+static enum clew_err take_end(void *ctx, size_t unit, struct etm_flow *flow)
+{
+	struct etm_events *e = ctx;
+
+	(void)unit;
+	e->summary.nr_insns += etm_flow_totals(flow)->nr_insns;
+	return CLEW_OK;
+}
+
+static void tell_period(struct etm_events *e)
+{
+	if (!e->insns || e->opts.itrace.unit == ITRACE_INSNS)
+		return;
+	for (size_t i = 0; i < e->trace->nr_units; i++)
+		e->summary.is_by_count |=
+			e->trace->units[i].is_decodable && e->synths[i].is_by_count;
+}
+
+static struct etm_decode_opts decode_opts(struct etm_events *e)
+{
+	return (struct etm_decode_opts){
+		.nr_threads = e->opts.nr_threads,
+		.splits_source_ranges = true,
+		.batch = take_batch,
+		.trouble = take_trouble,
+		.unit_end = take_end,
+		.ctx = e,
+	};
+}
+
+static enum clew_err prepare(struct etm_events *e, const struct ana_consumer *consumer)
+{
+	const struct etm_decode_opts opts = decode_opts(e);
+
+	e->consumer = consumer;
+	if (e->is_prepared)
+		return CLEW_OK;
+	e->is_prepared = true;
+	return etm_merge_new(&e->merge, e, &opts);
+}
+
+/** How many of the batch's events come before the trace goes on; *ret_until: up to where. */
+static size_t nr_alike(const struct ana_batch *b, size_t from, uint64_t *ret_until)
+{
+	size_t i = from;
+
+	while (i < b->nr && (b->events[i].time == UINT64_MAX || b->events[i].time <= *ret_until))
+		i++;
+	if (i == from && i < b->nr)
+		*ret_until = b->events[i].time;
+	return i - from;
+}
+
+enum clew_err etm_events_take_recorded(struct etm_events *e, const struct ana_consumer *consumer,
+				       const struct ana_batch *b)
+{
+	enum clew_err err = prepare(e, consumer);
+
+	if (err || !e->merge || !etm_merge_is_with_recorded(e->merge))
+		return err ? err : consumer->batch(consumer->ctx, b);
+	for (size_t i = 0, nr; !err && i < b->nr; i += nr) {
+		struct ana_batch part = {.events = b->events + i, .epoch = b->epoch};
+
+		nr = part.nr = nr_alike(b, i, &e->recorded_until);
+		if (nr) {
+			err = consumer->batch(consumer->ctx, &part);
+			continue;
+		}
+		err = etm_merge_until(e->merge, e->recorded_until);
+		if (!err)
+			err = etm_emit_flush(e);
+	}
+	return e->err ? e->err : err;
+}
+
+enum clew_err etm_events_run(struct etm_events *e, const struct ana_consumer *consumer,
+			     struct clew_diag *diag)
+{
+	const struct etm_decode_opts opts = decode_opts(e);
+	enum clew_err err = prepare(e, consumer);
+
+	if (!err && e->merge)
+		err = etm_merge_rest(e->merge);
+	else if (!err)
+		err = etm_trace_decode(e->trace, &opts, diag);
+	if (err == CLEW_NO_MEMORY)
+		clew_fail(diag, err, 0, "out of memory");
+	tell_period(e);
+	if (e->err == CLEW_OK)
+		etm_emit_flush(e);
+	return e->err != CLEW_OK ? e->err : err;
+}
+
+const struct etm_events_summary *etm_events_summary(const struct etm_events *e)
+{
+	return &e->summary;
+}
+
+void etm_events_free(struct etm_events *e)
+{
+	if (!e)
+		return;
+	etm_merge_free(e->merge);
+	for (size_t i = 0; e->synths && i < e->trace->nr_units; i++)
+		etm_synth_done(&e->synths[i]);
+	mem_free(e->synths);
+	etm_calls_done(&e->calls);
+	ana_filter_done(&e->filter);
+	arena_done(&e->batch_memory);
+	arena_done(&e->chain_memory);
+	map_u64_done(&e->chains);
+	perf_evlist_done(&e->list);
+	mem_free(e);
+}

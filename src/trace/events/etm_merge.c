@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/mem.h"
+#include "trace/events/etm_events_impl.h"
+
+/*
+ * Units side by side, in order of time. What a unit's decoder delivers waits here until it is the
+ * earliest: from one timestamp to the next all has the time of the first one; what is in front of
+ * a unit's first timestamp goes with that. A time that is less than the one before it counts as
+ * that one.
+ *
+ * A lane's next piece is decoded when one of its units has nothing that waits. In a lane of several
+ * units, one that has been silent for PATIENCE pieces is not waited for, nor any where the lane
+ * holds its share of MAX_HELD_BYTES: this bounds memory, and what such a unit tells later may come
+ * late. So is a unit's first timestamp: without it, what is there comes before all others.
+ */
+enum {
+	PATIENCE = 64,
+	MAX_HELD_BYTES = 32 << 20,  /* of all lanes, */
+	MAX_LANE_BYTES = 4 << 20,   /* of one, */
+	MIN_LANE_BYTES = 512 << 10, /* however many there are: some piece of trace makes as much */
+	TRCCONFIGR_TS = 1 << 11,
+};
+
+/** Blocks of one unit in one epoch: those of a batch live only for the call. */
+struct blocks {
+	uint32_t refs, epoch;
+	struct {
+		VEC(struct etm_block);
+	} all;
+};
+
+struct held {
+	struct held *next;
+	struct blocks *blocks;
+	struct etm_event *events;
+	size_t nr, at; /* items: all, and how many are done */
+	size_t bytes;  /* of them and their events */
+	uint32_t items[];
+};
+
+struct waiting { /* of one unit */
+	struct held *first, **last;
+	struct blocks *blocks;   /* of its decoder's epoch; NULL: none yet */
+	uint64_t key;            /* time of the next item */
+	uint64_t next_key;       /* of what is behind it, as far as it was told */
+	uint64_t met_at, fed_at; /* pieces of its lane when it first, and last, had something */
+	uint32_t lane;
+	bool is_met, has_key, is_in_heap;
+};
+
+struct lane {
+	VEC(uint32_t); /* units that were met */
+	uint64_t nr_pieces, held_bytes;
+	bool is_over;
+};
+
+struct etm_merge {
+	struct etm_events *events;
+	struct etm_decoding *decoding;
+	struct waiting *units;
+	struct lane *lanes;
+	size_t nr_lanes;
+	uint32_t *heap; /* units that have something, the earliest first */
+	size_t nr_heap;
+	uint32_t lane; /* whose piece is being decoded */
+	bool is_filled, is_ns;
+	struct etm_decode_opts plain; /* the events' own */
+};
+
+/* --- keys --- */
+
+static uint64_t key_of(const struct etm_merge *m, size_t unit, uint64_t ticks)
+{
+	struct etm_trace *t = m->events->trace;
+	uint64_t ns;
+
+	if (!m->is_ns || m->events->opts.itrace.is_kernel_time)
+		return ticks;
+	return t->ops->time(t, unit, ticks, &ns) ? ns : 0;
+}
+
+static const struct etm_event *timestamp_at(const struct held *h, size_t i)
+{
+	const struct etm_event *e;
+
+	if (!(h->items[i] & ETM_ITEM_EVENT))
+		return NULL;
+	e = &h->events[h->items[i] & ~ETM_ITEM_EVENT];
+	return e->kind == ETM_EV_TIMESTAMP && e->value ? e : NULL;
+}
+
+static void find_first_key(const struct etm_merge *m, size_t unit, const struct held *h)
+{
+	struct waiting *w = &m->units[unit];
+
+	for (size_t i = 0; i < h->nr && !w->has_key; i++) {
+		const struct etm_event *e = timestamp_at(h, i);
+
+		if (e) {
+			w->key = w->next_key = key_of(m, unit, e->value);
+			w->has_key = true;
+		}
+	}
+}
+
+/* --- the heap --- */
+
+static bool is_before(const struct etm_merge *m, uint32_t a, uint32_t b)
+{
+	uint64_t x = m->units[a].key, y = m->units[b].key;
+
+	return x != y ? x < y : a < b;
+}
+
+static void swap(struct etm_merge *m, size_t i, size_t j)
+{
+	uint32_t unit = m->heap[i];
+
+	m->heap[i] = m->heap[j];
+	m->heap[j] = unit;
+}
+
+static void sift_down(struct etm_merge *m)
+{
+	for (size_t i = 0, least;; i = least) {
+		least = 2 * i + 1;
+		if (least >= m->nr_heap)
+			return;
+		if (least + 1 < m->nr_heap && is_before(m, m->heap[least + 1], m->heap[least]))
+			least++;
+		if (!is_before(m, m->heap[least], m->heap[i]))
+			return;
+		swap(m, i, least);
+	}
+}
+
+static void heap_add(struct etm_merge *m, uint32_t unit)
+{
+	size_t i = m->nr_heap++;
+
+	m->heap[i] = unit;
+	for (; i && is_before(m, m->heap[i], m->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		swap(m, i, (i - 1) / 2);
+}
+
+static void heap_remove_first(struct etm_merge *m)
+{
+	m->heap[0] = m->heap[--m->nr_heap];
+	sift_down(m);
+}
+
+/* --- what waits --- */
+
+static void blocks_put(struct blocks *b)
+{
+	if (!b || --b->refs)
+		return;
+	vec_done(&b->all);
+	mem_free(b);
+}
+
+/** The unit's blocks, with those that @p b has up to number @p nr. NULL: no memory. */
+static struct blocks *blocks_of(struct waiting *w, const struct etm_batch *b, size_t nr)
+{
+	struct blocks *own = w->blocks;
+	size_t had;
+
+	if (!own || own->epoch != b->epoch) {
+		blocks_put(own);
+		own = w->blocks = mem_zalloc(sizeof(*own));
+		if (!own)
+			return NULL;
+		own->refs = 1;
+		own->epoch = b->epoch;
+	}
+	had = own->all.nr;
+	if (nr > had) {
+		if (!vec_reserve(&own->all, nr))
+			return NULL;
+		memcpy(own->all.data + had, b->blocks + had, (nr - had) * sizeof(*b->blocks));
+		own->all.nr = nr;
+	}
+	own->refs++;
+	return own;
+}
+
+static void held_free(struct held *h)
+{
+	blocks_put(h->blocks);
+	mem_free(h->events);
+	mem_free(h);
+}
+
+static struct held *hold(struct waiting *w, const struct etm_batch *b)
+{
+	struct held *h = mem_alloc(sizeof(*h) + b->nr * sizeof(h->items[0]));
+	size_t nr_blocks = 0, nr_events = 0;
+
+	if (!h)
+		return NULL;
+	*h = (struct held){.nr = b->nr};
+	memcpy(h->items, b->items, b->nr * sizeof(h->items[0]));
+	for (size_t i = 0; i < b->nr; i++) {
+		uint32_t item = b->items[i], at = item & ~ETM_ITEM_EVENT;
+
+		if (item & ETM_ITEM_EVENT)
+			nr_events = at >= nr_events ? at + 1 : nr_events;
+		else
+			nr_blocks = at >> 1 >= nr_blocks ? (at >> 1) + 1 : nr_blocks;
+	}
+	h->blocks = blocks_of(w, b, nr_blocks);
+	h->events = mem_alloc((nr_events + 1) * sizeof(*h->events));
+	if (!h->blocks || !h->events) {
+		held_free(h);
+		return NULL;
+	}
+	h->bytes = b->nr * sizeof(h->items[0]) + nr_events * sizeof(*h->events);
+	if (nr_events)
+		memcpy(h->events, b->events, nr_events * sizeof(*h->events));
+	return h;
+}
+
+static bool meet(struct etm_merge *m, uint32_t unit)
+{
+	struct waiting *w = &m->units[unit];
+	struct lane *l = &m->lanes[m->lane];
+
+	w->fed_at = l->nr_pieces;
+	if (w->is_met)
+		return true;
+	w->is_met = true;
+	w->lane = m->lane;
+	w->met_at = l->nr_pieces;
+	return vec_push(l, unit);
+}
+
+static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+{
+	struct etm_merge *m = ctx;
+	struct waiting *w = &m->units[unit];
+	struct held *h = hold(w, b);
+
+	if (!h)
+		return CLEW_NO_MEMORY;
+	*w->last = h;
+	w->last = &h->next;
+	m->lanes[m->lane].held_bytes += h->bytes;
+	find_first_key(m, unit, h);
+	return meet(m, (uint32_t)unit) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+{
+	const struct etm_decode_opts *o = &((const struct etm_merge *)ctx)->plain;
+
+	return o->trouble(o->ctx, what, number, offset);
+}
+
+static enum clew_err take_end(void *ctx, size_t unit, struct etm_flow *flow)
+{
+	const struct etm_decode_opts *o = &((const struct etm_merge *)ctx)->plain;
+
+	return o->unit_end(o->ctx, unit, flow);
+}
+
+/* --- decoding ahead --- */
+
+static bool is_full(const struct etm_merge *m, const struct lane *l)
+{
+	size_t share = MAX_HELD_BYTES / m->nr_lanes;
+
+	if (share > MAX_LANE_BYTES)
+		share = MAX_LANE_BYTES;
+	return l->held_bytes >= (share > MIN_LANE_BYTES ? share : MIN_LANE_BYTES);
+}
+
+static bool is_ready(const struct etm_merge *m, struct waiting *w, const struct lane *l)
+{
+	if (!w->has_key && (l->is_over || l->nr_pieces - w->met_at >= PATIENCE || is_full(m, l)))
+		w->has_key = true; /* nobody tells: before all others */
+	return w->first && w->has_key;
+}
+
+/** Has the next piece to come before the earliest of what waits is known? */
+static bool needs_piece(const struct etm_merge *m, const struct lane *l)
+{
+	bool has_some = false, needs = false;
+
+	if (l->is_over)
+		return false;
+	for (size_t i = 0; i < l->nr; i++) {
+		struct waiting *w = &m->units[l->data[i]];
+
+		if (is_ready(m, w, l))
+			has_some = true;
+		else if (l->nr_pieces - w->fed_at < PATIENCE)
+			needs = true;
+	}
+	return !has_some || (needs && !is_full(m, l));
+}
+
+/** Decode until each unit of the lane has something, or need not. */
+static enum clew_err fill(struct etm_merge *m, uint32_t lane)
+{
+	struct lane *l = &m->lanes[lane];
+	enum clew_err err = CLEW_OK;
+
+	m->lane = lane;
+	while (!err && needs_piece(m, l)) {
+		l->nr_pieces++;
+		err = etm_decoding_step(m->decoding, lane);
+		if (err == CLEW_END) {
+			l->is_over = true;
+			err = CLEW_OK;
+		}
+	}
+	for (size_t i = 0; i < l->nr; i++) {
+		struct waiting *w = &m->units[l->data[i]];
+
+		if (!w->is_in_heap && is_ready(m, w, l)) {
+			w->is_in_heap = true;
+			heap_add(m, l->data[i]);
+		}
+	}
+	return err;
+}
+
+/* --- the earliest --- */
+
+/** Does execution go on at item @p i, so that a branch before it is complete? */
+static bool is_run(const struct held *h, size_t i)
+{
+	const struct etm_event *e;
+
+	if (!(h->items[i] & ETM_ITEM_EVENT))
+		return true;
+	e = &h->events[h->items[i] & ~ETM_ITEM_EVENT];
+	return e->kind == ETM_EV_RANGE && e->count;
+}
+
+/** Does it only tell of what comes behind it? */
+static bool is_passive(const struct held *h, size_t i)
+{
+	const uint32_t passive = 1u << ETM_EV_CONTEXT | 1u << ETM_EV_TIMESTAMP |
+				 1u << ETM_EV_CYCLES | 1u << ETM_EV_BOUND | 1u << ETM_EV_EVENT |
+				 1u << ETM_EV_TS_MARKER;
+
+	return passive >> h->events[h->items[i] & ~ETM_ITEM_EVENT].kind & 1;
+}
+
+/**
+ * The end of what has the unit's key. A branch is complete with what ran next: where a later time
+ * lies between them, the first part of the next block, that execution came there, goes with the
+ * branch.
+ */
+static size_t end_of_key(const struct etm_merge *m, uint32_t unit)
+{
+	struct waiting *w = &m->units[unit];
+	const struct held *h = w->first;
+
+	for (size_t i = h->at; i < h->nr; i++) {
+		const struct etm_event *e = timestamp_at(h, i);
+		uint64_t key = e ? key_of(m, unit, e->value) : 0;
+
+		if (key > w->next_key)
+			w->next_key = key;
+		if (w->next_key == w->key)
+			continue;
+		if (is_run(h, i))
+			return i;
+		if (!is_passive(h, i))
+			return i + 1;
+	}
+	return h->nr;
+}
+
+static void drop_first(struct waiting *w)
+{
+	struct held *h = w->first;
+
+	w->first = h->next;
+	if (!w->first)
+		w->last = &w->first;
+	held_free(h);
+}
+
+/** What the earliest unit has up to its next time. */
+static enum clew_err run_first(struct etm_merge *m)
+{
+	uint32_t unit = m->heap[0];
+	struct waiting *w = &m->units[unit];
+	struct held *h = w->first;
+	size_t end = end_of_key(m, unit);
+	const struct etm_batch b = {.items = h->items + h->at,
+				    .nr = end - h->at,
+				    .blocks = h->blocks->all.data,
+				    .events = h->events,
+				    .epoch = h->blocks->epoch};
+	struct etm_synth *synth = &m->events->synths[unit];
+	enum clew_err err = etm_synth_batch(synth, &b);
+
+	if (!err && end < h->nr && is_run(h, end))
+		err = etm_synth_arrive(synth, &b, h->items[end]);
+	if (end < h->nr)
+		w->key = w->next_key;
+	h->at = end;
+	if (end == h->nr) {
+		m->lanes[w->lane].held_bytes -= h->bytes;
+		drop_first(w);
+	}
+	if (w->first) {
+		sift_down(m);
+		return err;
+	}
+	w->is_in_heap = false;
+	heap_remove_first(m);
+	return err ? err : fill(m, w->lane);
+}
+
+static enum clew_err fill_all(struct etm_merge *m)
+{
+	enum clew_err err = CLEW_OK;
+
+	for (uint32_t i = 0; !err && i < m->nr_lanes; i++)
+		err = fill(m, i);
+	m->is_filled = true;
+	return err;
+}
+
+enum clew_err etm_merge_until(struct etm_merge *m, uint64_t time)
+{
+	enum clew_err err = m->is_filled ? CLEW_OK : fill_all(m);
+
+	while (!err && m->nr_heap && m->units[m->heap[0]].key < time)
+		err = run_first(m);
+	return err;
+}
+
+enum clew_err etm_merge_rest(struct etm_merge *m)
+{
+	enum clew_err err = m->is_filled ? CLEW_OK : fill_all(m);
+
+	while (!err && m->nr_heap)
+		err = run_first(m);
+	return err;
+}
+
+/* --- whether --- */
+
+static bool has_timestamps(const struct etm_unit *u)
+{
+	return u->is_decodable && u->config.regs.configr & TRCCONFIGR_TS;
+}
+
+/** Can all units' times be compared with the recorded ones? */
+static bool is_in_ns(const struct etm_events *e)
+{
+	struct etm_trace *t = e->trace;
+	uint64_t ns;
+
+	if (!e->opts.recorded)
+		return false;
+	for (size_t i = 0; i < t->nr_units && !e->opts.itrace.is_kernel_time; i++) {
+		if (has_timestamps(&t->units[i]) && !t->ops->time(t, i, 1, &ns))
+			return false;
+	}
+	return true;
+}
+
+static size_t nr_timestamped(const struct etm_trace *t)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < t->nr_units; i++)
+		nr += has_timestamps(&t->units[i]);
+	return nr;
+}
+
+static enum clew_err init(struct etm_merge *m, const struct etm_decode_opts *opts)
+{
+	struct etm_trace *t = m->events->trace;
+	struct etm_decode_opts mine = *opts;
+	enum clew_err err;
+
+	mine.nr_threads = 1;
+	mine.batch = take_batch;
+	mine.trouble = take_trouble;
+	mine.unit_end = take_end;
+	mine.ctx = m;
+	m->plain = *opts;
+	err = etm_decoding_new(&m->decoding, t, &mine);
+	if (err || !m->decoding)
+		return err;
+	m->nr_lanes = etm_decoding_lanes(m->decoding);
+	m->lanes = mem_calloc(m->nr_lanes + 1, sizeof(*m->lanes));
+	m->units = mem_calloc(t->nr_units + 1, sizeof(*m->units));
+	m->heap = mem_calloc(t->nr_units + 1, sizeof(*m->heap));
+	if (!m->lanes || !m->units || !m->heap)
+		return CLEW_NO_MEMORY;
+	for (size_t i = 0; i < t->nr_units; i++)
+		m->units[i].last = &m->units[i].first;
+	return CLEW_OK;
+}
+
+enum clew_err etm_merge_new(struct etm_merge **ret, struct etm_events *e,
+			    const struct etm_decode_opts *opts)
+{
+	bool is_ns = is_in_ns(e);
+	struct etm_merge *m;
+	enum clew_err err;
+
+	*ret = NULL;
+	if (e->opts.itrace.is_timeless || nr_timestamped(e->trace) < (is_ns ? 1 : 2))
+		return CLEW_OK;
+	m = mem_zalloc(sizeof(*m));
+	if (!m)
+		return CLEW_NO_MEMORY;
+	m->events = e;
+	m->is_ns = is_ns;
+	err = init(m, opts);
+	if (err || !m->decoding)
+		etm_merge_free(m);
+	else
+		*ret = m;
+	return err;
+}
+
+bool etm_merge_is_with_recorded(const struct etm_merge *m)
+{
+	return m->is_ns;
+}
+
+void etm_merge_free(struct etm_merge *m)
+{
+	if (!m)
+		return;
+	etm_decoding_free(m->decoding);
+	for (size_t i = 0; m->units && i < m->events->trace->nr_units; i++) {
+		while (m->units[i].first)
+			drop_first(&m->units[i]);
+		blocks_put(m->units[i].blocks);
+	}
+	for (size_t i = 0; m->lanes && i < m->nr_lanes; i++)
+		vec_done(&m->lanes[i]);
+	mem_free(m->units);
+	mem_free(m->lanes);
+	mem_free(m->heap);
+	mem_free(m);
+}

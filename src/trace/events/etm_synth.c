@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/mem.h"
+#include "trace/events/etm_events_impl.h"
+
+/* Follows one unit's execution and decides what is an event. */
+
+enum { TRCCONFIGR_TS = 1 << 11, NO_BLOCK = UINT32_MAX };
+
+/* Spec: IHI 0064, Exception instruction trace packet, TYPE for A and R profiles. */
+enum {
+	EXC_RESET = 0,
+	EXC_DEBUG_HALT = 1,
+	EXC_CALL = 2,
+	EXC_SYSTEM_ERROR = 4,
+	EXC_INSN_DEBUG = 6,
+	EXC_DATA_DEBUG = 7,
+	EXC_IRQ = 14,
+	EXC_FIQ = 15,
+};
+
+/* As perf numbers what can go wrong with a trace (tools/perf/util/intel-pt-decoder). */
+enum {
+	ERROR_BAD_PACKET = 3,
+	ERROR_NO_CODE = 5,
+	ERROR_BAD_IMAGE = 6,
+	ERROR_OVERFLOW = 7,
+	ERROR_LOST = 8,
+	ERROR_UNKNOWN = 9,
+};
+
+/** Do the trace's timestamps tell a period's unit? Known before the first: counts begin with it. */
+static bool has_clock(const struct etm_events *e, size_t unit)
+{
+	const struct itrace_opts *o = &e->opts.itrace;
+	struct etm_trace *t = e->trace;
+	uint64_t ns;
+
+	if (!(t->units[unit].config.regs.configr & TRCCONFIGR_TS))
+		return false;
+	return o->unit == ITRACE_TICKS || o->is_kernel_time || t->ops->time(t, unit, 1, &ns);
+}
+
+enum clew_err etm_synth_init(struct etm_synth *s, struct etm_events *e, size_t unit)
+{
+	const struct itrace_opts *o = &e->opts.itrace;
+
+	*s = (struct etm_synth){
+		.events = e,
+		.unit = &e->trace->units[unit],
+		.index = unit,
+		.last.block = NO_BLOCK,
+	};
+	s->is_by_count = o->unit == ITRACE_INSNS || o->is_timeless || !has_clock(e, unit);
+	return etm_ring_init(&s->ring, o->last_branches ? o->max_branches : 0) ? CLEW_OK
+									       : CLEW_NO_MEMORY;
+}
+
+void etm_synth_done(struct etm_synth *s)
+{
+	mem_free(s->ring.all);
+	vec_done(&s->locs);
+}
+
+static uint64_t time_of(const struct etm_synth *s)
+{
+	const struct itrace_opts *o = &s->events->opts.itrace;
+	struct etm_trace *t = s->events->trace;
+	uint64_t ns;
+
+	if (!s->ticks || o->is_timeless)
+		return UINT64_MAX;
+	if (o->is_kernel_time)
+		return s->ticks;
+	return t->ops->time(t, s->index, s->ticks, &ns) ? ns : UINT64_MAX;
+}
+
+/** In whose name what comes now runs. */
+static const struct etm_who *who_now(struct etm_synth *s)
+{
+	struct etm_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
+	struct etm_trace *t = s->events->trace;
+
+	if (s->has_now)
+		return &s->now;
+	t->ops->thread(t, s->index, &s->context, s->ticks, s->bound, &thread);
+	s->now = (struct etm_who){thread.pid, thread.tid, thread.comm, time_of(s)};
+	if (!s->now.comm && !s->events->opts.recorded) /* a snapshot knows no threads */
+		s->now.comm = s->unit->name;
+	s->has_now = true;
+	return &s->now;
+}
+
+static const struct etm_who *who_then(struct etm_synth *s)
+{
+	return s->has_then ? &s->then : who_now(s);
+}
+
+/** Before a context or a time changes: what ran keeps those it ran in. */
+static void keep_who(struct etm_synth *s)
+{
+	if (s->before == ETM_RAN && !s->has_then) {
+		s->then = *who_now(s);
+		s->has_then = true;
+	}
+	s->has_now = false;
+}
+
+static bool is_svc(const struct etm_synth *s, uint32_t space, uint8_t isa, uint64_t end)
+{
+	uint8_t b[4];
+	uint32_t word;
+
+	if (!etm_read_insn(s, space, isa, end - (isa == ISA_T32 ? 2 : 4), b))
+		return false;
+	if (isa == ISA_T32)
+		return b[1] == 0xdf;
+	word = insn_word(b);
+	if (isa == ISA_A32)
+		return (word & 0x0f000000) == 0x0f000000 && word >> 28 != 0xf;
+	return (word & 0xffe0001f) == 0xd4000001;
+}
+
+static uint32_t flow_of_insn(uint8_t kind, uint8_t flags)
+{
+	switch ((enum insn_kind)kind) {
+	case INSN_BRANCH:
+	case INSN_COND:
+		if (flags & INSN_LINK)
+			return ANA_FLOW_BRANCH | ANA_FLOW_CALL;
+		return ANA_FLOW_BRANCH | (kind == INSN_COND ? ANA_FLOW_COND : 0u);
+	case INSN_INDIRECT:
+		if (flags & INSN_ERET)
+			return ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT;
+		if (flags & INSN_LINK)
+			return ANA_FLOW_BRANCH | ANA_FLOW_CALL;
+		return ANA_FLOW_BRANCH |
+		       (flags & INSN_RET ? ANA_FLOW_RETURN : (uint32_t)ANA_FLOW_INDIRECT);
+	case INSN_PLAIN:
+	case INSN_ISB:
+	case INSN_WFX:
+	case INSN_TSTART:
+		break;
+	}
+	return 0;
+}
+
+static uint32_t flow_of_last(const struct etm_synth *s)
+{
+	const struct etm_last *l = &s->last;
+
+	return l->exception ? l->exception : flow_of_insn(l->kind, l->flags);
+}
+
+static uint32_t flow_of_exception(const struct etm_synth *s, uint32_t number)
+{
+	const struct etm_last *l = &s->last;
+
+	switch (number) {
+	case EXC_CALL:
+		if (is_svc(s, l->space, l->isa, l->end))
+			return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_SYSCALL;
+		break;
+	case EXC_RESET:
+	case EXC_DEBUG_HALT:
+	case EXC_SYSTEM_ERROR:
+	case EXC_INSN_DEBUG:
+	case EXC_DATA_DEBUG:
+	case EXC_IRQ:
+	case EXC_FIQ:
+		return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT;
+	default:
+		break;
+	}
+	return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_INTERRUPT;
+}
+
+static bool is_wanted(const struct etm_synth *s, uint32_t flow)
+{
+	const struct itrace_opts *o = &s->events->opts.itrace;
+	uint32_t calls = ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_TRACE_END;
+	uint32_t returns = ANA_FLOW_RETURN | ANA_FLOW_TRACE_BEGIN;
+
+	if (!s->events->branches)
+		return false;
+	if (!o->calls && !o->returns)
+		return true;
+	return (o->calls && flow & calls) || (o->returns && flow & returns);
+}
+
+static bool keeps_calls(const struct etm_synth *s)
+{
+	return s->events->opts.wants_depth || s->events->opts.itrace.chains;
+}
+
+/** The calls of @p who's thread; NULL: not kept, or no memory. */
+static struct etm_stack *calls_of(struct etm_synth *s, const struct etm_who *who)
+{
+	struct etm_stack *calls;
+
+	if (!keeps_calls(s))
+		return NULL;
+	calls = etm_calls_of(&s->events->calls, who->tid, s->index);
+	if (!calls)
+		s->events->err = CLEW_NO_MEMORY;
+	return calls;
+}
+
+static struct etm_stack *note_call(struct etm_synth *s, uint32_t flow, uint64_t to)
+{
+	struct etm_stack *calls = calls_of(s, flow & ANA_FLOW_RETURN ? who_now(s) : who_then(s));
+
+	if (!calls)
+		return NULL;
+	if (flow & ANA_FLOW_RETURN)
+		etm_stack_pop(calls, to);
+	else if (flow & ANA_FLOW_CALL && !etm_stack_push(calls, s->last.end, s->last.space))
+		s->events->err = CLEW_NO_MEMORY;
+	return calls;
+}
+
+/* --- places --- */
+
+static struct etm_block_locs *locs_of(struct etm_synth *s, uint32_t block)
+{
+	if (block == NO_BLOCK)
+		return NULL;
+	while (s->locs.nr <= block) {
+		if (!vec_push(&s->locs, (struct etm_block_locs){NULL, NULL})) {
+			s->events->err = CLEW_NO_MEMORY;
+			return NULL;
+		}
+	}
+	return &s->locs.data[block];
+}
+
+static const struct ana_loc *loc_of_last(struct etm_synth *s)
+{
+	struct etm_block_locs *locs = locs_of(s, s->last.block);
+
+	if (!locs || s->last.exception)
+		return etm_locate(s->events, s->last.space, s->last.ip);
+	if (!locs->last)
+		locs->last = etm_locate(s->events, s->last.space, s->last.ip);
+	return locs->last;
+}
+
+/** Where execution goes on. */
+struct next {
+	uint64_t ip;
+	uint32_t space, block;
+	uint8_t isa;
+};
+
+static const struct ana_loc *loc_of_next(struct etm_synth *s, const struct next *n)
+{
+	struct etm_block_locs *locs = locs_of(s, n->block);
+
+	if (!locs)
+		return etm_locate(s->events, n->space, n->ip);
+	if (!locs->first)
+		locs->first = etm_locate(s->events, n->space, n->ip);
+	return locs->first;
+}
+
+/* --- branches --- */
+
+static void emit_from(struct etm_synth *s, uint32_t flow, const struct next *to,
+		      const struct etm_stack *calls)
+{
+	struct etm_told t = {
+		.ip = s->last.ip,
+		.loc = loc_of_last(s),
+		.who = who_then(s),
+		.flow = flow,
+		.space = s->last.space,
+		.isa = s->last.isa,
+		.period = 1,
+		.calls = calls,
+	};
+
+	if (to) {
+		t.addr = to->ip;
+		if (s->events->opts.wants_addr)
+			t.to = loc_of_next(s, to);
+	}
+	etm_emit_branch(s, &t);
+}
+
+static void begin_trace(struct etm_synth *s, const struct next *n)
+{
+	struct etm_told t = {
+		.addr = n->ip,
+		.who = who_now(s),
+		.flow = ANA_FLOW_BRANCH | ANA_FLOW_TRACE_BEGIN,
+		.period = 1,
+	};
+
+	if (!is_wanted(s, t.flow))
+		return;
+	t.calls = calls_of(s, t.who);
+	if (s->events->opts.wants_addr)
+		t.to = loc_of_next(s, n);
+	etm_emit_branch(s, &t);
+}
+
+static void went(struct etm_synth *s, const struct next *n)
+{
+	uint32_t flow = flow_of_last(s);
+	const struct etm_stack *calls;
+
+	if (flow == (ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT) &&
+	    is_svc(s, n->space, n->isa, n->ip))
+		flow = ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL;
+	calls = note_call(s, flow, n->ip);
+	etm_ring_add(&s->ring, &(struct etm_went){s->last.ip, n->ip, s->last.space, n->space,
+						  s->branch_cycles});
+	s->branch_cycles = 0;
+	if (is_wanted(s, flow))
+		emit_from(s, flow, n, calls);
+}
+
+/** The instruction at @p n is the next one. */
+static void arrive(struct etm_synth *s, const struct next *n)
+{
+	if (s->before == ETM_RAN && s->last.is_taken)
+		went(s, n);
+	else if (s->before != ETM_RAN)
+		begin_trace(s, n);
+}
+
+/* perf hands out what is left of a period, so that no last branch is lost. */
+static void sample_rest(struct etm_synth *s)
+{
+	struct etm_told t = {
+		.ip = s->last.ip,
+		.who = who_then(s),
+		.space = s->last.space,
+		.isa = s->last.isa,
+		.period = s->nr_insns - s->sampled_at,
+	};
+
+	if (!s->events->insns || !s->events->opts.itrace.last_branches || !t.period)
+		return;
+	t.loc = loc_of_last(s);
+	t.calls = calls_of(s, t.who);
+	etm_emit_insn(s, &t);
+	s->sampled_at = s->nr_insns;
+}
+
+/** What comes next does not follow what ran. */
+static void end_trace(struct etm_synth *s)
+{
+	uint32_t flow = flow_of_last(s) | ANA_FLOW_BRANCH | ANA_FLOW_TRACE_END;
+
+	if (s->before == ETM_RAN) {
+		sample_rest(s);
+		if (is_wanted(s, flow))
+			emit_from(s, flow, NULL, calls_of(s, who_then(s)));
+	}
+	s->before = ETM_GAP;
+	s->has_then = false;
+	s->ring.nr = s->ring.next = 0;
+}
+
+/** Instructions are missing: calls and returns among them are not known. */
+static void forget_calls(struct etm_synth *s)
+{
+	struct etm_stack *calls = calls_of(s, who_now(s));
+
+	if (calls)
+		calls->nr = 0;
+}
+
+/* --- instructions --- */
+
+static uint64_t address_of(const struct etm_synth *s, const struct next *n, uint64_t nth)
+{
+	uint64_t ip = n->ip;
+	uint8_t bytes[4], size;
+
+	if (n->isa != ISA_T32)
+		return ip + 4 * nth;
+	while (nth-- > 0 && (size = etm_read_insn(s, n->space, ISA_T32, ip, bytes)) != 0)
+		ip += size;
+	return ip;
+}
+
+static void sample(struct etm_synth *s, const struct next *n, uint64_t period, uint32_t flow)
+{
+	struct etm_told t = {
+		.ip = n->ip,
+		.loc = loc_of_next(s, n),
+		.who = who_now(s),
+		.flow = flow,
+		.space = n->space,
+		.isa = n->isa,
+		.period = period,
+	};
+
+	t.calls = calls_of(s, t.who);
+	etm_emit_insn(s, &t);
+}
+
+static void sample_by_time(struct etm_synth *s, const struct next *n, uint64_t until)
+{
+	const struct itrace_opts *o = &s->events->opts.itrace;
+	uint64_t clock = o->unit == ITRACE_TICKS ? s->ticks : who_now(s)->time;
+
+	if (!clock || clock == UINT64_MAX || clock < s->sample_from)
+		return;
+	sample(s, n, until + 1 - s->sampled_at, 0);
+	s->sampled_at = until + 1;
+	s->sample_from = clock + o->period;
+}
+
+/** @p nr instructions from @p n on ran; @p flow of the last one. */
+static void run(struct etm_synth *s, const struct next *n, uint32_t nr, uint32_t flow)
+{
+	uint64_t period = s->events->opts.itrace.period, until = s->nr_insns, at = 0;
+	struct next here = *n;
+
+	s->nr_insns += nr;
+	if (!s->events->insns || !nr)
+		return;
+	if (!s->is_by_count) {
+		sample_by_time(s, n, until);
+		return;
+	}
+	while (s->nr_insns - s->sampled_at >= period && s->events->err == CLEW_OK) {
+		uint64_t nth = s->sampled_at + period - until - 1;
+
+		if (nth) {
+			here.ip = address_of(s, &here, nth - at);
+			here.block = NO_BLOCK;
+		}
+		at = nth;
+		sample(s, &here, period, nth + 1 == nr ? flow : 0);
+		s->sampled_at += period;
+	}
+}
+
+/* --- what the decoder tells --- */
+
+static void fail(struct etm_synth *s, uint32_t code, const char *words, const char *why)
+{
+	const struct etm_error error = {.code = code, .words = words, .why = why};
+
+	who_now(s);
+	etm_emit_error(s, &error);
+}
+
+static void fail_at(struct etm_synth *s, const struct etm_event *e)
+{
+	const struct code_source *code = s->unit->code;
+	struct etm_error error = {
+		.code = ERROR_NO_CODE,
+		.words = "Failed to get instruction",
+		.ip = e->address,
+	};
+
+	if (code->why)
+		error.why = code->why(code->ctx, e->space, e->address);
+	who_now(s);
+	etm_emit_error(s, &error);
+}
+
+static struct next at_block(const struct etm_block *b, uint32_t number)
+{
+	return (struct next){b->start, b->space, number, b->isa};
+}
+
+static struct next at_range(const struct etm_event *e)
+{
+	return (struct next){e->address, e->space, NO_BLOCK, e->isa};
+}
+
+/** To what runs now. */
+static void come(struct etm_synth *s, const struct next *n)
+{
+	if (!s->has_arrived)
+		arrive(s, n);
+	s->has_arrived = false;
+}
+
+static void take_block(struct etm_synth *s, const struct etm_block *b, uint32_t number, bool is_e)
+{
+	const struct next n = at_block(b, number);
+	uint32_t flow = is_e ? flow_of_insn(b->kind, b->flags) : 0;
+
+	come(s, &n);
+	s->last = (struct etm_last){
+		.ip = b->start + b->bytes - b->last_bytes,
+		.end = b->start + b->bytes,
+		.space = b->space,
+		.block = number,
+		.isa = b->isa,
+		.kind = b->kind,
+		.flags = b->flags,
+		.is_taken = flow != 0,
+	};
+	s->before = ETM_RAN;
+	s->has_then = false;
+	run(s, &n, b->nr_insns, flow);
+}
+
+/** Its last instruction is of no branch that was taken. */
+static void take_range(struct etm_synth *s, const struct etm_event *e)
+{
+	const struct next n = at_range(e);
+
+	if (!e->count)
+		return;
+	come(s, &n);
+	s->last = (struct etm_last){
+		.ip = address_of(s, &n, e->count - 1),
+		.end = e->end,
+		.space = e->space,
+		.block = NO_BLOCK,
+		.isa = e->isa,
+		.kind = INSN_PLAIN,
+	};
+	s->before = ETM_RAN;
+	s->has_then = false;
+	run(s, &n, e->count, 0);
+}
+
+static void take_exception(struct etm_synth *s, const struct etm_event *e)
+{
+	struct next n = {e->address, s->space, NO_BLOCK, s->last.isa};
+
+	if (s->before != ETM_RAN)
+		return;
+	if (s->last.is_taken) { /* the target of the branch did not run any more */
+		went(s, &n);
+		s->has_then = false;
+		s->last.ip = s->last.end = n.ip;
+		s->last.space = n.space;
+		s->last.block = NO_BLOCK;
+	}
+	s->last.exception = flow_of_exception(s, e->number);
+	s->last.end = e->address;
+	s->last.is_taken = true;
+}
+
+/** Unreadable code at the event's address: how execution came there is known. */
+static void take_no_code(struct etm_synth *s, const struct etm_event *e)
+{
+	const struct next n = {e->address, e->space, NO_BLOCK, s->last.isa};
+
+	if (s->before == ETM_RAN && s->last.is_taken) {
+		sample_rest(s);
+		went(s, &n);
+		s->before = ETM_GAP;
+	}
+	end_trace(s);
+	s->before = ETM_NO_CODE;
+	fail_at(s, e);
+	forget_calls(s);
+}
+
+/** Branches in unknown code; after unreadable code that was reported already. */
+static void take_dropped(struct etm_synth *s, const struct etm_event *e)
+{
+	s->events->summary.nr_dropped += e->value;
+	if (s->before == ETM_NO_CODE)
+		return;
+	end_trace(s);
+	fail(s, ERROR_LOST, "Lost trace data", "branches came before an address");
+	forget_calls(s);
+}
+
+static bool is_muted(const struct etm_synth *s, char flag)
+{
+	return s->events->opts.itrace.errors_minus >> (flag - 'a') & 1;
+}
+
+static void take_no_sync(struct etm_synth *s, const struct etm_event *e)
+{
+	end_trace(s);
+	switch ((enum etm_no_sync)e->reason) {
+	case ETM_NO_SYNC_INIT:
+	case ETM_NO_SYNC_RESET:
+	case NR_ETM_NO_SYNCS:
+		break;
+	case ETM_NO_SYNC_OVERFLOW:
+		if (!is_muted(s, 'o'))
+			fail(s, ERROR_OVERFLOW, "Overflow packet", NULL);
+		break;
+	case ETM_NO_SYNC_DISCARD:
+		if (!is_muted(s, 'l'))
+			fail(s, ERROR_LOST, "Lost trace data", NULL);
+		break;
+	case ETM_NO_SYNC_BAD_PACKET:
+		fail(s, ERROR_BAD_PACKET, "Bad packet", e->what);
+		break;
+	case ETM_NO_SYNC_BAD_IMAGE:
+		fail(s, ERROR_BAD_IMAGE, "Trace doesn't match instruction", e->what);
+		break;
+	}
+	forget_calls(s);
+}
+
+static void take_context(struct etm_synth *s, const struct etm_event *e)
+{
+	keep_who(s);
+	s->context = e->context;
+	s->space = e->space;
+}
+
+static void take_timestamp(struct etm_synth *s, const struct etm_event *e)
+{
+	if (!e->value)
+		return;
+	keep_who(s);
+	s->ticks = e->value;
+}
+
+static void take_cycles(struct etm_synth *s, const struct etm_event *e)
+{
+	if (!e->has_count)
+		return;
+	s->nr_cycles += e->count;
+	s->branch_cycles += e->count;
+	s->cycles_until = s->nr_insns;
+}
+
+/** Code that ran unseen: it counts for periods, and none of it can be a sample. */
+static void take_no_path(struct etm_synth *s, const struct etm_event *e)
+{
+	const struct next n = {e->address, e->space, NO_BLOCK, e->isa};
+
+	arrive(s, &n);
+	s->nr_insns += e->has_count ? e->count : 0;
+	if (s->is_by_count)
+		s->sampled_at =
+			s->nr_insns - (s->nr_insns - s->sampled_at) % s->events->opts.itrace.period;
+	s->before = ETM_NOTHING;
+	s->has_then = false;
+	forget_calls(s);
+}
+
+static void take_event(struct etm_synth *s, const struct etm_event *e)
+{
+	switch ((enum etm_event_kind)e->kind) {
+	case ETM_EV_NO_SYNC:
+		take_no_sync(s, e);
+		break;
+	case ETM_EV_TRACE_ON:
+	case ETM_EV_PE_RESET:
+		end_trace(s);
+		break;
+	case ETM_EV_CONTEXT:
+		take_context(s, e);
+		break;
+	case ETM_EV_RANGE:
+		take_range(s, e);
+		break;
+	case ETM_EV_NO_PATH:
+		take_no_path(s, e);
+		break;
+	case ETM_EV_NACC:
+		take_no_code(s, e);
+		break;
+	case ETM_EV_NO_TARGET:
+		end_trace(s);
+		fail(s, ERROR_LOST, "Lost trace data", "the target of a branch");
+		forget_calls(s);
+		break;
+	case ETM_EV_DROPPED:
+		take_dropped(s, e);
+		break;
+	case ETM_EV_EXCEPTION:
+		take_exception(s, e);
+		break;
+	case ETM_EV_TIMESTAMP:
+		take_timestamp(s, e);
+		break;
+	case ETM_EV_CYCLES:
+		take_cycles(s, e);
+		break;
+	case ETM_EV_BOUND:
+		keep_who(s);
+		s->bound = e->value;
+		break;
+	case ETM_EV_UNSUPPORTED:
+		fail(s, ERROR_UNKNOWN, "A packet that is not decoded", NULL);
+		break;
+	case ETM_EV_END:
+		sample_rest(s);
+		break;
+	case ETM_EV_EXCEPTION_RET:
+	case ETM_EV_FUNCTION_RET:
+	case ETM_EV_EVENT:
+	case ETM_EV_TS_MARKER:
+	case ETM_EV_INSTRUMENTATION:
+	case ETM_EV_TRANSACTION:
+	case NR_ETM_EVENTS:
+		break;
+	}
+}
+
+enum clew_err etm_synth_batch(struct etm_synth *s, const struct etm_batch *b)
+{
+	struct etm_events *e = s->events;
+
+	if (!s->has_epoch || s->epoch != b->epoch) {
+		s->locs.nr = 0;
+		s->last.block = NO_BLOCK;
+	}
+	s->epoch = b->epoch;
+	s->has_epoch = true;
+	for (size_t i = 0; i < b->nr && e->err == CLEW_OK; i++) {
+		uint32_t item = b->items[i];
+
+		if (item & ETM_ITEM_EVENT)
+			take_event(s, &b->events[item & ~ETM_ITEM_EVENT]);
+		else
+			take_block(s, &b->blocks[item >> 1], item >> 1, item & 1);
+	}
+	return e->err;
+}
+
+enum clew_err etm_synth_arrive(struct etm_synth *s, const struct etm_batch *b, uint32_t item)
+{
+	struct next n;
+
+	if (s->before != ETM_RAN) /* tracing begins there, and then */
+		return s->events->err;
+	n = item & ETM_ITEM_EVENT ? at_range(&b->events[item & ~ETM_ITEM_EVENT])
+				  : at_block(&b->blocks[item >> 1], item >> 1);
+	arrive(s, &n);
+	s->has_arrived = true;
+	return s->events->err;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TRACE_PERF_PERF_ETM_H
+#define TRACE_PERF_PERF_ETM_H
+
+#include "analyze/analyze.h"
+#include "trace/etm_trace.h"
+
+/*
+ * perf.data with cs_etm: AUXTRACE_INFO (metadata 0 to 2) tells the trace units, AUX_OUTPUT_HW_ID
+ * their IDs, AUX records which bytes of the AUXTRACE buffers are trace and whether they are
+ * formatted, truncated, or a snapshot. All other records are read first: they are the history of
+ * threads and mappings from which code and threads are told at any time.
+ */
+
+/**
+ * One unit for each CPU that is told of; all in session 0. Its bounds are the times of the AUX
+ * records, ns; of a recording without times they only tell the order of its records.
+ * @p input and @p symbols are borrowed for its life. Trace of a pipe is kept in memory, up to 1
+ * GiB.
+ * @return CLEW_UNSUPPORTED: no cs_etm in it (diag.what says what is); else as perf_file_open(). */
+enum clew_err perf_etm_open(struct etm_trace **ret, const struct perf_input *input,
+			    const struct dso_store_opts *symbols, struct clew_diag *diag);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/hash.h"
+#include "image/dso_code.h"
+#include "trace/perf/perf_etm_impl.h"
+
+enum { BACK_BITS = 2, MAX_BACK = 3 }; /* programs before an exec that are looked at too */
+
+/**
+ * A host whose kernel runs at EL2 keeps the thread's number in CONTEXTIDR_EL2, while a guest runs
+ * the virtual CPU's: EL1 is a guest's then, and EL0 where it came from EL1. Where the trace has
+ * real VMIDs, the host's is 0.
+ */
+bool pe_is_guest(const struct perf_etm *p, uint32_t unit, uint8_t el, uint8_t upper_el,
+		 bool has_vmid, uint32_t vmid)
+{
+	const struct etm_unit *u = &p->units.data[unit];
+
+	if (p->more[unit].pid_format == PE_PID_CID2)
+		return el == 1 || (el == 0 && upper_el == 1);
+	return u->config.regs.configr & 1u << 7 && has_vmid && vmid && el < 2;
+}
+
+static uint32_t number(uint32_t version, uint64_t back)
+{
+	return version << BACK_BITS | (uint32_t)(back < MAX_BACK ? back : MAX_BACK);
+}
+
+static uint32_t version_at(const struct pe_line *l, uint64_t time)
+{
+	const struct pe_event *e = pe_line_at(l, time);
+
+	return e ? e->value : l->data[0].value;
+}
+
+/** How often another program took the process over in the span. */
+static uint64_t nr_execs(const struct pe_space *space, const struct pe_span *s)
+{
+	const struct pe_event *first = pe_line_at(&space->execs, s->from),
+			      *last = pe_line_at(&space->execs, s->to);
+
+	return s->is_ticks ? 0 : (last ? last->value : 0) - (first ? first->value : 0);
+}
+
+static uint32_t space_of(const struct pe_history *h, const struct pe_life *life,
+			 const struct pe_span *s)
+{
+	const struct pe_space *space = &h->spaces.data[life->space];
+
+	return number(version_at(&space->versions, pe_span_time(s)), nr_execs(space, s));
+}
+
+static uint32_t user_space(const struct perf_etm *p, uint32_t unit, const struct code_key *k,
+			   const struct pe_span *s)
+{
+	const struct pe_history *h = &p->history;
+	uint32_t tid = pe_tid_of(p, unit, s, k->has_cid, k->cid, k->has_vmid, k->vmid);
+	const struct pe_life *life;
+
+	if (tid == PE_NONE)
+		return number(PE_NO_THREAD, 0);
+	life = pe_history_life(h, tid, pe_span_time(s));
+	if (!life)
+		return number(PE_NO_PROCESS, 0);
+	return space_of(h, life, s);
+}
+
+/** The process that is the guest that runs: of the thread in CONTEXTIDR_EL2, else of who was
+ * switched to. A VMID alone names no process. PE_NONE: nobody told. */
+static uint32_t machine_of(const struct perf_etm *p, uint32_t unit, const struct code_key *k,
+			   const struct pe_span *s)
+{
+	uint32_t tid = pe_tid_of(p, unit, s, false, 0, k->has_vmid, k->vmid);
+	const struct pe_life *life =
+		tid == PE_NONE ? NULL : pe_history_life(&p->history, tid, pe_span_time(s));
+
+	return life ? life->pid : PE_NONE;
+}
+
+/** A guest's kernel, or the process of the thread that CONTEXTIDR_EL1 names there. */
+static uint32_t guest_space(const struct perf_etm *p, uint32_t unit, const struct code_key *k,
+			    const struct pe_span *s)
+{
+	uint32_t machine = machine_of(p, unit, k, s), id;
+	bool is_named = p->units.data[unit].config.regs.configr & 1u << 6 && k->has_cid;
+	const struct pe_life *life = NULL;
+
+	if (!p->guests.ids.nr)
+		return number(PE_GUEST, 0);
+	if (machine == PE_NONE)
+		return number(PE_GUEST_UNTOLD, 0);
+	if (!k->el && !is_named)
+		return number(PE_GUEST_THREAD, 0);
+	id = pe_guests_find(&p->guests, machine, k->el ? PE_GUEST_KERNEL_PID : k->cid);
+	if (id != PE_NONE)
+		life = pe_history_life(&p->history, id, pe_span_time(s));
+	return life ? space_of(&p->history, life, s) : number(PE_GUEST, 0);
+}
+
+uint32_t pe_code_space(void *ctx, const struct code_key *k)
+{
+	const struct pe_unit_code *u = ctx;
+	const struct perf_etm *p = u->owner;
+	struct pe_span s = pe_span_of(p, u->unit, k->ticks, k->bound);
+	const struct pe_history *h = &p->history;
+
+	if (!pe_history_knows(h, pe_span_time(&s)))
+		return number(PE_NOT_KEPT, 0);
+	if (k->el == 3 || k->security != CODE_NONSECURE)
+		return number(PE_FIRMWARE, 0);
+	if (pe_is_guest(p, u->unit, k->el, k->upper_el, k->has_vmid, k->vmid))
+		return guest_space(p, u->unit, k, &s);
+	if (k->el)
+		return number(version_at(&h->spaces.data[h->kernel].versions, pe_span_time(&s)), 0);
+	return user_space(p, u->unit, k, &s);
+}
+
+/** The mapping at @p addr, in the space's own program or in one that an exec replaced. */
+static struct pe_map *map_at(const struct pe_history *h, uint32_t space, uint64_t addr)
+{
+	uint32_t back = space & MAX_BACK, version = space >> BACK_BITS;
+	struct pe_map *m = NULL;
+
+	while (version < h->versions.nr) {
+		const struct pe_version *v = &h->versions.data[version];
+
+		m = pe_maps_find(&h->maps.data[v->maps], addr);
+		if (m || !back--)
+			break;
+		version = v->before;
+	}
+	return m;
+}
+
+static struct ana_place *place_of(struct perf_etm *p, struct pe_map *m)
+{
+	if (!m->place)
+		m->place = ana_place_of(p->a, &m->map, m->is_kernel);
+	return m->place;
+}
+
+/** @p r is in the dso's terms: turn it into addresses, inside the mapping. */
+static bool to_addresses(const struct pe_map *m, const struct ana_place *place, uint64_t addr,
+			 struct code_region *r)
+{
+	uint64_t delta = place->is_absolute ? 0 : m->map.start - m->map.pgoff;
+	uint64_t start = r->start + delta, end = r->end + delta;
+
+	if (start > addr || end <= addr)
+		return false;
+	if (start < m->map.start)
+		start = m->map.start;
+	if (end > m->map.end)
+		end = m->map.end;
+	r->bytes += start - delta - r->start;
+	r->start = start;
+	r->end = end;
+	return true;
+}
+
+/** What the binary holds there. Under the lock. */
+static bool find_in_binary(struct perf_etm *p, struct pe_map *m, uint64_t addr,
+			   struct code_region *ret)
+{
+	struct ana_place *place = m ? place_of(p, m) : NULL;
+	uint64_t rel = addr;
+
+	if (!place)
+		return false;
+	if (!place->is_absolute)
+		rel = addr - m->map.start + m->map.pgoff;
+	return dso_find_code(place->dso, rel, ret) && to_addresses(m, place, addr, ret);
+}
+
+static void clip(struct code_region *r, const struct code_region *to)
+{
+	if (r->start < to->start) {
+		r->bytes += to->start - r->start;
+		r->start = to->start;
+	}
+	if (r->end > to->end)
+		r->end = to->end;
+}
+
+/** The kernel's: what it wrote into itself counts before its image. */
+static bool find_in_kernel(struct perf_etm *p, const struct pe_version *v, struct pe_map *m,
+			   uint64_t addr, struct code_region *ret)
+{
+	enum pe_patched patched = PE_NOT_PATCHED;
+	struct code_region r = {0, UINT64_MAX, NULL};
+
+	if (v->patches)
+		patched = pe_patches_find(v->patches, v->time, addr, &r);
+	if (patched == PE_REMOVED)
+		return false;
+	if (patched != PE_PATCHED && find_in_binary(p, m, addr, ret)) {
+		clip(ret, &r);
+		return true;
+	}
+	*ret = r;
+	return r.bytes;
+}
+
+/** A process's: what a compiler made lies in memory that is of no file. */
+static bool find_in_process(struct perf_etm *p, const struct pe_version *v, struct pe_map *m,
+			    uint64_t addr, struct code_region *ret)
+{
+	if (find_in_binary(p, m, addr, ret))
+		return true;
+	if (!m || !v->patches)
+		return false;
+	pe_patches_find(v->patches, v->time, addr, ret);
+	return ret->bytes;
+}
+
+/** Under the lock. */
+static bool find_locked(struct perf_etm *p, uint32_t space, struct pe_map *m, uint64_t addr,
+			struct code_region *ret)
+{
+	const struct pe_version *v = &p->history.versions.data[space >> BACK_BITS];
+
+	return v->is_kernel ? find_in_kernel(p, v, m, addr, ret)
+			    : find_in_process(p, v, m, addr, ret);
+}
+
+bool pe_code_find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret)
+{
+	struct perf_etm *p = ((const struct pe_unit_code *)ctx)->owner;
+	struct pe_map *m = map_at(&p->history, space, addr);
+	struct code_region r;
+	bool is_found;
+
+	if (space >> BACK_BITS >= p->history.versions.nr)
+		return false;
+	os_lock(p->lock);
+	is_found = find_locked(p, space, m, addr, &r);
+	os_unlock(p->lock);
+	if (is_found)
+		*ret = r;
+	return is_found;
+}
+
+const char *pe_code_why(void *ctx, uint32_t space, uint64_t addr)
+{
+	static const char *const whys[PE_NR_NO_CODE] = {
+		[PE_NO_THREAD] = "nothing tells which thread ran",
+		[PE_NO_PROCESS] = "the recording knows no thread of that number",
+		[PE_GUEST] = "a virtual machine's code, which the recording does not hold",
+		[PE_GUEST_UNTOLD] = "code of a virtual machine, and nothing tells which one ran",
+		[PE_GUEST_THREAD] =
+			"a virtual machine's code, and nothing tells which of its threads ran",
+		[PE_FIRMWARE] = "code of firmware or of the secure world",
+		[PE_NOT_KEPT] = "the memory budget had no room for what was recorded of it"};
+	struct perf_etm *p = ((const struct pe_unit_code *)ctx)->owner;
+	struct pe_map *m = map_at(&p->history, space, addr);
+	const char *why = "out of memory";
+	struct ana_place *place;
+	struct code_region r;
+
+	if (space >> BACK_BITS < PE_NR_NO_CODE)
+		return whys[space >> BACK_BITS];
+	if (!m)
+		return "no mapping was recorded there";
+	os_lock(p->lock);
+	find_locked(p, space, m, addr, &r); /* the reason is that of the last question */
+	place = place_of(p, m);
+	if (place)
+		why = dso_why_no_code(place->dso);
+	os_unlock(p->lock);
+	return why ? why : "the file ends before the mapping does";
+}
+
+/* --- places --- */
+
+struct pe_loc {
+	struct ana_loc loc;
+	const struct pe_map *map;
+	uint32_t space; /* of those without a map */
+};
+
+static uint8_t level_of_guest(const struct perf_etm *p, const struct pe_map *m)
+{
+	uint32_t number = m ? m->map.pid - PE_GUEST_FIRST : UINT32_MAX;
+
+	if (number >= p->guests.ids.nr)
+		return ANA_GUEST_KERNEL;
+	return p->guests.ids.data[number] == PE_GUEST_KERNEL_PID ? ANA_GUEST_KERNEL
+								 : ANA_GUEST_USER;
+}
+
+static uint8_t level_of(const struct perf_etm *p, uint32_t space, const struct pe_map *m)
+{
+	uint32_t version = space >> BACK_BITS;
+
+	if (version == PE_GUEST_THREAD)
+		return ANA_GUEST_USER;
+	if (version == PE_GUEST || version == PE_GUEST_UNTOLD ||
+	    p->history.versions.data[version].is_guest)
+		return level_of_guest(p, m);
+	if (version == PE_FIRMWARE)
+		return ANA_HYPERVISOR;
+	if (m)
+		return m->is_kernel ? ANA_KERNEL : ANA_USER;
+	return version < PE_NR_NO_CODE ? ANA_UNKNOWN : ANA_USER;
+}
+
+static const struct ana_loc *make_loc(struct perf_etm *p, uint64_t key, uint32_t space,
+				      struct pe_map *m, uint64_t addr)
+{
+	struct pe_loc *l = arena_zalloc(&p->a->memory, sizeof(*l));
+	struct ana_place *place = m ? place_of(p, m) : NULL;
+
+	if (!l || (m && !place) || !map_u64_put(&p->locs, key, (uintptr_t)l))
+		return NULL;
+	l->map = m;
+	l->space = space;
+	l->loc = (struct ana_loc){.ip = addr,
+				  .rel = addr,
+				  .id = (uint32_t)p->locs.nr - 1,
+				  .level = level_of(p, space, m)};
+	if (!place)
+		return &l->loc;
+	if (!place->is_absolute)
+		l->loc.rel = addr - m->map.start + m->map.pgoff;
+	l->loc.dso = place->dso;
+	l->loc.sym = place->only_sym ? place->only_sym : dso_find_sym(place->dso, l->loc.rel);
+	return &l->loc;
+}
+
+const struct ana_loc *pe_code_locate(struct perf_etm *p, uint32_t space, uint64_t addr)
+{
+	struct pe_map *m = map_at(&p->history, space, addr);
+	uint64_t key = hash_two(addr, m ? (uintptr_t)m : space), *at;
+	const struct ana_loc *loc = NULL;
+
+	os_lock(p->lock);
+	/* Two of one hash: the second goes to the next free number. */
+	for (; (at = map_u64_get(&p->locs, key)) && !loc; key++) {
+		const struct pe_loc *l = (const struct pe_loc *)(uintptr_t)*at;
+
+		if (l->loc.ip == addr && l->map == m && (m || l->space == space))
+			loc = &l->loc;
+	}
+	if (!loc)
+		loc = make_loc(p, key, space, m, addr);
+	os_unlock(p->lock);
+	return loc;
+}

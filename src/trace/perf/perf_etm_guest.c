@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/perf_etm_impl.h"
+
+/*
+ * `perf inject --guest-data` puts a guest's records among the host's: their events have ids of
+ * their own, and ID_INDEX tells the host process that is the machine. A guest's processes and
+ * threads go into the history under numbers that no host has.
+ */
+
+static const char guests_of[] = "virtual machines of";
+
+enum clew_err pe_guests_take_ids(struct pe_guests *g, const struct perf_record *r)
+{
+	struct perf_id_index x;
+
+	if (perf_id_index_parse(r, &x))
+		return CLEW_BAD_FILE;
+	for (uint64_t i = 0; i < x.nr; i++) {
+		struct perf_id_index_entry e = perf_id_index_get(&x, i);
+
+		if (!e.machine_pid || e.machine_pid >= PE_NONE)
+			continue;
+		if (budget_account_take(&g->account, PE_TABLE_BYTES, guests_of) &&
+		    !map_u64_put(&g->by_event, e.id, e.machine_pid))
+			return CLEW_NO_MEMORY;
+	}
+	return CLEW_OK;
+}
+
+uint32_t pe_guests_machine(const struct pe_guests *g, uint64_t event)
+{
+	const uint64_t *at = map_u64_get(&g->by_event, event);
+
+	return at ? (uint32_t)*at : 0;
+}
+
+static uint64_t key_of(uint32_t machine, uint32_t id)
+{
+	return (uint64_t)machine << 32 | id;
+}
+
+uint32_t pe_guests_find(const struct pe_guests *g, uint32_t machine, uint32_t id)
+{
+	const uint64_t *at = map_u64_get(&g->numbers, key_of(machine, id));
+
+	return at ? (uint32_t)*at : PE_NONE;
+}
+
+uint32_t pe_guests_number(struct pe_guests *g, uint32_t machine, uint32_t id)
+{
+	uint32_t number = pe_guests_find(g, machine, id);
+
+	if (number != PE_NONE || g->ids.nr >= PE_MAX_GUEST_IDS ||
+	    !budget_account_take(&g->account, PE_TABLE_BYTES, guests_of))
+		return number;
+	number = PE_GUEST_FIRST + (uint32_t)g->ids.nr;
+	if (!vec_push(&g->ids, id) || !map_u64_put(&g->numbers, key_of(machine, id), number))
+		return PE_NONE;
+	return number;
+}
+
+void pe_guests_done(struct pe_guests *g)
+{
+	map_u64_done(&g->by_event);
+	map_u64_done(&g->numbers);
+	vec_done(&g->ids);
+	budget_account_done(&g->account);
+}

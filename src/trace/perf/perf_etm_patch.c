@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdlib.h>
+
+#include "elf/jitdump.h"
+#include "os/self.h"
+#include "trace/perf/perf_etm_impl.h"
+
+/*
+ * Code that records told byte by byte, each from its time on: what the kernel wrote into itself
+ * (TEXT_POKE), and what a compiler made while the program ran (jitdump). Addresses are cut into
+ * segments at all beginnings and ends; each segment has its patches by time.
+ */
+enum { MAX_PATCHES = 4 << 20, MAX_REFS = 16 << 20, MAX_DUMP_BYTES = 1 << 30 };
+
+/* --- collecting --- */
+
+struct pe_patches *pe_patches_new(void)
+{
+	return mem_zalloc(sizeof(struct pe_patches));
+}
+
+void pe_patches_free(struct pe_patches *p)
+{
+	if (!p)
+		return;
+	vec_done(&p->all);
+	vec_done(&p->segments);
+	mem_free(p->refs);
+	mem_free(p);
+}
+
+static enum clew_err add(struct pe_patches *p, const struct pe_patch *patch)
+{
+	struct pe_patch n = *patch;
+
+	if (p->all.nr >= MAX_PATCHES || n.start >= n.end)
+		return CLEW_OK;
+	n.order = (uint32_t)p->all.nr;
+	return vec_push(&p->all, n) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+/** Old and new code may differ in length: what both have, then what one has. */
+enum clew_err pe_patches_poke(struct pe_patches *p, struct arena *memory, uint64_t time,
+			      const struct perf_text_poke *t)
+{
+	size_t old = t->old_len, new = t->new_len, both = old < new ? old : new;
+	const uint8_t *copy =
+		(const uint8_t *)arena_strndup(memory, (const char *)t->bytes, old + new);
+	struct pe_patch first = {.time = time, .start = t->addr, .end = t->addr + both}, rest;
+	enum clew_err err;
+
+	if (!copy)
+		return CLEW_NO_MEMORY;
+	first.old = copy;
+	first.bytes = copy + old;
+	rest = (struct pe_patch){.time = time,
+				 .start = t->addr + both,
+				 .end = t->addr + (old > new ? old : new),
+				 .old = old > new ? copy + both : NULL,
+				 .bytes = new > old ? copy + old + both : NULL};
+	err = add(p, &first);
+	return err ? err : add(p, &rest);
+}
+
+/* --- jitdump --- */
+
+struct loaded {
+	struct pe_patches *to;
+	struct map_u64 by_index; /* of a function -> its newest patch */
+	bool has_time;
+};
+
+static enum clew_err take_jit(struct loaded *l, const struct jitdump_record *r)
+{
+	uint64_t *moved = r->kind == JITDUMP_MOVE ? map_u64_get(&l->by_index, r->index) : NULL;
+	struct pe_patch n = {.time = l->has_time ? r->time : 0, .start = r->addr};
+	size_t size = bytes_left(&r->code), nr = l->to->all.nr;
+	enum clew_err err;
+
+	n.bytes = r->code.pos;
+	if (moved) {
+		n.bytes = l->to->all.data[*moved].bytes;
+		size = (size_t)(l->to->all.data[*moved].end - l->to->all.data[*moved].start);
+	} else if (r->kind != JITDUMP_LOAD) {
+		return CLEW_OK;
+	}
+	if (__builtin_add_overflow(n.start, size, &n.end))
+		return CLEW_OK;
+	err = add(l->to, &n);
+	if (!err && l->to->all.nr > nr && !map_u64_put(&l->by_index, r->index, nr))
+		err = CLEW_NO_MEMORY;
+	return err;
+}
+
+static enum clew_err read_dump(struct pe_patches *p, struct bytes text, bool has_clock)
+{
+	struct jitdump_record r;
+	struct jitdump d;
+	struct loaded l = {.to = p};
+	enum clew_err err = CLEW_OK;
+
+	if (jitdump_open(&d, text, NULL))
+		return CLEW_OK;
+	l.has_time = has_clock && !d.is_arch_time;
+	while (!err && !jitdump_next(&d, &r))
+		err = take_jit(&l, &r);
+	map_u64_done(&l.by_index);
+	return err;
+}
+
+enum clew_err pe_patches_dump(struct pe_patches *p, const char *path, bool is_forced,
+			      bool has_clock, struct os_map *ret_map)
+{
+	int fd = os_open_trusted(path, is_forced ? OS_ANY_OWNER : 0);
+	bool is_usable = fd >= 0 && !os_map_fd(fd, ret_map, NULL);
+
+	os_close(fd);
+	if (!is_usable || ret_map->size > MAX_DUMP_BYTES)
+		return CLEW_OK;
+	return read_dump(p, bytes_of(ret_map->data, ret_map->size), has_clock);
+}
+
+/* --- putting into order --- */
+
+static int by_time(const void *x, const void *y)
+{
+	const struct pe_patch *a = x, *b = y;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int by_value(const void *x, const void *y)
+{
+	const uint64_t *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static bool make_segments(struct pe_patches *p)
+{
+	struct {
+		VEC(uint64_t);
+	} cuts = {0};
+	bool ok = vec_reserve(&cuts, 2 * p->all.nr);
+
+	for (size_t i = 0; ok && i < p->all.nr; i++) {
+		cuts.data[cuts.nr++] = p->all.data[i].start;
+		cuts.data[cuts.nr++] = p->all.data[i].end;
+	}
+	if (ok)
+		qsort(cuts.data, cuts.nr, sizeof(*cuts.data), by_value);
+	for (size_t i = 1; ok && i < cuts.nr; i++) {
+		if (cuts.data[i - 1] != cuts.data[i])
+			ok = vec_push(&p->segments,
+				      (struct pe_segment){cuts.data[i - 1], cuts.data[i], 0, 0});
+	}
+	vec_done(&cuts);
+	return ok;
+}
+
+/** The first segment that ends above @p addr. */
+static size_t first_above(const struct pe_patches *p, uint64_t addr)
+{
+	size_t low = 0, high = p->segments.nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->segments.data[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/** How many patches each segment has; those that are too many for us are left out. */
+static size_t count_refs(struct pe_patches *p)
+{
+	size_t nr = 0;
+
+	for (size_t k = 0; k < p->all.nr; k++) {
+		const struct pe_patch *a = &p->all.data[k];
+		size_t i = first_above(p, a->start);
+
+		for (; i < p->segments.nr && p->segments.data[i].start < a->end; i++, nr++)
+			p->segments.data[i].nr++;
+		if (nr > MAX_REFS)
+			p->all.nr = k + 1;
+	}
+	return nr;
+}
+
+static void fill_refs(struct pe_patches *p)
+{
+	for (size_t k = 0; k < p->all.nr; k++) {
+		struct pe_patch *a = &p->all.data[k];
+
+		for (size_t i = first_above(p, a->start);
+		     i < p->segments.nr && p->segments.data[i].start < a->end; i++) {
+			struct pe_segment *s = &p->segments.data[i];
+
+			a->replaces |= s->nr || a->old;
+			p->refs[s->first + s->nr++] = (uint32_t)k;
+		}
+	}
+}
+
+enum clew_err pe_patches_close(struct pe_patches *p)
+{
+	uint32_t at = 0;
+	size_t nr;
+
+	if (!p->all.nr)
+		return CLEW_OK;
+	qsort(p->all.data, p->all.nr, sizeof(*p->all.data), by_time);
+	if (!make_segments(p))
+		return CLEW_NO_MEMORY;
+	nr = count_refs(p);
+	p->refs = mem_calloc(nr + 1, sizeof(*p->refs));
+	if (!p->refs)
+		return CLEW_NO_MEMORY;
+	vec_for_each (&p->segments, s) {
+		s->first = at;
+		at += s->nr;
+		s->nr = 0;
+	}
+	fill_refs(p);
+	return CLEW_OK;
+}
+
+/* --- asking --- */
+
+/** Of the segment's patches, the last one no later than @p time; NULL: all are later. */
+static const struct pe_patch *patch_at(const struct pe_patches *p, const struct pe_segment *s,
+				       uint64_t time)
+{
+	uint32_t low = 0, high = s->nr;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (p->all.data[p->refs[s->first + mid]].time <= time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? &p->all.data[p->refs[s->first + low - 1]] : NULL;
+}
+
+enum pe_patched pe_patches_find(const struct pe_patches *p, uint64_t time, uint64_t addr,
+				struct code_region *ret)
+{
+	size_t i = first_above(p, addr);
+	const struct pe_segment *s = i < p->segments.nr ? &p->segments.data[i] : NULL;
+	const struct pe_patch *a, *first;
+	const uint8_t *bytes;
+
+	*ret = (struct code_region){i ? p->segments.data[i - 1].end : 0, s ? s->start : UINT64_MAX,
+				    NULL};
+	if (!s || s->start > addr)
+		return PE_NOT_PATCHED;
+	*ret = (struct code_region){s->start, s->end, NULL};
+	if (!s->nr)
+		return PE_NOT_PATCHED;
+	a = patch_at(p, s, time);
+	first = &p->all.data[p->refs[s->first]];
+	bytes = a ? a->bytes : first->old;
+	if (!a)
+		a = first;
+	if (!bytes && a == first && first->bytes) { /* nothing was told of what was there before */
+		ret->bytes = first->bytes + (s->start - first->start);
+		return PE_NEW_LATER;
+	}
+	if (!bytes)
+		return PE_REMOVED;
+	ret->bytes = bytes + (s->start - a->start);
+	return PE_PATCHED;
+}

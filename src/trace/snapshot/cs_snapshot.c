@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/snapshot/cs_snapshot.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/analyze.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "os/file.h"
+#include "os/file_time.h"
+#include "os/self.h"
+#include "trace/snapshot/cs_snapshot_impl.h"
+
+#define INI "snapshot.ini"
+
+enum { MAX_NOTES = 200, MAX_INI_BYTES = 16 << 20, PIECE_BYTES = 64 << 10 };
+
+static bool ends_with(const char *path, const char *name)
+{
+	size_t n = strlen(path), tail = strlen(name);
+
+	return n >= tail && !strcmp(path + n - tail, name) &&
+	       (n == tail || path[n - tail - 1] == '/');
+}
+
+bool cs_is_snapshot(const char *path)
+{
+	return os_is_directory(path) || ends_with(path, INI);
+}
+
+bool cs_snapshot_say(struct cs_snapshot *s, const char *format, ...)
+{
+	char text[512];
+	const char *copy;
+	va_list args;
+	int n;
+
+	if (s->notes.nr >= MAX_NOTES)
+		return true;
+	va_start(args, format);
+	n = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (n < 0)
+		return true;
+	copy = arena_strndup(&s->arena, text, strlen(text));
+	return copy && vec_push(&s->notes, copy);
+}
+
+const char *cs_snapshot_note(const struct etm_trace *t, size_t i)
+{
+	const struct cs_snapshot *s = (const struct cs_snapshot *)t;
+
+	return i < s->notes.nr ? s->notes.data[i] : NULL;
+}
+
+/* --- files --- */
+
+static enum clew_err identify(const char *path, struct os_file_identity *ret,
+			      struct clew_diag *diag)
+{
+	int err = os_file_identity(path, ret);
+
+	if (err == -EINVAL)
+		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "not a regular file");
+	return err ? clew_fail_os(diag, -err, "stat") : CLEW_OK;
+}
+
+/** Names are taken as given: sets share files through "../". What they lead to is mapped if it is a
+ * regular file, and read as trace or code only. */
+static enum clew_err find_named(const struct cs_snapshot *s, const char *name, struct buf *path,
+				struct os_file_identity *ret, struct clew_diag *diag)
+{
+	const char *dir = *name == '/' ? "" : s->dir;
+	enum clew_err err;
+
+	buf_printf(path, "%s%s%s", dir, *dir ? "/" : "", name);
+	buf_char(path, '\0');
+	if (path->is_failed)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	err = identify(path->data, ret, diag);
+	if (err != CLEW_OS || diag->os_errno != ENOENT || !strchr(name, '\\'))
+		return err;
+	for (size_t i = strlen(dir); i < path->nr; i++) /* written on Windows */
+		path->data[i] = path->data[i] == '\\' ? '/' : path->data[i];
+	return identify(path->data, ret, diag);
+}
+
+static uint64_t key_of(const struct os_file_identity *id)
+{
+	return hash_bytes(id, sizeof(*id));
+}
+
+static enum clew_err charge(struct cs_snapshot *s, uint64_t bytes, const char *what,
+			    const char *name, struct clew_diag *diag)
+{
+	if (!budget_take_for(s->budget, bytes, what, name))
+		return clew_fail(diag, CLEW_LIMIT, 0, "the memory budget has no room for it");
+	s->charged += bytes;
+	return CLEW_OK;
+}
+
+/** Trace is read from one end to the other, and its pages are given back: it is not charged. */
+static enum clew_err map_file(struct cs_snapshot *s, const char *of, struct cs_file *f,
+			      struct clew_diag *diag)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	struct os_file_identity id;
+	enum clew_err err = find_named(s, f->name, &path, &id, diag);
+	uint64_t *known = err ? NULL : map_u64_get(&s->maps, key_of(&id));
+
+	if (known) {
+		f->map = s->files.data[*known].map;
+		f->is_known = true;
+		return CLEW_OK;
+	}
+	if (!err && strcmp(of, "trace") != 0)
+		err = charge(s, id.size, "the memory dump", f->name, diag);
+	if (!err)
+		err = os_map_file(path.data, &f->map, diag);
+	if (!err && !map_u64_put(&s->maps, key_of(&id), s->files.nr))
+		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return err;
+}
+
+static const char *words_of(const struct clew_diag *d)
+{
+	return d->code == CLEW_OS ? strerror(d->os_errno) : d->what;
+}
+
+bool cs_snapshot_file(struct cs_snapshot *s, const char *name, const char *of, uint32_t *ret)
+{
+	struct cs_file f = {.name = name};
+	struct clew_diag diag = {0};
+
+	*ret = UINT32_MAX;
+	vec_for_each (&s->files, known) {
+		if (strcmp(known->name, name))
+			continue;
+		if (!known->is_missing)
+			*ret = (uint32_t)(known - s->files.data);
+		return true;
+	}
+	f.is_missing = map_file(s, of, &f, &diag);
+	if (diag.code == CLEW_NO_MEMORY) {
+		os_map_done(&f.map);
+		return false;
+	}
+	if (f.is_missing && !cs_snapshot_say(s, "%s (%s): %s", name, of, words_of(&diag)))
+		return false;
+	if (!vec_push(&s->files, f)) {
+		if (!f.is_known)
+			os_map_done(&f.map);
+		return false;
+	}
+	if (!f.is_missing)
+		*ret = (uint32_t)(s->files.nr - 1);
+	return true;
+}
+
+static enum clew_err read_ini(struct cs_snapshot *s, const char *name, struct cs_ini *ret,
+			      struct clew_diag *diag)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	struct os_file_identity id;
+	struct os_map map = {0};
+	enum clew_err err = find_named(s, name, &path, &id, diag);
+
+	*ret = (struct cs_ini){0};
+	if (!err && id.size > MAX_INI_BYTES)
+		err = clew_fail(diag, CLEW_LIMIT, 0, "larger than 16 MiB: not an .ini file");
+	if (!err) /* its words are kept */
+		err = charge(s, id.size, "the .ini file", name, diag);
+	if (!err)
+		err = os_map_file(path.data, &map, diag);
+	if (!err && !cs_ini_parse(ret, bytes_of(map.data, map.size), &s->arena))
+		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	os_map_done(&map);
+	return err;
+}
+
+bool cs_snapshot_ini_is_known(struct cs_snapshot *s, const char *name)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	struct os_file_identity id;
+	struct clew_diag diag = {0};
+
+	if (find_named(s, name, &path, &id, &diag))
+		return false;
+	if (map_u64_get(&s->inis, key_of(&id)))
+		return true;
+	map_u64_put(&s->inis, key_of(&id), 1); /* without memory it is read again */
+	return false;
+}
+
+bool cs_snapshot_ini_file(struct cs_snapshot *s, const char *name, struct cs_ini *ret,
+			  bool *ret_is_there)
+{
+	struct clew_diag diag = {0};
+	enum clew_err err = read_ini(s, name, ret, &diag);
+
+	*ret_is_there = !err;
+	if (err == CLEW_NO_MEMORY)
+		return false;
+	if (err)
+		return cs_snapshot_say(s, "%s: %s", name, words_of(&diag));
+	if (ret->is_cut &&
+	    !cs_snapshot_say(s, "%s: only the first %u lines were read", name, CS_INI_MAX_LINES))
+		return false;
+	return !ret->nr_bad || cs_snapshot_say(s,
+					       "%s: %u lines that are not 'key=value' were "
+					       "passed over",
+					       name, ret->nr_bad);
+}
+
+/* --- opening --- */
+
+static bool open_devices(struct cs_snapshot *s, const struct cs_ini *ini)
+{
+	vec_for_each (ini, l) {
+		if (cs_ini_is(l->section, "device_list") && !cs_snapshot_device(s, l->value))
+			return false;
+	}
+	return !s->nr_inis_again ||
+	       cs_snapshot_say(s, "%u devices are listed with .ini files of others: read once",
+			       s->nr_inis_again);
+}
+
+static enum clew_err out_of_memory(struct clew_diag *diag)
+{
+	return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+}
+
+/** Each by name, where there is nothing else. @return false: out of memory. */
+static bool tell_others(struct cs_snapshot *s)
+{
+	vec_for_each (&s->units, u) {
+		if (!cs_snapshot_say(s, "%s: %s", u->name, u->why.what))
+			return false;
+	}
+	return true;
+}
+
+static enum clew_err check_units(struct cs_snapshot *s, struct clew_diag *diag)
+{
+	if (!s->buffers.nr)
+		return clew_fail(diag, CLEW_BAD_FILE, 0, "none of its trace buffers can be read");
+	if (!s->units.nr)
+		return clew_fail(diag, CLEW_BAD_FILE, 0,
+				 "no trace source is named for its buffers");
+	if (s->has_etm)
+		return CLEW_OK;
+	if (!tell_others(s))
+		return out_of_memory(diag);
+	return clew_fail(diag, CLEW_UNSUPPORTED, 0, "no ETMv4 or ETE among its trace sources");
+}
+
+static enum clew_err open_parts(struct cs_snapshot *s, const struct cs_ini *ini,
+				struct clew_diag *diag)
+{
+	const char *metadata = cs_ini_get(ini, "trace", "metadata");
+	struct cs_ini trace = {0};
+	struct clew_diag why = {0};
+	enum clew_err err;
+	bool ok;
+
+	if (!metadata)
+		return clew_fail(diag, CLEW_BAD_FILE, 0,
+				 "snapshot.ini names no trace metadata ([trace] metadata=FILE)");
+	err = read_ini(s, metadata, &trace, &why);
+	if (err == CLEW_OS)
+		return clew_fail_os(diag, why.os_errno,
+				    "the trace metadata that snapshot.ini names");
+	if (err == CLEW_UNSUPPORTED)
+		return clew_fail(diag, CLEW_BAD_FILE, 0,
+				 "the trace metadata that snapshot.ini names is no regular file");
+	if (err)
+		return clew_fail(diag, err, 0, why.what);
+	ok = open_devices(s, ini) && cs_snapshot_number_cores(s) && cs_snapshot_buffers(s, &trace);
+	vec_done(&trace);
+	return ok ? check_units(s, diag) : out_of_memory(diag);
+}
+
+/** The directory itself, or the snapshot.ini in it. */
+static const char *dir_of(struct arena *arena, const char *path)
+{
+	size_t n = strlen(path);
+
+	if (ends_with(path, INI))
+		n -= sizeof(INI) - 1;
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return n ? arena_strndup(arena, path, n) : ".";
+}
+
+/* --- what callers ask --- */
+
+static void no_thread(struct etm_trace *t, size_t unit, const struct etm_pe_context *context,
+		      uint64_t ticks, uint64_t bound, struct etm_thread *ret)
+{
+	(void)t, (void)unit, (void)context, (void)ticks, (void)bound;
+	*ret = (struct etm_thread){UINT32_MAX, UINT32_MAX, NULL};
+}
+
+static bool no_time(struct etm_trace *t, size_t unit, uint64_t ticks, uint64_t *ret_ns)
+{
+	(void)t, (void)unit, (void)ticks, (void)ret_ns;
+	return false;
+}
+
+static uint8_t level_of(uint32_t space)
+{
+	static const uint8_t levels[] = {ANA_USER, ANA_KERNEL, ANA_HYPERVISOR, ANA_UNKNOWN};
+
+	return levels[space & 3];
+}
+
+static const struct ana_loc *locate(struct etm_trace *t, uint32_t space, uint64_t addr)
+{
+	struct cs_snapshot *s = (struct cs_snapshot *)t;
+	struct map_u64 *locs = &s->locs[space % CS_NR_SPACES];
+	uint64_t *known = map_u64_get(locs, addr);
+	struct ana_loc *loc;
+
+	if (known)
+		return (const struct ana_loc *)(uintptr_t)*known;
+	loc = arena_zalloc(&s->arena, sizeof(*loc));
+	if (!loc)
+		return NULL;
+	*loc = (struct ana_loc){.ip = addr, .rel = addr, .level = level_of(space)};
+	loc->id = s->nr_locs++;
+	if (!cs_snapshot_resolve(s, space, loc) || !map_u64_put(locs, addr, (uintptr_t)loc))
+		return NULL;
+	return loc;
+}
+
+static void free_snapshot(struct etm_trace *t)
+{
+	struct cs_snapshot *s = (struct cs_snapshot *)t;
+
+	if (!s)
+		return;
+	vec_for_each (&s->codes, c)
+		code_map_free(c->map);
+	vec_for_each (&s->files, f) {
+		if (!f->is_known)
+			os_map_done(&f->map);
+	}
+	map_u64_done(&s->inis);
+	map_u64_done(&s->maps);
+	budget_give(s->budget, s->charged);
+	vec_done(&s->codes);
+	vec_done(&s->files);
+	vec_done(&s->devices);
+	vec_done(&s->dumps);
+	vec_done(&s->buffers);
+	vec_done(&s->units);
+	vec_done(&s->notes);
+	for (unsigned int i = 0; i < CS_NR_SPACES; i++)
+		map_u64_done(&s->locs[i]);
+	dso_store_free(s->binaries);
+	arena_done(&s->arena);
+	mem_free(s);
+}
+
+static const struct etm_trace_ops ops = {
+	.run = cs_snapshot_run,
+	.thread = no_thread,
+	.time = no_time,
+	.locate = locate,
+	.free = free_snapshot,
+};
+
+/** @p note is told what was passed over, where @p err is one. */
+static enum clew_err finish(struct cs_snapshot *s, enum clew_err err,
+			    void (*note)(void *ctx, const char *text), void *ctx,
+			    struct etm_trace **ret)
+{
+	if (err) {
+		for (size_t i = 0; note && i < s->notes.nr; i++)
+			note(ctx, s->notes.data[i]);
+		free_snapshot(&s->trace);
+		return err;
+	}
+	s->trace = (struct etm_trace){s->units.data, s->units.nr, &ops};
+	*ret = &s->trace;
+	return CLEW_OK;
+}
+
+enum clew_err cs_snapshot_open_or_tell(struct etm_trace **ret, const char *path,
+				       struct budget *budget,
+				       void (*note)(void *ctx, const char *text), void *ctx,
+				       struct clew_diag *diag)
+{
+	struct cs_snapshot *s = mem_zalloc(sizeof(*s));
+	struct cs_ini ini = {0};
+	struct clew_diag why = {0};
+	enum clew_err err;
+
+	if (!s)
+		return out_of_memory(diag);
+	s->piece_bytes = PIECE_BYTES;
+	s->budget = budget;
+	s->dir = dir_of(&s->arena, path);
+	err = s->dir ? read_ini(s, INI, &ini, &why) : out_of_memory(&why);
+	if (err == CLEW_OS)
+		clew_fail_os(diag, why.os_errno, INI);
+	else if (err == CLEW_UNSUPPORTED)
+		err = clew_fail(diag, CLEW_BAD_FILE, 0, "snapshot.ini is no regular file");
+	else if (err)
+		clew_fail(diag, err, 0, why.what);
+	else
+		err = open_parts(s, &ini, diag);
+	vec_done(&ini);
+	return finish(s, err, note, ctx, ret);
+}
+
+enum clew_err cs_snapshot_open_raw(struct etm_trace **ret, const struct cs_raw *raw,
+				   struct budget *budget, void (*note)(void *ctx, const char *text),
+				   void *ctx, struct clew_diag *diag)
+{
+	struct cs_snapshot *s = mem_zalloc(sizeof(*s));
+	struct cs_ini device = {0}, trace = {0};
+	enum clew_err err;
+
+	if (!s)
+		return out_of_memory(diag);
+	s->piece_bytes = PIECE_BYTES;
+	s->budget = budget;
+	s->dir = "";
+	err = cs_raw_inis(s, raw, &device, &trace, diag);
+	if (!err && !(cs_snapshot_device_of(s, "--memory", &device) &&
+		      cs_snapshot_number_cores(s) && cs_snapshot_buffers(s, &trace)))
+		err = out_of_memory(diag);
+	if (!err)
+		err = check_units(s, diag);
+	vec_done(&device);
+	vec_done(&trace);
+	return finish(s, err, note, ctx, ret);
+}
+
+enum clew_err cs_snapshot_open(struct etm_trace **ret, const char *path, struct clew_diag *diag)
+{
+	return cs_snapshot_open_or_tell(ret, path, NULL, NULL, NULL, diag);
+}
+
+void cs_snapshot_set_piece(struct etm_trace *t, size_t bytes)
+{
+	((struct cs_snapshot *)t)->piece_bytes = bytes ? bytes : PIECE_BYTES;
+}

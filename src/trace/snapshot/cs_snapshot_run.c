@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/err.h"
+#include "packet/coresight/cs_dstream.h"
+#include "trace/etm_marks.h"
+#include "trace/snapshot/cs_snapshot_impl.h"
+
+enum { RELEASE_BYTES = 1 << 20 };
+
+/** One pass over one buffer. */
+struct run {
+	struct cs_snapshot *s;
+	const struct cs_buffer *buffer;
+	const struct etm_sink *sink;
+	struct cs_demux *demux;
+	uint64_t *offsets;         /* bytes given so far, by place of the unit in the buffer */
+	struct etm_frames *frames; /* of all buffers */
+	bool is_told[CS_NR_IDS];   /* trace of nobody's ID */
+	enum clew_err seen_err;    /* what sink->seen said */
+	size_t released;           /* bytes of the mapping that were dropped again */
+};
+
+static enum clew_err tell(const struct run *r, const char *what, uint64_t number, uint64_t at)
+{
+	const struct etm_sink *sink = r->sink;
+
+	return sink->trouble ? sink->trouble(sink->ctx, what, number, at) : CLEW_OK;
+}
+
+static enum clew_err give(struct run *r, size_t place, const uint8_t *data, size_t bytes)
+{
+	size_t unit = r->buffer->first_unit + place;
+	enum clew_err err =
+		r->sink->bytes(r->sink->ctx, unit, bytes_of(data, bytes), r->offsets[place]);
+
+	r->offsets[place] += bytes;
+	return err;
+}
+
+static enum clew_err drop(struct run *r, unsigned int id, const struct cs_stream *stream)
+{
+	bool was_told = r->is_told[id];
+
+	r->is_told[id] = true;
+	r->frames->nr_nobodys[id] += stream->bytes.nr;
+	if (was_told)
+		return CLEW_OK;
+	return tell(r, "trace of an ID that no source has", id, cs_stream_offset(stream, 0));
+}
+
+static enum clew_err drain_id(struct run *r, unsigned int id, struct cs_stream *stream)
+{
+	size_t place = r->buffer->unit_of_id[id];
+	enum clew_err err = CLEW_OK;
+
+	if (place) {
+		err = etm_tell_marks(r->sink, r->buffer->first_unit + place - 1,
+				     r->offsets[place - 1], stream);
+		if (!err)
+			err = give(r, place - 1, stream->bytes.data, stream->bytes.nr);
+	} else {
+		err = drop(r, id, stream);
+	}
+	cs_stream_clear(stream);
+	return err;
+}
+
+static enum clew_err drain(struct run *r)
+{
+	enum clew_err err = CLEW_OK;
+
+	for (unsigned int id = 1; !err && id < CS_NR_IDS; id++) {
+		struct cs_stream *stream = cs_demux_stream(r->demux, id);
+
+		if (stream && stream->bytes.nr)
+			err = drain_id(r, id, stream);
+	}
+	return err;
+}
+
+static enum clew_err restart(struct run *r)
+{
+	enum clew_err err = CLEW_OK;
+
+	for (size_t i = 0; !err && i < r->buffer->nr_units; i++)
+		err = r->sink->restart(r->sink->ctx, r->buffer->first_unit + i, r->offsets[i]);
+	return err;
+}
+
+static void take_seen(void *ctx, const struct cs_seen *s)
+{
+	struct run *r = ctx;
+	const char *file = r->s->files.data[r->buffer->file].name;
+
+	if (!r->seen_err)
+		r->seen_err = r->sink->seen(r->sink->ctx, file, s);
+}
+
+static enum clew_err feed(struct run *r, struct bytes in)
+{
+	enum clew_err err = CLEW_OK;
+	enum cs_event event;
+	uint64_t at;
+
+	do {
+		if (!cs_demux_feed(r->demux, &in, &event, &at))
+			return CLEW_NO_MEMORY;
+		err = r->seen_err ? r->seen_err : drain(r);
+		if (!err && event == CS_LOST)
+			err = tell(r, "bytes that are not a frame", 0, at);
+		if (!err && event != CS_DONE)
+			err = restart(r);
+	} while (!err && event != CS_DONE);
+	return err;
+}
+
+/** However long the trace is, little of it stays in memory. */
+static void release(struct run *r, const uint8_t *end)
+{
+	const struct os_map *map = &r->s->files.data[r->buffer->file].map;
+	size_t to = (size_t)(end - map->data);
+
+	if (to - r->released < RELEASE_BYTES)
+		return;
+	os_map_release(map, r->released, to);
+	r->released = to;
+}
+
+static enum clew_err feed_pieces(struct run *r, struct bytes in, bool is_raw)
+{
+	enum clew_err err = CLEW_OK;
+	struct bytes piece;
+
+	while (!err && bytes_left(&in)) {
+		size_t n = bytes_left(&in);
+
+		if (!bytes_take(&in, n < r->s->piece_bytes ? n : r->s->piece_bytes, &piece))
+			break;
+		if (!is_raw)
+			err = feed(r, piece);
+		else if (r->buffer->unit_of_id[0])
+			err = give(r, r->buffer->unit_of_id[0] - 1u, piece.pos, bytes_left(&piece));
+		release(r, in.pos);
+		etm_trace_gave(&r->s->trace, bytes_left(&piece));
+	}
+	return err;
+}
+
+static enum cs_layout layout_of(const struct cs_buffer *b, const struct os_map *map)
+{
+	if (b->format == CS_BUF_DSTREAM && cs_is_dstream(map->data, map->size))
+		return CS_DSTREAM;
+	if (b->format == CS_BUF_DSTREAM || b->format == CS_BUF_TPIU)
+		return CS_TPIU;
+	return b->format == CS_BUF_TPIU_HSYNC ? CS_TPIU_HSYNC : CS_MEMORY;
+}
+
+static enum clew_err feed_buffer(struct run *r)
+{
+	const struct os_map *map = &r->s->files.data[r->buffer->file].map;
+	enum clew_err err;
+
+	if (r->buffer->format == CS_BUF_RAW)
+		return feed_pieces(r, bytes_of(map->data, map->size), true);
+	r->demux = cs_demux_new(layout_of(r->buffer, map));
+	if (!r->demux)
+		return CLEW_NO_MEMORY;
+	if (r->sink->seen)
+		cs_demux_watch(r->demux, take_seen, r);
+	err = feed_pieces(r, bytes_of(map->data, map->size), false);
+	cs_demux_restart(r->demux, 0);
+	cs_counts_add(&r->frames->counts, cs_demux_counts(r->demux));
+	return err ? err : r->seen_err;
+}
+
+static enum clew_err end_units(const struct run *r)
+{
+	enum clew_err err = CLEW_OK;
+
+	for (size_t i = 0; r->sink->end && !err && i < r->buffer->nr_units; i++)
+		err = r->sink->end(r->sink->ctx, r->buffer->first_unit + i);
+	return err;
+}
+
+static bool is_wanted(const struct cs_buffer *b, const struct etm_sink *sink)
+{
+	for (size_t i = 0; i < b->nr_units; i++) {
+		if (!sink->skips || !sink->skips[b->first_unit + i])
+			return true;
+	}
+	return false;
+}
+
+static enum clew_err run_buffer(struct cs_snapshot *s, const struct cs_buffer *b,
+				const struct etm_sink *sink, struct etm_frames *frames)
+{
+	struct run r = {.s = s, .buffer = b, .sink = sink, .frames = frames};
+	enum clew_err err = CLEW_OK;
+
+	if (!is_wanted(b, sink))
+		return CLEW_OK;
+	r.offsets = mem_calloc(b->nr_units, sizeof(*r.offsets));
+	err = r.offsets ? feed_buffer(&r) : CLEW_NO_MEMORY;
+	if (!err)
+		err = end_units(&r);
+	cs_demux_free(r.demux);
+	mem_free(r.offsets);
+	return err;
+}
+
+static uint64_t wanted_bytes(const struct cs_snapshot *s, const struct etm_sink *sink)
+{
+	uint64_t sum = 0;
+
+	vec_for_each (&s->buffers, b)
+		sum += is_wanted(b, sink) ? s->files.data[b->file].map.size : 0;
+	return sum;
+}
+
+enum clew_err cs_snapshot_run(struct etm_trace *t, const struct etm_sink *sink,
+			      struct clew_diag *diag)
+{
+	struct cs_snapshot *s = (struct cs_snapshot *)t;
+	struct etm_frames frames = {0};
+	enum clew_err err = CLEW_OK;
+
+	etm_trace_begin(t, wanted_bytes(s, sink));
+	for (size_t i = 0; !err && i < s->buffers.nr; i++)
+		err = run_buffer(s, &s->buffers.data[i], sink, &frames);
+	if (!err && sink->frames)
+		err = sink->frames(sink->ctx, &frames);
+	return err == CLEW_NO_MEMORY ? clew_fail(diag, err, 0, "out of memory") : err;
+}
