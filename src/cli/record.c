@@ -30,11 +30,9 @@ struct record {
 
 static int refuse(const struct rec_error *error)
 {
-	const char *hint = strchr(error->text, '\n');
-
-	cli_error("%.*s", (int)strcspn(error->text, "\n"), error->text);
-	if (hint)
-		cli_hint("%s", hint + 1);
+	cli_error("%s", error->text);
+	if (*error->hint)
+		cli_hint("%s", error->hint);
 	return CLI_USAGE;
 }
 
