@@ -29,17 +29,21 @@ static int refuse_key(const char *option, const char *word, size_t len)
 	return CLI_USAGE;
 }
 
-static int set_sort(void *to, const char *arg, bool is_negated)
+static int take_keys(struct report_args *a, const char *option, const char *keys)
 {
-	struct report_args *a = to;
 	const char *bad = NULL;
 	size_t len = 0;
 
-	(void)is_negated;
-	a->is_sorted |= *arg != '+';
-	if (report_sort_parse(&a->keys, arg, &bad, &len) != CLEW_OK)
-		return refuse_key("--sort", bad, len);
+	a->is_sorted |= *keys != '+';
+	if (report_sort_parse(&a->keys, keys, &bad, &len) != CLEW_OK)
+		return refuse_key(option, bad, len);
 	return 0;
+}
+
+static int set_sort(void *to, const char *arg, bool is_negated)
+{
+	(void)is_negated;
+	return take_keys(to, "--sort", arg);
 }
 
 void report_args_set_sort(struct report_args *a, bool is_by_branch)
@@ -94,7 +98,7 @@ static int set_fields(void *to, const char *arg, bool is_negated)
 		arg += len;
 		arg += *arg != '\0';
 	}
-	return used ? set_sort(a, keys, false) : 0;
+	return used ? take_keys(a, "--fields", keys) : 0;
 }
 
 /* One comma-separated word of -g. */
