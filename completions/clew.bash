@@ -11,7 +11,7 @@ _clew()
 	elif [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(clew "$command" --help 2> /dev/null | grep -oE -- '--[a-z][a-z-]+' | sort -u)" -- "$cur")
 	elif [[ $command == record && $prev == -e ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "$(clew list --names 2> /dev/null)" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "$(clew list 2> /dev/null | sed -n 's/^  \([^ ]*\).*/\1/p')" -- "$cur")
 	elif [[ $command == record ]]; then
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 	else

@@ -423,7 +423,7 @@ int cmd_inject(int argc, char **argv)
 		{0, "symfs", "DIR", "look for the recording's files below DIR",
 		 CLI_STRING, &c.in.opts.symbols.symfs},
 		{'k', "vmlinux", "FILE", "the kernel that ran", CLI_STRING, &c.in.opts.symbols.vmlinux},
-		{0, "kallsyms", "FILE", NULL, CLI_STRING, &c.in.opts.symbols.kallsyms},
+		{0, "kallsyms", "FILE", "kernel symbols in place of /proc/kallsyms", CLI_STRING, &c.in.opts.symbols.kallsyms},
 		CLI_MAX_MEMORY_OPTION(&c.in),
 		{0},
 	};

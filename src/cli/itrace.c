@@ -164,8 +164,9 @@ void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_err
 			 (unsigned long long)it->opts.period);
 	if (sum->nr_errors && !has_errors)
 		cli_note(
-			"%llu places of the trace could not be decoded: 'clew script --itrace=e' shows them",
-			(unsigned long long)sum->nr_errors);
+			"%llu place%s of the trace could not be decoded: 'clew script --itrace=e' shows %s",
+			(unsigned long long)sum->nr_errors, sum->nr_errors == 1 ? "" : "s",
+			sum->nr_errors == 1 ? "it" : "them");
 	cli_etm_tell_dropped(path, sum->nr_dropped);
 }
 

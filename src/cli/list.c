@@ -80,7 +80,7 @@ int cmd_list(int argc, char **argv)
 {
 	struct wishes w = {0};
 	const struct cli_option options[] = {
-		{0,     "json", NULL, "one JSON object a line: name, kind, description", CLI_FLAG,
+		{0,     "json", NULL, "one JSON object per line: name, kind, description", CLI_FLAG,
 		 &w.is_json},
 		{0},
 	};

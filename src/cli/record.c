@@ -30,11 +30,9 @@ struct record {
 
 static int refuse(const struct rec_error *error)
 {
-	const char *hint = strchr(error->text, '\n');
-
-	cli_error("%.*s", (int)strcspn(error->text, "\n"), error->text);
-	if (hint)
-		cli_hint("%s", hint + 1);
+	cli_error("%s", error->text);
+	if (*error->hint)
+		cli_hint("%s", error->hint);
 	return CLI_USAGE;
 }
 
@@ -390,14 +388,14 @@ int cmd_record(int argc, char **argv)
 		{0, "What to record", NULL, NULL, CLI_SECTION},
 		{'e', "event", "EVENT", "event, list or {group} of events; see 'clew list' (default: cycles, or cpu-clock without counters)", CLI_CALL, &r, add_event},
 		{0, "filter", "TEXT", "condition on the fields of the tracepoints of the last -e", CLI_CALL, &r, add_filter},
-		{'F', "freq", "HZ", "samples a second and CPU, or max (default: 4000)", CLI_CALL, o, set_freq},
-		{'c', "count", "N", "one sample each N events", CLI_STRING, &r.count},
+		{'F', "freq", "HZ", "samples per second and CPU, or max (default: 4000)", CLI_CALL, o, set_freq},
+		{'c', "count", "N", "one sample every N events", CLI_STRING, &r.count},
 		{0, "strict-freq", NULL, "fail where -F is above what the kernel allows", CLI_FLAG, &o->is_freq_strict},
 		{0, "all-user", NULL, "all events in user space only", CLI_FLAG, &o->is_all_user},
 		{0, "all-kernel", NULL, "all events in the kernel only", CLI_FLAG, &o->is_all_kernel},
 		{0, "exclude-perf", NULL, "leave out tracepoints that clew itself hits", CLI_FLAG, &o->is_exclude_self},
 
-		{0, "Whom", NULL, NULL, CLI_SECTION},
+		{0, "Which tasks and CPUs", NULL, NULL, CLI_SECTION},
 		{'a', "all-cpus", NULL, "everything on all CPUs (default without a command)", CLI_FLAG, &o->is_system_wide},
 		{'C', "cpu", "CPUS", "everything on these CPUs, such as 0-3,8", CLI_STRING, &o->cpus},
 		{'p', "pid", "PIDS", "running processes (comma list)", CLI_STRING, &o->pids},
@@ -406,7 +404,7 @@ int cmd_record(int argc, char **argv)
 		{'G', "cgroup", "NAMES", "only tasks in these cgroups, one an event; needs -a or -C", CLI_STRING, &o->cgroups},
 		{'i', "no-inherit", NULL, "leave out children of the tasks", CLI_CALL, &o->inherit, set_no_inherit},
 		{0, "inherit", NULL, "record children, also with -t", CLI_CALL, &o->inherit, set_tristate},
-		{0, "per-thread", NULL, "one buffer a thread in place of one a CPU; implies -i", CLI_FLAG, &o->is_per_thread},
+		{0, "per-thread", NULL, "one buffer per thread instead of one per CPU; implies -i", CLI_FLAG, &o->is_per_thread},
 
 		{0, "What each sample holds", NULL, NULL, CLI_SECTION},
 		{'g', NULL, NULL, "call chains, the best way that works here (--call-graph auto)", CLI_CALL, o, set_callgraph_auto},
@@ -434,7 +432,7 @@ int cmd_record(int argc, char **argv)
 		{0, "running-time", NULL, "with :S events, the time they were counting", CLI_FLAG, &o->with_running_time},
 		{'k', "clockid", "CLOCK", "clock of the times: monotonic, monotonic_raw, realtime, boottime, tai", CLI_CALL, o, set_clock},
 
-		{0, "What else is told", NULL, NULL, CLI_SECTION},
+		{0, "Other records", NULL, NULL, CLI_SECTION},
 		{0, "switch-events", NULL, "each context switch", CLI_FLAG, &o->with_switches},
 		{0, "namespaces", NULL, "namespaces of each task", CLI_FLAG, &o->with_namespaces},
 		{0, "all-cgroups", NULL, "cgroups, and the cgroup of each sample", CLI_FLAG, &o->with_cgroups},
@@ -442,22 +440,22 @@ int cmd_record(int argc, char **argv)
 		{'B', "no-buildid", NULL, "leave out build ids", CLI_FLAG, &o->no_build_ids},
 		{'N', "no-buildid-cache", NULL, "accepted: no cache is ever filled", CLI_FLAG, &r.no_cache},
 
-		{0, "When and where to", NULL, NULL, CLI_SECTION},
+		{0, "Timing and output", NULL, NULL, CLI_SECTION},
 		{'o', "output", "FILE", "file to write, - for standard output (default: perf.data)", CLI_STRING, &o->output},
-		{'D', "delay", "MS", "start after so many milliseconds; -1: disabled, until --control says enable", CLI_CALL, o, set_delay},
-		{0, "drain", "MS", "wait so long at the end for user stacks of tasks in the kernel (default: 200)", CLI_CALL, o, set_drain},
+		{'D', "delay", "MS", "start after MS milliseconds; -1: disabled, until --control says enable", CLI_CALL, o, set_delay},
+		{0, "drain", "MS", "at the end, wait up to MS milliseconds for user stacks of tasks in the kernel (default: 200)", CLI_CALL, o, set_drain},
 		{0, "control", "SPEC", "take commands from fd:N[,ACK] or fifo:PATH[,ACK]: enable, disable, snapshot, stop, ping, evlist", CLI_STRING, &o->control},
 		{0, "switch-output", "[WHEN]", "begin a new file by signal (USR2), size (100M) or time (30s)", CLI_CALL, o, set_switch},
 		{0, "switch-max-files", "N", "keep the last N files of --switch-output", CLI_STRING, &r.max_files},
-		{0, "max-size", "SIZE", "stop when so much is written", CLI_STRING, &r.max_size},
+		{0, "max-size", "SIZE", "stop when SIZE is written", CLI_STRING, &r.max_size},
 		{0, "timestamp-filename", NULL, "add the time to the file's name", CLI_FLAG, &o->is_stamped},
 		{'z', "compression-level", "[LEVEL]", "compress with zstd, 1 (default) to 22", CLI_CALL, o, set_compression, true},
-		{0, "overwrite", NULL, "keep only the newest of the buffer, written at the end or at a switch", CLI_FLAG, &o->is_overwrite},
-		{0, "tail-synthesize", NULL, "tell of running tasks at the end of the file", CLI_FLAG, &o->is_tail_synthesize},
+		{0, "overwrite", NULL, "keep only the newest records of each buffer, written at the end or at a switch", CLI_FLAG, &o->is_overwrite},
+		{0, "tail-synthesize", NULL, "describe running tasks at the end of the file", CLI_FLAG, &o->is_tail_synthesize},
 
-		{0, "How", NULL, NULL, CLI_SECTION},
-		{'m', "mmap-pages", "DATA[,AUX]", "buffer size, of each CPU, as pages or 4M", CLI_CALL, o, set_pages},
-		{0, "no-buffering", NULL, "wake for each sample", CLI_FLAG, &o->is_unbuffered},
+		{0, "Other options", NULL, NULL, CLI_SECTION},
+		{'m', "mmap-pages", "DATA[,AUX]", "buffer size of each CPU, in pages or as a size such as 4M", CLI_CALL, o, set_pages},
+		{0, "no-buffering", NULL, "wake up for each sample", CLI_FLAG, &o->is_unbuffered},
 		{'r', "realtime", "PRIORITY", "collect with this SCHED_FIFO priority", CLI_STRING, &r.priority},
 		{0, "dry-run", NULL, "check the options, then end", CLI_FLAG, &r.is_dry_run},
 		{'q', "quiet", NULL, "print errors only", CLI_FLAG, &r.is_quiet},

@@ -29,17 +29,21 @@ static int refuse_key(const char *option, const char *word, size_t len)
 	return CLI_USAGE;
 }
 
-static int set_sort(void *to, const char *arg, bool is_negated)
+static int take_keys(struct report_args *a, const char *option, const char *keys)
 {
-	struct report_args *a = to;
 	const char *bad = NULL;
 	size_t len = 0;
 
-	(void)is_negated;
-	a->is_sorted |= *arg != '+';
-	if (report_sort_parse(&a->keys, arg, &bad, &len) != CLEW_OK)
-		return refuse_key("--sort", bad, len);
+	a->is_sorted |= *keys != '+';
+	if (report_sort_parse(&a->keys, keys, &bad, &len) != CLEW_OK)
+		return refuse_key(option, bad, len);
 	return 0;
+}
+
+static int set_sort(void *to, const char *arg, bool is_negated)
+{
+	(void)is_negated;
+	return take_keys(to, "--sort", arg);
 }
 
 void report_args_set_sort(struct report_args *a, bool is_by_branch)
@@ -94,7 +98,7 @@ static int set_fields(void *to, const char *arg, bool is_negated)
 		arg += len;
 		arg += *arg != '\0';
 	}
-	return used ? set_sort(a, keys, false) : 0;
+	return used ? take_keys(a, "--fields", keys) : 0;
 }
 
 /* One comma-separated word of -g. */
@@ -289,8 +293,8 @@ static int parse(struct report_args *a, int argc, char **argv)
 	/* clang-format off */
 	const struct cli_option options[] = {
 		{0, "Table", NULL, NULL, CLI_SECTION},
-		{'s', "sort", "KEYS", "what rows are told apart by (default comm,dso,sym): comm, pid, tid, cpu, "
-		 "cgroup, cgroup_id, local_weight, dso, sym, srcline, srcfile; of branches symbol_from, symbol_to, dso_from, "
+		{'s', "sort", "KEYS", "keys that make a row (default comm,dso,sym): comm, pid, tid, cpu, "
+		 "cgroup, cgroup_id, local_weight, dso, sym, srcline, srcfile; for branches symbol_from, symbol_to, dso_from, "
 		 "dso_to, srcline_from, srcline_to, mispredict, cycles, abort, in_tx; +KEY adds one", CLI_CALL, a, set_sort},
 		{'b', "branch-stack", NULL, "count the branches of branch stacks, not samples (default where the header says that "
 		 "there are any); --no-branch-stack: samples", CLI_CALL, a, set_branches, true},
@@ -308,7 +312,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{0, "symbol-filter", "PART", "only rows of functions with PART in their names",
 		 CLI_STRING, &a->feed.symbol_part},
 		{'U', "hide-unresolved", NULL, "as if samples without a symbol were not there", CLI_FLAG, &a->feed.hide_unresolved},
-		{'t', "field-separator", "TEXT", "between columns, instead of aligning them",
+		{'t', "field-separator", "TEXT", "put TEXT between columns instead of aligning them",
 		 CLI_STRING, &a->text.separator},
 		{'w', "column-widths", "N,N,...", "widths of the columns, 0: as their texts; -w 0: nothing is cut on a terminal",
 		 CLI_CALL, a, set_widths},
@@ -321,18 +325,18 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{0, "max-stack", "N", "take N frames of each chain (default 1024, of which graphs draw 127): the outermost where callers come first, else the innermost", CLI_CALL, a, set_max_stack},
 		{0, "inline", NULL, "functions inlined into others are frames of their own", CLI_FLAG, &a->feed.has_inlines},
 		{0, "Output", NULL, NULL, CLI_SECTION},
-		{0, "header", NULL, "first what the recording's header says", CLI_FLAG, &a->has_header},
-		{0, "header-only", NULL, "that alone", CLI_FLAG, &a->is_header_only},
+		{0, "header", NULL, "print the recording's header first", CLI_FLAG, &a->has_header},
+		{0, "header-only", NULL, "print only the header", CLI_FLAG, &a->is_header_only},
 		{'I', "show-info", NULL, NULL, CLI_FLAG, &a->has_header},
 		{0, "stats", NULL, "only counts of records and samples", CLI_FLAG, &a->is_stats},
 		{0, "json", NULL, "one JSON document", CLI_FLAG, &a->is_json},
-		{0, "folded", NULL, "one line a call path, for flame graphs", CLI_FLAG, &a->is_folded},
+		{0, "folded", NULL, "one line per call path, for flame graphs", CLI_FLAG, &a->is_folded},
 		{0, "period", NULL, "with --folded: periods instead of sample counts", CLI_FLAG, &a->by_period},
 		{0, "stdio-color", "WHEN", "always, never or auto (on a terminal)", CLI_STRING, &a->color},
 		{'q', "quiet", NULL, "no notes", CLI_FLAG, &a->is_quiet},
 		{0, "single-threaded", NULL, "read and count in one thread", CLI_FLAG, &a->is_single_threaded},
 		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
-		{0, "itrace", "[OPTS]", "events to make of it (default i100usbe): i[PERIOD] instructions, b branches, c calls, "
+		{0, "itrace", "[OPTS]", "events to make of the trace (default i100usbe): i[PERIOD] instructions, b branches, c calls, "
 		 "r returns, g[N] call chains; --no-itrace: none", CLI_CALL, &a->itrace, cli_itrace_set, true},
 		CLI_INPUT_OPTIONS(&a->in),
 		{0, "stdio", NULL, NULL, CLI_FLAG, &a->ignored},

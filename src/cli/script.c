@@ -137,21 +137,21 @@ static int parse(struct script *s, int argc, char **argv)
 	/* clang-format off */
 	const struct cli_option options[] = {
 		{0, "Output", NULL, NULL, CLI_SECTION},
-		{0, "json", NULL, "one JSON object an event, a line each", CLI_FLAG, &s->is_json},
+		{0, "json", NULL, "one JSON object per event, one a line", CLI_FLAG, &s->is_json},
 		{'F', "fields", "LIST", "columns: a comma list, +NAME and -NAME to add and remove, "
 		 "TYPE:LIST for one of hw, sw, trace, raw, break", CLI_CALL, s, take_fields},
 		{'G', "hide-call-graph", NULL, "no call chains", CLI_FLAG, &s->text.no_chains},
-		{0, "merge-callchains", NULL, "user stacks that were recorded by themselves are put into the "
+		{0, "merge-callchains", NULL, "put user stacks that were recorded separately into the "
 		 "call chains of their samples (default)", CLI_FLAG, &s->is_merging},
-		{0, "wait-all", NULL, "of a stream: wait for such stacks without limit, not 10 s at most",
+		{0, "wait-all", NULL, "in a stream: wait for such stacks without limit, instead of 10 s at most",
 		 CLI_FLAG, &s->waits_all},
-		{0, "max-stack", "N", "at most N places of a call chain", CLI_UINT, &s->max_stack},
+		{0, "max-stack", "N", "at most N frames of a call chain", CLI_UINT, &s->max_stack},
 		{0, "stop-bt", "NAMES", "call chains end at these functions (comma list)",
 		 CLI_STRING, &s->text.stop_bt},
 		{0, "inline", NULL, "inlined functions as lines of their own",
 		 CLI_FLAG, &s->has_inlines},
 		{0, "full-source-path", NULL, "source files with their directories", CLI_FLAG, &s->text.is_full_path},
-		{0, "show-kernel-path", NULL, "the kernel by the file its symbols are from",
+		{0, "show-kernel-path", NULL, "name the kernel by the file its symbols come from",
 		 CLI_FLAG, &s->text.has_kernel_path},
 		{0, "ns", NULL, "times in nanoseconds", CLI_FLAG, &s->text.is_ns},
 		{0, "reltime", NULL, "times since the first event", CLI_FLAG, &s->text.is_reltime},
@@ -161,7 +161,7 @@ static int parse(struct script *s, int argc, char **argv)
 		{'S', "symbols", "NAMES", "only samples in these functions (comma list)",
 		 CLI_STRING, &s->text.symbols},
 		{0, "dsos", "NAMES", "only samples in these binaries (comma list)", CLI_STRING, &s->text.dsos},
-		{0, "stats", NULL, "only what came of the samples' user stacks", CLI_FLAG, &s->is_stats},
+		{0, "stats", NULL, "only the outcomes of the samples' user stacks", CLI_FLAG, &s->is_stats},
 		{0, "Other records", NULL, NULL, CLI_SECTION},
 		{0, "show-task-events", NULL, "comm, fork and exit", CLI_CALL, shows, show_task, true},
 		{0, "show-mmap-events", NULL, "memory mappings", CLI_CALL, shows, show_mmap, true},
@@ -179,7 +179,7 @@ static int parse(struct script *s, int argc, char **argv)
 		{'D', "dump-raw-trace", NULL, "every record in the file's order, in hex", CLI_FLAG,
 		 &s->is_dump},
 		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
-		{0, "itrace", "[OPTS]", "events to make of it (default be): i[PERIOD] instructions, b branches, c calls, "
+		{0, "itrace", "[OPTS]", "events to make of the trace (default be): i[PERIOD] instructions, b branches, c calls, "
 		 "r returns, e errors, g[N] call chains, l[N] last branches, sN; --no-itrace: none",
 		 CLI_CALL, &s->itrace, cli_itrace_set, true},
 		{0, "call-trace", NULL, "calls, indented", CLI_CALL, s, take_call_trace},

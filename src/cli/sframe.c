@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/near_name.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/options.h"
@@ -154,6 +155,20 @@ static int refuse(const char *what, const char *word)
 	return CLI_USAGE;
 }
 
+static int refuse_verb(const char *word)
+{
+	struct near_name near;
+
+	near_name_start(&near, word, strlen(word));
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		near_name_try(&near, verbs[i].name);
+	if (!*near.best)
+		return refuse("say dump, check or make, not", word);
+	cli_error("sframe: there is no '%s'", word);
+	cli_hint("did you mean 'clew sframe %s'?", near.best);
+	return CLI_USAGE;
+}
+
 static int run(struct sframe_command *c, int nr, char **words)
 {
 	const struct verb *verb = nr ? find_verb(words[0]) : NULL;
@@ -162,7 +177,7 @@ static int run(struct sframe_command *c, int nr, char **words)
 	if (!nr)
 		return refuse("say what to do: dump, check or make", NULL);
 	if (!verb)
-		return refuse("it cannot do", words[0]);
+		return refuse_verb(words[0]);
 	if (nr != 2)
 		return refuse(nr < 2 ? "name a file" : "one file only, not",
 			      nr < 2 ? NULL : words[2]);
@@ -194,10 +209,10 @@ int cmd_sframe(int argc, char **argv)
 		{0, "address", "ADDR", "where a bare section is linked to (default: 0)",
 		 CLI_STRING, &c.address_text},
 		{0, "dump", NULL, NULL, CLI_SECTION},
-		{0, "raw", NULL, "FILE is the bytes of a section (known by itself where they begin as one)",
+		{0, "raw", NULL, "FILE is a bare section, not an ELF file (detected by its first bytes)",
 		 CLI_FLAG, &c.is_raw},
 		{0, "check", NULL, NULL, CLI_SECTION},
-		{'s', "section", "FILE", "compare this bare section in place of the file's own",
+		{'s', "section", "FILE", "compare this bare section instead of the file's own",
 		 CLI_STRING, &c.section_path},
 		{'q', "quiet", NULL, "print the totals only", CLI_FLAG, &c.is_quiet},
 		{0, "make", NULL, NULL, CLI_SECTION},

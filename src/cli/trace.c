@@ -130,7 +130,7 @@ int cmd_trace(int argc, char **argv)
 		{0, "symfs", "DIR", "look for the recording's files below DIR",
 		 CLI_STRING, &c.etm.in.opts.symbols.symfs},
 		{'k', "vmlinux", "FILE", "the kernel that ran", CLI_STRING, &c.etm.in.opts.symbols.vmlinux},
-		{0, "kallsyms", "FILE", NULL, CLI_STRING, &c.etm.in.opts.symbols.kallsyms},
+		{0, "kallsyms", "FILE", "kernel symbols in place of /proc/kallsyms", CLI_STRING, &c.etm.in.opts.symbols.kallsyms},
 		CLI_MAX_MEMORY_OPTION(&c.etm.in),
 		CLI_ETM_RAW_OPTIONS(c.etm.raw),
 		{0, "memory", "LIST", "the code that ran: FILE@ADDRESS, in a comma list", CLI_STRING,

@@ -17,14 +17,14 @@ static void add_way(struct doctor *d, enum rec_stacks kind, const char *how)
 {
 	const char *id = doctor_text(d, "stacks-%s", rec_stacks_name(kind));
 	const char *title = doctor_text(d, "user stacks: %s", rec_stacks_name(kind));
-	struct rec_error why;
+	struct rec_error why = {{0}};
 
 	if (rec_stacks_probe(kind, &why) == CLEW_OK)
 		doctor_yes(d, id, title, "--call-graph %s: %s", how, rec_stacks_what(kind));
 	else if (rec_stacks_is_bpf(kind) && !os_caps_may_load_bpf(&d->world.caps))
 		doctor_no_bpf(d, id, title);
 	else
-		doctor_no(d, id, title, NULL, "%s", why.text);
+		doctor_no(d, id, title, doctor_text(d, "%s", why.hint), "%s", why.text);
 }
 
 void doctor_stacks(struct doctor *d)

@@ -45,9 +45,11 @@ static const char *how_to_see(struct doctor *d, int64_t restricted)
 {
 	const char *rights = doctor_setcap(d);
 
-	if (restricted > 1)
-		return doctor_text(d, "sudo sysctl kernel.kptr_restrict=1, and then: %s", rights);
-	if (restricted == 1)
+	if (restricted > 1 && d->world.caps.is_initial_user_ns)
+		return os_caps_has(&d->world.caps, OS_CAP_SYSLOG)
+			     ? "sudo sysctl kernel.kptr_restrict=1"
+			     : "sudo sysctl kernel.kptr_restrict=1, and then run as root";
+	if (restricted > 0)
 		return rights;
 	return doctor_text(d, "%s, or: sudo sysctl kernel.perf_event_paranoid=1", rights);
 }

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """clew doctor and clew list: what they print, as text and as JSON, and their exit statuses."""
 import json
+import os
+import shutil
 import subprocess
 
 from record_lib import CLEW, Tap
@@ -35,6 +37,15 @@ t.check(len(events) >= 5 and all(e["name"].endswith("-faults") for e in events),
 t.check(run("list", "no-such-event")[0] == 1, "list: nothing matches is status 1")
 status, out, err = run("list")
 t.check(status == 0 and "mem:ADDRESS" in out, "list: all", err)
+
+# The shell completes what is listed.
+completion = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "completions", "clew.bash")
+if shutil.which("bash"):
+    ask = '. "$1"; clew() { "$CLEW" "$@"; }; COMP_WORDS=(clew record -e page-f); COMP_CWORD=3; _clew; echo "${COMPREPLY[*]}"'
+    p = subprocess.run(["bash", "-c", ask, "bash", completion], capture_output=True, check=False, env={**os.environ, "CLEW": CLEW})
+    t.check(p.stdout.split() == [b"page-faults"], "bash completes the events of list", [p.stdout, p.stderr])
+else:
+    t.skip("bash completes the events of list", "no bash here")
 
 # What is listed can be spelled.
 if report["can_record"]:

@@ -208,6 +208,10 @@ def command_lines():
     clean("no such event", ["record", "-e", EVIL, "--", "true"])
     clean("no such program", ["record", "-o", os.path.join(work, b"none.data"), "--", EVIL], shows=False)
     clean("one word too many", ["doctor", EVIL])
+    for name, args in (("no such program", ["--", EVIL]), ("no such folder for -o", ["-o", EVIL + b"/x", "--", "true"]), ("no such user", ["-u", EVIL]),
+                       ("no such process", ["-p", EVIL])):
+        err = in_pipe(["record", "-e", "dummy", "-n", *args])[1]
+        tap.check(b"EVIL" in err and b"hint:" not in err, "record, %s: a newline in the name begins no hint" % name, err)
 
 
 def tables(binary):

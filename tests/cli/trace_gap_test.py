@@ -74,7 +74,7 @@ def check_events(top):
     check(got.count('Lost trace data: branches came before an address') == 1, 'and --itrace=e says why', got)
     check('1 branch was not followed' in err, 'and how many', err)
     got, err = run('report', '-i', top, '--itrace=b', '-s', 'symbol_from,symbol_to')
-    check('1 branch was not followed' in err and '1 places' in err, 'report: how many', err)
+    check('1 branch was not followed' in err and '1 place of the trace' in err, 'report: how many', err)
 
 
 def check_inject(top):

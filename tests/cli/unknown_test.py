@@ -49,6 +49,8 @@ def commands():
     says("nothing near", ["xyzzyx"], "there is no command 'xyzzyx'", "clew --help")
     says("clew help, misspelt", ["help", swapped("record")], "did you mean 'clew record'?")
     says("clew trace ls", ["trace", "ls"], "takes no argument 'ls'", "syscalls:*")
+    says("clew sframe, misspelt", ["sframe", swapped("check"), "x"], f"there is no '{swapped('check')}'", "did you mean 'clew sframe check'?")
+    says("clew sframe xyzzyx", ["sframe", "xyzzyx", "x"], "dump, check or make, not 'xyzzyx'", "clew sframe --help")
     says("a long word", ["x" * 4000], "there is no command 'xxx", "clew --help")
 
 
@@ -65,6 +67,7 @@ def options():
     says("several begin so", ["report", "--st"], "'--st' may be any of ", "--stats", "--stdio-color")
     says("takes no argument", ["script", "--json=yes"], "'--json' takes no argument")
     says("needs an argument", ["report", "--sort"], "'--sort' needs an argument")
+    says("report -F: by its own name", ["report", "-F", "overhead,xyzzyx"], "--fields: there is no key 'xyzzyx'")
     says("nothing near", ["evlist", "--xyzzyx"], "there is no option '--xyzzyx' here", "clew evlist --help")
     for command in "record report script trace dump evlist header inject sframe list doctor".split():
         says(f"clew {command}: all tables are looked through", [command, "--show-mmap-evnets"], "--show-mmap-events")

@@ -117,8 +117,9 @@ static enum clew_err refuse(const struct rec_counters *c, const struct rec_count
 	r.cpu = cpu_of(c, place);
 	r.has_leader = &c->list.data[e->leader] != e;
 	rec_refusal_explain(&r, NULL, &text);
-	return rec_fail(error, CLEW_OS, "%s%s%s", text.cause, text.remedy[0] ? "\n" : "",
-			text.remedy);
+	rec_fail(error, CLEW_OS, "%s", text.cause);
+	rec_advise(error, "%s", text.remedy);
+	return CLEW_OS;
 }
 
 static enum clew_err open_counter(struct rec_counters *c, struct rec_counter *e,

@@ -9,6 +9,7 @@ enum clew_err rec_fail(struct rec_error *e, enum clew_err code, const char *form
 {
 	va_list args;
 
+	e->hint[0] = '\0';
 	va_start(args, format);
 	vsnprintf(e->text, sizeof(e->text), format, args);
 	va_end(args);
@@ -20,6 +21,7 @@ enum clew_err rec_fail_os(struct rec_error *e, int err, const char *format, ...)
 	va_list args;
 	int n;
 
+	e->hint[0] = '\0';
 	va_start(args, format);
 	n = vsnprintf(e->text, sizeof(e->text), format, args);
 	va_end(args);
@@ -27,6 +29,15 @@ enum clew_err rec_fail_os(struct rec_error *e, int err, const char *format, ...)
 		snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %s",
 			 strerror(err < 0 ? -err : err));
 	return CLEW_OS;
+}
+
+void rec_advise(struct rec_error *e, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(e->hint, sizeof(e->hint), format, args);
+	va_end(args);
 }
 
 void rec_say(const struct rec_ui *ui, enum rec_level level, const char *format, ...)

@@ -15,6 +15,9 @@ CLEW_COLD CLEW_PRINTF(3, 4) enum clew_err
 CLEW_COLD CLEW_PRINTF(3, 4) enum clew_err
 	rec_fail_os(struct rec_error *e, int err, const char *format, ...);
 
+/** What to do about the sentence in @p e. */
+CLEW_COLD CLEW_PRINTF(2, 3) void rec_advise(struct rec_error *e, const char *format, ...);
+
 CLEW_PRINTF(3, 4)
 void rec_say(const struct rec_ui *ui, enum rec_level level, const char *format, ...);
 

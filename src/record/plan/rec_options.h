@@ -76,9 +76,11 @@ struct rec_options {
 	size_t nr_command_line;
 };
 
-/** A sentence that tells the user what was wrong and what to do. */
+/** What tells the user what was wrong and what to do. Apart: names in a sentence may hold newlines.
+ */
 struct rec_error {
-	char text[768];
+	char text[768]; /* a sentence */
+	char hint[768]; /* what to do; "": nothing to advise */
 };
 
 struct rec_progress {

@@ -202,10 +202,10 @@ static enum clew_err choose_named(struct rec_stack_choice *c, enum rec_stacks ki
 
 	if (err == CLEW_OK)
 		return CLEW_OK;
-	return rec_fail(error, err,
-			"--call-graph %s does not work here: %.*s\n"
-			"--call-graph auto takes what works; clew doctor tells of each",
-			spelling, 600, why.text);
+	rec_fail(error, err, "--call-graph %s does not work here: %.*s", spelling, 600, why.text);
+	rec_advise(error, "%s%s--call-graph auto takes what works; clew doctor tells of each",
+		   why.hint, *why.hint ? "; " : "");
+	return err;
 }
 
 enum clew_err rec_stacks_choose(struct rec_stack_choice *ret, const struct rec_options *o,
