@@ -175,6 +175,13 @@ def test_perf_map():
         r = report(data, "--max-memory", "160M")
         check_whole(r, "a perf-PID.map within the budget")
         tap.check("] generated" in r.out, "a perf-PID.map within the budget: it is read", r.out)
+        os.unlink(path)
+        os.mkfifo(path)
+        r = report(data)
+        tap.check("perf-PID.map is no plain file\n" in r.out, "a fifo as perf-PID.map: what would not help is not advised", r.out)
+        os.unlink(path)
+        r = report(data)
+        tap.check("with its option for perf maps" in r.out, "no perf-PID.map: what makes one is", r.out)
     finally:
         if os.path.lexists(path):
             os.unlink(path)
