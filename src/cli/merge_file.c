@@ -176,6 +176,23 @@ static enum clew_err replace(const char *path, const struct os_map *map, struct 
 	return err;
 }
 
+static void hint_later(const char *path)
+{
+	cli_hint("clew reads them, and perf from 6.19 on; for other readers: 'clew inject "
+		 "--merge-stacks -i %s -o FILE'",
+		 path);
+}
+
+void merge_file_tell_unmerged(const char *path, size_t nr)
+{
+	if (nr > 1)
+		cli_warn("%s and %zu more files: user stacks stay in records of their own", path,
+			 nr - 1);
+	else
+		cli_warn("%s: user stacks stay in records of their own", path);
+	hint_later(path);
+}
+
 static void tell_left(const char *path, const struct merge_file *m, const struct clew_diag *d)
 {
 	const char *why = d->what ? d->what : clew_err_name(d->code);
@@ -187,9 +204,7 @@ static void tell_left(const char *path, const struct merge_file *m, const struct
 			 strerror(d->os_errno));
 	else
 		cli_warn("%s: user stacks stay in records of their own: %s", path, why);
-	cli_hint("clew reads them, and perf from 6.19 on; for other readers: 'clew inject "
-		 "--merge-stacks -i %s -o FILE'",
-		 path);
+	hint_later(path);
 }
 
 bool merge_file_in_place(const char *path, struct merge_file *ret)

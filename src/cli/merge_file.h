@@ -36,6 +36,9 @@ void merge_file_undo(const char *to, const struct merge_file *m);
  */
 bool merge_file_in_place(const char *path, struct merge_file *ret);
 
+/** Say that @p nr finished recordings, @p path the first of them, were not looked at. */
+void merge_file_tell_unmerged(const char *path, size_t nr);
+
 /** What the pass could not keep, in warnings. */
 void merge_file_tell(const char *path, const struct merge_file *m);
 

@@ -11,6 +11,7 @@
 enum { MAX_BYTES = 4096 };
 
 static bool is_quiet;
+static _Thread_local bool is_kept_back; /* the last message, so that its hint is, too */
 
 void cli_set_quiet(void)
 {
@@ -65,24 +66,28 @@ void cli_put(FILE *to, const char *format, ...)
 
 void cli_error(const char *format, ...)
 {
+	is_kept_back = false;
 	SAY("clew: error: ");
 }
 
 void cli_warn(const char *format, ...)
 {
+	is_kept_back = is_quiet;
 	if (!is_quiet)
 		SAY("clew: warning: ");
 }
 
 void cli_note(const char *format, ...)
 {
+	is_kept_back = is_quiet;
 	if (!is_quiet)
 		SAY("clew: ");
 }
 
 void cli_hint(const char *format, ...)
 {
-	SAY("      hint: ");
+	if (!is_kept_back)
+		SAY("      hint: ");
 }
 
 int cli_fail(const char *file, const struct clew_diag *diag)

@@ -10,6 +10,7 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "os/file.h"
 #include "record/plan/rec_parse.h"
 #include "record/session/rec_session.h"
 
@@ -283,6 +284,8 @@ static void note_file(void *ctx, const char *path, bool is_deferred)
 static void merge_files(struct record *r, struct rec_result *result)
 {
 	bool goes_on = !result->was_disk_full;
+	const char *unmerged = NULL;
+	size_t nr_unmerged = 0;
 
 	vec_for_each (&r->deferred, path) {
 		struct merge_file m = {0};
@@ -290,10 +293,16 @@ static void merge_files(struct record *r, struct rec_result *result)
 		if (goes_on && merge_file_in_place(*path, &m)) {
 			result->bytes += m.bytes - m.bytes_before;
 			merge_file_tell(*path, &m);
+		} else if (!goes_on && os_exists(*path)) { /* --switch-max-files */
+			unmerged = unmerged ? unmerged : *path;
+			nr_unmerged++;
 		}
 		goes_on &= !m.signal;
-		mem_free(*path);
 	}
+	if (nr_unmerged)
+		merge_file_tell_unmerged(unmerged, nr_unmerged);
+	vec_for_each (&r->deferred, path)
+		mem_free(*path);
 	vec_done(&r->deferred);
 }
 

@@ -86,10 +86,12 @@ static void perf_tool(struct doctor *d)
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		if (os_exists(places[i])) {
-			doctor_fact(d, "perf", "perf",
-				    "%s reads what clew writes (stacks left apart by --call-graph "
-				    "KIND,deferred: from perf 6.19 on)",
-				    places[i]);
+			doctor_fact(
+				d, "perf", "perf",
+				"%s reads what clew writes (user stacks in records of their own, "
+				"of --call-graph KIND,deferred, in pipes and after kill -9: from "
+				"perf 6.19 on)",
+				places[i]);
 			return;
 		}
 	}

@@ -87,6 +87,18 @@ bool elf_file_section(const struct elf_file *f, const char *name, struct elf_sec
 	return false;
 }
 
+bool elf_file_has_soname(const struct elf_file *f)
+{
+	struct elf_section s;
+	Elf_Data *data = elf_file_section(f, ".dynamic", &s) ? elf_getdata(s.scn, NULL) : NULL;
+	GElf_Dyn d;
+
+	for (int i = 0; data && gelf_getdyn(data, i, &d) && d.d_tag != DT_NULL; i++)
+		if (d.d_tag == DT_SONAME)
+			return true;
+	return false;
+}
+
 bool elf_file_bytes(const struct elf_file *f, const struct elf_section *s, struct bytes *ret)
 {
 	if (s->h.sh_type == SHT_NOBITS || !range_fits(s->h.sh_offset, s->h.sh_size, f->size))

@@ -54,6 +54,9 @@ bool elf_file_section(const struct elf_file *f, const char *name, struct elf_sec
 /** Section @p index; SHN_UNDEF and reserved indexes are none. */
 bool elf_file_section_at(const struct elf_file *f, size_t index, struct elf_section *ret);
 
+/** Has the file a name as a library (DT_SONAME)? */
+bool elf_file_has_soname(const struct elf_file *f);
+
 /** "" where the name is out of bounds. */
 const char *elf_file_section_name(const struct elf_file *f, const GElf_Shdr *h);
 

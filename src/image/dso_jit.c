@@ -31,9 +31,12 @@ uint32_t dso_jit_owner(const struct dso *d)
 											   : 0;
 }
 
-/** @return why not. */
-static const char *read_map(int fd, char **text, size_t *size)
+/** The text is charged as long as it is needed. @return why not. */
+static const char *read_map(struct dso_store *s, int fd, const char *path, char **text,
+			    size_t *size)
 {
+	uint64_t left = budget_left(s->opts.budget);
+	size_t most = left < MAP_MAX_BYTES ? (size_t)left : MAP_MAX_BYTES;
 	enum clew_err err;
 
 	if (fd == -EPERM)
@@ -42,9 +45,11 @@ static const char *read_map(int fd, char **text, size_t *size)
 		return "perf-PID.map is no plain file";
 	if (fd < 0)
 		return "no /tmp/perf-PID.map: the program names no run-time generated code";
-	err = os_read_fd(fd, MAP_MAX_BYTES, text, size, NULL);
-	if (err == CLEW_LIMIT)
+	err = os_read_fd(fd, most, text, size, NULL);
+	if (err == CLEW_LIMIT && most == MAP_MAX_BYTES)
 		return "perf-PID.map is larger than 256 MiB";
+	if (err == CLEW_LIMIT || (!err && !budget_take(s->opts.budget, *size)))
+		return dso_refuse_symbols(s, path);
 	return err ? "perf-PID.map cannot be read" : NULL;
 }
 
@@ -61,7 +66,7 @@ static void load_perf_map(struct dso *d)
 	}
 	map_path(d, &path);
 	fd = os_open_trusted(buf_cstr(&path), dso_jit_owner(d));
-	d->why = read_map(fd, &text, &size);
+	d->why = read_map(d->store, fd, buf_cstr(&path), &text, &size);
 	os_close(fd);
 	if (d->why)
 		return;
@@ -74,6 +79,7 @@ static void load_perf_map(struct dso *d)
 	} else if (!dso_finish_table(d, SYM_FILL_NONE, buf_cstr(&path)) && !d->why) {
 		d->why = "perf-PID.map is empty";
 	}
+	budget_give(d->store->opts.budget, size);
 }
 
 /** The dumps that this process mapped, newest first, until one has something to tell. */

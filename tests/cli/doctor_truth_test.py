@@ -74,6 +74,19 @@ for row, options in tries.items():
 with open("/proc/kallsyms", encoding="ascii", errors="replace") as f:
     shown = any(int(line.split()[0], 16) for line in f)
 t.check((mine["kallsyms"]["state"] == "yes") == shown, "kallsyms: as the file shows", mine["kallsyms"])
+# The perf that is named: what it cannot read of clew's is named too.
+named = re.match(r"(\S+) reads what clew writes", mine["perf"]["detail"])
+if not named or mine["stacks-copy"]["state"] != "yes":
+    t.skip("perf: reads what clew writes", "it is not here, or no stacks can be recorded")
+else:
+    for what, options in ("a file", []), ("KIND,deferred", ["deferred"]), ("pipe", ["-"]):
+        path = t.path("pipe" if options == ["-"] else "perf.data")
+        with open(path + ".out", "wb") as f:
+            subprocess.run([CLEW, "record", "-q", "-e", "page-faults:u", "-c", "1", "--call-graph", ",".join(["dwarf", *(o for o in options if o != "-")]),
+                            "-o", "-" if options == ["-"] else path, "--", "true"], stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.DEVNULL, check=False)
+        status, out, err = run(named[1], "script", "-i", path + ".out" if options == ["-"] else path)
+        reads = not status and "page-faults" in out and "Reserved bits" not in err
+        t.check(reads or (options and what in mine["perf"]["detail"]), f"perf: {what} reads, or is named as what does not", f"{mine['perf']}\n{err[-300:]}")
 
 # Addresses hidden from everybody, as this command sees it: the first step is the sysctl, and for root the only one.
 hide = 'mount --bind "$1" /proc/sys/kernel/kptr_restrict && mount --bind "$2" /proc/kallsyms && shift 2 && exec "$@"'

@@ -160,6 +160,33 @@ def test_kernel():
     check_left_out(r, f"the kernel's symbols in {path}", "kernel symbols over the budget")
 
 
+def test_perf_map():
+    """The names of run-time generated code: the text itself, too, while it is read."""
+    pid = 4194305  # above what Linux gives
+    path = f"/tmp/perf-{pid}.map"
+    data = put("generated.data", recording(mmap2(BASE, MIB, b"//anon", pid=pid) + sample(BASE + 8, pid=pid)))
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        make(path, lambda: b"%x 100 generated\n" % BASE + b"".join(b"%s\n" % (b"x" * MIB) for _ in range(120)))
+        r = report(data, "--max-memory", "16M")
+        check_left_out(r, f"the symbols of {path}", "a perf-PID.map over the budget")
+        check_within(r, 16 * MIB, "a perf-PID.map over the budget")
+        tap.check("allow more with --max-memory SIZE" in r.out, "a perf-PID.map over the budget: the report says so", r.out)
+        r = report(data, "--max-memory", "160M")
+        check_whole(r, "a perf-PID.map within the budget")
+        tap.check("] generated" in r.out, "a perf-PID.map within the budget: it is read", r.out)
+        os.unlink(path)
+        os.mkfifo(path)
+        r = report(data)
+        tap.check("perf-PID.map is no plain file\n" in r.out, "a fifo as perf-PID.map: what would not help is not advised", r.out)
+        os.unlink(path)
+        r = report(data)
+        tap.check("with its option for perf maps" in r.out, "no perf-PID.map: what makes one is", r.out)
+    finally:
+        if os.path.lexists(path):
+            os.unlink(path)
+
+
 def snapshot(name, device_list, devices, dumps=()):
     """a directory of trace; @p devices: (file, text)"""
     where = os.path.join(scratch, name)
@@ -429,6 +456,7 @@ with tempfile.TemporaryDirectory(prefix="clew-memory.") as scratch:
     test_symbols()
     test_lines()
     test_kernel()
+    test_perf_map()
     test_snapshot()
     test_depth()
     test_records()

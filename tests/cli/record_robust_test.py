@@ -98,6 +98,14 @@ if os.geteuid() == 0:
                         t.check(status == 1 and "No space left" in err,
                                 f"full disk, {name}: said, status 1", f"{status} {err}")
                     readable(path, f"full disk, {name}: whole up to there")
+                for options, name in [([], "user stacks"), (["-F", "4000", "--switch-output=40K"], "user stacks, several files")]:
+                    subprocess.run(["find", full, "-type", "f", "-delete"], check=False)
+                    p = start(["-F", "20000", "--call-graph", "dwarf,4096", *options, "-o", os.path.join(full, "perf.data")],
+                              ["sh", "-c", "i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done"])
+                    status, err = finish(p)
+                    left = len(os.listdir(full))  # the last one, and those that were whole
+                    t.check(status == 1 and "No space left" in err and err.count("user stacks stay in records of their own") == 1 + (left > 1),
+                            f"full disk, {name}: says that the stacks stay where they are", f"{left} files, status {status} {err}")
             finally:
                 subprocess.run(["umount", full], check=False)
 else:

@@ -4,6 +4,7 @@
 //   fork N K     N times in each of K children that do not exec, one after the other
 //   beside N K   the same, all at once
 //   threads N T  N times in each of T threads
+//   after N T    the same, and when they have ended N times in the first thread
 //   spin N T     no probed(): T threads that count to N, for samples of clocks
 #include <pthread.h>
 #include <stdio.h>
@@ -83,9 +84,11 @@ int main(int argc, char **argv)
 		run_children(more, 0);
 	else if (!strcmp(argv[1], "beside"))
 		run_children(more, 1);
-	else if (!strcmp(argv[1], "threads"))
+	else if (!strcmp(argv[1], "threads") || !strcmp(argv[1], "after"))
 		run_threads(calls, more);
 	else
 		run_threads(spins, more);
+	if (!strcmp(argv[1], "after"))
+		calls(NULL);
 	return 0;
 }

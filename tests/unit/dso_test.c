@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "make/dwarf_build.h"
 #include "unit/test_dir.h"
@@ -380,6 +381,29 @@ static void test_large_map(void)
 	dso_store_free(s);
 }
 
+static void test_map_over_budget(void)
+{
+	struct dso_key key = {.kind = DSO_JIT, .path = "/tmp/perf-4000004.map", .pid = 4000004};
+	struct budget budget = {.limit = 64 * 1024};
+	struct dso_store_opts opts = {.budget = &budget};
+	struct dso_store *s = dso_store_new(&opts);
+	FILE *f = fopen(key.path, "w");
+	bool ok = f && fprintf(f, "1000 40 name\n%70000s\n", "x") > 0 && !fclose(f);
+
+	CHECK(ok && !name_at(dso_store_get(s, &key), 0x1010) && budget.nr_refused == 1 &&
+		      !strcmp(budget.first_input, key.path),
+	      "a perf map that the memory budget has no room for");
+	dso_store_free(s);
+	budget = (struct budget){.limit = 256 * 1024};
+	s = dso_store_new(&opts);
+	CHECK_STR(name_at(dso_store_get(s, &key), 0x1010), "name", "and one that it has");
+	CHECK(budget.peak > 70000 && budget.used < 70000, "whose text is given back: %llu of %llu",
+	      (unsigned long long)budget.used, (unsigned long long)budget.peak);
+	dso_store_free(s);
+	CHECK(!budget.used && !budget.nr_refused, "and all of it in the end");
+	unlink(key.path);
+}
+
 static void add(struct buf *b, uint64_t v, size_t size)
 {
 	buf_add(b, &v, size);
@@ -548,6 +572,7 @@ int main(void)
 	test_vdso();
 	test_perf_map();
 	test_large_map();
+	test_map_over_budget();
 	test_map_of_another_user();
 	test_jitdump();
 	test_many_jitdumps();

@@ -180,6 +180,30 @@ static void test_quiet(void)
 	CHECK(!strstr(seen, "merging"), "quiet: no line");
 }
 
+static void test_quiet_failure(void)
+{
+	sigset_t set;
+	pid_t pid;
+
+	make_recording();
+	forget();
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	pid = fork();
+	if (!pid) {
+		struct merge_file m;
+
+		cli_set_quiet();
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		raise(SIGINT);
+		_exit(merge_file_in_place(path, &m));
+	}
+	CHECK(has_succeeded(pid) && is_deferred(), "quiet: interrupted");
+	cli_note("%s", "over");
+	wait_for("clew: over");
+	CHECK(!strstr(seen, "hint"), "quiet: no hint without the warning that it belongs to");
+}
+
 int main(void)
 {
 	char folder[] = "/tmp/clew-merge-XXXXXX";
@@ -194,6 +218,7 @@ int main(void)
 	test_leftover();
 	test_line();
 	test_quiet();
+	test_quiet_failure();
 	unlink(path);
 	rmdir(folder);
 	return tap_done();

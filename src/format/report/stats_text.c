@@ -86,7 +86,7 @@ static const struct remedy {
 	{"stripped",             "install its debug symbols (-dbgsym, -debuginfo)"                   },
 	{"build id differs",     "the file changed since: find the one recorded, and give --symfs"   },
 	{"not found",            "give the folder that holds the recorded files with --symfs"        },
-	{"perf-PID.map",
+	{"no /tmp/perf-PID.map",
 	 "run the program with its option for perf maps, such as --perf-basic-prof"                  },
 	{"memory budget",        "allow more with --max-memory SIZE"                                 },
 	{"kallsyms",             "give -k vmlinux or --kallsyms FILE"                                },

@@ -84,6 +84,7 @@ static enum clew_err add_dummy(struct rec_counters *c, const struct rec_options 
 		.name = "dummy:u",
 		.leader = (uint32_t)c->list.nr,
 		.cgroup_fd = -1,
+		.keep_fd = -1,
 		.is_tracking = true,
 		.is_immediate = t->is_system_wide || t->is_attached,
 		.attr = {.type = PERF_TYPE_SOFTWARE,
@@ -109,6 +110,7 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				.event = e,
 				.leader = e->leader,
 				.cgroup_fd = -1,
+				.keep_fd = -1,
 				.is_aux = rec_event_is_aux(e),
 				.keeps_regs = o->has_user_regs,
 				.stacks = rec_stacks_of(e, o)};
@@ -324,6 +326,7 @@ void rec_counters_done(struct rec_counters *c)
 		for (size_t i = 0; e->fds && i < c->nr_places; i++)
 			os_close(e->fds[i]);
 		os_close(e->cgroup_fd);
+		os_close(e->keep_fd);
 		vec_done(&e->cpus);
 	}
 	rec_probe_defs_remove(c);

@@ -26,6 +26,7 @@ struct rec_counter {
 	uint64_t *ids;          /* [place] */
 	uint32_t probe_id;      /* probe_defs.h: the tracepoint that it is opened as; 0: none */
 	const char *probe_name;
+	int keep_fd; /* probe_keep.h; -1: none */
 };
 
 struct rec_ring {

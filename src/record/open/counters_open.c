@@ -8,6 +8,7 @@
 #include "os/thread.h"
 #include "record/open/counters.h"
 #include "record/open/probe_defs.h"
+#include "record/open/probe_keep.h"
 #include "record/refusal/refusal.h"
 
 enum {
@@ -162,6 +163,8 @@ enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
 		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
 	for (size_t i = 0; i < c->list.nr && err == CLEW_OK; i++)
 		err = open_counter(c, &c->list.data[i], ui, error);
+	if (err == CLEW_OK)
+		rec_probes_keep(c, ui);
 	return err;
 }
 

@@ -493,6 +493,17 @@ static enum clew_err drain_stacks(struct session *s, struct rec_error *error)
 	return err;
 }
 
+/* Of the file that the disk had no more room for nothing is written once more. */
+static void tell_rescued(const struct session *s, const struct rec_error *error)
+{
+	rec_say(s->ui, REC_WARNING, "%s; what was written until then is whole", error->text);
+	if (rec_stream_awaits_merge(&s->stream))
+		rec_say(s->ui, REC_WARNING,
+			"%s: user stacks stay in records of their own: 'clew inject "
+			"--merge-stacks' merges them where there is room",
+			s->stream.file.path);
+}
+
 static enum clew_err finish(struct session *s, enum clew_err err, struct rec_error *error)
 {
 	struct rec_result *r = s->result;
@@ -506,8 +517,7 @@ static enum clew_err finish(struct session *s, enum clew_err err, struct rec_err
 		is_disk_full = err == CLEW_OS && s->stream.file.os_errno;
 	}
 	if (is_disk_full && rec_stream_rescue(&s->stream)) {
-		rec_say(s->ui, REC_WARNING, "%s; what was written until then is whole",
-			error->text);
+		tell_rescued(s, error);
 		r->was_disk_full = true;
 		err = CLEW_OK;
 	}

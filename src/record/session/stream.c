@@ -309,6 +309,11 @@ bool rec_stream_rescue(struct rec_stream *s)
 	return true;
 }
 
+bool rec_stream_awaits_merge(const struct rec_stream *s)
+{
+	return s->file.is_named && is_deferred(s) && !s->options->keeps_deferred;
+}
+
 void rec_stream_discard(struct rec_stream *s)
 {
 	struct os_created created = s->file.out.created;

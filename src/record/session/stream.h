@@ -44,6 +44,9 @@ enum clew_err rec_stream_finish(struct rec_stream *s, struct rec_error *error);
 /** A write failed: make what reached the disk a whole file. @return false: it could not be. */
 bool rec_stream_rescue(struct rec_stream *s);
 
+/** Would its file get its user stacks into their samples when it is whole? */
+bool rec_stream_awaits_merge(const struct rec_stream *s);
+
 /** Nothing came of it: close the file and remove it. */
 void rec_stream_discard(struct rec_stream *s);
 
