@@ -89,13 +89,13 @@ def frames(o):
     return [frame.get("sym") for frame in o.get("callchain", [])]
 
 
-def judge(path, comm="deep"):
+def judge(path, comm="deep", pid=None):
     """Samples of the program; how many reach its start; how many have another first frame than the
     instruction that was sampled; depths."""
     nr = whole = wrong = 0
     depths = Counter()
     for o in samples(path):
-        if o["comm"] != comm:
+        if o["comm"] != comm or pid not in (None, o["pid"]):
             continue
         nr += 1
         names = frames(o)
@@ -106,10 +106,10 @@ def judge(path, comm="deep"):
     return nr, whole, wrong, depths
 
 
-def check_whole(name, r, share=0.98):
+def check_whole(name, r, share=0.98, pid=None):
     if not t.check(r.status == 0 and r.samples > 50, f"{name}: records", r.err):
         return
-    nr, whole, wrong, depths = judge(r.path)
+    nr, whole, wrong, depths = judge(r.path, pid=pid)
     t.check(whole >= share * nr, f"{name}: from _start to the sample", f"{whole} of {nr}\n{r.err}")
     t.check(wrong == 0, f"{name}: each sample has its own stack", f"{wrong} of {nr} have another's")
     t.check(not set(depths) - set(range(DEPTH + 2)) and depths[DEPTH + 1] >= share * nr * 0.95,
@@ -219,7 +219,7 @@ for kind in WORKS:
             # Tables of all that runs here are made, and kept: a slow recorder is not to make them while samples come.
             t.record(["--call-graph", kind, "-F", "99", "-a"], ["true"])
             r = record_whole(["--call-graph", kind, "-F", "999", "-a"], while_runs(k.pid, 700))
-            check_whole(f"{kind} -a", r)
+            check_whole(f"{kind} -a", r, pid=k.pid)  # not of another run of this test
         k.kill()
 
     # Several events at once, a tracepoint among them.
