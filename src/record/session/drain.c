@@ -3,20 +3,17 @@
 
 #include "os/perf_event.h"
 #include "perfdata/perf_record.h"
+#include "perfdata/perf_sample.h"
 #include "record/aux/aux_drain.h"
 
 void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
 		    struct rec_build_ids *build_ids, bool with_build_ids)
 {
-	uint64_t type = c->list.data[0].attr.sample_type;
-
-	*d = (struct rec_drain){.build_ids = build_ids, .time_words = -1};
+	*d = (struct rec_drain){.build_ids = build_ids};
 	d->mend = record_mend_of(c);
 	d->reads_files = with_build_ids && d->mend.has_no_map_ids;
-	/* IDENTIFIER, IP and TID stand before TIME, and are the same in all our events. */
-	if (type & PERF_SAMPLE_TIME)
-		d->time_words = !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_IP) +
-				!!(type & PERF_SAMPLE_TID);
+	/* The same place in all our events. */
+	d->time_words = perf_time_pos_of(&c->list.data[0].attr).sample;
 }
 
 /* A record as one piece: in place, or put together where it crosses the ring's end. */

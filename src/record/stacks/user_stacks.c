@@ -22,51 +22,19 @@ static void on_request(void *ctx, const struct defer_request *r)
 	u->is_failed |= !defer_join_request(&u->join, r);
 }
 
-static void put_u32s(struct buf *b, uint32_t low, uint32_t high)
-{
-	buf_u32(b, low);
-	buf_u32(b, high);
-}
-
-/* In the order of struct perf_sample_id's bits. */
-static void put_sample_id(struct user_stacks *u, struct buf *b, const struct defer_stack *s)
-{
-	uint64_t type = u->tracker->attr.sample_type;
-
-	if (!(u->tracker->attr.flags & PERF_ATTR_SAMPLE_ID_ALL))
-		return;
-	if (type & PERF_SAMPLE_TID)
-		put_u32s(b, s->pid, s->tid);
-	if (type & PERF_SAMPLE_TIME)
-		buf_u64(b, s->time);
-	if (type & PERF_SAMPLE_ID)
-		buf_u64(b, u->tracker_id);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		buf_u64(b, u->tracker_id);
-	if (type & PERF_SAMPLE_CPU)
-		put_u32s(b, s->cpu, 0);
-	if (type & PERF_SAMPLE_IDENTIFIER)
-		buf_u64(b, u->tracker_id);
-}
-
-/* As PERF_RECORD_CALLCHAIN_DEFERRED, with our trailer. */
 static void put_stack(struct user_stacks *u, struct buf *b, const struct defer_stack *s,
 		      uint32_t nr)
 {
-	struct perf_event_header h = {.type = PERF_RECORD_CALLCHAIN_DEFERRED,
-				      .misc = PERF_RECORD_MISC_USER};
-	size_t start = b->nr;
+	const struct perf_deferred_stack stack = {s->cookie, s->ips,  s->methods,
+						  nr,        s->stop, s->why};
+	const struct perf_sample_id id = {.time = s->time,
+					  .id = u->tracker_id,
+					  .stream_id = u->tracker_id,
+					  .pid = s->pid,
+					  .tid = s->tid,
+					  .cpu = s->cpu};
 
-	buf_add(b, &h, sizeof(h));
-	buf_u64(b, s->cookie);
-	buf_u64(b, nr);
-	buf_add(b, s->ips, 8 * (size_t)nr);
-	perf_deferred_put_trailer(b, s->stop, s->why, s->methods, nr);
-	put_sample_id(u, b, s);
-	if (b->is_failed)
-		return;
-	h.size = (uint16_t)(b->nr - start);
-	memcpy(b->data + start, &h, sizeof(h));
+	perf_deferred_put(b, &stack, &u->tracker->attr, &id);
 }
 
 static void write_stack(struct user_stacks *u, const struct defer_stack *s)
