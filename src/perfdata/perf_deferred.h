@@ -47,6 +47,7 @@ static inline bool perf_cookie_is_none(uint64_t cookie)
 }
 
 enum {
+	PERF_DEFERRED_MAX_FRAMES = 510, /* as many as a record of the kernel's holds */
 	PERF_DEFERRED_MIXED = 0xff,
 	PERF_DEFERRED_ORIGIN = 0x7, /* of a method: enum unw_origin */
 	PERF_DEFERRED_EXACT = 0x8,  /* of a method: found by a signal frame, no return address */

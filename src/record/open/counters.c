@@ -10,11 +10,6 @@
 #include "record/open/cgroup_root.h"
 #include "record/open/probe_defs.h"
 
-static enum clew_err out_of_memory(struct rec_error *error)
-{
-	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
-}
-
 /* Those whose decoders need no more than AUXTRACE_INFO as we write it. */
 static bool is_known_trace(const char *pmu)
 {
@@ -133,7 +128,7 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 		if (err != CLEW_OK)
 			return err;
 	}
-	return vec_push(&c->list, n) ? CLEW_OK : out_of_memory(error);
+	return vec_push(&c->list, n) ? CLEW_OK : rec_fail_memory(error);
 }
 
 static enum clew_err open_cgroup(const char *root, const char *name, size_t len, int *ret_fd,
@@ -197,7 +192,7 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	set_groups(c);
 	if (needs_dummy(c, o, target)) {
 		if (add_dummy(c, o, target) != CLEW_OK)
-			return out_of_memory(error);
+			return rec_fail_memory(error);
 	} else {
 		c->list.data[0].is_tracking = true;
 		rec_attr_track(&c->list.data[0].attr, o);
@@ -213,7 +208,7 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 		e->fds = arena_alloc(&c->memory, c->nr_places * sizeof(*e->fds));
 		e->ids = arena_zalloc(&c->memory, c->nr_places * sizeof(*e->ids));
 		if (!e->fds || !e->ids)
-			return out_of_memory(error);
+			return rec_fail_memory(error);
 		memset(e->fds, 0xff, c->nr_places * sizeof(*e->fds));
 	}
 	return set_cgroups(c, o, error);

@@ -4,7 +4,10 @@
 
 #include <clew/err.h>
 
-#include "record/plan/rec_options.h"
+/** A sentence for the user: what was wrong and, behind a newline, what to do. */
+struct rec_error {
+	char text[768];
+};
 
 /** Put a sentence into @p e and return @p code. */
 CLEW_COLD CLEW_PRINTF(3, 4) enum clew_err
@@ -15,7 +18,6 @@ CLEW_COLD CLEW_PRINTF(3, 4) enum clew_err
 CLEW_COLD CLEW_PRINTF(3, 4) enum clew_err
 	rec_fail_os(struct rec_error *e, int err, const char *format, ...);
 
-CLEW_PRINTF(3, 4)
-void rec_say(const struct rec_ui *ui, enum rec_level level, const char *format, ...);
+CLEW_COLD enum clew_err rec_fail_memory(struct rec_error *e);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/progress.h"
 #include "record/plan/event_list.h"
 #include "record/plan/stacks.h"
 
@@ -74,29 +73,6 @@ struct rec_options {
 	int realtime;                    /* SCHED_FIFO priority; 0: leave it */
 	const char *const *command_line; /* our own, for the CMDLINE feature */
 	size_t nr_command_line;
-};
-
-/** A sentence that tells the user what was wrong and what to do. */
-struct rec_error {
-	char text[768];
-};
-
-struct rec_progress {
-	uint64_t elapsed_ns, samples, lost, bytes;
-	uint32_t nr_files;
-};
-
-enum rec_level { REC_NOTE, REC_WARNING };
-
-/** What the session tells while it runs. Any may be NULL. */
-struct rec_ui {
-	void (*say)(void *ctx, enum rec_level level, const char *text);
-	void (*progress)(void *ctx, const struct rec_progress *p); /* about twice a second */
-	struct progress *steps; /* of the work before and after recording; borrowed */
-	/** A plain file is whole; @p is_deferred: some of its user stacks stand in records of their
-	 * own. */
-	void (*wrote)(void *ctx, const char *path, bool is_deferred);
-	void *ctx;
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "os/caps.h"
 #include "os/proc.h"
@@ -425,16 +426,16 @@ enum clew_err rec_parse_clock(struct rec_options *o, const char *text, struct re
 		const char *name;
 		int32_t id;
 	} clocks[] = {
-		{"realtime",      0 },
-                {"real",          0 },
-                {"monotonic",     1 },
-                {"mono",          1 },
-		{"monotonic_raw", 4 },
-                {"raw",           4 },
-                {"boottime",      7 },
-                {"boot",          7 },
-		{"tai",           11},
-                {"clock_tai",     11},
+		{"realtime",      CLOCK_REALTIME     },
+		{"real",          CLOCK_REALTIME     },
+		{"monotonic",     CLOCK_MONOTONIC    },
+		{"mono",          CLOCK_MONOTONIC    },
+		{"monotonic_raw", CLOCK_MONOTONIC_RAW},
+		{"raw",           CLOCK_MONOTONIC_RAW},
+		{"boottime",      CLOCK_BOOTTIME     },
+		{"boot",          CLOCK_BOOTTIME     },
+		{"tai",           CLOCK_TAI          },
+		{"clock_tai",     CLOCK_TAI          },
 	};
 	const char *name = strncasecmp(text, "CLOCK_", 6) ? text : text + 6;
 	uint64_t v;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "os/child.h"
 #include "os/clock.h"
@@ -37,11 +38,6 @@ struct session {
 	uint64_t start_ns, enable_at_ns, progress_at_ns;
 	bool must_stop, must_switch, was_child_told;
 };
-
-static enum clew_err out_of_memory(struct rec_error *error)
-{
-	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
-}
 
 /* A command that cannot run is known before anything is made for it: no file is moved away. */
 static enum clew_err check_command(struct session *s, struct rec_error *error)
@@ -110,7 +106,7 @@ static enum clew_err exclude_self(struct rec_event_list *events, struct rec_erro
 			n = snprintf(text, sizeof(text), "common_pid != %d", os_pid());
 		e->filter = arena_strndup(&events->memory, text, strlen(text));
 		if (!e->filter || (size_t)n >= sizeof(text))
-			return out_of_memory(error);
+			return rec_fail_memory(error);
 	}
 	return CLEW_OK;
 }
@@ -135,7 +131,7 @@ static void settle_stacks(struct session *s, enum rec_stacks stacks, bool had_cl
 	s->settled.has_clockid = had_clockid;
 	if (rec_stacks_is_bpf(stacks) && !had_clockid) {
 		s->settled.has_clockid = true;
-		s->settled.clockid = 1; /* CLOCK_MONOTONIC */
+		s->settled.clockid = CLOCK_MONOTONIC;
 	}
 }
 
@@ -556,7 +552,7 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 	if (err == CLEW_OK)
 		user_stacks_preload(&s->stacks, &s->target);
 	if (err == CLEW_OK && !fill_poll(s))
-		err = out_of_memory(error);
+		err = rec_fail_memory(error);
 	if (err == CLEW_OK && s->options->is_verbose)
 		tell_opened(s);
 	progress_begin(s->ui->steps, "looking at what runs", 0);

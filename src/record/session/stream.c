@@ -158,7 +158,7 @@ static enum clew_err open_file(struct rec_stream *s, struct rec_error *error)
 enum clew_err rec_stream_open(struct rec_stream *s, struct rec_error *error)
 {
 	if (rec_counters_evlist(s->counters, &s->evlist) != CLEW_OK)
-		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+		return rec_fail_memory(error);
 	rec_drain_init(&s->drain, s->counters, &s->build_ids, !s->options->no_build_ids);
 	s->drain.stacks = s->stacks;
 	return open_file(s, error);

@@ -3,14 +3,14 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "os/caps.h"
 #include "os/proc.h"
+#include "perfdata/perf_deferred.h"
 #include "record/refusal/refusal.h"
 #include "record/stacks/stack_probe.h"
 #include "record/stacks/tables/preload.h"
-
-enum { MAX_BPF_STACK = 510 };
 
 const char *rec_stacks_name(enum rec_stacks s)
 {
@@ -51,7 +51,7 @@ const char *rec_stacks_what(enum rec_stacks kind)
 /* BPF reads these clocks, so that requests and samples can be compared. */
 static bool is_bpf_clock(int32_t id)
 {
-	return id == 1 || id == 7 || id == 11; /* MONOTONIC, BOOTTIME, TAI */
+	return id == CLOCK_MONOTONIC || id == CLOCK_BOOTTIME || id == CLOCK_TAI;
 }
 
 static bool has_overwrite(const struct rec_options *o, const struct rec_event_list *events)
@@ -89,12 +89,12 @@ static enum clew_err open_bpf(struct rec_stack_choice *c, enum rec_stacks kind,
 			      const struct rec_options *o, const struct rec_target *target,
 			      struct rec_error *error)
 {
-	const struct defer_bpf_opts opts = {.is_immediate = kind == REC_STACKS_BPF_IMMEDIATE,
-					    .max_stack =
-						    o->max_stack ? o->max_stack : MAX_BPF_STACK,
-					    .nr_cpus = rec_nr_possible_cpus(),
-					    .clockid = o->has_clockid ? o->clockid : 1,
-					    .is_system_wide = target->is_system_wide};
+	const struct defer_bpf_opts opts = {
+		.is_immediate = kind == REC_STACKS_BPF_IMMEDIATE,
+		.max_stack = o->max_stack ? o->max_stack : PERF_DEFERRED_MAX_FRAMES,
+		.nr_cpus = rec_nr_possible_cpus(),
+		.clockid = o->has_clockid ? o->clockid : CLOCK_MONOTONIC,
+		.is_system_wide = target->is_system_wide};
 
 	return defer_bpf_open(&c->bpf, &opts, error);
 }

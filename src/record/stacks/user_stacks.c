@@ -39,7 +39,7 @@ static void put_stack(struct user_stacks *u, struct buf *b, const struct defer_s
 
 static void write_stack(struct user_stacks *u, const struct defer_stack *s)
 {
-	uint32_t nr = s->nr < USER_STACKS_MAX_FRAMES ? s->nr : USER_STACKS_MAX_FRAMES;
+	uint32_t nr = s->nr < PERF_DEFERRED_MAX_FRAMES ? s->nr : PERF_DEFERRED_MAX_FRAMES;
 
 	put_stack(u, &u->stacks, s, nr);
 	u->counts.nr_stacks++;

@@ -4,8 +4,6 @@
 
 #include "record/stacks/user_stacks.h"
 
-enum { USER_STACKS_MAX_FRAMES = 510 }; /* as many as a kernel's deferred record holds */
-
 /** What BPF brings goes into @p u. */
 struct defer_sink user_stacks_sink(struct user_stacks *u);
 

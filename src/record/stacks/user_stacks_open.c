@@ -10,11 +10,6 @@
 
 #define PRELOAD_NS 5000000000ull
 
-static enum clew_err out_of_memory(struct rec_error *error)
-{
-	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
-}
-
 /* --- opening --- */
 
 static bool find_tracker(struct user_stacks *u)
@@ -86,7 +81,7 @@ static enum clew_err open_bpf(struct user_stacks *u, uint32_t nr_cpus, struct re
 {
 	u->sink = user_stacks_sink(u);
 	if (!find_tracker(u) || !defer_join_init(&u->join, nr_cpus, (uint32_t)u->counters->list.nr))
-		return out_of_memory(error);
+		return rec_fail_memory(error);
 	return attach(u, error);
 }
 
@@ -102,8 +97,8 @@ static enum clew_err open_copy(struct user_stacks *u, struct rec_error *error)
 	const struct rec_options *o = u->options;
 
 	if (!find_tracker(u) ||
-	    !copy_stacks_init(&u->copy, o->max_stack ? o->max_stack : USER_STACKS_MAX_FRAMES))
-		return out_of_memory(error);
+	    !copy_stacks_init(&u->copy, o->max_stack ? o->max_stack : PERF_DEFERRED_MAX_FRAMES))
+		return rec_fail_memory(error);
 	live_space_set_ask(u->copy.live, ask_for_file, u);
 	return CLEW_OK;
 }
@@ -125,9 +120,9 @@ enum clew_err user_stacks_open(struct user_stacks *u, struct rec_counters *c,
 		u->bpf = NULL;
 		return CLEW_OK;
 	}
-	u->worker = table_worker_new(o->cache_dir, USER_STACKS_MAX_FRAMES);
+	u->worker = table_worker_new(o->cache_dir, PERF_DEFERRED_MAX_FRAMES);
 	if (!u->worker || !ring_merge_init(&u->merge, c))
-		return out_of_memory(error);
+		return rec_fail_memory(error);
 	if (bpf)
 		err = open_bpf(u, rec_nr_possible_cpus(), error);
 	if (err == CLEW_OK && has_copy)
