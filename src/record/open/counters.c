@@ -198,7 +198,7 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 		rec_attr_track(&c->list.data[0].attr, o);
 	}
 	set_ids(c, o);
-	if (o->stacks == REC_STACKS_KERNEL_DEFERRED)
+	if (o->stacks.kind == REC_STACKS_KERNEL_DEFERRED)
 		vec_for_each (&c->list, e)
 			e->attr.flags |= e->is_tracking ? PERF_ATTR_DEFER_OUTPUT : 0;
 	vec_for_each (&c->list, e)

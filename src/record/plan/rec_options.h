@@ -34,13 +34,9 @@ struct rec_options {
 	int64_t delay_ms; /* 0: start at once; -1: start disabled */
 
 	/* what each sample holds */
-	enum rec_callgraph callgraph;
-	enum rec_stacks stacks; /* what became of callgraph: settled by the session */
-	bool is_immediate;      /* sframe: at the sample, not on the way back to user mode */
-	bool keeps_deferred;    /* leave stacks in records of their own (the caller's to heed) */
-	bool is_store_stacks;   /* dwarf: leave the copies in the file, as perf does */
-	uint32_t stack_bytes;   /* dwarf; 0: chosen */
-	uint16_t max_stack;     /* frames; 0: the kernel's limit, or ours */
+	struct rec_stack_plan stacks;
+	bool keeps_deferred;  /* leave stacks in records of their own (the caller's to heed) */
+	bool is_store_stacks; /* dwarf: leave the copies in the file, as perf does */
 	bool has_drain_ms;
 	uint32_t drain_ms;       /* how long to wait for user stacks at the end */
 	const char *cache_dir;   /* of compiled unwind tables; NULL: none */
@@ -74,5 +70,11 @@ struct rec_options {
 	const char *const *command_line; /* our own, for the CMDLINE feature */
 	size_t nr_command_line;
 };
+
+/** What copies of stacks are for. */
+static inline enum rec_stacks rec_stacks_of_copies(const struct rec_options *o)
+{
+	return o->is_store_stacks ? REC_STACKS_STORED : REC_STACKS_COPY;
+}
 
 #endif

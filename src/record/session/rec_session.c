@@ -22,7 +22,7 @@ enum { DRAIN_MS = 200, DRAIN_STEP_MS = 2, BUSY_DRAIN_MS = 10000 };
 enum { PROGRESS_MS = 500, MAX_SLEEP_MS = 1000, CHILD_GRACE_MS = 2000, CHILD_STEP_MS = 20 };
 
 struct session {
-	const struct rec_options *options; /* settled */
+	const struct rec_options *asked, *options; /* as given; settled */
 	struct rec_options settled;
 	const struct rec_ui *ui;
 	struct rec_result *result;
@@ -124,12 +124,12 @@ static enum clew_err open_counters(struct session *s, struct rec_event_list *eve
 	return err;
 }
 
-/* What the choice asks of the rest: BPF has no clock of perf's own. */
-static void settle_stacks(struct session *s, enum rec_stacks stacks, bool had_clockid)
+/* What the plan asks of the rest: BPF has no clock of perf's own. */
+static void settle_stacks(struct session *s, const struct rec_stack_plan *plan)
 {
-	s->settled.stacks = stacks;
-	s->settled.has_clockid = had_clockid;
-	if (rec_stacks_is_bpf(stacks) && !had_clockid) {
+	s->settled.stacks = *plan;
+	s->settled.has_clockid = s->asked->has_clockid;
+	if (rec_stacks_is_bpf(plan->kind) && !s->asked->has_clockid) {
 		s->settled.has_clockid = true;
 		s->settled.clockid = CLOCK_MONOTONIC;
 	}
@@ -140,29 +140,28 @@ static void settle_stacks(struct session *s, enum rec_stacks stacks, bool had_cl
 static enum clew_err open_events(struct session *s, struct rec_event_list *events,
 				 struct rec_error *error)
 {
-	bool is_auto = s->options->callgraph == REC_CALLGRAPH_AUTO;
-	bool had_clockid = s->options->has_clockid;
-	struct rec_stack_choice choice = {0};
+	struct rec_stack_choice choice = {s->asked, events, &s->target, s->ui, 0};
 	enum clew_err err = s->options->is_exclude_self ? exclude_self(events, error) : CLEW_OK;
 
 	while (err == CLEW_OK) {
-		settle_stacks(s, REC_STACKS_NONE, had_clockid);
-		err = rec_stacks_choose(&choice, s->options, events, &s->target, s->ui, error);
+		struct rec_stack_plan plan;
+
+		err = rec_stacks_choose(&choice, &plan, error);
 		if (err != CLEW_OK)
 			return err;
-		settle_stacks(s, choice.stacks, had_clockid);
+		settle_stacks(s, &plan);
 		err = open_counters(s, events, error);
 		if (err != CLEW_OK) {
-			defer_bpf_free(choice.bpf);
+			defer_bpf_free(plan.bpf);
 			return err;
 		}
-		err = user_stacks_open(&s->stacks, &s->counters, s->options, s->ui, choice.bpf,
-				       error);
-		if (err == CLEW_OK || !is_auto || !choice.bpf || err == CLEW_NO_MEMORY)
+		err = user_stacks_open(&s->stacks, &s->counters, s->options, s->ui, error);
+		if (err == CLEW_OK || s->asked->stacks.kind != REC_STACKS_AUTO || !plan.bpf ||
+		    err == CLEW_NO_MEMORY)
 			return err;
-		rec_say(s->ui, REC_NOTE, "user stacks: not %s: %s", rec_stacks_name(choice.stacks),
+		rec_say(s->ui, REC_NOTE, "user stacks: not %s: %s", rec_stacks_name(plan.kind),
 			error->text);
-		choice.refused |= 1u << choice.stacks;
+		choice.refused |= 1u << plan.kind;
 		user_stacks_done(&s->stacks);
 		rec_counters_done(&s->counters);
 		s->counters = (struct rec_counters){0};
@@ -591,6 +590,7 @@ enum clew_err rec_session_run(const struct rec_options *o, struct rec_event_list
 			      struct rec_error *error)
 {
 	struct session s = {
+		.asked = o,
 		.options = &s.settled,
 		.settled = *o,
 		.ui = ui,

@@ -56,11 +56,11 @@ struct user_stacks {
 	size_t nr_left; /* tasks that never came back to user mode */
 };
 
-/** After the counters were opened. @p bpf: taken over, may be NULL; every event that wants it is
+/** After the counters were opened. @p o->stacks.bpf is taken over; every event that wants it is
  * attached. @return CLEW_UNSUPPORTED: BPF cannot sit on one of these events. */
 enum clew_err user_stacks_open(struct user_stacks *u, struct rec_counters *c,
 			       const struct rec_options *o, const struct rec_ui *ui,
-			       struct defer_bpf *bpf, struct rec_error *error);
+			       struct rec_error *error);
 
 /** Before the command starts: tables of its binary and of what that is linked to, or of what the
  * watched processes have mapped. Waits for them, some seconds at most. */

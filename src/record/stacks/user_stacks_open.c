@@ -97,7 +97,8 @@ static enum clew_err open_copy(struct user_stacks *u, struct rec_error *error)
 	const struct rec_options *o = u->options;
 
 	if (!find_tracker(u) ||
-	    !copy_stacks_init(&u->copy, o->max_stack ? o->max_stack : PERF_DEFERRED_MAX_FRAMES))
+	    !copy_stacks_init(&u->copy,
+			      o->stacks.depth ? o->stacks.depth : PERF_DEFERRED_MAX_FRAMES))
 		return rec_fail_memory(error);
 	live_space_set_ask(u->copy.live, ask_for_file, u);
 	return CLEW_OK;
@@ -105,8 +106,9 @@ static enum clew_err open_copy(struct user_stacks *u, struct rec_error *error)
 
 enum clew_err user_stacks_open(struct user_stacks *u, struct rec_counters *c,
 			       const struct rec_options *o, const struct rec_ui *ui,
-			       struct defer_bpf *bpf, struct rec_error *error)
+			       struct rec_error *error)
 {
+	struct defer_bpf *bpf = o->stacks.bpf;
 	bool has_copy = false;
 	enum clew_err err = CLEW_OK;
 
