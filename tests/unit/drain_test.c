@@ -6,6 +6,7 @@
 
 #include "record/aux/aux_drain.h"
 #include "record/running/file_build_id.h"
+#include "record/session/ring_source.h"
 #include "unit/tap.h"
 
 /* Rings that no kernel stands behind, and a writer into memory. */
@@ -98,7 +99,7 @@ static void test_count(void)
 
 	c.list.data[0].is_tracking = true;
 	c.list.data[0].attr.flags = PERF_ATTR_BUILD_ID;
-	rec_drain_init(&d, &c, &ids, false);
+	rec_drain_init(&d, &c, NULL, &ids, false);
 	d.seen = &seen;
 	at = r->tail = RING - 48; /* so that the second sample, or the map, crosses the end */
 	put_sample(500);
@@ -145,7 +146,7 @@ static void test_crossing(void)
 
 	c.list.data[0].is_tracking = true;
 	c.list.data[0].attr.flags = PERF_ATTR_BUILD_ID;
-	rec_drain_init(&d, &c, &ids, false);
+	rec_drain_init(&d, &c, NULL, &ids, false);
 	for (size_t from = RING - 160; from <= RING; from += 8) {
 		struct os_ring *r = &c.rings.data[0].ring;
 		struct bytes part[2];
@@ -196,13 +197,15 @@ static size_t drained_bits(bool with_ids, bool is_backward, size_t from, size_t 
                 NULL
         };
 	struct rec_file f = {0};
+	struct rec_sources sources = {0};
 	struct rec_drain d;
 	size_t start, nr;
 
 	c.list.data[0].is_tracking = true;
 	c.list.data[0].attr.flags = with_ids ? PERF_ATTR_BUILD_ID : 0;
 	c.rings.data[0].is_backward = is_backward;
-	rec_drain_init(&d, &c, &ids, false);
+	rec_sources_add(&sources, ring_source_new(&c, false));
+	rec_drain_init(&d, &c, &sources, &ids, false);
 	perf_writer_open(&f.writer, &out, &l, &(struct perf_writer_opts){0});
 	start = b.nr;
 	at = from;
@@ -214,10 +217,11 @@ static size_t drained_bits(bool with_ids, bool is_backward, size_t from, size_t 
 	set_word(DATA_HEAD, is_backward ? from : at);
 	if (is_backward) /* head lies before what is newer than tail */
 		c.rings.data[0].ring.tail = at;
-	rec_drain_pass(&d, &c, &f, true);
+	rec_drain_pass(&d, &f, true);
 	nr = count_bits(&b, start, ret_records);
 	perf_writer_free(f.writer);
 	buf_done(&b);
+	rec_sources_done(&sources);
 	rec_drain_done(&d);
 	rec_build_ids_done(&ids);
 	vec_done(&c.list);
@@ -263,7 +267,7 @@ static void test_old_kernel(void)
 	stat(self, &st);
 	device[0] = major(st.st_dev);
 	device[1] = minor(st.st_dev);
-	rec_drain_init(&d, &c, &ids, true);
+	rec_drain_init(&d, &c, NULL, &ids, true);
 	memcpy(body + 32, device, 8);
 	memcpy(body + 64, self, sizeof(self));
 	for (uint64_t other = 2; other-- > 0;) {

@@ -242,6 +242,12 @@ enum clew_err rec_stacks_choose(struct rec_stack_choice *c, struct rec_stack_pla
 	return CLEW_OK;
 }
 
+void rec_stack_plan_done(struct rec_stack_plan *p)
+{
+	defer_bpf_free(p->bpf);
+	p->bpf = NULL;
+}
+
 enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error)
 {
 	static const struct rec_event_list no_events;
@@ -251,6 +257,6 @@ enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error)
 	struct rec_stack_plan plan = {0};
 	enum clew_err err = try_kind(&c, kind, &plan, error);
 
-	defer_bpf_free(plan.bpf);
+	rec_stack_plan_done(&plan);
 	return err;
 }

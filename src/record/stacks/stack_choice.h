@@ -30,6 +30,9 @@ struct rec_stack_choice {
 enum clew_err rec_stacks_choose(struct rec_stack_choice *c, struct rec_stack_plan *ret,
 				struct rec_error *error);
 
+/** Close what choosing opened, unless it was passed on. */
+void rec_stack_plan_done(struct rec_stack_plan *p);
+
 /** Can this way be taken here at all? @return CLEW_OK, or why not in @p error. For doctor. */
 enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error);
 
