@@ -327,19 +327,6 @@ static void test_aux(void)
 	buf_done(&b);
 }
 
-static void test_notes(void)
-{
-	const uint32_t notes[] = {4, 4, 1, 0x00554e47, 99, /* another note of GNU's */
-				  4, 8, 3, 0x00554e47, 0x01020304, 0x05060708};
-	uint8_t id[20];
-	bool ok = true;
-
-	CHECK_EQ(rec_build_id_of_notes(notes, sizeof(notes), id), 8, "the build id among notes");
-	for (size_t size = 0; size < sizeof(notes); size++)
-		ok &= rec_build_id_of_notes(notes, size, id) == 0;
-	CHECK(ok, "notes cut anywhere: none");
-}
-
 int main(void)
 {
 	test_count();
@@ -347,6 +334,5 @@ int main(void)
 	test_stale_bit();
 	test_old_kernel();
 	test_aux();
-	test_notes();
 	return tap_done();
 }

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os/cgroup_root.h"
 #include "os/file.h"
 #include "os/perf_event.h"
 #include "os/proc.h"
-#include "record/open/cgroup_root.h"
 #include "record/open/probe_defs.h"
 
 /* Those whose decoders need no more than AUXTRACE_INFO as we write it. */
@@ -157,7 +157,7 @@ static enum clew_err set_cgroups(struct rec_counters *c, const struct rec_option
 	if (!c->target->is_system_wide)
 		return rec_fail(error, CLEW_INVALID,
 				"-G needs -a or -C: a cgroup is watched on CPUs, not on tasks");
-	if (!rec_cgroup_root(root, sizeof(root)))
+	if (!os_cgroup_root(root, sizeof(root)))
 		return rec_fail(error, CLEW_NOT_FOUND,
 				"-G: no cgroup file system is mounted; as root: mount -t cgroup2 "
 				"none /sys/fs/cgroup");
