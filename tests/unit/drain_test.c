@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 
 #include "record/aux/aux_drain.h"
+#include "record/aux/aux_source.h"
 #include "record/running/file_build_id.h"
 #include "record/session/ring_source.h"
 #include "unit/tap.h"
@@ -327,6 +328,52 @@ static void test_aux(void)
 	buf_done(&b);
 }
 
+/* The areas are a source of their own, behind the rings. */
+static void test_aux_source(void)
+{
+	struct rec_counters c = counters();
+	struct rec_sources sources = {0};
+	struct rec_build_ids ids = {0};
+	struct perf_evlist l = {0};
+	struct buf b = {0};
+	const struct perf_writer_out out = {
+		{to_buf, &b},
+                NULL
+        };
+	struct rec_file f = {0};
+	struct rec_drain d;
+	uint32_t type[3];
+	size_t start;
+
+	CHECK(!aux_source_of(&c).ops, "without AUX areas there is no source of them");
+	c.rings.data[0].ring.aux = aux;
+	c.rings.data[0].ring.aux_bytes = RING;
+	rec_sources_add(&sources, ring_source_new(&c, false));
+	rec_sources_add(&sources, aux_source_of(&c));
+	rec_drain_init(&d, &c, &sources, &ids, false);
+	perf_writer_open(&f.writer, &out, &l, &(struct perf_writer_opts){0});
+	start = b.nr;
+	put_sample(10);
+	set_word(DATA_HEAD, at);
+	set_word(AUX_HEAD, 64);
+	rec_drain_pass(&d, &f, false);
+	memcpy(&type[0], b.data + start, 4);
+	memcpy(&type[1], b.data + start + 32, 4);
+	memcpy(&type[2], b.data + start + 32 + 48 + 64, 4);
+	CHECK(b.nr == start + 32 + 48 + 64 + 8 && type[0] == PERF_RECORD_SAMPLE &&
+		      type[1] == PERF_RECORD_AUXTRACE && type[2] == PERF_RECORD_FINISHED_ROUND,
+	      "a pass: records, then the trace they tell of, then the end of the round");
+	start = b.nr;
+	rec_drain_pass(&d, &f, false);
+	CHECK_EQ(b.nr, start, "a pass that brings nothing ends no round");
+	perf_writer_free(f.writer);
+	buf_done(&b);
+	rec_sources_done(&sources);
+	rec_drain_done(&d);
+	vec_done(&c.list);
+	vec_done(&c.rings);
+}
+
 int main(void)
 {
 	test_count();
@@ -334,5 +381,6 @@ int main(void)
 	test_stale_bit();
 	test_old_kernel();
 	test_aux();
+	test_aux_source();
 	return tap_done();
 }
