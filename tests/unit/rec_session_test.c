@@ -8,6 +8,7 @@
 #include "make/fake_kernel.h"
 #include "os/file.h"
 #include "perfdata/perf_file.h"
+#include "record/session/open_events.h"
 #include "unit/tap.h"
 
 enum { RAN = 0, EXIT_3 = 3 << 8 };
@@ -274,6 +275,152 @@ static void test_control(void)
 	}
 }
 
+/* --- a source of the test's own, behind those that the session opens --- */
+
+static struct {
+	struct buf story; /* each call once, however often it comes in a row */
+	enum rec_pending pending;
+	int nr_asked, nr_until_done; /* pending() says NONE after so many questions */
+	uint64_t stopped_at, last_call_at;
+	bool holds_rounds, is_used;
+} own;
+
+static void note(const char *what)
+{
+	size_t n = strlen(what);
+
+	if (own.story.nr >= n && !memcmp(own.story.data + own.story.nr - n, what, n))
+		return;
+	if (own.story.nr)
+		buf_char(&own.story, ' ');
+	buf_str(&own.story, what);
+}
+
+static void own_prepare(void *ctx)
+{
+	(void)ctx;
+	note(fake_kernel.nr_starts ? "late" : "prepare");
+}
+
+static bool own_watch(void *ctx, struct os_poll *p)
+{
+	(void)ctx;
+	note("watch");
+	return p->nr > 0;
+}
+
+static enum clew_err own_pass(void *ctx, struct rec_pass *p)
+{
+	(void)ctx;
+	note(p->is_last ? "last-pass" : "pass");
+	return CLEW_OK;
+}
+
+static bool own_may_end_round(void *ctx)
+{
+	(void)ctx;
+	return !own.holds_rounds;
+}
+
+static void own_stop(void *ctx)
+{
+	(void)ctx;
+	own.stopped_at = fake_kernel.now_ns;
+	note("stop");
+}
+
+static enum rec_pending own_pending(const void *ctx)
+{
+	(void)ctx;
+	return own.nr_asked++ < own.nr_until_done ? own.pending : REC_PENDING_NONE;
+}
+
+static void own_last_call(void *ctx)
+{
+	(void)ctx;
+	own.last_call_at = fake_kernel.now_ns;
+	note("last-call");
+}
+
+static void own_report(void *ctx, bool is_verbose)
+{
+	(void)ctx, (void)is_verbose;
+	note("report");
+}
+
+static void own_done(void *ctx)
+{
+	(void)ctx;
+	note("done");
+}
+
+enum clew_err __real_rec_open_events(const struct rec_opening *o, struct rec_error *error);
+enum clew_err __wrap_rec_open_events(const struct rec_opening *o, struct rec_error *error);
+enum clew_err __wrap_rec_open_events(const struct rec_opening *o, struct rec_error *error)
+{
+	static const struct rec_source_ops ops = {.prepare = own_prepare,
+						  .watch = own_watch,
+						  .pass = own_pass,
+						  .may_end_round = own_may_end_round,
+						  .stop = own_stop,
+						  .pending = own_pending,
+						  .last_call = own_last_call,
+						  .report = own_report,
+						  .done = own_done};
+	enum clew_err err = __real_rec_open_events(o, error);
+
+	if (err == CLEW_OK && own.is_used)
+		rec_sources_add(o->sources, (struct rec_source){&ops, NULL});
+	return err;
+}
+
+static void record_own(struct recording *r, enum rec_pending pending, int nr_until_done)
+{
+	buf_done(&own.story);
+	memset(&own, 0, sizeof(own));
+	own.is_used = true;
+	own.pending = pending;
+	own.nr_until_done = nr_until_done;
+	*r = (struct recording){.o = {.argv = command}};
+	record(r, of_command, NULL);
+	own.is_used = false;
+}
+
+static uint64_t waited_ms(void)
+{
+	return (own.last_call_at - own.stopped_at) / 1000000;
+}
+
+static void test_source(void)
+{
+	struct recording r;
+
+	record_own(&r, REC_PENDING_NONE, 0);
+	CHECK_STR(buf_cstr(&own.story),
+		  "prepare watch pass stop pass last-call last-pass report done",
+		  "the life of a source, in order");
+	CHECK(r.samples == 3 && waited_ms() == 0, "nothing is pending: no wait");
+	record_own(&r, REC_PENDING_OTHERS, 1000000);
+	CHECK(waited_ms() >= 200 && waited_ms() < 210, "what others owe is waited for 200 ms");
+	record_own(&r, REC_PENDING_OWN, 1000000);
+	CHECK(waited_ms() >= 10200 && waited_ms() < 10210,
+	      "a source at work gets ten seconds more");
+	record_own(&r, REC_PENDING_OWN, 100);
+	CHECK_EQ(waited_ms(), 200, "or what it needs");
+	buf_done(&own.story);
+}
+
+static void test_held_round(void)
+{
+	struct recording r = {.o = {.argv = command}};
+
+	own.is_used = own.holds_rounds = true;
+	record(&r, of_command, NULL);
+	own.is_used = own.holds_rounds = false;
+	CHECK(r.samples == 3 && !r.rounds, "no round ends while a source holds it");
+	buf_done(&own.story);
+}
+
 int main(void)
 {
 	if (!mkdtemp(directory))
@@ -287,6 +434,8 @@ int main(void)
 	test_delay();
 	test_switch();
 	test_control();
+	test_source();
+	test_held_round();
 	fake_kernel_reset(NULL, NULL);
 	snprintf(spare, sizeof(spare), "rm -r %s", directory);
 	return system(spare) ? 1 : tap_done();
