@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "doctor/doctor.h"
 
-#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "format/json_put.h"
 
 enum { TITLE_WIDTH = 36, TEXT_WIDTH = 100, JSON_VERSION = 1 };
 
@@ -83,32 +84,35 @@ static void print_text(const struct doctor_report *report)
 		       : "clew cannot record here; the rows above say what is in the way.");
 }
 
-static struct json_object *row_to_json(const struct doctor_row *r)
+static void put_row(struct json_put *j, const struct doctor_row *r)
 {
-	struct json_object *o = json_object_new_object();
-
-	json_object_object_add(o, "id", json_object_new_string(r->id));
-	json_object_object_add(o, "section", json_object_new_string(r->section));
-	json_object_object_add(o, "title", json_object_new_string(r->title));
-	json_object_object_add(o, "state", json_object_new_string(doctor_state_name(r->state)));
-	json_object_object_add(o, "detail", json_object_new_string(r->detail));
-	json_object_object_add(o, "fix", json_object_new_string(r->fix));
-	return o;
+	json_open(j, '{');
+	json_put_string(j, "id", r->id);
+	json_put_string(j, "section", r->section);
+	json_put_string(j, "title", r->title);
+	json_put_string(j, "state", doctor_state_name(r->state));
+	json_put_string(j, "detail", r->detail);
+	json_put_string(j, "fix", r->fix);
+	json_close(j, '}');
 }
 
 static void print_json(const struct doctor_report *report)
 {
-	struct json_object *o = json_object_new_object(), *rows = json_object_new_array();
+	clew_auto(buf_done) struct buf out = {0};
+	struct json_put j = {.out = &out, .is_indented = true};
 
+	json_open(&j, '{');
+	json_put_string(&j, "format", "clew-doctor");
+	json_put_u64(&j, "version", JSON_VERSION);
+	json_key(&j, "can_record");
+	json_bool(&j, report->can_record);
+	json_key(&j, "rows");
+	json_open(&j, '[');
 	for (size_t i = 0; i < report->rows.nr; i++)
-		json_object_array_add(rows, row_to_json(&report->rows.data[i]));
-	json_object_object_add(o, "format", json_object_new_string("clew-doctor"));
-	json_object_object_add(o, "version", json_object_new_int(JSON_VERSION));
-	json_object_object_add(o, "can_record", json_object_new_boolean(report->can_record));
-	json_object_object_add(o, "rows", rows);
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-								 JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(o);
+		put_row(&j, &report->rows.data[i]);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	printf("%s\n", buf_cstr(&out));
 }
 
 int cmd_doctor(int argc, char **argv)

@@ -1,33 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "format/header/header_text.h"
-#include "os/file_time.h"
 
 struct header_command {
 	struct cli_input in;
 	bool is_full, is_header_only, is_json;
 };
-
-static const char *captured_on(const char *path, char *text, size_t size)
-{
-	int64_t seconds;
-	struct tm tm;
-	time_t t;
-
-	if (!strcmp(path, "-") || os_file_changed(path, &seconds) < 0)
-		return NULL;
-	t = (time_t)seconds;
-	/* As ctime() and so perf writes it, in any locale. */
-	return localtime_r(&t, &tm) && strftime(text, size, "%a %b %e %H:%M:%S %Y", &tm) ? text
-											 : NULL;
-}
 
 static void read_records(struct header_facts *h)
 {
@@ -79,7 +62,7 @@ static int run(struct header_command *c)
 		cli_input_done(&c->in);
 		return CLI_FAILED;
 	}
-	h.captured_on = captured_on(c->in.path, time_text, sizeof(time_text));
+	h.captured_on = cli_input_date(&c->in, time_text, sizeof(time_text));
 	cli_progress_begin("reading", c->in.input.size);
 	if (!c->is_header_only || perf_file_is_pipe(h.file))
 		read_records(&h);

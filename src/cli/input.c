@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -13,6 +14,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "format/user_stacks.h"
+#include "os/file_time.h"
 #include "os/memory.h"
 #include "os/output.h"
 #include "os/proc.h"
@@ -363,6 +365,19 @@ int cli_input_fail(const struct cli_input *in, const struct clew_diag *diag)
 	if (diag->code == CLEW_BAD_FILE && !diag->offset)
 		cli_hint("'clew record' and 'perf record' write what can be read here");
 	return CLI_FAILED;
+}
+
+const char *cli_input_date(const struct cli_input *in, char *text, size_t size)
+{
+	int64_t seconds;
+	struct tm tm;
+	time_t t;
+
+	if (!strcmp(in->path, "-") || os_file_changed(in->path, &seconds) < 0)
+		return NULL;
+	t = (time_t)seconds;
+	return localtime_r(&t, &tm) && strftime(text, size, "%a %b %e %H:%M:%S %Y", &tm) ? text
+											 : NULL;
 }
 
 void cli_input_warn(const struct cli_input *in, const struct ana_summary *s)

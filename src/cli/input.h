@@ -99,6 +99,10 @@ void cli_input_done(struct cli_input *in);
  */
 int cli_input_fail(const struct cli_input *in, const struct clew_diag *diag);
 
+/** When the recording was written, as ctime() and so perf says it, in any locale. @return @p text;
+ * NULL: it is not a file. */
+const char *cli_input_date(const struct cli_input *in, char *text, size_t size);
+
 /** After the analysis: warnings about what the recording should know and does not. */
 void cli_input_warn(const struct cli_input *in, const struct ana_summary *s);
 

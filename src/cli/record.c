@@ -116,9 +116,9 @@ static int set_callgraph_auto(void *to, const char *arg, bool is_negated)
 
 	(void)arg;
 	if (is_negated)
-		o->callgraph = REC_CALLGRAPH_NONE;
-	else if (o->callgraph == REC_CALLGRAPH_NONE)
-		o->callgraph = REC_CALLGRAPH_AUTO;
+		o->stacks.kind = REC_STACKS_NONE;
+	else if (o->stacks.kind == REC_STACKS_NONE)
+		o->stacks.kind = REC_STACKS_AUTO;
 	return CLI_OK;
 }
 
@@ -226,8 +226,8 @@ static int settle(struct record *r)
 	}
 	r->o.realtime = (int)v;
 	r->o.is_verbose = r->verbose;
-	if (r->o.is_store_stacks && r->o.callgraph != REC_CALLGRAPH_DWARF &&
-	    r->o.callgraph != REC_CALLGRAPH_NONE) {
+	if (r->o.is_store_stacks && r->o.stacks.kind != REC_STACKS_COPY &&
+	    r->o.stacks.kind != REC_STACKS_NONE) {
 		cli_error("--store-stacks goes with --call-graph dwarf: other call chains copy no "
 			  "stacks");
 		return CLI_USAGE;

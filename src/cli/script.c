@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -19,7 +18,6 @@
 #include "format/script/script_json.h"
 #include "format/script/script_text.h"
 #include "format/user_stacks.h"
-#include "os/file_time.h"
 
 struct script {
 	struct cli_input in;
@@ -377,26 +375,12 @@ static int run(struct script *s)
 	return err == CLEW_OK ? CLI_OK : cli_input_fail(&s->in, &diag);
 }
 
-/* As ctime() and so perf writes it, in any locale. */
-static const char *captured_on(const char *path, char *text, size_t size)
-{
-	int64_t seconds;
-	struct tm tm;
-	time_t t;
-
-	if (!strcmp(path, "-") || os_file_changed(path, &seconds) < 0)
-		return NULL;
-	t = (time_t)seconds;
-	return localtime_r(&t, &tm) && strftime(text, size, "%a %b %e %H:%M:%S %Y", &tm) ? text
-											 : NULL;
-}
-
 static enum clew_err print_header(struct script *s, const struct clew_sink *sink)
 {
 	char date[64];
 	struct header_facts facts = {
 		.file = analyze_file(s->analysis),
-		.captured_on = captured_on(s->in.path, date, sizeof(date)),
+		.captured_on = cli_input_date(&s->in, date, sizeof(date)),
 		.is_full = s->is_full_header,
 	};
 	struct buf text = {0};

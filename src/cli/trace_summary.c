@@ -240,23 +240,22 @@ static void put_gaps(const struct summary *s, struct buf *out, const struct gaps
 
 static void put_config(struct buf *out, const struct etm_config *c)
 {
-	static const struct {
-		uint8_t bit;
+	const struct {
+		bool is_on;
 		const char *name;
-	} names[] = {
-		{3,  "branch broadcast"},
-                {4,  "cycle counts"    },
-                {6,  "context IDs"     },
-                {7,  "VMIDs"           },
-		{11, "timestamps"      },
-                {12, "return stack"    }
-        };
+	} parts[] = {
+		{c->has_branch_broadcast, "branch broadcast"},
+		{c->has_cycle_counts,     "cycle counts"    },
+		{c->has_cid,              "context IDs"     },
+		{c->has_vmid,             "VMIDs"           },
+		{c->has_timestamps,       "timestamps"      },
+		{c->has_return_stack,     "return stack"    },
+	};
 
 	etm_version_text(out, c);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (c->regs.configr >> names[i].bit & 1)
-			buf_printf(out, ", %s", names[i].name);
-	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (parts[i].is_on)
+			buf_printf(out, ", %s", parts[i].name);
 }
 
 static void put_count(struct buf *out, uint64_t nr, const char *one, const char *many)

@@ -3,10 +3,23 @@
 
 #include "base/escape.h"
 
+static void new_line(struct json_put *j)
+{
+	buf_char(j->out, '\n');
+	buf_fill(j->out, ' ', 2 * (size_t)j->depth);
+}
+
+static bool is_after_key(const struct json_put *j)
+{
+	return j->out->nr && j->out->data[j->out->nr - 1] == ':';
+}
+
 static void before_value(struct json_put *j)
 {
 	if (j->needs_comma)
 		buf_char(j->out, ',');
+	if (j->is_indented && j->depth && !is_after_key(j))
+		new_line(j);
 	j->needs_comma = true;
 }
 
@@ -15,10 +28,14 @@ void json_open(struct json_put *j, char bracket)
 	before_value(j);
 	buf_char(j->out, bracket);
 	j->needs_comma = false;
+	j->depth++;
 }
 
 void json_close(struct json_put *j, char bracket)
 {
+	j->depth--;
+	if (j->is_indented)
+		new_line(j);
 	buf_char(j->out, bracket);
 	j->needs_comma = true;
 }

@@ -16,6 +16,8 @@
 struct json_put {
 	struct buf *out;
 	bool needs_comma;
+	bool is_indented; /* a line for each member, two columns a level */
+	unsigned int depth;
 };
 
 void json_open(struct json_put *j, char bracket);

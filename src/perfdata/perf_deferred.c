@@ -60,3 +60,22 @@ void perf_deferred_put_trailer(struct buf *b, uint8_t stop, uint8_t why, const u
 		halves[i / 2] |= (uint8_t)((method[i] & 0xf) << 4 * (i & 1));
 	b->nr += nr_bytes;
 }
+
+void perf_deferred_put(struct buf *b, const struct perf_deferred_stack *s,
+		       const struct perf_attr *attr, const struct perf_sample_id *id)
+{
+	struct perf_event_header h = {.type = PERF_RECORD_CALLCHAIN_DEFERRED,
+				      .misc = PERF_RECORD_MISC_USER};
+	size_t start = b->nr;
+
+	buf_add(b, &h, sizeof(h));
+	buf_u64(b, s->cookie);
+	buf_u64(b, s->nr);
+	buf_add(b, s->ips, 8 * (size_t)s->nr);
+	perf_deferred_put_trailer(b, s->stop, s->why, s->methods, s->nr);
+	perf_sample_id_put(b, attr, id);
+	if (b->is_failed)
+		return;
+	h.size = (uint16_t)(b->nr - start);
+	memcpy(b->data + start, &h, sizeof(h));
+}

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "perfdata/perf_record.h"
+#include "perfdata/perf_sample.h"
 
 /*
  * What clew's recordings say beyond the kernel's format of deferred user stacks.
@@ -46,6 +47,7 @@ static inline bool perf_cookie_is_none(uint64_t cookie)
 }
 
 enum {
+	PERF_DEFERRED_MAX_FRAMES = 510, /* as many as a record of the kernel's holds */
 	PERF_DEFERRED_MIXED = 0xff,
 	PERF_DEFERRED_ORIGIN = 0x7, /* of a method: enum unw_origin */
 	PERF_DEFERRED_EXACT = 0x8,  /* of a method: found by a signal frame, no return address */
@@ -84,5 +86,19 @@ bool perf_deferred_trailer(const struct perf_record *r, size_t id_bytes,
 /** Append a whole trailer for @p nr frames with @p method one byte each (NULL: all 0). */
 void perf_deferred_put_trailer(struct buf *b, uint8_t stop, uint8_t why, const uint8_t *method,
 			       uint32_t nr);
+
+/** A user stack, as it is written. */
+struct perf_deferred_stack {
+	uint64_t cookie;
+	const uint64_t *ips;
+	const uint8_t *methods; /* of each frame; NULL: all 0 */
+	uint32_t nr;
+	uint8_t stop, why;
+};
+
+/** Append @p s as a PERF_RECORD_CALLCHAIN_DEFERRED with our trailer, @p id behind it. The record
+ * must stay below 64 KiB. */
+void perf_deferred_put(struct buf *b, const struct perf_deferred_stack *s,
+		       const struct perf_attr *attr, const struct perf_sample_id *id);
 
 #endif

@@ -22,7 +22,7 @@ static bool take_ids(struct perf_evlist *l, struct perf_evsel *e, const uint8_t 
 
 static void note_id_pos(struct perf_evlist *l, const struct perf_attr *attr)
 {
-	struct perf_id_pos pos = perf_id_pos_of(attr);
+	struct perf_field_pos pos = perf_id_pos_of(attr);
 
 	if (l->evsels.nr == 1) {
 		l->id_pos = pos;
@@ -86,7 +86,7 @@ static bool id_of_record(const struct perf_evlist *l, uint32_t type, struct byte
 
 static bool has_id_there(const struct perf_evlist *l, const struct perf_evsel *e, uint32_t type)
 {
-	struct perf_id_pos pos = perf_id_pos_of(&e->attr);
+	struct perf_field_pos pos = perf_id_pos_of(&e->attr);
 
 	return type == PERF_RECORD_SAMPLE ? pos.sample == l->id_pos.sample
 					  : pos.trailer == l->id_pos.trailer;

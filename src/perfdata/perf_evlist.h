@@ -32,7 +32,7 @@ struct perf_evlist {
 	} evsels;
 	struct map_u64 by_id;                 /* id -> index */
 	uint32_t nr_mmap2, nr_mmap2_build_id; /* events with mmap2; of those, with build_id */
-	struct perf_id_pos id_pos;
+	struct perf_field_pos id_pos;
 	bool has_common_id_pos; /* all attrs put the id at the same place, as they have to */
 };
 

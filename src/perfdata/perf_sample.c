@@ -282,20 +282,26 @@ enum clew_err perf_sample_parse(struct bytes body, uint16_t misc, bool swap,
 	return CLEW_OK;
 }
 
+uint32_t perf_sample_id_bytes(const struct perf_attr *attr)
+{
+	const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+				PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+
+	if (!perf_attr_has(attr, PERF_ATTR_SAMPLE_ID_ALL))
+		return 0;
+	return 8 * (uint32_t)__builtin_popcountll(attr->sample_type & fields);
+}
+
 enum clew_err perf_sample_id_parse(struct bytes body, bool swap, const struct perf_attr *attr,
 				   struct perf_sample_id *ret)
 {
 	const uint64_t type = attr->sample_type;
-	uint32_t size = 0, reserved;
+	uint32_t size = perf_sample_id_bytes(attr), reserved;
 
 	*ret = (struct perf_sample_id){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT32_MAX,
 				       UINT32_MAX, UINT32_MAX, 0};
 	if (!perf_attr_has(attr, PERF_ATTR_SAMPLE_ID_ALL))
 		return CLEW_OK;
-	size = 8 *
-	       (uint32_t)__builtin_popcountll(type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-						      PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
-						      PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER));
 	if (bytes_left(&body) < size)
 		return CLEW_BAD_FILE;
 	body.pos = body.end - size;
@@ -315,13 +321,44 @@ enum clew_err perf_sample_id_parse(struct bytes body, bool swap, const struct pe
 	return CLEW_OK;
 }
 
-struct perf_id_pos perf_id_pos_of(const struct perf_attr *attr)
+static void put_pair(uint64_t *to, uint32_t first, uint32_t second)
+{
+	const uint32_t pair[2] = {first, second};
+
+	memcpy(to, pair, sizeof(pair));
+}
+
+void perf_sample_id_put(struct buf *b, const struct perf_attr *attr,
+			const struct perf_sample_id *id)
 {
 	const uint64_t type = attr->sample_type;
-	struct perf_id_pos pos = {-1, -1};
+	uint64_t words[6];
+	size_t nr = 0;
+
+	if (!perf_attr_has(attr, PERF_ATTR_SAMPLE_ID_ALL))
+		return;
+	if (type & PERF_SAMPLE_TID)
+		put_pair(&words[nr++], id->pid, id->tid);
+	if (type & PERF_SAMPLE_TIME)
+		words[nr++] = id->time;
+	if (type & PERF_SAMPLE_ID)
+		words[nr++] = id->id;
+	if (type & PERF_SAMPLE_STREAM_ID)
+		words[nr++] = id->stream_id;
+	if (type & PERF_SAMPLE_CPU)
+		put_pair(&words[nr++], id->cpu, 0);
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		words[nr++] = id->id;
+	buf_add(b, words, 8 * nr);
+}
+
+struct perf_field_pos perf_id_pos_of(const struct perf_attr *attr)
+{
+	const uint64_t type = attr->sample_type;
+	struct perf_field_pos pos = {-1, -1};
 
 	if (type & PERF_SAMPLE_IDENTIFIER) {
-		pos = (struct perf_id_pos){0, 1};
+		pos = (struct perf_field_pos){0, 1};
 	} else if (type & PERF_SAMPLE_ID) {
 		pos.sample =
 			(int8_t)__builtin_popcountll(type & (PERF_SAMPLE_IP | PERF_SAMPLE_TID |
@@ -332,4 +369,19 @@ struct perf_id_pos perf_id_pos_of(const struct perf_attr *attr)
 	if (!perf_attr_has(attr, PERF_ATTR_SAMPLE_ID_ALL))
 		pos.trailer = -1;
 	return pos;
+}
+
+struct perf_field_pos perf_time_pos_of(const struct perf_attr *attr)
+{
+	const uint64_t type = attr->sample_type;
+
+	if (!(type & PERF_SAMPLE_TIME))
+		return (struct perf_field_pos){-1, -1};
+	return (struct perf_field_pos){
+		.sample = (int8_t)__builtin_popcountll(
+			type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID)),
+		.trailer = (int8_t)(1 + __builtin_popcountll(
+						type & (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
+							PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER))),
+	};
 }

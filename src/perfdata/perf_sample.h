@@ -4,6 +4,7 @@
 
 #include <clew/err.h>
 
+#include "base/buf.h"
 #include "base/bytes.h"
 #include "perfdata/perf_abi.h"
 #include "perfdata/perf_attr.h"
@@ -124,15 +125,26 @@ struct perf_sample_id {
 enum clew_err perf_sample_id_parse(struct bytes body, bool swap, const struct perf_attr *attr,
 				   struct perf_sample_id *ret);
 
-/**
- * Where the id stands, so that the attr can be found before the rest is read.
- * Same for all attrs of one file, or the file is unreadable (perf's rule).
- */
-struct perf_id_pos {
-	int8_t sample;  /* words from the start of a sample's body, -1: no id */
-	int8_t trailer; /* words back from the end of the other records, -1: no id */
+/** Bytes of the trailer. */
+uint32_t perf_sample_id_bytes(const struct perf_attr *attr);
+
+/** Append the trailer of @p id, in the host's byte order; nothing where @p attr has none. */
+void perf_sample_id_put(struct buf *b, const struct perf_attr *attr,
+			const struct perf_sample_id *id);
+
+/** Where a field stands in records of one attr. */
+struct perf_field_pos {
+	int8_t sample;  /* words from the start of a sample's body, -1: it is not there */
+	int8_t trailer; /* words back from the end of the other records, -1: it is not there */
 };
 
-struct perf_id_pos perf_id_pos_of(const struct perf_attr *attr);
+/**
+ * Of the id, so that the attr can be found before the rest is read.
+ * Same for all attrs of one file, or the file is unreadable (perf's rule).
+ */
+struct perf_field_pos perf_id_pos_of(const struct perf_attr *attr);
+
+/** Of the time. */
+struct perf_field_pos perf_time_pos_of(const struct perf_attr *attr);
 
 #endif

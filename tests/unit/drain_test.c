@@ -5,7 +5,9 @@
 #include <sys/sysmacros.h>
 
 #include "record/aux/aux_drain.h"
+#include "record/aux/aux_source.h"
 #include "record/running/file_build_id.h"
+#include "record/session/ring_source.h"
 #include "unit/tap.h"
 
 /* Rings that no kernel stands behind, and a writer into memory. */
@@ -98,7 +100,7 @@ static void test_count(void)
 
 	c.list.data[0].is_tracking = true;
 	c.list.data[0].attr.flags = PERF_ATTR_BUILD_ID;
-	rec_drain_init(&d, &c, &ids, false);
+	rec_drain_init(&d, &c, NULL, &ids, false);
 	d.seen = &seen;
 	at = r->tail = RING - 48; /* so that the second sample, or the map, crosses the end */
 	put_sample(500);
@@ -145,7 +147,7 @@ static void test_crossing(void)
 
 	c.list.data[0].is_tracking = true;
 	c.list.data[0].attr.flags = PERF_ATTR_BUILD_ID;
-	rec_drain_init(&d, &c, &ids, false);
+	rec_drain_init(&d, &c, NULL, &ids, false);
 	for (size_t from = RING - 160; from <= RING; from += 8) {
 		struct os_ring *r = &c.rings.data[0].ring;
 		struct bytes part[2];
@@ -196,13 +198,15 @@ static size_t drained_bits(bool with_ids, bool is_backward, size_t from, size_t 
                 NULL
         };
 	struct rec_file f = {0};
+	struct rec_sources sources = {0};
 	struct rec_drain d;
 	size_t start, nr;
 
 	c.list.data[0].is_tracking = true;
 	c.list.data[0].attr.flags = with_ids ? PERF_ATTR_BUILD_ID : 0;
 	c.rings.data[0].is_backward = is_backward;
-	rec_drain_init(&d, &c, &ids, false);
+	rec_sources_add(&sources, ring_source_new(&c, false));
+	rec_drain_init(&d, &c, &sources, &ids, false);
 	perf_writer_open(&f.writer, &out, &l, &(struct perf_writer_opts){0});
 	start = b.nr;
 	at = from;
@@ -214,10 +218,11 @@ static size_t drained_bits(bool with_ids, bool is_backward, size_t from, size_t 
 	set_word(DATA_HEAD, is_backward ? from : at);
 	if (is_backward) /* head lies before what is newer than tail */
 		c.rings.data[0].ring.tail = at;
-	rec_drain_pass(&d, &c, &f, true);
+	rec_drain_pass(&d, &f, true);
 	nr = count_bits(&b, start, ret_records);
 	perf_writer_free(f.writer);
 	buf_done(&b);
+	rec_sources_done(&sources);
 	rec_drain_done(&d);
 	rec_build_ids_done(&ids);
 	vec_done(&c.list);
@@ -263,7 +268,7 @@ static void test_old_kernel(void)
 	stat(self, &st);
 	device[0] = major(st.st_dev);
 	device[1] = minor(st.st_dev);
-	rec_drain_init(&d, &c, &ids, true);
+	rec_drain_init(&d, &c, NULL, &ids, true);
 	memcpy(body + 32, device, 8);
 	memcpy(body + 64, self, sizeof(self));
 	for (uint64_t other = 2; other-- > 0;) {
@@ -323,17 +328,50 @@ static void test_aux(void)
 	buf_done(&b);
 }
 
-static void test_notes(void)
+/* The areas are a source of their own, behind the rings. */
+static void test_aux_source(void)
 {
-	const uint32_t notes[] = {4, 4, 1, 0x00554e47, 99, /* another note of GNU's */
-				  4, 8, 3, 0x00554e47, 0x01020304, 0x05060708};
-	uint8_t id[20];
-	bool ok = true;
+	struct rec_counters c = counters();
+	struct rec_sources sources = {0};
+	struct rec_build_ids ids = {0};
+	struct perf_evlist l = {0};
+	struct buf b = {0};
+	const struct perf_writer_out out = {
+		{to_buf, &b},
+                NULL
+        };
+	struct rec_file f = {0};
+	struct rec_drain d;
+	uint32_t type[3];
+	size_t start;
 
-	CHECK_EQ(rec_build_id_of_notes(notes, sizeof(notes), id), 8, "the build id among notes");
-	for (size_t size = 0; size < sizeof(notes); size++)
-		ok &= rec_build_id_of_notes(notes, size, id) == 0;
-	CHECK(ok, "notes cut anywhere: none");
+	CHECK(!aux_source_of(&c).ops, "without AUX areas there is no source of them");
+	c.rings.data[0].ring.aux = aux;
+	c.rings.data[0].ring.aux_bytes = RING;
+	rec_sources_add(&sources, ring_source_new(&c, false));
+	rec_sources_add(&sources, aux_source_of(&c));
+	rec_drain_init(&d, &c, &sources, &ids, false);
+	perf_writer_open(&f.writer, &out, &l, &(struct perf_writer_opts){0});
+	start = b.nr;
+	put_sample(10);
+	set_word(DATA_HEAD, at);
+	set_word(AUX_HEAD, 64);
+	rec_drain_pass(&d, &f, false);
+	memcpy(&type[0], b.data + start, 4);
+	memcpy(&type[1], b.data + start + 32, 4);
+	memcpy(&type[2], b.data + start + 32 + 48 + 64, 4);
+	CHECK(b.nr == start + 32 + 48 + 64 + 8 && type[0] == PERF_RECORD_SAMPLE &&
+		      type[1] == PERF_RECORD_AUXTRACE && type[2] == PERF_RECORD_FINISHED_ROUND,
+	      "a pass: records, then the trace they tell of, then the end of the round");
+	start = b.nr;
+	rec_drain_pass(&d, &f, false);
+	CHECK_EQ(b.nr, start, "a pass that brings nothing ends no round");
+	perf_writer_free(f.writer);
+	buf_done(&b);
+	rec_sources_done(&sources);
+	rec_drain_done(&d);
+	vec_done(&c.list);
+	vec_done(&c.rings);
 }
 
 int main(void)
@@ -343,6 +381,6 @@ int main(void)
 	test_stale_bit();
 	test_old_kernel();
 	test_aux();
-	test_notes();
+	test_aux_source();
 	return tap_done();
 }

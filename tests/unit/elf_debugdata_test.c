@@ -119,10 +119,25 @@ static void test_notes(void)
 		 "absurd sizes");
 }
 
+static void test_cut_notes(void)
+{
+	const uint32_t notes[] = {4, 4, 1, 0x00554e47, 99, /* another note of GNU's */
+				  4, 8, 3, 0x00554e47, 0x01020304, 0x05060708};
+	uint8_t id[20];
+	bool ok = true;
+
+	CHECK_EQ(elf_notes_build_id(bytes_of(notes, sizeof(notes)), false, id), 8,
+		 "the build id among notes");
+	for (size_t size = 0; size < sizeof(notes); size++)
+		ok &= elf_notes_build_id(bytes_of(notes, size), false, id) == 0;
+	CHECK(ok, "notes cut anywhere: none");
+}
+
 int main(void)
 {
 	test_names();
 	test_damaged();
 	test_notes();
+	test_cut_notes();
 	return tap_done();
 }

@@ -143,6 +143,16 @@ static void test_configr(void)
 	CHECK(config_of(&r).has_branch_broadcast, "BB");
 	r.configr = 1 | 1 << 12;
 	CHECK(config_of(&r).has_return_stack, "RS");
+	CHECK(!c.has_cycle_counts && !c.has_cid && !c.has_vmid && !c.has_timestamps,
+	      "what packets may carry is off");
+	r.configr = 1 | 1 << 4;
+	CHECK(config_of(&r).has_cycle_counts, "CCI");
+	r.configr = 1 | 1 << 6;
+	CHECK(config_of(&r).has_cid, "CID");
+	r.configr = 1 | 1 << 7;
+	CHECK(config_of(&r).has_vmid, "VMID");
+	r.configr = 1 | 1 << 11;
+	CHECK(config_of(&r).has_timestamps, "TS");
 	r.idr2 = 1u << 31;
 	CHECK(config_of(&r).wfx_are_waypoints, "WFXMODE");
 	r.idr1 = 0x41000420;

@@ -376,8 +376,6 @@ static void t32(void)
 
 int main(void)
 {
-	enum { TIMESTAMPS = 1 << 11 };
-
 	f.code = (struct code_source){.find = find_code};
 	f.unit = (struct etm_unit){.tid = UINT32_MAX, .name = "ETM", .is_decodable = true};
 	f.unit.code = &f.code;
@@ -387,7 +385,7 @@ int main(void)
 	gaps();
 	unseen_code();
 	t32();
-	f.unit.config.regs.configr = TIMESTAMPS;
+	f.unit.config.has_timestamps = true;
 	threads_and_times();
 	trouble();
 	ticks_without_times();

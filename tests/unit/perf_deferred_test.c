@@ -109,6 +109,37 @@ static void test_refusals(void)
 	buf_done(&trailer);
 }
 
+/* A record as it is written, read back. */
+static void test_put(void)
+{
+	static const uint64_t ips[] = {0x1000, 0x2000, 0x3000};
+	static const uint8_t methods[] = {0, 2, 1};
+	static const struct perf_attr attr = {.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+					      .flags = PERF_ATTR_SAMPLE_ID_ALL};
+	const struct perf_sample_id id = {.time = 99, .pid = 7, .tid = 8};
+	const struct perf_deferred_stack stack = {0x10001, ips, methods, 3, 1, 2};
+	struct perf_callchain_deferred c;
+	struct perf_deferred_trailer t;
+	struct perf_sample_id got;
+	struct perf_record r;
+	struct buf b = {0};
+
+	buf_u64(&b, 0); /* it is not always the first */
+	perf_deferred_put(&b, &stack, &attr, &id);
+	r = perf_record_of(bytes_of(b.data + 8, b.nr - 8), false);
+	CHECK_EQ(r.size, b.nr - 8, "the record's size is in its header");
+	CHECK(perf_callchain_deferred_parse(&r, &c) == CLEW_OK && c.cookie == 0x10001 &&
+		      c.nr == 3 && !memcmp(c.ips, ips, sizeof(ips)),
+	      "cookie and frames come back");
+	CHECK(perf_deferred_trailer(&r, 16, &t) && t.stop == 1 && t.why == 2 &&
+		      perf_deferred_method(&t, 1) == 2 && perf_deferred_method(&t, 2) == 1,
+	      "so do its end and the methods of its frames");
+	CHECK(perf_sample_id_parse(perf_record_body(&r), false, &attr, &got) == CLEW_OK &&
+		      got.time == 99 && got.pid == 7 && got.tid == 8,
+	      "and the sample_id");
+	buf_done(&b);
+}
+
 static void test_cookies(void)
 {
 	CHECK(perf_cookie_is_none(perf_no_stack_cookie(PERF_NO_STACK_REFUSED)) &&
@@ -141,6 +172,7 @@ int main(void)
 	test_round_trips(false);
 	test_round_trips(true);
 	test_refusals();
+	test_put();
 	test_cookies();
 	test_memory();
 	return tap_done();

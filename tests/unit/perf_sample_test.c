@@ -193,11 +193,26 @@ static void test_group_read_limit(void)
 		 CLEW_BAD_FILE, "a group of 2^62 counters");
 }
 
+/* Is what perf_sample_id_put() writes of @p id another trailer than that of @p rec? */
+static bool differs(const struct perf_record *rec, const struct perf_attr *attr,
+		    const struct perf_sample_id *id)
+{
+	size_t bytes = perf_sample_id_bytes(attr);
+	struct buf b = {0};
+	bool is_other;
+
+	perf_sample_id_put(&b, attr, id);
+	is_other = b.nr != bytes ||
+		   (bytes && memcmp(b.data, rec->data + rec->size - bytes, bytes) != 0);
+	buf_done(&b);
+	return is_other;
+}
+
 /* Trailers: same fields whatever stands before, found from the end. */
 static void test_sample_id(bool big)
 {
 	struct perf_random r = {.state = 9, .big = big};
-	int lost = 0, misplaced = 0;
+	int lost = 0, misplaced = 0, different = 0;
 
 	for (int i = 0; i < 500; i++) {
 		struct perf_sample_id id = {perf_random_u64(&r),
@@ -210,7 +225,7 @@ static void test_sample_id(bool big)
 		struct perf_put p = {.big = big};
 		struct perf_sample_id got;
 		struct perf_record rec;
-		struct perf_id_pos pos;
+		struct perf_field_pos pos;
 		struct perf_attr attr;
 		union perf_view v;
 		uint64_t t;
@@ -236,10 +251,17 @@ static void test_sample_id(bool big)
 				load_u64(rec.data + rec.size - 8 * pos.trailer, rec.swap) != id.id;
 		else
 			misplaced += pos.trailer != -1 || pos.sample != -1;
+		misplaced += t & PERF_SAMPLE_TIME
+				   ? load_u64(rec.data + rec.size -
+						      8 * perf_time_pos_of(&attr).trailer,
+					      rec.swap) != id.time
+				   : perf_time_pos_of(&attr).trailer != -1;
+		different += rec.swap ? 0 : differs(&rec, &attr, &id);
 		buf_done(&p.buf);
 	}
+	CHECK_EQ(different, 0, "perf_sample_id_put() writes those of the host's byte order alike");
 	CHECK_EQ(lost, 0, "%s trailers of 500 random attrs", big ? "big-endian" : "little-endian");
-	CHECK_EQ(misplaced, 0, "the id is where perf_id_pos_of says");
+	CHECK_EQ(misplaced, 0, "id and time are where perf_id_pos_of() and perf_time_pos_of() say");
 	perf_random_done(&r);
 }
 

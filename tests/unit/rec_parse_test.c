@@ -29,29 +29,32 @@ static void test_pages(void)
 
 static void test_callgraph(void)
 {
-	CHECK(!rec_parse_callgraph(&o, "fp", &error) && o.callgraph == REC_CALLGRAPH_FP, "fp");
-	CHECK(!rec_parse_callgraph(&o, "fp,32", &error) && o.max_stack == 32, "fp,32");
-	CHECK(!rec_parse_callgraph(&o, "dwarf", &error) && o.stack_bytes == 0, "dwarf");
-	CHECK(!rec_parse_callgraph(&o, "dwarf,4097", &error) && o.stack_bytes == 4104,
+	CHECK(!rec_parse_callgraph(&o, "fp", &error) && o.stacks.kind == REC_STACKS_FP, "fp");
+	CHECK(!rec_parse_callgraph(&o, "fp,32", &error) && o.stacks.depth == 32, "fp,32");
+	CHECK(!rec_parse_callgraph(&o, "dwarf", &error) && o.stacks.bytes == 0, "dwarf");
+	CHECK(!rec_parse_callgraph(&o, "dwarf,4097", &error) && o.stacks.bytes == 4104,
 	      "dwarf,4097: rounded up to 8");
-	CHECK(!rec_parse_callgraph(&o, "dwarf,65528", &error) && o.stack_bytes == 65528,
+	CHECK(!rec_parse_callgraph(&o, "dwarf,65528", &error) && o.stacks.bytes == 65528,
 	      "dwarf,65528: the most");
 	CHECK(rec_parse_callgraph(&o, "dwarf,65529", &error) == CLEW_INVALID, "dwarf,65529");
 	CHECK(rec_parse_callgraph(&o, "lbr,3", &error) == CLEW_INVALID, "lbr,3");
 	CHECK(rec_parse_callgraph(&o, "", &error) == CLEW_INVALID, "nothing");
-	CHECK(!rec_parse_callgraph(&o, "auto", &error) && o.callgraph == REC_CALLGRAPH_AUTO,
-	      "auto");
+	CHECK(!rec_parse_callgraph(&o, "auto", &error) && o.stacks.kind == REC_STACKS_AUTO, "auto");
 	CHECK(rec_parse_callgraph(&o, "auto,3", &error) == CLEW_INVALID, "auto,3");
 	CHECK(!rec_parse_callgraph(&o, "sframe,immediate", &error) &&
-		      o.callgraph == REC_CALLGRAPH_SFRAME && o.is_immediate,
+		      o.stacks.kind == REC_STACKS_BPF_IMMEDIATE,
 	      "sframe,immediate");
-	CHECK(!rec_parse_callgraph(&o, "sframe", &error) && !o.is_immediate, "sframe");
+	CHECK(!rec_parse_callgraph(&o, "sframe", &error) &&
+		      o.stacks.kind == REC_STACKS_BPF_DEFERRED,
+	      "sframe");
 	CHECK(rec_parse_callgraph(&o, "sframe,soon", &error) == CLEW_INVALID, "sframe,soon");
-	CHECK(!rec_parse_callgraph(&o, "fp,defer", &error) && o.callgraph == REC_CALLGRAPH_DEFER,
+	CHECK(!rec_parse_callgraph(&o, "fp,defer", &error) &&
+		      o.stacks.kind == REC_STACKS_KERNEL_DEFERRED,
 	      "fp,defer");
-	CHECK(!rec_parse_callgraph(&o, "defer", &error) && o.callgraph == REC_CALLGRAPH_DEFER,
+	CHECK(!rec_parse_callgraph(&o, "defer", &error) &&
+		      o.stacks.kind == REC_STACKS_KERNEL_DEFERRED,
 	      "defer");
-	CHECK(!rec_parse_callgraph(&o, "no", &error) && o.callgraph == REC_CALLGRAPH_NONE, "no");
+	CHECK(!rec_parse_callgraph(&o, "no", &error) && o.stacks.kind == REC_STACKS_NONE, "no");
 	CHECK(!rec_parse_drain(&o, "50", &error) && o.has_drain_ms && o.drain_ms == 50, "drain 50");
 	CHECK(rec_parse_drain(&o, "5s", &error) == CLEW_INVALID, "drain 5s");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which stacks are written, which wait for a sample, and which are given up. */
-#include "record/stacks/user_stacks.h"
+#include "record/stacks/user_stacks_impl.h"
 #include "unit/tap.h"
 
 static struct rec_counter tracker;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/header/header_text.h"
 
+#include <time.h>
+
 #include "base/escape.h"
 #include "format/header/attr_text.h"
 #include "format/header/header_impl.h"
@@ -263,9 +265,15 @@ static void print_pmu_caps(struct buf *out, const struct header_facts *h)
 static const char *clock_name(uint32_t clockid)
 {
 	static const char *const names[] = {
-		"realtime",         "monotonic",     "process_cputime",
-		"thread_cputime",   "monotonic_raw", "realtime_coarse",
-		"monotonic_coarse", "boottime",      [11] = "tai",
+		[CLOCK_REALTIME] = "realtime",
+		[CLOCK_MONOTONIC] = "monotonic",
+		[CLOCK_PROCESS_CPUTIME_ID] = "process_cputime",
+		[CLOCK_THREAD_CPUTIME_ID] = "thread_cputime",
+		[CLOCK_MONOTONIC_RAW] = "monotonic_raw",
+		[CLOCK_REALTIME_COARSE] = "realtime_coarse",
+		[CLOCK_MONOTONIC_COARSE] = "monotonic_coarse",
+		[CLOCK_BOOTTIME] = "boottime",
+		[CLOCK_TAI] = "tai",
 	};
 
 	return clockid < sizeof(names) / sizeof(*names) && names[clockid] ? names[clockid]

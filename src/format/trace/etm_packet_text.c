@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/trace/etm_packet_text.h"
 
-/* Spec: IHI 0064 and DDI 0487, exception packet, TYPE. */
 static const char *const a_profile[] = {
-	[0] = "PE reset",    [1] = "debug halt",   [2] = "call",
-	[3] = "trap",        [4] = "system error", [6] = "instruction debug",
-	[7] = "data debug",  [10] = "alignment",   [11] = "instruction fault",
-	[12] = "data fault", [14] = "IRQ",         [15] = "FIQ",
+	[ETM_EXC_RESET] = "PE reset",
+	[ETM_EXC_DEBUG_HALT] = "debug halt",
+	[ETM_EXC_CALL] = "call",
+	[ETM_EXC_TRAP] = "trap",
+	[ETM_EXC_SYSTEM_ERROR] = "system error",
+	[ETM_EXC_INSN_DEBUG] = "instruction debug",
+	[ETM_EXC_DATA_DEBUG] = "data debug",
+	[ETM_EXC_ALIGNMENT] = "alignment",
+	[ETM_EXC_INSN_FAULT] = "instruction fault",
+	[ETM_EXC_DATA_FAULT] = "data fault",
+	[ETM_EXC_IRQ] = "IRQ",
+	[ETM_EXC_FIQ] = "FIQ",
 };
+
+/* Spec: IHI 0064, exception packet, TYPE of the M profile. */
 
 static const char *const m_profile[] = {
 	[1] = "PE reset", [2] = "NMI",        [3] = "hard fault",  [4] = "MemManage",

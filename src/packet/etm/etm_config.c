@@ -7,7 +7,11 @@
 enum {
 	CONFIG_INSTP0 = 3 << 1,
 	CONFIG_BB = 1 << 3,
+	CONFIG_CCI = 1 << 4,
+	CONFIG_CID = 1 << 6,
+	CONFIG_VMID = 1 << 7,
 	CONFIG_COND = 7 << 8,
+	CONFIG_TS = 1 << 11,
 	CONFIG_RS = 1 << 12,
 	CONFIG_VMIDOPT = 1 << 15,
 	CONFIG_DATA = 3 << 16, /* DA, DV */
@@ -79,7 +83,11 @@ enum clew_err etm_config_init(struct etm_config *ret, const struct etm_regs *r,
 	c.has_return_stack = r->configr & CONFIG_RS;
 	c.has_branch_broadcast = r->configr & CONFIG_BB;
 	c.wfx_are_waypoints = r->idr2 >> 31 && c.version >= 0x43;
+	c.has_cid = r->configr & CONFIG_CID;
+	c.has_vmid = r->configr & CONFIG_VMID;
 	c.vmid_is_cid2 = vmid_is_cid2(r, c.version);
+	c.has_timestamps = r->configr & CONFIG_TS;
+	c.has_cycle_counts = r->configr & CONFIG_CCI;
 	*ret = c;
 	return CLEW_OK;
 }

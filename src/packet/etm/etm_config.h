@@ -30,7 +30,9 @@ struct etm_config {
 	bool has_commopt;  /* cycle counts carry no commits */
 	bool transactions_are_p0, has_q, has_ts_marks, has_return_stack, has_branch_broadcast;
 	bool wfx_are_waypoints;
-	bool vmid_is_cid2; /* the VMID field holds CONTEXTIDR_EL2 */
+	bool has_cid, has_vmid; /* context packets carry them */
+	bool vmid_is_cid2;      /* the VMID field holds CONTEXTIDR_EL2 */
+	bool has_timestamps, has_cycle_counts;
 };
 
 enum { ETM_MAX_SPEC = 4096 };

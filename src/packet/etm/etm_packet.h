@@ -118,6 +118,23 @@ struct etm_packet {
 	} trace_info;
 };
 
+/** TYPE of an exception packet, A and R profile; numbers between are reserved.
+ * Spec: IHI 0064 and DDI 0487, exception packet. */
+enum etm_exception {
+	ETM_EXC_RESET = 0,
+	ETM_EXC_DEBUG_HALT = 1,
+	ETM_EXC_CALL = 2,
+	ETM_EXC_TRAP = 3,
+	ETM_EXC_SYSTEM_ERROR = 4,
+	ETM_EXC_INSN_DEBUG = 6,
+	ETM_EXC_DATA_DEBUG = 7,
+	ETM_EXC_ALIGNMENT = 10,
+	ETM_EXC_INSN_FAULT = 11,
+	ETM_EXC_DATA_FAULT = 12,
+	ETM_EXC_IRQ = 14,
+	ETM_EXC_FIQ = 15,
+};
+
 /** State that packets share. The caller's; copying it copies the decoder. */
 struct etm_packets {
 	const struct etm_config *config;

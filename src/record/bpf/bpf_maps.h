@@ -102,9 +102,9 @@ static __always_inline uint64_t fresh_cookie(void)
 
 static __always_inline uint64_t now(void)
 {
-	if (config.clockid == 7)
+	if (config.clockid == CLOCK_BOOTTIME)
 		return bpf_ktime_get_boot_ns();
-	if (config.clockid == 11)
+	if (config.clockid == CLOCK_TAI)
 		return bpf_ktime_get_tai_ns();
 	return bpf_ktime_get_ns();
 }

@@ -22,6 +22,9 @@ typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
 
+/* Of <linux/time.h>. */
+enum { CLOCK_BOOTTIME = 7, CLOCK_TAI = 11 };
+
 /* Of <linux/bpf.h>. */
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,

@@ -96,13 +96,20 @@ static enum clew_err time_stamps(const struct term_call *c, struct rec_event *e)
 
 static enum clew_err call_graph(const struct term_call *c, struct rec_event *e)
 {
-	static const char *const kinds[] = {"no", "fp", "dwarf", "lbr"}; /* enum rec_callgraph */
+	static const struct {
+		const char *word;
+		enum rec_stacks kind;
+	} kinds[] = {
+		{"no",    REC_STACKS_NONE},
+		{"fp",    REC_STACKS_FP  },
+		{"dwarf", REC_STACKS_COPY},
+		{"lbr",   REC_STACKS_LBR },
+	};
 
-	e->has_callgraph = true;
-	for (unsigned int i = 0; i < 4; i++) {
-		if (event_word_is(c->value, kinds[i])) {
-			e->wants_callgraph = i;
-			e->callgraph = (enum rec_callgraph)i;
+	e->has_stacks = true;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (event_word_is(c->value, kinds[i].word)) {
+			e->stacks = kinds[i].kind;
 			return CLEW_OK;
 		}
 	}
@@ -124,9 +131,9 @@ static enum clew_err max_stack(const struct term_call *c, struct rec_event *e)
 	if (c->number > UINT16_MAX)
 		return too_large(c, UINT16_MAX);
 	e->attr.sample_max_stack = (uint16_t)c->number;
-	if (!e->has_callgraph) {
-		e->has_callgraph = e->wants_callgraph = true;
-		e->callgraph = REC_CALLGRAPH_NONE; /* the recording's kind */
+	if (!e->has_stacks) {
+		e->has_stacks = true;
+		e->stacks = REC_STACKS_AUTO;
 	}
 	return CLEW_OK;
 }

@@ -46,33 +46,22 @@ static void copy_user_stack(struct perf_attr *a, const struct rec_event *e,
 {
 	a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	a->sample_regs_user |= ALL_REGS;
-	a->sample_stack_user = e->stack_bytes ? e->stack_bytes
-			     : o->stack_bytes ? o->stack_bytes
-					      : stack_bytes;
+	a->sample_stack_user = e->stack_bytes  ? e->stack_bytes
+			     : o->stacks.bytes ? o->stacks.bytes
+					       : stack_bytes;
 	a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_USER; /* the copy tells it better */
 }
 
 static enum rec_stacks named_stacks(const struct rec_event *e, const struct rec_options *o)
 {
-	if (!e->has_callgraph)
-		return o->stacks;
-	if (!e->wants_callgraph)
-		return REC_STACKS_NONE;
-	switch (e->callgraph) {
-	case REC_CALLGRAPH_FP:
-		return REC_STACKS_FP;
-	case REC_CALLGRAPH_DWARF:
-		return o->is_store_stacks ? REC_STACKS_STORED : REC_STACKS_COPY;
-	case REC_CALLGRAPH_LBR:
-		return REC_STACKS_LBR;
-	case REC_CALLGRAPH_NONE: /* max-stack= alone */
-		return o->stacks == REC_STACKS_NONE ? REC_STACKS_FP : o->stacks;
-	case REC_CALLGRAPH_AUTO:
-	case REC_CALLGRAPH_SFRAME:
-	case REC_CALLGRAPH_DEFER:
-		break;
-	}
-	return o->stacks;
+	if (!e->has_stacks)
+		return o->stacks.kind;
+	if (e->stacks == REC_STACKS_COPY)
+		return rec_stacks_of_copies(o);
+	if (e->stacks != REC_STACKS_AUTO)
+		return e->stacks;
+	/* max-stack= alone */
+	return o->stacks.kind == REC_STACKS_NONE ? REC_STACKS_FP : o->stacks.kind;
 }
 
 enum rec_stacks rec_stacks_of(const struct rec_event *e, const struct rec_options *o)
@@ -107,6 +96,7 @@ static void add_user_part(struct perf_attr *a, const struct rec_event *e,
 		break;
 	case REC_STACKS_FP:
 	case REC_STACKS_NONE:
+	case REC_STACKS_AUTO:
 	case NR_REC_STACKS:
 		break;
 	}
@@ -121,7 +111,7 @@ static void set_callgraph(struct perf_attr *a, const struct rec_event *e,
 		return;
 	a->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (!a->sample_max_stack && !rec_stacks_is_rewritten(kind))
-		a->sample_max_stack = o->max_stack;
+		a->sample_max_stack = o->stacks.depth;
 	if (o->no_user_chain)
 		a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_USER;
 	if (o->no_kernel_chain)

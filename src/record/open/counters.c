@@ -4,16 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os/cgroup_root.h"
 #include "os/file.h"
 #include "os/perf_event.h"
 #include "os/proc.h"
-#include "record/open/cgroup_root.h"
 #include "record/open/probe_defs.h"
-
-static enum clew_err out_of_memory(struct rec_error *error)
-{
-	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
-}
 
 /* Those whose decoders need no more than AUXTRACE_INFO as we write it. */
 static bool is_known_trace(const char *pmu)
@@ -135,7 +130,7 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 		if (err != CLEW_OK)
 			return err;
 	}
-	return vec_push(&c->list, n) ? CLEW_OK : out_of_memory(error);
+	return vec_push(&c->list, n) ? CLEW_OK : rec_fail_memory(error);
 }
 
 static enum clew_err open_cgroup(const char *root, const char *name, size_t len, int *ret_fd,
@@ -164,7 +159,7 @@ static enum clew_err set_cgroups(struct rec_counters *c, const struct rec_option
 	if (!c->target->is_system_wide)
 		return rec_fail(error, CLEW_INVALID,
 				"-G needs -a or -C: a cgroup is watched on CPUs, not on tasks");
-	if (!rec_cgroup_root(root, sizeof(root)))
+	if (!os_cgroup_root(root, sizeof(root)))
 		return rec_fail(error, CLEW_NOT_FOUND,
 				"-G: no cgroup file system is mounted; as root: mount -t cgroup2 "
 				"none /sys/fs/cgroup");
@@ -199,13 +194,13 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	set_groups(c);
 	if (needs_dummy(c, o, target)) {
 		if (add_dummy(c, o, target) != CLEW_OK)
-			return out_of_memory(error);
+			return rec_fail_memory(error);
 	} else {
 		c->list.data[0].is_tracking = true;
 		rec_attr_track(&c->list.data[0].attr, o);
 	}
 	set_ids(c, o);
-	if (o->stacks == REC_STACKS_KERNEL_DEFERRED)
+	if (o->stacks.kind == REC_STACKS_KERNEL_DEFERRED)
 		vec_for_each (&c->list, e)
 			e->attr.flags |= e->is_tracking ? PERF_ATTR_DEFER_OUTPUT : 0;
 	vec_for_each (&c->list, e)
@@ -215,7 +210,7 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 		e->fds = arena_alloc(&c->memory, c->nr_places * sizeof(*e->fds));
 		e->ids = arena_zalloc(&c->memory, c->nr_places * sizeof(*e->ids));
 		if (!e->fds || !e->ids)
-			return out_of_memory(error);
+			return rec_fail_memory(error);
 		memset(e->fds, 0xff, c->nr_places * sizeof(*e->fds));
 	}
 	return set_cgroups(c, o, error);

@@ -160,7 +160,7 @@ enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
 
 	os_raise_file_limit();
 	if (rec_probe_defs_make(c, ui) != CLEW_OK)
-		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+		return rec_fail_memory(error);
 	for (size_t i = 0; i < c->list.nr && err == CLEW_OK; i++)
 		err = open_counter(c, &c->list.data[i], ui, error);
 	if (err == CLEW_OK)
@@ -237,7 +237,7 @@ static enum clew_err map_ring(struct rec_counters *c, const struct rec_counter *
 			      error);
 	if (!vec_push(&c->rings, r)) {
 		os_ring_unmap(&r.ring);
-		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+		return rec_fail_memory(error);
 	}
 	return CLEW_OK;
 }

@@ -6,18 +6,15 @@
 #include "base/bytes.h"
 #include "perfdata/perf_attr.h"
 #include "perfdata/perf_record.h"
+#include "perfdata/perf_sample.h"
 
 enum { FIXED_BYTES = 24 }; /* of both kinds, with the header; a KSYMBOL's name follows */
 
 size_t grown_record_id_bytes(const struct rec_counters *c)
 {
-	const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
-				PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
-
-	vec_for_each (&c->list, e) {
+	vec_for_each (&c->list, e)
 		if (e->attr.flags & PERF_ATTR_KSYMBOL && e->attr.flags & PERF_ATTR_SAMPLE_ID_ALL)
-			return 8 * (size_t)__builtin_popcountll(e->attr.sample_type & fields);
-	}
+			return perf_sample_id_bytes(&e->attr);
 	return 0;
 }
 

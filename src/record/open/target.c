@@ -10,11 +10,6 @@
 
 enum { MAX_CPU = 1 << 16 };
 
-static enum clew_err out_of_memory(struct rec_error *error)
-{
-	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
-}
-
 static int compare_ints(const void *a, const void *b)
 {
 	int x = *(const int *)a, y = *(const int *)b;
@@ -88,7 +83,7 @@ static enum clew_err online_cpus(struct rec_ints *ret, struct rec_error *error)
 	char text[4096];
 
 	if (!os_read_first_line("/sys/devices/system/cpu/online", text, sizeof(text)))
-		return vec_push(ret, 0) ? CLEW_OK : out_of_memory(error);
+		return vec_push(ret, 0) ? CLEW_OK : rec_fail_memory(error);
 	return rec_cpus_parse(text, ret, error);
 }
 
@@ -113,7 +108,7 @@ static enum clew_err choose_cpus(struct rec_target *t, const struct rec_options 
 	enum clew_err err;
 
 	if (o->is_per_thread)
-		return vec_push(&t->cpus, -1) ? CLEW_OK : out_of_memory(error);
+		return vec_push(&t->cpus, -1) ? CLEW_OK : rec_fail_memory(error);
 	err = online_cpus(&online, error);
 	if (err != CLEW_OK || !o->cpus) {
 		t->cpus = online;
@@ -168,7 +163,7 @@ static enum clew_err add_listed(struct rec_target *t, const char *list, bool is_
 					id);
 		if (is_tid ? !vec_push(&t->tids, id) || !vec_push(&t->pids, id)
 			   : !add_threads(t, id))
-			return out_of_memory(error);
+			return rec_fail_memory(error);
 	} while (*at == ',' && at++);
 	return CLEW_OK;
 }
@@ -198,7 +193,7 @@ static enum clew_err add_user(struct rec_target *t, const char *user, struct rec
 	os_dir_close(d);
 	if (ok && !t->tids.nr)
 		return rec_fail(error, CLEW_NOT_FOUND, "user '%s' has no process now", user);
-	return ok ? CLEW_OK : out_of_memory(error);
+	return ok ? CLEW_OK : rec_fail_memory(error);
 }
 
 static enum clew_err choose_tasks(struct rec_target *t, const struct rec_options *o,
@@ -217,7 +212,7 @@ static enum clew_err choose_tasks(struct rec_target *t, const struct rec_options
 			"--per-thread needs tasks: a command, -p, -t or -u, without -a and -C");
 	if (!wants_tasks)
 		return vec_push(&t->tids, t->is_system_wide ? -1 : 0) ? CLEW_OK
-								      : out_of_memory(error);
+								      : rec_fail_memory(error);
 	if (o->pids)
 		err = add_listed(t, o->pids, false, error);
 	if (err == CLEW_OK && o->tids)

@@ -4,6 +4,8 @@
 
 #include "base/vec.h"
 #include "record/plan/rec_error.h"
+#include "record/plan/rec_options.h"
+#include "record/plan/rec_ui.h"
 
 struct rec_ints {
 	VEC(int);

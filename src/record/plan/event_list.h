@@ -7,17 +7,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "perfdata/perf_abi.h"
-
-enum rec_callgraph {
-	REC_CALLGRAPH_NONE,
-	REC_CALLGRAPH_FP,
-	REC_CALLGRAPH_DWARF, /* a copy of the user stack with each sample */
-	REC_CALLGRAPH_LBR,
-	/* of the session only, not of an event's term */
-	REC_CALLGRAPH_AUTO,
-	REC_CALLGRAPH_SFRAME,
-	REC_CALLGRAPH_DEFER,
-};
+#include "record/plan/stacks.h"
 
 /**
  * One event as the user spelled it, ready for perf_event_open() but for what the session decides
@@ -34,23 +24,23 @@ struct rec_event {
 	const char *name; /* as perf would call it: "cycles:u", "sched:sched_switch",
 			     "cpu/event=0x3c/" */
 	uint32_t leader;  /* index of the group's leader; its own index: leads or stands alone */
-	bool has_period, has_freq;           /* set by a term: -F and -c leave it alone */
-	bool has_callgraph, wants_callgraph; /* call-graph=no|fp|dwarf term */
-	bool has_time_term, wants_time;      /* time=0|1 */
-	const char *group_name;              /* of a leader: "grp{a,b}"; NULL: none */
-	const char *pmu;                     /* sysfs name, "intel_pt"; NULL: a generic event */
+	bool has_period, has_freq; /* set by a term: -F and -c leave it alone */
+	bool has_stacks; /* call-graph= or max-stack= term: stacks counts, not the session's */
+	bool has_time_term, wants_time; /* time=0|1 */
+	const char *group_name;         /* of a leader: "grp{a,b}"; NULL: none */
+	const char *pmu;                /* sysfs name, "intel_pt"; NULL: a generic event */
 	bool is_spread; /* one of several, one a kind of cores: the chosen CPUs may have none of it
 			 */
 	bool is_tracepoint;
 	const char *tp_system, *tp_name; /* tracepoints */
 	uint32_t tp_id;
-	const char *filter;           /* --filter text, set by rec_events_filter(); NULL: none */
-	enum rec_callgraph callgraph; /* kind, where wants_callgraph */
-	uint32_t stack_bytes;         /* stack-size= of call-graph=dwarf; 0: the session's */
-	bool is_precise_max;          /* P: precise_ip is 3 and may go down to 0 */
-	bool wants_read; /* S: samples carry the counts of the group (PERF_SAMPLE_READ) */
-	bool is_weak;    /* W: may leave its group when the group is refused */
-	bool has_world;  /* G or H was spelled */
+	const char *filter;     /* --filter text, set by rec_events_filter(); NULL: none */
+	enum rec_stacks stacks; /* NONE, FP, COPY, LBR, or AUTO: as the session's */
+	uint32_t stack_bytes;   /* stack-size= of call-graph=dwarf; 0: the session's */
+	bool is_precise_max;    /* P: precise_ip is 3 and may go down to 0 */
+	bool wants_read;        /* S: samples carry the counts of the group (PERF_SAMPLE_READ) */
+	bool is_weak;           /* W: may leave its group when the group is refused */
+	bool has_world;         /* G or H was spelled */
 	bool has_inherit, wants_inherit;     /* inherit, no-inherit */
 	bool has_overwrite, wants_overwrite; /* overwrite, no-overwrite */
 	uint64_t max_events;                 /* nr=: stop after so many; 0: no limit */

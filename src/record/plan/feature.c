@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "os/file.h"
 #include "os/perf_event.h"
@@ -104,7 +105,7 @@ static void probe_flags(struct rec_features *f)
 
 		attr.flags |= n->bit | companions(n->bit);
 		if (n->bit == PERF_ATTR_USE_CLOCKID)
-			attr.clockid = 1; /* CLOCK_MONOTONIC */
+			attr.clockid = CLOCK_MONOTONIC;
 		if (n->bit == PERF_ATTR_DEFER_CALLCHAIN)
 			attr.sample_type = PERF_SAMPLE_CALLCHAIN;
 		if (is_known(&attr))
@@ -134,7 +135,8 @@ static void probe_samples(struct rec_features *f)
 
 static void probe_clocks(struct rec_features *f)
 {
-	static const int clocks[] = {0, 1, 4, 7, 11}; /* REALTIME MONOTONIC _RAW BOOTTIME TAI */
+	static const int clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW,
+				     CLOCK_BOOTTIME, CLOCK_TAI};
 
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
 		struct perf_attr attr = dummy();

@@ -40,15 +40,7 @@ void rec_advise(struct rec_error *e, const char *format, ...)
 	va_end(args);
 }
 
-void rec_say(const struct rec_ui *ui, enum rec_level level, const char *format, ...)
+enum clew_err rec_fail_memory(struct rec_error *e)
 {
-	char text[768];
-	va_list args;
-
-	if (!ui->say)
-		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	ui->say(ui->ctx, level, text);
+	return rec_fail(e, CLEW_NO_MEMORY, "out of memory");
 }

@@ -4,7 +4,11 @@
 
 #include <clew/err.h>
 
-#include "record/plan/rec_options.h"
+/** For the user: what was wrong and what to do. Apart, as names in a sentence may hold newlines. */
+struct rec_error {
+	char text[768]; /* a sentence */
+	char hint[768]; /* what to do; "": nothing to advise */
+};
 
 /** Put a sentence into @p e and return @p code. */
 CLEW_COLD CLEW_PRINTF(3, 4) enum clew_err
@@ -15,10 +19,9 @@ CLEW_COLD CLEW_PRINTF(3, 4) enum clew_err
 CLEW_COLD CLEW_PRINTF(3, 4) enum clew_err
 	rec_fail_os(struct rec_error *e, int err, const char *format, ...);
 
+CLEW_COLD enum clew_err rec_fail_memory(struct rec_error *e);
+
 /** What to do about the sentence in @p e. */
 CLEW_COLD CLEW_PRINTF(2, 3) void rec_advise(struct rec_error *e, const char *format, ...);
-
-CLEW_PRINTF(3, 4)
-void rec_say(const struct rec_ui *ui, enum rec_level level, const char *format, ...);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/progress.h"
 #include "record/plan/event_list.h"
 #include "record/plan/stacks.h"
 
@@ -35,13 +34,9 @@ struct rec_options {
 	int64_t delay_ms; /* 0: start at once; -1: start disabled */
 
 	/* what each sample holds */
-	enum rec_callgraph callgraph;
-	enum rec_stacks stacks; /* what became of callgraph: settled by the session */
-	bool is_immediate;      /* sframe: at the sample, not on the way back to user mode */
-	bool keeps_deferred;    /* leave stacks in records of their own (the caller's to heed) */
-	bool is_store_stacks;   /* dwarf: leave the copies in the file, as perf does */
-	uint32_t stack_bytes;   /* dwarf; 0: chosen */
-	uint16_t max_stack;     /* frames; 0: the kernel's limit, or ours */
+	struct rec_stack_plan stacks;
+	bool keeps_deferred;  /* leave stacks in records of their own (the caller's to heed) */
+	bool is_store_stacks; /* dwarf: leave the copies in the file, as perf does */
 	bool has_drain_ms;
 	uint32_t drain_ms;       /* how long to wait for user stacks at the end */
 	const char *cache_dir;   /* of compiled unwind tables; NULL: none */
@@ -76,29 +71,10 @@ struct rec_options {
 	size_t nr_command_line;
 };
 
-/** What tells the user what was wrong and what to do. Apart: names in a sentence may hold newlines.
- */
-struct rec_error {
-	char text[768]; /* a sentence */
-	char hint[768]; /* what to do; "": nothing to advise */
-};
-
-struct rec_progress {
-	uint64_t elapsed_ns, samples, lost, bytes;
-	uint32_t nr_files;
-};
-
-enum rec_level { REC_NOTE, REC_WARNING };
-
-/** What the session tells while it runs. Any may be NULL. */
-struct rec_ui {
-	void (*say)(void *ctx, enum rec_level level, const char *text);
-	void (*progress)(void *ctx, const struct rec_progress *p); /* about twice a second */
-	struct progress *steps; /* of the work before and after recording; borrowed */
-	/** A plain file is whole; @p is_deferred: some of its user stacks stand in records of their
-	 * own. */
-	void (*wrote)(void *ctx, const char *path, bool is_deferred);
-	void *ctx;
-};
+/** What copies of stacks are for. */
+static inline enum rec_stacks rec_stacks_of_copies(const struct rec_options *o)
+{
+	return o->is_store_stacks ? REC_STACKS_STORED : REC_STACKS_COPY;
+}
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "os/caps.h"
 #include "os/proc.h"
@@ -117,8 +118,8 @@ static enum clew_err parse_stack_size(struct rec_options *o, const char *text,
 				"--call-graph dwarf,%s: expected the bytes of stack to copy, up to "
 				"%d",
 				text, MAX_STACK_BYTES);
-	o->callgraph = REC_CALLGRAPH_DWARF;
-	o->stack_bytes = (uint32_t)(v + 7) & ~7u;
+	o->stacks.kind = REC_STACKS_COPY;
+	o->stacks.bytes = (uint32_t)(v + 7) & ~7u;
 	return CLEW_OK;
 }
 
@@ -130,8 +131,8 @@ static enum clew_err parse_depth(struct rec_options *o, const char *text, struct
 	if (text && (!number(text, &end, &v) || *end || v > UINT16_MAX))
 		return rec_fail(error, CLEW_INVALID,
 				"--call-graph fp,%s: expected how many frames to keep", text);
-	o->callgraph = REC_CALLGRAPH_FP;
-	o->max_stack = (uint16_t)v;
+	o->stacks.kind = REC_STACKS_FP;
+	o->stacks.depth = (uint16_t)v;
 	return CLEW_OK;
 }
 
@@ -148,8 +149,7 @@ static enum clew_err parse_sframe(struct rec_options *o, const char *rest, struc
 			"--call-graph sframe,%s: expected sframe, or sframe,immediate (at the "
 			"sample, for kernels without task work)",
 			rest);
-	o->callgraph = REC_CALLGRAPH_SFRAME;
-	o->is_immediate = rest;
+	o->stacks.kind = rest ? REC_STACKS_BPF_IMMEDIATE : REC_STACKS_BPF_DEFERRED;
 	return CLEW_OK;
 }
 
@@ -157,25 +157,25 @@ static enum clew_err parse_kind(struct rec_options *o, const char *text, struct 
 {
 	static const struct {
 		const char *word;
-		enum rec_callgraph kind;
+		enum rec_stacks kind;
 	} plain[] = {
-		{"auto",  REC_CALLGRAPH_AUTO },
-                {"defer", REC_CALLGRAPH_DEFER},
-		{"lbr",   REC_CALLGRAPH_LBR  },
-                {"no",    REC_CALLGRAPH_NONE },
-		{"none",  REC_CALLGRAPH_NONE },
+		{"auto",  REC_STACKS_AUTO           },
+                {"defer", REC_STACKS_KERNEL_DEFERRED},
+		{"lbr",   REC_STACKS_LBR            },
+                {"no",    REC_STACKS_NONE           },
+		{"none",  REC_STACKS_NONE           },
 	};
 	size_t len = strcspn(text, ",");
 	const char *rest = text[len] ? text + len + 1 : NULL;
 
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]) && !rest; i++) {
 		if (is_word(text, len, plain[i].word)) {
-			o->callgraph = plain[i].kind;
+			o->stacks.kind = plain[i].kind;
 			return CLEW_OK;
 		}
 	}
 	if (!strcmp(text, "fp,defer")) {
-		o->callgraph = REC_CALLGRAPH_DEFER;
+		o->stacks.kind = REC_STACKS_KERNEL_DEFERRED;
 		return CLEW_OK;
 	}
 	if (is_word(text, len, "fp"))
@@ -425,16 +425,16 @@ enum clew_err rec_parse_clock(struct rec_options *o, const char *text, struct re
 		const char *name;
 		int32_t id;
 	} clocks[] = {
-		{"realtime",      0 },
-                {"real",          0 },
-                {"monotonic",     1 },
-                {"mono",          1 },
-		{"monotonic_raw", 4 },
-                {"raw",           4 },
-                {"boottime",      7 },
-                {"boot",          7 },
-		{"tai",           11},
-                {"clock_tai",     11},
+		{"realtime",      CLOCK_REALTIME     },
+		{"real",          CLOCK_REALTIME     },
+		{"monotonic",     CLOCK_MONOTONIC    },
+		{"mono",          CLOCK_MONOTONIC    },
+		{"monotonic_raw", CLOCK_MONOTONIC_RAW},
+		{"raw",           CLOCK_MONOTONIC_RAW},
+		{"boottime",      CLOCK_BOOTTIME     },
+		{"boot",          CLOCK_BOOTTIME     },
+		{"tai",           CLOCK_TAI          },
+		{"clock_tai",     CLOCK_TAI          },
 	};
 	const char *name = strncasecmp(text, "CLOCK_", 6) ? text : text + 6;
 	uint64_t v;

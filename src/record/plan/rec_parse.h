@@ -3,6 +3,8 @@
 #define RECORD_PLAN_REC_PARSE_H
 
 #include "record/plan/rec_error.h"
+#include "record/plan/rec_options.h"
+#include "record/plan/rec_ui.h"
 
 /*
  * The arguments of record's options, as perf spells them, into rec_options. Each returns CLEW_OK,

@@ -3,6 +3,7 @@
 #define RECORD_PLAN_STACKS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Which way user stacks are recorded: --call-graph auto|sframe|fp|dwarf|defer.
@@ -23,7 +24,19 @@ enum rec_stacks {
 	REC_STACKS_STORED, /* REGS_USER | STACK_USER in the file */
 	REC_STACKS_FP,
 	REC_STACKS_LBR,
+	REC_STACKS_AUTO, /* asked for only: the best that works here; of an event, the session's */
 	NR_REC_STACKS
+};
+
+struct defer_bpf;
+
+/** User stacks as they are asked for, and with kind settled and bpf open, as they are recorded. */
+struct rec_stack_plan {
+	enum rec_stacks kind;
+	uint16_t depth; /* frames; 0: the kernel's limit, or ours */
+	uint32_t bytes; /* of stack to copy; 0: chosen */
+	struct defer_bpf
+		*bpf; /* of the kinds that need it, else NULL. Who opens the events frees it */
 };
 
 /** "bpf-deferred", "kernel-deferred", ... */

@@ -5,13 +5,14 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "elf/elf_file.h"
 #include "os/proc.h"
 #include "os/proc_map.h"
 #include "os/self.h"
 #include "perfdata/perf_features_write.h"
 #include "record/running/file_build_id.h"
 
-enum { NT_GNU_BUILD_ID = 3, MAX_ID = 20, NOTES_LIMIT = 1 << 20, PATH_BYTES = 4096 + 64 };
+enum { MAX_ID = 20, NOTES_LIMIT = 1 << 20, PATH_BYTES = 4096 + 64 };
 
 void rec_build_ids_add(struct rec_build_ids *b, bool is_kernel, const uint8_t *id, size_t id_bytes,
 		       const char *filename)
@@ -63,30 +64,6 @@ void rec_build_ids_add_mapped(struct rec_build_ids *b, const struct perf_mmap *m
 		rec_build_ids_add(b, false, id, n, m->filename);
 }
 
-size_t rec_build_id_of_notes(const void *notes, size_t size, uint8_t ret[20])
-{
-	struct bytes b = bytes_of(notes, size), name, desc;
-	uint32_t name_bytes, desc_bytes, type;
-
-	while (bytes_u32(&b, false, &name_bytes) && bytes_u32(&b, false, &desc_bytes) &&
-	       bytes_u32(&b, false, &type)) {
-		size_t left = bytes_left(&b);
-
-		if (!bytes_take(&b, name_bytes, &name))
-			return 0;
-		bytes_skip(&b, -(size_t)name_bytes & 3);
-		if (!bytes_take(&b, desc_bytes, &desc) || left < desc_bytes)
-			return 0;
-		bytes_skip(&b, -(size_t)desc_bytes & 3);
-		if (type == NT_GNU_BUILD_ID && name_bytes == 4 && !memcmp(name.pos, "GNU", 4) &&
-		    desc_bytes && desc_bytes <= MAX_ID) {
-			memcpy(ret, desc.pos, desc_bytes);
-			return desc_bytes;
-		}
-	}
-	return 0;
-}
-
 static void add_notes_file(struct rec_build_ids *b, const char *path, const char *name)
 {
 	struct buf notes = {0};
@@ -94,7 +71,7 @@ static void add_notes_file(struct rec_build_ids *b, const char *path, const char
 	size_t n;
 
 	if (os_read_into(path, NOTES_LIMIT, &notes) > 0) {
-		n = rec_build_id_of_notes(notes.data, notes.nr, id);
+		n = elf_notes_build_id(bytes_of(notes.data, notes.nr), false, id);
 		if (n)
 			rec_build_ids_add(b, true, id, n, name);
 	}

@@ -21,10 +21,6 @@ void rec_build_ids_add(struct rec_build_ids *b, bool is_kernel, const uint8_t *i
 /** Look into the mapped file itself, once a file. */
 void rec_build_ids_add_mapped(struct rec_build_ids *b, const struct perf_mmap *m);
 
-/** The GNU build id among ELF notes (a notes section, segment or /sys/kernel/notes). @return its
- * length, 0: none. */
-size_t rec_build_id_of_notes(const void *notes, size_t size, uint8_t ret[20]);
-
 /** The running kernel and its modules. */
 void rec_build_ids_add_kernel(struct rec_build_ids *b);
 

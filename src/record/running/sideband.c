@@ -18,43 +18,17 @@ enum {
 	COMM_BYTES = 16,
 };
 
-/* The order of the fields is that of struct perf_sample_id's bits. */
-static void make_trailer(struct rec_sideband *s, const struct rec_counter *e, uint64_t id)
-{
-	uint64_t type = e->attr.sample_type;
-	size_t at = 0;
-
-	s->at_pid = s->at_tid = SIZE_MAX;
-	if (!(e->attr.flags & PERF_ATTR_SAMPLE_ID_ALL))
-		return;
-	if (type & PERF_SAMPLE_TID) {
-		s->at_pid = at;
-		s->at_tid = at + 4;
-		at += 8;
-	}
-	at += type & PERF_SAMPLE_TIME ? 8 : 0; /* 0: before all else */
-	if (type & PERF_SAMPLE_ID) {
-		memcpy(s->trailer + at, &id, 8);
-		at += 8;
-	}
-	at += type & PERF_SAMPLE_STREAM_ID ? 8 : 0;
-	at += type & PERF_SAMPLE_CPU ? 8 : 0;
-	s->has_identifier = type & PERF_SAMPLE_IDENTIFIER;
-	if (s->has_identifier) {
-		memcpy(s->trailer + at, &id, 8);
-		at += 8;
-	}
-	s->trailer_bytes = at;
-}
-
 bool rec_sideband_init(struct rec_sideband *s, const struct rec_counters *c,
 		       const struct rec_options *o, struct rec_build_ids *build_ids,
 		       struct rec_file *f)
 {
 	*s = (struct rec_sideband){.options = o, .build_ids = build_ids, .file = f};
-	vec_for_each (&c->list, e)
-		if (e->is_tracking)
-			make_trailer(s, e, e->ids[0]);
+	vec_for_each (&c->list, e) {
+		if (e->is_tracking) {
+			s->tracker = &e->attr;
+			s->tracker_id = e->ids[0];
+		}
+	}
 	return true;
 }
 
@@ -97,25 +71,7 @@ void rec_sideband_text(struct rec_sideband *s, const char *text, size_t len)
 	buf_fill(&s->out, '\0', 8 - len % 8);
 }
 
-void rec_sideband_end(struct rec_sideband *s, size_t at, uint32_t pid, uint32_t tid)
-{
-	size_t trailer = s->out.nr;
-	uint16_t size;
-
-	buf_add(&s->out, s->trailer, s->trailer_bytes);
-	if (s->out.is_failed)
-		return;
-	if (s->at_pid != SIZE_MAX) {
-		memcpy(s->out.data + trailer + s->at_pid, &pid, 4);
-		memcpy(s->out.data + trailer + s->at_tid, &tid, 4);
-	}
-	size = (uint16_t)(s->out.nr - at);
-	memcpy(s->out.data + at + offsetof(struct perf_event_header, size), &size, sizeof(size));
-	if (s->out.nr >= FLUSH_BYTES)
-		rec_sideband_flush(s);
-}
-
-/* The same for records that have no trailer: those of tools. */
+/* Records of tools have no trailer. */
 void rec_sideband_end_plain(struct rec_sideband *s, size_t at)
 {
 	uint16_t size = (uint16_t)(s->out.nr - at);
@@ -123,6 +79,23 @@ void rec_sideband_end_plain(struct rec_sideband *s, size_t at)
 	if (!s->out.is_failed)
 		memcpy(s->out.data + at + offsetof(struct perf_event_header, size), &size,
 		       sizeof(size));
+}
+
+static void end_record(struct rec_sideband *s, size_t at, const struct perf_sample_id *id)
+{
+	if (s->tracker)
+		perf_sample_id_put(&s->out, s->tracker, id);
+	rec_sideband_end_plain(s, at);
+	if (!s->out.is_failed && s->out.nr >= FLUSH_BYTES)
+		rec_sideband_flush(s);
+}
+
+void rec_sideband_end(struct rec_sideband *s, size_t at, uint32_t pid, uint32_t tid)
+{
+	/* Time 0: before all else. */
+	const struct perf_sample_id id = {.id = s->tracker_id, .pid = pid, .tid = tid};
+
+	end_record(s, at, &id);
 }
 
 static void add_comm(struct rec_sideband *s, int pid, int tid, const char *comm)
@@ -338,13 +311,11 @@ void rec_sideband_all(struct rec_sideband *s)
 
 void rec_sideband_lost(struct rec_sideband *s, const struct rec_lost *lost)
 {
-	size_t at = rec_sideband_begin(s, PERF_RECORD_LOST_SAMPLES, 0), id_at = s->trailer_bytes;
+	size_t at = rec_sideband_begin(s, PERF_RECORD_LOST_SAMPLES, 0);
+	const struct perf_sample_id id = {.id = lost->id}; /* the event that lost them */
 
 	rec_sideband_u64(s, lost->lost);
-	rec_sideband_end(s, at, 0, 0);
-	/* The id of the event that lost them, where the trailer ends with one. */
-	if (id_at >= 8 && s->has_identifier && !s->out.is_failed)
-		memcpy(s->out.data + s->out.nr - 8, &lost->id, 8);
+	end_record(s, at, &id);
 }
 
 void rec_sideband_done(struct rec_sideband *s)

@@ -19,13 +19,11 @@ struct rec_found_id {
 struct rec_sideband {
 	const struct rec_options *options;
 	struct rec_build_ids *build_ids;
-	struct rec_file *file; /* NULL: all stays in out */
-	uint8_t trailer[64];   /* sample_id of the tracking event: our id, time 0 */
-	size_t trailer_bytes;
-	bool has_identifier;
-	size_t at_pid, at_tid; /* in the trailer; SIZE_MAX: not there */
-	struct buf out, text;  /* records to be written; a file of /proc */
-	struct map_u64 files;  /* (device, inode) of a mapped file -> its build id in ids */
+	struct rec_file *file;           /* NULL: all stays in out */
+	const struct perf_attr *tracker; /* of the event whose sample_id they carry; NULL: none */
+	uint64_t tracker_id;
+	struct buf out, text; /* records to be written; a file of /proc */
+	struct map_u64 files; /* (device, inode) of a mapped file -> its build id in ids */
 	struct {
 		VEC(struct rec_found_id);
 	} ids;

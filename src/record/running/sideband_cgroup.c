@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os/cgroup_root.h"
 #include "os/proc.h"
-#include "record/open/cgroup_root.h"
 #include "record/running/sideband.h"
 
 enum { MAX_CGROUPS = 100000, PATH_BYTES = 4096 };
@@ -59,7 +59,7 @@ void rec_sideband_cgroups(struct rec_sideband *s)
 {
 	struct pending p = {0};
 
-	if (!rec_cgroup_root(p.root, sizeof(p.root)))
+	if (!os_cgroup_root(p.root, sizeof(p.root)))
 		return;
 	push(&p, "");
 	for (unsigned int nr = 0; p.paths.nr && nr < MAX_CGROUPS && s->err == CLEW_OK; nr++) {

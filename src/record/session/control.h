@@ -2,6 +2,9 @@
 #ifndef RECORD_SESSION_CONTROL_H
 #define RECORD_SESSION_CONTROL_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "record/plan/rec_error.h"
 
 enum rec_command {

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/session/drain.h"
 
-#include "os/perf_event.h"
 #include "perfdata/perf_record.h"
-#include "record/aux/aux_drain.h"
+#include "perfdata/perf_sample.h"
 
 void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
-		    struct rec_build_ids *build_ids, bool with_build_ids)
+		    const struct rec_sources *sources, struct rec_build_ids *build_ids,
+		    bool with_build_ids)
 {
-	uint64_t type = c->list.data[0].attr.sample_type;
-
-	*d = (struct rec_drain){.build_ids = build_ids, .time_words = -1};
+	*d = (struct rec_drain){.sources = sources, .build_ids = build_ids};
 	d->mend = record_mend_of(c);
 	d->reads_files = with_build_ids && d->mend.has_no_map_ids;
-	/* IDENTIFIER, IP and TID stand before TIME, and are the same in all our events. */
-	if (type & PERF_SAMPLE_TIME)
-		d->time_words = !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_IP) +
-				!!(type & PERF_SAMPLE_TID);
+	/* The same place in all our events. */
+	d->time_words = perf_time_pos_of(&c->list.data[0].attr).sample;
 }
 
 /* A record as one piece: in place, or put together where it crosses the ring's end. */
@@ -73,23 +69,25 @@ static void note_time(struct rec_drain *d, const struct bytes part[2], size_t at
 		d->last_ns = t;
 }
 
-static void count_mmap(struct rec_drain *d, const struct bytes part[2], size_t at,
+/* @return its bits must be mended. */
+static bool count_mmap(struct rec_drain *d, const struct bytes part[2], size_t at,
 		       struct perf_event_header *h)
 {
 	uint16_t misc = record_mend_misc(&d->mend, h);
+	bool is_wrong = misc != h->misc;
 
-	d->needs_mending |= misc != h->misc;
 	h->misc = misc;
 	if (d->reads_files || h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID)
 		note_mmap(d, whole(d, part, at, h->size), h);
+	return is_wrong;
 }
 
-static void look_for_grown(struct rec_drain *d, const struct bytes part[2], size_t at,
-			   const struct perf_event_header *h)
+static bool has_grown(struct rec_drain *d, const struct bytes part[2], size_t at,
+		      const struct perf_event_header *h)
 {
 	const uint8_t *record = whole(d, part, at, h->size);
 
-	d->needs_mending |= record && record_mend_is_due(&d->mend, record);
+	return record && record_mend_is_due(&d->mend, record);
 }
 
 /* What a reader has to know of before it meets samples. */
@@ -114,13 +112,13 @@ static void note_state(struct rec_drain *d, const struct bytes part[2], size_t a
 }
 
 /* Samples of one ring come in order of time: only a batch's first and last are looked into. */
-void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
+bool rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 {
 	size_t first = bytes_left(&part[0]), total = first + bytes_left(&part[1]);
 	size_t last_at = 0, last_size = 0;
 	struct perf_event_header h;
+	bool needs_mending = false;
 
-	d->needs_mending = false;
 	for (size_t at = 0; total - at >= sizeof(h); at += h.size) {
 		const uint8_t *p = at < first ? part[0].pos + at : part[1].pos + (at - first);
 
@@ -136,131 +134,38 @@ void rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 		} else if (h.type == PERF_RECORD_LOST) {
 			note_lost(d, whole(d, part, at, h.size), h.size);
 		} else if (h.type == PERF_RECORD_MMAP2) {
-			count_mmap(d, part, at, &h);
+			needs_mending |= count_mmap(d, part, at, &h);
 		} else if (h.type == PERF_RECORD_KSYMBOL || h.type == PERF_RECORD_BPF_EVENT) {
-			look_for_grown(d, part, at, &h);
+			needs_mending |= has_grown(d, part, at, &h);
 		}
 		if (d->seen)
 			note_state(d, part, at, &h);
 	}
 	if (last_size)
 		note_time(d, part, last_at, last_size);
+	return needs_mending;
 }
 
-/* The span as one piece, in our memory, with true bits and whole records. */
-static bool mend(struct rec_drain *d, struct bytes part[2])
+static bool count_span(void *ctx, const struct bytes part[2])
 {
-	struct perf_event_header h;
-
-	buf_clear(&d->mended);
-	for (int i = 0; i < 2; i++)
-		buf_add(&d->mended, part[i].pos, bytes_left(&part[i]));
-	if (d->mended.is_failed)
-		return false;
-	part[0] = bytes_of(d->mended.data, d->mended.nr);
-	part[1] = (struct bytes){0};
-	for (size_t at = 0; d->mended.nr - at >= sizeof(h); at += h.size) {
-		memcpy(&h, d->mended.data + at, sizeof(h));
-		if (h.size < sizeof(h) || h.size > d->mended.nr - at)
-			break;
-		record_mend(&d->mend, (uint8_t *)d->mended.data + at);
-	}
-	return true;
+	return rec_drain_count(ctx, part);
 }
 
-/* After they were counted. */
-static enum clew_err write_parts(struct rec_drain *d, struct rec_file *f, struct bytes part[2])
-{
-	enum clew_err err = d->needs_mending && !mend(d, part) ? CLEW_NO_MEMORY : CLEW_OK;
-
-	for (int i = 0; i < 2 && err == CLEW_OK; i++)
-		if (bytes_left(&part[i]))
-			err = perf_writer_records(f->writer, part[i].pos, bytes_left(&part[i]));
-	return err;
-}
-
-static enum clew_err drain_forward(struct rec_drain *d, struct rec_ring *r, struct rec_file *f,
-				   bool *ret_any)
-{
-	struct bytes part[2];
-	size_t size = os_ring_peek(&r->ring, part);
-	enum clew_err err;
-
-	if (!size)
-		return CLEW_OK;
-	*ret_any = true;
-	rec_drain_count(d, part);
-	err = write_parts(d, f, part);
-	os_ring_consume(&r->ring, size);
-	return err;
-}
-
-/* After the data ring: an AUX record tells of bytes that must then be in the file, or follow. */
-static enum clew_err drain_aux(struct rec_drain *d, const struct rec_counters *c,
-			       struct rec_ring *r, uint32_t idx, struct rec_file *f, bool *ret_any)
-{
-	const struct rec_aux_place place = {idx, (uint32_t)r->tid, (uint32_t)r->cpu};
-	uint64_t before = d->aux_bytes;
-	enum clew_err err;
-
-	if (!r->ring.aux)
-		return CLEW_OK;
-	err = rec_aux_drain(&r->ring, &place, f->writer, &d->aux_bytes);
-	if (d->aux_bytes == before)
-		return err;
-	*ret_any = true;
-	/* The kernel switches an event off whose area is full; there is room again. */
-	if (c->is_on)
-		os_perf_enable(r->fd);
-	return err;
-}
-
-static enum clew_err drain_backward(struct rec_drain *d, struct rec_ring *r, struct rec_file *f,
-				    bool *ret_any)
-{
-	struct bytes part[2];
-	enum clew_err err;
-
-	os_perf_pause_output(r->fd, 1);
-	*ret_any |= os_ring_backward(&r->ring, part) != 0;
-	rec_drain_count(d, part);
-	err = write_parts(d, f, part);
-	os_ring_backward_done(&r->ring);
-	os_perf_pause_output(r->fd, 0);
-	return err;
-}
-
-static void count_span(void *ctx, const struct bytes part[2])
-{
-	rec_drain_count(ctx, part);
-}
-
-enum clew_err rec_drain_pass(struct rec_drain *d, const struct rec_counters *c, struct rec_file *f,
-			     bool with_backward)
+enum clew_err rec_drain_pass(struct rec_drain *d, struct rec_file *f, bool is_last)
 {
 	static const struct perf_event_header round = {.type = PERF_RECORD_FINISHED_ROUND,
 						       .size = sizeof(round)};
-	bool any = false, is_rewritten = d->stacks && d->stacks->is_on;
-	enum clew_err err =
-		is_rewritten ? user_stacks_pass(d->stacks, f, count_span, d, &any) : CLEW_OK;
+	struct rec_pass pass = {.file = f, .is_last = is_last, .count = count_span, .ctx = d};
+	enum clew_err err = rec_sources_pass(d->sources, &pass);
 
-	for (size_t i = 0; i < c->rings.nr && err == CLEW_OK; i++) {
-		struct rec_ring *r = &c->rings.data[i];
-
-		if (!r->is_backward && !is_rewritten)
-			err = drain_forward(d, r, f, &any);
-		else if (r->is_backward && with_backward)
-			err = drain_backward(d, r, f, &any);
-		if (err == CLEW_OK)
-			err = drain_aux(d, c, r, (uint32_t)i, f, &any);
-	}
-	if (err == CLEW_OK && any && (!is_rewritten || user_stacks_may_end_round(d->stacks)))
+	if (err != CLEW_OK || !pass.has_any)
+		return err;
+	if (rec_sources_may_end_round(d->sources))
 		err = perf_writer_plain(f->writer, &round, sizeof(round));
-	return err == CLEW_OK && any ? rec_file_flush(f) : err;
+	return err == CLEW_OK ? rec_file_flush(f) : err;
 }
 
 void rec_drain_done(struct rec_drain *d)
 {
 	buf_done(&d->scratch);
-	buf_done(&d->mended);
 }

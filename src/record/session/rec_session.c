@@ -8,12 +8,11 @@
 
 #include "os/child.h"
 #include "os/clock.h"
-#include "os/perf_event.h"
 #include "os/proc.h"
 #include "os/signals.h"
 #include "record/session/control.h"
+#include "record/session/open_events.h"
 #include "record/session/stream.h"
-#include "record/stacks/stack_choice.h"
 
 #define NS_PER_MS 1000000ull
 
@@ -21,13 +20,13 @@ enum { DRAIN_MS = 200, DRAIN_STEP_MS = 2, BUSY_DRAIN_MS = 10000 };
 enum { PROGRESS_MS = 500, MAX_SLEEP_MS = 1000, CHILD_GRACE_MS = 2000, CHILD_STEP_MS = 20 };
 
 struct session {
-	const struct rec_options *options; /* settled */
+	const struct rec_options *asked, *options; /* as given; settled */
 	struct rec_options settled;
 	const struct rec_ui *ui;
 	struct rec_result *result;
 	struct rec_target target;
 	struct rec_counters counters;
-	struct user_stacks stacks;
+	struct rec_sources sources;
 	struct rec_stream stream;
 	struct rec_control control;
 	struct os_child child;
@@ -37,11 +36,6 @@ struct session {
 	uint64_t start_ns, enable_at_ns, progress_at_ns;
 	bool must_stop, must_switch, was_child_told;
 };
-
-static enum clew_err out_of_memory(struct rec_error *error)
-{
-	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
-}
 
 /* A command that cannot run is known before anything is made for it: no file is moved away. */
 static enum clew_err check_command(struct session *s, struct rec_error *error)
@@ -92,89 +86,6 @@ static enum clew_err prepare(struct session *s, struct rec_error *error)
 	return CLEW_OK;
 }
 
-/* --exclude-perf: tracepoints pass over what we do ourselves. */
-static enum clew_err exclude_self(struct rec_event_list *events, struct rec_error *error)
-{
-	vec_for_each (&events->events, e) {
-		char text[4096];
-		int n;
-
-		if (!e->is_tracepoint)
-			return rec_fail(error, CLEW_INVALID,
-					"--exclude-perf is for tracepoints, and '%s' is none",
-					e->name);
-		if (e->filter)
-			n = snprintf(text, sizeof(text), "(%s) && common_pid != %d", e->filter,
-				     os_pid());
-		else
-			n = snprintf(text, sizeof(text), "common_pid != %d", os_pid());
-		e->filter = arena_strndup(&events->memory, text, strlen(text));
-		if (!e->filter || (size_t)n >= sizeof(text))
-			return out_of_memory(error);
-	}
-	return CLEW_OK;
-}
-
-static enum clew_err open_counters(struct session *s, struct rec_event_list *events,
-				   struct rec_error *error)
-{
-	struct rec_counters *c = &s->counters;
-	enum clew_err err = rec_counters_build(c, events, s->options, &s->target, error);
-
-	if (err == CLEW_OK)
-		err = rec_counters_open(c, s->ui, error);
-	if (err == CLEW_OK)
-		err = rec_counters_map(c, s->options, error);
-	return err;
-}
-
-/* What the choice asks of the rest: BPF has no clock of perf's own. */
-static void settle_stacks(struct session *s, enum rec_stacks stacks, bool had_clockid)
-{
-	s->settled.stacks = stacks;
-	s->settled.has_clockid = had_clockid;
-	if (rec_stacks_is_bpf(stacks) && !had_clockid) {
-		s->settled.has_clockid = true;
-		s->settled.clockid = 1; /* CLOCK_MONOTONIC */
-	}
-}
-
-/* Open the events with the way of user stacks that was chosen; with auto the next one, where an
- * event will not go with it. */
-static enum clew_err open_events(struct session *s, struct rec_event_list *events,
-				 struct rec_error *error)
-{
-	bool is_auto = s->options->callgraph == REC_CALLGRAPH_AUTO;
-	bool had_clockid = s->options->has_clockid;
-	struct rec_stack_choice choice = {0};
-	enum clew_err err = s->options->is_exclude_self ? exclude_self(events, error) : CLEW_OK;
-
-	while (err == CLEW_OK) {
-		settle_stacks(s, REC_STACKS_NONE, had_clockid);
-		err = rec_stacks_choose(&choice, s->options, events, &s->target, s->ui, error);
-		if (err != CLEW_OK)
-			return err;
-		settle_stacks(s, choice.stacks, had_clockid);
-		err = open_counters(s, events, error);
-		if (err != CLEW_OK) {
-			defer_bpf_free(choice.bpf);
-			return err;
-		}
-		err = user_stacks_open(&s->stacks, &s->counters, s->options, s->ui, choice.bpf,
-				       error);
-		if (err == CLEW_OK || !is_auto || !choice.bpf || err == CLEW_NO_MEMORY)
-			return err;
-		rec_say(s->ui, REC_NOTE, "user stacks: not %s: %s", rec_stacks_name(choice.stacks),
-			error->text);
-		choice.refused |= 1u << choice.stacks;
-		user_stacks_done(&s->stacks);
-		rec_counters_done(&s->counters);
-		s->counters = (struct rec_counters){0};
-		err = CLEW_OK;
-	}
-	return err;
-}
-
 /* One descriptor of each task is enough to hear of its end: all of a task's events end together. */
 static bool poll_tasks(struct session *s)
 {
@@ -204,16 +115,7 @@ static bool fill_poll(struct session *s)
 	s->control_poll = os_poll_add(&s->poll, s->control.fd);
 	if (s->signal_poll < 0 || s->control_poll < 0)
 		return false;
-	vec_for_each (&s->counters.rings, r) {
-		if (r->is_backward)
-			continue; /* never wakes anyone */
-		r->poll = os_poll_add(&s->poll, r->fd);
-		if (r->poll < 0)
-			return false;
-	}
-	if (s->stacks.bpf && os_poll_add(&s->poll, defer_bpf_fd(s->stacks.bpf)) < 0)
-		return false;
-	return poll_tasks(s);
+	return rec_sources_watch(&s->sources, &s->poll) && poll_tasks(s);
 }
 
 static void on_signal(struct session *s, int number)
@@ -268,34 +170,9 @@ static void on_command(struct session *s, enum rec_command command)
 	buf_done(&text);
 }
 
-/* The event that owns a ring is gone with its task; others may still write there: wait on one of
- * them instead. */
-static void poll_next_owner(struct session *s, struct rec_ring *r)
-{
-	const struct rec_counters *c = &s->counters;
-	size_t total = c->list.nr * c->nr_places;
-
-	for (; r->next_owner < total; r->next_owner++) {
-		size_t place = r->next_owner / c->list.nr;
-		const struct rec_counter *e = &c->list.data[r->next_owner % c->list.nr];
-		int cpu = c->target->cpus.data[place / c->target->tids.nr];
-		int tid = c->target->tids.data[place % c->target->tids.nr];
-
-		if (e->fds[place] < 0 || cpu != r->cpu || (cpu < 0 && tid != r->tid) ||
-		    e->attr.flags & PERF_ATTR_WRITE_BACKWARD)
-			continue;
-		s->poll.data[r->poll].fd = e->fds[place];
-		r->next_owner++;
-		return;
-	}
-	s->poll.data[r->poll].fd = -1;
-}
-
 static void drop_ended(struct session *s)
 {
-	vec_for_each (&s->counters.rings, r)
-		if (!r->is_backward && os_poll_is_ended(&s->poll, r->poll))
-			poll_next_owner(s, r);
+	rec_sources_unwatch(&s->sources, &s->poll);
 	for (size_t i = s->task_poll; i < s->poll.nr; i++) {
 		if (s->poll.data[i].fd < 0 || !os_poll_is_ended(&s->poll, (int)i))
 			continue;
@@ -311,7 +188,7 @@ static int timeout_ms(const struct session *s, uint64_t now)
 {
 	const struct rec_switch *w = &s->options->switch_output;
 	uint64_t until = UINT64_MAX;
-	int sleep_ms = user_stacks_sleep_ms(&s->stacks);
+	int sleep_ms = rec_sources_sleep_ms(&s->sources);
 
 	if (s->ui->progress)
 		until = s->progress_at_ns;
@@ -363,7 +240,7 @@ static void check_limits(struct session *s, uint64_t now)
 static enum clew_err drain(struct session *s, struct rec_error *error)
 {
 	struct rec_file *f = &s->stream.file;
-	enum clew_err err = rec_drain_pass(&s->stream.drain, &s->counters, f, false);
+	enum clew_err err = rec_drain_pass(&s->stream.drain, f, false);
 
 	if (err == CLEW_OS)
 		return rec_fail_os(error, f->os_errno, "cannot write '%s'", f->path);
@@ -468,28 +345,28 @@ static const char *why_empty(const struct session *s)
 	       "-F, or -c 1";
 }
 
-/* Tasks that are in the kernel get some time to come out of it and give their stacks. */
-static enum clew_err drain_stacks(struct session *s, struct rec_error *error)
+/* What is under way gets some time: tasks that are in the kernel come out of it and give their
+ * stacks. */
+static enum clew_err drain_pending(struct session *s, struct rec_error *error)
 {
 	uint64_t wait_ms = s->options->has_drain_ms ? s->options->drain_ms : DRAIN_MS;
 	uint64_t now = os_clock_ns(), until = now + wait_ms * NS_PER_MS;
 	uint64_t give_up = until + BUSY_DRAIN_MS * NS_PER_MS;
+	enum rec_pending pending;
 	enum clew_err err;
 
-	if (!s->stacks.is_on)
+	if (!rec_sources_stop(&s->sources))
 		return CLEW_OK;
-	user_stacks_stop(&s->stacks);
 	err = drain(s, error);
-	while (err == CLEW_OK && user_stacks_is_waiting(&s->stacks) &&
-	       (os_clock_ns() < until ||
-		(user_stacks_is_busy(&s->stacks) && os_clock_ns() < give_up))) {
+	while (err == CLEW_OK && (pending = rec_sources_pending(&s->sources)) &&
+	       os_clock_ns() < (pending == REC_PENDING_OWN ? give_up : until)) {
 		struct os_poll none = {0};
 
 		os_poll_wait(&none, DRAIN_STEP_MS);
 		err = drain(s, error);
 	}
 	if (err == CLEW_OK)
-		user_stacks_last_call(&s->stacks);
+		rec_sources_last_call(&s->sources);
 	return err;
 }
 
@@ -511,7 +388,7 @@ static enum clew_err finish(struct session *s, enum clew_err err, struct rec_err
 
 	rec_counters_switch(&s->counters, NULL, false);
 	if (err == CLEW_OK)
-		err = drain_stacks(s, error);
+		err = drain_pending(s, error);
 	if (err == CLEW_OK) {
 		err = rec_stream_finish(&s->stream, error);
 		is_disk_full = err == CLEW_OS && s->stream.file.os_errno;
@@ -521,8 +398,7 @@ static enum clew_err finish(struct session *s, enum clew_err err, struct rec_err
 		r->was_disk_full = true;
 		err = CLEW_OK;
 	}
-	if (s->stacks.is_on)
-		user_stacks_report(&s->stacks, s->options->is_verbose);
+	rec_sources_report(&s->sources, s->options->is_verbose);
 	r->samples = s->stream.drain.samples;
 	r->lost = s->stream.drain.lost;
 	r->bytes = rec_stream_bytes(&s->stream);
@@ -557,16 +433,17 @@ static void tell_opened(const struct session *s)
 
 static enum clew_err run(struct session *s, struct rec_event_list *events, struct rec_error *error)
 {
+	const struct rec_opening opening = {s->asked, &s->settled,  events,     &s->target,
+					    s->ui,    &s->counters, &s->sources};
 	enum clew_err err = prepare(s, error);
 
 	progress_begin(s->ui->steps, "opening events", 0);
 	if (err == CLEW_OK)
-		err = open_events(s, events, error);
-	progress_begin(s->ui->steps, "reading unwind tables", 0);
+		err = rec_open_events(&opening, error);
 	if (err == CLEW_OK)
-		user_stacks_preload(&s->stacks, &s->target);
+		rec_sources_prepare(&s->sources);
 	if (err == CLEW_OK && !fill_poll(s))
-		err = out_of_memory(error);
+		err = rec_fail_memory(error);
 	if (err == CLEW_OK && s->options->is_verbose)
 		tell_opened(s);
 	progress_begin(s->ui->steps, "looking at what runs", 0);
@@ -591,7 +468,7 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 static void done(struct session *s)
 {
 	rec_stream_done(&s->stream);
-	user_stacks_done(&s->stacks);
+	rec_sources_done(&s->sources);
 	rec_counters_done(&s->counters);
 	rec_target_done(&s->target);
 	rec_control_done(&s->control);
@@ -605,6 +482,7 @@ enum clew_err rec_session_run(const struct rec_options *o, struct rec_event_list
 			      struct rec_error *error)
 {
 	struct session s = {
+		.asked = o,
 		.options = &s.settled,
 		.settled = *o,
 		.ui = ui,
@@ -612,7 +490,7 @@ enum clew_err rec_session_run(const struct rec_options *o, struct rec_event_list
 		.signal_fd = -1,
 		.control = {.fd = -1,                .ack_fd = -1},
 		.stream = { .options = &s.settled,
-			    .stacks = &s.stacks,
+			    .sources = &s.sources,
 			    .events = events,
 			    .ui = ui,
 			    .counters = &s.counters,

@@ -4,6 +4,8 @@
 
 #include "record/plan/event_list.h"
 #include "record/plan/rec_error.h"
+#include "record/plan/rec_options.h"
+#include "record/plan/rec_ui.h"
 
 /** What a recording came to. */
 struct rec_result {

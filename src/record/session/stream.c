@@ -158,9 +158,9 @@ static enum clew_err open_file(struct rec_stream *s, struct rec_error *error)
 enum clew_err rec_stream_open(struct rec_stream *s, struct rec_error *error)
 {
 	if (rec_counters_evlist(s->counters, &s->evlist) != CLEW_OK)
-		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
-	rec_drain_init(&s->drain, s->counters, &s->build_ids, !s->options->no_build_ids);
-	s->drain.stacks = s->stacks;
+		return rec_fail_memory(error);
+	rec_drain_init(&s->drain, s->counters, s->sources, &s->build_ids,
+		       !s->options->no_build_ids);
 	return open_file(s, error);
 }
 
@@ -205,7 +205,7 @@ static enum clew_err write_end_features(struct rec_stream *s)
 
 static enum clew_err end_file(struct rec_stream *s)
 {
-	enum clew_err err = rec_drain_pass(&s->drain, s->counters, &s->file, true);
+	enum clew_err err = rec_drain_pass(&s->drain, &s->file, true);
 
 	if (err == CLEW_OK)
 		err = write_lost(s);

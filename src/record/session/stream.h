@@ -18,7 +18,7 @@ struct rec_stream {
 	const struct rec_event_list *events;
 	const struct rec_ui *ui;
 	struct rec_counters *counters;
-	struct user_stacks *stacks;
+	const struct rec_sources *sources;
 	struct perf_evlist evlist;
 	struct rec_build_ids build_ids;
 	struct rec_drain drain;

@@ -11,6 +11,8 @@ bool ring_merge_init(struct ring_merge *m, const struct rec_counters *c)
 	for (size_t i = 0; i < c->list.nr; i++) {
 		const struct rec_counter *e = &c->list.data[i];
 
+		if (!vec_push(&m->time_pos, perf_time_pos_of(&e->attr)))
+			return false;
 		for (size_t place = 0; place < c->nr_places; place++)
 			if (e->fds[place] >= 0 && !map_u64_put(&m->event_of_id, e->ids[place], i))
 				return false;
@@ -63,21 +65,15 @@ static uint32_t event_at(const struct ring_merge *m, const struct ring_span *s,
 static uint64_t time_at(const struct ring_merge *m, const struct ring_span *s,
 			const struct perf_event_header *h)
 {
-	uint64_t type = m->counters->list.data[event_at(m, s, h)].attr.sample_type, time = 0;
-	int words;
+	const struct perf_field_pos *pos = &m->time_pos.data[event_at(m, s, h)];
+	bool is_sample = h->type == PERF_RECORD_SAMPLE;
+	uint64_t time = 0;
 
 	/* Where the time of these two stands, another recorder may have moved. */
-	if (!(type & PERF_SAMPLE_TIME) || h->type == PERF_RECORD_KSYMBOL ||
-	    h->type == PERF_RECORD_BPF_EVENT)
+	if (h->type == PERF_RECORD_KSYMBOL || h->type == PERF_RECORD_BPF_EVENT)
 		return 0;
-	if (h->type == PERF_RECORD_SAMPLE) {
-		words = !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_IP) +
-			!!(type & PERF_SAMPLE_TID);
-		return word_of(s, h, words, false, &time) ? time : 0;
-	}
-	words = 1 + !!(type & PERF_SAMPLE_ID) + !!(type & PERF_SAMPLE_STREAM_ID) +
-		!!(type & PERF_SAMPLE_CPU) + !!(type & PERF_SAMPLE_IDENTIFIER);
-	return word_of(s, h, words, true, &time) ? time : 0;
+	word_of(s, h, is_sample ? pos->sample : pos->trailer, !is_sample, &time);
+	return time;
 }
 
 static bool is_before(const struct ring_merge *m, uint32_t a, uint32_t b)
@@ -230,5 +226,6 @@ void ring_merge_done(struct ring_merge *m)
 	vec_done(&m->spans);
 	vec_done(&m->heap);
 	map_u64_done(&m->event_of_id);
+	vec_done(&m->time_pos);
 	buf_done(&m->scratch);
 }

@@ -47,7 +47,10 @@ struct ring_merge {
 		VEC(uint32_t); /* spans with records left; a heap, earliest first */
 	} heap;
 	struct map_u64 event_of_id;
-	struct perf_id_pos id_pos;
+	struct perf_field_pos id_pos;
+	struct {
+		VEC(struct perf_field_pos); /* of each event */
+	} time_pos;
 	struct record_mend mend;
 	bool is_given;      /* the first of heap was given out and is still to be stepped over */
 	struct buf scratch; /* a record that crosses the ring's end, or had to be mended */

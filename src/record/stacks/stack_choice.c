@@ -3,14 +3,14 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "os/caps.h"
 #include "os/proc.h"
+#include "perfdata/perf_deferred.h"
 #include "record/refusal/refusal.h"
 #include "record/stacks/stack_probe.h"
 #include "record/stacks/tables/preload.h"
-
-enum { MAX_BPF_STACK = 510 };
 
 const char *rec_stacks_name(enum rec_stacks s)
 {
@@ -23,9 +23,27 @@ const char *rec_stacks_name(enum rec_stacks s)
 		[REC_STACKS_STORED] = "stored",
 		[REC_STACKS_FP] = "fp",
 		[REC_STACKS_LBR] = "lbr",
+		[REC_STACKS_AUTO] = "auto",
 	};
 
 	return s < NR_REC_STACKS ? names[s] : "?";
+}
+
+const char *rec_stacks_spelling(enum rec_stacks kind)
+{
+	static const char *const texts[NR_REC_STACKS] = {
+		[REC_STACKS_NONE] = "no",
+		[REC_STACKS_BPF_DEFERRED] = "sframe",
+		[REC_STACKS_KERNEL_DEFERRED] = "defer",
+		[REC_STACKS_BPF_IMMEDIATE] = "sframe,immediate",
+		[REC_STACKS_COPY] = "dwarf",
+		[REC_STACKS_STORED] = "dwarf",
+		[REC_STACKS_FP] = "fp",
+		[REC_STACKS_LBR] = "lbr",
+		[REC_STACKS_AUTO] = "auto",
+	};
+
+	return kind < NR_REC_STACKS ? texts[kind] : "?";
 }
 
 const char *rec_stacks_what(enum rec_stacks kind)
@@ -43,6 +61,7 @@ const char *rec_stacks_what(enum rec_stacks kind)
 		[REC_STACKS_FP] =
 			"the kernel follows frame pointers; code without them has wrong callers",
 		[REC_STACKS_LBR] = "the CPU's branch records",
+		[REC_STACKS_AUTO] = "",
 	};
 
 	return kind < NR_REC_STACKS ? texts[kind] : "";
@@ -51,7 +70,7 @@ const char *rec_stacks_what(enum rec_stacks kind)
 /* BPF reads these clocks, so that requests and samples can be compared. */
 static bool is_bpf_clock(int32_t id)
 {
-	return id == 1 || id == 7 || id == 11; /* MONOTONIC, BOOTTIME, TAI */
+	return id == CLOCK_MONOTONIC || id == CLOCK_BOOTTIME || id == CLOCK_TAI;
 }
 
 static bool has_overwrite(const struct rec_options *o, const struct rec_event_list *events)
@@ -71,32 +90,33 @@ static bool has_timeless(const struct rec_options *o, const struct rec_event_lis
 }
 
 /* What else was asked for and does not go with it; NULL: nothing. */
-static const char *conflict(enum rec_stacks kind, const struct rec_options *o,
-			    const struct rec_event_list *events)
+static const char *conflict(const struct rec_stack_choice *c, enum rec_stacks kind)
 {
+	const struct rec_options *o = c->options;
+
 	if (!rec_stacks_is_rewritten(kind))
 		return NULL;
-	if (has_overwrite(o, events))
+	if (has_overwrite(o, c->events))
 		return "overwritten buffers (--overwrite) keep samples, but not what belongs to them";
-	if (has_timeless(o, events))
+	if (has_timeless(o, c->events))
 		return "samples without time (-T off, time=0) cannot be put in order";
 	if (rec_stacks_is_bpf(kind) && o->has_clockid && !is_bpf_clock(o->clockid))
 		return "BPF reads the clocks monotonic, boottime and tai only (-k)";
 	return NULL;
 }
 
-static enum clew_err open_bpf(struct rec_stack_choice *c, enum rec_stacks kind,
-			      const struct rec_options *o, const struct rec_target *target,
-			      struct rec_error *error)
+static enum clew_err open_bpf(const struct rec_stack_choice *c, enum rec_stacks kind,
+			      struct defer_bpf **ret, struct rec_error *error)
 {
-	const struct defer_bpf_opts opts = {.is_immediate = kind == REC_STACKS_BPF_IMMEDIATE,
-					    .max_stack =
-						    o->max_stack ? o->max_stack : MAX_BPF_STACK,
-					    .nr_cpus = rec_nr_possible_cpus(),
-					    .clockid = o->has_clockid ? o->clockid : 1,
-					    .is_system_wide = target->is_system_wide};
+	const struct rec_options *o = c->options;
+	const struct defer_bpf_opts opts = {
+		.is_immediate = kind == REC_STACKS_BPF_IMMEDIATE,
+		.max_stack = o->stacks.depth ? o->stacks.depth : PERF_DEFERRED_MAX_FRAMES,
+		.nr_cpus = rec_nr_possible_cpus(),
+		.clockid = o->has_clockid ? o->clockid : CLOCK_MONOTONIC,
+		.is_system_wide = c->target->is_system_wide};
 
-	return defer_bpf_open(&c->bpf, &opts, error);
+	return defer_bpf_open(ret, &opts, error);
 }
 
 static bool may_use_bpf(void)
@@ -109,10 +129,9 @@ static bool may_use_bpf(void)
 
 /* @return CLEW_OK: taken. Else why not. */
 static enum clew_err try_kind(struct rec_stack_choice *c, enum rec_stacks kind,
-			      const struct rec_options *o, const struct rec_event_list *events,
-			      const struct rec_target *target, struct rec_error *error)
+			      struct rec_stack_plan *ret, struct rec_error *error)
 {
-	const char *why = conflict(kind, o, events);
+	const char *why = conflict(c, kind);
 	enum clew_err err = CLEW_OK;
 
 	if (c->refused >> kind & 1)
@@ -125,7 +144,7 @@ static enum clew_err try_kind(struct rec_stack_choice *c, enum rec_stacks kind,
 			"it needs CAP_BPF and CAP_PERFMON: run as root, or give them to clew with "
 			"setcap " REC_SETCAP);
 	else if (rec_stacks_is_bpf(kind))
-		err = open_bpf(c, kind, o, target, error);
+		err = open_bpf(c, kind, &ret->bpf, error);
 	else if (kind == REC_STACKS_KERNEL_DEFERRED)
 		err = rec_probe_kernel_deferral(error);
 	else if (kind == REC_STACKS_COPY)
@@ -133,7 +152,7 @@ static enum clew_err try_kind(struct rec_stack_choice *c, enum rec_stacks kind,
 	if (err != CLEW_OK)
 		c->refused |= 1u << kind;
 	else
-		c->stacks = kind;
+		ret->kind = kind;
 	return err;
 }
 
@@ -166,9 +185,7 @@ static const char *against(enum rec_stacks kind, const struct rec_options *o)
 	return kind == REC_STACKS_BPF_IMMEDIATE ? against_immediate() : NULL;
 }
 
-static enum clew_err choose_best(struct rec_stack_choice *c, const struct rec_options *o,
-				 const struct rec_event_list *events,
-				 const struct rec_target *target, const struct rec_ui *ui)
+static enum clew_err choose_best(struct rec_stack_choice *c, struct rec_stack_plan *ret)
 {
 	static const enum rec_stacks order[] = {REC_STACKS_BPF_DEFERRED, REC_STACKS_KERNEL_DEFERRED,
 						REC_STACKS_BPF_IMMEDIATE, REC_STACKS_COPY,
@@ -177,74 +194,59 @@ static enum clew_err choose_best(struct rec_stack_choice *c, const struct rec_op
 	enum clew_err err = CLEW_UNSUPPORTED;
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && err != CLEW_OK; i++) {
-		const char *reason = against(order[i], o);
+		const char *reason = against(order[i], c->options);
 
 		err = reason ? rec_fail(&why, CLEW_UNSUPPORTED, "%s", reason)
-			     : try_kind(c, order[i], o, events, target, &why);
+			     : try_kind(c, order[i], ret, &why);
 		if (err == CLEW_NO_MEMORY)
 			return err;
-		if (err != CLEW_OK && o->is_verbose)
-			rec_say(ui, REC_NOTE, "user stacks: not %s: %s", rec_stacks_name(order[i]),
-				why.text);
+		if (err != CLEW_OK && c->options->is_verbose)
+			rec_say(c->ui, REC_NOTE, "user stacks: not %s: %s",
+				rec_stacks_name(order[i]), why.text);
 	}
-	rec_say(ui, REC_NOTE, "user stacks: %s (%s)", rec_stacks_name(c->stacks),
-		rec_stacks_what(c->stacks));
+	rec_say(c->ui, REC_NOTE, "user stacks: %s (%s)", rec_stacks_name(ret->kind),
+		rec_stacks_what(ret->kind));
 	return CLEW_OK;
 }
 
 static enum clew_err choose_named(struct rec_stack_choice *c, enum rec_stacks kind,
-				  const char *spelling, const struct rec_options *o,
-				  const struct rec_event_list *events,
-				  const struct rec_target *target, struct rec_error *error)
+				  struct rec_stack_plan *ret, struct rec_error *error)
 {
 	struct rec_error why = {{0}};
-	enum clew_err err = try_kind(c, kind, o, events, target, &why);
+	enum clew_err err = try_kind(c, kind, ret, &why);
 
 	if (err == CLEW_OK)
 		return CLEW_OK;
-	rec_fail(error, err, "--call-graph %s does not work here: %.*s", spelling, 600, why.text);
+	rec_fail(error, err, "--call-graph %s does not work here: %.*s", rec_stacks_spelling(kind),
+		 600, why.text);
 	rec_advise(error, "%s%s--call-graph auto takes what works; clew doctor tells of each",
 		   why.hint, *why.hint ? "; " : "");
 	return err;
 }
 
-enum clew_err rec_stacks_choose(struct rec_stack_choice *ret, const struct rec_options *o,
-				const struct rec_event_list *events,
-				const struct rec_target *target, const struct rec_ui *ui,
+enum clew_err rec_stacks_choose(struct rec_stack_choice *c, struct rec_stack_plan *ret,
 				struct rec_error *error)
 {
-	ret->stacks = REC_STACKS_NONE;
-	ret->bpf = NULL;
-	if (o->no_user_chain && o->callgraph != REC_CALLGRAPH_NONE) {
-		ret->stacks = REC_STACKS_FP; /* the kernel's part is all there is */
+	enum rec_stacks kind = c->options->stacks.kind;
+
+	*ret = c->options->stacks;
+	if (kind == REC_STACKS_COPY)
+		ret->kind = kind = rec_stacks_of_copies(c->options);
+	if (c->options->no_user_chain && kind != REC_STACKS_NONE) {
+		ret->kind = REC_STACKS_FP; /* the kernel's part is all there is */
 		return CLEW_OK;
 	}
-	switch (o->callgraph) {
-	case REC_CALLGRAPH_NONE:
-		return CLEW_OK;
-	case REC_CALLGRAPH_FP:
-		ret->stacks = REC_STACKS_FP;
-		return CLEW_OK;
-	case REC_CALLGRAPH_LBR:
-		ret->stacks = REC_STACKS_LBR;
-		return CLEW_OK;
-	case REC_CALLGRAPH_DWARF:
-		if (o->is_store_stacks) {
-			ret->stacks = REC_STACKS_STORED;
-			return CLEW_OK;
-		}
-		return choose_named(ret, REC_STACKS_COPY, "dwarf", o, events, target, error);
-	case REC_CALLGRAPH_SFRAME:
-		return choose_named(
-			ret, o->is_immediate ? REC_STACKS_BPF_IMMEDIATE : REC_STACKS_BPF_DEFERRED,
-			o->is_immediate ? "sframe,immediate" : "sframe", o, events, target, error);
-	case REC_CALLGRAPH_DEFER:
-		return choose_named(ret, REC_STACKS_KERNEL_DEFERRED, "defer", o, events, target,
-				    error);
-	case REC_CALLGRAPH_AUTO:
-		break;
-	}
-	return choose_best(ret, o, events, target, ui);
+	if (kind == REC_STACKS_AUTO)
+		return choose_best(c, ret);
+	if (rec_stacks_is_rewritten(kind) || kind == REC_STACKS_KERNEL_DEFERRED)
+		return choose_named(c, kind, ret, error);
+	return CLEW_OK;
+}
+
+void rec_stack_plan_done(struct rec_stack_plan *p)
+{
+	defer_bpf_free(p->bpf);
+	p->bpf = NULL;
 }
 
 enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error)
@@ -252,9 +254,10 @@ enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error)
 	static const struct rec_event_list no_events;
 	const struct rec_options o = {0};
 	const struct rec_target t = {0};
-	struct rec_stack_choice c = {0};
-	enum clew_err err = try_kind(&c, kind, &o, &no_events, &t, error);
+	struct rec_stack_choice c = {.options = &o, .events = &no_events, .target = &t};
+	struct rec_stack_plan plan = {0};
+	enum clew_err err = try_kind(&c, kind, &plan, error);
 
-	defer_bpf_free(c.bpf);
+	rec_stack_plan_done(&plan);
 	return err;
 }

@@ -5,11 +5,13 @@
 #include "record/open/target.h"
 #include "record/stacks/bpf/defer_bpf.h"
 
-/** Which way user stacks are read in this session. */
+/** What a choice goes by. */
 struct rec_stack_choice {
-	enum rec_stacks stacks;
-	struct defer_bpf *bpf; /* open, for the two that need it; the caller's to free or pass on */
-	uint32_t refused;      /* 1 << enum rec_stacks: not to be tried (again) */
+	const struct rec_options *options; /* options->stacks: what is asked for */
+	const struct rec_event_list *events;
+	const struct rec_target *target;
+	const struct rec_ui *ui;
+	uint32_t refused; /* 1 << enum rec_stacks: not to be tried (again) */
 };
 
 /**
@@ -23,15 +25,19 @@ struct rec_stack_choice {
  *
  * and says which and why; with o->is_verbose, a line for each that was passed over. What was asked
  * for by name and cannot work is an error that says why and what to do.
- * @p ret->refused is taken account of and added to.
+ * @p c->refused is taken account of and added to. @p ret->bpf: the caller's to free or pass on.
  */
-enum clew_err rec_stacks_choose(struct rec_stack_choice *ret, const struct rec_options *o,
-				const struct rec_event_list *events,
-				const struct rec_target *target, const struct rec_ui *ui,
+enum clew_err rec_stacks_choose(struct rec_stack_choice *c, struct rec_stack_plan *ret,
 				struct rec_error *error);
+
+/** Close what choosing opened, unless it was passed on. */
+void rec_stack_plan_done(struct rec_stack_plan *p);
 
 /** Can this way be taken here at all? @return CLEW_OK, or why not in @p error. For doctor. */
 enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error);
+
+/** What --call-graph calls it: "sframe,immediate". */
+const char *rec_stacks_spelling(enum rec_stacks kind);
 
 /** How a backend is told of to people: "unwind tables in the kernel, ...". */
 const char *rec_stacks_what(enum rec_stacks kind);

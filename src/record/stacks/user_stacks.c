@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/mem.h"
 #include "os/clock.h"
 #include "perfdata/sample_rewrite.h"
 #include "record/stacks/user_stacks_impl.h"
@@ -22,56 +23,24 @@ static void on_request(void *ctx, const struct defer_request *r)
 	u->is_failed |= !defer_join_request(&u->join, r);
 }
 
-static void put_u32s(struct buf *b, uint32_t low, uint32_t high)
-{
-	buf_u32(b, low);
-	buf_u32(b, high);
-}
-
-/* In the order of struct perf_sample_id's bits. */
-static void put_sample_id(struct user_stacks *u, struct buf *b, const struct defer_stack *s)
-{
-	uint64_t type = u->tracker->attr.sample_type;
-
-	if (!(u->tracker->attr.flags & PERF_ATTR_SAMPLE_ID_ALL))
-		return;
-	if (type & PERF_SAMPLE_TID)
-		put_u32s(b, s->pid, s->tid);
-	if (type & PERF_SAMPLE_TIME)
-		buf_u64(b, s->time);
-	if (type & PERF_SAMPLE_ID)
-		buf_u64(b, u->tracker_id);
-	if (type & PERF_SAMPLE_STREAM_ID)
-		buf_u64(b, u->tracker_id);
-	if (type & PERF_SAMPLE_CPU)
-		put_u32s(b, s->cpu, 0);
-	if (type & PERF_SAMPLE_IDENTIFIER)
-		buf_u64(b, u->tracker_id);
-}
-
-/* As PERF_RECORD_CALLCHAIN_DEFERRED, with our trailer. */
 static void put_stack(struct user_stacks *u, struct buf *b, const struct defer_stack *s,
 		      uint32_t nr)
 {
-	struct perf_event_header h = {.type = PERF_RECORD_CALLCHAIN_DEFERRED,
-				      .misc = PERF_RECORD_MISC_USER};
-	size_t start = b->nr;
+	const struct perf_deferred_stack stack = {s->cookie, s->ips,  s->methods,
+						  nr,        s->stop, s->why};
+	const struct perf_sample_id id = {.time = s->time,
+					  .id = u->tracker_id,
+					  .stream_id = u->tracker_id,
+					  .pid = s->pid,
+					  .tid = s->tid,
+					  .cpu = s->cpu};
 
-	buf_add(b, &h, sizeof(h));
-	buf_u64(b, s->cookie);
-	buf_u64(b, nr);
-	buf_add(b, s->ips, 8 * (size_t)nr);
-	perf_deferred_put_trailer(b, s->stop, s->why, s->methods, nr);
-	put_sample_id(u, b, s);
-	if (b->is_failed)
-		return;
-	h.size = (uint16_t)(b->nr - start);
-	memcpy(b->data + start, &h, sizeof(h));
+	perf_deferred_put(b, &stack, &u->tracker->attr, &id);
 }
 
 static void write_stack(struct user_stacks *u, const struct defer_stack *s)
 {
-	uint32_t nr = s->nr < USER_STACKS_MAX_FRAMES ? s->nr : USER_STACKS_MAX_FRAMES;
+	uint32_t nr = s->nr < PERF_DEFERRED_MAX_FRAMES ? s->nr : PERF_DEFERRED_MAX_FRAMES;
 
 	put_stack(u, &u->stacks, s, nr);
 	u->counts.nr_stacks++;
@@ -325,13 +294,13 @@ static void one_record(struct user_stacks *u, const struct ring_record *r)
 	}
 }
 
-static enum clew_err flush(struct buf *b, struct rec_file *f, bool *ret_any)
+static enum clew_err flush(struct buf *b, struct rec_pass *p)
 {
 	enum clew_err err = b->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 
 	if (err == CLEW_OK && b->nr) {
-		*ret_any = true;
-		err = perf_writer_records(f->writer, b->data, b->nr);
+		p->has_any = true;
+		err = perf_writer_records(p->file->writer, b->data, b->nr);
 	}
 	buf_clear(b);
 	return err;
@@ -357,10 +326,10 @@ static enum clew_err poll_bpf(struct user_stacks *u)
 	return u->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 }
 
-enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
-			       void (*count)(void *ctx, const struct bytes part[2]), void *ctx,
-			       bool *ret_any)
+/* Requests and stacks first, then the samples. */
+static enum clew_err pass(void *ctx, struct rec_pass *p)
 {
+	struct user_stacks *u = ctx;
 	enum clew_err err = CLEW_OK, next;
 	struct ring_record r;
 
@@ -373,16 +342,16 @@ enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
 		err = poll_bpf(u);
 	play_backlog(u);
 	vec_for_each (&u->merge.spans, s)
-		count(ctx, s->part);
+		p->count(p->ctx, s->part); /* what must be mended is, by the merge */
 	while (err == CLEW_OK && (next = ring_merge_next(&u->merge, &r)) != CLEW_END) {
 		err = next;
 		if (err == CLEW_OK)
 			one_record(u, &r);
 		if (err == CLEW_OK && u->out.nr >= FLUSH_BYTES)
-			err = flush(&u->out, f, ret_any);
+			err = flush(&u->out, p);
 	}
 	if (err == CLEW_OK)
-		err = flush(&u->out, f, ret_any);
+		err = flush(&u->out, p);
 	if (err == CLEW_OK && u->is_failed)
 		err = CLEW_NO_MEMORY;
 	if (err != CLEW_OK || !u->bpf)
@@ -390,11 +359,13 @@ enum clew_err user_stacks_pass(struct user_stacks *u, struct rec_file *f,
 	write_finished(u);
 	user_stacks_settle(u);
 	defer_join_end_pass(&u->join);
-	return u->is_failed ? CLEW_NO_MEMORY : flush(&u->out, f, ret_any);
+	return u->is_failed ? CLEW_NO_MEMORY : flush(&u->out, p);
 }
 
-bool user_stacks_may_end_round(struct user_stacks *u)
+/* Not while stacks of this round are still being worked on. */
+static bool may_end_round(void *ctx)
 {
+	struct user_stacks *u = ctx;
 	uint64_t now = os_clock_ns();
 
 	if (has_backlog(u))
@@ -413,8 +384,10 @@ bool user_stacks_may_end_round(struct user_stacks *u)
 	return true;
 }
 
-int user_stacks_sleep_ms(const struct user_stacks *u)
+static int sleep_ms(const void *ctx)
 {
+	const struct user_stacks *u = ctx;
+
 	if (!u->bpf && !has_backlog(u))
 		return -1;
 	return table_worker_nr_pending(u->worker) ? BUSY_SLEEP_MS : SLEEP_MS;
@@ -422,24 +395,28 @@ int user_stacks_sleep_ms(const struct user_stacks *u)
 
 /* --- the end --- */
 
-void user_stacks_stop(struct user_stacks *u)
+static void stop(void *ctx)
 {
+	struct user_stacks *u = ctx;
+
 	if (u->bpf)
 		defer_bpf_stop(u->bpf);
 }
 
-bool user_stacks_is_busy(const struct user_stacks *u)
+static enum rec_pending pending(const void *ctx)
 {
-	return has_backlog(u) || (u->worker && table_worker_nr_stacks(u->worker));
+	const struct user_stacks *u = ctx;
+
+	if (has_backlog(u) || table_worker_nr_stacks(u->worker))
+		return REC_PENDING_OWN;
+	return u->bpf && defer_join_nr_waiting(&u->join) ? REC_PENDING_OTHERS : REC_PENDING_NONE;
 }
 
-bool user_stacks_is_waiting(const struct user_stacks *u)
+/* For tasks that sleep in the kernel. */
+static void last_call(void *ctx)
 {
-	return user_stacks_is_busy(u) || (u->bpf && defer_join_nr_waiting(&u->join));
-}
+	struct user_stacks *u = ctx;
 
-void user_stacks_last_call(struct user_stacks *u)
-{
 	u->is_last_call = true;
 	if (u->bpf && defer_join_nr_waiting(&u->join))
 		u->nr_left = defer_bpf_finish(u->bpf, &u->sink);
@@ -465,3 +442,29 @@ void user_stacks_done(struct user_stacks *u)
 	buf_done(&u->spare);
 	*u = (struct user_stacks){0};
 }
+
+static bool watch(void *ctx, struct os_poll *p)
+{
+	struct user_stacks *u = ctx;
+
+	return !u->bpf || os_poll_add(p, defer_bpf_fd(u->bpf)) >= 0;
+}
+
+static void done(void *ctx)
+{
+	user_stacks_done(ctx);
+	mem_free(ctx);
+}
+
+const struct rec_source_ops user_stacks_ops = {
+	.prepare = user_stacks_prepare,
+	.watch = watch,
+	.sleep_ms = sleep_ms,
+	.pass = pass,
+	.may_end_round = may_end_round,
+	.stop = stop,
+	.pending = pending,
+	.last_call = last_call,
+	.report = user_stacks_report,
+	.done = done,
+};

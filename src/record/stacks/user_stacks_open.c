@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
+#include "base/mem.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/poll_set.h"
@@ -9,11 +10,6 @@
 #include "record/stacks/user_stacks_impl.h"
 
 #define PRELOAD_NS 5000000000ull
-
-static enum clew_err out_of_memory(struct rec_error *error)
-{
-	return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
-}
 
 /* --- opening --- */
 
@@ -86,7 +82,7 @@ static enum clew_err open_bpf(struct user_stacks *u, uint32_t nr_cpus, struct re
 {
 	u->sink = user_stacks_sink(u);
 	if (!find_tracker(u) || !defer_join_init(&u->join, nr_cpus, (uint32_t)u->counters->list.nr))
-		return out_of_memory(error);
+		return rec_fail_memory(error);
 	return attach(u, error);
 }
 
@@ -102,36 +98,52 @@ static enum clew_err open_copy(struct user_stacks *u, struct rec_error *error)
 	const struct rec_options *o = u->options;
 
 	if (!find_tracker(u) ||
-	    !copy_stacks_init(&u->copy, o->max_stack ? o->max_stack : USER_STACKS_MAX_FRAMES))
-		return out_of_memory(error);
+	    !copy_stacks_init(&u->copy,
+			      o->stacks.depth ? o->stacks.depth : PERF_DEFERRED_MAX_FRAMES))
+		return rec_fail_memory(error);
 	live_space_set_ask(u->copy.live, ask_for_file, u);
 	return CLEW_OK;
 }
 
-enum clew_err user_stacks_open(struct user_stacks *u, struct rec_counters *c,
-			       const struct rec_options *o, const struct rec_ui *ui,
-			       struct defer_bpf *bpf, struct rec_error *error)
+static enum clew_err open_all(struct user_stacks *u, bool has_copy, struct rec_error *error)
 {
-	bool has_copy = false;
 	enum clew_err err = CLEW_OK;
 
-	*u = (struct user_stacks){.options = o, .ui = ui, .counters = c, .bpf = bpf};
-	vec_for_each (&c->list, e) {
-		has_copy |= e->stacks == REC_STACKS_COPY;
-		u->is_on |= rec_stacks_is_rewritten(e->stacks);
-	}
-	if (!u->is_on) { /* each event has a kind of its own */
-		defer_bpf_free(bpf);
-		u->bpf = NULL;
-		return CLEW_OK;
-	}
-	u->worker = table_worker_new(o->cache_dir, USER_STACKS_MAX_FRAMES);
-	if (!u->worker || !ring_merge_init(&u->merge, c))
-		return out_of_memory(error);
-	if (bpf)
+	u->worker = table_worker_new(u->options->cache_dir, PERF_DEFERRED_MAX_FRAMES);
+	if (!u->worker || !ring_merge_init(&u->merge, u->counters))
+		return rec_fail_memory(error);
+	if (u->bpf)
 		err = open_bpf(u, rec_nr_possible_cpus(), error);
 	if (err == CLEW_OK && has_copy)
 		err = open_copy(u, error);
+	return err;
+}
+
+enum clew_err user_stacks_open(struct rec_source *ret, struct rec_counters *c,
+			       const struct rec_options *o, const struct rec_ui *ui,
+			       struct rec_error *error)
+{
+	bool has_copy = false, is_rewritten = false;
+	struct user_stacks *u;
+	enum clew_err err;
+
+	*ret = (struct rec_source){0};
+	vec_for_each (&c->list, e) {
+		has_copy |= e->stacks == REC_STACKS_COPY;
+		is_rewritten |= rec_stacks_is_rewritten(e->stacks);
+	}
+	u = is_rewritten ? mem_alloc(sizeof(*u)) : NULL;
+	if (!u) { /* each event has a kind of its own */
+		defer_bpf_free(o->stacks.bpf);
+		return is_rewritten ? rec_fail_memory(error) : CLEW_OK;
+	}
+	*u = (struct user_stacks){.options = o, .ui = ui, .counters = c, .bpf = o->stacks.bpf};
+	*ret = (struct rec_source){&user_stacks_ops, u};
+	err = open_all(u, has_copy, error);
+	if (err == CLEW_OK)
+		return CLEW_OK;
+	ret->ops->done(u);
+	*ret = (struct rec_source){0};
 	return err;
 }
 
@@ -196,15 +208,18 @@ static void preload_processes(struct user_stacks *u, const struct rec_target *ta
 	os_dir_close(d);
 }
 
-void user_stacks_preload(struct user_stacks *u, const struct rec_target *target)
+/* Tables of the command's binary and of what that is linked to, or of what the watched processes
+ * have mapped. */
+void user_stacks_prepare(void *ctx)
 {
+	struct user_stacks *u = ctx;
+	const struct rec_target *target = u->counters->target;
 	const struct rec_options *o = u->options;
 	struct rec_paths paths = {0};
 	struct arena memory = {0};
 	char program[4096];
 
-	if (!u->is_on)
-		return;
+	progress_begin(u->ui->steps, "reading unwind tables", 0);
 	if (o->argv && rec_find_program(o->argv[0], o->search_path, program, sizeof(program)))
 		rec_preload_list(program, &memory, &paths);
 	/* Where a probe is hit, and mostly who calls there. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/stacks/user_stacks.h"
+#include "record/stacks/user_stacks_impl.h"
 
 /* The outcomes of user stacks, in words. */
 
@@ -90,8 +90,10 @@ static void report_bpf(struct user_stacks *u, bool is_verbose)
 	buf_done(&b);
 }
 
-void user_stacks_report(struct user_stacks *u, bool is_verbose)
+void user_stacks_report(void *ctx, bool is_verbose)
 {
+	struct user_stacks *u = ctx;
+
 	if (u->copy.live)
 		report_copy(u, is_verbose);
 	if (u->bpf)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/stacks/user_stacks.h"
+#include "record/stacks/user_stacks_impl.h"
 
 /* Stacks that came, and the samples that asked for them or may still do. */
 

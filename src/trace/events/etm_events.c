@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "trace/events/etm_events_impl.h"
 
-enum { TRCCONFIGR_TS = 1 << 11, LOST_TRACE = 8 };
+enum { LOST_TRACE = 8 };
 
 /* Which of the recorded fields the events made of the trace have, too.
  * Spec: tools/perf/util/cs-etm.c, cs_etm__synth_events (Linux 6.1). */
@@ -21,7 +21,7 @@ static bool has_times(const struct etm_events *e)
 	if (e->opts.itrace.is_timeless || !(e->opts.recorded || e->opts.itrace.is_kernel_time))
 		return false;
 	for (size_t i = 0; i < t->nr_units; i++) {
-		if (t->units[i].is_decodable && t->units[i].config.regs.configr & TRCCONFIGR_TS)
+		if (t->units[i].is_decodable && t->units[i].config.has_timestamps)
 			return true;
 	}
 	return false;

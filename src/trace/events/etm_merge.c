@@ -18,7 +18,6 @@ enum {
 	MAX_HELD_BYTES = 32 << 20,  /* of all lanes, */
 	MAX_LANE_BYTES = 4 << 20,   /* of one, */
 	MIN_LANE_BYTES = 512 << 10, /* however many there are: some piece of trace makes as much */
-	TRCCONFIGR_TS = 1 << 11,
 };
 
 /** Blocks of one unit in one epoch: those of a batch live only for the call. */
@@ -449,7 +448,7 @@ enum clew_err etm_merge_rest(struct etm_merge *m)
 
 static bool has_timestamps(const struct etm_unit *u)
 {
-	return u->is_decodable && u->config.regs.configr & TRCCONFIGR_TS;
+	return u->is_decodable && u->config.has_timestamps;
 }
 
 /** Can all units' times be compared with the recorded ones? */

@@ -4,19 +4,7 @@
 
 /* Follows one unit's execution and decides what is an event. */
 
-enum { TRCCONFIGR_TS = 1 << 11, NO_BLOCK = UINT32_MAX };
-
-/* Spec: IHI 0064, Exception instruction trace packet, TYPE for A and R profiles. */
-enum {
-	EXC_RESET = 0,
-	EXC_DEBUG_HALT = 1,
-	EXC_CALL = 2,
-	EXC_SYSTEM_ERROR = 4,
-	EXC_INSN_DEBUG = 6,
-	EXC_DATA_DEBUG = 7,
-	EXC_IRQ = 14,
-	EXC_FIQ = 15,
-};
+enum { NO_BLOCK = UINT32_MAX };
 
 /* As perf numbers what can go wrong with a trace (tools/perf/util/intel-pt-decoder). */
 enum {
@@ -35,7 +23,7 @@ static bool has_clock(const struct etm_events *e, size_t unit)
 	struct etm_trace *t = e->trace;
 	uint64_t ns;
 
-	if (!(t->units[unit].config.regs.configr & TRCCONFIGR_TS))
+	if (!(t->units[unit].config.has_timestamps))
 		return false;
 	return o->unit == ITRACE_TICKS || o->is_kernel_time || t->ops->time(t, unit, 1, &ns);
 }
@@ -156,17 +144,17 @@ static uint32_t flow_of_exception(const struct etm_synth *s, uint32_t number)
 	const struct etm_last *l = &s->last;
 
 	switch (number) {
-	case EXC_CALL:
+	case ETM_EXC_CALL:
 		if (is_svc(s, l->space, l->isa, l->end))
 			return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_SYSCALL;
 		break;
-	case EXC_RESET:
-	case EXC_DEBUG_HALT:
-	case EXC_SYSTEM_ERROR:
-	case EXC_INSN_DEBUG:
-	case EXC_DATA_DEBUG:
-	case EXC_IRQ:
-	case EXC_FIQ:
+	case ETM_EXC_RESET:
+	case ETM_EXC_DEBUG_HALT:
+	case ETM_EXC_SYSTEM_ERROR:
+	case ETM_EXC_INSN_DEBUG:
+	case ETM_EXC_DATA_DEBUG:
+	case ETM_EXC_IRQ:
+	case ETM_EXC_FIQ:
 		return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT;
 	default:
 		break;

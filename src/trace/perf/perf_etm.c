@@ -10,9 +10,9 @@
 
 static enum pe_pid_format pid_format_of(const struct etm_config *c)
 {
-	if (c->regs.configr & 1u << 7 && c->vmid_is_cid2)
+	if (c->has_vmid && c->vmid_is_cid2)
 		return PE_PID_CID2;
-	return c->regs.configr & 1u << 6 ? PE_PID_CID : PE_PID_NONE;
+	return c->has_cid ? PE_PID_CID : PE_PID_NONE;
 }
 
 static uint64_t id_key(const struct pe_cpu *c)

@@ -17,7 +17,7 @@ bool pe_is_guest(const struct perf_etm *p, uint32_t unit, uint8_t el, uint8_t up
 
 	if (p->more[unit].pid_format == PE_PID_CID2)
 		return el == 1 || (el == 0 && upper_el == 1);
-	return u->config.regs.configr & 1u << 7 && has_vmid && vmid && el < 2;
+	return u->config.has_vmid && has_vmid && vmid && el < 2;
 }
 
 static uint32_t number(uint32_t version, uint64_t back)
@@ -81,7 +81,7 @@ static uint32_t guest_space(const struct perf_etm *p, uint32_t unit, const struc
 			    const struct pe_span *s)
 {
 	uint32_t machine = machine_of(p, unit, k, s), id;
-	bool is_named = p->units.data[unit].config.regs.configr & 1u << 6 && k->has_cid;
+	bool is_named = p->units.data[unit].config.has_cid && k->has_cid;
 	const struct pe_life *life = NULL;
 
 	if (!p->guests.ids.nr)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <time.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -17,8 +19,6 @@ struct beside {
 	uint32_t machine; /* 0: the host */
 };
 
-enum { CLOCKID_MONOTONIC = 1 };
-
 /** Do records have the time of CLOCK_MONOTONIC, as what is not the kernel uses it? */
 bool pe_is_monotonic(const struct perf_etm *p)
 {
@@ -26,7 +26,7 @@ bool pe_is_monotonic(const struct perf_etm *p)
 
 	vec_for_each (&l->evsels, e) {
 		if (perf_attr_has(&(*e)->attr, PERF_ATTR_USE_CLOCKID) &&
-		    (*e)->attr.clockid == CLOCKID_MONOTONIC)
+		    (*e)->attr.clockid == CLOCK_MONOTONIC)
 			return p->has_clock;
 	}
 	return false;

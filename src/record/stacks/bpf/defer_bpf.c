@@ -97,7 +97,7 @@ enum clew_err defer_bpf_open(struct defer_bpf **ret, const struct defer_bpf_opts
 		return err;
 	d = mem_zalloc(sizeof(*d));
 	if (!d)
-		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+		return rec_fail_memory(error);
 	d->opts = *o;
 	d->task_work = task_work;
 	d->exit_link = -1;
@@ -162,7 +162,7 @@ static enum clew_err link_to(struct defer_bpf *d, const struct bpf_program *p, i
 	if (!p)
 		return CLEW_OS;
 	if (!vec_reserve(&d->links, d->links.nr + 1))
-		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+		return rec_fail_memory(error);
 	*ret = bpf_link_create(bpf_program__fd(p), perf_fd, BPF_PERF_EVENT, &opts);
 	if (*ret < 0)
 		return rec_fail_os(error, *ret, "cannot run a BPF program on the event");
@@ -214,7 +214,7 @@ enum clew_err defer_bpf_attach_tracepoint(struct defer_bpf *d, uint64_t id, uint
 	int fd;
 
 	if (!vec_reserve(&d->links, d->links.nr + 2))
-		return rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+		return rec_fail_memory(error);
 	perf_attr_for_kernel(&attr, bytes);
 	fd = os_perf_open(bytes, 0, -1, -1, 0);
 	if (fd < 0)

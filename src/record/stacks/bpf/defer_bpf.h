@@ -3,7 +3,6 @@
 #define RECORD_STACKS_BPF_DEFER_BPF_H
 
 #include "record/plan/rec_error.h"
-#include "record/plan/rec_options.h"
 #include "unwind/unw_walk.h"
 
 /*

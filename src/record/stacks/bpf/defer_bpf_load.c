@@ -256,7 +256,7 @@ struct bpf_program *defer_program(struct defer_bpf *d, const char *name, struct 
 	if (p)
 		return p;
 	if (!vec_reserve(&d->more, d->more.nr + 1)) {
-		rec_fail(error, CLEW_NO_MEMORY, "out of memory");
+		rec_fail_memory(error);
 		return NULL;
 	}
 	defer_log_begin(&log);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/open/cgroup_root.h"
+#include "os/cgroup_root.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-bool rec_cgroup_root_of(const char *mounts, char *ret, size_t size)
+bool os_cgroup_root_of(const char *mounts, char *ret, size_t size)
 {
 	bool is_found = false;
 
@@ -44,11 +44,11 @@ bool rec_cgroup_root_of(const char *mounts, char *ret, size_t size)
 	return is_found;
 }
 
-bool rec_cgroup_root(char *ret, size_t size)
+bool os_cgroup_root(char *ret, size_t size)
 {
 	struct buf b = {0};
 	bool is_found = os_read_into("/proc/self/mounts", MOUNTS_LIMIT, &b) > 0 &&
-			rec_cgroup_root_of(buf_cstr(&b), ret, size);
+			os_cgroup_root_of(buf_cstr(&b), ret, size);
 
 	buf_done(&b);
 	return is_found;

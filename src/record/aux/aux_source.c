@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/aux/aux_source.h"
+
+#include "os/perf_event.h"
+#include "record/aux/aux_drain.h"
+
+static enum clew_err drain_one(const struct rec_counters *c, size_t i, struct rec_pass *p)
+{
+	struct rec_ring *r = &c->rings.data[i];
+	const struct rec_aux_place place = {(uint32_t)i, (uint32_t)r->tid, (uint32_t)r->cpu};
+	uint64_t bytes = 0;
+	enum clew_err err;
+
+	if (!r->ring.aux)
+		return CLEW_OK;
+	err = rec_aux_drain(&r->ring, &place, p->file->writer, &bytes);
+	if (!bytes)
+		return err;
+	p->has_any = true;
+	/* The kernel switches an event off whose area is full; there is room again. */
+	if (c->is_on)
+		os_perf_enable(r->fd);
+	return err;
+}
+
+static enum clew_err pass(void *ctx, struct rec_pass *p)
+{
+	const struct rec_counters *c = ctx;
+	enum clew_err err = CLEW_OK;
+
+	for (size_t i = 0; i < c->rings.nr && err == CLEW_OK; i++)
+		err = drain_one(c, i, p);
+	return err;
+}
+
+static void done(void *ctx)
+{
+	(void)ctx; /* the counters are borrowed */
+}
+
+struct rec_source aux_source_of(struct rec_counters *c)
+{
+	static const struct rec_source_ops ops = {.pass = pass, .done = done};
+
+	vec_for_each (&c->rings, r)
+		if (r->ring.aux)
+			return (struct rec_source){&ops, c};
+	return (struct rec_source){0};
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef RECORD_PLAN_SOURCE_H
+#define RECORD_PLAN_SOURCE_H
+
+#include "base/bytes.h"
+#include "base/vec.h"
+#include "os/poll_set.h"
+#include "record/plan/rec_file.h"
+
+/*
+ * What produces records: the kernel's rings, user stacks, AUX areas. A session opens its sources,
+ * waits for their descriptors, and lets each in turn write what it has: one round of the file.
+ */
+
+/** One round. */
+struct rec_pass {
+	struct rec_file *file;
+	bool is_last; /* of this file: overwritten buffers are read, too */
+	bool has_any; /* a source sets it when it had something */
+	/** Called with records of the kernel before they are consumed. @return some of them must be
+	 * mended (record_mend.h). */
+	bool (*count)(void *ctx, const struct bytes part[2]);
+	void *ctx;
+};
+
+/** How far a source is from its end, after stop(). */
+enum rec_pending {
+	REC_PENDING_NONE,
+	REC_PENDING_OTHERS, /* it waits for what may never come */
+	REC_PENDING_OWN,    /* it is at work itself: it pays to wait */
+};
+
+/** What a source can do. Only pass and done are always there. */
+struct rec_source_ops {
+	/** Before the command starts; some seconds at most. */
+	void (*prepare)(void *ctx);
+	/** Add the descriptors to wait for. @return false: out of memory. */
+	bool (*watch)(void *ctx, struct os_poll *p);
+	/** After a wait: leave out descriptors that have ended. */
+	void (*unwatch)(void *ctx, struct os_poll *p);
+	/** The longest time to wait, in ms; -1: as long as you like. */
+	int (*sleep_ms)(const void *ctx);
+
+	/** Write what is there. @return the writer's error, or CLEW_NO_MEMORY. */
+	enum clew_err (*pass)(void *ctx, struct rec_pass *p);
+	/** May FINISHED_ROUND follow? Not while older records are still to come. */
+	bool (*may_end_round)(void *ctx);
+
+	/** Nothing new is wanted; what is under way still comes with the next passes. */
+	void (*stop)(void *ctx);
+	enum rec_pending (*pending)(const void *ctx);
+	/** Waiting is over; one more pass writes what can be had. */
+	void (*last_call)(void *ctx);
+
+	/** One line of the outcomes; more with @p is_verbose. */
+	void (*report)(void *ctx, bool is_verbose);
+	void (*done)(void *ctx);
+};
+
+struct rec_source {
+	const struct rec_source_ops *ops; /* NULL: none */
+	void *ctx;
+};
+
+/** In the order of their passes: a source may rely on what those before it have written. */
+struct rec_sources {
+	VEC(struct rec_source);
+};
+
+/** @p s without ops is passed over. @return false: out of memory, and @p s is done with. */
+bool rec_sources_add(struct rec_sources *l, struct rec_source s);
+
+/* Each asks all of them. */
+void rec_sources_prepare(const struct rec_sources *l);
+bool rec_sources_watch(const struct rec_sources *l, struct os_poll *p);
+void rec_sources_unwatch(const struct rec_sources *l, struct os_poll *p);
+int rec_sources_sleep_ms(const struct rec_sources *l);
+enum clew_err rec_sources_pass(const struct rec_sources *l, struct rec_pass *p);
+bool rec_sources_may_end_round(const struct rec_sources *l);
+/** @return false: none of them has anything under way that a stop could leave. */
+bool rec_sources_stop(const struct rec_sources *l);
+enum rec_pending rec_sources_pending(const struct rec_sources *l);
+void rec_sources_last_call(const struct rec_sources *l);
+void rec_sources_report(const struct rec_sources *l, bool is_verbose);
+void rec_sources_done(struct rec_sources *l);
+
+#endif

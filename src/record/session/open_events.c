@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/session/open_events.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "os/proc.h"
+#include "record/aux/aux_source.h"
+#include "record/session/ring_source.h"
+#include "record/stacks/stack_choice.h"
+#include "record/stacks/user_stacks.h"
+
+/* --exclude-perf: tracepoints pass over what we do ourselves. */
+static enum clew_err exclude_self(struct rec_event_list *events, struct rec_error *error)
+{
+	vec_for_each (&events->events, e) {
+		char text[4096];
+		int n;
+
+		if (!e->is_tracepoint)
+			return rec_fail(error, CLEW_INVALID,
+					"--exclude-perf is for tracepoints, and '%s' is none",
+					e->name);
+		if (e->filter)
+			n = snprintf(text, sizeof(text), "(%s) && common_pid != %d", e->filter,
+				     os_pid());
+		else
+			n = snprintf(text, sizeof(text), "common_pid != %d", os_pid());
+		e->filter = arena_strndup(&events->memory, text, strlen(text));
+		if (!e->filter || (size_t)n >= sizeof(text))
+			return rec_fail_memory(error);
+	}
+	return CLEW_OK;
+}
+
+/* What the plan asks of the rest: BPF has no clock of perf's own. */
+static void settle(const struct rec_opening *o, const struct rec_stack_plan *plan)
+{
+	o->settled->stacks = *plan;
+	o->settled->has_clockid = o->asked->has_clockid;
+	if (rec_stacks_is_bpf(plan->kind) && !o->asked->has_clockid) {
+		o->settled->has_clockid = true;
+		o->settled->clockid = CLOCK_MONOTONIC;
+	}
+}
+
+static enum clew_err open_counters(const struct rec_opening *o, struct rec_error *error)
+{
+	struct rec_counters *c = o->counters;
+	enum clew_err err = rec_counters_build(c, o->events, o->settled, o->target, error);
+
+	if (err == CLEW_OK)
+		err = rec_counters_open(c, o->ui, error);
+	if (err == CLEW_OK)
+		err = rec_counters_map(c, o->settled, error);
+	return err;
+}
+
+/* @return whether the next way of user stacks is to be tried. */
+static bool is_refused(const struct rec_opening *o, struct rec_stack_choice *choice,
+		       enum rec_stacks kind, enum clew_err err, const struct rec_error *error)
+{
+	if (err == CLEW_OK || err == CLEW_NO_MEMORY || !rec_stacks_is_bpf(kind) ||
+	    o->asked->stacks.kind != REC_STACKS_AUTO)
+		return false;
+	rec_say(o->ui, REC_NOTE, "user stacks: not %s: %s", rec_stacks_name(kind), error->text);
+	choice->refused |= 1u << kind;
+	return true;
+}
+
+static enum clew_err open_stacks(const struct rec_opening *o, struct rec_source *ret,
+				 struct rec_error *error)
+{
+	struct rec_stack_choice choice = {o->asked, o->events, o->target, o->ui, 0};
+
+	for (;;) {
+		struct rec_stack_plan plan;
+		enum clew_err err = rec_stacks_choose(&choice, &plan, error);
+
+		if (err != CLEW_OK)
+			return err;
+		settle(o, &plan);
+		err = open_counters(o, error);
+		if (err != CLEW_OK) {
+			rec_stack_plan_done(&plan);
+			return err;
+		}
+		err = user_stacks_open(ret, o->counters, o->settled, o->ui, error);
+		if (!is_refused(o, &choice, plan.kind, err, error))
+			return err;
+		rec_counters_done(o->counters);
+		*o->counters = (struct rec_counters){0};
+	}
+}
+
+enum clew_err rec_open_events(const struct rec_opening *o, struct rec_error *error)
+{
+	struct rec_source stacks = {0}, rings;
+	enum clew_err err = o->asked->is_exclude_self ? exclude_self(o->events, error) : CLEW_OK;
+
+	if (err == CLEW_OK)
+		err = open_stacks(o, &stacks, error);
+	if (err != CLEW_OK)
+		return err;
+	if (!rec_sources_add(o->sources, stacks))
+		return rec_fail_memory(error);
+	rings = ring_source_new(o->counters, stacks.ops);
+	if (!rings.ops || !rec_sources_add(o->sources, rings) ||
+	    !rec_sources_add(o->sources, aux_source_of(o->counters)))
+		return rec_fail_memory(error);
+	return CLEW_OK;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/session/ring_source.h"
+
+#include "base/mem.h"
+#include "os/perf_event.h"
+#include "perfdata/perf_record.h"
+#include "record/open/record_mend.h"
+
+struct ring_source {
+	struct rec_counters *counters;
+	bool is_read; /* forward rings, by another source */
+	struct record_mend mend;
+	struct buf mended; /* a span with damaged records */
+};
+
+/* The span as one piece, in our memory, with true bits and whole records. */
+static bool mend(struct ring_source *s, struct bytes part[2])
+{
+	struct perf_event_header h;
+
+	buf_clear(&s->mended);
+	for (int i = 0; i < 2; i++)
+		buf_add(&s->mended, part[i].pos, bytes_left(&part[i]));
+	if (s->mended.is_failed)
+		return false;
+	part[0] = bytes_of(s->mended.data, s->mended.nr);
+	part[1] = (struct bytes){0};
+	for (size_t at = 0; s->mended.nr - at >= sizeof(h); at += h.size) {
+		memcpy(&h, s->mended.data + at, sizeof(h));
+		if (h.size < sizeof(h) || h.size > s->mended.nr - at)
+			break;
+		record_mend(&s->mend, (uint8_t *)s->mended.data + at);
+	}
+	return true;
+}
+
+static enum clew_err write_span(struct ring_source *s, struct bytes part[2], struct rec_pass *p)
+{
+	bool is_damaged = p->count(p->ctx, part);
+	enum clew_err err = is_damaged && !mend(s, part) ? CLEW_NO_MEMORY : CLEW_OK;
+
+	for (int i = 0; i < 2 && err == CLEW_OK; i++)
+		if (bytes_left(&part[i]))
+			err = perf_writer_records(p->file->writer, part[i].pos,
+						  bytes_left(&part[i]));
+	return err;
+}
+
+static enum clew_err read_forward(struct ring_source *s, struct rec_ring *r, struct rec_pass *p)
+{
+	struct bytes part[2];
+	size_t size = os_ring_peek(&r->ring, part);
+	enum clew_err err;
+
+	if (!size)
+		return CLEW_OK;
+	p->has_any = true;
+	err = write_span(s, part, p);
+	os_ring_consume(&r->ring, size);
+	return err;
+}
+
+static enum clew_err read_backward(struct ring_source *s, struct rec_ring *r, struct rec_pass *p)
+{
+	struct bytes part[2];
+	enum clew_err err;
+
+	os_perf_pause_output(r->fd, 1);
+	p->has_any |= os_ring_backward(&r->ring, part) != 0;
+	err = write_span(s, part, p);
+	os_ring_backward_done(&r->ring);
+	os_perf_pause_output(r->fd, 0);
+	return err;
+}
+
+static enum clew_err pass(void *ctx, struct rec_pass *p)
+{
+	struct ring_source *s = ctx;
+	enum clew_err err = CLEW_OK;
+
+	if (s->is_read && !s->counters->has_backward)
+		return CLEW_OK;
+	for (size_t i = 0; i < s->counters->rings.nr && err == CLEW_OK; i++) {
+		struct rec_ring *r = &s->counters->rings.data[i];
+
+		if (!r->is_backward && !s->is_read)
+			err = read_forward(s, r, p);
+		else if (r->is_backward && p->is_last)
+			err = read_backward(s, r, p);
+	}
+	return err;
+}
+
+static bool watch(void *ctx, struct os_poll *p)
+{
+	struct ring_source *s = ctx;
+
+	vec_for_each (&s->counters->rings, r) {
+		if (r->is_backward)
+			continue; /* never wakes anyone */
+		r->poll = os_poll_add(p, r->fd);
+		if (r->poll < 0)
+			return false;
+	}
+	return true;
+}
+
+/* The event that owns a ring is gone with its task; others may still write there: wait on one of
+ * them instead. */
+static void watch_next_owner(const struct rec_counters *c, struct rec_ring *r, struct os_poll *p)
+{
+	size_t total = c->list.nr * c->nr_places;
+
+	for (; r->next_owner < total; r->next_owner++) {
+		size_t place = r->next_owner / c->list.nr;
+		const struct rec_counter *e = &c->list.data[r->next_owner % c->list.nr];
+		int cpu = c->target->cpus.data[place / c->target->tids.nr];
+		int tid = c->target->tids.data[place % c->target->tids.nr];
+
+		if (e->fds[place] < 0 || cpu != r->cpu || (cpu < 0 && tid != r->tid) ||
+		    e->attr.flags & PERF_ATTR_WRITE_BACKWARD)
+			continue;
+		p->data[r->poll].fd = e->fds[place];
+		r->next_owner++;
+		return;
+	}
+	p->data[r->poll].fd = -1;
+}
+
+static void unwatch(void *ctx, struct os_poll *p)
+{
+	struct ring_source *s = ctx;
+
+	vec_for_each (&s->counters->rings, r)
+		if (!r->is_backward && os_poll_is_ended(p, r->poll))
+			watch_next_owner(s->counters, r, p);
+}
+
+static void done(void *ctx)
+{
+	struct ring_source *s = ctx;
+
+	buf_done(&s->mended);
+	mem_free(s);
+}
+
+struct rec_source ring_source_new(struct rec_counters *c, bool is_read)
+{
+	static const struct rec_source_ops ops = {
+		.watch = watch, .unwatch = unwatch, .pass = pass, .done = done};
+	struct ring_source *s = mem_alloc(sizeof(*s));
+
+	if (!s)
+		return (struct rec_source){0};
+	*s = (struct ring_source){.counters = c, .is_read = is_read, .mend = record_mend_of(c)};
+	return (struct rec_source){&ops, s};
+}

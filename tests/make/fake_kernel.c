@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "make/fake_kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/child.h"
+#include "os/perf_event.h"
+#include "os/poll_set.h"
+#include "os/ring.h"
+
+enum { PAGE_BYTES = 4096, DATA_HEAD = 1024, NS_PER_MS = 1000000 };
+
+struct fake_kernel fake_kernel;
+
+static struct fake_event *event_of(int fd)
+{
+	for (size_t i = fake_kernel.events.nr; i-- > 0;)
+		if (fake_kernel.events.data[i].fd == fd)
+			return &fake_kernel.events.data[i];
+	return NULL;
+}
+
+void fake_kernel_reset(void (*step)(struct fake_kernel *k, int n), void *ctx)
+{
+	vec_for_each (&fake_kernel.events, e)
+		free(e->memory);
+	vec_done(&fake_kernel.events);
+	fake_kernel = (struct fake_kernel){.step = step, .ctx = ctx, .now_ns = 1000000000};
+}
+
+struct fake_event *fake_kernel_ring(size_t i)
+{
+	vec_for_each (&fake_kernel.events, e)
+		if (e->memory && !i--)
+			return e;
+	return NULL;
+}
+
+static void write_ring(struct fake_event *e, struct perf_put *p)
+{
+	struct bytes record = put_result(p);
+	uint64_t head;
+
+	memcpy(&head, e->memory + DATA_HEAD, sizeof(head));
+	for (; bytes_left(&record); record.pos++)
+		e->memory[PAGE_BYTES + head++ % e->data_bytes] = *record.pos;
+	memcpy(e->memory + DATA_HEAD, &head, sizeof(head));
+	buf_done(&p->buf);
+}
+
+void fake_kernel_sample(struct fake_event *e, const struct perf_sample *s)
+{
+	struct perf_put p = {0};
+
+	perf_encode_sample(&p, &e->attr, s);
+	write_ring(e, &p);
+}
+
+void fake_kernel_record(struct fake_event *e, uint32_t type, const union perf_view *v,
+			const struct perf_sample_id *id)
+{
+	struct perf_put p = {0};
+
+	perf_encode_record(&p, type, 0, v, &e->attr, id);
+	write_ring(e, &p);
+}
+
+void fake_kernel_signal(int number)
+{
+	size_t i = 0;
+
+	while (fake_kernel.signals[i])
+		i++;
+	fake_kernel.signals[i] = number;
+}
+
+void fake_kernel_child_ends(int status)
+{
+	fake_kernel.has_child_ended = true;
+	fake_kernel.child_status = status;
+	fake_kernel_signal(SIGCHLD);
+}
+
+void fake_kernel_tasks_end(void)
+{
+	vec_for_each (&fake_kernel.events, e)
+		e->is_gone = true;
+}
+
+/* --- in the place of os/perf_event.h --- */
+
+#define WRAP(name) __wrap_##name
+
+int WRAP(os_perf_open)(const void *attr, int pid, int cpu, int group_fd, unsigned int flags);
+int WRAP(os_perf_open)(const void *attr, int pid, int cpu, int group_fd, unsigned int flags)
+{
+	struct fake_event e = {.pid = pid, .cpu = cpu, .id = 100 + fake_kernel.events.nr};
+	uint32_t size;
+
+	(void)group_fd;
+	(void)flags;
+	memcpy(&size, (const uint8_t *)attr + 4, sizeof(size));
+	if (perf_attr_parse(bytes_of(attr, size), false, &e.attr) != CLEW_OK)
+		return -EINVAL;
+	e.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	e.is_enabled = !(e.attr.flags & PERF_ATTR_DISABLED);
+	return vec_push(&fake_kernel.events, e) ? e.fd : -ENOMEM;
+}
+
+int WRAP(os_perf_enable)(int fd);
+int WRAP(os_perf_enable)(int fd)
+{
+	event_of(fd)->is_enabled = true;
+	fake_kernel.nr_enables++;
+	return 0;
+}
+
+int WRAP(os_perf_disable)(int fd);
+int WRAP(os_perf_disable)(int fd)
+{
+	event_of(fd)->is_enabled = false;
+	fake_kernel.nr_disables++;
+	return 0;
+}
+
+int WRAP(os_perf_set_output)(int fd, int to_fd);
+int WRAP(os_perf_set_output)(int fd, int to_fd)
+{
+	return event_of(fd) && event_of(to_fd) ? 0 : -EBADF;
+}
+
+int WRAP(os_perf_set_filter)(int fd, const char *filter);
+int WRAP(os_perf_set_filter)(int fd, const char *filter)
+{
+	return event_of(fd) && filter ? 0 : -EBADF;
+}
+
+int WRAP(os_perf_pause_output)(int fd, int is_paused);
+int WRAP(os_perf_pause_output)(int fd, int is_paused)
+{
+	(void)is_paused;
+	return event_of(fd) ? 0 : -EBADF;
+}
+
+int WRAP(os_perf_id)(int fd, uint64_t *ret);
+int WRAP(os_perf_id)(int fd, uint64_t *ret)
+{
+	*ret = event_of(fd)->id;
+	return 0;
+}
+
+/* --- os/ring.h: only the mapping; reading is os's own --- */
+
+int WRAP(os_ring_map)(int fd, size_t data_bytes, bool is_backward, struct os_ring *ret);
+int WRAP(os_ring_map)(int fd, size_t data_bytes, bool is_backward, struct os_ring *ret)
+{
+	struct fake_event *e = event_of(fd);
+
+	e->memory = calloc(1, PAGE_BYTES + data_bytes);
+	e->data_bytes = data_bytes;
+	*ret = (struct os_ring){.page = e->memory,
+				.data = e->memory + PAGE_BYTES,
+				.data_bytes = data_bytes,
+				.is_backward = is_backward};
+	return e->memory ? 0 : -ENOMEM;
+}
+
+void WRAP(os_ring_unmap)(struct os_ring *r);
+void WRAP(os_ring_unmap)(struct os_ring *r)
+{
+	*r = (struct os_ring){0}; /* fake_kernel_reset() frees it */
+}
+
+/* --- os/poll_set.h, os/clock.h, os/signals.h --- */
+
+int WRAP(os_poll_wait)(struct os_poll *p, int timeout_ms);
+int WRAP(os_poll_wait)(struct os_poll *p, int timeout_ms)
+{
+	int nr = 0;
+
+	fake_kernel.now_ns += (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * NS_PER_MS;
+	if (p->nr && fake_kernel.step)
+		fake_kernel.step(&fake_kernel, fake_kernel.nr_waits++);
+	vec_for_each (p, f) {
+		const struct fake_event *e = f->fd >= 0 ? event_of(f->fd) : NULL;
+
+		f->revents = e && e->is_gone ? POLLHUP : 0;
+		nr += f->revents != 0;
+	}
+	return nr;
+}
+
+uint64_t WRAP(os_clock_ns)(void);
+uint64_t WRAP(os_clock_ns)(void)
+{
+	return fake_kernel.now_ns;
+}
+
+int WRAP(os_signal_open)(void);
+int WRAP(os_signal_open)(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+int WRAP(os_signal_next)(int fd);
+int WRAP(os_signal_next)(int fd)
+{
+	int first = fake_kernel.signals[0];
+
+	(void)fd;
+	memmove(fake_kernel.signals, fake_kernel.signals + 1,
+		sizeof(fake_kernel.signals) - sizeof(first));
+	return first;
+}
+
+void WRAP(os_signal_close)(int fd);
+void WRAP(os_signal_close)(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* --- os/child.h: the command has our own number, so that /proc knows it --- */
+
+int WRAP(os_child_check)(const char *name, const char *search_path);
+int WRAP(os_child_check)(const char *name, const char *search_path)
+{
+	(void)search_path;
+	return strcmp(name, "missing") ? 0 : -ENOENT;
+}
+
+int WRAP(os_child_fork)(struct os_child *ret, char *const argv[]);
+int WRAP(os_child_fork)(struct os_child *ret, char *const argv[])
+{
+	*ret = (struct os_child){.pid = argv[0] ? getpid() : 0, .go_fd = -1, .error_fd = -1};
+	return 0;
+}
+
+int WRAP(os_child_go)(struct os_child *c);
+int WRAP(os_child_go)(struct os_child *c)
+{
+	c->is_running = true;
+	fake_kernel.nr_starts++;
+	return 0;
+}
+
+bool WRAP(os_child_reap)(struct os_child *c, bool is_blocking);
+bool WRAP(os_child_reap)(struct os_child *c, bool is_blocking)
+{
+	(void)is_blocking;
+	c->is_ended = fake_kernel.has_child_ended;
+	c->status = fake_kernel.child_status;
+	return c->is_ended;
+}
+
+void WRAP(os_child_signal)(struct os_child *c, int signal);
+void WRAP(os_child_signal)(struct os_child *c, int signal)
+{
+	if (c->is_ended)
+		return;
+	fake_kernel.signal_of_child = signal;
+	fake_kernel_child_ends(signal);
+}
+
+void WRAP(os_child_done)(struct os_child *c);
+void WRAP(os_child_done)(struct os_child *c)
+{
+	*c = (struct os_child){0};
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TESTS_MAKE_FAKE_KERNEL_H
+#define TESTS_MAKE_FAKE_KERNEL_H
+
+#include "base/vec.h"
+#include "make/perf_encode.h"
+
+/*
+ * The functions of src/os that a recording calls, without a kernel: events open and write what a
+ * test says, the clock stands still but for waits, signals and the command's end come when a test
+ * sends them. A test that links this needs fake_kernel_link_args (tests/meson.build): the linker
+ * puts these functions in the place of os's own.
+ */
+
+/** One perf_event_open(). */
+struct fake_event {
+	struct perf_attr attr;
+	int fd, pid, cpu;
+	uint64_t id;
+	bool is_enabled, is_gone; /* gone: its task has ended */
+	uint8_t *memory;          /* of its ring: control page and data; NULL: not mapped */
+	size_t data_bytes;
+};
+
+struct fake_kernel {
+	struct {
+		VEC(struct fake_event);
+	} events;
+	/** What happens during the @p n-th wait, from 0 on; may call the functions below. */
+	void (*step)(struct fake_kernel *k, int n);
+	void *ctx;
+	int nr_waits;
+	uint64_t now_ns;
+	int signals[8]; /* sent and not taken; 0 ends */
+	bool has_child_ended;
+	int child_status;    /* as wait(2) gives it */
+	int signal_of_child; /* that the recorder sent its command; 0: none */
+	int nr_starts;       /* times the command was let go */
+	uint32_t nr_enables; /* calls */
+	uint32_t nr_disables;
+};
+
+extern struct fake_kernel fake_kernel;
+
+/** Forget the last recording. */
+void fake_kernel_reset(void (*step)(struct fake_kernel *k, int n), void *ctx);
+
+/** The @p i-th event that has a ring. */
+struct fake_event *fake_kernel_ring(size_t i);
+
+/** Write a record as the kernel would, with the fields that the event's attr asks for. */
+void fake_kernel_sample(struct fake_event *e, const struct perf_sample *s);
+void fake_kernel_record(struct fake_event *e, uint32_t type, const union perf_view *v,
+			const struct perf_sample_id *id);
+
+void fake_kernel_signal(int number);
+/** The command ends. @p status: as wait(2) gives it. */
+void fake_kernel_child_ends(int status);
+/** The tasks of all events end. */
+void fake_kernel_tasks_end(void);
+
+#endif
