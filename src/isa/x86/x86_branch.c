@@ -4,6 +4,8 @@
 #ifdef CLEW_HAS_ZYDIS
 # include <Zydis/Zydis.h>
 
+# include "isa/x86/x86_newer.h"
+
 /* clang-format off */
 #define CLASS(name, kind, flags, detail) [ZYDIS_MNEMONIC_##name] = {kind, flags, detail}
 #define COND(name)                       CLASS(name, INSN_COND, 0, X86_NONE)
@@ -93,18 +95,26 @@ static struct insn class_of(const ZydisDecodedInstruction *z, uint64_t pc)
 	return ret;
 }
 
-static enum clew_err decode(const ZydisDecoder *d, const uint8_t *code, size_t bytes, uint64_t pc,
-			    struct insn *ret)
+/** May something that Zydis refuses be an instruction that it does not know? */
+static bool may_be_newer(ZyanStatus s)
+{
+	return s != ZYDIS_STATUS_INSTRUCTION_TOO_LONG && s != ZYDIS_STATUS_ILLEGAL_LOCK &&
+	       s != ZYDIS_STATUS_ILLEGAL_LEGACY_PFX && s != ZYDIS_STATUS_ILLEGAL_REX;
+}
+
+static enum clew_err decode(const ZydisDecoder *d, enum isa mode, const uint8_t *code, size_t bytes,
+			    uint64_t pc, struct insn *ret)
 {
 	ZydisDecodedInstruction z;
 	ZyanStatus s = ZydisDecoderDecodeInstruction(d, NULL, code, bytes, &z);
 
+	if (ZYAN_SUCCESS(s)) {
+		*ret = class_of(&z, pc);
+		return CLEW_OK;
+	}
 	if (s == ZYDIS_STATUS_NO_MORE_DATA)
 		return CLEW_TRUNCATED;
-	if (!ZYAN_SUCCESS(s))
-		return CLEW_BAD_PACKET;
-	*ret = class_of(&z, pc);
-	return CLEW_OK;
+	return may_be_newer(s) ? x86_newer(mode, code, bytes, pc, ret) : CLEW_BAD_PACKET;
 }
 
 bool x86_can_decode(void)
@@ -118,7 +128,7 @@ enum clew_err x86_decode(enum isa mode, const uint8_t *code, size_t bytes, uint6
 	ZydisDecoder d;
 
 	start(&d, mode);
-	return decode(&d, code, bytes, pc, ret);
+	return decode(&d, mode, code, bytes, pc, ret);
 }
 
 size_t x86_find_branch(enum isa mode, const uint8_t *code, size_t bytes, uint32_t *ret_nr)
@@ -128,7 +138,7 @@ size_t x86_find_branch(enum isa mode, const uint8_t *code, size_t bytes, uint32_
 	size_t at = 0;
 
 	start(&d, mode);
-	for (*ret_nr = 0; decode(&d, code + at, bytes - at, 0, &i) == CLEW_OK; ++*ret_nr) {
+	for (*ret_nr = 0; decode(&d, mode, code + at, bytes - at, 0, &i) == CLEW_OK; ++*ret_nr) {
 		if (i.kind != INSN_PLAIN)
 			break;
 		at += i.bytes;
