@@ -185,6 +185,7 @@ static const struct insn_case {
 	{"add rax, imm32 (REX2)", M64, "d5 08 05 01 02 03 04", INSN_PLAIN, 0, 0, 0, 0},
 	{"mov r16w, imm16",      M64, "66 d5 10 b8 01 02", INSN_PLAIN, 0, 0, 0, 0},
 	{"movzx, map 1 of REX2", M64, "d5 c0 b6 44 24 01", INSN_PLAIN, 0, 0, 0, 0},
+	{"lock add [r16], eax",  M64, "f0 d5 10 01 00",    INSN_PLAIN, 0, 0, 0, 0},
 	{"jmpabs",               M64, "d5 00 a1 01 02 03 04 05 06 07 08", INSN_BRANCH, 0, 0,
 	 INT64_C(0x0807060504030201 - 0x7f0000401000), 0},
 	{"erets",                M64, "f2 0f 01 ca",       INSN_FAR, 0, X86_IRET, 0, 0},
@@ -223,6 +224,7 @@ static const struct {
 	{"prefixes without end", ALL, "f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 f2"},
 	{"rex before vex", M64, "48 c5 f8 77"},
 	{"lock jmp", ALL, "f0 eb 00"},
+	{"lock add reg, r16", M64, "f0 d5 10 01 c0"},
 	{"mov cr1, reg", ALL, "0f 22 c8"},
 	{"REX2 with jcc rel8", M64, "d5 00 70 00"},
 	{"REX2 with jcc rel32", M64, "d5 80 84 00 00 00 00"},
@@ -235,6 +237,7 @@ static const struct {
 	{"EVEX map 0", M64, "62 f0 7c 48 58 c2"},
 	{"EVEX map 4", OLD, "62 f4 7c 08 81 c0 01 02 03 04"},
 	{"erets without prefix is clac", ALL, "66 0f 01 ca"},
+	{"erets", OLD, "f2 0f 01 ca"},
 };
 /* clang-format on */
 

@@ -13,7 +13,7 @@ struct cursor {
 	enum isa mode;
 	const uint8_t *code;
 	size_t bytes, at;
-	bool has_67, has_rep; /* F2, F3 */
+	bool has_67, has_lock, has_rep; /* F2, F3 */
 };
 
 static bool is_prefix(struct cursor *c, uint8_t b)
@@ -22,6 +22,9 @@ static bool is_prefix(struct cursor *c, uint8_t b)
 	case 0xf2:
 	case 0xf3:
 		c->has_rep = true;
+		return true;
+	case 0xf0:
+		c->has_lock = true;
 		return true;
 	case 0x67:
 		c->has_67 = true;
@@ -155,7 +158,7 @@ static bool is_undefined(bool is_map1, uint8_t opcode)
 	if (is_map1)
 		return row == 3 || row == 8;
 	return row == 4 || row == 7 || row == 0xa || row == 0xe || opcode == 0x0f ||
-	       opcode == 0xf0 || is_prefix(&none, opcode);
+	       is_prefix(&none, opcode);
 }
 
 static enum clew_err jmpabs(const struct cursor *c, struct insn *ret)
@@ -203,7 +206,7 @@ static enum clew_err system_form(const struct cursor *c, struct insn *ret)
 {
 	uint8_t modrm = c->code[c->at];
 
-	if (modrm == 0xca && c->has_rep) { /* ERETS, ERETU */
+	if (modrm == 0xca && c->has_rep && c->mode == ISA_X86_64) { /* ERETS, ERETU */
 		ret->kind = INSN_FAR;
 		ret->detail = X86_IRET;
 	} else if (modrm != 0xc6 && modrm != 0xc7) { /* WRMSRNS, RDMSRLIST, WRMSRLIST; PBNDKB */
@@ -247,6 +250,8 @@ enum clew_err x86_newer(enum isa mode, const uint8_t *code, size_t bytes, uint64
 		return CLEW_TRUNCATED;
 	if (mode == ISA_X86_64 && code[c.at] == REX2)
 		err = with_rex2(&c, pc, &i);
+	else if (c.has_lock)
+		err = CLEW_BAD_PACKET;
 	else if (code[c.at] == 0xc4 || code[c.at] == 0x62)
 		err = vector(&c, &i);
 	else {
