@@ -12,13 +12,26 @@
 
 enum code_security { CODE_SECURE, CODE_NONSECURE, CODE_ROOT, CODE_REALM };
 
+enum code_arch { CODE_ARM, CODE_X86 };
+
 /** Whose code: what the trace itself says of the context, and when. */
 struct code_key {
-	uint8_t el;       /* exception level, 0-3 */
-	uint8_t security; /* enum code_security */
-	uint8_t upper_el; /* el, or at EL0 the last one above it; 0: not known */
-	bool has_cid, has_vmid;
-	uint32_t cid, vmid;
+	uint8_t arch; /* enum code_arch: which of the two contexts it is */
+	union {
+		struct {                  /* CODE_ARM */
+			uint8_t el;       /* exception level, 0-3 */
+			uint8_t security; /* enum code_security */
+			uint8_t upper_el; /* el, or at EL0 the last one above it; 0: not known */
+			bool has_cid, has_vmid;
+			uint32_t cid, vmid;
+		};
+		struct { /* CODE_X86 */
+			bool has_cr3, has_vmcs;
+			bool is_guest; /* VMX non-root operation */
+			uint64_t cr3;  /* the page table's address alone */
+			uint64_t vmcs; /* the current VMCS's address */
+		};
+	};
 	uint64_t ticks; /* the trace's own last timestamp; 0: none told */
 	uint64_t bound; /* the input's own clock: it ran no later than this; 0: not known */
 };

@@ -3,7 +3,7 @@
 #define FLOW_ETM_ETM_FLOW_H
 
 #include "image/code_source.h"
-#include "isa/isa.h"
+#include "isa/insn.h"
 #include "packet/etm/etm_packet.h"
 
 /*
@@ -24,7 +24,7 @@ struct etm_block {
 	uint32_t space; /* of code_source */
 	uint16_t nr_insns;
 	uint8_t isa;         /* enum isa */
-	uint8_t kind, flags; /* of the waypoint, isa/isa.h */
+	uint8_t kind, flags; /* of the waypoint, isa/insn.h */
 	uint8_t last_bytes;  /* of the waypoint */
 };
 

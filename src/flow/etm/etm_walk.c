@@ -157,6 +157,8 @@ static void take(struct etm_flow *f, uint32_t at)
 	case INSN_ISB:
 	case INSN_WFX:
 	case INSN_TSTART:
+	case INSN_FAR:
+	case INSN_SPECIAL:
 		move_to(f, next, (enum isa)b->isa);
 		return;
 	}

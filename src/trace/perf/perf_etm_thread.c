@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "perfdata/perf_clock.h"
 #include "trace/perf/perf_etm_impl.h"
 
 enum {
@@ -6,20 +7,16 @@ enum {
 	MAX_SAME_TIME = 1024,  /* chunks of one instant that are looked at: one a CPU is real */
 };
 
-/* Spec: Linux include/uapi/linux/perf_event.h, perf_event_mmap_page.time_zero. */
 bool pe_time(const struct perf_etm *p, uint32_t unit, uint64_t ticks, uint64_t *ret_ns)
 {
 	const struct pe_cpu *c = &p->meta.cpus.data[p->more[unit].cpu_index];
-	const struct perf_time_conv *v = &p->time_conv;
-	uint64_t quot, rem;
+	struct clew_cntvct t = {ticks};
+	struct clew_perf_ns ns;
 
-	if (!p->has_time_conv || c->ts_source != TS_SOURCE_VIRTUAL || !ticks || v->shift > 63)
+	if (!p->has_time_conv || c->ts_source != TS_SOURCE_VIRTUAL || !ticks ||
+	    !perf_ns_of_cntvct(&p->time_conv, t, &ns))
 		return false;
-	if (v->is_short)
-		ticks = v->cycles + ((ticks - v->cycles) & v->mask);
-	quot = ticks >> v->shift;
-	rem = ticks & (((uint64_t)1 << v->shift) - 1);
-	*ret_ns = v->zero + quot * v->mult + (rem * v->mult >> v->shift);
+	*ret_ns = ns.ns;
 	return true;
 }
 
