@@ -97,7 +97,7 @@ static size_t skip_plain(const struct etm_blocks *b, enum isa isa, const uint8_t
 	return off;
 }
 
-static void end_block(struct etm_block *ret, const struct insn *i, unsigned int bytes)
+static void end_block(struct flow_block *ret, const struct insn *i, unsigned int bytes)
 {
 	ret->kind = i->kind;
 	ret->flags = i->flags;
@@ -106,7 +106,7 @@ static void end_block(struct etm_block *ret, const struct insn *i, unsigned int 
 }
 
 /** Most blocks are A64 and stand in one region. @return false: this one may not. */
-static bool build_a64(struct etm_blocks *b, struct etm_block *ret)
+static bool build_a64(struct etm_blocks *b, struct flow_block *ret)
 {
 	const uint8_t *code;
 	size_t left = code_at(b, ret->space, ret->start, &code);
@@ -129,7 +129,7 @@ static bool build_a64(struct etm_blocks *b, struct etm_block *ret)
 	return false;
 }
 
-static void build(struct etm_blocks *b, struct etm_block *ret)
+static void build(struct etm_blocks *b, struct flow_block *ret)
 {
 	enum isa isa = (enum isa)ret->isa;
 	uint64_t at = ret->start;
@@ -174,7 +174,7 @@ static bool grow(struct etm_blocks *b)
 		return false;
 	memset(slots, 0xff, nr * sizeof(*slots));
 	for (size_t i = 0; i < b->all.nr; i++) {
-		const struct etm_block *k = &b->all.data[i];
+		const struct flow_block *k = &b->all.data[i];
 		size_t at = key_of(k->space, (enum isa)k->isa, k->start) & (nr - 1);
 
 		while (slots[at] != ETM_NO_BLOCK)
@@ -188,7 +188,7 @@ static bool grow(struct etm_blocks *b)
 }
 
 /** @return false: out of memory. */
-static bool add(struct etm_blocks *b, const struct etm_block *block)
+static bool add(struct etm_blocks *b, const struct flow_block *block)
 {
 	struct etm_ways ways = {
 		.to = {ETM_NO_BLOCK, ETM_NO_BLOCK, ETM_NO_BLOCK}
@@ -218,14 +218,14 @@ static bool add(struct etm_blocks *b, const struct etm_block *block)
 
 uint32_t etm_blocks_get(struct etm_blocks *b, uint32_t space, enum isa isa, uint64_t addr)
 {
-	struct etm_block block = {.start = addr, .space = space, .isa = (uint8_t)isa};
+	struct flow_block block = {.start = addr, .space = space, .isa = (uint8_t)isa};
 	size_t at;
 
 	if (b->all.nr * 3 >= b->nr_slots * 2 && !grow(b))
 		return ETM_NO_BLOCK;
 	for (at = key_of(space, isa, addr) & (b->nr_slots - 1); b->slots[at] != ETM_NO_BLOCK;
 	     at = (at + 1) & (b->nr_slots - 1)) {
-		const struct etm_block *k = &b->all.data[b->slots[at]];
+		const struct flow_block *k = &b->all.data[b->slots[at]];
 
 		if (k->start == addr && k->space == space && k->isa == (uint8_t)isa)
 			return b->slots[at];

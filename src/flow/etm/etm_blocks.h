@@ -22,7 +22,7 @@ enum {
 
 enum { ETM_NO_BLOCK = UINT32_MAX, ETM_NR_WAYS = 3 };
 
-_Static_assert(sizeof(struct etm_block) == 32, "half a cache line");
+_Static_assert(sizeof(struct flow_block) == 32, "half a cache line");
 
 /** What a walk needs of a block, and nothing else. */
 struct etm_link {
@@ -47,7 +47,7 @@ struct etm_ways {
 struct etm_blocks {
 	struct os_heap *heap;
 	struct {
-		VEC(struct etm_block);
+		VEC(struct flow_block);
 	} all;
 	struct {
 		VEC(struct etm_link);
@@ -81,13 +81,13 @@ uint32_t etm_blocks_count(struct etm_blocks *b, uint32_t space, enum isa isa, ui
 			  uint64_t to, uint64_t *ret_readable);
 
 /** Address | 1 of T32. */
-static inline uint64_t etm_block_place(const struct etm_block *b)
+static inline uint64_t etm_block_place(const struct flow_block *b)
 {
 	return b->start | (b->isa == ISA_T32);
 }
 
 /** Instruction set and address behind a direct branch that is taken. */
-static inline enum isa etm_target_isa(const struct etm_block *b)
+static inline enum isa etm_target_isa(const struct flow_block *b)
 {
 	if (!(b->flags & INSN_SWITCH))
 		return (enum isa)b->isa;

@@ -38,12 +38,12 @@ static uint8_t bytes_of_last(struct etm_flow *f, uint64_t from, uint64_t to)
 void etm_flow_ran(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
 {
 	const uint64_t once[2] = {(uint64_t)(int64_t)(int32_t)f->step, 0};
-	struct etm_block piece = {.start = from,
-				  .bytes = (uint32_t)(to - from),
-				  .nr_insns = (uint16_t)nr_insns,
-				  .space = f->space,
-				  .isa = (uint8_t)f->isa,
-				  .last_bytes = bytes_of_last(f, from, to)};
+	struct flow_block piece = {.start = from,
+				   .bytes = (uint32_t)(to - from),
+				   .nr_insns = (uint16_t)nr_insns,
+				   .space = f->space,
+				   .isa = (uint8_t)f->isa,
+				   .last_bytes = bytes_of_last(f, from, to)};
 
 	if (etm_kept_add_block(&f->pieces, &piece, once) == UINT32_MAX)
 		etm_flow_fail(f, CLEW_NO_MEMORY);
@@ -83,7 +83,7 @@ static void pop_again(struct again *w)
 /** What is more than to go on: a call, a return, an indirect branch. */
 static void step_odd_again(struct again *w, bool is_e)
 {
-	const struct etm_block *b;
+	const struct flow_block *b;
 
 	if (w->at == ETM_NO_BLOCK)
 		pop_again(w);
@@ -174,32 +174,10 @@ static void spread(struct etm_flow *f)
 	}
 }
 
-void etm_totals_add(struct etm_totals *to, const struct etm_totals *t)
+const struct flow_totals *etm_counts_totals(struct flow *flow)
 {
-	to->nr_insns += t->nr_insns;
-	to->nr_ranges += t->nr_ranges;
-	to->nr_exceptions += t->nr_exceptions;
-	to->nr_nacc += t->nr_nacc;
-	to->nr_no_sync += t->nr_no_sync;
-	to->nr_atoms_dropped += t->nr_atoms_dropped;
-	to->nr_packets += t->nr_packets;
-	to->nr_bytes += t->nr_bytes;
-}
+	struct etm_flow *f = etm_flow_of(flow);
 
-void etm_totals_subtract(struct etm_totals *from, const struct etm_totals *t)
-{
-	from->nr_insns -= t->nr_insns;
-	from->nr_ranges -= t->nr_ranges;
-	from->nr_exceptions -= t->nr_exceptions;
-	from->nr_nacc -= t->nr_nacc;
-	from->nr_no_sync -= t->nr_no_sync;
-	from->nr_atoms_dropped -= t->nr_atoms_dropped;
-	from->nr_packets -= t->nr_packets;
-	from->nr_bytes -= t->nr_bytes;
-}
-
-const struct etm_totals *etm_flow_totals(struct etm_flow *f)
-{
 	if (f->parallel)
 		return etm_parallel_totals(f->parallel);
 	if (!f->items)
@@ -261,7 +239,7 @@ static bool tell_all(struct etm_flow *f, const struct teller *t)
 
 struct direct {
 	struct etm_flow *f;
-	bool (*edge)(void *ctx, const struct etm_edge *e);
+	bool (*edge)(void *ctx, const struct flow_edge *e);
 	void *ctx;
 	uint64_t *nr_told; /* by block: how often it was told where its branch went */
 };
@@ -269,8 +247,8 @@ struct direct {
 static bool edge_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
 {
 	struct direct *d = ctx;
-	struct etm_edge e = {&d->f->blocks.all.data[from], d->f->blocks.all.data[to].start, nr,
-			     true, true};
+	struct flow_edge e = {&d->f->blocks.all.data[from], d->f->blocks.all.data[to].start, nr,
+			      true, true};
 
 	d->nr_told[from] += nr;
 	return d->edge(d->ctx, &e);
@@ -342,7 +320,7 @@ void etm_counts_keep(struct etm_flow *f)
 	etm_counts_forget(f);
 }
 
-static bool tell_directly(struct etm_flow *f, bool (*edge)(void *ctx, const struct etm_edge *e),
+static bool tell_directly(struct etm_flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
 			  void *ctx)
 {
 	struct direct d = {f, edge, ctx, mem_calloc(f->blocks.all.nr + 1, sizeof(uint64_t))};
@@ -353,9 +331,11 @@ static bool tell_directly(struct etm_flow *f, bool (*edge)(void *ctx, const stru
 	return is_ok;
 }
 
-bool etm_flow_edges(struct etm_flow *f, bool (*edge)(void *ctx, const struct etm_edge *e),
-		    void *ctx)
+bool etm_counts_edges(struct flow *flow, bool (*edge)(void *ctx, const struct flow_edge *e),
+		      void *ctx)
 {
+	struct etm_flow *f = etm_flow_of(flow);
+
 	if (f->parallel)
 		return etm_parallel_edges(f->parallel, edge, ctx);
 	if (f->items)

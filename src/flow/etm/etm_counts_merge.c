@@ -11,7 +11,7 @@ struct merge {
 
 static uint32_t block_of(struct merge *m, uint32_t at)
 {
-	const struct etm_block *b = &m->from->blocks.all.data[at];
+	const struct flow_block *b = &m->from->blocks.all.data[at];
 
 	if (m->nr_of[at] == ETM_NO_BLOCK)
 		m->nr_of[at] = etm_blocks_get(&m->to->blocks, b->space, (enum isa)b->isa, b->start);
@@ -95,7 +95,7 @@ bool etm_counts_merge(struct etm_flow *to, struct etm_flow *from)
 	size_t bytes = from->blocks.all.nr * sizeof(*m.nr_of);
 	bool is_ok;
 
-	etm_flow_totals(from);
+	flow_totals(&from->flow);
 	if (to->nr_counted + from->nr_counted > max_sum)
 		etm_counts_keep(to);
 	m.nr_of = mem_alloc(bytes + 1);

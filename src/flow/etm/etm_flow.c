@@ -18,24 +18,24 @@ void etm_flow_fail(struct etm_flow *f, enum clew_err err)
 
 void etm_flow_deliver(struct etm_flow *f)
 {
-	struct etm_batch b = {.items = f->items,
-			      .nr = f->nr_items,
-			      .blocks = f->blocks.all.data,
-			      .events = f->events.data,
-			      .epoch = f->epoch};
+	struct flow_batch b = {.items = f->items,
+			       .nr = f->nr_items,
+			       .blocks = f->blocks.all.data,
+			       .events = f->events.data,
+			       .epoch = f->epoch};
 
 	if (f->items && f->nr_items && !f->err)
-		etm_flow_fail(f, f->opts.batch(f->opts.ctx, &b));
+		etm_flow_fail(f, f->opts.flow.batch(f->opts.flow.ctx, &b));
 	f->nr_items = f->events.nr = 0;
 }
 
-void etm_flow_event(struct etm_flow *f, const struct etm_event *e)
+void etm_flow_event(struct etm_flow *f, const struct flow_event *e)
 {
 	if (!f->items)
 		return;
 	if (f->nr_items >= ETM_BATCH_ITEMS)
 		etm_flow_deliver(f);
-	f->items[f->nr_items++] = ETM_ITEM_EVENT | (uint32_t)f->events.nr;
+	f->items[f->nr_items++] = FLOW_ITEM_EVENT | (uint32_t)f->events.nr;
 	if (!vec_push(&f->events, *e)) {
 		f->nr_items--;
 		etm_flow_fail(f, CLEW_NO_MEMORY);
@@ -44,18 +44,18 @@ void etm_flow_event(struct etm_flow *f, const struct etm_event *e)
 	f->events.data[f->events.nr - 1].offset = f->offset;
 }
 
-static void tell_no_sync(struct etm_flow *f, enum etm_no_sync reason, const char *what)
+static void tell_no_sync(struct etm_flow *f, enum flow_no_sync reason, const char *what)
 {
-	struct etm_event e = {.kind = ETM_EV_NO_SYNC, .reason = (uint8_t)reason, .what = what};
+	struct flow_event e = {.kind = FLOW_EV_NO_SYNC, .reason = (uint8_t)reason, .what = what};
 
 	/* Whoever feeds it begins anew at each AUX record: no trace is lost by that. */
-	f->totals.nr_no_sync += reason != ETM_NO_SYNC_INIT && reason != ETM_NO_SYNC_RESET;
+	f->totals.nr_no_sync += reason != FLOW_NO_SYNC_INIT && reason != FLOW_NO_SYNC_RESET;
 	etm_flow_event(f, &e);
 }
 
-void etm_flow_lose(struct etm_flow *f, enum etm_no_sync reason, const char *what)
+void etm_flow_lose(struct etm_flow *f, enum flow_no_sync reason, const char *what)
 {
-	bool is_announced = reason == ETM_NO_SYNC_DISCARD || reason == ETM_NO_SYNC_OVERFLOW;
+	bool is_announced = reason == FLOW_NO_SYNC_DISCARD || reason == FLOW_NO_SYNC_OVERFLOW;
 
 	if (f->sync == ETM_WAIT_ASYNC)
 		return;
@@ -66,14 +66,14 @@ void etm_flow_lose(struct etm_flow *f, enum etm_no_sync reason, const char *what
 	etm_walk_forget(f);
 	f->packets.is_synced = false;
 	f->packets.nr_zeros = 0;
-	f->was_overflow |= reason == ETM_NO_SYNC_OVERFLOW;
+	f->was_overflow |= reason == FLOW_NO_SYNC_OVERFLOW;
 	tell_no_sync(f, reason, what);
 }
 
 static void begin(struct etm_flow *f, const struct etm_packet *p)
 {
 	uint32_t spec = p->trace_info.spec;
-	struct etm_event in_transaction = {.kind = ETM_EV_TRANSACTION, .number = ETM_TRANS_INIT};
+	struct flow_event in_transaction = {.kind = FLOW_EV_TRANSACTION, .number = FLOW_TRANS_INIT};
 
 	f->sync = ETM_RUNNING;
 	f->nr_placeholders = spec < f->config->max_spec ? spec : f->config->max_spec;
@@ -206,13 +206,13 @@ static void take_back(struct etm_flow *f, const struct etm_packet *p)
 
 static void unsupported(struct etm_flow *f, const struct etm_packet *p)
 {
-	struct etm_event e = {.kind = ETM_EV_UNSUPPORTED, .number = p->header};
+	struct flow_event e = {.kind = FLOW_EV_UNSUPPORTED, .number = p->header};
 	uint8_t *seen = &f->unsupported[p->header / 8], bit = (uint8_t)(1u << p->header % 8);
 
 	if (!(*seen & bit))
 		etm_flow_event(f, &e);
 	*seen |= bit;
-	etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, "a packet that is not decoded");
+	etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "a packet that is not decoded");
 }
 
 static bool is_p0_of_kind(enum etm_kind kind)
@@ -227,7 +227,7 @@ static void run_packet(struct etm_flow *f, const struct etm_packet *p)
 	enum etm_kind kind = (enum etm_kind)p->kind;
 
 	if (f->has_pending && is_p0_of_kind(kind)) {
-		etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, "an exception without its address");
+		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "an exception without its address");
 		return;
 	}
 	switch (kind) {
@@ -235,7 +235,7 @@ static void run_packet(struct etm_flow *f, const struct etm_packet *p)
 		if (!f->has_pending)
 			break;
 		/* The address behind it is no exception's. */
-		etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, "an exception without its address");
+		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "an exception without its address");
 		f->sync = ETM_WAIT_INFO;
 		f->packets.is_synced = true; /* by this one */
 		break;
@@ -245,16 +245,16 @@ static void run_packet(struct etm_flow *f, const struct etm_packet *p)
 	case NR_ETM_KINDS:
 		break;
 	case ETM_BAD:
-		etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, "reserved or malformed packet");
+		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "reserved or malformed packet");
 		break;
 	case ETM_UNSUPPORTED:
 		unsupported(f, p);
 		break;
 	case ETM_DISCARD:
-		etm_flow_lose(f, ETM_NO_SYNC_DISCARD, NULL);
+		etm_flow_lose(f, FLOW_NO_SYNC_DISCARD, NULL);
 		break;
 	case ETM_OVERFLOW:
-		etm_flow_lose(f, ETM_NO_SYNC_OVERFLOW, NULL);
+		etm_flow_lose(f, FLOW_NO_SYNC_OVERFLOW, NULL);
 		break;
 	case ETM_TRACE_INFO:
 		add(f, p, ETM_EL_TRACE_INFO);
@@ -379,12 +379,12 @@ static size_t cache_bytes(const struct etm_flow *f)
 
 bool etm_flow_cache_is_full(const struct etm_flow *f)
 {
-	return cache_bytes(f) > f->opts.max_cache_bytes;
+	return cache_bytes(f) > f->opts.flow.max_cache_bytes;
 }
 
 bool etm_flow_cache_is_overfull(const struct etm_flow *f)
 {
-	return !f->is_speculative && cache_bytes(f) > f->opts.max_cache_bytes / 4 * 5;
+	return !f->is_speculative && cache_bytes(f) > f->opts.flow.max_cache_bytes / 4 * 5;
 }
 
 /** Block numbers begin again. */
@@ -420,7 +420,7 @@ static void limit_cache(struct etm_flow *f)
 
 bool etm_flow_wants_room(const struct etm_flow *f)
 {
-	return f->nr_counted > MAX_COUNTED || cache_bytes(f) > f->opts.max_cache_bytes / 4 * 3;
+	return f->nr_counted > MAX_COUNTED || cache_bytes(f) > f->opts.flow.max_cache_bytes / 4 * 3;
 }
 
 void etm_flow_make_room(struct etm_flow *f)
@@ -433,7 +433,7 @@ void etm_flow_make_room(struct etm_flow *f)
 static void begin_input(struct etm_flow *f)
 {
 	if (!f->is_begun)
-		tell_no_sync(f, ETM_NO_SYNC_INIT, NULL);
+		tell_no_sync(f, FLOW_NO_SYNC_INIT, NULL);
 	f->is_begun = true;
 }
 
@@ -454,8 +454,9 @@ static void feed_piece(struct etm_flow *f, struct bytes in)
 	}
 }
 
-enum clew_err etm_flow_feed(struct etm_flow *f, struct bytes in)
+static enum clew_err feed(struct flow *flow, struct bytes in)
 {
+	struct etm_flow *f = etm_flow_of(flow);
 	struct bytes piece;
 
 	if (f->parallel)
@@ -483,29 +484,34 @@ static void end_input(struct etm_flow *f)
 	etm_walk_tell_dropped(f);
 }
 
-enum clew_err etm_flow_restart(struct etm_flow *f, uint64_t offset)
+static enum clew_err restart(struct flow *flow, uint64_t offset)
 {
+	struct etm_flow *f = etm_flow_of(flow);
+
 	if (f->parallel)
 		return etm_parallel_restart(f->parallel, offset);
 	end_input(f);
 	etm_packets_reset(&f->packets, offset);
 	f->offset = offset;
 	if (f->sync == ETM_RUNNING)
-		etm_flow_lose(f, ETM_NO_SYNC_RESET, NULL);
+		etm_flow_lose(f, FLOW_NO_SYNC_RESET, NULL);
 	f->sync = ETM_WAIT_ASYNC;
 	return f->err;
 }
 
-enum clew_err etm_flow_flush(struct etm_flow *f)
+static enum clew_err flush(struct flow *flow)
 {
+	struct etm_flow *f = etm_flow_of(flow);
+
 	if (!f->parallel)
 		etm_flow_deliver(f);
 	return f->err;
 }
 
-enum clew_err etm_flow_finish(struct etm_flow *f)
+static enum clew_err finish(struct flow *flow)
 {
-	struct etm_event e = {.kind = ETM_EV_END};
+	struct etm_flow *f = etm_flow_of(flow);
+	struct flow_event e = {.kind = FLOW_EV_END};
 
 	if (f->parallel)
 		return etm_parallel_finish(f->parallel);
@@ -516,9 +522,10 @@ enum clew_err etm_flow_finish(struct etm_flow *f)
 	return f->err;
 }
 
-void etm_flow_set_bound(struct etm_flow *f, uint64_t bound)
+static void set_bound(struct flow *flow, uint64_t bound)
 {
-	struct etm_event e = {.kind = ETM_EV_BOUND, .value = bound};
+	struct etm_flow *f = etm_flow_of(flow);
+	struct flow_event e = {.kind = FLOW_EV_BOUND, .value = bound};
 
 	if (f->parallel) {
 		etm_parallel_set_bound(f->parallel, bound);
@@ -533,51 +540,19 @@ void etm_flow_set_bound(struct etm_flow *f, uint64_t bound)
 		etm_walk_look_up_space(f);
 }
 
-void etm_flow_set_max_cache(struct etm_flow *f, size_t bytes)
+static void set_max_cache(struct flow *flow, size_t bytes)
 {
-	f->opts.max_cache_bytes = bytes;
+	struct etm_flow *f = etm_flow_of(flow);
+
+	f->opts.flow.max_cache_bytes = bytes;
 	if (f->parallel)
 		etm_parallel_set_max_cache(f->parallel, bytes);
 }
 
-struct etm_flow *etm_flow_new(const struct etm_flow_opts *opts)
+static void free_flow(struct flow *flow)
 {
-	struct etm_flow *f = mem_zalloc(sizeof(*f));
+	struct etm_flow *f = etm_flow_of(flow);
 
-	if (!f)
-		return NULL;
-	f->opts = *opts;
-	f->config = opts->config;
-	if (!f->opts.max_cache_bytes)
-		f->opts.max_cache_bytes = DEFAULT_CACHE_BYTES;
-	f->step = 1;
-	if (opts->nr_threads > 1 && !f->config->max_spec) {
-		f->parallel = etm_parallel_new(&f->opts);
-		if (!f->parallel) {
-			mem_free(f);
-			return NULL;
-		}
-		return f;
-	}
-	etm_packets_init(&f->packets, f->config);
-	etm_blocks_init(&f->blocks, &f->heap, opts->code, f->config->wfx_are_waypoints,
-			!opts->batch);
-	etm_walk_forget(f);
-	etm_straight_init(f);
-	if (opts->batch)
-		f->items = mem_alloc((ETM_BATCH_ITEMS + ETM_ITEMS_OF_PATH) * sizeof(*f->items));
-	if (!os_heap_init(&f->heap, ADDRESS_SPACE * f->opts.max_cache_bytes) ||
-	    !etm_paths_init(&f->paths, &f->heap) || (opts->batch && !f->items)) {
-		etm_flow_free(f);
-		return NULL;
-	}
-	return f;
-}
-
-void etm_flow_free(struct etm_flow *f)
-{
-	if (!f)
-		return;
 	etm_parallel_free(f->parallel);
 	os_heap_done(&f->heap);
 	etm_reach_done(&f->reach);
@@ -588,4 +563,51 @@ void etm_flow_free(struct etm_flow *f)
 	vec_done(&f->events);
 	mem_free(f->items);
 	mem_free(f);
+}
+
+static const struct flow_front front = {
+	.feed = feed,
+	.restart = restart,
+	.flush = flush,
+	.finish = finish,
+	.set_bound = set_bound,
+	.set_max_cache = set_max_cache,
+	.totals = etm_counts_totals,
+	.edges = etm_counts_edges,
+	.free = free_flow,
+};
+
+struct flow *etm_flow_new(const struct etm_flow_opts *opts)
+{
+	struct etm_flow *f = mem_zalloc(sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->flow.front = &front;
+	f->opts = *opts;
+	f->config = opts->config;
+	if (!f->opts.flow.max_cache_bytes)
+		f->opts.flow.max_cache_bytes = DEFAULT_CACHE_BYTES;
+	f->step = 1;
+	if (opts->flow.nr_threads > 1 && !f->config->max_spec) {
+		f->parallel = etm_parallel_new(&f->opts);
+		if (!f->parallel) {
+			mem_free(f);
+			return NULL;
+		}
+		return &f->flow;
+	}
+	etm_packets_init(&f->packets, f->config);
+	etm_blocks_init(&f->blocks, &f->heap, opts->flow.code, f->config->wfx_are_waypoints,
+			!opts->flow.batch);
+	etm_walk_forget(f);
+	etm_straight_init(f);
+	if (opts->flow.batch)
+		f->items = mem_alloc((ETM_BATCH_ITEMS + ETM_ITEMS_OF_PATH) * sizeof(*f->items));
+	if (!os_heap_init(&f->heap, ADDRESS_SPACE * f->opts.flow.max_cache_bytes) ||
+	    !etm_paths_init(&f->paths, &f->heap) || (opts->flow.batch && !f->items)) {
+		flow_free(&f->flow);
+		return NULL;
+	}
+	return &f->flow;
 }

@@ -7,6 +7,7 @@
 #include "flow/etm/etm_kept.h"
 #include "flow/etm/etm_paths.h"
 #include "flow/etm/etm_reach.h"
+#include "flow/flow_front.h"
 
 enum {
 	ETM_STACK_DEPTH = 16, /* the unit's is small and not announced */
@@ -69,6 +70,7 @@ enum etm_first { ETM_FIRST_NONE, ETM_FIRST_P0, ETM_FIRST_LOSS };
 enum etm_first_to { ETM_TO_OPEN, ETM_TO_KNOWN, ETM_TO_NOBODY };
 
 struct etm_flow {
+	struct flow flow;
 	struct etm_parallel *parallel; /* then nothing else here is used but opts */
 	struct etm_flow_opts opts;
 	const struct etm_config *config;
@@ -94,7 +96,7 @@ struct etm_flow {
 	uint64_t pc;
 	enum isa isa;
 	bool needs_address, needs_context, is_popping, no_push;
-	struct etm_pe_context context;
+	struct flow_context context;
 	uint64_t ticks, bound; /* code_key */
 	uint32_t space;
 	uint32_t at;   /* block that begins at pc; ETM_NO_BLOCK: not looked up */
@@ -108,10 +110,10 @@ struct etm_flow {
 	uint32_t *items;
 	size_t nr_items;
 	struct {
-		VEC(struct etm_event);
+		VEC(struct flow_event);
 	} events;
 	uint32_t epoch;
-	struct etm_totals totals;
+	struct flow_totals totals;
 	uint8_t unsupported[32]; /* headers that were told of: a bit each */
 
 	struct etm_reach reach;
@@ -143,6 +145,11 @@ struct etm_flow {
 
 	struct etm_kept pieces; /* of code, that ended before a waypoint */
 };
+
+static inline struct etm_flow *etm_flow_of(struct flow *f)
+{
+	return (struct etm_flow *)f; /* its first member */
+}
 
 /* --- etm_walk.c: elements that are committed --- */
 
@@ -185,6 +192,11 @@ void etm_counts_keep(struct etm_flow *f);
 /** Of the cache; all 0 again. */
 void etm_counts_forget(struct etm_flow *f);
 
+/* As flow.h's. */
+const struct flow_totals *etm_counts_totals(struct flow *flow);
+bool etm_counts_edges(struct flow *flow, bool (*edge)(void *ctx, const struct flow_edge *e),
+		      void *ctx);
+
 /** [@p from, @p to) of @p nr_insns ran, and not up to a waypoint. */
 void etm_flow_ran(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_insns);
 
@@ -193,8 +205,8 @@ void etm_flow_ran(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_in
 /** Give what there is to the consumer. */
 void etm_flow_deliver(struct etm_flow *f);
 /** Go on at the next async. */
-void etm_flow_lose(struct etm_flow *f, enum etm_no_sync reason, const char *what);
-void etm_flow_event(struct etm_flow *f, const struct etm_event *e);
+void etm_flow_lose(struct etm_flow *f, enum flow_no_sync reason, const char *what);
+void etm_flow_event(struct etm_flow *f, const struct flow_event *e);
 void etm_flow_fail(struct etm_flow *f, enum clew_err err);
 bool etm_flow_cache_is_full(const struct etm_flow *f);
 /** So full that the straight way, which alone cannot clear it, has to end? */
@@ -214,7 +226,7 @@ static inline enum isa etm_isa_of(const struct etm_flow *f, uint8_t is)
 /** Where the block behind an atom is kept, when it is known without the trace. */
 static inline uint32_t *etm_link_of(struct etm_flow *f, uint32_t at, bool is_e)
 {
-	const struct etm_block *b = &f->blocks.all.data[at];
+	const struct flow_block *b = &f->blocks.all.data[at];
 	struct etm_link *l = &f->blocks.links.data[at];
 
 	if (is_e && b->flags & INSN_LINK && b->kind != INSN_INDIRECT && f->config->has_return_stack)

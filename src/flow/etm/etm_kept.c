@@ -14,7 +14,7 @@ void etm_kept_done(struct etm_kept *k)
 	*k = (struct etm_kept){0};
 }
 
-static uint64_t hash_of_block(const struct etm_block *b)
+static uint64_t hash_of_block(const struct flow_block *b)
 {
 	return hash_two(b->start, (uint64_t)b->space << 2 | b->isa) + b->bytes;
 }
@@ -82,7 +82,7 @@ static bool grow_edges(struct etm_kept *k)
 	return true;
 }
 
-uint32_t etm_kept_add_block(struct etm_kept *k, const struct etm_block *b, const uint64_t nr[2])
+uint32_t etm_kept_add_block(struct etm_kept *k, const struct flow_block *b, const uint64_t nr[2])
 {
 	size_t at;
 
@@ -145,14 +145,14 @@ bool etm_kept_merge(struct etm_kept *to, const struct etm_kept *from)
 	return true;
 }
 
-bool etm_tell_block(const struct etm_block *b, const uint64_t nr[2], uint64_t nr_told,
-		    bool (*edge)(void *ctx, const struct etm_edge *e), void *ctx)
+bool etm_tell_block(const struct flow_block *b, const uint64_t nr[2], uint64_t nr_told,
+		    bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx)
 {
-	struct etm_edge not_taken = {b, b->start + b->bytes, nr[0], false, true};
-	struct etm_edge taken = {b, b->start + b->bytes, nr[1], true, true};
+	struct flow_edge not_taken = {b, b->start + b->bytes, nr[0], false, true};
+	struct flow_edge taken = {b, b->start + b->bytes, nr[1], true, true};
 
 	if (b->kind == INSN_PLAIN)
-		not_taken = (struct etm_edge){.from = b, .nr = nr[0]};
+		not_taken = (struct flow_edge){.from = b, .nr = nr[0]};
 	if (b->kind == INSN_BRANCH || b->kind == INSN_COND)
 		taken.to = b->target;
 	if (b->kind == INSN_INDIRECT) {
@@ -163,7 +163,7 @@ bool etm_tell_block(const struct etm_block *b, const uint64_t nr[2], uint64_t nr
 	return (!not_taken.nr || edge(ctx, &not_taken)) && (!taken.nr || edge(ctx, &taken));
 }
 
-bool etm_kept_tell(const struct etm_kept *k, bool (*edge)(void *ctx, const struct etm_edge *e),
+bool etm_kept_tell(const struct etm_kept *k, bool (*edge)(void *ctx, const struct flow_edge *e),
 		   void *ctx)
 {
 	uint64_t *nr_told = mem_calloc(k->blocks.nr + 1, sizeof(*nr_told));
@@ -171,7 +171,7 @@ bool etm_kept_tell(const struct etm_kept *k, bool (*edge)(void *ctx, const struc
 
 	for (size_t i = 0; is_ok && i < k->edges.nr; i++) {
 		const struct etm_kept_edge *t = &k->edges.data[i];
-		struct etm_edge e = {&k->blocks.data[t->from].block, t->to, t->nr, true, true};
+		struct flow_edge e = {&k->blocks.data[t->from].block, t->to, t->nr, true, true};
 
 		nr_told[t->from] += t->nr;
 		is_ok = !t->nr || edge(ctx, &e);

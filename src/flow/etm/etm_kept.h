@@ -11,7 +11,7 @@
  * ran, not with the trace.
  */
 struct etm_kept_block {
-	struct etm_block block;
+	struct flow_block block;
 	uint64_t nr[2]; /* N, E */
 };
 
@@ -35,19 +35,19 @@ struct etm_kept {
 void etm_kept_done(struct etm_kept *k);
 
 /** Add to the counts of @p b. @return its number here; UINT32_MAX: out of memory. */
-uint32_t etm_kept_add_block(struct etm_kept *k, const struct etm_block *b, const uint64_t nr[2]);
+uint32_t etm_kept_add_block(struct etm_kept *k, const struct flow_block *b, const uint64_t nr[2]);
 /** @return false: out of memory. */
 bool etm_kept_add_edge(struct etm_kept *k, uint32_t from, uint64_t to, uint64_t nr);
 /** Add all of @p from to @p to. @return false: out of memory. */
 bool etm_kept_merge(struct etm_kept *to, const struct etm_kept *from);
 
-/** As etm_flow_edges(). */
-bool etm_kept_tell(const struct etm_kept *k, bool (*edge)(void *ctx, const struct etm_edge *e),
+/** As flow_edges(). */
+bool etm_kept_tell(const struct etm_kept *k, bool (*edge)(void *ctx, const struct flow_edge *e),
 		   void *ctx);
 
 /** The two ways out of @p b; of an indirect branch the E atoms without a target: those that are
  * left of @p nr when @p nr_told had one. */
-bool etm_tell_block(const struct etm_block *b, const uint64_t nr[2], uint64_t nr_told,
-		    bool (*edge)(void *ctx, const struct etm_edge *e), void *ctx);
+bool etm_tell_block(const struct flow_block *b, const uint64_t nr[2], uint64_t nr_told,
+		    bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx);
 
 #endif

@@ -48,7 +48,7 @@ static struct etm_part *open_part(struct etm_parallel *p)
 static void hand_out(struct etm_parallel *p, struct etm_part *k, struct bytes in, bool is_next_cut)
 {
 	k->in = in;
-	if (bytes_left(&in) < ETM_MIN_PART_BYTES && !p->opts.part_bytes)
+	if (bytes_left(&in) < ETM_MIN_PART_BYTES && !p->opts.flow.part_bytes)
 		k->is_cut = false;
 	p->offset = k->offset + bytes_left(&in);
 	p->is_next_cut = is_next_cut;
@@ -182,7 +182,7 @@ enum clew_err etm_parallel_restart(struct etm_parallel *p, uint64_t offset)
 	drain(p);
 	f = etm_ring_resume(p);
 	if (f) {
-		etm_flow_restart(f, offset);
+		flow_restart(&f->flow, offset);
 		etm_ring_suspend(p);
 	}
 	p->offset = offset;
@@ -196,10 +196,10 @@ enum clew_err etm_parallel_finish(struct etm_parallel *p)
 	drain(p);
 	f = etm_ring_resume(p);
 	if (f) {
-		etm_flow_finish(f);
+		flow_finish(&f->flow);
 		etm_ring_suspend(p);
 	}
-	if (!p->opts.batch && !p->err)
+	if (!p->opts.flow.batch && !p->err)
 		etm_ring_count_totals(p);
 	return p->err;
 }
@@ -213,7 +213,7 @@ void etm_parallel_set_bound(struct etm_parallel *p, uint64_t bound)
 	drain(p);
 	f = etm_ring_resume(p);
 	if (f) {
-		etm_flow_set_bound(f, bound);
+		flow_set_bound(&f->flow, bound);
 		etm_ring_suspend(p);
 	}
 }
@@ -223,18 +223,18 @@ void etm_parallel_set_max_cache(struct etm_parallel *p, size_t bytes)
 {
 	etm_ring_hold(p);
 	for (uint32_t i = 0; i < p->nr_lanes; i++) {
-		etm_flow_set_max_cache(p->lanes[i].flow, bytes / p->nr_lanes);
+		flow_set_max_cache(&p->lanes[i].flow->flow, bytes / p->nr_lanes);
 		p->lanes[i].most_bytes = bytes / 2 / p->nr_parts;
 	}
 	etm_ring_release(p);
 }
 
-const struct etm_totals *etm_parallel_totals(struct etm_parallel *p)
+const struct flow_totals *etm_parallel_totals(struct etm_parallel *p)
 {
 	etm_ring_hold(p);
-	p->totals = (struct etm_totals){0};
+	p->totals = (struct flow_totals){0};
 	for (uint32_t i = 0; i < p->nr_lanes; i++)
-		etm_totals_add(&p->totals, etm_flow_totals(p->lanes[i].flow));
+		flow_totals_add(&p->totals, flow_totals(&p->lanes[i].flow->flow));
 	etm_ring_release(p);
 	return &p->totals;
 }
@@ -243,16 +243,16 @@ const struct etm_totals *etm_parallel_totals(struct etm_parallel *p)
 
 struct teller {
 	struct etm_parallel *p;
-	bool (*edge)(void *ctx, const struct etm_edge *e);
+	bool (*edge)(void *ctx, const struct flow_edge *e);
 	void *ctx;
 };
 
 /** Where a lane does not know where a branch went, another may. */
-static bool tell_edge(void *ctx, const struct etm_edge *e)
+static bool tell_edge(void *ctx, const struct flow_edge *e)
 {
 	const struct teller *t = ctx;
 	const uint64_t none[2] = {0, 0};
-	struct etm_edge left = *e;
+	struct flow_edge left = *e;
 	uint32_t at;
 
 	if (e->from->kind != INSN_INDIRECT || !e->is_taken || e->has_to)
@@ -264,22 +264,22 @@ static bool tell_edge(void *ctx, const struct etm_edge *e)
 	return !left.nr || t->edge(t->ctx, &left);
 }
 
-bool etm_parallel_edges(struct etm_parallel *p, bool (*edge)(void *ctx, const struct etm_edge *e),
+bool etm_parallel_edges(struct etm_parallel *p, bool (*edge)(void *ctx, const struct flow_edge *e),
 			void *ctx)
 {
 	struct teller t = {p, edge, ctx};
 	bool is_ok = true;
 
-	if (p->opts.batch)
+	if (p->opts.flow.batch)
 		return true;
 	etm_ring_hold(p);
 	for (uint32_t i = 1; i < p->nr_lanes && is_ok; i++)
 		is_ok = etm_counts_merge(p->lanes[0].flow, p->lanes[i].flow);
-	is_ok = is_ok && etm_flow_edges(p->lanes[0].flow, tell_edge, &t);
+	is_ok = is_ok && flow_edges(&p->lanes[0].flow->flow, tell_edge, &t);
 	for (size_t i = 0; i < p->joins.edges.nr && is_ok; i++) {
 		const struct etm_kept_edge *j = &p->joins.edges.data[i];
-		struct etm_edge e = {&p->joins.blocks.data[j->from].block, j->to, j->nr, true,
-				     true};
+		struct flow_edge e = {&p->joins.blocks.data[j->from].block, j->to, j->nr, true,
+				      true};
 
 		is_ok = edge(ctx, &e);
 	}
@@ -293,26 +293,28 @@ static bool add_lane(struct etm_parallel *p, uint32_t nr)
 {
 	struct etm_lane *l = &p->lanes[nr];
 	struct etm_flow_opts o = p->opts;
+	struct flow *flow;
 
 	l->p = p;
 	l->nr = nr;
 	l->buffers = &p->buffers;
-	o.nr_threads = 1;
-	o.batch = p->opts.batch ? etm_ring_batch : NULL;
-	o.ctx = l;
-	l->flow = etm_flow_new(&o);
+	o.flow.nr_threads = 1;
+	o.flow.batch = p->opts.flow.batch ? etm_ring_batch : NULL;
+	o.flow.ctx = l;
+	flow = etm_flow_new(&o);
+	l->flow = flow ? etm_flow_of(flow) : NULL;
 	return l->flow;
 }
 
 static bool begin(struct etm_parallel *p)
 {
-	size_t room = p->opts.max_cache_bytes / 4 / p->nr_parts;
+	size_t room = p->opts.flow.max_cache_bytes / 4 / p->nr_parts;
 	bool is_ok = p->lock && p->buffers.lock && p->lanes && p->parts;
 
 	if (room > 2 * MAX_PART_BYTES)
 		room = 2 * MAX_PART_BYTES;
-	if (p->opts.part_bytes)
-		room = 2 * p->opts.part_bytes;
+	if (p->opts.flow.part_bytes)
+		room = 2 * p->opts.flow.part_bytes;
 	p->part_bytes = room / 2;
 	for (uint32_t i = 0; is_ok && i < p->nr_lanes; i++)
 		is_ok = add_lane(p, i);
@@ -320,7 +322,7 @@ static bool begin(struct etm_parallel *p)
 		p->parts[i].room = room;
 	if (is_ok) {
 		etm_end_set(&p->end, &p->lanes[0]);
-		etm_parallel_set_max_cache(p, p->opts.max_cache_bytes);
+		etm_parallel_set_max_cache(p, p->opts.flow.max_cache_bytes);
 	}
 	return is_ok;
 }
@@ -332,7 +334,7 @@ struct etm_parallel *etm_parallel_new(const struct etm_flow_opts *opts)
 	if (!p)
 		return NULL;
 	p->opts = *opts;
-	p->nr_lanes = opts->nr_threads < MAX_LANES ? opts->nr_threads : MAX_LANES;
+	p->nr_lanes = opts->flow.nr_threads < MAX_LANES ? opts->flow.nr_threads : MAX_LANES;
 	p->nr_parts = 3 * (size_t)p->nr_lanes + 2;
 	p->lock = os_lock_new();
 	p->buffers.lock = os_lock_new();
@@ -355,7 +357,8 @@ void etm_parallel_free(struct etm_parallel *p)
 	if (p->buffers.lock)
 		etm_end_done(&p->buffers, &p->end);
 	for (uint32_t i = 0; p->lanes && i < p->nr_lanes; i++) {
-		etm_flow_free(p->lanes[i].flow);
+		if (p->lanes[i].flow)
+			flow_free(&p->lanes[i].flow->flow);
 		vec_done(&p->lanes[i].shown);
 		vec_done(&p->lanes[i].fresh);
 	}

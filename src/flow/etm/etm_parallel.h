@@ -5,10 +5,11 @@
 #include "flow/etm/etm_flow.h"
 
 /*
- * One trace source decoded by several threads: what etm_flow does with opts.nr_threads. The input
- * is cut at synchronisations. Each thread decodes a part as if what came before had been decoded,
- * but without knowing it; where a part needed to know, or what came before ended in another way
- * than was assumed, it is decoded again, from there on. Items and events are those of one thread.
+ * One trace source decoded by several threads: what etm_flow does with opts.flow.nr_threads. The
+ * input is cut at synchronisations. Each thread decodes a part as if what came before had been
+ * decoded, but without knowing it; where a part needed to know, or what came before ended in
+ * another way than was assumed, it is decoded again, from there on. Items and events are those of
+ * one thread.
  */
 struct etm_parallel;
 
@@ -23,8 +24,8 @@ enum clew_err etm_parallel_restart(struct etm_parallel *p, uint64_t offset);
 enum clew_err etm_parallel_finish(struct etm_parallel *p);
 void etm_parallel_set_bound(struct etm_parallel *p, uint64_t bound);
 void etm_parallel_set_max_cache(struct etm_parallel *p, size_t bytes);
-const struct etm_totals *etm_parallel_totals(struct etm_parallel *p);
-bool etm_parallel_edges(struct etm_parallel *p, bool (*edge)(void *ctx, const struct etm_edge *e),
+const struct flow_totals *etm_parallel_totals(struct etm_parallel *p);
+bool etm_parallel_edges(struct etm_parallel *p, bool (*edge)(void *ctx, const struct flow_edge *e),
 			void *ctx);
 
 #endif

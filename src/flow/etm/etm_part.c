@@ -38,7 +38,7 @@ void etm_buffers_done(struct etm_buffers *b)
 	os_lock_free(b->lock);
 }
 
-static bool copy_events(struct etm_out *out, const struct etm_event *events, size_t nr)
+static bool copy_events(struct etm_out *out, const struct flow_event *events, size_t nr)
 {
 	if (!nr)
 		return true;
@@ -51,7 +51,7 @@ static bool copy_events(struct etm_out *out, const struct etm_event *events, siz
 }
 
 /** The flow goes on with another buffer. */
-enum clew_err etm_lane_batch(void *ctx, const struct etm_batch *b)
+enum clew_err etm_lane_batch(void *ctx, const struct flow_batch *b)
 {
 	struct etm_lane *l = ctx;
 	struct etm_flow *f = l->flow;
@@ -78,11 +78,11 @@ enum clew_err etm_lane_batch(void *ctx, const struct etm_batch *b)
 
 /* --- totals --- */
 
-static struct etm_totals since(const struct etm_flow *f, const struct etm_totals *before)
+static struct flow_totals since(const struct etm_flow *f, const struct flow_totals *before)
 {
-	struct etm_totals ret = f->totals;
+	struct flow_totals ret = f->totals;
 
-	etm_totals_subtract(&ret, before);
+	flow_totals_subtract(&ret, before);
 	return ret;
 }
 
@@ -92,7 +92,7 @@ void etm_end_set(struct etm_end *e, struct etm_lane *l)
 {
 	struct etm_flow *f = l->flow;
 	const struct etm_packets *k = &f->packets;
-	const struct etm_totals before = f->totals;
+	const struct flow_totals before = f->totals;
 
 	e->lane = l;
 	etm_flow_deliver(f);
@@ -121,7 +121,7 @@ void etm_end_set(struct etm_end *e, struct etm_lane *l)
 bool etm_end_resume(struct etm_end *e)
 {
 	struct etm_flow *f = e->lane->flow;
-	const struct etm_totals totals = f->totals;
+	const struct flow_totals totals = f->totals;
 
 	if (!f->items && e->is_ahead && e->state.queue.nr) {
 		if (!etm_state_restore(&e->state, f))
@@ -131,7 +131,7 @@ bool etm_end_resume(struct etm_end *e)
 		f->step = 1;
 		f->totals = totals;
 	}
-	etm_totals_subtract(&f->totals, &e->rest_totals);
+	flow_totals_subtract(&f->totals, &e->rest_totals);
 	etm_outs_forget(e->lane->buffers, &e->rest);
 	f->nr_items = f->events.nr = 0;
 	f->is_speculative = true; /* its cache stays as it is */
@@ -207,12 +207,12 @@ bool etm_lane_tell_fresh(struct etm_lane *l)
 void etm_part_decode(struct etm_lane *l, struct etm_part *k)
 {
 	struct etm_flow *f = l->flow;
-	const struct etm_totals before = f->totals;
+	const struct flow_totals before = f->totals;
 
 	begin(l, k);
 	l->is_too_much = false;
 	l->outs = &k->outs;
-	etm_flow_feed(f, k->in);
+	flow_feed(&f->flow, k->in);
 	etm_end_set(&k->end, l);
 	tell(k, f);
 	k->is_too_much = l->is_too_much;
@@ -224,23 +224,23 @@ void etm_part_decode(struct etm_lane *l, struct etm_part *k)
 void etm_part_uncount(struct etm_lane *l, struct etm_part *k)
 {
 	struct etm_flow *f = l->flow;
-	struct etm_totals before = f->totals, after;
+	struct flow_totals before = f->totals, after;
 
 	if (!f->items) {
 		begin(l, k);
 		f->step = UINT32_MAX;
-		etm_flow_feed(f, k->in);
+		flow_feed(&f->flow, k->in);
 		if (k->end.is_ahead)
 			etm_queue_perform_rest(f);
 		f->step = 1;
 		after = f->totals;
 		f->totals = before;
-		etm_totals_subtract(&f->totals, &k->totals);
+		flow_totals_subtract(&f->totals, &k->totals);
 		f->totals.nr_insns = after.nr_insns;
 		f->totals.nr_ranges = after.nr_ranges;
 		return;
 	}
-	etm_totals_subtract(&f->totals, &k->totals);
+	flow_totals_subtract(&f->totals, &k->totals);
 }
 
 void etm_part_forget(struct etm_buffers *b, struct etm_part *k)

@@ -15,7 +15,7 @@
 struct etm_out {
 	uint32_t *items; /* of etm_buffers */
 	size_t nr_items;
-	struct etm_event *events;
+	struct flow_event *events;
 	size_t nr_events;
 };
 
@@ -40,13 +40,13 @@ struct etm_end {
 	 * front of the next P0 element. This came of it: */
 	bool is_ahead; /* it was not too much */
 	struct etm_outs rest;
-	struct etm_totals rest_totals;
+	struct flow_totals rest_totals;
 	bool is_running; /* in the midst of nothing */
 	bool has_own_ticks, needs_context;
 	uint64_t ticks;
 	uint8_t upper_el;
 	bool has_from; /* an indirect branch came last */
-	struct etm_block from;
+	struct flow_block from;
 };
 
 enum etm_part_stage { ETM_PART_OPEN, ETM_PART_READY, ETM_PART_RUNNING, ETM_PART_DONE };
@@ -57,7 +57,7 @@ struct etm_part {
 	uint64_t offset;
 	bool is_cut; /* begins with a synchronisation that tells all: can be decoded ahead */
 	/* What it assumes of what came before. */
-	struct etm_pe_context context;
+	struct flow_context context;
 	uint64_t ticks, bound;
 	uint8_t unsupported[sizeof(((struct etm_flow *)NULL)->unsupported)];
 
@@ -70,7 +70,7 @@ struct etm_part {
 	bool has_own_upper_el;
 	unsigned int nr_asked;
 	__typeof__(((struct etm_flow *)NULL)->asked) asked;
-	struct etm_totals totals;
+	struct flow_totals totals;
 	struct etm_outs outs;
 	struct etm_end end;
 
@@ -91,13 +91,13 @@ struct etm_lane {
 	/* The consumer's thread has blocks of its own, while the lane finds more: from behind each
 	 * part they go to fresh, and from there to shown. */
 	struct etm_block_list {
-		VEC(struct etm_block);
+		VEC(struct flow_block);
 	} fresh, shown;
 	size_t nr_told;
 };
 
-/** etm_flow_opts.batch of a lane, with the lane. */
-enum clew_err etm_lane_batch(void *ctx, const struct etm_batch *b);
+/** flow_opts.batch of a lane, with the lane. */
+enum clew_err etm_lane_batch(void *ctx, const struct flow_batch *b);
 
 /** Decode @p k ahead; what it assumes is set. */
 void etm_part_decode(struct etm_lane *l, struct etm_part *k);

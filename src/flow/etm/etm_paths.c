@@ -46,7 +46,7 @@ static void put(struct etm_flow *f, uint32_t nr)
 {
 	struct etm_paths *t = &f->paths;
 	const struct etm_path *p = &t->all.data[nr];
-	const struct etm_block *b = &f->blocks.all.data[p->from >> 1];
+	const struct flow_block *b = &f->blocks.all.data[p->from >> 1];
 	size_t at = etm_path_slot(t, b->space, etm_block_place(b), p->atoms, p->to), i = 0;
 
 	/* Where too many meet, the last one gives way: it will be walked again. */
@@ -117,7 +117,7 @@ static bool pop_own(struct walk *w)
 
 static bool push_own(struct walk *w, uint32_t call)
 {
-	const struct etm_block *b = &w->f->blocks.all.data[call];
+	const struct flow_block *b = &w->f->blocks.all.data[call];
 	struct etm_return r = {b->start + b->bytes, call, b->isa};
 
 	if (w->nr_own == ETM_STACK_DEPTH)
@@ -131,7 +131,7 @@ static bool push_own(struct walk *w, uint32_t call)
 /** @return whether it is known now what is behind block @p at. */
 static bool look_behind(struct etm_flow *f, uint32_t at, bool is_e)
 {
-	const struct etm_block *b = &f->blocks.all.data[at];
+	const struct flow_block *b = &f->blocks.all.data[at];
 	uint64_t address = b->start + b->bytes;
 	enum isa isa = (enum isa)b->isa;
 	uint32_t next;
@@ -151,7 +151,7 @@ static bool look_behind(struct etm_flow *f, uint32_t at, bool is_e)
 static bool step(struct walk *w, bool is_e)
 {
 	struct etm_flow *f = w->f;
-	struct etm_block b;
+	struct flow_block b;
 	uint32_t at, next = ETM_NO_BLOCK;
 
 	if (w->at == ETM_NO_BLOCK && !pop_own(w))

@@ -3,10 +3,10 @@
 
 /* --- batches --- */
 
-static enum clew_err give(struct etm_parallel *p, const struct etm_lane *l, struct etm_batch b)
+static enum clew_err give(struct etm_parallel *p, const struct etm_lane *l, struct flow_batch b)
 {
 	b.epoch = b.epoch * p->nr_lanes + l->nr;
-	return p->opts.batch(p->opts.ctx, &b);
+	return p->opts.flow.batch(p->opts.flow.ctx, &b);
 }
 
 static bool show_fresh(struct etm_parallel *p, struct etm_lane *l)
@@ -34,18 +34,18 @@ static void give_outs(struct etm_parallel *p, struct etm_lane *l, struct etm_out
 		p->err = CLEW_NO_MEMORY;
 	for (size_t i = 0; i < o->nr && !p->err; i++) {
 		const struct etm_out *out = &o->data[i];
-		struct etm_batch b = {.items = out->items,
-				      .nr = out->nr_items,
-				      .blocks = l->shown.data,
-				      .events = out->events,
-				      .epoch = l->flow->epoch};
+		struct flow_batch b = {.items = out->items,
+				       .nr = out->nr_items,
+				       .blocks = l->shown.data,
+				       .events = out->events,
+				       .epoch = l->flow->epoch};
 
 		p->err = give(p, l, b);
 	}
 	etm_outs_forget(&p->buffers, o);
 }
 
-enum clew_err etm_ring_batch(void *ctx, const struct etm_batch *b)
+enum clew_err etm_ring_batch(void *ctx, const struct flow_batch *b)
 {
 	struct etm_lane *l = ctx;
 	struct etm_parallel *p = l->p;
@@ -126,7 +126,7 @@ static void count_totals(struct etm_lane *l)
 
 	l->wants_totals = false;
 	os_unlock(p->lock);
-	etm_flow_totals(l->flow);
+	flow_totals(&l->flow->flow);
 	os_lock(p->lock);
 	p->nr_to_total--;
 	os_lock_wake_all(p->lock);
@@ -204,7 +204,7 @@ void etm_ring_count_totals(struct etm_parallel *p)
 	}
 	os_lock_wake_all(p->lock);
 	os_unlock(p->lock);
-	etm_flow_totals(p->lanes[0].flow);
+	flow_totals(&p->lanes[0].flow->flow);
 	os_lock(p->lock);
 	while (p->nr_to_total)
 		os_lock_wait(p->lock);
@@ -216,7 +216,7 @@ void etm_ring_count_totals(struct etm_parallel *p)
 /** Did the part see the code of @p ticks, until it was told a time of its own? */
 static bool saw_code_of(const struct etm_parallel *p, const struct etm_part *k, uint64_t ticks)
 {
-	const struct code_source *code = p->opts.code;
+	const struct code_source *code = p->opts.flow.code;
 
 	if (ticks == k->ticks)
 		return true;
@@ -248,7 +248,7 @@ static void join_edge(struct etm_parallel *p, const struct etm_part *k)
 	const uint64_t once[2] = {0, 1};
 	uint32_t at;
 
-	if (p->opts.batch || !p->end.has_from || k->has_first_to != ETM_TO_KNOWN)
+	if (p->opts.flow.batch || !p->end.has_from || k->has_first_to != ETM_TO_KNOWN)
 		return;
 	at = etm_kept_add_block(&p->joins, &p->end.from, once);
 	if (at == UINT32_MAX || !etm_kept_add_edge(&p->joins, at, k->first_to, 1))
@@ -311,13 +311,13 @@ static void decode_in_turn(struct etm_parallel *p, struct etm_part *k)
 	struct etm_flow *f;
 
 	etm_ring_hold(p);
-	if (k->stage == ETM_PART_DONE && k->err && !p->opts.batch)
+	if (k->stage == ETM_PART_DONE && k->err && !p->opts.flow.batch)
 		p->err = k->err;
 	else if (k->stage == ETM_PART_DONE)
 		etm_part_uncount(k->end.lane, k);
 	f = etm_ring_resume(p);
 	if (f) {
-		etm_flow_feed(f, k->in);
+		flow_feed(&f->flow, k->in);
 		etm_ring_suspend(p);
 	}
 	etm_ring_release(p);

@@ -33,7 +33,7 @@ struct etm_parallel {
 
 	struct etm_end end; /* of the last part that was joined */
 	enum clew_err err;
-	struct etm_totals totals;
+	struct flow_totals totals;
 	struct etm_kept joins; /* edges from part to part */
 };
 
@@ -42,8 +42,8 @@ static inline struct etm_part *etm_ring_part(const struct etm_parallel *p, size_
 	return &p->parts[(p->first + i) % p->nr_parts];
 }
 
-/** etm_flow_opts.batch of a lane, with the lane: what is known to come next needs not wait. */
-enum clew_err etm_ring_batch(void *ctx, const struct etm_batch *b);
+/** flow_opts.batch of a lane, with the lane: what is known to come next needs not wait. */
+enum clew_err etm_ring_batch(void *ctx, const struct flow_batch *b);
 
 /** Where no thread can be had, the caller's does its part. More than once is fine. */
 void etm_ring_start(struct etm_parallel *p);

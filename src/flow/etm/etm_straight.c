@@ -170,7 +170,7 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 	const struct form(*const form_of)[2] = forms[s->is_64];
 	const uint8_t *const form_nrs = f->forms;
 	const struct etm_paths t = f->paths;
-	const struct etm_block *const blocks = f->blocks.all.data;
+	const struct flow_block *const blocks = f->blocks.all.data;
 	const uint32_t is_64 = s->is_64, space = f->space, step = f->step;
 	const uint8_t *pos = s->pos, *const last = s->end - SCAN_BYTES;
 	uint64_t older[3] = {s->older[0], s->older[1], s->older[2]};
@@ -385,7 +385,7 @@ static inline bool known_target(struct etm_flow *f, uint64_t address, enum isa i
 		return false;
 	w = &f->blocks.ways.data[f->blocks.links.data[f->from].other];
 	for (unsigned int i = 0; i < ETM_NR_WAYS && w->to[i] != ETM_NO_BLOCK; i++) {
-		const struct etm_block *t = &f->blocks.all.data[w->to[i]];
+		const struct flow_block *t = &f->blocks.all.data[w->to[i]];
 
 		if (t->start != address || t->space != f->space || t->isa != (uint8_t)isa)
 			continue;

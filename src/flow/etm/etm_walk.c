@@ -9,7 +9,7 @@ enum {
 
 static bool bad_image(struct etm_flow *f, const char *what)
 {
-	etm_flow_lose(f, ETM_NO_SYNC_BAD_IMAGE, what);
+	etm_flow_lose(f, FLOW_NO_SYNC_BAD_IMAGE, what);
 	return false;
 }
 
@@ -48,7 +48,7 @@ static void lose_place(struct etm_flow *f)
 
 static void push(struct etm_flow *f, uint32_t call)
 {
-	const struct etm_block *b = &f->blocks.all.data[call];
+	const struct flow_block *b = &f->blocks.all.data[call];
 
 	if (!f->config->has_return_stack || f->no_push)
 		return;
@@ -72,7 +72,7 @@ static bool pop(struct etm_flow *f)
 	if (!f->is_popping)
 		return true;
 	if (!f->stack_nr) {
-		etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, "the return stack is empty");
+		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "the return stack is empty");
 		return false;
 	}
 	move_to(f, f->stack[f->stack_top].address, (enum isa)f->stack[f->stack_top].isa);
@@ -94,13 +94,13 @@ static bool here(struct etm_flow *f)
 
 static void tell_range(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
 {
-	struct etm_event e = {.kind = ETM_EV_RANGE,
-			      .isa = (uint8_t)f->isa,
-			      .el = f->context.el,
-			      .count = nr_insns,
-			      .space = f->space,
-			      .address = from,
-			      .end = to};
+	struct flow_event e = {.kind = FLOW_EV_RANGE,
+			       .isa = (uint8_t)f->isa,
+			       .el = f->context.el,
+			       .count = nr_insns,
+			       .space = f->space,
+			       .address = from,
+			       .end = to};
 
 	if (from == to)
 		return;
@@ -112,8 +112,8 @@ static void tell_range(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t 
 
 static void tell_no_code(struct etm_flow *f, uint64_t address)
 {
-	struct etm_event e = {
-		.kind = ETM_EV_NACC, .el = f->context.el, .space = f->space, .address = address};
+	struct flow_event e = {
+		.kind = FLOW_EV_NACC, .el = f->context.el, .space = f->space, .address = address};
 
 	f->totals.nr_nacc++;
 	etm_flow_event(f, &e);
@@ -121,7 +121,7 @@ static void tell_no_code(struct etm_flow *f, uint64_t address)
 }
 
 /** A block that ends before a waypoint. */
-static bool step_broken(struct etm_flow *f, const struct etm_block *b)
+static bool step_broken(struct etm_flow *f, const struct flow_block *b)
 {
 	uint64_t end = b->start + b->bytes;
 
@@ -135,9 +135,9 @@ static bool step_broken(struct etm_flow *f, const struct etm_block *b)
 /** Behind block @p at, whose waypoint was taken. */
 static void take(struct etm_flow *f, uint32_t at)
 {
-	const struct etm_block *b = &f->blocks.all.data[at];
+	const struct flow_block *b = &f->blocks.all.data[at];
 	uint64_t next = b->start + b->bytes;
-	struct etm_event e = {.kind = ETM_EV_EXCEPTION_RET};
+	struct flow_event e = {.kind = FLOW_EV_EXCEPTION_RET};
 
 	if (b->flags & INSN_LINK)
 		push(f, at);
@@ -175,8 +175,8 @@ static void drop(struct etm_flow *f)
 
 void etm_walk_tell_dropped(struct etm_flow *f)
 {
-	const struct etm_event e = {
-		.kind = ETM_EV_DROPPED, .el = f->context.el, .value = f->nr_dropped};
+	const struct flow_event e = {
+		.kind = FLOW_EV_DROPPED, .el = f->context.el, .value = f->nr_dropped};
 	uint64_t offset = f->offset;
 
 	if (!f->nr_dropped)
@@ -190,7 +190,7 @@ void etm_walk_tell_dropped(struct etm_flow *f)
 bool etm_walk_atom(struct etm_flow *f, bool is_e)
 {
 	uint32_t at, next;
-	const struct etm_block *b;
+	const struct flow_block *b;
 
 	f->last_edge.kind = ETM_EDGE_NONE;
 	f->first = f->first ? f->first : ETM_FIRST_P0;
@@ -244,7 +244,7 @@ static void set_address(struct etm_flow *f, const struct etm_elem *e)
 
 void etm_walk_look_up_space(struct etm_flow *f)
 {
-	const struct etm_pe_context *c = &f->context;
+	const struct flow_context *c = &f->context;
 	struct code_key key = {.el = c->el,
 			       .upper_el = c->upper_el,
 			       .security = c->security,
@@ -254,7 +254,7 @@ void etm_walk_look_up_space(struct etm_flow *f)
 			       .vmid = c->vmid,
 			       .ticks = f->ticks,
 			       .bound = f->bound};
-	uint32_t space = f->opts.code->space(f->opts.code->ctx, &key);
+	uint32_t space = f->opts.flow.code->space(f->opts.flow.code->ctx, &key);
 
 	if (f->is_speculative && !f->has_own_ticks) {
 		f->asked[f->nr_asked % ETM_MAX_ASKED].key = key;
@@ -267,9 +267,9 @@ void etm_walk_look_up_space(struct etm_flow *f)
 
 static void set_context(struct etm_flow *f, const struct etm_elem *e)
 {
-	struct etm_event told = {.kind = ETM_EV_CONTEXT};
+	struct flow_event told = {.kind = FLOW_EV_CONTEXT};
 	const struct etm_context *n = &e->context;
-	struct etm_pe_context *c = &f->context;
+	struct flow_context *c = &f->context;
 
 	c->el = n->el;
 	if (!f->has_own_context)
@@ -312,7 +312,7 @@ static void run_to(struct etm_flow *f, uint64_t end)
 	nr = etm_reach_count(&f->reach, &f->blocks, f->space, f->isa, f->pc, end, &readable);
 	tell_range(f, f->pc, readable, nr);
 	if (nr >= ETM_MAX_BLOCK_INSNS)
-		etm_flow_lose(f, ETM_NO_SYNC_BAD_IMAGE,
+		etm_flow_lose(f, FLOW_NO_SYNC_BAD_IMAGE,
 			      "an exception far from where execution was");
 	else if (readable < end)
 		tell_no_code(f, readable);
@@ -320,12 +320,12 @@ static void run_to(struct etm_flow *f, uint64_t end)
 
 static bool except(struct etm_flow *f, const struct etm_elem *e)
 {
-	struct etm_event told = {.kind = ETM_EV_EXCEPTION,
-				 .number = e->a,
-				 .address = e->value,
-				 .el = f->context.el,
-				 .is_target = e->e == BOTH};
-	struct etm_event gap = {.kind = ETM_EV_NO_TARGET, .end = e->value};
+	struct flow_event told = {.kind = FLOW_EV_EXCEPTION,
+				  .number = e->a,
+				  .address = e->value,
+				  .el = f->context.el,
+				  .is_target = e->e == BOTH};
+	struct flow_event gap = {.kind = FLOW_EV_NO_TARGET, .end = e->value};
 	bool is_of_nowhere = f->config->is_m_profile && e->value == NOWHERE;
 
 	if (e->e == BOTH || is_of_nowhere)
@@ -350,7 +350,7 @@ static bool except(struct etm_flow *f, const struct etm_elem *e)
 /** From block f->at on, whose waypoint was not taken. @return false: no memory. */
 static bool fall_through(struct etm_flow *f)
 {
-	const struct etm_block *b = &f->blocks.all.data[f->at];
+	const struct flow_block *b = &f->blocks.all.data[f->at];
 	uint32_t at = f->at, next = f->blocks.links.data[at].next[0];
 
 	move_to(f, b->start + b->bytes, (enum isa)b->isa);
@@ -379,7 +379,7 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 		move_to(f, e->value, etm_isa_of(f, e->is));
 	from = f->pc;
 	for (;;) {
-		const struct etm_block *b;
+		const struct flow_block *b;
 		uint64_t branch;
 
 		if (!here(f))
@@ -413,7 +413,7 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 	if (from == f->blocks.all.data[f->at].start) {
 		etm_flow_item(f, f->at, true);
 	} else {
-		const struct etm_block *b = &f->blocks.all.data[f->at];
+		const struct flow_block *b = &f->blocks.all.data[f->at];
 
 		tell_range(f, from, b->start + b->bytes, nr_insns);
 	}
@@ -422,12 +422,12 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 }
 
 /** May execution go on behind the waypoint as if it were not there? In T32 an IT block tells. */
-static bool may_go_on(const struct etm_block *b)
+static bool may_go_on(const struct flow_block *b)
 {
 	return b->kind == INSN_COND || b->flags & INSN_MAY_FAIL || b->isa == ISA_T32;
 }
 
-static bool is_branch(const struct etm_block *b)
+static bool is_branch(const struct flow_block *b)
 {
 	return b->kind == INSN_BRANCH || b->kind == INSN_COND || b->kind == INSN_INDIRECT;
 }
@@ -437,7 +437,7 @@ static bool pass_barriers(struct etm_flow *f, uint32_t nr, uint32_t *ret_nr)
 {
 	*ret_nr = 0;
 	for (;;) {
-		const struct etm_block *b = &f->blocks.all.data[f->at];
+		const struct flow_block *b = &f->blocks.all.data[f->at];
 
 		if (b->kind == INSN_PLAIN || is_branch(b) || nr > ETM_MAX_BLOCK_INSNS ||
 		    nr - *ret_nr <= b->nr_insns)
@@ -454,7 +454,7 @@ static void tell_passed(struct etm_flow *f, uint32_t at, uint64_t end, uint32_t 
 	uint64_t from = f->blocks.all.data[at].start;
 
 	while ((!f->items || f->opts.splits_source_ranges) && at != f->at) {
-		const struct etm_block *b = &f->blocks.all.data[at];
+		const struct flow_block *b = &f->blocks.all.data[at];
 
 		etm_flow_item(f, at, !may_go_on(b));
 		if (f->nr_items >= ETM_BATCH_ITEMS)
@@ -469,20 +469,20 @@ static void tell_passed(struct etm_flow *f, uint32_t at, uint64_t end, uint32_t 
 /** Q: instructions of which no atoms were sent. */
 static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 {
-	struct etm_event gap = {.kind = ETM_EV_NO_PATH,
-				.el = f->context.el,
-				.space = f->space,
-				.end = e->value,
-				.has_count = e->has_count,
-				.count = e->a};
-	const struct etm_block *b;
+	struct flow_event gap = {.kind = FLOW_EV_NO_PATH,
+				 .el = f->context.el,
+				 .space = f->space,
+				 .end = e->value,
+				 .has_count = e->has_count,
+				 .count = e->a};
+	const struct flow_block *b;
 	uint64_t end = 0, next;
 	uint32_t nr = 0, passed, first;
 
 	if (!pop(f))
 		return false;
 	if (f->from != ETM_NO_BLOCK) {
-		gap.kind = ETM_EV_NO_TARGET;
+		gap.kind = FLOW_EV_NO_TARGET;
 		etm_flow_event(f, &gap);
 	}
 	f->from = ETM_NO_BLOCK; /* the address is where Q ended, not where a branch went */
@@ -519,24 +519,24 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 	return true;
 }
 
-static void told_simply(struct etm_flow *f, enum etm_event_kind kind, uint32_t number)
+static void told_simply(struct etm_flow *f, enum flow_event_kind kind, uint32_t number)
 {
-	struct etm_event e = {.kind = (uint8_t)kind, .number = number, .el = f->context.el};
+	struct flow_event e = {.kind = (uint8_t)kind, .number = number, .el = f->context.el};
 
 	etm_flow_event(f, &e);
 }
 
 void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 {
-	struct etm_event told = {.has_count = e->has_count,
-				 .count = e->a,
-				 .number = e->a,
-				 .el = e->el,
-				 .value = e->value};
+	struct flow_event told = {.has_count = e->has_count,
+				  .count = e->a,
+				  .number = e->a,
+				  .el = e->el,
+				  .value = e->value};
 
 	switch (e->kind) {
 	case ETM_EL_TIMESTAMP:
-		told.kind = ETM_EV_TIMESTAMP;
+		told.kind = FLOW_EV_TIMESTAMP;
 		if (e->value) {
 			f->ticks = e->value;
 			f->has_own_ticks = true;
@@ -545,16 +545,16 @@ void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 		}
 		break;
 	case ETM_EL_CYCLES:
-		told.kind = ETM_EV_CYCLES;
+		told.kind = FLOW_EV_CYCLES;
 		break;
 	case ETM_EL_EVENT:
-		told.kind = ETM_EV_EVENT;
+		told.kind = FLOW_EV_EVENT;
 		break;
 	case ETM_EL_TS_MARKER:
-		told.kind = ETM_EV_TS_MARKER;
+		told.kind = FLOW_EV_TS_MARKER;
 		break;
 	case ETM_EL_ITE:
-		told.kind = ETM_EV_INSTRUMENTATION;
+		told.kind = FLOW_EV_INSTRUMENTATION;
 		break;
 	default:
 		return;
@@ -564,7 +564,7 @@ void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 
 static void start_again(struct etm_flow *f)
 {
-	struct etm_event e = {.kind = ETM_EV_TRACE_ON, .is_overflow = f->was_overflow};
+	struct flow_event e = {.kind = FLOW_EV_TRACE_ON, .is_overflow = f->was_overflow};
 
 	f->was_overflow = false;
 	f->stack_nr = 0;
@@ -592,17 +592,17 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		lose_place(f);
 		f->from = ETM_NO_BLOCK;
 		f->stack_nr = 0;
-		told_simply(f, ETM_EV_PE_RESET, 0);
+		told_simply(f, FLOW_EV_PE_RESET, 0);
 		break;
 	case ETM_EL_SOURCE:
 		return source(f, e);
 	case ETM_EL_Q:
 		return skip_over(f, e);
 	case ETM_EL_FUNCTION_RET:
-		told_simply(f, ETM_EV_FUNCTION_RET, 0);
+		told_simply(f, FLOW_EV_FUNCTION_RET, 0);
 		break;
 	case ETM_EL_TRANS_START:
-		told_simply(f, ETM_EV_TRANSACTION, ETM_TRANS_START);
+		told_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_START);
 		break;
 	case ETM_EL_ADDRESS:
 		set_address(f, e);
@@ -619,13 +619,13 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		forget_ids(f);
 		break;
 	case ETM_EL_EXCEPTION_RET:
-		told_simply(f, ETM_EV_EXCEPTION_RET, 0);
+		told_simply(f, FLOW_EV_EXCEPTION_RET, 0);
 		break;
 	case ETM_EL_TRANS_COMMIT:
-		told_simply(f, ETM_EV_TRANSACTION, ETM_TRANS_COMMITTED);
+		told_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_COMMITTED);
 		break;
 	case ETM_EL_TRANS_FAIL:
-		told_simply(f, ETM_EV_TRANSACTION, ETM_TRANS_FAILED);
+		told_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_FAILED);
 		break;
 	case ETM_EL_TIMESTAMP:
 	case ETM_EL_CYCLES:
