@@ -5,11 +5,11 @@
 
 void etm_flow_went(struct etm_flow *f, uint32_t from, uint32_t to, int64_t nr)
 {
-	struct etm_ways *w = &f->blocks.ways.data[f->blocks.links.data[from].other];
+	struct flow_ways *w = &f->blocks.ways.data[f->blocks.links.data[from].other];
 	uint64_t key = (uint64_t)from << 32 | to, *old;
 
-	for (size_t i = 0; i < ETM_NR_WAYS; i++) {
-		if (w->to[i] == ETM_NO_BLOCK)
+	for (size_t i = 0; i < FLOW_NR_WAYS; i++) {
+		if (w->to[i] == FLOW_NO_BLOCK)
 			w->to[i] = to;
 		if (w->to[i] == to) {
 			w->nr[i] += (uint32_t)nr;
@@ -25,16 +25,6 @@ void etm_flow_went(struct etm_flow *f, uint32_t from, uint32_t to, int64_t nr)
 		etm_flow_fail(f, CLEW_NO_MEMORY);
 }
 
-static uint8_t bytes_of_last(struct etm_flow *f, uint64_t from, uint64_t to)
-{
-	uint64_t end;
-
-	if (f->isa != ISA_T32)
-		return 4;
-	etm_reach_count(&f->reach, &f->blocks, f->space, f->isa, from, to - 2, &end);
-	return end == to ? 4 : 2;
-}
-
 void etm_flow_ran(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
 {
 	const uint64_t once[2] = {(uint64_t)(int64_t)(int32_t)f->step, 0};
@@ -43,9 +33,10 @@ void etm_flow_ran(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_in
 				   .nr_insns = (uint16_t)nr_insns,
 				   .space = f->space,
 				   .isa = (uint8_t)f->isa,
-				   .last_bytes = bytes_of_last(f, from, to)};
+				   .last_bytes = flow_reach_last(&f->reach, &f->code, f->space,
+								 f->isa, from, to)};
 
-	if (etm_kept_add_block(&f->pieces, &piece, once) == UINT32_MAX)
+	if (flow_kept_add_block(&f->pieces, &piece, once) == UINT32_MAX)
 		etm_flow_fail(f, CLEW_NO_MEMORY);
 }
 
@@ -85,7 +76,7 @@ static void step_odd_again(struct again *w, bool is_e)
 {
 	const struct flow_block *b;
 
-	if (w->at == ETM_NO_BLOCK)
+	if (w->at == FLOW_NO_BLOCK)
 		pop_again(w);
 	b = &w->f->blocks.all.data[w->at];
 	w->nr_insns += b->nr_insns;
@@ -93,14 +84,14 @@ static void step_odd_again(struct again *w, bool is_e)
 	if (is_e && b->flags & INSN_LINK && w->f->config->has_return_stack)
 		w->own[w->nr_own++] = w->at;
 	w->behind = w->at;
-	w->at = is_e && b->kind == INSN_INDIRECT ? ETM_NO_BLOCK : *etm_link_of(w->f, w->at, is_e);
+	w->at = is_e && b->kind == INSN_INDIRECT ? FLOW_NO_BLOCK : *etm_link_of(w->f, w->at, is_e);
 }
 
 /** @return atoms. */
 static uint64_t walk_again(struct again *w, const struct etm_path *p)
 {
-	const struct etm_link *links = w->f->blocks.links.data;
-	struct etm_count *counts = w->f->blocks.counts.data;
+	const struct flow_link *links = w->f->blocks.links.data;
+	struct flow_count *counts = w->f->blocks.counts.data;
 	uint64_t nr_items = 0;
 	struct etm_atoms a;
 
@@ -109,7 +100,7 @@ static uint64_t walk_again(struct again *w, const struct etm_path *p)
 		for (; a.nr; a.nr--, a.bits >>= 1) {
 			uint32_t e = a.bits & 1, at = w->at;
 
-			if (at == ETM_NO_BLOCK || links[at].next[e] == ETM_NO_BLOCK) {
+			if (at == FLOW_NO_BLOCK || links[at].next[e] == FLOW_NO_BLOCK) {
 				step_odd_again(w, e);
 				continue;
 			}
@@ -130,7 +121,7 @@ static void spread_path(struct etm_flow *f, struct etm_path *p)
 
 	f->totals.nr_ranges += walk_again(&w, p) * (uint64_t)nr_runs;
 	f->totals.nr_insns += w.nr_insns * (uint64_t)nr_runs;
-	if (w.at == ETM_NO_BLOCK && p->next != ETM_NO_BLOCK)
+	if (w.at == FLOW_NO_BLOCK && p->next != FLOW_NO_BLOCK)
 		etm_flow_went(f, w.behind, p->next, nr_runs);
 	p->nr_runs = 0;
 }
@@ -148,7 +139,7 @@ static void find_last_edge(struct etm_flow *f)
 	w.at = p->from >> 1;
 	walk_again(&w, p);
 	*t = (struct etm_edge_told){ETM_EDGE_NONE};
-	if (w.at == ETM_NO_BLOCK)
+	if (w.at == FLOW_NO_BLOCK)
 		*t = (struct etm_edge_told){ETM_EDGE_OF_BRANCH, w.behind, p->next, 0};
 }
 
@@ -161,7 +152,7 @@ void etm_flow_take_back_edge(struct etm_flow *f)
 	if (t->kind == ETM_EDGE_OF_BRANCH)
 		etm_flow_went(f, t->from, t->to, nr);
 	if (t->kind == ETM_EDGE_KEPT &&
-	    !etm_kept_add_edge(&f->kept, t->from, t->address, (uint64_t)nr))
+	    !flow_kept_add_edge(&f->kept, t->from, t->address, (uint64_t)nr))
 		etm_flow_fail(f, CLEW_NO_MEMORY);
 	f->last_edge.kind = ETM_EDGE_NONE;
 }
@@ -194,9 +185,9 @@ struct teller {
 
 static bool tell_ways(const struct etm_flow *f, uint32_t at, const struct teller *t)
 {
-	const struct etm_ways *w = &f->blocks.ways.data[f->blocks.links.data[at].other];
+	const struct flow_ways *w = &f->blocks.ways.data[f->blocks.links.data[at].other];
 
-	for (size_t i = 0; i < ETM_NR_WAYS && w->to[i] != ETM_NO_BLOCK; i++) {
+	for (size_t i = 0; i < FLOW_NR_WAYS && w->to[i] != FLOW_NO_BLOCK; i++) {
 		if (w->nr[i] && !t->went(t->ctx, at, w->to[i], w->nr[i]))
 			return false;
 	}
@@ -258,7 +249,7 @@ static bool edges_of_block(void *ctx, uint32_t at, const uint64_t nr[2])
 {
 	struct direct *d = ctx;
 
-	return etm_tell_block(&d->f->blocks.all.data[at], nr, d->nr_told[at], d->edge, d->ctx);
+	return flow_tell_block(&d->f->blocks.all.data[at], nr, d->nr_told[at], d->edge, d->ctx);
 }
 
 /* --- to what is kept --- */
@@ -267,17 +258,17 @@ static bool keep_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
 {
 	struct etm_flow *f = ctx;
 	const uint64_t none[2] = {0, 0};
-	uint32_t at = etm_kept_add_block(&f->kept, &f->blocks.all.data[from], none);
+	uint32_t at = flow_kept_add_block(&f->kept, &f->blocks.all.data[from], none);
 
 	return at != UINT32_MAX &&
-	       etm_kept_add_edge(&f->kept, at, f->blocks.all.data[to].start, nr);
+	       flow_kept_add_edge(&f->kept, at, f->blocks.all.data[to].start, nr);
 }
 
 static bool keep_block(void *ctx, uint32_t at, const uint64_t nr[2])
 {
 	struct etm_flow *f = ctx;
 
-	return etm_kept_add_block(&f->kept, &f->blocks.all.data[at], nr) != UINT32_MAX;
+	return flow_kept_add_block(&f->kept, &f->blocks.all.data[at], nr) != UINT32_MAX;
 }
 
 void etm_counts_forget(struct etm_flow *f)
@@ -302,7 +293,7 @@ static bool keep_last_edge(struct etm_flow *f)
 	if (t->kind != ETM_EDGE_OF_BRANCH)
 		return true;
 	to = f->blocks.all.data[t->to].start;
-	at = etm_kept_add_block(&f->kept, &f->blocks.all.data[t->from], none);
+	at = flow_kept_add_block(&f->kept, &f->blocks.all.data[t->from], none);
 	*t = (struct etm_edge_told){ETM_EDGE_NONE};
 	if (at != UINT32_MAX)
 		*t = (struct etm_edge_told){ETM_EDGE_KEPT, at, 0, to};
@@ -345,8 +336,8 @@ bool etm_counts_edges(struct flow *flow, bool (*edge)(void *ctx, const struct fl
 			return false;
 	} else {
 		etm_counts_keep(f);
-		if (f->err || !etm_kept_tell(&f->kept, edge, ctx))
+		if (f->err || !flow_kept_tell(&f->kept, edge, ctx))
 			return false;
 	}
-	return etm_kept_tell(&f->pieces, edge, ctx);
+	return flow_kept_tell(&f->pieces, edge, ctx);
 }

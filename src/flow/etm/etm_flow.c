@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_flow_impl.h"
+#include "flow/etm/etm_insns.h"
 #include "flow/etm/etm_parallel.h"
 
 enum {
@@ -374,7 +375,7 @@ static void take_packet(struct etm_flow *f, const struct etm_packet *p)
 
 static size_t cache_bytes(const struct etm_flow *f)
 {
-	return etm_blocks_bytes(&f->blocks) + etm_paths_bytes(&f->paths);
+	return flow_blocks_bytes(&f->blocks) + etm_paths_bytes(&f->paths);
 }
 
 bool etm_flow_cache_is_full(const struct etm_flow *f)
@@ -393,11 +394,11 @@ static void clear_cache(struct etm_flow *f)
 	etm_flow_deliver(f);
 	etm_counts_keep(f);
 	etm_paths_clear(&f->paths);
-	etm_blocks_clear(&f->blocks);
-	etm_reach_done(&f->reach);
+	flow_blocks_clear(&f->blocks);
+	flow_reach_done(&f->reach);
 	for (unsigned int i = 0; i < ETM_STACK_DEPTH; i++)
-		f->stack[i].call = ETM_NO_BLOCK;
-	f->at = ETM_NO_BLOCK;
+		f->stack[i].call = FLOW_NO_BLOCK;
+	f->at = FLOW_NO_BLOCK;
 	f->epoch++;
 }
 
@@ -414,7 +415,7 @@ static void limit_cache(struct etm_flow *f)
 		return;
 	limit_counts(f);
 	/* A branch that waits for its target has to be known until then. */
-	if (etm_flow_cache_is_full(f) && f->from == ETM_NO_BLOCK)
+	if (etm_flow_cache_is_full(f) && f->from == FLOW_NO_BLOCK)
 		clear_cache(f);
 }
 
@@ -555,10 +556,10 @@ static void free_flow(struct flow *flow)
 
 	etm_parallel_free(f->parallel);
 	os_heap_done(&f->heap);
-	etm_reach_done(&f->reach);
-	etm_kept_done(&f->kept);
+	flow_reach_done(&f->reach);
+	flow_kept_done(&f->kept);
 	map_u64_done(&f->went);
-	etm_kept_done(&f->pieces);
+	flow_kept_done(&f->pieces);
 	vec_done(&f->queue);
 	vec_done(&f->events);
 	mem_free(f->items);
@@ -598,8 +599,8 @@ struct flow *etm_flow_new(const struct etm_flow_opts *opts)
 		return &f->flow;
 	}
 	etm_packets_init(&f->packets, f->config);
-	etm_blocks_init(&f->blocks, &f->heap, opts->flow.code, f->config->wfx_are_waypoints,
-			!opts->flow.batch);
+	flow_code_init(&f->code, opts->flow.code, &etm_insns, f->config->wfx_are_waypoints);
+	flow_blocks_init(&f->blocks, &f->heap, &f->code, !opts->flow.batch);
 	etm_walk_forget(f);
 	etm_straight_init(f);
 	if (opts->flow.batch)

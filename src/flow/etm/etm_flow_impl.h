@@ -3,11 +3,12 @@
 #define FLOW_ETM_ETM_FLOW_IMPL_H
 
 #include "base/map_u64.h"
-#include "flow/etm/etm_blocks.h"
-#include "flow/etm/etm_kept.h"
+#include "flow/etm/etm_flow.h"
 #include "flow/etm/etm_paths.h"
-#include "flow/etm/etm_reach.h"
+#include "flow/flow_blocks.h"
 #include "flow/flow_front.h"
+#include "flow/flow_kept.h"
+#include "flow/flow_reach.h"
 
 enum {
 	ETM_STACK_DEPTH = 16, /* the unit's is small and not announced */
@@ -76,7 +77,8 @@ struct etm_flow {
 	const struct etm_config *config;
 	struct etm_packets packets;
 	struct os_heap heap; /* of blocks and paths */
-	struct etm_blocks blocks;
+	struct flow_code code;
+	struct flow_blocks blocks;
 	enum etm_sync sync;
 	enum clew_err err; /* the consumer's, or no memory: decoding has ended */
 	bool was_overflow, is_begun;
@@ -99,7 +101,7 @@ struct etm_flow {
 	struct flow_context context;
 	uint64_t ticks, bound; /* code_key */
 	uint32_t space;
-	uint32_t at;   /* block that begins at pc; ETM_NO_BLOCK: not looked up */
+	uint32_t at;   /* block that begins at pc; FLOW_NO_BLOCK: not looked up */
 	uint32_t from; /* indirect branch whose target is to come */
 	struct etm_return stack[ETM_STACK_DEPTH];
 	unsigned int stack_top, stack_nr;
@@ -116,7 +118,7 @@ struct etm_flow {
 	struct flow_totals totals;
 	uint8_t unsupported[32]; /* headers that were told of: a bit each */
 
-	struct etm_reach reach;
+	struct flow_reach reach;
 
 	/* The straight way. */
 	struct etm_paths paths;
@@ -127,7 +129,7 @@ struct etm_flow {
 	struct map_u64 went; /* from << 32 | to block: targets for which way[] had no room */
 	uint64_t nr_counted; /* atoms at most, since counts were kept */
 	struct etm_edge_told last_edge;
-	struct etm_kept kept;
+	struct flow_kept kept;
 	uint32_t step; /* 1; of what is taken back -1 */
 
 	/* A part decoded ahead (etm_parallel.h). */
@@ -143,7 +145,7 @@ struct etm_flow {
 		uint32_t space;
 	} asked[ETM_MAX_ASKED];
 
-	struct etm_kept pieces; /* of code, that ended before a waypoint */
+	struct flow_kept pieces; /* of code, that ended before a waypoint */
 };
 
 static inline struct etm_flow *etm_flow_of(struct flow *f)
@@ -227,7 +229,7 @@ static inline enum isa etm_isa_of(const struct etm_flow *f, uint8_t is)
 static inline uint32_t *etm_link_of(struct etm_flow *f, uint32_t at, bool is_e)
 {
 	const struct flow_block *b = &f->blocks.all.data[at];
-	struct etm_link *l = &f->blocks.links.data[at];
+	struct flow_link *l = &f->blocks.links.data[at];
 
 	if (is_e && b->flags & INSN_LINK && b->kind != INSN_INDIRECT && f->config->has_return_stack)
 		return &l->other;

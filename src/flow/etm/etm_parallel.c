@@ -257,7 +257,7 @@ static bool tell_edge(void *ctx, const struct flow_edge *e)
 
 	if (e->from->kind != INSN_INDIRECT || !e->is_taken || e->has_to)
 		return t->edge(t->ctx, e);
-	at = etm_kept_add_block(&t->p->joins, e->from, none);
+	at = flow_kept_add_block(&t->p->joins, e->from, none);
 	if (at == UINT32_MAX)
 		return false;
 	left.nr -= t->p->joins.blocks.data[at].nr[1];
@@ -277,7 +277,7 @@ bool etm_parallel_edges(struct etm_parallel *p, bool (*edge)(void *ctx, const st
 		is_ok = etm_counts_merge(p->lanes[0].flow, p->lanes[i].flow);
 	is_ok = is_ok && flow_edges(&p->lanes[0].flow->flow, tell_edge, &t);
 	for (size_t i = 0; i < p->joins.edges.nr && is_ok; i++) {
-		const struct etm_kept_edge *j = &p->joins.edges.data[i];
+		const struct flow_kept_edge *j = &p->joins.edges.data[i];
 		struct flow_edge e = {&p->joins.blocks.data[j->from].block, j->to, j->nr, true,
 				      true};
 
@@ -363,7 +363,7 @@ void etm_parallel_free(struct etm_parallel *p)
 		vec_done(&p->lanes[i].fresh);
 	}
 	etm_buffers_done(&p->buffers);
-	etm_kept_done(&p->joins);
+	flow_kept_done(&p->joins);
 	os_lock_free(p->lock);
 	mem_free(p->lanes);
 	mem_free(p->parts);

@@ -113,7 +113,7 @@ void etm_end_set(struct etm_end *e, struct etm_lane *l)
 	e->ticks = f->ticks;
 	e->upper_el = f->context.upper_el;
 	e->needs_context = f->needs_context;
-	e->has_from = f->from != ETM_NO_BLOCK;
+	e->has_from = f->from != FLOW_NO_BLOCK;
 	if (e->has_from)
 		e->from = f->blocks.all.data[f->from];
 }

@@ -47,7 +47,7 @@ static void put(struct etm_flow *f, uint32_t nr)
 	struct etm_paths *t = &f->paths;
 	const struct etm_path *p = &t->all.data[nr];
 	const struct flow_block *b = &f->blocks.all.data[p->from >> 1];
-	size_t at = etm_path_slot(t, b->space, etm_block_place(b), p->atoms, p->to), i = 0;
+	size_t at = etm_path_slot(t, b->space, flow_block_place(b), p->atoms, p->to), i = 0;
 
 	/* Where too many meet, the last one gives way: it will be walked again. */
 	while (i + 1 < ETM_PATH_PROBES && t->slots[at + i] != UINT32_MAX)
@@ -75,7 +75,7 @@ static bool grow(struct etm_flow *f)
 
 struct walk {
 	struct etm_flow *f;
-	uint32_t at; /* ETM_NO_BLOCK: behind the last item */
+	uint32_t at; /* FLOW_NO_BLOCK: behind the last item */
 	uint32_t nr_insns;
 	uint32_t *items;
 	unsigned int nr_items, nr_own, most_own;
@@ -84,9 +84,9 @@ struct walk {
 
 static uint32_t block_at(struct etm_flow *f, enum isa isa, uint64_t address)
 {
-	uint32_t ret = etm_blocks_get(&f->blocks, f->space, isa, address);
+	uint32_t ret = flow_blocks_get(&f->blocks, f->space, isa, address);
 
-	if (ret == ETM_NO_BLOCK)
+	if (ret == FLOW_NO_BLOCK)
 		etm_flow_fail(f, CLEW_NO_MEMORY);
 	return ret;
 }
@@ -96,9 +96,9 @@ uint32_t etm_return_block(struct etm_flow *f, const struct etm_return *r)
 	uint32_t ret, *known = NULL;
 
 	/* Where a call does not go on is where it returns to. */
-	if (r->call != ETM_NO_BLOCK && f->blocks.all.data[r->call].space == f->space)
+	if (r->call != FLOW_NO_BLOCK && f->blocks.all.data[r->call].space == f->space)
 		known = &f->blocks.links.data[r->call].next[0];
-	if (known && *known != ETM_NO_BLOCK)
+	if (known && *known != FLOW_NO_BLOCK)
 		return *known;
 	ret = block_at(f, (enum isa)r->isa, r->address);
 	if (known)
@@ -112,7 +112,7 @@ static bool pop_own(struct walk *w)
 	if (!w->nr_own)
 		return false;
 	w->at = etm_return_block(w->f, &w->own[--w->nr_own]);
-	return w->at != ETM_NO_BLOCK;
+	return w->at != FLOW_NO_BLOCK;
 }
 
 static bool push_own(struct walk *w, uint32_t call)
@@ -138,12 +138,12 @@ static bool look_behind(struct etm_flow *f, uint32_t at, bool is_e)
 
 	if (is_e && (b->kind == INSN_BRANCH || b->kind == INSN_COND)) {
 		address = b->target;
-		isa = etm_target_isa(b);
+		isa = flow_target_isa(b);
 	}
 	next = block_at(f, isa, address);
-	if (next != ETM_NO_BLOCK)
+	if (next != FLOW_NO_BLOCK)
 		*etm_link_of(f, at, is_e) = next;
-	return next != ETM_NO_BLOCK;
+	return next != FLOW_NO_BLOCK;
 }
 
 /** One atom that does more than to lead on, or to a block that is not looked up yet. @return false:
@@ -152,9 +152,9 @@ static bool step(struct walk *w, bool is_e)
 {
 	struct etm_flow *f = w->f;
 	struct flow_block b;
-	uint32_t at, next = ETM_NO_BLOCK;
+	uint32_t at, next = FLOW_NO_BLOCK;
 
-	if (w->at == ETM_NO_BLOCK && !pop_own(w))
+	if (w->at == FLOW_NO_BLOCK && !pop_own(w))
 		return false;
 	at = w->at;
 	b = f->blocks.all.data[at];
@@ -162,7 +162,7 @@ static bool step(struct walk *w, bool is_e)
 		return false;
 	if (!is_e || b.kind != INSN_INDIRECT) {
 		next = *etm_link_of(f, at, is_e);
-		if (next == ETM_NO_BLOCK && !look_behind(f, at, is_e))
+		if (next == FLOW_NO_BLOCK && !look_behind(f, at, is_e))
 			return false;
 		next = *etm_link_of(f, at, is_e);
 	}
@@ -191,7 +191,7 @@ static uint8_t rest_of(struct etm_atoms a, unsigned int nr_taken)
 /** @return whether all of the packets could be taken; else *ret says how far it came. */
 static bool take_atoms(struct walk *w, uint64_t atoms, unsigned int nr, struct etm_path_more *ret)
 {
-	const struct etm_blocks *b = &w->f->blocks;
+	const struct flow_blocks *b = &w->f->blocks;
 
 	for (; ret->nr_bytes < nr; ret->nr_bytes++, atoms >>= 8) {
 		const struct etm_atoms a = w->f->atoms[atoms & 0x3f];
@@ -199,7 +199,7 @@ static bool take_atoms(struct walk *w, uint64_t atoms, unsigned int nr, struct e
 		for (unsigned int i = 0; i < a.nr; i++) {
 			uint32_t at = w->at, e = a.bits >> i & 1;
 
-			if (at != ETM_NO_BLOCK && b->links.data[at].next[e] != ETM_NO_BLOCK) {
+			if (at != FLOW_NO_BLOCK && b->links.data[at].next[e] != FLOW_NO_BLOCK) {
 				w->items[w->nr_items++] = at << 1 | e;
 				w->nr_insns += b->links.data[at].nr_insns;
 				w->at = b->links.data[at].next[e];
@@ -266,7 +266,7 @@ static struct etm_path *keep(struct etm_flow *f, const struct walk *w, struct et
 
 	p.next = w->at;
 	p.more |= w->most_own ? ETM_PATH_CALLS : 0;
-	p.more |= p.next == ETM_NO_BLOCK ? ETM_PATH_LEAVES : 0;
+	p.more |= p.next == FLOW_NO_BLOCK ? ETM_PATH_LEAVES : 0;
 	if (f->items || p.more)
 		keep_more(f, w, &p, more);
 	t->all.data[t->all.nr++] = p;

@@ -3,7 +3,7 @@
 #define FLOW_ETM_ETM_PATHS_H
 
 #include "base/vec.h"
-#include "flow/etm/etm_blocks.h"
+#include "flow/flow_blocks.h"
 
 /*
  * Where packets lead to from a block, walked once: (block, up to 8 packets of atoms, the address
@@ -23,7 +23,7 @@ enum { ETM_NO_ADDRESS = 2 };
 /** An address the return stack holds. */
 struct etm_return {
 	uint64_t address;
-	uint32_t call; /* the block that pushed it; ETM_NO_BLOCK: not in the cache any more */
+	uint32_t call; /* the block that pushed it; FLOW_NO_BLOCK: not in the cache any more */
 	uint32_t isa;
 };
 
@@ -40,7 +40,7 @@ struct etm_path {
 	uint64_t atoms; /* the packets' bytes, the first lowest; 0 behind the last */
 	uint64_t to;    /* address | 1 of T32; ETM_NO_ADDRESS */
 	uint32_t from;  /* block << 1 | is the context AArch64? */
-	uint32_t next;  /* block; ETM_NO_BLOCK: behind the last item, an indirect branch */
+	uint32_t next;  /* block; FLOW_NO_BLOCK: behind the last item, an indirect branch */
 	uint32_t more;  /* index of etm_path_more << ETM_PATH_FLAG_BITS | flags; when only counting,
 			   there is none but of a path that has flags */
 	uint32_t nr_runs;
@@ -138,7 +138,7 @@ static inline const struct etm_path_calls *etm_path_calls(const struct etm_paths
 
 struct etm_flow;
 
-/** The block at an address from the return stack. @return ETM_NO_BLOCK: out of memory. */
+/** The block at an address from the return stack. @return FLOW_NO_BLOCK: out of memory. */
 uint32_t etm_return_block(struct etm_flow *f, const struct etm_return *r);
 
 /** Walk a new path, and keep it. @p nr packets of atoms. @return NULL: it begins with what only the

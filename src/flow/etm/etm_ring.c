@@ -250,8 +250,8 @@ static void join_edge(struct etm_parallel *p, const struct etm_part *k)
 
 	if (p->opts.flow.batch || !p->end.has_from || k->has_first_to != ETM_TO_KNOWN)
 		return;
-	at = etm_kept_add_block(&p->joins, &p->end.from, once);
-	if (at == UINT32_MAX || !etm_kept_add_edge(&p->joins, at, k->first_to, 1))
+	at = flow_kept_add_block(&p->joins, &p->end.from, once);
+	if (at == UINT32_MAX || !flow_kept_add_edge(&p->joins, at, k->first_to, 1))
 		p->err = CLEW_NO_MEMORY;
 }
 
@@ -379,7 +379,7 @@ static void make_room_in(struct etm_parallel *p, struct etm_lane *l)
 
 	if (!f)
 		return;
-	if (!is_end || (f->from == ETM_NO_BLOCK && f->last_edge.kind == ETM_EDGE_NONE))
+	if (!is_end || (f->from == FLOW_NO_BLOCK && f->last_edge.kind == ETM_EDGE_NONE))
 		etm_flow_make_room(f);
 	if (f->epoch != epoch)
 		l->shown.nr = l->fresh.nr = l->nr_told = 0;

@@ -34,7 +34,7 @@ struct etm_parallel {
 	struct etm_end end; /* of the last part that was joined */
 	enum clew_err err;
 	struct flow_totals totals;
-	struct etm_kept joins; /* edges from part to part */
+	struct flow_kept joins; /* edges from part to part */
 };
 
 static inline struct etm_part *etm_ring_part(const struct etm_parallel *p, size_t i)

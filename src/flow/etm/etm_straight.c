@@ -76,7 +76,7 @@ static bool may_go_straight(const struct etm_flow *f)
 /** The walk's own idea of where it is, of which the scan keeps only f->at. */
 static void settle(struct etm_flow *f)
 {
-	if (f->at == ETM_NO_BLOCK)
+	if (f->at == FLOW_NO_BLOCK)
 		return;
 	f->pc = f->blocks.all.data[f->at].start;
 	f->isa = (enum isa)f->blocks.all.data[f->at].isa;
@@ -86,7 +86,7 @@ static void settle(struct etm_flow *f)
 static void leave(struct etm_flow *f, uint32_t from)
 {
 	f->from = from;
-	f->at = ETM_NO_BLOCK;
+	f->at = FLOW_NO_BLOCK;
 	f->needs_address = true;
 	f->is_popping = f->config->has_return_stack;
 }
@@ -174,7 +174,7 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 	const uint32_t is_64 = s->is_64, space = f->space, step = f->step;
 	const uint8_t *pos = s->pos, *const last = s->end - SCAN_BYTES;
 	uint64_t older[3] = {s->older[0], s->older[1], s->older[2]};
-	uint64_t start = etm_block_place(&blocks[s->at]), nr_packets = 0, nr_insns = 0;
+	uint64_t start = flow_block_place(&blocks[s->at]), nr_packets = 0, nr_insns = 0;
 	uint32_t from = s->at << 1 | is_64;
 	uint32_t *items = is_counting ? NULL : f->items + f->nr_items;
 	uint32_t *const first_item = items;
@@ -223,7 +223,7 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 		told = path;
 		if (__builtin_expect(!form->bytes, 0)) {
 			told = NULL;
-			start = etm_block_place(&blocks[path->next]);
+			start = flow_block_place(&blocks[path->next]);
 			continue;
 		}
 		nr_packets++;
@@ -308,7 +308,7 @@ static void take_odd_path(struct etm_flow *f, struct scan *s)
 		s->older[1] = s->older[0];
 		s->older[0] = s->to;
 	}
-	if (s->at == ETM_NO_BLOCK)
+	if (s->at == FLOW_NO_BLOCK)
 		leave(f, etm_path_items(&f->paths, p)[more->nr_items - 1] >> 1);
 }
 
@@ -318,21 +318,21 @@ static bool pop(struct etm_flow *f, struct scan *s)
 	if (!f->is_popping || !f->stack_nr || !(s->rest || s->pos[0] >= FIRST_ATOMS))
 		return false;
 	s->at = etm_return_block(f, &f->stack[f->stack_top]);
-	if (s->at == ETM_NO_BLOCK)
+	if (s->at == FLOW_NO_BLOCK)
 		return false;
 	f->stack_top = (f->stack_top + ETM_STACK_DEPTH - 1) % ETM_STACK_DEPTH;
 	f->stack_nr--;
 	f->is_popping = f->needs_address = false;
 	if (!f->items)
 		etm_flow_went(f, f->from, s->at, (int32_t)f->step);
-	f->from = ETM_NO_BLOCK;
+	f->from = FLOW_NO_BLOCK;
 	return true;
 }
 
 /** Take paths until one is not known and cannot be walked. */
 static void take_paths(struct etm_flow *f, struct scan *s)
 {
-	while (s->end - s->pos >= SCAN_BYTES && (s->at != ETM_NO_BLOCK || pop(f, s))) {
+	while (s->end - s->pos >= SCAN_BYTES && (s->at != FLOW_NO_BLOCK || pop(f, s))) {
 		switch (f->items ? scan(f, s, false) : scan(f, s, true)) {
 		case STOP_FULL:
 			return;
@@ -355,7 +355,7 @@ static inline bool step(struct etm_flow *f, bool is_e)
 {
 	uint32_t next = f->blocks.links.data[f->at].next[is_e];
 
-	if (next == ETM_NO_BLOCK)
+	if (next == FLOW_NO_BLOCK)
 		return false;
 	etm_flow_item(f, f->at, is_e);
 	f->at = next;
@@ -367,7 +367,7 @@ static bool step_all(struct etm_flow *f, struct etm_atoms a)
 {
 	f->last_edge.kind = ETM_EDGE_NONE;
 	for (unsigned int i = 0; i < a.nr; i++, a.bits >>= 1) {
-		if (f->at != ETM_NO_BLOCK && step(f, a.bits & 1))
+		if (f->at != FLOW_NO_BLOCK && step(f, a.bits & 1))
 			continue;
 		settle(f);
 		if (!etm_walk_atom(f, a.bits & 1))
@@ -379,12 +379,12 @@ static bool step_all(struct etm_flow *f, struct etm_atoms a)
 /** Where an indirect branch went, if it is one of the first few places it ever went to. */
 static inline bool known_target(struct etm_flow *f, uint64_t address, enum isa isa)
 {
-	struct etm_ways *w;
+	struct flow_ways *w;
 
-	if (f->from == ETM_NO_BLOCK)
+	if (f->from == FLOW_NO_BLOCK)
 		return false;
 	w = &f->blocks.ways.data[f->blocks.links.data[f->from].other];
-	for (unsigned int i = 0; i < ETM_NR_WAYS && w->to[i] != ETM_NO_BLOCK; i++) {
+	for (unsigned int i = 0; i < FLOW_NR_WAYS && w->to[i] != FLOW_NO_BLOCK; i++) {
 		const struct flow_block *t = &f->blocks.all.data[w->to[i]];
 
 		if (t->start != address || t->space != f->space || t->isa != (uint8_t)isa)
@@ -403,19 +403,19 @@ static bool go_to(struct etm_flow *f, uint64_t address, uint8_t is)
 	etm_packets_remember(&f->packets, address, is);
 	f->no_push = f->needs_address = f->is_popping = false;
 	if (!known_target(f, address, isa)) {
-		f->at = etm_blocks_get(&f->blocks, f->space, isa, address);
-		if (f->at == ETM_NO_BLOCK) {
+		f->at = flow_blocks_get(&f->blocks, f->space, isa, address);
+		if (f->at == FLOW_NO_BLOCK) {
 			etm_flow_fail(f, CLEW_NO_MEMORY);
 			return false;
 		}
 	}
 	f->last_edge.kind = ETM_EDGE_NONE;
-	if (f->from != ETM_NO_BLOCK) {
+	if (f->from != FLOW_NO_BLOCK) {
 		etm_flow_went(f, f->from, f->at, (int32_t)f->step);
 		if (!f->items)
 			f->last_edge = (struct etm_edge_told){ETM_EDGE_OF_BRANCH, f->from, f->at};
 	}
-	f->from = ETM_NO_BLOCK;
+	f->from = FLOW_NO_BLOCK;
 	return true;
 }
 
@@ -474,7 +474,7 @@ static bool one_packet(struct etm_flow *f, struct bytes *in, uint8_t rest)
 
 static bool may_take_paths(const struct etm_flow *f)
 {
-	return (f->at != ETM_NO_BLOCK || f->is_popping) &&
+	return (f->at != FLOW_NO_BLOCK || f->is_popping) &&
 	       !(f->no_push && f->config->has_return_stack);
 }
 

@@ -27,14 +27,14 @@ void etm_walk_forget(struct etm_flow *f)
 	f->is_popping = f->no_push = false;
 	f->stack_nr = 0;
 	f->context.upper_el = 0;
-	f->at = f->from = ETM_NO_BLOCK;
+	f->at = f->from = FLOW_NO_BLOCK;
 }
 
 static void move_to(struct etm_flow *f, uint64_t pc, enum isa isa)
 {
 	f->pc = pc;
 	f->isa = isa;
-	f->at = ETM_NO_BLOCK;
+	f->at = FLOW_NO_BLOCK;
 	f->needs_address = false;
 	f->is_popping = false;
 }
@@ -43,7 +43,7 @@ static void lose_place(struct etm_flow *f)
 {
 	f->needs_address = true;
 	f->is_popping = false;
-	f->at = ETM_NO_BLOCK;
+	f->at = FLOW_NO_BLOCK;
 }
 
 static void push(struct etm_flow *f, uint32_t call)
@@ -62,9 +62,9 @@ static bool here(struct etm_flow *f);
 /** The branch of f->from led here. */
 static void arrive(struct etm_flow *f)
 {
-	if (f->from != ETM_NO_BLOCK && !f->items && here(f))
+	if (f->from != FLOW_NO_BLOCK && !f->items && here(f))
 		etm_flow_went(f, f->from, f->at, (int32_t)f->step);
-	f->from = ETM_NO_BLOCK;
+	f->from = FLOW_NO_BLOCK;
 }
 
 static bool pop(struct etm_flow *f)
@@ -85,11 +85,11 @@ static bool pop(struct etm_flow *f)
 /** The block at the place where execution is. @return false: no memory. */
 static bool here(struct etm_flow *f)
 {
-	if (f->at == ETM_NO_BLOCK)
-		f->at = etm_blocks_get(&f->blocks, f->space, f->isa, f->pc);
-	if (f->at == ETM_NO_BLOCK)
+	if (f->at == FLOW_NO_BLOCK)
+		f->at = flow_blocks_get(&f->blocks, f->space, f->isa, f->pc);
+	if (f->at == FLOW_NO_BLOCK)
 		etm_flow_fail(f, CLEW_NO_MEMORY);
-	return f->at != ETM_NO_BLOCK;
+	return f->at != FLOW_NO_BLOCK;
 }
 
 static void tell_range(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
@@ -126,7 +126,7 @@ static bool step_broken(struct etm_flow *f, const struct flow_block *b)
 	uint64_t end = b->start + b->bytes;
 
 	tell_range(f, b->start, end, b->nr_insns);
-	if (b->flags & ETM_BLOCK_ENDLESS)
+	if (b->flags & FLOW_BLOCK_ENDLESS)
 		return bad_image(f, "code without a branch");
 	tell_no_code(f, end);
 	return true;
@@ -144,7 +144,7 @@ static void take(struct etm_flow *f, uint32_t at)
 	switch ((enum insn_kind)b->kind) {
 	case INSN_BRANCH:
 	case INSN_COND:
-		move_to(f, b->target, etm_target_isa(b));
+		move_to(f, b->target, flow_target_isa(b));
 		return;
 	case INSN_INDIRECT:
 		lose_place(f);
@@ -168,7 +168,7 @@ static void drop(struct etm_flow *f)
 	if (!f->nr_dropped++)
 		f->dropped_at = f->offset;
 	f->totals.nr_atoms_dropped++;
-	f->from = ETM_NO_BLOCK;
+	f->from = FLOW_NO_BLOCK;
 	if (f->has_first_to == ETM_TO_OPEN)
 		f->has_first_to = ETM_TO_NOBODY;
 }
@@ -208,7 +208,7 @@ bool etm_walk_atom(struct etm_flow *f, bool is_e)
 		return step_broken(f, b);
 	etm_flow_item(f, at, is_e);
 	next = f->blocks.links.data[at].next[is_e];
-	if (next != ETM_NO_BLOCK) {
+	if (next != FLOW_NO_BLOCK) {
 		b = &f->blocks.all.data[next];
 		f->pc = b->start;
 		f->isa = (enum isa)b->isa;
@@ -238,7 +238,7 @@ static void set_address(struct etm_flow *f, const struct etm_elem *e)
 	move_to(f, e->value, etm_isa_of(f, e->is));
 	arrive(f);
 	f->last_edge.kind = ETM_EDGE_NONE;
-	if (from != ETM_NO_BLOCK && !f->items && f->at != ETM_NO_BLOCK)
+	if (from != FLOW_NO_BLOCK && !f->items && f->at != FLOW_NO_BLOCK)
 		f->last_edge = (struct etm_edge_told){ETM_EDGE_OF_BRANCH, from, f->at};
 }
 
@@ -261,7 +261,7 @@ void etm_walk_look_up_space(struct etm_flow *f)
 		f->asked[f->nr_asked++ % ETM_MAX_ASKED].space = space;
 	}
 	if (space != f->space)
-		f->at = ETM_NO_BLOCK;
+		f->at = FLOW_NO_BLOCK;
 	f->space = space;
 }
 
@@ -292,7 +292,7 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 		/* Branches may have led to T32, or from it, since the last address. */
 		if (f->isa != ISA_T32)
 			f->isa = c->is_64 ? ISA_A64 : ISA_A32;
-		f->at = ETM_NO_BLOCK;
+		f->at = FLOW_NO_BLOCK;
 	}
 	etm_walk_look_up_space(f);
 	told.context = *c;
@@ -309,9 +309,9 @@ static void run_to(struct etm_flow *f, uint64_t end)
 
 	if (end <= f->pc)
 		return;
-	nr = etm_reach_count(&f->reach, &f->blocks, f->space, f->isa, f->pc, end, &readable);
+	nr = flow_reach_count(&f->reach, &f->code, f->space, f->isa, f->pc, end, &readable);
 	tell_range(f, f->pc, readable, nr);
-	if (nr >= ETM_MAX_BLOCK_INSNS)
+	if (nr >= FLOW_MAX_BLOCK_INSNS)
 		etm_flow_lose(f, FLOW_NO_SYNC_BAD_IMAGE,
 			      "an exception far from where execution was");
 	else if (readable < end)
@@ -335,7 +335,7 @@ static bool except(struct etm_flow *f, const struct etm_elem *e)
 	if (e->e != BOTH && !is_of_nowhere && !f->needs_context) {
 		if (!f->needs_address)
 			run_to(f, e->value);
-		else if (f->from != ETM_NO_BLOCK)
+		else if (f->from != FLOW_NO_BLOCK)
 			etm_flow_event(f, &gap);
 	}
 	if (f->sync != ETM_RUNNING)
@@ -343,7 +343,7 @@ static bool except(struct etm_flow *f, const struct etm_elem *e)
 	f->totals.nr_exceptions++;
 	etm_flow_event(f, &told);
 	lose_place(f);
-	f->from = ETM_NO_BLOCK;
+	f->from = FLOW_NO_BLOCK;
 	return true;
 }
 
@@ -374,7 +374,7 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 	if (f->stack_nr && !pop(f))
 		return false;
 	f->is_popping = false; /* the target is not told, and not needed */
-	f->from = ETM_NO_BLOCK;
+	f->from = FLOW_NO_BLOCK;
 	if (f->needs_address || f->pc > e->value)
 		move_to(f, e->value, etm_isa_of(f, e->is));
 	from = f->pc;
@@ -393,7 +393,7 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 		if (branch > e->value)
 			return bad_image(f, "no branch at a source address");
 		nr_walked += b->nr_insns;
-		if (nr_walked > ETM_MAX_BLOCK_INSNS)
+		if (nr_walked > FLOW_MAX_BLOCK_INSNS)
 			return bad_image(f, "a source address far from where execution was");
 		nr_insns += b->nr_insns;
 		if (branch == e->value)
@@ -439,7 +439,7 @@ static bool pass_barriers(struct etm_flow *f, uint32_t nr, uint32_t *ret_nr)
 	for (;;) {
 		const struct flow_block *b = &f->blocks.all.data[f->at];
 
-		if (b->kind == INSN_PLAIN || is_branch(b) || nr > ETM_MAX_BLOCK_INSNS ||
+		if (b->kind == INSN_PLAIN || is_branch(b) || nr > FLOW_MAX_BLOCK_INSNS ||
 		    nr - *ret_nr <= b->nr_insns)
 			return true;
 		*ret_nr += b->nr_insns;
@@ -481,11 +481,11 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 
 	if (!pop(f))
 		return false;
-	if (f->from != ETM_NO_BLOCK) {
+	if (f->from != FLOW_NO_BLOCK) {
 		gap.kind = FLOW_EV_NO_TARGET;
 		etm_flow_event(f, &gap);
 	}
-	f->from = ETM_NO_BLOCK; /* the address is where Q ended, not where a branch went */
+	f->from = FLOW_NO_BLOCK; /* the address is where Q ended, not where a branch went */
 	gap.isa = (uint8_t)f->isa;
 	gap.address = f->pc;
 	if (!f->needs_address && !f->needs_context) {
@@ -497,7 +497,7 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 		b = &f->blocks.all.data[f->at];
 		next = b->start + b->bytes;
 		if (e->value - f->pc < b->bytes)
-			nr = etm_blocks_count(&f->blocks, f->space, f->isa, f->pc, e->value, &end);
+			nr = flow_code_count(&f->code, f->space, f->isa, f->pc, e->value, &end);
 		if (e->has_count && e->a == passed + b->nr_insns &&
 		    (is_branch(b) || (b->kind != INSN_PLAIN && next == e->value))) {
 			bool is_e = next != e->value || !may_go_on(b);
@@ -568,7 +568,7 @@ static void start_again(struct etm_flow *f)
 
 	f->was_overflow = false;
 	f->stack_nr = 0;
-	f->from = ETM_NO_BLOCK;
+	f->from = FLOW_NO_BLOCK;
 	if (f->has_first_to == ETM_TO_OPEN)
 		f->has_first_to = ETM_TO_NOBODY;
 	lose_place(f);
@@ -590,7 +590,7 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		return except(f, e);
 	case ETM_EL_PE_RESET:
 		lose_place(f);
-		f->from = ETM_NO_BLOCK;
+		f->from = FLOW_NO_BLOCK;
 		f->stack_nr = 0;
 		told_simply(f, FLOW_EV_PE_RESET, 0);
 		break;

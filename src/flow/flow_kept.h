@@ -1,53 +1,53 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef FLOW_ETM_ETM_KEPT_H
-#define FLOW_ETM_ETM_KEPT_H
+#ifndef FLOW_FLOW_KEPT_H
+#define FLOW_FLOW_KEPT_H
 
 #include "base/vec.h"
-#include "flow/etm/etm_flow.h"
+#include "flow/flow.h"
 
 /*
  * Counts of blocks, pieces of code that no block stands for, and edges, that outlive the cache they
  * were counted in, or come from several: by address, not by block number. Grows with the code that
  * ran, not with the trace.
  */
-struct etm_kept_block {
+struct flow_kept_block {
 	struct flow_block block;
 	uint64_t nr[2]; /* N, E */
 };
 
 /** Where an indirect branch went. */
-struct etm_kept_edge {
+struct flow_kept_edge {
 	uint32_t from; /* index of the block */
 	uint64_t to, nr;
 };
 
-struct etm_kept {
+struct flow_kept {
 	struct {
-		VEC(struct etm_kept_block);
+		VEC(struct flow_kept_block);
 	} blocks;
 	struct {
-		VEC(struct etm_kept_edge);
+		VEC(struct flow_kept_edge);
 	} edges;
 	uint32_t *block_slots, *edge_slots; /* hash tables of indexes */
 	size_t nr_block_slots, nr_edge_slots;
 };
 
-void etm_kept_done(struct etm_kept *k);
+void flow_kept_done(struct flow_kept *k);
 
 /** Add to the counts of @p b. @return its number here; UINT32_MAX: out of memory. */
-uint32_t etm_kept_add_block(struct etm_kept *k, const struct flow_block *b, const uint64_t nr[2]);
+uint32_t flow_kept_add_block(struct flow_kept *k, const struct flow_block *b, const uint64_t nr[2]);
 /** @return false: out of memory. */
-bool etm_kept_add_edge(struct etm_kept *k, uint32_t from, uint64_t to, uint64_t nr);
+bool flow_kept_add_edge(struct flow_kept *k, uint32_t from, uint64_t to, uint64_t nr);
 /** Add all of @p from to @p to. @return false: out of memory. */
-bool etm_kept_merge(struct etm_kept *to, const struct etm_kept *from);
+bool flow_kept_merge(struct flow_kept *to, const struct flow_kept *from);
 
 /** As flow_edges(). */
-bool etm_kept_tell(const struct etm_kept *k, bool (*edge)(void *ctx, const struct flow_edge *e),
-		   void *ctx);
+bool flow_kept_tell(const struct flow_kept *k, bool (*edge)(void *ctx, const struct flow_edge *e),
+		    void *ctx);
 
 /** The two ways out of @p b; of an indirect branch the E atoms without a target: those that are
  * left of @p nr when @p nr_told had one. */
-bool etm_tell_block(const struct flow_block *b, const uint64_t nr[2], uint64_t nr_told,
-		    bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx);
+bool flow_tell_block(const struct flow_block *b, const uint64_t nr[2], uint64_t nr_told,
+		     bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx);
 
 #endif
