@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flow/flow_front.h"
+#include "flow/flow_core.h"
 
 void flow_free(struct flow *f)
 {

@@ -5,54 +5,9 @@
 
 enum {
 	DEFAULT_CACHE_BYTES = 32 << 20,
-	ADDRESS_SPACE = 8, /* times the cache: room for tables that double */
 	MAX_EVENTS = 4 << 10,
-	MAX_PIECE = 32 << 20,  /* of input */
-	MAX_COUNTED = 1 << 30, /* and a piece more, of at most 24 atoms a byte: 31 bits */
+	MAX_PIECE = 32 << 20, /* of input */
 };
-
-void etm_flow_fail(struct etm_flow *f, enum clew_err err)
-{
-	if (!f->err)
-		f->err = err;
-}
-
-void etm_flow_deliver(struct etm_flow *f)
-{
-	struct flow_batch b = {.items = f->items,
-			       .nr = f->nr_items,
-			       .blocks = f->blocks.all.data,
-			       .events = f->events.data,
-			       .epoch = f->epoch};
-
-	if (f->items && f->nr_items && !f->err)
-		etm_flow_fail(f, f->opts.flow.batch(f->opts.flow.ctx, &b));
-	f->nr_items = f->events.nr = 0;
-}
-
-void etm_flow_event(struct etm_flow *f, const struct flow_event *e)
-{
-	if (!f->items)
-		return;
-	if (f->nr_items >= ETM_BATCH_ITEMS)
-		etm_flow_deliver(f);
-	f->items[f->nr_items++] = FLOW_ITEM_EVENT | (uint32_t)f->events.nr;
-	if (!vec_push(&f->events, *e)) {
-		f->nr_items--;
-		etm_flow_fail(f, CLEW_NO_MEMORY);
-		return;
-	}
-	f->events.data[f->events.nr - 1].offset = f->offset;
-}
-
-static void tell_no_sync(struct etm_flow *f, enum flow_no_sync reason, const char *what)
-{
-	struct flow_event e = {.kind = FLOW_EV_NO_SYNC, .reason = (uint8_t)reason, .what = what};
-
-	/* Whoever feeds it begins anew at each AUX record: no trace is lost by that. */
-	f->totals.nr_no_sync += reason != FLOW_NO_SYNC_INIT && reason != FLOW_NO_SYNC_RESET;
-	etm_flow_event(f, &e);
-}
 
 void etm_flow_lose(struct etm_flow *f, enum flow_no_sync reason, const char *what)
 {
@@ -60,15 +15,15 @@ void etm_flow_lose(struct etm_flow *f, enum flow_no_sync reason, const char *wha
 
 	if (f->sync == ETM_WAIT_ASYNC)
 		return;
-	f->first = f->first ? f->first : ETM_FIRST_LOSS;
+	f->flow.first = f->flow.first ? f->flow.first : FLOW_FIRST_LOSS;
 	f->sync = ETM_WAIT_ASYNC;
-	etm_walk_tell_dropped(f);
+	flow_put_dropped(&f->flow);
 	etm_queue_drop(f, is_announced);
 	etm_walk_forget(f);
 	f->packets.is_synced = false;
 	f->packets.nr_zeros = 0;
 	f->was_overflow |= reason == FLOW_NO_SYNC_OVERFLOW;
-	tell_no_sync(f, reason, what);
+	flow_put_no_sync(&f->flow, reason, what);
 }
 
 static void begin(struct etm_flow *f, const struct etm_packet *p)
@@ -80,7 +35,7 @@ static void begin(struct etm_flow *f, const struct etm_packet *p)
 	f->nr_placeholders = spec < f->config->max_spec ? spec : f->config->max_spec;
 	f->depth = f->nr_placeholders;
 	if (p->trace_info.info & 0x40)
-		etm_flow_event(f, &in_transaction);
+		flow_put_event(&f->flow, &in_transaction);
 }
 
 static struct etm_elem element(const struct etm_packet *p, enum etm_element kind)
@@ -208,10 +163,10 @@ static void take_back(struct etm_flow *f, const struct etm_packet *p)
 static void unsupported(struct etm_flow *f, const struct etm_packet *p)
 {
 	struct flow_event e = {.kind = FLOW_EV_UNSUPPORTED, .number = p->header};
-	uint8_t *seen = &f->unsupported[p->header / 8], bit = (uint8_t)(1u << p->header % 8);
+	uint8_t *seen = &f->flow.reported[p->header / 8], bit = (uint8_t)(1u << p->header % 8);
 
 	if (!(*seen & bit))
-		etm_flow_event(f, &e);
+		flow_put_event(&f->flow, &e);
 	*seen |= bit;
 	etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "a packet that is not decoded");
 }
@@ -352,8 +307,8 @@ static void run_packet(struct etm_flow *f, const struct etm_packet *p)
 
 static void take_packet(struct etm_flow *f, const struct etm_packet *p)
 {
-	f->offset = p->offset;
-	f->totals.nr_packets++;
+	f->flow.offset = p->offset;
+	f->flow.totals.nr_packets++;
 	switch (f->sync) {
 	case ETM_WAIT_ASYNC:
 		if (p->kind == ETM_ASYNC)
@@ -373,68 +328,10 @@ static void take_packet(struct etm_flow *f, const struct etm_packet *p)
 	}
 }
 
-static size_t cache_bytes(const struct etm_flow *f)
-{
-	return flow_blocks_bytes(&f->blocks) + etm_paths_bytes(&f->paths);
-}
-
-bool etm_flow_cache_is_full(const struct etm_flow *f)
-{
-	return cache_bytes(f) > f->opts.flow.max_cache_bytes;
-}
-
-bool etm_flow_cache_is_overfull(const struct etm_flow *f)
-{
-	return !f->is_speculative && cache_bytes(f) > f->opts.flow.max_cache_bytes / 4 * 5;
-}
-
-/** Block numbers begin again. */
-static void clear_cache(struct etm_flow *f)
-{
-	etm_flow_deliver(f);
-	etm_counts_keep(f);
-	etm_paths_clear(&f->paths);
-	flow_blocks_clear(&f->blocks);
-	flow_reach_done(&f->reach);
-	for (unsigned int i = 0; i < ETM_STACK_DEPTH; i++)
-		f->stack[i].call = FLOW_NO_BLOCK;
-	f->at = FLOW_NO_BLOCK;
-	f->epoch++;
-}
-
-static void limit_counts(struct etm_flow *f)
-{
-	if (f->nr_counted > MAX_COUNTED)
-		etm_counts_keep(f);
-}
-
-/** Keep the cache within its bound, and counts within theirs. */
-static void limit_cache(struct etm_flow *f)
-{
-	if (f->is_speculative) /* what can still be taken back has to be there */
-		return;
-	limit_counts(f);
-	/* A branch that waits for its target has to be known until then. */
-	if (etm_flow_cache_is_full(f) && f->from == FLOW_NO_BLOCK)
-		clear_cache(f);
-}
-
-bool etm_flow_wants_room(const struct etm_flow *f)
-{
-	return f->nr_counted > MAX_COUNTED || cache_bytes(f) > f->opts.flow.max_cache_bytes / 4 * 3;
-}
-
-void etm_flow_make_room(struct etm_flow *f)
-{
-	limit_counts(f);
-	if (etm_flow_wants_room(f))
-		clear_cache(f);
-}
-
 static void begin_input(struct etm_flow *f)
 {
 	if (!f->is_begun)
-		tell_no_sync(f, FLOW_NO_SYNC_INIT, NULL);
+		flow_put_no_sync(&f->flow, FLOW_NO_SYNC_INIT, NULL);
 	f->is_begun = true;
 }
 
@@ -442,16 +339,16 @@ static void feed_piece(struct etm_flow *f, struct bytes in)
 {
 	struct etm_packet p;
 
-	f->nr_counted += 24 * bytes_left(&in);
+	f->flow.nr_counted += FLOW_LETTER_BRANCHES * bytes_left(&in);
 	for (;;) {
 		etm_straight(f, &in);
-		if (f->err || etm_packets_next(&f->packets, &in, &p))
+		if (f->flow.err || etm_packets_next(&f->packets, &in, &p))
 			break;
 		take_packet(f, &p);
-		if (f->nr_items + ETM_ITEMS_OF_PACKET > ETM_BATCH_ITEMS ||
-		    f->events.nr > MAX_EVENTS)
-			etm_flow_deliver(f);
-		limit_cache(f);
+		if (f->flow.nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS ||
+		    f->flow.events.nr > MAX_EVENTS)
+			flow_deliver(&f->flow);
+		flow_limit_cache(&f->flow);
 	}
 }
 
@@ -462,17 +359,17 @@ static enum clew_err feed(struct flow *flow, struct bytes in)
 
 	if (f->parallel)
 		return etm_parallel_feed(f->parallel, in);
-	f->totals.nr_bytes += bytes_left(&in);
+	f->flow.totals.nr_bytes += bytes_left(&in);
 	if (bytes_left(&in))
 		begin_input(f);
-	while (!f->err && bytes_left(&in)) {
+	while (!f->flow.err && bytes_left(&in)) {
 		size_t left = bytes_left(&in);
 
 		bytes_take(&in, left < MAX_PIECE ? left : MAX_PIECE, &piece);
-		limit_cache(f);
+		flow_limit_cache(&f->flow);
 		feed_piece(f, piece);
 	}
-	return f->err;
+	return f->flow.err;
 }
 
 static void end_input(struct etm_flow *f)
@@ -482,7 +379,7 @@ static void end_input(struct etm_flow *f)
 	while (!etm_packets_finish(&f->packets, &p))
 		take_packet(f, &p);
 	etm_queue_end(f);
-	etm_walk_tell_dropped(f);
+	flow_put_dropped(&f->flow);
 }
 
 static enum clew_err restart(struct flow *flow, uint64_t offset)
@@ -493,11 +390,11 @@ static enum clew_err restart(struct flow *flow, uint64_t offset)
 		return etm_parallel_restart(f->parallel, offset);
 	end_input(f);
 	etm_packets_reset(&f->packets, offset);
-	f->offset = offset;
+	f->flow.offset = offset;
 	if (f->sync == ETM_RUNNING)
 		etm_flow_lose(f, FLOW_NO_SYNC_RESET, NULL);
 	f->sync = ETM_WAIT_ASYNC;
-	return f->err;
+	return f->flow.err;
 }
 
 static enum clew_err flush(struct flow *flow)
@@ -505,8 +402,8 @@ static enum clew_err flush(struct flow *flow)
 	struct etm_flow *f = etm_flow_of(flow);
 
 	if (!f->parallel)
-		etm_flow_deliver(f);
-	return f->err;
+		flow_deliver(&f->flow);
+	return f->flow.err;
 }
 
 static enum clew_err finish(struct flow *flow)
@@ -518,9 +415,9 @@ static enum clew_err finish(struct flow *flow)
 		return etm_parallel_finish(f->parallel);
 	end_input(f);
 	if (f->is_begun)
-		etm_flow_event(f, &e);
-	etm_flow_deliver(f);
-	return f->err;
+		flow_put_event(&f->flow, &e);
+	flow_deliver(&f->flow);
+	return f->flow.err;
 }
 
 static void set_bound(struct flow *flow, uint64_t bound)
@@ -532,22 +429,37 @@ static void set_bound(struct flow *flow, uint64_t bound)
 		etm_parallel_set_bound(f->parallel, bound);
 		return;
 	}
-	if (bound == f->bound)
+	if (bound == f->flow.bound)
 		return;
-	f->bound = bound;
-	etm_walk_tell_dropped(f);
-	etm_flow_event(f, &e);
-	if (!f->needs_context)
-		etm_walk_look_up_space(f);
+	f->flow.bound = bound;
+	flow_put_dropped(&f->flow);
+	flow_put_event(&f->flow, &e);
+	if (!f->flow.needs_context)
+		flow_look_up_space(&f->flow);
 }
 
 static void set_max_cache(struct flow *flow, size_t bytes)
 {
 	struct etm_flow *f = etm_flow_of(flow);
 
-	f->opts.flow.max_cache_bytes = bytes;
+	f->flow.opts.max_cache_bytes = bytes;
 	if (f->parallel)
 		etm_parallel_set_max_cache(f->parallel, bytes);
+}
+
+static const struct flow_totals *totals(struct flow *flow)
+{
+	struct etm_flow *f = etm_flow_of(flow);
+
+	return f->parallel ? etm_parallel_totals(f->parallel) : flow_counts_totals(flow);
+}
+
+static bool edges(struct flow *flow, bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx)
+{
+	struct etm_flow *f = etm_flow_of(flow);
+
+	return f->parallel ? etm_parallel_edges(f->parallel, edge, ctx)
+			   : flow_counts_edges(flow, edge, ctx);
 }
 
 static void free_flow(struct flow *flow)
@@ -555,14 +467,8 @@ static void free_flow(struct flow *flow)
 	struct etm_flow *f = etm_flow_of(flow);
 
 	etm_parallel_free(f->parallel);
-	os_heap_done(&f->heap);
-	flow_reach_done(&f->reach);
-	flow_kept_done(&f->kept);
-	map_u64_done(&f->went);
-	flow_kept_done(&f->pieces);
+	flow_core_done(flow);
 	vec_done(&f->queue);
-	vec_done(&f->events);
-	mem_free(f->items);
 	mem_free(f);
 }
 
@@ -573,10 +479,21 @@ static const struct flow_front front = {
 	.finish = finish,
 	.set_bound = set_bound,
 	.set_max_cache = set_max_cache,
-	.totals = etm_counts_totals,
-	.edges = etm_counts_edges,
+	.totals = totals,
+	.edges = edges,
 	.free = free_flow,
 };
+
+static bool init(struct etm_flow *f)
+{
+	if (f->opts.flow.nr_threads > 1 && !f->config->max_spec) {
+		f->parallel = etm_parallel_new(&f->opts);
+		return f->parallel;
+	}
+	etm_packets_init(&f->packets, f->config);
+	etm_straight_init(f);
+	return flow_core_init(&f->flow, &etm_insns, f->config->wfx_are_waypoints);
+}
 
 struct flow *etm_flow_new(const struct etm_flow_opts *opts)
 {
@@ -586,29 +503,12 @@ struct flow *etm_flow_new(const struct etm_flow_opts *opts)
 		return NULL;
 	f->flow.front = &front;
 	f->opts = *opts;
-	f->config = opts->config;
-	if (!f->opts.flow.max_cache_bytes)
+	if (!opts->flow.max_cache_bytes)
 		f->opts.flow.max_cache_bytes = DEFAULT_CACHE_BYTES;
-	f->step = 1;
-	if (opts->flow.nr_threads > 1 && !f->config->max_spec) {
-		f->parallel = etm_parallel_new(&f->opts);
-		if (!f->parallel) {
-			mem_free(f);
-			return NULL;
-		}
+	f->flow.opts = f->opts.flow;
+	f->config = opts->config;
+	if (init(f))
 		return &f->flow;
-	}
-	etm_packets_init(&f->packets, f->config);
-	flow_code_init(&f->code, opts->flow.code, &etm_insns, f->config->wfx_are_waypoints);
-	flow_blocks_init(&f->blocks, &f->heap, &f->code, !opts->flow.batch);
-	etm_walk_forget(f);
-	etm_straight_init(f);
-	if (opts->flow.batch)
-		f->items = mem_alloc((ETM_BATCH_ITEMS + ETM_ITEMS_OF_PATH) * sizeof(*f->items));
-	if (!os_heap_init(&f->heap, ADDRESS_SPACE * f->opts.flow.max_cache_bytes) ||
-	    !etm_paths_init(&f->paths, &f->heap) || (opts->flow.batch && !f->items)) {
-		flow_free(&f->flow);
-		return NULL;
-	}
-	return &f->flow;
+	flow_free(&f->flow);
+	return NULL;
 }

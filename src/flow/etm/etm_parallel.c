@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_parallel.h"
 
-#include "flow/etm/etm_counts_merge.h"
 #include "flow/etm/etm_cut.h"
 #include "flow/etm/etm_ring.h"
+#include "flow/flow_counts_merge.h"
 
 enum {
 	MAX_LANES = 64,
@@ -208,7 +208,7 @@ void etm_parallel_set_bound(struct etm_parallel *p, uint64_t bound)
 {
 	struct etm_flow *f;
 
-	if (bound == p->end.state.bound)
+	if (bound == p->end.state.flow.bound)
 		return;
 	drain(p);
 	f = etm_ring_resume(p);
@@ -274,7 +274,7 @@ bool etm_parallel_edges(struct etm_parallel *p, bool (*edge)(void *ctx, const st
 		return true;
 	etm_ring_hold(p);
 	for (uint32_t i = 1; i < p->nr_lanes && is_ok; i++)
-		is_ok = etm_counts_merge(p->lanes[0].flow, p->lanes[i].flow);
+		is_ok = flow_counts_merge(&p->lanes[0].flow->flow, &p->lanes[i].flow->flow);
 	is_ok = is_ok && flow_edges(&p->lanes[0].flow->flow, tell_edge, &t);
 	for (size_t i = 0; i < p->joins.edges.nr && is_ok; i++) {
 		const struct flow_kept_edge *j = &p->joins.edges.data[i];

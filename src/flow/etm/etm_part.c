@@ -15,7 +15,7 @@ uint32_t *etm_buffer_take(struct etm_buffers *b)
 	os_unlock(b->lock);
 	if (ret)
 		return ret;
-	return mem_alloc((ETM_BATCH_ITEMS + ETM_ITEMS_OF_PATH) * sizeof(*ret));
+	return mem_alloc((FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH) * sizeof(*ret));
 }
 
 void etm_outs_forget(struct etm_buffers *b, struct etm_outs *o)
@@ -60,19 +60,19 @@ enum clew_err etm_lane_batch(void *ctx, const struct flow_batch *b)
 
 	l->is_too_much = l->outs->bytes > l->most_bytes;
 	fresh = l->is_too_much ? NULL : etm_buffer_take(l->buffers);
-	if (!fresh || !copy_events(&out, b->events, f->events.nr)) {
+	if (!fresh || !copy_events(&out, b->events, f->flow.events.nr)) {
 		mem_free(fresh);
 		return CLEW_NO_MEMORY;
 	}
-	out.items = f->items;
+	out.items = f->flow.items;
 	if (!vec_push(l->outs, out)) {
 		mem_free(fresh);
 		mem_free(out.events);
 		return CLEW_NO_MEMORY;
 	}
-	l->outs->bytes += sizeof(*f->items) * (ETM_BATCH_ITEMS + ETM_ITEMS_OF_PATH) +
+	l->outs->bytes += sizeof(*f->flow.items) * (FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH) +
 			  out.nr_events * sizeof(*out.events);
-	f->items = fresh;
+	f->flow.items = fresh;
 	return CLEW_OK;
 }
 
@@ -80,7 +80,7 @@ enum clew_err etm_lane_batch(void *ctx, const struct flow_batch *b)
 
 static struct flow_totals since(const struct etm_flow *f, const struct flow_totals *before)
 {
-	struct flow_totals ret = f->totals;
+	struct flow_totals ret = f->flow.totals;
 
 	flow_totals_subtract(&ret, before);
 	return ret;
@@ -92,49 +92,49 @@ void etm_end_set(struct etm_end *e, struct etm_lane *l)
 {
 	struct etm_flow *f = l->flow;
 	const struct etm_packets *k = &f->packets;
-	const struct flow_totals before = f->totals;
+	const struct flow_totals before = f->flow.totals;
 
 	e->lane = l;
-	etm_flow_deliver(f);
+	flow_deliver(&f->flow);
 	if (!etm_state_save(&e->state, f))
-		etm_flow_fail(f, CLEW_NO_MEMORY);
+		flow_fail(&f->flow, CLEW_NO_MEMORY);
 	e->is_ahead = f->queue.nr - f->head <= MAX_AHEAD;
 	l->outs = &e->rest;
 	l->is_direct = false;
 	if (e->is_ahead)
 		etm_queue_perform_rest(f);
-	etm_walk_tell_dropped(f);
-	etm_flow_deliver(f);
+	flow_put_dropped(&f->flow);
+	flow_deliver(&f->flow);
 	l->outs = NULL;
 	e->rest_totals = since(f, &before);
 	e->is_running = e->is_ahead && f->sync == ETM_RUNNING && !f->has_pending && !f->depth &&
 			!f->was_overflow && k->is_synced && !k->nr_held && !k->nr_skipped;
-	e->has_own_ticks = f->has_own_ticks;
-	e->ticks = f->ticks;
-	e->upper_el = f->context.upper_el;
-	e->needs_context = f->needs_context;
-	e->has_from = f->from != FLOW_NO_BLOCK;
+	e->has_own_ticks = f->flow.has_own_ticks;
+	e->ticks = f->flow.ticks;
+	e->upper_el = f->flow.context.upper_el;
+	e->needs_context = f->flow.needs_context;
+	e->has_from = f->flow.from != FLOW_NO_BLOCK;
 	if (e->has_from)
-		e->from = f->blocks.all.data[f->from];
+		e->from = f->flow.blocks.all.data[f->flow.from];
 }
 
 bool etm_end_resume(struct etm_end *e)
 {
 	struct etm_flow *f = e->lane->flow;
-	const struct flow_totals totals = f->totals;
+	const struct flow_totals totals = f->flow.totals;
 
-	if (!f->items && e->is_ahead && e->state.queue.nr) {
+	if (!f->flow.items && e->is_ahead && e->state.queue.nr) {
 		if (!etm_state_restore(&e->state, f))
 			return false;
-		f->step = UINT32_MAX;
+		f->flow.step = UINT32_MAX;
 		etm_queue_perform_rest(f);
-		f->step = 1;
-		f->totals = totals;
+		f->flow.step = 1;
+		f->flow.totals = totals;
 	}
-	flow_totals_subtract(&f->totals, &e->rest_totals);
+	flow_totals_subtract(&f->flow.totals, &e->rest_totals);
 	etm_outs_forget(e->lane->buffers, &e->rest);
-	f->nr_items = f->events.nr = 0;
-	f->is_speculative = true; /* its cache stays as it is */
+	f->flow.nr_items = f->flow.events.nr = 0;
+	f->flow.is_speculative = true; /* its cache stays as it is */
 	return etm_state_restore(&e->state, f);
 }
 
@@ -152,7 +152,7 @@ static void begin(struct etm_lane *l, const struct etm_part *k)
 {
 	struct etm_flow *f = l->flow;
 
-	f->err = CLEW_OK;
+	f->flow.err = CLEW_OK;
 	f->sync = ETM_RUNNING;
 	f->is_begun = true;
 	f->was_overflow = false;
@@ -162,42 +162,42 @@ static void begin(struct etm_lane *l, const struct etm_part *k)
 	etm_walk_forget(f);
 	etm_packets_reset(&f->packets, k->offset);
 	f->packets.is_synced = true;
-	f->context = k->context;
-	f->ticks = k->ticks;
-	f->bound = k->bound;
-	f->nr_items = f->events.nr = 0;
-	f->nr_dropped = 0;
-	f->last_edge.kind = ETM_EDGE_NONE;
-	memcpy(f->unsupported, k->unsupported, sizeof(f->unsupported));
-	f->first = ETM_FIRST_NONE;
-	f->has_first_to = ETM_TO_OPEN;
-	f->has_own_ticks = f->has_own_context = f->has_own_upper_el = false;
-	f->nr_asked = 0;
-	f->is_speculative = true;
+	f->flow.context = k->context;
+	f->flow.ticks = k->ticks;
+	f->flow.bound = k->bound;
+	f->flow.nr_items = f->flow.events.nr = 0;
+	f->flow.nr_dropped = 0;
+	f->flow.last_edge.kind = FLOW_EDGE_NONE;
+	memcpy(f->flow.reported, k->reported, sizeof(f->flow.reported));
+	f->flow.first = FLOW_FIRST_NONE;
+	f->flow.has_first_to = FLOW_TO_OPEN;
+	f->flow.has_own_ticks = f->has_own_context = f->has_own_upper_el = false;
+	f->flow.nr_asked = 0;
+	f->flow.is_speculative = true;
 }
 
 /** What there is to know of it, apart from what came of it. */
 static void tell(struct etm_part *k, const struct etm_flow *f)
 {
-	k->err = f->err;
-	k->first = (enum etm_first)f->first;
-	k->has_first_to = (enum etm_first_to)f->has_first_to;
-	k->first_to = f->first_to;
+	k->err = f->flow.err;
+	k->first = (enum flow_first)f->flow.first;
+	k->has_first_to = (enum flow_first_to)f->flow.has_first_to;
+	k->first_to = f->flow.first_to;
 	k->has_own_upper_el = f->has_own_upper_el;
-	k->nr_asked = f->nr_asked;
-	memcpy(k->asked, f->asked, sizeof(k->asked));
+	k->nr_asked = f->flow.nr_asked;
+	memcpy(k->asked, f->flow.asked, sizeof(k->asked));
 }
 
 bool etm_lane_tell_fresh(struct etm_lane *l)
 {
 	const struct etm_flow *f = l->flow;
-	size_t nr = f->blocks.all.nr - l->nr_told;
+	size_t nr = f->flow.blocks.all.nr - l->nr_told;
 
-	if (!f->items || !nr)
+	if (!f->flow.items || !nr)
 		return true;
 	if (!vec_reserve(&l->fresh, l->fresh.nr + nr))
 		return false;
-	memcpy(l->fresh.data + l->fresh.nr, f->blocks.all.data + l->nr_told,
+	memcpy(l->fresh.data + l->fresh.nr, f->flow.blocks.all.data + l->nr_told,
 	       nr * sizeof(*l->fresh.data));
 	l->fresh.nr += nr;
 	l->nr_told += nr;
@@ -207,7 +207,7 @@ bool etm_lane_tell_fresh(struct etm_lane *l)
 void etm_part_decode(struct etm_lane *l, struct etm_part *k)
 {
 	struct etm_flow *f = l->flow;
-	const struct flow_totals before = f->totals;
+	const struct flow_totals before = f->flow.totals;
 
 	begin(l, k);
 	l->is_too_much = false;
@@ -224,23 +224,23 @@ void etm_part_decode(struct etm_lane *l, struct etm_part *k)
 void etm_part_uncount(struct etm_lane *l, struct etm_part *k)
 {
 	struct etm_flow *f = l->flow;
-	struct flow_totals before = f->totals, after;
+	struct flow_totals before = f->flow.totals, after;
 
-	if (!f->items) {
+	if (!f->flow.items) {
 		begin(l, k);
-		f->step = UINT32_MAX;
+		f->flow.step = UINT32_MAX;
 		flow_feed(&f->flow, k->in);
 		if (k->end.is_ahead)
 			etm_queue_perform_rest(f);
-		f->step = 1;
-		after = f->totals;
-		f->totals = before;
-		flow_totals_subtract(&f->totals, &k->totals);
-		f->totals.nr_insns = after.nr_insns;
-		f->totals.nr_ranges = after.nr_ranges;
+		f->flow.step = 1;
+		after = f->flow.totals;
+		f->flow.totals = before;
+		flow_totals_subtract(&f->flow.totals, &k->totals);
+		f->flow.totals.nr_insns = after.nr_insns;
+		f->flow.totals.nr_ranges = after.nr_ranges;
 		return;
 	}
-	flow_totals_subtract(&f->totals, &k->totals);
+	flow_totals_subtract(&f->flow.totals, &k->totals);
 }
 
 void etm_part_forget(struct etm_buffers *b, struct etm_part *k)

@@ -24,7 +24,7 @@ struct etm_outs {
 	size_t bytes;
 };
 
-/** Buffers of ETM_BATCH_ITEMS + ETM_ITEMS_OF_PATH items that nobody uses. */
+/** Buffers of FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH items that nobody uses. */
 struct etm_buffers {
 	struct os_lock *lock;
 	struct {
@@ -59,17 +59,17 @@ struct etm_part {
 	/* What it assumes of what came before. */
 	struct flow_context context;
 	uint64_t ticks, bound;
-	uint8_t unsupported[sizeof(((struct etm_flow *)NULL)->unsupported)];
+	uint8_t reported[sizeof(((struct flow *)NULL)->reported)];
 
 	/* Decoded: */
 	enum clew_err err;
 	bool is_too_much; /* err: more came of it than may wait */
-	enum etm_first first;
-	enum etm_first_to has_first_to;
+	enum flow_first first;
+	enum flow_first_to has_first_to;
 	uint64_t first_to;
 	bool has_own_upper_el;
 	unsigned int nr_asked;
-	__typeof__(((struct etm_flow *)NULL)->asked) asked;
+	__typeof__(((struct flow *)NULL)->asked) asked;
 	struct flow_totals totals;
 	struct etm_outs outs;
 	struct etm_end end;

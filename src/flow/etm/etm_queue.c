@@ -40,7 +40,7 @@ static bool push(struct etm_flow *f, const struct etm_elem *e)
 		if (f->config->max_spec)
 			return lose(f, "nothing is committed");
 		etm_queue_perform_rest(f); /* nothing that may be taken back */
-		if (f->err)
+		if (f->flow.err)
 			return false;
 		f->head = f->queue.nr = 0;
 	}
@@ -51,7 +51,7 @@ static bool push(struct etm_flow *f, const struct etm_elem *e)
 		f->head = 0;
 	}
 	if (!vec_push(&f->queue, *e)) {
-		etm_flow_fail(f, CLEW_NO_MEMORY);
+		flow_fail(&f->flow, CLEW_NO_MEMORY);
 		return false;
 	}
 	f->depth += depth_of(f, e);
@@ -103,8 +103,8 @@ bool etm_queue_commit(struct etm_flow *f, uint32_t n)
 	f->nr_placeholders -= unseen;
 	f->depth -= unseen;
 	for (n -= unseen; n;) {
-		if (f->nr_items + ETM_ITEMS_OF_PACKET > ETM_BATCH_ITEMS)
-			etm_flow_deliver(f); /* thousands may have waited */
+		if (f->flow.nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS)
+			flow_deliver(&f->flow); /* thousands may have waited */
 		if (!perform(f, &n))
 			return false;
 	}
@@ -206,7 +206,7 @@ void etm_queue_drop(struct etm_flow *f, bool notes_are_told)
 		if (is_note(e))
 			etm_walk_note(f, e);
 	}
-	etm_flow_take_back_edge(f);
+	flow_take_back_edge(&f->flow);
 	f->head = f->queue.nr = 0;
 	f->depth = f->nr_placeholders = 0;
 	f->has_pending = false;

@@ -38,7 +38,7 @@ static void give_outs(struct etm_parallel *p, struct etm_lane *l, struct etm_out
 				       .nr = out->nr_items,
 				       .blocks = l->shown.data,
 				       .events = out->events,
-				       .epoch = l->flow->epoch};
+				       .epoch = l->flow->flow.epoch};
 
 		p->err = give(p, l, b);
 	}
@@ -50,7 +50,7 @@ enum clew_err etm_ring_batch(void *ctx, const struct flow_batch *b)
 	struct etm_lane *l = ctx;
 	struct etm_parallel *p = l->p;
 
-	if (l->outs && l->is_direct && l->flow->first == ETM_FIRST_P0) {
+	if (l->outs && l->is_direct && l->flow->flow.first == FLOW_FIRST_RAN) {
 		give_outs(p, p->end.lane, &p->end.rest);
 		if (!p->err)
 			give_outs(p, l, l->outs);
@@ -69,12 +69,12 @@ static void begin_part(struct etm_parallel *p, struct etm_part *k)
 	const struct etm_end *e = &p->end;
 
 	k->stage = ETM_PART_RUNNING;
-	k->context = e->state.context;
+	k->context = e->state.flow.context;
 	/* A guess: most trace is of a system, not of one EL. */
 	k->context.upper_el = e->needs_context ? 1 : e->upper_el;
 	k->ticks = e->ticks;
-	k->bound = e->state.bound;
-	memcpy(k->unsupported, e->state.unsupported, sizeof(k->unsupported));
+	k->bound = e->state.flow.bound;
+	memcpy(k->reported, e->state.flow.reported, sizeof(k->reported));
 }
 
 /** The newest part that is ready, so that the caller finds the oldest ready, too, whose batches
@@ -116,7 +116,7 @@ static void is_done(struct etm_lane *l, struct etm_part *k)
 	if (!etm_lane_tell_fresh(l))
 		k->err = CLEW_NO_MEMORY;
 	k->stage = ETM_PART_DONE;
-	l->is_full = etm_flow_wants_room(l->flow);
+	l->is_full = flow_wants_room(&l->flow->flow);
 }
 
 /** Under the lock, but not all the time. */
@@ -220,14 +220,14 @@ static bool saw_code_of(const struct etm_parallel *p, const struct etm_part *k, 
 
 	if (ticks == k->ticks)
 		return true;
-	for (unsigned int i = 0; i < k->nr_asked && k->nr_asked <= ETM_MAX_ASKED; i++) {
+	for (unsigned int i = 0; i < k->nr_asked && k->nr_asked <= FLOW_MAX_ASKED; i++) {
 		struct code_key key = k->asked[i].key;
 
 		key.ticks = ticks;
 		if (code->space(code->ctx, &key) != k->asked[i].space)
 			return false;
 	}
-	return k->nr_asked <= ETM_MAX_ASKED;
+	return k->nr_asked <= FLOW_MAX_ASKED;
 }
 
 /** Does what was decoded before part @p k end as the part assumes? */
@@ -235,10 +235,9 @@ static bool fits(const struct etm_parallel *p, const struct etm_part *k)
 {
 	const struct etm_end *e = &p->end;
 
-	return !k->err && k->first == ETM_FIRST_P0 &&
-	       !memcmp(k->unsupported, e->state.unsupported, sizeof(k->unsupported)) &&
-	       e->is_running && e->state.packets.offset == k->offset &&
-	       saw_code_of(p, k, e->ticks) &&
+	return !k->err && k->first == FLOW_FIRST_RAN &&
+	       !memcmp(k->reported, e->state.flow.reported, sizeof(k->reported)) && e->is_running &&
+	       e->state.packets.offset == k->offset && saw_code_of(p, k, e->ticks) &&
 	       (k->has_own_upper_el || e->upper_el == k->context.upper_el);
 }
 
@@ -248,7 +247,7 @@ static void join_edge(struct etm_parallel *p, const struct etm_part *k)
 	const uint64_t once[2] = {0, 1};
 	uint32_t at;
 
-	if (p->opts.flow.batch || !p->end.has_from || k->has_first_to != ETM_TO_KNOWN)
+	if (p->opts.flow.batch || !p->end.has_from || k->has_first_to != FLOW_TO_KNOWN)
 		return;
 	at = flow_kept_add_block(&p->joins, &p->end.from, once);
 	if (at == UINT32_MAX || !flow_kept_add_edge(&p->joins, at, k->first_to, 1))
@@ -262,8 +261,8 @@ static void set_end(struct etm_parallel *p, struct etm_part *k)
 
 	if (!k->end.has_own_ticks)
 		k->end.ticks = p->end.ticks;
-	if (!k->end.state.has_own_ticks)
-		k->end.state.ticks = p->end.ticks;
+	if (!k->end.state.flow.has_own_ticks)
+		k->end.state.flow.ticks = p->end.ticks;
 	os_lock(p->lock);
 	old = p->end;
 	p->end = k->end;
@@ -295,13 +294,13 @@ void etm_ring_suspend(struct etm_parallel *p)
 {
 	struct etm_flow *f = p->end.lane->flow;
 
-	etm_flow_deliver(f);
+	flow_deliver(&f->flow);
 	if (!p->err)
-		p->err = f->err;
+		p->err = f->flow.err;
 	etm_end_set(&p->end, p->end.lane);
-	p->end.lane->is_full = etm_flow_wants_room(f);
+	p->end.lane->is_full = flow_wants_room(&f->flow);
 	if (!p->err)
-		p->err = etm_lane_tell_fresh(p->end.lane) ? f->err : CLEW_NO_MEMORY;
+		p->err = etm_lane_tell_fresh(p->end.lane) ? f->flow.err : CLEW_NO_MEMORY;
 	etm_ring_release(p);
 }
 
@@ -373,15 +372,15 @@ static void join_ready(struct etm_parallel *p)
 
 static void make_room_in(struct etm_parallel *p, struct etm_lane *l)
 {
-	uint32_t epoch = l->flow->epoch;
+	uint32_t epoch = l->flow->flow.epoch;
 	bool is_end = l == p->end.lane;
 	struct etm_flow *f = is_end ? etm_ring_resume(p) : l->flow;
 
 	if (!f)
 		return;
-	if (!is_end || (f->from == FLOW_NO_BLOCK && f->last_edge.kind == ETM_EDGE_NONE))
-		etm_flow_make_room(f);
-	if (f->epoch != epoch)
+	if (!is_end || (f->flow.from == FLOW_NO_BLOCK && f->flow.last_edge.kind == FLOW_EDGE_NONE))
+		flow_make_room(&f->flow);
+	if (f->flow.epoch != epoch)
 		l->shown.nr = l->fresh.nr = l->nr_told = 0;
 	if (is_end)
 		etm_ring_suspend(p);

@@ -10,6 +10,7 @@ bool etm_state_save(struct etm_state *s, const struct etm_flow *f)
 	if (nr)
 		memcpy(s->queue.data, f->queue.data + f->head, nr * sizeof(*s->queue.data));
 	s->queue.nr = nr;
+	flow_state_save(&s->flow, &f->flow);
 #define X(name) memcpy(&s->name, &f->name, sizeof(s->name));
 	ETM_STATE_FIELDS(X)
 #undef X
@@ -24,10 +25,10 @@ bool etm_state_restore(const struct etm_state *s, struct etm_flow *f)
 		memcpy(f->queue.data, s->queue.data, s->queue.nr * sizeof(*s->queue.data));
 	f->head = 0;
 	f->queue.nr = s->queue.nr;
+	flow_state_restore(&s->flow, &f->flow);
 #define X(name) memcpy(&f->name, &s->name, sizeof(s->name));
 	ETM_STATE_FIELDS(X)
 #undef X
-	f->err = CLEW_OK;
 	return true;
 }
 

@@ -16,107 +16,111 @@ static bool bad_image(struct etm_flow *f, const char *what)
 /** Trace info resets them: what follows tells them again, where they are traced. */
 static void forget_ids(struct etm_flow *f)
 {
-	f->context.has_cid = f->context.has_vmid = false;
-	f->context.cid = f->context.vmid = 0;
+	f->flow.context.has_cid = f->flow.context.has_vmid = false;
+	f->flow.context.cid = f->flow.context.vmid = 0;
 }
 
 void etm_walk_forget(struct etm_flow *f)
 {
 	forget_ids(f);
-	f->needs_address = f->needs_context = true;
+	f->flow.needs_address = f->flow.needs_context = true;
 	f->is_popping = f->no_push = false;
-	f->stack_nr = 0;
-	f->context.upper_el = 0;
-	f->at = f->from = FLOW_NO_BLOCK;
+	f->flow.stack_nr = 0;
+	f->flow.context.upper_el = 0;
+	f->flow.at = f->flow.from = FLOW_NO_BLOCK;
 }
 
 static void move_to(struct etm_flow *f, uint64_t pc, enum isa isa)
 {
-	f->pc = pc;
-	f->isa = isa;
-	f->at = FLOW_NO_BLOCK;
-	f->needs_address = false;
+	f->flow.pc = pc;
+	f->flow.isa = isa;
+	f->flow.at = FLOW_NO_BLOCK;
+	f->flow.needs_address = false;
 	f->is_popping = false;
 }
 
 static void lose_place(struct etm_flow *f)
 {
-	f->needs_address = true;
+	f->flow.needs_address = true;
 	f->is_popping = false;
-	f->at = FLOW_NO_BLOCK;
+	f->flow.at = FLOW_NO_BLOCK;
 }
 
 static void push(struct etm_flow *f, uint32_t call)
 {
-	const struct flow_block *b = &f->blocks.all.data[call];
+	const struct flow_block *b = &f->flow.blocks.all.data[call];
 
 	if (!f->config->has_return_stack || f->no_push)
 		return;
-	f->stack_top = (f->stack_top + 1) % ETM_STACK_DEPTH;
-	f->stack[f->stack_top] = (struct etm_return){b->start + b->bytes, call, b->isa};
-	f->stack_nr += f->stack_nr < ETM_STACK_DEPTH;
+	f->flow.stack_top = (f->flow.stack_top + 1) % FLOW_STACK_DEPTH;
+	f->flow.stack[f->flow.stack_top] = (struct flow_return){b->start + b->bytes, call, b->isa};
+	f->flow.stack_nr += f->flow.stack_nr < FLOW_STACK_DEPTH;
 }
 
 static bool here(struct etm_flow *f);
 
-/** The branch of f->from led here. */
+/** The branch of f->flow.from led here. */
 static void arrive(struct etm_flow *f)
 {
-	if (f->from != FLOW_NO_BLOCK && !f->items && here(f))
-		etm_flow_went(f, f->from, f->at, (int32_t)f->step);
-	f->from = FLOW_NO_BLOCK;
+	if (f->flow.from != FLOW_NO_BLOCK && !f->flow.items && here(f))
+		flow_went(&f->flow, f->flow.from, f->flow.at, (int32_t)f->flow.step);
+	f->flow.from = FLOW_NO_BLOCK;
 }
 
 static bool pop(struct etm_flow *f)
 {
 	if (!f->is_popping)
 		return true;
-	if (!f->stack_nr) {
+	if (!f->flow.stack_nr) {
 		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "the return stack is empty");
 		return false;
 	}
-	move_to(f, f->stack[f->stack_top].address, (enum isa)f->stack[f->stack_top].isa);
-	f->stack_top = (f->stack_top + ETM_STACK_DEPTH - 1) % ETM_STACK_DEPTH;
-	f->stack_nr--;
+	move_to(f, f->flow.stack[f->flow.stack_top].address,
+		(enum isa)f->flow.stack[f->flow.stack_top].isa);
+	f->flow.stack_top = (f->flow.stack_top + FLOW_STACK_DEPTH - 1) % FLOW_STACK_DEPTH;
+	f->flow.stack_nr--;
 	arrive(f);
-	return !f->err;
+	return !f->flow.err;
 }
 
 /** The block at the place where execution is. @return false: no memory. */
 static bool here(struct etm_flow *f)
 {
-	if (f->at == FLOW_NO_BLOCK)
-		f->at = flow_blocks_get(&f->blocks, f->space, f->isa, f->pc);
-	if (f->at == FLOW_NO_BLOCK)
-		etm_flow_fail(f, CLEW_NO_MEMORY);
-	return f->at != FLOW_NO_BLOCK;
+	if (f->flow.at == FLOW_NO_BLOCK)
+		f->flow.at =
+			flow_blocks_get(&f->flow.blocks, f->flow.space, f->flow.isa, f->flow.pc);
+	if (f->flow.at == FLOW_NO_BLOCK)
+		flow_fail(&f->flow, CLEW_NO_MEMORY);
+	return f->flow.at != FLOW_NO_BLOCK;
 }
 
 static void tell_range(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
 {
 	struct flow_event e = {.kind = FLOW_EV_RANGE,
-			       .isa = (uint8_t)f->isa,
-			       .el = f->context.el,
+			       .isa = (uint8_t)f->flow.isa,
+			       .el = f->flow.context.el,
 			       .count = nr_insns,
-			       .space = f->space,
+			       .space = f->flow.space,
 			       .address = from,
 			       .end = to};
 
 	if (from == to)
 		return;
-	etm_flow_add_range(f, nr_insns);
-	if (!f->items)
-		etm_flow_ran(f, from, to, nr_insns);
-	etm_flow_event(f, &e);
+	flow_add_range(&f->flow, nr_insns);
+	if (!f->flow.items)
+		flow_ran(&f->flow, from, to, nr_insns);
+	flow_put_event(&f->flow, &e);
 }
 
 static void tell_no_code(struct etm_flow *f, uint64_t address)
 {
-	struct flow_event e = {
-		.kind = FLOW_EV_NACC, .el = f->context.el, .space = f->space, .address = address};
+	struct flow_event e = {.kind = FLOW_EV_NACC,
+			       .el = f->flow.context.el,
+			       .space = f->flow.space,
+			       .address = address};
 
-	f->totals.nr_nacc++;
-	etm_flow_event(f, &e);
+	f->flow.totals.nr_nacc++;
+	flow_put_event(&f->flow, &e);
 	lose_place(f);
 }
 
@@ -135,7 +139,7 @@ static bool step_broken(struct etm_flow *f, const struct flow_block *b)
 /** Behind block @p at, whose waypoint was taken. */
 static void take(struct etm_flow *f, uint32_t at)
 {
-	const struct flow_block *b = &f->blocks.all.data[at];
+	const struct flow_block *b = &f->flow.blocks.all.data[at];
 	uint64_t next = b->start + b->bytes;
 	struct flow_event e = {.kind = FLOW_EV_EXCEPTION_RET};
 
@@ -149,9 +153,9 @@ static void take(struct etm_flow *f, uint32_t at)
 	case INSN_INDIRECT:
 		lose_place(f);
 		f->is_popping = f->config->has_return_stack;
-		f->from = at;
+		f->flow.from = at;
 		if (b->flags & INSN_ERET && f->config->is_ete)
-			etm_flow_event(f, &e); /* the packet that ETMv4 has */
+			flow_put_event(&f->flow, &e); /* the packet that ETMv4 has */
 		return;
 	case INSN_PLAIN:
 	case INSN_ISB:
@@ -162,114 +166,66 @@ static void take(struct etm_flow *f, uint32_t at)
 	}
 }
 
-/** An atom of an unknown instruction; nor is what comes next the target of f->from. */
-static void drop(struct etm_flow *f)
-{
-	if (!f->nr_dropped++)
-		f->dropped_at = f->offset;
-	f->totals.nr_atoms_dropped++;
-	f->from = FLOW_NO_BLOCK;
-	if (f->has_first_to == ETM_TO_OPEN)
-		f->has_first_to = ETM_TO_NOBODY;
-}
-
-void etm_walk_tell_dropped(struct etm_flow *f)
-{
-	const struct flow_event e = {
-		.kind = FLOW_EV_DROPPED, .el = f->context.el, .value = f->nr_dropped};
-	uint64_t offset = f->offset;
-
-	if (!f->nr_dropped)
-		return;
-	f->nr_dropped = 0;
-	f->offset = f->dropped_at;
-	etm_flow_event(f, &e);
-	f->offset = offset;
-}
-
 bool etm_walk_atom(struct etm_flow *f, bool is_e)
 {
 	uint32_t at, next;
 	const struct flow_block *b;
 
-	f->last_edge.kind = ETM_EDGE_NONE;
-	f->first = f->first ? f->first : ETM_FIRST_P0;
+	f->flow.last_edge.kind = FLOW_EDGE_NONE;
+	f->flow.first = f->flow.first ? f->flow.first : FLOW_FIRST_RAN;
 	if (!pop(f))
 		return false;
-	if (f->needs_address || f->needs_context) {
-		drop(f);
+	if (f->flow.needs_address || f->flow.needs_context) {
+		flow_drop(&f->flow);
 		return true;
 	}
 	if (!here(f))
 		return false;
-	at = f->at;
-	b = &f->blocks.all.data[at];
+	at = f->flow.at;
+	b = &f->flow.blocks.all.data[at];
 	if (b->kind == INSN_PLAIN)
 		return step_broken(f, b);
-	etm_flow_item(f, at, is_e);
-	next = f->blocks.links.data[at].next[is_e];
+	flow_put_item(&f->flow, at, is_e);
+	next = f->flow.blocks.links.data[at].next[is_e];
 	if (next != FLOW_NO_BLOCK) {
-		b = &f->blocks.all.data[next];
-		f->pc = b->start;
-		f->isa = (enum isa)b->isa;
-		f->at = next;
+		b = &f->flow.blocks.all.data[next];
+		f->flow.pc = b->start;
+		f->flow.isa = (enum isa)b->isa;
+		f->flow.at = next;
 		return true;
 	}
 	if (is_e)
 		take(f, at);
 	else
 		move_to(f, b->start + b->bytes, (enum isa)b->isa);
-	if (!f->needs_address && here(f))
-		*etm_link_of(f, at, is_e) = f->at;
-	return !f->err;
+	if (!f->flow.needs_address && here(f))
+		*flow_link_of(&f->flow, at, is_e) = f->flow.at;
+	return !f->flow.err;
 }
 
 /* --- the other elements --- */
 
 static void set_address(struct etm_flow *f, const struct etm_elem *e)
 {
-	uint32_t from = f->from;
+	uint32_t from = f->flow.from;
 
-	if (f->has_first_to == ETM_TO_OPEN) {
-		f->has_first_to = ETM_TO_KNOWN;
-		f->first_to = e->value;
+	if (f->flow.has_first_to == FLOW_TO_OPEN) {
+		f->flow.has_first_to = FLOW_TO_KNOWN;
+		f->flow.first_to = e->value;
 	}
 	f->no_push = false;
 	move_to(f, e->value, etm_isa_of(f, e->is));
 	arrive(f);
-	f->last_edge.kind = ETM_EDGE_NONE;
-	if (from != FLOW_NO_BLOCK && !f->items && f->at != FLOW_NO_BLOCK)
-		f->last_edge = (struct etm_edge_told){ETM_EDGE_OF_BRANCH, from, f->at};
-}
-
-void etm_walk_look_up_space(struct etm_flow *f)
-{
-	const struct flow_context *c = &f->context;
-	struct code_key key = {.el = c->el,
-			       .upper_el = c->upper_el,
-			       .security = c->security,
-			       .has_cid = c->has_cid,
-			       .has_vmid = c->has_vmid,
-			       .cid = c->cid,
-			       .vmid = c->vmid,
-			       .ticks = f->ticks,
-			       .bound = f->bound};
-	uint32_t space = f->opts.flow.code->space(f->opts.flow.code->ctx, &key);
-
-	if (f->is_speculative && !f->has_own_ticks) {
-		f->asked[f->nr_asked % ETM_MAX_ASKED].key = key;
-		f->asked[f->nr_asked++ % ETM_MAX_ASKED].space = space;
-	}
-	if (space != f->space)
-		f->at = FLOW_NO_BLOCK;
-	f->space = space;
+	f->flow.last_edge.kind = FLOW_EDGE_NONE;
+	if (from != FLOW_NO_BLOCK && !f->flow.items && f->flow.at != FLOW_NO_BLOCK)
+		f->flow.last_edge = (struct flow_last_edge){FLOW_EDGE_OF_BRANCH, from, f->flow.at};
 }
 
 static void set_context(struct etm_flow *f, const struct etm_elem *e)
 {
 	struct flow_event told = {.kind = FLOW_EV_CONTEXT};
 	const struct etm_context *n = &e->context;
-	struct flow_context *c = &f->context;
+	struct flow_context *c = &f->flow.context;
 
 	c->el = n->el;
 	if (!f->has_own_context)
@@ -287,18 +243,18 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 		c->has_cid = f->config->cid_bytes;
 		c->cid = n->cid;
 	}
-	f->needs_context = false;
-	if (!f->needs_address) {
+	f->flow.needs_context = false;
+	if (!f->flow.needs_address) {
 		/* Branches may have led to T32, or from it, since the last address. */
-		if (f->isa != ISA_T32)
-			f->isa = c->is_64 ? ISA_A64 : ISA_A32;
-		f->at = FLOW_NO_BLOCK;
+		if (f->flow.isa != ISA_T32)
+			f->flow.isa = c->is_64 ? ISA_A64 : ISA_A32;
+		f->flow.at = FLOW_NO_BLOCK;
 	}
-	etm_walk_look_up_space(f);
+	flow_look_up_space(&f->flow);
 	told.context = *c;
-	told.space = f->space;
+	told.space = f->flow.space;
 	told.el = c->el;
-	etm_flow_event(f, &told);
+	flow_put_event(&f->flow, &told);
 }
 
 /** Instructions up to, and without, the exception's return address. */
@@ -307,10 +263,11 @@ static void run_to(struct etm_flow *f, uint64_t end)
 	uint64_t readable;
 	uint32_t nr;
 
-	if (end <= f->pc)
+	if (end <= f->flow.pc)
 		return;
-	nr = flow_reach_count(&f->reach, &f->code, f->space, f->isa, f->pc, end, &readable);
-	tell_range(f, f->pc, readable, nr);
+	nr = flow_reach_count(&f->flow.reach, &f->flow.code, f->flow.space, f->flow.isa, f->flow.pc,
+			      end, &readable);
+	tell_range(f, f->flow.pc, readable, nr);
 	if (nr >= FLOW_MAX_BLOCK_INSNS)
 		etm_flow_lose(f, FLOW_NO_SYNC_BAD_IMAGE,
 			      "an exception far from where execution was");
@@ -323,7 +280,7 @@ static bool except(struct etm_flow *f, const struct etm_elem *e)
 	struct flow_event told = {.kind = FLOW_EV_EXCEPTION,
 				  .number = e->a,
 				  .address = e->value,
-				  .el = f->context.el,
+				  .el = f->flow.context.el,
 				  .is_target = e->e == BOTH};
 	struct flow_event gap = {.kind = FLOW_EV_NO_TARGET, .end = e->value};
 	bool is_of_nowhere = f->config->is_m_profile && e->value == NOWHERE;
@@ -332,32 +289,32 @@ static bool except(struct etm_flow *f, const struct etm_elem *e)
 		f->is_popping = false;
 	else if (!pop(f))
 		return false;
-	if (e->e != BOTH && !is_of_nowhere && !f->needs_context) {
-		if (!f->needs_address)
+	if (e->e != BOTH && !is_of_nowhere && !f->flow.needs_context) {
+		if (!f->flow.needs_address)
 			run_to(f, e->value);
-		else if (f->from != FLOW_NO_BLOCK)
-			etm_flow_event(f, &gap);
+		else if (f->flow.from != FLOW_NO_BLOCK)
+			flow_put_event(&f->flow, &gap);
 	}
 	if (f->sync != ETM_RUNNING)
 		return false;
-	f->totals.nr_exceptions++;
-	etm_flow_event(f, &told);
+	f->flow.totals.nr_exceptions++;
+	flow_put_event(&f->flow, &told);
 	lose_place(f);
-	f->from = FLOW_NO_BLOCK;
+	f->flow.from = FLOW_NO_BLOCK;
 	return true;
 }
 
-/** From block f->at on, whose waypoint was not taken. @return false: no memory. */
+/** From block f->flow.at on, whose waypoint was not taken. @return false: no memory. */
 static bool fall_through(struct etm_flow *f)
 {
-	const struct flow_block *b = &f->blocks.all.data[f->at];
-	uint32_t at = f->at, next = f->blocks.links.data[at].next[0];
+	const struct flow_block *b = &f->flow.blocks.all.data[f->flow.at];
+	uint32_t at = f->flow.at, next = f->flow.blocks.links.data[at].next[0];
 
 	move_to(f, b->start + b->bytes, (enum isa)b->isa);
-	f->at = next;
+	f->flow.at = next;
 	if (!here(f))
 		return false;
-	f->blocks.links.data[at].next[0] = f->at;
+	f->flow.blocks.links.data[at].next[0] = f->flow.at;
 	return true;
 }
 
@@ -367,24 +324,24 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 	uint64_t from;
 	uint32_t nr_insns = 0, nr_walked = 0, nr_blocks = 0;
 
-	if (f->needs_context) {
-		drop(f);
+	if (f->flow.needs_context) {
+		flow_drop(&f->flow);
 		return true;
 	}
-	if (f->stack_nr && !pop(f))
+	if (f->flow.stack_nr && !pop(f))
 		return false;
 	f->is_popping = false; /* the target is not told, and not needed */
-	f->from = FLOW_NO_BLOCK;
-	if (f->needs_address || f->pc > e->value)
+	f->flow.from = FLOW_NO_BLOCK;
+	if (f->flow.needs_address || f->flow.pc > e->value)
 		move_to(f, e->value, etm_isa_of(f, e->is));
-	from = f->pc;
+	from = f->flow.pc;
 	for (;;) {
 		const struct flow_block *b;
 		uint64_t branch;
 
 		if (!here(f))
 			return false;
-		b = &f->blocks.all.data[f->at];
+		b = &f->flow.blocks.all.data[f->flow.at];
 		branch = b->start + b->bytes - b->last_bytes;
 		if (b->kind == INSN_PLAIN || branch > e->value)
 			tell_range(f, from, b->start, nr_insns); /* got so far */
@@ -398,26 +355,26 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 		nr_insns += b->nr_insns;
 		if (branch == e->value)
 			break;
-		if (!f->items || f->opts.splits_source_ranges) {
-			etm_flow_item(f, f->at, false);
+		if (!f->flow.items || f->opts.splits_source_ranges) {
+			flow_put_item(&f->flow, f->flow.at, false);
 			from = b->start + b->bytes;
 			nr_insns = 0;
-			if (f->nr_items >= ETM_BATCH_ITEMS)
-				etm_flow_deliver(f);
+			if (f->flow.nr_items >= FLOW_BATCH_ITEMS)
+				flow_deliver(&f->flow);
 		}
 		if (++nr_blocks == MAX_SKIPPED)
 			return bad_image(f, "a source address many branches away");
 		if (!fall_through(f))
 			return false;
 	}
-	if (from == f->blocks.all.data[f->at].start) {
-		etm_flow_item(f, f->at, true);
+	if (from == f->flow.blocks.all.data[f->flow.at].start) {
+		flow_put_item(&f->flow, f->flow.at, true);
 	} else {
-		const struct flow_block *b = &f->blocks.all.data[f->at];
+		const struct flow_block *b = &f->flow.blocks.all.data[f->flow.at];
 
 		tell_range(f, from, b->start + b->bytes, nr_insns);
 	}
-	take(f, f->at);
+	take(f, f->flow.at);
 	return true;
 }
 
@@ -437,7 +394,7 @@ static bool pass_barriers(struct etm_flow *f, uint32_t nr, uint32_t *ret_nr)
 {
 	*ret_nr = 0;
 	for (;;) {
-		const struct flow_block *b = &f->blocks.all.data[f->at];
+		const struct flow_block *b = &f->flow.blocks.all.data[f->flow.at];
 
 		if (b->kind == INSN_PLAIN || is_branch(b) || nr > FLOW_MAX_BLOCK_INSNS ||
 		    nr - *ret_nr <= b->nr_insns)
@@ -451,17 +408,17 @@ static bool pass_barriers(struct etm_flow *f, uint32_t nr, uint32_t *ret_nr)
 /** What pass_barriers() passed, from block @p at on; and up to @p end. */
 static void tell_passed(struct etm_flow *f, uint32_t at, uint64_t end, uint32_t nr)
 {
-	uint64_t from = f->blocks.all.data[at].start;
+	uint64_t from = f->flow.blocks.all.data[at].start;
 
-	while ((!f->items || f->opts.splits_source_ranges) && at != f->at) {
-		const struct flow_block *b = &f->blocks.all.data[at];
+	while ((!f->flow.items || f->opts.splits_source_ranges) && at != f->flow.at) {
+		const struct flow_block *b = &f->flow.blocks.all.data[at];
 
-		etm_flow_item(f, at, !may_go_on(b));
-		if (f->nr_items >= ETM_BATCH_ITEMS)
-			etm_flow_deliver(f);
+		flow_put_item(&f->flow, at, !may_go_on(b));
+		if (f->flow.nr_items >= FLOW_BATCH_ITEMS)
+			flow_deliver(&f->flow);
 		from = b->start + b->bytes;
 		nr -= b->nr_insns;
-		at = f->blocks.links.data[at].next[0];
+		at = f->flow.blocks.links.data[at].next[0];
 	}
 	tell_range(f, from, end, nr);
 }
@@ -470,8 +427,8 @@ static void tell_passed(struct etm_flow *f, uint32_t at, uint64_t end, uint32_t 
 static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 {
 	struct flow_event gap = {.kind = FLOW_EV_NO_PATH,
-				 .el = f->context.el,
-				 .space = f->space,
+				 .el = f->flow.context.el,
+				 .space = f->flow.space,
 				 .end = e->value,
 				 .has_count = e->has_count,
 				 .count = e->a};
@@ -481,39 +438,40 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 
 	if (!pop(f))
 		return false;
-	if (f->from != FLOW_NO_BLOCK) {
+	if (f->flow.from != FLOW_NO_BLOCK) {
 		gap.kind = FLOW_EV_NO_TARGET;
-		etm_flow_event(f, &gap);
+		flow_put_event(&f->flow, &gap);
 	}
-	f->from = FLOW_NO_BLOCK; /* the address is where Q ended, not where a branch went */
-	gap.isa = (uint8_t)f->isa;
-	gap.address = f->pc;
-	if (!f->needs_address && !f->needs_context) {
+	f->flow.from = FLOW_NO_BLOCK; /* the address is where Q ended, not where a branch went */
+	gap.isa = (uint8_t)f->flow.isa;
+	gap.address = f->flow.pc;
+	if (!f->flow.needs_address && !f->flow.needs_context) {
 		if (!here(f))
 			return false;
-		first = f->at;
+		first = f->flow.at;
 		if (!pass_barriers(f, e->has_count ? e->a : 0, &passed))
 			return false;
-		b = &f->blocks.all.data[f->at];
+		b = &f->flow.blocks.all.data[f->flow.at];
 		next = b->start + b->bytes;
-		if (e->value - f->pc < b->bytes)
-			nr = flow_code_count(&f->code, f->space, f->isa, f->pc, e->value, &end);
+		if (e->value - f->flow.pc < b->bytes)
+			nr = flow_code_count(&f->flow.code, f->flow.space, f->flow.isa, f->flow.pc,
+					     e->value, &end);
 		if (e->has_count && e->a == passed + b->nr_insns &&
 		    (is_branch(b) || (b->kind != INSN_PLAIN && next == e->value))) {
 			bool is_e = next != e->value || !may_go_on(b);
 
-			if (passed && f->items && !f->opts.splits_source_ranges) {
+			if (passed && f->flow.items && !f->opts.splits_source_ranges) {
 				tell_passed(f, first, next, e->a);
 			} else {
 				tell_passed(f, first, b->start, passed);
-				etm_flow_item(f, f->at, is_e);
+				flow_put_item(&f->flow, f->flow.at, is_e);
 			}
 			if (b->kind == INSN_INDIRECT && is_e)
-				f->from = f->at;
+				f->flow.from = f->flow.at;
 		} else if (e->has_count && e->a && e->a == passed + nr && end == e->value)
 			tell_passed(f, first, end, e->a);
 		else
-			etm_flow_event(f, &gap);
+			flow_put_event(&f->flow, &gap);
 	}
 	set_address(f, e);
 	return true;
@@ -521,9 +479,9 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 
 static void told_simply(struct etm_flow *f, enum flow_event_kind kind, uint32_t number)
 {
-	struct flow_event e = {.kind = (uint8_t)kind, .number = number, .el = f->context.el};
+	struct flow_event e = {.kind = (uint8_t)kind, .number = number, .el = f->flow.context.el};
 
-	etm_flow_event(f, &e);
+	flow_put_event(&f->flow, &e);
 }
 
 void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
@@ -538,10 +496,10 @@ void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 	case ETM_EL_TIMESTAMP:
 		told.kind = FLOW_EV_TIMESTAMP;
 		if (e->value) {
-			f->ticks = e->value;
-			f->has_own_ticks = true;
-			if (!f->needs_context)
-				etm_walk_look_up_space(f);
+			f->flow.ticks = e->value;
+			f->flow.has_own_ticks = true;
+			if (!f->flow.needs_context)
+				flow_look_up_space(&f->flow);
 		}
 		break;
 	case ETM_EL_CYCLES:
@@ -559,7 +517,7 @@ void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 	default:
 		return;
 	}
-	etm_flow_event(f, &told);
+	flow_put_event(&f->flow, &told);
 }
 
 static void start_again(struct etm_flow *f)
@@ -567,21 +525,21 @@ static void start_again(struct etm_flow *f)
 	struct flow_event e = {.kind = FLOW_EV_TRACE_ON, .is_overflow = f->was_overflow};
 
 	f->was_overflow = false;
-	f->stack_nr = 0;
-	f->from = FLOW_NO_BLOCK;
-	if (f->has_first_to == ETM_TO_OPEN)
-		f->has_first_to = ETM_TO_NOBODY;
+	f->flow.stack_nr = 0;
+	f->flow.from = FLOW_NO_BLOCK;
+	if (f->flow.has_first_to == FLOW_TO_OPEN)
+		f->flow.has_first_to = FLOW_TO_UNKNOWN;
 	lose_place(f);
-	etm_flow_event(f, &e);
+	flow_put_event(&f->flow, &e);
 }
 
 bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 {
-	etm_walk_tell_dropped(f);
-	f->offset = e->offset;
+	flow_put_dropped(&f->flow);
+	f->flow.offset = e->offset;
 	if (e->kind <= ETM_EL_TRANS_START) {
-		f->last_edge.kind = ETM_EDGE_NONE;
-		f->first = f->first ? f->first : ETM_FIRST_P0;
+		f->flow.last_edge.kind = FLOW_EDGE_NONE;
+		f->flow.first = f->flow.first ? f->flow.first : FLOW_FIRST_RAN;
 	}
 	switch ((enum etm_element)e->kind) {
 	case ETM_EL_ATOMS:
@@ -590,8 +548,8 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		return except(f, e);
 	case ETM_EL_PE_RESET:
 		lose_place(f);
-		f->from = FLOW_NO_BLOCK;
-		f->stack_nr = 0;
+		f->flow.from = FLOW_NO_BLOCK;
+		f->flow.stack_nr = 0;
 		told_simply(f, FLOW_EV_PE_RESET, 0);
 		break;
 	case ETM_EL_SOURCE:
@@ -614,7 +572,7 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		start_again(f);
 		break;
 	case ETM_EL_TRACE_INFO:
-		f->stack_nr = 0;
+		f->flow.stack_nr = 0;
 		f->no_push = true;
 		forget_ids(f);
 		break;
@@ -635,5 +593,5 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		etm_walk_note(f, e);
 		break;
 	}
-	return !f->err;
+	return !f->flow.err;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flow/etm/etm_flow_impl.h"
-#include "packet/etm/etm_headers.h"
+#include "flow/flow_core.h"
 
-enum { FIRST_BITS = 13, MAX_BITS = 30, FIRST_ATOMS = 0xc0 };
+enum { FIRST_BITS = 13, MAX_BITS = 30 };
 
 static size_t slots_bytes(unsigned int bits)
 {
-	return (((size_t)1 << bits) + ETM_PATH_PROBES) * sizeof(uint32_t);
+	return (((size_t)1 << bits) + FLOW_PATH_PROBES) * sizeof(uint32_t);
 }
 
-static bool set_slots(struct etm_paths *t, unsigned int bits)
+static bool set_slots(struct flow_paths *t, unsigned int bits)
 {
 	size_t bytes = slots_bytes(bits);
 	uint32_t *slots = os_heap_grow(t->heap, NULL, 0, &bytes);
@@ -24,46 +23,46 @@ static bool set_slots(struct etm_paths *t, unsigned int bits)
 	return true;
 }
 
-bool etm_paths_init(struct etm_paths *t, struct os_heap *heap)
+bool flow_paths_init(struct flow_paths *t, struct os_heap *heap)
 {
-	*t = (struct etm_paths){.heap = heap};
+	*t = (struct flow_paths){.heap = heap};
 	return set_slots(t, FIRST_BITS);
 }
 
-void etm_paths_clear(struct etm_paths *t)
+void flow_paths_clear(struct flow_paths *t)
 {
 	t->all.nr = t->words.nr = t->pushed.nr = 0;
 	memset(t->slots, 0xff, slots_bytes(64 - t->shift));
 }
 
-size_t etm_paths_bytes(const struct etm_paths *t)
+size_t flow_paths_bytes(const struct flow_paths *t)
 {
 	return t->all.nr * (sizeof(*t->all.data) + 2 * sizeof(*t->slots)) +
 	       t->words.nr * sizeof(*t->words.data) + t->pushed.nr * sizeof(*t->pushed.data);
 }
 
-static void put(struct etm_flow *f, uint32_t nr)
+static void put(struct flow *f, uint32_t nr)
 {
-	struct etm_paths *t = &f->paths;
-	const struct etm_path *p = &t->all.data[nr];
+	struct flow_paths *t = &f->paths;
+	const struct flow_path *p = &t->all.data[nr];
 	const struct flow_block *b = &f->blocks.all.data[p->from >> 1];
-	size_t at = etm_path_slot(t, b->space, flow_block_place(b), p->atoms, p->to), i = 0;
+	size_t at = flow_path_slot(t, b->space, flow_block_place(b), p->key, p->to), i = 0;
 
 	/* Where too many meet, the last one gives way: it will be walked again. */
-	while (i + 1 < ETM_PATH_PROBES && t->slots[at + i] != UINT32_MAX)
+	while (i + 1 < FLOW_PATH_PROBES && t->slots[at + i] != UINT32_MAX)
 		i++;
 	t->slots[at + i] = nr;
 }
 
-static bool grow(struct etm_flow *f)
+static bool grow(struct flow *f)
 {
-	struct etm_paths *t = &f->paths;
+	struct flow_paths *t = &f->paths;
 	unsigned int bits = 64 - t->shift;
 
 	if (t->all.nr * 2 < (size_t)1 << bits || bits == MAX_BITS)
 		return true;
 	if (!set_slots(t, bits + 2)) {
-		etm_flow_fail(f, CLEW_NO_MEMORY);
+		flow_fail(f, CLEW_NO_MEMORY);
 		return false;
 	}
 	for (size_t i = 0; i < t->all.nr; i++)
@@ -74,24 +73,24 @@ static bool grow(struct etm_flow *f)
 /* --- the walk --- */
 
 struct walk {
-	struct etm_flow *f;
+	struct flow *f;
 	uint32_t at; /* FLOW_NO_BLOCK: behind the last item */
 	uint32_t nr_insns;
 	uint32_t *items;
 	unsigned int nr_items, nr_own, most_own;
-	struct etm_return own[ETM_STACK_DEPTH]; /* pushed on the way, the oldest first */
+	struct flow_return own[FLOW_STACK_DEPTH]; /* pushed on the way, the oldest first */
 };
 
-static uint32_t block_at(struct etm_flow *f, enum isa isa, uint64_t address)
+static uint32_t block_at(struct flow *f, enum isa isa, uint64_t address)
 {
 	uint32_t ret = flow_blocks_get(&f->blocks, f->space, isa, address);
 
 	if (ret == FLOW_NO_BLOCK)
-		etm_flow_fail(f, CLEW_NO_MEMORY);
+		flow_fail(f, CLEW_NO_MEMORY);
 	return ret;
 }
 
-uint32_t etm_return_block(struct etm_flow *f, const struct etm_return *r)
+uint32_t flow_return_block(struct flow *f, const struct flow_return *r)
 {
 	uint32_t ret, *known = NULL;
 
@@ -111,16 +110,16 @@ static bool pop_own(struct walk *w)
 {
 	if (!w->nr_own)
 		return false;
-	w->at = etm_return_block(w->f, &w->own[--w->nr_own]);
+	w->at = flow_return_block(w->f, &w->own[--w->nr_own]);
 	return w->at != FLOW_NO_BLOCK;
 }
 
 static bool push_own(struct walk *w, uint32_t call)
 {
 	const struct flow_block *b = &w->f->blocks.all.data[call];
-	struct etm_return r = {b->start + b->bytes, call, b->isa};
+	struct flow_return r = {b->start + b->bytes, call, b->isa};
 
-	if (w->nr_own == ETM_STACK_DEPTH)
+	if (w->nr_own == FLOW_STACK_DEPTH)
 		return false;
 	w->own[w->nr_own++] = r;
 	if (w->most_own < w->nr_own)
@@ -129,7 +128,7 @@ static bool push_own(struct walk *w, uint32_t call)
 }
 
 /** @return whether it is known now what is behind block @p at. */
-static bool look_behind(struct etm_flow *f, uint32_t at, bool is_e)
+static bool look_behind(struct flow *f, uint32_t at, bool is_e)
 {
 	const struct flow_block *b = &f->blocks.all.data[at];
 	uint64_t address = b->start + b->bytes;
@@ -142,15 +141,15 @@ static bool look_behind(struct etm_flow *f, uint32_t at, bool is_e)
 	}
 	next = block_at(f, isa, address);
 	if (next != FLOW_NO_BLOCK)
-		*etm_link_of(f, at, is_e) = next;
+		*flow_link_of(f, at, is_e) = next;
 	return next != FLOW_NO_BLOCK;
 }
 
-/** One atom that does more than to lead on, or to a block that is not looked up yet. @return false:
- * that is for the plain walk, or begins a path of its own. */
+/** One branch that does more than to lead on, or to a block that is not looked up yet. @return
+ * false: that is for the plain walk, or begins a path of its own. */
 static bool step(struct walk *w, bool is_e)
 {
-	struct etm_flow *f = w->f;
+	struct flow *f = w->f;
 	struct flow_block b;
 	uint32_t at, next = FLOW_NO_BLOCK;
 
@@ -158,15 +157,15 @@ static bool step(struct walk *w, bool is_e)
 		return false;
 	at = w->at;
 	b = f->blocks.all.data[at];
-	if (b.kind == INSN_PLAIN || (is_e && b.flags & INSN_ERET && f->config->is_ete))
+	if (b.kind == INSN_PLAIN || (is_e && b.flags & f->rules.path_ends))
 		return false;
 	if (!is_e || b.kind != INSN_INDIRECT) {
-		next = *etm_link_of(f, at, is_e);
+		next = *flow_link_of(f, at, is_e);
 		if (next == FLOW_NO_BLOCK && !look_behind(f, at, is_e))
 			return false;
-		next = *etm_link_of(f, at, is_e);
+		next = *flow_link_of(f, at, is_e);
 	}
-	if (is_e && b.flags & INSN_LINK && f->config->has_return_stack && !push_own(w, at))
+	if (is_e && b.flags & INSN_LINK && f->rules.has_return_stack && !push_own(w, at))
 		return false;
 	w->nr_insns += b.nr_insns;
 	w->items[w->nr_items++] = at << 1 | is_e;
@@ -174,27 +173,27 @@ static bool step(struct walk *w, bool is_e)
 	return true;
 }
 
-/** What is left of a packet of atoms can be said by another one. */
-static uint8_t rest_of(struct etm_atoms a, unsigned int nr_taken)
+/** What is left of a letter can be said by another one. */
+static uint8_t rest_of(const struct flow *f, struct flow_letter a, unsigned int nr_taken)
 {
 	uint32_t bits = a.bits >> nr_taken;
 
-	for (unsigned int h = FIRST_ATOMS; h <= 0xff && nr_taken; h++) {
-		struct etm_atoms b = etm_atoms_of((uint8_t)h);
+	for (unsigned int i = 1; i < FLOW_NR_LETTERS && nr_taken; i++) {
+		const struct flow_letter *b = &f->rules.letters[i];
 
-		if (b.nr == a.nr - nr_taken && b.bits == bits)
-			return (uint8_t)h;
+		if (b->nr == a.nr - nr_taken && b->bits == bits)
+			return (uint8_t)i;
 	}
 	return 0;
 }
 
-/** @return whether all of the packets could be taken; else *ret says how far it came. */
-static bool take_atoms(struct walk *w, uint64_t atoms, unsigned int nr, struct etm_path_more *ret)
+/** @return whether all of the letters could be taken; else *ret says how far it came. */
+static bool take_letters(struct walk *w, uint64_t key, unsigned int nr, struct flow_path_more *ret)
 {
 	const struct flow_blocks *b = &w->f->blocks;
 
-	for (; ret->nr_bytes < nr; ret->nr_bytes++, atoms >>= 8) {
-		const struct etm_atoms a = w->f->atoms[atoms & 0x3f];
+	for (; ret->nr_bytes < nr; ret->nr_bytes++, key >>= 8) {
+		const struct flow_letter a = w->f->rules.letters[key & 0xff];
 
 		for (unsigned int i = 0; i < a.nr; i++) {
 			uint32_t at = w->at, e = a.bits >> i & 1;
@@ -204,7 +203,7 @@ static bool take_atoms(struct walk *w, uint64_t atoms, unsigned int nr, struct e
 				w->nr_insns += b->links.data[at].nr_insns;
 				w->at = b->links.data[at].next[e];
 			} else if (!step(w, e)) {
-				ret->rest = rest_of(a, i);
+				ret->rest = rest_of(w->f, a, i);
 				return false;
 			}
 		}
@@ -212,61 +211,61 @@ static bool take_atoms(struct walk *w, uint64_t atoms, unsigned int nr, struct e
 	return true;
 }
 
-enum { MOST_WORDS = ETM_MORE_WORDS + ETM_PATH_ITEMS + ETM_CALLS_WORDS + ETM_PATH_SLACK };
+enum { MOST_WORDS = FLOW_MORE_WORDS + FLOW_PATH_ITEMS + FLOW_CALLS_WORDS + FLOW_PATH_SLACK };
 
-static bool has_room(struct etm_flow *f)
+static bool has_room(struct flow *f)
 {
-	struct etm_paths *t = &f->paths;
+	struct flow_paths *t = &f->paths;
 
-	if (t->all.nr % 16 == 0 && etm_flow_cache_is_full(f))
+	if (t->all.nr % 16 == 0 && flow_cache_is_full(f))
 		return false;
 	if (os_heap_reserve(t->heap, &t->all, t->all.nr + 1) &&
 	    os_heap_reserve(t->heap, &t->words, t->words.nr + MOST_WORDS) &&
-	    os_heap_reserve(t->heap, &t->pushed, t->pushed.nr + ETM_STACK_DEPTH))
+	    os_heap_reserve(t->heap, &t->pushed, t->pushed.nr + FLOW_STACK_DEPTH))
 		return true;
-	etm_flow_fail(f, CLEW_NO_MEMORY);
+	flow_fail(f, CLEW_NO_MEMORY);
 	return false;
 }
 
-static void keep_pushed(struct etm_paths *t, const struct walk *w)
+static void keep_pushed(struct flow_paths *t, const struct walk *w)
 {
-	struct etm_path_calls c = {.pushed = (uint32_t)t->pushed.nr,
-				   .nr_pushed = (uint8_t)w->nr_own,
-				   .most_pushed = (uint8_t)w->most_own};
+	struct flow_path_calls c = {.pushed = (uint32_t)t->pushed.nr,
+				    .nr_pushed = (uint8_t)w->nr_own,
+				    .most_pushed = (uint8_t)w->most_own};
 
 	memcpy(t->pushed.data + t->pushed.nr, w->own, w->nr_own * sizeof(w->own[0]));
 	t->pushed.nr += w->nr_own;
 	memcpy(t->words.data + t->words.nr, &c, sizeof(c));
-	t->words.nr += ETM_CALLS_WORDS;
+	t->words.nr += FLOW_CALLS_WORDS;
 }
 
-static void keep_more(struct etm_flow *f, const struct walk *w, struct etm_path *p,
-		      struct etm_path_more *more)
+static void keep_more(struct flow *f, const struct walk *w, struct flow_path *p,
+		      struct flow_path_more *more)
 {
-	struct etm_paths *t = &f->paths;
+	struct flow_paths *t = &f->paths;
 	uint32_t *words = t->words.data + t->words.nr;
 
 	more->nr_insns = w->nr_insns;
 	more->nr_items = (uint8_t)w->nr_items;
 	if (!f->items && w->nr_items) {
-		words[ETM_MORE_WORDS] = w->items[w->nr_items - 1];
+		words[FLOW_MORE_WORDS] = w->items[w->nr_items - 1];
 		more->nr_items = 1;
 	}
 	memcpy(words, more, sizeof(*more));
-	p->more |= (uint32_t)t->words.nr << ETM_PATH_FLAG_BITS;
-	t->words.nr += ETM_MORE_WORDS + more->nr_items;
+	p->more |= (uint32_t)t->words.nr << FLOW_PATH_FLAG_BITS;
+	t->words.nr += FLOW_MORE_WORDS + more->nr_items;
 	if (w->most_own)
 		keep_pushed(t, w);
 }
 
-static struct etm_path *keep(struct etm_flow *f, const struct walk *w, struct etm_path p,
-			     struct etm_path_more *more)
+static struct flow_path *keep(struct flow *f, const struct walk *w, struct flow_path p,
+			      struct flow_path_more *more)
 {
-	struct etm_paths *t = &f->paths;
+	struct flow_paths *t = &f->paths;
 
 	p.next = w->at;
-	p.more |= w->most_own ? ETM_PATH_CALLS : 0;
-	p.more |= p.next == FLOW_NO_BLOCK ? ETM_PATH_LEAVES : 0;
+	p.more |= w->most_own ? FLOW_PATH_CALLS : 0;
+	p.more |= p.next == FLOW_NO_BLOCK ? FLOW_PATH_LEAVES : 0;
 	if (f->items || p.more)
 		keep_more(f, w, &p, more);
 	t->all.data[t->all.nr++] = p;
@@ -274,25 +273,26 @@ static struct etm_path *keep(struct etm_flow *f, const struct walk *w, struct et
 	return &t->all.data[t->all.nr - 1];
 }
 
-struct etm_path *etm_path_walk(struct etm_flow *f, uint32_t from, uint64_t atoms, unsigned int nr,
-			       uint64_t to)
+struct flow_path *flow_path_walk(struct flow *f, uint32_t from, uint64_t key, unsigned int nr,
+				 uint64_t to)
 {
 	struct walk w;
-	struct etm_path p = {.atoms = atoms, .to = to, .from = from};
-	struct etm_path_more more = {0};
-	enum isa isa = to & 1 ? ISA_T32 : from & 1 ? ISA_A64 : ISA_A32;
+	struct flow_path p = {.key = key, .to = to, .from = from};
+	struct flow_path_more more = {0};
+	const struct flow_rules *rules = &f->rules;
+	enum isa isa = (enum isa)rules->isas[from & 1][to & rules->place_bit];
 
 	if (!has_room(f))
 		return NULL;
 	w.f = f;
 	w.at = from >> 1;
-	w.items = f->paths.words.data + f->paths.words.nr + ETM_MORE_WORDS;
+	w.items = f->paths.words.data + f->paths.words.nr + FLOW_MORE_WORDS;
 	w.nr_insns = w.nr_items = w.nr_own = w.most_own = 0;
-	if (take_atoms(&w, atoms, nr, &more) && !f->err) {
-		if (to != ETM_NO_ADDRESS)
-			w.at = block_at(f, isa, to & ~1ull);
+	if (take_letters(&w, key, nr, &more) && !f->err) {
+		if (to != FLOW_NO_ADDRESS)
+			w.at = block_at(f, isa, to & ~(uint64_t)rules->place_bit);
 	} else {
-		p.more = ETM_PATH_IS_CUT;
+		p.more = FLOW_PATH_IS_CUT;
 		if (!w.nr_items)
 			return NULL;
 	}

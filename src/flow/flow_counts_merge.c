@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flow/etm/etm_counts_merge.h"
+#include "flow/flow_counts_merge.h"
 
 static const uint64_t max_sum = 1ull << 31; /* and counts stay within 32 bits */
 
 /** From the one cache into the other. */
 struct merge {
-	struct etm_flow *to, *from;
+	struct flow *to, *from;
 	uint32_t *nr_of; /* block of from -> of to; FLOW_NO_BLOCK: not looked up */
 };
 
@@ -29,7 +29,7 @@ static bool add_went(struct merge *m, uint32_t from, uint32_t to, uint64_t nr)
 	b = block_of(m, to);
 	if (a == FLOW_NO_BLOCK || b == FLOW_NO_BLOCK)
 		return false;
-	etm_flow_went(m->to, a, b, (int64_t)nr);
+	flow_went(m->to, a, b, (int64_t)nr);
 	return !m->to->err;
 }
 
@@ -80,7 +80,7 @@ static bool add_all(struct merge *m)
 	return true;
 }
 
-static bool merge_kept(struct etm_flow *to, struct etm_flow *from)
+static bool merge_kept(struct flow *to, struct flow *from)
 {
 	bool is_ok = flow_kept_merge(&to->kept, &from->kept) &&
 		     flow_kept_merge(&to->pieces, &from->pieces);
@@ -90,15 +90,15 @@ static bool merge_kept(struct etm_flow *to, struct etm_flow *from)
 	return is_ok;
 }
 
-bool etm_counts_merge(struct etm_flow *to, struct etm_flow *from)
+bool flow_counts_merge(struct flow *to, struct flow *from)
 {
 	struct merge m = {to, from, NULL};
 	size_t bytes = from->blocks.all.nr * sizeof(*m.nr_of);
 	bool is_ok;
 
-	flow_totals(&from->flow);
+	flow_counts_totals(from);
 	if (to->nr_counted + from->nr_counted > max_sum)
-		etm_counts_keep(to);
+		flow_counts_keep(to);
 	m.nr_of = mem_alloc(bytes + 1);
 	if (!m.nr_of)
 		return false;
@@ -106,6 +106,6 @@ bool etm_counts_merge(struct etm_flow *to, struct etm_flow *from)
 	is_ok = !to->err && add_all(&m) && merge_kept(to, from);
 	mem_free(m.nr_of);
 	to->nr_counted += from->nr_counted;
-	etm_counts_forget(from);
+	flow_counts_forget(from);
 	return is_ok;
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flow/etm/etm_flow_impl.h"
-#include "flow/etm/etm_parallel.h"
-#include "packet/etm/etm_headers.h"
+#include "flow/flow_core.h"
 
-void etm_flow_went(struct etm_flow *f, uint32_t from, uint32_t to, int64_t nr)
+void flow_went(struct flow *f, uint32_t from, uint32_t to, int64_t nr)
 {
 	struct flow_ways *w = &f->blocks.ways.data[f->blocks.links.data[from].other];
 	uint64_t key = (uint64_t)from << 32 | to, *old;
@@ -22,10 +20,10 @@ void etm_flow_went(struct etm_flow *f, uint32_t from, uint32_t to, int64_t nr)
 	if (old)
 		*old += (uint64_t)nr;
 	else if (!map_u64_put(&f->went, key, (uint64_t)nr))
-		etm_flow_fail(f, CLEW_NO_MEMORY);
+		flow_fail(f, CLEW_NO_MEMORY);
 }
 
-void etm_flow_ran(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
+void flow_ran(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
 {
 	const uint64_t once[2] = {(uint64_t)(int64_t)(int32_t)f->step, 0};
 	struct flow_block piece = {.start = from,
@@ -37,38 +35,37 @@ void etm_flow_ran(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_in
 								 f->isa, from, to)};
 
 	if (flow_kept_add_block(&f->pieces, &piece, once) == UINT32_MAX)
-		etm_flow_fail(f, CLEW_NO_MEMORY);
+		flow_fail(f, CLEW_NO_MEMORY);
 }
 
-/** Atoms of the path's packet @p i; fewer than it has where the path is cut. */
-static struct etm_atoms atoms_of_path(const struct etm_flow *f, const struct etm_path *p,
-				      unsigned int i)
+/** Branches of the path's letter @p i; fewer than it has where the path is cut. */
+static struct flow_letter letter_of_path(const struct flow *f, const struct flow_path *p,
+					 unsigned int i)
 {
-	uint8_t header = (uint8_t)(i < ETM_PATH_PACKETS ? p->atoms >> 8 * i : 0);
-	struct etm_atoms ret = header ? f->atoms[header & 0x3f] : (struct etm_atoms){0};
-	const struct etm_path_more *more;
+	struct flow_letter ret = flow_letter_of(f, p, i);
+	const struct flow_path_more *more;
 
-	if (!(p->more & ETM_PATH_IS_CUT))
+	if (!(p->more & FLOW_PATH_IS_CUT))
 		return ret;
-	more = etm_path_more(&f->paths, p);
+	more = flow_path_more(&f->paths, p);
 	if (i == more->nr_bytes)
-		ret.nr = (uint8_t)(more->rest ? ret.nr - etm_atoms_of(more->rest).nr : 0);
-	return i > more->nr_bytes ? (struct etm_atoms){0} : ret;
+		ret.nr = (uint8_t)(more->rest ? ret.nr - f->rules.letters[more->rest].nr : 0);
+	return i > more->nr_bytes ? (struct flow_letter){0} : ret;
 }
 
 /** A walk along a path that was walked before: all links are known. */
 struct again {
-	struct etm_flow *f;
+	struct flow *f;
 	uint32_t at, behind, nr_runs;
 	uint32_t nr_insns;
 	unsigned int nr_own;
-	uint32_t own[ETM_STACK_DEPTH]; /* calls */
+	uint32_t own[FLOW_STACK_DEPTH]; /* calls */
 };
 
 static void pop_again(struct again *w)
 {
 	w->at = w->f->blocks.links.data[w->own[--w->nr_own]].next[0];
-	etm_flow_went(w->f, w->behind, w->at, (int32_t)w->nr_runs);
+	flow_went(w->f, w->behind, w->at, (int32_t)w->nr_runs);
 }
 
 /** What is more than to go on: a call, a return, an indirect branch. */
@@ -81,21 +78,21 @@ static void step_odd_again(struct again *w, bool is_e)
 	b = &w->f->blocks.all.data[w->at];
 	w->nr_insns += b->nr_insns;
 	w->f->blocks.counts.data[w->at].nr[is_e] += w->nr_runs;
-	if (is_e && b->flags & INSN_LINK && w->f->config->has_return_stack)
+	if (is_e && b->flags & INSN_LINK && w->f->rules.has_return_stack)
 		w->own[w->nr_own++] = w->at;
 	w->behind = w->at;
-	w->at = is_e && b->kind == INSN_INDIRECT ? FLOW_NO_BLOCK : *etm_link_of(w->f, w->at, is_e);
+	w->at = is_e && b->kind == INSN_INDIRECT ? FLOW_NO_BLOCK : *flow_link_of(w->f, w->at, is_e);
 }
 
-/** @return atoms. */
-static uint64_t walk_again(struct again *w, const struct etm_path *p)
+/** @return branches. */
+static uint64_t walk_again(struct again *w, const struct flow_path *p)
 {
 	const struct flow_link *links = w->f->blocks.links.data;
 	struct flow_count *counts = w->f->blocks.counts.data;
 	uint64_t nr_items = 0;
-	struct etm_atoms a;
+	struct flow_letter a;
 
-	for (unsigned int i = 0; (a = atoms_of_path(w->f, p, i)).nr; i++) {
+	for (unsigned int i = 0; (a = letter_of_path(w->f, p, i)).nr; i++) {
 		nr_items += a.nr;
 		for (; a.nr; a.nr--, a.bits >>= 1) {
 			uint32_t e = a.bits & 1, at = w->at;
@@ -113,7 +110,7 @@ static uint64_t walk_again(struct again *w, const struct etm_path *p)
 }
 
 /** Count the blocks and edges of a path that was taken. */
-static void spread_path(struct etm_flow *f, struct etm_path *p)
+static void spread_path(struct flow *f, struct flow_path *p)
 {
 	struct again w = {.f = f, .at = p->from >> 1, .nr_runs = p->nr_runs};
 	/* Less than none, where more was taken back this way than was counted this way. */
@@ -122,42 +119,42 @@ static void spread_path(struct etm_flow *f, struct etm_path *p)
 	f->totals.nr_ranges += walk_again(&w, p) * (uint64_t)nr_runs;
 	f->totals.nr_insns += w.nr_insns * (uint64_t)nr_runs;
 	if (w.at == FLOW_NO_BLOCK && p->next != FLOW_NO_BLOCK)
-		etm_flow_went(f, w.behind, p->next, nr_runs);
+		flow_went(f, w.behind, p->next, nr_runs);
 	p->nr_runs = 0;
 }
 
 /** Where last_edge is the end of a path: the branch there, if there is one. */
-static void find_last_edge(struct etm_flow *f)
+static void find_last_edge(struct flow *f)
 {
-	struct etm_edge_told *t = &f->last_edge;
-	const struct etm_path *p;
+	struct flow_last_edge *t = &f->last_edge;
+	const struct flow_path *p;
 	struct again w = {.f = f};
 
-	if (t->kind != ETM_EDGE_OF_PATH)
+	if (t->kind != FLOW_EDGE_OF_PATH)
 		return;
 	p = &f->paths.all.data[t->from];
 	w.at = p->from >> 1;
 	walk_again(&w, p);
-	*t = (struct etm_edge_told){ETM_EDGE_NONE};
+	*t = (struct flow_last_edge){FLOW_EDGE_NONE};
 	if (w.at == FLOW_NO_BLOCK)
-		*t = (struct etm_edge_told){ETM_EDGE_OF_BRANCH, w.behind, p->next, 0};
+		*t = (struct flow_last_edge){FLOW_EDGE_OF_BRANCH, w.behind, p->next, 0};
 }
 
-void etm_flow_take_back_edge(struct etm_flow *f)
+void flow_take_back_edge(struct flow *f)
 {
-	const struct etm_edge_told *t = &f->last_edge;
+	const struct flow_last_edge *t = &f->last_edge;
 	int64_t nr = -(int64_t)(int32_t)f->step;
 
 	find_last_edge(f);
-	if (t->kind == ETM_EDGE_OF_BRANCH)
-		etm_flow_went(f, t->from, t->to, nr);
-	if (t->kind == ETM_EDGE_KEPT &&
+	if (t->kind == FLOW_EDGE_OF_BRANCH)
+		flow_went(f, t->from, t->to, nr);
+	if (t->kind == FLOW_EDGE_KEPT &&
 	    !flow_kept_add_edge(&f->kept, t->from, t->address, (uint64_t)nr))
-		etm_flow_fail(f, CLEW_NO_MEMORY);
-	f->last_edge.kind = ETM_EDGE_NONE;
+		flow_fail(f, CLEW_NO_MEMORY);
+	f->last_edge.kind = FLOW_EDGE_NONE;
 }
 
-static void spread(struct etm_flow *f)
+static void spread(struct flow *f)
 {
 	vec_for_each (&f->paths.all, p) {
 		if (p->nr_runs)
@@ -165,12 +162,8 @@ static void spread(struct etm_flow *f)
 	}
 }
 
-const struct flow_totals *etm_counts_totals(struct flow *flow)
+const struct flow_totals *flow_counts_totals(struct flow *f)
 {
-	struct etm_flow *f = etm_flow_of(flow);
-
-	if (f->parallel)
-		return etm_parallel_totals(f->parallel);
 	if (!f->items)
 		spread(f);
 	return &f->totals;
@@ -183,7 +176,7 @@ struct teller {
 	void *ctx;
 };
 
-static bool tell_ways(const struct etm_flow *f, uint32_t at, const struct teller *t)
+static bool tell_ways(const struct flow *f, uint32_t at, const struct teller *t)
 {
 	const struct flow_ways *w = &f->blocks.ways.data[f->blocks.links.data[at].other];
 
@@ -194,7 +187,7 @@ static bool tell_ways(const struct etm_flow *f, uint32_t at, const struct teller
 	return true;
 }
 
-static bool tell_went(const struct etm_flow *f, const struct teller *t)
+static bool tell_went(const struct flow *f, const struct teller *t)
 {
 	for (size_t i = 0; i < f->went.cap; i++) {
 		const struct map_u64_slot *s = &f->went.slots[i];
@@ -207,7 +200,7 @@ static bool tell_went(const struct etm_flow *f, const struct teller *t)
 }
 
 /** Where branches went comes before the blocks. */
-static bool tell_all(struct etm_flow *f, const struct teller *t)
+static bool tell_all(struct flow *f, const struct teller *t)
 {
 	spread(f);
 	for (uint32_t at = 0; at < f->blocks.all.nr; at++) {
@@ -229,7 +222,7 @@ static bool tell_all(struct etm_flow *f, const struct teller *t)
 /* --- to the consumer --- */
 
 struct direct {
-	struct etm_flow *f;
+	struct flow *f;
 	bool (*edge)(void *ctx, const struct flow_edge *e);
 	void *ctx;
 	uint64_t *nr_told; /* by block: how often it was told where its branch went */
@@ -256,7 +249,7 @@ static bool edges_of_block(void *ctx, uint32_t at, const uint64_t nr[2])
 
 static bool keep_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
 {
-	struct etm_flow *f = ctx;
+	struct flow *f = ctx;
 	const uint64_t none[2] = {0, 0};
 	uint32_t at = flow_kept_add_block(&f->kept, &f->blocks.all.data[from], none);
 
@@ -266,12 +259,12 @@ static bool keep_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
 
 static bool keep_block(void *ctx, uint32_t at, const uint64_t nr[2])
 {
-	struct etm_flow *f = ctx;
+	struct flow *f = ctx;
 
 	return flow_kept_add_block(&f->kept, &f->blocks.all.data[at], nr) != UINT32_MAX;
 }
 
-void etm_counts_forget(struct etm_flow *f)
+void flow_counts_forget(struct flow *f)
 {
 	vec_for_each (&f->blocks.counts, n)
 		n->nr[0] = n->nr[1] = 0;
@@ -282,36 +275,36 @@ void etm_counts_forget(struct etm_flow *f)
 }
 
 /** It can be taken back from there. @return false: out of memory. */
-static bool keep_last_edge(struct etm_flow *f)
+static bool keep_last_edge(struct flow *f)
 {
 	const uint64_t none[2] = {0, 0};
-	struct etm_edge_told *t = &f->last_edge;
+	struct flow_last_edge *t = &f->last_edge;
 	uint64_t to;
 	uint32_t at;
 
 	find_last_edge(f);
-	if (t->kind != ETM_EDGE_OF_BRANCH)
+	if (t->kind != FLOW_EDGE_OF_BRANCH)
 		return true;
 	to = f->blocks.all.data[t->to].start;
 	at = flow_kept_add_block(&f->kept, &f->blocks.all.data[t->from], none);
-	*t = (struct etm_edge_told){ETM_EDGE_NONE};
+	*t = (struct flow_last_edge){FLOW_EDGE_NONE};
 	if (at != UINT32_MAX)
-		*t = (struct etm_edge_told){ETM_EDGE_KEPT, at, 0, to};
+		*t = (struct flow_last_edge){FLOW_EDGE_KEPT, at, 0, to};
 	return at != UINT32_MAX;
 }
 
-void etm_counts_keep(struct etm_flow *f)
+void flow_counts_keep(struct flow *f)
 {
 	const struct teller t = {keep_block, keep_went, f};
 
 	if (f->items)
 		return;
 	if (!tell_all(f, &t) || !keep_last_edge(f))
-		etm_flow_fail(f, CLEW_NO_MEMORY);
-	etm_counts_forget(f);
+		flow_fail(f, CLEW_NO_MEMORY);
+	flow_counts_forget(f);
 }
 
-static bool tell_directly(struct etm_flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
+static bool tell_directly(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
 			  void *ctx)
 {
 	struct direct d = {f, edge, ctx, mem_calloc(f->blocks.all.nr + 1, sizeof(uint64_t))};
@@ -322,20 +315,16 @@ static bool tell_directly(struct etm_flow *f, bool (*edge)(void *ctx, const stru
 	return is_ok;
 }
 
-bool etm_counts_edges(struct flow *flow, bool (*edge)(void *ctx, const struct flow_edge *e),
-		      void *ctx)
+bool flow_counts_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
+		       void *ctx)
 {
-	struct etm_flow *f = etm_flow_of(flow);
-
-	if (f->parallel)
-		return etm_parallel_edges(f->parallel, edge, ctx);
 	if (f->items)
 		return true;
 	if (!f->kept.blocks.nr) {
 		if (!tell_directly(f, edge, ctx))
 			return false;
 	} else {
-		etm_counts_keep(f);
+		flow_counts_keep(f);
 		if (f->err || !flow_kept_tell(&f->kept, edge, ctx))
 			return false;
 	}
