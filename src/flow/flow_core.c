@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_core.h"
 
-enum {
-	ADDRESS_SPACE = 8,     /* times the cache: room for tables that double */
-	MAX_COUNTED = 1 << 30, /* and a piece of input more: 31 bits */
-};
+enum { MAX_COUNTED = 1 << 30 }; /* and a piece of input more: 31 bits */
 
 void flow_fail(struct flow *f, enum clew_err err)
 {
@@ -155,33 +152,4 @@ void flow_make_room(struct flow *f)
 	limit_counts(f);
 	if (flow_wants_room(f))
 		clear_cache(f);
-}
-
-/* --- */
-
-bool flow_core_init(struct flow *f, const struct flow_insns *insns, bool has_wfx)
-{
-	size_t nr_items = FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH;
-
-	f->step = 1;
-	f->at = f->from = FLOW_NO_BLOCK;
-	f->needs_address = f->needs_context = true;
-	flow_code_init(&f->code, f->opts.code, insns, has_wfx);
-	flow_blocks_init(&f->blocks, &f->heap, &f->code, !f->opts.batch);
-	if (f->opts.batch)
-		f->items = mem_alloc(nr_items * sizeof(*f->items));
-	return (f->items || !f->opts.batch) &&
-	       os_heap_init(&f->heap, ADDRESS_SPACE * f->opts.max_cache_bytes) &&
-	       flow_paths_init(&f->paths, &f->heap);
-}
-
-void flow_core_done(struct flow *f)
-{
-	os_heap_done(&f->heap);
-	flow_reach_done(&f->reach);
-	flow_kept_done(&f->kept);
-	map_u64_done(&f->went);
-	flow_kept_done(&f->pieces);
-	vec_done(&f->events);
-	mem_free(f->items);
 }

@@ -18,18 +18,50 @@ enum {
 	FLOW_MAX_ASKED = 16,
 };
 
-/** What a front end does for its flows; functions as those of flow.h. */
+/**
+ * A front end: what makes a protocol's bytes a flow. Its own flow begins with struct flow; what is
+ * only its own is "own" here. All are called in the thread that decodes.
+ */
 struct flow_front {
-	enum clew_err (*feed)(struct flow *f, struct bytes in);
-	enum clew_err (*restart)(struct flow *f, uint64_t offset);
-	enum clew_err (*flush)(struct flow *f);
-	enum clew_err (*finish)(struct flow *f);
-	void (*set_bound)(struct flow *f, uint64_t bound);
-	void (*set_max_cache)(struct flow *f, size_t bytes);
-	const struct flow_totals *(*totals)(struct flow *f);
-	bool (*edges)(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
-		      void *ctx);
-	void (*free)(struct flow *f);
+	const struct flow_insns *insns;
+	size_t flow_bytes;
+	/** Of a flow that is zeroed but for opts: rules, and what is its own. @return false: no
+	 * memory. */
+	bool (*init)(struct flow *f, const void *own);
+	void (*done)(struct flow *f);
+
+	/** Decode @p in whole, or up to an error. Of at most FLOW_LETTER_BRANCHES a byte. */
+	void (*feed)(struct flow *f, struct bytes in);
+	/** No byte follows: end what is open. */
+	void (*end_input)(struct flow *f);
+	/** After that: the next byte, at f->offset, does not continue the last one. */
+	void (*restart)(struct flow *f);
+
+	/* Parts, decoded ahead; not of a front end whose flows have one thread. */
+
+	/** The first synchronisation that begins in [@p from, @p to) of @p in and says, before
+	 * anything else, where and in which context execution goes on. Of one that @p in does not
+	 * have in whole this is not known. Any thread. @return @p to: none. */
+	size_t (*find_cut)(const struct flow *f, struct bytes in, size_t from, size_t to);
+	/** A stretch without loss goes on with the synchronisation at @p offset. */
+	void (*begin_part)(struct flow *f, uint64_t offset);
+	/** What a part assumes of the context: @p ret, that of the end so far, where @p now is
+	 * known once perform_rest() was called. Any thread. */
+	void (*assume)(struct flow_context *ret, const struct flow_context *now,
+		       bool needs_context);
+	bool (*is_as_assumed)(const struct flow_context *assumed, const struct flow_context *now);
+	/** Elements that wait for what follows them. */
+	size_t (*nr_waiting)(const struct flow *f);
+	/** Do what they say, as it is when nothing is lost in front of the next one. */
+	void (*perform_rest)(struct flow *f);
+	/** After that: is it in the midst of nothing? *ret: offset of the next byte. */
+	bool (*is_between)(const struct flow *f, uint64_t *ret);
+	/** What is its own of where decoding stands, to go on from there later: state_bytes, zeroed
+	 * once. @return false: no memory. */
+	size_t state_bytes;
+	bool (*save)(void *state, const struct flow *f);
+	bool (*restore)(const void *state, struct flow *f);
+	void (*state_done)(void *state);
 };
 
 /** When counting: the edge that the last address gave. It does not count when the trace is lost
@@ -48,9 +80,11 @@ enum flow_first_to { FLOW_TO_OPEN, FLOW_TO_KNOWN, FLOW_TO_UNKNOWN };
 /** The first member of a front end's own. */
 struct flow {
 	const struct flow_front *front;
+	struct flow_parallel *parallel; /* then nothing else here is used but opts */
 	struct flow_opts opts;
 	enum clew_err err; /* the consumer's, or no memory: decoding has ended */
 	uint64_t offset;   /* of the packet at hand */
+	bool is_begun;
 
 	/* The code, as far as it ran. */
 	struct os_heap heap; /* of blocks and paths */
@@ -96,7 +130,8 @@ struct flow {
 	uint8_t first;        /* enum flow_first */
 	uint8_t has_first_to; /* enum flow_first_to, */
 	uint64_t first_to;
-	bool has_own_ticks; /* else ticks is a guess, and these spaces are */
+	bool has_own_context; /* what was assumed of it does not matter any more */
+	bool has_own_ticks;   /* else ticks is a guess, and these spaces are */
 	unsigned int nr_asked;
 	struct {
 		struct code_key key;
@@ -104,10 +139,9 @@ struct flow {
 	} asked[FLOW_MAX_ASKED];
 };
 
-/** Of a zeroed flow whose opts and rules are set. @return false: out of memory; flow_core_done()
- * all the same. */
-bool flow_core_init(struct flow *f, const struct flow_insns *insns, bool has_wfx);
-void flow_core_done(struct flow *f);
+/** @p own: the front end's own options, for the call. @return NULL: out of memory. */
+struct flow *flow_new(const struct flow_front *front, const struct flow_opts *opts,
+		      const void *own);
 
 void flow_fail(struct flow *f, enum clew_err err);
 

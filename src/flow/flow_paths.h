@@ -26,6 +26,7 @@ struct flow_rules {
 	uint8_t place_bit;  /* 1: bit 0 of an address says what code stands there; 0: no bit does */
 	uint8_t path_ends;  /* INSN_ flags of branches that a path does not take */
 	bool has_return_stack; /* targets of returns are not in the trace where they fit calls */
+	bool has_wfx;          /* INSN_WFX is a waypoint */
 };
 
 enum {

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/etm/etm_cut.h"
 #include "flow/etm/etm_flow_impl.h"
 #include "flow/etm/etm_insns.h"
-#include "flow/etm/etm_parallel.h"
+#include "flow/etm/etm_state.h"
 
-enum {
-	DEFAULT_CACHE_BYTES = 32 << 20,
-	MAX_EVENTS = 4 << 10,
-	MAX_PIECE = 32 << 20, /* of input */
-};
+enum { MAX_EVENTS = 4 << 10 };
 
 void etm_flow_lose(struct etm_flow *f, enum flow_no_sync reason, const char *what)
 {
@@ -328,187 +325,142 @@ static void take_packet(struct etm_flow *f, const struct etm_packet *p)
 	}
 }
 
-static void begin_input(struct etm_flow *f)
-{
-	if (!f->is_begun)
-		flow_put_no_sync(&f->flow, FLOW_NO_SYNC_INIT, NULL);
-	f->is_begun = true;
-}
-
-static void feed_piece(struct etm_flow *f, struct bytes in)
-{
-	struct etm_packet p;
-
-	f->flow.nr_counted += FLOW_LETTER_BRANCHES * bytes_left(&in);
-	for (;;) {
-		etm_straight(f, &in);
-		if (f->flow.err || etm_packets_next(&f->packets, &in, &p))
-			break;
-		take_packet(f, &p);
-		if (f->flow.nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS ||
-		    f->flow.events.nr > MAX_EVENTS)
-			flow_deliver(&f->flow);
-		flow_limit_cache(&f->flow);
-	}
-}
-
-static enum clew_err feed(struct flow *flow, struct bytes in)
+static void feed(struct flow *flow, struct bytes in)
 {
 	struct etm_flow *f = etm_flow_of(flow);
-	struct bytes piece;
+	struct etm_packet p;
 
-	if (f->parallel)
-		return etm_parallel_feed(f->parallel, in);
-	f->flow.totals.nr_bytes += bytes_left(&in);
-	if (bytes_left(&in))
-		begin_input(f);
-	while (!f->flow.err && bytes_left(&in)) {
-		size_t left = bytes_left(&in);
-
-		bytes_take(&in, left < MAX_PIECE ? left : MAX_PIECE, &piece);
-		flow_limit_cache(&f->flow);
-		feed_piece(f, piece);
+	for (;;) {
+		etm_straight(f, &in);
+		if (flow->err || etm_packets_next(&f->packets, &in, &p))
+			break;
+		take_packet(f, &p);
+		if (flow->nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS ||
+		    flow->events.nr > MAX_EVENTS)
+			flow_deliver(flow);
+		flow_limit_cache(flow);
 	}
-	return f->flow.err;
 }
 
-static void end_input(struct etm_flow *f)
+static void end_input(struct flow *flow)
 {
+	struct etm_flow *f = etm_flow_of(flow);
 	struct etm_packet p;
 
 	while (!etm_packets_finish(&f->packets, &p))
 		take_packet(f, &p);
 	etm_queue_end(f);
-	flow_put_dropped(&f->flow);
 }
 
-static enum clew_err restart(struct flow *flow, uint64_t offset)
+static void restart(struct flow *flow)
 {
 	struct etm_flow *f = etm_flow_of(flow);
 
-	if (f->parallel)
-		return etm_parallel_restart(f->parallel, offset);
-	end_input(f);
-	etm_packets_reset(&f->packets, offset);
-	f->flow.offset = offset;
+	etm_packets_reset(&f->packets, flow->offset);
 	if (f->sync == ETM_RUNNING)
 		etm_flow_lose(f, FLOW_NO_SYNC_RESET, NULL);
 	f->sync = ETM_WAIT_ASYNC;
-	return f->flow.err;
 }
 
-static enum clew_err flush(struct flow *flow)
+/* --- parts --- */
+
+static size_t find_cut(const struct flow *flow, struct bytes in, size_t from, size_t to)
+{
+	return etm_find_cut(((const struct etm_flow *)flow)->config, in, from, to);
+}
+
+static void begin_part(struct flow *flow, uint64_t offset)
 {
 	struct etm_flow *f = etm_flow_of(flow);
 
-	if (!f->parallel)
-		flow_deliver(&f->flow);
-	return f->flow.err;
+	f->sync = ETM_RUNNING;
+	f->was_overflow = false;
+	f->head = f->queue.nr = 0;
+	f->depth = f->nr_placeholders = 0;
+	f->has_pending = false;
+	f->has_context = false;
+	etm_walk_forget(f);
+	etm_packets_reset(&f->packets, offset);
+	f->packets.is_synced = true;
 }
 
-static enum clew_err finish(struct flow *flow)
+static void assume(struct flow_context *ret, const struct flow_context *now, bool needs_context)
 {
-	struct etm_flow *f = etm_flow_of(flow);
-	struct flow_event e = {.kind = FLOW_EV_END};
-
-	if (f->parallel)
-		return etm_parallel_finish(f->parallel);
-	end_input(f);
-	if (f->is_begun)
-		flow_put_event(&f->flow, &e);
-	flow_deliver(&f->flow);
-	return f->flow.err;
+	/* A guess: most trace is of a system, not of one EL. */
+	ret->upper_el = needs_context ? 1 : now->upper_el;
 }
 
-static void set_bound(struct flow *flow, uint64_t bound)
+static bool is_as_assumed(const struct flow_context *assumed, const struct flow_context *now)
 {
-	struct etm_flow *f = etm_flow_of(flow);
-	struct flow_event e = {.kind = FLOW_EV_BOUND, .value = bound};
-
-	if (f->parallel) {
-		etm_parallel_set_bound(f->parallel, bound);
-		return;
-	}
-	if (bound == f->flow.bound)
-		return;
-	f->flow.bound = bound;
-	flow_put_dropped(&f->flow);
-	flow_put_event(&f->flow, &e);
-	if (!f->flow.needs_context)
-		flow_look_up_space(&f->flow);
+	return assumed->upper_el == now->upper_el;
 }
 
-static void set_max_cache(struct flow *flow, size_t bytes)
+static size_t nr_waiting(const struct flow *flow)
 {
-	struct etm_flow *f = etm_flow_of(flow);
+	const struct etm_flow *f = (const struct etm_flow *)flow;
 
-	f->flow.opts.max_cache_bytes = bytes;
-	if (f->parallel)
-		etm_parallel_set_max_cache(f->parallel, bytes);
+	return f->queue.nr - f->head;
 }
 
-static const struct flow_totals *totals(struct flow *flow)
+static void perform_rest(struct flow *flow)
 {
-	struct etm_flow *f = etm_flow_of(flow);
-
-	return f->parallel ? etm_parallel_totals(f->parallel) : flow_counts_totals(flow);
+	etm_queue_perform_rest(etm_flow_of(flow));
 }
 
-static bool edges(struct flow *flow, bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx)
+static bool is_between(const struct flow *flow, uint64_t *ret)
+{
+	const struct etm_flow *f = (const struct etm_flow *)flow;
+	const struct etm_packets *k = &f->packets;
+
+	*ret = k->offset;
+	return f->sync == ETM_RUNNING && !f->has_pending && !f->depth && !f->was_overflow &&
+	       k->is_synced && !k->nr_held && !k->nr_skipped;
+}
+
+/* --- */
+
+static bool init(struct flow *flow, const void *own)
 {
 	struct etm_flow *f = etm_flow_of(flow);
 
-	return f->parallel ? etm_parallel_edges(f->parallel, edge, ctx)
-			   : flow_counts_edges(flow, edge, ctx);
+	f->opts = *(const struct etm_flow_opts *)own;
+	f->config = f->opts.config;
+	etm_packets_init(&f->packets, f->config);
+	etm_straight_init(f);
+	return true;
 }
 
-static void free_flow(struct flow *flow)
+static void done(struct flow *flow)
 {
-	struct etm_flow *f = etm_flow_of(flow);
-
-	etm_parallel_free(f->parallel);
-	flow_core_done(flow);
-	vec_done(&f->queue);
-	mem_free(f);
+	vec_done(&etm_flow_of(flow)->queue);
 }
 
 static const struct flow_front front = {
+	.insns = &etm_insns,
+	.flow_bytes = sizeof(struct etm_flow),
+	.init = init,
+	.done = done,
 	.feed = feed,
+	.end_input = end_input,
 	.restart = restart,
-	.flush = flush,
-	.finish = finish,
-	.set_bound = set_bound,
-	.set_max_cache = set_max_cache,
-	.totals = totals,
-	.edges = edges,
-	.free = free_flow,
+	.find_cut = find_cut,
+	.begin_part = begin_part,
+	.assume = assume,
+	.is_as_assumed = is_as_assumed,
+	.nr_waiting = nr_waiting,
+	.perform_rest = perform_rest,
+	.is_between = is_between,
+	.state_bytes = sizeof(struct etm_state),
+	.save = etm_state_save,
+	.restore = etm_state_restore,
+	.state_done = etm_state_done,
 };
-
-static bool init(struct etm_flow *f)
-{
-	if (f->opts.flow.nr_threads > 1 && !f->config->max_spec) {
-		f->parallel = etm_parallel_new(&f->opts);
-		return f->parallel;
-	}
-	etm_packets_init(&f->packets, f->config);
-	etm_straight_init(f);
-	return flow_core_init(&f->flow, &etm_insns, f->config->wfx_are_waypoints);
-}
 
 struct flow *etm_flow_new(const struct etm_flow_opts *opts)
 {
-	struct etm_flow *f = mem_zalloc(sizeof(*f));
+	struct flow_opts o = opts->flow;
 
-	if (!f)
-		return NULL;
-	f->flow.front = &front;
-	f->opts = *opts;
-	if (!opts->flow.max_cache_bytes)
-		f->opts.flow.max_cache_bytes = DEFAULT_CACHE_BYTES;
-	f->flow.opts = f->opts.flow;
-	f->config = opts->config;
-	if (init(f))
-		return &f->flow;
-	flow_free(&f->flow);
-	return NULL;
+	if (opts->config->max_spec)
+		o.nr_threads = 1;
+	return flow_new(&front, &o, opts);
 }

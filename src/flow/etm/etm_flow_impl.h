@@ -49,12 +49,11 @@ enum etm_sync { ETM_WAIT_ASYNC, ETM_WAIT_INFO, ETM_RUNNING };
 
 struct etm_flow {
 	struct flow flow;
-	struct etm_parallel *parallel; /* then nothing else here is used but opts */
 	struct etm_flow_opts opts;
 	const struct etm_config *config;
 	struct etm_packets packets;
 	enum etm_sync sync;
-	bool was_overflow, is_begun;
+	bool was_overflow;
 
 	/* Waiting for a commit. */
 	struct {
@@ -68,7 +67,7 @@ struct etm_flow {
 
 	/* The walk, beside flow's. */
 	bool is_popping, no_push;
-	bool has_own_context, has_own_upper_el; /* of a part: context.upper_el is no guess */
+	bool has_context; /* of a part: one came */
 
 	uint8_t forms[256]; /* of headers, etm_straight.c */
 };

@@ -62,6 +62,7 @@ void etm_straight_init(struct etm_flow *f)
  /* That of ETE makes an event. */
 		.path_ends = f->config->is_ete ? INSN_ERET : 0,
 		.has_return_stack = f->config->has_return_stack,
+		.has_wfx = f->config->wfx_are_waypoints,
 	};
 	for (unsigned int h = FIRST_ATOMS; h <= 0xff; h++) {
 		const struct etm_atoms a = etm_atoms_of((uint8_t)h);

@@ -228,9 +228,9 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 	struct flow_context *c = &f->flow.context;
 
 	c->el = n->el;
-	if (!f->has_own_context)
-		f->has_own_upper_el = n->el;
-	f->has_own_context = true;
+	if (!f->has_context)
+		f->flow.has_own_context = n->el; /* upper_el is no guess any more */
+	f->has_context = true;
 	if (n->el)
 		c->upper_el = n->el;
 	c->security = (uint8_t)(n->nse << 1 | n->ns); /* enum code_security */
