@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_parallel.h"
+#include "flow/flow_walk.h"
 
 enum {
 	DEFAULT_CACHE_BYTES = 32 << 20,
@@ -112,8 +113,7 @@ static bool init(struct flow *f, const void *own)
 	size_t nr_items = FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH;
 
 	f->step = 1;
-	f->at = f->from = FLOW_NO_BLOCK;
-	f->needs_address = f->needs_context = true;
+	flow_forget(f);
 	if (f->opts.batch)
 		f->items = mem_alloc(nr_items * sizeof(*f->items));
 	if (!f->front->init(f, own) || (!f->items && f->opts.batch))

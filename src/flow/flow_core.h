@@ -36,6 +36,8 @@ struct flow_front {
 	void (*end_input)(struct flow *f);
 	/** After that: the next byte, at f->offset, does not continue the last one. */
 	void (*restart)(struct flow *f);
+	/** What came cannot be: go on at the next synchronisation. */
+	void (*lose)(struct flow *f, enum flow_no_sync reason, const char *what);
 
 	/* Parts, decoded ahead; not of a front end whose flows have one thread. */
 
@@ -98,6 +100,9 @@ struct flow {
 	uint64_t pc;
 	enum isa isa;
 	bool needs_address, needs_context;
+	bool is_popping; /* behind an indirect branch: to the return stack's top, if no address
+			    comes */
+	bool no_push;    /* calls are not kept until an address comes */
 	struct flow_context context;
 	uint64_t ticks, bound; /* code_key */
 	uint32_t space;

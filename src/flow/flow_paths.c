@@ -157,7 +157,7 @@ static bool step(struct walk *w, bool is_e)
 		return false;
 	at = w->at;
 	b = f->blocks.all.data[at];
-	if (b.kind == INSN_PLAIN || (is_e && b.flags & f->rules.path_ends))
+	if (b.kind == INSN_PLAIN || (is_e && b.flags & INSN_ERET && f->rules.has_eret_events))
 		return false;
 	if (!is_e || b.kind != INSN_INDIRECT) {
 		next = *flow_link_of(f, at, is_e);

@@ -24,8 +24,8 @@ struct flow_rules {
 	struct flow_letter letters[FLOW_NR_LETTERS]; /* 0 is none */
 	uint8_t isas[2][2]; /* enum isa of code [in such a context][at an address with place_bit] */
 	uint8_t place_bit;  /* 1: bit 0 of an address says what code stands there; 0: no bit does */
-	uint8_t path_ends;  /* INSN_ flags of branches that a path does not take */
 	bool has_return_stack; /* targets of returns are not in the trace where they fit calls */
+	bool has_eret_events;  /* an INSN_ERET that is taken is an event; else packets are */
 	bool has_wfx;          /* INSN_WFX is a waypoint */
 };
 

@@ -362,6 +362,11 @@ static void restart(struct flow *flow)
 	f->sync = ETM_WAIT_ASYNC;
 }
 
+static void lose(struct flow *flow, enum flow_no_sync reason, const char *what)
+{
+	etm_flow_lose(etm_flow_of(flow), reason, what);
+}
+
 /* --- parts --- */
 
 static size_t find_cut(const struct flow *flow, struct bytes in, size_t from, size_t to)
@@ -443,6 +448,7 @@ static const struct flow_front front = {
 	.feed = feed,
 	.end_input = end_input,
 	.restart = restart,
+	.lose = lose,
 	.find_cut = find_cut,
 	.begin_part = begin_part,
 	.assume = assume,

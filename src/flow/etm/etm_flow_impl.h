@@ -65,8 +65,6 @@ struct etm_flow {
 	struct etm_elem pending;  /* an exception or Q whose address is still to come, */
 	bool has_pending;
 
-	/* The walk, beside flow's. */
-	bool is_popping, no_push;
 	bool has_context; /* of a part: one came */
 
 	uint8_t forms[256]; /* of headers, etm_straight.c */
@@ -81,7 +79,6 @@ static inline struct etm_flow *etm_flow_of(struct flow *f)
 
 /** @return false: the code or the stream does not fit; etm_flow_lose() was called. */
 bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e);
-bool etm_walk_atom(struct etm_flow *f, bool is_e);
 /** What is only told, whatever became of the instructions around it. */
 void etm_walk_note(struct etm_flow *f, const struct etm_elem *e);
 void etm_walk_forget(struct etm_flow *f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_flow_impl.h"
+#include "flow/flow_walk.h"
 
 static bool is_p0(const struct etm_flow *f, const struct etm_elem *e)
 {
@@ -72,7 +73,7 @@ static bool perform(struct etm_flow *f, uint32_t *n)
 			e->a >>= 1;
 			e->nr--;
 			f->depth--;
-			if (!etm_walk_atom(f, is_e))
+			if (!flow_step(&f->flow, is_e))
 				return false;
 		}
 		f->head += !e->nr;
@@ -128,7 +129,7 @@ bool etm_queue_add(struct etm_flow *f, const struct etm_elem *e)
 		if (e->kind != ETM_EL_ATOMS)
 			return etm_walk_element(f, e);
 		for (uint32_t i = 0; i < e->nr; i++) {
-			if (!etm_walk_atom(f, e->a >> i & 1))
+			if (!flow_step(&f->flow, e->a >> i & 1))
 				return false;
 		}
 		return true;

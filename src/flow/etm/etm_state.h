@@ -8,8 +8,7 @@
 
 /* clang-format off */
 #define ETM_STATE_FIELDS(X) \
-	X(packets) X(sync) X(was_overflow) X(depth) X(nr_placeholders) X(pending) X(has_pending) \
-	X(is_popping) X(no_push)
+	X(packets) X(sync) X(was_overflow) X(depth) X(nr_placeholders) X(pending) X(has_pending)
 /* clang-format on */
 
 struct etm_state {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_flow_impl.h"
+#include "flow/flow_walk.h"
 #include "packet/etm/etm_headers.h"
 
 /*
@@ -60,7 +61,7 @@ void etm_straight_init(struct etm_flow *f)
 		.isas = {{ISA_A32, ISA_T32}, {ISA_A64, ISA_T32}},
 		.place_bit = 1,
  /* That of ETE makes an event. */
-		.path_ends = f->config->is_ete ? INSN_ERET : 0,
+		.has_eret_events = f->config->is_ete,
 		.has_return_stack = f->config->has_return_stack,
 		.has_wfx = f->config->wfx_are_waypoints,
 	};
@@ -102,7 +103,7 @@ static void leave(struct etm_flow *f, uint32_t from)
 	f->flow.from = from;
 	f->flow.at = FLOW_NO_BLOCK;
 	f->flow.needs_address = true;
-	f->is_popping = f->config->has_return_stack;
+	f->flow.is_popping = f->config->has_return_stack;
 }
 
 /* --- by paths --- */
@@ -331,14 +332,14 @@ static void take_odd_path(struct etm_flow *f, struct scan *s)
 /** Behind an indirect branch, and atoms come: it went to where the return stack says. */
 static bool pop(struct etm_flow *f, struct scan *s)
 {
-	if (!f->is_popping || !f->flow.stack_nr || !(s->rest || s->pos[0] >= FIRST_ATOMS))
+	if (!f->flow.is_popping || !f->flow.stack_nr || !(s->rest || s->pos[0] >= FIRST_ATOMS))
 		return false;
 	s->at = flow_return_block(&f->flow, &f->flow.stack[f->flow.stack_top]);
 	if (s->at == FLOW_NO_BLOCK)
 		return false;
 	f->flow.stack_top = (f->flow.stack_top + FLOW_STACK_DEPTH - 1) % FLOW_STACK_DEPTH;
 	f->flow.stack_nr--;
-	f->is_popping = f->flow.needs_address = false;
+	f->flow.is_popping = f->flow.needs_address = false;
 	if (!f->flow.items)
 		flow_went(&f->flow, f->flow.from, s->at, (int32_t)f->flow.step);
 	f->flow.from = FLOW_NO_BLOCK;
@@ -386,7 +387,7 @@ static bool step_all(struct etm_flow *f, struct flow_letter a)
 		if (f->flow.at != FLOW_NO_BLOCK && step(f, a.bits & 1))
 			continue;
 		settle(f);
-		if (!etm_walk_atom(f, a.bits & 1))
+		if (!flow_step(&f->flow, a.bits & 1))
 			return false;
 	}
 	return true;
@@ -417,7 +418,7 @@ static bool go_to(struct etm_flow *f, uint64_t address, uint8_t is)
 
 	flow_put_dropped(&f->flow);
 	etm_packets_remember(&f->packets, address, is);
-	f->no_push = f->flow.needs_address = f->is_popping = false;
+	f->flow.no_push = f->flow.needs_address = f->flow.is_popping = false;
 	if (!known_target(f, address, isa)) {
 		f->flow.at = flow_blocks_get(&f->flow.blocks, f->flow.space, isa, address);
 		if (f->flow.at == FLOW_NO_BLOCK) {
@@ -491,8 +492,8 @@ static bool one_packet(struct etm_flow *f, struct bytes *in, uint8_t rest)
 
 static bool may_take_paths(const struct etm_flow *f)
 {
-	return (f->flow.at != FLOW_NO_BLOCK || f->is_popping) &&
-	       !(f->no_push && f->config->has_return_stack);
+	return (f->flow.at != FLOW_NO_BLOCK || f->flow.is_popping) &&
+	       !(f->flow.no_push && f->config->has_return_stack);
 }
 
 void etm_straight(struct etm_flow *f, struct bytes *in)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_flow_impl.h"
+#include "flow/flow_walk.h"
 
 enum {
 	BOTH = 2, /* E1:E0 of an exception: its return address is the branch's target, too */
@@ -23,203 +24,10 @@ static void forget_ids(struct etm_flow *f)
 void etm_walk_forget(struct etm_flow *f)
 {
 	forget_ids(f);
-	f->flow.needs_address = f->flow.needs_context = true;
-	f->is_popping = f->no_push = false;
-	f->flow.stack_nr = 0;
-	f->flow.context.upper_el = 0;
-	f->flow.at = f->flow.from = FLOW_NO_BLOCK;
-}
-
-static void move_to(struct etm_flow *f, uint64_t pc, enum isa isa)
-{
-	f->flow.pc = pc;
-	f->flow.isa = isa;
-	f->flow.at = FLOW_NO_BLOCK;
-	f->flow.needs_address = false;
-	f->is_popping = false;
-}
-
-static void lose_place(struct etm_flow *f)
-{
-	f->flow.needs_address = true;
-	f->is_popping = false;
-	f->flow.at = FLOW_NO_BLOCK;
-}
-
-static void push(struct etm_flow *f, uint32_t call)
-{
-	const struct flow_block *b = &f->flow.blocks.all.data[call];
-
-	if (!f->config->has_return_stack || f->no_push)
-		return;
-	f->flow.stack_top = (f->flow.stack_top + 1) % FLOW_STACK_DEPTH;
-	f->flow.stack[f->flow.stack_top] = (struct flow_return){b->start + b->bytes, call, b->isa};
-	f->flow.stack_nr += f->flow.stack_nr < FLOW_STACK_DEPTH;
-}
-
-static bool here(struct etm_flow *f);
-
-/** The branch of f->flow.from led here. */
-static void arrive(struct etm_flow *f)
-{
-	if (f->flow.from != FLOW_NO_BLOCK && !f->flow.items && here(f))
-		flow_went(&f->flow, f->flow.from, f->flow.at, (int32_t)f->flow.step);
-	f->flow.from = FLOW_NO_BLOCK;
-}
-
-static bool pop(struct etm_flow *f)
-{
-	if (!f->is_popping)
-		return true;
-	if (!f->flow.stack_nr) {
-		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "the return stack is empty");
-		return false;
-	}
-	move_to(f, f->flow.stack[f->flow.stack_top].address,
-		(enum isa)f->flow.stack[f->flow.stack_top].isa);
-	f->flow.stack_top = (f->flow.stack_top + FLOW_STACK_DEPTH - 1) % FLOW_STACK_DEPTH;
-	f->flow.stack_nr--;
-	arrive(f);
-	return !f->flow.err;
-}
-
-/** The block at the place where execution is. @return false: no memory. */
-static bool here(struct etm_flow *f)
-{
-	if (f->flow.at == FLOW_NO_BLOCK)
-		f->flow.at =
-			flow_blocks_get(&f->flow.blocks, f->flow.space, f->flow.isa, f->flow.pc);
-	if (f->flow.at == FLOW_NO_BLOCK)
-		flow_fail(&f->flow, CLEW_NO_MEMORY);
-	return f->flow.at != FLOW_NO_BLOCK;
-}
-
-static void tell_range(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
-{
-	struct flow_event e = {.kind = FLOW_EV_RANGE,
-			       .isa = (uint8_t)f->flow.isa,
-			       .el = f->flow.context.el,
-			       .count = nr_insns,
-			       .space = f->flow.space,
-			       .address = from,
-			       .end = to};
-
-	if (from == to)
-		return;
-	flow_add_range(&f->flow, nr_insns);
-	if (!f->flow.items)
-		flow_ran(&f->flow, from, to, nr_insns);
-	flow_put_event(&f->flow, &e);
-}
-
-static void tell_no_code(struct etm_flow *f, uint64_t address)
-{
-	struct flow_event e = {.kind = FLOW_EV_NACC,
-			       .el = f->flow.context.el,
-			       .space = f->flow.space,
-			       .address = address};
-
-	f->flow.totals.nr_nacc++;
-	flow_put_event(&f->flow, &e);
-	lose_place(f);
-}
-
-/** A block that ends before a waypoint. */
-static bool step_broken(struct etm_flow *f, const struct flow_block *b)
-{
-	uint64_t end = b->start + b->bytes;
-
-	tell_range(f, b->start, end, b->nr_insns);
-	if (b->flags & FLOW_BLOCK_ENDLESS)
-		return bad_image(f, "code without a branch");
-	tell_no_code(f, end);
-	return true;
-}
-
-/** Behind block @p at, whose waypoint was taken. */
-static void take(struct etm_flow *f, uint32_t at)
-{
-	const struct flow_block *b = &f->flow.blocks.all.data[at];
-	uint64_t next = b->start + b->bytes;
-	struct flow_event e = {.kind = FLOW_EV_EXCEPTION_RET};
-
-	if (b->flags & INSN_LINK)
-		push(f, at);
-	switch ((enum insn_kind)b->kind) {
-	case INSN_BRANCH:
-	case INSN_COND:
-		move_to(f, b->target, flow_target_isa(b));
-		return;
-	case INSN_INDIRECT:
-		lose_place(f);
-		f->is_popping = f->config->has_return_stack;
-		f->flow.from = at;
-		if (b->flags & INSN_ERET && f->config->is_ete)
-			flow_put_event(&f->flow, &e); /* the packet that ETMv4 has */
-		return;
-	case INSN_PLAIN:
-	case INSN_ISB:
-	case INSN_WFX:
-	case INSN_TSTART:
-		move_to(f, next, (enum isa)b->isa);
-		return;
-	}
-}
-
-bool etm_walk_atom(struct etm_flow *f, bool is_e)
-{
-	uint32_t at, next;
-	const struct flow_block *b;
-
-	f->flow.last_edge.kind = FLOW_EDGE_NONE;
-	f->flow.first = f->flow.first ? f->flow.first : FLOW_FIRST_RAN;
-	if (!pop(f))
-		return false;
-	if (f->flow.needs_address || f->flow.needs_context) {
-		flow_drop(&f->flow);
-		return true;
-	}
-	if (!here(f))
-		return false;
-	at = f->flow.at;
-	b = &f->flow.blocks.all.data[at];
-	if (b->kind == INSN_PLAIN)
-		return step_broken(f, b);
-	flow_put_item(&f->flow, at, is_e);
-	next = f->flow.blocks.links.data[at].next[is_e];
-	if (next != FLOW_NO_BLOCK) {
-		b = &f->flow.blocks.all.data[next];
-		f->flow.pc = b->start;
-		f->flow.isa = (enum isa)b->isa;
-		f->flow.at = next;
-		return true;
-	}
-	if (is_e)
-		take(f, at);
-	else
-		move_to(f, b->start + b->bytes, (enum isa)b->isa);
-	if (!f->flow.needs_address && here(f))
-		*flow_link_of(&f->flow, at, is_e) = f->flow.at;
-	return !f->flow.err;
+	flow_forget(&f->flow);
 }
 
 /* --- the other elements --- */
-
-static void set_address(struct etm_flow *f, const struct etm_elem *e)
-{
-	uint32_t from = f->flow.from;
-
-	if (f->flow.has_first_to == FLOW_TO_OPEN) {
-		f->flow.has_first_to = FLOW_TO_KNOWN;
-		f->flow.first_to = e->value;
-	}
-	f->no_push = false;
-	move_to(f, e->value, etm_isa_of(f, e->is));
-	arrive(f);
-	f->flow.last_edge.kind = FLOW_EDGE_NONE;
-	if (from != FLOW_NO_BLOCK && !f->flow.items && f->flow.at != FLOW_NO_BLOCK)
-		f->flow.last_edge = (struct flow_last_edge){FLOW_EDGE_OF_BRANCH, from, f->flow.at};
-}
 
 static void set_context(struct etm_flow *f, const struct etm_elem *e)
 {
@@ -257,24 +65,6 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 	flow_put_event(&f->flow, &told);
 }
 
-/** Instructions up to, and without, the exception's return address. */
-static void run_to(struct etm_flow *f, uint64_t end)
-{
-	uint64_t readable;
-	uint32_t nr;
-
-	if (end <= f->flow.pc)
-		return;
-	nr = flow_reach_count(&f->flow.reach, &f->flow.code, f->flow.space, f->flow.isa, f->flow.pc,
-			      end, &readable);
-	tell_range(f, f->flow.pc, readable, nr);
-	if (nr >= FLOW_MAX_BLOCK_INSNS)
-		etm_flow_lose(f, FLOW_NO_SYNC_BAD_IMAGE,
-			      "an exception far from where execution was");
-	else if (readable < end)
-		tell_no_code(f, readable);
-}
-
 static bool except(struct etm_flow *f, const struct etm_elem *e)
 {
 	struct flow_event told = {.kind = FLOW_EV_EXCEPTION,
@@ -286,12 +76,12 @@ static bool except(struct etm_flow *f, const struct etm_elem *e)
 	bool is_of_nowhere = f->config->is_m_profile && e->value == NOWHERE;
 
 	if (e->e == BOTH || is_of_nowhere)
-		f->is_popping = false;
-	else if (!pop(f))
+		f->flow.is_popping = false;
+	else if (!flow_pop(&f->flow))
 		return false;
 	if (e->e != BOTH && !is_of_nowhere && !f->flow.needs_context) {
 		if (!f->flow.needs_address)
-			run_to(f, e->value);
+			flow_run_to(&f->flow, e->value);
 		else if (f->flow.from != FLOW_NO_BLOCK)
 			flow_put_event(&f->flow, &gap);
 	}
@@ -299,22 +89,8 @@ static bool except(struct etm_flow *f, const struct etm_elem *e)
 		return false;
 	f->flow.totals.nr_exceptions++;
 	flow_put_event(&f->flow, &told);
-	lose_place(f);
+	flow_lose_place(&f->flow);
 	f->flow.from = FLOW_NO_BLOCK;
-	return true;
-}
-
-/** From block f->flow.at on, whose waypoint was not taken. @return false: no memory. */
-static bool fall_through(struct etm_flow *f)
-{
-	const struct flow_block *b = &f->flow.blocks.all.data[f->flow.at];
-	uint32_t at = f->flow.at, next = f->flow.blocks.links.data[at].next[0];
-
-	move_to(f, b->start + b->bytes, (enum isa)b->isa);
-	f->flow.at = next;
-	if (!here(f))
-		return false;
-	f->flow.blocks.links.data[at].next[0] = f->flow.at;
 	return true;
 }
 
@@ -328,25 +104,25 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 		flow_drop(&f->flow);
 		return true;
 	}
-	if (f->flow.stack_nr && !pop(f))
+	if (f->flow.stack_nr && !flow_pop(&f->flow))
 		return false;
-	f->is_popping = false; /* the target is not told, and not needed */
+	f->flow.is_popping = false; /* the target is not told, and not needed */
 	f->flow.from = FLOW_NO_BLOCK;
 	if (f->flow.needs_address || f->flow.pc > e->value)
-		move_to(f, e->value, etm_isa_of(f, e->is));
+		flow_move_to(&f->flow, e->value, etm_isa_of(f, e->is));
 	from = f->flow.pc;
 	for (;;) {
 		const struct flow_block *b;
 		uint64_t branch;
 
-		if (!here(f))
+		if (!flow_here(&f->flow))
 			return false;
 		b = &f->flow.blocks.all.data[f->flow.at];
 		branch = b->start + b->bytes - b->last_bytes;
 		if (b->kind == INSN_PLAIN || branch > e->value)
-			tell_range(f, from, b->start, nr_insns); /* got so far */
+			flow_put_range(&f->flow, from, b->start, nr_insns); /* got so far */
 		if (b->kind == INSN_PLAIN)
-			return step_broken(f, b);
+			return flow_step_broken(&f->flow, b);
 		if (branch > e->value)
 			return bad_image(f, "no branch at a source address");
 		nr_walked += b->nr_insns;
@@ -364,7 +140,7 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 		}
 		if (++nr_blocks == MAX_SKIPPED)
 			return bad_image(f, "a source address many branches away");
-		if (!fall_through(f))
+		if (!flow_fall_through(&f->flow))
 			return false;
 	}
 	if (from == f->flow.blocks.all.data[f->flow.at].start) {
@@ -372,9 +148,9 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 	} else {
 		const struct flow_block *b = &f->flow.blocks.all.data[f->flow.at];
 
-		tell_range(f, from, b->start + b->bytes, nr_insns);
+		flow_put_range(&f->flow, from, b->start + b->bytes, nr_insns);
 	}
-	take(f, f->flow.at);
+	flow_take(&f->flow, f->flow.at);
 	return true;
 }
 
@@ -400,7 +176,7 @@ static bool pass_barriers(struct etm_flow *f, uint32_t nr, uint32_t *ret_nr)
 		    nr - *ret_nr <= b->nr_insns)
 			return true;
 		*ret_nr += b->nr_insns;
-		if (!fall_through(f))
+		if (!flow_fall_through(&f->flow))
 			return false;
 	}
 }
@@ -420,7 +196,7 @@ static void tell_passed(struct etm_flow *f, uint32_t at, uint64_t end, uint32_t 
 		nr -= b->nr_insns;
 		at = f->flow.blocks.links.data[at].next[0];
 	}
-	tell_range(f, from, end, nr);
+	flow_put_range(&f->flow, from, end, nr);
 }
 
 /** Q: instructions of which no atoms were sent. */
@@ -436,7 +212,7 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 	uint64_t end = 0, next;
 	uint32_t nr = 0, passed, first;
 
-	if (!pop(f))
+	if (!flow_pop(&f->flow))
 		return false;
 	if (f->flow.from != FLOW_NO_BLOCK) {
 		gap.kind = FLOW_EV_NO_TARGET;
@@ -446,7 +222,7 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 	gap.isa = (uint8_t)f->flow.isa;
 	gap.address = f->flow.pc;
 	if (!f->flow.needs_address && !f->flow.needs_context) {
-		if (!here(f))
+		if (!flow_here(&f->flow))
 			return false;
 		first = f->flow.at;
 		if (!pass_barriers(f, e->has_count ? e->a : 0, &passed))
@@ -473,7 +249,7 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 		else
 			flow_put_event(&f->flow, &gap);
 	}
-	set_address(f, e);
+	flow_go_to(&f->flow, e->value, etm_isa_of(f, e->is));
 	return true;
 }
 
@@ -529,7 +305,7 @@ static void start_again(struct etm_flow *f)
 	f->flow.from = FLOW_NO_BLOCK;
 	if (f->flow.has_first_to == FLOW_TO_OPEN)
 		f->flow.has_first_to = FLOW_TO_UNKNOWN;
-	lose_place(f);
+	flow_lose_place(&f->flow);
 	flow_put_event(&f->flow, &e);
 }
 
@@ -547,7 +323,7 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 	case ETM_EL_EXCEPTION:
 		return except(f, e);
 	case ETM_EL_PE_RESET:
-		lose_place(f);
+		flow_lose_place(&f->flow);
 		f->flow.from = FLOW_NO_BLOCK;
 		f->flow.stack_nr = 0;
 		told_simply(f, FLOW_EV_PE_RESET, 0);
@@ -563,7 +339,7 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		told_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_START);
 		break;
 	case ETM_EL_ADDRESS:
-		set_address(f, e);
+		flow_go_to(&f->flow, e->value, etm_isa_of(f, e->is));
 		break;
 	case ETM_EL_CONTEXT:
 		set_context(f, e);
@@ -573,7 +349,7 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		break;
 	case ETM_EL_TRACE_INFO:
 		f->flow.stack_nr = 0;
-		f->no_push = true;
+		f->flow.no_push = true;
 		forget_ids(f);
 		break;
 	case ETM_EL_EXCEPTION_RET:
