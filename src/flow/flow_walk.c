@@ -224,3 +224,37 @@ bool flow_fall_through(struct flow *f)
 	f->blocks.links.data[at].next[0] = f->at;
 	return true;
 }
+
+static void put_path(struct flow *f, const struct flow_path *p)
+{
+	const struct flow_path_more *more = flow_path_more(&f->paths, p);
+
+	memcpy(f->items + f->nr_items, flow_path_items(&f->paths, p),
+	       more->nr_items * sizeof(*f->items));
+	f->nr_items += more->nr_items;
+	f->totals.nr_ranges += more->nr_items;
+	f->totals.nr_insns += more->nr_insns;
+}
+
+void flow_run_path(struct flow *f, const struct flow_path *p)
+{
+	bool has_address = p->to != FLOW_NO_ADDRESS && !(p->more & FLOW_PATH_IS_CUT);
+
+	f->first = f->first ? f->first : FLOW_FIRST_RAN;
+	if (f->items)
+		put_path(f, p);
+	else
+		f->paths.all.data[p - f->paths.all.data].nr_runs += f->step;
+	if (p->more & FLOW_PATH_CALLS)
+		flow_push_path(f, p);
+	flow_keep_path_edge(f, has_address ? p : NULL);
+	if (p->next == FLOW_NO_BLOCK) {
+		flow_leave(f, flow_path_items(&f->paths,
+					      p)[flow_path_more(&f->paths, p)->nr_items - 1] >>
+				      1);
+		return;
+	}
+	f->at = p->next;
+	f->pc = f->blocks.all.data[f->at].start;
+	f->isa = (enum isa)f->blocks.all.data[f->at].isa;
+}

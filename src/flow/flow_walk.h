@@ -24,7 +24,10 @@ bool flow_step(struct flow *f, bool is_taken);
 /** Instructions ran up to, and without, the one at @p end: where an exception came. */
 void flow_run_to(struct flow *f, uint64_t end);
 
-/* What flow_step() is made of. */
+/** What path @p p does from block f->at on, once. Of one that is cut see its flow_path_more. */
+void flow_run_path(struct flow *f, const struct flow_path *p);
+
+/* What these are made of. */
 
 /** If an indirect branch came last: no address follows, so that it went to where its call was. */
 bool flow_pop(struct flow *f);
@@ -38,5 +41,34 @@ bool flow_fall_through(struct flow *f);
 bool flow_step_broken(struct flow *f, const struct flow_block *b);
 /** FLOW_EV_RANGE */
 void flow_put_range(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insns);
+
+/** After indirect branch @p from, whose target is to come. */
+static inline void flow_leave(struct flow *f, uint32_t from)
+{
+	f->from = from;
+	f->at = FLOW_NO_BLOCK;
+	f->needs_address = true;
+	f->is_popping = f->rules.has_return_stack;
+}
+
+/** What a path that calls leaves on the return stack. */
+static inline void flow_push_path(struct flow *f, const struct flow_path *p)
+{
+	const struct flow_path_calls *c = flow_path_calls(&f->paths, p);
+	unsigned int most_left = FLOW_STACK_DEPTH - c->most_pushed;
+
+	f->stack_nr = (f->stack_nr < most_left ? f->stack_nr : most_left) + c->nr_pushed;
+	for (unsigned int i = 0; i < c->nr_pushed; i++) {
+		f->stack_top = (f->stack_top + 1) % FLOW_STACK_DEPTH;
+		f->stack[f->stack_top] = f->paths.pushed.data[c->pushed + i];
+	}
+}
+
+/** last_edge is that of the address at the end of @p p; NULL: there is none. */
+static inline void flow_keep_path_edge(struct flow *f, const struct flow_path *p)
+{
+	f->last_edge.kind = p && !f->items ? FLOW_EDGE_OF_PATH : FLOW_EDGE_NONE;
+	f->last_edge.from = p ? (uint32_t)(p - f->paths.all.data) : 0;
+}
 
 #endif

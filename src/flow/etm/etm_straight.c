@@ -97,15 +97,6 @@ static void settle(struct etm_flow *f)
 	f->flow.isa = (enum isa)f->flow.blocks.all.data[f->flow.at].isa;
 }
 
-/** Behind an indirect branch: only the trace knows. */
-static void leave(struct etm_flow *f, uint32_t from)
-{
-	f->flow.from = from;
-	f->flow.at = FLOW_NO_BLOCK;
-	f->flow.needs_address = true;
-	f->flow.is_popping = f->config->has_return_stack;
-}
-
 /* --- by paths --- */
 
 /** The scan's own state, and what made it stop. */
@@ -167,12 +158,6 @@ static inline uint32_t *put_items(uint32_t *to, const struct flow_path_more *mor
 		memcpy(to + FLOW_PATH_SLACK, from + FLOW_PATH_SLACK,
 		       (more->nr_items - (size_t)FLOW_PATH_SLACK) * sizeof(*to));
 	return to + more->nr_items;
-}
-
-static void keep_last_edge(struct etm_flow *f, const struct flow_path *p)
-{
-	f->flow.last_edge.kind = p && !f->flow.items ? FLOW_EDGE_OF_PATH : FLOW_EDGE_NONE;
-	f->flow.last_edge.from = p ? (uint32_t)(p - f->flow.paths.all.data) : 0;
 }
 
 /**
@@ -259,7 +244,7 @@ full:
 	memcpy(s->older, older, sizeof(older));
 	f->flow.totals.nr_packets += nr_packets;
 	if (is_counting && pos != s->pos)
-		keep_last_edge(f, told);
+		flow_keep_path_edge(&f->flow, told);
 	s->pos = pos;
 	if (!is_counting) {
 		f->flow.nr_items += (size_t)(items - first_item);
@@ -287,20 +272,6 @@ static void scan_end(struct etm_flow *f, const struct scan *s, struct bytes *in)
 	}
 }
 
-/** What the path leaves on the return stack. */
-static void push_all(struct etm_flow *f, const struct flow_path *p)
-{
-	const struct flow_path_calls *c = flow_path_calls(&f->flow.paths, p);
-	unsigned int most_left = FLOW_STACK_DEPTH - c->most_pushed;
-
-	f->flow.stack_nr =
-		(f->flow.stack_nr < most_left ? f->flow.stack_nr : most_left) + c->nr_pushed;
-	for (unsigned int i = 0; i < c->nr_pushed; i++) {
-		f->flow.stack_top = (f->flow.stack_top + 1) % FLOW_STACK_DEPTH;
-		f->flow.stack[f->flow.stack_top] = f->flow.paths.pushed.data[c->pushed + i];
-	}
-}
-
 /** The rest of what a path does: it calls, or is cut, or ends behind an indirect branch whose
  * target does not follow. */
 static void take_odd_path(struct etm_flow *f, struct scan *s)
@@ -310,7 +281,7 @@ static void take_odd_path(struct etm_flow *f, struct scan *s)
 
 	s->rest = 0;
 	if (p->more & FLOW_PATH_CALLS)
-		push_all(f, p);
+		flow_push_path(&f->flow, p);
 	if (p->more & FLOW_PATH_IS_CUT) {
 		f->flow.totals.nr_packets += more->nr_bytes;
 		s->pos += more->nr_bytes;
@@ -319,14 +290,14 @@ static void take_odd_path(struct etm_flow *f, struct scan *s)
 		f->flow.totals.nr_packets += s->nr + (unsigned int)(s->bytes != 0);
 		s->pos += s->nr + s->bytes;
 	}
-	keep_last_edge(f, s->bytes && !(p->more & FLOW_PATH_IS_CUT) ? p : NULL);
+	flow_keep_path_edge(&f->flow, s->bytes && !(p->more & FLOW_PATH_IS_CUT) ? p : NULL);
 	if (s->bytes && !(p->more & FLOW_PATH_IS_CUT)) {
 		s->older[2] = s->older[1];
 		s->older[1] = s->older[0];
 		s->older[0] = s->to;
 	}
 	if (s->at == FLOW_NO_BLOCK)
-		leave(f, flow_path_items(&f->flow.paths, p)[more->nr_items - 1] >> 1);
+		flow_leave(&f->flow, flow_path_items(&f->flow.paths, p)[more->nr_items - 1] >> 1);
 }
 
 /** Behind an indirect branch, and atoms come: it went to where the return stack says. */
