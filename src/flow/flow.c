@@ -118,7 +118,7 @@ static bool init(struct flow *f, const void *own)
 		f->items = mem_alloc(nr_items * sizeof(*f->items));
 	if (!f->front->init(f, own) || (!f->items && f->opts.batch))
 		return false;
-	flow_code_init(&f->code, f->opts.code, f->front->insns, f->rules.has_wfx);
+	flow_code_init(&f->code, f->opts.code, f->rules.insns, f->rules.has_wfx);
 	flow_blocks_init(&f->blocks, &f->heap, &f->code, !f->opts.batch);
 	return os_heap_init(&f->heap, ADDRESS_SPACE * f->opts.max_cache_bytes) &&
 	       flow_paths_init(&f->paths, &f->heap);

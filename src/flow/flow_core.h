@@ -23,7 +23,6 @@ enum {
  * only its own is "own" here. All are called in the thread that decodes.
  */
 struct flow_front {
-	const struct flow_insns *insns;
 	size_t flow_bytes;
 	/** Of a flow that is zeroed but for opts: rules, and what is its own. @return false: no
 	 * memory. */

@@ -21,6 +21,7 @@ enum { FLOW_NR_LETTERS = 256, FLOW_LETTER_BRANCHES = 24 };
 
 /** What the engine has to know of a protocol. */
 struct flow_rules {
+	const struct flow_insns *insns;
 	struct flow_letter letters[FLOW_NR_LETTERS]; /* 0 is none */
 	uint8_t isas[2][2]; /* enum isa of code [in such a context][at an address with place_bit] */
 	uint8_t place_bit;  /* 1: bit 0 of an address says what code stands there; 0: no bit does */

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "flow/flow.h"
+#include "flow/flow_code.h"
 
 /*
  * A machine that nobody built, with instructions of 1 to 15 bytes, and a trace of it that says
@@ -60,6 +60,8 @@ void toy_program_done(struct toy_program *p);
 
 struct toy_opts {
 	struct flow_opts flow;
+	const struct flow_insns *insns; /* NULL: this machine's; at any rate, all code is of isa */
+	enum isa isa;
 	bool has_paths; /* else branch by branch */
 };
 struct flow *toy_flow_new(const struct toy_opts *opts);

@@ -6,6 +6,7 @@ enum { ADDRESS_BYTES = 9, SYNC_BYTES = TOY_PADS + ADDRESS_BYTES };
 
 struct toy_flow {
 	struct flow flow;
+	enum isa isa;
 	bool has_paths, is_synced;
 	uint64_t next; /* offset of the next byte */
 	uint8_t held[ADDRESS_BYTES], nr_held;
@@ -101,7 +102,7 @@ static void sync(struct flow *f, uint64_t address)
 	f->stack_nr = 0;
 	flow_look_up_space(f);
 	flow_put_event(f, &e);
-	flow_go_to(f, address, ISA_A64);
+	flow_go_to(f, address, toy_of(f)->isa);
 }
 
 static void except(struct flow *f, uint64_t address)
@@ -130,7 +131,7 @@ static void take_address(struct flow *f, enum toy_packet header, uint64_t addres
 	else if (header == TOY_EXCEPTION)
 		except(f, address);
 	else
-		flow_go_to(f, address, ISA_A64);
+		flow_go_to(f, address, toy_of(f)->isa);
 }
 
 static void take_branches(struct flow *f, struct flow_letter branches)
@@ -355,9 +356,13 @@ static void state_done(void *state)
 
 static bool init(struct flow *f, const void *own)
 {
+	const struct toy_opts *o = own;
 	struct flow_rules *r = &f->rules;
 
-	toy_of(f)->has_paths = ((const struct toy_opts *)own)->has_paths;
+	toy_of(f)->isa = o->isa;
+	toy_of(f)->has_paths = o->has_paths;
+	r->isas[0][0] = (uint8_t)o->isa;
+	r->insns = o->insns ? o->insns : &insns;
 	r->has_return_stack = true;
 	for (unsigned int nr = 1; nr <= TOY_MAX_BRANCHES; nr++) {
 		for (unsigned int bits = 0; bits < 1u << nr; bits++)
@@ -373,7 +378,6 @@ static void done(struct flow *f)
 }
 
 static const struct flow_front front = {
-	.insns = &insns,
 	.flow_bytes = sizeof(struct toy_flow),
 	.init = init,
 	.done = done,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/hash.h"
-#include "make/etm_code.h"
-#include "make/toy.h"
+#include "make/toy_encode.h"
 
-enum { STACK = 16, MAX_CODE = sizeof(((struct toy_program *)NULL)->code) / TOY_MAX_INSN };
+enum { MAX_CODE = sizeof(((struct toy_program *)NULL)->code) / TOY_MAX_INSN };
 
 struct run {
 	struct toy_program *p;
@@ -11,10 +10,7 @@ struct run {
 	uint16_t starts[MAX_CODE]; /* of instructions, offsets */
 	unsigned int nr_code;
 	uint64_t pc;
-	uint64_t stack[STACK];
-	unsigned int top, nr_stack;
-	uint8_t branches, nr_branches; /* that no packet says yet */
-	bool is_ok;
+	struct toy_encoder encoder;
 };
 
 uint64_t toy_insn_digest(uint64_t before, uint64_t address)
@@ -72,74 +68,13 @@ static void make_code(struct run *r)
 	}
 }
 
-/* --- trace --- */
-
-static void put(struct run *r, const void *data, size_t bytes)
-{
-	buf_add(&r->p->trace, data, bytes);
-}
-
-static void put_byte(struct run *r, uint8_t byte)
-{
-	put(r, &byte, 1);
-}
-
-static void flush(struct run *r)
-{
-	if (r->nr_branches)
-		put_byte(r, (uint8_t)(TOY_BRANCHES | 1u << r->nr_branches | r->branches));
-	r->branches = r->nr_branches = 0;
-}
-
-static void put_address(struct run *r, enum toy_packet header, uint64_t address)
-{
-	flush(r);
-	put_byte(r, (uint8_t)header);
-	for (int i = 0; i < 8; i++)
-		put_byte(r, (uint8_t)(address >> 8 * i));
-}
-
-static void put_sync(struct run *r)
-{
-	flush(r);
-	for (int i = 0; i < TOY_PADS; i++)
-		put_byte(r, TOY_PAD);
-	put_address(r, TOY_SYNC, r->pc);
-	r->nr_stack = 0;
-}
-
-static void put_branch(struct run *r, bool is_taken)
-{
-	r->branches = (uint8_t)(r->branches | (unsigned int)is_taken << r->nr_branches++);
-	if (r->nr_branches == TOY_MAX_BRANCHES || etm_random_one_in(&r->random, 20))
-		flush(r);
-}
-
 /* --- the run --- */
-
-static void push(struct run *r, uint64_t address)
-{
-	r->top = (r->top + 1) % STACK;
-	r->stack[r->top] = address;
-	r->nr_stack += r->nr_stack < STACK;
-}
-
-/** An indirect branch goes there. */
-static void go(struct run *r, uint64_t to)
-{
-	if (!r->nr_stack || r->stack[r->top] != to) {
-		put_address(r, TOY_ADDRESS, to);
-		return;
-	}
-	r->top = (r->top + STACK - 1) % STACK;
-	r->nr_stack--;
-}
 
 /** Mostly one of two places for each. */
 static uint64_t any_target(struct run *r, enum toy_kind kind)
 {
-	if (kind == TOY_RETURN && r->nr_stack && !etm_random_one_in(&r->random, 20))
-		return r->stack[r->top];
+	if (kind == TOY_RETURN && r->encoder.nr_stack && !etm_random_one_in(&r->random, 20))
+		return r->encoder.stack[r->encoder.top];
 	if (etm_random_one_in(&r->random, 10))
 		return TOY_BASE + any_start(r);
 	return TOY_BASE + r->starts[hash_two(r->pc, etm_random_below(&r->random, 2)) % r->nr_code];
@@ -151,14 +86,14 @@ static void waypoint(struct run *r, const uint8_t *insn)
 	uint64_t from = r->pc, next = from + toy_bytes(*insn), to = next;
 	bool is_taken = kind != TOY_COND || etm_random_one_in(&r->random, 2);
 
-	put_branch(r, is_taken);
+	toy_put_branch(&r->encoder, is_taken);
 	if (is_taken && is_direct(kind))
 		to = TOY_BASE + (uint64_t)(insn[1] | insn[2] << 8);
 	if (kind == TOY_CALL || kind == TOY_CALL_INDIRECT)
-		push(r, next);
+		toy_push(&r->encoder, next);
 	if (!is_direct(kind)) {
 		to = any_target(r, kind);
-		go(r, to);
+		toy_put_target(&r->encoder, to);
 	}
 	r->p->branches += toy_branch_digest(from, to, is_taken, 1);
 	r->pc = to;
@@ -166,10 +101,11 @@ static void waypoint(struct run *r, const uint8_t *insn)
 
 static void except(struct run *r)
 {
-	put_address(r, TOY_EXCEPTION, r->pc);
-	r->p->nr_exceptions++;
+	uint64_t at = r->pc;
+
 	r->pc = TOY_BASE + any_start(r);
-	put_address(r, TOY_ADDRESS, r->pc);
+	toy_put_exception(&r->encoder, at, r->pc);
+	r->p->nr_exceptions++;
 }
 
 /** @return whether it was a waypoint. */
@@ -207,20 +143,23 @@ static uint32_t only_space(void *ctx, const struct code_key *key)
 bool toy_program_make(struct toy_program *p, uint64_t seed, unsigned int nr_code,
 		      unsigned int nr_branches)
 {
-	struct run r = {.p = p, .random = {seed}, .pc = TOY_BASE};
+	struct run r = {
+		.p = p, .random = {seed   },
+                     .pc = TOY_BASE, .encoder = { &p->trace, {seed}}
+        };
 
 	r.nr_code = nr_code < MAX_CODE ? nr_code : MAX_CODE;
 	p->source = (struct code_source){.space = only_space, .find = find, .ctx = p};
 	make_code(&r);
-	put_sync(&r);
+	toy_put_sync(&r.encoder, r.pc);
 	for (unsigned int i = 0; i < nr_branches;) {
 		if (!run_insn(&r))
 			continue;
 		i++;
 		if (etm_random_one_in(&r.random, 100))
-			put_sync(&r);
+			toy_put_sync(&r.encoder, r.pc);
 	}
-	put_sync(&r);
+	toy_put_sync(&r.encoder, r.pc);
 	return !p->trace.is_failed;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_cut.h"
 #include "flow/etm/etm_flow_impl.h"
-#include "flow/etm/etm_insns.h"
 #include "flow/etm/etm_state.h"
 
 enum { MAX_EVENTS = 4 << 10 };
@@ -441,7 +440,6 @@ static void done(struct flow *flow)
 }
 
 static const struct flow_front front = {
-	.insns = &etm_insns,
 	.flow_bytes = sizeof(struct etm_flow),
 	.init = init,
 	.done = done,

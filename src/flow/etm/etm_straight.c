@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_flow_impl.h"
+#include "flow/etm/etm_insns.h"
 #include "flow/flow_walk.h"
 #include "packet/etm/etm_headers.h"
 
@@ -58,6 +59,7 @@ void etm_straight_init(struct etm_flow *f)
 	struct flow_rules *r = &f->flow.rules;
 
 	*r = (struct flow_rules){
+		.insns = &etm_insns,
 		.isas = {{ISA_A32, ISA_T32}, {ISA_A64, ISA_T32}},
 		.place_bit = 1,
  /* That of ETE makes an event. */
