@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "image/code_source.h"
-#include "isa/isa.h"
+#include "isa/insn.h"
 
 /*
  * A processor's trace + code -> what was executed. One flow decodes one trace source. A front end
@@ -28,7 +28,7 @@ struct flow_block {
 	uint32_t space; /* of code_source */
 	uint16_t nr_insns;
 	uint8_t isa;         /* enum isa */
-	uint8_t kind, flags; /* of the waypoint, isa/isa.h */
+	uint8_t kind, flags; /* of the waypoint, isa/insn.h */
 	uint8_t last_bytes;  /* of the waypoint */
 };
 _Static_assert(sizeof(struct flow_block) == 32, "half a cache line");

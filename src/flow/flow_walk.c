@@ -138,6 +138,8 @@ void flow_take(struct flow *f, uint32_t at)
 	case INSN_ISB:
 	case INSN_WFX:
 	case INSN_TSTART:
+	case INSN_FAR:
+	case INSN_SPECIAL:
 		flow_move_to(f, next, (enum isa)b->isa);
 		return;
 	}

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "isa/isa.h"
+#include "isa/insn.h"
 #include "make/splitmix.h"
 
 /*

@@ -499,6 +499,8 @@ static void follow(struct etm_program *p, const struct insn *i, bool is_e)
 	case INSN_PLAIN:
 	case INSN_ISB:
 	case INSN_WFX:
+	case INSN_FAR:
+	case INSN_SPECIAL:
 		arrive(p, next, p->pe.isa);
 		return;
 	}

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "isa/isa.h"
+#include "isa/insn.h"
 
 /** AArch32: A32 word. Spec: Arm ARM (DDI 0487), "F4.1 A32 instruction set encoding". */
 struct insn a32_decode(uint32_t word, uint64_t pc);

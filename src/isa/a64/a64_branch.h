@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "isa/isa.h"
+#include "isa/insn.h"
 
 /** Bits 31:24 of no waypoint: three in four instructions need no more. */
 static inline bool a64_may_be_waypoint(uint32_t word)

@@ -139,6 +139,8 @@ static uint32_t flow_of_insn(uint8_t kind, uint8_t flags)
 	case INSN_ISB:
 	case INSN_WFX:
 	case INSN_TSTART:
+	case INSN_FAR:
+	case INSN_SPECIAL:
 		break;
 	}
 	return 0;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef ISA_ISA_H
-#define ISA_ISA_H
+#ifndef ISA_INSN_H
+#define ISA_INSN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a trace decoder has to know of an instruction: how long it is, whether trace units report
- * it (a waypoint), and where it goes. Nothing else is decoded. */
+/* What a trace decoder has to know of an instruction: how long it is, what the trace reports of it,
+ * and where it goes. Nothing else is decoded. */
 
-enum isa { ISA_A64, ISA_A32, ISA_T32 };
+/** Instruction set and mode. */
+enum isa { ISA_A64, ISA_A32, ISA_T32, ISA_X86_64, ISA_X86_32, ISA_X86_16 };
 
 enum insn_kind {
 	INSN_PLAIN,    /* no waypoint */
@@ -18,6 +19,8 @@ enum insn_kind {
 	INSN_ISB,
 	INSN_WFX,    /* WFI, WFE, WFIT, WFET: a waypoint only where the unit says so */
 	INSN_TSTART, /* start of a transaction */
+	INSN_FAR,    /* target from the trace; mode and address space may change, no return stack */
+	INSN_SPECIAL, /* the next one follows, but the trace may report an event at this one */
 };
 
 enum {
@@ -31,17 +34,18 @@ enum {
 struct insn {
 	uint64_t target; /* of INSN_BRANCH and INSN_COND */
 	uint8_t kind;    /* enum insn_kind */
-	uint8_t flags;
-	uint8_t bytes; /* 2 or 4 */
+	uint8_t flags;   /* INSN_LINK and so on */
+	uint8_t bytes;   /* A64, A32: 4; T32: 2 or 4; x86: 1 to 15 */
+	uint8_t detail;  /* of INSN_FAR and INSN_SPECIAL: which, as the instruction set names it */
 };
 
-/** Instructions are little endian whatever data is. */
+/** Arm's instructions are little endian whatever data is. */
 static inline uint32_t insn_word(const uint8_t *p)
 {
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/** Do trace units report it? @p has_wfx: this one reports INSN_WFX. */
+/** Do ETM and ETE report it? @p has_wfx: this one reports INSN_WFX. */
 static inline bool insn_is_waypoint(const struct insn *i, bool has_wfx)
 {
 	return i->kind != INSN_PLAIN && (i->kind != INSN_WFX || has_wfx);
