@@ -68,7 +68,7 @@ static inline uint64_t flow_block_place(const struct flow_block *b)
 	return b->start | (b->isa == ISA_T32);
 }
 
-/** Instruction set and address behind a direct branch that is taken. */
+/** Instruction set and address after a direct branch that is taken. */
 static inline enum isa flow_target_isa(const struct flow_block *b)
 {
 	if (!(b->flags & INSN_SWITCH))

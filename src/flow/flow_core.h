@@ -99,7 +99,7 @@ struct flow {
 	uint64_t pc;
 	enum isa isa;
 	bool needs_address, needs_context;
-	bool is_popping; /* behind an indirect branch: to the return stack's top, if no address
+	bool is_popping; /* after an indirect branch: to the return stack's top, if no address
 			    comes */
 	bool no_push;    /* calls are not kept until an address comes */
 	struct flow_context context;

@@ -170,13 +170,13 @@ const struct flow_totals *flow_counts_totals(struct flow *f)
 }
 
 /** What becomes of the counts of blocks, and of where indirect branches went. */
-struct teller {
+struct counts_sink {
 	bool (*block)(void *ctx, uint32_t at, const uint64_t nr[2]);
 	bool (*went)(void *ctx, uint32_t from, uint32_t to, uint64_t nr);
 	void *ctx;
 };
 
-static bool tell_ways(const struct flow *f, uint32_t at, const struct teller *t)
+static bool give_ways(const struct flow *f, uint32_t at, const struct counts_sink *t)
 {
 	const struct flow_ways *w = &f->blocks.ways.data[f->blocks.links.data[at].other];
 
@@ -187,7 +187,7 @@ static bool tell_ways(const struct flow *f, uint32_t at, const struct teller *t)
 	return true;
 }
 
-static bool tell_went(const struct flow *f, const struct teller *t)
+static bool give_went(const struct flow *f, const struct counts_sink *t)
 {
 	for (size_t i = 0; i < f->went.cap; i++) {
 		const struct map_u64_slot *s = &f->went.slots[i];
@@ -200,14 +200,14 @@ static bool tell_went(const struct flow *f, const struct teller *t)
 }
 
 /** Where branches went comes before the blocks. */
-static bool tell_all(struct flow *f, const struct teller *t)
+static bool give_all(struct flow *f, const struct counts_sink *t)
 {
 	spread(f);
 	for (uint32_t at = 0; at < f->blocks.all.nr; at++) {
-		if (f->blocks.all.data[at].kind == INSN_INDIRECT && !tell_ways(f, at, t))
+		if (f->blocks.all.data[at].kind == INSN_INDIRECT && !give_ways(f, at, t))
 			return false;
 	}
-	if (!tell_went(f, t))
+	if (!give_went(f, t))
 		return false;
 	for (uint32_t at = 0; at < f->blocks.all.nr; at++) {
 		const uint32_t *n = f->blocks.counts.data[at].nr;
@@ -225,7 +225,7 @@ struct direct {
 	struct flow *f;
 	bool (*edge)(void *ctx, const struct flow_edge *e);
 	void *ctx;
-	uint64_t *nr_told; /* by block: how often it was told where its branch went */
+	uint64_t *nr_known; /* by block: how often it is known where its branch went */
 };
 
 static bool edge_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
@@ -234,7 +234,7 @@ static bool edge_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
 	struct flow_edge e = {&d->f->blocks.all.data[from], d->f->blocks.all.data[to].start, nr,
 			      true, true};
 
-	d->nr_told[from] += nr;
+	d->nr_known[from] += nr;
 	return d->edge(d->ctx, &e);
 }
 
@@ -242,7 +242,7 @@ static bool edges_of_block(void *ctx, uint32_t at, const uint64_t nr[2])
 {
 	struct direct *d = ctx;
 
-	return flow_tell_block(&d->f->blocks.all.data[at], nr, d->nr_told[at], d->edge, d->ctx);
+	return flow_block_edges(&d->f->blocks.all.data[at], nr, d->nr_known[at], d->edge, d->ctx);
 }
 
 /* --- to what is kept --- */
@@ -295,23 +295,23 @@ static bool keep_last_edge(struct flow *f)
 
 void flow_counts_keep(struct flow *f)
 {
-	const struct teller t = {keep_block, keep_went, f};
+	const struct counts_sink t = {keep_block, keep_went, f};
 
 	if (f->items)
 		return;
-	if (!tell_all(f, &t) || !keep_last_edge(f))
+	if (!give_all(f, &t) || !keep_last_edge(f))
 		flow_fail(f, CLEW_NO_MEMORY);
 	flow_counts_forget(f);
 }
 
-static bool tell_directly(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
+static bool give_directly(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
 			  void *ctx)
 {
 	struct direct d = {f, edge, ctx, mem_calloc(f->blocks.all.nr + 1, sizeof(uint64_t))};
-	const struct teller t = {edges_of_block, edge_went, &d};
-	bool is_ok = d.nr_told && tell_all(f, &t);
+	const struct counts_sink t = {edges_of_block, edge_went, &d};
+	bool is_ok = d.nr_known && give_all(f, &t);
 
-	mem_free(d.nr_told);
+	mem_free(d.nr_known);
 	return is_ok;
 }
 
@@ -321,12 +321,12 @@ bool flow_counts_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow
 	if (f->items)
 		return true;
 	if (!f->kept.blocks.nr) {
-		if (!tell_directly(f, edge, ctx))
+		if (!give_directly(f, edge, ctx))
 			return false;
 	} else {
 		flow_counts_keep(f);
-		if (f->err || !flow_kept_tell(&f->kept, edge, ctx))
+		if (f->err || !flow_kept_edges(&f->kept, edge, ctx))
 			return false;
 	}
-	return flow_kept_tell(&f->pieces, edge, ctx);
+	return flow_kept_edges(&f->pieces, edge, ctx);
 }

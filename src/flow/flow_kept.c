@@ -145,8 +145,8 @@ bool flow_kept_merge(struct flow_kept *to, const struct flow_kept *from)
 	return true;
 }
 
-bool flow_tell_block(const struct flow_block *b, const uint64_t nr[2], uint64_t nr_told,
-		     bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx)
+bool flow_block_edges(const struct flow_block *b, const uint64_t nr[2], uint64_t nr_known,
+		      bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx)
 {
 	struct flow_edge not_taken = {b, b->start + b->bytes, nr[0], false, true};
 	struct flow_edge taken = {b, b->start + b->bytes, nr[1], true, true};
@@ -156,31 +156,31 @@ bool flow_tell_block(const struct flow_block *b, const uint64_t nr[2], uint64_t 
 	if (b->kind == INSN_BRANCH || b->kind == INSN_COND)
 		taken.to = b->target;
 	if (b->kind == INSN_INDIRECT) {
-		taken.nr = nr[1] > nr_told ? nr[1] - nr_told : 0;
+		taken.nr = nr[1] > nr_known ? nr[1] - nr_known : 0;
 		taken.to = 0;
 		taken.has_to = false;
 	}
 	return (!not_taken.nr || edge(ctx, &not_taken)) && (!taken.nr || edge(ctx, &taken));
 }
 
-bool flow_kept_tell(const struct flow_kept *k, bool (*edge)(void *ctx, const struct flow_edge *e),
-		    void *ctx)
+bool flow_kept_edges(const struct flow_kept *k, bool (*edge)(void *ctx, const struct flow_edge *e),
+		     void *ctx)
 {
-	uint64_t *nr_told = mem_calloc(k->blocks.nr + 1, sizeof(*nr_told));
-	bool is_ok = nr_told;
+	uint64_t *nr_known = mem_calloc(k->blocks.nr + 1, sizeof(*nr_known));
+	bool is_ok = nr_known;
 
 	for (size_t i = 0; is_ok && i < k->edges.nr; i++) {
 		const struct flow_kept_edge *t = &k->edges.data[i];
 		struct flow_edge e = {&k->blocks.data[t->from].block, t->to, t->nr, true, true};
 
-		nr_told[t->from] += t->nr;
+		nr_known[t->from] += t->nr;
 		is_ok = !t->nr || edge(ctx, &e);
 	}
 	for (size_t i = 0; is_ok && i < k->blocks.nr; i++) {
 		const struct flow_kept_block *b = &k->blocks.data[i];
 
-		is_ok = flow_tell_block(&b->block, b->nr, nr_told[i], edge, ctx);
+		is_ok = flow_block_edges(&b->block, b->nr, nr_known[i], edge, ctx);
 	}
-	mem_free(nr_told);
+	mem_free(nr_known);
 	return is_ok;
 }

@@ -42,12 +42,12 @@ bool flow_kept_add_edge(struct flow_kept *k, uint32_t from, uint64_t to, uint64_
 bool flow_kept_merge(struct flow_kept *to, const struct flow_kept *from);
 
 /** As flow_edges(). */
-bool flow_kept_tell(const struct flow_kept *k, bool (*edge)(void *ctx, const struct flow_edge *e),
-		    void *ctx);
+bool flow_kept_edges(const struct flow_kept *k, bool (*edge)(void *ctx, const struct flow_edge *e),
+		     void *ctx);
 
 /** The two ways out of @p b; of an indirect branch the E atoms without a target: those that are
- * left of @p nr when @p nr_told had one. */
-bool flow_tell_block(const struct flow_block *b, const uint64_t nr[2], uint64_t nr_told,
-		     bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx);
+ * left of @p nr when @p nr_known had one. */
+bool flow_block_edges(const struct flow_block *b, const uint64_t nr[2], uint64_t nr_known,
+		      bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx);
 
 #endif

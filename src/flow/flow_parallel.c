@@ -7,7 +7,7 @@
 enum {
 	MAX_LANES = 64,
 	MAX_PART_BYTES = 128 << 10,
-	SYNC_BYTES = 96, /* of a synchronisation that tells all, mostly */
+	SYNC_BYTES = 96, /* of a synchronisation that says all, mostly */
 	SEARCH_BYTES = 16 << 10,
 };
 
@@ -62,7 +62,7 @@ static void hand_out(struct flow_parallel *p, struct flow_part *k, struct bytes 
 	os_unlock(p->lock);
 }
 
-/** The open part ends at @p at; what is behind begins the next. */
+/** The open part ends at @p at; what follows begins the next. */
 static void close_part(struct flow_parallel *p, size_t at, bool is_next_cut)
 {
 	struct flow_part *k = p->open;
@@ -154,7 +154,7 @@ enum clew_err flow_parallel_feed(struct flow_parallel *p, struct bytes in)
 	while (!p->err && bytes_left(&in)) {
 		if (is_large && !p->open)
 			take_in_place(p, &in);
-		/* What is behind the cut is in @p in, too. */
+		/* What follows the cut is in @p in, too. */
 		if (take_copy(p, &in) && is_large && p->open &&
 		    p->open->nr <= (size_t)(in.pos - begin)) {
 			in.pos -= p->open->nr;
@@ -246,16 +246,16 @@ const struct flow_totals *flow_parallel_totals(struct flow_parallel *p)
 
 /* --- edges --- */
 
-struct teller {
+struct edge_sink {
 	struct flow_parallel *p;
 	bool (*edge)(void *ctx, const struct flow_edge *e);
 	void *ctx;
 };
 
 /** Where a lane does not know where a branch went, another may. */
-static bool tell_edge(void *ctx, const struct flow_edge *e)
+static bool give_edge(void *ctx, const struct flow_edge *e)
 {
-	const struct teller *t = ctx;
+	const struct edge_sink *t = ctx;
 	const uint64_t none[2] = {0, 0};
 	struct flow_edge left = *e;
 	uint32_t at;
@@ -272,7 +272,7 @@ static bool tell_edge(void *ctx, const struct flow_edge *e)
 bool flow_parallel_edges(struct flow_parallel *p,
 			 bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx)
 {
-	struct teller t = {p, edge, ctx};
+	struct edge_sink t = {p, edge, ctx};
 	bool is_ok = true;
 
 	if (p->opts.batch)
@@ -280,7 +280,7 @@ bool flow_parallel_edges(struct flow_parallel *p,
 	flow_ring_hold(p);
 	for (uint32_t i = 1; i < p->nr_lanes && is_ok; i++)
 		is_ok = flow_counts_merge(p->lanes[0].flow, p->lanes[i].flow);
-	is_ok = is_ok && flow_edges(p->lanes[0].flow, tell_edge, &t);
+	is_ok = is_ok && flow_edges(p->lanes[0].flow, give_edge, &t);
 	for (size_t i = 0; i < p->joins.edges.nr && is_ok; i++) {
 		const struct flow_kept_edge *j = &p->joins.edges.data[i];
 		struct flow_edge e = {&p->joins.blocks.data[j->from].block, j->to, j->nr, true,

@@ -170,8 +170,8 @@ static void begin(struct flow_lane *l, const struct flow_part *k)
 	f->is_speculative = true;
 }
 
-/** What there is to know of it, apart from what came of it. */
-static void tell(struct flow_part *k, const struct flow *f)
+/** What joining has to know of it, apart from what it put out. */
+static void keep_outcome(struct flow_part *k, const struct flow *f)
 {
 	k->err = f->err;
 	k->first = (enum flow_first)f->first;
@@ -182,19 +182,19 @@ static void tell(struct flow_part *k, const struct flow *f)
 	memcpy(k->asked, f->asked, sizeof(k->asked));
 }
 
-bool flow_lane_tell_fresh(struct flow_lane *l)
+bool flow_lane_put_fresh(struct flow_lane *l)
 {
 	const struct flow *f = l->flow;
-	size_t nr = f->blocks.all.nr - l->nr_told;
+	size_t nr = f->blocks.all.nr - l->nr_known;
 
 	if (!f->items || !nr)
 		return true;
 	if (!vec_reserve(&l->fresh, l->fresh.nr + nr))
 		return false;
-	memcpy(l->fresh.data + l->fresh.nr, f->blocks.all.data + l->nr_told,
+	memcpy(l->fresh.data + l->fresh.nr, f->blocks.all.data + l->nr_known,
 	       nr * sizeof(*l->fresh.data));
 	l->fresh.nr += nr;
-	l->nr_told += nr;
+	l->nr_known += nr;
 	return true;
 }
 
@@ -208,7 +208,7 @@ void flow_part_decode(struct flow_lane *l, struct flow_part *k)
 	l->outs = &k->outs;
 	flow_feed(f, k->in);
 	flow_end_set(&k->end, l);
-	tell(k, f);
+	keep_outcome(k, f);
 	k->is_too_much = l->is_too_much;
 	k->totals = since(f, &before);
 }

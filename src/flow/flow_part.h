@@ -24,7 +24,7 @@ struct flow_outs {
 	size_t bytes;
 };
 
-/** Buffers of FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH items that nobody uses. */
+/** Buffers of FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH items that are not in use. */
 struct flow_buffers {
 	struct os_lock *lock;
 	struct {
@@ -34,10 +34,10 @@ struct flow_buffers {
 
 /** Where a part ends. */
 struct flow_end {
-	struct flow_lane *lane; /* whose numbers these are */
+	struct flow_lane *lane; /* which these numbers are of */
 	struct flow_state state;
 	/* What waits in the state's queue was performed ahead, as it is when nothing is lost in
-	 * front of the next P0 element. This came of it: */
+	 * front of the next element. It put out: */
 	bool is_ahead; /* it was not too much */
 	size_t nr_waiting;
 	struct flow_outs rest;
@@ -57,7 +57,7 @@ struct flow_part {
 	enum flow_part_stage stage;
 	struct bytes in;
 	uint64_t offset;
-	bool is_cut; /* begins with a synchronisation that tells all: can be decoded ahead */
+	bool is_cut; /* begins with a synchronisation that says all: can be decoded ahead */
 	/* What it assumes of what came before. */
 	struct flow_context context;
 	uint64_t ticks, bound;
@@ -65,7 +65,7 @@ struct flow_part {
 
 	/* Decoded: */
 	enum clew_err err;
-	bool is_too_much; /* err: more came of it than may wait */
+	bool is_too_much; /* err: it put out more than may wait */
 	enum flow_first first;
 	enum flow_first_to has_first_to;
 	uint64_t first_to;
@@ -90,12 +90,12 @@ struct flow_lane {
 	size_t most_bytes;      /* of one part's batches */
 	bool is_full, is_too_much, is_direct, wants_totals;
 	struct os_thread *thread;
-	/* The consumer's thread has blocks of its own, while the lane finds more: from behind each
-	 * part they go to fresh, and from there to shown. */
+	/* The consumer's thread has blocks of its own, while the lane finds more: after each part
+	 * they go to fresh, and from there to shown. */
 	struct flow_block_list {
 		VEC(struct flow_block);
 	} fresh, shown;
-	size_t nr_told;
+	size_t nr_known;
 };
 
 /** flow_opts.batch of a lane, with the lane. */
@@ -104,10 +104,10 @@ enum clew_err flow_lane_batch(void *ctx, const struct flow_batch *b);
 /** Decode @p k ahead; what it assumes is set. */
 void flow_part_decode(struct flow_lane *l, struct flow_part *k);
 /** Blocks that were found since the last call go to fresh. @return false: out of memory. */
-bool flow_lane_tell_fresh(struct flow_lane *l);
+bool flow_lane_put_fresh(struct flow_lane *l);
 /** Take back what was counted of it. */
 void flow_part_uncount(struct flow_lane *l, struct flow_part *k);
-/** Free what came of it, keep its memory. */
+/** Free what it put out, keep its memory. */
 void flow_part_forget(struct flow_buffers *b, struct flow_part *k);
 void flow_part_done(struct flow_buffers *b, struct flow_part *k);
 

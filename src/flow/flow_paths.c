@@ -74,7 +74,7 @@ static bool grow(struct flow *f)
 
 struct walk {
 	struct flow *f;
-	uint32_t at; /* FLOW_NO_BLOCK: behind the last item */
+	uint32_t at; /* FLOW_NO_BLOCK: after the last item */
 	uint32_t nr_insns;
 	uint32_t *items;
 	unsigned int nr_items, nr_own, most_own;
@@ -127,7 +127,7 @@ static bool push_own(struct walk *w, uint32_t call)
 	return true;
 }
 
-/** @return whether it is known now what is behind block @p at. */
+/** @return whether it is known now which block is after block @p at. */
 static bool look_behind(struct flow *f, uint32_t at, bool is_e)
 {
 	const struct flow_block *b = &f->blocks.all.data[at];

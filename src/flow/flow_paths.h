@@ -33,7 +33,7 @@ struct flow_rules {
 enum {
 	FLOW_PATH_LETTERS = 8,
 	FLOW_PATH_ITEMS = FLOW_PATH_LETTERS * FLOW_LETTER_BRANCHES,
-	FLOW_PATH_SLACK = 16, /* items that may be read, and written, behind the last */
+	FLOW_PATH_SLACK = 16, /* items that may be read, and written, after the last */
 	FLOW_PATH_PROBES = 16,
 };
 /** Instead of an address: none comes, or it is not known yet where they lead. */
@@ -51,7 +51,7 @@ struct flow_return {
 enum {
 	FLOW_PATH_IS_CUT = 1 << 0, /* it ends before its last packet does */
 	FLOW_PATH_CALLS = 1 << 1,  /* it pushes, even if it pops all of that again */
-	FLOW_PATH_LEAVES = 1 << 2, /* it ends behind an indirect branch, and no address follows */
+	FLOW_PATH_LEAVES = 1 << 2, /* it ends after an indirect branch, and no address follows */
 	FLOW_PATH_FLAG_BITS = 3,
 	FLOW_PATH_FLAGS = (1 << FLOW_PATH_FLAG_BITS) - 1,
 };

@@ -25,7 +25,7 @@ static bool show_fresh(struct flow_parallel *p, struct flow_lane *l)
 	return is_ok;
 }
 
-/** What lane @p l had to tell. */
+/** What lane @p l has put out. */
 static void give_outs(struct flow_parallel *p, struct flow_lane *l, struct flow_outs *o)
 {
 	if (!o->nr)
@@ -76,7 +76,7 @@ static void begin_part(struct flow_parallel *p, struct flow_part *k)
 	memcpy(k->reported, e->state.reported, sizeof(k->reported));
 }
 
-/** The newest part that is ready, so that the caller finds the oldest ready, too, whose batches
+/** The newest part that is ready, so that the caller finds the oldest ready, too: its batches
  * need not wait. Under the lock. */
 static struct flow_part *claim(struct flow_parallel *p, const struct flow_lane *l)
 {
@@ -112,7 +112,7 @@ static struct flow_part *claim_oldest(struct flow_parallel *p)
 /** Under the lock. */
 static void is_done(struct flow_lane *l, struct flow_part *k)
 {
-	if (!flow_lane_tell_fresh(l))
+	if (!flow_lane_put_fresh(l))
 		k->err = CLEW_NO_MEMORY;
 	k->stage = FLOW_PART_DONE;
 	l->is_full = flow_wants_room(l->flow);
@@ -212,7 +212,7 @@ void flow_ring_count_totals(struct flow_parallel *p)
 
 /* --- joins --- */
 
-/** Did the part see the code of @p ticks, until it was told a time of its own? */
+/** Did the part see the code of @p ticks, until it had a time of its own? */
 static bool saw_code_of(const struct flow_parallel *p, const struct flow_part *k, uint64_t ticks)
 {
 	const struct code_source *code = p->opts.code;
@@ -299,7 +299,7 @@ void flow_ring_suspend(struct flow_parallel *p)
 	flow_end_set(&p->end, p->end.lane);
 	p->end.lane->is_full = flow_wants_room(f);
 	if (!p->err)
-		p->err = flow_lane_tell_fresh(p->end.lane) ? f->err : CLEW_NO_MEMORY;
+		p->err = flow_lane_put_fresh(p->end.lane) ? f->err : CLEW_NO_MEMORY;
 	flow_ring_release(p);
 }
 
@@ -380,7 +380,7 @@ static void make_room_in(struct flow_parallel *p, struct flow_lane *l)
 	if (!is_end || (f->from == FLOW_NO_BLOCK && f->last_edge.kind == FLOW_EDGE_NONE))
 		flow_make_room(f);
 	if (f->epoch != epoch)
-		l->shown.nr = l->fresh.nr = l->nr_told = 0;
+		l->shown.nr = l->fresh.nr = l->nr_known = 0;
 	if (is_end)
 		flow_ring_suspend(p);
 	l->is_full = false;

@@ -7,7 +7,7 @@
 #include "flow/flow_code.h"
 
 /*
- * A machine that nobody built, with instructions of 1 to 15 bytes, and a trace of it that says
+ * A machine that was never built, with instructions of 1 to 15 bytes, and a trace of it that says
  * "taken", "not taken" and "target": what src/flow knows of Arm and ETM shows where it is used for
  * another.
  *

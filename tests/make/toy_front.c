@@ -15,21 +15,33 @@ struct toy_flow {
 
 /* --- instructions --- */
 
+static const struct {
+	uint8_t kind, flags;
+} waypoints[NR_TOY_KINDS] = {
+	[TOY_BRANCH] = {INSN_BRANCH,   0        },
+	[TOY_COND] = {INSN_COND,     0        },
+	[TOY_CALL] = {INSN_BRANCH,   INSN_LINK},
+	[TOY_JUMP] = {INSN_INDIRECT, 0        },
+	[TOY_CALL_INDIRECT] = {INSN_INDIRECT, INSN_LINK},
+	[TOY_RETURN] = {INSN_INDIRECT, INSN_RET },
+};
+
+/** A damaged address may be in the midst of an instruction. @return NULL: none stands there. */
+static const uint8_t *insn_at(struct flow_code *c, uint32_t space, uint64_t addr)
+{
+	const uint8_t *ret;
+	size_t left = flow_code_at(c, space, addr, &ret);
+	unsigned int kind = left ? *ret >> 4 : 0;
+
+	if (!left || !toy_bytes(*ret) || toy_bytes(*ret) > left || kind >= NR_TOY_KINDS)
+		return NULL;
+	return kind >= TOY_BRANCH && kind <= TOY_CALL && toy_bytes(*ret) < 3 ? NULL : ret;
+}
+
 static void end_block(struct flow_block *ret, const uint8_t *insn, uint64_t at)
 {
-	static const struct {
-		uint8_t kind, flags;
-	} is[NR_TOY_KINDS] = {
-		[TOY_BRANCH] = {INSN_BRANCH,   0        },
-		[TOY_COND] = {INSN_COND,     0        },
-		[TOY_CALL] = {INSN_BRANCH,   INSN_LINK},
-		[TOY_JUMP] = {INSN_INDIRECT, 0        },
-		[TOY_CALL_INDIRECT] = {INSN_INDIRECT, INSN_LINK},
-		[TOY_RETURN] = {INSN_INDIRECT, INSN_RET },
-	};
-
-	ret->kind = is[*insn >> 4].kind;
-	ret->flags = is[*insn >> 4].flags;
+	ret->kind = waypoints[*insn >> 4].kind;
+	ret->flags = waypoints[*insn >> 4].flags;
 	ret->last_bytes = toy_bytes(*insn);
 	if (ret->kind != INSN_INDIRECT)
 		ret->target = TOY_BASE + (uint64_t)(insn[1] | insn[2] << 8);
@@ -41,9 +53,9 @@ static void build(struct flow_code *c, struct flow_block *ret)
 	uint64_t at = ret->start;
 	const uint8_t *insn;
 
-	for (; flow_code_at(c, ret->space, at, &insn); at += toy_bytes(*insn)) {
+	for (; (insn = insn_at(c, ret->space, at)); at += toy_bytes(*insn)) {
 		ret->nr_insns++;
-		if (*insn >> 4 == TOY_PLAIN && toy_bytes(*insn))
+		if (*insn >> 4 == TOY_PLAIN)
 			continue;
 		end_block(ret, insn, at);
 		return;
@@ -59,7 +71,7 @@ static uint32_t count(struct flow_code *c, uint32_t space, enum isa isa, uint64_
 	uint32_t nr = 0;
 
 	(void)isa;
-	for (; from < to && flow_code_at(c, space, from, &insn) && toy_bytes(*insn); nr++)
+	for (; from < to && (insn = insn_at(c, space, from)); nr++)
 		from += toy_bytes(*insn);
 	*ret_readable = from;
 	return nr;

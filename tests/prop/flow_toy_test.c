@@ -7,7 +7,7 @@
 /*
  * The engine with another front end than ETM's (make/toy.h): programs of a machine with
  * instructions of 1 to 15 bytes run, their trace is decoded in every way there is, and each
- * instruction and branch must be the one that ran. Damaged traces: each way tells the same.
+ * instruction and branch must be the one that ran. Damaged traces: each way gives the same.
  */
 
 enum { NR_PROGRAMS = 60, NR_BRANCHES = 20000 };
@@ -128,7 +128,7 @@ static void damage(struct toy_program *p, struct etm_random *random)
 			(char)etm_random_u64(random);
 }
 
-/** @return ways that tell something else than the first of their kind. */
+/** @return ways that give something else than the first of their kind. */
 static unsigned int nr_apart(const struct toy_program *p)
 {
 	struct seen first[2], s;

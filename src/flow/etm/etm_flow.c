@@ -186,7 +186,7 @@ static void run_packet(struct etm_flow *f, const struct etm_packet *p)
 	case ETM_ASYNC:
 		if (!f->has_pending)
 			break;
-		/* The address behind it is no exception's. */
+		/* The address after it is no exception's. */
 		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "an exception without its address");
 		f->sync = ETM_WAIT_INFO;
 		f->packets.is_synced = true; /* by this one */

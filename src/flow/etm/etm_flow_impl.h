@@ -38,7 +38,7 @@ struct etm_elem {
 	uint8_t nr;   /* atoms */
 	uint8_t is, e, el;
 	bool has_count, has_address;
-	bool is_of_next;            /* CONTEXT: came behind the P0 element that follows */
+	bool is_of_next;            /* CONTEXT: came after the P0 element that follows */
 	struct etm_context context; /* CONTEXT */
 	uint32_t a;                 /* atoms, exception number, count, events */
 	uint64_t value;             /* address, timestamp, ... */
@@ -79,7 +79,7 @@ static inline struct etm_flow *etm_flow_of(struct flow *f)
 
 /** @return false: the code or the stream does not fit; etm_flow_lose() was called. */
 bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e);
-/** What is only told, whatever became of the instructions around it. */
+/** What is only reported, whatever became of the instructions around it. */
 void etm_walk_note(struct etm_flow *f, const struct etm_elem *e);
 void etm_walk_forget(struct etm_flow *f);
 
@@ -91,8 +91,8 @@ bool etm_queue_cancel(struct etm_flow *f, uint32_t n);
 bool etm_queue_mispredict(struct etm_flow *f);
 /** Perform what waits for the next P0 element; there is none in it. */
 void etm_queue_perform_rest(struct etm_flow *f);
-void etm_queue_drop(struct etm_flow *f, bool notes_are_told);
-/** The input is over: tell notes; and transactions whose outcome is known, if that is certain. */
+void etm_queue_drop(struct etm_flow *f, bool has_notes);
+/** The input is over: report notes, and transactions whose outcome is known, if that is certain. */
 void etm_queue_end(struct etm_flow *f);
 
 /* --- etm_straight.c --- */
@@ -106,7 +106,7 @@ void etm_straight(struct etm_flow *f, struct bytes *in);
 /** Go on at the next async. */
 void etm_flow_lose(struct etm_flow *f, enum flow_no_sync reason, const char *what);
 
-/** Instruction set at an address that was told with @p is, in the context at hand. */
+/** Instruction set at an address that came with @p is, in the context at hand. */
 static inline enum isa etm_isa_of(const struct etm_flow *f, uint8_t is)
 {
 	return is ? ISA_T32 : f->flow.context.is_64 ? ISA_A64 : ISA_A32;

@@ -117,7 +117,7 @@ bool etm_queue_add(struct etm_flow *f, const struct etm_elem *e)
 	uint32_t depth = depth_of(f, e);
 	bool is_first_address = e->kind == ETM_EL_ADDRESS && is_empty(f);
 
-	/* Without speculation nothing waits but what tells of the next P0 element; nor does an
+	/* Without speculation nothing waits but what belongs to the next P0 element; nor does an
 	 * address with nothing in front of it, as the straight way takes it. */
 	if (!f->config->max_spec && (depth || is_first_address) && !f->nr_placeholders) {
 		uint32_t none = 0;
@@ -140,7 +140,7 @@ bool etm_queue_add(struct etm_flow *f, const struct etm_elem *e)
 	       etm_queue_commit(f, f->depth - f->config->max_spec);
 }
 
-/** Take the newest @p n P0 elements back, and what was behind the oldest of them. */
+/** Take the newest @p n P0 elements back, and what came after the oldest of them. */
 bool etm_queue_cancel(struct etm_flow *f, uint32_t n)
 {
 	size_t at = f->queue.nr, kept;
@@ -199,9 +199,9 @@ bool etm_queue_mispredict(struct etm_flow *f)
 	return f->nr_placeholders || lose(f, "no atom to turn round");
 }
 
-void etm_queue_drop(struct etm_flow *f, bool notes_are_told)
+void etm_queue_drop(struct etm_flow *f, bool has_notes)
 {
-	for (; notes_are_told && !is_empty(f); f->head++) {
+	for (; has_notes && !is_empty(f); f->head++) {
 		const struct etm_elem *e = &f->queue.data[f->head];
 
 		if (is_note(e))
@@ -218,7 +218,7 @@ static bool is_outcome(const struct etm_elem *e)
 	return e->kind == ETM_EL_TRANS_COMMIT || e->kind == ETM_EL_TRANS_FAIL;
 }
 
-/** The start of a transaction in which nothing ran, and whose outcome is known? */
+/** The start of a transaction in which nothing ran, and of which the outcome is known? */
 static bool is_start_of_outcome(const struct etm_flow *f, size_t at)
 {
 	if (f->queue.data[at].kind != ETM_EL_TRANS_START)

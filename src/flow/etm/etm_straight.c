@@ -19,7 +19,7 @@ enum {
 	SCAN_BYTES = FLOW_PATH_LETTERS + MOST_BYTES, /* what is read of the input at once */
 };
 
-/* How an address is told, as a sum of fields of the bytes behind the header, taken as one number;
+/* How an address is coded, as a sum of fields of the bytes after the header, taken as one number;
  * address and IS are one number, too: address | IS. */
 struct form {
 	uint64_t keep; /* of the older address */
@@ -183,7 +183,7 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 	uint32_t *const last_item =
 		is_counting ? NULL : f->flow.items + (FLOW_BATCH_ITEMS - FLOW_ITEMS_OF_PATH);
 	enum stop stop = STOP_FULL;
-	struct flow_path *told = NULL; /* the last one, if it ends with an address */
+	struct flow_path *with_address = NULL; /* the last one, if it ends with an address */
 	const struct form *form = NULL;
 	struct flow_path *path = NULL;
 	uint64_t atoms = 0, to = 0;
@@ -222,9 +222,9 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 		nr_packets += nr;
 		pos += nr + form->bytes;
 		rest = 0;
-		told = path;
+		with_address = path;
 		if (__builtin_expect(!form->bytes, 0)) {
-			told = NULL;
+			with_address = NULL;
 			start = flow_block_place(&blocks[path->next]);
 			continue;
 		}
@@ -246,7 +246,7 @@ full:
 	memcpy(s->older, older, sizeof(older));
 	f->flow.totals.nr_packets += nr_packets;
 	if (is_counting && pos != s->pos)
-		flow_keep_path_edge(&f->flow, told);
+		flow_keep_path_edge(&f->flow, with_address);
 	s->pos = pos;
 	if (!is_counting) {
 		f->flow.nr_items += (size_t)(items - first_item);
@@ -274,8 +274,8 @@ static void scan_end(struct etm_flow *f, const struct scan *s, struct bytes *in)
 	}
 }
 
-/** The rest of what a path does: it calls, or is cut, or ends behind an indirect branch whose
- * target does not follow. */
+/** The rest of what a path does: it calls, or is cut, or ends after an indirect branch, and
+ * no target follows. */
 static void take_odd_path(struct etm_flow *f, struct scan *s)
 {
 	const struct flow_path *p = s->path;

@@ -14,7 +14,7 @@ static bool bad_image(struct etm_flow *f, const char *what)
 	return false;
 }
 
-/** Trace info resets them: what follows tells them again, where they are traced. */
+/** Trace info resets them: what follows has them again, where they are traced. */
 static void forget_ids(struct etm_flow *f)
 {
 	f->flow.context.has_cid = f->flow.context.has_vmid = false;
@@ -31,7 +31,7 @@ void etm_walk_forget(struct etm_flow *f)
 
 static void set_context(struct etm_flow *f, const struct etm_elem *e)
 {
-	struct flow_event told = {.kind = FLOW_EV_CONTEXT};
+	struct flow_event event = {.kind = FLOW_EV_CONTEXT};
 	const struct etm_context *n = &e->context;
 	struct flow_context *c = &f->flow.context;
 
@@ -59,19 +59,19 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 		f->flow.at = FLOW_NO_BLOCK;
 	}
 	flow_look_up_space(&f->flow);
-	told.context = *c;
-	told.space = f->flow.space;
-	told.el = c->el;
-	flow_put_event(&f->flow, &told);
+	event.context = *c;
+	event.space = f->flow.space;
+	event.el = c->el;
+	flow_put_event(&f->flow, &event);
 }
 
 static bool except(struct etm_flow *f, const struct etm_elem *e)
 {
-	struct flow_event told = {.kind = FLOW_EV_EXCEPTION,
-				  .number = e->a,
-				  .address = e->value,
-				  .el = f->flow.context.el,
-				  .is_target = e->e == BOTH};
+	struct flow_event event = {.kind = FLOW_EV_EXCEPTION,
+				   .number = e->a,
+				   .address = e->value,
+				   .el = f->flow.context.el,
+				   .is_target = e->e == BOTH};
 	struct flow_event gap = {.kind = FLOW_EV_NO_TARGET, .end = e->value};
 	bool is_of_nowhere = f->config->is_m_profile && e->value == NOWHERE;
 
@@ -88,7 +88,7 @@ static bool except(struct etm_flow *f, const struct etm_elem *e)
 	if (f->sync != ETM_RUNNING)
 		return false;
 	f->flow.totals.nr_exceptions++;
-	flow_put_event(&f->flow, &told);
+	flow_put_event(&f->flow, &event);
 	flow_lose_place(&f->flow);
 	f->flow.from = FLOW_NO_BLOCK;
 	return true;
@@ -106,7 +106,7 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 	}
 	if (f->flow.stack_nr && !flow_pop(&f->flow))
 		return false;
-	f->flow.is_popping = false; /* the target is not told, and not needed */
+	f->flow.is_popping = false; /* the target is not in the trace, and not needed */
 	f->flow.from = FLOW_NO_BLOCK;
 	if (f->flow.needs_address || f->flow.pc > e->value)
 		flow_move_to(&f->flow, e->value, etm_isa_of(f, e->is));
@@ -154,7 +154,7 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 	return true;
 }
 
-/** May execution go on behind the waypoint as if it were not there? In T32 an IT block tells. */
+/** May execution go on after the waypoint as if it were not there? In T32 an IT block decides. */
 static bool may_go_on(const struct flow_block *b)
 {
 	return b->kind == INSN_COND || b->flags & INSN_MAY_FAIL || b->isa == ISA_T32;
@@ -182,7 +182,7 @@ static bool pass_barriers(struct etm_flow *f, uint32_t nr, uint32_t *ret_nr)
 }
 
 /** What pass_barriers() passed, from block @p at on; and up to @p end. */
-static void tell_passed(struct etm_flow *f, uint32_t at, uint64_t end, uint32_t nr)
+static void give_passed(struct etm_flow *f, uint32_t at, uint64_t end, uint32_t nr)
 {
 	uint64_t from = f->flow.blocks.all.data[at].start;
 
@@ -237,15 +237,15 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 			bool is_e = next != e->value || !may_go_on(b);
 
 			if (passed && f->flow.items && !f->opts.splits_source_ranges) {
-				tell_passed(f, first, next, e->a);
+				give_passed(f, first, next, e->a);
 			} else {
-				tell_passed(f, first, b->start, passed);
+				give_passed(f, first, b->start, passed);
 				flow_put_item(&f->flow, f->flow.at, is_e);
 			}
 			if (b->kind == INSN_INDIRECT && is_e)
 				f->flow.from = f->flow.at;
 		} else if (e->has_count && e->a && e->a == passed + nr && end == e->value)
-			tell_passed(f, first, end, e->a);
+			give_passed(f, first, end, e->a);
 		else
 			flow_put_event(&f->flow, &gap);
 	}
@@ -253,7 +253,7 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 	return true;
 }
 
-static void told_simply(struct etm_flow *f, enum flow_event_kind kind, uint32_t number)
+static void put_simply(struct etm_flow *f, enum flow_event_kind kind, uint32_t number)
 {
 	struct flow_event e = {.kind = (uint8_t)kind, .number = number, .el = f->flow.context.el};
 
@@ -262,15 +262,15 @@ static void told_simply(struct etm_flow *f, enum flow_event_kind kind, uint32_t 
 
 void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 {
-	struct flow_event told = {.has_count = e->has_count,
-				  .count = e->a,
-				  .number = e->a,
-				  .el = e->el,
-				  .value = e->value};
+	struct flow_event event = {.has_count = e->has_count,
+				   .count = e->a,
+				   .number = e->a,
+				   .el = e->el,
+				   .value = e->value};
 
 	switch (e->kind) {
 	case ETM_EL_TIMESTAMP:
-		told.kind = FLOW_EV_TIMESTAMP;
+		event.kind = FLOW_EV_TIMESTAMP;
 		if (e->value) {
 			f->flow.ticks = e->value;
 			f->flow.has_own_ticks = true;
@@ -279,21 +279,21 @@ void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 		}
 		break;
 	case ETM_EL_CYCLES:
-		told.kind = FLOW_EV_CYCLES;
+		event.kind = FLOW_EV_CYCLES;
 		break;
 	case ETM_EL_EVENT:
-		told.kind = FLOW_EV_EVENT;
+		event.kind = FLOW_EV_EVENT;
 		break;
 	case ETM_EL_TS_MARKER:
-		told.kind = FLOW_EV_TS_MARKER;
+		event.kind = FLOW_EV_TS_MARKER;
 		break;
 	case ETM_EL_ITE:
-		told.kind = FLOW_EV_INSTRUMENTATION;
+		event.kind = FLOW_EV_INSTRUMENTATION;
 		break;
 	default:
 		return;
 	}
-	flow_put_event(&f->flow, &told);
+	flow_put_event(&f->flow, &event);
 }
 
 static void start_again(struct etm_flow *f)
@@ -326,17 +326,17 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		flow_lose_place(&f->flow);
 		f->flow.from = FLOW_NO_BLOCK;
 		f->flow.stack_nr = 0;
-		told_simply(f, FLOW_EV_PE_RESET, 0);
+		put_simply(f, FLOW_EV_PE_RESET, 0);
 		break;
 	case ETM_EL_SOURCE:
 		return source(f, e);
 	case ETM_EL_Q:
 		return skip_over(f, e);
 	case ETM_EL_FUNCTION_RET:
-		told_simply(f, FLOW_EV_FUNCTION_RET, 0);
+		put_simply(f, FLOW_EV_FUNCTION_RET, 0);
 		break;
 	case ETM_EL_TRANS_START:
-		told_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_START);
+		put_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_START);
 		break;
 	case ETM_EL_ADDRESS:
 		flow_go_to(&f->flow, e->value, etm_isa_of(f, e->is));
@@ -353,13 +353,13 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		forget_ids(f);
 		break;
 	case ETM_EL_EXCEPTION_RET:
-		told_simply(f, FLOW_EV_EXCEPTION_RET, 0);
+		put_simply(f, FLOW_EV_EXCEPTION_RET, 0);
 		break;
 	case ETM_EL_TRANS_COMMIT:
-		told_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_COMMITTED);
+		put_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_COMMITTED);
 		break;
 	case ETM_EL_TRANS_FAIL:
-		told_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_FAILED);
+		put_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_FAILED);
 		break;
 	case ETM_EL_TIMESTAMP:
 	case ETM_EL_CYCLES:
