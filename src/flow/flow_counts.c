@@ -56,7 +56,7 @@ static struct flow_letter letter_of_path(const struct flow *f, const struct flow
 /** A walk along a path that was walked before: all links are known. */
 struct again {
 	struct flow *f;
-	uint32_t at, behind, nr_runs;
+	uint32_t at, last, nr_runs;
 	uint32_t nr_insns;
 	unsigned int nr_own;
 	uint32_t own[FLOW_STACK_DEPTH]; /* calls */
@@ -65,11 +65,11 @@ struct again {
 static void pop_again(struct again *w)
 {
 	w->at = w->f->blocks.links.data[w->own[--w->nr_own]].next[0];
-	flow_went(w->f, w->behind, w->at, (int32_t)w->nr_runs);
+	flow_went(w->f, w->last, w->at, (int32_t)w->nr_runs);
 }
 
 /** What is more than to go on: a call, a return, an indirect branch. */
-static void step_odd_again(struct again *w, bool is_e)
+static void step_odd_again(struct again *w, bool is_taken)
 {
 	const struct flow_block *b;
 
@@ -77,11 +77,12 @@ static void step_odd_again(struct again *w, bool is_e)
 		pop_again(w);
 	b = &w->f->blocks.all.data[w->at];
 	w->nr_insns += b->nr_insns;
-	w->f->blocks.counts.data[w->at].nr[is_e] += w->nr_runs;
-	if (is_e && b->flags & INSN_LINK && w->f->rules.has_return_stack)
+	w->f->blocks.counts.data[w->at].nr[is_taken] += w->nr_runs;
+	if (is_taken && b->flags & INSN_LINK && w->f->rules.has_return_stack)
 		w->own[w->nr_own++] = w->at;
-	w->behind = w->at;
-	w->at = is_e && b->kind == INSN_INDIRECT ? FLOW_NO_BLOCK : *flow_link_of(w->f, w->at, is_e);
+	w->last = w->at;
+	w->at = is_taken && b->kind == INSN_INDIRECT ? FLOW_NO_BLOCK
+						     : *flow_link_of(w->f, w->at, is_taken);
 }
 
 /** @return branches. */
@@ -119,7 +120,7 @@ static void spread_path(struct flow *f, struct flow_path *p)
 	f->totals.nr_ranges += walk_again(&w, p) * (uint64_t)nr_runs;
 	f->totals.nr_insns += w.nr_insns * (uint64_t)nr_runs;
 	if (w.at == FLOW_NO_BLOCK && p->next != FLOW_NO_BLOCK)
-		flow_went(f, w.behind, p->next, nr_runs);
+		flow_went(f, w.last, p->next, nr_runs);
 	p->nr_runs = 0;
 }
 
@@ -137,7 +138,7 @@ static void find_last_edge(struct flow *f)
 	walk_again(&w, p);
 	*t = (struct flow_last_edge){FLOW_EDGE_NONE};
 	if (w.at == FLOW_NO_BLOCK)
-		*t = (struct flow_last_edge){FLOW_EDGE_OF_BRANCH, w.behind, p->next, 0};
+		*t = (struct flow_last_edge){FLOW_EDGE_OF_BRANCH, w.last, p->next, 0};
 }
 
 void flow_take_back_edge(struct flow *f)

@@ -12,7 +12,7 @@
  */
 struct flow_kept_block {
 	struct flow_block block;
-	uint64_t nr[2]; /* N, E */
+	uint64_t nr[2]; /* not taken, taken */
 };
 
 /** Where an indirect branch went. */
@@ -45,7 +45,7 @@ bool flow_kept_merge(struct flow_kept *to, const struct flow_kept *from);
 bool flow_kept_edges(const struct flow_kept *k, bool (*edge)(void *ctx, const struct flow_edge *e),
 		     void *ctx);
 
-/** The two ways out of @p b; of an indirect branch the E atoms without a target: those that are
+/** The two ways out of @p b; of an indirect branch those taken without a target: those that are
  * left of @p nr when @p nr_known had one. */
 bool flow_block_edges(const struct flow_block *b, const uint64_t nr[2], uint64_t nr_known,
 		      bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx);

@@ -105,7 +105,7 @@ uint32_t flow_return_block(struct flow *f, const struct flow_return *r)
 	return ret;
 }
 
-/** Behind an indirect branch, and more atoms are to come. */
+/** After an indirect branch, and more branches are to come. */
 static bool pop_own(struct walk *w)
 {
 	if (!w->nr_own)
@@ -128,26 +128,26 @@ static bool push_own(struct walk *w, uint32_t call)
 }
 
 /** @return whether it is known now which block is after block @p at. */
-static bool look_behind(struct flow *f, uint32_t at, bool is_e)
+static bool look_after(struct flow *f, uint32_t at, bool is_taken)
 {
 	const struct flow_block *b = &f->blocks.all.data[at];
 	uint64_t address = b->start + b->bytes;
 	enum isa isa = (enum isa)b->isa;
 	uint32_t next;
 
-	if (is_e && (b->kind == INSN_BRANCH || b->kind == INSN_COND)) {
+	if (is_taken && (b->kind == INSN_BRANCH || b->kind == INSN_COND)) {
 		address = b->target;
 		isa = flow_target_isa(b);
 	}
 	next = block_at(f, isa, address);
 	if (next != FLOW_NO_BLOCK)
-		*flow_link_of(f, at, is_e) = next;
+		*flow_link_of(f, at, is_taken) = next;
 	return next != FLOW_NO_BLOCK;
 }
 
 /** One branch that does more than to lead on, or to a block that is not looked up yet. @return
  * false: that is for the plain walk, or begins a path of its own. */
-static bool step(struct walk *w, bool is_e)
+static bool step(struct walk *w, bool is_taken)
 {
 	struct flow *f = w->f;
 	struct flow_block b;
@@ -157,18 +157,18 @@ static bool step(struct walk *w, bool is_e)
 		return false;
 	at = w->at;
 	b = f->blocks.all.data[at];
-	if (b.kind == INSN_PLAIN || (is_e && b.flags & INSN_ERET && f->rules.has_eret_events))
+	if (b.kind == INSN_PLAIN || (is_taken && b.flags & INSN_ERET && f->rules.has_eret_events))
 		return false;
-	if (!is_e || b.kind != INSN_INDIRECT) {
-		next = *flow_link_of(f, at, is_e);
-		if (next == FLOW_NO_BLOCK && !look_behind(f, at, is_e))
+	if (!is_taken || b.kind != INSN_INDIRECT) {
+		next = *flow_link_of(f, at, is_taken);
+		if (next == FLOW_NO_BLOCK && !look_after(f, at, is_taken))
 			return false;
-		next = *flow_link_of(f, at, is_e);
+		next = *flow_link_of(f, at, is_taken);
 	}
-	if (is_e && b.flags & INSN_LINK && f->rules.has_return_stack && !push_own(w, at))
+	if (is_taken && b.flags & INSN_LINK && f->rules.has_return_stack && !push_own(w, at))
 		return false;
 	w->nr_insns += b.nr_insns;
-	w->items[w->nr_items++] = at << 1 | is_e;
+	w->items[w->nr_items++] = at << 1 | is_taken;
 	w->at = next;
 	return true;
 }

@@ -132,7 +132,7 @@ void flow_take(struct flow *f, uint32_t at)
 		f->is_popping = f->rules.has_return_stack;
 		f->from = at;
 		if (b->flags & INSN_ERET && f->rules.has_eret_events)
-			flow_put_event(f, &e); /* the packet that ETMv4 has */
+			flow_put_event(f, &e); /* no packet does */
 		return;
 	case INSN_PLAIN:
 	case INSN_ISB:
