@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "etm_make.h"
+#include "flow/etm/etm_flow.h"
 #include "os/file.h"
 #include "trace/snapshot/cs_snapshot.h"
 
@@ -55,48 +56,48 @@ static void die(const char *what)
 
 /* --- clew --- */
 
-static bool count_edge(void *ctx, const struct etm_edge *e)
+static bool count_edge(void *ctx, const struct flow_edge *e)
 {
 	(void)e;
 	((struct result *)ctx)->nr_edges++;
 	return true;
 }
 
-static enum clew_err take_batch(void *ctx, const struct etm_batch *b)
+static enum clew_err take_batch(void *ctx, const struct flow_batch *b)
 {
 	((struct result *)ctx)->nr_edges += b->nr;
 	return CLEW_OK;
 }
 
-static enum clew_err take_unit_batch(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err take_unit_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	(void)unit;
 	return take_batch(ctx, b);
 }
 
-static enum clew_err end_unit(void *ctx, size_t unit, struct etm_flow *flow)
+static enum clew_err end_unit(void *ctx, size_t unit, struct flow *flow)
 {
 	struct result *r = ctx;
 
 	(void)unit;
-	r->nr_ranges += etm_flow_totals(flow)->nr_ranges;
-	r->nr_insns += etm_flow_totals(flow)->nr_insns;
-	return etm_flow_edges(flow, count_edge, r) ? CLEW_OK : CLEW_NO_MEMORY;
+	r->nr_ranges += flow_totals(flow)->nr_ranges;
+	r->nr_insns += flow_totals(flow)->nr_insns;
+	return flow_edges(flow, count_edge, r) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
 static void decode_made(const struct input *in, bool is_counting, struct result *r)
 {
 	const struct etm_flow_opts o = {.config = &in->config,
-					.code = &in->code,
-					.batch = is_counting ? NULL : take_batch,
-					.ctx = r,
-					.nr_threads = in->nr_threads};
-	struct etm_flow *f = etm_flow_new(&o);
+					.flow.code = &in->code,
+					.flow.batch = is_counting ? NULL : take_batch,
+					.flow.ctx = r,
+					.flow.nr_threads = in->nr_threads};
+	struct flow *f = etm_flow_new(&o);
 
-	if (!f || etm_flow_feed(f, bytes_of(in->made.trace, in->made.trace_bytes)) ||
-	    etm_flow_finish(f) || end_unit(r, 0, f))
+	if (!f || flow_feed(f, bytes_of(in->made.trace, in->made.trace_bytes)) || flow_finish(f) ||
+	    end_unit(r, 0, f))
 		die("out of memory");
-	etm_flow_free(f);
+	flow_free(f);
 }
 
 static void decode_clew(const struct input *in, bool is_counting, struct result *r)

@@ -40,36 +40,36 @@ struct clew_trace {
 _Static_assert((int)CLEW_ISA_T32 == (int)ISA_T32 && (int)CLEW_REALM == (int)CODE_REALM,
 	       "public and inner numbers are alike");
 
-/* enum etm_event_kind -> enum clew_trace_kind. */
-static const uint8_t kinds[NR_ETM_EVENTS] = {
-	[ETM_EV_NO_SYNC] = CLEW_TRACE_NO_SYNC,
-	[ETM_EV_TRACE_ON] = CLEW_TRACE_ON,
-	[ETM_EV_CONTEXT] = CLEW_TRACE_CONTEXT,
-	[ETM_EV_RANGE] = CLEW_TRACE_RANGE,
-	[ETM_EV_NO_PATH] = CLEW_TRACE_UNKNOWN_PATH,
-	[ETM_EV_NACC] = CLEW_TRACE_NO_CODE,
-	[ETM_EV_NO_TARGET] = CLEW_TRACE_UNKNOWN_START,
-	[ETM_EV_DROPPED] = CLEW_TRACE_ATOMS_DROPPED,
-	[ETM_EV_EXCEPTION] = CLEW_TRACE_EXCEPTION,
-	[ETM_EV_EXCEPTION_RET] = CLEW_TRACE_EXCEPTION_RETURN,
-	[ETM_EV_FUNCTION_RET] = CLEW_TRACE_EXCEPTION_RETURN, /* M profile */
-	[ETM_EV_PE_RESET] = CLEW_TRACE_RESET,
-	[ETM_EV_TIMESTAMP] = CLEW_TRACE_TIMESTAMP,
-	[ETM_EV_CYCLES] = CLEW_TRACE_CYCLES,
-	[ETM_EV_EVENT] = CLEW_TRACE_EVENT,
-	[ETM_EV_TS_MARKER] = CLEW_TRACE_TS_MARKER,
-	[ETM_EV_INSTRUMENTATION] = CLEW_TRACE_INSTRUMENTATION,
-	[ETM_EV_TRANSACTION] = CLEW_TRACE_TRANSACTION,
-	[ETM_EV_UNSUPPORTED] = CLEW_TRACE_UNSUPPORTED,
-	[ETM_EV_END] = CLEW_TRACE_END,
+/* enum flow_event_kind -> enum clew_trace_kind. */
+static const uint8_t kinds[NR_FLOW_EVENTS] = {
+	[FLOW_EV_NO_SYNC] = CLEW_TRACE_NO_SYNC,
+	[FLOW_EV_TRACE_ON] = CLEW_TRACE_ON,
+	[FLOW_EV_CONTEXT] = CLEW_TRACE_CONTEXT,
+	[FLOW_EV_RANGE] = CLEW_TRACE_RANGE,
+	[FLOW_EV_NO_PATH] = CLEW_TRACE_UNKNOWN_PATH,
+	[FLOW_EV_NACC] = CLEW_TRACE_NO_CODE,
+	[FLOW_EV_NO_TARGET] = CLEW_TRACE_UNKNOWN_START,
+	[FLOW_EV_DROPPED] = CLEW_TRACE_ATOMS_DROPPED,
+	[FLOW_EV_EXCEPTION] = CLEW_TRACE_EXCEPTION,
+	[FLOW_EV_EXCEPTION_RET] = CLEW_TRACE_EXCEPTION_RETURN,
+	[FLOW_EV_FUNCTION_RET] = CLEW_TRACE_EXCEPTION_RETURN, /* M profile */
+	[FLOW_EV_PE_RESET] = CLEW_TRACE_RESET,
+	[FLOW_EV_TIMESTAMP] = CLEW_TRACE_TIMESTAMP,
+	[FLOW_EV_CYCLES] = CLEW_TRACE_CYCLES,
+	[FLOW_EV_EVENT] = CLEW_TRACE_EVENT,
+	[FLOW_EV_TS_MARKER] = CLEW_TRACE_TS_MARKER,
+	[FLOW_EV_INSTRUMENTATION] = CLEW_TRACE_INSTRUMENTATION,
+	[FLOW_EV_TRANSACTION] = CLEW_TRACE_TRANSACTION,
+	[FLOW_EV_UNSUPPORTED] = CLEW_TRACE_UNSUPPORTED,
+	[FLOW_EV_END] = CLEW_TRACE_END,
 };
 
-static const char *why_no_sync(const struct etm_event *e)
+static const char *why_no_sync(const struct flow_event *e)
 {
-	return e->what ? e->what : etm_no_sync_text((enum etm_no_sync)e->reason);
+	return e->what ? e->what : flow_no_sync_text((enum flow_no_sync)e->reason);
 }
 
-static void look_up_thread(struct clew_trace *t, size_t unit, const struct etm_pe_context *c)
+static void look_up_thread(struct clew_trace *t, size_t unit, const struct flow_context *c)
 {
 	struct state *s = &t->states[unit];
 	struct etm_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
@@ -80,14 +80,14 @@ static void look_up_thread(struct clew_trace *t, size_t unit, const struct etm_p
 	s->context.comm = thread.comm;
 }
 
-static struct etm_pe_context context_of(const struct clew_trace_context *c)
+static struct flow_context context_of(const struct clew_trace_context *c)
 {
-	return (struct etm_pe_context){.el = c->el,
-				       .security = c->security,
-				       .has_cid = c->has_cid,
-				       .has_vmid = c->has_vmid,
-				       .cid = c->cid,
-				       .vmid = c->vmid};
+	return (struct flow_context){.el = c->el,
+				     .security = c->security,
+				     .has_cid = c->has_cid,
+				     .has_vmid = c->has_vmid,
+				     .cid = c->cid,
+				     .vmid = c->vmid};
 }
 
 /** Items hold a pointer to the context: hand out what was told before it changes. */
@@ -99,20 +99,20 @@ static enum clew_err flush(struct clew_trace *t, size_t unit)
 	return nr ? t->take(t->ctx, unit, t->items, nr) : CLEW_OK;
 }
 
-static enum clew_err note(struct clew_trace *t, size_t unit, const struct etm_event *e)
+static enum clew_err note(struct clew_trace *t, size_t unit, const struct flow_event *e)
 {
 	struct state *s = &t->states[unit];
 	enum clew_err err;
-	struct etm_pe_context c;
+	struct flow_context c;
 
-	if (e->kind != ETM_EV_CONTEXT && e->kind != ETM_EV_TIMESTAMP && e->kind != ETM_EV_BOUND)
+	if (e->kind != FLOW_EV_CONTEXT && e->kind != FLOW_EV_TIMESTAMP && e->kind != FLOW_EV_BOUND)
 		return CLEW_OK;
 	err = flush(t, unit);
-	if (e->kind == ETM_EV_TIMESTAMP && e->value)
+	if (e->kind == FLOW_EV_TIMESTAMP && e->value)
 		s->ticks = e->value;
-	if (e->kind == ETM_EV_BOUND)
+	if (e->kind == FLOW_EV_BOUND)
 		s->bound = e->value;
-	if (e->kind == ETM_EV_CONTEXT) {
+	if (e->kind == FLOW_EV_CONTEXT) {
 		s->has_context = true;
 		s->context = (struct clew_trace_context){.el = e->context.el,
 							 .security = e->context.security,
@@ -127,7 +127,8 @@ static enum clew_err note(struct clew_trace *t, size_t unit, const struct etm_ev
 	return err;
 }
 
-static struct clew_trace_item of_event(struct clew_trace *t, size_t unit, const struct etm_event *e)
+static struct clew_trace_item of_event(struct clew_trace *t, size_t unit,
+				       const struct flow_event *e)
 {
 	const struct code_source *code = t->trace->units[unit].code;
 	struct clew_trace_item i = {.kind = kinds[e->kind],
@@ -140,21 +141,21 @@ static struct clew_trace_item of_event(struct clew_trace *t, size_t unit, const 
 				    .offset = e->offset};
 
 	switch (e->kind) {
-	case ETM_EV_TRACE_ON:
+	case FLOW_EV_TRACE_ON:
 		i.number = e->is_overflow;
 		break;
-	case ETM_EV_NO_SYNC:
+	case FLOW_EV_NO_SYNC:
 		i.text = why_no_sync(e);
 		break;
-	case ETM_EV_NACC:
+	case FLOW_EV_NACC:
 		i.text = code->why ? code->why(code->ctx, e->space, e->address) : NULL;
 		break;
-	case ETM_EV_RANGE:
-	case ETM_EV_NO_PATH:
-	case ETM_EV_NO_TARGET:
+	case FLOW_EV_RANGE:
+	case FLOW_EV_NO_PATH:
+	case FLOW_EV_NO_TARGET:
 		i.number = e->count;
 		break;
-	case ETM_EV_CYCLES:
+	case FLOW_EV_CYCLES:
 		i.value = e->count;
 		i.number = e->has_count;
 		break;
@@ -173,17 +174,17 @@ static enum clew_err put(struct clew_trace *t, size_t unit, struct clew_trace_it
 	return t->nr == ITEMS ? flush(t, unit) : CLEW_OK;
 }
 
-static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	struct clew_trace *t = ctx;
 	enum clew_err err = CLEW_OK;
 
 	for (size_t i = 0; i < b->nr && !err; i++) {
 		uint32_t item = b->items[i];
-		const struct etm_event *e = &b->events[item & ~ETM_ITEM_EVENT];
+		const struct flow_event *e = &b->events[item & ~FLOW_ITEM_EVENT];
 
-		if (!(item & ETM_ITEM_EVENT)) {
-			const struct etm_block *k = &b->blocks[item >> 1];
+		if (!(item & FLOW_ITEM_EVENT)) {
+			const struct flow_block *k = &b->blocks[item >> 1];
 
 			err = put(t, unit,
 				  (struct clew_trace_item){.kind = CLEW_TRACE_RANGE,
@@ -197,7 +198,7 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *
 			continue;
 		}
 		err = note(t, unit, e);
-		if (!err && e->kind != ETM_EV_BOUND)
+		if (!err && e->kind != FLOW_EV_BOUND)
 			err = put(t, unit, of_event(t, unit, e));
 	}
 	return err ? err : flush(t, unit);

@@ -266,7 +266,7 @@ static enum clew_err note_trouble(void *ctx, const char *what, uint64_t number, 
 
 static void tell_gaps(const struct inject *c)
 {
-	const struct etm_totals *t = &c->totals.sum;
+	const struct flow_totals *t = &c->totals.sum;
 
 	cli_etm_tell_units(c->in.path, c->trace, NULL);
 	if (t->nr_nacc)

@@ -41,7 +41,7 @@ static int choose_events(struct trace_command *c)
 		size_t n = strcspn(at, ",");
 		bool is_known = n == 4 && !strncmp(at, "none", n);
 
-		for (enum etm_event_kind k = 0; k < NR_ETM_EVENTS; k++) {
+		for (enum flow_event_kind k = 0; k < NR_FLOW_EVENTS; k++) {
 			const char *word = etm_event_word(k);
 
 			if (!word || strlen(word) != n || strncmp(word, at, n))

@@ -13,7 +13,7 @@ struct trace_command {
 	bool is_ranges, is_digest, is_edges, is_json, splits_source_ranges;
 	const char *events;
 	uint64_t nr_threads, piece_bytes;
-	uint32_t wanted_events; /* bit per enum etm_event_kind */
+	uint32_t wanted_events; /* bit per enum flow_event_kind */
 	struct clew_sink sink;
 	struct clew_diag sink_diag;
 };

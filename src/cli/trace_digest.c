@@ -32,17 +32,17 @@ static enum clew_err hash(void *ctx, struct buf *out)
 	return ok ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	return etm_addresses_batch(&((struct digest *)ctx)->addresses[unit], b);
 }
 
-static enum clew_err take_end(void *ctx, size_t unit, struct etm_flow *flow)
+static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
 	struct digest *d = ctx;
 	enum clew_err err = hash(id_of(d, unit), &d->addresses[unit].out);
 
-	id_of(d, unit)->nr_insns += etm_flow_totals(flow)->nr_insns;
+	id_of(d, unit)->nr_insns += flow_totals(flow)->nr_insns;
 	etm_addresses_done(&d->addresses[unit]);
 	return err;
 }

@@ -18,10 +18,10 @@ struct edges {
 	} all;
 };
 
-static bool take_edge(void *ctx, const struct etm_edge *e)
+static bool take_edge(void *ctx, const struct flow_edge *e)
 {
 	struct edges *c = ctx;
-	const struct etm_block *b = e->from;
+	const struct flow_block *b = e->from;
 	const struct edge one = {
 		.from = b->start + b->bytes - b->last_bytes,
 		.to = e->has_to ? e->to : 0,
@@ -34,10 +34,10 @@ static bool take_edge(void *ctx, const struct etm_edge *e)
 	return vec_push(&c->all, one);
 }
 
-static enum clew_err take_end(void *ctx, size_t unit, struct etm_flow *flow)
+static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
 	(void)unit;
-	return etm_flow_edges(flow, take_edge, ctx) ? CLEW_OK : CLEW_NO_MEMORY;
+	return flow_edges(flow, take_edge, ctx) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
 static int compare(uint64_t a, uint64_t b)

@@ -10,7 +10,7 @@ struct ranges {
 	bool was_decoded[128]; /* by ID */
 };
 
-static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	struct ranges *r = ctx;
 	enum clew_err err = etm_ranges_text_batch(&r->text, b);
@@ -19,7 +19,7 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *
 	return err || r->text.out.nr < FLUSH ? err : trace_write(r->command, &r->text.out);
 }
 
-static enum clew_err take_end(void *ctx, size_t unit, struct etm_flow *flow)
+static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
 	struct ranges *r = ctx;
 

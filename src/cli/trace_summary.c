@@ -40,7 +40,7 @@ struct gaps {
 };
 
 struct unit_summary {
-	struct etm_totals totals;
+	struct flow_totals totals;
 	uint64_t nr_timestamps;
 	struct lost lost[NR_REASONS_KEPT];
 	size_t nr_lost;
@@ -56,7 +56,7 @@ struct summary {
 
 /* --- gathering --- */
 
-static bool count_page(struct gaps *gaps, const struct etm_event *e, uint32_t unit)
+static bool count_page(struct gaps *gaps, const struct flow_event *e, uint32_t unit)
 {
 	uint64_t page = e->address >> PAGE_BITS, *known = map_u64_get(&gaps->index, page);
 
@@ -76,7 +76,7 @@ static void gaps_done(struct gaps *gaps)
 	vec_done(gaps);
 }
 
-static void note_lost(struct unit_summary *u, const struct etm_event *e)
+static void note_lost(struct unit_summary *u, const struct flow_event *e)
 {
 	for (size_t i = 0; i < u->nr_lost; i++) {
 		if (u->lost[i].reason == e->reason && u->lost[i].what == e->what) {
@@ -88,35 +88,35 @@ static void note_lost(struct unit_summary *u, const struct etm_event *e)
 		u->lost[u->nr_lost++] = (struct lost){e->reason, e->what, 1, e->offset};
 }
 
-static bool take_event(struct summary *s, uint32_t unit, const struct etm_event *e)
+static bool take_event(struct summary *s, uint32_t unit, const struct flow_event *e)
 {
 	struct unit_summary *u = &s->units[unit];
 
-	if (e->kind == ETM_EV_NACC)
+	if (e->kind == FLOW_EV_NACC)
 		return count_page(s->command->is_json ? &u->gaps : &s->gaps, e, unit);
-	if (e->kind == ETM_EV_NO_SYNC && e->reason != ETM_NO_SYNC_INIT)
+	if (e->kind == FLOW_EV_NO_SYNC && e->reason != FLOW_NO_SYNC_INIT)
 		note_lost(u, e);
-	u->nr_timestamps += e->kind == ETM_EV_TIMESTAMP;
+	u->nr_timestamps += e->kind == FLOW_EV_TIMESTAMP;
 	return true;
 }
 
-static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	struct summary *s = ctx;
 
 	for (size_t i = 0; i < b->nr; i++) {
 		uint32_t item = b->items[i];
 
-		if (item & ETM_ITEM_EVENT &&
-		    !take_event(s, (uint32_t)unit, &b->events[item & ~(uint32_t)ETM_ITEM_EVENT]))
+		if (item & FLOW_ITEM_EVENT &&
+		    !take_event(s, (uint32_t)unit, &b->events[item & ~(uint32_t)FLOW_ITEM_EVENT]))
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;
 }
 
-static enum clew_err take_end(void *ctx, size_t unit, struct etm_flow *flow)
+static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
-	((struct summary *)ctx)->units[unit].totals = *etm_flow_totals(flow);
+	((struct summary *)ctx)->units[unit].totals = *flow_totals(flow);
 	return CLEW_OK;
 }
 
@@ -267,7 +267,7 @@ static void put_lost(struct buf *out, const struct lost *l)
 {
 	buf_str(out, "  sync lost ");
 	put_count(out, l->nr, "time", "times");
-	buf_printf(out, ": %s", etm_no_sync_text((enum etm_no_sync)l->reason));
+	buf_printf(out, ": %s", flow_no_sync_text((enum flow_no_sync)l->reason));
 	if (l->what)
 		buf_printf(out, " (%s)", l->what);
 	buf_printf(out, ", first at byte 0x%llx\n", (unsigned long long)l->first_offset);
@@ -277,7 +277,7 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 {
 	const struct etm_unit *u = &s->command->etm.trace->units[i];
 	const struct unit_summary *m = &s->units[i];
-	const struct etm_totals *t = &m->totals;
+	const struct flow_totals *t = &m->totals;
 
 	escape_printf(out, "%s  ID %x", u->name, u->id);
 	if (u->cpu != UINT32_MAX && strncmp(u->name, "cpu ", 4) != 0)
@@ -325,7 +325,7 @@ static void json_lost(struct json_put *j, const struct unit_summary *m)
 		const struct lost *l = &m->lost[i];
 
 		json_open(j, '{');
-		json_put_string(j, "reason", etm_no_sync_text((enum etm_no_sync)l->reason));
+		json_put_string(j, "reason", flow_no_sync_text((enum flow_no_sync)l->reason));
 		json_put_string(j, "what", l->what);
 		json_put_u64(j, "times", l->nr);
 		json_put_u64(j, "first_offset", l->first_offset);

@@ -8,20 +8,20 @@ struct gathering {
 	const struct etm_edges_opts *opts;
 };
 
-static const struct ana_loc *locate(const struct gathering *g, const struct etm_block *b,
+static const struct ana_loc *locate(const struct gathering *g, const struct flow_block *b,
 				    uint64_t address)
 {
 	return g->trace->ops->locate(g->trace, b->space, address);
 }
 
-static bool is_branch(const struct etm_block *b)
+static bool is_branch(const struct flow_block *b)
 {
 	return b->kind == INSN_BRANCH || b->kind == INSN_COND || b->kind == INSN_INDIRECT;
 }
 
-static bool add_run(struct gathering *g, const struct etm_edge *e)
+static bool add_run(struct gathering *g, const struct flow_edge *e)
 {
-	const struct etm_block *b = e->from;
+	const struct flow_block *b = e->from;
 	const struct ana_loc *at = locate(g, b, b->start);
 	bool is_passed = is_branch(b) ? !e->is_taken : b->kind != INSN_PLAIN;
 	struct code_count run = {.a = b->start,
@@ -33,9 +33,9 @@ static bool add_run(struct gathering *g, const struct etm_edge *e)
 	return at && counted_code_add_run(g->code, at, &run);
 }
 
-static bool add_branch(struct gathering *g, const struct etm_edge *e)
+static bool add_branch(struct gathering *g, const struct flow_edge *e)
 {
-	const struct etm_block *b = e->from;
+	const struct flow_block *b = e->from;
 	const struct ana_loc *from = locate(g, b, b->start + b->bytes - b->last_bytes);
 	const struct ana_loc *to = e->has_to ? locate(g, b, e->to) : NULL;
 	struct code_count branch = {.nr = e->nr};
@@ -45,19 +45,19 @@ static bool add_branch(struct gathering *g, const struct etm_edge *e)
 	return from && (to || !e->has_to) && counted_code_add_branch(g->code, from, to, &branch);
 }
 
-static bool add_edge(void *ctx, const struct etm_edge *e)
+static bool add_edge(void *ctx, const struct flow_edge *e)
 {
 	return add_run(ctx, e) && (!is_branch(e->from) || !e->is_taken || add_branch(ctx, e));
 }
 
-static enum clew_err end_unit(void *ctx, size_t unit, struct etm_flow *flow)
+static enum clew_err end_unit(void *ctx, size_t unit, struct flow *flow)
 {
 	struct gathering *g = ctx;
 
 	(void)unit;
 	g->totals->nr_units++;
-	etm_totals_add(&g->totals->sum, etm_flow_totals(flow));
-	return etm_flow_edges(flow, add_edge, g) ? CLEW_OK : CLEW_NO_MEMORY;
+	flow_totals_add(&g->totals->sum, flow_totals(flow));
+	return flow_edges(flow, add_edge, g) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
 static enum clew_err pass_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)

@@ -7,7 +7,7 @@
 
 /** Of all units together; nr_units: that were decoded. */
 struct etm_edges_totals {
-	struct etm_totals sum;
+	struct flow_totals sum;
 	uint64_t nr_units;
 };
 

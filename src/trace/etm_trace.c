@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "flow/etm/etm_flow.h"
 #include "os/thread.h"
 
 enum { DEFAULT_CACHE = 32 << 20, MIN_CACHE = 1 << 20, MAX_LANES = 4 };
@@ -12,8 +13,8 @@ enum { DEFAULT_CACHE = 32 << 20, MIN_CACHE = 1 << 20, MAX_LANES = 4 };
 struct decoder {
 	struct decode *decode;
 	size_t unit;
-	struct etm_flow *flow; /* NULL: not begun, or over */
-	bool is_fed;           /* since the last delivery */
+	struct flow *flow; /* NULL: not begun, or over */
+	bool is_fed;       /* since the last delivery */
 };
 
 struct decode {
@@ -27,7 +28,7 @@ struct decode {
 	} fed; /* units */
 };
 
-static enum clew_err take_batch(void *ctx, const struct etm_batch *b)
+static enum clew_err take_batch(void *ctx, const struct flow_batch *b)
 {
 	const struct decoder *d = ctx;
 	const struct etm_decode_opts *opts = d->decode->opts;
@@ -50,7 +51,7 @@ static void share_cache(struct decode *c, size_t nr)
 		share = c->share; /* those that are open have begun with so much */
 	for (size_t i = 0; i < c->trace->nr_units; i++) {
 		if (c->decoders[i].flow)
-			etm_flow_set_max_cache(c->decoders[i].flow, share);
+			flow_set_max_cache(c->decoders[i].flow, share);
 	}
 	c->share = share;
 }
@@ -74,24 +75,24 @@ static unsigned int threads(const struct decode *c, size_t nr)
 	return wanted ? wanted : 1;
 }
 
-static struct etm_flow *new_flow(struct decode *c, size_t unit, size_t nr)
+static struct flow *new_flow(struct decode *c, size_t unit, size_t nr)
 {
 	const struct etm_unit *u = &c->trace->units[unit];
 	const struct etm_flow_opts opts = {
 		.config = &u->config,
-		.code = u->code,
-		.batch = c->opts->batch ? take_batch : NULL,
-		.ctx = &c->decoders[unit],
+		.flow.code = u->code,
+		.flow.batch = c->opts->batch ? take_batch : NULL,
+		.flow.ctx = &c->decoders[unit],
 		.splits_source_ranges = c->opts->splits_source_ranges,
-		.max_cache_bytes = c->share,
-		.nr_threads = threads(c, nr),
+		.flow.max_cache_bytes = c->share,
+		.flow.nr_threads = threads(c, nr),
 	};
 
 	return etm_flow_new(&opts);
 }
 
 /** NULL: out of memory. */
-static struct etm_flow *flow_of(struct decode *c, size_t unit)
+static struct flow *flow_of(struct decode *c, size_t unit)
 {
 	struct decoder *d = &c->decoders[unit];
 
@@ -109,37 +110,37 @@ static struct etm_flow *flow_of(struct decode *c, size_t unit)
 
 static enum clew_err take_bytes(void *ctx, size_t unit, struct bytes in, uint64_t offset)
 {
-	struct etm_flow *flow;
+	struct flow *flow;
 
 	(void)offset;
 	if (!is_wanted(ctx, unit))
 		return CLEW_OK;
 	flow = flow_of(ctx, unit);
-	return flow ? etm_flow_feed(flow, in) : CLEW_NO_MEMORY;
+	return flow ? flow_feed(flow, in) : CLEW_NO_MEMORY;
 }
 
 static enum clew_err take_restart(void *ctx, size_t unit, uint64_t offset)
 {
 	const struct decode *c = ctx;
-	struct etm_flow *flow = c->decoders[unit].flow;
+	struct flow *flow = c->decoders[unit].flow;
 
 	/* Before its first byte there is nothing to break off. */
 	if (!flow)
 		return CLEW_OK;
 	flow = flow_of(ctx, unit);
-	return flow ? etm_flow_restart(flow, offset) : CLEW_NO_MEMORY;
+	return flow ? flow_restart(flow, offset) : CLEW_NO_MEMORY;
 }
 
 static enum clew_err take_bound(void *ctx, size_t unit, uint64_t bound)
 {
-	struct etm_flow *flow;
+	struct flow *flow;
 
 	if (!is_wanted(ctx, unit))
 		return CLEW_OK;
 	flow = flow_of(ctx, unit);
 	if (!flow)
 		return CLEW_NO_MEMORY;
-	etm_flow_set_bound(flow, bound);
+	flow_set_bound(flow, bound);
 	return CLEW_OK;
 }
 
@@ -160,16 +161,16 @@ static enum clew_err take_frames(void *ctx, const struct etm_frames *f)
 static enum clew_err take_end(void *ctx, size_t unit)
 {
 	struct decode *c = ctx;
-	struct etm_flow *flow;
+	struct flow *flow;
 	enum clew_err err;
 
 	if (!is_wanted(c, unit))
 		return CLEW_OK;
 	flow = flow_of(c, unit);
-	err = flow ? etm_flow_finish(flow) : CLEW_NO_MEMORY;
+	err = flow ? flow_finish(flow) : CLEW_NO_MEMORY;
 	if (!err && c->opts->unit_end)
 		err = c->opts->unit_end(c->opts->ctx, unit, flow);
-	etm_flow_free(flow);
+	flow_free(flow);
 	c->decoders[unit].flow = NULL;
 	return err;
 }
@@ -195,7 +196,7 @@ static enum clew_err begin(struct decode *c, struct etm_trace *t,
 static void done(struct decode *c)
 {
 	for (size_t i = 0; c->decoders && i < c->trace->nr_units; i++)
-		etm_flow_free(c->decoders[i].flow);
+		flow_free(c->decoders[i].flow);
 	mem_free(c->decoders);
 	mem_free(c->skips);
 	vec_done(&c->fed);
@@ -286,7 +287,7 @@ enum clew_err etm_decoding_step(struct etm_decoding *d, size_t lane)
 
 		fed->is_fed = false;
 		if (fed->flow && (err == CLEW_OK || err == CLEW_END)) {
-			enum clew_err why = etm_flow_flush(fed->flow);
+			enum clew_err why = flow_flush(fed->flow);
 
 			err = why ? why : err;
 		}

@@ -5,8 +5,9 @@
 #include <clew/err.h>
 
 #include "base/progress.h"
-#include "flow/etm/etm_flow.h"
+#include "flow/flow.h"
 #include "packet/coresight/cs_frame.h"
+#include "packet/etm/etm_config.h"
 
 /*
  * The ETM and ETE trace of one input, whatever its kind: an OpenCSD snapshot directory
@@ -45,7 +46,7 @@ struct etm_sink {
 	/** The bytes from @p offset on were at @p file_offset of the unit's file; told before they
 	 * come. NULL: not wanted. */
 	enum clew_err (*mark)(void *ctx, size_t unit, uint64_t offset, uint64_t file_offset);
-	/** What follows ran no later than @p bound: etm_flow_set_bound. */
+	/** What follows ran no later than @p bound: flow_set_bound. */
 	enum clew_err (*bound)(void *ctx, size_t unit, uint64_t bound);
 	/** Bytes that are not a frame, trace of an ID nobody told of, AUX records without trace:
 	 * @p what in static words, with a number (0: none). NULL: not wanted. */
@@ -111,7 +112,7 @@ struct etm_trace_ops {
 	enum clew_err (*step)(struct etm_steps *s, size_t lane);
 	void (*steps_free)(struct etm_steps *s);
 	/** The thread that ran on @p unit in @p context; @p ticks and @p bound as code_key's. */
-	void (*thread)(struct etm_trace *t, size_t unit, const struct etm_pe_context *context,
+	void (*thread)(struct etm_trace *t, size_t unit, const struct flow_context *context,
 		       uint64_t ticks, uint64_t bound, struct etm_thread *ret);
 	/** Ticks of the trace -> perf's clock, ns. @return false: cannot be told. */
 	bool (*time)(struct etm_trace *t, size_t unit, uint64_t ticks, uint64_t *ret_ns);
@@ -125,16 +126,16 @@ struct etm_trace_ops {
 struct etm_decode_opts {
 	unsigned int nr_threads; /* 0: as many as there are CPUs, 1: this one alone */
 	bool splits_source_ranges;
-	size_t max_cache_bytes; /* of all units of a session together; 0: as etm_flow_opts */
+	size_t max_cache_bytes; /* of all units of a session together; 0: as flow_opts */
 	/** Of each unit: leave it out? NULL: none. */
 	const bool *skips;
 	/** In order for each unit; called from the calling thread only. NULL: only count. */
-	enum clew_err (*batch)(void *ctx, size_t unit, const struct etm_batch *b);
+	enum clew_err (*batch)(void *ctx, size_t unit, const struct flow_batch *b);
 	/** As etm_sink.trouble. */
 	enum clew_err (*trouble)(void *ctx, const char *what, uint64_t number, uint64_t offset);
 	/** After the last byte of a unit: totals, and with batch == NULL its edges are asked for
 	 * here. */
-	enum clew_err (*unit_end)(void *ctx, size_t unit, struct etm_flow *flow);
+	enum clew_err (*unit_end)(void *ctx, size_t unit, struct flow *flow);
 	/** As etm_sink.frames. */
 	enum clew_err (*frames)(void *ctx, const struct etm_frames *f);
 	void *ctx;

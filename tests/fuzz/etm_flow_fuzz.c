@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/etm/etm_flow.h"
+
 #include "base/buf.h"
 #include "prop/etm_log.h"
 
@@ -93,25 +95,25 @@ static void put_sync(struct buf *b, const struct etm_config *c, bool is_t32)
 }
 
 struct outcome {
-	struct etm_totals totals;
+	struct flow_totals totals;
 	uint64_t digest;
 	enum clew_err err;
 };
 
 static struct outcome decode(struct etm_flow_opts opts, struct bytes in, size_t chunk)
 {
-	struct etm_log log = {.code = opts.code, .by_block = true};
+	struct etm_log log = {.code = opts.flow.code, .by_block = true};
 	struct outcome ret = {.err = CLEW_NO_MEMORY};
-	struct etm_flow *f;
+	struct flow *f;
 
-	opts.ctx = &log;
+	opts.flow.ctx = &log;
 	f = etm_flow_new(&opts);
 	if (!f)
 		return ret;
 	ret.err = etm_log_decode(f, in, chunk);
-	ret.totals = *etm_flow_totals(f);
+	ret.totals = *flow_totals(f);
 	ret.digest = log.digest;
-	etm_flow_free(f);
+	flow_free(f);
 	return ret;
 }
 
@@ -126,7 +128,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct etm_config config;
 	struct code code = {.bytes = data + HEADER_BYTES};
 	struct code_source source = {space, find, &code};
-	struct etm_flow_opts opts = {.config = &config, .code = &source, .batch = etm_log_batch};
+	struct etm_flow_opts opts = {
+		.config = &config, .flow.code = &source, .flow.batch = etm_log_batch};
 	struct outcome whole, pieces, counted;
 	struct buf trace = {0};
 	struct bytes in;
@@ -141,9 +144,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buf_add(&trace, code.bytes + code.size, size - code.size);
 	in = bytes_of(trace.data, trace.nr);
 	whole = decode(opts, in, 0);
-	opts.max_cache_bytes = SMALL_CACHE;
+	opts.flow.max_cache_bytes = SMALL_CACHE;
 	pieces = decode(opts, in, 7);
-	opts.batch = NULL;
+	opts.flow.batch = NULL;
 	counted = decode(opts, in, 0);
 	check(whole.err == CLEW_OK && pieces.err == CLEW_OK && counted.err == CLEW_OK);
 	check(whole.digest == pieces.digest);

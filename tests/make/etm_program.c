@@ -88,7 +88,7 @@ static void put_kind(struct etm_program *p, uint8_t kind, uint32_t number)
 /** The first that is told after an overflow says so. */
 static void put_trace_on(struct etm_program *p)
 {
-	put_kind(p, ETM_EV_TRACE_ON, p->is_after_overflow);
+	put_kind(p, FLOW_EV_TRACE_ON, p->is_after_overflow);
 	p->is_after_overflow = false;
 }
 
@@ -96,7 +96,7 @@ static void put_context(struct etm_program *p)
 {
 	const struct enc_context *c = &p->pe.context;
 
-	put(p, (struct etm_log_entry){.kind = ETM_EV_CONTEXT,
+	put(p, (struct etm_log_entry){.kind = FLOW_EV_CONTEXT,
 				      .el = c->el,
 				      .isa = (uint8_t)(c->ns | c->nse << 1 | c->sf << 2 |
 						       c->has_cid << 3 | c->has_vmid << 4),
@@ -129,7 +129,7 @@ static bool is_seen(struct etm_program *p)
 
 	if (p->pe.is_lost || !a->is_hidden)
 		return !p->pe.is_lost;
-	put(p, (struct etm_log_entry){.kind = ETM_EV_NACC, .address = p->run_start});
+	put(p, (struct etm_log_entry){.kind = FLOW_EV_NACC, .address = p->run_start});
 	p->pe.is_lost = true;
 	return false;
 }
@@ -163,7 +163,7 @@ static void drop_uncommitted(struct etm_program *p)
 	for (size_t i = p->safe; i < p->truth.nr; i++) {
 		if (etm_log_is_note(&p->truth.data[i]))
 			p->truth.data[kept++] = p->truth.data[i];
-		else if (p->truth.data[i].kind == ETM_EV_TRACE_ON)
+		else if (p->truth.data[i].kind == FLOW_EV_TRACE_ON)
 			p->is_after_overflow |= p->truth.data[i].number;
 	}
 	p->truth.nr = p->safe = kept;
@@ -340,7 +340,7 @@ static void except(struct etm_program *p, unsigned int e)
 		put_run(p);
 	p->run.nr = 0;
 	put(p,
-	    (struct etm_log_entry){.kind = ETM_EV_EXCEPTION, .number = type, .address = p->pe.pc});
+	    (struct etm_log_entry){.kind = FLOW_EV_EXCEPTION, .number = type, .address = p->pe.pc});
 	p0_done(p);
 	p->pe.in_transaction = false;
 	if (p->is_user_only)
@@ -359,7 +359,7 @@ static void chain_tail(struct etm_program *p)
 	enc_unit_address(&p->unit, NO_RETURN_ADDRESS, true);
 	p->pe.is_lost = was_lost;
 	put(p, (struct etm_log_entry){
-		       .kind = ETM_EV_EXCEPTION, .number = type, .address = NO_RETURN_ADDRESS});
+		       .kind = FLOW_EV_EXCEPTION, .number = type, .address = NO_RETURN_ADDRESS});
 	p0_done(p);
 	enter_handler(p);
 }
@@ -371,7 +371,7 @@ static bool tell_return(struct etm_program *p)
 		return true;
 	enc_unit_flush(&p->unit);
 	enc_except_rtn(&p->unit.out);
-	put_kind(p, ETM_EV_EXCEPTION_RET, 0);
+	put_kind(p, FLOW_EV_EXCEPTION_RET, 0);
 	if (!p->is_m)
 		return true;
 	enc_unit_p0(&p->unit);
@@ -420,7 +420,7 @@ static void start_transaction(struct etm_program *p)
 {
 	enc_unit_flush(&p->unit);
 	enc_trans_start(&p->unit.out);
-	put_kind(p, ETM_EV_TRANSACTION, ETM_TRANS_START);
+	put_kind(p, FLOW_EV_TRANSACTION, FLOW_TRANS_START);
 	p->pe.in_transaction = true;
 	p->pe.transaction_pc = p->pe.pc;
 	if (p->config.transactions_are_p0) {
@@ -434,7 +434,7 @@ static void function_return(struct etm_program *p)
 {
 	enc_unit_flush(&p->unit);
 	enc_func_ret(&p->unit.out);
-	put_kind(p, ETM_EV_FUNCTION_RET, 0);
+	put_kind(p, FLOW_EV_FUNCTION_RET, 0);
 	enc_unit_p0(&p->unit);
 	p0_done(p);
 	p->pe.context.ns = !p->pe.context.ns;
@@ -513,7 +513,7 @@ static void atom(struct etm_program *p, const struct insn *i, bool is_e, bool to
 		put_run(p);
 		put_insn(p, p->pe.pc, is_e ? 'E' : 'N');
 		if (i->flags & INSN_ERET && is_e && p->config.is_ete)
-			put_kind(p, ETM_EV_EXCEPTION_RET, 0);
+			put_kind(p, FLOW_EV_EXCEPTION_RET, 0);
 	}
 	p->run.nr = 0;
 	enc_unit_atom(&p->unit, told);
@@ -626,7 +626,7 @@ static void source_address(struct etm_program *p)
 	for (size_t k = from; k < p->truth.nr && !is_one && !p->splits_source_ranges; k++)
 		p->truth.data[k].mark = 0;
 	if (i->flags & INSN_ERET)
-		put_kind(p, ETM_EV_EXCEPTION_RET, 0);
+		put_kind(p, FLOW_EV_EXCEPTION_RET, 0);
 	enc_unit_source(&p->unit, p->pe.pc, p->pe.isa == ISA_T32);
 	p0_done(p);
 	follow(p, i, true);
@@ -691,7 +691,7 @@ static void q_element(struct etm_program *p)
 		if (is_at_waypoint)
 			put_insn(p, at, !is_split ? 0 : is_next && may_go_on ? 'N' : 'E');
 	} else {
-		put(p, (struct etm_log_entry){.kind = ETM_EV_NO_PATH,
+		put(p, (struct etm_log_entry){.kind = FLOW_EV_NO_PATH,
 					      .number = has_count ? nr_insns : 0,
 					      .address = start,
 					      .value = p->pe.pc});
@@ -708,13 +708,13 @@ static void end_transaction(struct etm_program *p)
 	enc_unit_flush(&p->unit);
 	if (one_in(p, 2)) {
 		enc_trans_commit(&p->unit.out);
-		put_kind(p, ETM_EV_TRANSACTION, ETM_TRANS_COMMITTED);
+		put_kind(p, FLOW_EV_TRANSACTION, FLOW_TRANS_COMMITTED);
 		return;
 	}
 	enc_trans_fail(&p->unit.out);
 	enc_unit_forget_history(&p->unit);
 	p->unit.stack.nr = 0; /* nor is told what becomes of a return just in front */
-	put_kind(p, ETM_EV_TRANSACTION, ETM_TRANS_FAILED);
+	put_kind(p, FLOW_EV_TRANSACTION, FLOW_TRANS_FAILED);
 	if (etm_image_insn(image_now(p), p->pe.transaction_pc, p->pe.isa))
 		arrive(p, p->pe.transaction_pc, p->pe.isa);
 	tell_address(p);
@@ -727,7 +727,7 @@ static void pe_reset(struct etm_program *p)
 	enc_unit_p0(&p->unit);
 	enc_unit_forget_history(&p->unit);
 	p->unit.stack.nr = 0;
-	put_kind(p, ETM_EV_PE_RESET, 0);
+	put_kind(p, FLOW_EV_PE_RESET, 0);
 	p0_done(p);
 	go_anywhere(p);
 	tell_context_address(p, true);
@@ -754,14 +754,14 @@ static void timestamp(struct etm_program *p)
 
 	if (one_in(p, 20) && !p->has_versions) { /* no time source */
 		enc_unit_timestamp(&p->unit, 0);
-		put(p, (struct etm_log_entry){.kind = ETM_EV_TIMESTAMP});
+		put(p, (struct etm_log_entry){.kind = FLOW_EV_TIMESTAMP});
 		return;
 	}
 	pass_time(p);
-	put(p, (struct etm_log_entry){.kind = ETM_EV_TIMESTAMP, .value = p->ticks});
+	put(p, (struct etm_log_entry){.kind = FLOW_EV_TIMESTAMP, .value = p->ticks});
 	if (p->has_cycles && one_in(p, 2)) {
 		enc_unit_timestamp_count(&p->unit, p->ticks, count);
-		put_kind(p, ETM_EV_CYCLES, count);
+		put_kind(p, FLOW_EV_CYCLES, count);
 	} else {
 		enc_unit_timestamp(&p->unit, p->ticks);
 	}
@@ -786,7 +786,7 @@ static void cycles(struct etm_program *p)
 	if (nr > most && p->config.max_spec)
 		return;
 	enc_unit_cycles(&p->unit, nr, count, is_known);
-	put_kind(p, ETM_EV_CYCLES, is_known ? count : UINT32_MAX);
+	put_kind(p, FLOW_EV_CYCLES, is_known ? count : UINT32_MAX);
 	if (p->config.max_spec)
 		commit(p, nr);
 }
@@ -800,13 +800,13 @@ static void note(struct etm_program *p)
 	if (p->config.version >= 0x53 && one_in(p, 3)) {
 		enc_instrumentation(&p->unit.out, number & 3, value);
 		put(p, (struct etm_log_entry){
-			       .kind = ETM_EV_INSTRUMENTATION, .el = number & 3, .value = value});
+			       .kind = FLOW_EV_INSTRUMENTATION, .el = number & 3, .value = value});
 	} else if (p->config.has_ts_marks && one_in(p, 2)) {
 		enc_ts_marker(&p->unit.out);
-		put_kind(p, ETM_EV_TS_MARKER, 0);
+		put_kind(p, FLOW_EV_TS_MARKER, 0);
 	} else {
 		enc_event(&p->unit.out, number);
-		put_kind(p, ETM_EV_EVENT, number);
+		put_kind(p, FLOW_EV_EVENT, number);
 	}
 }
 
@@ -843,15 +843,15 @@ static void begin(struct etm_program *p, bool has_trace_on)
 	enc_unit_async_only(&p->unit);
 	if (p->config.is_ete && one_in(p, 4)) {
 		enc_event(&p->unit.out, 5);
-		put_kind(p, ETM_EV_EVENT, 5);
+		put_kind(p, FLOW_EV_EVENT, 5);
 	}
 	enc_unit_info_only(&p->unit, p->has_cycles, in_transaction);
 	if (in_transaction) {
 		/* Told at once; the event in front of it waits. */
 		size_t nr = p->truth.nr;
-		bool has_event = nr && p->truth.data[nr - 1].kind == ETM_EV_EVENT;
+		bool has_event = nr && p->truth.data[nr - 1].kind == FLOW_EV_EVENT;
 
-		put_kind(p, ETM_EV_TRANSACTION, ETM_TRANS_INIT);
+		put_kind(p, FLOW_EV_TRANSACTION, FLOW_TRANS_INIT);
 		if (has_event) {
 			struct etm_log_entry e = p->truth.data[nr];
 
@@ -880,7 +880,7 @@ static void lose(struct etm_program *p, bool is_overflow)
 	else
 		enc_discard(&p->unit.out);
 	drop_uncommitted(p);
-	put_kind(p, ETM_EV_NO_SYNC, is_overflow ? ETM_NO_SYNC_OVERFLOW : ETM_NO_SYNC_DISCARD);
+	put_kind(p, FLOW_EV_NO_SYNC, is_overflow ? FLOW_NO_SYNC_OVERFLOW : FLOW_NO_SYNC_DISCARD);
 	p->safe = p->truth.nr;
 	p->is_after_overflow |= is_overflow;
 	begin(p, true);
@@ -919,7 +919,7 @@ static void change_context(struct etm_program *p)
 		return;
 	p->ticks = versions[version_at(p->ticks)] + below(p, 1000);
 	enc_unit_timestamp(&p->unit, p->ticks);
-	put(p, (struct etm_log_entry){.kind = ETM_EV_TIMESTAMP, .value = p->ticks});
+	put(p, (struct etm_log_entry){.kind = FLOW_EV_TIMESTAMP, .value = p->ticks});
 }
 
 static void breaks(struct etm_program *p)
@@ -1067,7 +1067,7 @@ bool etm_program_make(struct etm_program *p, uint64_t seed, unsigned int nr_step
 	choose(p);
 	make_code(p);
 	p->source = (struct code_source){space_of, find, p};
-	put_kind(p, ETM_EV_NO_SYNC, ETM_NO_SYNC_INIT);
+	put_kind(p, FLOW_EV_NO_SYNC, FLOW_NO_SYNC_INIT);
 	p->safe = 1;
 	for (uint32_t i = one_in(p, 2) ? below(p, 40) : 0; i; i--)
 		buf_char(&p->unit.out, (char)(1 + below(p, 255)));
@@ -1078,7 +1078,7 @@ bool etm_program_make(struct etm_program *p, uint64_t seed, unsigned int nr_step
 		commit_some(p);
 	enc_unit_flush(&p->unit);
 	drop_uncommitted(p);
-	put_kind(p, ETM_EV_END, 0);
+	put_kind(p, FLOW_EV_END, 0);
 	return !p->unit.out.is_failed;
 }
 

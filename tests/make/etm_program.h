@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "make/enc_unit.h"
+#include "packet/etm/etm_config.h"
 #include "prop/etm_log.h"
 
 /*

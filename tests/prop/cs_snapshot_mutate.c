@@ -66,7 +66,7 @@ static struct bytes bytes_of_file(const struct file *f)
 	return bytes_of(f->text, f->nr ? f->nr : strlen(f->text));
 }
 
-static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	(void)unit;
 	*(uint64_t *)ctx += b->nr;

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "flow/etm/etm_flow.h"
 #include "make/etm_program.h"
 #include "os/file.h"
 #include "prop/etm_set.h"
@@ -78,35 +79,36 @@ static bool keep(void *ctx, const struct etm_log_entry *e)
 	return vec_push(to, *e);
 }
 
-/** With an ETM_EV_BOUND behind what @p mark bytes say, which stands for no change of code. */
+/** With an FLOW_EV_BOUND behind what @p mark bytes say, which stands for no change of code. */
 static bool decode(const struct subject *s, const uint8_t *bytes, size_t nr, size_t mark,
 		   struct entries *ret)
 {
 	struct etm_log log = {.code = s->code, .entry = keep, .ctx = ret, .by_block = true};
-	struct etm_flow_opts o = {
-		.config = s->config, .code = s->code, .batch = etm_log_batch, .ctx = &log};
-	struct etm_flow *f = etm_flow_new(&o);
+	struct etm_flow_opts o = {.config = s->config,
+				  .flow.code = s->code,
+				  .flow.batch = etm_log_batch,
+				  .flow.ctx = &log};
+	struct flow *f = etm_flow_new(&o);
 	uint8_t *copy = mem_alloc(nr ? nr : 1); /* so that reading past its end shows */
 	bool ok = f && copy;
 
 	ret->nr = 0;
 	if (ok) {
 		memcpy(copy, bytes, nr);
-		ok = !etm_flow_feed(f, bytes_of(copy, mark));
+		ok = !flow_feed(f, bytes_of(copy, mark));
 		if (mark < nr)
-			etm_flow_set_bound(f, 1);
-		ok = ok && !etm_flow_feed(f, bytes_of(copy + mark, nr - mark)) &&
-		     !etm_flow_finish(f);
+			flow_set_bound(f, 1);
+		ok = ok && !flow_feed(f, bytes_of(copy + mark, nr - mark)) && !flow_finish(f);
 	}
 	mem_free(copy);
-	etm_flow_free(f);
+	flow_free(f);
 	return ok;
 }
 
 static bool is_executed(const struct etm_log_entry *e)
 {
-	return e->kind == ETM_LOG_INSN || e->kind == ETM_EV_NACC || e->kind == ETM_EV_EXCEPTION ||
-	       e->kind == ETM_EV_NO_PATH;
+	return e->kind == ETM_LOG_INSN || e->kind == FLOW_EV_NACC || e->kind == FLOW_EV_EXCEPTION ||
+	       e->kind == FLOW_EV_NO_PATH;
 }
 
 static void wrong(const struct subject *s, const char *what, size_t at,
@@ -150,10 +152,10 @@ static void check_cut(const struct subject *s, const uint8_t *bytes, size_t nr,
 		i++;
 	for (; i < part.nr; i++) {
 		/* Of a row of dropped atoms the cut leaves fewer. */
-		if (etm_log_is_note(&part.data[i]) || part.data[i].kind == ETM_EV_END ||
-		    part.data[i].kind == ETM_EV_DROPPED)
+		if (etm_log_is_note(&part.data[i]) || part.data[i].kind == FLOW_EV_END ||
+		    part.data[i].kind == FLOW_EV_DROPPED)
 			continue;
-		if (part.data[i].kind == ETM_EV_TRANSACTION && is_early(&part.data[i], whole, i))
+		if (part.data[i].kind == FLOW_EV_TRANSACTION && is_early(&part.data[i], whole, i))
 			continue;
 		wrong(s, "cut", nr, &part.data[i], i < whole->nr ? &whole->data[i] : NULL);
 		return;
@@ -259,7 +261,7 @@ static size_t bound_of(const struct entries *e)
 {
 	size_t i = 0;
 
-	while (i < e->nr && e->data[i].kind != ETM_EV_BOUND)
+	while (i < e->nr && e->data[i].kind != FLOW_EV_BOUND)
 		i++;
 	return i;
 }
@@ -275,7 +277,7 @@ static void compare(const struct subject *s, size_t at, struct entries *got, str
 	nr_compared += want->nr - w;
 	/* An overflow that never was, or was missed, shows in the next trace on. */
 	for (size_t a = g, b = w; a < got->nr && b < want->nr; a++, b++) {
-		if (want->data[b].kind != ETM_EV_TRACE_ON || got->data[a].kind != ETM_EV_TRACE_ON)
+		if (want->data[b].kind != FLOW_EV_TRACE_ON || got->data[a].kind != FLOW_EV_TRACE_ON)
 			continue;
 		got->data[a].number = want->data[b].number;
 		break;

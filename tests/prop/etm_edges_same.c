@@ -16,17 +16,17 @@ struct both {
 	bool is_waiting;          /* if it does */
 };
 
-static uint64_t last_of(const struct etm_block *b)
+static uint64_t last_of(const struct flow_block *b)
 {
 	return b->start + b->bytes - b->last_bytes;
 }
 
-static bool is_branch(const struct etm_block *b)
+static bool is_branch(const struct flow_block *b)
 {
 	return b->kind == INSN_BRANCH || b->kind == INSN_COND || b->kind == INSN_INDIRECT;
 }
 
-static void add_run(struct code_counts *c, const struct etm_block *b, bool is_taken, uint64_t nr)
+static void add_run(struct code_counts *c, const struct flow_block *b, bool is_taken, uint64_t nr)
 {
 	bool is_passed = is_branch(b) ? !is_taken : b->kind != INSN_PLAIN;
 	struct code_count run = {.a = b->start, .b = b->start + b->bytes, .nr = nr};
@@ -44,7 +44,7 @@ static void arrive(struct both *x, uint64_t to)
 	x->is_waiting = false;
 }
 
-static void take_block(struct both *x, const struct etm_block *b, bool is_taken)
+static void take_block(struct both *x, const struct flow_block *b, bool is_taken)
 {
 	arrive(x, b->start);
 	add_run(&x->batches, b, is_taken, 1);
@@ -56,26 +56,26 @@ static void take_block(struct both *x, const struct etm_block *b, bool is_taken)
 		code_counts_add_branch(&x->batches, &x->branch);
 }
 
-static void take_event(struct both *x, const struct etm_event *e)
+static void take_event(struct both *x, const struct flow_event *e)
 {
-	const struct etm_block piece = {.start = e->address,
-					.bytes = (uint32_t)(e->end - e->address)};
+	const struct flow_block piece = {.start = e->address,
+					 .bytes = (uint32_t)(e->end - e->address)};
 
 	switch (e->kind) {
-	case ETM_EV_RANGE:
+	case FLOW_EV_RANGE:
 		arrive(x, e->address);
 		add_run(&x->batches, &piece, false, 1);
 		break;
-	case ETM_EV_NACC:
-	case ETM_EV_NO_PATH:
-	case ETM_EV_EXCEPTION:
+	case FLOW_EV_NACC:
+	case FLOW_EV_NO_PATH:
+	case FLOW_EV_EXCEPTION:
 		arrive(x, e->address);
 		break;
-	case ETM_EV_NO_TARGET:
-	case ETM_EV_DROPPED:
-	case ETM_EV_NO_SYNC:
-	case ETM_EV_TRACE_ON:
-	case ETM_EV_END:
+	case FLOW_EV_NO_TARGET:
+	case FLOW_EV_DROPPED:
+	case FLOW_EV_NO_SYNC:
+	case FLOW_EV_TRACE_ON:
+	case FLOW_EV_END:
 		arrive(x, CODE_ELSEWHERE);
 		break;
 	default:
@@ -83,21 +83,21 @@ static void take_event(struct both *x, const struct etm_event *e)
 	}
 }
 
-static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	(void)unit;
 	for (size_t i = 0; i < b->nr; i++) {
 		uint32_t item = b->items[i];
 
-		if (item & ETM_ITEM_EVENT)
-			take_event(ctx, &b->events[item & ~(uint32_t)ETM_ITEM_EVENT]);
+		if (item & FLOW_ITEM_EVENT)
+			take_event(ctx, &b->events[item & ~(uint32_t)FLOW_ITEM_EVENT]);
 		else
 			take_block(ctx, &b->blocks[item >> 1], item & 1);
 	}
 	return CLEW_OK;
 }
 
-static bool take_edge(void *ctx, const struct etm_edge *e)
+static bool take_edge(void *ctx, const struct flow_edge *e)
 {
 	struct both *x = ctx;
 	struct code_count branch = {.a = last_of(e->from), .nr = e->nr};
@@ -109,10 +109,10 @@ static bool take_edge(void *ctx, const struct etm_edge *e)
 	return true;
 }
 
-static enum clew_err end_counting(void *ctx, size_t unit, struct etm_flow *flow)
+static enum clew_err end_counting(void *ctx, size_t unit, struct flow *flow)
 {
 	(void)unit;
-	return etm_flow_edges(flow, take_edge, ctx) ? CLEW_OK : CLEW_NO_MEMORY;
+	return flow_edges(flow, take_edge, ctx) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
 static bool is_equal(const struct code_count *a, const struct code_count *b)

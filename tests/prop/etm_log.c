@@ -22,8 +22,9 @@ bool etm_log_is_equal(const struct etm_log_entry *a, const struct etm_log_entry 
 
 bool etm_log_is_note(const struct etm_log_entry *e)
 {
-	return e->kind == ETM_EV_TIMESTAMP || e->kind == ETM_EV_CYCLES || e->kind == ETM_EV_EVENT ||
-	       e->kind == ETM_EV_TS_MARKER || e->kind == ETM_EV_INSTRUMENTATION;
+	return e->kind == FLOW_EV_TIMESTAMP || e->kind == FLOW_EV_CYCLES ||
+	       e->kind == FLOW_EV_EVENT || e->kind == FLOW_EV_TS_MARKER ||
+	       e->kind == FLOW_EV_INSTRUMENTATION;
 }
 
 const char *etm_log_text(const struct etm_log_entry *e)
@@ -82,7 +83,7 @@ static bool put_run(struct etm_log *l, const struct etm_log_entry *run, uint64_t
 	return true;
 }
 
-static bool put_block(struct etm_log *l, const struct etm_block *b, bool is_e)
+static bool put_block(struct etm_log *l, const struct flow_block *b, bool is_e)
 {
 	struct etm_log_entry e = {.kind = ETM_LOG_INSN,
 				  .isa = b->isa,
@@ -94,24 +95,24 @@ static bool put_block(struct etm_log *l, const struct etm_block *b, bool is_e)
 	return put_run(l, &e, b->start + b->bytes, b->nr_insns);
 }
 
-static uint64_t context_value(const struct etm_pe_context *c)
+static uint64_t context_value(const struct flow_context *c)
 {
 	return (uint64_t)c->cid | (uint64_t)c->vmid << 32;
 }
 
-static bool put_event(struct etm_log *l, const struct etm_event *e)
+static bool put_event(struct etm_log *l, const struct flow_event *e)
 {
 	struct etm_log_entry n = {.kind = e->kind, .number = e->number};
 
-	switch ((enum etm_event_kind)e->kind) {
-	case ETM_EV_RANGE:
+	switch ((enum flow_event_kind)e->kind) {
+	case FLOW_EV_RANGE:
 		n.kind = ETM_LOG_INSN;
 		n.isa = e->isa;
 		n.el = e->el;
 		n.number = e->space;
 		n.address = e->address;
 		return put_run(l, &n, e->end, e->count);
-	case ETM_EV_CONTEXT:
+	case FLOW_EV_CONTEXT:
 		l->el = e->context.el;
 		n.el = e->context.el;
 		n.isa = (uint8_t)(e->context.security | e->context.is_64 << 2 |
@@ -119,58 +120,58 @@ static bool put_event(struct etm_log *l, const struct etm_event *e)
 		n.number = e->space;
 		n.value = context_value(&e->context);
 		break;
-	case ETM_EV_NO_SYNC:
+	case FLOW_EV_NO_SYNC:
 		n.number = e->reason;
 		break;
-	case ETM_EV_TRACE_ON:
+	case FLOW_EV_TRACE_ON:
 		n.number = e->is_overflow;
 		break;
-	case ETM_EV_NO_PATH:
+	case FLOW_EV_NO_PATH:
 		n.number = e->has_count ? e->count : 0;
 		n.address = e->address;
 		n.value = e->end;
 		break;
-	case ETM_EV_NO_TARGET:
+	case FLOW_EV_NO_TARGET:
 		n.value = e->end;
 		break;
-	case ETM_EV_NACC:
-	case ETM_EV_EXCEPTION:
+	case FLOW_EV_NACC:
+	case FLOW_EV_EXCEPTION:
 		n.address = e->address;
 		break;
-	case ETM_EV_CYCLES:
+	case FLOW_EV_CYCLES:
 		n.number = e->has_count ? e->count : UINT32_MAX;
 		break;
-	case ETM_EV_INSTRUMENTATION:
+	case FLOW_EV_INSTRUMENTATION:
 		n.el = e->el;
 		n.value = e->value;
 		break;
-	case ETM_EV_TIMESTAMP:
-	case ETM_EV_BOUND:
-	case ETM_EV_DROPPED:
+	case FLOW_EV_TIMESTAMP:
+	case FLOW_EV_BOUND:
+	case FLOW_EV_DROPPED:
 		n.value = e->value;
 		break;
-	case ETM_EV_EVENT:
-	case ETM_EV_TS_MARKER:
-	case ETM_EV_EXCEPTION_RET:
-	case ETM_EV_FUNCTION_RET:
-	case ETM_EV_PE_RESET:
-	case ETM_EV_TRANSACTION:
-	case ETM_EV_UNSUPPORTED:
-	case ETM_EV_END:
-	case NR_ETM_EVENTS:
+	case FLOW_EV_EVENT:
+	case FLOW_EV_TS_MARKER:
+	case FLOW_EV_EXCEPTION_RET:
+	case FLOW_EV_FUNCTION_RET:
+	case FLOW_EV_PE_RESET:
+	case FLOW_EV_TRANSACTION:
+	case FLOW_EV_UNSUPPORTED:
+	case FLOW_EV_END:
+	case NR_FLOW_EVENTS:
 		break;
 	}
 	return etm_log_put(l, &n);
 }
 
-enum clew_err etm_log_batch(void *ctx, const struct etm_batch *b)
+enum clew_err etm_log_batch(void *ctx, const struct flow_batch *b)
 {
 	struct etm_log *l = ctx;
 
 	for (size_t i = 0; i < b->nr; i++) {
 		uint32_t item = b->items[i];
-		bool ok = item & ETM_ITEM_EVENT
-				? put_event(l, &b->events[item & ~(uint32_t)ETM_ITEM_EVENT])
+		bool ok = item & FLOW_ITEM_EVENT
+				? put_event(l, &b->events[item & ~(uint32_t)FLOW_ITEM_EVENT])
 				: put_block(l, &b->blocks[item >> 1], item & 1);
 
 		if (!ok)
@@ -179,7 +180,7 @@ enum clew_err etm_log_batch(void *ctx, const struct etm_batch *b)
 	return CLEW_OK;
 }
 
-enum clew_err etm_log_decode(struct etm_flow *f, struct bytes in, size_t piece)
+enum clew_err etm_log_decode(struct flow *f, struct bytes in, size_t piece)
 {
 	enum clew_err err = CLEW_OK;
 	struct bytes next;
@@ -188,7 +189,7 @@ enum clew_err etm_log_decode(struct etm_flow *f, struct bytes in, size_t piece)
 		size_t left = bytes_left(&in);
 
 		bytes_take(&in, piece && piece < left ? piece : left, &next);
-		err = etm_flow_feed(f, next);
+		err = flow_feed(f, next);
 	}
-	return err ? err : etm_flow_finish(f);
+	return err ? err : flow_finish(f);
 }

@@ -2,13 +2,13 @@
 #ifndef TESTS_PROP_ETM_LOG_H
 #define TESTS_PROP_ETM_LOG_H
 
-#include "flow/etm/etm_flow.h"
+#include "flow/flow.h"
 
 /*
  * What etm_flow said, in a form that two decodings, or a decoding and the truth, can be compared
  * in: batches, block numbers and epochs are gone.
  */
-enum { ETM_LOG_INSN = NR_ETM_EVENTS }; /* kind of an instruction; others: enum etm_event_kind */
+enum { ETM_LOG_INSN = NR_FLOW_EVENTS }; /* kind of an instruction; others: enum flow_event_kind */
 
 struct etm_log_entry {
 	uint8_t kind;
@@ -38,10 +38,10 @@ struct etm_log {
 };
 
 /** For etm_flow_opts.batch; ctx is a struct etm_log. */
-enum clew_err etm_log_batch(void *ctx, const struct etm_batch *b);
+enum clew_err etm_log_batch(void *ctx, const struct flow_batch *b);
 
 /** Feed @p in in pieces of @p piece bytes (0: in one) to a decoder, and finish. */
-enum clew_err etm_log_decode(struct etm_flow *f, struct bytes in, size_t piece);
+enum clew_err etm_log_decode(struct flow *f, struct bytes in, size_t piece);
 
 /** Add one more entry to the digest and the count, and hand it on. */
 bool etm_log_put(struct etm_log *l, const struct etm_log_entry *e);

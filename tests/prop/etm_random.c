@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "flow/etm/etm_flow.h"
 #include "make/etm_program.h"
 #include "unit/tap.h"
 
@@ -29,10 +30,10 @@ static bool is_unreadable(const struct judge *j)
 	for (size_t i = j->at; i-- > 0;) {
 		const struct etm_log_entry *e = &j->p->truth.data[i];
 
-		if (e->kind == ETM_EV_NACC)
+		if (e->kind == FLOW_EV_NACC)
 			return true;
-		if (!etm_log_is_note(e) && e->kind != ETM_EV_CONTEXT &&
-		    e->kind != ETM_EV_TRANSACTION)
+		if (!etm_log_is_note(e) && e->kind != FLOW_EV_CONTEXT &&
+		    e->kind != FLOW_EV_TRANSACTION)
 			return false;
 	}
 	return false;
@@ -46,7 +47,7 @@ static bool compare(void *ctx, const struct etm_log_entry *e)
 		j->at++;
 		return true;
 	}
-	if (e->kind == ETM_EV_DROPPED && is_unreadable(j)) {
+	if (e->kind == FLOW_EV_DROPPED && is_unreadable(j)) {
 		j->nr_dropped += e->value;
 		return true;
 	}
@@ -55,7 +56,7 @@ static bool compare(void *ctx, const struct etm_log_entry *e)
 	return false;
 }
 
-static enum clew_err run(struct etm_flow *f, const struct etm_program *p, size_t chunk)
+static enum clew_err run(struct flow *f, const struct etm_program *p, size_t chunk)
 {
 	return etm_log_decode(f, bytes_of(p->unit.out.data, p->unit.out.nr), chunk);
 }
@@ -79,40 +80,40 @@ static bool is_right(struct etm_program *p, size_t chunk, size_t cache)
 	struct judge j = {.p = p};
 	struct etm_log log = {.code = &p->source, .entry = compare, .ctx = &j};
 	struct etm_flow_opts o = {.config = &p->config,
-				  .code = &p->source,
-				  .batch = etm_log_batch,
-				  .ctx = &log,
+				  .flow.code = &p->source,
+				  .flow.batch = etm_log_batch,
+				  .flow.ctx = &log,
 				  .splits_source_ranges = p->splits_source_ranges,
-				  .max_cache_bytes = cache};
-	struct etm_flow *f = etm_flow_new(&o);
+				  .flow.max_cache_bytes = cache};
+	struct flow *f = etm_flow_new(&o);
 	bool ok = f && !run(f, p, chunk) && j.at == p->truth.nr && !log.nr_wrong_counts &&
-		  etm_flow_totals(f)->nr_insns == log.nr_insns &&
-		  etm_flow_totals(f)->nr_atoms_dropped == j.nr_dropped;
+		  flow_totals(f)->nr_insns == log.nr_insns &&
+		  flow_totals(f)->nr_atoms_dropped == j.nr_dropped;
 
 	if (!ok)
 		explain(&j);
-	etm_flow_free(f);
+	flow_free(f);
 	return ok;
 }
 
 /** A sum over what ran: each run of a block, by the way its waypoint was left. */
-static uint64_t weight(const struct etm_block *b, bool is_e)
+static uint64_t weight(const struct flow_block *b, bool is_e)
 {
 	return hash_two(hash_two(b->start, b->bytes), (uint64_t)b->space << 8 | b->isa << 1 | is_e);
 }
 
-static enum clew_err add_blocks(void *ctx, const struct etm_batch *b)
+static enum clew_err add_blocks(void *ctx, const struct flow_batch *b)
 {
 	uint64_t *sum = ctx;
 
 	for (size_t i = 0; i < b->nr; i++) {
-		if (!(b->items[i] & ETM_ITEM_EVENT))
+		if (!(b->items[i] & FLOW_ITEM_EVENT))
 			*sum += weight(&b->blocks[b->items[i] >> 1], b->items[i] & 1);
 	}
 	return CLEW_OK;
 }
 
-static bool add_edge(void *ctx, const struct etm_edge *e)
+static bool add_edge(void *ctx, const struct flow_edge *e)
 {
 	uint64_t *sum = ctx;
 
@@ -126,29 +127,29 @@ static bool is_counted(struct etm_program *p)
 {
 	uint64_t in_batches = 0, in_edges = 0;
 	struct etm_flow_opts o = {.config = &p->config,
-				  .code = &p->source,
-				  .batch = add_blocks,
-				  .ctx = &in_batches,
+				  .flow.code = &p->source,
+				  .flow.batch = add_blocks,
+				  .flow.ctx = &in_batches,
 				  .splits_source_ranges = true};
-	struct etm_flow *batches = etm_flow_new(&o), *counts;
+	struct flow *batches = etm_flow_new(&o), *counts;
 	uint64_t nr_insns = 0;
 	bool ok;
 
-	o.batch = NULL;
+	o.flow.batch = NULL;
 	counts = etm_flow_new(&o);
 	vec_for_each (&p->truth, e)
 		nr_insns += e->kind == ETM_LOG_INSN;
 	ok = batches && counts && !run(batches, p, p->unit.out.nr) && !run(counts, p, 4096) &&
-	     etm_flow_totals(counts)->nr_insns == nr_insns &&
-	     etm_flow_edges(counts, add_edge, &in_edges) && in_batches == in_edges;
+	     flow_totals(counts)->nr_insns == nr_insns && flow_edges(counts, add_edge, &in_edges) &&
+	     in_batches == in_edges;
 	if (!ok)
 		printf("# %s: counted %llu instructions, want %llu; blocks %llx, want %llx\n",
 		       etm_program_text(p),
-		       counts ? (unsigned long long)etm_flow_totals(counts)->nr_insns : 0,
+		       counts ? (unsigned long long)flow_totals(counts)->nr_insns : 0,
 		       (unsigned long long)nr_insns, (unsigned long long)in_edges,
 		       (unsigned long long)in_batches);
-	etm_flow_free(batches);
-	etm_flow_free(counts);
+	flow_free(batches);
+	flow_free(counts);
 	return ok;
 }
 

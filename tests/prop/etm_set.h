@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/map_u64.h"
 #include "base/vec.h"
+#include "packet/etm/etm_config.h"
 #include "prop/etm_log.h"
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
 
+#include "flow/etm/etm_flow.h"
 #include "prop/etm_set.h"
 #include "trace/snapshot/cs_snapshot.h"
 #include "unit/tap.h"
@@ -32,17 +33,17 @@ static bool add(void *ctx, const struct etm_log_entry *e)
 static bool decode_set(struct etm_set *set, size_t piece, struct sum *s)
 {
 	struct etm_flow_opts o = {.config = &set->config,
-				  .code = &set->code.source,
-				  .batch = etm_log_batch,
-				  .ctx = &s->log};
-	struct etm_flow *f = etm_flow_new(&o);
+				  .flow.code = &set->code.source,
+				  .flow.batch = etm_log_batch,
+				  .flow.ctx = &s->log};
+	struct flow *f = etm_flow_new(&o);
 	bool ok;
 
 	*s = (struct sum){
-		.log = {.code = o.code, .entry = add, .ctx = s, .drops_marks = true}
+		.log = {.code = o.flow.code, .entry = add, .ctx = s, .drops_marks = true}
         };
 	ok = f && !etm_log_decode(f, bytes_of(set->trace.data, set->trace.nr), piece);
-	etm_flow_free(f);
+	flow_free(f);
 	return ok;
 }
 
@@ -76,7 +77,7 @@ struct sums {
 	struct etm_log logs[MAX_NAMES];
 };
 
-static enum clew_err take(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err take(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	struct sums *s = ctx;
 

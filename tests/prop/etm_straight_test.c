@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <time.h>
 
+#include "flow/etm/etm_flow.h"
 #include "make/etm_program.h"
 #include "unit/tap.h"
 
@@ -43,7 +44,7 @@ static uint64_t mixed(uint64_t h, uint64_t v)
 	return (h ^ v) * 0x9e3779b97f4a7c15u ^ h >> 29;
 }
 
-static bool add_edge(void *ctx, const struct etm_edge *e)
+static bool add_edge(void *ctx, const struct flow_edge *e)
 {
 	struct told *t = ctx;
 	uint64_t h = mixed(mixed(e->from->start, e->from->bytes), e->from->space);
@@ -58,28 +59,28 @@ static bool run(const struct etm_program *p, const struct way *w, bool is_counti
 {
 	struct etm_log log = {.code = &p->source};
 	struct etm_flow_opts o = {.config = &p->config,
-				  .code = &p->source,
-				  .batch = is_counting ? NULL : etm_log_batch,
-				  .ctx = &log,
+				  .flow.code = &p->source,
+				  .flow.batch = is_counting ? NULL : etm_log_batch,
+				  .flow.ctx = &log,
 				  .splits_source_ranges = p->splits_source_ranges,
-				  .max_cache_bytes = w->cache,
+				  .flow.max_cache_bytes = w->cache,
 				  .goes_plain = w->goes_plain,
-				  .nr_threads = w->nr_threads,
-				  .part_bytes = w->part};
-	struct etm_flow *f = etm_flow_new(&o);
+				  .flow.nr_threads = w->nr_threads,
+				  .flow.part_bytes = w->part};
+	struct flow *f = etm_flow_new(&o);
 	bool ok = f && !etm_log_decode(f, bytes_of(p->unit.out.data, p->unit.out.nr), w->chunk);
 
 	*ret = (struct told){0};
-	ok = ok && (!is_counting || etm_flow_edges(f, add_edge, ret));
+	ok = ok && (!is_counting || flow_edges(f, add_edge, ret));
 	if (ok) {
-		const struct etm_totals *t = etm_flow_totals(f);
+		const struct flow_totals *t = flow_totals(f);
 
 		ret->digest = log.digest;
 		ret->nr_insns = t->nr_insns;
 		ret->nr_ranges = t->nr_ranges;
 		ret->nr_packets = t->nr_packets;
 	}
-	etm_flow_free(f);
+	flow_free(f);
 	return ok;
 }
 
@@ -104,7 +105,7 @@ struct refusal {
 	uint64_t nr_until, nr_batches;
 };
 
-static enum clew_err take_or_refuse(void *ctx, const struct etm_batch *b)
+static enum clew_err take_or_refuse(void *ctx, const struct flow_batch *b)
 {
 	struct refusal *r = ctx;
 
@@ -117,18 +118,18 @@ static bool ends_when_refused(const struct etm_program *p, const struct way *w, 
 {
 	struct refusal r = {.nr_until = nr_until};
 	struct etm_flow_opts o = {.config = &p->config,
-				  .code = &p->source,
-				  .batch = take_or_refuse,
-				  .ctx = &r,
-				  .max_cache_bytes = w->cache,
-				  .nr_threads = w->nr_threads,
-				  .part_bytes = w->part};
-	struct etm_flow *f = etm_flow_new(&o);
+				  .flow.code = &p->source,
+				  .flow.batch = take_or_refuse,
+				  .flow.ctx = &r,
+				  .flow.max_cache_bytes = w->cache,
+				  .flow.nr_threads = w->nr_threads,
+				  .flow.part_bytes = w->part};
+	struct flow *f = etm_flow_new(&o);
 	enum clew_err err = CLEW_OK;
 
 	if (f)
 		err = etm_log_decode(f, bytes_of(p->unit.out.data, p->unit.out.nr), w->chunk);
-	etm_flow_free(f);
+	flow_free(f);
 	if (f && (r.nr_batches < nr_until || (err == CLEW_UNSUPPORTED && r.nr_batches == nr_until)))
 		return true;
 	printf("# %s: %s: %llu batches, and a no to number %llu\n", etm_program_text(p), w->name,

@@ -256,34 +256,34 @@ static void got(struct decoded *d, uint8_t what, uint64_t value)
 		abort();
 }
 
-static void got_event(struct decoded *d, const struct etm_event *e)
+static void got_event(struct decoded *d, const struct flow_event *e)
 {
-	if (e->kind == ETM_EV_CONTEXT) {
+	if (e->kind == FLOW_EV_CONTEXT) {
 		d->now.el = e->context.el;
 		d->now.cid = e->context.cid;
-	} else if (e->kind == ETM_EV_TIMESTAMP) {
+	} else if (e->kind == FLOW_EV_TIMESTAMP) {
 		got(d, FACT_TIMESTAMP, e->value);
-	} else if (e->kind == ETM_EV_CYCLES) {
+	} else if (e->kind == FLOW_EV_CYCLES) {
 		got(d, FACT_COUNT, e->count);
-	} else if (e->kind == ETM_EV_EXCEPTION) {
+	} else if (e->kind == FLOW_EV_EXCEPTION) {
 		got(d, FACT_EXCEPTION, e->address);
-	} else if (e->kind == ETM_EV_NO_SYNC && e->what) {
+	} else if (e->kind == FLOW_EV_NO_SYNC && e->what) {
 		d->nr_lost++;
 		d->why = e->what;
 	}
-	for (uint64_t a = e->address; e->kind == ETM_EV_RANGE && a < e->end; a += 4)
+	for (uint64_t a = e->address; e->kind == FLOW_EV_RANGE && a < e->end; a += 4)
 		got(d, FACT_INSN, a);
 }
 
-static enum clew_err batch(void *ctx, const struct etm_batch *b)
+static enum clew_err batch(void *ctx, const struct flow_batch *b)
 {
 	struct decoded *d = ctx;
 
 	for (size_t i = 0; i < b->nr; i++) {
-		const struct etm_block *k = &b->blocks[b->items[i] >> 1];
+		const struct flow_block *k = &b->blocks[b->items[i] >> 1];
 
-		if (b->items[i] & ETM_ITEM_EVENT) {
-			got_event(d, &b->events[b->items[i] & ~(uint32_t)ETM_ITEM_EVENT]);
+		if (b->items[i] & FLOW_ITEM_EVENT) {
+			got_event(d, &b->events[b->items[i] & ~(uint32_t)FLOW_ITEM_EVENT]);
 			continue;
 		}
 		for (uint64_t a = k->start; a < k->start + k->bytes; a += 4)
@@ -295,8 +295,8 @@ static enum clew_err batch(void *ctx, const struct etm_batch *b)
 static bool decode(struct decoded *d, const struct etm_config *c, const struct buf *trace)
 {
 	struct code_map *map = code_map_new();
-	struct etm_flow_opts o = {.config = c, .batch = batch, .ctx = d};
-	struct etm_flow *f;
+	struct etm_flow_opts o = {.config = c, .flow.batch = batch, .flow.ctx = d};
+	struct flow *f;
 	bool ok;
 
 	if (!map)
@@ -304,10 +304,10 @@ static bool decode(struct decoded *d, const struct etm_config *c, const struct b
 	for (int i = 0; i < 2; i++)
 		code_map_add(map, bases[i], (const uint8_t *)code[i], sizeof(code[i]),
 			     CODE_SEEN_BY_ALL);
-	o.code = code_map_source(map);
-	f = o.code ? etm_flow_new(&o) : NULL;
-	ok = f && !etm_flow_feed(f, bytes_of(trace->data, trace->nr)) && !etm_flow_finish(f);
-	etm_flow_free(f);
+	o.flow.code = code_map_source(map);
+	f = o.flow.code ? etm_flow_new(&o) : NULL;
+	ok = f && !flow_feed(f, bytes_of(trace->data, trace->nr)) && !flow_finish(f);
+	flow_free(f);
 	code_map_free(map);
 	return ok;
 }

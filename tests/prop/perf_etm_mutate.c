@@ -7,35 +7,35 @@
 
 struct asker {
 	struct etm_trace *trace;
-	struct etm_pe_context context;
+	struct flow_context context;
 	uint64_t bound;
 	uint64_t nr;
 };
 
-static void ask(struct asker *a, size_t unit, const struct etm_event *e)
+static void ask(struct asker *a, size_t unit, const struct flow_event *e)
 {
 	const struct code_source *code = a->trace->units[unit].code;
 	struct etm_thread t;
 	uint64_t ns;
 
-	if (e->kind == ETM_EV_CONTEXT)
+	if (e->kind == FLOW_EV_CONTEXT)
 		a->context = e->context;
-	if (e->kind == ETM_EV_BOUND)
+	if (e->kind == FLOW_EV_BOUND)
 		a->bound = e->value;
 	a->trace->ops->thread(a->trace, unit, &a->context, e->value, a->bound, &t);
 	a->trace->ops->time(a->trace, unit, e->value, &ns);
 	a->trace->ops->locate(a->trace, e->space, e->address);
-	if (e->kind == ETM_EV_NACC)
+	if (e->kind == FLOW_EV_NACC)
 		a->nr += code->why(code->ctx, e->space, e->address) != NULL;
 }
 
-static enum clew_err take(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err take(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	struct asker *a = ctx;
 
 	for (size_t i = 0; i < b->nr && a->nr < 1000; i++) {
-		if (b->items[i] & ETM_ITEM_EVENT)
-			ask(a, unit, &b->events[b->items[i] & ~ETM_ITEM_EVENT]);
+		if (b->items[i] & FLOW_ITEM_EVENT)
+			ask(a, unit, &b->events[b->items[i] & ~FLOW_ITEM_EVENT]);
 	}
 	return CLEW_OK;
 }

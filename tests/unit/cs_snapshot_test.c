@@ -53,14 +53,14 @@ static enum clew_err trouble(void *ctx, const char *what, uint64_t number, uint6
 	return CLEW_OK;
 }
 
-static enum clew_err unit_end(void *ctx, size_t unit, struct etm_flow *flow)
+static enum clew_err unit_end(void *ctx, size_t unit, struct flow *flow)
 {
 	struct got *got = ctx;
 
 	(void)unit;
 	got->nr_units++;
-	got->nr_insns += etm_flow_totals(flow)->nr_insns;
-	got->nr_nacc += etm_flow_totals(flow)->nr_nacc;
+	got->nr_insns += flow_totals(flow)->nr_insns;
+	got->nr_nacc += flow_totals(flow)->nr_nacc;
 	return CLEW_OK;
 }
 

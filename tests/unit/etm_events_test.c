@@ -19,8 +19,8 @@ struct fake {
 	struct ana_loc locs[NR_LOCS];
 	size_t nr_locs;
 	struct buf out;
-	struct etm_block blocks[MAX];
-	struct etm_event events[MAX];
+	struct flow_block blocks[MAX];
+	struct flow_event events[MAX];
 	uint32_t items[MAX];
 	size_t nr_blocks, nr_events, nr_items;
 	bool has_no_times;
@@ -48,7 +48,7 @@ static const struct ana_loc *locate(struct etm_trace *t, uint32_t space, uint64_
 }
 
 /* The context tells the thread. */
-static void thread_of(struct etm_trace *t, size_t unit, const struct etm_pe_context *context,
+static void thread_of(struct etm_trace *t, size_t unit, const struct flow_context *context,
 		      uint64_t ticks, uint64_t bound, struct etm_thread *ret)
 {
 	(void)t, (void)unit, (void)ticks, (void)bound;
@@ -116,43 +116,43 @@ static void word_at(uint64_t addr, uint32_t word)
 static void block(uint64_t start, uint32_t nr, uint8_t kind, uint8_t flags, uint64_t target,
 		  bool is_e)
 {
-	f.blocks[f.nr_blocks] = (struct etm_block){.start = start,
-						   .bytes = 4 * nr,
-						   .nr_insns = (uint16_t)nr,
-						   .kind = kind,
-						   .flags = flags,
-						   .target = target,
-						   .last_bytes = 4};
+	f.blocks[f.nr_blocks] = (struct flow_block){.start = start,
+						    .bytes = 4 * nr,
+						    .nr_insns = (uint16_t)nr,
+						    .kind = kind,
+						    .flags = flags,
+						    .target = target,
+						    .last_bytes = 4};
 	f.items[f.nr_items++] = (uint32_t)(f.nr_blocks++ << 1 | is_e);
 }
 
-static void event(const struct etm_event *e)
+static void event(const struct flow_event *e)
 {
-	f.items[f.nr_items++] = ETM_ITEM_EVENT | (uint32_t)f.nr_events;
+	f.items[f.nr_items++] = FLOW_ITEM_EVENT | (uint32_t)f.nr_events;
 	f.events[f.nr_events++] = *e;
 }
 
 static void context(uint32_t tid)
 {
-	event(&(struct etm_event){
-		.kind = ETM_EV_CONTEXT, .context = {.cid = tid, .has_cid = true}
+	event(&(struct flow_event){
+		.kind = FLOW_EV_CONTEXT, .context = {.cid = tid, .has_cid = true}
         });
 }
 
-static void no_sync(enum etm_no_sync reason)
+static void no_sync(enum flow_no_sync reason)
 {
-	event(&(struct etm_event){.kind = ETM_EV_NO_SYNC, .reason = (uint8_t)reason});
+	event(&(struct flow_event){.kind = FLOW_EV_NO_SYNC, .reason = (uint8_t)reason});
 }
 
 static void trace_on(void)
 {
-	event(&(struct etm_event){.kind = ETM_EV_TRACE_ON});
+	event(&(struct flow_event){.kind = FLOW_EV_TRACE_ON});
 }
 
 static void begin(void)
 {
 	f.nr_blocks = f.nr_events = f.nr_items = 0;
-	no_sync(ETM_NO_SYNC_INIT);
+	no_sync(FLOW_NO_SYNC_INIT);
 	trace_on();
 	context(7);
 }
@@ -161,7 +161,7 @@ static void check(const char *itrace, const char *want, const char *what)
 {
 	struct etm_events_opts opts = {.wants_addr = true, .wants_depth = true};
 	const struct ana_consumer consumer = {take, NULL};
-	struct etm_batch b = {.items = f.items, .blocks = f.blocks, .events = f.events};
+	struct flow_batch b = {.items = f.items, .blocks = f.blocks, .events = f.events};
 	struct etm_events *e = NULL;
 	const char *at, *why;
 
@@ -190,7 +190,7 @@ static void branches(void)
 	block(0x1020, 1, INSN_COND, 0, 0x1000, true);
 	block(0x1000, 2, INSN_BRANCH, 0, 0x100c, true);
 	trace_on();
-	event(&(struct etm_event){.kind = ETM_EV_END});
+	event(&(struct flow_event){.kind = FLOW_EV_END});
 	check("b",
 	      "b 0 1000 101 7/-1 0\n"
 	      "b 1004 100c 1 7/-1 0\n"
@@ -217,13 +217,13 @@ static void branches(void)
 
 static void exceptions(void)
 {
-	struct etm_event svc = {.kind = ETM_EV_EXCEPTION, .number = 2, .address = 0x1008};
-	struct etm_event irq = {.kind = ETM_EV_EXCEPTION, .number = 14, .address = 0x1104};
-	struct etm_event fault = {.kind = ETM_EV_EXCEPTION, .number = 12, .address = 0x1200};
-	struct etm_event to_svc = {
-		.kind = ETM_EV_RANGE, .address = 0x1000, .end = 0x1008, .count = 2};
-	struct etm_event to_irq = {
-		.kind = ETM_EV_RANGE, .address = 0x1100, .end = 0x1104, .count = 1};
+	struct flow_event svc = {.kind = FLOW_EV_EXCEPTION, .number = 2, .address = 0x1008};
+	struct flow_event irq = {.kind = FLOW_EV_EXCEPTION, .number = 14, .address = 0x1104};
+	struct flow_event fault = {.kind = FLOW_EV_EXCEPTION, .number = 12, .address = 0x1200};
+	struct flow_event to_svc = {
+		.kind = FLOW_EV_RANGE, .address = 0x1000, .end = 0x1008, .count = 2};
+	struct flow_event to_irq = {
+		.kind = FLOW_EV_RANGE, .address = 0x1100, .end = 0x1104, .count = 1};
 
 	word_at(0x1004, SVC);
 	begin();
@@ -252,14 +252,14 @@ static void exceptions(void)
 static void threads_and_times(void)
 {
 	begin();
-	event(&(struct etm_event){.kind = ETM_EV_TIMESTAMP, .value = 100});
+	event(&(struct flow_event){.kind = FLOW_EV_TIMESTAMP, .value = 100});
 	block(0x1000, 1, INSN_BRANCH, INSN_LINK, 0x1100, true);
 	context(8);
-	event(&(struct etm_event){.kind = ETM_EV_TIMESTAMP, .value = 200});
+	event(&(struct flow_event){.kind = FLOW_EV_TIMESTAMP, .value = 200});
 	block(0x1100, 4, INSN_BRANCH, 0, 0x1200, true);
-	event(&(struct etm_event){.kind = ETM_EV_CYCLES, .has_count = true, .count = 10});
+	event(&(struct flow_event){.kind = FLOW_EV_CYCLES, .has_count = true, .count = 10});
 	block(0x1200, 1, INSN_BRANCH, 0, 0x1300, true);
-	event(&(struct etm_event){.kind = ETM_EV_TIMESTAMP, .value = 201});
+	event(&(struct flow_event){.kind = FLOW_EV_TIMESTAMP, .value = 201});
 	block(0x1300, 1, INSN_BRANCH, 0, 0x1000, true);
 	block(0x1000, 1, INSN_BRANCH, INSN_LINK, 0x1100, true);
 	check("b",
@@ -298,7 +298,7 @@ static void ticks_without_times(void)
 {
 	begin();
 	block(0x1000, 8, INSN_BRANCH, 0, 0x1100, true);
-	event(&(struct etm_event){.kind = ETM_EV_TIMESTAMP, .value = 100});
+	event(&(struct flow_event){.kind = FLOW_EV_TIMESTAMP, .value = 100});
 	block(0x1100, 8, INSN_BRANCH, 0, 0x1200, true);
 	f.has_no_times = true;
 	check("i5ns", "i 1010 5 7/-1 0\ni 1104 5 7/-1 0\ni 1118 5 7/-1 0\n",
@@ -310,14 +310,14 @@ static void gaps(void)
 {
 	begin();
 	block(0x1000, 1, INSN_BRANCH, INSN_LINK, 0x9000, true);
-	event(&(struct etm_event){.kind = ETM_EV_NACC, .address = 0x9000});
+	event(&(struct flow_event){.kind = FLOW_EV_NACC, .address = 0x9000});
 	block(0x1100, 1, INSN_BRANCH, 0, 0x1200, true);
-	no_sync(ETM_NO_SYNC_OVERFLOW);
+	no_sync(FLOW_NO_SYNC_OVERFLOW);
 	trace_on();
 	block(0x1200, 1, INSN_COND, 0, 0x1300, false);
-	no_sync(ETM_NO_SYNC_BAD_IMAGE);
+	no_sync(FLOW_NO_SYNC_BAD_IMAGE);
 	block(0x1400, 1, INSN_BRANCH, 0, 0x1500, true);
-	no_sync(ETM_NO_SYNC_RESET);
+	no_sync(FLOW_NO_SYNC_RESET);
 	check("be",
 	      "b 0 1000 101 7/-1 0\n"
 	      "b 1000 9000 3 7/-1 1\n"
@@ -338,11 +338,11 @@ static void unseen_code(void)
 {
 	begin();
 	block(0x1000, 1, INSN_BRANCH, 0, 0x1100, true);
-	event(&(struct etm_event){.kind = ETM_EV_NO_PATH,
-				  .address = 0x1100,
-				  .end = 0x1200,
-				  .has_count = true,
-				  .count = 8});
+	event(&(struct flow_event){.kind = FLOW_EV_NO_PATH,
+				   .address = 0x1100,
+				   .end = 0x1200,
+				   .has_count = true,
+				   .count = 8});
 	block(0x1200, 3, INSN_BRANCH, 0, 0x1000, true);
 	check("b",
 	      "b 0 1000 101 7/-1 0\n"

@@ -16,7 +16,7 @@ struct fake {
 	struct etm_config config;
 	uint8_t code[4 * NR_WORDS];
 	struct buf trace;
-	uint64_t nr_items, nr_events[NR_ETM_EVENTS];
+	uint64_t nr_items, nr_events[NR_FLOW_EVENTS];
 };
 
 static struct fake f;
@@ -79,12 +79,12 @@ static void begin(uint32_t word, uint32_t depth, bool is_ete, bool is_t32)
 	PUT(0x81, is_t32 ? 0x20 : 0x30);
 }
 
-static enum clew_err take(void *ctx, const struct etm_batch *b)
+static enum clew_err take(void *ctx, const struct flow_batch *b)
 {
 	(void)ctx;
 	for (size_t i = 0; i < b->nr; i++) {
-		if (b->items[i] & ETM_ITEM_EVENT)
-			f.nr_events[b->events[b->items[i] & ~ETM_ITEM_EVENT].kind]++;
+		if (b->items[i] & FLOW_ITEM_EVENT)
+			f.nr_events[b->events[b->items[i] & ~FLOW_ITEM_EVENT].kind]++;
 		else
 			f.nr_items++;
 	}
@@ -94,14 +94,14 @@ static enum clew_err take(void *ctx, const struct etm_batch *b)
 /** @return instructions. */
 static uint64_t decode(void)
 {
-	struct etm_flow_opts opts = {.config = &f.config, .code = &code, .batch = take};
-	struct etm_flow *flow = etm_flow_new(&opts);
+	struct etm_flow_opts opts = {.config = &f.config, .flow.code = &code, .flow.batch = take};
+	struct flow *flow = etm_flow_new(&opts);
 	struct bytes in = bytes_of(f.trace.data, f.trace.nr);
 	uint64_t nr;
 
-	OK(flow && etm_flow_feed(flow, in) == CLEW_OK && etm_flow_finish(flow) == CLEW_OK);
-	nr = etm_flow_totals(flow)->nr_insns;
-	etm_flow_free(flow);
+	OK(flow && flow_feed(flow, in) == CLEW_OK && flow_finish(flow) == CLEW_OK);
+	nr = flow_totals(flow)->nr_insns;
+	flow_free(flow);
 	return nr;
 }
 
@@ -128,7 +128,7 @@ static void test_far_exceptions(bool is_t32)
 	for (int n = 0; n < 20000; n++)
 		PUT(0x06, 0x1d, 0x91, 0x91); /* IRQ, there; handler, here */
 	OK(decode() == 20000ull * (is_t32 ? 50000 : 25000));
-	OK(f.nr_events[ETM_EV_EXCEPTION] == 20000);
+	OK(f.nr_events[FLOW_EV_EXCEPTION] == 20000);
 }
 
 static void test_exception_too_far(void)
@@ -138,8 +138,8 @@ static void test_exception_too_far(void)
 	put_address(BASE, false);
 	PUT(0x06, 0x1d, 0x91);
 	OK(decode() == 65535);
-	OK(f.nr_events[ETM_EV_EXCEPTION] == 0);
-	OK(f.nr_events[ETM_EV_NO_SYNC] == 2);
+	OK(f.nr_events[FLOW_EV_EXCEPTION] == 0);
+	OK(f.nr_events[FLOW_EV_NO_SYNC] == 2);
 }
 
 static void test_exception_in_the_last_word(void)
@@ -149,7 +149,7 @@ static void test_exception_in_the_last_word(void)
 	PUT(0x06, 0x1d);
 	put_address(BASE + 4 * NR_WORDS + 4, false);
 	OK(decode() == 2);
-	OK(f.nr_events[ETM_EV_NACC] == 1);
+	OK(f.nr_events[FLOW_EV_NACC] == 1);
 }
 
 /* A byte turned round made an exception, and its address is the one behind a synchronisation. */
@@ -162,8 +162,8 @@ static void test_exception_cut_by_sync(void)
 	put_address(BASE + 64, false);
 	PUT(0xf7, 0xf7);
 	OK(decode() == 3);
-	OK(f.nr_events[ETM_EV_EXCEPTION] == 0);
-	OK(f.nr_events[ETM_EV_NO_SYNC] == 2);
+	OK(f.nr_events[FLOW_EV_EXCEPTION] == 0);
+	OK(f.nr_events[FLOW_EV_NO_SYNC] == 2);
 }
 
 static void test_far_sources(uint32_t nr_branches)
@@ -175,10 +175,10 @@ static void test_far_sources(uint32_t nr_branches)
 		PUT(0xb1, 0x91);
 	if (nr_branches < 4096) {
 		OK(decode() == 2000 * (nr_branches + 1));
-		OK(f.nr_events[ETM_EV_NO_SYNC] == 1);
+		OK(f.nr_events[FLOW_EV_NO_SYNC] == 1);
 	} else {
 		decode();
-		OK(f.nr_events[ETM_EV_NO_SYNC] == 2);
+		OK(f.nr_events[FLOW_EV_NO_SYNC] == 2);
 	}
 }
 
@@ -195,7 +195,7 @@ static void test_mispredict_of_many(void)
 	OK(f.nr_items == 2);
 	PUT(0xf7, 0x2d, 0x01);
 	OK(decode() == 3);
-	OK(f.nr_events[ETM_EV_EVENT] == 2 * 30000);
+	OK(f.nr_events[FLOW_EV_EVENT] == 2 * 30000);
 }
 
 /* Nothing but what stands between P0 elements, for long: an error only where those could be taken
@@ -214,8 +214,8 @@ static void test_long_without_p0(uint32_t depth, int nr)
 	PUT(0x81, 0x30, 0xf7, 0x2d, depth != 0);
 	is_lost = depth && nr + 5 > 0x10000;
 	OK(decode() == (is_lost ? 1 : 2));
-	OK(f.nr_events[ETM_EV_NO_SYNC] == (is_lost ? 2 : 1));
-	OK(depth || f.nr_events[ETM_EV_EVENT] == (uint64_t)nr);
+	OK(f.nr_events[FLOW_EV_NO_SYNC] == (is_lost ? 2 : 1));
+	OK(depth || f.nr_events[FLOW_EV_EVENT] == (uint64_t)nr);
 }
 
 /* The outcome of a transaction is known at the end, unless what it stands behind may be taken
@@ -226,8 +226,8 @@ static void test_transaction_at_the_end(uint32_t depth, uint64_t nr)
 	put_address(BASE, false);
 	PUT(0xf7, 0x0a, 0xf7, 0x0b, 0x71);
 	decode();
-	OK(f.nr_events[ETM_EV_TRANSACTION] == nr);
-	OK(f.nr_events[ETM_EV_EVENT] == 1);
+	OK(f.nr_events[FLOW_EV_TRANSACTION] == nr);
+	OK(f.nr_events[FLOW_EV_EVENT] == 1);
 }
 
 /* Where its start is no P0 element, that waits too. */
@@ -238,21 +238,21 @@ static void test_transaction_only_at_the_end(void)
 	put_address(BASE, false);
 	PUT(0xf7, 0x0a, 0x0b);
 	decode();
-	OK(f.nr_events[ETM_EV_TRANSACTION] == 2);
+	OK(f.nr_events[FLOW_EV_TRANSACTION] == 2);
 }
 
 /** All of the trace, with a small cache. */
 static bool decodes_in_small_cache(bool is_counting)
 {
 	struct etm_flow_opts opts = {.config = &f.config,
-				     .code = &code,
-				     .batch = is_counting ? NULL : take,
-				     .max_cache_bytes = 64 << 10};
-	struct etm_flow *flow = etm_flow_new(&opts);
-	bool ok = flow && etm_flow_feed(flow, bytes_of(f.trace.data, f.trace.nr)) == CLEW_OK &&
-		  etm_flow_finish(flow) == CLEW_OK;
+				     .flow.code = &code,
+				     .flow.batch = is_counting ? NULL : take,
+				     .flow.max_cache_bytes = 64 << 10};
+	struct flow *flow = etm_flow_new(&opts);
+	bool ok = flow && flow_feed(flow, bytes_of(f.trace.data, f.trace.nr)) == CLEW_OK &&
+		  flow_finish(flow) == CLEW_OK;
 
-	etm_flow_free(flow);
+	flow_free(flow);
 	return ok;
 }
 

@@ -33,7 +33,7 @@ static void write_program(const char *path, unsigned int nops, uint16_t machine)
 struct story {
 	struct etm_trace *trace;
 	struct buf out;
-	struct etm_pe_context contexts[16];
+	struct flow_context contexts[16];
 	uint64_t ticks[16], bounds[16];
 };
 
@@ -47,7 +47,7 @@ static void put_thread(struct story *s, size_t unit)
 		   s->contexts[unit].el);
 }
 
-static void put_block(struct story *s, size_t unit, const struct etm_block *k)
+static void put_block(struct story *s, size_t unit, const struct flow_block *k)
 {
 	const struct ana_loc *l = s->trace->ops->locate(s->trace, k->space, k->start);
 
@@ -59,34 +59,34 @@ static void put_block(struct story *s, size_t unit, const struct etm_block *k)
 	buf_char(&s->out, '\n');
 }
 
-static void put_event(struct story *s, size_t unit, const struct etm_event *e)
+static void put_event(struct story *s, size_t unit, const struct flow_event *e)
 {
 	const struct etm_unit *u = &s->trace->units[unit];
 
-	if (e->kind == ETM_EV_CONTEXT)
+	if (e->kind == FLOW_EV_CONTEXT)
 		s->contexts[unit] = e->context;
-	if (e->kind == ETM_EV_TIMESTAMP)
+	if (e->kind == FLOW_EV_TIMESTAMP)
 		s->ticks[unit] = e->value;
-	if (e->kind == ETM_EV_BOUND)
+	if (e->kind == FLOW_EV_BOUND)
 		s->bounds[unit] = e->value;
-	if (e->kind == ETM_EV_NACC) {
+	if (e->kind == FLOW_EV_NACC) {
 		buf_printf(&s->out, "%s: %" PRIx64 " %s", u->name, e->address,
 			   u->code->why(u->code->ctx, e->space, e->address));
 		put_thread(s, unit);
 		buf_char(&s->out, '\n');
 	}
-	if (e->kind == ETM_EV_NO_SYNC && e->reason != ETM_NO_SYNC_INIT &&
-	    e->reason != ETM_NO_SYNC_RESET)
+	if (e->kind == FLOW_EV_NO_SYNC && e->reason != FLOW_NO_SYNC_INIT &&
+	    e->reason != FLOW_NO_SYNC_RESET)
 		buf_printf(&s->out, "%s: no sync %u\n", u->name, e->reason);
 }
 
-static enum clew_err put_batch(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err put_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	struct story *s = ctx;
 
 	for (size_t i = 0; i < b->nr; i++) {
-		if (b->items[i] & ETM_ITEM_EVENT)
-			put_event(s, unit, &b->events[b->items[i] & ~ETM_ITEM_EVENT]);
+		if (b->items[i] & FLOW_ITEM_EVENT)
+			put_event(s, unit, &b->events[b->items[i] & ~FLOW_ITEM_EVENT]);
 		else
 			put_block(s, unit, &b->blocks[b->items[i] >> 1]);
 	}

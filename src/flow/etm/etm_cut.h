@@ -4,7 +4,7 @@
 
 #include "packet/etm/etm_packet.h"
 
-/* Where a trace can be cut, to decode what is behind without what is in front. */
+/* Where a trace can be cut, to decode what follows without what came before. */
 
 /** The first synchronisation that begins at @p from or behind, in front of @p to, behind which,
  * before anything else, it is told where and in which context execution goes on. Of one that @p in

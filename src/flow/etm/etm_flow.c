@@ -1,85 +1,37 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/etm/etm_cut.h"
 #include "flow/etm/etm_flow_impl.h"
-#include "flow/etm/etm_parallel.h"
+#include "flow/etm/etm_state.h"
 
-enum {
-	DEFAULT_CACHE_BYTES = 32 << 20,
-	ADDRESS_SPACE = 8, /* times the cache: room for tables that double */
-	MAX_EVENTS = 4 << 10,
-	MAX_PIECE = 32 << 20,  /* of input */
-	MAX_COUNTED = 1 << 30, /* and a piece more, of at most 24 atoms a byte: 31 bits */
-};
+enum { MAX_EVENTS = 4 << 10 };
 
-void etm_flow_fail(struct etm_flow *f, enum clew_err err)
+void etm_flow_lose(struct etm_flow *f, enum flow_no_sync reason, const char *what)
 {
-	if (!f->err)
-		f->err = err;
-}
-
-void etm_flow_deliver(struct etm_flow *f)
-{
-	struct etm_batch b = {.items = f->items,
-			      .nr = f->nr_items,
-			      .blocks = f->blocks.all.data,
-			      .events = f->events.data,
-			      .epoch = f->epoch};
-
-	if (f->items && f->nr_items && !f->err)
-		etm_flow_fail(f, f->opts.batch(f->opts.ctx, &b));
-	f->nr_items = f->events.nr = 0;
-}
-
-void etm_flow_event(struct etm_flow *f, const struct etm_event *e)
-{
-	if (!f->items)
-		return;
-	if (f->nr_items >= ETM_BATCH_ITEMS)
-		etm_flow_deliver(f);
-	f->items[f->nr_items++] = ETM_ITEM_EVENT | (uint32_t)f->events.nr;
-	if (!vec_push(&f->events, *e)) {
-		f->nr_items--;
-		etm_flow_fail(f, CLEW_NO_MEMORY);
-		return;
-	}
-	f->events.data[f->events.nr - 1].offset = f->offset;
-}
-
-static void tell_no_sync(struct etm_flow *f, enum etm_no_sync reason, const char *what)
-{
-	struct etm_event e = {.kind = ETM_EV_NO_SYNC, .reason = (uint8_t)reason, .what = what};
-
-	/* Whoever feeds it begins anew at each AUX record: no trace is lost by that. */
-	f->totals.nr_no_sync += reason != ETM_NO_SYNC_INIT && reason != ETM_NO_SYNC_RESET;
-	etm_flow_event(f, &e);
-}
-
-void etm_flow_lose(struct etm_flow *f, enum etm_no_sync reason, const char *what)
-{
-	bool is_announced = reason == ETM_NO_SYNC_DISCARD || reason == ETM_NO_SYNC_OVERFLOW;
+	bool is_announced = reason == FLOW_NO_SYNC_DISCARD || reason == FLOW_NO_SYNC_OVERFLOW;
 
 	if (f->sync == ETM_WAIT_ASYNC)
 		return;
-	f->first = f->first ? f->first : ETM_FIRST_LOSS;
+	f->flow.first = f->flow.first ? f->flow.first : FLOW_FIRST_LOSS;
 	f->sync = ETM_WAIT_ASYNC;
-	etm_walk_tell_dropped(f);
+	flow_put_dropped(&f->flow);
 	etm_queue_drop(f, is_announced);
 	etm_walk_forget(f);
 	f->packets.is_synced = false;
 	f->packets.nr_zeros = 0;
-	f->was_overflow |= reason == ETM_NO_SYNC_OVERFLOW;
-	tell_no_sync(f, reason, what);
+	f->was_overflow |= reason == FLOW_NO_SYNC_OVERFLOW;
+	flow_put_no_sync(&f->flow, reason, what);
 }
 
 static void begin(struct etm_flow *f, const struct etm_packet *p)
 {
 	uint32_t spec = p->trace_info.spec;
-	struct etm_event in_transaction = {.kind = ETM_EV_TRANSACTION, .number = ETM_TRANS_INIT};
+	struct flow_event in_transaction = {.kind = FLOW_EV_TRANSACTION, .number = FLOW_TRANS_INIT};
 
 	f->sync = ETM_RUNNING;
 	f->nr_placeholders = spec < f->config->max_spec ? spec : f->config->max_spec;
 	f->depth = f->nr_placeholders;
 	if (p->trace_info.info & 0x40)
-		etm_flow_event(f, &in_transaction);
+		flow_put_event(&f->flow, &in_transaction);
 }
 
 static struct etm_elem element(const struct etm_packet *p, enum etm_element kind)
@@ -206,13 +158,13 @@ static void take_back(struct etm_flow *f, const struct etm_packet *p)
 
 static void unsupported(struct etm_flow *f, const struct etm_packet *p)
 {
-	struct etm_event e = {.kind = ETM_EV_UNSUPPORTED, .number = p->header};
-	uint8_t *seen = &f->unsupported[p->header / 8], bit = (uint8_t)(1u << p->header % 8);
+	struct flow_event e = {.kind = FLOW_EV_UNSUPPORTED, .number = p->header};
+	uint8_t *seen = &f->flow.reported[p->header / 8], bit = (uint8_t)(1u << p->header % 8);
 
 	if (!(*seen & bit))
-		etm_flow_event(f, &e);
+		flow_put_event(&f->flow, &e);
 	*seen |= bit;
-	etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, "a packet that is not decoded");
+	etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "a packet that is not decoded");
 }
 
 static bool is_p0_of_kind(enum etm_kind kind)
@@ -227,15 +179,15 @@ static void run_packet(struct etm_flow *f, const struct etm_packet *p)
 	enum etm_kind kind = (enum etm_kind)p->kind;
 
 	if (f->has_pending && is_p0_of_kind(kind)) {
-		etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, "an exception without its address");
+		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "an exception without its address");
 		return;
 	}
 	switch (kind) {
 	case ETM_ASYNC:
 		if (!f->has_pending)
 			break;
-		/* The address behind it is no exception's. */
-		etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, "an exception without its address");
+		/* The address after it is no exception's. */
+		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "an exception without its address");
 		f->sync = ETM_WAIT_INFO;
 		f->packets.is_synced = true; /* by this one */
 		break;
@@ -245,16 +197,16 @@ static void run_packet(struct etm_flow *f, const struct etm_packet *p)
 	case NR_ETM_KINDS:
 		break;
 	case ETM_BAD:
-		etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, "reserved or malformed packet");
+		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "reserved or malformed packet");
 		break;
 	case ETM_UNSUPPORTED:
 		unsupported(f, p);
 		break;
 	case ETM_DISCARD:
-		etm_flow_lose(f, ETM_NO_SYNC_DISCARD, NULL);
+		etm_flow_lose(f, FLOW_NO_SYNC_DISCARD, NULL);
 		break;
 	case ETM_OVERFLOW:
-		etm_flow_lose(f, ETM_NO_SYNC_OVERFLOW, NULL);
+		etm_flow_lose(f, FLOW_NO_SYNC_OVERFLOW, NULL);
 		break;
 	case ETM_TRACE_INFO:
 		add(f, p, ETM_EL_TRACE_INFO);
@@ -351,8 +303,8 @@ static void run_packet(struct etm_flow *f, const struct etm_packet *p)
 
 static void take_packet(struct etm_flow *f, const struct etm_packet *p)
 {
-	f->offset = p->offset;
-	f->totals.nr_packets++;
+	f->flow.offset = p->offset;
+	f->flow.totals.nr_packets++;
 	switch (f->sync) {
 	case ETM_WAIT_ASYNC:
 		if (p->kind == ETM_ASYNC)
@@ -372,220 +324,147 @@ static void take_packet(struct etm_flow *f, const struct etm_packet *p)
 	}
 }
 
-static size_t cache_bytes(const struct etm_flow *f)
+static void feed(struct flow *flow, struct bytes in)
 {
-	return etm_blocks_bytes(&f->blocks) + etm_paths_bytes(&f->paths);
-}
-
-bool etm_flow_cache_is_full(const struct etm_flow *f)
-{
-	return cache_bytes(f) > f->opts.max_cache_bytes;
-}
-
-bool etm_flow_cache_is_overfull(const struct etm_flow *f)
-{
-	return !f->is_speculative && cache_bytes(f) > f->opts.max_cache_bytes / 4 * 5;
-}
-
-/** Block numbers begin again. */
-static void clear_cache(struct etm_flow *f)
-{
-	etm_flow_deliver(f);
-	etm_counts_keep(f);
-	etm_paths_clear(&f->paths);
-	etm_blocks_clear(&f->blocks);
-	etm_reach_done(&f->reach);
-	for (unsigned int i = 0; i < ETM_STACK_DEPTH; i++)
-		f->stack[i].call = ETM_NO_BLOCK;
-	f->at = ETM_NO_BLOCK;
-	f->epoch++;
-}
-
-static void limit_counts(struct etm_flow *f)
-{
-	if (f->nr_counted > MAX_COUNTED)
-		etm_counts_keep(f);
-}
-
-/** Keep the cache within its bound, and counts within theirs. */
-static void limit_cache(struct etm_flow *f)
-{
-	if (f->is_speculative) /* what can still be taken back has to be there */
-		return;
-	limit_counts(f);
-	/* A branch that waits for its target has to be known until then. */
-	if (etm_flow_cache_is_full(f) && f->from == ETM_NO_BLOCK)
-		clear_cache(f);
-}
-
-bool etm_flow_wants_room(const struct etm_flow *f)
-{
-	return f->nr_counted > MAX_COUNTED || cache_bytes(f) > f->opts.max_cache_bytes / 4 * 3;
-}
-
-void etm_flow_make_room(struct etm_flow *f)
-{
-	limit_counts(f);
-	if (etm_flow_wants_room(f))
-		clear_cache(f);
-}
-
-static void begin_input(struct etm_flow *f)
-{
-	if (!f->is_begun)
-		tell_no_sync(f, ETM_NO_SYNC_INIT, NULL);
-	f->is_begun = true;
-}
-
-static void feed_piece(struct etm_flow *f, struct bytes in)
-{
+	struct etm_flow *f = etm_flow_of(flow);
 	struct etm_packet p;
 
-	f->nr_counted += 24 * bytes_left(&in);
 	for (;;) {
 		etm_straight(f, &in);
-		if (f->err || etm_packets_next(&f->packets, &in, &p))
+		if (flow->err || etm_packets_next(&f->packets, &in, &p))
 			break;
 		take_packet(f, &p);
-		if (f->nr_items + ETM_ITEMS_OF_PACKET > ETM_BATCH_ITEMS ||
-		    f->events.nr > MAX_EVENTS)
-			etm_flow_deliver(f);
-		limit_cache(f);
+		if (flow->nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS ||
+		    flow->events.nr > MAX_EVENTS)
+			flow_deliver(flow);
+		flow_limit_cache(flow);
 	}
 }
 
-enum clew_err etm_flow_feed(struct etm_flow *f, struct bytes in)
+static void end_input(struct flow *flow)
 {
-	struct bytes piece;
-
-	if (f->parallel)
-		return etm_parallel_feed(f->parallel, in);
-	f->totals.nr_bytes += bytes_left(&in);
-	if (bytes_left(&in))
-		begin_input(f);
-	while (!f->err && bytes_left(&in)) {
-		size_t left = bytes_left(&in);
-
-		bytes_take(&in, left < MAX_PIECE ? left : MAX_PIECE, &piece);
-		limit_cache(f);
-		feed_piece(f, piece);
-	}
-	return f->err;
-}
-
-static void end_input(struct etm_flow *f)
-{
+	struct etm_flow *f = etm_flow_of(flow);
 	struct etm_packet p;
 
 	while (!etm_packets_finish(&f->packets, &p))
 		take_packet(f, &p);
 	etm_queue_end(f);
-	etm_walk_tell_dropped(f);
 }
 
-enum clew_err etm_flow_restart(struct etm_flow *f, uint64_t offset)
+static void restart(struct flow *flow)
 {
-	if (f->parallel)
-		return etm_parallel_restart(f->parallel, offset);
-	end_input(f);
-	etm_packets_reset(&f->packets, offset);
-	f->offset = offset;
+	struct etm_flow *f = etm_flow_of(flow);
+
+	etm_packets_reset(&f->packets, flow->offset);
 	if (f->sync == ETM_RUNNING)
-		etm_flow_lose(f, ETM_NO_SYNC_RESET, NULL);
+		etm_flow_lose(f, FLOW_NO_SYNC_RESET, NULL);
 	f->sync = ETM_WAIT_ASYNC;
-	return f->err;
 }
 
-enum clew_err etm_flow_flush(struct etm_flow *f)
+static void lose(struct flow *flow, enum flow_no_sync reason, const char *what)
 {
-	if (!f->parallel)
-		etm_flow_deliver(f);
-	return f->err;
+	etm_flow_lose(etm_flow_of(flow), reason, what);
 }
 
-enum clew_err etm_flow_finish(struct etm_flow *f)
-{
-	struct etm_event e = {.kind = ETM_EV_END};
+/* --- parts --- */
 
-	if (f->parallel)
-		return etm_parallel_finish(f->parallel);
-	end_input(f);
-	if (f->is_begun)
-		etm_flow_event(f, &e);
-	etm_flow_deliver(f);
-	return f->err;
+static size_t find_cut(const struct flow *flow, struct bytes in, size_t from, size_t to)
+{
+	return etm_find_cut(((const struct etm_flow *)flow)->config, in, from, to);
 }
 
-void etm_flow_set_bound(struct etm_flow *f, uint64_t bound)
+static void begin_part(struct flow *flow, uint64_t offset)
 {
-	struct etm_event e = {.kind = ETM_EV_BOUND, .value = bound};
+	struct etm_flow *f = etm_flow_of(flow);
 
-	if (f->parallel) {
-		etm_parallel_set_bound(f->parallel, bound);
-		return;
-	}
-	if (bound == f->bound)
-		return;
-	f->bound = bound;
-	etm_walk_tell_dropped(f);
-	etm_flow_event(f, &e);
-	if (!f->needs_context)
-		etm_walk_look_up_space(f);
-}
-
-void etm_flow_set_max_cache(struct etm_flow *f, size_t bytes)
-{
-	f->opts.max_cache_bytes = bytes;
-	if (f->parallel)
-		etm_parallel_set_max_cache(f->parallel, bytes);
-}
-
-struct etm_flow *etm_flow_new(const struct etm_flow_opts *opts)
-{
-	struct etm_flow *f = mem_zalloc(sizeof(*f));
-
-	if (!f)
-		return NULL;
-	f->opts = *opts;
-	f->config = opts->config;
-	if (!f->opts.max_cache_bytes)
-		f->opts.max_cache_bytes = DEFAULT_CACHE_BYTES;
-	f->step = 1;
-	if (opts->nr_threads > 1 && !f->config->max_spec) {
-		f->parallel = etm_parallel_new(&f->opts);
-		if (!f->parallel) {
-			mem_free(f);
-			return NULL;
-		}
-		return f;
-	}
-	etm_packets_init(&f->packets, f->config);
-	etm_blocks_init(&f->blocks, &f->heap, opts->code, f->config->wfx_are_waypoints,
-			!opts->batch);
+	f->sync = ETM_RUNNING;
+	f->was_overflow = false;
+	f->head = f->queue.nr = 0;
+	f->depth = f->nr_placeholders = 0;
+	f->has_pending = false;
+	f->has_context = false;
 	etm_walk_forget(f);
-	etm_straight_init(f);
-	if (opts->batch)
-		f->items = mem_alloc((ETM_BATCH_ITEMS + ETM_ITEMS_OF_PATH) * sizeof(*f->items));
-	if (!os_heap_init(&f->heap, ADDRESS_SPACE * f->opts.max_cache_bytes) ||
-	    !etm_paths_init(&f->paths, &f->heap) || (opts->batch && !f->items)) {
-		etm_flow_free(f);
-		return NULL;
-	}
-	return f;
+	etm_packets_reset(&f->packets, offset);
+	f->packets.is_synced = true;
 }
 
-void etm_flow_free(struct etm_flow *f)
+static void assume(struct flow_context *ret, const struct flow_context *now, bool needs_context)
 {
-	if (!f)
-		return;
-	etm_parallel_free(f->parallel);
-	os_heap_done(&f->heap);
-	etm_reach_done(&f->reach);
-	etm_kept_done(&f->kept);
-	map_u64_done(&f->went);
-	etm_kept_done(&f->pieces);
-	vec_done(&f->queue);
-	vec_done(&f->events);
-	mem_free(f->items);
-	mem_free(f);
+	/* A guess: most trace is of a system, not of one EL. */
+	ret->upper_el = needs_context ? 1 : now->upper_el;
+}
+
+static bool is_as_assumed(const struct flow_context *assumed, const struct flow_context *now)
+{
+	return assumed->upper_el == now->upper_el;
+}
+
+static size_t nr_waiting(const struct flow *flow)
+{
+	const struct etm_flow *f = (const struct etm_flow *)flow;
+
+	return f->queue.nr - f->head;
+}
+
+static void perform_rest(struct flow *flow)
+{
+	etm_queue_perform_rest(etm_flow_of(flow));
+}
+
+static bool is_between(const struct flow *flow, uint64_t *ret)
+{
+	const struct etm_flow *f = (const struct etm_flow *)flow;
+	const struct etm_packets *k = &f->packets;
+
+	*ret = k->offset;
+	return f->sync == ETM_RUNNING && !f->has_pending && !f->depth && !f->was_overflow &&
+	       k->is_synced && !k->nr_held && !k->nr_skipped;
+}
+
+/* --- */
+
+static bool init(struct flow *flow, const void *own)
+{
+	struct etm_flow *f = etm_flow_of(flow);
+
+	f->opts = *(const struct etm_flow_opts *)own;
+	f->config = f->opts.config;
+	etm_packets_init(&f->packets, f->config);
+	etm_straight_init(f);
+	return true;
+}
+
+static void done(struct flow *flow)
+{
+	vec_done(&etm_flow_of(flow)->queue);
+}
+
+static const struct flow_front front = {
+	.flow_bytes = sizeof(struct etm_flow),
+	.init = init,
+	.done = done,
+	.feed = feed,
+	.end_input = end_input,
+	.restart = restart,
+	.lose = lose,
+	.find_cut = find_cut,
+	.begin_part = begin_part,
+	.assume = assume,
+	.is_as_assumed = is_as_assumed,
+	.nr_waiting = nr_waiting,
+	.perform_rest = perform_rest,
+	.is_between = is_between,
+	.state_bytes = sizeof(struct etm_state),
+	.save = etm_state_save,
+	.restore = etm_state_restore,
+	.state_done = etm_state_done,
+};
+
+struct flow *etm_flow_new(const struct etm_flow_opts *opts)
+{
+	struct flow_opts o = opts->flow;
+
+	if (opts->config->max_spec)
+		o.nr_threads = 1;
+	return flow_new(&front, &o, opts);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_flow_impl.h"
+#include "flow/flow_walk.h"
 
 static bool is_p0(const struct etm_flow *f, const struct etm_elem *e)
 {
@@ -28,7 +29,7 @@ static bool is_empty(const struct etm_flow *f)
 
 static bool lose(struct etm_flow *f, const char *what)
 {
-	etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, what);
+	etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, what);
 	return false;
 }
 
@@ -40,7 +41,7 @@ static bool push(struct etm_flow *f, const struct etm_elem *e)
 		if (f->config->max_spec)
 			return lose(f, "nothing is committed");
 		etm_queue_perform_rest(f); /* nothing that may be taken back */
-		if (f->err)
+		if (f->flow.err)
 			return false;
 		f->head = f->queue.nr = 0;
 	}
@@ -51,7 +52,7 @@ static bool push(struct etm_flow *f, const struct etm_elem *e)
 		f->head = 0;
 	}
 	if (!vec_push(&f->queue, *e)) {
-		etm_flow_fail(f, CLEW_NO_MEMORY);
+		flow_fail(&f->flow, CLEW_NO_MEMORY);
 		return false;
 	}
 	f->depth += depth_of(f, e);
@@ -72,7 +73,7 @@ static bool perform(struct etm_flow *f, uint32_t *n)
 			e->a >>= 1;
 			e->nr--;
 			f->depth--;
-			if (!etm_walk_atom(f, is_e))
+			if (!flow_step(&f->flow, is_e))
 				return false;
 		}
 		f->head += !e->nr;
@@ -103,8 +104,8 @@ bool etm_queue_commit(struct etm_flow *f, uint32_t n)
 	f->nr_placeholders -= unseen;
 	f->depth -= unseen;
 	for (n -= unseen; n;) {
-		if (f->nr_items + ETM_ITEMS_OF_PACKET > ETM_BATCH_ITEMS)
-			etm_flow_deliver(f); /* thousands may have waited */
+		if (f->flow.nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS)
+			flow_deliver(&f->flow); /* thousands may have waited */
 		if (!perform(f, &n))
 			return false;
 	}
@@ -116,7 +117,7 @@ bool etm_queue_add(struct etm_flow *f, const struct etm_elem *e)
 	uint32_t depth = depth_of(f, e);
 	bool is_first_address = e->kind == ETM_EL_ADDRESS && is_empty(f);
 
-	/* Without speculation nothing waits but what tells of the next P0 element; nor does an
+	/* Without speculation nothing waits but what belongs to the next P0 element; nor does an
 	 * address with nothing in front of it, as the straight way takes it. */
 	if (!f->config->max_spec && (depth || is_first_address) && !f->nr_placeholders) {
 		uint32_t none = 0;
@@ -128,7 +129,7 @@ bool etm_queue_add(struct etm_flow *f, const struct etm_elem *e)
 		if (e->kind != ETM_EL_ATOMS)
 			return etm_walk_element(f, e);
 		for (uint32_t i = 0; i < e->nr; i++) {
-			if (!etm_walk_atom(f, e->a >> i & 1))
+			if (!flow_step(&f->flow, e->a >> i & 1))
 				return false;
 		}
 		return true;
@@ -139,7 +140,7 @@ bool etm_queue_add(struct etm_flow *f, const struct etm_elem *e)
 	       etm_queue_commit(f, f->depth - f->config->max_spec);
 }
 
-/** Take the newest @p n P0 elements back, and what was behind the oldest of them. */
+/** Take the newest @p n P0 elements back, and what came after the oldest of them. */
 bool etm_queue_cancel(struct etm_flow *f, uint32_t n)
 {
 	size_t at = f->queue.nr, kept;
@@ -198,15 +199,15 @@ bool etm_queue_mispredict(struct etm_flow *f)
 	return f->nr_placeholders || lose(f, "no atom to turn round");
 }
 
-void etm_queue_drop(struct etm_flow *f, bool notes_are_told)
+void etm_queue_drop(struct etm_flow *f, bool has_notes)
 {
-	for (; notes_are_told && !is_empty(f); f->head++) {
+	for (; has_notes && !is_empty(f); f->head++) {
 		const struct etm_elem *e = &f->queue.data[f->head];
 
 		if (is_note(e))
 			etm_walk_note(f, e);
 	}
-	etm_flow_take_back_edge(f);
+	flow_take_back_edge(&f->flow);
 	f->head = f->queue.nr = 0;
 	f->depth = f->nr_placeholders = 0;
 	f->has_pending = false;
@@ -217,7 +218,7 @@ static bool is_outcome(const struct etm_elem *e)
 	return e->kind == ETM_EL_TRANS_COMMIT || e->kind == ETM_EL_TRANS_FAIL;
 }
 
-/** The start of a transaction in which nothing ran, and whose outcome is known? */
+/** The start of a transaction in which nothing ran, and of which the outcome is known? */
 static bool is_start_of_outcome(const struct etm_flow *f, size_t at)
 {
 	if (f->queue.data[at].kind != ETM_EL_TRANS_START)

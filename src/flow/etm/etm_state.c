@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_state.h"
 
-bool etm_state_save(struct etm_state *s, const struct etm_flow *f)
+bool etm_state_save(void *state, const struct flow *flow)
 {
+	const struct etm_flow *f = (const struct etm_flow *)flow;
+	struct etm_state *s = state;
 	size_t nr = f->queue.nr - f->head;
 
 	if (!vec_reserve(&s->queue, nr))
@@ -16,8 +18,11 @@ bool etm_state_save(struct etm_state *s, const struct etm_flow *f)
 	return true;
 }
 
-bool etm_state_restore(const struct etm_state *s, struct etm_flow *f)
+bool etm_state_restore(const void *state, struct flow *flow)
 {
+	struct etm_flow *f = etm_flow_of(flow);
+	const struct etm_state *s = state;
+
 	if (!vec_reserve(&f->queue, s->queue.nr))
 		return false;
 	if (s->queue.nr)
@@ -27,11 +32,10 @@ bool etm_state_restore(const struct etm_state *s, struct etm_flow *f)
 #define X(name) memcpy(&f->name, &s->name, sizeof(s->name));
 	ETM_STATE_FIELDS(X)
 #undef X
-	f->err = CLEW_OK;
 	return true;
 }
 
-void etm_state_done(struct etm_state *s)
+void etm_state_done(void *state)
 {
-	vec_done(&s->queue);
+	vec_done(&((struct etm_state *)state)->queue);
 }

@@ -4,19 +4,11 @@
 
 #include "flow/etm/etm_flow_impl.h"
 
-/*
- * Where decoding stands, without what it has learnt: enough for the same etm_flow to go on from
- * there later, after it decoded something else. Numbers of blocks and paths are those of its cache,
- * which must not have been cleared in between.
- */
+/** What flow_front.save keeps. */
 
 /* clang-format off */
 #define ETM_STATE_FIELDS(X) \
-	X(packets) X(sync) X(was_overflow) X(is_begun) X(offset) X(depth) X(nr_placeholders) \
-	X(pending) X(has_pending) \
-	X(pc) X(isa) X(needs_address) X(needs_context) X(is_popping) X(no_push) X(context) X(ticks) \
-	X(bound) X(space) X(at) X(from) X(stack) X(stack_top) X(stack_nr) \
-	X(unsupported) X(last_edge) X(has_own_ticks) X(nr_dropped) X(dropped_at)
+	X(packets) X(sync) X(was_overflow) X(depth) X(nr_placeholders) X(pending) X(has_pending)
 /* clang-format on */
 
 struct etm_state {
@@ -28,10 +20,8 @@ struct etm_state {
 	} queue; /* what waits, a copy */
 };
 
-/** @return false: out of memory. */
-bool etm_state_save(struct etm_state *s, const struct etm_flow *f);
-/** An error of the flow's is forgotten. @return false: out of memory. */
-bool etm_state_restore(const struct etm_state *s, struct etm_flow *f);
-void etm_state_done(struct etm_state *s);
+bool etm_state_save(void *state, const struct flow *flow);
+bool etm_state_restore(const void *state, struct flow *flow);
+void etm_state_done(void *state);
 
 #endif

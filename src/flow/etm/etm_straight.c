@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_flow_impl.h"
+#include "flow/etm/etm_insns.h"
+#include "flow/flow_walk.h"
 #include "packet/etm/etm_headers.h"
 
 /*
@@ -13,11 +15,11 @@
 enum {
 	FIRST_ATOMS = 0xc0,
 	IGNORE = 0x70,
-	MOST_BYTES = 9,                             /* of an address packet */
-	SCAN_BYTES = ETM_PATH_PACKETS + MOST_BYTES, /* what is read of the input at once */
+	MOST_BYTES = 9,                              /* of an address packet */
+	SCAN_BYTES = FLOW_PATH_LETTERS + MOST_BYTES, /* what is read of the input at once */
 };
 
-/* How an address is told, as a sum of fields of the bytes behind the header, taken as one number;
+/* How an address is coded, as a sum of fields of the bytes after the header, taken as one number;
  * address and IS are one number, too: address | IS. */
 struct form {
 	uint64_t keep; /* of the older address */
@@ -30,7 +32,7 @@ enum { NR_FORMS = ETM_FORM_MATCH + 3 };
 
 /* clang-format off */
 #define ALL (~0ull)
-#define NONE    {0,         0,    0,    0,         0, 0, 0, 0, ETM_NO_ADDRESS}
+#define NONE    {0,         0,    0,    0,         0, 0, 0, 0, FLOW_NO_ADDRESS}
 #define S0      {ALL << 9,  0x7f, 0,    0,         2, 0, 0, 2, 0}
 #define S0_ON   {ALL << 17, 0x7f, 0xff, 0,         2, 9, 0, 3, 0}
 #define S1      {ALL << 8,  0x7f, 0,    0,         1, 0, 0, 2, 1}
@@ -54,8 +56,22 @@ static const struct form forms[2][NR_FORMS][2] = {
 
 void etm_straight_init(struct etm_flow *f)
 {
-	for (unsigned int h = FIRST_ATOMS; h <= 0xff; h++)
-		f->atoms[h - FIRST_ATOMS] = etm_atoms_of((uint8_t)h);
+	struct flow_rules *r = &f->flow.rules;
+
+	*r = (struct flow_rules){
+		.insns = &etm_insns,
+		.isas = {{ISA_A32, ISA_T32}, {ISA_A64, ISA_T32}},
+		.place_bit = 1,
+ /* That of ETE makes an event. */
+		.has_eret_events = f->config->is_ete,
+		.has_return_stack = f->config->has_return_stack,
+		.has_wfx = f->config->wfx_are_waypoints,
+	};
+	for (unsigned int h = FIRST_ATOMS; h <= 0xff; h++) {
+		const struct etm_atoms a = etm_atoms_of((uint8_t)h);
+
+		r->letters[h] = (struct flow_letter){a.bits, a.nr};
+	}
 	for (unsigned int h = 0; h <= 0xff; h++) {
 		const struct etm_header *k = &etm_headers[h];
 
@@ -70,25 +86,17 @@ static bool may_go_straight(const struct etm_flow *f)
 
 	return f->sync == ETM_RUNNING && !f->config->max_spec && !f->has_pending &&
 	       f->head == f->queue.nr && p->is_synced && !p->nr_held && !p->nr_skipped &&
-	       !f->needs_context && !f->opts.goes_plain && p->is_aarch64 == f->context.is_64;
+	       !f->flow.needs_context && !f->opts.goes_plain &&
+	       p->is_aarch64 == f->flow.context.is_64;
 }
 
-/** The walk's own idea of where it is, of which the scan keeps only f->at. */
+/** The walk's own idea of where it is, of which the scan keeps only f->flow.at. */
 static void settle(struct etm_flow *f)
 {
-	if (f->at == ETM_NO_BLOCK)
+	if (f->flow.at == FLOW_NO_BLOCK)
 		return;
-	f->pc = f->blocks.all.data[f->at].start;
-	f->isa = (enum isa)f->blocks.all.data[f->at].isa;
-}
-
-/** Behind an indirect branch: only the trace knows. */
-static void leave(struct etm_flow *f, uint32_t from)
-{
-	f->from = from;
-	f->at = ETM_NO_BLOCK;
-	f->needs_address = true;
-	f->is_popping = f->config->has_return_stack;
+	f->flow.pc = f->flow.blocks.all.data[f->flow.at].start;
+	f->flow.isa = (enum isa)f->flow.blocks.all.data[f->flow.at].isa;
 }
 
 /* --- by paths --- */
@@ -102,7 +110,7 @@ struct scan {
 	/* At pos: */
 	uint64_t atoms, to;
 	uint8_t nr, bytes; /* of atoms; of the address */
-	struct etm_path *path;
+	struct flow_path *path;
 };
 
 enum stop {
@@ -126,7 +134,7 @@ static inline unsigned int nr_atom_packets(uint64_t x)
 	return others ? (unsigned int)__builtin_ctzll(others) / 8 : 8;
 }
 
-static const uint64_t first_bytes[ETM_PATH_PACKETS + 1] = {
+static const uint64_t first_bytes[FLOW_PATH_LETTERS + 1] = {
 	0, ALL >> 56, ALL >> 48, ALL >> 40, ALL >> 32, ALL >> 24, ALL >> 16, ALL >> 8, ALL,
 };
 
@@ -143,21 +151,15 @@ static inline void older_of(const struct etm_packets *p, uint64_t ret[3])
 		ret[i] = p->history[i].address | p->history[i].is;
 }
 
-static inline uint32_t *put_items(uint32_t *to, const struct etm_path_more *more)
+static inline uint32_t *put_items(uint32_t *to, const struct flow_path_more *more)
 {
 	const uint32_t *from = (const uint32_t *)(const void *)(more + 1);
 
-	memcpy(to, from, ETM_PATH_SLACK * sizeof(*to));
-	if (more->nr_items > ETM_PATH_SLACK)
-		memcpy(to + ETM_PATH_SLACK, from + ETM_PATH_SLACK,
-		       (more->nr_items - (size_t)ETM_PATH_SLACK) * sizeof(*to));
+	memcpy(to, from, FLOW_PATH_SLACK * sizeof(*to));
+	if (more->nr_items > FLOW_PATH_SLACK)
+		memcpy(to + FLOW_PATH_SLACK, from + FLOW_PATH_SLACK,
+		       (more->nr_items - (size_t)FLOW_PATH_SLACK) * sizeof(*to));
 	return to + more->nr_items;
-}
-
-static void keep_last_edge(struct etm_flow *f, const struct etm_path *p)
-{
-	f->last_edge.kind = p && !f->items ? ETM_EDGE_OF_PATH : ETM_EDGE_NONE;
-	f->last_edge.from = p ? (uint32_t)(p - f->paths.all.data) : 0;
 }
 
 /**
@@ -169,21 +171,21 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 {
 	const struct form(*const form_of)[2] = forms[s->is_64];
 	const uint8_t *const form_nrs = f->forms;
-	const struct etm_paths t = f->paths;
-	const struct etm_block *const blocks = f->blocks.all.data;
-	const uint32_t is_64 = s->is_64, space = f->space, step = f->step;
+	const struct flow_paths t = f->flow.paths;
+	const struct flow_block *const blocks = f->flow.blocks.all.data;
+	const uint32_t is_64 = s->is_64, space = f->flow.space, step = f->flow.step;
 	const uint8_t *pos = s->pos, *const last = s->end - SCAN_BYTES;
 	uint64_t older[3] = {s->older[0], s->older[1], s->older[2]};
-	uint64_t start = etm_block_place(&blocks[s->at]), nr_packets = 0, nr_insns = 0;
+	uint64_t start = flow_block_place(&blocks[s->at]), nr_packets = 0, nr_insns = 0;
 	uint32_t from = s->at << 1 | is_64;
-	uint32_t *items = is_counting ? NULL : f->items + f->nr_items;
+	uint32_t *items = is_counting ? NULL : f->flow.items + f->flow.nr_items;
 	uint32_t *const first_item = items;
 	uint32_t *const last_item =
-		is_counting ? NULL : f->items + (ETM_BATCH_ITEMS - ETM_ITEMS_OF_PATH);
+		is_counting ? NULL : f->flow.items + (FLOW_BATCH_ITEMS - FLOW_ITEMS_OF_PATH);
 	enum stop stop = STOP_FULL;
-	struct etm_path *told = NULL; /* the last one, if it ends with an address */
+	struct flow_path *with_address = NULL; /* the last one, if it ends with an address */
 	const struct form *form = NULL;
-	struct etm_path *path = NULL;
+	struct flow_path *path = NULL;
 	uint64_t atoms = 0, to = 0;
 	unsigned int nr = 0;
 	uint8_t rest = s->rest;
@@ -198,8 +200,8 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 		form = &form_of[form_nrs[pos[nr]]][next >> 7 & 1];
 		atoms = x & first_bytes[nr];
 		to = address_of(form, older, next);
-		path = etm_path_find(&t, etm_path_slot(&t, space, start, atoms, to), from, atoms,
-				     to);
+		path = flow_path_find(&t, flow_path_slot(&t, space, start, atoms, to), from, atoms,
+				      to);
 		if (__builtin_expect(!path, 0)) {
 			stop = STOP_UNKNOWN;
 			goto out;
@@ -207,12 +209,12 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 		if (is_counting) {
 			path->nr_runs += step;
 		} else {
-			const struct etm_path_more *more = etm_path_more(&t, path);
+			const struct flow_path_more *more = flow_path_more(&t, path);
 
 			items = put_items(items, more);
 			nr_insns += more->nr_insns;
 		}
-		if (__builtin_expect(path->more & ETM_PATH_FLAGS, 0)) {
+		if (__builtin_expect(path->more & FLOW_PATH_FLAGS, 0)) {
 			stop = STOP_ODD;
 			goto out;
 		}
@@ -220,10 +222,10 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 		nr_packets += nr;
 		pos += nr + form->bytes;
 		rest = 0;
-		told = path;
+		with_address = path;
 		if (__builtin_expect(!form->bytes, 0)) {
-			told = NULL;
-			start = etm_block_place(&blocks[path->next]);
+			with_address = NULL;
+			start = flow_block_place(&blocks[path->next]);
 			continue;
 		}
 		nr_packets++;
@@ -242,21 +244,22 @@ full:
 	s->rest = rest;
 	s->at = stop == STOP_ODD ? path->next : from >> 1;
 	memcpy(s->older, older, sizeof(older));
-	f->totals.nr_packets += nr_packets;
+	f->flow.totals.nr_packets += nr_packets;
 	if (is_counting && pos != s->pos)
-		keep_last_edge(f, told);
+		flow_keep_path_edge(&f->flow, with_address);
 	s->pos = pos;
 	if (!is_counting) {
-		f->nr_items += (size_t)(items - first_item);
-		f->totals.nr_ranges += (size_t)(items - first_item);
-		f->totals.nr_insns += nr_insns;
+		f->flow.nr_items += (size_t)(items - first_item);
+		f->flow.totals.nr_ranges += (size_t)(items - first_item);
+		f->flow.totals.nr_insns += nr_insns;
 	}
 	return stop;
 }
 
 static void scan_begin(const struct etm_flow *f, struct scan *s, const struct bytes *in)
 {
-	*s = (struct scan){.pos = in->pos, .end = in->end, .at = f->at, .is_64 = f->context.is_64};
+	*s = (struct scan){
+		.pos = in->pos, .end = in->end, .at = f->flow.at, .is_64 = f->flow.context.is_64};
 	older_of(&f->packets, s->older);
 }
 
@@ -264,84 +267,71 @@ static void scan_end(struct etm_flow *f, const struct scan *s, struct bytes *in)
 {
 	f->packets.offset += (uint64_t)(s->pos - in->pos);
 	in->pos = s->pos;
-	f->at = s->at;
+	f->flow.at = s->at;
 	for (int i = 0; i < 3; i++) {
 		f->packets.history[i].address = s->older[i] & ~1ull;
 		f->packets.history[i].is = s->older[i] & 1;
 	}
 }
 
-/** What the path leaves on the return stack. */
-static void push_all(struct etm_flow *f, const struct etm_path *p)
-{
-	const struct etm_path_calls *c = etm_path_calls(&f->paths, p);
-	unsigned int most_left = ETM_STACK_DEPTH - c->most_pushed;
-
-	f->stack_nr = (f->stack_nr < most_left ? f->stack_nr : most_left) + c->nr_pushed;
-	for (unsigned int i = 0; i < c->nr_pushed; i++) {
-		f->stack_top = (f->stack_top + 1) % ETM_STACK_DEPTH;
-		f->stack[f->stack_top] = f->paths.pushed.data[c->pushed + i];
-	}
-}
-
-/** The rest of what a path does: it calls, or is cut, or ends behind an indirect branch whose
- * target does not follow. */
+/** The rest of what a path does: it calls, or is cut, or ends after an indirect branch, and
+ * no target follows. */
 static void take_odd_path(struct etm_flow *f, struct scan *s)
 {
-	const struct etm_path *p = s->path;
-	const struct etm_path_more *more = etm_path_more(&f->paths, p);
+	const struct flow_path *p = s->path;
+	const struct flow_path_more *more = flow_path_more(&f->flow.paths, p);
 
 	s->rest = 0;
-	if (p->more & ETM_PATH_CALLS)
-		push_all(f, p);
-	if (p->more & ETM_PATH_IS_CUT) {
-		f->totals.nr_packets += more->nr_bytes;
+	if (p->more & FLOW_PATH_CALLS)
+		flow_push_path(&f->flow, p);
+	if (p->more & FLOW_PATH_IS_CUT) {
+		f->flow.totals.nr_packets += more->nr_bytes;
 		s->pos += more->nr_bytes;
 		s->rest = more->rest;
 	} else {
-		f->totals.nr_packets += s->nr + (unsigned int)(s->bytes != 0);
+		f->flow.totals.nr_packets += s->nr + (unsigned int)(s->bytes != 0);
 		s->pos += s->nr + s->bytes;
 	}
-	keep_last_edge(f, s->bytes && !(p->more & ETM_PATH_IS_CUT) ? p : NULL);
-	if (s->bytes && !(p->more & ETM_PATH_IS_CUT)) {
+	flow_keep_path_edge(&f->flow, s->bytes && !(p->more & FLOW_PATH_IS_CUT) ? p : NULL);
+	if (s->bytes && !(p->more & FLOW_PATH_IS_CUT)) {
 		s->older[2] = s->older[1];
 		s->older[1] = s->older[0];
 		s->older[0] = s->to;
 	}
-	if (s->at == ETM_NO_BLOCK)
-		leave(f, etm_path_items(&f->paths, p)[more->nr_items - 1] >> 1);
+	if (s->at == FLOW_NO_BLOCK)
+		flow_leave(&f->flow, flow_path_items(&f->flow.paths, p)[more->nr_items - 1] >> 1);
 }
 
 /** Behind an indirect branch, and atoms come: it went to where the return stack says. */
 static bool pop(struct etm_flow *f, struct scan *s)
 {
-	if (!f->is_popping || !f->stack_nr || !(s->rest || s->pos[0] >= FIRST_ATOMS))
+	if (!f->flow.is_popping || !f->flow.stack_nr || !(s->rest || s->pos[0] >= FIRST_ATOMS))
 		return false;
-	s->at = etm_return_block(f, &f->stack[f->stack_top]);
-	if (s->at == ETM_NO_BLOCK)
+	s->at = flow_return_block(&f->flow, &f->flow.stack[f->flow.stack_top]);
+	if (s->at == FLOW_NO_BLOCK)
 		return false;
-	f->stack_top = (f->stack_top + ETM_STACK_DEPTH - 1) % ETM_STACK_DEPTH;
-	f->stack_nr--;
-	f->is_popping = f->needs_address = false;
-	if (!f->items)
-		etm_flow_went(f, f->from, s->at, (int32_t)f->step);
-	f->from = ETM_NO_BLOCK;
+	f->flow.stack_top = (f->flow.stack_top + FLOW_STACK_DEPTH - 1) % FLOW_STACK_DEPTH;
+	f->flow.stack_nr--;
+	f->flow.is_popping = f->flow.needs_address = false;
+	if (!f->flow.items)
+		flow_went(&f->flow, f->flow.from, s->at, (int32_t)f->flow.step);
+	f->flow.from = FLOW_NO_BLOCK;
 	return true;
 }
 
 /** Take paths until one is not known and cannot be walked. */
 static void take_paths(struct etm_flow *f, struct scan *s)
 {
-	while (s->end - s->pos >= SCAN_BYTES && (s->at != ETM_NO_BLOCK || pop(f, s))) {
-		switch (f->items ? scan(f, s, false) : scan(f, s, true)) {
+	while (s->end - s->pos >= SCAN_BYTES && (s->at != FLOW_NO_BLOCK || pop(f, s))) {
+		switch (f->flow.items ? scan(f, s, false) : scan(f, s, true)) {
 		case STOP_FULL:
 			return;
 		case STOP_ODD:
 			take_odd_path(f, s);
 			break;
 		case STOP_UNKNOWN:
-			if (!(s->nr + s->bytes) ||
-			    !etm_path_walk(f, s->at << 1 | s->is_64, s->atoms, s->nr, s->to))
+			if (!(s->nr + s->bytes) || !flow_path_walk(&f->flow, s->at << 1 | s->is_64,
+								   s->atoms, s->nr, s->to))
 				return;
 			break;
 		}
@@ -350,27 +340,27 @@ static void take_paths(struct etm_flow *f, struct scan *s)
 
 /* --- packet by packet --- */
 
-/** One atom at f->at. @return false: the plain walk has to do it. */
+/** One atom at f->flow.at. @return false: the plain walk has to do it. */
 static inline bool step(struct etm_flow *f, bool is_e)
 {
-	uint32_t next = f->blocks.links.data[f->at].next[is_e];
+	uint32_t next = f->flow.blocks.links.data[f->flow.at].next[is_e];
 
-	if (next == ETM_NO_BLOCK)
+	if (next == FLOW_NO_BLOCK)
 		return false;
-	etm_flow_item(f, f->at, is_e);
-	f->at = next;
+	flow_put_item(&f->flow, f->flow.at, is_e);
+	f->flow.at = next;
 	return true;
 }
 
 /** @return false: decoding has ended, or the stream was lost. */
-static bool step_all(struct etm_flow *f, struct etm_atoms a)
+static bool step_all(struct etm_flow *f, struct flow_letter a)
 {
-	f->last_edge.kind = ETM_EDGE_NONE;
+	f->flow.last_edge.kind = FLOW_EDGE_NONE;
 	for (unsigned int i = 0; i < a.nr; i++, a.bits >>= 1) {
-		if (f->at != ETM_NO_BLOCK && step(f, a.bits & 1))
+		if (f->flow.at != FLOW_NO_BLOCK && step(f, a.bits & 1))
 			continue;
 		settle(f);
-		if (!etm_walk_atom(f, a.bits & 1))
+		if (!flow_step(&f->flow, a.bits & 1))
 			return false;
 	}
 	return true;
@@ -379,17 +369,17 @@ static bool step_all(struct etm_flow *f, struct etm_atoms a)
 /** Where an indirect branch went, if it is one of the first few places it ever went to. */
 static inline bool known_target(struct etm_flow *f, uint64_t address, enum isa isa)
 {
-	struct etm_ways *w;
+	struct flow_ways *w;
 
-	if (f->from == ETM_NO_BLOCK)
+	if (f->flow.from == FLOW_NO_BLOCK)
 		return false;
-	w = &f->blocks.ways.data[f->blocks.links.data[f->from].other];
-	for (unsigned int i = 0; i < ETM_NR_WAYS && w->to[i] != ETM_NO_BLOCK; i++) {
-		const struct etm_block *t = &f->blocks.all.data[w->to[i]];
+	w = &f->flow.blocks.ways.data[f->flow.blocks.links.data[f->flow.from].other];
+	for (unsigned int i = 0; i < FLOW_NR_WAYS && w->to[i] != FLOW_NO_BLOCK; i++) {
+		const struct flow_block *t = &f->flow.blocks.all.data[w->to[i]];
 
-		if (t->start != address || t->space != f->space || t->isa != (uint8_t)isa)
+		if (t->start != address || t->space != f->flow.space || t->isa != (uint8_t)isa)
 			continue;
-		f->at = w->to[i];
+		f->flow.at = w->to[i];
 		return true;
 	}
 	return false;
@@ -399,23 +389,24 @@ static bool go_to(struct etm_flow *f, uint64_t address, uint8_t is)
 {
 	enum isa isa = etm_isa_of(f, is);
 
-	etm_walk_tell_dropped(f);
+	flow_put_dropped(&f->flow);
 	etm_packets_remember(&f->packets, address, is);
-	f->no_push = f->needs_address = f->is_popping = false;
+	f->flow.no_push = f->flow.needs_address = f->flow.is_popping = false;
 	if (!known_target(f, address, isa)) {
-		f->at = etm_blocks_get(&f->blocks, f->space, isa, address);
-		if (f->at == ETM_NO_BLOCK) {
-			etm_flow_fail(f, CLEW_NO_MEMORY);
+		f->flow.at = flow_blocks_get(&f->flow.blocks, f->flow.space, isa, address);
+		if (f->flow.at == FLOW_NO_BLOCK) {
+			flow_fail(&f->flow, CLEW_NO_MEMORY);
 			return false;
 		}
 	}
-	f->last_edge.kind = ETM_EDGE_NONE;
-	if (f->from != ETM_NO_BLOCK) {
-		etm_flow_went(f, f->from, f->at, (int32_t)f->step);
-		if (!f->items)
-			f->last_edge = (struct etm_edge_told){ETM_EDGE_OF_BRANCH, f->from, f->at};
+	f->flow.last_edge.kind = FLOW_EDGE_NONE;
+	if (f->flow.from != FLOW_NO_BLOCK) {
+		flow_went(&f->flow, f->flow.from, f->flow.at, (int32_t)f->flow.step);
+		if (!f->flow.items)
+			f->flow.last_edge = (struct flow_last_edge){FLOW_EDGE_OF_BRANCH,
+								    f->flow.from, f->flow.at};
 	}
-	f->from = ETM_NO_BLOCK;
+	f->flow.from = FLOW_NO_BLOCK;
 	return true;
 }
 
@@ -445,7 +436,7 @@ static long one(struct etm_flow *f, const uint8_t *p, size_t left, uint8_t rest)
 	size_t nr;
 
 	if (header >= FIRST_ATOMS)
-		return step_all(f, f->atoms[header - FIRST_ATOMS]) ? 1 : -1;
+		return step_all(f, f->flow.rules.letters[header]) ? 1 : -1;
 	nr = address_at(f, p, left, &to);
 	if (!nr)
 		return header == IGNORE;
@@ -459,23 +450,23 @@ static bool one_packet(struct etm_flow *f, struct bytes *in, uint8_t rest)
 
 	if (!bytes_left(in))
 		return false;
-	if (!rest &&
-	    (f->nr_items + ETM_ITEMS_OF_PACKET > ETM_BATCH_ITEMS || etm_flow_cache_is_overfull(f)))
+	if (!rest && (f->flow.nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS ||
+		      flow_cache_is_overfull(&f->flow)))
 		return false;
-	f->offset = f->packets.offset;
+	f->flow.offset = f->packets.offset;
 	nr = one(f, in->pos, bytes_left(in), rest);
 	if (!nr)
 		return false;
-	f->totals.nr_packets++;
+	f->flow.totals.nr_packets++;
 	f->packets.offset += nr < 0 ? 1u : (size_t)nr;
 	in->pos += nr < 0 ? 1 : nr;
-	return nr > 0 && f->sync == ETM_RUNNING && !f->needs_context && !f->err;
+	return nr > 0 && f->sync == ETM_RUNNING && !f->flow.needs_context && !f->flow.err;
 }
 
 static bool may_take_paths(const struct etm_flow *f)
 {
-	return (f->at != ETM_NO_BLOCK || f->is_popping) &&
-	       !(f->no_push && f->config->has_return_stack);
+	return (f->flow.at != FLOW_NO_BLOCK || f->flow.is_popping) &&
+	       !(f->flow.no_push && f->config->has_return_stack);
 }
 
 void etm_straight(struct etm_flow *f, struct bytes *in)
@@ -491,6 +482,6 @@ void etm_straight(struct etm_flow *f, struct bytes *in)
 		scan_begin(f, &s, in);
 		take_paths(f, &s);
 		scan_end(f, &s, in);
-	} while (!f->err && one_packet(f, in, s.rest));
+	} while (!f->flow.err && one_packet(f, in, s.rest));
 	settle(f);
 }

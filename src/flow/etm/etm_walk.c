@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_flow_impl.h"
+#include "flow/flow_walk.h"
 
 enum {
 	BOTH = 2, /* E1:E0 of an exception: its return address is the branch's target, too */
@@ -9,274 +10,35 @@ enum {
 
 static bool bad_image(struct etm_flow *f, const char *what)
 {
-	etm_flow_lose(f, ETM_NO_SYNC_BAD_IMAGE, what);
+	etm_flow_lose(f, FLOW_NO_SYNC_BAD_IMAGE, what);
 	return false;
 }
 
-/** Trace info resets them: what follows tells them again, where they are traced. */
+/** Trace info resets them: what follows has them again, where they are traced. */
 static void forget_ids(struct etm_flow *f)
 {
-	f->context.has_cid = f->context.has_vmid = false;
-	f->context.cid = f->context.vmid = 0;
+	f->flow.context.has_cid = f->flow.context.has_vmid = false;
+	f->flow.context.cid = f->flow.context.vmid = 0;
 }
 
 void etm_walk_forget(struct etm_flow *f)
 {
 	forget_ids(f);
-	f->needs_address = f->needs_context = true;
-	f->is_popping = f->no_push = false;
-	f->stack_nr = 0;
-	f->context.upper_el = 0;
-	f->at = f->from = ETM_NO_BLOCK;
-}
-
-static void move_to(struct etm_flow *f, uint64_t pc, enum isa isa)
-{
-	f->pc = pc;
-	f->isa = isa;
-	f->at = ETM_NO_BLOCK;
-	f->needs_address = false;
-	f->is_popping = false;
-}
-
-static void lose_place(struct etm_flow *f)
-{
-	f->needs_address = true;
-	f->is_popping = false;
-	f->at = ETM_NO_BLOCK;
-}
-
-static void push(struct etm_flow *f, uint32_t call)
-{
-	const struct etm_block *b = &f->blocks.all.data[call];
-
-	if (!f->config->has_return_stack || f->no_push)
-		return;
-	f->stack_top = (f->stack_top + 1) % ETM_STACK_DEPTH;
-	f->stack[f->stack_top] = (struct etm_return){b->start + b->bytes, call, b->isa};
-	f->stack_nr += f->stack_nr < ETM_STACK_DEPTH;
-}
-
-static bool here(struct etm_flow *f);
-
-/** The branch of f->from led here. */
-static void arrive(struct etm_flow *f)
-{
-	if (f->from != ETM_NO_BLOCK && !f->items && here(f))
-		etm_flow_went(f, f->from, f->at, (int32_t)f->step);
-	f->from = ETM_NO_BLOCK;
-}
-
-static bool pop(struct etm_flow *f)
-{
-	if (!f->is_popping)
-		return true;
-	if (!f->stack_nr) {
-		etm_flow_lose(f, ETM_NO_SYNC_BAD_PACKET, "the return stack is empty");
-		return false;
-	}
-	move_to(f, f->stack[f->stack_top].address, (enum isa)f->stack[f->stack_top].isa);
-	f->stack_top = (f->stack_top + ETM_STACK_DEPTH - 1) % ETM_STACK_DEPTH;
-	f->stack_nr--;
-	arrive(f);
-	return !f->err;
-}
-
-/** The block at the place where execution is. @return false: no memory. */
-static bool here(struct etm_flow *f)
-{
-	if (f->at == ETM_NO_BLOCK)
-		f->at = etm_blocks_get(&f->blocks, f->space, f->isa, f->pc);
-	if (f->at == ETM_NO_BLOCK)
-		etm_flow_fail(f, CLEW_NO_MEMORY);
-	return f->at != ETM_NO_BLOCK;
-}
-
-static void tell_range(struct etm_flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
-{
-	struct etm_event e = {.kind = ETM_EV_RANGE,
-			      .isa = (uint8_t)f->isa,
-			      .el = f->context.el,
-			      .count = nr_insns,
-			      .space = f->space,
-			      .address = from,
-			      .end = to};
-
-	if (from == to)
-		return;
-	etm_flow_add_range(f, nr_insns);
-	if (!f->items)
-		etm_flow_ran(f, from, to, nr_insns);
-	etm_flow_event(f, &e);
-}
-
-static void tell_no_code(struct etm_flow *f, uint64_t address)
-{
-	struct etm_event e = {
-		.kind = ETM_EV_NACC, .el = f->context.el, .space = f->space, .address = address};
-
-	f->totals.nr_nacc++;
-	etm_flow_event(f, &e);
-	lose_place(f);
-}
-
-/** A block that ends before a waypoint. */
-static bool step_broken(struct etm_flow *f, const struct etm_block *b)
-{
-	uint64_t end = b->start + b->bytes;
-
-	tell_range(f, b->start, end, b->nr_insns);
-	if (b->flags & ETM_BLOCK_ENDLESS)
-		return bad_image(f, "code without a branch");
-	tell_no_code(f, end);
-	return true;
-}
-
-/** Behind block @p at, whose waypoint was taken. */
-static void take(struct etm_flow *f, uint32_t at)
-{
-	const struct etm_block *b = &f->blocks.all.data[at];
-	uint64_t next = b->start + b->bytes;
-	struct etm_event e = {.kind = ETM_EV_EXCEPTION_RET};
-
-	if (b->flags & INSN_LINK)
-		push(f, at);
-	switch ((enum insn_kind)b->kind) {
-	case INSN_BRANCH:
-	case INSN_COND:
-		move_to(f, b->target, etm_target_isa(b));
-		return;
-	case INSN_INDIRECT:
-		lose_place(f);
-		f->is_popping = f->config->has_return_stack;
-		f->from = at;
-		if (b->flags & INSN_ERET && f->config->is_ete)
-			etm_flow_event(f, &e); /* the packet that ETMv4 has */
-		return;
-	case INSN_PLAIN:
-	case INSN_ISB:
-	case INSN_WFX:
-	case INSN_TSTART:
-	case INSN_FAR:
-	case INSN_SPECIAL:
-		move_to(f, next, (enum isa)b->isa);
-		return;
-	}
-}
-
-/** An atom of an unknown instruction; nor is what comes next the target of f->from. */
-static void drop(struct etm_flow *f)
-{
-	if (!f->nr_dropped++)
-		f->dropped_at = f->offset;
-	f->totals.nr_atoms_dropped++;
-	f->from = ETM_NO_BLOCK;
-	if (f->has_first_to == ETM_TO_OPEN)
-		f->has_first_to = ETM_TO_NOBODY;
-}
-
-void etm_walk_tell_dropped(struct etm_flow *f)
-{
-	const struct etm_event e = {
-		.kind = ETM_EV_DROPPED, .el = f->context.el, .value = f->nr_dropped};
-	uint64_t offset = f->offset;
-
-	if (!f->nr_dropped)
-		return;
-	f->nr_dropped = 0;
-	f->offset = f->dropped_at;
-	etm_flow_event(f, &e);
-	f->offset = offset;
-}
-
-bool etm_walk_atom(struct etm_flow *f, bool is_e)
-{
-	uint32_t at, next;
-	const struct etm_block *b;
-
-	f->last_edge.kind = ETM_EDGE_NONE;
-	f->first = f->first ? f->first : ETM_FIRST_P0;
-	if (!pop(f))
-		return false;
-	if (f->needs_address || f->needs_context) {
-		drop(f);
-		return true;
-	}
-	if (!here(f))
-		return false;
-	at = f->at;
-	b = &f->blocks.all.data[at];
-	if (b->kind == INSN_PLAIN)
-		return step_broken(f, b);
-	etm_flow_item(f, at, is_e);
-	next = f->blocks.links.data[at].next[is_e];
-	if (next != ETM_NO_BLOCK) {
-		b = &f->blocks.all.data[next];
-		f->pc = b->start;
-		f->isa = (enum isa)b->isa;
-		f->at = next;
-		return true;
-	}
-	if (is_e)
-		take(f, at);
-	else
-		move_to(f, b->start + b->bytes, (enum isa)b->isa);
-	if (!f->needs_address && here(f))
-		*etm_link_of(f, at, is_e) = f->at;
-	return !f->err;
+	flow_forget(&f->flow);
 }
 
 /* --- the other elements --- */
 
-static void set_address(struct etm_flow *f, const struct etm_elem *e)
-{
-	uint32_t from = f->from;
-
-	if (f->has_first_to == ETM_TO_OPEN) {
-		f->has_first_to = ETM_TO_KNOWN;
-		f->first_to = e->value;
-	}
-	f->no_push = false;
-	move_to(f, e->value, etm_isa_of(f, e->is));
-	arrive(f);
-	f->last_edge.kind = ETM_EDGE_NONE;
-	if (from != ETM_NO_BLOCK && !f->items && f->at != ETM_NO_BLOCK)
-		f->last_edge = (struct etm_edge_told){ETM_EDGE_OF_BRANCH, from, f->at};
-}
-
-void etm_walk_look_up_space(struct etm_flow *f)
-{
-	const struct etm_pe_context *c = &f->context;
-	struct code_key key = {.el = c->el,
-			       .upper_el = c->upper_el,
-			       .security = c->security,
-			       .has_cid = c->has_cid,
-			       .has_vmid = c->has_vmid,
-			       .cid = c->cid,
-			       .vmid = c->vmid,
-			       .ticks = f->ticks,
-			       .bound = f->bound};
-	uint32_t space = f->opts.code->space(f->opts.code->ctx, &key);
-
-	if (f->is_speculative && !f->has_own_ticks) {
-		f->asked[f->nr_asked % ETM_MAX_ASKED].key = key;
-		f->asked[f->nr_asked++ % ETM_MAX_ASKED].space = space;
-	}
-	if (space != f->space)
-		f->at = ETM_NO_BLOCK;
-	f->space = space;
-}
-
 static void set_context(struct etm_flow *f, const struct etm_elem *e)
 {
-	struct etm_event told = {.kind = ETM_EV_CONTEXT};
+	struct flow_event event = {.kind = FLOW_EV_CONTEXT};
 	const struct etm_context *n = &e->context;
-	struct etm_pe_context *c = &f->context;
+	struct flow_context *c = &f->flow.context;
 
 	c->el = n->el;
-	if (!f->has_own_context)
-		f->has_own_upper_el = n->el;
-	f->has_own_context = true;
+	if (!f->has_context)
+		f->flow.has_own_context = n->el; /* upper_el is no guess any more */
+	f->has_context = true;
 	if (n->el)
 		c->upper_el = n->el;
 	c->security = (uint8_t)(n->nse << 1 | n->ns); /* enum code_security */
@@ -289,77 +51,46 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 		c->has_cid = f->config->cid_bytes;
 		c->cid = n->cid;
 	}
-	f->needs_context = false;
-	if (!f->needs_address) {
+	f->flow.needs_context = false;
+	if (!f->flow.needs_address) {
 		/* Branches may have led to T32, or from it, since the last address. */
-		if (f->isa != ISA_T32)
-			f->isa = c->is_64 ? ISA_A64 : ISA_A32;
-		f->at = ETM_NO_BLOCK;
+		if (f->flow.isa != ISA_T32)
+			f->flow.isa = c->is_64 ? ISA_A64 : ISA_A32;
+		f->flow.at = FLOW_NO_BLOCK;
 	}
-	etm_walk_look_up_space(f);
-	told.context = *c;
-	told.space = f->space;
-	told.el = c->el;
-	etm_flow_event(f, &told);
-}
-
-/** Instructions up to, and without, the exception's return address. */
-static void run_to(struct etm_flow *f, uint64_t end)
-{
-	uint64_t readable;
-	uint32_t nr;
-
-	if (end <= f->pc)
-		return;
-	nr = etm_reach_count(&f->reach, &f->blocks, f->space, f->isa, f->pc, end, &readable);
-	tell_range(f, f->pc, readable, nr);
-	if (nr >= ETM_MAX_BLOCK_INSNS)
-		etm_flow_lose(f, ETM_NO_SYNC_BAD_IMAGE,
-			      "an exception far from where execution was");
-	else if (readable < end)
-		tell_no_code(f, readable);
+	flow_look_up_space(&f->flow);
+	event.context = *c;
+	event.space = f->flow.space;
+	event.el = c->el;
+	flow_put_event(&f->flow, &event);
 }
 
 static bool except(struct etm_flow *f, const struct etm_elem *e)
 {
-	struct etm_event told = {.kind = ETM_EV_EXCEPTION,
-				 .number = e->a,
-				 .address = e->value,
-				 .el = f->context.el,
-				 .is_target = e->e == BOTH};
-	struct etm_event gap = {.kind = ETM_EV_NO_TARGET, .end = e->value};
+	struct flow_event event = {.kind = FLOW_EV_EXCEPTION,
+				   .number = e->a,
+				   .address = e->value,
+				   .el = f->flow.context.el,
+				   .is_target = e->e == BOTH};
+	struct flow_event gap = {.kind = FLOW_EV_NO_TARGET, .end = e->value};
 	bool is_of_nowhere = f->config->is_m_profile && e->value == NOWHERE;
 
 	if (e->e == BOTH || is_of_nowhere)
-		f->is_popping = false;
-	else if (!pop(f))
+		f->flow.is_popping = false;
+	else if (!flow_pop(&f->flow))
 		return false;
-	if (e->e != BOTH && !is_of_nowhere && !f->needs_context) {
-		if (!f->needs_address)
-			run_to(f, e->value);
-		else if (f->from != ETM_NO_BLOCK)
-			etm_flow_event(f, &gap);
+	if (e->e != BOTH && !is_of_nowhere && !f->flow.needs_context) {
+		if (!f->flow.needs_address)
+			flow_run_to(&f->flow, e->value);
+		else if (f->flow.from != FLOW_NO_BLOCK)
+			flow_put_event(&f->flow, &gap);
 	}
 	if (f->sync != ETM_RUNNING)
 		return false;
-	f->totals.nr_exceptions++;
-	etm_flow_event(f, &told);
-	lose_place(f);
-	f->from = ETM_NO_BLOCK;
-	return true;
-}
-
-/** From block f->at on, whose waypoint was not taken. @return false: no memory. */
-static bool fall_through(struct etm_flow *f)
-{
-	const struct etm_block *b = &f->blocks.all.data[f->at];
-	uint32_t at = f->at, next = f->blocks.links.data[at].next[0];
-
-	move_to(f, b->start + b->bytes, (enum isa)b->isa);
-	f->at = next;
-	if (!here(f))
-		return false;
-	f->blocks.links.data[at].next[0] = f->at;
+	f->flow.totals.nr_exceptions++;
+	flow_put_event(&f->flow, &event);
+	flow_lose_place(&f->flow);
+	f->flow.from = FLOW_NO_BLOCK;
 	return true;
 }
 
@@ -369,67 +100,67 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 	uint64_t from;
 	uint32_t nr_insns = 0, nr_walked = 0, nr_blocks = 0;
 
-	if (f->needs_context) {
-		drop(f);
+	if (f->flow.needs_context) {
+		flow_drop(&f->flow);
 		return true;
 	}
-	if (f->stack_nr && !pop(f))
+	if (f->flow.stack_nr && !flow_pop(&f->flow))
 		return false;
-	f->is_popping = false; /* the target is not told, and not needed */
-	f->from = ETM_NO_BLOCK;
-	if (f->needs_address || f->pc > e->value)
-		move_to(f, e->value, etm_isa_of(f, e->is));
-	from = f->pc;
+	f->flow.is_popping = false; /* the target is not in the trace, and not needed */
+	f->flow.from = FLOW_NO_BLOCK;
+	if (f->flow.needs_address || f->flow.pc > e->value)
+		flow_move_to(&f->flow, e->value, etm_isa_of(f, e->is));
+	from = f->flow.pc;
 	for (;;) {
-		const struct etm_block *b;
+		const struct flow_block *b;
 		uint64_t branch;
 
-		if (!here(f))
+		if (!flow_here(&f->flow))
 			return false;
-		b = &f->blocks.all.data[f->at];
+		b = &f->flow.blocks.all.data[f->flow.at];
 		branch = b->start + b->bytes - b->last_bytes;
 		if (b->kind == INSN_PLAIN || branch > e->value)
-			tell_range(f, from, b->start, nr_insns); /* got so far */
+			flow_put_range(&f->flow, from, b->start, nr_insns); /* got so far */
 		if (b->kind == INSN_PLAIN)
-			return step_broken(f, b);
+			return flow_step_broken(&f->flow, b);
 		if (branch > e->value)
 			return bad_image(f, "no branch at a source address");
 		nr_walked += b->nr_insns;
-		if (nr_walked > ETM_MAX_BLOCK_INSNS)
+		if (nr_walked > FLOW_MAX_BLOCK_INSNS)
 			return bad_image(f, "a source address far from where execution was");
 		nr_insns += b->nr_insns;
 		if (branch == e->value)
 			break;
-		if (!f->items || f->opts.splits_source_ranges) {
-			etm_flow_item(f, f->at, false);
+		if (!f->flow.items || f->opts.splits_source_ranges) {
+			flow_put_item(&f->flow, f->flow.at, false);
 			from = b->start + b->bytes;
 			nr_insns = 0;
-			if (f->nr_items >= ETM_BATCH_ITEMS)
-				etm_flow_deliver(f);
+			if (f->flow.nr_items >= FLOW_BATCH_ITEMS)
+				flow_deliver(&f->flow);
 		}
 		if (++nr_blocks == MAX_SKIPPED)
 			return bad_image(f, "a source address many branches away");
-		if (!fall_through(f))
+		if (!flow_fall_through(&f->flow))
 			return false;
 	}
-	if (from == f->blocks.all.data[f->at].start) {
-		etm_flow_item(f, f->at, true);
+	if (from == f->flow.blocks.all.data[f->flow.at].start) {
+		flow_put_item(&f->flow, f->flow.at, true);
 	} else {
-		const struct etm_block *b = &f->blocks.all.data[f->at];
+		const struct flow_block *b = &f->flow.blocks.all.data[f->flow.at];
 
-		tell_range(f, from, b->start + b->bytes, nr_insns);
+		flow_put_range(&f->flow, from, b->start + b->bytes, nr_insns);
 	}
-	take(f, f->at);
+	flow_take(&f->flow, f->flow.at);
 	return true;
 }
 
-/** May execution go on behind the waypoint as if it were not there? In T32 an IT block tells. */
-static bool may_go_on(const struct etm_block *b)
+/** May execution go on after the waypoint as if it were not there? In T32 an IT block decides. */
+static bool may_go_on(const struct flow_block *b)
 {
 	return b->kind == INSN_COND || b->flags & INSN_MAY_FAIL || b->isa == ISA_T32;
 }
 
-static bool is_branch(const struct etm_block *b)
+static bool is_branch(const struct flow_block *b)
 {
 	return b->kind == INSN_BRANCH || b->kind == INSN_COND || b->kind == INSN_INDIRECT;
 }
@@ -439,151 +170,152 @@ static bool pass_barriers(struct etm_flow *f, uint32_t nr, uint32_t *ret_nr)
 {
 	*ret_nr = 0;
 	for (;;) {
-		const struct etm_block *b = &f->blocks.all.data[f->at];
+		const struct flow_block *b = &f->flow.blocks.all.data[f->flow.at];
 
-		if (b->kind == INSN_PLAIN || is_branch(b) || nr > ETM_MAX_BLOCK_INSNS ||
+		if (b->kind == INSN_PLAIN || is_branch(b) || nr > FLOW_MAX_BLOCK_INSNS ||
 		    nr - *ret_nr <= b->nr_insns)
 			return true;
 		*ret_nr += b->nr_insns;
-		if (!fall_through(f))
+		if (!flow_fall_through(&f->flow))
 			return false;
 	}
 }
 
 /** What pass_barriers() passed, from block @p at on; and up to @p end. */
-static void tell_passed(struct etm_flow *f, uint32_t at, uint64_t end, uint32_t nr)
+static void give_passed(struct etm_flow *f, uint32_t at, uint64_t end, uint32_t nr)
 {
-	uint64_t from = f->blocks.all.data[at].start;
+	uint64_t from = f->flow.blocks.all.data[at].start;
 
-	while ((!f->items || f->opts.splits_source_ranges) && at != f->at) {
-		const struct etm_block *b = &f->blocks.all.data[at];
+	while ((!f->flow.items || f->opts.splits_source_ranges) && at != f->flow.at) {
+		const struct flow_block *b = &f->flow.blocks.all.data[at];
 
-		etm_flow_item(f, at, !may_go_on(b));
-		if (f->nr_items >= ETM_BATCH_ITEMS)
-			etm_flow_deliver(f);
+		flow_put_item(&f->flow, at, !may_go_on(b));
+		if (f->flow.nr_items >= FLOW_BATCH_ITEMS)
+			flow_deliver(&f->flow);
 		from = b->start + b->bytes;
 		nr -= b->nr_insns;
-		at = f->blocks.links.data[at].next[0];
+		at = f->flow.blocks.links.data[at].next[0];
 	}
-	tell_range(f, from, end, nr);
+	flow_put_range(&f->flow, from, end, nr);
 }
 
 /** Q: instructions of which no atoms were sent. */
 static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 {
-	struct etm_event gap = {.kind = ETM_EV_NO_PATH,
-				.el = f->context.el,
-				.space = f->space,
-				.end = e->value,
-				.has_count = e->has_count,
-				.count = e->a};
-	const struct etm_block *b;
+	struct flow_event gap = {.kind = FLOW_EV_NO_PATH,
+				 .el = f->flow.context.el,
+				 .space = f->flow.space,
+				 .end = e->value,
+				 .has_count = e->has_count,
+				 .count = e->a};
+	const struct flow_block *b;
 	uint64_t end = 0, next;
 	uint32_t nr = 0, passed, first;
 
-	if (!pop(f))
+	if (!flow_pop(&f->flow))
 		return false;
-	if (f->from != ETM_NO_BLOCK) {
-		gap.kind = ETM_EV_NO_TARGET;
-		etm_flow_event(f, &gap);
+	if (f->flow.from != FLOW_NO_BLOCK) {
+		gap.kind = FLOW_EV_NO_TARGET;
+		flow_put_event(&f->flow, &gap);
 	}
-	f->from = ETM_NO_BLOCK; /* the address is where Q ended, not where a branch went */
-	gap.isa = (uint8_t)f->isa;
-	gap.address = f->pc;
-	if (!f->needs_address && !f->needs_context) {
-		if (!here(f))
+	f->flow.from = FLOW_NO_BLOCK; /* the address is where Q ended, not where a branch went */
+	gap.isa = (uint8_t)f->flow.isa;
+	gap.address = f->flow.pc;
+	if (!f->flow.needs_address && !f->flow.needs_context) {
+		if (!flow_here(&f->flow))
 			return false;
-		first = f->at;
+		first = f->flow.at;
 		if (!pass_barriers(f, e->has_count ? e->a : 0, &passed))
 			return false;
-		b = &f->blocks.all.data[f->at];
+		b = &f->flow.blocks.all.data[f->flow.at];
 		next = b->start + b->bytes;
-		if (e->value - f->pc < b->bytes)
-			nr = etm_blocks_count(&f->blocks, f->space, f->isa, f->pc, e->value, &end);
+		if (e->value - f->flow.pc < b->bytes)
+			nr = flow_code_count(&f->flow.code, f->flow.space, f->flow.isa, f->flow.pc,
+					     e->value, &end);
 		if (e->has_count && e->a == passed + b->nr_insns &&
 		    (is_branch(b) || (b->kind != INSN_PLAIN && next == e->value))) {
 			bool is_e = next != e->value || !may_go_on(b);
 
-			if (passed && f->items && !f->opts.splits_source_ranges) {
-				tell_passed(f, first, next, e->a);
+			if (passed && f->flow.items && !f->opts.splits_source_ranges) {
+				give_passed(f, first, next, e->a);
 			} else {
-				tell_passed(f, first, b->start, passed);
-				etm_flow_item(f, f->at, is_e);
+				give_passed(f, first, b->start, passed);
+				flow_put_item(&f->flow, f->flow.at, is_e);
 			}
 			if (b->kind == INSN_INDIRECT && is_e)
-				f->from = f->at;
+				f->flow.from = f->flow.at;
 		} else if (e->has_count && e->a && e->a == passed + nr && end == e->value)
-			tell_passed(f, first, end, e->a);
+			give_passed(f, first, end, e->a);
 		else
-			etm_flow_event(f, &gap);
+			flow_put_event(&f->flow, &gap);
 	}
-	set_address(f, e);
+	flow_go_to(&f->flow, e->value, etm_isa_of(f, e->is));
 	return true;
 }
 
-static void told_simply(struct etm_flow *f, enum etm_event_kind kind, uint32_t number)
+static void put_simply(struct etm_flow *f, enum flow_event_kind kind, uint32_t number)
 {
-	struct etm_event e = {.kind = (uint8_t)kind, .number = number, .el = f->context.el};
+	struct flow_event e = {.kind = (uint8_t)kind, .number = number, .el = f->flow.context.el};
 
-	etm_flow_event(f, &e);
+	flow_put_event(&f->flow, &e);
 }
 
 void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 {
-	struct etm_event told = {.has_count = e->has_count,
-				 .count = e->a,
-				 .number = e->a,
-				 .el = e->el,
-				 .value = e->value};
+	struct flow_event event = {.has_count = e->has_count,
+				   .count = e->a,
+				   .number = e->a,
+				   .el = e->el,
+				   .value = e->value};
 
 	switch (e->kind) {
 	case ETM_EL_TIMESTAMP:
-		told.kind = ETM_EV_TIMESTAMP;
+		event.kind = FLOW_EV_TIMESTAMP;
 		if (e->value) {
-			f->ticks = e->value;
-			f->has_own_ticks = true;
-			if (!f->needs_context)
-				etm_walk_look_up_space(f);
+			f->flow.ticks = e->value;
+			f->flow.has_own_ticks = true;
+			if (!f->flow.needs_context)
+				flow_look_up_space(&f->flow);
 		}
 		break;
 	case ETM_EL_CYCLES:
-		told.kind = ETM_EV_CYCLES;
+		event.kind = FLOW_EV_CYCLES;
 		break;
 	case ETM_EL_EVENT:
-		told.kind = ETM_EV_EVENT;
+		event.kind = FLOW_EV_EVENT;
 		break;
 	case ETM_EL_TS_MARKER:
-		told.kind = ETM_EV_TS_MARKER;
+		event.kind = FLOW_EV_TS_MARKER;
 		break;
 	case ETM_EL_ITE:
-		told.kind = ETM_EV_INSTRUMENTATION;
+		event.kind = FLOW_EV_INSTRUMENTATION;
 		break;
 	default:
 		return;
 	}
-	etm_flow_event(f, &told);
+	flow_put_event(&f->flow, &event);
 }
 
 static void start_again(struct etm_flow *f)
 {
-	struct etm_event e = {.kind = ETM_EV_TRACE_ON, .is_overflow = f->was_overflow};
+	struct flow_event e = {.kind = FLOW_EV_TRACE_ON, .is_overflow = f->was_overflow};
 
 	f->was_overflow = false;
-	f->stack_nr = 0;
-	f->from = ETM_NO_BLOCK;
-	if (f->has_first_to == ETM_TO_OPEN)
-		f->has_first_to = ETM_TO_NOBODY;
-	lose_place(f);
-	etm_flow_event(f, &e);
+	f->flow.stack_nr = 0;
+	f->flow.from = FLOW_NO_BLOCK;
+	if (f->flow.has_first_to == FLOW_TO_OPEN)
+		f->flow.has_first_to = FLOW_TO_UNKNOWN;
+	flow_lose_place(&f->flow);
+	flow_put_event(&f->flow, &e);
 }
 
 bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 {
-	etm_walk_tell_dropped(f);
-	f->offset = e->offset;
+	flow_put_dropped(&f->flow);
+	f->flow.offset = e->offset;
 	if (e->kind <= ETM_EL_TRANS_START) {
-		f->last_edge.kind = ETM_EDGE_NONE;
-		f->first = f->first ? f->first : ETM_FIRST_P0;
+		f->flow.last_edge.kind = FLOW_EDGE_NONE;
+		f->flow.first = f->flow.first ? f->flow.first : FLOW_FIRST_RAN;
 	}
 	switch ((enum etm_element)e->kind) {
 	case ETM_EL_ATOMS:
@@ -591,23 +323,23 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 	case ETM_EL_EXCEPTION:
 		return except(f, e);
 	case ETM_EL_PE_RESET:
-		lose_place(f);
-		f->from = ETM_NO_BLOCK;
-		f->stack_nr = 0;
-		told_simply(f, ETM_EV_PE_RESET, 0);
+		flow_lose_place(&f->flow);
+		f->flow.from = FLOW_NO_BLOCK;
+		f->flow.stack_nr = 0;
+		put_simply(f, FLOW_EV_PE_RESET, 0);
 		break;
 	case ETM_EL_SOURCE:
 		return source(f, e);
 	case ETM_EL_Q:
 		return skip_over(f, e);
 	case ETM_EL_FUNCTION_RET:
-		told_simply(f, ETM_EV_FUNCTION_RET, 0);
+		put_simply(f, FLOW_EV_FUNCTION_RET, 0);
 		break;
 	case ETM_EL_TRANS_START:
-		told_simply(f, ETM_EV_TRANSACTION, ETM_TRANS_START);
+		put_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_START);
 		break;
 	case ETM_EL_ADDRESS:
-		set_address(f, e);
+		flow_go_to(&f->flow, e->value, etm_isa_of(f, e->is));
 		break;
 	case ETM_EL_CONTEXT:
 		set_context(f, e);
@@ -616,18 +348,18 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		start_again(f);
 		break;
 	case ETM_EL_TRACE_INFO:
-		f->stack_nr = 0;
-		f->no_push = true;
+		f->flow.stack_nr = 0;
+		f->flow.no_push = true;
 		forget_ids(f);
 		break;
 	case ETM_EL_EXCEPTION_RET:
-		told_simply(f, ETM_EV_EXCEPTION_RET, 0);
+		put_simply(f, FLOW_EV_EXCEPTION_RET, 0);
 		break;
 	case ETM_EL_TRANS_COMMIT:
-		told_simply(f, ETM_EV_TRANSACTION, ETM_TRANS_COMMITTED);
+		put_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_COMMITTED);
 		break;
 	case ETM_EL_TRANS_FAIL:
-		told_simply(f, ETM_EV_TRANSACTION, ETM_TRANS_FAILED);
+		put_simply(f, FLOW_EV_TRANSACTION, FLOW_TRANS_FAILED);
 		break;
 	case ETM_EL_TIMESTAMP:
 	case ETM_EL_CYCLES:
@@ -637,5 +369,5 @@ bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e)
 		etm_walk_note(f, e);
 		break;
 	}
-	return !f->err;
+	return !f->flow.err;
 }

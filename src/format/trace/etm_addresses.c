@@ -34,9 +34,9 @@ static void put_range(struct buf *out, const struct code_source *code, uint32_t 
 	}
 }
 
-static void put_block(struct etm_addresses *a, const struct etm_batch *b, uint32_t nr)
+static void put_block(struct etm_addresses *a, const struct flow_batch *b, uint32_t nr)
 {
-	const struct etm_block *block = &b->blocks[nr];
+	const struct flow_block *block = &b->blocks[nr];
 	size_t from = a->out.nr;
 
 	if (etm_memo_copy(&a->memo, nr, &a->out))
@@ -46,20 +46,20 @@ static void put_block(struct etm_addresses *a, const struct etm_batch *b, uint32
 		etm_memo_put(&a->memo, nr, a->out.data + from, a->out.nr - from);
 }
 
-static void put_item(struct etm_addresses *a, const struct etm_batch *b, uint32_t item)
+static void put_item(struct etm_addresses *a, const struct flow_batch *b, uint32_t item)
 {
-	const struct etm_event *e;
+	const struct flow_event *e;
 
-	if (!(item & ETM_ITEM_EVENT)) {
+	if (!(item & FLOW_ITEM_EVENT)) {
 		put_block(a, b, item >> 1);
 		return;
 	}
-	e = &b->events[item & ~(uint32_t)ETM_ITEM_EVENT];
-	if (e->kind == ETM_EV_RANGE)
+	e = &b->events[item & ~(uint32_t)FLOW_ITEM_EVENT];
+	if (e->kind == FLOW_EV_RANGE)
 		put_range(&a->out, a->code, e->space, e->isa, e->address, e->end - e->address);
 }
 
-enum clew_err etm_addresses_batch(struct etm_addresses *a, const struct etm_batch *b)
+enum clew_err etm_addresses_batch(struct etm_addresses *a, const struct flow_batch *b)
 {
 	enum clew_err err = etm_memo_begin(&a->memo, b) ? CLEW_OK : CLEW_NO_MEMORY;
 

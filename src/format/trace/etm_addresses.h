@@ -19,7 +19,7 @@ struct etm_addresses {
 };
 
 /** @return CLEW_OK, CLEW_NO_MEMORY; what full() says. */
-enum clew_err etm_addresses_batch(struct etm_addresses *a, const struct etm_batch *b);
+enum clew_err etm_addresses_batch(struct etm_addresses *a, const struct flow_batch *b);
 void etm_addresses_done(struct etm_addresses *a);
 
 #endif

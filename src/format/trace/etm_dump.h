@@ -4,6 +4,7 @@
 
 #include <clew/sink.h>
 
+#include "packet/etm/etm_packet.h"
 #include "trace/etm_trace.h"
 
 /*

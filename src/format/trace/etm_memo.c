@@ -3,7 +3,7 @@
 
 enum { LONGEST = 64 << 10, MAX_BLOCKS = 4 << 20 };
 
-bool etm_memo_begin(struct etm_memo *m, const struct etm_batch *b)
+bool etm_memo_begin(struct etm_memo *m, const struct flow_batch *b)
 {
 	if (m->epoch != b->epoch || m->text.nr > ETM_MEMO_TEXT) {
 		m->epoch = b->epoch;

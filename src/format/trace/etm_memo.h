@@ -25,7 +25,7 @@ enum { ETM_MEMO_TEXT = 16 << 20 };
 
 /** Start anew where @p b numbers its blocks anew, or the texts became too many. @return false: out
  * of memory. */
-bool etm_memo_begin(struct etm_memo *m, const struct etm_batch *b);
+bool etm_memo_begin(struct etm_memo *m, const struct flow_batch *b);
 void etm_memo_done(struct etm_memo *m);
 
 /** Remember @p nr's text. Without room it is not kept, which is fine. */

@@ -7,26 +7,26 @@
 #include "format/json_put.h"
 
 /* clang-format off */
-static const char *const words[NR_ETM_EVENTS] = {
-	[ETM_EV_NO_SYNC] = "no_sync",
-	[ETM_EV_TRACE_ON] = "trace_on",
-	[ETM_EV_CONTEXT] = "context",
-	[ETM_EV_NO_PATH] = "i_range_nopath",
-	[ETM_EV_NACC] = "addr_nacc",
-	[ETM_EV_NO_TARGET] = "no_target",
-	[ETM_EV_DROPPED] = "atoms_dropped",
-	[ETM_EV_EXCEPTION] = "exception",
-	[ETM_EV_EXCEPTION_RET] = "exception_ret",
-	[ETM_EV_FUNCTION_RET] = "function_ret",
-	[ETM_EV_PE_RESET] = "pe_reset",
-	[ETM_EV_TIMESTAMP] = "timestamp",
-	[ETM_EV_CYCLES] = "cycle_count",
-	[ETM_EV_EVENT] = "event",
-	[ETM_EV_TS_MARKER] = "sync_marker",
-	[ETM_EV_INSTRUMENTATION] = "instrumentation",
-	[ETM_EV_TRANSACTION] = "memtrans",
-	[ETM_EV_UNSUPPORTED] = "unsupported",
-	[ETM_EV_END] = "eo_trace",
+static const char *const words[NR_FLOW_EVENTS] = {
+	[FLOW_EV_NO_SYNC] = "no_sync",
+	[FLOW_EV_TRACE_ON] = "trace_on",
+	[FLOW_EV_CONTEXT] = "context",
+	[FLOW_EV_NO_PATH] = "i_range_nopath",
+	[FLOW_EV_NACC] = "addr_nacc",
+	[FLOW_EV_NO_TARGET] = "no_target",
+	[FLOW_EV_DROPPED] = "atoms_dropped",
+	[FLOW_EV_EXCEPTION] = "exception",
+	[FLOW_EV_EXCEPTION_RET] = "exception_ret",
+	[FLOW_EV_FUNCTION_RET] = "function_ret",
+	[FLOW_EV_PE_RESET] = "pe_reset",
+	[FLOW_EV_TIMESTAMP] = "timestamp",
+	[FLOW_EV_CYCLES] = "cycle_count",
+	[FLOW_EV_EVENT] = "event",
+	[FLOW_EV_TS_MARKER] = "sync_marker",
+	[FLOW_EV_INSTRUMENTATION] = "instrumentation",
+	[FLOW_EV_TRANSACTION] = "memtrans",
+	[FLOW_EV_UNSUPPORTED] = "unsupported",
+	[FLOW_EV_END] = "eo_trace",
 };
 
 /* OpenCSD's names and numbers of address spaces. */
@@ -38,7 +38,7 @@ static const struct { uint8_t number; const char *name; } memory[4][4] = {
 };
 /* clang-format on */
 
-const char *etm_event_word(enum etm_event_kind kind)
+const char *etm_event_word(enum flow_event_kind kind)
 {
 	return words[kind];
 }
@@ -86,7 +86,7 @@ static void put_range(const struct etm_ranges_text *t, struct buf *out, uint64_t
 /** Behind a range: " EL SEC CTXID VMID". */
 static void make_context(struct etm_ranges_text *t)
 {
-	const struct etm_pe_context *c = &t->pe;
+	const struct flow_context *c = &t->pe;
 	struct buf *out = &t->context;
 
 	buf_clear(out);
@@ -121,9 +121,9 @@ static void make_context(struct etm_ranges_text *t)
 		buf_str(out, " -\n");
 }
 
-static void put_block(struct etm_ranges_text *t, const struct etm_batch *b, uint32_t nr)
+static void put_block(struct etm_ranges_text *t, const struct flow_batch *b, uint32_t nr)
 {
-	const struct etm_block *block = &b->blocks[nr];
+	const struct flow_block *block = &b->blocks[nr];
 	size_t from = t->out.nr;
 
 	if (!etm_memo_copy(&t->memo, nr, &t->out)) {
@@ -136,7 +136,7 @@ static void put_block(struct etm_ranges_text *t, const struct etm_batch *b, uint
 
 /* --- events --- */
 
-static void put_context(struct buf *out, const struct etm_pe_context *c)
+static void put_context(struct buf *out, const struct flow_context *c)
 {
 	buf_printf(out, "el=%u sec=%s ctxid=", c->el, security_word(c->security));
 	if (c->has_cid)
@@ -151,7 +151,7 @@ static void put_context(struct buf *out, const struct etm_pe_context *c)
 	buf_str(out, c->is_64 ? " 64" : " 32");
 }
 
-static void put_cycles(struct buf *out, const struct etm_event *e)
+static void put_cycles(struct buf *out, const struct flow_event *e)
 {
 	if (e->has_count)
 		buf_printf(out, "[CC=%u];", e->count);
@@ -159,77 +159,78 @@ static void put_cycles(struct buf *out, const struct etm_event *e)
 		buf_str(out, "[CC=unknown];");
 }
 
-static void put_details(const struct etm_ranges_text *t, struct buf *out, const struct etm_event *e)
+static void put_details(const struct etm_ranges_text *t, struct buf *out,
+			const struct flow_event *e)
 {
 	static const char *const transactions[] = {"Init", "Start", "Commit", "Fail"};
 	uint8_t el = t->pe.el & 3, security = t->pe.security & 3;
 
-	switch ((enum etm_event_kind)e->kind) {
-	case ETM_EV_NO_SYNC:
+	switch ((enum flow_event_kind)e->kind) {
+	case FLOW_EV_NO_SYNC:
 		buf_printf(out, "[%s]",
-			   etm_no_sync_word(e->reason == ETM_NO_SYNC_INIT && t->is_later
-						    ? ETM_NO_SYNC_RESET
-						    : (enum etm_no_sync)e->reason));
+			   flow_no_sync_word(e->reason == FLOW_NO_SYNC_INIT && t->is_later
+						     ? FLOW_NO_SYNC_RESET
+						     : (enum flow_no_sync)e->reason));
 		break;
-	case ETM_EV_TRACE_ON:
+	case FLOW_EV_TRACE_ON:
 		buf_str(out, e->is_overflow ? "[overflow]" : "[begin or filter]");
 		break;
-	case ETM_EV_CONTEXT:
+	case FLOW_EV_CONTEXT:
 		put_context(out, &e->context);
 		break;
-	case ETM_EV_NO_PATH:
+	case FLOW_EV_NO_PATH:
 		buf_printf(out, "first 0x%" PRIx64 ":[next 0x%" PRIx64 "] num_i(%u)", e->address,
 			   e->end, e->count);
 		break;
-	case ETM_EV_NACC:
+	case FLOW_EV_NACC:
 		buf_printf(out, "0x%" PRIx64 "; Memspace [0x%x:%s]", e->address,
 			   memory[security][el].number, memory[security][el].name);
 		break;
-	case ETM_EV_NO_TARGET:
+	case FLOW_EV_NO_TARGET:
 		buf_printf(out, "up to 0x%" PRIx64, e->end);
 		break;
-	case ETM_EV_DROPPED:
+	case FLOW_EV_DROPPED:
 		buf_printf(out, "%" PRIu64 "; no address", e->value);
 		break;
-	case ETM_EV_EXCEPTION:
+	case FLOW_EV_EXCEPTION:
 		buf_printf(out, "pref ret addr:0x%" PRIx64 "%s; excep num (0x%02x)", e->address,
 			   e->is_target ? " [addr also prev br tgt]" : "", e->number);
 		break;
-	case ETM_EV_TIMESTAMP:
+	case FLOW_EV_TIMESTAMP:
 		buf_printf(out, "[ TS=0x%012" PRIx64 "];", e->value);
 		break;
-	case ETM_EV_CYCLES:
+	case FLOW_EV_CYCLES:
 		put_cycles(out, e);
 		break;
-	case ETM_EV_EVENT:
+	case FLOW_EV_EVENT:
 		buf_printf(out, "Numbered:%u;", e->number);
 		break;
-	case ETM_EV_TS_MARKER:
+	case FLOW_EV_TS_MARKER:
 		buf_str(out, "[Timestamp marker(0x00000000)]");
 		break;
-	case ETM_EV_INSTRUMENTATION:
+	case FLOW_EV_INSTRUMENTATION:
 		buf_printf(out, "EL%u; 0x%016" PRIx64, e->el, e->value);
 		break;
-	case ETM_EV_TRANSACTION:
+	case FLOW_EV_TRANSACTION:
 		buf_str(out, transactions[e->number & 3]);
 		break;
-	case ETM_EV_UNSUPPORTED:
+	case FLOW_EV_UNSUPPORTED:
 		buf_printf(out, "packet 0x%02x", e->number);
 		break;
-	case ETM_EV_END:
+	case FLOW_EV_END:
 		buf_str(out, "[end-of-trace]");
 		break;
-	case ETM_EV_RANGE:
-	case ETM_EV_EXCEPTION_RET:
-	case ETM_EV_FUNCTION_RET:
-	case ETM_EV_PE_RESET:
-	case ETM_EV_BOUND:
-	case NR_ETM_EVENTS:
+	case FLOW_EV_RANGE:
+	case FLOW_EV_EXCEPTION_RET:
+	case FLOW_EV_FUNCTION_RET:
+	case FLOW_EV_PE_RESET:
+	case FLOW_EV_BOUND:
+	case NR_FLOW_EVENTS:
 		break;
 	}
 }
 
-static void put_event_json(struct etm_ranges_text *t, const struct etm_event *e)
+static void put_event_json(struct etm_ranges_text *t, const struct flow_event *e)
 {
 	clew_auto(buf_done) struct buf details = {0};
 	struct json_put j = {.out = &t->out, .needs_comma = true};
@@ -243,7 +244,7 @@ static void put_event_json(struct etm_ranges_text *t, const struct etm_event *e)
 	buf_str(&t->out, "}\n");
 }
 
-static void put_event(struct etm_ranges_text *t, const struct etm_event *e)
+static void put_event(struct etm_ranges_text *t, const struct flow_event *e)
 {
 	size_t at;
 
@@ -263,9 +264,9 @@ static void put_event(struct etm_ranges_text *t, const struct etm_event *e)
 }
 
 /** A packet may tell of several: a line each. */
-static void put_numbered(struct etm_ranges_text *t, const struct etm_event *e)
+static void put_numbered(struct etm_ranges_text *t, const struct flow_event *e)
 {
-	struct etm_event one = *e;
+	struct flow_event one = *e;
 
 	for (one.number = 0; one.number < 4; one.number++) {
 		if (e->number >> one.number & 1)
@@ -273,21 +274,21 @@ static void put_numbered(struct etm_ranges_text *t, const struct etm_event *e)
 	}
 }
 
-static void take_event(struct etm_ranges_text *t, const struct etm_event *e)
+static void take_event(struct etm_ranges_text *t, const struct flow_event *e)
 {
-	if (e->kind == ETM_EV_RANGE) {
+	if (e->kind == FLOW_EV_RANGE) {
 		put_range(t, &t->out, e->address, e->end, e->isa);
 		buf_add(&t->out, t->context.data, t->context.nr);
 		return;
 	}
-	if (e->kind == ETM_EV_END)
+	if (e->kind == FLOW_EV_END)
 		return;
-	if (e->kind == ETM_EV_CONTEXT) {
+	if (e->kind == FLOW_EV_CONTEXT) {
 		t->pe = e->context;
 		t->has_context = true;
 		make_context(t);
 	}
-	if (e->kind == ETM_EV_EVENT)
+	if (e->kind == FLOW_EV_EVENT)
 		put_numbered(t, e);
 	else
 		put_event(t, e);
@@ -299,15 +300,15 @@ void etm_ranges_text_init(struct etm_ranges_text *t)
 	make_context(t);
 }
 
-enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct etm_batch *b)
+enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct flow_batch *b)
 {
 	if (!etm_memo_begin(&t->memo, b))
 		return CLEW_NO_MEMORY;
 	for (size_t i = 0; i < b->nr; i++) {
 		uint32_t item = b->items[i];
 
-		if (item & ETM_ITEM_EVENT)
-			take_event(t, &b->events[item & ~(uint32_t)ETM_ITEM_EVENT]);
+		if (item & FLOW_ITEM_EVENT)
+			take_event(t, &b->events[item & ~(uint32_t)FLOW_ITEM_EVENT]);
 		else
 			put_block(t, b, item >> 1);
 	}
@@ -316,7 +317,7 @@ enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct etm_
 
 void etm_ranges_text_end(struct etm_ranges_text *t)
 {
-	const struct etm_event e = {.kind = ETM_EV_END};
+	const struct flow_event e = {.kind = FLOW_EV_END};
 
 	put_event(t, &e);
 }

@@ -17,27 +17,27 @@ struct etm_ranges_text {
 	const struct etm_unit *unit;
 	bool is_json;
 	bool is_later;        /* this ID was decoded in a session before */
-	uint32_t wants;       /* bit per enum etm_event_kind */
+	uint32_t wants;       /* bit per enum flow_event_kind */
 	struct buf out;       /* the caller empties it after each batch */
 	struct etm_memo memo; /* the part that is the block's */
 	struct buf context;   /* the part that is the context's */
-	struct etm_pe_context pe;
+	struct flow_context pe;
 	bool has_context;
 };
 
-enum { ETM_RANGES_ALL_EVENTS = (1u << NR_ETM_EVENTS) - 1 };
+enum { ETM_RANGES_ALL_EVENTS = (1u << NR_FLOW_EVENTS) - 1 };
 
 /** @p t zeroed but for unit, is_json, is_later and wants. */
 void etm_ranges_text_init(struct etm_ranges_text *t);
 
 /** @return CLEW_OK, CLEW_NO_MEMORY. */
-enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct etm_batch *b);
+enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct flow_batch *b);
 
 /** The last line. */
 void etm_ranges_text_end(struct etm_ranges_text *t);
 void etm_ranges_text_done(struct etm_ranges_text *t);
 
 /** The kind's word in a line; NULL: it has none, as it is not told. */
-const char *etm_event_word(enum etm_event_kind kind);
+const char *etm_event_word(enum flow_event_kind kind);
 
 #endif

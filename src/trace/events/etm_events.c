@@ -150,7 +150,7 @@ const struct perf_evlist *etm_events_list(const struct etm_events *e)
 	return &e->list;
 }
 
-static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	struct etm_events *e = ctx;
 
@@ -169,12 +169,12 @@ static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, 
 	return e->err;
 }
 
-static enum clew_err take_end(void *ctx, size_t unit, struct etm_flow *flow)
+static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
 	struct etm_events *e = ctx;
 
 	(void)unit;
-	e->summary.nr_insns += etm_flow_totals(flow)->nr_insns;
+	e->summary.nr_insns += flow_totals(flow)->nr_insns;
 	return CLEW_OK;
 }
 

@@ -78,7 +78,7 @@ struct etm_synth {
 	struct etm_events *events;
 	const struct etm_unit *unit;
 	size_t index;
-	struct etm_pe_context context;
+	struct flow_context context;
 	uint32_t space;
 	uint64_t ticks, bound;
 	struct etm_who now, then; /* then: of .last, where has_then */
@@ -101,10 +101,10 @@ struct etm_synth {
 };
 
 enum clew_err etm_synth_init(struct etm_synth *s, struct etm_events *e, size_t unit);
-enum clew_err etm_synth_batch(struct etm_synth *s, const struct etm_batch *b);
+enum clew_err etm_synth_batch(struct etm_synth *s, const struct flow_batch *b);
 /** After @p b was given: only that execution comes to @p item, a block or a range, next. The next
  * batch begins with it. */
-enum clew_err etm_synth_arrive(struct etm_synth *s, const struct etm_batch *b, uint32_t item);
+enum clew_err etm_synth_arrive(struct etm_synth *s, const struct flow_batch *b, uint32_t item);
 void etm_synth_done(struct etm_synth *s);
 
 /** --- etm_emit.c --- */

@@ -24,14 +24,14 @@ enum {
 struct blocks {
 	uint32_t refs, epoch;
 	struct {
-		VEC(struct etm_block);
+		VEC(struct flow_block);
 	} all;
 };
 
 struct held {
 	struct held *next;
 	struct blocks *blocks;
-	struct etm_event *events;
+	struct flow_event *events;
 	size_t nr, at; /* items: all, and how many are done */
 	size_t bytes;  /* of them and their events */
 	uint32_t items[];
@@ -78,14 +78,14 @@ static uint64_t key_of(const struct etm_merge *m, size_t unit, uint64_t ticks)
 	return t->ops->time(t, unit, ticks, &ns) ? ns : 0;
 }
 
-static const struct etm_event *timestamp_at(const struct held *h, size_t i)
+static const struct flow_event *timestamp_at(const struct held *h, size_t i)
 {
-	const struct etm_event *e;
+	const struct flow_event *e;
 
-	if (!(h->items[i] & ETM_ITEM_EVENT))
+	if (!(h->items[i] & FLOW_ITEM_EVENT))
 		return NULL;
-	e = &h->events[h->items[i] & ~ETM_ITEM_EVENT];
-	return e->kind == ETM_EV_TIMESTAMP && e->value ? e : NULL;
+	e = &h->events[h->items[i] & ~FLOW_ITEM_EVENT];
+	return e->kind == FLOW_EV_TIMESTAMP && e->value ? e : NULL;
 }
 
 static void find_first_key(const struct etm_merge *m, size_t unit, const struct held *h)
@@ -93,7 +93,7 @@ static void find_first_key(const struct etm_merge *m, size_t unit, const struct 
 	struct waiting *w = &m->units[unit];
 
 	for (size_t i = 0; i < h->nr && !w->has_key; i++) {
-		const struct etm_event *e = timestamp_at(h, i);
+		const struct flow_event *e = timestamp_at(h, i);
 
 		if (e) {
 			w->key = w->next_key = key_of(m, unit, e->value);
@@ -159,7 +159,7 @@ static void blocks_put(struct blocks *b)
 }
 
 /** The unit's blocks, with those that @p b has up to number @p nr. NULL: no memory. */
-static struct blocks *blocks_of(struct waiting *w, const struct etm_batch *b, size_t nr)
+static struct blocks *blocks_of(struct waiting *w, const struct flow_batch *b, size_t nr)
 {
 	struct blocks *own = w->blocks;
 	size_t had;
@@ -190,7 +190,7 @@ static void held_free(struct held *h)
 	mem_free(h);
 }
 
-static struct held *hold(struct waiting *w, const struct etm_batch *b)
+static struct held *hold(struct waiting *w, const struct flow_batch *b)
 {
 	struct held *h = mem_alloc(sizeof(*h) + b->nr * sizeof(h->items[0]));
 	size_t nr_blocks = 0, nr_events = 0;
@@ -200,9 +200,9 @@ static struct held *hold(struct waiting *w, const struct etm_batch *b)
 	*h = (struct held){.nr = b->nr};
 	memcpy(h->items, b->items, b->nr * sizeof(h->items[0]));
 	for (size_t i = 0; i < b->nr; i++) {
-		uint32_t item = b->items[i], at = item & ~ETM_ITEM_EVENT;
+		uint32_t item = b->items[i], at = item & ~FLOW_ITEM_EVENT;
 
-		if (item & ETM_ITEM_EVENT)
+		if (item & FLOW_ITEM_EVENT)
 			nr_events = at >= nr_events ? at + 1 : nr_events;
 		else
 			nr_blocks = at >> 1 >= nr_blocks ? (at >> 1) + 1 : nr_blocks;
@@ -233,7 +233,7 @@ static bool meet(struct etm_merge *m, uint32_t unit)
 	return vec_push(l, unit);
 }
 
-static enum clew_err take_batch(void *ctx, size_t unit, const struct etm_batch *b)
+static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
 	struct etm_merge *m = ctx;
 	struct waiting *w = &m->units[unit];
@@ -255,7 +255,7 @@ static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, 
 	return o->trouble(o->ctx, what, number, offset);
 }
 
-static enum clew_err take_end(void *ctx, size_t unit, struct etm_flow *flow)
+static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
 	const struct etm_decode_opts *o = &((const struct etm_merge *)ctx)->plain;
 
@@ -329,22 +329,22 @@ static enum clew_err fill(struct etm_merge *m, uint32_t lane)
 /** Does execution go on at item @p i, so that a branch before it is complete? */
 static bool is_run(const struct held *h, size_t i)
 {
-	const struct etm_event *e;
+	const struct flow_event *e;
 
-	if (!(h->items[i] & ETM_ITEM_EVENT))
+	if (!(h->items[i] & FLOW_ITEM_EVENT))
 		return true;
-	e = &h->events[h->items[i] & ~ETM_ITEM_EVENT];
-	return e->kind == ETM_EV_RANGE && e->count;
+	e = &h->events[h->items[i] & ~FLOW_ITEM_EVENT];
+	return e->kind == FLOW_EV_RANGE && e->count;
 }
 
 /** Does it only tell of what comes behind it? */
 static bool is_passive(const struct held *h, size_t i)
 {
-	const uint32_t passive = 1u << ETM_EV_CONTEXT | 1u << ETM_EV_TIMESTAMP |
-				 1u << ETM_EV_CYCLES | 1u << ETM_EV_BOUND | 1u << ETM_EV_EVENT |
-				 1u << ETM_EV_TS_MARKER;
+	const uint32_t passive = 1u << FLOW_EV_CONTEXT | 1u << FLOW_EV_TIMESTAMP |
+				 1u << FLOW_EV_CYCLES | 1u << FLOW_EV_BOUND | 1u << FLOW_EV_EVENT |
+				 1u << FLOW_EV_TS_MARKER;
 
-	return passive >> h->events[h->items[i] & ~ETM_ITEM_EVENT].kind & 1;
+	return passive >> h->events[h->items[i] & ~FLOW_ITEM_EVENT].kind & 1;
 }
 
 /**
@@ -358,7 +358,7 @@ static size_t end_of_key(const struct etm_merge *m, uint32_t unit)
 	const struct held *h = w->first;
 
 	for (size_t i = h->at; i < h->nr; i++) {
-		const struct etm_event *e = timestamp_at(h, i);
+		const struct flow_event *e = timestamp_at(h, i);
 		uint64_t key = e ? key_of(m, unit, e->value) : 0;
 
 		if (key > w->next_key)
@@ -390,11 +390,11 @@ static enum clew_err run_first(struct etm_merge *m)
 	struct waiting *w = &m->units[unit];
 	struct held *h = w->first;
 	size_t end = end_of_key(m, unit);
-	const struct etm_batch b = {.items = h->items + h->at,
-				    .nr = end - h->at,
-				    .blocks = h->blocks->all.data,
-				    .events = h->events,
-				    .epoch = h->blocks->epoch};
+	const struct flow_batch b = {.items = h->items + h->at,
+				     .nr = end - h->at,
+				     .blocks = h->blocks->all.data,
+				     .events = h->events,
+				     .epoch = h->blocks->epoch};
 	struct etm_synth *synth = &m->events->synths[unit];
 	enum clew_err err = etm_synth_batch(synth, &b);
 

@@ -439,7 +439,7 @@ static void fail(struct etm_synth *s, uint32_t code, const char *words, const ch
 	etm_emit_error(s, &error);
 }
 
-static void fail_at(struct etm_synth *s, const struct etm_event *e)
+static void fail_at(struct etm_synth *s, const struct flow_event *e)
 {
 	const struct code_source *code = s->unit->code;
 	struct etm_error error = {
@@ -454,12 +454,12 @@ static void fail_at(struct etm_synth *s, const struct etm_event *e)
 	etm_emit_error(s, &error);
 }
 
-static struct next at_block(const struct etm_block *b, uint32_t number)
+static struct next at_block(const struct flow_block *b, uint32_t number)
 {
 	return (struct next){b->start, b->space, number, b->isa};
 }
 
-static struct next at_range(const struct etm_event *e)
+static struct next at_range(const struct flow_event *e)
 {
 	return (struct next){e->address, e->space, NO_BLOCK, e->isa};
 }
@@ -472,7 +472,7 @@ static void come(struct etm_synth *s, const struct next *n)
 	s->has_arrived = false;
 }
 
-static void take_block(struct etm_synth *s, const struct etm_block *b, uint32_t number, bool is_e)
+static void take_block(struct etm_synth *s, const struct flow_block *b, uint32_t number, bool is_e)
 {
 	const struct next n = at_block(b, number);
 	uint32_t flow = is_e ? flow_of_insn(b->kind, b->flags) : 0;
@@ -494,7 +494,7 @@ static void take_block(struct etm_synth *s, const struct etm_block *b, uint32_t 
 }
 
 /** Its last instruction is of no branch that was taken. */
-static void take_range(struct etm_synth *s, const struct etm_event *e)
+static void take_range(struct etm_synth *s, const struct flow_event *e)
 {
 	const struct next n = at_range(e);
 
@@ -514,7 +514,7 @@ static void take_range(struct etm_synth *s, const struct etm_event *e)
 	run(s, &n, e->count, 0);
 }
 
-static void take_exception(struct etm_synth *s, const struct etm_event *e)
+static void take_exception(struct etm_synth *s, const struct flow_event *e)
 {
 	struct next n = {e->address, s->space, NO_BLOCK, s->last.isa};
 
@@ -533,7 +533,7 @@ static void take_exception(struct etm_synth *s, const struct etm_event *e)
 }
 
 /** Unreadable code at the event's address: how execution came there is known. */
-static void take_no_code(struct etm_synth *s, const struct etm_event *e)
+static void take_no_code(struct etm_synth *s, const struct flow_event *e)
 {
 	const struct next n = {e->address, e->space, NO_BLOCK, s->last.isa};
 
@@ -549,7 +549,7 @@ static void take_no_code(struct etm_synth *s, const struct etm_event *e)
 }
 
 /** Branches in unknown code; after unreadable code that was reported already. */
-static void take_dropped(struct etm_synth *s, const struct etm_event *e)
+static void take_dropped(struct etm_synth *s, const struct flow_event *e)
 {
 	s->events->summary.nr_dropped += e->value;
 	if (s->before == ETM_NO_CODE)
@@ -564,40 +564,40 @@ static bool is_muted(const struct etm_synth *s, char flag)
 	return s->events->opts.itrace.errors_minus >> (flag - 'a') & 1;
 }
 
-static void take_no_sync(struct etm_synth *s, const struct etm_event *e)
+static void take_no_sync(struct etm_synth *s, const struct flow_event *e)
 {
 	end_trace(s);
-	switch ((enum etm_no_sync)e->reason) {
-	case ETM_NO_SYNC_INIT:
-	case ETM_NO_SYNC_RESET:
-	case NR_ETM_NO_SYNCS:
+	switch ((enum flow_no_sync)e->reason) {
+	case FLOW_NO_SYNC_INIT:
+	case FLOW_NO_SYNC_RESET:
+	case NR_FLOW_NO_SYNCS:
 		break;
-	case ETM_NO_SYNC_OVERFLOW:
+	case FLOW_NO_SYNC_OVERFLOW:
 		if (!is_muted(s, 'o'))
 			fail(s, ERROR_OVERFLOW, "Overflow packet", NULL);
 		break;
-	case ETM_NO_SYNC_DISCARD:
+	case FLOW_NO_SYNC_DISCARD:
 		if (!is_muted(s, 'l'))
 			fail(s, ERROR_LOST, "Lost trace data", NULL);
 		break;
-	case ETM_NO_SYNC_BAD_PACKET:
+	case FLOW_NO_SYNC_BAD_PACKET:
 		fail(s, ERROR_BAD_PACKET, "Bad packet", e->what);
 		break;
-	case ETM_NO_SYNC_BAD_IMAGE:
+	case FLOW_NO_SYNC_BAD_IMAGE:
 		fail(s, ERROR_BAD_IMAGE, "Trace doesn't match instruction", e->what);
 		break;
 	}
 	forget_calls(s);
 }
 
-static void take_context(struct etm_synth *s, const struct etm_event *e)
+static void take_context(struct etm_synth *s, const struct flow_event *e)
 {
 	keep_who(s);
 	s->context = e->context;
 	s->space = e->space;
 }
 
-static void take_timestamp(struct etm_synth *s, const struct etm_event *e)
+static void take_timestamp(struct etm_synth *s, const struct flow_event *e)
 {
 	if (!e->value)
 		return;
@@ -605,7 +605,7 @@ static void take_timestamp(struct etm_synth *s, const struct etm_event *e)
 	s->ticks = e->value;
 }
 
-static void take_cycles(struct etm_synth *s, const struct etm_event *e)
+static void take_cycles(struct etm_synth *s, const struct flow_event *e)
 {
 	if (!e->has_count)
 		return;
@@ -615,7 +615,7 @@ static void take_cycles(struct etm_synth *s, const struct etm_event *e)
 }
 
 /** Code that ran unseen: it counts for periods, and none of it can be a sample. */
-static void take_no_path(struct etm_synth *s, const struct etm_event *e)
+static void take_no_path(struct etm_synth *s, const struct flow_event *e)
 {
 	const struct next n = {e->address, e->space, NO_BLOCK, e->isa};
 
@@ -629,67 +629,67 @@ static void take_no_path(struct etm_synth *s, const struct etm_event *e)
 	forget_calls(s);
 }
 
-static void take_event(struct etm_synth *s, const struct etm_event *e)
+static void take_event(struct etm_synth *s, const struct flow_event *e)
 {
-	switch ((enum etm_event_kind)e->kind) {
-	case ETM_EV_NO_SYNC:
+	switch ((enum flow_event_kind)e->kind) {
+	case FLOW_EV_NO_SYNC:
 		take_no_sync(s, e);
 		break;
-	case ETM_EV_TRACE_ON:
-	case ETM_EV_PE_RESET:
+	case FLOW_EV_TRACE_ON:
+	case FLOW_EV_PE_RESET:
 		end_trace(s);
 		break;
-	case ETM_EV_CONTEXT:
+	case FLOW_EV_CONTEXT:
 		take_context(s, e);
 		break;
-	case ETM_EV_RANGE:
+	case FLOW_EV_RANGE:
 		take_range(s, e);
 		break;
-	case ETM_EV_NO_PATH:
+	case FLOW_EV_NO_PATH:
 		take_no_path(s, e);
 		break;
-	case ETM_EV_NACC:
+	case FLOW_EV_NACC:
 		take_no_code(s, e);
 		break;
-	case ETM_EV_NO_TARGET:
+	case FLOW_EV_NO_TARGET:
 		end_trace(s);
 		fail(s, ERROR_LOST, "Lost trace data", "the target of a branch");
 		forget_calls(s);
 		break;
-	case ETM_EV_DROPPED:
+	case FLOW_EV_DROPPED:
 		take_dropped(s, e);
 		break;
-	case ETM_EV_EXCEPTION:
+	case FLOW_EV_EXCEPTION:
 		take_exception(s, e);
 		break;
-	case ETM_EV_TIMESTAMP:
+	case FLOW_EV_TIMESTAMP:
 		take_timestamp(s, e);
 		break;
-	case ETM_EV_CYCLES:
+	case FLOW_EV_CYCLES:
 		take_cycles(s, e);
 		break;
-	case ETM_EV_BOUND:
+	case FLOW_EV_BOUND:
 		keep_who(s);
 		s->bound = e->value;
 		break;
-	case ETM_EV_UNSUPPORTED:
+	case FLOW_EV_UNSUPPORTED:
 		fail(s, ERROR_UNKNOWN, "A packet that is not decoded", NULL);
 		break;
-	case ETM_EV_END:
+	case FLOW_EV_END:
 		sample_rest(s);
 		break;
-	case ETM_EV_EXCEPTION_RET:
-	case ETM_EV_FUNCTION_RET:
-	case ETM_EV_EVENT:
-	case ETM_EV_TS_MARKER:
-	case ETM_EV_INSTRUMENTATION:
-	case ETM_EV_TRANSACTION:
-	case NR_ETM_EVENTS:
+	case FLOW_EV_EXCEPTION_RET:
+	case FLOW_EV_FUNCTION_RET:
+	case FLOW_EV_EVENT:
+	case FLOW_EV_TS_MARKER:
+	case FLOW_EV_INSTRUMENTATION:
+	case FLOW_EV_TRANSACTION:
+	case NR_FLOW_EVENTS:
 		break;
 	}
 }
 
-enum clew_err etm_synth_batch(struct etm_synth *s, const struct etm_batch *b)
+enum clew_err etm_synth_batch(struct etm_synth *s, const struct flow_batch *b)
 {
 	struct etm_events *e = s->events;
 
@@ -702,22 +702,22 @@ enum clew_err etm_synth_batch(struct etm_synth *s, const struct etm_batch *b)
 	for (size_t i = 0; i < b->nr && e->err == CLEW_OK; i++) {
 		uint32_t item = b->items[i];
 
-		if (item & ETM_ITEM_EVENT)
-			take_event(s, &b->events[item & ~ETM_ITEM_EVENT]);
+		if (item & FLOW_ITEM_EVENT)
+			take_event(s, &b->events[item & ~FLOW_ITEM_EVENT]);
 		else
 			take_block(s, &b->blocks[item >> 1], item >> 1, item & 1);
 	}
 	return e->err;
 }
 
-enum clew_err etm_synth_arrive(struct etm_synth *s, const struct etm_batch *b, uint32_t item)
+enum clew_err etm_synth_arrive(struct etm_synth *s, const struct flow_batch *b, uint32_t item)
 {
 	struct next n;
 
 	if (s->before != ETM_RAN) /* tracing begins there, and then */
 		return s->events->err;
-	n = item & ETM_ITEM_EVENT ? at_range(&b->events[item & ~ETM_ITEM_EVENT])
-				  : at_block(&b->blocks[item >> 1], item >> 1);
+	n = item & FLOW_ITEM_EVENT ? at_range(&b->events[item & ~FLOW_ITEM_EVENT])
+				   : at_block(&b->blocks[item >> 1], item >> 1);
 	arrive(s, &n);
 	s->has_arrived = true;
 	return s->events->err;

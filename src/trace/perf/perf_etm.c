@@ -75,7 +75,7 @@ static enum clew_err make_units(struct perf_etm *p)
 
 /* --- what is asked --- */
 
-static void thread(struct etm_trace *t, size_t unit, const struct etm_pe_context *c, uint64_t ticks,
+static void thread(struct etm_trace *t, size_t unit, const struct flow_context *c, uint64_t ticks,
 		   uint64_t bound, struct etm_thread *ret)
 {
 	const struct perf_etm *p = (const struct perf_etm *)t;

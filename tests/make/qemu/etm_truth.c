@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "exec_plugin.h"
+#include "flow/etm/etm_flow.h"
 #include "make/enc_unit.h"
 #include "prop/etm_set.h"
 
@@ -153,7 +154,7 @@ static void tell_context(struct truth *t, uint64_t pc, bool is_full)
 	const struct enc_context *c = &t->context;
 
 	enc_unit_address_context(&t->unit, pc, false, c, is_full);
-	note(t, (struct etm_log_entry){.kind = ETM_EV_CONTEXT,
+	note(t, (struct etm_log_entry){.kind = FLOW_EV_CONTEXT,
 				       .isa = (uint8_t)(1 | 1 << 2 | c->has_cid << 3),
 				       .number = (uint32_t)t->set.code.starts.nr,
 				       .value = c->has_cid ? c->cid : 0});
@@ -164,7 +165,7 @@ static void tell_trace_on(struct truth *t, uint64_t pc)
 	enc_unit_flush(&t->unit);
 	enc_trace_on(&t->unit.out);
 	t->unit.stack.nr = 0;
-	note(t, (struct etm_log_entry){.kind = ETM_EV_TRACE_ON});
+	note(t, (struct etm_log_entry){.kind = FLOW_EV_TRACE_ON});
 	tell_context(t, pc, false);
 }
 
@@ -172,7 +173,7 @@ static void tell_time(struct truth *t)
 {
 	t->ticks = t->ticks + 1 > 3 * t->nr_insns ? t->ticks + 1 : 3 * t->nr_insns;
 	enc_unit_timestamp(&t->unit, t->ticks);
-	note(t, (struct etm_log_entry){.kind = ETM_EV_TIMESTAMP, .value = t->ticks});
+	note(t, (struct etm_log_entry){.kind = FLOW_EV_TIMESTAMP, .value = t->ticks});
 }
 
 static void tell_cycles(struct truth *t)
@@ -180,7 +181,7 @@ static void tell_cycles(struct truth *t)
 	uint32_t count = t->unit.threshold + etm_random_below(&t->random, 40);
 
 	enc_unit_cycles(&t->unit, 1, count, true);
-	note(t, (struct etm_log_entry){.kind = ETM_EV_CYCLES, .number = count});
+	note(t, (struct etm_log_entry){.kind = FLOW_EV_CYCLES, .number = count});
 }
 
 /** The code of what was just executed; where it is new at an old place, a new version begins. */
@@ -211,7 +212,7 @@ static void except(struct truth *t, unsigned int type, uint64_t back, size_t nex
 
 	enc_unit_exception(&t->unit, type, ENC_E_RETURN);
 	enc_unit_address(&t->unit, back, false);
-	note(t, (struct etm_log_entry){.kind = ETM_EV_EXCEPTION, .number = type, .address = back});
+	note(t, (struct etm_log_entry){.kind = FLOW_EV_EXCEPTION, .number = type, .address = back});
 	if (next == t->nr_records)
 		return;
 	s = step_at(t, next);
@@ -297,7 +298,7 @@ static void encode(struct truth *t)
 {
 	bool is_begun = false;
 
-	note(t, (struct etm_log_entry){.kind = ETM_EV_NO_SYNC});
+	note(t, (struct etm_log_entry){.kind = FLOW_EV_NO_SYNC});
 	for (size_t i = 0; i + 1 < t->nr_records;) {
 		struct step s = step_at(t, i);
 
@@ -316,7 +317,7 @@ static void encode(struct truth *t)
 	enc_unit_flush(&t->unit);
 	if (t->unit.depth)
 		enc_unit_commit(&t->unit, t->unit.depth);
-	note(t, (struct etm_log_entry){.kind = ETM_EV_END});
+	note(t, (struct etm_log_entry){.kind = FLOW_EV_END});
 }
 
 static void choose(struct truth *t, uint64_t seed, unsigned int vcpu)
@@ -407,14 +408,14 @@ static bool decode(struct truth *t, struct judge *j)
 	struct etm_log log = {
 		.code = &t->set.code.source, .entry = compare, .ctx = j, .drops_marks = true};
 	struct etm_flow_opts o = {.config = &t->set.config,
-				  .code = &t->set.code.source,
-				  .batch = etm_log_batch,
-				  .ctx = &log};
-	struct etm_flow *f = etm_flow_new(&o);
-	bool ok = f && !etm_flow_feed(f, bytes_of(t->set.trace.data, t->set.trace.nr)) &&
-		  !etm_flow_finish(f) && j->note == t->notes.nr && j->nr_insns == t->nr_insns;
+				  .flow.code = &t->set.code.source,
+				  .flow.batch = etm_log_batch,
+				  .flow.ctx = &log};
+	struct flow *f = etm_flow_new(&o);
+	bool ok = f && !flow_feed(f, bytes_of(t->set.trace.data, t->set.trace.nr)) &&
+		  !flow_finish(f) && j->note == t->notes.nr && j->nr_insns == t->nr_insns;
 
-	etm_flow_free(f);
+	flow_free(f);
 	return ok;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flow/etm/etm_ring.h"
+#include "flow/flow_ring.h"
 
 /* --- batches --- */
 
-static enum clew_err give(struct etm_parallel *p, const struct etm_lane *l, struct etm_batch b)
+static enum clew_err give(struct flow_parallel *p, const struct flow_lane *l, struct flow_batch b)
 {
 	b.epoch = b.epoch * p->nr_lanes + l->nr;
 	return p->opts.batch(p->opts.ctx, &b);
 }
 
-static bool show_fresh(struct etm_parallel *p, struct etm_lane *l)
+static bool show_fresh(struct flow_parallel *p, struct flow_lane *l)
 {
-	struct etm_block_list *to = &l->shown, *from = &l->fresh;
+	struct flow_block_list *to = &l->shown, *from = &l->fresh;
 	bool is_ok;
 
 	os_lock(p->lock);
@@ -25,32 +25,32 @@ static bool show_fresh(struct etm_parallel *p, struct etm_lane *l)
 	return is_ok;
 }
 
-/** What lane @p l had to tell. */
-static void give_outs(struct etm_parallel *p, struct etm_lane *l, struct etm_outs *o)
+/** What lane @p l has put out. */
+static void give_outs(struct flow_parallel *p, struct flow_lane *l, struct flow_outs *o)
 {
 	if (!o->nr)
 		return;
 	if (!show_fresh(p, l))
 		p->err = CLEW_NO_MEMORY;
 	for (size_t i = 0; i < o->nr && !p->err; i++) {
-		const struct etm_out *out = &o->data[i];
-		struct etm_batch b = {.items = out->items,
-				      .nr = out->nr_items,
-				      .blocks = l->shown.data,
-				      .events = out->events,
-				      .epoch = l->flow->epoch};
+		const struct flow_out *out = &o->data[i];
+		struct flow_batch b = {.items = out->items,
+				       .nr = out->nr_items,
+				       .blocks = l->shown.data,
+				       .events = out->events,
+				       .epoch = l->flow->epoch};
 
 		p->err = give(p, l, b);
 	}
-	etm_outs_forget(&p->buffers, o);
+	flow_outs_forget(&p->buffers, o);
 }
 
-enum clew_err etm_ring_batch(void *ctx, const struct etm_batch *b)
+enum clew_err flow_ring_batch(void *ctx, const struct flow_batch *b)
 {
-	struct etm_lane *l = ctx;
-	struct etm_parallel *p = l->p;
+	struct flow_lane *l = ctx;
+	struct flow_parallel *p = l->p;
 
-	if (l->outs && l->is_direct && l->flow->first == ETM_FIRST_P0) {
+	if (l->outs && l->is_direct && l->flow->first == FLOW_FIRST_RAN) {
 		give_outs(p, p->end.lane, &p->end.rest);
 		if (!p->err)
 			give_outs(p, l, l->outs);
@@ -58,35 +58,34 @@ enum clew_err etm_ring_batch(void *ctx, const struct etm_batch *b)
 			p->err = give(p, l, *b);
 		return p->err;
 	}
-	return l->outs ? etm_lane_batch(l, b) : give(p, l, *b);
+	return l->outs ? flow_lane_batch(l, b) : give(p, l, *b);
 }
 
 /* --- lanes --- */
 
 /** Under the lock. */
-static void begin_part(struct etm_parallel *p, struct etm_part *k)
+static void begin_part(struct flow_parallel *p, struct flow_part *k)
 {
-	const struct etm_end *e = &p->end;
+	const struct flow_end *e = &p->end;
 
-	k->stage = ETM_PART_RUNNING;
+	k->stage = FLOW_PART_RUNNING;
 	k->context = e->state.context;
-	/* A guess: most trace is of a system, not of one EL. */
-	k->context.upper_el = e->needs_context ? 1 : e->upper_el;
+	p->front->assume(&k->context, &e->context, e->needs_context);
 	k->ticks = e->ticks;
 	k->bound = e->state.bound;
-	memcpy(k->unsupported, e->state.unsupported, sizeof(k->unsupported));
+	memcpy(k->reported, e->state.reported, sizeof(k->reported));
 }
 
-/** The newest part that is ready, so that the caller finds the oldest ready, too, whose batches
+/** The newest part that is ready, so that the caller finds the oldest ready, too: its batches
  * need not wait. Under the lock. */
-static struct etm_part *claim(struct etm_parallel *p, const struct etm_lane *l)
+static struct flow_part *claim(struct flow_parallel *p, const struct flow_lane *l)
 {
 	if (p->nr_holds || l->is_full)
 		return NULL;
 	for (size_t i = p->nr; i-- > 0;) {
-		struct etm_part *k = etm_ring_part(p, i);
+		struct flow_part *k = flow_ring_part(p, i);
 
-		if (k->stage != ETM_PART_READY || !k->is_cut)
+		if (k->stage != FLOW_PART_READY || !k->is_cut)
 			continue;
 		begin_part(p, k);
 		return k;
@@ -95,38 +94,38 @@ static struct etm_part *claim(struct etm_parallel *p, const struct etm_lane *l)
 }
 
 /** For the caller: the oldest that is ready. Under the lock. */
-static struct etm_part *claim_oldest(struct etm_parallel *p)
+static struct flow_part *claim_oldest(struct flow_parallel *p)
 {
 	for (size_t i = 0; i < p->nr; i++) {
-		struct etm_part *k = etm_ring_part(p, i);
+		struct flow_part *k = flow_ring_part(p, i);
 
-		if (k->stage != ETM_PART_READY || !k->is_cut)
+		if (k->stage != FLOW_PART_READY || !k->is_cut)
 			continue;
 		begin_part(p, k);
 		p->lanes[0].is_direct = !i && p->end.is_running && !p->end.needs_context &&
-					p->end.state.packets.offset == k->offset;
+					p->end.offset == k->offset;
 		return k;
 	}
 	return NULL;
 }
 
 /** Under the lock. */
-static void is_done(struct etm_lane *l, struct etm_part *k)
+static void is_done(struct flow_lane *l, struct flow_part *k)
 {
-	if (!etm_lane_tell_fresh(l))
+	if (!flow_lane_put_fresh(l))
 		k->err = CLEW_NO_MEMORY;
-	k->stage = ETM_PART_DONE;
-	l->is_full = etm_flow_wants_room(l->flow);
+	k->stage = FLOW_PART_DONE;
+	l->is_full = flow_wants_room(l->flow);
 }
 
 /** Under the lock, but not all the time. */
-static void count_totals(struct etm_lane *l)
+static void count_totals(struct flow_lane *l)
 {
-	struct etm_parallel *p = l->p;
+	struct flow_parallel *p = l->p;
 
 	l->wants_totals = false;
 	os_unlock(p->lock);
-	etm_flow_totals(l->flow);
+	flow_totals(l->flow);
 	os_lock(p->lock);
 	p->nr_to_total--;
 	os_lock_wake_all(p->lock);
@@ -134,12 +133,12 @@ static void count_totals(struct etm_lane *l)
 
 static void run_lane(void *ctx)
 {
-	struct etm_lane *l = ctx;
-	struct etm_parallel *p = l->p;
+	struct flow_lane *l = ctx;
+	struct flow_parallel *p = l->p;
 
 	os_lock(p->lock);
 	while (!p->is_over) {
-		struct etm_part *k;
+		struct flow_part *k;
 
 		if (l->wants_totals) {
 			count_totals(l);
@@ -152,7 +151,7 @@ static void run_lane(void *ctx)
 		}
 		p->nr_running++;
 		os_unlock(p->lock);
-		etm_part_decode(l, k);
+		flow_part_decode(l, k);
 		os_lock(p->lock);
 		is_done(l, k);
 		p->nr_running--;
@@ -161,14 +160,14 @@ static void run_lane(void *ctx)
 	os_unlock(p->lock);
 }
 
-void etm_ring_start(struct etm_parallel *p)
+void flow_ring_start(struct flow_parallel *p)
 {
 	for (uint32_t i = 1; !p->has_threads && i < p->nr_lanes; i++)
 		p->lanes[i].thread = os_thread_start(run_lane, &p->lanes[i]);
 	p->has_threads = true;
 }
 
-void etm_ring_stop(struct etm_parallel *p)
+void flow_ring_stop(struct flow_parallel *p)
 {
 	os_lock(p->lock);
 	p->is_over = true;
@@ -178,7 +177,7 @@ void etm_ring_stop(struct etm_parallel *p)
 		os_thread_join(p->lanes[i].thread);
 }
 
-void etm_ring_hold(struct etm_parallel *p)
+void flow_ring_hold(struct flow_parallel *p)
 {
 	os_lock(p->lock);
 	p->nr_holds++;
@@ -187,7 +186,7 @@ void etm_ring_hold(struct etm_parallel *p)
 	os_unlock(p->lock);
 }
 
-void etm_ring_release(struct etm_parallel *p)
+void flow_ring_release(struct flow_parallel *p)
 {
 	os_lock(p->lock);
 	p->nr_holds--;
@@ -195,7 +194,7 @@ void etm_ring_release(struct etm_parallel *p)
 	os_unlock(p->lock);
 }
 
-void etm_ring_count_totals(struct etm_parallel *p)
+void flow_ring_count_totals(struct flow_parallel *p)
 {
 	os_lock(p->lock);
 	for (uint32_t i = 1; i < p->nr_lanes; i++) {
@@ -204,7 +203,7 @@ void etm_ring_count_totals(struct etm_parallel *p)
 	}
 	os_lock_wake_all(p->lock);
 	os_unlock(p->lock);
-	etm_flow_totals(p->lanes[0].flow);
+	flow_totals(p->lanes[0].flow);
 	os_lock(p->lock);
 	while (p->nr_to_total)
 		os_lock_wait(p->lock);
@@ -213,52 +212,51 @@ void etm_ring_count_totals(struct etm_parallel *p)
 
 /* --- joins --- */
 
-/** Did the part see the code of @p ticks, until it was told a time of its own? */
-static bool saw_code_of(const struct etm_parallel *p, const struct etm_part *k, uint64_t ticks)
+/** Did the part see the code of @p ticks, until it had a time of its own? */
+static bool saw_code_of(const struct flow_parallel *p, const struct flow_part *k, uint64_t ticks)
 {
 	const struct code_source *code = p->opts.code;
 
 	if (ticks == k->ticks)
 		return true;
-	for (unsigned int i = 0; i < k->nr_asked && k->nr_asked <= ETM_MAX_ASKED; i++) {
+	for (unsigned int i = 0; i < k->nr_asked && k->nr_asked <= FLOW_MAX_ASKED; i++) {
 		struct code_key key = k->asked[i].key;
 
 		key.ticks = ticks;
 		if (code->space(code->ctx, &key) != k->asked[i].space)
 			return false;
 	}
-	return k->nr_asked <= ETM_MAX_ASKED;
+	return k->nr_asked <= FLOW_MAX_ASKED;
 }
 
 /** Does what was decoded before part @p k end as the part assumes? */
-static bool fits(const struct etm_parallel *p, const struct etm_part *k)
+static bool fits(const struct flow_parallel *p, const struct flow_part *k)
 {
-	const struct etm_end *e = &p->end;
+	const struct flow_end *e = &p->end;
 
-	return !k->err && k->first == ETM_FIRST_P0 &&
-	       !memcmp(k->unsupported, e->state.unsupported, sizeof(k->unsupported)) &&
-	       e->is_running && e->state.packets.offset == k->offset &&
-	       saw_code_of(p, k, e->ticks) &&
-	       (k->has_own_upper_el || e->upper_el == k->context.upper_el);
+	return !k->err && k->first == FLOW_FIRST_RAN &&
+	       !memcmp(k->reported, e->state.reported, sizeof(k->reported)) && e->is_running &&
+	       e->offset == k->offset && saw_code_of(p, k, e->ticks) &&
+	       (k->has_own_context || p->front->is_as_assumed(&k->context, &e->context));
 }
 
 /** The branch that came last went to where the part begins. */
-static void join_edge(struct etm_parallel *p, const struct etm_part *k)
+static void join_edge(struct flow_parallel *p, const struct flow_part *k)
 {
 	const uint64_t once[2] = {0, 1};
 	uint32_t at;
 
-	if (p->opts.batch || !p->end.has_from || k->has_first_to != ETM_TO_KNOWN)
+	if (p->opts.batch || !p->end.has_from || k->has_first_to != FLOW_TO_KNOWN)
 		return;
-	at = etm_kept_add_block(&p->joins, &p->end.from, once);
-	if (at == UINT32_MAX || !etm_kept_add_edge(&p->joins, at, k->first_to, 1))
+	at = flow_kept_add_block(&p->joins, &p->end.from, once);
+	if (at == UINT32_MAX || !flow_kept_add_edge(&p->joins, at, k->first_to, 1))
 		p->err = CLEW_NO_MEMORY;
 }
 
 /** The end of part @p k is where decoding stands. */
-static void set_end(struct etm_parallel *p, struct etm_part *k)
+static void set_end(struct flow_parallel *p, struct flow_part *k)
 {
-	struct etm_end old;
+	struct flow_end old;
 
 	if (!k->end.has_own_ticks)
 		k->end.ticks = p->end.ticks;
@@ -271,7 +269,7 @@ static void set_end(struct etm_parallel *p, struct etm_part *k)
 	os_unlock(p->lock);
 }
 
-static void join(struct etm_parallel *p, struct etm_part *k)
+static void join(struct flow_parallel *p, struct flow_part *k)
 {
 	join_edge(p, k);
 	give_outs(p, p->end.lane, &p->end.rest);
@@ -279,52 +277,52 @@ static void join(struct etm_parallel *p, struct etm_part *k)
 	set_end(p, k);
 }
 
-struct etm_flow *etm_ring_resume(struct etm_parallel *p)
+struct flow *flow_ring_resume(struct flow_parallel *p)
 {
 	if (p->err)
 		return NULL;
-	etm_ring_hold(p);
-	if (etm_end_resume(&p->end))
+	flow_ring_hold(p);
+	if (flow_end_resume(&p->end))
 		return p->end.lane->flow;
 	p->err = CLEW_NO_MEMORY;
-	etm_ring_release(p);
+	flow_ring_release(p);
 	return NULL;
 }
 
-void etm_ring_suspend(struct etm_parallel *p)
+void flow_ring_suspend(struct flow_parallel *p)
 {
-	struct etm_flow *f = p->end.lane->flow;
+	struct flow *f = p->end.lane->flow;
 
-	etm_flow_deliver(f);
+	flow_deliver(f);
 	if (!p->err)
 		p->err = f->err;
-	etm_end_set(&p->end, p->end.lane);
-	p->end.lane->is_full = etm_flow_wants_room(f);
+	flow_end_set(&p->end, p->end.lane);
+	p->end.lane->is_full = flow_wants_room(f);
 	if (!p->err)
-		p->err = etm_lane_tell_fresh(p->end.lane) ? f->err : CLEW_NO_MEMORY;
-	etm_ring_release(p);
+		p->err = flow_lane_put_fresh(p->end.lane) ? f->err : CLEW_NO_MEMORY;
+	flow_ring_release(p);
 }
 
 /** Decode what could not be decoded ahead, or does not fit. */
-static void decode_in_turn(struct etm_parallel *p, struct etm_part *k)
+static void decode_in_turn(struct flow_parallel *p, struct flow_part *k)
 {
-	struct etm_flow *f;
+	struct flow *f;
 
-	etm_ring_hold(p);
-	if (k->stage == ETM_PART_DONE && k->err && !p->opts.batch)
+	flow_ring_hold(p);
+	if (k->stage == FLOW_PART_DONE && k->err && !p->opts.batch)
 		p->err = k->err;
-	else if (k->stage == ETM_PART_DONE)
-		etm_part_uncount(k->end.lane, k);
-	f = etm_ring_resume(p);
+	else if (k->stage == FLOW_PART_DONE)
+		flow_part_uncount(k->end.lane, k);
+	f = flow_ring_resume(p);
 	if (f) {
-		etm_flow_feed(f, k->in);
-		etm_ring_suspend(p);
+		flow_feed(f, k->in);
+		flow_ring_suspend(p);
 	}
-	etm_ring_release(p);
+	flow_ring_release(p);
 }
 
 /** So much of the next parts that what comes of them finds room. */
-static void adapt(struct etm_parallel *p, const struct etm_part *k)
+static void adapt(struct flow_parallel *p, const struct flow_part *k)
 {
 	size_t room = p->lanes[0].most_bytes / 2, most = p->parts[0].room / 2;
 	size_t bytes = bytes_left(&k->in);
@@ -333,13 +331,13 @@ static void adapt(struct etm_parallel *p, const struct etm_part *k)
 	if (k->is_too_much)
 		fit = bytes / 4;
 	p->part_bytes = fit < most ? fit : most;
-	if (p->part_bytes < most && p->part_bytes < ETM_MIN_PART_BYTES)
-		p->part_bytes = most < ETM_MIN_PART_BYTES ? most : ETM_MIN_PART_BYTES;
+	if (p->part_bytes < most && p->part_bytes < FLOW_MIN_PART_BYTES)
+		p->part_bytes = most < FLOW_MIN_PART_BYTES ? most : FLOW_MIN_PART_BYTES;
 }
 
-static void join_first(struct etm_parallel *p, struct etm_part *k)
+static void join_first(struct flow_parallel *p, struct flow_part *k)
 {
-	bool is_done = k->stage == ETM_PART_DONE;
+	bool is_done = k->stage == FLOW_PART_DONE;
 
 	if (is_done)
 		adapt(p, k);
@@ -347,52 +345,52 @@ static void join_first(struct etm_parallel *p, struct etm_part *k)
 		join(p, k);
 	else
 		decode_in_turn(p, k);
-	etm_part_forget(&p->buffers, k);
+	flow_part_forget(&p->buffers, k);
 	os_lock(p->lock);
-	k->stage = ETM_PART_OPEN;
+	k->stage = FLOW_PART_OPEN;
 	p->first = (p->first + 1) % p->nr_parts;
 	p->nr--;
 	os_unlock(p->lock);
 }
 
 /** Join the oldest parts, as far as they are done or can only be decoded now. */
-static void join_ready(struct etm_parallel *p)
+static void join_ready(struct flow_parallel *p)
 {
 	while (p->nr && !p->err) {
-		struct etm_part *k = etm_ring_part(p, 0);
-		enum etm_part_stage stage;
+		struct flow_part *k = flow_ring_part(p, 0);
+		enum flow_part_stage stage;
 
 		os_lock(p->lock);
 		stage = k->stage;
 		os_unlock(p->lock);
-		if (stage != ETM_PART_DONE && k->is_cut)
+		if (stage != FLOW_PART_DONE && k->is_cut)
 			return;
 		join_first(p, k);
 	}
 }
 
-static void make_room_in(struct etm_parallel *p, struct etm_lane *l)
+static void make_room_in(struct flow_parallel *p, struct flow_lane *l)
 {
 	uint32_t epoch = l->flow->epoch;
 	bool is_end = l == p->end.lane;
-	struct etm_flow *f = is_end ? etm_ring_resume(p) : l->flow;
+	struct flow *f = is_end ? flow_ring_resume(p) : l->flow;
 
 	if (!f)
 		return;
-	if (!is_end || (f->from == ETM_NO_BLOCK && f->last_edge.kind == ETM_EDGE_NONE))
-		etm_flow_make_room(f);
+	if (!is_end || (f->from == FLOW_NO_BLOCK && f->last_edge.kind == FLOW_EDGE_NONE))
+		flow_make_room(f);
 	if (f->epoch != epoch)
-		l->shown.nr = l->fresh.nr = l->nr_told = 0;
+		l->shown.nr = l->fresh.nr = l->nr_known = 0;
 	if (is_end)
-		etm_ring_suspend(p);
+		flow_ring_suspend(p);
 	l->is_full = false;
 }
 
 /** In the caller's lane. @return false: none is ready. */
-static bool decode_oldest(struct etm_parallel *p)
+static bool decode_oldest(struct flow_parallel *p)
 {
-	struct etm_lane *l = &p->lanes[0];
-	struct etm_part *k;
+	struct flow_lane *l = &p->lanes[0];
+	struct flow_part *k;
 	bool is_direct;
 
 	os_lock(p->lock);
@@ -401,7 +399,7 @@ static bool decode_oldest(struct etm_parallel *p)
 	os_unlock(p->lock);
 	if (!k)
 		return false;
-	etm_part_decode(l, k);
+	flow_part_decode(l, k);
 	/* What the consumer has already cannot be decoded again. */
 	if (is_direct && k->err && !k->is_too_much && !p->err)
 		p->err = k->err;
@@ -413,17 +411,17 @@ static bool decode_oldest(struct etm_parallel *p)
 }
 
 /** In a hold. */
-static bool has_done(const struct etm_parallel *p)
+static bool has_done(const struct flow_parallel *p)
 {
 	for (size_t i = 0; i < p->nr; i++) {
-		if (etm_ring_part(p, i)->stage == ETM_PART_DONE)
+		if (flow_ring_part(p, i)->stage == FLOW_PART_DONE)
 			return true;
 	}
 	return false;
 }
 
 /** A lane whose cache is full waits for this: the parts that it decoded have to be joined first. */
-static void make_room(struct etm_parallel *p)
+static void make_room(struct flow_parallel *p)
 {
 	bool is_full = false;
 
@@ -433,7 +431,7 @@ static void make_room(struct etm_parallel *p)
 	os_unlock(p->lock);
 	if (!is_full)
 		return;
-	etm_ring_hold(p);
+	flow_ring_hold(p);
 	join_ready(p);
 	while (!p->err && has_done(p))
 		decode_oldest(p);
@@ -441,24 +439,24 @@ static void make_room(struct etm_parallel *p)
 		if (p->lanes[i].is_full)
 			make_room_in(p, &p->lanes[i]);
 	}
-	etm_ring_release(p);
+	flow_ring_release(p);
 }
 
 /** Decode a part here, or wait until something has changed. */
-static void help(struct etm_parallel *p)
+static void help(struct flow_parallel *p)
 {
 	bool is_running;
 
 	if (!p->lanes[0].is_full && decode_oldest(p))
 		return;
 	os_lock(p->lock);
-	is_running = etm_ring_part(p, 0)->stage == ETM_PART_RUNNING;
+	is_running = flow_ring_part(p, 0)->stage == FLOW_PART_RUNNING;
 	if (is_running)
 		os_lock_wait(p->lock);
 	os_unlock(p->lock);
 }
 
-void etm_ring_join_until(struct etm_parallel *p, size_t nr)
+void flow_ring_join_until(struct flow_parallel *p, size_t nr)
 {
 	for (;;) {
 		join_ready(p);

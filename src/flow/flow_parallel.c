@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flow/etm/etm_parallel.h"
+#include "flow/flow_parallel.h"
 
-#include "flow/etm/etm_counts_merge.h"
-#include "flow/etm/etm_cut.h"
-#include "flow/etm/etm_ring.h"
+#include "flow/flow_counts_merge.h"
+#include "flow/flow_ring.h"
 
 enum {
 	MAX_LANES = 64,
 	MAX_PART_BYTES = 128 << 10,
-	SYNC_BYTES = 96, /* of a synchronisation that tells all, mostly */
+	SYNC_BYTES = 96, /* of a synchronisation that says all, mostly */
 	SEARCH_BYTES = 16 << 10,
 };
 
 /* --- input --- */
 
 /** The place of the next part. NULL: p->err. */
-static struct etm_part *next_part(struct etm_parallel *p)
+static struct flow_part *next_part(struct flow_parallel *p)
 {
-	struct etm_part *k;
+	struct flow_part *k;
 
-	etm_ring_join_until(p, p->nr_parts - 1);
+	flow_ring_join_until(p, p->nr_parts - 1);
 	if (p->err)
 		return NULL;
-	k = etm_ring_part(p, p->nr);
+	k = flow_ring_part(p, p->nr);
 	k->nr = k->nr_searched = 0;
 	k->is_cut = p->is_next_cut;
 	k->offset = p->offset;
@@ -30,9 +29,9 @@ static struct etm_part *next_part(struct etm_parallel *p)
 }
 
 /** To be filled. NULL: p->err. */
-static struct etm_part *open_part(struct etm_parallel *p)
+static struct flow_part *open_part(struct flow_parallel *p)
 {
-	struct etm_part *k = next_part(p);
+	struct flow_part *k = next_part(p);
 
 	if (k && !k->bytes)
 		k->bytes = mem_alloc(k->room);
@@ -45,27 +44,28 @@ static struct etm_part *open_part(struct etm_parallel *p)
 }
 
 /** Part @p k is @p in. */
-static void hand_out(struct etm_parallel *p, struct etm_part *k, struct bytes in, bool is_next_cut)
+static void hand_out(struct flow_parallel *p, struct flow_part *k, struct bytes in,
+		     bool is_next_cut)
 {
 	k->in = in;
-	if (bytes_left(&in) < ETM_MIN_PART_BYTES && !p->opts.part_bytes)
+	if (bytes_left(&in) < FLOW_MIN_PART_BYTES && !p->opts.part_bytes)
 		k->is_cut = false;
 	p->offset = k->offset + bytes_left(&in);
 	p->is_next_cut = is_next_cut;
 	p->open = NULL;
 	if (is_next_cut)
-		etm_ring_start(p);
+		flow_ring_start(p);
 	os_lock(p->lock);
-	k->stage = ETM_PART_READY;
+	k->stage = FLOW_PART_READY;
 	p->nr++;
 	os_lock_wake_all(p->lock);
 	os_unlock(p->lock);
 }
 
-/** The open part ends at @p at; what is behind begins the next. */
-static void close_part(struct etm_parallel *p, size_t at, bool is_next_cut)
+/** The open part ends at @p at; what follows begins the next. */
+static void close_part(struct flow_parallel *p, size_t at, bool is_next_cut)
 {
-	struct etm_part *k = p->open;
+	struct flow_part *k = p->open;
 	struct bytes rest = bytes_of(k->bytes + at, k->nr - at);
 
 	hand_out(p, k, bytes_of(k->bytes, at), is_next_cut);
@@ -80,15 +80,20 @@ static void close_part(struct etm_parallel *p, size_t at, bool is_next_cut)
 
 /** Where a part ends at the earliest. One that can only be decoded in its turn is as small as can
  * be. */
-static size_t least_bytes(const struct etm_parallel *p, bool is_cut)
+static size_t least_bytes(const struct flow_parallel *p, bool is_cut)
 {
 	return is_cut ? p->part_bytes : 1;
 }
 
-/** Cut the open part, if it is large enough and there is a place. @return whether it was. */
-static bool cut(struct etm_parallel *p)
+static size_t find_cut(const struct flow_parallel *p, struct bytes in, size_t from, size_t to)
 {
-	struct etm_part *k = p->open;
+	return p->front->find_cut(p->lanes[0].flow, in, from, to);
+}
+
+/** Cut the open part, if it is large enough and there is a place. @return whether it was. */
+static bool cut(struct flow_parallel *p)
+{
+	struct flow_part *k = p->open;
 	bool is_full = k->nr == k->room;
 	size_t from = least_bytes(p, k->is_cut), at;
 	size_t to = is_full ? k->nr : k->nr - (k->nr < SYNC_BYTES ? k->nr : SYNC_BYTES);
@@ -96,7 +101,7 @@ static bool cut(struct etm_parallel *p)
 	if (from < k->nr_searched)
 		from = k->nr_searched;
 	if (from < to) {
-		at = etm_find_cut(p->opts.config, bytes_of(k->bytes, k->nr), from, to);
+		at = find_cut(p, bytes_of(k->bytes, k->nr), from, to);
 		k->nr_searched = to;
 		if (at < to) {
 			close_part(p, at, true);
@@ -109,9 +114,9 @@ static bool cut(struct etm_parallel *p)
 }
 
 /** Into the open part. @return whether that was handed out. */
-static bool take_copy(struct etm_parallel *p, struct bytes *in)
+static bool take_copy(struct flow_parallel *p, struct bytes *in)
 {
-	struct etm_part *k = p->open ? p->open : open_part(p);
+	struct flow_part *k = p->open ? p->open : open_part(p);
 	size_t left = bytes_left(in), n;
 
 	if (!k)
@@ -126,22 +131,22 @@ static bool take_copy(struct etm_parallel *p, struct bytes *in)
 }
 
 /** Parts of a large input stay where they are. */
-static void take_in_place(struct etm_parallel *p, struct bytes *in)
+static void take_in_place(struct flow_parallel *p, struct bytes *in)
 {
 	while (!p->err && bytes_left(in) > p->parts[0].room) {
-		struct etm_part *k = next_part(p);
+		struct flow_part *k = next_part(p);
 		size_t room = p->parts[0].room, from, at;
 
 		if (!k)
 			return;
 		from = least_bytes(p, k->is_cut);
-		at = etm_find_cut(p->opts.config, *in, from, room);
+		at = find_cut(p, *in, from, room);
 		hand_out(p, k, bytes_of(in->pos, at), at < room);
 		in->pos += at;
 	}
 }
 
-enum clew_err etm_parallel_feed(struct etm_parallel *p, struct bytes in)
+enum clew_err flow_parallel_feed(struct flow_parallel *p, struct bytes in)
 {
 	const uint8_t *begin = in.pos;
 	bool is_large = bytes_left(&in) / 4 / p->nr_parts >= p->parts[0].room;
@@ -149,7 +154,7 @@ enum clew_err etm_parallel_feed(struct etm_parallel *p, struct bytes in)
 	while (!p->err && bytes_left(&in)) {
 		if (is_large && !p->open)
 			take_in_place(p, &in);
-		/* What is behind the cut is in @p in, too. */
+		/* What follows the cut is in @p in, too. */
 		if (take_copy(p, &in) && is_large && p->open &&
 		    p->open->nr <= (size_t)(in.pos - begin)) {
 			in.pos -= p->open->nr;
@@ -157,154 +162,154 @@ enum clew_err etm_parallel_feed(struct etm_parallel *p, struct bytes in)
 		}
 	}
 	if (is_large)
-		etm_ring_join_until(p, 0);
+		flow_ring_join_until(p, 0);
 	/* For good: @p in, of which parts may be left, is the caller's again. */
 	if (p->err)
-		etm_ring_hold(p);
+		flow_ring_hold(p);
 	return p->err;
 }
 
 /** Decode all there is. */
-static void drain(struct etm_parallel *p)
+static void drain(struct flow_parallel *p)
 {
 	if (p->open && p->open->nr && !p->err)
 		close_part(p, p->open->nr, false);
 	p->open = NULL;
-	etm_ring_join_until(p, 0);
+	flow_ring_join_until(p, 0);
 }
 
-/* --- as etm_flow --- */
+/* --- as flow.h --- */
 
-enum clew_err etm_parallel_restart(struct etm_parallel *p, uint64_t offset)
+enum clew_err flow_parallel_restart(struct flow_parallel *p, uint64_t offset)
 {
-	struct etm_flow *f;
+	struct flow *f;
 
 	drain(p);
-	f = etm_ring_resume(p);
+	f = flow_ring_resume(p);
 	if (f) {
-		etm_flow_restart(f, offset);
-		etm_ring_suspend(p);
+		flow_restart(f, offset);
+		flow_ring_suspend(p);
 	}
 	p->offset = offset;
 	return p->err;
 }
 
-enum clew_err etm_parallel_finish(struct etm_parallel *p)
+enum clew_err flow_parallel_finish(struct flow_parallel *p)
 {
-	struct etm_flow *f;
+	struct flow *f;
 
 	drain(p);
-	f = etm_ring_resume(p);
+	f = flow_ring_resume(p);
 	if (f) {
-		etm_flow_finish(f);
-		etm_ring_suspend(p);
+		flow_finish(f);
+		flow_ring_suspend(p);
 	}
 	if (!p->opts.batch && !p->err)
-		etm_ring_count_totals(p);
+		flow_ring_count_totals(p);
 	return p->err;
 }
 
-void etm_parallel_set_bound(struct etm_parallel *p, uint64_t bound)
+void flow_parallel_set_bound(struct flow_parallel *p, uint64_t bound)
 {
-	struct etm_flow *f;
+	struct flow *f;
 
 	if (bound == p->end.state.bound)
 		return;
 	drain(p);
-	f = etm_ring_resume(p);
+	f = flow_ring_resume(p);
 	if (f) {
-		etm_flow_set_bound(f, bound);
-		etm_ring_suspend(p);
+		flow_set_bound(f, bound);
+		flow_ring_suspend(p);
 	}
 }
 
 /** And half as much again for batches that wait, and a quarter for the input. */
-void etm_parallel_set_max_cache(struct etm_parallel *p, size_t bytes)
+void flow_parallel_set_max_cache(struct flow_parallel *p, size_t bytes)
 {
-	etm_ring_hold(p);
+	flow_ring_hold(p);
 	for (uint32_t i = 0; i < p->nr_lanes; i++) {
-		etm_flow_set_max_cache(p->lanes[i].flow, bytes / p->nr_lanes);
+		flow_set_max_cache(p->lanes[i].flow, bytes / p->nr_lanes);
 		p->lanes[i].most_bytes = bytes / 2 / p->nr_parts;
 	}
-	etm_ring_release(p);
+	flow_ring_release(p);
 }
 
-const struct etm_totals *etm_parallel_totals(struct etm_parallel *p)
+const struct flow_totals *flow_parallel_totals(struct flow_parallel *p)
 {
-	etm_ring_hold(p);
-	p->totals = (struct etm_totals){0};
+	flow_ring_hold(p);
+	p->totals = (struct flow_totals){0};
 	for (uint32_t i = 0; i < p->nr_lanes; i++)
-		etm_totals_add(&p->totals, etm_flow_totals(p->lanes[i].flow));
-	etm_ring_release(p);
+		flow_totals_add(&p->totals, flow_totals(p->lanes[i].flow));
+	flow_ring_release(p);
 	return &p->totals;
 }
 
 /* --- edges --- */
 
-struct teller {
-	struct etm_parallel *p;
-	bool (*edge)(void *ctx, const struct etm_edge *e);
+struct edge_sink {
+	struct flow_parallel *p;
+	bool (*edge)(void *ctx, const struct flow_edge *e);
 	void *ctx;
 };
 
 /** Where a lane does not know where a branch went, another may. */
-static bool tell_edge(void *ctx, const struct etm_edge *e)
+static bool give_edge(void *ctx, const struct flow_edge *e)
 {
-	const struct teller *t = ctx;
+	const struct edge_sink *t = ctx;
 	const uint64_t none[2] = {0, 0};
-	struct etm_edge left = *e;
+	struct flow_edge left = *e;
 	uint32_t at;
 
 	if (e->from->kind != INSN_INDIRECT || !e->is_taken || e->has_to)
 		return t->edge(t->ctx, e);
-	at = etm_kept_add_block(&t->p->joins, e->from, none);
+	at = flow_kept_add_block(&t->p->joins, e->from, none);
 	if (at == UINT32_MAX)
 		return false;
 	left.nr -= t->p->joins.blocks.data[at].nr[1];
 	return !left.nr || t->edge(t->ctx, &left);
 }
 
-bool etm_parallel_edges(struct etm_parallel *p, bool (*edge)(void *ctx, const struct etm_edge *e),
-			void *ctx)
+bool flow_parallel_edges(struct flow_parallel *p,
+			 bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx)
 {
-	struct teller t = {p, edge, ctx};
+	struct edge_sink t = {p, edge, ctx};
 	bool is_ok = true;
 
 	if (p->opts.batch)
 		return true;
-	etm_ring_hold(p);
+	flow_ring_hold(p);
 	for (uint32_t i = 1; i < p->nr_lanes && is_ok; i++)
-		is_ok = etm_counts_merge(p->lanes[0].flow, p->lanes[i].flow);
-	is_ok = is_ok && etm_flow_edges(p->lanes[0].flow, tell_edge, &t);
+		is_ok = flow_counts_merge(p->lanes[0].flow, p->lanes[i].flow);
+	is_ok = is_ok && flow_edges(p->lanes[0].flow, give_edge, &t);
 	for (size_t i = 0; i < p->joins.edges.nr && is_ok; i++) {
-		const struct etm_kept_edge *j = &p->joins.edges.data[i];
-		struct etm_edge e = {&p->joins.blocks.data[j->from].block, j->to, j->nr, true,
-				     true};
+		const struct flow_kept_edge *j = &p->joins.edges.data[i];
+		struct flow_edge e = {&p->joins.blocks.data[j->from].block, j->to, j->nr, true,
+				      true};
 
 		is_ok = edge(ctx, &e);
 	}
-	etm_ring_release(p);
+	flow_ring_release(p);
 	return is_ok;
 }
 
 /* --- */
 
-static bool add_lane(struct etm_parallel *p, uint32_t nr)
+static bool add_lane(struct flow_parallel *p, uint32_t nr, const void *own)
 {
-	struct etm_lane *l = &p->lanes[nr];
-	struct etm_flow_opts o = p->opts;
+	struct flow_lane *l = &p->lanes[nr];
+	struct flow_opts o = p->opts;
 
 	l->p = p;
 	l->nr = nr;
 	l->buffers = &p->buffers;
 	o.nr_threads = 1;
-	o.batch = p->opts.batch ? etm_ring_batch : NULL;
+	o.batch = p->opts.batch ? flow_ring_batch : NULL;
 	o.ctx = l;
-	l->flow = etm_flow_new(&o);
+	l->flow = flow_new(p->front, &o, own);
 	return l->flow;
 }
 
-static bool begin(struct etm_parallel *p)
+static bool begin(struct flow_parallel *p, const void *own)
 {
 	size_t room = p->opts.max_cache_bytes / 4 / p->nr_parts;
 	bool is_ok = p->lock && p->buffers.lock && p->lanes && p->parts;
@@ -315,22 +320,24 @@ static bool begin(struct etm_parallel *p)
 		room = 2 * p->opts.part_bytes;
 	p->part_bytes = room / 2;
 	for (uint32_t i = 0; is_ok && i < p->nr_lanes; i++)
-		is_ok = add_lane(p, i);
+		is_ok = add_lane(p, i, own);
 	for (size_t i = 0; is_ok && i < p->nr_parts; i++)
 		p->parts[i].room = room;
 	if (is_ok) {
-		etm_end_set(&p->end, &p->lanes[0]);
-		etm_parallel_set_max_cache(p, p->opts.max_cache_bytes);
+		flow_end_set(&p->end, &p->lanes[0]);
+		flow_parallel_set_max_cache(p, p->opts.max_cache_bytes);
 	}
 	return is_ok;
 }
 
-struct etm_parallel *etm_parallel_new(const struct etm_flow_opts *opts)
+struct flow_parallel *flow_parallel_new(const struct flow_front *front,
+					const struct flow_opts *opts, const void *own)
 {
-	struct etm_parallel *p = mem_zalloc(sizeof(*p));
+	struct flow_parallel *p = mem_zalloc(sizeof(*p));
 
 	if (!p)
 		return NULL;
+	p->front = front;
 	p->opts = *opts;
 	p->nr_lanes = opts->nr_threads < MAX_LANES ? opts->nr_threads : MAX_LANES;
 	p->nr_parts = 3 * (size_t)p->nr_lanes + 2;
@@ -338,29 +345,29 @@ struct etm_parallel *etm_parallel_new(const struct etm_flow_opts *opts)
 	p->buffers.lock = os_lock_new();
 	p->lanes = mem_calloc(p->nr_lanes, sizeof(*p->lanes));
 	p->parts = mem_calloc(p->nr_parts, sizeof(*p->parts));
-	if (begin(p))
+	if (begin(p, own))
 		return p;
-	etm_parallel_free(p);
+	flow_parallel_free(p);
 	return NULL;
 }
 
-void etm_parallel_free(struct etm_parallel *p)
+void flow_parallel_free(struct flow_parallel *p)
 {
 	if (!p)
 		return;
 	if (p->lock && p->lanes)
-		etm_ring_stop(p);
+		flow_ring_stop(p);
 	for (size_t i = 0; p->parts && p->buffers.lock && i < p->nr_parts; i++)
-		etm_part_done(&p->buffers, &p->parts[i]);
+		flow_part_done(&p->buffers, &p->parts[i]);
 	if (p->buffers.lock)
-		etm_end_done(&p->buffers, &p->end);
+		flow_end_done(&p->buffers, &p->end);
 	for (uint32_t i = 0; p->lanes && i < p->nr_lanes; i++) {
-		etm_flow_free(p->lanes[i].flow);
+		flow_free(p->lanes[i].flow);
 		vec_done(&p->lanes[i].shown);
 		vec_done(&p->lanes[i].fresh);
 	}
-	etm_buffers_done(&p->buffers);
-	etm_kept_done(&p->joins);
+	flow_buffers_done(&p->buffers);
+	flow_kept_done(&p->joins);
 	os_lock_free(p->lock);
 	mem_free(p->lanes);
 	mem_free(p->parts);

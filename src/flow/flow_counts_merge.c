@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flow/etm/etm_counts_merge.h"
+#include "flow/flow_counts_merge.h"
 
 static const uint64_t max_sum = 1ull << 31; /* and counts stay within 32 bits */
 
 /** From the one cache into the other. */
 struct merge {
-	struct etm_flow *to, *from;
-	uint32_t *nr_of; /* block of from -> of to; ETM_NO_BLOCK: not looked up */
+	struct flow *to, *from;
+	uint32_t *nr_of; /* block of from -> of to; FLOW_NO_BLOCK: not looked up */
 };
 
 static uint32_t block_of(struct merge *m, uint32_t at)
 {
-	const struct etm_block *b = &m->from->blocks.all.data[at];
+	const struct flow_block *b = &m->from->blocks.all.data[at];
 
-	if (m->nr_of[at] == ETM_NO_BLOCK)
-		m->nr_of[at] = etm_blocks_get(&m->to->blocks, b->space, (enum isa)b->isa, b->start);
+	if (m->nr_of[at] == FLOW_NO_BLOCK)
+		m->nr_of[at] =
+			flow_blocks_get(&m->to->blocks, b->space, (enum isa)b->isa, b->start);
 	return m->nr_of[at];
 }
 
@@ -26,18 +27,18 @@ static bool add_went(struct merge *m, uint32_t from, uint32_t to, uint64_t nr)
 		return true;
 	a = block_of(m, from);
 	b = block_of(m, to);
-	if (a == ETM_NO_BLOCK || b == ETM_NO_BLOCK)
+	if (a == FLOW_NO_BLOCK || b == FLOW_NO_BLOCK)
 		return false;
-	etm_flow_went(m->to, a, b, (int64_t)nr);
+	flow_went(m->to, a, b, (int64_t)nr);
 	return !m->to->err;
 }
 
 static bool add_ways(struct merge *m, uint32_t at)
 {
-	const struct etm_blocks *all = &m->from->blocks;
-	const struct etm_ways *w = &all->ways.data[all->links.data[at].other];
+	const struct flow_blocks *all = &m->from->blocks;
+	const struct flow_ways *w = &all->ways.data[all->links.data[at].other];
 
-	for (size_t i = 0; i < ETM_NR_WAYS && w->to[i] != ETM_NO_BLOCK; i++) {
+	for (size_t i = 0; i < FLOW_NR_WAYS && w->to[i] != FLOW_NO_BLOCK; i++) {
 		if (!add_went(m, at, w->to[i], w->nr[i]))
 			return false;
 	}
@@ -54,7 +55,7 @@ static bool add_block(struct merge *m, uint32_t at)
 	if (!n[0] && !n[1])
 		return true;
 	to = block_of(m, at);
-	if (to == ETM_NO_BLOCK)
+	if (to == FLOW_NO_BLOCK)
 		return false;
 	m->to->blocks.counts.data[to].nr[0] += n[0];
 	m->to->blocks.counts.data[to].nr[1] += n[1];
@@ -79,25 +80,25 @@ static bool add_all(struct merge *m)
 	return true;
 }
 
-static bool merge_kept(struct etm_flow *to, struct etm_flow *from)
+static bool merge_kept(struct flow *to, struct flow *from)
 {
-	bool is_ok = etm_kept_merge(&to->kept, &from->kept) &&
-		     etm_kept_merge(&to->pieces, &from->pieces);
+	bool is_ok = flow_kept_merge(&to->kept, &from->kept) &&
+		     flow_kept_merge(&to->pieces, &from->pieces);
 
-	etm_kept_done(&from->kept);
-	etm_kept_done(&from->pieces);
+	flow_kept_done(&from->kept);
+	flow_kept_done(&from->pieces);
 	return is_ok;
 }
 
-bool etm_counts_merge(struct etm_flow *to, struct etm_flow *from)
+bool flow_counts_merge(struct flow *to, struct flow *from)
 {
 	struct merge m = {to, from, NULL};
 	size_t bytes = from->blocks.all.nr * sizeof(*m.nr_of);
 	bool is_ok;
 
-	etm_flow_totals(from);
+	flow_counts_totals(from);
 	if (to->nr_counted + from->nr_counted > max_sum)
-		etm_counts_keep(to);
+		flow_counts_keep(to);
 	m.nr_of = mem_alloc(bytes + 1);
 	if (!m.nr_of)
 		return false;
@@ -105,6 +106,6 @@ bool etm_counts_merge(struct etm_flow *to, struct etm_flow *from)
 	is_ok = !to->err && add_all(&m) && merge_kept(to, from);
 	mem_free(m.nr_of);
 	to->nr_counted += from->nr_counted;
-	etm_counts_forget(from);
+	flow_counts_forget(from);
 	return is_ok;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef FLOW_ETM_ETM_COUNTS_MERGE_H
-#define FLOW_ETM_ETM_COUNTS_MERGE_H
+#ifndef FLOW_FLOW_COUNTS_MERGE_H
+#define FLOW_FLOW_COUNTS_MERGE_H
 
-#include "flow/etm/etm_flow_impl.h"
+#include "flow/flow_core.h"
 
 /** Count in @p to what @p from counted, which has nothing after that. @return false: out of memory.
  * Cost: as many look-ups as @p from has blocks. */
-bool etm_counts_merge(struct etm_flow *to, struct etm_flow *from);
+bool flow_counts_merge(struct flow *to, struct flow *from);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flow/etm/etm_reach.h"
+#include "flow/flow_reach.h"
 
+#include "flow/etm/etm_insns.h"
 #include "make/etm_code.h"
 #include "tap.h"
 
@@ -36,12 +37,12 @@ static void fill(uint8_t *to)
 		to[i] = 0xf3; /* all of it wide, the other way from every second halfword */
 }
 
-static void check(struct etm_reach *r, struct etm_blocks *b, uint32_t space, uint64_t from,
+static void check(struct flow_reach *r, struct flow_code *c, uint32_t space, uint64_t from,
 		  uint64_t to, uint64_t *nr_wrong)
 {
 	uint64_t got_end = 0, want_end = 0;
-	uint32_t got = etm_reach_count(r, b, space, ISA_T32, from, to, &got_end);
-	uint32_t want = etm_blocks_count(b, space, ISA_T32, from, to, &want_end);
+	uint32_t got = flow_reach_count(r, c, space, ISA_T32, from, to, &got_end);
+	uint32_t want = flow_code_count(c, space, ISA_T32, from, to, &want_end);
 
 	if ((got == want && got_end == want_end) || ++*nr_wrong > 5)
 		return;
@@ -52,27 +53,23 @@ static void check(struct etm_reach *r, struct etm_blocks *b, uint32_t space, uin
 
 int main(void)
 {
-	struct etm_reach r = {0};
-	struct os_heap heap;
-	struct etm_blocks b;
+	struct flow_reach r = {0};
+	struct flow_code c;
 	uint64_t nr_wrong = 0;
 
 	fill(code[0]);
 	fill(code[1]);
-	if (!os_heap_init(&heap, 0))
-		return 1;
-	etm_blocks_init(&b, &heap, &source, false, false);
+	flow_code_init(&c, &source, &etm_insns, false);
 	for (unsigned int i = 0; i < NR_TRIALS; i++) {
 		uint64_t from = BASE + 2 * etm_random_below(&rng, NR + 0x2000);
 
-		check(&r, &b, etm_random_below(&rng, 3), from,
+		check(&r, &c, etm_random_below(&rng, 3), from,
 		      from + 2 * etm_random_below(&rng, i % 4 ? 3000 : NR), &nr_wrong);
 	}
-	check(&r, &b, 0, UINT64_MAX - 0x500, UINT64_MAX, &nr_wrong);
-	check(&r, &b, 0, BASE, UINT64_MAX, &nr_wrong);
-	check(&r, &b, 0, BASE, BASE, &nr_wrong);
+	check(&r, &c, 0, UINT64_MAX - 0x500, UINT64_MAX, &nr_wrong);
+	check(&r, &c, 0, BASE, UINT64_MAX, &nr_wrong);
+	check(&r, &c, 0, BASE, BASE, &nr_wrong);
 	CHECK(!nr_wrong, "%u ways: %llu wrong", NR_TRIALS + 3, (unsigned long long)nr_wrong);
-	etm_reach_done(&r);
-	os_heap_done(&heap);
+	flow_reach_done(&r);
 	return tap_done();
 }

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FLOW_FLOW_H
+#define FLOW_FLOW_H
+
+#include <clew/err.h>
+
+#include "base/bytes.h"
+#include "image/code_source.h"
+#include "isa/insn.h"
+
+/*
+ * A processor's trace + code -> what was executed. One flow decodes one trace source. A front end
+ * (flow/etm) reads the packets of its protocol and makes flows; what comes out of them is the same
+ * for all.
+ *
+ * Executed code comes as blocks: straight runs of instructions that end with a waypoint, an
+ * instruction that the trace reports. A block is looked at once; after that it is a number.
+ * Speculation is resolved: only committed elements come out, in order of execution. A context or
+ * timestamp stands before the first instructions it belongs to.
+ */
+struct flow;
+
+/** Instructions [start, start + bytes) in one address space, the last one a waypoint. */
+struct flow_block {
+	uint64_t start;
+	uint64_t target; /* of a direct branch */
+	uint32_t bytes;
+	uint32_t space; /* of code_source */
+	uint16_t nr_insns;
+	uint8_t isa;         /* enum isa */
+	uint8_t kind, flags; /* of the waypoint, isa/insn.h */
+	uint8_t last_bytes;  /* of the waypoint */
+};
+_Static_assert(sizeof(struct flow_block) == 32, "half a cache line");
+
+/** No protocol has all of them. */
+enum flow_event_kind {
+	FLOW_EV_NO_SYNC,   /* reason; decoding goes on at the next synchronisation */
+	FLOW_EV_TRACE_ON,  /* is_overflow */
+	FLOW_EV_CONTEXT,   /* context, space */
+	FLOW_EV_RANGE,     /* [address, end): executed, but not to a waypoint: up to an exception,
+			      or to unreadable code, or to a source address */
+	FLOW_EV_NO_PATH,   /* from address to end, by count instructions (0: unknown), the trace
+			      does not say on which way (ETM: Q) */
+	FLOW_EV_NACC,      /* no code at address */
+	FLOW_EV_NO_TARGET, /* an exception, or Q, came before the target of a branch:
+			      instructions up to end are not known (Q: count of them) */
+	FLOW_EV_EXCEPTION, /* number; address: preferred return address */
+	FLOW_EV_EXCEPTION_RET,
+	FLOW_EV_FUNCTION_RET,
+	FLOW_EV_PE_RESET,
+	FLOW_EV_TIMESTAMP, /* value; 0: the unit has no time source */
+	FLOW_EV_CYCLES,    /* count, or unknown */
+	FLOW_EV_BOUND,     /* value: what follows ran no later than this (flow_set_bound) */
+	FLOW_EV_EVENT,     /* number: bits 3:0 */
+	FLOW_EV_TS_MARKER,
+	FLOW_EV_INSTRUMENTATION, /* value, el */
+	FLOW_EV_TRANSACTION,     /* number: enum flow_transaction */
+	FLOW_EV_UNSUPPORTED, /* a packet of a configuration that is not decoded: header in number */
+	FLOW_EV_END,
+	FLOW_EV_DROPPED, /* value: branches that were reported while no address was known, in a row:
+			    where that was, and where the branch before went, is not known */
+	NR_FLOW_EVENTS
+};
+
+enum flow_no_sync {
+	FLOW_NO_SYNC_INIT,
+	FLOW_NO_SYNC_RESET,
+	FLOW_NO_SYNC_OVERFLOW,
+	FLOW_NO_SYNC_DISCARD,
+	FLOW_NO_SYNC_BAD_PACKET,
+	FLOW_NO_SYNC_BAD_IMAGE, /* the code does not fit the trace: what */
+	NR_FLOW_NO_SYNCS
+};
+
+/** OpenCSD's word: "bad-packet". */
+const char *flow_no_sync_word(enum flow_no_sync reason);
+
+/** For people: "the trace unit stopped". */
+const char *flow_no_sync_text(enum flow_no_sync reason);
+
+enum flow_transaction {
+	FLOW_TRANS_INIT,
+	FLOW_TRANS_START,
+	FLOW_TRANS_COMMITTED,
+	FLOW_TRANS_FAILED
+};
+
+/** What the trace says of who runs. */
+struct flow_context {
+	uint8_t el, security; /* enum code_security */
+	uint8_t upper_el;     /* el, or at EL0 what it was before; 0: not known */
+	bool is_64, has_cid, has_vmid;
+	uint32_t cid, vmid;
+};
+
+struct flow_event {
+	uint8_t kind;   /* enum flow_event_kind */
+	uint8_t reason; /* enum flow_no_sync */
+	uint8_t isa, el;
+	bool is_overflow, has_count;
+	bool is_target; /* EXCEPTION: the branch before went to address, where nothing ran */
+	uint32_t number, count, space;
+	uint64_t address, end, value;
+	uint64_t offset; /* stream byte of its packet */
+	struct flow_context context;
+	const char *what; /* static words for BAD_PACKET and BAD_IMAGE */
+};
+
+/** An item is a block's number << 1 | 1 if its branch was taken, or what else its waypoint is was
+ * executed (ETM: the E atom); or, with FLOW_ITEM_EVENT set, an event's index in this batch. */
+enum { FLOW_ITEM_EVENT = 1u << 31 };
+
+/**
+ * Borrowed for the call. A block's number means the same in all batches of one epoch of this flow,
+ * and nothing in those of another: what is remembered by number is to be forgotten, or kept apart,
+ * when epoch differs from the batch before. With one thread an epoch that has ended does not come
+ * again. With nr_threads > 1 each thread numbers blocks of its own, and their epochs take turns:
+ * one that was left may come again, with the numbers it had. Something may be kept for each; but
+ * nothing says when one has ended for good, so bound it.
+ */
+struct flow_batch {
+	const uint32_t *items;
+	size_t nr;
+	const struct flow_block *blocks; /* by number; moves, and grows, from batch to batch */
+	const struct flow_event *events;
+	uint32_t epoch;
+};
+
+/** Of any front end's flow. */
+struct flow_opts {
+	const struct code_source *code; /* borrowed */
+	/** Takes what was executed, in order; NULL: only count. Any error ends the decoding. */
+	enum clew_err (*batch)(void *ctx, const struct flow_batch *b);
+	void *ctx;
+	size_t max_cache_bytes; /* of blocks and paths, of all threads; 0: 32 MiB */
+	/** More than 1: decode in so many threads. All calls, and all batches, stay in the calling
+	 * thread; @p code is asked in all. Items and events are those of one thread. A unit that
+	 * speculates is decoded in one. */
+	unsigned int nr_threads;
+	size_t part_bytes; /* tests: of input for each thread; 0: up to 128 KiB */
+};
+
+void flow_free(struct flow *f);
+
+/** Decode @p in whole. Any chunking gives the same items and events.
+ * @return CLEW_OK; CLEW_NO_MEMORY; the consumer's error. Bad trace is an event, not an error. */
+enum clew_err flow_feed(struct flow *f, struct bytes in);
+
+/** The next byte does not continue the last one (a barrier, a new buffer): end what is open, wait
+ * for a synchronisation. @p offset: the next byte's. */
+enum clew_err flow_restart(struct flow *f, uint64_t offset);
+
+/** Deliver the batch as far as it is. With several threads what they have in hand stays. */
+enum clew_err flow_flush(struct flow *f);
+
+/** The input is over: what is open, then FLOW_EV_END. Delivers the last batch. */
+enum clew_err flow_finish(struct flow *f);
+
+/** What is fed from here on ran no later than @p bound, in the input's own clock (perf: ns): for
+ * code_key, and for the consumer as FLOW_EV_BOUND. */
+void flow_set_bound(struct flow *f, uint64_t bound);
+
+/** From here on; no more than it began with. What is used already is given back only when the cache
+ * is cleared. */
+void flow_set_max_cache(struct flow *f, size_t bytes);
+
+struct flow_totals {
+	uint64_t nr_insns, nr_ranges, nr_exceptions, nr_nacc, nr_no_sync, nr_atoms_dropped;
+	uint64_t nr_packets, nr_bytes;
+};
+void flow_totals_add(struct flow_totals *to, const struct flow_totals *t);
+void flow_totals_subtract(struct flow_totals *from, const struct flow_totals *t);
+/** Valid until the next call. */
+const struct flow_totals *flow_totals(struct flow *f);
+
+/** With opts.batch == NULL: how often each block ran, and each way out of it was taken. */
+struct flow_edge {
+	const struct flow_block *from; /* its waypoint is the branch; of kind INSN_PLAIN: executed,
+					  but not to a waypoint, as FLOW_EV_RANGE */
+	uint64_t to; /* next address, if has_to: the fall-through of one not taken too */
+	uint64_t nr;
+	bool is_taken;
+	bool has_to; /* else an exception, or the end of the trace, came before it was known */
+};
+/** In no order; counts of one edge may come in parts. @p e lives for the call. @return false: @p
+ * edge said so, or no memory. */
+bool flow_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FLOW_FLOW_BLOCKS_H
+#define FLOW_FLOW_BLOCKS_H
+
+#include "base/vec.h"
+#include "flow/flow_code.h"
+#include "os/heap.h"
+
+/*
+ * Straight runs of code, decoded once: (space, instruction set, address) -> block. A block that
+ * does not reach a waypoint has kind INSN_PLAIN, and says in flags why.
+ */
+
+enum { FLOW_NO_BLOCK = UINT32_MAX, FLOW_NR_WAYS = 3 };
+
+/** What a walk needs of a block, and nothing else. */
+struct flow_link {
+	/* The blocks after a branch not taken and taken; FLOW_NO_BLOCK: not looked up, or there is
+	 * more to do than to go there. */
+	uint32_t next[2];
+	uint32_t other; /* of an indirect branch: index of its flow_ways; of a call that is kept on
+			   the return stack: the block that it calls */
+	uint32_t nr_insns;
+};
+
+/** How often a block ended with its branch not taken, and taken. */
+struct flow_count {
+	uint32_t nr[2];
+};
+
+/** Where an indirect branch went: the first few blocks. */
+struct flow_ways {
+	uint32_t to[FLOW_NR_WAYS], nr[FLOW_NR_WAYS];
+};
+
+struct flow_blocks {
+	struct os_heap *heap;
+	struct {
+		VEC(struct flow_block);
+	} all;
+	struct {
+		VEC(struct flow_link);
+	} links;
+	struct {
+		VEC(struct flow_count);
+	} counts; /* only if is_counting */
+	struct {
+		VEC(struct flow_ways);
+	} ways;
+	uint32_t *slots; /* hash table of block numbers */
+	size_t nr_slots;
+	struct flow_code *code;
+	bool is_counting;
+};
+
+/** @p heap: its memory, which ends when that does. @p code: borrowed. */
+void flow_blocks_init(struct flow_blocks *b, struct os_heap *heap, struct flow_code *code,
+		      bool is_counting);
+void flow_blocks_clear(struct flow_blocks *b);
+size_t flow_blocks_bytes(const struct flow_blocks *b);
+
+/** The block that begins at @p addr. @return FLOW_NO_BLOCK: out of memory. */
+uint32_t flow_blocks_get(struct flow_blocks *b, uint32_t space, enum isa isa, uint64_t addr);
+
+/** Address | 1 of T32. */
+static inline uint64_t flow_block_place(const struct flow_block *b)
+{
+	return b->start | (b->isa == ISA_T32);
+}
+
+/** Instruction set and address after a direct branch that is taken. */
+static inline enum isa flow_target_isa(const struct flow_block *b)
+{
+	if (!(b->flags & INSN_SWITCH))
+		return (enum isa)b->isa;
+	return b->isa == ISA_T32 ? ISA_A32 : ISA_T32;
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/flow_core.h"
+
+enum { MAX_COUNTED = 1 << 30 }; /* and a piece of input more: 31 bits */
+
+void flow_fail(struct flow *f, enum clew_err err)
+{
+	if (!f->err)
+		f->err = err;
+}
+
+/* --- for the consumer --- */
+
+void flow_deliver(struct flow *f)
+{
+	struct flow_batch b = {.items = f->items,
+			       .nr = f->nr_items,
+			       .blocks = f->blocks.all.data,
+			       .events = f->events.data,
+			       .epoch = f->epoch};
+
+	if (f->items && f->nr_items && !f->err)
+		flow_fail(f, f->opts.batch(f->opts.ctx, &b));
+	f->nr_items = f->events.nr = 0;
+}
+
+void flow_put_event(struct flow *f, const struct flow_event *e)
+{
+	if (!f->items)
+		return;
+	if (f->nr_items >= FLOW_BATCH_ITEMS)
+		flow_deliver(f);
+	f->items[f->nr_items++] = FLOW_ITEM_EVENT | (uint32_t)f->events.nr;
+	if (!vec_push(&f->events, *e)) {
+		f->nr_items--;
+		flow_fail(f, CLEW_NO_MEMORY);
+		return;
+	}
+	f->events.data[f->events.nr - 1].offset = f->offset;
+}
+
+void flow_put_no_sync(struct flow *f, enum flow_no_sync reason, const char *what)
+{
+	struct flow_event e = {.kind = FLOW_EV_NO_SYNC, .reason = (uint8_t)reason, .what = what};
+
+	/* Whoever feeds it begins anew at each AUX record: no trace is lost by that. */
+	f->totals.nr_no_sync += reason != FLOW_NO_SYNC_INIT && reason != FLOW_NO_SYNC_RESET;
+	flow_put_event(f, &e);
+}
+
+void flow_drop(struct flow *f)
+{
+	if (!f->nr_dropped++)
+		f->dropped_at = f->offset;
+	f->totals.nr_atoms_dropped++;
+	f->from = FLOW_NO_BLOCK;
+	if (f->has_first_to == FLOW_TO_OPEN)
+		f->has_first_to = FLOW_TO_UNKNOWN;
+}
+
+void flow_put_dropped(struct flow *f)
+{
+	const struct flow_event e = {
+		.kind = FLOW_EV_DROPPED, .el = f->context.el, .value = f->nr_dropped};
+	uint64_t offset = f->offset;
+
+	if (!f->nr_dropped)
+		return;
+	f->nr_dropped = 0;
+	f->offset = f->dropped_at;
+	flow_put_event(f, &e);
+	f->offset = offset;
+}
+
+void flow_look_up_space(struct flow *f)
+{
+	const struct flow_context *c = &f->context;
+	struct code_key key = {.el = c->el,
+			       .upper_el = c->upper_el,
+			       .security = c->security,
+			       .has_cid = c->has_cid,
+			       .has_vmid = c->has_vmid,
+			       .cid = c->cid,
+			       .vmid = c->vmid,
+			       .ticks = f->ticks,
+			       .bound = f->bound};
+	uint32_t space = f->opts.code->space(f->opts.code->ctx, &key);
+
+	if (f->is_speculative && !f->has_own_ticks) {
+		f->asked[f->nr_asked % FLOW_MAX_ASKED].key = key;
+		f->asked[f->nr_asked++ % FLOW_MAX_ASKED].space = space;
+	}
+	if (space != f->space)
+		f->at = FLOW_NO_BLOCK;
+	f->space = space;
+}
+
+/* --- the cache --- */
+
+static size_t cache_bytes(const struct flow *f)
+{
+	return flow_blocks_bytes(&f->blocks) + flow_paths_bytes(&f->paths);
+}
+
+bool flow_cache_is_full(const struct flow *f)
+{
+	return cache_bytes(f) > f->opts.max_cache_bytes;
+}
+
+bool flow_cache_is_overfull(const struct flow *f)
+{
+	return !f->is_speculative && cache_bytes(f) > f->opts.max_cache_bytes / 4 * 5;
+}
+
+/** Block numbers begin again. */
+static void clear_cache(struct flow *f)
+{
+	flow_deliver(f);
+	flow_counts_keep(f);
+	flow_paths_clear(&f->paths);
+	flow_blocks_clear(&f->blocks);
+	flow_reach_done(&f->reach);
+	for (unsigned int i = 0; i < FLOW_STACK_DEPTH; i++)
+		f->stack[i].call = FLOW_NO_BLOCK;
+	f->at = FLOW_NO_BLOCK;
+	f->epoch++;
+}
+
+static void limit_counts(struct flow *f)
+{
+	if (f->nr_counted > MAX_COUNTED)
+		flow_counts_keep(f);
+}
+
+void flow_limit_cache(struct flow *f)
+{
+	if (f->is_speculative) /* what can still be taken back has to be there */
+		return;
+	limit_counts(f);
+	/* A branch that waits for its target has to be known until then. */
+	if (flow_cache_is_full(f) && f->from == FLOW_NO_BLOCK)
+		clear_cache(f);
+}
+
+bool flow_wants_room(const struct flow *f)
+{
+	return f->nr_counted > MAX_COUNTED || cache_bytes(f) > f->opts.max_cache_bytes / 4 * 3;
+}
+
+void flow_make_room(struct flow *f)
+{
+	limit_counts(f);
+	if (flow_wants_room(f))
+		clear_cache(f);
+}

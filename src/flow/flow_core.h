@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FLOW_FLOW_CORE_H
+#define FLOW_FLOW_CORE_H
+
+#include "base/map_u64.h"
+#include "flow/flow_blocks.h"
+#include "flow/flow_kept.h"
+#include "flow/flow_paths.h"
+#include "flow/flow_reach.h"
+
+/* What front ends see of the engine. */
+
+enum {
+	FLOW_BATCH_ITEMS = 16 << 10,
+	FLOW_ITEMS_OF_PACKET = 64, /* room in a batch that a packet finds; what may need more,
+				      delivers on the way */
+	FLOW_ITEMS_OF_PATH = FLOW_PATH_ITEMS + FLOW_PATH_SLACK,
+	FLOW_MAX_ASKED = 16,
+};
+
+/**
+ * A front end: what makes a protocol's bytes a flow. Its own flow begins with struct flow; what is
+ * only its own is "own" here. All are called in the thread that decodes.
+ */
+struct flow_front {
+	size_t flow_bytes;
+	/** Of a flow that is zeroed but for opts: rules, and what is its own. @return false: no
+	 * memory. */
+	bool (*init)(struct flow *f, const void *own);
+	void (*done)(struct flow *f);
+
+	/** Decode @p in whole, or up to an error. Of at most FLOW_LETTER_BRANCHES a byte. */
+	void (*feed)(struct flow *f, struct bytes in);
+	/** No byte follows: end what is open. */
+	void (*end_input)(struct flow *f);
+	/** After that: the next byte, at f->offset, does not continue the last one. */
+	void (*restart)(struct flow *f);
+	/** What came cannot be: go on at the next synchronisation. */
+	void (*lose)(struct flow *f, enum flow_no_sync reason, const char *what);
+
+	/* Parts, decoded ahead; not of a front end whose flows have one thread. */
+
+	/** The first synchronisation that begins in [@p from, @p to) of @p in and says, before
+	 * anything else, where and in which context execution goes on. Of one that @p in does not
+	 * have in whole this is not known. Any thread. @return @p to: none. */
+	size_t (*find_cut)(const struct flow *f, struct bytes in, size_t from, size_t to);
+	/** A stretch without loss goes on with the synchronisation at @p offset. */
+	void (*begin_part)(struct flow *f, uint64_t offset);
+	/** What a part assumes of the context: @p ret, that of the end so far, where @p now is
+	 * known once perform_rest() was called. Any thread. */
+	void (*assume)(struct flow_context *ret, const struct flow_context *now,
+		       bool needs_context);
+	bool (*is_as_assumed)(const struct flow_context *assumed, const struct flow_context *now);
+	/** Elements that wait for what follows them. */
+	size_t (*nr_waiting)(const struct flow *f);
+	/** Do what they say, as it is when nothing is lost in front of the next one. */
+	void (*perform_rest)(struct flow *f);
+	/** After that: is it in the midst of nothing? *ret: offset of the next byte. */
+	bool (*is_between)(const struct flow *f, uint64_t *ret);
+	/** What is its own of where decoding stands, to go on from there later: state_bytes, zeroed
+	 * once. @return false: no memory. */
+	size_t state_bytes;
+	bool (*save)(void *state, const struct flow *f);
+	bool (*restore)(const void *state, struct flow *f);
+	void (*state_done)(void *state);
+};
+
+/** When counting: the edge that the last address gave. It does not count when the trace is lost
+ * before anything ran there: batches would not have it, either. */
+struct flow_last_edge {
+	enum { FLOW_EDGE_NONE, FLOW_EDGE_OF_BRANCH, FLOW_EDGE_OF_PATH, FLOW_EDGE_KEPT } kind;
+	uint32_t from, to; /* blocks; from: the path that it is the end of, or of those kept */
+	uint64_t address;  /* of a kept one: to */
+};
+
+/** What came first in a part: something that ran, or a loss of the trace. */
+enum flow_first { FLOW_FIRST_NONE, FLOW_FIRST_RAN, FLOW_FIRST_LOSS };
+/** Where the branch before it went. */
+enum flow_first_to { FLOW_TO_OPEN, FLOW_TO_KNOWN, FLOW_TO_UNKNOWN };
+
+/** The first member of a front end's own. */
+struct flow {
+	const struct flow_front *front;
+	struct flow_parallel *parallel; /* then nothing else here is used but opts */
+	struct flow_opts opts;
+	enum clew_err err; /* the consumer's, or no memory: decoding has ended */
+	uint64_t offset;   /* of the packet at hand */
+	bool is_begun;
+
+	/* The code, as far as it ran. */
+	struct os_heap heap; /* of blocks and paths */
+	struct flow_code code;
+	struct flow_blocks blocks;
+	struct flow_reach reach;
+	struct flow_paths paths;
+	struct flow_rules rules;
+
+	/* Where execution is. */
+	uint64_t pc;
+	enum isa isa;
+	bool needs_address, needs_context;
+	bool is_popping; /* after an indirect branch: to the return stack's top, if no address
+			    comes */
+	bool no_push;    /* calls are not kept until an address comes */
+	struct flow_context context;
+	uint64_t ticks, bound; /* code_key */
+	uint32_t space;
+	uint32_t at;   /* block that begins at pc; FLOW_NO_BLOCK: not looked up */
+	uint32_t from; /* indirect branch that waits for its target; FLOW_NO_BLOCK: none */
+	struct flow_return stack[FLOW_STACK_DEPTH];
+	unsigned int stack_top, stack_nr;
+	uint64_t nr_dropped, dropped_at; /* branches of unknown code, the first one's offset */
+
+	/* For the consumer. */
+	uint32_t *items; /* NULL: only counts */
+	size_t nr_items;
+	struct {
+		VEC(struct flow_event);
+	} events;
+	uint32_t epoch;
+	struct flow_totals totals;
+	uint8_t reported[32]; /* what is reported once only: a bit each, as the front end likes */
+
+	/* Counts. */
+	struct map_u64 went; /* from << 32 | to block: targets for which way[] had no room */
+	uint64_t nr_counted; /* branches at most, since counts were kept */
+	struct flow_last_edge last_edge;
+	struct flow_kept kept;
+	struct flow_kept pieces; /* of code, that ended before a waypoint */
+	uint32_t step;           /* 1; of what is taken back -1 */
+
+	/* A part decoded ahead (flow_parallel.h). */
+	bool is_speculative;
+	uint8_t first;        /* enum flow_first */
+	uint8_t has_first_to; /* enum flow_first_to, */
+	uint64_t first_to;
+	bool has_own_context; /* what was assumed of it does not matter any more */
+	bool has_own_ticks;   /* else ticks is a guess, and these spaces are */
+	unsigned int nr_asked;
+	struct {
+		struct code_key key;
+		uint32_t space;
+	} asked[FLOW_MAX_ASKED];
+};
+
+/** @p own: the front end's own options, for the call. @return NULL: out of memory. */
+struct flow *flow_new(const struct flow_front *front, const struct flow_opts *opts,
+		      const void *own);
+
+void flow_fail(struct flow *f, enum clew_err err);
+
+/** Give what there is to the consumer. */
+void flow_deliver(struct flow *f);
+void flow_put_event(struct flow *f, const struct flow_event *e);
+void flow_put_no_sync(struct flow *f, enum flow_no_sync reason, const char *what);
+
+/** A branch, or so, of an unknown instruction; nor is what comes next the target of f->from. */
+void flow_drop(struct flow *f);
+/** Report what was dropped, before anything else is. */
+void flow_put_dropped(struct flow *f);
+
+/** For context, ticks and bound as they are. */
+void flow_look_up_space(struct flow *f);
+
+bool flow_cache_is_full(const struct flow *f);
+/** Packets may go on for ever without the straight way's end: not beyond this. */
+bool flow_cache_is_overfull(const struct flow *f);
+/** Between two packets: keep the cache within its bound, and counts within theirs. */
+void flow_limit_cache(struct flow *f);
+/** Would flow_limit_cache() soon have to do something? */
+bool flow_wants_room(const struct flow *f);
+/** Do it. Nothing is taken back any more that was decoded before; block numbers may begin again. */
+void flow_make_room(struct flow *f);
+
+/* --- flow_counts.c --- */
+
+/** The indirect branch of block @p from went to block @p to. */
+void flow_went(struct flow *f, uint32_t from, uint32_t to, int64_t nr);
+/** last_edge. */
+void flow_take_back_edge(struct flow *f);
+/** Take counts out of the cache, before it is cleared or they overflow; last_edge, too. */
+void flow_counts_keep(struct flow *f);
+/** Of the cache; all 0 again. */
+void flow_counts_forget(struct flow *f);
+/** [@p from, @p to) of @p nr_insns ran, and not up to a waypoint. */
+void flow_ran(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insns);
+/* As flow.h's, of one thread. */
+const struct flow_totals *flow_counts_totals(struct flow *f);
+bool flow_counts_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
+		       void *ctx);
+
+/** Where the block after a branch is kept, when it is known without the trace. */
+static inline uint32_t *flow_link_of(struct flow *f, uint32_t at, bool is_taken)
+{
+	const struct flow_block *b = &f->blocks.all.data[at];
+	struct flow_link *l = &f->blocks.links.data[at];
+
+	if (is_taken && b->flags & INSN_LINK && b->kind != INSN_INDIRECT &&
+	    f->rules.has_return_stack)
+		return &l->other;
+	return &l->next[is_taken];
+}
+
+/** The path's letter @p i; nr 0: it has no more. */
+static inline struct flow_letter flow_letter_of(const struct flow *f, const struct flow_path *p,
+						unsigned int i)
+{
+	return f->rules.letters[i < FLOW_PATH_LETTERS ? p->key >> 8 * i & 0xff : 0];
+}
+
+static inline void flow_add_range(struct flow *f, uint32_t nr_insns)
+{
+	int64_t step = (int32_t)f->step;
+
+	f->totals.nr_insns += nr_insns * (uint64_t)step;
+	f->totals.nr_ranges += (uint64_t)step;
+}
+
+static inline void flow_put_item(struct flow *f, uint32_t block, bool is_taken)
+{
+	flow_add_range(f, f->blocks.all.data[block].nr_insns);
+	if (!f->items) {
+		f->blocks.counts.data[block].nr[is_taken] += f->step;
+		f->nr_counted++;
+		return;
+	}
+	f->items[f->nr_items++] = block << 1 | is_taken;
+}
+
+#endif

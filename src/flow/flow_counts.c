@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/flow_core.h"
+
+void flow_went(struct flow *f, uint32_t from, uint32_t to, int64_t nr)
+{
+	struct flow_ways *w = &f->blocks.ways.data[f->blocks.links.data[from].other];
+	uint64_t key = (uint64_t)from << 32 | to, *old;
+
+	for (size_t i = 0; i < FLOW_NR_WAYS; i++) {
+		if (w->to[i] == FLOW_NO_BLOCK)
+			w->to[i] = to;
+		if (w->to[i] == to) {
+			w->nr[i] += (uint32_t)nr;
+			return;
+		}
+	}
+	if (f->items)
+		return;
+	old = map_u64_get(&f->went, key);
+	if (old)
+		*old += (uint64_t)nr;
+	else if (!map_u64_put(&f->went, key, (uint64_t)nr))
+		flow_fail(f, CLEW_NO_MEMORY);
+}
+
+void flow_ran(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
+{
+	const uint64_t once[2] = {(uint64_t)(int64_t)(int32_t)f->step, 0};
+	struct flow_block piece = {.start = from,
+				   .bytes = (uint32_t)(to - from),
+				   .nr_insns = (uint16_t)nr_insns,
+				   .space = f->space,
+				   .isa = (uint8_t)f->isa,
+				   .last_bytes = flow_reach_last(&f->reach, &f->code, f->space,
+								 f->isa, from, to)};
+
+	if (flow_kept_add_block(&f->pieces, &piece, once) == UINT32_MAX)
+		flow_fail(f, CLEW_NO_MEMORY);
+}
+
+/** Branches of the path's letter @p i; fewer than it has where the path is cut. */
+static struct flow_letter letter_of_path(const struct flow *f, const struct flow_path *p,
+					 unsigned int i)
+{
+	struct flow_letter ret = flow_letter_of(f, p, i);
+	const struct flow_path_more *more;
+
+	if (!(p->more & FLOW_PATH_IS_CUT))
+		return ret;
+	more = flow_path_more(&f->paths, p);
+	if (i == more->nr_bytes)
+		ret.nr = (uint8_t)(more->rest ? ret.nr - f->rules.letters[more->rest].nr : 0);
+	return i > more->nr_bytes ? (struct flow_letter){0} : ret;
+}
+
+/** A walk along a path that was walked before: all links are known. */
+struct again {
+	struct flow *f;
+	uint32_t at, last, nr_runs;
+	uint32_t nr_insns;
+	unsigned int nr_own;
+	uint32_t own[FLOW_STACK_DEPTH]; /* calls */
+};
+
+static void pop_again(struct again *w)
+{
+	w->at = w->f->blocks.links.data[w->own[--w->nr_own]].next[0];
+	flow_went(w->f, w->last, w->at, (int32_t)w->nr_runs);
+}
+
+/** What is more than to go on: a call, a return, an indirect branch. */
+static void step_odd_again(struct again *w, bool is_taken)
+{
+	const struct flow_block *b;
+
+	if (w->at == FLOW_NO_BLOCK)
+		pop_again(w);
+	b = &w->f->blocks.all.data[w->at];
+	w->nr_insns += b->nr_insns;
+	w->f->blocks.counts.data[w->at].nr[is_taken] += w->nr_runs;
+	if (is_taken && b->flags & INSN_LINK && w->f->rules.has_return_stack)
+		w->own[w->nr_own++] = w->at;
+	w->last = w->at;
+	w->at = is_taken && b->kind == INSN_INDIRECT ? FLOW_NO_BLOCK
+						     : *flow_link_of(w->f, w->at, is_taken);
+}
+
+/** @return branches. */
+static uint64_t walk_again(struct again *w, const struct flow_path *p)
+{
+	const struct flow_link *links = w->f->blocks.links.data;
+	struct flow_count *counts = w->f->blocks.counts.data;
+	uint64_t nr_items = 0;
+	struct flow_letter a;
+
+	for (unsigned int i = 0; (a = letter_of_path(w->f, p, i)).nr; i++) {
+		nr_items += a.nr;
+		for (; a.nr; a.nr--, a.bits >>= 1) {
+			uint32_t e = a.bits & 1, at = w->at;
+
+			if (at == FLOW_NO_BLOCK || links[at].next[e] == FLOW_NO_BLOCK) {
+				step_odd_again(w, e);
+				continue;
+			}
+			counts[at].nr[e] += w->nr_runs;
+			w->nr_insns += links[at].nr_insns;
+			w->at = links[at].next[e];
+		}
+	}
+	return nr_items;
+}
+
+/** Count the blocks and edges of a path that was taken. */
+static void spread_path(struct flow *f, struct flow_path *p)
+{
+	struct again w = {.f = f, .at = p->from >> 1, .nr_runs = p->nr_runs};
+	/* Less than none, where more was taken back this way than was counted this way. */
+	int64_t nr_runs = (int32_t)p->nr_runs;
+
+	f->totals.nr_ranges += walk_again(&w, p) * (uint64_t)nr_runs;
+	f->totals.nr_insns += w.nr_insns * (uint64_t)nr_runs;
+	if (w.at == FLOW_NO_BLOCK && p->next != FLOW_NO_BLOCK)
+		flow_went(f, w.last, p->next, nr_runs);
+	p->nr_runs = 0;
+}
+
+/** Where last_edge is the end of a path: the branch there, if there is one. */
+static void find_last_edge(struct flow *f)
+{
+	struct flow_last_edge *t = &f->last_edge;
+	const struct flow_path *p;
+	struct again w = {.f = f};
+
+	if (t->kind != FLOW_EDGE_OF_PATH)
+		return;
+	p = &f->paths.all.data[t->from];
+	w.at = p->from >> 1;
+	walk_again(&w, p);
+	*t = (struct flow_last_edge){FLOW_EDGE_NONE};
+	if (w.at == FLOW_NO_BLOCK)
+		*t = (struct flow_last_edge){FLOW_EDGE_OF_BRANCH, w.last, p->next, 0};
+}
+
+void flow_take_back_edge(struct flow *f)
+{
+	const struct flow_last_edge *t = &f->last_edge;
+	int64_t nr = -(int64_t)(int32_t)f->step;
+
+	find_last_edge(f);
+	if (t->kind == FLOW_EDGE_OF_BRANCH)
+		flow_went(f, t->from, t->to, nr);
+	if (t->kind == FLOW_EDGE_KEPT &&
+	    !flow_kept_add_edge(&f->kept, t->from, t->address, (uint64_t)nr))
+		flow_fail(f, CLEW_NO_MEMORY);
+	f->last_edge.kind = FLOW_EDGE_NONE;
+}
+
+static void spread(struct flow *f)
+{
+	vec_for_each (&f->paths.all, p) {
+		if (p->nr_runs)
+			spread_path(f, p);
+	}
+}
+
+const struct flow_totals *flow_counts_totals(struct flow *f)
+{
+	if (!f->items)
+		spread(f);
+	return &f->totals;
+}
+
+/** What becomes of the counts of blocks, and of where indirect branches went. */
+struct counts_sink {
+	bool (*block)(void *ctx, uint32_t at, const uint64_t nr[2]);
+	bool (*went)(void *ctx, uint32_t from, uint32_t to, uint64_t nr);
+	void *ctx;
+};
+
+static bool give_ways(const struct flow *f, uint32_t at, const struct counts_sink *t)
+{
+	const struct flow_ways *w = &f->blocks.ways.data[f->blocks.links.data[at].other];
+
+	for (size_t i = 0; i < FLOW_NR_WAYS && w->to[i] != FLOW_NO_BLOCK; i++) {
+		if (w->nr[i] && !t->went(t->ctx, at, w->to[i], w->nr[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool give_went(const struct flow *f, const struct counts_sink *t)
+{
+	for (size_t i = 0; i < f->went.cap; i++) {
+		const struct map_u64_slot *s = &f->went.slots[i];
+
+		if (f->went.used[i] && s->value &&
+		    !t->went(t->ctx, (uint32_t)(s->key >> 32), (uint32_t)s->key, s->value))
+			return false;
+	}
+	return true;
+}
+
+/** Where branches went comes before the blocks. */
+static bool give_all(struct flow *f, const struct counts_sink *t)
+{
+	spread(f);
+	for (uint32_t at = 0; at < f->blocks.all.nr; at++) {
+		if (f->blocks.all.data[at].kind == INSN_INDIRECT && !give_ways(f, at, t))
+			return false;
+	}
+	if (!give_went(f, t))
+		return false;
+	for (uint32_t at = 0; at < f->blocks.all.nr; at++) {
+		const uint32_t *n = f->blocks.counts.data[at].nr;
+		uint64_t nr[2] = {n[0], n[1]};
+
+		if ((n[0] || n[1]) && !t->block(t->ctx, at, nr))
+			return false;
+	}
+	return true;
+}
+
+/* --- to the consumer --- */
+
+struct direct {
+	struct flow *f;
+	bool (*edge)(void *ctx, const struct flow_edge *e);
+	void *ctx;
+	uint64_t *nr_known; /* by block: how often it is known where its branch went */
+};
+
+static bool edge_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
+{
+	struct direct *d = ctx;
+	struct flow_edge e = {&d->f->blocks.all.data[from], d->f->blocks.all.data[to].start, nr,
+			      true, true};
+
+	d->nr_known[from] += nr;
+	return d->edge(d->ctx, &e);
+}
+
+static bool edges_of_block(void *ctx, uint32_t at, const uint64_t nr[2])
+{
+	struct direct *d = ctx;
+
+	return flow_block_edges(&d->f->blocks.all.data[at], nr, d->nr_known[at], d->edge, d->ctx);
+}
+
+/* --- to what is kept --- */
+
+static bool keep_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
+{
+	struct flow *f = ctx;
+	const uint64_t none[2] = {0, 0};
+	uint32_t at = flow_kept_add_block(&f->kept, &f->blocks.all.data[from], none);
+
+	return at != UINT32_MAX &&
+	       flow_kept_add_edge(&f->kept, at, f->blocks.all.data[to].start, nr);
+}
+
+static bool keep_block(void *ctx, uint32_t at, const uint64_t nr[2])
+{
+	struct flow *f = ctx;
+
+	return flow_kept_add_block(&f->kept, &f->blocks.all.data[at], nr) != UINT32_MAX;
+}
+
+void flow_counts_forget(struct flow *f)
+{
+	vec_for_each (&f->blocks.counts, n)
+		n->nr[0] = n->nr[1] = 0;
+	vec_for_each (&f->blocks.ways, w)
+		memset(w->nr, 0, sizeof(w->nr));
+	map_u64_done(&f->went);
+	f->nr_counted = 0;
+}
+
+/** It can be taken back from there. @return false: out of memory. */
+static bool keep_last_edge(struct flow *f)
+{
+	const uint64_t none[2] = {0, 0};
+	struct flow_last_edge *t = &f->last_edge;
+	uint64_t to;
+	uint32_t at;
+
+	find_last_edge(f);
+	if (t->kind != FLOW_EDGE_OF_BRANCH)
+		return true;
+	to = f->blocks.all.data[t->to].start;
+	at = flow_kept_add_block(&f->kept, &f->blocks.all.data[t->from], none);
+	*t = (struct flow_last_edge){FLOW_EDGE_NONE};
+	if (at != UINT32_MAX)
+		*t = (struct flow_last_edge){FLOW_EDGE_KEPT, at, 0, to};
+	return at != UINT32_MAX;
+}
+
+void flow_counts_keep(struct flow *f)
+{
+	const struct counts_sink t = {keep_block, keep_went, f};
+
+	if (f->items)
+		return;
+	if (!give_all(f, &t) || !keep_last_edge(f))
+		flow_fail(f, CLEW_NO_MEMORY);
+	flow_counts_forget(f);
+}
+
+static bool give_directly(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
+			  void *ctx)
+{
+	struct direct d = {f, edge, ctx, mem_calloc(f->blocks.all.nr + 1, sizeof(uint64_t))};
+	const struct counts_sink t = {edges_of_block, edge_went, &d};
+	bool is_ok = d.nr_known && give_all(f, &t);
+
+	mem_free(d.nr_known);
+	return is_ok;
+}
+
+bool flow_counts_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
+		       void *ctx)
+{
+	if (f->items)
+		return true;
+	if (!f->kept.blocks.nr) {
+		if (!give_directly(f, edge, ctx))
+			return false;
+	} else {
+		flow_counts_keep(f);
+		if (f->err || !flow_kept_edges(&f->kept, edge, ctx))
+			return false;
+	}
+	return flow_kept_edges(&f->pieces, edge, ctx);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/flow_part.h"
+
+enum { MAX_AHEAD = 256 }; /* elements; where more wait, something is wrong */
+
+/* --- batches --- */
+
+uint32_t *flow_buffer_take(struct flow_buffers *b)
+{
+	uint32_t *ret = NULL;
+
+	os_lock(b->lock);
+	if (b->spare.nr)
+		ret = b->spare.data[--b->spare.nr];
+	os_unlock(b->lock);
+	if (ret)
+		return ret;
+	return mem_alloc((FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH) * sizeof(*ret));
+}
+
+void flow_outs_forget(struct flow_buffers *b, struct flow_outs *o)
+{
+	os_lock(b->lock);
+	vec_for_each (o, out) {
+		if (!vec_push(&b->spare, out->items))
+			mem_free(out->items);
+		mem_free(out->events);
+	}
+	os_unlock(b->lock);
+	o->nr = o->bytes = 0;
+}
+
+void flow_buffers_done(struct flow_buffers *b)
+{
+	vec_for_each (&b->spare, items)
+		mem_free(*items);
+	vec_done(&b->spare);
+	os_lock_free(b->lock);
+}
+
+static bool copy_events(struct flow_out *out, const struct flow_event *events, size_t nr)
+{
+	if (!nr)
+		return true;
+	out->events = mem_calloc(nr, sizeof(*events));
+	if (!out->events)
+		return false;
+	memcpy(out->events, events, nr * sizeof(*events));
+	out->nr_events = nr;
+	return true;
+}
+
+/** The flow goes on with another buffer. */
+enum clew_err flow_lane_batch(void *ctx, const struct flow_batch *b)
+{
+	struct flow_lane *l = ctx;
+	struct flow *f = l->flow;
+	struct flow_out out = {.nr_items = b->nr};
+	uint32_t *fresh;
+
+	l->is_too_much = l->outs->bytes > l->most_bytes;
+	fresh = l->is_too_much ? NULL : flow_buffer_take(l->buffers);
+	if (!fresh || !copy_events(&out, b->events, f->events.nr)) {
+		mem_free(fresh);
+		return CLEW_NO_MEMORY;
+	}
+	out.items = f->items;
+	if (!vec_push(l->outs, out)) {
+		mem_free(fresh);
+		mem_free(out.events);
+		return CLEW_NO_MEMORY;
+	}
+	l->outs->bytes += sizeof(*f->items) * (FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH) +
+			  out.nr_events * sizeof(*out.events);
+	f->items = fresh;
+	return CLEW_OK;
+}
+
+/* --- totals --- */
+
+static struct flow_totals since(const struct flow *f, const struct flow_totals *before)
+{
+	struct flow_totals ret = f->totals;
+
+	flow_totals_subtract(&ret, before);
+	return ret;
+}
+
+/* --- where a part ends --- */
+
+void flow_end_set(struct flow_end *e, struct flow_lane *l)
+{
+	struct flow *f = l->flow;
+	const struct flow_totals before = f->totals;
+	bool is_between;
+
+	e->lane = l;
+	flow_deliver(f);
+	if (!flow_state_save(&e->state, f))
+		flow_fail(f, CLEW_NO_MEMORY);
+	e->nr_waiting = f->front->nr_waiting(f);
+	e->is_ahead = e->nr_waiting <= MAX_AHEAD;
+	l->outs = &e->rest;
+	l->is_direct = false;
+	if (e->is_ahead)
+		f->front->perform_rest(f);
+	flow_put_dropped(f);
+	flow_deliver(f);
+	l->outs = NULL;
+	e->rest_totals = since(f, &before);
+	is_between = f->front->is_between(f, &e->offset);
+	e->is_running = e->is_ahead && is_between;
+	e->has_own_ticks = f->has_own_ticks;
+	e->ticks = f->ticks;
+	e->context = f->context;
+	e->needs_context = f->needs_context;
+	e->has_from = f->from != FLOW_NO_BLOCK;
+	if (e->has_from)
+		e->from = f->blocks.all.data[f->from];
+}
+
+bool flow_end_resume(struct flow_end *e)
+{
+	struct flow *f = e->lane->flow;
+	const struct flow_totals totals = f->totals;
+
+	if (!f->items && e->is_ahead && e->nr_waiting) {
+		if (!flow_state_restore(&e->state, f))
+			return false;
+		f->step = UINT32_MAX;
+		f->front->perform_rest(f);
+		f->step = 1;
+		f->totals = totals;
+	}
+	flow_totals_subtract(&f->totals, &e->rest_totals);
+	flow_outs_forget(e->lane->buffers, &e->rest);
+	f->nr_items = f->events.nr = 0;
+	f->is_speculative = true; /* its cache stays as it is */
+	return flow_state_restore(&e->state, f);
+}
+
+void flow_end_done(struct flow_buffers *b, struct flow_end *e)
+{
+	flow_state_done(&e->state);
+	flow_outs_forget(b, &e->rest);
+	vec_done(&e->rest);
+}
+
+/* --- parts --- */
+
+/** As if a stretch without loss went on with the synchronisation it begins with. */
+static void begin(struct flow_lane *l, const struct flow_part *k)
+{
+	struct flow *f = l->flow;
+
+	f->front->begin_part(f, k->offset);
+	f->err = CLEW_OK;
+	f->is_begun = true;
+	f->context = k->context;
+	f->ticks = k->ticks;
+	f->bound = k->bound;
+	f->nr_items = f->events.nr = 0;
+	f->nr_dropped = 0;
+	f->last_edge.kind = FLOW_EDGE_NONE;
+	memcpy(f->reported, k->reported, sizeof(f->reported));
+	f->first = FLOW_FIRST_NONE;
+	f->has_first_to = FLOW_TO_OPEN;
+	f->has_own_ticks = f->has_own_context = false;
+	f->nr_asked = 0;
+	f->is_speculative = true;
+}
+
+/** What joining has to know of it, apart from what it put out. */
+static void keep_outcome(struct flow_part *k, const struct flow *f)
+{
+	k->err = f->err;
+	k->first = (enum flow_first)f->first;
+	k->has_first_to = (enum flow_first_to)f->has_first_to;
+	k->first_to = f->first_to;
+	k->has_own_context = f->has_own_context;
+	k->nr_asked = f->nr_asked;
+	memcpy(k->asked, f->asked, sizeof(k->asked));
+}
+
+bool flow_lane_put_fresh(struct flow_lane *l)
+{
+	const struct flow *f = l->flow;
+	size_t nr = f->blocks.all.nr - l->nr_known;
+
+	if (!f->items || !nr)
+		return true;
+	if (!vec_reserve(&l->fresh, l->fresh.nr + nr))
+		return false;
+	memcpy(l->fresh.data + l->fresh.nr, f->blocks.all.data + l->nr_known,
+	       nr * sizeof(*l->fresh.data));
+	l->fresh.nr += nr;
+	l->nr_known += nr;
+	return true;
+}
+
+void flow_part_decode(struct flow_lane *l, struct flow_part *k)
+{
+	struct flow *f = l->flow;
+	const struct flow_totals before = f->totals;
+
+	begin(l, k);
+	l->is_too_much = false;
+	l->outs = &k->outs;
+	flow_feed(f, k->in);
+	flow_end_set(&k->end, l);
+	keep_outcome(k, f);
+	k->is_too_much = l->is_too_much;
+	k->totals = since(f, &before);
+}
+
+/** By counting it all again, downwards. That may go other ways: what was a packet may be part of a
+ * path by now. */
+void flow_part_uncount(struct flow_lane *l, struct flow_part *k)
+{
+	struct flow *f = l->flow;
+	struct flow_totals before = f->totals, after;
+
+	if (!f->items) {
+		begin(l, k);
+		f->step = UINT32_MAX;
+		flow_feed(f, k->in);
+		if (k->end.is_ahead)
+			f->front->perform_rest(f);
+		f->step = 1;
+		after = f->totals;
+		f->totals = before;
+		flow_totals_subtract(&f->totals, &k->totals);
+		f->totals.nr_insns = after.nr_insns;
+		f->totals.nr_ranges = after.nr_ranges;
+		return;
+	}
+	flow_totals_subtract(&f->totals, &k->totals);
+}
+
+void flow_part_forget(struct flow_buffers *b, struct flow_part *k)
+{
+	flow_outs_forget(b, &k->outs);
+	flow_outs_forget(b, &k->end.rest);
+	if (!k->end.is_ahead)
+		flow_state_done(&k->end.state);
+}
+
+void flow_part_done(struct flow_buffers *b, struct flow_part *k)
+{
+	flow_part_forget(b, k);
+	flow_end_done(b, &k->end);
+	vec_done(&k->outs);
+	mem_free(k->bytes);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/flow_reach.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum { PAGE = 1 << 10, NR_PAGES = 16 << 10 };
+
+/** The way through a page, from where it was entered. */
+struct flow_reach_page {
+	uint64_t at, next; /* next: after the last instruction that begins in it; 0: no entry */
+	uint32_t space;
+	uint16_t nr;
+	uint8_t isa;
+};
+
+/** Code of one kind in one space. */
+struct code {
+	struct flow_code *code;
+	uint32_t space;
+	enum isa isa;
+	struct flow_insn_bytes bytes; /* of its instructions */
+};
+
+static struct code code_of(struct flow_code *c, uint32_t space, enum isa isa)
+{
+	return (struct code){c, space, isa, c->insns->bytes(isa)};
+}
+
+static uint32_t count(const struct code *c, uint64_t from, uint64_t to, uint64_t *ret_readable)
+{
+	return flow_code_count(c->code, c->space, c->isa, from, to, ret_readable);
+}
+
+void flow_reach_done(struct flow_reach *r)
+{
+	mem_free(r->pages);
+	r->pages = NULL;
+}
+
+static struct flow_reach_page *slot_of(struct flow_reach *r, uint32_t space, uint64_t at)
+{
+	if (!r->pages)
+		r->pages = mem_calloc(NR_PAGES, sizeof(*r->pages));
+	return r->pages ? &r->pages[hash_two(at, space) & (NR_PAGES - 1)] : NULL;
+}
+
+/** From @p at, the first instruction of a page, to the next one. Shorter: code ends there. */
+static uint32_t through_page(struct flow_reach *r, const struct code *c, uint64_t at, uint64_t end,
+			     uint64_t *ret_next)
+{
+	struct flow_reach_page *p = slot_of(r, c->space, at);
+	uint32_t nr;
+
+	if (p && p->next && p->at == at && p->space == c->space && p->isa == (uint8_t)c->isa) {
+		*ret_next = p->next;
+		return p->nr;
+	}
+	nr = count(c, at, end, ret_next);
+	if (p && *ret_next >= end)
+		*p = (struct flow_reach_page){at, *ret_next, c->space, (uint16_t)nr,
+					      (uint8_t)c->isa};
+	return nr;
+}
+
+/** The first @p most instructions from @p at on; there are more before @p end. */
+static void first_of(const struct code *c, uint64_t at, uint64_t end, uint32_t most,
+		     uint64_t *ret_next)
+{
+	uint64_t least = c->bytes.least, less = 0, more = (end - at) / least;
+
+	while (more - less > 1) {
+		uint64_t mid = less + (more - less) / 2;
+
+		if (count(c, at, at + least * mid, ret_next) <= most)
+			less = mid;
+		else
+			more = mid;
+	}
+	count(c, at, at + least * less, ret_next);
+}
+
+static uint32_t walk(struct flow_reach *r, const struct code *c, uint64_t from, uint64_t to,
+		     uint64_t *ret_readable)
+{
+	uint64_t at = from, next;
+	uint32_t nr = 0;
+
+	while (at < to && nr < FLOW_MAX_BLOCK_INSNS) {
+		uint64_t end = at | (PAGE - 1);
+		uint32_t n;
+
+		end = end < to ? end + (end < UINT64_MAX) : to;
+		if (at % PAGE < c->bytes.most && end % PAGE == 0)
+			n = through_page(r, c, at, end, &next);
+		else
+			n = count(c, at, end, &next);
+		if (nr + n > FLOW_MAX_BLOCK_INSNS) {
+			n = FLOW_MAX_BLOCK_INSNS - nr;
+			first_of(c, at, end, n, &next);
+		}
+		nr += n;
+		at = next;
+		if (next < end)
+			break;
+	}
+	*ret_readable = at;
+	return nr;
+}
+
+uint32_t flow_reach_count(struct flow_reach *r, struct flow_code *c, uint32_t space, enum isa isa,
+			  uint64_t from, uint64_t to, uint64_t *ret_readable)
+{
+	struct code code = code_of(c, space, isa);
+
+	if (code.bytes.least == code.bytes.most)
+		return count(&code, from, to, ret_readable);
+	return walk(r, &code, from, to, ret_readable);
+}
+
+uint8_t flow_reach_last(struct flow_reach *r, struct flow_code *c, uint32_t space, enum isa isa,
+			uint64_t from, uint64_t to)
+{
+	struct flow_insn_bytes bytes = c->insns->bytes(isa);
+	uint64_t end;
+
+	for (uint8_t n = bytes.least; n < bytes.most; n = (uint8_t)(n + bytes.least)) {
+		flow_reach_count(r, c, space, isa, from, to - n, &end);
+		if (end == to - n)
+			return n;
+	}
+	return bytes.most;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/flow_walk.h"
+
+static bool bad_image(struct flow *f, const char *what)
+{
+	f->front->lose(f, FLOW_NO_SYNC_BAD_IMAGE, what);
+	return false;
+}
+
+void flow_forget(struct flow *f)
+{
+	f->needs_address = f->needs_context = true;
+	f->is_popping = f->no_push = false;
+	f->stack_nr = 0;
+	f->context.upper_el = 0;
+	f->at = f->from = FLOW_NO_BLOCK;
+}
+
+void flow_move_to(struct flow *f, uint64_t pc, enum isa isa)
+{
+	f->pc = pc;
+	f->isa = isa;
+	f->at = FLOW_NO_BLOCK;
+	f->needs_address = false;
+	f->is_popping = false;
+}
+
+void flow_lose_place(struct flow *f)
+{
+	f->needs_address = true;
+	f->is_popping = false;
+	f->at = FLOW_NO_BLOCK;
+}
+
+static void push(struct flow *f, uint32_t call)
+{
+	const struct flow_block *b = &f->blocks.all.data[call];
+
+	if (!f->rules.has_return_stack || f->no_push)
+		return;
+	f->stack_top = (f->stack_top + 1) % FLOW_STACK_DEPTH;
+	f->stack[f->stack_top] = (struct flow_return){b->start + b->bytes, call, b->isa};
+	f->stack_nr += f->stack_nr < FLOW_STACK_DEPTH;
+}
+
+bool flow_here(struct flow *f)
+{
+	if (f->at == FLOW_NO_BLOCK)
+		f->at = flow_blocks_get(&f->blocks, f->space, f->isa, f->pc);
+	if (f->at == FLOW_NO_BLOCK)
+		flow_fail(f, CLEW_NO_MEMORY);
+	return f->at != FLOW_NO_BLOCK;
+}
+
+/** The branch of f->from led here. */
+static void arrive(struct flow *f)
+{
+	if (f->from != FLOW_NO_BLOCK && !f->items && flow_here(f))
+		flow_went(f, f->from, f->at, (int32_t)f->step);
+	f->from = FLOW_NO_BLOCK;
+}
+
+bool flow_pop(struct flow *f)
+{
+	if (!f->is_popping)
+		return true;
+	if (!f->stack_nr) {
+		f->front->lose(f, FLOW_NO_SYNC_BAD_PACKET, "the return stack is empty");
+		return false;
+	}
+	flow_move_to(f, f->stack[f->stack_top].address, (enum isa)f->stack[f->stack_top].isa);
+	f->stack_top = (f->stack_top + FLOW_STACK_DEPTH - 1) % FLOW_STACK_DEPTH;
+	f->stack_nr--;
+	arrive(f);
+	return !f->err;
+}
+
+void flow_put_range(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
+{
+	struct flow_event e = {.kind = FLOW_EV_RANGE,
+			       .isa = (uint8_t)f->isa,
+			       .el = f->context.el,
+			       .count = nr_insns,
+			       .space = f->space,
+			       .address = from,
+			       .end = to};
+
+	if (from == to)
+		return;
+	flow_add_range(f, nr_insns);
+	if (!f->items)
+		flow_ran(f, from, to, nr_insns);
+	flow_put_event(f, &e);
+}
+
+static void put_no_code(struct flow *f, uint64_t address)
+{
+	struct flow_event e = {
+		.kind = FLOW_EV_NACC, .el = f->context.el, .space = f->space, .address = address};
+
+	f->totals.nr_nacc++;
+	flow_put_event(f, &e);
+	flow_lose_place(f);
+}
+
+bool flow_step_broken(struct flow *f, const struct flow_block *b)
+{
+	uint64_t end = b->start + b->bytes;
+
+	flow_put_range(f, b->start, end, b->nr_insns);
+	if (b->flags & FLOW_BLOCK_ENDLESS)
+		return bad_image(f, "code without a branch");
+	put_no_code(f, end);
+	return true;
+}
+
+void flow_take(struct flow *f, uint32_t at)
+{
+	const struct flow_block *b = &f->blocks.all.data[at];
+	uint64_t next = b->start + b->bytes;
+	struct flow_event e = {.kind = FLOW_EV_EXCEPTION_RET};
+
+	if (b->flags & INSN_LINK)
+		push(f, at);
+	switch ((enum insn_kind)b->kind) {
+	case INSN_BRANCH:
+	case INSN_COND:
+		flow_move_to(f, b->target, flow_target_isa(b));
+		return;
+	case INSN_INDIRECT:
+		flow_lose_place(f);
+		f->is_popping = f->rules.has_return_stack;
+		f->from = at;
+		if (b->flags & INSN_ERET && f->rules.has_eret_events)
+			flow_put_event(f, &e); /* no packet does */
+		return;
+	case INSN_PLAIN:
+	case INSN_ISB:
+	case INSN_WFX:
+	case INSN_TSTART:
+	case INSN_FAR:
+	case INSN_SPECIAL:
+		flow_move_to(f, next, (enum isa)b->isa);
+		return;
+	}
+}
+
+bool flow_step(struct flow *f, bool is_taken)
+{
+	uint32_t at, next;
+	const struct flow_block *b;
+
+	f->last_edge.kind = FLOW_EDGE_NONE;
+	f->first = f->first ? f->first : FLOW_FIRST_RAN;
+	if (!flow_pop(f))
+		return false;
+	if (f->needs_address || f->needs_context) {
+		flow_drop(f);
+		return true;
+	}
+	if (!flow_here(f))
+		return false;
+	at = f->at;
+	b = &f->blocks.all.data[at];
+	if (b->kind == INSN_PLAIN)
+		return flow_step_broken(f, b);
+	flow_put_item(f, at, is_taken);
+	next = f->blocks.links.data[at].next[is_taken];
+	if (next != FLOW_NO_BLOCK) {
+		b = &f->blocks.all.data[next];
+		f->pc = b->start;
+		f->isa = (enum isa)b->isa;
+		f->at = next;
+		return true;
+	}
+	if (is_taken)
+		flow_take(f, at);
+	else
+		flow_move_to(f, b->start + b->bytes, (enum isa)b->isa);
+	if (!f->needs_address && flow_here(f))
+		*flow_link_of(f, at, is_taken) = f->at;
+	return !f->err;
+}
+
+void flow_go_to(struct flow *f, uint64_t address, enum isa isa)
+{
+	uint32_t from = f->from;
+
+	if (f->has_first_to == FLOW_TO_OPEN) {
+		f->has_first_to = FLOW_TO_KNOWN;
+		f->first_to = address;
+	}
+	f->no_push = false;
+	flow_move_to(f, address, isa);
+	arrive(f);
+	f->last_edge.kind = FLOW_EDGE_NONE;
+	if (from != FLOW_NO_BLOCK && !f->items && f->at != FLOW_NO_BLOCK)
+		f->last_edge = (struct flow_last_edge){FLOW_EDGE_OF_BRANCH, from, f->at};
+}
+
+void flow_run_to(struct flow *f, uint64_t end)
+{
+	uint64_t readable;
+	uint32_t nr;
+
+	if (end <= f->pc)
+		return;
+	nr = flow_reach_count(&f->reach, &f->code, f->space, f->isa, f->pc, end, &readable);
+	flow_put_range(f, f->pc, readable, nr);
+	if (nr >= FLOW_MAX_BLOCK_INSNS)
+		f->front->lose(f, FLOW_NO_SYNC_BAD_IMAGE,
+			       "an exception far from where execution was");
+	else if (readable < end)
+		put_no_code(f, readable);
+}
+
+bool flow_fall_through(struct flow *f)
+{
+	const struct flow_block *b = &f->blocks.all.data[f->at];
+	uint32_t at = f->at, next = f->blocks.links.data[at].next[0];
+
+	flow_move_to(f, b->start + b->bytes, (enum isa)b->isa);
+	f->at = next;
+	if (!flow_here(f))
+		return false;
+	f->blocks.links.data[at].next[0] = f->at;
+	return true;
+}
+
+static void put_path(struct flow *f, const struct flow_path *p)
+{
+	const struct flow_path_more *more = flow_path_more(&f->paths, p);
+
+	memcpy(f->items + f->nr_items, flow_path_items(&f->paths, p),
+	       more->nr_items * sizeof(*f->items));
+	f->nr_items += more->nr_items;
+	f->totals.nr_ranges += more->nr_items;
+	f->totals.nr_insns += more->nr_insns;
+}
+
+void flow_run_path(struct flow *f, const struct flow_path *p)
+{
+	bool has_address = p->to != FLOW_NO_ADDRESS && !(p->more & FLOW_PATH_IS_CUT);
+
+	f->first = f->first ? f->first : FLOW_FIRST_RAN;
+	if (f->items)
+		put_path(f, p);
+	else
+		f->paths.all.data[p - f->paths.all.data].nr_runs += f->step;
+	if (p->more & FLOW_PATH_CALLS)
+		flow_push_path(f, p);
+	flow_keep_path_edge(f, has_address ? p : NULL);
+	if (p->next == FLOW_NO_BLOCK) {
+		flow_leave(f, flow_path_items(&f->paths,
+					      p)[flow_path_more(&f->paths, p)->nr_items - 1] >>
+				      1);
+		return;
+	}
+	f->at = p->next;
+	f->pc = f->blocks.all.data[f->at].start;
+	f->isa = (enum isa)f->blocks.all.data[f->at].isa;
+}

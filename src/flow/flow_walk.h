@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FLOW_FLOW_WALK_H
+#define FLOW_FLOW_WALK_H
+
+#include "flow/flow_core.h"
+
+/*
+ * Execution, branch by branch. Functions that return bool: false: decoding has ended (f->err), or
+ * the code or the stream does not fit, and flow_front.lose() was called.
+ */
+
+/** Nothing is known of where execution is, nor in which context. */
+void flow_forget(struct flow *f);
+
+/** Execution goes on there, as is known without the trace. */
+void flow_move_to(struct flow *f, uint64_t pc, enum isa isa);
+/** Where it goes on only the trace knows. */
+void flow_lose_place(struct flow *f);
+/** The trace says that it goes on there. */
+void flow_go_to(struct flow *f, uint64_t address, enum isa isa);
+
+/** The next waypoint was taken, or not. */
+bool flow_step(struct flow *f, bool is_taken);
+/** Instructions ran up to, and without, the one at @p end: where an exception came. */
+void flow_run_to(struct flow *f, uint64_t end);
+
+/** What path @p p does from block f->at on, once. Of one that is cut see its flow_path_more. */
+void flow_run_path(struct flow *f, const struct flow_path *p);
+
+/* What these are made of. */
+
+/** If an indirect branch came last: no address follows, so that it went to where its call was. */
+bool flow_pop(struct flow *f);
+/** f->at is the block at f->pc. */
+bool flow_here(struct flow *f);
+/** After block @p at, whose waypoint was taken. */
+void flow_take(struct flow *f, uint32_t at);
+/** After block f->at, whose waypoint was not taken. */
+bool flow_fall_through(struct flow *f);
+/** All of a block that ends without a waypoint. */
+bool flow_step_broken(struct flow *f, const struct flow_block *b);
+/** FLOW_EV_RANGE */
+void flow_put_range(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insns);
+
+/** After indirect branch @p from, whose target is to come. */
+static inline void flow_leave(struct flow *f, uint32_t from)
+{
+	f->from = from;
+	f->at = FLOW_NO_BLOCK;
+	f->needs_address = true;
+	f->is_popping = f->rules.has_return_stack;
+}
+
+/** What a path that calls leaves on the return stack. */
+static inline void flow_push_path(struct flow *f, const struct flow_path *p)
+{
+	const struct flow_path_calls *c = flow_path_calls(&f->paths, p);
+	unsigned int most_left = FLOW_STACK_DEPTH - c->most_pushed;
+
+	f->stack_nr = (f->stack_nr < most_left ? f->stack_nr : most_left) + c->nr_pushed;
+	for (unsigned int i = 0; i < c->nr_pushed; i++) {
+		f->stack_top = (f->stack_top + 1) % FLOW_STACK_DEPTH;
+		f->stack[f->stack_top] = f->paths.pushed.data[c->pushed + i];
+	}
+}
+
+/** last_edge is that of the address at the end of @p p; NULL: there is none. */
+static inline void flow_keep_path_edge(struct flow *f, const struct flow_path *p)
+{
+	f->last_edge.kind = p && !f->items ? FLOW_EDGE_OF_PATH : FLOW_EDGE_NONE;
+	f->last_edge.from = p ? (uint32_t)(p - f->paths.all.data) : 0;
+}
+
+#endif

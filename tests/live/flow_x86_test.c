@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/map_u64.h"
+#include "base/mem.h"
+#include "isa/x86/x86_branch.h"
+#include "make/toy_encode.h"
+#include "make/x86_insns.h"
+#include "unit/tap.h"
+
+/*
+ * Usage: flow_x86_test STEPS PROGRAM [ARGUMENT...]
+ *
+ * The program is single-stepped, STEPS instructions at most; what it ran is put into the packets of
+ * make/toy.h and decoded by the engine over its code. Every instruction must be the one that ran.
+ */
+
+enum { PAGE = 4096, SYNC_EVERY = 300 /* waypoints */ };
+
+struct steps {
+	pid_t pid;
+	struct map_u64 pages; /* address -> its bytes, as they were when they first ran */
+	struct code_source source;
+	struct flow_code code;
+	struct toy_encoder encoder;
+	struct buf trace;
+	uint64_t pc, nr_insns, insns, branches, nr_exceptions, nr_waypoints;
+	bool is_failed;
+};
+
+/* --- code --- */
+
+static bool find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret)
+{
+	const struct steps *s = ctx;
+	uint64_t start = addr & ~(uint64_t)(PAGE - 1);
+	const uint64_t *page = map_u64_get(&s->pages, start);
+
+	(void)space;
+	if (!page)
+		return false;
+	*ret = (struct code_region){start, start + PAGE, (const uint8_t *)(uintptr_t)*page};
+	return true;
+}
+
+static uint32_t only_space(void *ctx, const struct code_key *key)
+{
+	(void)ctx, (void)key;
+	return 0;
+}
+
+/** Not readable is no failure: an instruction may end in front of such a page. */
+static void read_page(struct steps *s, uint64_t addr)
+{
+	uint64_t start = addr & ~(uint64_t)(PAGE - 1);
+	struct iovec to = {.iov_len = PAGE}, from = {(void *)(uintptr_t)start, PAGE};
+
+	if (map_u64_get(&s->pages, start))
+		return;
+	to.iov_base = mem_alloc(PAGE);
+	if (!to.iov_base || process_vm_readv(s->pid, &to, 1, &from, 1, 0) != PAGE)
+		mem_free(to.iov_base);
+	else
+		map_u64_put(&s->pages, start, (uint64_t)(uintptr_t)to.iov_base);
+}
+
+static void free_pages(struct steps *s)
+{
+	for (size_t i = 0; i < s->pages.cap; i++) {
+		if (s->pages.used[i])
+			mem_free((void *)(uintptr_t)s->pages.slots[i].value);
+	}
+	map_u64_done(&s->pages);
+}
+
+/* --- steps --- */
+
+static void waypoint(struct steps *s, const struct insn *i, uint64_t to)
+{
+	uint64_t next = s->pc + i->bytes;
+	bool is_taken = i->kind != INSN_COND || to == i->target;
+
+	toy_put_branch(&s->encoder, is_taken);
+	if (i->flags & INSN_LINK)
+		toy_push(&s->encoder, next);
+	if (i->kind == INSN_INDIRECT)
+		toy_put_target(&s->encoder, to);
+	else
+		s->is_failed |= to != (is_taken ? i->target : next);
+	s->branches += toy_branch_digest(s->pc, to, is_taken, 1);
+	if (++s->nr_waypoints % SYNC_EVERY == 0)
+		toy_put_sync(&s->encoder, to);
+}
+
+/** The instruction at s->pc ran, and @p to is next. */
+static void ran(struct steps *s, uint64_t to)
+{
+	struct insn i;
+
+	if (!x86_insn_at(&s->code, 0, s->pc, &i)) {
+		printf("# %llx: not an instruction\n", (unsigned long long)s->pc);
+		s->is_failed = true;
+		return;
+	}
+	if (i.kind == INSN_PLAIN && to == s->pc)
+		return; /* one turn of a REP */
+	s->nr_insns++;
+	s->insns = toy_insn_digest(s->insns, s->pc);
+	if (i.kind != INSN_PLAIN) {
+		waypoint(s, &i, to);
+	} else if (to != s->pc + i.bytes) {
+		toy_put_exception(&s->encoder, s->pc + i.bytes, to);
+		s->nr_exceptions++;
+	}
+	s->pc = to;
+}
+
+static bool is_stopped(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFSTOPPED(status);
+}
+
+static uint64_t pc_of(pid_t pid)
+{
+	return (uint64_t)ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user, regs.rip), NULL);
+}
+
+static bool step(struct steps *s)
+{
+	read_page(s, s->pc);
+	read_page(s, s->pc + X86_MAX_BYTES);
+	if (ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL) || !is_stopped(s->pid))
+		return false;
+	ran(s, pc_of(s->pid));
+	return !s->is_failed;
+}
+
+/** @return NULL: it cannot be stepped here. */
+static struct steps *start(char **argv)
+{
+	struct steps *s = mem_zalloc(sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->pid = fork();
+	if (!s->pid) {
+		if (!ptrace(PTRACE_TRACEME, 0, NULL, NULL) && freopen("/dev/null", "w", stdout))
+			execv(argv[0], argv);
+		_exit(127);
+	}
+	s->source = (struct code_source){.space = only_space, .find = find, .ctx = s};
+	flow_code_init(&s->code, &s->source, &x86_insns, false);
+	s->encoder = (struct toy_encoder){.out = &s->trace, .random = {3}};
+	if (s->pid > 0 && is_stopped(s->pid))
+		return s;
+	mem_free(s);
+	return NULL;
+}
+
+static void run(struct steps *s, uint64_t nr)
+{
+	s->pc = pc_of(s->pid);
+	toy_put_sync(&s->encoder, s->pc);
+	while (s->nr_insns < nr && step(s))
+		;
+	/* So that what ran since the last waypoint is in the trace. */
+	toy_put_exception(&s->encoder, s->pc, s->pc);
+	kill(s->pid, SIGKILL);
+	waitpid(s->pid, NULL, 0);
+}
+
+/* --- decoded --- */
+
+struct seen {
+	struct flow_code code;
+	uint64_t nr_insns, insns, branches;
+	struct flow_totals totals;
+	bool is_failed;
+};
+
+static void put_run(struct seen *s, uint64_t at, uint64_t end)
+{
+	struct insn i;
+
+	for (; at < end && x86_insn_at(&s->code, 0, at, &i); at += i.bytes) {
+		s->nr_insns++;
+		s->insns = toy_insn_digest(s->insns, at);
+	}
+	s->is_failed |= at != end;
+}
+
+static enum clew_err take(void *ctx, const struct flow_batch *b)
+{
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct flow_block *k = &b->blocks[b->items[i] >> 1];
+		const struct flow_event *e = &b->events[b->items[i] & ~(uint32_t)FLOW_ITEM_EVENT];
+
+		if (!(b->items[i] & FLOW_ITEM_EVENT))
+			put_run(ctx, k->start, k->start + k->bytes);
+		else if (e->kind == FLOW_EV_RANGE)
+			put_run(ctx, e->address, e->end);
+	}
+	return CLEW_OK;
+}
+
+static bool add(void *ctx, const struct flow_edge *e)
+{
+	const struct flow_block *b = e->from;
+
+	if (b->kind != INSN_PLAIN)
+		((struct seen *)ctx)->branches +=
+			toy_branch_digest(b->start + b->bytes - b->last_bytes,
+					  e->has_to ? e->to : 1, e->is_taken, e->nr);
+	return true;
+}
+
+static struct seen decode(const struct steps *s, bool is_counting, bool has_paths,
+			  unsigned int nr_threads)
+{
+	struct seen ret = {.is_failed = false};
+	const struct toy_opts o = {.flow.code = &s->source,
+				   .flow.batch = is_counting ? NULL : take,
+				   .flow.ctx = &ret,
+				   .flow.nr_threads = nr_threads,
+				   .insns = &x86_insns,
+				   .isa = ISA_X86_64,
+				   .has_paths = has_paths};
+	struct flow *f = toy_flow_new(&o);
+
+	flow_code_init(&ret.code, &s->source, &x86_insns, false);
+	ret.is_failed = !f || flow_feed(f, bytes_of(s->trace.data, s->trace.nr)) ||
+			flow_finish(f) || !flow_edges(f, add, &ret);
+	if (f)
+		ret.totals = *flow_totals(f);
+	flow_free(f);
+	return ret;
+}
+
+static void check(const struct steps *s)
+{
+	static const char *const how[] = {"branch by branch", "by paths", "in parts",
+					  "by paths, in parts"};
+
+	for (unsigned int i = 0; i < 4; i++) {
+		struct seen runs = decode(s, false, i & 1, i & 2 ? 2 : 1);
+		struct seen counts = decode(s, true, i & 1, i & 2 ? 2 : 1);
+
+		CHECK(!runs.is_failed && runs.insns == s->insns && runs.nr_insns == s->nr_insns &&
+			      runs.totals.nr_insns == s->nr_insns,
+		      "%s: the instructions that ran", how[i]);
+		CHECK(!counts.is_failed && counts.branches == s->branches &&
+			      counts.totals.nr_insns == s->nr_insns,
+		      "%s: the branches that were taken, and not", how[i]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct steps *s;
+
+	if (argc < 3)
+		return 2;
+	s = x86_can_decode() ? start(argv + 2) : NULL;
+	if (!s) {
+		printf("1..0 # SKIP no Zydis, or nothing can be single-stepped here\n");
+		return 0;
+	}
+	run(s, strtoull(argv[1], NULL, 0));
+	CHECK(!s->is_failed && s->nr_insns, "%s: %llu instructions, %llu branches, %llu bytes",
+	      argv[2], (unsigned long long)s->nr_insns, (unsigned long long)s->nr_waypoints,
+	      (unsigned long long)s->trace.nr);
+	check(s);
+	buf_done(&s->trace);
+	free_pages(s);
+	mem_free(s);
+	return tap_done();
+}
