@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/interval_map.h"
 #include "trace/perf/perf_etm_impl.h"
 
 /*
@@ -10,17 +11,9 @@ enum { MAX_MAP_SLOTS = 32 << 20, MAX_MAPS = 1 << 18, MAX_JITS = 1 << 12, PROT_EX
 
 const struct pe_event *pe_line_at(const struct pe_line *l, uint64_t time)
 {
-	size_t low = 0, high = l->nr;
+	size_t after = search_first(l->nr, i, l->data[i].time > time);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (l->data[mid].time <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &l->data[low - 1] : NULL;
+	return after ? &l->data[after - 1] : NULL;
 }
 
 bool pe_line_add(struct pe_line *l, uint64_t time, uint32_t value)
@@ -66,27 +59,35 @@ static uint32_t current(const struct pe_history *h, uint32_t space)
 	return l->data[l->nr - 1].value;
 }
 
-/** Index of the first map that ends above @p addr. */
-static size_t first_above(const struct pe_maps *m, uint64_t addr)
+/** @p element: of a pe_maps; the history is @p ctx. */
+static bool cut(void *ctx, void *element, uint64_t start, uint64_t end)
 {
-	size_t low = 0, high = m->v.nr;
+	struct pe_map **at = element,
+		      *m = arena_alloc(&((struct pe_history *)ctx)->memory, sizeof(*m));
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
+	if (!m)
+		return false;
+	*m = **at;
+	m->map.start = start;
+	m->map.end = end;
+	m->map.pgoff += start - (*at)->map.start;
+	*at = m;
+	return true;
+}
 
-		if (m->v.data[mid]->map.end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+static const struct interval_type type = {sizeof(struct pe_map *), true, cut};
+
+static struct interval_map intervals_of(const struct pe_maps *m)
+{
+	return (struct interval_map){&type, m->v.data, m->v.nr};
 }
 
 struct pe_map *pe_maps_find(const struct pe_maps *m, uint64_t addr)
 {
-	size_t i = first_above(m, addr);
+	struct interval_map v = intervals_of(m);
+	size_t i = interval_find(&v, addr);
 
-	return i < m->v.nr && m->v.data[i]->map.start <= addr ? m->v.data[i] : NULL;
+	return i < v.nr ? m->v.data[i] : NULL;
 }
 
 /** Are the bytes at one address the same ones in both? */
@@ -101,8 +102,10 @@ static bool is_same_code(const struct who_map *a, const struct who_map *b)
 /** Does @p map take the place of other code? */
 static bool replaces(const struct pe_maps *m, const struct who_map *map)
 {
-	for (size_t i = first_above(m, map->start);
-	     i < m->v.nr && m->v.data[i]->map.start < map->end; i++) {
+	struct interval_map v = intervals_of(m);
+	struct interval_range r = interval_overlaps(&v, map->start, map->end);
+
+	for (size_t i = r.first; i < r.end; i++) {
 		if (!is_same_code(&m->v.data[i]->map, map))
 			return true;
 	}
@@ -124,44 +127,18 @@ static uint32_t maps_clone(struct pe_history *h, uint32_t from)
 	return to;
 }
 
-static struct pe_map *cut(struct pe_history *h, const struct pe_map *old, uint64_t start,
-			  uint64_t end)
-{
-	struct pe_map *m = arena_alloc(&h->memory, sizeof(*m));
-
-	if (!m)
-		return NULL;
-	*m = *old;
-	m->map.start = start;
-	m->map.end = end;
-	m->map.pgoff = old->map.pgoff + (start - old->map.start);
-	return m;
-}
-
-/** @p map in place of what it covers; what sticks out on either side stays. */
 static bool put(struct pe_history *h, struct pe_maps *m, struct pe_map *map)
 {
-	struct pe_map *new[3];
-	size_t nr = 0, first = first_above(m, map->map.start), end = first, old;
+	size_t old = m->v.nr;
+	struct interval_map v;
 
-	while (end < m->v.nr && m->v.data[end]->map.start < map->map.end)
-		end++;
-	if (first < end && m->v.data[first]->map.start < map->map.start)
-		new[nr++] = cut(h, m->v.data[first], m->v.data[first]->map.start, map->map.start);
-	new[nr++] = map;
-	if (first < end && m->v.data[end - 1]->map.end > map->map.end)
-		new[nr++] = cut(h, m->v.data[end - 1], map->map.end, m->v.data[end - 1]->map.end);
-	for (size_t i = 0; i < nr; i++) {
-		if (!new[i])
-			return false;
-	}
-	if (!vec_reserve(&m->v, m->v.nr + 2))
+	if (!vec_reserve(&m->v, old + 2))
 		return false;
-	old = m->v.nr;
-	memmove(m->v.data + first + nr, m->v.data + end, (old - end) * sizeof(*m->v.data));
-	memcpy(m->v.data + first, new, nr * sizeof(*new));
-	m->v.nr = old + nr - (end - first);
-	h->nr_slots += m->v.nr - (m->v.nr < old ? m->v.nr : old);
+	v = intervals_of(m);
+	if (!interval_insert(&v, h, &map))
+		return false;
+	m->v.nr = v.nr;
+	h->nr_slots += v.nr - (v.nr < old ? v.nr : old);
 	return true;
 }
 
@@ -460,19 +437,12 @@ uint32_t pe_history_runner(const struct pe_history *h, uint32_t cpu, uint64_t fr
 const struct pe_life *pe_history_life(const struct pe_history *h, uint32_t tid, uint64_t time)
 {
 	const struct pe_thread *t = thread_find(h, tid);
-	size_t low = 0, high = t ? t->lives.nr : 0;
+	size_t after;
 
-	if (!high || !pe_history_knows(h, time))
+	if (!t || !t->lives.nr || !pe_history_knows(h, time))
 		return NULL;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->lives.data[mid].time <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return &t->lives.data[low ? low - 1 : 0];
+	after = search_first(t->lives.nr, i, t->lives.data[i].time > time);
+	return &t->lives.data[after ? after - 1 : 0];
 }
 
 const char *pe_history_comm_of(const struct pe_history *h, uint32_t tid, uint64_t time)

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/interval_map.h"
 #include "base/map_u64.h"
 #include "base/vec.h"
 #include "os/clock.h"
@@ -225,69 +226,38 @@ static uint32_t file_number(struct live_space *l, struct file f)
 	return (uint32_t)(l->files.nr - 1);
 }
 
-/* The first map that ends above @address. */
-static size_t first_above(const struct process *p, uint64_t address)
+static bool cut(void *ctx, void *element, uint64_t start, uint64_t end)
 {
-	size_t lo = 0, hi = p->maps.nr;
+	struct map *m = element;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->maps.data[mid].end <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	(void)ctx;
+	m->offset += start - m->start;
+	m->start = start;
+	m->end = end;
+	return true;
 }
 
-/* Make room at [start, end): what was there is cut or gone. @return where a map belongs. */
-static size_t cut_out(struct process *p, uint64_t start, uint64_t end)
+static const struct interval_type type = {sizeof(struct map), false, cut};
+
+static struct interval_map intervals_of(const struct process *p)
 {
-	size_t at = first_above(p, start), to = at;
-
-	if (at < p->maps.nr && p->maps.data[at].start < start) {
-		struct map tail = p->maps.data[at];
-
-		p->maps.data[at].end = start;
-		at++;
-		to = at;
-		if (tail.end > end) { /* a hole in one map */
-			tail.offset += end - tail.start;
-			tail.start = end;
-			if (vec_push(&p->maps, tail)) {
-				memmove(&p->maps.data[at + 1], &p->maps.data[at],
-					(p->maps.nr - 1 - at) * sizeof(tail));
-				p->maps.data[at] = tail;
-			}
-			return at;
-		}
-	}
-	while (to < p->maps.nr && p->maps.data[to].end <= end)
-		to++;
-	if (to > at)
-		memmove(&p->maps.data[at], &p->maps.data[to],
-			(p->maps.nr - to) * sizeof(struct map));
-	p->maps.nr -= to - at;
-	if (at < p->maps.nr && p->maps.data[at].start < end) {
-		p->maps.data[at].offset += end - p->maps.data[at].start;
-		p->maps.data[at].start = end;
-	}
-	return at;
+	return (struct interval_map){&type, p->maps.data, p->maps.nr};
 }
 
 static void add_map(struct live_space *l, struct process *p, const struct map *m)
 {
-	size_t at;
+	struct interval_map v;
 
 	if (m->end <= m->start || p->maps.nr >= MAX_MAPS)
 		return;
-	at = cut_out(p, m->start, m->end);
 	p->id = ++l->last_id;
-	if (!vec_push(&p->maps, *m))
+	if (!vec_reserve(&p->maps, p->maps.nr + 2)) {
+		p->maps.nr = 0; /* to be read from /proc again */
 		return;
-	memmove(&p->maps.data[at + 1], &p->maps.data[at], (p->maps.nr - 1 - at) * sizeof(*m));
-	p->maps.data[at] = *m;
+	}
+	v = intervals_of(p);
+	interval_insert(&v, NULL, m);
+	p->maps.nr = v.nr;
 }
 
 static void add_line(struct live_space *l, struct process *p, const struct proc_map *line)
@@ -436,9 +406,10 @@ static const struct unw_code *code_of(struct live_space *l, uint32_t pid, const 
 
 static const struct map *map_at(const struct process *p, uint64_t pc)
 {
-	size_t at = first_above(p, pc);
+	struct interval_map v = intervals_of(p);
+	size_t i = interval_find(&v, pc);
 
-	return at < p->maps.nr && p->maps.data[at].start <= pc ? &p->maps.data[at] : NULL;
+	return i < v.nr ? &p->maps.data[i] : NULL;
 }
 
 static bool find(void *ctx, uint64_t pc, struct unw_map *ret)
