@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "elf/jitdump.h"
 #include "os/self.h"
 #include "trace/perf/perf_etm_impl.h"
@@ -161,19 +162,9 @@ static bool make_segments(struct pe_patches *p)
 }
 
 /** The first segment that ends above @p addr. */
-static size_t first_above(const struct pe_patches *p, uint64_t addr)
+static size_t segment_above(const struct pe_patches *p, uint64_t addr)
 {
-	size_t low = 0, high = p->segments.nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->segments.data[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return search_first(p->segments.nr, i, p->segments.data[i].end > addr);
 }
 
 /** How many patches each segment has; those that are too many for us are left out. */
@@ -183,7 +174,7 @@ static size_t count_refs(struct pe_patches *p)
 
 	for (size_t k = 0; k < p->all.nr; k++) {
 		const struct pe_patch *a = &p->all.data[k];
-		size_t i = first_above(p, a->start);
+		size_t i = segment_above(p, a->start);
 
 		for (; i < p->segments.nr && p->segments.data[i].start < a->end; i++, nr++)
 			p->segments.data[i].nr++;
@@ -198,7 +189,7 @@ static void fill_refs(struct pe_patches *p)
 	for (size_t k = 0; k < p->all.nr; k++) {
 		struct pe_patch *a = &p->all.data[k];
 
-		for (size_t i = first_above(p, a->start);
+		for (size_t i = segment_above(p, a->start);
 		     i < p->segments.nr && p->segments.data[i].start < a->end; i++) {
 			struct pe_segment *s = &p->segments.data[i];
 
@@ -237,23 +228,15 @@ enum clew_err pe_patches_close(struct pe_patches *p)
 static const struct pe_patch *patch_at(const struct pe_patches *p, const struct pe_segment *s,
 				       uint64_t time)
 {
-	uint32_t low = 0, high = s->nr;
+	size_t after = search_first(s->nr, i, p->all.data[p->refs[s->first + i]].time > time);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (p->all.data[p->refs[s->first + mid]].time <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &p->all.data[p->refs[s->first + low - 1]] : NULL;
+	return after ? &p->all.data[p->refs[s->first + after - 1]] : NULL;
 }
 
 enum pe_patched pe_patches_find(const struct pe_patches *p, uint64_t time, uint64_t addr,
 				struct code_region *ret)
 {
-	size_t i = first_above(p, addr);
+	size_t i = segment_above(p, addr);
 	const struct pe_segment *s = i < p->segments.nr ? &p->segments.data[i] : NULL;
 	const struct pe_patch *a, *first;
 	const uint8_t *bytes;
