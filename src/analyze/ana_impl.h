@@ -243,7 +243,7 @@ void ana_stacks_free(struct ana_stacks *s);
 enum {
 	ANA_MAP_IS_KSYMBOL = 0x7fffffff
 }; /* who_map.flags of a range that a KSYMBOL record told of */
-struct ana_place *ana_place_of(struct analyze *a, struct who_map *map, bool is_kernel);
+struct ana_place *ana_place_of(struct analyze *a, struct who_map *map);
 struct ana_place *ana_kernel_place(struct analyze *a);
 enum clew_err ana_take_build_ids(struct analyze *a);
 enum clew_err ana_take_build_id(struct analyze *a, const struct perf_build_id_record *b);

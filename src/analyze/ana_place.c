@@ -124,10 +124,10 @@ struct ana_place *ana_kernel_place(struct analyze *a)
 	return a->kernel_place;
 }
 
-struct ana_place *ana_place_of(struct analyze *a, struct who_map *m, bool is_kernel)
+struct ana_place *ana_place_of(struct analyze *a, struct who_map *m)
 {
 	if (!m->owner_data)
-		m->owner_data = is_kernel ? place_of_kernel_map(a, m) : place_of_user_map(a, m);
+		m->owner_data = m->is_kernel ? place_of_kernel_map(a, m) : place_of_user_map(a, m);
 	return m->owner_data;
 }
 

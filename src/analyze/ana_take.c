@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_impl.h"
 
-enum { TABLE_BYTES = 96 }; /* an entry's part of a table that doubles when it is full */
-
 bool ana_charge(struct analyze *a, uint64_t bytes, const char *what)
 {
-	return budget_account_take(&a->account, bytes + TABLE_BYTES, what);
+	return budget_account_take(&a->account, bytes + BUDGET_TABLE_BYTES, what);
 }
 
 static enum clew_err take_mmap(struct analyze *a, const struct perf_record *r)

@@ -9,9 +9,7 @@
 const char who_not_kept[] = "[not kept]";
 
 enum {
-	/* A thing kept: its part of tables that double when they are full. */
-	TABLE_BYTES = 96,
-	THREAD_BYTES = sizeof(struct who_thread) + sizeof(struct who_space) + TABLE_BYTES,
+	THREAD_BYTES = sizeof(struct who_thread) + sizeof(struct who_space) + BUDGET_TABLE_BYTES,
 };
 
 static bool make_others(struct who *w)
@@ -100,7 +98,7 @@ enum clew_err who_text(struct who *w, const char *s, const char **ret, uint32_t 
 	uint32_t id;
 
 	if (!intern_has(&w->texts, s) &&
-	    !budget_account_take(&w->account, strlen(s) + 1 + TABLE_BYTES,
+	    !budget_account_take(&w->account, strlen(s) + 1 + BUDGET_TABLE_BYTES,
 				 "names of threads and files of"))
 		return CLEW_LIMIT;
 	id = intern_str(&w->texts, s);

@@ -13,6 +13,8 @@
  * records in time order. The state is that of the last record taken; nothing is guessed.
  */
 
+enum { WHO_NONE = UINT32_MAX }; /* no such pid, tid, space, index */
+
 /** One mapped range. Never changed once made; lives as long as the who. */
 struct who_map {
 	uint64_t start, end; /* end exclusive */
@@ -22,7 +24,8 @@ struct who_map {
 	uint32_t prot, flags, maj, min;
 	uint64_t ino, ino_generation;
 	uint8_t build_id[20], build_id_bytes; /* 0: not told */
-	uint32_t pid;                         /* of the process that mapped it */
+	bool is_kernel;
+	uint32_t pid;     /* of the process that mapped it */
 	void *owner_data; /* the consumer's: what it found for this map. NULL at first */
 };
 

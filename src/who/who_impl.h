@@ -20,6 +20,13 @@ struct who {
 	bool keeps_maps_over_exec;
 };
 
+/** All but the path. */
+void who_map_init(struct who_map *ret, const struct perf_mmap *mm);
+
+/** The part [start, end) of the map *@p at in place of it, in @p into. @return false: that is NULL.
+ */
+bool who_map_cut(struct who_map **at, struct who_map *into, uint64_t start, uint64_t end);
+
 /** CLEW_LIMIT: the budget has no room for it; CLEW_NO_MEMORY. */
 enum clew_err who_text(struct who *w, const char *s, const char **ret, uint32_t *ret_id);
 

@@ -118,16 +118,7 @@ static struct who_map *map_alloc(struct who *w)
 
 static bool cut(void *ctx, void *element, uint64_t start, uint64_t end)
 {
-	struct who_map **at = element, *m = map_alloc(ctx);
-
-	if (!m)
-		return false;
-	*m = **at;
-	m->start = start;
-	m->end = end;
-	m->pgoff += start - (*at)->start;
-	*at = m;
-	return true;
+	return who_map_cut(element, map_alloc(ctx), start, end);
 }
 
 static const struct interval_type type = {sizeof(struct who_map *), true, cut};
@@ -241,18 +232,7 @@ static struct who_map *map_of(struct who *w, const struct perf_mmap *mm)
 	w->is_full |= err == CLEW_LIMIT;
 	if (!m || err != CLEW_OK)
 		return NULL;
-	m->start = mm->start;
-	m->end = mm->start + mm->len;
-	m->pgoff = mm->pgoff;
-	m->prot = mm->prot;
-	m->flags = mm->flags;
-	m->maj = mm->maj;
-	m->min = mm->min;
-	m->ino = mm->ino;
-	m->ino_generation = mm->ino_generation;
-	m->pid = mm->pid;
-	m->build_id_bytes = mm->has_build_id ? mm->build_id_bytes : 0;
-	memcpy(m->build_id, mm->build_id, sizeof(m->build_id));
+	who_map_init(m, mm);
 	return m;
 }
 
@@ -285,8 +265,10 @@ enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct
 		return CLEW_OK;
 	}
 	m = map_of(w, mm);
-	if (m)
+	if (m) {
+		m->is_kernel = space == w->kernel;
 		err = insert(w, space, m);
+	}
 	if (err == CLEW_OK || !w->is_full)
 		return err;
 	uncover(w, space, mm->start, end);

@@ -5,6 +5,8 @@
 
 #include "base/err.h"
 #include "trace/perf/perf_etm_impl.h"
+#include "trace/perf/perf_etm_run.h"
+#include "trace/perf/perf_etm_thread.h"
 
 /* --- units --- */
 
@@ -80,7 +82,7 @@ static void thread(struct etm_trace *t, size_t unit, const struct etm_pe_context
 {
 	const struct perf_etm *p = (const struct perf_etm *)t;
 	struct pe_span s = pe_span_of(p, (uint32_t)unit, ticks, bound);
-	const struct pe_life *life;
+	const struct who_task *task;
 
 	bool has_cid = c->has_cid;
 
@@ -92,12 +94,12 @@ static void thread(struct etm_trace *t, size_t unit, const struct etm_pe_context
 	ret->tid = pe_tid_of(p, (uint32_t)unit, &s, has_cid, c->cid, c->has_vmid, c->vmid);
 	if (ret->tid == PE_NONE)
 		return;
-	life = pe_history_life(&p->history, ret->tid, pe_span_time(&s));
-	if (life)
-		ret->pid = life->pid;
+	task = who_history_task(&p->history, ret->tid, pe_span_time(&s));
+	if (task)
+		ret->pid = task->pid;
 	else if (!ret->tid)
 		ret->pid = 0;
-	ret->comm = pe_history_comm_of(&p->history, ret->tid, pe_span_time(&s));
+	ret->comm = who_history_comm_at(&p->history, ret->tid, pe_span_time(&s));
 }
 
 static bool time_of(struct etm_trace *t, size_t unit, uint64_t ticks, uint64_t *ret_ns)
@@ -115,8 +117,9 @@ static void free_trace(struct etm_trace *t)
 	struct perf_etm *p = (struct perf_etm *)t;
 
 	pe_queues_done(&p->queues);
-	pe_history_done(&p->history);
-	pe_guests_done(&p->guests);
+	who_history_done(&p->history);
+	pe_patches_done(&p->patches);
+	who_guests_done(&p->guests);
 	vec_done(&p->meta.cpus);
 	vec_done(&p->units);
 	map_u64_done(&p->by_id);
@@ -139,6 +142,15 @@ static const struct etm_trace_ops ops = {.run = pe_run,
 					 .locate = locate,
 					 .free = free_trace};
 
+static enum clew_err close_patches(struct perf_etm *p, const struct dso_store_opts *symbols)
+{
+	const struct pe_patches_opts opts = {.symfs = symbols->symfs,
+					     .is_forced = symbols->force,
+					     .has_clock = pe_is_monotonic(p)};
+
+	return pe_patches_close(&p->patches, &p->history, &opts);
+}
+
 static enum clew_err init(struct perf_etm *p, const struct perf_input *input,
 			  const struct dso_store_opts *symbols, struct clew_diag *diag)
 {
@@ -148,7 +160,7 @@ static enum clew_err init(struct perf_etm *p, const struct perf_input *input,
 	if (err)
 		return err;
 	p->lock = os_lock_new();
-	if (!p->lock || pe_history_init(&p->history, input->budget))
+	if (!p->lock || who_history_init(&p->history, PE_NR_NO_CODE, input->budget))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	p->guests.account.budget = p->queues.account.budget = input->budget;
 	err = pe_read(p, diag);
@@ -158,8 +170,7 @@ static enum clew_err init(struct perf_etm *p, const struct perf_input *input,
 	p->is_of_tasks = p->is_of_tasks && !p->queues.is_of_all;
 	if (!p->meta.is_there)
 		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "no CoreSight trace in it");
-	if (pe_queues_close(&p->queues) || make_units(p) ||
-	    pe_history_close(&p->history, symbols, pe_is_monotonic(p)))
+	if (pe_queues_close(&p->queues) || make_units(p) || close_patches(p, symbols))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
 }

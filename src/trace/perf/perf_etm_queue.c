@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/perf_etm_queue.h"
+
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/search.h"
-#include "trace/perf/perf_etm_impl.h"
+#include "perfdata/perf_file.h"
 
 /*
  * Trace lies in AUXTRACE records, as the recorder took it from the rings; AUX records say which
@@ -48,7 +50,7 @@ enum clew_err pe_queues_take_ids(struct pe_queues *q, const struct perf_record *
 
 		if (cpu == PE_NONE && e.tid >= PE_NONE)
 			continue;
-		if (!has_room(q, PE_TABLE_BYTES))
+		if (!has_room(q, BUDGET_TABLE_BYTES))
 			return CLEW_OK;
 		if (!map_u64_put(&q->by_event, e.id, key_of(cpu, (uint32_t)e.tid)))
 			return CLEW_NO_MEMORY;
@@ -71,7 +73,7 @@ enum clew_err pe_queues_take_buffer(struct pe_queues *q, const struct perf_recor
 		return clew_fail(diag, CLEW_LIMIT, r->offset,
 				 "more trace buffers than any recording");
 	/* Sorting takes as much again. */
-	if (!has_room(q, 3 * sizeof(b) + PE_TABLE_BYTES))
+	if (!has_room(q, 3 * sizeof(b) + BUDGET_TABLE_BYTES))
 		return CLEW_OK;
 	b.offset = x.offset;
 	q->has_cpus |= x.cpu != PE_NONE;

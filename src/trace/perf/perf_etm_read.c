@@ -61,7 +61,7 @@ static void look_beside(struct perf_etm *p, const struct perf_record *r, uint64_
 	ret->time = line_time(p, time);
 	if (ret->evsel)
 		perf_sample_id_parse(body, r->swap, &ret->evsel->attr, &ret->id);
-	ret->machine = ret->evsel ? pe_guests_machine(&p->guests, ret->id.id) : 0;
+	ret->machine = ret->evsel ? who_guests_machine(&p->guests, ret->id.id) : 0;
 }
 
 /**
@@ -78,8 +78,8 @@ static enum clew_err take_guest_mmap(struct perf_etm *p, uint32_t machine, bool 
 		machine = m->pid; /* as perf kvm names it */
 	if (!machine || machine == PE_NONE)
 		return CLEW_OK;
-	own.pid = pe_guests_number(&p->guests, machine, is_kernel ? PE_GUEST_KERNEL_PID : m->pid);
-	own.tid = is_kernel ? own.pid : pe_guests_number(&p->guests, machine, m->tid);
+	own.pid = who_guests_number(&p->guests, machine, is_kernel ? WHO_GUEST_KERNEL_PID : m->pid);
+	own.tid = is_kernel ? own.pid : who_guests_number(&p->guests, machine, m->tid);
 	if (own.pid == PE_NONE || own.tid == PE_NONE)
 		return CLEW_OK;
 	/* Modules would have to be relocated, and the kernel's own map tells no file. */
@@ -88,7 +88,7 @@ static enum clew_err take_guest_mmap(struct perf_etm *p, uint32_t machine, bool 
 	else
 		buf_printf(&path, "/%u%s%s", machine, *m->filename == '/' ? "" : "/", m->filename);
 	own.filename = buf_cstr(&path);
-	return path.is_failed ? CLEW_NO_MEMORY : pe_history_mmap(&p->history, time, false, &own);
+	return path.is_failed ? CLEW_NO_MEMORY : who_history_mmap(&p->history, time, false, &own);
 }
 
 static enum clew_err take_mmap(struct perf_etm *p, const struct perf_record *r,
@@ -105,21 +105,21 @@ static enum clew_err take_mmap(struct perf_etm *p, const struct perf_record *r,
 				       time);
 	if (b->machine)
 		return CLEW_OK;
-	return pe_history_mmap(&p->history, time, mode == PERF_RECORD_MISC_KERNEL, &m);
+	return who_history_mmap(&p->history, time, mode == PERF_RECORD_MISC_KERNEL, &m);
 }
 
 static enum clew_err take_poke(struct perf_etm *p, const struct perf_record *r, uint64_t time)
 {
 	struct perf_text_poke t;
 
-	return perf_text_poke_parse(r, &t) ? CLEW_BAD_FILE : pe_history_poke(&p->history, time, &t);
+	return perf_text_poke_parse(r, &t) ? CLEW_BAD_FILE : pe_patches_poke(&p->patches, time, &t);
 }
 
 /** @return false: it is a guest's, and cannot be told apart. */
 static bool rename_id(struct perf_etm *p, uint32_t machine, uint32_t *id)
 {
 	if (machine)
-		*id = pe_guests_number(&p->guests, machine, *id);
+		*id = who_guests_number(&p->guests, machine, *id);
 	return !machine || *id != PE_NONE;
 }
 
@@ -132,7 +132,7 @@ static enum clew_err take_comm(struct perf_etm *p, const struct perf_record *r,
 		return CLEW_BAD_FILE;
 	if (!rename_id(p, b->machine, &c.pid) || !rename_id(p, b->machine, &c.tid))
 		return CLEW_OK;
-	return pe_history_comm(&p->history, b->time, &c);
+	return who_history_comm(&p->history, b->time, &c);
 }
 
 static enum clew_err take_task(struct perf_etm *p, const struct perf_record *r,
@@ -145,7 +145,7 @@ static enum clew_err take_task(struct perf_etm *p, const struct perf_record *r,
 	if (!rename_id(p, b->machine, &t.pid) || !rename_id(p, b->machine, &t.tid) ||
 	    !rename_id(p, b->machine, &t.ppid) || !rename_id(p, b->machine, &t.ptid))
 		return CLEW_OK;
-	return pe_history_fork(&p->history, b->time, &t);
+	return who_history_fork(&p->history, b->time, &t);
 }
 
 static enum clew_err take_switch(struct perf_etm *p, const struct perf_record *r,
@@ -160,7 +160,7 @@ static enum clew_err take_switch(struct perf_etm *p, const struct perf_record *r
 		pid = s.has_other ? s.next_prev_pid : PE_NONE;
 		tid = s.has_other ? s.next_prev_tid : PE_NONE;
 	}
-	return pe_history_run(&p->history, b->time, b->id.cpu, pid, tid);
+	return who_history_run(&p->history, b->time, b->id.cpu, pid, tid);
 }
 
 static enum clew_err take_start(struct perf_etm *p, const struct perf_record *r,
@@ -170,7 +170,7 @@ static enum clew_err take_start(struct perf_etm *p, const struct perf_record *r,
 
 	if (perf_itrace_start_parse(r, &s))
 		return CLEW_BAD_FILE;
-	return pe_history_run(&p->history, b->time, b->id.cpu, s.pid, s.tid);
+	return who_history_run(&p->history, b->time, b->id.cpu, s.pid, s.tid);
 }
 
 static enum clew_err take_hw_id(struct perf_etm *p, const struct perf_record *r,
@@ -197,7 +197,7 @@ static void look_at_event(struct perf_etm *p, const struct beside *b)
 
 static enum clew_err take_ids(struct perf_etm *p, const struct perf_record *r)
 {
-	enum clew_err err = pe_guests_take_ids(&p->guests, r);
+	enum clew_err err = who_guests_take_ids(&p->guests, r);
 
 	return err ? err : pe_queues_take_ids(&p->queues, r);
 }
@@ -273,7 +273,7 @@ static enum clew_err take(struct perf_etm *p, const struct perf_record *r, uint6
 		if (p->history.is_cut)
 			return CLEW_OK;
 		err = take_history(p, r, &b);
-		pe_history_charge(&p->history, b.time);
+		who_history_charge(&p->history, b.time, pe_patches_bytes(&p->patches));
 		return err;
 	}
 	switch (r->type) {

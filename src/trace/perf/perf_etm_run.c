@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/perf_etm_run.h"
+
 #include "base/err.h"
 #include "trace/etm_marks.h"
 #include "trace/perf/perf_etm_impl.h"

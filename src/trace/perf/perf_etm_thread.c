@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/perf_etm_thread.h"
+
 #include "base/search.h"
 #include "trace/perf/perf_etm_impl.h"
 
@@ -80,5 +82,5 @@ uint32_t pe_tid_of(const struct perf_etm *p, uint32_t unit, const struct pe_span
 		return cid;
 	if (p->is_of_tasks)
 		return s->chunk ? s->chunk->tid : PE_NONE;
-	return pe_history_runner(&p->history, cpu, s->is_ticks ? at : s->from, at);
+	return who_history_runner(&p->history, cpu, s->is_ticks ? at : s->from, at);
 }
