@@ -29,6 +29,22 @@ bool ana_filter_keeps(struct ana_filter_set *f, const struct perf_sample *s,
 		      const struct who_thread *t);
 void ana_filter_done(struct ana_filter_set *f);
 
+/* --- ana_guest.c: samples of virtual machines --- */
+/** 0: the host's. */
+uint32_t ana_machine_of_record(const struct analyze *a, const struct perf_record *r);
+/** The thread of a sample or record, in @p machine. As who_thread_get(). */
+struct who_thread *ana_thread_get(struct analyze *a, uint32_t machine, uint32_t pid, uint32_t tid);
+/** What a level that a thread's records name is on the host. */
+static inline enum ana_level ana_level_in(const struct who_thread *t, enum ana_level level)
+{
+	if (!t || !t->is_guest || (level != ANA_KERNEL && level != ANA_USER))
+		return level;
+	return level == ANA_KERNEL ? ANA_GUEST_KERNEL : ANA_GUEST_USER;
+}
+/** Of the kernel of the machine that the thread belongs to or runs. NULL: nothing is known of it.
+ */
+struct who_space *ana_guest_kernel(struct analyze *a, const struct who_thread *t);
+
 /* --- ana_resolve.c: addresses to locations, chains to interned chains --- */
 struct ana_cache {
 	struct arena memory; /* locs and chains of this epoch */
@@ -240,9 +256,6 @@ enum unw_stop ana_walk(struct analyze *a, struct who_thread *t, const struct per
 void ana_stacks_free(struct ana_stacks *s);
 
 /* --- ana_place.c: maps to dsos --- */
-enum {
-	ANA_MAP_IS_KSYMBOL = 0x7fffffff
-}; /* who_map.flags of a range that a KSYMBOL record told of */
 struct ana_place *ana_place_of(struct analyze *a, struct who_map *map);
 struct ana_place *ana_kernel_place(struct analyze *a);
 enum clew_err ana_take_build_ids(struct analyze *a);

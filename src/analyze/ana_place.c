@@ -77,7 +77,7 @@ static struct ana_place *place_of_user_map(struct analyze *a, const struct who_m
 	return place_new(a, &key, key.kind == DSO_JIT || key.kind == DSO_NO_CODE);
 }
 
-/* KSYMBOL: a program of the kernel's own JIT; its one symbol is its name. See ana_take.c. */
+/* KSYMBOL: a program of the kernel's own JIT; its one symbol is its name. */
 static struct ana_place *place_of_ksymbol(struct analyze *a, const struct who_map *m)
 {
 	struct dso_key key = {.kind = DSO_NO_CODE, .path = m->path};
@@ -96,7 +96,7 @@ static struct ana_place *place_of_kernel_map(struct analyze *a, const struct who
 	struct dso_key key = {.kind = DSO_MODULE, .path = m->path, .load_start = m->start};
 	struct dso_build_id id = {.size = m->build_id_bytes};
 
-	if (m->flags == ANA_MAP_IS_KSYMBOL)
+	if (m->flags == WHO_MAP_IS_KSYMBOL)
 		return place_of_ksymbol(a, m);
 	memcpy(id.bytes, m->build_id, sizeof(id.bytes));
 	key.build_id = id.size ? &id : build_id_of_path(a, m->path);

@@ -6,15 +6,6 @@ static char *element_at(const struct interval_map *m, size_t i)
 	return (char *)m->data + i * m->type->bytes;
 }
 
-struct interval_range interval_overlaps(const struct interval_map *m, uint64_t start, uint64_t end)
-{
-	struct interval_range r = {.first = interval_above(m, start)};
-
-	for (r.end = r.first; r.end < m->nr && interval_at(m, r.end)[0] < end; r.end++)
-		;
-	return r;
-}
-
 /* Elements [range) are replaced by @p nr others. */
 static void splice(struct interval_map *m, struct interval_range range, const void *with, size_t nr)
 {

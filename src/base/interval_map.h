@@ -67,7 +67,15 @@ static inline size_t interval_find(const struct interval_map *m, uint64_t addr)
 
 /** Those that overlap [start, end); an empty range stands where an element of it would be. O(log nr
  * + overlaps). */
-struct interval_range interval_overlaps(const struct interval_map *m, uint64_t start, uint64_t end);
+static inline struct interval_range interval_overlaps(const struct interval_map *m, uint64_t start,
+						      uint64_t end)
+{
+	struct interval_range r = {.first = interval_above(m, start)};
+
+	for (r.end = r.first; r.end < m->nr && interval_at(m, r.end)[0] < end; r.end++)
+		;
+	return r;
+}
 
 /**
  * Put @p element in. The array has room for two more than m->nr, which changes.

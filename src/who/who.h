@@ -9,11 +9,15 @@
 #include "perfdata/perf_record.h"
 
 /*
- * Who runs: threads, their names and their address spaces, as told by COMM, FORK, EXIT and MMAP
- * records in time order. The state is that of the last record taken; nothing is guessed.
+ * Who runs: threads, their names and their address spaces, from COMM, FORK and MMAP records in time
+ * order. The state is that of the last record taken; nothing is guessed.
  */
 
-enum { WHO_NONE = UINT32_MAX }; /* no such pid, tid, space, index */
+enum {
+	WHO_NONE = UINT32_MAX, /* no such pid, tid, space, index */
+	/* who_map.flags of a range of the kernel's that a KSYMBOL record names */
+	WHO_MAP_IS_KSYMBOL = 0x7fffffff
+};
 
 /** One mapped range. Never changed once made; lives as long as the who. */
 struct who_map {
@@ -46,11 +50,12 @@ struct who_space {
 struct who_thread {
 	uint32_t pid, tid;
 	const char *comm; /* ":TID" until told */
-	bool has_comm, has_exited;
+	bool has_comm, is_guest;
 	struct who_space *space;
 };
 
 struct who;
+struct who_guests;
 
 /**
  * @p budget (NULL: no limit) is of all that is kept; it outlives the who. Where it is used up, a
@@ -79,10 +84,12 @@ struct who_thread *who_thread_find(const struct who *w, uint32_t tid);
 
 struct who_space *who_kernel(struct who *w);
 
+/** Virtual machines, whose processes and threads are among the others. */
+struct who_guests *who_guests(struct who *w);
+
 /* Take a record in. Each returns CLEW_OK or CLEW_NO_MEMORY. */
 enum clew_err who_take_comm(struct who *w, const struct perf_comm *c);
 enum clew_err who_take_fork(struct who *w, const struct perf_task *t);
-enum clew_err who_take_exit(struct who *w, const struct perf_task *t);
 enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct perf_mmap *m);
 
 /** Maps not taken because a process or the whole file had more than any real one (who_space.c), or

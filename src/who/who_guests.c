@@ -52,7 +52,8 @@ uint32_t who_guests_number(struct who_guests *g, uint32_t machine, uint32_t id)
 	    !budget_account_take(&g->account, BUDGET_TABLE_BYTES, guests_of))
 		return number;
 	number = WHO_GUEST_FIRST + (uint32_t)g->ids.nr;
-	if (!vec_push(&g->ids, id) || !map_u64_put(&g->numbers, key_of(machine, id), number))
+	if (!vec_push(&g->ids, (struct who_guest_id){machine, id}) ||
+	    !map_u64_put(&g->numbers, key_of(machine, id), number))
 		return WHO_NONE;
 	return number;
 }

@@ -21,12 +21,16 @@ enum {
 	WHO_GUEST_KERNEL_PID = UINT32_MAX,
 };
 
+struct who_guest_id {
+	uint32_t machine, id; /* id: the pid or tid there */
+};
+
 struct who_guests {
 	struct budget_account account;
 	struct map_u64 by_event; /* an event's id -> its machine */
 	struct map_u64 numbers;  /* (machine, pid or tid there) -> its number */
 	struct {
-		VEC(uint32_t); /* the pid or tid there */
+		VEC(struct who_guest_id); /* of each number */
 	} ids;
 };
 
@@ -38,9 +42,12 @@ uint32_t who_guests_machine(const struct who_guests *g, uint64_t event);
 uint32_t who_guests_number(struct who_guests *g, uint32_t machine, uint32_t id);
 /** WHO_NONE: no record names it. */
 uint32_t who_guests_find(const struct who_guests *g, uint32_t machine, uint32_t id);
-static inline bool who_is_guest_number(uint32_t number)
+/** NULL: not a guest's. */
+static inline const struct who_guest_id *who_guests_id(const struct who_guests *g, uint32_t number)
 {
-	return number >= WHO_GUEST_FIRST && number != WHO_NONE;
+	uint32_t i = number - WHO_GUEST_FIRST;
+
+	return i < g->ids.nr ? &g->ids.data[i] : NULL;
 }
 void who_guests_done(struct who_guests *g);
 

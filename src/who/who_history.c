@@ -2,7 +2,6 @@
 #include "who/who_history.h"
 
 #include "base/interval_map.h"
-#include "who/who_guests.h"
 #include "who/who_impl.h"
 
 enum {
@@ -35,7 +34,7 @@ static uint32_t space_new(struct who_history *h, uint32_t pid, uint64_t time, ui
 
 	if (version == WHO_NONE || !who_timeline_add(&s.versions, time, version))
 		return WHO_NONE;
-	h->versions.data[version].is_guest = who_is_guest_number(pid);
+	h->versions.data[version].is_guest = who_guests_id(&h->guests, pid);
 	if (vec_push(&h->spaces, s))
 		return (uint32_t)h->spaces.nr - 1;
 	vec_done(&s.versions);
@@ -81,14 +80,17 @@ static bool is_same_code(const struct who_map *a, const struct who_map *b)
 	       !memcmp(a->build_id, b->build_id, a->build_id_bytes);
 }
 
-/** Does @p map take the place of other code? */
+/** Does @p map take the place of other code? What KSYMBOL names is not in the kernel's files. */
 static bool replaces(const struct who_map_list *m, const struct who_map *map)
 {
 	struct interval_map v = intervals_of(m);
 	struct interval_range r = interval_overlaps(&v, map->start, map->end);
+	bool is_ksymbol = map->flags == WHO_MAP_IS_KSYMBOL;
 
 	for (size_t i = r.first; i < r.end; i++) {
-		if (!is_same_code(m->v.data[i], map))
+		const struct who_map *old = m->v.data[i];
+
+		if (!is_same_code(old, map) && (!is_ksymbol || old->flags == WHO_MAP_IS_KSYMBOL))
 			return true;
 	}
 	return false;
@@ -189,7 +191,7 @@ static enum clew_err note_jit(struct who_history *h, const struct perf_mmap *m)
 	uint32_t path;
 
 	/* A guest's compiler has another clock. */
-	if (h->jits.nr >= MAX_JITS || !is_jitdump(m->filename) || who_is_guest_number(m->pid))
+	if (h->jits.nr >= MAX_JITS || !is_jitdump(m->filename) || who_guests_id(&h->guests, m->pid))
 		return CLEW_OK;
 	path = intern_str(&h->texts, m->filename);
 	if (path == INTERN_FAILED)
@@ -497,7 +499,7 @@ void who_history_charge(struct who_history *h, uint64_t time, uint64_t other_byt
 
 enum clew_err who_history_init(struct who_history *h, uint32_t nr_empty, struct budget *budget)
 {
-	*h = (struct who_history){.account.budget = budget};
+	*h = (struct who_history){.account.budget = budget, .guests.account.budget = budget};
 	for (uint32_t i = 0; i < nr_empty; i++) {
 		if (version_new(h, maps_new(h), WHO_NONE) == WHO_NONE)
 			return CLEW_NO_MEMORY;
@@ -532,6 +534,7 @@ void who_history_done(struct who_history *h)
 	map_u64_done(&h->by_tid);
 	map_u64_done(&h->by_pid);
 	map_u64_done(&h->by_cpu);
+	who_guests_done(&h->guests);
 	intern_done(&h->texts);
 	arena_done(&h->memory);
 	budget_account_done(&h->account);

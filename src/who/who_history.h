@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/map_u64.h"
 #include "base/vec.h"
-#include "who/who.h"
+#include "who/who_guests.h"
 #include "who/who_timeline.h"
 
 /*
@@ -84,6 +84,7 @@ struct who_history {
 	} jits;
 	size_t nr_slots, nr_switches, nr_taken;
 	uint32_t kernel; /* its space */
+	struct who_guests guests;
 	struct budget_account account;
 	bool is_cut;
 	uint64_t cut_at; /* is_cut: the budget had no room for what came from here on */

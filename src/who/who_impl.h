@@ -5,12 +5,14 @@
 #include "base/arena.h"
 #include "base/map_u64.h"
 #include "who/who.h"
+#include "who/who_guests.h"
 
 struct who {
 	struct map_u64 threads; /* tid -> struct who_thread * */
 	struct who_space *kernel;
 	struct who_thread *others; /* stands for those the budget had no room for */
 	struct budget_account account;
+	struct who_guests guests;
 	struct intern texts; /* names and paths */
 	struct arena maps;
 	uint32_t nr_spaces;

@@ -891,6 +891,48 @@ static void test_poke(void)
 	       "code that the kernel wrote into itself, before and after");
 }
 
+static void put_ksymbol(struct cs_etm_make *m, uint64_t time, uint64_t addr, const char *name)
+{
+	struct perf_sample_id id = cs_etm_id(0, 100, time);
+
+	perf_build_view(&m->file, PERF_RECORD_KSYMBOL, 0,
+			&(union perf_view){
+				.ksymbol = {.addr = addr, .len = 64, .name = name}
+        },
+			&id);
+}
+
+/** Code of a BPF program is told by a poke, its name by KSYMBOL. */
+static void test_ksymbol(void)
+{
+	const uint32_t words[] = {NOP, RET};
+	const uint64_t start = 0xffff800000001000;
+	const struct cs_etm_place at = {.addr = start, .el = 1, .cid = 100},
+				  other = {.addr = start + 0x1000, .el = 1, .cid = 100};
+	struct cs_etm_make m = {.version = 1};
+	struct perf_sample_id id = cs_etm_id(0, 100, 8);
+
+	begin(&m);
+	cs_etm_kernel_map(&m, 0xffff000000000000, 0x1000000, "[kernel.kallsyms]");
+	put_ksymbol(&m, 7, start, "bpf_prog_1");
+	put_ksymbol(&m, 7, start + 0x1000, "bpf_prog_2");
+	perf_build_view(&m.file, PERF_RECORD_TEXT_POKE, 0,
+			&(union perf_view){
+				.text_poke = {start, 0, 8, (const uint8_t *)words}
+        },
+			&id);
+	run_once(&m, 0, 10, &at);
+	run_once(&m, 0, 11, &other);
+	put_ksymbol(&m, 15, start, "bpf_prog_3");
+	run_once(&m, 0, 20, &at);
+	expect(&m,
+	       "cpu 0: ffff800000001000+8 bpf_prog_1:bpf_prog_1 100/100 one el1\n"
+	       "cpu 0: ffff800000002000 code the kernel made at run time, which the recording does "
+	       "not hold 100/100 one el1\n"
+	       "cpu 0: ffff800000001000+8 bpf_prog_3:bpf_prog_3 100/100 one el1\n",
+	       "BPF programs, by the name of their time");
+}
+
 /** b 1f; nop; 1: bl outside; ret: as the assembler leaves it. */
 static void write_module(void)
 {
@@ -1198,6 +1240,7 @@ int main(void)
 	write_jitdump();
 	test_jitdump();
 	test_poke();
+	test_ksymbol();
 	write_module();
 	test_module();
 	test_vmlinux();

@@ -119,7 +119,6 @@ static void free_trace(struct etm_trace *t)
 	pe_queues_done(&p->queues);
 	who_history_done(&p->history);
 	pe_patches_done(&p->patches);
-	who_guests_done(&p->guests);
 	vec_done(&p->meta.cpus);
 	vec_done(&p->units);
 	map_u64_done(&p->by_id);
@@ -162,7 +161,7 @@ static enum clew_err init(struct perf_etm *p, const struct perf_input *input,
 	p->lock = os_lock_new();
 	if (!p->lock || who_history_init(&p->history, PE_NR_NO_CODE, input->budget))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	p->guests.account.budget = p->queues.account.budget = input->budget;
+	p->queues.account.budget = input->budget;
 	err = pe_read(p, diag);
 	if (err)
 		return err;

@@ -85,13 +85,13 @@ static uint32_t guest_space(const struct perf_etm *p, uint32_t unit, const struc
 	bool is_named = p->units.data[unit].config.regs.configr & 1u << 6 && k->has_cid;
 	const struct who_task *task = NULL;
 
-	if (!p->guests.ids.nr)
+	if (!p->history.guests.ids.nr)
 		return number(PE_GUEST, 0);
 	if (machine == PE_NONE)
 		return number(PE_GUEST_UNTOLD, 0);
 	if (!k->el && !is_named)
 		return number(PE_GUEST_THREAD, 0);
-	id = who_guests_find(&p->guests, machine, k->el ? WHO_GUEST_KERNEL_PID : k->cid);
+	id = who_guests_find(&p->history.guests, machine, k->el ? WHO_GUEST_KERNEL_PID : k->cid);
 	if (id != PE_NONE)
 		task = who_history_task(&p->history, id, pe_span_time(s));
 	return task ? space_of(&p->history, task, s) : number(PE_GUEST, 0);
@@ -254,6 +254,8 @@ const char *pe_code_why(void *ctx, uint32_t space, uint64_t addr)
 		return whys[space >> BACK_BITS];
 	if (!m)
 		return "no mapping was recorded there";
+	if (m->flags == WHO_MAP_IS_KSYMBOL)
+		return "code the kernel made at run time, which the recording does not hold";
 	os_lock(p->lock);
 	find_locked(p, space, m, addr, &r); /* the reason is that of the last question */
 	place = ana_place_of(p->a, m);
@@ -273,12 +275,9 @@ struct pe_loc {
 
 static uint8_t level_of_guest(const struct perf_etm *p, const struct who_map *m)
 {
-	uint32_t number = m ? m->pid - WHO_GUEST_FIRST : UINT32_MAX;
+	const struct who_guest_id *id = m ? who_guests_id(&p->history.guests, m->pid) : NULL;
 
-	if (number >= p->guests.ids.nr)
-		return ANA_GUEST_KERNEL;
-	return p->guests.ids.data[number] == WHO_GUEST_KERNEL_PID ? ANA_GUEST_KERNEL
-								  : ANA_GUEST_USER;
+	return !id || id->id == WHO_GUEST_KERNEL_PID ? ANA_GUEST_KERNEL : ANA_GUEST_USER;
 }
 
 static uint8_t level_of(const struct perf_etm *p, uint32_t space, const struct who_map *m)

@@ -8,7 +8,6 @@
 #include "trace/perf/perf_etm_meta.h"
 #include "trace/perf/perf_etm_patches.h"
 #include "trace/perf/perf_etm_queue.h"
-#include "who/who_guests.h"
 #include "who/who_history.h"
 
 /* An open recording: perf_etm.c makes it, perf_etm_read.c fills it, the others ask. */
@@ -25,7 +24,6 @@ struct perf_etm {
 	struct pe_meta meta;
 	struct who_history history;
 	struct pe_patches patches;
-	struct who_guests guests;
 	struct pe_queues queues;
 	struct perf_time_conv time_conv;
 	uint64_t nr_records; /* stands in for time where records have none */
