@@ -48,9 +48,10 @@ static struct ana_place *find_place(struct analyze *a, struct who_space *space, 
 {
 	*ret_map = space ? who_space_find(space, ip) : NULL;
 	if (*ret_map)
-		return ana_place_of(a, *ret_map);
+		return ana_place_of(&a->places, *ret_map);
 	/* Code freed after boot lies outside of the map that recorders tell of. */
-	return is_kernel && (!a->opts.is_as_perf || space->maps) ? ana_kernel_place(a) : NULL;
+	return is_kernel && (!a->opts.is_as_perf || space->maps) ? ana_kernel_place(&a->places)
+								 : NULL;
 }
 
 static bool add_lines(struct analyze *a, struct ana_loc *loc, struct dso *dso, uint64_t back)

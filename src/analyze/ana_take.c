@@ -51,27 +51,12 @@ static enum clew_err take_cgroup(struct analyze *a, const struct perf_record *r)
 	return path && map_u64_put(&a->cgroups, c.id, (uintptr_t)path) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-enum { LINK_BYTES = 16, MNT_LINK = 5 };
-
-static enum clew_err take_namespaces(struct analyze *a, const struct perf_record *r)
-{
-	struct perf_namespaces n;
-	uint64_t ino;
-
-	if (perf_namespaces_parse(r, &n) != CLEW_OK || n.nr <= MNT_LINK ||
-	    ana_machine_of_record(a, r))
-		return CLEW_OK;
-	if (!map_u64_get(&a->mnt_ns, n.pid) && !ana_charge(a, 0, "namespaces of"))
-		return CLEW_OK;
-	ino = load_u64(n.links.pos + MNT_LINK * LINK_BYTES + 8, r->swap);
-	return map_u64_put(&a->mnt_ns, n.pid, ino) ? CLEW_OK : CLEW_NO_MEMORY;
-}
-
 static enum clew_err take_build_id(struct analyze *a, const struct perf_record *r)
 {
 	struct perf_build_id_record b;
 
-	return perf_build_id_parse(r, &b) == CLEW_OK ? ana_take_build_id(a, &b) : CLEW_BAD_FILE;
+	return perf_build_id_parse(r, &b) == CLEW_OK ? ana_places_take_build_id(&a->places, &b)
+						     : CLEW_BAD_FILE;
 }
 
 enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r)
@@ -81,7 +66,8 @@ enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r)
 	case PERF_RECORD_LOST_SAMPLES:
 		return take_lost(a, r);
 	case PERF_RECORD_NAMESPACES:
-		return take_namespaces(a, r);
+		return ana_machine_of_record(a, r) ? CLEW_OK
+						   : ana_places_take_namespaces(&a->places, r);
 	case PERF_RECORD_CGROUP:
 		return take_cgroup(a, r);
 	case PERF_RECORD_HEADER_BUILD_ID:

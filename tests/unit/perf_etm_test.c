@@ -1196,6 +1196,35 @@ static void test_threads(void)
 	cs_etm_done(&m);
 }
 
+/** A recording that is read for its samples and for its trace: each binary is known once. */
+static void test_beside_analysis(void)
+{
+	struct cs_etm_make m = {.version = 1};
+	struct ana_opts opts = {
+		.symbols = {.symfs = test_dir, .no_host_kernel = true}
+        };
+	struct clew_diag diag = {0};
+	struct story s = {0};
+	const struct dso *dso;
+	struct bytes file;
+	struct analyze *a;
+
+	begin(&m);
+	run_once(&m, 0, 10, &(struct cs_etm_place){.addr = 0x10000, .cid = 100});
+	file = perf_build_finish(&m.file);
+	if (analyze_open(&a, &(struct perf_input){.data = file.pos, .size = bytes_left(&file)},
+			 &opts, &diag) ||
+	    perf_etm_open_in(&s.trace, a, &diag) || decode(&s, 1, &diag))
+		abort();
+	dso = dso_store_at(analyze_dsos(a), 0);
+	CHECK_STR(dso ? dso_path(dso) : NULL, "/bin/one",
+		  "the trace's binaries are those of the analysis beside it");
+	etm_trace_free(s.trace);
+	analyze_free(a);
+	buf_done(&s.out);
+	cs_etm_done(&m);
+}
+
 int main(void)
 {
 	test_dir_make("perf-etm-test");
@@ -1241,6 +1270,7 @@ int main(void)
 	test_jitdump();
 	test_poke();
 	test_ksymbol();
+	test_beside_analysis();
 	write_module();
 	test_module();
 	test_vmlinux();

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "os/thread.h"
 #include "trace/perf/perf_etm_impl.h"
 #include "trace/perf/perf_etm_run.h"
 #include "trace/perf/perf_etm_thread.h"
@@ -127,7 +128,9 @@ static void free_trace(struct etm_trace *t)
 	mem_free(p->more);
 	mem_free(p->sources);
 	os_lock_free(p->lock);
-	analyze_free(p->a);
+	ana_reader_done(&p->reader);
+	perf_file_free(p->file);
+	ana_places_done(&p->own);
 	mem_free(p);
 }
 
@@ -150,18 +153,31 @@ static enum clew_err close_patches(struct perf_etm *p, const struct dso_store_op
 	return pe_patches_close(&p->patches, &p->history, &opts);
 }
 
-static enum clew_err init(struct perf_etm *p, const struct perf_input *input,
-			  const struct dso_store_opts *symbols, struct clew_diag *diag)
+static enum clew_err open_file(struct perf_etm *p, const struct dso_store_opts *symbols,
+			       struct clew_diag *diag)
 {
-	struct ana_opts opts = {.symbols = *symbols, .is_mapped = input->is_mapped};
-	enum clew_err err = analyze_open(&p->a, input, &opts, diag);
+	enum clew_err err = perf_file_open(&p->file, &p->input, diag);
+
+	if (err)
+		return err;
+	if (ana_reader_init(&p->reader, p->file, &p->input, p->input.is_mapped) ||
+	    (p->places == &p->own && ana_places_init(&p->own, symbols, p->file, p->input.budget)))
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return CLEW_OK;
+}
+
+static enum clew_err init(struct perf_etm *p, const struct dso_store_opts *symbols,
+			  struct clew_diag *diag)
+{
+	struct budget *budget = p->input.budget;
+	enum clew_err err = open_file(p, symbols, diag);
 
 	if (err)
 		return err;
 	p->lock = os_lock_new();
-	if (!p->lock || who_history_init(&p->history, PE_NR_NO_CODE, input->budget))
+	if (!p->lock || who_history_init(&p->history, PE_NR_NO_CODE, budget))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	p->queues.account.budget = input->budget;
+	p->queues.account.budget = budget;
 	err = pe_read(p, diag);
 	if (err)
 		return err;
@@ -174,8 +190,9 @@ static enum clew_err init(struct perf_etm *p, const struct perf_input *input,
 	return CLEW_OK;
 }
 
-enum clew_err perf_etm_open(struct etm_trace **ret, const struct perf_input *input,
-			    const struct dso_store_opts *symbols, struct clew_diag *diag)
+static enum clew_err open_recording(struct etm_trace **ret, const struct perf_input *input,
+				    const struct dso_store_opts *symbols, struct ana_places *places,
+				    struct clew_diag *diag)
 {
 	struct perf_etm *p = mem_zalloc(sizeof(*p));
 	enum clew_err err;
@@ -184,10 +201,28 @@ enum clew_err perf_etm_open(struct etm_trace **ret, const struct perf_input *inp
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	p->trace.ops = &ops;
 	p->trace.progress = input->progress;
-	err = init(p, input, symbols, diag);
+	p->input = *input;
+	p->places = places ? places : &p->own;
+	err = init(p, symbols, diag);
 	if (err)
 		free_trace(&p->trace);
 	else
 		*ret = &p->trace;
+	return err;
+}
+
+enum clew_err perf_etm_open(struct etm_trace **ret, const struct perf_input *input,
+			    const struct dso_store_opts *symbols, struct clew_diag *diag)
+{
+	return open_recording(ret, input, symbols, NULL, diag);
+}
+
+enum clew_err perf_etm_open_in(struct etm_trace **ret, struct analyze *a, struct clew_diag *diag)
+{
+	enum clew_err err =
+		open_recording(ret, analyze_input(a), analyze_symbols(a), analyze_places(a), diag);
+
+	if (!err)
+		analyze_set_single_threaded(a); /* both look up symbols */
 	return err;
 }

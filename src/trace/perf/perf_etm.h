@@ -21,4 +21,10 @@
 enum clew_err perf_etm_open(struct etm_trace **ret, const struct perf_input *input,
 			    const struct dso_store_opts *symbols, struct clew_diag *diag);
 
+/**
+ * The trace of the recording that @p a reads, before its run: with its input and its binaries, each
+ * of which is known once. Ends before @p a does; both run in one thread. Errors as perf_etm_open().
+ */
+enum clew_err perf_etm_open_in(struct etm_trace **ret, struct analyze *a, struct clew_diag *diag);
+
 #endif

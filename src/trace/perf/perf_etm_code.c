@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/hash.h"
 #include "image/dso_code.h"
+#include "os/thread.h"
 #include "trace/perf/perf_etm_impl.h"
 #include "trace/perf/perf_etm_thread.h"
 
@@ -155,7 +156,7 @@ static bool to_addresses(const struct who_map *m, const struct ana_place *place,
 static bool find_in_binary(struct perf_etm *p, struct who_map *m, uint64_t addr,
 			   struct code_region *ret)
 {
-	struct ana_place *place = m ? ana_place_of(p->a, m) : NULL;
+	struct ana_place *place = m ? ana_place_of(p->places, m) : NULL;
 	uint64_t rel = addr;
 
 	if (!place)
@@ -258,7 +259,7 @@ const char *pe_code_why(void *ctx, uint32_t space, uint64_t addr)
 		return "code the kernel made at run time, which the recording does not hold";
 	os_lock(p->lock);
 	find_locked(p, space, m, addr, &r); /* the reason is that of the last question */
-	place = ana_place_of(p->a, m);
+	place = ana_place_of(p->places, m);
 	if (place)
 		why = dso_why_no_code(place->dso);
 	os_unlock(p->lock);
@@ -299,8 +300,8 @@ static uint8_t level_of(const struct perf_etm *p, uint32_t space, const struct w
 static const struct ana_loc *make_loc(struct perf_etm *p, uint64_t key, uint32_t space,
 				      struct who_map *m, uint64_t addr)
 {
-	struct pe_loc *l = arena_zalloc(&p->a->memory, sizeof(*l));
-	struct ana_place *place = m ? ana_place_of(p->a, m) : NULL;
+	struct pe_loc *l = arena_zalloc(&p->places->memory, sizeof(*l));
+	struct ana_place *place = m ? ana_place_of(p->places, m) : NULL;
 
 	if (!l || (m && !place) || !map_u64_put(&p->locs, key, (uintptr_t)l))
 		return NULL;

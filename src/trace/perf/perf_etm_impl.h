@@ -2,7 +2,8 @@
 #ifndef TRACE_PERF_PERF_ETM_IMPL_H
 #define TRACE_PERF_PERF_ETM_IMPL_H
 
-#include "analyze/ana_impl.h"
+#include "analyze/ana_places.h"
+#include "analyze/ana_read.h"
 #include "trace/perf/perf_etm.h"
 #include "trace/perf/perf_etm_code.h"
 #include "trace/perf/perf_etm_meta.h"
@@ -20,7 +21,10 @@ struct pe_unit {
 
 struct perf_etm {
 	struct etm_trace trace;
-	struct analyze *a; /* its file, dsos and build ids; never run */
+	struct perf_input input;
+	struct perf_file *file;
+	struct ana_reader reader;
+	struct ana_places own, *places; /* places: our own, or those of an analysis of the file */
 	struct pe_meta meta;
 	struct who_history history;
 	struct pe_patches patches;

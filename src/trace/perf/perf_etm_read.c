@@ -21,7 +21,7 @@ enum { CLOCKID_MONOTONIC = 1 };
 /** Do records have the time of CLOCK_MONOTONIC, as what is not the kernel uses it? */
 bool pe_is_monotonic(const struct perf_etm *p)
 {
-	const struct perf_evlist *l = perf_file_evlist(p->a->file);
+	const struct perf_evlist *l = perf_file_evlist(p->file);
 
 	vec_for_each (&l->evsels, e) {
 		if (perf_attr_has(&(*e)->attr, PERF_ATTR_USE_CLOCKID) &&
@@ -33,7 +33,7 @@ bool pe_is_monotonic(const struct perf_etm *p)
 
 static bool has_clock(struct perf_etm *p)
 {
-	const struct perf_evlist *l = perf_file_evlist(p->a->file);
+	const struct perf_evlist *l = perf_file_evlist(p->file);
 
 	vec_for_each (&l->evsels, e) {
 		if ((*e)->attr.sample_type & PERF_SAMPLE_TIME)
@@ -56,7 +56,7 @@ static void look_beside(struct perf_etm *p, const struct perf_record *r, uint64_
 	struct bytes body = perf_record_body(r);
 
 	ret->id = (struct perf_sample_id){.cpu = PE_NONE, .pid = PE_NONE, .tid = PE_NONE};
-	ret->evsel = perf_evlist_of_record(perf_file_evlist(p->a->file), r->type, body, r->swap);
+	ret->evsel = perf_evlist_of_record(perf_file_evlist(p->file), r->type, body, r->swap);
 	ret->time = line_time(p, time);
 	if (ret->evsel)
 		perf_sample_id_parse(body, r->swap, &ret->evsel->attr, &ret->id);
@@ -128,7 +128,8 @@ static enum clew_err take(struct perf_etm *p, const struct perf_record *r, uint6
 		p->has_time_conv = !perf_time_conv_parse(r, &p->time_conv);
 		return CLEW_OK;
 	case PERF_RECORD_HEADER_BUILD_ID:
-		return perf_build_id_parse(r, &id) ? CLEW_BAD_FILE : ana_take_build_id(p->a, &id);
+		return perf_build_id_parse(r, &id) ? CLEW_BAD_FILE
+						   : ana_places_take_build_id(p->places, &id);
 	default:
 		break;
 	}
@@ -172,7 +173,7 @@ static void release(const struct perf_input *in, uint64_t *at, uint64_t now)
 
 enum clew_err pe_read(struct perf_etm *p, struct clew_diag *diag)
 {
-	const struct perf_input *in = &p->a->input;
+	const struct perf_input *in = &p->input;
 	const struct os_map map = {in->data, in->is_mapped ? in->size : 0};
 	uint64_t at = 0;
 	struct clew_diag why = {0};
@@ -181,7 +182,7 @@ enum clew_err pe_read(struct perf_etm *p, struct clew_diag *diag)
 	uint64_t time;
 
 	progress_begin(in->progress, "reading what ran", in->size);
-	while ((err = ana_reader_next(&p->a->reader, &r, &time, &why)) == CLEW_OK) {
+	while ((err = ana_reader_next(&p->reader, &r, &time, &why)) == CLEW_OK) {
 		struct clew_diag told = {0};
 
 		release(in, &at, r.offset);
