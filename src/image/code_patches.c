@@ -252,7 +252,7 @@ enum code_patched code_patches_find(const struct code_patches *p, uint64_t time,
 	bytes = a ? a->bytes : first->old;
 	if (!a)
 		a = first;
-	if (!bytes && a == first && first->bytes) { /* nothing was told of what was there before */
+	if (!bytes && a == first && first->bytes) { /* what was there before is unknown */
 		ret->bytes = first->bytes + (s->start - first->start);
 		return CODE_NEW_LATER;
 	}

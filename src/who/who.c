@@ -182,7 +182,7 @@ static struct who_thread *thread_add(struct who *w, uint32_t pid, uint32_t tid)
 	return t;
 }
 
-/* A thread first met without its process: it moves into the process's space once that is told. */
+/* A thread first met without its process: it moves into the process's space once that is known. */
 static void learn_pid(struct who *w, struct who_thread *t, uint32_t pid)
 {
 	struct who_thread *leader;

@@ -27,7 +27,7 @@ struct who_map {
 	uint32_t path_id; /* of the who's texts */
 	uint32_t prot, flags, maj, min;
 	uint64_t ino, ino_generation;
-	uint8_t build_id[20], build_id_bytes; /* 0: not told */
+	uint8_t build_id[20], build_id_bytes; /* 0: unknown */
 	bool is_kernel;
 	uint32_t pid;     /* of the process that mapped it */
 	void *owner_data; /* the consumer's: what it found for this map. NULL at first */
@@ -49,7 +49,7 @@ struct who_space {
 
 struct who_thread {
 	uint32_t pid, tid;
-	const char *comm; /* ":TID" until told */
+	const char *comm; /* ":TID" until it is known */
 	bool has_comm, is_guest;
 	struct who_space *space;
 };
@@ -75,7 +75,7 @@ void who_keep_maps_over_exec(struct who *w);
 /** In place of a name there was no room for. */
 extern const char who_not_kept[];
 
-/** The thread, made when it was never told of. @p pid all ones: not known. Where the budget has no
+/** The thread, made where there is none yet. @p pid all ones: not known. Where the budget has no
  * room for it: one whose pid and tid are all ones. NULL when memory is short. */
 struct who_thread *who_thread_get(struct who *w, uint32_t pid, uint32_t tid);
 

@@ -243,7 +243,7 @@ static bool add_task(struct who_history *h, uint32_t tid, uint64_t time, uint32_
 	return vec_push(&t->tasks, (struct who_task){time, pid, space});
 }
 
-/** The process's space as of now, made where nothing told of it. WHO_NONE: no memory. */
+/** The process's space as of now, made where there is none yet. WHO_NONE: no memory. */
 static uint32_t space_of(struct who_history *h, uint64_t time, uint32_t pid)
 {
 	uint64_t *at = map_u64_get(&h->by_pid, pid);
@@ -291,7 +291,7 @@ static bool exec(struct who_history *h, uint64_t time, uint32_t space)
 	uint32_t old = current(h, space), maps = h->versions.data[old].maps, version;
 	struct who_space_line *s = &h->spaces.data[space];
 
-	/* Nothing was there: it is the same program still, of which nothing was told. */
+	/* Nothing was mapped: it is the same program still, without records so far. */
 	if (!h->maps.data[maps].v.nr)
 		return true;
 	version = version_new(h, maps_new(h), old);

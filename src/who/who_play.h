@@ -6,7 +6,7 @@
 
 /*
  * Side-band records, played alike for samples (into a `who`) and for traces (into a
- * `who_history`): parsed once, and a guest's told apart from the host's.
+ * `who_history`): parsed once, and a guest's kept apart from the host's.
  */
 
 /** Where they go. Each returns CLEW_OK or CLEW_NO_MEMORY. NULL: such records are not wanted. */

@@ -3,7 +3,7 @@
 #include "who/who_impl.h"
 
 enum {
-	/* Linux lets a process have 65,530 maps unless told otherwise; a file may claim more. */
+	/* Linux lets a process have 65,530 maps unless configured otherwise; a file may claim more. */
 	MAX_MAPS = 1 << 18,
 	/* Over all spaces: bounds what a file of forks, each followed by one change, can make us
 	   copy. */
@@ -171,7 +171,7 @@ enum { PROT_EXEC_BIT = 4 };
 
 static bool is_code(const struct who_map *m)
 {
-	return !m->prot || m->prot & PROT_EXEC_BIT; /* 0: not told */
+	return !m->prot || m->prot & PROT_EXEC_BIT; /* 0: unknown */
 }
 
 /* No map is taken there. What it would have replaced is gone all the same; where the maps are

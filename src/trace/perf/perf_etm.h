@@ -9,11 +9,11 @@
  * perf.data with cs_etm: AUXTRACE_INFO (metadata 0 to 2) tells the trace units, AUX_OUTPUT_HW_ID
  * their IDs, AUX records which bytes of the AUXTRACE buffers are trace and whether they are
  * formatted, truncated, or a snapshot. All other records are read first: they are the history of
- * threads and mappings from which code and threads are told at any time.
+ * threads and mappings, which is asked for code and threads of any time.
  */
 
 /**
- * One unit for each CPU that is told of; all in session 0. Its bounds are the times of the AUX
+ * One unit for each CPU in the metadata; all in session 0. Its bounds are the times of the AUX
  * records, ns; of a recording without times they only tell the order of its records.
  * @p input and @p symbols are borrowed for its life. Trace of a pipe is kept in memory, up to 1
  * GiB.

@@ -67,7 +67,7 @@ static uint32_t user_space(const struct perf_etm *p, uint32_t unit, const struct
 }
 
 /** The process that is the guest that runs: of the thread in CONTEXTIDR_EL2, else of who was
- * switched to. A VMID alone names no process. PE_NONE: nobody told. */
+ * switched to. A VMID alone names no process. PE_NONE: unknown. */
 static uint32_t machine_of(const struct perf_etm *p, uint32_t unit, const struct code_key *k,
 			   const struct pe_span *s)
 {
@@ -89,7 +89,7 @@ static uint32_t guest_space(const struct perf_etm *p, uint32_t unit, const struc
 	if (!p->history.guests.ids.nr)
 		return number(PE_GUEST, 0);
 	if (machine == PE_NONE)
-		return number(PE_GUEST_UNTOLD, 0);
+		return number(PE_GUEST_UNKNOWN, 0);
 	if (!k->el && !is_named)
 		return number(PE_GUEST_THREAD, 0);
 	id = who_guests_find(&p->history.guests, machine, k->el ? WHO_GUEST_KERNEL_PID : k->cid);
@@ -240,7 +240,7 @@ const char *pe_code_why(void *ctx, uint32_t space, uint64_t addr)
 		[PE_NO_THREAD] = "nothing tells which thread ran",
 		[PE_NO_PROCESS] = "the recording knows no thread of that number",
 		[PE_GUEST] = "a virtual machine's code, which the recording does not hold",
-		[PE_GUEST_UNTOLD] = "code of a virtual machine, and nothing tells which one ran",
+		[PE_GUEST_UNKNOWN] = "code of a virtual machine, and nothing tells which one ran",
 		[PE_GUEST_THREAD] =
 			"a virtual machine's code, and nothing tells which of its threads ran",
 		[PE_FIRMWARE] = "code of firmware or of the secure world",
@@ -287,7 +287,7 @@ static uint8_t level_of(const struct perf_etm *p, uint32_t space, const struct w
 
 	if (version == PE_GUEST_THREAD)
 		return ANA_GUEST_USER;
-	if (version == PE_GUEST || version == PE_GUEST_UNTOLD ||
+	if (version == PE_GUEST || version == PE_GUEST_UNKNOWN ||
 	    p->history.versions.data[version].is_guest)
 		return level_of_guest(p, m);
 	if (version == PE_FIRMWARE)

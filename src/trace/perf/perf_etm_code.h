@@ -11,10 +11,10 @@ struct perf_etm;
 
 /** Space numbers: 4 * version + how to look beyond it. The first versions have no code at all: */
 enum pe_no_code {
-	PE_NO_THREAD, /* nobody told whose code it is */
+	PE_NO_THREAD, /* the owner of the code is unknown */
 	PE_NO_PROCESS,
 	PE_GUEST,
-	PE_GUEST_UNTOLD, /* nothing tells which guest's, */
+	PE_GUEST_UNKNOWN, /* unknown which guest's, */
 	PE_GUEST_THREAD, /* or which of its threads' */
 	PE_FIRMWARE,
 	PE_NOT_KEPT, /* later than the budget had room for */

@@ -17,9 +17,9 @@ struct pe_cpu {
 	uint32_t cpu;
 	bool is_etm3;
 	struct etm_regs regs;
-	int64_t ts_source; /* TRFCR.TS: 1 is the virtual counter; -1: not told */
-	bool has_id;       /* AUX_OUTPUT_HW_ID told regs.traceidr, */
-	uint32_t sink;     /* and maybe where it went; 0: not told */
+	int64_t ts_source; /* TRFCR.TS: 1 is the virtual counter; -1: unknown */
+	bool has_id;       /* AUX_OUTPUT_HW_ID gave regs.traceidr, */
+	uint32_t sink;     /* and maybe where it went; 0: unknown */
 };
 
 struct pe_meta {

@@ -42,7 +42,7 @@ static bool has_clock(struct perf_etm *p)
 	return false;
 }
 
-/** Without a clock, records are told apart by where they stand. */
+/** Without a clock, the order of records stands in for their time. */
 static uint64_t line_time(struct perf_etm *p, uint64_t time)
 {
 	if (p->has_clock)
@@ -50,7 +50,7 @@ static uint64_t line_time(struct perf_etm *p, uint64_t time)
 	return ++p->nr_records;
 }
 
-static void look_beside(struct perf_etm *p, const struct perf_record *r, uint64_t time,
+static void read_sample_id(struct perf_etm *p, const struct perf_record *r, uint64_t time,
 			struct beside *ret)
 {
 	struct bytes body = perf_record_body(r);
@@ -137,7 +137,7 @@ static enum clew_err take(struct perf_etm *p, const struct perf_record *r, uint6
 		return CLEW_OK;
 	if (!p->has_clock)
 		p->has_clock = has_clock(p);
-	look_beside(p, r, time, &b);
+	read_sample_id(p, r, time, &b);
 	if (who_plays(r->type) || r->type == PERF_RECORD_TEXT_POKE) {
 		if (p->history.is_cut)
 			return CLEW_OK;
@@ -189,7 +189,7 @@ enum clew_err pe_read(struct perf_etm *p, struct clew_diag *diag)
 		err = take(p, &r, time, &told);
 		perf_block_release(r.block);
 		if (err == CLEW_BAD_FILE && !told.code)
-			continue; /* a record nobody understands is no reason to stop */
+			continue; /* one unusable record is no reason to stop */
 		if (err != CLEW_OK)
 			return clew_fail(diag, err, told.code ? told.offset : r.offset,
 					 told.code ? told.what : clew_err_name(err));

@@ -16,7 +16,7 @@ struct pe_span {
 };
 struct pe_span pe_span_of(const struct perf_etm *p, uint32_t unit, uint64_t ticks, uint64_t bound);
 uint64_t pe_span_time(const struct pe_span *s);
-/** PE_NONE: nobody told. */
+/** PE_NONE: unknown. */
 uint32_t pe_tid_of(const struct perf_etm *p, uint32_t unit, const struct pe_span *s, bool has_cid,
 		   uint32_t cid, bool has_vmid, uint32_t vmid);
 bool pe_time(const struct perf_etm *p, uint32_t unit, uint64_t ticks, uint64_t *ret_ns);
