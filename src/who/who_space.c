@@ -3,7 +3,8 @@
 #include "who/who_impl.h"
 
 enum {
-	/* Linux lets a process have 65,530 maps unless configured otherwise; a file may claim more. */
+	/* Linux lets a process have 65,530 maps unless configured otherwise; a file may claim more.
+	 */
 	MAX_MAPS = 1 << 18,
 	/* Over all spaces: bounds what a file of forks, each followed by one change, can make us
 	   copy. */

@@ -15,7 +15,7 @@ enum pe_no_code {
 	PE_NO_PROCESS,
 	PE_GUEST,
 	PE_GUEST_UNKNOWN, /* unknown which guest's, */
-	PE_GUEST_THREAD, /* or which of its threads' */
+	PE_GUEST_THREAD,  /* or which of its threads' */
 	PE_FIRMWARE,
 	PE_NOT_KEPT, /* later than the budget had room for */
 	PE_NR_NO_CODE

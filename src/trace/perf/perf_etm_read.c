@@ -51,7 +51,7 @@ static uint64_t line_time(struct perf_etm *p, uint64_t time)
 }
 
 static void read_sample_id(struct perf_etm *p, const struct perf_record *r, uint64_t time,
-			struct beside *ret)
+			   struct beside *ret)
 {
 	struct bytes body = perf_record_body(r);
 
