@@ -35,7 +35,7 @@ static enum clew_err play_guest_mmap(const struct play *p, bool is_kernel,
 
 	if (is_kernel && !machine)
 		machine = m->pid; /* as perf kvm names it */
-	if (!machine || machine == WHO_NONE)
+	if (!machine || machine == WHO_NONE || !p->guests)
 		return CLEW_OK;
 	own.pid = who_guests_number(p->guests, machine, is_kernel ? WHO_GUEST_KERNEL_PID : m->pid);
 	own.tid = is_kernel ? own.pid : who_guests_number(p->guests, machine, m->tid);
@@ -115,7 +115,11 @@ static enum clew_err play_exit(const struct play *p)
 {
 	struct perf_task t;
 
-	return perf_task_parse(p->r, &t) ? CLEW_BAD_FILE : CLEW_OK;
+	if (perf_task_parse(p->r, &t))
+		return CLEW_BAD_FILE;
+	if (!p->player->exit || !rename_id(p, &t.pid) || !rename_id(p, &t.tid))
+		return CLEW_OK;
+	return p->player->exit(p->ctx, p->stamp->time, &t);
 }
 
 static enum clew_err play_switch(const struct play *p)
@@ -210,7 +214,7 @@ static enum clew_err now_fork(void *ctx, uint64_t time, const struct perf_task *
 	return who_take_fork(ctx, t);
 }
 
-const struct who_player who_player_of_now = {now_mmap, now_comm, now_fork, NULL};
+const struct who_player who_player_of_now = {.mmap = now_mmap, .comm = now_comm, .fork = now_fork};
 
 /* --- into a history --- */
 
@@ -235,5 +239,7 @@ static enum clew_err history_run(void *ctx, uint64_t time, uint32_t cpu, uint32_
 	return who_history_run(ctx, time, cpu, pid, tid);
 }
 
-const struct who_player who_player_of_history = {history_mmap, history_comm, history_fork,
-						 history_run};
+const struct who_player who_player_of_history = {.mmap = history_mmap,
+						 .comm = history_comm,
+						 .fork = history_fork,
+						 .run = history_run};

@@ -13,6 +13,7 @@
 #include "os/proc.h"
 #include "os/proc_map.h"
 #include "record/stacks/tables/live_code.h"
+#include "who/who_play.h"
 
 enum {
 	MAX_FILES = 1 << 16,     /* different ones; further ones have no tables */
@@ -306,79 +307,80 @@ static void read_maps(struct live_space *l, struct process *p, uint32_t pid)
 	p->id = ++l->last_id;
 }
 
-static void on_mmap(struct live_space *l, const struct perf_record *r)
+static enum clew_err on_mmap(void *ctx, uint64_t time, bool is_kernel, const struct perf_mmap *m)
 {
-	struct perf_mmap m;
+	struct live_space *l = ctx;
+	struct file f = {.name = m->filename};
 	struct process *p;
-	struct map map;
-	struct file f = {0};
+	struct map map = {.start = m->start, .end = m->start + m->len, .offset = m->pgoff};
 
-	/* Kernel text has pid -1, data no code. */
-	if (perf_mmap_parse(r, &m) != CLEW_OK || m.is_data || !(m.prot & PROC_MAP_X) ||
-	    (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
-		return;
-	p = find_process(l, m.pid);
+	(void)time;
+	if (is_kernel || m->is_data || !(m->prot & PROC_MAP_X))
+		return CLEW_OK;
+	p = find_process(l, m->pid);
 	if (!p)
-		return; /* read from /proc when it is wanted, this map among the others */
-	map = (struct map){.start = m.start, .end = m.start + m.len, .offset = m.pgoff};
-	map.is_probes = !strcmp(m.filename, unw_probes_name);
-	f = (struct file){.name = m.filename, .nr_build_id = m.has_build_id ? m.build_id_bytes : 0};
-	if (m.has_build_id) {
-		memcpy(f.build_id, m.build_id, sizeof(f.build_id));
+		return CLEW_OK; /* read from /proc when it is wanted, this map among the others */
+	map.is_probes = !strcmp(m->filename, unw_probes_name);
+	if (m->has_build_id) {
+		f.nr_build_id = m->build_id_bytes;
+		memcpy(f.build_id, m->build_id, sizeof(f.build_id));
 	} else {
-		f.dev = (uint64_t)m.maj << 32 | m.min;
-		f.ino = m.ino;
+		f.dev = (uint64_t)m->maj << 32 | m->min;
+		f.ino = m->ino;
 	}
 	map.file = file_number(l, f);
 	add_map(l, p, &map);
+	return CLEW_OK;
 }
 
-static void on_fork(struct live_space *l, const struct perf_record *r)
+/* All maps of the new image are recorded from here on. */
+static enum clew_err on_comm(void *ctx, uint64_t time, const struct perf_comm *c)
 {
+	(void)time;
+	if (c->is_exec)
+		make_process(ctx, c->pid);
+	return CLEW_OK;
+}
+
+static enum clew_err on_fork(void *ctx, uint64_t time, const struct perf_task *t)
+{
+	struct live_space *l = ctx;
 	const struct process *parent;
 	struct process *child;
-	struct perf_task t;
 
-	if (perf_task_parse(r, &t) != CLEW_OK || t.pid == t.ppid || t.pid != t.tid)
-		return;
-	forget(l, t.pid);
-	parent = find_process(l, t.ppid);
+	(void)time;
+	if (t->pid == t->ppid || t->pid != t->tid)
+		return CLEW_OK;
+	forget(l, t->pid);
+	parent = find_process(l, t->ppid);
 	if (!parent)
-		return;
-	child = make_process(l, t.pid);
-	parent = find_process(l, t.ppid); /* forgotten, if there were too many */
+		return CLEW_OK;
+	child = make_process(l, t->pid);
+	parent = find_process(l, t->ppid); /* forgotten, if there were too many */
 	if (!child || !parent || !vec_reserve(&child->maps, parent->maps.nr))
-		return;
+		return CLEW_OK;
 	if (parent->maps.nr)
 		memcpy(child->maps.data, parent->maps.data,
 		       parent->maps.nr * sizeof(*parent->maps.data));
 	child->maps.nr = parent->maps.nr;
+	return CLEW_OK;
+}
+
+/* Threads that outlive the first are read from /proc. */
+static enum clew_err on_end(void *ctx, uint64_t time, const struct perf_task *t)
+{
+	(void)time;
+	if (t->pid == t->tid)
+		forget(ctx, t->pid);
+	return CLEW_OK;
 }
 
 void live_space_record(struct live_space *l, const struct perf_record *r)
 {
-	struct perf_task t;
-	struct perf_comm c;
+	static const struct who_player player = {
+		.mmap = on_mmap, .comm = on_comm, .fork = on_fork, .exit = on_end};
 
-	switch (r->type) {
-	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		on_mmap(l, r);
-		break;
-	case PERF_RECORD_FORK:
-		on_fork(l, r);
-		break;
-	case PERF_RECORD_COMM: /* all maps of the new image are told of from here on */
-		if (perf_comm_parse(r, &c) == CLEW_OK && c.is_exec)
-			make_process(l, c.pid);
-		break;
-	case PERF_RECORD_EXIT: /* threads that outlive the first are read from /proc */
-		if (perf_task_parse(r, &t) == CLEW_OK && t.pid == t.tid)
-			forget(l, t.pid);
-		break;
-	default:
-		break;
-	}
+	who_play(&player, l, NULL, r, &(struct who_stamp){0});
 }
 
 static const struct unw_code *code_of(struct live_space *l, uint32_t pid, const struct map *m)
