@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_impl.h"
 #include "perfdata/perf_deferred.h"
+#include "who/who_guests.h"
 
 static enum clew_err count_unresolved(struct analyze *a, const struct ana_loc *loc)
 {
@@ -21,6 +22,8 @@ static enum clew_err count_unresolved(struct analyze *a, const struct ana_loc *l
  * the kernel's. */
 static enum ana_level level_of_address(uint64_t addr, enum ana_level sampled)
 {
+	if (sampled == ANA_GUEST_KERNEL || sampled == ANA_GUEST_USER)
+		return addr >> 63 ? ANA_GUEST_KERNEL : ANA_GUEST_USER;
 	if (addr >> 63)
 		return ANA_KERNEL;
 	return sampled == ANA_KERNEL ? ANA_USER : sampled;
@@ -118,15 +121,23 @@ static void note_times(struct ana_summary *s, uint64_t time)
 		s->last_time = time;
 }
 
+static const char *cgroup_of(const struct analyze *a, const struct perf_sample *s)
+{
+	uint64_t *path =
+		s->sample_type & PERF_SAMPLE_CGROUP ? map_u64_get(&a->cgroups, s->cgroup) : NULL;
+
+	return path ? (const char *)(uintptr_t)*path : NULL;
+}
+
 /* One sample as the consumer gets it. @p s is complete but for what is looked up. */
 static enum clew_err deliver_sample(struct analyze *a, const struct perf_record *r,
 				    const struct perf_evsel *evsel, const struct perf_sample *s,
 				    const struct ana_user *user)
 {
-	struct who_thread *t = who_thread_get(a->who, s->pid, s->tid);
+	uint32_t machine = who_guests_machine(who_guests(a->who), s->id);
+	struct who_thread *t = ana_thread_get(a, machine, s->pid, s->tid);
 	struct perf_sample *own;
 	struct ana_event *e;
-	uint64_t *cgroup;
 	enum clew_err err;
 
 	if (!t)
@@ -154,13 +165,12 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 	e->sample = own;
 	e->time = s->time;
 	e->period = s->period;
-	/* One that stands for others has no number. */
-	e->pid = t->pid == UINT32_MAX ? s->pid : t->pid;
-	e->tid = t->tid == UINT32_MAX ? s->tid : t->tid;
+	/* One that stands for others has no number, one of a guest another. */
+	e->pid = t->pid == UINT32_MAX || machine ? s->pid : t->pid;
+	e->tid = t->tid == UINT32_MAX || machine ? s->tid : t->tid;
 	e->cpu = s->cpu;
 	e->comm = t->comm;
-	cgroup = s->sample_type & PERF_SAMPLE_CGROUP ? map_u64_get(&a->cgroups, s->cgroup) : NULL;
-	e->cgroup = cgroup ? (const char *)(uintptr_t)*cgroup : NULL;
+	e->cgroup = machine ? NULL : cgroup_of(a, s);
 	a->summary.nr_samples++;
 	note_times(&a->summary, s->time);
 	if (user->has_mark && !a->opts.no_merge && !a->opts.no_chains) {
@@ -311,6 +321,7 @@ enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
 {
 	const struct perf_evsel *evsel = NULL;
 	struct perf_sample_id id = {.cpu = UINT32_MAX, .pid = UINT32_MAX, .tid = UINT32_MAX};
+	uint32_t machine = 0;
 	struct perf_sample *unused;
 	struct who_thread *t;
 	struct ana_event *e;
@@ -321,6 +332,7 @@ enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
 		if (evsel && perf_sample_id_parse(perf_record_body(r), r->swap, &evsel->attr,
 						  &id) != CLEW_OK)
 			evsel = NULL;
+		machine = evsel ? who_guests_machine(who_guests(a->who), id.id) : 0;
 	}
 	e = ana_queue_add(a->queue, &unused);
 	if (!e)
@@ -333,7 +345,7 @@ enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
 	e->pid = id.pid;
 	e->tid = id.tid;
 	id.tid = subject_of(r, id.tid);
-	t = id.tid == UINT32_MAX ? NULL : who_thread_get(a->who, UINT32_MAX, id.tid);
+	t = id.tid == UINT32_MAX ? NULL : ana_thread_get(a, machine, UINT32_MAX, id.tid);
 	e->comm = t ? t->comm : NULL;
 	return resolve_deferred(a, e);
 }

@@ -76,9 +76,9 @@ bool ana_filter_keeps(struct ana_filter_set *f, const struct perf_sample *s,
 		return false;
 	if (f->has_cpus && !map_u64_get(&f->cpus, s->cpu))
 		return false;
-	if (f->has_pids && !map_u64_get(&f->pids, t->pid))
+	if (f->has_pids && !map_u64_get(&f->pids, t->is_guest ? s->pid : t->pid))
 		return false;
-	if (f->has_tids && !map_u64_get(&f->tids, t->tid))
+	if (f->has_tids && !map_u64_get(&f->tids, t->is_guest ? s->tid : t->tid))
 		return false;
 	return !f->has_comms || intern_has(&f->comms, t->comm);
 }

@@ -2,6 +2,8 @@
 #ifndef ANALYZE_ANA_IMPL_H
 #define ANALYZE_ANA_IMPL_H
 
+#include "analyze/ana_places.h"
+#include "analyze/ana_read.h"
 #include "analyze/analyze.h"
 #include "base/arena.h"
 #include "base/intern.h"
@@ -29,6 +31,22 @@ bool ana_filter_keeps(struct ana_filter_set *f, const struct perf_sample *s,
 		      const struct who_thread *t);
 void ana_filter_done(struct ana_filter_set *f);
 
+/* --- ana_guest.c: samples of virtual machines --- */
+/** 0: the host's. */
+uint32_t ana_machine_of_record(const struct analyze *a, const struct perf_record *r);
+/** The thread of a sample or record, in @p machine. As who_thread_get(). */
+struct who_thread *ana_thread_get(struct analyze *a, uint32_t machine, uint32_t pid, uint32_t tid);
+/** What a level that a thread's records name is on the host. */
+static inline enum ana_level ana_level_in(const struct who_thread *t, enum ana_level level)
+{
+	if (!t || !t->is_guest || (level != ANA_KERNEL && level != ANA_USER))
+		return level;
+	return level == ANA_KERNEL ? ANA_GUEST_KERNEL : ANA_GUEST_USER;
+}
+/** Of the kernel of the machine that the thread belongs to or runs. NULL: nothing is known of it.
+ */
+struct who_space *ana_guest_kernel(struct analyze *a, const struct who_thread *t);
+
 /* --- ana_resolve.c: addresses to locations, chains to interned chains --- */
 struct ana_cache {
 	struct arena memory; /* locs and chains of this epoch */
@@ -50,35 +68,6 @@ struct ana_cache {
 	uint32_t next_loc_id, next_chain_id;
 	uint64_t epoch;
 };
-
-/* What a map of the who leads to. */
-struct ana_place {
-	struct dso *dso;
-	const struct dso_sym *only_sym; /* KSYMBOL: the one symbol there is */
-	bool is_absolute;               /* rel = ip */
-};
-
-/* --- ana_read.c: records in the order in which they are played --- */
-struct ana_reader {
-	struct perf_file *file; /* borrowed */
-	struct perf_order *order;
-	struct os_map map; /* whose pages are given back; data NULL: none */
-	uint64_t released;
-	struct os_map_ahead *ahead; /* does that in a thread; NULL: we do */
-	struct progress *progress;  /* NULL: no one looks */
-	struct perf_record mark;    /* FINISHED_ROUND, behind what it lets go */
-	bool has_mark, is_draining;
-	enum clew_err end; /* of the input */
-	struct clew_diag why;
-};
-
-enum clew_err ana_reader_init(struct ana_reader *rd, struct perf_file *file,
-			      const struct perf_input *input, bool is_mapped);
-void ana_reader_done(struct ana_reader *rd);
-/** The next record; the caller releases its block. @return as perf_file_next(), after all that was
- * whole. */
-enum clew_err ana_reader_next(struct ana_reader *rd, struct perf_record *ret, uint64_t *ret_time,
-			      struct clew_diag *diag);
 
 /* --- ana_stitch.c: records into the stitch --- */
 struct ana_user;
@@ -142,18 +131,12 @@ struct analyze {
 	struct ana_defer defer;
 	struct perf_stack_reader *infos; /* of stacks that stand in their samples; NULL: none */
 	struct who *who;
-	struct dso_store *dsos;
-	struct arena memory; /* places, symbols, texts: as long as the analysis */
+	struct ana_places places;
+	struct arena memory; /* texts: as long as the analysis */
 	struct ana_filter_set filter;
 	struct ana_cache cache;
-	struct ana_place *kernel_place; /* for kernel addresses no map covers */
-	struct intern build_id_paths;   /* path -> index + 1 of build_ids */
-	struct {
-		VEC(struct dso_build_id);
-	} build_ids;
 	struct budget_account account;
 	struct map_u64 cgroups;  /* id -> path */
-	struct map_u64 mnt_ns;   /* pid -> inode of its mount namespace, as last told */
 	struct map_u64 counters; /* event id -> last value read, for samples of whole groups */
 	struct map_u64 unresolved_by_dso; /* dso id + 1, 0 = none -> count */
 	struct {
@@ -238,15 +221,6 @@ struct ana_stacks *ana_stacks_get(struct analyze *a);
 enum unw_stop ana_walk(struct analyze *a, struct who_thread *t, const struct perf_sample *s,
 		       struct unw_frames *f);
 void ana_stacks_free(struct ana_stacks *s);
-
-/* --- ana_place.c: maps to dsos --- */
-enum {
-	ANA_MAP_IS_KSYMBOL = 0x7fffffff
-}; /* who_map.flags of a range that a KSYMBOL record told of */
-struct ana_place *ana_place_of(struct analyze *a, struct who_map *map, bool is_kernel);
-struct ana_place *ana_kernel_place(struct analyze *a);
-enum clew_err ana_take_build_ids(struct analyze *a);
-enum clew_err ana_take_build_id(struct analyze *a, const struct perf_build_id_record *b);
 
 /* --- ana_take.c: records other than samples into the state --- */
 /** Take what is kept of a record, and its part of a table. As budget_account_take(). */

@@ -37,7 +37,10 @@ static struct who_space *space_of(struct analyze *a, struct who_thread *t, enum 
 {
 	if (level == ANA_KERNEL)
 		return who_kernel(a->who);
-	return level == ANA_USER && t ? t->space : NULL;
+	if (level == ANA_GUEST_KERNEL)
+		return ana_guest_kernel(a, t);
+	/* Which of a guest's processes the host sampled is unknown. */
+	return t && level == ana_level_in(t, ANA_USER) ? t->space : NULL;
 }
 
 static struct ana_place *find_place(struct analyze *a, struct who_space *space, bool is_kernel,
@@ -45,9 +48,10 @@ static struct ana_place *find_place(struct analyze *a, struct who_space *space, 
 {
 	*ret_map = space ? who_space_find(space, ip) : NULL;
 	if (*ret_map)
-		return ana_place_of(a, *ret_map, is_kernel);
+		return ana_place_of(&a->places, *ret_map);
 	/* Code freed after boot lies outside of the map that recorders tell of. */
-	return is_kernel && (!a->opts.is_as_perf || space->maps) ? ana_kernel_place(a) : NULL;
+	return is_kernel && (!a->opts.is_as_perf || space->maps) ? ana_kernel_place(&a->places)
+								 : NULL;
 }
 
 static bool add_lines(struct analyze *a, struct ana_loc *loc, struct dso *dso, uint64_t back)
@@ -172,7 +176,7 @@ static const struct ana_loc *resolve(struct analyze *a, struct who_thread *t, en
 const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
 				  uint64_t ip)
 {
-	return resolve(a, t, level, ip, false);
+	return resolve(a, t, ana_level_in(t, level), ip, false);
 }
 
 /* A mark in a chain: the level of what follows. @return false: not a mark we know; the rest means
@@ -204,7 +208,7 @@ static bool level_of_mark(uint64_t mark, enum ana_level *ret)
 static bool add_loc(struct analyze *a, struct who_thread *t, enum ana_level level, uint64_t ip,
 		    bool is_return, struct ana_chain *chain)
 {
-	const struct ana_loc *loc = resolve(a, t, level, ip, is_return);
+	const struct ana_loc *loc = resolve(a, t, ana_level_in(t, level), ip, is_return);
 
 	if (loc)
 		chain->locs[chain->nr++] = loc;
@@ -254,10 +258,12 @@ static const struct ana_chain *make_chain(struct analyze *a, struct who_thread *
 	return resolve_words(a, t, words, has_returns, chain) ? chain : NULL;
 }
 
-/* Chains of one thread's space and of the kernel as both were mapped then. */
-static struct ana_chain_slot key_of(const struct analyze *a, const struct who_thread *t,
+/* Chains of one thread's space and of the kernel as both were mapped then; of a guest's kernel too:
+ * each generation only grows. */
+static struct ana_chain_slot key_of(struct analyze *a, const struct who_thread *t,
 				    const struct perf_words *words, bool has_returns)
 {
+	const struct who_space *guest = ana_guest_kernel(a, t);
 	size_t size = 8 * (size_t)words->nr;
 
 	return (struct ana_chain_slot){
@@ -266,7 +272,8 @@ static struct ana_chain_slot key_of(const struct analyze *a, const struct who_th
 		.nr_words = words->nr,
 		.space = t->space->id,
 		.generation = t->space->generation,
-		.kernel_generation = who_kernel(a->who)->generation,
+		.kernel_generation =
+			who_kernel(a->who)->generation + (guest ? guest->generation : 0),
 		.has_returns = has_returns,
 	};
 }

@@ -142,7 +142,7 @@ static bool find_code(void *ctx, uint64_t pc, struct unw_map *ret)
 
 	if (!m || (m->prot && !(m->prot & PROT_EXEC_BIT)))
 		return false;
-	p = ana_place_of(c->a, m, false);
+	p = ana_place_of(&c->a->places, m);
 	*ret = (struct unw_map){.start = m->start, .end = m->end, .bias = m->pgoff - m->start};
 	ret->is_probes = !strcmp(m->path, unw_probes_name);
 	if (p && !p->is_absolute)

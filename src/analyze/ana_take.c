@@ -1,62 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_impl.h"
-
-enum { TABLE_BYTES = 96 }; /* an entry's part of a table that doubles when it is full */
+#include "who/who_play.h"
 
 bool ana_charge(struct analyze *a, uint64_t bytes, const char *what)
 {
-	return budget_account_take(&a->account, bytes + TABLE_BYTES, what);
+	return budget_account_take(&a->account, bytes + BUDGET_TABLE_BYTES, what);
 }
 
-static enum clew_err take_mmap(struct analyze *a, const struct perf_record *r)
+static enum clew_err play(struct analyze *a, const struct perf_record *r)
 {
-	uint16_t mode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	struct perf_mmap m;
-	struct who_thread *t;
+	const struct who_stamp stamp = {.machine = ana_machine_of_record(a, r)};
 
-	if (perf_mmap_parse(r, &m) != CLEW_OK)
-		return CLEW_BAD_FILE;
-	if (mode == PERF_RECORD_MISC_KERNEL)
-		return who_take_mmap(a->who, who_kernel(a->who), &m);
-	if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
-		return CLEW_OK; /* a guest's space is not the host's; its addresses stay unknown */
-	t = who_thread_get(a->who, m.pid, m.tid);
-	return t ? who_take_mmap(a->who, t->space, &m) : CLEW_NO_MEMORY;
-}
-
-enum { KSYMBOL_UNREGISTER = 1 };
-
-/* An unloaded program keeps its range until another takes it: late samples still name it. */
-static enum clew_err take_ksymbol(struct analyze *a, const struct perf_record *r)
-{
-	struct perf_ksymbol k;
-
-	if (perf_ksymbol_parse(r, &k) != CLEW_OK)
-		return CLEW_BAD_FILE;
-	if (k.flags & KSYMBOL_UNREGISTER)
-		return CLEW_OK;
-	return who_take_mmap(a->who, who_kernel(a->who),
-			     &(struct perf_mmap){.pid = UINT32_MAX,
-						 .start = k.addr,
-						 .len = k.len,
-						 .filename = k.name,
-						 .flags = ANA_MAP_IS_KSYMBOL});
-}
-
-static enum clew_err take_comm(struct analyze *a, const struct perf_record *r)
-{
-	struct perf_comm c;
-
-	return perf_comm_parse(r, &c) == CLEW_OK ? who_take_comm(a->who, &c) : CLEW_BAD_FILE;
-}
-
-static enum clew_err take_task(struct analyze *a, const struct perf_record *r)
-{
-	struct perf_task t;
-
-	if (perf_task_parse(r, &t) != CLEW_OK)
-		return CLEW_BAD_FILE;
-	return r->type == PERF_RECORD_FORK ? who_take_fork(a->who, &t) : who_take_exit(a->who, &t);
+	return who_play(&who_player_of_now, a->who, who_guests(a->who), r, &stamp);
 }
 
 static enum clew_err take_lost(struct analyze *a, const struct perf_record *r)
@@ -96,46 +51,23 @@ static enum clew_err take_cgroup(struct analyze *a, const struct perf_record *r)
 	return path && map_u64_put(&a->cgroups, c.id, (uintptr_t)path) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-enum { LINK_BYTES = 16, MNT_LINK = 5 };
-
-static enum clew_err take_namespaces(struct analyze *a, const struct perf_record *r)
-{
-	struct perf_namespaces n;
-	uint64_t ino;
-
-	if (perf_namespaces_parse(r, &n) != CLEW_OK || n.nr <= MNT_LINK)
-		return CLEW_OK;
-	if (!map_u64_get(&a->mnt_ns, n.pid) && !ana_charge(a, 0, "namespaces of"))
-		return CLEW_OK;
-	ino = load_u64(n.links.pos + MNT_LINK * LINK_BYTES + 8, r->swap);
-	return map_u64_put(&a->mnt_ns, n.pid, ino) ? CLEW_OK : CLEW_NO_MEMORY;
-}
-
 static enum clew_err take_build_id(struct analyze *a, const struct perf_record *r)
 {
 	struct perf_build_id_record b;
 
-	return perf_build_id_parse(r, &b) == CLEW_OK ? ana_take_build_id(a, &b) : CLEW_BAD_FILE;
+	return perf_build_id_parse(r, &b) == CLEW_OK ? ana_places_take_build_id(&a->places, &b)
+						     : CLEW_BAD_FILE;
 }
 
 enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r)
 {
 	switch (r->type) {
-	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		return take_mmap(a, r);
-	case PERF_RECORD_COMM:
-		return take_comm(a, r);
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-		return take_task(a, r);
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		return take_lost(a, r);
-	case PERF_RECORD_KSYMBOL:
-		return take_ksymbol(a, r);
 	case PERF_RECORD_NAMESPACES:
-		return take_namespaces(a, r);
+		return ana_machine_of_record(a, r) ? CLEW_OK
+						   : ana_places_take_namespaces(&a->places, r);
 	case PERF_RECORD_CGROUP:
 		return take_cgroup(a, r);
 	case PERF_RECORD_HEADER_BUILD_ID:
@@ -145,7 +77,9 @@ enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r)
 	case PERF_RECORD_AUXTRACE:
 		a->summary.nr_aux_bytes += bytes_left(&r->payload);
 		return CLEW_OK;
+	case PERF_RECORD_ID_INDEX:
+		return who_guests_take_ids(who_guests(a->who), r);
 	default:
-		return CLEW_OK;
+		return who_plays(r->type) ? play(a, r) : CLEW_OK;
 	}
 }

@@ -35,8 +35,7 @@ static enum clew_err init(struct analyze *a, struct clew_diag *diag)
 	if (ana_reader_init(&a->reader, a->file, &a->input, a->opts.is_mapped) != CLEW_OK)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	a->who = who_new(a->input.budget);
-	a->dsos = dso_store_new(&a->opts.symbols);
-	if (!a->who || !a->dsos || ana_take_build_ids(a) != CLEW_OK)
+	if (!a->who || ana_places_init(&a->places, &a->opts.symbols, a->file, a->input.budget))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	if (open_infos(a) != CLEW_OK)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
@@ -75,16 +74,13 @@ void analyze_free(struct analyze *a)
 	ana_reader_done(&a->reader);
 	ana_cache_done(&a->cache);
 	ana_filter_done(&a->filter);
-	intern_done(&a->build_id_paths);
-	vec_done(&a->build_ids);
 	map_u64_done(&a->cgroups);
-	map_u64_done(&a->mnt_ns);
 	map_u64_done(&a->counters);
 	map_u64_done(&a->unresolved_by_dso);
 	vec_done(&a->unresolved);
 	ana_stacks_free(a->stacks);
 	who_free(a->who);
-	dso_store_free(a->dsos);
+	ana_places_done(&a->places);
 	arena_done(&a->memory);
 	budget_account_done(&a->account);
 	perf_file_free(a->file);
@@ -98,7 +94,22 @@ struct perf_file *analyze_file(struct analyze *a)
 
 struct dso_store *analyze_dsos(struct analyze *a)
 {
-	return a->dsos;
+	return a->places.dsos;
+}
+
+const struct perf_input *analyze_input(const struct analyze *a)
+{
+	return &a->input;
+}
+
+const struct dso_store_opts *analyze_symbols(const struct analyze *a)
+{
+	return &a->opts.symbols;
+}
+
+struct ana_places *analyze_places(struct analyze *a)
+{
+	return &a->places;
 }
 
 void analyze_set_single_threaded(struct analyze *a)
@@ -181,7 +192,7 @@ static const char *note_of_kernel(struct analyze *a)
 {
 	struct dso *d;
 
-	for (size_t i = 0; (d = dso_store_at(a->dsos, i)); i++) {
+	for (size_t i = 0; (d = dso_store_at(a->places.dsos, i)); i++) {
 		if (dso_kind(d) == DSO_KERNEL && dso_note(d))
 			return dso_note(d);
 	}
@@ -234,7 +245,7 @@ static enum clew_err summarize(struct analyze *a)
 		if (!m->used[i])
 			continue;
 		if (m->slots[i].key)
-			dso = dso_store_at(a->dsos, m->slots[i].key - 1);
+			dso = dso_store_at(a->places.dsos, m->slots[i].key - 1);
 		if (!vec_push(&a->unresolved, (struct ana_unresolved){dso, m->slots[i].value}))
 			return CLEW_NO_MEMORY;
 	}

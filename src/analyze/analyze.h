@@ -229,6 +229,12 @@ enum clew_err analyze_open(struct analyze **ret, const struct perf_input *input,
 struct perf_file *analyze_file(struct analyze *a);
 struct dso_store *analyze_dsos(struct analyze *a);
 
+/* For another reader of the same recording. */
+struct ana_places;
+const struct perf_input *analyze_input(const struct analyze *a);
+const struct dso_store_opts *analyze_symbols(const struct analyze *a);
+struct ana_places *analyze_places(struct analyze *a);
+
 /** Before the run: as ana_opts.is_single_threaded, for a consumer that looks up symbols itself. */
 void analyze_set_single_threaded(struct analyze *a);
 

@@ -23,6 +23,9 @@ struct budget {
 	char first_input[256];  /* the file it is of, cut; "": the recording */
 };
 
+/** An entry's part of tables that double when they are full. */
+enum { BUDGET_TABLE_BYTES = 96 };
+
 /** @return false: there is no room, and nothing was taken. */
 bool budget_take(struct budget *b, uint64_t bytes);
 

@@ -33,8 +33,8 @@ struct inject {
 	bool merges_stacks; /* nothing of the below is used */
 	struct autofdo_opts autofdo;
 	const struct profile_format *format;
-	struct etm_trace *trace;  /* one of these two */
-	struct analyze *analysis; /* of branch stacks */
+	struct etm_trace *trace;  /* NULL: branch stacks are counted */
+	struct analyze *analysis; /* of the recording; NULL: a pipe or a snapshot */
 	struct counted_code code;
 	struct etm_edges_totals totals;
 	struct branch_edges_totals stacks;
@@ -106,7 +106,7 @@ static const struct counted_binary *choose(const struct inject *c)
 static int refuse_no_code(const struct inject *c)
 {
 	cli_error("%s: nothing is known to have run", c->in.path);
-	if (c->analysis)
+	if (!c->trace)
 		cli_hint("%llu of %llu samples have a branch stack",
 			 (unsigned long long)c->stacks.nr_stacks,
 			 (unsigned long long)c->stacks.nr_samples);
@@ -346,25 +346,40 @@ static bool has_branch_stacks(struct analyze *a)
 }
 
 /** A recording that has no CoreSight trace. */
-static int open_stacks(struct inject *c, const struct clew_diag *why)
+static int check_stacks(struct inject *c, const struct clew_diag *why)
 {
-	struct clew_diag diag = {0};
-
-	if (!c->in.input.data)
-		return refuse_pipe(c, why);
-	branch_edges_wish(&c->in.opts);
-	if (analyze_open(&c->analysis, &c->in.input, &c->in.opts, &diag))
-		return cli_input_fail(&c->in, &diag);
 	if (has_branch_stacks(c->analysis) || perf_file_is_pipe(analyze_file(c->analysis)))
 		return CLI_OK;
 	/* Trace that is there, at some offset, and not understood. */
 	return why->offset ? cli_input_fail(&c->in, why) : refuse_recording(c);
 }
 
-static int open_input(struct inject *c)
+static int open_file(struct inject *c)
 {
 	struct clew_diag diag = {0};
 	enum clew_err err;
+
+	branch_edges_wish(&c->in.opts);
+	if (analyze_open(&c->analysis, &c->in.input, &c->in.opts, &diag))
+		return cli_input_fail(&c->in, &diag);
+	err = perf_etm_open_in(&c->trace, c->analysis, &diag);
+	if (err == CLEW_UNSUPPORTED)
+		return check_stacks(c, &diag);
+	return err ? cli_input_fail(&c->in, &diag) : CLI_OK;
+}
+
+static int open_pipe(struct inject *c)
+{
+	struct clew_diag diag = {0};
+	enum clew_err err = perf_etm_open(&c->trace, &c->in.input, &c->in.opts.symbols, &diag);
+
+	if (err == CLEW_UNSUPPORTED)
+		return refuse_pipe(c, &diag);
+	return err ? cli_input_fail(&c->in, &diag) : CLI_OK;
+}
+
+static int open_input(struct inject *c)
+{
 	int status;
 
 	c->in.takes_snapshot = true;
@@ -373,10 +388,7 @@ static int open_input(struct inject *c)
 		return status;
 	if (c->in.is_snapshot)
 		return cli_etm_open_snapshot(&c->in, &c->trace);
-	err = perf_etm_open(&c->trace, &c->in.input, &c->in.opts.symbols, &diag);
-	if (err == CLEW_UNSUPPORTED)
-		return open_stacks(c, &diag);
-	return err ? cli_input_fail(&c->in, &diag) : CLI_OK;
+	return c->in.input.data ? open_file(c) : open_pipe(c);
 }
 
 static int run(struct inject *c)

@@ -83,10 +83,10 @@ static bool may_have_trace(struct perf_file *file)
 }
 
 /* A recording without ETM trace, or with trace of another kind, has its other events. */
-static int open_recording(struct cli_itrace *it, const struct cli_input *in)
+static int open_recording(struct cli_itrace *it, const struct cli_input *in, struct analyze *a)
 {
 	struct clew_diag diag = {0};
-	enum clew_err err = perf_etm_open(&it->trace, &in->input, &in->opts.symbols, &diag);
+	enum clew_err err = perf_etm_open_in(&it->trace, a, &diag);
 
 	if (err == CLEW_NO_MEMORY || err == CLEW_OS)
 		return fail(in, &diag);
@@ -97,9 +97,10 @@ static int open_recording(struct cli_itrace *it, const struct cli_input *in)
 	return CLI_OK;
 }
 
-int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct perf_file *file,
+int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze *a,
 		    const struct cli_itrace_wishes *w)
 {
+	struct perf_file *file = a ? analyze_file(a) : NULL;
 	int status = CLI_OK;
 
 	if (it->is_off && in->is_snapshot) {
@@ -113,7 +114,7 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct perf_fil
 	if (in->is_snapshot)
 		status = cli_etm_open_snapshot(in, &it->trace);
 	else if (file && in->input.data && may_have_trace(file))
-		status = open_recording(it, in);
+		status = open_recording(it, in, a);
 	if (status != CLI_OK || !it->trace)
 		return status;
 	tell_idle(it);

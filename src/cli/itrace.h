@@ -9,7 +9,7 @@
  * Hardware trace of the input as events, for commands that print or count events. Zeroed struct =
  * nothing asked for. After cli_input_open() and analyze_open():
  *
- *	status = cli_itrace_open(&it, &in, perf_file, &wishes);
+ *	status = cli_itrace_open(&it, &in, analysis, &wishes);
  *	if (it.events)
  *		... etm_events_list(it.events), analyze_run(), then etm_events_run() ...
  *	cli_itrace_done(&it);
@@ -31,8 +31,9 @@ struct cli_itrace_wishes {
 /** For an option row: CLI_CALL on a struct cli_itrace, "[OPTS]", can be negated. */
 int cli_itrace_set(void *itrace, const char *arg, bool is_negated);
 
-/** @p file: the recording, NULL for a snapshot. Says itself what went wrong. @return CLI_OK. */
-int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct perf_file *file,
+/** @p a: of the recording, before its run; NULL for a snapshot. Says itself what went wrong.
+ * @return CLI_OK. */
+int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze *a,
 		    const struct cli_itrace_wishes *w);
 
 /** The recorded events of @p a (NULL: none), and with them those of the trace, where there are any.

@@ -297,8 +297,7 @@ static int open_trace(struct report_run *r)
 	a->itrace.is_sampled = true;
 	if (a->output == REPORT_STATS)
 		return CLI_OK;
-	return cli_itrace_open(&a->itrace, &a->in, r->analyze ? analyze_file(r->analyze) : NULL,
-			       &w);
+	return cli_itrace_open(&a->itrace, &a->in, r->analyze, &w);
 }
 
 static int report(struct report_run *r)

@@ -424,7 +424,7 @@ static int open_trace(struct script *s)
 
 	if (s->is_stats)
 		return CLI_OK;
-	status = cli_itrace_open(&s->itrace, &s->in, file_of(s), &w);
+	status = cli_itrace_open(&s->itrace, &s->in, s->analysis, &w);
 	if (status != CLI_OK || s->itrace.events || !script_fields_any(f, SCRIPT_OF_INSNS))
 		return status;
 	cli_error("instructions are of hardware trace, and %s holds none that is decoded here",

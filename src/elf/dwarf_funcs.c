@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 enum {
 	MAX_DEPTH = 256,
@@ -196,17 +197,9 @@ void dwarf_funcs_done(struct dwarf_funcs *f)
 
 uint32_t dwarf_funcs_find(const struct dwarf_funcs *f, uint64_t addr)
 {
-	size_t lo = 0, hi = f->ranges.nr;
+	size_t at = search_first(f->ranges.nr, i, f->ranges.data[i].end > addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->ranges.data[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < f->ranges.nr && f->ranges.data[lo].start <= addr)
-		return f->ranges.data[lo].func;
+	if (at < f->ranges.nr && f->ranges.data[at].start <= addr)
+		return f->ranges.data[at].func;
 	return DWARF_NO_FUNC;
 }

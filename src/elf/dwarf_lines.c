@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/map_u64.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "elf/dwarf_funcs.h"
 
@@ -291,20 +292,12 @@ static void read_funcs(struct dwarf_lines *l, struct unit *u)
 /** The unit whose range starts last at or before @p addr and covers it. */
 static struct unit *unit_at(struct dwarf_lines *l, uint64_t addr)
 {
-	size_t lo = 0, hi = l->ranges.nr;
+	size_t after = search_first(l->ranges.nr, i, l->ranges.data[i].start > addr);
 	struct unit *u;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->ranges.data[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || addr >= l->ranges.data[lo - 1].end)
+	if (!after || addr >= l->ranges.data[after - 1].end)
 		return NULL;
-	u = &l->units.data[l->ranges.data[lo - 1].unit];
+	u = &l->units.data[l->ranges.data[after - 1].unit];
 	if (!u->is_read) {
 		Dwarf_Attribute mem;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "elf/kallsyms_index.h"
 
+#include "base/search.h"
+
 enum {
 	HEX_BYTES = 16,
 	NAME_AT = HEX_BYTES + 3, /* " T " */
@@ -156,17 +158,7 @@ bool kallsyms_index_is_apart(const struct kallsyms_index *x, const struct sym_ta
 /** The last mark at or before @p addr, which is not before the first. */
 static const struct kallsyms_mark *mark_of(const struct kallsyms_index *x, uint64_t addr)
 {
-	size_t lo = 0, hi = x->marks.nr;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->marks.data[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return &x->marks.data[lo - 1];
+	return &x->marks.data[search_first(x->marks.nr, i, x->marks.data[i].addr > addr) - 1];
 }
 
 bool kallsyms_index_find(const struct kallsyms_index *x, uint64_t addr, struct kallsyms_line *ret,

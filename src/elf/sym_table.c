@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/search.h"
 #include "elf/sym_tree.h"
 
 enum {
@@ -309,37 +310,22 @@ bool sym_table_finish(struct sym_table *t, enum sym_fill fill)
 
 static const struct sym *find_range(const struct sym_table *t, uint64_t addr)
 {
-	size_t lo = 0, hi = t->nr_ranges;
+	size_t at = search_first(t->nr_ranges, i, t->ranges[i].end > addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->ranges[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->nr_ranges && t->ranges[lo].start <= addr ? &t->syms[t->ranges[lo].sym]
+	return at < t->nr_ranges && t->ranges[at].start <= addr ? &t->syms[t->ranges[at].sym]
 								: NULL;
 }
 
 const struct sym *sym_table_find(const struct sym_table *t, uint64_t addr)
 {
-	size_t lo = 0, hi = t->nr;
 	const struct sym *s;
+	size_t after;
 
 	if (t->nr_ranges)
 		return find_range(t, addr);
-	while (lo < hi) { /* the last one that starts at or before addr is lo - 1 */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->syms[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo)
+	after = search_first(t->nr, i, t->syms[i].start > addr);
+	if (!after)
 		return NULL;
-	s = &t->syms[lo - 1];
+	s = &t->syms[after - 1];
 	return addr < s->end || addr == s->start ? s : NULL;
 }

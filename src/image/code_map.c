@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 enum { NR_VIEWS = 16 };
@@ -62,17 +63,7 @@ static uint32_t space_of(void *ctx, const struct code_key *key)
 /** Number of regions that end at or before @p addr: they are sorted, and apart. */
 static size_t nr_before(const struct view *v, uint64_t addr)
 {
-	size_t lo = 0, hi = v->nr;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (v->data[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return search_first(v->nr, i, v->data[i].end > addr);
 }
 
 static bool find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "image/dso_code_priv.h"
 
 /*
@@ -258,20 +259,12 @@ static bool open_file(struct dso *d)
 static void cut_at_holes(const struct dso_code_image *c, uint64_t at, uint64_t *start,
 			 uint64_t *end)
 {
-	size_t low = 0, high = c->holes.nr;
+	size_t next = search_first(c->holes.nr, i, c->holes.data[i] + 4 > at);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->holes.data[mid] + 4 <= at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low && c->holes.data[low - 1] + 4 > *start)
-		*start = c->holes.data[low - 1] + 4;
-	if (low < c->holes.nr && c->holes.data[low] < *end)
-		*end = c->holes.data[low];
+	if (next && c->holes.data[next - 1] + 4 > *start)
+		*start = c->holes.data[next - 1] + 4;
+	if (next < c->holes.nr && c->holes.data[next] < *end)
+		*end = c->holes.data[next];
 }
 
 bool dso_find_module_code(struct dso *d, uint64_t rel, struct code_region *ret)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "elf/jitdump.h"
 #include "image/dso_priv.h"
 
@@ -171,20 +172,12 @@ size_t dso_jit_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, siz
 {
 	const struct dso_sym *sym = dso_find_sym(d, rel);
 	const struct dso_jit_lines *l = d->jit_lines;
-	size_t lo = 0, hi = l ? l->lines.nr : 0;
+	size_t after = search_first(l ? l->lines.nr : 0, i, l->lines.data[i].addr > rel);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->lines.data[mid].addr <= rel)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || !sym || !max || l->lines.data[lo - 1].addr < sym->start)
+	if (!after || !sym || !max || l->lines.data[after - 1].addr < sym->start)
 		return 0;
-	ret[0] = (struct dso_line){.file = l->lines.data[lo - 1].file,
-				   .line = l->lines.data[lo - 1].line,
+	ret[0] = (struct dso_line){.file = l->lines.data[after - 1].file,
+				   .line = l->lines.data[after - 1].line,
 				   .link_name = sym->link_name};
 	return 1;
 }

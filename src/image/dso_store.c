@@ -9,8 +9,6 @@
 
 #define LINE_NUMBER ((uint64_t)1 << 63) /* a bit that no number in a table has */
 
-enum { TABLE_BYTES = 96 }; /* an entry's part of tables that double when they are full */
-
 static const char not_kept[] = "[not kept]";
 
 const char dso_over_budget[] = "it needs more than the memory budget has left";
@@ -162,7 +160,7 @@ static bool has_room(struct dso_store *s, const struct dso_key *k)
 {
 	return k->path == not_kept ||
 	       budget_account_take(&s->named,
-				   sizeof(struct dso) + 2 * strlen(k->path) + TABLE_BYTES,
+				   sizeof(struct dso) + 2 * strlen(k->path) + BUDGET_TABLE_BYTES,
 				   "files named in");
 }
 

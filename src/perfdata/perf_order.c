@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 enum { DEFAULT_LIMIT = 4 << 20 };
 
@@ -144,17 +145,7 @@ static void sort_all(struct perf_order *o)
 /* First index whose time is above @p time. */
 static size_t upper_bound(const struct entries *v, uint64_t time)
 {
-	size_t low = 0, high = v->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (v->data[mid].time <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return search_first(v->nr, i, v->data[i].time > time);
 }
 
 /* One record may keep a large block: only when all have gone it is free again. */

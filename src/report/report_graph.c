@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 enum {
 	MAX_NODES = 16 << 20,
 	MAX_STEPS = 16 << 20 /* of all walks below max_depth */
@@ -182,17 +184,7 @@ static size_t run_of(const struct builder *b, size_t first, uint64_t *ret_period
 
 static size_t item_run(const struct builder *b, uint32_t frame)
 {
-	size_t lo = 0, hi = b->found.nr;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (b->found.data[mid].frame < frame)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return search_first(b->found.nr, i, b->found.data[i].frame >= frame);
 }
 
 /* Group what was found by frame, and put the branches above the limit onto the stack. @p above:

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/search.h"
 
 static uint64_t rule_hash(const struct unw_rule *r)
 {
@@ -183,17 +184,9 @@ void unw_list_sort(struct unw_list *l)
 
 bool unw_list_covers(const struct unw_list *l, uint64_t rel)
 {
-	size_t lo = 0, hi = l->functions.nr;
+	size_t after = search_first(l->functions.nr, i, l->functions.data[i].start > rel);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->functions.data[mid].start <= rel)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && rel < l->functions.data[lo - 1].end;
+	return after && rel < l->functions.data[after - 1].end;
 }
 
 enum clew_err unw_sweep_init(struct unw_sweep *s, struct unw_list *l)

@@ -9,9 +9,7 @@
 const char who_not_kept[] = "[not kept]";
 
 enum {
-	/* A thing kept: its part of tables that double when they are full. */
-	TABLE_BYTES = 96,
-	THREAD_BYTES = sizeof(struct who_thread) + sizeof(struct who_space) + TABLE_BYTES,
+	THREAD_BYTES = sizeof(struct who_thread) + sizeof(struct who_space) + BUDGET_TABLE_BYTES,
 };
 
 static bool make_others(struct who *w)
@@ -35,7 +33,7 @@ struct who *who_new(struct budget *budget)
 
 	if (!w)
 		return NULL;
-	w->account.budget = budget;
+	w->account.budget = w->guests.account.budget = budget;
 	w->kernel = who_space_new(w);
 	idle = w->kernel && make_others(w) ? who_thread_get(w, 0, 0) : NULL;
 	if (!idle) {
@@ -73,6 +71,7 @@ void who_free(struct who *w)
 	if (w->others)
 		thread_free(w, w->others);
 	budget_account_done(&w->account);
+	who_guests_done(&w->guests);
 	intern_done(&w->texts);
 	arena_done(&w->maps);
 	mem_free(w);
@@ -88,6 +87,11 @@ struct who_space *who_kernel(struct who *w)
 	return w->kernel;
 }
 
+struct who_guests *who_guests(struct who *w)
+{
+	return &w->guests;
+}
+
 struct who_thread *who_thread_find(const struct who *w, uint32_t tid)
 {
 	uint64_t *t = map_u64_get(&w->threads, tid);
@@ -100,7 +104,7 @@ enum clew_err who_text(struct who *w, const char *s, const char **ret, uint32_t 
 	uint32_t id;
 
 	if (!intern_has(&w->texts, s) &&
-	    !budget_account_take(&w->account, strlen(s) + 1 + TABLE_BYTES,
+	    !budget_account_take(&w->account, strlen(s) + 1 + BUDGET_TABLE_BYTES,
 				 "names of threads and files of"))
 		return CLEW_LIMIT;
 	id = intern_str(&w->texts, s);
@@ -121,8 +125,11 @@ static const char *name_of(struct who *w, const char *name)
 
 static const char *name_by_tid(struct who *w, uint32_t tid)
 {
+	const struct who_guest_id *guest = who_guests_id(&w->guests, tid);
 	char name[16];
 
+	if (guest)
+		tid = guest->id;
 	snprintf(name, sizeof(name), ":%d", (int)tid);
 	return name_of(w, name);
 }
@@ -146,6 +153,7 @@ static struct who_thread *thread_new(struct who *w, uint32_t pid, uint32_t tid)
 		return NULL;
 	t->pid = pid;
 	t->tid = tid;
+	t->is_guest = who_guests_id(&w->guests, tid);
 	t->comm = name_by_tid(w, tid);
 	if (!t->comm || !map_u64_put(&w->threads, tid, (uintptr_t)t)) {
 		mem_free(t);
@@ -174,7 +182,7 @@ static struct who_thread *thread_add(struct who *w, uint32_t pid, uint32_t tid)
 	return t;
 }
 
-/* A thread first met without its process: it moves into the process's space once that is told. */
+/* A thread first met without its process: it moves into the process's space once that is known. */
 static void learn_pid(struct who *w, struct who_thread *t, uint32_t pid)
 {
 	struct who_thread *leader;
@@ -251,15 +259,5 @@ enum clew_err who_take_fork(struct who *w, const struct perf_task *f)
 		t->comm = parent->comm;
 		t->has_comm = true;
 	}
-	return CLEW_OK;
-}
-
-enum clew_err who_take_exit(struct who *w, const struct perf_task *f)
-{
-	struct who_thread *t = who_thread_find(w, f->tid);
-
-	/* It stays: its last samples are in the kernel, after this record. */
-	if (t)
-		t->has_exited = true;
 	return CLEW_OK;
 }

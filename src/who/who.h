@@ -9,9 +9,15 @@
 #include "perfdata/perf_record.h"
 
 /*
- * Who runs: threads, their names and their address spaces, as told by COMM, FORK, EXIT and MMAP
- * records in time order. The state is that of the last record taken; nothing is guessed.
+ * Who runs: threads, their names and their address spaces, from COMM, FORK and MMAP records in time
+ * order. The state is that of the last record taken; nothing is guessed.
  */
+
+enum {
+	WHO_NONE = UINT32_MAX, /* no such pid, tid, space, index */
+	/* who_map.flags of a range of the kernel's that a KSYMBOL record names */
+	WHO_MAP_IS_KSYMBOL = 0x7fffffff
+};
 
 /** One mapped range. Never changed once made; lives as long as the who. */
 struct who_map {
@@ -21,8 +27,9 @@ struct who_map {
 	uint32_t path_id; /* of the who's texts */
 	uint32_t prot, flags, maj, min;
 	uint64_t ino, ino_generation;
-	uint8_t build_id[20], build_id_bytes; /* 0: not told */
-	uint32_t pid;                         /* of the process that mapped it */
+	uint8_t build_id[20], build_id_bytes; /* 0: unknown */
+	bool is_kernel;
+	uint32_t pid;     /* of the process that mapped it */
 	void *owner_data; /* the consumer's: what it found for this map. NULL at first */
 };
 
@@ -42,12 +49,13 @@ struct who_space {
 
 struct who_thread {
 	uint32_t pid, tid;
-	const char *comm; /* ":TID" until told */
-	bool has_comm, has_exited;
+	const char *comm; /* ":TID" until it is known */
+	bool has_comm, is_guest;
 	struct who_space *space;
 };
 
 struct who;
+struct who_guests;
 
 /**
  * @p budget (NULL: no limit) is of all that is kept; it outlives the who. Where it is used up, a
@@ -67,7 +75,7 @@ void who_keep_maps_over_exec(struct who *w);
 /** In place of a name there was no room for. */
 extern const char who_not_kept[];
 
-/** The thread, made when it was never told of. @p pid all ones: not known. Where the budget has no
+/** The thread, made where there is none yet. @p pid all ones: not known. Where the budget has no
  * room for it: one whose pid and tid are all ones. NULL when memory is short. */
 struct who_thread *who_thread_get(struct who *w, uint32_t pid, uint32_t tid);
 
@@ -76,10 +84,12 @@ struct who_thread *who_thread_find(const struct who *w, uint32_t tid);
 
 struct who_space *who_kernel(struct who *w);
 
+/** Virtual machines, whose processes and threads are among the others. */
+struct who_guests *who_guests(struct who *w);
+
 /* Take a record in. Each returns CLEW_OK or CLEW_NO_MEMORY. */
 enum clew_err who_take_comm(struct who *w, const struct perf_comm *c);
 enum clew_err who_take_fork(struct who *w, const struct perf_task *t);
-enum clew_err who_take_exit(struct who *w, const struct perf_task *t);
 enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct perf_mmap *m);
 
 /** Maps not taken because a process or the whole file had more than any real one (who_space.c), or

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/interval_map.h"
 #include "who/who_impl.h"
 
 enum {
-	/* Linux lets a process have 65,530 maps unless told otherwise; a file may claim more. */
+	/* Linux lets a process have 65,530 maps unless configured otherwise; a file may claim more.
+	 */
 	MAX_MAPS = 1 << 18,
 	/* Over all spaces: bounds what a file of forks, each followed by one change, can make us
 	   copy. */
@@ -107,27 +109,32 @@ void who_space_settle(struct who *w, struct who_space *s)
 	s->code_generation++;
 }
 
-/* Index of the first map that ends above @p addr. */
-static size_t first_above(const struct who_maps *m, uint64_t addr)
+static struct who_map *map_alloc(struct who *w)
 {
-	size_t low = 0, high = m->nr;
+	if (budget_account_take(&w->account, sizeof(struct who_map), mappings))
+		return arena_zalloc(&w->maps, sizeof(struct who_map));
+	w->is_full = true;
+	return NULL;
+}
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
+static bool cut(void *ctx, void *element, uint64_t start, uint64_t end)
+{
+	return who_map_cut(element, map_alloc(ctx), start, end);
+}
 
-		if (m->v[mid]->end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+static const struct interval_type type = {sizeof(struct who_map *), true, cut};
+
+static struct interval_map intervals_of(const struct who_maps *m)
+{
+	return (struct interval_map){&type, m ? (void *)m->v : NULL, m ? m->nr : 0};
 }
 
 static struct who_map *find(const struct who_maps *m, uint64_t addr)
 {
-	size_t i = m ? first_above(m, addr) : 0;
+	struct interval_map v = intervals_of(m);
+	size_t i = interval_find(&v, addr);
 
-	return m && i < m->nr && m->v[i]->start <= addr ? m->v[i] : NULL;
+	return i < v.nr ? m->v[i] : NULL;
 }
 
 struct who_map *who_space_find(struct who_space *s, uint64_t addr)
@@ -161,86 +168,57 @@ static bool make_writable(struct who *w, struct who_space *s, size_t extra)
 	return true;
 }
 
-static struct who_map *map_alloc(struct who *w)
-{
-	if (budget_account_take(&w->account, sizeof(struct who_map), mappings))
-		return arena_zalloc(&w->maps, sizeof(struct who_map));
-	w->is_full = true;
-	return NULL;
-}
-
-/* What is left of @p old in [start, end). */
-static struct who_map *cut(struct who *w, const struct who_map *old, uint64_t start, uint64_t end)
-{
-	struct who_map *m = map_alloc(w);
-
-	if (!m)
-		return NULL;
-	*m = *old;
-	m->start = start;
-	m->end = end;
-	m->pgoff = old->pgoff + (start - old->start);
-	return m;
-}
-
 enum { PROT_EXEC_BIT = 4 };
 
 static bool is_code(const struct who_map *m)
 {
-	return !m->prot || m->prot & PROT_EXEC_BIT; /* 0: not told */
+	return !m->prot || m->prot & PROT_EXEC_BIT; /* 0: unknown */
 }
 
 /* No map is taken there. What it would have replaced is gone all the same; where the maps are
  * shared with others, all of them are. */
 static void uncover(struct who *w, struct who_space *s, uint64_t start, uint64_t end)
 {
-	struct who_maps *m = s->maps;
-	size_t first = m ? first_above(m, start) : 0, last = first;
+	struct interval_map v = intervals_of(s->maps);
+	struct interval_range r = interval_overlaps(&v, start, end);
 
 	w->nr_maps_dropped++;
-	while (m && last < m->nr && m->v[last]->start < end)
-		last++;
-	if (first == last)
+	if (r.first == r.end)
 		return;
-	if (m->refs > 1) {
-		maps_release(w, m);
+	if (s->maps->refs > 1) {
+		maps_release(w, s->maps);
 		s->maps = NULL;
 	} else {
-		memmove(m->v + first, m->v + last, (m->nr - last) * sizeof(m->v[0]));
-		m->nr -= last - first;
+		interval_remove(&v, r);
+		s->maps->nr = v.nr;
 	}
 	s->last = NULL;
 	s->generation++;
 	s->code_generation++;
 }
 
-/* A new map replaces what it covers; what sticks out on either side stays. CLEW_NO_MEMORY: nothing
- * was changed. */
+static bool has_code_in(const struct interval_map *v, struct interval_range r)
+{
+	for (size_t i = r.first; i < r.end; i++) {
+		if (is_code(((struct who_map **)v->data)[i]))
+			return true;
+	}
+	return false;
+}
+
+/* CLEW_NO_MEMORY: nothing was changed. */
 static enum clew_err insert(struct who *w, struct who_space *s, struct who_map *map)
 {
-	struct who_map *put[3];
-	struct who_maps *m;
-	size_t nr_put = 0, first, end;
-	bool has_code = is_code(map);
+	struct interval_map v;
+	bool has_code;
 
 	if (!make_writable(w, s, 2))
 		return CLEW_NO_MEMORY;
-	m = s->maps;
-	first = first_above(m, map->start);
-	for (end = first; end < m->nr && m->v[end]->start < map->end; end++)
-		has_code |= is_code(m->v[end]);
-	if (first < end && m->v[first]->start < map->start)
-		put[nr_put++] = cut(w, m->v[first], m->v[first]->start, map->start);
-	put[nr_put++] = map;
-	if (first < end && m->v[end - 1]->end > map->end)
-		put[nr_put++] = cut(w, m->v[end - 1], map->end, m->v[end - 1]->end);
-	for (size_t i = 0; i < nr_put; i++) {
-		if (!put[i])
-			return CLEW_NO_MEMORY;
-	}
-	memmove(m->v + first + nr_put, m->v + end, (m->nr - end) * sizeof(m->v[0]));
-	memcpy(m->v + first, put, nr_put * sizeof(m->v[0]));
-	m->nr += nr_put - (end - first);
+	v = intervals_of(s->maps);
+	has_code = is_code(map) || has_code_in(&v, interval_overlaps(&v, map->start, map->end));
+	if (!interval_insert(&v, w, &map))
+		return CLEW_NO_MEMORY;
+	s->maps->nr = v.nr;
 	s->last = NULL;
 	s->generation++;
 	s->code_generation += has_code;
@@ -255,18 +233,7 @@ static struct who_map *map_of(struct who *w, const struct perf_mmap *mm)
 	w->is_full |= err == CLEW_LIMIT;
 	if (!m || err != CLEW_OK)
 		return NULL;
-	m->start = mm->start;
-	m->end = mm->start + mm->len;
-	m->pgoff = mm->pgoff;
-	m->prot = mm->prot;
-	m->flags = mm->flags;
-	m->maj = mm->maj;
-	m->min = mm->min;
-	m->ino = mm->ino;
-	m->ino_generation = mm->ino_generation;
-	m->pid = mm->pid;
-	m->build_id_bytes = mm->has_build_id ? mm->build_id_bytes : 0;
-	memcpy(m->build_id, mm->build_id, sizeof(m->build_id));
+	who_map_init(m, mm);
 	return m;
 }
 
@@ -299,8 +266,10 @@ enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct
 		return CLEW_OK;
 	}
 	m = map_of(w, mm);
-	if (m)
+	if (m) {
+		m->is_kernel = space == w->kernel;
 		err = insert(w, space, m);
+	}
 	if (err == CLEW_OK || !w->is_full)
 		return err;
 	uncover(w, space, mm->start, end);

@@ -253,6 +253,103 @@ static void test_same_in_any_way(void)
 	CHECK(!differ && !empty, "one thread, two threads and many epochs give the same text");
 }
 
+/* --- virtual machines --- */
+
+enum { HOST_EVENT = 7, GUEST_EVENT = 8, MACHINE = 500 };
+
+static void put_map_of(struct perf_build *b, uint16_t misc, uint64_t event, uint64_t start,
+		       const char *path)
+{
+	struct perf_sample_id id = at(5, 100, 100);
+	const union perf_view v = {
+		.mmap = {.pid = 100,
+			 .tid = 100,
+			 .start = start,
+			 .len = 0x1000,
+			 .filename = path,
+			 .is_mmap2 = true,
+			 .prot = 5}
+        };
+
+	id.id = event;
+	perf_build_view(b, PERF_RECORD_MMAP2, misc, &v, &id);
+}
+
+static void put_comm_of(struct perf_build *b, uint64_t event, uint32_t pid, const char *name)
+{
+	struct perf_sample_id id = at(4, pid, pid);
+
+	id.id = event;
+	perf_build_view(b, PERF_RECORD_COMM, 0,
+			&(union perf_view){
+				.comm = {pid, pid, name, false}
+        },
+			&id);
+}
+
+static void put_sample_of(struct perf_build *b, uint16_t misc, uint64_t event, uint32_t pid,
+			  uint64_t ip)
+{
+	const uint64_t chain[] = {PERF_CONTEXT_KERNEL, 0x20010, PERF_CONTEXT_USER, 0x1024};
+
+	perf_build_sample(b, 0,
+			  &(struct perf_sample){
+				  .misc = misc,
+				  .id = event,
+				  .ip = ip,
+				  .time = 21 + b->log.nr,
+				  .pid = pid,
+				  .tid = pid,
+				  .period = 1,
+				  .callchain = {(const uint8_t *)chain, 4, false}
+        });
+}
+
+/* ID_INDEX: one event, of which a machine's samples are. */
+static void put_machine(struct perf_build *b)
+{
+	const uint64_t words[] = {1, GUEST_EVENT, 0, UINT64_MAX, UINT64_MAX, MACHINE, UINT64_MAX};
+
+	perf_build_raw(b, PERF_RECORD_ID_INDEX, 0, bytes_of(words, sizeof(words)));
+}
+
+static void test_guests(void)
+{
+	struct perf_attr attr = {.sample_type =
+					 SAMPLE | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CALLCHAIN,
+				 .sample_period = 1,
+				 .flags = PERF_ATTR_SAMPLE_ID_ALL};
+	struct perf_build b = {0};
+	struct buf out = {0};
+
+	perf_build_event(&b, &attr, "cycles", (uint64_t[]){HOST_EVENT, GUEST_EVENT}, 2);
+	perf_build_event_desc(&b);
+	put_machine(&b);
+	put_comm_of(&b, HOST_EVENT, 100, "host");
+	put_comm_of(&b, HOST_EVENT, MACHINE, "vcpu");
+	put_map_of(&b, PERF_RECORD_MISC_USER, HOST_EVENT, 0x1000, "/bin/host");
+	put_comm_of(&b, GUEST_EVENT, 100, "inside");
+	put_map_of(&b, PERF_RECORD_MISC_GUEST_USER, GUEST_EVENT, 0x1000, "/bin/inside");
+	put_map_of(&b, PERF_RECORD_MISC_GUEST_KERNEL, GUEST_EVENT, 0x20000, "/boot/image");
+	put_sample_of(&b, PERF_RECORD_MISC_USER, HOST_EVENT, 100, 0x1010);
+	put_sample_of(&b, PERF_RECORD_MISC_GUEST_USER, GUEST_EVENT, 100, 0x1020);
+	put_sample_of(&b, PERF_RECORD_MISC_GUEST_KERNEL, GUEST_EVENT, 100, 0x20030);
+	put_sample_of(&b, PERF_RECORD_MISC_GUEST_KERNEL, HOST_EVENT, MACHINE, 0x20040);
+	put_sample_of(&b, PERF_RECORD_MISC_GUEST_USER, HOST_EVENT, MACHINE, 0x1050);
+	put_sample_of(&b, PERF_RECORD_MISC_GUEST_USER, GUEST_EVENT, 101, 0x1060);
+	run(perf_build_finish(&b), (struct ana_opts){.is_single_threaded = true}, &out, NULL);
+	CHECK_STR(buf_cstr(&out),
+		  "host 100/100 28 cycles /bin/host+10 2:20010 1:24\n"
+		  "inside 100/100 29 cycles /500/bin/inside+20 5:10 4:24\n"
+		  "inside 100/100 30 cycles /500/boot/image+30 5:10 4:24\n"
+		  "vcpu 500/500 31 cycles /500/boot/image+40 2:20010 1:1024\n"
+		  "vcpu 500/500 32 cycles ?+1050 2:20010 1:1024\n"
+		  ":101 101/101 33 cycles ?+1060 5:10 4:1024\n",
+		  "a guest's samples are of its own threads, mappings and kernel");
+	buf_done(&out);
+	perf_build_done(&b);
+}
+
 static enum clew_err stop(void *ctx, const struct ana_batch *b)
 {
 	(void)b;
@@ -398,6 +495,7 @@ int main(void)
 	test_missing_trace();
 	test_group_values();
 	test_same_in_any_way();
+	test_guests();
 	test_stop();
 	test_no_memory();
 	test_too_many_maps();

@@ -891,6 +891,48 @@ static void test_poke(void)
 	       "code that the kernel wrote into itself, before and after");
 }
 
+static void put_ksymbol(struct cs_etm_make *m, uint64_t time, uint64_t addr, const char *name)
+{
+	struct perf_sample_id id = cs_etm_id(0, 100, time);
+
+	perf_build_view(&m->file, PERF_RECORD_KSYMBOL, 0,
+			&(union perf_view){
+				.ksymbol = {.addr = addr, .len = 64, .name = name}
+        },
+			&id);
+}
+
+/** Code of a BPF program is told by a poke, its name by KSYMBOL. */
+static void test_ksymbol(void)
+{
+	const uint32_t words[] = {NOP, RET};
+	const uint64_t start = 0xffff800000001000;
+	const struct cs_etm_place at = {.addr = start, .el = 1, .cid = 100},
+				  other = {.addr = start + 0x1000, .el = 1, .cid = 100};
+	struct cs_etm_make m = {.version = 1};
+	struct perf_sample_id id = cs_etm_id(0, 100, 8);
+
+	begin(&m);
+	cs_etm_kernel_map(&m, 0xffff000000000000, 0x1000000, "[kernel.kallsyms]");
+	put_ksymbol(&m, 7, start, "bpf_prog_1");
+	put_ksymbol(&m, 7, start + 0x1000, "bpf_prog_2");
+	perf_build_view(&m.file, PERF_RECORD_TEXT_POKE, 0,
+			&(union perf_view){
+				.text_poke = {start, 0, 8, (const uint8_t *)words}
+        },
+			&id);
+	run_once(&m, 0, 10, &at);
+	run_once(&m, 0, 11, &other);
+	put_ksymbol(&m, 15, start, "bpf_prog_3");
+	run_once(&m, 0, 20, &at);
+	expect(&m,
+	       "cpu 0: ffff800000001000+8 bpf_prog_1:bpf_prog_1 100/100 one el1\n"
+	       "cpu 0: ffff800000002000 code the kernel made at run time, which the recording does "
+	       "not hold 100/100 one el1\n"
+	       "cpu 0: ffff800000001000+8 bpf_prog_3:bpf_prog_3 100/100 one el1\n",
+	       "BPF programs, by the name of their time");
+}
+
 /** b 1f; nop; 1: bl outside; ret: as the assembler leaves it. */
 static void write_module(void)
 {
@@ -1154,6 +1196,35 @@ static void test_threads(void)
 	cs_etm_done(&m);
 }
 
+/** A recording that is read for its samples and for its trace: each binary is known once. */
+static void test_beside_analysis(void)
+{
+	struct cs_etm_make m = {.version = 1};
+	struct ana_opts opts = {
+		.symbols = {.symfs = test_dir, .no_host_kernel = true}
+        };
+	struct clew_diag diag = {0};
+	struct story s = {0};
+	const struct dso *dso;
+	struct bytes file;
+	struct analyze *a;
+
+	begin(&m);
+	run_once(&m, 0, 10, &(struct cs_etm_place){.addr = 0x10000, .cid = 100});
+	file = perf_build_finish(&m.file);
+	if (analyze_open(&a, &(struct perf_input){.data = file.pos, .size = bytes_left(&file)},
+			 &opts, &diag) ||
+	    perf_etm_open_in(&s.trace, a, &diag) || decode(&s, 1, &diag))
+		abort();
+	dso = dso_store_at(analyze_dsos(a), 0);
+	CHECK_STR(dso ? dso_path(dso) : NULL, "/bin/one",
+		  "the trace's binaries are those of the analysis beside it");
+	etm_trace_free(s.trace);
+	analyze_free(a);
+	buf_done(&s.out);
+	cs_etm_done(&m);
+}
+
 int main(void)
 {
 	test_dir_make("perf-etm-test");
@@ -1198,6 +1269,8 @@ int main(void)
 	write_jitdump();
 	test_jitdump();
 	test_poke();
+	test_ksymbol();
+	test_beside_analysis();
 	write_module();
 	test_module();
 	test_vmlinux();

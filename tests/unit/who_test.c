@@ -82,8 +82,6 @@ static void test_fork(struct who *w)
 	CHECK(!strcmp(path_at(child->space, 0x1800), "newer") &&
 		      !strcmp(path_at(child->space, 0x1880), "new"),
 	      "or all that is not covered, when asked to do as perf does");
-	who_take_exit(w, &(struct perf_task){.pid = 21, .tid = 21});
-	CHECK(who_thread_find(w, 21)->has_exited, "an exited thread is kept for its last samples");
 	who_take_fork(w, &(struct perf_task){.pid = 21, .tid = 21, .ppid = 1, .ptid = 1});
 	CHECK_STR(who_thread_find(w, 21)->comm, ":21",
 		  "a number used again: nothing of the old thread is left");

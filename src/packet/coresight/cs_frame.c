@@ -2,6 +2,7 @@
 #include "packet/coresight/cs_frame.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "packet/coresight/cs_dstream.h"
 #include "packet/coresight/cs_slots.h"
 
@@ -317,17 +318,9 @@ struct cs_stream *cs_demux_stream(struct cs_demux *d, unsigned int id)
 
 uint64_t cs_stream_offset(const struct cs_stream *s, size_t pos)
 {
-	size_t lo = 0, hi = s->marks.nr;
+	size_t after = search_first(s->marks.nr, i, s->marks.data[i].pos > pos);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->marks.data[mid].pos <= pos)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? cs_stream_offset_from(&s->marks.data[lo - 1], pos) : 0;
+	return after ? cs_stream_offset_from(&s->marks.data[after - 1], pos) : 0;
 }
 
 uint64_t cs_stream_piece(const struct cs_stream *s, uint64_t pos, size_t *mark,

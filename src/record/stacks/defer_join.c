@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/stacks/defer_join.h"
 
+#include "base/search.h"
+
 enum {
 	SURE_AFTER = 8,       /* equal times, before nothing else is accepted */
 	MAX_WANTED = 1 << 20, /* cookies whose stacks never came; then every stack is wanted */
@@ -162,17 +164,10 @@ static bool take_newest(struct defer_join_queue *q, uint32_t tid, uint64_t time,
 /* How many of the requests, from the first on, are no later than @p time. */
 static size_t nr_until(const struct defer_join_queue *q, uint64_t time)
 {
-	size_t low = q->head, high = q->requests.nr;
+	const struct request *r = q->requests.data;
+	size_t head = q->head;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (q->requests.data[mid].time <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return head + search_first(q->requests.nr - head, i, r[head + i].time > time);
 }
 
 static struct request *find_of_task(const struct defer_join_queue *q, uint32_t tid, uint64_t time)

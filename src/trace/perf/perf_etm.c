@@ -4,7 +4,10 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "os/thread.h"
 #include "trace/perf/perf_etm_impl.h"
+#include "trace/perf/perf_etm_run.h"
+#include "trace/perf/perf_etm_thread.h"
 
 /* --- units --- */
 
@@ -80,7 +83,7 @@ static void thread(struct etm_trace *t, size_t unit, const struct flow_context *
 {
 	const struct perf_etm *p = (const struct perf_etm *)t;
 	struct pe_span s = pe_span_of(p, (uint32_t)unit, ticks, bound);
-	const struct pe_life *life;
+	const struct who_task *task;
 
 	bool has_cid = c->has_cid;
 
@@ -92,12 +95,12 @@ static void thread(struct etm_trace *t, size_t unit, const struct flow_context *
 	ret->tid = pe_tid_of(p, (uint32_t)unit, &s, has_cid, c->cid, c->has_vmid, c->vmid);
 	if (ret->tid == PE_NONE)
 		return;
-	life = pe_history_life(&p->history, ret->tid, pe_span_time(&s));
-	if (life)
-		ret->pid = life->pid;
+	task = who_history_task(&p->history, ret->tid, pe_span_time(&s));
+	if (task)
+		ret->pid = task->pid;
 	else if (!ret->tid)
 		ret->pid = 0;
-	ret->comm = pe_history_comm_of(&p->history, ret->tid, pe_span_time(&s));
+	ret->comm = who_history_comm_at(&p->history, ret->tid, pe_span_time(&s));
 }
 
 static bool time_of(struct etm_trace *t, size_t unit, uint64_t ticks, uint64_t *ret_ns)
@@ -115,8 +118,8 @@ static void free_trace(struct etm_trace *t)
 	struct perf_etm *p = (struct perf_etm *)t;
 
 	pe_queues_done(&p->queues);
-	pe_history_done(&p->history);
-	pe_guests_done(&p->guests);
+	who_history_done(&p->history);
+	pe_patches_done(&p->patches);
 	vec_done(&p->meta.cpus);
 	vec_done(&p->units);
 	map_u64_done(&p->by_id);
@@ -125,7 +128,9 @@ static void free_trace(struct etm_trace *t)
 	mem_free(p->more);
 	mem_free(p->sources);
 	os_lock_free(p->lock);
-	analyze_free(p->a);
+	ana_reader_done(&p->reader);
+	perf_file_free(p->file);
+	ana_places_done(&p->own);
 	mem_free(p);
 }
 
@@ -139,18 +144,40 @@ static const struct etm_trace_ops ops = {.run = pe_run,
 					 .locate = locate,
 					 .free = free_trace};
 
-static enum clew_err init(struct perf_etm *p, const struct perf_input *input,
-			  const struct dso_store_opts *symbols, struct clew_diag *diag)
+static enum clew_err close_patches(struct perf_etm *p, const struct dso_store_opts *symbols)
 {
-	struct ana_opts opts = {.symbols = *symbols, .is_mapped = input->is_mapped};
-	enum clew_err err = analyze_open(&p->a, input, &opts, diag);
+	const struct pe_patches_opts opts = {.symfs = symbols->symfs,
+					     .is_forced = symbols->force,
+					     .has_clock = pe_is_monotonic(p)};
+
+	return pe_patches_close(&p->patches, &p->history, &opts);
+}
+
+static enum clew_err open_file(struct perf_etm *p, const struct dso_store_opts *symbols,
+			       struct clew_diag *diag)
+{
+	enum clew_err err = perf_file_open(&p->file, &p->input, diag);
+
+	if (err)
+		return err;
+	if (ana_reader_init(&p->reader, p->file, &p->input, p->input.is_mapped) ||
+	    (p->places == &p->own && ana_places_init(&p->own, symbols, p->file, p->input.budget)))
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return CLEW_OK;
+}
+
+static enum clew_err init(struct perf_etm *p, const struct dso_store_opts *symbols,
+			  struct clew_diag *diag)
+{
+	struct budget *budget = p->input.budget;
+	enum clew_err err = open_file(p, symbols, diag);
 
 	if (err)
 		return err;
 	p->lock = os_lock_new();
-	if (!p->lock || pe_history_init(&p->history, input->budget))
+	if (!p->lock || who_history_init(&p->history, PE_NR_NO_CODE, budget))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	p->guests.account.budget = p->queues.account.budget = input->budget;
+	p->queues.account.budget = budget;
 	err = pe_read(p, diag);
 	if (err)
 		return err;
@@ -158,14 +185,14 @@ static enum clew_err init(struct perf_etm *p, const struct perf_input *input,
 	p->is_of_tasks = p->is_of_tasks && !p->queues.is_of_all;
 	if (!p->meta.is_there)
 		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "no CoreSight trace in it");
-	if (pe_queues_close(&p->queues) || make_units(p) ||
-	    pe_history_close(&p->history, symbols, pe_is_monotonic(p)))
+	if (pe_queues_close(&p->queues) || make_units(p) || close_patches(p, symbols))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
 }
 
-enum clew_err perf_etm_open(struct etm_trace **ret, const struct perf_input *input,
-			    const struct dso_store_opts *symbols, struct clew_diag *diag)
+static enum clew_err open_recording(struct etm_trace **ret, const struct perf_input *input,
+				    const struct dso_store_opts *symbols, struct ana_places *places,
+				    struct clew_diag *diag)
 {
 	struct perf_etm *p = mem_zalloc(sizeof(*p));
 	enum clew_err err;
@@ -174,10 +201,28 @@ enum clew_err perf_etm_open(struct etm_trace **ret, const struct perf_input *inp
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	p->trace.ops = &ops;
 	p->trace.progress = input->progress;
-	err = init(p, input, symbols, diag);
+	p->input = *input;
+	p->places = places ? places : &p->own;
+	err = init(p, symbols, diag);
 	if (err)
 		free_trace(&p->trace);
 	else
 		*ret = &p->trace;
+	return err;
+}
+
+enum clew_err perf_etm_open(struct etm_trace **ret, const struct perf_input *input,
+			    const struct dso_store_opts *symbols, struct clew_diag *diag)
+{
+	return open_recording(ret, input, symbols, NULL, diag);
+}
+
+enum clew_err perf_etm_open_in(struct etm_trace **ret, struct analyze *a, struct clew_diag *diag)
+{
+	enum clew_err err =
+		open_recording(ret, analyze_input(a), analyze_symbols(a), analyze_places(a), diag);
+
+	if (!err)
+		analyze_set_single_threaded(a); /* both look up symbols */
 	return err;
 }

@@ -9,16 +9,22 @@
  * perf.data with cs_etm: AUXTRACE_INFO (metadata 0 to 2) tells the trace units, AUX_OUTPUT_HW_ID
  * their IDs, AUX records which bytes of the AUXTRACE buffers are trace and whether they are
  * formatted, truncated, or a snapshot. All other records are read first: they are the history of
- * threads and mappings from which code and threads are told at any time.
+ * threads and mappings, which is asked for code and threads of any time.
  */
 
 /**
- * One unit for each CPU that is told of; all in session 0. Its bounds are the times of the AUX
+ * One unit for each CPU in the metadata; all in session 0. Its bounds are the times of the AUX
  * records, ns; of a recording without times they only tell the order of its records.
  * @p input and @p symbols are borrowed for its life. Trace of a pipe is kept in memory, up to 1
  * GiB.
  * @return CLEW_UNSUPPORTED: no cs_etm in it (diag.what says what is); else as perf_file_open(). */
 enum clew_err perf_etm_open(struct etm_trace **ret, const struct perf_input *input,
 			    const struct dso_store_opts *symbols, struct clew_diag *diag);
+
+/**
+ * The trace of the recording that @p a reads, before its run: with its input and its binaries, each
+ * of which is known once. Ends before @p a does; both run in one thread. Errors as perf_etm_open().
+ */
+enum clew_err perf_etm_open_in(struct etm_trace **ret, struct analyze *a, struct clew_diag *diag);
 
 #endif

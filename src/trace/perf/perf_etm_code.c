@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/hash.h"
 #include "image/dso_code.h"
+#include "os/thread.h"
 #include "trace/perf/perf_etm_impl.h"
+#include "trace/perf/perf_etm_thread.h"
 
 enum { BACK_BITS = 2, MAX_BACK = 3 }; /* programs before an exec that are looked at too */
 
@@ -25,26 +27,26 @@ static uint32_t number(uint32_t version, uint64_t back)
 	return version << BACK_BITS | (uint32_t)(back < MAX_BACK ? back : MAX_BACK);
 }
 
-static uint32_t version_at(const struct pe_line *l, uint64_t time)
+static uint32_t version_at(const struct who_timeline *l, uint64_t time)
 {
-	const struct pe_event *e = pe_line_at(l, time);
+	const struct who_change *e = who_timeline_at(l, time);
 
 	return e ? e->value : l->data[0].value;
 }
 
 /** How often another program took the process over in the span. */
-static uint64_t nr_execs(const struct pe_space *space, const struct pe_span *s)
+static uint64_t nr_execs(const struct who_space_line *space, const struct pe_span *s)
 {
-	const struct pe_event *first = pe_line_at(&space->execs, s->from),
-			      *last = pe_line_at(&space->execs, s->to);
+	const struct who_change *first = who_timeline_at(&space->execs, s->from),
+				*last = who_timeline_at(&space->execs, s->to);
 
 	return s->is_ticks ? 0 : (last ? last->value : 0) - (first ? first->value : 0);
 }
 
-static uint32_t space_of(const struct pe_history *h, const struct pe_life *life,
+static uint32_t space_of(const struct who_history *h, const struct who_task *task,
 			 const struct pe_span *s)
 {
-	const struct pe_space *space = &h->spaces.data[life->space];
+	const struct who_space_line *space = &h->spaces.data[task->space];
 
 	return number(version_at(&space->versions, pe_span_time(s)), nr_execs(space, s));
 }
@@ -52,28 +54,28 @@ static uint32_t space_of(const struct pe_history *h, const struct pe_life *life,
 static uint32_t user_space(const struct perf_etm *p, uint32_t unit, const struct code_key *k,
 			   const struct pe_span *s)
 {
-	const struct pe_history *h = &p->history;
+	const struct who_history *h = &p->history;
 	uint32_t tid = pe_tid_of(p, unit, s, k->has_cid, k->cid, k->has_vmid, k->vmid);
-	const struct pe_life *life;
+	const struct who_task *task;
 
 	if (tid == PE_NONE)
 		return number(PE_NO_THREAD, 0);
-	life = pe_history_life(h, tid, pe_span_time(s));
-	if (!life)
+	task = who_history_task(h, tid, pe_span_time(s));
+	if (!task)
 		return number(PE_NO_PROCESS, 0);
-	return space_of(h, life, s);
+	return space_of(h, task, s);
 }
 
 /** The process that is the guest that runs: of the thread in CONTEXTIDR_EL2, else of who was
- * switched to. A VMID alone names no process. PE_NONE: nobody told. */
+ * switched to. A VMID alone names no process. PE_NONE: unknown. */
 static uint32_t machine_of(const struct perf_etm *p, uint32_t unit, const struct code_key *k,
 			   const struct pe_span *s)
 {
 	uint32_t tid = pe_tid_of(p, unit, s, false, 0, k->has_vmid, k->vmid);
-	const struct pe_life *life =
-		tid == PE_NONE ? NULL : pe_history_life(&p->history, tid, pe_span_time(s));
+	const struct who_task *task =
+		tid == PE_NONE ? NULL : who_history_task(&p->history, tid, pe_span_time(s));
 
-	return life ? life->pid : PE_NONE;
+	return task ? task->pid : PE_NONE;
 }
 
 /** A guest's kernel, or the process of the thread that CONTEXTIDR_EL1 names there. */
@@ -82,18 +84,18 @@ static uint32_t guest_space(const struct perf_etm *p, uint32_t unit, const struc
 {
 	uint32_t machine = machine_of(p, unit, k, s), id;
 	bool is_named = p->units.data[unit].config.has_cid && k->has_cid;
-	const struct pe_life *life = NULL;
+	const struct who_task *task = NULL;
 
-	if (!p->guests.ids.nr)
+	if (!p->history.guests.ids.nr)
 		return number(PE_GUEST, 0);
 	if (machine == PE_NONE)
-		return number(PE_GUEST_UNTOLD, 0);
+		return number(PE_GUEST_UNKNOWN, 0);
 	if (!k->el && !is_named)
 		return number(PE_GUEST_THREAD, 0);
-	id = pe_guests_find(&p->guests, machine, k->el ? PE_GUEST_KERNEL_PID : k->cid);
+	id = who_guests_find(&p->history.guests, machine, k->el ? WHO_GUEST_KERNEL_PID : k->cid);
 	if (id != PE_NONE)
-		life = pe_history_life(&p->history, id, pe_span_time(s));
-	return life ? space_of(&p->history, life, s) : number(PE_GUEST, 0);
+		task = who_history_task(&p->history, id, pe_span_time(s));
+	return task ? space_of(&p->history, task, s) : number(PE_GUEST, 0);
 }
 
 uint32_t pe_code_space(void *ctx, const struct code_key *k)
@@ -101,9 +103,9 @@ uint32_t pe_code_space(void *ctx, const struct code_key *k)
 	const struct pe_unit_code *u = ctx;
 	const struct perf_etm *p = u->owner;
 	struct pe_span s = pe_span_of(p, u->unit, k->ticks, k->bound);
-	const struct pe_history *h = &p->history;
+	const struct who_history *h = &p->history;
 
-	if (!pe_history_knows(h, pe_span_time(&s)))
+	if (!who_history_knows(h, pe_span_time(&s)))
 		return number(PE_NOT_KEPT, 0);
 	if (k->el == 3 || k->security != CODE_NONSECURE)
 		return number(PE_FIRMWARE, 0);
@@ -115,15 +117,15 @@ uint32_t pe_code_space(void *ctx, const struct code_key *k)
 }
 
 /** The mapping at @p addr, in the space's own program or in one that an exec replaced. */
-static struct pe_map *map_at(const struct pe_history *h, uint32_t space, uint64_t addr)
+static struct who_map *map_at(const struct who_history *h, uint32_t space, uint64_t addr)
 {
 	uint32_t back = space & MAX_BACK, version = space >> BACK_BITS;
-	struct pe_map *m = NULL;
+	struct who_map *m = NULL;
 
 	while (version < h->versions.nr) {
-		const struct pe_version *v = &h->versions.data[version];
+		const struct who_version *v = &h->versions.data[version];
 
-		m = pe_maps_find(&h->maps.data[v->maps], addr);
+		m = who_history_map(&h->maps.data[v->maps], addr);
 		if (m || !back--)
 			break;
 		version = v->before;
@@ -131,26 +133,19 @@ static struct pe_map *map_at(const struct pe_history *h, uint32_t space, uint64_
 	return m;
 }
 
-static struct ana_place *place_of(struct perf_etm *p, struct pe_map *m)
-{
-	if (!m->place)
-		m->place = ana_place_of(p->a, &m->map, m->is_kernel);
-	return m->place;
-}
-
 /** @p r is in the dso's terms: turn it into addresses, inside the mapping. */
-static bool to_addresses(const struct pe_map *m, const struct ana_place *place, uint64_t addr,
+static bool to_addresses(const struct who_map *m, const struct ana_place *place, uint64_t addr,
 			 struct code_region *r)
 {
-	uint64_t delta = place->is_absolute ? 0 : m->map.start - m->map.pgoff;
+	uint64_t delta = place->is_absolute ? 0 : m->start - m->pgoff;
 	uint64_t start = r->start + delta, end = r->end + delta;
 
 	if (start > addr || end <= addr)
 		return false;
-	if (start < m->map.start)
-		start = m->map.start;
-	if (end > m->map.end)
-		end = m->map.end;
+	if (start < m->start)
+		start = m->start;
+	if (end > m->end)
+		end = m->end;
 	r->bytes += start - delta - r->start;
 	r->start = start;
 	r->end = end;
@@ -158,16 +153,16 @@ static bool to_addresses(const struct pe_map *m, const struct ana_place *place, 
 }
 
 /** What the binary holds there. Under the lock. */
-static bool find_in_binary(struct perf_etm *p, struct pe_map *m, uint64_t addr,
+static bool find_in_binary(struct perf_etm *p, struct who_map *m, uint64_t addr,
 			   struct code_region *ret)
 {
-	struct ana_place *place = m ? place_of(p, m) : NULL;
+	struct ana_place *place = m ? ana_place_of(p->places, m) : NULL;
 	uint64_t rel = addr;
 
 	if (!place)
 		return false;
 	if (!place->is_absolute)
-		rel = addr - m->map.start + m->map.pgoff;
+		rel = addr - m->start + m->pgoff;
 	return dso_find_code(place->dso, rel, ret) && to_addresses(m, place, addr, ret);
 }
 
@@ -182,17 +177,17 @@ static void clip(struct code_region *r, const struct code_region *to)
 }
 
 /** The kernel's: what it wrote into itself counts before its image. */
-static bool find_in_kernel(struct perf_etm *p, const struct pe_version *v, struct pe_map *m,
+static bool find_in_kernel(struct perf_etm *p, const struct who_version *v, struct who_map *m,
 			   uint64_t addr, struct code_region *ret)
 {
-	enum pe_patched patched = PE_NOT_PATCHED;
+	enum code_patched patched = CODE_NOT_PATCHED;
 	struct code_region r = {0, UINT64_MAX, NULL};
 
 	if (v->patches)
-		patched = pe_patches_find(v->patches, v->time, addr, &r);
-	if (patched == PE_REMOVED)
+		patched = code_patches_find(v->patches, v->time, addr, &r);
+	if (patched == CODE_REMOVED)
 		return false;
-	if (patched != PE_PATCHED && find_in_binary(p, m, addr, ret)) {
+	if (patched != CODE_PATCHED && find_in_binary(p, m, addr, ret)) {
 		clip(ret, &r);
 		return true;
 	}
@@ -201,22 +196,22 @@ static bool find_in_kernel(struct perf_etm *p, const struct pe_version *v, struc
 }
 
 /** A process's: what a compiler made lies in memory that is of no file. */
-static bool find_in_process(struct perf_etm *p, const struct pe_version *v, struct pe_map *m,
+static bool find_in_process(struct perf_etm *p, const struct who_version *v, struct who_map *m,
 			    uint64_t addr, struct code_region *ret)
 {
 	if (find_in_binary(p, m, addr, ret))
 		return true;
 	if (!m || !v->patches)
 		return false;
-	pe_patches_find(v->patches, v->time, addr, ret);
+	code_patches_find(v->patches, v->time, addr, ret);
 	return ret->bytes;
 }
 
 /** Under the lock. */
-static bool find_locked(struct perf_etm *p, uint32_t space, struct pe_map *m, uint64_t addr,
+static bool find_locked(struct perf_etm *p, uint32_t space, struct who_map *m, uint64_t addr,
 			struct code_region *ret)
 {
-	const struct pe_version *v = &p->history.versions.data[space >> BACK_BITS];
+	const struct who_version *v = &p->history.versions.data[space >> BACK_BITS];
 
 	return v->is_kernel ? find_in_kernel(p, v, m, addr, ret)
 			    : find_in_process(p, v, m, addr, ret);
@@ -225,7 +220,7 @@ static bool find_locked(struct perf_etm *p, uint32_t space, struct pe_map *m, ui
 bool pe_code_find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret)
 {
 	struct perf_etm *p = ((const struct pe_unit_code *)ctx)->owner;
-	struct pe_map *m = map_at(&p->history, space, addr);
+	struct who_map *m = map_at(&p->history, space, addr);
 	struct code_region r;
 	bool is_found;
 
@@ -245,13 +240,13 @@ const char *pe_code_why(void *ctx, uint32_t space, uint64_t addr)
 		[PE_NO_THREAD] = "nothing tells which thread ran",
 		[PE_NO_PROCESS] = "the recording knows no thread of that number",
 		[PE_GUEST] = "a virtual machine's code, which the recording does not hold",
-		[PE_GUEST_UNTOLD] = "code of a virtual machine, and nothing tells which one ran",
+		[PE_GUEST_UNKNOWN] = "code of a virtual machine, and nothing tells which one ran",
 		[PE_GUEST_THREAD] =
 			"a virtual machine's code, and nothing tells which of its threads ran",
 		[PE_FIRMWARE] = "code of firmware or of the secure world",
 		[PE_NOT_KEPT] = "the memory budget had no room for what was recorded of it"};
 	struct perf_etm *p = ((const struct pe_unit_code *)ctx)->owner;
-	struct pe_map *m = map_at(&p->history, space, addr);
+	struct who_map *m = map_at(&p->history, space, addr);
 	const char *why = "out of memory";
 	struct ana_place *place;
 	struct code_region r;
@@ -260,9 +255,11 @@ const char *pe_code_why(void *ctx, uint32_t space, uint64_t addr)
 		return whys[space >> BACK_BITS];
 	if (!m)
 		return "no mapping was recorded there";
+	if (m->flags == WHO_MAP_IS_KSYMBOL)
+		return "code the kernel made at run time, which the recording does not hold";
 	os_lock(p->lock);
 	find_locked(p, space, m, addr, &r); /* the reason is that of the last question */
-	place = place_of(p, m);
+	place = ana_place_of(p->places, m);
 	if (place)
 		why = dso_why_no_code(place->dso);
 	os_unlock(p->lock);
@@ -273,27 +270,24 @@ const char *pe_code_why(void *ctx, uint32_t space, uint64_t addr)
 
 struct pe_loc {
 	struct ana_loc loc;
-	const struct pe_map *map;
+	const struct who_map *map;
 	uint32_t space; /* of those without a map */
 };
 
-static uint8_t level_of_guest(const struct perf_etm *p, const struct pe_map *m)
+static uint8_t level_of_guest(const struct perf_etm *p, const struct who_map *m)
 {
-	uint32_t number = m ? m->map.pid - PE_GUEST_FIRST : UINT32_MAX;
+	const struct who_guest_id *id = m ? who_guests_id(&p->history.guests, m->pid) : NULL;
 
-	if (number >= p->guests.ids.nr)
-		return ANA_GUEST_KERNEL;
-	return p->guests.ids.data[number] == PE_GUEST_KERNEL_PID ? ANA_GUEST_KERNEL
-								 : ANA_GUEST_USER;
+	return !id || id->id == WHO_GUEST_KERNEL_PID ? ANA_GUEST_KERNEL : ANA_GUEST_USER;
 }
 
-static uint8_t level_of(const struct perf_etm *p, uint32_t space, const struct pe_map *m)
+static uint8_t level_of(const struct perf_etm *p, uint32_t space, const struct who_map *m)
 {
 	uint32_t version = space >> BACK_BITS;
 
 	if (version == PE_GUEST_THREAD)
 		return ANA_GUEST_USER;
-	if (version == PE_GUEST || version == PE_GUEST_UNTOLD ||
+	if (version == PE_GUEST || version == PE_GUEST_UNKNOWN ||
 	    p->history.versions.data[version].is_guest)
 		return level_of_guest(p, m);
 	if (version == PE_FIRMWARE)
@@ -304,10 +298,10 @@ static uint8_t level_of(const struct perf_etm *p, uint32_t space, const struct p
 }
 
 static const struct ana_loc *make_loc(struct perf_etm *p, uint64_t key, uint32_t space,
-				      struct pe_map *m, uint64_t addr)
+				      struct who_map *m, uint64_t addr)
 {
-	struct pe_loc *l = arena_zalloc(&p->a->memory, sizeof(*l));
-	struct ana_place *place = m ? place_of(p, m) : NULL;
+	struct pe_loc *l = arena_zalloc(&p->places->memory, sizeof(*l));
+	struct ana_place *place = m ? ana_place_of(p->places, m) : NULL;
 
 	if (!l || (m && !place) || !map_u64_put(&p->locs, key, (uintptr_t)l))
 		return NULL;
@@ -320,7 +314,7 @@ static const struct ana_loc *make_loc(struct perf_etm *p, uint64_t key, uint32_t
 	if (!place)
 		return &l->loc;
 	if (!place->is_absolute)
-		l->loc.rel = addr - m->map.start + m->map.pgoff;
+		l->loc.rel = addr - m->start + m->pgoff;
 	l->loc.dso = place->dso;
 	l->loc.sym = place->only_sym ? place->only_sym : dso_find_sym(place->dso, l->loc.rel);
 	return &l->loc;
@@ -328,7 +322,7 @@ static const struct ana_loc *make_loc(struct perf_etm *p, uint64_t key, uint32_t
 
 const struct ana_loc *pe_code_locate(struct perf_etm *p, uint32_t space, uint64_t addr)
 {
-	struct pe_map *m = map_at(&p->history, space, addr);
+	struct who_map *m = map_at(&p->history, space, addr);
 	uint64_t key = hash_two(addr, m ? (uintptr_t)m : space), *at;
 	const struct ana_loc *loc = NULL;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/perf_etm_meta.h"
+
 #include "base/err.h"
-#include "trace/perf/perf_etm_impl.h"
 
 /*
  * AUXTRACE_INFO of cs_etm: words, in the file's byte order.
@@ -88,7 +89,7 @@ static enum clew_err take_block(struct pe_meta *m, struct words *w)
 	uint64_t magic, cpu, nr;
 	struct words block;
 
-	if (!next_word(w, &magic) || !next_word(w, &cpu) || cpu >= PE_NONE)
+	if (!next_word(w, &magic) || !next_word(w, &cpu) || cpu >= UINT32_MAX)
 		return CLEW_BAD_FILE;
 	if (m->version == 0)
 		nr = magic == MAGIC_ETM3 ? ETM3_WORDS_V0 : ETM4_WORDS_V0;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/perf_etm_queue.h"
+
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "trace/perf/perf_etm_impl.h"
+#include "base/search.h"
+#include "perfdata/perf_file.h"
 
 /*
  * Trace lies in AUXTRACE records, as the recorder took it from the rings; AUX records say which
@@ -47,7 +50,7 @@ enum clew_err pe_queues_take_ids(struct pe_queues *q, const struct perf_record *
 
 		if (cpu == PE_NONE && e.tid >= PE_NONE)
 			continue;
-		if (!has_room(q, PE_TABLE_BYTES))
+		if (!has_room(q, BUDGET_TABLE_BYTES))
 			return CLEW_OK;
 		if (!map_u64_put(&q->by_event, e.id, key_of(cpu, (uint32_t)e.tid)))
 			return CLEW_NO_MEMORY;
@@ -70,7 +73,7 @@ enum clew_err pe_queues_take_buffer(struct pe_queues *q, const struct perf_recor
 		return clew_fail(diag, CLEW_LIMIT, r->offset,
 				 "more trace buffers than any recording");
 	/* Sorting takes as much again. */
-	if (!has_room(q, 3 * sizeof(b) + PE_TABLE_BYTES))
+	if (!has_room(q, 3 * sizeof(b) + BUDGET_TABLE_BYTES))
 		return CLEW_OK;
 	b.offset = x.offset;
 	q->has_cpus |= x.cpu != PE_NONE;
@@ -155,22 +158,20 @@ static uint32_t ring_of(const struct pe_queues *q, const struct pe_chunk *c)
 	return q->nr == 1 && (!q->has_cpus || c->cpu == PE_NONE) ? 0 : PE_NONE;
 }
 
-/** The first buffer of the ring that ends behind @p offset. */
+static bool ends_after(const struct pe_buffer *b, uint32_t queue, uint64_t offset)
+{
+	if (b->queue != queue)
+		return b->queue > queue;
+	return b->offset > offset || offset - b->offset < b->bytes;
+}
+
+/** The first buffer of the ring that ends after @p offset. */
 static uint32_t buffer_at(const struct pe_queues *q, uint32_t queue, uint64_t offset)
 {
-	size_t low = 0, high = q->buffers.nr;
+	const struct pe_buffer *b = q->buffers.data;
+	size_t at = search_first(q->buffers.nr, i, ends_after(&b[i], queue, offset));
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct pe_buffer *b = &q->buffers.data[mid];
-
-		if (b->queue < queue ||
-		    (b->queue == queue && b->offset <= offset && offset - b->offset >= b->bytes))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < q->buffers.nr && q->buffers.data[low].queue == queue ? (uint32_t)low : PE_NONE;
+	return at < q->buffers.nr && b[at].queue == queue ? (uint32_t)at : PE_NONE;
 }
 
 /** Sizes are filled up to 8: what lies behind a buffer begins with the next one. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/perf_etm_run.h"
+
 #include "base/err.h"
 #include "trace/etm_marks.h"
 #include "trace/perf/perf_etm_impl.h"
@@ -181,7 +183,7 @@ static struct bytes part_of(const struct pe_buffer *b, uint64_t from, uint64_t e
 /** The lane's trace up to file offset @p to is decoded: its pages may go. */
 static void release(const struct etm_steps *r, struct lane *l, uint64_t to)
 {
-	const struct perf_input *in = &r->p->a->input;
+	const struct perf_input *in = &r->p->input;
 	const struct os_map map = {in->data, in->size};
 
 	if (to < l->released || to - l->released > RELEASE_MAX)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/perf_etm_thread.h"
+
+#include "base/search.h"
 #include "perfdata/perf_clock.h"
 #include "trace/perf/perf_etm_impl.h"
 
@@ -23,25 +26,16 @@ bool pe_time(const struct perf_etm *p, uint32_t unit, uint64_t ticks, uint64_t *
 /** The chunk of trace that ended at @p bound, and that may hold some of the unit's. */
 static const struct pe_chunk *chunk_at(const struct perf_etm *p, uint32_t cpu, uint64_t bound)
 {
-	size_t low = 0, high = p->queues.chunks.nr;
 	const struct pe_chunk *c = p->queues.chunks.data, *other = NULL;
+	size_t nr = p->queues.chunks.nr, at = search_first(nr, i, c[i].time >= bound);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c[mid].time < bound)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (size_t end = low + MAX_SAME_TIME;
-	     low < p->queues.chunks.nr && low < end && c[low].time == bound; low++) {
-		if (c[low].buffer == PE_NONE)
+	for (size_t end = at + MAX_SAME_TIME; at < nr && at < end && c[at].time == bound; at++) {
+		if (c[at].buffer == PE_NONE)
 			continue;
-		if (c[low].cpu == cpu)
-			return &c[low];
-		if (!other && !pe_chunk_is_raw(&c[low]))
-			other = &c[low];
+		if (c[at].cpu == cpu)
+			return &c[at];
+		if (!other && !pe_chunk_is_raw(&c[at]))
+			other = &c[at];
 	}
 	return other;
 }
@@ -85,5 +79,5 @@ uint32_t pe_tid_of(const struct perf_etm *p, uint32_t unit, const struct pe_span
 		return cid;
 	if (p->is_of_tasks)
 		return s->chunk ? s->chunk->tid : PE_NONE;
-	return pe_history_runner(&p->history, cpu, s->is_ticks ? at : s->from, at);
+	return who_history_runner(&p->history, cpu, s->is_ticks ? at : s->from, at);
 }

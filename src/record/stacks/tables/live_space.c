@@ -6,12 +6,14 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/interval_map.h"
 #include "base/map_u64.h"
 #include "base/vec.h"
 #include "os/clock.h"
 #include "os/proc.h"
 #include "os/proc_map.h"
 #include "record/stacks/tables/live_code.h"
+#include "who/who_play.h"
 
 enum {
 	MAX_FILES = 1 << 16,     /* different ones; further ones have no tables */
@@ -225,69 +227,38 @@ static uint32_t file_number(struct live_space *l, struct file f)
 	return (uint32_t)(l->files.nr - 1);
 }
 
-/* The first map that ends above @address. */
-static size_t first_above(const struct process *p, uint64_t address)
+static bool cut(void *ctx, void *element, uint64_t start, uint64_t end)
 {
-	size_t lo = 0, hi = p->maps.nr;
+	struct map *m = element;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->maps.data[mid].end <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	(void)ctx;
+	m->offset += start - m->start;
+	m->start = start;
+	m->end = end;
+	return true;
 }
 
-/* Make room at [start, end): what was there is cut or gone. @return where a map belongs. */
-static size_t cut_out(struct process *p, uint64_t start, uint64_t end)
+static const struct interval_type type = {sizeof(struct map), false, cut};
+
+static struct interval_map intervals_of(const struct process *p)
 {
-	size_t at = first_above(p, start), to = at;
-
-	if (at < p->maps.nr && p->maps.data[at].start < start) {
-		struct map tail = p->maps.data[at];
-
-		p->maps.data[at].end = start;
-		at++;
-		to = at;
-		if (tail.end > end) { /* a hole in one map */
-			tail.offset += end - tail.start;
-			tail.start = end;
-			if (vec_push(&p->maps, tail)) {
-				memmove(&p->maps.data[at + 1], &p->maps.data[at],
-					(p->maps.nr - 1 - at) * sizeof(tail));
-				p->maps.data[at] = tail;
-			}
-			return at;
-		}
-	}
-	while (to < p->maps.nr && p->maps.data[to].end <= end)
-		to++;
-	if (to > at)
-		memmove(&p->maps.data[at], &p->maps.data[to],
-			(p->maps.nr - to) * sizeof(struct map));
-	p->maps.nr -= to - at;
-	if (at < p->maps.nr && p->maps.data[at].start < end) {
-		p->maps.data[at].offset += end - p->maps.data[at].start;
-		p->maps.data[at].start = end;
-	}
-	return at;
+	return (struct interval_map){&type, p->maps.data, p->maps.nr};
 }
 
 static void add_map(struct live_space *l, struct process *p, const struct map *m)
 {
-	size_t at;
+	struct interval_map v;
 
 	if (m->end <= m->start || p->maps.nr >= MAX_MAPS)
 		return;
-	at = cut_out(p, m->start, m->end);
 	p->id = ++l->last_id;
-	if (!vec_push(&p->maps, *m))
+	if (!vec_reserve(&p->maps, p->maps.nr + 2)) {
+		p->maps.nr = 0; /* to be read from /proc again */
 		return;
-	memmove(&p->maps.data[at + 1], &p->maps.data[at], (p->maps.nr - 1 - at) * sizeof(*m));
-	p->maps.data[at] = *m;
+	}
+	v = intervals_of(p);
+	interval_insert(&v, NULL, m);
+	p->maps.nr = v.nr;
 }
 
 static void add_line(struct live_space *l, struct process *p, const struct proc_map *line)
@@ -336,79 +307,80 @@ static void read_maps(struct live_space *l, struct process *p, uint32_t pid)
 	p->id = ++l->last_id;
 }
 
-static void on_mmap(struct live_space *l, const struct perf_record *r)
+static enum clew_err on_mmap(void *ctx, uint64_t time, bool is_kernel, const struct perf_mmap *m)
 {
-	struct perf_mmap m;
+	struct live_space *l = ctx;
+	struct file f = {.name = m->filename};
 	struct process *p;
-	struct map map;
-	struct file f = {0};
+	struct map map = {.start = m->start, .end = m->start + m->len, .offset = m->pgoff};
 
-	/* Kernel text has pid -1, data no code. */
-	if (perf_mmap_parse(r, &m) != CLEW_OK || m.is_data || !(m.prot & PROC_MAP_X) ||
-	    (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
-		return;
-	p = find_process(l, m.pid);
+	(void)time;
+	if (is_kernel || m->is_data || !(m->prot & PROC_MAP_X))
+		return CLEW_OK;
+	p = find_process(l, m->pid);
 	if (!p)
-		return; /* read from /proc when it is wanted, this map among the others */
-	map = (struct map){.start = m.start, .end = m.start + m.len, .offset = m.pgoff};
-	map.is_probes = !strcmp(m.filename, unw_probes_name);
-	f = (struct file){.name = m.filename, .nr_build_id = m.has_build_id ? m.build_id_bytes : 0};
-	if (m.has_build_id) {
-		memcpy(f.build_id, m.build_id, sizeof(f.build_id));
+		return CLEW_OK; /* read from /proc when it is wanted, this map among the others */
+	map.is_probes = !strcmp(m->filename, unw_probes_name);
+	if (m->has_build_id) {
+		f.nr_build_id = m->build_id_bytes;
+		memcpy(f.build_id, m->build_id, sizeof(f.build_id));
 	} else {
-		f.dev = (uint64_t)m.maj << 32 | m.min;
-		f.ino = m.ino;
+		f.dev = (uint64_t)m->maj << 32 | m->min;
+		f.ino = m->ino;
 	}
 	map.file = file_number(l, f);
 	add_map(l, p, &map);
+	return CLEW_OK;
 }
 
-static void on_fork(struct live_space *l, const struct perf_record *r)
+/* All maps of the new image are recorded from here on. */
+static enum clew_err on_comm(void *ctx, uint64_t time, const struct perf_comm *c)
 {
+	(void)time;
+	if (c->is_exec)
+		make_process(ctx, c->pid);
+	return CLEW_OK;
+}
+
+static enum clew_err on_fork(void *ctx, uint64_t time, const struct perf_task *t)
+{
+	struct live_space *l = ctx;
 	const struct process *parent;
 	struct process *child;
-	struct perf_task t;
 
-	if (perf_task_parse(r, &t) != CLEW_OK || t.pid == t.ppid || t.pid != t.tid)
-		return;
-	forget(l, t.pid);
-	parent = find_process(l, t.ppid);
+	(void)time;
+	if (t->pid == t->ppid || t->pid != t->tid)
+		return CLEW_OK;
+	forget(l, t->pid);
+	parent = find_process(l, t->ppid);
 	if (!parent)
-		return;
-	child = make_process(l, t.pid);
-	parent = find_process(l, t.ppid); /* forgotten, if there were too many */
+		return CLEW_OK;
+	child = make_process(l, t->pid);
+	parent = find_process(l, t->ppid); /* forgotten, if there were too many */
 	if (!child || !parent || !vec_reserve(&child->maps, parent->maps.nr))
-		return;
+		return CLEW_OK;
 	if (parent->maps.nr)
 		memcpy(child->maps.data, parent->maps.data,
 		       parent->maps.nr * sizeof(*parent->maps.data));
 	child->maps.nr = parent->maps.nr;
+	return CLEW_OK;
+}
+
+/* Threads that outlive the first are read from /proc. */
+static enum clew_err on_end(void *ctx, uint64_t time, const struct perf_task *t)
+{
+	(void)time;
+	if (t->pid == t->tid)
+		forget(ctx, t->pid);
+	return CLEW_OK;
 }
 
 void live_space_record(struct live_space *l, const struct perf_record *r)
 {
-	struct perf_task t;
-	struct perf_comm c;
+	static const struct who_player player = {
+		.mmap = on_mmap, .comm = on_comm, .fork = on_fork, .exit = on_end};
 
-	switch (r->type) {
-	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		on_mmap(l, r);
-		break;
-	case PERF_RECORD_FORK:
-		on_fork(l, r);
-		break;
-	case PERF_RECORD_COMM: /* all maps of the new image are told of from here on */
-		if (perf_comm_parse(r, &c) == CLEW_OK && c.is_exec)
-			make_process(l, c.pid);
-		break;
-	case PERF_RECORD_EXIT: /* threads that outlive the first are read from /proc */
-		if (perf_task_parse(r, &t) == CLEW_OK && t.pid == t.tid)
-			forget(l, t.pid);
-		break;
-	default:
-		break;
-	}
+	who_play(&player, l, NULL, r, &(struct who_stamp){0});
 }
 
 static const struct unw_code *code_of(struct live_space *l, uint32_t pid, const struct map *m)
@@ -436,9 +408,10 @@ static const struct unw_code *code_of(struct live_space *l, uint32_t pid, const 
 
 static const struct map *map_at(const struct process *p, uint64_t pc)
 {
-	size_t at = first_above(p, pc);
+	struct interval_map v = intervals_of(p);
+	size_t i = interval_find(&v, pc);
 
-	return at < p->maps.nr && p->maps.data[at].start <= pc ? &p->maps.data[at] : NULL;
+	return i < v.nr ? &p->maps.data[i] : NULL;
 }
 
 static bool find(void *ctx, uint64_t pc, struct unw_map *ret)

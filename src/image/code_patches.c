@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "image/code_patches.h"
+
 #include <stdlib.h>
 
+#include "base/map_u64.h"
+#include "base/search.h"
 #include "elf/jitdump.h"
 #include "os/self.h"
-#include "trace/perf/perf_etm_impl.h"
 
-/*
- * Code that records told byte by byte, each from its time on: what the kernel wrote into itself
- * (TEXT_POKE), and what a compiler made while the program ran (jitdump). Addresses are cut into
- * segments at all beginnings and ends; each segment has its patches by time.
+/* Addresses are cut into segments at all beginnings and ends; each segment has its patches by time.
  */
 enum { MAX_PATCHES = 4 << 20, MAX_REFS = 16 << 20, MAX_DUMP_BYTES = 1 << 30 };
 
 /* --- collecting --- */
 
-struct pe_patches *pe_patches_new(void)
+struct code_patches *code_patches_new(void)
 {
-	return mem_zalloc(sizeof(struct pe_patches));
+	return mem_zalloc(sizeof(struct code_patches));
 }
 
-void pe_patches_free(struct pe_patches *p)
+void code_patches_free(struct code_patches *p)
 {
 	if (!p)
 		return;
@@ -29,9 +29,9 @@ void pe_patches_free(struct pe_patches *p)
 	mem_free(p);
 }
 
-static enum clew_err add(struct pe_patches *p, const struct pe_patch *patch)
+static enum clew_err add(struct code_patches *p, const struct code_patch *patch)
 {
-	struct pe_patch n = *patch;
+	struct code_patch n = *patch;
 
 	if (p->all.nr >= MAX_PATCHES || n.start >= n.end)
 		return CLEW_OK;
@@ -40,24 +40,24 @@ static enum clew_err add(struct pe_patches *p, const struct pe_patch *patch)
 }
 
 /** Old and new code may differ in length: what both have, then what one has. */
-enum clew_err pe_patches_poke(struct pe_patches *p, struct arena *memory, uint64_t time,
-			      const struct perf_text_poke *t)
+enum clew_err code_patches_poke(struct code_patches *p, struct arena *memory,
+				const struct code_poke *t)
 {
-	size_t old = t->old_len, new = t->new_len, both = old < new ? old : new;
+	size_t old = t->old_bytes, new = t->new_bytes, both = old < new ? old : new;
 	const uint8_t *copy =
 		(const uint8_t *)arena_strndup(memory, (const char *)t->bytes, old + new);
-	struct pe_patch first = {.time = time, .start = t->addr, .end = t->addr + both}, rest;
+	struct code_patch first = {.time = t->time, .start = t->addr, .end = t->addr + both}, rest;
 	enum clew_err err;
 
 	if (!copy)
 		return CLEW_NO_MEMORY;
 	first.old = copy;
 	first.bytes = copy + old;
-	rest = (struct pe_patch){.time = time,
-				 .start = t->addr + both,
-				 .end = t->addr + (old > new ? old : new),
-				 .old = old > new ? copy + both : NULL,
-				 .bytes = new > old ? copy + old + both : NULL};
+	rest = (struct code_patch){.time = t->time,
+				   .start = t->addr + both,
+				   .end = t->addr + (old > new ? old : new),
+				   .old = old > new ? copy + both : NULL,
+				   .bytes = new > old ? copy + old + both : NULL};
 	err = add(p, &first);
 	return err ? err : add(p, &rest);
 }
@@ -65,7 +65,7 @@ enum clew_err pe_patches_poke(struct pe_patches *p, struct arena *memory, uint64
 /* --- jitdump --- */
 
 struct loaded {
-	struct pe_patches *to;
+	struct code_patches *to;
 	struct map_u64 by_index; /* of a function -> its newest patch */
 	bool has_time;
 };
@@ -73,7 +73,7 @@ struct loaded {
 static enum clew_err take_jit(struct loaded *l, const struct jitdump_record *r)
 {
 	uint64_t *moved = r->kind == JITDUMP_MOVE ? map_u64_get(&l->by_index, r->index) : NULL;
-	struct pe_patch n = {.time = l->has_time ? r->time : 0, .start = r->addr};
+	struct code_patch n = {.time = l->has_time ? r->time : 0, .start = r->addr};
 	size_t size = bytes_left(&r->code), nr = l->to->all.nr;
 	enum clew_err err;
 
@@ -92,7 +92,7 @@ static enum clew_err take_jit(struct loaded *l, const struct jitdump_record *r)
 	return err;
 }
 
-static enum clew_err read_dump(struct pe_patches *p, struct bytes text, bool has_clock)
+static enum clew_err read_dump(struct code_patches *p, struct bytes text, bool has_clock)
 {
 	struct jitdump_record r;
 	struct jitdump d;
@@ -108,8 +108,8 @@ static enum clew_err read_dump(struct pe_patches *p, struct bytes text, bool has
 	return err;
 }
 
-enum clew_err pe_patches_dump(struct pe_patches *p, const char *path, bool is_forced,
-			      bool has_clock, struct os_map *ret_map)
+enum clew_err code_patches_dump(struct code_patches *p, const char *path, bool is_forced,
+				bool has_clock, struct os_map *ret_map)
 {
 	int fd = os_open_trusted(path, is_forced ? OS_ANY_OWNER : 0);
 	bool is_usable = fd >= 0 && !os_map_fd(fd, ret_map, NULL);
@@ -124,7 +124,7 @@ enum clew_err pe_patches_dump(struct pe_patches *p, const char *path, bool is_fo
 
 static int by_time(const void *x, const void *y)
 {
-	const struct pe_patch *a = x, *b = y;
+	const struct code_patch *a = x, *b = y;
 
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
@@ -138,7 +138,7 @@ static int by_value(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static bool make_segments(struct pe_patches *p)
+static bool make_segments(struct code_patches *p)
 {
 	struct {
 		VEC(uint64_t);
@@ -154,36 +154,26 @@ static bool make_segments(struct pe_patches *p)
 	for (size_t i = 1; ok && i < cuts.nr; i++) {
 		if (cuts.data[i - 1] != cuts.data[i])
 			ok = vec_push(&p->segments,
-				      (struct pe_segment){cuts.data[i - 1], cuts.data[i], 0, 0});
+				      (struct code_segment){cuts.data[i - 1], cuts.data[i], 0, 0});
 	}
 	vec_done(&cuts);
 	return ok;
 }
 
 /** The first segment that ends above @p addr. */
-static size_t first_above(const struct pe_patches *p, uint64_t addr)
+static size_t segment_above(const struct code_patches *p, uint64_t addr)
 {
-	size_t low = 0, high = p->segments.nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->segments.data[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return search_first(p->segments.nr, i, p->segments.data[i].end > addr);
 }
 
 /** How many patches each segment has; those that are too many for us are left out. */
-static size_t count_refs(struct pe_patches *p)
+static size_t count_refs(struct code_patches *p)
 {
 	size_t nr = 0;
 
 	for (size_t k = 0; k < p->all.nr; k++) {
-		const struct pe_patch *a = &p->all.data[k];
-		size_t i = first_above(p, a->start);
+		const struct code_patch *a = &p->all.data[k];
+		size_t i = segment_above(p, a->start);
 
 		for (; i < p->segments.nr && p->segments.data[i].start < a->end; i++, nr++)
 			p->segments.data[i].nr++;
@@ -193,14 +183,14 @@ static size_t count_refs(struct pe_patches *p)
 	return nr;
 }
 
-static void fill_refs(struct pe_patches *p)
+static void fill_refs(struct code_patches *p)
 {
 	for (size_t k = 0; k < p->all.nr; k++) {
-		struct pe_patch *a = &p->all.data[k];
+		struct code_patch *a = &p->all.data[k];
 
-		for (size_t i = first_above(p, a->start);
+		for (size_t i = segment_above(p, a->start);
 		     i < p->segments.nr && p->segments.data[i].start < a->end; i++) {
-			struct pe_segment *s = &p->segments.data[i];
+			struct code_segment *s = &p->segments.data[i];
 
 			a->replaces |= s->nr || a->old;
 			p->refs[s->first + s->nr++] = (uint32_t)k;
@@ -208,7 +198,7 @@ static void fill_refs(struct pe_patches *p)
 	}
 }
 
-enum clew_err pe_patches_close(struct pe_patches *p)
+enum clew_err code_patches_close(struct code_patches *p)
 {
 	uint32_t at = 0;
 	size_t nr;
@@ -234,48 +224,40 @@ enum clew_err pe_patches_close(struct pe_patches *p)
 /* --- asking --- */
 
 /** Of the segment's patches, the last one no later than @p time; NULL: all are later. */
-static const struct pe_patch *patch_at(const struct pe_patches *p, const struct pe_segment *s,
-				       uint64_t time)
+static const struct code_patch *patch_at(const struct code_patches *p, const struct code_segment *s,
+					 uint64_t time)
 {
-	uint32_t low = 0, high = s->nr;
+	size_t after = search_first(s->nr, i, p->all.data[p->refs[s->first + i]].time > time);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (p->all.data[p->refs[s->first + mid]].time <= time)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &p->all.data[p->refs[s->first + low - 1]] : NULL;
+	return after ? &p->all.data[p->refs[s->first + after - 1]] : NULL;
 }
 
-enum pe_patched pe_patches_find(const struct pe_patches *p, uint64_t time, uint64_t addr,
-				struct code_region *ret)
+enum code_patched code_patches_find(const struct code_patches *p, uint64_t time, uint64_t addr,
+				    struct code_region *ret)
 {
-	size_t i = first_above(p, addr);
-	const struct pe_segment *s = i < p->segments.nr ? &p->segments.data[i] : NULL;
-	const struct pe_patch *a, *first;
+	size_t i = segment_above(p, addr);
+	const struct code_segment *s = i < p->segments.nr ? &p->segments.data[i] : NULL;
+	const struct code_patch *a, *first;
 	const uint8_t *bytes;
 
 	*ret = (struct code_region){i ? p->segments.data[i - 1].end : 0, s ? s->start : UINT64_MAX,
 				    NULL};
 	if (!s || s->start > addr)
-		return PE_NOT_PATCHED;
+		return CODE_NOT_PATCHED;
 	*ret = (struct code_region){s->start, s->end, NULL};
 	if (!s->nr)
-		return PE_NOT_PATCHED;
+		return CODE_NOT_PATCHED;
 	a = patch_at(p, s, time);
 	first = &p->all.data[p->refs[s->first]];
 	bytes = a ? a->bytes : first->old;
 	if (!a)
 		a = first;
-	if (!bytes && a == first && first->bytes) { /* nothing was told of what was there before */
+	if (!bytes && a == first && first->bytes) { /* what was there before is unknown */
 		ret->bytes = first->bytes + (s->start - first->start);
-		return PE_NEW_LATER;
+		return CODE_NEW_LATER;
 	}
 	if (!bytes)
-		return PE_REMOVED;
+		return CODE_REMOVED;
 	ret->bytes = bytes + (s->start - a->start);
-	return PE_PATCHED;
+	return CODE_PATCHED;
 }

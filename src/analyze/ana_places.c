@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_places.h"
+
+#include <stdio.h>
+
+#include "perfdata/perf_feature_lists.h"
+
+static const char kernel_name[] = "[kernel.kallsyms]";
+
+enum { MAP_HUGETLB_FLAG = 0x40000, PROT_EXEC_FLAG = 4 };
+
+static bool starts(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+static bool is_anonymous(const struct who_map *m)
+{
+	return m->flags & MAP_HUGETLB_FLAG || !strcmp(m->path, "//anon") ||
+	       starts(m->path, "/dev/zero") || starts(m->path, "/anon_hugepage");
+}
+
+static bool has_no_code(const char *path)
+{
+	return starts(path, "[stack") || starts(path, "/SYSV") || !strcmp(path, "[heap]");
+}
+
+static const struct dso_build_id *build_id_of_path(struct ana_places *p, const char *path)
+{
+	uint32_t n =
+		intern_has(&p->build_id_paths, path) ? intern_str(&p->build_id_paths, path) : 0;
+
+	/* Number 0 is the empty name, which is in every table; a mapping may have it. */
+	return n && n <= p->build_ids.nr ? &p->build_ids.data[n - 1] : NULL;
+}
+
+static struct ana_place *place_new(struct ana_places *p, const struct dso_key *key,
+				   bool is_absolute)
+{
+	struct ana_place *place = arena_zalloc(&p->memory, sizeof(*place));
+
+	if (!place)
+		return NULL;
+	place->dso = dso_store_get(p->dsos, key);
+	place->is_absolute = is_absolute;
+	return place->dso ? place : NULL;
+}
+
+static struct ana_place *place_of_user_map(struct ana_places *p, const struct who_map *m)
+{
+	struct dso_build_id id = {.size = m->build_id_bytes};
+	const uint64_t *mnt_ns = map_u64_get(&p->mnt_ns, m->pid);
+	char jit_path[32];
+	struct dso_key key = {
+		.kind = DSO_USER,
+		.path = m->path,
+		.build_id = &id,
+		.pid = m->pid,
+		.mnt_ns_ino = mnt_ns ? *mnt_ns : 0,
+		.maj = m->maj,
+		.min = m->min,
+		.ino = m->ino,
+		.ino_generation = m->ino_generation,
+	};
+
+	memcpy(id.bytes, m->build_id, sizeof(id.bytes));
+	if (!id.size)
+		key.build_id = build_id_of_path(p, m->path);
+	if (!strcmp(m->path, "[vdso]") || !strcmp(m->path, "[vdso32]") ||
+	    !strcmp(m->path, "[vdsox32]")) {
+		key.kind = DSO_VDSO;
+	} else if (is_anonymous(m)) {
+		snprintf(jit_path, sizeof(jit_path), "/tmp/perf-%u.map", m->pid);
+		key.kind = m->prot & PROT_EXEC_FLAG ? DSO_JIT : DSO_NO_CODE;
+		key.path = key.kind == DSO_JIT ? jit_path : m->path;
+	} else if (has_no_code(m->path)) {
+		key.kind = DSO_NO_CODE;
+	}
+	return place_new(p, &key, key.kind == DSO_JIT || key.kind == DSO_NO_CODE);
+}
+
+/* KSYMBOL: a program of the kernel's own JIT; its one symbol is its name. */
+static struct ana_place *place_of_ksymbol(struct ana_places *p, const struct who_map *m)
+{
+	struct dso_key key = {.kind = DSO_NO_CODE, .path = m->path};
+	struct ana_place *place = place_new(p, &key, true);
+	struct dso_sym *sym = arena_alloc(&p->memory, sizeof(*sym));
+
+	if (!place || !sym)
+		return NULL;
+	*sym = (struct dso_sym){m->start, m->end, m->path, m->path};
+	place->only_sym = sym;
+	return place;
+}
+
+static struct ana_place *place_of_kernel_map(struct ana_places *p, const struct who_map *m)
+{
+	struct dso_key key = {.kind = DSO_MODULE, .path = m->path, .load_start = m->start};
+	struct dso_build_id id = {.size = m->build_id_bytes};
+
+	if (m->flags == WHO_MAP_IS_KSYMBOL)
+		return place_of_ksymbol(p, m);
+	memcpy(id.bytes, m->build_id, sizeof(id.bytes));
+	key.build_id = id.size ? &id : build_id_of_path(p, m->path);
+	if (starts(m->path, kernel_name)) {
+		key.kind = DSO_KERNEL;
+		key.path = kernel_name;
+		if (!key.build_id)
+			key.build_id = build_id_of_path(p, kernel_name);
+		/* "[kernel.kallsyms]_text", with _text's address as the page offset */
+		key.kernel_ref_name =
+			m->path[strlen(kernel_name)] ? m->path + strlen(kernel_name) : NULL;
+		key.kernel_ref_addr = m->pgoff;
+	}
+	return place_new(p, &key, true);
+}
+
+struct ana_place *ana_kernel_place(struct ana_places *p)
+{
+	struct dso_key key = {.kind = DSO_KERNEL, .path = kernel_name};
+
+	if (!p->kernel_place) {
+		key.build_id = build_id_of_path(p, kernel_name);
+		p->kernel_place = place_new(p, &key, true);
+	}
+	return p->kernel_place;
+}
+
+struct ana_place *ana_place_of(struct ana_places *p, struct who_map *m)
+{
+	if (!m->owner_data)
+		m->owner_data = m->is_kernel ? place_of_kernel_map(p, m) : place_of_user_map(p, m);
+	return m->owner_data;
+}
+
+static bool charge(struct ana_places *p, uint64_t bytes, const char *what)
+{
+	return budget_account_take(&p->account, bytes + BUDGET_TABLE_BYTES, what);
+}
+
+enum clew_err ana_places_take_build_id(struct ana_places *p, const struct perf_build_id_record *b)
+{
+	struct dso_build_id id = {.size = b->build_id_bytes};
+	uint32_t n;
+
+	memcpy(id.bytes, b->build_id, sizeof(id.bytes));
+	if (!*b->filename || intern_has(&p->build_id_paths, b->filename) ||
+	    !charge(p, strlen(b->filename) + sizeof(id), "build ids of"))
+		return CLEW_OK;
+	n = intern_str(&p->build_id_paths, b->filename);
+	if (n == INTERN_FAILED || !vec_push(&p->build_ids, id))
+		return CLEW_NO_MEMORY;
+	return CLEW_OK;
+}
+
+static enum clew_err take_build_ids(struct ana_places *p, struct perf_file *file)
+{
+	struct perf_build_id_record b;
+	struct perf_list list;
+	uint16_t misc;
+	enum clew_err err;
+
+	if (!perf_features_build_ids(perf_file_features(file), &list))
+		return CLEW_OK;
+	while (perf_build_id_next(&list, &b, &misc)) {
+		err = ana_places_take_build_id(p, &b);
+		if (err != CLEW_OK)
+			return err;
+	}
+	return CLEW_OK;
+}
+
+enum { LINK_BYTES = 16, MNT_LINK = 5 };
+
+enum clew_err ana_places_take_namespaces(struct ana_places *p, const struct perf_record *r)
+{
+	struct perf_namespaces n;
+	uint64_t ino;
+
+	if (perf_namespaces_parse(r, &n) != CLEW_OK || n.nr <= MNT_LINK)
+		return CLEW_OK;
+	if (!map_u64_get(&p->mnt_ns, n.pid) && !charge(p, 0, "namespaces of"))
+		return CLEW_OK;
+	ino = load_u64(n.links.pos + MNT_LINK * LINK_BYTES + 8, r->swap);
+	return map_u64_put(&p->mnt_ns, n.pid, ino) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts *opts,
+			      struct perf_file *file, struct budget *budget)
+{
+	*p = (struct ana_places){.account.budget = budget};
+	p->dsos = dso_store_new(opts);
+	return p->dsos ? take_build_ids(p, file) : CLEW_NO_MEMORY;
+}
+
+void ana_places_done(struct ana_places *p)
+{
+	intern_done(&p->build_id_paths);
+	vec_done(&p->build_ids);
+	map_u64_done(&p->mnt_ns);
+	dso_store_free(p->dsos);
+	arena_done(&p->memory);
+	budget_account_done(&p->account);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ANALYZE_ANA_PLACES_H
+#define ANALYZE_ANA_PLACES_H
+
+#include "base/arena.h"
+#include "base/budget.h"
+#include "base/intern.h"
+#include "base/map_u64.h"
+#include "base/vec.h"
+#include "image/dso.h"
+#include "perfdata/perf_file.h"
+#include "who/who.h"
+
+/*
+ * The binaries of a recording: which one a mapping is of. One for each recording, whoever reads it:
+ * samples and hardware trace. One thread at a time.
+ */
+
+/* What a map of the who leads to. */
+struct ana_place {
+	struct dso *dso;
+	const struct dso_sym *only_sym; /* KSYMBOL: the one symbol there is */
+	bool is_absolute;               /* rel = ip */
+};
+
+struct ana_places {
+	struct dso_store *dsos;
+	struct arena memory;            /* places, and what their user puts there */
+	struct ana_place *kernel_place; /* for kernel addresses no map covers */
+	struct intern build_id_paths;   /* path -> index + 1 of build_ids */
+	struct {
+		VEC(struct dso_build_id);
+	} build_ids;
+	struct budget_account account;
+	struct map_u64 mnt_ns; /* pid -> inode of its mount namespace, as last recorded */
+};
+
+/** @p file: whose header's build ids are taken; borrowed for the call. @p opts: borrowed.
+ * CLEW_OK or CLEW_NO_MEMORY, as the others. */
+enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts *opts,
+			      struct perf_file *file, struct budget *budget);
+void ana_places_done(struct ana_places *p);
+
+enum clew_err ana_places_take_build_id(struct ana_places *p, const struct perf_build_id_record *b);
+/** NAMESPACES. */
+enum clew_err ana_places_take_namespaces(struct ana_places *p, const struct perf_record *r);
+
+/** Lives as long as @p p. NULL: no memory. */
+struct ana_place *ana_place_of(struct ana_places *p, struct who_map *map);
+struct ana_place *ana_kernel_place(struct ana_places *p);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ANALYZE_ANA_READ_H
+#define ANALYZE_ANA_READ_H
+
+#include "os/file.h"
+#include "perfdata/perf_file.h"
+#include "perfdata/perf_order.h"
+
+/* Records in the order in which they are played. */
+
+struct os_map_ahead;
+
+struct ana_reader {
+	struct perf_file *file; /* borrowed */
+	struct perf_order *order;
+	struct os_map map; /* whose pages are given back; data NULL: none */
+	uint64_t released;
+	struct os_map_ahead *ahead; /* does that in a thread; NULL: we do */
+	struct progress *progress;  /* NULL: no one looks */
+	struct perf_record mark;    /* FINISHED_ROUND, behind what it lets go */
+	bool has_mark, is_draining;
+	enum clew_err end; /* of the input */
+	struct clew_diag why;
+};
+
+enum clew_err ana_reader_init(struct ana_reader *rd, struct perf_file *file,
+			      const struct perf_input *input, bool is_mapped);
+void ana_reader_done(struct ana_reader *rd);
+/** The next record; the caller releases its block. @return as perf_file_next(), after all that was
+ * whole. */
+enum clew_err ana_reader_next(struct ana_reader *rd, struct perf_record *ret, uint64_t *ret_time,
+			      struct clew_diag *diag);
+
+#endif

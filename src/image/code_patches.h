@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef IMAGE_CODE_PATCHES_H
+#define IMAGE_CODE_PATCHES_H
+
+#include <clew/err.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "image/code_source.h"
+#include "os/file.h"
+
+/*
+ * Code that is recorded byte by byte, each piece from its time on: what the kernel wrote into
+ * itself (TEXT_POKE), and what a compiler made while the program ran (jitdump). First collect, then
+ * close, then ask.
+ */
+
+struct code_patch {
+	uint64_t start, end, time; /* from then on */
+	const uint8_t *bytes;      /* of start; NULL: removed */
+	const uint8_t *old;        /* what was there before; NULL: unknown */
+	uint32_t order;
+	bool replaces; /* other code, after code_patches_close() */
+};
+
+struct code_segment {
+	uint64_t start, end;
+	uint32_t first, nr; /* of refs */
+};
+
+struct code_patches {
+	struct {
+		VEC(struct code_patch); /* after closing by time */
+	} all;
+	struct {
+		VEC(struct code_segment); /* by address, disjoint */
+	} segments;
+	uint32_t *refs; /* of each segment, its patches by time */
+};
+
+struct code_patches *code_patches_new(void);
+void code_patches_free(struct code_patches *p);
+
+/** Code that was written over. */
+struct code_poke {
+	uint64_t time, addr;
+	const uint8_t *bytes; /* the old ones, then the new ones; copied */
+	size_t old_bytes, new_bytes;
+};
+enum clew_err code_patches_poke(struct code_patches *p, struct arena *memory,
+				const struct code_poke *poke);
+
+/** A jitdump file, whose map is the caller's to close. @p has_clock: its clock is the recording's.
+ * A file that is missing, or not ours to trust unless @p is_forced, adds nothing. */
+enum clew_err code_patches_dump(struct code_patches *p, const char *path, bool is_forced,
+				bool has_clock, struct os_map *ret_map);
+enum clew_err code_patches_close(struct code_patches *p);
+
+enum code_patched {
+	CODE_NOT_PATCHED, /* *ret is the stretch around without patches, no bytes */
+	CODE_PATCHED,
+	CODE_NEW_LATER, /* by a patch later than @p time; what was there before is unknown */
+	CODE_REMOVED
+};
+enum code_patched code_patches_find(const struct code_patches *p, uint64_t time, uint64_t addr,
+				    struct code_region *ret);
+
+#endif

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "who/who_history.h"
+
+#include "base/interval_map.h"
+#include "who/who_impl.h"
+
+enum {
+	MAX_MAP_SLOTS = 32 << 20,
+	MAX_MAPS = 1 << 18,
+	MAX_JITS = 1 << 12,
+	MAX_SWITCHES = 4 << 20,
+	PROT_EXEC_BIT = 4
+};
+
+/* --- spaces --- */
+
+static uint32_t maps_new(struct who_history *h)
+{
+	return vec_push(&h->maps, (struct who_map_list){.refs = 1}) ? (uint32_t)h->maps.nr - 1
+								    : WHO_NONE;
+}
+
+static uint32_t version_new(struct who_history *h, uint32_t maps, uint32_t before)
+{
+	struct who_version v = {.maps = maps, .before = before};
+
+	return maps != WHO_NONE && vec_push(&h->versions, v) ? (uint32_t)h->versions.nr - 1
+							     : WHO_NONE;
+}
+
+static uint32_t space_new(struct who_history *h, uint32_t pid, uint64_t time, uint32_t version)
+{
+	struct who_space_line s = {.pid = pid};
+
+	if (version == WHO_NONE || !who_timeline_add(&s.versions, time, version))
+		return WHO_NONE;
+	h->versions.data[version].is_guest = who_guests_id(&h->guests, pid);
+	if (vec_push(&h->spaces, s))
+		return (uint32_t)h->spaces.nr - 1;
+	vec_done(&s.versions);
+	return WHO_NONE;
+}
+
+static uint32_t current(const struct who_history *h, uint32_t space)
+{
+	const struct who_timeline *l = &h->spaces.data[space].versions;
+
+	return l->data[l->nr - 1].value;
+}
+
+/** @p element: of a who_map_list; the history is @p ctx. */
+static bool cut(void *ctx, void *element, uint64_t start, uint64_t end)
+{
+	struct who_history *h = ctx;
+
+	return who_map_cut(element, arena_alloc(&h->memory, sizeof(struct who_map)), start, end);
+}
+
+static const struct interval_type type = {sizeof(struct who_map *), true, cut};
+
+static struct interval_map intervals_of(const struct who_map_list *m)
+{
+	return (struct interval_map){&type, m->v.data, m->v.nr};
+}
+
+struct who_map *who_history_map(const struct who_map_list *m, uint64_t addr)
+{
+	struct interval_map v = intervals_of(m);
+	size_t i = interval_find(&v, addr);
+
+	return i < v.nr ? m->v.data[i] : NULL;
+}
+
+/** Are the bytes at one address the same ones in both? */
+static bool is_same_code(const struct who_map *a, const struct who_map *b)
+{
+	return a->start - a->pgoff == b->start - b->pgoff && a->path_id == b->path_id &&
+	       a->ino == b->ino && a->maj == b->maj && a->min == b->min &&
+	       a->ino_generation == b->ino_generation && a->build_id_bytes == b->build_id_bytes &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_bytes);
+}
+
+/** Does @p map take the place of other code? What KSYMBOL names is not in the kernel's files. */
+static bool replaces(const struct who_map_list *m, const struct who_map *map)
+{
+	struct interval_map v = intervals_of(m);
+	struct interval_range r = interval_overlaps(&v, map->start, map->end);
+	bool is_ksymbol = map->flags == WHO_MAP_IS_KSYMBOL;
+
+	for (size_t i = r.first; i < r.end; i++) {
+		const struct who_map *old = m->v.data[i];
+
+		if (!is_same_code(old, map) && (!is_ksymbol || old->flags == WHO_MAP_IS_KSYMBOL))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t maps_clone(struct who_history *h, uint32_t from)
+{
+	uint32_t to = maps_new(h);
+	size_t nr = h->maps.data[from].v.nr;
+
+	if (to == WHO_NONE || !vec_reserve(&h->maps.data[to].v, nr + 2))
+		return WHO_NONE;
+	if (nr)
+		memcpy(h->maps.data[to].v.data, h->maps.data[from].v.data,
+		       nr * sizeof(*h->maps.data[to].v.data));
+	h->maps.data[to].v.nr = nr;
+	h->nr_slots += nr;
+	return to;
+}
+
+static bool put(struct who_history *h, struct who_map_list *m, struct who_map *map)
+{
+	size_t old = m->v.nr;
+	struct interval_map v;
+
+	if (!vec_reserve(&m->v, old + 2))
+		return false;
+	v = intervals_of(m);
+	if (!interval_insert(&v, h, &map))
+		return false;
+	m->v.nr = v.nr;
+	h->nr_slots += v.nr - (v.nr < old ? v.nr : old);
+	return true;
+}
+
+/** The space's maps as ones that may be changed; @p is_new: from @p time on only. */
+static bool own_maps(struct who_history *h, uint32_t space, uint64_t time, bool is_new,
+		     uint32_t *ret)
+{
+	uint32_t old = current(h, space), from = h->versions.data[old].maps, to, version;
+
+	*ret = from;
+	if (!is_new && h->maps.data[from].refs == 1)
+		return true;
+	to = maps_clone(h, from);
+	version = version_new(h, to, h->versions.data[old].before);
+	if (version == WHO_NONE ||
+	    !who_timeline_add(&h->spaces.data[space].versions, time, version))
+		return false;
+	h->versions.data[version].is_kernel = h->versions.data[old].is_kernel;
+	h->versions.data[version].is_guest = h->versions.data[old].is_guest;
+	h->maps.data[from].refs--;
+	*ret = to;
+	return true;
+}
+
+static struct who_map *map_of(struct who_history *h, const struct perf_mmap *mm)
+{
+	struct who_map *m = arena_zalloc(&h->memory, sizeof(*m));
+	uint32_t path = intern_str(&h->texts, mm->filename);
+
+	if (!m || path == INTERN_FAILED)
+		return NULL;
+	who_map_init(m, mm);
+	m->path = intern_get(&h->texts, path);
+	m->path_id = path;
+	return m;
+}
+
+static enum clew_err take_map(struct who_history *h, uint64_t time, uint32_t space,
+			      const struct perf_mmap *mm)
+{
+	struct who_map *map = map_of(h, mm);
+	const struct who_map_list *m = &h->maps.data[h->versions.data[current(h, space)].maps];
+	uint32_t to;
+
+	if (!map)
+		return CLEW_NO_MEMORY;
+	map->is_kernel = space == h->kernel;
+	if (h->nr_slots > MAX_MAP_SLOTS || m->v.nr > MAX_MAPS)
+		return CLEW_OK;
+	if (!own_maps(h, space, time, replaces(m, map), &to))
+		return CLEW_NO_MEMORY;
+	return put(h, &h->maps.data[to], map) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+/** "jit-PID.dump", which a compiler maps so that the recording names it. */
+static bool is_jitdump(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t digits = strncmp(name, "jit-", 4) ? 0 : strspn(name + 4, "0123456789");
+
+	return digits && !strcmp(name + 4 + digits, ".dump");
+}
+
+static enum clew_err note_jit(struct who_history *h, const struct perf_mmap *m)
+{
+	uint32_t path;
+
+	/* A guest's compiler has another clock. */
+	if (h->jits.nr >= MAX_JITS || !is_jitdump(m->filename) || who_guests_id(&h->guests, m->pid))
+		return CLEW_OK;
+	path = intern_str(&h->texts, m->filename);
+	if (path == INTERN_FAILED)
+		return CLEW_NO_MEMORY;
+	vec_for_each (&h->jits, j) {
+		if (j->pid == m->pid && j->path == intern_get(&h->texts, path))
+			return CLEW_OK;
+	}
+	return vec_push(&h->jits,
+			(struct who_jit){.pid = m->pid, .path = intern_get(&h->texts, path)})
+		     ? CLEW_OK
+		     : CLEW_NO_MEMORY;
+}
+
+/* --- threads --- */
+
+static const struct who_thread_line *thread_find(const struct who_history *h, uint32_t tid)
+{
+	const uint64_t *at = map_u64_get(&h->by_tid, tid);
+
+	return at ? &h->threads.data[*at] : NULL;
+}
+
+static struct who_thread_line *thread_get(struct who_history *h, uint32_t tid)
+{
+	uint64_t *at = map_u64_get(&h->by_tid, tid);
+
+	if (at)
+		return &h->threads.data[*at];
+	if (!vec_push(&h->threads, (struct who_thread_line){.tid = tid}))
+		return NULL;
+	if (!map_u64_put(&h->by_tid, tid, h->threads.nr - 1)) {
+		h->threads.nr--;
+		return NULL;
+	}
+	return &h->threads.data[h->threads.nr - 1];
+}
+
+static bool add_task(struct who_history *h, uint32_t tid, uint64_t time, uint32_t pid,
+		     uint32_t space)
+{
+	struct who_thread_line *t = space == WHO_NONE ? NULL : thread_get(h, tid);
+	size_t nr = t ? t->tasks.nr : 0;
+
+	if (!t)
+		return false;
+	if (nr && t->tasks.data[nr - 1].time > time)
+		time = t->tasks.data[nr - 1].time;
+	return vec_push(&t->tasks, (struct who_task){time, pid, space});
+}
+
+/** The process's space as of now, made where there is none yet. WHO_NONE: no memory. */
+static uint32_t space_of(struct who_history *h, uint64_t time, uint32_t pid)
+{
+	uint64_t *at = map_u64_get(&h->by_pid, pid);
+	uint32_t space;
+
+	if (at)
+		return (uint32_t)*at;
+	space = space_new(h, pid, time, version_new(h, maps_new(h), WHO_NONE));
+	return space != WHO_NONE && map_u64_put(&h->by_pid, pid, space) ? space : WHO_NONE;
+}
+
+/** The thread as one of process @p pid. */
+static uint32_t meet(struct who_history *h, uint64_t time, uint32_t pid, uint32_t tid)
+{
+	uint32_t space = space_of(h, time, pid);
+	struct who_thread_line *t = space == WHO_NONE ? NULL : thread_get(h, tid);
+	const struct who_task *last;
+
+	if (!t)
+		return WHO_NONE;
+	last = t->tasks.nr ? &t->tasks.data[t->tasks.nr - 1] : NULL;
+	if (last && last->pid == pid && last->space == space)
+		return space;
+	return add_task(h, tid, time, pid, space) ? space : WHO_NONE;
+}
+
+enum clew_err who_history_mmap(struct who_history *h, uint64_t time, bool is_kernel,
+			       const struct perf_mmap *m)
+{
+	uint32_t space = is_kernel ? h->kernel : meet(h, time, m->pid, m->tid);
+	uint64_t end;
+
+	h->nr_taken++;
+	if (space == WHO_NONE || (!is_kernel && note_jit(h, m)))
+		return CLEW_NO_MEMORY;
+	if (!m->len || __builtin_add_overflow(m->start, m->len, &end))
+		return CLEW_OK;
+	if (m->is_data || (m->is_mmap2 && m->prot && !(m->prot & PROT_EXEC_BIT)))
+		return CLEW_OK;
+	return take_map(h, time, space, m);
+}
+
+static bool exec(struct who_history *h, uint64_t time, uint32_t space)
+{
+	uint32_t old = current(h, space), maps = h->versions.data[old].maps, version;
+	struct who_space_line *s = &h->spaces.data[space];
+
+	/* Nothing was mapped: it is the same program still, without records so far. */
+	if (!h->maps.data[maps].v.nr)
+		return true;
+	version = version_new(h, maps_new(h), old);
+	if (version == WHO_NONE || !who_timeline_add(&s->versions, time, version) ||
+	    !who_timeline_add(&s->execs, time, (uint32_t)s->execs.nr + 1))
+		return false;
+	h->versions.data[version].is_guest = h->versions.data[old].is_guest;
+	h->maps.data[maps].refs--;
+	return true;
+}
+
+enum clew_err who_history_comm(struct who_history *h, uint64_t time, const struct perf_comm *c)
+{
+	uint32_t space = meet(h, time, c->pid, c->tid), text = intern_str(&h->texts, c->comm);
+	struct who_thread_line *t = space == WHO_NONE ? NULL : thread_get(h, c->tid);
+
+	h->nr_taken++;
+	if (!t || text == INTERN_FAILED || !who_timeline_add(&t->comms, time, text))
+		return CLEW_NO_MEMORY;
+	return !c->is_exec || exec(h, time, space) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+/** What fork does: the same code until one of both changes it. */
+static uint32_t space_clone(struct who_history *h, uint32_t from, uint32_t pid, uint64_t time)
+{
+	uint32_t version = current(h, from);
+
+	h->maps.data[h->versions.data[version].maps].refs++;
+	return space_new(h, pid, time, version);
+}
+
+static bool inherit_comm(struct who_history *h, uint64_t time, uint32_t from, uint32_t to)
+{
+	const struct who_thread_line *p = thread_find(h, from);
+	uint32_t text;
+	struct who_thread_line *t;
+
+	if (!p || !p->comms.nr)
+		return true;
+	text = p->comms.data[p->comms.nr - 1].value;
+	t = thread_get(h, to);
+	return t && who_timeline_add(&t->comms, time, text);
+}
+
+enum clew_err who_history_fork(struct who_history *h, uint64_t time, const struct perf_task *t)
+{
+	uint32_t parent = meet(h, time, t->ppid, t->ptid), space = parent;
+
+	h->nr_taken++;
+	if (parent == WHO_NONE)
+		return CLEW_NO_MEMORY;
+	if (t->tid == t->ptid)
+		return CLEW_OK;
+	if (t->is_recorders)
+		space = space_of(h, time, t->pid);
+	else if (t->pid != t->ppid)
+		space = space_clone(h, parent, t->pid, time);
+	if (space == WHO_NONE || !map_u64_put(&h->by_pid, t->pid, space) ||
+	    !add_task(h, t->tid, time, t->pid, space) || !inherit_comm(h, time, t->ptid, t->tid))
+		return CLEW_NO_MEMORY;
+	return CLEW_OK;
+}
+
+/* --- versions --- */
+
+static bool add_version(struct who_history *h, struct who_timeline *to,
+			const struct who_change *from, uint64_t time, const void *patches)
+{
+	struct who_version v = h->versions.data[from->value];
+
+	v.patches = patches;
+	v.time = time;
+	return vec_push(&h->versions, v) &&
+	       who_timeline_add(to, time, (uint32_t)h->versions.nr - 1);
+}
+
+static bool split_at(struct who_history *h, struct who_timeline *to,
+		     const struct who_timeline *from, const uint64_t *times, size_t nr_times,
+		     const void *patches)
+{
+	size_t t = 0;
+
+	for (size_t i = 0; i < from->nr; i++) {
+		const struct who_change *e = &from->data[i];
+		uint64_t end = i + 1 < from->nr ? from->data[i + 1].time : UINT64_MAX;
+
+		while (t < nr_times && times[t] <= e->time)
+			t++;
+		if (!add_version(h, to, e, e->time, patches))
+			return false;
+		for (; t < nr_times && times[t] < end; t++) {
+			if (!add_version(h, to, e, times[t], patches))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool who_history_split(struct who_history *h, uint32_t space, const uint64_t *times,
+		       size_t nr_times, const void *patches)
+{
+	struct who_timeline next = {0}, *versions = &h->spaces.data[space].versions;
+
+	if (!split_at(h, &next, versions, times, nr_times, patches)) {
+		vec_done(&next);
+		return false;
+	}
+	vec_done(versions);
+	*versions = next;
+	return true;
+}
+
+/* --- CPUs --- */
+
+static struct who_timeline *line_of_cpu(struct who_history *h, uint32_t cpu)
+{
+	uint64_t *at = map_u64_get(&h->by_cpu, cpu);
+
+	if (at)
+		return &h->cpus.data[*at];
+	if (!vec_push(&h->cpus, (struct who_timeline){0}) ||
+	    !map_u64_put(&h->by_cpu, cpu, h->cpus.nr - 1))
+		return NULL;
+	return &h->cpus.data[h->cpus.nr - 1];
+}
+
+enum clew_err who_history_run(struct who_history *h, uint64_t time, uint32_t cpu, uint32_t pid,
+			      uint32_t tid)
+{
+	struct who_timeline *l;
+
+	if (cpu == WHO_NONE || h->nr_switches >= MAX_SWITCHES)
+		return CLEW_OK;
+	if (tid != WHO_NONE && pid != WHO_NONE && tid && meet(h, time, pid, tid) == WHO_NONE)
+		return CLEW_NO_MEMORY;
+	l = line_of_cpu(h, cpu);
+	if (!l)
+		return CLEW_NO_MEMORY;
+	if (l->nr && l->data[l->nr - 1].value == tid)
+		return CLEW_OK;
+	h->nr_switches++;
+	return who_timeline_add(l, time, tid) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+uint32_t who_history_runner(const struct who_history *h, uint32_t cpu, uint64_t from, uint64_t to)
+{
+	const uint64_t *at = map_u64_get(&h->by_cpu, cpu);
+	const struct who_change *e;
+
+	if (!at || !who_history_knows(h, to))
+		return WHO_NONE;
+	e = who_timeline_at(&h->cpus.data[*at], to);
+	return e && e->time <= from ? e->value : WHO_NONE;
+}
+
+/* --- what is asked --- */
+
+const struct who_task *who_history_task(const struct who_history *h, uint32_t tid, uint64_t time)
+{
+	const struct who_thread_line *t = thread_find(h, tid);
+	size_t after;
+
+	if (!t || !t->tasks.nr || !who_history_knows(h, time))
+		return NULL;
+	after = search_first(t->tasks.nr, i, t->tasks.data[i].time > time);
+	return &t->tasks.data[after ? after - 1 : 0];
+}
+
+const char *who_history_comm_at(const struct who_history *h, uint32_t tid, uint64_t time)
+{
+	const struct who_thread_line *t = thread_find(h, tid);
+	const struct who_change *e;
+
+	if (!t || !t->comms.nr || !who_history_knows(h, time))
+		return tid ? NULL : "swapper";
+	e = who_timeline_at(&t->comms, time);
+	return intern_get(&h->texts, e ? e->value : t->comms.data[0].value);
+}
+
+/* A record adds a task to its thread, and to three timelines, most of which double. */
+enum { RECORD_BYTES = 2 * (sizeof(struct who_task) + 3 * sizeof(struct who_change)) };
+
+static uint64_t history_bytes(const struct who_history *h)
+{
+	return h->memory.used_bytes + h->texts.text.used_bytes +
+	       h->texts.strs.cap * sizeof(*h->texts.strs.data) +
+	       h->texts.cap * sizeof(*h->texts.slots) +
+	       (h->by_tid.cap + h->by_pid.cap) * (sizeof(*h->by_tid.slots) + 1) +
+	       h->threads.cap * sizeof(*h->threads.data) + h->spaces.cap * sizeof(*h->spaces.data) +
+	       h->versions.cap * sizeof(*h->versions.data) + h->maps.cap * sizeof(*h->maps.data) +
+	       h->nr_slots * sizeof(struct who_map *) + h->nr_taken * RECORD_BYTES +
+	       h->nr_switches * 2 * sizeof(struct who_change);
+}
+
+void who_history_charge(struct who_history *h, uint64_t time, uint64_t other_bytes)
+{
+	uint64_t bytes = history_bytes(h) + other_bytes, before = h->account.charged;
+
+	if (bytes <= before || h->is_cut ||
+	    budget_account_take(&h->account, bytes - before, "what threads did later in"))
+		return;
+	h->is_cut = true;
+	h->cut_at = time;
+}
+
+enum clew_err who_history_init(struct who_history *h, uint32_t nr_empty, struct budget *budget)
+{
+	*h = (struct who_history){.account.budget = budget, .guests.account.budget = budget};
+	for (uint32_t i = 0; i < nr_empty; i++) {
+		if (version_new(h, maps_new(h), WHO_NONE) == WHO_NONE)
+			return CLEW_NO_MEMORY;
+	}
+	h->kernel = space_new(h, WHO_NONE, 0, version_new(h, maps_new(h), WHO_NONE));
+	if (h->kernel == WHO_NONE)
+		return CLEW_NO_MEMORY;
+	h->versions.data[current(h, h->kernel)].is_kernel = true;
+	return CLEW_OK;
+}
+
+void who_history_done(struct who_history *h)
+{
+	vec_for_each (&h->threads, t) {
+		vec_done(&t->tasks);
+		vec_done(&t->comms);
+	}
+	vec_for_each (&h->spaces, s) {
+		vec_done(&s->versions);
+		vec_done(&s->execs);
+	}
+	vec_for_each (&h->maps, m)
+		vec_done(&m->v);
+	vec_for_each (&h->cpus, c)
+		vec_done(c);
+	vec_done(&h->jits);
+	vec_done(&h->threads);
+	vec_done(&h->spaces);
+	vec_done(&h->versions);
+	vec_done(&h->maps);
+	vec_done(&h->cpus);
+	map_u64_done(&h->by_tid);
+	map_u64_done(&h->by_pid);
+	map_u64_done(&h->by_cpu);
+	who_guests_done(&h->guests);
+	intern_done(&h->texts);
+	arena_done(&h->memory);
+	budget_account_done(&h->account);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef WHO_WHO_HISTORY_H
+#define WHO_WHO_HISTORY_H
+
+#include "base/arena.h"
+#include "base/map_u64.h"
+#include "base/vec.h"
+#include "who/who_guests.h"
+#include "who/who_timeline.h"
+
+/*
+ * Threads, processes, mappings of code and context switches over time: what `who` knows of now,
+ * kept so that it can be asked for any time once all records were taken.
+ *
+ * A space goes from one version to the next only where code is replaced: what is added to it leaves
+ * its version as it was, as nothing can have run there before.
+ */
+
+/** Mappings of code of one space, from one replacement to the next: it only grows. */
+struct who_map_list {
+	uint32_t refs; /* spaces that have it now: above 1, who adds to it takes a copy */
+	struct {
+		VEC(struct who_map *);
+	} v; /* by address, disjoint */
+};
+
+struct who_version {
+	uint32_t maps;
+	uint32_t before;     /* what the exec before it replaced; WHO_NONE */
+	uint64_t time;       /* patches up to here are in; later ones where nothing was before */
+	const void *patches; /* of who_history_split(); NULL: none */
+	bool is_kernel, is_guest;
+};
+
+struct who_space_line {
+	struct who_timeline versions;
+	struct who_timeline execs; /* value: how many so far */
+	uint32_t pid;              /* of the first process that had it */
+};
+
+/** One use of a thread's number. */
+struct who_task {
+	uint64_t time; /* from then on */
+	uint32_t pid, space;
+};
+
+struct who_thread_line {
+	uint32_t tid;
+	struct {
+		VEC(struct who_task);
+	} tasks;
+	struct who_timeline comms; /* value: in texts */
+};
+
+/** A jitdump file, which a compiler at run time maps so that the recording names it. */
+struct who_jit {
+	uint32_t pid;
+	const char *path;
+};
+
+struct who_history {
+	struct arena memory;
+	struct intern texts;
+	struct map_u64 by_tid; /* -> threads */
+	struct map_u64 by_pid; /* -> the space it has at the end of what was read */
+	struct {
+		VEC(struct who_thread_line);
+	} threads;
+	struct {
+		VEC(struct who_space_line);
+	} spaces;
+	struct {
+		VEC(struct who_version);
+	} versions;
+	struct {
+		VEC(struct who_map_list);
+	} maps;
+	struct map_u64 by_cpu; /* -> cpus */
+	struct {
+		VEC(struct who_timeline); /* value: the tid that runs from here on; WHO_NONE */
+	} cpus;
+	struct {
+		VEC(struct who_jit);
+	} jits;
+	size_t nr_slots, nr_switches, nr_taken;
+	uint32_t kernel; /* its space */
+	struct who_guests guests;
+	struct budget_account account;
+	bool is_cut;
+	uint64_t cut_at; /* is_cut: the budget had no room for what came from here on */
+};
+
+/** Was everything of @p time kept? */
+static inline bool who_history_knows(const struct who_history *h, uint64_t time)
+{
+	return !h->is_cut || time < h->cut_at;
+}
+
+/** @p nr_empty: the first versions, which have no code, are the caller's to use. @p budget: NULL:
+ * no limit. CLEW_OK or CLEW_NO_MEMORY, as the others. */
+enum clew_err who_history_init(struct who_history *h, uint32_t nr_empty, struct budget *budget);
+void who_history_done(struct who_history *h);
+
+/** A record of @p time was taken: charge what it made the history grow by, and @p other_bytes in
+ * all that the caller keeps. Where there is no room that is the last one. */
+void who_history_charge(struct who_history *h, uint64_t time, uint64_t other_bytes);
+
+/* Records, in order of time. */
+enum clew_err who_history_mmap(struct who_history *h, uint64_t time, bool is_kernel,
+			       const struct perf_mmap *m);
+enum clew_err who_history_comm(struct who_history *h, uint64_t time, const struct perf_comm *c);
+enum clew_err who_history_fork(struct who_history *h, uint64_t time, const struct perf_task *t);
+/** @p tid runs on @p cpu from here on; WHO_NONE: unknown. */
+enum clew_err who_history_run(struct who_history *h, uint64_t time, uint32_t cpu, uint32_t pid,
+			      uint32_t tid);
+
+/** All was taken: @p space has a version of its own from each of @p times on (ascending), each with
+ * @p patches. @return false: out of memory. */
+bool who_history_split(struct who_history *h, uint32_t space, const uint64_t *times,
+		       size_t nr_times, const void *patches);
+
+/** The task that has the number @p tid at @p time; the first one before that. NULL: no such thread.
+ */
+const struct who_task *who_history_task(const struct who_history *h, uint32_t tid, uint64_t time);
+const char *who_history_comm_at(const struct who_history *h, uint32_t tid, uint64_t time);
+/** The only thread that ran on @p cpu in (@p from, @p to]; WHO_NONE: several, or unknown. */
+uint32_t who_history_runner(const struct who_history *h, uint32_t cpu, uint64_t from, uint64_t to);
+
+struct who_map *who_history_map(const struct who_map_list *m, uint64_t addr);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "who/who_timeline.h"
+
+#include "base/search.h"
+
+const struct who_change *who_timeline_at(const struct who_timeline *l, uint64_t time)
+{
+	size_t after = search_first(l->nr, i, l->data[i].time > time);
+
+	return after ? &l->data[after - 1] : NULL;
+}
+
+bool who_timeline_add(struct who_timeline *l, uint64_t time, uint32_t value)
+{
+	/* Records without a time count from where they stand. */
+	if (l->nr && l->data[l->nr - 1].time > time)
+		time = l->data[l->nr - 1].time;
+	return vec_push(l, (struct who_change){time, value});
+}
