@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "prop/etm_log.h"
 
-#include <stdio.h>
-
 #include "base/hash.h"
-
-static const char *const names[] = {
-	"NO_SYNC",         "TRACE_ON",     "CONTEXT",     "RANGE",
-	"NO_PATH",         "NACC",         "NO_TARGET",   "EXCEPTION",
-	"EXCEPTION_RET",   "FUNCTION_RET", "PE_RESET",    "TIMESTAMP",
-	"CYCLES",          "BOUND",        "EVENT",       "TS_MARKER",
-	"INSTRUMENTATION", "TRANSACTION",  "UNSUPPORTED", "END",
-	"DROPPED",         "INSN",
-};
 
 bool etm_log_is_equal(const struct etm_log_entry *a, const struct etm_log_entry *b)
 {
@@ -25,19 +14,6 @@ bool etm_log_is_note(const struct etm_log_entry *e)
 	return e->kind == FLOW_EV_TIMESTAMP || e->kind == FLOW_EV_CYCLES ||
 	       e->kind == FLOW_EV_EVENT || e->kind == FLOW_EV_TS_MARKER ||
 	       e->kind == FLOW_EV_INSTRUMENTATION;
-}
-
-const char *etm_log_text(const struct etm_log_entry *e)
-{
-	static char text[8][160];
-	static unsigned int at;
-	char *s = text[at++ % 8];
-
-	snprintf(s, sizeof(text[0]), "%s isa %u el %u %c number %u address %llx value %llx",
-		 e->kind <= ETM_LOG_INSN ? names[e->kind] : "?", e->isa, e->el,
-		 e->mark ? e->mark : '-', e->number, (unsigned long long)e->address,
-		 (unsigned long long)e->value);
-	return s;
 }
 
 bool etm_log_put(struct etm_log *l, const struct etm_log_entry *e)

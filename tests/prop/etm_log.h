@@ -21,7 +21,7 @@ struct etm_log_entry {
 bool etm_log_is_equal(const struct etm_log_entry *a, const struct etm_log_entry *b);
 /** Is it told whatever became of the instructions around it? Timestamps, counts, events and kin. */
 bool etm_log_is_note(const struct etm_log_entry *e);
-/** "INSN a64 el1 10000 E ...", in static storage. */
+/** "10000-1000c a64 el1 E", "EXCEPTION 0xe return 10004", ..., in static storage. */
 const char *etm_log_text(const struct etm_log_entry *e);
 
 /** Takes batches and hands on entries. */

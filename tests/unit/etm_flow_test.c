@@ -16,7 +16,7 @@ struct fake {
 	struct etm_config config;
 	uint8_t code[4 * NR_WORDS];
 	struct buf trace;
-	uint64_t nr_items, nr_events[NR_FLOW_EVENTS];
+	uint64_t nr_items, nr_events[NR_ETM_EVENTS];
 };
 
 static struct fake f;
@@ -41,7 +41,6 @@ static void put(size_t n, const uint8_t *bytes)
 	buf_add(&f.trace, bytes, n);
 }
 
-#define OK(cond) CHECK(cond, "%s", #cond)
 #define PUT(...) put(sizeof((uint8_t[]){__VA_ARGS__}), (uint8_t[]){__VA_ARGS__})
 
 /** IS0: 9d; IS1: 9e. */
@@ -68,7 +67,8 @@ static void begin(uint32_t word, uint32_t depth, bool is_ete, bool is_t32)
 			     .traceidr = 0x10,
 			     .is_ete = is_ete};
 
-	OK(etm_config_init(&f.config, &r, NULL) == CLEW_OK);
+	if (etm_config_init(&f.config, &r, NULL) != CLEW_OK)
+		abort();
 	for (size_t i = 0; i < sizeof(f.code); i++)
 		f.code[i] = (uint8_t)(word >> 8 * (i % 4));
 	buf_done(&f.trace);
@@ -79,12 +79,12 @@ static void begin(uint32_t word, uint32_t depth, bool is_ete, bool is_t32)
 	PUT(0x81, is_t32 ? 0x20 : 0x30);
 }
 
-static enum clew_err take(void *ctx, const struct flow_batch *b)
+static enum clew_err take(void *ctx, const struct etm_batch *b)
 {
 	(void)ctx;
 	for (size_t i = 0; i < b->nr; i++) {
-		if (b->items[i] & FLOW_ITEM_EVENT)
-			f.nr_events[b->events[b->items[i] & ~FLOW_ITEM_EVENT].kind]++;
+		if (b->items[i] & ETM_ITEM_EVENT)
+			f.nr_events[b->events[b->items[i] & ~ETM_ITEM_EVENT].kind]++;
 		else
 			f.nr_items++;
 	}
@@ -94,14 +94,15 @@ static enum clew_err take(void *ctx, const struct flow_batch *b)
 /** @return instructions. */
 static uint64_t decode(void)
 {
-	struct etm_flow_opts opts = {.config = &f.config, .flow.code = &code, .flow.batch = take};
-	struct flow *flow = etm_flow_new(&opts);
+	struct etm_flow_opts opts = {.config = &f.config, .code = &code, .batch = take};
+	struct etm_flow *flow = etm_flow_new(&opts);
 	struct bytes in = bytes_of(f.trace.data, f.trace.nr);
 	uint64_t nr;
 
-	OK(flow && flow_feed(flow, in) == CLEW_OK && flow_finish(flow) == CLEW_OK);
-	nr = flow_totals(flow)->nr_insns;
-	flow_free(flow);
+	if (!flow || etm_flow_feed(flow, in) != CLEW_OK || etm_flow_finish(flow) != CLEW_OK)
+		abort();
+	nr = etm_flow_totals(flow)->nr_insns;
+	etm_flow_free(flow);
 	return nr;
 }
 
@@ -115,8 +116,8 @@ static void test_commit_of_thousands(void)
 			PUT(0xd4); /* 24 E */
 		PUT(0x2d, 0x80 | (4080 & 0x7f), 4080 >> 7);
 	}
-	OK(decode() == 20 * 4080);
-	OK(f.nr_items == 20 * 4080);
+	CHECK_EQ(decode(), 20 * 4080, "20 commits of 4080 atoms each run as many instructions");
+	CHECK_EQ(f.nr_items, 20 * 4080, "20 commits of 4080 atoms each hand on as many blocks");
 }
 
 /* The way to the return address is no loop of instructions. */
@@ -127,8 +128,12 @@ static void test_far_exceptions(bool is_t32)
 	put_address(BASE, is_t32);
 	for (int n = 0; n < 20000; n++)
 		PUT(0x06, 0x1d, 0x91, 0x91); /* IRQ, there; handler, here */
-	OK(decode() == 20000ull * (is_t32 ? 50000 : 25000));
-	OK(f.nr_events[FLOW_EV_EXCEPTION] == 20000);
+	CHECK_EQ(decode(), 20000ull * (is_t32 ? 50000 : 25000),
+		 "20000 exceptions 100000 bytes ahead: all instructions of %s to there count",
+		 is_t32 ? "T32" : "A64");
+	CHECK_EQ(f.nr_events[ETM_EV_EXCEPTION], 20000,
+		 "20000 exceptions 100000 bytes ahead: each is reported from %s",
+		 is_t32 ? "T32" : "A64");
 }
 
 static void test_exception_too_far(void)
@@ -137,9 +142,10 @@ static void test_exception_too_far(void)
 	put_address(BASE + 4 * 65535, false);
 	put_address(BASE, false);
 	PUT(0x06, 0x1d, 0x91);
-	OK(decode() == 65535);
-	OK(f.nr_events[FLOW_EV_EXCEPTION] == 0);
-	OK(f.nr_events[FLOW_EV_NO_SYNC] == 2);
+	CHECK_EQ(decode(), 65535, "an exception too far ahead: only 65535 instructions ran");
+	CHECK_EQ(f.nr_events[ETM_EV_EXCEPTION], 0, "an exception too far ahead is not reported");
+	CHECK_EQ(f.nr_events[ETM_EV_NO_SYNC], 2,
+		 "an exception too far ahead loses synchronization");
 }
 
 static void test_exception_in_the_last_word(void)
@@ -148,8 +154,9 @@ static void test_exception_in_the_last_word(void)
 	put_address(BASE + 4 * (NR_WORDS - 2), false);
 	PUT(0x06, 0x1d);
 	put_address(BASE + 4 * NR_WORDS + 4, false);
-	OK(decode() == 2);
-	OK(f.nr_events[FLOW_EV_NACC] == 1);
+	CHECK_EQ(decode(), 2, "an exception past the end of the code: the last two words ran");
+	CHECK_EQ(f.nr_events[ETM_EV_NACC], 1,
+		 "an exception past the end of the code: that end is reported");
 }
 
 /* A byte turned round made an exception, and its address is the one behind a synchronisation. */
@@ -161,9 +168,11 @@ static void test_exception_cut_by_sync(void)
 	PUT(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x01, 0x00, 0x81, 0x30);
 	put_address(BASE + 64, false);
 	PUT(0xf7, 0xf7);
-	OK(decode() == 3);
-	OK(f.nr_events[FLOW_EV_EXCEPTION] == 0);
-	OK(f.nr_events[FLOW_EV_NO_SYNC] == 2);
+	CHECK_EQ(decode(), 3, "an exception cut by a synchronization: the atoms around it count");
+	CHECK_EQ(f.nr_events[ETM_EV_EXCEPTION], 0,
+		 "an exception cut by a synchronization is not reported");
+	CHECK_EQ(f.nr_events[ETM_EV_NO_SYNC], 2,
+		 "an exception cut by a synchronization loses the one before");
 }
 
 static void test_far_sources(uint32_t nr_branches)
@@ -174,11 +183,15 @@ static void test_far_sources(uint32_t nr_branches)
 	for (int n = 0; n < 2000; n++)
 		PUT(0xb1, 0x91);
 	if (nr_branches < 4096) {
-		OK(decode() == 2000 * (nr_branches + 1));
-		OK(f.nr_events[FLOW_EV_NO_SYNC] == 1);
+		CHECK_EQ(decode(), 2000 * (nr_branches + 1),
+			 "2000 source addresses, each %u branches ahead: all of those ran",
+			 nr_branches);
+		CHECK_EQ(f.nr_events[ETM_EV_NO_SYNC], 1,
+			 "2000 source addresses, each 4000 branches ahead, keep synchronization");
 	} else {
 		decode();
-		OK(f.nr_events[FLOW_EV_NO_SYNC] == 2);
+		CHECK_EQ(f.nr_events[ETM_EV_NO_SYNC], 2,
+			 "a source address %u branches ahead loses synchronization", nr_branches);
 	}
 }
 
@@ -191,11 +204,12 @@ static void test_mispredict_of_many(void)
 	for (int n = 0; n < 30000; n++)
 		PUT(0x90, 0x71);
 	PUT(0x30, 0x2d, 0x02);
-	OK(decode() == 2);
-	OK(f.nr_items == 2);
+	CHECK_EQ(decode(), 2, "a mispredict after 30000 addresses: two instructions ran");
+	CHECK_EQ(f.nr_items, 2, "a mispredict after 30000 addresses: two blocks ran");
 	PUT(0xf7, 0x2d, 0x01);
-	OK(decode() == 3);
-	OK(f.nr_events[FLOW_EV_EVENT] == 2 * 30000);
+	CHECK_EQ(decode(), 3, "a mispredict after 30000 addresses: an atom after it runs one more");
+	CHECK_EQ(f.nr_events[ETM_EV_EVENT], 2 * 30000,
+		 "a mispredict after 30000 addresses: the events between them are kept");
 }
 
 /* Nothing but what stands between P0 elements, for long: an error only where those could be taken
@@ -213,9 +227,14 @@ static void test_long_without_p0(uint32_t depth, int nr)
 	PUT(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x01, 0x00);
 	PUT(0x81, 0x30, 0xf7, 0x2d, depth != 0);
 	is_lost = depth && nr + 5 > 0x10000;
-	OK(decode() == (is_lost ? 1 : 2));
-	OK(f.nr_events[FLOW_EV_NO_SYNC] == (is_lost ? 2 : 1));
-	OK(depth || f.nr_events[FLOW_EV_EVENT] == (uint64_t)nr);
+	CHECK_EQ(decode(), is_lost ? 1 : 2, "%d events in a row, speculation depth %u: %s", nr,
+		 depth, is_lost ? "the instruction after them is lost" : "both instructions ran");
+	CHECK_EQ(f.nr_events[ETM_EV_NO_SYNC], is_lost ? 2 : 1,
+		 "%d events in a row, speculation depth %u: synchronization is %s", nr, depth,
+		 is_lost ? "lost" : "kept");
+	if (!depth)
+		CHECK_EQ(f.nr_events[ETM_EV_EVENT], nr,
+			 "%d events in a row, speculation depth 0: each is reported", nr);
 }
 
 /* The outcome of a transaction is known at the end, unless what it stands behind may be taken
@@ -226,8 +245,12 @@ static void test_transaction_at_the_end(uint32_t depth, uint64_t nr)
 	put_address(BASE, false);
 	PUT(0xf7, 0x0a, 0xf7, 0x0b, 0x71);
 	decode();
-	OK(f.nr_events[FLOW_EV_TRANSACTION] == nr);
-	OK(f.nr_events[FLOW_EV_EVENT] == 1);
+	CHECK_EQ(f.nr_events[ETM_EV_TRANSACTION], nr,
+		 "a transaction at the end, speculation depth %u: %s", depth,
+		 nr ? "start and outcome are reported" : "nothing is certain");
+	CHECK_EQ(f.nr_events[ETM_EV_EVENT], 1,
+		 "a transaction at the end, speculation depth %u: the event after it is reported",
+		 depth);
 }
 
 /* Where its start is no P0 element, that waits too. */
@@ -238,21 +261,22 @@ static void test_transaction_only_at_the_end(void)
 	put_address(BASE, false);
 	PUT(0xf7, 0x0a, 0x0b);
 	decode();
-	OK(f.nr_events[FLOW_EV_TRANSACTION] == 2);
+	CHECK_EQ(f.nr_events[ETM_EV_TRANSACTION], 2,
+		 "a transaction that is no P0 element, at the end: start and outcome are reported");
 }
 
 /** All of the trace, with a small cache. */
 static bool decodes_in_small_cache(bool is_counting)
 {
 	struct etm_flow_opts opts = {.config = &f.config,
-				     .flow.code = &code,
-				     .flow.batch = is_counting ? NULL : take,
-				     .flow.max_cache_bytes = 64 << 10};
-	struct flow *flow = etm_flow_new(&opts);
-	bool ok = flow && flow_feed(flow, bytes_of(f.trace.data, f.trace.nr)) == CLEW_OK &&
-		  flow_finish(flow) == CLEW_OK;
+				     .code = &code,
+				     .batch = is_counting ? NULL : take,
+				     .max_cache_bytes = 64 << 10};
+	struct etm_flow *flow = etm_flow_new(&opts);
+	bool ok = flow && etm_flow_feed(flow, bytes_of(f.trace.data, f.trace.nr)) == CLEW_OK &&
+		  etm_flow_finish(flow) == CLEW_OK;
 
-	flow_free(flow);
+	etm_flow_free(flow);
 	return ok;
 }
 
@@ -268,7 +292,10 @@ static void test_many_addresses(bool is_counting, bool is_taken)
 		if (is_taken)
 			PUT(0xf7);
 	}
-	OK(decodes_in_small_cache(is_counting));
+	CHECK(decodes_in_small_cache(is_counting),
+	      "500000 addresses, %s, %s: a cache of 64 KiB is enough",
+	      is_taken ? "each of them executed" : "none of them executed",
+	      is_counting ? "counted" : "in order");
 }
 
 int main(void)
