@@ -203,7 +203,7 @@ struct edges {
 	VEC(struct edge);
 };
 
-static struct edge edge_of(const struct etm_edge *e)
+static struct edge edge_of(const struct flow_edge *e)
 {
 	uint64_t start = e->from->start, end = start + e->from->bytes;
 
@@ -213,7 +213,7 @@ static struct edge edge_of(const struct etm_edge *e)
 			     e->has_to};
 }
 
-static bool add_edge(void *ctx, const struct etm_edge *e)
+static bool add_edge(void *ctx, const struct flow_edge *e)
 {
 	struct edges *all = ctx;
 	struct edge x = edge_of(e);
@@ -279,22 +279,22 @@ static bool decode(struct golden *g, const struct way *w, bool is_counted, struc
 	struct code_source code = {.space = space_of, .find = find_code, .ctx = g};
 	struct etm_log log = {.code = &code, .entry = add_entry, .ctx = out, .by_block = true};
 	struct etm_flow_opts o = {.config = &g->config,
-				  .code = &code,
-				  .batch = is_counted ? NULL : etm_log_batch,
-				  .ctx = &log,
-				  .nr_threads = w->nr_threads,
+				  .flow.code = &code,
+				  .flow.batch = is_counted ? NULL : etm_log_batch,
+				  .flow.ctx = &log,
+				  .flow.nr_threads = w->nr_threads,
 				  .goes_plain = w->goes_plain,
-				  .part_bytes = 16};
-	struct etm_flow *f = etm_flow_new(&o);
+				  .flow.part_bytes = 16};
+	struct flow *f = etm_flow_new(&o);
 	struct edges edges = {0};
 	bool ok;
 
 	buf_clear(out);
 	ok = f && !etm_log_decode(f, bytes_of(g->trace.data, g->trace.nr), w->piece);
 	if (ok && is_counted)
-		ok = etm_flow_edges(f, add_edge, &edges);
+		ok = flow_edges(f, add_edge, &edges);
 	put_edges(&edges, out);
-	etm_flow_free(f);
+	flow_free(f);
 	return ok;
 }
 

@@ -16,7 +16,7 @@ static void nothing(char *s, const struct etm_log_entry *e)
 
 static void reason(char *s, const struct etm_log_entry *e)
 {
-	snprintf(s, MAX_TEXT, " %s", etm_no_sync_word(e->number));
+	snprintf(s, MAX_TEXT, " %s", flow_no_sync_word(e->number));
 }
 
 static void overflow(char *s, const struct etm_log_entry *e)

@@ -16,7 +16,7 @@ struct fake {
 	struct etm_config config;
 	uint8_t code[4 * NR_WORDS];
 	struct buf trace;
-	uint64_t nr_items, nr_events[NR_ETM_EVENTS];
+	uint64_t nr_items, nr_events[NR_FLOW_EVENTS];
 };
 
 static struct fake f;
@@ -79,12 +79,12 @@ static void begin(uint32_t word, uint32_t depth, bool is_ete, bool is_t32)
 	PUT(0x81, is_t32 ? 0x20 : 0x30);
 }
 
-static enum clew_err take(void *ctx, const struct etm_batch *b)
+static enum clew_err take(void *ctx, const struct flow_batch *b)
 {
 	(void)ctx;
 	for (size_t i = 0; i < b->nr; i++) {
-		if (b->items[i] & ETM_ITEM_EVENT)
-			f.nr_events[b->events[b->items[i] & ~ETM_ITEM_EVENT].kind]++;
+		if (b->items[i] & FLOW_ITEM_EVENT)
+			f.nr_events[b->events[b->items[i] & ~FLOW_ITEM_EVENT].kind]++;
 		else
 			f.nr_items++;
 	}
@@ -94,15 +94,15 @@ static enum clew_err take(void *ctx, const struct etm_batch *b)
 /** @return instructions. */
 static uint64_t decode(void)
 {
-	struct etm_flow_opts opts = {.config = &f.config, .code = &code, .batch = take};
-	struct etm_flow *flow = etm_flow_new(&opts);
+	struct etm_flow_opts opts = {.config = &f.config, .flow.code = &code, .flow.batch = take};
+	struct flow *flow = etm_flow_new(&opts);
 	struct bytes in = bytes_of(f.trace.data, f.trace.nr);
 	uint64_t nr;
 
-	if (!flow || etm_flow_feed(flow, in) != CLEW_OK || etm_flow_finish(flow) != CLEW_OK)
+	if (!flow || flow_feed(flow, in) != CLEW_OK || flow_finish(flow) != CLEW_OK)
 		abort();
-	nr = etm_flow_totals(flow)->nr_insns;
-	etm_flow_free(flow);
+	nr = flow_totals(flow)->nr_insns;
+	flow_free(flow);
 	return nr;
 }
 
@@ -131,7 +131,7 @@ static void test_far_exceptions(bool is_t32)
 	CHECK_EQ(decode(), 20000ull * (is_t32 ? 50000 : 25000),
 		 "20000 exceptions 100000 bytes ahead: all instructions of %s to there count",
 		 is_t32 ? "T32" : "A64");
-	CHECK_EQ(f.nr_events[ETM_EV_EXCEPTION], 20000,
+	CHECK_EQ(f.nr_events[FLOW_EV_EXCEPTION], 20000,
 		 "20000 exceptions 100000 bytes ahead: each is reported from %s",
 		 is_t32 ? "T32" : "A64");
 }
@@ -143,8 +143,8 @@ static void test_exception_too_far(void)
 	put_address(BASE, false);
 	PUT(0x06, 0x1d, 0x91);
 	CHECK_EQ(decode(), 65535, "an exception too far ahead: only 65535 instructions ran");
-	CHECK_EQ(f.nr_events[ETM_EV_EXCEPTION], 0, "an exception too far ahead is not reported");
-	CHECK_EQ(f.nr_events[ETM_EV_NO_SYNC], 2,
+	CHECK_EQ(f.nr_events[FLOW_EV_EXCEPTION], 0, "an exception too far ahead is not reported");
+	CHECK_EQ(f.nr_events[FLOW_EV_NO_SYNC], 2,
 		 "an exception too far ahead loses synchronization");
 }
 
@@ -155,7 +155,7 @@ static void test_exception_in_the_last_word(void)
 	PUT(0x06, 0x1d);
 	put_address(BASE + 4 * NR_WORDS + 4, false);
 	CHECK_EQ(decode(), 2, "an exception past the end of the code: the last two words ran");
-	CHECK_EQ(f.nr_events[ETM_EV_NACC], 1,
+	CHECK_EQ(f.nr_events[FLOW_EV_NACC], 1,
 		 "an exception past the end of the code: that end is reported");
 }
 
@@ -169,9 +169,9 @@ static void test_exception_cut_by_sync(void)
 	put_address(BASE + 64, false);
 	PUT(0xf7, 0xf7);
 	CHECK_EQ(decode(), 3, "an exception cut by a synchronization: the atoms around it count");
-	CHECK_EQ(f.nr_events[ETM_EV_EXCEPTION], 0,
+	CHECK_EQ(f.nr_events[FLOW_EV_EXCEPTION], 0,
 		 "an exception cut by a synchronization is not reported");
-	CHECK_EQ(f.nr_events[ETM_EV_NO_SYNC], 2,
+	CHECK_EQ(f.nr_events[FLOW_EV_NO_SYNC], 2,
 		 "an exception cut by a synchronization loses the one before");
 }
 
@@ -186,11 +186,11 @@ static void test_far_sources(uint32_t nr_branches)
 		CHECK_EQ(decode(), 2000 * (nr_branches + 1),
 			 "2000 source addresses, each %u branches ahead: all of those ran",
 			 nr_branches);
-		CHECK_EQ(f.nr_events[ETM_EV_NO_SYNC], 1,
+		CHECK_EQ(f.nr_events[FLOW_EV_NO_SYNC], 1,
 			 "2000 source addresses, each 4000 branches ahead, keep synchronization");
 	} else {
 		decode();
-		CHECK_EQ(f.nr_events[ETM_EV_NO_SYNC], 2,
+		CHECK_EQ(f.nr_events[FLOW_EV_NO_SYNC], 2,
 			 "a source address %u branches ahead loses synchronization", nr_branches);
 	}
 }
@@ -208,7 +208,7 @@ static void test_mispredict_of_many(void)
 	CHECK_EQ(f.nr_items, 2, "a mispredict after 30000 addresses: two blocks ran");
 	PUT(0xf7, 0x2d, 0x01);
 	CHECK_EQ(decode(), 3, "a mispredict after 30000 addresses: an atom after it runs one more");
-	CHECK_EQ(f.nr_events[ETM_EV_EVENT], 2 * 30000,
+	CHECK_EQ(f.nr_events[FLOW_EV_EVENT], 2 * 30000,
 		 "a mispredict after 30000 addresses: the events between them are kept");
 }
 
@@ -229,11 +229,11 @@ static void test_long_without_p0(uint32_t depth, int nr)
 	is_lost = depth && nr + 5 > 0x10000;
 	CHECK_EQ(decode(), is_lost ? 1 : 2, "%d events in a row, speculation depth %u: %s", nr,
 		 depth, is_lost ? "the instruction after them is lost" : "both instructions ran");
-	CHECK_EQ(f.nr_events[ETM_EV_NO_SYNC], is_lost ? 2 : 1,
+	CHECK_EQ(f.nr_events[FLOW_EV_NO_SYNC], is_lost ? 2 : 1,
 		 "%d events in a row, speculation depth %u: synchronization is %s", nr, depth,
 		 is_lost ? "lost" : "kept");
 	if (!depth)
-		CHECK_EQ(f.nr_events[ETM_EV_EVENT], nr,
+		CHECK_EQ(f.nr_events[FLOW_EV_EVENT], nr,
 			 "%d events in a row, speculation depth 0: each is reported", nr);
 }
 
@@ -245,10 +245,10 @@ static void test_transaction_at_the_end(uint32_t depth, uint64_t nr)
 	put_address(BASE, false);
 	PUT(0xf7, 0x0a, 0xf7, 0x0b, 0x71);
 	decode();
-	CHECK_EQ(f.nr_events[ETM_EV_TRANSACTION], nr,
+	CHECK_EQ(f.nr_events[FLOW_EV_TRANSACTION], nr,
 		 "a transaction at the end, speculation depth %u: %s", depth,
 		 nr ? "start and outcome are reported" : "nothing is certain");
-	CHECK_EQ(f.nr_events[ETM_EV_EVENT], 1,
+	CHECK_EQ(f.nr_events[FLOW_EV_EVENT], 1,
 		 "a transaction at the end, speculation depth %u: the event after it is reported",
 		 depth);
 }
@@ -261,7 +261,7 @@ static void test_transaction_only_at_the_end(void)
 	put_address(BASE, false);
 	PUT(0xf7, 0x0a, 0x0b);
 	decode();
-	CHECK_EQ(f.nr_events[ETM_EV_TRANSACTION], 2,
+	CHECK_EQ(f.nr_events[FLOW_EV_TRANSACTION], 2,
 		 "a transaction that is no P0 element, at the end: start and outcome are reported");
 }
 
@@ -269,14 +269,14 @@ static void test_transaction_only_at_the_end(void)
 static bool decodes_in_small_cache(bool is_counting)
 {
 	struct etm_flow_opts opts = {.config = &f.config,
-				     .code = &code,
-				     .batch = is_counting ? NULL : take,
-				     .max_cache_bytes = 64 << 10};
-	struct etm_flow *flow = etm_flow_new(&opts);
-	bool ok = flow && etm_flow_feed(flow, bytes_of(f.trace.data, f.trace.nr)) == CLEW_OK &&
-		  etm_flow_finish(flow) == CLEW_OK;
+				     .flow.code = &code,
+				     .flow.batch = is_counting ? NULL : take,
+				     .flow.max_cache_bytes = 64 << 10};
+	struct flow *flow = etm_flow_new(&opts);
+	bool ok = flow && flow_feed(flow, bytes_of(f.trace.data, f.trace.nr)) == CLEW_OK &&
+		  flow_finish(flow) == CLEW_OK;
 
-	etm_flow_free(flow);
+	flow_free(flow);
 	return ok;
 }
 
