@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/mem.h"
+#include "packet/etm/etm_packet.h"
 #include "trace/events/etm_events_impl.h"
 
 /* Follows one unit's execution and decides what is an event. */
