@@ -39,12 +39,6 @@ struct insn {
 	uint8_t detail;  /* of INSN_FAR and INSN_SPECIAL: which, as the instruction set names it */
 };
 
-/** Arm's instructions are little endian whatever data is. */
-static inline uint32_t insn_word(const uint8_t *p)
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 /** Do ETM and ETE report it? @p has_wfx: this one reports INSN_WFX. */
 static inline bool insn_is_waypoint(const struct insn *i, bool has_wfx)
 {

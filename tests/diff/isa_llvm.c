@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "isa/a32/a32_branch.h"
 #include "isa/a64/a64_branch.h"
 #include "make/splitmix.h"
@@ -398,7 +399,7 @@ static int compare(enum mode mode, const uint8_t *data, size_t size, FILE *text)
 		if (!parse(buf, &l) || l.at % 4 || l.at + 4 > size)
 			continue; /* T32: the NOP */
 		p += l.at;
-		word = insn_word(p);
+		word = load_le32(p);
 		if (mode >= T32)
 			word = word << 16 | word >> 16;
 		w = want_of(mode, &l, word);

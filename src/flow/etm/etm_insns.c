@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "isa/a32/a32_branch.h"
 #include "isa/a64/a64_branch.h"
 
@@ -25,7 +26,7 @@ static unsigned int insn_at(struct flow_code *c, uint32_t space, enum isa isa, u
 		if (isa == ISA_T32 && !nr && t32_is_wide(p[1]))
 			want = 4;
 	}
-	*ret = insn_word(bytes);
+	*ret = load_le32(bytes);
 	if (isa == ISA_T32)
 		*ret = *ret << 16 | *ret >> 16;
 	return nr;
@@ -68,7 +69,7 @@ static bool build_a64(struct flow_code *c, struct flow_block *ret)
 	size_t nr = left / 4 < MAX_QUICK_INSNS ? left / 4 : MAX_QUICK_INSNS;
 
 	for (size_t at = 0; at < nr; at++) {
-		uint32_t word = insn_word(code + 4 * at);
+		uint32_t word = load_le32(code + 4 * at);
 		struct insn i;
 
 		if (!a64_may_be_waypoint(word))

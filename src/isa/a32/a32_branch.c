@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "isa/a32/a32_branch.h"
 
+#include "base/bytes.h"
+
 enum target {
 	NO_TARGET,
 	A32_B,   /* pc + 8 + imm24 * 4 */
@@ -206,7 +208,7 @@ size_t a32_find_waypoint(const uint8_t *code, size_t bytes, bool has_wfx)
 	size_t at = 0;
 
 	for (; at + 4 <= bytes; at += 4) {
-		struct insn i = a32_decode(insn_word(code + at), 0);
+		struct insn i = a32_decode(load_le32(code + at), 0);
 
 		if (insn_is_waypoint(&i, has_wfx))
 			break;

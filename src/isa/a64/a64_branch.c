@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "isa/a64/a64_branch.h"
 
+#include "base/bytes.h"
+
 /* How the target of a direct branch is encoded: a signed number of words. */
 enum field { NO_TARGET, IMM26, IMM19, IMM14, IMM9 };
 
@@ -78,7 +80,7 @@ size_t a64_find_waypoint(const uint8_t *code, size_t bytes, bool has_wfx)
 	size_t at = 0;
 
 	for (; at + 4 <= bytes; at += 4) {
-		uint32_t word = insn_word(code + at);
+		uint32_t word = load_le32(code + at);
 		struct insn i;
 
 		if (!a64_may_be_waypoint(word))

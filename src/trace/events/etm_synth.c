@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "packet/etm/etm_packet.h"
 #include "trace/events/etm_events_impl.h"
@@ -103,7 +104,7 @@ static bool is_svc(const struct etm_synth *s, uint32_t space, uint8_t isa, uint6
 		return false;
 	if (isa == ISA_T32)
 		return b[1] == 0xdf;
-	word = insn_word(b);
+	word = load_le32(b);
 	if (isa == ISA_A32)
 		return (word & 0x0f000000) == 0x0f000000 && word >> 28 != 0xf;
 	return (word & 0xffe0001f) == 0xd4000001;
