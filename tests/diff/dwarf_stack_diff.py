@@ -14,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+import perf_peer
+
 CLEW = sys.argv[1]
-TRIES = 5
 PERF = shutil.which("perf")
 ENV = dict(os.environ, LC_ALL="C")
 ENV.pop("DEBUGINFOD_URLS", None)
@@ -70,14 +71,9 @@ def workloads(tmp):
 
 def record(tmp, name, argv, size):
     out = os.path.join(tmp, re.sub(r"\W", "_", name) + ".data")
-    # perf does not survive what Linux writes beside a recorder that wants build ids (record_beside_test.py): once more then.
-    for _ in range(TRIES):
-        run = subprocess.run([PERF, "record", "-q", "-F", "499", "--call-graph", f"dwarf,{size}", "-o", out, "--", *argv], env=ENV,
-                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-        if not os.path.exists(out) or os.path.getsize(out) <= 4096:
-            return print(f"# {name}: {run.stderr.strip()[-300:]}")
-        if subprocess.run([PERF, "script", "-F", "ip", "--no-inline", "-i", out], env=ENV, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0:
-            break
+    run, _ = perf_peer.record(out, ["-q", "-F", "499", "--call-graph", f"dwarf,{size}"], argv, ["script", "-F", "ip", "--no-inline"], ENV)
+    if not os.path.exists(out) or os.path.getsize(out) <= 4096:
+        return print(f"# {name}: {run.stderr.decode(errors='replace').strip()[-300:]}")
     return out
 
 

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+import perf_peer
+
 clew, files = sys.argv[1], sys.argv[2:]
 count = failed = 0
 
@@ -98,11 +100,8 @@ def threads(path, what):
 
 def record(path, options, program):
     global count
-    # perf does not survive what Linux writes beside a recorder that wants build ids (record_beside_test.py): once more then.
-    for _ in range(5):
-        if run(["perf", "record", "-o", path] + options + ["--"] + program).returncode == 0 and \
-           run(["perf", "report", "--stdio", "-i", path]).returncode == 0:
-            return True
+    if perf_peer.record(path, options, program, ["report", "--stdio"])[1]:
+        return True
     count += 1
     print(f"ok {count} # SKIP perf record {' '.join(options)} failed")
     return False
