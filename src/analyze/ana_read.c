@@ -39,7 +39,9 @@ static uint64_t time_of(struct ana_reader *rd, const struct perf_record *r)
 	if (!(type & PERF_SAMPLE_TIME))
 		return UINT64_MAX;
 	if (r->type == PERF_RECORD_SAMPLE) {
-		size_t at = 8 * (size_t)perf_time_pos_of(&evsel->attr).sample;
+		size_t at =
+			8 * (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER |
+								 PERF_SAMPLE_IP | PERF_SAMPLE_TID));
 
 		return bytes_left(&body) < at + 8 ? UINT64_MAX : load_u64(body.pos + at, r->swap);
 	}
