@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_impl.h"
 #include "perfdata/perf_deferred.h"
-#include "who/who_guests.h"
 
 static enum clew_err count_unresolved(struct analyze *a, const struct ana_loc *loc)
 {

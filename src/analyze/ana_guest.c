@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_impl.h"
-#include "who/who_guests.h"
 
 /*
  * A guest is sampled in two ways: by the host, whose record names the host's thread and says that
@@ -22,24 +21,21 @@ uint32_t ana_machine_of_record(const struct analyze *a, const struct perf_record
 	return who_guests_machine(g, id.id);
 }
 
-struct who_thread *ana_thread_get(struct analyze *a, uint32_t machine, uint32_t pid, uint32_t tid)
+struct who_thread *ana_guest_thread(struct analyze *a, uint32_t machine, uint32_t pid, uint32_t tid)
 {
-	if (machine && tid != WHO_NONE) {
+	if (tid != WHO_NONE) {
 		pid = pid == WHO_NONE ? pid : who_guests_number(who_guests(a->who), machine, pid);
 		tid = who_guests_number(who_guests(a->who), machine, tid);
 	}
 	return who_thread_get(a->who, pid, tid);
 }
 
-struct who_space *ana_guest_kernel(struct analyze *a, const struct who_thread *t)
+struct who_space *ana_guest_kernel_of(struct analyze *a, const struct who_thread *t)
 {
 	const struct who_guests *g = who_guests(a->who);
-	struct who_thread *kernel;
-	uint32_t machine;
+	uint32_t machine = t->is_guest ? who_guests_id(g, t->tid)->machine : t->pid;
+	struct who_thread *kernel =
+		who_thread_find(a->who, who_guests_find(g, machine, WHO_GUEST_KERNEL_PID));
 
-	if (!g->ids.nr || !t)
-		return NULL;
-	machine = t->is_guest ? who_guests_id(g, t->tid)->machine : t->pid;
-	kernel = who_thread_find(a->who, who_guests_find(g, machine, WHO_GUEST_KERNEL_PID));
 	return kernel ? kernel->space : NULL;
 }

@@ -14,6 +14,7 @@
 #include "stitch/stitch.h"
 #include "unwind/unw_walk.h"
 #include "who/who.h"
+#include "who/who_guests.h"
 
 /* Inside of the pipeline. analyze.c runs it; the parts below are one file each. */
 
@@ -34,8 +35,8 @@ void ana_filter_done(struct ana_filter_set *f);
 /* --- ana_guest.c: samples of virtual machines --- */
 /** 0: the host's. */
 uint32_t ana_machine_of_record(const struct analyze *a, const struct perf_record *r);
-/** The thread of a sample or record, in @p machine. As who_thread_get(). */
-struct who_thread *ana_thread_get(struct analyze *a, uint32_t machine, uint32_t pid, uint32_t tid);
+struct who_thread *ana_guest_thread(struct analyze *a, uint32_t machine, uint32_t pid,
+				    uint32_t tid);
 /** What a level that a thread's records name is on the host. */
 static inline enum ana_level ana_level_in(const struct who_thread *t, enum ana_level level)
 {
@@ -43,9 +44,7 @@ static inline enum ana_level ana_level_in(const struct who_thread *t, enum ana_l
 		return level;
 	return level == ANA_KERNEL ? ANA_GUEST_KERNEL : ANA_GUEST_USER;
 }
-/** Of the kernel of the machine that the thread belongs to or runs. NULL: nothing is known of it.
- */
-struct who_space *ana_guest_kernel(struct analyze *a, const struct who_thread *t);
+struct who_space *ana_guest_kernel_of(struct analyze *a, const struct who_thread *t);
 
 /* --- ana_resolve.c: addresses to locations, chains to interned chains --- */
 struct ana_cache {
@@ -146,6 +145,22 @@ struct analyze {
 	struct ana_queue *queue;
 	struct ana_summary summary;
 };
+
+/* Asked for each sample, and few recordings have guests. */
+
+/** The thread of a sample or record, in @p machine. As who_thread_get(). */
+static inline struct who_thread *ana_thread_get(struct analyze *a, uint32_t machine, uint32_t pid,
+						uint32_t tid)
+{
+	return machine ? ana_guest_thread(a, machine, pid, tid) : who_thread_get(a->who, pid, tid);
+}
+
+/** Of the kernel of the machine that the thread belongs to or runs. NULL: nothing is known of it.
+ */
+static inline struct who_space *ana_guest_kernel(struct analyze *a, const struct who_thread *t)
+{
+	return t && who_guests(a->who)->ids.nr ? ana_guest_kernel_of(a, t) : NULL;
+}
 
 bool ana_defer_is_wanted(const struct analyze *a);
 /** Start where the events known by now ask for it. */

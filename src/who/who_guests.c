@@ -25,7 +25,7 @@ enum clew_err who_guests_take_ids(struct who_guests *g, const struct perf_record
 	return CLEW_OK;
 }
 
-uint32_t who_guests_machine(const struct who_guests *g, uint64_t event)
+uint32_t who_guests_machine_of(const struct who_guests *g, uint64_t event)
 {
 	const uint64_t *at = map_u64_get(&g->by_event, event);
 

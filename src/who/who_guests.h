@@ -36,8 +36,12 @@ struct who_guests {
 
 /** ID_INDEX. */
 enum clew_err who_guests_take_ids(struct who_guests *g, const struct perf_record *r);
-/** 0: the host's. */
-uint32_t who_guests_machine(const struct who_guests *g, uint64_t event);
+uint32_t who_guests_machine_of(const struct who_guests *g, uint64_t event);
+/** 0: the host's. Asked for each sample, and few recordings have guests. */
+static inline uint32_t who_guests_machine(const struct who_guests *g, uint64_t event)
+{
+	return g->by_event.nr ? who_guests_machine_of(g, event) : 0;
+}
 /** Its number, made where it has none. WHO_NONE: too many, or no memory. */
 uint32_t who_guests_number(struct who_guests *g, uint32_t machine, uint32_t id);
 /** WHO_NONE: no record names it. */
