@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "diff/llvm_names.h"
 #include "isa/a32/a32_branch.h"
 #include "isa/a64/a64_branch.h"
 #include "make/splitmix.h"
@@ -164,17 +165,6 @@ static uint64_t last_number(const char *operands)
 		at = p;
 	}
 	return at ? strtoull(at, NULL, 16) : 0;
-}
-
-static bool is_one_of(const char *name, const char *names)
-{
-	size_t n = strlen(name);
-
-	for (const char *p = strstr(names, name); p; p = strstr(p + 1, name)) {
-		if ((p == names || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
-			return true;
-	}
-	return false;
 }
 
 static struct insn direct(uint8_t kind, uint8_t flags, const struct line *l)

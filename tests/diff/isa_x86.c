@@ -13,6 +13,7 @@
 #include <string.h>
 #include <Zydis/Zydis.h>
 
+#include "diff/llvm_names.h"
 #include "isa/x86/x86_branch.h"
 #include "make/splitmix.h"
 
@@ -112,17 +113,6 @@ struct line {
 	size_t nr;
 	char name[32], operands[96];
 };
-
-static bool is_one_of(const char *name, const char *names)
-{
-	size_t n = strlen(name);
-
-	for (const char *p = strstr(names, name); p; p = strstr(p + 1, name)) {
-		if ((p == names || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
-			return true;
-	}
-	return false;
-}
 
 /** "      19: f2 ff 25 01 02 03 04   \trepne\t\tjmpq\t*0x4030201(%rip) # 0x..." */
 static bool parse(char *text, struct line *ret)
