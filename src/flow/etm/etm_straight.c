@@ -6,9 +6,9 @@
 
 /*
  * The packets that nearly all of a trace consists of, straight from its bytes: atoms, and addresses
- * without a context, of a unit that does not speculate. They are taken by whole paths (etm_paths.h)
- * where one is known or can be walked, else packet by packet; whatever else comes is left to
- * etm_packets_next(). Everything here has its plain counterpart in etm_walk.c;
+ * without a context, of a unit that does not speculate. They are taken by whole paths
+ * (flow_paths.h) where one is known or can be walked, else packet by packet; whatever else comes is
+ * left to etm_packets_next(). Everything here has its plain counterpart in etm_walk.c;
  * tests/prop/etm_straight_test holds both to the same output.
  */
 
