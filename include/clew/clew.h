@@ -7,5 +7,6 @@
 #include <clew/sink.h>    /* IWYU pragma: export */
 #include <clew/time.h>    /* IWYU pragma: export */
 #include <clew/trace.h>   /* IWYU pragma: export */
+#include <clew/version.h> /* IWYU pragma: export */
 
 #endif

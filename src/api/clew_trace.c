@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <clew/trace.h>
 
-#include "api/ana_frame.h"
+#include "api/frame.h"
 #include "base/budget.h"
 #include "base/err.h"
 #include "base/mem.h"

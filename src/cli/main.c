@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <clew/version.h>
+
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "os/create.h"
@@ -46,7 +48,7 @@ static int run_command(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v") ||
 	    !strcmp(argv[1], "version")) {
-		printf("clew %s\n", CLEW_VERSION);
+		printf("clew %s\n", clew_version());
 		return CLI_OK;
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
