@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef API_ANA_FRAME_H
-#define API_ANA_FRAME_H
+#ifndef API_FRAME_H
+#define API_FRAME_H
 
 #include <clew/session.h>
 
@@ -9,18 +9,25 @@
 _Static_assert((int)CLEW_LEVEL_GUEST_KERNEL == (int)ANA_GUEST_KERNEL,
 	       "the levels are numbered alike");
 
-/** A location as the public headers show it. */
-static inline struct clew_frame ana_frame_of(const struct ana_loc *loc)
-{
-	struct clew_frame f = {.ip = loc->ip, .level = (enum clew_level)loc->level};
+/* The public handles are the inner objects, which live as long as the store they are of. */
 
-	if (loc->dso)
-		f.dso = dso_path(loc->dso);
-	if (loc->sym) {
-		f.symbol = loc->sym->name;
-		f.symbol_offset = loc->rel - loc->sym->start;
-	}
-	return f;
+static inline const struct clew_binary *binary_of(const struct dso *d)
+{
+	return (const struct clew_binary *)d;
+}
+
+static inline const struct clew_symbol *symbol_of(const struct dso_sym *s)
+{
+	return (const struct clew_symbol *)s;
+}
+
+static inline struct clew_frame frame_of(const struct ana_loc *loc)
+{
+	return (struct clew_frame){.ip = loc->ip,
+				   .address = loc->rel,
+				   .binary = binary_of(loc->dso),
+				   .symbol = symbol_of(loc->sym),
+				   .level = (enum clew_level)loc->level};
 }
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
+#include <clew/session.h>
+
 #include "analyze/analyze.h"
 #include "base/budget.h"
 #include "cli/options.h"
@@ -25,6 +27,7 @@ struct cli_input {
 	struct ana_opts opts; /* the options' values; the command adds its own wishes */
 	const char *time;     /* --time as given */
 	bool takes_snapshot;  /* set by commands that read these, too; others refuse them */
+	bool is_stdin;
 	bool is_snapshot; /* a directory of CoreSight trace (trace/snapshot/cs_snapshot.h): nothing
 			     is mapped */
 	bool is_forced;   /* -f: perf maps of other users too; the recording's owner is never asked
@@ -87,6 +90,15 @@ struct budget *cli_input_budget(struct cli_input *in);
  * wrong. @return CLI_OK, CLI_FAILED or CLI_USAGE.
  */
 int cli_input_open(struct cli_input *in);
+
+/** The parts of that, for what is opened by the public API: the path, */
+void cli_input_find(struct cli_input *in);
+/** the build-id directory: @return CLI_OK, CLI_FAILED; */
+int cli_input_set_build_ids(struct cli_input *in);
+/** why it could not be opened: @return CLI_FAILED; */
+int cli_input_fail_open(const struct cli_input *in, const struct clew_diag *diag);
+/** and what there was no room for. */
+void cli_input_warn_left_out(const struct cli_input *in, const struct clew_left_out *l);
 
 /** For what a snapshot has nothing for. @return CLI_USAGE. */
 int cli_input_refuse_snapshot(const struct cli_input *in);

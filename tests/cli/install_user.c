@@ -21,7 +21,7 @@ static enum clew_err take(void *ctx, const struct clew_sample *sample)
 	struct counts *c = ctx;
 
 	c->samples++;
-	c->kernel += sample->has_leaf && sample->leaf.level == CLEW_LEVEL_KERNEL;
+	c->kernel += sample->leaf && sample->leaf->level == CLEW_LEVEL_KERNEL;
 	return CLEW_OK;
 }
 

@@ -161,7 +161,8 @@ static enum clew_err open_file(struct perf_etm *p, const struct dso_store_opts *
 	if (err)
 		return err;
 	if (ana_reader_init(&p->reader, p->file, &p->input, p->input.is_mapped) ||
-	    (p->places == &p->own && ana_places_init(&p->own, symbols, p->file, p->input.budget)))
+	    (p->places == &p->own &&
+	     ana_places_init(&p->own, symbols, NULL, p->file, p->input.budget)))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
 }

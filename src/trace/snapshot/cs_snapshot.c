@@ -30,7 +30,12 @@ static bool ends_with(const char *path, const char *name)
 
 bool cs_is_snapshot(const char *path)
 {
-	return os_is_directory(path) || ends_with(path, INI);
+	clew_auto(buf_done) struct buf list = {0};
+
+	if (!os_is_directory(path))
+		return ends_with(path, INI) && os_exists(path);
+	buf_printf(&list, "%s/" INI, path);
+	return os_exists(buf_cstr(&list));
 }
 
 bool cs_snapshot_say(struct cs_snapshot *s, const char *format, ...)
