@@ -25,4 +25,9 @@
  */
 int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret);
 
+/** The parts of it: are the options right, and what do they mean? @return CLI_OK, CLI_USAGE; */
+int cli_etm_check_raw(struct cli_input *in, struct cs_raw *raw);
+/** why it could not be opened. @return CLI_USAGE, CLI_FAILED. */
+int cli_etm_fail_raw(const struct cs_raw *raw, const struct clew_diag *diag);
+
 #endif

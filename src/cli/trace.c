@@ -41,8 +41,8 @@ static int choose_events(struct trace_command *c)
 		size_t n = strcspn(at, ",");
 		bool is_known = n == 4 && !strncmp(at, "none", n);
 
-		for (enum flow_event_kind k = 0; k < NR_FLOW_EVENTS; k++) {
-			const char *word = etm_event_word(k);
+		for (unsigned int k = 0; k < ETM_RANGES_NR_KINDS; k++) {
+			const char *word = etm_event_word((enum clew_trace_kind)k);
 
 			if (!word || strlen(word) != n || strncmp(word, at, n))
 				continue;
@@ -63,8 +63,6 @@ static int choose_events(struct trace_command *c)
 
 static enum clew_err print(struct trace_command *c, struct clew_diag *diag)
 {
-	if (c->is_ranges)
-		return trace_print_ranges(c, diag);
 	if (c->is_digest)
 		return trace_print_digest(c, diag);
 	if (c->is_edges)
@@ -83,16 +81,18 @@ static int decode(struct trace_command *c)
 	cli_pager_start();
 	err = print(c, &diag);
 	cli_pager_done();
-	return cli_etm_finish(&c->etm, err, &diag, &c->sink_diag,
-			      c->is_ranges || c->is_digest || c->is_edges);
+	return cli_etm_finish(&c->etm, err, &diag, &c->sink_diag, c->is_digest || c->is_edges);
 }
 
 static int run(struct trace_command *c)
 {
 	int status = choose_events(c);
 
-	if (status == CLI_OK)
-		status = cli_etm_begin(&c->etm);
+	if (status != CLI_OK)
+		return status;
+	if (c->is_ranges)
+		return trace_ranges(c);
+	status = cli_etm_begin(&c->etm);
 	if (status == CLI_OK)
 		status = decode(c);
 	cli_etm_done(&c->etm);
