@@ -17,9 +17,9 @@ extern "C" {
  * Read a perf.data file: samples in time order, each with its thread, its resolved address and call
  * chain. What the recording does not prove is unknown: NULL, or all ones in a number.
  *
- * Threads: one thread at a time per session; different sessions may be used in different threads at
- * the same time. clew_binary_*() and clew_symbol_*() only read, and may be called from any thread
- * as long as the session lives.
+ * Threads: a session is used by one thread at a time, which may be another each time; different
+ * sessions are independent. Each function says what it allows: "one at a time": just that; "any":
+ * also while another thread uses the session; "callback": also in the session's callbacks.
  *
  * Growth: structs that the library hands out are handed out by pointer, one pointer each, and later
  * versions append to them. Structs that the caller fills begin with their size.
@@ -53,7 +53,8 @@ struct clew_frame {
 	enum clew_level level;
 };
 
-/** @p b, @p s: NULL gives NULL and 0. Texts live until clew_session_free(). Any thread. */
+/** @p b, @p s: NULL gives NULL and 0. Texts live until clew_session_free().
+ * Thread: any, callback, all of these. */
 CLEW_API const char *clew_binary_path(const struct clew_binary *b); /* as recorded */
 CLEW_API const char *clew_binary_name(const struct clew_binary *b); /* without its directory */
 /** @return NULL, and 0 bytes: unknown. */
@@ -204,7 +205,7 @@ struct clew_session_opts {
 };
 
 /**
- * Open a file, of file or pipe format. @p opts may be NULL. Any thread.
+ * Open a file, of file or pipe format. @p opts may be NULL. Thread: any.
  * @return CLEW_OS; CLEW_BAD_FILE; CLEW_TRUNCATED; CLEW_NO_MEMORY; CLEW_UNSUPPORTED: a perf.data
  * this version cannot read, or @p opts asks for what it does not know; CLEW_INVALID: opts->size.
  * @p diag, if not NULL, has more.
@@ -214,12 +215,12 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_session_open(struct clew_session **ret
 						       struct clew_diag *diag);
 
 /** The same of an open descriptor, which stays the caller's and open: of a file, or of a stream in
- * pipe format (which can be read once). */
+ * pipe format (which can be read once). Thread: any. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_session_open_fd(struct clew_session **ret, int fd,
 							  const struct clew_session_opts *opts,
 							  struct clew_diag *diag);
 
-/** The same of a recording in memory, borrowed until clew_session_free(). */
+/** The same of a recording in memory, borrowed until clew_session_free(). Thread: any. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_session_open_memory(struct clew_session **ret,
 							      const void *data, size_t size,
 							      const struct clew_session_opts *opts,
@@ -229,10 +230,8 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_session_open_memory(struct clew_sessio
  * Hand every sample to @p take, in time order; a pass of its own, from the first sample on. The
  * sample lives for the call. A result other than CLEW_OK ends the pass and is returned.
  *
- * @p take is called from one thread, which is another than the caller's unless single_threaded is
- * set; clew_session_each() returns when the last call has. In @p take, of the functions of this
- * session only clew_binary_*(), clew_symbol_*(), clew_session_event() and clew_sample_fields() may
- * be called.
+ * Thread: one at a time. @p take is called from one thread, which is another than the caller's
+ * unless single_threaded is set; clew_session_each() returns when the last call has.
  *
  * A file that was cut gives all that is whole, and then CLEW_TRUNCATED. CLEW_UNSUPPORTED: a second
  * pass over a stream.
@@ -243,8 +242,8 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_session_each(
 	void *ctx, struct clew_diag *diag);
 
 /**
- * The next sample of this pass, in time order: the same that clew_session_each() hands out, in the
- * thread that calls. *ret lives until the next call.
+ * The next sample of this pass, in time order: the same that clew_session_each() hands out. *ret
+ * lives until the next call. Thread: one at a time, in which all work is done.
  * @return CLEW_OK; CLEW_END: there is no more; CLEW_TRUNCATED: the same, of a file that was cut;
  * CLEW_BAD_FILE: a record of impossible size; CLEW_NO_MEMORY; CLEW_OS. After a failure CLEW_END.
  */
@@ -253,7 +252,7 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_session_next(struct clew_session *s,
 						       struct clew_diag *diag);
 
 /** Begin a new pass. Symbols, binaries and events stay as they are. @return CLEW_UNSUPPORTED: the
- * input is a stream; CLEW_NO_MEMORY; CLEW_OS. */
+ * input is a stream; CLEW_NO_MEMORY; CLEW_OS. Thread: one at a time. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_session_rewind(struct clew_session *s,
 							 struct clew_diag *diag);
 
@@ -261,39 +260,41 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_session_rewind(struct clew_session *s,
  * In pipe format events come with the first records, and their names may come later: read all of
  * it for its events alone, without samples. A file of the other format has them when it is open.
  * @return CLEW_OK; CLEW_TRUNCATED, CLEW_BAD_FILE: what was read before is there; CLEW_NO_MEMORY;
- * CLEW_OS.
+ * CLEW_OS. Thread: one at a time.
  */
 CLEW_API CLEW_MUST_USE enum clew_err clew_session_read_events(struct clew_session *s,
 							      struct clew_diag *diag);
 
-/** Events, from 0; in pipe format those read so far. @return NULL: no such event. */
+/** Events, from 0; in pipe format those read so far. @return NULL: no such event.
+ * Thread: one at a time, callback. */
 CLEW_API const struct clew_event *clew_session_event(struct clew_session *s, size_t i);
 
-/** Threads with samples, in the order of their first; those of this pass so far. Not in a callback.
- * @return NULL: no such thread. */
+/** Threads with samples, in the order of their first; those of this pass so far.
+ * @return NULL: no such thread. Thread: one at a time. */
 CLEW_API const struct clew_thread *clew_session_thread(const struct clew_session *s, size_t i);
 
-/** Binaries that records named or samples ran in, so far. Not in a callback. @return NULL: no such
- * binary. */
+/** Binaries that records named or samples ran in, so far. @return NULL: no such binary.
+ * Thread: one at a time. */
 CLEW_API const struct clew_binary *clew_session_binary(const struct clew_session *s, size_t i);
 
-/** The outcome of the pass, complete when it is over. Not in a callback. Lives until the next call
- * of this function. */
+/** The outcome of the pass, complete when it is over. Lives until the next call of this function.
+ * Thread: one at a time. */
 CLEW_API const struct clew_summary *clew_session_summary(struct clew_session *s);
 
 /** Hand each field of a tracepoint's sample to @p take, in their order, but for those that all
  * tracepoints have. Fields live for the call. @return CLEW_NOT_FOUND: the recording does not
- * describe them; what @p take returned. */
+ * describe them; what @p take returned. Thread: one at a time, callback. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_sample_fields(
 	struct clew_session *s, const struct clew_sample *sample,
 	enum clew_err (*take)(void *ctx, const struct clew_field *field), void *ctx);
 
-/** Hand the names of a tracepoint's fields to @p take. Results as above. Not in a callback. */
+/** Hand the names of a tracepoint's fields to @p take. Results as above.
+ * Thread: one at a time. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_event_fields(
 	struct clew_session *s, const struct clew_event *event,
 	enum clew_err (*take)(void *ctx, const char *name), void *ctx);
 
-/** NULL is fine. */
+/** NULL is fine. Thread: one at a time. */
 CLEW_API void clew_session_free(struct clew_session *s);
 
 #ifdef __cplusplus

@@ -22,9 +22,7 @@ extern "C" {
  * timestamp stands before the first instructions it belongs to. What the trace does not prove is an
  * event that says so; nothing is left out silently.
  *
- * Threads: one thread at a time per trace; different traces may be used in different threads at the
- * same time. In a callback of clew_trace_run(), which is called in the thread that called it,
- * clew_trace_resolve() and all that only read may be called.
+ * Threads: as <clew/session.h>, a trace in place of a session.
  *
  * Growth: as <clew/session.h>; arrays of structs come with the size of their elements, and are
  * walked with the functions below.
@@ -204,7 +202,7 @@ struct clew_trace_opts {
 };
 
 /**
- * Open a perf.data file or a snapshot directory. @p opts may be NULL. Any thread.
+ * Open a perf.data file or a snapshot directory. @p opts may be NULL. Thread: any.
  * @return CLEW_OS; CLEW_BAD_FILE; CLEW_NO_MEMORY; CLEW_UNSUPPORTED: no trace in it that is decoded,
  * or @p opts asks for what this version does not know; CLEW_INVALID: opts->size.
  */
@@ -213,7 +211,7 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_open(struct clew_trace **ret, co
 						     struct clew_diag *diag);
 
 /** The same of an open descriptor of a perf.data, as clew_session_open_fd(). The trace of a stream
- * is kept in memory. */
+ * is kept in memory. Thread: any. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_open_fd(struct clew_trace **ret, int fd,
 							const struct clew_trace_opts *opts,
 							struct clew_diag *diag);
@@ -228,13 +226,13 @@ struct clew_trace_raw {
 	const char *memory;    /* the code that ran, "FILE@ADDRESS,..."; NULL: none */
 };
 
-/** @return as clew_trace_open(); CLEW_INVALID: something in @p raw cannot be read. */
+/** @return as clew_trace_open(); CLEW_INVALID: something in @p raw cannot be read. Thread: any. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_open_raw(struct clew_trace **ret,
 							 const struct clew_trace_raw *raw,
 							 const struct clew_trace_opts *opts,
 							 struct clew_diag *diag);
 
-/** Units, from 0. @return NULL: no such unit. */
+/** Units, from 0. @return NULL: no such unit. Thread: any, callback. */
 CLEW_API const struct clew_trace_unit *clew_trace_unit(const struct clew_trace *t, size_t i);
 
 /** Zeroed but for size = defaults. */
@@ -256,9 +254,9 @@ struct clew_trace_run_opts {
 };
 
 /**
- * Decode everything. @p take gets the items of each unit in their order, in the calling thread. A
- * result other than CLEW_OK ends the run and is returned. May be called again. Bad trace is an
- * event, not an error. @p opts may be NULL.
+ * Decode everything. @p take gets the items of each unit in their order. A result other than
+ * CLEW_OK ends the run and is returned. May be called again. Bad trace is an event, not an error.
+ * @p opts may be NULL. Thread: one at a time; @p take and the other callbacks are called in it.
  * Cost: some ns an item; memory is bounded by the code that ran (64 MiB), not by the length of the
  * trace.
  */
@@ -266,20 +264,22 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_run(
 	struct clew_trace *t, enum clew_err (*take)(void *ctx, const struct clew_trace_batch *b),
 	void *ctx, const struct clew_trace_run_opts *opts, struct clew_diag *diag);
 
-/** Bytes decoded in the run under way, and all bytes. In callbacks. */
+/** Bytes decoded in the run under way, and all bytes. Thread: one at a time, callback.
+ */
 CLEW_API void clew_trace_progress(const struct clew_trace *t, uint64_t *ret_done,
 				  uint64_t *ret_total);
 
 /** What is at @p address of a space: binary and symbol, as far as known; they live as long as the
- * trace. Also in callbacks.
+ * trace. Thread: one at a time, callback.
  * @return CLEW_NO_MEMORY. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space,
 							uint64_t address, struct clew_frame *ret);
 
-/** What there was no room for so far. Lives until the next call of this function. */
+/** What there was no room for so far. Lives until the next call of this function.
+ * Thread: one at a time, callback. */
 CLEW_API const struct clew_left_out *clew_trace_left_out(struct clew_trace *t);
 
-/** NULL is fine. */
+/** NULL is fine. Thread: one at a time. */
 CLEW_API void clew_trace_free(struct clew_trace *t);
 
 #ifdef __cplusplus
