@@ -4,6 +4,7 @@
 #include <clew/clew.h>
 
 #include "make/perf_build.h"
+#include "make/tracing_make.h"
 #include "perfdata/perf_sample.h"
 #include "unit/test_dir.h"
 
@@ -189,6 +190,71 @@ static void test_cut(struct bytes file)
 	clew_session_free(s);
 }
 
+/* --- tracepoints --- */
+
+static struct bytes make_tracepoint(struct perf_build *b)
+{
+	const struct perf_attr attr = {.type = PERF_TYPE_TRACEPOINT,
+				       .config = 317,
+				       .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_RAW,
+				       .sample_period = 1};
+	const uint8_t *raw = (const uint8_t *)&tracing_payload;
+	struct buf data = {0};
+
+	tracing_put(&data);
+	perf_build_event(b, &attr, "sched:switch", NULL, 0);
+	perf_build_tracing_data(b, bytes_of(data.data, data.nr));
+	perf_build_sample(b, 0,
+			  &(struct perf_sample){
+				  .pid = 1, .tid = 1, .raw = {raw, raw + sizeof(tracing_payload)}
+        });
+	buf_done(&data);
+	return perf_build_finish(b);
+}
+
+static enum clew_err add_field(void *ctx, const struct clew_field *f)
+{
+	struct buf *out = ctx;
+
+	buf_printf(out, "%s=", f->name);
+	if (f->kind == CLEW_FIELD_TEXT)
+		buf_add(out, f->bytes, f->nr_bytes);
+	else
+		buf_printf(out, "%lld", (long long)f->number);
+	buf_char(out, ' ');
+	return CLEW_OK;
+}
+
+static enum clew_err add_name(void *ctx, const char *name)
+{
+	buf_str(ctx, name);
+	buf_char(ctx, ' ');
+	return CLEW_OK;
+}
+
+static void test_fields(void)
+{
+	struct perf_build b = {0};
+	struct bytes file = make_tracepoint(&b);
+	struct buf fields = {0}, names = {0};
+	const struct clew_sample *sample;
+	struct clew_session *s = NULL;
+
+	CHECK(clew_session_open_memory(&s, file.pos, bytes_left(&file), NULL, NULL) == CLEW_OK &&
+		      clew_session_next(s, &sample, NULL) == CLEW_OK &&
+		      sample->raw_bytes >= sizeof(tracing_payload),
+	      "a tracepoint's sample has its payload");
+	CHECK(clew_sample_fields(s, sample, add_field, &fields) == CLEW_OK, "and its fields");
+	CHECK_STR(buf_cstr(&fields), "comm=ls prio=-3 path=/bin place=4112 ", "by name");
+	CHECK(clew_event_fields(s, sample->event, add_name, &names) == CLEW_OK,
+	      "its event has their names");
+	CHECK_STR(buf_cstr(&names), "comm prio path place ", "in order");
+	buf_done(&fields);
+	buf_done(&names);
+	clew_session_free(s);
+	perf_build_done(&b);
+}
+
 static void *run_alone(void *file)
 {
 	const struct bytes *b = file;
@@ -236,6 +302,7 @@ int main(void)
 	}
 	test_options(file);
 	test_cut(stream);
+	test_fields();
 	test_threads(file);
 	clew_session_free(s);
 	clew_session_free(NULL);
