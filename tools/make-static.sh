@@ -1,9 +1,9 @@
 #!/bin/sh
-# Usage: make-static.sh OUT.a OBJCOPY CC [ARG ...] -- libclew-ROOM.a ...: the rooms as one object in an archive. Its hidden symbols become local,
-# so that a program's own functions may be called as ours are.
+# Usage: make-static.sh OUT.a CC [ARG ...] -- libclew-ROOM.a ...: the rooms as one object in an archive. Its hidden symbols become local, so
+# that a program's own functions may have the names of ours.
 set -e
-out=$1 objcopy=$2
-shift 2
+out=$1
+shift
 cc=
 while [ "$1" != -- ]; do
 	cc="$cc $1"
@@ -14,6 +14,6 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 # shellcheck disable=SC2086 # a command is a list of words
 $cc -r -nostdlib -o "$dir/clew.o" -Wl,--whole-archive "$@" -Wl,--no-whole-archive
-"$objcopy" --localize-hidden "$dir/clew.o"
+$($cc -print-prog-name=objcopy) --localize-hidden "$dir/clew.o"
 rm -f "$out"
-ar rcs "$out" "$dir/clew.o"
+$($cc -print-prog-name=ar) rcs "$out" "$dir/clew.o"
