@@ -10,15 +10,11 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-# define CLEW_API          __attribute__((visibility("default")))
-# define CLEW_COLD         __attribute__((cold, noinline))
-# define CLEW_MUST_USE     __attribute__((warn_unused_result))
-# define CLEW_PRINTF(f, a) __attribute__((format(printf, f, a)))
+# define CLEW_API      __attribute__((visibility("default")))
+# define CLEW_MUST_USE __attribute__((warn_unused_result))
 #else
 # define CLEW_API
-# define CLEW_COLD
 # define CLEW_MUST_USE
-# define CLEW_PRINTF(f, a)
 #endif
 
 /** What every fallible call returns: 0 is success, negative is not. END is an answer, not a
