@@ -8,7 +8,7 @@
 static enum clew_err take(void *ctx, const struct clew_trace_batch *b)
 {
 	struct clew_trace *trace = ctx;
-	struct clew_frame frame;
+	const struct clew_frame *frame;
 
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct clew_trace_range *r = clew_trace_range_at(b, i);
@@ -20,7 +20,7 @@ static enum clew_err take(void *ctx, const struct clew_trace_batch *b)
 		err = clew_trace_resolve(trace, r->space, r->start, &frame);
 		if (err != CLEW_OK)
 			return err;
-		symbol = clew_symbol_name(frame.symbol);
+		symbol = clew_symbol_name(frame->symbol);
 		printf("%s 0x%llx-0x%llx %u %s\n", clew_trace_unit(trace, b->unit)->name,
 		       (unsigned long long)r->start, (unsigned long long)r->end, r->nr_insns,
 		       symbol ? symbol : "-");

@@ -73,11 +73,11 @@ struct clew_x86_context {
 
 /** Where and for which thread instructions ran. */
 struct clew_trace_context {
-	uint32_t pid, tid;   /* all ones: the input does not prove which */
-	const char *comm;    /* NULL: unknown. Lives as long as the trace */
-	enum clew_arch arch; /* which of these is there */
-	struct clew_arm_context arm;
-	struct clew_x86_context x86;
+	uint32_t pid, tid; /* all ones: the input does not prove which */
+	const char *comm;  /* NULL: unknown. Lives as long as the trace */
+	enum clew_arch arch;
+	const struct clew_arm_context *arm; /* NULL: not of this architecture */
+	const struct clew_x86_context *x86;
 };
 
 /** Executed instructions, one after the other in memory. */
@@ -269,11 +269,12 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_run(
 CLEW_API void clew_trace_progress(const struct clew_trace *t, uint64_t *ret_done,
 				  uint64_t *ret_total);
 
-/** What is at @p address of a space: binary and symbol, as far as known; they live as long as the
- * trace. Thread: one at a time, callback.
+/** What is at @p address of a space: binary and symbol, as far as known, which live as long as the
+ * trace; *ret lives until the next call. Thread: one at a time, callback.
  * @return CLEW_NO_MEMORY. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space,
-							uint64_t address, struct clew_frame *ret);
+							uint64_t address,
+							const struct clew_frame **ret);
 
 /** What there was no room for so far. Lives until the next call of this function.
  * Thread: one at a time, callback. */

@@ -204,13 +204,14 @@ const struct clew_trace_unit *clew_trace_unit(const struct clew_trace *t, size_t
 }
 
 enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space, uint64_t address,
-				 struct clew_frame *ret)
+				 const struct clew_frame **ret)
 {
 	const struct ana_loc *loc = t->trace->ops->locate(t->trace, space, address);
 
 	if (!loc)
 		return CLEW_NO_MEMORY;
-	*ret = frame_of(loc);
+	t->frame = frame_of(loc);
+	*ret = &t->frame;
 	return CLEW_OK;
 }
 

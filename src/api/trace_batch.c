@@ -157,26 +157,28 @@ static struct clew_trace_event event_of(struct clew_trace *t, size_t unit,
 
 /* --- contexts --- */
 
+static struct clew_arm_context arm_of(const struct flow_context *c)
+{
+	return (struct clew_arm_context){.el = c->el,
+					 .security = c->security,
+					 .is_64 = c->is_64,
+					 .has_cid = c->has_cid,
+					 .has_vmid = c->has_vmid,
+					 .cid = c->cid,
+					 .vmid = c->vmid};
+}
+
 static struct clew_trace_context context_of(struct clew_trace *t, size_t unit)
 {
-	const struct trace_state *s = &t->states[unit];
-	const struct flow_context *c = &s->pe;
+	struct trace_state *s = &t->states[unit];
 	struct etm_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
 
-	t->trace->ops->thread(t->trace, unit, c, s->ticks, s->bound, &thread);
-	return (struct clew_trace_context){
-		.pid = thread.pid,
-		.tid = thread.tid,
-		.comm = thread.comm,
-		.arch = CLEW_ARCH_ARM,
-		.arm = {.el = c->el,
-			.security = c->security,
-			.is_64 = c->is_64,
-			.has_cid = c->has_cid,
-			.has_vmid = c->has_vmid,
-			.cid = c->cid,
-			.vmid = c->vmid}
-        };
+	t->trace->ops->thread(t->trace, unit, &s->pe, s->ticks, s->bound, &thread);
+	return (struct clew_trace_context){.pid = thread.pid,
+					   .tid = thread.tid,
+					   .comm = thread.comm,
+					   .arch = CLEW_ARCH_ARM,
+					   .arm = &s->arm};
 }
 
 static bool is_same_thread(const struct clew_trace_context *a, const struct clew_trace_context *b)
@@ -259,6 +261,7 @@ static enum clew_err take_event(struct cut *c, size_t i, uint32_t number)
 		return CLEW_OK;
 	err = hand_out(c, i);
 	s->context = next;
+	s->arm = arm_of(&s->pe);
 	s->has_context = true;
 	return err;
 }

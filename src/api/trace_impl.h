@@ -23,6 +23,7 @@ struct trace_ranges {
 struct trace_state {
 	struct flow_context pe;
 	struct clew_trace_context context;
+	struct clew_arm_context arm; /* of context */
 	bool has_context;
 	uint64_t ticks, bound;
 	struct trace_ranges tables[NR_TABLES];
@@ -40,6 +41,7 @@ struct clew_trace {
 	struct etm_trace *trace;
 	struct clew_trace_unit *units;
 	struct trace_state *states;
+	struct clew_frame frame; /* of the last clew_trace_resolve() */
 	/* During clew_trace_run(). */
 	enum clew_err (*take)(void *ctx, const struct clew_trace_batch *b);
 	void *ctx;

@@ -346,7 +346,7 @@ static void take_event(struct etm_ranges_text *t, const struct clew_trace_batch 
 	if (e->kind == CLEW_TRACE_END || e->kind >= ETM_RANGES_NR_KINDS)
 		return;
 	if (e->kind == CLEW_TRACE_CONTEXT) {
-		t->arm = b->context->arm;
+		t->arm = *b->context->arm;
 		t->has_context = true;
 		make_context(t);
 	}
