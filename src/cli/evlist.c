@@ -75,8 +75,8 @@ static int run(struct evlist_command *c)
 	}
 	err = read_header_records(f, &diag);
 	if (err == CLEW_TRUNCATED)
-		cli_warn("%s: %s, at offset 0x%llx; all before it was read", c->in.path, diag.what,
-			 (unsigned long long)diag.offset);
+		cli_warn("%s: %s, at offset 0x%llx; everything before it was read", c->in.path,
+			 diag.what, (unsigned long long)diag.offset);
 	else if (err != CLEW_OK)
 		status = cli_input_fail(&c->in, &diag);
 	cli_progress_end(); /* what follows goes to standard output */
@@ -120,7 +120,7 @@ int cmd_evlist(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	if (c.has_groups && (c.is_verbose || c.has_freq || c.has_trace_fields)) {
-		cli_error("-g prints names only and goes with no other option");
+		cli_error("-g prints names only and excludes all other options");
 		return CLI_USAGE;
 	}
 	return run(&c);
