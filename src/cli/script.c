@@ -135,7 +135,7 @@ static int parse(struct script *s, int argc, char **argv)
 	/* clang-format off */
 	const struct cli_option options[] = {
 		{0, "Output", NULL, NULL, CLI_SECTION},
-		{0, "json", NULL, "one JSON object per event and line", CLI_FLAG, &s->is_json},
+		{0, "json", NULL, "one JSON object per event, one per line", CLI_FLAG, &s->is_json},
 		{'F', "fields", "LIST", "columns: a comma list, +NAME and -NAME to add and remove, "
 		 "TYPE:LIST for one of hw, sw, trace, raw, break", CLI_CALL, s, take_fields},
 		{'G', "hide-call-graph", NULL, "no call chains", CLI_FLAG, &s->text.no_chains},
