@@ -28,7 +28,8 @@ int cli_etm_check_raw(struct cli_input *in, struct cs_raw *raw)
 {
 	if (!raw->file)
 		return raw->type || raw->regs || raw->format || raw->memory
-			     ? misuse("--protocol, --regs, --format and --memory tell of --raw")
+			     ? misuse("--protocol, --regs, --format and --memory describe the "
+				      "trace of --raw")
 			     : CLI_OK;
 	if (in->path)
 		return misuse("--raw and -i exclude each other");

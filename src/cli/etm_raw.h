@@ -10,7 +10,7 @@
 /* clang-format off */
 #define CLI_ETM_RAW_OPTIONS(r) \
 	{0, "Raw trace", NULL, NULL, CLI_SECTION}, \
-	{0, "raw", "FILE", "trace of one unit in a file of its own, instead of -i", \
+	{0, "raw", "FILE", "trace of one unit in a separate file, instead of -i", \
 	 CLI_STRING, &(r).file}, \
 	{0, "protocol", "NAME", "ETMv4 (the default) or ETE", CLI_STRING, &(r).type}, \
 	{0, "regs", "LIST", "its registers: TRCCONFIGR=0xc1,TRCTRACEIDR=0x10,TRCIDR0=...,TRCIDR2=...", \

@@ -60,8 +60,8 @@ static int print_all(struct evlist_command *c, struct clew_session *s)
 	int status = CLI_OK;
 
 	if (err == CLEW_TRUNCATED)
-		cli_warn("%s: %s, at offset 0x%llx; all before it was read", c->in.path, diag.what,
-			 (unsigned long long)diag.offset);
+		cli_warn("%s: %s, at offset 0x%llx; everything before it was read", c->in.path,
+			 diag.what, (unsigned long long)diag.offset);
 	else if (err != CLEW_OK)
 		status = cli_input_fail(&c->in, &diag);
 	cli_progress_end(); /* what follows goes to standard output */
@@ -117,7 +117,7 @@ int cmd_evlist(int argc, char **argv)
 	}
 	if (c.text.has_groups &&
 	    (c.text.is_verbose || c.text.has_freq || c.text.has_trace_fields)) {
-		cli_error("-g prints names only and goes with no other option");
+		cli_error("-g prints names only and excludes all other options");
 		return CLI_USAGE;
 	}
 	return run(&c);

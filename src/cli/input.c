@@ -76,7 +76,7 @@ void cli_input_warn_left_out(const struct cli_input *in, const struct clew_left_
 		buf_printf(&what, " (%s)", size_text(size, l->first_bytes));
 	if (l->nr > 1)
 		buf_printf(&what, " and %llu more", (unsigned long long)l->nr - 1);
-	cli_warn("%s: the memory budget of %s was used up; left out: %s", in->path,
+	cli_warn("%s: the memory budget of %s was used up; skipped: %s", in->path,
 		 size_text(limit, l->limit), buf_cstr(&what));
 	cli_hint("--max-memory SIZE allows more");
 }
@@ -157,8 +157,8 @@ static const char *parse_percents(const char *text, uint64_t first, uint64_t las
 	if (a > b || b > 100)
 		return bad;
 	if (first == UINT64_MAX || last == UINT64_MAX || last < first)
-		return "this recording does not say when it began and ended, which percents need; "
-		       "give seconds";
+		return "this recording has no start and end time, which percents need; give "
+		       "seconds";
 	*ret_from = first + (uint64_t)(a / 100 * total + 0.5);
 	*ret_to = first + (uint64_t)(b / 100 * total + 0.5);
 	/* Neighbouring parts share no sample: the last one alone has its end. */
@@ -178,7 +178,7 @@ const char *cli_parse_time(const char *text, uint64_t first, uint64_t last, uint
 	if (strchr(text, ' '))
 		return "several ranges are not supported; give one";
 	if (!comma)
-		return "a time range is FROM,TO, where either may be left out";
+		return "a time range is FROM,TO; either may be omitted";
 	if (!parse_seconds(text, (size_t)(comma - text), 0, &from) ||
 	    !parse_seconds(comma + 1, strlen(comma + 1), 0, &to))
 		return "times are seconds, such as 1234.567891";
@@ -246,7 +246,7 @@ int cli_input_fail_open(const struct cli_input *in, const struct clew_diag *diag
 {
 	cli_input_fail(in, diag);
 	if (os_is_directory(in->path))
-		cli_hint("of a recording that is a directory, name the file in it: -i %s/data; "
+		cli_hint("if the recording is a directory, name the file in it: -i %s/data; "
 			 "a snapshot of trace has a snapshot.ini",
 			 in->path);
 	if (is_missing(diag))
@@ -328,7 +328,7 @@ int cli_input_fail(const struct cli_input *in, const struct clew_diag *diag)
 {
 	cli_fail(strcmp(in->path, "-") ? in->path : "standard input", diag);
 	if (diag->code == CLEW_BAD_FILE && !diag->offset)
-		cli_hint("'clew record' and 'perf record' write what can be read here");
+		cli_hint("clew reads the recordings of 'clew record' and 'perf record'");
 	return CLI_FAILED;
 }
 

@@ -41,7 +41,7 @@ struct cli_input {
 
 /* clang-format off */
 #define CLI_MAX_MEMORY_OPTION(in)                                                                   \
-	{0, "max-memory", "SIZE", "most memory for what is unpacked or kept of the input, such as " \
+	{0, "max-memory", "SIZE", "limit the memory for data unpacked or kept from the input, such as " \
 	 "2G (default: a quarter of this machine's)", CLI_CALL, &(in)->budget, cli_input_set_max_memory}
 
 #define CLI_INPUT_OPTIONS(in)                                                                       \
@@ -49,7 +49,7 @@ struct cli_input {
 	{'i', "input", "FILE", "recording to read; - is standard input (default: perf.data)",       \
 	 CLI_STRING, &(in)->path},                                                                  \
 	{'f', "force", NULL, NULL, CLI_FLAG, &(in)->is_forced},                                     \
-	{'v', "verbose", NULL, "say more (symbol files used)", CLI_COUNT, &(in)->verbose},          \
+	{'v', "verbose", NULL, "also print which symbol files were used", CLI_COUNT, &(in)->verbose},          \
 	{0, "Filters", NULL, NULL, CLI_SECTION},                                                    \
 	{'c', "comms", "NAMES", "only threads of these names (comma list)",                         \
 	 CLI_STRING, &(in)->opts.filter.comms},                                                     \
@@ -59,8 +59,8 @@ struct cli_input {
 	{0, "tid", "TIDS", "only these threads (comma list)",                                       \
 	 CLI_STRING, &(in)->opts.filter.tids},                                                      \
 	{'C', "cpu", "CPUS", "only these CPUs, such as 0-2,5", CLI_STRING, &(in)->opts.filter.cpus}, \
-	{0, "time", "FROM,TO", "only this stretch of time, in seconds of the recording's clock "    \
-	 "(either end may be left out), or by percent: 10%-20%, 10%/2",                             \
+	{0, "time", "FROM,TO", "only this range of time, in seconds of the recording's clock "    \
+	 "(either end may be omitted), or in percent: 10%-20%, 10%/2",                             \
 	 CLI_STRING, &(in)->time},                                                                  \
 	{0, "Limits", NULL, NULL, CLI_SECTION},                                                     \
 	CLI_MAX_MEMORY_OPTION(in),                                                                  \

@@ -181,7 +181,7 @@ enum clew_err pe_read(struct perf_etm *p, struct clew_diag *diag)
 	enum clew_err err;
 	uint64_t time;
 
-	progress_begin(in->progress, "reading what ran", in->size);
+	progress_begin(in->progress, "reading what was executed", in->size);
 	while ((err = ana_reader_next(&p->reader, &r, &time, &why)) == CLEW_OK) {
 		struct clew_diag told = {0};
 
