@@ -113,17 +113,14 @@ void doctor_outcome(struct doctor *d, const char *id, const char *title, const c
 				.pmu = pmu,
 				.pid = pid,
 				.cpu = pid < 0 ? 0 : -1};
-	struct rec_refusal_text text;
-	const char *cause;
+	struct rec_error error;
 
 	if (!os_errno) {
 		doctor_yes(d, id, title, "%s", detail);
 		return;
 	}
-	rec_refusal_explain(&r, &d->world, &text);
-	cause = strstr(text.cause, ": "); /* behind the event's name, which the title tells */
-	doctor_no(d, id, title, doctor_text(d, "%s", text.remedy), "%s",
-		  cause ? cause + 2 : text.cause);
+	rec_refusal_explain(&r, &d->world, &error);
+	doctor_no(d, id, title, doctor_text(d, "%s", error.hint), "%s", error.text);
 }
 
 const char *doctor_setcap(struct doctor *d)

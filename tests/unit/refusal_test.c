@@ -150,16 +150,16 @@ static void check_rows(void)
 		const struct row *row = &rows[i];
 		struct rec_refusal r = row->r;
 		struct rec_world w = world_of(row);
-		struct rec_refusal_text text;
+		struct rec_error error;
 		bool is_ok;
 
 		r.attr = &row->attr;
-		rec_refusal_explain(&r, &w, &text);
-		is_ok = strstr(text.cause, row->cause) &&
-			(*row->remedy ? strstr(text.remedy, row->remedy) != NULL : true);
+		rec_refusal_explain(&r, &w, &error);
+		is_ok = strstr(error.text, row->cause) &&
+			(*row->remedy ? strstr(error.hint, row->remedy) != NULL : true);
 		CHECK(is_ok, "%s", row->what);
 		if (!is_ok)
-			printf("# %s\n# %s\n", text.cause, text.remedy);
+			printf("# %s\n# %s\n", error.text, error.hint);
 	}
 }
 

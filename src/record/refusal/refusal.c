@@ -50,13 +50,13 @@ void rec_world_read(int pid, struct rec_world *ret)
 
 void refusal_cause(const struct refusal_case *c, const char *format, ...)
 {
-	char *to = c->ret->cause;
-	size_t n = (size_t)snprintf(to, sizeof(c->ret->cause), "'%.120s': ", c->r->event);
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(to + n, sizeof(c->ret->cause) - n, format, args);
+	rec_vfail(c->ret, CLEW_OS, format, args);
 	va_end(args);
+	c->ret->os_errno = c->r->os_errno;
+	c->ret->subject = c->r->event;
 }
 
 void refusal_remedy(const struct refusal_case *c, const char *format, ...)
@@ -64,7 +64,7 @@ void refusal_remedy(const struct refusal_case *c, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(c->ret->remedy, sizeof(c->ret->remedy), format, args);
+	rec_vadvise(c->ret, format, args);
 	va_end(args);
 }
 
@@ -309,13 +309,12 @@ static void refused_filter(const struct refusal_case *c)
 	refusal_cause(c, "the filter '%.200s' is refused: %s", filter, strerror(c->r->os_errno));
 }
 
-void rec_refusal_explain(const struct rec_refusal *r, const struct rec_world *w,
-			 struct rec_refusal_text *ret)
+enum clew_err rec_refusal_explain(const struct rec_refusal *r, const struct rec_world *w,
+				  struct rec_error *ret)
 {
 	struct rec_world now;
 	struct refusal_case c = {r, w, ret};
 
-	*ret = (struct rec_refusal_text){0};
 	if (!w) {
 		rec_world_read(r->pid, &now);
 		c.w = &now;
@@ -339,4 +338,5 @@ void rec_refusal_explain(const struct rec_refusal *r, const struct rec_world *w,
 		refusal_cause(&c, "cannot be switched on: %s", strerror(r->os_errno));
 		break;
 	}
+	return CLEW_OS;
 }

@@ -6,6 +6,7 @@
 
 #include "os/caps.h"
 #include "record/plan/feature.h"
+#include "record/plan/rec_error.h"
 
 /* What the kernel means when it refuses, and what the user can do about it. */
 
@@ -47,17 +48,13 @@ struct rec_world {
 /** @p pid: whose owner is asked for; not above 0: nobody's. */
 void rec_world_read(int pid, struct rec_world *ret);
 
-struct rec_refusal_text {
-	char cause[512];  /* a sentence without a final stop: "'cycles': ..." */
-	char remedy[512]; /* what to do, with the exact command; "" nothing to advise */
-};
-
 /** What setcap gives this program so that it can record as root does: all of it, since each setcap
  * takes away what the one before gave. */
 #define REC_SETCAP "cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_ipc_lock=ep"
 
-/** @p w: NULL reads the world now. Never fails: an errno nobody foresaw is named. */
-void rec_refusal_explain(const struct rec_refusal *r, const struct rec_world *w,
-			 struct rec_refusal_text *ret);
+/** Say why in @p ret; its hint has the exact command that helps. @p w: NULL reads the facts now.
+ * An errno without an explanation is named. @return CLEW_OS. */
+enum clew_err rec_refusal_explain(const struct rec_refusal *r, const struct rec_world *w,
+				  struct rec_error *ret);
 
 #endif

@@ -10,7 +10,7 @@
 struct refusal_case {
 	const struct rec_refusal *r;
 	const struct rec_world *w;
-	struct rec_refusal_text *ret;
+	struct rec_error *ret;
 };
 
 void refusal_cause(const struct refusal_case *c, const char *format, ...) CLEW_PRINTF(2, 3);

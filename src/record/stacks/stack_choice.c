@@ -190,7 +190,7 @@ static enum clew_err choose_best(struct rec_stack_choice *c, struct rec_stack_pl
 	static const enum rec_stacks order[] = {REC_STACKS_BPF_DEFERRED, REC_STACKS_KERNEL_DEFERRED,
 						REC_STACKS_BPF_IMMEDIATE, REC_STACKS_COPY,
 						REC_STACKS_FP};
-	struct rec_error why = {{0}};
+	struct rec_error why = {0};
 	enum clew_err err = CLEW_UNSUPPORTED;
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && err != CLEW_OK; i++) {
@@ -212,7 +212,7 @@ static enum clew_err choose_best(struct rec_stack_choice *c, struct rec_stack_pl
 static enum clew_err choose_named(struct rec_stack_choice *c, enum rec_stacks kind,
 				  struct rec_stack_plan *ret, struct rec_error *error)
 {
-	struct rec_error why = {{0}};
+	struct rec_error why = {0};
 	enum clew_err err = try_kind(c, kind, ret, &why);
 
 	if (err == CLEW_OK)
