@@ -29,7 +29,7 @@ enum clew_err perf_map_collect(struct sym_table *t, struct bytes text)
 			continue;
 		s.end = s.start + size;
 		s.name = sym_table_own_name(t, (const char *)line.pos, bytes_left(&line));
-		if (s.name == UINT32_MAX || !sym_table_add(t, &s, STB_GLOBAL))
+		if (s.name == SYM_NO_NAME || !sym_table_add(t, &s, STB_GLOBAL))
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;

@@ -132,7 +132,7 @@ static uint64_t no_cookie(const struct perf_sample *s)
 
 	if (!s->pid)
 		why = PERF_NO_STACK_IDLE;
-	else if (s->pid == UINT32_MAX) /* released */
+	else if (s->pid == PERF_NO_TASK)
 		why = PERF_NO_STACK_EXITING;
 	return perf_no_stack_cookie(why);
 }
