@@ -112,9 +112,9 @@ static const struct row {
 };
 /* clang-format on */
 
-static struct rec_world world_of(const struct row *r)
+static struct rec_host_facts world_of(const struct row *r)
 {
-	struct rec_world w = {
+	struct rec_host_facts w = {
 		.caps = {.uid = r->world & ROOT ? 0 : 1000,
 			 .effective = r->world & ROOT ? UINT64_MAX : 0,
 			 .paranoid = r->paranoid,
@@ -149,7 +149,7 @@ static void check_rows(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct row *row = &rows[i];
 		struct rec_refusal r = row->r;
-		struct rec_world w = world_of(row);
+		struct rec_host_facts w = world_of(row);
 		struct rec_error error;
 		bool is_ok;
 

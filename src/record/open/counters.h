@@ -7,7 +7,7 @@
 #include "perfdata/perf_evlist.h"
 #include "record/open/target.h"
 #include "record/plan/event_list.h"
-#include "record/plan/feature.h"
+#include "record/plan/kernel_probes.h"
 
 /** One event of the session: its attr as it is opened, and a descriptor for each place. */
 struct rec_counter {

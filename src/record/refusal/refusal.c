@@ -6,47 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/dir.h"
-#include "os/file.h"
-#include "os/pmu.h"
 #include "record/refusal/refusal_text.h"
-
-static void copy_line(const char *path, char *ret, size_t size)
-{
-	struct arena a = {0};
-	const char *text = os_read_line(path, &a);
-
-	snprintf(ret, size, "%s", text ? text : "");
-	arena_done(&a);
-}
-
-static bool has_core_pmu(void)
-{
-	struct os_pmus pmus;
-	bool has = false;
-
-	if (os_pmus_read(NULL, &pmus, NULL))
-		return false;
-	vec_for_each (&pmus.pmus, p)
-		has |= p->is_core;
-	os_pmus_done(&pmus);
-	return has;
-}
-
-void rec_world_read(int pid, struct rec_world *ret)
-{
-	*ret = (struct rec_world){0};
-	os_caps_read(&ret->caps);
-	rec_probe_features(&ret->features);
-	if (os_read_link("/proc/self/exe", ret->program, sizeof(ret->program)) < 0)
-		ret->program[0] = '\0';
-	copy_line("/sys/devices/system/cpu/online", ret->cpus_online, sizeof(ret->cpus_online));
-	copy_line("/sys/kernel/security/lockdown", ret->lockdown, sizeof(ret->lockdown));
-	os_sysctl("kernel/perf_event_max_sample_rate", &ret->max_rate);
-	os_sysctl("kernel/perf_event_max_stack", &ret->max_stack);
-	ret->has_core_pmu = has_core_pmu();
-	ret->is_uid_known = pid > 0 && os_process_uid(pid, &ret->pid_uid);
-}
 
 void refusal_cause(const struct refusal_case *c, const char *format, ...)
 {
@@ -309,14 +269,14 @@ static void refused_filter(const struct refusal_case *c)
 	refusal_cause(c, "the filter '%.200s' is refused: %s", filter, strerror(c->r->os_errno));
 }
 
-enum clew_err rec_refusal_explain(const struct rec_refusal *r, const struct rec_world *w,
+enum clew_err rec_refusal_explain(const struct rec_refusal *r, const struct rec_host_facts *w,
 				  struct rec_error *ret)
 {
-	struct rec_world now;
+	struct rec_host_facts now;
 	struct refusal_case c = {r, w, ret};
 
 	if (!w) {
-		rec_world_read(r->pid, &now);
+		rec_host_facts_read(r->pid, &now);
 		c.w = &now;
 	}
 	switch (r->call) {

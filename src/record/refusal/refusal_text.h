@@ -9,7 +9,7 @@
 /* Shared by the refusal*.c files: one explanation being written. */
 struct refusal_case {
 	const struct rec_refusal *r;
-	const struct rec_world *w;
+	const struct rec_host_facts *w;
 	struct rec_error *ret;
 };
 
