@@ -7,7 +7,7 @@
 
 enum { MODULES_MAX = UINT16_MAX };
 
-/** "[ext4]" behind a tab. */
+/** "[ext4]" after a tab. */
 static void split_module(struct kallsyms_line *l)
 {
 	const char *tab = memchr(l->name, '\t', l->name_bytes);

@@ -7,7 +7,7 @@
 
 enum { NAME_MIN = 3 };
 
-/** Hex with or without 0x, and the blank behind it. */
+/** Hex with or without 0x, and the blank after it. */
 static bool take_number(struct bytes *b, uint64_t *ret)
 {
 	if (bytes_left(b) > 2 && b->pos[0] == '0' && (b->pos[1] | 0x20) == 'x')

@@ -84,7 +84,7 @@ bool sym_table_add(struct sym_table *t, const struct sym *s, uint8_t bind);
 /** What is added from here on (PLT entries) is put in after sizes and repetitions are settled. */
 void sym_table_mark_late(struct sym_table *t);
 
-/** Where a symbol without a size ends that has none behind it: with the next page. */
+/** Where the last symbol ends if it has no size: with the next page. */
 uint64_t sym_end_of_last(uint64_t start);
 
 /**
