@@ -31,7 +31,10 @@ struct record {
 
 static int refuse(const struct rec_error *error)
 {
-	cli_error("%s", error->text);
+	if (error->subject)
+		cli_error("'%.120s': %s", error->subject, error->text);
+	else
+		cli_error("%s", error->text);
 	if (*error->hint)
 		cli_hint("%s", error->hint);
 	return CLI_USAGE;
@@ -40,24 +43,24 @@ static int refuse(const struct rec_error *error)
 static int add_event(void *to, const char *arg, bool is_negated)
 {
 	struct record *r = to;
-	struct rec_spell_error error = {0};
+	struct rec_error error = {0};
 
 	(void)is_negated;
 	if (rec_events_parse(&r->events, arg, &error) == CLEW_OK)
 		return CLI_OK;
-	cli_error("-e %s: %s", arg, error.sentence);
+	cli_error("-e %s: %s", arg, error.text);
 	return CLI_USAGE;
 }
 
 static int add_filter(void *to, const char *arg, bool is_negated)
 {
 	struct record *r = to;
-	struct rec_spell_error error = {0};
+	struct rec_error error = {0};
 
 	(void)is_negated;
 	if (rec_events_filter(&r->events, arg, &error) == CLEW_OK)
 		return CLI_OK;
-	cli_error("--filter '%s': %s", arg, error.sentence);
+	cli_error("--filter '%s': %s", arg, error.text);
 	return CLI_USAGE;
 }
 

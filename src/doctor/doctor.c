@@ -104,26 +104,23 @@ int doctor_try(const struct perf_attr *attr, int pid, int cpu)
 }
 
 void doctor_outcome(struct doctor *d, const char *id, const char *title, const char *detail,
-		    const struct perf_attr *attr, const char *pmu, int pid, int os_errno)
+		    const struct doctor_trial *trial)
 {
 	struct rec_refusal r = {.call = REC_CALL_OPEN,
-				.os_errno = os_errno,
-				.attr = attr,
+				.os_errno = trial->os_errno,
+				.attr = trial->attr,
 				.event = "",
-				.pmu = pmu,
-				.pid = pid,
-				.cpu = pid < 0 ? 0 : -1};
-	struct rec_refusal_text text;
-	const char *cause;
+				.pmu = trial->pmu,
+				.pid = trial->pid,
+				.cpu = trial->pid < 0 ? 0 : -1};
+	struct rec_error error;
 
-	if (!os_errno) {
+	if (!trial->os_errno) {
 		doctor_yes(d, id, title, "%s", detail);
 		return;
 	}
-	rec_refusal_explain(&r, &d->world, &text);
-	cause = strstr(text.cause, ": "); /* behind the event's name, which the title tells */
-	doctor_no(d, id, title, doctor_text(d, "%s", text.remedy), "%s",
-		  cause ? cause + 2 : text.cause);
+	rec_refusal_explain(&r, &d->world, &error);
+	doctor_no(d, id, title, doctor_text(d, "%s", error.hint), "%s", error.text);
 }
 
 const char *doctor_setcap(struct doctor *d)
@@ -143,7 +140,7 @@ enum clew_err rec_doctor_run(struct doctor_report *ret)
 	struct doctor d = {.report = ret};
 
 	*ret = (struct doctor_report){0};
-	rec_world_read(0, &d.world);
+	rec_host_facts_read(0, &d.world);
 	os_pmus_read(NULL, &d.pmus, NULL);
 	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++)
 		sections[i](&d);

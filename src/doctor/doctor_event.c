@@ -26,8 +26,8 @@ static void software(struct doctor *d)
 	struct perf_attr attr = sampling(d, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 
 	doctor_outcome(d, "software-events", "software events",
-		       "cpu-clock, page-faults, context-switches, ...", &attr, NULL, 0,
-		       doctor_try(&attr, 0, -1));
+		       "cpu-clock, page-faults, context-switches, ...",
+		       &(struct doctor_trial){&attr, NULL, 0, doctor_try(&attr, 0, -1)});
 }
 
 static void hardware(struct doctor *d)
@@ -36,17 +36,18 @@ static void hardware(struct doctor *d)
 	int err = doctor_try(&attr, 0, -1);
 
 	doctor_outcome(d, "hardware-counters", "hardware counters",
-		       "cycles, instructions, cache-misses, ...", &attr, NULL, 0, err);
+		       "cycles, instructions, cache-misses, ...",
+		       &(struct doctor_trial){&attr, NULL, 0, err});
 	if (err)
 		return;
 	attr.flags |= 1ull << PERF_ATTR_PRECISE_IP_SHIFT;
-	doctor_outcome(d, "precise", "precise sampling (:p)", "", &attr, NULL, 0,
-		       doctor_try(&attr, 0, -1));
+	doctor_outcome(d, "precise", "precise sampling (:p)", "",
+		       &(struct doctor_trial){&attr, NULL, 0, doctor_try(&attr, 0, -1)});
 	attr = sampling(d, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 	attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER;
-	doctor_outcome(d, "branch-stack", "branch stacks (-b)", "", &attr, NULL, 0,
-		       doctor_try(&attr, 0, -1));
+	doctor_outcome(d, "branch-stack", "branch stacks (-b)", "",
+		       &(struct doctor_trial){&attr, NULL, 0, doctor_try(&attr, 0, -1)});
 }
 
 static void tracepoint_of(struct doctor *d, const char *root)
@@ -61,8 +62,8 @@ static void tracepoint_of(struct doctor *d, const char *root)
 	}
 	attr.config = id;
 	attr.sample_type |= PERF_SAMPLE_RAW;
-	doctor_outcome(d, "tracepoints", title, doctor_text(d, "described in %s", root), &attr,
-		       NULL, 0, doctor_try(&attr, 0, -1));
+	doctor_outcome(d, "tracepoints", title, doctor_text(d, "described in %s", root),
+		       &(struct doctor_trial){&attr, NULL, 0, doctor_try(&attr, 0, -1)});
 }
 
 static void tracepoints(struct doctor *d)
@@ -114,8 +115,8 @@ static void breakpoints(struct doctor *d)
 				 .config1 = (uint64_t)(uintptr_t)&watched,
 				 .config2 = 8};
 
-	doctor_outcome(d, "breakpoints", "breakpoints", "mem:ADDRESS", &attr, NULL, 0,
-		       doctor_try(&attr, 0, -1));
+	doctor_outcome(d, "breakpoints", "breakpoints", "mem:ADDRESS",
+		       &(struct doctor_trial){&attr, NULL, 0, doctor_try(&attr, 0, -1)});
 }
 
 void doctor_events(struct doctor *d)

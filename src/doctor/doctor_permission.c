@@ -64,12 +64,14 @@ static void levels(struct doctor *d)
 	user.flags |= PERF_ATTR_EXCLUDE_KERNEL | PERF_ATTR_EXCLUDE_HV;
 	err = doctor_try(&user, 0, -1);
 	d->report->can_record = !err;
-	doctor_outcome(d, "user-space", "own processes, user space", "", &user, NULL, 0, err);
+	doctor_outcome(d, "user-space", "own processes, user space", "",
+		       &(struct doctor_trial){&user, NULL, 0, err});
 	err = doctor_try(&kernel, 0, -1);
 	d->report->can_record |= !err;
-	doctor_outcome(d, "kernel-space", "own processes, kernel", "", &kernel, NULL, 0, err);
-	doctor_outcome(d, "system-wide", "all processes (-a)", "", &kernel, NULL, -1,
-		       doctor_try(&kernel, -1, 0));
+	doctor_outcome(d, "kernel-space", "own processes, kernel", "",
+		       &(struct doctor_trial){&kernel, NULL, 0, err});
+	doctor_outcome(d, "system-wide", "all processes (-a)", "",
+		       &(struct doctor_trial){&kernel, NULL, -1, doctor_try(&kernel, -1, 0)});
 }
 
 static void others(struct doctor *d)
@@ -110,7 +112,7 @@ static void memory(struct doctor *d)
 
 void doctor_limits(struct doctor *d)
 {
-	const struct rec_world *w = &d->world;
+	const struct rec_host_facts *w = &d->world;
 	int64_t percent = 0, watchdog = 0;
 
 	d->section = "Limits";

@@ -9,7 +9,7 @@
 /* Shared by the doctor*.c files: the report being made. */
 struct doctor {
 	struct doctor_report *report;
-	struct rec_world world;
+	struct rec_host_facts world;
 	struct os_pmus pmus;
 	const char *section;
 	bool is_out_of_memory;
@@ -27,9 +27,17 @@ void doctor_no(struct doctor *d, const char *id, const char *title, const char *
  * the errno. */
 int doctor_try(const struct perf_attr *attr, int pid, int cpu);
 
-/** A row for the outcome of doctor_try(): yes with @p detail, or no with what refusal.h says. */
+/** An event that was opened to see whether it can be. */
+struct doctor_trial {
+	const struct perf_attr *attr;
+	const char *pmu; /* sysfs name; NULL: generic */
+	int pid;         /* as given to doctor_try() */
+	int os_errno;    /* what it returned */
+};
+
+/** A row for the outcome: yes with @p detail, or no with what refusal.h says. */
 void doctor_outcome(struct doctor *d, const char *id, const char *title, const char *detail,
-		    const struct perf_attr *attr, const char *pmu, int pid, int os_errno);
+		    const struct doctor_trial *trial);
 
 /** A row for what would need the right to load BPF programs. */
 void doctor_no_bpf(struct doctor *d, const char *id, const char *title);

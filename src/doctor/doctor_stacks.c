@@ -10,7 +10,7 @@ static void add_way(struct doctor *d, enum rec_stacks kind)
 {
 	const char *id = doctor_text(d, "stacks-%s", rec_stacks_name(kind));
 	const char *title = doctor_text(d, "user stacks: %s", rec_stacks_name(kind));
-	struct rec_error why = {{0}};
+	struct rec_error why = {0};
 
 	if (rec_stacks_probe(kind, &why) == CLEW_OK)
 		doctor_yes(d, id, title, "--call-graph %s: %s", rec_stacks_spelling(kind),

@@ -24,7 +24,7 @@ static void perf_events(struct doctor *d)
 	doctor_outcome(d, "perf-events", "perf events",
 		       doctor_text(d, "the kernel's perf_event_attr has %u bytes",
 				   d->world.features.attr_bytes),
-		       &attr, NULL, 0, d->world.features.open_errno);
+		       &(struct doctor_trial){&attr, NULL, 0, d->world.features.open_errno});
 }
 
 static void container(struct doctor *d)

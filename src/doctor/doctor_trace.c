@@ -88,7 +88,7 @@ static void trace_row(struct doctor *d, const struct trace_pmu *t, bool *has_pau
 		       doctor_text(d, "%s, AUX area%s, %llu address filters", pmu->name,
 				   pauses ? ", pause and resume" : "",
 				   (unsigned long long)nr_filters),
-		       &attr, pmu->name, 0, doctor_try(&attr, 0, -1));
+		       &(struct doctor_trial){&attr, pmu->name, 0, doctor_try(&attr, 0, -1)});
 }
 
 static void pause_row(struct doctor *d, bool has_pause, bool has_any)

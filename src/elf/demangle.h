@@ -7,7 +7,7 @@
 #include "base/buf.h"
 
 /**
- * Write the source-level name of @p name behind what is in @p ret: C++ and Rust (both manglings) by
+ * Write the source-level name of @p name after what is in @p ret: C++ and Rust (both manglings) by
  * libiberty, without parameters, and OCaml. "NAME@plt" keeps its suffix.
  * @return false, and nothing written, where @p name is no mangled name (or it, or what it stands
  * for, is absurdly long).

@@ -289,7 +289,7 @@ static void read_funcs(struct dwarf_lines *l, struct unit *u)
 		dwarf_funcs_done(&u->funcs);
 }
 
-/** The unit whose range starts last at or before @p addr and covers it. */
+/** The unit with the last range that starts at or before @p addr and covers it. */
 static struct unit *unit_at(struct dwarf_lines *l, uint64_t addr)
 {
 	size_t after = search_first(l->ranges.nr, i, l->ranges.data[i].start > addr);

@@ -156,7 +156,7 @@ static bool collect_one(struct collect *c, GElf_Sym *s)
 	if (c->copies_names) {
 		n.is_own = 1;
 		n.name = sym_table_own_name(c->t, name, strlen(name));
-		if (n.name == UINT32_MAX)
+		if (n.name == SYM_NO_NAME)
 			return false;
 	}
 	return sym_table_add(c->t, &n, GELF_ST_BIND(s->st_info));

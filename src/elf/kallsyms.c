@@ -7,7 +7,7 @@
 
 enum { MODULES_MAX = UINT16_MAX };
 
-/** "[ext4]" behind a tab. */
+/** "[ext4]" after a tab. */
 static void split_module(struct kallsyms_line *l)
 {
 	const char *tab = memchr(l->name, '\t', l->name_bytes);
@@ -68,7 +68,7 @@ static bool add_line(struct sym_table *t, const struct kallsyms_line *l, struct 
 
 	s.type = strchr("TtWw", l->type) ? STT_FUNC : STT_OBJECT;
 	s.name = sym_table_own_name(t, l->name, l->name_bytes);
-	if (s.name == UINT32_MAX)
+	if (s.name == SYM_NO_NAME)
 		return false;
 	if (l->module_bytes) {
 		uint32_t module = intern_add(modules, l->module, l->module_bytes);

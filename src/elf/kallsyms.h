@@ -38,7 +38,7 @@ void kallsyms_note(struct kallsyms_info *info, const struct kallsyms_line *l, co
 /**
  * Fill an empty @p t with the functions and data of @p text, every size 0, .module an index into
  * @p modules. Call sym_table_finish(SYM_FILL_KALLSYMS) afterwards.
- * @p ref_name: a symbol whose address is asked for, NULL: none.
+ * @p ref_name: a symbol of which the address is wanted; NULL: none.
  * @return CLEW_NO_MEMORY.
  */
 enum clew_err kallsyms_collect(struct sym_table *t, struct bytes text, struct intern *modules,

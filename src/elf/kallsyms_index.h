@@ -36,7 +36,7 @@ void kallsyms_index_done(struct kallsyms_index *x);
 /**
  * Are the symbols of @p t, closed and from the rest of the text, all of modules and all above or
  * all below those of @p x? Only then do the two give together what one table of both would.
- * @p rest: what kallsyms_collect() told of them.
+ * @p rest: what kallsyms_collect() returned for them.
  */
 bool kallsyms_index_is_apart(const struct kallsyms_index *x, const struct sym_table *t,
 			     const struct kallsyms_info *rest);

@@ -7,7 +7,7 @@
 
 enum { NAME_MIN = 3 };
 
-/** Hex with or without 0x, and the blank behind it. */
+/** Hex with or without 0x, and the blank after it. */
 static bool take_number(struct bytes *b, uint64_t *ret)
 {
 	if (bytes_left(b) > 2 && b->pos[0] == '0' && (b->pos[1] | 0x20) == 'x')
@@ -29,7 +29,7 @@ enum clew_err perf_map_collect(struct sym_table *t, struct bytes text)
 			continue;
 		s.end = s.start + size;
 		s.name = sym_table_own_name(t, (const char *)line.pos, bytes_left(&line));
-		if (s.name == UINT32_MAX || !sym_table_add(t, &s, STB_GLOBAL))
+		if (s.name == SYM_NO_NAME || !sym_table_add(t, &s, STB_GLOBAL))
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;

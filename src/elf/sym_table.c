@@ -54,7 +54,7 @@ uint32_t sym_table_own_name(struct sym_table *t, const char *name, size_t len)
 	if (at + len + 1 >= UINT32_MAX ||
 	    (t->own.cap - at < len + 1 && !charge_growth(t, t->own.cap, len + 1, 1)) ||
 	    !buf_reserve(&t->own, len + 1))
-		return UINT32_MAX;
+		return SYM_NO_NAME;
 	buf_add(&t->own, name, len);
 	buf_char(&t->own, '\0');
 	return (uint32_t)at;

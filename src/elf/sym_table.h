@@ -70,9 +70,10 @@ enum sym_fill {
 void sym_table_init(struct sym_table *t, const char *text, size_t text_bytes);
 void sym_table_done(struct sym_table *t);
 
-/** A name for sym_table_add() that is in no borrowed text. @return its offset; UINT32_MAX: no
- * memory.
- */
+enum { SYM_NO_NAME = UINT32_MAX };
+
+/** A name for sym_table_add() that is in no borrowed text. @return its offset; SYM_NO_NAME: out of
+ * memory. */
 uint32_t sym_table_own_name(struct sym_table *t, const char *name, size_t len);
 
 enum { SYM_TABLE_MAX = 8 * 1024 * 1024 }; /* symbols */
@@ -83,7 +84,7 @@ bool sym_table_add(struct sym_table *t, const struct sym *s, uint8_t bind);
 /** What is added from here on (PLT entries) is put in after sizes and repetitions are settled. */
 void sym_table_mark_late(struct sym_table *t);
 
-/** Where a symbol without a size ends that has none behind it: with the next page. */
+/** Where the last symbol ends if it has no size: with the next page. */
 uint64_t sym_end_of_last(uint64_t start);
 
 /**

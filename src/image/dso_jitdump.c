@@ -112,7 +112,7 @@ static bool add_syms(struct sym_table *t, const struct reader *r)
 			.start = c->addr, .end = c->addr + c->size, .is_own = 1, .type = STT_FUNC};
 
 		s.name = sym_table_own_name(t, c->name, strlen(c->name));
-		if (s.name == UINT32_MAX || !sym_table_add(t, &s, STB_GLOBAL))
+		if (s.name == SYM_NO_NAME || !sym_table_add(t, &s, STB_GLOBAL))
 			return false;
 	}
 	return true;

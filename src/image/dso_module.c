@@ -17,7 +17,7 @@ static bool add(struct dso *d, const struct elf_file *f, size_t strings, const G
 	n.start = d->load_start + s->start + from->st_value;
 	n.end = n.start + from->st_size;
 	n.name = sym_table_own_name(&d->table, name, strlen(name));
-	return n.name != UINT32_MAX && sym_table_add(&d->table, &n, GELF_ST_BIND(from->st_info));
+	return n.name != SYM_NO_NAME && sym_table_add(&d->table, &n, GELF_ST_BIND(from->st_info));
 }
 
 static bool add_all(struct dso *d, const struct elf_file *f)

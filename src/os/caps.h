@@ -20,7 +20,7 @@ enum { OS_PARANOID_UNKNOWN = -100 };
 
 /** What this process may do. */
 struct os_caps {
-	uint64_t effective; /* bit per capability; 0 in a user namespace, whose own do not count */
+	uint64_t effective; /* bit per capability; 0 in a user namespace: its own do not count */
 	uint32_t uid;       /* effective */
 	int paranoid;       /* kernel.perf_event_paranoid; OS_PARANOID_UNKNOWN: not readable */
 	uint64_t memlock_bytes;  /* RLIMIT_MEMLOCK; UINT64_MAX: no limit */

@@ -7,7 +7,7 @@
 /** A command that is forked, held before its exec, and let go when everything is set up. */
 struct os_child {
 	int pid;             /* 0: none */
-	int go_fd, error_fd; /* write end that lets it go; read end that tells a failed exec */
+	int go_fd, error_fd; /* write end that lets it go; read end that reports a failed exec */
 	bool is_running, is_ended; /* let go; waited for */
 	int status;                /* as wait(2) gives it, once is_ended */
 };
@@ -32,7 +32,7 @@ bool os_child_reap(struct os_child *c, bool is_blocking);
 /** Send @p signal unless it has ended. */
 void os_child_signal(struct os_child *c, int signal);
 
-/** Exit status as a shell tells it: 128 + number for a signal. */
+/** Exit status as a shell reports it: 128 + number for a signal. */
 int os_child_exit_code(const struct os_child *c);
 
 /** A child that was never let go ends here. */

@@ -27,10 +27,10 @@ const char *os_read_line(const char *path, struct arena *arena);
  * where it was there; else -errno. */
 int os_dir_make(const char *path);
 
-/** Is it a directory of ours that nobody else may write into? */
+/** Is it a directory of ours that no one else may write into? */
 bool os_dir_is_private(const char *path);
 
-/** Can nobody but us and root put something else at @p path? That is so if all directories on the
+/** Can only we and root put something else at @p path? That is so if all directories on the
  * way to it, as far as they are there, are ours or root's, and others may not write into them (or
  * only beside what is there: /tmp). False for a relative path. */
 bool os_dir_has_own_way(const char *path);

@@ -38,7 +38,7 @@ void os_map_done(struct os_map *m);
 void os_map_release(const struct os_map *m, size_t from, size_t to);
 
 /**
- * Read a whole file of unknown size (procfs, sysfs) into heap memory with a NUL behind the bytes,
+ * Read a whole file of unknown size (procfs, sysfs) into heap memory with a NUL after the bytes,
  * not counted.
  * @p limit: CLEW_LIMIT where the file is larger. The caller frees *ret with mem_free().
  */

@@ -22,7 +22,7 @@ enum {
 	HUGE = 2 << 20,
 	SMALL_BYTES = 256 << 10, /* the first, in pages of the usual size: most heaps stay small */
 	FIRST_CLASS = 12,
-	EXTRA = 64, /* over a power of two: tables have some room behind their end */
+	EXTRA = 64, /* over a power of two: tables have some room after their end */
 	MIN_BYTES = 16 << 20,
 	RETURNED_BYTES = 4 << 20, /* chunks from this size on go back to the system */
 	PAGE = 4096,

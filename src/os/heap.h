@@ -22,7 +22,7 @@ struct os_heap {
 /** Address space for @p max bytes, of which nothing is used yet; less where that is refused.
  * @return false: none to be had. */
 bool os_heap_init(struct os_heap *h, size_t max);
-/** All that came of it is gone. */
+/** All that was allocated from it is gone. */
 void os_heap_done(struct os_heap *h);
 
 /**

@@ -6,7 +6,7 @@
 
 /*
  * A thread that enters the pages of a mapped file into our page tables before a reader comes to
- * them, and takes them out behind it: for a recording with stacks this is a quarter of all time.
+ * them, and takes them out after it: for a recording with stacks this is a quarter of all time.
  * The reader sees the same bytes with it or without.
  */
 struct os_map_ahead;

@@ -126,7 +126,7 @@ int os_output_close(struct os_output *o)
 	if (o->fd >= 0) {
 		err = o->buffer ? os_output_flush(o) : 0;
 		if (close(o->fd) && !err)
-			err = -errno; /* a network file system tells of a full disk only here */
+			err = -errno; /* a network file system reports a full disk only here */
 	}
 	mem_free(o->buffer);
 	*o = (struct os_output){.fd = -1};

@@ -50,7 +50,7 @@ struct os_uname {
 };
 void os_uname(struct os_uname *ret);
 
-/** Is the running kernel of this release or a later one? False: it does not tell, too. */
+/** Is the running kernel of this release or a later one? False also if unknown. */
 bool os_kernel_is_from(unsigned int major, unsigned int minor);
 
 int os_pid(void);

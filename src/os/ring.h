@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 
 /**
- * A perf event's mapped buffer: the control page, the data ring behind it and, when asked for, the
+ * A perf event's mapped buffer: the control page, the data ring after it and, when asked for, the
  * AUX area. The kernel writes at head and never past tail; we read from tail and move it. One
  * reader.
  */
@@ -56,7 +56,7 @@ size_t os_ring_aux_peek(const struct os_ring *r, struct bytes ret[2]);
 void os_ring_aux_consume(struct os_ring *r, size_t size);
 
 /** How the CPU's counter becomes perf's nanoseconds. @return false: this event's kernel side does
- * not tell. */
+ * not say. */
 struct os_ring_clock {
 	uint64_t shift, mult, zero, cycles, mask;
 	bool is_short;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/** A write to a pipe nobody reads is an error (-EPIPE) from here on, not our end. */
+/** A write to a pipe without a reader is an error (-EPIPE) from here on, not our end. */
 void os_ignore_sigpipe(void);
 
 /**

@@ -7,7 +7,7 @@
 /** Columns of the terminal @p fd is; 0: it is none, or does not say. */
 unsigned int os_terminal_columns(int fd);
 
-/** Is the terminal @p fd ours to write to: not one whose foreground is another job? */
+/** Is the terminal @p fd ours to write to: not one with another job in the foreground? */
 bool os_is_foreground(int fd);
 
 /**

@@ -13,7 +13,7 @@
 enum os_tracefs_state {
 	OS_TRACEFS_READABLE,
 	OS_TRACEFS_NO_ACCESS,   /* mounted, and closed to this user */
-	OS_TRACEFS_NOT_MOUNTED, /* the kernel has it, nobody mounted it */
+	OS_TRACEFS_NOT_MOUNTED, /* the kernel has it, but it is not mounted */
 	OS_TRACEFS_NOT_BUILT,   /* the kernel has none */
 };
 

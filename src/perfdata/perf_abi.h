@@ -217,6 +217,9 @@ struct perf_attr {
 _Static_assert(sizeof(struct perf_attr) == PERF_ATTR_SIZE_VER9, "layout of perf_event_attr");
 
 /* header.misc */
+/** As pid and tid: of a task that is being released, and in the kernel's own mappings. */
+enum { PERF_NO_TASK = UINT32_MAX };
+
 enum {
 	PERF_RECORD_MISC_CPUMODE_MASK = 7,
 	PERF_RECORD_MISC_CPUMODE_UNKNOWN = 0,

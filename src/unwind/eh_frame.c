@@ -36,7 +36,7 @@ struct record {
 	struct bytes rest;
 };
 
-/** The id in front of a record's body tells a CIE, or where the FDE's is. */
+/** The id before a record's body marks a CIE, or says where the FDE's is. */
 static bool read_id(const struct compiler *c, bool is_64, struct record *r)
 {
 	uint64_t at = (uint64_t)(r->rest.pos - c->section->bytes), id;
@@ -89,7 +89,7 @@ static bool next_record(const struct compiler *c, struct bytes *b, struct record
 	return true;
 }
 
-/** Step over a pointer that nobody follows: what it is relative to does not matter. */
+/** Step over a pointer that is not followed: what it is relative to does not matter. */
 static bool skip_pointer(const struct compiler *c, struct bytes *b, uint8_t encoding)
 {
 	uint64_t ignored;
@@ -101,7 +101,7 @@ static bool skip_pointer(const struct compiler *c, struct bytes *b, uint8_t enco
 	return eh_pointer(b, encoding & 0x7f, &c->t.bases, &ignored);
 }
 
-/** The letters behind z. An unknown one hides those after it; the length still tells the end. */
+/** The letters after z. An unknown one hides those after it; the length still gives the end. */
 static bool read_letters(const struct compiler *c, const char *letters, struct bytes data,
 			 struct eh_cie *cie)
 {
@@ -282,7 +282,7 @@ enum clew_err eh_frame_rows(const struct unw_image *image, bool is_debug_frame,
 	c.list = ret;
 	c.counts = counts ? counts : &own;
 	err = read_cies(&c);
-	/* Functions on a second way through: a CIE may stand behind them. */
+	/* Functions on a second way through: a CIE may follow them. */
 	while (!err && next_record(&c, &b, &r)) {
 		if (!r.is_damaged && !r.is_cie)
 			read_fde(&c, &r);

@@ -13,7 +13,7 @@ struct eh_frame_counts {
 	uint64_t nr_functions, nr_rows;
 	uint64_t nr_eh_returns;       /* functions that enter exception handlers */
 	uint64_t nr_unrepresented[8]; /* rows of UNW_CFA_NONE, by enum unw_why */
-	uint64_t nr_fp_lost;          /* rows whose FP has a rule that none of our forms holds */
+	uint64_t nr_fp_lost;          /* rows with a rule of FP that none of our forms holds */
 	uint64_t nr_dropped;          /* functions of no bytes, at 0, or outside of the code */
 	uint64_t nr_bad;              /* records skipped */
 };

@@ -111,7 +111,7 @@ static void end_row(struct run *r)
 		r->handover_row = r->row_at;
 		r->handover_rule = r->row_rule;
 	}
-	/* The way into the handler: its address is not behind a call. */
+	/* The way into the handler: its address does not follow a call. */
 	if (r->handover && rule.cfa == UNW_CFA_REG && rule.cfa_reg != r->t->fp)
 		rule.flags |= UNW_SIGNAL;
 	put_row(r, &rule);

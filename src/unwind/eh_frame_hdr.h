@@ -50,7 +50,7 @@ bool eh_pointer(struct bytes *b, uint8_t encoding, const struct eh_bases *bases,
 /** Address of .eh_frame as the header has it. */
 bool eh_frame_hdr_pointer(const struct unw_image *i, uint64_t *ret);
 
-/** Cut i->eh_frame behind the record that the header's table shows to be the last. Without a table
+/** Cut i->eh_frame after the record that the header's table shows to be the last. Without a table
  * the section ends at its first terminator. */
 void eh_frame_hdr_cut(struct unw_image *i);
 

@@ -99,7 +99,7 @@ struct eh_return {
 	/* The last call that does a thing: it writes the handler's registers and return address
 	 * over those that are saved. */
 	uint64_t call, behind;
-	/* From here on, behind the last call, the handler's address is put where a caller's frame
+	/* From here on, after the last call, the handler's address is put where a caller's frame
 	 * returns to. */
 	uint64_t handing_over;
 	bool has_ra;
@@ -113,7 +113,7 @@ bool eh_return_find(const struct unw_image *image, uint64_t start, uint64_t from
 
 /**
  * x86-64: does the code at @p at, where a row begins, only pop registers and return? *ret_from:
- * from where on FP is popped. GCC leaves "FP is where FP points" behind in functions that realign.
+ * from where on FP is popped. GCC leaves "FP is where FP points" in functions that realign.
  */
 bool eh_fp_is_popped(const struct unw_image *image, uint64_t at, uint64_t *ret_from);
 

@@ -4,7 +4,7 @@
 
 enum { CALL_REL32 = 0xe8, CALL_BYTES = 5, MAX_BACK = 512, MAX_FUNCTION = 4096 };
 
-/** Of libgcc's struct _Unwind_Context on x86-64: behind 18 registers and the CFA. */
+/** Of libgcc's struct _Unwind_Context on x86-64: after 18 registers and the CFA. */
 enum { RA_OF_CONTEXT = 19 * 8 };
 
 /** Is there a call at @p at? Perhaps not the start of an instruction: then it hardly leads into the

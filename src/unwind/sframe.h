@@ -27,7 +27,7 @@ enum {
 	SFRAME_F_FDE_FUNC_START_PCREL = 0x4, /* from version 2, errata 1 */
 };
 
-/** A section whose header was checked. */
+/** A section with a checked header. */
 struct sframe {
 	const uint8_t *bytes; /* borrowed with the section */
 	uint64_t addr;        /* of bytes[0] */
@@ -95,7 +95,7 @@ enum clew_err sframe_function(const struct sframe *s, uint32_t i, struct sframe_
 
 struct sframe_cursor sframe_first_row(const struct sframe_function *f);
 
-/** The next row. @return CLEW_END behind the last; CLEW_BAD_FILE. */
+/** The next row. @return CLEW_END after the last; CLEW_BAD_FILE. */
 enum clew_err sframe_next_row(const struct sframe *s, const struct sframe_function *f,
 			      struct sframe_cursor *c, struct sframe_row *ret,
 			      struct clew_diag *diag);

@@ -30,7 +30,7 @@ struct sframe_verdicts {
 };
 
 /**
- * Sorts both lists. @p version of the section; @p tell may be NULL. A dropped function is told
+ * Sorts both lists. @p version of the section; @p tell may be NULL. A dropped function is reported
  * once.
  */
 enum clew_err sframe_check(struct unw_list *sframe, struct unw_list *eh_frame, uint8_t version,

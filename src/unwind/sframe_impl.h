@@ -8,7 +8,7 @@
  * The format's numbers, for those who read it and those who write it: sframe_*.c alone.
  */
 
-/** The info byte of a function, and the type in the one behind it (version 3). */
+/** The info byte of a function, and the type in the one after it (version 3). */
 enum {
 	SFRAME_INFO_START = 0x0f,
 	SFRAME_INFO_MASK = 0x10,

@@ -8,7 +8,7 @@ static bool has_registers(const struct sframe_style *s)
 	return s->arch == UNW_S390X && s->version == 2;
 }
 
-/* Where the ABI has RA if no word tells. */
+/* Where the ABI has RA if no word says. */
 static bool is_default_ra(const struct sframe_style *s, const struct unw_rule *r)
 {
 	if (s->arch == UNW_X86_64)
@@ -136,7 +136,7 @@ static bool fits(const struct sframe_words *w, bool is_flex, unsigned int bytes)
 
 		if (is_control ? v >= 2 * half : v < -half || v >= half)
 			return false;
-		/* A pair's offset follows; behind padding comes the next control word. */
+		/* A pair's offset follows; after padding comes the next control word. */
 		is_control = is_flex && (!is_control || (at == 2 && !v));
 	}
 	return true;

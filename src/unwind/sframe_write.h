@@ -24,7 +24,7 @@ enum sframe_left_out {
 	NR_SFRAME_LEFT_OUT
 };
 
-/** "RA lies where version cannot say", ...: what stands behind "because"; never NULL. */
+/** "RA lies where version cannot say", ...: what follows "because"; never NULL. */
 const char *sframe_left_out_text(enum sframe_left_out why);
 
 struct sframe_write_opts {

@@ -90,7 +90,7 @@ static void read_segments(struct unw_image *i, const struct elf_file *f)
 	}
 }
 
-/** Where there are no section headers .eh_frame_hdr points at .eh_frame, and tells its last entry.
+/** Where there are no section headers .eh_frame_hdr points at .eh_frame, and gives its last entry.
  */
 static void find_eh_frame(struct unw_image *i, const struct elf_file *f)
 {

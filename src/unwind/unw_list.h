@@ -66,7 +66,7 @@ void unw_list_sort(struct unw_list *l);
  */
 bool unw_list_covers(const struct unw_list *l, uint64_t rel);
 
-/** Sorts @p l; the sweep stands in front of the first function, whose start is until. */
+/** Sorts @p l; the sweep stands before the first function; until is its start. */
 enum clew_err unw_sweep_init(struct unw_sweep *s, struct unw_list *l);
 /** Go to until. @return false when memory is short. */
 bool unw_sweep_next(struct unw_sweep *s);

@@ -26,7 +26,7 @@ enum unw_cfa {
 
 /** Where RA or the caller's FP is. */
 enum unw_loc {
-	UNW_SAME,      /* still in its register; of RA: topmost frame or behind a signal frame */
+	UNW_SAME,      /* still in its register; of RA: topmost frame or after a signal frame */
 	UNW_AT_CFA,    /* *(CFA + off) */
 	UNW_AT_REG,    /* *(reg + off) */
 	UNW_IN_REG,    /* reg + off */
@@ -69,7 +69,7 @@ enum unw_origin {
 enum { UNW_RBX = 3 };
 
 /* cfa_off2 of UNW_CFA_REG on amd64: the caller's rbx is at *(CFA + cfa_off2); 0: rbx still holds
- * it. SFrame does not tell: in its rules 0 says nothing.
+ * it. SFrame does not say: in its rules 0 says nothing.
  * 24 bytes; also laid out so in BPF maps (record/bpf). cfa == UNW_CFA_NONE: only why and origin
  * count. */
 struct unw_rule {
@@ -86,7 +86,7 @@ _Static_assert(sizeof(struct unw_rule) == 24, "laid out in BPF maps and cache fi
 /** Why a walk ended. */
 enum unw_stop {
 	UNW_STOP_NONE,
-	UNW_STOP_OUTERMOST,       /* complete: RA undefined, or 0 behind a call */
+	UNW_STOP_OUTERMOST,       /* complete: RA undefined, or 0 after a call */
 	UNW_STOP_NO_INFO,         /* no rule covers the pc and no frame pointer is plausible */
 	UNW_STOP_NO_TABLE_YET,    /* recording: the binary's table was not loaded yet */
 	UNW_STOP_NO_MAPPING,      /* the pc lies in no executable mapping */

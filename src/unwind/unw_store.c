@@ -254,7 +254,7 @@ static struct unw_entry *find(const struct unw_store *s, const struct os_file_id
 	return NULL;
 }
 
-/** A new one that nobody finds again. */
+/** A new one that is not found again. */
 static struct unw_entry *entry_new(struct unw_store *s)
 {
 	struct unw_entry *e = mem_zalloc(sizeof(*e));

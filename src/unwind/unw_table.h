@@ -25,7 +25,7 @@
  *
  * row = (rel & 0xffff) << 16 | rule index, in order of rel. bucket[i] is the index of the first row
  * at or above start + (i << shift); rows of one bucket share their upper address bits because
- * shift <= 16. A gap is a row whose rule has cfa UNW_CFA_NONE; rule[0] is such a one, and row[0]
+ * shift <= 16. A gap is a row of a rule with cfa UNW_CFA_NONE; rule[0] is such a one, and row[0]
  * stands at start.
  */
 enum { UNW_TABLE_MAGIC = 0x75774c43, UNW_TABLE_VERSION = 7 };

@@ -60,7 +60,7 @@ struct unw_frames {
 	uint64_t *sp;    /* SP (caller's CFA) at pc[i]; NULL: not wanted */
 	uint8_t *exact;  /* 1: pc[i] is the instruction itself ([0], what a signal interrupted, and
 			    what is entered by return alone: a signal's trampoline), 0: a return
-			    address, whose call stands before it. NULL: not wanted */
+			    address: its call stands before it. NULL: not wanted */
 	uint32_t max, nr;
 	enum unw_stop stop;
 	enum unw_why why;    /* of UNW_STOP_UNREPRESENTABLE */

@@ -77,7 +77,7 @@ bool unw_code_is_in_sigreturn(enum unw_arch arch, const struct unw_code *code, u
 	case UNW_AARCH64:
 		return is_sigreturn_aarch64(code, rel - 4) || is_sigreturn_aarch64(code, rel - 8);
 	case UNW_S390X:
-		return false; /* one instruction; too short to be told from data behind it */
+		return false; /* one instruction; too short to distinguish from data after it */
 	}
 	return false;
 }

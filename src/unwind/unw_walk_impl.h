@@ -7,7 +7,7 @@
 #include "unwind/unw_walk.h"
 
 /* Inside of the walker: unw_walk.c is the loop and its fast steps, unw_walk_step.c the rare ones,
- * unw_walk_code.c what the instructions tell. */
+ * unw_walk_code.c what the instructions show. */
 
 /** What a pc leads to. */
 enum unw_slot_kind {
@@ -129,7 +129,7 @@ void unw_step_lost_fp(struct unw_walker *w, uint64_t address);
 
 /* --- unw_walk_code.c; rel is the address in @p code's terms --- */
 bool unw_code_is_sigreturn(enum unw_arch arch, const struct unw_code *code, uint64_t rel);
-/** Inside of sigreturn code, or right behind its system call. */
+/** Inside of sigreturn code, or right after its system call. */
 bool unw_code_is_in_sigreturn(enum unw_arch arch, const struct unw_code *code, uint64_t rel);
 /** Bytes are at hand and they do not end in a call before @p rel. */
 bool unw_code_is_no_call(enum unw_arch arch, const struct unw_code *code, uint64_t rel);

@@ -162,7 +162,7 @@ enum unw_stop unw_step_rule(struct unw_walker *w, const struct unw_rule *rule)
 	stop = value_of(w, rule->ra, rule->ra_reg, rule->ra_off, cfa, w->machine->ra, &next->pc);
 	if (stop != UNW_STOP_NONE)
 		return stop;
-	/* "FP is where FP points" stays behind in compilers' rules when FP was popped. */
+	/* "FP is where FP points" remains in compilers' rules when FP was popped. */
 	if (rule->fp == UNW_AT_REG && rule->fp_reg == w->machine->fp && is_returning(w)) {
 		fp = w->now.fp;
 		stop = UNW_STOP_NONE;
@@ -179,7 +179,7 @@ enum unw_stop unw_step_rule(struct unw_walker *w, const struct unw_rule *rule)
 		next->no_fp = (uint8_t)stop;
 	if (rule->flags & UNW_SIGNAL) {
 		next->is_exact = true;
-		w->interrupted.known = 0; /* such a rule tells of SP and FP alone */
+		w->interrupted.known = 0; /* such a rule gives SP and FP alone */
 		w->regs = &w->interrupted;
 	}
 	return UNW_STOP_NONE;
@@ -285,7 +285,7 @@ static enum unw_stop no_fp_here(const struct unw_walker *w)
 	return UNW_STOP_NO_INFO;
 }
 
-/* Is this return address behind a call, as far as the code can be seen? */
+/* Does this return address follow a call, as far as the code can be seen? */
 static bool is_plausible(struct unw_walker *w, uint64_t pc)
 {
 	const struct unw_slot *slot;

@@ -25,13 +25,13 @@ static void check_list(const struct rec_event_list *l, const char *text)
 static void parse_events(const char *text)
 {
 	struct rec_event_list l = {.tracefs = "/nonexistent"};
-	struct rec_spell_error error;
+	struct rec_error error;
 
 	/* Names of files are not for a fuzzer to open. */
 	if (strstr(text, "robe:"))
 		return;
 	if (rec_events_parse(&l, text, &error)) {
-		if (error.pos > strlen(text) || !*error.sentence || l.events.nr)
+		if (error.pos > strlen(text) || !*error.text || l.events.nr)
 			__builtin_trap();
 	}
 	check_list(&l, text);

@@ -67,7 +67,7 @@ static void check_rows(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct row *r = &rows[i];
 		struct rec_event_list l = {0};
-		struct rec_spell_error error;
+		struct rec_error error;
 		enum clew_err err = rec_events_parse(&l, r->text, &error);
 
 		CHECK_EQ(err, CLEW_OK, "'%s' is an event", r->text);
@@ -126,15 +126,15 @@ static void check_bads(void)
 
 	rec_events_parse(&l, "cs", NULL);
 	for (size_t i = 0; i < sizeof(bads) / sizeof(*bads); i++) {
-		struct rec_spell_error error = {0};
+		struct rec_error error = {0};
 		enum clew_err err = rec_events_parse(&l, bads[i].text, &error);
-		bool says = strstr(error.sentence, bads[i].says);
+		bool says = strstr(error.text, bads[i].says);
 
 		CHECK(err != CLEW_OK, "'%s' is refused", bads[i].text);
 		CHECK_EQ(error.pos, bads[i].pos, "'%s': place", bads[i].text);
 		CHECK(says, "'%s': %s", bads[i].text, bads[i].says);
 		if (!says)
-			printf("# said: %s\n", error.sentence);
+			printf("# said: %s\n", error.text);
 		CHECK_EQ(l.events.nr, 1, "'%s' left the list as it was", bads[i].text);
 	}
 	rec_events_done(&l);

@@ -180,14 +180,14 @@ static void check_rows(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct row *r = &rows[i];
 		struct rec_event_list l = list();
-		struct rec_spell_error error = {0};
+		struct rec_error error = {0};
 		enum clew_err err = rec_events_parse(&l, r->text, &error);
 		char names[512] = "";
 		const struct perf_attr *a;
 
 		CHECK_EQ(err, CLEW_OK, "'%s' is an event", r->text);
 		if (err) {
-			printf("# said: %s\n", error.sentence);
+			printf("# said: %s\n", error.text);
 			continue;
 		}
 		vec_for_each (&l.events, e)
@@ -207,15 +207,15 @@ static void check_bads(void)
 {
 	for (size_t i = 0; i < sizeof(bads) / sizeof(*bads); i++) {
 		struct rec_event_list l = list();
-		struct rec_spell_error error = {0};
+		struct rec_error error = {0};
 		enum clew_err err = rec_events_parse(&l, bads[i].text, &error);
-		bool says = strstr(error.sentence, bads[i].says);
+		bool says = strstr(error.text, bads[i].says);
 
 		CHECK(err != CLEW_OK && !l.events.nr, "'%s' is refused", bads[i].text);
 		CHECK_EQ(error.pos, bads[i].pos, "'%s': place", bads[i].text);
 		CHECK(says, "'%s': %s", bads[i].text, bads[i].says);
 		if (!says)
-			printf("# said: %s\n", error.sentence);
+			printf("# said: %s\n", error.text);
 		rec_events_done(&l);
 	}
 }
@@ -272,17 +272,17 @@ static void check_filters(void)
 
 	for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++) {
 		struct rec_event_list l = list();
-		struct rec_spell_error error = {0};
+		struct rec_error error = {0};
 		enum clew_err err;
 		bool is_right;
 
 		rec_events_parse(&l, "cs", NULL);
 		rec_events_parse(&l, filters[i].events, NULL);
 		err = rec_events_filter(&l, filters[i].filter, &error);
-		is_right = filters[i].says ? err && strstr(error.sentence, filters[i].says) : !err;
+		is_right = filters[i].says ? err && strstr(error.text, filters[i].says) : !err;
 		CHECK(is_right, "--filter '%s' on %s", filters[i].filter, filters[i].events);
 		if (!is_right)
-			printf("# said: %s\n", error.sentence);
+			printf("# said: %s\n", error.text);
 		if (!err)
 			CHECK(!l.events.data[0].filter && l.events.data[l.events.nr - 1].filter,
 			      "... is for the last -e alone");

@@ -112,9 +112,9 @@ static const struct row {
 };
 /* clang-format on */
 
-static struct rec_world world_of(const struct row *r)
+static struct rec_host_facts world_of(const struct row *r)
 {
-	struct rec_world w = {
+	struct rec_host_facts w = {
 		.caps = {.uid = r->world & ROOT ? 0 : 1000,
 			 .effective = r->world & ROOT ? UINT64_MAX : 0,
 			 .paranoid = r->paranoid,
@@ -149,17 +149,17 @@ static void check_rows(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct row *row = &rows[i];
 		struct rec_refusal r = row->r;
-		struct rec_world w = world_of(row);
-		struct rec_refusal_text text;
+		struct rec_host_facts w = world_of(row);
+		struct rec_error error;
 		bool is_ok;
 
 		r.attr = &row->attr;
-		rec_refusal_explain(&r, &w, &text);
-		is_ok = strstr(text.cause, row->cause) &&
-			(*row->remedy ? strstr(text.remedy, row->remedy) != NULL : true);
+		rec_refusal_explain(&r, &w, &error);
+		is_ok = strstr(error.text, row->cause) &&
+			(*row->remedy ? strstr(error.hint, row->remedy) != NULL : true);
 		CHECK(is_ok, "%s", row->what);
 		if (!is_ok)
-			printf("# %s\n# %s\n", text.cause, text.remedy);
+			printf("# %s\n# %s\n", error.text, error.hint);
 	}
 }
 

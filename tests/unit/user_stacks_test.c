@@ -6,6 +6,7 @@
 
 #include "make/fake_bpf.h"
 #include "make/perf_encode.h"
+#include "perfdata/perf_regs.h"
 #include "unit/tap.h"
 
 /* --- a recording of two events on one CPU, in one ring --- */
@@ -28,9 +29,9 @@ static struct {
 } f;
 
 #if defined(__aarch64__)
-# define PC_BIT (1ull << 32)
+# define PC_BIT (1ull << PERF_REG_ARM64_PC)
 #else
-# define PC_BIT (1ull << 8)
+# define PC_BIT (1ull << PERF_REG_X86_IP)
 #endif
 
 static int fds[] = {0};

@@ -394,12 +394,17 @@ static __noinline bool is_returning(void *ctx)
 	return false;
 }
 
-/* What is known of where a sample was taken. */
+/* A sample, and how its stack is to be read. */
 struct origin {
 	void *ctx;
-	uint64_t time, ip;
+	uint64_t event;
+	uint64_t time; /* 0: when the request is sent */
+	uint64_t ip;
 	bool is_user;
-	bool is_clock; /* or a counter: nothing that the task did itself */
+	bool is_clock;     /* or a counter: nothing that the task did itself */
+	bool is_now;       /* walk here, not on the way back to user mode */
+	bool is_sleepable; /* and all of the stack, not only what is in memory */
+	uint64_t own;      /* is_now: COOKIE_OWN of a uprobe, or 0 */
 };
 
 /* Where user mode was interrupted by a clock nothing else of this entry will ask but on the way
@@ -579,27 +584,11 @@ static __always_inline uint64_t event_of_sample(void *ctx)
 	return e->parent ? e->parent->bpf_cookie : e->bpf_cookie;
 }
 
-static __always_inline void request(const struct origin *o, uint64_t event)
+/* Walk at once: with what is in memory, or where a program may sleep, all of it. A uprobe is in
+ * user mode's last entry, in which a clock may ask before, and between its stack and its sample. */
+static __always_inline uint64_t walk_now(const struct origin *o, struct task_struct *t)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
-	uint64_t cookie;
-
-	if (control(CB_STOPPED))
-		return;
-	count(CB_REQUESTS);
-	cookie = why_not(t);
-	if (!cookie)
-		cookie = ask(o, t);
-	else
-		count(CB_KERNEL_TASKS);
-	send_request(o->time, cookie, t, event);
-}
-
-/* Walk at once: with what is in memory, or where a program may sleep, all of it. */
-static __always_inline uint64_t walk_now(struct task_struct *t, const enum walk_way way,
-					 uint64_t own)
-{
-	uint64_t cookie = fresh_cookie() | own;
+	uint64_t cookie = fresh_cookie() | o->own;
 	struct walk_ctx c = {};
 
 	c.w = get_scratch((uint32_t)t->pid);
@@ -607,16 +596,13 @@ static __always_inline uint64_t walk_now(struct task_struct *t, const enum walk_
 		return no_stack(NO_REFUSED);
 	get_regs(&c.w->regs, t);
 	c.w->is_sigreturn = false;
-	walk_and_send(&c, t, cookie, way);
+	walk_and_send(&c, t, cookie, o->is_sleepable ? WALK_SLEEPING : WALK_NOW);
 	put_scratch(c.w);
 	count(CB_ENTRIES);
 	return cookie;
 }
 
-/* @p own: COOKIE_OWN of a uprobe. It is in user mode's last entry, in which a clock may ask before,
- * and between its stack and its sample. */
-static __always_inline void request_now(uint64_t event, uint64_t time, const enum walk_way way,
-					uint64_t own)
+static __always_inline void request(const struct origin *o)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	uint64_t cookie;
@@ -625,11 +611,11 @@ static __always_inline void request_now(uint64_t event, uint64_t time, const enu
 		return;
 	count(CB_REQUESTS);
 	cookie = why_not(t);
-	if (!cookie)
-		cookie = walk_now(t, way, own);
-	else
+	if (cookie)
 		count(CB_KERNEL_TASKS);
-	send_request(time ? time : now(), cookie, t, event);
+	else
+		cookie = o->is_now ? walk_now(o, t) : ask(o, t);
+	send_request(o->time ? o->time : now(), cookie, t, o->event);
 }
 
 /* Tracepoints run the program for every task, whether an event counts it or not. */
@@ -645,17 +631,19 @@ static __always_inline bool is_counted(void)
 SEC("perf_event")
 int on_sample_now(struct bpf_perf_event_data *ctx)
 {
-	request_now(event_of_sample(ctx), sample_time(ctx), WALK_NOW, 0);
+	request(&(struct origin){.ctx = ctx,
+				 .event = event_of_sample(ctx),
+				 .time = sample_time(ctx),
+				 .is_now = true});
 	return 1;
 }
 
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
-	struct origin o = {.ctx = ctx, .time = now()};
-
 	if (is_counted())
-		request(&o, bpf_get_attach_cookie(ctx));
+		request(&(struct origin){
+			.ctx = ctx, .event = bpf_get_attach_cookie(ctx), .time = now()});
 	return 1;
 }
 
@@ -663,17 +651,22 @@ SEC("tracepoint")
 int on_tracepoint_now(void *ctx)
 {
 	if (is_counted())
-		request_now(bpf_get_attach_cookie(ctx), now(), WALK_NOW, 0);
+		request(&(struct origin){.ctx = ctx,
+					 .event = bpf_get_attach_cookie(ctx),
+					 .time = now(),
+					 .is_now = true});
 	return 1;
 }
 
 SEC("kprobe")
 int on_probe(struct clew_x86_regs *ctx)
 {
-	struct origin o = {.ctx = ctx, .time = now(), .ip = ctx->ip, .is_user = ctx->cs & 3};
-
 	if (is_counted())
-		request(&o, bpf_get_attach_cookie(ctx));
+		request(&(struct origin){.ctx = ctx,
+					 .event = bpf_get_attach_cookie(ctx),
+					 .time = now(),
+					 .ip = ctx->ip,
+					 .is_user = ctx->cs & 3});
 	return 1;
 }
 
@@ -681,8 +674,11 @@ SEC("kprobe")
 int on_probe_now(struct clew_x86_regs *ctx)
 {
 	if (is_counted())
-		request_now(bpf_get_attach_cookie(ctx), now(), WALK_NOW,
-			    ctx->cs & 3 ? COOKIE_OWN : 0);
+		request(&(struct origin){.ctx = ctx,
+					 .event = bpf_get_attach_cookie(ctx),
+					 .time = now(),
+					 .is_now = true,
+					 .own = ctx->cs & 3 ? COOKIE_OWN : 0});
 	return 1;
 }
 
@@ -694,7 +690,11 @@ SEC("uprobe.s")
 int on_uprobe(struct clew_x86_regs *ctx)
 {
 	if (is_counted())
-		request_now(bpf_get_attach_cookie(ctx), 0, WALK_SLEEPING, COOKIE_OWN);
+		request(&(struct origin){.ctx = ctx,
+					 .event = bpf_get_attach_cookie(ctx),
+					 .is_now = true,
+					 .is_sleepable = true,
+					 .own = COOKIE_OWN});
 	return 1;
 }
 
@@ -722,13 +722,12 @@ int on_exit(void *ctx)
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
-	struct origin o = {.ctx = ctx,
-			   .time = sample_time(ctx),
-			   .ip = ctx->regs.ip,
-			   .is_user = ctx->regs.cs & 3,
-			   .is_clock = is_clock(ctx)};
-
-	request(&o, event_of_sample(ctx));
+	request(&(struct origin){.ctx = ctx,
+				 .event = event_of_sample(ctx),
+				 .time = sample_time(ctx),
+				 .ip = ctx->regs.ip,
+				 .is_user = ctx->regs.cs & 3,
+				 .is_clock = is_clock(ctx)});
 	return 1;
 }
 

@@ -15,10 +15,10 @@ CLEW_COLD enum clew_err event_fail(struct event_parse *p, const char *at, enum c
 
 	if (!p->error)
 		return code;
-	p->error->pos = at ? (size_t)(at - p->text) : 0;
 	va_start(args, format);
-	vsnprintf(p->error->sentence, sizeof(p->error->sentence), format, args);
+	rec_vfail(p->error, code, format, args);
 	va_end(args);
+	p->error->pos = at ? (size_t)(at - p->text) : 0;
 	return code;
 }
 
@@ -428,14 +428,14 @@ static enum clew_err parse_list(struct event_parse *p)
 }
 
 enum clew_err rec_events_parse(struct rec_event_list *list, const char *text,
-			       struct rec_spell_error *error)
+			       struct rec_error *error)
 {
 	struct event_parse p = {
 		.list = list, .error = error, .text = text, .pos = text, .first = list->events.nr};
 	enum clew_err err;
 
 	if (error)
-		*error = (struct rec_spell_error){0};
+		*error = (struct rec_error){0};
 	if (strnlen(text, MAX_TEXT) >= MAX_TEXT)
 		return event_fail(&p, text, CLEW_INVALID, "longer than 1 MiB");
 	err = parse_list(&p);
@@ -450,7 +450,7 @@ enum clew_err rec_events_parse(struct rec_event_list *list, const char *text,
 }
 
 enum clew_err rec_events_filter(struct rec_event_list *list, const char *text,
-				struct rec_spell_error *error)
+				struct rec_error *error)
 {
 	struct event_parse p = {.list = list, .error = error, .text = text, .pos = text};
 	const char *copy;

@@ -31,11 +31,11 @@ struct event_word {
 
 struct event_parse {
 	struct rec_event_list *list;
-	struct rec_spell_error *error; /* NULL: nobody asks */
-	const char *text, *pos;        /* the argument, and how far it is read */
-	const char *start;             /* of the event being read: its name starts here */
-	size_t first;                  /* number of the first event this argument added */
-	size_t first_here;             /* and of the first that the event being read added */
+	struct rec_error *error; /* NULL: nobody asks */
+	const char *text, *pos;  /* the argument, and how far it is read */
+	const char *start;       /* of the event being read: its name starts here */
+	size_t first;            /* number of the first event this argument added */
+	size_t first_here;       /* and of the first that the event being read added */
 	bool is_in_group;
 	struct event_word spread; /* generic name of which each core PMU has an event; n 0: none */
 	struct os_pmus pmus;      /* read when first asked for */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "perfdata/perf_regs.h"
 #include "record/open/counters.h"
 
 enum {
@@ -7,12 +8,10 @@ enum {
 	COPIED_STACK = 32768, /* dropped once unwound, so size costs only bandwidth */
 };
 
-/* The general registers of a task, as perf_regs.h numbers them, without the segment registers
- * that a 64-bit task has no use for. */
 #if defined(__x86_64__)
-# define ALL_REGS 0xff0fffull
+# define ALL_REGS PERF_REGS_X86
 #elif defined(__aarch64__)
-# define ALL_REGS 0x1ffffffffull
+# define ALL_REGS PERF_REGS_ARM64
 #else
 # define ALL_REGS 0ull
 #endif

@@ -81,7 +81,7 @@ static enum clew_err add_dummy(struct rec_counters *c, const struct rec_options 
 		.cgroup_fd = -1,
 		.keep_fd = -1,
 		.is_tracking = true,
-		.is_immediate = t->is_system_wide || t->is_attached,
+		.is_enabled_at_open = t->is_system_wide || t->is_attached,
 		.attr = {.type = PERF_TYPE_SOFTWARE,
 			 .config = PERF_COUNT_SW_DUMMY,
 			 .flags = PERF_ATTR_EXCLUDE_KERNEL | PERF_ATTR_EXCLUDE_HV},
@@ -89,7 +89,7 @@ static enum clew_err add_dummy(struct rec_counters *c, const struct rec_options 
 
 	rec_attr_setup(&d.attr, &plain, &bare, t);
 	rec_attr_track(&d.attr, o);
-	if (d.is_immediate)
+	if (d.is_enabled_at_open)
 		d.attr.flags &= ~PERF_ATTR_DISABLED;
 	else
 		d.attr.flags |= PERF_ATTR_ENABLE_ON_EXEC;
@@ -275,7 +275,7 @@ size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on)
 	if (!name)
 		c->is_on = is_on;
 	vec_for_each (&c->list, e) {
-		if (e->is_immediate || (name && strcmp(name, e->name) != 0))
+		if (e->is_enabled_at_open || (name && strcmp(name, e->name) != 0))
 			continue;
 		if (!e->event && !name && !is_on)
 			continue; /* tasks are tracked through pauses */

@@ -7,7 +7,7 @@
 #include "perfdata/perf_evlist.h"
 #include "record/open/target.h"
 #include "record/plan/event_list.h"
-#include "record/plan/feature.h"
+#include "record/plan/kernel_probes.h"
 
 /** One event of the session: its attr as it is opened, and a descriptor for each place. */
 struct rec_counter {
@@ -16,7 +16,7 @@ struct rec_counter {
 	struct rec_event *event; /* NULL: added by us (dummy) */
 	uint32_t leader;         /* index; its own: leads or stands alone */
 	bool is_tracking;        /* the one that brings COMM, MMAP2, ... */
-	bool is_immediate;       /* counts from its opening on, whatever else is off */
+	bool is_enabled_at_open; /* counts from its opening on, whatever else is off */
 	bool is_aux;
 	bool keeps_regs;        /* user registers were asked for, not only for the stack */
 	enum rec_stacks stacks; /* how its user stacks are read */

@@ -108,8 +108,6 @@ static bool has_substitute(struct rec_counters *c, struct rec_counter *e, int er
 static enum clew_err refuse(const struct rec_counters *c, const struct rec_counter *e, size_t place,
 			    struct rec_refusal r, struct rec_error *error)
 {
-	struct rec_refusal_text text;
-
 	r.os_errno = r.os_errno < 0 ? -r.os_errno : r.os_errno;
 	r.attr = &e->attr;
 	r.event = e->name;
@@ -117,10 +115,7 @@ static enum clew_err refuse(const struct rec_counters *c, const struct rec_count
 	r.pid = tid_of(c, place);
 	r.cpu = cpu_of(c, place);
 	r.has_leader = &c->list.data[e->leader] != e;
-	rec_refusal_explain(&r, NULL, &text);
-	rec_fail(error, CLEW_OS, "%s", text.cause);
-	rec_advise(error, "%s", text.remedy);
-	return CLEW_OS;
+	return rec_refusal_explain(&r, NULL, error);
 }
 
 static enum clew_err open_counter(struct rec_counters *c, struct rec_counter *e,

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "perfdata/perf_abi.h"
+#include "record/plan/rec_error.h"
 #include "record/plan/stacks.h"
 
 /**
@@ -63,27 +64,22 @@ struct rec_event_list {
 	size_t last_argument;     /* the first event that the last -e added */
 };
 
-/** Where and why a spelling was refused; sentences end with what to try. */
-struct rec_spell_error {
-	size_t pos;         /* byte in the text */
-	char sentence[512]; /* "no event 'cyles'; did you mean 'cycles'?" */
-};
-
 /**
  * Add what one -e argument names. Events that act on a trace (aux-action=pause, aux-output, ...)
  * join the group of the last trace before them, of this argument or an earlier one.
  *
  * @return CLEW_OK; CLEW_INVALID: not a spelling; CLEW_NOT_FOUND: nothing of that name here;
  *         CLEW_OS: what would tell cannot be read; CLEW_NO_MEMORY. On failure the list is as it
- *         was, and @p error (NULL is fine) says why.
+ *         was, and @p error (NULL is fine) says why, where (pos), and what to try: "no event
+ *         'cyles'; did you mean 'cycles'?"
  */
 enum clew_err rec_events_parse(struct rec_event_list *list, const char *text,
-			       struct rec_spell_error *error);
+			       struct rec_error *error);
 
 /** --filter: applies to all events of the last -e, which must be tracepoints. The text is checked
  * for the fields it names where the format is at hand, else left to the kernel. */
 enum clew_err rec_events_filter(struct rec_event_list *list, const char *text,
-				struct rec_spell_error *error);
+				struct rec_error *error);
 
 /** Does it write a trace into an AUX area (Intel PT, CoreSight, SPE, ...)? */
 bool rec_event_is_aux(const struct rec_event *event);

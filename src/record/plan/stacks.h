@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "perfdata/perf_deferred.h"
+
 /*
  * Which way user stacks are recorded: --call-graph auto|sframe|fp|dwarf|defer.
  *
@@ -38,6 +40,12 @@ struct rec_stack_plan {
 	struct defer_bpf
 		*bpf; /* of the kinds that need it, else NULL. Who opens the events frees it */
 };
+
+/** The most frames of a user stack that are kept. */
+static inline uint32_t rec_stack_plan_frames(const struct rec_stack_plan *p)
+{
+	return p->depth ? p->depth : PERF_DEFERRED_MAX_FRAMES;
+}
 
 /** "bpf-deferred", "kernel-deferred", ... */
 const char *rec_stacks_name(enum rec_stacks s);

@@ -6,57 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/dir.h"
-#include "os/file.h"
-#include "os/pmu.h"
 #include "record/refusal/refusal_text.h"
-
-static void copy_line(const char *path, char *ret, size_t size)
-{
-	struct arena a = {0};
-	const char *text = os_read_line(path, &a);
-
-	snprintf(ret, size, "%s", text ? text : "");
-	arena_done(&a);
-}
-
-static bool has_core_pmu(void)
-{
-	struct os_pmus pmus;
-	bool has = false;
-
-	if (os_pmus_read(NULL, &pmus, NULL))
-		return false;
-	vec_for_each (&pmus.pmus, p)
-		has |= p->is_core;
-	os_pmus_done(&pmus);
-	return has;
-}
-
-void rec_world_read(int pid, struct rec_world *ret)
-{
-	*ret = (struct rec_world){0};
-	os_caps_read(&ret->caps);
-	rec_probe_features(&ret->features);
-	if (os_read_link("/proc/self/exe", ret->program, sizeof(ret->program)) < 0)
-		ret->program[0] = '\0';
-	copy_line("/sys/devices/system/cpu/online", ret->cpus_online, sizeof(ret->cpus_online));
-	copy_line("/sys/kernel/security/lockdown", ret->lockdown, sizeof(ret->lockdown));
-	os_sysctl("kernel/perf_event_max_sample_rate", &ret->max_rate);
-	os_sysctl("kernel/perf_event_max_stack", &ret->max_stack);
-	ret->has_core_pmu = has_core_pmu();
-	ret->is_uid_known = pid > 0 && os_process_uid(pid, &ret->pid_uid);
-}
 
 void refusal_cause(const struct refusal_case *c, const char *format, ...)
 {
-	char *to = c->ret->cause;
-	size_t n = (size_t)snprintf(to, sizeof(c->ret->cause), "'%.120s': ", c->r->event);
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(to + n, sizeof(c->ret->cause) - n, format, args);
+	rec_vfail(c->ret, CLEW_OS, format, args);
 	va_end(args);
+	c->ret->os_errno = c->r->os_errno;
+	c->ret->subject = c->r->event;
 }
 
 void refusal_remedy(const struct refusal_case *c, const char *format, ...)
@@ -64,7 +24,7 @@ void refusal_remedy(const struct refusal_case *c, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(c->ret->remedy, sizeof(c->ret->remedy), format, args);
+	rec_vadvise(c->ret, format, args);
 	va_end(args);
 }
 
@@ -305,15 +265,14 @@ static void refused_filter(const struct refusal_case *c)
 	refusal_cause(c, "the filter '%.200s' is refused: %s", filter, strerror(c->r->os_errno));
 }
 
-void rec_refusal_explain(const struct rec_refusal *r, const struct rec_world *w,
-			 struct rec_refusal_text *ret)
+enum clew_err rec_refusal_explain(const struct rec_refusal *r, const struct rec_host_facts *w,
+				  struct rec_error *ret)
 {
-	struct rec_world now;
+	struct rec_host_facts now;
 	struct refusal_case c = {r, w, ret};
 
-	*ret = (struct rec_refusal_text){0};
 	if (!w) {
-		rec_world_read(r->pid, &now);
+		rec_host_facts_read(r->pid, &now);
 		c.w = &now;
 	}
 	switch (r->call) {
@@ -335,4 +294,5 @@ void rec_refusal_explain(const struct rec_refusal *r, const struct rec_world *w,
 		refusal_cause(&c, "cannot be switched on: %s", strerror(r->os_errno));
 		break;
 	}
+	return CLEW_OS;
 }

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#include "os/caps.h"
-#include "record/plan/feature.h"
+#include "record/plan/rec_error.h"
+#include "record/refusal/host_facts.h"
 
 /* What the kernel means when it refuses, and what the user can do about it. */
 
@@ -31,33 +31,13 @@ struct rec_refusal {
 	const char *filter;
 };
 
-/** Facts about the machine that explain a refusal. */
-struct rec_world {
-	struct os_caps caps;
-	struct rec_features features;
-	char program[512];     /* where this program's file is; "" unknown */
-	char cpus_online[128]; /* "0-3" */
-	char lockdown[64];     /* /sys/kernel/security/lockdown; "" none */
-	int64_t max_rate, max_stack;
-	bool has_core_pmu; /* the CPU's counters are within reach */
-	bool is_uid_known; /* of the process pid */
-	uint32_t pid_uid;
-};
-
-/** @p pid: whose owner is asked for; not above 0: nobody's. */
-void rec_world_read(int pid, struct rec_world *ret);
-
-struct rec_refusal_text {
-	char cause[512];  /* a sentence without a final stop: "'cycles': ..." */
-	char remedy[512]; /* what to do, with the exact command; "" nothing to advise */
-};
-
 /** What setcap gives this program so that it can record as root does: all of it, since each setcap
  * takes away what the one before gave. */
 #define REC_SETCAP "cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_ipc_lock=ep"
 
-/** @p w: NULL reads the world now. Never fails: an errno nobody foresaw is named. */
-void rec_refusal_explain(const struct rec_refusal *r, const struct rec_world *w,
-			 struct rec_refusal_text *ret);
+/** Say why in @p ret; its hint has the exact command that helps. @p w: NULL reads the facts now.
+ * An errno without an explanation is named. @return CLEW_OS. */
+enum clew_err rec_refusal_explain(const struct rec_refusal *r, const struct rec_host_facts *w,
+				  struct rec_error *ret);
 
 #endif

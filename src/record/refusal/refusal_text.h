@@ -10,8 +10,8 @@
 /* Shared by the refusal*.c files: one explanation being written. */
 struct refusal_case {
 	const struct rec_refusal *r;
-	const struct rec_world *w;
-	struct rec_refusal_text *ret;
+	const struct rec_host_facts *w;
+	struct rec_error *ret;
 };
 
 void refusal_cause(const struct refusal_case *c, const char *format, ...) CLEW_PRINTF(2, 3);

@@ -13,13 +13,13 @@ static void add_kernel_map(struct rec_sideband *s, uint64_t start, uint64_t len,
 {
 	size_t at = rec_sideband_begin(s, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
 
-	rec_sideband_u32(s, UINT32_MAX); /* pid: none */
+	rec_sideband_u32(s, PERF_NO_TASK);
 	rec_sideband_u32(s, 0);
 	rec_sideband_u64(s, start);
 	rec_sideband_u64(s, len);
 	rec_sideband_u64(s, pgoff);
 	rec_sideband_text(s, name, strlen(name));
-	rec_sideband_end(s, at, UINT32_MAX, 0);
+	rec_sideband_end(s, at, PERF_NO_TASK, 0);
 }
 
 /* Address of the first symbol of that name; 0: hidden (kptr_restrict) or not there. */

@@ -2,6 +2,7 @@
 #include "record/stacks/copy_stacks.h"
 
 #include "perfdata/perf_deferred.h"
+#include "perfdata/perf_regs.h"
 #include "perfdata/sample_rewrite.h"
 
 /* PERF_SAMPLE_REGS_ABI_ */
@@ -35,7 +36,7 @@ void copy_stacks_sideband(struct copy_stacks *c, const struct ring_record *r)
 	live_space_record(c->live, &record);
 }
 
-/* DWARF's number of perf's register @perf; PC, or -1: not wanted. Spec: asm/perf_regs.h. */
+/* DWARF's number of perf's register @perf; PC, or -1: not wanted. */
 enum { PC = 100 };
 
 static int dwarf_number(unsigned int perf)
@@ -45,9 +46,9 @@ static int dwarf_number(unsigned int perf)
 
 	if (perf < sizeof(low))
 		return low[perf];
-	return perf >= 16 && perf < 24 ? (int)perf - 8 : -1;
+	return perf >= PERF_REG_X86_R8 && perf <= PERF_REG_X86_R15 ? (int)perf - 8 : -1;
 #elif defined(__aarch64__)
-	return perf == 32 ? PC : perf < 32 ? (int)perf : -1;
+	return perf == PERF_REG_ARM64_PC ? PC : perf < PERF_REG_ARM64_PC ? (int)perf : -1;
 #else
 	(void)perf;
 	return -1;
@@ -131,7 +132,7 @@ static uint64_t no_cookie(const struct perf_sample *s)
 
 	if (!s->pid)
 		why = PERF_NO_STACK_IDLE;
-	else if (s->pid == UINT32_MAX) /* released */
+	else if (s->pid == PERF_NO_TASK)
 		why = PERF_NO_STACK_EXITING;
 	return perf_no_stack_cookie(why);
 }

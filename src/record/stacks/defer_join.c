@@ -108,7 +108,7 @@ static void drop_to(struct defer_join_queue *q, size_t head)
 /* Of a task that is being released, perf tells no number any more. */
 static bool is_task(const struct request *r, uint32_t tid)
 {
-	return r->tid == tid || tid == UINT32_MAX;
+	return r->tid == tid || tid == PERF_NO_TASK;
 }
 
 /* The requests of exactly @time from head on: their one cookie for @tid. They stay, as several

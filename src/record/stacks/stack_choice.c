@@ -7,7 +7,6 @@
 
 #include "os/caps.h"
 #include "os/proc.h"
-#include "perfdata/perf_deferred.h"
 #include "record/refusal/refusal.h"
 #include "record/stacks/stack_probe.h"
 #include "record/stacks/tables/preload.h"
@@ -109,12 +108,12 @@ static enum clew_err open_bpf(const struct rec_stack_choice *c, enum rec_stacks 
 			      struct defer_bpf **ret, struct rec_error *error)
 {
 	const struct rec_options *o = c->options;
-	const struct defer_bpf_opts opts = {
-		.is_immediate = kind == REC_STACKS_BPF_IMMEDIATE,
-		.max_stack = o->stacks.depth ? o->stacks.depth : PERF_DEFERRED_MAX_FRAMES,
-		.nr_cpus = rec_nr_possible_cpus(),
-		.clockid = o->has_clockid ? o->clockid : CLOCK_MONOTONIC,
-		.is_system_wide = c->target->is_system_wide};
+	const struct defer_bpf_opts opts = {.is_immediate = kind == REC_STACKS_BPF_IMMEDIATE,
+					    .max_stack = rec_stack_plan_frames(&o->stacks),
+					    .nr_cpus = rec_nr_possible_cpus(),
+					    .clockid =
+						    o->has_clockid ? o->clockid : CLOCK_MONOTONIC,
+					    .is_system_wide = c->target->is_system_wide};
 
 	return defer_bpf_open(ret, &opts, error);
 }
@@ -190,7 +189,7 @@ static enum clew_err choose_best(struct rec_stack_choice *c, struct rec_stack_pl
 	static const enum rec_stacks order[] = {REC_STACKS_BPF_DEFERRED, REC_STACKS_KERNEL_DEFERRED,
 						REC_STACKS_BPF_IMMEDIATE, REC_STACKS_COPY,
 						REC_STACKS_FP};
-	struct rec_error why = {{0}};
+	struct rec_error why = {0};
 	enum clew_err err = CLEW_UNSUPPORTED;
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && err != CLEW_OK; i++) {
@@ -212,7 +211,7 @@ static enum clew_err choose_best(struct rec_stack_choice *c, struct rec_stack_pl
 static enum clew_err choose_named(struct rec_stack_choice *c, enum rec_stacks kind,
 				  struct rec_stack_plan *ret, struct rec_error *error)
 {
-	struct rec_error why = {{0}};
+	struct rec_error why = {0};
 	enum clew_err err = try_kind(c, kind, ret, &why);
 
 	if (err == CLEW_OK)

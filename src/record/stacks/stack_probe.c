@@ -10,6 +10,7 @@
 #include "os/proc.h"
 #include "os/ring.h"
 #include "perfdata/perf_attr.h"
+#include "perfdata/perf_regs.h"
 #include "perfdata/perf_sample.h"
 
 enum { PROBE_PERIOD_NS = 250000, PROBE_PAGES = 16, ENOUGH_SAMPLES = 8 };
@@ -120,9 +121,11 @@ enum clew_err rec_probe_stack_copy(struct rec_error *error)
 	int fd;
 
 #if defined(__x86_64__)
-	attr.sample_regs_user = 1ull << 6 | 1ull << 7 | 1ull << 8; /* BP SP IP */
+	attr.sample_regs_user =
+		1ull << PERF_REG_X86_BP | 1ull << PERF_REG_X86_SP | 1ull << PERF_REG_X86_IP;
 #elif defined(__aarch64__)
-	attr.sample_regs_user = 1ull << 29 | 1ull << 31 | 1ull << 32;
+	attr.sample_regs_user =
+		1ull << PERF_REG_ARM64_X29 | 1ull << PERF_REG_ARM64_SP | 1ull << PERF_REG_ARM64_PC;
 #else
 	return rec_fail(error, CLEW_UNSUPPORTED,
 			"clew does not know the registers of this machine");

@@ -97,9 +97,7 @@ static enum clew_err open_copy(struct user_stacks *u, struct rec_error *error)
 {
 	const struct rec_options *o = u->options;
 
-	if (!find_tracker(u) ||
-	    !copy_stacks_init(&u->copy,
-			      o->stacks.depth ? o->stacks.depth : PERF_DEFERRED_MAX_FRAMES))
+	if (!find_tracker(u) || !copy_stacks_init(&u->copy, rec_stack_plan_frames(&o->stacks)))
 		return rec_fail_memory(error);
 	live_space_set_ask(u->copy.live, ask_for_file, u);
 	return CLEW_OK;

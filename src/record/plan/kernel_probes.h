@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef RECORD_PLAN_FEATURE_H
-#define RECORD_PLAN_FEATURE_H
+#ifndef RECORD_PLAN_KERNEL_PROBES_H
+#define RECORD_PLAN_KERNEL_PROBES_H
 
 #include <stdbool.h>
 

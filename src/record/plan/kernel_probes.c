@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "record/plan/feature.h"
+#include "record/plan/kernel_probes.h"
 
 #include <errno.h>
 #include <string.h>
