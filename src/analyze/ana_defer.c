@@ -21,7 +21,7 @@ enum clew_err ana_defer_start(struct analyze *a)
 	if (d->mode != ANA_DEFER_OFF)
 		return CLEW_OK;
 	if (!is_stream) {
-		err = ana_ahead_init(&d->ahead, &a->input, a->opts.is_mapped);
+		err = ana_ahead_init(&d->ahead, a->file, &a->input, a->opts.is_mapped);
 	} else {
 		d->stitch = ana_stitch_new(&a->input, a->opts.is_live ? STREAM_AGE_NS : 0);
 		err = d->stitch ? CLEW_OK : CLEW_NO_MEMORY;
