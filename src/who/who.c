@@ -34,6 +34,7 @@ struct who *who_new(struct budget *budget)
 	if (!w)
 		return NULL;
 	w->account.budget = w->guests.account.budget = budget;
+	w->pool.account = &w->account;
 	w->kernel = who_space_new(w);
 	idle = w->kernel && make_others(w) ? who_thread_get(w, 0, 0) : NULL;
 	if (!idle) {
@@ -73,7 +74,7 @@ void who_free(struct who *w)
 	budget_account_done(&w->account);
 	who_guests_done(&w->guests);
 	intern_done(&w->texts);
-	arena_done(&w->maps);
+	who_map_pool_done(&w->pool);
 	mem_free(w);
 }
 
