@@ -8,31 +8,6 @@ enum {
 	MAX_PAYLOAD = 1 << 30, /* trace or tracing data behind one record of a pipe */
 };
 
-struct perf_block *perf_block_new(struct budget *budget, size_t cap)
-{
-	struct perf_block *b = mem_alloc(sizeof(*b) + cap);
-
-	if (!b)
-		return NULL;
-	*b = (struct perf_block){.refs = 1, .cap = cap, .budget = budget};
-	budget_hold(budget, cap);
-	return b;
-}
-
-void perf_block_hold(struct perf_block *b)
-{
-	if (b)
-		b->refs++;
-}
-
-void perf_block_release(struct perf_block *b)
-{
-	if (!b || --b->refs)
-		return;
-	budget_let_go(b->budget, b->cap);
-	mem_free(b);
-}
-
 /* Read until the window holds @p n bytes or the pipe ends. What records point to stays: bytes are
  * added behind, or go to another block. */
 static enum clew_err refill(struct perf_file *f, size_t n, struct clew_diag *diag)

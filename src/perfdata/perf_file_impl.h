@@ -9,6 +9,7 @@
 /* Inside of the reader: perf_file.c reads records, perf_header.c the header, perf_unpack.c
  * compressed records, perf_map_bit.c judges what misc says of a mapping. */
 
+/** --- perf_block.c --- */
 struct perf_block {
 	uint32_t refs;
 	size_t nr, cap;        /* bytes filled, bytes there */
