@@ -187,7 +187,7 @@ enum clew_err ana_defer_ask(struct analyze *a, const struct perf_record *r, stru
 const struct stitch *ana_defer_stitch(const struct analyze *a);
 void ana_defer_done(struct ana_defer *d);
 
-/* --- ana_user.c: the user part of a sample's chain --- */
+/* --- ana_user_part.c: the user part of a sample's chain --- */
 /** Of a sample without a mark; @p chain: with what was unwound. */
 struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_event *e,
 				  const struct perf_words *chain, const uint8_t *methods,
@@ -247,7 +247,7 @@ enum unw_stop ana_walk(struct analyze *a, struct who_thread *t, const struct per
 		       struct unw_frames *f);
 void ana_stacks_free(struct ana_stacks *s);
 
-/* --- ana_take.c: records other than samples into the state --- */
+/* --- ana_sideband.c: records other than samples, into the state --- */
 /** Take what is kept of a record, and its part of a table. As budget_account_take(). */
 bool ana_charge(struct analyze *a, uint64_t bytes, const char *what);
 enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r);
