@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_impl.h"
 
-enum clew_err ana_ahead_init(struct ana_ahead *d, const struct perf_input *input, bool is_mapped)
+enum clew_err ana_ahead_init(struct ana_ahead *d, const struct perf_file *first,
+			     const struct perf_input *input, bool is_mapped)
 {
 	struct perf_input again = *input;
 	struct clew_diag diag;
@@ -11,7 +12,7 @@ enum clew_err ana_ahead_init(struct ana_ahead *d, const struct perf_input *input
 	*d = (struct ana_ahead){.stitch = ana_stitch_new(input, 0)};
 	if (!d->stitch)
 		return CLEW_NO_MEMORY;
-	err = perf_file_open(&d->file, &again, &diag);
+	err = perf_file_reopen(&d->file, first, &diag);
 	return err == CLEW_OK ? ana_reader_init(&d->reader, d->file, &again, is_mapped) : err;
 }
 

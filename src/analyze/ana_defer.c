@@ -21,7 +21,7 @@ enum clew_err ana_defer_start(struct analyze *a)
 	if (d->mode != ANA_DEFER_OFF)
 		return CLEW_OK;
 	if (!is_stream) {
-		err = ana_ahead_init(&d->ahead, &a->input, a->opts.is_mapped);
+		err = ana_ahead_init(&d->ahead, a->file, &a->input, a->opts.is_mapped);
 	} else {
 		d->stitch = ana_stitch_new(&a->input, a->opts.is_live ? STREAM_AGE_NS : 0);
 		err = d->stitch ? CLEW_OK : CLEW_NO_MEMORY;
@@ -78,18 +78,26 @@ static void free_waiting(struct waiting *w)
 	mem_free(w);
 }
 
-static enum clew_err let_go(struct analyze *a)
+bool ana_defer_next(struct analyze *a, struct ana_due *ret)
 {
-	struct stitch_item item;
-	enum clew_err err = CLEW_OK;
+	struct waiting *w;
 
-	while (err == CLEW_OK && stitch_next(a->defer.stitch, &item)) {
-		struct waiting *w = item.item;
+	if (!stitch_next(a->defer.stitch, &ret->item))
+		return false;
+	w = ret->item.item;
+	ret->record = w->record;
+	ret->time = w->time;
+	ret->item.item = NULL;
+	mem_free(w);
+	return true;
+}
 
-		err = ana_process(a, &w->record, w->time, &item);
-		free_waiting(w);
-	}
-	return err;
+bool ana_defer_waits(const struct perf_record *r, uint64_t time)
+{
+	bool has_place = time != 0 && time != UINT64_MAX;
+
+	return has_place || r->type == PERF_RECORD_SAMPLE ||
+	       r->type == PERF_RECORD_CALLCHAIN_DEFERRED;
 }
 
 static enum clew_err put_in(struct analyze *a, struct waiting *w)
@@ -113,32 +121,23 @@ static enum clew_err put_in(struct analyze *a, struct waiting *w)
 
 enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r, uint64_t time)
 {
-	bool has_no_place = time == 0 || time == UINT64_MAX;
-	struct waiting *w;
+	struct waiting *w = mem_alloc(sizeof(*w));
 	enum clew_err err;
 
-	if (has_no_place && r->type != PERF_RECORD_SAMPLE &&
-	    r->type != PERF_RECORD_CALLCHAIN_DEFERRED)
-		return ana_process(a, r, time, NULL);
-	w = mem_alloc(sizeof(*w));
 	if (!w)
 		return CLEW_NO_MEMORY;
 	*w = (struct waiting){*r, time};
 	perf_block_hold(r->block);
 	err = put_in(a, w);
-	if (err != CLEW_OK) {
+	if (err != CLEW_OK)
 		free_waiting(w);
-		return err;
-	}
-	return let_go(a);
+	return err;
 }
 
-enum clew_err ana_defer_finish(struct analyze *a)
+void ana_defer_end(struct analyze *a)
 {
-	if (a->defer.mode != ANA_DEFER_QUEUE)
-		return CLEW_OK;
-	stitch_end(a->defer.stitch);
-	return let_go(a);
+	if (a->defer.mode == ANA_DEFER_QUEUE)
+		stitch_end(a->defer.stitch);
 }
 
 void ana_defer_done(struct ana_defer *d)

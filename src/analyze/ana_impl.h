@@ -88,7 +88,8 @@ struct ana_ahead {
 	struct ana_reader reader;
 	bool is_at_end;
 };
-enum clew_err ana_ahead_init(struct ana_ahead *d, const struct perf_input *input, bool is_mapped);
+enum clew_err ana_ahead_init(struct ana_ahead *d, const struct perf_file *first,
+			     const struct perf_input *input, bool is_mapped);
 /** The outcome of the sample with a cookie that is played now. */
 enum clew_err ana_ahead_ask(struct ana_ahead *d, const struct perf_record *r, struct ana_user *ret);
 void ana_ahead_done(struct ana_ahead *d);
@@ -167,17 +168,26 @@ bool ana_defer_is_wanted(const struct analyze *a);
 enum clew_err ana_defer_check(struct analyze *a);
 /** A mark was seen that no event announced. */
 enum clew_err ana_defer_start(struct analyze *a);
-/** QUEUE: in with the record, out with all that may go: each by ana_process(). */
+/** QUEUE: does @p r have to be put in, or has it no place in the order? */
+bool ana_defer_waits(const struct perf_record *r, uint64_t time);
 enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r, uint64_t time);
-/** QUEUE: the stream is over. */
-enum clew_err ana_defer_finish(struct analyze *a);
+/** A record that has waited. */
+struct ana_due {
+	struct perf_record record; /* the caller releases its block */
+	uint64_t time;
+	struct stitch_item item; /* item.item: NULL */
+};
+/** QUEUE: the next that may go; false: none for now. */
+bool ana_defer_next(struct analyze *a, struct ana_due *ret);
+/** The stream is over: all may go. */
+void ana_defer_end(struct analyze *a);
 /** The outcome of the sample with a cookie that is played now. */
 enum clew_err ana_defer_ask(struct analyze *a, const struct perf_record *r, struct ana_user *ret);
 /** NULL: none is at work. */
 const struct stitch *ana_defer_stitch(const struct analyze *a);
 void ana_defer_done(struct ana_defer *d);
 
-/* --- ana_user.c: the user part of a sample's chain --- */
+/* --- ana_user_part.c: the user part of a sample's chain --- */
 /** Of a sample without a mark; @p chain: with what was unwound. */
 struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_event *e,
 				  const struct perf_words *chain, const uint8_t *methods,
@@ -237,7 +247,7 @@ enum unw_stop ana_walk(struct analyze *a, struct who_thread *t, const struct per
 		       struct unw_frames *f);
 void ana_stacks_free(struct ana_stacks *s);
 
-/* --- ana_take.c: records other than samples into the state --- */
+/* --- ana_sideband.c: records other than samples, into the state --- */
 /** Take what is kept of a record, and its part of a table. As budget_account_take(). */
 bool ana_charge(struct analyze *a, uint64_t bytes, const char *what);
 enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r);
@@ -249,10 +259,6 @@ enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
 				 const struct stitch_item *item);
 enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r, uint64_t time);
 void ana_note_bad(struct analyze *a, const struct perf_record *r);
-
-/* --- analyze.c --- */
-enum clew_err ana_process(struct analyze *a, const struct perf_record *r, uint64_t time,
-			  const struct stitch_item *item);
 
 /* --- ana_queue.c: batches to the consumer --- */
 struct ana_queue *ana_queue_new(const struct ana_consumer *consumer, bool is_threaded,

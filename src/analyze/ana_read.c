@@ -81,6 +81,8 @@ static enum clew_err take_next(struct ana_reader *rd, const struct perf_record *
 		rd->has_mark = rd->is_draining = true;
 		return CLEW_OK;
 	}
+	if (r->type == PERF_RECORD_SAMPLE && rd->skips_samples)
+		return CLEW_OK;
 	if (r->type < PERF_RECORD_HEADER_ATTR)
 		time = time_of(rd, r);
 	if (time == 0 || time == UINT64_MAX) {

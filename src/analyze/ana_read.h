@@ -19,7 +19,8 @@ struct ana_reader {
 	struct progress *progress;  /* NULL: no one looks */
 	struct perf_record mark;    /* FINISHED_ROUND, behind what it lets go */
 	bool has_mark, is_draining;
-	enum clew_err end; /* of the input */
+	bool skips_samples; /* set by the user: they are neither ordered nor returned */
+	enum clew_err end;  /* of the input */
 	struct clew_diag why;
 };
 

@@ -128,8 +128,8 @@ const struct ana_summary *analyze_summary(const struct analyze *a)
 	return &a->summary;
 }
 
-enum clew_err ana_process(struct analyze *a, const struct perf_record *r, uint64_t time,
-			  const struct stitch_item *item)
+static enum clew_err process(struct analyze *a, const struct perf_record *r, uint64_t time,
+			     const struct stitch_item *item)
 {
 	enum clew_err err;
 
@@ -146,13 +146,36 @@ enum clew_err ana_process(struct analyze *a, const struct perf_record *r, uint64
 	return err;
 }
 
+/* Whatever no longer waits for a stack. */
+static enum clew_err process_due(struct analyze *a)
+{
+	enum clew_err err = CLEW_OK;
+	struct ana_due due;
+
+	while (err == CLEW_OK && a->defer.mode == ANA_DEFER_QUEUE && ana_defer_next(a, &due)) {
+		err = process(a, &due.record, due.time, &due.item);
+		perf_block_release(due.record.block);
+	}
+	return err;
+}
+
+static enum clew_err take(struct analyze *a, const struct perf_record *r, uint64_t time)
+{
+	enum clew_err err;
+
+	if (a->defer.mode == ANA_DEFER_QUEUE && ana_defer_waits(r, time))
+		err = ana_defer_take(a, r, time);
+	else
+		err = process(a, r, time, NULL);
+	return err == CLEW_OK ? process_due(a) : err;
+}
+
 static enum clew_err take_in(struct analyze *a, const struct perf_record *r, uint64_t time)
 {
 	enum clew_err err = ana_defer_check(a);
 
 	if (err == CLEW_OK)
-		err = a->defer.mode == ANA_DEFER_QUEUE ? ana_defer_take(a, r, time)
-						       : ana_process(a, r, time, NULL);
+		err = take(a, r, time);
 	/* A batch that waits keeps the blocks of its records. */
 	if (err == CLEW_OK && r->block && budget_holds_much(a->input.budget))
 		err = ana_queue_flush(a->queue);
@@ -172,7 +195,8 @@ static enum clew_err finish(struct analyze *a, enum clew_err err, const struct c
 		a->summary.end = *why;
 	if (err == CLEW_NO_MEMORY || err == CLEW_OS)
 		return err;
-	end = ana_defer_finish(a);
+	ana_defer_end(a);
+	end = process_due(a);
 	if (end == CLEW_OK)
 		end = ana_queue_wait(a->queue);
 	if (err != CLEW_END && err != CLEW_TRUNCATED)

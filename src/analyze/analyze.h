@@ -8,7 +8,7 @@
 #include "image/dso.h"
 #include "perfdata/perf_file.h"
 #include "perfdata/perf_order.h"
-#include "stitch/stitch.h"
+#include "stitch/stitch_outcome.h"
 #include "unwind/unw_rule.h"
 
 /*

@@ -390,13 +390,13 @@ static enum clew_err open_input(struct stack_merge *m, const struct perf_input *
 				 "stacks are merged in files: a stream cannot be read twice");
 	err = read_head(m, in, diag);
 	if (err == CLEW_OK)
-		err = perf_file_open(&m->file, in, diag);
+		err = perf_file_reopen(&m->file, m->head, diag);
 	if (err != CLEW_OK)
 		return err;
 	m->infos = perf_stack_infos_new();
 	if (!m->infos || ana_reader_init(&m->reader, m->file, in, in->is_mapped) != CLEW_OK)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	err = ana_ahead_init(&m->ahead, in, in->is_mapped);
+	err = ana_ahead_init(&m->ahead, m->head, in, in->is_mapped);
 	return err == CLEW_OK ? CLEW_OK : clew_fail(diag, err, 0, clew_err_name(err));
 }
 

@@ -8,31 +8,6 @@ enum {
 	MAX_PAYLOAD = 1 << 30, /* trace or tracing data behind one record of a pipe */
 };
 
-struct perf_block *perf_block_new(struct budget *budget, size_t cap)
-{
-	struct perf_block *b = mem_alloc(sizeof(*b) + cap);
-
-	if (!b)
-		return NULL;
-	*b = (struct perf_block){.refs = 1, .cap = cap, .budget = budget};
-	budget_hold(budget, cap);
-	return b;
-}
-
-void perf_block_hold(struct perf_block *b)
-{
-	if (b)
-		b->refs++;
-}
-
-void perf_block_release(struct perf_block *b)
-{
-	if (!b || --b->refs)
-		return;
-	budget_let_go(b->budget, b->cap);
-	mem_free(b);
-}
-
 /* Read until the window holds @p n bytes or the pipe ends. What records point to stays: bytes are
  * added behind, or go to another block. */
 static enum clew_err refill(struct perf_file *f, size_t n, struct clew_diag *diag)
@@ -293,7 +268,8 @@ enum clew_err perf_file_open(struct perf_file **ret, const struct perf_input *in
 	if (!f)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	f->in = *in;
-	f->evlist.account.budget = in->budget;
+	f->evlist = &f->own;
+	f->own.account.budget = in->budget;
 	if (in->data)
 		f->main = (struct perf_window){in->data, in->data + in->size, 0, NULL, true};
 	f->main.is_last = !in->read;
@@ -303,6 +279,28 @@ enum clew_err perf_file_open(struct perf_file **ret, const struct perf_input *in
 	else
 		perf_file_free(f);
 	return err;
+}
+
+enum clew_err perf_file_reopen(struct perf_file **ret, const struct perf_file *first,
+			       struct clew_diag *diag)
+{
+	struct perf_file *f;
+
+	if (first->is_pipe)
+		return perf_file_open(ret, &first->in, diag);
+	f = mem_zalloc(sizeof(*f));
+	if (!f)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	f->in = first->in;
+	f->swap = first->swap;
+	f->is_unfinished = first->is_unfinished;
+	f->data = first->data;
+	f->limit = first->limit;
+	f->evlist = first->evlist;
+	f->features = first->features;
+	perf_header_seek_first(f);
+	*ret = f;
+	return CLEW_OK;
 }
 
 bool perf_file_is_pipe(const struct perf_file *f)
@@ -332,7 +330,7 @@ uint64_t perf_file_pos(const struct perf_file *f)
 
 struct perf_evlist *perf_file_evlist(struct perf_file *f)
 {
-	return &f->evlist;
+	return f->evlist;
 }
 
 const struct perf_features *perf_file_features(const struct perf_file *f)
@@ -352,7 +350,7 @@ void perf_file_free(struct perf_file *f)
 	perf_block_release(f->main.block);
 	perf_block_release(f->unpacked.block);
 	ZSTD_freeDStream(f->zstd);
-	perf_evlist_done(&f->evlist);
+	perf_evlist_done(&f->own);
 	arena_done(&f->memory);
 	mem_free(f);
 }

@@ -49,6 +49,15 @@ enum clew_err perf_file_open(struct perf_file **ret, const struct perf_input *in
 			     struct clew_diag *diag);
 
 /**
+ * Another reader of the input of @p first, which outlives it: from the first record on, with the
+ * same evlist and features. A pipe's come with its records, so its header is read again; its input
+ * has to be in memory.
+ * @return as perf_file_open().
+ */
+enum clew_err perf_file_reopen(struct perf_file **ret, const struct perf_file *first,
+			       struct clew_diag *diag);
+
+/**
  * The next record in file order. Compressed records are replaced by what they hold. Header records
  * of a pipe (attr, feature, build id, tracing data) are both taken in and delivered.
  *

@@ -9,6 +9,7 @@
 /* Inside of the reader: perf_file.c reads records, perf_header.c the header, perf_unpack.c
  * compressed records, perf_map_bit.c judges what misc says of a mapping. */
 
+/** --- perf_block.c --- */
 struct perf_block {
 	uint32_t refs;
 	size_t nr, cap;        /* bytes filled, bytes there */
@@ -37,7 +38,7 @@ struct perf_file {
 	ZSTD_DStream *zstd;
 	struct perf_window unpacked; /* decompressed records not yet delivered */
 
-	struct perf_evlist evlist;
+	struct perf_evlist own, *evlist; /* evlist: own, or that of the file's first reader */
 	struct perf_features features;
 	struct perf_file_counts counts;
 	struct arena memory; /* features that came through a pipe */
@@ -49,6 +50,9 @@ enum clew_err perf_file_need(struct perf_file *f, uint64_t n, struct clew_diag *
 
 /** File mode: magic, attrs, features. */
 enum clew_err perf_header_read(struct perf_file *f, struct clew_diag *diag);
+
+/** File mode: to the first record. */
+void perf_header_seek_first(struct perf_file *f);
 
 /** A pipe's header record, taken into evlist and features. Records that are malformed are left out.
  */

@@ -36,9 +36,9 @@ static enum clew_err read_attr(struct perf_file *f, const uint8_t *entry, uint64
 	if (!range_fits(ids.offset, ids.size, f->in.size))
 		return CLEW_TRUNCATED;
 	*nr_ids += ids.size / 8;
-	if (*nr_ids > MAX_IDS || f->evlist.evsels.nr >= PERF_EVSELS_MAX)
+	if (*nr_ids > MAX_IDS || f->evlist->evsels.nr >= PERF_EVSELS_MAX)
 		return CLEW_LIMIT;
-	if (!perf_evlist_add(&f->evlist, &attr, NULL, f->in.data + ids.offset,
+	if (!perf_evlist_add(f->evlist, &attr, NULL, f->in.data + ids.offset,
 			     (uint32_t)(ids.size / 8), f->swap))
 		return CLEW_NO_MEMORY;
 	return CLEW_OK;
@@ -61,7 +61,7 @@ static enum clew_err read_attrs(struct perf_file *f, const struct file_header *h
 			return clew_fail(diag, err, h->attrs.offset + at,
 					 "unusable event description");
 	}
-	if (!f->evlist.evsels.nr)
+	if (!f->evlist->evsels.nr)
 		return clew_fail(diag, CLEW_BAD_FILE, 24, "the file describes no event");
 	return CLEW_OK;
 }
@@ -97,6 +97,14 @@ static bool has_sections_at(const struct perf_file *f, uint64_t at)
 		       at + nr * sizeof(struct perf_file_section);
 }
 
+void perf_header_seek_first(struct perf_file *f)
+{
+	uint64_t end = f->limit < f->in.size ? f->limit : f->in.size;
+
+	f->main = (struct perf_window){f->in.data + f->data.offset, f->in.data + end,
+				       f->data.offset, NULL, true};
+}
+
 static enum clew_err check_data(struct perf_file *f, struct clew_diag *diag)
 {
 	uint64_t end;
@@ -108,10 +116,7 @@ static enum clew_err check_data(struct perf_file *f, struct clew_diag *diag)
 	if (__builtin_add_overflow(f->data.offset, f->data.size, &end))
 		return clew_fail(diag, CLEW_BAD_FILE, 48, "the data section wraps around");
 	f->limit = f->is_unfinished ? f->in.size : end;
-	f->main = (struct perf_window){f->in.data + f->data.offset, f->in.data + f->in.size,
-				       f->data.offset, NULL, true};
-	if (end < f->in.size && !f->is_unfinished)
-		f->main.end = f->in.data + end;
+	perf_header_seek_first(f);
 	return CLEW_OK;
 }
 
@@ -154,14 +159,14 @@ static void read_event_desc(struct perf_file *f)
 
 	if (!bytes_u32(&b, f->swap, &nr) || !bytes_u32(&b, f->swap, &attr_bytes))
 		return;
-	for (uint32_t i = 0; i < nr && i < f->evlist.evsels.nr; i++) {
-		struct perf_evsel *e = f->evlist.evsels.data[i];
+	for (uint32_t i = 0; i < nr && i < f->evlist->evsels.nr; i++) {
+		struct perf_evsel *e = f->evlist->evsels.data[i];
 
 		if (!bytes_skip(&b, attr_bytes) || !bytes_u32(&b, f->swap, &nr_ids) ||
 		    !perf_features_read_string(&b, f->swap, &name) || nr_ids > bytes_left(&b) / 8 ||
 		    !bytes_take(&b, (size_t)nr_ids * 8, &skip))
 			return;
-		name = arena_strndup(&f->evlist.memory, name, strlen(name));
+		name = arena_strndup(&f->evlist->memory, name, strlen(name));
 		if (name && *name)
 			e->name = name;
 	}
@@ -179,14 +184,14 @@ static void read_group_desc(struct perf_file *f)
 		return;
 	while (nr-- && perf_features_read_string(&b, f->swap, &name) &&
 	       bytes_u32(&b, f->swap, &leader) && bytes_u32(&b, f->swap, &members)) {
-		if (leader < next || leader >= f->evlist.evsels.nr ||
-		    members > f->evlist.evsels.nr - leader)
+		if (leader < next || leader >= f->evlist->evsels.nr ||
+		    members > f->evlist->evsels.nr - leader)
 			return;
 		next = leader + members;
-		f->evlist.evsels.data[leader]->nr_group = members;
-		f->evlist.evsels.data[leader]->group_name = name;
+		f->evlist->evsels.data[leader]->nr_group = members;
+		f->evlist->evsels.data[leader]->group_name = name;
 		for (uint32_t i = leader; i < leader + members; i++)
-			f->evlist.evsels.data[i]->leader = leader;
+			f->evlist->evsels.data[i]->leader = leader;
 	}
 }
 
@@ -204,11 +209,11 @@ static enum clew_err take_attr(struct perf_file *f, const struct perf_record *r)
 	struct bytes body = perf_record_body(r);
 	struct perf_attr attr;
 
-	if (f->evlist.evsels.nr >= PERF_EVSELS_MAX ||
+	if (f->evlist->evsels.nr >= PERF_EVSELS_MAX ||
 	    perf_attr_parse(body, f->swap, &attr) != CLEW_OK)
 		return CLEW_BAD_FILE;
 	body.pos += attr.size;
-	if (!perf_evlist_add(&f->evlist, &attr, NULL, body.pos, (uint32_t)(bytes_left(&body) / 8),
+	if (!perf_evlist_add(f->evlist, &attr, NULL, body.pos, (uint32_t)(bytes_left(&body) / 8),
 			     f->swap))
 		return CLEW_NO_MEMORY;
 	return CLEW_OK;
@@ -220,7 +225,7 @@ static enum clew_err keep_section(struct perf_file *f, uint64_t feature, struct 
 
 	if (feature == 0 || feature >= PERF_FEAT_MAX)
 		return CLEW_OK;
-	if (!budget_account_take(&f->evlist.account, bytes_left(&data), "the header of"))
+	if (!budget_account_take(&f->evlist->account, bytes_left(&data), "the header of"))
 		return CLEW_OK;
 	copy = arena_strndup(&f->memory, (const char *)data.pos, bytes_left(&data));
 	if (!copy)
@@ -263,12 +268,12 @@ static enum clew_err take_update(struct perf_file *f, const struct perf_record *
 
 	if (perf_event_update_parse(r, &u) != CLEW_OK)
 		return CLEW_BAD_FILE;
-	e = perf_evlist_by_id(&f->evlist, u.id);
+	e = perf_evlist_by_id(f->evlist, u.id);
 	if (!e || (u.type != UPDATE_UNIT && u.type != UPDATE_NAME))
 		return CLEW_OK;
-	if (!budget_account_take(&f->evlist.account, bytes_left(&u.data), "names of events of"))
+	if (!budget_account_take(&f->evlist->account, bytes_left(&u.data), "names of events of"))
 		return CLEW_OK;
-	text = arena_strndup(&f->evlist.memory, (const char *)u.data.pos,
+	text = arena_strndup(&f->evlist->memory, (const char *)u.data.pos,
 			     strnlen((const char *)u.data.pos, bytes_left(&u.data)));
 	if (!text)
 		return CLEW_NO_MEMORY;

@@ -54,7 +54,7 @@ uint16_t perf_file_true_misc(const struct perf_file *f, const struct perf_record
 {
 	if (!(r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) ||
 	    r->size < sizeof(struct perf_event_header) + UNION_AT + UNION_BYTES ||
-	    has_build_id(&f->evlist, r))
+	    has_build_id(f->evlist, r))
 		return r->misc;
 	return (uint16_t)(r->misc & ~PERF_RECORD_MISC_MMAP_BUILD_ID);
 }

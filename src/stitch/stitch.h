@@ -8,6 +8,8 @@
 
 #include <clew/err.h>
 
+#include "stitch/stitch_outcome.h"
+
 /*
  * Joins samples with the user stacks that were read later (or just before), by (tid, cookie). What
  * is put in comes out in the order it came in, a sample as soon as its outcome is known and all
@@ -18,43 +20,6 @@
  * end a cookie's life, and so does time (STITCH_STACK_LIFE_NS). One thread at a time.
  * Spec: spec/deferred-stacks.md, section 5; docs/decisions/stitching.md tells where this differs.
  */
-enum stitch_state {
-	STITCH_COMPLETE,      /* the user part is there */
-	STITCH_NONE_EXPECTED, /* kernel-only by nature: reason says which */
-	STITCH_LOST,          /* the user part is missing: reason */
-	/* Not the stitch's to say: of those that are there, from why they end. */
-	STITCH_PARTIAL,  /* it ends before the outermost frame */
-	STITCH_UNPROVEN, /* nothing shows whether it reaches the outermost frame */
-};
-
-enum stitch_reason {
-	STITCH_NO_REASON,
-	/* none expected */
-	STITCH_IDLE,          /* the idle task */
-	STITCH_KERNEL_THREAD, /* no user address space */
-	STITCH_EXITING,       /* the address space was gone */
-	STITCH_NOT_ASKED,     /* the event records no user chain, or no chain at all */
-	/* lost */
-	STITCH_NO_RECORD, /* the task went on to another entry, and no stack came */
-	STITCH_EXIT,      /* the task ended first */
-	STITCH_EXEC,      /* the program was replaced first */
-	STITCH_END,       /* the recording ended first */
-	STITCH_BUFFER,    /* records were lost meanwhile */
-	STITCH_TIMEOUT,   /* the budget was used up: the stack may have come later */
-	STITCH_EMPTY,     /* a stack without frames came */
-	/* lost, as the recorder said (perfdata/perf_deferred.h) */
-	STITCH_MAP_FULL,
-	STITCH_RING_FULL,
-	STITCH_REFUSED,
-	STITCH_UNMATCHED,
-	STITCH_LATE, /* user mode ran before it came to read the stack */
-	NR_STITCH_REASONS
-};
-
-/** Static words such as "complete", "lost"; never NULL. */
-const char *stitch_state_name(enum stitch_state s);
-/** Static words such as "kernel-thread", "end"; "" for none; never NULL. */
-const char *stitch_reason_name(enum stitch_reason r);
 
 /** A stack is good for samples that come after it for so long: far less than a cookie's counter can
  * take to come round, far more than the way back to user mode takes. */
@@ -127,16 +92,6 @@ void stitch_end(struct stitch *s);
 /** The next item that may go out; false: none for now. */
 bool stitch_next(struct stitch *s, struct stitch_item *ret);
 
-struct stitch_counts {
-	uint64_t nr_samples;    /* that went out; the sum of by_reason */
-	uint64_t nr_stacks;     /* that came in */
-	uint64_t nr_unclaimed;  /* of these, that no sample wanted */
-	uint64_t nr_duplicates; /* of these, that were there already */
-	uint64_t nr_differing;  /* duplicates that say something else: the first was kept */
-	uint64_t nr_late;       /* samples that came after their stack */
-	uint64_t by_reason[NR_STITCH_REASONS]; /* [STITCH_NO_REASON] = complete */
-	uint64_t peak_bytes;
-};
 void stitch_counts(const struct stitch *s, struct stitch_counts *ret);
 
 #endif

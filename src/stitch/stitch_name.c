@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "stitch/stitch.h"
+#include "stitch/stitch_outcome.h"
 
 const char *stitch_state_name(enum stitch_state s)
 {

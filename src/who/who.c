@@ -6,8 +6,6 @@
 #include "base/map_u64.h"
 #include "who/who_impl.h"
 
-const char who_not_kept[] = "[not kept]";
-
 enum {
 	THREAD_BYTES = sizeof(struct who_thread) + sizeof(struct who_space) + BUDGET_TABLE_BYTES,
 };
@@ -34,6 +32,7 @@ struct who *who_new(struct budget *budget)
 	if (!w)
 		return NULL;
 	w->account.budget = w->guests.account.budget = budget;
+	w->pool.account = &w->account;
 	w->kernel = who_space_new(w);
 	idle = w->kernel && make_others(w) ? who_thread_get(w, 0, 0) : NULL;
 	if (!idle) {
@@ -73,7 +72,7 @@ void who_free(struct who *w)
 	budget_account_done(&w->account);
 	who_guests_done(&w->guests);
 	intern_done(&w->texts);
-	arena_done(&w->maps);
+	who_map_pool_done(&w->pool);
 	mem_free(w);
 }
 
@@ -97,23 +96,6 @@ struct who_thread *who_thread_find(const struct who *w, uint32_t tid)
 	uint64_t *t = map_u64_get(&w->threads, tid);
 
 	return t ? (struct who_thread *)(uintptr_t)*t : NULL;
-}
-
-enum clew_err who_text(struct who *w, const char *s, const char **ret, uint32_t *ret_id)
-{
-	uint32_t id;
-
-	if (!intern_has(&w->texts, s) &&
-	    !budget_account_take(&w->account, strlen(s) + 1 + BUDGET_TABLE_BYTES,
-				 "names of threads and files of"))
-		return CLEW_LIMIT;
-	id = intern_str(&w->texts, s);
-	if (id == INTERN_FAILED)
-		return CLEW_NO_MEMORY;
-	if (ret_id)
-		*ret_id = id;
-	*ret = intern_get(&w->texts, id);
-	return CLEW_OK;
 }
 
 static const char *name_of(struct who *w, const char *name)

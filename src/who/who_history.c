@@ -1,31 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "who/who_history.h"
 
-#include "base/interval_map.h"
-#include "who/who_impl.h"
-
 enum {
-	MAX_MAP_SLOTS = 32 << 20,
-	MAX_MAPS = 1 << 18,
 	MAX_JITS = 1 << 12,
 	MAX_SWITCHES = 4 << 20,
-	PROT_EXEC_BIT = 4
 };
 
 /* --- spaces --- */
 
-static uint32_t maps_new(struct who_history *h)
+/** v->maps: taken. WHO_NONE: no memory. */
+static uint32_t version_add(struct who_history *h, const struct who_version *v)
 {
-	return vec_push(&h->maps, (struct who_map_list){.refs = 1}) ? (uint32_t)h->maps.nr - 1
-								    : WHO_NONE;
+	if (vec_push(&h->versions, *v))
+		return (uint32_t)h->versions.nr - 1;
+	who_maps_release(&h->pool, v->maps);
+	return WHO_NONE;
 }
 
-static uint32_t version_new(struct who_history *h, uint32_t maps, uint32_t before)
+static uint32_t version_new(struct who_history *h, struct who_maps *maps, uint32_t before)
 {
-	struct who_version v = {.maps = maps, .before = before};
-
-	return maps != WHO_NONE && vec_push(&h->versions, v) ? (uint32_t)h->versions.nr - 1
-							     : WHO_NONE;
+	return version_add(h,
+			   &(struct who_version){.maps = maps, .before = before, .nr_spaces = 1});
 }
 
 static uint32_t space_new(struct who_history *h, uint32_t pid, uint64_t time, uint32_t version)
@@ -48,29 +43,6 @@ static uint32_t current(const struct who_history *h, uint32_t space)
 	return l->data[l->nr - 1].value;
 }
 
-/** @p element: of a who_map_list; the history is @p ctx. */
-static bool cut(void *ctx, void *element, uint64_t start, uint64_t end)
-{
-	struct who_history *h = ctx;
-
-	return who_map_cut(element, arena_alloc(&h->memory, sizeof(struct who_map)), start, end);
-}
-
-static const struct interval_type type = {sizeof(struct who_map *), true, cut};
-
-static struct interval_map intervals_of(const struct who_map_list *m)
-{
-	return (struct interval_map){&type, m->v.data, m->v.nr};
-}
-
-struct who_map *who_history_map(const struct who_map_list *m, uint64_t addr)
-{
-	struct interval_map v = intervals_of(m);
-	size_t i = interval_find(&v, addr);
-
-	return i < v.nr ? m->v.data[i] : NULL;
-}
-
 /** Are the bytes at one address the same ones in both? */
 static bool is_same_code(const struct who_map *a, const struct who_map *b)
 {
@@ -81,14 +53,13 @@ static bool is_same_code(const struct who_map *a, const struct who_map *b)
 }
 
 /** Does @p map take the place of other code? What KSYMBOL names is not in the kernel's files. */
-static bool replaces(const struct who_map_list *m, const struct who_map *map)
+static bool replaces(const struct who_maps *m, const struct who_map *map)
 {
-	struct interval_map v = intervals_of(m);
-	struct interval_range r = interval_overlaps(&v, map->start, map->end);
+	struct interval_range r = who_maps_overlaps(m, map->start, map->end);
 	bool is_ksymbol = map->flags == WHO_MAP_IS_KSYMBOL;
 
 	for (size_t i = r.first; i < r.end; i++) {
-		const struct who_map *old = m->v.data[i];
+		const struct who_map *old = m->v[i];
 
 		if (!is_same_code(old, map) && (!is_ksymbol || old->flags == WHO_MAP_IS_KSYMBOL))
 			return true;
@@ -96,60 +67,35 @@ static bool replaces(const struct who_map_list *m, const struct who_map *map)
 	return false;
 }
 
-static uint32_t maps_clone(struct who_history *h, uint32_t from)
+/** The space's version as one that may be changed; @p is_new: from @p time on only. WHO_NONE: no
+ * memory. */
+static uint32_t own_version(struct who_history *h, uint32_t space, uint64_t time, bool is_new)
 {
-	uint32_t to = maps_new(h);
-	size_t nr = h->maps.data[from].v.nr;
+	uint32_t old = current(h, space), version;
+	const struct who_version *v = &h->versions.data[old];
 
-	if (to == WHO_NONE || !vec_reserve(&h->maps.data[to].v, nr + 2))
-		return WHO_NONE;
-	if (nr)
-		memcpy(h->maps.data[to].v.data, h->maps.data[from].v.data,
-		       nr * sizeof(*h->maps.data[to].v.data));
-	h->maps.data[to].v.nr = nr;
-	h->nr_slots += nr;
-	return to;
-}
-
-static bool put(struct who_history *h, struct who_map_list *m, struct who_map *map)
-{
-	size_t old = m->v.nr;
-	struct interval_map v;
-
-	if (!vec_reserve(&m->v, old + 2))
-		return false;
-	v = intervals_of(m);
-	if (!interval_insert(&v, h, &map))
-		return false;
-	m->v.nr = v.nr;
-	h->nr_slots += v.nr - (v.nr < old ? v.nr : old);
-	return true;
-}
-
-/** The space's maps as ones that may be changed; @p is_new: from @p time on only. */
-static bool own_maps(struct who_history *h, uint32_t space, uint64_t time, bool is_new,
-		     uint32_t *ret)
-{
-	uint32_t old = current(h, space), from = h->versions.data[old].maps, to, version;
-
-	*ret = from;
-	if (!is_new && h->maps.data[from].refs == 1)
-		return true;
-	to = maps_clone(h, from);
-	version = version_new(h, to, h->versions.data[old].before);
+	if (!is_new && v->nr_spaces == 1)
+		return old;
+	version = version_new(h, who_maps_hold(v->maps), v->before);
 	if (version == WHO_NONE ||
 	    !who_timeline_add(&h->spaces.data[space].versions, time, version))
-		return false;
+		return WHO_NONE;
 	h->versions.data[version].is_kernel = h->versions.data[old].is_kernel;
 	h->versions.data[version].is_guest = h->versions.data[old].is_guest;
-	h->maps.data[from].refs--;
-	*ret = to;
-	return true;
+	h->versions.data[old].nr_spaces--;
+	return version;
+}
+
+static bool put(struct who_history *h, uint32_t version, struct who_map *map)
+{
+	struct who_maps **m = &h->versions.data[version].maps;
+
+	return who_maps_own(&h->pool, m, 2) && who_maps_insert(&h->pool, *m, map);
 }
 
 static struct who_map *map_of(struct who_history *h, const struct perf_mmap *mm)
 {
-	struct who_map *m = arena_zalloc(&h->memory, sizeof(*m));
+	struct who_map *m = who_map_new(&h->pool);
 	uint32_t path = intern_str(&h->texts, mm->filename);
 
 	if (!m || path == INTERN_FAILED)
@@ -164,17 +110,18 @@ static enum clew_err take_map(struct who_history *h, uint64_t time, uint32_t spa
 			      const struct perf_mmap *mm)
 {
 	struct who_map *map = map_of(h, mm);
-	const struct who_map_list *m = &h->maps.data[h->versions.data[current(h, space)].maps];
-	uint32_t to;
+	const struct who_maps *m = h->versions.data[current(h, space)].maps;
+	uint32_t version;
 
 	if (!map)
 		return CLEW_NO_MEMORY;
 	map->is_kernel = space == h->kernel;
-	if (h->nr_slots > MAX_MAP_SLOTS || m->v.nr > MAX_MAPS)
+	if (h->pool.is_full || (m && m->nr >= WHO_MAX_MAPS))
 		return CLEW_OK;
-	if (!own_maps(h, space, time, replaces(m, map), &to))
+	version = own_version(h, space, time, replaces(m, map));
+	if (version == WHO_NONE)
 		return CLEW_NO_MEMORY;
-	return put(h, &h->maps.data[to], map) ? CLEW_OK : CLEW_NO_MEMORY;
+	return put(h, version, map) || h->pool.is_full ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
 /** "jit-PID.dump", which a compiler maps so that the recording names it. */
@@ -251,7 +198,7 @@ static uint32_t space_of(struct who_history *h, uint64_t time, uint32_t pid)
 
 	if (at)
 		return (uint32_t)*at;
-	space = space_new(h, pid, time, version_new(h, maps_new(h), WHO_NONE));
+	space = space_new(h, pid, time, version_new(h, NULL, WHO_NONE));
 	return space != WHO_NONE && map_u64_put(&h->by_pid, pid, space) ? space : WHO_NONE;
 }
 
@@ -281,25 +228,26 @@ enum clew_err who_history_mmap(struct who_history *h, uint64_t time, bool is_ker
 		return CLEW_NO_MEMORY;
 	if (!m->len || __builtin_add_overflow(m->start, m->len, &end))
 		return CLEW_OK;
-	if (m->is_data || (m->is_mmap2 && m->prot && !(m->prot & PROT_EXEC_BIT)))
+	if (m->is_data || (m->is_mmap2 && m->prot && !(m->prot & WHO_PROT_EXEC)))
 		return CLEW_OK;
 	return take_map(h, time, space, m);
 }
 
 static bool exec(struct who_history *h, uint64_t time, uint32_t space)
 {
-	uint32_t old = current(h, space), maps = h->versions.data[old].maps, version;
+	uint32_t old = current(h, space), version;
+	const struct who_maps *maps = h->versions.data[old].maps;
 	struct who_space_line *s = &h->spaces.data[space];
 
 	/* Nothing was mapped: it is the same program still, without records so far. */
-	if (!h->maps.data[maps].v.nr)
+	if (!maps || !maps->nr)
 		return true;
-	version = version_new(h, maps_new(h), old);
+	version = version_new(h, NULL, old);
 	if (version == WHO_NONE || !who_timeline_add(&s->versions, time, version) ||
 	    !who_timeline_add(&s->execs, time, (uint32_t)s->execs.nr + 1))
 		return false;
 	h->versions.data[version].is_guest = h->versions.data[old].is_guest;
-	h->maps.data[maps].refs--;
+	h->versions.data[old].nr_spaces--;
 	return true;
 }
 
@@ -319,7 +267,7 @@ static uint32_t space_clone(struct who_history *h, uint32_t from, uint32_t pid, 
 {
 	uint32_t version = current(h, from);
 
-	h->maps.data[h->versions.data[version].maps].refs++;
+	h->versions.data[version].nr_spaces++;
 	return space_new(h, pid, time, version);
 }
 
@@ -362,9 +310,10 @@ static bool add_version(struct who_history *h, struct who_timeline *to,
 {
 	struct who_version v = h->versions.data[from->value];
 
+	v.maps = who_maps_hold(v.maps);
 	v.patches = patches;
 	v.time = time;
-	return vec_push(&h->versions, v) &&
+	return version_add(h, &v) != WHO_NONE &&
 	       who_timeline_add(to, time, (uint32_t)h->versions.nr - 1);
 }
 
@@ -476,13 +425,13 @@ enum { RECORD_BYTES = 2 * (sizeof(struct who_task) + 3 * sizeof(struct who_chang
 
 static uint64_t history_bytes(const struct who_history *h)
 {
-	return h->memory.used_bytes + h->texts.text.used_bytes +
+	return h->pool.memory.used_bytes + h->texts.text.used_bytes +
 	       h->texts.strs.cap * sizeof(*h->texts.strs.data) +
 	       h->texts.cap * sizeof(*h->texts.slots) +
 	       (h->by_tid.cap + h->by_pid.cap) * (sizeof(*h->by_tid.slots) + 1) +
 	       h->threads.cap * sizeof(*h->threads.data) + h->spaces.cap * sizeof(*h->spaces.data) +
-	       h->versions.cap * sizeof(*h->versions.data) + h->maps.cap * sizeof(*h->maps.data) +
-	       h->nr_slots * sizeof(struct who_map *) + h->nr_taken * RECORD_BYTES +
+	       h->versions.cap * (sizeof(*h->versions.data) + sizeof(struct who_maps)) +
+	       h->pool.nr_slots * sizeof(struct who_map *) + h->nr_taken * RECORD_BYTES +
 	       h->nr_switches * 2 * sizeof(struct who_change);
 }
 
@@ -501,10 +450,10 @@ enum clew_err who_history_init(struct who_history *h, uint32_t nr_empty, struct 
 {
 	*h = (struct who_history){.account.budget = budget, .guests.account.budget = budget};
 	for (uint32_t i = 0; i < nr_empty; i++) {
-		if (version_new(h, maps_new(h), WHO_NONE) == WHO_NONE)
+		if (version_new(h, NULL, WHO_NONE) == WHO_NONE)
 			return CLEW_NO_MEMORY;
 	}
-	h->kernel = space_new(h, WHO_NONE, 0, version_new(h, maps_new(h), WHO_NONE));
+	h->kernel = space_new(h, WHO_NONE, 0, version_new(h, NULL, WHO_NONE));
 	if (h->kernel == WHO_NONE)
 		return CLEW_NO_MEMORY;
 	h->versions.data[current(h, h->kernel)].is_kernel = true;
@@ -521,21 +470,20 @@ void who_history_done(struct who_history *h)
 		vec_done(&s->versions);
 		vec_done(&s->execs);
 	}
-	vec_for_each (&h->maps, m)
-		vec_done(&m->v);
+	vec_for_each (&h->versions, v)
+		who_maps_release(&h->pool, v->maps);
 	vec_for_each (&h->cpus, c)
 		vec_done(c);
 	vec_done(&h->jits);
 	vec_done(&h->threads);
 	vec_done(&h->spaces);
 	vec_done(&h->versions);
-	vec_done(&h->maps);
 	vec_done(&h->cpus);
 	map_u64_done(&h->by_tid);
 	map_u64_done(&h->by_pid);
 	map_u64_done(&h->by_cpu);
 	who_guests_done(&h->guests);
 	intern_done(&h->texts);
-	arena_done(&h->memory);
+	who_map_pool_done(&h->pool);
 	budget_account_done(&h->account);
 }

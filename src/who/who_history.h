@@ -2,10 +2,10 @@
 #ifndef WHO_WHO_HISTORY_H
 #define WHO_WHO_HISTORY_H
 
-#include "base/arena.h"
 #include "base/map_u64.h"
 #include "base/vec.h"
 #include "who/who_guests.h"
+#include "who/who_maps.h"
 #include "who/who_timeline.h"
 
 /*
@@ -17,15 +17,9 @@
  */
 
 /** Mappings of code of one space, from one replacement to the next: it only grows. */
-struct who_map_list {
-	uint32_t refs; /* spaces that have it now: above 1, who adds to it takes a copy */
-	struct {
-		VEC(struct who_map *);
-	} v; /* by address, disjoint */
-};
-
 struct who_version {
-	uint32_t maps;
+	struct who_maps *maps;
+	uint32_t nr_spaces;  /* that have it now: above 1, one that adds to it gets its own */
 	uint32_t before;     /* what the exec before it replaced; WHO_NONE */
 	uint64_t time;       /* patches up to here are in; later ones where nothing was before */
 	const void *patches; /* of who_history_split(); NULL: none */
@@ -59,7 +53,7 @@ struct who_jit {
 };
 
 struct who_history {
-	struct arena memory;
+	struct who_map_pool pool;
 	struct intern texts;
 	struct map_u64 by_tid; /* -> threads */
 	struct map_u64 by_pid; /* -> the space it has at the end of what was read */
@@ -72,9 +66,6 @@ struct who_history {
 	struct {
 		VEC(struct who_version);
 	} versions;
-	struct {
-		VEC(struct who_map_list);
-	} maps;
 	struct map_u64 by_cpu; /* -> cpus */
 	struct {
 		VEC(struct who_timeline); /* value: the tid that runs from here on; WHO_NONE */
@@ -82,7 +73,7 @@ struct who_history {
 	struct {
 		VEC(struct who_jit);
 	} jits;
-	size_t nr_slots, nr_switches, nr_taken;
+	size_t nr_switches, nr_taken;
 	uint32_t kernel; /* its space */
 	struct who_guests guests;
 	struct budget_account account;
@@ -125,7 +116,5 @@ const struct who_task *who_history_task(const struct who_history *h, uint32_t ti
 const char *who_history_comm_at(const struct who_history *h, uint32_t tid, uint64_t time);
 /** The only thread that ran on @p cpu in (@p from, @p to]; WHO_NONE: several, or unknown. */
 uint32_t who_history_runner(const struct who_history *h, uint32_t cpu, uint64_t from, uint64_t to);
-
-struct who_map *who_history_map(const struct who_map_list *m, uint64_t addr);
 
 #endif

@@ -2,10 +2,10 @@
 #ifndef WHO_WHO_IMPL_H
 #define WHO_WHO_IMPL_H
 
-#include "base/arena.h"
 #include "base/map_u64.h"
 #include "who/who.h"
 #include "who/who_guests.h"
+#include "who/who_maps.h"
 
 struct who {
 	struct map_u64 threads; /* tid -> struct who_thread * */
@@ -14,20 +14,11 @@ struct who {
 	struct budget_account account;
 	struct who_guests guests;
 	struct intern texts; /* names and paths */
-	struct arena maps;
+	struct who_map_pool pool;
 	uint32_t nr_spaces;
-	uint64_t nr_map_slots; /* over all spaces; bounded, see who_space.c */
 	uint64_t nr_maps_dropped;
-	bool is_full; /* the bound, or the budget's was met */
 	bool keeps_maps_over_exec;
 };
-
-/** All but the path. */
-void who_map_init(struct who_map *ret, const struct perf_mmap *mm);
-
-/** The part [start, end) of the map *@p at in place of it, in @p into. @return false: that is NULL.
- */
-bool who_map_cut(struct who_map **at, struct who_map *into, uint64_t start, uint64_t end);
 
 /** CLEW_LIMIT: the budget has no room for it; CLEW_NO_MEMORY. */
 enum clew_err who_text(struct who *w, const char *s, const char **ret, uint32_t *ret_id);

@@ -1,53 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "base/interval_map.h"
 #include "who/who_impl.h"
-
-enum {
-	/* Linux lets a process have 65,530 maps unless configured otherwise; a file may claim more.
-	 */
-	MAX_MAPS = 1 << 18,
-	/* Over all spaces: bounds what a file of forks, each followed by one change, can make us
-	   copy. */
-	MAX_MAP_SLOTS = 32 << 20,
-};
-
-struct who_maps {
-	uint32_t refs;
-	size_t nr, cap;
-	struct who_map *v[]; /* sorted by start, disjoint */
-};
 
 uint64_t who_nr_maps_dropped(const struct who *w)
 {
 	return w->nr_maps_dropped;
-}
-
-static const char mappings[] = "mappings of";
-
-static struct who_maps *maps_new(struct who *w, size_t cap)
-{
-	struct who_maps *m;
-
-	if (w->nr_map_slots + cap > MAX_MAP_SLOTS ||
-	    !budget_account_take(&w->account, cap * sizeof(m->v[0]), mappings)) {
-		w->is_full = true;
-		return NULL;
-	}
-	m = mem_alloc(sizeof(*m) + cap * sizeof(m->v[0]));
-	if (!m)
-		return NULL;
-	*m = (struct who_maps){.refs = 1, .cap = cap};
-	w->nr_map_slots += cap;
-	return m;
-}
-
-static void maps_release(struct who *w, struct who_maps *m)
-{
-	if (!m || --m->refs)
-		return;
-	w->nr_map_slots -= m->cap;
-	budget_account_give(&w->account, m->cap * sizeof(m->v[0]));
-	mem_free(m);
 }
 
 struct who_space *who_space_new(struct who *w)
@@ -71,8 +27,8 @@ void who_space_release(struct who *w, struct who_space *s)
 {
 	if (!s || --s->refs)
 		return;
-	maps_release(w, s->maps);
-	maps_release(w, s->before_exec);
+	who_maps_release(&w->pool, s->maps);
+	who_maps_release(&w->pool, s->before_exec);
 	mem_free(s);
 }
 
@@ -82,15 +38,13 @@ struct who_space *who_space_clone(struct who *w, struct who_space *from)
 
 	if (!s)
 		return NULL;
-	s->maps = from->maps;
-	if (s->maps)
-		s->maps->refs++;
+	s->maps = who_maps_hold(from->maps);
 	return s;
 }
 
 void who_space_exec(struct who *w, struct who_space *s)
 {
-	maps_release(w, s->before_exec);
+	who_maps_release(&w->pool, s->before_exec);
 	s->before_exec = s->maps;
 	s->maps = NULL;
 	s->last = NULL;
@@ -102,39 +56,11 @@ void who_space_settle(struct who *w, struct who_space *s)
 {
 	if (!s->before_exec)
 		return;
-	maps_release(w, s->before_exec);
+	who_maps_release(&w->pool, s->before_exec);
 	s->before_exec = NULL;
 	s->last = NULL;
 	s->generation++;
 	s->code_generation++;
-}
-
-static struct who_map *map_alloc(struct who *w)
-{
-	if (budget_account_take(&w->account, sizeof(struct who_map), mappings))
-		return arena_zalloc(&w->maps, sizeof(struct who_map));
-	w->is_full = true;
-	return NULL;
-}
-
-static bool cut(void *ctx, void *element, uint64_t start, uint64_t end)
-{
-	return who_map_cut(element, map_alloc(ctx), start, end);
-}
-
-static const struct interval_type type = {sizeof(struct who_map *), true, cut};
-
-static struct interval_map intervals_of(const struct who_maps *m)
-{
-	return (struct interval_map){&type, m ? (void *)m->v : NULL, m ? m->nr : 0};
-}
-
-static struct who_map *find(const struct who_maps *m, uint64_t addr)
-{
-	struct interval_map v = intervals_of(m);
-	size_t i = interval_find(&v, addr);
-
-	return i < v.nr ? m->v[i] : NULL;
 }
 
 struct who_map *who_space_find(struct who_space *s, uint64_t addr)
@@ -143,64 +69,41 @@ struct who_map *who_space_find(struct who_space *s, uint64_t addr)
 
 	if (s->last && addr >= s->last->start && addr < s->last->end)
 		return s->last;
-	m = find(s->maps, addr);
+	m = who_maps_find(s->maps, addr);
 	if (!m) /* not for `last`: part of it may be covered by a new one */
-		return find(s->before_exec, addr);
+		return who_maps_find(s->before_exec, addr);
 	return s->last = m;
 }
 
-/* Our own array with room for @p extra more. */
-static bool make_writable(struct who *w, struct who_space *s, size_t extra)
-{
-	size_t nr = s->maps ? s->maps->nr : 0, cap = nr + extra;
-	struct who_maps *m;
-
-	if (s->maps && s->maps->refs == 1 && s->maps->cap >= cap)
-		return true;
-	m = maps_new(w, cap + cap / 2 + 8);
-	if (!m)
-		return false;
-	if (nr)
-		memcpy(m->v, s->maps->v, nr * sizeof(m->v[0]));
-	m->nr = nr;
-	maps_release(w, s->maps);
-	s->maps = m;
-	return true;
-}
-
-enum { PROT_EXEC_BIT = 4 };
-
 static bool is_code(const struct who_map *m)
 {
-	return !m->prot || m->prot & PROT_EXEC_BIT; /* 0: unknown */
+	return !m->prot || m->prot & WHO_PROT_EXEC; /* 0: unknown */
 }
 
 /* No map is taken there. What it would have replaced is gone all the same; where the maps are
  * shared with others, all of them are. */
 static void uncover(struct who *w, struct who_space *s, uint64_t start, uint64_t end)
 {
-	struct interval_map v = intervals_of(s->maps);
-	struct interval_range r = interval_overlaps(&v, start, end);
+	struct interval_range r = who_maps_overlaps(s->maps, start, end);
 
 	w->nr_maps_dropped++;
 	if (r.first == r.end)
 		return;
 	if (s->maps->refs > 1) {
-		maps_release(w, s->maps);
+		who_maps_release(&w->pool, s->maps);
 		s->maps = NULL;
 	} else {
-		interval_remove(&v, r);
-		s->maps->nr = v.nr;
+		who_maps_remove(s->maps, r);
 	}
 	s->last = NULL;
 	s->generation++;
 	s->code_generation++;
 }
 
-static bool has_code_in(const struct interval_map *v, struct interval_range r)
+static bool has_code_in(const struct who_maps *m, struct interval_range r)
 {
 	for (size_t i = r.first; i < r.end; i++) {
-		if (is_code(((struct who_map **)v->data)[i]))
+		if (is_code(m->v[i]))
 			return true;
 	}
 	return false;
@@ -209,16 +112,14 @@ static bool has_code_in(const struct interval_map *v, struct interval_range r)
 /* CLEW_NO_MEMORY: nothing was changed. */
 static enum clew_err insert(struct who *w, struct who_space *s, struct who_map *map)
 {
-	struct interval_map v;
 	bool has_code;
 
-	if (!make_writable(w, s, 2))
+	if (!who_maps_own(&w->pool, &s->maps, 2))
 		return CLEW_NO_MEMORY;
-	v = intervals_of(s->maps);
-	has_code = is_code(map) || has_code_in(&v, interval_overlaps(&v, map->start, map->end));
-	if (!interval_insert(&v, w, &map))
+	has_code = is_code(map) ||
+		   has_code_in(s->maps, who_maps_overlaps(s->maps, map->start, map->end));
+	if (!who_maps_insert(&w->pool, s->maps, map))
 		return CLEW_NO_MEMORY;
-	s->maps->nr = v.nr;
 	s->last = NULL;
 	s->generation++;
 	s->code_generation += has_code;
@@ -227,10 +128,10 @@ static enum clew_err insert(struct who *w, struct who_space *s, struct who_map *
 
 static struct who_map *map_of(struct who *w, const struct perf_mmap *mm)
 {
-	struct who_map *m = map_alloc(w);
+	struct who_map *m = who_map_new(&w->pool);
 	enum clew_err err = m ? who_text(w, mm->filename, &m->path, &m->path_id) : CLEW_OK;
 
-	w->is_full |= err == CLEW_LIMIT;
+	w->pool.is_full |= err == CLEW_LIMIT;
 	if (!m || err != CLEW_OK)
 		return NULL;
 	who_map_init(m, mm);
@@ -240,7 +141,7 @@ static struct who_map *map_of(struct who *w, const struct perf_mmap *mm)
 /* perf records data mappings beside copied stacks, and so the same heap thousands of times. */
 static bool is_there(const struct who_space *s, const struct perf_mmap *mm, uint64_t end)
 {
-	const struct who_map *m = find(s->maps, mm->start);
+	const struct who_map *m = who_maps_find(s->maps, mm->start);
 
 	return m && m->start == mm->start && m->end == end && m->pgoff == mm->pgoff &&
 	       m->prot == mm->prot && m->flags == mm->flags && m->maj == mm->maj &&
@@ -261,7 +162,7 @@ enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct
 		return CLEW_OK; /* covers nothing */
 	if (is_there(space, mm, end))
 		return CLEW_OK;
-	if (space == w->others->space || (space->maps && space->maps->nr >= MAX_MAPS)) {
+	if (space == w->others->space || (space->maps && space->maps->nr >= WHO_MAX_MAPS)) {
 		uncover(w, space, mm->start, end);
 		return CLEW_OK;
 	}
@@ -270,7 +171,7 @@ enum clew_err who_take_mmap(struct who *w, struct who_space *space, const struct
 		m->is_kernel = space == w->kernel;
 		err = insert(w, space, m);
 	}
-	if (err == CLEW_OK || !w->is_full)
+	if (err == CLEW_OK || !w->pool.is_full)
 		return err;
 	uncover(w, space, mm->start, end);
 	return CLEW_OK;

@@ -357,6 +357,33 @@ static void test_unfinished(void)
 	perf_build_done(&empty);
 }
 
+/* A second reader, opened while the first is in the middle. */
+static void test_reopen(struct perf_build_opts opts, const char *what)
+{
+	struct perf_build b = {.opts = opts};
+	struct perf_file *first, *second;
+	struct clew_diag diag;
+	struct perf_record r;
+	uint64_t nr;
+
+	open_bytes(small_file(&b), &first, &diag);
+	perf_file_next(first, &r, &diag);
+	CHECK(perf_file_reopen(&second, first, &diag) == CLEW_OK &&
+		      read_all(second, &diag) == CLEW_END,
+	      "%s: a second reader comes to the end", what);
+	nr = perf_file_counts(second)->nr_records;
+	CHECK(perf_file_evlist(second)->evsels.nr == 1 &&
+		      perf_evlist_by_id(perf_file_evlist(second), 7),
+	      "%s: and knows the events", what);
+	CHECK((perf_file_evlist(first) == perf_file_evlist(second)) == !opts.pipe,
+	      "%s: which a file has once", what);
+	perf_file_free(second);
+	CHECK(read_all(first, &diag) == CLEW_END && perf_file_counts(first)->nr_records == nr,
+	      "%s: the first reader is where it was", what);
+	perf_file_free(first);
+	perf_build_done(&b);
+}
+
 /* 64 KiB that unpack to 1 GiB: refused before memory is. */
 static void test_zip_bomb(void)
 {
@@ -474,6 +501,9 @@ int main(void)
 	test_event_update();
 	test_last_feature_mark();
 	test_unfinished();
+	test_reopen((struct perf_build_opts){0}, "file");
+	test_reopen((struct perf_build_opts){.is_unfinished = true}, "unfinished file");
+	test_reopen((struct perf_build_opts){.pipe = true}, "pipe");
 	test_zip_bomb();
 	test_small_compressed();
 	return tap_done();

@@ -48,7 +48,7 @@ static const char *path_at(const struct who_history *h, uint32_t tid, uint64_t t
 {
 	const struct who_version *v =
 		&h->versions.data[version_at(h, space_of(h, tid, time), time)];
-	const struct who_map *m = who_history_map(&h->maps.data[v->maps], addr);
+	const struct who_map *m = who_maps_find(v->maps, addr);
 
 	return m ? m->path : NULL;
 }

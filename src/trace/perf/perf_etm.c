@@ -153,25 +153,31 @@ static enum clew_err close_patches(struct perf_etm *p, const struct dso_store_op
 	return pe_patches_close(&p->patches, &p->history, &opts);
 }
 
-static enum clew_err open_file(struct perf_etm *p, const struct dso_store_opts *symbols,
-			       struct clew_diag *diag)
+/** What is opened; @p first and @p places are an analysis's of the same recording, or NULL. */
+struct opening {
+	const struct perf_input *input;
+	const struct dso_store_opts *symbols;
+	const struct perf_file *first;
+	struct ana_places *places;
+};
+
+static enum clew_err open_file(struct perf_etm *p, const struct opening *o, struct clew_diag *diag)
 {
-	enum clew_err err = perf_file_open(&p->file, &p->input, diag);
+	enum clew_err err = o->first ? perf_file_reopen(&p->file, o->first, diag)
+				     : perf_file_open(&p->file, o->input, diag);
 
 	if (err)
 		return err;
 	if (ana_reader_init(&p->reader, p->file, &p->input, p->input.is_mapped) ||
-	    (p->places == &p->own &&
-	     ana_places_init(&p->own, symbols, NULL, p->file, p->input.budget)))
+	    (!o->places && ana_places_init(&p->own, o->symbols, NULL, p->file, p->input.budget)))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
 }
 
-static enum clew_err init(struct perf_etm *p, const struct dso_store_opts *symbols,
-			  struct clew_diag *diag)
+static enum clew_err init(struct perf_etm *p, const struct opening *o, struct clew_diag *diag)
 {
 	struct budget *budget = p->input.budget;
-	enum clew_err err = open_file(p, symbols, diag);
+	enum clew_err err = open_file(p, o, diag);
 
 	if (err)
 		return err;
@@ -186,13 +192,12 @@ static enum clew_err init(struct perf_etm *p, const struct dso_store_opts *symbo
 	p->is_of_tasks = p->is_of_tasks && !p->queues.is_of_all;
 	if (!p->meta.is_there)
 		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "no CoreSight trace in it");
-	if (pe_queues_close(&p->queues) || make_units(p) || close_patches(p, symbols))
+	if (pe_queues_close(&p->queues) || make_units(p) || close_patches(p, o->symbols))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
 }
 
-static enum clew_err open_recording(struct etm_trace **ret, const struct perf_input *input,
-				    const struct dso_store_opts *symbols, struct ana_places *places,
+static enum clew_err open_recording(struct etm_trace **ret, const struct opening *o,
 				    struct clew_diag *diag)
 {
 	struct perf_etm *p = mem_zalloc(sizeof(*p));
@@ -201,10 +206,10 @@ static enum clew_err open_recording(struct etm_trace **ret, const struct perf_in
 	if (!p)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	p->trace.ops = &ops;
-	p->trace.progress = input->progress;
-	p->input = *input;
-	p->places = places ? places : &p->own;
-	err = init(p, symbols, diag);
+	p->trace.progress = o->input->progress;
+	p->input = *o->input;
+	p->places = o->places ? o->places : &p->own;
+	err = init(p, o, diag);
 	if (err)
 		free_trace(&p->trace);
 	else
@@ -215,13 +220,16 @@ static enum clew_err open_recording(struct etm_trace **ret, const struct perf_in
 enum clew_err perf_etm_open(struct etm_trace **ret, const struct perf_input *input,
 			    const struct dso_store_opts *symbols, struct clew_diag *diag)
 {
-	return open_recording(ret, input, symbols, NULL, diag);
+	const struct opening o = {.input = input, .symbols = symbols};
+
+	return open_recording(ret, &o, diag);
 }
 
 enum clew_err perf_etm_open_in(struct etm_trace **ret, struct analyze *a, struct clew_diag *diag)
 {
-	enum clew_err err =
-		open_recording(ret, analyze_input(a), analyze_symbols(a), analyze_places(a), diag);
+	const struct opening o = {analyze_input(a), analyze_symbols(a), analyze_file(a),
+				  analyze_places(a)};
+	enum clew_err err = open_recording(ret, &o, diag);
 
 	if (!err)
 		analyze_set_single_threaded(a); /* both look up symbols */

@@ -125,7 +125,7 @@ static struct who_map *map_at(const struct who_history *h, uint32_t space, uint6
 	while (version < h->versions.nr) {
 		const struct who_version *v = &h->versions.data[version];
 
-		m = who_history_map(&h->maps.data[v->maps], addr);
+		m = who_maps_find(v->maps, addr);
 		if (m || !back--)
 			break;
 		version = v->before;

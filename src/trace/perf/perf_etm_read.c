@@ -31,15 +31,15 @@ bool pe_is_monotonic(const struct perf_etm *p)
 	return false;
 }
 
-static bool has_clock(struct perf_etm *p)
+/** A file has one from the first record on, a pipe once its events are known. Samples then say
+ * nothing that is asked here: they neither stand for time nor need to be put in order. */
+static void look_for_clock(struct perf_etm *p)
 {
 	const struct perf_evlist *l = perf_file_evlist(p->file);
 
-	vec_for_each (&l->evsels, e) {
-		if ((*e)->attr.sample_type & PERF_SAMPLE_TIME)
-			return true;
-	}
-	return false;
+	for (size_t i = 0; i < l->evsels.nr && !p->has_clock; i++)
+		p->has_clock = l->evsels.data[i]->attr.sample_type & PERF_SAMPLE_TIME;
+	p->reader.skips_samples = p->has_clock;
 }
 
 /** Without a clock, the order of records stands in for their time. */
@@ -136,7 +136,7 @@ static enum clew_err take(struct perf_etm *p, const struct perf_record *r, uint6
 	if (r->type >= PERF_RECORD_HEADER_ATTR)
 		return CLEW_OK;
 	if (!p->has_clock)
-		p->has_clock = has_clock(p);
+		look_for_clock(p);
 	read_sample_id(p, r, time, &b);
 	if (who_plays(r->type) || r->type == PERF_RECORD_TEXT_POKE) {
 		if (p->history.is_cut)
@@ -181,6 +181,7 @@ enum clew_err pe_read(struct perf_etm *p, struct clew_diag *diag)
 	enum clew_err err;
 	uint64_t time;
 
+	look_for_clock(p);
 	progress_begin(in->progress, "reading what was executed", in->size);
 	while ((err = ana_reader_next(&p->reader, &r, &time, &why)) == CLEW_OK) {
 		struct clew_diag told = {0};
