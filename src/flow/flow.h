@@ -174,7 +174,7 @@ void flow_totals_subtract(struct flow_totals *from, const struct flow_totals *t)
 /** Valid until the next call. */
 const struct flow_totals *flow_totals(struct flow *f);
 
-/** With opts.batch == NULL: how often each block ran, and each way out of it was taken. */
+/** With opts.batch == NULL: how often each block ran, and each exit of it was taken. */
 struct flow_edge {
 	const struct flow_block *from; /* its waypoint is the branch; of kind INSN_PLAIN: executed,
 					  but not to a waypoint, as FLOW_EV_RANGE */

@@ -4,9 +4,9 @@
 
 #include "base/map_u64.h"
 #include "flow/flow_blocks.h"
-#include "flow/flow_kept.h"
+#include "flow/flow_count_store.h"
+#include "flow/flow_insn_counter.h"
 #include "flow/flow_paths.h"
-#include "flow/flow_reach.h"
 
 /* What front ends see of the engine. */
 
@@ -68,9 +68,9 @@ struct flow_front {
 /** When counting: the edge that the last address gave. It does not count when the trace is lost
  * before anything ran there: batches would not have it, either. */
 struct flow_last_edge {
-	enum { FLOW_EDGE_NONE, FLOW_EDGE_OF_BRANCH, FLOW_EDGE_OF_PATH, FLOW_EDGE_KEPT } kind;
-	uint32_t from, to; /* blocks; from: the path that it is the end of, or of those kept */
-	uint64_t address;  /* of a kept one: to */
+	enum { FLOW_EDGE_NONE, FLOW_EDGE_OF_BRANCH, FLOW_EDGE_OF_PATH, FLOW_EDGE_STORED } kind;
+	uint32_t from, to; /* blocks; from: the path that it is the end of, or of those stored */
+	uint64_t address;  /* of a stored one: to */
 };
 
 /** What came first in a part: something that ran, or a loss of the trace. */
@@ -91,7 +91,7 @@ struct flow {
 	struct os_heap heap; /* of blocks and paths */
 	struct flow_code code;
 	struct flow_blocks blocks;
-	struct flow_reach reach;
+	struct flow_insn_counter insn_counter;
 	struct flow_paths paths;
 	struct flow_rules rules;
 
@@ -122,12 +122,13 @@ struct flow {
 	uint8_t reported[32]; /* what is reported once only: a bit each, as the front end likes */
 
 	/* Counts. */
-	struct map_u64 went; /* from << 32 | to block: targets for which way[] had no room */
-	uint64_t nr_counted; /* branches at most, since counts were kept */
+	struct map_u64
+		more_targets; /* from << 32 | to block: targets for which targets[] had no room */
+	uint64_t nr_counted;  /* branches at most, since counts were stored */
 	struct flow_last_edge last_edge;
-	struct flow_kept kept;
-	struct flow_kept pieces; /* of code, that ended before a waypoint */
-	uint32_t step;           /* 1; of what is taken back -1 */
+	struct flow_count_store stored;
+	struct flow_count_store pieces; /* of code, that ended before a waypoint */
+	uint32_t step;                  /* 1; of what is taken back -1 */
 
 	/* A part decoded ahead (flow_parallel.h). */
 	bool is_speculative;
@@ -163,7 +164,7 @@ void flow_put_dropped(struct flow *f);
 void flow_look_up_space(struct flow *f);
 
 bool flow_cache_is_full(const struct flow *f);
-/** Packets may go on for ever without the straight way's end: not beyond this. */
+/** Packets may go on for ever without an end of fast decoding: not beyond this. */
 bool flow_cache_is_overfull(const struct flow *f);
 /** Between two packets: keep the cache within its bound, and counts within theirs. */
 void flow_limit_cache(struct flow *f);
@@ -175,11 +176,11 @@ void flow_make_room(struct flow *f);
 /* --- flow_counts.c --- */
 
 /** The indirect branch of block @p from went to block @p to. */
-void flow_went(struct flow *f, uint32_t from, uint32_t to, int64_t nr);
+void flow_count_target(struct flow *f, uint32_t from, uint32_t to, int64_t nr);
 /** last_edge. */
 void flow_take_back_edge(struct flow *f);
 /** Take counts out of the cache, before it is cleared or they overflow; last_edge, too. */
-void flow_counts_keep(struct flow *f);
+void flow_counts_store(struct flow *f);
 /** Of the cache; all 0 again. */
 void flow_counts_forget(struct flow *f);
 /** [@p from, @p to) of @p nr_insns ran, and not up to a waypoint. */
@@ -189,7 +190,7 @@ const struct flow_totals *flow_counts_totals(struct flow *f);
 bool flow_counts_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
 		       void *ctx);
 
-/** Where the block after a branch is kept, when it is known without the trace. */
+/** Where the block after a branch is noted, when it is known without the trace. */
 static inline uint32_t *flow_link_of(struct flow *f, uint32_t at, bool is_taken)
 {
 	const struct flow_block *b = &f->blocks.all.data[at];

@@ -330,7 +330,7 @@ static void feed(struct flow *flow, struct bytes in)
 	struct etm_packet p;
 
 	for (;;) {
-		etm_straight(f, &in);
+		etm_fast_decode(f, &in);
 		if (flow->err || etm_packets_next(&f->packets, &in, &p))
 			break;
 		take_packet(f, &p);
@@ -430,7 +430,7 @@ static bool init(struct flow *flow, const void *own)
 	f->opts = *(const struct etm_flow_opts *)own;
 	f->config = f->opts.config;
 	etm_packets_init(&f->packets, f->config);
-	etm_straight_init(f);
+	etm_fast_init(f);
 	return true;
 }
 

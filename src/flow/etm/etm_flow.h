@@ -14,7 +14,7 @@ struct etm_flow_opts {
 	struct flow_opts flow;
 	const struct etm_config *config; /* borrowed */
 	bool splits_source_ranges; /* a range of a source address element ends at each N waypoint */
-	bool goes_plain;           /* tests: no packet goes the straight way */
+	bool goes_plain;           /* tests: no packet is decoded the fast way */
 };
 
 /** @return NULL: out of memory. */

@@ -67,7 +67,7 @@ struct etm_flow {
 
 	bool has_context; /* of a part: one came */
 
-	uint8_t forms[256]; /* of headers, etm_straight.c */
+	uint8_t forms[256]; /* of headers, etm_fast.c */
 };
 
 static inline struct etm_flow *etm_flow_of(struct flow *f)
@@ -95,11 +95,11 @@ void etm_queue_drop(struct etm_flow *f, bool has_notes);
 /** The input is over: report notes, and transactions whose outcome is known, if that is certain. */
 void etm_queue_end(struct etm_flow *f);
 
-/* --- etm_straight.c --- */
+/* --- etm_fast.c --- */
 
-void etm_straight_init(struct etm_flow *f);
-/** Take what can be taken straight from the bytes: none, some or all. */
-void etm_straight(struct etm_flow *f, struct bytes *in);
+void etm_fast_init(struct etm_flow *f);
+/** Decode fast what can be: none of @p in, some or all. */
+void etm_fast_decode(struct etm_flow *f, struct bytes *in);
 
 /* --- etm_flow.c --- */
 

@@ -6,7 +6,7 @@
 #include "unit/tap.h"
 
 /*
- * Usage: etm_straight_test [FIRST_SEED [NR]]
+ * Usage: etm_fast_test [FIRST_SEED [NR]]
  *
  * Whatever way the decoder goes, it says the same: packet by packet or by paths, in pieces, with a
  * cache that is cleared again and again; and its counts are the same, too.
@@ -24,7 +24,7 @@ struct way {
 
 static const struct way ways[] = {
 	{"plain",			       true,  0,    0,           1, 0   },
-	{"straight",			    false, 0,    0,           1, 0   },
+	{"fast",				false, 0,    0,           1, 0   },
 	{"in pieces",			   false, 61,   0,           1, 0   },
 	{"with a small cache",                  false, 0,    SMALL_CACHE, 1, 0   },
 	{"with a tiny cache",                   false, 4093, TINY_CACHE,  1, 0   },
