@@ -1,63 +1,74 @@
-#!/bin/sh
-# Run every test: `make check`. Prints each test's result and, last, `N passed, N failed, N skipped`.
-#   plain     all tests, and the checks of the tree itself
-#   asan      all tests again under AddressSanitizer and UndefinedBehaviorSanitizer
-#   tsan      the tests with threads again under ThreadSanitizer
-#   aarch64   unit tests of a cross build, under qemu
-#   fuzz      each target for FUZZ_SECONDS (20 with CI=true, else 5)
-# CHECK="plain asan" runs only these. CI=true turns gcc's warnings into errors (not TSan's own, nor clang's).
-set -u
-cd "$(dirname "$0")/.."
-BUILD=${BUILD:-build} JOBS=${JOBS:-$(nproc)}
-CHECK=${CHECK:-plain asan tsan aarch64 fuzz}
-THREADED="analyze_test etm_merge_test etm_sets etm_fast_test perf_etm_test"
-werror=false
-seconds=5
-if [ "${CI:-}" = true ]; then werror=true seconds=20; fi
-export FUZZ_SECONDS="${FUZZ_SECONDS:-$seconds}"
-export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1}"
-export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1}"
-export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
+#!/ bin / sh
+#Run every test : `make check`.Prints each test's result and, last, `N passed, N failed, N skipped`.
+#plain all tests, and the checks of the tree itself
+#asan all tests again under AddressSanitizer and UndefinedBehaviorSanitizer
+#tsan the tests with threads again under ThreadSanitizer
+#aarch64 unit tests of a cross build, under qemu
+#fuzz each target for FUZZ_SECONDS(20 with CI = true, else 5)
+#CHECK = "plain asan" runs only these.CI =                       \
+	true turns gcc 's warnings into errors (not TSan' s own, \
+				nor clang's).
+set - u cd "$(dirname " $0 ")/.." BUILD = ${BUILD : -build} JOBS = ${JOBS : -$(nproc)} CHECK =
+${CHECK : -plain asan tsan aarch64 fuzz} THREADED =
+	"analyze_test trace_merge_test etm_sets etm_fast_test perf_etm_test" werror =
+		false seconds = 5 if["${CI:-}" = true];
+then werror = true seconds = 20;
+fi export FUZZ_SECONDS = "${FUZZ_SECONDS:-$seconds}" export ASAN_OPTIONS =
+	"${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1}" export TSAN_OPTIONS =
+		"${TSAN_OPTIONS:-halt_on_error=1}" export UBSAN_OPTIONS =
+			"${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
 
-# perf mounts it as soon as it is asked for a tracepoint: which tests find it must not hang on their order.
-if [ "$(id -u)" = 0 ] && [ -d /sys/kernel/tracing ] && [ ! -d /sys/kernel/tracing/events ]; then
-	mount -t tracefs nodev /sys/kernel/tracing || echo 'tracefs cannot be mounted: tests of tracepoints are skipped'
-fi
+#perf mounts it as soon as it is asked for a tracepoint : which tests find it must not hang on \
+	their order.
+			if["$(id -u)" = 0] &&
+			[-d / sys / kernel / tracing] && [!-d / sys / kernel / tracing / events];
+then mount - t tracefs nodev / sys / kernel / tracing ||
+	echo 'tracefs cannot be mounted: tests of tracepoints are skipped' fi
 
-results=$(mktemp -d) || exit 1
-trap 'rm -rf "$results"' EXIT
+		results = $(mktemp - d) || exit 1 trap 'rm -rf "$results"' EXIT
 
-# run_step NAME DIR "MESON SETUP OPTIONS" "MESON TEST OPTIONS": the log goes to $results; a build that fails is one failure.
-run_step() {
+#run_step NAME DIR "MESON SETUP OPTIONS"                            \
+		   "MESON TEST OPTIONS" : the log goes to $results; \
+	a build that fails is one failure.
+					   run_step()
+{
 	name=$1 dir=$2 start=$(date +%s)
-	case " $CHECK " in *" $name "*) ;; *) return ;; esac
-	printf '\n== %s: build in %s\n' "$name" "$dir"
-	again=
-	[ -e "$dir/build.ninja" ] && again=--reconfigure
-	# shellcheck disable=SC2086 # options are lists of words
-	if meson setup $again "$dir" $3 > "$results/log" 2>&1 &&
-	   ninja -C "$dir" -j "$JOBS" > "$results/log" 2>&1; then
-		printf '== %s: test\n' "$name"
-		rm -f "$dir/meson-logs/testlog.json"
-		meson test -C "$dir" --no-rebuild --num-processes "$JOBS" --print-errorlogs $4
-		cp "$dir/meson-logs/testlog.json" "$results/$name.json"
-	else
-		grep -E -A8 'error|ERROR|FAILED|warning' "$results/log" | tail -n 60
-		echo "== $name: the build failed"
-		echo '{"name": "build", "result": "FAIL", "stdout": ""}' > "$results/$name.json"
-	fi
-	printf '== %s: %s s\n' "$name" $(($(date +%s) - start))
+	case " $CHECK " in *" $name "*) ;
+	; *) return ;
+	;
+	esac printf '\n== %s: build in %s\n' "$name"
+					     "$dir" again = [-e "$dir/build.ninja"] &&again =
+						     --reconfigure
+#shellcheck disable = SC2086 #options are lists of words
+							     if meson setup $again
+							     "$dir" $3 > "$results/log" 2 > &1 &&
+						     ninja - C "$dir" - j "$JOBS" >
+							     "$results/log" 2 > &1;
+	then printf '== %s: test\n' "$name" rm - f "$dir/meson-logs/testlog.json" meson test -
+			C "$dir" --no - rebuild-- num - processes "$JOBS" --print -
+			errorlogs $4 cp "$dir/meson-logs/testlog.json"
+					"$results/$name.json" else grep -
+			E - A8 'error|ERROR|FAILED|warning' "$results/log" |
+		tail - n 60 echo
+				"== $name: the build failed" echo '{"name": "build", "result": "FAIL", "stdout": ""}' >
+			"$results/$name.json" fi printf '== %s: %s s\n' "$name" $(
+				($(date + % s) - start))
 }
 
-run_step plain "$BUILD" "-Dwerror=$werror" '--timeout-multiplier 5'
-# With a sanitizer gcc sees paths that cannot be taken and warns of them: warnings stay warnings there.
-run_step asan build-asan "-Db_sanitize=address,undefined -Db_lundef=false" '--timeout-multiplier 10'
-run_step tsan build-tsan '-Db_sanitize=thread -Db_lundef=false' "--timeout-multiplier 5 $THREADED"
-if [ "$(uname -m)" = x86_64 ]; then
-	run_step aarch64 build-aarch64 "-Dwerror=$werror --cross-file tools/aarch64.ini" '--suite unit --timeout-multiplier 10'
-fi
-if [ -e tests/fuzz/meson.build ]; then
-	CC=clang-14 run_step fuzz build-fuzz '-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false' '--suite fuzz'
-fi
-echo
-python3 tools/tally.py "$results"/*.json
+run_step plain "$BUILD"
+	       "-Dwerror=$werror" '--timeout-multiplier 5'
+#With a sanitizer gcc sees paths that cannot be taken and warns of them : warnings stay warnings \
+	there.
+	run_step asan build -
+	asan
+	"-Db_sanitize=address,undefined -Db_lundef=false" '--timeout-multiplier 10' run_step tsan
+		build -
+	tsan '-Db_sanitize=thread -Db_lundef=false' "--timeout-multiplier 5 $THREADED" if
+		["$(uname -m)" = x86_64];
+then run_step aarch64 build - aarch64
+	"-Dwerror=$werror --cross-file tools/aarch64.ini" '--suite unit --timeout-multiplier 10' fi if
+		[-e tests / fuzz / meson.build];
+then CC = clang - 14 run_step fuzz build -
+	  fuzz '-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false' '--suite fuzz' fi echo
+			  python3 tools /
+		  tally.py "$results"/*.json

@@ -73,7 +73,7 @@ enum ana_isa { ANA_A64, ANA_A32, ANA_T32, ANA_NR_ISAS };
 /** What only events made from a hardware trace have. */
 struct ana_synth {
 	uint32_t flow;                /* ANA_FLOW_ */
-	uint32_t depth;               /* of calls around it; with etm_events_opts.wants_depth */
+	uint32_t depth;               /* of calls around it; with trace_events_opts.wants_depth */
 	uint8_t isa;                  /* enum ana_isa of insn */
 	uint8_t insn_bytes;           /* 0: not wanted, or nothing was executed */
 	uint8_t insn[4];              /* at sample->ip */

@@ -131,11 +131,11 @@ static bool flags(struct parser *p, uint32_t *plus, uint32_t *minus)
 
 static void note_idle(struct itrace_opts *o, char letter)
 {
-	size_t nr = strlen(o->idle);
+	size_t nr = strlen(o->ignored);
 
-	if (!strchr(o->idle, letter) && nr + 1 < sizeof(o->idle)) {
-		o->idle[nr] = letter;
-		o->idle[nr + 1] = '\0';
+	if (!strchr(o->ignored, letter) && nr + 1 < sizeof(o->ignored)) {
+		o->ignored[nr] = letter;
+		o->ignored[nr + 1] = '\0';
 	}
 }
 
