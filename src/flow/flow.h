@@ -45,7 +45,7 @@ enum flow_event_kind {
 	FLOW_EV_NACC,      /* no code at address */
 	FLOW_EV_NO_TARGET, /* an exception, or Q, came before the target of a branch:
 			      instructions up to end are not known (Q: count of them) */
-	FLOW_EV_EXCEPTION, /* number; address: preferred return address */
+	FLOW_EV_EXCEPTION, /* number, cause; address: preferred return address */
 	FLOW_EV_EXCEPTION_RET,
 	FLOW_EV_FUNCTION_RET,
 	FLOW_EV_PE_RESET,
@@ -79,6 +79,14 @@ const char *flow_no_sync_word(enum flow_no_sync reason);
 /** For people: "the trace unit stopped". */
 const char *flow_no_sync_text(enum flow_no_sync reason);
 
+/** What made an exception, as far as consumers care. */
+enum flow_cause {
+	FLOW_CAUSE_OTHER, /* a fault, a trap, a breakpoint */
+	FLOW_CAUSE_CALL,  /* an instruction that asks for it: the next system call, or a call of a
+			     hypervisor */
+	FLOW_CAUSE_ASYNC, /* an interrupt, a reset, or else from outside */
+};
+
 enum flow_transaction {
 	FLOW_TRANS_INIT,
 	FLOW_TRANS_START,
@@ -98,6 +106,7 @@ struct flow_event {
 	uint8_t kind;   /* enum flow_event_kind */
 	uint8_t reason; /* enum flow_no_sync */
 	uint8_t isa, el;
+	uint8_t cause; /* enum flow_cause */
 	bool is_overflow, has_count;
 	bool is_target; /* EXCEPTION: the branch before went to address, where nothing ran */
 	uint32_t number, count, space;

@@ -13,6 +13,8 @@ enum {
 	FLOW_BLOCK_ENDLESS = 1 << 7, /* FLOW_MAX_BLOCK_INSNS without a waypoint */
 };
 
+enum { FLOW_MAX_INSN_BYTES = 15 };
+
 struct flow_code;
 
 /** Bytes of the shortest and the longest instruction; the shortest divides all. */
@@ -31,6 +33,14 @@ struct flow_insns {
 	uint32_t (*count)(struct flow_code *c, uint32_t space, enum isa isa, uint64_t from,
 			  uint64_t to, uint64_t *ret_readable);
 	struct flow_insn_bytes (*bytes)(enum isa isa);
+
+	/* For consumers; NULL where there are none. */
+
+	/** The instruction at @p addr. @return its bytes; 0: not readable. */
+	uint8_t (*read)(struct flow_code *c, uint32_t space, enum isa isa, uint64_t addr,
+			uint8_t ret[FLOW_MAX_INSN_BYTES]);
+	/** Is the instruction that ends at @p end a system call? */
+	bool (*is_syscall)(struct flow_code *c, uint32_t space, enum isa isa, uint64_t end);
 };
 
 /** Code bytes, and the region that the last ones were in. */

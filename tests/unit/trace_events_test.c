@@ -217,9 +217,11 @@ static void branches(void)
 
 static void exceptions(void)
 {
-	struct flow_event svc = {.kind = FLOW_EV_EXCEPTION, .number = 2, .address = 0x1008};
-	struct flow_event irq = {.kind = FLOW_EV_EXCEPTION, .number = 14, .address = 0x1104};
-	struct flow_event fault = {.kind = FLOW_EV_EXCEPTION, .number = 12, .address = 0x1200};
+	struct flow_event svc = {
+		.kind = FLOW_EV_EXCEPTION, .cause = FLOW_CAUSE_CALL, .address = 0x1008};
+	struct flow_event irq = {
+		.kind = FLOW_EV_EXCEPTION, .cause = FLOW_CAUSE_ASYNC, .address = 0x1104};
+	struct flow_event fault = {.kind = FLOW_EV_EXCEPTION, .address = 0x1200};
 	struct flow_event to_svc = {
 		.kind = FLOW_EV_RANGE, .address = 0x1000, .end = 0x1008, .count = 2};
 	struct flow_event to_irq = {

@@ -65,10 +65,29 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 	flow_put_event(&f->flow, &event);
 }
 
+static enum flow_cause cause_of(uint32_t number)
+{
+	switch (number) {
+	case ETM_EXC_CALL:
+		return FLOW_CAUSE_CALL;
+	case ETM_EXC_RESET:
+	case ETM_EXC_DEBUG_HALT:
+	case ETM_EXC_SYSTEM_ERROR:
+	case ETM_EXC_INSN_DEBUG:
+	case ETM_EXC_DATA_DEBUG:
+	case ETM_EXC_IRQ:
+	case ETM_EXC_FIQ:
+		return FLOW_CAUSE_ASYNC;
+	default:
+		return FLOW_CAUSE_OTHER;
+	}
+}
+
 static bool except(struct etm_flow *f, const struct etm_elem *e)
 {
 	struct flow_event event = {.kind = FLOW_EV_EXCEPTION,
 				   .number = e->a,
+				   .cause = (uint8_t)cause_of(e->a),
 				   .address = e->value,
 				   .el = f->flow.context.el,
 				   .is_target = e->e == BOTH};

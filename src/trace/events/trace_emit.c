@@ -6,11 +6,11 @@
 _Static_assert((int)ANA_A64 == (int)ISA_A64 && (int)ANA_A32 == (int)ISA_A32 &&
 		       (int)ANA_T32 == (int)ISA_T32,
 	       "the instruction sets are numbered alike");
+_Static_assert(sizeof(((struct ana_synth *)NULL)->insn) == FLOW_MAX_INSN_BYTES, "any instruction");
 
 enum {
 	MAX_BATCH_BYTES = 4 << 20, /* of last branches */
 	MAX_CHAIN_BYTES = 16 << 20,
-	T32_WIDE = 0xe800, /* first halfwords from here on have a second one */
 };
 
 const struct ana_loc *trace_locate(struct trace_events *e, uint32_t space, uint64_t addr)
@@ -20,27 +20,6 @@ const struct ana_loc *trace_locate(struct trace_events *e, uint32_t space, uint6
 	if (!loc)
 		e->err = CLEW_NO_MEMORY;
 	return loc;
-}
-
-uint8_t trace_read_insn(const struct trace_synth *s, uint32_t space, uint8_t isa, uint64_t addr,
-			uint8_t ret[4])
-{
-	const struct code_source *code = s->unit->code;
-	struct code_region r;
-	uint64_t bytes = isa == ISA_T32 ? 2 : 4;
-
-	if (!code->find(code->ctx, space, addr, &r) || addr < r.start || r.end - addr < bytes)
-		return 0;
-	memcpy(ret, r.bytes + (addr - r.start), bytes);
-	if (isa != ISA_T32 || (ret[0] | ret[1] << 8) < T32_WIDE)
-		return (uint8_t)bytes;
-	addr += bytes;
-	if (addr == r.end && !code->find(code->ctx, space, addr, &r))
-		return 0;
-	if (r.end - addr < bytes)
-		return 0;
-	memcpy(ret + bytes, r.bytes + (addr - r.start), bytes);
-	return 4;
 }
 
 enum clew_err trace_emit_flush(struct trace_events *e)
@@ -150,7 +129,8 @@ static void add_synth(struct trace_synth *s, const struct synth_fields *t)
 	y->isa = t->isa;
 	y->depth = t->calls ? (uint32_t)t->calls->nr : 0;
 	if (e->opts.wants_insns && t->loc)
-		y->insn_bytes = trace_read_insn(s, t->space, t->isa, t->ip, y->insn);
+		y->insn_bytes =
+			s->code.insns->read(&s->code, t->space, (enum isa)t->isa, t->ip, y->insn);
 	if (s->nr_cycles) {
 		y->nr_cycles = s->nr_cycles;
 		y->nr_insns = s->cycles_until - s->reported_at;

@@ -3,6 +3,7 @@
 #define TRACE_EVENTS_TRACE_EVENTS_IMPL_H
 
 #include "analyze/ana_impl.h"
+#include "flow/flow_code.h"
 #include "trace/events/trace_events.h"
 
 /* Inside of the synthesis: trace_events.c sets up and runs it, trace_synth.c follows execution,
@@ -77,6 +78,7 @@ struct block_locs {
 struct trace_synth {
 	struct trace_events *events;
 	const struct etm_unit *unit;
+	struct flow_code code; /* the unit's */
 	size_t index;
 	struct flow_context context;
 	uint32_t space;
@@ -175,8 +177,5 @@ enum clew_err trace_merge_rest(struct trace_merge *m);
 
 /** @p addr in @p space, as the input resolves it. */
 const struct ana_loc *trace_locate(struct trace_events *e, uint32_t space, uint64_t addr);
-/** The bytes of the instruction at @p addr; 0: not readable. */
-uint8_t trace_read_insn(const struct trace_synth *s, uint32_t space, uint8_t isa, uint64_t addr,
-			uint8_t ret[4]);
 
 #endif

@@ -449,7 +449,7 @@ enum clew_err trace_merge_rest(struct trace_merge *m)
 
 static bool has_timestamps(const struct etm_unit *u)
 {
-	return u->is_decodable && u->config.has_timestamps;
+	return u->is_decodable && etm_unit_has_times(u);
 }
 
 /** Can all units' times be compared with the recorded ones? */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "base/bytes.h"
 #include "base/mem.h"
-#include "packet/etm/etm_packet.h"
 #include "trace/events/trace_events_impl.h"
 
 /* Follows one unit's execution and decides what is an event. */
@@ -25,7 +23,7 @@ static bool has_clock(const struct trace_events *e, size_t unit)
 	struct etm_trace *t = e->trace;
 	uint64_t ns;
 
-	if (!(t->units[unit].config.has_timestamps))
+	if (!etm_unit_has_times(&t->units[unit]))
 		return false;
 	return o->unit == ITRACE_TICKS || o->is_kernel_time || t->ops->time(t, unit, 1, &ns);
 }
@@ -40,6 +38,7 @@ enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, si
 		.index = unit,
 		.last.block = NO_BLOCK,
 	};
+	flow_code_init(&s->code, s->unit->code, etm_unit_insns(s->unit), false);
 	s->is_by_count = o->unit == ITRACE_INSNS || o->is_timeless || !has_clock(e, unit);
 	return branch_ring_init(&s->ring, o->last_branches ? o->max_branches : 0) ? CLEW_OK
 										  : CLEW_NO_MEMORY;
@@ -95,19 +94,9 @@ static void keep_who(struct trace_synth *s)
 	s->has_now = false;
 }
 
-static bool is_svc(const struct trace_synth *s, uint32_t space, uint8_t isa, uint64_t end)
+static bool is_syscall(struct trace_synth *s, uint32_t space, uint8_t isa, uint64_t end)
 {
-	uint8_t b[4];
-	uint32_t word;
-
-	if (!trace_read_insn(s, space, isa, end - (isa == ISA_T32 ? 2 : 4), b))
-		return false;
-	if (isa == ISA_T32)
-		return b[1] == 0xdf;
-	word = load_le32(b);
-	if (isa == ISA_A32)
-		return (word & 0x0f000000) == 0x0f000000 && word >> 28 != 0xf;
-	return (word & 0xffe0001f) == 0xd4000001;
+	return s->code.insns->is_syscall(&s->code, space, (enum isa)isa, end);
 }
 
 static uint32_t flow_of_insn(uint8_t kind, uint8_t flags)
@@ -143,27 +132,22 @@ static uint32_t flow_of_last(const struct trace_synth *s)
 	return l->exception ? l->exception : flow_of_insn(l->kind, l->flags);
 }
 
-static uint32_t flow_of_exception(const struct trace_synth *s, uint32_t number)
+static uint32_t flow_of_exception(struct trace_synth *s, enum flow_cause cause)
 {
 	const struct last_insn *l = &s->last;
+	const uint32_t call = ANA_FLOW_BRANCH | ANA_FLOW_CALL;
 
-	switch (number) {
-	case ETM_EXC_CALL:
-		if (is_svc(s, l->space, l->isa, l->end))
-			return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_SYSCALL;
+	switch (cause) {
+	case FLOW_CAUSE_CALL:
+		if (is_syscall(s, l->space, l->isa, l->end))
+			return call | ANA_FLOW_SYSCALL;
 		break;
-	case ETM_EXC_RESET:
-	case ETM_EXC_DEBUG_HALT:
-	case ETM_EXC_SYSTEM_ERROR:
-	case ETM_EXC_INSN_DEBUG:
-	case ETM_EXC_DATA_DEBUG:
-	case ETM_EXC_IRQ:
-	case ETM_EXC_FIQ:
-		return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT;
-	default:
+	case FLOW_CAUSE_ASYNC:
+		return call | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT;
+	case FLOW_CAUSE_OTHER:
 		break;
 	}
-	return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_INTERRUPT;
+	return call | ANA_FLOW_INTERRUPT;
 }
 
 static bool is_wanted(const struct trace_synth *s, uint32_t flow)
@@ -301,7 +285,7 @@ static void on_branch(struct trace_synth *s, const struct next *n)
 	const struct call_stack *calls;
 
 	if (flow == (ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT) &&
-	    is_svc(s, n->space, n->isa, n->ip))
+	    is_syscall(s, n->space, n->isa, n->ip))
 		flow = ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL;
 	calls = note_call(s, flow, n->ip);
 	branch_ring_add(&s->ring, &(struct taken_branch){s->last.ip, n->ip, s->last.space, n->space,
@@ -365,14 +349,17 @@ static void forget_calls(struct trace_synth *s)
 
 /* --- instructions --- */
 
-static uint64_t address_of(const struct trace_synth *s, const struct next *n, uint64_t nth)
+static uint64_t address_of(struct trace_synth *s, const struct next *n, uint64_t nth)
 {
+	const struct flow_insns *insns = s->code.insns;
+	struct flow_insn_bytes each = insns->bytes((enum isa)n->isa);
+	uint8_t bytes[FLOW_MAX_INSN_BYTES], size;
 	uint64_t ip = n->ip;
-	uint8_t bytes[4], size;
 
-	if (n->isa != ISA_T32)
-		return ip + 4 * nth;
-	while (nth-- > 0 && (size = trace_read_insn(s, n->space, ISA_T32, ip, bytes)) != 0)
+	if (each.least == each.most)
+		return ip + each.least * nth;
+	while (nth-- > 0 &&
+	       (size = insns->read(&s->code, n->space, (enum isa)n->isa, ip, bytes)) != 0)
 		ip += size;
 	return ip;
 }
@@ -530,7 +517,7 @@ static void take_exception(struct trace_synth *s, const struct flow_event *e)
 		s->last.space = n.space;
 		s->last.block = NO_BLOCK;
 	}
-	s->last.exception = flow_of_exception(s, e->number);
+	s->last.exception = flow_of_exception(s, (enum flow_cause)e->cause);
 	s->last.end = e->address;
 	s->last.is_taken = true;
 }
