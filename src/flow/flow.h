@@ -124,9 +124,9 @@ enum { FLOW_ITEM_EVENT = 1u << 31 };
  * Borrowed for the call. A block's number means the same in all batches of one epoch of this flow,
  * and nothing in those of another: what is remembered by number is to be forgotten, or kept apart,
  * when epoch differs from the batch before. With one thread an epoch that has ended does not come
- * again. With nr_threads > 1 each thread numbers blocks of its own, and their epochs take turns:
- * one that was left may come again, with the numbers it had. Something may be kept for each; but
- * nothing says when one has ended for good, so bound it.
+ * again. With nr_threads > 1 each thread numbers blocks of its own: their epochs interleave and may
+ * recur, with the numbers they had. What is cached per epoch needs a limit: nothing says when one
+ * has ended for good.
  */
 struct flow_batch {
 	const uint32_t *items;

@@ -55,7 +55,7 @@ struct flow_front {
 	size_t (*nr_waiting)(const struct flow *f);
 	/** Do what they say, as it is when nothing is lost in front of the next one. */
 	void (*perform_rest)(struct flow *f);
-	/** After that: is it in the midst of nothing? *ret: offset of the next byte. */
+	/** After that: in sync, and nothing pending? *ret: offset of the next byte. */
 	bool (*is_between)(const struct flow *f, uint64_t *ret);
 	/** What is its own of where decoding stands, to go on from there later: state_bytes, zeroed
 	 * once. @return false: no memory. */
@@ -65,8 +65,8 @@ struct flow_front {
 	void (*state_done)(void *state);
 };
 
-/** When counting: the edge that the last address gave. It does not count when the trace is lost
- * before anything ran there: batches would not have it, either. */
+/** When counting: the edge completed by the last address. It is undone if the trace is lost before
+ * the target executes: batches would not have it, either. */
 struct flow_last_edge {
 	enum { FLOW_EDGE_NONE, FLOW_EDGE_OF_BRANCH, FLOW_EDGE_OF_PATH, FLOW_EDGE_STORED } kind;
 	uint32_t from, to; /* blocks; from: the path that it is the end of, or of those stored */

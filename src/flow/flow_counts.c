@@ -68,7 +68,7 @@ static void pop_again(struct again *w)
 	flow_count_target(w->f, w->last, w->at, (int32_t)w->nr_runs);
 }
 
-/** What is more than to go on: a call, a return, an indirect branch. */
+/** Calls, returns and indirect branches: they need the return stack. */
 static void step_odd_again(struct again *w, bool is_taken)
 {
 	const struct flow_block *b;
@@ -114,7 +114,7 @@ static uint64_t walk_again(struct again *w, const struct flow_path *p)
 static void spread_path(struct flow *f, struct flow_path *p)
 {
 	struct again w = {.f = f, .at = p->from >> 1, .nr_runs = p->nr_runs};
-	/* Less than none, where more was taken back this way than was counted this way. */
+	/* May be negative: uncounting can take another path than counting did. */
 	int64_t nr_runs = (int32_t)p->nr_runs;
 
 	f->totals.nr_ranges += walk_again(&w, p) * (uint64_t)nr_runs;

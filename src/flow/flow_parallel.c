@@ -163,7 +163,7 @@ enum clew_err flow_parallel_feed(struct flow_parallel *p, struct bytes in)
 	}
 	if (is_large)
 		flow_ring_join_until(p, 0);
-	/* For good: @p in, of which parts may be left, is the caller's again. */
+	/* Never released: queued parts still point into the caller's buffer. */
 	if (p->err)
 		flow_ring_hold(p);
 	return p->err;

@@ -38,11 +38,11 @@ struct flow_end {
 	struct flow_state state;
 	/* What waits in the state's queue was performed ahead, as it is when nothing is lost in
 	 * front of the next element. It put out: */
-	bool is_ahead; /* it was not too much */
+	bool is_ahead; /* few enough elements were pending to run them speculatively */
 	size_t nr_waiting;
 	struct flow_held_batches rest;
 	struct flow_totals rest_totals;
-	bool is_running; /* in the midst of nothing */
+	bool is_running; /* in sync, nothing pending: the next part may follow directly */
 	uint64_t offset; /* of the next byte */
 	bool has_own_ticks, needs_context;
 	uint64_t ticks;

@@ -94,7 +94,7 @@ uint32_t flow_return_block(struct flow *f, const struct flow_return *r)
 {
 	uint32_t ret, *known = NULL;
 
-	/* Where a call does not go on is where it returns to. */
+	/* The not-taken successor of a call is its return address. */
 	if (r->call != FLOW_NO_BLOCK && f->blocks.all.data[r->call].space == f->space)
 		known = &f->blocks.links.data[r->call].next[0];
 	if (known && *known != FLOW_NO_BLOCK)

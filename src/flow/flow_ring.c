@@ -25,7 +25,7 @@ static bool show_fresh(struct flow_parallel *p, struct flow_worker *w)
 	return is_ok;
 }
 
-/** What worker @p w has put out. */
+/** Give the consumer the batches that worker @p w holds. */
 static void give_held(struct flow_parallel *p, struct flow_worker *w, struct flow_held_batches *h)
 {
 	if (!h->nr)
@@ -420,7 +420,7 @@ static bool has_done(const struct flow_parallel *p)
 	return false;
 }
 
-/** A worker whose cache is full waits for this: the parts that it decoded have to be joined first.
+/** A worker with a full cache waits for this: the parts that it decoded have to be joined first.
  */
 static void make_room(struct flow_parallel *p)
 {

@@ -47,7 +47,7 @@ static const struct ana_loc *locate(struct etm_trace *t, uint32_t space, uint64_
 	return &f.locs[f.nr_locs++];
 }
 
-/* The context tells the thread. */
+/* The context is the thread. */
 static void thread_of(struct etm_trace *t, size_t unit, const struct flow_context *context,
 		      uint64_t ticks, uint64_t bound, struct etm_thread *ret)
 {
@@ -291,7 +291,7 @@ static void trouble(void)
 	buf_clear(&f.out);
 	if (trace_events_new(&e, &f.trace, &opts, NULL) == CLEW_OK)
 		trace_events_run(e, &consumer, NULL);
-	CHECK_STR(buf_cstr(&f.out), "e 8 0 -1\n", "lost trace is nobody's");
+	CHECK_STR(buf_cstr(&f.out), "e 8 0 -1\n", "lost trace is of no unit");
 	trace_events_free(e);
 }
 

@@ -234,7 +234,7 @@ static void check_form(enum form form, bool has_conv, const char *itrace)
 	cs_etm_done(&m);
 }
 
-/** The same recording with and without a way to tell times: its trace is in one order. */
+/** The same recording with and without a known clock: its trace is in one order. */
 static void check_ticks(enum form form)
 {
 	struct story with, without;

@@ -302,7 +302,7 @@ static void take_odd_path(struct etm_flow *f, struct scan *s)
 		flow_leave(&f->flow, flow_path_items(&f->flow.paths, p)[more->nr_items - 1] >> 1);
 }
 
-/** Behind an indirect branch, and atoms come: it went to where the return stack says. */
+/** Atoms follow an indirect branch: its target is on the return stack. */
 static bool pop(struct etm_flow *f, struct scan *s)
 {
 	if (!f->flow.is_popping || !f->flow.stack_nr || !(s->rest || s->pos[0] >= FIRST_ATOMS))

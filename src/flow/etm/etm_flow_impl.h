@@ -79,7 +79,8 @@ static inline struct etm_flow *etm_flow_of(struct flow *f)
 
 /** @return false: the code or the stream does not fit; etm_flow_lose() was called. */
 bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e);
-/** What is only reported, whatever became of the instructions around it. */
+/** Elements without effect on execution (timestamp, cycle count, event): reported even after a
+ * cancel. */
 void etm_walk_note(struct etm_flow *f, const struct etm_elem *e);
 void etm_walk_forget(struct etm_flow *f);
 
@@ -92,7 +93,8 @@ bool etm_queue_mispredict(struct etm_flow *f);
 /** Perform what waits for the next P0 element; there is none in it. */
 void etm_queue_perform_rest(struct etm_flow *f);
 void etm_queue_drop(struct etm_flow *f, bool has_notes);
-/** The input is over: report notes, and transactions whose outcome is known, if that is certain. */
+/** End of input: report pending notes, and transactions that are certain to have committed or
+ * failed. */
 void etm_queue_end(struct etm_flow *f);
 
 /* --- etm_fast.c --- */

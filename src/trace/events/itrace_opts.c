@@ -112,7 +112,7 @@ static bool depth(struct parser *p, uint32_t missing, uint32_t *ret)
 	return true;
 }
 
-/* "+o-l": single letters behind signs. */
+/* "+o-l": single letters after signs. */
 static bool flags(struct parser *p, uint32_t *plus, uint32_t *minus)
 {
 	for (;;) {

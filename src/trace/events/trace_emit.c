@@ -160,7 +160,7 @@ static const struct ana_chain *known_chain(struct trace_events *e, uint64_t hash
 	return c && c->nr == nr && !memcmp(c->locs, locs, nr * sizeof(*locs)) ? c : NULL;
 }
 
-/* Equal chains are one object, but for those few whose hash another one had first. */
+/* Equal chains are one object, except where another chain has the same hash. */
 static const struct ana_chain *chain_of(struct trace_events *e, const struct ana_loc *const *locs,
 					uint32_t nr)
 {

@@ -10,7 +10,7 @@
  * Decoded ETM trace as events of the pipeline: branches, sampled instructions, errors. They have an
  * evsel of their own each ("branches:u", "instructions:u") and ana_event.synth. An event carries
  * the thread, CPU, time and level of the instruction it stands for, which of a branch is the one
- * that branches: contexts and timestamps count for the instructions behind them.
+ * that branches: contexts and timestamps count for the instructions after them.
  *
  * From and to: a branch goes from its instruction to the next one that was executed. Where tracing
  * begins, from is 0, and where it ends, to is 0. An exception comes from the last instruction
@@ -50,7 +50,7 @@ enum clew_err trace_events_take_recorded(struct trace_events *e,
 
 /**
  * Decode all, or what is left, and give the events to @p consumer, from this thread. Units of a
- * recording whose trace has timestamps come side by side, in order of time (trace_merge.c); else,
+ * recording with timestamps in its trace come side by side, in order of time (trace_merge.c); else,
  * and with is_timeless, unit by unit. Each unit's order is kept. Memory does not grow with the
  * trace.
  * @return as etm_trace_decode(); the consumer's error.

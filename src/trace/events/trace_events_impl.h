@@ -9,7 +9,7 @@
 /* Inside of the synthesis: trace_events.c sets up and runs it, trace_synth.c follows execution,
  * trace_emit.c makes the events, trace_calls.c keeps stacks of calls and of branches. */
 
-/** In whose name something ran, and when. */
+/** Thread and time that an instruction is attributed to. */
 struct trace_who {
 	uint32_t pid, tid; /* all ones: not known */
 	const char *comm;
@@ -63,7 +63,7 @@ enum trace_before { BEFORE_NOTHING, BEFORE_GAP, BEFORE_NO_CODE, BEFORE_RAN };
 
 /** The last instruction executed. */
 struct last_insn {
-	uint64_t ip, end; /* end: the address behind it; of an exception, where it returns to */
+	uint64_t ip, end;      /* end: the address after it; of an exception, where it returns to */
 	uint32_t space, block; /* block: all ones: not of one */
 	uint32_t exception;    /* ANA_FLOW_ bits; 0: none came */
 	uint8_t isa, kind, flags;
@@ -89,7 +89,7 @@ struct trace_synth {
 	enum trace_before before;
 	struct last_insn last;
 	uint64_t nr_insns, sampled_at;    /* sampled_at: nr_insns of the last sample */
-	uint64_t reported_at;             /* nr_insns when cycles were last told */
+	uint64_t reported_at;             /* nr_insns when cycles were last reported */
 	uint32_t branch_cycles;           /* since the last branch */
 	uint64_t nr_cycles, cycles_until; /* since then; cycles_until: nr_insns of the last count */
 	uint64_t sample_from;             /* time or ticks when the next sample is due */
@@ -138,7 +138,7 @@ struct trace_events {
 	enum clew_err err;
 };
 
-/** What an event tells. */
+/** The contents of an event. */
 struct synth_fields {
 	uint64_t ip, addr;
 	const struct ana_loc *loc, *to;
@@ -156,8 +156,8 @@ void trace_emit_insn(struct trace_synth *s, const struct synth_fields *t);
 struct trace_error {
 	uint32_t code; /* as perf numbers them */
 	const char *words, *why;
-	uint64_t ip;        /* 0: not at one address */
-	bool is_of_no_unit; /* of no unit */
+	uint64_t ip; /* 0: not at one address */
+	bool is_of_no_unit;
 };
 void trace_emit_error(struct trace_synth *s, const struct trace_error *error);
 enum clew_err trace_emit_flush(struct trace_events *e);

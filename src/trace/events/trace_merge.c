@@ -4,13 +4,13 @@
 
 /*
  * Units side by side, in order of time. What a unit's decoder delivers waits here until it is the
- * earliest: from one timestamp to the next all has the time of the first one; what is in front of
+ * earliest: from one timestamp to the next all has the time of the first one; what precedes
  * a unit's first timestamp goes with that. A time that is less than the one before it counts as
  * that one.
  *
  * A stream's next piece is decoded when one of its units has nothing that waits. In a stream of
  * several units, one that has been silent for PATIENCE pieces is not waited for, nor any where the
- * stream holds its share of MAX_HELD_BYTES: this bounds memory, and what such a unit tells later
+ * stream holds its share of MAX_HELD_BYTES: this bounds memory, and what such a unit reports later
  * may come late. So is a unit's first timestamp: without it, what is there comes before all others.
  */
 enum {
@@ -42,7 +42,7 @@ struct waiting { /* of one unit */
 	struct held *first, **last;
 	struct blocks *blocks;   /* of its decoder's epoch; NULL: none yet */
 	uint64_t key;            /* time of the next item */
-	uint64_t next_key;       /* of what is behind it, as far as it was told */
+	uint64_t next_key;       /* of what follows it, as far as decoded */
 	uint64_t met_at, fed_at; /* pieces of its stream when it first, and last, had something */
 	uint32_t stream;
 	bool is_met, has_key, is_in_heap;
@@ -62,7 +62,7 @@ struct trace_merge {
 	size_t nr_streams;
 	uint32_t *heap; /* units that have something, the earliest first */
 	size_t nr_heap;
-	uint32_t stream; /* whose piece is being decoded */
+	uint32_t stream; /* a piece of it is being decoded */
 	bool is_filled, is_ns;
 	struct etm_decode_opts plain; /* the events' own */
 };
@@ -277,7 +277,7 @@ static bool is_full(const struct trace_merge *m, const struct stream *s)
 static bool is_ready(const struct trace_merge *m, struct waiting *w, const struct stream *s)
 {
 	if (!w->has_key && (s->is_over || s->nr_pieces - w->met_at >= PATIENCE || is_full(m, s)))
-		w->has_key = true; /* nobody tells: before all others */
+		w->has_key = true; /* unknown: before all others */
 	return w->first && w->has_key;
 }
 
@@ -338,7 +338,7 @@ static bool is_run(const struct held *h, size_t i)
 	return e->kind == FLOW_EV_RANGE && e->count;
 }
 
-/** Does it only tell of what comes behind it? */
+/** Does it only describe what follows it? */
 static bool is_passive(const struct held *h, size_t i)
 {
 	const uint32_t passive = 1u << FLOW_EV_CONTEXT | 1u << FLOW_EV_TIMESTAMP |

@@ -16,7 +16,8 @@ enum {
 	ERROR_UNKNOWN = 9,
 };
 
-/** Do the trace's timestamps tell a period's unit? Known before the first: counts begin with it. */
+/** Can the trace's timestamps measure a period? Decided before the first one: counts begin there.
+ */
 static bool has_clock(const struct trace_events *e, size_t unit)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
@@ -63,7 +64,7 @@ static uint64_t time_of(const struct trace_synth *s)
 	return t->ops->time(t, s->index, s->ticks, &ns) ? ns : UINT64_MAX;
 }
 
-/** In whose name what comes now runs. */
+/** Thread and time of what runs next. */
 static const struct trace_who *who_now(struct trace_synth *s)
 {
 	struct etm_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
@@ -418,7 +419,7 @@ static void run(struct trace_synth *s, const struct next *n, uint32_t nr, uint32
 	}
 }
 
-/* --- what the decoder tells --- */
+/* --- what the decoder reports --- */
 
 static void fail(struct trace_synth *s, uint32_t code, const char *words, const char *why)
 {
@@ -453,7 +454,7 @@ static struct next at_range(const struct flow_event *e)
 	return (struct next){e->address, e->space, NO_BLOCK, e->isa};
 }
 
-/** To what runs now. */
+/** Execution continues at @p n: finish the pending branch. */
 static void on_next(struct trace_synth *s, const struct next *n)
 {
 	if (!s->has_arrived)
