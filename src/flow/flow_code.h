@@ -17,6 +17,13 @@ enum { FLOW_MAX_INSN_BYTES = 15 };
 
 struct flow_code;
 
+/** Code [from, to) of one instruction set in one space. */
+struct flow_span {
+	uint64_t from, to;
+	uint32_t space;
+	enum isa isa;
+};
+
 /** Bytes of the shortest and the longest instruction; the shortest divides all. */
 struct flow_insn_bytes {
 	uint8_t least, most;
@@ -28,10 +35,9 @@ struct flow_insns {
 	/** @p ret has start, space and isa: all the rest. Where there is no waypoint, kind is
 	 * INSN_PLAIN and flags has one of FLOW_BLOCK_. */
 	void (*build)(struct flow_code *c, struct flow_block *ret);
-	/** Instructions that begin in [@p from, @p to), at most FLOW_MAX_BLOCK_INSNS, as far as
+	/** Instructions that begin in @p s, at most FLOW_MAX_BLOCK_INSNS, as far as
 	 * code is readable. *ret_readable: the address after the last of them. */
-	uint32_t (*count)(struct flow_code *c, uint32_t space, enum isa isa, uint64_t from,
-			  uint64_t to, uint64_t *ret_readable);
+	uint32_t (*count)(struct flow_code *c, const struct flow_span *s, uint64_t *ret_readable);
 	struct flow_insn_bytes (*bytes)(enum isa isa);
 
 	/* For consumers; NULL where there are none. */
@@ -60,10 +66,10 @@ void flow_code_forget(struct flow_code *c);
 size_t flow_code_at(struct flow_code *c, uint32_t space, uint64_t addr, const uint8_t **ret);
 
 /** flow_insns.count */
-static inline uint32_t flow_code_count(struct flow_code *c, uint32_t space, enum isa isa,
-				       uint64_t from, uint64_t to, uint64_t *ret_readable)
+static inline uint32_t flow_code_count(struct flow_code *c, const struct flow_span *s,
+				       uint64_t *ret_readable)
 {
-	return c->insns->count(c, space, isa, from, to, ret_readable);
+	return c->insns->count(c, s, ret_readable);
 }
 
 #endif

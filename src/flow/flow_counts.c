@@ -26,13 +26,14 @@ void flow_count_target(struct flow *f, uint32_t from, uint32_t to, int64_t nr)
 void flow_ran(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
 {
 	const uint64_t once[2] = {(uint64_t)(int64_t)(int32_t)f->step, 0};
+	const struct flow_span span = {from, to, f->space, f->isa};
 	struct flow_block piece = {.start = from,
 				   .bytes = (uint32_t)(to - from),
 				   .nr_insns = (uint16_t)nr_insns,
 				   .space = f->space,
 				   .isa = (uint8_t)f->isa,
-				   .last_bytes = flow_insn_counter_last(
-					   &f->insn_counter, &f->code, f->space, f->isa, from, to)};
+				   .last_bytes = flow_insn_counter_last(&f->insn_counter, &f->code,
+									&span)};
 
 	if (flow_count_store_add_block(&f->pieces, &piece, once) == FLOW_NOT_STORED)
 		flow_fail(f, CLEW_NO_MEMORY);

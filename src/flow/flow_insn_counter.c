@@ -29,7 +29,9 @@ static struct code code_of(struct flow_code *c, uint32_t space, enum isa isa)
 
 static uint32_t count(const struct code *c, uint64_t from, uint64_t to, uint64_t *ret_readable)
 {
-	return flow_code_count(c->code, c->space, c->isa, from, to, ret_readable);
+	const struct flow_span s = {from, to, c->space, c->isa};
+
+	return flow_code_count(c->code, &s, ret_readable);
 }
 
 void flow_insn_counter_done(struct flow_insn_counter *r)
@@ -108,25 +110,27 @@ static uint32_t walk(struct flow_insn_counter *r, const struct code *c, uint64_t
 	return nr;
 }
 
-uint32_t flow_insn_counter_count(struct flow_insn_counter *r, struct flow_code *c, uint32_t space,
-				 enum isa isa, uint64_t from, uint64_t to, uint64_t *ret_readable)
+uint32_t flow_insn_counter_count(struct flow_insn_counter *r, struct flow_code *c,
+				 const struct flow_span *s, uint64_t *ret_readable)
 {
-	struct code code = code_of(c, space, isa);
+	struct code code = code_of(c, s->space, s->isa);
 
 	if (code.bytes.least == code.bytes.most)
-		return count(&code, from, to, ret_readable);
-	return walk(r, &code, from, to, ret_readable);
+		return flow_code_count(c, s, ret_readable);
+	return walk(r, &code, s->from, s->to, ret_readable);
 }
 
-uint8_t flow_insn_counter_last(struct flow_insn_counter *r, struct flow_code *c, uint32_t space,
-			       enum isa isa, uint64_t from, uint64_t to)
+uint8_t flow_insn_counter_last(struct flow_insn_counter *r, struct flow_code *c,
+			       const struct flow_span *s)
 {
-	struct flow_insn_bytes bytes = c->insns->bytes(isa);
+	struct flow_insn_bytes bytes = c->insns->bytes(s->isa);
+	struct flow_span without = *s;
 	uint64_t end;
 
 	for (uint8_t n = bytes.least; n < bytes.most; n = (uint8_t)(n + bytes.least)) {
-		flow_insn_counter_count(r, c, space, isa, from, to - n, &end);
-		if (end == to - n)
+		without.to = s->to - n;
+		flow_insn_counter_count(r, c, &without, &end);
+		if (end == without.to)
 			return n;
 	}
 	return bytes.most;

@@ -16,11 +16,11 @@ struct flow_insn_counter {
 void flow_insn_counter_done(struct flow_insn_counter *r); /* and to forget all */
 
 /** flow_code_count(), with @p r to remember. */
-uint32_t flow_insn_counter_count(struct flow_insn_counter *r, struct flow_code *c, uint32_t space,
-				 enum isa isa, uint64_t from, uint64_t to, uint64_t *ret_readable);
+uint32_t flow_insn_counter_count(struct flow_insn_counter *r, struct flow_code *c,
+				 const struct flow_span *s, uint64_t *ret_readable);
 
-/** Bytes of the last instruction of [@p from, @p to), in which whole ones stand. */
-uint8_t flow_insn_counter_last(struct flow_insn_counter *r, struct flow_code *c, uint32_t space,
-			       enum isa isa, uint64_t from, uint64_t to);
+/** Bytes of the last instruction of @p s, in which whole ones stand. */
+uint8_t flow_insn_counter_last(struct flow_insn_counter *r, struct flow_code *c,
+			       const struct flow_span *s);
 
 #endif

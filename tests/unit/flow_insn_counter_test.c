@@ -40,9 +40,10 @@ static void fill(uint8_t *to)
 static void check(struct flow_insn_counter *r, struct flow_code *c, uint32_t space, uint64_t from,
 		  uint64_t to, uint64_t *nr_wrong)
 {
+	const struct flow_span s = {from, to, space, ISA_T32};
 	uint64_t got_end = 0, want_end = 0;
-	uint32_t got = flow_insn_counter_count(r, c, space, ISA_T32, from, to, &got_end);
-	uint32_t want = flow_code_count(c, space, ISA_T32, from, to, &want_end);
+	uint32_t got = flow_insn_counter_count(r, c, &s, &got_end);
+	uint32_t want = flow_code_count(c, &s, &want_end);
 
 	if ((got == want && got_end == want_end) || ++*nr_wrong > 5)
 		return;

@@ -163,10 +163,12 @@ static uint32_t count_in(enum isa isa, const uint8_t *code, size_t left, uint64_
 	return nr;
 }
 
-static uint32_t count(struct flow_code *c, uint32_t space, enum isa isa, uint64_t from, uint64_t to,
-		      uint64_t *ret_readable)
+static uint32_t count(struct flow_code *c, const struct flow_span *s, uint64_t *ret_readable)
 {
-	uint64_t at = from;
+	const uint64_t to = s->to;
+	const uint32_t space = s->space;
+	const enum isa isa = s->isa;
+	uint64_t at = s->from;
 	uint32_t nr = 0, word;
 
 	while (at < to && nr < FLOW_MAX_BLOCK_INSNS) {

@@ -249,8 +249,10 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 		b = &f->flow.blocks.all.data[f->flow.at];
 		next = b->start + b->bytes;
 		if (e->value - f->flow.pc < b->bytes)
-			nr = flow_code_count(&f->flow.code, f->flow.space, f->flow.isa, f->flow.pc,
-					     e->value, &end);
+			nr = flow_code_count(&f->flow.code,
+					     &(struct flow_span){f->flow.pc, e->value,
+								 f->flow.space, f->flow.isa},
+					     &end);
 		if (e->has_count && e->a == passed + b->nr_insns &&
 		    (is_branch(b) || (b->kind != INSN_PLAIN && next == e->value))) {
 			bool is_e = next != e->value || !may_go_on(b);
