@@ -16,6 +16,7 @@ enum {
 				      delivers on the way */
 	FLOW_ITEMS_OF_PATH = FLOW_PATH_ITEMS + FLOW_PATH_SLACK,
 	FLOW_MAX_ASKED = 16,
+	FLOW_REPORTED_BYTES = 32,
 };
 
 /**
@@ -78,6 +79,12 @@ enum flow_first { FLOW_FIRST_NONE, FLOW_FIRST_RAN, FLOW_FIRST_LOSS };
 /** Where the branch before it went. */
 enum flow_first_to { FLOW_TO_OPEN, FLOW_TO_KNOWN, FLOW_TO_UNKNOWN };
 
+/** A space that code_source gave for a key. */
+struct flow_asked {
+	struct code_key key;
+	uint32_t space;
+};
+
 /** The first member of a front end's own. */
 struct flow {
 	const struct flow_front *front;
@@ -119,7 +126,8 @@ struct flow {
 	} events;
 	uint32_t epoch;
 	struct flow_totals totals;
-	uint8_t reported[32]; /* what is reported once only: a bit each, as the front end likes */
+	uint8_t reported[FLOW_REPORTED_BYTES]; /* what is reported once only: a bit each, as the
+						  front end likes */
 
 	/* Counts. */
 	struct map_u64
@@ -138,10 +146,7 @@ struct flow {
 	bool has_own_context; /* what was assumed of it does not matter any more */
 	bool has_own_ticks;   /* else ticks is a guess, and these spaces are */
 	unsigned int nr_asked;
-	struct {
-		struct code_key key;
-		uint32_t space;
-	} asked[FLOW_MAX_ASKED];
+	struct flow_asked asked[FLOW_MAX_ASKED];
 };
 
 /** @p own: the front end's own options, for the call. @return NULL: out of memory. */

@@ -61,7 +61,7 @@ struct flow_part {
 	/* What it assumes of what came before. */
 	struct flow_context context;
 	uint64_t ticks, bound;
-	uint8_t reported[sizeof(((struct flow *)NULL)->reported)];
+	uint8_t reported[FLOW_REPORTED_BYTES];
 
 	/* Decoded: */
 	enum clew_err err;
@@ -71,7 +71,7 @@ struct flow_part {
 	uint64_t first_to;
 	bool has_own_context;
 	unsigned int nr_asked;
-	__typeof__(((struct flow *)NULL)->asked) asked;
+	struct flow_asked asked[FLOW_MAX_ASKED];
 	struct flow_totals totals;
 	struct flow_held_batches held;
 	struct flow_end end;
