@@ -3,12 +3,6 @@
 
 enum { MAX_COUNTED = 1 << 30 }; /* and a piece of input more: 31 bits */
 
-void flow_fail(struct flow *f, enum clew_err err)
-{
-	if (!f->err)
-		f->err = err;
-}
-
 /* --- for the consumer --- */
 
 void flow_deliver(struct flow *f)

@@ -17,6 +17,8 @@ enum {
 	FLOW_ITEMS_OF_PATH = FLOW_PATH_ITEMS + FLOW_PATH_SLACK,
 	FLOW_MAX_ASKED = 16,
 	FLOW_REPORTED_BYTES = 32,
+	FLOW_COUNT_UP = 1, /* flow.step */
+	FLOW_COUNT_DOWN = UINT32_MAX,
 };
 
 /**
@@ -136,7 +138,7 @@ struct flow {
 	struct flow_last_edge last_edge;
 	struct flow_count_store stored;
 	struct flow_count_store pieces; /* of code, that ended before a waypoint */
-	uint32_t step;                  /* 1; of what is taken back -1 */
+	uint32_t step;                  /* FLOW_COUNT_UP; while counts are undone FLOW_COUNT_DOWN */
 
 	/* A part decoded ahead (flow_parallel.h). */
 	bool is_speculative;
@@ -153,7 +155,11 @@ struct flow {
 struct flow *flow_new(const struct flow_front *front, const struct flow_opts *opts,
 		      const void *own);
 
-void flow_fail(struct flow *f, enum clew_err err);
+static inline void flow_fail(struct flow *f, enum clew_err err)
+{
+	if (!f->err)
+		f->err = err;
+}
 
 /** Give what there is to the consumer. */
 void flow_deliver(struct flow *f);

@@ -127,9 +127,9 @@ bool flow_end_resume(struct flow_end *e)
 	if (!f->items && e->is_ahead && e->nr_waiting) {
 		if (!flow_state_restore(&e->state, f))
 			return false;
-		f->step = UINT32_MAX;
+		f->step = FLOW_COUNT_DOWN;
 		f->front->perform_rest(f);
-		f->step = 1;
+		f->step = FLOW_COUNT_UP;
 		f->totals = totals;
 	}
 	flow_totals_subtract(&f->totals, &e->rest_totals);
@@ -222,11 +222,11 @@ void flow_part_uncount(struct flow_worker *w, struct flow_part *k)
 
 	if (!f->items) {
 		begin(w, k);
-		f->step = UINT32_MAX;
+		f->step = FLOW_COUNT_DOWN;
 		flow_feed(f, k->in);
 		if (k->end.is_ahead)
 			f->front->perform_rest(f);
-		f->step = 1;
+		f->step = FLOW_COUNT_UP;
 		after = f->totals;
 		f->totals = before;
 		flow_totals_subtract(&f->totals, &k->totals);

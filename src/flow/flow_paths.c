@@ -49,7 +49,7 @@ static void put(struct flow *f, uint32_t nr)
 	size_t at = flow_path_slot(t, b->space, flow_block_place(b), p->key, p->to), i = 0;
 
 	/* Where too many meet, the last one gives way: it will be walked again. */
-	while (i + 1 < FLOW_PATH_PROBES && t->slots[at + i] != UINT32_MAX)
+	while (i + 1 < FLOW_PATH_PROBES && t->slots[at + i] != FLOW_NO_PATH)
 		i++;
 	t->slots[at + i] = nr;
 }

@@ -77,7 +77,7 @@ static inline struct etm_flow *etm_flow_of(struct flow *f)
 
 /* --- etm_walk.c: elements that are committed --- */
 
-/** @return false: the code or the stream does not fit; etm_flow_lose() was called. */
+/** @return false: the code or the stream does not fit; flow_front.lose() was called. */
 bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e);
 /** Elements without effect on execution (timestamp, cycle count, event): reported even after a
  * cancel. */
@@ -102,11 +102,6 @@ void etm_queue_end(struct etm_flow *f);
 void etm_fast_init(struct etm_flow *f);
 /** Decode fast what can be: none of @p in, some or all. */
 void etm_fast_decode(struct etm_flow *f, struct bytes *in);
-
-/* --- etm_flow.c --- */
-
-/** Go on at the next async. */
-void etm_flow_lose(struct etm_flow *f, enum flow_no_sync reason, const char *what);
 
 /** Instruction set at an address that came with @p is, in the context at hand. */
 static inline enum isa etm_isa_of(const struct etm_flow *f, uint8_t is)

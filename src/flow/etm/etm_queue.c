@@ -29,7 +29,7 @@ static bool is_empty(const struct etm_flow *f)
 
 static bool lose(struct etm_flow *f, const char *what)
 {
-	etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, what);
+	f->flow.front->lose(&f->flow, FLOW_NO_SYNC_BAD_PACKET, what);
 	return false;
 }
 

@@ -10,7 +10,7 @@ enum {
 
 static bool bad_image(struct etm_flow *f, const char *what)
 {
-	etm_flow_lose(f, FLOW_NO_SYNC_BAD_IMAGE, what);
+	f->flow.front->lose(&f->flow, FLOW_NO_SYNC_BAD_IMAGE, what);
 	return false;
 }
 
