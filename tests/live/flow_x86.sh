@@ -8,6 +8,7 @@ test=$1
 want=${2:-20000000}
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
+PATH=/usr/bin:$PATH # not a wrapper script in front of it
 total=0 failed=0 nr=0
 
 # The input of the programs that need one.
