@@ -46,6 +46,11 @@ truth-sets: all
 	@tools/setup.sh build check truth
 	@tests/make/qemu/truth.sh $(BUILD)/tests/etm_truth tests/data/etm
 
+# Real x86 programs, X86_STEPS single steps of them in all, each instruction compared with what the flow engine says.
+# A nested virtual machine makes 50 thousand steps a second.
+truth-x86: all
+	@tests/live/flow_x86.sh $(BUILD)/tests/flow_x86_test $${X86_STEPS:-20000000}
+
 # Every cut of two stretches of 64 KiB, and 20,000 damaged windows, of each trace (make check: what there is time for).
 damage: all
 	@$(BUILD)/tests/etm_damage --full tests/data/etm ../shared/data/coresight-truth ../shared/data/coresight
@@ -63,4 +68,4 @@ format:
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz
 
-.PHONY: all setup demo check quick fuzz bench truth truth-sets damage damage-random install format clean
+.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-x86 damage damage-random install format clean

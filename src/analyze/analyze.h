@@ -73,10 +73,10 @@ enum ana_isa { ANA_A64, ANA_A32, ANA_T32, ANA_NR_ISAS };
 /** What only events made from a hardware trace have. */
 struct ana_synth {
 	uint32_t flow;                /* ANA_FLOW_ */
-	uint32_t depth;               /* of calls around it; with etm_events_opts.wants_depth */
+	uint32_t depth;               /* of calls around it; with trace_events_opts.wants_depth */
 	uint8_t isa;                  /* enum ana_isa of insn */
 	uint8_t insn_bytes;           /* 0: not wanted, or nothing was executed */
-	uint8_t insn[4];              /* at sample->ip */
+	uint8_t insn[15];             /* at sample->ip */
 	uint64_t nr_insns, nr_cycles; /* since an event last told them; cycles 0: not counted */
 	const char *error;     /* of an event without sample: what went wrong, static words */
 	const char *error_why; /* static words; NULL: nothing more is known */

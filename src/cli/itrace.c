@@ -34,9 +34,9 @@ static int fail(const struct cli_input *in, const struct clew_diag *diag)
 
 static void tell_idle(const struct cli_itrace *it)
 {
-	if (it->is_set && it->opts.idle[0])
+	if (it->is_set && it->opts.ignored[0])
 		cli_note("--itrace: '%s' has no meaning for ETM trace and is ignored",
-			 it->opts.idle);
+			 it->opts.ignored);
 	if (it->is_set && !it->opts.insns && (it->opts.chains || it->opts.last_branches))
 		cli_note("--itrace: 'g' and 'l' apply to instructions: without 'i' they have no "
 			 "effect");
@@ -45,7 +45,7 @@ static void tell_idle(const struct cli_itrace *it)
 static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_file *file,
 		       const struct cli_itrace_wishes *w)
 {
-	const struct etm_events_opts opts = {
+	const struct trace_events_opts opts = {
 		.nr_threads = 1,
 		.itrace = it->opts,
 		.filter = in->opts.filter,
@@ -57,7 +57,7 @@ static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_
 		.first_epoch = 1ull << 32,
 	};
 	struct clew_diag diag = {0};
-	enum clew_err err = etm_events_new(&it->events, it->trace, &opts, &diag);
+	enum clew_err err = trace_events_new(&it->events, it->trace, &opts, &diag);
 
 	if (err == CLEW_INVALID) {
 		cli_error("%s", diag.what);
@@ -122,7 +122,7 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze 
 }
 
 struct recorded {
-	struct etm_events *events;
+	struct trace_events *events;
 	const struct ana_consumer *consumer;
 };
 
@@ -130,7 +130,7 @@ static enum clew_err take_recorded(void *ctx, const struct ana_batch *b)
 {
 	const struct recorded *r = ctx;
 
-	return etm_events_take_recorded(r->events, r->consumer, b);
+	return trace_events_take_recorded(r->events, r->consumer, b);
 }
 
 enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,
@@ -148,16 +148,16 @@ enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,
 		return err;
 	it->trace->progress = cli_progress();
 	cli_progress_begin("decoding trace", it->trace->total_bytes);
-	return etm_events_run(it->events, consumer, diag);
+	return trace_events_run(it->events, consumer, diag);
 }
 
 void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_errors)
 {
-	const struct etm_events_summary *sum;
+	const struct trace_events_summary *sum;
 
 	if (!it->events)
 		return;
-	sum = etm_events_summary(it->events);
+	sum = trace_events_summary(it->events);
 	cli_etm_tell_units(path, it->trace, NULL);
 	if (sum->is_by_count)
 		cli_note("--itrace: the trace has no times; the period was taken as %llu "
@@ -173,7 +173,7 @@ void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_err
 
 void cli_itrace_done(struct cli_itrace *it)
 {
-	etm_events_free(it->events);
+	trace_events_free(it->events);
 	etm_trace_free(it->trace);
 	it->events = NULL;
 	it->trace = NULL;

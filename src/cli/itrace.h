@@ -3,7 +3,7 @@
 #define CLI_ITRACE_H
 
 #include "cli/input.h"
-#include "trace/events/etm_events.h"
+#include "trace/events/trace_events.h"
 
 /*
  * Hardware trace of the input as events, for commands that print or count events. Zeroed struct =
@@ -11,7 +11,7 @@
  *
  *	status = cli_itrace_open(&it, &in, analysis, &wishes);
  *	if (it.events)
- *		... etm_events_list(it.events), analyze_run(), then etm_events_run() ...
+ *		... trace_events_list(it.events), analyze_run(), then trace_events_run() ...
  *	cli_itrace_done(&it);
  */
 struct cli_itrace {
@@ -20,10 +20,10 @@ struct cli_itrace {
 	bool is_off;     /* --no-itrace */
 	bool is_sampled; /* the defaults are those of a report */
 	struct etm_trace *trace;
-	struct etm_events *events; /* NULL: no trace, or none that is decoded */
+	struct trace_events *events; /* NULL: no trace, or none that is decoded */
 };
 
-/** What is made for whom: the etm_events_opts that are not the itrace's. */
+/** What is made for whom: the trace_events_opts that are not the itrace's. */
 struct cli_itrace_wishes {
 	bool wants_addr, wants_branches, wants_insns, wants_depth;
 };

@@ -54,13 +54,13 @@ static void set_wishes(struct report_run *r)
 /* After the run: what the analysis says, and the trace that was decoded beside it. */
 static void take_summary(struct report_run *r)
 {
-	const struct etm_events_summary *of_trace;
+	const struct trace_events_summary *of_trace;
 
 	if (r->analyze)
 		r->summary = *analyze_summary(r->analyze);
 	if (!r->args.itrace.events)
 		return;
-	of_trace = etm_events_summary(r->args.itrace.events);
+	of_trace = trace_events_summary(r->args.itrace.events);
 	r->summary.nr_aux_bytes = 0;
 	r->summary.nr_samples += of_trace->nr_samples;
 	r->summary.nr_filtered += of_trace->nr_filtered;

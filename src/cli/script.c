@@ -399,7 +399,7 @@ static struct perf_file *file_of(const struct script *s)
 
 static bool make_writer(struct script *s, const struct clew_sink *sink)
 {
-	s->text.events = s->itrace.events ? etm_events_list(s->itrace.events) : NULL;
+	s->text.events = s->itrace.events ? trace_events_list(s->itrace.events) : NULL;
 	if (s->is_json)
 		s->json = script_json_new(&s->text, sink);
 	else

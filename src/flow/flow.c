@@ -151,10 +151,10 @@ void flow_free(struct flow *f)
 	if (f->opts.nr_threads <= 1)
 		f->front->done(f);
 	os_heap_done(&f->heap);
-	flow_reach_done(&f->reach);
-	flow_kept_done(&f->kept);
-	map_u64_done(&f->went);
-	flow_kept_done(&f->pieces);
+	flow_insn_counter_done(&f->insn_counter);
+	flow_count_store_done(&f->stored);
+	map_u64_done(&f->more_targets);
+	flow_count_store_done(&f->pieces);
 	vec_done(&f->events);
 	mem_free(f->items);
 	mem_free(f);

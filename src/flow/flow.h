@@ -56,7 +56,7 @@ enum flow_event_kind {
 	FLOW_EV_NACC,      /* no code at address */
 	FLOW_EV_NO_TARGET, /* an exception, or Q, came before the target of a branch:
 			      instructions up to end are not known (Q: count of them) */
-	FLOW_EV_EXCEPTION, /* number; address: preferred return address */
+	FLOW_EV_EXCEPTION, /* number, cause; address: preferred return address */
 	FLOW_EV_EXCEPTION_RET,
 	FLOW_EV_FUNCTION_RET,
 	FLOW_EV_PE_RESET,
@@ -90,6 +90,14 @@ const char *flow_no_sync_word(enum flow_no_sync reason);
 /** For people: "the trace unit stopped". */
 const char *flow_no_sync_text(enum flow_no_sync reason);
 
+/** What made an exception, as far as consumers care. */
+enum flow_cause {
+	FLOW_CAUSE_OTHER, /* a fault, a trap, a breakpoint */
+	FLOW_CAUSE_CALL,  /* an instruction that asks for it: the next system call, or a call of a
+			     hypervisor */
+	FLOW_CAUSE_ASYNC, /* an interrupt, a reset, or else from outside */
+};
+
 enum flow_transaction {
 	FLOW_TRANS_INIT,
 	FLOW_TRANS_START,
@@ -109,6 +117,7 @@ struct flow_event {
 	uint8_t kind;   /* enum flow_event_kind */
 	uint8_t reason; /* enum flow_no_sync */
 	uint8_t isa, el;
+	uint8_t cause; /* enum flow_cause */
 	bool is_overflow, has_count;
 	bool is_target; /* EXCEPTION: the branch before went to address, where nothing ran */
 	uint32_t number, count, space;
@@ -126,9 +135,9 @@ enum { FLOW_ITEM_EVENT = 1u << 31 };
  * Borrowed for the call. A block's number means the same in all batches of one epoch of this flow,
  * and nothing in those of another: what is remembered by number is to be forgotten, or kept apart,
  * when epoch differs from the batch before. With one thread an epoch that has ended does not come
- * again. With nr_threads > 1 each thread numbers blocks of its own, and their epochs take turns:
- * one that was left may come again, with the numbers it had. Something may be kept for each; but
- * nothing says when one has ended for good, so bound it.
+ * again. With nr_threads > 1 each thread numbers blocks of its own: their epochs interleave and may
+ * recur, with the numbers they had. What is cached per epoch needs a limit: nothing says when one
+ * has ended for good.
  */
 struct flow_batch {
 	const uint32_t *items;
@@ -185,7 +194,7 @@ void flow_totals_subtract(struct flow_totals *from, const struct flow_totals *t)
 /** Valid until the next call. */
 const struct flow_totals *flow_totals(struct flow *f);
 
-/** With opts.batch == NULL: how often each block ran, and each way out of it was taken. */
+/** With opts.batch == NULL: how often each block ran, and each exit of it was taken. */
 struct flow_edge {
 	const struct flow_block *from; /* its waypoint is the branch; of kind INSN_PLAIN: executed,
 					  but not to a waypoint, as FLOW_EV_RANGE */

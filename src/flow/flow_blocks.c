@@ -13,7 +13,7 @@ void flow_blocks_init(struct flow_blocks *b, struct os_heap *heap, struct flow_c
 
 void flow_blocks_clear(struct flow_blocks *b)
 {
-	b->all.nr = b->links.nr = b->counts.nr = b->ways.nr = 0;
+	b->all.nr = b->links.nr = b->counts.nr = b->targets.nr = 0;
 	flow_code_forget(b->code);
 	if (b->slots)
 		memset(b->slots, 0xff, b->nr_slots * sizeof(*b->slots));
@@ -22,7 +22,7 @@ void flow_blocks_clear(struct flow_blocks *b)
 size_t flow_blocks_bytes(const struct flow_blocks *b)
 {
 	return b->all.nr * (sizeof(*b->all.data) + sizeof(*b->links.data) + 2 * sizeof(*b->slots)) +
-	       b->counts.nr * sizeof(*b->counts.data) + b->ways.nr * sizeof(*b->ways.data);
+	       b->counts.nr * sizeof(*b->counts.data) + b->targets.nr * sizeof(*b->targets.data);
 }
 
 static uint64_t key_of(uint32_t space, enum isa isa, uint64_t addr)
@@ -56,7 +56,7 @@ static bool grow(struct flow_blocks *b)
 /** @return false: out of memory. */
 static bool add(struct flow_blocks *b, const struct flow_block *block)
 {
-	struct flow_ways ways = {
+	struct flow_targets targets = {
 		.to = {FLOW_NO_BLOCK, FLOW_NO_BLOCK, FLOW_NO_BLOCK}
         };
 	struct flow_link link = {
@@ -65,14 +65,15 @@ static bool add(struct flow_blocks *b, const struct flow_block *block)
         };
 
 	if (block->kind == INSN_INDIRECT)
-		link.other = (uint32_t)b->ways.nr;
+		link.other = (uint32_t)b->targets.nr;
 	if (!os_heap_reserve(b->heap, &b->all, b->all.nr + 1) ||
 	    !os_heap_reserve(b->heap, &b->links, b->all.nr + 1) ||
 	    (b->is_counting && !os_heap_reserve(b->heap, &b->counts, b->all.nr + 1)) ||
-	    (block->kind == INSN_INDIRECT && !os_heap_reserve(b->heap, &b->ways, b->ways.nr + 1)))
+	    (block->kind == INSN_INDIRECT &&
+	     !os_heap_reserve(b->heap, &b->targets, b->targets.nr + 1)))
 		return false;
 	if (block->kind == INSN_INDIRECT)
-		b->ways.data[b->ways.nr++] = ways;
+		b->targets.data[b->targets.nr++] = targets;
 	b->all.data[b->all.nr++] = *block;
 	b->links.data[b->links.nr++] = link;
 	if (b->is_counting)

@@ -11,15 +11,15 @@
  * does not reach a waypoint has kind INSN_PLAIN, and says in flags why.
  */
 
-enum { FLOW_NO_BLOCK = UINT32_MAX, FLOW_NR_WAYS = 3 };
+enum { FLOW_NO_BLOCK = UINT32_MAX, FLOW_NR_TARGETS = 3 };
 
 /** What a walk needs of a block, and nothing else. */
 struct flow_link {
 	/* The blocks after a branch not taken and taken; FLOW_NO_BLOCK: not looked up, or there is
 	 * more to do than to go there. */
 	uint32_t next[2];
-	uint32_t other; /* of an indirect branch: index of its flow_ways; of a call that is kept on
-			   the return stack: the block that it calls */
+	uint32_t other; /* of an indirect branch: index of its flow_targets; of a call that is kept
+			   on the return stack: the block that it calls */
 	uint32_t nr_insns;
 };
 
@@ -29,8 +29,8 @@ struct flow_count {
 };
 
 /** Where an indirect branch went: the first few blocks. */
-struct flow_ways {
-	uint32_t to[FLOW_NR_WAYS], nr[FLOW_NR_WAYS];
+struct flow_targets {
+	uint32_t to[FLOW_NR_TARGETS], nr[FLOW_NR_TARGETS];
 };
 
 struct flow_blocks {
@@ -45,8 +45,8 @@ struct flow_blocks {
 		VEC(struct flow_count);
 	} counts; /* only if is_counting */
 	struct {
-		VEC(struct flow_ways);
-	} ways;
+		VEC(struct flow_targets);
+	} targets;
 	uint32_t *slots; /* hash table of block numbers */
 	size_t nr_slots;
 	struct flow_code *code;

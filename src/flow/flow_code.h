@@ -13,7 +13,16 @@ enum {
 	FLOW_BLOCK_ENDLESS = 1 << 7, /* FLOW_MAX_BLOCK_INSNS without a waypoint */
 };
 
+enum { FLOW_MAX_INSN_BYTES = 15 };
+
 struct flow_code;
+
+/** Code [from, to) of one instruction set in one space. */
+struct flow_span {
+	uint64_t from, to;
+	uint32_t space;
+	enum isa isa;
+};
 
 /** Bytes of the shortest and the longest instruction; the shortest divides all. */
 struct flow_insn_bytes {
@@ -26,11 +35,18 @@ struct flow_insns {
 	/** @p ret has start, space and isa: all the rest. Where there is no waypoint, kind is
 	 * INSN_PLAIN and flags has one of FLOW_BLOCK_. */
 	void (*build)(struct flow_code *c, struct flow_block *ret);
-	/** Instructions that begin in [@p from, @p to), at most FLOW_MAX_BLOCK_INSNS, as far as
+	/** Instructions that begin in @p s, at most FLOW_MAX_BLOCK_INSNS, as far as
 	 * code is readable. *ret_readable: the address after the last of them. */
-	uint32_t (*count)(struct flow_code *c, uint32_t space, enum isa isa, uint64_t from,
-			  uint64_t to, uint64_t *ret_readable);
+	uint32_t (*count)(struct flow_code *c, const struct flow_span *s, uint64_t *ret_readable);
 	struct flow_insn_bytes (*bytes)(enum isa isa);
+
+	/* For consumers; NULL where there are none. */
+
+	/** The instruction at @p addr. @return its bytes; 0: not readable. */
+	uint8_t (*read)(struct flow_code *c, uint32_t space, enum isa isa, uint64_t addr,
+			uint8_t ret[FLOW_MAX_INSN_BYTES]);
+	/** Is the instruction that ends at @p end a system call? */
+	bool (*is_syscall)(struct flow_code *c, uint32_t space, enum isa isa, uint64_t end);
 };
 
 /** Code bytes, and the region that the last ones were in. */
@@ -50,10 +66,10 @@ void flow_code_forget(struct flow_code *c);
 size_t flow_code_at(struct flow_code *c, uint32_t space, uint64_t addr, const uint8_t **ret);
 
 /** flow_insns.count */
-static inline uint32_t flow_code_count(struct flow_code *c, uint32_t space, enum isa isa,
-				       uint64_t from, uint64_t to, uint64_t *ret_readable)
+static inline uint32_t flow_code_count(struct flow_code *c, const struct flow_span *s,
+				       uint64_t *ret_readable)
 {
-	return c->insns->count(c, space, isa, from, to, ret_readable);
+	return c->insns->count(c, s, ret_readable);
 }
 
 #endif

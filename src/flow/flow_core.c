@@ -3,12 +3,6 @@
 
 enum { MAX_COUNTED = 1 << 30 }; /* and a piece of input more: 31 bits */
 
-void flow_fail(struct flow *f, enum clew_err err)
-{
-	if (!f->err)
-		f->err = err;
-}
-
 /* --- for the consumer --- */
 
 void flow_deliver(struct flow *f)
@@ -116,10 +110,10 @@ bool flow_cache_is_overfull(const struct flow *f)
 static void clear_cache(struct flow *f)
 {
 	flow_deliver(f);
-	flow_counts_keep(f);
+	flow_counts_store(f);
 	flow_paths_clear(&f->paths);
 	flow_blocks_clear(&f->blocks);
-	flow_reach_done(&f->reach);
+	flow_insn_counter_done(&f->insn_counter);
 	for (unsigned int i = 0; i < FLOW_STACK_DEPTH; i++)
 		f->stack[i].call = FLOW_NO_BLOCK;
 	f->at = FLOW_NO_BLOCK;
@@ -129,7 +123,7 @@ static void clear_cache(struct flow *f)
 static void limit_counts(struct flow *f)
 {
 	if (f->nr_counted > MAX_COUNTED)
-		flow_counts_keep(f);
+		flow_counts_store(f);
 }
 
 void flow_limit_cache(struct flow *f)

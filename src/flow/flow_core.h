@@ -4,9 +4,9 @@
 
 #include "base/map_u64.h"
 #include "flow/flow_blocks.h"
-#include "flow/flow_kept.h"
+#include "flow/flow_count_store.h"
+#include "flow/flow_insn_counter.h"
 #include "flow/flow_paths.h"
-#include "flow/flow_reach.h"
 
 /* What front ends see of the engine. */
 
@@ -16,6 +16,9 @@ enum {
 				      delivers on the way */
 	FLOW_ITEMS_OF_PATH = FLOW_PATH_ITEMS + FLOW_PATH_SLACK,
 	FLOW_MAX_ASKED = 16,
+	FLOW_REPORTED_BYTES = 32,
+	FLOW_COUNT_UP = 1, /* flow.step */
+	FLOW_COUNT_DOWN = UINT32_MAX,
 };
 
 /**
@@ -55,7 +58,7 @@ struct flow_front {
 	size_t (*nr_waiting)(const struct flow *f);
 	/** Do what they say, as it is when nothing is lost in front of the next one. */
 	void (*perform_rest)(struct flow *f);
-	/** After that: is it in the midst of nothing? *ret: offset of the next byte. */
+	/** After that: in sync, and nothing pending? *ret: offset of the next byte. */
 	bool (*is_between)(const struct flow *f, uint64_t *ret);
 	/** What is its own of where decoding stands, to go on from there later: state_bytes, zeroed
 	 * once. @return false: no memory. */
@@ -65,18 +68,24 @@ struct flow_front {
 	void (*state_done)(void *state);
 };
 
-/** When counting: the edge that the last address gave. It does not count when the trace is lost
- * before anything ran there: batches would not have it, either. */
+/** When counting: the edge completed by the last address. It is undone if the trace is lost before
+ * the target executes: batches would not have it, either. */
 struct flow_last_edge {
-	enum { FLOW_EDGE_NONE, FLOW_EDGE_OF_BRANCH, FLOW_EDGE_OF_PATH, FLOW_EDGE_KEPT } kind;
-	uint32_t from, to; /* blocks; from: the path that it is the end of, or of those kept */
-	uint64_t address;  /* of a kept one: to */
+	enum { FLOW_EDGE_NONE, FLOW_EDGE_OF_BRANCH, FLOW_EDGE_OF_PATH, FLOW_EDGE_STORED } kind;
+	uint32_t from, to; /* blocks; from: the path that it is the end of, or of those stored */
+	uint64_t address;  /* of a stored one: to */
 };
 
 /** What came first in a part: something that ran, or a loss of the trace. */
 enum flow_first { FLOW_FIRST_NONE, FLOW_FIRST_RAN, FLOW_FIRST_LOSS };
 /** Where the branch before it went. */
 enum flow_first_to { FLOW_TO_OPEN, FLOW_TO_KNOWN, FLOW_TO_UNKNOWN };
+
+/** A space that code_source gave for a key. */
+struct flow_asked {
+	struct code_key key;
+	uint32_t space;
+};
 
 /** The first member of a front end's own. */
 struct flow {
@@ -91,7 +100,7 @@ struct flow {
 	struct os_heap heap; /* of blocks and paths */
 	struct flow_code code;
 	struct flow_blocks blocks;
-	struct flow_reach reach;
+	struct flow_insn_counter insn_counter;
 	struct flow_paths paths;
 	struct flow_rules rules;
 
@@ -119,15 +128,17 @@ struct flow {
 	} events;
 	uint32_t epoch;
 	struct flow_totals totals;
-	uint8_t reported[32]; /* what is reported once only: a bit each, as the front end likes */
+	uint8_t reported[FLOW_REPORTED_BYTES]; /* what is reported once only: a bit each, as the
+						  front end likes */
 
 	/* Counts. */
-	struct map_u64 went; /* from << 32 | to block: targets for which way[] had no room */
-	uint64_t nr_counted; /* branches at most, since counts were kept */
+	struct map_u64
+		more_targets; /* from << 32 | to block: targets for which targets[] had no room */
+	uint64_t nr_counted;  /* branches at most, since counts were stored */
 	struct flow_last_edge last_edge;
-	struct flow_kept kept;
-	struct flow_kept pieces; /* of code, that ended before a waypoint */
-	uint32_t step;           /* 1; of what is taken back -1 */
+	struct flow_count_store stored;
+	struct flow_count_store pieces; /* of code, that ended before a waypoint */
+	uint32_t step;                  /* FLOW_COUNT_UP; while counts are undone FLOW_COUNT_DOWN */
 
 	/* A part decoded ahead (flow_parallel.h). */
 	bool is_speculative;
@@ -137,17 +148,18 @@ struct flow {
 	bool has_own_context; /* what was assumed of it does not matter any more */
 	bool has_own_ticks;   /* else ticks is a guess, and these spaces are */
 	unsigned int nr_asked;
-	struct {
-		struct code_key key;
-		uint32_t space;
-	} asked[FLOW_MAX_ASKED];
+	struct flow_asked asked[FLOW_MAX_ASKED];
 };
 
 /** @p own: the front end's own options, for the call. @return NULL: out of memory. */
 struct flow *flow_new(const struct flow_front *front, const struct flow_opts *opts,
 		      const void *own);
 
-void flow_fail(struct flow *f, enum clew_err err);
+static inline void flow_fail(struct flow *f, enum clew_err err)
+{
+	if (!f->err)
+		f->err = err;
+}
 
 /** Give what there is to the consumer. */
 void flow_deliver(struct flow *f);
@@ -163,7 +175,7 @@ void flow_put_dropped(struct flow *f);
 void flow_look_up_space(struct flow *f);
 
 bool flow_cache_is_full(const struct flow *f);
-/** Packets may go on for ever without the straight way's end: not beyond this. */
+/** Packets may go on for ever without an end of fast decoding: not beyond this. */
 bool flow_cache_is_overfull(const struct flow *f);
 /** Between two packets: keep the cache within its bound, and counts within theirs. */
 void flow_limit_cache(struct flow *f);
@@ -175,11 +187,11 @@ void flow_make_room(struct flow *f);
 /* --- flow_counts.c --- */
 
 /** The indirect branch of block @p from went to block @p to. */
-void flow_went(struct flow *f, uint32_t from, uint32_t to, int64_t nr);
+void flow_count_target(struct flow *f, uint32_t from, uint32_t to, int64_t nr);
 /** last_edge. */
 void flow_take_back_edge(struct flow *f);
 /** Take counts out of the cache, before it is cleared or they overflow; last_edge, too. */
-void flow_counts_keep(struct flow *f);
+void flow_counts_store(struct flow *f);
 /** Of the cache; all 0 again. */
 void flow_counts_forget(struct flow *f);
 /** [@p from, @p to) of @p nr_insns ran, and not up to a waypoint. */
@@ -189,7 +201,7 @@ const struct flow_totals *flow_counts_totals(struct flow *f);
 bool flow_counts_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
 		       void *ctx);
 
-/** Where the block after a branch is kept, when it is known without the trace. */
+/** Where the block after a branch is noted, when it is known without the trace. */
 static inline uint32_t *flow_link_of(struct flow *f, uint32_t at, bool is_taken)
 {
 	const struct flow_block *b = &f->blocks.all.data[at];

@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_core.h"
 
-void flow_went(struct flow *f, uint32_t from, uint32_t to, int64_t nr)
+void flow_count_target(struct flow *f, uint32_t from, uint32_t to, int64_t nr)
 {
-	struct flow_ways *w = &f->blocks.ways.data[f->blocks.links.data[from].other];
+	struct flow_targets *t = &f->blocks.targets.data[f->blocks.links.data[from].other];
 	uint64_t key = (uint64_t)from << 32 | to, *old;
 
-	for (size_t i = 0; i < FLOW_NR_WAYS; i++) {
-		if (w->to[i] == FLOW_NO_BLOCK)
-			w->to[i] = to;
-		if (w->to[i] == to) {
-			w->nr[i] += (uint32_t)nr;
+	for (size_t i = 0; i < FLOW_NR_TARGETS; i++) {
+		if (t->to[i] == FLOW_NO_BLOCK)
+			t->to[i] = to;
+		if (t->to[i] == to) {
+			t->nr[i] += (uint32_t)nr;
 			return;
 		}
 	}
 	if (f->items)
 		return;
-	old = map_u64_get(&f->went, key);
+	old = map_u64_get(&f->more_targets, key);
 	if (old)
 		*old += (uint64_t)nr;
-	else if (!map_u64_put(&f->went, key, (uint64_t)nr))
+	else if (!map_u64_put(&f->more_targets, key, (uint64_t)nr))
 		flow_fail(f, CLEW_NO_MEMORY);
 }
 
 void flow_ran(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insns)
 {
 	const uint64_t once[2] = {(uint64_t)(int64_t)(int32_t)f->step, 0};
+	const struct flow_span span = {from, to, f->space, f->isa};
 	struct flow_block piece = {.start = from,
 				   .bytes = (uint32_t)(to - from),
 				   .nr_insns = (uint16_t)nr_insns,
 				   .space = f->space,
 				   .isa = (uint8_t)f->isa,
-				   .last_bytes = flow_reach_last(&f->reach, &f->code, f->space,
-								 f->isa, from, to)};
+				   .last_bytes = flow_insn_counter_last(&f->insn_counter, &f->code,
+									&span)};
 
-	if (flow_kept_add_block(&f->pieces, &piece, once) == UINT32_MAX)
+	if (flow_count_store_add_block(&f->pieces, &piece, once) == FLOW_NOT_STORED)
 		flow_fail(f, CLEW_NO_MEMORY);
 }
 
@@ -65,10 +66,10 @@ struct again {
 static void pop_again(struct again *w)
 {
 	w->at = w->f->blocks.links.data[w->own[--w->nr_own]].next[0];
-	flow_went(w->f, w->last, w->at, (int32_t)w->nr_runs);
+	flow_count_target(w->f, w->last, w->at, (int32_t)w->nr_runs);
 }
 
-/** What is more than to go on: a call, a return, an indirect branch. */
+/** Calls, returns and indirect branches: they need the return stack. */
 static void step_odd_again(struct again *w, bool is_taken)
 {
 	const struct flow_block *b;
@@ -114,13 +115,13 @@ static uint64_t walk_again(struct again *w, const struct flow_path *p)
 static void spread_path(struct flow *f, struct flow_path *p)
 {
 	struct again w = {.f = f, .at = p->from >> 1, .nr_runs = p->nr_runs};
-	/* Less than none, where more was taken back this way than was counted this way. */
+	/* May be negative: uncounting can take another path than counting did. */
 	int64_t nr_runs = (int32_t)p->nr_runs;
 
 	f->totals.nr_ranges += walk_again(&w, p) * (uint64_t)nr_runs;
 	f->totals.nr_insns += w.nr_insns * (uint64_t)nr_runs;
 	if (w.at == FLOW_NO_BLOCK && p->next != FLOW_NO_BLOCK)
-		flow_went(f, w.last, p->next, nr_runs);
+		flow_count_target(f, w.last, p->next, nr_runs);
 	p->nr_runs = 0;
 }
 
@@ -148,9 +149,9 @@ void flow_take_back_edge(struct flow *f)
 
 	find_last_edge(f);
 	if (t->kind == FLOW_EDGE_OF_BRANCH)
-		flow_went(f, t->from, t->to, nr);
-	if (t->kind == FLOW_EDGE_KEPT &&
-	    !flow_kept_add_edge(&f->kept, t->from, t->address, (uint64_t)nr))
+		flow_count_target(f, t->from, t->to, nr);
+	if (t->kind == FLOW_EDGE_STORED &&
+	    !flow_count_store_add_edge(&f->stored, t->from, t->address, (uint64_t)nr))
 		flow_fail(f, CLEW_NO_MEMORY);
 	f->last_edge.kind = FLOW_EDGE_NONE;
 }
@@ -170,51 +171,51 @@ const struct flow_totals *flow_counts_totals(struct flow *f)
 	return &f->totals;
 }
 
-/** What becomes of the counts of blocks, and of where indirect branches went. */
+/** Receives the counts of blocks and of targets of indirect branches. */
 struct counts_sink {
 	bool (*block)(void *ctx, uint32_t at, const uint64_t nr[2]);
-	bool (*went)(void *ctx, uint32_t from, uint32_t to, uint64_t nr);
+	bool (*target)(void *ctx, uint32_t from, uint32_t to, uint64_t nr);
 	void *ctx;
 };
 
-static bool give_ways(const struct flow *f, uint32_t at, const struct counts_sink *t)
+static bool give_targets(const struct flow *f, uint32_t at, const struct counts_sink *to)
 {
-	const struct flow_ways *w = &f->blocks.ways.data[f->blocks.links.data[at].other];
+	const struct flow_targets *t = &f->blocks.targets.data[f->blocks.links.data[at].other];
 
-	for (size_t i = 0; i < FLOW_NR_WAYS && w->to[i] != FLOW_NO_BLOCK; i++) {
-		if (w->nr[i] && !t->went(t->ctx, at, w->to[i], w->nr[i]))
+	for (size_t i = 0; i < FLOW_NR_TARGETS && t->to[i] != FLOW_NO_BLOCK; i++) {
+		if (t->nr[i] && !to->target(to->ctx, at, t->to[i], t->nr[i]))
 			return false;
 	}
 	return true;
 }
 
-static bool give_went(const struct flow *f, const struct counts_sink *t)
+static bool give_more_targets(const struct flow *f, const struct counts_sink *to)
 {
-	for (size_t i = 0; i < f->went.cap; i++) {
-		const struct map_u64_slot *s = &f->went.slots[i];
+	for (size_t i = 0; i < f->more_targets.cap; i++) {
+		const struct map_u64_slot *s = &f->more_targets.slots[i];
 
-		if (f->went.used[i] && s->value &&
-		    !t->went(t->ctx, (uint32_t)(s->key >> 32), (uint32_t)s->key, s->value))
+		if (f->more_targets.used[i] && s->value &&
+		    !to->target(to->ctx, (uint32_t)(s->key >> 32), (uint32_t)s->key, s->value))
 			return false;
 	}
 	return true;
 }
 
-/** Where branches went comes before the blocks. */
-static bool give_all(struct flow *f, const struct counts_sink *t)
+/** Targets come before the blocks. */
+static bool give_all(struct flow *f, const struct counts_sink *to)
 {
 	spread(f);
 	for (uint32_t at = 0; at < f->blocks.all.nr; at++) {
-		if (f->blocks.all.data[at].kind == INSN_INDIRECT && !give_ways(f, at, t))
+		if (f->blocks.all.data[at].kind == INSN_INDIRECT && !give_targets(f, at, to))
 			return false;
 	}
-	if (!give_went(f, t))
+	if (!give_more_targets(f, to))
 		return false;
 	for (uint32_t at = 0; at < f->blocks.all.nr; at++) {
 		const uint32_t *n = f->blocks.counts.data[at].nr;
 		uint64_t nr[2] = {n[0], n[1]};
 
-		if ((n[0] || n[1]) && !t->block(t->ctx, at, nr))
+		if ((n[0] || n[1]) && !to->block(to->ctx, at, nr))
 			return false;
 	}
 	return true;
@@ -229,7 +230,7 @@ struct direct {
 	uint64_t *nr_known; /* by block: how often it is known where its branch went */
 };
 
-static bool edge_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
+static bool edge_to_target(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
 {
 	struct direct *d = ctx;
 	struct flow_edge e = {&d->f->blocks.all.data[from], d->f->blocks.all.data[to].start, nr,
@@ -246,37 +247,38 @@ static bool edges_of_block(void *ctx, uint32_t at, const uint64_t nr[2])
 	return flow_block_edges(&d->f->blocks.all.data[at], nr, d->nr_known[at], d->edge, d->ctx);
 }
 
-/* --- to what is kept --- */
+/* --- to the store --- */
 
-static bool keep_went(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
+static bool store_target(void *ctx, uint32_t from, uint32_t to, uint64_t nr)
 {
 	struct flow *f = ctx;
 	const uint64_t none[2] = {0, 0};
-	uint32_t at = flow_kept_add_block(&f->kept, &f->blocks.all.data[from], none);
+	uint32_t at = flow_count_store_add_block(&f->stored, &f->blocks.all.data[from], none);
 
-	return at != UINT32_MAX &&
-	       flow_kept_add_edge(&f->kept, at, f->blocks.all.data[to].start, nr);
+	return at != FLOW_NOT_STORED &&
+	       flow_count_store_add_edge(&f->stored, at, f->blocks.all.data[to].start, nr);
 }
 
-static bool keep_block(void *ctx, uint32_t at, const uint64_t nr[2])
+static bool store_block(void *ctx, uint32_t at, const uint64_t nr[2])
 {
 	struct flow *f = ctx;
 
-	return flow_kept_add_block(&f->kept, &f->blocks.all.data[at], nr) != UINT32_MAX;
+	return flow_count_store_add_block(&f->stored, &f->blocks.all.data[at], nr) !=
+	       FLOW_NOT_STORED;
 }
 
 void flow_counts_forget(struct flow *f)
 {
 	vec_for_each (&f->blocks.counts, n)
 		n->nr[0] = n->nr[1] = 0;
-	vec_for_each (&f->blocks.ways, w)
-		memset(w->nr, 0, sizeof(w->nr));
-	map_u64_done(&f->went);
+	vec_for_each (&f->blocks.targets, t)
+		memset(t->nr, 0, sizeof(t->nr));
+	map_u64_done(&f->more_targets);
 	f->nr_counted = 0;
 }
 
 /** It can be taken back from there. @return false: out of memory. */
-static bool keep_last_edge(struct flow *f)
+static bool store_last_edge(struct flow *f)
 {
 	const uint64_t none[2] = {0, 0};
 	struct flow_last_edge *t = &f->last_edge;
@@ -287,20 +289,20 @@ static bool keep_last_edge(struct flow *f)
 	if (t->kind != FLOW_EDGE_OF_BRANCH)
 		return true;
 	to = f->blocks.all.data[t->to].start;
-	at = flow_kept_add_block(&f->kept, &f->blocks.all.data[t->from], none);
+	at = flow_count_store_add_block(&f->stored, &f->blocks.all.data[t->from], none);
 	*t = (struct flow_last_edge){FLOW_EDGE_NONE};
-	if (at != UINT32_MAX)
-		*t = (struct flow_last_edge){FLOW_EDGE_KEPT, at, 0, to};
-	return at != UINT32_MAX;
+	if (at != FLOW_NOT_STORED)
+		*t = (struct flow_last_edge){FLOW_EDGE_STORED, at, 0, to};
+	return at != FLOW_NOT_STORED;
 }
 
-void flow_counts_keep(struct flow *f)
+void flow_counts_store(struct flow *f)
 {
-	const struct counts_sink t = {keep_block, keep_went, f};
+	const struct counts_sink t = {store_block, store_target, f};
 
 	if (f->items)
 		return;
-	if (!give_all(f, &t) || !keep_last_edge(f))
+	if (!give_all(f, &t) || !store_last_edge(f))
 		flow_fail(f, CLEW_NO_MEMORY);
 	flow_counts_forget(f);
 }
@@ -309,7 +311,7 @@ static bool give_directly(struct flow *f, bool (*edge)(void *ctx, const struct f
 			  void *ctx)
 {
 	struct direct d = {f, edge, ctx, mem_calloc(f->blocks.all.nr + 1, sizeof(uint64_t))};
-	const struct counts_sink t = {edges_of_block, edge_went, &d};
+	const struct counts_sink t = {edges_of_block, edge_to_target, &d};
 	bool is_ok = d.nr_known && give_all(f, &t);
 
 	mem_free(d.nr_known);
@@ -321,13 +323,13 @@ bool flow_counts_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow
 {
 	if (f->items)
 		return true;
-	if (!f->kept.blocks.nr) {
+	if (!f->stored.blocks.nr) {
 		if (!give_directly(f, edge, ctx))
 			return false;
 	} else {
-		flow_counts_keep(f);
-		if (f->err || !flow_kept_edges(&f->kept, edge, ctx))
+		flow_counts_store(f);
+		if (f->err || !flow_count_store_edges(&f->stored, edge, ctx))
 			return false;
 	}
-	return flow_kept_edges(&f->pieces, edge, ctx);
+	return flow_count_store_edges(&f->pieces, edge, ctx);
 }

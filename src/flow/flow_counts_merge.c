@@ -19,7 +19,7 @@ static uint32_t block_of(struct merge *m, uint32_t at)
 	return m->nr_of[at];
 }
 
-static bool add_went(struct merge *m, uint32_t from, uint32_t to, uint64_t nr)
+static bool add_target(struct merge *m, uint32_t from, uint32_t to, uint64_t nr)
 {
 	uint32_t a, b;
 
@@ -29,17 +29,17 @@ static bool add_went(struct merge *m, uint32_t from, uint32_t to, uint64_t nr)
 	b = block_of(m, to);
 	if (a == FLOW_NO_BLOCK || b == FLOW_NO_BLOCK)
 		return false;
-	flow_went(m->to, a, b, (int64_t)nr);
+	flow_count_target(m->to, a, b, (int64_t)nr);
 	return !m->to->err;
 }
 
-static bool add_ways(struct merge *m, uint32_t at)
+static bool add_targets(struct merge *m, uint32_t at)
 {
 	const struct flow_blocks *all = &m->from->blocks;
-	const struct flow_ways *w = &all->ways.data[all->links.data[at].other];
+	const struct flow_targets *t = &all->targets.data[all->links.data[at].other];
 
-	for (size_t i = 0; i < FLOW_NR_WAYS && w->to[i] != FLOW_NO_BLOCK; i++) {
-		if (!add_went(m, at, w->to[i], w->nr[i]))
+	for (size_t i = 0; i < FLOW_NR_TARGETS && t->to[i] != FLOW_NO_BLOCK; i++) {
+		if (!add_target(m, at, t->to[i], t->nr[i]))
 			return false;
 	}
 	return true;
@@ -50,7 +50,7 @@ static bool add_block(struct merge *m, uint32_t at)
 	const uint32_t *n = m->from->blocks.counts.data[at].nr;
 	uint32_t to;
 
-	if (m->from->blocks.all.data[at].kind == INSN_INDIRECT && !add_ways(m, at))
+	if (m->from->blocks.all.data[at].kind == INSN_INDIRECT && !add_targets(m, at))
 		return false;
 	if (!n[0] && !n[1])
 		return true;
@@ -64,29 +64,29 @@ static bool add_block(struct merge *m, uint32_t at)
 
 static bool add_all(struct merge *m)
 {
-	const struct map_u64 *went = &m->from->went;
+	const struct map_u64 *more = &m->from->more_targets;
 
 	for (uint32_t at = 0; at < m->from->blocks.all.nr; at++) {
 		if (!add_block(m, at))
 			return false;
 	}
-	for (size_t i = 0; i < went->cap; i++) {
-		const struct map_u64_slot *s = &went->slots[i];
+	for (size_t i = 0; i < more->cap; i++) {
+		const struct map_u64_slot *s = &more->slots[i];
 
-		if (went->used[i] &&
-		    !add_went(m, (uint32_t)(s->key >> 32), (uint32_t)s->key, s->value))
+		if (more->used[i] &&
+		    !add_target(m, (uint32_t)(s->key >> 32), (uint32_t)s->key, s->value))
 			return false;
 	}
 	return true;
 }
 
-static bool merge_kept(struct flow *to, struct flow *from)
+static bool merge_stored(struct flow *to, struct flow *from)
 {
-	bool is_ok = flow_kept_merge(&to->kept, &from->kept) &&
-		     flow_kept_merge(&to->pieces, &from->pieces);
+	bool is_ok = flow_count_store_merge(&to->stored, &from->stored) &&
+		     flow_count_store_merge(&to->pieces, &from->pieces);
 
-	flow_kept_done(&from->kept);
-	flow_kept_done(&from->pieces);
+	flow_count_store_done(&from->stored);
+	flow_count_store_done(&from->pieces);
 	return is_ok;
 }
 
@@ -98,12 +98,12 @@ bool flow_counts_merge(struct flow *to, struct flow *from)
 
 	flow_counts_totals(from);
 	if (to->nr_counted + from->nr_counted > max_sum)
-		flow_counts_keep(to);
+		flow_counts_store(to);
 	m.nr_of = mem_alloc(bytes + 1);
 	if (!m.nr_of)
 		return false;
 	memset(m.nr_of, 0xff, bytes);
-	is_ok = !to->err && add_all(&m) && merge_kept(to, from);
+	is_ok = !to->err && add_all(&m) && merge_stored(to, from);
 	mem_free(m.nr_of);
 	to->nr_counted += from->nr_counted;
 	flow_counts_forget(from);

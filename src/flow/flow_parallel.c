@@ -5,7 +5,7 @@
 #include "flow/flow_ring.h"
 
 enum {
-	MAX_LANES = 64,
+	MAX_WORKERS = 64,
 	MAX_PART_BYTES = 128 << 10,
 	SYNC_BYTES = 96, /* of a synchronisation that says all, mostly */
 	SEARCH_BYTES = 16 << 10,
@@ -87,7 +87,7 @@ static size_t least_bytes(const struct flow_parallel *p, bool is_cut)
 
 static size_t find_cut(const struct flow_parallel *p, struct bytes in, size_t from, size_t to)
 {
-	return p->front->find_cut(p->lanes[0].flow, in, from, to);
+	return p->front->find_cut(p->workers[0].flow, in, from, to);
 }
 
 /** Cut the open part, if it is large enough and there is a place. @return whether it was. */
@@ -163,7 +163,7 @@ enum clew_err flow_parallel_feed(struct flow_parallel *p, struct bytes in)
 	}
 	if (is_large)
 		flow_ring_join_until(p, 0);
-	/* For good: @p in, of which parts may be left, is the caller's again. */
+	/* Never released: queued parts still point into the caller's buffer. */
 	if (p->err)
 		flow_ring_hold(p);
 	return p->err;
@@ -227,9 +227,9 @@ void flow_parallel_set_bound(struct flow_parallel *p, uint64_t bound)
 void flow_parallel_set_max_cache(struct flow_parallel *p, size_t bytes)
 {
 	flow_ring_hold(p);
-	for (uint32_t i = 0; i < p->nr_lanes; i++) {
-		flow_set_max_cache(p->lanes[i].flow, bytes / p->nr_lanes);
-		p->lanes[i].most_bytes = bytes / 2 / p->nr_parts;
+	for (uint32_t i = 0; i < p->nr_workers; i++) {
+		flow_set_max_cache(p->workers[i].flow, bytes / p->nr_workers);
+		p->workers[i].most_bytes = bytes / 2 / p->nr_parts;
 	}
 	flow_ring_release(p);
 }
@@ -238,8 +238,8 @@ const struct flow_totals *flow_parallel_totals(struct flow_parallel *p)
 {
 	flow_ring_hold(p);
 	p->totals = (struct flow_totals){0};
-	for (uint32_t i = 0; i < p->nr_lanes; i++)
-		flow_totals_add(&p->totals, flow_totals(p->lanes[i].flow));
+	for (uint32_t i = 0; i < p->nr_workers; i++)
+		flow_totals_add(&p->totals, flow_totals(p->workers[i].flow));
 	flow_ring_release(p);
 	return &p->totals;
 }
@@ -252,7 +252,7 @@ struct edge_sink {
 	void *ctx;
 };
 
-/** Where a lane does not know where a branch went, another may. */
+/** Where a worker does not know where a branch went, another may. */
 static bool give_edge(void *ctx, const struct flow_edge *e)
 {
 	const struct edge_sink *t = ctx;
@@ -262,8 +262,8 @@ static bool give_edge(void *ctx, const struct flow_edge *e)
 
 	if (e->from->kind != INSN_INDIRECT || !e->is_taken || e->has_to)
 		return t->edge(t->ctx, e);
-	at = flow_kept_add_block(&t->p->joins, e->from, none);
-	if (at == UINT32_MAX)
+	at = flow_count_store_add_block(&t->p->joins, e->from, none);
+	if (at == FLOW_NOT_STORED)
 		return false;
 	left.nr -= t->p->joins.blocks.data[at].nr[1];
 	return !left.nr || t->edge(t->ctx, &left);
@@ -278,11 +278,11 @@ bool flow_parallel_edges(struct flow_parallel *p,
 	if (p->opts.batch)
 		return true;
 	flow_ring_hold(p);
-	for (uint32_t i = 1; i < p->nr_lanes && is_ok; i++)
-		is_ok = flow_counts_merge(p->lanes[0].flow, p->lanes[i].flow);
-	is_ok = is_ok && flow_edges(p->lanes[0].flow, give_edge, &t);
+	for (uint32_t i = 1; i < p->nr_workers && is_ok; i++)
+		is_ok = flow_counts_merge(p->workers[0].flow, p->workers[i].flow);
+	is_ok = is_ok && flow_edges(p->workers[0].flow, give_edge, &t);
 	for (size_t i = 0; i < p->joins.edges.nr && is_ok; i++) {
-		const struct flow_kept_edge *j = &p->joins.edges.data[i];
+		const struct flow_stored_edge *j = &p->joins.edges.data[i];
 		struct flow_edge e = {&p->joins.blocks.data[j->from].block, j->to, j->nr, true,
 				      true};
 
@@ -294,37 +294,37 @@ bool flow_parallel_edges(struct flow_parallel *p,
 
 /* --- */
 
-static bool add_lane(struct flow_parallel *p, uint32_t nr, const void *own)
+static bool add_worker(struct flow_parallel *p, uint32_t nr, const void *own)
 {
-	struct flow_lane *l = &p->lanes[nr];
+	struct flow_worker *w = &p->workers[nr];
 	struct flow_opts o = p->opts;
 
-	l->p = p;
-	l->nr = nr;
-	l->buffers = &p->buffers;
+	w->p = p;
+	w->nr = nr;
+	w->buffers = &p->buffers;
 	o.nr_threads = 1;
 	o.batch = p->opts.batch ? flow_ring_batch : NULL;
-	o.ctx = l;
-	l->flow = flow_new(p->front, &o, own);
-	return l->flow;
+	o.ctx = w;
+	w->flow = flow_new(p->front, &o, own);
+	return w->flow;
 }
 
 static bool begin(struct flow_parallel *p, const void *own)
 {
 	size_t room = p->opts.max_cache_bytes / 4 / p->nr_parts;
-	bool is_ok = p->lock && p->buffers.lock && p->lanes && p->parts;
+	bool is_ok = p->lock && p->buffers.lock && p->workers && p->parts;
 
 	if (room > 2 * MAX_PART_BYTES)
 		room = 2 * MAX_PART_BYTES;
 	if (p->opts.part_bytes)
 		room = 2 * p->opts.part_bytes;
 	p->part_bytes = room / 2;
-	for (uint32_t i = 0; is_ok && i < p->nr_lanes; i++)
-		is_ok = add_lane(p, i, own);
+	for (uint32_t i = 0; is_ok && i < p->nr_workers; i++)
+		is_ok = add_worker(p, i, own);
 	for (size_t i = 0; is_ok && i < p->nr_parts; i++)
 		p->parts[i].room = room;
 	if (is_ok) {
-		flow_end_set(&p->end, &p->lanes[0]);
+		flow_end_set(&p->end, &p->workers[0]);
 		flow_parallel_set_max_cache(p, p->opts.max_cache_bytes);
 	}
 	return is_ok;
@@ -339,11 +339,11 @@ struct flow_parallel *flow_parallel_new(const struct flow_front *front,
 		return NULL;
 	p->front = front;
 	p->opts = *opts;
-	p->nr_lanes = opts->nr_threads < MAX_LANES ? opts->nr_threads : MAX_LANES;
-	p->nr_parts = 3 * (size_t)p->nr_lanes + 2;
+	p->nr_workers = opts->nr_threads < MAX_WORKERS ? opts->nr_threads : MAX_WORKERS;
+	p->nr_parts = 3 * (size_t)p->nr_workers + 2;
 	p->lock = os_lock_new();
 	p->buffers.lock = os_lock_new();
-	p->lanes = mem_calloc(p->nr_lanes, sizeof(*p->lanes));
+	p->workers = mem_calloc(p->nr_workers, sizeof(*p->workers));
 	p->parts = mem_calloc(p->nr_parts, sizeof(*p->parts));
 	if (begin(p, own))
 		return p;
@@ -355,21 +355,21 @@ void flow_parallel_free(struct flow_parallel *p)
 {
 	if (!p)
 		return;
-	if (p->lock && p->lanes)
+	if (p->lock && p->workers)
 		flow_ring_stop(p);
 	for (size_t i = 0; p->parts && p->buffers.lock && i < p->nr_parts; i++)
 		flow_part_done(&p->buffers, &p->parts[i]);
 	if (p->buffers.lock)
 		flow_end_done(&p->buffers, &p->end);
-	for (uint32_t i = 0; p->lanes && i < p->nr_lanes; i++) {
-		flow_free(p->lanes[i].flow);
-		vec_done(&p->lanes[i].shown);
-		vec_done(&p->lanes[i].fresh);
+	for (uint32_t i = 0; p->workers && i < p->nr_workers; i++) {
+		flow_free(p->workers[i].flow);
+		vec_done(&p->workers[i].shown);
+		vec_done(&p->workers[i].fresh);
 	}
 	flow_buffers_done(&p->buffers);
-	flow_kept_done(&p->joins);
+	flow_count_store_done(&p->joins);
 	os_lock_free(p->lock);
-	mem_free(p->lanes);
+	mem_free(p->workers);
 	mem_free(p->parts);
 	mem_free(p);
 }

@@ -18,16 +18,16 @@ uint32_t *flow_buffer_take(struct flow_buffers *b)
 	return mem_alloc((FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH) * sizeof(*ret));
 }
 
-void flow_outs_forget(struct flow_buffers *b, struct flow_outs *o)
+void flow_held_forget(struct flow_buffers *b, struct flow_held_batches *h)
 {
 	os_lock(b->lock);
-	vec_for_each (o, out) {
-		if (!vec_push(&b->spare, out->items))
-			mem_free(out->items);
-		mem_free(out->events);
+	vec_for_each (h, held) {
+		if (!vec_push(&b->spare, held->items))
+			mem_free(held->items);
+		mem_free(held->events);
 	}
 	os_unlock(b->lock);
-	o->nr = o->bytes = 0;
+	h->nr = h->bytes = 0;
 }
 
 void flow_buffers_done(struct flow_buffers *b)
@@ -38,40 +38,40 @@ void flow_buffers_done(struct flow_buffers *b)
 	os_lock_free(b->lock);
 }
 
-static bool copy_events(struct flow_out *out, const struct flow_event *events, size_t nr)
+static bool copy_events(struct flow_held_batch *to, const struct flow_event *events, size_t nr)
 {
 	if (!nr)
 		return true;
-	out->events = mem_calloc(nr, sizeof(*events));
-	if (!out->events)
+	to->events = mem_calloc(nr, sizeof(*events));
+	if (!to->events)
 		return false;
-	memcpy(out->events, events, nr * sizeof(*events));
-	out->nr_events = nr;
+	memcpy(to->events, events, nr * sizeof(*events));
+	to->nr_events = nr;
 	return true;
 }
 
 /** The flow goes on with another buffer. */
-enum clew_err flow_lane_batch(void *ctx, const struct flow_batch *b)
+enum clew_err flow_worker_batch(void *ctx, const struct flow_batch *b)
 {
-	struct flow_lane *l = ctx;
-	struct flow *f = l->flow;
-	struct flow_out out = {.nr_items = b->nr};
+	struct flow_worker *w = ctx;
+	struct flow *f = w->flow;
+	struct flow_held_batch held = {.nr_items = b->nr};
 	uint32_t *fresh;
 
-	l->is_too_much = l->outs->bytes > l->most_bytes;
-	fresh = l->is_too_much ? NULL : flow_buffer_take(l->buffers);
-	if (!fresh || !copy_events(&out, b->events, f->events.nr)) {
+	w->is_too_much = w->held->bytes > w->most_bytes;
+	fresh = w->is_too_much ? NULL : flow_buffer_take(w->buffers);
+	if (!fresh || !copy_events(&held, b->events, f->events.nr)) {
 		mem_free(fresh);
 		return CLEW_NO_MEMORY;
 	}
-	out.items = f->items;
-	if (!vec_push(l->outs, out)) {
+	held.items = f->items;
+	if (!vec_push(w->held, held)) {
 		mem_free(fresh);
-		mem_free(out.events);
+		mem_free(held.events);
 		return CLEW_NO_MEMORY;
 	}
-	l->outs->bytes += sizeof(*f->items) * (FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH) +
-			  out.nr_events * sizeof(*out.events);
+	w->held->bytes += sizeof(*f->items) * (FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH) +
+			  held.nr_events * sizeof(*held.events);
 	f->items = fresh;
 	return CLEW_OK;
 }
@@ -88,25 +88,25 @@ static struct flow_totals since(const struct flow *f, const struct flow_totals *
 
 /* --- where a part ends --- */
 
-void flow_end_set(struct flow_end *e, struct flow_lane *l)
+void flow_end_set(struct flow_end *e, struct flow_worker *w)
 {
-	struct flow *f = l->flow;
+	struct flow *f = w->flow;
 	const struct flow_totals before = f->totals;
 	bool is_between;
 
-	e->lane = l;
+	e->worker = w;
 	flow_deliver(f);
 	if (!flow_state_save(&e->state, f))
 		flow_fail(f, CLEW_NO_MEMORY);
 	e->nr_waiting = f->front->nr_waiting(f);
 	e->is_ahead = e->nr_waiting <= MAX_AHEAD;
-	l->outs = &e->rest;
-	l->is_direct = false;
+	w->held = &e->rest;
+	w->is_direct = false;
 	if (e->is_ahead)
 		f->front->perform_rest(f);
 	flow_put_dropped(f);
 	flow_deliver(f);
-	l->outs = NULL;
+	w->held = NULL;
 	e->rest_totals = since(f, &before);
 	is_between = f->front->is_between(f, &e->offset);
 	e->is_running = e->is_ahead && is_between;
@@ -121,19 +121,19 @@ void flow_end_set(struct flow_end *e, struct flow_lane *l)
 
 bool flow_end_resume(struct flow_end *e)
 {
-	struct flow *f = e->lane->flow;
+	struct flow *f = e->worker->flow;
 	const struct flow_totals totals = f->totals;
 
 	if (!f->items && e->is_ahead && e->nr_waiting) {
 		if (!flow_state_restore(&e->state, f))
 			return false;
-		f->step = UINT32_MAX;
+		f->step = FLOW_COUNT_DOWN;
 		f->front->perform_rest(f);
-		f->step = 1;
+		f->step = FLOW_COUNT_UP;
 		f->totals = totals;
 	}
 	flow_totals_subtract(&f->totals, &e->rest_totals);
-	flow_outs_forget(e->lane->buffers, &e->rest);
+	flow_held_forget(e->worker->buffers, &e->rest);
 	f->nr_items = f->events.nr = 0;
 	f->is_speculative = true; /* its cache stays as it is */
 	return flow_state_restore(&e->state, f);
@@ -142,16 +142,16 @@ bool flow_end_resume(struct flow_end *e)
 void flow_end_done(struct flow_buffers *b, struct flow_end *e)
 {
 	flow_state_done(&e->state);
-	flow_outs_forget(b, &e->rest);
+	flow_held_forget(b, &e->rest);
 	vec_done(&e->rest);
 }
 
 /* --- parts --- */
 
 /** As if a stretch without loss went on with the synchronisation it begins with. */
-static void begin(struct flow_lane *l, const struct flow_part *k)
+static void begin(struct flow_worker *w, const struct flow_part *k)
 {
-	struct flow *f = l->flow;
+	struct flow *f = w->flow;
 
 	f->front->begin_part(f, k->offset);
 	f->err = CLEW_OK;
@@ -182,51 +182,51 @@ static void keep_outcome(struct flow_part *k, const struct flow *f)
 	memcpy(k->asked, f->asked, sizeof(k->asked));
 }
 
-bool flow_lane_put_fresh(struct flow_lane *l)
+bool flow_worker_put_fresh(struct flow_worker *w)
 {
-	const struct flow *f = l->flow;
-	size_t nr = f->blocks.all.nr - l->nr_known;
+	const struct flow *f = w->flow;
+	size_t nr = f->blocks.all.nr - w->nr_known;
 
 	if (!f->items || !nr)
 		return true;
-	if (!vec_reserve(&l->fresh, l->fresh.nr + nr))
+	if (!vec_reserve(&w->fresh, w->fresh.nr + nr))
 		return false;
-	memcpy(l->fresh.data + l->fresh.nr, f->blocks.all.data + l->nr_known,
-	       nr * sizeof(*l->fresh.data));
-	l->fresh.nr += nr;
-	l->nr_known += nr;
+	memcpy(w->fresh.data + w->fresh.nr, f->blocks.all.data + w->nr_known,
+	       nr * sizeof(*w->fresh.data));
+	w->fresh.nr += nr;
+	w->nr_known += nr;
 	return true;
 }
 
-void flow_part_decode(struct flow_lane *l, struct flow_part *k)
+void flow_part_decode(struct flow_worker *w, struct flow_part *k)
 {
-	struct flow *f = l->flow;
+	struct flow *f = w->flow;
 	const struct flow_totals before = f->totals;
 
-	begin(l, k);
-	l->is_too_much = false;
-	l->outs = &k->outs;
+	begin(w, k);
+	w->is_too_much = false;
+	w->held = &k->held;
 	flow_feed(f, k->in);
-	flow_end_set(&k->end, l);
+	flow_end_set(&k->end, w);
 	keep_outcome(k, f);
-	k->is_too_much = l->is_too_much;
+	k->is_too_much = w->is_too_much;
 	k->totals = since(f, &before);
 }
 
 /** By counting it all again, downwards. That may go other ways: what was a packet may be part of a
  * path by now. */
-void flow_part_uncount(struct flow_lane *l, struct flow_part *k)
+void flow_part_uncount(struct flow_worker *w, struct flow_part *k)
 {
-	struct flow *f = l->flow;
+	struct flow *f = w->flow;
 	struct flow_totals before = f->totals, after;
 
 	if (!f->items) {
-		begin(l, k);
-		f->step = UINT32_MAX;
+		begin(w, k);
+		f->step = FLOW_COUNT_DOWN;
 		flow_feed(f, k->in);
 		if (k->end.is_ahead)
 			f->front->perform_rest(f);
-		f->step = 1;
+		f->step = FLOW_COUNT_UP;
 		after = f->totals;
 		f->totals = before;
 		flow_totals_subtract(&f->totals, &k->totals);
@@ -239,8 +239,8 @@ void flow_part_uncount(struct flow_lane *l, struct flow_part *k)
 
 void flow_part_forget(struct flow_buffers *b, struct flow_part *k)
 {
-	flow_outs_forget(b, &k->outs);
-	flow_outs_forget(b, &k->end.rest);
+	flow_held_forget(b, &k->held);
+	flow_held_forget(b, &k->end.rest);
 	if (!k->end.is_ahead)
 		flow_state_done(&k->end.state);
 }
@@ -249,6 +249,6 @@ void flow_part_done(struct flow_buffers *b, struct flow_part *k)
 {
 	flow_part_forget(b, k);
 	flow_end_done(b, &k->end);
-	vec_done(&k->outs);
+	vec_done(&k->held);
 	mem_free(k->bytes);
 }

@@ -7,20 +7,20 @@
 
 /*
  * A part of the input, decoded as if what came before had been decoded, but without knowing it; and
- * a lane, which decodes one part after the other with a cache of its own. Lanes run side by side:
- * nothing here is shared but the buffers.
+ * a worker, which decodes one part after the other with a cache of its own. Workers run side by
+ * side: nothing here is shared but the buffers.
  */
 
 /** A batch that waits for its turn. */
-struct flow_out {
+struct flow_held_batch {
 	uint32_t *items; /* of flow_buffers */
 	size_t nr_items;
 	struct flow_event *events;
 	size_t nr_events;
 };
 
-struct flow_outs {
-	VEC(struct flow_out);
+struct flow_held_batches {
+	VEC(struct flow_held_batch);
 	size_t bytes;
 };
 
@@ -34,15 +34,15 @@ struct flow_buffers {
 
 /** Where a part ends. */
 struct flow_end {
-	struct flow_lane *lane; /* which these numbers are of */
+	struct flow_worker *worker; /* which these numbers are of */
 	struct flow_state state;
 	/* What waits in the state's queue was performed ahead, as it is when nothing is lost in
 	 * front of the next element. It put out: */
-	bool is_ahead; /* it was not too much */
+	bool is_ahead; /* few enough elements were pending to run them speculatively */
 	size_t nr_waiting;
-	struct flow_outs rest;
+	struct flow_held_batches rest;
 	struct flow_totals rest_totals;
-	bool is_running; /* in the midst of nothing */
+	bool is_running; /* in sync, nothing pending: the next part may follow directly */
 	uint64_t offset; /* of the next byte */
 	bool has_own_ticks, needs_context;
 	uint64_t ticks;
@@ -61,7 +61,7 @@ struct flow_part {
 	/* What it assumes of what came before. */
 	struct flow_context context;
 	uint64_t ticks, bound;
-	uint8_t reported[sizeof(((struct flow *)NULL)->reported)];
+	uint8_t reported[FLOW_REPORTED_BYTES];
 
 	/* Decoded: */
 	enum clew_err err;
@@ -71,9 +71,9 @@ struct flow_part {
 	uint64_t first_to;
 	bool has_own_context;
 	unsigned int nr_asked;
-	__typeof__(((struct flow *)NULL)->asked) asked;
+	struct flow_asked asked[FLOW_MAX_ASKED];
 	struct flow_totals totals;
-	struct flow_outs outs;
+	struct flow_held_batches held;
 	struct flow_end end;
 
 	/* The input, until it is cut. */
@@ -81,16 +81,16 @@ struct flow_part {
 	size_t nr, room, nr_searched;
 };
 
-struct flow_lane {
+struct flow_worker {
 	struct flow_parallel *p;
 	struct flow_buffers *buffers;
 	struct flow *flow;
 	uint32_t nr;
-	struct flow_outs *outs; /* where batches go; NULL: to the consumer */
-	size_t most_bytes;      /* of one part's batches */
+	struct flow_held_batches *held; /* where batches go; NULL: to the consumer */
+	size_t most_bytes;              /* of one part's batches */
 	bool is_full, is_too_much, is_direct, wants_totals;
 	struct os_thread *thread;
-	/* The consumer's thread has blocks of its own, while the lane finds more: after each part
+	/* The consumer's thread has blocks of its own, while the worker finds more: after each part
 	 * they go to fresh, and from there to shown. */
 	struct flow_block_list {
 		VEC(struct flow_block);
@@ -98,27 +98,27 @@ struct flow_lane {
 	size_t nr_known;
 };
 
-/** flow_opts.batch of a lane, with the lane. */
-enum clew_err flow_lane_batch(void *ctx, const struct flow_batch *b);
+/** flow_opts.batch of a worker, with the worker. */
+enum clew_err flow_worker_batch(void *ctx, const struct flow_batch *b);
 
 /** Decode @p k ahead; what it assumes is set. */
-void flow_part_decode(struct flow_lane *l, struct flow_part *k);
+void flow_part_decode(struct flow_worker *w, struct flow_part *k);
 /** Blocks that were found since the last call go to fresh. @return false: out of memory. */
-bool flow_lane_put_fresh(struct flow_lane *l);
+bool flow_worker_put_fresh(struct flow_worker *w);
 /** Take back what was counted of it. */
-void flow_part_uncount(struct flow_lane *l, struct flow_part *k);
+void flow_part_uncount(struct flow_worker *w, struct flow_part *k);
 /** Free what it put out, keep its memory. */
 void flow_part_forget(struct flow_buffers *b, struct flow_part *k);
 void flow_part_done(struct flow_buffers *b, struct flow_part *k);
 
-/** The lane's decoder stops here. */
-void flow_end_set(struct flow_end *e, struct flow_lane *l);
+/** The worker's decoder stops here. */
+void flow_end_set(struct flow_end *e, struct flow_worker *w);
 /** And goes on. What was performed ahead is undone. @return false: out of memory. */
 bool flow_end_resume(struct flow_end *e);
 void flow_end_done(struct flow_buffers *b, struct flow_end *e);
 
 uint32_t *flow_buffer_take(struct flow_buffers *b);
-void flow_outs_forget(struct flow_buffers *b, struct flow_outs *o);
+void flow_held_forget(struct flow_buffers *b, struct flow_held_batches *h);
 void flow_buffers_done(struct flow_buffers *b);
 
 #endif

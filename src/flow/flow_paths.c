@@ -49,7 +49,7 @@ static void put(struct flow *f, uint32_t nr)
 	size_t at = flow_path_slot(t, b->space, flow_block_place(b), p->key, p->to), i = 0;
 
 	/* Where too many meet, the last one gives way: it will be walked again. */
-	while (i + 1 < FLOW_PATH_PROBES && t->slots[at + i] != UINT32_MAX)
+	while (i + 1 < FLOW_PATH_PROBES && t->slots[at + i] != FLOW_NO_PATH)
 		i++;
 	t->slots[at + i] = nr;
 }
@@ -94,7 +94,7 @@ uint32_t flow_return_block(struct flow *f, const struct flow_return *r)
 {
 	uint32_t ret, *known = NULL;
 
-	/* Where a call does not go on is where it returns to. */
+	/* The not-taken successor of a call is its return address. */
 	if (r->call != FLOW_NO_BLOCK && f->blocks.all.data[r->call].space == f->space)
 		known = &f->blocks.links.data[r->call].next[0];
 	if (known && *known != FLOW_NO_BLOCK)

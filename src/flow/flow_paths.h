@@ -38,6 +38,8 @@ enum {
 };
 /** Instead of an address: none comes, or it is not known yet where they lead. */
 enum { FLOW_NO_ADDRESS = 2 };
+/** A slot without a path. */
+enum { FLOW_NO_PATH = UINT32_MAX };
 
 enum { FLOW_STACK_DEPTH = 16 };
 
@@ -131,7 +133,7 @@ static inline struct flow_path *flow_path_find(const struct flow_paths *t, size_
 		uint32_t nr = t->slots[i];
 		struct flow_path *p;
 
-		if (nr == UINT32_MAX)
+		if (nr == FLOW_NO_PATH)
 			return NULL;
 		p = &t->all.data[nr];
 		if (p->key == key && p->to == to && p->from == from)

@@ -3,15 +3,15 @@
 
 /* --- batches --- */
 
-static enum clew_err give(struct flow_parallel *p, const struct flow_lane *l, struct flow_batch b)
+static enum clew_err give(struct flow_parallel *p, const struct flow_worker *w, struct flow_batch b)
 {
-	b.epoch = b.epoch * p->nr_lanes + l->nr;
+	b.epoch = b.epoch * p->nr_workers + w->nr;
 	return p->opts.batch(p->opts.ctx, &b);
 }
 
-static bool show_fresh(struct flow_parallel *p, struct flow_lane *l)
+static bool show_fresh(struct flow_parallel *p, struct flow_worker *w)
 {
-	struct flow_block_list *to = &l->shown, *from = &l->fresh;
+	struct flow_block_list *to = &w->shown, *from = &w->fresh;
 	bool is_ok;
 
 	os_lock(p->lock);
@@ -25,43 +25,43 @@ static bool show_fresh(struct flow_parallel *p, struct flow_lane *l)
 	return is_ok;
 }
 
-/** What lane @p l has put out. */
-static void give_outs(struct flow_parallel *p, struct flow_lane *l, struct flow_outs *o)
+/** Give the consumer the batches that worker @p w holds. */
+static void give_held(struct flow_parallel *p, struct flow_worker *w, struct flow_held_batches *h)
 {
-	if (!o->nr)
+	if (!h->nr)
 		return;
-	if (!show_fresh(p, l))
+	if (!show_fresh(p, w))
 		p->err = CLEW_NO_MEMORY;
-	for (size_t i = 0; i < o->nr && !p->err; i++) {
-		const struct flow_out *out = &o->data[i];
-		struct flow_batch b = {.items = out->items,
-				       .nr = out->nr_items,
-				       .blocks = l->shown.data,
-				       .events = out->events,
-				       .epoch = l->flow->epoch};
+	for (size_t i = 0; i < h->nr && !p->err; i++) {
+		const struct flow_held_batch *held = &h->data[i];
+		struct flow_batch b = {.items = held->items,
+				       .nr = held->nr_items,
+				       .blocks = w->shown.data,
+				       .events = held->events,
+				       .epoch = w->flow->epoch};
 
-		p->err = give(p, l, b);
+		p->err = give(p, w, b);
 	}
-	flow_outs_forget(&p->buffers, o);
+	flow_held_forget(&p->buffers, h);
 }
 
 enum clew_err flow_ring_batch(void *ctx, const struct flow_batch *b)
 {
-	struct flow_lane *l = ctx;
-	struct flow_parallel *p = l->p;
+	struct flow_worker *w = ctx;
+	struct flow_parallel *p = w->p;
 
-	if (l->outs && l->is_direct && l->flow->first == FLOW_FIRST_RAN) {
-		give_outs(p, p->end.lane, &p->end.rest);
+	if (w->held && w->is_direct && w->flow->first == FLOW_FIRST_RAN) {
+		give_held(p, p->end.worker, &p->end.rest);
 		if (!p->err)
-			give_outs(p, l, l->outs);
+			give_held(p, w, w->held);
 		if (!p->err)
-			p->err = give(p, l, *b);
+			p->err = give(p, w, *b);
 		return p->err;
 	}
-	return l->outs ? flow_lane_batch(l, b) : give(p, l, *b);
+	return w->held ? flow_worker_batch(w, b) : give(p, w, *b);
 }
 
-/* --- lanes --- */
+/* --- workers --- */
 
 /** Under the lock. */
 static void begin_part(struct flow_parallel *p, struct flow_part *k)
@@ -78,9 +78,9 @@ static void begin_part(struct flow_parallel *p, struct flow_part *k)
 
 /** The newest part that is ready, so that the caller finds the oldest ready, too: its batches
  * need not wait. Under the lock. */
-static struct flow_part *claim(struct flow_parallel *p, const struct flow_lane *l)
+static struct flow_part *claim(struct flow_parallel *p, const struct flow_worker *w)
 {
-	if (p->nr_holds || l->is_full)
+	if (p->nr_holds || w->is_full)
 		return NULL;
 	for (size_t i = p->nr; i-- > 0;) {
 		struct flow_part *k = flow_ring_part(p, i);
@@ -102,58 +102,58 @@ static struct flow_part *claim_oldest(struct flow_parallel *p)
 		if (k->stage != FLOW_PART_READY || !k->is_cut)
 			continue;
 		begin_part(p, k);
-		p->lanes[0].is_direct = !i && p->end.is_running && !p->end.needs_context &&
-					p->end.offset == k->offset;
+		p->workers[0].is_direct = !i && p->end.is_running && !p->end.needs_context &&
+					  p->end.offset == k->offset;
 		return k;
 	}
 	return NULL;
 }
 
 /** Under the lock. */
-static void is_done(struct flow_lane *l, struct flow_part *k)
+static void is_done(struct flow_worker *w, struct flow_part *k)
 {
-	if (!flow_lane_put_fresh(l))
+	if (!flow_worker_put_fresh(w))
 		k->err = CLEW_NO_MEMORY;
 	k->stage = FLOW_PART_DONE;
-	l->is_full = flow_wants_room(l->flow);
+	w->is_full = flow_wants_room(w->flow);
 }
 
 /** Under the lock, but not all the time. */
-static void count_totals(struct flow_lane *l)
+static void count_totals(struct flow_worker *w)
 {
-	struct flow_parallel *p = l->p;
+	struct flow_parallel *p = w->p;
 
-	l->wants_totals = false;
+	w->wants_totals = false;
 	os_unlock(p->lock);
-	flow_totals(l->flow);
+	flow_totals(w->flow);
 	os_lock(p->lock);
 	p->nr_to_total--;
 	os_lock_wake_all(p->lock);
 }
 
-static void run_lane(void *ctx)
+static void run_worker(void *ctx)
 {
-	struct flow_lane *l = ctx;
-	struct flow_parallel *p = l->p;
+	struct flow_worker *w = ctx;
+	struct flow_parallel *p = w->p;
 
 	os_lock(p->lock);
 	while (!p->is_over) {
 		struct flow_part *k;
 
-		if (l->wants_totals) {
-			count_totals(l);
+		if (w->wants_totals) {
+			count_totals(w);
 			continue;
 		}
-		k = claim(p, l);
+		k = claim(p, w);
 		if (!k) {
 			os_lock_wait(p->lock);
 			continue;
 		}
 		p->nr_running++;
 		os_unlock(p->lock);
-		flow_part_decode(l, k);
+		flow_part_decode(w, k);
 		os_lock(p->lock);
-		is_done(l, k);
+		is_done(w, k);
 		p->nr_running--;
 		os_lock_wake_all(p->lock);
 	}
@@ -162,8 +162,8 @@ static void run_lane(void *ctx)
 
 void flow_ring_start(struct flow_parallel *p)
 {
-	for (uint32_t i = 1; !p->has_threads && i < p->nr_lanes; i++)
-		p->lanes[i].thread = os_thread_start(run_lane, &p->lanes[i]);
+	for (uint32_t i = 1; !p->has_threads && i < p->nr_workers; i++)
+		p->workers[i].thread = os_thread_start(run_worker, &p->workers[i]);
 	p->has_threads = true;
 }
 
@@ -173,8 +173,8 @@ void flow_ring_stop(struct flow_parallel *p)
 	p->is_over = true;
 	os_lock_wake_all(p->lock);
 	os_unlock(p->lock);
-	for (uint32_t i = 1; i < p->nr_lanes; i++)
-		os_thread_join(p->lanes[i].thread);
+	for (uint32_t i = 1; i < p->nr_workers; i++)
+		os_thread_join(p->workers[i].thread);
 }
 
 void flow_ring_hold(struct flow_parallel *p)
@@ -197,13 +197,13 @@ void flow_ring_release(struct flow_parallel *p)
 void flow_ring_count_totals(struct flow_parallel *p)
 {
 	os_lock(p->lock);
-	for (uint32_t i = 1; i < p->nr_lanes; i++) {
-		p->lanes[i].wants_totals = p->lanes[i].thread;
-		p->nr_to_total += p->lanes[i].wants_totals;
+	for (uint32_t i = 1; i < p->nr_workers; i++) {
+		p->workers[i].wants_totals = p->workers[i].thread;
+		p->nr_to_total += p->workers[i].wants_totals;
 	}
 	os_lock_wake_all(p->lock);
 	os_unlock(p->lock);
-	flow_totals(p->lanes[0].flow);
+	flow_totals(p->workers[0].flow);
 	os_lock(p->lock);
 	while (p->nr_to_total)
 		os_lock_wait(p->lock);
@@ -248,8 +248,8 @@ static void join_edge(struct flow_parallel *p, const struct flow_part *k)
 
 	if (p->opts.batch || !p->end.has_from || k->has_first_to != FLOW_TO_KNOWN)
 		return;
-	at = flow_kept_add_block(&p->joins, &p->end.from, once);
-	if (at == UINT32_MAX || !flow_kept_add_edge(&p->joins, at, k->first_to, 1))
+	at = flow_count_store_add_block(&p->joins, &p->end.from, once);
+	if (at == FLOW_NOT_STORED || !flow_count_store_add_edge(&p->joins, at, k->first_to, 1))
 		p->err = CLEW_NO_MEMORY;
 }
 
@@ -272,8 +272,8 @@ static void set_end(struct flow_parallel *p, struct flow_part *k)
 static void join(struct flow_parallel *p, struct flow_part *k)
 {
 	join_edge(p, k);
-	give_outs(p, p->end.lane, &p->end.rest);
-	give_outs(p, k->end.lane, &k->outs);
+	give_held(p, p->end.worker, &p->end.rest);
+	give_held(p, k->end.worker, &k->held);
 	set_end(p, k);
 }
 
@@ -283,7 +283,7 @@ struct flow *flow_ring_resume(struct flow_parallel *p)
 		return NULL;
 	flow_ring_hold(p);
 	if (flow_end_resume(&p->end))
-		return p->end.lane->flow;
+		return p->end.worker->flow;
 	p->err = CLEW_NO_MEMORY;
 	flow_ring_release(p);
 	return NULL;
@@ -291,15 +291,15 @@ struct flow *flow_ring_resume(struct flow_parallel *p)
 
 void flow_ring_suspend(struct flow_parallel *p)
 {
-	struct flow *f = p->end.lane->flow;
+	struct flow *f = p->end.worker->flow;
 
 	flow_deliver(f);
 	if (!p->err)
 		p->err = f->err;
-	flow_end_set(&p->end, p->end.lane);
-	p->end.lane->is_full = flow_wants_room(f);
+	flow_end_set(&p->end, p->end.worker);
+	p->end.worker->is_full = flow_wants_room(f);
 	if (!p->err)
-		p->err = flow_lane_put_fresh(p->end.lane) ? f->err : CLEW_NO_MEMORY;
+		p->err = flow_worker_put_fresh(p->end.worker) ? f->err : CLEW_NO_MEMORY;
 	flow_ring_release(p);
 }
 
@@ -312,7 +312,7 @@ static void decode_in_turn(struct flow_parallel *p, struct flow_part *k)
 	if (k->stage == FLOW_PART_DONE && k->err && !p->opts.batch)
 		p->err = k->err;
 	else if (k->stage == FLOW_PART_DONE)
-		flow_part_uncount(k->end.lane, k);
+		flow_part_uncount(k->end.worker, k);
 	f = flow_ring_resume(p);
 	if (f) {
 		flow_feed(f, k->in);
@@ -324,9 +324,9 @@ static void decode_in_turn(struct flow_parallel *p, struct flow_part *k)
 /** So much of the next parts that what comes of them finds room. */
 static void adapt(struct flow_parallel *p, const struct flow_part *k)
 {
-	size_t room = p->lanes[0].most_bytes / 2, most = p->parts[0].room / 2;
+	size_t room = p->workers[0].most_bytes / 2, most = p->parts[0].room / 2;
 	size_t bytes = bytes_left(&k->in);
-	size_t fit = k->outs.bytes ? (size_t)((uint64_t)bytes * room / k->outs.bytes) : most;
+	size_t fit = k->held.bytes ? (size_t)((uint64_t)bytes * room / k->held.bytes) : most;
 
 	if (k->is_too_much)
 		fit = bytes / 4;
@@ -369,42 +369,42 @@ static void join_ready(struct flow_parallel *p)
 	}
 }
 
-static void make_room_in(struct flow_parallel *p, struct flow_lane *l)
+static void make_room_in(struct flow_parallel *p, struct flow_worker *w)
 {
-	uint32_t epoch = l->flow->epoch;
-	bool is_end = l == p->end.lane;
-	struct flow *f = is_end ? flow_ring_resume(p) : l->flow;
+	uint32_t epoch = w->flow->epoch;
+	bool is_end = w == p->end.worker;
+	struct flow *f = is_end ? flow_ring_resume(p) : w->flow;
 
 	if (!f)
 		return;
 	if (!is_end || (f->from == FLOW_NO_BLOCK && f->last_edge.kind == FLOW_EDGE_NONE))
 		flow_make_room(f);
 	if (f->epoch != epoch)
-		l->shown.nr = l->fresh.nr = l->nr_known = 0;
+		w->shown.nr = w->fresh.nr = w->nr_known = 0;
 	if (is_end)
 		flow_ring_suspend(p);
-	l->is_full = false;
+	w->is_full = false;
 }
 
-/** In the caller's lane. @return false: none is ready. */
+/** In the caller's worker. @return false: none is ready. */
 static bool decode_oldest(struct flow_parallel *p)
 {
-	struct flow_lane *l = &p->lanes[0];
+	struct flow_worker *w = &p->workers[0];
 	struct flow_part *k;
 	bool is_direct;
 
 	os_lock(p->lock);
 	k = claim_oldest(p);
-	is_direct = l->is_direct;
+	is_direct = w->is_direct;
 	os_unlock(p->lock);
 	if (!k)
 		return false;
-	flow_part_decode(l, k);
+	flow_part_decode(w, k);
 	/* What the consumer has already cannot be decoded again. */
 	if (is_direct && k->err && !k->is_too_much && !p->err)
 		p->err = k->err;
 	os_lock(p->lock);
-	is_done(l, k);
+	is_done(w, k);
 	os_unlock(p->lock);
 	join_ready(p);
 	return true;
@@ -420,14 +420,15 @@ static bool has_done(const struct flow_parallel *p)
 	return false;
 }
 
-/** A lane whose cache is full waits for this: the parts that it decoded have to be joined first. */
+/** A worker with a full cache waits for this: the parts that it decoded have to be joined first.
+ */
 static void make_room(struct flow_parallel *p)
 {
 	bool is_full = false;
 
 	os_lock(p->lock);
-	for (uint32_t i = 0; i < p->nr_lanes; i++)
-		is_full |= p->lanes[i].is_full;
+	for (uint32_t i = 0; i < p->nr_workers; i++)
+		is_full |= p->workers[i].is_full;
 	os_unlock(p->lock);
 	if (!is_full)
 		return;
@@ -435,9 +436,9 @@ static void make_room(struct flow_parallel *p)
 	join_ready(p);
 	while (!p->err && has_done(p))
 		decode_oldest(p);
-	for (uint32_t i = 0; i < p->nr_lanes && !p->err; i++) {
-		if (p->lanes[i].is_full)
-			make_room_in(p, &p->lanes[i]);
+	for (uint32_t i = 0; i < p->nr_workers && !p->err; i++) {
+		if (p->workers[i].is_full)
+			make_room_in(p, &p->workers[i]);
 	}
 	flow_ring_release(p);
 }
@@ -447,7 +448,7 @@ static void help(struct flow_parallel *p)
 {
 	bool is_running;
 
-	if (!p->lanes[0].is_full && decode_oldest(p))
+	if (!p->workers[0].is_full && decode_oldest(p))
 		return;
 	os_lock(p->lock);
 	is_running = flow_ring_part(p, 0)->stage == FLOW_PART_RUNNING;

@@ -56,7 +56,7 @@ bool flow_here(struct flow *f)
 static void arrive(struct flow *f)
 {
 	if (f->from != FLOW_NO_BLOCK && !f->items && flow_here(f))
-		flow_went(f, f->from, f->at, (int32_t)f->step);
+		flow_count_target(f, f->from, f->at, (int32_t)f->step);
 	f->from = FLOW_NO_BLOCK;
 }
 
@@ -200,12 +200,13 @@ void flow_go_to(struct flow *f, uint64_t address, enum isa isa)
 
 void flow_run_to(struct flow *f, uint64_t end)
 {
+	const struct flow_span span = {f->pc, end, f->space, f->isa};
 	uint64_t readable;
 	uint32_t nr;
 
 	if (end <= f->pc)
 		return;
-	nr = flow_reach_count(&f->reach, &f->code, f->space, f->isa, f->pc, end, &readable);
+	nr = flow_insn_counter_count(&f->insn_counter, &f->code, &span, &readable);
 	flow_put_range(f, f->pc, readable, nr);
 	if (nr >= FLOW_MAX_BLOCK_INSNS)
 		f->front->lose(f, FLOW_NO_SYNC_BAD_IMAGE,

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "flow/etm/etm_flow.h"
+#include "flow/etm/etm_insns.h"
 #include "os/thread.h"
 
 enum { DEFAULT_CACHE = 32 << 20, MIN_CACHE = 1 << 20, MAX_LANES = 4 };
@@ -294,4 +295,10 @@ enum clew_err etm_decoding_step(struct etm_decoding *d, size_t lane)
 	}
 	c->fed.nr = 0;
 	return err;
+}
+
+const struct flow_insns *etm_unit_insns(const struct etm_unit *u)
+{
+	(void)u;
+	return &etm_insns;
 }

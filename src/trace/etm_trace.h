@@ -30,6 +30,14 @@ struct etm_unit {
 	const struct code_source *code;
 };
 
+/** What consumers of a unit's flow have to know of its protocol: has the trace times, and which
+ * instructions does it report? */
+static inline bool etm_unit_has_times(const struct etm_unit *u)
+{
+	return u->config.has_timestamps;
+}
+const struct flow_insns *etm_unit_insns(const struct etm_unit *u);
+
 /** What the frames of a run held beside the units' trace. */
 struct etm_frames {
 	struct cs_counts counts;

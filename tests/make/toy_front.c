@@ -64,16 +64,15 @@ static void build(struct flow_code *c, struct flow_block *ret)
 	ret->bytes = (uint32_t)(at - ret->start);
 }
 
-static uint32_t count(struct flow_code *c, uint32_t space, enum isa isa, uint64_t from, uint64_t to,
-		      uint64_t *ret_readable)
+static uint32_t count(struct flow_code *c, const struct flow_span *s, uint64_t *ret_readable)
 {
+	uint64_t at = s->from;
 	const uint8_t *insn;
 	uint32_t nr = 0;
 
-	(void)isa;
-	for (; from < to && (insn = insn_at(c, space, from)); nr++)
-		from += toy_bytes(*insn);
-	*ret_readable = from;
+	for (; at < s->to && (insn = insn_at(c, s->space, at)); nr++)
+		at += toy_bytes(*insn);
+	*ret_readable = at;
 	return nr;
 }
 

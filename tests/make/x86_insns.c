@@ -58,16 +58,15 @@ static void build(struct flow_code *c, struct flow_block *ret)
 	ret->bytes = (uint32_t)(at - ret->start);
 }
 
-static uint32_t count(struct flow_code *c, uint32_t space, enum isa isa, uint64_t from, uint64_t to,
-		      uint64_t *ret_readable)
+static uint32_t count(struct flow_code *c, const struct flow_span *s, uint64_t *ret_readable)
 {
+	uint64_t at = s->from;
 	uint32_t nr = 0;
 	struct insn i;
 
-	(void)isa;
-	for (; from < to && nr < FLOW_MAX_BLOCK_INSNS && x86_insn_at(c, space, from, &i); nr++)
-		from += i.bytes;
-	*ret_readable = from;
+	for (; at < s->to && nr < FLOW_MAX_BLOCK_INSNS && x86_insn_at(c, s->space, at, &i); nr++)
+		at += i.bytes;
+	*ret_readable = at;
 	return nr;
 }
 

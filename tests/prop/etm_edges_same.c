@@ -6,7 +6,7 @@
 #include "unit/tap.h"
 
 /*
- * Counting tells the same as batches: each snapshot below the folder that is named is decoded both
+ * Counting gives the same as batches: each snapshot below the folder that is named is decoded both
  * ways, and every run and branch must be there as often.
  */
 
@@ -120,7 +120,7 @@ static bool is_equal(const struct code_count *a, const struct code_count *b)
 	return a->a == b->a && a->b == b->b && a->nr == b->nr && a->nr_part == b->nr_part;
 }
 
-static void tell(const char *what, const struct code_count *e)
+static void report(const char *what, const struct code_count *e)
 {
 	printf("# %s %llx %llx: %llu, %llu passed\n", what, (unsigned long long)e->a,
 	       (unsigned long long)e->b, (unsigned long long)e->nr, (unsigned long long)e->nr_part);
@@ -133,9 +133,9 @@ static bool same_runs(const struct code_table *a, const struct code_table *b)
 	while (i < a->nr && i < b->nr && is_equal(&a->data[i], &b->data[i]))
 		i++;
 	if (i < a->nr)
-		tell("in batches", &a->data[i]);
+		report("in batches", &a->data[i]);
 	if (i < b->nr)
-		tell("counted", &b->data[i]);
+		report("counted", &b->data[i]);
 	return i == a->nr && i == b->nr;
 }
 
@@ -155,7 +155,7 @@ static uint64_t nr_of(const struct code_table *t, uint64_t from, uint64_t to)
 	return low < t->nr && t->data[low].a == from && t->data[low].b == to ? t->data[low].nr : 0;
 }
 
-/* A target that was told, and of which nothing ran any more, is no item of a batch. */
+/* A target that was traced, and of which nothing ran any more, is no item of a batch. */
 static bool same_branches(const struct code_table *batches, const struct code_table *counts)
 {
 	uint64_t in_batches = 0, in_counts = 0, from = 0, nr_known = 0;
@@ -166,7 +166,7 @@ static bool same_branches(const struct code_table *batches, const struct code_ta
 		if (e->b == CODE_ELSEWHERE || nr_of(counts, e->a, e->b) >= e->nr)
 			continue;
 		is_ok = false;
-		tell("in batches", e);
+		report("in batches", e);
 	}
 	vec_for_each (counts, e) {
 		uint64_t nr = nr_of(batches, e->a, e->b);
@@ -178,7 +178,7 @@ static bool same_branches(const struct code_table *batches, const struct code_ta
 			nr_known += e->nr - nr;
 		if (e->nr > nr && nr_known > nr_of(batches, e->a, CODE_ELSEWHERE)) {
 			is_ok = false;
-			tell("counted", e);
+			report("counted", e);
 		}
 	}
 	return is_ok && in_batches == in_counts;

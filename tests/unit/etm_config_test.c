@@ -29,7 +29,7 @@ static void refuses(struct etm_regs r, enum clew_err want, const char *word)
 	CHECK(err == want && diag.code == want && diag.what && strstr(diag.what, word) &&
 		      ret.id == 0x55,
 	      "refused: %s", word);
-	CHECK_EQ(etm_config_init(&ret, &r, NULL), want, "nobody has to ask why");
+	CHECK_EQ(etm_config_init(&ret, &r, NULL), want, "the reason is optional");
 }
 
 static void test_refused(void)
@@ -69,12 +69,12 @@ static void test_version(void)
 	struct etm_regs r = etm;
 	struct etm_config c = config_of(&r);
 
-	CHECK(c.version == 0x43 && !c.is_ete && c.id == 0x10, "TRCIDR1 tells of ETMv4.3");
+	CHECK(c.version == 0x43 && !c.is_ete && c.id == 0x10, "TRCIDR1 says ETMv4.3");
 	r.idr1 = 0x4100f400;
 	CHECK_EQ(config_of(&r).version, 0x40, "ETMv4.0");
 	r = ete;
 	c = config_of(&r);
-	CHECK(c.version == 0x50 && c.is_ete, "TRCDEVARCH tells of ETE 1.0");
+	CHECK(c.version == 0x50 && c.is_ete, "TRCDEVARCH says ETE 1.0");
 	r.devarch = 0x47735a13;
 	CHECK_EQ(config_of(&r).version, 0x53, "and 1.3");
 	r.traceidr = 0xffffff80 | 0x6f;

@@ -106,7 +106,7 @@ static uint64_t decode(void)
 	return nr;
 }
 
-/* More atoms wait than a batch has room for behind its last packet. */
+/* More atoms wait than a batch has room for after its last packet. */
 static void test_commit_of_thousands(void)
 {
 	begin(B_SELF, 4096, false, false);
@@ -159,7 +159,7 @@ static void test_exception_in_the_last_word(void)
 		 "an exception past the end of the code: that end is reported");
 }
 
-/* A byte turned round made an exception, and its address is the one behind a synchronisation. */
+/* A byte turned round made an exception, and its address is the one after a synchronisation. */
 static void test_exception_cut_by_sync(void)
 {
 	begin(B_SELF, 0, false, false);
@@ -280,7 +280,7 @@ static bool decodes_in_small_cache(bool is_counting)
 	return ok;
 }
 
-/* Execution is told to go to ever more places, each of which is a block, and the cache is cleared
+/* Execution goes to ever more places, each of which is a block, and the cache is cleared
  * no less than elsewhere. */
 static void test_many_addresses(bool is_counting, bool is_taken)
 {

@@ -106,7 +106,7 @@ static void test_exceptions(const struct etm_config *c)
 	CHECK_STR(etm_exception_name(c, 0x3ff), NULL, "a great type");
 	CHECK_STR(etm_exception_name(&m, 0xf), "SysTick", "M profile");
 	CHECK_STR(etm_exception_name(&m, 0x1a), "lockup", "the last of it");
-	CHECK_STR(etm_exception_name(&m, 0x1b), NULL, "none behind it");
+	CHECK_STR(etm_exception_name(&m, 0x1b), NULL, "none after it");
 }
 
 /** What --kind=NAMES marks, as names in a row. */

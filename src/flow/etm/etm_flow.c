@@ -5,7 +5,8 @@
 
 enum { MAX_EVENTS = 4 << 10 };
 
-void etm_flow_lose(struct etm_flow *f, enum flow_no_sync reason, const char *what)
+/** Go on at the next async. */
+static void lose_sync(struct etm_flow *f, enum flow_no_sync reason, const char *what)
 {
 	bool is_announced = reason == FLOW_NO_SYNC_DISCARD || reason == FLOW_NO_SYNC_OVERFLOW;
 
@@ -164,7 +165,7 @@ static void unsupported(struct etm_flow *f, const struct etm_packet *p)
 	if (!(*seen & bit))
 		flow_put_event(&f->flow, &e);
 	*seen |= bit;
-	etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "a packet that is not decoded");
+	lose_sync(f, FLOW_NO_SYNC_BAD_PACKET, "a packet that is not decoded");
 }
 
 static bool is_p0_of_kind(enum etm_kind kind)
@@ -179,7 +180,7 @@ static void run_packet(struct etm_flow *f, const struct etm_packet *p)
 	enum etm_kind kind = (enum etm_kind)p->kind;
 
 	if (f->has_pending && is_p0_of_kind(kind)) {
-		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "an exception without its address");
+		lose_sync(f, FLOW_NO_SYNC_BAD_PACKET, "an exception without its address");
 		return;
 	}
 	switch (kind) {
@@ -187,7 +188,7 @@ static void run_packet(struct etm_flow *f, const struct etm_packet *p)
 		if (!f->has_pending)
 			break;
 		/* The address after it is no exception's. */
-		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "an exception without its address");
+		lose_sync(f, FLOW_NO_SYNC_BAD_PACKET, "an exception without its address");
 		f->sync = ETM_WAIT_INFO;
 		f->packets.is_synced = true; /* by this one */
 		break;
@@ -197,16 +198,16 @@ static void run_packet(struct etm_flow *f, const struct etm_packet *p)
 	case NR_ETM_KINDS:
 		break;
 	case ETM_BAD:
-		etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, "reserved or malformed packet");
+		lose_sync(f, FLOW_NO_SYNC_BAD_PACKET, "reserved or malformed packet");
 		break;
 	case ETM_UNSUPPORTED:
 		unsupported(f, p);
 		break;
 	case ETM_DISCARD:
-		etm_flow_lose(f, FLOW_NO_SYNC_DISCARD, NULL);
+		lose_sync(f, FLOW_NO_SYNC_DISCARD, NULL);
 		break;
 	case ETM_OVERFLOW:
-		etm_flow_lose(f, FLOW_NO_SYNC_OVERFLOW, NULL);
+		lose_sync(f, FLOW_NO_SYNC_OVERFLOW, NULL);
 		break;
 	case ETM_TRACE_INFO:
 		add(f, p, ETM_EL_TRACE_INFO);
@@ -330,7 +331,7 @@ static void feed(struct flow *flow, struct bytes in)
 	struct etm_packet p;
 
 	for (;;) {
-		etm_straight(f, &in);
+		etm_fast_decode(f, &in);
 		if (flow->err || etm_packets_next(&f->packets, &in, &p))
 			break;
 		take_packet(f, &p);
@@ -357,13 +358,13 @@ static void restart(struct flow *flow)
 
 	etm_packets_reset(&f->packets, flow->offset);
 	if (f->sync == ETM_RUNNING)
-		etm_flow_lose(f, FLOW_NO_SYNC_RESET, NULL);
+		lose_sync(f, FLOW_NO_SYNC_RESET, NULL);
 	f->sync = ETM_WAIT_ASYNC;
 }
 
 static void lose(struct flow *flow, enum flow_no_sync reason, const char *what)
 {
-	etm_flow_lose(etm_flow_of(flow), reason, what);
+	lose_sync(etm_flow_of(flow), reason, what);
 }
 
 /* --- parts --- */
@@ -430,7 +431,7 @@ static bool init(struct flow *flow, const void *own)
 	f->opts = *(const struct etm_flow_opts *)own;
 	f->config = f->opts.config;
 	etm_packets_init(&f->packets, f->config);
-	etm_straight_init(f);
+	etm_fast_init(f);
 	return true;
 }
 

@@ -67,7 +67,7 @@ struct etm_flow {
 
 	bool has_context; /* of a part: one came */
 
-	uint8_t forms[256]; /* of headers, etm_straight.c */
+	uint8_t forms[256]; /* of headers, etm_fast.c */
 };
 
 static inline struct etm_flow *etm_flow_of(struct flow *f)
@@ -77,9 +77,10 @@ static inline struct etm_flow *etm_flow_of(struct flow *f)
 
 /* --- etm_walk.c: elements that are committed --- */
 
-/** @return false: the code or the stream does not fit; etm_flow_lose() was called. */
+/** @return false: the code or the stream does not fit; flow_front.lose() was called. */
 bool etm_walk_element(struct etm_flow *f, const struct etm_elem *e);
-/** What is only reported, whatever became of the instructions around it. */
+/** Elements without effect on execution (timestamp, cycle count, event): reported even after a
+ * cancel. */
 void etm_walk_note(struct etm_flow *f, const struct etm_elem *e);
 void etm_walk_forget(struct etm_flow *f);
 
@@ -92,19 +93,15 @@ bool etm_queue_mispredict(struct etm_flow *f);
 /** Perform what waits for the next P0 element; there is none in it. */
 void etm_queue_perform_rest(struct etm_flow *f);
 void etm_queue_drop(struct etm_flow *f, bool has_notes);
-/** The input is over: report notes, and transactions whose outcome is known, if that is certain. */
+/** End of input: report pending notes, and transactions that are certain to have committed or
+ * failed. */
 void etm_queue_end(struct etm_flow *f);
 
-/* --- etm_straight.c --- */
+/* --- etm_fast.c --- */
 
-void etm_straight_init(struct etm_flow *f);
-/** Take what can be taken straight from the bytes: none, some or all. */
-void etm_straight(struct etm_flow *f, struct bytes *in);
-
-/* --- etm_flow.c --- */
-
-/** Go on at the next async. */
-void etm_flow_lose(struct etm_flow *f, enum flow_no_sync reason, const char *what);
+void etm_fast_init(struct etm_flow *f);
+/** Decode fast what can be: none of @p in, some or all. */
+void etm_fast_decode(struct etm_flow *f, struct bytes *in);
 
 /** Instruction set at an address that came with @p is, in the context at hand. */
 static inline enum isa etm_isa_of(const struct etm_flow *f, uint8_t is)

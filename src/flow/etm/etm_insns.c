@@ -9,12 +9,11 @@
 
 enum { MAX_QUICK_INSNS = 1024 };
 
-/** One instruction, which may stand in two regions. @return its bytes; 0: not readable. */
-static unsigned int insn_at(struct flow_code *c, uint32_t space, enum isa isa, uint64_t addr,
-			    uint32_t *ret)
+/** It may stand in two regions. */
+static uint8_t read_insn(struct flow_code *c, uint32_t space, enum isa isa, uint64_t addr,
+			 uint8_t ret[FLOW_MAX_INSN_BYTES])
 {
 	unsigned int step = isa == ISA_T32 ? 2 : 4, nr = 0;
-	uint8_t bytes[4] = {0};
 	const uint8_t *p;
 
 	for (unsigned int want = step; nr < want; nr += step) {
@@ -22,10 +21,22 @@ static unsigned int insn_at(struct flow_code *c, uint32_t space, enum isa isa, u
 
 		if (left < step)
 			return 0;
-		memcpy(bytes + nr, p, step);
+		memcpy(ret + nr, p, step);
 		if (isa == ISA_T32 && !nr && t32_is_wide(p[1]))
 			want = 4;
 	}
+	return (uint8_t)nr;
+}
+
+/** One instruction. @return its bytes; 0: not readable. */
+static unsigned int insn_at(struct flow_code *c, uint32_t space, enum isa isa, uint64_t addr,
+			    uint32_t *ret)
+{
+	uint8_t bytes[FLOW_MAX_INSN_BYTES] = {0};
+	unsigned int nr = read_insn(c, space, isa, addr, bytes);
+
+	if (!nr)
+		return 0;
 	*ret = load_le32(bytes);
 	if (isa == ISA_T32)
 		*ret = *ret << 16 | *ret >> 16;
@@ -152,10 +163,12 @@ static uint32_t count_in(enum isa isa, const uint8_t *code, size_t left, uint64_
 	return nr;
 }
 
-static uint32_t count(struct flow_code *c, uint32_t space, enum isa isa, uint64_t from, uint64_t to,
-		      uint64_t *ret_readable)
+static uint32_t count(struct flow_code *c, const struct flow_span *s, uint64_t *ret_readable)
 {
-	uint64_t at = from;
+	const uint64_t to = s->to;
+	const uint32_t space = s->space;
+	const enum isa isa = s->isa;
+	uint64_t at = s->from;
 	uint32_t nr = 0, word;
 
 	while (at < to && nr < FLOW_MAX_BLOCK_INSNS) {
@@ -181,4 +194,24 @@ static struct flow_insn_bytes insn_bytes(enum isa isa)
 	return isa == ISA_T32 ? (struct flow_insn_bytes){2, 4} : (struct flow_insn_bytes){4, 4};
 }
 
-const struct flow_insns etm_insns = {.build = build, .count = count, .bytes = insn_bytes};
+/** SVC */
+static bool is_syscall(struct flow_code *c, uint32_t space, enum isa isa, uint64_t end)
+{
+	uint8_t b[FLOW_MAX_INSN_BYTES];
+	uint32_t word;
+
+	if (!read_insn(c, space, isa, end - (isa == ISA_T32 ? 2 : 4), b))
+		return false;
+	if (isa == ISA_T32)
+		return b[1] == 0xdf;
+	word = load_le32(b);
+	if (isa == ISA_A32)
+		return (word & 0x0f000000) == 0x0f000000 && word >> 28 != 0xf;
+	return (word & 0xffe0001f) == 0xd4000001;
+}
+
+const struct flow_insns etm_insns = {.build = build,
+				     .count = count,
+				     .bytes = insn_bytes,
+				     .read = read_insn,
+				     .is_syscall = is_syscall};

@@ -29,7 +29,7 @@ static bool is_empty(const struct etm_flow *f)
 
 static bool lose(struct etm_flow *f, const char *what)
 {
-	etm_flow_lose(f, FLOW_NO_SYNC_BAD_PACKET, what);
+	f->flow.front->lose(&f->flow, FLOW_NO_SYNC_BAD_PACKET, what);
 	return false;
 }
 
@@ -118,7 +118,7 @@ bool etm_queue_add(struct etm_flow *f, const struct etm_elem *e)
 	bool is_first_address = e->kind == ETM_EL_ADDRESS && is_empty(f);
 
 	/* Without speculation nothing waits but what belongs to the next P0 element; nor does an
-	 * address with nothing in front of it, as the straight way takes it. */
+	 * address with nothing in front of it, as the fast decoder takes it. */
 	if (!f->config->max_spec && (depth || is_first_address) && !f->nr_placeholders) {
 		uint32_t none = 0;
 

@@ -10,7 +10,7 @@ enum {
 
 static bool bad_image(struct etm_flow *f, const char *what)
 {
-	etm_flow_lose(f, FLOW_NO_SYNC_BAD_IMAGE, what);
+	f->flow.front->lose(&f->flow, FLOW_NO_SYNC_BAD_IMAGE, what);
 	return false;
 }
 
@@ -65,10 +65,29 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 	flow_put_event(&f->flow, &event);
 }
 
+static enum flow_cause cause_of(uint32_t number)
+{
+	switch (number) {
+	case ETM_EXC_CALL:
+		return FLOW_CAUSE_CALL;
+	case ETM_EXC_RESET:
+	case ETM_EXC_DEBUG_HALT:
+	case ETM_EXC_SYSTEM_ERROR:
+	case ETM_EXC_INSN_DEBUG:
+	case ETM_EXC_DATA_DEBUG:
+	case ETM_EXC_IRQ:
+	case ETM_EXC_FIQ:
+		return FLOW_CAUSE_ASYNC;
+	default:
+		return FLOW_CAUSE_OTHER;
+	}
+}
+
 static bool except(struct etm_flow *f, const struct etm_elem *e)
 {
 	struct flow_event event = {.kind = FLOW_EV_EXCEPTION,
 				   .number = e->a,
+				   .cause = (uint8_t)cause_of(e->a),
 				   .address = e->value,
 				   .el = f->flow.context.el,
 				   .is_target = e->e == BOTH};
@@ -230,8 +249,10 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 		b = &f->flow.blocks.all.data[f->flow.at];
 		next = b->start + b->bytes;
 		if (e->value - f->flow.pc < b->bytes)
-			nr = flow_code_count(&f->flow.code, f->flow.space, f->flow.isa, f->flow.pc,
-					     e->value, &end);
+			nr = flow_code_count(&f->flow.code,
+					     &(struct flow_span){f->flow.pc, e->value,
+								 f->flow.space, f->flow.isa},
+					     &end);
 		if (e->has_count && e->a == passed + b->nr_insns &&
 		    (is_branch(b) || (b->kind != INSN_PLAIN && next == e->value))) {
 			bool is_e = next != e->value || !may_go_on(b);

@@ -20,7 +20,7 @@ struct cs_demux {
 	uint64_t sought;   /* while not synced: where the search began */
 	uint8_t held[CS_FRAME_BYTES];
 	uint8_t nr_held; /* while not synced: how many 0xff came last, 3 at most */
-	void (*seen)(void *ctx, const struct cs_seen *s); /* NULL: nobody looks */
+	void (*seen)(void *ctx, const struct cs_seen *s); /* NULL: not wanted */
 	void *seen_ctx;
 	struct cs_slots slots;
 };
@@ -52,8 +52,8 @@ void cs_demux_watch(struct cs_demux *d, void (*seen)(void *ctx, const struct cs_
 	d->seen_ctx = ctx;
 }
 
-static void tell(struct cs_demux *d, enum cs_seen_kind kind, uint64_t offset, uint64_t size,
-		 const uint8_t *bytes)
+static void report(struct cs_demux *d, enum cs_seen_kind kind, uint64_t offset, uint64_t size,
+		   const uint8_t *bytes)
 {
 	const struct cs_seen s = {kind, d->slots.id, offset, size, bytes};
 
@@ -64,9 +64,9 @@ static void tell(struct cs_demux *d, enum cs_seen_kind kind, uint64_t offset, ui
 static void tell_rest(struct cs_demux *d)
 {
 	if (d->layout != CS_MEMORY && !d->is_synced)
-		tell(d, CS_SEEN_SKIPPED, d->sought, d->offset - d->sought, NULL);
+		report(d, CS_SEEN_SKIPPED, d->sought, d->offset - d->sought, NULL);
 	else if (d->nr_held)
-		tell(d, CS_SEEN_SKIPPED, d->frame_at, d->offset - d->frame_at, NULL);
+		report(d, CS_SEEN_SKIPPED, d->frame_at, d->offset - d->frame_at, NULL);
 }
 
 void cs_demux_restart(struct cs_demux *d, uint64_t offset)
@@ -130,20 +130,20 @@ static void stop(struct cs_demux *d, enum cs_event event, enum cs_event *ret)
 static bool take_aligned(struct cs_demux *d, const uint8_t *f, enum cs_event *ret)
 {
 	if (is_barrier(f)) {
-		tell(d, CS_SEEN_BARRIER, d->frame_at, CS_FRAME_BYTES, f);
+		report(d, CS_SEEN_BARRIER, d->frame_at, CS_FRAME_BYTES, f);
 		d->slots.counts.nr_barriers++;
 		stop(d, CS_BARRIER, ret);
 		return true;
 	}
 	if (is_broken(f)) {
-		tell(d, CS_SEEN_BROKEN, d->frame_at, CS_FRAME_BYTES, f);
+		report(d, CS_SEEN_BROKEN, d->frame_at, CS_FRAME_BYTES, f);
 		d->slots.counts.nr_lost++;
 		d->slots.counts.nr_skipped_bytes += CS_FRAME_BYTES;
 		stop(d, CS_LOST, ret);
 		return true;
 	}
 	d->broken = CS_DONE;
-	tell(d, CS_SEEN_FRAME, d->frame_at, CS_FRAME_BYTES, f);
+	report(d, CS_SEEN_FRAME, d->frame_at, CS_FRAME_BYTES, f);
 	return cs_slots_take_any(&d->slots, f, d->frame_at);
 }
 
@@ -190,9 +190,9 @@ static bool find_fsync(struct cs_demux *d, struct bytes *in)
 		d->slots.counts.nr_skipped_bytes++;
 		if (byte == 0x7f && d->nr_held == 3) {
 			d->slots.counts.nr_skipped_bytes -= FSYNC_BYTES;
-			tell(d, CS_SEEN_SKIPPED, d->sought, d->offset - d->sought - FSYNC_BYTES,
-			     NULL);
-			tell(d, CS_SEEN_FSYNC, d->offset - FSYNC_BYTES, FSYNC_BYTES, NULL);
+			report(d, CS_SEEN_SKIPPED, d->sought, d->offset - d->sought - FSYNC_BYTES,
+			       NULL);
+			report(d, CS_SEEN_FSYNC, d->offset - FSYNC_BYTES, FSYNC_BYTES, NULL);
 			d->nr_held = 0;
 			return true;
 		}
@@ -223,10 +223,10 @@ static void take_sync(struct cs_demux *d, enum cs_event *ret)
 	uint8_t second = d->held[d->nr_held - 1];
 
 	if (second == 0x7f && d->nr_held == FSYNC_BYTES && d->held[0] == 0xff) {
-		tell(d, CS_SEEN_FSYNC, d->frame_at, FSYNC_BYTES, NULL);
+		report(d, CS_SEEN_FSYNC, d->frame_at, FSYNC_BYTES, NULL);
 		d->nr_held = 0;
 	} else if (second == 0x7f && d->layout == CS_TPIU_HSYNC) {
-		tell(d, CS_SEEN_HSYNC, d->offset - 2, 2, NULL);
+		report(d, CS_SEEN_HSYNC, d->offset - 2, 2, NULL);
 		d->nr_held = (uint8_t)(d->nr_held - 2);
 	} else if (second != 0xff || d->nr_held != 2) {
 		lose_sync(d, ret);
@@ -242,7 +242,7 @@ static bool take_pair(struct cs_demux *d, enum cs_event *ret)
 	} else if (is_begun) {
 		lose_sync(d, ret);
 	} else if (d->nr_held == CS_FRAME_BYTES) {
-		tell(d, CS_SEEN_FRAME, d->frame_at, CS_FRAME_BYTES, d->held);
+		report(d, CS_SEEN_FRAME, d->frame_at, CS_FRAME_BYTES, d->held);
 		d->nr_held = 0;
 		return cs_slots_take_any(&d->slots, d->held, d->frame_at);
 	}
@@ -280,7 +280,7 @@ static bool feed_dstream(struct cs_demux *d, struct bytes *in, enum cs_event *re
 			n = bytes_left(in);
 		part.end = part.pos + n;
 		if (at == CS_DSTREAM_TRACE)
-			tell(d, CS_SEEN_FOOTER, d->offset, CS_DSTREAM_BLOCK - at, NULL);
+			report(d, CS_SEEN_FOOTER, d->offset, CS_DSTREAM_BLOCK - at, NULL);
 		if (at >= CS_DSTREAM_TRACE)
 			step(d, &part, n);
 		else if (!feed_tpiu(d, &part, ret))

@@ -12,7 +12,7 @@
  *
  *   byte 0 2 4 .. 14   bit 0 = 1: an ID (bits 7:1); 0: data, its bit 0 is in the frame's last byte
  *   byte 1 3 5 .. 13   data
- *   byte 15            bit k: of byte 2k; next to an ID, that the byte behind it still is the old
+ *   byte 15            bit k: of byte 2k; next to an ID, that the byte after it still is the old
  *                      ID's
  *
  * Spec: CoreSight Architecture Specification (IHI 0029), "Trace Formatter"; TPIU framing (FSYNC,
@@ -35,7 +35,7 @@ struct cs_mark {
 	unsigned int at;
 };
 
-/** What came of one source since it was last emptied. */
+/** Bytes of one source since it was last emptied. */
 struct cs_stream {
 	struct {
 		VEC(uint8_t);
@@ -100,16 +100,16 @@ struct cs_demux; /* about 1 KiB and the streams */
 struct cs_demux *cs_demux_new(enum cs_layout layout);
 void cs_demux_free(struct cs_demux *d);
 
-/** Be told of all there is in the input, which makes it slow. @p seen must not call back. */
+/** Report all there is in the input, which makes it slow. @p seen must not call back. */
 void cs_demux_watch(struct cs_demux *d, void (*seen)(void *ctx, const struct cs_seen *s),
 		    void *ctx);
 
-/** Forget the current ID and any half frame, whose bytes count as passed over: a new buffer begins
+/** Forget the current ID and any half frame, its bytes counted as passed over: a new buffer begins
  * at input offset @p offset. */
 void cs_demux_restart(struct cs_demux *d, uint64_t offset);
 
 /**
- * Take input until its end or an event. @p in's cursor moves to behind what was taken; a half frame
+ * Take input until its end or an event. @p in's cursor moves past what was taken; a half frame
  * is kept inside. *ret_offset: of the event, in input bytes. Any chunking gives the same streams.
  *
  * Large input: feed a piece, take what each stream got, cs_stream_clear() it, and so on. Memory is

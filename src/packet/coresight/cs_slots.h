@@ -4,13 +4,13 @@
 
 #include "packet/coresight/cs_frame.h"
 
-/* Frames whose begin is known -> bytes of each source. Internal to this room. */
+/* Frames with a known begin -> bytes of each source. Internal to this room. */
 
 enum { CS_NO_ID = 0xff };
 
 struct cs_slots {
 	uint8_t id;               /* of the next data byte; CS_NO_ID: not known */
-	struct cs_stream *stream; /* of id; NULL: nobody's bytes, counted in *unclaimed */
+	struct cs_stream *stream; /* of id; NULL: bytes without an owner, counted in *unclaimed */
 	uint64_t *unclaimed;
 	struct cs_stream *streams[CS_NR_IDS];
 	struct cs_counts counts;
@@ -20,7 +20,7 @@ struct cs_slots {
 void cs_slots_forget(struct cs_slots *s);
 
 /**
- * Frames at @p frames, whose first is at input @p offset, until one with 0xff where an ID may be:
+ * Frames at @p frames, the first at input @p offset, until one with 0xff where an ID may be:
  * part of a sync, if anything good. *ret: how many were taken. @return false: out of memory.
  */
 bool cs_slots_take(struct cs_slots *s, const uint8_t *frames, size_t nr, uint64_t offset,

@@ -23,7 +23,7 @@ struct etm_config {
 	uint8_t id;      /* trace ID, 0x01-0x6f */
 	uint8_t version; /* major << 4 | minor: 0x40-0x46, ETE 0x50, 0x51, 0x53 */
 	bool is_ete;
-	bool is_m_profile;             /* of the core: no register tells, the caller sets it */
+	bool is_m_profile;             /* of the core: no register says so, the caller sets it */
 	uint8_t cid_bytes, vmid_bytes; /* 0, 1, 2, 4 */
 	uint8_t cc_bits;               /* a cycle count's */
 	uint32_t max_spec; /* P0 elements that may wait uncommitted, capped at ETM_MAX_SPEC */

@@ -9,7 +9,7 @@
 const struct etm_header etm_headers[256] = {
 	[0x00]          = HEADER(ASYNC,               EXTENSION,       NONE,  0x40), /* 00 .. 80; 03 discard; 05 overflow */
 	[0x01]          = HEADER(TRACE_INFO,          TRACE_INFO,      NONE,  0x40), /* PLCTL+ [INFO] [KEY] [SPEC] [CYCT] [WNDW] */
-	[0x02 ... 0x03] = HEADER(TIMESTAMP,           TIMESTAMP,       NONE,  0x40), /* up to 9 bytes; 03: a cycle count behind */
+	[0x02 ... 0x03] = HEADER(TIMESTAMP,           TIMESTAMP,       NONE,  0x40), /* up to 9 bytes; 03: then a cycle count */
 	[0x04]          = HEADER(TRACE_ON,            NONE,            NONE,  0x40),
 	[0x05]          = HEADER(FUNC_RET,            NONE,            NONE,  0x42), /* v8-M */
 	[0x06]          = HEADER(EXCEPT,              EXCEPTION,       NONE,  0x40), /* ETE: PE_RESET, TRANS_FAIL too */

@@ -282,7 +282,7 @@ static enum got match_address(const struct etm_packets *p, struct etm_packet *re
 	return GOT_IT;
 }
 
-/** The address that @p form names, without the context behind it. */
+/** The address that @p form names, without the context after it. */
 static enum got address(const struct etm_packets *p, enum etm_form form, struct bytes *b,
 			struct etm_packet *ret)
 {
@@ -384,7 +384,7 @@ static enum got payload(const struct etm_packets *p, const struct etm_header *h,
 	return GOT_BAD;
 }
 
-/** What a whole packet changes for those behind it. */
+/** What a whole packet changes for those after it. */
 static void take(struct etm_packets *p, const struct etm_packet *k)
 {
 	switch (k->kind) {
@@ -462,7 +462,7 @@ static void deliver(struct etm_packets *p, enum got got, uint64_t bytes, struct 
 	take(p, ret);
 }
 
-/** @return whether @p in has the end of one; the cursor then stands behind it. */
+/** @return whether @p in has the end of one; the cursor is then after it. */
 static bool find_async(struct etm_packets *p, struct bytes *in)
 {
 	uint8_t byte;
@@ -482,15 +482,15 @@ static void drop_held(struct etm_packets *p, size_t n)
 	memmove(p->held, p->held + n, p->nr_held);
 }
 
-static enum clew_err told(struct etm_packets *p, enum etm_kind kind, uint64_t bytes,
-			  struct etm_packet *ret)
+static enum clew_err report(struct etm_packets *p, enum etm_kind kind, uint64_t bytes,
+			    struct etm_packet *ret)
 {
 	*ret = (struct etm_packet){.kind = (uint8_t)kind};
 	deliver(p, GOT_IT, bytes, ret);
 	return CLEW_OK;
 }
 
-/** What was skipped is told of first, then the async. */
+/** Report what was skipped first, then the async. */
 static enum clew_err resync(struct etm_packets *p, struct bytes *in, struct etm_packet *ret)
 {
 	struct bytes held = bytes_of(p->held, p->nr_held);
@@ -506,8 +506,8 @@ static enum clew_err resync(struct etm_packets *p, struct bytes *in, struct etm_
 	}
 	skipped = p->nr_skipped - ASYNC_BYTES;
 	p->nr_skipped = skipped ? ASYNC_BYTES : 0;
-	return skipped ? told(p, ETM_NOT_SYNCED, skipped, ret)
-		       : told(p, ETM_ASYNC, ASYNC_BYTES, ret);
+	return skipped ? report(p, ETM_NOT_SYNCED, skipped, ret)
+		       : report(p, ETM_ASYNC, ASYNC_BYTES, ret);
 }
 
 /** Complete a packet that the input before cut. */
@@ -562,8 +562,8 @@ enum clew_err etm_packets_finish(struct etm_packets *p, struct etm_packet *ret)
 	p->nr_held = 0;
 	p->nr_skipped = 0;
 	if (held)
-		return told(p, ETM_INCOMPLETE, held, ret);
-	return skipped ? told(p, ETM_NOT_SYNCED, skipped, ret) : CLEW_END;
+		return report(p, ETM_INCOMPLETE, held, ret);
+	return skipped ? report(p, ETM_NOT_SYNCED, skipped, ret) : CLEW_END;
 }
 
 void etm_packets_init(struct etm_packets *p, const struct etm_config *config)

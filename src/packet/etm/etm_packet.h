@@ -83,7 +83,7 @@ struct etm_context {
 	bool has_payload; /* false: header 80, nothing changed */
 	uint8_t el;
 	bool sf, ns, nse;
-	bool has_vmid, has_cid; /* told; else as before */
+	bool has_vmid, has_cid; /* traced; else as before */
 	uint32_t vmid, cid;
 };
 
@@ -153,7 +153,7 @@ struct etm_packets {
 
 void etm_packets_init(struct etm_packets *p, const struct etm_config *config);
 
-/** An address was told: later ones may be short for it. */
+/** Push onto the history of addresses that short packets refer to. */
 static inline void etm_packets_remember(struct etm_packets *p, uint64_t address, uint8_t is)
 {
 	p->history[2] = p->history[1];

@@ -112,7 +112,7 @@ static bool depth(struct parser *p, uint32_t missing, uint32_t *ret)
 	return true;
 }
 
-/* "+o-l": single letters behind signs. */
+/* "+o-l": single letters after signs. */
 static bool flags(struct parser *p, uint32_t *plus, uint32_t *minus)
 {
 	for (;;) {
@@ -131,11 +131,11 @@ static bool flags(struct parser *p, uint32_t *plus, uint32_t *minus)
 
 static void note_idle(struct itrace_opts *o, char letter)
 {
-	size_t nr = strlen(o->idle);
+	size_t nr = strlen(o->ignored);
 
-	if (!strchr(o->idle, letter) && nr + 1 < sizeof(o->idle)) {
-		o->idle[nr] = letter;
-		o->idle[nr + 1] = '\0';
+	if (!strchr(o->ignored, letter) && nr + 1 < sizeof(o->ignored)) {
+		o->ignored[nr] = letter;
+		o->ignored[nr + 1] = '\0';
 	}
 }
 

@@ -34,7 +34,7 @@ struct itrace_opts {
 	uint64_t nr_skipped;                /* s: events left out at the start */
 	uint32_t errors_plus, errors_minus; /* e's flags: bit 0 'a' ... bit 25 'z' */
 	/* Asked for, without a meaning for ETM: its letters, each once. */
-	char idle[24];
+	char ignored[24];
 };
 
 /** What is made when nothing was asked for: @p is_sampled: instructions every 100 us, branches and

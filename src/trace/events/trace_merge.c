@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/mem.h"
-#include "trace/events/etm_events_impl.h"
+#include "trace/events/trace_events_impl.h"
 
 /*
  * Units side by side, in order of time. What a unit's decoder delivers waits here until it is the
- * earliest: from one timestamp to the next all has the time of the first one; what is in front of
+ * earliest: from one timestamp to the next all has the time of the first one; what precedes
  * a unit's first timestamp goes with that. A time that is less than the one before it counts as
  * that one.
  *
- * A lane's next piece is decoded when one of its units has nothing that waits. In a lane of several
- * units, one that has been silent for PATIENCE pieces is not waited for, nor any where the lane
- * holds its share of MAX_HELD_BYTES: this bounds memory, and what such a unit tells later may come
- * late. So is a unit's first timestamp: without it, what is there comes before all others.
+ * A stream's next piece is decoded when one of its units has nothing that waits. In a stream of
+ * several units, one that has been silent for PATIENCE pieces is not waited for, nor any where the
+ * stream holds its share of MAX_HELD_BYTES: this bounds memory, and what such a unit reports later
+ * may come late. So is a unit's first timestamp: without it, what is there comes before all others.
  */
 enum {
 	PATIENCE = 64,
-	MAX_HELD_BYTES = 32 << 20,  /* of all lanes, */
-	MAX_LANE_BYTES = 4 << 20,   /* of one, */
-	MIN_LANE_BYTES = 512 << 10, /* however many there are: some piece of trace makes as much */
+	MAX_HELD_BYTES = 32 << 20,  /* of all streams, */
+	MAX_STREAM_BYTES = 4 << 20, /* of one, */
+	MIN_STREAM_BYTES =
+		512 << 10, /* however many there are: some piece of trace makes as much */
 };
 
 /** Blocks of one unit in one epoch: those of a batch live only for the call. */
@@ -41,34 +42,34 @@ struct waiting { /* of one unit */
 	struct held *first, **last;
 	struct blocks *blocks;   /* of its decoder's epoch; NULL: none yet */
 	uint64_t key;            /* time of the next item */
-	uint64_t next_key;       /* of what is behind it, as far as it was told */
-	uint64_t met_at, fed_at; /* pieces of its lane when it first, and last, had something */
-	uint32_t lane;
+	uint64_t next_key;       /* of what follows it, as far as decoded */
+	uint64_t met_at, fed_at; /* pieces of its stream when it first, and last, had something */
+	uint32_t stream;
 	bool is_met, has_key, is_in_heap;
 };
 
-struct lane {
+struct stream {
 	VEC(uint32_t); /* units that were met */
 	uint64_t nr_pieces, held_bytes;
 	bool is_over;
 };
 
-struct etm_merge {
-	struct etm_events *events;
+struct trace_merge {
+	struct trace_events *events;
 	struct etm_decoding *decoding;
 	struct waiting *units;
-	struct lane *lanes;
-	size_t nr_lanes;
+	struct stream *streams;
+	size_t nr_streams;
 	uint32_t *heap; /* units that have something, the earliest first */
 	size_t nr_heap;
-	uint32_t lane; /* whose piece is being decoded */
+	uint32_t stream; /* a piece of it is being decoded */
 	bool is_filled, is_ns;
 	struct etm_decode_opts plain; /* the events' own */
 };
 
 /* --- keys --- */
 
-static uint64_t key_of(const struct etm_merge *m, size_t unit, uint64_t ticks)
+static uint64_t key_of(const struct trace_merge *m, size_t unit, uint64_t ticks)
 {
 	struct etm_trace *t = m->events->trace;
 	uint64_t ns;
@@ -88,7 +89,7 @@ static const struct flow_event *timestamp_at(const struct held *h, size_t i)
 	return e->kind == FLOW_EV_TIMESTAMP && e->value ? e : NULL;
 }
 
-static void find_first_key(const struct etm_merge *m, size_t unit, const struct held *h)
+static void find_first_key(const struct trace_merge *m, size_t unit, const struct held *h)
 {
 	struct waiting *w = &m->units[unit];
 
@@ -104,14 +105,14 @@ static void find_first_key(const struct etm_merge *m, size_t unit, const struct 
 
 /* --- the heap --- */
 
-static bool is_before(const struct etm_merge *m, uint32_t a, uint32_t b)
+static bool is_before(const struct trace_merge *m, uint32_t a, uint32_t b)
 {
 	uint64_t x = m->units[a].key, y = m->units[b].key;
 
 	return x != y ? x < y : a < b;
 }
 
-static void swap(struct etm_merge *m, size_t i, size_t j)
+static void swap(struct trace_merge *m, size_t i, size_t j)
 {
 	uint32_t unit = m->heap[i];
 
@@ -119,7 +120,7 @@ static void swap(struct etm_merge *m, size_t i, size_t j)
 	m->heap[j] = unit;
 }
 
-static void sift_down(struct etm_merge *m)
+static void sift_down(struct trace_merge *m)
 {
 	for (size_t i = 0, least;; i = least) {
 		least = 2 * i + 1;
@@ -133,7 +134,7 @@ static void sift_down(struct etm_merge *m)
 	}
 }
 
-static void heap_add(struct etm_merge *m, uint32_t unit)
+static void heap_add(struct trace_merge *m, uint32_t unit)
 {
 	size_t i = m->nr_heap++;
 
@@ -142,7 +143,7 @@ static void heap_add(struct etm_merge *m, uint32_t unit)
 		swap(m, i, (i - 1) / 2);
 }
 
-static void heap_remove_first(struct etm_merge *m)
+static void heap_remove_first(struct trace_merge *m)
 {
 	m->heap[0] = m->heap[--m->nr_heap];
 	sift_down(m);
@@ -219,23 +220,23 @@ static struct held *hold(struct waiting *w, const struct flow_batch *b)
 	return h;
 }
 
-static bool meet(struct etm_merge *m, uint32_t unit)
+static bool meet(struct trace_merge *m, uint32_t unit)
 {
 	struct waiting *w = &m->units[unit];
-	struct lane *l = &m->lanes[m->lane];
+	struct stream *s = &m->streams[m->stream];
 
-	w->fed_at = l->nr_pieces;
+	w->fed_at = s->nr_pieces;
 	if (w->is_met)
 		return true;
 	w->is_met = true;
-	w->lane = m->lane;
-	w->met_at = l->nr_pieces;
-	return vec_push(l, unit);
+	w->stream = m->stream;
+	w->met_at = s->nr_pieces;
+	return vec_push(s, unit);
 }
 
 static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
-	struct etm_merge *m = ctx;
+	struct trace_merge *m = ctx;
 	struct waiting *w = &m->units[unit];
 	struct held *h = hold(w, b);
 
@@ -243,82 +244,82 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch 
 		return CLEW_NO_MEMORY;
 	*w->last = h;
 	w->last = &h->next;
-	m->lanes[m->lane].held_bytes += h->bytes;
+	m->streams[m->stream].held_bytes += h->bytes;
 	find_first_key(m, unit, h);
 	return meet(m, (uint32_t)unit) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
 static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
-	const struct etm_decode_opts *o = &((const struct etm_merge *)ctx)->plain;
+	const struct etm_decode_opts *o = &((const struct trace_merge *)ctx)->plain;
 
 	return o->trouble(o->ctx, what, number, offset);
 }
 
 static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
-	const struct etm_decode_opts *o = &((const struct etm_merge *)ctx)->plain;
+	const struct etm_decode_opts *o = &((const struct trace_merge *)ctx)->plain;
 
 	return o->unit_end(o->ctx, unit, flow);
 }
 
 /* --- decoding ahead --- */
 
-static bool is_full(const struct etm_merge *m, const struct lane *l)
+static bool is_full(const struct trace_merge *m, const struct stream *s)
 {
-	size_t share = MAX_HELD_BYTES / m->nr_lanes;
+	size_t share = MAX_HELD_BYTES / m->nr_streams;
 
-	if (share > MAX_LANE_BYTES)
-		share = MAX_LANE_BYTES;
-	return l->held_bytes >= (share > MIN_LANE_BYTES ? share : MIN_LANE_BYTES);
+	if (share > MAX_STREAM_BYTES)
+		share = MAX_STREAM_BYTES;
+	return s->held_bytes >= (share > MIN_STREAM_BYTES ? share : MIN_STREAM_BYTES);
 }
 
-static bool is_ready(const struct etm_merge *m, struct waiting *w, const struct lane *l)
+static bool is_ready(const struct trace_merge *m, struct waiting *w, const struct stream *s)
 {
-	if (!w->has_key && (l->is_over || l->nr_pieces - w->met_at >= PATIENCE || is_full(m, l)))
-		w->has_key = true; /* nobody tells: before all others */
+	if (!w->has_key && (s->is_over || s->nr_pieces - w->met_at >= PATIENCE || is_full(m, s)))
+		w->has_key = true; /* unknown: before all others */
 	return w->first && w->has_key;
 }
 
 /** Has the next piece to come before the earliest of what waits is known? */
-static bool needs_piece(const struct etm_merge *m, const struct lane *l)
+static bool needs_piece(const struct trace_merge *m, const struct stream *s)
 {
 	bool has_some = false, needs = false;
 
-	if (l->is_over)
+	if (s->is_over)
 		return false;
-	for (size_t i = 0; i < l->nr; i++) {
-		struct waiting *w = &m->units[l->data[i]];
+	for (size_t i = 0; i < s->nr; i++) {
+		struct waiting *w = &m->units[s->data[i]];
 
-		if (is_ready(m, w, l))
+		if (is_ready(m, w, s))
 			has_some = true;
-		else if (l->nr_pieces - w->fed_at < PATIENCE)
+		else if (s->nr_pieces - w->fed_at < PATIENCE)
 			needs = true;
 	}
-	return !has_some || (needs && !is_full(m, l));
+	return !has_some || (needs && !is_full(m, s));
 }
 
-/** Decode until each unit of the lane has something, or need not. */
-static enum clew_err fill(struct etm_merge *m, uint32_t lane)
+/** Decode until each unit of the stream has something, or need not. */
+static enum clew_err fill(struct trace_merge *m, uint32_t stream)
 {
-	struct lane *l = &m->lanes[lane];
+	struct stream *s = &m->streams[stream];
 	enum clew_err err = CLEW_OK;
 
-	m->lane = lane;
-	while (!err && needs_piece(m, l)) {
-		l->nr_pieces++;
-		err = etm_decoding_step(m->decoding, lane);
+	m->stream = stream;
+	while (!err && needs_piece(m, s)) {
+		s->nr_pieces++;
+		err = etm_decoding_step(m->decoding, stream);
 		if (err == CLEW_END) {
-			l->is_over = true;
+			s->is_over = true;
 			err = CLEW_OK;
 		}
 	}
-	for (size_t i = 0; i < l->nr; i++) {
-		struct waiting *w = &m->units[l->data[i]];
+	for (size_t i = 0; i < s->nr; i++) {
+		struct waiting *w = &m->units[s->data[i]];
 
-		if (!w->is_in_heap && is_ready(m, w, l)) {
+		if (!w->is_in_heap && is_ready(m, w, s)) {
 			w->is_in_heap = true;
-			heap_add(m, l->data[i]);
+			heap_add(m, s->data[i]);
 		}
 	}
 	return err;
@@ -337,7 +338,7 @@ static bool is_run(const struct held *h, size_t i)
 	return e->kind == FLOW_EV_RANGE && e->count;
 }
 
-/** Does it only tell of what comes behind it? */
+/** Does it only describe what follows it? */
 static bool is_passive(const struct held *h, size_t i)
 {
 	const uint32_t passive = 1u << FLOW_EV_CONTEXT | 1u << FLOW_EV_TIMESTAMP |
@@ -352,7 +353,7 @@ static bool is_passive(const struct held *h, size_t i)
  * lies between them, the first part of the next block, that execution came there, goes with the
  * branch.
  */
-static size_t end_of_key(const struct etm_merge *m, uint32_t unit)
+static size_t end_of_key(const struct trace_merge *m, uint32_t unit)
 {
 	struct waiting *w = &m->units[unit];
 	const struct held *h = w->first;
@@ -384,7 +385,7 @@ static void drop_first(struct waiting *w)
 }
 
 /** What the earliest unit has up to its next time. */
-static enum clew_err run_first(struct etm_merge *m)
+static enum clew_err run_first(struct trace_merge *m)
 {
 	uint32_t unit = m->heap[0];
 	struct waiting *w = &m->units[unit];
@@ -395,16 +396,16 @@ static enum clew_err run_first(struct etm_merge *m)
 				     .blocks = h->blocks->all.data,
 				     .events = h->events,
 				     .epoch = h->blocks->epoch};
-	struct etm_synth *synth = &m->events->synths[unit];
-	enum clew_err err = etm_synth_batch(synth, &b);
+	struct trace_synth *synth = &m->events->synths[unit];
+	enum clew_err err = trace_synth_batch(synth, &b);
 
 	if (!err && end < h->nr && is_run(h, end))
-		err = etm_synth_arrive(synth, &b, h->items[end]);
+		err = trace_synth_arrive(synth, &b, h->items[end]);
 	if (end < h->nr)
 		w->key = w->next_key;
 	h->at = end;
 	if (end == h->nr) {
-		m->lanes[w->lane].held_bytes -= h->bytes;
+		m->streams[w->stream].held_bytes -= h->bytes;
 		drop_first(w);
 	}
 	if (w->first) {
@@ -413,20 +414,20 @@ static enum clew_err run_first(struct etm_merge *m)
 	}
 	w->is_in_heap = false;
 	heap_remove_first(m);
-	return err ? err : fill(m, w->lane);
+	return err ? err : fill(m, w->stream);
 }
 
-static enum clew_err fill_all(struct etm_merge *m)
+static enum clew_err fill_all(struct trace_merge *m)
 {
 	enum clew_err err = CLEW_OK;
 
-	for (uint32_t i = 0; !err && i < m->nr_lanes; i++)
+	for (uint32_t i = 0; !err && i < m->nr_streams; i++)
 		err = fill(m, i);
 	m->is_filled = true;
 	return err;
 }
 
-enum clew_err etm_merge_until(struct etm_merge *m, uint64_t time)
+enum clew_err trace_merge_until(struct trace_merge *m, uint64_t time)
 {
 	enum clew_err err = m->is_filled ? CLEW_OK : fill_all(m);
 
@@ -435,7 +436,7 @@ enum clew_err etm_merge_until(struct etm_merge *m, uint64_t time)
 	return err;
 }
 
-enum clew_err etm_merge_rest(struct etm_merge *m)
+enum clew_err trace_merge_rest(struct trace_merge *m)
 {
 	enum clew_err err = m->is_filled ? CLEW_OK : fill_all(m);
 
@@ -448,11 +449,11 @@ enum clew_err etm_merge_rest(struct etm_merge *m)
 
 static bool has_timestamps(const struct etm_unit *u)
 {
-	return u->is_decodable && u->config.has_timestamps;
+	return u->is_decodable && etm_unit_has_times(u);
 }
 
 /** Can all units' times be compared with the recorded ones? */
-static bool is_in_ns(const struct etm_events *e)
+static bool is_in_ns(const struct trace_events *e)
 {
 	struct etm_trace *t = e->trace;
 	uint64_t ns;
@@ -475,7 +476,7 @@ static size_t nr_timestamped(const struct etm_trace *t)
 	return nr;
 }
 
-static enum clew_err init(struct etm_merge *m, const struct etm_decode_opts *opts)
+static enum clew_err init(struct trace_merge *m, const struct etm_decode_opts *opts)
 {
 	struct etm_trace *t = m->events->trace;
 	struct etm_decode_opts mine = *opts;
@@ -490,22 +491,22 @@ static enum clew_err init(struct etm_merge *m, const struct etm_decode_opts *opt
 	err = etm_decoding_new(&m->decoding, t, &mine);
 	if (err || !m->decoding)
 		return err;
-	m->nr_lanes = etm_decoding_lanes(m->decoding);
-	m->lanes = mem_calloc(m->nr_lanes + 1, sizeof(*m->lanes));
+	m->nr_streams = etm_decoding_lanes(m->decoding);
+	m->streams = mem_calloc(m->nr_streams + 1, sizeof(*m->streams));
 	m->units = mem_calloc(t->nr_units + 1, sizeof(*m->units));
 	m->heap = mem_calloc(t->nr_units + 1, sizeof(*m->heap));
-	if (!m->lanes || !m->units || !m->heap)
+	if (!m->streams || !m->units || !m->heap)
 		return CLEW_NO_MEMORY;
 	for (size_t i = 0; i < t->nr_units; i++)
 		m->units[i].last = &m->units[i].first;
 	return CLEW_OK;
 }
 
-enum clew_err etm_merge_new(struct etm_merge **ret, struct etm_events *e,
-			    const struct etm_decode_opts *opts)
+enum clew_err trace_merge_new(struct trace_merge **ret, struct trace_events *e,
+			      const struct etm_decode_opts *opts)
 {
 	bool is_ns = is_in_ns(e);
-	struct etm_merge *m;
+	struct trace_merge *m;
 	enum clew_err err;
 
 	*ret = NULL;
@@ -518,18 +519,18 @@ enum clew_err etm_merge_new(struct etm_merge **ret, struct etm_events *e,
 	m->is_ns = is_ns;
 	err = init(m, opts);
 	if (err || !m->decoding)
-		etm_merge_free(m);
+		trace_merge_free(m);
 	else
 		*ret = m;
 	return err;
 }
 
-bool etm_merge_is_with_recorded(const struct etm_merge *m)
+bool trace_merge_is_with_recorded(const struct trace_merge *m)
 {
 	return m->is_ns;
 }
 
-void etm_merge_free(struct etm_merge *m)
+void trace_merge_free(struct trace_merge *m)
 {
 	if (!m)
 		return;
@@ -539,10 +540,10 @@ void etm_merge_free(struct etm_merge *m)
 			drop_first(&m->units[i]);
 		blocks_put(m->units[i].blocks);
 	}
-	for (size_t i = 0; m->lanes && i < m->nr_lanes; i++)
-		vec_done(&m->lanes[i]);
+	for (size_t i = 0; m->streams && i < m->nr_streams; i++)
+		vec_done(&m->streams[i]);
 	mem_free(m->units);
-	mem_free(m->lanes);
+	mem_free(m->streams);
 	mem_free(m->heap);
 	mem_free(m);
 }

@@ -5,11 +5,11 @@
 #include "packet/etm/etm_headers.h"
 
 /*
- * The packets that nearly all of a trace consists of, straight from its bytes: atoms, and addresses
+ * The packets that nearly all of a trace consists of, decoded fast: atoms, and addresses
  * without a context, of a unit that does not speculate. They are taken by whole paths
  * (flow_paths.h) where one is known or can be walked, else packet by packet; whatever else comes is
  * left to etm_packets_next(). Everything here has its plain counterpart in etm_walk.c;
- * tests/prop/etm_straight_test holds both to the same output.
+ * tests/prop/etm_fast_test holds both to the same output.
  */
 
 enum {
@@ -54,7 +54,7 @@ static const struct form forms[2][NR_FORMS][2] = {
 };
 /* clang-format on */
 
-void etm_straight_init(struct etm_flow *f)
+void etm_fast_init(struct etm_flow *f)
 {
 	struct flow_rules *r = &f->flow.rules;
 
@@ -80,7 +80,7 @@ void etm_straight_init(struct etm_flow *f)
 	}
 }
 
-static bool may_go_straight(const struct etm_flow *f)
+static bool may_decode_fast(const struct etm_flow *f)
 {
 	const struct etm_packets *p = &f->packets;
 
@@ -302,7 +302,7 @@ static void take_odd_path(struct etm_flow *f, struct scan *s)
 		flow_leave(&f->flow, flow_path_items(&f->flow.paths, p)[more->nr_items - 1] >> 1);
 }
 
-/** Behind an indirect branch, and atoms come: it went to where the return stack says. */
+/** Atoms follow an indirect branch: its target is on the return stack. */
 static bool pop(struct etm_flow *f, struct scan *s)
 {
 	if (!f->flow.is_popping || !f->flow.stack_nr || !(s->rest || s->pos[0] >= FIRST_ATOMS))
@@ -314,7 +314,7 @@ static bool pop(struct etm_flow *f, struct scan *s)
 	f->flow.stack_nr--;
 	f->flow.is_popping = f->flow.needs_address = false;
 	if (!f->flow.items)
-		flow_went(&f->flow, f->flow.from, s->at, (int32_t)f->flow.step);
+		flow_count_target(&f->flow, f->flow.from, s->at, (int32_t)f->flow.step);
 	f->flow.from = FLOW_NO_BLOCK;
 	return true;
 }
@@ -369,17 +369,17 @@ static bool step_all(struct etm_flow *f, struct flow_letter a)
 /** Where an indirect branch went, if it is one of the first few places it ever went to. */
 static inline bool known_target(struct etm_flow *f, uint64_t address, enum isa isa)
 {
-	struct flow_ways *w;
+	struct flow_targets *t;
 
 	if (f->flow.from == FLOW_NO_BLOCK)
 		return false;
-	w = &f->flow.blocks.ways.data[f->flow.blocks.links.data[f->flow.from].other];
-	for (unsigned int i = 0; i < FLOW_NR_WAYS && w->to[i] != FLOW_NO_BLOCK; i++) {
-		const struct flow_block *t = &f->flow.blocks.all.data[w->to[i]];
+	t = &f->flow.blocks.targets.data[f->flow.blocks.links.data[f->flow.from].other];
+	for (unsigned int i = 0; i < FLOW_NR_TARGETS && t->to[i] != FLOW_NO_BLOCK; i++) {
+		const struct flow_block *to = &f->flow.blocks.all.data[t->to[i]];
 
-		if (t->start != address || t->space != f->flow.space || t->isa != (uint8_t)isa)
+		if (to->start != address || to->space != f->flow.space || to->isa != (uint8_t)isa)
 			continue;
-		f->flow.at = w->to[i];
+		f->flow.at = t->to[i];
 		return true;
 	}
 	return false;
@@ -401,7 +401,7 @@ static bool go_to(struct etm_flow *f, uint64_t address, uint8_t is)
 	}
 	f->flow.last_edge.kind = FLOW_EDGE_NONE;
 	if (f->flow.from != FLOW_NO_BLOCK) {
-		flow_went(&f->flow, f->flow.from, f->flow.at, (int32_t)f->flow.step);
+		flow_count_target(&f->flow, f->flow.from, f->flow.at, (int32_t)f->flow.step);
 		if (!f->flow.items)
 			f->flow.last_edge = (struct flow_last_edge){FLOW_EDGE_OF_BRANCH,
 								    f->flow.from, f->flow.at};
@@ -443,7 +443,7 @@ static long one(struct etm_flow *f, const uint8_t *p, size_t left, uint8_t rest)
 	return go_to(f, to & ~1ull, to & 1) ? (long)nr : -1;
 }
 
-/** @return false: what comes is none of these, or the straight way has ended. */
+/** @return false: what comes is none of these, or fast decoding has ended. */
 static bool one_packet(struct etm_flow *f, struct bytes *in, uint8_t rest)
 {
 	long nr;
@@ -469,11 +469,11 @@ static bool may_take_paths(const struct etm_flow *f)
 	       !(f->flow.no_push && f->config->has_return_stack);
 }
 
-void etm_straight(struct etm_flow *f, struct bytes *in)
+void etm_fast_decode(struct etm_flow *f, struct bytes *in)
 {
 	struct scan s;
 
-	if (!may_go_straight(f))
+	if (!may_decode_fast(f))
 		return;
 	do {
 		s.rest = 0;

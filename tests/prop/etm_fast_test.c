@@ -6,7 +6,7 @@
 #include "unit/tap.h"
 
 /*
- * Usage: etm_straight_test [FIRST_SEED [NR]]
+ * Usage: etm_fast_test [FIRST_SEED [NR]]
  *
  * Whatever way the decoder goes, it says the same: packet by packet or by paths, in pieces, with a
  * cache that is cleared again and again; and its counts are the same, too.
@@ -24,7 +24,7 @@ struct way {
 
 static const struct way ways[] = {
 	{"plain",			       true,  0,    0,           1, 0   },
-	{"straight",			    false, 0,    0,           1, 0   },
+	{"fast",				false, 0,    0,           1, 0   },
 	{"in pieces",			   false, 61,   0,           1, 0   },
 	{"with a small cache",                  false, 0,    SMALL_CACHE, 1, 0   },
 	{"with a tiny cache",                   false, 4093, TINY_CACHE,  1, 0   },
@@ -34,7 +34,7 @@ static const struct way ways[] = {
 	{"in seven threads with a small cache", false, 777,  SMALL_CACHE, 7, 400 },
 };
 
-struct told {
+struct outcome {
 	uint64_t digest, nr_insns, nr_ranges, nr_packets;
 	uint64_t edges; /* a sum over all, in whatever order and parts they come */
 };
@@ -46,7 +46,7 @@ static uint64_t mixed(uint64_t h, uint64_t v)
 
 static bool add_edge(void *ctx, const struct flow_edge *e)
 {
-	struct told *t = ctx;
+	struct outcome *t = ctx;
 	uint64_t h = mixed(mixed(e->from->start, e->from->bytes), e->from->space);
 
 	h = mixed(mixed(h, (uint64_t)(e->is_taken << 1 | e->has_to)), e->has_to ? e->to : 0);
@@ -55,7 +55,7 @@ static bool add_edge(void *ctx, const struct flow_edge *e)
 }
 
 static bool run(const struct etm_program *p, const struct way *w, bool is_counting,
-		struct told *ret)
+		struct outcome *ret)
 {
 	struct etm_log log = {.code = &p->source};
 	struct etm_flow_opts o = {.config = &p->config,
@@ -70,7 +70,7 @@ static bool run(const struct etm_program *p, const struct way *w, bool is_counti
 	struct flow *f = etm_flow_new(&o);
 	bool ok = f && !etm_log_decode(f, bytes_of(p->unit.out.data, p->unit.out.nr), w->chunk);
 
-	*ret = (struct told){0};
+	*ret = (struct outcome){0};
 	ok = ok && (!is_counting || flow_edges(f, add_edge, ret));
 	if (ok) {
 		const struct flow_totals *t = flow_totals(f);
@@ -85,9 +85,9 @@ static bool run(const struct etm_program *p, const struct way *w, bool is_counti
 }
 
 static bool is_same(const struct etm_program *p, const struct way *w, bool is_counting,
-		    const struct told *want)
+		    const struct outcome *want)
 {
-	struct told got;
+	struct outcome got;
 
 	if (run(p, w, is_counting, &got) && !memcmp(&got, want, sizeof(got)))
 		return true;
@@ -155,7 +155,7 @@ static bool try_seed(struct etm_program *p, uint64_t seed)
 	bool ok = etm_program_make(p, seed, NR_STEPS) && (seed % EVENTS_EVERY || add_events(p));
 
 	for (int is_counting = 0; ok && is_counting < 2; is_counting++) {
-		struct told want;
+		struct outcome want;
 
 		ok = run(p, &ways[0], is_counting, &want);
 		nr_insns += want.nr_insns;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "trace/events/etm_events.h"
+#include "trace/events/trace_events.h"
 
 #include "base/buf.h"
 #include "tap.h"
-#include "trace/events/etm_events_impl.h"
+#include "trace/events/trace_events_impl.h"
 
 /*
  * Batches by hand into the synthesis, events out as one line each:
@@ -47,7 +47,7 @@ static const struct ana_loc *locate(struct etm_trace *t, uint32_t space, uint64_
 	return &f.locs[f.nr_locs++];
 }
 
-/* The context tells the thread. */
+/* The context is the thread. */
 static void thread_of(struct etm_trace *t, size_t unit, const struct flow_context *context,
 		      uint64_t ticks, uint64_t bound, struct etm_thread *ret)
 {
@@ -159,23 +159,23 @@ static void begin(void)
 
 static void check(const char *itrace, const char *want, const char *what)
 {
-	struct etm_events_opts opts = {.wants_addr = true, .wants_depth = true};
+	struct trace_events_opts opts = {.wants_addr = true, .wants_depth = true};
 	const struct ana_consumer consumer = {take, NULL};
 	struct flow_batch b = {.items = f.items, .blocks = f.blocks, .events = f.events};
-	struct etm_events *e = NULL;
+	struct trace_events *e = NULL;
 	const char *at, *why;
 
 	itrace_opts_parse(&opts.itrace, itrace, &at, &why);
 	buf_clear(&f.out);
-	if (etm_events_new(&e, &f.trace, &opts, NULL) == CLEW_OK) {
+	if (trace_events_new(&e, &f.trace, &opts, NULL) == CLEW_OK) {
 		e->consumer = &consumer;
 		b.nr = 1; /* one item a batch: what is known has to last */
 		for (size_t i = 0; i < f.nr_items; i++, b.items++)
-			etm_synth_batch(&e->synths[0], &b);
-		etm_emit_flush(e);
+			trace_synth_batch(&e->synths[0], &b);
+		trace_emit_flush(e);
 	}
 	CHECK_STR(buf_cstr(&f.out), want, "%s (%s)", what, itrace);
-	etm_events_free(e);
+	trace_events_free(e);
 }
 
 static void branches(void)
@@ -217,9 +217,11 @@ static void branches(void)
 
 static void exceptions(void)
 {
-	struct flow_event svc = {.kind = FLOW_EV_EXCEPTION, .number = 2, .address = 0x1008};
-	struct flow_event irq = {.kind = FLOW_EV_EXCEPTION, .number = 14, .address = 0x1104};
-	struct flow_event fault = {.kind = FLOW_EV_EXCEPTION, .number = 12, .address = 0x1200};
+	struct flow_event svc = {
+		.kind = FLOW_EV_EXCEPTION, .cause = FLOW_CAUSE_CALL, .address = 0x1008};
+	struct flow_event irq = {
+		.kind = FLOW_EV_EXCEPTION, .cause = FLOW_CAUSE_ASYNC, .address = 0x1104};
+	struct flow_event fault = {.kind = FLOW_EV_EXCEPTION, .address = 0x1200};
 	struct flow_event to_svc = {
 		.kind = FLOW_EV_RANGE, .address = 0x1000, .end = 0x1008, .count = 2};
 	struct flow_event to_irq = {
@@ -282,15 +284,15 @@ static void threads_and_times(void)
 /* An AUX record's flags are of no unit, nor of what any of them ran last. */
 static void trouble(void)
 {
-	struct etm_events_opts opts = {.itrace.errors = true};
+	struct trace_events_opts opts = {.itrace.errors = true};
 	const struct ana_consumer consumer = {take, NULL};
-	struct etm_events *e = NULL;
+	struct trace_events *e = NULL;
 
 	buf_clear(&f.out);
-	if (etm_events_new(&e, &f.trace, &opts, NULL) == CLEW_OK)
-		etm_events_run(e, &consumer, NULL);
-	CHECK_STR(buf_cstr(&f.out), "e 8 0 -1\n", "lost trace is nobody's");
-	etm_events_free(e);
+	if (trace_events_new(&e, &f.trace, &opts, NULL) == CLEW_OK)
+		trace_events_run(e, &consumer, NULL);
+	CHECK_STR(buf_cstr(&f.out), "e 8 0 -1\n", "lost trace is of no unit");
+	trace_events_free(e);
 }
 
 /* What ran in front of the first timestamp counts too. */

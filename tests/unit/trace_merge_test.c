@@ -6,7 +6,7 @@
 #include "make/cs_etm_make.h"
 #include "make/elf_build.h"
 #include "make/splitmix.h"
-#include "trace/events/etm_events.h"
+#include "trace/events/trace_events.h"
 #include "trace/perf/perf_etm.h"
 #include "unit/test_dir.h"
 
@@ -139,7 +139,7 @@ static void story_done(struct story *s)
 }
 
 /** Recorded events, one each 30 ns, in batches. */
-static enum clew_err give_recorded(struct etm_events *e, const struct ana_consumer *consumer)
+static enum clew_err give_recorded(struct trace_events *e, const struct ana_consumer *consumer)
 {
 	struct ana_event events[8] = {0};
 	struct ana_batch b = {.events = events};
@@ -148,7 +148,7 @@ static enum clew_err give_recorded(struct etm_events *e, const struct ana_consum
 	for (uint64_t time = 2000; !err && time < 5000;) {
 		for (b.nr = 0; b.nr < 1 + below(7); b.nr++, time += 30)
 			events[b.nr].time = time;
-		err = etm_events_take_recorded(e, consumer, &b);
+		err = trace_events_take_recorded(e, consumer, &b);
 	}
 	return err;
 }
@@ -157,11 +157,11 @@ static void run(struct bytes file, const char *itrace, unsigned int nr_threads, 
 {
 	struct dso_store_opts symbols = {.symfs = test_dir, .no_host_kernel = true};
 	struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
-	struct etm_events_opts opts = {.nr_threads = nr_threads};
+	struct trace_events_opts opts = {.nr_threads = nr_threads};
 	const struct ana_consumer consumer = {take, s};
 	struct perf_evlist recorded = {0};
 	struct etm_trace *t = NULL;
-	struct etm_events *e = NULL;
+	struct trace_events *e = NULL;
 	const char *at, *why;
 	enum clew_err err = perf_etm_open(&t, &in, &symbols, NULL);
 
@@ -169,13 +169,13 @@ static void run(struct bytes file, const char *itrace, unsigned int nr_threads, 
 	itrace_opts_parse(&opts.itrace, itrace, &at, &why);
 	opts.recorded = &recorded;
 	if (!err)
-		err = etm_events_new(&e, t, &opts, NULL);
+		err = trace_events_new(&e, t, &opts, NULL);
 	if (!err)
 		err = give_recorded(e, &consumer);
 	if (!err)
-		err = etm_events_run(e, &consumer, NULL);
+		err = trace_events_run(e, &consumer, NULL);
 	CHECK_EQ(err, CLEW_OK, "%s, %u threads", itrace, nr_threads);
-	etm_events_free(e);
+	trace_events_free(e);
 	etm_trace_free(t);
 }
 
@@ -234,7 +234,7 @@ static void check_form(enum form form, bool has_conv, const char *itrace)
 	cs_etm_done(&m);
 }
 
-/** The same recording with and without a way to tell times: its trace is in one order. */
+/** The same recording with and without a known clock: its trace is in one order. */
 static void check_ticks(enum form form)
 {
 	struct story with, without;

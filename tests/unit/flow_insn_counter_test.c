@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flow/flow_reach.h"
+#include "flow/flow_insn_counter.h"
 
 #include "flow/etm/etm_insns.h"
 #include "make/etm_code.h"
@@ -37,12 +37,13 @@ static void fill(uint8_t *to)
 		to[i] = 0xf3; /* all of it wide, the other way from every second halfword */
 }
 
-static void check(struct flow_reach *r, struct flow_code *c, uint32_t space, uint64_t from,
+static void check(struct flow_insn_counter *r, struct flow_code *c, uint32_t space, uint64_t from,
 		  uint64_t to, uint64_t *nr_wrong)
 {
+	const struct flow_span s = {from, to, space, ISA_T32};
 	uint64_t got_end = 0, want_end = 0;
-	uint32_t got = flow_reach_count(r, c, space, ISA_T32, from, to, &got_end);
-	uint32_t want = flow_code_count(c, space, ISA_T32, from, to, &want_end);
+	uint32_t got = flow_insn_counter_count(r, c, &s, &got_end);
+	uint32_t want = flow_code_count(c, &s, &want_end);
 
 	if ((got == want && got_end == want_end) || ++*nr_wrong > 5)
 		return;
@@ -53,7 +54,7 @@ static void check(struct flow_reach *r, struct flow_code *c, uint32_t space, uin
 
 int main(void)
 {
-	struct flow_reach r = {0};
+	struct flow_insn_counter r = {0};
 	struct flow_code c;
 	uint64_t nr_wrong = 0;
 
@@ -70,6 +71,6 @@ int main(void)
 	check(&r, &c, 0, BASE, UINT64_MAX, &nr_wrong);
 	check(&r, &c, 0, BASE, BASE, &nr_wrong);
 	CHECK(!nr_wrong, "%u ways: %llu wrong", NR_TRIALS + 3, (unsigned long long)nr_wrong);
-	flow_reach_done(&r);
+	flow_insn_counter_done(&r);
 	return tap_done();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef TRACE_EVENTS_ETM_EVENTS_H
-#define TRACE_EVENTS_ETM_EVENTS_H
+#ifndef TRACE_EVENTS_TRACE_EVENTS_H
+#define TRACE_EVENTS_TRACE_EVENTS_H
 
 #include "analyze/analyze.h"
 #include "trace/etm_trace.h"
@@ -10,15 +10,15 @@
  * Decoded ETM trace as events of the pipeline: branches, sampled instructions, errors. They have an
  * evsel of their own each ("branches:u", "instructions:u") and ana_event.synth. An event carries
  * the thread, CPU, time and level of the instruction it stands for, which of a branch is the one
- * that branches: contexts and timestamps count for the instructions behind them.
+ * that branches: contexts and timestamps count for the instructions after them.
  *
  * From and to: a branch goes from its instruction to the next one that was executed. Where tracing
  * begins, from is 0, and where it ends, to is 0. An exception comes from the last instruction
  * executed before it, or, where it hit the target of a branch, from there.
  */
-struct etm_events;
+struct trace_events;
 
-struct etm_events_opts {
+struct trace_events_opts {
 	struct itrace_opts itrace;
 	struct ana_filter filter;
 	/** The recording's events, which come before our own; NULL: a snapshot. Borrowed. */
@@ -32,31 +32,33 @@ struct etm_events_opts {
 };
 
 /** @p trace is borrowed. CLEW_INVALID: unusable filter lists; CLEW_NO_MEMORY. */
-enum clew_err etm_events_new(struct etm_events **ret, struct etm_trace *trace,
-			     const struct etm_events_opts *opts, struct clew_diag *diag);
+enum clew_err trace_events_new(struct trace_events **ret, struct etm_trace *trace,
+			       const struct trace_events_opts *opts, struct clew_diag *diag);
 
 /** Recorded and own events, for a writer. Lives as long as @p e; known before the run. */
-const struct perf_evlist *etm_events_list(const struct etm_events *e);
+const struct perf_evlist *trace_events_list(const struct trace_events *e);
 
 /**
  * A batch of the recording's own events, in their order: hand it on to @p consumer, with the
  * trace's events that come before each. Where the trace's times do not compare with theirs, all
- * recorded events come first. Before etm_events_run(); for inputs without a recording not at all.
+ * recorded events come first. Before trace_events_run(); for inputs without a recording not at all.
  * @return as etm_trace_decode(); the consumer's error.
  */
-enum clew_err etm_events_take_recorded(struct etm_events *e, const struct ana_consumer *consumer,
-				       const struct ana_batch *b);
+enum clew_err trace_events_take_recorded(struct trace_events *e,
+					 const struct ana_consumer *consumer,
+					 const struct ana_batch *b);
 
 /**
  * Decode all, or what is left, and give the events to @p consumer, from this thread. Units of a
- * recording whose trace has timestamps come side by side, in order of time (etm_merge.c); else, and
- * with is_timeless, unit by unit. Each unit's order is kept. Memory does not grow with the trace.
+ * recording with timestamps in its trace come side by side, in order of time (trace_merge.c); else,
+ * and with is_timeless, unit by unit. Each unit's order is kept. Memory does not grow with the
+ * trace.
  * @return as etm_trace_decode(); the consumer's error.
  */
-enum clew_err etm_events_run(struct etm_events *e, const struct ana_consumer *consumer,
-			     struct clew_diag *diag);
+enum clew_err trace_events_run(struct trace_events *e, const struct ana_consumer *consumer,
+			       struct clew_diag *diag);
 
-struct etm_events_summary {
+struct trace_events_summary {
 	uint64_t nr_samples, nr_filtered;
 	uint64_t nr_errors;  /* also those that were not asked for */
 	uint64_t nr_dropped; /* atoms at places that are not known */
@@ -64,8 +66,8 @@ struct etm_events_summary {
 	bool is_by_count; /* a period in time was taken as one in instructions: there are no times
 			   */
 };
-const struct etm_events_summary *etm_events_summary(const struct etm_events *e);
+const struct trace_events_summary *trace_events_summary(const struct trace_events *e);
 
-void etm_events_free(struct etm_events *e);
+void trace_events_free(struct trace_events *e);
 
 #endif

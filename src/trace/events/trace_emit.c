@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/hash.h"
 #include "base/mem.h"
-#include "trace/events/etm_events_impl.h"
+#include "trace/events/trace_events_impl.h"
 
 _Static_assert((int)ANA_A64 == (int)ISA_A64 && (int)ANA_A32 == (int)ISA_A32 &&
 		       (int)ANA_T32 == (int)ISA_T32,
 	       "the instruction sets are numbered alike");
+_Static_assert(sizeof(((struct ana_synth *)NULL)->insn) == FLOW_MAX_INSN_BYTES, "any instruction");
 
 enum {
 	MAX_BATCH_BYTES = 4 << 20, /* of last branches */
 	MAX_CHAIN_BYTES = 16 << 20,
-	T32_WIDE = 0xe800, /* first halfwords from here on have a second one */
 };
 
-const struct ana_loc *etm_locate(struct etm_events *e, uint32_t space, uint64_t addr)
+const struct ana_loc *trace_locate(struct trace_events *e, uint32_t space, uint64_t addr)
 {
 	const struct ana_loc *loc = e->trace->ops->locate(e->trace, space, addr);
 
@@ -22,28 +22,7 @@ const struct ana_loc *etm_locate(struct etm_events *e, uint32_t space, uint64_t 
 	return loc;
 }
 
-uint8_t etm_read_insn(const struct etm_synth *s, uint32_t space, uint8_t isa, uint64_t addr,
-		      uint8_t ret[4])
-{
-	const struct code_source *code = s->unit->code;
-	struct code_region r;
-	uint64_t bytes = isa == ISA_T32 ? 2 : 4;
-
-	if (!code->find(code->ctx, space, addr, &r) || addr < r.start || r.end - addr < bytes)
-		return 0;
-	memcpy(ret, r.bytes + (addr - r.start), bytes);
-	if (isa != ISA_T32 || (ret[0] | ret[1] << 8) < T32_WIDE)
-		return (uint8_t)bytes;
-	addr += bytes;
-	if (addr == r.end && !code->find(code->ctx, space, addr, &r))
-		return 0;
-	if (r.end - addr < bytes)
-		return 0;
-	memcpy(ret + bytes, r.bytes + (addr - r.start), bytes);
-	return 4;
-}
-
-enum clew_err etm_emit_flush(struct etm_events *e)
+enum clew_err trace_emit_flush(struct trace_events *e)
 {
 	struct ana_batch b = {.events = e->events, .nr = e->nr, .epoch = e->epoch};
 
@@ -74,7 +53,8 @@ static uint16_t misc_of(const struct ana_loc *loc)
 	return loc && loc->level < sizeof(of_level) ? of_level[loc->level] : 0;
 }
 
-static bool is_kept(struct etm_events *e, const struct perf_sample *s, const struct etm_who *who)
+static bool is_kept(struct trace_events *e, const struct perf_sample *s,
+		    const struct trace_who *who)
 {
 	struct who_thread t = {.pid = who->pid, .tid = who->tid, .comm = who->comm};
 
@@ -89,14 +69,14 @@ static bool is_kept(struct etm_events *e, const struct perf_sample *s, const str
 }
 
 /* A free event with what all have. NULL: the consumer has had enough. */
-static struct ana_event *next_event(struct etm_synth *s, const struct etm_who *who,
+static struct ana_event *next_event(struct trace_synth *s, const struct trace_who *who,
 				    const struct ana_loc *level_of)
 {
-	struct etm_events *e = s->events;
+	struct trace_events *e = s->events;
 	struct ana_event *ev;
 
-	if (e->nr == ETM_BATCH_EVENTS || e->batch_memory.used_bytes > MAX_BATCH_BYTES)
-		etm_emit_flush(e);
+	if (e->nr == TRACE_BATCH_EVENTS || e->batch_memory.used_bytes > MAX_BATCH_BYTES)
+		trace_emit_flush(e);
 	if (e->err != CLEW_OK)
 		return NULL;
 	ev = &e->events[e->nr];
@@ -114,8 +94,8 @@ static struct ana_event *next_event(struct etm_synth *s, const struct etm_who *w
 	return ev;
 }
 
-static struct perf_sample *sample_of(struct etm_events *e, struct ana_event *ev,
-				     const struct perf_evsel *evsel, const struct etm_told *t)
+static struct perf_sample *sample_of(struct trace_events *e, struct ana_event *ev,
+				     const struct perf_evsel *evsel, const struct synth_fields *t)
 {
 	struct perf_sample *sample = &e->samples[e->nr];
 
@@ -140,27 +120,28 @@ static struct perf_sample *sample_of(struct etm_events *e, struct ana_event *ev,
 	return sample;
 }
 
-static void add_synth(struct etm_synth *s, const struct etm_told *t)
+static void add_synth(struct trace_synth *s, const struct synth_fields *t)
 {
-	struct etm_events *e = s->events;
+	struct trace_events *e = s->events;
 	struct ana_synth *y = &e->synths_of[e->nr];
 
 	y->flow = t->flow;
 	y->isa = t->isa;
 	y->depth = t->calls ? (uint32_t)t->calls->nr : 0;
 	if (e->opts.wants_insns && t->loc)
-		y->insn_bytes = etm_read_insn(s, t->space, t->isa, t->ip, y->insn);
+		y->insn_bytes =
+			s->code.insns->read(&s->code, t->space, (enum isa)t->isa, t->ip, y->insn);
 	if (s->nr_cycles) {
 		y->nr_cycles = s->nr_cycles;
-		y->nr_insns = s->cycles_until - s->told_at;
-		s->told_at = s->cycles_until;
+		y->nr_insns = s->cycles_until - s->reported_at;
+		s->reported_at = s->cycles_until;
 		s->nr_cycles = 0;
 	}
 }
 
-void etm_emit_branch(struct etm_synth *s, const struct etm_told *t)
+void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t)
 {
-	struct etm_events *e = s->events;
+	struct trace_events *e = s->events;
 	struct ana_event *ev = next_event(s, t->who, t->loc ? t->loc : t->to);
 
 	if (!ev || !is_kept(e, sample_of(e, ev, e->branches, t), t->who))
@@ -170,7 +151,7 @@ void etm_emit_branch(struct etm_synth *s, const struct etm_told *t)
 	e->nr++;
 }
 
-static const struct ana_chain *known_chain(struct etm_events *e, uint64_t hash,
+static const struct ana_chain *known_chain(struct trace_events *e, uint64_t hash,
 					   const struct ana_loc *const *locs, uint32_t nr)
 {
 	uint64_t *at = map_u64_get(&e->chains, hash);
@@ -179,8 +160,8 @@ static const struct ana_chain *known_chain(struct etm_events *e, uint64_t hash,
 	return c && c->nr == nr && !memcmp(c->locs, locs, nr * sizeof(*locs)) ? c : NULL;
 }
 
-/* Equal chains are one object, but for those few whose hash another one had first. */
-static const struct ana_chain *chain_of(struct etm_events *e, const struct ana_loc *const *locs,
+/* Equal chains are one object, except where another chain has the same hash. */
+static const struct ana_chain *chain_of(struct trace_events *e, const struct ana_loc *const *locs,
 					uint32_t nr)
 {
 	uint64_t hash = hash_bytes(locs, nr * sizeof(*locs));
@@ -198,16 +179,16 @@ static const struct ana_chain *chain_of(struct etm_events *e, const struct ana_l
 	return c;
 }
 
-static bool add_chain(struct etm_events *e, struct ana_event *ev, const struct etm_told *t)
+static bool add_chain(struct trace_events *e, struct ana_event *ev, const struct synth_fields *t)
 {
 	const struct ana_loc *locs[ITRACE_MAX_DEPTH];
 	uint32_t max = e->opts.itrace.max_chain, nr = 0;
 
 	locs[nr++] = t->loc;
 	for (size_t i = t->calls->nr; i-- > 0 && nr < max;) {
-		const struct etm_call *c = &t->calls->data[i];
+		const struct call *c = &t->calls->data[i];
 
-		locs[nr] = etm_locate(e, c->space, c->ret);
+		locs[nr] = trace_locate(e, c->space, c->ret);
 		if (!locs[nr++])
 			return false;
 	}
@@ -215,31 +196,33 @@ static bool add_chain(struct etm_events *e, struct ana_event *ev, const struct e
 	return ev->chain;
 }
 
-static bool resolve_branches(struct etm_events *e, struct ana_event *ev, const struct etm_ring *r)
+static bool resolve_branches(struct trace_events *e, struct ana_event *ev,
+			     const struct branch_ring *r)
 {
 	const struct ana_loc **locs = arena_alloc(&e->batch_memory, 2 * r->nr * sizeof(*locs));
 
 	for (uint32_t i = 0; locs && i < r->nr; i++) {
-		const struct etm_went *w = etm_ring_at(r, i);
+		const struct taken_branch *w = branch_ring_at(r, i);
 
-		locs[2 * i] = etm_locate(e, w->from_space, w->from);
-		locs[2 * i + 1] = etm_locate(e, w->to_space, w->to);
+		locs[2 * i] = trace_locate(e, w->from_space, w->from);
+		locs[2 * i + 1] = trace_locate(e, w->to_space, w->to);
 	}
 	ev->branches = locs;
 	return locs;
 }
 
-static bool add_last_branches(struct etm_synth *s, struct ana_event *ev, struct perf_sample *sample)
+static bool add_last_branches(struct trace_synth *s, struct ana_event *ev,
+			      struct perf_sample *sample)
 {
 	enum { CYCLES_SHIFT = 4, MAX_CYCLES = 0xffff, WORDS = 3 };
-	const struct etm_ring *r = &s->ring;
-	struct etm_events *e = s->events;
+	const struct branch_ring *r = &s->ring;
+	struct trace_events *e = s->events;
 	uint64_t *words = arena_alloc(&e->batch_memory, WORDS * (r->nr + !r->nr) * sizeof(*words));
 
 	if (!words)
 		return false;
 	for (uint32_t i = 0; i < r->nr; i++) {
-		const struct etm_went *w = etm_ring_at(r, i);
+		const struct taken_branch *w = branch_ring_at(r, i);
 		uint32_t cycles = w->cycles < MAX_CYCLES ? w->cycles : MAX_CYCLES;
 
 		words[WORDS * i] = w->from;
@@ -253,9 +236,9 @@ static bool add_last_branches(struct etm_synth *s, struct ana_event *ev, struct 
 	return !e->opts.wants_branches || !r->nr || resolve_branches(e, ev, r);
 }
 
-void etm_emit_insn(struct etm_synth *s, const struct etm_told *t)
+void trace_emit_insn(struct trace_synth *s, const struct synth_fields *t)
 {
-	struct etm_events *e = s->events;
+	struct trace_events *e = s->events;
 	struct ana_event *ev = next_event(s, t->who, t->loc);
 	struct perf_sample *sample;
 
@@ -274,9 +257,9 @@ void etm_emit_insn(struct etm_synth *s, const struct etm_told *t)
 	e->nr++;
 }
 
-void etm_emit_error(struct etm_synth *s, const struct etm_error *error)
+void trace_emit_error(struct trace_synth *s, const struct trace_error *error)
 {
-	struct etm_events *e = s->events;
+	struct trace_events *e = s->events;
 	struct ana_event *ev;
 	struct ana_synth *y;
 
@@ -287,7 +270,7 @@ void etm_emit_error(struct etm_synth *s, const struct etm_error *error)
 	if (!ev)
 		return;
 	ev->record.type = PERF_RECORD_AUXTRACE_ERROR;
-	if (error->is_nobodys) {
+	if (error->is_of_no_unit) {
 		ev->cpu = ev->pid = ev->tid = UINT32_MAX;
 		ev->time = UINT64_MAX;
 		ev->comm = NULL;

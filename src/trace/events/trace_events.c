@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "trace/events/etm_events.h"
+#include "trace/events/trace_events.h"
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "trace/events/etm_events_impl.h"
+#include "trace/events/trace_events_impl.h"
 
 enum { LOST_TRACE = 8 };
 
@@ -14,14 +14,14 @@ enum { LOST_TRACE = 8 };
   PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER)
 
 /* A snapshot's ticks have no clock to go by. */
-static bool has_times(const struct etm_events *e)
+static bool has_times(const struct trace_events *e)
 {
 	const struct etm_trace *t = e->trace;
 
 	if (e->opts.itrace.is_timeless || !(e->opts.recorded || e->opts.itrace.is_kernel_time))
 		return false;
 	for (size_t i = 0; i < t->nr_units; i++) {
-		if (t->units[i].is_decodable && t->units[i].config.has_timestamps)
+		if (t->units[i].is_decodable && etm_unit_has_times(&t->units[i]))
 			return true;
 	}
 	return false;
@@ -46,7 +46,7 @@ static const struct perf_evsel *source_of(const struct perf_evlist *l)
 	return NULL;
 }
 
-static struct perf_attr attr_of(const struct etm_events *e)
+static struct perf_attr attr_of(const struct trace_events *e)
 {
 	const struct perf_evsel *from = source_of(e->opts.recorded);
 	struct perf_attr a = {.type = PERF_TYPE_HARDWARE, .size = sizeof(a)};
@@ -69,13 +69,13 @@ static struct perf_attr attr_of(const struct etm_events *e)
 }
 
 /* A recording's are named with its modifiers: "branches:u". */
-static struct perf_evsel *add_evsel(struct etm_events *e, const struct perf_attr *attr,
+static struct perf_evsel *add_evsel(struct trace_events *e, const struct perf_attr *attr,
 				    const char *name)
 {
 	return perf_evlist_add(&e->list, attr, e->opts.recorded ? NULL : name, NULL, 0, false);
 }
 
-static bool add_own(struct etm_events *e)
+static bool add_own(struct trace_events *e)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
 	struct perf_attr a = attr_of(e);
@@ -102,7 +102,7 @@ static bool add_own(struct etm_events *e)
 }
 
 /* The recorded ones keep their index, so that a writer of both needs one list. */
-static bool make_list(struct etm_events *e)
+static bool make_list(struct trace_events *e)
 {
 	const struct perf_evlist *l = e->opts.recorded;
 
@@ -113,21 +113,21 @@ static bool make_list(struct etm_events *e)
 	return add_own(e);
 }
 
-static enum clew_err make_synths(struct etm_events *e)
+static enum clew_err make_synths(struct trace_events *e)
 {
 	e->synths = mem_calloc(e->trace->nr_units, sizeof(*e->synths));
 	for (size_t i = 0; e->synths && i < e->trace->nr_units; i++) {
-		if (etm_synth_init(&e->synths[i], e, i) != CLEW_OK)
+		if (trace_synth_init(&e->synths[i], e, i) != CLEW_OK)
 			return CLEW_NO_MEMORY;
 		e->summary.nr_units += e->trace->units[i].is_decodable;
 	}
 	return e->synths || !e->trace->nr_units ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-enum clew_err etm_events_new(struct etm_events **ret, struct etm_trace *trace,
-			     const struct etm_events_opts *opts, struct clew_diag *diag)
+enum clew_err trace_events_new(struct trace_events **ret, struct etm_trace *trace,
+			       const struct trace_events_opts *opts, struct clew_diag *diag)
 {
-	struct etm_events *e = mem_zalloc(sizeof(*e));
+	struct trace_events *e = mem_zalloc(sizeof(*e));
 	enum clew_err err;
 
 	if (!e)
@@ -141,44 +141,44 @@ enum clew_err etm_events_new(struct etm_events **ret, struct etm_trace *trace,
 	if (err == CLEW_OK)
 		*ret = e;
 	else
-		etm_events_free(e);
+		trace_events_free(e);
 	return err;
 }
 
-const struct perf_evlist *etm_events_list(const struct etm_events *e)
+const struct perf_evlist *trace_events_list(const struct trace_events *e)
 {
 	return &e->list;
 }
 
 static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
-	struct etm_events *e = ctx;
+	struct trace_events *e = ctx;
 
-	return etm_synth_batch(&e->synths[unit], b);
+	return trace_synth_batch(&e->synths[unit], b);
 }
 
 static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
-	struct etm_events *e = ctx;
+	struct trace_events *e = ctx;
 
 	(void)number, (void)offset;
 	if (e->trace->nr_units && !(e->opts.itrace.errors_minus >> ('l' - 'a') & 1))
-		etm_emit_error(&e->synths[0], &(struct etm_error){.code = LOST_TRACE,
-								  .words = what,
-								  .is_nobodys = true});
+		trace_emit_error(&e->synths[0], &(struct trace_error){.code = LOST_TRACE,
+								      .words = what,
+								      .is_of_no_unit = true});
 	return e->err;
 }
 
 static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
-	struct etm_events *e = ctx;
+	struct trace_events *e = ctx;
 
 	(void)unit;
 	e->summary.nr_insns += flow_totals(flow)->nr_insns;
 	return CLEW_OK;
 }
 
-static void tell_period(struct etm_events *e)
+static void note_period(struct trace_events *e)
 {
 	if (!e->insns || e->opts.itrace.unit == ITRACE_INSNS)
 		return;
@@ -187,7 +187,7 @@ static void tell_period(struct etm_events *e)
 			e->trace->units[i].is_decodable && e->synths[i].is_by_count;
 }
 
-static struct etm_decode_opts decode_opts(struct etm_events *e)
+static struct etm_decode_opts decode_opts(struct trace_events *e)
 {
 	return (struct etm_decode_opts){
 		.nr_threads = e->opts.nr_threads,
@@ -199,7 +199,7 @@ static struct etm_decode_opts decode_opts(struct etm_events *e)
 	};
 }
 
-static enum clew_err prepare(struct etm_events *e, const struct ana_consumer *consumer)
+static enum clew_err prepare(struct trace_events *e, const struct ana_consumer *consumer)
 {
 	const struct etm_decode_opts opts = decode_opts(e);
 
@@ -207,7 +207,7 @@ static enum clew_err prepare(struct etm_events *e, const struct ana_consumer *co
 	if (e->is_prepared)
 		return CLEW_OK;
 	e->is_prepared = true;
-	return etm_merge_new(&e->merge, e, &opts);
+	return trace_merge_new(&e->merge, e, &opts);
 }
 
 /** How many of the batch's events come before the trace goes on; *ret_until: up to where. */
@@ -222,12 +222,13 @@ static size_t nr_alike(const struct ana_batch *b, size_t from, uint64_t *ret_unt
 	return i - from;
 }
 
-enum clew_err etm_events_take_recorded(struct etm_events *e, const struct ana_consumer *consumer,
-				       const struct ana_batch *b)
+enum clew_err trace_events_take_recorded(struct trace_events *e,
+					 const struct ana_consumer *consumer,
+					 const struct ana_batch *b)
 {
 	enum clew_err err = prepare(e, consumer);
 
-	if (err || !e->merge || !etm_merge_is_with_recorded(e->merge))
+	if (err || !e->merge || !trace_merge_is_with_recorded(e->merge))
 		return err ? err : consumer->batch(consumer->ctx, b);
 	for (size_t i = 0, nr; !err && i < b->nr; i += nr) {
 		struct ana_batch part = {.events = b->events + i, .epoch = b->epoch};
@@ -237,45 +238,45 @@ enum clew_err etm_events_take_recorded(struct etm_events *e, const struct ana_co
 			err = consumer->batch(consumer->ctx, &part);
 			continue;
 		}
-		err = etm_merge_until(e->merge, e->recorded_until);
+		err = trace_merge_until(e->merge, e->recorded_until);
 		if (!err)
-			err = etm_emit_flush(e);
+			err = trace_emit_flush(e);
 	}
 	return e->err ? e->err : err;
 }
 
-enum clew_err etm_events_run(struct etm_events *e, const struct ana_consumer *consumer,
-			     struct clew_diag *diag)
+enum clew_err trace_events_run(struct trace_events *e, const struct ana_consumer *consumer,
+			       struct clew_diag *diag)
 {
 	const struct etm_decode_opts opts = decode_opts(e);
 	enum clew_err err = prepare(e, consumer);
 
 	if (!err && e->merge)
-		err = etm_merge_rest(e->merge);
+		err = trace_merge_rest(e->merge);
 	else if (!err)
 		err = etm_trace_decode(e->trace, &opts, diag);
 	if (err == CLEW_NO_MEMORY)
 		clew_fail(diag, err, 0, "out of memory");
-	tell_period(e);
+	note_period(e);
 	if (e->err == CLEW_OK)
-		etm_emit_flush(e);
+		trace_emit_flush(e);
 	return e->err != CLEW_OK ? e->err : err;
 }
 
-const struct etm_events_summary *etm_events_summary(const struct etm_events *e)
+const struct trace_events_summary *trace_events_summary(const struct trace_events *e)
 {
 	return &e->summary;
 }
 
-void etm_events_free(struct etm_events *e)
+void trace_events_free(struct trace_events *e)
 {
 	if (!e)
 		return;
-	etm_merge_free(e->merge);
+	trace_merge_free(e->merge);
 	for (size_t i = 0; e->synths && i < e->trace->nr_units; i++)
-		etm_synth_done(&e->synths[i]);
+		trace_synth_done(&e->synths[i]);
 	mem_free(e->synths);
-	etm_calls_done(&e->calls);
+	call_stacks_done(&e->calls);
 	ana_filter_done(&e->filter);
 	arena_done(&e->batch_memory);
 	arena_done(&e->chain_memory);

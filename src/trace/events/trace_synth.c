@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "base/bytes.h"
 #include "base/mem.h"
-#include "packet/etm/etm_packet.h"
-#include "trace/events/etm_events_impl.h"
+#include "trace/events/trace_events_impl.h"
 
 /* Follows one unit's execution and decides what is an event. */
 
@@ -18,40 +16,42 @@ enum {
 	ERROR_UNKNOWN = 9,
 };
 
-/** Do the trace's timestamps tell a period's unit? Known before the first: counts begin with it. */
-static bool has_clock(const struct etm_events *e, size_t unit)
+/** Can the trace's timestamps measure a period? Decided before the first one: counts begin there.
+ */
+static bool has_clock(const struct trace_events *e, size_t unit)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
 	struct etm_trace *t = e->trace;
 	uint64_t ns;
 
-	if (!(t->units[unit].config.has_timestamps))
+	if (!etm_unit_has_times(&t->units[unit]))
 		return false;
 	return o->unit == ITRACE_TICKS || o->is_kernel_time || t->ops->time(t, unit, 1, &ns);
 }
 
-enum clew_err etm_synth_init(struct etm_synth *s, struct etm_events *e, size_t unit)
+enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, size_t unit)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
 
-	*s = (struct etm_synth){
+	*s = (struct trace_synth){
 		.events = e,
 		.unit = &e->trace->units[unit],
 		.index = unit,
 		.last.block = NO_BLOCK,
 	};
+	flow_code_init(&s->code, s->unit->code, etm_unit_insns(s->unit), false);
 	s->is_by_count = o->unit == ITRACE_INSNS || o->is_timeless || !has_clock(e, unit);
-	return etm_ring_init(&s->ring, o->last_branches ? o->max_branches : 0) ? CLEW_OK
-									       : CLEW_NO_MEMORY;
+	return branch_ring_init(&s->ring, o->last_branches ? o->max_branches : 0) ? CLEW_OK
+										  : CLEW_NO_MEMORY;
 }
 
-void etm_synth_done(struct etm_synth *s)
+void trace_synth_done(struct trace_synth *s)
 {
 	mem_free(s->ring.all);
 	vec_done(&s->locs);
 }
 
-static uint64_t time_of(const struct etm_synth *s)
+static uint64_t time_of(const struct trace_synth *s)
 {
 	const struct itrace_opts *o = &s->events->opts.itrace;
 	struct etm_trace *t = s->events->trace;
@@ -64,8 +64,8 @@ static uint64_t time_of(const struct etm_synth *s)
 	return t->ops->time(t, s->index, s->ticks, &ns) ? ns : UINT64_MAX;
 }
 
-/** In whose name what comes now runs. */
-static const struct etm_who *who_now(struct etm_synth *s)
+/** Thread and time of what runs next. */
+static const struct trace_who *who_now(struct trace_synth *s)
 {
 	struct etm_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
 	struct etm_trace *t = s->events->trace;
@@ -73,41 +73,31 @@ static const struct etm_who *who_now(struct etm_synth *s)
 	if (s->has_now)
 		return &s->now;
 	t->ops->thread(t, s->index, &s->context, s->ticks, s->bound, &thread);
-	s->now = (struct etm_who){thread.pid, thread.tid, thread.comm, time_of(s)};
+	s->now = (struct trace_who){thread.pid, thread.tid, thread.comm, time_of(s)};
 	if (!s->now.comm && !s->events->opts.recorded) /* a snapshot knows no threads */
 		s->now.comm = s->unit->name;
 	s->has_now = true;
 	return &s->now;
 }
 
-static const struct etm_who *who_then(struct etm_synth *s)
+static const struct trace_who *who_then(struct trace_synth *s)
 {
 	return s->has_then ? &s->then : who_now(s);
 }
 
 /** Before a context or a time changes: what ran keeps those it ran in. */
-static void keep_who(struct etm_synth *s)
+static void keep_who(struct trace_synth *s)
 {
-	if (s->before == ETM_RAN && !s->has_then) {
+	if (s->before == BEFORE_RAN && !s->has_then) {
 		s->then = *who_now(s);
 		s->has_then = true;
 	}
 	s->has_now = false;
 }
 
-static bool is_svc(const struct etm_synth *s, uint32_t space, uint8_t isa, uint64_t end)
+static bool is_syscall(struct trace_synth *s, uint32_t space, uint8_t isa, uint64_t end)
 {
-	uint8_t b[4];
-	uint32_t word;
-
-	if (!etm_read_insn(s, space, isa, end - (isa == ISA_T32 ? 2 : 4), b))
-		return false;
-	if (isa == ISA_T32)
-		return b[1] == 0xdf;
-	word = load_le32(b);
-	if (isa == ISA_A32)
-		return (word & 0x0f000000) == 0x0f000000 && word >> 28 != 0xf;
-	return (word & 0xffe0001f) == 0xd4000001;
+	return s->code.insns->is_syscall(&s->code, space, (enum isa)isa, end);
 }
 
 static uint32_t flow_of_insn(uint8_t kind, uint8_t flags)
@@ -136,37 +126,32 @@ static uint32_t flow_of_insn(uint8_t kind, uint8_t flags)
 	return 0;
 }
 
-static uint32_t flow_of_last(const struct etm_synth *s)
+static uint32_t flow_of_last(const struct trace_synth *s)
 {
-	const struct etm_last *l = &s->last;
+	const struct last_insn *l = &s->last;
 
 	return l->exception ? l->exception : flow_of_insn(l->kind, l->flags);
 }
 
-static uint32_t flow_of_exception(const struct etm_synth *s, uint32_t number)
+static uint32_t flow_of_exception(struct trace_synth *s, enum flow_cause cause)
 {
-	const struct etm_last *l = &s->last;
+	const struct last_insn *l = &s->last;
+	const uint32_t call = ANA_FLOW_BRANCH | ANA_FLOW_CALL;
 
-	switch (number) {
-	case ETM_EXC_CALL:
-		if (is_svc(s, l->space, l->isa, l->end))
-			return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_SYSCALL;
+	switch (cause) {
+	case FLOW_CAUSE_CALL:
+		if (is_syscall(s, l->space, l->isa, l->end))
+			return call | ANA_FLOW_SYSCALL;
 		break;
-	case ETM_EXC_RESET:
-	case ETM_EXC_DEBUG_HALT:
-	case ETM_EXC_SYSTEM_ERROR:
-	case ETM_EXC_INSN_DEBUG:
-	case ETM_EXC_DATA_DEBUG:
-	case ETM_EXC_IRQ:
-	case ETM_EXC_FIQ:
-		return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT;
-	default:
+	case FLOW_CAUSE_ASYNC:
+		return call | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT;
+	case FLOW_CAUSE_OTHER:
 		break;
 	}
-	return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_INTERRUPT;
+	return call | ANA_FLOW_INTERRUPT;
 }
 
-static bool is_wanted(const struct etm_synth *s, uint32_t flow)
+static bool is_wanted(const struct trace_synth *s, uint32_t flow)
 {
 	const struct itrace_opts *o = &s->events->opts.itrace;
 	uint32_t calls = ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_TRACE_END;
@@ -179,45 +164,45 @@ static bool is_wanted(const struct etm_synth *s, uint32_t flow)
 	return (o->calls && flow & calls) || (o->returns && flow & returns);
 }
 
-static bool keeps_calls(const struct etm_synth *s)
+static bool keeps_calls(const struct trace_synth *s)
 {
 	return s->events->opts.wants_depth || s->events->opts.itrace.chains;
 }
 
 /** The calls of @p who's thread; NULL: not kept, or no memory. */
-static struct etm_stack *calls_of(struct etm_synth *s, const struct etm_who *who)
+static struct call_stack *calls_of(struct trace_synth *s, const struct trace_who *who)
 {
-	struct etm_stack *calls;
+	struct call_stack *calls;
 
 	if (!keeps_calls(s))
 		return NULL;
-	calls = etm_calls_of(&s->events->calls, who->tid, s->index);
+	calls = call_stacks_of(&s->events->calls, who->tid, s->index);
 	if (!calls)
 		s->events->err = CLEW_NO_MEMORY;
 	return calls;
 }
 
-static struct etm_stack *note_call(struct etm_synth *s, uint32_t flow, uint64_t to)
+static struct call_stack *note_call(struct trace_synth *s, uint32_t flow, uint64_t to)
 {
-	struct etm_stack *calls = calls_of(s, flow & ANA_FLOW_RETURN ? who_now(s) : who_then(s));
+	struct call_stack *calls = calls_of(s, flow & ANA_FLOW_RETURN ? who_now(s) : who_then(s));
 
 	if (!calls)
 		return NULL;
 	if (flow & ANA_FLOW_RETURN)
-		etm_stack_pop(calls, to);
-	else if (flow & ANA_FLOW_CALL && !etm_stack_push(calls, s->last.end, s->last.space))
+		call_stack_pop(calls, to);
+	else if (flow & ANA_FLOW_CALL && !call_stack_push(calls, s->last.end, s->last.space))
 		s->events->err = CLEW_NO_MEMORY;
 	return calls;
 }
 
 /* --- places --- */
 
-static struct etm_block_locs *locs_of(struct etm_synth *s, uint32_t block)
+static struct block_locs *locs_of(struct trace_synth *s, uint32_t block)
 {
 	if (block == NO_BLOCK)
 		return NULL;
 	while (s->locs.nr <= block) {
-		if (!vec_push(&s->locs, (struct etm_block_locs){NULL, NULL})) {
+		if (!vec_push(&s->locs, (struct block_locs){NULL, NULL})) {
 			s->events->err = CLEW_NO_MEMORY;
 			return NULL;
 		}
@@ -225,14 +210,14 @@ static struct etm_block_locs *locs_of(struct etm_synth *s, uint32_t block)
 	return &s->locs.data[block];
 }
 
-static const struct ana_loc *loc_of_last(struct etm_synth *s)
+static const struct ana_loc *loc_of_last(struct trace_synth *s)
 {
-	struct etm_block_locs *locs = locs_of(s, s->last.block);
+	struct block_locs *locs = locs_of(s, s->last.block);
 
 	if (!locs || s->last.exception)
-		return etm_locate(s->events, s->last.space, s->last.ip);
+		return trace_locate(s->events, s->last.space, s->last.ip);
 	if (!locs->last)
-		locs->last = etm_locate(s->events, s->last.space, s->last.ip);
+		locs->last = trace_locate(s->events, s->last.space, s->last.ip);
 	return locs->last;
 }
 
@@ -243,23 +228,23 @@ struct next {
 	uint8_t isa;
 };
 
-static const struct ana_loc *loc_of_next(struct etm_synth *s, const struct next *n)
+static const struct ana_loc *loc_of_next(struct trace_synth *s, const struct next *n)
 {
-	struct etm_block_locs *locs = locs_of(s, n->block);
+	struct block_locs *locs = locs_of(s, n->block);
 
 	if (!locs)
-		return etm_locate(s->events, n->space, n->ip);
+		return trace_locate(s->events, n->space, n->ip);
 	if (!locs->first)
-		locs->first = etm_locate(s->events, n->space, n->ip);
+		locs->first = trace_locate(s->events, n->space, n->ip);
 	return locs->first;
 }
 
 /* --- branches --- */
 
-static void emit_from(struct etm_synth *s, uint32_t flow, const struct next *to,
-		      const struct etm_stack *calls)
+static void emit_from(struct trace_synth *s, uint32_t flow, const struct next *to,
+		      const struct call_stack *calls)
 {
-	struct etm_told t = {
+	struct synth_fields t = {
 		.ip = s->last.ip,
 		.loc = loc_of_last(s),
 		.who = who_then(s),
@@ -275,12 +260,12 @@ static void emit_from(struct etm_synth *s, uint32_t flow, const struct next *to,
 		if (s->events->opts.wants_addr)
 			t.to = loc_of_next(s, to);
 	}
-	etm_emit_branch(s, &t);
+	trace_emit_branch(s, &t);
 }
 
-static void begin_trace(struct etm_synth *s, const struct next *n)
+static void begin_trace(struct trace_synth *s, const struct next *n)
 {
-	struct etm_told t = {
+	struct synth_fields t = {
 		.addr = n->ip,
 		.who = who_now(s),
 		.flow = ANA_FLOW_BRANCH | ANA_FLOW_TRACE_BEGIN,
@@ -292,38 +277,38 @@ static void begin_trace(struct etm_synth *s, const struct next *n)
 	t.calls = calls_of(s, t.who);
 	if (s->events->opts.wants_addr)
 		t.to = loc_of_next(s, n);
-	etm_emit_branch(s, &t);
+	trace_emit_branch(s, &t);
 }
 
-static void went(struct etm_synth *s, const struct next *n)
+static void on_branch(struct trace_synth *s, const struct next *n)
 {
 	uint32_t flow = flow_of_last(s);
-	const struct etm_stack *calls;
+	const struct call_stack *calls;
 
 	if (flow == (ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT) &&
-	    is_svc(s, n->space, n->isa, n->ip))
+	    is_syscall(s, n->space, n->isa, n->ip))
 		flow = ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL;
 	calls = note_call(s, flow, n->ip);
-	etm_ring_add(&s->ring, &(struct etm_went){s->last.ip, n->ip, s->last.space, n->space,
-						  s->branch_cycles});
+	branch_ring_add(&s->ring, &(struct taken_branch){s->last.ip, n->ip, s->last.space, n->space,
+							 s->branch_cycles});
 	s->branch_cycles = 0;
 	if (is_wanted(s, flow))
 		emit_from(s, flow, n, calls);
 }
 
 /** The instruction at @p n is the next one. */
-static void arrive(struct etm_synth *s, const struct next *n)
+static void arrive(struct trace_synth *s, const struct next *n)
 {
-	if (s->before == ETM_RAN && s->last.is_taken)
-		went(s, n);
-	else if (s->before != ETM_RAN)
+	if (s->before == BEFORE_RAN && s->last.is_taken)
+		on_branch(s, n);
+	else if (s->before != BEFORE_RAN)
 		begin_trace(s, n);
 }
 
 /* perf hands out what is left of a period, so that no last branch is lost. */
-static void sample_rest(struct etm_synth *s)
+static void sample_rest(struct trace_synth *s)
 {
-	struct etm_told t = {
+	struct synth_fields t = {
 		.ip = s->last.ip,
 		.who = who_then(s),
 		.space = s->last.space,
@@ -335,29 +320,29 @@ static void sample_rest(struct etm_synth *s)
 		return;
 	t.loc = loc_of_last(s);
 	t.calls = calls_of(s, t.who);
-	etm_emit_insn(s, &t);
+	trace_emit_insn(s, &t);
 	s->sampled_at = s->nr_insns;
 }
 
 /** What comes next does not follow what ran. */
-static void end_trace(struct etm_synth *s)
+static void end_trace(struct trace_synth *s)
 {
 	uint32_t flow = flow_of_last(s) | ANA_FLOW_BRANCH | ANA_FLOW_TRACE_END;
 
-	if (s->before == ETM_RAN) {
+	if (s->before == BEFORE_RAN) {
 		sample_rest(s);
 		if (is_wanted(s, flow))
 			emit_from(s, flow, NULL, calls_of(s, who_then(s)));
 	}
-	s->before = ETM_GAP;
+	s->before = BEFORE_GAP;
 	s->has_then = false;
 	s->ring.nr = s->ring.next = 0;
 }
 
 /** Instructions are missing: calls and returns among them are not known. */
-static void forget_calls(struct etm_synth *s)
+static void forget_calls(struct trace_synth *s)
 {
-	struct etm_stack *calls = calls_of(s, who_now(s));
+	struct call_stack *calls = calls_of(s, who_now(s));
 
 	if (calls)
 		calls->nr = 0;
@@ -365,21 +350,24 @@ static void forget_calls(struct etm_synth *s)
 
 /* --- instructions --- */
 
-static uint64_t address_of(const struct etm_synth *s, const struct next *n, uint64_t nth)
+static uint64_t address_of(struct trace_synth *s, const struct next *n, uint64_t nth)
 {
+	const struct flow_insns *insns = s->code.insns;
+	struct flow_insn_bytes each = insns->bytes((enum isa)n->isa);
+	uint8_t bytes[FLOW_MAX_INSN_BYTES], size;
 	uint64_t ip = n->ip;
-	uint8_t bytes[4], size;
 
-	if (n->isa != ISA_T32)
-		return ip + 4 * nth;
-	while (nth-- > 0 && (size = etm_read_insn(s, n->space, ISA_T32, ip, bytes)) != 0)
+	if (each.least == each.most)
+		return ip + each.least * nth;
+	while (nth-- > 0 &&
+	       (size = insns->read(&s->code, n->space, (enum isa)n->isa, ip, bytes)) != 0)
 		ip += size;
 	return ip;
 }
 
-static void sample(struct etm_synth *s, const struct next *n, uint64_t period, uint32_t flow)
+static void sample(struct trace_synth *s, const struct next *n, uint64_t period, uint32_t flow)
 {
-	struct etm_told t = {
+	struct synth_fields t = {
 		.ip = n->ip,
 		.loc = loc_of_next(s, n),
 		.who = who_now(s),
@@ -390,10 +378,10 @@ static void sample(struct etm_synth *s, const struct next *n, uint64_t period, u
 	};
 
 	t.calls = calls_of(s, t.who);
-	etm_emit_insn(s, &t);
+	trace_emit_insn(s, &t);
 }
 
-static void sample_by_time(struct etm_synth *s, const struct next *n, uint64_t until)
+static void sample_by_time(struct trace_synth *s, const struct next *n, uint64_t until)
 {
 	const struct itrace_opts *o = &s->events->opts.itrace;
 	uint64_t clock = o->unit == ITRACE_TICKS ? s->ticks : who_now(s)->time;
@@ -406,7 +394,7 @@ static void sample_by_time(struct etm_synth *s, const struct next *n, uint64_t u
 }
 
 /** @p nr instructions from @p n on ran; @p flow of the last one. */
-static void run(struct etm_synth *s, const struct next *n, uint32_t nr, uint32_t flow)
+static void run(struct trace_synth *s, const struct next *n, uint32_t nr, uint32_t flow)
 {
 	uint64_t period = s->events->opts.itrace.period, until = s->nr_insns, at = 0;
 	struct next here = *n;
@@ -431,20 +419,20 @@ static void run(struct etm_synth *s, const struct next *n, uint32_t nr, uint32_t
 	}
 }
 
-/* --- what the decoder tells --- */
+/* --- what the decoder reports --- */
 
-static void fail(struct etm_synth *s, uint32_t code, const char *words, const char *why)
+static void fail(struct trace_synth *s, uint32_t code, const char *words, const char *why)
 {
-	const struct etm_error error = {.code = code, .words = words, .why = why};
+	const struct trace_error error = {.code = code, .words = words, .why = why};
 
 	who_now(s);
-	etm_emit_error(s, &error);
+	trace_emit_error(s, &error);
 }
 
-static void fail_at(struct etm_synth *s, const struct flow_event *e)
+static void fail_at(struct trace_synth *s, const struct flow_event *e)
 {
 	const struct code_source *code = s->unit->code;
-	struct etm_error error = {
+	struct trace_error error = {
 		.code = ERROR_NO_CODE,
 		.words = "Failed to get instruction",
 		.ip = e->address,
@@ -453,7 +441,7 @@ static void fail_at(struct etm_synth *s, const struct flow_event *e)
 	if (code->why)
 		error.why = code->why(code->ctx, e->space, e->address);
 	who_now(s);
-	etm_emit_error(s, &error);
+	trace_emit_error(s, &error);
 }
 
 static struct next at_block(const struct flow_block *b, uint32_t number)
@@ -466,21 +454,22 @@ static struct next at_range(const struct flow_event *e)
 	return (struct next){e->address, e->space, NO_BLOCK, e->isa};
 }
 
-/** To what runs now. */
-static void come(struct etm_synth *s, const struct next *n)
+/** Execution continues at @p n: finish the pending branch. */
+static void on_next(struct trace_synth *s, const struct next *n)
 {
 	if (!s->has_arrived)
 		arrive(s, n);
 	s->has_arrived = false;
 }
 
-static void take_block(struct etm_synth *s, const struct flow_block *b, uint32_t number, bool is_e)
+static void take_block(struct trace_synth *s, const struct flow_block *b, uint32_t number,
+		       bool is_e)
 {
 	const struct next n = at_block(b, number);
 	uint32_t flow = is_e ? flow_of_insn(b->kind, b->flags) : 0;
 
-	come(s, &n);
-	s->last = (struct etm_last){
+	on_next(s, &n);
+	s->last = (struct last_insn){
 		.ip = b->start + b->bytes - b->last_bytes,
 		.end = b->start + b->bytes,
 		.space = b->space,
@@ -490,20 +479,20 @@ static void take_block(struct etm_synth *s, const struct flow_block *b, uint32_t
 		.flags = b->flags,
 		.is_taken = flow != 0,
 	};
-	s->before = ETM_RAN;
+	s->before = BEFORE_RAN;
 	s->has_then = false;
 	run(s, &n, b->nr_insns, flow);
 }
 
 /** Its last instruction is of no branch that was taken. */
-static void take_range(struct etm_synth *s, const struct flow_event *e)
+static void take_range(struct trace_synth *s, const struct flow_event *e)
 {
 	const struct next n = at_range(e);
 
 	if (!e->count)
 		return;
-	come(s, &n);
-	s->last = (struct etm_last){
+	on_next(s, &n);
+	s->last = (struct last_insn){
 		.ip = address_of(s, &n, e->count - 1),
 		.end = e->end,
 		.space = e->space,
@@ -511,62 +500,62 @@ static void take_range(struct etm_synth *s, const struct flow_event *e)
 		.isa = e->isa,
 		.kind = INSN_PLAIN,
 	};
-	s->before = ETM_RAN;
+	s->before = BEFORE_RAN;
 	s->has_then = false;
 	run(s, &n, e->count, 0);
 }
 
-static void take_exception(struct etm_synth *s, const struct flow_event *e)
+static void take_exception(struct trace_synth *s, const struct flow_event *e)
 {
 	struct next n = {e->address, s->space, NO_BLOCK, s->last.isa};
 
-	if (s->before != ETM_RAN)
+	if (s->before != BEFORE_RAN)
 		return;
 	if (s->last.is_taken) { /* the target of the branch did not run any more */
-		went(s, &n);
+		on_branch(s, &n);
 		s->has_then = false;
 		s->last.ip = s->last.end = n.ip;
 		s->last.space = n.space;
 		s->last.block = NO_BLOCK;
 	}
-	s->last.exception = flow_of_exception(s, e->number);
+	s->last.exception = flow_of_exception(s, (enum flow_cause)e->cause);
 	s->last.end = e->address;
 	s->last.is_taken = true;
 }
 
 /** Unreadable code at the event's address: how execution came there is known. */
-static void take_no_code(struct etm_synth *s, const struct flow_event *e)
+static void take_no_code(struct trace_synth *s, const struct flow_event *e)
 {
 	const struct next n = {e->address, e->space, NO_BLOCK, s->last.isa};
 
-	if (s->before == ETM_RAN && s->last.is_taken) {
+	if (s->before == BEFORE_RAN && s->last.is_taken) {
 		sample_rest(s);
-		went(s, &n);
-		s->before = ETM_GAP;
+		on_branch(s, &n);
+		s->before = BEFORE_GAP;
 	}
 	end_trace(s);
-	s->before = ETM_NO_CODE;
+	s->before = BEFORE_NO_CODE;
 	fail_at(s, e);
 	forget_calls(s);
 }
 
 /** Branches in unknown code; after unreadable code that was reported already. */
-static void take_dropped(struct etm_synth *s, const struct flow_event *e)
+static void take_dropped(struct trace_synth *s, const struct flow_event *e)
 {
 	s->events->summary.nr_dropped += e->value;
-	if (s->before == ETM_NO_CODE)
+	if (s->before == BEFORE_NO_CODE)
 		return;
 	end_trace(s);
 	fail(s, ERROR_LOST, "Lost trace data", "branches came before an address");
 	forget_calls(s);
 }
 
-static bool is_muted(const struct etm_synth *s, char flag)
+static bool is_muted(const struct trace_synth *s, char flag)
 {
 	return s->events->opts.itrace.errors_minus >> (flag - 'a') & 1;
 }
 
-static void take_no_sync(struct etm_synth *s, const struct flow_event *e)
+static void take_no_sync(struct trace_synth *s, const struct flow_event *e)
 {
 	end_trace(s);
 	switch ((enum flow_no_sync)e->reason) {
@@ -592,14 +581,14 @@ static void take_no_sync(struct etm_synth *s, const struct flow_event *e)
 	forget_calls(s);
 }
 
-static void take_context(struct etm_synth *s, const struct flow_event *e)
+static void take_context(struct trace_synth *s, const struct flow_event *e)
 {
 	keep_who(s);
 	s->context = e->context;
 	s->space = e->space;
 }
 
-static void take_timestamp(struct etm_synth *s, const struct flow_event *e)
+static void take_timestamp(struct trace_synth *s, const struct flow_event *e)
 {
 	if (!e->value)
 		return;
@@ -607,7 +596,7 @@ static void take_timestamp(struct etm_synth *s, const struct flow_event *e)
 	s->ticks = e->value;
 }
 
-static void take_cycles(struct etm_synth *s, const struct flow_event *e)
+static void take_cycles(struct trace_synth *s, const struct flow_event *e)
 {
 	if (!e->has_count)
 		return;
@@ -617,7 +606,7 @@ static void take_cycles(struct etm_synth *s, const struct flow_event *e)
 }
 
 /** Code that ran unseen: it counts for periods, and none of it can be a sample. */
-static void take_no_path(struct etm_synth *s, const struct flow_event *e)
+static void take_no_path(struct trace_synth *s, const struct flow_event *e)
 {
 	const struct next n = {e->address, e->space, NO_BLOCK, e->isa};
 
@@ -626,12 +615,12 @@ static void take_no_path(struct etm_synth *s, const struct flow_event *e)
 	if (s->is_by_count)
 		s->sampled_at =
 			s->nr_insns - (s->nr_insns - s->sampled_at) % s->events->opts.itrace.period;
-	s->before = ETM_NOTHING;
+	s->before = BEFORE_NOTHING;
 	s->has_then = false;
 	forget_calls(s);
 }
 
-static void take_event(struct etm_synth *s, const struct flow_event *e)
+static void take_event(struct trace_synth *s, const struct flow_event *e)
 {
 	switch ((enum flow_event_kind)e->kind) {
 	case FLOW_EV_NO_SYNC:
@@ -691,9 +680,9 @@ static void take_event(struct etm_synth *s, const struct flow_event *e)
 	}
 }
 
-enum clew_err etm_synth_batch(struct etm_synth *s, const struct flow_batch *b)
+enum clew_err trace_synth_batch(struct trace_synth *s, const struct flow_batch *b)
 {
-	struct etm_events *e = s->events;
+	struct trace_events *e = s->events;
 
 	if (!s->has_epoch || s->epoch != b->epoch) {
 		s->locs.nr = 0;
@@ -712,11 +701,11 @@ enum clew_err etm_synth_batch(struct etm_synth *s, const struct flow_batch *b)
 	return e->err;
 }
 
-enum clew_err etm_synth_arrive(struct etm_synth *s, const struct flow_batch *b, uint32_t item)
+enum clew_err trace_synth_arrive(struct trace_synth *s, const struct flow_batch *b, uint32_t item)
 {
 	struct next n;
 
-	if (s->before != ETM_RAN) /* tracing begins there, and then */
+	if (s->before != BEFORE_RAN) /* tracing begins there, and then */
 		return s->events->err;
 	n = item & FLOW_ITEM_EVENT ? at_range(&b->events[item & ~FLOW_ITEM_EVENT])
 				   : at_block(&b->blocks[item >> 1], item >> 1);

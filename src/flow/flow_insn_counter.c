@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flow/flow_reach.h"
+#include "flow/flow_insn_counter.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 enum { PAGE = 1 << 10, NR_PAGES = 16 << 10 };
 
 /** The way through a page, from where it was entered. */
-struct flow_reach_page {
+struct flow_insn_page {
 	uint64_t at, next; /* next: after the last instruction that begins in it; 0: no entry */
 	uint32_t space;
 	uint16_t nr;
@@ -29,16 +29,18 @@ static struct code code_of(struct flow_code *c, uint32_t space, enum isa isa)
 
 static uint32_t count(const struct code *c, uint64_t from, uint64_t to, uint64_t *ret_readable)
 {
-	return flow_code_count(c->code, c->space, c->isa, from, to, ret_readable);
+	const struct flow_span s = {from, to, c->space, c->isa};
+
+	return flow_code_count(c->code, &s, ret_readable);
 }
 
-void flow_reach_done(struct flow_reach *r)
+void flow_insn_counter_done(struct flow_insn_counter *r)
 {
 	mem_free(r->pages);
 	r->pages = NULL;
 }
 
-static struct flow_reach_page *slot_of(struct flow_reach *r, uint32_t space, uint64_t at)
+static struct flow_insn_page *slot_of(struct flow_insn_counter *r, uint32_t space, uint64_t at)
 {
 	if (!r->pages)
 		r->pages = mem_calloc(NR_PAGES, sizeof(*r->pages));
@@ -46,10 +48,10 @@ static struct flow_reach_page *slot_of(struct flow_reach *r, uint32_t space, uin
 }
 
 /** From @p at, the first instruction of a page, to the next one. Shorter: code ends there. */
-static uint32_t through_page(struct flow_reach *r, const struct code *c, uint64_t at, uint64_t end,
-			     uint64_t *ret_next)
+static uint32_t through_page(struct flow_insn_counter *r, const struct code *c, uint64_t at,
+			     uint64_t end, uint64_t *ret_next)
 {
-	struct flow_reach_page *p = slot_of(r, c->space, at);
+	struct flow_insn_page *p = slot_of(r, c->space, at);
 	uint32_t nr;
 
 	if (p && p->next && p->at == at && p->space == c->space && p->isa == (uint8_t)c->isa) {
@@ -58,8 +60,8 @@ static uint32_t through_page(struct flow_reach *r, const struct code *c, uint64_
 	}
 	nr = count(c, at, end, ret_next);
 	if (p && *ret_next >= end)
-		*p = (struct flow_reach_page){at, *ret_next, c->space, (uint16_t)nr,
-					      (uint8_t)c->isa};
+		*p = (struct flow_insn_page){at, *ret_next, c->space, (uint16_t)nr,
+					     (uint8_t)c->isa};
 	return nr;
 }
 
@@ -80,7 +82,7 @@ static void first_of(const struct code *c, uint64_t at, uint64_t end, uint32_t m
 	count(c, at, at + least * less, ret_next);
 }
 
-static uint32_t walk(struct flow_reach *r, const struct code *c, uint64_t from, uint64_t to,
+static uint32_t walk(struct flow_insn_counter *r, const struct code *c, uint64_t from, uint64_t to,
 		     uint64_t *ret_readable)
 {
 	uint64_t at = from, next;
@@ -108,25 +110,27 @@ static uint32_t walk(struct flow_reach *r, const struct code *c, uint64_t from, 
 	return nr;
 }
 
-uint32_t flow_reach_count(struct flow_reach *r, struct flow_code *c, uint32_t space, enum isa isa,
-			  uint64_t from, uint64_t to, uint64_t *ret_readable)
+uint32_t flow_insn_counter_count(struct flow_insn_counter *r, struct flow_code *c,
+				 const struct flow_span *s, uint64_t *ret_readable)
 {
-	struct code code = code_of(c, space, isa);
+	struct code code = code_of(c, s->space, s->isa);
 
 	if (code.bytes.least == code.bytes.most)
-		return count(&code, from, to, ret_readable);
-	return walk(r, &code, from, to, ret_readable);
+		return flow_code_count(c, s, ret_readable);
+	return walk(r, &code, s->from, s->to, ret_readable);
 }
 
-uint8_t flow_reach_last(struct flow_reach *r, struct flow_code *c, uint32_t space, enum isa isa,
-			uint64_t from, uint64_t to)
+uint8_t flow_insn_counter_last(struct flow_insn_counter *r, struct flow_code *c,
+			       const struct flow_span *s)
 {
-	struct flow_insn_bytes bytes = c->insns->bytes(isa);
+	struct flow_insn_bytes bytes = c->insns->bytes(s->isa);
+	struct flow_span without = *s;
 	uint64_t end;
 
 	for (uint8_t n = bytes.least; n < bytes.most; n = (uint8_t)(n + bytes.least)) {
-		flow_reach_count(r, c, space, isa, from, to - n, &end);
-		if (end == to - n)
+		without.to = s->to - n;
+		flow_insn_counter_count(r, c, &without, &end);
+		if (end == without.to)
 			return n;
 	}
 	return bytes.most;

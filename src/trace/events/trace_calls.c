@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/mem.h"
-#include "trace/events/etm_events_impl.h"
+#include "trace/events/trace_events_impl.h"
 
 enum { MAX_CALLS = 4096, MAX_STACKS = 1 << 16 };
 
-struct etm_stack *etm_calls_of(struct etm_calls *c, uint32_t tid, size_t unit)
+struct call_stack *call_stacks_of(struct call_stacks *c, uint32_t tid, size_t unit)
 {
 	uint64_t key = tid == UINT32_MAX ? 1ull << 32 | unit : tid;
 	uint64_t *index = map_u64_get(&c->by_thread, key);
@@ -12,24 +12,24 @@ struct etm_stack *etm_calls_of(struct etm_calls *c, uint32_t tid, size_t unit)
 	if (index)
 		return &c->all.data[*index];
 	if (c->all.nr >= MAX_STACKS)
-		etm_calls_done(c); /* ids from a damaged trace: begin again */
-	if (!vec_push(&c->all, (struct etm_stack){0}))
+		call_stacks_done(c); /* ids from a damaged trace: begin again */
+	if (!vec_push(&c->all, (struct call_stack){0}))
 		return NULL;
 	if (!map_u64_put(&c->by_thread, key, c->all.nr - 1))
 		return NULL;
 	return &c->all.data[c->all.nr - 1];
 }
 
-bool etm_stack_push(struct etm_stack *s, uint64_t ret, uint32_t space)
+bool call_stack_push(struct call_stack *s, uint64_t ret, uint32_t space)
 {
 	if (s->nr == MAX_CALLS) { /* the outer half goes */
 		memmove(s->data, s->data + MAX_CALLS / 2, MAX_CALLS / 2 * sizeof(*s->data));
 		s->nr = MAX_CALLS / 2;
 	}
-	return vec_push(s, (struct etm_call){ret, space});
+	return vec_push(s, (struct call){ret, space});
 }
 
-void etm_stack_pop(struct etm_stack *s, uint64_t to)
+void call_stack_pop(struct call_stack *s, uint64_t to)
 {
 	for (size_t i = s->nr; i-- > 0;) {
 		if (s->data[i].ret == to) {
@@ -39,24 +39,24 @@ void etm_stack_pop(struct etm_stack *s, uint64_t to)
 	}
 }
 
-void etm_calls_done(struct etm_calls *c)
+void call_stacks_done(struct call_stacks *c)
 {
 	vec_for_each (&c->all, s)
 		vec_done(s);
 	vec_done(&c->all);
 	map_u64_done(&c->by_thread);
-	*c = (struct etm_calls){0};
+	*c = (struct call_stacks){0};
 }
 
-bool etm_ring_init(struct etm_ring *r, uint32_t max)
+bool branch_ring_init(struct branch_ring *r, uint32_t max)
 {
-	*r = (struct etm_ring){.max = max};
+	*r = (struct branch_ring){.max = max};
 	if (max)
 		r->all = mem_calloc(max, sizeof(*r->all));
 	return !max || r->all;
 }
 
-void etm_ring_add(struct etm_ring *r, const struct etm_went *w)
+void branch_ring_add(struct branch_ring *r, const struct taken_branch *w)
 {
 	if (!r->max)
 		return;
@@ -65,7 +65,7 @@ void etm_ring_add(struct etm_ring *r, const struct etm_went *w)
 	r->nr += r->nr < r->max;
 }
 
-const struct etm_went *etm_ring_at(const struct etm_ring *r, uint32_t i)
+const struct taken_branch *branch_ring_at(const struct branch_ring *r, uint32_t i)
 {
 	return &r->all[(r->next + r->max - 1 - i) % r->max];
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef FLOW_FLOW_KEPT_H
-#define FLOW_FLOW_KEPT_H
+#ifndef FLOW_FLOW_COUNT_STORE_H
+#define FLOW_FLOW_COUNT_STORE_H
 
 #include "base/vec.h"
 #include "flow/flow.h"
@@ -10,42 +10,45 @@
  * were counted in, or come from several: by address, not by block number. Grows with the code that
  * ran, not with the trace.
  */
-struct flow_kept_block {
+enum { FLOW_NOT_STORED = UINT32_MAX };
+
+struct flow_stored_block {
 	struct flow_block block;
 	uint64_t nr[2]; /* not taken, taken */
 };
 
 /** Where an indirect branch went. */
-struct flow_kept_edge {
+struct flow_stored_edge {
 	uint32_t from; /* index of the block */
 	uint64_t to, nr;
 };
 
-struct flow_kept {
+struct flow_count_store {
 	struct {
-		VEC(struct flow_kept_block);
+		VEC(struct flow_stored_block);
 	} blocks;
 	struct {
-		VEC(struct flow_kept_edge);
+		VEC(struct flow_stored_edge);
 	} edges;
 	uint32_t *block_slots, *edge_slots; /* hash tables of indexes */
 	size_t nr_block_slots, nr_edge_slots;
 };
 
-void flow_kept_done(struct flow_kept *k);
+void flow_count_store_done(struct flow_count_store *s);
 
-/** Add to the counts of @p b. @return its number here; UINT32_MAX: out of memory. */
-uint32_t flow_kept_add_block(struct flow_kept *k, const struct flow_block *b, const uint64_t nr[2]);
+/** Add to the counts of @p b. @return its number here; FLOW_NOT_STORED: out of memory. */
+uint32_t flow_count_store_add_block(struct flow_count_store *s, const struct flow_block *b,
+				    const uint64_t nr[2]);
 /** @return false: out of memory. */
-bool flow_kept_add_edge(struct flow_kept *k, uint32_t from, uint64_t to, uint64_t nr);
+bool flow_count_store_add_edge(struct flow_count_store *s, uint32_t from, uint64_t to, uint64_t nr);
 /** Add all of @p from to @p to. @return false: out of memory. */
-bool flow_kept_merge(struct flow_kept *to, const struct flow_kept *from);
+bool flow_count_store_merge(struct flow_count_store *to, const struct flow_count_store *from);
 
 /** As flow_edges(). */
-bool flow_kept_edges(const struct flow_kept *k, bool (*edge)(void *ctx, const struct flow_edge *e),
-		     void *ctx);
+bool flow_count_store_edges(const struct flow_count_store *s,
+			    bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx);
 
-/** The two ways out of @p b; of an indirect branch those taken without a target: those that are
+/** The two exits of @p b; of an indirect branch those taken without a target: those that are
  * left of @p nr when @p nr_known had one. */
 bool flow_block_edges(const struct flow_block *b, const uint64_t nr[2], uint64_t nr_known,
 		      bool (*edge)(void *ctx, const struct flow_edge *e), void *ctx);

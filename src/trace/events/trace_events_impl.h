@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TRACE_EVENTS_TRACE_EVENTS_IMPL_H
+#define TRACE_EVENTS_TRACE_EVENTS_IMPL_H
+
+#include "analyze/ana_impl.h"
+#include "flow/flow_code.h"
+#include "trace/events/trace_events.h"
+
+/* Inside of the synthesis: trace_events.c sets up and runs it, trace_synth.c follows execution,
+ * trace_emit.c makes the events, trace_calls.c keeps stacks of calls and of branches. */
+
+/** Thread and time that an instruction is attributed to. */
+struct trace_who {
+	uint32_t pid, tid; /* all ones: not known */
+	const char *comm;
+	uint64_t time; /* all ones: not known */
+};
+
+/** --- trace_calls.c --- */
+struct call {
+	uint64_t ret;
+	uint32_t space;
+};
+
+/** Calls of one thread that have not returned, outermost first. */
+struct call_stack {
+	VEC(struct call);
+};
+
+struct call_stacks {
+	struct map_u64 by_thread; /* -> index of all */
+	struct {
+		VEC(struct call_stack);
+	} all;
+};
+
+/** The stack of @p tid, or where that is all ones, of @p unit. NULL: no memory. Valid until the
+ * next call. */
+struct call_stack *call_stacks_of(struct call_stacks *c, uint32_t tid, size_t unit);
+bool call_stack_push(struct call_stack *s, uint64_t ret, uint32_t space);
+/** Up to and with the call that returns to @p to; nothing where there is none. */
+void call_stack_pop(struct call_stack *s, uint64_t to);
+void call_stacks_done(struct call_stacks *c);
+
+struct taken_branch {
+	uint64_t from, to;
+	uint32_t from_space, to_space, cycles;
+};
+
+/** The last branches of a unit. */
+struct branch_ring {
+	struct taken_branch *all; /* max of them; NULL: none are kept */
+	uint32_t max, nr, next;
+};
+
+bool branch_ring_init(struct branch_ring *r, uint32_t max);
+void branch_ring_add(struct branch_ring *r, const struct taken_branch *w);
+/** The @p i-th, newest first. */
+const struct taken_branch *branch_ring_at(const struct branch_ring *r, uint32_t i);
+
+/** --- trace_synth.c --- */
+enum trace_before { BEFORE_NOTHING, BEFORE_GAP, BEFORE_NO_CODE, BEFORE_RAN };
+
+/** The last instruction executed. */
+struct last_insn {
+	uint64_t ip, end;      /* end: the address after it; of an exception, where it returns to */
+	uint32_t space, block; /* block: all ones: not of one */
+	uint32_t exception;    /* ANA_FLOW_ bits; 0: none came */
+	uint8_t isa, kind, flags;
+	bool is_taken;
+};
+
+struct block_locs {
+	const struct ana_loc *first, *last;
+};
+
+/** One unit's execution so far. */
+struct trace_synth {
+	struct trace_events *events;
+	const struct etm_unit *unit;
+	struct flow_code code; /* the unit's */
+	size_t index;
+	struct flow_context context;
+	uint32_t space;
+	uint64_t ticks, bound;
+	struct trace_who now, then; /* then: of .last, where has_then */
+	bool has_now, has_then;
+	bool has_arrived; /* at the next item: trace_synth_arrive() */
+	enum trace_before before;
+	struct last_insn last;
+	uint64_t nr_insns, sampled_at;    /* sampled_at: nr_insns of the last sample */
+	uint64_t reported_at;             /* nr_insns when cycles were last reported */
+	uint32_t branch_cycles;           /* since the last branch */
+	uint64_t nr_cycles, cycles_until; /* since then; cycles_until: nr_insns of the last count */
+	uint64_t sample_from;             /* time or ticks when the next sample is due */
+	bool is_by_count;
+	struct branch_ring ring;
+	struct {
+		VEC(struct block_locs);
+	} locs; /* by block number */
+	uint32_t epoch;
+	bool has_epoch;
+};
+
+enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, size_t unit);
+enum clew_err trace_synth_batch(struct trace_synth *s, const struct flow_batch *b);
+/** After @p b was given: only that execution comes to @p item, a block or a range, next. The next
+ * batch begins with it. */
+enum clew_err trace_synth_arrive(struct trace_synth *s, const struct flow_batch *b, uint32_t item);
+void trace_synth_done(struct trace_synth *s);
+
+/** --- trace_emit.c --- */
+enum { TRACE_BATCH_EVENTS = 256 };
+
+struct trace_events {
+	struct trace_events_opts opts;
+	struct etm_trace *trace;
+	const struct ana_consumer *consumer;
+	struct ana_filter_set filter;
+	struct perf_evlist list;             /* its evsels are others' or in memory */
+	struct perf_evsel *branches, *insns; /* NULL: not made */
+	struct trace_synth *synths;          /* by unit */
+	struct call_stacks calls;
+	struct trace_events_summary summary;
+	uint64_t epoch, nr_skipped;
+	/* The batch being filled. */
+	size_t nr;
+	struct ana_event events[TRACE_BATCH_EVENTS];
+	struct perf_sample samples[TRACE_BATCH_EVENTS];
+	struct ana_synth synths_of[TRACE_BATCH_EVENTS];
+	struct arena batch_memory;
+	struct arena chain_memory; /* of an epoch */
+	struct map_u64 chains;     /* hash -> the first chain of that hash */
+	uint32_t nr_chains;
+	struct trace_merge *merge; /* NULL: unit by unit */
+	uint64_t recorded_until;   /* time of the latest recorded event */
+	bool is_prepared;
+	enum clew_err err;
+};
+
+/** The contents of an event. */
+struct synth_fields {
+	uint64_t ip, addr;
+	const struct ana_loc *loc, *to;
+	const struct trace_who *who;
+	uint32_t flow, space;
+	uint8_t isa;
+	uint64_t period;
+	const struct call_stack *calls; /* NULL: none are kept */
+};
+
+/** Errors stick in events->err. */
+void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t);
+void trace_emit_insn(struct trace_synth *s, const struct synth_fields *t);
+/** What went wrong; its texts are static. */
+struct trace_error {
+	uint32_t code; /* as perf numbers them */
+	const char *words, *why;
+	uint64_t ip; /* 0: not at one address */
+	bool is_of_no_unit;
+};
+void trace_emit_error(struct trace_synth *s, const struct trace_error *error);
+enum clew_err trace_emit_flush(struct trace_events *e);
+
+/** --- trace_merge.c: units side by side, in order of time --- */
+
+struct trace_merge;
+/** *ret NULL: there is nothing to merge by, or one unit alone. @p opts: to decode with; copied. */
+enum clew_err trace_merge_new(struct trace_merge **ret, struct trace_events *e,
+			      const struct etm_decode_opts *opts);
+void trace_merge_free(struct trace_merge *m);
+/** Do times of the trace compare with the recorded ones? */
+bool trace_merge_is_with_recorded(const struct trace_merge *m);
+/** What ran before @p time, and all that is left. */
+enum clew_err trace_merge_until(struct trace_merge *m, uint64_t time);
+enum clew_err trace_merge_rest(struct trace_merge *m);
+
+/** @p addr in @p space, as the input resolves it. */
+const struct ana_loc *trace_locate(struct trace_events *e, uint32_t space, uint64_t addr);
+
+#endif
