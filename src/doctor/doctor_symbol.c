@@ -9,7 +9,7 @@
 enum { MAX_CHUNKS = 64 };
 
 /* Each line starts with an address. Those who may not see them see zeros; but some are zero for
- * everybody (per-CPU offsets on x86), so one line does not tell. */
+ * everybody (per-CPU offsets on x86), so one line is no evidence. */
 static bool has_address(const char *text, size_t size, bool *in_address)
 {
 	for (size_t i = 0; i < size; i++) {

@@ -6,9 +6,9 @@
 /* Spec: tools/lib/perf/include/perf/event.h, struct perf_record_auxtrace. */
 struct auxtrace_record {
 	struct perf_event_header header;
-	uint64_t size;      /* of the trace behind, with its padding */
+	uint64_t size;      /* of the trace that follows, with its padding */
 	uint64_t offset;    /* of its first byte in the stream of this AUX area */
-	uint64_t reference; /* tells equal offsets of different buffers apart */
+	uint64_t reference; /* distinguishes equal offsets of different buffers */
 	uint32_t idx, tid, cpu, reserved;
 };
 _Static_assert(sizeof(struct auxtrace_record) == 48, "layout of perf_record_auxtrace");

@@ -17,7 +17,7 @@ static enum clew_err drain_one(const struct rec_counters *c, size_t i, struct re
 	if (!bytes)
 		return err;
 	p->has_any = true;
-	/* The kernel switches an event off whose area is full; there is room again. */
+	/* The kernel switches an event off when its area is full; there is room again. */
 	if (c->is_on)
 		os_perf_enable(r->fd);
 	return err;

@@ -7,7 +7,7 @@
 
 /**
  * The AUX areas of the rings of @p c, borrowed. After the source of the data rings: an AUX record
- * tells of bytes that are then in the file, or follow.
+ * refers to bytes that are then in the file, or follow.
  * @return ops NULL: there are no AUX areas.
  */
 struct rec_source aux_source_of(struct rec_counters *c);

@@ -41,14 +41,14 @@ struct vma_sight {
 	bool is_exec, has_key;
 };
 
-/* Memory to work in: a callback may sleep and be moved to another CPU, so this is of nobody's CPU.
+/* Memory to work in: a callback may sleep and be moved to another CPU, so this is of no CPU.
  */
 struct walk {
 	uint32_t is_busy;
 	uint32_t vma;        /* the one that covers pc */
 	uint32_t nr_vmas;    /* modulo NR_VMAS where the next one is put */
 	uint32_t generation; /* of tables, when vmas was filled */
-	uint64_t mm_id;      /* whose vmas these are, 0: nobody's */
+	uint64_t mm_id;      /* of these vmas; 0: none */
 	uint64_t mm;
 	uint64_t mm_seq; /* of its mappings */
 	struct walk_vma vmas[NR_VMAS];
@@ -495,7 +495,7 @@ __weak __noinline uint32_t search(struct walk_vma *v, uint64_t off)
 	return p ? *p : 0;
 }
 
-/* Where the row that holds @p rel starts, or behind that: unw_table_row_start(). */
+/* Where the row that holds @p rel starts, or after that: unw_table_row_start(). */
 static __always_inline uint64_t row_start(struct walk_vma *v, uint64_t rel)
 {
 	uint64_t start;

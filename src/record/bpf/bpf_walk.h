@@ -59,7 +59,7 @@ __weak __noinline int is_call(uint64_t code)
 	return false;
 }
 
-enum { UNTOLD_BYTES = 4096 }; /* of code where nothing tells functions apart */
+enum { UNTOLD_BYTES = 4096 }; /* of code where nothing separates functions */
 
 /* Where frame pointers are kept, the caller's lies under the return address. */
 static __always_inline bool step_fp(struct walk *w, struct step *s, const enum walk_way way,
@@ -82,8 +82,8 @@ static __always_inline bool step_fp(struct walk *w, struct step *s, const enum w
 }
 
 /* Code that no source covers, at an instruction where nothing of its own lies on the stack: an
- * entry (endbr64, push rbp, sub rsp), a return, or behind a system call, as in _init and clone3.
- * Two words of code, the second at pc, tell. @return how sure that is (enum unw_origin); 0: it is
+ * entry (endbr64, push rbp, sub rsp), a return, or after a system call, as in _init and clone3.
+ * Two words of code, the second at pc, decide. @return how sure that is (enum unw_origin); 0: it is
  * not. */
 static __always_inline uint8_t is_bare(const uint64_t *code)
 {
@@ -100,7 +100,7 @@ static __always_inline uint8_t is_bare(const uint64_t *code)
 }
 
 /* Does the direct call before @p ra, if the word before that is @p code, lead into the function
- * that holds pc, and not behind pc? */
+ * that holds pc, and not after pc? */
 static __always_inline bool is_called_from(struct walk *w, struct walk_vma *v, uint64_t ra,
 					   uint64_t code)
 {
@@ -229,7 +229,7 @@ static __always_inline void recall_rbx(struct walk *w, const enum walk_way way,
 	w->known |= 1 << RBX;
 }
 
-/* Where has @p r, whose CFA is known, the caller's rbx? Below SP it was popped again: compilers
+/* Where has @p r, with a known CFA, the caller's rbx? Below SP it was popped again: compilers
  * leave the rule as it was. */
 static __always_inline void follow_rbx(const struct walk *w, const struct unw_rule *r,
 				       struct step *s)
@@ -277,7 +277,7 @@ static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *
 	return get_loc(w, r->ra, r->ra_reg, r->ra_off, s->cfa, &s->ra, way, task);
 }
 
-/* The first return of clone() or clone3() in the child: nobody called it. */
+/* The first return of clone() or clone3() in the child: it has no caller. */
 static __always_inline bool is_new_thread(const struct walk *w)
 {
 	return w->out.nr == 1 && !w->regs.ax &&
@@ -372,7 +372,7 @@ static __always_inline void put_frame(struct walk *w, uint64_t pc, uint8_t metho
 	w->out.nr = (uint16_t)(n + 1);
 }
 
-/* --- calls whose return is probed --- */
+/* --- calls with a probed return --- */
 
 enum { MAX_PENDING = 64 }; /* the kernel's MAX_URETPROBE_DEPTH */
 

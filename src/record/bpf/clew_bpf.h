@@ -60,7 +60,7 @@ struct cb_stack {
 	uint64_t time, cookie;
 	uint16_t nr; /* frames */
 	uint8_t stop, why;
-	uint8_t method;   /* of frame 1 and up; CB_MIXED: 4 bits a frame behind the frames, low half
+	uint8_t method;   /* of frame 1 and up; CB_MIXED: 4 bits a frame after the frames, low half
 			     first, in whole u64 */
 	uint8_t has_copy; /* CB_REGS and CB_PIECE of the same cookie went before */
 	uint8_t pad[2];   /* then uint64_t ips[nr] */
@@ -109,7 +109,7 @@ struct cb_config {
 /* Found while the programs are being loaded; zero where the kernel hides its addresses. */
 struct cb_text {
 	struct cb_range entry;                   /* in which the user registers are being stored */
-	struct cb_range returning[CB_NR_RANGES]; /* behind task works */
+	struct cb_range returning[CB_NR_RANGES]; /* after task works */
 };
 
 /* Words that user space changes while the programs run: a map's keys. */

@@ -17,7 +17,7 @@
  *   FREE --request--> PENDING --callback begins--> RUNNING --ends--> DONE --request--> PENDING
  *                                                                      (same entry: stays DONE)
  *
- * The return to user mode makes no event, so it is told from what the task looks like:
+ * The return to user mode makes no event, so it is inferred from what the task looks like:
  *   - the sample interrupted user mode: a DONE entry is over;
  *   - cookie_sight.place, the user registers without the return value, is the same all through an
  *     entry. Another place while PENDING: user mode ran before the callback did (its interrupt may
@@ -31,11 +31,11 @@ enum cookie_state { COOKIE_FREE, COOKIE_PENDING, COOKIE_RUNNING, COOKIE_DONE };
 
 /** What is seen of a task at a sample or in the callback. */
 struct cookie_sight {
-	uint64_t place; /* hash of the user registers but the return value; 0: cannot be told (the
-			   entry code has not stored them yet) */
-	uint64_t rest;  /* hash of the return value, the words on top of the user stack, and the
-			   task's context switches */
-	bool is_user;   /* the sample interrupted user mode */
+	uint64_t place;    /* hash of the user registers but the return value; 0: unknown (the
+			      entry code has not stored them yet) */
+	uint64_t rest;     /* hash of the return value, the words on top of the user stack, and the
+			      task's context switches */
+	bool is_user;      /* the sample interrupted user mode */
 	bool is_returning; /* the kernel stack shows the way back to user mode, behind the call of
 			      task works; false: not so, or not known */
 };

@@ -33,7 +33,7 @@ struct task_slot {
 	uint64_t is_sigreturn;
 	uint64_t mm_id; /* another one at the callback: exec */
 	uint64_t is_exec;
-	uint64_t start_time; /* whose slot: a tid comes again */
+	uint64_t start_time; /* of the slot's task: a tid comes again */
 	struct entry_guess guess;
 	struct bpf_task_work work;
 };
@@ -74,8 +74,8 @@ static __always_inline uint64_t place_of(const struct clew_x86_regs *r)
 	return h | 1;
 }
 
-/* The words on top of the stack are read again: that of the return address among them tells calls
- * of one function from two places apart. */
+/* The words on top of the stack are read again: the return address among them distinguishes
+ * calls of one function from two places. */
 static __always_inline uint64_t rest_of(const struct clew_x86_regs *r, struct task_struct *t)
 {
 	uint64_t top[8] = {};
@@ -252,7 +252,7 @@ static __always_inline uint64_t begin_place(const struct task_slot *slot, struct
 	if (slot->cookie.state != COOKIE_PENDING || !slot->cookie.place || !slot->sp ||
 	    place == slot->cookie.place)
 		return place;
-	/* The record of an exec tells where the new program starts. */
+	/* The record of an exec says where the new program starts. */
 	if (mm_id != slot->mm_id || (slot->is_exec && is_fresh(&w->regs)))
 		return slot->cookie.place;
 	if (slot->is_sigreturn) {
@@ -755,9 +755,9 @@ int on_each_vma(struct bpf_iter__task_vma *ctx)
 	return 0;
 }
 
-/* Tasks whose callback has not run, as they are still in the kernel: their user registers and stack
- * stand still. Whether that was so is looked at again after the walk. One byte for each that is
- * left over. */
+/* Tasks of which the callback has not run, as they are still in the kernel: their user registers
+ * and stack stand still. Whether that was so is looked at again after the walk. One byte for each
+ * that is left over. */
 SEC("iter.s/task")
 int on_pending_task(struct bpf_iter__task *ctx)
 {

@@ -104,7 +104,7 @@ typedef struct seqcount {
 	unsigned int sequence;
 } seqcount_t;
 
-/* Of kernel/events/uprobes.c: where functions whose return is probed return to. */
+/* Of kernel/events/uprobes.c: where functions with a probed return return to. */
 struct xol_area {
 	unsigned long vaddr;
 };
@@ -113,7 +113,7 @@ struct uprobes_state {
 	struct xol_area *xol_area;
 };
 
-/* Of one call whose return is probed. */
+/* Of one call with a probed return. */
 struct return_instance {
 	unsigned long stack; /* where its return address lay */
 	unsigned long orig_ret_vaddr;
@@ -161,7 +161,7 @@ struct perf_event_attr {
 
 struct perf_event {
 	struct perf_event_attr attr;
-	struct perf_event *parent; /* whose copy for another task this is */
+	struct perf_event *parent; /* the event that this is a copy of, for another task */
 	uint64_t bpf_cookie;
 };
 

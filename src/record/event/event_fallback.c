@@ -23,8 +23,8 @@ static const char *copy(struct rec_event_list *list, const char *s)
 	return arena_strndup(&list->memory, s, strlen(s));
 }
 
-/* ":u", or "u" behind what are modifiers already: "cycles:P", "cpu-clock/period=9/p". Breakpoints
- * and probes have other things behind their last ':'. */
+/* ":u", or "u" after what are modifiers already: "cycles:P", "cpu-clock/period=9/p". Breakpoints
+ * and probes have other things after their last ':'. */
 static const char *name_user_only(struct rec_event_list *list, const struct rec_event *e)
 {
 	const char *colon = strrchr(e->name, ':'), *slash = strrchr(e->name, '/');
@@ -105,7 +105,7 @@ bool rec_event_fall_back(struct rec_event_list *list, struct rec_event *e, int o
 		set_precise(e, precise_of(e) - 1);
 		return true;
 	}
-	/* PMUs that cannot tell guests from the host refuse the default as a whole. */
+	/* PMUs that cannot distinguish guests from the host refuse the default as a whole. */
 	if (os_errno == EINVAL && !e->has_world && e->attr.flags & PERF_ATTR_EXCLUDE_GUEST) {
 		e->attr.flags &= ~PERF_ATTR_EXCLUDE_GUEST;
 		return true;

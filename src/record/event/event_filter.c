@@ -7,7 +7,7 @@
 
 /*
  * Filters of tracepoints: FIELD OPERATOR VALUE, joined by && || ! ( ). The kernel has the last
- * word, and says EINVAL without a place; what can be told beforehand is told here.
+ * word, and says EINVAL without a place; what can be found beforehand is reported here.
  * Spec: Linux Documentation/trace/events.rst, "Event filtering".
  */
 
@@ -39,7 +39,7 @@ static bool next_field(const char **pos, struct event_word *ret)
 		return false;
 	*pos = end + 1;
 	s = end;
-	if (s[-1] == ']') /* an array's dimension stands behind the name */
+	if (s[-1] == ']') /* an array's dimension follows the name */
 		while (s > line && s[-1] != '[')
 			s--;
 	if (s != end)

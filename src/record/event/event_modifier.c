@@ -4,7 +4,7 @@
 #include "record/event/event_spell.h"
 
 /*
- * The letters behind the last ':'. Their meaning has two twists, kept because perf.data files and
+ * The letters after the last ':'. Their meaning has two twists, kept because perf.data files and
  * habits depend on them: the first of u, k, h clears a way for itself (":u" excludes kernel and
  * hypervisor), the first of G, H likewise; and an event with any letter samples guests too unless
  * u, p or H says otherwise, while one without excludes them.

@@ -262,7 +262,7 @@ static enum clew_err parse_kind(struct event_parse *p)
 	return parse_named(p);
 }
 
-/* Terms and modifiers behind the event proper. PMU events come with their terms already read, and
+/* Terms and modifiers after the event proper. PMU events come with their terms already read, and
  * perf takes their modifiers with or without ':'. */
 static enum clew_err parse_tail(struct event_parse *p)
 {

@@ -100,7 +100,7 @@ static size_t nr_core_pmus(struct os_pmus *pmus)
 }
 
 /* "cpu_core/cycles/": the generic events of one kind of core. The kernel takes the PMU's type in
- * the upper half of config; with one kind of core there is nothing to tell. */
+ * the upper half of config; with one kind of core there is nothing to distinguish. */
 static bool set_generic(struct event_parse *p, const struct os_pmu *pmu, struct event_word name)
 {
 	struct rec_event *e = &p->list->events.data[p->first_here];

@@ -31,7 +31,7 @@ struct event_word {
 
 struct event_parse {
 	struct rec_event_list *list;
-	struct rec_error *error; /* NULL: nobody asks */
+	struct rec_error *error; /* NULL: not wanted */
 	const char *text, *pos;  /* the argument, and how far it is read */
 	const char *start;       /* of the event being read: its name starts here */
 	size_t first;            /* number of the first event this argument added */
@@ -56,7 +56,7 @@ static inline bool event_word_is(struct event_word w, const char *s)
 /** Take the characters up to the first one in @p stops (or the end). May be empty. */
 struct event_word event_take_until(struct event_parse *p, const char *stops);
 
-/** Decimal, or hexadecimal behind 0x; all of @p w. */
+/** Decimal, or hexadecimal after 0x; all of @p w. */
 bool event_word_number(struct event_word w, uint64_t *ret);
 
 /** The same with a suffix K, M or G (powers of 1024). */
@@ -91,7 +91,7 @@ bool event_cache_name(size_t n, char *ret, size_t size);
 /* --- event_term.c, event_modifier.c, event_pmu.c, event_trace.c, event_filter.c, event_point.c ---
  */
 
-/** "/terms/" behind anything but a PMU; @p p->pos is behind the first '/'. Applies to the events
+/** "/terms/" after anything but a PMU; @p p->pos is after the first '/'. Applies to the events
  * from first_here on. @p takes_config: config=, config1= ... are allowed too. */
 enum clew_err event_parse_terms(struct event_parse *p, bool takes_config);
 
@@ -99,7 +99,7 @@ enum clew_err event_parse_terms(struct event_parse *p, bool takes_config);
 enum clew_err event_apply_term(struct event_parse *p, struct event_word name,
 			       struct event_word value, bool takes_config);
 
-/** One "name[=value]" and the comma behind it, up to the closing slash; value.s NULL: none given.
+/** One "name[=value]" and the comma after it, up to the closing slash; value.s NULL: none given.
  */
 enum clew_err event_next_term(struct event_parse *p, struct event_word *name,
 			      struct event_word *value);
@@ -114,7 +114,7 @@ enum clew_err event_parse_modifiers(struct event_parse *p, size_t from, size_t t
 /** Are all characters of @p w modifier letters? */
 bool event_is_modifiers(struct event_word w);
 
-/** "pmu/terms/": @p name is taken, p->pos is behind the first '/'. */
+/** "pmu/terms/": @p name is taken, p->pos is after the first '/'. */
 enum clew_err event_parse_pmu(struct event_parse *p, struct event_word name);
 
 /** A generic hardware event: one, or on machines with several kinds of cores one for each, outside
@@ -130,7 +130,7 @@ enum clew_err event_parse_pmu_alias(struct event_parse *p, struct event_word nam
 enum clew_err event_parse_tracepoint(struct event_parse *p, struct event_word system,
 				     struct event_word name);
 
-/** Does --filter @p text fit the tracepoint @p e, as far as can be told without the kernel? */
+/** Does --filter @p text fit the tracepoint @p e, as far as can be seen without the kernel? */
 enum clew_err event_check_filter(struct event_parse *p, const struct rec_event *e,
 				 const char *text);
 

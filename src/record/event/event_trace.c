@@ -56,7 +56,7 @@ static enum clew_err find_root(struct lookup *l)
 	if (l->root)
 		return CLEW_OK;
 	state = os_tracefs_find(&l->root);
-	/* Root need not be told the command: nothing else speaks against mounting it. */
+	/* Root does not need to see the command: nothing else speaks against mounting it. */
 	if (state == OS_TRACEFS_NOT_MOUNTED && os_tracefs_mount(NULL) == CLEW_OK)
 		state = os_tracefs_find(&l->root);
 	return state == OS_TRACEFS_READABLE ? CLEW_OK : no_tracefs(l, state);

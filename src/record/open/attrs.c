@@ -26,7 +26,8 @@ static void set_rate(struct perf_attr *a, const struct rec_event *e, const struc
 	} else if (e->has_freq) {
 		a->flags |= PERF_ATTR_FREQ;
 	} else if (e->has_period || (a->sample_period && !is_given)) {
-		a->flags &= ~PERF_ATTR_FREQ; /* of a term, or of a kind whose every event matters */
+		a->flags &=
+			~PERF_ATTR_FREQ; /* of a term, or of a kind of which every event matters */
 	} else if (o->period) {
 		a->sample_period = o->period;
 		a->flags &= ~PERF_ATTR_FREQ;
@@ -48,7 +49,7 @@ static void copy_user_stack(struct perf_attr *a, const struct rec_event *e,
 	a->sample_stack_user = e->stack_bytes  ? e->stack_bytes
 			     : o->stacks.bytes ? o->stacks.bytes
 					       : stack_bytes;
-	a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_USER; /* the copy tells it better */
+	a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_USER; /* the copy has it better */
 }
 
 static enum rec_stacks named_stacks(const struct rec_event *e, const struct rec_options *o)
@@ -119,7 +120,7 @@ static void set_callgraph(struct perf_attr *a, const struct rec_event *e,
 		add_user_part(a, e, o, kind);
 	if (rec_stacks_is_rewritten(kind))
 		a->sample_type |= PERF_SAMPLE_TIME | PERF_SAMPLE_TID;
-	/* A ring of a task does not tell the CPU, by which samples find their requests. */
+	/* A ring of a task does not give the CPU, by which samples find their requests. */
 	if (rec_stacks_is_bpf(kind) && t->cpus.nr && t->cpus.data[0] < 0)
 		a->sample_type |= PERF_SAMPLE_CPU;
 }

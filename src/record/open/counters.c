@@ -10,7 +10,7 @@
 #include "os/proc.h"
 #include "record/open/probe_defs.h"
 
-/* Those whose decoders need no more than AUXTRACE_INFO as we write it. */
+/* Those with decoders that need no more than AUXTRACE_INFO as we write it. */
 static bool is_known_trace(const char *pmu)
 {
 	return !strncmp(pmu, "arm_spe", strlen("arm_spe"));

@@ -89,7 +89,7 @@ enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evli
  * all. @return how many events that was. */
 size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on);
 
-/** Samples the kernel dropped, as each counter tells. Needs PERF_FORMAT_LOST. */
+/** Samples the kernel dropped, as each counter reports. Needs PERF_FORMAT_LOST. */
 struct rec_lost {
 	uint64_t id, lost;
 };
@@ -104,7 +104,7 @@ void rec_attr_setup(struct perf_attr *attr, const struct rec_event *event,
 void rec_attr_track(struct perf_attr *attr, const struct rec_options *o);
 /** The event's own call-graph term, else the session's choice. */
 enum rec_stacks rec_stacks_of(const struct rec_event *e, const struct rec_options *o);
-/** As the file tells it: samples whose user stacks were read another way look as the kernel's
+/** As the file has it: samples with user stacks that were read another way look as the kernel's
  * own deferred ones. @p has_deferred: some event's stacks come in records of their own. */
 void rec_attr_of_file(struct perf_attr *attr, enum rec_stacks stacks, bool keeps_regs,
 		      bool is_tracking, bool has_deferred);

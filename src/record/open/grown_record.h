@@ -12,7 +12,7 @@
  * perf_event_bpf_output().
  */
 
-/** Bytes of the sample_id behind such records of @p c's events. */
+/** Bytes of the sample_id after such records of @p c's events. */
 size_t grown_record_id_bytes(const struct rec_counters *c);
 
 /** Is @p record, with all its h.size bytes, such a one? */

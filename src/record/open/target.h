@@ -11,11 +11,11 @@ struct rec_ints {
 	VEC(int);
 };
 
-/** On whom and where counters are opened: every task of tids on every CPU of cpus. */
+/** The tasks and CPUs that counters are opened on: every task of tids on every CPU of cpus. */
 struct rec_target {
 	struct rec_ints tids; /* -1 alone: every task */
 	struct rec_ints cpus; /* -1 alone: wherever the task runs */
-	struct rec_ints pids; /* processes whose sideband is to be read from /proc */
+	struct rec_ints pids; /* processes of which the sideband is to be read from /proc */
 	bool is_system_wide;  /* tids is -1 */
 	bool is_attached;     /* -p, -t, -u: tasks that already run */
 	bool is_inherited;

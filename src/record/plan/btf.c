@@ -10,7 +10,7 @@ enum btf_kind {
 	BTF_TYPE_TAG, BTF_ENUM64, NR_BTF_KINDS,
 };
 
-/* Bytes behind a type's 12: so many, and so many for each of its vlen members. */
+/* Bytes after a type's 12: so many, and so many for each of its vlen members. */
 static const struct { uint8_t fixed, each; } tails[NR_BTF_KINDS] = {
 	[BTF_INT]        = { 4, 0 },
 	[BTF_ARRAY]      = { 12, 0 },

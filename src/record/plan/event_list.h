@@ -69,7 +69,7 @@ struct rec_event_list {
  * join the group of the last trace before them, of this argument or an earlier one.
  *
  * @return CLEW_OK; CLEW_INVALID: not a spelling; CLEW_NOT_FOUND: nothing of that name here;
- *         CLEW_OS: what would tell cannot be read; CLEW_NO_MEMORY. On failure the list is as it
+ *         CLEW_OS: the description cannot be read; CLEW_NO_MEMORY. On failure the list is as it
  *         was, and @p error (NULL is fine) says why, where (pos), and what to try: "no event
  *         'cyles'; did you mean 'cycles'?"
  */

@@ -158,7 +158,7 @@ static bool probe_aux_action(void)
 	return is_known(&attr);
 }
 
-/* Given an attr larger than its own with something behind, the kernel says E2BIG and puts its
+/* Given an attr larger than its own with something at the end, the kernel says E2BIG and puts its
  * size into the attr. */
 static uint32_t probe_size(void)
 {

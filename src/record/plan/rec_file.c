@@ -99,7 +99,7 @@ static uint64_t last_whole(const struct rec_file *f, uint64_t limit)
 	}
 }
 
-/* Where to cut so that the features fit behind, if there is so much. */
+/* Where to cut so that the features fit after it, if there is so much. */
 static uint64_t choose_cut(const struct rec_file *f)
 {
 	uint64_t end = f->out.written_bytes, spare = SPARE_BYTES;

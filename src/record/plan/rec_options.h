@@ -65,7 +65,7 @@ struct rec_options {
 	bool is_stamped;    /* the file's name carries the time */
 	struct rec_switch switch_output;
 	const char *control;             /* "fd:N[,M]" or "fifo:PATH[,PATH]" */
-	bool is_verbose;                 /* tell what was opened */
+	bool is_verbose;                 /* report what was opened */
 	int realtime;                    /* SCHED_FIFO priority; 0: leave it */
 	const char *const *command_line; /* our own, for the CMDLINE feature */
 	size_t nr_command_line;

@@ -17,7 +17,7 @@ struct rec_progress {
 
 enum rec_level { REC_NOTE, REC_WARNING };
 
-/** What the session tells while it runs. Any may be NULL. */
+/** What the session reports while it runs. Any may be NULL. */
 struct rec_ui {
 	void (*say)(void *ctx, enum rec_level level, const char *text);
 	void (*progress)(void *ctx, const struct rec_progress *p); /* about twice a second */

@@ -5,8 +5,8 @@
 #include "record/refusal/refusal_text.h"
 
 /*
- * What perf_event_open() allows whom. Spec: Linux Documentation/admin-guide/perf-security.rst and
- * kernel/events/core.c, perf_event_open().
+ * What perf_event_open() allows to which user. Spec: Linux
+ * Documentation/admin-guide/perf-security.rst and kernel/events/core.c, perf_event_open().
  *
  *   kernel.perf_event_paranoid   without CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8)
  *   -1                           all

@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 
-/* The header features that tell how CPUs, caches and memory are laid out, from
- * /sys/devices/system. Nothing is added where sysfs does not tell. */
+/* The header features that describe how CPUs, caches and memory are laid out, from
+ * /sys/devices/system. Nothing is added where sysfs says nothing. */
 void rec_put_nr_cpus(struct buf *b);
 void rec_put_cpu_topology(struct buf *b);
 void rec_put_numa_topology(struct buf *b);

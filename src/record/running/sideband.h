@@ -13,14 +13,14 @@ struct rec_found_id {
 
 /**
  * Makes the records the kernel would have sent had we watched from the start: who runs, what is
- * mapped. Reads /proc; a task that ends meanwhile is left out or half told, as it would be in a
- * live stream.
+ * mapped. Reads /proc; a task that ends meanwhile is left out or half described, as it would be in
+ * a live stream.
  */
 struct rec_sideband {
 	const struct rec_options *options;
 	struct rec_build_ids *build_ids;
 	struct rec_file *file;           /* NULL: all stays in out */
-	const struct perf_attr *tracker; /* of the event whose sample_id they carry; NULL: none */
+	const struct perf_attr *tracker; /* of the event of their sample_id; NULL: none */
 	uint64_t tracker_id;
 	struct buf out, text; /* records to be written; a file of /proc */
 	struct map_u64 files; /* (device, inode) of a mapped file -> its build id in ids */

@@ -81,7 +81,7 @@ void rec_sideband_kernel(struct rec_sideband *s)
 	end = find_symbol(kallsyms, "_etext");
 	if (!start)
 		return;
-	/* The name carries the symbol whose address tells how far the kernel was moved. */
+	/* The name carries the symbol by which readers see how far the kernel was moved. */
 	snprintf(name, sizeof(name), "[kernel.kallsyms]%s", reference);
 	add_kernel_map(s, start, (end > start ? end : UINT64_MAX) - start, start, name);
 	add_modules(s);

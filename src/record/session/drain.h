@@ -14,7 +14,7 @@ struct rec_drain {
 	uint64_t first_ns, last_ns; /* times of the first and last sample; 0: none yet */
 	int time_words;             /* where a sample's time stands, in words; -1: it has none */
 	struct rec_build_ids *build_ids;
-	bool reads_files; /* the kernel tells no build ids (before Linux 5.12): look into the files
+	bool reads_files; /* the kernel gives no build ids (before Linux 5.12): look into the files
 			   */
 	struct record_mend mend; /* what other recorders leave in our records */
 	struct buf *seen;        /* where records of tasks and maps are also put; NULL: nowhere */

@@ -32,7 +32,7 @@ struct session {
 	struct os_child child;
 	struct os_poll poll;
 	int signal_fd, signal_poll, control_poll;
-	size_t task_poll, nr_tasks; /* polled descriptors, one a task, that tell of its end */
+	size_t task_poll, nr_tasks; /* polled descriptors, one a task, that report its end */
 	uint64_t start_ns, enable_at_ns, progress_at_ns;
 	bool must_stop, must_switch, was_child_told;
 };

@@ -12,7 +12,7 @@ struct rec_result {
 	uint64_t samples, lost, bytes; /* bytes: of all files */
 	uint32_t nr_files;
 	const char *why_empty; /* static sentence where there are no samples, else NULL */
-	int exit_code;         /* of the command as a shell tells it; 0 without a command */
+	int exit_code;         /* of the command as a shell reports it; 0 without a command */
 	int signal;            /* that stopped the recording, 0: none did */
 	bool was_disk_full, has_command_failed_to_start;
 	char last_path[4096];

@@ -27,7 +27,7 @@ static void add_tasks(struct rec_stream *s, struct rec_sideband *b)
 {
 	const struct rec_target *t = s->counters->target;
 
-	/* Children born since are in no list of ours: a later file tells of everyone. */
+	/* Children born since are in no list of ours: a later file describes all tasks. */
 	if (t->is_system_wide || s->nr_files > 1) {
 		rec_sideband_all(b);
 		return;
@@ -114,7 +114,7 @@ static void note_unmerged(const struct rec_stream *s)
 			s->file.is_pipe ? "a pipe" : "a file that is open already");
 }
 
-/* The features that tell of the events, known from the start. */
+/* The features that describe the events, known from the start. */
 static enum clew_err write_event_features(struct rec_stream *s)
 {
 	struct buf b = {0};

@@ -47,7 +47,7 @@ bool rec_stream_rescue(struct rec_stream *s);
 /** Would its file get its user stacks into their samples when it is whole? */
 bool rec_stream_awaits_merge(const struct rec_stream *s);
 
-/** Nothing came of it: close the file and remove it. */
+/** The recording failed: close the file and remove it. */
 void rec_stream_discard(struct rec_stream *s);
 
 /** Bytes of all files so far. */

@@ -8,7 +8,7 @@
 /* PERF_SAMPLE_REGS_ABI_ */
 enum { ABI_NONE, ABI_32, ABI_64 };
 
-enum { MAX_FRAMES = 7680 }; /* a record that tells of more may be too long for its header */
+enum { MAX_FRAMES = 7680 }; /* a record of more may be too long for its header */
 
 bool copy_stacks_init(struct copy_stacks *c, uint32_t max_stack)
 {
@@ -55,7 +55,7 @@ static int dwarf_number(unsigned int perf)
 #endif
 }
 
-/* @return false: no 64-bit user registers, and only the pc is told, if that. */
+/* @return false: no 64-bit user registers, and only the pc is known, if that. */
 static bool regs_of(const struct perf_sample *s, struct unw_regs *ret)
 {
 	uint64_t mask = s->regs_user.mask;
@@ -125,7 +125,7 @@ static bool walk(struct copy_stacks *c, const struct perf_sample *s, bool is_las
 	return true;
 }
 
-/* The kernel tells no registers of tasks without a user part. */
+/* The kernel gives no registers of tasks without a user part. */
 static uint64_t no_cookie(const struct perf_sample *s)
 {
 	enum perf_no_stack why = PERF_NO_STACK_KERNEL_THREAD;

@@ -9,8 +9,8 @@
 
 /**
  * User stacks from copies: samples come with registers and a piece of stack, are unwound here, and
- * go on with a cookie of their own, which their stack's record behind them bears. Zeroed = not in
- * use.
+ * go on with a cookie of their own, which the record of their stack, written after them, has too.
+ * Zeroed = not in use.
  */
 struct copy_stacks {
 	struct live_space *live;
@@ -26,7 +26,7 @@ struct copy_stacks {
 	} counts;
 };
 
-/** c->live has then to be told where tables come from. @return false: out of memory. */
+/** c->live has no source of tables yet. @return false: out of memory. */
 bool copy_stacks_init(struct copy_stacks *c, uint32_t max_stack);
 void copy_stacks_done(struct copy_stacks *c);
 
@@ -34,7 +34,7 @@ void copy_stacks_done(struct copy_stacks *c);
 void copy_stacks_sideband(struct copy_stacks *c, const struct ring_record *r);
 
 /** Append what becomes of the sample @p r of @p e to @p out. One that cannot be parsed goes as it
- * is. @p ret: the stack to be written behind it, in memory of @p c; cookie 0: none.
+ * is. @p ret: the stack to be written after it, in memory of @p c; cookie 0: none.
  * @return false: a table is still to come; nothing was done. Not with @p is_last_call. */
 bool copy_stacks_sample(struct copy_stacks *c, const struct rec_counter *e,
 			const struct ring_record *r, bool is_last_call, struct buf *out,

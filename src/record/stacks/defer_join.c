@@ -5,12 +5,12 @@
 
 enum {
 	SURE_AFTER = 8,       /* equal times, before nothing else is accepted */
-	MAX_WANTED = 1 << 20, /* cookies whose stacks never came; then every stack is wanted */
+	MAX_WANTED = 1 << 20, /* cookies without a stack so far; then every stack is wanted */
 	COMPACT_AT = 1024,    /* used requests, before the rest moves up */
 	MAX_LOOK = 4096,      /* requests of other tasks between a task's and its sample */
 };
 
-#define KEEP_NS (10 * 1000000000ull) /* a request whose sample is still to come */
+#define KEEP_NS (10 * 1000000000ull) /* a request: its sample is still to come */
 
 struct request {
 	uint64_t time, cookie;
@@ -105,7 +105,7 @@ static void drop_to(struct defer_join_queue *q, size_t head)
 	}
 }
 
-/* Of a task that is being released, perf tells no number any more. */
+/* Of a task that is being released, perf gives no number any more. */
 static bool is_task(const struct request *r, uint32_t tid)
 {
 	return r->tid == tid || tid == PERF_NO_TASK;

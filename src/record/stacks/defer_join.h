@@ -26,9 +26,9 @@ struct defer_join_queue;
 struct defer_join {
 	struct defer_join_queue *queues; /* [cpu * nr_events + event] */
 	uint32_t nr_cpus, nr_events;
-	struct map_u64 waiting; /* tid -> cookie whose stack has not come */
+	struct map_u64 waiting; /* tid -> cookie of a stack that has not come */
 	struct map_u64 wanted;  /* cookies of samples, until their stacks are written */
-	struct map_u64 done[2]; /* cookies whose stacks came in this pass, in the one before */
+	struct map_u64 done[2]; /* cookies of stacks that came in this pass, in the one before */
 	bool wants_all;
 	uint64_t nr_matched, nr_unmatched, nr_reasons[8]; /* reasons: by enum perf_no_stack */
 };
@@ -52,7 +52,7 @@ uint64_t defer_join_sample(struct defer_join *j, uint32_t cpu, uint32_t event, u
 			   uint64_t time);
 
 /** Is a request there that defer_join_sample() could take? If not, it may be on its way: a record
- * of BPF's ring hides behind one that another CPU is still writing. */
+ * of BPF's ring is hidden by one that another CPU is still writing. */
 bool defer_join_is_ready(const struct defer_join *j, uint32_t cpu, uint32_t event, uint32_t tid,
 			 uint64_t time);
 

@@ -36,7 +36,7 @@ static bool header_at(const struct ring_span *s, struct perf_event_header *h)
 	return h->size >= sizeof(*h) && h->size <= s->total - s->at && h->size % 8 == 0;
 }
 
-/* The word @words from the front (behind the header), or @words back from the end. */
+/* The word @words from the front (after the header), or @words back from the end. */
 static bool word_of(const struct ring_span *s, const struct perf_event_header *h, int words,
 		    bool is_from_end, uint64_t *ret)
 {
@@ -115,7 +115,7 @@ static bool enter(struct ring_merge *m, struct ring_span *s)
 		return false;
 	}
 	time = time_at(m, s, &h);
-	if (time > s->time) /* never back: a record that tells no time stays with its neighbours */
+	if (time > s->time) /* never back: a record without a time stays with its neighbours */
 		s->time = time;
 	return true;
 }

@@ -21,9 +21,9 @@ struct ring_span {
 struct ring_record {
 	const uint8_t *data; /* whole; until the next call */
 	struct perf_event_header header;
-	uint64_t time;  /* 0: it tells none */
+	uint64_t time;  /* 0: it has none */
 	uint32_t event; /* index into the counters */
-	int cpu;        /* whose ring; -1: a task's */
+	int cpu;        /* of the ring; -1: a task's */
 };
 
 static inline struct perf_record ring_record_view(const struct ring_record *r)

@@ -39,7 +39,7 @@ enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error);
 /** What --call-graph calls it: "sframe,immediate". */
 const char *rec_stacks_spelling(enum rec_stacks kind);
 
-/** How a backend is told of to people: "unwind tables in the kernel, ...". */
+/** How a backend is described to users: "unwind tables in the kernel, ...". */
 const char *rec_stacks_what(enum rec_stacks kind);
 
 /** Do most functions of the program @p path set up a frame pointer? False also where that cannot be

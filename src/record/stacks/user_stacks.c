@@ -249,7 +249,7 @@ static void put_off(struct user_stacks *u, const struct ring_record *r)
 	u->is_failed |= u->backlog.is_failed;
 }
 
-/* What came meanwhile comes behind it: maps change in the order of their time. */
+/* What came meanwhile comes after it: maps change in the order of their time. */
 static void play_backlog(struct user_stacks *u)
 {
 	bool is_last_call = u->is_last_call || u->backlog.nr - u->backlog_at > MAX_BACKLOG;

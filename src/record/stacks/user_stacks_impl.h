@@ -27,9 +27,9 @@ struct user_stacks {
 	struct defer_bpf *bpf; /* NULL: no event wants it. Owned */
 	struct defer_join join;
 	struct defer_sink sink;
-	const struct rec_counter *tracker; /* whose sample_id the stacks' records carry */
+	const struct rec_counter *tracker; /* the stacks' records carry its sample_id */
 	uint64_t tracker_id;
-	struct buf stacks;         /* records of stacks, written behind the samples of the pass */
+	struct buf stacks;         /* records of stacks, written after the samples of the pass */
 	struct buf unasked, spare; /* of passes before, without a sample so far; its other buffer */
 	struct map_u64
 		newest; /* of each task the cookie of its newest stack, up to the pass before */

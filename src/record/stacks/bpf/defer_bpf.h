@@ -61,7 +61,7 @@ static inline bool defer_key_is_vdso(const struct defer_file_key *k)
 	return !k->word[0] && !k->word[1] && k->word[2] == 1 && !k->word[3];
 }
 
-/** Size and time of change of the file, as stat() tells them of the same one. */
+/** Size and time of change of the file, as stat() gives them for the same file. */
 static inline void defer_key_file(const struct defer_file_key *k, uint64_t *ret_size,
 				  uint64_t *ret_mtime_ns)
 {
@@ -150,7 +150,7 @@ void defer_bpf_stop(struct defer_bpf *d);
 
 /** Tasks that still have a request pending, as a sleepable task iterator finds them: it walks those
  * that sleep in the kernel (their stacks come by @p sink, cookie and all). @return tasks left
- * over, whose stack could not be read. */
+ * over: their stack could not be read. */
 size_t defer_bpf_finish(struct defer_bpf *d, const struct defer_sink *sink);
 
 void defer_bpf_counts(const struct defer_bpf *d, struct defer_counts *ret);

@@ -29,7 +29,7 @@ struct defer_copy {
 
 enum { DEFER_NR_COPIES = 64 };
 
-/* A table that the walk is not told of yet. */
+/* A table that the walk does not know yet. */
 struct defer_held {
 	struct defer_file_key key;
 	struct cb_file file;

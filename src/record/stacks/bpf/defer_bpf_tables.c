@@ -176,7 +176,7 @@ static struct defer_table *table_of(struct defer_bpf *d, const struct defer_held
 	return NULL; /* evicted meanwhile */
 }
 
-/* Each change of a map of maps waits until nobody walks any more; those of a batch wait once. */
+/* Each change of a map of maps waits until no walk is running; those of a batch wait once. */
 static enum clew_err put_held(struct defer_bpf *d)
 {
 	uint32_t index[MAX_HELD], nr = 0, done;

@@ -4,7 +4,7 @@
 
 #include "record/bpf/clew_bpf.h"
 
-/** Find the kernel text that tells where an entry begins and ends: all zero where
+/** Find the kernel text that shows where an entry begins and ends: all zero where
  * the kernel hides its addresses. */
 void defer_find_text(struct cb_text *ret);
 

@@ -10,7 +10,7 @@
 struct live_mapping {
 	uint32_t pid;
 	uint64_t start, end;     /* of one mapping of it */
-	const char *name;        /* as MMAP2 or /proc/PID/maps tell it */
+	const char *name;        /* as MMAP2 or /proc/PID/maps give it */
 	uint64_t ino;            /* 0: not known */
 	const uint8_t *build_id; /* NULL: not known */
 	uint8_t nr_build_id;
@@ -29,7 +29,7 @@ const struct unw_code *live_code_find(struct unw_store *store, const struct live
 /** The same where only pid, start and end are known: name and inode come from /proc/PID/maps. */
 const struct unw_code *live_code_of_mapping(struct unw_store *store, const struct live_mapping *m);
 
-/** Code that no file stands behind: "//anon", "[heap]", a JIT's. */
+/** Code without a file: "//anon", "[heap]", a JIT's. */
 bool live_code_is_anonymous(const char *name);
 
 #endif

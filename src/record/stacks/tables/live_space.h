@@ -18,9 +18,10 @@ struct live_space *live_space_new(struct unw_store *store);
 void live_space_free(struct live_space *l);
 
 /**
- * Files are looked into elsewhere: @p ask is told of each once, and live_space_set_code() answers
- * (NULL: could not be opened). Until then walks that need it end with UNW_STOP_NO_TABLE_YET. With
- * this, the store may be NULL. What @p m points to lives during the call.
+ * Files are looked into elsewhere: @p ask is called for each once, and live_space_set_code()
+ * answers (NULL: could not be opened). Until then walks that need it end with
+ * UNW_STOP_NO_TABLE_YET. With this, the store may be NULL. What @p m points to lives during the
+ * call.
  */
 void live_space_set_ask(struct live_space *l,
 			bool (*ask)(void *ctx, uint32_t file, const struct live_mapping *m),

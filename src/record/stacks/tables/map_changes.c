@@ -18,7 +18,7 @@ bool map_changes_add(struct map_changes *m, uint32_t pid, uint64_t time, uint64_
 	return vec_push(l, c);
 }
 
-/* A return address may lie right behind its code's end. */
+/* A return address may lie right after its code's end. */
 static bool covers_one(const struct map_change *c, const uint64_t *pcs, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {

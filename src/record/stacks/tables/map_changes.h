@@ -34,7 +34,7 @@ bool map_changes_add(struct map_changes *m, uint32_t pid, uint64_t time, uint64_
 /** Has @p pid mapped anything since @p time? Of times that rounds before those two reach to: true.
  */
 bool map_changes_any(const struct map_changes *m, uint32_t pid, uint64_t time);
-/** And where one of these addresses is, or behind which one of them is? */
+/** And where one of these addresses is, or right before one of them? */
 bool map_changes_at(const struct map_changes *m, uint32_t pid, uint64_t time, const uint64_t *pcs,
 		    size_t nr);
 

@@ -11,7 +11,7 @@ struct mapped_name {
 	uint8_t build_id[20], nr_build_id;
 };
 
-/** The newest executable mappings that the kernel told of, so that a file can still be named when
+/** The newest executable mappings that the kernel reported, so that a file can still be named when
  * its process has ended. Zeroed = empty. */
 struct mapped_names {
 	struct mapped_name *slots;

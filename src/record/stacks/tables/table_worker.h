@@ -50,7 +50,7 @@ bool table_worker_file(struct table_worker *w, uint32_t file, const struct live_
 /** Have the table of @p path at hand, for whoever will want it. No result. */
 bool table_worker_warm(struct table_worker *w, const char *path);
 bool table_worker_finish(struct table_worker *w, const struct defer_stack *s);
-/** Once more, in the maps that records tell of, which have been given by now. @p h: taken over; not
+/** Retry the walk with the mappings recorded since. @p h: taken over; not
  * if false: there is no more that could be done. */
 bool table_worker_again(struct table_worker *w, struct held_stack *h);
 /** A record of a process: it may end before its stacks have been ended. No result. */
