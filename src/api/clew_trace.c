@@ -16,6 +16,7 @@ enum { ITEMS = 4096 };
 /** What is known of a unit at this point of its stream. */
 struct state {
 	struct clew_trace_context context;
+	struct code_context inner; /* of which context is a part */
 	bool has_context;
 	uint64_t ticks, bound;
 };
@@ -69,25 +70,30 @@ static const char *why_no_sync(const struct flow_event *e)
 	return e->what ? e->what : flow_no_sync_text((enum flow_no_sync)e->reason);
 }
 
-static void look_up_thread(struct clew_trace *t, size_t unit, const struct flow_context *c)
+static void look_up_thread(struct clew_trace *t, size_t unit)
 {
 	struct state *s = &t->states[unit];
 	struct etm_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
 
-	t->trace->ops->thread(t->trace, unit, c, s->ticks, s->bound, &thread);
+	t->trace->ops->thread(t->trace, unit, &s->inner, s->ticks, s->bound, &thread);
 	s->context.pid = thread.pid;
 	s->context.tid = thread.tid;
 	s->context.comm = thread.comm;
 }
 
-static struct flow_context context_of(const struct clew_trace_context *c)
+/** What is public has Arm's alone. */
+static struct clew_trace_context context_of(const struct code_context *c)
 {
-	return (struct flow_context){.el = c->el,
-				     .security = c->security,
-				     .has_cid = c->has_cid,
-				     .has_vmid = c->has_vmid,
-				     .cid = c->cid,
-				     .vmid = c->vmid};
+	const struct code_arm_context *a = &c->arm;
+
+	if (c->arch != CODE_ARM)
+		return (struct clew_trace_context){.el = 0};
+	return (struct clew_trace_context){.el = a->el,
+					   .security = a->security,
+					   .has_cid = a->has_cid,
+					   .has_vmid = a->has_vmid,
+					   .cid = a->cid,
+					   .vmid = a->vmid};
 }
 
 /** Items hold a pointer to the context: hand out what was told before it changes. */
@@ -103,7 +109,6 @@ static enum clew_err note(struct clew_trace *t, size_t unit, const struct flow_e
 {
 	struct state *s = &t->states[unit];
 	enum clew_err err;
-	struct flow_context c;
 
 	if (e->kind != FLOW_EV_CONTEXT && e->kind != FLOW_EV_TIMESTAMP && e->kind != FLOW_EV_BOUND)
 		return CLEW_OK;
@@ -114,16 +119,11 @@ static enum clew_err note(struct clew_trace *t, size_t unit, const struct flow_e
 		s->bound = e->value;
 	if (e->kind == FLOW_EV_CONTEXT) {
 		s->has_context = true;
-		s->context = (struct clew_trace_context){.el = e->context.el,
-							 .security = e->context.security,
-							 .has_cid = e->context.has_cid,
-							 .has_vmid = e->context.has_vmid,
-							 .cid = e->context.cid,
-							 .vmid = e->context.vmid};
+		s->inner = e->context;
+		s->context = context_of(&e->context);
 	}
-	c = context_of(&s->context);
 	if (s->has_context)
-		look_up_thread(t, unit, &c);
+		look_up_thread(t, unit);
 	return err;
 }
 

@@ -86,14 +86,6 @@ enum flow_transaction {
 	FLOW_TRANS_FAILED
 };
 
-/** What the trace says of who runs. */
-struct flow_context {
-	uint8_t el, security; /* enum code_security */
-	uint8_t upper_el;     /* el, or at EL0 what it was before; 0: not known */
-	bool is_64, has_cid, has_vmid;
-	uint32_t cid, vmid;
-};
-
 struct flow_event {
 	uint8_t kind;   /* enum flow_event_kind */
 	uint8_t reason; /* enum flow_no_sync */
@@ -103,7 +95,7 @@ struct flow_event {
 	uint32_t number, count, space;
 	uint64_t address, end, value;
 	uint64_t offset; /* stream byte of its packet */
-	struct flow_context context;
+	struct code_context context;
 	const char *what; /* static words for BAD_PACKET and BAD_IMAGE */
 };
 

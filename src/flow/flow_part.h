@@ -46,7 +46,7 @@ struct flow_end {
 	uint64_t offset; /* of the next byte */
 	bool has_own_ticks, needs_context;
 	uint64_t ticks;
-	struct flow_context context;
+	struct code_context context;
 	bool has_from; /* an indirect branch came last */
 	struct flow_block from;
 };
@@ -59,7 +59,7 @@ struct flow_part {
 	uint64_t offset;
 	bool is_cut; /* begins with a synchronisation that says all: can be decoded ahead */
 	/* What it assumes of what came before. */
-	struct flow_context context;
+	struct code_context context;
 	uint64_t ticks, bound;
 	uint8_t reported[sizeof(((struct flow *)NULL)->reported)];
 

@@ -14,24 +14,41 @@ enum code_security { CODE_SECURE, CODE_NONSECURE, CODE_ROOT, CODE_REALM };
 
 enum code_arch { CODE_ARM, CODE_X86 };
 
-/** Whose code: what the trace itself says of the context, and when. */
-struct code_key {
-	uint8_t arch; /* enum code_arch: which of the two contexts it is */
+struct code_arm_context {
+	uint8_t el;       /* exception level, 0-3 */
+	uint8_t security; /* enum code_security */
+	uint8_t upper_el; /* el, or at EL0 the last one above it; 0: unknown */
+	bool is_64, has_cid, has_vmid;
+	uint32_t cid, vmid; /* CONTEXTIDR_EL1; VMID, or CONTEXTIDR_EL2 */
+};
+
+struct code_x86_context {
+	uint8_t bits; /* of the mode: 16, 32, 64; 0: unknown */
+	bool has_cr3, has_vmcs;
+	bool is_guest; /* VMX non-root operation */
+	uint64_t cr3;  /* the page table's address alone */
+	uint64_t vmcs; /* the current VMCS's address */
+};
+
+/** Who runs, as far as the trace itself says. Only the arm or the x86 part is valid, as arch says:
+ * a reader that may see both switches on it. */
+struct code_context {
+	uint8_t arch; /* enum code_arch */
 	union {
-		struct {                  /* CODE_ARM */
-			uint8_t el;       /* exception level, 0-3 */
-			uint8_t security; /* enum code_security */
-			uint8_t upper_el; /* el, or at EL0 the last one above it; 0: not known */
-			bool has_cid, has_vmid;
-			uint32_t cid, vmid;
-		};
-		struct { /* CODE_X86 */
-			bool has_cr3, has_vmcs;
-			bool is_guest; /* VMX non-root operation */
-			uint64_t cr3;  /* the page table's address alone */
-			uint64_t vmcs; /* the current VMCS's address */
-		};
+		struct code_arm_context arm;
+		struct code_x86_context x86;
 	};
+};
+
+/** Exception level, as flow events carry it; 0 where the architecture has none. */
+static inline uint8_t code_context_el(const struct code_context *c)
+{
+	return c->arch == CODE_ARM ? c->arm.el : 0;
+}
+
+/** The owner of code: who runs, and when. */
+struct code_key {
+	struct code_context context;
 	uint64_t ticks; /* the trace's own last timestamp; 0: none told */
 	uint64_t bound; /* the input's own clock: it ran no later than this; 0: not known */
 };

@@ -112,7 +112,7 @@ struct etm_trace_ops {
 	enum clew_err (*step)(struct etm_steps *s, size_t lane);
 	void (*steps_free)(struct etm_steps *s);
 	/** The thread that ran on @p unit in @p context; @p ticks and @p bound as code_key's. */
-	void (*thread)(struct etm_trace *t, size_t unit, const struct flow_context *context,
+	void (*thread)(struct etm_trace *t, size_t unit, const struct code_context *context,
 		       uint64_t ticks, uint64_t bound, struct etm_thread *ret);
 	/** Ticks of the trace -> perf's clock, ns. @return false: cannot be told. */
 	bool (*time)(struct etm_trace *t, size_t unit, uint64_t ticks, uint64_t *ret_ns);

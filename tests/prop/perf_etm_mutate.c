@@ -7,7 +7,7 @@
 
 struct asker {
 	struct etm_trace *trace;
-	struct flow_context context;
+	struct code_context context;
 	uint64_t bound;
 	uint64_t nr;
 };

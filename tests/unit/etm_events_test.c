@@ -48,11 +48,11 @@ static const struct ana_loc *locate(struct etm_trace *t, uint32_t space, uint64_
 }
 
 /* The context tells the thread. */
-static void thread_of(struct etm_trace *t, size_t unit, const struct flow_context *context,
+static void thread_of(struct etm_trace *t, size_t unit, const struct code_context *context,
 		      uint64_t ticks, uint64_t bound, struct etm_thread *ret)
 {
 	(void)t, (void)unit, (void)ticks, (void)bound;
-	*ret = (struct etm_thread){context->cid, context->cid, "comm"};
+	*ret = (struct etm_thread){context->arm.cid, context->arm.cid, "comm"};
 }
 
 static bool time_of(struct etm_trace *t, size_t unit, uint64_t ticks, uint64_t *ret_ns)
@@ -135,7 +135,7 @@ static void event(const struct flow_event *e)
 static void context(uint32_t tid)
 {
 	event(&(struct flow_event){
-		.kind = FLOW_EV_CONTEXT, .context = {.cid = tid, .has_cid = true}
+		.kind = FLOW_EV_CONTEXT, .context.arm = {.cid = tid, .has_cid = true}
         });
 }
 

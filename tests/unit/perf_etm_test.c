@@ -33,7 +33,7 @@ static void write_program(const char *path, unsigned int nops, uint16_t machine)
 struct story {
 	struct etm_trace *trace;
 	struct buf out;
-	struct flow_context contexts[16];
+	struct code_context contexts[16];
 	uint64_t ticks[16], bounds[16];
 };
 
@@ -44,7 +44,7 @@ static void put_thread(struct story *s, size_t unit)
 	s->trace->ops->thread(s->trace, unit, &s->contexts[unit], s->ticks[unit], s->bounds[unit],
 			      &t);
 	buf_printf(&s->out, " %d/%d %s el%u", (int)t.pid, (int)t.tid, t.comm ? t.comm : "?",
-		   s->contexts[unit].el);
+		   s->contexts[unit].arm.el);
 }
 
 static void put_block(struct story *s, size_t unit, const struct flow_block *k)
@@ -479,7 +479,9 @@ static void test_numbers(void)
 {
 	struct cs_etm_make m = {.version = 1};
 	struct etm_trace *trace = NULL;
-	struct code_key key = {.security = CODE_NONSECURE, .has_cid = true, .cid = 100};
+	struct code_key key = {
+		.context.arm = {.security = CODE_NONSECURE, .has_cid = true, .cid = 100}
+        };
 	uint32_t at[4] = {0};
 
 	begin(&m);
@@ -496,7 +498,7 @@ static void test_numbers(void)
 			key.bound = 10 * (i + 1);
 			at[i] = code->space(code->ctx, &key);
 		}
-		key.cid = 150;
+		key.context.arm.cid = 150;
 		at[3] = code->space(code->ctx, &key);
 	}
 	CHECK(at[0] && at[0] == at[1], "a library more is the same space");
@@ -645,7 +647,9 @@ static void test_vmids(void)
 {
 	struct cs_etm_make m = {.version = 1, .configr = 1u << 6 | 1u << 7};
 	struct code_key key = {
-		.security = CODE_NONSECURE, .has_cid = true, .cid = 100, .has_vmid = true};
+		.context.arm = {
+				.security = CODE_NONSECURE, .has_cid = true, .cid = 100, .has_vmid = true}
+        };
 	const struct code_source *code;
 	struct etm_trace *trace = NULL;
 	struct code_region r;
@@ -655,13 +659,13 @@ static void test_vmids(void)
 		code = trace->units[0].code;
 		CHECK(code->find(code->ctx, code->space(code->ctx, &key), 0x10080, &r),
 		      "VMID 0 is the host");
-		key.vmid = 3;
+		key.context.arm.vmid = 3;
 		CHECK(!code->find(code->ctx, code->space(code->ctx, &key), 0x10080, &r),
 		      "another VMID has none of its code, at EL0");
-		key.el = 1;
+		key.context.arm.el = 1;
 		CHECK(!code->find(code->ctx, code->space(code->ctx, &key), 0x10080, &r),
 		      "and at EL1");
-		key.el = 2;
+		key.context.arm.el = 2;
 		CHECK(!code->find(code->ctx, code->space(code->ctx, &key), 0x10080, &r),
 		      "EL2 is the kernel's or a hypervisor's");
 	}

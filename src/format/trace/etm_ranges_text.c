@@ -83,42 +83,76 @@ static void put_range(const struct etm_ranges_text *t, struct buf *out, uint64_t
 	buf_str(out, isa_word(isa));
 }
 
-/** Behind a range: " EL SEC CTXID VMID". */
-static void make_context(struct etm_ranges_text *t)
+static void json_arm(const struct etm_ranges_text *t, struct json_put *j)
 {
-	const struct flow_context *c = &t->pe;
-	struct buf *out = &t->context;
+	const struct code_arm_context *c = &t->pe.arm;
 
-	buf_clear(out);
-	if (t->is_json) {
-		struct json_put j = {.out = out, .needs_comma = true};
-
-		buf_char(out, '"');
-		if (t->has_context) {
-			json_put_u64(&j, "el", c->el);
-			json_put_string(&j, "security", security_word(c->security));
-		}
-		if (c->has_cid) {
-			json_put_u64(&j, "cid", c->cid);
-		}
-		if (c->has_vmid) {
-			json_put_u64(&j, "vmid", c->vmid);
-		}
-		buf_str(out, "}\n");
-		return;
+	if (t->has_context) {
+		json_put_u64(j, "el", c->el);
+		json_put_string(j, "security", security_word(c->security));
 	}
+	if (c->has_cid)
+		json_put_u64(j, "cid", c->cid);
+	if (c->has_vmid)
+		json_put_u64(j, "vmid", c->vmid);
+}
+
+static void json_x86(const struct code_x86_context *c, struct json_put *j)
+{
+	if (c->has_cr3)
+		json_put_hex(j, "cr3", c->cr3);
+	if (c->has_vmcs)
+		json_put_hex(j, "vmcs", c->vmcs);
+	json_put_u64(j, "guest", c->is_guest);
+}
+
+/** After a range: " EL SEC CTXID VMID". */
+static void text_arm(const struct etm_ranges_text *t, struct buf *out)
+{
+	const struct code_arm_context *c = &t->pe.arm;
+
 	if (t->has_context)
-		buf_printf(out, " %u %s", c->el, security_word(c->security));
+		buf_printf(out, "%u %s", c->el, security_word(c->security));
 	else
-		buf_str(out, " - -");
+		buf_str(out, "- -");
 	if (c->has_cid)
 		buf_printf(out, " 0x%x", c->cid);
 	else
 		buf_str(out, " -");
 	if (c->has_vmid)
-		buf_printf(out, " 0x%x\n", c->vmid);
+		buf_printf(out, " 0x%x", c->vmid);
 	else
-		buf_str(out, " -\n");
+		buf_str(out, " -");
+}
+
+static void text_x86(const struct code_x86_context *c, struct buf *out)
+{
+	if (c->has_cr3)
+		buf_printf(out, "cr3=0x%" PRIx64, c->cr3);
+	else
+		buf_str(out, "cr3=-");
+	if (c->has_vmcs)
+		buf_printf(out, " vmcs=0x%" PRIx64, c->vmcs);
+	buf_str(out, c->is_guest ? " guest" : " root");
+}
+
+/** What stands after each range. */
+static void make_context(struct etm_ranges_text *t)
+{
+	struct json_put j = {.out = &t->context, .needs_comma = true};
+	bool is_arm = t->pe.arch == CODE_ARM;
+
+	buf_clear(&t->context);
+	buf_char(&t->context, t->is_json ? '"' : ' ');
+	if (t->is_json && is_arm)
+		json_arm(t, &j);
+	else if (t->is_json)
+		json_x86(&t->pe.x86, &j);
+	else if (is_arm)
+		text_arm(t, &t->context);
+	else
+		text_x86(&t->pe.x86, &t->context);
+	buf_str(&t->context, t->is_json ? "}\n" : "\n");
 }
 
 static void put_block(struct etm_ranges_text *t, const struct flow_batch *b, uint32_t nr)
@@ -136,7 +170,7 @@ static void put_block(struct etm_ranges_text *t, const struct flow_batch *b, uin
 
 /* --- events --- */
 
-static void put_context(struct buf *out, const struct flow_context *c)
+static void put_arm(struct buf *out, const struct code_arm_context *c)
 {
 	buf_printf(out, "el=%u sec=%s ctxid=", c->el, security_word(c->security));
 	if (c->has_cid)
@@ -151,6 +185,25 @@ static void put_context(struct buf *out, const struct flow_context *c)
 	buf_str(out, c->is_64 ? " 64" : " 32");
 }
 
+static void put_context(struct buf *out, const struct code_context *c)
+{
+	if (c->arch == CODE_ARM)
+		put_arm(out, &c->arm);
+	else
+		text_x86(&c->x86, out);
+}
+
+static void put_memory(struct buf *out, const struct code_context *c)
+{
+	uint8_t el = c->arm.el & 3, security = c->arm.security & 3;
+
+	if (c->arch == CODE_ARM)
+		buf_printf(out, "Memspace [0x%x:%s]", memory[security][el].number,
+			   memory[security][el].name);
+	else
+		text_x86(&c->x86, out);
+}
+
 static void put_cycles(struct buf *out, const struct flow_event *e)
 {
 	if (e->has_count)
@@ -163,7 +216,6 @@ static void put_details(const struct etm_ranges_text *t, struct buf *out,
 			const struct flow_event *e)
 {
 	static const char *const transactions[] = {"Init", "Start", "Commit", "Fail"};
-	uint8_t el = t->pe.el & 3, security = t->pe.security & 3;
 
 	switch ((enum flow_event_kind)e->kind) {
 	case FLOW_EV_NO_SYNC:
@@ -183,8 +235,8 @@ static void put_details(const struct etm_ranges_text *t, struct buf *out,
 			   e->end, e->count);
 		break;
 	case FLOW_EV_NACC:
-		buf_printf(out, "0x%" PRIx64 "; Memspace [0x%x:%s]", e->address,
-			   memory[security][el].number, memory[security][el].name);
+		buf_printf(out, "0x%" PRIx64 "; ", e->address);
+		put_memory(out, &t->pe);
 		break;
 	case FLOW_EV_NO_TARGET:
 		buf_printf(out, "up to 0x%" PRIx64, e->end);
@@ -296,7 +348,7 @@ static void take_event(struct etm_ranges_text *t, const struct flow_event *e)
 
 void etm_ranges_text_init(struct etm_ranges_text *t)
 {
-	t->pe.security = CODE_NONSECURE;
+	t->pe.arm.security = CODE_NONSECURE;
 	make_context(t);
 }
 

@@ -21,7 +21,7 @@ struct etm_ranges_text {
 	struct buf out;       /* the caller empties it after each batch */
 	struct etm_memo memo; /* the part that is the block's */
 	struct buf context;   /* the part that is the context's */
-	struct flow_context pe;
+	struct code_context pe;
 	bool has_context;
 };
 

@@ -78,7 +78,7 @@ struct etm_synth {
 	struct etm_events *events;
 	const struct etm_unit *unit;
 	size_t index;
-	struct flow_context context;
+	struct code_context context;
 	uint32_t space;
 	uint64_t ticks, bound;
 	struct etm_who now, then; /* then: of .last, where has_then */

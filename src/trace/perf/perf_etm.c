@@ -78,10 +78,11 @@ static enum clew_err make_units(struct perf_etm *p)
 
 /* --- what is asked --- */
 
-static void thread(struct etm_trace *t, size_t unit, const struct flow_context *c, uint64_t ticks,
-		   uint64_t bound, struct etm_thread *ret)
+static void thread(struct etm_trace *t, size_t unit, const struct code_context *context,
+		   uint64_t ticks, uint64_t bound, struct etm_thread *ret)
 {
 	const struct perf_etm *p = (const struct perf_etm *)t;
+	const struct code_arm_context *c = &context->arm;
 	struct pe_span s = pe_span_of(p, (uint32_t)unit, ticks, bound);
 	const struct who_task *task;
 

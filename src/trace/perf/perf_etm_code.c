@@ -55,7 +55,8 @@ static uint32_t user_space(const struct perf_etm *p, uint32_t unit, const struct
 			   const struct pe_span *s)
 {
 	const struct who_history *h = &p->history;
-	uint32_t tid = pe_tid_of(p, unit, s, k->has_cid, k->cid, k->has_vmid, k->vmid);
+	uint32_t tid = pe_tid_of(p, unit, s, k->context.arm.has_cid, k->context.arm.cid,
+				 k->context.arm.has_vmid, k->context.arm.vmid);
 	const struct who_task *task;
 
 	if (tid == PE_NONE)
@@ -71,7 +72,8 @@ static uint32_t user_space(const struct perf_etm *p, uint32_t unit, const struct
 static uint32_t machine_of(const struct perf_etm *p, uint32_t unit, const struct code_key *k,
 			   const struct pe_span *s)
 {
-	uint32_t tid = pe_tid_of(p, unit, s, false, 0, k->has_vmid, k->vmid);
+	uint32_t tid =
+		pe_tid_of(p, unit, s, false, 0, k->context.arm.has_vmid, k->context.arm.vmid);
 	const struct who_task *task =
 		tid == PE_NONE ? NULL : who_history_task(&p->history, tid, pe_span_time(s));
 
@@ -83,16 +85,17 @@ static uint32_t guest_space(const struct perf_etm *p, uint32_t unit, const struc
 			    const struct pe_span *s)
 {
 	uint32_t machine = machine_of(p, unit, k, s), id;
-	bool is_named = p->units.data[unit].config.has_cid && k->has_cid;
+	bool is_named = p->units.data[unit].config.has_cid && k->context.arm.has_cid;
 	const struct who_task *task = NULL;
 
 	if (!p->history.guests.ids.nr)
 		return number(PE_GUEST, 0);
 	if (machine == PE_NONE)
 		return number(PE_GUEST_UNKNOWN, 0);
-	if (!k->el && !is_named)
+	if (!k->context.arm.el && !is_named)
 		return number(PE_GUEST_THREAD, 0);
-	id = who_guests_find(&p->history.guests, machine, k->el ? WHO_GUEST_KERNEL_PID : k->cid);
+	id = who_guests_find(&p->history.guests, machine,
+			     k->context.arm.el ? WHO_GUEST_KERNEL_PID : k->context.arm.cid);
 	if (id != PE_NONE)
 		task = who_history_task(&p->history, id, pe_span_time(s));
 	return task ? space_of(&p->history, task, s) : number(PE_GUEST, 0);
@@ -107,11 +110,12 @@ uint32_t pe_code_space(void *ctx, const struct code_key *k)
 
 	if (!who_history_knows(h, pe_span_time(&s)))
 		return number(PE_NOT_KEPT, 0);
-	if (k->el == 3 || k->security != CODE_NONSECURE)
+	if (k->context.arm.el == 3 || k->context.arm.security != CODE_NONSECURE)
 		return number(PE_FIRMWARE, 0);
-	if (pe_is_guest(p, u->unit, k->el, k->upper_el, k->has_vmid, k->vmid))
+	if (pe_is_guest(p, u->unit, k->context.arm.el, k->context.arm.upper_el,
+			k->context.arm.has_vmid, k->context.arm.vmid))
 		return guest_space(p, u->unit, k, &s);
-	if (k->el)
+	if (k->context.arm.el)
 		return number(version_at(&h->spaces.data[h->kernel].versions, pe_span_time(&s)), 0);
 	return user_space(p, u->unit, k, &s);
 }

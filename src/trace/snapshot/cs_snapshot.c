@@ -299,7 +299,7 @@ static const char *dir_of(struct arena *arena, const char *path)
 
 /* --- what callers ask --- */
 
-static void no_thread(struct etm_trace *t, size_t unit, const struct flow_context *context,
+static void no_thread(struct etm_trace *t, size_t unit, const struct code_context *context,
 		      uint64_t ticks, uint64_t bound, struct etm_thread *ret)
 {
 	(void)t, (void)unit, (void)context, (void)ticks, (void)bound;
