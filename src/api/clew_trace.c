@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "os/file.h"
 #include "os/memory.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 #include "trace/snapshot/cs_snapshot.h"
 
 enum { ITEMS = 4096 };
@@ -225,7 +225,7 @@ static enum clew_err open_input(struct clew_trace *t, const char *path,
 					     .vmlinux = o->vmlinux,
 					     .kallsyms = o->kallsyms,
 					     .buildid_dir = o->build_ids};
-	return err ? err : perf_etm_open(&t->trace, &t->input, &t->symbols, diag);
+	return err ? err : perf_trace_open(&t->trace, &t->input, &t->symbols, diag);
 }
 
 static enum clew_err list_units(struct clew_trace *t, struct clew_diag *diag)

@@ -9,7 +9,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "os/file.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 #include "trace/snapshot/cs_snapshot.h"
 
 static void tell_note(void *ctx, const char *note)
@@ -46,7 +46,7 @@ static int open_input(struct cli_input *in, struct etm_trace **ret)
 		return status;
 	if (in->is_snapshot) {
 		status = cli_etm_open_snapshot(in, ret);
-	} else if (perf_etm_open(ret, &in->input, &in->opts.symbols, &diag)) {
+	} else if (perf_trace_open(ret, &in->input, &in->opts.symbols, &diag)) {
 		status = cli_input_fail(in, &diag);
 		if (diag.code == CLEW_UNSUPPORTED && in->input.data)
 			cli_hint("CoreSight is recorded with 'perf record -e cs_etm// ...'");

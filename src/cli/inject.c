@@ -14,7 +14,7 @@
 #include "os/self.h"
 #include "profile/branch_edges.h"
 #include "profile/etm_edges.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 
 enum { MAX_TOLD = 8 };
 
@@ -362,7 +362,7 @@ static int open_file(struct inject *c)
 	branch_edges_wish(&c->in.opts);
 	if (analyze_open(&c->analysis, &c->in.input, &c->in.opts, &diag))
 		return cli_input_fail(&c->in, &diag);
-	err = perf_etm_open_in(&c->trace, c->analysis, &diag);
+	err = perf_trace_open_in(&c->trace, c->analysis, &diag);
 	if (err == CLEW_UNSUPPORTED)
 		return check_stacks(c, &diag);
 	return err ? cli_input_fail(&c->in, &diag) : CLI_OK;
@@ -371,7 +371,7 @@ static int open_file(struct inject *c)
 static int open_pipe(struct inject *c)
 {
 	struct clew_diag diag = {0};
-	enum clew_err err = perf_etm_open(&c->trace, &c->in.input, &c->in.opts.symbols, &diag);
+	enum clew_err err = perf_trace_open(&c->trace, &c->in.input, &c->in.opts.symbols, &diag);
 
 	if (err == CLEW_UNSUPPORTED)
 		return refuse_pipe(c, &diag);

@@ -235,7 +235,7 @@ struct etm_decoding {
 	struct decode decode;
 	struct etm_decode_opts opts;
 	struct etm_sink sink;
-	struct etm_steps *steps;
+	struct trace_steps *steps;
 };
 
 enum clew_err etm_decoding_new(struct etm_decoding **ret, struct etm_trace *t,

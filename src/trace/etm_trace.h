@@ -73,7 +73,7 @@ struct etm_thread {
 
 struct ana_loc; /* analyze.h */
 
-/** An open input. Made by cs_snapshot_open() or perf_etm_open(). */
+/** An open input. Made by cs_snapshot_open() or perf_trace_open(). */
 struct etm_trace {
 	const struct etm_unit *units;
 	size_t nr_units;
@@ -97,7 +97,7 @@ static inline void etm_trace_gave(struct etm_trace *t, uint64_t bytes)
 	progress_at(t->progress, t->given_bytes);
 }
 
-struct etm_steps;
+struct trace_steps;
 
 struct etm_trace_ops {
 	/** Give all bytes, each unit's in order; sessions one after the other. Once or more often.
@@ -106,11 +106,11 @@ struct etm_trace_ops {
 			     struct clew_diag *diag);
 	/** The same piece by piece, in lanes that the caller takes by turns: each unit's bytes are
 	 * of one lane. NULL: this input cannot. @p sink is borrowed. @return NULL: no memory. */
-	struct etm_steps *(*steps_new)(struct etm_trace *t, const struct etm_sink *sink);
-	size_t (*nr_lanes)(const struct etm_steps *s);
+	struct trace_steps *(*steps_new)(struct etm_trace *t, const struct etm_sink *sink);
+	size_t (*nr_lanes)(const struct trace_steps *s);
 	/** Give a piece. @return CLEW_END: there is none any more, and the units were told. */
-	enum clew_err (*step)(struct etm_steps *s, size_t lane);
-	void (*steps_free)(struct etm_steps *s);
+	enum clew_err (*step)(struct trace_steps *s, size_t lane);
+	void (*steps_free)(struct trace_steps *s);
 	/** The thread that ran on @p unit in @p context; @p ticks and @p bound as code_key's. */
 	void (*thread)(struct etm_trace *t, size_t unit, const struct code_context *context,
 		       uint64_t ticks, uint64_t bound, struct etm_thread *ret);

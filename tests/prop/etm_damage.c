@@ -7,7 +7,7 @@
 #include "make/etm_program.h"
 #include "os/file.h"
 #include "prop/etm_set.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 #include "trace/snapshot/cs_snapshot.h"
 #include "unit/tap.h"
 
@@ -492,7 +492,7 @@ static void check_recording(const char *path)
 	snprintf(symfs, sizeof(symfs), "%.*ssymfs", slash ? (int)(slash + 1 - path) : 0, path);
 	in.data = map.data;
 	in.size = map.size;
-	if (!perf_etm_open(&t, &in, &symbols, &diag))
+	if (!perf_trace_open(&t, &in, &symbols, &diag))
 		check_units(t, slash ? slash + 1 : path, true);
 	os_map_done(&map);
 }

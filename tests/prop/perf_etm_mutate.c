@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "make/cs_etm_make.h"
 #include "prop/mutate.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 
 /* Damaged recordings with ETM trace: opened, decoded and asked, to an end or a clean error. */
 
@@ -57,7 +57,7 @@ static bool use(void *ctx, struct bytes copy, uint64_t nr)
 	const struct etm_decode_opts opts = {
 		.nr_threads = 1, .batch = take, .trouble = take_trouble, .ctx = &a};
 	struct clew_diag diag = {0};
-	enum clew_err err = perf_etm_open(&a.trace, &in, &symbols, &diag);
+	enum clew_err err = perf_trace_open(&a.trace, &in, &symbols, &diag);
 
 	(void)ctx;
 	(void)nr;

@@ -7,7 +7,7 @@
 #include "make/elf_build.h"
 #include "make/splitmix.h"
 #include "trace/events/etm_events.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 #include "unit/test_dir.h"
 
 /*
@@ -163,7 +163,7 @@ static void run(struct bytes file, const char *itrace, unsigned int nr_threads, 
 	struct etm_trace *t = NULL;
 	struct etm_events *e = NULL;
 	const char *at, *why;
-	enum clew_err err = perf_etm_open(&t, &in, &symbols, NULL);
+	enum clew_err err = perf_trace_open(&t, &in, &symbols, NULL);
 
 	*s = (struct story){0};
 	itrace_opts_parse(&opts.itrace, itrace, &at, &why);

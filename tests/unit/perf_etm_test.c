@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "trace/perf/perf_etm.h"
-
 #include <inttypes.h>
 
 #include "make/cs_etm_make.h"
 #include "make/elf_build.h"
 #include "make/splitmix.h"
+#include "trace/perf/perf_trace.h"
 #include "unit/test_dir.h"
 #include "unit/text_count.h"
 
@@ -108,7 +107,7 @@ static enum clew_err open_file(struct bytes file, struct etm_trace **ret, struct
 		.symfs = test_dir, .no_host_kernel = true, .vmlinux = vmlinux};
 	struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
 
-	return perf_etm_open(ret, &in, &symbols, diag);
+	return perf_trace_open(ret, &in, &symbols, diag);
 }
 
 static enum clew_err decode(struct story *s, unsigned int nr_threads, struct clew_diag *diag)
@@ -1089,7 +1088,7 @@ static size_t nr_lanes_of(uint32_t nr, bool is_shared)
 	struct cs_etm_make m = {.version = 1, .nr_cpus = 2};
 	struct buf t = {0}, frames[2] = {{0}, {0}};
 	struct etm_trace *trace = NULL;
-	struct etm_steps *steps;
+	struct trace_steps *steps;
 	size_t ret = 0;
 
 	begin(&m);
@@ -1218,7 +1217,7 @@ static void test_beside_analysis(void)
 	file = perf_build_finish(&m.file);
 	if (analyze_open(&a, &(struct perf_input){.data = file.pos, .size = bytes_left(&file)},
 			 &opts, &diag) ||
-	    perf_etm_open_in(&s.trace, a, &diag) || decode(&s, 1, &diag))
+	    perf_trace_open_in(&s.trace, a, &diag) || decode(&s, 1, &diag))
 		abort();
 	dso = dso_store_at(analyze_dsos(a), 0);
 	CHECK_STR(dso ? dso_path(dso) : NULL, "/bin/one",
