@@ -10,6 +10,7 @@
 #include "os/memory.h"
 #include "trace/perf/perf_trace.h"
 #include "trace/snapshot/cs_snapshot.h"
+#include "trace/trace_decode.h"
 
 enum { ITEMS = 4096 };
 
@@ -26,7 +27,7 @@ struct clew_trace {
 	struct perf_input input;
 	struct dso_store_opts symbols;
 	struct budget budget;
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	struct clew_trace_unit *units;
 	struct state *states;
 	unsigned int nr_threads;
@@ -73,7 +74,7 @@ static const char *why_no_sync(const struct flow_event *e)
 static void look_up_thread(struct clew_trace *t, size_t unit)
 {
 	struct state *s = &t->states[unit];
-	struct etm_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
+	struct trace_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
 
 	t->trace->ops->thread(t->trace, unit, &s->inner, s->ticks, s->bound, &thread);
 	s->context.pid = thread.pid;
@@ -238,7 +239,7 @@ static enum clew_err list_units(struct clew_trace *t, struct clew_diag *diag)
 	if (!t->units || !t->states || !t->items)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	for (size_t i = 0; i < nr; i++) {
-		const struct etm_unit *u = &t->trace->units[i];
+		const struct trace_unit *u = &t->trace->units[i];
 
 		t->units[i] =
 			(struct clew_trace_unit){.id = u->id,
@@ -283,14 +284,14 @@ enum clew_err clew_trace_each(struct clew_trace *t,
 						    const struct clew_trace_item *items, size_t nr),
 			      void *ctx, struct clew_diag *diag)
 {
-	struct etm_decode_opts o = {.nr_threads = t->nr_threads, .batch = take_batch, .ctx = t};
+	struct trace_decode_opts o = {.nr_threads = t->nr_threads, .batch = take_batch, .ctx = t};
 	struct clew_diag own;
 
 	t->take = take;
 	t->ctx = ctx;
 	t->nr = 0;
 	memset(t->states, 0, t->trace->nr_units * sizeof(*t->states));
-	return etm_trace_decode(t->trace, &o, diag ? diag : &own);
+	return trace_decode(t->trace, &o, diag ? diag : &own);
 }
 
 enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space, uint64_t address,
@@ -308,7 +309,7 @@ void clew_trace_free(struct clew_trace *t)
 {
 	if (!t)
 		return;
-	etm_trace_free(t->trace);
+	trace_input_free(t->trace);
 	os_map_done(&t->map);
 	mem_free(t->units);
 	mem_free(t->states);

@@ -17,7 +17,7 @@ static void tell_note(void *ctx, const char *note)
 	cli_note("%s: %s", (const char *)ctx, note);
 }
 
-int cli_etm_open_snapshot(const struct cli_input *in, struct etm_trace **ret)
+int cli_etm_open_snapshot(const struct cli_input *in, struct trace_input **ret)
 {
 	const char *path = in->path, *note;
 	struct clew_diag diag = {0};
@@ -35,7 +35,7 @@ int cli_etm_open_snapshot(const struct cli_input *in, struct etm_trace **ret)
 	return CLI_OK;
 }
 
-static int open_input(struct cli_input *in, struct etm_trace **ret)
+static int open_input(struct cli_input *in, struct trace_input **ret)
 {
 	struct clew_diag diag = {0};
 	int status;
@@ -85,7 +85,7 @@ static bool in_list(const char *list, int base, uint64_t v, bool *ret_ok)
 
 static int choose_units(struct cli_etm *e)
 {
-	const struct etm_trace *t = e->trace;
+	const struct trace_input *t = e->trace;
 	const char *cpus = e->in.opts.filter.cpus;
 	bool ids_ok = true, cpus_ok = true;
 	size_t nr_left = 0;
@@ -114,10 +114,10 @@ static int choose_units(struct cli_etm *e)
 	return CLI_OK;
 }
 
-void cli_etm_tell_units(const char *path, const struct etm_trace *t, const bool *skips)
+void cli_etm_tell_units(const char *path, const struct trace_input *t, const bool *skips)
 {
 	for (size_t i = 0; i < t->nr_units; i++) {
-		const struct etm_unit *u = &t->units[i];
+		const struct trace_unit *u = &t->units[i];
 
 		if (!u->is_decodable && !(skips && skips[i]))
 			cli_note("%s: %s (ID %x) is not decoded: %s", path, u->name, u->id,
@@ -203,7 +203,7 @@ int cli_etm_finish(struct cli_etm *e, enum clew_err err, struct clew_diag *diag,
 
 void cli_etm_done(struct cli_etm *e)
 {
-	etm_trace_free(e->trace);
+	trace_input_free(e->trace);
 	cli_input_done(&e->in);
 	mem_free(e->skips);
 	vec_done(&e->troubles);

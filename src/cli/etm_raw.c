@@ -24,7 +24,7 @@ static bool is_protocol(const char *name)
 	return !strcmp(name, "ETMv4") || !strcmp(name, "ETM4") || !strcmp(name, "ETE");
 }
 
-int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret)
+int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct trace_input **ret)
 {
 	struct clew_diag diag = {0};
 	const char *note;

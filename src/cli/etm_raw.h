@@ -23,6 +23,6 @@
  * Open what --raw names, if it was given; else @p *ret is NULL. Says itself what is wrong.
  * @return CLI_OK, CLI_USAGE, CLI_FAILED.
  */
-int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret);
+int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct trace_input **ret);
 
 #endif

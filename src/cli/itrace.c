@@ -174,7 +174,7 @@ void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_err
 void cli_itrace_done(struct cli_itrace *it)
 {
 	etm_events_free(it->events);
-	etm_trace_free(it->trace);
+	trace_input_free(it->trace);
 	it->events = NULL;
 	it->trace = NULL;
 }

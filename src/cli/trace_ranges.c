@@ -5,7 +5,7 @@
 enum { FLUSH = 64 * 1024 };
 
 struct ranges {
-	struct trace_command *command; /* first, for trace_note_trouble() */
+	struct trace_command *command;
 	struct etm_ranges_text text;
 	bool was_decoded[128]; /* by ID */
 };
@@ -32,8 +32,8 @@ static enum clew_err print_unit(struct ranges *r, size_t unit, bool *skips, bool
 				struct clew_diag *diag)
 {
 	struct trace_command *c = r->command;
-	struct etm_decode_opts opts = trace_decode_opts(c, is_first);
-	const struct etm_unit *u = &c->etm.trace->units[unit];
+	struct trace_decode_opts opts = trace_opts_of(c, is_first);
+	const struct trace_unit *u = &c->etm.trace->units[unit];
 	enum clew_err err;
 
 	r->text = (struct etm_ranges_text){
@@ -47,7 +47,7 @@ static enum clew_err print_unit(struct ranges *r, size_t unit, bool *skips, bool
 	opts.batch = take_batch;
 	opts.unit_end = take_end;
 	opts.ctx = r;
-	err = etm_trace_decode(c->etm.trace, &opts, diag);
+	err = trace_decode(c->etm.trace, &opts, diag);
 	etm_ranges_text_done(&r->text);
 	r->was_decoded[u->id & 0x7f] = true;
 	return err;

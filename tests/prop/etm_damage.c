@@ -7,6 +7,7 @@
 #include "make/etm_program.h"
 #include "os/file.h"
 #include "prop/etm_set.h"
+#include "trace/etm_decoder.h"
 #include "trace/perf/perf_trace.h"
 #include "trace/snapshot/cs_snapshot.h"
 #include "unit/tap.h"
@@ -439,15 +440,15 @@ static enum clew_err take_restart(void *ctx, size_t unit, uint64_t offset)
 }
 
 /** @p t is taken. @p has_versions: its code changes with time. */
-static void check_units(struct etm_trace *t, const char *name, bool has_versions)
+static void check_units(struct trace_input *t, const char *name, bool has_versions)
 {
-	struct etm_sink sink = {.bytes = take_bytes, .restart = take_restart};
+	struct trace_sink sink = {.bytes = take_bytes, .restart = take_restart};
 	struct clew_diag diag;
 
 	memset(raw, 0, sizeof(raw));
 	(void)t->ops->run(t, &sink, &diag);
 	for (size_t i = 0; i < t->nr_units && i < MAX_UNITS; i++) {
-		struct subject s = {.config = &t->units[i].config,
+		struct subject s = {.config = etm_config_of(&t->units[i]),
 				    .code = t->units[i].code,
 				    .bytes = (const uint8_t *)raw[i].data,
 				    .nr = raw[i].nr,
@@ -459,12 +460,12 @@ static void check_units(struct etm_trace *t, const char *name, bool has_versions
 			check_for_a_while(&s);
 		buf_done(&raw[i]);
 	}
-	etm_trace_free(t);
+	trace_input_free(t);
 }
 
 static void check_snapshot(const char *dir, const char *name)
 {
-	struct etm_trace *t;
+	struct trace_input *t;
 	struct clew_diag diag;
 	char path[4096];
 
@@ -482,7 +483,7 @@ static void check_recording(const char *path)
 	const char *slash = strrchr(path, '/');
 	struct os_map map = {0};
 	struct perf_input in = {0};
-	struct etm_trace *t;
+	struct trace_input *t;
 	struct clew_diag diag;
 
 	if (os_map_file(path, &map, &diag)) {

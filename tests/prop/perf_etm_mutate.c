@@ -2,11 +2,12 @@
 #include "make/cs_etm_make.h"
 #include "prop/mutate.h"
 #include "trace/perf/perf_trace.h"
+#include "trace/trace_decode.h"
 
 /* Damaged recordings with ETM trace: opened, decoded and asked, to an end or a clean error. */
 
 struct asker {
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	struct code_context context;
 	uint64_t bound;
 	uint64_t nr;
@@ -15,7 +16,7 @@ struct asker {
 static void ask(struct asker *a, size_t unit, const struct flow_event *e)
 {
 	const struct code_source *code = a->trace->units[unit].code;
-	struct etm_thread t;
+	struct trace_thread t;
 	uint64_t ns;
 
 	if (e->kind == FLOW_EV_CONTEXT)
@@ -40,7 +41,7 @@ static enum clew_err take(void *ctx, size_t unit, const struct flow_batch *b)
 	return CLEW_OK;
 }
 
-static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+static enum clew_err take_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	(void)ctx;
 	(void)number;
@@ -54,8 +55,9 @@ static bool use(void *ctx, struct bytes copy, uint64_t nr)
 		.symfs = "/nowhere", .no_host_kernel = true, .no_proc_root = true};
 	struct perf_input in = {.data = copy.pos, .size = bytes_left(&copy)};
 	struct asker a = {0};
-	const struct etm_decode_opts opts = {
-		.nr_threads = 1, .batch = take, .trouble = take_trouble, .ctx = &a};
+	const struct trace_decode_opts opts = {
+		.nr_threads = 1, .batch = take, .ctx = &a, .listener = {take_warning, &a}
+        };
 	struct clew_diag diag = {0};
 	enum clew_err err = perf_trace_open(&a.trace, &in, &symbols, &diag);
 
@@ -63,8 +65,8 @@ static bool use(void *ctx, struct bytes copy, uint64_t nr)
 	(void)nr;
 	if (err)
 		return diag.code == err && diag.what;
-	err = etm_trace_decode(a.trace, &opts, &diag);
-	etm_trace_free(a.trace);
+	err = trace_decode(a.trace, &opts, &diag);
+	trace_input_free(a.trace);
 	return err == CLEW_OK;
 }
 

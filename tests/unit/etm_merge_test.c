@@ -160,7 +160,7 @@ static void run(struct bytes file, const char *itrace, unsigned int nr_threads, 
 	struct etm_events_opts opts = {.nr_threads = nr_threads};
 	const struct ana_consumer consumer = {take, s};
 	struct perf_evlist recorded = {0};
-	struct etm_trace *t = NULL;
+	struct trace_input *t = NULL;
 	struct etm_events *e = NULL;
 	const char *at, *why;
 	enum clew_err err = perf_trace_open(&t, &in, &symbols, NULL);
@@ -176,7 +176,7 @@ static void run(struct bytes file, const char *itrace, unsigned int nr_threads, 
 		err = etm_events_run(e, &consumer, NULL);
 	CHECK_EQ(err, CLEW_OK, "%s, %u threads", itrace, nr_threads);
 	etm_events_free(e);
-	etm_trace_free(t);
+	trace_input_free(t);
 }
 
 static void make(struct cs_etm_make *m, enum form form, bool has_conv)

@@ -5,6 +5,7 @@
 #include "make/elf_build.h"
 #include "make/splitmix.h"
 #include "trace/perf/perf_trace.h"
+#include "trace/trace_decode.h"
 #include "unit/test_dir.h"
 #include "unit/text_count.h"
 
@@ -30,7 +31,7 @@ static void write_program(const char *path, unsigned int nops, uint16_t machine)
 /* --- decoding to lines --- */
 
 struct story {
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	struct buf out;
 	struct code_context contexts[16];
 	uint64_t ticks[16], bounds[16];
@@ -38,7 +39,7 @@ struct story {
 
 static void put_thread(struct story *s, size_t unit)
 {
-	struct etm_thread t;
+	struct trace_thread t;
 
 	s->trace->ops->thread(s->trace, unit, &s->contexts[unit], s->ticks[unit], s->bounds[unit],
 			      &t);
@@ -60,7 +61,7 @@ static void put_block(struct story *s, size_t unit, const struct flow_block *k)
 
 static void put_event(struct story *s, size_t unit, const struct flow_event *e)
 {
-	const struct etm_unit *u = &s->trace->units[unit];
+	const struct trace_unit *u = &s->trace->units[unit];
 
 	if (e->kind == FLOW_EV_CONTEXT)
 		s->contexts[unit] = e->context;
@@ -92,7 +93,7 @@ static enum clew_err put_batch(void *ctx, size_t unit, const struct flow_batch *
 	return CLEW_OK;
 }
 
-static enum clew_err put_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+static enum clew_err put_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	struct story *s = ctx;
 
@@ -101,7 +102,7 @@ static enum clew_err put_trouble(void *ctx, const char *what, uint64_t number, u
 	return CLEW_OK;
 }
 
-static enum clew_err open_file(struct bytes file, struct etm_trace **ret, struct clew_diag *diag)
+static enum clew_err open_file(struct bytes file, struct trace_input **ret, struct clew_diag *diag)
 {
 	struct dso_store_opts symbols = {
 		.symfs = test_dir, .no_host_kernel = true, .vmlinux = vmlinux};
@@ -112,10 +113,14 @@ static enum clew_err open_file(struct bytes file, struct etm_trace **ret, struct
 
 static enum clew_err decode(struct story *s, unsigned int nr_threads, struct clew_diag *diag)
 {
-	const struct etm_decode_opts opts = {
-		.nr_threads = nr_threads, .batch = put_batch, .trouble = put_trouble, .ctx = s};
+	const struct trace_decode_opts opts = {
+		.nr_threads = nr_threads,
+		.batch = put_batch,
+		.ctx = s,
+		.listener = {put_warning, s}
+        };
 
-	return etm_trace_decode(s->trace, &opts, diag);
+	return trace_decode(s->trace, &opts, diag);
 }
 
 /** Close @p m's file, decode it, and compare what comes out. */
@@ -130,7 +135,7 @@ static void expect(struct cs_etm_make *m, const char *want, const char *what)
 	if (err)
 		buf_printf(&s.out, "%s: %s\n", clew_err_name(err), diag.what);
 	CHECK_STR(buf_cstr(&s.out), want, "%s", what);
-	etm_trace_free(s.trace);
+	trace_input_free(s.trace);
 	buf_done(&s.out);
 	cs_etm_done(m);
 }
@@ -198,7 +203,7 @@ static void test_hw_ids(void)
 {
 	struct cs_etm_make m = {.version = 2}, sinks = {.version = 2};
 	struct buf t = {0}, frames = {0};
-	struct etm_trace *trace;
+	struct trace_input *trace;
 
 	begin(&m);
 	cs_etm_hw_id(&m, 0, 0x12); /* the ID that the description has for CPU 1 */
@@ -222,7 +227,7 @@ static void test_hw_ids(void)
 		CHECK(trace->nr_units == 2 && trace->units[0].id == 0x20 &&
 			      trace->units[1].id == 0x20,
 		      "two sinks may use one ID");
-		etm_trace_free(trace);
+		trace_input_free(trace);
 	}
 	expect(&sinks,
 	       "cpu 0: 10080+8 /bin/one 100/100 one el0\ncpu 1: 10080+8 /bin/one 100/100 one el0\n",
@@ -236,7 +241,7 @@ static void test_etm3(void)
 	const uint64_t words[] = {1, (uint64_t)8 << 32 | 1, 0, 0x3030303030303030, 0, 4, 0, 0x10, 0,
 				  0};
 	struct cs_etm_make m = {.version = UINT64_MAX};
-	struct etm_trace *trace = NULL;
+	struct trace_input *trace = NULL;
 
 	begin(&m);
 	perf_build_view(&m.file, PERF_RECORD_AUXTRACE_INFO, 0,
@@ -252,7 +257,7 @@ static void test_etm3(void)
 	if (trace)
 		CHECK_STR(trace->units[0].why.what, "an ETMv3: only ETMv4 and ETE are decoded",
 			  "why");
-	etm_trace_free(trace);
+	trace_input_free(trace);
 	cs_etm_done(&m);
 }
 
@@ -477,7 +482,7 @@ static void test_map_over(void)
 static void test_numbers(void)
 {
 	struct cs_etm_make m = {.version = 1};
-	struct etm_trace *trace = NULL;
+	struct trace_input *trace = NULL;
 	struct code_key key = {
 		.context.arm = {.security = CODE_NONSECURE, .has_cid = true, .cid = 100}
         };
@@ -503,7 +508,7 @@ static void test_numbers(void)
 	CHECK(at[0] && at[0] == at[1], "a library more is the same space");
 	CHECK(at[2] != at[1], "other code in a place is another");
 	CHECK(at[3] == at[1], "a child has its parent's until one of them changes it");
-	etm_trace_free(trace);
+	trace_input_free(trace);
 	cs_etm_done(&m);
 }
 
@@ -650,7 +655,7 @@ static void test_vmids(void)
 				.security = CODE_NONSECURE, .has_cid = true, .cid = 100, .has_vmid = true}
         };
 	const struct code_source *code;
-	struct etm_trace *trace = NULL;
+	struct trace_input *trace = NULL;
 	struct code_region r;
 
 	begin(&m);
@@ -668,7 +673,7 @@ static void test_vmids(void)
 		CHECK(!code->find(code->ctx, code->space(code->ctx, &key), 0x10080, &r),
 		      "EL2 is the kernel's or a hypervisor's");
 	}
-	etm_trace_free(trace);
+	trace_input_free(trace);
 	cs_etm_done(&m);
 }
 
@@ -1033,7 +1038,7 @@ static void test_many(void)
 		decode(&s, 1, NULL);
 	nr = nr_lines_with(&s.out, "/bin/one 100/100 one");
 	CHECK_EQ(nr, NR, "many AUX records");
-	etm_trace_free(s.trace);
+	trace_input_free(s.trace);
 	buf_done(&s.out);
 	buf_done(&t);
 	cs_etm_done(&m);
@@ -1062,7 +1067,7 @@ static void test_told_again(void)
 	nr = nr_lines_with(&s.out, "/bin/one 100/100 one");
 	CHECK(nr >= 400 && nr < 4000 && strstr(buf_cstr(&s.out), "told of already"),
 	      "trace that is told of again and again comes to an end");
-	etm_trace_free(s.trace);
+	trace_input_free(s.trace);
 	buf_done(&s.out);
 	buf_done(&t);
 	cs_etm_done(&m);
@@ -1084,10 +1089,10 @@ static enum clew_err pass_restart(void *ctx, size_t unit, uint64_t offset)
  * trace of the same unit or of its own. */
 static size_t nr_lanes_of(uint32_t nr, bool is_shared)
 {
-	const struct etm_sink sink = {.bytes = pass_over, .restart = pass_restart};
+	const struct trace_sink sink = {.bytes = pass_over, .restart = pass_restart};
 	struct cs_etm_make m = {.version = 1, .nr_cpus = 2};
 	struct buf t = {0}, frames[2] = {{0}, {0}};
-	struct etm_trace *trace = NULL;
+	struct trace_input *trace = NULL;
 	struct trace_steps *steps;
 	size_t ret = 0;
 
@@ -1105,10 +1110,10 @@ static size_t nr_lanes_of(uint32_t nr, bool is_shared)
 		cs_etm_auxtrace(&m, cpu, 100, 0, bytes_of(frames[cpu].data, frames[cpu].nr));
 	if (open_file(perf_build_finish(&m.file), &trace, NULL) == CLEW_OK) {
 		steps = trace->ops->steps_new(trace, &sink);
-		ret = steps ? trace->ops->nr_lanes(steps) : 0;
+		ret = steps ? trace->ops->nr_streams(steps) : 0;
 		trace->ops->steps_free(steps);
 	}
-	etm_trace_free(trace);
+	trace_input_free(trace);
 	buf_done(&frames[0]);
 	buf_done(&frames[1]);
 	buf_done(&t);
@@ -1143,7 +1148,7 @@ static void test_no_memory(void)
 		mem_fail_after(nr);
 		if (open_file(file, &s.trace, &diag) == CLEW_OK)
 			decode(&s, 1, &diag);
-		etm_trace_free(s.trace);
+		trace_input_free(s.trace);
 		buf_done(&s.out);
 		has_failed = mem_has_failed();
 		mem_fail_after(UINT64_MAX);
@@ -1161,7 +1166,7 @@ static void tell_all(struct story *s, struct bytes file, unsigned int nr_threads
 	CHECK(open_file(file, &s->trace, &diag) == CLEW_OK &&
 		      decode(s, nr_threads, &diag) == CLEW_OK,
 	      "%u threads: %s", nr_threads, diag.what ? diag.what : "decoded");
-	etm_trace_free(s->trace);
+	trace_input_free(s->trace);
 }
 
 static void test_threads(void)
@@ -1222,7 +1227,7 @@ static void test_beside_analysis(void)
 	dso = dso_store_at(analyze_dsos(a), 0);
 	CHECK_STR(dso ? dso_path(dso) : NULL, "/bin/one",
 		  "the trace's binaries are those of the analysis beside it");
-	etm_trace_free(s.trace);
+	trace_input_free(s.trace);
 	analyze_free(a);
 	buf_done(&s.out);
 	cs_etm_done(&m);

@@ -14,7 +14,7 @@
  * or as one JSON object a line. docs/decisions/etm-golden.md
  */
 struct etm_ranges_text {
-	const struct etm_unit *unit;
+	const struct trace_unit *unit;
 	bool is_json;
 	bool is_later;        /* this ID was decoded in a session before */
 	uint32_t wants;       /* bit per enum flow_event_kind */

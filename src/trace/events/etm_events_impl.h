@@ -4,6 +4,7 @@
 
 #include "analyze/ana_impl.h"
 #include "trace/events/etm_events.h"
+#include "trace/trace_decode.h"
 
 /* Inside of the synthesis: etm_events.c sets up and runs it, etm_synth.c follows execution,
  * etm_emit.c makes the events, etm_calls.c keeps stacks of calls and of branches. */
@@ -76,7 +77,7 @@ struct etm_block_locs {
 /** One unit's execution so far. */
 struct etm_synth {
 	struct etm_events *events;
-	const struct etm_unit *unit;
+	const struct trace_unit *unit;
 	size_t index;
 	struct code_context context;
 	uint32_t space;
@@ -112,7 +113,7 @@ enum { ETM_BATCH_EVENTS = 256 };
 
 struct etm_events {
 	struct etm_events_opts opts;
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	const struct ana_consumer *consumer;
 	struct ana_filter_set filter;
 	struct perf_evlist list;             /* its evsels are others' or in memory */
@@ -165,7 +166,7 @@ enum clew_err etm_emit_flush(struct etm_events *e);
 struct etm_merge;
 /** *ret NULL: there is nothing to merge by, or one unit alone. @p opts: to decode with; copied. */
 enum clew_err etm_merge_new(struct etm_merge **ret, struct etm_events *e,
-			    const struct etm_decode_opts *opts);
+			    const struct trace_decode_opts *opts);
 void etm_merge_free(struct etm_merge *m);
 /** Do times of the trace compare with the recorded ones? */
 bool etm_merge_is_with_recorded(const struct etm_merge *m);

@@ -55,7 +55,7 @@ struct lane {
 
 struct etm_merge {
 	struct etm_events *events;
-	struct etm_decoding *decoding;
+	struct trace_decoding *decoding;
 	struct waiting *units;
 	struct lane *lanes;
 	size_t nr_lanes;
@@ -63,14 +63,14 @@ struct etm_merge {
 	size_t nr_heap;
 	uint32_t lane; /* whose piece is being decoded */
 	bool is_filled, is_ns;
-	struct etm_decode_opts plain; /* the events' own */
+	struct trace_decode_opts plain; /* the events' own */
 };
 
 /* --- keys --- */
 
 static uint64_t key_of(const struct etm_merge *m, size_t unit, uint64_t ticks)
 {
-	struct etm_trace *t = m->events->trace;
+	struct trace_input *t = m->events->trace;
 	uint64_t ns;
 
 	if (!m->is_ns || m->events->opts.itrace.is_kernel_time)
@@ -248,16 +248,9 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch 
 	return meet(m, (uint32_t)unit) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
-{
-	const struct etm_decode_opts *o = &((const struct etm_merge *)ctx)->plain;
-
-	return o->trouble(o->ctx, what, number, offset);
-}
-
 static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
-	const struct etm_decode_opts *o = &((const struct etm_merge *)ctx)->plain;
+	const struct trace_decode_opts *o = &((const struct etm_merge *)ctx)->plain;
 
 	return o->unit_end(o->ctx, unit, flow);
 }
@@ -307,7 +300,7 @@ static enum clew_err fill(struct etm_merge *m, uint32_t lane)
 	m->lane = lane;
 	while (!err && needs_piece(m, l)) {
 		l->nr_pieces++;
-		err = etm_decoding_step(m->decoding, lane);
+		err = trace_decoding_step(m->decoding, lane);
 		if (err == CLEW_END) {
 			l->is_over = true;
 			err = CLEW_OK;
@@ -446,15 +439,15 @@ enum clew_err etm_merge_rest(struct etm_merge *m)
 
 /* --- whether --- */
 
-static bool has_timestamps(const struct etm_unit *u)
+static bool has_timestamps(const struct trace_unit *u)
 {
-	return u->is_decodable && u->config.has_timestamps;
+	return u->is_decodable && u->has_timestamps;
 }
 
 /** Can all units' times be compared with the recorded ones? */
 static bool is_in_ns(const struct etm_events *e)
 {
-	struct etm_trace *t = e->trace;
+	struct trace_input *t = e->trace;
 	uint64_t ns;
 
 	if (!e->opts.recorded)
@@ -466,7 +459,7 @@ static bool is_in_ns(const struct etm_events *e)
 	return true;
 }
 
-static size_t nr_timestamped(const struct etm_trace *t)
+static size_t nr_timestamped(const struct trace_input *t)
 {
 	size_t nr = 0;
 
@@ -475,22 +468,21 @@ static size_t nr_timestamped(const struct etm_trace *t)
 	return nr;
 }
 
-static enum clew_err init(struct etm_merge *m, const struct etm_decode_opts *opts)
+static enum clew_err init(struct etm_merge *m, const struct trace_decode_opts *opts)
 {
-	struct etm_trace *t = m->events->trace;
-	struct etm_decode_opts mine = *opts;
+	struct trace_input *t = m->events->trace;
+	struct trace_decode_opts mine = *opts;
 	enum clew_err err;
 
 	mine.nr_threads = 1;
 	mine.batch = take_batch;
-	mine.trouble = take_trouble;
 	mine.unit_end = take_end;
 	mine.ctx = m;
 	m->plain = *opts;
-	err = etm_decoding_new(&m->decoding, t, &mine);
+	err = trace_decoding_new(&m->decoding, t, &mine);
 	if (err || !m->decoding)
 		return err;
-	m->nr_lanes = etm_decoding_lanes(m->decoding);
+	m->nr_lanes = trace_decoding_streams(m->decoding);
 	m->lanes = mem_calloc(m->nr_lanes + 1, sizeof(*m->lanes));
 	m->units = mem_calloc(t->nr_units + 1, sizeof(*m->units));
 	m->heap = mem_calloc(t->nr_units + 1, sizeof(*m->heap));
@@ -502,7 +494,7 @@ static enum clew_err init(struct etm_merge *m, const struct etm_decode_opts *opt
 }
 
 enum clew_err etm_merge_new(struct etm_merge **ret, struct etm_events *e,
-			    const struct etm_decode_opts *opts)
+			    const struct trace_decode_opts *opts)
 {
 	bool is_ns = is_in_ns(e);
 	struct etm_merge *m;
@@ -533,7 +525,7 @@ void etm_merge_free(struct etm_merge *m)
 {
 	if (!m)
 		return;
-	etm_decoding_free(m->decoding);
+	trace_decoding_free(m->decoding);
 	for (size_t i = 0; m->units && i < m->events->trace->nr_units; i++) {
 		while (m->units[i].first)
 			drop_first(&m->units[i]);

@@ -22,10 +22,10 @@ enum {
 static bool has_clock(const struct etm_events *e, size_t unit)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
-	struct etm_trace *t = e->trace;
+	struct trace_input *t = e->trace;
 	uint64_t ns;
 
-	if (!(t->units[unit].config.has_timestamps))
+	if (!t->units[unit].has_timestamps)
 		return false;
 	return o->unit == ITRACE_TICKS || o->is_kernel_time || t->ops->time(t, unit, 1, &ns);
 }
@@ -54,7 +54,7 @@ void etm_synth_done(struct etm_synth *s)
 static uint64_t time_of(const struct etm_synth *s)
 {
 	const struct itrace_opts *o = &s->events->opts.itrace;
-	struct etm_trace *t = s->events->trace;
+	struct trace_input *t = s->events->trace;
 	uint64_t ns;
 
 	if (!s->ticks || o->is_timeless)
@@ -67,8 +67,8 @@ static uint64_t time_of(const struct etm_synth *s)
 /** In whose name what comes now runs. */
 static const struct etm_who *who_now(struct etm_synth *s)
 {
-	struct etm_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
-	struct etm_trace *t = s->events->trace;
+	struct trace_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
+	struct trace_input *t = s->events->trace;
 
 	if (s->has_now)
 		return &s->now;

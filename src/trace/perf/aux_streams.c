@@ -16,12 +16,12 @@ enum {
 enum clew_err aux_streams_warn(const struct trace_steps *r, const char *what, uint64_t nr,
 			       uint64_t offset)
 {
-	return r->sink->trouble ? r->sink->trouble(r->sink->ctx, what, nr, offset) : CLEW_OK;
+	return trace_warn(&r->sink->listener, what, nr, offset);
 }
 
 enum clew_err aux_streams_begin(struct trace_steps *r, const struct aux_stream *l, uint32_t unit)
 {
-	const struct etm_sink *k = r->sink;
+	const struct trace_sink *k = r->sink;
 	enum clew_err err;
 
 	if (r->begun[unit] == l->number)
@@ -47,7 +47,7 @@ void aux_streams_break(struct trace_steps *r, struct aux_stream *l)
 enum clew_err aux_streams_take_raw(struct trace_steps *r, const struct aux_stream *l,
 				   struct bytes in, uint64_t at)
 {
-	const struct etm_sink *k = r->sink;
+	const struct trace_sink *k = r->sink;
 	const struct aux_chunk *c = l->chunk;
 	uint64_t *unit = map_u64_get(&r->p->by_cpu, c->cpu);
 	enum clew_err err;
@@ -100,7 +100,7 @@ static void set_budget(struct trace_steps *r)
 	r->bytes = 0;
 	vec_for_each (&q->buffers, b)
 		r->bytes += 2 * b->bytes;
-	etm_trace_begin(&r->p->trace, r->bytes / 2);
+	trace_input_begin(&r->p->trace, r->bytes / 2);
 	r->steps = 4 * ((uint64_t)q->buffers.nr + q->all.nr);
 }
 
@@ -124,7 +124,7 @@ static enum clew_err run_piece(struct trace_steps *r, struct aux_stream *l,
 	l->from += bytes_left(&in);
 	err = r->p->protocol->take(r, l, in, at);
 	release(r, l, at + bytes_left(&in));
-	etm_trace_gave(&r->p->trace, bytes_left(&in));
+	trace_input_gave(&r->p->trace, bytes_left(&in));
 	return err;
 }
 
@@ -275,7 +275,7 @@ static bool fill_streams(struct trace_steps *r, const uint32_t *stream_of)
 }
 
 /** All in one stream. NULL: no memory. */
-static struct trace_steps *steps_new(struct perf_trace *p, const struct etm_sink *sink)
+static struct trace_steps *steps_new(struct perf_trace *p, const struct trace_sink *sink)
 {
 	struct trace_steps *r = mem_zalloc(sizeof(*r));
 	size_t nr = p->units.nr + 1;
@@ -310,7 +310,7 @@ static enum clew_err run_all(struct trace_steps *r)
 	return err == CLEW_END ? CLEW_OK : err;
 }
 
-enum clew_err aux_streams_run(struct etm_trace *t, const struct etm_sink *sink,
+enum clew_err aux_streams_run(struct trace_input *t, const struct trace_sink *sink,
 			      struct clew_diag *diag)
 {
 	struct trace_steps *r = steps_new((struct perf_trace *)t, sink);
@@ -384,7 +384,7 @@ static bool make_streams(struct trace_steps *r, const struct sharing *s, uint32_
 
 static enum clew_err find_sharing(struct perf_trace *p, struct sharing *s)
 {
-	const struct etm_sink sink = {.bytes = note_sharing, .restart = note_nothing, .ctx = s};
+	const struct trace_sink sink = {.bytes = note_sharing, .restart = note_nothing, .ctx = s};
 	enum clew_err err = CLEW_NO_MEMORY;
 
 	for (uint32_t i = 0; i < p->chunks.nr_rings; i++)
@@ -417,7 +417,7 @@ static bool split(struct trace_steps *r)
 	return ok;
 }
 
-struct trace_steps *aux_streams_new(struct etm_trace *t, const struct etm_sink *sink)
+struct trace_steps *aux_streams_new(struct trace_input *t, const struct trace_sink *sink)
 {
 	struct trace_steps *r = steps_new((struct perf_trace *)t, sink);
 
@@ -428,7 +428,7 @@ struct trace_steps *aux_streams_new(struct etm_trace *t, const struct etm_sink *
 	if (!r)
 		return NULL;
 	r->piece_bytes = STEP_BYTES;
-	etm_trace_begin(t, r->bytes / 2); /* split() gave all of it once */
+	trace_input_begin(t, r->bytes / 2); /* split() gave all of it once */
 	return r;
 }
 

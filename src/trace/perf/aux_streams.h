@@ -2,8 +2,8 @@
 #ifndef TRACE_PERF_AUX_STREAMS_H
 #define TRACE_PERF_AUX_STREAMS_H
 
-#include "trace/etm_trace.h"
 #include "trace/perf/aux_protocol.h"
+#include "trace/trace_input.h"
 
 /* A pass over the trace: which bytes of which ring come next. The protocol takes them apart into
  * those of units. */
@@ -24,7 +24,7 @@ struct aux_stream {
 
 struct trace_steps {
 	struct perf_trace *p;
-	const struct etm_sink *sink;
+	const struct trace_sink *sink;
 	void *own;                /* the protocol's, of this pass */
 	uint64_t *offsets;        /* of each unit's stream of bytes */
 	uint64_t *begun;          /* by each unit: number of the piece */
@@ -37,11 +37,11 @@ struct trace_steps {
 	bool is_spent, is_reported_spent;
 };
 
-/* etm_trace_ops.run and steps. A stream groups rings that share a trace unit, transitively. */
+/* trace_input_ops.run and steps. A stream groups rings that share a trace unit, transitively. */
 
-enum clew_err aux_streams_run(struct etm_trace *t, const struct etm_sink *sink,
+enum clew_err aux_streams_run(struct trace_input *t, const struct trace_sink *sink,
 			      struct clew_diag *diag);
-struct trace_steps *aux_streams_new(struct etm_trace *t, const struct etm_sink *sink);
+struct trace_steps *aux_streams_new(struct trace_input *t, const struct trace_sink *sink);
 size_t aux_streams_nr(const struct trace_steps *s);
 enum clew_err aux_streams_step(struct trace_steps *s, size_t stream);
 void aux_streams_free(struct trace_steps *s);

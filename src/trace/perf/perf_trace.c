@@ -15,11 +15,11 @@ struct unit_parts {
 	struct trace_unit_code code;
 };
 
-bool perf_trace_add_unit(struct perf_trace *p, const struct etm_unit *u)
+bool perf_trace_add_unit(struct perf_trace *p, const struct trace_unit *u)
 {
 	struct unit_parts *parts = arena_zalloc(&p->memory, sizeof(*parts));
 	uint32_t index = (uint32_t)p->units.nr;
-	struct etm_unit unit = *u;
+	struct trace_unit unit = *u;
 
 	if (!parts)
 		return false;
@@ -48,15 +48,15 @@ static bool make_units(struct perf_trace *p)
 
 /* --- what is asked --- */
 
-static void thread(struct etm_trace *t, size_t unit, const struct code_context *context,
-		   uint64_t ticks, uint64_t bound, struct etm_thread *ret)
+static void thread(struct trace_input *t, size_t unit, const struct code_context *context,
+		   uint64_t ticks, uint64_t bound, struct trace_thread *ret)
 {
 	const struct perf_trace *p = (const struct perf_trace *)t;
 	struct trace_span s = trace_span_of(p, (uint32_t)unit, ticks, bound);
 	struct aux_who who = p->protocol->who(p->protocol_units, (uint32_t)unit, context);
 	const struct who_task *task;
 
-	*ret = (struct etm_thread){AUX_NONE, AUX_NONE, NULL};
+	*ret = (struct trace_thread){AUX_NONE, AUX_NONE, NULL};
 	ret->tid = trace_tid_of(p, (uint32_t)unit, &s, &who);
 	if (ret->tid == AUX_NONE)
 		return;
@@ -68,17 +68,17 @@ static void thread(struct etm_trace *t, size_t unit, const struct code_context *
 	ret->comm = who_history_comm_at(&p->history, ret->tid, trace_span_time(&s));
 }
 
-static bool time_of(struct etm_trace *t, size_t unit, uint64_t ticks, uint64_t *ret_ns)
+static bool time_of(struct trace_input *t, size_t unit, uint64_t ticks, uint64_t *ret_ns)
 {
 	return trace_time_of((const struct perf_trace *)t, (uint32_t)unit, ticks, ret_ns);
 }
 
-static const struct ana_loc *locate(struct etm_trace *t, uint32_t space, uint64_t addr)
+static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint64_t addr)
 {
 	return trace_code_locate((struct perf_trace *)t, space, addr);
 }
 
-static void free_trace(struct etm_trace *t)
+static void free_trace(struct trace_input *t)
 {
 	struct perf_trace *p = (struct perf_trace *)t;
 
@@ -98,15 +98,15 @@ static void free_trace(struct etm_trace *t)
 	mem_free(p);
 }
 
-static const struct etm_trace_ops ops = {.run = aux_streams_run,
-					 .steps_new = aux_streams_new,
-					 .nr_lanes = aux_streams_nr,
-					 .step = aux_streams_step,
-					 .steps_free = aux_streams_free,
-					 .thread = thread,
-					 .time = time_of,
-					 .locate = locate,
-					 .free = free_trace};
+static const struct trace_input_ops ops = {.run = aux_streams_run,
+					   .steps_new = aux_streams_new,
+					   .nr_streams = aux_streams_nr,
+					   .step = aux_streams_step,
+					   .steps_free = aux_streams_free,
+					   .thread = thread,
+					   .time = time_of,
+					   .locate = locate,
+					   .free = free_trace};
 
 static enum clew_err close_patches(struct perf_trace *p, const struct dso_store_opts *symbols)
 {
@@ -154,7 +154,7 @@ static enum clew_err init(struct perf_trace *p, const struct dso_store_opts *sym
 	return CLEW_OK;
 }
 
-static enum clew_err open_recording(struct etm_trace **ret, const struct perf_input *input,
+static enum clew_err open_recording(struct trace_input **ret, const struct perf_input *input,
 				    const struct dso_store_opts *symbols, struct ana_places *places,
 				    struct clew_diag *diag)
 {
@@ -175,13 +175,14 @@ static enum clew_err open_recording(struct etm_trace **ret, const struct perf_in
 	return err;
 }
 
-enum clew_err perf_trace_open(struct etm_trace **ret, const struct perf_input *input,
+enum clew_err perf_trace_open(struct trace_input **ret, const struct perf_input *input,
 			      const struct dso_store_opts *symbols, struct clew_diag *diag)
 {
 	return open_recording(ret, input, symbols, NULL, diag);
 }
 
-enum clew_err perf_trace_open_in(struct etm_trace **ret, struct analyze *a, struct clew_diag *diag)
+enum clew_err perf_trace_open_in(struct trace_input **ret, struct analyze *a,
+				 struct clew_diag *diag)
 {
 	enum clew_err err =
 		open_recording(ret, analyze_input(a), analyze_symbols(a), analyze_places(a), diag);

@@ -3,7 +3,7 @@
 #define TRACE_PERF_PERF_TRACE_H
 
 #include "analyze/analyze.h"
-#include "trace/etm_trace.h"
+#include "trace/trace_input.h"
 
 /*
  * The hardware trace of a perf.data: AUXTRACE_INFO says of which protocol it is (aux_protocol.h)
@@ -18,7 +18,7 @@
  * @p input and @p symbols are borrowed for its life. Trace of a pipe is kept in memory, up to 1
  * GiB.
  * @return CLEW_UNSUPPORTED: no trace that is decoded is in it; else as perf_file_open(). */
-enum clew_err perf_trace_open(struct etm_trace **ret, const struct perf_input *input,
+enum clew_err perf_trace_open(struct trace_input **ret, const struct perf_input *input,
 			      const struct dso_store_opts *symbols, struct clew_diag *diag);
 
 /**
@@ -26,6 +26,7 @@ enum clew_err perf_trace_open(struct etm_trace **ret, const struct perf_input *i
  * of which is known once. Ends before @p a does; both run in one thread. Errors as
  * perf_trace_open().
  */
-enum clew_err perf_trace_open_in(struct etm_trace **ret, struct analyze *a, struct clew_diag *diag);
+enum clew_err perf_trace_open_in(struct trace_input **ret, struct analyze *a,
+				 struct clew_diag *diag);
 
 #endif

@@ -14,7 +14,7 @@
 /* An open recording: perf_trace.c makes it, trace_records.c fills it, the others ask. */
 
 struct perf_trace {
-	struct etm_trace trace;
+	struct trace_input trace;
 	struct perf_input input;
 	struct perf_file *file;
 	struct ana_reader reader;
@@ -29,7 +29,7 @@ struct perf_trace {
 	bool has_time_conv, has_clock, is_of_tasks;
 	struct arena memory; /* what units refer to */
 	struct {
-		VEC(struct etm_unit);
+		VEC(struct trace_unit);
 	} units;
 	struct map_u64 by_cpu; /* -> unit */
 	struct os_lock *lock;  /* of all that a look at code may load */
@@ -37,7 +37,7 @@ struct perf_trace {
 };
 
 /** The unit of @p u->cpu: named and given its code here. @return false: no memory. */
-bool perf_trace_add_unit(struct perf_trace *p, const struct etm_unit *u);
+bool perf_trace_add_unit(struct perf_trace *p, const struct trace_unit *u);
 
 /* --- trace_records.c: all records but the trace itself --- */
 

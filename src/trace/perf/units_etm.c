@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "perfdata/perf_clock.h"
+#include "trace/etm_decoder.h"
 #include "trace/perf/perf_trace_impl.h"
 
 enum { TS_SOURCE_VIRTUAL = 1 }; /* TRFCR_EL1.TS: CNTVCT, the clock of TIME_CONV */
@@ -54,8 +55,7 @@ static bool add_unit(struct units_etm *u, uint32_t index, struct perf_trace *p)
 {
 	const struct etm_cpu *c = &u->meta.cpus.data[index];
 	struct etm_config *config = &u->configs[index];
-	struct etm_unit unit = {
-		.id = (uint8_t)c->regs.traceidr, .cpu = c->cpu, .tid = AUX_NONE};
+	struct trace_unit unit = {.id = (uint8_t)c->regs.traceidr, .cpu = c->cpu, .tid = AUX_NONE};
 	uint64_t key = etm_id_key(c->sink, c->regs.traceidr);
 	const char *why = why_not(u, c);
 
@@ -63,7 +63,9 @@ static bool add_unit(struct units_etm *u, uint32_t index, struct perf_trace *p)
 		clew_fail(&unit.why, CLEW_UNSUPPORTED, 0, why);
 	else
 		unit.is_decodable = etm_config_init(config, &c->regs, &unit.why) == CLEW_OK;
-	unit.config = *config;
+	unit.decoder = &etm_decoder;
+	unit.config = config;
+	unit.has_timestamps = config->has_timestamps;
 	u->formats[index] = pid_format_of(config);
 	return perf_trace_add_unit(p, &unit) &&
 	       (map_u64_get(&u->by_id, key) || map_u64_put(&u->by_id, key, index));

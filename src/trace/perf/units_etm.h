@@ -2,6 +2,7 @@
 #ifndef TRACE_PERF_UNITS_ETM_H
 #define TRACE_PERF_UNITS_ETM_H
 
+#include "trace/cs_listener.h"
 #include "trace/perf/aux_streams.h"
 #include "trace/perf/units_etm_meta.h"
 
@@ -12,8 +13,8 @@
 enum etm_pid_format { ETM_PID_NONE, ETM_PID_CID, ETM_PID_CID2 };
 
 struct units_etm {
-	struct etm_meta meta;          /* unit n is that of cpus[n] */
-	struct etm_config *configs;    /* of each unit */
+	struct etm_meta meta;       /* unit n is that of cpus[n] */
+	struct etm_config *configs; /* of each unit */
 	enum etm_pid_format *formats;
 	struct map_u64 by_id; /* (sink, trace ID) -> unit */
 };
@@ -34,8 +35,8 @@ static inline uint64_t etm_id_key(uint32_t sink, uint32_t id)
 
 /** What is kept for a pass. */
 struct etm_pass {
-	struct etm_frames frames;
-	enum clew_err seen_err; /* what sink->seen said */
+	struct cs_leftover frames;
+	enum clew_err seen_err; /* what the listener returned */
 };
 
 void *etm_reader_new(struct trace_steps *r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/err.h"
-#include "trace/etm_marks.h"
+#include "trace/cs_listener.h"
+#include "trace/cs_marks.h"
 #include "trace/perf/perf_trace_impl.h"
 #include "trace/perf/units_etm.h"
 
@@ -19,17 +20,18 @@ static const struct units_etm *units_of(const struct trace_steps *r)
 static void take_seen(void *ctx, const struct cs_seen *s)
 {
 	struct trace_steps *r = ctx;
+	const struct cs_listener *k = r->sink->coresight;
 	struct etm_pass *pass = pass_of(r);
 
 	if (!pass->seen_err)
-		pass->seen_err = r->sink->seen(r->sink->ctx, NULL, s);
+		pass->seen_err = k->seen(k->ctx, NULL, s);
 }
 
 void *etm_reader_new(struct trace_steps *r)
 {
 	struct cs_demux *ret = cs_demux_new(CS_MEMORY);
 
-	if (ret && r->sink->seen)
+	if (ret && r->sink->coresight && r->sink->coresight->seen)
 		cs_demux_watch(ret, take_seen, r);
 	return ret;
 }
@@ -50,20 +52,21 @@ static enum clew_err give_stream(struct trace_steps *r, const struct aux_stream 
 	enum clew_err err = aux_streams_begin(r, l, unit);
 
 	if (!err)
-		err = etm_tell_marks(r->sink, unit, r->offsets[unit], s);
+		err = cs_put_marks(r->sink, unit, r->offsets[unit], s);
 	return err ? err : aux_streams_give(r, unit, bytes_of(s->bytes.data, s->bytes.nr));
 }
 
 /** Reported once for each ID. */
 static enum clew_err drop(struct trace_steps *r, unsigned int id, const struct cs_stream *s)
 {
-	struct etm_frames *frames = &pass_of(r)->frames;
-	bool was_reported = frames->nr_nobodys[id];
+	struct cs_leftover *frames = &pass_of(r)->frames;
+	bool was_reported = frames->nr_unclaimed[id];
 
-	frames->nr_nobodys[id] += s->bytes.nr;
+	frames->nr_unclaimed[id] += s->bytes.nr;
 	if (was_reported)
 		return CLEW_OK;
-	return aux_streams_warn(r, "trace of an ID that nobody told of", id, cs_stream_offset(s, 0));
+	return aux_streams_warn(r, "trace of an ID that nobody told of", id,
+				cs_stream_offset(s, 0));
 }
 
 static uint32_t sink_of(const struct trace_steps *r, const struct aux_chunk *c)
@@ -127,7 +130,7 @@ enum clew_err etm_reader_take(struct trace_steps *r, struct aux_stream *l, struc
 
 enum clew_err etm_reader_end(struct trace_steps *r, struct aux_stream *l)
 {
-	const struct etm_sink *k = r->sink;
+	const struct cs_listener *k = r->sink->coresight;
 	struct etm_pass *pass = pass_of(r);
 
 	if (l->reader) {
@@ -136,5 +139,5 @@ enum clew_err etm_reader_end(struct trace_steps *r, struct aux_stream *l)
 	}
 	if (pass->seen_err)
 		return pass->seen_err;
-	return k->frames ? k->frames(k->ctx, &pass->frames) : CLEW_OK;
+	return k && k->frames ? k->frames(k->ctx, &pass->frames) : CLEW_OK;
 }
