@@ -19,7 +19,8 @@ struct state {
 	struct clew_trace_context context;
 	struct code_context inner; /* of which context is a part */
 	bool has_context;
-	uint64_t ticks, bound;
+	struct clew_ticks ticks;
+	struct clew_perf_ns bound;
 };
 
 struct clew_trace {
@@ -114,10 +115,10 @@ static enum clew_err note(struct clew_trace *t, size_t unit, const struct flow_e
 	if (e->kind != FLOW_EV_CONTEXT && e->kind != FLOW_EV_TIMESTAMP && e->kind != FLOW_EV_BOUND)
 		return CLEW_OK;
 	err = flush(t, unit);
-	if (e->kind == FLOW_EV_TIMESTAMP && e->value)
-		s->ticks = e->value;
+	if (e->kind == FLOW_EV_TIMESTAMP && e->ticks.ticks)
+		s->ticks = e->ticks;
 	if (e->kind == FLOW_EV_BOUND)
-		s->bound = e->value;
+		s->bound = e->bound;
 	if (e->kind == FLOW_EV_CONTEXT) {
 		s->has_context = true;
 		s->inner = e->context;

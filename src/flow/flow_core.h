@@ -103,7 +103,8 @@ struct flow {
 			    comes */
 	bool no_push;    /* calls are not kept until an address comes */
 	struct code_context context;
-	uint64_t ticks, bound; /* code_key */
+	struct clew_ticks ticks;   /* code_key */
+	struct clew_perf_ns bound; /* code_key */
 	uint32_t space;
 	uint32_t at;   /* block that begins at pc; FLOW_NO_BLOCK: not looked up */
 	uint32_t from; /* indirect branch that waits for its target; FLOW_NO_BLOCK: none */

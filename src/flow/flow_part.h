@@ -45,7 +45,7 @@ struct flow_end {
 	bool is_running; /* in the midst of nothing */
 	uint64_t offset; /* of the next byte */
 	bool has_own_ticks, needs_context;
-	uint64_t ticks;
+	struct clew_ticks ticks;
 	struct code_context context;
 	bool has_from; /* an indirect branch came last */
 	struct flow_block from;
@@ -60,7 +60,8 @@ struct flow_part {
 	bool is_cut; /* begins with a synchronisation that says all: can be decoded ahead */
 	/* What it assumes of what came before. */
 	struct code_context context;
-	uint64_t ticks, bound;
+	struct clew_ticks ticks;
+	struct clew_perf_ns bound;
 	uint8_t reported[sizeof(((struct flow *)NULL)->reported)];
 
 	/* Decoded: */

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <clew/time.h>
+
 /*
  * Code bytes at (address, address space, time): what a hardware trace is walked over. Whoever knows
  * the processes, guests and dumps implements this; trace decoders only ask.
@@ -49,8 +51,8 @@ static inline uint8_t code_context_el(const struct code_context *c)
 /** The owner of code: who runs, and when. */
 struct code_key {
 	struct code_context context;
-	uint64_t ticks; /* the trace's own last timestamp; 0: none told */
-	uint64_t bound; /* the input's own clock: it ran no later than this; 0: not known */
+	struct clew_ticks ticks;   /* the trace's own last timestamp; 0: none yet */
+	struct clew_perf_ns bound; /* it ran no later than this; 0: unknown */
 };
 
 struct code_region {
@@ -68,7 +70,7 @@ struct code_source {
 	/** The readable bytes around @p addr in @p space. @return false: none. */
 	bool (*find)(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret);
 	void *ctx;
-	/** Why find() says none there: static words. NULL: nobody can tell. */
+	/** Why find() says none there: static words. NULL: the source does not know. */
 	const char *(*why)(void *ctx, uint32_t space, uint64_t addr);
 };
 

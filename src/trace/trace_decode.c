@@ -128,7 +128,7 @@ static enum clew_err take_restart(void *ctx, size_t unit, uint64_t offset)
 	return flow ? flow_restart(flow, offset) : CLEW_NO_MEMORY;
 }
 
-static enum clew_err take_bound(void *ctx, size_t unit, uint64_t bound)
+static enum clew_err take_bound(void *ctx, size_t unit, struct clew_perf_ns bound)
 {
 	struct flow *flow;
 

@@ -22,13 +22,13 @@ struct trace_decode_opts {
 };
 /** Units that are not decodable are left out. */
 enum clew_err trace_decode(struct trace_input *t, const struct trace_decode_opts *opts,
-			       struct clew_diag *diag);
+			   struct clew_diag *diag);
 
-/** Incremental variant: the caller picks the stream to advance. @p opts is copied; NULL in *ret: this
- * input cannot. */
+/** Incremental variant: the caller picks the stream to advance. @p opts is copied; NULL in *ret:
+ * this input cannot. */
 struct trace_decoding;
 enum clew_err trace_decoding_new(struct trace_decoding **ret, struct trace_input *t,
-			       const struct trace_decode_opts *opts);
+				 const struct trace_decode_opts *opts);
 void trace_decoding_free(struct trace_decoding *d);
 size_t trace_decoding_streams(const struct trace_decoding *d);
 /** Decode a piece of a stream's trace, and deliver all that results. @return CLEW_END: it is over,

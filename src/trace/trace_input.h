@@ -62,7 +62,7 @@ struct trace_sink {
 	 * they come. NULL: not wanted. */
 	enum clew_err (*mark)(void *ctx, size_t unit, uint64_t offset, uint64_t file_offset);
 	/** What follows ran no later than @p bound: flow_set_bound. NULL: not wanted. */
-	enum clew_err (*bound)(void *ctx, size_t unit, uint64_t bound);
+	enum clew_err (*bound)(void *ctx, size_t unit, struct clew_perf_ns bound);
 	/** Called once per unit after its last byte, also for empty units. NULL: not wanted. */
 	enum clew_err (*end)(void *ctx, size_t unit);
 	/** Of each unit: its bytes are not wanted, and nothing has to be done for them. NULL: all
@@ -122,9 +122,11 @@ struct trace_input_ops {
 	void (*steps_free)(struct trace_steps *s);
 	/** The thread that ran on @p unit in @p context; @p ticks and @p bound as code_key's. */
 	void (*thread)(struct trace_input *t, size_t unit, const struct code_context *context,
-		       uint64_t ticks, uint64_t bound, struct trace_thread *ret);
-	/** Ticks of the trace -> perf's clock, ns. @return false: they do not convert. */
-	bool (*time)(struct trace_input *t, size_t unit, uint64_t ticks, uint64_t *ret_ns);
+		       struct clew_ticks ticks, struct clew_perf_ns bound,
+		       struct trace_thread *ret);
+	/** Ticks of the unit's timestamps -> perf's clock. @return false: they do not convert. */
+	bool (*time)(struct trace_input *t, size_t unit, struct clew_ticks ticks,
+		     struct clew_perf_ns *ret);
 	/** @p addr in a space of the unit's code source, resolved. Lives as long as the input.
 	 * NULL: no memory. */
 	const struct ana_loc *(*locate)(struct trace_input *t, uint32_t space, uint64_t addr);

@@ -98,7 +98,7 @@ static bool decode(const struct subject *s, const uint8_t *bytes, size_t nr, siz
 		memcpy(copy, bytes, nr);
 		ok = !flow_feed(f, bytes_of(copy, mark));
 		if (mark < nr)
-			flow_set_bound(f, 1);
+			flow_set_bound(f, (struct clew_perf_ns){1});
 		ok = ok && !flow_feed(f, bytes_of(copy + mark, nr - mark)) && !flow_finish(f);
 	}
 	mem_free(copy);

@@ -9,7 +9,7 @@
 struct asker {
 	struct trace_input *trace;
 	struct code_context context;
-	uint64_t bound;
+	struct clew_perf_ns bound;
 	uint64_t nr;
 };
 
@@ -17,14 +17,14 @@ static void ask(struct asker *a, size_t unit, const struct flow_event *e)
 {
 	const struct code_source *code = a->trace->units[unit].code;
 	struct trace_thread t;
-	uint64_t ns;
+	struct clew_perf_ns ns;
 
 	if (e->kind == FLOW_EV_CONTEXT)
 		a->context = e->context;
 	if (e->kind == FLOW_EV_BOUND)
-		a->bound = e->value;
-	a->trace->ops->thread(a->trace, unit, &a->context, e->value, a->bound, &t);
-	a->trace->ops->time(a->trace, unit, e->value, &ns);
+		a->bound = e->bound;
+	a->trace->ops->thread(a->trace, unit, &a->context, e->ticks, a->bound, &t);
+	a->trace->ops->time(a->trace, unit, e->ticks, &ns);
 	a->trace->ops->locate(a->trace, e->space, e->address);
 	if (e->kind == FLOW_EV_NACC)
 		a->nr += code->why(code->ctx, e->space, e->address) != NULL;

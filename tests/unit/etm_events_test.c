@@ -49,16 +49,17 @@ static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint6
 
 /* The context tells the thread. */
 static void thread_of(struct trace_input *t, size_t unit, const struct code_context *context,
-		      uint64_t ticks, uint64_t bound, struct trace_thread *ret)
+		      struct clew_ticks ticks, struct clew_perf_ns bound, struct trace_thread *ret)
 {
 	(void)t, (void)unit, (void)ticks, (void)bound;
 	*ret = (struct trace_thread){context->arm.cid, context->arm.cid, "comm"};
 }
 
-static bool time_of(struct trace_input *t, size_t unit, uint64_t ticks, uint64_t *ret_ns)
+static bool time_of(struct trace_input *t, size_t unit, struct clew_ticks ticks,
+		    struct clew_perf_ns *ret)
 {
 	(void)t, (void)unit;
-	*ret_ns = ticks * 10;
+	ret->ns = ticks.ticks * 10;
 	return !f.has_no_times;
 }
 

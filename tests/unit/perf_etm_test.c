@@ -34,7 +34,8 @@ struct story {
 	struct trace_input *trace;
 	struct buf out;
 	struct code_context contexts[16];
-	uint64_t ticks[16], bounds[16];
+	struct clew_ticks ticks[16];
+	struct clew_perf_ns bounds[16];
 };
 
 static void put_thread(struct story *s, size_t unit)
@@ -66,9 +67,9 @@ static void put_event(struct story *s, size_t unit, const struct flow_event *e)
 	if (e->kind == FLOW_EV_CONTEXT)
 		s->contexts[unit] = e->context;
 	if (e->kind == FLOW_EV_TIMESTAMP)
-		s->ticks[unit] = e->value;
+		s->ticks[unit] = e->ticks;
 	if (e->kind == FLOW_EV_BOUND)
-		s->bounds[unit] = e->value;
+		s->bounds[unit] = e->bound;
 	if (e->kind == FLOW_EV_NACC) {
 		buf_printf(&s->out, "%s: %" PRIx64 " %s", u->name, e->address,
 			   u->code->why(u->code->ctx, e->space, e->address));
@@ -499,7 +500,7 @@ static void test_numbers(void)
 		const struct code_source *code = trace->units[0].code;
 
 		for (uint64_t i = 0; i < 3; i++) {
-			key.bound = 10 * (i + 1);
+			key.bound.ns = 10 * (i + 1);
 			at[i] = code->space(code->ctx, &key);
 		}
 		key.context.arm.cid = 150;

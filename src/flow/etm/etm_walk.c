@@ -273,7 +273,7 @@ void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 	case ETM_EL_TIMESTAMP:
 		event.kind = FLOW_EV_TIMESTAMP;
 		if (e->value) {
-			f->flow.ticks = e->value;
+			f->flow.ticks = event.ticks;
 			f->flow.has_own_ticks = true;
 			if (!f->flow.needs_context)
 				flow_look_up_space(&f->flow);

@@ -249,7 +249,7 @@ static void put_details(const struct etm_ranges_text *t, struct buf *out,
 			   e->is_target ? " [addr also prev br tgt]" : "", e->number);
 		break;
 	case FLOW_EV_TIMESTAMP:
-		buf_printf(out, "[ TS=0x%012" PRIx64 "];", e->value);
+		buf_printf(out, "[ TS=0x%012" PRIx64 "];", e->ticks.ticks);
 		break;
 	case FLOW_EV_CYCLES:
 		put_cycles(out, e);

@@ -81,7 +81,8 @@ struct etm_synth {
 	size_t index;
 	struct code_context context;
 	uint32_t space;
-	uint64_t ticks, bound;
+	struct clew_ticks ticks;
+	struct clew_perf_ns bound;
 	struct etm_who now, then; /* then: of .last, where has_then */
 	bool has_now, has_then;
 	bool has_arrived; /* at the next item: etm_synth_arrive() */

@@ -68,14 +68,14 @@ struct etm_merge {
 
 /* --- keys --- */
 
-static uint64_t key_of(const struct etm_merge *m, size_t unit, uint64_t ticks)
+static uint64_t key_of(const struct etm_merge *m, size_t unit, struct clew_ticks ticks)
 {
 	struct trace_input *t = m->events->trace;
-	uint64_t ns;
+	struct clew_perf_ns time;
 
 	if (!m->is_ns || m->events->opts.itrace.is_kernel_time)
-		return ticks;
-	return t->ops->time(t, unit, ticks, &ns) ? ns : 0;
+		return ticks.ticks;
+	return t->ops->time(t, unit, ticks, &time) ? time.ns : 0;
 }
 
 static const struct flow_event *timestamp_at(const struct held *h, size_t i)
@@ -85,7 +85,7 @@ static const struct flow_event *timestamp_at(const struct held *h, size_t i)
 	if (!(h->items[i] & FLOW_ITEM_EVENT))
 		return NULL;
 	e = &h->events[h->items[i] & ~FLOW_ITEM_EVENT];
-	return e->kind == FLOW_EV_TIMESTAMP && e->value ? e : NULL;
+	return e->kind == FLOW_EV_TIMESTAMP && e->ticks.ticks ? e : NULL;
 }
 
 static void find_first_key(const struct etm_merge *m, size_t unit, const struct held *h)
@@ -96,7 +96,7 @@ static void find_first_key(const struct etm_merge *m, size_t unit, const struct 
 		const struct flow_event *e = timestamp_at(h, i);
 
 		if (e) {
-			w->key = w->next_key = key_of(m, unit, e->value);
+			w->key = w->next_key = key_of(m, unit, e->ticks);
 			w->has_key = true;
 		}
 	}
@@ -352,7 +352,7 @@ static size_t end_of_key(const struct etm_merge *m, uint32_t unit)
 
 	for (size_t i = h->at; i < h->nr; i++) {
 		const struct flow_event *e = timestamp_at(h, i);
-		uint64_t key = e ? key_of(m, unit, e->value) : 0;
+		uint64_t key = e ? key_of(m, unit, e->ticks) : 0;
 
 		if (key > w->next_key)
 			w->next_key = key;
@@ -448,12 +448,13 @@ static bool has_timestamps(const struct trace_unit *u)
 static bool is_in_ns(const struct etm_events *e)
 {
 	struct trace_input *t = e->trace;
-	uint64_t ns;
+	struct clew_perf_ns time;
 
 	if (!e->opts.recorded)
 		return false;
 	for (size_t i = 0; i < t->nr_units && !e->opts.itrace.is_kernel_time; i++) {
-		if (has_timestamps(&t->units[i]) && !t->ops->time(t, i, 1, &ns))
+		if (has_timestamps(&t->units[i]) &&
+		    !t->ops->time(t, i, (struct clew_ticks){1}, &time))
 			return false;
 	}
 	return true;

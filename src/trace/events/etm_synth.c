@@ -23,11 +23,12 @@ static bool has_clock(const struct etm_events *e, size_t unit)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
 	struct trace_input *t = e->trace;
-	uint64_t ns;
+	struct clew_perf_ns time;
 
 	if (!t->units[unit].has_timestamps)
 		return false;
-	return o->unit == ITRACE_TICKS || o->is_kernel_time || t->ops->time(t, unit, 1, &ns);
+	return o->unit == ITRACE_TICKS || o->is_kernel_time ||
+	       t->ops->time(t, unit, (struct clew_ticks){1}, &time);
 }
 
 enum clew_err etm_synth_init(struct etm_synth *s, struct etm_events *e, size_t unit)
@@ -55,13 +56,13 @@ static uint64_t time_of(const struct etm_synth *s)
 {
 	const struct itrace_opts *o = &s->events->opts.itrace;
 	struct trace_input *t = s->events->trace;
-	uint64_t ns;
+	struct clew_perf_ns time;
 
-	if (!s->ticks || o->is_timeless)
+	if (!s->ticks.ticks || o->is_timeless)
 		return UINT64_MAX;
 	if (o->is_kernel_time)
-		return s->ticks;
-	return t->ops->time(t, s->index, s->ticks, &ns) ? ns : UINT64_MAX;
+		return s->ticks.ticks;
+	return t->ops->time(t, s->index, s->ticks, &time) ? time.ns : UINT64_MAX;
 }
 
 /** In whose name what comes now runs. */
@@ -396,7 +397,7 @@ static void sample(struct etm_synth *s, const struct next *n, uint64_t period, u
 static void sample_by_time(struct etm_synth *s, const struct next *n, uint64_t until)
 {
 	const struct itrace_opts *o = &s->events->opts.itrace;
-	uint64_t clock = o->unit == ITRACE_TICKS ? s->ticks : who_now(s)->time;
+	uint64_t clock = o->unit == ITRACE_TICKS ? s->ticks.ticks : who_now(s)->time;
 
 	if (!clock || clock == UINT64_MAX || clock < s->sample_from)
 		return;
@@ -601,10 +602,10 @@ static void take_context(struct etm_synth *s, const struct flow_event *e)
 
 static void take_timestamp(struct etm_synth *s, const struct flow_event *e)
 {
-	if (!e->value)
+	if (!e->ticks.ticks)
 		return;
 	keep_who(s);
-	s->ticks = e->value;
+	s->ticks = e->ticks;
 }
 
 static void take_cycles(struct etm_synth *s, const struct flow_event *e)
@@ -672,7 +673,7 @@ static void take_event(struct etm_synth *s, const struct flow_event *e)
 		break;
 	case FLOW_EV_BOUND:
 		keep_who(s);
-		s->bound = e->value;
+		s->bound = e->bound;
 		break;
 	case FLOW_EV_UNSUPPORTED:
 		fail(s, ERROR_UNKNOWN, "A packet that is not decoded", NULL);

@@ -95,7 +95,7 @@ enum clew_err aux_chunks_take_buffer(struct aux_chunks *q, const struct perf_rec
 }
 
 enum clew_err aux_chunks_take_aux(struct aux_chunks *q, const struct perf_record *r,
-				  const struct perf_sample_id *id, uint64_t time)
+				  const struct perf_sample_id *id, struct clew_perf_ns time)
 {
 	struct aux_chunk c = {.time = time,
 			      .at = r->offset,
@@ -138,8 +138,8 @@ static int by_time(const void *x, const void *y)
 {
 	const struct aux_chunk *a = x, *b = y;
 
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
+	if (a->time.ns != b->time.ns)
+		return a->time.ns < b->time.ns ? -1 : 1;
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
@@ -189,7 +189,8 @@ static void trim(struct aux_chunks *q)
 
 enum clew_err aux_chunks_close(struct aux_chunks *q)
 {
-	clew_auto(mem_free_at) uint64_t *last = mem_calloc(q->nr_rings + 1, sizeof(*last));
+	clew_auto(mem_free_at) struct clew_perf_ns *last =
+		mem_calloc(q->nr_rings + 1, sizeof(*last));
 
 	if (!last)
 		return CLEW_NO_MEMORY;

@@ -2,6 +2,8 @@
 #ifndef TRACE_PERF_AUX_CHUNKS_H
 #define TRACE_PERF_AUX_CHUNKS_H
 
+#include <clew/time.h>
+
 #include "base/budget.h"
 #include "base/map_u64.h"
 #include "base/vec.h"
@@ -29,7 +31,8 @@ struct aux_buffer { /* AUXTRACE */
 
 /** An AUX record: what was traced up to its time, since the one before it. */
 struct aux_chunk {
-	uint64_t time, since;   /* bound of what ran; of the chunk before it */
+	/* Bound of what ran; of the chunk before it. Without a clock: numbers of records. */
+	struct clew_perf_ns time, since;
 	uint64_t offset, bytes; /* in the ring */
 	uint64_t at;            /* of the record in the file */
 	uint32_t ring,
@@ -64,7 +67,7 @@ enum clew_err aux_chunks_take_ids(struct aux_chunks *a, const struct perf_record
 enum clew_err aux_chunks_take_buffer(struct aux_chunks *a, const struct perf_record *r,
 				     struct clew_diag *diag);
 enum clew_err aux_chunks_take_aux(struct aux_chunks *a, const struct perf_record *r,
-				  const struct perf_sample_id *id, uint64_t time);
+				  const struct perf_sample_id *id, struct clew_perf_ns time);
 /** All is there: find each chunk's trace. O(n log n). */
 enum clew_err aux_chunks_close(struct aux_chunks *a);
 void aux_chunks_done(struct aux_chunks *a);

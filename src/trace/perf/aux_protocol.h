@@ -50,7 +50,7 @@ struct aux_protocol {
 	struct aux_who (*who)(const void *units, uint32_t unit, const struct code_context *c);
 	/** Ticks of the unit's timestamps -> perf's clock. @return false: they do not convert. */
 	bool (*time)(const void *units, uint32_t unit, const struct perf_time_conv *conv,
-		     uint64_t ticks, uint64_t *ret_ns);
+		     struct clew_ticks ticks, struct clew_perf_ns *ret);
 	/** May trace of other CPUs' units be in it, too? */
 	bool (*is_shared)(const struct aux_chunk *c);
 

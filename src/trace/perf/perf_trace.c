@@ -49,7 +49,7 @@ static bool make_units(struct perf_trace *p)
 /* --- what is asked --- */
 
 static void thread(struct trace_input *t, size_t unit, const struct code_context *context,
-		   uint64_t ticks, uint64_t bound, struct trace_thread *ret)
+		   struct clew_ticks ticks, struct clew_perf_ns bound, struct trace_thread *ret)
 {
 	const struct perf_trace *p = (const struct perf_trace *)t;
 	struct trace_span s = trace_span_of(p, (uint32_t)unit, ticks, bound);
@@ -60,17 +60,18 @@ static void thread(struct trace_input *t, size_t unit, const struct code_context
 	ret->tid = trace_tid_of(p, (uint32_t)unit, &s, &who);
 	if (ret->tid == AUX_NONE)
 		return;
-	task = who_history_task(&p->history, ret->tid, trace_span_time(&s));
+	task = who_history_task(&p->history, ret->tid, trace_span_time(&s).ns);
 	if (task)
 		ret->pid = task->pid;
 	else if (!ret->tid)
 		ret->pid = 0;
-	ret->comm = who_history_comm_at(&p->history, ret->tid, trace_span_time(&s));
+	ret->comm = who_history_comm_at(&p->history, ret->tid, trace_span_time(&s).ns);
 }
 
-static bool time_of(struct trace_input *t, size_t unit, uint64_t ticks, uint64_t *ret_ns)
+static bool time_of(struct trace_input *t, size_t unit, struct clew_ticks ticks,
+		    struct clew_perf_ns *ret)
 {
-	return trace_time_of((const struct perf_trace *)t, (uint32_t)unit, ticks, ret_ns);
+	return trace_time_of((const struct perf_trace *)t, (uint32_t)unit, ticks, ret);
 }
 
 static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint64_t addr)

@@ -14,8 +14,8 @@
 struct beside {
 	struct perf_sample_id id;
 	const struct perf_evsel *evsel;
-	uint64_t time;    /* on the history's line */
-	uint32_t machine; /* 0: the host */
+	struct clew_perf_ns time; /* on the history's line */
+	uint32_t machine;         /* 0: the host */
 };
 
 bool trace_is_monotonic(const struct perf_trace *p)
@@ -42,11 +42,11 @@ static bool has_clock(struct perf_trace *p)
 }
 
 /** Without a clock, the order of records stands in for their time. */
-static uint64_t line_time(struct perf_trace *p, uint64_t time)
+static struct clew_perf_ns line_time(struct perf_trace *p, uint64_t time)
 {
 	if (p->has_clock)
-		return time == UINT64_MAX ? 0 : time;
-	return ++p->nr_records;
+		return (struct clew_perf_ns){time == UINT64_MAX ? 0 : time};
+	return (struct clew_perf_ns){++p->nr_records};
 }
 
 static void read_sample_id(struct perf_trace *p, const struct perf_record *r, uint64_t time,
@@ -121,11 +121,11 @@ static enum clew_err take_ids(struct perf_trace *p, const struct perf_record *r)
 static enum clew_err take_history(struct perf_trace *p, const struct perf_record *r,
 				  const struct beside *b)
 {
-	const struct who_stamp stamp = {b->time, b->machine, b->id.cpu, b->id.pid, b->id.tid};
+	const struct who_stamp stamp = {b->time.ns, b->machine, b->id.cpu, b->id.pid, b->id.tid};
 	struct who_history *h = &p->history;
 
 	if (r->type == PERF_RECORD_TEXT_POKE)
-		return b->machine ? CLEW_OK : take_poke(p, r, b->time);
+		return b->machine ? CLEW_OK : take_poke(p, r, b->time.ns);
 	return who_play(&who_player_of_history, h, &h->guests, r, &stamp);
 }
 
@@ -161,7 +161,7 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r, uin
 		if (p->history.is_cut)
 			return CLEW_OK;
 		err = take_history(p, r, &b);
-		who_history_charge(&p->history, b.time, trace_patches_bytes(&p->patches));
+		who_history_charge(&p->history, b.time.ns, trace_patches_bytes(&p->patches));
 		return err;
 	}
 	switch (r->type) {

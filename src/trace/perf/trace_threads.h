@@ -8,17 +8,18 @@
 
 /** What of an instant is known: it ran after @p from, and no later than @p to. */
 struct trace_span {
-	uint64_t from, to;
+	struct clew_perf_ns from, to;
 	bool is_ticks;                 /* by the trace's own time, which is @p from */
 	const struct aux_chunk *chunk; /* NULL: unknown */
 };
-struct trace_span trace_span_of(const struct perf_trace *p, uint32_t unit, uint64_t ticks,
-				uint64_t bound);
+struct trace_span trace_span_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
+				struct clew_perf_ns bound);
 /** The time to ask the history for. */
-uint64_t trace_span_time(const struct trace_span *s);
+struct clew_perf_ns trace_span_time(const struct trace_span *s);
 /** The host's thread. AUX_NONE: unknown. */
 uint32_t trace_tid_of(const struct perf_trace *p, uint32_t unit, const struct trace_span *s,
 		      const struct aux_who *who);
-bool trace_time_of(const struct perf_trace *p, uint32_t unit, uint64_t ticks, uint64_t *ret_ns);
+bool trace_time_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
+		   struct clew_perf_ns *ret);
 
 #endif

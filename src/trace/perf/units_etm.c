@@ -120,16 +120,13 @@ static struct aux_who who(const void *units, uint32_t unit, const struct code_co
 }
 
 static bool time_of(const void *units, uint32_t unit, const struct perf_time_conv *conv,
-		    uint64_t ticks, uint64_t *ret_ns)
+		    struct clew_ticks ticks, struct clew_perf_ns *ret)
 {
 	const struct units_etm *u = units;
-	struct clew_perf_ns ns;
+	struct clew_cntvct virtual = {ticks.ticks};
 
-	if (u->meta.cpus.data[unit].ts_source != TS_SOURCE_VIRTUAL ||
-	    !perf_ns_of_cntvct(conv, (struct clew_cntvct){ticks}, &ns))
-		return false;
-	*ret_ns = ns.ns;
-	return true;
+	return u->meta.cpus.data[unit].ts_source == TS_SOURCE_VIRTUAL &&
+	       perf_ns_of_cntvct(conv, virtual, ret);
 }
 
 /** Frames have trace of all that share a sink. */

@@ -300,15 +300,16 @@ static const char *dir_of(struct arena *arena, const char *path)
 /* --- what callers ask --- */
 
 static void no_thread(struct trace_input *t, size_t unit, const struct code_context *context,
-		      uint64_t ticks, uint64_t bound, struct trace_thread *ret)
+		      struct clew_ticks ticks, struct clew_perf_ns bound, struct trace_thread *ret)
 {
 	(void)t, (void)unit, (void)context, (void)ticks, (void)bound;
 	*ret = (struct trace_thread){UINT32_MAX, UINT32_MAX, NULL};
 }
 
-static bool no_time(struct trace_input *t, size_t unit, uint64_t ticks, uint64_t *ret_ns)
+static bool no_time(struct trace_input *t, size_t unit, struct clew_ticks ticks,
+		    struct clew_perf_ns *ret)
 {
-	(void)t, (void)unit, (void)ticks, (void)ret_ns;
+	(void)t, (void)unit, (void)ticks, (void)ret;
 	return false;
 }
 
