@@ -7,15 +7,15 @@
 #include "base/vec.h"
 #include "cli/etm_raw.h"
 #include "cli/input.h"
-#include "trace/etm_trace.h"
+#include "trace/trace_input.h"
 
 /** An input that cli_input_open() found to be a snapshot, and what of it was passed over. Says
  * itself what went wrong. @return CLI_OK, CLI_FAILED. */
-int cli_etm_open_snapshot(const struct cli_input *in, struct etm_trace **ret);
+int cli_etm_open_snapshot(const struct cli_input *in, struct trace_input **ret);
 
 /** Say which of the units that @p skips (NULL: none) does not leave out are not decoded, and why.
  */
-void cli_etm_tell_units(const char *path, const struct etm_trace *t, const bool *skips);
+void cli_etm_tell_units(const char *path, const struct trace_input *t, const bool *skips);
 /** Say that @p nr branches were at places that no address told, if there are any. */
 void cli_etm_tell_dropped(const char *path, uint64_t nr);
 
@@ -27,7 +27,7 @@ struct cli_etm_trouble {
 struct cli_etm_troubles {
 	VEC(struct cli_etm_trouble);
 };
-/** As etm_sink.trouble. @return CLEW_OK, CLEW_NO_MEMORY. */
+/** As trace_listener.warning. @return CLEW_OK, CLEW_NO_MEMORY. */
 enum clew_err cli_etm_note_trouble(struct cli_etm_troubles *t, const char *what, uint64_t number,
 				   uint64_t offset);
 /** One warning for each. */
@@ -39,7 +39,7 @@ struct cli_etm {
 	struct cli_input in;
 	struct cs_raw raw;
 	const char *ids;           /* --id; NULL: any */
-	struct etm_trace *trace;   /* by cli_etm_begin() */
+	struct trace_input *trace; /* by cli_etm_begin() */
 	struct clew_trace *opened; /* by cli_etm_begin_public() */
 	bool *skips;               /* of each unit: --id and --cpu leave it out */
 	struct cli_etm_troubles troubles;

@@ -48,7 +48,7 @@ int cli_etm_fail_raw(const struct cs_raw *raw, const struct clew_diag *diag)
 	return diag->code == CLEW_INVALID ? misuse(diag->what) : cli_fail(raw->file, diag);
 }
 
-int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret)
+int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct trace_input **ret)
 {
 	struct clew_diag diag = {0};
 	int status = cli_etm_check_raw(in, raw);

@@ -23,7 +23,7 @@
  * Open what --raw names, if it was given; else @p *ret is NULL. Says itself what is wrong.
  * @return CLI_OK, CLI_USAGE, CLI_FAILED.
  */
-int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret);
+int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct trace_input **ret);
 
 /** The parts of it: are the options right, and what do they mean? @return CLI_OK, CLI_USAGE; */
 int cli_etm_check_raw(struct cli_input *in, struct cs_raw *raw);

@@ -14,7 +14,7 @@
 #include "os/self.h"
 #include "profile/branch_edges.h"
 #include "profile/etm_edges.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 
 enum { MAX_TOLD = 8 };
 
@@ -33,8 +33,8 @@ struct inject {
 	bool merges_stacks; /* nothing of the below is used */
 	struct autofdo_opts autofdo;
 	const struct profile_format *format;
-	struct etm_trace *trace;  /* NULL: branch stacks are counted */
-	struct analyze *analysis; /* of the recording; NULL: a pipe or a snapshot */
+	struct trace_input *trace; /* NULL: branch stacks are counted */
+	struct analyze *analysis;  /* of the recording; NULL: a pipe or a snapshot */
 	struct counted_code code;
 	struct etm_edges_totals totals;
 	struct branch_edges_totals stacks;
@@ -258,7 +258,7 @@ static int write_all(const struct inject *c)
 
 /* --- the run --- */
 
-static enum clew_err note_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+static enum clew_err note_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	struct inject *c = ctx;
 
@@ -294,8 +294,7 @@ static int count_trace(struct inject *c)
 {
 	const struct etm_edges_opts opts = {
 		.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads,
-		.trouble = note_trouble,
-		.ctx = c,
+		.listener = {note_warning, c},
 	};
 	struct clew_diag diag = {0};
 	enum clew_err err = etm_edges(&c->code, c->trace, &opts, &c->totals, &diag);
@@ -363,7 +362,7 @@ static int open_file(struct inject *c)
 	branch_edges_wish(&c->in.opts);
 	if (analyze_open(&c->analysis, &c->in.input, &c->in.opts, &diag))
 		return cli_input_fail(&c->in, &diag);
-	err = perf_etm_open_in(&c->trace, c->analysis, &diag);
+	err = perf_trace_open_in(&c->trace, c->analysis, &diag);
 	if (err == CLEW_UNSUPPORTED)
 		return check_stacks(c, &diag);
 	return err ? cli_input_fail(&c->in, &diag) : CLI_OK;
@@ -372,7 +371,7 @@ static int open_file(struct inject *c)
 static int open_pipe(struct inject *c)
 {
 	struct clew_diag diag = {0};
-	enum clew_err err = perf_etm_open(&c->trace, &c->in.input, &c->in.opts.symbols, &diag);
+	enum clew_err err = perf_trace_open(&c->trace, &c->in.input, &c->in.opts.symbols, &diag);
 
 	if (err == CLEW_UNSUPPORTED)
 		return refuse_pipe(c, &diag);
@@ -404,7 +403,7 @@ static int run(struct inject *c)
 		tell_troubles(c);
 	}
 	counted_code_done(&c->code);
-	etm_trace_free(c->trace);
+	trace_input_free(c->trace);
 	analyze_free(c->analysis);
 	cli_input_done(&c->in);
 	vec_done(&c->troubles);

@@ -6,7 +6,7 @@
 #include "cli/etm_input.h"
 #include "cli/message.h"
 #include "cli/progress.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 
 int cli_itrace_set(void *itrace, const char *arg, bool is_negated)
 {
@@ -86,7 +86,7 @@ static bool may_have_trace(struct perf_file *file)
 static int open_recording(struct cli_itrace *it, const struct cli_input *in, struct analyze *a)
 {
 	struct clew_diag diag = {0};
-	enum clew_err err = perf_etm_open_in(&it->trace, a, &diag);
+	enum clew_err err = perf_trace_open_in(&it->trace, a, &diag);
 
 	if (err == CLEW_NO_MEMORY || err == CLEW_OS)
 		return fail(in, &diag);
@@ -174,7 +174,7 @@ void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_err
 void cli_itrace_done(struct cli_itrace *it)
 {
 	trace_events_free(it->events);
-	etm_trace_free(it->trace);
+	trace_input_free(it->trace);
 	it->events = NULL;
 	it->trace = NULL;
 }

@@ -19,7 +19,7 @@ struct cli_itrace {
 	bool is_set;     /* opts are the user's */
 	bool is_off;     /* --no-itrace */
 	bool is_sampled; /* the defaults are those of a report */
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	struct trace_events *events; /* NULL: no trace, or none that is decoded */
 };
 

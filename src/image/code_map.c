@@ -56,8 +56,10 @@ bool code_map_add(struct code_map *m, uint64_t address, const uint8_t *bytes, si
 
 static uint32_t space_of(void *ctx, const struct code_key *key)
 {
+	const struct code_arm_context *c = &key->context.arm;
+
 	(void)ctx;
-	return (uint32_t)(key->security & 3) * 4 + (key->el & 3);
+	return key->context.arch == CODE_ARM ? (uint32_t)(c->security & 3) * 4 + (c->el & 3) : 0;
 }
 
 /** Number of regions that end at or before @p addr: they are sorted, and apart. */

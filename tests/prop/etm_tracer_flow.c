@@ -259,8 +259,8 @@ static void got(struct decoded *d, uint8_t what, uint64_t value)
 static void got_event(struct decoded *d, const struct flow_event *e)
 {
 	if (e->kind == FLOW_EV_CONTEXT) {
-		d->now.el = e->context.el;
-		d->now.cid = e->context.cid;
+		d->now.el = e->context.arm.el;
+		d->now.cid = e->context.arm.cid;
 	} else if (e->kind == FLOW_EV_TIMESTAMP) {
 		got(d, FACT_TIMESTAMP, e->value);
 	} else if (e->kind == FLOW_EV_CYCLES) {

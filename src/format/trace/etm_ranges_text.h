@@ -23,7 +23,9 @@ struct etm_ranges_text {
 	struct buf out;       /* the caller empties it after each batch */
 	struct etm_memo memo; /* the part that is the block's */
 	struct buf context;   /* the part that is the context's */
-	struct clew_arm_context arm;
+	enum clew_arch arch;
+	struct clew_arm_context arm; /* or x86, as arch says */
+	struct clew_x86_context x86;
 	bool has_context;
 };
 

@@ -70,7 +70,7 @@ struct cs_code {
 };
 
 struct cs_snapshot {
-	struct etm_trace trace; /* first: what callers hold */
+	struct trace_input trace; /* first: what callers hold */
 	struct arena arena;
 	const char *dir;
 	size_t piece_bytes;
@@ -93,7 +93,7 @@ struct cs_snapshot {
 		VEC(struct cs_buffer);
 	} buffers;
 	struct {
-		VEC(struct etm_unit);
+		VEC(struct trace_unit);
 	} units;
 	struct {
 		VEC(struct cs_code);
@@ -155,7 +155,7 @@ const struct code_source *cs_snapshot_code(struct cs_snapshot *s, uint32_t core)
 /** Say in which binary @p loc is, where the dump there is one. @return false: out of memory. */
 bool cs_snapshot_resolve(struct cs_snapshot *s, uint32_t space, struct ana_loc *loc);
 
-enum clew_err cs_snapshot_run(struct etm_trace *t, const struct etm_sink *sink,
+enum clew_err cs_snapshot_run(struct trace_input *t, const struct trace_sink *sink,
 			      struct clew_diag *diag);
 
 #endif
