@@ -273,8 +273,13 @@ static size_t pass_blocks(struct cut *c, size_t i)
 	size_t nr = c->batch->nr;
 	uint32_t past = c->past;
 
-	for (; i < nr && !(items[i] & FLOW_ITEM_EVENT); i++)
-		past = items[i] >= past ? items[i] + 1 : past;
+	for (; i < nr; i++) {
+		if (items[i] < past) /* the usual case; an event never is */
+			continue;
+		if (items[i] & FLOW_ITEM_EVENT)
+			break;
+		past = items[i] + 1;
+	}
 	c->past = past;
 	return i;
 }
