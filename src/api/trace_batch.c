@@ -44,6 +44,9 @@ static const uint8_t isas[] = {
 	[ISA_A64] = CLEW_ISA_A64,
 	[ISA_A32] = CLEW_ISA_A32,
 	[ISA_T32] = CLEW_ISA_T32,
+	[ISA_X86_64] = CLEW_ISA_X86_64,
+	[ISA_X86_32] = CLEW_ISA_X86_32,
+	[ISA_X86_16] = CLEW_ISA_X86_16,
 };
 /* clang-format on */
 
