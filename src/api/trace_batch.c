@@ -44,6 +44,9 @@ static const uint8_t isas[] = {
 	[ISA_A64] = CLEW_ISA_A64,
 	[ISA_A32] = CLEW_ISA_A32,
 	[ISA_T32] = CLEW_ISA_T32,
+	[ISA_X86_64] = CLEW_ISA_X86_64,
+	[ISA_X86_32] = CLEW_ISA_X86_32,
+	[ISA_X86_16] = CLEW_ISA_X86_16,
 };
 /* clang-format on */
 
@@ -293,8 +296,13 @@ static size_t pass_blocks(struct cut *c, size_t i)
 	size_t nr = c->batch->nr;
 	uint32_t past = c->past;
 
-	for (; i < nr && !(items[i] & FLOW_ITEM_EVENT); i++)
-		past = items[i] >= past ? items[i] + 1 : past;
+	for (; i < nr; i++) {
+		if (items[i] < past) /* the usual case; an event never is */
+			continue;
+		if (items[i] & FLOW_ITEM_EVENT)
+			break;
+		past = items[i] + 1;
+	}
 	c->past = past;
 	return i;
 }

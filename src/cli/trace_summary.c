@@ -46,7 +46,7 @@ struct unit_summary {
 	uint64_t nr_timestamps;
 	struct lost lost[NR_REASONS_KEPT];
 	size_t nr_lost;
-	struct gaps gaps; /* of JSON, which tells each unit's */
+	struct gaps gaps; /* of JSON, which has each unit's */
 };
 
 struct summary {
@@ -144,7 +144,7 @@ static int by_count(const void *a, const void *b)
 	return x->nr > y->nr ? -1 : x->nr < y->nr ? 1 : by_start(a, b);
 }
 
-/** The name of what was mapped there, where the input tells. */
+/** The name of what was mapped there, where the input has it. */
 static const char *owner_of(const struct summary *s, const struct gap *g)
 {
 	struct trace_input *t = s->command->etm.trace;
@@ -153,7 +153,7 @@ static const char *owner_of(const struct summary *s, const struct gap *g)
 	return loc && loc->dso ? dso_path(loc->dso) : NULL;
 }
 
-/** Why there is no code, in words; NULL: not told. */
+/** Why there is no code, in words; NULL: unknown. */
 static const char *why_of(const struct summary *s, const struct gap *g)
 {
 	const struct code_source *code = s->command->etm.trace->units[g->unit].code;

@@ -84,9 +84,6 @@ enum flow_no_sync {
 	NR_FLOW_NO_SYNCS
 };
 
-/** OpenCSD's word: "bad-packet". */
-const char *flow_no_sync_word(enum flow_no_sync reason);
-
 /** For people: "the trace unit stopped". */
 const char *flow_no_sync_text(enum flow_no_sync reason);
 

@@ -30,7 +30,7 @@ enum clew_err etm_dump(struct trace_input *t, const struct etm_dump_opts *opts,
 		       const struct clew_sink *sink, struct clew_diag *diag);
 
 /**
- * Mark in @p ret (NR_ETM_KINDS) the kinds whose names are in the comma list @p names: in any case,
+ * Mark in @p ret (NR_ETM_KINDS) the kinds that are named in the comma list @p names: in any case,
  * with or without I_, or by the beginning of their names (ATOM: ATOM_F1 to ATOM_F6).
  * @return the first that names none; NULL: all do.
  */

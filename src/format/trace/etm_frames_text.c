@@ -6,12 +6,12 @@ static void put_count(struct buf *out, uint64_t nr, const char *what)
 	buf_printf(out, "  %llu %s%s ", (unsigned long long)nr, what, nr == 1 ? "" : "s");
 }
 
-static void put_bytes(struct buf *out, uint64_t nr, const char *whose)
+static void put_bytes(struct buf *out, uint64_t nr, const char *owner)
 {
 	if (!nr)
 		return;
 	put_count(out, nr, "byte");
-	buf_str(out, whose);
+	buf_str(out, owner);
 	buf_char(out, '\n');
 }
 

@@ -166,8 +166,7 @@ static void put_whole(struct etm_ranges_text *t, const struct clew_trace_range *
 	buf_add(&t->out, t->context.data, t->context.nr);
 }
 
-/** The lines of items from @p i on whose texts are known. @return the first item that is not one of
- * them. */
+/** The lines of items from @p i on, up to the first without a known text. @return that one. */
 static size_t put_known(struct etm_ranges_text *t, const struct clew_trace_batch *b, size_t i)
 {
 	const char *context = t->context.data, *texts = t->memo.text.data;
@@ -361,7 +360,7 @@ static void put_event(struct etm_ranges_text *t, const struct clew_trace_event *
 	buf_char(&t->out, '\n');
 }
 
-/** A packet may tell of several: a line each. */
+/** A packet may report several: a line each. */
 static void put_numbered(struct etm_ranges_text *t, const struct clew_trace_event *e)
 {
 	struct clew_trace_event one = *e;
