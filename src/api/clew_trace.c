@@ -213,7 +213,7 @@ enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space, uint64_t 
 
 	if (!loc)
 		return CLEW_NO_MEMORY;
-	t->frame = frame_of(loc);
+	t->frame = api_frame_of(loc);
 	*ret = &t->frame;
 	return CLEW_OK;
 }

@@ -5,6 +5,7 @@
  */
 #include "base/mem.h"
 #include "make/cfi_build.h"
+#include "make/splitmix.h"
 #include "unit/tap.h"
 #include "unwind/eh_frame.h"
 #include "unwind/eh_frame_hdr.h"
@@ -15,8 +16,7 @@ static uint64_t seed = 3;
 
 static uint32_t below(uint32_t n)
 {
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(seed >> 33) % n;
+	return (uint32_t)splitmix64(&seed) % n;
 }
 
 static bool one_in(uint32_t n)

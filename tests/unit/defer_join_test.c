@@ -2,6 +2,7 @@
 /* Requests and samples on their two ways, with losses, and never a wrong cookie. */
 #include "record/stacks/defer_join.h"
 
+#include "make/splitmix.h"
 #include "unit/tap.h"
 
 static const uint64_t unmatched = (uint64_t)PERF_NO_STACK_UNMATCHED << 16;
@@ -223,8 +224,7 @@ static uint64_t seed;
 
 static uint32_t roll(uint32_t n)
 {
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(seed >> 33) % n;
+	return (uint32_t)splitmix64(&seed) % n;
 }
 
 enum { NR_CPUS = 3, NR_EVENTS = 2, NR_PASSES = 60 };
