@@ -93,7 +93,7 @@ static bool put(struct view *v, const struct dump *d, uint64_t start, uint64_t e
 	return start >= end || vec_push(v, r);
 }
 
-/** Bring what was added behind the first @p nr to its place, which is before @p at or there. */
+/** Bring what was added after the first @p nr to its place, which is before @p at or there. */
 static void sort_in(struct view *v, size_t nr, size_t at)
 {
 	struct code_region added = v->data[v->nr - 1];
@@ -106,7 +106,7 @@ static void sort_in(struct view *v, size_t nr, size_t at)
 	}
 }
 
-/** What of @p d no dump in front of it covers. @p v is sorted. */
+/** What of @p d no dump before it covers. @p v is sorted. */
 static bool add_rest(struct view *v, const struct dump *d)
 {
 	size_t nr = v->nr, place = nr;
