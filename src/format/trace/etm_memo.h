@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "trace/trace_input.h"
+#include "flow/flow.h"
 
 /*
  * A text for each executed block, made once: a program runs the same few thousand blocks all the

@@ -3,6 +3,7 @@
 #define FORMAT_TRACE_ETM_RANGES_TEXT_H
 
 #include "format/trace/etm_memo.h"
+#include "trace/trace_input.h"
 
 /*
  * What a trace unit saw, a line for each range that ran and each event, as OpenCSD's users know
