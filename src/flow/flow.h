@@ -55,7 +55,7 @@ enum flow_event_kind {
 			      does not say on which way (ETM: Q) */
 	FLOW_EV_NACC,      /* no code at address */
 	FLOW_EV_NO_TARGET, /* an exception, or Q, came before the target of a branch:
-			      instructions up to end are not known (Q: count of them) */
+			      instructions up to end are unknown (Q: count of them) */
 	FLOW_EV_EXCEPTION, /* number, cause; address: preferred return address */
 	FLOW_EV_EXCEPTION_RET,
 	FLOW_EV_FUNCTION_RET,
@@ -70,7 +70,7 @@ enum flow_event_kind {
 	FLOW_EV_UNSUPPORTED, /* a packet of a configuration that is not decoded: header in number */
 	FLOW_EV_END,
 	FLOW_EV_DROPPED, /* value: branches that were reported while no address was known, in a row:
-			    where that was, and where the branch before went, is not known */
+			    where that was, and where the branch before went, is unknown */
 	NR_FLOW_EVENTS
 };
 

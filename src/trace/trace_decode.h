@@ -2,6 +2,7 @@
 #ifndef TRACE_TRACE_DECODE_H
 #define TRACE_TRACE_DECODE_H
 
+#include "flow/flow.h"
 #include "trace/trace_input.h"
 
 /** Decode all units, each with a flow of its own. */

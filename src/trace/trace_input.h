@@ -3,15 +3,20 @@
 #define TRACE_TRACE_INPUT_H
 
 #include <clew/err.h>
+#include <clew/time.h>
 
+#include "base/bytes.h"
 #include "base/progress.h"
-#include "flow/flow.h"
+#include "image/code_source.h"
 
 /*
  * The hardware trace of one input, whatever its kind: an OpenCSD snapshot directory (cs_snapshot.h)
  * or a perf.data file (perf_trace.h). An input is a row of units, each with its configuration and
  * the code it ran; their bytes are separated on the way and never held as a whole.
  */
+
+struct flow; /* flow.h: of units that have one */
+struct flow_opts;
 
 /** How a unit's bytes become a flow. */
 struct trace_decoder {

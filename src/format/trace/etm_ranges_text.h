@@ -5,6 +5,7 @@
 #include <clew/trace.h>
 
 #include "format/trace/etm_memo.h"
+#include "trace/trace_input.h"
 
 /*
  * What a trace unit saw, a line for each range that ran and each event, as OpenCSD's users know

@@ -240,7 +240,7 @@ static enum clew_err out_of_memory(struct clew_diag *diag)
 }
 
 /** Each by name, where there is nothing else. @return false: out of memory. */
-static bool tell_others(struct cs_snapshot *s)
+static bool note_others(struct cs_snapshot *s)
 {
 	vec_for_each (&s->units, u) {
 		if (!cs_snapshot_say(s, "%s: %s", u->name, u->why.what))
@@ -258,7 +258,7 @@ static enum clew_err check_units(struct cs_snapshot *s, struct clew_diag *diag)
 				 "no trace source is named for its buffers");
 	if (s->has_etm)
 		return CLEW_OK;
-	if (!tell_others(s))
+	if (!note_others(s))
 		return out_of_memory(diag);
 	return clew_fail(diag, CLEW_UNSUPPORTED, 0, "no ETMv4 or ETE among its trace sources");
 }
@@ -381,7 +381,7 @@ static const struct trace_input_ops ops = {
 	.free = free_snapshot,
 };
 
-/** @p note is told what was passed over, where @p err is one. */
+/** Where @p err is one, @p note gets what was passed over. */
 static enum clew_err finish(struct cs_snapshot *s, enum clew_err err,
 			    void (*note)(void *ctx, const char *text), void *ctx,
 			    struct trace_input **ret)

@@ -20,7 +20,7 @@ bool cs_is_snapshot(const char *path);
  * CLEW_NO_MEMORY. */
 enum clew_err cs_snapshot_open(struct trace_input **ret, const char *dir, struct clew_diag *diag);
 
-/** The same; where it fails, @p note is told first what was passed over: why, most likely.
+/** The same; where it fails, @p note gets what was passed over first: why, most likely.
  * @p budget (NULL: no limit) is of what is kept of .ini files and of mapped memory dumps; the trace
  * itself is read piece by piece. Borrowed until the trace is freed. */
 enum clew_err cs_snapshot_open_or_tell(struct trace_input **ret, const char *dir,
@@ -28,7 +28,7 @@ enum clew_err cs_snapshot_open_or_tell(struct trace_input **ret, const char *dir
 				       void (*note)(void *ctx, const char *text), void *ctx,
 				       struct clew_diag *diag);
 
-/** Trace without .ini files: what they would tell, in their words. Texts are borrowed until the
+/** Trace without .ini files: what they would say, in their words. Texts are borrowed until the
  * trace is freed. */
 struct cs_raw {
 	const char *file;
@@ -43,7 +43,7 @@ enum clew_err cs_snapshot_open_raw(struct trace_input **ret, const struct cs_raw
 				   struct budget *budget, void (*note)(void *ctx, const char *text),
 				   void *ctx, struct clew_diag *diag);
 
-/** Feed trace in pieces of so many bytes (0: the default, 64 KiB). What comes of it is the same. */
+/** Feed trace in pieces of so many bytes (0: the default, 64 KiB). The output is the same. */
 void cs_snapshot_set_piece(struct trace_input *t, size_t bytes);
 
 /** What was passed over while opening: missing files, units that are not decoded. One line each,

@@ -20,7 +20,7 @@ static const struct {
         {"tpiu_hsync",        CS_BUF_TPIU_HSYNC},
 };
 
-/** Trace units that are not decoded: whose ID is in which register. */
+/** Trace units that are not decoded, and the register with the ID of each. */
 static const struct other {
 	const char *type, *why;
 	enum cs_reg reg;
@@ -48,7 +48,7 @@ static bool is_ete(const struct cs_device *d)
 	return has_prefix(d->type, "ETE");
 }
 
-/* --- who traces whom --- */
+/* --- which unit traces which core --- */
 
 static const char *core_of(const struct cs_ini *ini, const char *source)
 {
@@ -393,7 +393,7 @@ static bool is_known(const struct cs_snapshot *s, const char *section)
 	return false;
 }
 
-static bool tell_missing(struct cs_snapshot *s, const struct cs_ini *ini, const char *list)
+static bool note_missing(struct cs_snapshot *s, const struct cs_ini *ini, const char *list)
 {
 	const char *section;
 
@@ -424,5 +424,5 @@ bool cs_snapshot_buffers(struct cs_snapshot *s, const struct cs_ini *ini)
 		    !add_buffer(s, ini, section))
 			return false;
 	}
-	return tell_missing(s, ini, list);
+	return note_missing(s, ini, list);
 }
