@@ -35,7 +35,7 @@ struct ana_places {
 	struct map_u64 mnt_ns; /* pid -> inode of its mount namespace, as last recorded */
 };
 
-/** @p file: whose header's build ids are taken; borrowed for the call. @p opts: borrowed.
+/** @p file: build ids are taken from its header; borrowed for the call. @p opts: borrowed.
  * CLEW_OK or CLEW_NO_MEMORY, as the others. */
 enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts *opts,
 			      struct perf_file *file, struct budget *budget);
