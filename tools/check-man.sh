@@ -1,5 +1,5 @@
 #!/bin/sh
-# Usage: check-man.sh CLEW: each option that a command's --help lists is told in its man page. TAP. Run from the top folder.
+# Usage: check-man.sh CLEW: each option that a command's --help lists is in its man page. TAP. Run from the top folder.
 clew=$1
 count=0
 failed=0
@@ -15,7 +15,7 @@ for command in $("$clew" --help | sed -n 's/^  \([a-z]\+\)  .*/\1/p'); do
 		echo "ok $count - $page"
 	else
 		echo "not ok $count - $page"
-		echo "# not told:" $missing
+		echo "# missing:" $missing
 		failed=1
 	fi
 done

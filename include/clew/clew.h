@@ -4,8 +4,8 @@
 
 #include <clew/err.h>     /* IWYU pragma: export */
 #include <clew/session.h> /* IWYU pragma: export */
-#include <clew/sink.h>    /* IWYU pragma: export */
 #include <clew/time.h>    /* IWYU pragma: export */
 #include <clew/trace.h>   /* IWYU pragma: export */
+#include <clew/version.h> /* IWYU pragma: export */
 
 #endif

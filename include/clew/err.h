@@ -2,6 +2,7 @@
 #ifndef CLEW_ERR_H
 #define CLEW_ERR_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -9,15 +10,11 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-# define CLEW_API          __attribute__((visibility("default")))
-# define CLEW_COLD         __attribute__((cold, noinline))
-# define CLEW_MUST_USE     __attribute__((warn_unused_result))
-# define CLEW_PRINTF(f, a) __attribute__((format(printf, f, a)))
+# define CLEW_API      __attribute__((visibility("default")))
+# define CLEW_MUST_USE __attribute__((warn_unused_result))
 #else
 # define CLEW_API
-# define CLEW_COLD
 # define CLEW_MUST_USE
-# define CLEW_PRINTF(f, a)
 #endif
 
 /** What every fallible call returns: 0 is success, negative is not. END is an answer, not a
@@ -37,16 +34,31 @@ enum clew_err {
 	CLEW_STOPPED = -11,    /* a callback asked to stop */
 };
 
-/** Why a call failed. Optional everywhere: pass NULL where nobody asks. */
+/** Why a call failed. Optional everywhere: pass NULL where it is not wanted. Written on failure
+ * only. */
 struct clew_diag {
 	enum clew_err code;
-	int os_errno;     /* errno of the failing system call, 0 otherwise */
-	uint64_t offset;  /* bytes from the start of the input */
-	const char *what; /* static text, lower case, no final stop */
+	int os_errno;         /* errno of the failing system call, 0 otherwise */
+	uint64_t offset;      /* bytes from the start of the input */
+	const char *what;     /* static text, lower case, no final stop */
+	uint64_t reserved[4]; /* for later versions; zero */
 };
 
-/** @return a static word for @p code, such as "truncated"; never NULL. */
+/** @return a static word for @p code, such as "truncated"; never NULL. Any thread. */
 CLEW_API const char *clew_err_name(enum clew_err code);
+
+/**
+ * Write @p diag as one line without a newline, as snprintf() does:
+ *
+ *	FILE: what: the text of errno
+ *	FILE: what, at offset 0x1234
+ *
+ * @p file names the input (NULL: none). It is copied as it is, control characters included.
+ * @return bytes of the whole text without the NUL, more than @p size - 1 where it was cut. Any
+ * thread.
+ */
+CLEW_API size_t clew_diag_text(char *ret, size_t size, const char *file,
+			       const struct clew_diag *diag);
 
 #ifdef __cplusplus
 }

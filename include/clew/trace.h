@@ -14,114 +14,273 @@ extern "C" {
 #endif
 
 /*
- * Follow a CoreSight ETMv4 or ETE trace back to what was executed: from a perf.data file with
- * cs_etm, or from an OpenCSD snapshot directory.
+ * Follow a hardware trace back to what was executed: from a perf.data file, or from an OpenCSD
+ * snapshot directory. This version decodes Arm's ETMv4 and ETE.
  *
  * Each trace unit gives a stream of its own: ranges of executed instructions in order, and between
- * them what happened to the processor and to the trace. Speculation is resolved, and a context or
+ * them events, of the processor and of the trace. Speculation is resolved, and a context or
  * timestamp stands before the first instructions it belongs to. What the trace does not prove is an
- * item that says so; nothing is left out silently.
+ * event that says so; nothing is left out silently.
+ *
+ * Threads: as <clew/session.h>, a trace in place of a session.
+ *
+ * Growth: as <clew/session.h>; arrays of structs come with the size of their elements, and are
+ * walked with the functions below.
  */
 struct clew_trace;
 
-enum clew_isa { CLEW_ISA_A64, CLEW_ISA_A32, CLEW_ISA_T32 };
+enum clew_isa {
+	CLEW_ISA_UNKNOWN,
+	CLEW_ISA_A64,
+	CLEW_ISA_A32,
+	CLEW_ISA_T32,
+	CLEW_ISA_X86_16,
+	CLEW_ISA_X86_32,
+	CLEW_ISA_X86_64,
+};
 
-enum clew_security { CLEW_SECURE, CLEW_NONSECURE, CLEW_ROOT, CLEW_REALM };
+enum clew_arch { CLEW_ARCH_UNKNOWN, CLEW_ARCH_ARM, CLEW_ARCH_X86 };
 
-/** A trace unit: one processor's, or one thread's buffer. */
+enum clew_protocol { CLEW_PROTOCOL_UNKNOWN, CLEW_PROTOCOL_ETM, CLEW_PROTOCOL_ETE };
+
+/** A trace unit: of one processor, or the buffer of one thread. Lives as long as the trace. */
 struct clew_trace_unit {
-	uint8_t id;          /* CoreSight trace ID */
-	uint32_t cpu, tid;   /* all ones: not known, not of one thread */
-	const char *name;    /* lives as long as the trace */
+	uint32_t id;         /* of its stream: CoreSight's trace ID */
+	uint32_t cpu, tid;   /* all ones: unknown, not of one thread */
+	uint32_t session;    /* the buffer its trace is in, from 0 */
+	uint8_t protocol;    /* enum clew_protocol */
+	const char *name;    /* for messages */
 	const char *why_not; /* it cannot be decoded; NULL: it can */
 };
 
-/** Where and for whom instructions ran. */
+enum clew_security { CLEW_SECURE, CLEW_NONSECURE, CLEW_ROOT, CLEW_REALM };
+
+/** As traced. */
+struct clew_arm_context {
+	uint8_t el;       /* exception level, 0 to 3 */
+	uint8_t security; /* enum clew_security */
+	bool is_64, has_cid, has_vmid;
+	uint32_t cid, vmid; /* CONTEXTIDR, VMID or CONTEXTIDR_EL2 */
+};
+
+/** As traced. */
+struct clew_x86_context {
+	uint8_t bits;          /* 16, 32 or 64 */
+	bool is_user, is_root; /* CPL 3; VMX root operation */
+	bool has_cr3, has_vmcs;
+	uint64_t cr3, vmcs;
+};
+
+/** Where and for which thread instructions ran. */
 struct clew_trace_context {
 	uint32_t pid, tid; /* all ones: the input does not prove which */
-	const char *comm;  /* NULL: not known. Lives as long as the trace */
-	uint8_t el;        /* exception level, 0 to 3 */
-	uint8_t security;  /* enum clew_security */
-	bool has_cid, has_vmid;
-	uint32_t cid, vmid; /* CONTEXTIDR, VMID or CONTEXTIDR_EL2, as traced */
+	const char *comm;  /* NULL: unknown. Lives as long as the trace */
+	enum clew_arch arch;
+	const struct clew_arm_context *arm; /* NULL: not of this architecture */
+	const struct clew_x86_context *x86;
+};
+
+/** Executed instructions, one after the other in memory. */
+struct clew_trace_range {
+	uint64_t start, end; /* [start, end) */
+	uint32_t nr_insns;
+	uint32_t space;     /* of the addresses: for clew_trace_resolve() */
+	uint8_t isa;        /* enum clew_isa */
+	uint8_t last_bytes; /* of the last instruction; 0: unknown */
+	bool is_whole;      /* it ends with a branch or the like; else something came between */
 };
 
 enum clew_trace_kind {
-	CLEW_TRACE_RANGE,         /* [start, end) ran: number instructions */
-	CLEW_TRACE_CONTEXT,       /* of what follows: context */
-	CLEW_TRACE_ON,            /* tracing went on behind a gap; number 1: after an overflow */
-	CLEW_TRACE_NO_SYNC,       /* trace was lost, or has not begun: text */
+	CLEW_TRACE_PARTIAL,       /* range: it ends before a branch */
+	CLEW_TRACE_CONTEXT,       /* of what follows: clew_trace_batch.context */
+	CLEW_TRACE_ON,            /* tracing went on after a gap; number 1: after an overflow */
+	CLEW_TRACE_NO_SYNC,       /* trace was lost, or has not begun: number, text */
 	CLEW_TRACE_NO_CODE,       /* execution went on at start, where no code is known: text */
-	CLEW_TRACE_UNKNOWN_PATH,  /* [start, end] was crossed on a way that is not told, by number
-				     instructions (0: not told) */
-	CLEW_TRACE_UNKNOWN_START, /* something ran up to end, from a place that is not told */
-	CLEW_TRACE_EXCEPTION,     /* number: the trace unit's type; start: where it returns to */
+	CLEW_TRACE_UNKNOWN_PATH,  /* from start to end by an unknown path of number instructions
+				     (0: unknown) */
+	CLEW_TRACE_UNKNOWN_START, /* something ran up to end, from an unknown place */
+	CLEW_TRACE_EXCEPTION,     /* number: the architecture's type; start: where it returns to */
 	CLEW_TRACE_EXCEPTION_RETURN,
+	CLEW_TRACE_FUNCTION_RETURN, /* of the M profile */
 	CLEW_TRACE_RESET,           /* of the processor */
-	CLEW_TRACE_TIMESTAMP,       /* value, in ticks of the trace's clock */
-	CLEW_TRACE_CYCLES,          /* value: since the last count; number 0: it is not known */
+	CLEW_TRACE_TIMESTAMP,       /* value, in ticks of the trace's clock; 0: it has none */
+	CLEW_TRACE_CYCLES,          /* value: since the last count; is_known */
 	CLEW_TRACE_EVENT,           /* number: a bit for each of four */
 	CLEW_TRACE_TS_MARKER,       /* of a timestamp that follows */
-	CLEW_TRACE_INSTRUMENTATION, /* value: what software wrote (ETE) */
+	CLEW_TRACE_INSTRUMENTATION, /* value: what software wrote, at exception level el */
 	CLEW_TRACE_TRANSACTION, /* number: 0 in one at the start, 1 begun, 2 committed, 3 failed */
 	CLEW_TRACE_UNSUPPORTED, /* number: header of a packet kind that is not decoded; once */
 	CLEW_TRACE_END,         /* of this unit's trace */
-	CLEW_TRACE_ATOMS_DROPPED, /* value branches ran, taken or not, at places that are not known
-				   */
+	CLEW_TRACE_DROPPED,     /* value branches ran, taken or not, at unknown places */
+	CLEW_TRACE_LATEST,      /* what follows ran no later than value, in ns of perf's clock */
 };
 
-struct clew_trace_item {
-	uint8_t kind;   /* enum clew_trace_kind; more may come: pass over what you do not know */
-	uint8_t isa;    /* RANGE: enum clew_isa */
-	bool is_taken;  /* RANGE: its last instruction is a branch that was taken */
-	bool is_whole;  /* RANGE: it ends with a branch or the like; else something came between */
-	uint32_t space; /* of the addresses: for clew_trace_resolve() */
-	uint32_t number;
+/** Why decoding waits for the next synchronisation point. */
+enum clew_no_sync {
+	CLEW_NO_SYNC_START,    /* the trace begins */
+	CLEW_NO_SYNC_GAP,      /* the trace was cut here, or bytes of it were lost */
+	CLEW_NO_SYNC_OVERFLOW, /* the trace unit could not write fast enough */
+	CLEW_NO_SYNC_STOPPED,  /* the trace unit stopped */
+	CLEW_NO_SYNC_BAD_PACKET,
+	CLEW_NO_SYNC_BAD_CODE, /* the code is not the code that ran */
+};
+
+struct clew_trace_event {
+	uint8_t kind; /* enum clew_trace_kind; more may come: pass over what you do not know */
+	uint8_t el;
+	bool is_known;
+	bool is_target; /* EXCEPTION: the branch before went to start, where nothing ran */
+	uint32_t space, number;
 	uint64_t start, end, value;
-	uint64_t offset;  /* byte of the unit's trace that told it; not of a whole RANGE: 0 */
+	uint64_t offset;  /* byte of the unit's trace that says so */
 	const char *text; /* static words; NULL: none */
-	const struct clew_trace_context *context; /* in force; NULL: not told yet. Lives for the
-						     call */
+	const struct clew_trace_range *range;
 };
 
-/** Zeroed = defaults. Texts are borrowed until clew_trace_free(). */
+/** Set in an item that is an event. */
+#define CLEW_TRACE_ITEM_EVENT 0x80000000u
+
+/**
+ * Items of one unit, in their order; lives for the call. An item is a range's number << 1 | 1 where
+ * its last instruction is a branch that was taken; or CLEW_TRACE_ITEM_EVENT | the event's number.
+ * A range's number means the same in all batches of one epoch of this unit, and nothing in those of
+ * another; where several threads decode, an epoch may come again.
+ */
+struct clew_trace_batch {
+	size_t unit;
+	const uint32_t *items;
+	size_t nr;
+	const void *ranges, *events;              /* arrays, by number */
+	size_t range_bytes, event_bytes;          /* of an element */
+	const struct clew_trace_context *context; /* of all items; NULL: unknown so far */
+	uint32_t epoch;
+};
+
+/** @return item @p i if it is an event, else NULL. */
+static inline const struct clew_trace_event *clew_trace_event_at(const struct clew_trace_batch *b,
+								 size_t i)
+{
+	uint32_t item = b->items[i];
+
+	if (!(item & CLEW_TRACE_ITEM_EVENT))
+		return NULL;
+	return (const struct clew_trace_event *)(const void *)((const char *)b->events +
+							       (item & ~CLEW_TRACE_ITEM_EVENT) *
+								       b->event_bytes);
+}
+
+/** @return item @p i if it is a range, whole or not, else NULL. */
+static inline const struct clew_trace_range *clew_trace_range_at(const struct clew_trace_batch *b,
+								 size_t i)
+{
+	uint32_t item = b->items[i];
+
+	if (item & CLEW_TRACE_ITEM_EVENT)
+		return clew_trace_event_at(b, i)->range;
+	return (const struct clew_trace_range *)(const void *)((const char *)b->ranges +
+							       (size_t)(item >> 1) *
+								       b->range_bytes);
+}
+
+/** Is item @p i a range that ends with a branch that was taken? */
+static inline bool clew_trace_is_taken(const struct clew_trace_batch *b, size_t i)
+{
+	return !(b->items[i] & CLEW_TRACE_ITEM_EVENT) && (b->items[i] & 1);
+}
+
+/** Zeroed but for size = defaults. Texts are borrowed until clew_trace_free(). */
 struct clew_trace_opts {
-	size_t size; /* sizeof(struct clew_trace_opts): lets it grow */
+	size_t size; /* sizeof(struct clew_trace_opts); 0 is refused */
 	const char *symfs, *vmlinux, *kallsyms, *build_ids; /* as clew_session_opts */
-	unsigned int nr_threads; /* 0: one for each CPU. The items are the same */
+	uint64_t max_memory;
+	/** What is passed over while opening: missing files, units that are not decoded; a line
+	 * each. NULL: not wanted. */
+	void (*note)(void *ctx, const char *text);
+	void *ctx;
+	bool trusts_other_users;
+	bool reserved[7]; /* zero */
 };
 
 /**
- * Open a perf.data file or a snapshot directory. @p opts may be NULL.
- * @return CLEW_OS; CLEW_BAD_FILE; CLEW_UNSUPPORTED: no ETMv4 or ETE trace in it; CLEW_NO_MEMORY.
+ * Open a perf.data file or a snapshot directory. @p opts may be NULL. Thread: any.
+ * @return CLEW_OS; CLEW_BAD_FILE; CLEW_NO_MEMORY; CLEW_UNSUPPORTED: no trace in it that is decoded,
+ * or @p opts asks for what this version does not know; CLEW_INVALID: opts->size.
  */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_open(struct clew_trace **ret, const char *path,
 						     const struct clew_trace_opts *opts,
 						     struct clew_diag *diag);
 
-/** @return the units, *ret_nr of them; they live as long as the trace. */
-CLEW_API const struct clew_trace_unit *clew_trace_units(const struct clew_trace *t, size_t *ret_nr);
+/** The same of an open descriptor of a perf.data, as clew_session_open_fd(). The trace of a stream
+ * is kept in memory. Thread: any. */
+CLEW_API CLEW_MUST_USE enum clew_err clew_trace_open_fd(struct clew_trace **ret, int fd,
+							const struct clew_trace_opts *opts,
+							struct clew_diag *diag);
+
+/** The trace of one unit in a file of its own. Texts are borrowed until clew_trace_free(). */
+struct clew_trace_raw {
+	size_t size; /* sizeof(struct clew_trace_raw); 0 is refused */
+	const char *file;
+	const char *format;    /* NULL: "coresight", frames of 16 bytes; "source_data": no frames */
+	const char *protocol;  /* "ETMv4", "ETE" */
+	const char *registers; /* "TRCCONFIGR=0x1,TRCTRACEIDR=0x10,..." */
+	const char *memory;    /* the code that ran, "FILE@ADDRESS,..."; NULL: none */
+};
+
+/** @return as clew_trace_open(); CLEW_INVALID: something in @p raw cannot be read. Thread: any. */
+CLEW_API CLEW_MUST_USE enum clew_err clew_trace_open_raw(struct clew_trace **ret,
+							 const struct clew_trace_raw *raw,
+							 const struct clew_trace_opts *opts,
+							 struct clew_diag *diag);
+
+/** Units, from 0. @return NULL: no such unit. Thread: any, callback. */
+CLEW_API const struct clew_trace_unit *clew_trace_unit(const struct clew_trace *t, size_t i);
+
+/** Zeroed but for size = defaults. */
+struct clew_trace_run_opts {
+	size_t size;              /* sizeof(struct clew_trace_run_opts); 0 is refused */
+	const bool *skips;        /* of each unit: leave it out? NULL: none */
+	unsigned int nr_threads;  /* 0: one for each CPU, up to 4; 1: make none. The items are the
+				     same */
+	unsigned int piece_bytes; /* of a snapshot, read so much at a time; 0: 64 KiB. The items are
+				     the same */
+	bool splits_source_ranges; /* ranges end also at the branches that a packet with a source
+				      address leads over */
+	bool reserved[7];          /* zero */
+	/** Bytes that are not trace, or of an ID that no unit has: @p what in static words, with a
+	 * number (0: none). A result other than CLEW_OK ends the run. NULL: not wanted. */
+	enum clew_err (*warning)(void *ctx, const char *what, uint64_t number, uint64_t offset);
+	/** After the last batch of each unit. NULL: not wanted. */
+	enum clew_err (*unit_end)(void *ctx, size_t unit);
+};
 
 /**
- * Decode everything. @p take gets the items of a unit in their order, in batches that live for the
- * call, from the calling thread. A result other than CLEW_OK ends the run and is returned. May be
- * called again. Bad trace is an item, not an error.
- * Cost: some ns an item; memory is bounded by the code that ran (64 MiB), not by the trace's
- * length.
- */
-CLEW_API CLEW_MUST_USE enum clew_err clew_trace_each(
-	struct clew_trace *t,
-	enum clew_err (*take)(void *ctx, size_t unit, const struct clew_trace_item *items,
-			      size_t nr),
-	void *ctx, struct clew_diag *diag);
-
-/** What is at @p address of a space: binary and symbol, as far as known. Texts live as long as the
+ * Decode everything. @p take gets the items of each unit in their order. A result other than
+ * CLEW_OK ends the run and is returned. May be called again. Bad trace is an event, not an error.
+ * @p opts may be NULL. Thread: one at a time; @p take and the other callbacks are called in it.
+ * Cost: some ns an item; memory is bounded by the code that ran (64 MiB), not by the length of the
  * trace.
+ */
+CLEW_API CLEW_MUST_USE enum clew_err clew_trace_run(
+	struct clew_trace *t, enum clew_err (*take)(void *ctx, const struct clew_trace_batch *b),
+	void *ctx, const struct clew_trace_run_opts *opts, struct clew_diag *diag);
+
+/** Bytes decoded in the run under way, and all bytes. Thread: one at a time, callback.
+ */
+CLEW_API void clew_trace_progress(const struct clew_trace *t, uint64_t *ret_done,
+				  uint64_t *ret_total);
+
+/** What is at @p address of a space: binary and symbol, as far as known, which live as long as the
+ * trace; *ret lives until the next call. Thread: one at a time, callback.
  * @return CLEW_NO_MEMORY. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space,
-							uint64_t address, struct clew_frame *ret);
+							uint64_t address,
+							const struct clew_frame **ret);
 
-/** NULL is fine. */
+/** What there was no room for so far. Lives until the next call of this function.
+ * Thread: one at a time, callback. */
+CLEW_API const struct clew_left_out *clew_trace_left_out(struct clew_trace *t);
+
+/** NULL is fine. Thread: one at a time. */
 CLEW_API void clew_trace_free(struct clew_trace *t);
 
 #ifdef __cplusplus

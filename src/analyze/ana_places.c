@@ -186,10 +186,12 @@ enum clew_err ana_places_take_namespaces(struct ana_places *p, const struct perf
 }
 
 enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts *opts,
-			      struct perf_file *file, struct budget *budget)
+			      struct dso_store *dsos, struct perf_file *file, struct budget *budget)
 {
 	*p = (struct ana_places){.account.budget = budget};
-	p->dsos = dso_store_new(opts);
+	if (!dsos)
+		dsos = p->own = dso_store_new(opts);
+	p->dsos = dsos;
 	return p->dsos ? take_build_ids(p, file) : CLEW_NO_MEMORY;
 }
 
@@ -198,7 +200,7 @@ void ana_places_done(struct ana_places *p)
 	intern_done(&p->build_id_paths);
 	vec_done(&p->build_ids);
 	map_u64_done(&p->mnt_ns);
-	dso_store_free(p->dsos);
+	dso_store_free(p->own);
 	arena_done(&p->memory);
 	budget_account_done(&p->account);
 }

@@ -25,6 +25,7 @@ struct ana_place {
 
 struct ana_places {
 	struct dso_store *dsos;
+	struct dso_store *own;          /* NULL: @dsos is borrowed */
 	struct arena memory;            /* places, and what their user puts there */
 	struct ana_place *kernel_place; /* for kernel addresses no map covers */
 	struct intern build_id_paths;   /* path -> index + 1 of build_ids */
@@ -35,10 +36,12 @@ struct ana_places {
 	struct map_u64 mnt_ns; /* pid -> inode of its mount namespace, as last recorded */
 };
 
-/** @p file: build ids are taken from its header; borrowed for the call. @p opts: borrowed.
+/** @p file: the build ids of its header are taken; borrowed for the call. @p opts: borrowed.
+ * @p dsos: borrowed; NULL: a store of its own, made with @p opts.
  * CLEW_OK or CLEW_NO_MEMORY, as the others. */
 enum clew_err ana_places_init(struct ana_places *p, const struct dso_store_opts *opts,
-			      struct perf_file *file, struct budget *budget);
+			      struct dso_store *dsos, struct perf_file *file,
+			      struct budget *budget);
 void ana_places_done(struct ana_places *p);
 
 enum clew_err ana_places_take_build_id(struct ana_places *p, const struct perf_build_id_record *b);

@@ -35,7 +35,8 @@ static enum clew_err init(struct analyze *a, struct clew_diag *diag)
 	if (ana_reader_init(&a->reader, a->file, &a->input, a->opts.is_mapped) != CLEW_OK)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	a->who = who_new(a->input.budget);
-	if (!a->who || ana_places_init(&a->places, &a->opts.symbols, a->file, a->input.budget))
+	if (!a->who ||
+	    ana_places_init(&a->places, &a->opts.symbols, a->opts.dsos, a->file, a->input.budget))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	if (open_infos(a) != CLEW_OK)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
@@ -169,31 +170,31 @@ static enum clew_err take(struct analyze *a, const struct perf_record *r, uint64
 	return err == CLEW_OK ? process_due(a) : err;
 }
 
-static enum clew_err read_all(struct analyze *a, struct clew_diag *diag)
+static enum clew_err take_in(struct analyze *a, const struct perf_record *r, uint64_t time)
 {
-	struct clew_diag why = {0};
-	struct perf_record r;
-	enum clew_err err, end;
-	uint64_t time;
+	enum clew_err err = ana_defer_check(a);
 
-	while ((err = ana_reader_next(&a->reader, &r, &time, &why)) == CLEW_OK) {
-		err = ana_defer_check(a);
-		if (err == CLEW_OK)
-			err = take(a, &r, time);
-		/* A batch that waits keeps the blocks of its records. */
-		if (err == CLEW_OK && r.block && budget_holds_much(a->input.budget))
-			err = ana_queue_flush(a->queue);
-		perf_block_release(r.block);
-		if (err != CLEW_OK)
-			return clew_fail(diag, err, r.offset, clew_err_name(err));
-	}
+	if (err == CLEW_OK)
+		err = take(a, r, time);
+	/* A batch that waits keeps the blocks of its records. */
+	if (err == CLEW_OK && r->block && budget_holds_much(a->input.budget))
+		err = ana_queue_flush(a->queue);
+	perf_block_release(r->block);
+	return err;
+}
+
+/* What is whole is delivered. @p err: why there are no more records, @p why more of it. */
+static enum clew_err finish(struct analyze *a, enum clew_err err, const struct clew_diag *why,
+			    struct clew_diag *diag)
+{
+	enum clew_err end;
+
 	if (diag && err != CLEW_END)
-		*diag = why;
+		*diag = *why;
 	if (err == CLEW_TRUNCATED)
-		a->summary.end = why;
+		a->summary.end = *why;
 	if (err == CLEW_NO_MEMORY || err == CLEW_OS)
 		return err;
-	/* What is whole is delivered. */
 	ana_defer_end(a);
 	end = process_due(a);
 	if (end == CLEW_OK)
@@ -201,6 +202,21 @@ static enum clew_err read_all(struct analyze *a, struct clew_diag *diag)
 	if (err != CLEW_END && err != CLEW_TRUNCATED)
 		return err;
 	return end == CLEW_OK ? CLEW_OK : clew_fail(diag, end, 0, clew_err_name(end));
+}
+
+static enum clew_err read_all(struct analyze *a, struct clew_diag *diag)
+{
+	struct clew_diag why = {0};
+	struct perf_record r;
+	enum clew_err err;
+	uint64_t time;
+
+	while ((err = ana_reader_next(&a->reader, &r, &time, &why)) == CLEW_OK) {
+		err = take_in(a, &r, time);
+		if (err != CLEW_OK)
+			return clew_fail(diag, err, r.offset, clew_err_name(err));
+	}
+	return finish(a, err, &why, diag);
 }
 
 static int by_nr(const void *x, const void *y)
@@ -290,6 +306,24 @@ static uint64_t end_of_records(const struct analyze *a)
 	return data.offset + data.size;
 }
 
+static enum clew_err begin(struct analyze *a, const struct ana_consumer *consumer, bool is_threaded,
+			   struct clew_diag *diag)
+{
+	a->queue = ana_queue_new(consumer, is_threaded, a->cache.epoch);
+	if (!a->queue)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	progress_begin(a->input.progress, "reading", end_of_records(a));
+	return CLEW_OK;
+}
+
+static enum clew_err end(struct analyze *a, enum clew_err err, struct clew_diag *diag)
+{
+	ana_queue_stop(a->queue); /* where an error came in between, it may still be at work */
+	if (summarize(a) != CLEW_OK && err == CLEW_OK)
+		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return err;
+}
+
 enum clew_err analyze_run(struct analyze *a, const struct ana_consumer *consumer,
 			  struct clew_diag *diag)
 {
@@ -297,17 +331,34 @@ enum clew_err analyze_run(struct analyze *a, const struct ana_consumer *consumer
 	 */
 	bool is_threaded = !a->opts.is_single_threaded && !perf_file_is_pipe(a->file) &&
 			   os_nr_cpus_usable() > 1;
-	enum clew_err err;
+	enum clew_err err = begin(a, consumer, is_threaded, diag);
 
-	a->queue = ana_queue_new(consumer, is_threaded, a->cache.epoch);
-	if (!a->queue)
-		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	progress_begin(a->input.progress, "reading", end_of_records(a));
+	if (err != CLEW_OK)
+		return err;
 	if (is_threaded)
 		a->reader.ahead = os_map_ahead_start(&a->reader.map);
-	err = read_all(a, diag);
-	ana_queue_stop(a->queue); /* where an error came in between, it may still be at work */
-	if (summarize(a) != CLEW_OK && err == CLEW_OK)
-		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	return err;
+	return end(a, read_all(a, diag), diag);
+}
+
+enum clew_err analyze_begin(struct analyze *a, const struct ana_consumer *consumer,
+			    struct clew_diag *diag)
+{
+	return begin(a, consumer, false, diag);
+}
+
+enum clew_err analyze_step(struct analyze *a, struct clew_diag *diag)
+{
+	struct clew_diag why = {0};
+	struct perf_record r;
+	uint64_t time;
+	enum clew_err err = ana_reader_next(&a->reader, &r, &time, &why);
+
+	if (err == CLEW_OK) {
+		err = take_in(a, &r, time);
+		if (err == CLEW_OK)
+			return CLEW_OK;
+		return end(a, clew_fail(diag, err, r.offset, clew_err_name(err)), diag);
+	}
+	err = end(a, finish(a, err, &why, diag), diag);
+	return err == CLEW_OK ? CLEW_END : err;
 }

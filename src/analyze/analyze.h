@@ -144,6 +144,7 @@ struct ana_filter {
 
 struct ana_opts {
 	struct dso_store_opts symbols;
+	struct dso_store *dsos; /* made with @symbols, outlives the analysis; NULL: its own */
 	struct ana_filter filter;
 	bool wants_lines;         /* source lines and inlined functions for each location */
 	bool wants_addr;          /* resolve sample->addr */
@@ -248,6 +249,15 @@ void analyze_want_branches(struct analyze *a);
  */
 enum clew_err analyze_run(struct analyze *a, const struct ana_consumer *consumer,
 			  struct clew_diag *diag);
+
+/**
+ * The same record by record, in the thread that calls: begin, then steps until one does not return
+ * CLEW_OK. A step calls the consumer, now and then, with what has come together.
+ */
+enum clew_err analyze_begin(struct analyze *a, const struct ana_consumer *consumer,
+			    struct clew_diag *diag);
+/** @return CLEW_OK; CLEW_END: all was read, also of a file that was cut; else as analyze_run(). */
+enum clew_err analyze_step(struct analyze *a, struct clew_diag *diag);
 
 /** After the run. */
 const struct ana_summary *analyze_summary(const struct analyze *a);

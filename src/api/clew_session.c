@@ -1,106 +1,85 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <clew/session.h>
-
-#include "api/ana_frame.h"
-#include "base/budget.h"
+#include "analyze/recorded_on.h"
+#include "api/opts.h"
+#include "api/session_impl.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/vec.h"
-#include "os/file.h"
 #include "os/memory.h"
 
-struct clew_session {
-	struct os_map map;
-	struct budget budget;
-	struct analyze *analysis;
-	enum clew_err (*take)(void *ctx, const struct clew_sample *sample);
-	void *ctx;
-	struct {
-		VEC(struct clew_frame);
-	} frames;
-};
+/* --- opening --- */
 
-_Static_assert((int)CLEW_USER_STACK_NONE_EXPECTED == (int)STITCH_NONE_EXPECTED &&
-		       (int)CLEW_USER_STACK_LOST == (int)STITCH_LOST &&
-		       (int)CLEW_USER_STACK_PARTIAL == (int)STITCH_PARTIAL &&
-		       (int)CLEW_USER_STACK_UNPROVEN == (int)STITCH_UNPROVEN,
-	       "the outcomes are numbered alike");
-static enum clew_err take_event(struct clew_session *s, const struct ana_event *e)
+static void set_options(struct clew_session *s, const struct clew_session_opts *o)
 {
-	struct clew_sample sample = {
-		.time = {e->time},
-		.period = e->period,
-		.pid = e->pid,
-		.tid = e->tid,
-		.cpu = e->cpu,
-		.comm = e->comm,
-		.event = e->evsel->name,
-		.has_leaf = e->loc,
-		.user_stack = (enum clew_user_stack)e->user_state,
-		.user_stack_reason = stitch_reason_name((enum stitch_reason)e->user_reason),
-		.user_stack_stop = e->user_stop ? unw_stop_name((enum unw_stop)e->user_stop) : NULL,
-	};
-
-	if (e->loc)
-		sample.leaf = ana_frame_of(e->loc);
-	s->frames.nr = 0;
-	for (uint32_t i = 0; e->chain && i < e->chain->nr; i++) {
-		if (!vec_push(&s->frames, ana_frame_of(e->chain->locs[i])))
-			return CLEW_NO_MEMORY;
-	}
-	sample.chain = e->chain ? s->frames.data : NULL;
-	sample.nr_chain = s->frames.nr;
-	return s->take(s->ctx, &sample);
-}
-
-static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
-{
-	for (size_t i = 0; i < b->nr; i++) {
-		enum clew_err err = take_event(ctx, &b->events[i]);
-
-		if (err != CLEW_OK)
-			return err;
-	}
-	return CLEW_OK;
-}
-
-static struct ana_opts options_of(const struct clew_session_opts *given)
-{
-	struct clew_session_opts o = {0};
-
-	if (given)
-		memcpy(&o, given, given->size < sizeof(o) ? given->size : sizeof(o));
-	return (struct ana_opts){
-		.symbols = {.symfs = o.symfs,
-			    .vmlinux = o.vmlinux,
-			    .kallsyms = o.kallsyms,
-			    .buildid_dir = o.build_ids,
-			    .no_demangle = o.no_demangle},
-		.is_mapped = true,
+	s->budget.limit = o->max_memory ? o->max_memory : os_memory_share();
+	s->opts = (struct ana_opts){
+		.symbols = {.symfs = o->symfs,
+			    .vmlinux = o->vmlinux,
+			    .kallsyms = o->kallsyms,
+			    .buildid_dir = o->build_ids,
+			    .no_demangle = o->no_demangle,
+			    .force = o->trusts_other_users,
+			    .budget = &s->budget},
+		.is_mapped = s->map.data != NULL,
+		.is_single_threaded = o->single_threaded,
+		.wants_branches = o->wants_branches,
+		.wants_addr = o->wants_addresses,
 		.wants_outcomes = true,
 	};
 }
 
-enum clew_err clew_session_open(struct clew_session **ret, const char *path,
-				const struct clew_session_opts *opts, struct clew_diag *diag)
+static long read_stream(void *ctx, void *buf, size_t size)
 {
-	struct clew_session *s = mem_zalloc(sizeof(*s));
-	struct ana_opts ana_opts = options_of(opts);
-	enum clew_err err;
+	const struct clew_session *s = ctx;
 
-	if (!s)
+	return os_read(s->fd, buf, size);
+}
+
+static bool is_stream(const struct clew_session *s)
+{
+	return !s->input.data;
+}
+
+/** @p s->input or fd are set. */
+static enum clew_err open_input(struct clew_session *s, const struct clew_session_opts *opts,
+				struct clew_diag *diag)
+{
+	struct clew_session_opts o = {0};
+	struct recorded_on r;
+	enum clew_err err = opts_take(&o, sizeof(o), opts, diag);
+
+	if (err != CLEW_OK)
+		return err;
+	set_options(s, &o);
+	s->input.budget = &s->budget;
+	r = recorded_on(&s->input);
+	recorded_on_set_symbols(&r, &s->opts.symbols);
+	s->dsos = dso_store_new(&s->opts.symbols);
+	if (!s->dsos)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	s->budget.limit = os_memory_share();
-	ana_opts.symbols.budget = &s->budget;
-	err = os_map_file(path, &s->map, diag);
+	s->opts.dsos = s->dsos;
+	err = analyze_open(&s->analysis, &s->input, &s->opts, diag);
+	if (err == CLEW_OK && !session_events_update(s))
+		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return err;
+}
+
+/** @p err: of mapping the file. */
+static enum clew_err open_mapped(struct clew_session *s, enum clew_err err,
+				 const struct clew_session_opts *opts, struct clew_diag *diag)
+{
 	if (err == CLEW_OK && !s->map.data)
 		err = clew_fail(diag, CLEW_BAD_FILE, 0, "the file is empty");
-	if (err == CLEW_OK)
-		err = analyze_open(&s->analysis,
-				   &(struct perf_input){.data = s->map.data,
-							.size = s->map.size,
-							.budget = &s->budget},
-				   &ana_opts, diag);
+	if (err != CLEW_OK)
+		return err;
+	s->input.data = s->map.data;
+	s->input.size = s->map.size;
+	s->input.is_mapped = true;
+	return open_input(s, opts, diag);
+}
+
+static enum clew_err done_or_free(struct clew_session **ret, struct clew_session *s,
+				  enum clew_err err)
+{
 	if (err == CLEW_OK)
 		*ret = s;
 	else
@@ -108,30 +87,203 @@ enum clew_err clew_session_open(struct clew_session **ret, const char *path,
 	return err;
 }
 
-enum clew_err clew_session_each(struct clew_session *s,
-				enum clew_err (*take)(void *ctx, const struct clew_sample *sample),
-				void *ctx, struct clew_diag *diag)
+enum clew_err clew_session_open(struct clew_session **ret, const char *path,
+				const struct clew_session_opts *opts, struct clew_diag *diag)
 {
-	struct clew_diag own;
+	struct clew_session *s = mem_zalloc(sizeof(*s));
+
+	if (!s)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return done_or_free(ret, s, open_mapped(s, os_map_file(path, &s->map, diag), opts, diag));
+}
+
+enum clew_err clew_session_open_fd(struct clew_session **ret, int fd,
+				   const struct clew_session_opts *opts, struct clew_diag *diag)
+{
+	struct clew_session *s = mem_zalloc(sizeof(*s));
 	enum clew_err err;
 
-	s->take = take;
-	s->ctx = ctx;
-	err = analyze_run(s->analysis, &(struct ana_consumer){take_batch, s}, diag ? diag : &own);
-	if (err == CLEW_OK && analyze_summary(s->analysis)->end.code != CLEW_OK) {
-		if (diag)
-			*diag = analyze_summary(s->analysis)->end;
-		return analyze_summary(s->analysis)->end.code;
-	}
-	return err;
+	if (!s)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	err = os_map_fd(fd, &s->map, diag);
+	if (err != CLEW_UNSUPPORTED)
+		return done_or_free(ret, s, open_mapped(s, err, opts, diag));
+	s->fd = fd;
+	s->input.read = read_stream;
+	s->input.ctx = s;
+	return done_or_free(ret, s, open_input(s, opts, diag));
+}
+
+enum clew_err clew_session_open_memory(struct clew_session **ret, const void *data, size_t size,
+				       const struct clew_session_opts *opts, struct clew_diag *diag)
+{
+	struct clew_session *s = mem_zalloc(sizeof(*s));
+
+	if (!s)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	s->input.data = data ? data : (const uint8_t *)"";
+	s->input.size = size;
+	return done_or_free(ret, s, open_input(s, opts, diag));
+}
+
+enum clew_err clew_session_rewind(struct clew_session *s, struct clew_diag *diag)
+{
+	struct analyze *next;
+	enum clew_err err;
+
+	if (s->pass == SESSION_NEW)
+		return CLEW_OK;
+	if (is_stream(s))
+		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "a stream can be read once");
+	err = analyze_open(&next, &s->input, &s->opts, diag);
+	if (err != CLEW_OK)
+		return err;
+	analyze_free(s->analysis);
+	s->analysis = next;
+	session_threads_done(&s->threads);
+	session_samples_done(&s->samples);
+	s->pass = SESSION_NEW;
+	s->end = CLEW_OK;
+	return CLEW_OK;
 }
 
 void clew_session_free(struct clew_session *s)
 {
 	if (!s)
 		return;
+	session_samples_done(&s->samples);
+	session_threads_done(&s->threads);
+	tracepoints_free(s->tracepoints);
 	analyze_free(s->analysis);
-	vec_done(&s->frames);
+	dso_store_free(s->dsos);
+	vec_done(&s->events.all);
+	intern_done(&s->events.texts);
+	arena_done(&s->events.memory);
 	os_map_done(&s->map);
 	mem_free(s);
+}
+
+/* --- samples handed out --- */
+
+static enum clew_err hand_out(struct clew_session *s, const struct ana_event *e)
+{
+	struct clew_sample sample;
+	enum clew_err err = session_threads_note(&s->threads, e) ? CLEW_OK : CLEW_NO_MEMORY;
+
+	if (err == CLEW_OK)
+		err = session_sample_of(s, e, false, &sample);
+	return err == CLEW_OK ? s->take(s->ctx, &sample) : err;
+}
+
+static enum clew_err push_batch(void *ctx, const struct ana_batch *b)
+{
+	struct clew_session *s = ctx;
+	enum clew_err err = session_samples_begin(&s->samples, b->epoch) ? CLEW_OK : CLEW_NO_MEMORY;
+
+	for (size_t i = 0; i < b->nr && err == CLEW_OK; i++)
+		err = hand_out(s, &b->events[i]);
+	session_samples_drop(&s->samples);
+	return err;
+}
+
+/** The result of a pass that went to the end, or to @p err. */
+static enum clew_err outcome(const struct clew_session *s, enum clew_err err,
+			     struct clew_diag *diag)
+{
+	const struct clew_diag *end = &analyze_summary(s->analysis)->end;
+
+	if (err != CLEW_OK || end->code == CLEW_OK)
+		return err;
+	if (diag)
+		*diag = *end;
+	return end->code;
+}
+
+enum clew_err clew_session_each(struct clew_session *s,
+				enum clew_err (*take)(void *ctx, const struct clew_sample *sample),
+				void *ctx, struct clew_diag *diag)
+{
+	struct clew_diag own;
+	enum clew_err err = clew_session_rewind(s, diag);
+
+	if (err != CLEW_OK)
+		return err;
+	s->take = take;
+	s->ctx = ctx;
+	s->pass = SESSION_OVER;
+	err = analyze_run(s->analysis, &(struct ana_consumer){push_batch, s}, diag ? diag : &own);
+	return outcome(s, err, diag);
+}
+
+/* --- samples asked for --- */
+
+static enum clew_err keep_batch(void *ctx, const struct ana_batch *b)
+{
+	struct clew_session *s = ctx;
+	enum clew_err err = session_samples_begin(&s->samples, b->epoch) ? CLEW_OK : CLEW_NO_MEMORY;
+	struct clew_sample sample;
+
+	for (size_t i = 0; i < b->nr && err == CLEW_OK; i++) {
+		if (!session_threads_note(&s->threads, &b->events[i]))
+			return CLEW_NO_MEMORY;
+		err = session_sample_of(s, &b->events[i], true, &sample);
+		if (err == CLEW_OK && !vec_push(&s->samples.waiting, sample))
+			err = CLEW_NO_MEMORY;
+	}
+	return err;
+}
+
+static enum clew_err begin_pulling(struct clew_session *s, struct clew_diag *diag)
+{
+	s->pass = SESSION_PULLING;
+	return analyze_begin(s->analysis, &(struct ana_consumer){keep_batch, s}, diag);
+}
+
+/** Read on until samples wait, or there are no more. */
+static void read_on(struct clew_session *s)
+{
+	enum clew_err err = CLEW_OK;
+
+	session_samples_drop(&s->samples);
+	while (err == CLEW_OK && !s->samples.waiting.nr)
+		err = analyze_step(s->analysis, &s->end_diag);
+	if (err == CLEW_OK)
+		return;
+	s->pass = SESSION_OVER;
+	s->end = err == CLEW_END ? outcome(s, CLEW_OK, &s->end_diag) : err;
+}
+
+enum clew_err clew_session_next(struct clew_session *s, const struct clew_sample **ret,
+				struct clew_diag *diag)
+{
+	struct session_samples *m = &s->samples;
+	enum clew_err err = s->pass == SESSION_NEW ? begin_pulling(s, diag) : CLEW_OK;
+
+	if (err != CLEW_OK)
+		return err;
+	if (m->next == m->waiting.nr && s->pass == SESSION_PULLING)
+		read_on(s);
+	if (m->next < m->waiting.nr) {
+		*ret = &m->waiting.data[m->next++];
+		return CLEW_OK;
+	}
+	err = s->end;
+	if (err != CLEW_OK && diag)
+		*diag = s->end_diag;
+	s->end = CLEW_OK;
+	return err == CLEW_OK ? CLEW_END : err;
+}
+
+enum clew_err clew_session_read_events(struct clew_session *s, struct clew_diag *diag)
+{
+	struct perf_file *f = analyze_file(s->analysis);
+	enum clew_err err = CLEW_OK;
+	struct perf_record r;
+
+	if (!perf_file_is_pipe(f) || s->pass != SESSION_NEW)
+		return CLEW_OK;
+	s->pass = SESSION_OVER;
+	while (err == CLEW_OK)
+		err = perf_file_next(f, &r, diag);
+	return err == CLEW_END ? CLEW_OK : err;
 }

@@ -1,231 +1,54 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <clew/trace.h>
-
-#include "api/ana_frame.h"
-#include "base/budget.h"
+#include "analyze/recorded_on.h"
+#include "api/frame.h"
+#include "api/left_out.h"
+#include "api/opts.h"
+#include "api/trace_impl.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/vec.h"
-#include "os/file.h"
 #include "os/memory.h"
 #include "trace/perf/perf_etm.h"
 #include "trace/snapshot/cs_snapshot.h"
 
-enum { ITEMS = 4096 };
+/* --- opening --- */
 
-/** What is known of a unit at this point of its stream. */
-struct state {
-	struct clew_trace_context context;
-	bool has_context;
-	uint64_t ticks, bound;
-};
-
-struct clew_trace {
-	struct os_map map; /* data NULL: a snapshot */
-	struct perf_input input;
-	struct dso_store_opts symbols;
-	struct budget budget;
-	struct etm_trace *trace;
-	struct clew_trace_unit *units;
-	struct state *states;
-	unsigned int nr_threads;
-	/* During clew_trace_each(). */
-	enum clew_err (*take)(void *ctx, size_t unit, const struct clew_trace_item *items,
-			      size_t nr);
-	void *ctx;
-	struct clew_trace_item *items;
-	size_t nr;
-};
-
-_Static_assert((int)CLEW_ISA_T32 == (int)ISA_T32 && (int)CLEW_REALM == (int)CODE_REALM,
-	       "public and inner numbers are alike");
-
-/* enum flow_event_kind -> enum clew_trace_kind. */
-static const uint8_t kinds[NR_FLOW_EVENTS] = {
-	[FLOW_EV_NO_SYNC] = CLEW_TRACE_NO_SYNC,
-	[FLOW_EV_TRACE_ON] = CLEW_TRACE_ON,
-	[FLOW_EV_CONTEXT] = CLEW_TRACE_CONTEXT,
-	[FLOW_EV_RANGE] = CLEW_TRACE_RANGE,
-	[FLOW_EV_NO_PATH] = CLEW_TRACE_UNKNOWN_PATH,
-	[FLOW_EV_NACC] = CLEW_TRACE_NO_CODE,
-	[FLOW_EV_NO_TARGET] = CLEW_TRACE_UNKNOWN_START,
-	[FLOW_EV_DROPPED] = CLEW_TRACE_ATOMS_DROPPED,
-	[FLOW_EV_EXCEPTION] = CLEW_TRACE_EXCEPTION,
-	[FLOW_EV_EXCEPTION_RET] = CLEW_TRACE_EXCEPTION_RETURN,
-	[FLOW_EV_FUNCTION_RET] = CLEW_TRACE_EXCEPTION_RETURN, /* M profile */
-	[FLOW_EV_PE_RESET] = CLEW_TRACE_RESET,
-	[FLOW_EV_TIMESTAMP] = CLEW_TRACE_TIMESTAMP,
-	[FLOW_EV_CYCLES] = CLEW_TRACE_CYCLES,
-	[FLOW_EV_EVENT] = CLEW_TRACE_EVENT,
-	[FLOW_EV_TS_MARKER] = CLEW_TRACE_TS_MARKER,
-	[FLOW_EV_INSTRUMENTATION] = CLEW_TRACE_INSTRUMENTATION,
-	[FLOW_EV_TRANSACTION] = CLEW_TRACE_TRANSACTION,
-	[FLOW_EV_UNSUPPORTED] = CLEW_TRACE_UNSUPPORTED,
-	[FLOW_EV_END] = CLEW_TRACE_END,
-};
-
-static const char *why_no_sync(const struct flow_event *e)
+static enum clew_err begin(struct clew_trace **ret, const struct clew_trace_opts *opts,
+			   struct clew_trace_opts *ret_opts, struct clew_diag *diag)
 {
-	return e->what ? e->what : flow_no_sync_text((enum flow_no_sync)e->reason);
-}
+	struct clew_trace *t;
+	enum clew_err err = opts_take(ret_opts, sizeof(*ret_opts), opts, diag);
 
-static void look_up_thread(struct clew_trace *t, size_t unit, const struct flow_context *c)
-{
-	struct state *s = &t->states[unit];
-	struct etm_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
-
-	t->trace->ops->thread(t->trace, unit, c, s->ticks, s->bound, &thread);
-	s->context.pid = thread.pid;
-	s->context.tid = thread.tid;
-	s->context.comm = thread.comm;
-}
-
-static struct flow_context context_of(const struct clew_trace_context *c)
-{
-	return (struct flow_context){.el = c->el,
-				     .security = c->security,
-				     .has_cid = c->has_cid,
-				     .has_vmid = c->has_vmid,
-				     .cid = c->cid,
-				     .vmid = c->vmid};
-}
-
-/** Items hold a pointer to the context: hand out what was told before it changes. */
-static enum clew_err flush(struct clew_trace *t, size_t unit)
-{
-	size_t nr = t->nr;
-
-	t->nr = 0;
-	return nr ? t->take(t->ctx, unit, t->items, nr) : CLEW_OK;
-}
-
-static enum clew_err note(struct clew_trace *t, size_t unit, const struct flow_event *e)
-{
-	struct state *s = &t->states[unit];
-	enum clew_err err;
-	struct flow_context c;
-
-	if (e->kind != FLOW_EV_CONTEXT && e->kind != FLOW_EV_TIMESTAMP && e->kind != FLOW_EV_BOUND)
-		return CLEW_OK;
-	err = flush(t, unit);
-	if (e->kind == FLOW_EV_TIMESTAMP && e->value)
-		s->ticks = e->value;
-	if (e->kind == FLOW_EV_BOUND)
-		s->bound = e->value;
-	if (e->kind == FLOW_EV_CONTEXT) {
-		s->has_context = true;
-		s->context = (struct clew_trace_context){.el = e->context.el,
-							 .security = e->context.security,
-							 .has_cid = e->context.has_cid,
-							 .has_vmid = e->context.has_vmid,
-							 .cid = e->context.cid,
-							 .vmid = e->context.vmid};
-	}
-	c = context_of(&s->context);
-	if (s->has_context)
-		look_up_thread(t, unit, &c);
-	return err;
-}
-
-static struct clew_trace_item of_event(struct clew_trace *t, size_t unit,
-				       const struct flow_event *e)
-{
-	const struct code_source *code = t->trace->units[unit].code;
-	struct clew_trace_item i = {.kind = kinds[e->kind],
-				    .isa = e->isa,
-				    .space = e->space,
-				    .number = e->number,
-				    .start = e->address,
-				    .end = e->end,
-				    .value = e->value,
-				    .offset = e->offset};
-
-	switch (e->kind) {
-	case FLOW_EV_TRACE_ON:
-		i.number = e->is_overflow;
-		break;
-	case FLOW_EV_NO_SYNC:
-		i.text = why_no_sync(e);
-		break;
-	case FLOW_EV_NACC:
-		i.text = code->why ? code->why(code->ctx, e->space, e->address) : NULL;
-		break;
-	case FLOW_EV_RANGE:
-	case FLOW_EV_NO_PATH:
-	case FLOW_EV_NO_TARGET:
-		i.number = e->count;
-		break;
-	case FLOW_EV_CYCLES:
-		i.value = e->count;
-		i.number = e->has_count;
-		break;
-	default:
-		break;
-	}
-	return i;
-}
-
-static enum clew_err put(struct clew_trace *t, size_t unit, struct clew_trace_item i)
-{
-	struct state *s = &t->states[unit];
-
-	i.context = s->has_context ? &s->context : NULL;
-	t->items[t->nr++] = i;
-	return t->nr == ITEMS ? flush(t, unit) : CLEW_OK;
-}
-
-static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
-{
-	struct clew_trace *t = ctx;
-	enum clew_err err = CLEW_OK;
-
-	for (size_t i = 0; i < b->nr && !err; i++) {
-		uint32_t item = b->items[i];
-		const struct flow_event *e = &b->events[item & ~FLOW_ITEM_EVENT];
-
-		if (!(item & FLOW_ITEM_EVENT)) {
-			const struct flow_block *k = &b->blocks[item >> 1];
-
-			err = put(t, unit,
-				  (struct clew_trace_item){.kind = CLEW_TRACE_RANGE,
-							   .isa = k->isa,
-							   .is_taken = item & 1,
-							   .is_whole = true,
-							   .space = k->space,
-							   .number = k->nr_insns,
-							   .start = k->start,
-							   .end = k->start + k->bytes});
-			continue;
-		}
-		err = note(t, unit, e);
-		if (!err && e->kind != FLOW_EV_BOUND)
-			err = put(t, unit, of_event(t, unit, e));
-	}
-	return err ? err : flush(t, unit);
-}
-
-static enum clew_err open_input(struct clew_trace *t, const char *path,
-				const struct clew_trace_opts *o, struct clew_diag *diag)
-{
-	enum clew_err err;
-
-	t->budget.limit = os_memory_share();
-	if (cs_is_snapshot(path))
-		return cs_snapshot_open_or_tell(&t->trace, path, &t->budget, NULL, NULL, diag);
-	err = os_map_file(path, &t->map, diag);
-	if (err == CLEW_OK && !t->map.data)
-		err = clew_fail(diag, CLEW_BAD_FILE, 0, "the file is empty");
-	if (err == CLEW_OK)
-		t->input = (struct perf_input){.data = t->map.data,
-					       .size = t->map.size,
-					       .budget = &t->budget,
-					       .is_mapped = true};
+	if (err != CLEW_OK)
+		return err;
+	t = mem_zalloc(sizeof(*t));
+	if (!t)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	t->budget.limit = ret_opts->max_memory ? ret_opts->max_memory : os_memory_share();
 	t->symbols = (struct dso_store_opts){.budget = &t->budget,
-					     .symfs = o->symfs,
-					     .vmlinux = o->vmlinux,
-					     .kallsyms = o->kallsyms,
-					     .buildid_dir = o->build_ids};
-	return err ? err : perf_etm_open(&t->trace, &t->input, &t->symbols, diag);
+					     .symfs = ret_opts->symfs,
+					     .vmlinux = ret_opts->vmlinux,
+					     .kallsyms = ret_opts->kallsyms,
+					     .buildid_dir = ret_opts->build_ids,
+					     .force = ret_opts->trusts_other_users};
+	*ret = t;
+	return CLEW_OK;
+}
+
+static struct clew_trace_unit unit_of(const struct etm_unit *u)
+{
+	const char *why = u->why.what ? u->why.what : clew_err_name(u->why.code);
+
+	return (struct clew_trace_unit){
+		.id = u->id,
+		.cpu = u->cpu,
+		.tid = u->tid,
+		.session = u->session,
+		.protocol = !u->is_decodable ? CLEW_PROTOCOL_UNKNOWN
+			  : u->config.is_ete ? CLEW_PROTOCOL_ETE
+					     : CLEW_PROTOCOL_ETM,
+		.name = u->name,
+		.why_not = u->is_decodable ? NULL : why,
+	};
 }
 
 static enum clew_err list_units(struct clew_trace *t, struct clew_diag *diag)
@@ -234,35 +57,17 @@ static enum clew_err list_units(struct clew_trace *t, struct clew_diag *diag)
 
 	t->units = mem_calloc(nr + 1, sizeof(*t->units));
 	t->states = mem_calloc(nr + 1, sizeof(*t->states));
-	t->items = mem_calloc(ITEMS, sizeof(*t->items));
-	if (!t->units || !t->states || !t->items)
+	if (!t->units || !t->states)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	for (size_t i = 0; i < nr; i++) {
-		const struct etm_unit *u = &t->trace->units[i];
-
-		t->units[i] =
-			(struct clew_trace_unit){.id = u->id,
-						 .cpu = u->cpu,
-						 .tid = u->tid,
-						 .name = u->name,
-						 .why_not = u->is_decodable ? NULL : u->why.what};
-	}
+	for (size_t i = 0; i < nr; i++)
+		t->units[i] = unit_of(&t->trace->units[i]);
 	return CLEW_OK;
 }
 
-enum clew_err clew_trace_open(struct clew_trace **ret, const char *path,
-			      const struct clew_trace_opts *opts, struct clew_diag *diag)
+/** What is opened with result @p err becomes the caller's. */
+static enum clew_err end(struct clew_trace **ret, struct clew_trace *t, enum clew_err err,
+			 struct clew_diag *diag)
 {
-	struct clew_trace_opts o = {0};
-	struct clew_trace *t = mem_zalloc(sizeof(*t));
-	enum clew_err err;
-
-	if (!t)
-		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	if (opts)
-		memcpy(&o, opts, opts->size < sizeof(o) ? opts->size : sizeof(o));
-	t->nr_threads = o.nr_threads;
-	err = open_input(t, path, &o, diag);
 	if (err == CLEW_OK)
 		err = list_units(t, diag);
 	if (err == CLEW_OK)
@@ -272,46 +77,205 @@ enum clew_err clew_trace_open(struct clew_trace **ret, const char *path,
 	return err;
 }
 
-const struct clew_trace_unit *clew_trace_units(const struct clew_trace *t, size_t *ret_nr)
+static void pass_on_notes(const struct clew_trace *t, const struct clew_trace_opts *o)
 {
-	*ret_nr = t->trace->nr_units;
-	return t->units;
+	const char *note;
+
+	for (size_t i = 0; o->note && (note = cs_snapshot_note(t->trace, i)); i++)
+		o->note(o->ctx, note);
 }
 
-enum clew_err clew_trace_each(struct clew_trace *t,
-			      enum clew_err (*take)(void *ctx, size_t unit,
-						    const struct clew_trace_item *items, size_t nr),
-			      void *ctx, struct clew_diag *diag)
+static enum clew_err open_snapshot(struct clew_trace *t, const char *path,
+				   const struct clew_trace_opts *o, struct clew_diag *diag)
 {
-	struct etm_decode_opts o = {.nr_threads = t->nr_threads, .batch = take_batch, .ctx = t};
-	struct clew_diag own;
+	enum clew_err err =
+		cs_snapshot_open_or_tell(&t->trace, path, &t->budget, o->note, o->ctx, diag);
 
-	t->take = take;
-	t->ctx = ctx;
-	t->nr = 0;
-	memset(t->states, 0, t->trace->nr_units * sizeof(*t->states));
-	return etm_trace_decode(t->trace, &o, diag ? diag : &own);
+	t->is_snapshot = true;
+	if (err == CLEW_OK)
+		pass_on_notes(t, o);
+	return err;
 }
 
-enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space, uint64_t address,
-				 struct clew_frame *ret)
+static long read_stream(void *ctx, void *buf, size_t size)
 {
-	const struct ana_loc *loc = t->trace->ops->locate(t->trace, space, address);
+	const struct clew_trace *t = ctx;
 
-	if (!loc)
-		return CLEW_NO_MEMORY;
-	*ret = ana_frame_of(loc);
-	return CLEW_OK;
+	return os_read(t->fd, buf, size);
+}
+
+static enum clew_err open_recording(struct clew_trace *t, enum clew_err err, struct clew_diag *diag)
+{
+	struct recorded_on r;
+
+	if (err == CLEW_OK && !t->map.data)
+		err = clew_fail(diag, CLEW_BAD_FILE, 0, "the file is empty");
+	if (err != CLEW_OK)
+		return err;
+	t->input = (struct perf_input){
+		.data = t->map.data, .size = t->map.size, .budget = &t->budget, .is_mapped = true};
+	r = recorded_on(&t->input);
+	recorded_on_set_symbols(&r, &t->symbols);
+	return perf_etm_open(&t->trace, &t->input, &t->symbols, diag);
+}
+
+static enum clew_err open_stream(struct clew_trace *t, struct clew_diag *diag)
+{
+	t->input = (struct perf_input){.read = read_stream, .ctx = t, .budget = &t->budget};
+	return perf_etm_open(&t->trace, &t->input, &t->symbols, diag);
+}
+
+enum clew_err clew_trace_open(struct clew_trace **ret, const char *path,
+			      const struct clew_trace_opts *opts, struct clew_diag *diag)
+{
+	struct clew_trace_opts o = {0};
+	struct clew_trace *t;
+	enum clew_err err = begin(&t, opts, &o, diag);
+
+	if (err != CLEW_OK)
+		return err;
+	if (cs_is_snapshot(path))
+		err = open_snapshot(t, path, &o, diag);
+	else
+		err = open_recording(t, os_map_file(path, &t->map, diag), diag);
+	return end(ret, t, err, diag);
+}
+
+enum clew_err clew_trace_open_fd(struct clew_trace **ret, int fd,
+				 const struct clew_trace_opts *opts, struct clew_diag *diag)
+{
+	struct clew_trace_opts o = {0};
+	struct clew_trace *t;
+	enum clew_err err = begin(&t, opts, &o, diag);
+
+	if (err != CLEW_OK)
+		return err;
+	t->fd = fd;
+	err = os_map_fd(fd, &t->map, diag);
+	err = err == CLEW_UNSUPPORTED ? open_stream(t, diag) : open_recording(t, err, diag);
+	return end(ret, t, err, diag);
+}
+
+enum clew_err clew_trace_open_raw(struct clew_trace **ret, const struct clew_trace_raw *raw,
+				  const struct clew_trace_opts *opts, struct clew_diag *diag)
+{
+	struct clew_trace_opts o = {0};
+	struct clew_trace_raw r = {0};
+	struct clew_trace *t;
+	enum clew_err err = opts_take(&r, sizeof(r), raw, diag);
+
+	if (err == CLEW_OK)
+		err = begin(&t, opts, &o, diag);
+	if (err != CLEW_OK)
+		return err;
+	t->is_snapshot = true;
+	err = cs_snapshot_open_raw(&t->trace,
+				   &(struct cs_raw){.file = r.file,
+						    .format = r.format,
+						    .type = r.protocol,
+						    .regs = r.registers,
+						    .memory = r.memory},
+				   &t->budget, o.note, o.ctx, diag);
+	if (err == CLEW_OK)
+		pass_on_notes(t, &o);
+	return end(ret, t, err, diag);
 }
 
 void clew_trace_free(struct clew_trace *t)
 {
 	if (!t)
 		return;
+	for (size_t i = 0; t->states && i < t->trace->nr_units; i++)
+		trace_state_done(&t->states[i]);
 	etm_trace_free(t->trace);
 	os_map_done(&t->map);
+	vec_done(&t->events);
+	vec_done(&t->partial);
 	mem_free(t->units);
 	mem_free(t->states);
-	mem_free(t->items);
 	mem_free(t);
+}
+
+/* --- what it holds --- */
+
+const struct clew_trace_unit *clew_trace_unit(const struct clew_trace *t, size_t i)
+{
+	return i < t->trace->nr_units ? &t->units[i] : NULL;
+}
+
+enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space, uint64_t address,
+				 const struct clew_frame **ret)
+{
+	const struct ana_loc *loc = t->trace->ops->locate(t->trace, space, address);
+
+	if (!loc)
+		return CLEW_NO_MEMORY;
+	t->frame = frame_of(loc);
+	*ret = &t->frame;
+	return CLEW_OK;
+}
+
+const struct clew_left_out *clew_trace_left_out(struct clew_trace *t)
+{
+	t->left_out = left_out_of(&t->budget);
+	return &t->left_out;
+}
+
+/* --- the run --- */
+
+static enum clew_err take_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
+{
+	const struct clew_trace *t = ctx;
+
+	return t->run.warning(t->ctx, what, number, offset);
+}
+
+static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
+{
+	const struct clew_trace *t = ctx;
+
+	(void)flow;
+	return t->run.unit_end(t->ctx, unit);
+}
+
+static struct etm_decode_opts decode_opts(struct clew_trace *t)
+{
+	return (struct etm_decode_opts){
+		.nr_threads = t->run.nr_threads,
+		.splits_source_ranges = t->run.splits_source_ranges,
+		.skips = t->run.skips,
+		.batch = trace_take_batch,
+		.trouble = t->run.warning ? take_warning : NULL,
+		.unit_end = t->run.unit_end ? take_end : NULL,
+		.ctx = t,
+	};
+}
+
+enum clew_err clew_trace_run(struct clew_trace *t,
+			     enum clew_err (*take)(void *ctx, const struct clew_trace_batch *b),
+			     void *ctx, const struct clew_trace_run_opts *opts,
+			     struct clew_diag *diag)
+{
+	struct clew_trace_run_opts o = {0};
+	struct etm_decode_opts decode;
+	struct clew_diag own;
+	enum clew_err err = opts_take(&o, sizeof(o), opts, diag);
+
+	if (err != CLEW_OK)
+		return err;
+	t->run = o;
+	t->take = take;
+	t->ctx = ctx;
+	for (size_t i = 0; i < t->trace->nr_units; i++)
+		trace_state_done(&t->states[i]);
+	if (t->is_snapshot)
+		cs_snapshot_set_piece(t->trace, o.piece_bytes);
+	decode = decode_opts(t);
+	return etm_trace_decode(t->trace, &decode, diag ? diag : &own);
+}
+
+void clew_trace_progress(const struct clew_trace *t, uint64_t *ret_done, uint64_t *ret_total)
+{
+	*ret_done = t->trace->given_bytes;
+	*ret_total = t->trace->total_bytes;
 }

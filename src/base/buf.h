@@ -11,6 +11,8 @@
 
 #include <clew/err.h>
 
+#include "base/attributes.h"
+
 /*
  * A growing run of output bytes. Errors stick: after memory ran short every further add does
  * nothing, and is_failed says so; check it once at the end. Zeroed struct = empty.

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/err.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 const char *clew_err_name(enum clew_err code)
 {
 	switch (code) {
@@ -30,6 +34,24 @@ const char *clew_err_name(enum clew_err code)
 		return "stopped";
 	}
 	return "unknown error";
+}
+
+size_t clew_diag_text(char *ret, size_t size, const char *file, const struct clew_diag *diag)
+{
+	const char *what = diag->what ? diag->what : clew_err_name(diag->code);
+	const char *from = file ? file : "", *colon = file ? ": " : "";
+	char buf[128];
+	int n;
+
+	if (diag->code == CLEW_OS)
+		n = snprintf(ret, size, "%s%s%s: %s", from, colon, what,
+			     strerror_r(diag->os_errno, buf, sizeof(buf)));
+	else if (diag->offset)
+		n = snprintf(ret, size, "%s%s%s, at offset 0x%" PRIx64, from, colon, what,
+			     diag->offset);
+	else
+		n = snprintf(ret, size, "%s%s%s", from, colon, what);
+	return n < 0 ? 0 : (size_t)n;
 }
 
 enum clew_err clew_fail(struct clew_diag *d, enum clew_err code, uint64_t offset, const char *what)

@@ -4,6 +4,8 @@
 
 #include <clew/err.h>
 
+#include "base/attributes.h"
+
 /** Fill @p d (NULL is fine) and return @p code, so that a failure is one statement. */
 CLEW_COLD enum clew_err clew_fail(struct clew_diag *d, enum clew_err code, uint64_t offset,
 				  const char *what);

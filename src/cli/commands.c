@@ -8,18 +8,18 @@
 
 /* In the order a new user meets them. */
 static const struct cli_entry commands[] = {
-	{"record",  "record a command or running tasks",                       cmd_record},
-	{"report",  "show where a recording's time went",                      cmd_report},
-	{"script",  "print a recording event by event",                        cmd_script},
-	{"trace",   "show what a CoreSight trace says ran",                    cmd_trace },
-	{"dump",    "print the packets of a CoreSight trace",                  cmd_dump  },
-	{"evlist",  "list the events of a recording",                          cmd_evlist},
-	{"header",  "show where, when and how a recording was made",           cmd_header},
-	{"inject",  "turn hardware trace into a profile for a compiler",       cmd_inject},
-	{"sframe",  "print, verify or make SFrame unwind tables",              cmd_sframe},
-	{"list",    "name the events that can be recorded here",               cmd_list  },
-	{"doctor",  "tell what can be recorded here, and how to get the rest", cmd_doctor},
-	{"version", "print the version",                                       NULL      },
+	{"record",  "record a command or running tasks",                            cmd_record},
+	{"report",  "show where the time of a recording was spent",                 cmd_report},
+	{"script",  "print a recording, event by event",                            cmd_script},
+	{"trace",   "show what a CoreSight trace recorded as executed",             cmd_trace },
+	{"dump",    "print the packets of a CoreSight trace",                       cmd_dump  },
+	{"evlist",  "list the events of a recording",                               cmd_evlist},
+	{"header",  "show where, when and how a recording was made",                cmd_header},
+	{"inject",  "turn hardware trace into a profile for a compiler",            cmd_inject},
+	{"sframe",  "print, verify or make SFrame unwind tables",                   cmd_sframe},
+	{"list",    "list the events that can be recorded here",                    cmd_list  },
+	{"doctor",  "report what can be recorded here, and how to enable the rest", cmd_doctor},
+	{"version", "print the version",					    NULL      },
 };
 
 enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -28,41 +28,40 @@ enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 static const struct {
 	const char *name, *instead;
 } of_perf[] = {
-	{"annotate",      "'clew report -s sym,srcline' counts by line of source"                           },
+	{"annotate",      "'clew report -s sym,srcline' counts by source line"                               },
 	{"archive",
-	 "copy the binaries; 'clew report --symfs=DIR' takes them from there, by build id"                  },
-	{"bench",         "use 'perf bench'"								},
-	{"buildid-cache", "'perf buildid-cache' fills ~/.debug, where clew looks too"                       },
+	 "copy the binaries; 'clew report --symfs=DIR' takes them from there, by build id"                   },
+	{"bench",         "use 'perf bench'"								 },
+	{"buildid-cache", "'perf buildid-cache' fills ~/.debug, where clew looks too"                        },
 	{"buildid-list",
-	 "'clew script --show-mmap-events' prints mappings, with build ids where they have them"            },
+	 "'clew script --show-mmap-events' prints mappings, with build ids where they have them"             },
 	{"c2c",
-	 "'clew record -d -W' records addresses and costs, 'clew script -F +addr,+weight' prints them"      },
-	{"config",        "clew has no configuration file: its options say all"                             },
-	{"daemon",
-	 "'clew record --control' and '--switch-output' are for recordings that run for long"               },
-	{"data",          "'clew script --json' turns a recording into JSON"                                },
-	{"diff",          "compare what 'clew report --json' says of each recording"                        },
+	 "'clew record -d -W' records addresses and costs, 'clew script -F +addr,+weight' prints them"       },
+	{"config",        "clew has no configuration file, only options"                                     },
+	{"daemon",        "'clew record --control' and '--switch-output' are for long recordings"            },
+	{"data",          "'clew script --json' turns a recording into JSON"                                 },
+	{"diff",          "compare the 'clew report --json' of both recordings"                              },
 	{"ftrace",
-	 "'clew record -e SYSTEM:EVENT' records tracepoints; 'trace-cmd' drives the kernel's tracers"       },
-	{"iostat",        "clew samples and does not count: use 'perf iostat'"                              },
-	{"kallsyms",      "search /proc/kallsyms"							   },
+	 "'clew record -e SYSTEM:EVENT' records tracepoints; 'trace-cmd' drives the kernel's tracers"        },
+	{"iostat",        "clew samples and does not count: use 'perf iostat'"                               },
+	{"kallsyms",      "search /proc/kallsyms"							    },
 	{"kmem",
-	 "'clew record -g -e 'kmem:*' -a' records allocations, 'clew report' tells who makes them"          },
-	{"kvm",           "'clew record -e 'kvm:*' -a' records exits, 'clew script' prints them"            },
+	 "'clew record -g -e 'kmem:*' -a' records allocations, 'clew report' shows who makes them"           },
+	{"kvm",           "'clew record -e 'kvm:*' -a' records exits, 'clew script' prints them"             },
 	{"kwork",
-	 "'clew record -e 'irq:*,workqueue:*' -a' records the kernel's work, 'clew script' prints it"       },
-	{"lock",          "'clew record -g -e 'lock:*' -a' records waits, 'clew report' tells who waits"    },
+	 "'clew record -e 'irq:*,workqueue:*' -a' records the kernel's work, 'clew script' prints it"        },
+	{"lock",          "'clew record -g -e 'lock:*' -a' records waits, 'clew report' shows who waits"     },
 	{"mem",
-	 "'clew record -d -W' records addresses and costs, 'clew script -F +addr,+weight' prints them"      },
+	 "'clew record -d -W' records addresses and costs, 'clew script -F +addr,+weight' prints them"       },
 	{"probe",
-	 "name the place as an event: 'clew record -e uprobe:FILE:FUNCTION'; see 'man clew-events'"         },
-	{"sched",         "'clew record -e 'sched:*' -a' records the scheduler, 'clew script' prints it"    },
+	 "name the place as an event: 'clew record -e uprobe:FILE:FUNCTION'; see 'man clew-events'"          },
+	{"sched",         "'clew record -e 'sched:*' -a' records the scheduler, 'clew script' prints it"     },
 	{"stat",
-	 "clew samples and does not count: use 'perf stat'; 'clew record -c N' takes a sample each N events"},
-	{"test",          "'make check' in clew's sources runs its tests"                                   },
+	 "clew samples and does not count: use 'perf stat'; 'clew record -c N' takes a sample every N events"},
+	{"test",          "'make check' in clew's sources runs its tests"                                    },
 	{"timechart",
-	 "'clew record -e 'sched:*,power:*' -a' records what it draws, 'clew script --json' prints it"      },
-	{"top",           "'clew record -a -g -- sleep 10 && clew report' shows ten seconds of the machine" },
+	 "'clew record -e 'sched:*,power:*' -a' records these events, 'clew script --json' prints them"      },
+	{"top",           "'clew record -a -g -- sleep 10 && clew report' shows ten seconds of the machine"  },
 };
 
 const struct cli_entry *cli_command_at(size_t i)
@@ -94,7 +93,7 @@ int cli_command_refuse(const char *name)
 	struct near_name near;
 
 	if (instead) {
-		cli_error("'%s' is a command of perf's that clew does not have", name);
+		cli_error("'%s' is a perf command that clew does not have", name);
 		cli_hint("%s", instead);
 		return CLI_USAGE;
 	}

@@ -78,10 +78,9 @@ static void print_text(const struct doctor_report *report)
 		section = r->section;
 		print_row(r);
 	}
-	printf("\n%s\n",
-	       report->can_record
-		       ? "clew can record here: clew record -g -- PROGRAM && clew report"
-		       : "clew cannot record here; the rows above say what is in the way.");
+	printf("\n%s\n", report->can_record
+				 ? "clew can record here: clew record -g -- PROGRAM && clew report"
+				 : "clew cannot record here; the rows above give the reasons.");
 }
 
 static void put_row(struct json_put *j, const struct doctor_row *r)
@@ -125,8 +124,8 @@ int cmd_doctor(int argc, char **argv)
 	const struct cli_command cmd = {
 		.name = "doctor",
 		.usage = "[--json]",
-		.summary = "Tell what can be recorded on this machine by this user, why the rest "
-			   "cannot, and the command that changes it.",
+		.summary = "Report what this user can record on this machine, why the rest cannot "
+			   "be recorded, and the commands that change it.",
 		.options = options,
 	};
 	struct doctor_report report;
@@ -136,7 +135,7 @@ int cmd_doctor(int argc, char **argv)
 	if (word < 0)
 		return -1 - word;
 	if (word < argc) {
-		cli_error("doctor takes no arguments, and there is '%s'", argv[word]);
+		cli_error("doctor takes no arguments, but got '%s'", argv[word]);
 		return CLI_USAGE;
 	}
 	if (rec_doctor_run(&report)) {

@@ -29,7 +29,7 @@ static int choose_kinds(struct dump_command *c)
 	if (!bad)
 		return CLI_OK;
 	cli_error("--kind: there is no packet '%.*s'", (int)strcspn(bad, ","), bad);
-	cli_hint("names are those of the output, in part or whole: ATOM, I_ADDR_S_IS0; 'man "
+	cli_hint("names are as in the output, in full or in part: ATOM, I_ADDR_S_IS0; 'man "
 		 "clew-dump' lists them");
 	return CLI_USAGE;
 }
@@ -90,12 +90,12 @@ int cmd_dump(int argc, char **argv)
 		{0, "stat", NULL, "count the packets of each kind only", CLI_FLAG, &c.is_stat},
 		{0, "frames", NULL, "the frames of the trace formatter instead of packets", CLI_FLAG,
 		 &c.is_frames},
-		{0, "json", NULL, "JSON, one object a line", CLI_FLAG, &c.is_json},
+		{0, "json", NULL, "JSON, one object per line", CLI_FLAG, &c.is_json},
 		{0, "id", "IDS", "only these trace IDs, in hex (comma list)", CLI_STRING, &c.etm.ids},
 		{'C', "cpu", "CPUS", "only the trace units of these CPUs, such as 0-2,5",
 		 CLI_STRING, &c.etm.in.opts.filter.cpus},
-		{0, "kind", "NAMES", "only these packets (comma list), by the beginning of their names, "
-		 "such as ATOM,ADDR_S", CLI_STRING, &c.kinds},
+		{0, "kind", "NAMES", "only these packets (comma list), by name or the start of "
+				     "it, such as ATOM,ADDR_S", CLI_STRING, &c.kinds},
 		CLI_MAX_MEMORY_OPTION(&c.etm.in),
 		CLI_ETM_RAW_OPTIONS(c.etm.raw),
 		{0},
@@ -105,8 +105,8 @@ int cmd_dump(int argc, char **argv)
 		.name = "dump",
 		.usage =
 			"[-i FILE|DIR] [--stat | --frames] [--json] [--id=IDS] [--cpu=CPUS] [--kind=NAMES]",
-		.summary = "Print the packets of a CoreSight trace (ETMv4, ETE), with where they "
-			   "lie.",
+		.summary = "Print the packets of a CoreSight trace (ETMv4, ETE), with their "
+			   "offsets.",
 		.options = options,
 		.examples = "  clew dump -i snapshot/ --id=10 --kind=EXCEPT,ADDR\n",
 	};

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -83,20 +84,50 @@ static bool in_list(const char *list, int base, uint64_t v, bool *ret_ok)
 	return found;
 }
 
+bool cli_etm_unit_at(const struct cli_etm *e, size_t i, struct cli_etm_unit *ret)
+{
+	if (e->trace) {
+		const struct etm_unit *u = &e->trace->units[i];
+		const char *why;
+
+		if (i >= e->trace->nr_units)
+			return false;
+		why = u->why.what ? u->why.what : clew_err_name(u->why.code);
+		*ret = (struct cli_etm_unit){u->id, u->cpu, u->name, u->is_decodable ? NULL : why};
+	} else {
+		const struct clew_trace_unit *u = clew_trace_unit(e->opened, i);
+
+		if (!u)
+			return false;
+		*ret = (struct cli_etm_unit){u->id, u->cpu, u->name, u->why_not};
+	}
+	return true;
+}
+
+static size_t nr_units(const struct cli_etm *e)
+{
+	struct cli_etm_unit u;
+	size_t nr = 0;
+
+	while (cli_etm_unit_at(e, nr, &u))
+		nr++;
+	return nr;
+}
+
 static int choose_units(struct cli_etm *e)
 {
-	const struct etm_trace *t = e->trace;
 	const char *cpus = e->in.opts.filter.cpus;
 	bool ids_ok = true, cpus_ok = true;
-	size_t nr_left = 0;
+	size_t nr = nr_units(e), nr_left = 0;
+	struct cli_etm_unit u;
 
-	e->skips = mem_calloc(t->nr_units ? t->nr_units : 1, sizeof(*e->skips));
+	e->skips = mem_calloc(nr ? nr : 1, sizeof(*e->skips));
 	if (!e->skips)
 		return cli_fail(e->in.path, &(struct clew_diag){.code = CLEW_NO_MEMORY});
-	for (size_t i = 0; i < t->nr_units; i++) {
-		if (e->ids && !in_list(e->ids, 16, t->units[i].id, &ids_ok))
+	for (size_t i = 0; cli_etm_unit_at(e, i, &u); i++) {
+		if (e->ids && !in_list(e->ids, 16, u.id, &ids_ok))
 			e->skips[i] = true;
-		if (cpus && !in_list(cpus, 10, t->units[i].cpu, &cpus_ok))
+		if (cpus && !in_list(cpus, 10, u.cpu, &cpus_ok))
 			e->skips[i] = true;
 		nr_left += !e->skips[i];
 	}
@@ -114,14 +145,30 @@ static int choose_units(struct cli_etm *e)
 	return CLI_OK;
 }
 
+static void report_unit(const char *path, const struct cli_etm_unit *u)
+{
+	if (u->why_not)
+		cli_note("%s: %s (ID %x) is not decoded: %s", path, u->name, u->id, u->why_not);
+}
+
 void cli_etm_tell_units(const char *path, const struct etm_trace *t, const bool *skips)
 {
-	for (size_t i = 0; i < t->nr_units; i++) {
-		const struct etm_unit *u = &t->units[i];
+	const struct cli_etm e = {.trace = (struct etm_trace *)(uintptr_t)t};
+	struct cli_etm_unit u;
 
-		if (!u->is_decodable && !(skips && skips[i]))
-			cli_note("%s: %s (ID %x) is not decoded: %s", path, u->name, u->id,
-				 u->why.what ? u->why.what : clew_err_name(u->why.code));
+	for (size_t i = 0; cli_etm_unit_at(&e, i, &u); i++) {
+		if (!(skips && skips[i]))
+			report_unit(path, &u);
+	}
+}
+
+static void report_units(const struct cli_etm *e)
+{
+	struct cli_etm_unit u;
+
+	for (size_t i = 0; cli_etm_unit_at(e, i, &u); i++) {
+		if (!e->skips[i])
+			report_unit(e->in.path, &u);
 	}
 }
 
@@ -161,6 +208,95 @@ void cli_etm_tell_troubles(const struct cli_etm_troubles *t, const char *path)
 	}
 }
 
+/* --- by the public API --- */
+
+static void take_note(void *ctx, const char *note)
+{
+	cli_note("%s: %s", ((const struct cli_etm *)ctx)->in.path, note);
+}
+
+static struct clew_trace_opts public_opts(struct cli_etm *e)
+{
+	const struct dso_store_opts *symbols = &e->in.opts.symbols;
+
+	return (struct clew_trace_opts){.size = sizeof(struct clew_trace_opts),
+					.symfs = symbols->symfs,
+					.vmlinux = symbols->vmlinux,
+					.kallsyms = symbols->kallsyms,
+					.build_ids = symbols->buildid_dir,
+					.max_memory = e->in.budget.limit,
+					.note = take_note,
+					.ctx = e,
+					.trusts_other_users = e->in.is_forced};
+}
+
+static int open_raw_publicly(struct cli_etm *e)
+{
+	const struct clew_trace_opts opts = public_opts(e);
+	const struct clew_trace_raw raw = {.size = sizeof(raw),
+					   .file = e->raw.file,
+					   .format = e->raw.format,
+					   .protocol = e->raw.type,
+					   .registers = e->raw.regs,
+					   .memory = e->raw.memory};
+	struct clew_diag diag = {0};
+
+	cli_progress_begin("opening", 0);
+	if (clew_trace_open_raw(&e->opened, &raw, &opts, &diag) == CLEW_OK)
+		return CLI_OK;
+	return cli_etm_fail_raw(&e->raw, &diag);
+}
+
+static bool is_regular(const char *path)
+{
+	int fd = os_open_regular(path);
+
+	if (fd < 0)
+		return false;
+	os_close(fd);
+	return true;
+}
+
+static int fail_open(const struct cli_etm *e, const struct clew_diag *diag)
+{
+	if (e->in.is_snapshot)
+		cli_fail(e->in.path, diag);
+	else
+		cli_input_fail_open(&e->in, diag);
+	if (diag->code == CLEW_UNSUPPORTED && e->in.is_snapshot)
+		cli_hint("only ETMv4 and ETE are decoded");
+	else if (diag->code == CLEW_UNSUPPORTED && is_regular(e->in.path))
+		cli_hint("CoreSight is recorded with 'perf record -e cs_etm// ...'");
+	return CLI_FAILED;
+}
+
+static int open_publicly(struct cli_etm *e)
+{
+	struct clew_diag diag = {0};
+	struct clew_trace_opts opts;
+	enum clew_err err;
+
+	cli_progress_begin("opening", 0);
+	cli_input_find(&e->in);
+	if (cli_input_set_build_ids(&e->in) != CLI_OK)
+		return CLI_FAILED;
+	opts = public_opts(e);
+	if (e->in.is_stdin)
+		err = clew_trace_open_fd(&e->opened, STDIN_FILENO, &opts, &diag);
+	else
+		err = clew_trace_open(&e->opened, e->in.path, &opts, &diag);
+	return err == CLEW_OK ? CLI_OK : fail_open(e, &diag);
+}
+
+int cli_etm_begin_public(struct cli_etm *e)
+{
+	int status = cli_etm_check_raw(&e->in, &e->raw);
+
+	if (status == CLI_OK)
+		status = e->raw.file ? open_raw_publicly(e) : open_publicly(e);
+	return status == CLI_OK ? choose_units(e) : status;
+}
+
 /* --- a command's run --- */
 
 int cli_etm_begin(struct cli_etm *e)
@@ -174,8 +310,10 @@ int cli_etm_begin(struct cli_etm *e)
 
 static bool is_any_decodable(const struct cli_etm *e)
 {
-	for (size_t i = 0; i < e->trace->nr_units; i++) {
-		if (!e->skips[i] && e->trace->units[i].is_decodable)
+	struct cli_etm_unit u;
+
+	for (size_t i = 0; cli_etm_unit_at(e, i, &u); i++) {
+		if (!e->skips[i] && !u.why_not)
 			return true;
 	}
 	return false;
@@ -189,7 +327,7 @@ int cli_etm_finish(struct cli_etm *e, enum clew_err err, struct clew_diag *diag,
 	if (sink_diag->code != CLEW_OK)
 		return cli_fail("standard output", sink_diag);
 	if (tells_units)
-		cli_etm_tell_units(e->in.path, e->trace, e->skips);
+		report_units(e);
 	cli_etm_tell_troubles(&e->troubles, e->in.path);
 	if (!diag->code)
 		diag->code = err;
@@ -203,6 +341,9 @@ int cli_etm_finish(struct cli_etm *e, enum clew_err err, struct clew_diag *diag,
 
 void cli_etm_done(struct cli_etm *e)
 {
+	if (e->opened)
+		cli_input_warn_left_out(&e->in, clew_trace_left_out(e->opened));
+	clew_trace_free(e->opened);
 	etm_trace_free(e->trace);
 	cli_input_done(&e->in);
 	mem_free(e->skips);

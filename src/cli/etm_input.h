@@ -2,6 +2,8 @@
 #ifndef CLI_ETM_INPUT_H
 #define CLI_ETM_INPUT_H
 
+#include <clew/trace.h>
+
 #include "base/vec.h"
 #include "cli/etm_raw.h"
 #include "cli/input.h"
@@ -36,15 +38,27 @@ void cli_etm_tell_troubles(const struct cli_etm_troubles *t, const char *path);
 struct cli_etm {
 	struct cli_input in;
 	struct cs_raw raw;
-	const char *ids; /* --id; NULL: any */
-	struct etm_trace *trace;
-	bool *skips; /* of each unit: --id and --cpu leave it out */
+	const char *ids;           /* --id; NULL: any */
+	struct etm_trace *trace;   /* by cli_etm_begin() */
+	struct clew_trace *opened; /* by cli_etm_begin_public() */
+	bool *skips;               /* of each unit: --id and --cpu leave it out */
 	struct cli_etm_troubles troubles;
 };
 
 /** Open what -i or --raw names, and choose its units. Says itself what is wrong. Whatever comes of
  * it, cli_etm_done() ends it. @return CLI_OK, CLI_FAILED or CLI_USAGE. */
 int cli_etm_begin(struct cli_etm *e);
+
+/** The same by the public API. */
+int cli_etm_begin_public(struct cli_etm *e);
+
+/** A unit of either. */
+struct cli_etm_unit {
+	uint32_t id, cpu;
+	const char *name, *why_not; /* why_not NULL: it can be decoded */
+};
+/** @return false: there is no such unit. */
+bool cli_etm_unit_at(const struct cli_etm *e, size_t i, struct cli_etm_unit *ret);
 
 /**
  * After the output, which ended with @p err: say what went wrong and what was not decoded; the

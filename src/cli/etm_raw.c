@@ -24,15 +24,12 @@ static bool is_protocol(const char *name)
 	return !strcmp(name, "ETMv4") || !strcmp(name, "ETM4") || !strcmp(name, "ETE");
 }
 
-int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret)
+int cli_etm_check_raw(struct cli_input *in, struct cs_raw *raw)
 {
-	struct clew_diag diag = {0};
-	const char *note;
-
-	*ret = NULL;
 	if (!raw->file)
 		return raw->type || raw->regs || raw->format || raw->memory
-			     ? misuse("--protocol, --regs, --format and --memory tell of --raw")
+			     ? misuse("--protocol, --regs, --format and --memory describe the "
+				      "trace of --raw")
 			     : CLI_OK;
 	if (in->path)
 		return misuse("--raw and -i exclude each other");
@@ -43,12 +40,26 @@ int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace 
 	raw->type = raw->type ? raw->type : "ETMv4";
 	in->path = raw->file;
 	in->is_snapshot = true;
+	return CLI_OK;
+}
+
+int cli_etm_fail_raw(const struct cs_raw *raw, const struct clew_diag *diag)
+{
+	return diag->code == CLEW_INVALID ? misuse(diag->what) : cli_fail(raw->file, diag);
+}
+
+int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret)
+{
+	struct clew_diag diag = {0};
+	int status = cli_etm_check_raw(in, raw);
+	const char *note;
+
+	*ret = NULL;
+	if (status != CLI_OK || !raw->file)
+		return status;
 	cli_progress_begin("opening", 0);
-	if (cs_snapshot_open_raw(ret, raw, cli_input_budget(in), tell_note, raw, &diag)) {
-		if (diag.code == CLEW_INVALID)
-			return misuse(diag.what);
-		return cli_fail(raw->file, &diag);
-	}
+	if (cs_snapshot_open_raw(ret, raw, cli_input_budget(in), tell_note, raw, &diag))
+		return cli_etm_fail_raw(raw, &diag);
 	(*ret)->progress = cli_progress();
 	for (size_t i = 0; (note = cs_snapshot_note(*ret, i)); i++)
 		tell_note(raw, note);

@@ -10,7 +10,7 @@
 /* clang-format off */
 #define CLI_ETM_RAW_OPTIONS(r) \
 	{0, "Raw trace", NULL, NULL, CLI_SECTION}, \
-	{0, "raw", "FILE", "trace of one unit in a file of its own, instead of -i", \
+	{0, "raw", "FILE", "trace of one unit in a separate file, instead of -i", \
 	 CLI_STRING, &(r).file}, \
 	{0, "protocol", "NAME", "ETMv4 (the default) or ETE", CLI_STRING, &(r).type}, \
 	{0, "regs", "LIST", "its registers: TRCCONFIGR=0xc1,TRCTRACEIDR=0x10,TRCIDR0=...,TRCIDR2=...", \
@@ -24,5 +24,10 @@
  * @return CLI_OK, CLI_USAGE, CLI_FAILED.
  */
 int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret);
+
+/** The parts of it: are the options right, and what do they mean? @return CLI_OK, CLI_USAGE; */
+int cli_etm_check_raw(struct cli_input *in, struct cs_raw *raw);
+/** why it could not be opened. @return CLI_USAGE, CLI_FAILED. */
+int cli_etm_fail_raw(const struct cs_raw *raw, const struct clew_diag *diag);
 
 #endif

@@ -1,88 +1,84 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
+#include <unistd.h>
+
+#include <clew/session.h>
 
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "format/header/evlist_text.h"
-#include "format/script/tracepoint.h"
 
 struct evlist_command {
 	struct cli_input in;
-	bool is_verbose, has_freq, has_groups, has_trace_fields, is_json;
+	struct evlist_text_opts text;
+	bool is_json;
 };
 
-/* A pipe's events come with its first records, and their names with the features behind them. */
-static enum clew_err read_header_records(struct perf_file *f, struct clew_diag *diag)
+static void print(const struct evlist_command *c, struct clew_session *s)
 {
-	enum clew_err err = CLEW_OK;
-	struct perf_record r;
-
-	while (perf_file_is_pipe(f) && err == CLEW_OK)
-		err = perf_file_next(f, &r, diag);
-	return err == CLEW_END ? CLEW_OK : err;
-}
-
-static bool add_trace_fields(void *tracepoints, uint64_t id, struct buf *out)
-{
-	return tracepoints && tracepoint_add_field_names(tracepoints, id, out);
-}
-
-static void print(const struct evlist_command *c, struct perf_file *f)
-{
-	const struct perf_evlist *l = perf_file_evlist(f);
-	struct evlist_text_opts opts = {
-		.is_verbose = c->is_verbose,
-		.has_freq = c->has_freq,
-		.has_groups = c->has_groups,
-	};
-	struct tracepoints *t = NULL;
 	struct buf out = {0};
 
-	if (c->has_trace_fields) {
-		t = tracepoints_new(perf_file_features(f)->section[PERF_FEAT_TRACING_DATA]);
-		opts.trace_fields = add_trace_fields;
-		opts.ctx = t;
-	}
 	if (c->is_json) {
-		evlist_json(&out, l);
+		evlist_json(&out, s);
 		buf_char(&out, '\n');
 	} else {
-		evlist_text(&out, l, &opts);
-		if (evlist_has_tracepoints(l) && !c->has_trace_fields)
+		evlist_text(&out, s, &c->text);
+		if (evlist_has_tracepoints(s) && !c->text.has_trace_fields)
 			buf_str(&out, "# Tip: use 'clew evlist --trace-fields' to show fields for "
 				      "tracepoint events\n");
 	}
-	tracepoints_free(t);
 	fputs(buf_cstr(&out), stdout);
 	buf_done(&out);
 }
 
-static int run(struct evlist_command *c)
+static int open_session(struct evlist_command *c, struct clew_session **ret)
 {
+	const struct clew_session_opts opts = {
+		.size = sizeof(opts),
+		.max_memory = c->in.budget.limit,
+	};
 	struct clew_diag diag = {0};
-	struct perf_file *f = NULL;
-	int status = cli_input_open(&c->in);
 	enum clew_err err;
 
-	if (status != CLI_OK)
-		return status;
-	if (perf_file_open(&f, &c->in.input, &diag) != CLEW_OK) {
-		cli_input_fail(&c->in, &diag);
-		cli_input_done(&c->in);
-		return CLI_FAILED;
-	}
-	err = read_header_records(f, &diag);
+	cli_progress_begin("opening", 0);
+	cli_input_find(&c->in);
+	if (c->in.is_snapshot)
+		return cli_input_refuse_snapshot(&c->in);
+	if (c->in.is_stdin)
+		err = clew_session_open_fd(ret, STDIN_FILENO, &opts, &diag);
+	else
+		err = clew_session_open(ret, c->in.path, &opts, &diag);
+	return err == CLEW_OK ? CLI_OK : cli_input_fail_open(&c->in, &diag);
+}
+
+static int print_all(struct evlist_command *c, struct clew_session *s)
+{
+	struct clew_diag diag = {0};
+	enum clew_err err = clew_session_read_events(s, &diag);
+	int status = CLI_OK;
+
 	if (err == CLEW_TRUNCATED)
-		cli_warn("%s: %s, at offset 0x%llx; all before it was read", c->in.path, diag.what,
-			 (unsigned long long)diag.offset);
+		cli_warn("%s: %s, at offset 0x%llx; everything before it was read", c->in.path,
+			 diag.what, (unsigned long long)diag.offset);
 	else if (err != CLEW_OK)
 		status = cli_input_fail(&c->in, &diag);
 	cli_progress_end(); /* what follows goes to standard output */
-	print(c, f);
-	perf_file_free(f);
-	cli_input_done(&c->in);
+	print(c, s);
+	cli_input_warn_left_out(&c->in, clew_session_summary(s)->left_out);
+	return status;
+}
+
+static int run(struct evlist_command *c)
+{
+	struct clew_session *s = NULL;
+	int status = open_session(c, &s);
+
+	if (status == CLI_OK)
+		status = print_all(c, s);
+	cli_progress_end();
+	clew_session_free(s);
 	return status;
 }
 
@@ -95,11 +91,11 @@ int cmd_evlist(int argc, char **argv)
 		 CLI_STRING, &c.in.path},
 		{'f', "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
 		CLI_MAX_MEMORY_OPTION(&c.in),
-		{'v', "verbose", NULL, "every field of the events' attributes", CLI_FLAG, &c.is_verbose},
-		{'F', "freq", NULL, "sample frequency or period", CLI_FLAG, &c.has_freq},
-		{'g', "group", NULL, "groups as {a,b}; names only", CLI_FLAG, &c.has_groups},
+		{'v', "verbose", NULL, "every field of the events' attributes", CLI_FLAG, &c.text.is_verbose},
+		{'F', "freq", NULL, "sample frequency or period", CLI_FLAG, &c.text.has_freq},
+		{'g', "group", NULL, "groups as {a,b}; names only", CLI_FLAG, &c.text.has_groups},
 		{0, "trace-fields", NULL, "names of the fields of tracepoint events",
-		 CLI_FLAG, &c.has_trace_fields},
+		 CLI_FLAG, &c.text.has_trace_fields},
 		{0, "json", NULL, "one JSON object", CLI_FLAG, &c.is_json},
 		{0},
 	};
@@ -119,8 +115,9 @@ int cmd_evlist(int argc, char **argv)
 		cli_hint("name the recording with -i %s", argv[first]);
 		return CLI_USAGE;
 	}
-	if (c.has_groups && (c.is_verbose || c.has_freq || c.has_trace_fields)) {
-		cli_error("-g prints names only and goes with no other option");
+	if (c.text.has_groups &&
+	    (c.text.is_verbose || c.text.has_freq || c.text.has_trace_fields)) {
+		cli_error("-g prints names only and excludes all other options");
 		return CLI_USAGE;
 	}
 	return run(&c);

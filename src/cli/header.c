@@ -44,8 +44,8 @@ static int tell_end(const struct header_command *c, const struct header_facts *h
 		return CLI_OK;
 	if (h->end != CLEW_TRUNCATED)
 		return cli_input_fail(&c->in, &h->diag);
-	cli_warn("%s: %s, at offset 0x%llx; all before it was read", c->in.path, h->diag.what,
-		 (unsigned long long)h->diag.offset);
+	cli_warn("%s: %s, at offset 0x%llx; everything before it was read", c->in.path,
+		 h->diag.what, (unsigned long long)h->diag.offset);
 	return CLI_OK;
 }
 
@@ -84,7 +84,8 @@ int cmd_header(int argc, char **argv)
 		{'f', "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
 		CLI_MAX_MEMORY_OPTION(&c.in),
 		{'I', "full", NULL, "CPU topology, caches and memory in full", CLI_FLAG, &c.is_full},
-		{0, "header-only", NULL, "do not read the records, only what perf shows too",
+		{0, "header-only", NULL, "do not read the records; print only what perf prints, "
+					 "too",
 		 CLI_FLAG, &c.is_header_only},
 		{0, "json", NULL, "one JSON object", CLI_FLAG, &c.is_json},
 		{0},
@@ -93,8 +94,8 @@ int cmd_header(int argc, char **argv)
 	const struct cli_command command = {
 		.name = "header",
 		.usage = "[-i FILE] [-I] [--header-only] [--json]",
-		.summary =
-			"Show where, when and how a recording was made, and whether it is whole.",
+		.summary = "Show where, when and how a recording was made, and whether it is "
+			   "complete.",
 		.options = options,
 	};
 	int first = cli_parse(&command, argc, argv);

@@ -105,20 +105,20 @@ static const struct counted_binary *choose(const struct inject *c)
 
 static int refuse_no_code(const struct inject *c)
 {
-	cli_error("%s: nothing is known to have run", c->in.path);
+	cli_error("%s: no executed code is known", c->in.path);
 	if (!c->trace)
 		cli_hint("%llu of %llu samples have a branch stack",
 			 (unsigned long long)c->stacks.nr_stacks,
 			 (unsigned long long)c->stacks.nr_samples);
 	else if (c->totals.sum.nr_nacc)
-		cli_hint("the code at %llu places was not found: --symfs=DIR says where the "
-			 "recording's files are, -k FILE where its kernel is",
+		cli_hint("the code at %llu places was not found: --symfs=DIR names the directory "
+			 "of the recording's files, -k FILE its kernel",
 			 (unsigned long long)c->totals.sum.nr_nacc);
 	else if (!c->totals.sum.nr_bytes)
 		cli_hint("it holds no bytes of trace; 'clew trace -i %s' lists what it holds",
 			 c->in.path);
 	else
-		cli_hint("'clew trace -i %s --ranges' shows what the trace says", c->in.path);
+		cli_hint("'clew trace -i %s --ranges' shows what was decoded", c->in.path);
 	return CLI_FAILED;
 }
 
@@ -131,7 +131,7 @@ static int refuse_binary(const struct inject *c)
 		if (has_counts(b) && nr++ < MAX_TOLD)
 			buf_printf(&list, "%s%s", nr > 1 ? ", " : "", b->path);
 	}
-	cli_error("%s: nothing ran in a binary '%s'", c->in.path, c->binary);
+	cli_error("%s: no code of a binary '%s' was executed", c->in.path, c->binary);
 	cli_hint("most ran in %s%s", buf_cstr(&list), nr > MAX_TOLD ? ", ..." : "");
 	return CLI_FAILED;
 }
@@ -159,7 +159,7 @@ static int write_file(const struct inject *c, const struct counted_binary *b, co
 			os_err = os_output_close(&out);
 	}
 	if (os_err || err == CLEW_OS) {
-		cli_error("%s: %s", path, os_err ? strerror(-os_err) : "not all was written");
+		cli_error("%s: %s", path, os_err ? strerror(-os_err) : "the output is incomplete");
 		return CLI_FAILED;
 	}
 	return err ? cli_fail(path, &(struct clew_diag){.code = err}) : CLI_OK;
@@ -183,18 +183,19 @@ static int write_stdout(const struct inject *c, const struct counted_binary *b)
 
 static void tell_binary(const struct counted_binary *b, const char *to)
 {
-	const char *of = b->dso ? b->path : "addresses as they were, of no known binary";
+	const char *of = b->dso ? b->path : "run-time addresses, as the binary is unknown";
 
 	cli_note("%s: %s: %zu ranges, %zu branches", to, of, b->counts.runs.nr,
 		 b->counts.branches.nr);
 	if (b->is_not_found)
-		cli_warn("%s: the file was not found: addresses are offsets in it, not as linked",
+		cli_warn("%s: the file was not found: addresses are file offsets, not linked "
+			 "addresses",
 			 b->path);
 	if (b->nr_lost)
-		cli_warn("%s: %llu counts are of places that have no address in the file", b->path,
+		cli_warn("%s: %llu counts have no address in the file", b->path,
 			 (unsigned long long)b->nr_lost);
 	if (b->counts.nr_dropped)
-		cli_warn("%s: %llu counts were left out, beyond %d different ones", b->path,
+		cli_warn("%s: %llu counts were skipped: more than %d distinct ones", b->path,
 			 (unsigned long long)b->counts.nr_dropped, CODE_MAX_COUNTS);
 }
 
@@ -270,7 +271,7 @@ static void tell_gaps(const struct inject *c)
 
 	cli_etm_tell_units(c->in.path, c->trace, NULL);
 	if (t->nr_nacc)
-		cli_note("%s: code was missing %llu times; what ran there is not counted",
+		cli_note("%s: code was missing %llu times; execution there is not counted",
 			 c->in.path, (unsigned long long)t->nr_nacc);
 	cli_etm_tell_dropped(c->in.path, t->nr_atoms_dropped);
 	if (t->nr_no_sync)
@@ -307,9 +308,9 @@ static int count_trace(struct inject *c)
 
 static int refuse_recording(const struct inject *c)
 {
-	cli_error("%s: neither CoreSight trace nor branch stacks are in it", c->in.path);
-	cli_hint("'perf record -e cs_etm//u' records the one, 'clew record -j any,u' the other, "
-		 "where the processor can");
+	cli_error("%s: it has neither CoreSight trace nor branch stacks", c->in.path);
+	cli_hint("'perf record -e cs_etm//u' records CoreSight trace, 'clew record -j any,u' "
+		 "branch stacks, if the processor supports it");
 	return CLI_FAILED;
 }
 
@@ -317,7 +318,7 @@ static int refuse_pipe(const struct inject *c, const struct clew_diag *why)
 {
 	int status = cli_input_fail(&c->in, why);
 
-	cli_hint("branch stacks are not read from a pipe: give the file's name");
+	cli_hint("branch stacks cannot be read from a pipe: give a file");
 	return status;
 }
 
@@ -418,14 +419,15 @@ int cmd_inject(int argc, char **argv)
 		{0, "Output", NULL, NULL, CLI_SECTION},
 		{0, "format", "FORMAT", "autofdo (default): for create_llvm_prof and create_gcov; "
 		 "bolt: for perf2bolt --pa", CLI_STRING, &c.format_name},
-		{'o', "output", "FILE", "write there, not to standard output; a directory: a file for "
-		 "each binary", CLI_STRING, &c.out_path},
-		{0, "binary", "NAME", "of this binary, by path or its last part (default: in which most ran)",
+		{'o', "output", "FILE", "write there instead of to standard output; a directory: "
+					"one file per binary", CLI_STRING, &c.out_path},
+		{0, "binary", "NAME", "profile this binary, by path or its last part (default: the one executed most)",
 		 CLI_STRING, &c.binary},
-		{0, "indirect", NULL, "autofdo: say where indirect branches went, too",
+		{0, "indirect", NULL, "autofdo: include the targets of indirect branches",
 		 CLI_FLAG, &c.autofdo.has_indirect},
-		{0, "merge-stacks", NULL, "write the recording itself, with deferred user stacks put into their "
-		 "samples: for perf before 6.19 and other readers", CLI_FLAG, &c.merges_stacks},
+		{0, "merge-stacks", NULL, "copy the recording, with deferred user stacks merged "
+					  "into their samples, for perf before 6.19 and other "
+					  "readers", CLI_FLAG, &c.merges_stacks},
 		{0, "threads", "N", "decode with N threads, at most 4 (default: 1; 0: as many as CPUs)",
 		 CLI_UINT, &c.nr_threads},
 		{0, "Input", NULL, NULL, CLI_SECTION},
@@ -434,7 +436,7 @@ int cmd_inject(int argc, char **argv)
 		{'f', "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
 		{0, "symfs", "DIR", "look for the recording's files below DIR",
 		 CLI_STRING, &c.in.opts.symbols.symfs},
-		{'k', "vmlinux", "FILE", "the kernel that ran", CLI_STRING, &c.in.opts.symbols.vmlinux},
+		{'k', "vmlinux", "FILE", "the recorded kernel", CLI_STRING, &c.in.opts.symbols.vmlinux},
 		{0, "kallsyms", "FILE", "kernel symbols in place of /proc/kallsyms", CLI_STRING, &c.in.opts.symbols.kallsyms},
 		CLI_MAX_MEMORY_OPTION(&c.in),
 		{0},
@@ -445,7 +447,7 @@ int cmd_inject(int argc, char **argv)
 		.usage = "[--format=autofdo|bolt] [-i FILE|DIR] [-o FILE|DIR] [--binary=NAME]\n"
 			 "--merge-stacks [-i FILE] -o FILE",
 		.summary = "Turn hardware trace or branch stacks into a profile for a compiler or "
-			   "linker; put deferred user stacks into their samples.",
+			   "linker, or merge deferred user stacks into their samples.",
 		.options = options,
 		.examples = "  clew inject --binary=app -o app.autofdo\n"
 			    "  clew inject --format=bolt --binary=app -o app.bolt && "

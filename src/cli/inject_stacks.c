@@ -8,8 +8,8 @@
 
 static int refuse_plain(const struct cli_input *in)
 {
-	cli_error("%s: no deferred user stacks are in it", in->path);
-	cli_hint("what perf's readers need is there already: nothing was written");
+	cli_error("%s: it has no deferred user stacks", in->path);
+	cli_hint("every reader of perf.data can read it as it is: nothing was written");
 	return CLI_FAILED;
 }
 
@@ -22,7 +22,7 @@ static int fail(const struct cli_input *in, const char *to, const struct merge_f
 	}
 	if (diag->code == CLEW_INVALID) {
 		cli_error("-o %s: not a plain file", to);
-		cli_hint("the head of a recording is written last: it cannot go to a pipe");
+		cli_hint("the header of a recording is written last, which a pipe does not allow");
 		return CLI_USAGE;
 	}
 	return diag->code == CLEW_OS ? cli_fail(to, diag) : cli_input_fail(in, diag);
@@ -50,7 +50,7 @@ static int merge(struct cli_input *in, const char *to)
 
 	if (!in->input.data) {
 		cli_error("stacks are merged in files: a pipe cannot be read twice");
-		cli_hint("put the recording into a file, and name it with -i FILE");
+		cli_hint("save the recording to a file, and name it with -i FILE");
 		return CLI_USAGE;
 	}
 	diag.code = merge_file_to(&in->input, to, &m, &diag);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "analyze/recorded_on.h"
+#include "api/left_out.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -62,21 +64,20 @@ static const char *size_text(char ret[32], uint64_t bytes)
 	return ret;
 }
 
-static void warn_of_budget(struct cli_input *in)
+void cli_input_warn_left_out(const struct cli_input *in, const struct clew_left_out *l)
 {
-	const struct budget *b = &in->budget;
 	clew_auto(buf_done) struct buf what = {0};
 	char limit[32], size[32];
 
-	if (!b->nr_refused)
+	if (!l->nr)
 		return;
-	buf_printf(&what, "%s %s", b->first_what, b->first_input[0] ? b->first_input : in->path);
-	if (b->first_bytes)
-		buf_printf(&what, " (%s)", size_text(size, b->first_bytes));
-	if (b->nr_refused > 1)
-		buf_printf(&what, " and %llu more", (unsigned long long)b->nr_refused - 1);
-	cli_warn("%s: the memory budget of %s was used up; left out: %s", in->path,
-		 size_text(limit, b->limit), buf_cstr(&what));
+	buf_printf(&what, "%s %s", l->first_what, l->first_input[0] ? l->first_input : in->path);
+	if (l->first_bytes)
+		buf_printf(&what, " (%s)", size_text(size, l->first_bytes));
+	if (l->nr > 1)
+		buf_printf(&what, " and %llu more", (unsigned long long)l->nr - 1);
+	cli_warn("%s: the memory budget of %s was used up; skipped: %s", in->path,
+		 size_text(limit, l->limit), buf_cstr(&what));
 	cli_hint("--max-memory SIZE allows more");
 }
 
@@ -156,8 +157,8 @@ static const char *parse_percents(const char *text, uint64_t first, uint64_t las
 	if (a > b || b > 100)
 		return bad;
 	if (first == UINT64_MAX || last == UINT64_MAX || last < first)
-		return "this recording does not say when it began and ended, which percents need; "
-		       "give seconds";
+		return "this recording has no start and end time, which percents need; give "
+		       "seconds";
 	*ret_from = first + (uint64_t)(a / 100 * total + 0.5);
 	*ret_to = first + (uint64_t)(b / 100 * total + 0.5);
 	/* Neighbouring parts share no sample: the last one alone has its end. */
@@ -177,7 +178,7 @@ const char *cli_parse_time(const char *text, uint64_t first, uint64_t last, uint
 	if (strchr(text, ' '))
 		return "several ranges are not supported; give one";
 	if (!comma)
-		return "a time range is FROM,TO, where either may be left out";
+		return "a time range is FROM,TO; either may be omitted";
 	if (!parse_seconds(text, (size_t)(comma - text), 0, &from) ||
 	    !parse_seconds(comma + 1, strlen(comma + 1), 0, &to))
 		return "times are seconds, such as 1234.567891";
@@ -188,54 +189,13 @@ const char *cli_parse_time(const char *text, uint64_t first, uint64_t last, uint
 	return NULL;
 }
 
-/* What a file's header says, all ones where it does not. A stream's is not known yet. */
-struct header_says {
-	uint64_t first, last;
-	bool is_other_kernel, is_other_machine;
-};
-
-static bool differs(const struct perf_features *f, enum perf_feature feature, const char *here)
-{
-	const char *there = perf_features_string(f, feature);
-
-	return there && strcmp(there, here) != 0;
-}
-
-static struct header_says ask_header(const struct perf_input *input)
-{
-	struct header_says says = {.first = UINT64_MAX, .last = UINT64_MAX};
-	const struct perf_features *features;
-	struct os_uname here;
-	struct perf_file *f;
-
-	if (!input->data || perf_file_open(&f, input, NULL) != CLEW_OK)
-		return says;
-	features = perf_file_features(f);
-	if (!perf_features_sample_time(features, &says.first, &says.last))
-		says.first = says.last = UINT64_MAX;
-	os_uname(&here);
-	says.is_other_kernel = differs(features, PERF_FEAT_OSRELEASE, here.release);
-	says.is_other_machine =
-		says.is_other_kernel || differs(features, PERF_FEAT_HOSTNAME, here.node);
-	perf_file_free(f);
-	return says;
-}
-
-/* Symbols of this machine are wrong ones for another's addresses. */
-static void set_place(struct cli_input *in, const struct header_says *says)
-{
-	in->opts.symbols.no_host_kernel |= says->is_other_kernel && !in->opts.symbols.kallsyms;
-	in->opts.symbols.no_proc_root |= says->is_other_machine;
-	in->opts.symbols.force |= in->is_forced;
-}
-
-static int set_time(struct cli_input *in, const struct header_says *says)
+static int set_time(struct cli_input *in, const struct recorded_on *r)
 {
 	const char *why;
 
 	if (!in->time)
 		return CLI_OK;
-	why = cli_parse_time(in->time, says->first, says->last, &in->opts.filter.time_from,
+	why = cli_parse_time(in->time, r->first_time, r->last_time, &in->opts.filter.time_from,
 			     &in->opts.filter.time_to);
 	if (!why)
 		return CLI_OK;
@@ -243,7 +203,7 @@ static int set_time(struct cli_input *in, const struct header_says *says)
 	return CLI_USAGE;
 }
 
-static int set_buildid_dir(struct cli_input *in)
+int cli_input_set_build_ids(struct cli_input *in)
 {
 	const char *home = getenv("HOME");
 	size_t size;
@@ -275,15 +235,6 @@ static bool is_missing(const struct clew_diag *d)
 	return d->code == CLEW_OS && d->os_errno == ENOENT;
 }
 
-/* A recording may be a directory, too: a snapshot's has its list of files. */
-static bool is_snapshot(const char *path)
-{
-	clew_auto(buf_done) struct buf list = {0};
-
-	buf_printf(&list, "%s%s", path, os_is_directory(path) ? "/snapshot.ini" : "");
-	return cs_is_snapshot(path) && os_exists(buf_cstr(&list));
-}
-
 int cli_input_refuse_snapshot(const struct cli_input *in)
 {
 	cli_error("%s is a snapshot of trace: it has neither records nor a header", in->path);
@@ -291,13 +242,32 @@ int cli_input_refuse_snapshot(const struct cli_input *in)
 	return CLI_USAGE;
 }
 
+int cli_input_fail_open(const struct cli_input *in, const struct clew_diag *diag)
+{
+	cli_input_fail(in, diag);
+	if (os_is_directory(in->path))
+		cli_hint("if the recording is a directory, name the file in it: -i %s/data; "
+			 "a snapshot of trace has a snapshot.ini",
+			 in->path);
+	if (is_missing(diag))
+		cli_hint("record one with 'clew record -g -- PROGRAM', or name it with -i FILE");
+	return CLI_FAILED;
+}
+
+void cli_input_find(struct cli_input *in)
+{
+	if (!in->path)
+		in->path = os_is_pipe(STDIN) && !os_exists("perf.data") ? "-" : "perf.data";
+	in->is_stdin = !strcmp(in->path, "-");
+	in->is_snapshot = !in->is_stdin && cs_is_snapshot(in->path);
+}
+
 static int open_path(struct cli_input *in)
 {
 	struct clew_diag diag = {0};
-	bool is_stdin = !strcmp(in->path, "-");
+	bool is_stdin = in->is_stdin;
 	enum clew_err err;
 
-	in->is_snapshot = !is_stdin && is_snapshot(in->path);
 	if (in->is_snapshot)
 		return in->takes_snapshot ? CLI_OK : cli_input_refuse_snapshot(in);
 	err = is_stdin ? os_map_fd(STDIN, &in->map, &diag) : os_map_file(in->path, &in->map, &diag);
@@ -312,34 +282,27 @@ static int open_path(struct cli_input *in)
 		in->input.read = read_stdin;
 		return CLI_OK;
 	}
-	cli_fail(in->path, &diag);
-	if (os_is_directory(in->path))
-		cli_hint("of a recording that is a directory, name the file in it: -i %s/data; "
-			 "a snapshot of trace has a snapshot.ini",
-			 in->path);
-	if (is_missing(&diag))
-		cli_hint("record one with 'clew record -g -- PROGRAM', or name it with -i FILE");
-	return CLI_FAILED;
+	return cli_input_fail_open(in, &diag);
 }
 
 int cli_input_open(struct cli_input *in)
 {
-	struct header_says says;
+	struct recorded_on r;
 	int status;
 
 	cli_progress_begin("opening", 0);
-	if (!in->path)
-		in->path = os_is_pipe(STDIN) && !os_exists("perf.data") ? "-" : "perf.data";
+	cli_input_find(in);
 	cli_input_budget(in);
 	status = open_path(in);
 	in->input.progress = cli_progress();
 	if (status == CLI_OK) {
-		says = ask_header(&in->input);
-		set_place(in, &says);
-		status = set_time(in, &says);
+		r = recorded_on(&in->input);
+		recorded_on_set_symbols(&r, &in->opts.symbols);
+		in->opts.symbols.force |= in->is_forced;
+		status = set_time(in, &r);
 	}
 	if (status == CLI_OK)
-		status = set_buildid_dir(in);
+		status = cli_input_set_build_ids(in);
 	if (status == CLI_OK)
 		status = set_unwind_cache(in);
 	if (status != CLI_OK)
@@ -349,8 +312,10 @@ int cli_input_open(struct cli_input *in)
 
 void cli_input_done(struct cli_input *in)
 {
+	struct clew_left_out left_out = left_out_of(&in->budget);
+
 	cli_progress_end();
-	warn_of_budget(in);
+	cli_input_warn_left_out(in, &left_out);
 	in->budget.nr_refused = 0;
 	os_map_done(&in->map);
 	mem_free(in->buildid_dir);
@@ -363,7 +328,7 @@ int cli_input_fail(const struct cli_input *in, const struct clew_diag *diag)
 {
 	cli_fail(strcmp(in->path, "-") ? in->path : "standard input", diag);
 	if (diag->code == CLEW_BAD_FILE && !diag->offset)
-		cli_hint("'clew record' and 'perf record' write what can be read here");
+		cli_hint("clew reads the recordings of 'clew record' and 'perf record'");
 	return CLI_FAILED;
 }
 

@@ -2,6 +2,8 @@
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
+#include <clew/session.h>
+
 #include "analyze/analyze.h"
 #include "base/budget.h"
 #include "cli/options.h"
@@ -25,6 +27,7 @@ struct cli_input {
 	struct ana_opts opts; /* the options' values; the command adds its own wishes */
 	const char *time;     /* --time as given */
 	bool takes_snapshot;  /* set by commands that read these, too; others refuse them */
+	bool is_stdin;
 	bool is_snapshot; /* a directory of CoreSight trace (trace/snapshot/cs_snapshot.h): nothing
 			     is mapped */
 	bool is_forced;   /* -f: perf maps of other users too; the recording's owner is never asked
@@ -38,7 +41,7 @@ struct cli_input {
 
 /* clang-format off */
 #define CLI_MAX_MEMORY_OPTION(in)                                                                   \
-	{0, "max-memory", "SIZE", "most memory for what is unpacked or kept of the input, such as " \
+	{0, "max-memory", "SIZE", "limit the memory for data unpacked or kept from the input, such as " \
 	 "2G (default: a quarter of this machine's)", CLI_CALL, &(in)->budget, cli_input_set_max_memory}
 
 #define CLI_INPUT_OPTIONS(in)                                                                       \
@@ -46,7 +49,7 @@ struct cli_input {
 	{'i', "input", "FILE", "recording to read; - is standard input (default: perf.data)",       \
 	 CLI_STRING, &(in)->path},                                                                  \
 	{'f', "force", NULL, NULL, CLI_FLAG, &(in)->is_forced},                                     \
-	{'v', "verbose", NULL, "say more (symbol files used)", CLI_COUNT, &(in)->verbose},          \
+	{'v', "verbose", NULL, "also print which symbol files were used", CLI_COUNT, &(in)->verbose},          \
 	{0, "Filters", NULL, NULL, CLI_SECTION},                                                    \
 	{'c', "comms", "NAMES", "only threads of these names (comma list)",                         \
 	 CLI_STRING, &(in)->opts.filter.comms},                                                     \
@@ -56,8 +59,8 @@ struct cli_input {
 	{0, "tid", "TIDS", "only these threads (comma list)",                                       \
 	 CLI_STRING, &(in)->opts.filter.tids},                                                      \
 	{'C', "cpu", "CPUS", "only these CPUs, such as 0-2,5", CLI_STRING, &(in)->opts.filter.cpus}, \
-	{0, "time", "FROM,TO", "only this stretch of time, in seconds of the recording's clock "    \
-	 "(either end may be left out), or by percent: 10%-20%, 10%/2",                             \
+	{0, "time", "FROM,TO", "only this range of time, in seconds of the recording's clock "    \
+	 "(either end may be omitted), or in percent: 10%-20%, 10%/2",                             \
 	 CLI_STRING, &(in)->time},                                                                  \
 	{0, "Limits", NULL, NULL, CLI_SECTION},                                                     \
 	CLI_MAX_MEMORY_OPTION(in),                                                                  \
@@ -87,6 +90,15 @@ struct budget *cli_input_budget(struct cli_input *in);
  * wrong. @return CLI_OK, CLI_FAILED or CLI_USAGE.
  */
 int cli_input_open(struct cli_input *in);
+
+/** The parts of that, for what is opened by the public API: the path, */
+void cli_input_find(struct cli_input *in);
+/** the build-id directory: @return CLI_OK, CLI_FAILED; */
+int cli_input_set_build_ids(struct cli_input *in);
+/** why it could not be opened: @return CLI_FAILED; */
+int cli_input_fail_open(const struct cli_input *in, const struct clew_diag *diag);
+/** and what there was no room for. */
+void cli_input_warn_left_out(const struct cli_input *in, const struct clew_left_out *l);
 
 /** For what a snapshot has nothing for. @return CLI_USAGE. */
 int cli_input_refuse_snapshot(const struct cli_input *in);

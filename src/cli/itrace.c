@@ -35,11 +35,11 @@ static int fail(const struct cli_input *in, const struct clew_diag *diag)
 static void tell_idle(const struct cli_itrace *it)
 {
 	if (it->is_set && it->opts.idle[0])
-		cli_note("--itrace: '%s' has no meaning for ETM trace and is left out",
+		cli_note("--itrace: '%s' has no meaning for ETM trace and is ignored",
 			 it->opts.idle);
 	if (it->is_set && !it->opts.insns && (it->opts.chains || it->opts.last_branches))
-		cli_note(
-			"--itrace: 'g' and 'l' are of instructions: without 'i' they make nothing");
+		cli_note("--itrace: 'g' and 'l' apply to instructions: without 'i' they have no "
+			 "effect");
 }
 
 static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_file *file,

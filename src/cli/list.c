@@ -87,7 +87,7 @@ int cmd_list(int argc, char **argv)
 	const struct cli_command cmd = {
 		.name = "list",
 		.usage = "[--json] [hw|sw|cache|pmu|tracepoint|PATTERN...]",
-		.summary = "Name the events that `clew record -e` takes on this machine.",
+		.summary = "List the events that `clew record -e` accepts on this machine.",
 		.options = options,
 		.examples = "  clew list 'sched:*'\n  clew list faults\n",
 	};

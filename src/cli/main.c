@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <clew/version.h>
+
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "os/create.h"
@@ -15,12 +17,12 @@ static void print_usage(FILE *to)
 	const struct cli_entry *c;
 
 	fprintf(to,
-		"Usage: clew COMMAND [OPTIONS]\n\n"
-		"Follows execution back: where a program spends its time, called by whom, on Linux.\n\n");
+		"Usage: clew COMMAND [OPTIONS]\n\nRecords and reports where programs spend their "
+		"time, with the callers, on Linux.\n\n");
 	for (size_t i = 0; (c = cli_command_at(i)) != NULL; i++)
 		fprintf(to, "  %-8s  %s\n", c->name, c->summary);
-	fprintf(to, "\n'clew COMMAND --help' and 'man clew-COMMAND' tell more.\n"
-		    "Start with:  clew record -g -- PROGRAM && clew report\n");
+	fprintf(to, "\nSee 'clew COMMAND --help' and 'man clew-COMMAND'.\nStart with:  clew "
+		    "record -g -- PROGRAM && clew report\n");
 }
 
 static int run_help(int argc, char **argv)
@@ -46,7 +48,7 @@ static int run_command(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v") ||
 	    !strcmp(argv[1], "version")) {
-		printf("clew %s\n", CLEW_VERSION);
+		printf("clew %s\n", clew_version());
 		return CLI_OK;
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
@@ -66,6 +68,6 @@ int main(int argc, char **argv)
 	errno = 0;
 	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE || os_is_pipe(STDOUT_FILENO))
 		return status;
-	cli_error("standard output: %s", errno ? strerror(errno) : "not all was written");
+	cli_error("standard output: %s", errno ? strerror(errno) : "the output is incomplete");
 	return status == CLI_OK ? CLI_FAILED : status;
 }

@@ -186,10 +186,9 @@ static void hint_later(const char *path)
 void merge_file_tell_unmerged(const char *path, size_t nr)
 {
 	if (nr > 1)
-		cli_warn("%s and %zu more files: user stacks stay in records of their own", path,
-			 nr - 1);
+		cli_warn("%s and %zu more files: user stacks remain separate", path, nr - 1);
 	else
-		cli_warn("%s: user stacks stay in records of their own", path);
+		cli_warn("%s: user stacks remain separate", path);
 	hint_later(path);
 }
 
@@ -198,12 +197,12 @@ static void tell_left(const char *path, const struct merge_file *m, const struct
 	const char *why = d->what ? d->what : clew_err_name(d->code);
 
 	if (m->signal)
-		cli_warn("%s: interrupted: user stacks stay in records of their own", path);
+		cli_warn("%s: interrupted: user stacks remain separate", path);
 	else if (d->code == CLEW_OS)
-		cli_warn("%s: user stacks stay in records of their own: %s: %s", path, why,
+		cli_warn("%s: user stacks remain separate: %s: %s", path, why,
 			 strerror(d->os_errno));
 	else
-		cli_warn("%s: user stacks stay in records of their own: %s", path, why);
+		cli_warn("%s: user stacks remain separate: %s", path, why);
 	hint_later(path);
 }
 
@@ -242,9 +241,9 @@ void merge_file_tell(const char *path, const struct merge_file *m)
 
 	if (c->nr_cut)
 		cli_warn("%s: %llu stacks were longer than a record: their outermost frames are "
-			 "left out",
+			 "cut",
 			 path, (unsigned long long)c->nr_cut);
 	if (c->nr_left_out)
-		cli_warn("%s: of %llu samples it is not kept why their user stacks end", path,
-			 (unsigned long long)c->nr_left_out);
+		cli_warn("%s: for %llu samples the reason why the user stack ends was not kept",
+			 path, (unsigned long long)c->nr_left_out);
 }

@@ -92,13 +92,9 @@ void cli_hint(const char *format, ...)
 
 int cli_fail(const char *file, const struct clew_diag *diag)
 {
-	const char *what = diag->what ? diag->what : clew_err_name(diag->code);
+	char text[2 * MAX_BYTES]; /* more than is shown */
 
-	if (diag->code == CLEW_OS)
-		cli_error("%s: %s: %s", file, what, strerror(diag->os_errno));
-	else if (diag->offset)
-		cli_error("%s: %s, at offset 0x%llx", file, what, (unsigned long long)diag->offset);
-	else
-		cli_error("%s: %s", file, what);
+	clew_diag_text(text, sizeof(text), file, diag);
+	cli_error("%s", text);
 	return CLI_FAILED;
 }

@@ -7,6 +7,8 @@
 
 #include <clew/err.h>
 
+#include "base/attributes.h"
+
 /** Exit statuses of every command. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 

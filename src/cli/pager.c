@@ -59,9 +59,8 @@ static int start(const char *command)
 		return os_stdout_page((char *[]){shell, dash_c, text, NULL});
 	if (split_words(text, words))
 		return os_stdout_page(words);
-	cli_warn(
-		"$PAGER is not used: run as root, it has to be a program and its arguments, without "
-		"what only a shell understands");
+	cli_warn("$PAGER is not used: run as root, it has to be a program and its arguments, "
+		 "without shell syntax");
 	return -EINVAL;
 }
 

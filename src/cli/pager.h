@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include <clew/sink.h>
+#include "base/sink.h"
 
 /*
  * Standard output of commands that print much. On a terminal it goes through $PAGER (less where

@@ -200,18 +200,19 @@ static int settle(struct record *r)
 	uint64_t v = 0;
 
 	if (r->count && (!cli_parse_uint(r->count, &r->o.period) || !r->o.period)) {
-		cli_error("-c %s: expected how many events make one sample", r->count);
+		cli_error("-c %s: expected the number of events per sample", r->count);
 		return CLI_USAGE;
 	}
 	if (r->o.period && (r->o.freq || r->o.is_freq_max)) {
 		cli_error(
-			"-c and -F contradict: a sample each so many events, or so many a second");
+			"-c and -F exclude each other: samples per number of events, or per second");
 		return CLI_USAGE;
 	}
 	if (!set_size("--max-size", r->max_size, &r->o.max_bytes))
 		return CLI_USAGE;
 	if (r->max_files && (!cli_parse_uint(r->max_files, &v) || !v || v > UINT32_MAX)) {
-		cli_error("--switch-max-files %s: expected how many files to keep", r->max_files);
+		cli_error("--switch-max-files %s: expected the number of files to keep",
+			  r->max_files);
 		return CLI_USAGE;
 	}
 	r->o.switch_output.max_files = (uint32_t)v;
@@ -228,7 +229,7 @@ static int settle(struct record *r)
 	r->o.is_verbose = r->verbose;
 	if (r->o.is_store_stacks && r->o.stacks.kind != REC_STACKS_COPY &&
 	    r->o.stacks.kind != REC_STACKS_NONE) {
-		cli_error("--store-stacks goes with --call-graph dwarf: other call chains copy no "
+		cli_error("--store-stacks needs --call-graph dwarf: other call chains copy no "
 			  "stacks");
 		return CLI_USAGE;
 	}
@@ -377,7 +378,7 @@ static int check_output(const struct record *r)
 		return CLI_USAGE;
 	}
 	if (r->o.switch_output.is_on && r->o.output && !strcmp(r->o.output, "-")) {
-		cli_error("--switch-output needs files: it does not go with -o -");
+		cli_error("--switch-output needs files: it excludes -o -");
 		return CLI_USAGE;
 	}
 	return CLI_OK;
@@ -394,31 +395,31 @@ int cmd_record(int argc, char **argv)
 	struct rec_options *o = &r.o;
 	/* clang-format off */
 	const struct cli_option options[] = {
-		{0, "What to record", NULL, NULL, CLI_SECTION},
+		{0, "Events", NULL, NULL, CLI_SECTION},
 		{'e', "event", "EVENT", "event, list or {group} of events; see 'clew list' (default: cycles, or cpu-clock without counters)", CLI_CALL, &r, add_event},
 		{0, "filter", "TEXT", "condition on the fields of the tracepoints of the last -e", CLI_CALL, &r, add_filter},
 		{'F', "freq", "HZ", "samples per second and CPU, or max (default: 4000)", CLI_CALL, o, set_freq},
 		{'c', "count", "N", "one sample every N events", CLI_STRING, &r.count},
-		{0, "strict-freq", NULL, "fail where -F is above what the kernel allows", CLI_FLAG, &o->is_freq_strict},
-		{0, "all-user", NULL, "all events in user space only", CLI_FLAG, &o->is_all_user},
-		{0, "all-kernel", NULL, "all events in the kernel only", CLI_FLAG, &o->is_all_kernel},
-		{0, "exclude-perf", NULL, "leave out tracepoints that clew itself hits", CLI_FLAG, &o->is_exclude_self},
+		{0, "strict-freq", NULL, "fail if -F is above the kernel's limit", CLI_FLAG, &o->is_freq_strict},
+		{0, "all-user", NULL, "count all events in user space only", CLI_FLAG, &o->is_all_user},
+		{0, "all-kernel", NULL, "count all events in the kernel only", CLI_FLAG, &o->is_all_kernel},
+		{0, "exclude-perf", NULL, "exclude tracepoints that clew itself hits", CLI_FLAG, &o->is_exclude_self},
 
-		{0, "Which tasks and CPUs", NULL, NULL, CLI_SECTION},
+		{0, "Target", NULL, NULL, CLI_SECTION},
 		{'a', "all-cpus", NULL, "everything on all CPUs (default without a command)", CLI_FLAG, &o->is_system_wide},
 		{'C', "cpu", "CPUS", "everything on these CPUs, such as 0-3,8", CLI_STRING, &o->cpus},
 		{'p', "pid", "PIDS", "running processes (comma list)", CLI_STRING, &o->pids},
-		{'t', "tid", "TIDS", "running threads (comma list); their children are left out", CLI_STRING, &o->tids},
+		{'t', "tid", "TIDS", "running threads (comma list), without their children", CLI_STRING, &o->tids},
 		{'u', "uid", "USER", "running processes of a user, by name or number", CLI_STRING, &o->user},
-		{'G', "cgroup", "NAMES", "only tasks in these cgroups, one an event; needs -a or -C", CLI_STRING, &o->cgroups},
-		{'i', "no-inherit", NULL, "leave out children of the tasks", CLI_CALL, &o->inherit, set_no_inherit},
+		{'G', "cgroup", "NAMES", "only tasks in these cgroups, one per event; needs -a or -C", CLI_STRING, &o->cgroups},
+		{'i', "no-inherit", NULL, "do not record children", CLI_CALL, &o->inherit, set_no_inherit},
 		{0, "inherit", NULL, "record children, also with -t", CLI_CALL, &o->inherit, set_tristate},
 		{0, "per-thread", NULL, "one buffer per thread instead of one per CPU; implies -i", CLI_FLAG, &o->is_per_thread},
 
-		{0, "What each sample holds", NULL, NULL, CLI_SECTION},
-		{'g', NULL, NULL, "call chains, the best way that works here (--call-graph auto)", CLI_CALL, o, set_callgraph_auto},
-		{0, "call-graph", "KIND", "call chains: auto, sframe[,immediate], defer, dwarf[,BYTES of stack], fp[,DEPTH], lbr, no; with ,deferred at the end user stacks stay in records of their own", CLI_CALL, o, set_callgraph},
-		{0, "store-stacks", NULL, "with --call-graph dwarf: leave the copied stacks in the file, as perf does, and do not unwind them", CLI_FLAG, &o->is_store_stacks},
+		{0, "Call graphs and sample data", NULL, NULL, CLI_SECTION},
+		{'g', NULL, NULL, "call chains, by the best method that works here (--call-graph auto)", CLI_CALL, o, set_callgraph_auto},
+		{0, "call-graph", "KIND", "call chains: auto, sframe[,immediate], defer, dwarf[,BYTES of stack], fp[,DEPTH], lbr, no; with ,deferred at the end, user stacks are not merged into their samples", CLI_CALL, o, set_callgraph},
+		{0, "store-stacks", NULL, "with --call-graph dwarf: keep the copied stacks in the file, as perf does, and do not unwind them", CLI_FLAG, &o->is_store_stacks},
 		{0, "user-callchains", NULL, "only the user's part of call chains", CLI_FLAG, &o->no_kernel_chain},
 		{0, "kernel-callchains", NULL, "only the kernel's part of call chains", CLI_FLAG, &o->no_user_chain},
 		{'b', "branch-any", NULL, "the last branches taken, of any kind", CLI_CALL, o, set_branch_any},
@@ -427,34 +428,34 @@ int cmd_record(int argc, char **argv)
 		{0, "phys-data", NULL, "physical data addresses", CLI_FLAG, &o->with_phys_addr},
 		{0, "data-page-size", NULL, "page size at the data address", CLI_FLAG, &o->with_data_page_size},
 		{0, "code-page-size", NULL, "page size at the instruction", CLI_FLAG, &o->with_code_page_size},
-		{'W', "weight", NULL, "the cost of the sampled access, where the CPU tells", CLI_FLAG, &o->with_weight},
+		{'W', "weight", NULL, "the cost of the sampled access, if the CPU reports it", CLI_FLAG, &o->with_weight},
 		{0, "transaction", NULL, "transactional memory flags", CLI_FLAG, &o->with_transaction},
 		{'I', "intr-regs", "[REGS]", "registers at the sample; =? lists them", CLI_CALL, o, set_intr_regs},
 		{0, "user-regs", "[REGS]", "registers of user space; =? lists them", CLI_CALL, o, set_user_regs},
 		{'R', "raw-samples", NULL, "raw event data (tracepoints always have it)", CLI_FLAG, &o->with_raw},
-		{'T', "timestamp", NULL, "times (default; --no-timestamp leaves them out)", CLI_CALL, &o->with_time, set_tristate, true},
-		{'P', "period", NULL, "periods (default with -F; --no-period leaves them out)", CLI_CALL, &o->with_period, set_tristate, true},
+		{'T', "timestamp", NULL, "times (default; --no-timestamp omits them)", CLI_CALL, &o->with_time, set_tristate, true},
+		{'P', "period", NULL, "periods (default with -F; --no-period omits them)", CLI_CALL, &o->with_period, set_tristate, true},
 		{0, "sample-cpu", NULL, "the CPU, also when tasks are recorded", CLI_FLAG, &o->with_cpu},
 		{0, "sample-identifier", NULL, "the event's id, also with one event", CLI_FLAG, &o->with_identifier},
 		{'n', "no-samples", NULL, "count, do not sample", CLI_FLAG, &o->is_no_samples},
-		{'s', "stat", NULL, "counts of each thread at its end", CLI_FLAG, &o->with_stat},
+		{'s', "stat", NULL, "counts of each thread when it ends", CLI_FLAG, &o->with_stat},
 		{0, "running-time", NULL, "with :S events, the time they were counting", CLI_FLAG, &o->with_running_time},
-		{'k', "clockid", "CLOCK", "clock of the times: monotonic, monotonic_raw, realtime, boottime, tai", CLI_CALL, o, set_clock},
+		{'k', "clockid", "CLOCK", "clock of the timestamps: monotonic, monotonic_raw, realtime, boottime, tai", CLI_CALL, o, set_clock},
 
-		{0, "Other records", NULL, NULL, CLI_SECTION},
+		{0, "Side-band records", NULL, NULL, CLI_SECTION},
 		{0, "switch-events", NULL, "each context switch", CLI_FLAG, &o->with_switches},
 		{0, "namespaces", NULL, "namespaces of each task", CLI_FLAG, &o->with_namespaces},
 		{0, "all-cgroups", NULL, "cgroups, and the cgroup of each sample", CLI_FLAG, &o->with_cgroups},
-		{0, "no-bpf-event", NULL, "leave out loads of BPF programs", CLI_FLAG, &o->no_bpf_events},
-		{'B', "no-buildid", NULL, "leave out build ids", CLI_FLAG, &o->no_build_ids},
+		{0, "no-bpf-event", NULL, "do not record loads of BPF programs", CLI_FLAG, &o->no_bpf_events},
+		{'B', "no-buildid", NULL, "do not record build ids", CLI_FLAG, &o->no_build_ids},
 		{'N', "no-buildid-cache", NULL, "accepted: no cache is ever filled", CLI_FLAG, &r.no_cache},
 
-		{0, "Timing and output", NULL, NULL, CLI_SECTION},
+		{0, "Output and control", NULL, NULL, CLI_SECTION},
 		{'o', "output", "FILE", "file to write, - for standard output (default: perf.data)", CLI_STRING, &o->output},
-		{'D', "delay", "MS", "start after MS milliseconds; -1: disabled, until --control says enable", CLI_CALL, o, set_delay},
+		{'D', "delay", "MS", "enable events after MS milliseconds; -1: when --control receives enable", CLI_CALL, o, set_delay},
 		{0, "drain", "MS", "at the end, wait up to MS milliseconds for user stacks of tasks in the kernel (default: 200)", CLI_CALL, o, set_drain},
 		{0, "control", "SPEC", "take commands from fd:N[,ACK] or fifo:PATH[,ACK]: enable, disable, snapshot, stop, ping, evlist", CLI_STRING, &o->control},
-		{0, "switch-output", "[WHEN]", "begin a new file by signal (USR2), size (100M) or time (30s)", CLI_CALL, o, set_switch},
+		{0, "switch-output", "[WHEN]", "start a new file on signal (USR2), or by size (100M) or time (30s)", CLI_CALL, o, set_switch},
 		{0, "switch-max-files", "N", "keep the last N files of --switch-output", CLI_STRING, &r.max_files},
 		{0, "max-size", "SIZE", "stop when SIZE is written", CLI_STRING, &r.max_size},
 		{0, "timestamp-filename", NULL, "add the time to the file's name", CLI_FLAG, &o->is_stamped},
@@ -463,17 +464,17 @@ int cmd_record(int argc, char **argv)
 		{0, "tail-synthesize", NULL, "describe running tasks at the end of the file", CLI_FLAG, &o->is_tail_synthesize},
 
 		{0, "Other options", NULL, NULL, CLI_SECTION},
-		{'m', "mmap-pages", "DATA[,AUX]", "buffer size of each CPU, in pages or as a size such as 4M", CLI_CALL, o, set_pages},
+		{'m', "mmap-pages", "DATA[,AUX]", "buffer per CPU, in pages or as a size such as 4M", CLI_CALL, o, set_pages},
 		{0, "no-buffering", NULL, "wake up for each sample", CLI_FLAG, &o->is_unbuffered},
 		{'r', "realtime", "PRIORITY", "collect with this SCHED_FIFO priority", CLI_STRING, &r.priority},
-		{0, "dry-run", NULL, "check the options, then end", CLI_FLAG, &r.is_dry_run},
+		{0, "dry-run", NULL, "check the options and exit", CLI_FLAG, &r.is_dry_run},
 		{'q', "quiet", NULL, "print errors only", CLI_FLAG, &r.is_quiet},
 		{'v', "verbose", NULL, "say more", CLI_COUNT, &r.verbose},
 
 		{0, "buildid-all", NULL, NULL, CLI_FLAG, &r.is_always_so},
 		{0, "buildid-mmap", NULL, NULL, CLI_FLAG, &r.is_always_so},
 		{0, "timestamp-boundary", NULL, NULL, CLI_FLAG, &r.is_always_so},
-		UNSUPPORTED(0, "kcore", NULL, "--kcore is not supported: it needs the directory form of perf.data; the build id finds the kernel's vmlinux later"),
+		UNSUPPORTED(0, "kcore", NULL, "--kcore is not supported: it needs the directory form of perf.data; the kernel's vmlinux is found by build id later"),
 		UNSUPPORTED('S', "snapshot", "[OPTS]", "-S is not supported yet: it takes snapshots of hardware trace; --overwrite with --switch-output keeps the newest samples"),
 		UNSUPPORTED(0, "aux-sample", "[OPTS]", "--aux-sample is not supported yet: it needs hardware trace"),
 		UNSUPPORTED(0, "threads", "[SPEC]", "--threads is not supported: it writes the directory form of perf.data; one reader suffices here"),
@@ -481,7 +482,7 @@ int cmd_record(int argc, char **argv)
 		UNSUPPORTED(0, "aio", "[N]", "--aio is not supported: writes go straight from the buffer and are rare"),
 		UNSUPPORTED(0, "affinity", "HOW", "--affinity is not supported; taskset or numactl place the recorder"),
 		UNSUPPORTED(0, "switch-output-event", "EVENT", "--switch-output-event is not supported; send USR2, or 'snapshot' to --control"),
-		UNSUPPORTED(0, "max-events", "N", "--max-events is not supported; --max-size and --control bound a recording"),
+		UNSUPPORTED(0, "max-events", "N", "--max-events is not supported; --max-size and --control limit a recording"),
 		UNSUPPORTED(0, "group", NULL, "--group is not supported: write the group as -e '{a,b}'"),
 		UNSUPPORTED(0, "clang-path", "PATH", "BPF sources as events are not supported"),
 		UNSUPPORTED(0, "clang-opt", "OPTS", "BPF sources as events are not supported"),
@@ -491,14 +492,13 @@ int cmd_record(int argc, char **argv)
 		UNSUPPORTED(0, "mmap-flush", "BYTES", "--mmap-flush is not supported: -m sets the buffer, half of which is gathered"),
 		UNSUPPORTED(0, "num-thread-synthesize", "N", "--num-thread-synthesize is not supported: one thread reads /proc"),
 		UNSUPPORTED(0, "proc-map-timeout", "MS", "--proc-map-timeout is not supported: maps are read whole"),
-		UNSUPPORTED(0, "synth", "WHAT", "--synth is not supported: running tasks and their maps are always told"),
+		UNSUPPORTED(0, "synth", "WHAT", "--synth is not supported: running tasks and their maps are always recorded"),
 		{0}};
 	/* clang-format on */
 	const struct cli_command command = {
 		.name = "record",
 		.usage = "[OPTIONS] -- COMMAND [ARGS]\n[OPTIONS] -p PID | -t TID | -u USER | -a",
-		.summary =
-			"Run a command, or watch running tasks, and write what happens to perf.data.",
+		.summary = "Record a command or running tasks into perf.data.",
 		.options = options,
 		.stops_at_word = true,
 		.examples =

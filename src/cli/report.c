@@ -255,11 +255,10 @@ static void tell_deep(const struct report_run *r)
 		nr_frames += report_feed_event(r->feed, i)->nr_deep_frames;
 	}
 	if (nr && !r->args.has_max_stack)
-		cli_note(
-			"%s: %llu samples have more than %u frames in their call chains: %llu more "
-			"frames are left out; --max-stack N takes N",
-			r->args.in.path, (unsigned long long)nr, r->args.feed.max_stack,
-			(unsigned long long)nr_frames);
+		cli_note("%s: %llu samples have more than %u frames in their call chains: %llu "
+			 "more frames are not shown; --max-stack N takes N",
+			 r->args.in.path, (unsigned long long)nr, r->args.feed.max_stack,
+			 (unsigned long long)nr_frames);
 }
 
 static void warn(const struct report_run *r)
@@ -385,7 +384,7 @@ static int report_with_output(struct report_run *r)
 	int status = CLI_OK;
 
 	if (r->args.in.is_snapshot && r->args.output == REPORT_STATS) {
-		cli_error("--stats counts the records of a recording, and a snapshot has none");
+		cli_error("--stats counts the records of a recording; a snapshot has none");
 		return CLI_USAGE;
 	}
 	r->args.text.is_colored = is_colored(&r->args);

@@ -21,8 +21,8 @@ static const double default_share = 0.005; /* of call graph branches: 0.5 % */
 static int refuse_key(const char *option, const char *word, size_t len)
 {
 	if (report_sort_is_perf_key(word, len))
-		cli_error("%s: '%.*s' is a key of perf's that clew report does not have", option,
-			  (int)len, word);
+		cli_error("%s: '%.*s' is a key of perf report that clew report does not have",
+			  option, (int)len, word);
 	else
 		cli_error("%s: there is no key '%.*s'", option, (int)len, word);
 	cli_hint("keys: %s", report_sort_names());
@@ -269,7 +269,7 @@ static int text_only(void *to, const char *arg, bool is_negated)
 	(void)to;
 	(void)arg;
 	(void)is_negated;
-	cli_note("this report is text: browse it in a pager, or take --json or --folded elsewhere");
+	cli_note("this report is text: browse it in a pager, or use --json or --folded");
 	return 0;
 }
 
@@ -282,10 +282,10 @@ static int refuse(void *to, const char *arg, bool is_negated)
 	return CLI_USAGE;
 }
 
-#define REFUSED(short_name, name, arg, why)                                                  \
- {                                                                                           \
-  short_name, name, arg, NULL, CLI_CALL, (void *)(uintptr_t) "--" name " is not here: " why, \
-	  refuse                                                                             \
+#define REFUSED(short_name, name, arg, why)                                                       \
+ {                                                                                                \
+  short_name, name, arg, NULL, CLI_CALL, (void *)(uintptr_t) "--" name " is not supported: " why, \
+	  refuse                                                                                  \
  }
 
 static int parse(struct report_args *a, int argc, char **argv)
@@ -293,42 +293,46 @@ static int parse(struct report_args *a, int argc, char **argv)
 	/* clang-format off */
 	const struct cli_option options[] = {
 		{0, "Table", NULL, NULL, CLI_SECTION},
-		{'s', "sort", "KEYS", "keys that make a row (default comm,dso,sym): comm, pid, tid, cpu, "
-		 "cgroup, cgroup_id, local_weight, dso, sym, srcline, srcfile; for branches symbol_from, symbol_to, dso_from, "
-		 "dso_to, srcline_from, srcline_to, mispredict, cycles, abort, in_tx; +KEY adds one", CLI_CALL, a, set_sort},
-		{'b', "branch-stack", NULL, "count the branches of branch stacks, not samples (default where the header says that "
-		 "there are any); --no-branch-stack: samples", CLI_CALL, a, set_branches, true},
-		{0, "children", NULL, "column of what a function took together with all it called, and order by it "
-		 "(default with call chains); --no-children: its own share alone", CLI_FLAG, &a->has_children},
+		{'s', "sort", "KEYS", "keys that form a row (default comm,dso,sym): comm, pid, "
+				      "tid, cpu, cgroup, cgroup_id, local_weight, dso, sym, "
+				      "srcline, srcfile; for branches symbol_from, symbol_to, "
+				      "dso_from, dso_to, srcline_from, srcline_to, mispredict, "
+				      "cycles, abort, in_tx; +KEY adds one", CLI_CALL, a, set_sort},
+		{'b', "branch-stack", NULL, "count the branches of branch stacks, not samples "
+					    "(default if the header says that there are any); "
+					    "--no-branch-stack: samples", CLI_CALL, a, set_branches, true},
+		{0, "children", NULL, "add a column with the share of a function and all its "
+				      "callees, and sort by it (default with call chains); "
+				      "--no-children: only its own share", CLI_FLAG, &a->has_children},
 		{'F', "fields", "COLUMNS", "columns: overhead, overhead_children, sample, period, and sort keys",
 		 CLI_CALL, a, set_fields},
 		{'n', "show-nr-samples", NULL, "column of sample counts", CLI_FLAG, &a->text.has_nr},
 		{0, "show-total-period", NULL, "column of periods", CLI_FLAG, &a->text.has_period},
-		{0, "percent-limit", "PERCENT", "leave out rows below this share", CLI_CALL, a, set_percent_limit},
-		{0, "percentage", "HOW", "shares of all samples (absolute) or of those the filters keep (relative)",
+		{0, "percent-limit", "PERCENT", "omit rows below this share", CLI_CALL, a, set_percent_limit},
+		{0, "percentage", "HOW", "shares of all samples (absolute) or of the filtered ones (relative)",
 		 CLI_CALL, a, set_percentage},
 		{'d', "dsos", "NAMES", "only rows of these files (comma list)", CLI_STRING, &a->feed.dsos},
 		{'S', "symbols", "NAMES", "only rows of these functions (comma list)", CLI_STRING, &a->feed.symbols},
 		{0, "symbol-filter", "PART", "only rows of functions with PART in their names",
 		 CLI_STRING, &a->feed.symbol_part},
-		{'U', "hide-unresolved", NULL, "as if samples without a symbol were not there", CLI_FLAG, &a->feed.hide_unresolved},
+		{'U', "hide-unresolved", NULL, "ignore samples without a symbol", CLI_FLAG, &a->feed.hide_unresolved},
 		{'t', "field-separator", "TEXT", "put TEXT between columns instead of aligning them",
 		 CLI_STRING, &a->text.separator},
-		{'w', "column-widths", "N,N,...", "widths of the columns, 0: as their texts; -w 0: nothing is cut on a terminal",
+		{'w', "column-widths", "N,N,...", "widths of the columns, 0: as wide as their text; -w 0: do not truncate on a terminal",
 		 CLI_CALL, a, set_widths},
-		{0, "group", NULL, "events of a group side by side (default; --no-group: each on its own)",
+		{0, "group", NULL, "events of a group side by side (default; --no-group: separately)",
 		 CLI_CALL, &a->is_ungrouped, set_grouped, true},
 		{0, "Call graphs", NULL, NULL, CLI_SECTION},
 		{'g', "call-graph", "[STYLE,PERCENT,ORDER]", "below each row: graph (default), fractal, flat, folded or "
 		 "none; least share shown (0.5); caller or callee first", CLI_CALL, a, set_graph, true},
 		{'G', "inverted", NULL, "callers first, as 'caller' does", CLI_CALL, a, set_inverted, true},
-		{0, "max-stack", "N", "take N frames of each chain (default 1024, of which graphs draw 127): the outermost where callers come first, else the innermost", CLI_CALL, a, set_max_stack},
-		{0, "inline", NULL, "functions inlined into others are frames of their own", CLI_FLAG, &a->feed.has_inlines},
+		{0, "max-stack", "N", "take N frames of each chain (default 1024, of which graphs draw 127): the outermost if callers come first, else the innermost", CLI_CALL, a, set_max_stack},
+		{0, "inline", NULL, "show inlined functions as separate frames", CLI_FLAG, &a->feed.has_inlines},
 		{0, "Output", NULL, NULL, CLI_SECTION},
 		{0, "header", NULL, "print the recording's header first", CLI_FLAG, &a->has_header},
 		{0, "header-only", NULL, "print only the header", CLI_FLAG, &a->is_header_only},
 		{'I', "show-info", NULL, NULL, CLI_FLAG, &a->has_header},
-		{0, "stats", NULL, "only counts of records and samples", CLI_FLAG, &a->is_stats},
+		{0, "stats", NULL, "print only counts of records and samples", CLI_FLAG, &a->is_stats},
 		{0, "json", NULL, "one JSON document", CLI_FLAG, &a->is_json},
 		{0, "folded", NULL, "one line per call path, for flame graphs", CLI_FLAG, &a->is_folded},
 		{0, "period", NULL, "with --folded: periods instead of sample counts", CLI_FLAG, &a->by_period},
@@ -344,21 +348,22 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{'m', "modules", NULL, NULL, CLI_FLAG, &a->ignored},
 		{0, "tui", NULL, NULL, CLI_CALL, NULL, text_only},
 		{0, "gtk", NULL, NULL, CLI_CALL, NULL, text_only},
-		REFUSED(0, "hierarchy", NULL, "sort by fewer keys, or take --json"),
+		REFUSED(0, "hierarchy", NULL, "sort by fewer keys, or use --json"),
 		REFUSED('D', "dump-raw-trace", NULL, "'clew script -D' prints every record in hex"),
 		REFUSED('p', "parent", "REGEX", "sort by sym and look at callers with -g callee"),
 		REFUSED(0, "mem-mode", NULL, "'clew script -F data_src' shows them"),
 		REFUSED('T', "threads", NULL, "sort by tid"),
 		REFUSED(0, "tasks", NULL, "'clew script --show-task-events' lists them"),
 		REFUSED(0, "mmaps", NULL, "'clew script --show-mmap-events' lists them"),
-		REFUSED(0, "ignore-callees", "REGEX", "choose rows with --symbols"),
+		REFUSED(0, "ignore-callees", "REGEX", "select rows with --symbols"),
 		{0}
 	};
 	/* clang-format on */
 	const struct cli_command cmd = {
 		.name = "report",
 		.usage = "[OPTIONS] [SYMBOL-PART]",
-		.summary = "Shows where a recording's time went: functions, and who called them.",
+		.summary = "Show where the time of a recording was spent: functions and their "
+			   "callers.",
 		.options = options,
 		.examples =
 			"  clew report                              perf.data of this folder\n"
@@ -371,7 +376,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 	if (at >= 0 && at < argc)
 		a->feed.symbol_part = argv[at++];
 	if (at >= 0 && at < argc) {
-		cli_error("report: '%s' is one word too many", argv[at]);
+		cli_error("report: unexpected argument '%s'", argv[at]);
 		return -1 - CLI_USAGE;
 	}
 	return at;
@@ -427,7 +432,7 @@ static int choose_output(struct report_args *a)
 		  : a->is_folded ? REPORT_FOLDED
 				 : REPORT_TABLE;
 	if (a->branches == REPORT_BRANCHES_ON && (a->is_stats || a->is_folded)) {
-		cli_error("--branch-stack is of tables: --stats and --folded are of samples");
+		cli_error("--branch-stack applies to tables: --stats and --folded count samples");
 		return CLI_USAGE;
 	}
 	return -1;

@@ -27,8 +27,7 @@ static bool is_said(const struct report_args *a, struct perf_file *file)
 		return false;
 	if (perf_file_is_pipe(file) || has_branch_event(file))
 		return true;
-	cli_warn("%s: its header says that it has branch stacks, and no event has them",
-		 a->in.path);
+	cli_warn("%s: its header says that it has branch stacks, but no event has any", a->in.path);
 	return false;
 }
 
@@ -49,17 +48,16 @@ static int check_keys(const struct report_args *a, struct perf_file *file)
 	if (k == REPORT_NR_KEYS || a->itrace.events || a->output == REPORT_STATS)
 		return CLI_OK;
 	if (a->branches == REPORT_BRANCHES_OFF || a->output == REPORT_FOLDED)
-		cli_error("'%s' is a key of branches, and %s counts samples", report_key_name(k),
+		cli_error("'%s' is a key for branches, but %s counts samples", report_key_name(k),
 			  a->output == REPORT_FOLDED ? "--folded" : "--no-branch-stack");
 	else if (file && (perf_file_is_pipe(file) || has_branch_event(file)))
-		cli_error("'%s' is a key of branches, and the header of %s does not say that it "
+		cli_error("'%s' is a key for branches, but the header of %s does not say that it "
 			  "has any: -b counts them",
 			  report_key_name(k), a->in.path);
 	else
-		cli_error(
-			"'%s' is a key of branches, and %s has no branch stacks: 'clew record -b' "
-			"records them",
-			report_key_name(k), a->in.path);
+		cli_error("'%s' is a key for branches, but %s has no branch stacks: 'clew record "
+			  "-b' records them",
+			  report_key_name(k), a->in.path);
 	return CLI_USAGE;
 }
 
@@ -74,7 +72,7 @@ int report_branches_choose(struct report_args *a, struct analyze *analyze)
 		return CLI_USAGE;
 	if (a->has_graph)
 		cli_note(
-			"call graphs are of samples, not of branches: --no-branch-stack shows them");
+			"call graphs are for samples, not for branches: --no-branch-stack shows them");
 	report_args_set_sort(a, true);
 	a->has_children = false;
 	a->text.style = REPORT_GRAPH_NONE;
@@ -107,7 +105,7 @@ void report_branches_tell(const struct report_args *a, const struct report_feed 
 		nr += ev->nr;
 	}
 	if (nr_stackless)
-		cli_note("%s: %llu samples of events without branch stacks are left out: "
+		cli_note("%s: %llu samples of events without branch stacks are not shown: "
 			 "--no-branch-stack counts samples",
 			 a->in.path, (unsigned long long)nr_stackless);
 	if (nr_stacks && !nr)

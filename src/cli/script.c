@@ -50,7 +50,7 @@ static int take_fields(void *to, const char *arg, bool is_negated)
 		cli_error("-F %s: the field '%.*s' is not supported", arg, len, word);
 		break;
 	case CLEW_INVALID:
-		cli_error("-F %s: +field and -field do not mix with a plain list", arg);
+		cli_error("-F %s: +field and -field cannot be mixed with a plain list", arg);
 		break;
 	default:
 		cli_error("-F %s: there is no field '%.*s'", arg, len, word);
@@ -124,7 +124,7 @@ static int take_insn_trace(void *to, const char *arg, bool is_negated)
 static int refuse_xed(void *to, const char *arg, bool is_negated)
 {
 	(void)to, (void)arg, (void)is_negated;
-	cli_error("--xed is not here: no other program is run");
+	cli_error("--xed is not supported: no other program is run");
 	cli_hint("--insn-trace=disasm shows instructions as assembler text");
 	return CLI_USAGE;
 }
@@ -135,32 +135,32 @@ static int parse(struct script *s, int argc, char **argv)
 	/* clang-format off */
 	const struct cli_option options[] = {
 		{0, "Output", NULL, NULL, CLI_SECTION},
-		{0, "json", NULL, "one JSON object per event, one a line", CLI_FLAG, &s->is_json},
+		{0, "json", NULL, "one JSON object per event, one per line", CLI_FLAG, &s->is_json},
 		{'F', "fields", "LIST", "columns: a comma list, +NAME and -NAME to add and remove, "
 		 "TYPE:LIST for one of hw, sw, trace, raw, break", CLI_CALL, s, take_fields},
 		{'G', "hide-call-graph", NULL, "no call chains", CLI_FLAG, &s->text.no_chains},
-		{0, "merge-callchains", NULL, "put user stacks that were recorded separately into the "
-		 "call chains of their samples (default)", CLI_FLAG, &s->is_merging},
-		{0, "wait-all", NULL, "in a stream: wait for such stacks without limit, instead of 10 s at most",
+		{0, "merge-callchains", NULL, "merge user stacks that were recorded separately "
+					      "into the call chains of their samples (default)", CLI_FLAG, &s->is_merging},
+		{0, "wait-all", NULL, "in a stream: wait for separate user stacks without limit, instead of for 10 s",
 		 CLI_FLAG, &s->waits_all},
 		{0, "max-stack", "N", "at most N frames of a call chain", CLI_UINT, &s->max_stack},
 		{0, "stop-bt", "NAMES", "call chains end at these functions (comma list)",
 		 CLI_STRING, &s->text.stop_bt},
-		{0, "inline", NULL, "inlined functions as lines of their own",
+		{0, "inline", NULL, "inlined functions on separate lines",
 		 CLI_FLAG, &s->has_inlines},
-		{0, "full-source-path", NULL, "source files with their directories", CLI_FLAG, &s->text.is_full_path},
+		{0, "full-source-path", NULL, "show source files with their directories", CLI_FLAG, &s->text.is_full_path},
 		{0, "show-kernel-path", NULL, "name the kernel by the file its symbols come from",
 		 CLI_FLAG, &s->text.has_kernel_path},
 		{0, "ns", NULL, "times in nanoseconds", CLI_FLAG, &s->text.is_ns},
 		{0, "reltime", NULL, "times since the first event", CLI_FLAG, &s->text.is_reltime},
-		{0, "deltatime", NULL, "times since the event before", CLI_FLAG, &s->text.is_deltatime},
+		{0, "deltatime", NULL, "times since the previous event", CLI_FLAG, &s->text.is_deltatime},
 		{'L', "Latency", NULL, NULL, CLI_FLAG, &s->text.is_latency},
 		{0, "max-events", "N", "stop after N events", CLI_UINT, &s->max_events},
 		{'S', "symbols", "NAMES", "only samples in these functions (comma list)",
 		 CLI_STRING, &s->text.symbols},
 		{0, "dsos", "NAMES", "only samples in these binaries (comma list)", CLI_STRING, &s->text.dsos},
 		{0, "stats", NULL, "only the outcomes of the samples' user stacks", CLI_FLAG, &s->is_stats},
-		{0, "Other records", NULL, NULL, CLI_SECTION},
+		{0, "Side-band records", NULL, NULL, CLI_SECTION},
 		{0, "show-task-events", NULL, "comm, fork and exit", CLI_CALL, shows, show_task, true},
 		{0, "show-mmap-events", NULL, "memory mappings", CLI_CALL, shows, show_mmap, true},
 		{0, "show-switch-events", NULL, "context switches", CLI_CALL, shows, show_switch, true},
@@ -174,7 +174,7 @@ static int parse(struct script *s, int argc, char **argv)
 		{0, "header", NULL, "the recording's header first", CLI_FLAG, &s->has_header},
 		{0, "header-only", NULL, "only the header", CLI_FLAG, &s->is_header_only},
 		{'I', "show-info", NULL, "with --header: topologies in full", CLI_FLAG, &s->is_full_header},
-		{'D', "dump-raw-trace", NULL, "every record in the file's order, in hex", CLI_FLAG,
+		{'D', "dump-raw-trace", NULL, "every record in file order, in hex", CLI_FLAG,
 		 &s->is_dump},
 		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
 		{0, "itrace", "[OPTS]", "events to make of the trace (default be): i[PERIOD] instructions, b branches, c calls, "
@@ -201,7 +201,7 @@ static int parse(struct script *s, int argc, char **argv)
 	if (at < 0)
 		return at;
 	if (at < argc) {
-		cli_error("script takes no word '%s'", argv[at]);
+		cli_error("script takes no argument '%s'", argv[at]);
 		cli_hint("perf script's scripting languages are not supported");
 		return -1 - CLI_USAGE;
 	}
@@ -332,16 +332,16 @@ static void tell_summary(const struct script *s)
 	if (sum->kernel_note)
 		cli_note("kernel symbols: %s", sum->kernel_note);
 	if (sum->nr_maps_dropped)
-		cli_warn("%s: %llu memory mappings were left out, beyond the most that a process "
-			 "may have here",
+		cli_warn("%s: %llu memory mappings were skipped: the process has more than the "
+			 "limit",
 			 s->in.path, (unsigned long long)sum->nr_maps_dropped);
 	if (sum->nr_aux_bytes && !s->itrace.events && !s->itrace.is_off && !s->is_stats)
-		cli_note("%llu bytes of hardware trace were left undecoded: this version prints "
-			 "the other events only",
+		cli_note("%llu bytes of hardware trace were not decoded: this version prints only "
+			 "the other events",
 			 (unsigned long long)sum->nr_aux_bytes);
 	if (sum->nr_aux_missing)
-		cli_warn("%s: AUX records tell of %llu bytes of hardware trace, and the file holds "
-			 "none of them",
+		cli_warn("%s: AUX records describe %llu bytes of hardware trace, but the file "
+			 "holds none of them",
 			 s->in.path, (unsigned long long)sum->nr_aux_missing);
 }
 
@@ -427,7 +427,7 @@ static int open_trace(struct script *s)
 	status = cli_itrace_open(&s->itrace, &s->in, s->analysis, &w);
 	if (status != CLI_OK || s->itrace.events || !script_fields_any(f, SCRIPT_OF_INSNS))
 		return status;
-	cli_error("instructions are of hardware trace, and %s holds none that is decoded here",
+	cli_error("instructions need hardware trace, and %s has none that clew can decode",
 		  s->in.path);
 	return CLI_FAILED;
 }
@@ -436,8 +436,8 @@ static int refuse_disasm(const struct script *s)
 {
 	if (!script_fields_any(&s->text.fields, SCRIPT_DISASM) || script_disasm_is_there())
 		return CLI_OK;
-	cli_error("this clew was built without the library capstone, which takes instructions "
-		  "apart");
+	cli_error("this clew was built without the capstone library, which disassembles "
+		  "instructions");
 	return CLI_USAGE;
 }
 
@@ -540,7 +540,7 @@ int cmd_script(int argc, char **argv)
 		return status;
 	}
 	if (s.in.is_snapshot && s.is_stats) {
-		cli_error("--stats is of the samples of a recording, and a snapshot has none");
+		cli_error("--stats counts the samples of a recording; a snapshot has none");
 		cli_input_done(&s.in);
 		return CLI_USAGE;
 	}

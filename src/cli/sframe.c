@@ -192,7 +192,7 @@ static int run(struct sframe_command *c, int nr, char **words)
 	}
 	if (status == CLI_OK && c->image.is_relocatable && !verb->can_be_raw) {
 		cli_error("%s: a relocatable file has no addresses yet", c->path);
-		cli_hint("take what it is linked into");
+		cli_hint("use the file it is linked into");
 		status = CLI_FAILED;
 	}
 	if (status == CLI_OK)
@@ -217,7 +217,7 @@ int cmd_sframe(int argc, char **argv)
 		{'q', "quiet", NULL, "print the totals only", CLI_FLAG, &c.is_quiet},
 		{0, "make", NULL, NULL, CLI_SECTION},
 		{'o', "output", "FILE", "write the section there", CLI_STRING, &c.out_path},
-		{0, "v2", NULL, "version 2, for readers that know nothing newer (default: 3)",
+		{0, "v2", NULL, "version 2, for older readers (default: 3)",
 		 CLI_FLAG, &c.is_v2},
 		{0},
 	};

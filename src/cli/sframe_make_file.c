@@ -18,7 +18,7 @@ static void print_counts(const struct sframe_command *c, const struct sframe_wri
 		(unsigned long long)n->nr_functions, (unsigned long long)n->nr_rows, bytes);
 	for (int i = 0; i < NR_SFRAME_LEFT_OUT; i++)
 		nr_left_out += n->nr_left_out[i];
-	printf("; left out: %llu functions of %llu bytes\n", (unsigned long long)nr_left_out,
+	printf("; omitted: %llu functions of %llu bytes\n", (unsigned long long)nr_left_out,
 	       (unsigned long long)n->left_out_bytes);
 	for (int i = 0; i < NR_SFRAME_LEFT_OUT; i++) {
 		if (n->nr_left_out[i])

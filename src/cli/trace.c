@@ -41,8 +41,8 @@ static int choose_events(struct trace_command *c)
 		size_t n = strcspn(at, ",");
 		bool is_known = n == 4 && !strncmp(at, "none", n);
 
-		for (enum flow_event_kind k = 0; k < NR_FLOW_EVENTS; k++) {
-			const char *word = etm_event_word(k);
+		for (unsigned int k = 0; k < ETM_RANGES_NR_KINDS; k++) {
+			const char *word = etm_event_word((enum clew_trace_kind)k);
 
 			if (!word || strlen(word) != n || strncmp(word, at, n))
 				continue;
@@ -63,8 +63,6 @@ static int choose_events(struct trace_command *c)
 
 static enum clew_err print(struct trace_command *c, struct clew_diag *diag)
 {
-	if (c->is_ranges)
-		return trace_print_ranges(c, diag);
 	if (c->is_digest)
 		return trace_print_digest(c, diag);
 	if (c->is_edges)
@@ -83,16 +81,18 @@ static int decode(struct trace_command *c)
 	cli_pager_start();
 	err = print(c, &diag);
 	cli_pager_done();
-	return cli_etm_finish(&c->etm, err, &diag, &c->sink_diag,
-			      c->is_ranges || c->is_digest || c->is_edges);
+	return cli_etm_finish(&c->etm, err, &diag, &c->sink_diag, c->is_digest || c->is_edges);
 }
 
 static int run(struct trace_command *c)
 {
 	int status = choose_events(c);
 
-	if (status == CLI_OK)
-		status = cli_etm_begin(&c->etm);
+	if (status != CLI_OK)
+		return status;
+	if (c->is_ranges)
+		return trace_ranges(c);
+	status = cli_etm_begin(&c->etm);
 	if (status == CLI_OK)
 		status = decode(c);
 	cli_etm_done(&c->etm);
@@ -105,17 +105,17 @@ int cmd_trace(int argc, char **argv)
 	/* clang-format off */
 	const struct cli_option options[] = {
 		{0, "Output", NULL, NULL, CLI_SECTION},
-		{0, "ranges", NULL, "what ran, a line for each range and each event",
+		{0, "ranges", NULL, "what was executed, one line per range and event",
 		 CLI_FLAG, &c.is_ranges},
-		{0, "digest", NULL, "a line for each trace ID: instructions, SHA-256 of their addresses",
+		{0, "digest", NULL, "one line per trace ID: instructions, SHA-256 of their addresses",
 		 CLI_FLAG, &c.is_digest},
-		{0, "edges", NULL, "how often each way out of each branch was taken",
+		{0, "edges", NULL, "how often each outcome of each branch occurred",
 		 CLI_FLAG, &c.is_edges},
-		{0, "json", NULL, "JSON, one object a line", CLI_FLAG, &c.is_json},
+		{0, "json", NULL, "JSON, one object per line", CLI_FLAG, &c.is_json},
 		{0, "events", "LIST", "with --ranges: only these events (comma list), or none",
 		 CLI_STRING, &c.events},
-		{0, "split-source", NULL, "with --ranges: end ranges also at the branches that a source "
-		 "address packet leads over", CLI_FLAG, &c.splits_source_ranges},
+		{0, "split-source", NULL, "with --ranges: end ranges also at branches on the way "
+					  "to a source address packet's address", CLI_FLAG, &c.splits_source_ranges},
 		{0, "id", "IDS", "only these trace IDs, in hex (comma list)", CLI_STRING, &c.etm.ids},
 		{0, "threads", "N", "decode with N threads, at most 4 (default: 1; 0: as many as CPUs)",
 		 CLI_UINT, &c.nr_threads},
@@ -129,11 +129,11 @@ int cmd_trace(int argc, char **argv)
 		 CLI_STRING, &c.etm.in.opts.filter.cpus},
 		{0, "symfs", "DIR", "look for the recording's files below DIR",
 		 CLI_STRING, &c.etm.in.opts.symbols.symfs},
-		{'k', "vmlinux", "FILE", "the kernel that ran", CLI_STRING, &c.etm.in.opts.symbols.vmlinux},
+		{'k', "vmlinux", "FILE", "the recorded kernel", CLI_STRING, &c.etm.in.opts.symbols.vmlinux},
 		{0, "kallsyms", "FILE", "kernel symbols in place of /proc/kallsyms", CLI_STRING, &c.etm.in.opts.symbols.kallsyms},
 		CLI_MAX_MEMORY_OPTION(&c.etm.in),
 		CLI_ETM_RAW_OPTIONS(c.etm.raw),
-		{0, "memory", "LIST", "the code that ran: FILE@ADDRESS, in a comma list", CLI_STRING,
+		{0, "memory", "LIST", "the executed code: FILE@ADDRESS (comma list)", CLI_STRING,
 		 &c.etm.raw.memory},
 		{0},
 	};
@@ -141,9 +141,8 @@ int cmd_trace(int argc, char **argv)
 	const struct cli_command command = {
 		.name = "trace",
 		.usage = "[-i FILE|DIR] [--ranges | --digest | --edges] [OPTIONS]",
-		.summary =
-			"Show what a CoreSight trace (ETMv4, ETE) says ran: a recording's, or an "
-			"OpenCSD snapshot's.",
+		.summary = "Show what a CoreSight trace (ETMv4, ETE) of a recording or an OpenCSD "
+			   "snapshot recorded as executed.",
 		.options = options,
 		.examples = "  clew trace -i snapshot/ --ranges --id=10\n",
 	};

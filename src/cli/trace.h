@@ -13,7 +13,7 @@ struct trace_command {
 	bool is_ranges, is_digest, is_edges, is_json, splits_source_ranges;
 	const char *events;
 	uint64_t nr_threads, piece_bytes;
-	uint32_t wanted_events; /* bit per enum flow_event_kind */
+	uint32_t wanted_events; /* bit per enum clew_trace_kind */
 	struct clew_sink sink;
 	struct clew_diag sink_diag;
 };
@@ -29,8 +29,10 @@ struct etm_decode_opts trace_decode_opts(struct trace_command *c, bool notes_tro
 enum clew_err trace_note_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset);
 
 enum clew_err trace_print_summary(struct trace_command *c, struct clew_diag *diag);
-enum clew_err trace_print_ranges(struct trace_command *c, struct clew_diag *diag);
 enum clew_err trace_print_digest(struct trace_command *c, struct clew_diag *diag);
 enum clew_err trace_print_edges(struct trace_command *c, struct clew_diag *diag);
+
+/** `clew trace --ranges`, by the public API. @return the exit status. */
+int trace_ranges(struct trace_command *c);
 
 #endif

@@ -1,78 +1,136 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/cleanup.h"
+#include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/trace.h"
 
 enum { FLUSH = 64 * 1024 };
 
 struct ranges {
-	struct trace_command *command; /* first, for trace_note_trouble() */
+	struct trace_command *command;
 	struct etm_ranges_text text;
+	bool *skips;           /* all units but one */
 	bool was_decoded[128]; /* by ID */
+	bool has_progress;
 };
 
-static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
+static void show_progress(struct ranges *r)
+{
+	uint64_t done, total;
+
+	clew_trace_progress(r->command->etm.opened, &done, &total);
+	if (!r->has_progress)
+		cli_progress_begin("decoding trace", total);
+	r->has_progress = true;
+	cli_progress_at(done);
+}
+
+static enum clew_err take_batch(void *ctx, const struct clew_trace_batch *b)
 {
 	struct ranges *r = ctx;
 	enum clew_err err = etm_ranges_text_batch(&r->text, b);
 
-	(void)unit;
+	show_progress(r);
 	return err || r->text.out.nr < FLUSH ? err : trace_write(r->command, &r->text.out);
 }
 
-static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
+static enum clew_err take_end(void *ctx, size_t unit)
 {
 	struct ranges *r = ctx;
 
-	(void)unit, (void)flow;
+	(void)unit;
 	etm_ranges_text_end(&r->text);
 	return trace_write(r->command, &r->text.out);
 }
 
-static enum clew_err print_unit(struct ranges *r, size_t unit, bool *skips, bool is_first,
+static struct clew_trace_run_opts run_opts(const struct ranges *r, bool notes_trouble)
+{
+	const struct trace_command *c = r->command;
+
+	return (struct clew_trace_run_opts){
+		.size = sizeof(struct clew_trace_run_opts),
+		.skips = r->skips,
+		.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads,
+		.piece_bytes = c->piece_bytes > UINT32_MAX ? 0 : (unsigned int)c->piece_bytes,
+		.splits_source_ranges = c->splits_source_ranges,
+		.warning = notes_trouble ? trace_note_trouble : NULL,
+		.unit_end = take_end,
+	};
+}
+
+static enum clew_err print_unit(struct ranges *r, size_t unit, uint32_t id, bool is_first,
 				struct clew_diag *diag)
 {
-	struct trace_command *c = r->command;
-	struct etm_decode_opts opts = trace_decode_opts(c, is_first);
-	const struct etm_unit *u = &c->etm.trace->units[unit];
+	const struct trace_command *c = r->command;
+	struct clew_trace_run_opts opts = run_opts(r, is_first);
 	enum clew_err err;
 
 	r->text = (struct etm_ranges_text){
-		.unit = u,
+		.id = id,
 		.is_json = c->is_json,
-		.is_later = r->was_decoded[u->id & 0x7f],
+		.is_later = r->was_decoded[id & 0x7f],
 		.wants = c->wanted_events,
 	};
 	etm_ranges_text_init(&r->text);
-	opts.skips = skips;
-	opts.batch = take_batch;
-	opts.unit_end = take_end;
-	opts.ctx = r;
-	err = etm_trace_decode(c->etm.trace, &opts, diag);
+	r->has_progress = false;
+	r->skips[unit] = false;
+	err = clew_trace_run(c->etm.opened, take_batch, r, &opts, diag);
+	r->skips[unit] = true;
 	etm_ranges_text_done(&r->text);
-	r->was_decoded[u->id & 0x7f] = true;
+	r->was_decoded[id & 0x7f] = true;
 	return err;
+}
+
+static size_t nr_units(const struct clew_trace *t)
+{
+	size_t nr = 0;
+
+	while (clew_trace_unit(t, nr))
+		nr++;
+	return nr;
 }
 
 /** One unit after the other, each in a pass of its own: nothing has to be kept to bring their lines
  * in an order that does not depend on how the trace was cut up. */
-enum clew_err trace_print_ranges(struct trace_command *c, struct clew_diag *diag)
+static enum clew_err print_ranges(struct trace_command *c, struct clew_diag *diag)
 {
-	size_t nr = c->etm.trace->nr_units;
-	struct ranges r = {.command = c};
+	const struct clew_trace_unit *u;
+	size_t nr = nr_units(c->etm.opened);
 	clew_auto(mem_free_at) bool *skips = mem_alloc(nr ? nr : 1);
+	struct ranges r = {.command = c, .skips = skips};
 	bool is_first = true;
 	enum clew_err err = CLEW_OK;
 
 	if (!skips)
 		return CLEW_NO_MEMORY;
 	memset(skips, true, nr);
-	for (size_t i = 0; !err && i < nr; i++) {
-		if (c->etm.skips[i] || !c->etm.trace->units[i].is_decodable)
+	for (size_t i = 0; !err && (u = clew_trace_unit(c->etm.opened, i)); i++) {
+		if (c->etm.skips[i] || u->why_not)
 			continue;
-		skips[i] = false;
-		err = print_unit(&r, i, skips, is_first, diag);
-		skips[i] = true;
+		err = print_unit(&r, i, u->id, is_first, diag);
 		is_first = false;
 	}
 	return err;
+}
+
+static int print_all(struct trace_command *c)
+{
+	struct clew_diag diag = {0};
+	enum clew_err err;
+
+	c->sink = cli_stdout_sink(&c->sink_diag);
+	cli_pager_start();
+	err = print_ranges(c, &diag);
+	cli_pager_done();
+	return cli_etm_finish(&c->etm, err, &diag, &c->sink_diag, true);
+}
+
+int trace_ranges(struct trace_command *c)
+{
+	int status = cli_etm_begin_public(&c->etm);
+
+	if (status == CLI_OK)
+		status = print_all(c);
+	cli_etm_done(&c->etm);
+	return status;
 }

@@ -211,7 +211,7 @@ static void put_gaps(const struct summary *s, struct buf *out, const struct gaps
 
 	if (!gaps->nr)
 		return;
-	buf_str(out, "\nCode that the trace ran and that is not there:\n");
+	buf_str(out, "\nExecuted code that is missing:\n");
 	for (size_t i = 0; i < gaps->nr; i++) {
 		const struct gap *g = &gaps->data[i];
 
@@ -225,15 +225,14 @@ static void put_gaps(const struct summary *s, struct buf *out, const struct gaps
 		buf_printf(out, "  %zu other places  %llu times\n", gaps->nr - NR_SHOWN,
 			   (unsigned long long)left);
 	if (s->command->etm.raw.file)
-		buf_str(out, "What ran there is not known. Give it with --memory=FILE@ADDRESS.\n");
+		buf_str(out, "Execution there is unknown. Give it with --memory=FILE@ADDRESS.\n");
 	else if (s->command->etm.in.is_snapshot)
-		buf_str(out, "What ran there is not known. Add memory dumps of these addresses to "
+		buf_str(out, "Execution there is unknown. Add memory dumps of these addresses to "
 			     "the core's .ini file:\n  [dumpN] file=NAME address=0x...\n");
 	else
-		buf_str(out,
-			"What ran there is not known. The binaries that were mapped there are "
-			"looked for\nunder --symfs=DIR and in the build-id cache; the kernel's "
-			"code in --vmlinux=FILE or kcore.\n");
+		buf_str(out, "Execution there is unknown. The binaries that were mapped there are "
+			     "looked up\nunder --symfs=DIR and in the build-id cache; the kernel's "
+			     "code in --vmlinux=FILE or kcore.\n");
 }
 
 /* --- one unit --- */
@@ -302,7 +301,7 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 	put_count(out, t->nr_exceptions, "exception", "exceptions");
 	buf_char(out, '\n');
 	if (t->nr_nacc) {
-		buf_str(out, "  code not there ");
+		buf_str(out, "  code missing ");
 		put_count(out, t->nr_nacc, "time", "times");
 		buf_char(out, '\n');
 	}

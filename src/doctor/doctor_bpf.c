@@ -36,7 +36,7 @@ static void task_work(struct doctor *d, struct bytes btf)
 	}
 	doctor_no(d, id, title, NULL,
 		  "the kernel has no bpf_task_work_schedule_resume (mainline since Linux 6.18): "
-		  "user stacks cannot be put off to the return to user mode");
+		  "user stacks cannot be deferred to the return to user mode");
 }
 
 void doctor_bpf(struct doctor *d)
@@ -48,10 +48,9 @@ void doctor_bpf(struct doctor *d)
 	allowed(d);
 	if (os_read_file(BTF_PATH, MAX_BTF, &btf, &n, NULL)) {
 		doctor_no(d, "btf", "kernel types (BTF)", NULL,
-			  BTF_PATH " is not there: the kernel is built without "
-				   "CONFIG_DEBUG_INFO_BTF");
-		doctor_no(d, "task-work", "BPF task work (kfunc)", NULL,
-			  "cannot be told without BTF");
+			  BTF_PATH
+			  " is missing: the kernel is built without CONFIG_DEBUG_INFO_BTF");
+		doctor_no(d, "task-work", "BPF task work (kfunc)", NULL, "unknown without BTF");
 		return;
 	}
 	doctor_yes(d, "btf", "kernel types (BTF)", "%s, %zu KiB", BTF_PATH, n >> 10);

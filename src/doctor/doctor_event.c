@@ -56,8 +56,7 @@ static void tracepoint_of(struct doctor *d, const char *root)
 	uint32_t id;
 
 	if (os_tracefs_event_id(root, "sched", "sched_switch", &id, NULL)) {
-		doctor_no(d, "tracepoints", title, NULL, "%s describes no sched:sched_switch",
-			  root);
+		doctor_no(d, "tracepoints", title, NULL, "%s has no sched:sched_switch", root);
 		return;
 	}
 	attr.config = id;
@@ -78,7 +77,7 @@ static void tracepoints(struct doctor *d)
 	case OS_TRACEFS_NO_ACCESS:
 		doctor_no(d, "tracefs", "tracefs",
 			  doctor_text(d, "sudo mount -o remount,mode=750,gid=$(id -g) %s", root),
-			  "%s may not be read by this user: tracepoints have no names", root);
+			  "%s is not readable by this user: tracepoints have no names", root);
 		break;
 	case OS_TRACEFS_NOT_MOUNTED:
 		doctor_no(d, "tracefs", "tracefs",

@@ -17,8 +17,8 @@ static struct perf_attr clock_attr(void)
 static void paranoid(struct doctor *d)
 {
 	static const char *const meanings[] = {
-		"everything is open to everybody",
-		"only raw tracepoints are closed to users",
+		"every user may record everything",
+		"users may record everything but raw tracepoints",
 		"users may record their own processes, kernel included",
 		"users may record their own processes in user space only",
 		"users may record nothing (a distribution's addition)",

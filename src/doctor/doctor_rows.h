@@ -2,6 +2,7 @@
 #ifndef DOCTOR_DOCTOR_ROWS_H
 #define DOCTOR_DOCTOR_ROWS_H
 
+#include "base/attributes.h"
 #include "doctor/doctor.h"
 #include "os/pmu.h"
 

@@ -130,7 +130,7 @@ static void vmlinux(struct doctor *d)
 		}
 	}
 	doctor_no(d, "vmlinux", "kernel debug information", how_to_have_vmlinux(d, release),
-		  "no vmlinux of %s here: kernel functions have no source lines", release);
+		  "no vmlinux of %s found: kernel functions have no source lines", release);
 }
 
 static void debug_dirs(struct doctor *d)
@@ -141,8 +141,8 @@ static void debug_dirs(struct doctor *d)
 	else
 		doctor_no(d, "debuginfo", "separate debug information",
 			  "install the -dbgsym or -debuginfo packages of what you record",
-			  "/usr/lib/debug/.build-id is not there: stripped libraries show exported "
-			  "names only");
+			  "/usr/lib/debug/.build-id does not exist: stripped libraries show "
+			  "exported names only");
 }
 
 void doctor_symbols(struct doctor *d)

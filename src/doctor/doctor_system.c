@@ -32,10 +32,9 @@ static void container(struct doctor *d)
 	const struct os_caps *c = &d->world.caps;
 
 	if (c->is_container)
-		doctor_no(
-			d, "host", "on the host", "record from the host with -p PID or -G CGROUP",
-			"this is a container (%s): other containers and the host are out of sight",
-			c->container);
+		doctor_no(d, "host", "on the host", "record from the host with -p PID or -G CGROUP",
+			  "this is a container (%s): other containers and the host are not visible",
+			  c->container);
 	else
 		doctor_yes(d, "host", "on the host", "%s", "no sign of a container");
 	if (c->is_initial_pid_ns)
@@ -46,7 +45,7 @@ static void container(struct doctor *d)
 			  "PIDs here differ from those that the kernel and hardware traces use");
 	if (!c->is_initial_user_ns)
 		doctor_no(d, "user-namespace", "root user namespace", "record from the host",
-			  "root here has no rights over the kernel's perf events");
+			  "root has no rights over the kernel's perf events here");
 	if (c->seccomp == 2)
 		doctor_no(d, "seccomp", "no seccomp filter",
 			  "docker run --security-opt seccomp=unconfined ...",
@@ -56,7 +55,7 @@ static void container(struct doctor *d)
 		doctor_yes(d, "seccomp", "no seccomp filter", "%s", "");
 	if (strstr(d->world.lockdown, "[confidentiality]"))
 		doctor_no(d, "lockdown", "no lockdown", "boot with lockdown=integrity",
-			  "the kernel is locked down: no tracing of it");
+			  "the kernel is locked down and cannot be traced");
 }
 
 static void cgroups(struct doctor *d)
@@ -88,9 +87,8 @@ static void perf_tool(struct doctor *d)
 		if (os_exists(places[i])) {
 			doctor_fact(
 				d, "perf", "perf",
-				"%s reads what clew writes (user stacks in records of their own, "
-				"of --call-graph KIND,deferred, in pipes and after kill -9: from "
-				"perf 6.19 on)",
+				"%s reads what clew writes (separate user stacks of --call-graph "
+				"KIND,deferred, in pipes and after kill -9: from perf 6.19 on)",
 				places[i]);
 			return;
 		}

@@ -9,14 +9,25 @@
 #include "isa/insn.h"
 
 /*
- * A processor's trace + code -> what was executed. One flow decodes one trace source. A front end
- * (flow/etm) reads the packets of its protocol and makes flows; what comes out of them is the same
- * for all.
+ * A processor's trace + code -> what was executed. One flow decodes one trace source.
  *
- * Executed code comes as blocks: straight runs of instructions that end with a waypoint, an
- * instruction that the trace reports. A block is looked at once; after that it is a number.
- * Speculation is resolved: only committed elements come out, in order of execution. A context or
- * timestamp stands before the first instructions it belongs to.
+ * Hardware trace holds only what the code does not show: whether a branch was taken, and where an
+ * indirect one went. So a flow walks through the code: code_source has the bytes at an address,
+ * `isa` classifies the instruction, and the trace is asked at each waypoint, an instruction that it
+ * reports.
+ *
+ *   front end (flow/etm)   packets of one protocol, speculation resolved; flow_core.h says what a
+ *                          front end is, tests/make/toy_front.c is the smallest one
+ *   flow_walk.h            execution, from waypoint to waypoint
+ *   flow_blocks.h          instructions up to a waypoint: decoded once, then a number
+ *   flow_paths.h           sequences of branches that were walked before, taken as a whole
+ *   flow_reach.h           how many instructions lie between two addresses
+ *   flow_ring.h            parts of a trace, decoded ahead by several threads
+ *
+ * With a consumer, blocks and events are delivered in batches, in order of execution: only what was
+ * committed, and a context or timestamp before the first instruction that it belongs to. Without a
+ * consumer, branches are only counted, and flow_edges() returns the counts at the end. Events and
+ * counts are the same for all protocols.
  */
 struct flow;
 

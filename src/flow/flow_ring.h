@@ -8,7 +8,9 @@ enum { FLOW_MIN_PART_BYTES = 4 << 10 }; /* less is not worth a thread */
 
 /**
  * The input is cut into parts, a ring of them. The threads decode what is ready, each in its lane,
- * the caller's in lane 0, when the ring is full; the caller's joins part to part in order.
+ * the caller's in lane 0, when the ring is full; the caller's joins part to part in order. A part
+ * that began in another state than was assumed is decoded again from the state before it
+ * (flow_state.h). Counts of all threads are added up (flow_counts_merge.h).
  */
 struct flow_parallel {
 	const struct flow_front *front;

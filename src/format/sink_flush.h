@@ -2,9 +2,8 @@
 #ifndef FORMAT_SINK_FLUSH_H
 #define FORMAT_SINK_FLUSH_H
 
-#include <clew/sink.h>
-
 #include "base/buf.h"
+#include "base/sink.h"
 
 /** Give @p out to @p sink, and empty it, if it holds more than @p least bytes. @return what the
  * sink says; CLEW_NO_MEMORY: @p out could not hold all. */

@@ -4,20 +4,20 @@
 static const char *const meanings[NR_STITCH_REASONS] = {
 	[STITCH_IDLE] = "the idle task",
 	[STITCH_KERNEL_THREAD] = "no user address space",
-	[STITCH_EXITING] = "the task had given up its address space",
+	[STITCH_EXITING] = "the task had released its address space",
 	[STITCH_NOT_ASKED] = "the event records no user stacks",
-	[STITCH_NO_RECORD] = "the task went on, and no stack came",
+	[STITCH_NO_RECORD] = "the task continued, and no stack was recorded",
 	[STITCH_EXIT] = "the task ended first",
 	[STITCH_EXEC] = "another program was started first",
 	[STITCH_END] = "the recording ended before the task left the kernel",
 	[STITCH_BUFFER] = "records were lost while it waited",
-	[STITCH_TIMEOUT] = "it waited too long for this reader",
+	[STITCH_TIMEOUT] = "the stack came later than this reader waits",
 	[STITCH_EMPTY] = "a stack without frames",
-	[STITCH_MAP_FULL] = "more tasks at once than the recorder had room for",
+	[STITCH_MAP_FULL] = "more tasks at once than the recorder can hold",
 	[STITCH_RING_FULL] = "no room in the recorder's buffer",
-	[STITCH_REFUSED] = "the kernel did not take the request",
+	[STITCH_REFUSED] = "the kernel rejected the request",
 	[STITCH_UNMATCHED] = "the recorder did not find the sample's request",
-	[STITCH_LATE] = "user mode went on before the recorder could read it",
+	[STITCH_LATE] = "the task continued in user mode before the recorder could read the stack",
 };
 
 static enum stitch_state state_of(int reason)
@@ -116,7 +116,7 @@ static const char *const hows[NR_UNW_HOWS] = {
 	[UNW_HOW_SIGNAL] = "by the registers that a signal saved",
 	[UNW_HOW_FP_PROLOGUE] = "by frame pointers, where instructions that set them up were seen",
 	[UNW_HOW_DERIVED] = "by the return address of a call that leads to the function",
-	[UNW_HOW_FP_CONVENTION] = "by frame pointers alone: callers may be left out",
+	[UNW_HOW_FP_CONVENTION] = "by frame pointers alone: callers may be missing",
 };
 
 static void put_hows(struct buf *out, const struct ana_outcomes *o)
@@ -142,7 +142,7 @@ static void put_stitching(struct buf *out, const struct stitch_counts *c)
 		return;
 	buf_printf(out,
 		   "  deferred stacks %llu: without a sample %llu, twice %llu, twice but unlike "
-		   "%llu; samples behind their stack %llu\n",
+		   "%llu; samples later than their stack %llu\n",
 		   (unsigned long long)c->nr_stacks, (unsigned long long)c->nr_unclaimed,
 		   (unsigned long long)c->nr_duplicates, (unsigned long long)c->nr_differing,
 		   (unsigned long long)c->nr_late);
@@ -215,7 +215,7 @@ static void put_early(struct buf *out, const struct ana_summary *s)
 	if (by_fp)
 		buf_printf(out,
 			   "%s%llu of %llu user stacks have frames found by frame pointers alone: "
-			   "callers may be left out",
+			   "callers may be missing",
 			   nr ? "; " : "", (unsigned long long)by_fp, (unsigned long long)all);
 }
 
@@ -233,8 +233,8 @@ void user_stacks_unknown_text(struct buf *out, const struct ana_summary *s)
 {
 	if (s->stacks_note)
 		buf_printf(out,
-			   "how user stacks end and were found is not known of %llu samples: what "
-			   "the header keeps of it (feature 240) %s",
+			   "how user stacks end and were found is unknown for %llu samples: the "
+			   "header's record of it (feature 240) %s",
 			   (unsigned long long)s->nr_stacks_unknown, s->stacks_note);
 }
 

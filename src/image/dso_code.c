@@ -44,7 +44,7 @@ static bool find_in_file(struct dso *d, uint64_t rel, struct code_region *ret)
 		return false;
 	}
 	if (!is_arm(f)) {
-		d->why_no_code = "the file here is not for an Arm machine";
+		d->why_no_code = "the file found is not for an Arm machine";
 		return false;
 	}
 	*ret = (struct code_region){0, f->size, f->data};

@@ -48,7 +48,7 @@ static void open_image(struct dso *d)
 	if (!is_right_build(d, &d->code))
 		d->why_no_code = "the kernel image is of another build";
 	else if (!find_delta(d, &d->code.elf, &c->delta))
-		d->why_no_code = "the kernel image lacks the symbol that tells where it was loaded";
+		d->why_no_code = "the kernel image has no symbol for its load address";
 	else
 		c->is_usable = true;
 }

@@ -203,7 +203,7 @@ static const char *load(struct dso_code_image *c, const struct elf_file *f)
 	if (f->machine != EM_AARCH64 || f->type != ET_REL)
 		return "the module's file is not one for a 64-bit Arm machine";
 	if (!lay_out(c, f, most_plt_bytes(f)))
-		return "where the module's code was loaded cannot be told from its file";
+		return "the load address of the module's code cannot be derived from its file";
 	if (!relocate_all(c, f))
 		return "the module's file is damaged";
 	if (c->holes.nr)
@@ -286,7 +286,7 @@ bool dso_find_module_code(struct dso *d, uint64_t rel, struct code_region *ret)
 		if (!s->bytes || at < start || at >= end)
 			continue;
 		cut_at_holes(c, at, &start, &end);
-		d->why_no_code = "a branch out of the module, whose target only the kernel knew";
+		d->why_no_code = "a branch out of the module to a target that only the kernel knew";
 		*ret = (struct code_region){d->load_start + start, d->load_start + end,
 					    s->bytes + (start - s->start)};
 		return at >= start && at < end;

@@ -40,9 +40,9 @@ static const char *read_map(struct dso_store *s, int fd, const char *path, char 
 	enum clew_err err;
 
 	if (fd == -EPERM)
-		return "perf-PID.map belongs to another user; -f reads it all the same";
+		return "perf-PID.map belongs to another user; -f reads it anyway";
 	if (fd == -EINVAL)
-		return "perf-PID.map is no plain file";
+		return "perf-PID.map is not a regular file";
 	if (fd < 0)
 		return "no /tmp/perf-PID.map: the program names no run-time generated code";
 	err = os_read_fd(fd, most, text, size, NULL);
@@ -61,7 +61,7 @@ static void load_perf_map(struct dso *d)
 	int fd;
 
 	if (dso_where(d) == DSO_ELSEWHERE_CLOSED || dso_where(d) == DSO_ELSEWHERE_ENDED) {
-		d->why = "of another mount namespace: its perf-PID.map is out of reach";
+		d->why = "of another mount namespace: its perf-PID.map is not accessible";
 		return;
 	}
 	map_path(d, &path);

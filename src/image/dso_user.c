@@ -162,13 +162,13 @@ static const char *why_nothing(const struct search *s)
 	if (s->has_file)
 		return "stripped: no symbol table";
 	if (where == DSO_ELSEWHERE_CLOSED)
-		return "in another mount namespace, whose files are not safe to open without openat2 "
-		       "(Linux 5.6)";
+		return "in another mount namespace: its files are not safe to open without "
+		       "openat2 (Linux 5.6)";
 	if (where == DSO_ELSEWHERE_ENDED && (s->has_mismatch || s->has_unproven))
-		return "in another mount namespace, whose process has ended: the file of that name "
-		       "here is not known to be it";
+		return "in the mount namespace of a process that has ended: the file of that name "
+		       "here may be another one";
 	if (s->has_unproven)
-		return "not found in its mount namespace: the file of that name here is another one";
+		return "not found in its mount namespace: the file of that name here is a different one";
 	if (s->has_mismatch)
 		return "build id differs from the recording's";
 	if (where != DSO_HERE)

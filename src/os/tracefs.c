@@ -85,7 +85,7 @@ enum clew_err os_tracefs_event_id(const char *root, const char *system, const ch
 		return err;
 	id = strtoul(text, &end, 10);
 	if (end == text || id > UINT32_MAX)
-		err = clew_fail(diag, CLEW_BAD_FILE, 0, "the tracepoint's id is no number");
+		err = clew_fail(diag, CLEW_BAD_FILE, 0, "the tracepoint's id is not a number");
 	else
 		*ret = (uint32_t)id;
 	mem_free(text);

@@ -47,7 +47,7 @@ enum clew_err perf_file_need(struct perf_file *f, uint64_t n, struct clew_diag *
 
 	if (n > MAX_PAYLOAD && !f->in.data)
 		return clew_fail(diag, CLEW_LIMIT, w->offset,
-				 "over 1 GiB of trace behind one record of a pipe");
+				 "over 1 GiB of trace after one record of a pipe");
 	if (n > PIPE_BLOCK_BYTES && !f->in.data && n > budget_part(f->in.budget, UINT64_MAX))
 		return clew_fail(diag, CLEW_LIMIT, w->offset,
 				 "a record of a pipe is over a quarter of --max-memory");

@@ -114,7 +114,7 @@ static enum clew_err check_data(struct perf_file *f, struct clew_diag *diag)
 	f->is_unfinished = f->data.size == 0 && f->data.offset < f->in.size &&
 			   !has_sections_at(f, f->data.offset);
 	if (__builtin_add_overflow(f->data.offset, f->data.size, &end))
-		return clew_fail(diag, CLEW_BAD_FILE, 48, "the data section wraps round");
+		return clew_fail(diag, CLEW_BAD_FILE, 48, "the data section wraps around");
 	f->limit = f->is_unfinished ? f->in.size : end;
 	perf_header_seek_first(f);
 	return CLEW_OK;

@@ -2,9 +2,8 @@
 #ifndef PERFDATA_PERF_WRITER_H
 #define PERFDATA_PERF_WRITER_H
 
-#include <clew/sink.h>
-
 #include "base/buf.h"
+#include "base/sink.h"
 #include "perfdata/perf_evlist.h"
 
 /**

@@ -10,10 +10,10 @@
 #include "packet/etm/etm_config.h"
 
 /*
- * The ETM and ETE trace of one input, whatever its kind: an OpenCSD snapshot directory
- * (cs_snapshot.h) or a perf.data file with cs_etm (perf_etm.h). An input is a row of units, each
- * with its configuration and the code it ran; their bytes are demultiplexed on the way and never
- * held as a whole.
+ * The ETM and ETE trace of one input, whatever its kind: an OpenCSD snapshot directory or a raw
+ * trace file (cs_snapshot.h), or a perf.data file with cs_etm (perf_etm.h). An input is a row of
+ * units, each with its configuration and the code it ran; their bytes are demultiplexed on the way
+ * and never held as a whole.
  */
 
 /** One trace unit in one session: what one decoder decodes. */

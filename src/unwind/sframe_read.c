@@ -279,7 +279,7 @@ static const char *read_flex(const struct sframe *s, const struct words *w, stru
 	if (!bad && at < w->nr && !unsigned_word(w, at)) {
 		r->ra.where = SFRAME_PADDING;
 		if (++at == w->nr)
-			bad = "padding behind which nothing follows";
+			bad = "padding with nothing after it";
 	} else if (!bad && at < w->nr) {
 		bad = read_pair(w, &at, false, &r->ra);
 	}
@@ -302,8 +302,7 @@ static const char *check_start(const struct sframe_function *f, const struct sfr
 	r->is_again = c->next && r->start == c->next - 1;
 	if (r->start < c->next && !r->is_again)
 		return "rows out of order";
-	return r->start >= limit && (r->start || f->size) ? "a row behind its function's end"
-							  : NULL;
+	return r->start >= limit && (r->start || f->size) ? "a row after its function's end" : NULL;
 }
 
 static const char *read_words(const struct sframe *s, const struct sframe_function *f,

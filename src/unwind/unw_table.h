@@ -11,7 +11,13 @@
 #include "unwind/unw_rule.h"
 
 /*
- * The compiled table of one binary. Addresses are the binary's "rel" (image/dso.h): file offsets.
+ * The compiled table of one binary, made from every source of unwind information: producers
+ * (sframe_rows(), eh_frame_rows(), fp_rows() for code that has neither, stack_switch_rows() where
+ * Go changes stacks) fill lists of functions and rows, and unw_table_build_of() sweeps the lists
+ * side by side. The walker (unw_walk.h) searches this table, record copies it into BPF maps, and
+ * image/file_cache.h keeps it in a file.
+ *
+ * Addresses are the binary's "rel" (image/dso.h): file offsets.
  * One block of memory, so that it can be cached in a file, mapped, and copied into a BPF map:
  *
  *   struct unw_table_head | u32 bucket[nr_buckets + 1] | u32 row[nr_rows] | struct unw_rule

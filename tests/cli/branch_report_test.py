@@ -118,7 +118,7 @@ def test_mode(f):
     got = clew(f.file, "--folded")
     check(sorted(got.stdout.split("\n")) == ["", "prog;main;first 1", "prog;main;second 4", "prog;main;twin 6"], "--folded: samples", got.stdout + got.stderr)
     got = clew(f.file, "-g", "caller")
-    check(got.returncode == 0 and "call graphs are of samples" in got.stderr and "Samples: 28" in got.stdout, "-g: branches, and a note", got.stderr)
+    check(got.returncode == 0 and "call graphs are for samples" in got.stderr and "Samples: 28" in got.stdout, "-g: branches, and a note", got.stderr)
     got = json.loads(clew(f.file, "--json").stdout)["tables"][0]["events"][0]
     check(got["samples"] == got["period"] == 28 and got["branch_stacks"] == 11 and got["stackless_samples"] == 0, "--json: the event", got)
 
@@ -127,13 +127,13 @@ def test_refusals(f):
     bare = "\n".join(x.split(" chain")[0] for x in f.text.splitlines()) + "\n"
     plain = f.make("plain.data", bare)
     cases = [
-        ("a key of branches without the feature", f.unsaid, ["-s", "symbol_from"], "'symbol_from' is a key of branches, and the header of"),
+        ("a key of branches without the feature", f.unsaid, ["-s", "symbol_from"], "'symbol_from' is a key for branches, but the header of"),
         ("-F too", f.unsaid, ["-F", "overhead,cycles"], "-b counts them"),
         ("a key of branches with --no-branch-stack", f.file, ["--no-branch-stack", "-s", "in_tx"], "--no-branch-stack counts samples"),
         ("a key of branches in a stream", f.pipe, ["-s", "dso_to"], "-b counts them"),
         ("a key of branches, no branch stacks", plain, ["-s", "dso_to"], "has no branch stacks"),
         ("-b, no branch stacks", plain, ["-b"], "has no branch stacks to count"),
-        ("-b and --folded", f.file, ["-b", "--folded"], "--folded are of samples"),
+        ("-b and --folded", f.file, ["-b", "--folded"], "--folded count samples"),
         ("a key of branches and --folded", f.file, ["--folded", "-s", "cycles"], "--folded counts samples"),
         ("a key nobody has", f.file, ["-s", "symbol_fro"], "there is no key 'symbol_fro'"),
     ]
@@ -141,14 +141,14 @@ def test_refusals(f):
         got = clew(path, *options)
         check(got.returncode == 2 and want in got.stderr and not got.stdout, "refused: " + name, got.stderr + got.stdout)
     got, samples = clew(f.make("said.data", bare, "--feature")), clew(plain)
-    check(got.returncode == 0 and got.stdout == samples.stdout and "no event has them" in got.stderr,
+    check(got.returncode == 0 and got.stdout == samples.stdout and "no event has any" in got.stderr,
           "a header that says it of no event: a sentence, and samples", got.stderr + got.stdout)
     empty = f.make("empty.data", "\n".join(x.split(" branches ")[0] for x in f.text.splitlines()) + "\n")
     got = clew(empty)
     check(got.returncode == 0 and "the branch stacks of its 11 samples are empty" in got.stderr, "stacks without entries: a sentence", got.stderr)
     text = f.text.replace("comm 64", "event plain\ncomm 64", 1) + sample(f.prog.ip("main"), [], 5000, event=1) + "\n"
     got = clew(f.make("two.data", text))
-    check("'plain'" not in got.stdout and "1 samples of events without branch stacks are left out" in got.stderr,
+    check("'plain'" not in got.stdout and "1 samples of events without branch stacks are not shown" in got.stderr,
           "an event without branch stacks: left out, and said", got.stdout + got.stderr)
 
 

@@ -146,7 +146,7 @@ path, with_id = c.record("-B", "--namespaces"), c.record("--namespaces")
 c.end()
 for path, name in [(path, "without build id"), (with_id, "with build id")]:
     text = report(path)
-    t.check("SECRET" not in text and "whose process has ended" in " ".join(text.split()), f"ended, {name}: the host's file is not taken, and it is said",
+    t.check("SECRET" not in text and "of a process that has ended" in " ".join(text.split()), f"ended, {name}: the host's file is not taken, and it is said",
             text)
 c = Container("pivot_root", host_file=app)
 with_id = c.record("--namespaces")

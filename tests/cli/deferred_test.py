@@ -68,7 +68,7 @@ with open(merged, "r+b") as f:
     data = f.read()
     f.seek(data.index(b"CLEWSTK"))
     f.write(b"x")
-SAID = "how user stacks end and were found is not known of 22 samples: what the header keeps of it (feature 240) is damaged"
+SAID = "how user stacks end and were found is unknown for 22 samples: the header's record of it (feature 240) is damaged"
 for options in ["script"], ["script", "--json"], ["report"], ["report", "--stats"], ["report", "--json"]:
     p = subprocess.run([CLEW, *options, "-i", merged] + SYMBOLS, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     t.check(p.returncode == 0 and p.stderr.count(SAID) == 1, f"{' '.join(options)}: damage in header feature 240 is said, once", p.stderr)

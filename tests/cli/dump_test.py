@@ -74,7 +74,7 @@ def frames(parts):
 RAW = snapshot('raw', [('ETM_0', 0x10, 1, 'one')], [('one', 'source_data', TRACE)])
 WANT = '''\
 # ID 10: ETM_0, cpu 0, ETMv4.2, one.bin
-        0         0  10  95 01                               I_NOT_SYNC           2 bytes passed over
+        0         0  10  95 01                               I_NOT_SYNC           2 bytes skipped
         2         2  10  00 00 00 00 00 00 00 00 00 00 00 80 I_ASYNC
        14        14  10  01 00                               I_TRACE_INFO
        16        16  10  04                                  I_TRACE_ON
@@ -82,7 +82,7 @@ WANT = '''\
        27        27  10  fd                                  I_ATOM_F3            ENE
        28        28  10  95 05                               I_ADDR_S_IS0         0x14
        30        30  10  08                                  I_BAD                reserved, or a field that does not end
-       31        31  10  f7                                  I_NOT_SYNC           1 bytes passed over
+       31        31  10  f7                                  I_NOT_SYNC           1 bytes skipped
        32        32  10  00 00 00 00 00 00 00 00 00 00 00 80 I_ASYNC
        44        44  10  01 00                               I_TRACE_INFO
        46        46  10  06 1d                               I_EXCEPT             TYPE=0xe IRQ E=1
@@ -130,9 +130,9 @@ check(out.endswith('''
 In 7 frames, and of no trace unit (14 bytes of padding apart):
   13 bytes of trace ID 33, which no trace unit has
   3 bytes of reserved trace IDs (70-7f)
-  15 bytes in front of the first trace ID
-  19 bytes in no whole frame, passed over
-  1 time a frame was broken, and the next one looked for
+  15 bytes before the first trace ID
+  19 bytes in no whole frame, skipped
+  1 time a frame was broken, and the next one was searched
 '''), '--stat: what no trace unit has', out)
 status, out, err = dump('-i', LOST, '--stat', '--json')
 FRAMES_JSON = {'frames': 7, 'barriers': 0, 'resyncs': 1, 'padding_bytes': 14, 'reserved_bytes': 3, 'before_id_bytes': 15, 'skipped_bytes': 19,
@@ -172,9 +172,9 @@ same = dump('-i', FRAMED, '--id=11', '--json')[1]
 keep = ('offset', 'input', 'bytes', 'packet')
 check(out and [[json.loads(x)[k] for k in keep] for x in out.splitlines()] == [[json.loads(x)[k] for k in keep] for x in same.splitlines()],
       '--raw of frames: as the snapshot', out + err)
-for args, want, word in ((('--raw', 'x'), 2, 'needs the registers'), (('--raw', 'x', '--regs', 'TRCNONE=1'), 2, 'a register that is not known'),
+for args, want, word in ((('--raw', 'x'), 2, 'needs the registers'), (('--raw', 'x', '--regs', 'TRCNONE=1'), 2, 'an unknown register'),
                          (('--raw', 'x', '--regs', 'TRCCONFIGR'), 2, 'NAME=NUMBER'), (('--raw', 'nowhere', '--regs', REGS), 1, 'nowhere'),
-                         (('--raw', 'x', '-i', RAW, '--regs', REGS), 2, 'exclude'), (('--regs', REGS), 2, 'tell of --raw'),
+                         (('--raw', 'x', '-i', RAW, '--regs', REGS), 2, 'exclude'), (('--regs', REGS), 2, 'the trace of --raw'),
                          (('--raw', 'x', '--regs', REGS, '--protocol=PTM'), 2, 'ETMv4 or ETE'),
                          (('--raw', RAW + '/one.bin', '--regs', REGS, '--format=none'), 1, "format 'none'"),
                          (('--raw', RAW + '/one.bin', '--regs', 'TRCCONFIGR=1,TRCTRACEIDR=0x10'), 1, 'TRCIDR0 is not given')):

@@ -5,6 +5,13 @@
 
 #include <clew/clew.h>
 
+/* Names of the library's own functions, which are not of the program's concern. */
+int arena_alloc(void);
+int arena_alloc(void)
+{
+	return 7;
+}
+
 struct counts {
 	unsigned long samples, kernel;
 };
@@ -14,7 +21,7 @@ static enum clew_err take(void *ctx, const struct clew_sample *sample)
 	struct counts *c = ctx;
 
 	c->samples++;
-	c->kernel += sample->has_leaf && sample->leaf.level == CLEW_LEVEL_KERNEL;
+	c->kernel += sample->leaf && sample->leaf->level == CLEW_LEVEL_KERNEL;
 	return CLEW_OK;
 }
 
@@ -30,9 +37,14 @@ int main(int argc, char **argv)
 		clew_session_free(session);
 	}
 	if (err != CLEW_OK) {
-		printf("%s\n", clew_err_name(err));
+		char text[256];
+
+		clew_diag_text(text, sizeof(text), argv[1], &diag);
+		printf("%s\n", text);
 		return 1;
 	}
+	if (arena_alloc() != 7 || clew_version_number() != CLEW_VERSION_NUMBER)
+		return 1;
 	printf("%lu samples, %lu in the kernel\n", c.samples, c.kernel);
 	return 0;
 }

@@ -26,7 +26,7 @@ refused() {
 refused 'no such letter' script --itrace=bk
 refused "unit is i, t, ms, us or ns" script --itrace=i10x
 refused '1 to 1024' report --itrace=il0
-refused 'number of events to leave out' script --itrace=bs
+refused 'number of events to skip' script --itrace=bs
 refused "'raw' or 'disasm'" script --insn-trace=hex
 refused 'no other program is run' script --xed
 : >"$dir/empty" && run 1 script -i "$dir/empty" --itrace=b
@@ -62,12 +62,12 @@ noted() {
 }
 noted AqdxwpoIfmMtay "'AqdxwpoIfmMtay' has no meaning"
 noted G16L "'GL' has no meaning"
-noted l "without 'i' they make nothing"
-noted g16 "without 'i' they make nothing"
+noted l "without 'i' they have no effect"
+noted g16 "without 'i' they have no effect"
 run 0 script -i "$snapshot" --insn-trace && lines ' insn: ([0-9a-f]{2} ){3}[0-9a-f]{2}$' 1050
 check $? '--insn-trace: bytes of every instruction'
 run 0 script -i "$snapshot" --insn-trace=disasm
-if grep -q 'without the library' "$dir/err"; then
+if grep -q 'without the capstone library' "$dir/err"; then
 	skip --insn-trace=disasm "built without capstone"
 else
 	lines '		ret$' "$("$clew" script -i "$snapshot" --itrace=i1i -F ip,insn | grep -c 'insn: c0 03 5f d6')"

@@ -104,7 +104,7 @@ if os.geteuid() == 0:
                               ["sh", "-c", "i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done"])
                     status, err = finish(p)
                     left = len(os.listdir(full))  # the last one, and those that were whole
-                    t.check(status == 1 and "No space left" in err and err.count("user stacks stay in records of their own") == 1 + (left > 1),
+                    t.check(status == 1 and "No space left" in err and err.count("user stacks remain separate") == 1 + (left > 1),
                             f"full disk, {name}: says that the stacks stay where they are", f"{left} files, status {status} {err}")
             finally:
                 subprocess.run(["umount", full], check=False)

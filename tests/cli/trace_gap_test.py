@@ -125,7 +125,7 @@ def check_missing_code():
         got = run('script', '-i', top, '--itrace=be')[0]
         check(got.count('error') == 1 and 'Failed to get instruction' in got, 'one error', got)
         got = run('trace', '-i', top)[0]
-        check('  code not there 1 time\n  2 branches not followed: no address was known\n' in got, 'and two lines of the summary', got)
+        check('  code missing 1 time\n  2 branches not followed: no address was known\n' in got, 'and two lines of the summary', got)
     check_ranges('twice, and an exception: both times it was asked for', SYNC + address_context(0x20000) + E + address(0x20000) + E +
                  exception(0xe, AT_TARGET, 0x20000), [nacc, nacc, '10 EVENT exception pref ret addr:0x20000 [addr also prev br tgt]; excep num (0x0e)'])
 

@@ -44,7 +44,7 @@ def commands():
         says(f"clew {word}", [word], f"there is no command '{word}'", f"did you mean 'clew {meant}'?")
     for word in OF_PERF:
         status, _out, err = run(word)
-        tap.check(status == 2 and f"'{word}' is a command of perf's" in err and err.count("hint: ") == 1, f"clew {word}", err)
+        tap.check(status == 2 and f"'{word}' is a perf command" in err and err.count("hint: ") == 1, f"clew {word}", err)
     says("a program", ["./a.out"], "clew record -g -- ./a.out")
     says("nothing near", ["xyzzyx"], "there is no command 'xyzzyx'", "clew --help")
     says("clew help, misspelt", ["help", swapped("record")], "did you mean 'clew record'?")

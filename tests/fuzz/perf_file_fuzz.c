@@ -23,11 +23,24 @@ static void print_header(struct bytes file)
 	header_text(&out, &h);
 	header_text_records(&out, &h);
 	header_json(&out, &h);
-	evlist_text(&out, perf_file_evlist(h.file), &(struct evlist_text_opts){.is_verbose = true});
-	evlist_text(&out, perf_file_evlist(h.file), &(struct evlist_text_opts){.has_groups = true});
-	evlist_json(&out, perf_file_evlist(h.file));
 	buf_done(&out);
 	perf_file_free(h.file);
+}
+
+static void print_events(struct bytes file)
+{
+	struct clew_session *s;
+	struct buf out = {0};
+
+	if (clew_session_open_memory(&s, file.pos, bytes_left(&file), NULL, NULL) != CLEW_OK)
+		return;
+	if (clew_session_read_events(s, NULL) != CLEW_NO_MEMORY) {
+		evlist_text(&out, s, &(struct evlist_text_opts){.is_verbose = true});
+		evlist_text(&out, s, &(struct evlist_text_opts){.has_groups = true});
+		evlist_json(&out, s);
+	}
+	buf_done(&out);
+	clew_session_free(s);
 }
 
 /* The first byte chooses: 0x80 as a stream, else mapped. */
@@ -41,5 +54,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (w.is_over_budget)
 		__builtin_trap();
 	print_header(bytes_of(data + 1, size - 1));
+	print_events(bytes_of(data + 1, size - 1));
 	return 0;
 }

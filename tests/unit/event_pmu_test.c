@@ -155,7 +155,7 @@ static const struct bad {
 } bads[] = {
 	{ "cpu_core/event=0x1ff/",       15, "at most 255" },
 	{ "cpu_core/inv=2/",             13, "1 bit: at most 1" },
-	{ "cpu_core/event=x/",           15, "wants a number" },
+	{ "cpu_core/event=x/",           15, "needs a number" },
 	{ "cpu_core/mem-lods/",           9, "did you mean 'mem-loads'?" },
 	{ "cpu_core/broken=1/",           9, "no event or term 'broken'" },
 	{ "cpu_core/slots.unit/",         9, "no event or term" },
@@ -262,11 +262,11 @@ static void check_filters(void)
 		{ "sched:*",            "prev_pid > 5", "'sched:sched_wakeup' has no field 'prev_pid'" },
 		{ "sched:sched_switch", "prev_pid > 5)", "parentheses" },
 		{ "sched:sched_switch", "", "empty" },
-		{ "sched:sched_switch", "prev_pid > ", "wants an operator" },
-		{ "sched:sched_switch", "prev_pid", "wants an operator" },
-		{ "sched:sched_switch", "(prev_pid == ) && next_pid == 1", "wants an operator" },
-		{ "sched:sched_switch", "prev_comm == \"bash", "wants an operator" },
-		{ "cs",                 "prev_pid > 5", "'cs' is none" },
+		{ "sched:sched_switch", "prev_pid > ", "needs an operator" },
+		{ "sched:sched_switch", "prev_pid", "needs an operator" },
+		{ "sched:sched_switch", "(prev_pid == ) && next_pid == 1", "needs an operator" },
+		{ "sched:sched_switch", "prev_comm == \"bash", "needs an operator" },
+		{ "cs",                 "prev_pid > 5", "'cs' is not one" },
 	};
 	/* clang-format on */
 

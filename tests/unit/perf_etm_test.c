@@ -295,7 +295,7 @@ static void test_missing(void)
 	cs_etm_aux(&m, 0, 100, 20, 4096);
 	run_once(&m, 1, 30, &in_100);
 	expect(&m,
-	       "trace that an AUX record tells of is not in the file: 4096\n"
+	       "trace that an AUX record describes is not in the file: 4096\n"
 	       "cpu 1: 10080+8 /bin/one 100/100 one el0\n",
 	       "AUX records without trace are told of");
 
@@ -307,7 +307,7 @@ static void test_missing(void)
 	cs_etm_aux(&half, 0, 100, 20, t.nr + 100);
 	cs_etm_auxtrace(&half, 0, 100, 50, bytes_of(t.data, t.nr));
 	expect(&half,
-	       "trace that an AUX record tells of is not in the file: 100\n"
+	       "trace that an AUX record describes is not in the file: 100\n"
 	       "cpu 0: 10080+8 /bin/one 100/100 one el0\n",
 	       "and of those with a part of it, which is decoded");
 	buf_done(&t);
@@ -574,9 +574,9 @@ static void test_switch_records(bool inherits)
 	run_once(&m, 0, 20, &at);
 	run_once(&m, 0, 25, &at);
 	expect(&m,
-	       "cpu 0: 10080 nothing tells which thread ran -1/-1 ? el0\n"
+	       "cpu 0: 10080 the thread is unknown -1/-1 ? el0\n"
 	       "cpu 0: 10080+8 /bin/one 100/100 one el0\n"
-	       "cpu 0: 10080 nothing tells which thread ran -1/-1 ? el0\n"
+	       "cpu 0: 10080 the thread is unknown -1/-1 ? el0\n"
 	       "cpu 0: 10080+12 /bin/two 200/200 two el0\n",
 	       "a chunk of one thread is that one's; of several, nobody's");
 }
@@ -605,7 +605,7 @@ static void test_unknown(void)
 	       "cpu 0: 50000+8 /bin/bare 100/100 one el0\n"
 	       "cpu 0: 10080 the recording knows no thread of that number -1/999 ? el0\n"
 	       "cpu 0: 20080 file not found, or another build of it 100/100 one el0\n"
-	       "cpu 0: 30080 the file here is not for an Arm machine 100/100 one el0\n"
+	       "cpu 0: 30080 the file found is not for an Arm machine 100/100 one el0\n"
 	       "cpu 0: 40080 code made at run time, without a jitdump file 100/100 one el0\n"
 	       "cpu 0: 10800 the file ends before the mapping does 100/100 one el0\n"
 	       "cpu 0: 10080 code of firmware or of the secure world 100/100 one el3\n"
@@ -744,14 +744,13 @@ static void test_guest_of_runner(bool has_switch)
 	run_at(&m, &t, &(struct cs_etm_place){.addr = 0x10080, .vmid = 3, .cid = SAME_PID});
 	cs_etm_trace(&m, 0, 20, &t);
 	expect(&m,
-	       has_switch
-		       ? "cpu 0: 10080+8 /bin/one 100/100 one el0\n"
-			 "cpu 0: 20080 no mapping was recorded there 100/100 one el2\n"
-			 "cpu 0: 10080+20 /600/bin/one 600/600 vm6 el0\n"
-		       : "cpu 0: 10080+8 /bin/one 100/100 one el0\n"
-			 "cpu 0: 20080 no mapping was recorded there 100/100 one el2\n"
-			 "cpu 0: 10080 code of a virtual machine, and nothing tells which one ran "
-			 "-1/-1 ? el0\n",
+	       has_switch ? "cpu 0: 10080+8 /bin/one 100/100 one el0\n"
+			    "cpu 0: 20080 no mapping was recorded there 100/100 one el2\n"
+			    "cpu 0: 10080+20 /600/bin/one 600/600 vm6 el0\n"
+			  : "cpu 0: 10080+8 /bin/one 100/100 one el0\n"
+			    "cpu 0: 20080 no mapping was recorded there 100/100 one el2\n"
+			    "cpu 0: 10080 code of an unknown virtual machine "
+			    "-1/-1 ? el0\n",
 	       has_switch ? "the guest of who was switched to" : "a guest of nobody");
 	buf_done(&t);
 }
@@ -770,7 +769,7 @@ static void test_guest_threads(void)
 	cs_etm_trace(&m, 0, 20, &t);
 	expect(&m,
 	       "cpu 0: 20080+20 /500/boot/image 500/500 vm5 el1\n"
-	       "cpu 0: 10080 a virtual machine's code, and nothing tells which of its threads ran "
+	       "cpu 0: 10080 code of an unknown thread of a virtual machine "
 	       "500/500 vm5 el0\n"
 	       "cpu 0: 20080 a virtual machine's code, which the recording does not hold 100/100 one "
 	       "el1\n",
@@ -976,7 +975,7 @@ static void test_module(void)
 	cs_etm_trace(&m, 0, 20, &t);
 	expect(&m,
 	       "cpu 0: ffff000001000000+4 /lib/modules/m.ko:entry 100/100 one el1\n"
-	       "cpu 0: ffff000001000008 a branch out of the module, whose target only the kernel "
+	       "cpu 0: ffff000001000008 a branch out of the module to a target that only the kernel "
 	       "knew 100/100 one el1\n"
 	       "cpu 0: ffff00000100000c+4 /lib/modules/m.ko 100/100 one el1\n",
 	       "a module: branches inside are relocated, those out of it end the code");
@@ -1057,7 +1056,7 @@ static void test_told_again(void)
 	if (open_file(perf_build_finish(&m.file), &s.trace, NULL) == CLEW_OK)
 		decode(&s, 1, NULL);
 	nr = nr_lines_with(&s.out, "/bin/one 100/100 one");
-	CHECK(nr >= 400 && nr < 4000 && strstr(buf_cstr(&s.out), "told of already"),
+	CHECK(nr >= 400 && nr < 4000 && strstr(buf_cstr(&s.out), "described it already"),
 	      "trace that is told of again and again comes to an end");
 	etm_trace_free(s.trace);
 	buf_done(&s.out);

@@ -160,8 +160,8 @@ static const struct damage damages[] = {
 	{IN(v1), 44, 3,    "!an unknown size of row starts"},
 	{IN(v3), 63, 2,    "!an unknown type of function"},
 	{IN(v2), 44, 0x11, "!a repeat block of 0 bytes"},
-	{IN(v1), 72, 16,   "!a row behind its function's end"},
-	{IN(v1), 32, 1,    "!a row behind its function's end"},
+	{IN(v1), 72, 16,   "!a row after its function's end"},
+	{IN(v1), 32, 1,    "!a row after its function's end"},
 	{IN(v3), 73, 0,    "!rows out of order"},
 	{IN(v1), 63, 0x63, "!an unknown size of words"},
 	{IN(v1), 63, 0x01, "!a row without words, which version 1 does not have"},
@@ -171,7 +171,7 @@ static const struct damage damages[] = {
 	{IN(v1), 16, 12,   "!a row passes the end"},
 	{IN(v3), 70, 0x02, "!a control word without its offset"},
 	{IN(v3), 67, 0x38, "!a CFA that counts from the CFA"},
-	{IN(v3), 74, 0x06, "!padding behind which nothing follows"},
+	{IN(v3), 74, 0x06, "!padding with nothing after it"},
 	{IN(v3), 74, 0x0e, "!more words than a row has"},
 	{IN(v3), 84, 0x0a, "!a register that its control word does not use"},
 	{IN(s390x), 54, 0xff, "!a register number above 255"},
@@ -247,7 +247,7 @@ static void test_counts(void)
 	sframe_count(&s, &n);
 	CHECK(n.nr_bad == 1 && n.nr_equal == 1 && n.nr_overlaps == 1,
 	      "overlap, equal rows, damage");
-	CHECK_STR(n.first_bad.what, "a row behind its function's end", "what is bad");
+	CHECK_STR(n.first_bad.what, "a row after its function's end", "what is bad");
 	CHECK_EQ(n.first_bad.offset, 72, "and where");
 	copy[46] = 0xe0;
 	sframe_count(&s, &n);

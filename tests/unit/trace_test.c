@@ -30,66 +30,103 @@ enum { NR_FILES = sizeof(files) / sizeof(files[0]) };
 
 struct got {
 	char text[1024];
-	size_t nr, stop_at;
+	size_t at, nr, stop_at;
 };
 
-static enum clew_err take(void *ctx, size_t unit, const struct clew_trace_item *items, size_t nr)
+static void put(struct got *g, const struct clew_trace_batch *b, size_t i)
+{
+	const struct clew_trace_event *e = clew_trace_event_at(b, i);
+	const struct clew_trace_range *r = clew_trace_range_at(b, i);
+	char *to = g->text + g->at;
+	size_t left = sizeof(g->text) - g->at;
+	int n;
+
+	if (r)
+		n = snprintf(to, left, "%llx-%llx %u%s", (unsigned long long)r->start,
+			     (unsigned long long)r->end, r->nr_insns,
+			     clew_trace_is_taken(b, i) ? " taken" : "");
+	else
+		n = snprintf(to, left, "%u %llx %u", e->kind, (unsigned long long)e->start,
+			     e->number);
+	g->at += (size_t)n;
+	n = snprintf(g->text + g->at, sizeof(g->text) - g->at, "%s\n",
+		     b->context && b->context->arm->el == 1 ? " el1" : "");
+	g->at += (size_t)n;
+}
+
+static enum clew_err take(void *ctx, const struct clew_trace_batch *b)
 {
 	struct got *g = ctx;
-	size_t at = strlen(g->text);
 
-	(void)unit;
-	for (size_t i = 0; i < nr; i++) {
-		const struct clew_trace_item *e = &items[i];
-
+	for (size_t i = 0; i < b->nr; i++) {
 		if (g->stop_at && g->nr + 1 == g->stop_at)
 			return CLEW_STOPPED;
 		g->nr++;
-		at += (size_t)snprintf(g->text + at, sizeof(g->text) - at, "%u %llx-%llx %u%s%s\n",
-				       e->kind, (unsigned long long)e->start,
-				       (unsigned long long)e->end, e->number,
-				       e->is_taken ? " taken" : "",
-				       e->context && e->context->el == 1 ? " el1" : "");
+		put(g, b, i);
 	}
 	return CLEW_OK;
 }
 
 static void test_ranges(struct clew_trace *t)
 {
+	struct clew_trace_run_opts threads = {.size = sizeof(threads), .nr_threads = 1};
 	struct got g = {.text = ""}, again = {.text = ""}, stopped = {.stop_at = 3};
 	struct clew_diag diag;
-	struct clew_frame f;
+	const struct clew_frame *f;
 
-	CHECK(clew_trace_each(t, take, &g, &diag) == CLEW_OK, "a trace is decoded");
+	CHECK(clew_trace_run(t, take, &g, NULL, &diag) == CLEW_OK, "a trace is decoded");
 	CHECK_STR(g.text,
-		  "3 0-0 0\n" /* no sync: start */
-		  "2 0-0 0\n"
-		  "1 0-0 0 el1\n"
-		  "0 10000-10008 2 taken el1\n"
-		  "0 1000c-10010 1 taken el1\n"
-		  "4 20000-0 0 el1\n" /* no code */
-		  "17 0-0 0 el1\n",
+		  "3 0 0\n" /* no sync: start */
+		  "2 0 0\n"
+		  "1 0 0 el1\n"
+		  "10000-10008 2 taken el1\n"
+		  "1000c-10010 1 taken el1\n"
+		  "4 20000 0 el1\n" /* no code */
+		  "18 0 0 el1\n",
 		  "into ranges, contexts and what is not known");
-	CHECK(clew_trace_each(t, take, &again, NULL) == CLEW_OK && !strcmp(g.text, again.text),
+	CHECK(clew_trace_run(t, take, &again, &threads, NULL) == CLEW_OK &&
+		      !strcmp(g.text, again.text),
 	      "and again");
-	CHECK(clew_trace_each(t, take, &stopped, NULL) == CLEW_STOPPED && stopped.nr == 2,
+	CHECK(clew_trace_run(t, take, &stopped, NULL, NULL) == CLEW_STOPPED && stopped.nr == 2,
 	      "the consumer's error ends it");
-	CHECK(clew_trace_resolve(t, 0, 0x1000c, &f) == CLEW_OK && f.ip == 0x1000c,
+	CHECK(clew_trace_resolve(t, 0, 0x1000c, &f) == CLEW_OK && f->ip == 0x1000c,
 	      "an address has a place");
 }
 
 static void test_units(const struct clew_trace *t)
 {
-	size_t nr;
-	const struct clew_trace_unit *u = clew_trace_units(t, &nr);
+	const struct clew_trace_unit *u = clew_trace_unit(t, 0);
 
-	CHECK(nr == 1 && u->id == 0x10 && !strcmp(u->name, "ETM_0") && !u->why_not,
-	      "the units are told");
+	CHECK(u && u->id == 0x10 && !strcmp(u->name, "ETM_0") && !u->why_not &&
+		      u->protocol == CLEW_PROTOCOL_ETM && !clew_trace_unit(t, 1),
+	      "the units are listed");
+}
+
+static void test_options(struct clew_trace *t)
+{
+	struct {
+		struct clew_trace_opts known;
+		uint64_t later;
+	} opts = {{0}, 0};
+	struct clew_trace *other = NULL;
+	struct clew_diag diag;
+
+	CHECK(clew_trace_open(&other, test_dir, &opts.known, &diag) == CLEW_INVALID && !other,
+	      "options without their size are refused");
+	opts.known.size = sizeof(opts);
+	CHECK(clew_trace_open(&other, test_dir, &opts.known, &diag) == CLEW_OK,
+	      "zeros of a later version are as good as none");
+	clew_trace_free(other);
+	opts.later = 1;
+	CHECK(clew_trace_open(&other, test_dir, &opts.known, &diag) == CLEW_UNSUPPORTED,
+	      "what a later version asks for is refused");
+	CHECK(clew_trace_run(t, take, NULL, &(struct clew_trace_run_opts){0}, NULL) == CLEW_INVALID,
+	      "so are options of a run without their size");
 }
 
 int main(void)
 {
-	struct clew_trace_opts opts = {.size = sizeof(opts), .nr_threads = 1};
+	struct clew_trace_opts opts = {.size = sizeof(opts)};
 	struct clew_trace *t = NULL;
 	struct clew_diag diag;
 
@@ -104,6 +141,7 @@ int main(void)
 	if (t) {
 		test_units(t);
 		test_ranges(t);
+		test_options(t);
 	}
 	clew_trace_free(t);
 	clew_trace_free(NULL);

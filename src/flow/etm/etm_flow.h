@@ -6,7 +6,10 @@
 #include "packet/etm/etm_packet.h"
 
 /*
- * ETMv4 and ETE packets + code -> what was executed.
+ * ETMv4 and ETE packets + code -> what was executed. P0 elements wait in a queue until they are
+ * committed or cancelled (etm_queue.c); committed ones are performed (etm_walk.c). Packets that
+ * need no queue are performed at once (etm_straight.c). Parts for other threads begin at an async
+ * (etm_cut.c); a unit that speculates is decoded by one thread.
  * Spec: IHI 0064 "Trace analyzer: processing elements"; docs/spec/coresight.md.
  */
 

@@ -5,17 +5,29 @@
 #include "format/header/attr_text.h"
 #include "format/json_put.h"
 
-bool evlist_has_tracepoints(const struct perf_evlist *l)
+bool evlist_has_tracepoints(struct clew_session *s)
 {
-	for (size_t i = 0; i < l->evsels.nr; i++) {
-		if (l->evsels.data[i]->attr.type == PERF_TYPE_TRACEPOINT)
+	const struct clew_event *e;
+
+	for (size_t i = 0; (e = clew_session_event(s, i)); i++) {
+		if (e->type == PERF_TYPE_TRACEPOINT)
 			return true;
 	}
 	return false;
 }
 
+static struct perf_attr attr_of(const struct clew_event *e)
+{
+	const uint8_t *bytes = e->attr;
+	struct perf_attr a = {0};
+
+	return perf_attr_parse((struct bytes){bytes, bytes + e->attr_bytes}, false, &a) == CLEW_OK
+		     ? a
+		     : (struct perf_attr){0};
+}
+
 /* A leader stands for its members, which have no lines of their own. */
-static void add_group(struct buf *out, const struct perf_evlist *l, const struct perf_evsel *e)
+static void add_group(struct buf *out, struct clew_session *s, const struct clew_event *e)
 {
 	if (e->leader != e->index)
 		return;
@@ -30,51 +42,74 @@ static void add_group(struct buf *out, const struct perf_evlist *l, const struct
 	for (uint32_t i = e->index; i < e->index + e->nr_group; i++) {
 		if (i > e->index)
 			buf_char(out, ',');
-		escape_str(out, l->evsels.data[i]->name);
+		escape_str(out, clew_session_event(s, i)->name);
 	}
 	buf_str(out, "}\n");
 }
 
-static void add_event(struct buf *out, const struct perf_evsel *e,
+struct names {
+	struct buf *out;
+	bool needs_comma;
+};
+
+static enum clew_err add_name(void *ctx, const char *name)
+{
+	struct names *n = ctx;
+
+	if (n->needs_comma)
+		buf_char(n->out, ',');
+	n->needs_comma = true;
+	escape_str(n->out, name);
+	return CLEW_OK;
+}
+
+static void add_fields(struct buf *out, struct clew_session *s, const struct clew_event *e)
+{
+	struct names names = {.out = out};
+
+	if (e->type != PERF_TYPE_TRACEPOINT) {
+		buf_str(out, "(not a tracepoint)");
+		return;
+	}
+	buf_str(out, "trace_fields: ");
+	if (clew_event_fields(s, e, add_name, &names) == CLEW_NOT_FOUND)
+		buf_str(out, "(no trace field)");
+}
+
+static void add_event(struct buf *out, struct clew_session *s, const struct clew_event *e,
 		      const struct evlist_text_opts *opts)
 {
 	const char *separator = ": ";
-	size_t from;
+	struct perf_attr attr;
 
 	escape_str(out, e->name);
 	if (opts->is_verbose) {
+		attr = attr_of(e);
 		buf_str(out, separator);
-		attr_text(out, &e->attr, ": ");
+		attr_text(out, &attr, ": ");
 		separator = ", ";
 	} else if (opts->has_freq) {
 		buf_str(out, separator);
-		buf_str(out, perf_attr_has(&e->attr, PERF_ATTR_FREQ) ? "sample_freq="
-								     : "sample_period=");
-		buf_dec(out, e->attr.sample_period, 0, ' ');
+		buf_str(out, e->has_frequency ? "sample_freq=" : "sample_period=");
+		buf_dec(out, e->sample_period, 0, ' ');
 		separator = ", ";
 	}
-	if (opts->trace_fields) {
+	if (opts->has_trace_fields) {
 		buf_str(out, separator);
-		if (e->attr.type != PERF_TYPE_TRACEPOINT) {
-			buf_str(out, "(not a tracepoint)");
-		} else {
-			buf_str(out, "trace_fields: ");
-			from = out->nr;
-			if (!opts->trace_fields(opts->ctx, e->attr.config, out))
-				buf_str(out, "(no trace field)");
-			escape_since(out, from);
-		}
+		add_fields(out, s, e);
 	}
 	buf_char(out, '\n');
 }
 
-void evlist_text(struct buf *out, const struct perf_evlist *l, const struct evlist_text_opts *opts)
+void evlist_text(struct buf *out, struct clew_session *s, const struct evlist_text_opts *opts)
 {
-	for (size_t i = 0; i < l->evsels.nr; i++) {
+	const struct clew_event *e;
+
+	for (size_t i = 0; (e = clew_session_event(s, i)); i++) {
 		if (opts->has_groups)
-			add_group(out, l, l->evsels.data[i]);
+			add_group(out, s, e);
 		else
-			add_event(out, l->evsels.data[i], opts);
+			add_event(out, s, e, opts);
 	}
 }
 
@@ -106,8 +141,10 @@ static void json_field(void *ctx, const struct attr_field *f)
 	}
 }
 
-static void json_event(struct json_put *j, const struct perf_evsel *e)
+static void json_event(struct json_put *j, const struct clew_event *e)
 {
+	struct perf_attr attr = attr_of(e);
+
 	json_open(j, '{');
 	json_key(j, "index");
 	json_u64(j, e->index);
@@ -123,26 +160,27 @@ static void json_event(struct json_put *j, const struct perf_evsel *e)
 		json_key(j, "group");
 		json_string(j, e->group_name);
 	}
-	if (!e->attr.type) { /* left out with the fields that are 0, but what the event is */
+	if (!e->type) { /* left out with the fields that are 0, but what the event is */
 		json_key(j, "type");
 		json_u64(j, 0);
 	}
-	if (!e->attr.config) {
+	if (!e->config) {
 		json_key(j, "config");
 		json_u64(j, 0);
 	}
-	attr_each_field(&e->attr, json_field, j);
+	attr_each_field(&attr, json_field, j);
 	json_key(j, "ids");
 	json_open(j, '[');
-	for (uint32_t i = 0; i < e->nr_ids; i++)
+	for (size_t i = 0; i < e->nr_ids; i++)
 		json_u64(j, e->ids[i]);
 	json_close(j, ']');
 	json_close(j, '}');
 }
 
-void evlist_json(struct buf *out, const struct perf_evlist *l)
+void evlist_json(struct buf *out, struct clew_session *s)
 {
 	struct json_put j = {.out = out};
+	const struct clew_event *e;
 
 	json_open(&j, '{');
 	json_key(&j, "format");
@@ -151,8 +189,8 @@ void evlist_json(struct buf *out, const struct perf_evlist *l)
 	json_u64(&j, 1);
 	json_key(&j, "events");
 	json_open(&j, '[');
-	for (size_t i = 0; i < l->evsels.nr; i++)
-		json_event(&j, l->evsels.data[i]);
+	for (size_t i = 0; (e = clew_session_event(s, i)); i++)
+		json_event(&j, e);
 	json_close(&j, ']');
 	json_close(&j, '}');
 }

@@ -2,8 +2,7 @@
 #ifndef FORMAT_PROFILE_BOLT_TEXT_H
 #define FORMAT_PROFILE_BOLT_TEXT_H
 
-#include <clew/sink.h>
-
+#include "base/sink.h"
 #include "profile/counted_code.h"
 
 /*

@@ -2,8 +2,7 @@
 #ifndef FORMAT_REPORT_REPORT_JSON_H
 #define FORMAT_REPORT_REPORT_JSON_H
 
-#include <clew/sink.h>
-
+#include "base/sink.h"
 #include "rows/report_feed.h"
 
 /**

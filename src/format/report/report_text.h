@@ -2,8 +2,7 @@
 #ifndef FORMAT_REPORT_REPORT_TEXT_H
 #define FORMAT_REPORT_REPORT_TEXT_H
 
-#include <clew/sink.h>
-
+#include "base/sink.h"
 #include "rows/report_feed.h"
 
 enum report_graph_style {

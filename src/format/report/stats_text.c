@@ -59,12 +59,12 @@ static void put_outcomes(struct buf *out, const struct ana_summary *s)
 {
 	buf_str(out, "\nSamples:\n");
 	put_outcome(out, "delivered", s->nr_samples);
-	put_outcome(out, "left out by filters", s->nr_filtered);
+	put_outcome(out, "excluded by filters", s->nr_filtered);
 	put_outcome(out, "unreadable, or of an event the header does not name", s->nr_bad);
 	put_outcome(out, "lost: the kernel had no room for them", s->nr_lost);
-	put_outcome(out, "records that came later than their time", s->order.nr_late);
+	put_outcome(out, "records that came too late for their time", s->order.nr_late);
 	if (s->nr_over_budget)
-		put_outcome(out, "things left out: over the memory budget", s->nr_over_budget);
+		put_outcome(out, "items skipped: over the memory budget", s->nr_over_budget);
 	if (s->nr_aux_bytes)
 		put_outcome(out, "bytes of hardware trace, not decoded", s->nr_aux_bytes);
 }
@@ -173,7 +173,7 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 	if (s->nr_aux_missing)
 		buf_printf(
 			out,
-			"# AUX records tell of %llu bytes of hardware trace; the file holds none "
+			"# AUX records describe %llu bytes of hardware trace; the file holds none "
 			"of them\n",
 			(unsigned long long)s->nr_aux_missing);
 	if (s->nr_maps_dropped)

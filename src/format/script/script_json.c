@@ -171,7 +171,7 @@ static void add_chain(struct script_json *j, const struct ana_event *ev)
 	json_close(&j->put, ']');
 	if (chain->is_broken)
 		json_put_string(&j->put, "callchain_why",
-				"an undefined mark in the chain: what followed it was left out");
+				"an undefined mark in the chain: the frames after it were skipped");
 }
 
 static void add_field(void *json, const struct tracepoint_field *f)

@@ -2,9 +2,8 @@
 #ifndef FORMAT_SCRIPT_SCRIPT_TEXT_H
 #define FORMAT_SCRIPT_SCRIPT_TEXT_H
 
-#include <clew/sink.h>
-
 #include "analyze/analyze.h"
+#include "base/sink.h"
 #include "format/script/script_fields.h"
 #include "format/script/tracepoint.h"
 

@@ -2,8 +2,7 @@
 #ifndef FORMAT_TRACE_CS_FRAME_TEXT_H
 #define FORMAT_TRACE_CS_FRAME_TEXT_H
 
-#include <clew/sink.h>
-
+#include "base/sink.h"
 #include "trace/etm_trace.h"
 
 /*

@@ -61,7 +61,7 @@ static void put_item(struct etm_addresses *a, const struct flow_batch *b, uint32
 
 enum clew_err etm_addresses_batch(struct etm_addresses *a, const struct flow_batch *b)
 {
-	enum clew_err err = etm_memo_begin(&a->memo, b) ? CLEW_OK : CLEW_NO_MEMORY;
+	enum clew_err err = etm_memo_begin(&a->memo, b->epoch) ? CLEW_OK : CLEW_NO_MEMORY;
 
 	for (size_t i = 0; !err && i < b->nr; i++) {
 		put_item(a, b, b->items[i]);

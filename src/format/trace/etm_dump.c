@@ -261,7 +261,7 @@ static enum clew_err take_restart(void *ctx, size_t unit, uint64_t offset)
 	begin(d, unit);
 	etm_packets_reset(&u->packets, offset);
 	if (offset && !d->opts->is_stat && !d->opts->is_json)
-		buf_printf(&d->out, "# ID %x: begins anew\n", d->trace->units[unit].id);
+		buf_printf(&d->out, "# ID %x: discontinuity\n", d->trace->units[unit].id);
 	return err;
 }
 

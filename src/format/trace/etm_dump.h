@@ -2,8 +2,7 @@
 #ifndef FORMAT_TRACE_ETM_DUMP_H
 #define FORMAT_TRACE_ETM_DUMP_H
 
-#include <clew/sink.h>
-
+#include "base/sink.h"
 #include "packet/etm/etm_packet.h"
 #include "trace/etm_trace.h"
 

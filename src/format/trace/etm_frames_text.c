@@ -32,11 +32,11 @@ void etm_frames_text(struct buf *out, const struct etm_frames *f)
 
 	put_nobodys(&lines, f);
 	put_bytes(&lines, c->nr_reserved_bytes, "of reserved trace IDs (70-7f)");
-	put_bytes(&lines, c->nr_unowned_bytes, "in front of the first trace ID");
-	put_bytes(&lines, c->nr_skipped_bytes, "in no whole frame, passed over");
+	put_bytes(&lines, c->nr_unowned_bytes, "before the first trace ID");
+	put_bytes(&lines, c->nr_skipped_bytes, "in no whole frame, skipped");
 	if (c->nr_lost) {
 		put_count(&lines, c->nr_lost, "time");
-		buf_str(&lines, "a frame was broken, and the next one looked for\n");
+		buf_str(&lines, "a frame was broken, and the next one was searched\n");
 	}
 	if (lines.nr) {
 		buf_char(out, '\n');

@@ -3,10 +3,10 @@
 
 enum { LONGEST = 64 << 10, MAX_BLOCKS = 4 << 20 };
 
-bool etm_memo_begin(struct etm_memo *m, const struct flow_batch *b)
+bool etm_memo_begin(struct etm_memo *m, uint32_t epoch)
 {
-	if (m->epoch != b->epoch || m->text.nr > ETM_MEMO_TEXT) {
-		m->epoch = b->epoch;
+	if (m->epoch != epoch || m->text.nr > ETM_MEMO_TEXT) {
+		m->epoch = epoch;
 		m->at.nr = 0;
 		buf_clear(&m->text);
 	}

@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "trace/etm_trace.h"
 
 /*
  * A text for each executed block, made once: a program runs the same few thousand blocks all the
@@ -23,21 +22,29 @@ struct etm_memo {
 
 enum { ETM_MEMO_TEXT = 16 << 20 };
 
-/** Start anew where @p b numbers its blocks anew, or the texts became too many. @return false: out
- * of memory. */
-bool etm_memo_begin(struct etm_memo *m, const struct flow_batch *b);
+/** Start anew where @p epoch is another, and blocks are numbered anew, or the texts became too
+ * many.
+ * @return false: out of memory. */
+bool etm_memo_begin(struct etm_memo *m, uint32_t epoch);
 void etm_memo_done(struct etm_memo *m);
 
 /** Remember @p nr's text. Without room it is not kept, which is fine. */
 void etm_memo_put(struct etm_memo *m, uint32_t nr, const char *text, size_t bytes);
 
+/** Where @p nr's text is in @p m->text; NULL: it is not known. */
+static inline const struct etm_memo_at *etm_memo_find(const struct etm_memo *m, uint32_t nr)
+{
+	return nr < m->at.nr && m->at.data[nr].bytes ? &m->at.data[nr] : NULL;
+}
+
 /** Append @p nr's text to @p out, where it is known. */
 static inline bool etm_memo_copy(const struct etm_memo *m, uint32_t nr, struct buf *out)
 {
-	if (nr >= m->at.nr || !m->at.data[nr].bytes)
-		return false;
-	buf_add(out, m->text.data + m->at.data[nr].pos, m->at.data[nr].bytes);
-	return true;
+	const struct etm_memo_at *at = etm_memo_find(m, nr);
+
+	if (at)
+		buf_add(out, m->text.data + at->pos, at->bytes);
+	return at;
 }
 
 #endif

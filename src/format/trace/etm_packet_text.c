@@ -224,7 +224,7 @@ void etm_packet_text(struct buf *out, const struct etm_config *c, const struct e
 	else if (p->kind == ETM_BAD)
 		buf_str(out, "reserved, or a field that does not end");
 	else if (p->kind == ETM_NOT_SYNCED)
-		buf_printf(out, "%llu bytes passed over", (unsigned long long)p->bytes);
+		buf_printf(out, "%llu bytes skipped", (unsigned long long)p->bytes);
 	else if (p->kind == ETM_INCOMPLETE)
 		buf_str(out, "the trace ends inside it");
 	if (has_address(p))

@@ -7,55 +7,55 @@
 #include "format/json_put.h"
 
 /* clang-format off */
-static const char *const words[NR_FLOW_EVENTS] = {
-	[FLOW_EV_NO_SYNC] = "no_sync",
-	[FLOW_EV_TRACE_ON] = "trace_on",
-	[FLOW_EV_CONTEXT] = "context",
-	[FLOW_EV_NO_PATH] = "i_range_nopath",
-	[FLOW_EV_NACC] = "addr_nacc",
-	[FLOW_EV_NO_TARGET] = "no_target",
-	[FLOW_EV_DROPPED] = "atoms_dropped",
-	[FLOW_EV_EXCEPTION] = "exception",
-	[FLOW_EV_EXCEPTION_RET] = "exception_ret",
-	[FLOW_EV_FUNCTION_RET] = "function_ret",
-	[FLOW_EV_PE_RESET] = "pe_reset",
-	[FLOW_EV_TIMESTAMP] = "timestamp",
-	[FLOW_EV_CYCLES] = "cycle_count",
-	[FLOW_EV_EVENT] = "event",
-	[FLOW_EV_TS_MARKER] = "sync_marker",
-	[FLOW_EV_INSTRUMENTATION] = "instrumentation",
-	[FLOW_EV_TRANSACTION] = "memtrans",
-	[FLOW_EV_UNSUPPORTED] = "unsupported",
-	[FLOW_EV_END] = "eo_trace",
+static const char *const words[ETM_RANGES_NR_KINDS] = {
+	[CLEW_TRACE_NO_SYNC] = "no_sync",
+	[CLEW_TRACE_ON] = "trace_on",
+	[CLEW_TRACE_CONTEXT] = "context",
+	[CLEW_TRACE_UNKNOWN_PATH] = "i_range_nopath",
+	[CLEW_TRACE_NO_CODE] = "addr_nacc",
+	[CLEW_TRACE_UNKNOWN_START] = "no_target",
+	[CLEW_TRACE_DROPPED] = "atoms_dropped",
+	[CLEW_TRACE_EXCEPTION] = "exception",
+	[CLEW_TRACE_EXCEPTION_RETURN] = "exception_ret",
+	[CLEW_TRACE_FUNCTION_RETURN] = "function_ret",
+	[CLEW_TRACE_RESET] = "pe_reset",
+	[CLEW_TRACE_TIMESTAMP] = "timestamp",
+	[CLEW_TRACE_CYCLES] = "cycle_count",
+	[CLEW_TRACE_EVENT] = "event",
+	[CLEW_TRACE_TS_MARKER] = "sync_marker",
+	[CLEW_TRACE_INSTRUMENTATION] = "instrumentation",
+	[CLEW_TRACE_TRANSACTION] = "memtrans",
+	[CLEW_TRACE_UNSUPPORTED] = "unsupported",
+	[CLEW_TRACE_END] = "eo_trace",
 };
 
 /* OpenCSD's names and numbers of address spaces. */
 static const struct { uint8_t number; const char *name; } memory[4][4] = {
-	[CODE_SECURE] = {{0x01, "EL1S"}, {0x01, "EL1S"}, {0x10, "EL2S"}, {0x08, "EL3"}},
-	[CODE_NONSECURE] = {{0x02, "EL1N"}, {0x02, "EL1N"}, {0x04, "EL2N"}, {0x08, "EL3"}},
-	[CODE_ROOT] = {{0x80, "Root"}, {0x80, "Root"}, {0x80, "Root"}, {0x80, "Root"}},
-	[CODE_REALM] = {{0x20, "EL1R"}, {0x20, "EL1R"}, {0x40, "EL2R"}, {0x80, "Root"}},
+	[CLEW_SECURE] = {{0x01, "EL1S"}, {0x01, "EL1S"}, {0x10, "EL2S"}, {0x08, "EL3"}},
+	[CLEW_NONSECURE] = {{0x02, "EL1N"}, {0x02, "EL1N"}, {0x04, "EL2N"}, {0x08, "EL3"}},
+	[CLEW_ROOT] = {{0x80, "Root"}, {0x80, "Root"}, {0x80, "Root"}, {0x80, "Root"}},
+	[CLEW_REALM] = {{0x20, "EL1R"}, {0x20, "EL1R"}, {0x40, "EL2R"}, {0x80, "Root"}},
 };
 /* clang-format on */
 
-const char *etm_event_word(enum flow_event_kind kind)
+const char *etm_event_word(enum clew_trace_kind kind)
 {
 	return words[kind];
 }
 
 static const char *isa_word(uint8_t isa)
 {
-	return isa == ISA_A64 ? "A64" : isa == ISA_A32 ? "A32" : "T32";
+	return isa == CLEW_ISA_A64 ? "A64" : isa == CLEW_ISA_A32 ? "A32" : "T32";
 }
 
 /* "R" is for realm. */
 static const char *security_word(uint8_t security)
 {
 	static const char *const names[] = {
-		[CODE_SECURE] = "S",
-		[CODE_NONSECURE] = "N",
-		[CODE_ROOT] = "root",
-		[CODE_REALM] = "R",
+		[CLEW_SECURE] = "S",
+		[CLEW_NONSECURE] = "N",
+		[CLEW_ROOT] = "root",
+		[CLEW_REALM] = "R",
 	};
 
 	return names[security & 3];
@@ -67,26 +67,26 @@ static void put_id(const struct etm_ranges_text *t, struct buf *out, const char 
 {
 	if (t->is_json)
 		buf_str(out, "{\"id\":\"0x");
-	buf_hex(out, t->unit->id, 0, '0');
+	buf_hex(out, t->id, 0, '0');
 	buf_str(out, t->is_json ? "\"" : end);
 }
 
-static void put_range(const struct etm_ranges_text *t, struct buf *out, uint64_t start,
-		      uint64_t end, uint8_t isa)
+static void put_range(const struct etm_ranges_text *t, struct buf *out,
+		      const struct clew_trace_range *r)
 {
 	put_id(t, out, " ");
 	buf_str(out, t->is_json ? ",\"start\":\"0x" : "");
-	buf_hex(out, start, 0, '0');
+	buf_hex(out, r->start, 0, '0');
 	buf_str(out, t->is_json ? "\",\"end\":\"0x" : " ");
-	buf_hex(out, end, 0, '0');
+	buf_hex(out, r->end, 0, '0');
 	buf_str(out, t->is_json ? "\",\"isa\":\"" : " ");
-	buf_str(out, isa_word(isa));
+	buf_str(out, isa_word(r->isa));
 }
 
-/** Behind a range: " EL SEC CTXID VMID". */
+/** After a range: " EL SEC CTXID VMID". */
 static void make_context(struct etm_ranges_text *t)
 {
-	const struct flow_context *c = &t->pe;
+	const struct clew_arm_context *c = &t->arm;
 	struct buf *out = &t->context;
 
 	buf_clear(out);
@@ -121,22 +121,40 @@ static void make_context(struct etm_ranges_text *t)
 		buf_str(out, " -\n");
 }
 
-static void put_block(struct etm_ranges_text *t, const struct flow_batch *b, uint32_t nr)
+/** @p nr: its number. */
+static void put_whole(struct etm_ranges_text *t, const struct clew_trace_range *r, uint32_t nr)
 {
-	const struct flow_block *block = &b->blocks[nr];
 	size_t from = t->out.nr;
 
-	if (!etm_memo_copy(&t->memo, nr, &t->out)) {
-		put_range(t, &t->out, block->start, block->start + block->bytes, block->isa);
-		if (!t->out.is_failed)
-			etm_memo_put(&t->memo, nr, t->out.data + from, t->out.nr - from);
-	}
+	put_range(t, &t->out, r);
+	if (!t->out.is_failed)
+		etm_memo_put(&t->memo, nr, t->out.data + from, t->out.nr - from);
 	buf_add(&t->out, t->context.data, t->context.nr);
+}
+
+/** The lines of items from @p i on whose texts are known. @return the first item that is not one of
+ * them. */
+static size_t put_known(struct etm_ranges_text *t, const struct clew_trace_batch *b, size_t i)
+{
+	const char *context = t->context.data, *texts = t->memo.text.data;
+	size_t context_bytes = t->context.nr, nr = t->out.nr;
+
+	for (; i < b->nr && !(b->items[i] & CLEW_TRACE_ITEM_EVENT); i++) {
+		const struct etm_memo_at *at = etm_memo_find(&t->memo, b->items[i] >> 1);
+
+		if (!at || !buf_reserve(&t->out, nr - t->out.nr + at->bytes + context_bytes))
+			break;
+		memcpy(t->out.data + nr, texts + at->pos, at->bytes);
+		memcpy(t->out.data + nr + at->bytes, context, context_bytes);
+		nr += at->bytes + context_bytes;
+	}
+	t->out.nr = nr;
+	return i;
 }
 
 /* --- events --- */
 
-static void put_context(struct buf *out, const struct flow_context *c)
+static void put_context(struct buf *out, const struct clew_arm_context *c)
 {
 	buf_printf(out, "el=%u sec=%s ctxid=", c->el, security_word(c->security));
 	if (c->has_cid)
@@ -151,86 +169,129 @@ static void put_context(struct buf *out, const struct flow_context *c)
 	buf_str(out, c->is_64 ? " 64" : " 32");
 }
 
-static void put_cycles(struct buf *out, const struct flow_event *e)
+/* OpenCSD's words. */
+static const char *no_sync_word(const struct etm_ranges_text *t, uint32_t reason)
 {
-	if (e->has_count)
-		buf_printf(out, "[CC=%u];", e->count);
+	static const char *const reasons[] = {
+		[CLEW_NO_SYNC_START] = "init-decoder",
+		[CLEW_NO_SYNC_GAP] = "reset-decoder",
+		[CLEW_NO_SYNC_OVERFLOW] = "overflow",
+		[CLEW_NO_SYNC_STOPPED] = "discard",
+		[CLEW_NO_SYNC_BAD_PACKET] = "bad-packet",
+		[CLEW_NO_SYNC_BAD_CODE] = "bad-program-image",
+	};
+
+	return reasons[reason == CLEW_NO_SYNC_START && t->is_later ? CLEW_NO_SYNC_GAP : reason];
+}
+
+/* What is frequent is put together without printf. */
+static void put_cycles(struct buf *out, const struct clew_trace_event *e)
+{
+	buf_str(out, "[CC=");
+	if (e->is_known)
+		buf_dec(out, e->value, 0, ' ');
 	else
-		buf_str(out, "[CC=unknown];");
+		buf_str(out, "unknown");
+	buf_str(out, "];");
+}
+
+static void put_no_code(const struct etm_ranges_text *t, struct buf *out,
+			const struct clew_trace_event *e)
+{
+	uint8_t el = t->arm.el & 3, security = t->arm.security & 3;
+
+	buf_str(out, "0x");
+	buf_hex(out, e->start, 0, '0');
+	buf_str(out, "; Memspace [0x");
+	buf_hex(out, memory[security][el].number, 0, '0');
+	buf_char(out, ':');
+	buf_str(out, memory[security][el].name);
+	buf_char(out, ']');
+}
+
+static void put_timestamp(struct buf *out, const struct clew_trace_event *e)
+{
+	buf_str(out, "[ TS=0x");
+	buf_hex(out, e->value, 12, '0');
+	buf_str(out, "];");
+}
+
+static void put_exception(struct buf *out, const struct clew_trace_event *e)
+{
+	buf_str(out, "pref ret addr:0x");
+	buf_hex(out, e->start, 0, '0');
+	buf_str(out, e->is_target ? " [addr also prev br tgt]" : "");
+	buf_str(out, "; excep num (0x");
+	buf_hex(out, e->number, 2, '0');
+	buf_char(out, ')');
 }
 
 static void put_details(const struct etm_ranges_text *t, struct buf *out,
-			const struct flow_event *e)
+			const struct clew_trace_event *e)
 {
 	static const char *const transactions[] = {"Init", "Start", "Commit", "Fail"};
-	uint8_t el = t->pe.el & 3, security = t->pe.security & 3;
 
-	switch ((enum flow_event_kind)e->kind) {
-	case FLOW_EV_NO_SYNC:
-		buf_printf(out, "[%s]",
-			   flow_no_sync_word(e->reason == FLOW_NO_SYNC_INIT && t->is_later
-						     ? FLOW_NO_SYNC_RESET
-						     : (enum flow_no_sync)e->reason));
+	switch ((enum clew_trace_kind)e->kind) {
+	case CLEW_TRACE_NO_SYNC:
+		buf_printf(out, "[%s]", no_sync_word(t, e->number));
 		break;
-	case FLOW_EV_TRACE_ON:
-		buf_str(out, e->is_overflow ? "[overflow]" : "[begin or filter]");
+	case CLEW_TRACE_ON:
+		buf_str(out, e->number ? "[overflow]" : "[begin or filter]");
 		break;
-	case FLOW_EV_CONTEXT:
-		put_context(out, &e->context);
+	case CLEW_TRACE_CONTEXT:
+		put_context(out, &t->arm);
 		break;
-	case FLOW_EV_NO_PATH:
-		buf_printf(out, "first 0x%" PRIx64 ":[next 0x%" PRIx64 "] num_i(%u)", e->address,
-			   e->end, e->count);
+	case CLEW_TRACE_UNKNOWN_PATH:
+		buf_printf(out, "first 0x%" PRIx64 ":[next 0x%" PRIx64 "] num_i(%u)", e->start,
+			   e->end, e->number);
 		break;
-	case FLOW_EV_NACC:
-		buf_printf(out, "0x%" PRIx64 "; Memspace [0x%x:%s]", e->address,
-			   memory[security][el].number, memory[security][el].name);
+	case CLEW_TRACE_NO_CODE:
+		put_no_code(t, out, e);
 		break;
-	case FLOW_EV_NO_TARGET:
+	case CLEW_TRACE_UNKNOWN_START:
 		buf_printf(out, "up to 0x%" PRIx64, e->end);
 		break;
-	case FLOW_EV_DROPPED:
-		buf_printf(out, "%" PRIu64 "; no address", e->value);
+	case CLEW_TRACE_DROPPED:
+		buf_dec(out, e->value, 0, ' ');
+		buf_str(out, "; no address");
 		break;
-	case FLOW_EV_EXCEPTION:
-		buf_printf(out, "pref ret addr:0x%" PRIx64 "%s; excep num (0x%02x)", e->address,
-			   e->is_target ? " [addr also prev br tgt]" : "", e->number);
+	case CLEW_TRACE_EXCEPTION:
+		put_exception(out, e);
 		break;
-	case FLOW_EV_TIMESTAMP:
-		buf_printf(out, "[ TS=0x%012" PRIx64 "];", e->value);
+	case CLEW_TRACE_TIMESTAMP:
+		put_timestamp(out, e);
 		break;
-	case FLOW_EV_CYCLES:
+	case CLEW_TRACE_CYCLES:
 		put_cycles(out, e);
 		break;
-	case FLOW_EV_EVENT:
+	case CLEW_TRACE_EVENT:
 		buf_printf(out, "Numbered:%u;", e->number);
 		break;
-	case FLOW_EV_TS_MARKER:
+	case CLEW_TRACE_TS_MARKER:
 		buf_str(out, "[Timestamp marker(0x00000000)]");
 		break;
-	case FLOW_EV_INSTRUMENTATION:
+	case CLEW_TRACE_INSTRUMENTATION:
 		buf_printf(out, "EL%u; 0x%016" PRIx64, e->el, e->value);
 		break;
-	case FLOW_EV_TRANSACTION:
+	case CLEW_TRACE_TRANSACTION:
 		buf_str(out, transactions[e->number & 3]);
 		break;
-	case FLOW_EV_UNSUPPORTED:
+	case CLEW_TRACE_UNSUPPORTED:
 		buf_printf(out, "packet 0x%02x", e->number);
 		break;
-	case FLOW_EV_END:
+	case CLEW_TRACE_END:
 		buf_str(out, "[end-of-trace]");
 		break;
-	case FLOW_EV_RANGE:
-	case FLOW_EV_EXCEPTION_RET:
-	case FLOW_EV_FUNCTION_RET:
-	case FLOW_EV_PE_RESET:
-	case FLOW_EV_BOUND:
-	case NR_FLOW_EVENTS:
+	case CLEW_TRACE_PARTIAL:
+	case CLEW_TRACE_EXCEPTION_RETURN:
+	case CLEW_TRACE_FUNCTION_RETURN:
+	case CLEW_TRACE_RESET:
+	case CLEW_TRACE_LATEST:
 		break;
 	}
 }
 
-static void put_event_json(struct etm_ranges_text *t, const struct flow_event *e)
+static void put_event_json(struct etm_ranges_text *t, const struct clew_trace_event *e)
 {
 	clew_auto(buf_done) struct buf details = {0};
 	struct json_put j = {.out = &t->out, .needs_comma = true};
@@ -244,7 +305,7 @@ static void put_event_json(struct etm_ranges_text *t, const struct flow_event *e
 	buf_str(&t->out, "}\n");
 }
 
-static void put_event(struct etm_ranges_text *t, const struct flow_event *e)
+static void put_event(struct etm_ranges_text *t, const struct clew_trace_event *e)
 {
 	size_t at;
 
@@ -264,9 +325,9 @@ static void put_event(struct etm_ranges_text *t, const struct flow_event *e)
 }
 
 /** A packet may tell of several: a line each. */
-static void put_numbered(struct etm_ranges_text *t, const struct flow_event *e)
+static void put_numbered(struct etm_ranges_text *t, const struct clew_trace_event *e)
 {
-	struct flow_event one = *e;
+	struct clew_trace_event one = *e;
 
 	for (one.number = 0; one.number < 4; one.number++) {
 		if (e->number >> one.number & 1)
@@ -274,21 +335,22 @@ static void put_numbered(struct etm_ranges_text *t, const struct flow_event *e)
 	}
 }
 
-static void take_event(struct etm_ranges_text *t, const struct flow_event *e)
+static void take_event(struct etm_ranges_text *t, const struct clew_trace_batch *b,
+		       const struct clew_trace_event *e)
 {
-	if (e->kind == FLOW_EV_RANGE) {
-		put_range(t, &t->out, e->address, e->end, e->isa);
+	if (e->range) {
+		put_range(t, &t->out, e->range);
 		buf_add(&t->out, t->context.data, t->context.nr);
 		return;
 	}
-	if (e->kind == FLOW_EV_END)
+	if (e->kind == CLEW_TRACE_END || e->kind >= ETM_RANGES_NR_KINDS)
 		return;
-	if (e->kind == FLOW_EV_CONTEXT) {
-		t->pe = e->context;
+	if (e->kind == CLEW_TRACE_CONTEXT) {
+		t->arm = *b->context->arm;
 		t->has_context = true;
 		make_context(t);
 	}
-	if (e->kind == FLOW_EV_EVENT)
+	if (e->kind == CLEW_TRACE_EVENT)
 		put_numbered(t, e);
 	else
 		put_event(t, e);
@@ -296,28 +358,26 @@ static void take_event(struct etm_ranges_text *t, const struct flow_event *e)
 
 void etm_ranges_text_init(struct etm_ranges_text *t)
 {
-	t->pe.security = CODE_NONSECURE;
+	t->arm.security = CLEW_NONSECURE;
 	make_context(t);
 }
 
-enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct flow_batch *b)
+enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct clew_trace_batch *b)
 {
-	if (!etm_memo_begin(&t->memo, b))
+	if (!etm_memo_begin(&t->memo, b->epoch))
 		return CLEW_NO_MEMORY;
-	for (size_t i = 0; i < b->nr; i++) {
-		uint32_t item = b->items[i];
-
-		if (item & FLOW_ITEM_EVENT)
-			take_event(t, &b->events[item & ~(uint32_t)FLOW_ITEM_EVENT]);
+	for (size_t i = put_known(t, b, 0); i < b->nr; i = put_known(t, b, i + 1)) {
+		if (b->items[i] & CLEW_TRACE_ITEM_EVENT)
+			take_event(t, b, clew_trace_event_at(b, i));
 		else
-			put_block(t, b, item >> 1);
+			put_whole(t, clew_trace_range_at(b, i), b->items[i] >> 1);
 	}
 	return t->out.is_failed || t->context.is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 }
 
 void etm_ranges_text_end(struct etm_ranges_text *t)
 {
-	const struct flow_event e = {.kind = FLOW_EV_END};
+	const struct clew_trace_event e = {.kind = CLEW_TRACE_END};
 
 	put_event(t, &e);
 }

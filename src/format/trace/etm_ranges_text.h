@@ -2,6 +2,8 @@
 #ifndef FORMAT_TRACE_ETM_RANGES_TEXT_H
 #define FORMAT_TRACE_ETM_RANGES_TEXT_H
 
+#include <clew/trace.h>
+
 #include "format/trace/etm_memo.h"
 
 /*
@@ -14,30 +16,33 @@
  * or as one JSON object a line. docs/decisions/etm-golden.md
  */
 struct etm_ranges_text {
-	const struct etm_unit *unit;
+	uint32_t id; /* the unit's */
 	bool is_json;
 	bool is_later;        /* this ID was decoded in a session before */
-	uint32_t wants;       /* bit per enum flow_event_kind */
+	uint32_t wants;       /* bit per enum clew_trace_kind */
 	struct buf out;       /* the caller empties it after each batch */
 	struct etm_memo memo; /* the part that is the block's */
 	struct buf context;   /* the part that is the context's */
-	struct flow_context pe;
+	struct clew_arm_context arm;
 	bool has_context;
 };
 
-enum { ETM_RANGES_ALL_EVENTS = (1u << NR_FLOW_EVENTS) - 1 };
+enum {
+	ETM_RANGES_NR_KINDS = CLEW_TRACE_LATEST + 1,
+	ETM_RANGES_ALL_EVENTS = (1u << ETM_RANGES_NR_KINDS) - 1
+};
 
-/** @p t zeroed but for unit, is_json, is_later and wants. */
+/** @p t zeroed but for id, is_json, is_later and wants. */
 void etm_ranges_text_init(struct etm_ranges_text *t);
 
 /** @return CLEW_OK, CLEW_NO_MEMORY. */
-enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct flow_batch *b);
+enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct clew_trace_batch *b);
 
 /** The last line. */
 void etm_ranges_text_end(struct etm_ranges_text *t);
 void etm_ranges_text_done(struct etm_ranges_text *t);
 
-/** The kind's word in a line; NULL: it has none, as it is not told. */
-const char *etm_event_word(enum flow_event_kind kind);
+/** The kind's word in a line; NULL: it has none. */
+const char *etm_event_word(enum clew_trace_kind kind);
 
 #endif

@@ -130,8 +130,8 @@ static enum clew_err check(const struct filter *f, const char *text)
 			if (!s)
 				return event_fail(
 					f->p, w.s, CLEW_INVALID,
-					"'%.*s' wants an operator (== != < <= > >= & ~) and "
-					"a value",
+					"'%.*s' needs an operator (== != < <= > >= & ~) and a "
+					"value",
 					(int)w.n, w.s);
 		}
 	}

@@ -362,7 +362,7 @@ static enum clew_err parse_event(struct event_parse *p)
 	if (!err)
 		err = parse_tail(p);
 	if (!err && !is_event_end(*p->pos))
-		err = event_fail(p, p->pos, CLEW_INVALID, "'%.*s' makes no sense behind '%.*s'",
+		err = event_fail(p, p->pos, CLEW_INVALID, "'%.*s' makes no sense after '%.*s'",
 				 (int)strcspn(p->pos, ",}"), p->pos, (int)(p->pos - p->start),
 				 p->start);
 	if (!err)
@@ -386,7 +386,7 @@ static enum clew_err parse_group(struct event_parse *p, struct event_word name)
 	} while (*p->pos == ',');
 	p->is_in_group = false;
 	if (*p->pos != '}')
-		return event_fail(p, p->pos, CLEW_INVALID, "no '}' behind the group");
+		return event_fail(p, p->pos, CLEW_INVALID, "no '}' after the group");
 	p->pos++;
 	p->list->events.data[leader].group_name = copy;
 	for (size_t i = leader; i < p->list->events.nr; i++)
@@ -457,13 +457,14 @@ enum clew_err rec_events_filter(struct rec_event_list *list, const char *text,
 	enum clew_err err;
 
 	if (list->last_argument >= list->events.nr)
-		return event_fail(&p, text, CLEW_INVALID, "--filter belongs behind an -e");
+		return event_fail(&p, text, CLEW_INVALID, "--filter has to follow an -e");
 	for (size_t i = list->last_argument; i < list->events.nr; i++) {
 		const struct rec_event *e = &list->events.data[i];
 
 		if (!e->is_tracepoint)
 			return event_fail(&p, text, CLEW_INVALID,
-					  "--filter is for tracepoints, and '%s' is none", e->name);
+					  "--filter is for tracepoints, but '%s' is not one",
+					  e->name);
 		err = event_check_filter(&p, e, text);
 		if (err)
 			return err;

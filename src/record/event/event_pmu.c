@@ -53,7 +53,7 @@ static enum clew_err set_format(struct event_parse *p, const struct os_pmu_forma
 	uint64_t v = 1;
 
 	if (value.s && !event_word_number(value, &v))
-		return event_fail(p, value.s, CLEW_INVALID, "%s= wants a number", f->name);
+		return event_fail(p, value.s, CLEW_INVALID, "%s= needs a number", f->name);
 	if (deposit(config_field(&e->attr, f->config), f->mask, v))
 		return CLEW_OK;
 	return event_fail(p, value.s ? value.s : name.s, CLEW_INVALID,
@@ -293,7 +293,7 @@ static enum clew_err unknown_pmu(struct event_parse *p, struct event_word w)
 	    event_word_is(w, "arm_spe_0"))
 		return event_fail(p, w.s, CLEW_NOT_FOUND,
 				  "this machine has no PMU '%.*s' (a virtual machine may hide it; "
-				  "`clew doctor` tells more)",
+				  "see `clew doctor`)",
 				  (int)w.n, w.s);
 	return event_fail(p, w.s, CLEW_NOT_FOUND,
 			  "no PMU '%.*s'%s `ls /sys/bus/event_source/devices` shows all", (int)w.n,

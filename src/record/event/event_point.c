@@ -53,7 +53,7 @@ static enum clew_err parse_access(struct event_parse *p, uint32_t *ret)
 				  "an access is one of r, w, rw, x, not '%.*s'", (int)w.n, w.s);
 	if (type & BP_EXECUTE && type != BP_EXECUTE)
 		return event_fail(p, w.s, CLEW_INVALID,
-				  "x goes alone: code and data need a breakpoint each");
+				  "x excludes r and w: code and data need a breakpoint each");
 	*ret = type;
 	return CLEW_OK;
 }
@@ -68,7 +68,7 @@ enum clew_err event_parse_breakpoint(struct event_parse *p)
 
 	if (!event_word_number(w, &address))
 		return event_fail(p, w.s, CLEW_INVALID,
-				  "a breakpoint wants an address, such as mem:0x401000:x");
+				  "a breakpoint needs an address, such as mem:0x401000:x");
 	if (*p->pos == '/' && p->pos[1] >= '0' && p->pos[1] <= '9')
 		err = parse_length(p, &length);
 	if (!err && *p->pos == ':')
@@ -120,7 +120,7 @@ static enum clew_err parse_place(struct event_parse *p, struct event_word *symbo
 	*offset = 0;
 	if (!w.n)
 		return event_fail(p, w.s, CLEW_INVALID,
-				  "a probe wants a symbol or an address here");
+				  "a probe needs a symbol or an address here");
 	if (*p->pos != '+')
 		return CLEW_OK;
 	p->pos++;

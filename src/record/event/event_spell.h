@@ -6,6 +6,7 @@
 
 #include <clew/err.h>
 
+#include "base/attributes.h"
 #include "base/near_name.h"
 #include "os/pmu.h"
 #include "record/plan/event_list.h"

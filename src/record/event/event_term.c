@@ -328,7 +328,7 @@ static enum clew_err read_value(const struct term *t, struct term_call *c)
 	if (is_ok)
 		return CLEW_OK;
 	return event_fail(c->p, c->value.s ? c->value.s : c->name.s, CLEW_INVALID,
-			  "%s= wants %s, such as %s=%s", t->name,
+			  "%s= needs %s, such as %s=%s", t->name,
 			  t->takes == TEXT ? "a word" : "a number", t->name,
 			  t->takes == TEXT ? "fp" : "1000");
 }
@@ -378,7 +378,7 @@ enum clew_err event_next_term(struct event_parse *p, struct event_word *term_nam
 	if (*p->pos == ',')
 		p->pos++;
 	else if (*p->pos != '/')
-		return event_fail(p, p->pos, CLEW_INVALID, "no '/' behind the terms");
+		return event_fail(p, p->pos, CLEW_INVALID, "no '/' after the terms");
 	if (!term_name->n && (value->s || *p->pos != '/'))
 		return event_fail(p, term_name->s, CLEW_INVALID, "an empty term");
 	return CLEW_OK;

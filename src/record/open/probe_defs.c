@@ -169,7 +169,7 @@ static void say_why(const struct rec_counters *c, const struct rec_counter *e, i
 {
 	if (!(e->attr.flags & PERF_ATTR_INHERIT) || c->target->is_system_wide)
 		return;
-	rec_say(ui, REC_WARNING, "'%s' is not followed into new processes and threads: %s/%s: %s",
+	rec_say(ui, REC_WARNING, "'%s' is not inherited by new processes and threads: %s/%s: %s",
 		e->name, c->tracefs, list_name, err ? strerror(-err) : "not within reach");
 }
 

@@ -4,6 +4,8 @@
 
 #include <clew/err.h>
 
+#include "base/attributes.h"
+
 /** For the user: what was wrong and what to do. Apart, as names in a sentence may hold newlines. */
 struct rec_error {
 	char text[768]; /* a sentence */

@@ -102,7 +102,7 @@ enum clew_err rec_parse_freq(struct rec_options *o, const char *text, struct rec
 	}
 	if (!number(text, &end, &v) || *end || !v)
 		return rec_fail(error, CLEW_INVALID,
-				"-F %s: expected samples a second, such as 999, or max", text);
+				"-F %s: expected samples per second, such as 999, or max", text);
 	o->freq = v;
 	return CLEW_OK;
 }
@@ -130,7 +130,7 @@ static enum clew_err parse_depth(struct rec_options *o, const char *text, struct
 
 	if (text && (!number(text, &end, &v) || *end || v > UINT16_MAX))
 		return rec_fail(error, CLEW_INVALID,
-				"--call-graph fp,%s: expected how many frames to keep", text);
+				"--call-graph fp,%s: expected the number of frames to keep", text);
 	o->stacks.kind = REC_STACKS_FP;
 	o->stacks.depth = (uint16_t)v;
 	return CLEW_OK;
@@ -185,9 +185,9 @@ static enum clew_err parse_kind(struct rec_options *o, const char *text, struct 
 	if (is_word(text, len, "sframe"))
 		return parse_sframe(o, rest, error);
 	return rec_fail(error, CLEW_INVALID,
-			"--call-graph %s: expected auto, sframe[,immediate], defer, dwarf[,BYTES], "
-			"fp[,DEPTH], lbr or no; ,deferred at the end leaves stacks in records of "
-			"their own",
+			"--call-graph %s: expected auto, sframe[,immediate], defer, "
+			"dwarf[,BYTES], fp[,DEPTH], lbr or no; ,deferred at the end keeps user "
+			"stacks separate",
 			text);
 }
 

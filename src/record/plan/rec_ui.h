@@ -7,6 +7,7 @@
 
 #include <clew/err.h>
 
+#include "base/attributes.h"
 #include "base/progress.h"
 
 struct rec_progress {

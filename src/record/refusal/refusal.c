@@ -93,7 +93,7 @@ static void not_there(const struct refusal_case *c)
 		refusal_remedy(c, "give the path as this mount namespace sees it");
 	} else if (c->r->pmu && !strcmp(c->r->pmu, "kprobe")) {
 		refusal_cause(c, "the kernel has no such function to probe");
-		refusal_remedy(c, "grep FUNCTION /proc/kallsyms: inlined functions are not there");
+		refusal_remedy(c, "grep FUNCTION /proc/kallsyms: inlined functions are not listed");
 	} else {
 		refusal_cause(c, "%s%s has no such event", c->r->pmu ? "PMU " : "this kernel",
 			      c->r->pmu ? c->r->pmu : "");
@@ -107,7 +107,7 @@ static void no_device(const struct refusal_case *c)
 		refusal_cause(c, "CPU %d is offline or not counted by this PMU (online: %s)",
 			      c->r->cpu, c->w->cpus_online);
 	else
-		refusal_cause(c, "the PMU behind this event is not there");
+		refusal_cause(c, "the PMU of this event does not exist");
 	refusal_remedy(c, "choose other CPUs with -C, or another event");
 }
 
@@ -121,7 +121,7 @@ static void too_many_files(const struct refusal_case *c)
 		return;
 	}
 	refusal_cause(c,
-		      "out of file descriptors: each event takes one a CPU and thread, and this "
+		      "out of file descriptors: each event takes one per CPU and thread, and this "
 		      "process may have %llu",
 		      (unsigned long long)caps->nr_files);
 	if (caps->nr_files_hard > caps->nr_files)
@@ -136,8 +136,8 @@ static void no_space(const struct refusal_case *c)
 {
 	if (c->r->attr->type == PERF_TYPE_BREAKPOINT) {
 		refusal_cause(c,
-			      "all hardware breakpoints are in use (x86 has 4 a CPU, debuggers use "
-			      "them too)");
+			      "all hardware breakpoints are in use (x86 has 4 per CPU; debuggers "
+			      "use them, too)");
 		refusal_remedy(c, "record fewer mem: events at once");
 		return;
 	}
@@ -148,12 +148,11 @@ static void no_space(const struct refusal_case *c)
 static void busy(const struct refusal_case *c)
 {
 	if (c->r->pmu && !strcmp(c->r->pmu, "intel_pt"))
-		refusal_cause(c,
-			      "Intel PT is in use by somebody else, such as a hypervisor (kvm) or "
-			      "another recording");
+		refusal_cause(c, "Intel PT is in use, for example by a hypervisor (kvm) or another "
+				 "recording");
 	else
-		refusal_cause(c, "somebody else uses this PMU exclusively (another recording, a "
-				 "debugger, a hypervisor)");
+		refusal_cause(c, "this PMU is in exclusive use (by another recording, a debugger "
+				 "or a hypervisor)");
 	refusal_remedy(c, "end the other user: `sudo fuser -v /dev/kvm`, `pgrep -a perf`");
 }
 
@@ -169,13 +168,10 @@ static void too_deep(const struct refusal_case *c)
 
 static void too_large(const struct refusal_case *c)
 {
-	refusal_cause(c,
-		      "it asks for something newer than this kernel, whose perf_event_attr has %u "
-		      "bytes",
+	refusal_cause(c, "it needs a newer kernel: perf_event_attr has only %u bytes in this one",
 		      c->w->features.attr_bytes);
-	refusal_remedy(c,
-		       "leave out the newest terms (config3, config4, aux-action), or use a newer "
-		       "kernel");
+	refusal_remedy(c, "omit the newest terms (config3, config4, aux-action), or use a newer "
+			  "kernel");
 }
 
 static void refused_open(const struct refusal_case *c)
@@ -251,7 +247,7 @@ static void locked_too_much(const struct refusal_case *c)
 	size_t pages = c->r->map_bytes / 4096;
 
 	refusal_cause(c,
-		      "its buffer of %llu KiB a CPU would lock more memory than this user may: "
+		      "its buffer of %llu KiB per CPU would lock more memory than this user may: "
 		      "kernel.perf_event_mlock_kb is %llu, ulimit -l %llu KiB",
 		      kib, (unsigned long long)caps->mlock_kb,
 		      (unsigned long long)caps->memlock_bytes >> 10);

@@ -36,7 +36,7 @@ static bool has_unknown_bit(const struct refusal_case *c)
 		return false;
 	refusal_cause(c, "this kernel does not know attr.%s%s (mainline has it since Linux %s)",
 		      field, n->name, n->since);
-	refusal_remedy(c, "leave out the option that asks for it, or use a newer kernel");
+	refusal_remedy(c, "omit the option that needs it, or use a newer kernel");
 	return true;
 }
 
@@ -61,7 +61,7 @@ static bool is_too_frequent(const struct refusal_case *c)
 		return false;
 	refusal_cause(
 		c,
-		"%llu samples a second are more than kernel.perf_event_max_sample_rate allows "
+		"%llu samples per second are more than kernel.perf_event_max_sample_rate allows "
 		"(%lld)",
 		(unsigned long long)freq, (long long)c->w->max_rate);
 	refusal_remedy(
@@ -80,12 +80,12 @@ static bool is_bad_aux(const struct refusal_case *c)
 		refusal_cause(c,
 			      "this kernel does not know aux-action (mainline has it since Linux "
 			      "6.13)");
-		refusal_remedy(c, "leave it out, or use a newer kernel");
+		refusal_remedy(c, "omit it, or use a newer kernel");
 	} else if (trigger == (PERF_AUX_PAUSE | PERF_AUX_RESUME)) {
 		refusal_cause(c, "one event cannot both pause and resume");
 	} else if (trigger && !c->r->has_leader) {
 		refusal_cause(
-			c, "aux-action=%s acts on the trace of its group's leader, and it has none",
+			c, "aux-action=%s acts on the trace of its group's leader, but it has none",
 			trigger == PERF_AUX_PAUSE ? "pause" : "resume");
 		refusal_remedy(c,
 			       "put the trace first: -e '{intel_pt/aux-action=start-paused/,EVENT/"
@@ -96,12 +96,12 @@ static bool is_bad_aux(const struct refusal_case *c)
 			      "Linux 6.13, CoreSight in newer kernels)");
 	} else if (a->aux_sample_size) {
 		refusal_cause(
-			c, "aux-sample-size wants a group whose leader is a trace PMU that can be "
-			   "sampled (Intel PT)");
+			c, "aux-sample-size needs a group led by a trace PMU that can be sampled "
+			   "(Intel PT)");
 		refusal_remedy(
 			c, "put the trace first: -e '{intel_pt//,EVENT/aux-sample-size=4096/}'");
 	} else if (refusal_has(c, PERF_ATTR_AUX_OUTPUT)) {
-		refusal_cause(c, "aux-output wants a group whose leader is the trace it writes to");
+		refusal_cause(c, "aux-output needs a group led by the trace it writes to");
 		refusal_remedy(c, "put the trace first: -e '{intel_pt//,EVENT/aux-output/}'");
 	} else {
 		return false;
@@ -119,7 +119,7 @@ static bool is_bad_breakpoint(const struct refusal_case *c)
 		refusal_cause(
 			c,
 			"the address 0x%llx is not a multiple of the %llu bytes watched, as the "
-			"hardware wants",
+			"hardware requires",
 			(unsigned long long)a->config1, (unsigned long long)a->config2);
 		refusal_remedy(c, "mem:0x%llx/1 watches a single byte",
 			       (unsigned long long)a->config1);
@@ -198,14 +198,13 @@ void refusal_of_attr(const struct refusal_case *c)
 		refusal_cause(c, "the CPU cannot record these branches");
 		refusal_remedy(c, "-b, or -j with fewer types");
 	} else if (a->flags >> PERF_ATTR_PRECISE_IP_SHIFT & 3) {
-		refusal_cause(c, "the PMU cannot be so precise");
+		refusal_cause(c, "the PMU does not support this precision");
 		refusal_remedy(c, "fewer p, or P: as precise as possible");
 	} else {
 		refusal_cause(c, "the kernel finds the event's settings inconsistent "
 				 "(perf_event_open: Invalid argument)");
 		refusal_remedy(
-			c, "leave out terms and modifiers one by one; `sudo dmesg | tail` may say "
-			   "more");
+			c, "omit terms and modifiers one by one; `sudo dmesg | tail` may say more");
 	}
 }
 
@@ -221,7 +220,7 @@ void refusal_of_ability(const struct refusal_case *c)
 			      pmu);
 		refusal_remedy(c, "put aux-action=start-paused on the trace event itself");
 	} else if (a->aux_action && refusal_has(c, PERF_ATTR_AUX_OUTPUT)) {
-		refusal_cause(c, "aux-output cannot go with aux-action");
+		refusal_cause(c, "aux-output and aux-action exclude each other");
 	} else if (refusal_has(c, PERF_ATTR_AUX_OUTPUT)) {
 		refusal_cause(c,
 			      "%s cannot write into a trace (aux-output: PEBS of some Intel Atom "
@@ -229,9 +228,9 @@ void refusal_of_ability(const struct refusal_case *c)
 			      pmu);
 	} else if (a->branch_sample_type) {
 		refusal_cause(c, "there is no branch stack for this event");
-		refusal_remedy(c, "leave out -b, -j and call-graph=lbr");
+		refusal_remedy(c, "omit -b, -j and call-graph=lbr");
 	} else if (a->flags >> PERF_ATTR_PRECISE_IP_SHIFT & 3) {
-		refusal_cause(c, "the PMU cannot be so precise");
+		refusal_cause(c, "the PMU does not support this precision");
 		refusal_remedy(c, "fewer p, or P: as precise as possible");
 	} else if (a->sample_period) {
 		refusal_cause(c, "%s cannot sample: it has no interrupt", pmu);

@@ -88,7 +88,7 @@ static bool is_others_process(const struct refusal_case *c)
 
 static void others_process(const struct refusal_case *c)
 {
-	refusal_cause(c, "process %d belongs to user %u, and this is user %u", c->r->pid,
+	refusal_cause(c, "process %d belongs to user %u, but this is user %u", c->r->pid,
 		      c->w->pid_uid, c->w->caps.uid);
 	refusal_remedy(c, "run as root or as that user, or: sudo setcap " REC_SETCAP " %s",
 		       *c->w->program ? c->w->program : "$(command -v clew)");
@@ -128,9 +128,8 @@ static void refused_nevertheless(const struct refusal_case *c)
 			c, "docker run --cap-add PERFMON --security-opt seccomp=unconfined ..., "
 			   "or record from the host with -p or -G");
 	} else if (!caps->is_initial_user_ns) {
-		refusal_cause(
-			c, "root of this user namespace is not root of the machine, and only the "
-			   "latter counts here");
+		refusal_cause(c, "root of this user namespace is not root of the machine, which is "
+				 "required here");
 		refusal_remedy(
 			c,
 			"record from the host, or: sudo sysctl kernel.perf_event_paranoid=%d "

@@ -4,6 +4,7 @@
 
 #include <clew/err.h>
 
+#include "base/attributes.h"
 #include "record/refusal/refusal.h"
 
 /* Shared by the refusal*.c files: one explanation being written. */

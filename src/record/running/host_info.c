@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <clew/version.h>
+
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/proc.h"

@@ -20,7 +20,7 @@ static enum clew_err exclude_self(struct rec_event_list *events, struct rec_erro
 
 		if (!e->is_tracepoint)
 			return rec_fail(error, CLEW_INVALID,
-					"--exclude-perf is for tracepoints, and '%s' is none",
+					"--exclude-perf is for tracepoints, but '%s' is not one",
 					e->name);
 		if (e->filter)
 			n = snprintf(text, sizeof(text), "(%s) && common_pid != %d", e->filter,

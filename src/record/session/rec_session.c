@@ -325,7 +325,7 @@ static void end_command(struct session *s)
 	if (s->child.is_ended)
 		s->result->exit_code = os_child_exit_code(&s->child);
 	else
-		rec_say(s->ui, REC_WARNING, "'%s' (pid %d) does not end: it goes on unrecorded",
+		rec_say(s->ui, REC_WARNING, "'%s' (pid %d) does not end: it continues unrecorded",
 			s->options->argv[0], s->child.pid);
 }
 
@@ -376,8 +376,8 @@ static void tell_rescued(const struct session *s, const struct rec_error *error)
 	rec_say(s->ui, REC_WARNING, "%s; what was written until then is whole", error->text);
 	if (rec_stream_awaits_merge(&s->stream))
 		rec_say(s->ui, REC_WARNING,
-			"%s: user stacks stay in records of their own: 'clew inject "
-			"--merge-stacks' merges them where there is room",
+			"%s: user stacks remain separate: 'clew inject --merge-stacks' merges "
+			"them into a new file",
 			s->stream.file.path);
 }
 

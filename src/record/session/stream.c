@@ -110,8 +110,7 @@ static void note_unmerged(const struct rec_stream *s)
 {
 	if (!s->file.is_named && is_deferred(s) && !s->options->keeps_deferred)
 		rec_say(s->ui, REC_NOTE,
-			"user stacks stay in records of their own in %s: clew reads them, and "
-			"perf from 6.19 on",
+			"user stacks remain separate in %s: clew reads them, and perf from 6.19 on",
 			s->file.is_pipe ? "a pipe" : "a file that is open already");
 }
 

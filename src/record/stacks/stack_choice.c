@@ -51,9 +51,9 @@ const char *rec_stacks_what(enum rec_stacks kind)
 	static const char *const texts[NR_REC_STACKS] = {
 		[REC_STACKS_NONE] = "",
 		[REC_STACKS_BPF_DEFERRED] =
-			"unwind tables in the kernel, stacks read on the way back to user mode",
+			"unwind tables in the kernel, stacks read on the return to user mode",
 		[REC_STACKS_KERNEL_DEFERRED] =
-			"the kernel follows frame pointers on the way back to user mode",
+			"the kernel follows frame pointers on the return to user mode",
 		[REC_STACKS_BPF_IMMEDIATE] =
 			"unwind tables in the kernel, user stacks read at the sample",
 		[REC_STACKS_COPY] = "user stacks are copied, and unwound while recording",
@@ -97,7 +97,7 @@ static const char *conflict(const struct rec_stack_choice *c, enum rec_stacks ki
 	if (!rec_stacks_is_rewritten(kind))
 		return NULL;
 	if (has_overwrite(o, c->events))
-		return "overwritten buffers (--overwrite) keep samples, but not what belongs to them";
+		return "overwritten buffers (--overwrite) keep samples, but not their user stacks";
 	if (has_timeless(o, c->events))
 		return "samples without time (-T off, time=0) cannot be put in order";
 	if (rec_stacks_is_bpf(kind) && o->has_clockid && !is_bpf_clock(o->clockid))
@@ -164,7 +164,7 @@ static const char *against_kernel_walk(const struct rec_options *o)
 	if (!may_use_bpf())
 		return NULL;
 	if (!o->argv || !rec_find_program(o->argv[0], o->search_path, path, sizeof(path)))
-		return "it is not known whether the programs have frame pointers";
+		return "it is unknown whether the programs have frame pointers";
 	return rec_has_frame_pointers(path) ? NULL : "the program has no frame pointers";
 }
 
@@ -174,8 +174,8 @@ static const char *against_immediate(void)
 {
 	return os_kernel_is_from(6, 4)
 		     ? NULL
-		     : "kernels before 6.4 seldom tell a BPF program in an interrupt what is mapped; "
-		       "copies are complete";
+		     : "before Linux 6.4, a BPF program in an interrupt can seldom look up "
+		       "mappings; copies are complete";
 }
 
 static const char *against(enum rec_stacks kind, const struct rec_options *o)
@@ -219,7 +219,7 @@ static enum clew_err choose_named(struct rec_stack_choice *c, enum rec_stacks ki
 		return CLEW_OK;
 	rec_fail(error, err, "--call-graph %s does not work here: %.*s", rec_stacks_spelling(kind),
 		 600, why.text);
-	rec_advise(error, "%s%s--call-graph auto takes what works; clew doctor tells of each",
+	rec_advise(error, "%s%s--call-graph auto uses what works; clew doctor lists each method",
 		   why.hint, *why.hint ? "; " : "");
 	return err;
 }

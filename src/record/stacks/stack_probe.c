@@ -88,7 +88,7 @@ static enum clew_err self_test(int fd, const struct perf_attr *attr, struct rec_
 	if (nr)
 		return rec_fail(
 			error, CLEW_UNSUPPORTED,
-			"the kernel takes attr.defer_callchain but records ordinary chains: it "
+			"the kernel accepts attr.defer_callchain but records ordinary chains: it "
 			"is built without CONFIG_UNWIND_USER");
 	return rec_fail(error, CLEW_UNSUPPORTED, "its self test brought no samples");
 }
@@ -125,7 +125,7 @@ enum clew_err rec_probe_stack_copy(struct rec_error *error)
 	attr.sample_regs_user = 1ull << 29 | 1ull << 31 | 1ull << 32;
 #else
 	return rec_fail(error, CLEW_UNSUPPORTED,
-			"the registers of this machine are not known to clew");
+			"clew does not know the registers of this machine");
 #endif
 	attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	attr.sample_stack_user = 1024;

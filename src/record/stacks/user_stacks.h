@@ -8,7 +8,10 @@
 /**
  * User stacks that do not come as the kernel writes them: read in BPF (defer_bpf.h) or copied
  * (copy_stacks.h). This source reads the forward rings, merged by time, and rewrites their samples
- * on the way into the file; requests and stacks come first, then the samples.
+ * on the way into the file; requests and stacks come first, then the samples. A sample of BPF gets
+ * the cookie of its request (defer_join.h), and its stack is a separate record. A sample with a
+ * copy is unwound (tables/live_space.h) and keeps only its call chain. Tables are compiled in a
+ * separate thread (tables/table_worker.h).
  *
  * After the counters were opened; @p c and @p o are borrowed. @p o->stacks.bpf is taken over, also
  * on a failure; every event that wants it is attached.

@@ -160,7 +160,7 @@ static bool other(struct parser *p, char letter)
 static bool skipped(struct parser *p)
 {
 	if (!is_digit(*p->at))
-		return refuse(p, p->at, "s needs the number of events to leave out");
+		return refuse(p, p->at, "s needs the number of events to skip");
 	return number(p, &p->o.nr_skipped);
 }
 

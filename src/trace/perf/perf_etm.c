@@ -169,7 +169,7 @@ static enum clew_err open_file(struct perf_etm *p, const struct opening *o, stru
 	if (err)
 		return err;
 	if (ana_reader_init(&p->reader, p->file, &p->input, p->input.is_mapped) ||
-	    (!o->places && ana_places_init(&p->own, o->symbols, p->file, p->input.budget)))
+	    (!o->places && ana_places_init(&p->own, o->symbols, NULL, p->file, p->input.budget)))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
 }

@@ -237,12 +237,11 @@ bool pe_code_find(void *ctx, uint32_t space, uint64_t addr, struct code_region *
 const char *pe_code_why(void *ctx, uint32_t space, uint64_t addr)
 {
 	static const char *const whys[PE_NR_NO_CODE] = {
-		[PE_NO_THREAD] = "nothing tells which thread ran",
+		[PE_NO_THREAD] = "the thread is unknown",
 		[PE_NO_PROCESS] = "the recording knows no thread of that number",
 		[PE_GUEST] = "a virtual machine's code, which the recording does not hold",
-		[PE_GUEST_UNKNOWN] = "code of a virtual machine, and nothing tells which one ran",
-		[PE_GUEST_THREAD] =
-			"a virtual machine's code, and nothing tells which of its threads ran",
+		[PE_GUEST_UNKNOWN] = "code of an unknown virtual machine",
+		[PE_GUEST_THREAD] = "code of an unknown thread of a virtual machine",
 		[PE_FIRMWARE] = "code of firmware or of the secure world",
 		[PE_NOT_KEPT] = "the memory budget had no room for what was recorded of it"};
 	struct perf_etm *p = ((const struct pe_unit_code *)ctx)->owner;

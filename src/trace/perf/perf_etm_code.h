@@ -5,7 +5,13 @@
 #include "analyze/analyze.h"
 #include "image/code_source.h"
 
-/* The code of a recording, as a code_source for each unit; places in it. */
+/*
+ * The code of a recording, as a code_source for each unit; places in it.
+ *
+ * A context names the thread, a timestamp or an AUX record the time. Both select an address space
+ * with the mappings of that time (who/who_history.h). The kernel's code is from vmlinux or kcore,
+ * modules are relocated, and patched code has versions (perf_etm_patches.h).
+ */
 
 struct perf_etm;
 

@@ -182,7 +182,7 @@ enum clew_err pe_read(struct perf_etm *p, struct clew_diag *diag)
 	uint64_t time;
 
 	look_for_clock(p);
-	progress_begin(in->progress, "reading what ran", in->size);
+	progress_begin(in->progress, "reading what was executed", in->size);
 	while ((err = ana_reader_next(&p->reader, &r, &time, &why)) == CLEW_OK) {
 		struct clew_diag told = {0};
 

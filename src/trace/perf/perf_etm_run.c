@@ -96,7 +96,7 @@ static enum clew_err drop(struct etm_steps *r, unsigned int id, const struct cs_
 	r->frames.nr_nobodys[id] += s->bytes.nr;
 	if (was_told)
 		return CLEW_OK;
-	return trouble(r, "trace of an ID that nobody told of", id, cs_stream_offset(s, 0));
+	return trouble(r, "trace of an ID that no metadata describes", id, cs_stream_offset(s, 0));
 }
 
 static uint32_t sink_of(const struct etm_steps *r, const struct pe_chunk *c)
@@ -165,7 +165,7 @@ static enum clew_err run_raw(struct etm_steps *r, const struct lane *l, struct b
 	enum clew_err err;
 
 	if (!unit)
-		return trouble(r, "raw trace of a CPU that nobody told of", c->cpu, c->at);
+		return trouble(r, "raw trace of a CPU that no metadata describes", c->cpu, c->at);
 	err = begin(r, (uint32_t)*unit, l);
 	if (!err)
 		err = mark(r, (uint32_t)*unit, 0, at);
@@ -311,14 +311,14 @@ static enum clew_err end_chunk(struct etm_steps *r, struct lane *l)
 	l->chunk = NULL;
 	/* What a snapshot lacks was written over: that is what it is for. */
 	if (missing && !(c->flags & PERF_AUX_FLAG_OVERWRITE))
-		err = trouble(r, "trace that an AUX record tells of is not in the file", missing,
+		err = trouble(r, "trace that an AUX record describes is not in the file", missing,
 			      c->at);
 	if (!err)
 		err = tell_flags(r, c);
 	if (err || !r->is_spent || r->is_told_spent)
 		return err;
 	r->is_told_spent = true;
-	return trouble(r, "the rest is left out: it was told of already", 0, c->at);
+	return trouble(r, "the rest is skipped: earlier records described it already", 0, c->at);
 }
 
 static enum clew_err end_lane(struct etm_steps *r, struct lane *l)

@@ -30,7 +30,12 @@ static bool ends_with(const char *path, const char *name)
 
 bool cs_is_snapshot(const char *path)
 {
-	return os_is_directory(path) || ends_with(path, INI);
+	clew_auto(buf_done) struct buf list = {0};
+
+	if (!os_is_directory(path))
+		return ends_with(path, INI) && os_exists(path);
+	buf_printf(&list, "%s/" INI, path);
+	return os_exists(buf_cstr(&list));
 }
 
 bool cs_snapshot_say(struct cs_snapshot *s, const char *format, ...)
@@ -211,10 +216,9 @@ bool cs_snapshot_ini_file(struct cs_snapshot *s, const char *name, struct cs_ini
 	if (ret->is_cut &&
 	    !cs_snapshot_say(s, "%s: only the first %u lines were read", name, CS_INI_MAX_LINES))
 		return false;
-	return !ret->nr_bad || cs_snapshot_say(s,
-					       "%s: %u lines that are not 'key=value' were "
-					       "passed over",
-					       name, ret->nr_bad);
+	return !ret->nr_bad ||
+	       cs_snapshot_say(s, "%s: %u lines that are not 'key=value' were skipped", name,
+			       ret->nr_bad);
 }
 
 /* --- opening --- */
@@ -226,7 +230,7 @@ static bool open_devices(struct cs_snapshot *s, const struct cs_ini *ini)
 			return false;
 	}
 	return !s->nr_inis_again ||
-	       cs_snapshot_say(s, "%u devices are listed with .ini files of others: read once",
+	       cs_snapshot_say(s, "%u devices share .ini files with others: read once",
 			       s->nr_inis_again);
 }
 
@@ -276,8 +280,9 @@ static enum clew_err open_parts(struct cs_snapshot *s, const struct cs_ini *ini,
 		return clew_fail_os(diag, why.os_errno,
 				    "the trace metadata that snapshot.ini names");
 	if (err == CLEW_UNSUPPORTED)
-		return clew_fail(diag, CLEW_BAD_FILE, 0,
-				 "the trace metadata that snapshot.ini names is no regular file");
+		return clew_fail(
+			diag, CLEW_BAD_FILE, 0,
+			"the trace metadata that snapshot.ini names is not a regular file");
 	if (err)
 		return clew_fail(diag, err, 0, why.what);
 	ok = open_devices(s, ini) && cs_snapshot_number_cores(s) && cs_snapshot_buffers(s, &trace);
@@ -410,7 +415,7 @@ enum clew_err cs_snapshot_open_or_tell(struct etm_trace **ret, const char *path,
 	if (err == CLEW_OS)
 		clew_fail_os(diag, why.os_errno, INI);
 	else if (err == CLEW_UNSUPPORTED)
-		err = clew_fail(diag, CLEW_BAD_FILE, 0, "snapshot.ini is no regular file");
+		err = clew_fail(diag, CLEW_BAD_FILE, 0, "snapshot.ini is not a regular file");
 	else if (err)
 		clew_fail(diag, err, 0, why.what);
 	else

@@ -11,7 +11,8 @@
  * Spec: "Snapshot file format" of ARM DS-5 / OpenCSD, as in docs/spec/coresight.md.
  */
 
-/** Is @p path a directory, or the snapshot.ini of one: a CoreSight snapshot, not a recording? */
+/** Is @p path a directory with a snapshot.ini, or that file: a CoreSight snapshot, not a recording
+ * (which may be a directory, too)? */
 bool cs_is_snapshot(const char *path);
 
 /** @p dir: the directory, or the snapshot.ini in it; names of files are relative to it.

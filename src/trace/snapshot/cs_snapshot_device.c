@@ -162,25 +162,23 @@ static bool add_dump(struct cs_snapshot *s, const char *ini, const struct dump_t
 	struct cs_dump d = {.device = (uint32_t)s->devices.nr, .seen_by = CODE_SEEN_BY_ALL};
 
 	if (!t->file || !t->address || !cs_ini_number(t->address, &d.address))
-		return cs_snapshot_say(s, "%s: [%s] has no file or no address: left out", ini,
+		return cs_snapshot_say(s, "%s: [%s] has no file or no address: skipped", ini,
 				       t->section);
 	if ((t->offset && !cs_ini_number(t->offset, &d.offset)) ||
 	    (t->length && !cs_ini_number(t->length, &d.size)))
 		return cs_snapshot_say(s,
-				       "%s: [%s] has an offset or length that is no number: "
-				       "left out",
+				       "%s: [%s] has an offset or length that is not a number: "
+				       "skipped",
 				       ini, t->section);
 	if (t->space && !find_space(t->space, &d.seen_by) &&
-	    !cs_snapshot_say(s,
-			     "%s: [%s] is in space '%s', which is not known here: taken to be "
-			     "in all",
+	    !cs_snapshot_say(s, "%s: [%s] is in space '%s', which is unknown: assumed to be in all",
 			     ini, t->section, t->space))
 		return false;
 	if (s->dumps.nr == MAX_DUMPS || s->nr_dumps_told > MAX_DUMPS_TOLD)
 		return true;
 	/* Each name that is new is looked for among all others. */
 	if (++s->nr_dumps_told > MAX_DUMPS_TOLD)
-		return cs_snapshot_say(s, "more than %u [dump] sections: the others are left out",
+		return cs_snapshot_say(s, "more than %u [dump] sections: the others are skipped",
 				       MAX_DUMPS_TOLD);
 	if (!cs_snapshot_file(s, t->file, "memory", &d.file))
 		return false;
@@ -190,7 +188,7 @@ static bool add_dump(struct cs_snapshot *s, const char *ini, const struct dump_t
 	if (!d.size || is_known(s, &d))
 		return true;
 	if (s->dumps.nr + 1 == MAX_DUMPS &&
-	    !cs_snapshot_say(s, "more than %u memory dumps: the others are left out", MAX_DUMPS))
+	    !cs_snapshot_say(s, "more than %u memory dumps: the others are skipped", MAX_DUMPS))
 		return false;
 	return vec_push(&s->dumps, d);
 }

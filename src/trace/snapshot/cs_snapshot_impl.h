@@ -3,6 +3,7 @@
 #define TRACE_SNAPSHOT_CS_SNAPSHOT_IMPL_H
 
 #include "analyze/analyze.h"
+#include "base/attributes.h"
 #include "base/map_u64.h"
 #include "image/code_map.h"
 #include "os/file.h"

@@ -38,7 +38,7 @@ static enum clew_err take_regs(struct cs_snapshot *s, const char *list, struct c
 					 "registers are NAME=NUMBER, in a comma list");
 		if (!cs_reg_is_known(word))
 			return clew_fail(diag, CLEW_INVALID, 0,
-					 "a register that is not known, or of no use here");
+					 "an unknown register, or one that is not used here");
 		if (!add(ini, "regs", word, value, 2))
 			return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	}
@@ -76,7 +76,7 @@ enum clew_err cs_raw_inis(struct cs_snapshot *s, const struct cs_raw *raw, struc
 	enum clew_err err = ok ? CLEW_OK : clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 
 	if (!err && raw->format && !cs_format_is_known(raw->format))
-		err = cs_snapshot_say(s, "format '%s' is not known", raw->format)
+		err = cs_snapshot_say(s, "unknown format '%s'", raw->format)
 			    ? clew_fail(diag, CLEW_BAD_FILE, 0, "it cannot be read")
 			    : clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	if (!err)

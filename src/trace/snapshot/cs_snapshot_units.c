@@ -139,7 +139,7 @@ static void refuse(struct etm_unit *u, enum clew_err code, const char *why)
 
 static void configure_other(struct etm_unit *u, const struct cs_device *d)
 {
-	refuse(u, CLEW_UNSUPPORTED, "a trace source of a kind that is not known");
+	refuse(u, CLEW_UNSUPPORTED, "a trace source of an unknown kind");
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		if (!has_prefix(d->type, others[i].type))
 			continue;
@@ -260,7 +260,7 @@ static bool add_listed(struct cs_snapshot *s, const struct cs_ini *ini, size_t b
 	if (source == CS_NO_DEVICE)
 		return cs_snapshot_say(s,
 				       "%s: a source of buffer %s without a device file: its "
-				       "trace is left out",
+				       "trace is skipped",
 				       l->key, name);
 	return add_unit(s, ini, source, buffer);
 }
@@ -321,7 +321,7 @@ static bool add_units(struct cs_snapshot *s, const struct cs_ini *ini, size_t bu
 	b = &s->buffers.data[buffer];
 	b->nr_units = s->units.nr - b->first_unit;
 	if (!b->nr_units &&
-	    !cs_snapshot_say(s, "trace buffer %s: no source is named for it: left out", b->name))
+	    !cs_snapshot_say(s, "trace buffer %s: no source is named for it: skipped", b->name))
 		return false;
 	if (b->nr_units > 1)
 		qsort(s->units.data + b->first_unit, b->nr_units, sizeof(*s->units.data), by_name);
@@ -360,10 +360,10 @@ static bool add_buffer(struct cs_snapshot *s, const struct cs_ini *ini, const ch
 	if (s->buffers.nr == MAX_BUFFERS)
 		return true;
 	if (!file)
-		return cs_snapshot_say(s, "trace buffer %s has no file: left out", section);
+		return cs_snapshot_say(s, "trace buffer %s has no file: skipped", section);
 	if (format && *format && !find_format(format, &b.format) &&
 	    !cs_snapshot_say(s,
-			     "trace buffer %s is of format '%s', which is not known: taken to be "
+			     "trace buffer %s is of format '%s', which is unknown: assumed to be "
 			     "16-byte frames",
 			     section, format))
 		return false;

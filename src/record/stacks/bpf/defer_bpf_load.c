@@ -67,8 +67,8 @@ enum clew_err defer_check_kernel(const struct defer_bpf_opts *o, enum defer_task
 	if (!o->is_immediate && !has_plain && !has_impl)
 		return rec_fail(error, CLEW_UNSUPPORTED,
 				"the kernel has no bpf_task_work_schedule_resume (mainline since "
-				"Linux 6.18): user stacks cannot be put off to the return to user "
-				"mode");
+				"Linux 6.18): user stacks cannot be deferred to the return to "
+				"user mode");
 	return CLEW_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CLEW_SINK_H
-#define CLEW_SINK_H
+#ifndef BASE_SINK_H
+#define BASE_SINK_H
 
 #include <stddef.h>
 
@@ -8,7 +8,7 @@
 
 /**
  * Where a writer's bytes go. The library opens nothing: the caller owns the file, socket or buffer
- * behind @p ctx.
+ * that @p ctx stands for.
  *
  * write() takes all @p size bytes or fails; it must not keep @p data. It is called from one thread
  * at a time, with large batches (tens of KiB), so it need not buffer.

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "api/trace_impl.h"
+
+_Static_assert((int)CLEW_REALM == (int)CODE_REALM && CLEW_TRACE_ITEM_EVENT == FLOW_ITEM_EVENT,
+	       "public and inner numbers are alike");
+
+/* clang-format off */
+static const uint8_t kinds[NR_FLOW_EVENTS] = {
+	[FLOW_EV_NO_SYNC] = CLEW_TRACE_NO_SYNC,
+	[FLOW_EV_TRACE_ON] = CLEW_TRACE_ON,
+	[FLOW_EV_CONTEXT] = CLEW_TRACE_CONTEXT,
+	[FLOW_EV_RANGE] = CLEW_TRACE_PARTIAL,
+	[FLOW_EV_NO_PATH] = CLEW_TRACE_UNKNOWN_PATH,
+	[FLOW_EV_NACC] = CLEW_TRACE_NO_CODE,
+	[FLOW_EV_NO_TARGET] = CLEW_TRACE_UNKNOWN_START,
+	[FLOW_EV_DROPPED] = CLEW_TRACE_DROPPED,
+	[FLOW_EV_EXCEPTION] = CLEW_TRACE_EXCEPTION,
+	[FLOW_EV_EXCEPTION_RET] = CLEW_TRACE_EXCEPTION_RETURN,
+	[FLOW_EV_FUNCTION_RET] = CLEW_TRACE_FUNCTION_RETURN,
+	[FLOW_EV_PE_RESET] = CLEW_TRACE_RESET,
+	[FLOW_EV_TIMESTAMP] = CLEW_TRACE_TIMESTAMP,
+	[FLOW_EV_CYCLES] = CLEW_TRACE_CYCLES,
+	[FLOW_EV_BOUND] = CLEW_TRACE_LATEST,
+	[FLOW_EV_EVENT] = CLEW_TRACE_EVENT,
+	[FLOW_EV_TS_MARKER] = CLEW_TRACE_TS_MARKER,
+	[FLOW_EV_INSTRUMENTATION] = CLEW_TRACE_INSTRUMENTATION,
+	[FLOW_EV_TRANSACTION] = CLEW_TRACE_TRANSACTION,
+	[FLOW_EV_UNSUPPORTED] = CLEW_TRACE_UNSUPPORTED,
+	[FLOW_EV_END] = CLEW_TRACE_END,
+};
+
+static const uint8_t no_syncs[NR_FLOW_NO_SYNCS] = {
+	[FLOW_NO_SYNC_INIT] = CLEW_NO_SYNC_START,
+	[FLOW_NO_SYNC_RESET] = CLEW_NO_SYNC_GAP,
+	[FLOW_NO_SYNC_OVERFLOW] = CLEW_NO_SYNC_OVERFLOW,
+	[FLOW_NO_SYNC_DISCARD] = CLEW_NO_SYNC_STOPPED,
+	[FLOW_NO_SYNC_BAD_PACKET] = CLEW_NO_SYNC_BAD_PACKET,
+	[FLOW_NO_SYNC_BAD_IMAGE] = CLEW_NO_SYNC_BAD_CODE,
+};
+
+static const uint8_t isas[] = {
+	[ISA_A64] = CLEW_ISA_A64,
+	[ISA_A32] = CLEW_ISA_A32,
+	[ISA_T32] = CLEW_ISA_T32,
+};
+/* clang-format on */
+
+/* --- ranges, once a block --- */
+
+static struct clew_trace_range range_of(const struct flow_block *k)
+{
+	return (struct clew_trace_range){.start = k->start,
+					 .end = k->start + k->bytes,
+					 .nr_insns = k->nr_insns,
+					 .space = k->space,
+					 .isa = isas[k->isa],
+					 .last_bytes = k->last_bytes,
+					 .is_whole = true};
+}
+
+static struct trace_ranges *table_of(struct trace_state *s, uint32_t epoch)
+{
+	struct trace_ranges *t = &s->tables[s->table];
+
+	if (t->is_used && t->epoch == epoch)
+		return t;
+	for (size_t i = 0; i < NR_TABLES; i++) {
+		if (s->tables[i].is_used && s->tables[i].epoch == epoch) {
+			s->table = i;
+			return &s->tables[i];
+		}
+	}
+	s->table = s->oldest;
+	s->oldest = (s->oldest + 1) % NR_TABLES;
+	t = &s->tables[s->table];
+	t->nr = 0;
+	t->epoch = epoch;
+	t->is_used = true;
+	return t;
+}
+
+/** @return false: out of memory. */
+static bool reach(struct trace_ranges *t, const struct flow_block *blocks, size_t nr)
+{
+	if (!vec_reserve(t, nr))
+		return false;
+	for (; t->nr < nr; t->nr++)
+		t->data[t->nr] = range_of(&blocks[t->nr]);
+	return true;
+}
+
+void trace_state_done(struct trace_state *s)
+{
+	for (size_t i = 0; i < NR_TABLES; i++)
+		vec_done(&s->tables[i]);
+	*s = (struct trace_state){0};
+}
+
+/* --- events --- */
+
+static const char *text_of(const struct clew_trace *t, size_t unit, const struct flow_event *e)
+{
+	const struct code_source *code = t->trace->units[unit].code;
+
+	if (e->kind == FLOW_EV_NO_SYNC)
+		return e->what ? e->what : flow_no_sync_text((enum flow_no_sync)e->reason);
+	if (e->kind == FLOW_EV_NACC && code->why)
+		return code->why(code->ctx, e->space, e->address);
+	return NULL;
+}
+
+static uint32_t number_of(const struct flow_event *e)
+{
+	switch (e->kind) {
+	case FLOW_EV_NO_SYNC:
+		return no_syncs[e->reason];
+	case FLOW_EV_TRACE_ON:
+		return e->is_overflow;
+	case FLOW_EV_NO_PATH:
+	case FLOW_EV_NO_TARGET:
+		return e->count;
+	default:
+		return e->number;
+	}
+}
+
+static const struct clew_trace_range *partial(struct clew_trace *t, const struct flow_event *e)
+{
+	if (e->kind != FLOW_EV_RANGE)
+		return NULL;
+	t->partial.data[t->partial.nr] = (struct clew_trace_range){.start = e->address,
+								   .end = e->end,
+								   .nr_insns = e->count,
+								   .space = e->space,
+								   .isa = isas[e->isa]};
+	return &t->partial.data[t->partial.nr++];
+}
+
+static struct clew_trace_event event_of(struct clew_trace *t, size_t unit,
+					const struct flow_event *e)
+{
+	return (struct clew_trace_event){.kind = kinds[e->kind],
+					 .el = e->el,
+					 .is_known = e->has_count,
+					 .is_target = e->is_target,
+					 .space = e->space,
+					 .number = number_of(e),
+					 .start = e->address,
+					 .end = e->end,
+					 .value = e->kind == FLOW_EV_CYCLES ? e->count : e->value,
+					 .offset = e->offset,
+					 .text = text_of(t, unit, e),
+					 .range = partial(t, e)};
+}
+
+/* --- contexts --- */
+
+static struct clew_arm_context arm_of(const struct flow_context *c)
+{
+	return (struct clew_arm_context){.el = c->el,
+					 .security = c->security,
+					 .is_64 = c->is_64,
+					 .has_cid = c->has_cid,
+					 .has_vmid = c->has_vmid,
+					 .cid = c->cid,
+					 .vmid = c->vmid};
+}
+
+static struct clew_trace_context context_of(struct clew_trace *t, size_t unit)
+{
+	struct trace_state *s = &t->states[unit];
+	struct etm_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
+
+	t->trace->ops->thread(t->trace, unit, &s->pe, s->ticks, s->bound, &thread);
+	return (struct clew_trace_context){.pid = thread.pid,
+					   .tid = thread.tid,
+					   .comm = thread.comm,
+					   .arch = CLEW_ARCH_ARM,
+					   .arm = &s->arm};
+}
+
+static bool is_same_thread(const struct clew_trace_context *a, const struct clew_trace_context *b)
+{
+	return a->pid == b->pid && a->tid == b->tid && a->comm == b->comm;
+}
+
+/** @return whether what follows is of another context, which is then in *ret. */
+static bool changes(struct clew_trace *t, size_t unit, const struct flow_event *e,
+		    struct clew_trace_context *ret)
+{
+	struct trace_state *s = &t->states[unit];
+
+	switch (e->kind) {
+	case FLOW_EV_CONTEXT:
+		s->pe = e->context;
+		*ret = context_of(t, unit);
+		return true;
+	case FLOW_EV_TIMESTAMP:
+		s->ticks = e->value ? e->value : s->ticks;
+		break;
+	case FLOW_EV_BOUND:
+		s->bound = e->value;
+		break;
+	default:
+		return false;
+	}
+	if (!s->has_context)
+		return false;
+	*ret = context_of(t, unit);
+	return !is_same_thread(&s->context, ret);
+}
+
+/* --- batches --- */
+
+/** A batch on its way: items [from, to) are still to be handed out. */
+struct cut {
+	struct clew_trace *trace;
+	size_t unit, from;
+	const struct flow_batch *batch;
+	uint32_t past; /* all items so far that are blocks */
+};
+
+static enum clew_err hand_out(struct cut *c, size_t to)
+{
+	struct clew_trace *t = c->trace;
+	struct trace_state *s = &t->states[c->unit];
+	struct trace_ranges *ranges = table_of(s, c->batch->epoch);
+	const struct clew_trace_batch b = {.unit = c->unit,
+					   .items = c->batch->items + c->from,
+					   .nr = to - c->from,
+					   .events = t->events.data,
+					   .range_bytes = sizeof(struct clew_trace_range),
+					   .event_bytes = sizeof(struct clew_trace_event),
+					   .context = s->has_context ? &s->context : NULL,
+					   .epoch = c->batch->epoch};
+	struct clew_trace_batch whole = b;
+
+	c->from = to;
+	if (!b.nr)
+		return CLEW_OK;
+	if (!reach(ranges, c->batch->blocks, ((size_t)c->past + 1) >> 1))
+		return CLEW_NO_MEMORY;
+	whole.ranges = ranges->data;
+	return t->take(t->ctx, &whole);
+}
+
+static enum clew_err take_event(struct cut *c, size_t i, uint32_t number)
+{
+	struct clew_trace *t = c->trace;
+	struct trace_state *s = &t->states[c->unit];
+	const struct flow_event *e = &c->batch->events[number];
+	struct clew_trace_context next;
+	enum clew_err err;
+
+	if (!vec_reserve(&t->events, (size_t)number + 1))
+		return CLEW_NO_MEMORY;
+	t->events.data[number] = event_of(t, c->unit, e);
+	if (!changes(t, c->unit, e, &next))
+		return CLEW_OK;
+	err = hand_out(c, i);
+	s->context = next;
+	s->arm = arm_of(&s->pe);
+	s->has_context = true;
+	return err;
+}
+
+/** @return the next item from @p i on that is an event. */
+static size_t pass_blocks(struct cut *c, size_t i)
+{
+	const uint32_t *items = c->batch->items;
+	size_t nr = c->batch->nr;
+	uint32_t past = c->past;
+
+	for (; i < nr && !(items[i] & FLOW_ITEM_EVENT); i++)
+		past = items[i] >= past ? items[i] + 1 : past;
+	c->past = past;
+	return i;
+}
+
+enum clew_err trace_take_batch(void *ctx, size_t unit, const struct flow_batch *b)
+{
+	struct cut c = {.trace = ctx, .unit = unit, .batch = b};
+	enum clew_err err = CLEW_OK;
+
+	c.trace->partial.nr = 0;
+	if (!vec_reserve(&c.trace->partial, b->nr))
+		return CLEW_NO_MEMORY;
+	for (size_t i = pass_blocks(&c, 0); i < b->nr && !err; i = pass_blocks(&c, i + 1))
+		err = take_event(&c, i, b->items[i] & ~(uint32_t)FLOW_ITEM_EVENT);
+	return err ? err : hand_out(&c, b->nr);
+}
