@@ -8,7 +8,7 @@
 #include "base/budget.h"
 #include "base/vec.h"
 #include "os/file.h"
-#include "trace/trace_input.h"
+#include "trace/trace_decode.h"
 
 enum { NR_TABLES = 8 }; /* of each unit: more than threads decode it */
 
