@@ -15,11 +15,11 @@
  * Only where standard error is a terminal and notes are wanted (not after cli_set_quiet()); it is
  * drawn by a thread of its own, so the work is not held up. In a command:
  *
- *	cli_progress_begin("merging stacks", nr_bytes);     total 0: not known
+ *	cli_progress_begin("merging stacks", nr_bytes);     total 0: unknown
  *	... cli_progress_at(done) as often as it suits: one store ...
  *	cli_progress_end();
  *
- * A second begin without an end is the next phase. The library gets cli_progress() and tells its
+ * A second begin without an end is the next phase. The library gets cli_progress() and reports its
  * phases itself (base/progress.h). One thread calls these.
  */
 void cli_progress_begin(const char *phase, uint64_t total);

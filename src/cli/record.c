@@ -26,7 +26,7 @@ struct record {
 	bool is_live; /* the progress line stands on the terminal */
 	struct {
 		VEC(char *);
-	} deferred; /* files whose stacks are still to be put into their samples */
+	} deferred; /* files with stacks to be merged into their samples */
 };
 
 static int refuse(const struct rec_error *error)
@@ -61,7 +61,7 @@ static int add_filter(void *to, const char *arg, bool is_negated)
 	return CLI_USAGE;
 }
 
-/* An option whose argument a function of record/plan/rec_parse.h takes apart. */
+/* An option with an argument that a function of record/plan/rec_parse.h parses. */
 #define PARSED(name, parse)                                           \
  static int name(void *to, const char *arg, bool is_negated)          \
  {                                                                    \
@@ -169,7 +169,7 @@ static int set_no_inherit(void *to, const char *arg, bool is_negated)
 	return CLI_OK;
 }
 
-/* What perf has and this does not: said, never passed over. */
+/* Options that only perf has: rejected, never ignored. */
 static int set_unsupported(void *to, const char *arg, bool is_negated)
 {
 	(void)arg;
@@ -301,7 +301,7 @@ static void merge_files(struct record *r, struct rec_result *result)
 		goes_on &= !m.signal;
 	}
 	if (nr_unmerged)
-		merge_file_tell_unmerged(unmerged, nr_unmerged);
+		merge_file_report_unmerged(unmerged, nr_unmerged);
 	vec_for_each (&r->deferred, path)
 		mem_free(*path);
 	vec_done(&r->deferred);

@@ -246,7 +246,7 @@ static bool has_row_filter(const struct report_args *a)
 }
 
 /* Whoever gave --max-stack knows. */
-static void tell_deep(const struct report_run *r)
+static void report_deep(const struct report_run *r)
 {
 	uint64_t nr = 0, nr_frames = 0;
 
@@ -280,7 +280,7 @@ static void warn(const struct report_run *r)
 		cli_warn("the filters leave none of the %llu samples",
 			 (unsigned long long)s->nr_filtered);
 	cli_input_warn(&r->args.in, s);
-	tell_deep(r);
+	report_deep(r);
 	report_branches_tell(&r->args, r->feed);
 	cli_itrace_tell(&r->args.itrace, r->args.in.path, false);
 }

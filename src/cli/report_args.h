@@ -21,7 +21,7 @@ struct report_args {
 	enum report_output output;
 	enum report_branches branches;
 	struct report_sort keys;       /* of -s and -F; feed.sort is made of them */
-	bool is_sorted;                /* they stand alone; else behind the default ones */
+	bool is_sorted;                /* they replace the default ones; else follow them */
 	bool has_graph;                /* -g asks for call graphs */
 	bool has_children, has_order;  /* has_order: -g or -G chose the direction */
 	bool has_max_stack, has_limit; /* has_limit: -g or --max-stack says how much of graphs */

@@ -251,7 +251,7 @@ static int refuse_field(const struct script *s)
 	return CLI_FAILED;
 }
 
-/* The kernel's symbols, for tracepoints that tell of code addresses. */
+/* The kernel's symbols, for tracepoints with code addresses. */
 static const char *name_kernel_address(void *ctx, uint64_t addr, uint64_t *ret_start)
 {
 	struct dso_store *store = analyze_dsos(((struct script *)ctx)->analysis);
@@ -310,7 +310,7 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 	return s->json ? script_json_batch(s->json, b) : script_text_batch(s->writer, b);
 }
 
-static void tell_summary(const struct script *s)
+static void report_summary(const struct script *s)
 {
 	const struct ana_summary *sum = analyze_summary(s->analysis);
 	clew_auto(buf_done) struct buf unwound = {0};
@@ -370,7 +370,7 @@ static int run(struct script *s)
 	if (s->sink_diag.code != CLEW_OK)
 		return cli_fail("standard output", &s->sink_diag);
 	if (s->analysis)
-		tell_summary(s);
+		report_summary(s);
 	cli_itrace_tell(&s->itrace, s->in.path, s->itrace.opts.errors);
 	return err == CLEW_OK ? CLI_OK : cli_input_fail(&s->in, &diag);
 }

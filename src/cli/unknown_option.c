@@ -12,7 +12,7 @@ enum { MAX_NAME = 64, MAX_HINTS = 3 };
 
 /* What was written where an option is expected. */
 struct wanted {
-	const struct cli_command *cmd; /* whose option it should be */
+	const struct cli_command *cmd; /* that should have the option */
 	const char *name;              /* without dashes; NULL: a letter */
 	size_t size;
 	char letter;

@@ -121,7 +121,7 @@ void doctor_outcome(struct doctor *d, const char *id, const char *title, const c
 		return;
 	}
 	rec_refusal_explain(&r, &d->world, &text);
-	cause = strstr(text.cause, ": "); /* behind the event's name, which the title tells */
+	cause = strstr(text.cause, ": "); /* after the event's name, which is in the title */
 	doctor_no(d, id, title, doctor_text(d, "%s", text.remedy), "%s",
 		  cause ? cause + 2 : text.cause);
 }

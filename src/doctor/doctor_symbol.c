@@ -8,8 +8,8 @@
 
 enum { MAX_CHUNKS = 64 };
 
-/* Each line starts with an address. Those who may not see them see zeros; but some are zero for
- * everybody (per-CPU offsets on x86), so one line does not tell. */
+/* Each line starts with an address. Users without the right see zeros; but some are zero for every
+ * user (per-CPU offsets on x86), so one line is not enough. */
 static bool has_address(const char *text, size_t size, bool *in_address)
 {
 	for (size_t i = 0; i < size; i++) {

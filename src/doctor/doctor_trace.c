@@ -10,7 +10,7 @@
 struct trace_pmu {
 	const char *pmu; /* or its start, where instances are numbered */
 	const char *id, *title;
-	const char *cpu; /* whose CPUs have it */
+	const char *cpu; /* the architecture that has it */
 	const char *why_not;
 };
 

@@ -47,7 +47,7 @@ static struct feed_branch branch_at(const struct ana_event *e, uint64_t i)
 				    .has_flags = true};
 }
 
-/* What tells two ends from each other is what tells rows of their frames from each other. */
+/* Two ends differ if the rows of their frames differ. */
 static uint32_t new_end(struct report_feed *f, uint32_t frame, enum feed_end kind,
 			enum report_key key)
 {
@@ -120,7 +120,7 @@ bool feed_branch_value(struct report_feed *f, const struct feed_branch *b, enum 
 void feed_branch_text(const struct report_feed *f, uint64_t value, enum report_key k,
 		      struct buf *out)
 {
-	/* perf's letters: not known, no, yes. */
+	/* perf's letters: unknown, no, yes. */
 	static const char *const words[][3] = {
 		[REPORT_MISPREDICT] = {"N/A", "N", "Y"},
 		[REPORT_ABORT] = {"N/A", ".", "A"},

@@ -19,7 +19,7 @@ static bool number(struct intern *t, const char *text, uint32_t *ret)
 }
 
 /* Functions are one where file name and range are, as several dsos may be one file. What has no
- * name is told apart by its address. */
+ * name differs by its address. */
 bool feed_identify(struct feed_names *names, const struct report_sort *sort,
 		   const struct feed_frame *f, struct feed_identity *ret)
 {

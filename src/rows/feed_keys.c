@@ -151,7 +151,7 @@ static uint32_t other_key(struct report_feed *f)
 	return f->other_key = add_key(f, values, nr + 1, who_not_kept);
 }
 
-/* INTERN_FAILED: it is not known yet. */
+/* INTERN_FAILED: not interned yet. */
 static uint32_t known_key(struct report_feed *f, const uint64_t *values, size_t nr,
 			  const char *comm)
 {

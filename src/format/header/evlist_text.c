@@ -26,7 +26,7 @@ static struct perf_attr attr_of(const struct clew_event *e)
 		     : (struct perf_attr){0};
 }
 
-/* A leader stands for its members, which have no lines of their own. */
+/* A leader stands for its members, which have no separate lines. */
 static void add_group(struct buf *out, struct clew_session *s, const struct clew_event *e)
 {
 	if (e->leader != e->index)

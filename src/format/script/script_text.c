@@ -261,7 +261,7 @@ static struct script_place_style style_of(struct script_text *t, const struct sc
 	};
 }
 
-/* Before the first and behind the last branch of a trace. */
+/* Before the first and after the last branch of a trace. */
 static const struct ana_loc nowhere;
 
 static void add_names(struct buf *b, const struct script_place_style *style,
@@ -423,7 +423,7 @@ static void add_data_src(struct script_text *t, uint64_t data_src)
 	buf_fill(b, ' ', t->data_src_width - (b->nr - from));
 }
 
-/* Made anew for each sample, of the recorded bytes. */
+/* Built for each sample from the recorded bytes. */
 static void add_trace(struct script_text *t, const struct ana_event *ev)
 {
 	const struct perf_sample *s = ev->sample;
