@@ -98,7 +98,7 @@ static void add_rest(struct etm_packets *p, struct buf *text)
 	}
 }
 
-/** A decoder behind a sync. */
+/** A decoder after a sync. */
 static struct etm_packets synced(enum unit u)
 {
 	struct input in = input_of(sync, "");
@@ -545,7 +545,7 @@ static const struct row sync_rows[] = {
 	{V46, "00 " ASYNC "f7",                         "I_BAD/1; I_ASYNC/12; I_ATOM_F1/1 E"                      },
 	{V46, "00 00 00 " ASYNC "f7",                   "I_BAD/1; I_NOT_SYNC/2; I_ASYNC/12; I_ATOM_F1/1 E"        },
 	{V46, NO_ASYNC "00 81 " ASYNC,                  "I_BAD/1; I_NOT_SYNC/11; I_ASYNC/12"                      },
- /* what a bad packet had behind its header is looked at again */
+ /* what a bad packet had after its header is looked at again */
 	{V46, "02 ff ff ff ff ff ff ff ff 01 00 00 04",
 	 "I_TIMESTAMP/10 ts=1ffffffffffffff bits=40; "
 	 "I_BAD/1; I_NOT_SYNC/2"										  },
