@@ -14,13 +14,13 @@
 #include "record/plan/rec_parse.h"
 #include "record/session/rec_session.h"
 
-/* What the command line gathers before the session starts. */
+/* The command line's values, before the session starts. */
 struct record {
 	struct rec_options o;
 	struct rec_event_list events;
 	const char *count, *max_size, *max_files, *priority;
 	bool is_quiet, is_dry_run, no_cache;
-	bool is_always_so; /* of options that ask for what is done anyway */
+	bool is_always_so; /* of options for what is always done */
 	unsigned int verbose;
 	struct buf cache_dir;
 	bool is_live; /* the progress line stands on the terminal */
@@ -187,7 +187,7 @@ static bool set_size(const char *option, const char *text, uint64_t *ret)
 	return false;
 }
 
-/* What the library does not read itself: the environment. */
+/* The environment, which the library does not read. */
 static void read_environment(struct record *r)
 {
 	if (cli_unwind_cache_dir(&r->cache_dir) && !r->cache_dir.is_failed)
@@ -281,7 +281,7 @@ static void note_file(void *ctx, const char *path, bool is_deferred)
 		mem_free(copy);
 }
 
-/* After the recording: nothing of this is paid while it runs. */
+/* After the recording, at no cost while it runs. */
 static void merge_files(struct record *r, struct rec_result *result)
 {
 	bool goes_on = !result->was_disk_full;
@@ -322,7 +322,7 @@ static void print_summary(const struct record *r, const struct rec_result *resul
 	fprintf(stderr, ") ]\n");
 }
 
-/* The command's own status, when it got that far; as perf does it. */
+/* The command's own status if it ran, as with perf. */
 static int status_of(const struct rec_result *result)
 {
 	if (result->was_disk_full)

@@ -306,7 +306,7 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 	if (s->is_stats)
 		return CLEW_OK;
 	if (s->analysis)
-		load_tracepoints(s); /* in a pipe they come as it goes */
+		load_tracepoints(s); /* in a pipe they come among the records */
 	return s->json ? script_json_batch(s->json, b) : script_text_batch(s->writer, b);
 }
 
@@ -544,7 +544,7 @@ int cmd_script(int argc, char **argv)
 		cli_input_done(&s.in);
 		return CLI_USAGE;
 	}
-	if (s.in.is_snapshot && !s.has_fields) /* it knows no threads */
+	if (s.in.is_snapshot && !s.has_fields) /* a snapshot has no threads */
 		s.text.fields.by_type[SCRIPT_HW] &= ~SCRIPT_TID;
 	status = s.is_dump ? dump(&s) : open_and_run(&s);
 	script_text_free(s.writer);

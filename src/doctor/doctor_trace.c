@@ -5,8 +5,8 @@
 
 #include "doctor/doctor_rows.h"
 
-/* PMUs that write a trace into an AUX area. Which of them this machine has is all that sysfs says;
- * what they can do is found by trying. */
+/* PMUs that write a trace into an AUX area. sysfs says only which of them this machine has; what
+ * they can do is found by trying. */
 struct trace_pmu {
 	const char *pmu; /* or its start, where instances are numbered */
 	const char *id, *title;

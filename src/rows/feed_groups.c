@@ -145,7 +145,7 @@ bool feed_has_part(const struct feed_frame *f, const struct report_feed_opts *o)
 	return !o->symbol_part || (name && strstr(name, o->symbol_part));
 }
 
-/* Of branches what is asked for was chosen before they were counted. */
+/* Branches were selected before they were counted. */
 static bool is_hidden(const struct feed_frame *f, const struct report_feed_opts *o)
 {
 	if (o->by_branch)

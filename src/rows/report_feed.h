@@ -17,7 +17,7 @@ struct report_feed_opts {
 	 * the rest of it is unused here */
 	struct ana_filter filter;
 	/* Branches are counted, not samples: each entry of a branch stack, with a period of 1. A
-	 * frame's keys are those of where it goes to. dsos and symbols choose samples, by their own
+	 * frame's keys are those of its target. dsos and symbols choose samples, by their own
 	 * address, symbol_part the branches with either end there. */
 	bool by_branch;
 	const char *dsos, *symbols; /* comma lists: rows of these alone; NULL: all */
@@ -32,7 +32,7 @@ struct report_feed_opts {
 	bool hide_unresolved;  /* skip samples and rows without a symbol */
 };
 
-/** What one event of the recording brought. */
+/** Counts of one event of the recording. */
 struct report_event {
 	const struct perf_evsel *evsel;
 	struct report_weights weights;
@@ -65,7 +65,7 @@ const struct report_sort *report_feed_sort(const struct report_feed *f);
 
 struct report_table_opts {
 	bool by_total;          /* --children */
-	double min_share;       /* rows below this share of the period are left out, 0 to 1 */
+	double min_share;       /* rows below this share of the period are omitted, 0 to 1 */
 	bool is_relative_total; /* shares are of the kept samples, not of all */
 	bool has_graphs;
 	struct report_graph_opts graph; /* total and is_cumulative are set by report_table_make() */

@@ -74,7 +74,7 @@ struct report_sort {
 enum clew_err report_sort_parse(struct report_sort *ret, const char *text, const char **ret_bad,
 				size_t *ret_len);
 
-/** Is it a key perf has and this report does not? */
+/** Is it a key that only perf has? */
 bool report_sort_is_perf_key(const char *word, size_t len);
 
 bool report_sort_has(const struct report_sort *s, enum report_key k);

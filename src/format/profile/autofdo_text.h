@@ -16,8 +16,8 @@
  * then build id and path as comments. Addresses count from the first loaded segment's.
  */
 struct autofdo_opts {
-	/* Say where indirect branches went, too, as a profile from branch records does; simpleperf
-	 * writes 0. */
+	/* Include the targets of indirect branches, as a profile from branch records does;
+	 * simpleperf writes 0. */
 	bool has_indirect;
 };
 

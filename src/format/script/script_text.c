@@ -489,7 +489,7 @@ static void add_rest(struct script_text *t, const struct script_evsel *e,
 	buf_char(b, '\n');
 }
 
-/* A branch's line: from where to where, and nothing of what other samples have. */
+/* A branch's line: source and target, without the columns of other samples. */
 static void add_branch(struct script_text *t, const struct script_evsel *e,
 		       const struct ana_event *ev)
 {
@@ -568,7 +568,7 @@ enum clew_err script_text_flush(struct script_text *t)
 	return err;
 }
 
-/* A pipe's events come as it goes: look again where the list has grown. */
+/* A pipe's events come among its records: check whether the list has grown. */
 static enum clew_err prepare(struct script_text *t)
 {
 	return t->is_prepared && t->evsels.nr == events_of(t)->evsels.nr ? CLEW_OK
