@@ -13,7 +13,7 @@
 #include "trace/perf/perf_trace.h"
 #include "trace/snapshot/cs_snapshot.h"
 
-static void tell_note(void *ctx, const char *note)
+static void report_note(void *ctx, const char *note)
 {
 	cli_note("%s: %s", (const char *)ctx, note);
 }
@@ -23,7 +23,7 @@ int cli_etm_open_snapshot(const struct cli_input *in, struct trace_input **ret)
 	const char *path = in->path, *note;
 	struct clew_diag diag = {0};
 
-	if (cs_snapshot_open_or_tell(ret, path, in->opts.symbols.budget, tell_note,
+	if (cs_snapshot_open_or_tell(ret, path, in->opts.symbols.budget, report_note,
 				     (void *)(uintptr_t)path, &diag)) {
 		cli_fail(path, &diag);
 		if (diag.code == CLEW_UNSUPPORTED)
@@ -320,13 +320,13 @@ static bool is_any_decodable(const struct cli_etm *e)
 }
 
 int cli_etm_finish(struct cli_etm *e, enum clew_err err, struct clew_diag *diag,
-		   const struct clew_diag *sink_diag, bool tells_units)
+		   const struct clew_diag *sink_diag, bool lists_units)
 {
 	if (err == CLEW_STOPPED)
 		return CLI_OK;
 	if (sink_diag->code != CLEW_OK)
 		return cli_fail("standard output", sink_diag);
-	if (tells_units)
+	if (lists_units)
 		report_units(e);
 	cli_etm_tell_troubles(&e->troubles, e->in.path);
 	if (!diag->code)

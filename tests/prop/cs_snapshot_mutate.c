@@ -8,7 +8,7 @@
 #include "unit/tap.h"
 
 /* A snapshot of every kind of line and a trace in frames; each of its files damaged in turn. It is
- * opened or refused, decoded, only counted, and let go: nothing else is asked of it. */
+ * opened or refused, decoded, only counted, and closed: no more is required. */
 
 static char dir[] = "/tmp/cs_snapshot_mutate.XXXXXX";
 

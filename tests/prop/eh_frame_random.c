@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Random call frame information whose rules are known, because a model keeps them while the bytes
- * are made: encoded in any of the ways there are, compiled, and compared at every row.
+ * Random call frame information with known rules, because a model keeps them while the bytes are
+ * made: encoded in any of the ways there are, compiled, and compared at every row.
  */
 #include "base/mem.h"
 #include "make/cfi_build.h"

@@ -7,8 +7,8 @@
 #include "unit/tap.h"
 
 /*
- * Counting gives the same as batches: each snapshot below the folder that is named is decoded both
- * ways, and every run and branch must be there as often.
+ * Counts equal batches: each snapshot below the folder that is named is decoded both ways, and
+ * every run and branch must be there as often.
  */
 
 struct both {
@@ -156,7 +156,7 @@ static uint64_t nr_of(const struct code_table *t, uint64_t from, uint64_t to)
 	return low < t->nr && t->data[low].a == from && t->data[low].b == to ? t->data[low].nr : 0;
 }
 
-/* A target that was traced, and of which nothing ran any more, is no item of a batch. */
+/* A target that was traced, but not executed any more, is not an item of a batch. */
 static bool same_branches(const struct code_table *batches, const struct code_table *counts)
 {
 	uint64_t in_batches = 0, in_counts = 0, from = 0, nr_known = 0;

@@ -219,7 +219,7 @@ static void test_find(void)
 	CHECK_EQ(a64_find_waypoint(code, 0, 0), 0, "nothing");
 }
 
-/** The scan passes over words without asking a64_decode(): none of these may be a waypoint. */
+/** The scan skips words without asking a64_decode(): none of these may be a waypoint. */
 static void test_find_all(void)
 {
 	uint64_t z, state = 1;

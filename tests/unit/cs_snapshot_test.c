@@ -493,7 +493,7 @@ static void test_hostile(void)
 
 /* --- frames --- */
 
-/** One frame an ID: its data goes byte by byte behind the ID byte, with two paddings of ID 0. */
+/** One frame per ID: its data goes byte by byte after the ID byte, with two paddings of ID 0. */
 static size_t frame_of(uint8_t *to, uint8_t id, const uint8_t *data, size_t nr)
 {
 	memset(to, 0, 16);
@@ -501,7 +501,7 @@ static size_t frame_of(uint8_t *to, uint8_t id, const uint8_t *data, size_t nr)
 	for (size_t i = 0; i < 13; i++) {
 		size_t slot = i + 1;
 
-		if (i >= nr) { /* the rest is nobody's */
+		if (i >= nr) { /* the rest belongs to no source */
 			if (slot & 1)
 				to[slot] = 0;
 			continue;

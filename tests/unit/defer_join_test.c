@@ -129,7 +129,7 @@ static void test_passes(void)
 	defer_join_done(&j);
 }
 
-/* A task may go on on another CPU between its request and its sample. */
+/* A task may continue on another CPU between its request and its sample. */
 static void test_by_task(void)
 {
 	struct defer_request r = {.time = 100, .cookie = 0x10001, .tid = 7};
@@ -233,8 +233,8 @@ struct outcome {
 	uint64_t right, missed, wrong;
 };
 
-/* Every sample has a request; both are lost at times, the loss of samples is told of at the next
- * record, that of requests with the pass. Times repeat and, where @is_equal, tell the same. */
+/* Every sample has a request; both are lost at times, the loss of samples is reported at the next
+ * record, that of requests with the pass. Times repeat and, where @is_equal, agree. */
 static void stream(bool is_equal, uint32_t loss, struct outcome *ret)
 {
 	struct defer_join j;

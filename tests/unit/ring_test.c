@@ -3,7 +3,7 @@
 
 #include "unit/tap.h"
 
-/* A ring that no kernel stands behind: the control page's heads are set by hand. */
+/* A ring without a kernel: the control page's heads are set by hand. */
 
 enum { RING = 4096, DATA_HEAD = 1024, DATA_TAIL = 1032, AUX_HEAD = 1056, AUX_TAIL = 1064 };
 
