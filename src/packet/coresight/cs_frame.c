@@ -180,7 +180,7 @@ static bool feed_memory(struct cs_demux *d, struct bytes *in, enum cs_event *ret
 
 /* --- frames between FSYNCs --- */
 
-/** Look for ff ff ff 7f at any byte. Its first bytes were counted as passed over. */
+/** Look for ff ff ff 7f at any byte. Its first bytes were counted as skipped. */
 static bool find_fsync(struct cs_demux *d, struct bytes *in)
 {
 	uint8_t byte;
