@@ -381,7 +381,7 @@ static const struct trace_input_ops ops = {
 	.free = free_snapshot,
 };
 
-/** Where @p err is one, @p note gets what was passed over. */
+/** On an error: give the notes to @p note, and free. */
 static enum clew_err finish(struct cs_snapshot *s, enum clew_err err,
 			    void (*note)(void *ctx, const char *text), void *ctx,
 			    struct trace_input **ret)
