@@ -477,7 +477,7 @@ static void forget_saved(struct run *r)
 		return;
 	has_rule = e.has_ra && rule.cfa == UNW_CFA_REG && rule.cfa_reg == r->t->fp;
 	/* Callers are looked up in their call. */
-	unw_list_begin(r->list, rel + ((has_rule ? e.call : e.behind) - start),
+	unw_list_begin(r->list, rel + ((has_rule ? e.call : e.after) - start),
 		       rel + (r->handover - start));
 	if (has_rule) {
 		rule.ra = UNW_AT_REG;
@@ -489,7 +489,7 @@ static void forget_saved(struct run *r)
 		unw_list_row(r->list, rel + (e.call - start), &rule);
 		r->counts->nr_rows++;
 	}
-	unw_list_row(r->list, rel + ((has_rule ? e.handing_over : e.behind) - start), &none);
+	unw_list_row(r->list, rel + ((has_rule ? e.handing_over : e.after) - start), &none);
 	r->counts->nr_rows++;
 	r->counts->nr_unrepresented[UNW_WHY_EH_RETURN]++;
 }

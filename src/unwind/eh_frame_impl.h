@@ -98,7 +98,7 @@ struct eh_extent {
 struct eh_return {
 	/* The last call that does a thing: it writes the handler's registers and return address
 	 * over those that are saved. */
-	uint64_t call, behind;
+	uint64_t call, after;
 	/* From here on, after the last call, the handler's address is put where a caller's frame
 	 * returns to. */
 	uint64_t handing_over;

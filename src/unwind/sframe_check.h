@@ -34,7 +34,7 @@ struct sframe_verdicts {
  * reported once.
  */
 enum clew_err sframe_check(struct unw_list *sframe, struct unw_list *eh_frame, uint8_t version,
-			   void (*tell)(void *ctx, const struct sframe_finding *f), void *ctx,
+			   void (*report)(void *ctx, const struct sframe_finding *f), void *ctx,
 			   struct sframe_verdicts *ret);
 
 /** Do two rules say the same? Origins do not count; of an outermost frame only the mark does. */

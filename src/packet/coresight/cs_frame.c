@@ -61,7 +61,7 @@ static void report(struct cs_demux *d, enum cs_seen_kind kind, uint64_t offset, 
 		d->seen(d->seen_ctx, &s);
 }
 
-static void tell_rest(struct cs_demux *d)
+static void report_rest(struct cs_demux *d)
 {
 	if (d->layout != CS_MEMORY && !d->is_synced)
 		report(d, CS_SEEN_SKIPPED, d->sought, d->offset - d->sought, NULL);
@@ -71,7 +71,7 @@ static void tell_rest(struct cs_demux *d)
 
 void cs_demux_restart(struct cs_demux *d, uint64_t offset)
 {
-	tell_rest(d);
+	report_rest(d);
 	if (d->layout == CS_MEMORY || d->is_synced)
 		d->slots.counts.nr_skipped_bytes += d->nr_held;
 	cs_slots_forget(&d->slots);
