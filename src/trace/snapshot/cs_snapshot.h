@@ -23,10 +23,10 @@ enum clew_err cs_snapshot_open(struct trace_input **ret, const char *dir, struct
 /** The same; where it fails, @p note gets the notes taken so far: most likely they say why.
  * @p budget (NULL: no limit) limits what is kept of .ini files and of mapped memory dumps; the
  * trace itself is read piece by piece. Borrowed until the trace is freed. */
-enum clew_err cs_snapshot_open_or_tell(struct trace_input **ret, const char *dir,
-				       struct budget *budget,
-				       void (*note)(void *ctx, const char *text), void *ctx,
-				       struct clew_diag *diag);
+enum clew_err cs_snapshot_open_with_notes(struct trace_input **ret, const char *dir,
+					  struct budget *budget,
+					  void (*note)(void *ctx, const char *text), void *ctx,
+					  struct clew_diag *diag);
 
 /** Trace without .ini files: what they would say, in their words. Texts are borrowed until the
  * trace is freed. */
