@@ -128,7 +128,7 @@ static __always_inline void put_scratch(struct walk *w)
 	__sync_val_compare_and_swap(&w->is_busy, 1, 0);
 }
 
-/* Behind the frames, where they are not all alike, how each was found. */
+/* After the frames, if these were not all found the same way: how each was. */
 static __always_inline uint32_t put_methods(struct walk *w, uint32_t n)
 {
 	uint32_t i, nr = (n + 15) >> 4;
@@ -407,10 +407,10 @@ struct origin {
 	uint64_t own;      /* is_now: COOKIE_OWN of a uprobe, or 0 */
 };
 
-/* Where user mode was interrupted by a clock nothing else of this entry will ask but on the way
- * out, so that the walk need not be put off: that would cost another interrupt. In the kernel the
- * user registers are as good, unless they are replaced, or may be: then it waits for those that
- * user mode goes on with. */
+/* Where a clock interrupted user mode, no other sample of this entry comes before its way out, so
+ * putting the walk off would only cost another interrupt. In the kernel the user registers are as
+ * good, unless they were replaced, or may be: then the walk waits for those that user mode resumes
+ * with. */
 static __always_inline bool may_walk_at_once(const struct origin *o, struct task_slot *slot,
 					     const struct clew_x86_regs *regs,
 					     const struct cookie_sight *sight)
@@ -682,10 +682,10 @@ int on_probe_now(struct clew_x86_regs *ctx)
 	return 1;
 }
 
-/* Put off the walk would come too late: the probed instruction is carried out before, so that no
- * register need be as it was. This program may sleep, so that nothing speaks against walking here.
- * Samples of other events may interrupt it: it uses nothing of the task's slot. Another CPU may go
- * on with the task after it: the request's time is that of its end. */
+/* A walk put off would come too late: the probed instruction runs before it and may change any
+ * register. This program may sleep, so it can walk here. Samples of other events may interrupt it:
+ * it uses nothing of the task's slot. The task may move to another CPU after it: the request's time
+ * is that of its end. */
 SEC("uprobe.s")
 int on_uprobe(struct clew_x86_regs *ctx)
 {
