@@ -2,6 +2,7 @@
 #include "record/aux/aux_source.h"
 
 #include "os/perf_event.h"
+#include "perfdata/perf_record.h"
 #include "record/aux/aux_drain.h"
 
 static enum clew_err drain_one(const struct rec_counters *c, size_t i, struct rec_pass *p)
@@ -33,6 +34,29 @@ static enum clew_err pass(void *ctx, struct rec_pass *p)
 	return err;
 }
 
+/* Spec: tools/perf/util/arm-spe.h, version 1: PMU's type, and whether buffers are per CPU. */
+static void begin_file(void *ctx, struct buf *records)
+{
+	const struct rec_counters *c = ctx;
+	struct {
+		struct perf_event_header header;
+		uint32_t type, reserved;
+		uint64_t pmu_type, is_per_cpu;
+	} info = {
+		.header = {.type = PERF_RECORD_AUXTRACE_INFO, .size = sizeof(info)},
+		.type = PERF_AUXTRACE_ARM_SPE,
+		.is_per_cpu = c->target->cpus.data[0] >= 0
+        };
+
+	vec_for_each (&c->list, e) {
+		if (!e->is_aux)
+			continue;
+		info.pmu_type = e->attr.type;
+		buf_add(records, &info, sizeof(info));
+		return;
+	}
+}
+
 static void done(void *ctx)
 {
 	(void)ctx; /* the counters are borrowed */
@@ -40,10 +64,11 @@ static void done(void *ctx)
 
 struct rec_source aux_source_of(struct rec_counters *c)
 {
-	static const struct rec_source_ops ops = {.pass = pass, .done = done};
+	static const struct rec_source_ops ops = {
+		.begin_file = begin_file, .pass = pass, .done = done};
 
 	vec_for_each (&c->rings, r)
 		if (r->ring.aux)
-			return (struct rec_source){&ops, c};
+			return (struct rec_source){.ops = &ops, .ctx = c};
 	return (struct rec_source){0};
 }
