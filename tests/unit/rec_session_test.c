@@ -18,6 +18,7 @@ static char *command[] = {(char *)"program", NULL};
 
 struct recording {
 	struct rec_options o;
+	const char *event, *sysfs; /* NULL: cpu-clock:u, the machine's */
 	struct rec_result result;
 	struct rec_error error;
 	enum clew_err err;
@@ -63,7 +64,8 @@ static void record(struct recording *r, void (*step)(struct fake_kernel *k, int 
 	r->o.output = path;
 	r->o.is_per_thread = true; /* one ring, whatever CPUs this machine has */
 	r->o.data_bytes = 64 * 1024;
-	rec_events_parse(&events, "cpu-clock:u", NULL);
+	events.sysfs = r->sysfs;
+	rec_events_parse(&events, r->event ? r->event : "cpu-clock:u", NULL);
 	r->err = rec_session_run(&r->o, &events, &quiet, &r->result, &r->error);
 	if (r->err == CLEW_OK)
 		read_file(r, r->result.last_path);
@@ -526,6 +528,74 @@ static void test_source_refuses(void)
 	buf_done(&own.story);
 }
 
+/* --- an AUX area --- */
+
+static void trace(struct fake_kernel *k, int n)
+{
+	struct fake_event *e = fake_kernel_ring(0);
+	bool *goes_on = k->ctx;
+
+	if (n == 0)
+		fake_kernel_trace(e, 1, 4000);
+	if (n == 1) {
+		e->is_enabled = false; /* as when its area was full */
+		fake_kernel_trace(e, 2, 64);
+		fake_kernel_signal(SIGUSR2);
+	}
+	if (n == 2) {
+		*goes_on = e->is_enabled;
+		fake_kernel_trace(e, 3, 32);
+		fake_kernel_child_ends(RAN);
+	}
+}
+
+static const char *make_sysfs(void)
+{
+	static char root[64];
+	char text[256];
+
+	snprintf(root, sizeof(root), "%s/sys", directory);
+	snprintf(text, sizeof(text),
+		 "cd %s && mkdir -p sys/bus/event_source/devices/arm_spe_0/format && "
+		 "echo 10 >sys/bus/event_source/devices/arm_spe_0/type",
+		 directory);
+	return system(text) ? NULL : root;
+}
+
+/* @return is it enabled again after its area was read? */
+static bool record_trace(struct recording *r, const char *event)
+{
+	bool goes_on = false;
+
+	*r = (struct recording){
+		.event = event,
+		.sysfs = make_sysfs(),
+		.o = {.argv = command,
+		      .is_stamped = true,
+		      .aux_bytes = 4096,
+		      .switch_output = {.is_on = true, .on_signal = true}}
+        };
+	record(r, trace, &goes_on);
+	return goes_on;
+}
+
+static void test_aux(void)
+{
+	struct recording r;
+
+	CHECK(record_trace(&r, "arm_spe_0//"), "a trace goes on after its area was read");
+	CHECK(r.err == CLEW_OK && r.result.nr_files == 2 &&
+		      fake_kernel_ring(0)->aux_bytes == 4096 &&
+		      !fake_kernel_ring(0)->is_aux_overwritten,
+	      "a trace is recorded into an area of -m's size, which is read as it fills");
+	CHECK(r.by_type[PERF_RECORD_AUXTRACE_INFO] == 1 && r.by_type[PERF_RECORD_AUXTRACE] == 1,
+	      "the second file describes it, and has what came after the first");
+	record_trace(&r, "{arm_spe_0//,cpu-clock/aux-sample-size=64/}");
+	CHECK(r.err == CLEW_OK && fake_kernel_ring(0)->is_aux_overwritten &&
+		      !r.by_type[PERF_RECORD_AUXTRACE],
+	      "an area that is only sampled is overwritten, and not read");
+}
+
 static void test_held_round(void)
 {
 	struct recording r = {.o = {.argv = command}};
@@ -553,6 +623,7 @@ int main(void)
 	test_source();
 	test_source_orders();
 	test_source_refuses();
+	test_aux();
 	test_held_round();
 	fake_kernel_reset(NULL, NULL);
 	snprintf(spare, sizeof(spare), "rm -r %s", directory);

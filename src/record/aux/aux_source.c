@@ -2,8 +2,9 @@
 #include "record/aux/aux_source.h"
 
 #include "os/perf_event.h"
-#include "perfdata/perf_record.h"
 #include "record/aux/aux_drain.h"
+#include "record/aux/aux_info.h"
+#include "record/aux/aux_map.h"
 
 static enum clew_err drain_one(const struct rec_counters *c, size_t i, struct rec_pass *p)
 {
@@ -12,7 +13,7 @@ static enum clew_err drain_one(const struct rec_counters *c, size_t i, struct re
 	uint64_t bytes = 0;
 	enum clew_err err;
 
-	if (!r->ring.aux)
+	if (!r->ring.aux || r->ring.is_aux_overwrite)
 		return CLEW_OK;
 	err = rec_aux_drain(&r->ring, &place, p->file->writer, &bytes);
 	if (!bytes)
@@ -34,25 +35,15 @@ static enum clew_err pass(void *ctx, struct rec_pass *p)
 	return err;
 }
 
-/* Spec: tools/perf/util/arm-spe.h, version 1: PMU's type, and whether buffers are per CPU. */
+/* Of the first trace: one kind of PMU in a recording. */
 static void begin_file(void *ctx, struct buf *records)
 {
 	const struct rec_counters *c = ctx;
-	struct {
-		struct perf_event_header header;
-		uint32_t type, reserved;
-		uint64_t pmu_type, is_per_cpu;
-	} info = {
-		.header = {.type = PERF_RECORD_AUXTRACE_INFO, .size = sizeof(info)},
-		.type = PERF_AUXTRACE_ARM_SPE,
-		.is_per_cpu = c->target->cpus.data[0] >= 0
-        };
 
 	vec_for_each (&c->list, e) {
-		if (!e->is_aux)
+		if (!e->aux)
 			continue;
-		info.pmu_type = e->attr.type;
-		buf_add(records, &info, sizeof(info));
+		rec_aux_info(c, e, records);
 		return;
 	}
 }
@@ -71,4 +62,13 @@ struct rec_source aux_source_of(struct rec_counters *c)
 		if (r->ring.aux)
 			return (struct rec_source){.ops = &ops, .ctx = c};
 	return (struct rec_source){0};
+}
+
+enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
+			      const struct rec_options *o, struct rec_error *error)
+{
+	enum clew_err err = rec_aux_map(c, o, error);
+
+	*ret = aux_source_of(c);
+	return err;
 }

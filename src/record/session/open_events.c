@@ -104,9 +104,7 @@ static enum clew_err open_rings(const struct rec_opening *o, struct rec_source *
 static enum clew_err open_aux(const struct rec_opening *o, struct rec_source *ret,
 			      struct rec_error *error)
 {
-	(void)error;
-	*ret = aux_source_of(o->counters);
-	return CLEW_OK;
+	return aux_source_open(ret, o->counters, o->settled, error);
 }
 
 /* In the order of their passes. Opening the stacks opens the counters, too; a source that has
