@@ -7,10 +7,10 @@
 
 /** A kind of PMU that writes a trace into an AUX area. No file of sysfs says which do. */
 struct aux_pmu {
-	const char *name;   /* or its start, where instances are numbered */
-	uint32_t info;      /* PERF_AUXTRACE_*: the kind of its AUXTRACE_INFO */
-	bool is_described;  /* we can write that (record/aux/aux_info.h), so we record it */
-	bool traces_tasks;  /* and not only CPUs */
+	const char *name;  /* or its start, where instances are numbered */
+	uint32_t info;     /* PERF_AUXTRACE_*: the kind of its AUXTRACE_INFO */
+	bool is_described; /* we can write that (record/aux/aux_info.h), so we record it */
+	bool traces_tasks; /* and not only CPUs */
 };
 
 /** @p name: as in sysfs; may be NULL. @return NULL: none that we know. */
