@@ -35,7 +35,7 @@ def frames(*sources, sync=b''):
 
 
 def with_footers(data):
-    """As a DSTREAM stores it: behind each 504 bytes 8 of its own, flags that come and go and a count down."""
+    """As a DSTREAM stores it: after each 504 bytes 8 of its own, flags that come and go and a count down."""
     flags = ('00000000', '02000000', '00000000', '00000080')
     return b''.join(data[at:at + 504] + (bytes.fromhex(flags[k % 4]) + bytes([k % 3 and 0x7e, 0xc0, 0xfe - k, 0x0f]) if at + 504 <= len(data) else b'')
                     for k, at in enumerate(range(0, len(data), 504)))
@@ -73,7 +73,7 @@ def write_snapshot(top, files):
 
 
 def write_raw_snapshot(top, trace, code, at=0x10000, source=0x10):
-    """One ETMv4 whose buffer has no frames, and the code that it ran at @at."""
+    """One ETMv4 with a buffer without frames, and the code that it ran at @at."""
     write_snapshot(top, {
         'snapshot.ini': ini(['cpu_0.ini', 'device_1.ini']), 'code.bin': code,
         'cpu_0.ini': board_core('cpu_0', 'Cortex-A53', address=at).replace('kernel_dump.bin', 'code.bin'), 'device_1.ini': board_etm('ETM_0', source),

@@ -1,4 +1,6 @@
 #!/bin/sh
-# Usage: check-words.sh: text for users has no word of tools/words.txt: README, man pages, ARCHITECTURE, and the messages and --help texts of
-# src. docs/adr and docs/decisions are history, docs/spec names fields and members: they are not read. Run from the top folder.
-exec python3 tools/check-words.py tools/words.txt README.md man/*.scd docs/ARCHITECTURE.md $(find src -name '*.[ch]' ! -name '*.bpf.c')
+# Usage: check-words.sh: text has no word of tools/words.txt: README, CHANGELOG, man pages, ARCHITECTURE, docs/spec, and the messages, --help
+# texts and comments of src and include; but for the comments of tools/words-later.txt. docs/adr and docs/decisions are history: they are not
+# read. Run from the top folder.
+exec python3 tools/check-words.py --later tools/words-later.txt tools/words.txt README.md CHANGELOG.md man/*.scd docs/ARCHITECTURE.md docs/spec/*.md \
+	$(find src include -name '*.[ch]')

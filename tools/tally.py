@@ -27,7 +27,7 @@ def count_test(test, skips):
     if plan:
         for point in POINT.finditer(out):
             if (point.group("directive") or "").upper() == "SKIP" or point.group(1) and point.group("directive"):
-                skips[point.group("why")] += 1 # a TODO that fails is told of like a test not run
+                skips[point.group("why")] += 1 # a TODO that fails is reported like a test not run
                 skipped += 1
             elif point.group(1) and not point.group("directive"):
                 failed += 1
@@ -41,8 +41,8 @@ def count_test(test, skips):
 
 
 def failed_rows(test):
-    """The first rows that failed, with the remarks behind each; of a test that has none its last lines. Where only the end of a
-    log is shown, this is what tells."""
+    """The first rows that failed, with the remarks after each; of a test that has none its last lines. Where only the end of a
+    log is shown, this is what shows."""
     lines = (test.get("stdout") or "").strip().split("\n")
     rows = []
     is_remark = False

@@ -5,12 +5,19 @@
 #include <stdint.h>
 
 /*
- * Clocks are types: comparing two of them, or passing one for the other, does not compile.
+ * Clocks are types: comparing two of them, or passing one for the other, does not compile. Ticks
+ * become nanoseconds by what the recording says of its counter (perf's TIME_CONV record), and only
+ * there: nanoseconds of one recording compare with each other, not with those of another.
  */
 
 /** Nanoseconds of the clock the recording chose (attr.use_clockid), by default perf's own clock. */
 struct clew_perf_ns {
 	uint64_t ns;
+};
+
+/** Ticks of the timestamps in a trace: of which counter, its unit says; 0: unknown. */
+struct clew_ticks {
+	uint64_t ticks;
 };
 
 /** Ticks of the x86 time stamp counter. */

@@ -3,13 +3,13 @@
 #include "base/mem.h"
 
 /*
- * A sample's user stack may stand far behind it. Where the input can be read twice, a second reader
- * goes ahead as far as the sample at hand needs: nothing but the samples in between is remembered,
- * and each record is played when it is its turn. A stream cannot be read twice: there all records
- * wait behind a sample that waits. docs/decisions/stitching.md
+ * A sample's user stack may follow long after it. Where the input can be read twice, a second
+ * reader goes ahead as far as the sample at hand needs: nothing but the samples in between is
+ * remembered, and each record is played when it is its turn. A stream cannot be read twice: there
+ * all records wait while a sample before them does. docs/decisions/stitching.md
  */
 
-/* Of a stream that somebody watches. */
+/* Of a stream that someone watches. */
 #define STREAM_AGE_NS (10 * 1000000000ull)
 
 enum clew_err ana_defer_start(struct analyze *a)

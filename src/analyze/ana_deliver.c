@@ -17,8 +17,8 @@ static enum clew_err count_unresolved(struct analyze *a, const struct ana_loc *l
 	return map_u64_put(&a->unresolved_by_dso, key, 1) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-/* Records tell the level of the sampled address only: of others, the upper half of all addresses is
- * the kernel's. */
+/* Records give the level of the sampled address only. Other addresses: the upper half is the
+ * kernel's. */
 static enum ana_level level_of_address(uint64_t addr, enum ana_level sampled)
 {
 	if (sampled == ANA_GUEST_KERNEL || sampled == ANA_GUEST_USER)
@@ -277,7 +277,7 @@ enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
 	return deliver_sample(a, r, evsel, &s, &user);
 }
 
-/* The thread a record tells of; it may differ from the one that was running. */
+/* The thread a record is about; it may differ from the one that was running. */
 static uint32_t subject_of(const struct perf_record *r, uint32_t running_tid)
 {
 	struct bytes body = perf_record_body(r);

@@ -2,7 +2,7 @@
 #include "analyze/ana_impl.h"
 
 /*
- * A guest is sampled in two ways: by the host, whose record names the host's thread and says that
+ * A guest is sampled in two ways: by the host: its record names the host's thread and says that
  * it ran the guest; or by itself, and `perf inject --guest-data` put its records among the host's.
  */
 

@@ -110,7 +110,7 @@ struct ana_defer {
 struct ana_user {
 	enum stitch_state state;
 	enum stitch_reason reason;
-	uint8_t stop, why;                /* enum unw_stop, enum unw_why; 0: not told */
+	uint8_t stop, why;                /* enum unw_stop, enum unw_why; 0: unknown */
 	const struct stitch_stack *stack; /* to be put in; NULL: none. Lives until the next record
 					     is taken */
 	/* Of a user part that stands in the chain already: as of struct perf_stack_info. */
@@ -192,11 +192,11 @@ void ana_defer_done(struct ana_defer *d);
 struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_event *e,
 				  const struct perf_words *chain, const uint8_t *methods,
 				  uint32_t nr);
-/** Of a sample whose mark stands before a word that is no cookie. */
+/** Of a sample with a mark that no cookie follows. */
 void ana_user_of_no_cookie(uint64_t word, struct ana_user *ret);
 void ana_user_take(const struct stitch_item *item, struct ana_user *ret);
-/** Of the next sample of a recording whose stacks stand in their samples. @return false: nothing is
- * told of it. */
+/** Of the next sample of a recording with stacks merged into their samples. @return false: nothing
+ * is recorded of it. */
 bool ana_user_of_info(struct perf_stack_reader *infos, struct ana_user *ret);
 /** Cut the stack to what an event of @p max addresses (0: all) has room for after the kernel's. */
 void ana_user_limit(struct ana_user *u, const struct perf_words *chain, uint32_t max);
@@ -208,7 +208,7 @@ uint32_t ana_user_words_after(const struct ana_user *u, const struct perf_words 
 uint8_t ana_user_method(const struct ana_user *u, uint32_t i);
 /** The same chain in the batch's memory. */
 enum clew_err ana_user_merge(struct analyze *a, const struct ana_user *u, struct perf_words *chain);
-/** What is told of it, where it is there: complete, partial or unproven. */
+/** How much of it is there, if any: complete, partial or unproven. */
 enum stitch_state ana_user_state(const struct ana_user *u);
 void ana_user_count(struct ana_outcomes *o, const struct ana_user *u);
 /** e->hows, of the user part in @p words, of which e->chain was made. */

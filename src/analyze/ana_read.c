@@ -50,7 +50,7 @@ static uint64_t time_of(struct ana_reader *rd, const struct perf_record *r)
 	return id.time;
 }
 
-/* Says how far it is. Pages of the mapped file behind us go; what the queue still points to is read
+/* Report progress and give back pages already read; records that the order still points to are read
  * again from the page cache. */
 static void release_pages(struct ana_reader *rd)
 {

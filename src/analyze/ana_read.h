@@ -13,11 +13,11 @@ struct os_map_ahead;
 struct ana_reader {
 	struct perf_file *file; /* borrowed */
 	struct perf_order *order;
-	struct os_map map; /* whose pages are given back; data NULL: none */
+	struct os_map map; /* its pages are given back; data NULL: none */
 	uint64_t released;
 	struct os_map_ahead *ahead; /* does that in a thread; NULL: we do */
 	struct progress *progress;  /* NULL: no one looks */
-	struct perf_record mark;    /* FINISHED_ROUND, behind what it lets go */
+	struct perf_record mark;    /* FINISHED_ROUND, returned after what it lets go */
 	bool has_mark, is_draining;
 	bool skips_samples; /* set by the user: they are neither ordered nor returned */
 	enum clew_err end;  /* of the input */

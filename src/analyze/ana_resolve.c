@@ -49,7 +49,7 @@ static struct ana_place *find_place(struct analyze *a, struct who_space *space, 
 	*ret_map = space ? who_space_find(space, ip) : NULL;
 	if (*ret_map)
 		return ana_place_of(&a->places, *ret_map);
-	/* Code freed after boot lies outside of the map that recorders tell of. */
+	/* Code freed after boot lies outside of the map that recorders write. */
 	return is_kernel && (!a->opts.is_as_perf || space->maps) ? ana_kernel_place(&a->places)
 								 : NULL;
 }
@@ -70,7 +70,7 @@ static bool add_lines(struct analyze *a, struct ana_loc *loc, struct dso *dso, u
 	return true;
 }
 
-/* @p back: 1 for a return address, which is told with the place of the byte before it. */
+/* @p back: 1 for a return address, which takes the place of the byte before it. */
 static const struct ana_loc *make_loc(struct analyze *a, const struct ana_place *place,
 				      const struct who_map *map, enum ana_level level, uint64_t ip,
 				      uint64_t back)
@@ -220,7 +220,7 @@ static bool resolve_words(struct analyze *a, struct who_thread *t, const struct 
 			  bool has_returns, struct ana_chain *chain)
 {
 	enum ana_level level = ANA_USER;
-	bool is_first = true; /* behind a mark */
+	bool is_first = true; /* after a mark */
 
 	for (uint32_t i = 0; i < words->nr; i++) {
 		uint64_t ip = perf_words_get(words, i);

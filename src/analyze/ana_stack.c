@@ -49,7 +49,7 @@ static uint8_t arch_of(const char *name)
 	if (!strcmp(name, "s390x"))
 		return UNW_S390X;
 #ifdef __x86_64__
-	/* A pipe may tell its machine late or never: then it is taken to be this one. */
+	/* A pipe may name its machine late or never: then this one is assumed. */
 	return *name ? 0 : UNW_X86_64;
 #elif defined(__aarch64__)
 	return *name ? 0 : UNW_AARCH64;
@@ -199,7 +199,7 @@ static bool regs_of(uint8_t arch, const struct perf_sample *s, struct unw_regs *
 
 /* --- chains --- */
 
-/* What was recorded without its user part, which the copy tells better. */
+/* The recorded chain without its user part: the copied stack has a better one. */
 static uint32_t keep_kernel(const struct perf_words *words, uint64_t *ret)
 {
 	uint32_t n = 0;

@@ -7,7 +7,7 @@ static struct ana_user none(enum stitch_reason reason)
 	return (struct ana_user){.state = STITCH_NONE_EXPECTED, .reason = reason};
 }
 
-/* Does the chain name a user address behind a mark of user mode? */
+/* Does the chain have a user address after a mark of user mode? */
 static bool has_user_frames(const struct perf_words *chain, bool *ret_is_guest)
 {
 	bool is_user = false;
@@ -28,7 +28,7 @@ static bool has_user_frames(const struct perf_words *chain, bool *ret_is_guest)
 	return false;
 }
 
-/* The kernel asks whether the task has an address space; so what maps we know of tells a kernel
+/* The kernel asks whether the task has an address space; so known maps tell a kernel
  * thread from a task that is ending. */
 struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_event *e,
 				  const struct perf_words *chain, const uint8_t *methods,
@@ -286,7 +286,7 @@ enum clew_err ana_user_hows(struct analyze *a, const struct ana_user *u,
 		return CLEW_OK;
 	after = nr_addresses(words, words->nr - u->nr_after);
 	if (after > nr || u->nr_frames > nr - after)
-		return CLEW_OK; /* a section that tells of other samples */
+		return CLEW_OK; /* a section about other samples */
 	hows = ana_queue_alloc(a->queue, u->nr_frames);
 	if (!hows)
 		return CLEW_NO_MEMORY;

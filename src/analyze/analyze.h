@@ -47,13 +47,12 @@ struct ana_loc {
 struct ana_chain {
 	uint32_t id; /* dense from 0 within an epoch */
 	uint32_t nr;
-	bool is_broken; /* a mark nobody defined stood behind locs: what followed it means nothing
-			 */
+	bool is_broken; /* an undefined mark followed locs: the rest means nothing */
 	const struct ana_loc *locs[];
 };
 
-/** How execution went on at an event that a hardware trace tells of: perf's PERF_IP_FLAG_ bits, and
- * above them our own. */
+/** How execution continued at an event of a hardware trace: perf's PERF_IP_FLAG_ bits, and above
+ * them our own. */
 enum {
 	ANA_FLOW_BRANCH = 1 << 0,
 	ANA_FLOW_CALL = 1 << 1,
@@ -77,7 +76,7 @@ struct ana_synth {
 	uint8_t isa;                  /* enum ana_isa of insn */
 	uint8_t insn_bytes;           /* 0: not wanted, or nothing was executed */
 	uint8_t insn[15];             /* at sample->ip */
-	uint64_t nr_insns, nr_cycles; /* since an event last told them; cycles 0: not counted */
+	uint64_t nr_insns, nr_cycles; /* since the last event with them; cycles 0: not counted */
 	const char *error;     /* of an event without sample: what went wrong, static words */
 	const char *error_why; /* static words; NULL: nothing more is known */
 	uint32_t error_code;
@@ -92,8 +91,8 @@ struct ana_event {
 	uint64_t time;                    /* perf clock, ns; all ones: the record has none */
 	uint64_t period;                  /* the sample's, else the attr's fixed one, else 1 */
 	uint32_t pid, tid, cpu;           /* all ones: not known */
-	const char *comm; /* the thread's name then; ":TID" when never told. Of other records: the
-			     thread's that they tell of. Lives as long as the analysis */
+	const char *comm; /* the thread's name then; ":TID" when unknown. Of other records: the
+			     thread they are about. Lives as long as the analysis */
 	const struct ana_loc *loc;     /* of sample->ip; NULL: not sampled */
 	const struct ana_loc *addr;    /* of sample->addr, with wants_addr; NULL: not there */
 	const struct ana_chain *chain; /* NULL: no call chain in this sample */
@@ -110,7 +109,7 @@ struct ana_event {
 	bool has_user_state;
 	uint8_t user_state;  /* enum stitch_state, PARTIAL and UNPROVEN among them */
 	uint8_t user_reason; /* enum stitch_reason */
-	uint8_t user_stop;   /* enum unw_stop: why it ends where it does; UNW_STOP_NONE: not told */
+	uint8_t user_stop;   /* enum unw_stop: why it ends where it does; UNW_STOP_NONE: unknown */
 	uint8_t user_why;    /* enum unw_why, of UNW_STOP_UNREPRESENTABLE */
 	/* With wants_hows: how the frames of chain->locs[hows_at, + nr_hows) were found, enum
 	 * unw_how each. */
@@ -158,9 +157,9 @@ struct ana_opts {
 				     none. Borrowed */
 	bool no_merge; /* leave deferred user stacks in events of their own (not samples, with a
 			  chain), and cookies in the samples' chains */
-	bool wants_outcomes; /* what came of each sample's user part */
+	bool wants_outcomes; /* the outcome of each sample's user part */
 	bool wants_hows;     /* how each of its frames was found; with wants_outcomes */
-	bool is_live;        /* a stream whose reader must not wait for ever: see STREAM_AGE_NS */
+	bool is_live; /* a stream someone watches: nothing waits for ever, see STREAM_AGE_NS */
 	/* For text that has to equal perf's: keep an exec'ed process's old maps
 	 * (who_keep_maps_over_exec()), and no running kernel where the recording has no kernel map.
 	 */
@@ -171,20 +170,20 @@ struct ana_opts {
 	uint64_t cache_bytes; /* for locations and chains until the epoch ends; 0: 96 MiB */
 };
 
-/** A dso whose addresses found no symbol, for the summary. */
+/** A dso with addresses that found no symbol, for the summary. */
 struct ana_unresolved {
 	const struct dso *dso; /* NULL: outside of all mappings */
-	uint64_t nr;           /* samples whose own address found none there */
+	uint64_t nr;           /* samples at an address without one there */
 };
 
-/** What came of the samples' user parts. */
+/** Outcomes of the samples' user parts. */
 struct ana_outcomes {
 	uint64_t nr;                           /* samples; the sum of by_reason */
 	uint64_t by_reason[NR_STITCH_REASONS]; /* [STITCH_NO_REASON]: the user part is there */
 	uint64_t nr_partial, nr_unproven;      /* of these: STITCH_PARTIAL, STITCH_UNPROVEN */
 	uint64_t nr_stops;                     /* stacks that say why they end */
 	uint64_t by_stop[NR_UNW_STOPS];        /* of these */
-	uint64_t by_how[NR_UNW_HOWS];          /* frames of stacks that tell how they were found */
+	uint64_t by_how[NR_UNW_HOWS];          /* frames known by how they were found */
 	uint64_t nr_by_convention;             /* stacks with a frame of UNW_HOW_FP_CONVENTION */
 };
 
@@ -197,7 +196,7 @@ struct ana_summary {
 	uint64_t first_bad_offset;
 	uint64_t nr_lost;        /* LOST and LOST_SAMPLES: records the kernel could not write */
 	uint64_t nr_aux_bytes;   /* hardware trace in the file, not decoded here */
-	uint64_t nr_aux_missing; /* bytes that AUX records tell of in a file that holds no trace at
+	uint64_t nr_aux_missing; /* bytes that AUX records announce in a file without any trace at
 				    all */
 	uint64_t first_time, last_time;    /* of samples; all ones when there is none */
 	uint64_t nr_over_budget;           /* things that symbols.budget had no room for */

@@ -11,7 +11,7 @@
 enum {
 	BATCH_BYTES = 256 * 1024,   /* of records, to the writer at a time */
 	ASK_BYTES = 1 << 20,        /* of input, between two questions whether to go on */
-	MIN_MMAP_BYTES = 64 * 1024, /* of a compressed recording that tells less */
+	MIN_MMAP_BYTES = 64 * 1024, /* of a compressed recording that names fewer */
 	MAX_ZSTD_LEVEL = 22,
 };
 
@@ -163,9 +163,9 @@ static enum clew_err end_round(struct stack_merge *m)
 }
 
 /*
- * What is told of samples goes by their number, so that a reader has to meet them in the order in
- * which they were written. It would not where a time goes back, or where a sample without a time
- * stands after records with one: two rounds let go all that came before.
+ * Outcomes of samples go by the number of the sample, so that a reader has to meet them in the
+ * order in which they were written. It would not where a time goes back, or where a sample without
+ * a time stands after records with one: two rounds let go all that came before.
  */
 static enum clew_err keep_order(struct stack_merge *m, const struct perf_record *r, uint64_t time)
 {

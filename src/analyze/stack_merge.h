@@ -12,7 +12,7 @@
  * kept (perfdata/perf_stack_info.h). Records are written in the order in which they are played.
  * docs/decisions/merged-stacks.md
  */
-#define STACK_MERGE_PHASE "merging stacks" /* told in->progress, in bytes of the input */
+#define STACK_MERGE_PHASE "merging stacks" /* reported to in->progress, in bytes of the input */
 
 struct stack_merge_opts {
 	/** Asked now and then; false ends the pass with CLEW_STOPPED. NULL: it goes on. */
@@ -24,8 +24,9 @@ struct stack_merge_counts {
 	uint64_t nr_samples;
 	uint64_t nr_marked;   /* of these, that were to get a stack or say why not */
 	uint64_t nr_merged;   /* of these, that got one */
-	uint64_t nr_cut;      /* of these, whose record had no room for all frames */
-	uint64_t nr_left_out; /* samples whose outcome had no room: perf_stack_infos_left_out() */
+	uint64_t nr_cut;      /* of these, cut: the record had no room for all frames */
+	uint64_t nr_left_out; /* samples without room for their outcome: perf_stack_infos_left_out()
+			       */
 	struct clew_diag end; /* CLEW_TRUNCATED: the input was cut at offset; what is whole was
 				 written */
 };

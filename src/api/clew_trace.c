@@ -7,8 +7,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "os/memory.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/etm_decoder.h"
+#include "trace/perf/perf_trace.h"
 #include "trace/snapshot/cs_snapshot.h"
+#include "trace/trace_decode.h"
 
 /* --- opening --- */
 
@@ -34,18 +36,19 @@ static enum clew_err begin(struct clew_trace **ret, const struct clew_trace_opts
 	return CLEW_OK;
 }
 
-static struct clew_trace_unit unit_of(const struct etm_unit *u)
+static struct clew_trace_unit unit_of(const struct trace_unit *u)
 {
 	const char *why = u->why.what ? u->why.what : clew_err_name(u->why.code);
+	const struct etm_config *etm = etm_config_of(u);
 
 	return (struct clew_trace_unit){
 		.id = u->id,
 		.cpu = u->cpu,
 		.tid = u->tid,
 		.session = u->session,
-		.protocol = !u->is_decodable ? CLEW_PROTOCOL_UNKNOWN
-			  : u->config.is_ete ? CLEW_PROTOCOL_ETE
-					     : CLEW_PROTOCOL_ETM,
+		.protocol = !u->is_decodable || !etm ? CLEW_PROTOCOL_UNKNOWN
+			  : etm->is_ete              ? CLEW_PROTOCOL_ETE
+						     : CLEW_PROTOCOL_ETM,
 		.name = u->name,
 		.why_not = u->is_decodable ? NULL : why,
 	};
@@ -116,13 +119,13 @@ static enum clew_err open_recording(struct clew_trace *t, enum clew_err err, str
 		.data = t->map.data, .size = t->map.size, .budget = &t->budget, .is_mapped = true};
 	r = recorded_on(&t->input);
 	recorded_on_set_symbols(&r, &t->symbols);
-	return perf_etm_open(&t->trace, &t->input, &t->symbols, diag);
+	return perf_trace_open(&t->trace, &t->input, &t->symbols, diag);
 }
 
 static enum clew_err open_stream(struct clew_trace *t, struct clew_diag *diag)
 {
 	t->input = (struct perf_input){.read = read_stream, .ctx = t, .budget = &t->budget};
-	return perf_etm_open(&t->trace, &t->input, &t->symbols, diag);
+	return perf_trace_open(&t->trace, &t->input, &t->symbols, diag);
 }
 
 enum clew_err clew_trace_open(struct clew_trace **ret, const char *path,
@@ -187,7 +190,7 @@ void clew_trace_free(struct clew_trace *t)
 		return;
 	for (size_t i = 0; t->states && i < t->trace->nr_units; i++)
 		trace_state_done(&t->states[i]);
-	etm_trace_free(t->trace);
+	trace_input_free(t->trace);
 	os_map_done(&t->map);
 	vec_done(&t->events);
 	vec_done(&t->partial);
@@ -210,7 +213,7 @@ enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space, uint64_t 
 
 	if (!loc)
 		return CLEW_NO_MEMORY;
-	t->frame = frame_of(loc);
+	t->frame = api_frame_of(loc);
 	*ret = &t->frame;
 	return CLEW_OK;
 }
@@ -238,14 +241,14 @@ static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 	return t->run.unit_end(t->ctx, unit);
 }
 
-static struct etm_decode_opts decode_opts(struct clew_trace *t)
+static struct trace_decode_opts decode_opts(struct clew_trace *t)
 {
-	return (struct etm_decode_opts){
+	return (struct trace_decode_opts){
 		.nr_threads = t->run.nr_threads,
 		.splits_source_ranges = t->run.splits_source_ranges,
 		.skips = t->run.skips,
 		.batch = trace_take_batch,
-		.trouble = t->run.warning ? take_warning : NULL,
+		.listener = {t->run.warning ? take_warning : NULL, t},
 		.unit_end = t->run.unit_end ? take_end : NULL,
 		.ctx = t,
 	};
@@ -257,7 +260,7 @@ enum clew_err clew_trace_run(struct clew_trace *t,
 			     struct clew_diag *diag)
 {
 	struct clew_trace_run_opts o = {0};
-	struct etm_decode_opts decode;
+	struct trace_decode_opts decode;
 	struct clew_diag own;
 	enum clew_err err = opts_take(&o, sizeof(o), opts, diag);
 
@@ -271,7 +274,7 @@ enum clew_err clew_trace_run(struct clew_trace *t,
 	if (t->is_snapshot)
 		cs_snapshot_set_piece(t->trace, o.piece_bytes);
 	decode = decode_opts(t);
-	return etm_trace_decode(t->trace, &decode, diag ? diag : &own);
+	return trace_decode(t->trace, &decode, diag ? diag : &own);
 }
 
 void clew_trace_progress(const struct clew_trace *t, uint64_t *ret_done, uint64_t *ret_total)

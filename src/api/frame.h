@@ -21,7 +21,7 @@ static inline const struct clew_symbol *symbol_of(const struct dso_sym *s)
 	return (const struct clew_symbol *)s;
 }
 
-static inline struct clew_frame frame_of(const struct ana_loc *loc)
+static inline struct clew_frame api_frame_of(const struct ana_loc *loc)
 {
 	return (struct clew_frame){.ip = loc->ip,
 				   .address = loc->rel,

@@ -61,7 +61,7 @@ static const struct clew_frame *frame(struct session_samples *m, const struct an
 		return m->frames.data[loc->id];
 	f = arena_alloc(&m->memory, sizeof(*f));
 	if (f)
-		*f = frame_of(loc);
+		*f = api_frame_of(loc);
 	return m->frames.data[loc->id] = f;
 }
 

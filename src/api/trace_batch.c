@@ -44,6 +44,9 @@ static const uint8_t isas[] = {
 	[ISA_A64] = CLEW_ISA_A64,
 	[ISA_A32] = CLEW_ISA_A32,
 	[ISA_T32] = CLEW_ISA_T32,
+	[ISA_X86_64] = CLEW_ISA_X86_64,
+	[ISA_X86_32] = CLEW_ISA_X86_32,
+	[ISA_X86_16] = CLEW_ISA_X86_16,
 };
 /* clang-format on */
 
@@ -157,7 +160,7 @@ static struct clew_trace_event event_of(struct clew_trace *t, size_t unit,
 
 /* --- contexts --- */
 
-static struct clew_arm_context arm_of(const struct flow_context *c)
+static struct clew_arm_context arm_of(const struct code_arm_context *c)
 {
 	return (struct clew_arm_context){.el = c->el,
 					 .security = c->security,
@@ -168,17 +171,39 @@ static struct clew_arm_context arm_of(const struct flow_context *c)
 					 .vmid = c->vmid};
 }
 
+static struct clew_x86_context x86_of(const struct code_x86_context *c)
+{
+	return (struct clew_x86_context){.bits = c->bits,
+					 .is_root = !c->is_guest,
+					 .has_cr3 = c->has_cr3,
+					 .has_vmcs = c->has_vmcs,
+					 .cr3 = c->cr3,
+					 .vmcs = c->vmcs};
+}
+
+static void keep_context(struct trace_state *s, const struct clew_trace_context *c)
+{
+	s->context = *c;
+	s->has_context = true;
+	if (s->pe.arch == CODE_ARM)
+		s->arm = arm_of(&s->pe.arm);
+	else
+		s->x86 = x86_of(&s->pe.x86);
+}
+
 static struct clew_trace_context context_of(struct clew_trace *t, size_t unit)
 {
 	struct trace_state *s = &t->states[unit];
-	struct etm_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
+	struct trace_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
+	bool is_arm = s->pe.arch == CODE_ARM;
 
 	t->trace->ops->thread(t->trace, unit, &s->pe, s->ticks, s->bound, &thread);
 	return (struct clew_trace_context){.pid = thread.pid,
 					   .tid = thread.tid,
 					   .comm = thread.comm,
-					   .arch = CLEW_ARCH_ARM,
-					   .arm = &s->arm};
+					   .arch = is_arm ? CLEW_ARCH_ARM : CLEW_ARCH_X86,
+					   .arm = is_arm ? &s->arm : NULL,
+					   .x86 = is_arm ? NULL : &s->x86};
 }
 
 static bool is_same_thread(const struct clew_trace_context *a, const struct clew_trace_context *b)
@@ -198,10 +223,10 @@ static bool changes(struct clew_trace *t, size_t unit, const struct flow_event *
 		*ret = context_of(t, unit);
 		return true;
 	case FLOW_EV_TIMESTAMP:
-		s->ticks = e->value ? e->value : s->ticks;
+		s->ticks = e->ticks.ticks ? e->ticks : s->ticks;
 		break;
 	case FLOW_EV_BOUND:
-		s->bound = e->value;
+		s->bound = e->bound;
 		break;
 	default:
 		return false;
@@ -260,9 +285,7 @@ static enum clew_err take_event(struct cut *c, size_t i, uint32_t number)
 	if (!changes(t, c->unit, e, &next))
 		return CLEW_OK;
 	err = hand_out(c, i);
-	s->context = next;
-	s->arm = arm_of(&s->pe);
-	s->has_context = true;
+	keep_context(s, &next);
 	return err;
 }
 
@@ -273,8 +296,13 @@ static size_t pass_blocks(struct cut *c, size_t i)
 	size_t nr = c->batch->nr;
 	uint32_t past = c->past;
 
-	for (; i < nr && !(items[i] & FLOW_ITEM_EVENT); i++)
-		past = items[i] >= past ? items[i] + 1 : past;
+	for (; i < nr; i++) {
+		if (items[i] < past) /* the usual case; an event never is */
+			continue;
+		if (items[i] & FLOW_ITEM_EVENT)
+			break;
+		past = items[i] + 1;
+	}
 	c->past = past;
 	return i;
 }

@@ -8,7 +8,7 @@
 #include "base/budget.h"
 #include "base/vec.h"
 #include "os/file.h"
-#include "trace/etm_trace.h"
+#include "trace/trace_decode.h"
 
 enum { NR_TABLES = 8 }; /* of each unit: more than threads decode it */
 
@@ -21,11 +21,13 @@ struct trace_ranges {
 
 /** What is known of a unit at this point of its stream. */
 struct trace_state {
-	struct flow_context pe;
+	struct code_context pe;
 	struct clew_trace_context context;
-	struct clew_arm_context arm; /* of context */
+	struct clew_arm_context arm; /* of context, as its arch says */
+	struct clew_x86_context x86;
 	bool has_context;
-	uint64_t ticks, bound;
+	struct clew_ticks ticks;
+	struct clew_perf_ns bound;
 	struct trace_ranges tables[NR_TABLES];
 	size_t table, oldest; /* the one in use; the next to be replaced */
 };
@@ -38,7 +40,7 @@ struct clew_trace {
 	struct budget budget;
 	struct clew_left_out left_out;
 	bool is_snapshot;
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	struct clew_trace_unit *units;
 	struct trace_state *states;
 	struct clew_frame frame; /* of the last clew_trace_resolve() */
@@ -54,7 +56,7 @@ struct clew_trace {
 	} partial;
 };
 
-/** For etm_decode_opts.batch; @p ctx is a struct clew_trace. */
+/** For trace_decode_opts.batch; @p ctx is a struct clew_trace. */
 enum clew_err trace_take_batch(void *ctx, size_t unit, const struct flow_batch *b);
 void trace_state_done(struct trace_state *s);
 

@@ -21,7 +21,7 @@ void *arena_alloc(struct arena *a, size_t size);
 /** arena_alloc, zeroed. */
 void *arena_zalloc(struct arena *a, size_t size);
 
-/** A copy of @p size bytes, unaligned, with a NUL behind. */
+/** A copy of @p size bytes, unaligned, followed by a NUL. */
 char *arena_strndup(struct arena *a, const char *s, size_t size);
 
 /** Free everything; the arena is empty and usable again. */

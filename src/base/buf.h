@@ -25,7 +25,7 @@ struct buf {
 
 bool buf_reserve_slow(struct buf *b, size_t extra);
 
-/** Room for @p extra more bytes behind data + nr. */
+/** Room for @p extra more bytes after data + nr. */
 static inline bool buf_reserve(struct buf *b, size_t extra)
 {
 	return b->cap - b->nr >= extra || buf_reserve_slow(b, extra);
@@ -86,7 +86,7 @@ void buf_field(struct buf *b, const char *s, int width);
 void buf_printf(struct buf *b, const char *format, ...) CLEW_PRINTF(2, 3);
 void buf_vprintf(struct buf *b, const char *format, va_list args) CLEW_PRINTF(2, 0);
 
-/** NUL behind the text, not counted in nr. @return the text, or "" when out of memory. */
+/** NUL after the text, not counted in nr. @return the text, or "" when out of memory. */
 const char *buf_cstr(struct buf *b);
 
 static inline void buf_clear(struct buf *b)

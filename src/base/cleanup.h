@@ -10,12 +10,8 @@
 
 /** The pointer's value; the variable is NULL from here on, so that clew_auto has nothing left to
  * do. */
-#define clew_take(p)         \
- (                           \
-	 {                   \
-__typeof__(p) clew_taken_ = (p); \
-(p) = NULL;                      \
-clew_taken_;                     \
-	 })
+/* clang-format off */
+#define clew_take(p) ({ __typeof__(p) clew_taken_ = (p); (p) = NULL; clew_taken_; })
+/* clang-format on */
 
 #endif

@@ -73,7 +73,7 @@ size_t text_columns(const char *s, size_t size)
 	return columns;
 }
 
-/* Where the line at @p s is to be broken: behind the last blank that fits, but not among those it
+/* Where the line at @p s is to be broken: after the last blank that fits, but not among those it
  * begins with. */
 static size_t break_at(const char *s, size_t fits)
 {

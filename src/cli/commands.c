@@ -24,7 +24,7 @@ static const struct cli_entry commands[] = {
 
 enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-/* perf's commands that are not here, and what does the same or comes near. */
+/* perf's commands that clew lacks, and the nearest substitute. */
 static const struct {
 	const char *name, *instead;
 } of_perf[] = {

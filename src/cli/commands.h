@@ -14,7 +14,7 @@ struct cli_entry {
 const struct cli_entry *cli_command_at(size_t i);
 const struct cli_entry *cli_command_find(const char *name);
 
-/** Say that there is no such command, and which is meant or what does the same. @return CLI_USAGE.
+/** Report an unknown command, with the one that may be meant or a substitute. @return CLI_USAGE.
  */
 int cli_command_refuse(const char *name);
 

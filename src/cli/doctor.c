@@ -20,7 +20,7 @@ static const char *colour(const char *code)
 	return isatty(STDOUT_FILENO) ? code : "";
 }
 
-/* Words of @text from column @indent on, broken at TEXT_WIDTH; the first line is begun already. */
+/* Words of @text from column @indent on, broken at TEXT_WIDTH; the first line has begun. */
 static void print_wrapped(const char *text, int indent)
 {
 	int column = indent;
@@ -39,7 +39,7 @@ static void print_wrapped(const char *text, int indent)
 	putchar('\n');
 }
 
-/* One line an alternative ("A, or: B"), whole: they are there to be copied. */
+/* One line per alternative ("A, or: B"), unbroken, so that it can be copied. */
 static void print_fix(const char *fix)
 {
 	while (*fix) {

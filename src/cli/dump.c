@@ -15,7 +15,7 @@ struct dump_command {
 	bool is_kind[NR_ETM_KINDS];
 };
 
-static enum clew_err note_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+static enum clew_err note_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	struct dump_command *c = ctx;
 
@@ -37,12 +37,13 @@ static int choose_kinds(struct dump_command *c)
 static enum clew_err print(struct dump_command *c, const struct clew_sink *sink,
 			   struct clew_diag *diag)
 {
-	const struct etm_dump_opts opts = {.is_json = c->is_json,
-					   .is_stat = c->is_stat,
-					   .skips = c->etm.skips,
-					   .kinds = c->kinds ? c->is_kind : NULL,
-					   .trouble = note_trouble,
-					   .ctx = c};
+	const struct etm_dump_opts opts = {
+		.is_json = c->is_json,
+		.is_stat = c->is_stat,
+		.skips = c->etm.skips,
+		.kinds = c->kinds ? c->is_kind : NULL,
+		.listener = {note_warning, c}
+        };
 	const struct cs_frame_text_opts frames = {.is_json = c->is_json, .skips = c->etm.skips};
 	bool is_any;
 	enum clew_err err;

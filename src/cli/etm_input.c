@@ -10,20 +10,20 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "os/file.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 #include "trace/snapshot/cs_snapshot.h"
 
-static void tell_note(void *ctx, const char *note)
+static void report_note(void *ctx, const char *note)
 {
 	cli_note("%s: %s", (const char *)ctx, note);
 }
 
-int cli_etm_open_snapshot(const struct cli_input *in, struct etm_trace **ret)
+int cli_etm_open_snapshot(const struct cli_input *in, struct trace_input **ret)
 {
 	const char *path = in->path, *note;
 	struct clew_diag diag = {0};
 
-	if (cs_snapshot_open_or_tell(ret, path, in->opts.symbols.budget, tell_note,
+	if (cs_snapshot_open_or_tell(ret, path, in->opts.symbols.budget, report_note,
 				     (void *)(uintptr_t)path, &diag)) {
 		cli_fail(path, &diag);
 		if (diag.code == CLEW_UNSUPPORTED)
@@ -36,7 +36,7 @@ int cli_etm_open_snapshot(const struct cli_input *in, struct etm_trace **ret)
 	return CLI_OK;
 }
 
-static int open_input(struct cli_input *in, struct etm_trace **ret)
+static int open_input(struct cli_input *in, struct trace_input **ret)
 {
 	struct clew_diag diag = {0};
 	int status;
@@ -47,7 +47,7 @@ static int open_input(struct cli_input *in, struct etm_trace **ret)
 		return status;
 	if (in->is_snapshot) {
 		status = cli_etm_open_snapshot(in, ret);
-	} else if (perf_etm_open(ret, &in->input, &in->opts.symbols, &diag)) {
+	} else if (perf_trace_open(ret, &in->input, &in->opts.symbols, &diag)) {
 		status = cli_input_fail(in, &diag);
 		if (diag.code == CLEW_UNSUPPORTED && in->input.data)
 			cli_hint("CoreSight is recorded with 'perf record -e cs_etm// ...'");
@@ -87,7 +87,7 @@ static bool in_list(const char *list, int base, uint64_t v, bool *ret_ok)
 bool cli_etm_unit_at(const struct cli_etm *e, size_t i, struct cli_etm_unit *ret)
 {
 	if (e->trace) {
-		const struct etm_unit *u = &e->trace->units[i];
+		const struct trace_unit *u = &e->trace->units[i];
 		const char *why;
 
 		if (i >= e->trace->nr_units)
@@ -151,9 +151,9 @@ static void report_unit(const char *path, const struct cli_etm_unit *u)
 		cli_note("%s: %s (ID %x) is not decoded: %s", path, u->name, u->id, u->why_not);
 }
 
-void cli_etm_tell_units(const char *path, const struct etm_trace *t, const bool *skips)
+void cli_etm_tell_units(const char *path, const struct trace_input *t, const bool *skips)
 {
-	const struct cli_etm e = {.trace = (struct etm_trace *)(uintptr_t)t};
+	const struct cli_etm e = {.trace = (struct trace_input *)(uintptr_t)t};
 	struct cli_etm_unit u;
 
 	for (size_t i = 0; cli_etm_unit_at(&e, i, &u); i++) {
@@ -320,13 +320,13 @@ static bool is_any_decodable(const struct cli_etm *e)
 }
 
 int cli_etm_finish(struct cli_etm *e, enum clew_err err, struct clew_diag *diag,
-		   const struct clew_diag *sink_diag, bool tells_units)
+		   const struct clew_diag *sink_diag, bool lists_units)
 {
 	if (err == CLEW_STOPPED)
 		return CLI_OK;
 	if (sink_diag->code != CLEW_OK)
 		return cli_fail("standard output", sink_diag);
-	if (tells_units)
+	if (lists_units)
 		report_units(e);
 	cli_etm_tell_troubles(&e->troubles, e->in.path);
 	if (!diag->code)
@@ -344,7 +344,7 @@ void cli_etm_done(struct cli_etm *e)
 	if (e->opened)
 		cli_input_warn_left_out(&e->in, clew_trace_left_out(e->opened));
 	clew_trace_free(e->opened);
-	etm_trace_free(e->trace);
+	trace_input_free(e->trace);
 	cli_input_done(&e->in);
 	mem_free(e->skips);
 	vec_done(&e->troubles);

@@ -6,7 +6,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 
-static void tell_note(void *ctx, const char *note)
+static void report_note(void *ctx, const char *note)
 {
 	cli_note("%s: %s", ((const struct cs_raw *)ctx)->file, note);
 }
@@ -48,7 +48,7 @@ int cli_etm_fail_raw(const struct cs_raw *raw, const struct clew_diag *diag)
 	return diag->code == CLEW_INVALID ? misuse(diag->what) : cli_fail(raw->file, diag);
 }
 
-int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret)
+int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct trace_input **ret)
 {
 	struct clew_diag diag = {0};
 	int status = cli_etm_check_raw(in, raw);
@@ -58,10 +58,10 @@ int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace 
 	if (status != CLI_OK || !raw->file)
 		return status;
 	cli_progress_begin("opening", 0);
-	if (cs_snapshot_open_raw(ret, raw, cli_input_budget(in), tell_note, raw, &diag))
+	if (cs_snapshot_open_raw(ret, raw, cli_input_budget(in), report_note, raw, &diag))
 		return cli_etm_fail_raw(raw, &diag);
 	(*ret)->progress = cli_progress();
 	for (size_t i = 0; (note = cs_snapshot_note(*ret, i)); i++)
-		tell_note(raw, note);
+		report_note(raw, note);
 	return CLI_OK;
 }

@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "trace/snapshot/cs_snapshot.h"
 
-/** The options of a command that takes trace without a recording or snapshot, told in @p r. */
+/** Option rows for trace without a recording or snapshot; they fill @p r. */
 /* clang-format off */
 #define CLI_ETM_RAW_OPTIONS(r) \
 	{0, "Raw trace", NULL, NULL, CLI_SECTION}, \
@@ -20,10 +20,10 @@
 /* clang-format on */
 
 /**
- * Open what --raw names, if it was given; else @p *ret is NULL. Says itself what is wrong.
+ * Open what --raw names, if it was given; else @p *ret is NULL. Reports failures itself.
  * @return CLI_OK, CLI_USAGE, CLI_FAILED.
  */
-int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct etm_trace **ret);
+int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct trace_input **ret);
 
 /** The parts of it: are the options right, and what do they mean? @return CLI_OK, CLI_USAGE; */
 int cli_etm_check_raw(struct cli_input *in, struct cs_raw *raw);

@@ -37,8 +37,8 @@ static void print(const struct header_command *c, const struct header_facts *h)
 	buf_done(&out);
 }
 
-/* Cut off: all that is whole was read, so that is a warning. Damaged: an error. */
-static int tell_end(const struct header_command *c, const struct header_facts *h)
+/* A truncated file is a warning, as all whole records were read; a damaged one is an error. */
+static int report_end(const struct header_command *c, const struct header_facts *h)
 {
 	if (h->end == CLEW_OK || h->end == CLEW_END)
 		return CLI_OK;
@@ -68,7 +68,7 @@ static int run(struct header_command *c)
 		read_records(&h);
 	cli_progress_end(); /* what follows goes to standard output */
 	print(c, &h);
-	status = tell_end(c, &h);
+	status = report_end(c, &h);
 	perf_file_free(h.file);
 	cli_input_done(&c->in);
 	return status;

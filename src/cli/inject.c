@@ -14,9 +14,9 @@
 #include "os/self.h"
 #include "profile/branch_edges.h"
 #include "profile/etm_edges.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 
-enum { MAX_TOLD = 8 };
+enum { MAX_LISTED = 8 };
 
 struct inject;
 
@@ -30,11 +30,11 @@ struct inject {
 	struct cli_input in;
 	const char *format_name, *out_path, *binary;
 	uint64_t nr_threads;
-	bool merges_stacks; /* nothing of the below is used */
+	bool merges_stacks; /* the members below are unused */
 	struct autofdo_opts autofdo;
 	const struct profile_format *format;
-	struct etm_trace *trace;  /* NULL: branch stacks are counted */
-	struct analyze *analysis; /* of the recording; NULL: a pipe or a snapshot */
+	struct trace_input *trace; /* NULL: branch stacks are counted */
+	struct analyze *analysis;  /* of the recording; NULL: a pipe or a snapshot */
 	struct counted_code code;
 	struct etm_edges_totals totals;
 	struct branch_edges_totals stacks;
@@ -87,8 +87,8 @@ static bool is_named(const struct counted_binary *b, const char *name)
 	return !strcmp(b->path, name) || !strcmp(last_part(b->path), name);
 }
 
-/** NULL: none. They are in order of weight; what no mapping covers is taken where nothing else is
- * there. */
+/** NULL: none. They are in order of weight; code without a mapping is chosen only if there is
+ * nothing else. */
 static const struct counted_binary *choose(const struct inject *c)
 {
 	const struct counted_binary *unknown = NULL;
@@ -128,11 +128,11 @@ static int refuse_binary(const struct inject *c)
 	size_t nr = 0;
 
 	vec_for_each (&c->code.binaries, b) {
-		if (has_counts(b) && nr++ < MAX_TOLD)
+		if (has_counts(b) && nr++ < MAX_LISTED)
 			buf_printf(&list, "%s%s", nr > 1 ? ", " : "", b->path);
 	}
 	cli_error("%s: no code of a binary '%s' was executed", c->in.path, c->binary);
-	cli_hint("most ran in %s%s", buf_cstr(&list), nr > MAX_TOLD ? ", ..." : "");
+	cli_hint("most ran in %s%s", buf_cstr(&list), nr > MAX_LISTED ? ", ..." : "");
 	return CLI_FAILED;
 }
 
@@ -181,7 +181,7 @@ static int write_stdout(const struct inject *c, const struct counted_binary *b)
 	return cli_fail("standard output", &diag);
 }
 
-static void tell_binary(const struct counted_binary *b, const char *to)
+static void report_binary(const struct counted_binary *b, const char *to)
 {
 	const char *of = b->dso ? b->path : "run-time addresses, as the binary is unknown";
 
@@ -210,7 +210,7 @@ static int write_one(const struct inject *c)
 	status = c->out_path ? write_file(c, b, c->out_path) : write_stdout(c, b);
 	if (status != CLI_OK)
 		return status;
-	tell_binary(b, c->out_path ? c->out_path : "standard output");
+	report_binary(b, c->out_path ? c->out_path : "standard output");
 	vec_for_each (&c->code.binaries, i)
 		nr_others += i != b && has_counts(i);
 	if (nr_others && !c->binary)
@@ -219,7 +219,7 @@ static int write_one(const struct inject *c)
 	return CLI_OK;
 }
 
-/** DIR/NAME.FORMAT; DIR/NAME-2.FORMAT where that was taken by one before. */
+/** DIR/NAME.FORMAT; DIR/NAME-2.FORMAT if an earlier binary has that name. */
 static void name_file(const struct inject *c, const struct counted_binary *b, struct buf *ret)
 {
 	const char *name = b->dso ? last_part(b->path) : "unknown";
@@ -248,7 +248,7 @@ static int write_all(const struct inject *c)
 		name_file(c, b, &path);
 		if (write_file(c, b, buf_cstr(&path)))
 			return CLI_FAILED;
-		tell_binary(b, buf_cstr(&path));
+		report_binary(b, buf_cstr(&path));
 		nr++;
 	}
 	if (nr)
@@ -258,14 +258,14 @@ static int write_all(const struct inject *c)
 
 /* --- the run --- */
 
-static enum clew_err note_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+static enum clew_err note_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	struct inject *c = ctx;
 
 	return cli_etm_note_trouble(&c->troubles, what, number, offset);
 }
 
-static void tell_gaps(const struct inject *c)
+static void report_gaps(const struct inject *c)
 {
 	const struct flow_totals *t = &c->totals.sum;
 
@@ -279,11 +279,11 @@ static void tell_gaps(const struct inject *c)
 			 (unsigned long long)t->nr_no_sync);
 }
 
-static void tell_troubles(const struct inject *c)
+static void report_troubles(const struct inject *c)
 {
 	cli_etm_tell_troubles(&c->troubles, c->in.path);
 	if (c->trace)
-		tell_gaps(c);
+		report_gaps(c);
 	if (c->stacks.nr_bad_runs)
 		cli_note("%s: %llu of %llu branches do not follow from the one before", c->in.path,
 			 (unsigned long long)c->stacks.nr_bad_runs,
@@ -294,8 +294,7 @@ static int count_trace(struct inject *c)
 {
 	const struct etm_edges_opts opts = {
 		.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads,
-		.trouble = note_trouble,
-		.ctx = c,
+		.listener = {note_warning, c},
 	};
 	struct clew_diag diag = {0};
 	enum clew_err err = etm_edges(&c->code, c->trace, &opts, &c->totals, &diag);
@@ -351,7 +350,7 @@ static int check_stacks(struct inject *c, const struct clew_diag *why)
 {
 	if (has_branch_stacks(c->analysis) || perf_file_is_pipe(analyze_file(c->analysis)))
 		return CLI_OK;
-	/* Trace that is there, at some offset, and not understood. */
+	/* There is trace, at some offset, but of an unknown form. */
 	return why->offset ? cli_input_fail(&c->in, why) : refuse_recording(c);
 }
 
@@ -363,7 +362,7 @@ static int open_file(struct inject *c)
 	branch_edges_wish(&c->in.opts);
 	if (analyze_open(&c->analysis, &c->in.input, &c->in.opts, &diag))
 		return cli_input_fail(&c->in, &diag);
-	err = perf_etm_open_in(&c->trace, c->analysis, &diag);
+	err = perf_trace_open_in(&c->trace, c->analysis, &diag);
 	if (err == CLEW_UNSUPPORTED)
 		return check_stacks(c, &diag);
 	return err ? cli_input_fail(&c->in, &diag) : CLI_OK;
@@ -372,7 +371,7 @@ static int open_file(struct inject *c)
 static int open_pipe(struct inject *c)
 {
 	struct clew_diag diag = {0};
-	enum clew_err err = perf_etm_open(&c->trace, &c->in.input, &c->in.opts.symbols, &diag);
+	enum clew_err err = perf_trace_open(&c->trace, &c->in.input, &c->in.opts.symbols, &diag);
 
 	if (err == CLEW_UNSUPPORTED)
 		return refuse_pipe(c, &diag);
@@ -401,10 +400,10 @@ static int run(struct inject *c)
 		if (status == CLI_OK)
 			status = c->out_path && os_is_directory(c->out_path) ? write_all(c)
 									     : write_one(c);
-		tell_troubles(c);
+		report_troubles(c);
 	}
 	counted_code_done(&c->code);
-	etm_trace_free(c->trace);
+	trace_input_free(c->trace);
 	analyze_free(c->analysis);
 	cli_input_done(&c->in);
 	vec_done(&c->troubles);

@@ -5,7 +5,7 @@
 #include "cli/input.h"
 
 /** clew inject --merge-stacks: the recording @p in (not open yet) with its deferred user stacks in
- * their samples, into @p to. Says itself what went wrong. @return an exit status. */
+ * their samples, into @p to. Reports failures itself. @return an exit status. */
 int inject_stacks(struct cli_input *in, const char *to);
 
 #endif

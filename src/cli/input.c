@@ -113,7 +113,7 @@ static bool parse_seconds(const char *s, size_t len, uint64_t missing, uint64_t 
 	return !__builtin_add_overflow(seconds, ns, ret);
 }
 
-/* A number and its percent sign; *at moves behind both. */
+/* A number and its percent sign; *at moves after both. */
 static bool parse_percent(const char **at, double *ret)
 {
 	char *end;
@@ -161,7 +161,7 @@ static const char *parse_percents(const char *text, uint64_t first, uint64_t las
 		       "seconds";
 	*ret_from = first + (uint64_t)(a / 100 * total + 0.5);
 	*ret_to = first + (uint64_t)(b / 100 * total + 0.5);
-	/* Neighbouring parts share no sample: the last one alone has its end. */
+	/* Neighbouring parts share no sample: only the last one includes its end. */
 	if (*ret_to > *ret_from && *ret_to != last)
 		--*ret_to;
 	return NULL;

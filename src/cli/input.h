@@ -85,9 +85,9 @@ int cli_input_set_max_memory(void *budget, const char *arg, bool is_negated);
 struct budget *cli_input_budget(struct cli_input *in);
 
 /**
- * Find and open the recording, and finish in->opts: the time range, the build-id directory of this
- * user. Until cli_input_done() a progress line is shown (cli/progress.h). Says itself what went
- * wrong. @return CLI_OK, CLI_FAILED or CLI_USAGE.
+ * Find and open the recording, and complete in->opts: the time range, the build-id directory of
+ * this user. Until cli_input_done() a progress line is shown (cli/progress.h). Reports failures
+ * itself. @return CLI_OK, CLI_FAILED or CLI_USAGE.
  */
 int cli_input_open(struct cli_input *in);
 
@@ -97,12 +97,12 @@ void cli_input_find(struct cli_input *in);
 int cli_input_set_build_ids(struct cli_input *in);
 /** why it could not be opened: @return CLI_FAILED; */
 int cli_input_fail_open(const struct cli_input *in, const struct clew_diag *diag);
-/** and what there was no room for. */
+/** and what the memory budget excluded. */
 void cli_input_warn_left_out(const struct cli_input *in, const struct clew_left_out *l);
 
-/** For what a snapshot has nothing for. @return CLI_USAGE. */
+/** Reject an option that a snapshot has no data for. @return CLI_USAGE. */
 int cli_input_refuse_snapshot(const struct cli_input *in);
-/** Says, too, what the memory budget left out. */
+/** Also reports what the memory budget excluded. */
 void cli_input_done(struct cli_input *in);
 
 /**
@@ -111,17 +111,17 @@ void cli_input_done(struct cli_input *in);
  */
 int cli_input_fail(const struct cli_input *in, const struct clew_diag *diag);
 
-/** When the recording was written, as ctime() and so perf says it, in any locale. @return @p text;
+/** When the recording was written, in the form of ctime() and perf, in any locale. @return @p text;
  * NULL: it is not a file. */
 const char *cli_input_date(const struct cli_input *in, char *text, size_t size);
 
-/** After the analysis: warnings about what the recording should know and does not. */
+/** After the analysis: warnings about what the recording lacks. */
 void cli_input_warn(const struct cli_input *in, const struct ana_summary *s);
 
 /**
  * Parse --time: "FROM,TO" in seconds, "A%-B%", or "A%/N" (the N-th part, from 1, of A percent
- * each). @p first, @p last: the recording's times, all ones: not known. @return NULL, or why not: a
- * static sentence.
+ * each). @p first, @p last: the recording's times, all ones: unknown. @return NULL, or the reason
+ * as static text.
  */
 const char *cli_parse_time(const char *text, uint64_t first, uint64_t last, uint64_t *ret_from,
 			   uint64_t *ret_to);

@@ -6,7 +6,7 @@
 #include "cli/etm_input.h"
 #include "cli/message.h"
 #include "cli/progress.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 
 int cli_itrace_set(void *itrace, const char *arg, bool is_negated)
 {
@@ -32,7 +32,7 @@ static int fail(const struct cli_input *in, const struct clew_diag *diag)
 	return CLI_FAILED;
 }
 
-static void tell_idle(const struct cli_itrace *it)
+static void report_ignored(const struct cli_itrace *it)
 {
 	if (it->is_set && it->opts.ignored[0])
 		cli_note("--itrace: '%s' has no meaning for ETM trace and is ignored",
@@ -66,7 +66,7 @@ static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_
 	return err == CLEW_OK ? CLI_OK : fail(in, &diag);
 }
 
-/* Only a recording that says so, or was cut before it could, is read for its trace. */
+/* A recording is read for its trace only if its header names trace, or is missing. */
 static bool may_have_trace(struct perf_file *file)
 {
 	const struct perf_features *f = perf_file_features(file);
@@ -86,7 +86,7 @@ static bool may_have_trace(struct perf_file *file)
 static int open_recording(struct cli_itrace *it, const struct cli_input *in, struct analyze *a)
 {
 	struct clew_diag diag = {0};
-	enum clew_err err = perf_etm_open_in(&it->trace, a, &diag);
+	enum clew_err err = perf_trace_open_in(&it->trace, a, &diag);
 
 	if (err == CLEW_NO_MEMORY || err == CLEW_OS)
 		return fail(in, &diag);
@@ -117,7 +117,7 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze 
 		status = open_recording(it, in, a);
 	if (status != CLI_OK || !it->trace)
 		return status;
-	tell_idle(it);
+	report_ignored(it);
 	return make_events(it, in, file, w);
 }
 
@@ -141,7 +141,7 @@ enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,
 	enum clew_err err = CLEW_OK;
 
 	if (it->trace)
-		it->trace->progress = NULL; /* what goes with the records is decoded beside them */
+		it->trace->progress = NULL; /* it is decoded during the progress of the records */
 	if (a)
 		err = analyze_run(a, it->events ? &merging : consumer, diag);
 	if (err != CLEW_OK || !it->events)
@@ -174,7 +174,7 @@ void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_err
 void cli_itrace_done(struct cli_itrace *it)
 {
 	trace_events_free(it->events);
-	etm_trace_free(it->trace);
+	trace_input_free(it->trace);
 	it->events = NULL;
 	it->trace = NULL;
 }

@@ -19,11 +19,11 @@ struct cli_itrace {
 	bool is_set;     /* opts are the user's */
 	bool is_off;     /* --no-itrace */
 	bool is_sampled; /* the defaults are those of a report */
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	struct trace_events *events; /* NULL: no trace, or none that is decoded */
 };
 
-/** What is made for whom: the trace_events_opts that are not the itrace's. */
+/** Options of trace_events that do not come from --itrace. */
 struct cli_itrace_wishes {
 	bool wants_addr, wants_branches, wants_insns, wants_depth;
 };
@@ -31,7 +31,7 @@ struct cli_itrace_wishes {
 /** For an option row: CLI_CALL on a struct cli_itrace, "[OPTS]", can be negated. */
 int cli_itrace_set(void *itrace, const char *arg, bool is_negated);
 
-/** @p a: of the recording, before its run; NULL for a snapshot. Says itself what went wrong.
+/** @p a: of the recording, before its run; NULL for a snapshot. Reports failures itself.
  * @return CLI_OK. */
 int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze *a,
 		    const struct cli_itrace_wishes *w);
@@ -41,8 +41,8 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze 
 enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,
 			     const struct ana_consumer *consumer, struct clew_diag *diag);
 
-/** After the run: notes about what of @p path was decoded and what not. @p has_errors: the output
- * shows where. */
+/** After the run: notes about what was decoded of @p path, and what was not. @p has_errors: the
+ * output shows where. */
 void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_errors);
 void cli_itrace_done(struct cli_itrace *it);
 

@@ -57,7 +57,7 @@ static int run_command(int argc, char **argv)
 	return c ? c->run(argc - 1, argv + 1) : cli_command_refuse(argv[1]);
 }
 
-/* What stdio still holds may not fit the disk; a reader that went away is no failure. */
+/* Flushing stdio may fail on a full disk; a reader that closed the pipe is not an error. */
 int main(int argc, char **argv)
 {
 	int status;

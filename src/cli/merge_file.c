@@ -27,7 +27,7 @@ static enum clew_err write_some(void *ctx, const void *data, size_t size)
 	return p->result->os_errno ? CLEW_OS : CLEW_OK;
 }
 
-/* What is rewritten is the header, part of which may still wait in the buffer. */
+/* The header is rewritten; part of it may still be in the buffer. */
 static enum clew_err rewrite_some(void *ctx, uint64_t offset, const void *data, size_t size)
 {
 	struct pass *p = ctx;
@@ -51,7 +51,7 @@ static bool goes_on(void *ctx, uint64_t done, uint64_t total)
 	return !p->result->signal;
 }
 
-/* A signal that came since the last question has done its work: it ends nothing else. */
+/* A signal since the last check has ended the merge, and ends nothing else. */
 static void stop_watching(struct pass *p)
 {
 	if (p->signal_fd >= 0)
@@ -118,7 +118,7 @@ void merge_file_undo(const char *to, const struct merge_file *m)
 	os_create_undo(to, &m->created);
 }
 
-/* One left by a recorder that was killed goes. */
+/* Remove one that a killed recorder left. */
 static int create_beside(struct os_output *out, const char *path)
 {
 	int err = os_output_create_new(out, path);
@@ -183,7 +183,7 @@ static void hint_later(const char *path)
 		 path);
 }
 
-void merge_file_tell_unmerged(const char *path, size_t nr)
+void merge_file_report_unmerged(const char *path, size_t nr)
 {
 	if (nr > 1)
 		cli_warn("%s and %zu more files: user stacks remain separate", path, nr - 1);
@@ -192,7 +192,7 @@ void merge_file_tell_unmerged(const char *path, size_t nr)
 	hint_later(path);
 }
 
-static void tell_left(const char *path, const struct merge_file *m, const struct clew_diag *d)
+static void report_failed(const char *path, const struct merge_file *m, const struct clew_diag *d)
 {
 	const char *why = d->what ? d->what : clew_err_name(d->code);
 
@@ -230,7 +230,7 @@ bool merge_file_in_place(const char *path, struct merge_file *ret)
 	os_map_done(&map);
 	if (err != CLEW_OK) {
 		diag.code = err;
-		tell_left(path, ret, &diag);
+		report_failed(path, ret, &diag);
 	}
 	return err == CLEW_OK;
 }

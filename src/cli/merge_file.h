@@ -18,28 +18,26 @@ struct merge_file {
 
 /**
  * Merge @p in into the file that @p to names, made as every output (os/create.h). @p to must become
- * a plain file: CLEW_INVALID where it is something else. On failure what stood there stands there
- * again.
+ * a plain file: CLEW_INVALID where it is something else. On failure the previous file is restored.
  */
 enum clew_err merge_file_to(const struct perf_input *in, const char *to, struct merge_file *ret,
 			    struct clew_diag *diag);
 
-/** Remove the file that merge_file_to() made; what stood there stands there again. */
+/** Remove the file that merge_file_to() made, and restore the previous one. */
 void merge_file_undo(const char *to, const struct merge_file *m);
 
 /**
  * Merge the finished recording @p path in its place: by a new file beside it, PATH.merging, which
- * takes its name when all is well. Else, also after an interrupt, the recording stays as it is, and
- * a warning says so. Shows how far it is, where notes are wanted.
- * @return false: it stayed. Without a warning where it holds no deferred stacks, or is not there
- * any more.
+ * takes its name on success. Otherwise, also after an interrupt, the recording is unchanged and a
+ * warning says so. Shows progress unless notes are off. @return false: unchanged; without a warning
+ * if it has no deferred stacks, or no longer exists.
  */
 bool merge_file_in_place(const char *path, struct merge_file *ret);
 
-/** Say that @p nr finished recordings, @p path the first of them, were not looked at. */
-void merge_file_tell_unmerged(const char *path, size_t nr);
+/** Report that @p nr finished recordings, the first of them @p path, were not merged. */
+void merge_file_report_unmerged(const char *path, size_t nr);
 
-/** What the pass could not keep, in warnings. */
+/** Warn about what the merge could not keep. */
 void merge_file_tell(const char *path, const struct merge_file *m);
 
 #endif

@@ -13,8 +13,8 @@
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /* All to stderr, one line each, with a final newline added: "clew: error: ...", "clew: warning:
- * ...", "      hint: ...". What is not printable is escaped (base/escape.h): names in them are of
- * strangers. */
+ * ...", "      hint: ...". Unprintable characters are escaped (base/escape.h), as names in them are
+ * not trusted. */
 void cli_error(const char *format, ...) CLEW_PRINTF(1, 2);
 void cli_warn(const char *format, ...) CLEW_PRINTF(1, 2);
 void cli_note(const char *format, ...) CLEW_PRINTF(1, 2);

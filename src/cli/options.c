@@ -234,7 +234,7 @@ static int refuse(const struct cli_command *cmd, int what, char **argv)
 {
 	const char *word = argv[optind - 1];
 
-	/* A letter, which getopt gives back, may be one of several in the word it has not left. */
+	/* A letter that getopt returns may be one of several in the current word. */
 	if (what != ':' && optopt && optopt < LONG_BASE)
 		return cli_letter_refuse(cmd, (char)optopt, argv[optind]);
 	if (what != ':')
@@ -248,7 +248,7 @@ static int parse_all(const struct cli_command *cmd, struct getopt_tables *t, int
 {
 	int what, status = 0;
 
-	optind = 0; /* glibc: start anew, also with another table */
+	optind = 0; /* glibc: start again, also with another table */
 	opterr = 0;
 	while (!status &&
 	       (what = getopt_long(argc, argv, buf_cstr(&t->shorts), t->longs.data, NULL)) != -1) {
@@ -266,7 +266,7 @@ static int parse_all(const struct cli_command *cmd, struct getopt_tables *t, int
 	return status ? -1 - status : optind;
 }
 
-/* Tables refer to what their command gathers, so they live while it runs: it is run up to here. */
+/* Tables point to variables of their command, so they live while it runs: it is run up to here. */
 static struct {
 	cli_visit *visit;
 	void *ctx;

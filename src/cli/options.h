@@ -34,7 +34,7 @@ struct cli_option {
 
 struct cli_command {
 	const char *name;    /* "record" */
-	const char *usage;   /* lines behind "clew record ", separated by newlines */
+	const char *usage;   /* lines after "clew record ", separated by newlines */
 	const char *summary; /* one sentence */
 	const struct cli_option *options;
 	bool stops_at_word;   /* the first word ends the options: the rest is another program's
@@ -60,8 +60,8 @@ bool cli_can_negate(const struct cli_option *o);
 /** The table's end. */
 bool cli_is_end(const struct cli_option *o);
 
-/* --- unknown_option.c: what getopt did not take: the exact cause, and what may be meant, here or
- * in another command. Both return CLI_USAGE. --- */
+/* --- unknown_option.c: what getopt rejected: the exact cause, and what may be meant, here or in
+ * another command. Both return CLI_USAGE. --- */
 /** @p word: with its dashes. */
 int cli_option_refuse(const struct cli_command *cmd, const char *word);
 /** @p word: where it may stand, with others; or NULL. */

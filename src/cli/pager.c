@@ -71,7 +71,7 @@ void cli_pager_start(void)
 	is_wanted = is_terminal && pager_command();
 }
 
-/* The progress line is in the way of what is read on the same terminal; a file, not. */
+/* A progress line would disturb output on the same terminal, but not output to a file. */
 static void begin_output(void)
 {
 	has_begun = true;
@@ -79,7 +79,7 @@ static void begin_output(void)
 		cli_progress_stop();
 	if (!is_wanted)
 		return;
-	/* Quit where all fits one screen, let colours through, leave the text on the screen. */
+	/* Quit if all fits one screen, show colours, leave the text on the screen. */
 	setenv("LESS", "FRX", 0);
 	fflush(stdout);
 	os_interrupt_init();
@@ -96,7 +96,7 @@ void cli_pager_done(void)
 {
 	fflush(stdout);
 	if (pager_pid > 0) {
-		clearerr(stdout); /* it was left early: nothing failed */
+		clearerr(stdout); /* the pager was left early: nothing failed */
 		os_stdout_page_end(pager_pid);
 	}
 	pager_pid = 0;

@@ -48,7 +48,7 @@ static int put_time(char *to, size_t size, uint64_t seconds)
 			(unsigned long long)seconds / 60 % 60);
 }
 
-/* Of the phase, from its speed up to now. @return false: too early to say. */
+/* Time left of the phase, from its speed so far. @return false: too early to say. */
 static bool time_left(uint64_t done, uint64_t total, uint64_t now, uint64_t *ret_seconds)
 {
 	double spent = (double)(now - line.phase_ns) / 1e9, went;
@@ -96,7 +96,7 @@ static void draw(uint64_t now)
 	os_write_all(STDERR_FILENO, whole, (size_t)n);
 }
 
-/* The first time a phase is seen its speed is measured from there. */
+/* A phase's speed is measured from when it is first seen. */
 static void look(void)
 {
 	const char *phase = atomic_load_explicit(&line.shown.phase, memory_order_relaxed);
@@ -127,7 +127,7 @@ static void run(void *ctx)
 	os_unlock(line.lock);
 }
 
-/* Without memory or a thread there is no line: that is all. */
+/* Without memory or a thread there is no line, and no error. */
 static void start(void)
 {
 	line.begun_ns = line.phase_ns = os_clock_ns();

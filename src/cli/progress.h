@@ -13,13 +13,13 @@
  *	clew: reading: 34 %, 12 s left
  *
  * Only where standard error is a terminal and notes are wanted (not after cli_set_quiet()); it is
- * drawn by a thread of its own, so the work is not held up. In a command:
+ * drawn by a separate thread, so it does not slow the work. In a command:
  *
- *	cli_progress_begin("merging stacks", nr_bytes);     total 0: not known
+ *	cli_progress_begin("merging stacks", nr_bytes);     total 0: unknown
  *	... cli_progress_at(done) as often as it suits: one store ...
  *	cli_progress_end();
  *
- * A second begin without an end is the next phase. The library gets cli_progress() and tells its
+ * A second begin without an end is the next phase. The library gets cli_progress() and reports its
  * phases itself (base/progress.h). One thread calls these.
  */
 void cli_progress_begin(const char *phase, uint64_t total);
@@ -29,11 +29,11 @@ void cli_progress_end(void);
 /** What is shown, for the library to write; from cli_progress_begin() to cli_progress_end(). */
 struct progress *cli_progress(void);
 
-/** Other text goes to the terminal now: the line is taken away until cli_progress_resume(). */
+/** Other text goes to the terminal now: the line is removed until cli_progress_resume(). */
 void cli_progress_pause(void);
 void cli_progress_resume(void);
 
-/** The terminal belongs to the output from here on: no line any more. */
+/** From here on the terminal belongs to the output, and there is no line. */
 void cli_progress_stop(void);
 
 #endif

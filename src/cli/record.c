@@ -14,19 +14,19 @@
 #include "record/plan/rec_parse.h"
 #include "record/session/rec_session.h"
 
-/* What the command line gathers before the session starts. */
+/* The command line's values, before the session starts. */
 struct record {
 	struct rec_options o;
 	struct rec_event_list events;
 	const char *count, *max_size, *max_files, *priority;
 	bool is_quiet, is_dry_run, no_cache;
-	bool is_always_so; /* of options that ask for what is done anyway */
+	bool is_always_so; /* of options for what is always done */
 	unsigned int verbose;
 	struct buf cache_dir;
 	bool is_live; /* the progress line stands on the terminal */
 	struct {
 		VEC(char *);
-	} deferred; /* files whose stacks are still to be put into their samples */
+	} deferred; /* files with stacks to be merged into their samples */
 };
 
 static int refuse(const struct rec_error *error)
@@ -64,7 +64,7 @@ static int add_filter(void *to, const char *arg, bool is_negated)
 	return CLI_USAGE;
 }
 
-/* An option whose argument a function of record/plan/rec_parse.h takes apart. */
+/* An option with an argument that a function of record/plan/rec_parse.h parses. */
 #define PARSED(name, parse)                                           \
  static int name(void *to, const char *arg, bool is_negated)          \
  {                                                                    \
@@ -172,7 +172,7 @@ static int set_no_inherit(void *to, const char *arg, bool is_negated)
 	return CLI_OK;
 }
 
-/* What perf has and this does not: said, never passed over. */
+/* Options that only perf has: rejected, never ignored. */
 static int set_unsupported(void *to, const char *arg, bool is_negated)
 {
 	(void)arg;
@@ -190,7 +190,7 @@ static bool set_size(const char *option, const char *text, uint64_t *ret)
 	return false;
 }
 
-/* What the library does not read itself: the environment. */
+/* The environment, which the library does not read. */
 static void read_environment(struct record *r)
 {
 	if (cli_unwind_cache_dir(&r->cache_dir) && !r->cache_dir.is_failed)
@@ -284,7 +284,7 @@ static void note_file(void *ctx, const char *path, bool is_deferred)
 		mem_free(copy);
 }
 
-/* After the recording: nothing of this is paid while it runs. */
+/* After the recording, at no cost while it runs. */
 static void merge_files(struct record *r, struct rec_result *result)
 {
 	bool goes_on = !result->was_disk_full;
@@ -304,7 +304,7 @@ static void merge_files(struct record *r, struct rec_result *result)
 		goes_on &= !m.signal;
 	}
 	if (nr_unmerged)
-		merge_file_tell_unmerged(unmerged, nr_unmerged);
+		merge_file_report_unmerged(unmerged, nr_unmerged);
 	vec_for_each (&r->deferred, path)
 		mem_free(*path);
 	vec_done(&r->deferred);
@@ -325,7 +325,7 @@ static void print_summary(const struct record *r, const struct rec_result *resul
 	fprintf(stderr, ") ]\n");
 }
 
-/* The command's own status, when it got that far; as perf does it. */
+/* The command's own status if it ran, as with perf. */
 static int status_of(const struct rec_result *result)
 {
 	if (result->was_disk_full)

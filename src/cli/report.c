@@ -28,17 +28,17 @@ struct report_run {
 	struct clew_diag diag, out_diag;
 	struct report_json json;
 	size_t nr_rows; /* shown in all tables */
-	int refused;    /* the exit status, where the input has nothing of what is asked for */
+	int refused;    /* the exit status if the input lacks what was requested */
 };
 
-/* The options the analysis needs for what was asked. */
+/* The options that the analysis needs for the request. */
 static void set_wishes(struct report_run *r)
 {
 	struct report_args *a = &r->args;
 	struct ana_opts *o = &a->in.opts;
 
 	a->feed.budget = o->symbols.budget;
-	/* Who is left out must still count in the totals: the feed filters by thread. */
+	/* Skipped threads must still count in the totals, so the feed filters them. */
 	a->feed.filter = o->filter;
 	o->filter.comms = o->filter.pids = o->filter.tids = NULL;
 	a->feed.keeps_outermost = a->has_order ? !a->table.graph.is_callee : a->has_children;
@@ -245,8 +245,8 @@ static bool has_row_filter(const struct report_args *a)
 	return has_table && (a->feed.symbol_part || a->feed.symbols || a->feed.dsos);
 }
 
-/* Whoever gave --max-stack knows. */
-static void tell_deep(const struct report_run *r)
+/* With --max-stack the user knows. */
+static void report_deep(const struct report_run *r)
 {
 	uint64_t nr = 0, nr_frames = 0;
 
@@ -280,7 +280,7 @@ static void warn(const struct report_run *r)
 		cli_warn("the filters leave none of the %llu samples",
 			 (unsigned long long)s->nr_filtered);
 	cli_input_warn(&r->args.in, s);
-	tell_deep(r);
+	report_deep(r);
 	report_branches_tell(&r->args, r->feed);
 	cli_itrace_tell(&r->args.itrace, r->args.in.path, false);
 }
@@ -371,7 +371,7 @@ static const char *cut_mark(void)
 	return NULL;
 }
 
-/* Asked before the pager stands between. */
+/* Before the pager replaces standard output. */
 static void fit_terminal(struct report_args *a)
 {
 	a->text.cut_mark = cut_mark();

@@ -10,8 +10,8 @@
 
 enum {
 	MAX_WORD = 64,
-	/* What is shown of chains unless --max-stack says how much: as many frames as clew unwinds
-	 * at most, of which a graph draws what a kernel records by default. */
+	/* Frames of a chain without --max-stack: as many as clew unwinds at most; graphs draw as
+	 * many as a kernel records by default. */
 	DEFAULT_STACK = 1024,
 	DEFAULT_DRAWN = 127,
 	DEFAULT_BRANCHES = 1 << 18
@@ -273,7 +273,7 @@ static int text_only(void *to, const char *arg, bool is_negated)
 	return 0;
 }
 
-/* What perf report does and this does not, and what to do instead. */
+/* Options that only perf report has, and what to use instead. */
 static int refuse(void *to, const char *arg, bool is_negated)
 {
 	(void)arg;
@@ -398,7 +398,7 @@ static bool is_graph_spec(const char *word)
 	return true;
 }
 
-/* perf takes "-g caller" as well as a bare -g: join the two words where the second one is meant. */
+/* perf takes "-g caller" as well as a bare -g: join the two words if the second belongs to -g. */
 static int join_graph_words(struct report_args *a, int argc, char **argv)
 {
 	for (int i = 1; i + 1 < argc; i++) {
@@ -438,7 +438,7 @@ static int choose_output(struct report_args *a)
 	return -1;
 }
 
-/* What --max-stack and -g do not say. */
+/* Defaults where --max-stack and -g are not given. */
 static void set_default_depth(struct report_args *a)
 {
 	if (!a->has_max_stack) {

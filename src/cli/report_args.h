@@ -21,17 +21,17 @@ struct report_args {
 	enum report_output output;
 	enum report_branches branches;
 	struct report_sort keys;       /* of -s and -F; feed.sort is made of them */
-	bool is_sorted;                /* they stand alone; else behind the default ones */
+	bool is_sorted;                /* they replace the default ones; else follow them */
 	bool has_graph;                /* -g asks for call graphs */
 	bool has_children, has_order;  /* has_order: -g or -G chose the direction */
-	bool has_max_stack, has_limit; /* has_limit: -g or --max-stack says how much of graphs */
-	bool has_widths;               /* -w: the terminal's columns are no limit */
+	bool has_max_stack, has_limit; /* has_limit: -g or --max-stack limits graphs */
+	bool has_widths;               /* -w: the terminal's width is not a limit */
 	bool is_ungrouped;             /* --no-group */
 	bool has_header, is_header_only;
 	bool is_stats, is_json, is_folded, is_quiet;
 	bool is_single_threaded;
 	bool by_period; /* --folded: periods, not samples */
-	bool ignored;   /* of options accepted for perf's sake */
+	bool ignored;   /* of options accepted only for perf */
 	const char *color;
 	char *joined; /* owned: the one word made of two */
 };

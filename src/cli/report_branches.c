@@ -20,7 +20,7 @@ static bool has_branch_event(struct perf_file *file)
 	return false;
 }
 
-/* A damaged header may say it of events without. A stream's events are not known yet. */
+/* A damaged header may claim it of events without. A stream's events are unknown so far. */
 static bool is_said(const struct report_args *a, struct perf_file *file)
 {
 	if (!file || !perf_features_has(perf_file_features(file), PERF_FEAT_BRANCH_STACK))

@@ -14,14 +14,14 @@ bool report_branches_of_trace(const struct report_args *a);
 
 /**
  * After the input and its trace are open: set a->feed for branches, or leave it for samples.
- * @p analyze: NULL: of a snapshot. Says itself what cannot be. @return CLI_OK.
+ * @p analyze: NULL: of a snapshot. Reports failures itself. @return CLI_OK.
  */
 int report_branches_choose(struct report_args *a, struct analyze *analyze);
 
-/** After the run: were there any to count? What a stream has is known only then. @return CLI_OK. */
+/** After the run: were there any to count? For a stream it is known only then. @return CLI_OK. */
 int report_branches_check(const struct report_args *a, struct analyze *analyze);
 
-/** Notes about samples that were left out. */
+/** Notes about skipped samples. */
 void report_branches_tell(const struct report_args *a, const struct report_feed *f);
 
 #endif

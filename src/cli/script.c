@@ -251,7 +251,7 @@ static int refuse_field(const struct script *s)
 	return CLI_FAILED;
 }
 
-/* The kernel's symbols, for tracepoints that tell of code addresses. */
+/* The kernel's symbols, for tracepoints with code addresses. */
 static const char *name_kernel_address(void *ctx, uint64_t addr, uint64_t *ret_start)
 {
 	struct dso_store *store = analyze_dsos(((struct script *)ctx)->analysis);
@@ -306,11 +306,11 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 	if (s->is_stats)
 		return CLEW_OK;
 	if (s->analysis)
-		load_tracepoints(s); /* in a pipe they come as it goes */
+		load_tracepoints(s); /* in a pipe they come among the records */
 	return s->json ? script_json_batch(s->json, b) : script_text_batch(s->writer, b);
 }
 
-static void tell_summary(const struct script *s)
+static void report_summary(const struct script *s)
 {
 	const struct ana_summary *sum = analyze_summary(s->analysis);
 	clew_auto(buf_done) struct buf unwound = {0};
@@ -370,7 +370,7 @@ static int run(struct script *s)
 	if (s->sink_diag.code != CLEW_OK)
 		return cli_fail("standard output", &s->sink_diag);
 	if (s->analysis)
-		tell_summary(s);
+		report_summary(s);
 	cli_itrace_tell(&s->itrace, s->in.path, s->itrace.opts.errors);
 	return err == CLEW_OK ? CLI_OK : cli_input_fail(&s->in, &diag);
 }
@@ -544,7 +544,7 @@ int cmd_script(int argc, char **argv)
 		cli_input_done(&s.in);
 		return CLI_USAGE;
 	}
-	if (s.in.is_snapshot && !s.has_fields) /* it knows no threads */
+	if (s.in.is_snapshot && !s.has_fields) /* a snapshot has no threads */
 		s.text.fields.by_type[SCRIPT_HW] &= ~SCRIPT_TID;
 	status = s.is_dump ? dump(&s) : open_and_run(&s);
 	script_text_free(s.writer);

@@ -13,7 +13,7 @@
 #include "format/sframe_text.h"
 #include "unwind/sframe_reloc.h"
 
-/* Output goes out in pieces: a text may be a hundred times its section. */
+/* Output is written in pieces: the text may be a hundred times the section's size. */
 enum { FLUSH = 1 << 16 };
 
 static bool is_bare_section(const struct os_map *m)
@@ -92,7 +92,7 @@ static int print_section(const struct sframe_command *c, const struct sframe *s)
 	return status;
 }
 
-/* In a relocatable file the starts are what the relocations say, where that means something. */
+/* In a relocatable file the starts come from relocations, if they are meaningful. */
 static uint8_t *relocated(const struct sframe_command *c, struct sframe *s)
 {
 	size_t size = c->image.sframe.size;

@@ -35,7 +35,7 @@ static void add_name(struct verify *v, uint64_t rel)
 		buf_printf(&v->line, "+0x%llx", (unsigned long long)(rel - s->start));
 }
 
-static void tell(void *ctx, const struct sframe_finding *f)
+static void report_finding(void *ctx, const struct sframe_finding *f)
 {
 	struct verify *v = ctx;
 	uint64_t start = f->start;
@@ -96,7 +96,7 @@ static enum clew_err compare(struct verify *v, struct unw_list *sframe, struct u
 	eh->is_without_rbx = true;
 	err = eh_frame_rows(&v->c->image, false, eh, &counts);
 	if (!err)
-		err = sframe_check(sframe, eh, v->s.version, tell, v, ret);
+		err = sframe_check(sframe, eh, v->s.version, report_finding, v, ret);
 	diag->code = err;
 	return err;
 }

@@ -13,20 +13,20 @@ enum clew_err trace_write(struct trace_command *c, struct buf *out)
 	return sink_flush(&c->sink, out, 0);
 }
 
-enum clew_err trace_note_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+enum clew_err trace_note_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
-	struct trace_command *c = *(struct trace_command **)ctx;
+	struct trace_command *c = ctx;
 
 	return cli_etm_note_trouble(&c->etm.troubles, what, number, offset);
 }
 
-struct etm_decode_opts trace_decode_opts(struct trace_command *c, bool notes_trouble)
+struct trace_decode_opts trace_opts_of(struct trace_command *c, bool notes_warnings)
 {
-	return (struct etm_decode_opts){
+	return (struct trace_decode_opts){
 		.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads,
 		.splits_source_ranges = c->splits_source_ranges,
 		.skips = c->etm.skips,
-		.trouble = notes_trouble ? trace_note_trouble : NULL,
+		.listener = {notes_warnings ? trace_note_warning : NULL, c},
 	};
 }
 

@@ -5,6 +5,7 @@
 #include "cli/etm_input.h"
 #include "cli/pager.h"
 #include "format/trace/etm_ranges_text.h"
+#include "trace/trace_decode.h"
 
 /* Shared by the trace_*.c files: one `clew trace`. */
 
@@ -21,12 +22,12 @@ struct trace_command {
 /** Give what @p out holds to standard output, and empty it. */
 enum clew_err trace_write(struct trace_command *c, struct buf *out);
 
-/** The options for a decoding, filled in but for batch, unit_end and ctx. Trouble is noted where
- * @p notes_trouble. */
-struct etm_decode_opts trace_decode_opts(struct trace_command *c, bool notes_trouble);
+/** The options for a decoding, filled in but for batch, unit_end and ctx. Warnings are noted where
+ * @p notes_warnings. */
+struct trace_decode_opts trace_opts_of(struct trace_command *c, bool notes_warnings);
 
-/** For etm_decode_opts.trouble; @p ctx begins with a struct trace_command *. */
-enum clew_err trace_note_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset);
+/** For trace_listener; @p ctx: struct trace_command *. */
+enum clew_err trace_note_warning(void *ctx, const char *what, uint64_t number, uint64_t offset);
 
 enum clew_err trace_print_summary(struct trace_command *c, struct clew_diag *diag);
 enum clew_err trace_print_digest(struct trace_command *c, struct clew_diag *diag);

@@ -13,7 +13,7 @@ struct id_digest {
 };
 
 struct digest {
-	struct trace_command *command; /* first, for trace_note_trouble() */
+	struct trace_command *command;
 	struct id_digest ids[NR_IDS];
 	struct etm_addresses *addresses; /* one a unit */
 };
@@ -49,7 +49,7 @@ static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 
 static bool begin(struct digest *d)
 {
-	const struct etm_trace *t = d->command->etm.trace;
+	const struct trace_input *t = d->command->etm.trace;
 
 	d->addresses = mem_calloc(t->nr_units, sizeof(*d->addresses));
 	for (size_t i = 0; d->addresses && i < t->nr_units; i++) {
@@ -108,14 +108,14 @@ static enum clew_err put_lines(struct digest *d)
 enum clew_err trace_print_digest(struct trace_command *c, struct clew_diag *diag)
 {
 	struct digest d = {.command = c};
-	struct etm_decode_opts opts = trace_decode_opts(c, true);
+	struct trace_decode_opts opts = trace_opts_of(c, true);
 	enum clew_err err = begin(&d) ? CLEW_OK : CLEW_NO_MEMORY;
 
 	opts.batch = take_batch;
 	opts.unit_end = take_end;
 	opts.ctx = &d;
 	if (!err)
-		err = etm_trace_decode(c->etm.trace, &opts, diag);
+		err = trace_decode(c->etm.trace, &opts, diag);
 	if (!err)
 		err = put_lines(&d);
 	for (size_t i = 0; d.addresses && i < c->etm.trace->nr_units; i++)

@@ -12,7 +12,7 @@ struct edge {
 };
 
 struct edges {
-	struct trace_command *command; /* first, for trace_note_trouble() */
+	struct trace_command *command;
 	struct {
 		VEC(struct edge);
 	} all;
@@ -117,12 +117,12 @@ static enum clew_err put_all(struct edges *c)
 enum clew_err trace_print_edges(struct trace_command *command, struct clew_diag *diag)
 {
 	struct edges c = {.command = command};
-	struct etm_decode_opts opts = trace_decode_opts(command, true);
+	struct trace_decode_opts opts = trace_opts_of(command, true);
 	enum clew_err err;
 
 	opts.unit_end = take_end;
 	opts.ctx = &c;
-	err = etm_trace_decode(command->etm.trace, &opts, diag);
+	err = trace_decode(command->etm.trace, &opts, diag);
 	if (!err) {
 		merge(&c);
 		err = put_all(&c);

@@ -43,7 +43,14 @@ static enum clew_err take_end(void *ctx, size_t unit)
 	return trace_write(r->command, &r->text.out);
 }
 
-static struct clew_trace_run_opts run_opts(const struct ranges *r, bool notes_trouble)
+static enum clew_err take_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
+{
+	const struct ranges *r = ctx;
+
+	return trace_note_warning(r->command, what, number, offset);
+}
+
+static struct clew_trace_run_opts run_opts(const struct ranges *r, bool notes_warnings)
 {
 	const struct trace_command *c = r->command;
 
@@ -53,7 +60,7 @@ static struct clew_trace_run_opts run_opts(const struct ranges *r, bool notes_tr
 		.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads,
 		.piece_bytes = c->piece_bytes > UINT32_MAX ? 0 : (unsigned int)c->piece_bytes,
 		.splits_source_ranges = c->splits_source_ranges,
-		.warning = notes_trouble ? trace_note_trouble : NULL,
+		.warning = notes_warnings ? take_warning : NULL,
 		.unit_end = take_end,
 	};
 }

@@ -10,6 +10,8 @@
 #include "format/trace/etm_frames_text.h"
 #include "format/trace/etm_packet_text.h"
 #include "image/dso.h"
+#include "trace/cs_listener.h"
+#include "trace/etm_decoder.h"
 
 enum {
 	PAGE_BITS = 12,
@@ -44,14 +46,14 @@ struct unit_summary {
 	uint64_t nr_timestamps;
 	struct lost lost[NR_REASONS_KEPT];
 	size_t nr_lost;
-	struct gaps gaps; /* of JSON, which tells each unit's */
+	struct gaps gaps; /* of JSON, which has each unit's */
 };
 
 struct summary {
-	struct trace_command *command; /* first, for trace_note_trouble() */
+	struct trace_command *command;
 	struct unit_summary *units;
 	struct gaps gaps; /* of all units; of text */
-	struct etm_frames frames;
+	struct cs_leftover frames;
 };
 
 /* --- gathering --- */
@@ -120,7 +122,7 @@ static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 	return CLEW_OK;
 }
 
-static enum clew_err take_frames(void *ctx, const struct etm_frames *f)
+static enum clew_err take_frames(void *ctx, const struct cs_leftover *f)
 {
 	((struct summary *)ctx)->frames = *f;
 	return CLEW_OK;
@@ -142,16 +144,16 @@ static int by_count(const void *a, const void *b)
 	return x->nr > y->nr ? -1 : x->nr < y->nr ? 1 : by_start(a, b);
 }
 
-/** The name of what was mapped there, where the input tells. */
+/** The name of what was mapped there, where the input has it. */
 static const char *owner_of(const struct summary *s, const struct gap *g)
 {
-	struct etm_trace *t = s->command->etm.trace;
+	struct trace_input *t = s->command->etm.trace;
 	const struct ana_loc *loc = t->ops->locate(t, g->space, g->address);
 
 	return loc && loc->dso ? dso_path(loc->dso) : NULL;
 }
 
-/** Why there is no code, in words; NULL: not told. */
+/** Why there is no code, in words; NULL: unknown. */
 static const char *why_of(const struct summary *s, const struct gap *g)
 {
 	const struct code_source *code = s->command->etm.trace->units[g->unit].code;
@@ -274,7 +276,7 @@ static void put_lost(struct buf *out, const struct lost *l)
 
 static void put_unit(const struct summary *s, struct buf *out, size_t i)
 {
-	const struct etm_unit *u = &s->command->etm.trace->units[i];
+	const struct trace_unit *u = &s->command->etm.trace->units[i];
 	const struct unit_summary *m = &s->units[i];
 	const struct flow_totals *t = &m->totals;
 
@@ -288,7 +290,7 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 		escape_printf(out, "not decoded: %s\n", u->why.what);
 		return;
 	}
-	put_config(out, &u->config);
+	put_config(out, etm_config_of(u));
 	buf_str(out, "\n  ");
 	put_count(out, t->nr_bytes, "byte", "bytes");
 	buf_str(out, ", ");
@@ -357,7 +359,7 @@ static void json_gaps(struct json_put *j, const struct summary *s, const struct 
 
 static void json_unit(const struct summary *s, struct buf *out, size_t i)
 {
-	const struct etm_unit *u = &s->command->etm.trace->units[i];
+	const struct trace_unit *u = &s->command->etm.trace->units[i];
 	struct unit_summary *m = &s->units[i];
 	struct json_put j = {.out = out};
 
@@ -370,8 +372,8 @@ static void json_unit(const struct summary *s, struct buf *out, size_t i)
 	json_key(&j, "decoded");
 	json_bool(&j, u->is_decodable);
 	if (u->is_decodable) {
-		json_put_hex(&j, "version", u->config.version);
-		json_put_hex(&j, "config", u->config.regs.configr);
+		json_put_hex(&j, "version", etm_config_of(u)->version);
+		json_put_hex(&j, "config", etm_config_of(u)->regs.configr);
 		json_put_u64(&j, "bytes", m->totals.nr_bytes);
 		json_put_u64(&j, "packets", m->totals.nr_packets);
 		json_put_u64(&j, "instructions", m->totals.nr_insns);
@@ -430,7 +432,8 @@ static enum clew_err put_all(struct summary *s)
 enum clew_err trace_print_summary(struct trace_command *c, struct clew_diag *diag)
 {
 	struct summary s = {.command = c};
-	struct etm_decode_opts opts = trace_decode_opts(c, true);
+	const struct cs_listener frames = {.frames = take_frames, .ctx = &s};
+	struct trace_decode_opts opts = trace_opts_of(c, true);
 	enum clew_err err;
 
 	s.units = mem_calloc(c->etm.trace->nr_units, sizeof(*s.units));
@@ -438,9 +441,9 @@ enum clew_err trace_print_summary(struct trace_command *c, struct clew_diag *dia
 		return CLEW_NO_MEMORY;
 	opts.batch = take_batch;
 	opts.unit_end = take_end;
-	opts.frames = take_frames;
+	opts.coresight = &frames;
 	opts.ctx = &s;
-	err = etm_trace_decode(c->etm.trace, &opts, diag);
+	err = trace_decode(c->etm.trace, &opts, diag);
 	if (!err)
 		err = put_all(&s);
 	for (size_t i = 0; i < c->etm.trace->nr_units; i++)

@@ -12,16 +12,16 @@ enum { MAX_NAME = 64, MAX_HINTS = 3 };
 
 /* What was written where an option is expected. */
 struct wanted {
-	const struct cli_command *cmd; /* whose option it should be */
+	const struct cli_command *cmd; /* that should have the option */
 	const char *name;              /* without dashes; NULL: a letter */
 	size_t size;
 	char letter;
-	/* What is known there that begins with the name. */
+	/* Known options that begin with the name. */
 	struct buf known;
 	size_t nr_known;
 	struct near_name near;
 	const char *near_command;  /* NULL: this one */
-	unsigned int nr_elsewhere; /* other commands that have the very option */
+	unsigned int nr_elsewhere; /* other commands with exactly this option */
 };
 
 static bool begins(const char *option, const struct wanted *w)
@@ -29,13 +29,13 @@ static bool begins(const char *option, const struct wanted *w)
 	return !strncmp(option, w->name, w->size);
 }
 
-/* What is only there to be refused is not proposed. */
+/* Options that are always rejected are not proposed. */
 static bool is_proposed(const struct cli_option *o)
 {
 	return o->help || o->kind != CLI_CALL;
 }
 
-/* What getopt would have taken. */
+/* What getopt would have accepted. */
 static void look_at(struct wanted *w, const char *option, bool proposes)
 {
 	if (proposes)

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "record/refusal/refusal.h"
 
-/* What recording can do on this machine, as this user: one row a capability. */
+/* What this user can record on this machine: one row per capability. */
 
 enum doctor_state {
 	DOCTOR_YES,
@@ -31,7 +31,7 @@ struct doctor_report {
 	bool can_record; /* some event can be sampled in a program of one's own */
 };
 
-/** Look, and try out: opens and closes some 60 events, loads BPF programs, writes nothing, changes
+/** Inspect and try: opens and closes some 60 events and loads BPF programs, but writes and changes
  * nothing. Up to half a second.
  * @return CLEW_OK, CLEW_NO_MEMORY. */
 enum clew_err rec_doctor_run(struct doctor_report *ret);

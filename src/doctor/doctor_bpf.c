@@ -20,8 +20,8 @@ static void allowed(struct doctor *d)
 		doctor_no_bpf(d, "bpf", "loading BPF programs");
 }
 
-/* Work that a BPF program leaves for the task's return to user mode: what deferred user stacks on a
- * stock kernel are made with. 6.18 calls them ..._impl, later kernels do not. */
+/* Work that a BPF program leaves for the task's return to user mode: deferred user stacks on a
+ * stock kernel need it. 6.18 calls them ..._impl, later kernels do not. */
 static void task_work(struct doctor *d, struct bytes btf)
 {
 	static const char *const names[] = {"bpf_task_work_schedule_resume",

@@ -130,7 +130,7 @@ void doctor_events(struct doctor *d)
 	breakpoints(d);
 }
 
-/* What the kernel can put into a recording beside samples. */
+/* Records other than samples that the kernel can write. */
 void doctor_records(struct doctor *d)
 {
 	/* clang-format off */

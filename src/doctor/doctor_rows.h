@@ -35,14 +35,14 @@ struct doctor_trial {
 	int os_errno;    /* what it returned */
 };
 
-/** A row for the outcome: yes with @p detail, or no with what refusal.h says. */
+/** A row for the outcome of a trial: yes with @p detail, or no with a reason (refusal.h). */
 void doctor_outcome(struct doctor *d, const char *id, const char *title, const char *detail,
 		    const struct doctor_trial *trial);
 
-/** A row for what would need the right to load BPF programs. */
+/** A row for a feature that needs the right to load BPF programs. */
 void doctor_no_bpf(struct doctor *d, const char *id, const char *title);
 
-/** The command that runs this program again with more rights; in the report's memory. */
+/** The command to run this program with more rights; in the report's memory. */
 const char *doctor_setcap(struct doctor *d);
 
 /** printf into the report's memory; "" when out of memory. */

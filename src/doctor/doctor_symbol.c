@@ -8,8 +8,8 @@
 
 enum { MAX_CHUNKS = 64 };
 
-/* Each line starts with an address. Those who may not see them see zeros; but some are zero for
- * everybody (per-CPU offsets on x86), so one line is no evidence. */
+/* Each line starts with an address. Users without the right see zeros; but some are zero for every
+ * user (per-CPU offsets on x86), so one line is not enough. */
 static bool has_address(const char *text, size_t size, bool *in_address)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -73,7 +73,7 @@ static void kallsyms(struct doctor *d)
 			"unnamed");
 }
 
-/** Did the distribution's package NAME bring a file? */
+/** Is a file of the distribution's package NAME installed? */
 static bool has_package(const char *name, const char *release)
 {
 	char path[256];
@@ -90,7 +90,7 @@ static bool is_fedora(const char *release)
 	return os_exists("/etc/redhat-release") && os_exists(path);
 }
 
-/** A package is named only where the running kernel came from one of the same name. */
+/** A package is named only if the running kernel came from a package of that name. */
 static const char *how_to_have_vmlinux(struct doctor *d, const char *release)
 {
 	if (has_package("linux-image-", release) && !os_exists("/usr/share/doc/ubuntu-keyring"))

@@ -5,12 +5,12 @@
 
 #include "doctor/doctor_rows.h"
 
-/* PMUs that write a trace into an AUX area. Which of them this machine has is all that sysfs says;
- * what they can do is found by trying. */
+/* PMUs that write a trace into an AUX area. sysfs says only which of them this machine has; what
+ * they can do is found by trying. */
 struct trace_pmu {
 	const char *pmu; /* or its start, where instances are numbered */
 	const char *id, *title;
-	const char *cpu; /* the maker of CPUs that have it */
+	const char *cpu; /* the architecture that has it */
 	const char *why_not;
 };
 

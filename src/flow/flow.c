@@ -71,15 +71,15 @@ enum clew_err flow_finish(struct flow *f)
 	return f->err;
 }
 
-void flow_set_bound(struct flow *f, uint64_t bound)
+void flow_set_bound(struct flow *f, struct clew_perf_ns bound)
 {
-	struct flow_event e = {.kind = FLOW_EV_BOUND, .value = bound};
+	struct flow_event e = {.kind = FLOW_EV_BOUND, .bound = bound};
 
 	if (f->parallel) {
 		flow_parallel_set_bound(f->parallel, bound);
 		return;
 	}
-	if (bound == f->bound)
+	if (bound.ns == f->bound.ns)
 		return;
 	f->bound = bound;
 	flow_put_dropped(f);

@@ -55,14 +55,14 @@ enum flow_event_kind {
 			      does not say on which way (ETM: Q) */
 	FLOW_EV_NACC,      /* no code at address */
 	FLOW_EV_NO_TARGET, /* an exception, or Q, came before the target of a branch:
-			      instructions up to end are not known (Q: count of them) */
+			      instructions up to end are unknown (Q: count of them) */
 	FLOW_EV_EXCEPTION, /* number, cause; address: preferred return address */
 	FLOW_EV_EXCEPTION_RET,
 	FLOW_EV_FUNCTION_RET,
 	FLOW_EV_PE_RESET,
-	FLOW_EV_TIMESTAMP, /* value; 0: the unit has no time source */
+	FLOW_EV_TIMESTAMP, /* ticks; 0: the unit has no time source */
 	FLOW_EV_CYCLES,    /* count, or unknown */
-	FLOW_EV_BOUND,     /* value: what follows ran no later than this (flow_set_bound) */
+	FLOW_EV_BOUND,     /* bound: what follows ran no later than this (flow_set_bound) */
 	FLOW_EV_EVENT,     /* number: bits 3:0 */
 	FLOW_EV_TS_MARKER,
 	FLOW_EV_INSTRUMENTATION, /* value, el */
@@ -70,7 +70,7 @@ enum flow_event_kind {
 	FLOW_EV_UNSUPPORTED, /* a packet of a configuration that is not decoded: header in number */
 	FLOW_EV_END,
 	FLOW_EV_DROPPED, /* value: branches that were reported while no address was known, in a row:
-			    where that was, and where the branch before went, is not known */
+			    where that was, and where the branch before went, is unknown */
 	NR_FLOW_EVENTS
 };
 
@@ -83,9 +83,6 @@ enum flow_no_sync {
 	FLOW_NO_SYNC_BAD_IMAGE, /* the code does not fit the trace: what */
 	NR_FLOW_NO_SYNCS
 };
-
-/** OpenCSD's word: "bad-packet". */
-const char *flow_no_sync_word(enum flow_no_sync reason);
 
 /** For people: "the trace unit stopped". */
 const char *flow_no_sync_text(enum flow_no_sync reason);
@@ -105,14 +102,6 @@ enum flow_transaction {
 	FLOW_TRANS_FAILED
 };
 
-/** What the trace says of who runs. */
-struct flow_context {
-	uint8_t el, security; /* enum code_security */
-	uint8_t upper_el;     /* el, or at EL0 what it was before; 0: not known */
-	bool is_64, has_cid, has_vmid;
-	uint32_t cid, vmid;
-};
-
 struct flow_event {
 	uint8_t kind;   /* enum flow_event_kind */
 	uint8_t reason; /* enum flow_no_sync */
@@ -121,9 +110,14 @@ struct flow_event {
 	bool is_overflow, has_count;
 	bool is_target; /* EXCEPTION: the branch before went to address, where nothing ran */
 	uint32_t number, count, space;
-	uint64_t address, end, value;
+	uint64_t address, end;
+	union {
+		struct clew_ticks ticks;   /* TIMESTAMP */
+		struct clew_perf_ns bound; /* BOUND */
+		uint64_t value;            /* of the others */
+	};
 	uint64_t offset; /* stream byte of its packet */
-	struct flow_context context;
+	struct code_context context;
 	const char *what; /* static words for BAD_PACKET and BAD_IMAGE */
 };
 
@@ -177,9 +171,9 @@ enum clew_err flow_flush(struct flow *f);
 /** The input is over: what is open, then FLOW_EV_END. Delivers the last batch. */
 enum clew_err flow_finish(struct flow *f);
 
-/** What is fed from here on ran no later than @p bound, in the input's own clock (perf: ns): for
- * code_key, and for the consumer as FLOW_EV_BOUND. */
-void flow_set_bound(struct flow *f, uint64_t bound);
+/** What is fed from here on ran no later than @p bound: for code_key, and for the consumer as
+ * FLOW_EV_BOUND. Of a recording without times, its records are numbered instead. */
+void flow_set_bound(struct flow *f, struct clew_perf_ns bound);
 
 /** From here on; no more than it began with. What is used already is given back only when the cache
  * is cleared. */

@@ -54,8 +54,9 @@ void flow_drop(struct flow *f)
 
 void flow_put_dropped(struct flow *f)
 {
-	const struct flow_event e = {
-		.kind = FLOW_EV_DROPPED, .el = f->context.el, .value = f->nr_dropped};
+	const struct flow_event e = {.kind = FLOW_EV_DROPPED,
+				     .el = code_context_el(&f->context),
+				     .value = f->nr_dropped};
 	uint64_t offset = f->offset;
 
 	if (!f->nr_dropped)
@@ -68,16 +69,7 @@ void flow_put_dropped(struct flow *f)
 
 void flow_look_up_space(struct flow *f)
 {
-	const struct flow_context *c = &f->context;
-	struct code_key key = {.el = c->el,
-			       .upper_el = c->upper_el,
-			       .security = c->security,
-			       .has_cid = c->has_cid,
-			       .has_vmid = c->has_vmid,
-			       .cid = c->cid,
-			       .vmid = c->vmid,
-			       .ticks = f->ticks,
-			       .bound = f->bound};
+	struct code_key key = {.context = f->context, .ticks = f->ticks, .bound = f->bound};
 	uint32_t space = f->opts.code->space(f->opts.code->ctx, &key);
 
 	if (f->is_speculative && !f->has_own_ticks) {

@@ -51,9 +51,9 @@ struct flow_front {
 	void (*begin_part)(struct flow *f, uint64_t offset);
 	/** What a part assumes of the context: @p ret, that of the end so far, where @p now is
 	 * known once perform_rest() was called. Any thread. */
-	void (*assume)(struct flow_context *ret, const struct flow_context *now,
+	void (*assume)(struct code_context *ret, const struct code_context *now,
 		       bool needs_context);
-	bool (*is_as_assumed)(const struct flow_context *assumed, const struct flow_context *now);
+	bool (*is_as_assumed)(const struct code_context *assumed, const struct code_context *now);
 	/** Elements that wait for what follows them. */
 	size_t (*nr_waiting)(const struct flow *f);
 	/** Do what they say, as it is when nothing is lost in front of the next one. */
@@ -111,8 +111,9 @@ struct flow {
 	bool is_popping; /* after an indirect branch: to the return stack's top, if no address
 			    comes */
 	bool no_push;    /* calls are not kept until an address comes */
-	struct flow_context context;
-	uint64_t ticks, bound; /* code_key */
+	struct code_context context;
+	struct clew_ticks ticks;   /* code_key */
+	struct clew_perf_ns bound; /* code_key */
 	uint32_t space;
 	uint32_t at;   /* block that begins at pc; FLOW_NO_BLOCK: not looked up */
 	uint32_t from; /* indirect branch that waits for its target; FLOW_NO_BLOCK: none */

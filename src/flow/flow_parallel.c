@@ -209,11 +209,11 @@ enum clew_err flow_parallel_finish(struct flow_parallel *p)
 	return p->err;
 }
 
-void flow_parallel_set_bound(struct flow_parallel *p, uint64_t bound)
+void flow_parallel_set_bound(struct flow_parallel *p, struct clew_perf_ns bound)
 {
 	struct flow *f;
 
-	if (bound == p->end.state.bound)
+	if (bound.ns == p->end.state.bound.ns)
 		return;
 	drain(p);
 	f = flow_ring_resume(p);

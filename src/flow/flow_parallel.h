@@ -23,7 +23,7 @@ void flow_parallel_free(struct flow_parallel *p);
 enum clew_err flow_parallel_feed(struct flow_parallel *p, struct bytes in);
 enum clew_err flow_parallel_restart(struct flow_parallel *p, uint64_t offset);
 enum clew_err flow_parallel_finish(struct flow_parallel *p);
-void flow_parallel_set_bound(struct flow_parallel *p, uint64_t bound);
+void flow_parallel_set_bound(struct flow_parallel *p, struct clew_perf_ns bound);
 void flow_parallel_set_max_cache(struct flow_parallel *p, size_t bytes);
 const struct flow_totals *flow_parallel_totals(struct flow_parallel *p);
 bool flow_parallel_edges(struct flow_parallel *p,

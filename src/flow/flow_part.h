@@ -45,8 +45,8 @@ struct flow_end {
 	bool is_running; /* in sync, nothing pending: the next part may follow directly */
 	uint64_t offset; /* of the next byte */
 	bool has_own_ticks, needs_context;
-	uint64_t ticks;
-	struct flow_context context;
+	struct clew_ticks ticks;
+	struct code_context context;
 	bool has_from; /* an indirect branch came last */
 	struct flow_block from;
 };
@@ -59,8 +59,9 @@ struct flow_part {
 	uint64_t offset;
 	bool is_cut; /* begins with a synchronisation that says all: can be decoded ahead */
 	/* What it assumes of what came before. */
-	struct flow_context context;
-	uint64_t ticks, bound;
+	struct code_context context;
+	struct clew_ticks ticks;
+	struct clew_perf_ns bound;
 	uint8_t reported[FLOW_REPORTED_BYTES];
 
 	/* Decoded: */

@@ -213,11 +213,12 @@ void flow_ring_count_totals(struct flow_parallel *p)
 /* --- joins --- */
 
 /** Did the part see the code of @p ticks, until it had a time of its own? */
-static bool saw_code_of(const struct flow_parallel *p, const struct flow_part *k, uint64_t ticks)
+static bool saw_code_of(const struct flow_parallel *p, const struct flow_part *k,
+			struct clew_ticks ticks)
 {
 	const struct code_source *code = p->opts.code;
 
-	if (ticks == k->ticks)
+	if (ticks.ticks == k->ticks.ticks)
 		return true;
 	for (unsigned int i = 0; i < k->nr_asked && k->nr_asked <= FLOW_MAX_ASKED; i++) {
 		struct code_key key = k->asked[i].key;

@@ -12,7 +12,8 @@ void flow_forget(struct flow *f)
 	f->needs_address = f->needs_context = true;
 	f->is_popping = f->no_push = false;
 	f->stack_nr = 0;
-	f->context.upper_el = 0;
+	if (f->context.arch == CODE_ARM)
+		f->context.arm.upper_el = 0;
 	f->at = f->from = FLOW_NO_BLOCK;
 }
 
@@ -79,7 +80,7 @@ void flow_put_range(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insn
 {
 	struct flow_event e = {.kind = FLOW_EV_RANGE,
 			       .isa = (uint8_t)f->isa,
-			       .el = f->context.el,
+			       .el = code_context_el(&f->context),
 			       .count = nr_insns,
 			       .space = f->space,
 			       .address = from,
@@ -95,8 +96,10 @@ void flow_put_range(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insn
 
 static void put_no_code(struct flow *f, uint64_t address)
 {
-	struct flow_event e = {
-		.kind = FLOW_EV_NACC, .el = f->context.el, .space = f->space, .address = address};
+	struct flow_event e = {.kind = FLOW_EV_NACC,
+			       .el = code_context_el(&f->context),
+			       .space = f->space,
+			       .address = address};
 
 	f->totals.nr_nacc++;
 	flow_put_event(f, &e);

@@ -55,7 +55,7 @@ static void add_ascii(struct buf *out, char c)
 	}
 }
 
-/* A character of more than a byte that is not to be printed: all such are of the first 65,536. */
+/* An unprintable character of more than one byte: all of them are below 65,536. */
 static void add_unprintable(struct buf *out, const uint8_t *s, size_t len)
 {
 	uint32_t v = len == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu)
@@ -71,7 +71,7 @@ static bool is_plain(char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* @return the bytes taken, of what begins with one that is not plain. */
+/* @return the bytes consumed, the first of which is not plain. */
 static size_t add_other(struct buf *out, const char *s, size_t size)
 {
 	size_t len = escape_utf8((const uint8_t *)s, size);

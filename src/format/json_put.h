@@ -31,8 +31,8 @@ void json_u64(struct json_put *j, uint64_t v);
 void json_i64(struct json_put *j, int64_t v);
 void json_bool(struct json_put *j, bool v);
 
-/* A key with its value. Of numbers that may need 64 bits, as addresses do, the value is text in
- * hex: JSON's numbers often have 53. */
+/* A key with its value. Numbers that may need 64 bits, such as addresses, are text in hex, as JSON
+ * readers often have only 53 bits. */
 void json_put_u64(struct json_put *j, const char *key, uint64_t v);
 void json_put_hex(struct json_put *j, const char *key, uint64_t v);
 void json_put_string(struct json_put *j, const char *key, const char *s);

@@ -10,7 +10,7 @@
  * 2.40 for version 1, 2.44 for 2, 2.47 for 3. docs/decisions/sframe.md.
  */
 
-/** What objdump prints in front of a file's sections, and behind the words "Function Index". */
+/** What objdump prints before a file's sections, and after the words "Function Index". */
 void sframe_text_head(struct buf *out, const char *file, const struct sframe *s);
 
 /**

@@ -5,7 +5,7 @@
 #include "analyze/analyze.h"
 #include "format/json_put.h"
 
-/* What came of the samples' user stacks, as ana_opts.wants_outcomes counts it. */
+/* Outcomes of the samples' user stacks, as counted with ana_opts.wants_outcomes. */
 
 /** The table: each sample once, by outcome and reason; then the stacks, by why they end. */
 void user_stacks_text(struct buf *out, const struct ana_summary *s);
@@ -17,7 +17,7 @@ void user_stacks_text(struct buf *out, const struct ana_summary *s);
  */
 bool user_stacks_sentence(struct buf *out, const struct ana_summary *s, unsigned int i);
 
-/** What is not known because the header's own section is of no use; nothing where it is. */
+/** What is unknown because the header's own section is unusable; nothing if it is usable. */
 void user_stacks_unknown_text(struct buf *out, const struct ana_summary *s);
 
 /** The same as the table, as a member "user_stacks". */

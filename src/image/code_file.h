@@ -45,7 +45,7 @@ enum clew_err code_file_open_debug(struct code_file *f, const char *dir, const u
 /** The image of the vdso mapped into this process, which stays. @return false: there is none. */
 bool code_own_vdso(const void **ret, size_t *ret_size);
 
-/** Monotonic nanoseconds, to tell what work cost. */
+/** Monotonic nanoseconds, to measure what work costs. */
 uint64_t code_clock_ns(void);
 
 #endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "image/code_map.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/search.h"
+#include "base/interval_map.h"
 #include "base/vec.h"
 
 enum { NR_VIEWS = 16 };
@@ -56,85 +53,57 @@ bool code_map_add(struct code_map *m, uint64_t address, const uint8_t *bytes, si
 
 static uint32_t space_of(void *ctx, const struct code_key *key)
 {
+	const struct code_arm_context *c = &key->context.arm;
+
 	(void)ctx;
-	return (uint32_t)(key->security & 3) * 4 + (key->el & 3);
+	return key->context.arch == CODE_ARM ? (uint32_t)(c->security & 3) * 4 + (c->el & 3) : 0;
 }
 
-/** Number of regions that end at or before @p addr: they are sorted, and apart. */
-static size_t nr_before(const struct view *v, uint64_t addr)
+static bool cut(void *ctx, void *element, uint64_t start, uint64_t end)
 {
-	return search_first(v->nr, i, v->data[i].end > addr);
+	struct code_region *r = element;
+
+	(void)ctx;
+	*r = (struct code_region){start, end, r->bytes + (start - r->start)};
+	return true;
 }
+
+static const struct interval_type regions = {.bytes = sizeof(struct code_region), .cut = cut};
 
 static bool find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret)
 {
 	const struct view *v = &((const struct code_map *)ctx)->views[space % NR_VIEWS];
-	size_t at = nr_before(v, addr);
+	const struct interval_map map = {&regions, v->data, v->nr};
+	size_t at = interval_find(&map, addr);
 
-	if (at == v->nr || addr < v->data[at].start)
+	if (at == v->nr)
 		return false;
 	*ret = v->data[at];
 	return true;
 }
 
-static int by_start(const void *a, const void *b)
+static bool put(struct view *v, const struct dump *d)
 {
-	const struct code_region *x = a, *y = b;
+	const struct code_region r = {d->start, d->end, d->bytes};
+	struct interval_map map;
 
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-static bool put(struct view *v, const struct dump *d, uint64_t start, uint64_t end)
-{
-	struct code_region r = {start, end, d->bytes + (start - d->start)};
-
-	return start >= end || vec_push(v, r);
-}
-
-/** Bring what was added behind the first @p nr to its place, which is before @p at or there. */
-static void sort_in(struct view *v, size_t nr, size_t at)
-{
-	struct code_region added = v->data[v->nr - 1];
-
-	if (v->nr == nr + 1) {
-		memmove(&v->data[at + 1], &v->data[at], (nr - at) * sizeof(added));
-		v->data[at] = added;
-	} else {
-		qsort(v->data, v->nr, sizeof(*v->data), by_start);
-	}
-}
-
-/** What of @p d no dump in front of it covers. @p v is sorted. */
-static bool add_rest(struct view *v, const struct dump *d)
-{
-	size_t nr = v->nr, place = nr;
-	uint64_t at = d->start;
-
-	for (size_t i = nr_before(v, at); i < nr; i++) {
-		const struct code_region r = v->data[i];
-
-		if (r.start >= d->end)
-			break;
-		if (!put(v, d, at, r.start))
-			return false;
-		at = r.end;
-	}
-	if (!put(v, d, at, d->end))
+	if (!vec_reserve(v, v->nr + 2))
 		return false;
-	if (v->nr == nr)
-		return true;
-	while (place && v->data[place - 1].start > v->data[v->nr - 1].start)
-		place--;
-	sort_in(v, nr, place);
+	map = (struct interval_map){&regions, v->data, v->nr};
+	interval_insert(&map, NULL, &r);
+	v->nr = map.nr;
 	return true;
 }
 
+/* The first dump of an address counts: it is put in last. */
 const struct code_source *code_map_source(struct code_map *m)
 {
 	for (unsigned int i = 0; i < NR_VIEWS; i++) {
 		m->views[i].nr = 0;
-		vec_for_each (&m->dumps, d) {
-			if (d->seen_by >> i & 1 && !add_rest(&m->views[i], d))
+		for (size_t at = m->dumps.nr; at-- > 0;) {
+			const struct dump *d = &m->dumps.data[at];
+
+			if (d->seen_by >> i & 1 && !put(&m->views[i], d))
 				return NULL;
 		}
 	}

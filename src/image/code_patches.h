@@ -50,7 +50,7 @@ struct code_poke {
 enum clew_err code_patches_poke(struct code_patches *p, struct arena *memory,
 				const struct code_poke *poke);
 
-/** A jitdump file, whose map is the caller's to close. @p has_clock: its clock is the recording's.
+/** A jitdump file; its map is the caller's to close. @p has_clock: its clock is the recording's.
  * A file that is missing, or not ours to trust unless @p is_forced, adds nothing. */
 enum clew_err code_patches_dump(struct code_patches *p, const char *path, bool is_forced,
 				bool has_clock, struct os_map *ret_map);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <clew/time.h>
+
 /*
  * Code bytes at (address, address space, time): what a hardware trace is walked over. Whoever knows
  * the processes, guests and dumps implements this; trace decoders only ask.
@@ -14,26 +16,43 @@ enum code_security { CODE_SECURE, CODE_NONSECURE, CODE_ROOT, CODE_REALM };
 
 enum code_arch { CODE_ARM, CODE_X86 };
 
-/** Whose code: what the trace itself says of the context, and when. */
-struct code_key {
-	uint8_t arch; /* enum code_arch: which of the two contexts it is */
+struct code_arm_context {
+	uint8_t el;       /* exception level, 0-3 */
+	uint8_t security; /* enum code_security */
+	uint8_t upper_el; /* el, or at EL0 the last one above it; 0: unknown */
+	bool is_64, has_cid, has_vmid;
+	uint32_t cid, vmid; /* CONTEXTIDR_EL1; VMID, or CONTEXTIDR_EL2 */
+};
+
+struct code_x86_context {
+	uint8_t bits; /* of the mode: 16, 32, 64; 0: unknown */
+	bool has_cr3, has_vmcs;
+	bool is_guest; /* VMX non-root operation */
+	uint64_t cr3;  /* the page table's address alone */
+	uint64_t vmcs; /* the current VMCS's address */
+};
+
+/** Who runs, as far as the trace itself says. Only the arm or the x86 part is valid, as arch says:
+ * a reader that may see both switches on it. */
+struct code_context {
+	uint8_t arch; /* enum code_arch */
 	union {
-		struct {                  /* CODE_ARM */
-			uint8_t el;       /* exception level, 0-3 */
-			uint8_t security; /* enum code_security */
-			uint8_t upper_el; /* el, or at EL0 the last one above it; 0: not known */
-			bool has_cid, has_vmid;
-			uint32_t cid, vmid;
-		};
-		struct { /* CODE_X86 */
-			bool has_cr3, has_vmcs;
-			bool is_guest; /* VMX non-root operation */
-			uint64_t cr3;  /* the page table's address alone */
-			uint64_t vmcs; /* the current VMCS's address */
-		};
+		struct code_arm_context arm;
+		struct code_x86_context x86;
 	};
-	uint64_t ticks; /* the trace's own last timestamp; 0: none told */
-	uint64_t bound; /* the input's own clock: it ran no later than this; 0: not known */
+};
+
+/** Exception level, as flow events carry it; 0 where the architecture has none. */
+static inline uint8_t code_context_el(const struct code_context *c)
+{
+	return c->arch == CODE_ARM ? c->arm.el : 0;
+}
+
+/** The owner of code: who runs, and when. */
+struct code_key {
+	struct code_context context;
+	struct clew_ticks ticks;   /* the trace's own last timestamp; 0: none yet */
+	struct clew_perf_ns bound; /* it ran no later than this; 0: unknown */
 };
 
 struct code_region {
@@ -51,7 +70,7 @@ struct code_source {
 	/** The readable bytes around @p addr in @p space. @return false: none. */
 	bool (*find)(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret);
 	void *ctx;
-	/** Why find() says none there: static words. NULL: nobody can tell. */
+	/** Why find() says none there: static words. NULL: the source does not know. */
 	const char *(*why)(void *ctx, uint32_t space, uint64_t addr);
 };
 

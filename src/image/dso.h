@@ -54,8 +54,8 @@ struct dso_key {
 	enum dso_kind kind;
 	const char *path;                    /* as in the MMAP record */
 	const struct dso_build_id *build_id; /* NULL or size 0: not known */
-	uint32_t pid;        /* whose mapping it is: for perf-PID.map and /proc/PID/root; 0: none */
-	uint64_t mnt_ns_ino; /* mount namespace of that process, 0: not known */
+	uint32_t pid; /* owner of the mapping: for perf-PID.map and /proc/PID/root; 0: none */
+	uint64_t mnt_ns_ino;                    /* mount namespace of that process, 0: not known */
 	uint64_t maj, min, ino, ino_generation; /* MMAP2's file identity, 0: not known */
 	uint64_t load_start;         /* DSO_MODULE, DSO_KERNEL: run-time start of the mapping */
 	const char *kernel_ref_name; /* DSO_KERNEL: name and run-time address of the relocation
@@ -65,7 +65,7 @@ struct dso_key {
 
 struct dso_sym {
 	uint64_t start, end;   /* rel; end exclusive */
-	const char *name;      /* demangled unless told not to; lives as long as the store */
+	const char *name;      /* demangled unless asked not to; lives as long as the store */
 	const char *link_name; /* as in the symbol table */
 };
 

@@ -22,7 +22,7 @@ struct dso_code_image {
 		VEC(struct dso_code_section);
 	} sections;
 	struct {
-		VEC(uint64_t); /* places of branches whose target is not known, sorted */
+		VEC(uint64_t); /* places of branches with an unknown target, sorted */
 	} holes;
 };
 

@@ -81,7 +81,7 @@ void dso_file_done(struct dso_file *f)
 	*f = (struct dso_file){0};
 }
 
-/** Recordings that tell no size fill up to 20 bytes with zeros. */
+/** Recordings that give no size fill up to 20 bytes with zeros. */
 static bool is_padded(const struct dso_build_id *id, uint8_t size)
 {
 	if (!size || id->size != sizeof(id->bytes))

@@ -82,7 +82,7 @@ static void load_perf_map(struct dso *d)
 	budget_give(d->store->opts.budget, size);
 }
 
-/** The dumps that this process mapped, newest first, until one has something to tell. */
+/** The dumps that this process mapped, newest first, until one has an answer. */
 static bool load_dumps(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};

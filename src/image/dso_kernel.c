@@ -67,7 +67,7 @@ static bool charge_text(struct kernel_syms *k, size_t size)
 	return dso_store_charge(k->store, size, "the kernel's symbols in", k->path);
 }
 
-/** procfs tells no size and cannot be mapped. */
+/** procfs reports no size and cannot be mapped. */
 static bool open_kallsyms(struct kernel_syms *k, struct bytes *ret)
 {
 	size_t size;
@@ -293,7 +293,7 @@ static uint16_t module_number(const struct kernel_syms *k, const char *name)
 	return 0;
 }
 
-/** Loaded at another address since the recording? kallsyms tells today's. */
+/** Loaded at another address since the recording? kallsyms has today's. */
 static uint64_t module_delta(const struct dso *d, const struct kernel_syms *k)
 {
 	clew_auto(mem_free_at) char *text = NULL;

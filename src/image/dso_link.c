@@ -14,8 +14,8 @@ static bool has_code_image(const struct dso *d)
 	return d->code_image && d->code_image->is_usable;
 }
 
-/** The kernel image whose linked addresses count, and what to add to a run-time address; NULL: none
- * was found. A copy of kcore was never linked. */
+/** The kernel image with the linked addresses that count, and what to add to a run-time address;
+ * NULL: none was found. A copy of kcore was never linked. */
 static const struct elf_file *kernel_image(struct dso *d, uint64_t *ret_delta)
 {
 	if (has_code_image(d) && d->code.elf.type != ET_CORE) {
@@ -52,7 +52,7 @@ bool dso_has_linked(const struct dso *d)
 	return linked_file(own(d));
 }
 
-/** Each section of a module's file begins at 0: only those of .text are told. */
+/** Each section of a module's file begins at 0: only those of .text are recorded. */
 static bool module_address(const struct dso *d, uint64_t rel, uint64_t *ret)
 {
 	uint64_t at = rel - d->load_start;

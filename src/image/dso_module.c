@@ -4,7 +4,7 @@
 
 #include "image/dso_code_priv.h"
 
-/* Names of a module's functions, out of its own file: where no kallsyms tells them. */
+/* Names of a module's functions, out of its own file: where no kallsyms has them. */
 
 static bool add(struct dso *d, const struct elf_file *f, size_t strings, const GElf_Sym *from)
 {

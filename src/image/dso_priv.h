@@ -81,7 +81,7 @@ struct dso_store {
 	struct {
 		VEC(struct dso *);
 	} dsos;
-	struct map_u64 by_key; /* hash, or the next free number behind it -> id */
+	struct map_u64 by_key; /* hash, or the next free number after it -> id */
 	struct kernel_syms *kernels;
 	struct buf scratch;
 	uint64_t own_mnt_ns;
@@ -109,7 +109,7 @@ enum dso_place {
 };
 
 /**
- * @p root: "" or another mount namespace's root, in front of every path but the cache's.
+ * @p root: "" or another mount namespace's root, before every path but the cache's.
  * @return false: no such place for this dso.
  */
 bool dso_place_path(struct dso *d, enum dso_place place, const char *root,

@@ -173,7 +173,7 @@ bool file_cache_store(struct file_cache *c, const char *name, const void *data, 
 	clew_auto(buf_done) struct buf part = {0}, path = {0};
 
 	buf_printf(&path, "%s/%s" FILE_CACHE_SUFFIX, c->dir, name);
-	/* Of this process, of this cache: nobody else writes a file of that name. */
+	/* Of this process, of this cache: no other writes a file of that name. */
 	buf_printf(&part, "%s/%s.%d.%zx.%u" TEMP_SUFFIX, c->dir, name, os_pid(), (size_t)c,
 		   c->nr_stored++);
 	buf_cstr(&path);

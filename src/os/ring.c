@@ -83,19 +83,6 @@ static void spans(const uint8_t *ring, size_t ring_bytes, uint64_t from, size_t 
 	ret[1] = bytes_of(ring, size - first);
 }
 
-size_t os_ring_peek(const struct os_ring *r, struct bytes ret[2])
-{
-	const struct control_page *page = r->page;
-	/* Pairs with the kernel's release of data_head: records before it are whole. */
-	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	size_t size = (size_t)(head - r->tail);
-
-	if (size > r->data_bytes) /* only a broken kernel gets there: lose all rather than lie */
-		size = 0;
-	spans(r->data, r->data_bytes, r->tail, size, ret);
-	return size;
-}
-
 void os_ring_consume(struct os_ring *r, size_t size)
 {
 	struct control_page *page = r->page;
@@ -104,6 +91,22 @@ void os_ring_consume(struct os_ring *r, size_t size)
 	/* Pairs with the kernel's control dependency on data_tail: our reads end before it may
 	 * overwrite. */
 	__atomic_store_n(&page->data_tail, r->tail, __ATOMIC_RELEASE);
+}
+
+size_t os_ring_peek(struct os_ring *r, struct bytes ret[2])
+{
+	const struct control_page *page = r->page;
+	/* Pairs with the kernel's release of data_head: records before it are whole. */
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	size_t size = (size_t)(head - r->tail);
+
+	if (size > r->data_bytes) { /* only a broken kernel gets there: lose all rather than lie */
+		r->nr_skips++;
+		os_ring_consume(r, size);
+		size = 0;
+	}
+	spans(r->data, r->data_bytes, r->tail, size, ret);
+	return size;
 }
 
 size_t os_ring_backward(const struct os_ring *r, struct bytes ret[2])

@@ -21,6 +21,7 @@ struct os_ring {
 	size_t aux_bytes; /* a power of two */
 	bool is_backward; /* overwritten from high to low addresses; tail is never moved */
 	bool is_aux_overwrite;
+	uint64_t nr_skips;       /* heads that no tail fits: what was unread is given up */
 	uint64_t tail, aux_tail; /* our side's copies: the page is the kernel's to read only */
 };
 
@@ -40,8 +41,10 @@ void os_ring_unmap(struct os_ring *r);
 /**
  * What lies unread, in order, as one or two spans of whole records (a record may cross from the
  * first into the second). @return bytes in all. The spans stay valid until os_ring_consume().
+ * A head more than the ring's size after tail is counted in nr_skips, and reading goes on from
+ * there.
  */
-size_t os_ring_peek(const struct os_ring *r, struct bytes ret[2]);
+size_t os_ring_peek(struct os_ring *r, struct bytes ret[2]);
 
 /** Give @p size bytes, at most what os_ring_peek() returned, back to the kernel. */
 void os_ring_consume(struct os_ring *r, size_t size);

@@ -65,7 +65,7 @@ enum perf_sw_id {
 	PERF_COUNT_SW_MAX = 12,
 };
 
-/* attr.sample_type; the order of the fields in a sample is told at perf_sample.h */
+/* attr.sample_type; perf_sample.h has the order of the fields in a sample */
 #define PERF_SAMPLE_IP             (1ull << 0)
 #define PERF_SAMPLE_TID            (1ull << 1)
 #define PERF_SAMPLE_TIME           (1ull << 2)

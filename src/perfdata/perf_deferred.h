@@ -10,7 +10,7 @@
  * What clew's recordings say beyond the kernel's format of deferred user stacks.
  *
  * 1. Cookies. clew's cookie is cpu + 1 in the low 16 bits (which no carry reaches) and the CPU's
- *    counter above. The low half 0 is never a cookie: such a word behind PERF_CONTEXT_USER_DEFERRED
+ *    counter above. The low half 0 is never a cookie: such a word after PERF_CONTEXT_USER_DEFERRED
  *    says why there is none (enum perf_no_stack << 16). PERF_COOKIE_OWN: the stack is of one sample
  *    alone, read with it, and says nothing of other cookies that its task waits for.
  * 2. A trailer between ips[nr] and the sample_id of PERF_RECORD_CALLCHAIN_DEFERRED, where the
@@ -77,7 +77,7 @@ static inline uint8_t perf_deferred_method(const struct perf_deferred_trailer *t
 }
 
 /**
- * The trailer of @p r, a PERF_RECORD_CALLCHAIN_DEFERRED with @p id_bytes of sample_id behind.
+ * The trailer of @p r, a PERF_RECORD_CALLCHAIN_DEFERRED followed by @p id_bytes of sample_id.
  * @return false: there is none, or not one of this version; *ret is as it was.
  */
 bool perf_deferred_trailer(const struct perf_record *r, size_t id_bytes,
@@ -96,7 +96,7 @@ struct perf_deferred_stack {
 	uint8_t stop, why;
 };
 
-/** Append @p s as a PERF_RECORD_CALLCHAIN_DEFERRED with our trailer, @p id behind it. The record
+/** Append @p s as a PERF_RECORD_CALLCHAIN_DEFERRED with our trailer, then @p id. The record
  * must stay below 64 KiB. */
 void perf_deferred_put(struct buf *b, const struct perf_deferred_stack *s,
 		       const struct perf_attr *attr, const struct perf_sample_id *id);

@@ -274,7 +274,7 @@ bool perf_features_pmu_caps(const struct perf_features *f, struct perf_list *ret
 	return open_feature(f, PERF_FEAT_PMU_CAPS, ret);
 }
 
-/* The name stands behind the capabilities. */
+/* The name follows the capabilities. */
 static bool get_pmu_caps(struct perf_list *l, struct perf_pmu_caps *ret)
 {
 	struct perf_list caps;

@@ -155,7 +155,8 @@ bool perf_features_cpu_domains(const struct perf_features *f, struct perf_cpu_do
 bool perf_cpu_domains_next(struct perf_cpu_domains *l, struct perf_cpu_domain_list *ret);
 bool perf_cpu_domain_next(struct perf_cpu_domain_list *l, struct perf_cpu_domain *ret);
 
-/** BUILD_ID: a run of records as HEADER_BUILD_ID; misc in @p ret_misc tells kernel from user. */
+/** BUILD_ID: a run of records as HEADER_BUILD_ID; misc in @p ret_misc distinguishes kernel from
+ * user. */
 bool perf_features_build_ids(const struct perf_features *f, struct perf_list *ret);
 bool perf_build_id_next(struct perf_list *l, struct perf_build_id_record *ret, uint16_t *ret_misc);
 

@@ -5,7 +5,7 @@
 
 enum {
 	STRING_ALIGN = 64,
-	MISC_BUILD_ID_SIZE = 1 << 15, /* the size byte behind the id counts */
+	MISC_BUILD_ID_SIZE = 1 << 15, /* the size byte after the id counts */
 	BUILD_ID_MAX = 20,
 	BUILD_ID_FIELD = 24, /* id, u8 size, three bytes of nothing */
 	ZSTD_TYPE = 1,

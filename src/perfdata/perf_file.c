@@ -5,11 +5,11 @@
 
 enum {
 	PIPE_BLOCK_BYTES = 1 << 20,
-	MAX_PAYLOAD = 1 << 30, /* trace or tracing data behind one record of a pipe */
+	MAX_PAYLOAD = 1 << 30, /* trace or tracing data after one record of a pipe */
 };
 
 /* Read until the window holds @p n bytes or the pipe ends. What records point to stays: bytes are
- * added behind, or go to another block. */
+ * added after it, or go to another block. */
 static enum clew_err refill(struct perf_file *f, size_t n, struct clew_diag *diag)
 {
 	struct perf_window *w = &f->main;

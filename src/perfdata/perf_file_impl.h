@@ -25,7 +25,7 @@ struct perf_window {
 	const uint8_t *pos, *end;
 	uint64_t offset;          /* of pos in the input */
 	struct perf_block *block; /* owns the bytes; NULL: the caller's */
-	bool is_last;             /* nothing comes behind end */
+	bool is_last;             /* nothing comes after end */
 };
 
 struct perf_file {

@@ -242,11 +242,11 @@ static enum clew_err take_feature(struct perf_file *f, const struct perf_record 
 
 	if (perf_header_feature_parse(r, &feature) != CLEW_OK)
 		return CLEW_BAD_FILE;
-	/* No content is perf's mark behind the last feature; its number is the writer's count of
+	/* No content is perf's mark after the last feature; its number is the writer's count of
 	 * features, so to a newer reader it looks like one. */
 	if (!bytes_left(&feature.data))
 		return CLEW_OK;
-	/* Each is told once. Naming all events again for each of many costs what the input lacks.
+	/* Each comes once. Naming all events again for each of many costs what the input lacks.
 	 */
 	if (feature.feature < PERF_FEAT_MAX &&
 	    perf_features_has(&f->features, (enum perf_feature)feature.feature))

@@ -142,7 +142,7 @@ static void sort_all(struct perf_order *o)
 	}
 }
 
-/* First index whose time is above @p time. */
+/* First index with a time above @p time. */
 static size_t upper_bound(const struct entries *v, uint64_t time)
 {
 	return search_first(v->nr, i, v->data[i].time > time);

@@ -109,7 +109,7 @@ static struct bytes take_items(struct cursor *c, uint64_t nr, uint64_t item_byte
 	return take(c, nr > UINT32_MAX ? UINT64_MAX : nr * item_bytes);
 }
 
-/* A NUL-terminated text; the cursor steps behind its NUL. */
+/* A NUL-terminated text; the cursor steps past its NUL. */
 static const char *text(struct cursor *c)
 {
 	const uint8_t *s = c->b.pos, *nul = memchr(s, 0, bytes_left(&c->b));

@@ -20,7 +20,7 @@ struct perf_record {
 	uint64_t offset;     /* in the file; for what was compressed, of the compressed record */
 	struct perf_block
 		*block;       /* NULL: the mapped file, always there. Else see perf_block_hold() */
-	struct bytes payload; /* AUXTRACE: the trace bytes behind the record; HEADER_TRACING_DATA:
+	struct bytes payload; /* AUXTRACE: the trace bytes after the record; HEADER_TRACING_DATA:
 				 its data */
 };
 
@@ -29,7 +29,7 @@ static inline struct bytes perf_record_body(const struct perf_record *r)
 	return (struct bytes){r->data + sizeof(struct perf_event_header), r->data + r->size};
 }
 
-/** @return a static word such as "MMAP2", or NULL for a type nobody defined. */
+/** @return a static word such as "MMAP2", or NULL for an undefined type. */
 const char *perf_record_type_name(uint32_t type);
 
 /*

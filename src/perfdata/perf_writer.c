@@ -16,7 +16,7 @@ enum {
 	 * gains. */
 	FRAME_BYTES = 256 * 1024,
 	SKIPPABLE_HEADER = 8,
-	PAD_ROOM = 16, /* behind a frame, for a skippable frame that makes the size a multiple of 8
+	PAD_ROOM = 16, /* after a frame, for a skippable frame that makes the size a multiple of 8
 			*/
 	DATA_SIZE_AT = 48,   /* of the file's header: the data section's size */
 	FEATURE_HEADER = 16, /* of HEADER_FEATURE: record header, u64 feature */

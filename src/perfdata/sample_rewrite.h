@@ -10,7 +10,7 @@ struct sample_edit {
 	const uint64_t *words; /* added after its call chain, the last of which give way where the
 				  record would grow past what a header can hold */
 	uint32_t nr_words;
-	bool replaces_chain; /* words stand in place of the chain: sample_chain_room() tells how
+	bool replaces_chain; /* words stand in place of the chain: sample_chain_room() says how
 				many can */
 	bool drops_regs, drops_stack; /* user registers, user stack */
 };

@@ -70,8 +70,8 @@ static bool add_run(struct stacks *s, const struct entry *e, const struct entry 
 	return counted_code_add_run(s->code, e->to, &run);
 }
 
-/** Entries to be left out: never executed, or into the kernel and back, where execution goes on
- * as if nothing had been. */
+/** Entries to skip: never executed, or into the kernel and back, where execution continues as if
+ * nothing had been. */
 static bool is_skipped(const struct perf_branch *b, const struct entry *e)
 {
 	return (b->flags >> BRANCH_SPEC_SHIFT & BRANCH_SPEC_MASK) == BRANCH_WRONG_PATH ||

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "profile/etm_edges.h"
 
+#include "trace/trace_decode.h"
+
 struct gathering {
 	struct counted_code *code;
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	struct etm_edges_totals *totals;
 	const struct etm_edges_opts *opts;
 };
@@ -60,24 +62,17 @@ static enum clew_err end_unit(void *ctx, size_t unit, struct flow *flow)
 	return flow_edges(flow, add_edge, g) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-static enum clew_err pass_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
-{
-	const struct etm_edges_opts *o = ((struct gathering *)ctx)->opts;
-
-	return o->trouble ? o->trouble(o->ctx, what, number, offset) : CLEW_OK;
-}
-
-enum clew_err etm_edges(struct counted_code *ret, struct etm_trace *t,
+enum clew_err etm_edges(struct counted_code *ret, struct trace_input *t,
 			const struct etm_edges_opts *opts, struct etm_edges_totals *totals,
 			struct clew_diag *diag)
 {
 	struct gathering g = {ret, t, totals, opts};
-	const struct etm_decode_opts decode = {.nr_threads = opts->nr_threads,
-					       .max_cache_bytes = opts->max_cache_bytes,
-					       .trouble = pass_trouble,
-					       .unit_end = end_unit,
-					       .ctx = &g};
-	enum clew_err err = etm_trace_decode(t, &decode, diag);
+	const struct trace_decode_opts decode = {.nr_threads = opts->nr_threads,
+						 .max_cache_bytes = opts->max_cache_bytes,
+						 .listener = opts->listener,
+						 .unit_end = end_unit,
+						 .ctx = &g};
+	enum clew_err err = trace_decode(t, &decode, diag);
 
 	if (err == CLEW_OK)
 		counted_code_finish(ret);

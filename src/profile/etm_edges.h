@@ -3,7 +3,7 @@
 #define PROFILE_ETM_EDGES_H
 
 #include "profile/counted_code.h"
-#include "trace/etm_trace.h"
+#include "trace/trace_decode.h"
 
 /** Of all units together; nr_units: that were decoded. */
 struct etm_edges_totals {
@@ -12,19 +12,17 @@ struct etm_edges_totals {
 };
 
 struct etm_edges_opts {
-	unsigned int nr_threads; /* as etm_decode_opts */
+	unsigned int nr_threads; /* as trace_decode_opts */
 	size_t max_cache_bytes;
-	/** As etm_sink.trouble; may be NULL. */
-	enum clew_err (*trouble)(void *ctx, const char *what, uint64_t number, uint64_t offset);
-	void *ctx;
+	struct trace_listener listener;
 };
 
 /**
  * Decode @p t, count straight runs and branches into @p ret, and finish it. A run ends at a branch
  * that is not taken, too. @p t must outlive @p ret.
- * @return as etm_trace_decode(); CLEW_NO_MEMORY.
+ * @return as trace_decode(); CLEW_NO_MEMORY.
  */
-enum clew_err etm_edges(struct counted_code *ret, struct etm_trace *t,
+enum clew_err etm_edges(struct counted_code *ret, struct trace_input *t,
 			const struct etm_edges_opts *opts, struct etm_edges_totals *totals,
 			struct clew_diag *diag);
 

@@ -10,7 +10,7 @@
  * empty.
  */
 
-/** Address of a branch's end that is in another binary, or not known. */
+/** Address of a branch's end that is in another binary, or unknown. */
 #define CODE_ELSEWHERE UINT64_MAX
 
 enum {
@@ -27,7 +27,7 @@ enum {
 struct code_count {
 	uint64_t a, b;
 	uint64_t nr;        /* in all; saturates */
-	uint64_t nr_part;   /* of these, a run: passed, execution went on behind it; a branch:
+	uint64_t nr_part;   /* of these, a run: passed, execution continued after it; a branch:
 			       mispredicted, where that is known */
 	uint8_t last_bytes; /* of a run: size of its last instruction */
 	uint8_t flags;

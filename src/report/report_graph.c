@@ -225,7 +225,7 @@ static bool push_branches(struct builder *b, uint32_t depth, uint64_t above)
 	return true;
 }
 
-/* Is a branch of those found above the limit, so that the graph would go on? */
+/* Is a branch of those found above the limit, so that the graph would continue? */
 static bool goes_on(const struct builder *b, uint64_t above)
 {
 	double limit = b->opts->min_share * (double)(b->opts->is_relative ? above : b->opts->total);
@@ -239,8 +239,8 @@ static bool goes_on(const struct builder *b, uint64_t above)
 	return false;
 }
 
-/* Where the graph ends for its depth: how many frames the longest of the paths found goes on for.
- * Less where the walks become too many. */
+/* Where the graph ends at its depth limit: by how many frames the longest of the paths found
+ * continues. Less if there are too many walks. */
 static bool count_more(struct builder *b, uint64_t above, uint32_t *ret)
 {
 	*ret = 0;

@@ -26,7 +26,7 @@ struct report_graph_opts {
 struct report_graph_node {
 	uint32_t frame;
 	uint32_t depth;   /* 0: first frames of the graph */
-	uint32_t nr_more; /* at max_depth: frames of the longest path that goes on from here */
+	uint32_t nr_more; /* at max_depth: frames of the longest path that continues from here */
 	uint64_t self;    /* paths that end here */
 	uint64_t period;  /* paths through here */
 };

@@ -6,7 +6,7 @@
 
 #include "report/report_tree.h"
 
-/** Of each node of a tree whose frames are in groups; arrays by node, of no meaning for the root.
+/** Of each node of a tree with frames in groups; arrays by node, of no meaning for the root.
  */
 struct report_nest {
 	uint32_t *outer; /* the nearest caller in the same group; REPORT_ROOT: none */

@@ -25,7 +25,7 @@ enum clew_err report_pass_init(struct report_pass *p, const struct report_tree *
 
 /**
  * Take the weights [first, first + n) of one key, which starts at @p first.
- * @p ret_next: index behind them. O(weights and their nodes), plus sorting the nodes.
+ * @p ret_next: index after them. O(weights and their nodes), plus sorting the nodes.
  * CLEW_NO_MEMORY.
  */
 enum clew_err report_pass_load(struct report_pass *p, const struct report_weights *w, size_t first,

@@ -9,7 +9,7 @@
  * frames are put together by, such as function, file or source line.
  */
 struct report_value {
-	uint64_t self;  /* period of samples whose own frame is in the group */
+	uint64_t self;  /* period of samples with their own frame in the group */
 	uint64_t total; /* period of samples with such a frame anywhere in their path, once each */
 	uint64_t nr;    /* samples counted in self */
 };
@@ -21,7 +21,7 @@ struct report_row {
 	uint32_t graph;  /* index of its graph, REPORT_NONE: none was made */
 };
 
-/** How to put frames together and order ties; arrays borrowed, one entry a frame, group or key. */
+/** How to group frames and order ties; arrays borrowed, one entry per frame, group or key. */
 struct report_grouping {
 	const uint32_t *group_of; /* by frame */
 	const uint32_t *group_rank, *key_rank;

@@ -12,8 +12,8 @@
 
 /*
  * Call paths with weights. A path is a node of one tree that all events share: from the root over
- * the outermost caller to the sampled frame. Frames and keys (what samples are told apart by
- * besides their frames: thread name, CPU, ...) are the caller's small numbers.
+ * the outermost caller to the sampled frame. Frames and keys (what samples differ by besides their
+ * frames: thread name, CPU, ...) are the caller's small numbers.
  *
  *	root 0 - main 1 - work 2 - leaf 3          weight (key, node 3, 12 samples, 12000 ns)
  *	                \ idle 4                   a child's number is above its parent's
@@ -54,7 +54,7 @@ enum clew_err report_tree_init(struct report_tree *t, uint32_t limit);
 void report_tree_done(struct report_tree *t);
 
 /**
- * The node of @p frame called by @p parent, made when it is not there. O(1).
+ * The node of @p frame called by @p parent, created if missing. O(1).
  * @return CLEW_NO_MEMORY; CLEW_LIMIT: the tree is full, or the budget; then *ret is unchanged.
  */
 enum clew_err report_tree_child(struct report_tree *t, uint32_t parent, uint32_t frame,

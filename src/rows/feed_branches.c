@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "rows/report_feed_impl.h"
 
-/* Which frame key says the same of a row of that end alone. */
+/* The frame key with the same meaning for a row of that end alone. */
 static const struct {
 	enum feed_end kind;
 	enum report_key frame_key;
@@ -47,7 +47,7 @@ static struct feed_branch branch_at(const struct ana_event *e, uint64_t i)
 				    .has_flags = true};
 }
 
-/* What tells two ends from each other is what tells rows of their frames from each other. */
+/* Two ends differ if the rows of their frames differ. */
 static uint32_t new_end(struct report_feed *f, uint32_t frame, enum feed_end kind,
 			enum report_key key)
 {
@@ -120,7 +120,7 @@ bool feed_branch_value(struct report_feed *f, const struct feed_branch *b, enum 
 void feed_branch_text(const struct report_feed *f, uint64_t value, enum report_key k,
 		      struct buf *out)
 {
-	/* perf's letters: not known, no, yes. */
+	/* perf's letters: unknown, no, yes. */
 	static const char *const words[][3] = {
 		[REPORT_MISPREDICT] = {"N/A", "N", "Y"},
 		[REPORT_ABORT] = {"N/A", ".", "A"},
@@ -166,7 +166,7 @@ static bool is_resolved(const struct ana_loc *loc)
 	return loc && loc->sym;
 }
 
-/* Is the branch asked for by a part of a name? */
+/* Does a part of a name select the branch? */
 static bool is_wanted(struct report_feed *f, const struct feed_branch *b)
 {
 	const struct ana_loc *both[] = {b->from, b->to};
@@ -221,7 +221,7 @@ static enum clew_err take_branch(struct report_feed *f, struct report_event *ev,
 	return feed_weigh(f, ev, key, node, 1);
 }
 
-/* Is the sample taken at one of the places asked for? perf chooses branches by that. */
+/* Was the sample taken at a selected place? perf selects branches by that. */
 static bool is_taken_there(const struct report_feed *f, const struct ana_event *e)
 {
 	struct feed_frame frame = {.level = ANA_UNKNOWN};

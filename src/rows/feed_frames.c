@@ -4,7 +4,7 @@
 
 enum { FIRST_SLOTS = 1024 };
 
-/* The part of a frame that tells it from others. */
+/* The part of a frame that distinguishes it. */
 struct identity {
 	uint64_t place, address, inlined;
 };

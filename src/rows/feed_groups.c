@@ -19,7 +19,7 @@ static bool number(struct intern *t, const char *text, uint32_t *ret)
 }
 
 /* Functions are one where file name and range are, as several dsos may be one file. What has no
- * name is told apart by its address. */
+ * name differs by its address. */
 bool feed_identify(struct feed_names *names, const struct report_sort *sort,
 		   const struct feed_frame *f, struct feed_identity *ret)
 {
@@ -145,7 +145,7 @@ bool feed_has_part(const struct feed_frame *f, const struct report_feed_opts *o)
 	return !o->symbol_part || (name && strstr(name, o->symbol_part));
 }
 
-/* Of branches what is asked for was chosen before they were counted. */
+/* Branches were selected before they were counted. */
 static bool is_hidden(const struct feed_frame *f, const struct report_feed_opts *o)
 {
 	if (o->by_branch)

@@ -8,7 +8,7 @@ bool feed_take_key(struct report_feed *f, uint64_t bytes)
 	return budget_account_take(&f->account, bytes + FEED_KEY_BYTES, "sort keys of");
 }
 
-/* Texts of the pipeline live as long as it: one look at the text for each pointer. */
+/* Texts live as long as the pipeline, so each pointer is looked up once. */
 static uint32_t text_id(struct report_feed *f, const char *text)
 {
 	uint64_t *known;
@@ -66,7 +66,7 @@ static uint64_t value_of(struct report_feed *f, const struct ana_event *e, enum 
 	return 0;
 }
 
-/* The weight of a branch is what it took, as perf has it. */
+/* The weight of a branch is its cycles, as in perf. */
 static uint64_t branch_weight(const struct feed_branch *b)
 {
 	uint64_t cycles = perf_branch_cycles(b->flags);
@@ -151,7 +151,7 @@ static uint32_t other_key(struct report_feed *f)
 	return f->other_key = add_key(f, values, nr + 1, who_not_kept);
 }
 
-/* INTERN_FAILED: it is not known yet. */
+/* INTERN_FAILED: not interned yet. */
 static uint32_t known_key(struct report_feed *f, const uint64_t *values, size_t nr,
 			  const char *comm)
 {

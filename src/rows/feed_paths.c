@@ -72,8 +72,8 @@ static inline enum clew_err descend(struct report_feed *f, const struct ana_loc 
 				    : report_tree_child(&f->tree, *node, frame, node);
 }
 
-/* Go down @p nr locations, of which @p outermost is the last in memory, as far as the last path
- * went there too for nothing. */
+/* Go down @p nr locations, of which @p outermost is the last in memory; free of cost as far as they
+ * equal the last path. */
 static enum clew_err walk(struct report_feed *f, struct feed_path *last,
 			  const struct ana_loc *const *outermost, uint32_t nr, uint32_t *node)
 {

@@ -97,7 +97,7 @@ static void note_depth(const struct report_feed *f, struct report_event *ev,
 	ev->nr_deep_frames += e->chain->nr - f->opts.max_stack;
 }
 
-/* Who is left out still counts in the totals. */
+/* Skipped threads still count in the totals. */
 static bool is_kept(struct report_feed *f, const struct ana_event *e)
 {
 	struct who_thread t = {.pid = e->pid, .tid = e->tid, .comm = e->comm};

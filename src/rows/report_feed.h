@@ -17,11 +17,11 @@ struct report_feed_opts {
 	 * the rest of it is unused here */
 	struct ana_filter filter;
 	/* Branches are counted, not samples: each entry of a branch stack, with a period of 1. A
-	 * frame's keys are those of where it goes to. dsos and symbols choose samples, by their own
+	 * frame's keys are those of its target. dsos and symbols choose samples, by their own
 	 * address, symbol_part the branches with either end there. */
 	bool by_branch;
 	const char *dsos, *symbols; /* comma lists: rows of these alone; NULL: all */
-	const char *symbol_part;    /* rows whose symbol's name contains this; NULL: all */
+	const char *symbol_part;    /* rows with this in their symbol's name; NULL: all */
 	uint32_t max_stack;         /* frames kept of a path; 0: all */
 	bool keeps_outermost;  /* of those max_stack, and the sampled one; else the innermost */
 	uint32_t max_nodes;    /* of the tree; 0: its default */
@@ -29,10 +29,10 @@ struct report_feed_opts {
 	bool has_inlines;      /* inlined functions are frames (ana_opts.wants_lines) */
 	bool no_chains;        /* the sampled frame alone */
 	struct budget *budget; /* of rows, paths and names; NULL: no limit */
-	bool hide_unresolved;  /* samples without a symbol are not there; rows neither */
+	bool hide_unresolved;  /* skip samples and rows without a symbol */
 };
 
-/** What one event of the recording brought. */
+/** Counts of one event of the recording. */
 struct report_event {
 	const struct perf_evsel *evsel;
 	struct report_weights weights;
@@ -40,7 +40,7 @@ struct report_event {
 	uint64_t nr_kept, period_kept;    /* those the filter kept */
 	uint64_t nr_stacks, nr_stackless; /* by_branch: samples with and without branches */
 	uint64_t nr_no_room; /* paths cut to their sampled frame, or in no row: no room was left */
-	uint64_t nr_deep, nr_deep_frames; /* samples whose chain has more frames than max_stack, and
+	uint64_t nr_deep, nr_deep_frames; /* samples with a chain of more than max_stack frames, and
 					     how many more */
 	uint64_t nr_lost_records;         /* LOST_SAMPLES; with ana_opts.wants_records */
 	bool has_chains;
@@ -65,7 +65,7 @@ const struct report_sort *report_feed_sort(const struct report_feed *f);
 
 struct report_table_opts {
 	bool by_total;          /* --children */
-	double min_share;       /* rows below this share of the period are left out, 0 to 1 */
+	double min_share;       /* rows below this share of the period are omitted, 0 to 1 */
 	bool is_relative_total; /* shares are of the kept samples, not of all */
 	bool has_graphs;
 	struct report_graph_opts graph; /* total and is_cumulative are set by report_table_make() */
@@ -75,7 +75,7 @@ struct report_table_opts {
 struct report_table {
 	struct report_rows rows;
 	struct report_graphs graphs;
-	size_t nr_shown;   /* the first rows; those below the limit or filtered out are behind */
+	size_t nr_shown;   /* the first rows; those below the limit or filtered out follow */
 	uint64_t *periods; /* by event: 100 % */
 	size_t nr_events;
 	const struct report_event **events;
@@ -91,7 +91,7 @@ void report_table_done(struct report_table *t);
 void report_feed_row_text(const struct report_feed *f, const struct report_row *row,
 			  enum report_key key, struct buf *out);
 
-/** The same as a number, for keys that are one: pid, tid, cpu (all ones: not known), cgroup_id,
+/** The same as a number, for keys that are one: pid, tid, cpu (all ones: unknown), cgroup_id,
  * weight, cycles (0: not counted); of yes and no enum report_yes_no. @return false: the key is a
  * text. */
 enum report_yes_no { REPORT_NOT_KNOWN, REPORT_NO, REPORT_YES };

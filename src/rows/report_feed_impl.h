@@ -11,7 +11,7 @@ struct feed_frame {
 	const struct dso *dso;
 	const struct dso_sym *sym;
 	const char *function; /* of an inlined one, else NULL */
-	const char *file;     /* of its source line; NULL: not known or not wanted */
+	const char *file;     /* of its source line; NULL: unknown or not wanted */
 	uint64_t rel;
 	uint32_t line;
 	uint8_t level; /* enum ana_level */
@@ -43,7 +43,7 @@ char feed_level_letter(uint8_t level);
 
 /* --- feed_groups.c: what rows frames belong to, and the order of names --- */
 
-/** What tells one group from another. Everything not asked for stays 0. */
+/** What distinguishes groups. Everything not requested stays 0. */
 struct feed_identity {
 	uint32_t dso, kind;
 	uint64_t a, b;
@@ -86,7 +86,7 @@ struct feed_memo {
 
 /** One branch: an entry of a branch stack, or an event of decoded trace. */
 struct feed_branch {
-	const struct ana_loc *from, *to; /* NULL: not known */
+	const struct ana_loc *from, *to; /* NULL: unknown */
 	uint64_t flags;                  /* as struct perf_branch */
 	bool has_flags;
 };
@@ -134,7 +134,7 @@ struct report_feed {
 	} comm_of; /* by key number: the last thread's name, for pid and tid columns */
 	uint32_t *key_rank;
 	struct budget_account account; /* of texts and keys */
-	uint32_t other_key;            /* of samples whose own there was no room for; 0: none yet */
+	uint32_t other_key;            /* of samples with no room for their own; 0: none yet */
 
 	uint64_t epoch;
 	bool has_epoch;
@@ -187,9 +187,9 @@ void feed_frame_text(const struct report_feed *f, uint32_t frame, enum report_ke
 		     struct buf *out);
 
 /* --- feed_keys.c --- */
-/** Room for a key or a text that is not known yet. */
+/** Room for a new key or text. */
 bool feed_take_key(struct report_feed *f, uint64_t bytes);
-/** One sample or branch more in a row; where there is no room for it, in none. */
+/** Count a sample or branch in a row; in none if there is no room. */
 enum clew_err feed_weigh(struct report_feed *f, struct report_event *ev, uint32_t key,
 			 uint32_t node, uint64_t period);
 /** @p b: NULL: of an event that is none. @return REPORT_NONE when memory is short. */

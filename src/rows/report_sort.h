@@ -7,7 +7,7 @@
 
 #include <clew/err.h>
 
-/** What a report's rows are told apart by: first the properties of a sample, then those of a frame.
+/** What a report's rows are made of: first properties of a sample, then those of a frame.
  */
 enum report_key {
 	REPORT_COMM,
@@ -50,7 +50,7 @@ static inline bool report_key_is_end(enum report_key k)
 	return k >= REPORT_SYM_FROM && k <= REPORT_SRCLINE_TO;
 }
 
-/** Yes, no, or not known. */
+/** Yes, no, or unknown. */
 static inline bool report_key_is_yes_no(enum report_key k)
 {
 	return k == REPORT_MISPREDICT || k == REPORT_ABORT || k == REPORT_IN_TX;
@@ -69,12 +69,12 @@ struct report_sort {
 
 /**
  * Parse "comm,dso,sym" in perf's spellings (symbol, pid, ...); "+key" adds to what *ret holds. No
- * key twice. On failure *ret_bad, @p ret_len is the word nobody knows.
+ * key twice. On failure *ret_bad, @p ret_len is the unknown word.
  */
 enum clew_err report_sort_parse(struct report_sort *ret, const char *text, const char **ret_bad,
 				size_t *ret_len);
 
-/** Is it a key perf has and this report does not? */
+/** Is it a key that only perf has? */
 bool report_sort_is_perf_key(const char *word, size_t len);
 
 bool report_sort_has(const struct report_sort *s, enum report_key k);

@@ -132,7 +132,7 @@ static enum clew_err select_rows(const struct report_feed *f, struct report_tabl
 	return CLEW_OK;
 }
 
-/* @return whether there is room for fewer branches than were asked for. */
+/* @return whether there is room for fewer branches than requested. */
 static bool limit_graphs(const struct budget *b, struct report_graph_opts *o)
 {
 	size_t room = budget_left(b) / (2 * sizeof(struct report_graph_node)) + 1;

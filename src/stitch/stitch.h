@@ -18,14 +18,14 @@
  *
  * A wrong stack is never attached: the end of a task, another program, or the task's next stacks
  * end a cookie's life, and so does time (STITCH_STACK_LIFE_NS). One thread at a time.
- * Spec: spec/deferred-stacks.md, section 5; docs/decisions/stitching.md tells where this differs.
+ * Spec: spec/deferred-stacks.md, section 5; docs/decisions/stitching.md says where this differs.
  */
 
 /** A stack is good for samples that come after it for so long: far less than a cookie's counter can
  * take to come round, far more than the way back to user mode takes. */
 #define STITCH_STACK_LIFE_NS (60 * 1000000000ull)
 
-/** One user stack, as its record tells. */
+/** One user stack, as recorded. */
 struct stitch_stack {
 	const uint8_t *ips; /* u64 each, in the file's byte order, not aligned */
 	uint32_t nr;
@@ -50,7 +50,7 @@ struct stitch_item {
 struct stitch_opts {
 	uint64_t budget_bytes; /* 0: 64 MiB */
 	uint64_t age_ns;       /* how long a sample may wait, in the trace's time; 0: no limit */
-	/** The stack is not wanted any more. NULL: nobody has to know. */
+	/** The stack is not wanted any more. NULL: no notice. */
 	void (*drop)(void *ctx, const struct stitch_stack *stack);
 	void *ctx;
 };
@@ -69,14 +69,14 @@ void stitch_free(struct stitch *s);
 /** A sample that wants the stack of (tid, cookie). */
 enum clew_err stitch_sample(struct stitch *s, uint32_t tid, uint64_t cookie, uint64_t time,
 			    void *item, size_t bytes);
-/** A sample whose outcome is known: it only keeps its place in the order. */
+/** A sample with a known outcome: it only keeps its place in the order. */
 enum clew_err stitch_settled(struct stitch *s, uint64_t time, enum stitch_state state,
 			     enum stitch_reason reason, void *item, size_t bytes);
 /** Any other record that has to keep its place. */
 enum clew_err stitch_other(struct stitch *s, uint64_t time, void *item, size_t bytes);
 /**
  * The stack of (tid, cookie). @p stack's bytes must live until it is dropped; drop() may be called
- * within this call, for one that nobody can want. Not called where CLEW_NO_MEMORY is returned.
+ * within this call, for one that no sample can want. Not called where CLEW_NO_MEMORY is returned.
  */
 enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cookie, uint64_t time,
 				  const struct stitch_stack *stack);

@@ -19,7 +19,7 @@ struct play {
  */
 static void put_guest_path(struct buf *path, uint32_t machine, bool is_kernel, const char *name)
 {
-	/* Modules would have to be relocated, and the kernel's own map tells no file. */
+	/* Modules would have to be relocated, and the kernel's own map names no file. */
 	if (is_kernel && strstr(name, ".ko"))
 		buf_printf(path, "/%u/[%s]", machine, name);
 	else

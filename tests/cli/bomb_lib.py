@@ -64,7 +64,7 @@ def exported(names=(b"exported",)):
 
 
 def with_debugdata(unpacked_bytes):
-    """A stripped library whose packed symbol table unpacks to that."""
+    """A stripped library with a packed symbol table that unpacks to that."""
     strings = b"\0hidden_function\0" + bytes(unpacked_bytes)
     table = Section(b".symtab", bytes(24) + symbol(1, TEXT_AT), SHT_SYMTAB, link=3, entry=24)
     inner = elf([text_section(), table, Section(b".strtab", strings, SHT_STRTAB)])

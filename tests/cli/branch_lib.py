@@ -91,7 +91,7 @@ class Files:
         return os.path.join(self.top, name)
 
     def make(self, name, text, *options):
-        """@return the path of the recording that @text tells of."""
+        """@return the path of the recording that @text describes."""
         data = subprocess.run([self.sample_make, *options], input=text.encode(), capture_output=True, check=True).stdout
         Path(self.path(name)).write_bytes(data)
         return self.path(name)

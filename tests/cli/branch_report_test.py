@@ -135,7 +135,7 @@ def test_refusals(f):
         ("-b, no branch stacks", plain, ["-b"], "has no branch stacks to count"),
         ("-b and --folded", f.file, ["-b", "--folded"], "--folded count samples"),
         ("a key of branches and --folded", f.file, ["--folded", "-s", "cycles"], "--folded counts samples"),
-        ("a key nobody has", f.file, ["-s", "symbol_fro"], "there is no key 'symbol_fro'"),
+        ("an unknown key", f.file, ["-s", "symbol_fro"], "there is no key 'symbol_fro'"),
     ]
     for name, path, options, want in cases:
         got = clew(path, *options)
@@ -238,7 +238,7 @@ def test_perf_mode(f):
 
 
 def hostile_file(f, name, stacks):
-    """@stacks: (count the record says, bytes behind it)."""
+    """@stacks: (count the record says, bytes after it)."""
     event = pm.Event(pm.IP | pm.TID | pm.TIME | pm.PERIOD | pm.BRANCH_STACK | pm.IDENTIFIER, branch=9)
     data = pm.comm(event, 0x64, b"prog")
     good = [(f.prog.ip("main"), f.prog.ip("first")), (0, 0), (2**64 - 1, 2**63), (0xffffffff81000000, 1)]
@@ -256,7 +256,7 @@ def test_hostile(f):
     full = b"".join(struct.pack("<QQQ", 0x1000000 + i * 64, i << 40 | 0xfff, 2**64 - 1) for i in range(2720))
     bad = [(1, b""), (2, entry), (2**16, entry * 4), (2**61, entry), (2**63, entry), (2**64 - 1, entry), (0x5555555555555556, entry * 2),
            (3, entry * 3 + b"\0" * 8), (4, entry * 3 + entry[:16])]
-    bad_count = 8  # words behind a stack are no fault: perf, too, does not look at them
+    bad_count = 8  # words after a stack are no fault: perf, too, does not look at them
     path = hostile_file(f, "bad.data", bad)
     got = json.loads(clew(path, "--json").stdout)
     event = got["tables"][0]["events"][0]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """containers_test.py CLEW DENY_CALL SAMPLE_MAKE: binaries of tasks that see other files than we do. Real mount namespaces and root directories; what runs in
-them (tests/live/container_app.c) puts hostile links in place of its own file, whose path names another program on the host."""
+them (tests/live/container_app.c) puts hostile links in place of its own file; that path names another program on the host."""
 import ctypes
 import errno
 import os

@@ -58,7 +58,7 @@ raw = run(["script", "--no-merge-callchains", "-i", plain, "-F", "ip,sym"] + SYM
 t.check(raw.count("DEFERRED CALLCHAIN [cookie: ") == 8 and raw.count("(cookie)") == 21,
         "--no-merge-callchains: stacks by themselves, cookies in chains", raw)
 dump = run(["script", "-D", "-i", plain])
-t.check("PERF_RECORD_CALLCHAIN_DEFERRED cookie 0x10001, 3 frames, stop outermost\n" in dump, "-D tells the trailer")
+t.check("PERF_RECORD_CALLCHAIN_DEFERRED cookie 0x10001, 3 frames, stop outermost\n" in dump, "-D prints the trailer")
 for words in ["--comms", "eleven"], ["--time", "1.000011,1.000013"], ["-G"]:
     t.check(run(["script", "-i", plain] + words + SYMBOLS) == stream(["script", "-i", "-"] + words + SYMBOLS, pipe),
             f"{' '.join(words)}: file and stream agree")

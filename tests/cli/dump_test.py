@@ -118,7 +118,7 @@ data = open(os.path.join(work, FRAMED, 'etr.bin'), 'rb').read()
 check(all(not x['bytes'] or data[x['input']] | 1 == int(x['bytes'][:2], 16) | 1 for x in lines), 'INPUT is where the byte is in the file',
       [x for x in lines if x['bytes'] and data[x['input']] | 1 != int(x['bytes'][:2], 16) | 1])
 check('ETM_2' in err and 'conditional' in err and err.count('conditional') == 1, 'what is not decoded is named, once', err)
-check('trace of an ID' not in err, 'and is not said to be nobody\'s', err)
+check('trace of an ID' not in err, 'and is not said to be of no unit', err)
 for option in ('--id=11', '--cpu=1'):
     status, out, err = dump('-i', FRAMED, '--json', option)
     check(status == 0 and {json.loads(x)['id'] for x in out.splitlines()} == {17}, option, out)
@@ -139,7 +139,7 @@ FRAMES_JSON = {'frames': 7, 'barriers': 0, 'resyncs': 1, 'padding_bytes': 14, 'r
                'nobodys': [{'id': 0x33, 'size': 13}]}
 check(json.loads(out.splitlines()[-1]) == FRAMES_JSON, 'and as JSON', out)
 
-# An ID, a byte behind the next one that still is the old one's, padding; a sync in a frame; half a frame.
+# An ID, a byte after the next one that still is the old one's, padding; a sync in a frame; half a frame.
 SEEN = bytes.fromhex('21aabacc23dd10ee 0100 000000000004'.replace(' ', ''))
 SEEN = snapshot('seen', [('ETM_0', 0x10, 1, 'etr')], [('etr', 'coresight', SEEN + b'\x54' * 15 + b'\x00' + b'\xff' * 2 + b'x' * 14 + b'12')])
 status, out, err = dump('-i', SEEN, '--frames')

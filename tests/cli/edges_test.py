@@ -155,7 +155,7 @@ def check_interpreter(t, backend, recorded, loop):
         if names(s)[2:4] != ["interpret", "main"] or hows != ["fp-convention"] * 2 or s["user_stack"].get("stop") != "outermost":
             wrong[str(list(zip(names(s), [None] + hows)))] += 1
     t.note(f"{backend}: {seen} samples in the interpreter's loop")
-    t.check(not wrong, f"{backend}: an interpreter's frames, whose return addresses stand after no call", wrong)
+    t.check(not wrong, f"{backend}: an interpreter's frames, with return addresses that follow no call", wrong)
 
 
 def assembly(t):
@@ -247,7 +247,7 @@ int main(void) { untrue(); signal(SIGSEGV, handler); null(); return 1; }
 
 
 def zeros(t):
-    """A return address of 0 is the deepest frame's mark only behind a call."""
+    """A return address of 0 is the deepest frame's mark only after a call."""
     with open(t.path("untrue.c"), "w", encoding="ascii") as f:
         f.write(UNTRUE)
     path = t.compile("untrue", [t.path("untrue.c")], ["-O1"])

@@ -59,7 +59,7 @@ def has_names(path):
 def made_by(tool, spelling, directory, prefix):
     path = os.path.join(tempfile.mkdtemp(dir=directory), "x.data")
     os.chmod(os.path.dirname(path), 0o777)
-    # perf keeps copied stacks, clew does when told to.
+    # perf keeps copied stacks, clew does on request.
     more = ["--store-stacks"] if tool == CLEW and "call-graph=dwarf" in spelling else []
     p = subprocess.run([*prefix, tool, "record", *more, "-e", spelling, "-o", path, "true"], capture_output=True, check=False)
     if not os.path.exists(path) or not os.path.getsize(path):

@@ -88,7 +88,7 @@ def write(name, data):
     return path
 
 
-# A tracepoint whose text is the recorded bytes.
+# A tracepoint with the recorded bytes as its text.
 FORMAT = (
     b"name: evil\nID: 100\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
     b'\tfield:char text[64];\toffset:8;\tsize:64;\tsigned:0;\n\nprint fmt: "text=%s", REC->text\n'

@@ -86,5 +86,5 @@ run 0 script -i "$snapshot" --max-events 5 && lines ' branches: ' 5
 check $? '--max-events ends the decoding'
 "$clew" script -i "$snapshot" >/dev/full 2>"$dir/err"
 [ $? = 1 ] && [ "$(grep -c '^clew: error' "$dir/err")" = 1 ]
-check $? 'a full disk is told'
+check $? 'a full disk is reported'
 tap_done

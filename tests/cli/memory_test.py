@@ -297,7 +297,7 @@ def files(nr):
 
 
 def test_told():
-    """What records tell: threads, names, mappings, files, cgroups."""
+    """What records describe: threads, names, mappings, files, cgroups."""
     path = make("threads.data", threads, 200000)
     r = run("script", "-F", "comm,tid", "-i", path, "--max-memory", "16M")
     check_left_out(r, f"threads of {path}", "200,000 threads")
@@ -399,13 +399,13 @@ def test_sideband():
         r = run("trace", "-i", path, "--max-memory", "16M", "--kallsyms", "/dev/null")
         check_left_out(r, f"{what} {path}", f"trace beside {nr} {name}", more=left_more(r))
         check_within(r, 16 * MIB, f"trace beside {nr} {name}")
-        tap.check("1 trace unit" in r.out, f"trace beside {nr} {name}: the unit is told", r.out)
+        tap.check("1 trace unit" in r.out, f"trace beside {nr} {name}: the unit is reported", r.out)
         r = run("trace", "-i", path, "--kallsyms", "/dev/null")
         tap.check(r.status == 0 and "memory budget" not in r.err, f"trace beside {nr} {name}: there is room by default", r.err)
 
 
 def deferred(nr, has_stacks):
-    """samples, whose stacks come behind all of them, the last one's first, or never"""
+    """samples with stacks that follow all of them, the last one's first, or never"""
     data = b"".join(sample(0x1000, 2 + i, [PERF_CONTEXT_USER_DEFERRED, (1 << 32) + i], i % 1000 + 1) for i in range(nr))
     stacks = (record(22, struct.pack("<QQ10Q", (1 << 32) + i, 10, *range(0x1000, 0x1050, 8)) + struct.pack("<IIQII", i % 1000 + 1, i % 1000 + 1, nr + 2, 0, 0))
               for i in reversed(range(nr if has_stacks else 0)))

@@ -50,6 +50,6 @@ bad "$dir" 'not a regular file'
 for command in --help version evlist header 'header --json' report script; do
 	"$clew" $command -i "$whole" >/dev/full 2>"$dir/err"
 	[ $? = 1 ] && [ "$(grep -c '^clew: error' "$dir/err")" = 1 ]
-	check $? "$command tells of a full disk"
+	check $? "$command reports a full disk"
 done
 tap_done

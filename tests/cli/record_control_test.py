@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Whom and when: targets, control commands, several files, filters, probes."""
+"""Targets and times: targets, control commands, several files, filters, probes."""
 import glob
 import json
 import os
@@ -35,7 +35,7 @@ k = spin()
 for option, name in [("-p", "process"), ("-t", "thread")]:
     r = t.record([option, str(k.pid), "--call-graph", "fp"], while_runs(k.pid, 300))
     t.check(r.status == 0 and r.samples > 100, f"attach to a {name}, for as long as a command", r.err)
-    t.check(set(lines(r.path, "pid")) <= {str(k.pid)}, f"attach to a {name}: nobody else")
+    t.check(set(lines(r.path, "pid")) <= {str(k.pid)}, f"attach to a {name}: no other task")
     if PERF:
         comm = t.perf("script", "-i", r.path, "-F", "comm")[1].split()
         t.check(set(comm) == {"sh"}, f"attach to a {name}: known by name", set(comm))

@@ -112,7 +112,7 @@ class Tap:
         return p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
 
     def perf_samples(self, path):
-        """Samples perf script tells of, and what it complained about."""
+        """Samples that perf script prints, and its complaints."""
         status, out, err = self.perf("script", "-i", path, "-F", "tid,time,event")
         lines = [line for line in out.splitlines() if re.match(r"\s*-?\d+\s+\d+\.\d+: ", line)]
         return len(lines), err if status or err.strip() else ""

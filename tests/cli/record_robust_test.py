@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A recording that ends badly leaves a file that reads; the exit status tells."""
+"""A recording that ends badly leaves a file that reads; the exit status says so."""
 import os
 import signal
 import subprocess
@@ -40,7 +40,7 @@ for number, name in [(signal.SIGINT, "INT"), (signal.SIGTERM, "TERM"), (signal.S
     let_run(command_of(p), 200)
     p.send_signal(number)
     status, err = finish(p)
-    t.check("samples" in err and status >= 128, f"SIG{name}: ends, tells the command's end", err)
+    t.check("samples" in err and status >= 128, f"SIG{name}: ends, reports the command's end", err)
     readable(path, f"SIG{name}: the file is whole")
 
 # kill -9: with and without compression
@@ -118,7 +118,7 @@ t.check(status == 1 and "No space left" in err, "/dev/full: said, status 1", err
 p = subprocess.Popen(f"'{CLEW}' record -o - -- sh -c 'while :; do :; done' | head -c 3000 >/dev/null",
                      shell=True, stderr=subprocess.PIPE)
 status, err = finish(p)
-t.check("Broken pipe" in err, "a pipe nobody reads any more: ends and says so", err)
+t.check("Broken pipe" in err, "a pipe without a reader: ends and says so", err)
 
 # A fifo as output: not renamed, written as a pipe
 fifo = t.path("fifo")

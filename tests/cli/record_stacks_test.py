@@ -156,7 +156,7 @@ for kind, row in KINDS:
 
 r = record_whole(["-g", "-F", "4999"], RUN)
 check_whole("-g", r)
-t.check(r.err.count("user stacks: ") == 2, "-g: one line says what was taken, one what came of it",
+t.check(r.err.count("user stacks: ") == 2, "-g: one line names the method, one the outcome",
         r.err)
 r = t.record(["-g", "-v"], RUN)
 t.check(all(f"not {row[7:]}" in r.err or ROWS[row]["state"] == "yes" for _, row in KINDS[:1]),
@@ -170,7 +170,7 @@ if PERF:
                             "cpu-clock,page-faults"], RUN), "--store-stacks of two events")
 r = t.record(["--call-graph", "dwarf,1024", "-F", "999"], RUN)
 cut = re.search(r"(\d+) cut by the copy's size", r.err)
-t.check(cut, "stacks that a small copy cuts are told of", r.err)
+t.check(cut, "stacks that a small copy cuts are reported", r.err)
 marked = sum(o.get("user_stack", {}).get("stop") == "stack-truncated" for o in samples(r.path))
 t.check(cut and int(cut.group(1)) == marked, "and each is marked in the file", f"{marked}: {r.err}")
 
@@ -179,14 +179,14 @@ for kind in WORKS:
     seen = [frames(o) for o in samples(r.path) if o["comm"] == "deep"]
     seen = [f for f in seen if "main" in f]
     t.check(len(seen) > 50 and all("ends_with_a_call" in f for f in seen[1:-1]),
-            f"{kind}: a caller whose call is its last instruction",
+            f"{kind}: a caller with a call as its last instruction",
             Counter(str(f) for f in seen).most_common(3))
 
     # Pipes, several files, a sudden end.
     p = record_whole(["--call-graph", kind, "-F", "4999"], RUN, pipe=True, name="pipe.data")
     check_whole(f"{kind} -o -", p)
     out = t.path("many.data")
-    # The last file may begin when the command has ended, and nothing tells of its maps then.
+    # The last file may begin when the command has ended, and its maps are not recorded then.
     p = subprocess.run([CLEW, "record", "--switch-output=100K", "--call-graph", kind, "-F", "4999",
                         "-o", out, "--", DEEP, str(DEPTH), "1.5"], stderr=subprocess.PIPE,
                        check=False)
@@ -255,7 +255,7 @@ for kind, row in KINDS:
     lengths = Counter(len(frames(o)) for o in short)
     stops = Counter(o.get("user_stack", {}).get("stop") for o in short if len(frames(o)) == 8)
     t.check(r.status == 0 and len(short) > 50 and max(lengths) == 8, f"{kind}, max-stack=8: no sample has more", lengths)
-    t.check(stops["max-depth"] > 0.9 * sum(stops.values()), f"{kind}, max-stack=8: that it is cut is told", stops)
+    t.check(stops["max-depth"] > 0.9 * sum(stops.values()), f"{kind}, max-stack=8: the cut is reported", stops)
     t.check(sum(len(frames(o)) > DEPTH for o in deep) > 0.9 * len(deep) > 50, f"{kind}: the other event has all", r.err)
 r = t.record(["--call-graph", "auto", "-F", "999", "-e", "cpu-clock/call-graph=fp/"], RUN)
 t.check(r.status == 0 and r.samples > 50, "auto, and no event that takes it", r.err)

@@ -99,7 +99,7 @@ form('offsets', {
     'trace.bin': frames((0x16, a64_trace(0x10000))),
 }, [(0x16, RAN)], ['ETM_0', 'ETM_5'])
 
-# PTM only: nothing of it is decoded, which is said of each, and the status tells.
+# PTM only: nothing of it is decoded, which is reported of each, and by the status.
 form('ptm', {
     'snapshot.ini': ini(['cpu_0.ini', 'device_2.ini', 'device_3.ini']), 'cpu_0.ini': board_core('cpu_0', 'Cortex-A9', 'dump', more='length=0x50000\n'),
     'device_2.ini': old_etm('PTM_0', 'PTM1.0', 0x10), 'device_3.ini': old_etm('PTM_1', 'PTM1.0', 0x11), 'kernel_dump.bin': A64,
@@ -127,7 +127,7 @@ for kind, register in ('STM', 'STMTCSR(0x3A0)=0x00A00007'), ('ITM', 'ITMTCR(0xE8
             'data.bin': frames((0x20 if kind == 'STM' else 0x14, bytes(14))),
         }, [], [kind + '_0'], status_wanted=1)
 
-# DS-5: comments first, devices from 1 on, names with numbers, registers with ids, a raw PTM whose buffer has its name.
+# DS-5: comments first, devices from 1 on, names with numbers, registers with ids, a raw PTM with a buffer of its name.
 DS5 = '; DS-5 snapshot\n[snapshot]\nversion=1.0\n'
 form('ds5', {
     'snapshot.ini': ini(['device1.ini', 'device2.ini'], head=DS5, first=1), 'contents.ini': '; CoreSight trace dump\n[trace]\nmetadata=trace.ini\nbuffer0=x.bin\n',
@@ -163,7 +163,7 @@ form('ds5-ptm', {
     'PTM_0_2.bin': bytes(28),
 }, [], ['PTM_0_2'], status_wanted=1)
 
-# M profile: v7-M whose unit says v4.6, v8-M with the core's name otherwise, v8.1-M with 32-bit addresses and no IDs.
+# M profile: v7-M with a unit of v4.6, v8-M with the core's name otherwise, v8.1-M with 32-bit addresses and no IDs.
 for name, core, kind, idr1, address in (('v7m', 'Cortex-M7_0', 'ETM4.0', 0x4100f463, 'dump1'), ('v8m', 'Cortex-M33', 'ETM4.4', 0x4100f443, 'dump1'),
                                         ('v81m', 'cpu_0', 'ETM4', 0x4100f454, 'dump.text1')):
     form('m-profile-' + name, {

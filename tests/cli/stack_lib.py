@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Records user stacks live, reads them with `clew script --json` and looks at what came of them. Beside record_lib.py.
+"""Records user stacks live, reads them with `clew script --json` and checks the outcomes. Beside record_lib.py.
 
 CLEW_TEST_STACKS=N: N times the length (1: some seconds each). CLEW_TEST_KEEP=DIR: recordings are kept there."""
 import collections
@@ -89,7 +89,7 @@ def rss_mib(pid):
 
 
 def samples(path, max_stack=2048, more=()):
-    """The samples of a recording, as `clew script --json` tells them."""
+    """The samples of a recording, as `clew script --json` prints them."""
     p = subprocess.Popen([CLEW, "script", "--json", "--max-stack", str(max_stack), *more, "-i", path], stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL)
     for line in p.stdout:

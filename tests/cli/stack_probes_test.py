@@ -27,7 +27,7 @@ def names(s):
 
 
 def is_loss(r):
-    """Does the recorder tell of records that found no room?"""
+    """Does the recorder report records that found no room?"""
     return re.search(r"\d lost|full ring|full map", r.err)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """User stacks of Debian's programs as they are, without frame pointers: at least 99.5 % of the samples with a user part reach the
-thread's outermost frame, and the others say why not. Programs that are not installed are skipped; of node, whose code is made while it
+thread's outermost frame, and the others say why not. Programs that are not installed are skipped; of node, with code made while it
 runs, the share is only printed.
 
 Usage: stack_programs_test.py CLEW [NAME ...]     Environment: stack_lib.py; CLEW_TEST_BACKENDS (auto)"""
@@ -59,7 +59,7 @@ def commands(t):
                  "my @s = sort { $a cmp $b } keys %h; my $j = join ',', @s; $j =~ s/(1+)2/$1/g; }"],
         "cc1": [cc1(), "-quiet", "-O2", "-fpreprocessed", t.path("tree.i"), "-o", "/dev/null"],
         "openssl rsa": [have("openssl"), "speed", "-seconds", str(n), "rsa2048"],
-        # bn_gather5, whose frame its rules misstate
+        # bn_gather5: its rules misstate its frame
         "openssl rsa, no IFMA": ["env", "OPENSSL_ia32cap=:~0x200000", have("openssl"), "speed", "-seconds", str(n), "rsa2048"],
         "openssl ecdsa": [have("openssl"), "speed", "-seconds", str(n), "ecdsap256"],
         "openssl ecdsa p521": [have("openssl"), "speed", "-seconds", str(n), "ecdsap521"],

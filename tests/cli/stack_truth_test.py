@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Stacks against the truth: programs whose call chain follows from their innermost function (tests/live/truth_tree.py), in C and C++,
+"""Stacks against the truth: programs with a call chain that follows from their innermost function (tests/live/truth_tree.py), in C and C++,
 with and without frame pointers, with signals on another stack, threads, modules that come and go.
 
 At least 99.9 % of the samples have exactly the right chain, down to the thread's first frame, and none says anything wrong without a
@@ -90,7 +90,7 @@ def main():
     plain = t.compile("plain", [t.path("tree.c")], ["-O2"])
     modules = [t.compile(f"module{pad}.so", [t.path("module.c")], ["-O2", "-shared", "-fPIC", f"-DPAD={pad}"]) for pad in (24, 3000)]
     if plain and all(modules):
-        # What is mapped for a moment is read by nobody in time: marked is enough.
+        # What is mapped for a moment is not read in time: marked is enough.
         run(t, trees["c"], backends[:1], "modules that come and go", plain, ["-m", *modules], 0)
     t.note(f"-F {HZ}, {LENGTH} times the length")
     t.done()

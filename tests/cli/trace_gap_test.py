@@ -103,11 +103,11 @@ def check_gap():
 def check_places():
     begin = SYNC + address_context(0x10000)
     check_ranges('at the end of the trace', begin + E * 4, [ran(0x10000), DROPPED % 3])
-    check_ranges('in front of what is only told', begin + E * 3 + EVENT + E + address(0x10100) + E,
+    check_ranges('before what has no effect', begin + E * 3 + EVENT + E + address(0x10100) + E,
                  [ran(0x10000), DROPPED % 2, '10 EVENT event Numbered:0;', '10 EVENT event Numbered:2;', DROPPED % 1, ran(0x10100)])
     check_ranges('in front of an exception', begin + E * 2 + exception(0xe, 1, 0x10100),
                  [ran(0x10000), DROPPED % 1, '10 EVENT exception pref ret addr:0x10100; excep num (0x0e)'])
-    check_ranges('behind an exception', begin + E + exception(0xe, AT_TARGET, 0x10100) + E + address(0x10100) + E,
+    check_ranges('after an exception', begin + E + exception(0xe, AT_TARGET, 0x10100) + E + address(0x10100) + E,
                  [ran(0x10000), '10 EVENT exception pref ret addr:0x10100 [addr also prev br tgt]; excep num (0x0e)', DROPPED % 1, ran(0x10100)])
     check_ranges('in front of lost trace', begin + E * 2 + b'\x00\x05', [ran(0x10000), DROPPED % 1, '10 EVENT no_sync [overflow]'])
     check_ranges('in front of a synchronisation', begin + E * 2 + SYNC[:-1] + address_context(0x10100) + E,
@@ -116,10 +116,10 @@ def check_places():
 
 
 def check_missing_code():
-    """What is dropped behind code that is not there is told as well, but is no second error."""
+    """What is dropped after missing code is reported as well, but is not a second error."""
     nacc = '10 EVENT addr_nacc 0x20000; Memspace [0x2:EL1N]'
     trace = SYNC + address_context(0x20000) + E * 3 + address(0x10000) + E
-    check_ranges('behind code that is not there', trace, [nacc, DROPPED % 2, ran(0x10000)])
+    check_ranges('after missing code', trace, [nacc, DROPPED % 2, ran(0x10000)])
     with tempfile.TemporaryDirectory() as top:
         write_raw_snapshot(top, trace, CODE)
         got = run('script', '-i', top, '--itrace=be')[0]
@@ -143,7 +143,7 @@ def check_threads():
                 check(got == one and one, '%s: %s threads say the same as one' % (mode, n))
         one = run('trace', '-i', top, '--ranges', '--events=atoms_dropped')[0].splitlines()
         nr = sum(int(line.split()[3].rstrip(';')) for line in one if ' EVENT ' in line)
-        check(nr == sum(1 + n % 3 for n in range(6000)), 'each atom that was dropped is told once', nr)
+        check(nr == sum(1 + n % 3 for n in range(6000)), 'each atom that was dropped is reported once', nr)
         edges = run('trace', '-i', top, '--edges')[0].splitlines()
         check('10000 - 6000 1' in edges and not [e for e in edges if e.startswith('10000 1')], 'and no branch has a target that it did not have', edges)
 

@@ -115,12 +115,12 @@ def check_refusals(top):
     check_refused([], 1, "perf.data", "no input at all", cwd=top)
     check_refused(["x"], 2, "-i x", "a word")
     check_refused(["-i", top, "--ranges", "--digest"], 2, "exclude", "two outputs")
-    check_refused(["-i", top, "--events=no_such"], 2, "no_such", "an event nobody knows")
+    check_refused(["-i", top, "--events=no_such"], 2, "no_such", "an unknown event")
     check_refused(["-i", top, "--id=zz"], 2, "zz", "an ID that is none")
     check_refused(["-i", top, "--cpu=1,x"], 2, "1,x", "a CPU that is none")
     for option in ("--pid=1", "--tid=1", "--comm=x", "--time=1,2"):
         check_refused(["-i", top, option], 2, option.split("=")[0], f"{option}: trace units know no threads")
-    check_refused(["-i", top, "--id=33"], 1, "no trace unit", "an ID nobody has")
+    check_refused(["-i", top, "--id=33"], 1, "no trace unit", "an unused ID")
     with tempfile.TemporaryDirectory() as empty:
         check_refused(["-i", empty], 1, "snapshot.ini", "a directory without snapshot.ini")
 

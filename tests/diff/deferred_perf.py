@@ -47,7 +47,7 @@ def by_time(list_of_events):
 # What perf 7.3.4 prints otherwise, by time in the story of tests/make/defer_make.c.
 DEFECTS = {
     "1.000013": "the sampled address twice",
-    "1.000023": "a sample behind its stack: its cookie as a frame",
+    "1.000023": "a sample after its stack: its cookie as a frame",
     "1.000030": "a sample without stack: its cookie as a frame",
     "1.000031": "a mark that is not the word before the last: its cookie as a frame",
     "1.000060": "the stack and the name of the program started later",

@@ -125,7 +125,7 @@ def kind(perf, clew):
         if "_dl_runtime_resolve" in last:
             return "clew: frame by rbx, further up"
         if is_outermost(clew):
-            return "perf goes on behind the outermost frame"
+            return "perf continues after the outermost frame"
         if len(clew) == 1 and re.match(r"_Unwind_(Resume|RaiseException|ForcedUnwind|Resume_or_Rethrow) \(", last):
             return "clew: a handler's address is being put over a return address"
         return "clew ends early"

@@ -360,7 +360,7 @@ static void explain(struct file *f, uint64_t pc, const struct unw_rule *r, struc
 	uint64_t popped_from;
 
 	if (p->is_eh_return && r->cfa == p->cfa && r->flags & UNW_SIGNAL) {
-		p->is_signal = true; /* the way into the handler, whose address is exact */
+		p->is_signal = true; /* the call of the handler: its address is exact */
 		f->nr_explained++;
 	}
 	if (p->is_eh_return && r->cfa == UNW_CFA_NONE && r->why == UNW_WHY_EH_RETURN) {

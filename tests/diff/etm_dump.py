@@ -17,7 +17,7 @@ clew, data = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 
 # Not packets: what was passed over, and what the end cut.
 NO_PACKETS = ('I_NOT_SYNC', 'I_INCOMPLETE', 'I_INCOMPLETE_EOT', 'I_BAD', 'I_UNSUPPORTED')
-# OpenCSD 1.3 does not tell the bit that makes Root and Realm of them.
+# OpenCSD 1.3 does not print the bit that makes them Root and Realm.
 SECURITY = {'S': 'S', 'NS': 'NS', 'Root': 'S', 'Realm': 'NS'}
 
 
@@ -99,7 +99,7 @@ def differences(want, got, slack):
 
 
 def compare(name, want, got, slack):
-    """Units are known by what they say: OpenCSD does not tell whose unformatted trace is."""
+    """Units are known by their contents: OpenCSD does not name the unit of unformatted trace."""
     left = list(got)
     for w in want:
         near = sorted(left, key=lambda g: (bool(differences(w, g, slack)), abs(len(g) - len(w))))

@@ -73,7 +73,7 @@ def is_explained(got, want, before):
 
 
 def first_difference(got, want):
-    """Rows of dropped atoms, which OpenCSD does not tell, may stand anywhere in @got."""
+    """Rows of dropped atoms, which OpenCSD does not print, may stand anywhere in @got."""
     at, before = 0, ""
     for line in want:
         while at < len(got) and DROPPED.match(got[at]) and not Q.fullmatch(line):
@@ -93,7 +93,7 @@ def check_twice():
     asked, target = addr + "; excep num (0x0e)", addr + " [addr also prev br tgt]; excep num (0x0e)"
     check(golden_lines([nacc, nacc, asked]) == ([nacc, asked], 1), "addr_nacc twice, and an exception that asks for code: one gap")
     check(golden_lines([nacc, nacc, target]) == ([nacc, nacc, target], 0), "addr_nacc twice, and an exception at a branch's target: two gaps")
-    check(golden_lines([nacc, nacc]) == ([nacc, nacc], 0), "addr_nacc twice, and nothing behind: two gaps")
+    check(golden_lines([nacc, nacc]) == ([nacc, nacc], 0), "addr_nacc twice, and nothing after: two gaps")
 
 
 def check_digest(path, rows):
@@ -111,7 +111,7 @@ def check_counts(path, rows, golden, got_lines):
         want = [int(rows[i]["ranges"]), int(rows[i]["exceptions"]), int(rows[i]["nacc"]) - nr_twice]
         check(got == want, f"{path.name} {i}: {want} ranges, exceptions, unreadable places", got)
         nr = sum(int(m[1]) for m in map(DROPPED.match, got_lines[i]) if m)
-        check(nr == sum(u.get("atoms_dropped", 0) for u in units), f"{path.name} {i}: {nr} atoms dropped, all told of", units)
+        check(nr == sum(u.get("atoms_dropped", 0) for u in units), f"{path.name} {i}: {nr} atoms dropped, all reported", units)
 
 
 def check_ranges(path, rows):
@@ -138,7 +138,7 @@ def check_invariance(path):
 
 
 def in_a_row(insns, log, start):
-    """Behind the first place, from @p start on, where @p insns stand in a row in the log."""
+    """After the first place, from @p start on, where @p insns stand in a row in the log."""
     for at in range(start, len(log) - len(insns) + 1):
         if log[at] == insns[0] and log[at:at + len(insns)] == insns:
             return at + len(insns)

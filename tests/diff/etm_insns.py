@@ -25,7 +25,7 @@ def wanted(folder):
 
 
 def printed(clew, snapshot):
-    """The same of what clew prints: a unit's sessions are named NAME_s0, NAME_s1, ... behind the first."""
+    """The same of what clew prints: a unit's sessions are named NAME_s0, NAME_s1, ... after the first."""
     digest = collections.defaultdict(hashlib.sha256)
     count = collections.Counter()
     with subprocess.Popen([clew, "script", "-i", snapshot, "--itrace=i1i", "-F", "comm,ip"], text=True,

@@ -43,7 +43,7 @@ def ini(path):
 
 
 def framed(trace, trace_id):
-    """CoreSight frames of one source: its ID in front, 14 bytes behind; ignore packets fill the last."""
+    """CoreSight frames of one source: its ID first, 14 bytes after it; ignore packets fill the last."""
     ret = bytearray()
     trace += b"\x70" * (-len(trace) % 14)
     for at in range(0, len(trace), 14):
@@ -138,7 +138,7 @@ def compare(clew, path, form):
     got = by_cpu([clew, "script", "-i", path] + form.split())
     total = sum(map(len, want.values()))
     for cpu in sorted(set(want) | set(got)):
-        # perf now and then tells the end of the trace as one of tracing
+        # perf now and then reports the end of the trace as one of tracing
         if len(want.get(cpu, [])) == len(got.get(cpu, [])) + 1 and want[cpu][-1] not in got.get(cpu, []):
             want[cpu].pop()
         for a, b in zip(want.get(cpu, []) + [""], got.get(cpu, []) + [""]):
@@ -170,7 +170,7 @@ def order(clew, path, has_own_rings):
         line.append((time, rest))
     for cpu, _, rest in branches(["perf", "script", "-i", path, "--itrace=b", "-F", "cpu,ip,addr"]) if has_own_rings else []:
         if not own[cpu] and rest.endswith("=> 0"):
-            continue  # perf now and then tells the end of the trace as one of tracing
+            continue  # perf now and then reports the end of the trace as one of tracing
         time, want = own[cpu].pop(0)
         if rest != want:
             return f"perf {rest}, clew {want}"

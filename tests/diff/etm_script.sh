@@ -72,7 +72,7 @@ report '96.81% ' --itrace=i10ig -s comm,sym -g none --children
 sed -i 's/\[\.\] //' "$dir/got"
 check_same 'report: instructions and their callers'
 
-# The units' description says a version that nobody knows: byte 16 of AUXTRACE_INFO.
+# The units' description says an unknown version: byte 16 of AUXTRACE_INFO.
 cp "$file" "$dir/newer.data"
 printf '\011' | dd of="$dir/newer.data" bs=1 seek="$((0x418))" conv=notrunc 2>/dev/null
 for command in script 'report --stdio'; do

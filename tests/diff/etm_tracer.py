@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Usage: etm_tracer.py CLEW PROGRAM: the instructions of generated trace are the same for clew and for OpenCSD. PROGRAM writes snapshots into
-the directory that it is given. docs/decisions/etm-speculation.md tells what is left out of them. TAP."""
+the directory that it is given. docs/decisions/etm-speculation.md says what they lack. TAP."""
 import os
 import re
 import shutil

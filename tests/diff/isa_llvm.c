@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Usage: isa_llvm words a64|a32|t32|m FILE: write instructions: every opcode of the branch space,
- * operands by chance, and chance alone. T32 and M: one in each four bytes, a NOP behind those of
+ * operands by chance, and chance alone. T32 and M: one in each four bytes, a NOP after those of
  * two. isa_llvm compare a64|a32|t32|m FILE < TEXT: what LLVM prints of FILE against what we say of
  * it. One TAP line. Words that LLVM does not know are compared where ours is something: these are
  * listed by form, and counted.
@@ -132,7 +132,7 @@ struct line {
 	char name[32], operands[160];
 };
 
-/** "     10: d65f03c0     \tret\n": the address, and what is behind the first and second tab. */
+/** "     10: d65f03c0     \tret\n": the address, and what is after the first and second tab. */
 static bool parse(char *text, struct line *ret)
 {
 	char *name = strchr(text, '\t'), *operands;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# isa_llvm.sh ISA_LLVM: instructions of A64, A32, T32 and of M-profile's T32, told by us and by LLVM 19. TAP.
+# isa_llvm.sh ISA_LLVM: instructions of A64, A32, T32 and of M-profile's T32, as we and LLVM 19 decode them. TAP.
 if ! command -v llvm-objdump-19 llvm-objcopy-19 > /dev/null; then
 	echo "1..0 # SKIP no llvm-objdump-19 here"
 	exit 0
@@ -15,8 +15,8 @@ while read -r mode format triple features; do
 	"$1" words "$mode" "$work/words"
 	llvm-objcopy-19 -I binary -O "$format" --rename-section .data=.text,alloc,readonly,code "$work/words" "$work/words.o"
 	llvm-objdump-19 -d --triple="$triple" --mattr="$features" "$work/words.o" 2> /dev/null > "$work/text"
-	"$1" compare "$mode" "$work/words" < "$work/text" > "$work/told" || status=1
-	sed "s/ 1 - / $nr - $mode: /; /^1\.\.1/d" "$work/told"
+	"$1" compare "$mode" "$work/words" < "$work/text" > "$work/ours" || status=1
+	sed "s/ 1 - / $nr - $mode: /; /^1\.\.1/d" "$work/ours"
 done << END
 a64 elf64-littleaarch64 aarch64 +all
 a32 elf32-littlearm armv9a +sb

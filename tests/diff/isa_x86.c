@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Usage: isa_x86 bytes 64|32|16: write bytes: every opcode of the legacy, VEX and EVEX maps behind
+ * Usage: isa_x86 bytes 64|32|16: write bytes: every opcode of the legacy, VEX and EVEX maps after
  * prefixes, operands by chance, and chance alone. isa_x86 compare 64|32|16 WHAT [mixed] < TEXT:
  * what LLVM prints of code (mixed: with data between) against what we say of it, and what we say
  * against the categories of Zydis. One TAP line. What LLVM does not know is counted; what it knows
@@ -265,7 +265,7 @@ static struct compare {
 	enum isa isa;
 	bool is_mixed;
 	ZydisDecoder zydis;
-	struct line lines[NR_AHEAD]; /* until enough bytes behind them are known */
+	struct line lines[NR_AHEAD]; /* until enough bytes after them are known */
 	size_t nr;
 	uint64_t nr_insns, nr_unknown, nr_lax, nr_wrong, nr_not_category;
 	uint64_t nr_kinds[INSN_SPECIAL + 1], nr_details[X86_PTWRITE + 1];
@@ -383,7 +383,7 @@ static void compare_first(void)
 	memmove(c.lines, c.lines + 1, --c.nr * sizeof(c.lines[0]));
 }
 
-/** LLVM prints LOCK, and prefixes that it has no use for, on a line of their own. */
+/** LLVM prints LOCK, and prefixes that it has no use for, on a separate line. */
 static bool join(struct line *l, const struct line *next)
 {
 	if (l->name[0] || next->at != l->at + l->nr || l->nr + next->nr > X86_MAX_BYTES)

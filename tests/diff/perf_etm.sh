@@ -25,7 +25,7 @@ ranges_of_branches() {
 		to = $(i + 1)
 	}'
 }
-# The same of clew: the last instruction in place of the end; without the last range, behind which perf tells no branch; joined
+# The same of clew: the last instruction in place of the end; without the last range, after which perf prints no branch; joined
 # where a branch was not taken, which perf leaves out.
 ranges_of_clew() {
 	"$clew" trace --ranges --events=none --symfs "$data/symfs" -i - < "$1" | python3 -c 'import sys
@@ -45,7 +45,7 @@ if [ ! -d "$data" ]; then
 	exit 0
 fi
 want=$(ranges_of_branches < "$data/perf_etm.branches.txt")
-check "perf tells 206 branches that come from somewhere" 206 "$(echo "$want" | wc -l)"
+check "perf prints 206 branches that come from somewhere" 206 "$(echo "$want" | wc -l)"
 for file in perf_etm.data perf_etm.fixed.data; do
 	check "$file: the ranges of perf 6.1" "$want" "$(ranges_of_clew "$data/$file")"
 done

@@ -7,7 +7,7 @@ shift
 . "$(dirname "$0")/../tap.sh"
 perf --version >/dev/null 2>&1 || skip_all "no perf here"
 
-# Only the first table: the ones behind it are by event. perf counts a HEADER_END for its own use.
+# Only the first table: the ones after it are by event. perf counts a HEADER_END for its own use.
 perf_counts() {
 	perf report --stats -i "$1" 2>"$dir/err" | awk '
 		/^Aggregated stats/ { on = 1; next }

@@ -43,7 +43,7 @@ struct code {
 static uint32_t space(void *ctx, const struct code_key *key)
 {
 	(void)ctx;
-	return key->el == 1;
+	return key->context.arm.el == 1;
 }
 
 static bool find(void *ctx, uint32_t space_nr, uint64_t addr, struct code_region *ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Event spellings; behind a first byte of 1 or 2, the bytes of a PMU's format file or of BTF. */
+/* Event spellings; after a first byte of 1 or 2, the bytes of a PMU's format file or of BTF. */
 #include <string.h>
 
 #include "os/pmu.h"

@@ -55,7 +55,8 @@ static uint32_t space_of(void *ctx, const struct code_key *key)
 	const struct golden *g = ctx;
 
 	vec_for_each (&g->runs, r) {
-		if (r->space != ANY_SPACE && key->has_cid && r->space == key->cid)
+		if (r->space != ANY_SPACE && key->context.arm.has_cid &&
+		    r->space == key->context.arm.cid)
 			return r->space;
 	}
 	return ANY_SPACE;

@@ -188,7 +188,7 @@ struct outcome {
 	size_t nr, nr_with, nr_none, nr_no_table, nr_outermost, nr_register;
 	uint64_t best_cookie; /* that most samples share */
 	size_t nr_best;
-	size_t nr_lost; /* entries of the kernel whose stack never came, whatever samples they have
+	size_t nr_lost; /* entries of the kernel without their stack, whatever samples they have
 			 */
 };
 
@@ -353,7 +353,7 @@ static void asleep_at_end(void)
 
 enum { AWAY_BYTES = 1 << 20, AWAY_DEPTH = 100, NR_AWAY = 50 };
 
-static char *away; /* a stack whose pages go away while their bytes stay */
+static char *away; /* a stack with pages that are removed while their bytes stay */
 
 static NOINLINE void dig_away(long depth, long nr)
 {

@@ -55,7 +55,7 @@ int run_until_end(struct run *r, int pid);
 void run_stop(struct run *r);
 void run_done(struct run *r);
 
-/** Fork; the child runs @p body(arg) and exits once told to go. */
+/** Fork; the child runs @p body(arg) and exits when asked to. */
 int run_child(void (*body)(long), long arg, int *ret_go);
 void run_go(int go);
 

@@ -10,7 +10,7 @@
 void bare_leaf(void);
 void framed(void);
 
-/* No .cfi: nothing tells of these but their instructions. */
+/* No .cfi: only their instructions describe these. */
 __asm__(".text\n"
 	".globl bare_leaf\n.type bare_leaf, @function\n"
 	"bare_leaf:\n"
@@ -32,8 +32,8 @@ __asm__(".text\n"
 	"	ret\n"
 	".size framed, . - framed\n");
 
-/* In memory of no file. The first function pushes where its bytecode goes on and jumps to the
- * second, whose loop stands at LOOP. */
+/* In memory of no file. The first function pushes where its bytecode continues and jumps to the
+ * second, which loops at LOOP. */
 static const unsigned char interpreter[] = {
 	0x55, 0x48, 0x89, 0xe5,          /*  0: push %rbp; mov %rsp, %rbp */
 	0x48, 0x8d, 0x05, 5,    0, 0, 0, /*  4: lea 5(%rip), %rax */

@@ -20,6 +20,7 @@
  */
 
 enum { PAGE = 4096, SYNC_EVERY = 300 /* waypoints */ };
+enum { CR3 = 0x1234000, SPACE = 0, OTHER_SPACE };
 
 struct steps {
 	pid_t pid;
@@ -40,17 +41,19 @@ static bool find(void *ctx, uint32_t space, uint64_t addr, struct code_region *r
 	uint64_t start = addr & ~(uint64_t)(PAGE - 1);
 	const uint64_t *page = map_u64_get(&s->pages, start);
 
-	(void)space;
-	if (!page)
+	if (space != SPACE || !page)
 		return false;
 	*ret = (struct code_region){start, start + PAGE, (const uint8_t *)(uintptr_t)*page};
 	return true;
 }
 
-static uint32_t only_space(void *ctx, const struct code_key *key)
+/** The program is all that is known of the machine: other page tables have none of its code. */
+static uint32_t space_of(void *ctx, const struct code_key *key)
 {
-	(void)ctx, (void)key;
-	return 0;
+	const struct code_x86_context *c = &key->context.x86;
+
+	(void)ctx;
+	return key->context.arch == CODE_X86 && c->has_cr3 && c->cr3 == CR3 ? SPACE : OTHER_SPACE;
 }
 
 /** Not readable is no failure: an instruction may end in front of such a page. */
@@ -101,7 +104,7 @@ static void ran(struct steps *s, uint64_t to)
 {
 	struct insn i;
 
-	if (!x86_insn_at(&s->code, 0, s->pc, &i)) {
+	if (!x86_insn_at(&s->code, SPACE, s->pc, &i)) {
 		printf("# %llx: not an instruction\n", (unsigned long long)s->pc);
 		s->is_failed = true;
 		return;
@@ -154,7 +157,7 @@ static struct steps *start(char **argv)
 			execv(argv[0], argv);
 		_exit(127);
 	}
-	s->source = (struct code_source){.space = only_space, .find = find, .ctx = s};
+	s->source = (struct code_source){.space = space_of, .find = find, .ctx = s};
 	flow_code_init(&s->code, &s->source, &x86_insns, false);
 	s->encoder = (struct toy_encoder){.out = &s->trace, .random = {3}};
 	if (s->pid > 0 && is_stopped(s->pid))
@@ -188,7 +191,7 @@ static void put_run(struct seen *s, uint64_t at, uint64_t end)
 {
 	struct insn i;
 
-	for (; at < end && x86_insn_at(&s->code, 0, at, &i); at += i.bytes) {
+	for (; at < end && x86_insn_at(&s->code, SPACE, at, &i); at += i.bytes) {
 		s->nr_insns++;
 		s->insns = toy_insn_digest(s->insns, at);
 	}
@@ -220,17 +223,21 @@ static bool add(void *ctx, const struct flow_edge *e)
 	return true;
 }
 
-static struct seen decode(const struct steps *s, bool is_counting, bool has_paths,
+static struct seen decode(const struct steps *s, uint64_t cr3, bool is_counting, bool has_paths,
 			  unsigned int nr_threads)
 {
+	const struct code_x86_context context = {.bits = 64, .has_cr3 = true, .cr3 = cr3};
 	struct seen ret = {.is_failed = false};
-	const struct toy_opts o = {.flow.code = &s->source,
-				   .flow.batch = is_counting ? NULL : take,
-				   .flow.ctx = &ret,
-				   .flow.nr_threads = nr_threads,
-				   .insns = &x86_insns,
-				   .isa = ISA_X86_64,
-				   .has_paths = has_paths};
+	const struct toy_opts o = {
+		.flow.code = &s->source,
+		.flow.batch = is_counting ? NULL : take,
+		.flow.ctx = &ret,
+		.flow.nr_threads = nr_threads,
+		.insns = &x86_insns,
+		.isa = ISA_X86_64,
+		.context = {CODE_X86, .x86 = context},
+		.has_paths = has_paths
+        };
 	struct flow *f = toy_flow_new(&o);
 
 	flow_code_init(&ret.code, &s->source, &x86_insns, false);
@@ -248,8 +255,8 @@ static void check(const struct steps *s)
 					  "by paths, in parts"};
 
 	for (unsigned int i = 0; i < 4; i++) {
-		struct seen runs = decode(s, false, i & 1, i & 2 ? 2 : 1);
-		struct seen counts = decode(s, true, i & 1, i & 2 ? 2 : 1);
+		struct seen runs = decode(s, CR3, false, i & 1, i & 2 ? 2 : 1);
+		struct seen counts = decode(s, CR3, true, i & 1, i & 2 ? 2 : 1);
 
 		CHECK(!runs.is_failed && runs.insns == s->insns && runs.nr_insns == s->nr_insns &&
 			      runs.totals.nr_insns == s->nr_insns,
@@ -258,6 +265,14 @@ static void check(const struct steps *s)
 			      counts.totals.nr_insns == s->nr_insns,
 		      "%s: the branches that were taken, and not", how[i]);
 	}
+}
+
+static void check_other_space(const struct steps *s)
+{
+	struct seen other = decode(s, CR3 + PAGE, false, true, 1);
+
+	CHECK(!other.is_failed && !other.nr_insns && other.totals.nr_nacc,
+	      "another CR3 is another address space: none of this code is in it");
 }
 
 int main(int argc, char **argv)
@@ -276,6 +291,7 @@ int main(int argc, char **argv)
 	      argv[2], (unsigned long long)s->nr_insns, (unsigned long long)s->nr_waypoints,
 	      (unsigned long long)s->trace.nr);
 	check(s);
+	check_other_space(s);
 	buf_done(&s->trace);
 	free_pages(s);
 	mem_free(s);

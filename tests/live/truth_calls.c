@@ -41,7 +41,7 @@ static __attribute__((noinline)) void deep8(int fd, char *to, size_t bytes)
 	note(got, (long)bytes, errno);
 }
 
-/* Something is left to do behind the call, so that it is no jump. */
+/* Something is left to do after the call, so that it is no jump. */
 #define DEEP(me, next)                                                          \
  static __attribute__((noinline)) void deep##me(int fd, char *to, size_t bytes) \
  {                                                                              \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Make a program whose call chain follows from its innermost function, and check samples of it.
+"""Make a program with a call chain that follows from its innermost function, and check samples of it.
 
 Every function tN has one caller, so the truth of a sample is a walk up a table: no memory is shared with the program, and each
 sample can be judged alone. The functions differ in what makes unwinding hard: alloca, realigned frames, large frames, stack
@@ -300,7 +300,7 @@ def body_of(n, rng):
 
 
 def write_program(path, seed, is_cxx, has_callbacks=True):
-    """has_callbacks: some functions are called by qsort(), whose own frames have no frame pointers.
+    """has_callbacks: some functions are called by qsort(), which has no frame pointers.
 
     @return the tree as {function: (its caller or None, how)}"""
     nodes, signal = make_tree(seed, is_cxx, has_callbacks)

@@ -10,7 +10,7 @@
  * Usage: brstack_make BINARY START OFFSET SIZE EVERY < ADDRESSES > perf.data
  *
  * A recording with a branch stack at each EVERYth taken branch, made from the addresses of
- * instructions in the order in which they ran (hex, one a line, 4 bytes each). BINARY is mapped
+ * instructions in the order in which they ran (hex, one per line, 4 bytes each). BINARY is mapped
  * at START from OFFSET on, SIZE bytes; numbers are hex. With EVERY f each run of instructions
  * between two branches is in exactly one stack: the last one is as short as it needs to be.
  */

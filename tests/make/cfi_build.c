@@ -75,7 +75,7 @@ void cfi_pointer(struct buf *b, uint8_t encoding, uint64_t addr, uint64_t value,
 	}
 }
 
-/** Bytes in front of a record's body: length and id. */
+/** Bytes before a record's body: length and id. */
 static size_t head_bytes(const struct cfi_build *c, bool is_64)
 {
 	return is_64 ? (c->is_debug_frame ? 20 : 16) : 8;
@@ -104,7 +104,7 @@ static void put_letters(const struct cfi_build *c, const struct cfi_cie *cie, st
 {
 	struct buf data = {0};
 
-	/* The length in front of the data is one byte: there is little of it. */
+	/* The length before the data is one byte: there is little of it. */
 	for (const char *l = cie->letters + 1; *l; l++) {
 		if (*l == 'R')
 			cfi_u8(&data, cie->encoding);

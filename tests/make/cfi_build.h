@@ -28,7 +28,7 @@ struct cfi_cie {
 void cfi_u8(struct buf *b, unsigned int v);
 void cfi_uleb(struct buf *b, uint64_t v);
 void cfi_sleb(struct buf *b, int64_t v);
-/** @p bytes of @p v, turned round where @p swap. */
+/** @p bytes of @p v, swapped where @p swap. */
 void cfi_fixed(struct buf *b, uint64_t v, size_t bytes, bool swap);
 /** Length and bytes of @p expr, which is empty then. */
 void cfi_block(struct buf *b, struct buf *expr);

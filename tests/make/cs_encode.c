@@ -76,7 +76,7 @@ static void put_frame(struct cs_encode *e, const struct frame *f)
 	}
 }
 
-/** The bytes at hand; behind them comes padding. */
+/** The bytes at hand; after them comes padding. */
 struct queue {
 	struct cs_byte *next, *end, pad;
 };
@@ -97,7 +97,7 @@ static void take(struct queue *q, struct frame *f, unsigned int i)
 	q->next++;
 }
 
-/** An even slot and the odd one behind it (not the last one: that has the flags). */
+/** An even slot and the odd one after it (not the last one: that has the flags). */
 static void fill_pair(struct cs_encode *e, struct queue *q, struct frame *f, unsigned int i)
 {
 	uint8_t id = peek(q, 0)->id, next_id = peek(q, 1)->id;

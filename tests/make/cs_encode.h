@@ -34,7 +34,7 @@ struct cs_encode cs_encode_of(enum cs_layout layout, unsigned int percent, uint6
  * first. */
 void cs_encode(struct cs_encode *e, struct cs_byte *bytes, size_t nr);
 
-/** A barrier frame: four FSYNCs. The ID is said again behind it. */
+/** A barrier frame: four FSYNCs. The ID is repeated after it. */
 void cs_encode_barrier(struct cs_encode *e);
 
 /** Runs of random length of random sources, IDs 1 to 0x6f: @p nr_ids of them. */

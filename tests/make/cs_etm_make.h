@@ -29,7 +29,7 @@ struct cs_etm_make {
 	bool inherits; /* with is_system_wide: as perf sets it there too */
 	int64_t ts_source;
 	uint64_t flags;   /* of AUX records */
-	bool is_snapshot; /* AUX records tell the end of their trace */
+	bool is_snapshot; /* AUX records give the end of their trace */
 	/* Its own: */
 	uint64_t offsets[16];
 	struct etm_config config;
@@ -51,7 +51,7 @@ void cs_etm_map(struct cs_etm_make *m, uint64_t time, uint32_t pid, uint64_t sta
 void cs_etm_kernel_map(struct cs_etm_make *m, uint64_t start, uint64_t len, const char *path);
 /** ID_INDEX: machine @p i of @p nr has event 2 + i. */
 void cs_etm_guests(struct cs_etm_make *m, const uint32_t *machines, uint32_t nr);
-/** A page of code of a guest whose event is @p event, of its kernel or of process @p pid there. */
+/** A page of code of the guest with event @p event, of its kernel or of process @p pid there. */
 void cs_etm_guest_map(struct cs_etm_make *m, uint64_t time, uint64_t event, bool is_kernel,
 		      uint32_t pid, uint64_t start, const char *path);
 /** A guest's process that gets a name. */

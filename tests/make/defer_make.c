@@ -179,7 +179,7 @@ void defer_make_story(struct perf_build *b)
 			 &(struct defer_stack){
 				 .tid = 10, .time = AT(22), .cookie = 0x50001, .ips = c, .nr = 2});
 	defer_make_sample(b, &(struct defer_sample){.tid = 10, .time = AT(23), .cookie = 0x50001});
-	/* No stack comes of the one; a kernel part stands behind the mark of the other. */
+	/* The one has no stack; the other has a kernel part after its mark. */
 	defer_make_sample(b, &(struct defer_sample){.tid = 10, .time = AT(30), .cookie = 0x70001});
 	defer_make_sample(b, &(struct defer_sample){
 				     .tid = 10, .time = AT(31), .cookie = 0x90001, .nr_behind = 2});

@@ -196,7 +196,7 @@ void enc_unit_address_context(struct enc_unit *u, uint64_t a, bool is_t32,
 			      const struct enc_context *c, bool is_full)
 {
 	struct enc_context x = what_changed(u, c, is_full);
-	/* Whose idea of AArch32 a 32-bit address follows is not told: both, or 64 bits. */
+	/* A 32-bit address may follow either rule for AArch32: both, or 64 bits. */
 	enum enc_form f = u->has_context && u->is_64 == c->sf ? form_of(u, a, is_t32, true, false)
 			: is_t32                              ? ENC_64_IS1
 							      : ENC_64_IS0;

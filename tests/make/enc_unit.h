@@ -7,7 +7,7 @@
 
 /*
  * The part of a trace unit that compresses: groups atoms into packets, chooses an address's form,
- * keeps the return stack and the number of uncommitted P0 elements. It is told what the PE did and
+ * keeps the return stack and the number of uncommitted P0 elements. It is given what the PE did and
  * knows nothing of code. With a random generator it chooses any legal packet, else the shortest.
  * Spec: IHI 0064, "Trace unit"; written from the specification, not from the decoder.
  */
@@ -62,7 +62,7 @@ void enc_unit_source(struct enc_unit *u, uint64_t a, bool is_t32);
 void enc_unit_q(struct enc_unit *u, uint64_t a, bool is_t32, uint32_t count, bool has_count);
 /** Without its address. */
 void enc_unit_exception(struct enc_unit *u, unsigned int type, unsigned int e);
-/** No address is known for sure behind this one (PE reset, a failed transaction). */
+/** No address is certain after this one (PE reset, a failed transaction). */
 void enc_unit_forget_history(struct enc_unit *u);
 
 void enc_unit_timestamp(struct enc_unit *u, uint64_t v);

@@ -200,7 +200,7 @@ static const struct form t32_branches[] = {
 	{0xf3bf8f6f, 0,          INSN_ISB,      0,    0, 0}, /* ISB */
 	{0xee070f95, 0x00006000, INSN_ISB,      0,    0, 0}, /* MCR p15, ISB */
 };
-/* v8-M, v8.1-M; BLX label to A32 and BXJ are not there. */
+/* v8-M, v8.1-M; BLX label to A32 and BXJ are missing. */
 static const struct form t32_m_plain[] = {
 	{0xf040e001, 0x00070000, 0, 0, 0, 0}, /* DLS */
 	{0xf000e001, 0x00370000, 0, 0, 0, 0}, /* DLSTP */

@@ -28,13 +28,14 @@ static uint32_t version_at(uint64_t ticks)
 static uint32_t space_of(void *ctx, const struct code_key *k)
 {
 	const struct etm_program *p = ctx;
+	const struct code_arm_context *c = &k->context.arm;
 
-	if (k->el == 0)
-		return (k->has_cid ? k->cid % ETM_NR_USERS : 0) * ETM_NR_VERSIONS +
-		       (p->has_versions ? version_at(k->ticks) : 0);
-	if (k->el > 1)
-		return EL2_SPACE + k->el - 2u;
-	return FIRST_KERNEL + (k->security == CODE_SECURE ? 2 : k->has_vmid ? k->vmid % 2 : 0);
+	if (c->el == 0)
+		return (c->has_cid ? c->cid % ETM_NR_USERS : 0) * ETM_NR_VERSIONS +
+		       (p->has_versions ? version_at(k->ticks.ticks) : 0);
+	if (c->el > 1)
+		return EL2_SPACE + c->el - 2u;
+	return FIRST_KERNEL + (c->security == CODE_SECURE ? 2 : c->has_vmid ? c->vmid % 2 : 0);
 }
 
 static bool find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret)
@@ -56,13 +57,13 @@ static bool find(void *ctx, uint32_t space, uint64_t addr, struct code_region *r
 static uint32_t space_now(struct etm_program *p)
 {
 	const struct enc_context *c = &p->pe.context;
-	struct code_key k = {.el = c->el,
-			     .security = (uint8_t)(c->nse << 1 | c->ns),
-			     .has_cid = c->has_cid,
-			     .has_vmid = c->has_vmid,
-			     .cid = c->cid,
-			     .vmid = c->vmid,
-			     .ticks = p->ticks};
+	struct code_arm_context arm = {.el = c->el,
+				       .security = (uint8_t)(c->nse << 1 | c->ns),
+				       .has_cid = c->has_cid,
+				       .has_vmid = c->has_vmid,
+				       .cid = c->cid,
+				       .vmid = c->vmid};
+	struct code_key k = {.context.arm = arm, .ticks = {p->ticks}};
 
 	return space_of(p, &k);
 }

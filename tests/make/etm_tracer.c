@@ -185,7 +185,7 @@ void tracer_put_source(struct etm_tracer *t, struct etm_place a)
 }
 
 /** The long form of a combined packet. Where the state changes, 64 bits: which of the two states
- * decides over the upper half of 32 bits is not told everywhere alike. */
+ * decides the upper half of 32 bits differs between specifications. */
 static void put_both(struct etm_tracer *t, struct etm_place a, const struct enc_context *x)
 {
 	enum enc_form form = a.is1 ? ENC_32_IS1 : ENC_32_IS0;
@@ -378,7 +378,7 @@ void etm_tracer_waypoint(struct etm_tracer *t, const struct etm_waypoint *w)
 			(!after_return || t->opts.has_source_after_return);
 	t->is_wrong = is_flipped; /* not to be committed */
 	tracer_add_atom(t, &a);
-	/* Sources stand for all N since the last E: none of them behind a predicted return. */
+	/* Sources stand for all N since the last E: none of them after a predicted return. */
 	if (after_return && t->opts.sources && !w->is_taken)
 		tracer_flush_atoms(t);
 	t->stats.nr_waypoints++;
@@ -396,7 +396,7 @@ void etm_tracer_context(struct etm_tracer *t, const struct enc_context *x)
 {
 	struct enc_context now = news_of(t, x);
 
-	if (t->has_context) { /* what waits has not been told */
+	if (t->has_context) { /* what waits has not been emitted */
 		now.has_vmid |= t->context.has_vmid;
 		now.has_cid |= t->context.has_cid;
 	}
@@ -408,7 +408,7 @@ void etm_tracer_context(struct etm_tracer *t, const struct enc_context *x)
 	t->context = now;
 }
 
-/** What was just told of is not where the branch went: it is not executed. */
+/** What was just emitted is not where the branch went: it is not executed. */
 static bool is_at_target(const struct etm_tracer *t, struct etm_place ret)
 {
 	if (t->opts.spares_opencsd && t->config->has_return_stack)
@@ -440,7 +440,7 @@ void etm_tracer_go(struct etm_tracer *t, struct etm_place at)
 	t->address = t->here = at;
 }
 
-/** In front of a packet that stands for itself: the address may come behind it. */
+/** Before a packet that stands for itself: the address may come after it. */
 static void flush_some(struct etm_tracer *t)
 {
 	tracer_flush_atoms(t);

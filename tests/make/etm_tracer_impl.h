@@ -26,7 +26,7 @@ struct etm_tracer {
 	bool has_context, has_address, was_predicted;
 	struct enc_context context;
 	struct etm_place address;
-	/* Where execution is, where that can be told. */
+	/* Where execution is, if that is known. */
 	bool is_here;
 	struct etm_place here;
 	struct etm_place stack[TRACER_STACK];
@@ -53,8 +53,8 @@ void tracer_flush_atoms(struct etm_tracer *t);
 void tracer_put_address(struct etm_tracer *t, struct etm_place a);
 void tracer_put_source(struct etm_tracer *t, struct etm_place a);
 
-/** The last waypoint's atom stands in the queue: behind it, a wrong path; with @p is_flipped the
- * atom is the wrong one, too. Nothing of it stays. */
+/** The last waypoint's atom is in the queue: after it, a wrong path; with @p is_flipped the atom is
+ * the wrong one, too. Nothing of it stays. */
 void tracer_wrong_path(struct etm_tracer *t, bool is_flipped);
 
 #endif

@@ -40,7 +40,7 @@ static void any_exception(struct etm_tracer *t)
 	tracer_p0(t, 1);
 }
 
-/** One P0 element of the wrong path; with @p is_first nothing that is not P0 in front of it, which
+/** One P0 element of the wrong path; with @p is_first nothing that is not P0 before it, which
  * would stay. */
 static void any_p0(struct etm_tracer *t, bool is_first)
 {
@@ -84,7 +84,7 @@ static enum enc_few few_atoms(struct etm_tracer *t, unsigned int nr_most)
 	return ret;
 }
 
-/** Take @p nr back; the atom in front of them was the other way round. */
+/** Take @p nr back; the atom before them was the opposite. */
 static void take_back(struct etm_tracer *t, uint32_t nr)
 {
 	bool is_packed = !tracer_varies(t);

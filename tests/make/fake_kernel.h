@@ -38,7 +38,7 @@ struct fake_kernel {
 	bool has_child_ended;
 	int child_status;    /* as wait(2) gives it */
 	int signal_of_child; /* that the recorder sent its command; 0: none */
-	int nr_starts;       /* times the command was let go */
+	int nr_starts;       /* times the command was started */
 	uint32_t nr_enables; /* calls */
 	uint32_t nr_disables;
 };

@@ -42,7 +42,7 @@ struct perf_build_event {
 /** A record as it has to come out of the reader. */
 struct perf_build_record {
 	size_t at, size;      /* in perf_build.plain, header included */
-	size_t payload_bytes; /* of the trace bytes behind it in plain */
+	size_t payload_bytes; /* of the trace bytes after it in plain */
 	uint64_t offset;      /* from the start of the records' section (file) or the input (pipe);
 				 of no meaning when compressed */
 	bool is_compressed;
@@ -53,7 +53,7 @@ struct perf_build {
 	struct {
 		VEC(struct perf_build_event);
 	} events;
-	struct perf_put data; /* the records' section; in a pipe all behind 16 bytes */
+	struct perf_put data;               /* the records' section; in a pipe all after 16 bytes */
 	struct buf features[PERF_FEAT_MAX]; /* contents */
 	bool has_feature[PERF_FEAT_MAX];
 	struct perf_put auxtrace_index;

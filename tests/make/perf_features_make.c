@@ -137,7 +137,7 @@ static void make_numbers(struct perf_put *p, unsigned int nr, unsigned int bytes
 		put_number(p, 10 * i + 1, bytes);
 }
 
-/* Lists whose items are a name with some numbers before or behind. */
+/* Lists with items of a name and some numbers before or after. */
 static void make_names(struct perf_put *p, enum perf_feature feature)
 {
 	put_u32(p, PERF_MAKE_ITEMS);

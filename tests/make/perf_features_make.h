@@ -5,7 +5,7 @@
 #include "make/perf_random.h"
 
 /**
- * Append a valid content of the header feature @p feature. The machine it tells of has
+ * Append a valid content of the header feature @p feature. The machine it describes has
  * PERF_MAKE_CPUS CPUs in every feature, so that those which depend on each other fit.
  */
 void perf_make_feature(struct perf_random *r, struct perf_put *p, enum perf_feature feature);

@@ -125,7 +125,7 @@ static void random_branches(struct perf_random *r, uint64_t branch_type, struct 
 	for (uint32_t i = 0; i < nr; i++) {
 		uint64_t flags = words[3 * i + 2] & (((uint64_t)1 << 33) - 1);
 
-		if (r->big) /* some value whose undefined low bits are 0 */
+		if (r->big) /* some value with undefined low bits of 0 */
 			flags = __builtin_bswap64(words[3 * i + 2] & ~(((uint64_t)1 << 31) - 1));
 		words[3 * i + 2] = flags;
 	}

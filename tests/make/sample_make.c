@@ -9,7 +9,7 @@
 /*
  * Usage: sample_make [--pipe] [--feature | --no-feature] < TEXT > perf.data
  *
- * A recording as a text tells it, a record a line, numbers in hex:
+ * A recording from a text, one record per line, numbers in hex:
  *
  *	event NAME [chain] [branches]        all events first; time, period, pid and tid always
  *	comm PID NAME

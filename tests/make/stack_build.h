@@ -56,7 +56,7 @@ uint64_t stack_call(uint64_t fn);
 /** Code bytes at run-time address @p at. */
 void stack_code(struct stack_build *b, uint64_t at, const void *bytes, size_t size);
 
-/** amd64's code behind a signal handler, 9 bytes at @p at, and the rule that glibc has for it. */
+/** amd64's code after a signal handler, 9 bytes at @p at, and the rule that glibc has for it. */
 void stack_sigreturn_code(struct stack_build *b, uint64_t at);
 extern const struct unw_rule stack_sigreturn_rule;
 

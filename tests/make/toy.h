@@ -62,7 +62,8 @@ struct toy_opts {
 	struct flow_opts flow;
 	const struct flow_insns *insns; /* NULL: this machine's; at any rate, all code is of isa */
 	enum isa isa;
-	bool has_paths; /* else branch by branch */
+	struct code_context context; /* of all that runs */
+	bool has_paths;              /* else branch by branch */
 };
 struct flow *toy_flow_new(const struct toy_opts *opts);
 

@@ -23,7 +23,7 @@ void toy_push(struct toy_encoder *e, uint64_t next);
 void toy_put_target(struct toy_encoder *e, uint64_t to);
 /** Execution is at @p pc. */
 void toy_put_sync(struct toy_encoder *e, uint64_t pc);
-/** What ran ended in front of @p at; execution goes on at @p to. */
+/** What ran ended before @p at; execution continues at @p to. */
 void toy_put_exception(struct toy_encoder *e, uint64_t at, uint64_t to);
 
 #endif

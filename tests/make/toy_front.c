@@ -7,6 +7,7 @@ enum { ADDRESS_BYTES = 9, SYNC_BYTES = TOY_PADS + ADDRESS_BYTES };
 struct toy_flow {
 	struct flow flow;
 	enum isa isa;
+	struct code_context context;
 	bool has_paths, is_synced;
 	uint64_t next; /* offset of the next byte */
 	uint8_t held[ADDRESS_BYTES], nr_held;
@@ -106,9 +107,10 @@ static void lose(struct flow *f, enum flow_no_sync reason, const char *what)
 
 static void sync(struct flow *f, uint64_t address)
 {
-	const struct flow_event e = {.kind = FLOW_EV_CONTEXT};
+	const struct flow_event e = {.kind = FLOW_EV_CONTEXT, .context = toy_of(f)->context};
 
 	toy_of(f)->is_synced = true;
+	f->context = e.context;
 	f->needs_context = false;
 	f->stack_nr = 0;
 	flow_look_up_space(f);
@@ -310,12 +312,12 @@ static void begin_part(struct flow *f, uint64_t offset)
 	t->next = offset;
 }
 
-static void assume(struct flow_context *ret, const struct flow_context *now, bool needs_context)
+static void assume(struct code_context *ret, const struct code_context *now, bool needs_context)
 {
 	(void)ret, (void)now, (void)needs_context;
 }
 
-static bool is_as_assumed(const struct flow_context *assumed, const struct flow_context *now)
+static bool is_as_assumed(const struct code_context *assumed, const struct code_context *now)
 {
 	(void)assumed, (void)now;
 	return true;
@@ -371,6 +373,7 @@ static bool init(struct flow *f, const void *own)
 	struct flow_rules *r = &f->rules;
 
 	toy_of(f)->isa = o->isa;
+	toy_of(f)->context = o->context;
 	toy_of(f)->has_paths = o->has_paths;
 	r->isas[0][0] = (uint8_t)o->isa;
 	r->insns = o->insns ? o->insns : &insns;

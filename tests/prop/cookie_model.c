@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The model whose step runs: cookie_state.h has no room for a context. */
+/* The model that is in its step: cookie_state.h has no room for a context. */
 static struct model *now_running;
 
 static unsigned choose(struct model *m, unsigned n)
@@ -53,7 +53,7 @@ static void note_sample(struct model *m, uint64_t cookie, bool is_early)
 
 	if (m->hooks)
 		m->hooks->sample(m->hooks->ctx, m->task, cookie, t->user);
-	if (!cookie) { /* counted, and the sample tells the reason */
+	if (!cookie) { /* counted, and the sample has the reason */
 		if (!t->is_doubtful)
 			blame(m, FAULT_UNANSWERED);
 		return;
@@ -102,7 +102,7 @@ static void excuse(struct model *m, enum model_excuse why)
 	}
 }
 
-/* Nothing is queued, and user code goes on: what is not answered now never will be. */
+/* Nothing is queued, and user code continues: what is not answered now never will be. */
 static void check_answered(struct model *m)
 {
 	const struct model_world *w = m->world;
@@ -278,7 +278,7 @@ static void run_user_code(struct model *m, struct model_task *t)
 	new_user_state(m->world, t);
 }
 
-/* The callback's own code, with interruptions before, behind and (model_point) inside. */
+/* The callback's own code, with interruptions before, after and (model_point) inside. */
 static void callback_begin(struct model *m, struct model_task *t)
 {
 	uint64_t fresh;
@@ -286,7 +286,7 @@ static void callback_begin(struct model *m, struct model_task *t)
 
 	t->item = ITEM_RUNNING;
 	m->is_inside = true;
-	if (t->has_slot) { /* the kernel hands over the value; nobody looks at the start time */
+	if (t->has_slot) { /* the kernel passes the value; the start time is not checked */
 		fresh = fresh_cookie(m, t->cpu);
 		model_point();
 		must_walk = m->protocol->begin(&t->slot, place_of(m, t), fresh);

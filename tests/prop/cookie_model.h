@@ -8,8 +8,8 @@
 /*
  * A world of two CPUs and two tasks around the state code of record/bpf/cookie_state.h: what the
  * kernel does to tasks, what the BPF program makes of it, and the truth beside it, which the
- * program cannot see. model_step() is one step of it; where the world could go on in several ways,
- * it asks model_choose().
+ * program cannot see. model_step() is one step of it; where the world could continue in several
+ * ways, it asks model_choose().
  *
  * Truth is the user state: a number that changes when user code runs (or exec replaces it). A
  * sample may only ever get a stack that was read in its own user state.
@@ -38,10 +38,10 @@ enum {
 enum model_mode {
 	MODEL_USER,
 	MODEL_KERNEL, /* entered; the callback has not run in this entry */
-	MODEL_WALK,   /* in the callback, behind cookie_callback_begin() */
+	MODEL_WALK,   /* in the callback, after cookie_callback_begin() */
 	MODEL_END,    /* in the callback, the record is written */
-	MODEL_LEAVE,  /* in the callback, behind cookie_callback_end() */
-	MODEL_AFTER,  /* behind the callback, on the way to user mode */
+	MODEL_LEAVE,  /* in the callback, after cookie_callback_end() */
+	MODEL_AFTER,  /* after the callback, on the way to user mode */
 	MODEL_DEAD
 };
 
@@ -82,7 +82,7 @@ enum model_fault {
 	FAULT_NONE,
 	FAULT_WRONG_STACK, /* a sample and a stack of different user states, or tasks, meet */
 	FAULT_TWO_STACKS,  /* a cookie is answered twice */
-	FAULT_SILENT,      /* user code goes on, and a sample's stack will never come */
+	FAULT_SILENT,      /* user code continues, and a sample's stack will never come */
 	FAULT_UNANSWERED,  /* a request is turned away, and nothing stood in its way */
 	FAULT_TWO_COOKIES, /* an entry got two cookies though all was to be seen */
 	FAULT_NOT_UNIQUE,  /* a cookie was given twice */
@@ -97,10 +97,11 @@ struct model_budget {
 
 struct model_task {
 	struct cookie_slot slot;
-	uint64_t entry_cookie;   /* truth: the first cookie of this entry; 0: none yet */
-	uint8_t mode, cpu;       /* enum model_mode */
-	uint8_t item, item_cpu;  /* enum model_item */
-	uint8_t life, slot_life; /* which task has this tid; whose slot it is (its start time) */
+	uint64_t entry_cookie;  /* truth: the first cookie of this entry; 0: none yet */
+	uint8_t mode, cpu;      /* enum model_mode */
+	uint8_t item, item_cpu; /* enum model_item */
+	uint8_t life,
+		slot_life; /* which task has this tid; which task has the slot (its start time) */
 	bool has_slot;
 	uint8_t user;     /* truth */
 	uint8_t switches; /* context switches */
@@ -134,7 +135,7 @@ struct model_protocol {
 	bool ignores_start_time, counts_unsafely;
 };
 
-/** What the user registers tell. */
+/** What the user registers show. */
 enum model_eyes {
 	EYES_SHARP,     /* other user states look different */
 	EYES_SAME_PLACE /* they may have equal registers: a loop around one system call */
@@ -169,7 +170,7 @@ bool model_can(const struct model *m, const struct model_world *w, unsigned task
 	       enum model_step_kind step);
 /** Do it to @p w. m->fault says what it broke. */
 void model_step(struct model *m, struct model_world *w, unsigned task, enum model_step_kind step);
-/** What of @p w decides how it can go on: worlds with equal ones need to be explored once. */
+/** What of @p w decides how it can continue: worlds with equal ones need to be explored once. */
 void model_canonical(const struct model *m, const struct model_world *w, struct model_world *ret);
 const char *model_step_name(enum model_step_kind step);
 const char *model_fault_name(enum model_fault fault);

@@ -4,10 +4,11 @@
 
 #include "prop/mutate.h"
 #include "trace/snapshot/cs_snapshot.h"
+#include "trace/trace_decode.h"
 #include "unit/tap.h"
 
 /* A snapshot of every kind of line and a trace in frames; each of its files damaged in turn. It is
- * opened or refused, decoded, only counted, and let go: nothing else is asked of it. */
+ * opened or refused, decoded, only counted, and closed: no more is required. */
 
 static char dir[] = "/tmp/cs_snapshot_mutate.XXXXXX";
 
@@ -73,27 +74,29 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch 
 	return CLEW_OK;
 }
 
-static enum clew_err trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+static enum clew_err warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	(void)ctx, (void)number, (void)offset;
 	return what ? CLEW_OK : CLEW_INVALID;
 }
 
-static bool is_fine(struct etm_trace *t, bool only_counts)
+static bool is_fine(struct trace_input *t, bool only_counts)
 {
 	uint64_t nr = 0;
-	const struct etm_decode_opts opts = {.nr_threads = 1,
-					     .batch = only_counts ? NULL : take_batch,
-					     .trouble = trouble,
-					     .ctx = &nr};
+	const struct trace_decode_opts opts = {
+		.nr_threads = 1,
+		.batch = only_counts ? NULL : take_batch,
+		.ctx = &nr,
+		.listener = {warning, &nr}
+        };
 
-	return etm_trace_decode(t, &opts, NULL) == CLEW_OK;
+	return trace_decode(t, &opts, NULL) == CLEW_OK;
 }
 
 static bool use(void *ctx, struct bytes copy, uint64_t nr)
 {
 	const struct file *f = ctx;
-	struct etm_trace *t = NULL;
+	struct trace_input *t = NULL;
 	struct clew_diag diag = {0};
 	enum clew_err err;
 	bool ok;
@@ -107,7 +110,7 @@ static bool use(void *ctx, struct bytes copy, uint64_t nr)
 	ok = is_fine(t, false) && is_fine(t, true);
 	for (size_t i = 0; cs_snapshot_note(t, i); i++)
 		ok &= cs_snapshot_note(t, i)[0] != '\0';
-	etm_trace_free(t);
+	trace_input_free(t);
 	return ok;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "make/splitmix.h"
 #include "prop/eh_frame_use.h"
 #include "unit/tap.h"
 #include "unwind/eh_frame.h"
@@ -57,8 +58,9 @@ static void mutate_randomly(uint8_t *data, size_t size)
 	for (int round = 0; copy && round < RANDOM_ROUNDS; round++) {
 		memcpy(copy, data, size);
 		for (int n = 0; n < 2 + round % 6; n++) {
-			seed = seed * 6364136223846793005u + 1442695040888963407u;
-			copy[(seed >> 40) % size] = (uint8_t)(seed >> 32);
+			uint64_t random = splitmix64(&seed);
+
+			copy[(random >> 8) % size] = (uint8_t)random;
 		}
 		try(copy, size);
 	}

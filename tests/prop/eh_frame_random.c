@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Random call frame information whose rules are known, because a model keeps them while the bytes
- * are made: encoded in any of the ways there are, compiled, and compared at every row.
+ * Random call frame information with known rules, because a model keeps them while the bytes are
+ * made: encoded in any of the ways there are, compiled, and compared at every row.
  */
 #include "base/mem.h"
 #include "make/cfi_build.h"
+#include "make/splitmix.h"
 #include "unit/tap.h"
 #include "unwind/eh_frame.h"
 #include "unwind/eh_frame_hdr.h"
@@ -15,8 +16,7 @@ static uint64_t seed = 3;
 
 static uint32_t below(uint32_t n)
 {
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(seed >> 33) % n;
+	return (uint32_t)splitmix64(&seed) % n;
 }
 
 static bool one_in(uint32_t n)

@@ -160,7 +160,7 @@ static void section_seed(uint8_t flags, const char *letters, bool is_64, struct 
 	cfi_done(&c);
 }
 
-/** Functions whose code is looked at: one enters an exception handler, one pops its frame pointer.
+/** Functions with code to inspect: one enters an exception handler, one pops its frame pointer.
  */
 static void add_functions_with_code(struct cfi_build *c, struct cfi_cie *cie, uint64_t text)
 {

@@ -7,7 +7,8 @@
 #include "make/etm_program.h"
 #include "os/file.h"
 #include "prop/etm_set.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/etm_decoder.h"
+#include "trace/perf/perf_trace.h"
 #include "trace/snapshot/cs_snapshot.h"
 #include "unit/tap.h"
 
@@ -97,7 +98,7 @@ static bool decode(const struct subject *s, const uint8_t *bytes, size_t nr, siz
 		memcpy(copy, bytes, nr);
 		ok = !flow_feed(f, bytes_of(copy, mark));
 		if (mark < nr)
-			flow_set_bound(f, 1);
+			flow_set_bound(f, (struct clew_perf_ns){1});
 		ok = ok && !flow_feed(f, bytes_of(copy + mark, nr - mark)) && !flow_finish(f);
 	}
 	mem_free(copy);
@@ -439,15 +440,15 @@ static enum clew_err take_restart(void *ctx, size_t unit, uint64_t offset)
 }
 
 /** @p t is taken. @p has_versions: its code changes with time. */
-static void check_units(struct etm_trace *t, const char *name, bool has_versions)
+static void check_units(struct trace_input *t, const char *name, bool has_versions)
 {
-	struct etm_sink sink = {.bytes = take_bytes, .restart = take_restart};
+	struct trace_sink sink = {.bytes = take_bytes, .restart = take_restart};
 	struct clew_diag diag;
 
 	memset(raw, 0, sizeof(raw));
 	(void)t->ops->run(t, &sink, &diag);
 	for (size_t i = 0; i < t->nr_units && i < MAX_UNITS; i++) {
-		struct subject s = {.config = &t->units[i].config,
+		struct subject s = {.config = etm_config_of(&t->units[i]),
 				    .code = t->units[i].code,
 				    .bytes = (const uint8_t *)raw[i].data,
 				    .nr = raw[i].nr,
@@ -459,12 +460,12 @@ static void check_units(struct etm_trace *t, const char *name, bool has_versions
 			check_for_a_while(&s);
 		buf_done(&raw[i]);
 	}
-	etm_trace_free(t);
+	trace_input_free(t);
 }
 
 static void check_snapshot(const char *dir, const char *name)
 {
-	struct etm_trace *t;
+	struct trace_input *t;
 	struct clew_diag diag;
 	char path[4096];
 
@@ -482,7 +483,7 @@ static void check_recording(const char *path)
 	const char *slash = strrchr(path, '/');
 	struct os_map map = {0};
 	struct perf_input in = {0};
-	struct etm_trace *t;
+	struct trace_input *t;
 	struct clew_diag diag;
 
 	if (os_map_file(path, &map, &diag)) {
@@ -492,7 +493,7 @@ static void check_recording(const char *path)
 	snprintf(symfs, sizeof(symfs), "%.*ssymfs", slash ? (int)(slash + 1 - path) : 0, path);
 	in.data = map.data;
 	in.size = map.size;
-	if (!perf_etm_open(&t, &in, &symbols, &diag))
+	if (!perf_trace_open(&t, &in, &symbols, &diag))
 		check_units(t, slash ? slash + 1 : path, true);
 	os_map_done(&map);
 }

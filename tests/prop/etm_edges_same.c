@@ -3,11 +3,12 @@
 
 #include "report/code_counts.h"
 #include "trace/snapshot/cs_snapshot.h"
+#include "trace/trace_decode.h"
 #include "unit/tap.h"
 
 /*
- * Counting gives the same as batches: each snapshot below the folder that is named is decoded both
- * ways, and every run and branch must be there as often.
+ * Counts equal batches: each snapshot below the folder that is named is decoded both ways, and
+ * every run and branch must be there as often.
  */
 
 struct both {
@@ -155,7 +156,7 @@ static uint64_t nr_of(const struct code_table *t, uint64_t from, uint64_t to)
 	return low < t->nr && t->data[low].a == from && t->data[low].b == to ? t->data[low].nr : 0;
 }
 
-/* A target that was traced, and of which nothing ran any more, is no item of a batch. */
+/* A target that was traced, but not executed any more, is not an item of a batch. */
 static bool same_branches(const struct code_table *batches, const struct code_table *counts)
 {
 	uint64_t in_batches = 0, in_counts = 0, from = 0, nr_known = 0;
@@ -186,9 +187,9 @@ static bool same_branches(const struct code_table *batches, const struct code_ta
 
 static void check(const char *dir, const char *name)
 {
-	struct etm_decode_opts batches = {.batch = take_batch},
-			       counting = {.unit_end = end_counting};
-	struct etm_trace *t;
+	struct trace_decode_opts batches = {.batch = take_batch},
+				 counting = {.unit_end = end_counting};
+	struct trace_input *t;
 	struct clew_diag diag;
 	struct both x = {0};
 
@@ -196,7 +197,7 @@ static void check(const char *dir, const char *name)
 		return;
 	batches.splits_source_ranges = true;
 	batches.ctx = counting.ctx = &x;
-	if (etm_trace_decode(t, &batches, &diag) || etm_trace_decode(t, &counting, &diag))
+	if (trace_decode(t, &batches, &diag) || trace_decode(t, &counting, &diag))
 		CHECK(false, "%s is decoded", name);
 	code_counts_sort(&x.batches);
 	code_counts_sort(&x.counts);
@@ -205,7 +206,7 @@ static void check(const char *dir, const char *name)
 	      x.counts.branches.nr);
 	code_counts_done(&x.batches);
 	code_counts_done(&x.counts);
-	etm_trace_free(t);
+	trace_input_free(t);
 }
 
 int main(int argc, char **argv)

@@ -71,7 +71,7 @@ static bool put_block(struct etm_log *l, const struct flow_block *b, bool is_e)
 	return put_run(l, &e, b->start + b->bytes, b->nr_insns);
 }
 
-static uint64_t context_value(const struct flow_context *c)
+static uint64_t context_value(const struct code_arm_context *c)
 {
 	return (uint64_t)c->cid | (uint64_t)c->vmid << 32;
 }
@@ -89,12 +89,12 @@ static bool put_event(struct etm_log *l, const struct flow_event *e)
 		n.address = e->address;
 		return put_run(l, &n, e->end, e->count);
 	case FLOW_EV_CONTEXT:
-		l->el = e->context.el;
-		n.el = e->context.el;
-		n.isa = (uint8_t)(e->context.security | e->context.is_64 << 2 |
-				  e->context.has_cid << 3 | e->context.has_vmid << 4);
+		l->el = e->context.arm.el;
+		n.el = e->context.arm.el;
+		n.isa = (uint8_t)(e->context.arm.security | e->context.arm.is_64 << 2 |
+				  e->context.arm.has_cid << 3 | e->context.arm.has_vmid << 4);
 		n.number = e->space;
-		n.value = context_value(&e->context);
+		n.value = context_value(&e->context.arm);
 		break;
 	case FLOW_EV_NO_SYNC:
 		n.number = e->reason;

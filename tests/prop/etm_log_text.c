@@ -16,7 +16,16 @@ static void nothing(char *s, const struct etm_log_entry *e)
 
 static void reason(char *s, const struct etm_log_entry *e)
 {
-	snprintf(s, MAX_TEXT, " %s", flow_no_sync_word(e->number));
+	static const char *const words[NR_FLOW_NO_SYNCS] = {
+		[FLOW_NO_SYNC_INIT] = "init-decoder",
+		[FLOW_NO_SYNC_RESET] = "reset-decoder",
+		[FLOW_NO_SYNC_OVERFLOW] = "overflow",
+		[FLOW_NO_SYNC_DISCARD] = "discard",
+		[FLOW_NO_SYNC_BAD_PACKET] = "bad-packet",
+		[FLOW_NO_SYNC_BAD_IMAGE] = "bad-program-image",
+	};
+
+	snprintf(s, MAX_TEXT, " %s", words[e->number]);
 }
 
 static void overflow(char *s, const struct etm_log_entry *e)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "make/etm_any.h"
 #include "make/etm_packet_brief.h"
+#include "make/splitmix.h"
 #include "prop/etm_packets_use.h"
 #include "unit/tap.h"
 
@@ -36,11 +37,11 @@ static uint64_t count_bad(const struct etm_config *c, const struct buf *b)
 static const char *mutate(struct etm_any *a, struct buf *b)
 {
 	const char *why = NULL;
-	uint64_t nr;
+	uint64_t nr, random;
 
 	for (int i = 0; !why && i < NR_FLIPS; i++) {
-		a->random = a->random * 6364136223846793005u + 1;
-		b->data[(a->random >> 20) % b->nr] ^= (char)(1u << (a->random >> 60 & 7));
+		random = splitmix64(&a->random);
+		b->data[(random >> 3) % b->nr] ^= (char)(1u << (random & 7));
 		why = etm_packets_use(a->config, bytes_of(b->data, b->nr), pieces[i % 3], &nr);
 	}
 	for (size_t cut = 0; !why && cut < 200 && cut < b->nr; cut++)

@@ -2,6 +2,7 @@
 #include "prop/etm_packets_use.h"
 
 #include "make/etm_packet_brief.h"
+#include "make/splitmix.h"
 
 enum { MAX_PACKET_BYTES = 32 };
 
@@ -55,8 +56,7 @@ static struct seen decode(const struct etm_config *c, struct bytes in, size_t pi
 
 	etm_packets_init(&p, c);
 	while (!s.why && bytes_left(&in)) {
-		random = random * 6364136223846793005u + 1442695040888963407u;
-		n = piece ? piece : 1 + (size_t)(random >> 33) % 40;
+		n = piece ? piece : 1 + (size_t)splitmix64(&random) % 40;
 		n = n < bytes_left(&in) ? n : bytes_left(&in);
 		bytes_take(&in, n, &next);
 		feed(&p, next, &s);

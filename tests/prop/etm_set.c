@@ -13,7 +13,7 @@ static uint32_t space_of(void *ctx, const struct code_key *k)
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (v->starts.data[mid] <= k->ticks)
+		if (v->starts.data[mid] <= k->ticks.ticks)
 			low = mid + 1;
 		else
 			high = mid;

@@ -58,7 +58,7 @@ struct etm_set {
 	uint64_t nr_insns, nr_entries, digest;
 };
 
-/** @p path: without the ending. @return false: not there, or not a set. */
+/** @p path: without the ending. @return false: missing, or not a set. */
 bool etm_set_load(struct etm_set *s, const char *path);
 bool etm_set_save(const struct etm_set *s, const char *path);
 void etm_set_done(struct etm_set *s);

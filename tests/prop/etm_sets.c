@@ -4,6 +4,7 @@
 #include "flow/etm/etm_flow.h"
 #include "prop/etm_set.h"
 #include "trace/snapshot/cs_snapshot.h"
+#include "trace/trace_decode.h"
 #include "unit/tap.h"
 
 /*
@@ -73,7 +74,7 @@ static void check_set(const char *path)
 /* --- snapshots --- */
 
 struct sums {
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	struct etm_log logs[MAX_NAMES];
 };
 
@@ -89,7 +90,7 @@ static uint64_t decode_snapshot(const char *dir, size_t piece, unsigned int nr_t
 				uint64_t *ret_insns)
 {
 	static struct sums s;
-	struct etm_decode_opts o = {.nr_threads = nr_threads, .batch = take, .ctx = &s};
+	struct trace_decode_opts o = {.nr_threads = nr_threads, .batch = take, .ctx = &s};
 	struct clew_diag diag;
 	uint64_t digest = 1;
 
@@ -102,13 +103,13 @@ static uint64_t decode_snapshot(const char *dir, size_t piece, unsigned int nr_t
 		s.logs[i].code = s.trace->units[i].code;
 		s.logs[i].by_block = true;
 	}
-	if (etm_trace_decode(s.trace, &o, &diag))
+	if (trace_decode(s.trace, &o, &diag))
 		digest = 0;
 	for (size_t i = 0; i < s.trace->nr_units && i < MAX_NAMES; i++) {
 		digest = digest * 31 + s.logs[i].digest;
 		*ret_insns += s.logs[i].nr_entries;
 	}
-	etm_trace_free(s.trace);
+	trace_input_free(s.trace);
 	return digest;
 }
 

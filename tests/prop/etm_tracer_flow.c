@@ -4,6 +4,7 @@
 #include "image/code_map.h"
 #include "make/etm_snapshot_make.h"
 #include "make/etm_tracer.h"
+#include "make/splitmix.h"
 #include "unit/tap.h"
 
 /*
@@ -39,8 +40,7 @@ static uint64_t seed;
 
 static uint32_t rnd(uint32_t below)
 {
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(seed >> 33) % below;
+	return (uint32_t)splitmix64(&seed) % below;
 }
 
 static uint32_t code[2][NR_WORDS];
@@ -259,8 +259,8 @@ static void got(struct decoded *d, uint8_t what, uint64_t value)
 static void got_event(struct decoded *d, const struct flow_event *e)
 {
 	if (e->kind == FLOW_EV_CONTEXT) {
-		d->now.el = e->context.el;
-		d->now.cid = e->context.cid;
+		d->now.el = e->context.arm.el;
+		d->now.cid = e->context.arm.cid;
 	} else if (e->kind == FLOW_EV_TIMESTAMP) {
 		got(d, FACT_TIMESTAMP, e->value);
 	} else if (e->kind == FLOW_EV_CYCLES) {

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "make/cs_etm_make.h"
 #include "prop/mutate.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
+#include "trace/trace_decode.h"
 
 /* Damaged recordings with ETM trace: opened, decoded and asked, to an end or a clean error. */
 
 struct asker {
-	struct etm_trace *trace;
-	struct flow_context context;
-	uint64_t bound;
+	struct trace_input *trace;
+	struct code_context context;
+	struct clew_perf_ns bound;
 	uint64_t nr;
 };
 
 static void ask(struct asker *a, size_t unit, const struct flow_event *e)
 {
 	const struct code_source *code = a->trace->units[unit].code;
-	struct etm_thread t;
-	uint64_t ns;
+	struct trace_thread t;
+	struct clew_perf_ns ns;
 
 	if (e->kind == FLOW_EV_CONTEXT)
 		a->context = e->context;
 	if (e->kind == FLOW_EV_BOUND)
-		a->bound = e->value;
-	a->trace->ops->thread(a->trace, unit, &a->context, e->value, a->bound, &t);
-	a->trace->ops->time(a->trace, unit, e->value, &ns);
+		a->bound = e->bound;
+	a->trace->ops->thread(a->trace, unit, &a->context, e->ticks, a->bound, &t);
+	a->trace->ops->time(a->trace, unit, e->ticks, &ns);
 	a->trace->ops->locate(a->trace, e->space, e->address);
 	if (e->kind == FLOW_EV_NACC)
 		a->nr += code->why(code->ctx, e->space, e->address) != NULL;
@@ -40,7 +41,7 @@ static enum clew_err take(void *ctx, size_t unit, const struct flow_batch *b)
 	return CLEW_OK;
 }
 
-static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+static enum clew_err take_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	(void)ctx;
 	(void)number;
@@ -54,17 +55,18 @@ static bool use(void *ctx, struct bytes copy, uint64_t nr)
 		.symfs = "/nowhere", .no_host_kernel = true, .no_proc_root = true};
 	struct perf_input in = {.data = copy.pos, .size = bytes_left(&copy)};
 	struct asker a = {0};
-	const struct etm_decode_opts opts = {
-		.nr_threads = 1, .batch = take, .trouble = take_trouble, .ctx = &a};
+	const struct trace_decode_opts opts = {
+		.nr_threads = 1, .batch = take, .ctx = &a, .listener = {take_warning, &a}
+        };
 	struct clew_diag diag = {0};
-	enum clew_err err = perf_etm_open(&a.trace, &in, &symbols, &diag);
+	enum clew_err err = perf_trace_open(&a.trace, &in, &symbols, &diag);
 
 	(void)ctx;
 	(void)nr;
 	if (err)
 		return diag.code == err && diag.what;
-	err = etm_trace_decode(a.trace, &opts, &diag);
-	etm_trace_free(a.trace);
+	err = trace_decode(a.trace, &opts, &diag);
+	trace_input_free(a.trace);
 	return err == CLEW_OK;
 }
 

@@ -49,7 +49,7 @@ static bool is_right(const struct perf_build *b, uint64_t size, uint64_t cut,
 	uint64_t next, nr = whole_records(b, cut, &next);
 	uint64_t start = b->opts.pipe ? (uint64_t)PERF_PIPE_HEADER_SIZE : b->data_offset;
 	bool is_whole = nr == b->log.nr;
-	/* A pipe, or a file whose header tells no size, may end behind any record. */
+	/* A pipe, or a file without a size in its header, may end after any record. */
 	bool may_end = is_whole || ((b->opts.pipe || b->opts.is_unfinished) && next == cut);
 
 	if (cut < start)

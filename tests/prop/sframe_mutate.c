@@ -23,7 +23,7 @@ static uint8_t value(uint8_t old, unsigned int i)
 	return i < 12 ? fixed[i - 8] : (uint8_t)(i == 12 ? old + 1 : old - 1);
 }
 
-/* In a block of its own, so that a read behind its end shows. */
+/* In a separate block, so that a read past its end shows. */
 static bool use_copy(const uint8_t *bytes, size_t size, bool is_elf)
 {
 	uint8_t *copy = mem_alloc(size ? size : 1);

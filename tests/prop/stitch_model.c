@@ -9,7 +9,7 @@
 
 /*
  * The stitcher against an oracle that looks at the whole story for each sample, and against the
- * truth of a made-up kernel whose records are dropped, doubled and swapped.
+ * truth of a made-up kernel with records dropped, doubled and swapped.
  */
 enum kind { SAMPLE, STACK, EXIT, FORK, EXEC, LOST, OTHER };
 
@@ -301,7 +301,7 @@ static void make_truth(struct story *s)
 		h.entry = tasks[tid].entry;
 		h.kind = SAMPLE;
 		if (what == 19 || (what == 18 && !tasks[tid].is_done)) {
-			/* An exec is in the middle of an entry, whose stack is then another. */
+			/* An exec is in the middle of an entry, which then has another stack. */
 			h.kind = what == 19 ? EXIT : EXEC;
 			if (h.kind == EXEC) {
 				tasks[tid].entry = nr_entries++;
@@ -440,7 +440,7 @@ static void test_idle_tasks(void)
 
 	for (uint32_t i = 0; i < 100000; i++)
 		stitch_sample(s, i, i, i, NULL, 0);
-	for (uint32_t i = 0; i < 300000; i++) { /* others go on meanwhile */
+	for (uint32_t i = 0; i < 300000; i++) { /* others continue meanwhile */
 		stitch_sample(s, 200000 + i % 100, 1000000 + i, 100000 + i, NULL, 0);
 		stitch_stack_record(s, 200000 + i % 100, 1000000 + i, 100000 + i, &stack);
 	}

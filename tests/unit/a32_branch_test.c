@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "make/splitmix.h"
 #include "tap.h"
 
 #define PC UINT64_C(0x8000)
@@ -363,8 +364,7 @@ static void test_conditions(void)
 		struct insn insn;
 		bool may_fail;
 
-		z = z * 6364136223846793005 + 1442695040888963407;
-		word = (uint32_t)(z >> 32);
+		word = (uint32_t)splitmix64(&z);
 		cond = word >> 28;
 		insn = a32_decode(word, 0);
 		may_fail = insn.flags & INSN_MAY_FAIL;

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "make/defer_make.h"
+#include "make/splitmix.h"
 #include "perfdata/perf_deferred.h"
 #include "unit/analyze_made.h"
 #include "unit/tap.h"
@@ -314,12 +315,6 @@ static void test_unannounced(bool pipe)
 	perf_build_done(&b);
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return *state >> 33;
-}
-
 /* As a file and as a stream: damage ends neither, and each sample that is delivered has one
  * outcome. */
 static void test_damage(void)
@@ -342,11 +337,10 @@ static void test_damage(void)
 			struct ana_summary s;
 
 			memcpy(copy, file.pos, size);
-			for (uint64_t n = 1 + next_random(&state) % 6; n; n--)
-				copy[100 + next_random(&state) % (size - 100)] =
-					(uint8_t)(next_random(&state) % 3
-							  ? next_random(&state)
-							  : next_random(&state) % 12);
+			for (uint64_t n = 1 + splitmix64(&state) % 6; n; n--)
+				copy[100 + splitmix64(&state) % (size - 100)] =
+					(uint8_t)(splitmix64(&state) % 3 ? splitmix64(&state)
+									 : splitmix64(&state) % 12);
 			if (run(bytes_of(copy, size), pipe ? 1000 : 0,
 				(struct ana_opts){.is_live = i % 2}, &out, &s) != CLEW_OK)
 				continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Copied stacks in recordings: registers, byte order, the kernel's part, what is not unwound. Steps
- * are by frame pointer here, as the code's file is not there; tables: tests/diff/dwarf_stack_diff.
+ * are by frame pointer here, as the code's file is missing; tables: tests/diff/dwarf_stack_diff.
  */
 #include "base/buf.h"
 #include "base/mem.h"

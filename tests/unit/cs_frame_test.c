@@ -123,7 +123,8 @@ static bool has_offsets(const struct got *g, unsigned int id, const char *offset
 static void test_slots(void)
 {
 	static const uint8_t frames[] = {
-		/* before an ID: nobody's. Then ID 1 at once; low bits of 'A' and 'C' in the flags
+		/* before an ID: of no source. Then ID 1 at once; low bits of 'A' and 'C' in the
+		 * flags
 		 */
 		'x', 'y', ID(1), 'z', 'A' & ~1, 'B', 'C' & ~1, 'D', 'E' & ~1, 'F', 'G' & ~1, 'H',
 		'I' & ~1, 'J', 'K' & ~1, 0xfc,
@@ -160,7 +161,7 @@ static void test_slots(void)
 	cs_demux_free(d);
 }
 
-/** Frames without IDs, then one that repeats its ID: the run goes on. */
+/** Frames without IDs, then one that repeats its ID: the run continues. */
 static void test_marks(void)
 {
 	uint8_t frames[16 * 100] = {ID(5), 'a'};
@@ -559,7 +560,7 @@ static void test_lost_sync(void)
 	CHECK_EQ(nr_ok, 14, "a frame cut short anywhere: lost, and found again at its FSYNC");
 }
 
-/** What is passed over, with the half frame at the end. */
+/** What is skipped, with the half frame at the end. */
 static uint64_t skipped_of(enum cs_layout layout, const char *data, size_t bytes, size_t chunk)
 {
 	struct cs_demux *d = cs_demux_new(layout);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "trace/snapshot/cs_snapshot.h"
 
+#include "trace/etm_decoder.h"
 #include "trace/snapshot/cs_snapshot_ini.h"
+#include "trace/trace_decode.h"
 #include "unit/test_dir.h"
 
 /* --- directories made for a check --- */
@@ -43,13 +45,13 @@ static void put_usual(void)
 
 struct got {
 	uint64_t nr_insns, nr_nacc, nr_units;
-	uint64_t nr_troubles;
+	uint64_t nr_warnings;
 };
 
-static enum clew_err trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+static enum clew_err warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	(void)what, (void)number, (void)offset;
-	((struct got *)ctx)->nr_troubles++;
+	((struct got *)ctx)->nr_warnings++;
 	return CLEW_OK;
 }
 
@@ -64,26 +66,27 @@ static enum clew_err unit_end(void *ctx, size_t unit, struct flow *flow)
 	return CLEW_OK;
 }
 
-static struct etm_trace *open_it(struct clew_diag *diag)
+static struct trace_input *open_it(struct clew_diag *diag)
 {
-	struct etm_trace *t = NULL;
+	struct trace_input *t = NULL;
 
 	*diag = (struct clew_diag){0};
 	return cs_snapshot_open(&t, test_dir, diag) ? NULL : t;
 }
 
-static struct got decode(struct etm_trace *t)
+static struct got decode(struct trace_input *t)
 {
 	struct got got = {0};
-	const struct etm_decode_opts opts = {
-		.nr_threads = 1, .trouble = trouble, .unit_end = unit_end, .ctx = &got};
+	const struct trace_decode_opts opts = {
+		.nr_threads = 1, .unit_end = unit_end, .ctx = &got, .listener = {warning, &got}
+        };
 
-	if (etm_trace_decode(t, &opts, NULL))
+	if (trace_decode(t, &opts, NULL))
 		got.nr_insns = UINT64_MAX;
 	return got;
 }
 
-static bool has_note(const struct etm_trace *t, const char *words)
+static bool has_note(const struct trace_input *t, const char *words)
 {
 	const char *note;
 
@@ -98,12 +101,12 @@ static bool has_note(const struct etm_trace *t, const char *words)
 static uint64_t insns_now(void)
 {
 	struct clew_diag diag;
-	struct etm_trace *t = open_it(&diag);
+	struct trace_input *t = open_it(&diag);
 	struct got got = {.nr_insns = UINT64_MAX};
 
 	if (t)
 		got = decode(t);
-	etm_trace_free(t);
+	trace_input_free(t);
 	return got.nr_insns;
 }
 
@@ -160,7 +163,7 @@ static void test_ini_hostile(void)
 static void test_usual(void)
 {
 	struct clew_diag diag;
-	struct etm_trace *t;
+	struct trace_input *t;
 	struct got got;
 
 	put_usual();
@@ -175,22 +178,22 @@ static void test_usual(void)
 	CHECK(!cs_snapshot_note(t, 0), "nothing to say");
 	got = decode(t);
 	CHECK_EQ(got.nr_insns, 3, "add, b, ret ran");
-	CHECK_EQ(got.nr_nacc + got.nr_troubles, 0, "all of it is there");
-	etm_trace_free(t);
+	CHECK_EQ(got.nr_nacc + got.nr_warnings, 0, "all of it is there");
+	trace_input_free(t);
 }
 
 static void test_ways_to_name_it(void)
 {
 	struct clew_diag diag = {0};
-	struct etm_trace *t = NULL;
+	struct trace_input *t = NULL;
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/snapshot.ini", test_dir);
 	CHECK(!cs_snapshot_open(&t, path, &diag), "by its snapshot.ini");
-	etm_trace_free(t);
+	trace_input_free(t);
 	snprintf(path, sizeof(path), "%s///", test_dir);
 	CHECK(!cs_snapshot_open(&t, path, &diag), "with slashes behind");
-	etm_trace_free(t);
+	trace_input_free(t);
 	CHECK_EQ(cs_snapshot_open(&t, "/nonexistent", &diag), CLEW_OS, "no such directory");
 	CHECK_STR(diag.what, "snapshot.ini", "says which file is missing");
 }
@@ -203,7 +206,7 @@ static void is_about(void *ctx, const char *note)
 static void test_why_it_fails(void)
 {
 	struct clew_diag diag = {0};
-	struct etm_trace *t = NULL;
+	struct trace_input *t = NULL;
 	bool is_told = false;
 
 	put("trace.ini", "[trace_buffers]\nbuffers=buffer0\n[buffer0]\nname=ETB_0\nfile=gone.bin\n"
@@ -225,7 +228,7 @@ static void is_about_buffer(void *ctx, const char *note)
 static void test_crlf_and_comments(void)
 {
 	struct clew_diag diag = {0};
-	struct etm_trace *t = NULL;
+	struct trace_input *t = NULL;
 	bool is_told = false;
 
 	put("trace.ini",
@@ -248,7 +251,7 @@ static void test_crlf_and_comments(void)
 static void test_memory(void)
 {
 	struct clew_diag diag;
-	struct etm_trace *t;
+	struct trace_input *t;
 
 	put("cpu.ini", "[device]\nname=cpu_3\nclass=core\ntype=Cortex-A53\n"
 		       "[dumpb]\nfile=padded.bin\noffset=8\naddress=0x10008\n"
@@ -263,7 +266,7 @@ static void test_memory(void)
 	t = open_it(&diag);
 	CHECK(t && has_note(t, "moon") && decode(t).nr_insns == 3,
 	      "an unknown space is said, and all");
-	etm_trace_free(t);
+	trace_input_free(t);
 	put("cpu.ini", "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=gone.bin\naddress=0x10000\n"
 		       "[dump2]\nfile=code.bin\n[dump3]\nfile=code.bin\naddress=here\n"
 		       "[dump4]\naddress=4\n[dump5]\nfile=code.bin\naddress=0\noffset=99999\n");
@@ -272,7 +275,7 @@ static void test_memory(void)
 		      has_note(t, "dump4"),
 	      "dumps without file, address or number are named");
 	CHECK(t && decode(t).nr_nacc == 1, "and their code is missing");
-	etm_trace_free(t);
+	trace_input_free(t);
 	put("cpu.ini", "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=code.bin\n"
 		       "address=0xfffffffffffffff8\n[dump2]\nfile=code.bin\naddress=0x10000\n"
 		       "length=0xffffffffffffffff\noffset=0x0\n");
@@ -320,7 +323,7 @@ static void is_about_stm(void *ctx, const char *text)
 static void test_sources(void)
 {
 	struct clew_diag diag;
-	struct etm_trace *t;
+	struct trace_input *t;
 	bool is_told = false;
 
 	put("snapshot.ini",
@@ -339,7 +342,7 @@ static void test_sources(void)
 	CHECK(t && t->nr_units == 4, "four units");
 	CHECK(t && has_note(t, "gone.ini") && has_note(t, "ABSENT"), "what is missing is named");
 	for (size_t i = 0; t && i < t->nr_units; i++) {
-		const struct etm_unit *u = &t->units[i];
+		const struct trace_unit *u = &t->units[i];
 
 		CHECK(u->is_decodable == !strcmp(u->name, "ETM_3"), "%s: %s", u->name,
 		      u->is_decodable ? "decoded" : u->why.what);
@@ -351,7 +354,7 @@ static void test_sources(void)
 			CHECK_EQ(u->cpu, 3, "a core nobody has is the only one there is");
 	}
 	CHECK(t && decode(t).nr_insns == 3, "a raw buffer is the unit's that can be decoded");
-	etm_trace_free(t);
+	trace_input_free(t);
 	test_dir_drop("new.ini");
 	test_dir_drop("ptm.ini");
 	put("trace.ini",
@@ -370,7 +373,7 @@ static void test_sources(void)
 	t = open_it(&diag);
 	CHECK(t && has_note(t, "buffer C") && decode(t).nr_insns == 3,
 	      "a buffer that is no source's is named");
-	etm_trace_free(t);
+	trace_input_free(t);
 	put_usual();
 }
 
@@ -385,7 +388,7 @@ static void test_registers(void)
 	    "[trace_buffers]\nbuffers=b\n[b]\nfile=trace.bin\n[source_buffers]\nETM_3=b\n");
 	for (size_t i = 0; i < 4; i++) {
 		char text[512] = "[device]\nname=ETM_3\ntype=ETM4.2\n[regs]\n";
-		struct etm_trace *t;
+		struct trace_input *t;
 
 		for (size_t k = 0; k < 4; k++)
 			strcat(text, k == i ? "" : lines[k]);
@@ -393,7 +396,7 @@ static void test_registers(void)
 		t = open_it(&diag);
 		CHECK(t && !t->units[0].is_decodable && strstr(t->units[0].why.what, missing[i]),
 		      "without %s it is not decoded", missing[i]);
-		etm_trace_free(t);
+		trace_input_free(t);
 	}
 	put_usual();
 	put("etm.ini", "[device]\nname=ETM_3\ntype=ETM4\n[regs]\nTRCCONFIGR=1\nTRCTRACEIDR=0\n"
@@ -428,15 +431,16 @@ static void test_profile(void)
 
 	for (size_t i = 0; i < sizeof(cores) / sizeof(*cores); i++) {
 		struct clew_diag diag;
-		struct etm_trace *t;
+		struct trace_input *t;
 		char text[128];
 
 		snprintf(text, sizeof(text), "[device]\nname=cpu_3\nclass=core\ntype=%s\n",
 			 cores[i].type);
 		put("cpu.ini", text);
 		t = open_it(&diag);
-		CHECK(t && t->units[0].config.is_m_profile == cores[i].is_m, "%s", cores[i].type);
-		etm_trace_free(t);
+		CHECK(t && etm_config_of(&t->units[0])->is_m_profile == cores[i].is_m, "%s",
+		      cores[i].type);
+		trace_input_free(t);
 	}
 	put_usual();
 }
@@ -461,12 +465,12 @@ static void test_hostile(void)
 	snprintf(path, sizeof(path), "%s/fifo", test_dir);
 	mkfifo(path, 0600);
 	for (size_t i = 0; i < sizeof(trace_inis) / sizeof(*trace_inis); i++) {
-		struct etm_trace *t;
+		struct trace_input *t;
 
 		put("trace.ini", trace_inis[i]);
 		t = open_it(&diag);
 		ok &= !t && diag.code == CLEW_BAD_FILE && diag.what;
-		etm_trace_free(t);
+		trace_input_free(t);
 	}
 	CHECK(ok, "metadata without a readable buffer; devices and pipes are no files");
 	put("snapshot.ini", "[trace]\nmetadata=../../../../../../nowhere/x\n");
@@ -489,7 +493,7 @@ static void test_hostile(void)
 
 /* --- frames --- */
 
-/** One frame an ID: its data goes byte by byte behind the ID byte, with two paddings of ID 0. */
+/** One frame per ID: its data goes byte by byte after the ID byte, with two paddings of ID 0. */
 static size_t frame_of(uint8_t *to, uint8_t id, const uint8_t *data, size_t nr)
 {
 	memset(to, 0, 16);
@@ -497,7 +501,7 @@ static size_t frame_of(uint8_t *to, uint8_t id, const uint8_t *data, size_t nr)
 	for (size_t i = 0; i < 13; i++) {
 		size_t slot = i + 1;
 
-		if (i >= nr) { /* the rest is nobody's */
+		if (i >= nr) { /* the rest belongs to no source */
 			if (slot & 1)
 				to[slot] = 0;
 			continue;
@@ -534,7 +538,7 @@ static void test_frames(void)
 					    0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f};
 	static const size_t pieces[] = {1, 7, 16, 4096, 0};
 	struct clew_diag diag;
-	struct etm_trace *t;
+	struct trace_input *t;
 	uint8_t bytes[512];
 	size_t nr = framed(bytes, 0x10);
 
@@ -547,7 +551,7 @@ static void test_frames(void)
 	test_dir_write("trace.bin", bytes, nr);
 	t = open_it(&diag);
 	CHECK(t && decode(t).nr_insns == 6, "frames");
-	etm_trace_free(t);
+	trace_input_free(t);
 	put("trace.ini",
 	    "[trace_buffers]\nbuffers=b\n[b]\nfile=trace.bin\nformat=ETR\n[source_buffers]\n"
 	    "ETM_3=b\n");
@@ -558,10 +562,10 @@ static void test_frames(void)
 
 		cs_snapshot_set_piece(t, pieces[i]);
 		got = decode(t);
-		CHECK(got.nr_insns == 6 && got.nr_troubles == 1,
+		CHECK(got.nr_insns == 6 && got.nr_warnings == 1,
 		      "in pieces of %zu: twice the code, and one strange ID", pieces[i]);
 	}
-	etm_trace_free(t);
+	trace_input_free(t);
 	put_usual();
 }
 
@@ -570,7 +574,7 @@ static void test_frames(void)
 static void test_many_dumps(void)
 {
 	struct clew_diag diag;
-	struct etm_trace *t;
+	struct trace_input *t;
 	char path[256];
 	FILE *f;
 
@@ -585,7 +589,7 @@ static void test_many_dumps(void)
 	t = open_it(&diag);
 	CHECK(t && has_note(t, "more than 4096 memory dumps"),
 	      "ten thousand dumps: a limit that is told");
-	etm_trace_free(t);
+	trace_input_free(t);
 	put_usual();
 }
 
@@ -595,7 +599,7 @@ static void test_out_of_memory(void)
 	bool ok = true, went_well = false;
 
 	for (uint64_t n = 0; n < 1000 && !went_well && ok; n++) {
-		struct etm_trace *t = NULL;
+		struct trace_input *t = NULL;
 		enum clew_err err;
 
 		mem_fail_after(n);
@@ -603,7 +607,7 @@ static void test_out_of_memory(void)
 		mem_fail_after(UINT64_MAX);
 		went_well = !err;
 		ok = went_well || err == CLEW_NO_MEMORY;
-		etm_trace_free(t);
+		trace_input_free(t);
 	}
 	CHECK(ok && went_well, "each allocation refused in turn");
 }

@@ -2,6 +2,7 @@
 /* Requests and samples on their two ways, with losses, and never a wrong cookie. */
 #include "record/stacks/defer_join.h"
 
+#include "make/splitmix.h"
 #include "unit/tap.h"
 
 static const uint64_t unmatched = (uint64_t)PERF_NO_STACK_UNMATCHED << 16;
@@ -128,7 +129,7 @@ static void test_passes(void)
 	defer_join_done(&j);
 }
 
-/* A task may go on on another CPU between its request and its sample. */
+/* A task may continue on another CPU between its request and its sample. */
 static void test_by_task(void)
 {
 	struct defer_request r = {.time = 100, .cookie = 0x10001, .tid = 7};
@@ -223,8 +224,7 @@ static uint64_t seed;
 
 static uint32_t roll(uint32_t n)
 {
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(seed >> 33) % n;
+	return (uint32_t)splitmix64(&seed) % n;
 }
 
 enum { NR_CPUS = 3, NR_EVENTS = 2, NR_PASSES = 60 };
@@ -233,8 +233,8 @@ struct outcome {
 	uint64_t right, missed, wrong;
 };
 
-/* Every sample has a request; both are lost at times, the loss of samples is told of at the next
- * record, that of requests with the pass. Times repeat and, where @is_equal, tell the same. */
+/* Every sample has a request; both are lost at times, the loss of samples is reported at the next
+ * record, that of requests with the pass. Times repeat and, where @is_equal, agree. */
 static void stream(bool is_equal, uint32_t loss, struct outcome *ret)
 {
 	struct defer_join j;

@@ -10,7 +10,7 @@
 #include "record/session/ring_source.h"
 #include "unit/tap.h"
 
-/* Rings that no kernel stands behind, and a writer into memory. */
+/* Rings without a kernel, and a writer into memory. */
 
 enum { RING = 4096, DATA_HEAD = 1024, AUX_HEAD = 1056, AUX_TAIL = 1064 };
 
@@ -251,7 +251,7 @@ static void test_stale_bit(void)
 	}
 }
 
-/* A kernel that tells no build ids: they come from the files, each looked at once. */
+/* A kernel that records no build ids: they come from the files, each looked at once. */
 static void test_old_kernel(void)
 {
 	struct rec_counters c = counters();
@@ -328,7 +328,7 @@ static void test_aux(void)
 	buf_done(&b);
 }
 
-/* The areas are a source of their own, behind the rings. */
+/* The areas are a separate source, after the rings. */
 static void test_aux_source(void)
 {
 	struct rec_counters c = counters();

@@ -46,7 +46,7 @@ static void write_elf(const struct shape *s)
 	elf_build_done(&b);
 }
 
-/** Offset of .text in what write_elf() writes: behind the headers. */
+/** Offset of .text in what write_elf() writes: after the headers. */
 enum { TEXT_OFFSET = 128 };
 
 static struct dso *get(struct dso_store *s, enum dso_kind kind, const char *path, const uint8_t *id)

@@ -499,7 +499,7 @@ static void test_sigreturn(void)
 	made_done(&m);
 }
 
-/** Rows of a function at TEXT + 0x100 whose code is @p code. */
+/** Rows of a function at TEXT + 0x100 with the code @p code. */
 static void compile_code(struct made *m, const uint8_t *code, const char *program)
 {
 	m->code = code;
@@ -546,7 +546,7 @@ static void test_eh_return(void)
 	CHECK_STR(rule_at(&known, TEXT + 0x130), "r2+8 c-8 c-16 signal", "the handover");
 	made_done(&known);
 
-	memcpy(code + 0x110, code + 0x108, 7); /* two places: not known which */
+	memcpy(code + 0x110, code + 0x108, 7); /* two places: unknown which */
 	known = (struct made){.c = {.addr = SECTION}, .cie = cie_of(UNW_X86_64)};
 	compile_code(&known, code, program);
 	CHECK_STR(rule_at(&known, TEXT + 0x124), "r6+16 c-8 c-16", "two loads: not looked into");
@@ -577,7 +577,7 @@ static void test_many_eh_returns(void)
 	made_done(&m);
 }
 
-/** GCC's rule of a function that realigned its stack stays "FP is where FP points" behind the pop.
+/** GCC's rule of a function that realigned its stack stays "FP is where FP points" after the pop.
  */
 static void test_popped_fp(void)
 {

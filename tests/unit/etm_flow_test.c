@@ -159,7 +159,7 @@ static void test_exception_in_the_last_word(void)
 		 "an exception past the end of the code: that end is reported");
 }
 
-/* A byte turned round made an exception, and its address is the one after a synchronisation. */
+/* A damaged byte made an exception, and its address is the one after a synchronisation. */
 static void test_exception_cut_by_sync(void)
 {
 	begin(B_SELF, 0, false, false);
@@ -213,7 +213,7 @@ static void test_mispredict_of_many(void)
 }
 
 /* Nothing but what stands between P0 elements, for long: an error only where those could be taken
- * back, and then nothing of it is left behind. */
+ * back, and then nothing of it remains. */
 static void test_long_without_p0(uint32_t depth, int nr)
 {
 	bool is_lost;
@@ -237,8 +237,7 @@ static void test_long_without_p0(uint32_t depth, int nr)
 			 "%d events in a row, speculation depth 0: each is reported", nr);
 }
 
-/* The outcome of a transaction is known at the end, unless what it stands behind may be taken
- * back. */
+/* The outcome of a transaction is known at the end, unless what it follows may be taken back. */
 static void test_transaction_at_the_end(uint32_t depth, uint64_t nr)
 {
 	begin(B_SELF, depth, true, false);
@@ -280,8 +279,8 @@ static bool decodes_in_small_cache(bool is_counting)
 	return ok;
 }
 
-/* Execution goes to ever more places, each of which is a block, and the cache is cleared
- * no less than elsewhere. */
+/* The trace leads to ever more places, each of which is a block, and the cache is cleared no less
+ * than elsewhere. */
 static void test_many_addresses(bool is_counting, bool is_taken)
 {
 	begin(is_taken ? BR : B_SELF, 0, false, false);

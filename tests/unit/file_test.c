@@ -11,7 +11,7 @@
 #include "os/path.h"
 #include "tap.h"
 
-/* Around the size of the first read, and where the size is told by the file or is not. */
+/* Around the size of the first read, and with or without a size from the file. */
 static void test_read_whole(const char *path)
 {
 	static const size_t sizes[] = {0, 1, 16382, 16383, 16384, 16385, 16386, 100000};
@@ -99,7 +99,7 @@ static void test_in_root(const char *dir)
 	unlink(path + strlen(root));
 }
 
-/* Nobody writes into the FIFO: opening it as a file is opened would wait forever. */
+/* No process writes into the FIFO: opening it as a file is opened would wait forever. */
 int main(void)
 {
 	char dir[] = "/tmp/clew-file-XXXXXX", path[64];

@@ -9,7 +9,7 @@
 
 enum { VADDR = 0x1000, OFFSET = 0x400, CODE_BYTES = 0x400, MAX_SYMS = 8 };
 
-/** Code at VADDR whose functions no source covers, but for those that the test covers. */
+/** Code at VADDR with functions that no source covers, but for those that the test covers. */
 struct input {
 	struct unw_image image;
 	uint8_t code[CODE_BYTES];

@@ -8,7 +8,7 @@
 
 enum { ID = 16, MAX = 128 };
 
-/* A record as Linux leaves it: @p extra bytes of an older one behind what was written. */
+/* A record as Linux leaves it: @p extra bytes of an older one after what was written. */
 static uint16_t make(uint8_t *to, uint32_t type, const char *name, uint16_t extra)
 {
 	size_t nr = 24;

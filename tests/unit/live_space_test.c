@@ -158,7 +158,7 @@ static bool has_maps(pid_t pid)
 	return ok;
 }
 
-/* /proc/PID/maps is empty then, while the process goes on. */
+/* /proc/PID/maps is empty then, while the process continues. */
 static void test_first_thread_ended(void)
 {
 	pid_t pid = fork();

@@ -19,7 +19,7 @@ static size_t page_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A mapped file of PAGES pages of 0xaa, cut off behind the first; its descriptor. */
+/* A mapped file of PAGES pages of 0xaa, cut off after the first; its descriptor. */
 static int map_and_cut(struct os_map *map, bool is_private)
 {
 	char path[] = "/tmp/clew-map-guard-XXXXXX";

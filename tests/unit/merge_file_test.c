@@ -13,7 +13,7 @@
 #include "unit/tap.h"
 #include "unit/terminal.h"
 
-enum { NR_SAMPLES = 12000 }; /* the pass asks whether to go on each MiB */
+enum { NR_SAMPLES = 12000 }; /* the merge checks each MiB whether to continue */
 
 static const char path[] = "made.data", beside[] = "made.data.merging";
 

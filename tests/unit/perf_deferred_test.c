@@ -7,7 +7,7 @@
 
 enum { ID_BYTES = 24 };
 
-/* A record of @p nr frames with @p trailer and a sample_id behind, as encoded bytes. */
+/* A record of @p nr frames with @p trailer and a sample_id after it, as encoded bytes. */
 static void put_record(struct perf_put *p, uint32_t nr, const struct buf *trailer, size_t id_bytes)
 {
 	struct perf_put body = {.big = p->big};

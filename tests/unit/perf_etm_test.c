@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "trace/perf/perf_etm.h"
-
 #include <inttypes.h>
 
 #include "make/cs_etm_make.h"
 #include "make/elf_build.h"
 #include "make/splitmix.h"
+#include "trace/perf/perf_trace.h"
+#include "trace/trace_decode.h"
 #include "unit/test_dir.h"
 #include "unit/text_count.h"
 
@@ -31,20 +31,21 @@ static void write_program(const char *path, unsigned int nops, uint16_t machine)
 /* --- decoding to lines --- */
 
 struct story {
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	struct buf out;
-	struct flow_context contexts[16];
-	uint64_t ticks[16], bounds[16];
+	struct code_context contexts[16];
+	struct clew_ticks ticks[16];
+	struct clew_perf_ns bounds[16];
 };
 
 static void put_thread(struct story *s, size_t unit)
 {
-	struct etm_thread t;
+	struct trace_thread t;
 
 	s->trace->ops->thread(s->trace, unit, &s->contexts[unit], s->ticks[unit], s->bounds[unit],
 			      &t);
 	buf_printf(&s->out, " %d/%d %s el%u", (int)t.pid, (int)t.tid, t.comm ? t.comm : "?",
-		   s->contexts[unit].el);
+		   s->contexts[unit].arm.el);
 }
 
 static void put_block(struct story *s, size_t unit, const struct flow_block *k)
@@ -61,14 +62,14 @@ static void put_block(struct story *s, size_t unit, const struct flow_block *k)
 
 static void put_event(struct story *s, size_t unit, const struct flow_event *e)
 {
-	const struct etm_unit *u = &s->trace->units[unit];
+	const struct trace_unit *u = &s->trace->units[unit];
 
 	if (e->kind == FLOW_EV_CONTEXT)
 		s->contexts[unit] = e->context;
 	if (e->kind == FLOW_EV_TIMESTAMP)
-		s->ticks[unit] = e->value;
+		s->ticks[unit] = e->ticks;
 	if (e->kind == FLOW_EV_BOUND)
-		s->bounds[unit] = e->value;
+		s->bounds[unit] = e->bound;
 	if (e->kind == FLOW_EV_NACC) {
 		buf_printf(&s->out, "%s: %" PRIx64 " %s", u->name, e->address,
 			   u->code->why(u->code->ctx, e->space, e->address));
@@ -93,7 +94,7 @@ static enum clew_err put_batch(void *ctx, size_t unit, const struct flow_batch *
 	return CLEW_OK;
 }
 
-static enum clew_err put_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+static enum clew_err put_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	struct story *s = ctx;
 
@@ -102,21 +103,25 @@ static enum clew_err put_trouble(void *ctx, const char *what, uint64_t number, u
 	return CLEW_OK;
 }
 
-static enum clew_err open_file(struct bytes file, struct etm_trace **ret, struct clew_diag *diag)
+static enum clew_err open_file(struct bytes file, struct trace_input **ret, struct clew_diag *diag)
 {
 	struct dso_store_opts symbols = {
 		.symfs = test_dir, .no_host_kernel = true, .vmlinux = vmlinux};
 	struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};
 
-	return perf_etm_open(ret, &in, &symbols, diag);
+	return perf_trace_open(ret, &in, &symbols, diag);
 }
 
 static enum clew_err decode(struct story *s, unsigned int nr_threads, struct clew_diag *diag)
 {
-	const struct etm_decode_opts opts = {
-		.nr_threads = nr_threads, .batch = put_batch, .trouble = put_trouble, .ctx = s};
+	const struct trace_decode_opts opts = {
+		.nr_threads = nr_threads,
+		.batch = put_batch,
+		.ctx = s,
+		.listener = {put_warning, s}
+        };
 
-	return etm_trace_decode(s->trace, &opts, diag);
+	return trace_decode(s->trace, &opts, diag);
 }
 
 /** Close @p m's file, decode it, and compare what comes out. */
@@ -131,7 +136,7 @@ static void expect(struct cs_etm_make *m, const char *want, const char *what)
 	if (err)
 		buf_printf(&s.out, "%s: %s\n", clew_err_name(err), diag.what);
 	CHECK_STR(buf_cstr(&s.out), want, "%s", what);
-	etm_trace_free(s.trace);
+	trace_input_free(s.trace);
 	buf_done(&s.out);
 	cs_etm_done(m);
 }
@@ -199,7 +204,7 @@ static void test_hw_ids(void)
 {
 	struct cs_etm_make m = {.version = 2}, sinks = {.version = 2};
 	struct buf t = {0}, frames = {0};
-	struct etm_trace *trace;
+	struct trace_input *trace;
 
 	begin(&m);
 	cs_etm_hw_id(&m, 0, 0x12); /* the ID that the description has for CPU 1 */
@@ -223,7 +228,7 @@ static void test_hw_ids(void)
 		CHECK(trace->nr_units == 2 && trace->units[0].id == 0x20 &&
 			      trace->units[1].id == 0x20,
 		      "two sinks may use one ID");
-		etm_trace_free(trace);
+		trace_input_free(trace);
 	}
 	expect(&sinks,
 	       "cpu 0: 10080+8 /bin/one 100/100 one el0\ncpu 1: 10080+8 /bin/one 100/100 one el0\n",
@@ -237,7 +242,7 @@ static void test_etm3(void)
 	const uint64_t words[] = {1, (uint64_t)8 << 32 | 1, 0, 0x3030303030303030, 0, 4, 0, 0x10, 0,
 				  0};
 	struct cs_etm_make m = {.version = UINT64_MAX};
-	struct etm_trace *trace = NULL;
+	struct trace_input *trace = NULL;
 
 	begin(&m);
 	perf_build_view(&m.file, PERF_RECORD_AUXTRACE_INFO, 0,
@@ -253,7 +258,7 @@ static void test_etm3(void)
 	if (trace)
 		CHECK_STR(trace->units[0].why.what, "an ETMv3: only ETMv4 and ETE are decoded",
 			  "why");
-	etm_trace_free(trace);
+	trace_input_free(trace);
 	cs_etm_done(&m);
 }
 
@@ -478,8 +483,10 @@ static void test_map_over(void)
 static void test_numbers(void)
 {
 	struct cs_etm_make m = {.version = 1};
-	struct etm_trace *trace = NULL;
-	struct code_key key = {.security = CODE_NONSECURE, .has_cid = true, .cid = 100};
+	struct trace_input *trace = NULL;
+	struct code_key key = {
+		.context.arm = {.security = CODE_NONSECURE, .has_cid = true, .cid = 100}
+        };
 	uint32_t at[4] = {0};
 
 	begin(&m);
@@ -493,16 +500,16 @@ static void test_numbers(void)
 		const struct code_source *code = trace->units[0].code;
 
 		for (uint64_t i = 0; i < 3; i++) {
-			key.bound = 10 * (i + 1);
+			key.bound.ns = 10 * (i + 1);
 			at[i] = code->space(code->ctx, &key);
 		}
-		key.cid = 150;
+		key.context.arm.cid = 150;
 		at[3] = code->space(code->ctx, &key);
 	}
 	CHECK(at[0] && at[0] == at[1], "a library more is the same space");
 	CHECK(at[2] != at[1], "other code in a place is another");
 	CHECK(at[3] == at[1], "a child has its parent's until one of them changes it");
-	etm_trace_free(trace);
+	trace_input_free(trace);
 	cs_etm_done(&m);
 }
 
@@ -645,9 +652,11 @@ static void test_vmids(void)
 {
 	struct cs_etm_make m = {.version = 1, .configr = 1u << 6 | 1u << 7};
 	struct code_key key = {
-		.security = CODE_NONSECURE, .has_cid = true, .cid = 100, .has_vmid = true};
+		.context.arm = {
+				.security = CODE_NONSECURE, .has_cid = true, .cid = 100, .has_vmid = true}
+        };
 	const struct code_source *code;
-	struct etm_trace *trace = NULL;
+	struct trace_input *trace = NULL;
 	struct code_region r;
 
 	begin(&m);
@@ -655,17 +664,17 @@ static void test_vmids(void)
 		code = trace->units[0].code;
 		CHECK(code->find(code->ctx, code->space(code->ctx, &key), 0x10080, &r),
 		      "VMID 0 is the host");
-		key.vmid = 3;
+		key.context.arm.vmid = 3;
 		CHECK(!code->find(code->ctx, code->space(code->ctx, &key), 0x10080, &r),
 		      "another VMID has none of its code, at EL0");
-		key.el = 1;
+		key.context.arm.el = 1;
 		CHECK(!code->find(code->ctx, code->space(code->ctx, &key), 0x10080, &r),
 		      "and at EL1");
-		key.el = 2;
+		key.context.arm.el = 2;
 		CHECK(!code->find(code->ctx, code->space(code->ctx, &key), 0x10080, &r),
 		      "EL2 is the kernel's or a hypervisor's");
 	}
-	etm_trace_free(trace);
+	trace_input_free(trace);
 	cs_etm_done(&m);
 }
 
@@ -1029,7 +1038,7 @@ static void test_many(void)
 		decode(&s, 1, NULL);
 	nr = nr_lines_with(&s.out, "/bin/one 100/100 one");
 	CHECK_EQ(nr, NR, "many AUX records");
-	etm_trace_free(s.trace);
+	trace_input_free(s.trace);
 	buf_done(&s.out);
 	buf_done(&t);
 	cs_etm_done(&m);
@@ -1058,7 +1067,7 @@ static void test_told_again(void)
 	nr = nr_lines_with(&s.out, "/bin/one 100/100 one");
 	CHECK(nr >= 400 && nr < 4000 && strstr(buf_cstr(&s.out), "described it already"),
 	      "trace that is told of again and again comes to an end");
-	etm_trace_free(s.trace);
+	trace_input_free(s.trace);
 	buf_done(&s.out);
 	buf_done(&t);
 	cs_etm_done(&m);
@@ -1080,11 +1089,11 @@ static enum clew_err pass_restart(void *ctx, size_t unit, uint64_t offset)
  * trace of the same unit or of its own. */
 static size_t nr_lanes_of(uint32_t nr, bool is_shared)
 {
-	const struct etm_sink sink = {.bytes = pass_over, .restart = pass_restart};
+	const struct trace_sink sink = {.bytes = pass_over, .restart = pass_restart};
 	struct cs_etm_make m = {.version = 1, .nr_cpus = 2};
 	struct buf t = {0}, frames[2] = {{0}, {0}};
-	struct etm_trace *trace = NULL;
-	struct etm_steps *steps;
+	struct trace_input *trace = NULL;
+	struct trace_steps *steps;
 	size_t ret = 0;
 
 	begin(&m);
@@ -1101,10 +1110,10 @@ static size_t nr_lanes_of(uint32_t nr, bool is_shared)
 		cs_etm_auxtrace(&m, cpu, 100, 0, bytes_of(frames[cpu].data, frames[cpu].nr));
 	if (open_file(perf_build_finish(&m.file), &trace, NULL) == CLEW_OK) {
 		steps = trace->ops->steps_new(trace, &sink);
-		ret = steps ? trace->ops->nr_lanes(steps) : 0;
+		ret = steps ? trace->ops->nr_streams(steps) : 0;
 		trace->ops->steps_free(steps);
 	}
-	etm_trace_free(trace);
+	trace_input_free(trace);
 	buf_done(&frames[0]);
 	buf_done(&frames[1]);
 	buf_done(&t);
@@ -1139,7 +1148,7 @@ static void test_no_memory(void)
 		mem_fail_after(nr);
 		if (open_file(file, &s.trace, &diag) == CLEW_OK)
 			decode(&s, 1, &diag);
-		etm_trace_free(s.trace);
+		trace_input_free(s.trace);
 		buf_done(&s.out);
 		has_failed = mem_has_failed();
 		mem_fail_after(UINT64_MAX);
@@ -1157,7 +1166,7 @@ static void tell_all(struct story *s, struct bytes file, unsigned int nr_threads
 	CHECK(open_file(file, &s->trace, &diag) == CLEW_OK &&
 		      decode(s, nr_threads, &diag) == CLEW_OK,
 	      "%u threads: %s", nr_threads, diag.what ? diag.what : "decoded");
-	etm_trace_free(s->trace);
+	trace_input_free(s->trace);
 }
 
 static void test_threads(void)
@@ -1213,12 +1222,12 @@ static void test_beside_analysis(void)
 	file = perf_build_finish(&m.file);
 	if (analyze_open(&a, &(struct perf_input){.data = file.pos, .size = bytes_left(&file)},
 			 &opts, &diag) ||
-	    perf_etm_open_in(&s.trace, a, &diag) || decode(&s, 1, &diag))
+	    perf_trace_open_in(&s.trace, a, &diag) || decode(&s, 1, &diag))
 		abort();
 	dso = dso_store_at(analyze_dsos(a), 0);
 	CHECK_STR(dso ? dso_path(dso) : NULL, "/bin/one",
 		  "the trace's binaries are those of the analysis beside it");
-	etm_trace_free(s.trace);
+	trace_input_free(s.trace);
 	analyze_free(a);
 	buf_done(&s.out);
 	cs_etm_done(&m);

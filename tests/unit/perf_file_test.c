@@ -146,7 +146,7 @@ static void test_streams(void)
 	perf_build_done(&pipe);
 }
 
-/* Records nobody can read over; the offset tells where. */
+/* Records that end the reading; the offset says where. */
 static void test_bad_records(void)
 {
 	static const struct {
@@ -315,7 +315,7 @@ static void test_event_update(void)
 	perf_build_done(&b);
 }
 
-/* The end mark perf writes behind a pipe's features is no feature. */
+/* The end mark perf writes after a pipe's features is no feature. */
 static void test_last_feature_mark(void)
 {
 	struct perf_build b = {.opts = {.pipe = true}};

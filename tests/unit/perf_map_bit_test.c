@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* MMAP2 records whose misc speaks of a build id: what the reader makes of them. */
+/* MMAP2 records with a build id in misc: what the reader makes of them. */
 #include "make/perf_build.h"
 #include "perfdata/perf_file.h"
 #include "perfdata/perf_order.h"

@@ -5,7 +5,7 @@
 #include "make/perf_random.h"
 #include "unit/tap.h"
 
-/* Records of 16 bytes: header, then a number that tells which one it is. */
+/* Records of 16 bytes: header, then its number. */
 struct small {
 	struct perf_event_header header;
 	uint64_t nr;

@@ -280,7 +280,7 @@ static void test_sample_id_edges(void)
 	      "no trailer without sample_id_all");
 }
 
-/* PERF_RECORD_READ in every read_format, both byte orders, with a trailer behind it. */
+/* PERF_RECORD_READ in every read_format, both byte orders, with a trailer after it. */
 static void test_read_record(bool big)
 {
 	static const uint64_t words[] = {11, 12, 13, 14, 15, 16};

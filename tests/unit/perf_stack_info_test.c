@@ -10,7 +10,7 @@ enum { NR_SAMPLES = 200000, NR_CUT = 3000 };
 
 static uint8_t methods_of[510];
 
-/* What is told of sample @p i; false: nothing. The same for the same number. */
+/* What is reported of sample @p i; false: nothing. The same for the same number. */
 static bool info_of(uint32_t i, struct perf_stack_info *ret)
 {
 	uint32_t kind = i * 2654435761u >> 20;
@@ -58,7 +58,7 @@ static bool write_all(uint32_t nr, struct buf *out)
 	return err == CLEW_OK && !out->is_failed;
 }
 
-/* How many of the first @p nr samples are told of as they were written. */
+/* How many of the first @p nr samples are reported as they were written. */
 static uint32_t read_all(struct bytes section, uint32_t nr, bool *ret_is_broken)
 {
 	struct perf_stack_reader *r;

@@ -285,7 +285,7 @@ static void test_control(void)
 	}
 }
 
-/* --- a source of the test's own, behind those that the session opens --- */
+/* --- a source of the test, after those that the session opens --- */
 
 static struct {
 	struct buf story; /* each call once, however often it comes in a row */

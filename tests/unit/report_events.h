@@ -52,7 +52,7 @@ static inline void made_loc(struct made *m, int letter, uint32_t id)
 				.level = is_kernel ? ANA_KERNEL : ANA_USER};
 }
 
-/* Ids start from @p first_id: each epoch numbers anew. */
+/* Ids start from @p first_id: each epoch numbers again. */
 static inline void made_init(struct made *m, const struct made_event *events, size_t nr,
 			     uint32_t first_id)
 {

@@ -85,7 +85,7 @@ static void epochs(void)
 
 	report_feed_new(&f, &by_comm_sym, NULL);
 	made_init(&m, second, 3, 0);
-	/* The same memory tells of other functions afterwards. */
+	/* The same memory holds other functions afterwards. */
 	made_feed(&m, f, 2, 1);
 	m.chains[0]->locs[0] = &m.locs['q'];
 	m.events[0].loc = &m.locs['q'];

@@ -156,7 +156,7 @@ static const struct text_row rows[] = {
 };
 /* clang-format on */
 
-/* The text behind the head. */
+/* The text after the head. */
 static const char *body(struct buf *out)
 {
 	const char *s = buf_cstr(out);

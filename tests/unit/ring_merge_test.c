@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Rings that no kernel stands behind: their records come out whole, once, and in order of time. */
+/* Rings without a kernel: their records come out whole, once, and in order of time. */
 #include "record/stacks/ring_merge.h"
 
 #include "unit/tap.h"
@@ -53,7 +53,7 @@ static void put_sample(int ring, int event, uint64_t time)
 	put(ring, words, sizeof(words));
 }
 
-/* A record with a sample_id behind: tid, time, id. */
+/* A record with a sample_id after it: tid, time, id. */
 static void put_exit(int ring, uint64_t time)
 {
 	const struct perf_event_header h = {.type = PERF_RECORD_EXIT, .size = 56};
@@ -156,7 +156,7 @@ static void test_damage(void)
 	CHECK(ok, "a size no kernel writes ends its ring's span; the others go on");
 }
 
-/* An MMAP2 whose misc says build id: kept where our event asked for it, else taken away. */
+/* An MMAP2 with a build id in misc: kept where our event asked for it, else taken away. */
 static void test_stale_bit(void)
 {
 	const struct perf_event_header h = {.type = PERF_RECORD_MMAP2,

@@ -3,7 +3,7 @@
 
 #include "unit/tap.h"
 
-/* A ring that no kernel stands behind: the control page's heads are set by hand. */
+/* A ring without a kernel: the control page's heads are set by hand. */
 
 enum { RING = 4096, DATA_HEAD = 1024, DATA_TAIL = 1032, AUX_HEAD = 1056, AUX_TAIL = 1064 };
 
@@ -41,7 +41,12 @@ static void test_data(void)
 	      "full and wrapped: two spans");
 	os_ring_consume(&r, RING);
 	*word(DATA_HEAD) = 0;
-	CHECK_EQ(os_ring_peek(&r, part), 0, "a head behind the tail gives nothing");
+	CHECK_EQ(os_ring_peek(&r, part), 0, "a head before the tail gives nothing");
+	CHECK(r.nr_skips == 1 && !*word(DATA_TAIL), "and is counted; the tail follows it");
+	*word(DATA_HEAD) = 40;
+	CHECK_EQ(os_ring_peek(&r, part), 40, "later records are read");
+	*word(DATA_HEAD) = 48 + RING;
+	CHECK(!os_ring_peek(&r, part) && r.nr_skips == 2, "so is a head too far after it");
 }
 
 static void put_record(size_t at, uint16_t size)

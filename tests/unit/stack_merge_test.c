@@ -237,7 +237,7 @@ static void test_features(void)
 	perf_build_done(&b);
 }
 
-/* Trace stands after its record, and an index tells where. */
+/* Trace follows its record, and an index has its place. */
 static void test_auxtrace(void)
 {
 	static const uint8_t trace[] = "sixteen bytes of";
@@ -670,7 +670,7 @@ static void test_notes(void)
 	perf_build_done(&b);
 }
 
-/* The merged file damaged: what is told of its stacks lies. */
+/* The merged file damaged: what it says of its stacks is wrong. */
 static void test_damaged_output(void)
 {
 	struct perf_random r = {.state = 78};

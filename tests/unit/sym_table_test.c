@@ -103,7 +103,7 @@ static void test_sizes(void)
 }
 
 /** The plain form of the search tree's rule, for tables without repetition: brute force over a
- * sorted array cannot tell the winner of an overlap, but one of those that cover must be it. */
+ * sorted array does not show the winner of an overlap, but one of those that cover must be it. */
 static void test_overlaps(void)
 {
 	enum { N = 2000 };

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "tap.h"
+#include "trace/etm_decoder.h"
 #include "trace/events/trace_events_impl.h"
 
 /*
@@ -12,8 +13,8 @@
 enum { SVC = 0xd4000001, BASE = 0x1000, CODE_BYTES = 0x2000, NR_LOCS = 4096, MAX = 64 };
 
 struct fake {
-	struct etm_trace trace;
-	struct etm_unit unit;
+	struct trace_input trace;
+	struct trace_unit unit;
 	struct code_source code;
 	uint8_t bytes[CODE_BYTES];
 	struct ana_loc locs[NR_LOCS];
@@ -35,7 +36,7 @@ static bool find_code(void *ctx, uint32_t space, uint64_t addr, struct code_regi
 	return addr >= BASE && addr < BASE + CODE_BYTES;
 }
 
-static const struct ana_loc *locate(struct etm_trace *t, uint32_t space, uint64_t addr)
+static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint64_t addr)
 {
 	(void)t, (void)space;
 	for (size_t i = 0; i < f.nr_locs; i++) {
@@ -48,31 +49,33 @@ static const struct ana_loc *locate(struct etm_trace *t, uint32_t space, uint64_
 }
 
 /* The context is the thread. */
-static void thread_of(struct etm_trace *t, size_t unit, const struct flow_context *context,
-		      uint64_t ticks, uint64_t bound, struct etm_thread *ret)
+static void thread_of(struct trace_input *t, size_t unit, const struct code_context *context,
+		      struct clew_ticks ticks, struct clew_perf_ns bound, struct trace_thread *ret)
 {
 	(void)t, (void)unit, (void)ticks, (void)bound;
-	*ret = (struct etm_thread){context->cid, context->cid, "comm"};
+	*ret = (struct trace_thread){context->arm.cid, context->arm.cid, "comm"};
 }
 
-static bool time_of(struct etm_trace *t, size_t unit, uint64_t ticks, uint64_t *ret_ns)
+static bool time_of(struct trace_input *t, size_t unit, struct clew_ticks ticks,
+		    struct clew_perf_ns *ret)
 {
 	(void)t, (void)unit;
-	*ret_ns = ticks * 10;
+	ret->ns = ticks.ticks * 10;
 	return !f.has_no_times;
 }
 
 /* Only that some of the trace was lost. */
-static enum clew_err run(struct etm_trace *t, const struct etm_sink *sink, struct clew_diag *diag)
+static enum clew_err run(struct trace_input *t, const struct trace_sink *sink,
+			 struct clew_diag *diag)
 {
 	(void)t, (void)diag;
-	return sink->trouble(sink->ctx, "lost", 0, 0);
+	return trace_warn(&sink->listener, "lost", 0, 0);
 }
 
-static const struct etm_trace_ops ops = {.run = run,
-					 .thread = thread_of,
-					 .time = time_of,
-					 .locate = locate};
+static const struct trace_input_ops ops = {.run = run,
+					   .thread = thread_of,
+					   .time = time_of,
+					   .locate = locate};
 
 static enum clew_err take(void *ctx, const struct ana_batch *b)
 {
@@ -135,7 +138,7 @@ static void event(const struct flow_event *e)
 static void context(uint32_t tid)
 {
 	event(&(struct flow_event){
-		.kind = FLOW_EV_CONTEXT, .context = {.cid = tid, .has_cid = true}
+		.kind = FLOW_EV_CONTEXT, .context.arm = {.cid = tid, .has_cid = true}
         });
 }
 
@@ -379,15 +382,16 @@ static void t32(void)
 int main(void)
 {
 	f.code = (struct code_source){.find = find_code};
-	f.unit = (struct etm_unit){.tid = UINT32_MAX, .name = "ETM", .is_decodable = true};
+	f.unit = (struct trace_unit){
+		.tid = UINT32_MAX, .name = "ETM", .is_decodable = true, .decoder = &etm_decoder};
 	f.unit.code = &f.code;
-	f.trace = (struct etm_trace){.units = &f.unit, .nr_units = 1, .ops = &ops};
+	f.trace = (struct trace_input){.units = &f.unit, .nr_units = 1, .ops = &ops};
 	branches();
 	exceptions();
 	gaps();
 	unseen_code();
 	t32();
-	f.unit.config.has_timestamps = true;
+	f.unit.has_timestamps = true;
 	threads_and_times();
 	trouble();
 	ticks_without_times();

@@ -7,7 +7,7 @@
 #include "make/elf_build.h"
 #include "make/splitmix.h"
 #include "trace/events/trace_events.h"
-#include "trace/perf/perf_etm.h"
+#include "trace/perf/perf_trace.h"
 #include "unit/test_dir.h"
 
 /*
@@ -160,10 +160,10 @@ static void run(struct bytes file, const char *itrace, unsigned int nr_threads, 
 	struct trace_events_opts opts = {.nr_threads = nr_threads};
 	const struct ana_consumer consumer = {take, s};
 	struct perf_evlist recorded = {0};
-	struct etm_trace *t = NULL;
+	struct trace_input *t = NULL;
 	struct trace_events *e = NULL;
 	const char *at, *why;
-	enum clew_err err = perf_etm_open(&t, &in, &symbols, NULL);
+	enum clew_err err = perf_trace_open(&t, &in, &symbols, NULL);
 
 	*s = (struct story){0};
 	itrace_opts_parse(&opts.itrace, itrace, &at, &why);
@@ -176,7 +176,7 @@ static void run(struct bytes file, const char *itrace, unsigned int nr_threads, 
 		err = trace_events_run(e, &consumer, NULL);
 	CHECK_EQ(err, CLEW_OK, "%s, %u threads", itrace, nr_threads);
 	trace_events_free(e);
-	etm_trace_free(t);
+	trace_input_free(t);
 }
 
 static void make(struct cs_etm_make *m, enum form form, bool has_conv)

@@ -56,7 +56,7 @@ static void frames(struct cfi_build *c, uint64_t text, unsigned int off, bool is
 	buf_done(&program);
 }
 
-/** A binary whose .text has rows for its first half; not finished yet. @return address of .text. */
+/** A binary with rows for the first half of .text; not finished yet. @return address of .text. */
 static uint64_t start_elf(struct elf_build *b, const uint8_t *id, size_t id_bytes, unsigned int off)
 {
 	static const uint8_t code[TEXT_BYTES];
@@ -83,7 +83,7 @@ static uint64_t make_elf(struct elf_build *b, const uint8_t *id, size_t id_bytes
 	return text - BASE;
 }
 
-/** Add .sframe of @p version, whose rule for all of [@p text, + TEXT_BYTES) has CFA r7 + 24. */
+/** Add .sframe of @p version, where the rule for all of [@p text, + TEXT_BYTES) has CFA r7 + 24. */
 static void add_sframe(struct elf_build *b, uint8_t version, uint64_t text)
 {
 	const struct unw_rule rule = {
@@ -344,7 +344,7 @@ static void test_no_sections(void)
 	code_file_done(&f);
 }
 
-/** A mapping of it would kill us; a file that only root may write is mapped all the same. */
+/** A mapping of it would kill us; a file that only root may write is mapped anyway. */
 static void test_cut_file(void)
 {
 	struct unw_store *s = unw_store_new(NULL);
@@ -378,7 +378,7 @@ static void test_vdso(void)
 	unw_store_free(s);
 }
 
-/** Add .debug_frame, packed by zlib, whose header claims @p more bytes than there are. */
+/** Add .debug_frame, packed by zlib, with a header that claims @p more bytes than there are. */
 static void add_packed(struct elf_build *b, const struct cfi_build *c, size_t more)
 {
 	static uint8_t packed[4096];

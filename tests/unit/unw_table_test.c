@@ -2,6 +2,7 @@
 #include "unwind/unw_table.h"
 
 #include "base/mem.h"
+#include "make/splitmix.h"
 #include "unit/tap.h"
 #include "unwind/unw_list.h"
 
@@ -18,8 +19,7 @@ static uint64_t seed = 1;
 
 static uint32_t below(uint32_t n)
 {
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(seed >> 33) % n;
+	return (uint32_t)splitmix64(&seed) % n;
 }
 
 static struct unw_rule random_rule(uint8_t origin)

@@ -136,7 +136,7 @@ static void test_ends(enum unw_arch arch)
 	uint64_t fn = stack_fn(b, &rule), ra_at = SP_AT + (uint64_t)off - 8;
 
 	b->regs.pc = fn + 8;
-	/* Of amd64's first frame no RA is known to be one: "a good rule" is the one behind a call.
+	/* Of amd64's first frame no RA is known to be one: "a good rule" is the one after a call.
 	 */
 	is_stopped((stack_walk(b, NULL, 0), b),
 		   arch == UNW_X86_64 ? UNW_STOP_BAD_RA : UNW_STOP_OUTERMOST, 1, "RA 0");
@@ -290,7 +290,7 @@ static void test_rbx_behind(bool is_signal)
 	stack_build_free(b);
 }
 
-/* libcrypto: the caller's SP stands behind an array, whose length is in r9. */
+/* libcrypto: the caller's SP is after an array, with its length in r9. */
 static void test_index(void)
 {
 	struct stack_build *b = start(UNW_X86_64);
@@ -699,7 +699,7 @@ static void test_link(void)
 	struct unw_rule rule = sp_rule(b, 32);
 	uint64_t leaf = stack_fn(b, NULL), caller = stack_call(stack_fn(b, &rule)), end = bottom(b);
 
-	/* blr x1: where it led is not known */
+	/* blr x1: where it led is unknown */
 	stack_code(b, caller - 4, &(uint32_t){0xd63f0020}, 4);
 	stack_put(b, SP_AT + 24, end);
 	stack_reg(b, 29, 0);

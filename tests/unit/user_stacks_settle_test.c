@@ -13,7 +13,7 @@ static void begin(struct user_stacks *u)
 	defer_join_init(&u->join, 1, 1);
 }
 
-/* A stack of one frame, with its task's number behind. */
+/* A stack of one frame, followed by its task's number. */
 static void stack(struct user_stacks *u, uint32_t tid, uint64_t cookie)
 {
 	const struct perf_event_header h = {.type = PERF_RECORD_CALLCHAIN_DEFERRED, .size = 40};

@@ -82,7 +82,7 @@ static enum clew_err open_source(bool refuses)
 
 	memset(&f, 0, sizeof(f));
 	bpf = (struct defer_bpf){.refuses = refuses};
-	f.options.stacks = (struct rec_stack_plan){.kind = REC_STACKS_BPF_DEFERRED, .bpf = &bpf};
+	f.options.stacks = (struct rec_stack_plan){.kind = REC_STACKS_BPF_DEFERRED};
 	vec_push(&f.target.tids, 7);
 	vec_push(&f.target.cpus, 0);
 	f.counters.target = &f.target;
@@ -98,7 +98,8 @@ static enum clew_err open_source(bool refuses)
         });
 	perf_writer_open(&f.file.writer, &out, &no_events, &(struct perf_writer_opts){0});
 	f.story_at = f.written.nr;
-	return user_stacks_open(&f.source, &f.counters, &f.options, &ui, &f.error);
+	return user_stacks_open(&f.source, &f.counters, &f.options,
+				&(struct rec_stack_choice){.ui = &ui, .bpf = &bpf}, &f.error);
 }
 
 static void close_source(void)
@@ -361,8 +362,8 @@ static void test_nothing_wanted(void)
 	vec_for_each (&f.counters.list, e)
 		e->stacks = REC_STACKS_FP;
 	f.source.ops = NULL;
-	f.options.stacks.bpf = NULL;
-	CHECK(user_stacks_open(&f.source, &f.counters, &f.options, &ui, &f.error) == CLEW_OK &&
+	CHECK(user_stacks_open(&f.source, &f.counters, &f.options,
+			       &(struct rec_stack_choice){.ui = &ui}, &f.error) == CLEW_OK &&
 		      !f.source.ops,
 	      "where the kernel writes all chains there is no such source");
 	close_source();

@@ -128,7 +128,7 @@ static void test_no_memory(void)
 	CHECK(nr_failed > 3, "each allocation failing in turn: no crash, no leak");
 }
 
-/* What is told of thread @p tid: its name, a file, a process of its own. */
+/* What is recorded of thread @p tid: its name, a file, a process of its own. */
 static void tell(struct who *w, uint32_t tid)
 {
 	struct who_thread *t = who_thread_get(w, tid, tid);

@@ -87,7 +87,7 @@ static bool may_decode_fast(const struct etm_flow *f)
 	return f->sync == ETM_RUNNING && !f->config->max_spec && !f->has_pending &&
 	       f->head == f->queue.nr && p->is_synced && !p->nr_held && !p->nr_skipped &&
 	       !f->flow.needs_context && !f->opts.goes_plain &&
-	       p->is_aarch64 == f->flow.context.is_64;
+	       p->is_aarch64 == f->flow.context.arm.is_64;
 }
 
 /** The walk's own idea of where it is, of which the scan keeps only f->flow.at. */
@@ -258,8 +258,10 @@ full:
 
 static void scan_begin(const struct etm_flow *f, struct scan *s, const struct bytes *in)
 {
-	*s = (struct scan){
-		.pos = in->pos, .end = in->end, .at = f->flow.at, .is_64 = f->flow.context.is_64};
+	*s = (struct scan){.pos = in->pos,
+			   .end = in->end,
+			   .at = f->flow.at,
+			   .is_64 = f->flow.context.arm.is_64};
 	older_of(&f->packets, s->older);
 }
 

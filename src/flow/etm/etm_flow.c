@@ -389,15 +389,15 @@ static void begin_part(struct flow *flow, uint64_t offset)
 	f->packets.is_synced = true;
 }
 
-static void assume(struct flow_context *ret, const struct flow_context *now, bool needs_context)
+static void assume(struct code_context *ret, const struct code_context *now, bool needs_context)
 {
 	/* A guess: most trace is of a system, not of one EL. */
-	ret->upper_el = needs_context ? 1 : now->upper_el;
+	ret->arm.upper_el = needs_context ? 1 : now->arm.upper_el;
 }
 
-static bool is_as_assumed(const struct flow_context *assumed, const struct flow_context *now)
+static bool is_as_assumed(const struct code_context *assumed, const struct code_context *now)
 {
-	return assumed->upper_el == now->upper_el;
+	return assumed->arm.upper_el == now->arm.upper_el;
 }
 
 static size_t nr_waiting(const struct flow *flow)

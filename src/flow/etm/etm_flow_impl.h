@@ -106,7 +106,7 @@ void etm_fast_decode(struct etm_flow *f, struct bytes *in);
 /** Instruction set at an address that came with @p is, in the context at hand. */
 static inline enum isa etm_isa_of(const struct etm_flow *f, uint8_t is)
 {
-	return is ? ISA_T32 : f->flow.context.is_64 ? ISA_A64 : ISA_A32;
+	return is ? ISA_T32 : f->flow.context.arm.is_64 ? ISA_A64 : ISA_A32;
 }
 
 #endif

@@ -17,8 +17,8 @@ static bool bad_image(struct etm_flow *f, const char *what)
 /** Trace info resets them: what follows has them again, where they are traced. */
 static void forget_ids(struct etm_flow *f)
 {
-	f->flow.context.has_cid = f->flow.context.has_vmid = false;
-	f->flow.context.cid = f->flow.context.vmid = 0;
+	f->flow.context.arm.has_cid = f->flow.context.arm.has_vmid = false;
+	f->flow.context.arm.cid = f->flow.context.arm.vmid = 0;
 }
 
 void etm_walk_forget(struct etm_flow *f)
@@ -33,7 +33,7 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 {
 	struct flow_event event = {.kind = FLOW_EV_CONTEXT};
 	const struct etm_context *n = &e->context;
-	struct flow_context *c = &f->flow.context;
+	struct code_arm_context *c = &f->flow.context.arm;
 
 	c->el = n->el;
 	if (!f->has_context)
@@ -59,7 +59,7 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 		f->flow.at = FLOW_NO_BLOCK;
 	}
 	flow_look_up_space(&f->flow);
-	event.context = *c;
+	event.context = f->flow.context;
 	event.space = f->flow.space;
 	event.el = c->el;
 	flow_put_event(&f->flow, &event);
@@ -89,7 +89,7 @@ static bool except(struct etm_flow *f, const struct etm_elem *e)
 				   .number = e->a,
 				   .cause = (uint8_t)cause_of(e->a),
 				   .address = e->value,
-				   .el = f->flow.context.el,
+				   .el = f->flow.context.arm.el,
 				   .is_target = e->e == BOTH};
 	struct flow_event gap = {.kind = FLOW_EV_NO_TARGET, .end = e->value};
 	bool is_of_nowhere = f->config->is_m_profile && e->value == NOWHERE;
@@ -222,7 +222,7 @@ static void give_passed(struct etm_flow *f, uint32_t at, uint64_t end, uint32_t 
 static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 {
 	struct flow_event gap = {.kind = FLOW_EV_NO_PATH,
-				 .el = f->flow.context.el,
+				 .el = f->flow.context.arm.el,
 				 .space = f->flow.space,
 				 .end = e->value,
 				 .has_count = e->has_count,
@@ -276,7 +276,8 @@ static bool skip_over(struct etm_flow *f, const struct etm_elem *e)
 
 static void put_simply(struct etm_flow *f, enum flow_event_kind kind, uint32_t number)
 {
-	struct flow_event e = {.kind = (uint8_t)kind, .number = number, .el = f->flow.context.el};
+	struct flow_event e = {
+		.kind = (uint8_t)kind, .number = number, .el = f->flow.context.arm.el};
 
 	flow_put_event(&f->flow, &e);
 }
@@ -293,7 +294,7 @@ void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 	case ETM_EL_TIMESTAMP:
 		event.kind = FLOW_EV_TIMESTAMP;
 		if (e->value) {
-			f->flow.ticks = e->value;
+			f->flow.ticks = event.ticks;
 			f->flow.has_own_ticks = true;
 			if (!f->flow.needs_context)
 				flow_look_up_space(&f->flow);

@@ -26,7 +26,7 @@ static struct perf_attr attr_of(const struct clew_event *e)
 		     : (struct perf_attr){0};
 }
 
-/* A leader stands for its members, which have no lines of their own. */
+/* A leader stands for its members, which have no separate lines. */
 static void add_group(struct buf *out, struct clew_session *s, const struct clew_event *e)
 {
 	if (e->leader != e->index)
@@ -160,7 +160,7 @@ static void json_event(struct json_put *j, const struct clew_event *e)
 		json_key(j, "group");
 		json_string(j, e->group_name);
 	}
-	if (!e->type) { /* left out with the fields that are 0, but what the event is */
+	if (!e->type) { /* omitted as a field that is 0, but it says what the event is */
 		json_key(j, "type");
 		json_u64(j, 0);
 	}

@@ -14,7 +14,7 @@ struct evlist_text_opts {
 	bool has_trace_fields; /* names of a tracepoint's fields */
 };
 
-/** One line an event. */
+/** One line per event. */
 void evlist_text(struct buf *out, struct clew_session *s, const struct evlist_text_opts *opts);
 
 /** Does some event count a tracepoint? */

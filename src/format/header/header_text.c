@@ -349,7 +349,7 @@ static const struct feature_printer printers[] = {
 	{PERF_FEAT_CLN_SIZE,        print_cache_line,          false},
 };
 
-/* A feature that is there and empty counts. */
+/* A feature that is present but empty counts. */
 static bool is_there(const struct perf_features *f, unsigned int feature)
 {
 	return perf_features_has(f, feature) || f->bits[feature / 64] >> feature % 64 & 1;
@@ -358,7 +358,7 @@ static bool is_there(const struct perf_features *f, unsigned int feature)
 static void add_missing(struct buf *out, const struct perf_features *f)
 {
 	buf_str(out, "# missing features: ");
-	/* Up to what perf 6 knows: nearly no file has the later ones. */
+	/* Up to the last that perf 6 knows: hardly any file has later ones. */
 	for (unsigned int i = PERF_FEAT_TRACING_DATA; i <= PERF_FEAT_PMU_CAPS; i++) {
 		if (!is_there(f, i))
 			buf_printf(out, "%s ", perf_feature_name(i));

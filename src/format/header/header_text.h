@@ -5,20 +5,20 @@
 #include "base/buf.h"
 #include "perfdata/perf_file.h"
 
-/** What a header says, and what reading the records showed. */
+/** A header's contents, and results of reading the records. */
 struct header_facts {
 	struct perf_file *file;  /* borrowed */
 	const char *captured_on; /* the file's time, "Sat Nov 21 12:20:08 2026"; NULL: a stream */
 	bool is_full;            /* topologies in full, as perf with -I */
-	bool has_records;      /* all records were read: counts, end and end_offset say something */
-	enum clew_err end;     /* what reading them ended with; CLEW_END: all is there */
-	struct clew_diag diag; /* and why, where it is an error */
+	bool has_records;        /* all records were read: counts, end and end_offset are valid */
+	enum clew_err end;       /* how reading them ended; CLEW_END: complete */
+	struct clew_diag diag;   /* and why, where it is an error */
 };
 
 /** The text of `perf report --header-only`. */
 void header_text(struct buf *out, const struct header_facts *h);
 
-/** What perf does not show: records by type, compression, and whether the file is whole. */
+/** What perf does not show: records by type, compression, and whether the file is complete. */
 void header_text_records(struct buf *out, const struct header_facts *h);
 
 /** "complete", "unfinished" (its writer was killed), "truncated", "damaged" or "unknown". */

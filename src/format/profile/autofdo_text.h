@@ -7,17 +7,17 @@
 
 /*
  * AutoFDO's text profile of one binary, as create_llvm_prof and create_gcov read it with
- * --profiler=text, in simpleperf's spelling: three lists, each behind its length,
+ * --profiler=text, in simpleperf's spelling: three lists, each after its length,
  *
  *	FIRST-LAST:COUNT   runs of instructions, both ends inclusive
  *	ADDRESS:COUNT      samples
- *	FROM->TO:COUNT     taken branches; TO is 0 where it is in another binary, or not known
+ *	FROM->TO:COUNT     taken branches; TO is 0 where it is in another binary, or unknown
  *
  * then build id and path as comments. Addresses count from the first loaded segment's.
  */
 struct autofdo_opts {
-	/* Say where indirect branches went, too, as a profile from branch records does; simpleperf
-	 * writes 0. */
+	/* Include the targets of indirect branches, as a profile from branch records does;
+	 * simpleperf writes 0. */
 	bool has_indirect;
 };
 

@@ -48,8 +48,8 @@ static void put_split(struct text_chunks *t, uint64_t first, uint64_t last, uint
 }
 
 /*
- * Which way runs behind a call were left by those that a return brought there is not counted, and
- * does not matter: BOLT adds up edges, and the one from the call is the same either way.
+ * How executions that entered by a return left the range after a call is not counted. It does not
+ * matter: BOLT adds up edges, and the edge from the call is the same.
  */
 static void put_runs(struct text_chunks *t, const struct counted_binary *b,
 		     const struct map_u64 *returns_to)

@@ -9,10 +9,10 @@
  * BOLT's pre-aggregated profile of one binary, which perf2bolt --pa turns into its own form:
  *
  *	B FROM TO COUNT MISPREDICTED
- *	                    taken branches; X:0 is an address in another binary, or not known
- *	F FIRST LAST COUNT  instructions one behind the other; a run that was left by not taking its
- *	                    branch goes to the instruction behind that, so that BOLT counts the edge
- *	f FIRST LAST COUNT  the same, entered by a return: behind a call
+ *	                    taken branches; X:0 is an address in another binary, or unknown
+ *	F FIRST LAST COUNT  a straight run of instructions; if its branch was not taken, the run
+ *	                    includes the instruction after that, so that BOLT counts the edge
+ *	f FIRST LAST COUNT  the same, entered by a return: after a call
  *
  * Addresses are the linked file's. Spec: LLVM, bolt/include/bolt/Profile/DataAggregator.h.
  */

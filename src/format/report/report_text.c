@@ -169,7 +169,7 @@ static void number_columns(const struct report_text_opts *o,
 	ret[3] = (struct number_column){o->has_period, "Period", NUMBER_COLUMNS};
 }
 
-/* Measured, then what lines and -w leave room for. */
+/* Measured, then limited by the line and by -w. */
 static void choose_widths(struct report_writer *w, size_t *widths)
 {
 	struct number_column columns[NR_NUMBER_COLUMNS];
@@ -302,7 +302,7 @@ struct folded {
 	bool by_period;
 };
 
-/* Flame graph tools split at ';' and take the count behind the last blank. */
+/* Flame graph tools split at ';' and take the count after the last blank. */
 static void put_folded_name(struct report_writer *w)
 {
 	for (size_t i = 0; i < w->cell.nr; i++) {

@@ -17,8 +17,8 @@ enum { REPORT_MAX_WIDTHS = 24 };
 struct report_text_opts {
 	enum report_graph_style style;
 	bool is_relative; /* shares in graphs are of the branch above */
-	double min_share; /* branches below are not there; 0 to 1 */
-	bool has_periods; /* graphs tell periods, not shares */
+	double min_share; /* branches below are omitted; 0 to 1 */
+	bool has_periods; /* graphs show periods, not shares */
 	bool by_total;    /* columns Children and Self, else Overhead */
 	bool has_nr;      /* column of sample counts */
 	bool has_period;  /* column of periods */
@@ -32,10 +32,10 @@ struct report_text_opts {
 };
 
 /**
- * One table: header lines behind '#', then a line a row with its call graph below. Control
- * characters in names are escaped. Where columns are limited, the last one gives way first, then
- * the widest; deep call graphs are indented less; notes in the head are broken. CLEW_NO_MEMORY, or
- * what the sink says.
+ * One table: header lines after '#', then a line per row with its call graph below. Control
+ * characters in names are escaped. Where columns are limited, the last one shrinks first, then the
+ * widest; deep call graphs are indented less; notes in the head are broken. CLEW_NO_MEMORY, or what
+ * the sink says.
  */
 enum clew_err report_text_table(const struct report_feed *f, const struct report_table *t,
 				const struct report_text_opts *opts, const struct clew_sink *sink);

@@ -4,7 +4,7 @@
 
 enum {
 	GAP = 2,
-	MIN_LAST = 24, /* what the last column keeps before others give way */
+	MIN_LAST = 24, /* what the last column keeps before others shrink */
 	MIN_WIDTH = 4,
 };
 
@@ -13,7 +13,7 @@ static const char *mark_of(const struct report_writer *w)
 	return w->opts->cut_mark ? w->opts->cut_mark : "...";
 }
 
-/* What is left of @p width columns beside the mark; less than the mark takes: none of it. */
+/* @p width columns without the mark; 0 if the mark does not fit. */
 static size_t beside_mark(const struct report_writer *w, size_t width)
 {
 	size_t mark = text_columns(mark_of(w), strlen(mark_of(w)));
@@ -36,7 +36,7 @@ size_t report_cut_cell(struct report_writer *w, size_t from, size_t width)
 	return text_columns(out->data + from, out->nr - from);
 }
 
-/* Names are escaped, so that ESC begins a colour of ours. */
+/* Names are escaped, so any ESC begins one of our colours. */
 static size_t colour_bytes(const char *s, size_t size)
 {
 	const char *end = size && *s == '\033' ? memchr(s, 'm', size) : NULL;
@@ -95,8 +95,7 @@ void report_end_line(struct report_writer *w)
 	buf_char(&w->out, '\n');
 }
 
-/* The column that gives way next: the last down to what names need, then the widest. NULL: none
- * has anything to give. */
+/* The column that shrinks next: the last down to MIN_LAST, then the widest. NULL: none can. */
 static size_t *next_to_give(size_t *widths, size_t nr)
 {
 	size_t *widest = &widths[nr - 1];

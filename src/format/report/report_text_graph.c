@@ -26,7 +26,7 @@ struct drawing {
 	size_t nr;
 	bool *is_last; /* by node: no sibling follows */
 	uint64_t whole;
-	/* Shape of the branch at hand, outermost fork first: do lines go on below? */
+	/* Shape of this branch, outermost fork first: do lines continue below? */
 	bool goes_on[MAX_FORKS];
 	unsigned int extra;   /* columns before the first fork */
 	unsigned int indent;  /* of a fork */
@@ -78,7 +78,7 @@ static void put_name_line(struct drawing *d, uint32_t frame)
 	report_end_line(d->w);
 }
 
-/* Below the last frame that is drawn, if the path goes on. */
+/* Below the last frame that is drawn, if the path continues. */
 static void put_more(struct drawing *d, uint32_t nr, unsigned int forks)
 {
 	if (!nr)
@@ -109,7 +109,7 @@ static void put_amount(struct drawing *d, uint64_t part, uint64_t whole)
 		report_put_share(d->w, part, whole, 0);
 }
 
-/* Node @p i at a fork with the run behind it. @return index of the node behind the run. */
+/* Node @p i at a fork, with the run after it. @return index of the node after the run. */
 static size_t put_branch(struct drawing *d, size_t i, unsigned int fork, uint64_t whole)
 {
 	put_margin(d, fork);
@@ -126,7 +126,7 @@ static size_t put_branch(struct drawing *d, size_t i, unsigned int fork, uint64_
 	return i;
 }
 
-/* The only first frame and its run, without a share. @return index of the node behind. */
+/* The only first frame and its run, without a share. @return index of the next node. */
 static size_t put_trunk(struct drawing *d)
 {
 	size_t i = 1;
@@ -189,8 +189,7 @@ static void put_tree(struct drawing *d, uint64_t period)
 	buf_char(&d->w->out, '\n');
 }
 
-/* Drawn once more, indented less, where the names in the deepest fork would stand beyond what the
- * terminal has. */
+/* Drawn again, indented less, if the names in the deepest fork would not fit the terminal. */
 static void put_fitting_tree(struct drawing *d, uint64_t period)
 {
 	size_t from = d->w->out.nr, columns = d->w->opts->columns;

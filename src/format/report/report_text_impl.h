@@ -4,7 +4,7 @@
 
 #include "format/report/report_text.h"
 
-/** What writing a table needs at hand. */
+/** State of writing a table. */
 struct report_writer {
 	const struct report_feed *feed;
 	const struct report_table *table;
@@ -21,7 +21,7 @@ void report_put_share(struct report_writer *w, uint64_t part, uint64_t whole, un
 /** The cell's text, escaped, into out, cut to @p width columns. @return columns. */
 size_t report_put_cell(struct report_writer *w, size_t width);
 
-/** Hand over what is gathered, if it is much or @p is_end. */
+/** Write out the buffer, if it is large or @p is_end. */
 enum clew_err report_flush(struct report_writer *w, bool is_end);
 
 /* --- report_text_fit.c --- */
@@ -32,8 +32,8 @@ size_t report_cut_cell(struct report_writer *w, size_t from, size_t width);
 /** End the line, cut where it is too long for the terminal. */
 void report_end_line(struct report_writer *w);
 
-/** Give the sort keys' columns the widths that were asked for, and all @p used columns of the
- * numbers before them and these the room that a line has. */
+/** Give the sort keys' columns the requested widths, and fit them into the line, of which the
+ * numbers before them use @p used columns. */
 void report_fit(const struct report_writer *w, size_t used, size_t nr_numbers, size_t *widths,
 		size_t nr);
 

@@ -200,7 +200,7 @@ void report_symbol_files_text(struct buf *out, struct dso_store *dsos)
 	for (size_t i = 0; (d = dso_store_at(dsos, i)); i++) {
 		const char *file = dso_symbol_file(d), *why = dso_why_no_symbols(d);
 
-		if (!file && !why) /* nobody asked */
+		if (!file && !why) /* no symbol was looked up */
 			continue;
 		buf_str(out, "#   ");
 		escape_str(out, dso_path(d));

@@ -25,7 +25,7 @@ static void add_line(struct buf *b, const uint8_t *p, size_t at, size_t nr)
 	buf_char(b, '\n');
 }
 
-/* What follows the frames of a deferred stack: by whom each was found, and why it ends. */
+/* What follows the frames of a deferred stack: how each was found, and why the stack ends. */
 static void add_trailer(struct buf *b, const struct perf_record *r,
 			const struct perf_evlist *events, uint32_t nr)
 {

@@ -13,8 +13,8 @@
  *	  PERF_RECORD_COMM exec: ls:7/7
  *	  0000  03 00 00 00 00 20 30 00 07 00 00 00 07 00 00 00  ..... 0.........
  *
- * A deferred user stack is told with what its trailer says of it; @p events name the size of what
- * stands behind. The second line stands only for records of which `clew script` can tell more.
+ * A deferred user stack is printed with the contents of its trailer; @p events give the trailer's
+ * size. The second line appears only for records that `clew script` can describe.
  */
 void script_dump_record(struct buf *out, const struct perf_record *r,
 			const struct perf_evlist *events);

@@ -77,7 +77,7 @@ static const struct {
         {"break", SCRIPT_BREAK},
 };
 
-/* What a kind of event can never have: asked for, it is left out. */
+/* What a kind of event can never have is omitted, even if requested. */
 static const uint64_t never[SCRIPT_NR_TYPES] = {
 	[SCRIPT_HW] = SCRIPT_TRACE | SCRIPT_BPF_OUTPUT,
 	[SCRIPT_SW] = SCRIPT_TRACE,
@@ -263,7 +263,7 @@ static void add_tracepoint_chains(struct script_fields *f, const struct perf_evl
 	}
 }
 
-/* In a pipe perf 6.1 goes another way: any kind, even against a list, but in less detail. */
+/* In a pipe perf 6.1 differs: any kind, even against a list, but in less detail. */
 static void add_pipe_chains(struct script_fields *f, const struct perf_evlist *l)
 {
 	for (size_t i = 0; i < l->evsels.nr; i++) {

@@ -52,7 +52,7 @@
 #define SCRIPT_INSNLEN        (1ull << 35)
 #define SCRIPT_DISASM         (1ull << 36)
 
-/** Kinds of events that have columns of their own. */
+/** Kinds of events with separate columns. */
 enum script_type {
 	SCRIPT_HW,
 	SCRIPT_SW,
@@ -77,7 +77,7 @@ struct script_fields {
 void script_fields_init(struct script_fields *f);
 
 /**
- * Take in one -F argument: "comm,tid,..", "+field,-field", or either behind "hw:", "sw:", "trace:",
+ * Take in one -F argument: "comm,tid,..", "+field,-field", or either after "hw:", "sw:", "trace:",
  * "raw:", "break:". @p word: what the error is about (borrowed from @p spec; up to its next comma).
  * @return CLEW_OK; CLEW_NOT_FOUND: no such field or type; CLEW_UNSUPPORTED: a field of perf's that
  * is not printed here; CLEW_INVALID: + and - mixed with a plain list.

@@ -5,8 +5,8 @@
 #include "format/script/script_text.h"
 
 /*
- * Events as JSON, one object a line. What a recording does not tell is absent, with a reason where
- * there is one. Spec: docs/spec/script-json.md.
+ * Events as JSON, one object per line. Unknown members are absent, with a reason if there is one.
+ * Spec: docs/spec/script-json.md.
  */
 struct script_json;
 

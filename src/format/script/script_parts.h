@@ -21,7 +21,7 @@ const char *script_reg_name(enum script_arch arch, unsigned int bit);
 void script_add_regs(struct buf *b, enum script_arch arch, uint64_t abi, uint64_t mask,
 		     const struct perf_words *words);
 
-/** "P/-/-/12/CALL/-": what stands behind the addresses of a branch. */
+/** "P/-/-/12/CALL/-": what follows the addresses of a branch. */
 void script_add_branch_flags(struct buf *b, const struct perf_branch *br);
 
 /** "N/A", "4K", "2M", "1G", ... */
@@ -30,14 +30,14 @@ void script_add_page_size(struct buf *b, uint64_t bytes);
 /** The misc letters in a column of six: K U H G g, E for exact, ... */
 void script_add_misc(struct buf *b, uint32_t type, uint16_t misc);
 
-/** The text behind data_src's number: "|OP LOAD|LVL L1 hit|...". */
+/** The text after data_src's number: "|OP LOAD|LVL L1 hit|...". */
 void script_add_data_src(struct buf *b, uint64_t data_src);
 
 /** "PERF_RECORD_COMM: ls:7/7\n" for records that @p shows (SCRIPT_SHOW_) asks for. @return whether
  * it does. */
 bool script_record_text(struct buf *b, unsigned int shows, const struct perf_record *r);
 
-/** bpf-output: offset, hex and text, 16 bytes a line. */
+/** bpf-output: offset, hex and text, 16 bytes per line. */
 void script_add_bpf_output(struct buf *b, struct bytes raw);
 
 #endif

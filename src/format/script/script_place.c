@@ -63,7 +63,7 @@ static const char *dso_name(const struct script_place_style *style, const struct
 	if (style->has_kernel_path && dso_kind(d) == DSO_KERNEL)
 		file = dso_symbol_file(d);
 	base = file ? strrchr(file, '/') : NULL;
-	/* a list of symbols is no kernel */
+	/* a list of symbols is not a kernel file */
 	return base && strcmp(base, "/kallsyms") != 0 ? file : dso_path(d);
 }
 

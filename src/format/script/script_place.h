@@ -52,14 +52,14 @@ void script_places_add(struct script_places *p, script_place_make *make,
 void script_places_forget(struct script_places *p);
 void script_places_done(struct script_places *p);
 
-/** " sym+0x12": the parts behind an address, without cache. */
+/** " sym+0x12": the parts after an address, without cache. */
 void script_add_sym(struct buf *b, const struct script_place_style *style,
 		    const struct ana_loc *loc, bool has_offset);
 /** "(/usr/bin/ls)"; @p style: of SCRIPT_DSOFF and has_kernel_path. */
 void script_add_dso(struct buf *b, const struct script_place_style *style,
 		    const struct ana_loc *loc);
 
-/** Is a sample at @p loc (NULL: not known) in both lists? Lists as for script_list_has(). */
+/** Is a sample at @p loc (NULL: unknown) in both lists? Lists as for script_list_has(). */
 bool script_keeps(const char *symbols, const char *dsos, const struct ana_loc *loc);
 
 /** A name list such as -S takes it. NULL list: everything is in it. */

@@ -166,7 +166,7 @@ static void add_text_poke(struct buf *b, const struct perf_record *r)
 	}
 }
 
-/* Which --show option tells of a record, and how it reads. */
+/* Which --show option prints a record, and how. */
 static const struct shown {
 	uint32_t type;
 	unsigned int show;
@@ -199,7 +199,7 @@ bool script_record_text(struct buf *b, unsigned int shows, const struct perf_rec
 	return b->nr > from;
 }
 
-/* A stack in a record of its own, as perf script --no-merge-callchains prints it. */
+/* A stack in a separate record, as perf script --no-merge-callchains prints it. */
 static void add_deferred(struct script_text *t, const struct ana_event *ev)
 {
 	struct script_evsel e = t->evsels.data[ev->evsel->index];

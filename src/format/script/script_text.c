@@ -261,7 +261,7 @@ static struct script_place_style style_of(struct script_text *t, const struct sc
 	};
 }
 
-/* Before the first and behind the last branch of a trace. */
+/* Before the first and after the last branch of a trace. */
 static const struct ana_loc nowhere;
 
 static void add_names(struct buf *b, const struct script_place_style *style,
@@ -423,7 +423,7 @@ static void add_data_src(struct script_text *t, uint64_t data_src)
 	buf_fill(b, ' ', t->data_src_width - (b->nr - from));
 }
 
-/* Made anew for each sample, of the recorded bytes. */
+/* Built for each sample from the recorded bytes. */
 static void add_trace(struct script_text *t, const struct ana_event *ev)
 {
 	const struct perf_sample *s = ev->sample;
@@ -489,7 +489,7 @@ static void add_rest(struct script_text *t, const struct script_evsel *e,
 	buf_char(b, '\n');
 }
 
-/* A branch's line: from where to where, and nothing of what other samples have. */
+/* A branch's line: source and target, without the columns of other samples. */
 static void add_branch(struct script_text *t, const struct script_evsel *e,
 		       const struct ana_event *ev)
 {
@@ -568,7 +568,7 @@ enum clew_err script_text_flush(struct script_text *t)
 	return err;
 }
 
-/* A pipe's events come as it goes: look again where the list has grown. */
+/* A pipe's events come among its records: check whether the list has grown. */
 static enum clew_err prepare(struct script_text *t)
 {
 	return t->is_prepared && t->evsels.nr == events_of(t)->evsels.nr ? CLEW_OK

@@ -12,7 +12,7 @@
  *
  *	comm tid [cpu] seconds.micros:  period event:  ip sym+0xoff (dso)
  *
- * With a call chain, the places follow one a line and an empty line ends the sample.
+ * With a call chain, the places follow, one per line, and an empty line ends the sample.
  */
 struct script_text;
 
@@ -26,7 +26,7 @@ struct script_text;
 #define SCRIPT_SHOW_BPF        (1u << 6)
 #define SCRIPT_SHOW_CGROUP     (1u << 7)
 #define SCRIPT_SHOW_TEXT_POKE  (1u << 8)
-#define SCRIPT_SHOW_DEFERRED   (1u << 9) /* with ana_opts.no_merge: user stacks by themselves */
+#define SCRIPT_SHOW_DEFERRED   (1u << 9) /* with ana_opts.no_merge: user stacks, separately */
 
 /** All borrowed for the writer's life. */
 struct script_text_opts {
@@ -37,18 +37,18 @@ struct script_text_opts {
 	bool no_chains;       /* -G */
 	bool no_inlines;      /* only the function itself, where a place has inlined ones */
 	bool is_full_path;    /* of source files */
-	bool pads_dso;        /* in front of callindent */
+	bool pads_dso;        /* before callindent */
 	bool has_kernel_path; /* the kernel by the file its symbols are from */
 	uint32_t max_stack;   /* places of a chain to print; 0: all */
 	uint64_t max_events;  /* 0: all */
 	const char *symbols;  /* -S: comma list of names of the sampled function */
 	const char *dsos;     /* comma list of the sampled binary's names or paths */
-	const char *stop_bt;  /* comma list: a chain ends behind these functions */
+	const char *stop_bt;  /* comma list: a chain ends after these functions */
 	const struct perf_evlist *events; /* NULL: the file's; else those and more */
 };
 
-/** @p file and @p sink are borrowed. Without a file (NULL), opts->events tells the events. NULL
- * when memory is short. */
+/** @p file and @p sink are borrowed. Without a file (NULL), opts->events are the events. NULL when
+ * memory is short. */
 struct script_text *script_text_new(const struct script_text_opts *opts, struct perf_file *file,
 				    const struct clew_sink *sink);
 void script_text_free(struct script_text *t);

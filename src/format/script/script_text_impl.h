@@ -46,7 +46,7 @@ void script_add_start(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
 		      uint64_t time);
 
-/** One line a place. */
+/** One line per place. */
 void script_add_chain(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_chain *chain);
 

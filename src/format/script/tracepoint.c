@@ -235,7 +235,7 @@ static bool field_bytes(const struct tep_format_field *f, struct bytes raw, stru
 
 /*
  * libtraceevent trusts a payload to be what its format says. Give it a copy that is: long enough
- * for every field, with no variable part outside, and with zeros behind.
+ * for every field, with no variable part outside, and zeros at the end.
  */
 static bool make_safe(struct tracepoints *t, const struct tep_event *e, struct bytes raw)
 {

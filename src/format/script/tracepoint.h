@@ -11,12 +11,12 @@
  */
 struct tracepoints;
 
-/** Names a kernel address for "%pS"; NULL: not known. */
+/** Names a kernel address for "%pS"; NULL: unknown. */
 typedef const char *tracepoint_resolve_fn(void *ctx, uint64_t addr, uint64_t *ret_start);
 
 /**
- * @p data: the TRACING_DATA section or record payload; what it holds is copied. Formats behind a
- * cut-off place are missing.
+ * @p data: the TRACING_DATA section or record payload; what it holds is copied. Formats after a
+ * truncation are missing.
  * @return NULL when memory is short or the data has no usable header.
  */
 struct tracepoints *tracepoints_new(struct bytes data);

@@ -110,17 +110,17 @@ static bool is_end_of_type(const uint8_t *p, const uint8_t *end)
 /* What stands outside of texts: no operator missing before a word, no division by what may be 0. */
 static bool is_fine_at(const uint8_t *start, const uint8_t *p, const uint8_t *end)
 {
-	const uint8_t *before = p, *behind = p + 1;
+	const uint8_t *before = p, *after = p + 1;
 
 	if (p > start && end - p > 1 && p[-1] == '\'' && p[1] == '\'') /* a character constant */
 		return true;
 	if (*p > '~' || memchr(".;#@$`\\", *p, 7)) /* no operators of these expressions */
 		return false;
 	if (*p == '/' || *p == '%') {
-		while (behind < end && *behind == ' ')
-			behind++;
-		return behind < end && ((*behind >= '1' && *behind <= '9') ||
-					(end - behind > 7 && !memcmp(behind, "sizeof(", 7)));
+		while (after < end && *after == ' ')
+			after++;
+		return after < end && ((*after >= '1' && *after <= '9') ||
+				       (end - after > 7 && !memcmp(after, "sizeof(", 7)));
 	}
 	if (!is_word(*p) || p == start || is_word(p[-1]))
 		return true;
@@ -149,7 +149,7 @@ static bool is_print_format(struct bytes b)
 		else if (*b.pos == '"')
 			is_quoted = !is_quoted;
 		else if (!is_quoted && b.end - b.pos > 1 && !memcmp(b.pos, "({", 2))
-			return true; /* statements: no parser goes on from here */
+			return true; /* statements: no parser continues from here */
 		else if (!is_quoted && (!match_bracket(*b.pos, stack, &depth) ||
 					!is_fine_at(start, b.pos, b.end)))
 			return false;
@@ -157,7 +157,7 @@ static bool is_print_format(struct bytes b)
 	return !is_quoted && !depth;
 }
 
-/* Is there a field of this name? It stands behind the type, before ";" or "[". */
+/* Is there a field of this name? It follows the type, before ";" or "[". */
 static bool has_field(struct bytes fields, const uint8_t *name, size_t len)
 {
 	for (const uint8_t *p = fields.pos; (size_t)(fields.end - p) > len; p++) {
@@ -196,7 +196,7 @@ static bool is_head(struct bytes *text)
 	return take_line(text, &line) && take(&line, "format:") && !bytes_left(&line);
 }
 
-/* Fields in two groups, an empty line behind each; the second may be empty. */
+/* Fields in two groups, an empty line after each; the second may be empty. */
 static bool are_fields(struct bytes *text)
 {
 	unsigned int nr_groups = 0;

@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "format/json_put.h"
 #include "format/sink_flush.h"
+#include "trace/cs_listener.h"
 
 enum { FLUSH = 1 << 16, NOT_KNOWN = 0xff, FIRST_RESERVED = 0x70 };
 
@@ -136,15 +137,16 @@ static enum clew_err pass_restart(void *ctx, size_t unit, uint64_t offset)
 	return CLEW_OK;
 }
 
-enum clew_err cs_frame_text(struct etm_trace *t, const struct cs_frame_text_opts *opts,
+enum clew_err cs_frame_text(struct trace_input *t, const struct cs_frame_text_opts *opts,
 			    const struct clew_sink *sink, struct clew_diag *diag, bool *ret_any)
 {
 	struct dump d = {.opts = opts, .sink = sink};
-	const struct etm_sink take = {.bytes = pass_bytes,
-				      .restart = pass_restart,
-				      .seen = take_seen,
-				      .skips = opts->skips,
-				      .ctx = &d};
+	const struct cs_listener frames = {.seen = take_seen, .ctx = &d};
+	const struct trace_sink take = {.bytes = pass_bytes,
+					.restart = pass_restart,
+					.skips = opts->skips,
+					.ctx = &d,
+					.coresight = &frames};
 	enum clew_err err = t->ops->run(t, &take, diag), last = sink_flush(d.sink, &d.out, 0);
 
 	*ret_any = d.is_begun;

@@ -3,7 +3,7 @@
 #define FORMAT_TRACE_CS_FRAME_TEXT_H
 
 #include "base/sink.h"
-#include "trace/etm_trace.h"
+#include "trace/trace_input.h"
 
 /*
  * The frames of a trace formatter, and what lies between them:
@@ -19,7 +19,7 @@ struct cs_frame_text_opts {
 };
 
 /** *ret_any: whether there was any frame. @return what the run or the sink returned. */
-enum clew_err cs_frame_text(struct etm_trace *t, const struct cs_frame_text_opts *opts,
+enum clew_err cs_frame_text(struct trace_input *t, const struct cs_frame_text_opts *opts,
 			    const struct clew_sink *sink, struct clew_diag *diag, bool *ret_any);
 
 #endif

@@ -3,7 +3,7 @@
 #define FORMAT_TRACE_ETM_ADDRESSES_H
 
 #include "format/trace/etm_memo.h"
-#include "trace/etm_trace.h"
+#include "trace/trace_decode.h"
 
 /*
  * The address of each executed instruction, in order, in lower-case hex without 0x, a line each.

@@ -8,6 +8,8 @@
 #include "format/sink_flush.h"
 #include "format/trace/etm_frames_text.h"
 #include "format/trace/etm_packet_text.h"
+#include "trace/cs_listener.h"
+#include "trace/etm_decoder.h"
 
 enum { FLUSH = 1 << 16, MAX_KEPT = 64, MAX_HEX = 20, HEX_COLUMNS = 36, NAME_COLUMNS = 20 };
 
@@ -31,12 +33,12 @@ struct unit {
 };
 
 struct dump {
-	const struct etm_trace *trace;
+	const struct trace_input *trace;
 	const struct etm_dump_opts *opts;
 	const struct clew_sink *sink;
 	struct unit *units;
 	bool *skips; /* the caller's, and what cannot be decoded */
-	struct etm_frames frames;
+	struct cs_leftover frames;
 	struct buf out;
 };
 
@@ -98,7 +100,7 @@ static void put_text(struct dump *d, size_t unit, const struct etm_packet *p)
 	buf_char(out, '\n');
 }
 
-static void put_cpu(struct json_put *j, const struct etm_unit *u)
+static void put_cpu(struct json_put *j, const struct trace_unit *u)
 {
 	if (u->cpu == UINT32_MAX)
 		return;
@@ -146,7 +148,7 @@ static enum clew_err take_packet(struct dump *d, size_t unit, const struct etm_p
 
 static void put_head(struct dump *d, size_t unit)
 {
-	const struct etm_unit *u = &d->trace->units[unit];
+	const struct trace_unit *u = &d->trace->units[unit];
 	struct buf *out = &d->out;
 
 	buf_printf(out, "# ID %x: ", u->id);
@@ -156,7 +158,7 @@ static void put_head(struct dump *d, size_t unit)
 		buf_printf(out, "cpu %u, ", u->cpu);
 	if (u->tid != UINT32_MAX)
 		buf_printf(out, "tid %u, ", u->tid);
-	etm_version_text(out, &u->config);
+	etm_version_text(out, etm_config_of(u));
 	if (u->file)
 		escape_printf(out, ", %s", u->file);
 	buf_char(out, '\n');
@@ -169,7 +171,7 @@ static void begin(struct dump *d, size_t unit)
 	if (u->is_begun)
 		return;
 	u->is_begun = true;
-	etm_packets_init(&u->packets, &d->trace->units[unit].config);
+	etm_packets_init(&u->packets, etm_config_of(&d->trace->units[unit]));
 	if (!d->opts->is_stat && !d->opts->is_json)
 		put_head(d, unit);
 }
@@ -275,22 +277,7 @@ static enum clew_err take_mark(void *ctx, size_t unit, uint64_t offset, uint64_t
 	return vec_push(&u->marks, (struct mark){offset, file_offset}) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-static enum clew_err take_bound(void *ctx, size_t unit, uint64_t bound)
-{
-	(void)ctx;
-	(void)unit;
-	(void)bound;
-	return CLEW_OK;
-}
-
-static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
-{
-	const struct etm_dump_opts *o = ((const struct dump *)ctx)->opts;
-
-	return o->trouble ? o->trouble(o->ctx, what, number, offset) : CLEW_OK;
-}
-
-static enum clew_err take_frames(void *ctx, const struct etm_frames *f)
+static enum clew_err take_frames(void *ctx, const struct cs_leftover *f)
 {
 	((struct dump *)ctx)->frames = *f;
 	return CLEW_OK;
@@ -380,16 +367,16 @@ static enum clew_err end_all(struct dump *d)
 	return err ? err : sink_flush(d->sink, &d->out, 0);
 }
 
-static enum clew_err run(struct dump *d, struct etm_trace *t, struct clew_diag *diag)
+static enum clew_err run(struct dump *d, struct trace_input *t, struct clew_diag *diag)
 {
-	const struct etm_sink take = {.bytes = take_bytes,
-				      .restart = take_restart,
-				      .mark = take_mark,
-				      .bound = take_bound,
-				      .trouble = take_trouble,
-				      .frames = take_frames,
-				      .skips = d->skips,
-				      .ctx = d};
+	const struct cs_listener frames = {.frames = take_frames, .ctx = d};
+	const struct trace_sink take = {.bytes = take_bytes,
+					.restart = take_restart,
+					.mark = take_mark,
+					.skips = d->skips,
+					.ctx = d,
+					.listener = d->opts->listener,
+					.coresight = &frames};
 
 	if (!d->units || !d->skips)
 		return CLEW_NO_MEMORY;
@@ -398,7 +385,7 @@ static enum clew_err run(struct dump *d, struct etm_trace *t, struct clew_diag *
 	return t->ops->run(t, &take, diag);
 }
 
-enum clew_err etm_dump(struct etm_trace *t, const struct etm_dump_opts *opts,
+enum clew_err etm_dump(struct trace_input *t, const struct etm_dump_opts *opts,
 		       const struct clew_sink *sink, struct clew_diag *diag)
 {
 	struct dump d = {

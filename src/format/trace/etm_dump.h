@@ -4,7 +4,7 @@
 
 #include "base/sink.h"
 #include "packet/etm/etm_packet.h"
-#include "trace/etm_trace.h"
+#include "trace/trace_input.h"
 
 /*
  * The packets of a CoreSight trace, as they lie there: nothing is followed, no code is looked at.
@@ -19,20 +19,18 @@ struct etm_dump_opts {
 	const bool *skips; /* by unit; NULL: none */
 	/* Which kinds are printed; counted in any case. NULL: all. NR_ETM_KINDS of them. */
 	const bool *kinds;
-	/** As etm_sink.trouble. */
-	enum clew_err (*trouble)(void *ctx, const char *what, uint64_t number, uint64_t offset);
-	void *ctx;
+	struct trace_listener listener;
 };
 
 /**
  * Write the packets of each unit that is decodable.
  * @return what the run or the sink returned; CLEW_NO_MEMORY.
  */
-enum clew_err etm_dump(struct etm_trace *t, const struct etm_dump_opts *opts,
+enum clew_err etm_dump(struct trace_input *t, const struct etm_dump_opts *opts,
 		       const struct clew_sink *sink, struct clew_diag *diag);
 
 /**
- * Mark in @p ret (NR_ETM_KINDS) the kinds whose names are in the comma list @p names: in any case,
+ * Mark in @p ret (NR_ETM_KINDS) the kinds that are named in the comma list @p names: in any case,
  * with or without I_, or by the beginning of their names (ATOM: ATOM_F1 to ATOM_F6).
  * @return the first that names none; NULL: all do.
  */

@@ -6,26 +6,26 @@ static void put_count(struct buf *out, uint64_t nr, const char *what)
 	buf_printf(out, "  %llu %s%s ", (unsigned long long)nr, what, nr == 1 ? "" : "s");
 }
 
-static void put_bytes(struct buf *out, uint64_t nr, const char *whose)
+static void put_bytes(struct buf *out, uint64_t nr, const char *owner)
 {
 	if (!nr)
 		return;
 	put_count(out, nr, "byte");
-	buf_str(out, whose);
+	buf_str(out, owner);
 	buf_char(out, '\n');
 }
 
-static void put_nobodys(struct buf *out, const struct etm_frames *f)
+static void put_nobodys(struct buf *out, const struct cs_leftover *f)
 {
 	for (unsigned int id = 0; id < CS_NR_IDS; id++) {
-		if (!f->nr_nobodys[id])
+		if (!f->nr_unclaimed[id])
 			continue;
-		put_count(out, f->nr_nobodys[id], "byte");
+		put_count(out, f->nr_unclaimed[id], "byte");
 		buf_printf(out, "of trace ID %x, which no trace unit has\n", id);
 	}
 }
 
-void etm_frames_text(struct buf *out, const struct etm_frames *f)
+void etm_frames_text(struct buf *out, const struct cs_leftover *f)
 {
 	const struct cs_counts *c = &f->counts;
 	struct buf lines = {0};
@@ -49,22 +49,22 @@ void etm_frames_text(struct buf *out, const struct etm_frames *f)
 	buf_done(&lines);
 }
 
-static void json_nobodys(struct json_put *j, const struct etm_frames *f)
+static void json_nobodys(struct json_put *j, const struct cs_leftover *f)
 {
 	json_key(j, "nobodys");
 	json_open(j, '[');
 	for (unsigned int id = 0; id < CS_NR_IDS; id++) {
-		if (!f->nr_nobodys[id])
+		if (!f->nr_unclaimed[id])
 			continue;
 		json_open(j, '{');
 		json_put_u64(j, "id", id);
-		json_put_u64(j, "size", f->nr_nobodys[id]);
+		json_put_u64(j, "size", f->nr_unclaimed[id]);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
 }
 
-void etm_frames_json(struct buf *out, const struct etm_frames *f)
+void etm_frames_json(struct buf *out, const struct cs_leftover *f)
 {
 	const struct cs_counts *c = &f->counts;
 	struct json_put j = {.out = out};

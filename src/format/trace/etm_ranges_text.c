@@ -83,42 +83,76 @@ static void put_range(const struct etm_ranges_text *t, struct buf *out,
 	buf_str(out, isa_word(r->isa));
 }
 
-/** After a range: " EL SEC CTXID VMID". */
-static void make_context(struct etm_ranges_text *t)
+static void json_arm(const struct etm_ranges_text *t, struct json_put *j)
 {
 	const struct clew_arm_context *c = &t->arm;
-	struct buf *out = &t->context;
 
-	buf_clear(out);
-	if (t->is_json) {
-		struct json_put j = {.out = out, .needs_comma = true};
-
-		buf_char(out, '"');
-		if (t->has_context) {
-			json_put_u64(&j, "el", c->el);
-			json_put_string(&j, "security", security_word(c->security));
-		}
-		if (c->has_cid) {
-			json_put_u64(&j, "cid", c->cid);
-		}
-		if (c->has_vmid) {
-			json_put_u64(&j, "vmid", c->vmid);
-		}
-		buf_str(out, "}\n");
-		return;
+	if (t->has_context) {
+		json_put_u64(j, "el", c->el);
+		json_put_string(j, "security", security_word(c->security));
 	}
+	if (c->has_cid)
+		json_put_u64(j, "cid", c->cid);
+	if (c->has_vmid)
+		json_put_u64(j, "vmid", c->vmid);
+}
+
+static void json_x86(const struct clew_x86_context *c, struct json_put *j)
+{
+	if (c->has_cr3)
+		json_put_hex(j, "cr3", c->cr3);
+	if (c->has_vmcs)
+		json_put_hex(j, "vmcs", c->vmcs);
+	json_put_u64(j, "guest", !c->is_root);
+}
+
+/** After a range: " EL SEC CTXID VMID". */
+static void text_arm(const struct etm_ranges_text *t, struct buf *out)
+{
+	const struct clew_arm_context *c = &t->arm;
+
 	if (t->has_context)
-		buf_printf(out, " %u %s", c->el, security_word(c->security));
+		buf_printf(out, "%u %s", c->el, security_word(c->security));
 	else
-		buf_str(out, " - -");
+		buf_str(out, "- -");
 	if (c->has_cid)
 		buf_printf(out, " 0x%x", c->cid);
 	else
 		buf_str(out, " -");
 	if (c->has_vmid)
-		buf_printf(out, " 0x%x\n", c->vmid);
+		buf_printf(out, " 0x%x", c->vmid);
 	else
-		buf_str(out, " -\n");
+		buf_str(out, " -");
+}
+
+static void text_x86(const struct clew_x86_context *c, struct buf *out)
+{
+	if (c->has_cr3)
+		buf_printf(out, "cr3=0x%" PRIx64, c->cr3);
+	else
+		buf_str(out, "cr3=-");
+	if (c->has_vmcs)
+		buf_printf(out, " vmcs=0x%" PRIx64, c->vmcs);
+	buf_str(out, c->is_root ? " root" : " guest");
+}
+
+/** What stands after each range. */
+static void make_context(struct etm_ranges_text *t)
+{
+	struct json_put j = {.out = &t->context, .needs_comma = true};
+	bool is_arm = t->arch != CLEW_ARCH_X86;
+
+	buf_clear(&t->context);
+	buf_char(&t->context, t->is_json ? '"' : ' ');
+	if (t->is_json && is_arm)
+		json_arm(t, &j);
+	else if (t->is_json)
+		json_x86(&t->x86, &j);
+	else if (is_arm)
+		text_arm(t, &t->context);
+	else
+		text_x86(&t->x86, &t->context);
+	buf_str(&t->context, t->is_json ? "}\n" : "\n");
 }
 
 /** @p nr: its number. */
@@ -132,8 +166,7 @@ static void put_whole(struct etm_ranges_text *t, const struct clew_trace_range *
 	buf_add(&t->out, t->context.data, t->context.nr);
 }
 
-/** The lines of items from @p i on whose texts are known. @return the first item that is not one of
- * them. */
+/** The lines of items from @p i on, up to the first without a known text. @return that one. */
 static size_t put_known(struct etm_ranges_text *t, const struct clew_trace_batch *b, size_t i)
 {
 	const char *context = t->context.data, *texts = t->memo.text.data;
@@ -239,7 +272,10 @@ static void put_details(const struct etm_ranges_text *t, struct buf *out,
 		buf_str(out, e->number ? "[overflow]" : "[begin or filter]");
 		break;
 	case CLEW_TRACE_CONTEXT:
-		put_context(out, &t->arm);
+		if (t->arch == CLEW_ARCH_X86)
+			text_x86(&t->x86, out);
+		else
+			put_context(out, &t->arm);
 		break;
 	case CLEW_TRACE_UNKNOWN_PATH:
 		buf_printf(out, "first 0x%" PRIx64 ":[next 0x%" PRIx64 "] num_i(%u)", e->start,
@@ -324,7 +360,7 @@ static void put_event(struct etm_ranges_text *t, const struct clew_trace_event *
 	buf_char(&t->out, '\n');
 }
 
-/** A packet may tell of several: a line each. */
+/** A packet may report several: a line each. */
 static void put_numbered(struct etm_ranges_text *t, const struct clew_trace_event *e)
 {
 	struct clew_trace_event one = *e;
@@ -333,6 +369,16 @@ static void put_numbered(struct etm_ranges_text *t, const struct clew_trace_even
 		if (e->number >> one.number & 1)
 			put_event(t, &one);
 	}
+}
+
+static void take_context(struct etm_ranges_text *t, const struct clew_trace_context *c)
+{
+	t->arch = c->arch;
+	if (c->arm)
+		t->arm = *c->arm;
+	if (c->x86)
+		t->x86 = *c->x86;
+	t->has_context = true;
 }
 
 static void take_event(struct etm_ranges_text *t, const struct clew_trace_batch *b,
@@ -346,8 +392,7 @@ static void take_event(struct etm_ranges_text *t, const struct clew_trace_batch 
 	if (e->kind == CLEW_TRACE_END || e->kind >= ETM_RANGES_NR_KINDS)
 		return;
 	if (e->kind == CLEW_TRACE_CONTEXT) {
-		t->arm = *b->context->arm;
-		t->has_context = true;
+		take_context(t, b->context);
 		make_context(t);
 	}
 	if (e->kind == CLEW_TRACE_EVENT)

@@ -5,6 +5,7 @@
 #include <clew/trace.h>
 
 #include "format/trace/etm_memo.h"
+#include "trace/trace_input.h"
 
 /*
  * What a trace unit saw, a line for each range that ran and each event, as OpenCSD's users know
@@ -23,7 +24,9 @@ struct etm_ranges_text {
 	struct buf out;       /* the caller empties it after each batch */
 	struct etm_memo memo; /* the part that is the block's */
 	struct buf context;   /* the part that is the context's */
-	struct clew_arm_context arm;
+	enum clew_arch arch;
+	struct clew_arm_context arm; /* or x86, as arch says */
+	struct clew_x86_context x86;
 	bool has_context;
 };
 

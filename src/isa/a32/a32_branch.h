@@ -20,12 +20,13 @@ static inline bool t32_is_wide(uint8_t upper)
 	return upper >= 0xe8;
 }
 
-/** Instructions behind this one that an IT instruction makes conditional: 1 to 4; 0: @p first is no
+/** Instructions after this one that an IT instruction makes conditional: 1 to 4; 0: @p first is no
  * IT. */
 unsigned int t32_it_length(uint16_t first);
 
 /** The first waypoint in [@p code, @p code + @p bytes), as a64_find_waypoint(). T32 is stepped
- * through from the start; an instruction cut by the end is none. *ret_nr: instructions in front. */
+ * through from the start; an instruction cut by the end is none. *ret_nr: instructions before it.
+ */
 size_t a32_find_waypoint(const uint8_t *code, size_t bytes, bool has_wfx);
 size_t t32_find_waypoint(const uint8_t *code, size_t bytes, bool has_wfx, uint32_t *ret_nr);
 

@@ -26,16 +26,16 @@ enum etm_payload {
 	ETM_PAYLOAD_ATOMS,
 };
 
-/** How an address is sent: short, 32 or 64 bits, IS0 or IS1; or as one that was sent before. */
+/** How an address is sent. IS0: whole words (A64, A32); IS1: halfwords (T32). */
 enum etm_form {
 	ETM_FORM_NONE,
-	ETM_FORM_S0,
-	ETM_FORM_S1,
-	ETM_FORM_320,
-	ETM_FORM_321,
-	ETM_FORM_640,
-	ETM_FORM_641,
-	ETM_FORM_MATCH,
+	ETM_FORM_S0,    /* short, IS0: its low bits, above them those of the address before */
+	ETM_FORM_S1,    /* short, IS1 */
+	ETM_FORM_320,   /* low 32 bits, IS0 */
+	ETM_FORM_321,   /* low 32 bits, IS1 */
+	ETM_FORM_640,   /* 64 bits, IS0 */
+	ETM_FORM_641,   /* 64 bits, IS1 */
+	ETM_FORM_MATCH, /* equal to one of the last three */
 };
 
 struct etm_header {

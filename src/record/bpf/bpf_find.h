@@ -18,7 +18,6 @@ enum { RBX = UNW_RBX, RBP = 6, RSP = 7, NR_VMAS = 16, USER_CS = 0x33 };
 enum { SIGRETURN = 15, CLONE = 56, EXECVE = 59, EXECVEAT = 322, CLONE3 = 435 };
 enum { RBX_LOST = 1 };  /* no address of a word */
 enum { MAX_TRIES = 8 }; /* more than a step reads places */
-enum { VM_EXEC = 4, EBUSY = 16 };
 
 enum walk_code { WALK_TABLE, WALK_NO_TABLE, WALK_NO_FILE /* a JIT's */, WALK_NO_TABLE_YET };
 

@@ -25,6 +25,9 @@ typedef __u32 __wsum;
 /* Of <linux/time.h>. */
 enum { CLOCK_BOOTTIME = 7, CLOCK_TAI = 11 };
 
+/* Of <linux/mm.h> and <linux/errno.h>. */
+enum { VM_EXEC = 4, EBUSY = 16 };
+
 /* Of <linux/bpf.h>. */
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,

@@ -30,15 +30,11 @@ enum rec_stacks {
 	NR_REC_STACKS
 };
 
-struct defer_bpf;
-
-/** User stacks as they are asked for, and with kind settled and bpf open, as they are recorded. */
+/** User stacks as they are asked for, and with kind settled, as they are recorded. */
 struct rec_stack_plan {
 	enum rec_stacks kind;
 	uint16_t depth; /* frames; 0: the kernel's limit, or ours */
 	uint32_t bytes; /* of stack to copy; 0: chosen */
-	struct defer_bpf
-		*bpf; /* of the kinds that need it, else NULL. Who opens the events frees it */
 };
 
 /** The most frames of a user stack that are kept. */

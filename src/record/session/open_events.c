@@ -72,7 +72,8 @@ static bool is_refused(const struct rec_opening *o, struct rec_stack_choice *cho
 static enum clew_err open_stacks(const struct rec_opening *o, struct rec_source *ret,
 				 struct rec_error *error)
 {
-	struct rec_stack_choice choice = {o->asked, o->events, o->target, o->ui, 0};
+	struct rec_stack_choice choice = {
+		.options = o->asked, .events = o->events, .target = o->target, .ui = o->ui};
 
 	for (;;) {
 		struct rec_stack_plan plan;
@@ -83,10 +84,10 @@ static enum clew_err open_stacks(const struct rec_opening *o, struct rec_source 
 		settle(o, &plan);
 		err = open_counters(o, error);
 		if (err != CLEW_OK) {
-			rec_stack_plan_done(&plan);
+			rec_stack_choice_done(&choice);
 			return err;
 		}
-		err = user_stacks_open(ret, o->counters, o->settled, o->ui, error);
+		err = user_stacks_open(ret, o->counters, o->settled, &choice, error);
 		if (!is_refused(o, &choice, plan.kind, err, error))
 			return err;
 		rec_counters_done(o->counters);

@@ -396,6 +396,19 @@ static void tell_rescued(const struct session *s, const struct rec_error *error)
 			s->stream.file.path);
 }
 
+static void report_skips(const struct session *s)
+{
+	uint64_t nr = 0;
+
+	vec_for_each (&s->counters.rings, r)
+		nr += r->ring.nr_skips;
+	if (nr)
+		rec_say(s->ui, REC_WARNING,
+			"the kernel's position in a buffer was impossible %llu times: what was unread "
+			"there is lost",
+			(unsigned long long)nr);
+}
+
 static enum clew_err finish(struct session *s, enum clew_err err, struct rec_error *error)
 {
 	struct rec_result *r = s->result;
@@ -414,6 +427,7 @@ static enum clew_err finish(struct session *s, enum clew_err err, struct rec_err
 		err = CLEW_OK;
 	}
 	rec_sources_report(&s->sources, s->options->is_verbose);
+	report_skips(s);
 	r->samples = s->stream.drain.samples;
 	r->lost = s->stream.drain.lost;
 	r->bytes = rec_stream_bytes(&s->stream);

@@ -143,7 +143,7 @@ static enum clew_err try_kind(struct rec_stack_choice *c, enum rec_stacks kind,
 			"it needs CAP_BPF and CAP_PERFMON: run as root, or give them to clew with "
 			"setcap " REC_SETCAP);
 	else if (rec_stacks_is_bpf(kind))
-		err = open_bpf(c, kind, &ret->bpf, error);
+		err = open_bpf(c, kind, &c->bpf, error);
 	else if (kind == REC_STACKS_KERNEL_DEFERRED)
 		err = rec_probe_kernel_deferral(error);
 	else if (kind == REC_STACKS_COPY)
@@ -242,10 +242,10 @@ enum clew_err rec_stacks_choose(struct rec_stack_choice *c, struct rec_stack_pla
 	return CLEW_OK;
 }
 
-void rec_stack_plan_done(struct rec_stack_plan *p)
+void rec_stack_choice_done(struct rec_stack_choice *c)
 {
-	defer_bpf_free(p->bpf);
-	p->bpf = NULL;
+	defer_bpf_free(c->bpf);
+	c->bpf = NULL;
 }
 
 enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error)
@@ -257,6 +257,6 @@ enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error)
 	struct rec_stack_plan plan = {0};
 	enum clew_err err = try_kind(&c, kind, &plan, error);
 
-	rec_stack_plan_done(&plan);
+	rec_stack_choice_done(&c);
 	return err;
 }

@@ -11,7 +11,8 @@ struct rec_stack_choice {
 	const struct rec_event_list *events;
 	const struct rec_target *target;
 	const struct rec_ui *ui;
-	uint32_t refused; /* 1 << enum rec_stacks: not to be tried (again) */
+	uint32_t refused;      /* 1 << enum rec_stacks: not to be tried (again) */
+	struct defer_bpf *bpf; /* open, of the kinds that need it, else NULL */
 };
 
 /**
@@ -25,13 +26,14 @@ struct rec_stack_choice {
  *
  * and says which and why; with o->is_verbose, a line for each that was passed over. What was asked
  * for by name and cannot work is an error that says why and what to do.
- * @p c->refused is taken account of and added to. @p ret->bpf: the caller's to free or pass on.
+ * @p c->refused is taken account of and added to. @p c->bpf is opened as needed: user_stacks_open()
+ * takes it over.
  */
 enum clew_err rec_stacks_choose(struct rec_stack_choice *c, struct rec_stack_plan *ret,
 				struct rec_error *error);
 
-/** Close what choosing opened, unless it was passed on. */
-void rec_stack_plan_done(struct rec_stack_plan *p);
+/** Close what choosing opened, unless it was taken over. */
+void rec_stack_choice_done(struct rec_stack_choice *c);
 
 /** Can this way be taken here at all? @return CLEW_OK, or why not in @p error. For doctor. */
 enum clew_err rec_stacks_probe(enum rec_stacks kind, struct rec_error *error);

@@ -51,7 +51,7 @@ static bool has_marker(struct bytes body, const struct perf_attr *attr)
 }
 
 /* Samples of the ring so far, which is too large to be filled by them. */
-static bool look(const struct os_ring *ring, const struct perf_attr *attr, size_t *nr_samples)
+static bool look(struct os_ring *ring, const struct perf_attr *attr, size_t *nr_samples)
 {
 	struct perf_event_header h;
 	struct bytes part[2];

@@ -4,6 +4,7 @@
 
 #include "record/open/counters.h"
 #include "record/plan/source.h"
+#include "record/stacks/stack_choice.h"
 
 /**
  * User stacks that do not come as the kernel writes them: read in BPF (defer_bpf.h) or copied
@@ -13,13 +14,13 @@
  * copy is unwound (tables/live_space.h) and keeps only its call chain. Tables are compiled in a
  * separate thread (tables/table_worker.h).
  *
- * After the counters were opened; @p c and @p o are borrowed. @p o->stacks.bpf is taken over, also
+ * After the counters were opened; @p c and @p o are borrowed. @p choice->bpf is taken over, also
  * on a failure; every event that wants it is attached.
  * @p ret: ops NULL: no event's samples are rewritten.
  * @return CLEW_UNSUPPORTED: BPF cannot sit on one of these events.
  */
 enum clew_err user_stacks_open(struct rec_source *ret, struct rec_counters *c,
-			       const struct rec_options *o, const struct rec_ui *ui,
+			       const struct rec_options *o, struct rec_stack_choice *choice,
 			       struct rec_error *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -118,9 +119,10 @@ static enum clew_err open_all(struct user_stacks *u, bool has_copy, struct rec_e
 }
 
 enum clew_err user_stacks_open(struct rec_source *ret, struct rec_counters *c,
-			       const struct rec_options *o, const struct rec_ui *ui,
+			       const struct rec_options *o, struct rec_stack_choice *choice,
 			       struct rec_error *error)
 {
+	struct defer_bpf *bpf = clew_take(choice->bpf);
 	bool has_copy = false, is_rewritten = false;
 	struct user_stacks *u;
 	enum clew_err err;
@@ -132,10 +134,10 @@ enum clew_err user_stacks_open(struct rec_source *ret, struct rec_counters *c,
 	}
 	u = is_rewritten ? mem_alloc(sizeof(*u)) : NULL;
 	if (!u) { /* each event has a kind of its own */
-		defer_bpf_free(o->stacks.bpf);
+		defer_bpf_free(bpf);
 		return is_rewritten ? rec_fail_memory(error) : CLEW_OK;
 	}
-	*u = (struct user_stacks){.options = o, .ui = ui, .counters = c, .bpf = o->stacks.bpf};
+	*u = (struct user_stacks){.options = o, .ui = choice->ui, .counters = c, .bpf = bpf};
 	*ret = (struct rec_source){&user_stacks_ops, u, .owns_rings = true};
 	err = open_all(u, has_copy, error);
 	if (err == CLEW_OK)

@@ -16,18 +16,18 @@ enum { LOST_TRACE = 8 };
 /* A snapshot's ticks have no clock to go by. */
 static bool has_times(const struct trace_events *e)
 {
-	const struct etm_trace *t = e->trace;
+	const struct trace_input *t = e->trace;
 
 	if (e->opts.itrace.is_timeless || !(e->opts.recorded || e->opts.itrace.is_kernel_time))
 		return false;
 	for (size_t i = 0; i < t->nr_units; i++) {
-		if (t->units[i].is_decodable && etm_unit_has_times(&t->units[i]))
+		if (t->units[i].is_decodable && (&t->units[i])->has_timestamps)
 			return true;
 	}
 	return false;
 }
 
-static bool has_cpus(const struct etm_trace *t)
+static bool has_cpus(const struct trace_input *t)
 {
 	for (size_t i = 0; i < t->nr_units; i++) {
 		if (t->units[i].cpu != UINT32_MAX)
@@ -124,7 +124,7 @@ static enum clew_err make_synths(struct trace_events *e)
 	return e->synths || !e->trace->nr_units ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-enum clew_err trace_events_new(struct trace_events **ret, struct etm_trace *trace,
+enum clew_err trace_events_new(struct trace_events **ret, struct trace_input *trace,
 			       const struct trace_events_opts *opts, struct clew_diag *diag)
 {
 	struct trace_events *e = mem_zalloc(sizeof(*e));
@@ -157,7 +157,7 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch 
 	return trace_synth_batch(&e->synths[unit], b);
 }
 
-static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
+static enum clew_err take_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	struct trace_events *e = ctx;
 
@@ -187,21 +187,21 @@ static void note_period(struct trace_events *e)
 			e->trace->units[i].is_decodable && e->synths[i].is_by_count;
 }
 
-static struct etm_decode_opts decode_opts(struct trace_events *e)
+static struct trace_decode_opts decode_opts(struct trace_events *e)
 {
-	return (struct etm_decode_opts){
+	return (struct trace_decode_opts){
 		.nr_threads = e->opts.nr_threads,
 		.splits_source_ranges = true,
 		.batch = take_batch,
-		.trouble = take_trouble,
 		.unit_end = take_end,
 		.ctx = e,
+		.listener = {take_warning, e},
 	};
 }
 
 static enum clew_err prepare(struct trace_events *e, const struct ana_consumer *consumer)
 {
-	const struct etm_decode_opts opts = decode_opts(e);
+	const struct trace_decode_opts opts = decode_opts(e);
 
 	e->consumer = consumer;
 	if (e->is_prepared)
@@ -248,13 +248,13 @@ enum clew_err trace_events_take_recorded(struct trace_events *e,
 enum clew_err trace_events_run(struct trace_events *e, const struct ana_consumer *consumer,
 			       struct clew_diag *diag)
 {
-	const struct etm_decode_opts opts = decode_opts(e);
+	const struct trace_decode_opts opts = decode_opts(e);
 	enum clew_err err = prepare(e, consumer);
 
 	if (!err && e->merge)
 		err = trace_merge_rest(e->merge);
 	else if (!err)
-		err = etm_trace_decode(e->trace, &opts, diag);
+		err = trace_decode(e->trace, &opts, diag);
 	if (err == CLEW_NO_MEMORY)
 		clew_fail(diag, err, 0, "out of memory");
 	note_period(e);

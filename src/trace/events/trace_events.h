@@ -3,8 +3,8 @@
 #define TRACE_EVENTS_TRACE_EVENTS_H
 
 #include "analyze/analyze.h"
-#include "trace/etm_trace.h"
 #include "trace/events/itrace_opts.h"
+#include "trace/trace_decode.h"
 
 /*
  * Decoded ETM trace as events of the pipeline: branches, sampled instructions, errors. They have an
@@ -23,7 +23,7 @@ struct trace_events_opts {
 	struct ana_filter filter;
 	/** The recording's events, which come before our own; NULL: a snapshot. Borrowed. */
 	const struct perf_evlist *recorded;
-	unsigned int nr_threads; /* as etm_decode_opts */
+	unsigned int nr_threads; /* as trace_decode_opts */
 	bool wants_addr;         /* resolve where branches go */
 	bool wants_branches;     /* resolve last branches */
 	bool wants_insns;        /* the bytes of instructions */
@@ -32,7 +32,7 @@ struct trace_events_opts {
 };
 
 /** @p trace is borrowed. CLEW_INVALID: unusable filter lists; CLEW_NO_MEMORY. */
-enum clew_err trace_events_new(struct trace_events **ret, struct etm_trace *trace,
+enum clew_err trace_events_new(struct trace_events **ret, struct trace_input *trace,
 			       const struct trace_events_opts *opts, struct clew_diag *diag);
 
 /** Recorded and own events, for a writer. Lives as long as @p e; known before the run. */
@@ -42,7 +42,7 @@ const struct perf_evlist *trace_events_list(const struct trace_events *e);
  * A batch of the recording's own events, in their order: hand it on to @p consumer, with the
  * trace's events that come before each. Where the trace's times do not compare with theirs, all
  * recorded events come first. Before trace_events_run(); for inputs without a recording not at all.
- * @return as etm_trace_decode(); the consumer's error.
+ * @return as trace_decode(); the consumer's error.
  */
 enum clew_err trace_events_take_recorded(struct trace_events *e,
 					 const struct ana_consumer *consumer,
@@ -53,7 +53,7 @@ enum clew_err trace_events_take_recorded(struct trace_events *e,
  * recording with timestamps in its trace come side by side, in order of time (trace_merge.c); else,
  * and with is_timeless, unit by unit. Each unit's order is kept. Memory does not grow with the
  * trace.
- * @return as etm_trace_decode(); the consumer's error.
+ * @return as trace_decode(); the consumer's error.
  */
 enum clew_err trace_events_run(struct trace_events *e, const struct ana_consumer *consumer,
 			       struct clew_diag *diag);

@@ -77,12 +77,13 @@ struct block_locs {
 /** One unit's execution so far. */
 struct trace_synth {
 	struct trace_events *events;
-	const struct etm_unit *unit;
+	const struct trace_unit *unit;
 	struct flow_code code; /* the unit's */
 	size_t index;
-	struct flow_context context;
+	struct code_context context;
 	uint32_t space;
-	uint64_t ticks, bound;
+	struct clew_ticks ticks;
+	struct clew_perf_ns bound;
 	struct trace_who now, then; /* then: of .last, where has_then */
 	bool has_now, has_then;
 	bool has_arrived; /* at the next item: trace_synth_arrive() */
@@ -114,7 +115,7 @@ enum { TRACE_BATCH_EVENTS = 256 };
 
 struct trace_events {
 	struct trace_events_opts opts;
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	const struct ana_consumer *consumer;
 	struct ana_filter_set filter;
 	struct perf_evlist list;             /* its evsels are others' or in memory */
@@ -167,7 +168,7 @@ enum clew_err trace_emit_flush(struct trace_events *e);
 struct trace_merge;
 /** *ret NULL: there is nothing to merge by, or one unit alone. @p opts: to decode with; copied. */
 enum clew_err trace_merge_new(struct trace_merge **ret, struct trace_events *e,
-			      const struct etm_decode_opts *opts);
+			      const struct trace_decode_opts *opts);
 void trace_merge_free(struct trace_merge *m);
 /** Do times of the trace compare with the recorded ones? */
 bool trace_merge_is_with_recorded(const struct trace_merge *m);

@@ -56,7 +56,7 @@ struct stream {
 
 struct trace_merge {
 	struct trace_events *events;
-	struct etm_decoding *decoding;
+	struct trace_decoding *decoding;
 	struct waiting *units;
 	struct stream *streams;
 	size_t nr_streams;
@@ -64,19 +64,19 @@ struct trace_merge {
 	size_t nr_heap;
 	uint32_t stream; /* a piece of it is being decoded */
 	bool is_filled, is_ns;
-	struct etm_decode_opts plain; /* the events' own */
+	struct trace_decode_opts plain; /* the events' own */
 };
 
 /* --- keys --- */
 
-static uint64_t key_of(const struct trace_merge *m, size_t unit, uint64_t ticks)
+static uint64_t key_of(const struct trace_merge *m, size_t unit, struct clew_ticks ticks)
 {
-	struct etm_trace *t = m->events->trace;
-	uint64_t ns;
+	struct trace_input *t = m->events->trace;
+	struct clew_perf_ns time;
 
 	if (!m->is_ns || m->events->opts.itrace.is_kernel_time)
-		return ticks;
-	return t->ops->time(t, unit, ticks, &ns) ? ns : 0;
+		return ticks.ticks;
+	return t->ops->time(t, unit, ticks, &time) ? time.ns : 0;
 }
 
 static const struct flow_event *timestamp_at(const struct held *h, size_t i)
@@ -86,7 +86,7 @@ static const struct flow_event *timestamp_at(const struct held *h, size_t i)
 	if (!(h->items[i] & FLOW_ITEM_EVENT))
 		return NULL;
 	e = &h->events[h->items[i] & ~FLOW_ITEM_EVENT];
-	return e->kind == FLOW_EV_TIMESTAMP && e->value ? e : NULL;
+	return e->kind == FLOW_EV_TIMESTAMP && e->ticks.ticks ? e : NULL;
 }
 
 static void find_first_key(const struct trace_merge *m, size_t unit, const struct held *h)
@@ -97,7 +97,7 @@ static void find_first_key(const struct trace_merge *m, size_t unit, const struc
 		const struct flow_event *e = timestamp_at(h, i);
 
 		if (e) {
-			w->key = w->next_key = key_of(m, unit, e->value);
+			w->key = w->next_key = key_of(m, unit, e->ticks);
 			w->has_key = true;
 		}
 	}
@@ -249,16 +249,9 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch 
 	return meet(m, (uint32_t)unit) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
-{
-	const struct etm_decode_opts *o = &((const struct trace_merge *)ctx)->plain;
-
-	return o->trouble(o->ctx, what, number, offset);
-}
-
 static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
-	const struct etm_decode_opts *o = &((const struct trace_merge *)ctx)->plain;
+	const struct trace_decode_opts *o = &((const struct trace_merge *)ctx)->plain;
 
 	return o->unit_end(o->ctx, unit, flow);
 }
@@ -308,7 +301,7 @@ static enum clew_err fill(struct trace_merge *m, uint32_t stream)
 	m->stream = stream;
 	while (!err && needs_piece(m, s)) {
 		s->nr_pieces++;
-		err = etm_decoding_step(m->decoding, stream);
+		err = trace_decoding_step(m->decoding, stream);
 		if (err == CLEW_END) {
 			s->is_over = true;
 			err = CLEW_OK;
@@ -360,7 +353,7 @@ static size_t end_of_key(const struct trace_merge *m, uint32_t unit)
 
 	for (size_t i = h->at; i < h->nr; i++) {
 		const struct flow_event *e = timestamp_at(h, i);
-		uint64_t key = e ? key_of(m, unit, e->value) : 0;
+		uint64_t key = e ? key_of(m, unit, e->ticks) : 0;
 
 		if (key > w->next_key)
 			w->next_key = key;
@@ -447,27 +440,28 @@ enum clew_err trace_merge_rest(struct trace_merge *m)
 
 /* --- whether --- */
 
-static bool has_timestamps(const struct etm_unit *u)
+static bool has_timestamps(const struct trace_unit *u)
 {
-	return u->is_decodable && etm_unit_has_times(u);
+	return u->is_decodable && u->has_timestamps;
 }
 
 /** Can all units' times be compared with the recorded ones? */
 static bool is_in_ns(const struct trace_events *e)
 {
-	struct etm_trace *t = e->trace;
-	uint64_t ns;
+	struct trace_input *t = e->trace;
+	struct clew_perf_ns time;
 
 	if (!e->opts.recorded)
 		return false;
 	for (size_t i = 0; i < t->nr_units && !e->opts.itrace.is_kernel_time; i++) {
-		if (has_timestamps(&t->units[i]) && !t->ops->time(t, i, 1, &ns))
+		if (has_timestamps(&t->units[i]) &&
+		    !t->ops->time(t, i, (struct clew_ticks){1}, &time))
 			return false;
 	}
 	return true;
 }
 
-static size_t nr_timestamped(const struct etm_trace *t)
+static size_t nr_timestamped(const struct trace_input *t)
 {
 	size_t nr = 0;
 
@@ -476,22 +470,21 @@ static size_t nr_timestamped(const struct etm_trace *t)
 	return nr;
 }
 
-static enum clew_err init(struct trace_merge *m, const struct etm_decode_opts *opts)
+static enum clew_err init(struct trace_merge *m, const struct trace_decode_opts *opts)
 {
-	struct etm_trace *t = m->events->trace;
-	struct etm_decode_opts mine = *opts;
+	struct trace_input *t = m->events->trace;
+	struct trace_decode_opts mine = *opts;
 	enum clew_err err;
 
 	mine.nr_threads = 1;
 	mine.batch = take_batch;
-	mine.trouble = take_trouble;
 	mine.unit_end = take_end;
 	mine.ctx = m;
 	m->plain = *opts;
-	err = etm_decoding_new(&m->decoding, t, &mine);
+	err = trace_decoding_new(&m->decoding, t, &mine);
 	if (err || !m->decoding)
 		return err;
-	m->nr_streams = etm_decoding_lanes(m->decoding);
+	m->nr_streams = trace_decoding_streams(m->decoding);
 	m->streams = mem_calloc(m->nr_streams + 1, sizeof(*m->streams));
 	m->units = mem_calloc(t->nr_units + 1, sizeof(*m->units));
 	m->heap = mem_calloc(t->nr_units + 1, sizeof(*m->heap));
@@ -503,7 +496,7 @@ static enum clew_err init(struct trace_merge *m, const struct etm_decode_opts *o
 }
 
 enum clew_err trace_merge_new(struct trace_merge **ret, struct trace_events *e,
-			      const struct etm_decode_opts *opts)
+			      const struct trace_decode_opts *opts)
 {
 	bool is_ns = is_in_ns(e);
 	struct trace_merge *m;
@@ -534,7 +527,7 @@ void trace_merge_free(struct trace_merge *m)
 {
 	if (!m)
 		return;
-	etm_decoding_free(m->decoding);
+	trace_decoding_free(m->decoding);
 	for (size_t i = 0; m->units && i < m->events->trace->nr_units; i++) {
 		while (m->units[i].first)
 			drop_first(&m->units[i]);

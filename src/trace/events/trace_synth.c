@@ -21,12 +21,13 @@ enum {
 static bool has_clock(const struct trace_events *e, size_t unit)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
-	struct etm_trace *t = e->trace;
-	uint64_t ns;
+	struct trace_input *t = e->trace;
+	struct clew_perf_ns time;
 
-	if (!etm_unit_has_times(&t->units[unit]))
+	if (!(&t->units[unit])->has_timestamps)
 		return false;
-	return o->unit == ITRACE_TICKS || o->is_kernel_time || t->ops->time(t, unit, 1, &ns);
+	return o->unit == ITRACE_TICKS || o->is_kernel_time ||
+	       t->ops->time(t, unit, (struct clew_ticks){1}, &time);
 }
 
 enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, size_t unit)
@@ -39,7 +40,7 @@ enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, si
 		.index = unit,
 		.last.block = NO_BLOCK,
 	};
-	flow_code_init(&s->code, s->unit->code, etm_unit_insns(s->unit), false);
+	flow_code_init(&s->code, s->unit->code, s->unit->decoder->insns, false);
 	s->is_by_count = o->unit == ITRACE_INSNS || o->is_timeless || !has_clock(e, unit);
 	return branch_ring_init(&s->ring, o->last_branches ? o->max_branches : 0) ? CLEW_OK
 										  : CLEW_NO_MEMORY;
@@ -54,21 +55,21 @@ void trace_synth_done(struct trace_synth *s)
 static uint64_t time_of(const struct trace_synth *s)
 {
 	const struct itrace_opts *o = &s->events->opts.itrace;
-	struct etm_trace *t = s->events->trace;
-	uint64_t ns;
+	struct trace_input *t = s->events->trace;
+	struct clew_perf_ns time;
 
-	if (!s->ticks || o->is_timeless)
+	if (!s->ticks.ticks || o->is_timeless)
 		return UINT64_MAX;
 	if (o->is_kernel_time)
-		return s->ticks;
-	return t->ops->time(t, s->index, s->ticks, &ns) ? ns : UINT64_MAX;
+		return s->ticks.ticks;
+	return t->ops->time(t, s->index, s->ticks, &time) ? time.ns : UINT64_MAX;
 }
 
 /** Thread and time of what runs next. */
 static const struct trace_who *who_now(struct trace_synth *s)
 {
-	struct etm_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
-	struct etm_trace *t = s->events->trace;
+	struct trace_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
+	struct trace_input *t = s->events->trace;
 
 	if (s->has_now)
 		return &s->now;
@@ -384,7 +385,7 @@ static void sample(struct trace_synth *s, const struct next *n, uint64_t period,
 static void sample_by_time(struct trace_synth *s, const struct next *n, uint64_t until)
 {
 	const struct itrace_opts *o = &s->events->opts.itrace;
-	uint64_t clock = o->unit == ITRACE_TICKS ? s->ticks : who_now(s)->time;
+	uint64_t clock = o->unit == ITRACE_TICKS ? s->ticks.ticks : who_now(s)->time;
 
 	if (!clock || clock == UINT64_MAX || clock < s->sample_from)
 		return;
@@ -590,10 +591,10 @@ static void take_context(struct trace_synth *s, const struct flow_event *e)
 
 static void take_timestamp(struct trace_synth *s, const struct flow_event *e)
 {
-	if (!e->value)
+	if (!e->ticks.ticks)
 		return;
 	keep_who(s);
-	s->ticks = e->value;
+	s->ticks = e->ticks;
 }
 
 static void take_cycles(struct trace_synth *s, const struct flow_event *e)
@@ -661,7 +662,7 @@ static void take_event(struct trace_synth *s, const struct flow_event *e)
 		break;
 	case FLOW_EV_BOUND:
 		keep_who(s);
-		s->bound = e->value;
+		s->bound = e->bound;
 		break;
 	case FLOW_EV_UNSUPPORTED:
 		fail(s, ERROR_UNKNOWN, "A packet that is not decoded", NULL);

@@ -56,7 +56,7 @@ bool cs_snapshot_say(struct cs_snapshot *s, const char *format, ...)
 	return copy && vec_push(&s->notes, copy);
 }
 
-const char *cs_snapshot_note(const struct etm_trace *t, size_t i)
+const char *cs_snapshot_note(const struct trace_input *t, size_t i)
 {
 	const struct cs_snapshot *s = (const struct cs_snapshot *)t;
 
@@ -240,7 +240,7 @@ static enum clew_err out_of_memory(struct clew_diag *diag)
 }
 
 /** Each by name, where there is nothing else. @return false: out of memory. */
-static bool tell_others(struct cs_snapshot *s)
+static bool note_others(struct cs_snapshot *s)
 {
 	vec_for_each (&s->units, u) {
 		if (!cs_snapshot_say(s, "%s: %s", u->name, u->why.what))
@@ -258,7 +258,7 @@ static enum clew_err check_units(struct cs_snapshot *s, struct clew_diag *diag)
 				 "no trace source is named for its buffers");
 	if (s->has_etm)
 		return CLEW_OK;
-	if (!tell_others(s))
+	if (!note_others(s))
 		return out_of_memory(diag);
 	return clew_fail(diag, CLEW_UNSUPPORTED, 0, "no ETMv4 or ETE among its trace sources");
 }
@@ -304,16 +304,17 @@ static const char *dir_of(struct arena *arena, const char *path)
 
 /* --- what callers ask --- */
 
-static void no_thread(struct etm_trace *t, size_t unit, const struct flow_context *context,
-		      uint64_t ticks, uint64_t bound, struct etm_thread *ret)
+static void no_thread(struct trace_input *t, size_t unit, const struct code_context *context,
+		      struct clew_ticks ticks, struct clew_perf_ns bound, struct trace_thread *ret)
 {
 	(void)t, (void)unit, (void)context, (void)ticks, (void)bound;
-	*ret = (struct etm_thread){UINT32_MAX, UINT32_MAX, NULL};
+	*ret = (struct trace_thread){UINT32_MAX, UINT32_MAX, NULL};
 }
 
-static bool no_time(struct etm_trace *t, size_t unit, uint64_t ticks, uint64_t *ret_ns)
+static bool no_time(struct trace_input *t, size_t unit, struct clew_ticks ticks,
+		    struct clew_perf_ns *ret)
 {
-	(void)t, (void)unit, (void)ticks, (void)ret_ns;
+	(void)t, (void)unit, (void)ticks, (void)ret;
 	return false;
 }
 
@@ -324,7 +325,7 @@ static uint8_t level_of(uint32_t space)
 	return levels[space & 3];
 }
 
-static const struct ana_loc *locate(struct etm_trace *t, uint32_t space, uint64_t addr)
+static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint64_t addr)
 {
 	struct cs_snapshot *s = (struct cs_snapshot *)t;
 	struct map_u64 *locs = &s->locs[space % CS_NR_SPACES];
@@ -343,7 +344,7 @@ static const struct ana_loc *locate(struct etm_trace *t, uint32_t space, uint64_
 	return loc;
 }
 
-static void free_snapshot(struct etm_trace *t)
+static void free_snapshot(struct trace_input *t)
 {
 	struct cs_snapshot *s = (struct cs_snapshot *)t;
 
@@ -372,7 +373,7 @@ static void free_snapshot(struct etm_trace *t)
 	mem_free(s);
 }
 
-static const struct etm_trace_ops ops = {
+static const struct trace_input_ops ops = {
 	.run = cs_snapshot_run,
 	.thread = no_thread,
 	.time = no_time,
@@ -380,10 +381,10 @@ static const struct etm_trace_ops ops = {
 	.free = free_snapshot,
 };
 
-/** @p note is told what was passed over, where @p err is one. */
+/** Where @p err is one, @p note gets what was passed over. */
 static enum clew_err finish(struct cs_snapshot *s, enum clew_err err,
 			    void (*note)(void *ctx, const char *text), void *ctx,
-			    struct etm_trace **ret)
+			    struct trace_input **ret)
 {
 	if (err) {
 		for (size_t i = 0; note && i < s->notes.nr; i++)
@@ -391,12 +392,12 @@ static enum clew_err finish(struct cs_snapshot *s, enum clew_err err,
 		free_snapshot(&s->trace);
 		return err;
 	}
-	s->trace = (struct etm_trace){s->units.data, s->units.nr, &ops};
+	s->trace = (struct trace_input){s->units.data, s->units.nr, &ops};
 	*ret = &s->trace;
 	return CLEW_OK;
 }
 
-enum clew_err cs_snapshot_open_or_tell(struct etm_trace **ret, const char *path,
+enum clew_err cs_snapshot_open_or_tell(struct trace_input **ret, const char *path,
 				       struct budget *budget,
 				       void (*note)(void *ctx, const char *text), void *ctx,
 				       struct clew_diag *diag)
@@ -424,7 +425,7 @@ enum clew_err cs_snapshot_open_or_tell(struct etm_trace **ret, const char *path,
 	return finish(s, err, note, ctx, ret);
 }
 
-enum clew_err cs_snapshot_open_raw(struct etm_trace **ret, const struct cs_raw *raw,
+enum clew_err cs_snapshot_open_raw(struct trace_input **ret, const struct cs_raw *raw,
 				   struct budget *budget, void (*note)(void *ctx, const char *text),
 				   void *ctx, struct clew_diag *diag)
 {
@@ -448,12 +449,12 @@ enum clew_err cs_snapshot_open_raw(struct etm_trace **ret, const struct cs_raw *
 	return finish(s, err, note, ctx, ret);
 }
 
-enum clew_err cs_snapshot_open(struct etm_trace **ret, const char *path, struct clew_diag *diag)
+enum clew_err cs_snapshot_open(struct trace_input **ret, const char *path, struct clew_diag *diag)
 {
 	return cs_snapshot_open_or_tell(ret, path, NULL, NULL, NULL, diag);
 }
 
-void cs_snapshot_set_piece(struct etm_trace *t, size_t bytes)
+void cs_snapshot_set_piece(struct trace_input *t, size_t bytes)
 {
 	((struct cs_snapshot *)t)->piece_bytes = bytes ? bytes : PIECE_BYTES;
 }

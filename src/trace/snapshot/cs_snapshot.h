@@ -3,7 +3,7 @@
 #define TRACE_SNAPSHOT_CS_SNAPSHOT_H
 
 #include "base/budget.h"
-#include "trace/etm_trace.h"
+#include "trace/trace_input.h"
 
 /*
  * OpenCSD snapshot directories: snapshot.ini names devices (registers, memory dumps), trace
@@ -18,17 +18,17 @@ bool cs_is_snapshot(const char *path);
 /** @p dir: the directory, or the snapshot.ini in it; names of files are relative to it.
  * @return CLEW_OS (diag.what: the file), CLEW_BAD_FILE, CLEW_UNSUPPORTED (no ETMv4 or ETE in it),
  * CLEW_NO_MEMORY. */
-enum clew_err cs_snapshot_open(struct etm_trace **ret, const char *dir, struct clew_diag *diag);
+enum clew_err cs_snapshot_open(struct trace_input **ret, const char *dir, struct clew_diag *diag);
 
-/** The same; where it fails, @p note is told first what was passed over: why, most likely.
+/** The same; where it fails, @p note gets what was passed over first: why, most likely.
  * @p budget (NULL: no limit) is of what is kept of .ini files and of mapped memory dumps; the trace
  * itself is read piece by piece. Borrowed until the trace is freed. */
-enum clew_err cs_snapshot_open_or_tell(struct etm_trace **ret, const char *dir,
+enum clew_err cs_snapshot_open_or_tell(struct trace_input **ret, const char *dir,
 				       struct budget *budget,
 				       void (*note)(void *ctx, const char *text), void *ctx,
 				       struct clew_diag *diag);
 
-/** Trace without .ini files: what they would tell, in their words. Texts are borrowed until the
+/** Trace without .ini files: what they would say, in their words. Texts are borrowed until the
  * trace is freed. */
 struct cs_raw {
 	const char *file;
@@ -39,15 +39,15 @@ struct cs_raw {
 };
 
 /** @return as cs_snapshot_open(), CLEW_INVALID: something in @p raw cannot be read. */
-enum clew_err cs_snapshot_open_raw(struct etm_trace **ret, const struct cs_raw *raw,
+enum clew_err cs_snapshot_open_raw(struct trace_input **ret, const struct cs_raw *raw,
 				   struct budget *budget, void (*note)(void *ctx, const char *text),
 				   void *ctx, struct clew_diag *diag);
 
-/** Feed trace in pieces of so many bytes (0: the default, 64 KiB). What comes of it is the same. */
-void cs_snapshot_set_piece(struct etm_trace *t, size_t bytes);
+/** Feed trace in pieces of so many bytes (0: the default, 64 KiB). The output is the same. */
+void cs_snapshot_set_piece(struct trace_input *t, size_t bytes);
 
 /** What was passed over while opening: missing files, units that are not decoded. One line each,
  * in words; NULL: no more. */
-const char *cs_snapshot_note(const struct etm_trace *t, size_t i);
+const char *cs_snapshot_note(const struct trace_input *t, size_t i);
 
 #endif

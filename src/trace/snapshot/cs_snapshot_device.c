@@ -148,7 +148,8 @@ static bool is_known(const struct cs_snapshot *s, const struct cs_dump *d)
 	return false;
 }
 
-/** What of the file there is: a dump may be told longer than its file. A length of 0 is none. */
+/** What of the file there is: a dump may be longer, by the .ini, than its file. A length of 0 is
+ * none. */
 static void limit_size(const struct os_map *m, struct cs_dump *d)
 {
 	uint64_t left = d->offset < m->size ? m->size - d->offset : 0;
@@ -174,10 +175,10 @@ static bool add_dump(struct cs_snapshot *s, const char *ini, const struct dump_t
 	    !cs_snapshot_say(s, "%s: [%s] is in space '%s', which is unknown: assumed to be in all",
 			     ini, t->section, t->space))
 		return false;
-	if (s->dumps.nr == MAX_DUMPS || s->nr_dumps_told > MAX_DUMPS_TOLD)
+	if (s->dumps.nr == MAX_DUMPS || s->nr_dumps_listed > MAX_DUMPS_TOLD)
 		return true;
 	/* Each name that is new is looked for among all others. */
-	if (++s->nr_dumps_told > MAX_DUMPS_TOLD)
+	if (++s->nr_dumps_listed > MAX_DUMPS_TOLD)
 		return cs_snapshot_say(s, "more than %u [dump] sections: the others are skipped",
 				       MAX_DUMPS_TOLD);
 	if (!cs_snapshot_file(s, t->file, "memory", &d.file))
@@ -262,7 +263,7 @@ static bool overlap(const struct cs_dump *a, const struct cs_dump *b)
 	       a->seen_by & b->seen_by;
 }
 
-/** Does it matter whose dumps are asked first? Mostly all cores tell the same. */
+/** Does it matter which core's dumps are asked first? Mostly all cores have the same. */
 static bool has_conflict(const struct cs_snapshot *s)
 {
 	vec_for_each (&s->dumps, a) {

@@ -70,7 +70,7 @@ struct cs_code {
 };
 
 struct cs_snapshot {
-	struct etm_trace trace; /* first: what callers hold */
+	struct trace_input trace; /* first: what callers hold */
 	struct arena arena;
 	const char *dir;
 	size_t piece_bytes;
@@ -88,12 +88,12 @@ struct cs_snapshot {
 	struct {
 		VEC(struct cs_dump);
 	} dumps;
-	uint32_t nr_dumps_told; /* with those of missing files */
+	uint32_t nr_dumps_listed; /* with those of missing files */
 	struct {
 		VEC(struct cs_buffer);
 	} buffers;
 	struct {
-		VEC(struct etm_unit);
+		VEC(struct trace_unit);
 	} units;
 	struct {
 		VEC(struct cs_code);
@@ -125,10 +125,10 @@ bool cs_snapshot_ini_file(struct cs_snapshot *s, const char *name, struct cs_ini
 /** A device's file: name, class, type, registers, memory dumps. @return false: out of memory. */
 bool cs_snapshot_device(struct cs_snapshot *s, const char *file);
 
-/** The same of what is in @p ini, whose name is @p file. */
+/** The same of what is in @p ini, by the name @p file. */
 bool cs_snapshot_device_of(struct cs_snapshot *s, const char *file, const struct cs_ini *ini);
 
-/** What a snapshot's files would tell of @p raw. @return CLEW_OK, CLEW_NO_MEMORY, CLEW_INVALID. */
+/** What a snapshot's files would say of @p raw. @return CLEW_OK, CLEW_NO_MEMORY, CLEW_INVALID. */
 enum clew_err cs_raw_inis(struct cs_snapshot *s, const struct cs_raw *raw, struct cs_ini *device,
 			  struct cs_ini *trace, struct clew_diag *diag);
 
@@ -155,7 +155,7 @@ const struct code_source *cs_snapshot_code(struct cs_snapshot *s, uint32_t core)
 /** Say in which binary @p loc is, where the dump there is one. @return false: out of memory. */
 bool cs_snapshot_resolve(struct cs_snapshot *s, uint32_t space, struct ana_loc *loc);
 
-enum clew_err cs_snapshot_run(struct etm_trace *t, const struct etm_sink *sink,
+enum clew_err cs_snapshot_run(struct trace_input *t, const struct trace_sink *sink,
 			      struct clew_diag *diag);
 
 #endif

@@ -14,7 +14,7 @@
 struct cs_ini_line {
 	const char *section; /* NUL-terminated, in the arena, as the others */
 	const char *key, *value;
-	uint32_t section_nr; /* counts headings: tells two sections of one name apart */
+	uint32_t section_nr; /* counts headings: two sections of one name differ in it */
 };
 
 struct cs_ini {
@@ -36,7 +36,7 @@ bool cs_ini_is(const char *a, const char *b);
 /** A number in C notation, what follows it is not looked at. @return false: there is none. */
 bool cs_ini_number(const char *text, uint64_t *ret);
 
-/** The next word of a comma list, without the space around it; @p at moves behind it. NULL: no
+/** The next word of a comma list, without the space around it; @p at moves past it. NULL: no
  * more, or out of memory. */
 char *cs_ini_word(const char **at, struct arena *arena);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/err.h"
 #include "packet/coresight/cs_dstream.h"
-#include "trace/etm_marks.h"
+#include "trace/cs_listener.h"
+#include "trace/cs_marks.h"
 #include "trace/snapshot/cs_snapshot_impl.h"
 
 enum { RELEASE_BYTES = 1 << 20 };
@@ -10,20 +11,18 @@ enum { RELEASE_BYTES = 1 << 20 };
 struct run {
 	struct cs_snapshot *s;
 	const struct cs_buffer *buffer;
-	const struct etm_sink *sink;
+	const struct trace_sink *sink;
 	struct cs_demux *demux;
-	uint64_t *offsets;         /* bytes given so far, by place of the unit in the buffer */
-	struct etm_frames *frames; /* of all buffers */
-	bool is_told[CS_NR_IDS];   /* trace of nobody's ID */
-	enum clew_err seen_err;    /* what sink->seen said */
-	size_t released;           /* bytes of the mapping that were dropped again */
+	uint64_t *offsets;           /* bytes given so far, by place of the unit in the buffer */
+	struct cs_leftover *frames;  /* of all buffers */
+	bool is_reported[CS_NR_IDS]; /* the ID is no unit's, which was reported */
+	enum clew_err seen_err;      /* what the listener returned */
+	size_t released;             /* bytes of the mapping that were dropped again */
 };
 
-static enum clew_err tell(const struct run *r, const char *what, uint64_t number, uint64_t at)
+static enum clew_err warn(const struct run *r, const char *what, uint64_t number, uint64_t at)
 {
-	const struct etm_sink *sink = r->sink;
-
-	return sink->trouble ? sink->trouble(sink->ctx, what, number, at) : CLEW_OK;
+	return trace_warn(&r->sink->listener, what, number, at);
 }
 
 static enum clew_err give(struct run *r, size_t place, const uint8_t *data, size_t bytes)
@@ -38,13 +37,13 @@ static enum clew_err give(struct run *r, size_t place, const uint8_t *data, size
 
 static enum clew_err drop(struct run *r, unsigned int id, const struct cs_stream *stream)
 {
-	bool was_told = r->is_told[id];
+	bool was_reported = r->is_reported[id];
 
-	r->is_told[id] = true;
-	r->frames->nr_nobodys[id] += stream->bytes.nr;
-	if (was_told)
+	r->is_reported[id] = true;
+	r->frames->nr_unclaimed[id] += stream->bytes.nr;
+	if (was_reported)
 		return CLEW_OK;
-	return tell(r, "trace of an ID that no source has", id, cs_stream_offset(stream, 0));
+	return warn(r, "trace of an ID that no source has", id, cs_stream_offset(stream, 0));
 }
 
 static enum clew_err drain_id(struct run *r, unsigned int id, struct cs_stream *stream)
@@ -53,8 +52,8 @@ static enum clew_err drain_id(struct run *r, unsigned int id, struct cs_stream *
 	enum clew_err err = CLEW_OK;
 
 	if (place) {
-		err = etm_tell_marks(r->sink, r->buffer->first_unit + place - 1,
-				     r->offsets[place - 1], stream);
+		err = cs_put_marks(r->sink, r->buffer->first_unit + place - 1,
+				   r->offsets[place - 1], stream);
 		if (!err)
 			err = give(r, place - 1, stream->bytes.data, stream->bytes.nr);
 	} else {
@@ -89,10 +88,11 @@ static enum clew_err restart(struct run *r)
 static void take_seen(void *ctx, const struct cs_seen *s)
 {
 	struct run *r = ctx;
+	const struct cs_listener *k = r->sink->coresight;
 	const char *file = r->s->files.data[r->buffer->file].name;
 
 	if (!r->seen_err)
-		r->seen_err = r->sink->seen(r->sink->ctx, file, s);
+		r->seen_err = k->seen(k->ctx, file, s);
 }
 
 static enum clew_err feed(struct run *r, struct bytes in)
@@ -106,7 +106,7 @@ static enum clew_err feed(struct run *r, struct bytes in)
 			return CLEW_NO_MEMORY;
 		err = r->seen_err ? r->seen_err : drain(r);
 		if (!err && event == CS_LOST)
-			err = tell(r, "bytes that are not a frame", 0, at);
+			err = warn(r, "bytes that are not a frame", 0, at);
 		if (!err && event != CS_DONE)
 			err = restart(r);
 	} while (!err && event != CS_DONE);
@@ -140,7 +140,7 @@ static enum clew_err feed_pieces(struct run *r, struct bytes in, bool is_raw)
 		else if (r->buffer->unit_of_id[0])
 			err = give(r, r->buffer->unit_of_id[0] - 1u, piece.pos, bytes_left(&piece));
 		release(r, in.pos);
-		etm_trace_gave(&r->s->trace, bytes_left(&piece));
+		trace_input_gave(&r->s->trace, bytes_left(&piece));
 	}
 	return err;
 }
@@ -164,7 +164,7 @@ static enum clew_err feed_buffer(struct run *r)
 	r->demux = cs_demux_new(layout_of(r->buffer, map));
 	if (!r->demux)
 		return CLEW_NO_MEMORY;
-	if (r->sink->seen)
+	if (r->sink->coresight && r->sink->coresight->seen)
 		cs_demux_watch(r->demux, take_seen, r);
 	err = feed_pieces(r, bytes_of(map->data, map->size), false);
 	cs_demux_restart(r->demux, 0);
@@ -181,7 +181,7 @@ static enum clew_err end_units(const struct run *r)
 	return err;
 }
 
-static bool is_wanted(const struct cs_buffer *b, const struct etm_sink *sink)
+static bool is_wanted(const struct cs_buffer *b, const struct trace_sink *sink)
 {
 	for (size_t i = 0; i < b->nr_units; i++) {
 		if (!sink->skips || !sink->skips[b->first_unit + i])
@@ -191,7 +191,7 @@ static bool is_wanted(const struct cs_buffer *b, const struct etm_sink *sink)
 }
 
 static enum clew_err run_buffer(struct cs_snapshot *s, const struct cs_buffer *b,
-				const struct etm_sink *sink, struct etm_frames *frames)
+				const struct trace_sink *sink, struct cs_leftover *frames)
 {
 	struct run r = {.s = s, .buffer = b, .sink = sink, .frames = frames};
 	enum clew_err err = CLEW_OK;
@@ -207,7 +207,7 @@ static enum clew_err run_buffer(struct cs_snapshot *s, const struct cs_buffer *b
 	return err;
 }
 
-static uint64_t wanted_bytes(const struct cs_snapshot *s, const struct etm_sink *sink)
+static uint64_t wanted_bytes(const struct cs_snapshot *s, const struct trace_sink *sink)
 {
 	uint64_t sum = 0;
 
@@ -216,17 +216,18 @@ static uint64_t wanted_bytes(const struct cs_snapshot *s, const struct etm_sink 
 	return sum;
 }
 
-enum clew_err cs_snapshot_run(struct etm_trace *t, const struct etm_sink *sink,
+enum clew_err cs_snapshot_run(struct trace_input *t, const struct trace_sink *sink,
 			      struct clew_diag *diag)
 {
 	struct cs_snapshot *s = (struct cs_snapshot *)t;
-	struct etm_frames frames = {0};
+	const struct cs_listener *k = sink->coresight;
+	struct cs_leftover frames = {0};
 	enum clew_err err = CLEW_OK;
 
-	etm_trace_begin(t, wanted_bytes(s, sink));
+	trace_input_begin(t, wanted_bytes(s, sink));
 	for (size_t i = 0; !err && i < s->buffers.nr; i++)
 		err = run_buffer(s, &s->buffers.data[i], sink, &frames);
-	if (!err && sink->frames)
-		err = sink->frames(sink->ctx, &frames);
+	if (!err && k && k->frames)
+		err = k->frames(k->ctx, &frames);
 	return err == CLEW_NO_MEMORY ? clew_fail(diag, err, 0, "out of memory") : err;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "trace/etm_decoder.h"
 #include "trace/snapshot/cs_snapshot_impl.h"
 
 enum { MAX_BUFFERS = 256, MAX_UNITS = 4096, NOT_KNOWN = UINT32_MAX, MAX_SOURCE = 0x6f };
@@ -19,7 +20,7 @@ static const struct {
         {"tpiu_hsync",        CS_BUF_TPIU_HSYNC},
 };
 
-/** Trace units that are not decoded: whose ID is in which register. */
+/** Trace units that are not decoded, and the register with the ID of each. */
 static const struct other {
 	const char *type, *why;
 	enum cs_reg reg;
@@ -47,7 +48,7 @@ static bool is_ete(const struct cs_device *d)
 	return has_prefix(d->type, "ETE");
 }
 
-/* --- who traces whom --- */
+/* --- which unit traces which core --- */
 
 static const char *core_of(const struct cs_ini *ini, const char *source)
 {
@@ -131,13 +132,13 @@ static void set_profile(struct etm_config *c, const char *type)
 
 /* --- one unit --- */
 
-static void refuse(struct etm_unit *u, enum clew_err code, const char *why)
+static void refuse(struct trace_unit *u, enum clew_err code, const char *why)
 {
 	u->is_decodable = false;
 	u->why = (struct clew_diag){.code = code, .what = why};
 }
 
-static void configure_other(struct etm_unit *u, const struct cs_device *d)
+static void configure_other(struct trace_unit *u, const struct cs_device *d)
 {
 	refuse(u, CLEW_UNSUPPORTED, "a trace source of an unknown kind");
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
@@ -176,7 +177,8 @@ static struct etm_regs regs_of(const struct cs_device *d)
 }
 
 /** Trace that is not in frames needs no ID, and units without one leave theirs 0. */
-static void configure(struct etm_unit *u, const struct cs_device *d, bool is_raw)
+static void configure(struct trace_unit *u, struct etm_config *config, const struct cs_device *d,
+		      bool is_raw)
 {
 	const char *missing = missing_reg(d, is_raw);
 	struct etm_regs regs = regs_of(d), any_id = regs;
@@ -189,10 +191,11 @@ static void configure(struct etm_unit *u, const struct cs_device *d, bool is_raw
 	}
 	if (is_raw && (!u->id || u->id > MAX_SOURCE))
 		any_id.traceidr = 1;
-	err = etm_config_init(&u->config, &any_id, &u->why);
+	err = etm_config_init(config, &any_id, &u->why);
 	u->is_decodable = !err;
-	u->config.regs = regs;
-	u->config.id = u->id;
+	config->regs = regs;
+	config->id = u->id;
+	u->has_timestamps = config->has_timestamps;
 }
 
 static bool add_unit(struct cs_snapshot *s, const struct cs_ini *ini, uint32_t source,
@@ -201,24 +204,30 @@ static bool add_unit(struct cs_snapshot *s, const struct cs_ini *ini, uint32_t s
 	const struct cs_device *d = &s->devices.data[source];
 	const struct cs_buffer *b = &s->buffers.data[buffer];
 	uint32_t core = find_core(s, core_of(ini, d->name));
-	struct etm_unit u = {
+	struct trace_unit u = {
 		.cpu = core == CS_NO_DEVICE ? NOT_KNOWN : s->devices.data[core].cpu,
 		.tid = NOT_KNOWN,
 		.session = (uint32_t)buffer,
 		.name = d->name,
 		.file = s->files.data[b->file].name,
 	};
+	struct etm_config *config;
 
 	if (s->units.nr == MAX_UNITS)
 		return true;
+	config = arena_zalloc(&s->arena, sizeof(*config));
+	if (!config)
+		return false;
+	u.decoder = &etm_decoder;
+	u.config = config;
 	if (is_etm4(d) || is_ete(d)) {
-		configure(&u, d, b->format == CS_BUF_RAW);
+		configure(&u, config, d, b->format == CS_BUF_RAW);
 		s->has_etm = true;
 	} else {
 		configure_other(&u, d);
 	}
 	if (core != CS_NO_DEVICE)
-		set_profile(&u.config, s->devices.data[core].type);
+		set_profile(config, s->devices.data[core].type);
 	u.code = cs_snapshot_code(s, core);
 	return u.code && vec_push(&s->units, u);
 }
@@ -278,7 +287,7 @@ static bool add_all(struct cs_snapshot *s, const struct cs_ini *ini, size_t buff
 
 static int by_name(const void *a, const void *b)
 {
-	const struct etm_unit *x = a, *y = b;
+	const struct trace_unit *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
@@ -289,7 +298,7 @@ static void give_ids(struct cs_snapshot *s, struct cs_buffer *b, bool decodable)
 	bool is_raw = b->format == CS_BUF_RAW;
 
 	for (size_t i = 0; i < b->nr_units; i++) {
-		struct etm_unit *u = &s->units.data[b->first_unit + i];
+		struct trace_unit *u = &s->units.data[b->first_unit + i];
 		unsigned int at = is_raw ? 0 : u->id;
 
 		if (u->is_decodable != decodable || (!is_raw && !u->id))
@@ -384,7 +393,7 @@ static bool is_known(const struct cs_snapshot *s, const char *section)
 	return false;
 }
 
-static bool tell_missing(struct cs_snapshot *s, const struct cs_ini *ini, const char *list)
+static bool note_missing(struct cs_snapshot *s, const struct cs_ini *ini, const char *list)
 {
 	const char *section;
 
@@ -415,5 +424,5 @@ bool cs_snapshot_buffers(struct cs_snapshot *s, const struct cs_ini *ini)
 		    !add_buffer(s, ini, section))
 			return false;
 	}
-	return tell_missing(s, ini, list);
+	return note_missing(s, ini, list);
 }

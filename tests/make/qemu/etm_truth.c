@@ -18,7 +18,7 @@
  * Make the trace of what exec_plugin.so saw one thread execute, in a configuration that SEED
  * chooses, decode it, and compare each instruction. SET: write the trace, the code and the digest
  * there (prop/etm_set.h). Only EL0 is traced: a system call, signal or fault is an exception and a
- * trace on where user space goes on. Prints "INSTRUCTIONS BYTES ENCODE-MS DECODE-MS".
+ * trace on where user space continues. Prints "INSTRUCTIONS BYTES ENCODE-MS DECODE-MS".
  */
 struct step {
 	uint64_t pc;
@@ -26,12 +26,12 @@ struct step {
 	bool is_touched, is_begin;
 };
 
-/** Executed and to be told: records [from, to). */
+/** Executed and to be traced: records [from, to). */
 struct stretch {
 	size_t from, to;
 };
 
-/** What is told between instructions: in front of the pos-th. */
+/** What is traced between instructions: before the pos-th. */
 struct note {
 	uint64_t pos;
 	struct etm_log_entry entry;
@@ -47,7 +47,7 @@ struct truth {
 	struct enc_context context;
 	uint32_t ts_every, cycles_every, sync_every, commit_every;
 	uint64_t nr_blocks, ticks, synced_at;
-	uint64_t nr_insns; /* told */
+	uint64_t nr_insns; /* traced */
 	struct {
 		VEC(struct stretch);
 	} stretches;
@@ -239,7 +239,7 @@ static void tell_extras(struct truth *t, uint64_t pc)
 
 enum { CALL_EXCEPTION = 2, DATA_FAULT = 12, INTERRUPT = 14 };
 
-/** The waypoint of record @p i, behind which the PE went to @p next. */
+/** The waypoint of record @p i, after which the PE went to @p next. */
 static void waypoint(struct truth *t, size_t i, const struct step *s, uint64_t next)
 {
 	uint64_t target, behind = s->pc + 4;
@@ -272,7 +272,7 @@ static size_t block(struct truth *t, size_t from)
 		bool is_link;
 		enum kind kind = kind_of(s.word, s.pc, &target, &is_link);
 
-		if (next.is_begin) /* the thread ended here, and its number went on */
+		if (next.is_begin) /* the thread ended here, and its number was reused */
 			return i + 1;
 		if (is_memory_access(s.word) && !s.is_touched && next.pc != s.pc + 4) {
 			look_at_code(t, from, i);

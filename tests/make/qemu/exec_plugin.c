@@ -97,7 +97,7 @@ static FILE *create(const char *what)
 	return f;
 }
 
-/** A thread begins; the number may be one whose thread has ended. */
+/** A thread begins; the number may be that of an ended thread. */
 static void begins(qemu_plugin_id_t id, unsigned int vcpu)
 {
 	char number[16];

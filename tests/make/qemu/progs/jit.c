@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* jit [ROUNDS]: code that is written, run, and written anew at the same place. */
+/* jit [ROUNDS]: code that is written, run, and written again at the same place. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,25 +2,10 @@
 #include "base/hash.h"
 #include "image/dso_code.h"
 #include "os/thread.h"
-#include "trace/perf/perf_etm_impl.h"
-#include "trace/perf/perf_etm_thread.h"
+#include "trace/perf/perf_trace_impl.h"
+#include "trace/perf/trace_threads.h"
 
 enum { BACK_BITS = 2, MAX_BACK = 3 }; /* programs before an exec that are looked at too */
-
-/**
- * A host whose kernel runs at EL2 keeps the thread's number in CONTEXTIDR_EL2, while a guest runs
- * the virtual CPU's: EL1 is a guest's then, and EL0 where it came from EL1. Where the trace has
- * real VMIDs, the host's is 0.
- */
-bool pe_is_guest(const struct perf_etm *p, uint32_t unit, uint8_t el, uint8_t upper_el,
-		 bool has_vmid, uint32_t vmid)
-{
-	const struct etm_unit *u = &p->units.data[unit];
-
-	if (p->more[unit].pid_format == PE_PID_CID2)
-		return el == 1 || (el == 0 && upper_el == 1);
-	return u->config.has_vmid && has_vmid && vmid && el < 2;
-}
 
 static uint32_t number(uint32_t version, uint64_t back)
 {
@@ -35,85 +20,87 @@ static uint32_t version_at(const struct who_timeline *l, uint64_t time)
 }
 
 /** How often another program took the process over in the span. */
-static uint64_t nr_execs(const struct who_space_line *space, const struct pe_span *s)
+static uint64_t nr_execs(const struct who_space_line *space, const struct trace_span *s)
 {
-	const struct who_change *first = who_timeline_at(&space->execs, s->from),
-				*last = who_timeline_at(&space->execs, s->to);
+	const struct who_change *first = who_timeline_at(&space->execs, s->from.ns),
+				*last = who_timeline_at(&space->execs, s->to.ns);
 
 	return s->is_ticks ? 0 : (last ? last->value : 0) - (first ? first->value : 0);
 }
 
 static uint32_t space_of(const struct who_history *h, const struct who_task *task,
-			 const struct pe_span *s)
+			 const struct trace_span *s)
 {
 	const struct who_space_line *space = &h->spaces.data[task->space];
 
-	return number(version_at(&space->versions, pe_span_time(s)), nr_execs(space, s));
+	return number(version_at(&space->versions, trace_span_time(s).ns), nr_execs(space, s));
 }
 
-static uint32_t user_space(const struct perf_etm *p, uint32_t unit, const struct code_key *k,
-			   const struct pe_span *s)
+static uint32_t user_space(const struct perf_trace *p, uint32_t unit, const struct aux_who *who,
+			   const struct trace_span *s)
 {
 	const struct who_history *h = &p->history;
-	uint32_t tid = pe_tid_of(p, unit, s, k->has_cid, k->cid, k->has_vmid, k->vmid);
+	uint32_t tid = trace_tid_of(p, unit, s, who);
 	const struct who_task *task;
 
-	if (tid == PE_NONE)
-		return number(PE_NO_THREAD, 0);
-	task = who_history_task(h, tid, pe_span_time(s));
+	if (tid == AUX_NONE)
+		return number(TRACE_NO_THREAD, 0);
+	task = who_history_task(h, tid, trace_span_time(s).ns);
 	if (!task)
-		return number(PE_NO_PROCESS, 0);
+		return number(TRACE_NO_PROCESS, 0);
 	return space_of(h, task, s);
 }
 
-/** The process that is the guest that runs: of the thread in CONTEXTIDR_EL2, else of who was
- * switched to. A VMID alone names no process. PE_NONE: unknown. */
-static uint32_t machine_of(const struct perf_etm *p, uint32_t unit, const struct code_key *k,
-			   const struct pe_span *s)
+/** The process that is the guest that runs: of the thread that the context names, else of the one
+ * that was switched to. A guest's number alone (VMID) names no process. AUX_NONE: unknown. */
+static uint32_t machine_of(const struct perf_trace *p, uint32_t unit, const struct aux_who *who,
+			   const struct trace_span *s)
 {
-	uint32_t tid = pe_tid_of(p, unit, s, false, 0, k->has_vmid, k->vmid);
+	uint32_t tid = trace_tid_of(p, unit, s, who);
 	const struct who_task *task =
-		tid == PE_NONE ? NULL : who_history_task(&p->history, tid, pe_span_time(s));
+		tid == AUX_NONE ? NULL : who_history_task(&p->history, tid, trace_span_time(s).ns);
 
-	return task ? task->pid : PE_NONE;
+	return task ? task->pid : AUX_NONE;
 }
 
-/** A guest's kernel, or the process of the thread that CONTEXTIDR_EL1 names there. */
-static uint32_t guest_space(const struct perf_etm *p, uint32_t unit, const struct code_key *k,
-			    const struct pe_span *s)
+/** A guest's kernel, or the process of the thread that the context names in it. */
+static uint32_t guest_space(const struct perf_trace *p, uint32_t unit, const struct aux_who *who,
+			    const struct trace_span *s)
 {
-	uint32_t machine = machine_of(p, unit, k, s), id;
-	bool is_named = p->units.data[unit].config.has_cid && k->has_cid;
+	uint32_t machine = machine_of(p, unit, who, s), id;
 	const struct who_task *task = NULL;
 
 	if (!p->history.guests.ids.nr)
-		return number(PE_GUEST, 0);
-	if (machine == PE_NONE)
-		return number(PE_GUEST_UNKNOWN, 0);
-	if (!k->el && !is_named)
-		return number(PE_GUEST_THREAD, 0);
-	id = who_guests_find(&p->history.guests, machine, k->el ? WHO_GUEST_KERNEL_PID : k->cid);
-	if (id != PE_NONE)
-		task = who_history_task(&p->history, id, pe_span_time(s));
-	return task ? space_of(&p->history, task, s) : number(PE_GUEST, 0);
+		return number(TRACE_GUEST, 0);
+	if (machine == AUX_NONE)
+		return number(TRACE_GUEST_UNKNOWN, 0);
+	if (who->is_user && !who->has_guest_tid)
+		return number(TRACE_GUEST_THREAD, 0);
+	id = who_guests_find(&p->history.guests, machine,
+			     who->is_user ? who->guest_tid : WHO_GUEST_KERNEL_PID);
+	if (id != AUX_NONE)
+		task = who_history_task(&p->history, id, trace_span_time(s).ns);
+	return task ? space_of(&p->history, task, s) : number(TRACE_GUEST, 0);
 }
 
-uint32_t pe_code_space(void *ctx, const struct code_key *k)
+uint32_t trace_code_space(void *ctx, const struct code_key *k)
 {
-	const struct pe_unit_code *u = ctx;
-	const struct perf_etm *p = u->owner;
-	struct pe_span s = pe_span_of(p, u->unit, k->ticks, k->bound);
+	const struct trace_unit_code *u = ctx;
+	const struct perf_trace *p = u->owner;
+	struct trace_span s = trace_span_of(p, u->unit, k->ticks, k->bound);
+	struct aux_who who = p->protocol->who(p->protocol_units, u->unit, &k->context);
 	const struct who_history *h = &p->history;
 
-	if (!who_history_knows(h, pe_span_time(&s)))
-		return number(PE_NOT_KEPT, 0);
-	if (k->el == 3 || k->security != CODE_NONSECURE)
-		return number(PE_FIRMWARE, 0);
-	if (pe_is_guest(p, u->unit, k->el, k->upper_el, k->has_vmid, k->vmid))
-		return guest_space(p, u->unit, k, &s);
-	if (k->el)
-		return number(version_at(&h->spaces.data[h->kernel].versions, pe_span_time(&s)), 0);
-	return user_space(p, u->unit, k, &s);
+	if (!who_history_knows(h, trace_span_time(&s).ns))
+		return number(TRACE_NOT_KEPT, 0);
+	if (who.is_firmware)
+		return number(TRACE_FIRMWARE, 0);
+	if (who.is_guest)
+		return guest_space(p, u->unit, &who, &s);
+	if (!who.is_user)
+		return number(
+			version_at(&h->spaces.data[h->kernel].versions, trace_span_time(&s).ns), 0);
+	return user_space(p, u->unit, &who, &s);
 }
 
 /** The mapping at @p addr, in the space's own program or in one that an exec replaced. */
@@ -153,7 +140,7 @@ static bool to_addresses(const struct who_map *m, const struct ana_place *place,
 }
 
 /** What the binary holds there. Under the lock. */
-static bool find_in_binary(struct perf_etm *p, struct who_map *m, uint64_t addr,
+static bool find_in_binary(struct perf_trace *p, struct who_map *m, uint64_t addr,
 			   struct code_region *ret)
 {
 	struct ana_place *place = m ? ana_place_of(p->places, m) : NULL;
@@ -177,7 +164,7 @@ static void clip(struct code_region *r, const struct code_region *to)
 }
 
 /** The kernel's: what it wrote into itself counts before its image. */
-static bool find_in_kernel(struct perf_etm *p, const struct who_version *v, struct who_map *m,
+static bool find_in_kernel(struct perf_trace *p, const struct who_version *v, struct who_map *m,
 			   uint64_t addr, struct code_region *ret)
 {
 	enum code_patched patched = CODE_NOT_PATCHED;
@@ -196,7 +183,7 @@ static bool find_in_kernel(struct perf_etm *p, const struct who_version *v, stru
 }
 
 /** A process's: what a compiler made lies in memory that is of no file. */
-static bool find_in_process(struct perf_etm *p, const struct who_version *v, struct who_map *m,
+static bool find_in_process(struct perf_trace *p, const struct who_version *v, struct who_map *m,
 			    uint64_t addr, struct code_region *ret)
 {
 	if (find_in_binary(p, m, addr, ret))
@@ -208,7 +195,7 @@ static bool find_in_process(struct perf_etm *p, const struct who_version *v, str
 }
 
 /** Under the lock. */
-static bool find_locked(struct perf_etm *p, uint32_t space, struct who_map *m, uint64_t addr,
+static bool find_locked(struct perf_trace *p, uint32_t space, struct who_map *m, uint64_t addr,
 			struct code_region *ret)
 {
 	const struct who_version *v = &p->history.versions.data[space >> BACK_BITS];
@@ -217,9 +204,9 @@ static bool find_locked(struct perf_etm *p, uint32_t space, struct who_map *m, u
 			    : find_in_process(p, v, m, addr, ret);
 }
 
-bool pe_code_find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret)
+bool trace_code_find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret)
 {
-	struct perf_etm *p = ((const struct pe_unit_code *)ctx)->owner;
+	struct perf_trace *p = ((const struct trace_unit_code *)ctx)->owner;
 	struct who_map *m = map_at(&p->history, space, addr);
 	struct code_region r;
 	bool is_found;
@@ -234,23 +221,23 @@ bool pe_code_find(void *ctx, uint32_t space, uint64_t addr, struct code_region *
 	return is_found;
 }
 
-const char *pe_code_why(void *ctx, uint32_t space, uint64_t addr)
+const char *trace_code_why(void *ctx, uint32_t space, uint64_t addr)
 {
-	static const char *const whys[PE_NR_NO_CODE] = {
-		[PE_NO_THREAD] = "the thread is unknown",
-		[PE_NO_PROCESS] = "the recording knows no thread of that number",
-		[PE_GUEST] = "a virtual machine's code, which the recording does not hold",
-		[PE_GUEST_UNKNOWN] = "code of an unknown virtual machine",
-		[PE_GUEST_THREAD] = "code of an unknown thread of a virtual machine",
-		[PE_FIRMWARE] = "code of firmware or of the secure world",
-		[PE_NOT_KEPT] = "the memory budget had no room for what was recorded of it"};
-	struct perf_etm *p = ((const struct pe_unit_code *)ctx)->owner;
+	static const char *const whys[TRACE_NR_NO_CODE] = {
+		[TRACE_NO_THREAD] = "the thread is unknown",
+		[TRACE_NO_PROCESS] = "the recording knows no thread of that number",
+		[TRACE_GUEST] = "a virtual machine's code, which the recording does not hold",
+		[TRACE_GUEST_UNKNOWN] = "code of an unknown virtual machine",
+		[TRACE_GUEST_THREAD] = "code of an unknown thread of a virtual machine",
+		[TRACE_FIRMWARE] = "code of firmware or of the secure world",
+		[TRACE_NOT_KEPT] = "the memory budget had no room for what was recorded of it"};
+	struct perf_trace *p = ((const struct trace_unit_code *)ctx)->owner;
 	struct who_map *m = map_at(&p->history, space, addr);
 	const char *why = "out of memory";
 	struct ana_place *place;
 	struct code_region r;
 
-	if (space >> BACK_BITS < PE_NR_NO_CODE)
+	if (space >> BACK_BITS < TRACE_NR_NO_CODE)
 		return whys[space >> BACK_BITS];
 	if (!m)
 		return "no mapping was recorded there";
@@ -267,39 +254,39 @@ const char *pe_code_why(void *ctx, uint32_t space, uint64_t addr)
 
 /* --- places --- */
 
-struct pe_loc {
+struct trace_loc {
 	struct ana_loc loc;
 	const struct who_map *map;
 	uint32_t space; /* of those without a map */
 };
 
-static uint8_t level_of_guest(const struct perf_etm *p, const struct who_map *m)
+static uint8_t level_of_guest(const struct perf_trace *p, const struct who_map *m)
 {
 	const struct who_guest_id *id = m ? who_guests_id(&p->history.guests, m->pid) : NULL;
 
 	return !id || id->id == WHO_GUEST_KERNEL_PID ? ANA_GUEST_KERNEL : ANA_GUEST_USER;
 }
 
-static uint8_t level_of(const struct perf_etm *p, uint32_t space, const struct who_map *m)
+static uint8_t level_of(const struct perf_trace *p, uint32_t space, const struct who_map *m)
 {
 	uint32_t version = space >> BACK_BITS;
 
-	if (version == PE_GUEST_THREAD)
+	if (version == TRACE_GUEST_THREAD)
 		return ANA_GUEST_USER;
-	if (version == PE_GUEST || version == PE_GUEST_UNKNOWN ||
+	if (version == TRACE_GUEST || version == TRACE_GUEST_UNKNOWN ||
 	    p->history.versions.data[version].is_guest)
 		return level_of_guest(p, m);
-	if (version == PE_FIRMWARE)
+	if (version == TRACE_FIRMWARE)
 		return ANA_HYPERVISOR;
 	if (m)
 		return m->is_kernel ? ANA_KERNEL : ANA_USER;
-	return version < PE_NR_NO_CODE ? ANA_UNKNOWN : ANA_USER;
+	return version < TRACE_NR_NO_CODE ? ANA_UNKNOWN : ANA_USER;
 }
 
-static const struct ana_loc *make_loc(struct perf_etm *p, uint64_t key, uint32_t space,
+static const struct ana_loc *make_loc(struct perf_trace *p, uint64_t key, uint32_t space,
 				      struct who_map *m, uint64_t addr)
 {
-	struct pe_loc *l = arena_zalloc(&p->places->memory, sizeof(*l));
+	struct trace_loc *l = arena_zalloc(&p->places->memory, sizeof(*l));
 	struct ana_place *place = m ? ana_place_of(p->places, m) : NULL;
 
 	if (!l || (m && !place) || !map_u64_put(&p->locs, key, (uintptr_t)l))
@@ -319,7 +306,7 @@ static const struct ana_loc *make_loc(struct perf_etm *p, uint64_t key, uint32_t
 	return &l->loc;
 }
 
-const struct ana_loc *pe_code_locate(struct perf_etm *p, uint32_t space, uint64_t addr)
+const struct ana_loc *trace_code_locate(struct perf_trace *p, uint32_t space, uint64_t addr)
 {
 	struct who_map *m = map_at(&p->history, space, addr);
 	uint64_t key = hash_two(addr, m ? (uintptr_t)m : space), *at;
@@ -328,7 +315,7 @@ const struct ana_loc *pe_code_locate(struct perf_etm *p, uint32_t space, uint64_
 	os_lock(p->lock);
 	/* Two of one hash: the second goes to the next free number. */
 	for (; (at = map_u64_get(&p->locs, key)) && !loc; key++) {
-		const struct pe_loc *l = (const struct pe_loc *)(uintptr_t)*at;
+		const struct trace_loc *l = (const struct trace_loc *)(uintptr_t)*at;
 
 		if (l->loc.ip == addr && l->map == m && (m || l->space == space))
 			loc = &l->loc;

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "trace/etm_trace.h"
+#include "trace/trace_decode.h"
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "flow/etm/etm_flow.h"
-#include "flow/etm/etm_insns.h"
 #include "os/thread.h"
 
 enum { DEFAULT_CACHE = 32 << 20, MIN_CACHE = 1 << 20, MAX_LANES = 4 };
 
-/** What the flow of one unit tells its consumer, who wants to know the unit too. */
+/** A flow's consumer, which passes the unit on too. */
 struct decoder {
 	struct decode *decode;
 	size_t unit;
@@ -19,8 +17,8 @@ struct decoder {
 };
 
 struct decode {
-	struct etm_trace *trace;
-	const struct etm_decode_opts *opts;
+	struct trace_input *trace;
+	const struct trace_decode_opts *opts;
 	struct decoder *decoders; /* one a unit */
 	bool *skips;              /* the consumer's, and what cannot be decoded */
 	size_t share;             /* of the cache, of each unit that has begun */
@@ -32,7 +30,7 @@ struct decode {
 static enum clew_err take_batch(void *ctx, const struct flow_batch *b)
 {
 	const struct decoder *d = ctx;
-	const struct etm_decode_opts *opts = d->decode->opts;
+	const struct trace_decode_opts *opts = d->decode->opts;
 
 	return opts->batch(opts->ctx, d->unit, b);
 }
@@ -78,18 +76,16 @@ static unsigned int threads(const struct decode *c, size_t nr)
 
 static struct flow *new_flow(struct decode *c, size_t unit, size_t nr)
 {
-	const struct etm_unit *u = &c->trace->units[unit];
-	const struct etm_flow_opts opts = {
-		.config = &u->config,
-		.flow.code = u->code,
-		.flow.batch = c->opts->batch ? take_batch : NULL,
-		.flow.ctx = &c->decoders[unit],
-		.splits_source_ranges = c->opts->splits_source_ranges,
-		.flow.max_cache_bytes = c->share,
-		.flow.nr_threads = threads(c, nr),
+	const struct trace_unit *u = &c->trace->units[unit];
+	const struct flow_opts opts = {
+		.code = u->code,
+		.batch = c->opts->batch ? take_batch : NULL,
+		.ctx = &c->decoders[unit],
+		.max_cache_bytes = c->share,
+		.nr_threads = threads(c, nr),
 	};
 
-	return etm_flow_new(&opts);
+	return u->decoder->flow_new(u->config, &opts, c->opts->splits_source_ranges);
 }
 
 /** NULL: out of memory. */
@@ -132,7 +128,7 @@ static enum clew_err take_restart(void *ctx, size_t unit, uint64_t offset)
 	return flow ? flow_restart(flow, offset) : CLEW_NO_MEMORY;
 }
 
-static enum clew_err take_bound(void *ctx, size_t unit, uint64_t bound)
+static enum clew_err take_bound(void *ctx, size_t unit, struct clew_perf_ns bound)
 {
 	struct flow *flow;
 
@@ -143,20 +139,6 @@ static enum clew_err take_bound(void *ctx, size_t unit, uint64_t bound)
 		return CLEW_NO_MEMORY;
 	flow_set_bound(flow, bound);
 	return CLEW_OK;
-}
-
-static enum clew_err take_trouble(void *ctx, const char *what, uint64_t number, uint64_t offset)
-{
-	const struct etm_decode_opts *opts = ((const struct decode *)ctx)->opts;
-
-	return opts->trouble ? opts->trouble(opts->ctx, what, number, offset) : CLEW_OK;
-}
-
-static enum clew_err take_frames(void *ctx, const struct etm_frames *f)
-{
-	const struct etm_decode_opts *opts = ((const struct decode *)ctx)->opts;
-
-	return opts->frames ? opts->frames(opts->ctx, f) : CLEW_OK;
 }
 
 static enum clew_err take_end(void *ctx, size_t unit)
@@ -176,8 +158,8 @@ static enum clew_err take_end(void *ctx, size_t unit)
 	return err;
 }
 
-static enum clew_err begin(struct decode *c, struct etm_trace *t,
-			   const struct etm_decode_opts *opts)
+static enum clew_err begin(struct decode *c, struct trace_input *t,
+			   const struct trace_decode_opts *opts)
 {
 	*c = (struct decode){
 		.trace = t,
@@ -203,26 +185,26 @@ static void done(struct decode *c)
 	vec_done(&c->fed);
 }
 
-static struct etm_sink sink_of(struct decode *c)
+static struct trace_sink sink_of(struct decode *c)
 {
-	return (struct etm_sink){
+	return (struct trace_sink){
 		.bytes = take_bytes,
 		.restart = take_restart,
 		.bound = take_bound,
-		.trouble = take_trouble,
 		.end = take_end,
-		.frames = take_frames,
 		.skips = c->skips,
 		.ctx = c,
+		.listener = c->opts->listener,
+		.coresight = c->opts->coresight,
 	};
 }
 
-enum clew_err etm_trace_decode(struct etm_trace *t, const struct etm_decode_opts *opts,
-			       struct clew_diag *diag)
+enum clew_err trace_decode(struct trace_input *t, const struct trace_decode_opts *opts,
+			   struct clew_diag *diag)
 {
 	struct decode c;
 	enum clew_err err = begin(&c, t, opts);
-	const struct etm_sink sink = sink_of(&c);
+	const struct trace_sink sink = sink_of(&c);
 
 	if (!err)
 		err = t->ops->run(t, &sink, diag);
@@ -232,17 +214,17 @@ enum clew_err etm_trace_decode(struct etm_trace *t, const struct etm_decode_opts
 
 /* --- in steps --- */
 
-struct etm_decoding {
+struct trace_decoding {
 	struct decode decode;
-	struct etm_decode_opts opts;
-	struct etm_sink sink;
-	struct etm_steps *steps;
+	struct trace_decode_opts opts;
+	struct trace_sink sink;
+	struct trace_steps *steps;
 };
 
-enum clew_err etm_decoding_new(struct etm_decoding **ret, struct etm_trace *t,
-			       const struct etm_decode_opts *opts)
+enum clew_err trace_decoding_new(struct trace_decoding **ret, struct trace_input *t,
+				 const struct trace_decode_opts *opts)
 {
-	struct etm_decoding *d;
+	struct trace_decoding *d;
 
 	*ret = NULL;
 	if (!t->ops->steps_new)
@@ -256,14 +238,14 @@ enum clew_err etm_decoding_new(struct etm_decoding **ret, struct etm_trace *t,
 		d->steps = t->ops->steps_new(t, &d->sink);
 	}
 	if (!d->steps) {
-		etm_decoding_free(d);
+		trace_decoding_free(d);
 		return CLEW_NO_MEMORY;
 	}
 	*ret = d;
 	return CLEW_OK;
 }
 
-void etm_decoding_free(struct etm_decoding *d)
+void trace_decoding_free(struct trace_decoding *d)
 {
 	if (!d)
 		return;
@@ -273,15 +255,15 @@ void etm_decoding_free(struct etm_decoding *d)
 	mem_free(d);
 }
 
-size_t etm_decoding_lanes(const struct etm_decoding *d)
+size_t trace_decoding_streams(const struct trace_decoding *d)
 {
-	return d->decode.trace->ops->nr_lanes(d->steps);
+	return d->decode.trace->ops->nr_streams(d->steps);
 }
 
-enum clew_err etm_decoding_step(struct etm_decoding *d, size_t lane)
+enum clew_err trace_decoding_step(struct trace_decoding *d, size_t stream)
 {
 	struct decode *c = &d->decode;
-	enum clew_err err = c->trace->ops->step(d->steps, lane);
+	enum clew_err err = c->trace->ops->step(d->steps, stream);
 
 	vec_for_each (&c->fed, unit) {
 		struct decoder *fed = &c->decoders[*unit];
@@ -295,10 +277,4 @@ enum clew_err etm_decoding_step(struct etm_decoding *d, size_t lane)
 	}
 	c->fed.nr = 0;
 	return err;
-}
-
-const struct flow_insns *etm_unit_insns(const struct etm_unit *u)
-{
-	(void)u;
-	return &etm_insns;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "trace/etm_marks.h"
+#include "trace/cs_marks.h"
 
-enum clew_err etm_tell_marks(const struct etm_sink *sink, size_t unit, uint64_t offset,
-			     const struct cs_stream *s)
+enum clew_err cs_put_marks(const struct trace_sink *sink, size_t unit, uint64_t offset,
+			   const struct cs_stream *s)
 {
 	enum clew_err err = CLEW_OK;
 	uint64_t next, file_offset;

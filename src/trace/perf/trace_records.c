@@ -2,7 +2,7 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "trace/perf/perf_etm_impl.h"
+#include "trace/perf/perf_trace_impl.h"
 #include "who/who_play.h"
 
 /*
@@ -10,16 +10,15 @@
  * only noted. Nothing of it is decoded before all is known.
  */
 
-/** Of a record, what is beside its body. */
+/** The sample_id fields and evsel of a record. */
 struct beside {
 	struct perf_sample_id id;
 	const struct perf_evsel *evsel;
-	uint64_t time;    /* on the history's line */
-	uint32_t machine; /* 0: the host */
+	struct clew_perf_ns time; /* on the history's line */
+	uint32_t machine;         /* 0: the host */
 };
 
-/** Do records have the time of CLOCK_MONOTONIC, as what is not the kernel uses it? */
-bool pe_is_monotonic(const struct perf_etm *p)
+bool trace_is_monotonic(const struct perf_trace *p)
 {
 	const struct perf_evlist *l = perf_file_evlist(p->file);
 
@@ -33,7 +32,7 @@ bool pe_is_monotonic(const struct perf_etm *p)
 
 /** A file has one from the first record on, a pipe once its events are known. Samples then say
  * nothing that is asked here: they neither stand for time nor need to be put in order. */
-static void look_for_clock(struct perf_etm *p)
+static void look_for_clock(struct perf_trace *p)
 {
 	const struct perf_evlist *l = perf_file_evlist(p->file);
 
@@ -43,19 +42,19 @@ static void look_for_clock(struct perf_etm *p)
 }
 
 /** Without a clock, the order of records stands in for their time. */
-static uint64_t line_time(struct perf_etm *p, uint64_t time)
+static struct clew_perf_ns line_time(struct perf_trace *p, uint64_t time)
 {
 	if (p->has_clock)
-		return time == UINT64_MAX ? 0 : time;
-	return ++p->nr_records;
+		return (struct clew_perf_ns){time == UINT64_MAX ? 0 : time};
+	return (struct clew_perf_ns){++p->nr_records};
 }
 
-static void read_sample_id(struct perf_etm *p, const struct perf_record *r, uint64_t time,
+static void read_sample_id(struct perf_trace *p, const struct perf_record *r, uint64_t time,
 			   struct beside *ret)
 {
 	struct bytes body = perf_record_body(r);
 
-	ret->id = (struct perf_sample_id){.cpu = PE_NONE, .pid = PE_NONE, .tid = PE_NONE};
+	ret->id = (struct perf_sample_id){.cpu = AUX_NONE, .pid = AUX_NONE, .tid = AUX_NONE};
 	ret->evsel = perf_evlist_of_record(perf_file_evlist(p->file), r->type, body, r->swap);
 	ret->time = line_time(p, time);
 	if (ret->evsel)
@@ -63,27 +62,47 @@ static void read_sample_id(struct perf_etm *p, const struct perf_record *r, uint
 	ret->machine = ret->evsel ? who_guests_machine(&p->history.guests, ret->id.id) : 0;
 }
 
-static enum clew_err take_poke(struct perf_etm *p, const struct perf_record *r, uint64_t time)
+static enum clew_err take_poke(struct perf_trace *p, const struct perf_record *r, uint64_t time)
 {
 	struct perf_text_poke t;
 
-	return perf_text_poke_parse(r, &t) ? CLEW_BAD_FILE : pe_patches_poke(&p->patches, time, &t);
+	return perf_text_poke_parse(r, &t) ? CLEW_BAD_FILE
+					   : trace_patches_poke(&p->patches, time, &t);
 }
 
-static enum clew_err take_hw_id(struct perf_etm *p, const struct perf_record *r,
+static enum clew_err take_hw_id(struct perf_trace *p, const struct perf_record *r,
 				const struct beside *b)
 {
 	struct perf_aux_output_hw_id x;
-	enum clew_err err;
 
 	if (perf_aux_output_hw_id_parse(r, &x))
 		return CLEW_BAD_FILE;
-	err = pe_meta_take_hw_id(&p->meta, b->id.cpu, x.hw_id);
-	return err == CLEW_NO_MEMORY ? err : CLEW_OK;
+	if (p->protocol && p->protocol->take_hw_id)
+		p->protocol->take_hw_id(p->protocol_units, b->id.cpu, x.hw_id);
+	return CLEW_OK;
+}
+
+/** The first one of a protocol that is decoded counts. */
+static enum clew_err take_info(struct perf_trace *p, const struct perf_record *r,
+			       struct clew_diag *diag)
+{
+	struct perf_auxtrace_info info;
+	const struct aux_protocol *protocol;
+
+	if (perf_auxtrace_info_parse(r, &info) != CLEW_OK)
+		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "damaged AUXTRACE_INFO record");
+	protocol = aux_protocol_of(info.type);
+	if (!protocol || p->protocol)
+		return CLEW_OK;
+	p->protocol_units = protocol->units_new();
+	if (!p->protocol_units)
+		return clew_fail(diag, CLEW_NO_MEMORY, r->offset, "out of memory");
+	p->protocol = protocol;
+	return protocol->take_info(p->protocol_units, r, &info, diag);
 }
 
 /** Is it the trace's event, and does that follow tasks from CPU to CPU? */
-static void look_at_event(struct perf_etm *p, const struct beside *b)
+static void look_at_event(struct perf_trace *p, const struct beside *b)
 {
 	const struct perf_attr *a = b->evsel ? &b->evsel->attr : NULL;
 
@@ -92,25 +111,25 @@ static void look_at_event(struct perf_etm *p, const struct beside *b)
 		p->is_of_tasks = true;
 }
 
-static enum clew_err take_ids(struct perf_etm *p, const struct perf_record *r)
+static enum clew_err take_ids(struct perf_trace *p, const struct perf_record *r)
 {
 	enum clew_err err = who_guests_take_ids(&p->history.guests, r);
 
-	return err ? err : pe_queues_take_ids(&p->queues, r);
+	return err ? err : aux_chunks_take_ids(&p->chunks, r);
 }
 
-static enum clew_err take_history(struct perf_etm *p, const struct perf_record *r,
+static enum clew_err take_history(struct perf_trace *p, const struct perf_record *r,
 				  const struct beside *b)
 {
-	const struct who_stamp stamp = {b->time, b->machine, b->id.cpu, b->id.pid, b->id.tid};
+	const struct who_stamp stamp = {b->time.ns, b->machine, b->id.cpu, b->id.pid, b->id.tid};
 	struct who_history *h = &p->history;
 
 	if (r->type == PERF_RECORD_TEXT_POKE)
-		return b->machine ? CLEW_OK : take_poke(p, r, b->time);
+		return b->machine ? CLEW_OK : take_poke(p, r, b->time.ns);
 	return who_play(&who_player_of_history, h, &h->guests, r, &stamp);
 }
 
-static enum clew_err take(struct perf_etm *p, const struct perf_record *r, uint64_t time,
+static enum clew_err take(struct perf_trace *p, const struct perf_record *r, uint64_t time,
 			  struct clew_diag *diag)
 {
 	struct perf_build_id_record id;
@@ -119,9 +138,9 @@ static enum clew_err take(struct perf_etm *p, const struct perf_record *r, uint6
 
 	switch (r->type) {
 	case PERF_RECORD_AUXTRACE_INFO:
-		return pe_meta_take_info(&p->meta, r, diag);
+		return take_info(p, r, diag);
 	case PERF_RECORD_AUXTRACE:
-		return pe_queues_take_buffer(&p->queues, r, diag);
+		return aux_chunks_take_buffer(&p->chunks, r, diag);
 	case PERF_RECORD_ID_INDEX:
 		return take_ids(p, r);
 	case PERF_RECORD_TIME_CONV:
@@ -142,7 +161,7 @@ static enum clew_err take(struct perf_etm *p, const struct perf_record *r, uint6
 		if (p->history.is_cut)
 			return CLEW_OK;
 		err = take_history(p, r, &b);
-		who_history_charge(&p->history, b.time, pe_patches_bytes(&p->patches));
+		who_history_charge(&p->history, b.time.ns, trace_patches_bytes(&p->patches));
 		return err;
 	}
 	switch (r->type) {
@@ -150,7 +169,7 @@ static enum clew_err take(struct perf_etm *p, const struct perf_record *r, uint6
 		return take_hw_id(p, r, &b);
 	case PERF_RECORD_AUX:
 		look_at_event(p, &b);
-		return pe_queues_take_aux(&p->queues, r, &b.id, b.time);
+		return aux_chunks_take_aux(&p->chunks, r, &b.id, b.time);
 	default:
 		return CLEW_OK;
 	}
@@ -171,7 +190,7 @@ static void release(const struct perf_input *in, uint64_t *at, uint64_t now)
 	*at = now;
 }
 
-enum clew_err pe_read(struct perf_etm *p, struct clew_diag *diag)
+enum clew_err trace_records_read(struct perf_trace *p, struct clew_diag *diag)
 {
 	const struct perf_input *in = &p->input;
 	const struct os_map map = {in->data, in->is_mapped ? in->size : 0};
@@ -184,16 +203,16 @@ enum clew_err pe_read(struct perf_etm *p, struct clew_diag *diag)
 	look_for_clock(p);
 	progress_begin(in->progress, "reading what was executed", in->size);
 	while ((err = ana_reader_next(&p->reader, &r, &time, &why)) == CLEW_OK) {
-		struct clew_diag told = {0};
+		struct clew_diag failed = {0};
 
 		release(in, &at, r.offset);
-		err = take(p, &r, time, &told);
+		err = take(p, &r, time, &failed);
 		perf_block_release(r.block);
-		if (err == CLEW_BAD_FILE && !told.code)
+		if (err == CLEW_BAD_FILE && !failed.code)
 			continue; /* one unusable record is no reason to stop */
 		if (err != CLEW_OK)
-			return clew_fail(diag, err, told.code ? told.offset : r.offset,
-					 told.code ? told.what : clew_err_name(err));
+			return clew_fail(diag, err, failed.code ? failed.offset : r.offset,
+					 failed.code ? failed.what : clew_err_name(err));
 	}
 	if (err != CLEW_END && err != CLEW_TRUNCATED) {
 		if (diag)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "trace/perf/perf_etm_patches.h"
+#include "trace/perf/trace_patches.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -32,7 +32,7 @@ static bool split(struct who_history *h, uint32_t space, const struct code_patch
 	return ok;
 }
 
-void pe_patches_done(struct pe_patches *p)
+void trace_patches_done(struct trace_patches *p)
 {
 	vec_for_each (&p->jits, j) {
 		code_patches_free(j->patches);
@@ -43,13 +43,14 @@ void pe_patches_done(struct pe_patches *p)
 	arena_done(&p->memory);
 }
 
-uint64_t pe_patches_bytes(const struct pe_patches *p)
+uint64_t trace_patches_bytes(const struct trace_patches *p)
 {
 	return p->memory.used_bytes +
 	       (p->pokes ? p->pokes->all.cap * sizeof(*p->pokes->all.data) * 3 : 0);
 }
 
-enum clew_err pe_patches_poke(struct pe_patches *p, uint64_t time, const struct perf_text_poke *t)
+enum clew_err trace_patches_poke(struct trace_patches *p, uint64_t time,
+				 const struct perf_text_poke *t)
 {
 	const struct code_poke poke = {time, t->addr, t->bytes, t->old_len, t->new_len};
 
@@ -59,7 +60,7 @@ enum clew_err pe_patches_poke(struct pe_patches *p, uint64_t time, const struct 
 }
 
 /** What the process's compiler wrote, into all of its files; NULL: nothing. */
-static struct pe_jit *jit_of(struct pe_patches *p, uint32_t pid)
+static struct trace_jit *jit_of(struct trace_patches *p, uint32_t pid)
 {
 	vec_for_each (&p->jits, j) {
 		if (j->pid == pid)
@@ -68,16 +69,16 @@ static struct pe_jit *jit_of(struct pe_patches *p, uint32_t pid)
 	return NULL;
 }
 
-static enum clew_err read_jit(struct pe_patches *p, const struct who_jit *file,
-			      const struct pe_patches_opts *opts)
+static enum clew_err read_jit(struct trace_patches *p, const struct who_jit *file,
+			      const struct trace_patches_opts *opts)
 {
 	clew_auto(buf_done) struct buf path = {0};
-	struct pe_jit *first = jit_of(p, file->pid);
+	struct trace_jit *first = jit_of(p, file->pid);
 	struct code_patches *patches = first ? first->patches : code_patches_new();
 
 	if (!patches)
 		return CLEW_NO_MEMORY;
-	if (!vec_push(&p->jits, (struct pe_jit){.pid = file->pid})) {
+	if (!vec_push(&p->jits, (struct trace_jit){.pid = file->pid})) {
 		if (!first)
 			code_patches_free(patches);
 		return CLEW_NO_MEMORY;
@@ -89,10 +90,10 @@ static enum clew_err read_jit(struct pe_patches *p, const struct who_jit *file,
 				 &p->jits.data[p->jits.nr - 1].map);
 }
 
-static enum clew_err split_jits(struct pe_patches *p, struct who_history *h)
+static enum clew_err split_jits(struct trace_patches *p, struct who_history *h)
 {
 	for (size_t i = 0; i < h->spaces.nr; i++) {
-		const struct pe_jit *j = jit_of(p, h->spaces.data[i].pid);
+		const struct trace_jit *j = jit_of(p, h->spaces.data[i].pid);
 
 		if (j && j->patches->all.nr && !split(h, (uint32_t)i, j->patches))
 			return CLEW_NO_MEMORY;
@@ -100,8 +101,8 @@ static enum clew_err split_jits(struct pe_patches *p, struct who_history *h)
 	return CLEW_OK;
 }
 
-enum clew_err pe_patches_close(struct pe_patches *p, struct who_history *h,
-			       const struct pe_patches_opts *opts)
+enum clew_err trace_patches_close(struct trace_patches *p, struct who_history *h,
+				  const struct trace_patches_opts *opts)
 {
 	enum clew_err err = CLEW_OK;
 

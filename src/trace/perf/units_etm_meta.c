@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "trace/perf/perf_etm_meta.h"
+#include "trace/perf/units_etm_meta.h"
 
 #include "base/err.h"
 
@@ -20,7 +20,7 @@ enum {
 	ETM3_WORDS_V0 = 4,
 	ETM4_WORDS_V0 = 7,
 	MAX_WORDS = 1 << 16, /* of a block */
-	TRACE_ID_BITS = 0x7f /* above: perf's mark of an ID that was never told to it */
+	TRACE_ID_BITS = 0x7f /* above: perf's mark of an ID that it never learnt */
 };
 
 /** The words of a block, in order. ETE has its DEVARCH where ETMv4 has the time source. */
@@ -55,9 +55,9 @@ static uint64_t word_at(const struct words *block, enum word i, uint64_t otherwi
 					       : load_u64(block->in.pos + at, block->swap);
 }
 
-static struct pe_cpu cpu_of(uint32_t cpu, uint64_t magic, const struct words *block)
+static struct etm_cpu cpu_of(uint32_t cpu, uint64_t magic, const struct words *block)
 {
-	struct pe_cpu c = {.cpu = cpu, .is_etm3 = magic == MAGIC_ETM3, .ts_source = -1};
+	struct etm_cpu c = {.cpu = cpu, .is_etm3 = magic == MAGIC_ETM3, .ts_source = -1};
 
 	if (c.is_etm3)
 		return c;
@@ -84,7 +84,7 @@ static bool take_words(struct words *w, uint64_t nr, struct words *ret)
 }
 
 /** @return CLEW_BAD_FILE where the block does not fit. */
-static enum clew_err take_block(struct pe_meta *m, struct words *w)
+static enum clew_err take_block(struct etm_meta *m, struct words *w)
 {
 	uint64_t magic, cpu, nr;
 	struct words block;
@@ -101,31 +101,25 @@ static enum clew_err take_block(struct pe_meta *m, struct words *w)
 		return CLEW_BAD_FILE;
 	if (magic != MAGIC_ETM3 && magic != MAGIC_ETM4 && magic != MAGIC_ETE)
 		return CLEW_OK; /* a kind of trace unit to come: not ours */
-	if (pe_meta_cpu(m, (uint32_t)cpu))
+	if (etm_meta_cpu(m, (uint32_t)cpu))
 		return CLEW_OK;
 	return vec_push(&m->cpus, cpu_of((uint32_t)cpu, magic, &block)) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-enum clew_err pe_meta_take_info(struct pe_meta *m, const struct perf_record *r,
-				struct clew_diag *diag)
+enum clew_err etm_meta_take_info(struct etm_meta *m, const struct perf_record *r,
+				 const struct perf_auxtrace_info *info, struct clew_diag *diag)
 {
-	struct perf_auxtrace_info info;
 	uint64_t second, snapshot, nr;
 	struct words w;
 
-	if (perf_auxtrace_info_parse(r, &info) != CLEW_OK)
-		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "damaged AUXTRACE_INFO record");
-	if (info.type != PERF_AUXTRACE_CS_ETM || m->is_there)
-		return CLEW_OK;
-	w = (struct words){bytes_of(info.priv, 8 * (size_t)info.nr_priv), r->swap};
+	w = (struct words){bytes_of(info->priv, 8 * (size_t)info->nr_priv), r->swap};
 	if (!next_word(&w, &m->version) || !next_word(&w, &second) || !next_word(&w, &snapshot))
 		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "AUXTRACE_INFO is too short");
 	if (m->version > NEWEST_VERSION)
 		return clew_fail(diag, CLEW_UNSUPPORTED, r->offset,
 				 "the description of the trace units is of a newer perf");
-	m->is_there = true;
 	nr = second & UINT32_MAX;
-	for (uint64_t i = 0; i < nr && i < PE_MAX_CPUS; i++) {
+	for (uint64_t i = 0; i < nr && i < ETM_MAX_CPUS; i++) {
 		enum clew_err err = take_block(m, &w);
 
 		if (err == CLEW_BAD_FILE)
@@ -137,7 +131,7 @@ enum clew_err pe_meta_take_info(struct pe_meta *m, const struct perf_record *r,
 	return CLEW_OK;
 }
 
-struct pe_cpu *pe_meta_cpu(const struct pe_meta *m, uint32_t cpu)
+struct etm_cpu *etm_meta_cpu(const struct etm_meta *m, uint32_t cpu)
 {
 	size_t low = 0;
 
@@ -155,20 +149,17 @@ struct pe_cpu *pe_meta_cpu(const struct pe_meta *m, uint32_t cpu)
  * hw_id: 7:0 trace ID, 39:8 sink (minor version 1), 59:56 minor version, 63:60 major version.
  * Spec: Linux 7.3 include/linux/coresight-pmu.h.
  */
-enum clew_err pe_meta_take_hw_id(struct pe_meta *m, uint32_t cpu, uint64_t hw_id)
+void etm_meta_take_hw_id(struct etm_meta *m, uint32_t cpu, uint64_t hw_id)
 {
-	struct pe_cpu *c = pe_meta_cpu(m, cpu);
+	struct etm_cpu *c = etm_meta_cpu(m, cpu);
 	uint32_t id = hw_id & 0xff;
 
-	if (hw_id >> 60)
-		return CLEW_UNSUPPORTED;
-	if (!c || !id || id >= 0x70)
-		return CLEW_INVALID;
+	if (hw_id >> 60 || !c || !id || id >= 0x70)
+		return;
 	if (c->has_id && c->regs.traceidr != id)
-		return CLEW_INVALID;
+		return;
 	c->has_id = m->has_ids = true;
 	c->regs.traceidr = id;
 	if (hw_id >> 56 & 0xf)
 		c->sink = (uint32_t)(hw_id >> 8);
-	return CLEW_OK;
 }

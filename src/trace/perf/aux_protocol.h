@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TRACE_PERF_AUX_PROTOCOL_H
+#define TRACE_PERF_AUX_PROTOCOL_H
+
+#include "image/code_source.h"
+#include "perfdata/perf_record.h"
+#include "trace/perf/aux_chunks.h"
+
+/*
+ * What a trace protocol has of its own in a recording: how its units are described, how the bytes
+ * of a ring become those of units, and what its contexts say of who runs. All else (chunks,
+ * streams, history, threads, code) is common. A protocol is one struct of these, in units_NAME.c,
+ * and its line in aux_protocols.c.
+ */
+
+struct perf_trace;
+struct trace_steps;
+struct aux_stream;
+
+/** Who runs, as far as a context of the trace says. */
+struct aux_who {
+	bool is_user, is_guest;
+	bool is_firmware; /* or of a world that has no records: no code of it is known */
+	bool has_tid;     /* the host's number of the thread, or of a guest's virtual CPU */
+	bool has_guest_tid;
+	uint32_t tid, guest_tid;
+};
+
+struct aux_protocol {
+	enum perf_auxtrace_type type;
+	uint32_t formats; /* bits of PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK that take() knows */
+
+	/** Of one recording. @return NULL: no memory. */
+	void *(*units_new)(void);
+	void (*units_free)(void *units);
+
+	/* Records */
+
+	/** @p info of @p r, the first of this type. */
+	enum clew_err (*take_info)(void *units, const struct perf_record *r,
+				   const struct perf_auxtrace_info *info, struct clew_diag *diag);
+	/** AUX_OUTPUT_HW_ID that was written on @p cpu; NULL: it has none. What is not understood
+	 * is passed over. */
+	void (*take_hw_id)(void *units, uint32_t cpu, uint64_t hw_id);
+	/** All records are read: perf_trace_add_unit() for each. @return false: no memory. */
+	bool (*add_units)(void *units, struct perf_trace *p);
+
+	/* Questions about a unit, from any thread */
+
+	struct aux_who (*who)(const void *units, uint32_t unit, const struct code_context *c);
+	/** Ticks of the unit's timestamps -> perf's clock. @return false: they do not convert. */
+	bool (*time)(const void *units, uint32_t unit, const struct perf_time_conv *conv,
+		     struct clew_ticks ticks, struct clew_perf_ns *ret);
+	/** May trace of other CPUs' units be in it, too? */
+	bool (*is_shared)(const struct aux_chunk *c);
+
+	/* One pass over the trace: aux_streams.h */
+
+	size_t pass_bytes; /* of what it keeps for a pass, trace_steps.own: zeroed */
+	/** What reads one stream. @return NULL: no memory. */
+	void *(*reader_new)(struct trace_steps *r);
+	void (*reader_free)(void *reader);
+	/** The next byte, which is at @p offset of the file, does not continue the last one. */
+	void (*restart)(void *reader, uint64_t offset);
+	/** Give what @p in, at @p offset of the file, holds of each unit: aux_streams_give(). */
+	enum clew_err (*take)(struct trace_steps *r, struct aux_stream *s, struct bytes in,
+			      uint64_t offset);
+	/** A pass over everything, in one stream, has ended. NULL: nothing is left to do. */
+	enum clew_err (*end)(struct trace_steps *r, struct aux_stream *s);
+};
+
+extern const struct aux_protocol units_etm;
+
+/** NULL: not decoded. */
+const struct aux_protocol *aux_protocol_of(uint32_t type);
+
+#endif

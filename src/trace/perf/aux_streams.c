@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/aux_streams.h"
+
+#include "base/err.h"
+#include "trace/perf/perf_trace_impl.h"
+
+enum {
+	STEP_BYTES = 4 << 10,    /* at a time, where streams take turns */
+	RELEASE_STEP = 1 << 20,  /* of a mapped file, at a time, */
+	RELEASE_MAX = 256 << 20, /* and at most */
+	MAX_STREAMS = 1024,      /* more: one that has all */
+};
+
+/* --- for protocols --- */
+
+enum clew_err aux_streams_warn(const struct trace_steps *r, const char *what, uint64_t nr,
+			       uint64_t offset)
+{
+	return trace_warn(&r->sink->listener, what, nr, offset);
+}
+
+enum clew_err aux_streams_begin(struct trace_steps *r, const struct aux_stream *l, uint32_t unit)
+{
+	const struct trace_sink *k = r->sink;
+	enum clew_err err;
+
+	if (r->begun[unit] == l->number)
+		return CLEW_OK;
+	r->begun[unit] = l->number;
+	err = k->restart(k->ctx, unit, r->offsets[unit]);
+	return err || !k->bound ? err : k->bound(k->ctx, unit, l->chunk->time);
+}
+
+enum clew_err aux_streams_give(struct trace_steps *r, uint32_t unit, struct bytes in)
+{
+	uint64_t offset = r->offsets[unit];
+
+	r->offsets[unit] += bytes_left(&in);
+	return r->sink->bytes(r->sink->ctx, unit, in, offset);
+}
+
+void aux_streams_break(struct trace_steps *r, struct aux_stream *l)
+{
+	l->number = ++r->last_number;
+}
+
+enum clew_err aux_streams_take_raw(struct trace_steps *r, const struct aux_stream *l,
+				   struct bytes in, uint64_t at)
+{
+	const struct trace_sink *k = r->sink;
+	const struct aux_chunk *c = l->chunk;
+	uint64_t *unit = map_u64_get(&r->p->by_cpu, c->cpu);
+	enum clew_err err;
+
+	if (!unit)
+		return aux_streams_warn(r, "raw trace of a CPU that no metadata describes", c->cpu,
+					c->at);
+	err = aux_streams_begin(r, l, (uint32_t)*unit);
+	if (!err && k->mark)
+		err = k->mark(k->ctx, *unit, r->offsets[*unit], at);
+	return err ? err : aux_streams_give(r, (uint32_t)*unit, in);
+}
+
+/* --- a piece --- */
+
+/** What the buffer holds of [@p from, @p end); @p from is in it. */
+static struct bytes part_of(const struct aux_buffer *b, uint64_t from, uint64_t end)
+{
+	uint64_t skip = from - b->offset, left = b->bytes - skip;
+
+	return bytes_of(b->data + skip, (size_t)(left < end - from ? left : end - from));
+}
+
+/** The stream's trace up to file offset @p to is decoded: its pages may go. */
+static void release(const struct trace_steps *r, struct aux_stream *l, uint64_t to)
+{
+	const struct perf_input *in = &r->p->input;
+	const struct os_map map = {in->data, in->size};
+
+	if (to < l->released || to - l->released > RELEASE_MAX)
+		l->released = to; /* another place in the file */
+	if (!in->is_mapped || to - l->released < RELEASE_STEP)
+		return;
+	os_map_release(&map, l->released, to);
+	l->released = to - to % RELEASE_STEP;
+}
+
+/** Each byte of trace belongs to one record. A file with records that name the same bytes again and
+ * again must come to an end. */
+static bool spend(struct trace_steps *r, uint64_t *budget, uint64_t cost)
+{
+	r->is_spent |= cost > *budget;
+	*budget -= r->is_spent ? 0 : cost;
+	return !r->is_spent;
+}
+
+static void set_budget(struct trace_steps *r)
+{
+	const struct aux_chunks *q = &r->p->chunks;
+
+	r->bytes = 0;
+	vec_for_each (&q->buffers, b)
+		r->bytes += 2 * b->bytes;
+	trace_input_begin(&r->p->trace, r->bytes / 2);
+	r->steps = 4 * ((uint64_t)q->buffers.nr + q->all.nr);
+}
+
+/** A piece of what buffer @p b holds of the chunk. */
+static enum clew_err run_piece(struct trace_steps *r, struct aux_stream *l,
+			       const struct aux_buffer *b)
+{
+	uint64_t at = b->at + (l->from - b->offset);
+	struct bytes in = part_of(b, l->from, l->end);
+	enum clew_err err;
+
+	if (bytes_left(&in) > r->piece_bytes)
+		in = bytes_of(in.pos, r->piece_bytes);
+	if (!spend(r, &r->bytes, bytes_left(&in)))
+		return CLEW_OK;
+	if (l->is_new) {
+		l->number = ++r->last_number;
+		r->p->protocol->restart(l->reader, at);
+		l->is_new = false;
+	}
+	l->from += bytes_left(&in);
+	err = r->p->protocol->take(r, l, in, at);
+	release(r, l, at + bytes_left(&in));
+	trace_input_gave(&r->p->trace, bytes_left(&in));
+	return err;
+}
+
+/** The buffer that the chunk's next bytes are in. NULL: none. */
+static const struct aux_buffer *buffer_of(struct trace_steps *r, struct aux_stream *l)
+{
+	const struct aux_chunks *q = &r->p->chunks;
+
+	for (; l->from < l->end && l->buffer < q->buffers.nr; l->buffer++, l->is_seen = false) {
+		const struct aux_buffer *b = &q->buffers.data[l->buffer];
+
+		if (b->ring != l->chunk->ring || b->offset >= l->end ||
+		    (!l->is_seen && !spend(r, &r->steps, 1)))
+			break;
+		l->is_seen = true;
+		if (b->offset > l->from) {
+			l->missing += b->offset - l->from;
+			l->from = b->offset;
+			l->is_new = true;
+		}
+		if (l->from - b->offset < b->bytes)
+			return b;
+	}
+	return NULL;
+}
+
+/** What the flags of the record say, after its trace. */
+static enum clew_err report_flags(const struct trace_steps *r, const struct aux_chunk *c)
+{
+	enum clew_err err = CLEW_OK;
+
+	if (c->flags & PERF_AUX_FLAG_TRUNCATED)
+		err = aux_streams_warn(r, "trace was lost: its buffer was full", 0, c->at);
+	if (!err && c->flags & PERF_AUX_FLAG_PARTIAL)
+		err = aux_streams_warn(r, "trace has gaps", 0, c->at);
+	if (!err && c->flags & PERF_AUX_FLAG_COLLISION)
+		err = aux_streams_warn(r, "trace was lost: it collided with other trace", 0, c->at);
+	return err;
+}
+
+static enum clew_err begin_chunk(struct trace_steps *r, struct aux_stream *l)
+{
+	const struct aux_chunk *c = &r->p->chunks.all.data[l->next];
+	bool is_there = c->bytes && c->buffer != AUX_NONE;
+
+	if (!l->reader && !(l->reader = r->p->protocol->reader_new(r)))
+		return CLEW_NO_MEMORY;
+	l->next = r->next_of[l->next];
+	if (c->flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK & ~r->p->protocol->formats)
+		return aux_streams_warn(r, "trace of an unknown format", c->flags, c->at);
+	l->chunk = c;
+	l->buffer = c->buffer;
+	l->from = is_there ? c->offset : c->offset + c->bytes;
+	l->end = c->offset + c->bytes;
+	l->missing = is_there ? 0 : c->bytes;
+	l->is_new = true;
+	l->is_seen = false;
+	return CLEW_OK;
+}
+
+static enum clew_err end_chunk(struct trace_steps *r, struct aux_stream *l)
+{
+	const struct aux_chunk *c = l->chunk;
+	uint64_t missing = l->missing + (l->end - l->from);
+	enum clew_err err = CLEW_OK;
+
+	l->chunk = NULL;
+	/* What a snapshot lacks was written over: that is what it is for. */
+	if (missing && !(c->flags & PERF_AUX_FLAG_OVERWRITE))
+		err = aux_streams_warn(r, "trace that an AUX record describes is not in the file",
+				       missing, c->at);
+	if (!err)
+		err = report_flags(r, c);
+	if (err || !r->is_spent || r->is_reported_spent)
+		return err;
+	r->is_reported_spent = true;
+	return aux_streams_warn(r, "the rest is skipped: earlier records described it already", 0,
+				c->at);
+}
+
+static enum clew_err end_stream(struct trace_steps *r, struct aux_stream *l)
+{
+	uint32_t number = (uint32_t)(l - r->streams);
+	enum clew_err err = CLEW_OK;
+
+	for (size_t i = 0; !err && !l->has_ended && r->sink->end && i < r->p->units.nr; i++) {
+		if (r->stream_of_unit[i] == number)
+			err = r->sink->end(r->sink->ctx, i);
+	}
+	l->has_ended = true;
+	return err ? err : CLEW_END;
+}
+
+static enum clew_err step(struct trace_steps *r, struct aux_stream *l)
+{
+	const struct aux_buffer *b;
+	enum clew_err err;
+
+	if (!l->chunk) {
+		if (l->next == AUX_NONE || r->is_spent)
+			return end_stream(r, l);
+		err = begin_chunk(r, l);
+		if (err || !l->chunk)
+			return err;
+	}
+	b = r->is_spent ? NULL : buffer_of(r, l);
+	err = b ? run_piece(r, l, b) : CLEW_OK;
+	if (err)
+		return err;
+	return l->from < l->end && b && !r->is_spent ? CLEW_OK : end_chunk(r, l);
+}
+
+/* --- one stream, or one for each group of rings that share a unit --- */
+
+void aux_streams_free(struct trace_steps *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; r->streams && i < r->nr_streams; i++) {
+		if (r->streams[i].reader)
+			r->p->protocol->reader_free(r->streams[i].reader);
+	}
+	mem_free(r->own);
+	mem_free(r->streams);
+	mem_free(r->offsets);
+	mem_free(r->begun);
+	mem_free(r->stream_of_unit);
+	mem_free(r->next_of);
+	mem_free(r);
+}
+
+/** @p stream_of: of each ring; NULL: all are of one. */
+static bool fill_streams(struct trace_steps *r, const uint32_t *stream_of)
+{
+	const struct aux_chunks *q = &r->p->chunks;
+
+	r->streams = mem_calloc(r->nr_streams, sizeof(*r->streams));
+	for (size_t i = 0; r->streams && i < r->nr_streams; i++)
+		r->streams[i].next = AUX_NONE;
+	for (size_t i = q->all.nr; r->streams && i-- > 0;) {
+		uint32_t ring = q->all.data[i].ring;
+		struct aux_stream *l =
+			&r->streams[stream_of && ring != AUX_NONE ? stream_of[ring] : 0];
+
+		r->next_of[i] = l->next;
+		l->next = (uint32_t)i;
+	}
+	return r->streams;
+}
+
+/** All in one stream. NULL: no memory. */
+static struct trace_steps *steps_new(struct perf_trace *p, const struct trace_sink *sink)
+{
+	struct trace_steps *r = mem_zalloc(sizeof(*r));
+	size_t nr = p->units.nr + 1;
+
+	if (!r)
+		return NULL;
+	r->p = p;
+	r->sink = sink;
+	r->nr_streams = 1;
+	r->piece_bytes = RELEASE_STEP;
+	r->own = mem_zalloc(p->protocol->pass_bytes + 1);
+	r->offsets = mem_calloc(nr, sizeof(*r->offsets));
+	r->begun = mem_calloc(nr, sizeof(*r->begun));
+	r->stream_of_unit = mem_calloc(nr, sizeof(*r->stream_of_unit));
+	r->next_of = mem_calloc(p->chunks.all.nr + 1, sizeof(*r->next_of));
+	if (!r->own || !r->offsets || !r->begun || !r->stream_of_unit || !r->next_of ||
+	    !fill_streams(r, NULL)) {
+		aux_streams_free(r);
+		return NULL;
+	}
+	set_budget(r);
+	return r;
+}
+
+static enum clew_err run_all(struct trace_steps *r)
+{
+	enum clew_err err;
+
+	do
+		err = step(r, &r->streams[0]);
+	while (!err);
+	return err == CLEW_END ? CLEW_OK : err;
+}
+
+enum clew_err aux_streams_run(struct trace_input *t, const struct trace_sink *sink,
+			      struct clew_diag *diag)
+{
+	struct trace_steps *r = steps_new((struct perf_trace *)t, sink);
+	enum clew_err err = r ? run_all(r) : CLEW_NO_MEMORY;
+
+	if (!err && r->p->protocol->end)
+		err = r->p->protocol->end(r, &r->streams[0]);
+	aux_streams_free(r);
+	if (err && diag && !diag->code)
+		clew_fail(diag, err, 0, clew_err_name(err));
+	return err;
+}
+
+/** Which rings hold trace of one unit: their chunks have to keep their order. */
+struct sharing {
+	struct trace_steps *all;
+	uint32_t *parent;  /* of each ring, up to the first of its row */
+	uint32_t *ring_of; /* of each unit, the first ring that held trace of it */
+	bool is_whole;     /* no trace was left out: what was not looked at may be shared too */
+};
+
+static uint32_t first_ring(const struct sharing *s, uint32_t ring)
+{
+	while (s->parent[ring] != ring) {
+		s->parent[ring] = s->parent[s->parent[ring]];
+		ring = s->parent[ring];
+	}
+	return ring;
+}
+
+static enum clew_err note_sharing(void *ctx, size_t unit, struct bytes in, uint64_t offset)
+{
+	struct sharing *s = ctx;
+	uint32_t ring = s->all->streams[0].chunk->ring, a, b;
+
+	(void)in, (void)offset;
+	if (ring == AUX_NONE)
+		return CLEW_OK;
+	if (s->ring_of[unit] == AUX_NONE)
+		s->ring_of[unit] = ring;
+	a = first_ring(s, s->ring_of[unit]);
+	b = first_ring(s, ring);
+	s->parent[a < b ? b : a] = a < b ? a : b;
+	return CLEW_OK;
+}
+
+static enum clew_err note_nothing(void *ctx, size_t unit, uint64_t offset)
+{
+	(void)ctx, (void)unit, (void)offset;
+	return CLEW_OK;
+}
+
+/** Number the rows, in order of their first rings; and give each unit its row's. */
+static bool make_streams(struct trace_steps *r, const struct sharing *s, uint32_t *stream_of)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < r->p->chunks.nr_rings; i++) {
+		uint32_t first = first_ring(s, i);
+
+		stream_of[i] = first == i ? nr++ : stream_of[first];
+	}
+	if (nr < 2 || nr > MAX_STREAMS || !s->is_whole)
+		return true;
+	for (size_t i = 0; i < r->p->units.nr; i++)
+		r->stream_of_unit[i] = s->ring_of[i] == AUX_NONE ? 0 : stream_of[s->ring_of[i]];
+	mem_free(r->streams);
+	r->nr_streams = nr;
+	return fill_streams(r, stream_of);
+}
+
+static enum clew_err find_sharing(struct perf_trace *p, struct sharing *s)
+{
+	const struct trace_sink sink = {.bytes = note_sharing, .restart = note_nothing, .ctx = s};
+	enum clew_err err = CLEW_NO_MEMORY;
+
+	for (uint32_t i = 0; i < p->chunks.nr_rings; i++)
+		s->parent[i] = i;
+	for (size_t i = 0; i < p->units.nr; i++)
+		s->ring_of[i] = AUX_NONE;
+	s->all = steps_new(p, &sink);
+	if (s->all) {
+		err = run_all(s->all);
+		s->is_whole = !s->all->is_spent;
+	}
+	aux_streams_free(s->all);
+	return err;
+}
+
+static bool split(struct trace_steps *r)
+{
+	struct perf_trace *p = r->p;
+	struct sharing s = {
+		.parent = mem_calloc((size_t)p->chunks.nr_rings + 1, sizeof(*s.parent)),
+		.ring_of = mem_calloc(p->units.nr + 1, sizeof(*s.ring_of)),
+	};
+	uint32_t *stream_of = mem_calloc((size_t)p->chunks.nr_rings + 1, sizeof(*stream_of));
+	bool ok = s.parent && s.ring_of && stream_of && find_sharing(p, &s) == CLEW_OK &&
+		  make_streams(r, &s, stream_of);
+
+	mem_free(s.parent);
+	mem_free(s.ring_of);
+	mem_free(stream_of);
+	return ok;
+}
+
+struct trace_steps *aux_streams_new(struct trace_input *t, const struct trace_sink *sink)
+{
+	struct trace_steps *r = steps_new((struct perf_trace *)t, sink);
+
+	if (r && !split(r)) {
+		aux_streams_free(r);
+		return NULL;
+	}
+	if (!r)
+		return NULL;
+	r->piece_bytes = STEP_BYTES;
+	trace_input_begin(t, r->bytes / 2); /* split() gave all of it once */
+	return r;
+}
+
+size_t aux_streams_nr(const struct trace_steps *s)
+{
+	return s->nr_streams;
+}
+
+enum clew_err aux_streams_step(struct trace_steps *s, size_t stream)
+{
+	return step(s, &s->streams[stream]);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/perf_trace.h"
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "os/thread.h"
+#include "trace/perf/aux_streams.h"
+#include "trace/perf/perf_trace_impl.h"
+#include "trace/perf/trace_threads.h"
+
+/** A unit's name, and the code it ran. */
+struct unit_parts {
+	char name[24];
+	struct trace_unit_code code;
+};
+
+bool perf_trace_add_unit(struct perf_trace *p, const struct trace_unit *u)
+{
+	struct unit_parts *parts = arena_zalloc(&p->memory, sizeof(*parts));
+	uint32_t index = (uint32_t)p->units.nr;
+	struct trace_unit unit = *u;
+
+	if (!parts)
+		return false;
+	snprintf(parts->name, sizeof(parts->name), "cpu %u", u->cpu);
+	parts->code = (struct trace_unit_code){
+		p,
+		index,
+		{.space = trace_code_space,
+		  .find = trace_code_find,
+		  .ctx = &parts->code,
+		  .why = trace_code_why}
+        };
+	unit.name = parts->name;
+	unit.code = &parts->code.source;
+	return vec_push(&p->units, unit) && map_u64_put(&p->by_cpu, u->cpu, index);
+}
+
+static bool make_units(struct perf_trace *p)
+{
+	bool ok = p->protocol->add_units(p->protocol_units, p);
+
+	p->trace.units = p->units.data;
+	p->trace.nr_units = p->units.nr;
+	return ok;
+}
+
+/* --- what is asked --- */
+
+static void thread(struct trace_input *t, size_t unit, const struct code_context *context,
+		   struct clew_ticks ticks, struct clew_perf_ns bound, struct trace_thread *ret)
+{
+	const struct perf_trace *p = (const struct perf_trace *)t;
+	struct trace_span s = trace_span_of(p, (uint32_t)unit, ticks, bound);
+	struct aux_who who = p->protocol->who(p->protocol_units, (uint32_t)unit, context);
+	const struct who_task *task;
+
+	*ret = (struct trace_thread){AUX_NONE, AUX_NONE, NULL};
+	ret->tid = trace_tid_of(p, (uint32_t)unit, &s, &who);
+	if (ret->tid == AUX_NONE)
+		return;
+	task = who_history_task(&p->history, ret->tid, trace_span_time(&s).ns);
+	if (task)
+		ret->pid = task->pid;
+	else if (!ret->tid)
+		ret->pid = 0;
+	ret->comm = who_history_comm_at(&p->history, ret->tid, trace_span_time(&s).ns);
+}
+
+static bool time_of(struct trace_input *t, size_t unit, struct clew_ticks ticks,
+		    struct clew_perf_ns *ret)
+{
+	return trace_time_of((const struct perf_trace *)t, (uint32_t)unit, ticks, ret);
+}
+
+static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint64_t addr)
+{
+	return trace_code_locate((struct perf_trace *)t, space, addr);
+}
+
+static void free_trace(struct trace_input *t)
+{
+	struct perf_trace *p = (struct perf_trace *)t;
+
+	if (p->protocol)
+		p->protocol->units_free(p->protocol_units);
+	aux_chunks_done(&p->chunks);
+	who_history_done(&p->history);
+	trace_patches_done(&p->patches);
+	vec_done(&p->units);
+	arena_done(&p->memory);
+	map_u64_done(&p->by_cpu);
+	map_u64_done(&p->locs);
+	os_lock_free(p->lock);
+	ana_reader_done(&p->reader);
+	perf_file_free(p->file);
+	ana_places_done(&p->own);
+	mem_free(p);
+}
+
+static const struct trace_input_ops ops = {.run = aux_streams_run,
+					   .steps_new = aux_streams_new,
+					   .nr_streams = aux_streams_nr,
+					   .step = aux_streams_step,
+					   .steps_free = aux_streams_free,
+					   .thread = thread,
+					   .time = time_of,
+					   .locate = locate,
+					   .free = free_trace};
+
+static enum clew_err close_patches(struct perf_trace *p, const struct dso_store_opts *symbols)
+{
+	const struct trace_patches_opts opts = {.symfs = symbols->symfs,
+						.is_forced = symbols->force,
+						.has_clock = trace_is_monotonic(p)};
+
+	return trace_patches_close(&p->patches, &p->history, &opts);
+}
+
+/** What is opened; @p first and @p places are an analysis's of the same recording, or NULL. */
+struct opening {
+	const struct perf_input *input;
+	const struct dso_store_opts *symbols;
+	const struct perf_file *first;
+	struct ana_places *places;
+};
+
+static enum clew_err open_file(struct perf_trace *p, const struct opening *o,
+			       struct clew_diag *diag)
+{
+	enum clew_err err = o->first ? perf_file_reopen(&p->file, o->first, diag)
+				     : perf_file_open(&p->file, o->input, diag);
+
+	if (err)
+		return err;
+	if (ana_reader_init(&p->reader, p->file, &p->input, p->input.is_mapped) ||
+	    (!o->places && ana_places_init(&p->own, o->symbols, NULL, p->file, p->input.budget)))
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return CLEW_OK;
+}
+
+static enum clew_err init(struct perf_trace *p, const struct opening *o, struct clew_diag *diag)
+{
+	struct budget *budget = p->input.budget;
+	enum clew_err err = open_file(p, o, diag);
+
+	if (err)
+		return err;
+	p->lock = os_lock_new();
+	if (!p->lock || who_history_init(&p->history, TRACE_NR_NO_CODE, budget))
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	p->chunks.account.budget = budget;
+	err = trace_records_read(p, diag);
+	if (err)
+		return err;
+	/* perf (6.1) sets inherit for whole CPUs too. */
+	p->is_of_tasks = p->is_of_tasks && !p->chunks.is_of_all;
+	if (!p->protocol)
+		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "no CoreSight trace in it");
+	if (aux_chunks_close(&p->chunks) || !make_units(p) || close_patches(p, o->symbols))
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	return CLEW_OK;
+}
+
+static enum clew_err open_recording(struct trace_input **ret, const struct opening *o,
+				    struct clew_diag *diag)
+{
+	struct perf_trace *p = mem_zalloc(sizeof(*p));
+	enum clew_err err;
+
+	if (!p)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	p->trace.ops = &ops;
+	p->trace.progress = o->input->progress;
+	p->input = *o->input;
+	p->places = o->places ? o->places : &p->own;
+	err = init(p, o, diag);
+	if (err)
+		free_trace(&p->trace);
+	else
+		*ret = &p->trace;
+	return err;
+}
+
+enum clew_err perf_trace_open(struct trace_input **ret, const struct perf_input *input,
+			      const struct dso_store_opts *symbols, struct clew_diag *diag)
+{
+	const struct opening o = {.input = input, .symbols = symbols};
+
+	return open_recording(ret, &o, diag);
+}
+
+enum clew_err perf_trace_open_in(struct trace_input **ret, struct analyze *a,
+				 struct clew_diag *diag)
+{
+	const struct opening o = {analyze_input(a), analyze_symbols(a), analyze_file(a),
+				  analyze_places(a)};
+	enum clew_err err = open_recording(ret, &o, diag);
+
+	if (!err)
+		analyze_set_single_threaded(a); /* both look up symbols */
+	return err;
+}

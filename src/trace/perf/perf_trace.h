@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TRACE_PERF_PERF_TRACE_H
+#define TRACE_PERF_PERF_TRACE_H
+
+#include "analyze/analyze.h"
+#include "trace/trace_input.h"
+
+/*
+ * The hardware trace of a perf.data: AUXTRACE_INFO says of which protocol it is (aux_protocol.h)
+ * and describes the trace units, AUX records say which bytes of the AUXTRACE buffers are trace. All
+ * other records are read first: they are the history of threads and mappings, which is asked for
+ * code and threads of any time.
+ */
+
+/**
+ * One unit for each CPU in the metadata; all in session 0. Its bounds are the times of the AUX
+ * records, ns; of a recording without times, numbers in the order of its records.
+ * @p input and @p symbols are borrowed for its life. Trace of a pipe is kept in memory, up to 1
+ * GiB.
+ * @return CLEW_UNSUPPORTED: no trace that is decoded is in it; else as perf_file_open(). */
+enum clew_err perf_trace_open(struct trace_input **ret, const struct perf_input *input,
+			      const struct dso_store_opts *symbols, struct clew_diag *diag);
+
+/**
+ * The trace of the recording that @p a reads, before its run: with its input and its binaries, each
+ * of which is known once. Ends before @p a does; both run in one thread. Errors as
+ * perf_trace_open().
+ */
+enum clew_err perf_trace_open_in(struct trace_input **ret, struct analyze *a,
+				 struct clew_diag *diag);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TRACE_PERF_TRACE_CODE_H
+#define TRACE_PERF_TRACE_CODE_H
+
+#include "analyze/analyze.h"
+#include "image/code_source.h"
+
+/* The code of a recording, as a code_source for each unit; places in it. */
+
+struct perf_trace;
+
+/** Space numbers: 4 * version + how to look beyond it. The first versions have no code at all: */
+enum trace_no_code {
+	TRACE_NO_THREAD, /* the owner of the code is unknown */
+	TRACE_NO_PROCESS,
+	TRACE_GUEST,
+	TRACE_GUEST_UNKNOWN, /* unknown which guest's, */
+	TRACE_GUEST_THREAD,  /* or which of its threads' */
+	TRACE_FIRMWARE,
+	TRACE_NOT_KEPT, /* later than the budget had room for */
+	TRACE_NR_NO_CODE
+};
+
+struct trace_unit_code {
+	struct perf_trace *owner;
+	uint32_t unit;
+	struct code_source source;
+};
+
+uint32_t trace_code_space(void *ctx, const struct code_key *key);
+bool trace_code_find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret);
+const char *trace_code_why(void *ctx, uint32_t space, uint64_t addr);
+const struct ana_loc *trace_code_locate(struct perf_trace *p, uint32_t space, uint64_t addr);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/trace_threads.h"
+
+#include "base/search.h"
+#include "trace/perf/perf_trace_impl.h"
+
+enum {
+	MAX_SAME_TIME = 1024, /* chunks of one instant that are looked at: one a CPU is real */
+};
+
+bool trace_time_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
+		   struct clew_perf_ns *ret)
+{
+	return p->has_time_conv && ticks.ticks &&
+	       p->protocol->time(p->protocol_units, unit, &p->time_conv, ticks, ret);
+}
+
+/** The chunk of trace that ended at @p bound, and that may hold some of the unit's. */
+static const struct aux_chunk *chunk_at(const struct perf_trace *p, uint32_t cpu,
+					struct clew_perf_ns bound)
+{
+	const struct aux_chunk *c = p->chunks.all.data, *other = NULL;
+	size_t nr = p->chunks.all.nr, at = search_first(nr, i, c[i].time.ns >= bound.ns);
+
+	for (size_t end = at + MAX_SAME_TIME; at < nr && at < end && c[at].time.ns == bound.ns;
+	     at++) {
+		if (c[at].buffer == AUX_NONE)
+			continue;
+		if (c[at].cpu == cpu)
+			return &c[at];
+		if (!other && p->protocol->is_shared(&c[at]))
+			other = &c[at];
+	}
+	return other;
+}
+
+struct trace_span trace_span_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
+				struct clew_perf_ns bound)
+{
+	uint32_t cpu = p->units.data[unit].cpu;
+	struct trace_span s = {.to = {bound.ns ? bound.ns : UINT64_MAX}};
+	struct clew_perf_ns at;
+
+	s.chunk = bound.ns ? chunk_at(p, cpu, bound) : NULL;
+	if (s.chunk)
+		s.from = s.chunk->since;
+	if (p->has_clock && trace_time_of(p, unit, ticks, &at) && at.ns <= s.to.ns) {
+		s.from = at;
+		s.is_ticks = true;
+	}
+	return s;
+}
+
+struct clew_perf_ns trace_span_time(const struct trace_span *s)
+{
+	return s->is_ticks ? s->from : s->to;
+}
+
+/*
+ * In order: the register the trace carries; the thread that owns these events, when they follow
+ * threads; who was switched to on that CPU.
+ */
+uint32_t trace_tid_of(const struct perf_trace *p, uint32_t unit, const struct trace_span *s,
+		      const struct aux_who *who)
+{
+	uint64_t at = trace_span_time(s).ns;
+
+	if (who->has_tid)
+		return who->tid;
+	if (p->is_of_tasks)
+		return s->chunk ? s->chunk->tid : AUX_NONE;
+	return who_history_runner(&p->history, p->units.data[unit].cpu,
+				  s->is_ticks ? at : s->from.ns, at);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TRACE_PERF_TRACE_THREADS_H
+#define TRACE_PERF_TRACE_THREADS_H
+
+#include "trace/perf/aux_protocol.h"
+
+/* When and in which thread a unit's trace ran. */
+
+/** What of an instant is known: it ran after @p from, and no later than @p to. */
+struct trace_span {
+	struct clew_perf_ns from, to;
+	bool is_ticks;                 /* by the trace's own time, which is @p from */
+	const struct aux_chunk *chunk; /* NULL: unknown */
+};
+struct trace_span trace_span_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
+				struct clew_perf_ns bound);
+/** The time to ask the history for. */
+struct clew_perf_ns trace_span_time(const struct trace_span *s);
+/** The host's thread. AUX_NONE: unknown. */
+uint32_t trace_tid_of(const struct perf_trace *p, uint32_t unit, const struct trace_span *s,
+		      const struct aux_who *who);
+bool trace_time_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
+		   struct clew_perf_ns *ret);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/units_etm.h"
+
+#include "base/err.h"
+#include "perfdata/perf_clock.h"
+#include "trace/etm_decoder.h"
+#include "trace/perf/perf_trace_impl.h"
+
+enum { TS_SOURCE_VIRTUAL = 1 }; /* TRFCR_EL1.TS: CNTVCT, the clock of TIME_CONV */
+
+static void *units_new(void)
+{
+	return mem_zalloc(sizeof(struct units_etm));
+}
+
+static void units_free(void *units)
+{
+	struct units_etm *u = units;
+
+	vec_done(&u->meta.cpus);
+	mem_free(u->configs);
+	mem_free(u->formats);
+	map_u64_done(&u->by_id);
+	mem_free(u);
+}
+
+static enum clew_err take_info(void *units, const struct perf_record *r,
+			       const struct perf_auxtrace_info *info, struct clew_diag *diag)
+{
+	return etm_meta_take_info(&((struct units_etm *)units)->meta, r, info, diag);
+}
+
+static void take_hw_id(void *units, uint32_t cpu, uint64_t hw_id)
+{
+	etm_meta_take_hw_id(&((struct units_etm *)units)->meta, cpu, hw_id);
+}
+
+static enum etm_pid_format pid_format_of(const struct etm_config *c)
+{
+	if (c->has_vmid && c->vmid_is_cid2)
+		return ETM_PID_CID2;
+	return c->has_cid ? ETM_PID_CID : ETM_PID_NONE;
+}
+
+static const char *why_not(const struct units_etm *u, const struct etm_cpu *c)
+{
+	if (c->is_etm3)
+		return "an ETMv3: only ETMv4 and ETE are decoded";
+	if (u->meta.has_ids && !c->has_id)
+		return "it was not traced: no AUX_OUTPUT_HW_ID record";
+	return NULL;
+}
+
+static bool add_unit(struct units_etm *u, uint32_t index, struct perf_trace *p)
+{
+	const struct etm_cpu *c = &u->meta.cpus.data[index];
+	struct etm_config *config = &u->configs[index];
+	struct trace_unit unit = {.id = (uint8_t)c->regs.traceidr, .cpu = c->cpu, .tid = AUX_NONE};
+	uint64_t key = etm_id_key(c->sink, c->regs.traceidr);
+	const char *why = why_not(u, c);
+
+	if (why)
+		clew_fail(&unit.why, CLEW_UNSUPPORTED, 0, why);
+	else
+		unit.is_decodable = etm_config_init(config, &c->regs, &unit.why) == CLEW_OK;
+	unit.decoder = &etm_decoder;
+	unit.config = config;
+	unit.has_timestamps = config->has_timestamps;
+	u->formats[index] = pid_format_of(config);
+	return perf_trace_add_unit(p, &unit) &&
+	       (map_u64_get(&u->by_id, key) || map_u64_put(&u->by_id, key, index));
+}
+
+static bool add_units(void *units, struct perf_trace *p)
+{
+	struct units_etm *u = units;
+	size_t nr = u->meta.cpus.nr;
+
+	u->configs = mem_calloc(nr + 1, sizeof(*u->configs));
+	u->formats = mem_calloc(nr + 1, sizeof(*u->formats));
+	if (!u->configs || !u->formats)
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		if (!add_unit(u, (uint32_t)i, p))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * A host with its kernel at EL2 keeps the thread's number in CONTEXTIDR_EL2, while a guest runs the
+ * virtual CPU's: EL1 is a guest's then, and EL0 where it came from EL1. Where the trace has real
+ * VMIDs, the host's is 0.
+ */
+static bool is_guest(const struct units_etm *u, uint32_t unit, const struct code_arm_context *c)
+{
+	if (u->formats[unit] == ETM_PID_CID2)
+		return c->el == 1 || (c->el == 0 && c->upper_el == 1);
+	return u->configs[unit].has_vmid && c->has_vmid && c->vmid && c->el < 2;
+}
+
+static struct aux_who who(const void *units, uint32_t unit, const struct code_context *context)
+{
+	const struct units_etm *u = units;
+	const struct code_arm_context *c = &context->arm; /* ETM has no other */
+	struct aux_who ret = {.is_user = !c->el,
+			      .is_guest = is_guest(u, unit, c),
+			      .is_firmware = c->el == 3 || c->security != CODE_NONSECURE,
+			      .has_guest_tid = u->configs[unit].has_cid && c->has_cid,
+			      .guest_tid = c->cid};
+
+	if (u->formats[unit] == ETM_PID_CID2) {
+		ret.has_tid = c->has_vmid;
+		ret.tid = c->vmid;
+	} else if (u->formats[unit] == ETM_PID_CID && !ret.is_guest) {
+		ret.has_tid = c->has_cid; /* a guest's are its own */
+		ret.tid = c->cid;
+	}
+	return ret;
+}
+
+static bool time_of(const void *units, uint32_t unit, const struct perf_time_conv *conv,
+		    struct clew_ticks ticks, struct clew_perf_ns *ret)
+{
+	const struct units_etm *u = units;
+	struct clew_cntvct virtual = {ticks.ticks};
+
+	return u->meta.cpus.data[unit].ts_source == TS_SOURCE_VIRTUAL &&
+	       perf_ns_of_cntvct(conv, virtual, ret);
+}
+
+/** Frames have trace of all that share a sink. */
+static bool is_shared(const struct aux_chunk *c)
+{
+	return !etm_is_raw(c);
+}
+
+const struct aux_protocol units_etm = {
+	.type = PERF_AUXTRACE_CS_ETM,
+	.formats = ETM_FORMAT_RAW,
+	.units_new = units_new,
+	.units_free = units_free,
+	.take_info = take_info,
+	.take_hw_id = take_hw_id,
+	.add_units = add_units,
+	.who = who,
+	.time = time_of,
+	.is_shared = is_shared,
+	.pass_bytes = sizeof(struct etm_pass),
+	.reader_new = etm_reader_new,
+	.reader_free = etm_reader_free,
+	.restart = etm_reader_restart,
+	.take = etm_reader_take,
+	.end = etm_reader_end,
+};

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TRACE_TRACE_DECODE_H
+#define TRACE_TRACE_DECODE_H
+
+#include "flow/flow.h"
+#include "trace/trace_input.h"
+
+/** Decode all units, each with a flow of its own. */
+struct trace_decode_opts {
+	unsigned int nr_threads; /* 0: as many as there are CPUs, 1: this one alone */
+	bool splits_source_ranges;
+	size_t max_cache_bytes; /* of all units of a session together; 0: as flow_opts */
+	/** Of each unit: leave it out? NULL: none. */
+	const bool *skips;
+	/** In order for each unit; called from the calling thread only. NULL: only count. */
+	enum clew_err (*batch)(void *ctx, size_t unit, const struct flow_batch *b);
+	/** After the last byte of a unit: totals, and with batch == NULL its edges are asked for
+	 * here. */
+	enum clew_err (*unit_end)(void *ctx, size_t unit, struct flow *flow);
+	void *ctx;
+	struct trace_listener listener;
+	const struct cs_listener *coresight; /* as trace_sink's */
+};
+/** Units that are not decodable are left out. */
+enum clew_err trace_decode(struct trace_input *t, const struct trace_decode_opts *opts,
+			   struct clew_diag *diag);
+
+/** Incremental variant: the caller picks the stream to advance. @p opts is copied; NULL in *ret:
+ * this input cannot. */
+struct trace_decoding;
+enum clew_err trace_decoding_new(struct trace_decoding **ret, struct trace_input *t,
+				 const struct trace_decode_opts *opts);
+void trace_decoding_free(struct trace_decoding *d);
+size_t trace_decoding_streams(const struct trace_decoding *d);
+/** Decode a piece of a stream's trace, and deliver all that results. @return CLEW_END: it is over,
+ * with the end of each of its units. */
+enum clew_err trace_decoding_step(struct trace_decoding *d, size_t stream);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TRACE_TRACE_INPUT_H
+#define TRACE_TRACE_INPUT_H
+
+#include <clew/err.h>
+#include <clew/time.h>
+
+#include "base/bytes.h"
+#include "base/progress.h"
+#include "image/code_source.h"
+
+/*
+ * The hardware trace of one input, whatever its kind: an OpenCSD snapshot directory (cs_snapshot.h)
+ * or a perf.data file (perf_trace.h). An input is a row of units, each with its configuration and
+ * the code it ran; their bytes are separated on the way and never held as a whole.
+ */
+
+struct flow; /* flow.h: of units that have one */
+struct flow_opts;
+
+/** How a unit's bytes become a flow. */
+struct trace_decoder {
+	/** @p config is the unit's. @return NULL: out of memory. */
+	struct flow *(*flow_new)(const void *config, const struct flow_opts *opts,
+				 bool splits_source_ranges);
+	const struct flow_insns *insns; /* which instructions a flow of it reports */
+};
+
+/** One trace unit in one session: what one decoder decodes. */
+struct trace_unit {
+	uint8_t id;          /* trace ID; of unformatted trace too */
+	uint32_t cpu;        /* all ones: unknown */
+	uint32_t tid;        /* of a buffer that belongs to one thread; all ones: none */
+	uint32_t session;    /* trace buffer of a snapshot, AUX queue of a perf.data; 0 first */
+	const char *name;    /* "ETM_0", "cpu 3": for messages */
+	const char *file;    /* its bytes come from; NULL: the input itself */
+	bool is_decodable;   /* else why, and only its packets can be looked at, if at all */
+	bool has_timestamps; /* its trace has them */
+	struct clew_diag why;
+	const struct trace_decoder *decoder; /* NULL: of no known protocol */
+	const void *config;                  /* the decoder's; lives as long as the input */
+	const struct code_source *code;
+};
+
+/** What is wrong with the input, in words. */
+struct trace_listener {
+	/** Bytes that are not a frame, trace of an unknown ID, AUX records without trace: @p what
+	 * is static, with a number (0: none); @p offset in the unit's file. NULL: not wanted. */
+	enum clew_err (*warning)(void *ctx, const char *what, uint64_t number, uint64_t offset);
+	void *ctx;
+};
+
+static inline enum clew_err trace_warn(const struct trace_listener *l, const char *what,
+				       uint64_t number, uint64_t offset)
+{
+	return l->warning ? l->warning(l->ctx, what, number, offset) : CLEW_OK;
+}
+
+struct cs_listener; /* cs_listener.h */
+
+/** Where the bytes go. Any error ends the run. Offsets count the unit's own bytes from 0. */
+struct trace_sink {
+	/** @p in goes on where the last call for this unit ended. */
+	enum clew_err (*bytes)(void *ctx, size_t unit, struct bytes in, uint64_t offset);
+	/** What follows does not continue what came before: a barrier, a lost or new buffer. */
+	enum clew_err (*restart)(void *ctx, size_t unit, uint64_t offset);
+	/** The bytes from @p offset on were at @p file_offset of the unit's file; called before
+	 * they come. NULL: not wanted. */
+	enum clew_err (*mark)(void *ctx, size_t unit, uint64_t offset, uint64_t file_offset);
+	/** What follows ran no later than @p bound: flow_set_bound. NULL: not wanted. */
+	enum clew_err (*bound)(void *ctx, size_t unit, struct clew_perf_ns bound);
+	/** Called once per unit after its last byte, also for empty units. NULL: not wanted. */
+	enum clew_err (*end)(void *ctx, size_t unit);
+	/** Of each unit: its bytes are not wanted, and nothing has to be done for them. NULL: all
+	 * are. */
+	const bool *skips;
+	void *ctx;
+	struct trace_listener listener;
+	const struct cs_listener *coresight; /* NULL: its frames are of no interest */
+};
+
+/** The thread a unit ran at some point. All ones and NULL: unknown. */
+struct trace_thread {
+	uint32_t pid, tid;
+	const char *comm;
+};
+
+struct ana_loc; /* analyze.h */
+
+/** An open input. Made by cs_snapshot_open() or perf_trace_open(). */
+struct trace_input {
+	const struct trace_unit *units;
+	size_t nr_units;
+	const struct trace_input_ops *ops;
+	/* How much of the trace was given in the run that is under way. */
+	uint64_t given_bytes, total_bytes;
+	struct progress *progress; /* borrowed; NULL: none is shown */
+};
+
+/** For inputs: a run begins, and has given some more. */
+static inline void trace_input_begin(struct trace_input *t, uint64_t total_bytes)
+{
+	t->given_bytes = 0;
+	t->total_bytes = total_bytes;
+	progress_begin(t->progress, "decoding trace", total_bytes);
+}
+
+static inline void trace_input_gave(struct trace_input *t, uint64_t bytes)
+{
+	t->given_bytes += bytes;
+	progress_at(t->progress, t->given_bytes);
+}
+
+struct trace_steps;
+
+struct trace_input_ops {
+	/** Give all bytes, each unit's in order; sessions one after the other. Once or more often.
+	 */
+	enum clew_err (*run)(struct trace_input *t, const struct trace_sink *sink,
+			     struct clew_diag *diag);
+	/** The same piece by piece, as independent streams that the caller advances alternately:
+	 * each unit's bytes are of one stream. NULL: this input cannot. @p sink is borrowed.
+	 * @return NULL: no memory. */
+	struct trace_steps *(*steps_new)(struct trace_input *t, const struct trace_sink *sink);
+	size_t (*nr_streams)(const struct trace_steps *s);
+	/** Give a piece. @return CLEW_END: there is none left, and sink.end was called. */
+	enum clew_err (*step)(struct trace_steps *s, size_t stream);
+	void (*steps_free)(struct trace_steps *s);
+	/** The thread that ran on @p unit in @p context; @p ticks and @p bound as code_key's. */
+	void (*thread)(struct trace_input *t, size_t unit, const struct code_context *context,
+		       struct clew_ticks ticks, struct clew_perf_ns bound,
+		       struct trace_thread *ret);
+	/** Ticks of the unit's timestamps -> perf's clock. @return false: they do not convert. */
+	bool (*time)(struct trace_input *t, size_t unit, struct clew_ticks ticks,
+		     struct clew_perf_ns *ret);
+	/** @p addr in a space of the unit's code source, resolved. Lives as long as the input.
+	 * NULL: no memory. */
+	const struct ana_loc *(*locate)(struct trace_input *t, uint32_t space, uint64_t addr);
+	void (*free)(struct trace_input *t);
+};
+
+static inline void trace_input_free(struct trace_input *t)
+{
+	if (t)
+		t->ops->free(t);
+}
+
+#endif
