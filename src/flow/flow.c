@@ -4,9 +4,15 @@
 
 enum {
 	DEFAULT_CACHE_BYTES = 32 << 20,
-	ADDRESS_SPACE = 8,    /* times the cache: room for tables that double */
-	MAX_PIECE = 32 << 20, /* of input */
+	ADDRESS_SPACE = 8,     /* times the cache: room for tables that double */
+	MAX_PIECE = 768 << 20, /* of input, branches that it may be of */
 };
+
+/** That a byte is of, at most. */
+static size_t branches_of_byte(const struct flow *f)
+{
+	return f->rules.silent_kinds ? FLOW_PATH_ITEMS : FLOW_LETTER_BRANCHES;
+}
 
 static void begin_input(struct flow *f)
 {
@@ -17,6 +23,7 @@ static void begin_input(struct flow *f)
 
 enum clew_err flow_feed(struct flow *f, struct bytes in)
 {
+	size_t most = MAX_PIECE / branches_of_byte(f);
 	struct bytes piece;
 
 	if (f->parallel)
@@ -27,9 +34,9 @@ enum clew_err flow_feed(struct flow *f, struct bytes in)
 	while (!f->err && bytes_left(&in)) {
 		size_t left = bytes_left(&in);
 
-		bytes_take(&in, left < MAX_PIECE ? left : MAX_PIECE, &piece);
+		bytes_take(&in, left < most ? left : most, &piece);
 		flow_limit_cache(f);
-		f->nr_counted += FLOW_LETTER_BRANCHES * bytes_left(&piece);
+		f->nr_counted += branches_of_byte(f) * bytes_left(&piece);
 		f->front->feed(f, piece);
 	}
 	return f->err;

@@ -68,12 +68,10 @@ static inline uint64_t flow_block_place(const struct flow_block *b)
 	return b->start | (b->isa == ISA_T32);
 }
 
-/** Instruction set and address after a direct branch that is taken. */
-static inline enum isa flow_target_isa(const struct flow_block *b)
+/** Only the trace has its target. */
+static inline bool flow_is_indirect(const struct flow_block *b)
 {
-	if (!(b->flags & INSN_SWITCH))
-		return (enum isa)b->isa;
-	return b->isa == ISA_T32 ? ISA_A32 : ISA_T32;
+	return b->kind == INSN_INDIRECT || b->kind == INSN_FAR;
 }
 
 #endif

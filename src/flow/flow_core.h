@@ -201,6 +201,27 @@ const struct flow_totals *flow_counts_totals(struct flow *f);
 bool flow_counts_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
 		       void *ctx);
 
+/** Passed without a bit. */
+static inline bool flow_is_silent(const struct flow *f, const struct flow_block *b)
+{
+	return f->rules.silent_kinds >> b->kind & 1 && !flow_is_indirect(b);
+}
+
+/** What a call pushes. A silent one has no link to the block after it. */
+static inline struct flow_return flow_return_of(const struct flow *f, uint32_t call)
+{
+	const struct flow_block *b = &f->blocks.all.data[call];
+	bool is_silent = f->rules.silent_kinds >> b->kind & 1;
+
+	return (struct flow_return){b->start + b->bytes, is_silent ? FLOW_NO_BLOCK : call, b->isa};
+}
+
+/** Instruction set after a direct branch that is taken. */
+static inline enum isa flow_target_isa(const struct flow *f, const struct flow_block *b)
+{
+	return (enum isa)(b->flags & INSN_SWITCH ? f->rules.switched[b->isa] : b->isa);
+}
+
 /** Where the block after a branch is noted, when it is known without the trace. */
 static inline uint32_t *flow_link_of(struct flow *f, uint32_t at, bool is_taken)
 {
@@ -209,6 +230,9 @@ static inline uint32_t *flow_link_of(struct flow *f, uint32_t at, bool is_taken)
 
 	if (is_taken && b->flags & INSN_LINK && b->kind != INSN_INDIRECT &&
 	    f->rules.has_return_stack)
+		return &l->other;
+	/* So that a bit that meets it finds no link. */
+	if (flow_is_silent(f, b))
 		return &l->other;
 	return &l->next[is_taken];
 }

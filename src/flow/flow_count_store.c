@@ -2,6 +2,7 @@
 #include "flow/flow_count_store.h"
 
 #include "base/hash.h"
+#include "flow/flow_blocks.h"
 
 enum { MIN_SLOTS = 1024 };
 
@@ -157,7 +158,7 @@ bool flow_block_edges(const struct flow_block *b, const uint64_t nr[2], uint64_t
 		not_taken = (struct flow_edge){.from = b, .nr = nr[0]};
 	if (b->kind == INSN_BRANCH || b->kind == INSN_COND)
 		taken.to = b->target;
-	if (b->kind == INSN_INDIRECT) {
+	if (flow_is_indirect(b)) {
 		taken.nr = nr[1] > nr_known ? nr[1] - nr_known : 0;
 		taken.to = 0;
 		taken.has_to = false;

@@ -260,7 +260,7 @@ static bool give_edge(void *ctx, const struct flow_edge *e)
 	struct flow_edge left = *e;
 	uint32_t at;
 
-	if (e->from->kind != INSN_INDIRECT || !e->is_taken || e->has_to)
+	if (!flow_is_indirect(e->from) || !e->is_taken || e->has_to)
 		return t->edge(t->ctx, e);
 	at = flow_count_store_add_block(&t->p->joins, e->from, none);
 	if (at == FLOW_NOT_STORED)

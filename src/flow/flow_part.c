@@ -88,6 +88,13 @@ static struct flow_totals since(const struct flow *f, const struct flow_totals *
 
 /* --- where a part ends --- */
 
+static uint64_t place_of(const struct flow *f)
+{
+	if (f->is_popping && f->stack_nr)
+		return f->stack[f->stack_top].address;
+	return f->needs_address ? FLOW_NO_ADDRESS : f->pc;
+}
+
 void flow_end_set(struct flow_end *e, struct flow_worker *w)
 {
 	struct flow *f = w->flow;
@@ -115,6 +122,7 @@ void flow_end_set(struct flow_end *e, struct flow_worker *w)
 	e->context = f->context;
 	e->needs_context = f->needs_context;
 	e->has_from = f->from != FLOW_NO_BLOCK;
+	e->pc = place_of(f);
 	if (e->has_from)
 		e->from = f->blocks.all.data[f->from];
 }

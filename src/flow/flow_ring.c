@@ -93,6 +93,12 @@ static struct flow_part *claim(struct flow_parallel *p, const struct flow_worker
 	return NULL;
 }
 
+/** Branches without a bit may be on the way to where a part begins. */
+static bool has_silent(const struct flow_parallel *p)
+{
+	return p->workers[0].flow->rules.silent_kinds;
+}
+
 /** For the caller: the oldest that is ready. Under the lock. */
 static struct flow_part *claim_oldest(struct flow_parallel *p)
 {
@@ -102,8 +108,8 @@ static struct flow_part *claim_oldest(struct flow_parallel *p)
 		if (k->stage != FLOW_PART_READY || !k->is_cut)
 			continue;
 		begin_part(p, k);
-		p->workers[0].is_direct = !i && p->end.is_running && !p->end.needs_context &&
-					  p->end.offset == k->offset;
+		p->workers[0].is_direct = !i && !has_silent(p) && p->end.is_running &&
+					  !p->end.needs_context && p->end.offset == k->offset;
 		return k;
 	}
 	return NULL;
@@ -236,7 +242,8 @@ static bool fits(const struct flow_parallel *p, const struct flow_part *k)
 
 	return !k->err && k->first == FLOW_FIRST_RAN &&
 	       !memcmp(k->reported, e->state.reported, sizeof(k->reported)) && e->is_running &&
-	       e->offset == k->offset && saw_code_of(p, k, e->ticks) &&
+	       e->offset == k->offset && (!has_silent(p) || e->pc == k->first_to) &&
+	       saw_code_of(p, k, e->ticks) &&
 	       (k->has_own_context || p->front->is_as_assumed(&k->context, &e->context));
 }
 
