@@ -166,10 +166,25 @@ void flow_deliver(struct flow *f);
 void flow_put_event(struct flow *f, const struct flow_event *e);
 void flow_put_no_sync(struct flow *f, enum flow_no_sync reason, const char *what);
 
-/** A branch, or so, of an unknown instruction; nor is what comes next the target of f->from. */
-void flow_drop(struct flow *f);
+/** @p nr branches, or so, of unknown instructions; nor is what comes next the target of f->from. */
+static inline void flow_drop(struct flow *f, unsigned int nr)
+{
+	if (!f->nr_dropped)
+		f->dropped_at = f->offset;
+	f->nr_dropped += nr;
+	f->totals.nr_atoms_dropped += nr;
+	f->from = FLOW_NO_BLOCK;
+	if (f->has_first_to == FLOW_TO_OPEN)
+		f->has_first_to = FLOW_TO_UNKNOWN;
+}
+
+void flow_report_dropped(struct flow *f);
 /** Report what was dropped, before anything else is. */
-void flow_put_dropped(struct flow *f);
+static inline void flow_put_dropped(struct flow *f)
+{
+	if (f->nr_dropped)
+		flow_report_dropped(f);
+}
 
 /** For context, ticks and bound as they are. */
 void flow_look_up_space(struct flow *f);

@@ -161,7 +161,8 @@ static bool take_block(struct walk *w, bool is_taken)
 	const struct flow_block b = f->blocks.all.data[p->at];
 	uint32_t at = p->at, next = FLOW_NO_BLOCK;
 
-	if (b.kind == INSN_PLAIN || (is_taken && b.flags & INSN_ERET && f->rules.has_eret_events))
+	if (b.kind == INSN_PLAIN || (b.kind == INSN_FAR && !f->rules.silent_kinds) ||
+	    (is_taken && b.flags & INSN_ERET && f->rules.has_eret_events))
 		return false;
 	if (!is_taken || !flow_is_indirect(&b)) {
 		next = *flow_link_of(f, at, is_taken);
@@ -196,10 +197,8 @@ static bool take_bit(struct walk *w, bool is_taken)
 	const struct flow_rules *r = &w->f->rules;
 	const struct flow_block *b = pass_silent(w);
 
-	if (!b || b->kind == INSN_FAR)
-		return false;
-	if (r->silent_kinds >> b->kind & 1 &&
-	    !(b->flags & INSN_RET && is_taken && r->has_return_stack))
+	if (!b || (r->silent_kinds >> b->kind & 1 &&
+		   !(b->flags & INSN_RET && is_taken && r->has_return_stack)))
 		return false;
 	return take_block(w, is_taken);
 }
@@ -227,6 +226,8 @@ static bool step(struct walk *w, bool is_taken)
 
 	if (w->place.at == FLOW_NO_BLOCK && !pop_own(w))
 		return false;
+	if (!w->f->rules.silent_kinds)
+		return take_block(w, is_taken);
 	before = w->place;
 	if (take_bit(w, is_taken))
 		return true;

@@ -189,15 +189,9 @@ static bool pass_silent(struct flow *f, const uint64_t *end)
 	return false;
 }
 
-/** At what a branch is reported of. @return false: decoding has ended, or the trace was lost. */
-static bool begin_step(struct flow *f)
+/** To the block with the waypoint that is due, where execution is known. */
+static bool find_waypoint(struct flow *f)
 {
-	f->last_edge.kind = FLOW_EDGE_NONE;
-	f->first = f->first ? f->first : FLOW_FIRST_RAN;
-	if (!flow_pop(f))
-		return false;
-	if (f->needs_address || f->needs_context)
-		return true;
 	return f->rules.silent_kinds ? pass_silent(f, NULL) : flow_here(f);
 }
 
@@ -212,12 +206,16 @@ bool flow_step(struct flow *f, bool is_taken)
 {
 	const struct flow_block *b;
 
-	if (!begin_step(f))
+	f->last_edge.kind = FLOW_EDGE_NONE;
+	f->first = f->first ? f->first : FLOW_FIRST_RAN;
+	if (f->is_popping && !flow_pop(f))
 		return false;
 	if (f->needs_address || f->needs_context) {
-		flow_drop(f);
+		flow_drop(f, 1);
 		return true;
 	}
+	if (!find_waypoint(f))
+		return false;
 	b = &f->blocks.all.data[f->at];
 	if (b->kind == INSN_PLAIN)
 		return flow_step_broken(f, b);
@@ -230,10 +228,14 @@ bool flow_step_indirect(struct flow *f)
 {
 	const struct flow_block *b;
 
-	if (!begin_step(f))
+	f->last_edge.kind = FLOW_EDGE_NONE;
+	f->first = f->first ? f->first : FLOW_FIRST_RAN;
+	if (!flow_pop(f))
 		return false;
 	if (f->needs_address || f->needs_context)
 		return true;
+	if (!find_waypoint(f))
+		return false;
 	b = &f->blocks.all.data[f->at];
 	if (b->kind == INSN_PLAIN)
 		return flow_step_broken(f, b);

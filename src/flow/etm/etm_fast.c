@@ -179,7 +179,7 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 	const uint8_t *pos = s->pos, *const last = s->end - SCAN_BYTES;
 	uint64_t older[3] = {s->older[0], s->older[1], s->older[2]};
 	uint64_t start = flow_block_place(&blocks[s->at]), nr_packets = 0, nr_insns = 0;
-	uint32_t from = s->at << FLOW_CONTEXT_BITS | is_64;
+	uint32_t from = (s->at << FLOW_CONTEXT_BITS) + is_64;
 	uint32_t *items = is_counting ? NULL : f->flow.items + f->flow.nr_items;
 	uint32_t *const first_item = items;
 	uint32_t *const last_item =
@@ -220,7 +220,7 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 			stop = STOP_ODD;
 			goto out;
 		}
-		from = path->next << FLOW_CONTEXT_BITS | is_64;
+		from = (path->next << FLOW_CONTEXT_BITS) + is_64;
 		nr_packets += nr;
 		pos += nr + form->bytes;
 		rest = 0;
@@ -358,6 +358,11 @@ static inline bool step(struct etm_flow *f, bool is_e)
 static bool step_all(struct etm_flow *f, struct flow_letter a)
 {
 	f->flow.last_edge.kind = FLOW_EDGE_NONE;
+	if (f->flow.needs_address && !f->flow.is_popping) {
+		f->flow.first = f->flow.first ? f->flow.first : FLOW_FIRST_RAN;
+		flow_drop(&f->flow, a.nr);
+		return true;
+	}
 	for (unsigned int i = 0; i < a.nr; i++, a.bits >>= 1) {
 		if (f->flow.at != FLOW_NO_BLOCK && step(f, a.bits & 1))
 			continue;
