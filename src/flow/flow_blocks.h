@@ -15,11 +15,12 @@ enum { FLOW_NO_BLOCK = UINT32_MAX, FLOW_NR_TARGETS = 3 };
 
 /** What a walk needs of a block, and nothing else. */
 struct flow_link {
-	/* The blocks after a branch not taken and taken; FLOW_NO_BLOCK: not looked up, or there is
-	 * more to do than to go there. */
+	/* By outcome, not taken and taken: the next block. FLOW_NO_BLOCK: not looked up yet; or it
+	 * is not enough to go there, as an address, the return stack or an event is involved. */
 	uint32_t next[2];
-	uint32_t other; /* of an indirect branch: index of its flow_targets; of a call that is kept
-			   on the return stack: the block that it calls */
+	/* An indirect branch: index of its flow_targets. A direct one that pushes the return stack,
+	 * or has no bit (flow_rules.silent_kinds): the block that it leads to. */
+	uint32_t other;
 	uint32_t nr_insns;
 };
 

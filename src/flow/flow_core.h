@@ -41,7 +41,7 @@ struct flow_front {
 	/** What came cannot be: go on at the next synchronisation. */
 	void (*lose)(struct flow *f, enum flow_no_sync reason, const char *what);
 
-	/* Parts, decoded ahead; not of a front end whose flows have one thread. */
+	/* Parts, decoded ahead; not of a front end with flows of one thread. */
 
 	/** The first synchronisation that begins in [@p from, @p to) of @p in and says, before
 	 * anything else, where and in which context execution goes on. Of one that @p in does not

@@ -94,7 +94,7 @@ struct flow_path_more {
 	uint8_t rest;
 };
 
-/** Behind the items of a path that calls. */
+/** After the items of a path that calls. */
 struct flow_path_calls {
 	uint32_t pushed;                /* index of the first */
 	uint8_t nr_pushed, most_pushed; /* in the end; at any time */

@@ -10,7 +10,7 @@
 #include "make/splitmix.h"
 
 /*
- * Random code whose meaning is known because it was made from the meaning: no decoder is asked.
+ * Random code, made from its meaning, which is thus known: no decoder is asked.
  * Encodings: DDI 0487, the "Branches, Exception Generating and System instructions" of A64 and the
  * instruction sets A32 and T32. Of isa.h only the names are used.
  */

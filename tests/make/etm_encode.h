@@ -46,12 +46,12 @@ void enc_timestamp(struct buf *b, uint64_t v, unsigned int nr_bytes);
 /** And @p count in a field of @p count_bytes (0: as few as hold it). */
 void enc_timestamp_count(struct buf *b, uint64_t v, unsigned int nr_bytes, uint32_t count,
 			 unsigned int count_bytes);
-/** The bytes a timestamp needs behind @p last. */
+/** The bytes a timestamp needs after @p last. */
 unsigned int enc_timestamp_bytes(uint64_t last, uint64_t v);
 
 /* Exceptions. An address packet has to follow all but the last two. */
 enum { ENC_E_RETURN = 1, ENC_E_TARGET = 2 }; /* E1:E0 */
-/** @p nr_bytes 1 or 2 behind the header; 0: as few as hold it. */
+/** @p nr_bytes 1 or 2 after the header; 0: as few as hold it. */
 void enc_exception(struct buf *b, unsigned int type, unsigned int e, bool is_fault_pending,
 		   unsigned int nr_bytes);
 void enc_pe_reset(struct buf *b);
@@ -96,7 +96,7 @@ void enc_address_context(struct buf *b, const struct etm_config *c, enum enc_for
 			 const struct enc_context *x);
 
 /* Cycle counts. @p count is what is sent: the threshold is not in it. Commits are sent with
- * COMMOPT = 0 only: @p c tells. */
+ * COMMOPT = 0 only: @p c has it. */
 void enc_count_f1(struct buf *b, const struct etm_config *c, uint32_t commit, uint32_t count);
 void enc_count_f1_unknown(struct buf *b, const struct etm_config *c, uint32_t commit);
 /** @p commit 1 to 16, or, with @p f, max_spec - 15 to max_spec; @p count 0 to 15. */

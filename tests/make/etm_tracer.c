@@ -138,7 +138,7 @@ static bool fits(const struct etm_tracer *t, enum enc_form form, struct etm_plac
 		return !(changed >> (low + 15));
 	case ENC_32_IS0:
 	case ENC_32_IS1: /* the upper half: kept in AArch64, 0 in AArch32 */
-		return !(changed >> 32) && (t->told.sf || !(a.address >> 32));
+		return !(changed >> 32) && (t->reported.sf || !(a.address >> 32));
 	case ENC_64_IS0:
 	case ENC_64_IS1:
 		return true;
@@ -185,15 +185,15 @@ void tracer_put_source(struct etm_tracer *t, struct etm_place a)
 }
 
 /** The long form of a combined packet. Where the state changes, 64 bits: which of the two states
- * decides over the upper half of 32 bits is not told everywhere alike. */
+ * decides over the upper half of 32 bits is not the same everywhere. */
 static void put_both(struct etm_tracer *t, struct etm_place a, const struct enc_context *x)
 {
 	enum enc_form form = a.is1 ? ENC_32_IS1 : ENC_32_IS0;
 
-	if (x->sf != t->told.sf || !fits(t, form, a) || tracer_varies(t))
+	if (x->sf != t->reported.sf || !fits(t, form, a) || tracer_varies(t))
 		form = a.is1 ? ENC_64_IS1 : ENC_64_IS0;
 	enc_address_context(t->out, t->config, form, a.address, x);
-	t->told = *x;
+	t->reported = *x;
 	remember(t, a);
 	t->was_predicted = false;
 	t->stats.nr_addresses++;
@@ -202,7 +202,7 @@ static void put_both(struct etm_tracer *t, struct etm_place a, const struct enc_
 static void put_context(struct etm_tracer *t, const struct enc_context *x)
 {
 	enc_context(t->out, t->config, x);
-	t->told = *x;
+	t->reported = *x;
 }
 
 /** What waits is written; @p has_order: the context has to come before the address. */
@@ -212,7 +212,7 @@ static void put_place(struct etm_tracer *t, bool has_order)
 
 	if (has_both && !tracer_varies(t)) {
 		put_both(t, t->address, &t->context);
-	} else if (has_both && !has_order && t->context.sf == t->told.sf && tracer_varies(t)) {
+	} else if (has_both && !has_order && t->context.sf == t->reported.sf && tracer_varies(t)) {
 		tracer_put_address(t, t->address);
 		put_context(t, &t->context);
 	} else {
@@ -246,8 +246,8 @@ static struct enc_context news_of(struct etm_tracer *t, const struct enc_context
 {
 	struct enc_context ret = all_of(t, x);
 
-	ret.has_vmid = ret.has_vmid && (x->vmid != t->told.vmid || tracer_varies(t));
-	ret.has_cid = ret.has_cid && (x->cid != t->told.cid || tracer_varies(t));
+	ret.has_vmid = ret.has_vmid && (x->vmid != t->reported.vmid || tracer_varies(t));
+	ret.has_cid = ret.has_cid && (x->cid != t->reported.cid || tracer_varies(t));
 	return ret;
 }
 
@@ -288,7 +288,7 @@ static void sync_here(struct etm_tracer *t)
 	if (!tracer_varies(t))
 		put_place(t, false);
 	put_sync(t);
-	t->context = all_of(t, t->has_context ? &t->context : &t->told);
+	t->context = all_of(t, t->has_context ? &t->context : &t->reported);
 	t->address = t->here;
 	t->has_context = t->has_address = true;
 	put_place(t, false);
@@ -348,7 +348,7 @@ static void branch(struct etm_tracer *t, const struct etm_waypoint *w)
 		enc_except_rtn(t->out);
 	}
 	if (w->is_link)
-		push(t, (struct etm_place){w->behind, w->is1});
+		push(t, (struct etm_place){w->after, w->is1});
 	t->has_address =
 		!is_predicted && (w->kind == ETM_WP_INDIRECT || t->config->has_branch_broadcast);
 	t->address = w->next;
@@ -378,7 +378,7 @@ void etm_tracer_waypoint(struct etm_tracer *t, const struct etm_waypoint *w)
 			(!after_return || t->opts.has_source_after_return);
 	t->is_wrong = is_flipped; /* not to be committed */
 	tracer_add_atom(t, &a);
-	/* Sources stand for all N since the last E: none of them behind a predicted return. */
+	/* Sources stand for all N since the last E: none of them after a predicted return. */
 	if (after_return && t->opts.sources && !w->is_taken)
 		tracer_flush_atoms(t);
 	t->stats.nr_waypoints++;
@@ -396,7 +396,7 @@ void etm_tracer_context(struct etm_tracer *t, const struct enc_context *x)
 {
 	struct enc_context now = news_of(t, x);
 
-	if (t->has_context) { /* what waits has not been told */
+	if (t->has_context) { /* what waits has not been reported */
 		now.has_vmid |= t->context.has_vmid;
 		now.has_cid |= t->context.has_cid;
 	}
@@ -408,7 +408,7 @@ void etm_tracer_context(struct etm_tracer *t, const struct enc_context *x)
 	t->context = now;
 }
 
-/** What was just told of is not where the branch went: it is not executed. */
+/** What was just reported is not where the branch went: it is not executed. */
 static bool is_at_target(const struct etm_tracer *t, struct etm_place ret)
 {
 	if (t->opts.spares_opencsd && t->config->has_return_stack)
@@ -440,7 +440,7 @@ void etm_tracer_go(struct etm_tracer *t, struct etm_place at)
 	t->address = t->here = at;
 }
 
-/** In front of a packet that stands for itself: the address may come behind it. */
+/** In front of a packet that stands for itself: the address may come after it. */
 static void flush_some(struct etm_tracer *t)
 {
 	tracer_flush_atoms(t);

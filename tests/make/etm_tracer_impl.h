@@ -19,14 +19,14 @@ struct etm_tracer {
 	/* What the decoder knows. */
 	struct etm_place history[3];
 	uint64_t timestamp;
-	struct enc_context told;
+	struct enc_context reported;
 	/* What is not written yet: atoms, then a context and an address. */
 	struct tracer_atom atoms[TRACER_ATOMS];
 	unsigned int nr_atoms;
 	bool has_context, has_address, was_predicted;
 	struct enc_context context;
 	struct etm_place address;
-	/* Where execution is, where that can be told. */
+	/* Where execution is, where that is known. */
 	bool is_here;
 	struct etm_place here;
 	struct etm_place stack[TRACER_STACK];
@@ -53,7 +53,7 @@ void tracer_flush_atoms(struct etm_tracer *t);
 void tracer_put_address(struct etm_tracer *t, struct etm_place a);
 void tracer_put_source(struct etm_tracer *t, struct etm_place a);
 
-/** The last waypoint's atom stands in the queue: behind it, a wrong path; with @p is_flipped the
+/** The last waypoint's atom stands in the queue: after it, a wrong path; with @p is_flipped the
  * atom is the wrong one, too. Nothing of it stays. */
 void tracer_wrong_path(struct etm_tracer *t, bool is_flipped);
 

@@ -17,15 +17,15 @@
  * Traces of random programs, of the committed sets, of snapshots and of recordings, cut and with
  * bits turned round.
  *
- * Cut: what a prefix says stands at the beginning of what the whole says. At its end, behind the
+ * Cut: what a prefix says stands at the beginning of what the whole says. At its end, after the
  * last executed instruction, it may say early what would have waited for the next one (timestamps,
  * counts, events, the outcome of a transaction).
  *
  * Damaged: everything comes to an end, and the decoder is back after the next synchronisation. Let
- * A be the first async behind the damage that the damaged bytes, too, have as a packet (damage can
- * hide an async: a field that swallows it), and X the end of the next address with a context behind
- * A's trace info. From the first thing executed behind X on both say the same, to the end. (But the
- * next trace on may be said to come of an overflow that only the damage told, or hid.) That is
+ * A be the first async after the damage that the damaged bytes, too, have as a packet (damage can
+ * hide an async: a field that swallows it), and X the end of the next address with a context after
+ * A's trace info. From the first thing executed after X on both say the same, to the end. (But the
+ * next trace on may be said to come of an overflow that only the damage reported, or hid.) That is
  * asked of units that do not speculate and of code that does not change. With speculation, commits
  * that were lost or made up shift what is committed when; where code changes, a wrong time leads
  * through wrong code, which is found out and loses the place again, up to the next async. There
@@ -79,7 +79,7 @@ static bool keep(void *ctx, const struct etm_log_entry *e)
 	return vec_push(to, *e);
 }
 
-/** With an FLOW_EV_BOUND behind what @p mark bytes say, which stands for no change of code. */
+/** With an FLOW_EV_BOUND after what @p mark bytes say, without a change of code. */
 static bool decode(const struct subject *s, const uint8_t *bytes, size_t nr, size_t mark,
 		   struct entries *ret)
 {
@@ -178,7 +178,7 @@ static void cut(const struct subject *s, size_t from, size_t nr, size_t step,
 		check_cut(s, bytes, below(nr), &whole);
 }
 
-/** Windows from two syncs to the next but one: what is behind the damage is in it. */
+/** Windows from two syncs to the next but one: what is after the damage is in it. */
 static size_t window_of(const struct syncs *syncs)
 {
 	size_t most = MIN_WINDOW;
@@ -211,7 +211,7 @@ static bool is_address(const struct etm_packet *p)
 	return p->kind >= ETM_ADDR_CTXT_L_32IS0 && p->kind <= ETM_ADDR_CTXT_L_64IS1;
 }
 
-/** The syncs of a trace, and from where on each has told all there is to know. */
+/** The syncs of a trace, and from where on each has reported all there is to know. */
 static void find_syncs(const struct subject *s, struct syncs *ret)
 {
 	struct etm_packets p;
@@ -366,13 +366,13 @@ static void check(const struct subject *s)
 	until = whole;
 	for (unsigned int i = 0; i < NR_DAMAGED && syncs.nr && !is_time_up(); i++)
 		damage(s, &syncs, below(syncs.nr));
-	CHECK(nr_wrong == bad, "%s: %llu cuts, %llu damaged, %llu entries compared behind", s->name,
+	CHECK(nr_wrong == bad, "%s: %llu cuts, %llu damaged, %llu entries compared after", s->name,
 	      (unsigned long long)(nr_cuts - cuts), (unsigned long long)(nr_trials - trials),
 	      (unsigned long long)(nr_compared - compared));
 	fflush(stdout);
 }
 
-/* --- whose traces --- */
+/* --- the traces --- */
 
 static clock_t share; /* of time, for each */
 
@@ -534,7 +534,7 @@ int main(int argc, char **argv)
 		else
 			each_snapshot(argv[arg]);
 	}
-	printf("# %llu cuts, %llu damaged windows (%llu without a sync behind), %llu entries compared\n",
+	printf("# %llu cuts, %llu damaged windows (%llu without a sync after), %llu entries compared\n",
 	       (unsigned long long)nr_cuts, (unsigned long long)nr_trials,
 	       (unsigned long long)nr_never_back, (unsigned long long)nr_compared);
 	return tap_done();

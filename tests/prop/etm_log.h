@@ -13,13 +13,14 @@ enum { ETM_LOG_INSN = NR_FLOW_EVENTS }; /* kind of an instruction; others: enum 
 struct etm_log_entry {
 	uint8_t kind;
 	uint8_t isa, el; /* INSN; INSTRUMENTATION: el */
-	uint8_t mark;    /* INSN: 'E', 'N' waypoint of a block; 0: any other, or not told */
+	uint8_t mark;    /* INSN: 'E', 'N' waypoint of a block; 0: any other, or not known */
 	uint32_t number; /* INSN and CONTEXT: space; else reason, number, count */
 	uint64_t address, value;
 };
 
 bool etm_log_is_equal(const struct etm_log_entry *a, const struct etm_log_entry *b);
-/** Is it told whatever became of the instructions around it? Timestamps, counts, events and kin. */
+/** Is it reported whatever became of the instructions around it? Timestamps, counts, events and
+ * kin. */
 bool etm_log_is_note(const struct etm_log_entry *e);
 /** "10000-1000c a64 el1 E", "EXCEPTION 0xe return 10004", ..., in static storage. */
 const char *etm_log_text(const struct etm_log_entry *e);

@@ -24,7 +24,7 @@ struct judge {
 	struct etm_log_entry got;
 };
 
-/** The truth is silent from unreadable code on, until the trace tells an address again. */
+/** The truth is silent from unreadable code on, until the trace has an address again. */
 static bool is_unreadable(const struct judge *j)
 {
 	for (size_t i = j->at; i-- > 0;) {
@@ -122,7 +122,7 @@ static bool add_edge(void *ctx, const struct flow_edge *e)
 	return true;
 }
 
-/** Counting tells each block and way as often as batches do. */
+/** Counting reports each block and way as often as batches do. */
 static bool is_counted(struct etm_program *p)
 {
 	uint64_t in_batches = 0, in_edges = 0;

@@ -62,7 +62,7 @@ struct etm_flow {
 	size_t head;              /* the oldest in the queue */
 	uint32_t depth;           /* P0 elements in it, placeholders included */
 	uint32_t nr_placeholders; /* P0 elements from before the sync, the oldest of all */
-	struct etm_elem pending;  /* an exception or Q whose address is still to come, */
+	struct etm_elem pending;  /* an exception or Q, its address still to come, */
 	bool has_pending;
 
 	bool has_context; /* of a part: one came */
