@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_part.h"
 
+#include "flow/flow_one.h"
+
 enum { MAX_AHEAD = 256 }; /* elements; where more wait, something is wrong */
 
 /* --- batches --- */
@@ -214,7 +216,7 @@ void flow_part_decode(struct flow_worker *w, struct flow_part *k)
 	begin(w, k);
 	w->is_too_much = false;
 	w->held = &k->held;
-	flow_feed(f, k->in);
+	flow_one_feed(f, k->in);
 	flow_end_set(&k->end, w);
 	keep_outcome(k, f);
 	k->is_too_much = w->is_too_much;
@@ -231,7 +233,7 @@ void flow_part_uncount(struct flow_worker *w, struct flow_part *k)
 	if (!f->items) {
 		begin(w, k);
 		f->step = FLOW_COUNT_DOWN;
-		flow_feed(f, k->in);
+		flow_one_feed(f, k->in);
 		if (k->end.is_ahead)
 			f->front->perform_rest(f);
 		f->step = FLOW_COUNT_UP;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_ring.h"
 
+#include "flow/flow_one.h"
+
 /* --- batches --- */
 
 static enum clew_err give(struct flow_parallel *p, const struct flow_worker *w, struct flow_batch b)
@@ -131,7 +133,7 @@ static void count_totals(struct flow_worker *w)
 
 	w->wants_totals = false;
 	os_unlock(p->lock);
-	flow_totals(w->flow);
+	flow_counts_totals(w->flow);
 	os_lock(p->lock);
 	p->nr_to_total--;
 	os_lock_wake_all(p->lock);
@@ -209,7 +211,7 @@ void flow_ring_count_totals(struct flow_parallel *p)
 	}
 	os_lock_wake_all(p->lock);
 	os_unlock(p->lock);
-	flow_totals(p->workers[0].flow);
+	flow_counts_totals(p->workers[0].flow);
 	os_lock(p->lock);
 	while (p->nr_to_total)
 		os_lock_wait(p->lock);
@@ -322,7 +324,7 @@ static void decode_in_turn(struct flow_parallel *p, struct flow_part *k)
 		flow_part_uncount(k->end.worker, k);
 	f = flow_ring_resume(p);
 	if (f) {
-		flow_feed(f, k->in);
+		flow_one_feed(f, k->in);
 		flow_ring_suspend(p);
 	}
 	flow_ring_release(p);
