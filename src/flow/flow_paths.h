@@ -173,15 +173,11 @@ static inline const struct flow_path_calls *flow_path_calls(const struct flow_pa
 	return (const void *)(flow_path_items(t, p) + flow_path_more(t, p)->nr_items);
 }
 
-struct flow;
-
-/** The block at an address from the return stack. @return FLOW_NO_BLOCK: out of memory. */
-uint32_t flow_return_block(struct flow *f, const struct flow_return *r);
-
-/** Walk a new path, and keep it. @p nr letters. @return NULL: it begins with what only the
- * plain walk can do; or the cache is full; or out of memory (flow.err). Valid until the next
- * call. */
-struct flow_path *flow_path_walk(struct flow *f, uint32_t from, uint64_t key, unsigned int nr,
-				 uint64_t to);
+/** Room in the hash table for one more. @p blocks: where paths begin. @return false: out of memory.
+ */
+bool flow_paths_grow(struct flow_paths *t, const struct flow_blocks *blocks);
+/** @p p, with its words and what it pushes already in place; in all there is room. */
+struct flow_path *flow_paths_add(struct flow_paths *t, const struct flow_blocks *blocks,
+				 const struct flow_path *p);
 
 #endif

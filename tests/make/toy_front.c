@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/flow_path_walk.h"
 #include "flow/flow_walk.h"
 #include "make/toy.h"
 

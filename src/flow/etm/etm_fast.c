@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_flow_impl.h"
 #include "flow/etm/etm_insns.h"
+#include "flow/flow_path_walk.h"
 #include "flow/flow_walk.h"
 #include "packet/etm/etm_headers.h"
 
