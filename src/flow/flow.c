@@ -1,54 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/flow_one.h"
 #include "flow/flow_parallel.h"
-#include "flow/flow_walk.h"
 
-enum {
-	DEFAULT_CACHE_BYTES = 32 << 20,
-	ADDRESS_SPACE = 8,    /* times the cache: room for tables that double */
-	MAX_PIECE = 32 << 20, /* of input */
-};
-
-static void begin_input(struct flow *f)
-{
-	if (!f->is_begun)
-		flow_put_no_sync(f, FLOW_NO_SYNC_INIT, NULL);
-	f->is_begun = true;
-}
+enum { DEFAULT_CACHE_BYTES = 32 << 20 };
 
 enum clew_err flow_feed(struct flow *f, struct bytes in)
 {
-	struct bytes piece;
-
-	if (f->parallel)
-		return flow_parallel_feed(f->parallel, in);
-	f->totals.nr_bytes += bytes_left(&in);
-	if (bytes_left(&in))
-		begin_input(f);
-	while (!f->err && bytes_left(&in)) {
-		size_t left = bytes_left(&in);
-
-		bytes_take(&in, left < MAX_PIECE ? left : MAX_PIECE, &piece);
-		flow_limit_cache(f);
-		f->nr_counted += FLOW_LETTER_BRANCHES * bytes_left(&piece);
-		f->front->feed(f, piece);
-	}
-	return f->err;
-}
-
-static void end_input(struct flow *f)
-{
-	f->front->end_input(f);
-	flow_put_dropped(f);
+	return f->parallel ? flow_parallel_feed(f->parallel, in) : flow_one_feed(f, in);
 }
 
 enum clew_err flow_restart(struct flow *f, uint64_t offset)
 {
-	if (f->parallel)
-		return flow_parallel_restart(f->parallel, offset);
-	end_input(f);
-	f->offset = offset;
-	f->front->restart(f);
-	return f->err;
+	return f->parallel ? flow_parallel_restart(f->parallel, offset)
+			   : flow_one_restart(f, offset);
 }
 
 enum clew_err flow_flush(struct flow *f)
@@ -60,32 +24,15 @@ enum clew_err flow_flush(struct flow *f)
 
 enum clew_err flow_finish(struct flow *f)
 {
-	struct flow_event e = {.kind = FLOW_EV_END};
-
-	if (f->parallel)
-		return flow_parallel_finish(f->parallel);
-	end_input(f);
-	if (f->is_begun)
-		flow_put_event(f, &e);
-	flow_deliver(f);
-	return f->err;
+	return f->parallel ? flow_parallel_finish(f->parallel) : flow_one_finish(f);
 }
 
 void flow_set_bound(struct flow *f, struct clew_perf_ns bound)
 {
-	struct flow_event e = {.kind = FLOW_EV_BOUND, .bound = bound};
-
-	if (f->parallel) {
+	if (f->parallel)
 		flow_parallel_set_bound(f->parallel, bound);
-		return;
-	}
-	if (bound.ns == f->bound.ns)
-		return;
-	f->bound = bound;
-	flow_put_dropped(f);
-	flow_put_event(f, &e);
-	if (!f->needs_context)
-		flow_look_up_space(f);
+	else
+		flow_one_set_bound(f, bound);
 }
 
 void flow_set_max_cache(struct flow *f, size_t bytes)
@@ -106,56 +53,36 @@ bool flow_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *
 			   : flow_counts_edges(f, edge, ctx);
 }
 
-/* --- */
-
-static bool init(struct flow *f, const void *own)
+static struct flow *new_parallel(const struct flow_front *front, const struct flow_opts *opts,
+				 const void *own)
 {
-	size_t nr_items = FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH;
+	struct flow *f = mem_zalloc(sizeof(*f));
 
-	f->step = 1;
-	flow_forget(f);
-	if (f->opts.batch)
-		f->items = mem_alloc(nr_items * sizeof(*f->items));
-	if (!f->front->init(f, own) || (!f->items && f->opts.batch))
-		return false;
-	flow_code_init(&f->code, f->opts.code, f->rules.insns, f->rules.has_wfx);
-	flow_blocks_init(&f->blocks, &f->heap, &f->code, !f->opts.batch);
-	return os_heap_init(&f->heap, ADDRESS_SPACE * f->opts.max_cache_bytes) &&
-	       flow_paths_init(&f->paths, &f->heap);
+	if (!f)
+		return NULL;
+	f->opts = *opts;
+	f->parallel = flow_parallel_new(front, opts, own);
+	if (f->parallel)
+		return f;
+	mem_free(f);
+	return NULL;
 }
 
 struct flow *flow_new(const struct flow_front *front, const struct flow_opts *opts, const void *own)
 {
-	bool is_parallel = opts->nr_threads > 1;
-	struct flow *f = mem_zalloc(is_parallel ? sizeof(*f) : front->flow_bytes);
+	struct flow_opts o = *opts;
 
-	if (!f)
-		return NULL;
-	f->front = front;
-	f->opts = *opts;
-	if (!f->opts.max_cache_bytes)
-		f->opts.max_cache_bytes = DEFAULT_CACHE_BYTES;
-	if (is_parallel)
-		f->parallel = flow_parallel_new(front, &f->opts, own);
-	if (is_parallel ? f->parallel != NULL : init(f, own))
-		return f;
-	flow_free(f);
-	return NULL;
+	if (!o.max_cache_bytes)
+		o.max_cache_bytes = DEFAULT_CACHE_BYTES;
+	return o.nr_threads > 1 ? new_parallel(front, &o, own) : flow_one_new(front, &o, own);
 }
 
 void flow_free(struct flow *f)
 {
-	if (!f)
+	if (!f || !f->parallel) {
+		flow_one_free(f);
 		return;
+	}
 	flow_parallel_free(f->parallel);
-	if (f->opts.nr_threads <= 1)
-		f->front->done(f);
-	os_heap_done(&f->heap);
-	flow_insn_counter_done(&f->insn_counter);
-	flow_count_store_done(&f->stored);
-	map_u64_done(&f->more_targets);
-	flow_count_store_done(&f->pieces);
-	vec_done(&f->events);
-	mem_free(f->items);
 	mem_free(f);
 }

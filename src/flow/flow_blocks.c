@@ -64,15 +64,14 @@ static bool add(struct flow_blocks *b, const struct flow_block *block)
                 FLOW_NO_BLOCK, block->nr_insns
         };
 
-	if (block->kind == INSN_INDIRECT)
+	if (flow_is_indirect(block))
 		link.other = (uint32_t)b->targets.nr;
 	if (!os_heap_reserve(b->heap, &b->all, b->all.nr + 1) ||
 	    !os_heap_reserve(b->heap, &b->links, b->all.nr + 1) ||
 	    (b->is_counting && !os_heap_reserve(b->heap, &b->counts, b->all.nr + 1)) ||
-	    (block->kind == INSN_INDIRECT &&
-	     !os_heap_reserve(b->heap, &b->targets, b->targets.nr + 1)))
+	    (flow_is_indirect(block) && !os_heap_reserve(b->heap, &b->targets, b->targets.nr + 1)))
 		return false;
-	if (block->kind == INSN_INDIRECT)
+	if (flow_is_indirect(block))
 		b->targets.data[b->targets.nr++] = targets;
 	b->all.data[b->all.nr++] = *block;
 	b->links.data[b->links.nr++] = link;

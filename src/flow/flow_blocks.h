@@ -15,11 +15,12 @@ enum { FLOW_NO_BLOCK = UINT32_MAX, FLOW_NR_TARGETS = 3 };
 
 /** What a walk needs of a block, and nothing else. */
 struct flow_link {
-	/* The blocks after a branch not taken and taken; FLOW_NO_BLOCK: not looked up, or there is
-	 * more to do than to go there. */
+	/* By outcome, not taken and taken: the next block. FLOW_NO_BLOCK: not looked up yet; or it
+	 * is not enough to go there, as an address, the return stack or an event is involved. */
 	uint32_t next[2];
-	uint32_t other; /* of an indirect branch: index of its flow_targets; of a call that is kept
-			   on the return stack: the block that it calls */
+	/* An indirect branch: index of its flow_targets. A direct one that pushes the return stack,
+	 * or has no bit (flow_rules.silent_kinds): the block that it leads to. */
+	uint32_t other;
 	uint32_t nr_insns;
 };
 
@@ -68,12 +69,10 @@ static inline uint64_t flow_block_place(const struct flow_block *b)
 	return b->start | (b->isa == ISA_T32);
 }
 
-/** Instruction set and address after a direct branch that is taken. */
-static inline enum isa flow_target_isa(const struct flow_block *b)
+/** Only the trace has its target. */
+static inline bool flow_is_indirect(const struct flow_block *b)
 {
-	if (!(b->flags & INSN_SWITCH))
-		return (enum isa)b->isa;
-	return b->isa == ISA_T32 ? ISA_A32 : ISA_T32;
+	return b->kind == INSN_INDIRECT || b->kind == INSN_FAR;
 }
 
 #endif

@@ -42,25 +42,13 @@ void flow_put_no_sync(struct flow *f, enum flow_no_sync reason, const char *what
 	flow_put_event(f, &e);
 }
 
-void flow_drop(struct flow *f)
-{
-	if (!f->nr_dropped++)
-		f->dropped_at = f->offset;
-	f->totals.nr_atoms_dropped++;
-	f->from = FLOW_NO_BLOCK;
-	if (f->has_first_to == FLOW_TO_OPEN)
-		f->has_first_to = FLOW_TO_UNKNOWN;
-}
-
-void flow_put_dropped(struct flow *f)
+void flow_report_dropped(struct flow *f)
 {
 	const struct flow_event e = {.kind = FLOW_EV_DROPPED,
 				     .el = code_context_el(&f->context),
 				     .value = f->nr_dropped};
 	uint64_t offset = f->offset;
 
-	if (!f->nr_dropped)
-		return;
 	f->nr_dropped = 0;
 	f->offset = f->dropped_at;
 	flow_put_event(f, &e);

@@ -167,10 +167,25 @@ void flow_deliver(struct flow *f);
 void flow_put_event(struct flow *f, const struct flow_event *e);
 void flow_put_no_sync(struct flow *f, enum flow_no_sync reason, const char *what);
 
-/** A branch, or so, of an unknown instruction; nor is what comes next the target of f->from. */
-void flow_drop(struct flow *f);
+/** @p nr branches, or so, of unknown instructions; nor is what comes next the target of f->from. */
+static inline void flow_drop(struct flow *f, unsigned int nr)
+{
+	if (!f->nr_dropped)
+		f->dropped_at = f->offset;
+	f->nr_dropped += nr;
+	f->totals.nr_atoms_dropped += nr;
+	f->from = FLOW_NO_BLOCK;
+	if (f->has_first_to == FLOW_TO_OPEN)
+		f->has_first_to = FLOW_TO_UNKNOWN;
+}
+
+void flow_report_dropped(struct flow *f);
 /** Report what was dropped, before anything else is. */
-void flow_put_dropped(struct flow *f);
+static inline void flow_put_dropped(struct flow *f)
+{
+	if (f->nr_dropped)
+		flow_report_dropped(f);
+}
 
 /** For context, ticks and bound as they are. */
 void flow_look_up_space(struct flow *f);
@@ -203,6 +218,27 @@ const struct flow_totals *flow_counts_totals(struct flow *f);
 bool flow_counts_edges(struct flow *f, bool (*edge)(void *ctx, const struct flow_edge *e),
 		       void *ctx);
 
+/** Passed without a bit. */
+static inline bool flow_is_silent(const struct flow *f, const struct flow_block *b)
+{
+	return f->rules.silent_kinds >> b->kind & 1 && !flow_is_indirect(b);
+}
+
+/** What a call pushes. A silent one has no link to the block after it. */
+static inline struct flow_return flow_return_of(const struct flow *f, uint32_t call)
+{
+	const struct flow_block *b = &f->blocks.all.data[call];
+	bool is_silent = f->rules.silent_kinds >> b->kind & 1;
+
+	return (struct flow_return){b->start + b->bytes, is_silent ? FLOW_NO_BLOCK : call, b->isa};
+}
+
+/** Instruction set after a direct branch that is taken. */
+static inline enum isa flow_target_isa(const struct flow *f, const struct flow_block *b)
+{
+	return (enum isa)(b->flags & INSN_SWITCH ? f->rules.switched[b->isa] : b->isa);
+}
+
 /** Where the block after a branch is noted, when it is known without the trace. */
 static inline uint32_t *flow_link_of(struct flow *f, uint32_t at, bool is_taken)
 {
@@ -211,6 +247,9 @@ static inline uint32_t *flow_link_of(struct flow *f, uint32_t at, bool is_taken)
 
 	if (is_taken && b->flags & INSN_LINK && b->kind != INSN_INDIRECT &&
 	    f->rules.has_return_stack)
+		return &l->other;
+	/* So that a bit that meets it finds no link. */
+	if (flow_is_silent(f, b))
 		return &l->other;
 	return &l->next[is_taken];
 }

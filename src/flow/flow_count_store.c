@@ -2,6 +2,7 @@
 #include "flow/flow_count_store.h"
 
 #include "base/hash.h"
+#include "flow/flow_blocks.h"
 
 enum { MIN_SLOTS = 1024 };
 
@@ -9,8 +10,8 @@ void flow_count_store_done(struct flow_count_store *s)
 {
 	vec_done(&s->blocks);
 	vec_done(&s->edges);
-	mem_free(s->block_slots);
-	mem_free(s->edge_slots);
+	mem_free(s->block_slots.slots);
+	mem_free(s->edge_slots.slots);
 	*s = (struct flow_count_store){0};
 }
 
@@ -34,51 +35,33 @@ static uint32_t *free_slot(uint32_t *slots, size_t nr_slots, uint64_t hash)
 	return &slots[at];
 }
 
-static uint32_t *more_slots(size_t old, size_t *ret_nr)
+static uint64_t hash_of_nth_block(const struct flow_count_store *s, size_t i)
 {
-	size_t nr = old ? old * 2 : MIN_SLOTS;
-	uint32_t *ret = mem_calloc(nr, sizeof(*ret));
-
-	if (ret)
-		memset(ret, 0xff, nr * sizeof(*ret));
-	*ret_nr = nr;
-	return ret;
+	return hash_of_block(&s->blocks.data[i].block);
 }
 
-static bool grow_blocks(struct flow_count_store *s)
+static uint64_t hash_of_nth_edge(const struct flow_count_store *s, size_t i)
 {
-	uint32_t *slots;
-	size_t nr;
-
-	if (s->blocks.nr * 2 < s->nr_block_slots)
-		return true;
-	slots = more_slots(s->nr_block_slots, &nr);
-	if (!slots)
-		return false;
-	for (size_t i = 0; i < s->blocks.nr; i++)
-		*free_slot(slots, nr, hash_of_block(&s->blocks.data[i].block)) = (uint32_t)i;
-	mem_free(s->block_slots);
-	s->block_slots = slots;
-	s->nr_block_slots = nr;
-	return true;
+	return hash_of_edge(s->edges.data[i].from, s->edges.data[i].to);
 }
 
-static bool grow_edges(struct flow_count_store *s)
+/** Room for one more than the @p nr that are in @p t. */
+static bool grow(const struct flow_count_store *s, struct flow_count_slots *t, size_t nr,
+		 uint64_t (*hash)(const struct flow_count_store *s, size_t i))
 {
+	size_t nr_slots = t->nr ? t->nr * 2 : MIN_SLOTS;
 	uint32_t *slots;
-	size_t nr;
 
-	if (s->edges.nr * 2 < s->nr_edge_slots)
+	if (nr * 2 < t->nr)
 		return true;
-	slots = more_slots(s->nr_edge_slots, &nr);
+	slots = mem_calloc(nr_slots, sizeof(*slots));
 	if (!slots)
 		return false;
-	for (size_t i = 0; i < s->edges.nr; i++)
-		*free_slot(slots, nr, hash_of_edge(s->edges.data[i].from, s->edges.data[i].to)) =
-			(uint32_t)i;
-	mem_free(s->edge_slots);
-	s->edge_slots = slots;
-	s->nr_edge_slots = nr;
+	memset(slots, 0xff, nr_slots * sizeof(*slots));
+	for (size_t i = 0; i < nr; i++)
+		*free_slot(slots, nr_slots, hash(s, i)) = (uint32_t)i;
+	mem_free(t->slots);
+	*t = (struct flow_count_slots){slots, nr_slots};
 	return true;
 }
 
@@ -87,36 +70,36 @@ uint32_t flow_count_store_add_block(struct flow_count_store *s, const struct flo
 {
 	size_t at;
 
-	if (!grow_blocks(s))
+	if (!grow(s, &s->block_slots, s->blocks.nr, hash_of_nth_block))
 		return FLOW_NOT_STORED;
-	for (at = hash_of_block(b) & (s->nr_block_slots - 1); s->block_slots[at] != FLOW_NOT_STORED;
-	     at = (at + 1) & (s->nr_block_slots - 1)) {
-		struct flow_stored_block *o = &s->blocks.data[s->block_slots[at]];
+	for (at = hash_of_block(b) & (s->block_slots.nr - 1);
+	     s->block_slots.slots[at] != FLOW_NOT_STORED; at = (at + 1) & (s->block_slots.nr - 1)) {
+		struct flow_stored_block *o = &s->blocks.data[s->block_slots.slots[at]];
 
 		if (o->block.start != b->start || o->block.space != b->space ||
 		    o->block.isa != b->isa || o->block.bytes != b->bytes)
 			continue;
 		o->nr[0] += nr[0];
 		o->nr[1] += nr[1];
-		return s->block_slots[at];
+		return s->block_slots.slots[at];
 	}
 	if (!vec_push(&s->blocks, (struct flow_stored_block){
 					  *b, {nr[0], nr[1]}
         }))
 		return FLOW_NOT_STORED;
-	s->block_slots[at] = (uint32_t)s->blocks.nr - 1;
-	return s->block_slots[at];
+	s->block_slots.slots[at] = (uint32_t)s->blocks.nr - 1;
+	return s->block_slots.slots[at];
 }
 
 bool flow_count_store_add_edge(struct flow_count_store *s, uint32_t from, uint64_t to, uint64_t nr)
 {
 	size_t at;
 
-	if (!grow_edges(s))
+	if (!grow(s, &s->edge_slots, s->edges.nr, hash_of_nth_edge))
 		return false;
-	for (at = hash_of_edge(from, to) & (s->nr_edge_slots - 1);
-	     s->edge_slots[at] != FLOW_NOT_STORED; at = (at + 1) & (s->nr_edge_slots - 1)) {
-		struct flow_stored_edge *o = &s->edges.data[s->edge_slots[at]];
+	for (at = hash_of_edge(from, to) & (s->edge_slots.nr - 1);
+	     s->edge_slots.slots[at] != FLOW_NOT_STORED; at = (at + 1) & (s->edge_slots.nr - 1)) {
+		struct flow_stored_edge *o = &s->edges.data[s->edge_slots.slots[at]];
 
 		if (o->from != from || o->to != to)
 			continue;
@@ -125,7 +108,7 @@ bool flow_count_store_add_edge(struct flow_count_store *s, uint32_t from, uint64
 	}
 	if (!vec_push(&s->edges, (struct flow_stored_edge){from, to, nr}))
 		return false;
-	s->edge_slots[at] = (uint32_t)s->edges.nr - 1;
+	s->edge_slots.slots[at] = (uint32_t)s->edges.nr - 1;
 	return true;
 }
 
@@ -157,7 +140,7 @@ bool flow_block_edges(const struct flow_block *b, const uint64_t nr[2], uint64_t
 		not_taken = (struct flow_edge){.from = b, .nr = nr[0]};
 	if (b->kind == INSN_BRANCH || b->kind == INSN_COND)
 		taken.to = b->target;
-	if (b->kind == INSN_INDIRECT) {
+	if (flow_is_indirect(b)) {
 		taken.nr = nr[1] > nr_known ? nr[1] - nr_known : 0;
 		taken.to = 0;
 		taken.has_to = false;

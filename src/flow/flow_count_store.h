@@ -30,8 +30,10 @@ struct flow_count_store {
 	struct {
 		VEC(struct flow_stored_edge);
 	} edges;
-	uint32_t *block_slots, *edge_slots; /* hash tables of indexes */
-	size_t nr_block_slots, nr_edge_slots;
+	struct flow_count_slots {
+		uint32_t *slots; /* a hash table of indexes */
+		size_t nr;
+	} block_slots, edge_slots;
 };
 
 void flow_count_store_done(struct flow_count_store *s);

@@ -59,31 +59,68 @@ struct again {
 	struct flow *f;
 	uint32_t at, last, nr_runs;
 	uint32_t nr_insns;
-	unsigned int nr_own;
+	unsigned int nr_own, nr_silent;
 	uint32_t own[FLOW_STACK_DEPTH]; /* calls */
 };
 
+/* Not all of own is cleared. */
+static void begin_again(struct again *w, struct flow *f, const struct flow_path *p)
+{
+	w->f = f;
+	w->at = p->from >> FLOW_CONTEXT_BITS;
+	w->last = w->nr_insns = 0;
+	w->nr_own = w->nr_silent = 0;
+}
+
 static void pop_again(struct again *w)
 {
-	w->at = w->f->blocks.links.data[w->own[--w->nr_own]].next[0];
+	struct flow_blocks *b = &w->f->blocks;
+	uint32_t call = w->own[--w->nr_own];
+	const struct flow_block *k = &b->all.data[call];
+
+	w->at = b->links.data[call].next[0];
+	if (w->at == FLOW_NO_BLOCK) /* a silent one */
+		w->at = flow_blocks_get(b, k->space, (enum isa)k->isa, k->start + k->bytes);
 	flow_count_target(w->f, w->last, w->at, (int32_t)w->nr_runs);
 }
 
-/** Calls, returns and indirect branches: they need the return stack. */
-static void step_odd_again(struct again *w, bool is_taken)
+static void take_again(struct again *w, bool is_taken)
 {
-	const struct flow_block *b;
+	const struct flow_block *b = &w->f->blocks.all.data[w->at];
 
-	if (w->at == FLOW_NO_BLOCK)
-		pop_again(w);
-	b = &w->f->blocks.all.data[w->at];
 	w->nr_insns += b->nr_insns;
 	w->f->blocks.counts.data[w->at].nr[is_taken] += w->nr_runs;
 	if (is_taken && b->flags & INSN_LINK && w->f->rules.has_return_stack)
 		w->own[w->nr_own++] = w->at;
 	w->last = w->at;
-	w->at = is_taken && b->kind == INSN_INDIRECT ? FLOW_NO_BLOCK
-						     : *flow_link_of(w->f, w->at, is_taken);
+	w->at = is_taken && flow_is_indirect(b) ? FLOW_NO_BLOCK
+						: *flow_link_of(w->f, w->at, is_taken);
+}
+
+/** Up to the next waypoint that the trace has something of. */
+static void pass_again(struct again *w)
+{
+	if (w->at == FLOW_NO_BLOCK)
+		pop_again(w);
+	for (; flow_is_silent(w->f, &w->f->blocks.all.data[w->at]); w->nr_silent++)
+		take_again(w, true);
+}
+
+/** Calls, returns and indirect branches need the return stack; others have no bit. */
+static void step_odd_again(struct again *w, bool is_taken)
+{
+	pass_again(w);
+	take_again(w, is_taken);
+}
+
+/** The indirect branch that went to the path's address, if that has no bit. */
+static void go_again(struct again *w, const struct flow_path *p)
+{
+	if (!(w->f->rules.silent_kinds >> INSN_INDIRECT & 1) || p->to == FLOW_NO_ADDRESS ||
+	    p->more & FLOW_PATH_IS_CUT)
+		return;
+	step_odd_again(w, true);
+	w->nr_silent++;
 }
 
 /** @return branches. */
@@ -108,16 +145,19 @@ static uint64_t walk_again(struct again *w, const struct flow_path *p)
 			w->at = links[at].next[e];
 		}
 	}
-	return nr_items;
+	go_again(w, p);
+	return nr_items + w->nr_silent;
 }
 
 /** Count the blocks and edges of a path that was taken. */
 static void spread_path(struct flow *f, struct flow_path *p)
 {
-	struct again w = {.f = f, .at = p->from >> 1, .nr_runs = p->nr_runs};
+	struct again w;
 	/* May be negative: uncounting can take another path than counting did. */
 	int64_t nr_runs = (int32_t)p->nr_runs;
 
+	begin_again(&w, f, p);
+	w.nr_runs = p->nr_runs;
 	f->totals.nr_ranges += walk_again(&w, p) * (uint64_t)nr_runs;
 	f->totals.nr_insns += w.nr_insns * (uint64_t)nr_runs;
 	if (w.at == FLOW_NO_BLOCK && p->next != FLOW_NO_BLOCK)
@@ -130,12 +170,13 @@ static void find_last_edge(struct flow *f)
 {
 	struct flow_last_edge *t = &f->last_edge;
 	const struct flow_path *p;
-	struct again w = {.f = f};
+	struct again w;
 
 	if (t->kind != FLOW_EDGE_OF_PATH)
 		return;
 	p = &f->paths.all.data[t->from];
-	w.at = p->from >> 1;
+	begin_again(&w, f, p);
+	w.nr_runs = 0;
 	walk_again(&w, p);
 	*t = (struct flow_last_edge){FLOW_EDGE_NONE};
 	if (w.at == FLOW_NO_BLOCK)
@@ -206,7 +247,7 @@ static bool give_all(struct flow *f, const struct counts_sink *to)
 {
 	spread(f);
 	for (uint32_t at = 0; at < f->blocks.all.nr; at++) {
-		if (f->blocks.all.data[at].kind == INSN_INDIRECT && !give_targets(f, at, to))
+		if (flow_is_indirect(&f->blocks.all.data[at]) && !give_targets(f, at, to))
 			return false;
 	}
 	if (!give_more_targets(f, to))

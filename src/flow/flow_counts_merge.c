@@ -50,7 +50,7 @@ static bool add_block(struct merge *m, uint32_t at)
 	const uint32_t *n = m->from->blocks.counts.data[at].nr;
 	uint32_t to;
 
-	if (m->from->blocks.all.data[at].kind == INSN_INDIRECT && !add_targets(m, at))
+	if (flow_is_indirect(&m->from->blocks.all.data[at]) && !add_targets(m, at))
 		return false;
 	if (!n[0] && !n[1])
 		return true;

@@ -2,6 +2,7 @@
 #include "flow/flow_parallel.h"
 
 #include "flow/flow_counts_merge.h"
+#include "flow/flow_one.h"
 #include "flow/flow_ring.h"
 
 enum {
@@ -187,7 +188,7 @@ enum clew_err flow_parallel_restart(struct flow_parallel *p, uint64_t offset)
 	drain(p);
 	f = flow_ring_resume(p);
 	if (f) {
-		flow_restart(f, offset);
+		flow_one_restart(f, offset);
 		flow_ring_suspend(p);
 	}
 	p->offset = offset;
@@ -201,7 +202,7 @@ enum clew_err flow_parallel_finish(struct flow_parallel *p)
 	drain(p);
 	f = flow_ring_resume(p);
 	if (f) {
-		flow_finish(f);
+		flow_one_finish(f);
 		flow_ring_suspend(p);
 	}
 	if (!p->opts.batch && !p->err)
@@ -218,7 +219,7 @@ void flow_parallel_set_bound(struct flow_parallel *p, struct clew_perf_ns bound)
 	drain(p);
 	f = flow_ring_resume(p);
 	if (f) {
-		flow_set_bound(f, bound);
+		flow_one_set_bound(f, bound);
 		flow_ring_suspend(p);
 	}
 }
@@ -228,7 +229,7 @@ void flow_parallel_set_max_cache(struct flow_parallel *p, size_t bytes)
 {
 	flow_ring_hold(p);
 	for (uint32_t i = 0; i < p->nr_workers; i++) {
-		flow_set_max_cache(p->workers[i].flow, bytes / p->nr_workers);
+		p->workers[i].flow->opts.max_cache_bytes = bytes / p->nr_workers;
 		p->workers[i].most_bytes = bytes / 2 / p->nr_parts;
 	}
 	flow_ring_release(p);
@@ -239,7 +240,7 @@ const struct flow_totals *flow_parallel_totals(struct flow_parallel *p)
 	flow_ring_hold(p);
 	p->totals = (struct flow_totals){0};
 	for (uint32_t i = 0; i < p->nr_workers; i++)
-		flow_totals_add(&p->totals, flow_totals(p->workers[i].flow));
+		flow_totals_add(&p->totals, flow_counts_totals(p->workers[i].flow));
 	flow_ring_release(p);
 	return &p->totals;
 }
@@ -260,7 +261,7 @@ static bool give_edge(void *ctx, const struct flow_edge *e)
 	struct flow_edge left = *e;
 	uint32_t at;
 
-	if (e->from->kind != INSN_INDIRECT || !e->is_taken || e->has_to)
+	if (!flow_is_indirect(e->from) || !e->is_taken || e->has_to)
 		return t->edge(t->ctx, e);
 	at = flow_count_store_add_block(&t->p->joins, e->from, none);
 	if (at == FLOW_NOT_STORED)
@@ -280,7 +281,7 @@ bool flow_parallel_edges(struct flow_parallel *p,
 	flow_ring_hold(p);
 	for (uint32_t i = 1; i < p->nr_workers && is_ok; i++)
 		is_ok = flow_counts_merge(p->workers[0].flow, p->workers[i].flow);
-	is_ok = is_ok && flow_edges(p->workers[0].flow, give_edge, &t);
+	is_ok = is_ok && flow_counts_edges(p->workers[0].flow, give_edge, &t);
 	for (size_t i = 0; i < p->joins.edges.nr && is_ok; i++) {
 		const struct flow_stored_edge *j = &p->joins.edges.data[i];
 		struct flow_edge e = {&p->joins.blocks.data[j->from].block, j->to, j->nr, true,
@@ -305,7 +306,7 @@ static bool add_worker(struct flow_parallel *p, uint32_t nr, const void *own)
 	o.nr_threads = 1;
 	o.batch = p->opts.batch ? flow_ring_batch : NULL;
 	o.ctx = w;
-	w->flow = flow_new(p->front, &o, own);
+	w->flow = flow_one_new(p->front, &o, own);
 	return w->flow;
 }
 
@@ -362,7 +363,7 @@ void flow_parallel_free(struct flow_parallel *p)
 	if (p->buffers.lock)
 		flow_end_done(&p->buffers, &p->end);
 	for (uint32_t i = 0; p->workers && i < p->nr_workers; i++) {
-		flow_free(p->workers[i].flow);
+		flow_one_free(p->workers[i].flow);
 		vec_done(&p->workers[i].shown);
 		vec_done(&p->workers[i].fresh);
 	}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_part.h"
 
+#include "flow/flow_one.h"
+
 enum { MAX_AHEAD = 256 }; /* elements; where more wait, something is wrong */
 
 /* --- batches --- */
@@ -88,6 +90,13 @@ static struct flow_totals since(const struct flow *f, const struct flow_totals *
 
 /* --- where a part ends --- */
 
+static uint64_t place_of(const struct flow *f)
+{
+	if (f->is_popping && f->stack_nr)
+		return f->stack[f->stack_top].address;
+	return f->needs_address ? FLOW_NO_ADDRESS : f->pc;
+}
+
 void flow_end_set(struct flow_end *e, struct flow_worker *w)
 {
 	struct flow *f = w->flow;
@@ -115,6 +124,7 @@ void flow_end_set(struct flow_end *e, struct flow_worker *w)
 	e->context = f->context;
 	e->needs_context = f->needs_context;
 	e->has_from = f->from != FLOW_NO_BLOCK;
+	e->pc = place_of(f);
 	if (e->has_from)
 		e->from = f->blocks.all.data[f->from];
 }
@@ -206,7 +216,7 @@ void flow_part_decode(struct flow_worker *w, struct flow_part *k)
 	begin(w, k);
 	w->is_too_much = false;
 	w->held = &k->held;
-	flow_feed(f, k->in);
+	flow_one_feed(f, k->in);
 	flow_end_set(&k->end, w);
 	keep_outcome(k, f);
 	k->is_too_much = w->is_too_much;
@@ -223,7 +233,7 @@ void flow_part_uncount(struct flow_worker *w, struct flow_part *k)
 	if (!f->items) {
 		begin(w, k);
 		f->step = FLOW_COUNT_DOWN;
-		flow_feed(f, k->in);
+		flow_one_feed(f, k->in);
 		if (k->end.is_ahead)
 			f->front->perform_rest(f);
 		f->step = FLOW_COUNT_UP;

@@ -49,6 +49,7 @@ struct flow_end {
 	struct code_context context;
 	bool has_from; /* an indirect branch came last */
 	struct flow_block from;
+	uint64_t pc; /* where execution is; FLOW_NO_ADDRESS: unknown */
 };
 
 enum flow_part_stage { FLOW_PART_OPEN, FLOW_PART_READY, FLOW_PART_RUNNING, FLOW_PART_DONE };

@@ -17,14 +17,30 @@ struct flow_letter {
 	uint8_t nr;    /* up to FLOW_LETTER_BRANCHES; 0: this byte is no letter */
 };
 
-enum { FLOW_NR_LETTERS = 256, FLOW_LETTER_BRANCHES = 24 };
+enum {
+	FLOW_NR_LETTERS = 256,
+	FLOW_LETTER_BRANCHES = 24,
+	FLOW_CONTEXT_BITS = 2, /* instruction sets that an address cannot say */
+	FLOW_NR_CONTEXTS = 1 << FLOW_CONTEXT_BITS,
+	FLOW_STACK_DEPTH = 64, /* at most */
+};
 
 /** What the engine has to know of a protocol. */
 struct flow_rules {
 	const struct flow_insns *insns;
 	struct flow_letter letters[FLOW_NR_LETTERS]; /* 0 is none */
-	uint8_t isas[2][2]; /* enum isa of code [in such a context][at an address with place_bit] */
-	uint8_t place_bit;  /* 1: bit 0 of an address says what code stands there; 0: no bit does */
+	/** enum isa of code [in such a context][at an address with place_bit] */
+	uint8_t isas[FLOW_NR_CONTEXTS][2];
+	uint8_t switched[NR_ISAS]; /* enum isa after INSN_SWITCH, by that of the branch */
+	uint8_t stack_depth;       /* of the return stack, a power of two */
+	/**
+	 * 1 << enum insn_kind: waypoints without a bit in letters. A direct one is passed on the
+	 * way to what has a bit. With INSN_INDIRECT the next indirect branch goes to the next
+	 * address, only an INSN_RET with a bit to the top of the return stack, and each INSN_RET
+	 * pops.
+	 */
+	uint16_t silent_kinds;
+	uint8_t place_bit; /* 1: bit 0 of an address says what code stands there; 0: no bit does */
 	bool has_return_stack; /* targets of returns are not in the trace where they fit calls */
 	bool has_eret_events;  /* an INSN_ERET that is taken is an event; else packets are */
 	bool has_wfx;          /* INSN_WFX is a waypoint */
@@ -40,8 +56,6 @@ enum {
 enum { FLOW_NO_ADDRESS = 2 };
 /** A slot without a path. */
 enum { FLOW_NO_PATH = UINT32_MAX };
-
-enum { FLOW_STACK_DEPTH = 16 };
 
 /** An address the return stack holds. */
 struct flow_return {
@@ -62,7 +76,7 @@ enum {
 struct flow_path {
 	uint64_t key;  /* letters, the first lowest; 0 after the last */
 	uint64_t to;   /* address, with place_bit; FLOW_NO_ADDRESS */
-	uint32_t from; /* block << 1 | which of two contexts, of flow_rules.isas (ETM: AArch64?) */
+	uint32_t from; /* block << FLOW_CONTEXT_BITS | which of flow_rules.isas (ETM: AArch64?) */
 	uint32_t next; /* block; FLOW_NO_BLOCK: after the last item, an indirect branch */
 	uint32_t more; /* index of flow_path_more << FLOW_PATH_FLAG_BITS | flags; when only
 			  counting, there is none but of a path that has flags */
@@ -159,15 +173,11 @@ static inline const struct flow_path_calls *flow_path_calls(const struct flow_pa
 	return (const void *)(flow_path_items(t, p) + flow_path_more(t, p)->nr_items);
 }
 
-struct flow;
-
-/** The block at an address from the return stack. @return FLOW_NO_BLOCK: out of memory. */
-uint32_t flow_return_block(struct flow *f, const struct flow_return *r);
-
-/** Walk a new path, and keep it. @p nr letters. @return NULL: it begins with what only the
- * plain walk can do; or the cache is full; or out of memory (flow.err). Valid until the next
- * call. */
-struct flow_path *flow_path_walk(struct flow *f, uint32_t from, uint64_t key, unsigned int nr,
-				 uint64_t to);
+/** Room in the hash table for one more. @p blocks: where paths begin. @return false: out of memory.
+ */
+bool flow_paths_grow(struct flow_paths *t, const struct flow_blocks *blocks);
+/** @p p, with its words and what it pushes already in place; in all there is room. */
+struct flow_path *flow_paths_add(struct flow_paths *t, const struct flow_blocks *blocks,
+				 const struct flow_path *p);
 
 #endif

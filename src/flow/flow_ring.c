@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_ring.h"
 
+#include "flow/flow_one.h"
+
 /* --- batches --- */
 
 static enum clew_err give(struct flow_parallel *p, const struct flow_worker *w, struct flow_batch b)
@@ -93,6 +95,12 @@ static struct flow_part *claim(struct flow_parallel *p, const struct flow_worker
 	return NULL;
 }
 
+/** Branches without a bit may be on the way to where a part begins. */
+static bool has_silent(const struct flow_parallel *p)
+{
+	return p->workers[0].flow->rules.silent_kinds;
+}
+
 /** For the caller: the oldest that is ready. Under the lock. */
 static struct flow_part *claim_oldest(struct flow_parallel *p)
 {
@@ -102,8 +110,8 @@ static struct flow_part *claim_oldest(struct flow_parallel *p)
 		if (k->stage != FLOW_PART_READY || !k->is_cut)
 			continue;
 		begin_part(p, k);
-		p->workers[0].is_direct = !i && p->end.is_running && !p->end.needs_context &&
-					  p->end.offset == k->offset;
+		p->workers[0].is_direct = !i && !has_silent(p) && p->end.is_running &&
+					  !p->end.needs_context && p->end.offset == k->offset;
 		return k;
 	}
 	return NULL;
@@ -125,7 +133,7 @@ static void count_totals(struct flow_worker *w)
 
 	w->wants_totals = false;
 	os_unlock(p->lock);
-	flow_totals(w->flow);
+	flow_counts_totals(w->flow);
 	os_lock(p->lock);
 	p->nr_to_total--;
 	os_lock_wake_all(p->lock);
@@ -203,7 +211,7 @@ void flow_ring_count_totals(struct flow_parallel *p)
 	}
 	os_lock_wake_all(p->lock);
 	os_unlock(p->lock);
-	flow_totals(p->workers[0].flow);
+	flow_counts_totals(p->workers[0].flow);
 	os_lock(p->lock);
 	while (p->nr_to_total)
 		os_lock_wait(p->lock);
@@ -237,7 +245,8 @@ static bool fits(const struct flow_parallel *p, const struct flow_part *k)
 
 	return !k->err && k->first == FLOW_FIRST_RAN &&
 	       !memcmp(k->reported, e->state.reported, sizeof(k->reported)) && e->is_running &&
-	       e->offset == k->offset && saw_code_of(p, k, e->ticks) &&
+	       e->offset == k->offset && (!has_silent(p) || e->pc == k->first_to) &&
+	       saw_code_of(p, k, e->ticks) &&
 	       (k->has_own_context || p->front->is_as_assumed(&k->context, &e->context));
 }
 
@@ -316,7 +325,7 @@ static void decode_in_turn(struct flow_parallel *p, struct flow_part *k)
 		flow_part_uncount(k->end.worker, k);
 	f = flow_ring_resume(p);
 	if (f) {
-		flow_feed(f, k->in);
+		flow_one_feed(f, k->in);
 		flow_ring_suspend(p);
 	}
 	flow_ring_release(p);

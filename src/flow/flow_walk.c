@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_walk.h"
 
+enum { MAX_SILENT = 4096 }; /* branches in a row that are not reported: real ones few */
+
 static bool bad_image(struct flow *f, const char *what)
 {
 	f->front->lose(f, FLOW_NO_SYNC_BAD_IMAGE, what);
@@ -35,13 +37,11 @@ void flow_lose_place(struct flow *f)
 
 static void push(struct flow *f, uint32_t call)
 {
-	const struct flow_block *b = &f->blocks.all.data[call];
-
 	if (!f->rules.has_return_stack || f->no_push)
 		return;
-	f->stack_top = (f->stack_top + 1) % FLOW_STACK_DEPTH;
-	f->stack[f->stack_top] = (struct flow_return){b->start + b->bytes, call, b->isa};
-	f->stack_nr += f->stack_nr < FLOW_STACK_DEPTH;
+	f->stack_top = (f->stack_top + 1) & (f->rules.stack_depth - 1u);
+	f->stack[f->stack_top] = flow_return_of(f, call);
+	f->stack_nr += f->stack_nr < f->rules.stack_depth;
 }
 
 bool flow_here(struct flow *f)
@@ -70,8 +70,7 @@ bool flow_pop(struct flow *f)
 		return false;
 	}
 	flow_move_to(f, f->stack[f->stack_top].address, (enum isa)f->stack[f->stack_top].isa);
-	f->stack_top = (f->stack_top + FLOW_STACK_DEPTH - 1) % FLOW_STACK_DEPTH;
-	f->stack_nr--;
+	flow_pop_top(f);
 	arrive(f);
 	return !f->err;
 }
@@ -128,7 +127,7 @@ void flow_take(struct flow *f, uint32_t at)
 	switch ((enum insn_kind)b->kind) {
 	case INSN_BRANCH:
 	case INSN_COND:
-		flow_move_to(f, b->target, flow_target_isa(b));
+		flow_move_to(f, b->target, flow_target_isa(f, b));
 		return;
 	case INSN_INDIRECT:
 		flow_lose_place(f);
@@ -137,38 +136,27 @@ void flow_take(struct flow *f, uint32_t at)
 		if (b->flags & INSN_ERET && f->rules.has_eret_events)
 			flow_put_event(f, &e); /* no packet does */
 		return;
+	case INSN_FAR:
+		flow_lose_place(f);
+		f->from = at;
+		return;
 	case INSN_PLAIN:
 	case INSN_ISB:
 	case INSN_WFX:
 	case INSN_TSTART:
-	case INSN_FAR:
 	case INSN_SPECIAL:
 		flow_move_to(f, next, (enum isa)b->isa);
 		return;
 	}
 }
 
-bool flow_step(struct flow *f, bool is_taken)
+/** Block f->at ran, and its waypoint. */
+static bool step_block(struct flow *f, bool is_taken)
 {
-	uint32_t at, next;
-	const struct flow_block *b;
+	uint32_t at = f->at, next = f->blocks.links.data[at].next[is_taken];
+	const struct flow_block *b = &f->blocks.all.data[at];
 
-	f->last_edge.kind = FLOW_EDGE_NONE;
-	f->first = f->first ? f->first : FLOW_FIRST_RAN;
-	if (!flow_pop(f))
-		return false;
-	if (f->needs_address || f->needs_context) {
-		flow_drop(f);
-		return true;
-	}
-	if (!flow_here(f))
-		return false;
-	at = f->at;
-	b = &f->blocks.all.data[at];
-	if (b->kind == INSN_PLAIN)
-		return flow_step_broken(f, b);
 	flow_put_item(f, at, is_taken);
-	next = f->blocks.links.data[at].next[is_taken];
 	if (next != FLOW_NO_BLOCK) {
 		b = &f->blocks.all.data[next];
 		f->pc = b->start;
@@ -183,6 +171,85 @@ bool flow_step(struct flow *f, bool is_taken)
 	if (!f->needs_address && flow_here(f))
 		*flow_link_of(f, at, is_taken) = f->at;
 	return !f->err;
+}
+
+/** Pass branches without a bit, up to the first block that has another waypoint; or that @p end is
+ * in, if not NULL. */
+static bool pass_silent(struct flow *f, const uint64_t *end)
+{
+	for (unsigned int nr = 0; flow_here(f); nr++) {
+		const struct flow_block *b = &f->blocks.all.data[f->at];
+
+		if (!flow_is_silent(f, b) || (end && *end - b->start < b->bytes))
+			return true;
+		if (nr == MAX_SILENT)
+			return bad_image(f, "a loop without a branch that the trace reports");
+		if (f->items && f->nr_items >= FLOW_BATCH_ITEMS)
+			flow_deliver(f);
+		if (f->err || !step_block(f, true))
+			return false;
+	}
+	return false;
+}
+
+/** To the block with the waypoint that is due, where execution is known. */
+static bool find_waypoint(struct flow *f)
+{
+	return f->rules.silent_kinds ? pass_silent(f, NULL) : flow_here(f);
+}
+
+/** A bit is that of another branch than the one of @p b. */
+static bool is_bit_of_other(const struct flow *f, const struct flow_block *b, bool is_taken)
+{
+	return f->rules.silent_kinds >> b->kind & 1 &&
+	       !(b->flags & INSN_RET && is_taken && f->rules.has_return_stack);
+}
+
+bool flow_step(struct flow *f, bool is_taken)
+{
+	const struct flow_block *b;
+
+	f->last_edge.kind = FLOW_EDGE_NONE;
+	f->first = f->first ? f->first : FLOW_FIRST_RAN;
+	if (f->is_popping && !flow_pop(f))
+		return false;
+	if (f->needs_address || f->needs_context) {
+		flow_drop(f, 1);
+		return true;
+	}
+	if (!find_waypoint(f))
+		return false;
+	b = &f->blocks.all.data[f->at];
+	if (b->kind == INSN_PLAIN)
+		return flow_step_broken(f, b);
+	if (is_bit_of_other(f, b, is_taken))
+		return bad_image(f, "taken or not, where an address is due");
+	return step_block(f, is_taken);
+}
+
+bool flow_step_indirect(struct flow *f)
+{
+	const struct flow_block *b;
+
+	f->last_edge.kind = FLOW_EDGE_NONE;
+	f->first = f->first ? f->first : FLOW_FIRST_RAN;
+	if (!flow_pop(f))
+		return false;
+	if (f->needs_address || f->needs_context)
+		return true;
+	if (!find_waypoint(f))
+		return false;
+	b = &f->blocks.all.data[f->at];
+	if (b->kind == INSN_PLAIN)
+		return flow_step_broken(f, b);
+	if (!flow_is_indirect(b))
+		return bad_image(f, "an address, where taken or not is due");
+	if (b->flags & INSN_RET && f->stack_nr)
+		flow_pop_top(f);
+	if (!step_block(f, true))
+		return false;
+	f->is_popping = false;
+	return true;
 }
 
 void flow_go_to(struct flow *f, uint64_t address, enum isa isa)
@@ -203,12 +270,13 @@ void flow_go_to(struct flow *f, uint64_t address, enum isa isa)
 
 void flow_run_to(struct flow *f, uint64_t end)
 {
-	const struct flow_span span = {f->pc, end, f->space, f->isa};
+	struct flow_span span;
 	uint64_t readable;
 	uint32_t nr;
 
-	if (end <= f->pc)
+	if ((f->rules.silent_kinds && !pass_silent(f, &end)) || end <= f->pc)
 		return;
+	span = (struct flow_span){f->pc, end, f->space, f->isa};
 	nr = flow_insn_counter_count(&f->insn_counter, &f->code, &span, &readable);
 	flow_put_range(f, f->pc, readable, nr);
 	if (nr >= FLOW_MAX_BLOCK_INSNS)

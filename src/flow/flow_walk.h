@@ -21,6 +21,9 @@ void flow_go_to(struct flow *f, uint64_t address, enum isa isa);
 
 /** The next waypoint was taken, or not. */
 bool flow_step(struct flow *f, bool is_taken);
+/** The trace has the target of the next indirect branch, which has no bit (flow_rules): up to and
+ * with that branch; then call flow_go_to(). */
+bool flow_step_indirect(struct flow *f);
 /** Instructions ran up to, and without, the one at @p end: where an exception came. */
 void flow_run_to(struct flow *f, uint64_t end);
 
@@ -51,15 +54,21 @@ static inline void flow_leave(struct flow *f, uint32_t from)
 	f->is_popping = f->rules.has_return_stack;
 }
 
+static inline void flow_pop_top(struct flow *f)
+{
+	f->stack_top = (f->stack_top - 1) & (f->rules.stack_depth - 1u);
+	f->stack_nr--;
+}
+
 /** What a path that calls leaves on the return stack. */
 static inline void flow_push_path(struct flow *f, const struct flow_path *p)
 {
 	const struct flow_path_calls *c = flow_path_calls(&f->paths, p);
-	unsigned int most_left = FLOW_STACK_DEPTH - c->most_pushed;
+	unsigned int depth = f->rules.stack_depth, most_left = depth - c->most_pushed;
 
 	f->stack_nr = (f->stack_nr < most_left ? f->stack_nr : most_left) + c->nr_pushed;
 	for (unsigned int i = 0; i < c->nr_pushed; i++) {
-		f->stack_top = (f->stack_top + 1) % FLOW_STACK_DEPTH;
+		f->stack_top = (f->stack_top + 1) & (depth - 1);
 		f->stack[f->stack_top] = f->paths.pushed.data[c->pushed + i];
 	}
 }

@@ -9,7 +9,7 @@
  * and where it goes. Nothing else is decoded. */
 
 /** Instruction set and mode. */
-enum isa { ISA_A64, ISA_A32, ISA_T32, ISA_X86_64, ISA_X86_32, ISA_X86_16 };
+enum isa { ISA_A64, ISA_A32, ISA_T32, ISA_X86_64, ISA_X86_32, ISA_X86_16, NR_ISAS };
 
 enum insn_kind {
 	INSN_PLAIN,    /* no waypoint */

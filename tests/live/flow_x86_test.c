@@ -16,7 +16,8 @@
  * Usage: flow_x86_test STEPS PROGRAM [ARGUMENT...]
  *
  * The program is single-stepped, STEPS instructions at most; what it ran is put into the packets of
- * make/toy.h and decoded by the engine over its code. Every instruction must be the one that ran.
+ * make/toy.h, with a bit for each branch and silent, and decoded by the engine over its code. Every
+ * instruction must be the one that ran.
  */
 
 enum { PAGE = 4096, SYNC_EVERY = 300 /* waypoints */ };
@@ -27,8 +28,8 @@ struct steps {
 	struct map_u64 pages; /* address -> its bytes, as they were when they first ran */
 	struct code_source source;
 	struct flow_code code;
-	struct toy_encoder encoder;
-	struct buf trace;
+	struct toy_encoder encoders[2]; /* [silent?] */
+	struct buf traces[2];
 	uint64_t pc, nr_insns, insns, branches, nr_exceptions, nr_waypoints;
 	bool is_failed;
 };
@@ -82,21 +83,30 @@ static void free_pages(struct steps *s)
 
 /* --- steps --- */
 
+static void put_sync(struct steps *s, uint64_t at)
+{
+	for (int i = 0; i < 2; i++)
+		toy_put_sync(&s->encoders[i], at);
+}
+
+static void put_exception(struct steps *s, uint64_t at, uint64_t to)
+{
+	for (int i = 0; i < 2; i++)
+		toy_put_exception(&s->encoders[i], at, to);
+}
+
 static void waypoint(struct steps *s, const struct insn *i, uint64_t to)
 {
 	uint64_t next = s->pc + i->bytes;
 	bool is_taken = i->kind != INSN_COND || to == i->target;
 
-	toy_put_branch(&s->encoder, is_taken);
-	if (i->flags & INSN_LINK)
-		toy_push(&s->encoder, next);
-	if (i->kind == INSN_INDIRECT)
-		toy_put_target(&s->encoder, to);
-	else
+	for (int k = 0; k < 2; k++)
+		toy_put_waypoint(&s->encoders[k], i, is_taken, next, to);
+	if (i->kind != INSN_INDIRECT && i->kind != INSN_FAR)
 		s->is_failed |= to != (is_taken ? i->target : next);
 	s->branches += toy_branch_digest(s->pc, to, is_taken, 1);
 	if (++s->nr_waypoints % SYNC_EVERY == 0)
-		toy_put_sync(&s->encoder, to);
+		put_sync(s, to);
 }
 
 /** The instruction at s->pc ran, and @p to is next. */
@@ -116,7 +126,7 @@ static void ran(struct steps *s, uint64_t to)
 	if (i.kind != INSN_PLAIN) {
 		waypoint(s, &i, to);
 	} else if (to != s->pc + i.bytes) {
-		toy_put_exception(&s->encoder, s->pc + i.bytes, to);
+		put_exception(s, s->pc + i.bytes, to);
 		s->nr_exceptions++;
 	}
 	s->pc = to;
@@ -159,7 +169,9 @@ static struct steps *start(char **argv)
 	}
 	s->source = (struct code_source){.space = space_of, .find = find, .ctx = s};
 	flow_code_init(&s->code, &s->source, &x86_insns, false);
-	s->encoder = (struct toy_encoder){.out = &s->trace, .random = {3}};
+	for (int i = 0; i < 2; i++)
+		s->encoders[i] =
+			(struct toy_encoder){.out = &s->traces[i], .random = {3}, .is_silent = i};
 	if (s->pid > 0 && is_stopped(s->pid))
 		return s;
 	mem_free(s);
@@ -169,11 +181,11 @@ static struct steps *start(char **argv)
 static void run(struct steps *s, uint64_t nr)
 {
 	s->pc = pc_of(s->pid);
-	toy_put_sync(&s->encoder, s->pc);
+	put_sync(s, s->pc);
 	while (s->nr_insns < nr && step(s))
 		;
 	/* So that what ran since the last waypoint is in the trace. */
-	toy_put_exception(&s->encoder, s->pc, s->pc);
+	put_exception(s, s->pc, s->pc);
 	kill(s->pid, SIGKILL);
 	waitpid(s->pid, NULL, 0);
 }
@@ -223,8 +235,8 @@ static bool add(void *ctx, const struct flow_edge *e)
 	return true;
 }
 
-static struct seen decode(const struct steps *s, uint64_t cr3, bool is_counting, bool has_paths,
-			  unsigned int nr_threads)
+static struct seen decode(const struct steps *s, bool is_silent, uint64_t cr3, bool is_counting,
+			  bool has_paths, unsigned int nr_threads)
 {
 	const struct code_x86_context context = {.bits = 64, .has_cr3 = true, .cr3 = cr3};
 	struct seen ret = {.is_failed = false};
@@ -236,40 +248,43 @@ static struct seen decode(const struct steps *s, uint64_t cr3, bool is_counting,
 		.insns = &x86_insns,
 		.isa = ISA_X86_64,
 		.context = {CODE_X86, .x86 = context},
-		.has_paths = has_paths
+		.has_paths = has_paths,
+		.is_silent = is_silent
         };
+	const struct buf *t = &s->traces[is_silent];
 	struct flow *f = toy_flow_new(&o);
 
 	flow_code_init(&ret.code, &s->source, &x86_insns, false);
-	ret.is_failed = !f || flow_feed(f, bytes_of(s->trace.data, s->trace.nr)) ||
-			flow_finish(f) || !flow_edges(f, add, &ret);
+	ret.is_failed = !f || flow_feed(f, bytes_of(t->data, t->nr)) || flow_finish(f) ||
+			!flow_edges(f, add, &ret);
 	if (f)
 		ret.totals = *flow_totals(f);
 	flow_free(f);
 	return ret;
 }
 
-static void check(const struct steps *s)
+static void check(const struct steps *s, bool is_silent)
 {
 	static const char *const how[] = {"branch by branch", "by paths", "in parts",
 					  "by paths, in parts"};
+	const char *name = is_silent ? "silent, " : "";
 
 	for (unsigned int i = 0; i < 4; i++) {
-		struct seen runs = decode(s, CR3, false, i & 1, i & 2 ? 2 : 1);
-		struct seen counts = decode(s, CR3, true, i & 1, i & 2 ? 2 : 1);
+		struct seen runs = decode(s, is_silent, CR3, false, i & 1, i & 2 ? 2 : 1);
+		struct seen counts = decode(s, is_silent, CR3, true, i & 1, i & 2 ? 2 : 1);
 
 		CHECK(!runs.is_failed && runs.insns == s->insns && runs.nr_insns == s->nr_insns &&
 			      runs.totals.nr_insns == s->nr_insns,
-		      "%s: the instructions that ran", how[i]);
+		      "%s%s: the instructions that ran", name, how[i]);
 		CHECK(!counts.is_failed && counts.branches == s->branches &&
 			      counts.totals.nr_insns == s->nr_insns,
-		      "%s: the branches that were taken, and not", how[i]);
+		      "%s%s: the branches that were taken, and not", name, how[i]);
 	}
 }
 
 static void check_other_space(const struct steps *s)
 {
-	struct seen other = decode(s, CR3 + PAGE, false, true, 1);
+	struct seen other = decode(s, false, CR3 + PAGE, false, true, 1);
 
 	CHECK(!other.is_failed && !other.nr_insns && other.totals.nr_nacc,
 	      "another CR3 is another address space: none of this code is in it");
@@ -287,12 +302,15 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	run(s, strtoull(argv[1], NULL, 0));
-	CHECK(!s->is_failed && s->nr_insns, "%s: %llu instructions, %llu branches, %llu bytes",
-	      argv[2], (unsigned long long)s->nr_insns, (unsigned long long)s->nr_waypoints,
-	      (unsigned long long)s->trace.nr);
-	check(s);
+	CHECK(!s->is_failed && s->nr_insns,
+	      "%s: %llu instructions, %llu branches, %llu and %llu bytes", argv[2],
+	      (unsigned long long)s->nr_insns, (unsigned long long)s->nr_waypoints,
+	      (unsigned long long)s->traces[0].nr, (unsigned long long)s->traces[1].nr);
+	for (int i = 0; i < 2; i++)
+		check(s, i);
 	check_other_space(s);
-	buf_done(&s->trace);
+	for (int i = 0; i < 2; i++)
+		buf_done(&s->traces[i]);
 	free_pages(s);
 	mem_free(s);
 	return tap_done();

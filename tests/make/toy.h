@@ -14,7 +14,11 @@
  * An instruction: kind << 4 | bytes; of a direct branch the offset of its target follows, 16 bits.
  * A packet: 1 then branches, oldest lowest, below a bit that ends them (0x83 to 0xff); TOY_ADDRESS,
  * TOY_SYNC after TOY_PADS of TOY_PAD, TOY_EXCEPTION, each with 8 bytes of address; TOY_PAD.
- * An indirect branch to the top of a stack of 16 that calls push and syncs empty has no address.
+ * An indirect branch, not a far one, to the top of a stack of 16 that calls push and syncs empty
+ * has no address.
+ *
+ * Silent (as Intel PT): only a conditional branch has a bit, and a return to the top of a stack of
+ * 64; each return pops. Any other indirect branch has an address and no bit.
  */
 
 enum { TOY_BASE = 0x1000, TOY_MAX_INSN = 15, TOY_PADS = 15, TOY_MAX_BRANCHES = 6 };
@@ -27,6 +31,7 @@ enum toy_kind {
 	TOY_JUMP,
 	TOY_CALL_INDIRECT,
 	TOY_RETURN,
+	TOY_FAR,
 	NR_TOY_KINDS
 };
 
@@ -43,6 +48,19 @@ struct toy_program {
 	uint64_t branches; /* sum of toy_branch_digest() */
 };
 
+/** enum insn_kind and flags of each kind. */
+static const struct {
+	uint8_t kind, flags;
+} toy_waypoints[NR_TOY_KINDS] = {
+	[TOY_BRANCH] = {INSN_BRANCH,   0        },
+	[TOY_COND] = {INSN_COND,     0        },
+	[TOY_CALL] = {INSN_BRANCH,   INSN_LINK},
+	[TOY_JUMP] = {INSN_INDIRECT, 0        },
+	[TOY_CALL_INDIRECT] = {INSN_INDIRECT, INSN_LINK},
+	[TOY_RETURN] = {INSN_INDIRECT, INSN_RET },
+	[TOY_FAR] = {INSN_FAR,      0        },
+};
+
 static inline uint8_t toy_bytes(uint8_t first)
 {
 	return first & 15;
@@ -54,7 +72,7 @@ uint64_t toy_branch_digest(uint64_t address, uint64_t to, bool is_taken, uint64_
 
 /** @p p zeroed. A program of @p nr_code instructions that runs @p nr_branches waypoints. @return
  * false: no memory. */
-bool toy_program_make(struct toy_program *p, uint64_t seed, unsigned int nr_code,
+bool toy_program_make(struct toy_program *p, bool has_silent, uint64_t seed, unsigned int nr_code,
 		      unsigned int nr_branches);
 void toy_program_done(struct toy_program *p);
 
@@ -64,6 +82,7 @@ struct toy_opts {
 	enum isa isa;
 	struct code_context context; /* of all that runs */
 	bool has_paths;              /* else branch by branch */
+	bool is_silent;
 };
 struct flow *toy_flow_new(const struct toy_opts *opts);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/flow_path_walk.h"
 #include "flow/flow_walk.h"
 #include "make/toy.h"
 
@@ -16,17 +17,6 @@ struct toy_flow {
 
 /* --- instructions --- */
 
-static const struct {
-	uint8_t kind, flags;
-} waypoints[NR_TOY_KINDS] = {
-	[TOY_BRANCH] = {INSN_BRANCH,   0        },
-	[TOY_COND] = {INSN_COND,     0        },
-	[TOY_CALL] = {INSN_BRANCH,   INSN_LINK},
-	[TOY_JUMP] = {INSN_INDIRECT, 0        },
-	[TOY_CALL_INDIRECT] = {INSN_INDIRECT, INSN_LINK},
-	[TOY_RETURN] = {INSN_INDIRECT, INSN_RET },
-};
-
 /** A damaged address may be in the midst of an instruction. @return NULL: none stands there. */
 static const uint8_t *insn_at(struct flow_code *c, uint32_t space, uint64_t addr)
 {
@@ -41,10 +31,10 @@ static const uint8_t *insn_at(struct flow_code *c, uint32_t space, uint64_t addr
 
 static void end_block(struct flow_block *ret, const uint8_t *insn, uint64_t at)
 {
-	ret->kind = waypoints[*insn >> 4].kind;
-	ret->flags = waypoints[*insn >> 4].flags;
+	ret->kind = toy_waypoints[*insn >> 4].kind;
+	ret->flags = toy_waypoints[*insn >> 4].flags;
 	ret->last_bytes = toy_bytes(*insn);
-	if (ret->kind != INSN_INDIRECT)
+	if (ret->kind != INSN_INDIRECT && ret->kind != INSN_FAR)
 		ret->target = TOY_BASE + (uint64_t)(insn[1] | insn[2] << 8);
 	ret->bytes = (uint32_t)(at + toy_bytes(*insn) - ret->start);
 }
@@ -105,9 +95,20 @@ static void lose(struct flow *f, enum flow_no_sync reason, const char *what)
 	flow_put_no_sync(f, reason, what);
 }
 
+/** What ran since the last packet: branches without a bit may be on the way. */
+static void run_to_sync(struct flow *f, uint64_t address)
+{
+	f->last_edge.kind = FLOW_EDGE_NONE;
+	if (toy_of(f)->is_synced && f->rules.silent_kinds && flow_pop(f) && !f->needs_address &&
+	    !f->needs_context)
+		flow_run_to(f, address);
+}
+
 static void sync(struct flow *f, uint64_t address)
 {
 	const struct flow_event e = {.kind = FLOW_EV_CONTEXT, .context = toy_of(f)->context};
+
+	run_to_sync(f, address);
 
 	toy_of(f)->is_synced = true;
 	f->context = e.context;
@@ -143,7 +144,7 @@ static void take_address(struct flow *f, enum toy_packet header, uint64_t addres
 		sync(f, address);
 	else if (header == TOY_EXCEPTION)
 		except(f, address);
-	else
+	else if (!f->rules.silent_kinds || flow_step_indirect(f))
 		flow_go_to(f, address, toy_of(f)->isa);
 }
 
@@ -203,17 +204,20 @@ static bool may_take_path(const struct toy_flow *t, struct bytes in)
 	const struct flow *f = &t->flow;
 
 	return t->has_paths && t->is_synced && !t->nr_held && !f->needs_context &&
-	       bytes_left(&in) >= FLOW_PATH_LETTERS + ADDRESS_BYTES && in.pos[0] >= TOY_BRANCHES &&
+	       bytes_left(&in) >= FLOW_PATH_LETTERS + ADDRESS_BYTES &&
+	       (f->rules.letters[in.pos[0]].nr ||
+		(f->rules.silent_kinds && in.pos[0] == TOY_ADDRESS)) &&
 	       (!f->needs_address || (f->is_popping && f->stack_nr));
 }
 
 static const struct flow_path *path_at(struct flow *f, uint64_t key, unsigned int nr, uint64_t to)
 {
 	uint64_t start = flow_block_place(&f->blocks.all.data[f->at]);
+	uint32_t from = f->at << FLOW_CONTEXT_BITS;
 	size_t slot = flow_path_slot(&f->paths, f->space, start, key, to);
-	const struct flow_path *p = flow_path_find(&f->paths, slot, f->at << 1, key, to);
+	const struct flow_path *p = flow_path_find(&f->paths, slot, from, key, to);
 
-	return p ? p : flow_path_walk(f, f->at << 1, key, nr, to);
+	return p ? p : flow_path_walk(f, from, key, nr, to);
 }
 
 /** Branches of letter @p letter that are left as @p rest. */
@@ -241,7 +245,7 @@ static size_t take_path(struct toy_flow *t, struct bytes in)
 		key |= (uint64_t)in.pos[nr] << 8 * nr;
 	if (in.pos[nr] == TOY_ADDRESS)
 		to = address_of(in.pos + nr + 1);
-	p = nr ? path_at(f, key, nr, to) : NULL;
+	p = nr || to != FLOW_NO_ADDRESS ? path_at(f, key, nr, to) : NULL;
 	if (!p)
 		return 0;
 	t->nr_pads = 0;
@@ -378,6 +382,9 @@ static bool init(struct flow *f, const void *own)
 	r->isas[0][0] = (uint8_t)o->isa;
 	r->insns = o->insns ? o->insns : &insns;
 	r->has_return_stack = true;
+	r->stack_depth = o->is_silent ? 64 : 16;
+	if (o->is_silent)
+		r->silent_kinds = 1 << INSN_BRANCH | 1 << INSN_INDIRECT | 1 << INSN_FAR;
 	for (unsigned int nr = 1; nr <= TOY_MAX_BRANCHES; nr++) {
 		for (unsigned int bits = 0; bits < 1u << nr; bits++)
 			r->letters[TOY_BRANCHES | 1u << nr | bits] =

@@ -11,6 +11,9 @@ struct run {
 	unsigned int nr_code;
 	uint64_t pc;
 	struct toy_encoder encoder;
+	/* When it last ran: between two things that are in the trace no instruction runs twice, as
+	 * an address in between would not say which time it means. By offset. */
+	uint32_t seen[sizeof(((struct toy_program *)NULL)->code)], now;
 };
 
 uint64_t toy_insn_digest(uint64_t before, uint64_t address)
@@ -28,6 +31,11 @@ uint64_t toy_branch_digest(uint64_t address, uint64_t to, bool is_taken, uint64_
 static bool is_direct(enum toy_kind kind)
 {
 	return kind == TOY_BRANCH || kind == TOY_COND || kind == TOY_CALL;
+}
+
+static bool is_silent(enum toy_kind kind)
+{
+	return kind == TOY_BRANCH || kind == TOY_CALL;
 }
 
 static uint16_t any_start(struct run *r)
@@ -80,21 +88,25 @@ static uint64_t any_target(struct run *r, enum toy_kind kind)
 	return TOY_BASE + r->starts[hash_two(r->pc, etm_random_below(&r->random, 2)) % r->nr_code];
 }
 
+static uint64_t target_of(const uint8_t *insn)
+{
+	return TOY_BASE + (uint64_t)(insn[1] | insn[2] << 8);
+}
+
 static void waypoint(struct run *r, const uint8_t *insn)
 {
 	enum toy_kind kind = (enum toy_kind)(*insn >> 4);
+	const struct insn i = {.kind = toy_waypoints[kind].kind,
+			       .flags = toy_waypoints[kind].flags};
 	uint64_t from = r->pc, next = from + toy_bytes(*insn), to = next;
 	bool is_taken = kind != TOY_COND || etm_random_one_in(&r->random, 2);
 
-	toy_put_branch(&r->encoder, is_taken);
-	if (is_taken && is_direct(kind))
-		to = TOY_BASE + (uint64_t)(insn[1] | insn[2] << 8);
-	if (kind == TOY_CALL || kind == TOY_CALL_INDIRECT)
-		toy_push(&r->encoder, next);
-	if (!is_direct(kind)) {
+	if (!is_direct(kind))
 		to = any_target(r, kind);
-		toy_put_target(&r->encoder, to);
-	}
+	else if (is_taken)
+		to = target_of(insn);
+	toy_put_waypoint(&r->encoder, &i, is_taken, next, to);
+	r->now += !is_silent(kind);
 	r->p->branches += toy_branch_digest(from, to, is_taken, 1);
 	r->pc = to;
 }
@@ -104,8 +116,20 @@ static void except(struct run *r)
 	uint64_t at = r->pc;
 
 	r->pc = TOY_BASE + any_start(r);
+	r->now++;
 	toy_put_exception(&r->encoder, at, r->pc);
 	r->p->nr_exceptions++;
+}
+
+/** The trace would not show that it ran again. */
+static bool is_second(struct run *r, const uint8_t *insn)
+{
+	enum toy_kind kind = (enum toy_kind)(*insn >> 4);
+	uint64_t to = kind == TOY_PLAIN ? r->pc + toy_bytes(*insn) : target_of(insn);
+
+	r->seen[r->pc - TOY_BASE] = r->now;
+	return r->encoder.is_silent && (kind == TOY_PLAIN || is_silent(kind)) &&
+	       r->seen[to - TOY_BASE] == r->now;
 }
 
 /** @return whether it was a waypoint. */
@@ -113,6 +137,10 @@ static bool run_insn(struct run *r)
 {
 	const uint8_t *insn = r->p->code + (r->pc - TOY_BASE);
 
+	if (is_second(r, insn)) {
+		except(r);
+		return false;
+	}
 	r->p->nr_insns++;
 	r->p->insns = toy_insn_digest(r->p->insns, r->pc);
 	if (*insn >> 4 != TOY_PLAIN) {
@@ -140,7 +168,7 @@ static uint32_t only_space(void *ctx, const struct code_key *key)
 	return 0;
 }
 
-bool toy_program_make(struct toy_program *p, uint64_t seed, unsigned int nr_code,
+bool toy_program_make(struct toy_program *p, bool has_silent, uint64_t seed, unsigned int nr_code,
 		      unsigned int nr_branches)
 {
 	struct run r = {
@@ -148,6 +176,8 @@ bool toy_program_make(struct toy_program *p, uint64_t seed, unsigned int nr_code
                      .pc = TOY_BASE, .encoder = { &p->trace, {seed}}
         };
 
+	r.now = 1;
+	r.encoder.is_silent = has_silent;
 	r.nr_code = nr_code < MAX_CODE ? nr_code : MAX_CODE;
 	p->source = (struct code_source){.space = only_space, .find = find, .ctx = p};
 	make_code(&r);

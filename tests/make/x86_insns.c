@@ -29,9 +29,7 @@ unsigned int x86_insn_at(struct flow_code *c, uint32_t space, uint64_t addr, str
 
 	if (x86_decode(ISA_X86_64, bytes, nr, addr, ret))
 		return 0;
-	if (ret->kind == INSN_FAR)
-		ret->kind = INSN_INDIRECT;
-	else if (ret->kind == INSN_SPECIAL || ret->kind == INSN_TSTART)
+	if (ret->kind == INSN_SPECIAL || ret->kind == INSN_TSTART)
 		ret->kind = INSN_PLAIN;
 	return ret->bytes;
 }

@@ -4,7 +4,7 @@
 
 #include "flow/flow_code.h"
 
-/** 64-bit x86 for make/toy.h: far transfers are indirect branches, and nothing else is special. */
+/** 64-bit x86 for make/toy.h: nothing is special but far transfers. */
 extern const struct flow_insns x86_insns;
 
 /** @return its bytes; 0: not readable, or none. */

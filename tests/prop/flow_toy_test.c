@@ -7,7 +7,8 @@
 /*
  * The engine with another front end than ETM's (make/toy.h): programs of a machine with
  * instructions of 1 to 15 bytes run, their trace is decoded in every way there is, and each
- * instruction and branch must be the one that ran. Damaged traces: each way gives the same.
+ * instruction and branch must be the one that ran; with a bit for each branch, as ETM, and for
+ * conditional ones only, as Intel PT. Damaged traces: each way gives the same.
  */
 
 enum { NR_PROGRAMS = 60, NR_BRANCHES = 20000 };
@@ -93,7 +94,7 @@ static bool feed(struct flow *f, const struct way *w, struct bytes in)
 	return !flow_finish(f);
 }
 
-static struct seen decode(const struct toy_program *p, const struct way *w)
+static struct seen decode(const struct toy_program *p, bool is_silent, const struct way *w)
 {
 	struct seen ret = {.p = p};
 	const struct toy_opts o = {.flow.code = &p->source,
@@ -102,7 +103,8 @@ static struct seen decode(const struct toy_program *p, const struct way *w)
 				   .flow.nr_threads = w->nr_threads,
 				   .flow.max_cache_bytes = w->cache,
 				   .flow.part_bytes = 300,
-				   .has_paths = w->has_paths};
+				   .has_paths = w->has_paths,
+				   .is_silent = is_silent};
 	struct flow *f = toy_flow_new(&o);
 
 	if (f && feed(f, w, bytes_of(p->trace.data, p->trace.nr)) && flow_edges(f, add, &ret))
@@ -129,7 +131,7 @@ static void damage(struct toy_program *p, struct etm_random *random)
 }
 
 /** @return ways that give something else than the first of their kind. */
-static unsigned int nr_apart(const struct toy_program *p)
+static unsigned int nr_apart(const struct toy_program *p, bool is_silent)
 {
 	struct seen first[2], s;
 	unsigned int ret = 0;
@@ -137,7 +139,7 @@ static unsigned int nr_apart(const struct toy_program *p)
 	for (unsigned int i = 0; i < NR_WAYS; i++) {
 		struct seen *like = &first[ways[i].is_counting];
 
-		s = decode(p, &ways[i]);
+		s = decode(p, is_silent, &ways[i]);
 		if (i == 0 || i == NR_BATCH_WAYS)
 			*like = s;
 		ret += s.is_failed || s.insns != like->insns || s.branches != like->branches ||
@@ -146,7 +148,7 @@ static unsigned int nr_apart(const struct toy_program *p)
 	return ret;
 }
 
-int main(void)
+static bool check(bool is_silent)
 {
 	static struct toy_program p;
 	unsigned int nr_wrong[NR_WAYS] = {0}, nr_damaged = 0;
@@ -155,25 +157,32 @@ int main(void)
 
 	for (unsigned int i = 0; i < NR_PROGRAMS; i++) {
 		p = (struct toy_program){0};
-		if (!toy_program_make(&p, i + 1,
+		if (!toy_program_make(&p, is_silent, i + 1,
 				      i % 3 == 0   ? 30
 				      : i % 3 == 1 ? 300
 						   : 2000,
 				      NR_BRANCHES))
-			return 1;
+			return false;
 		nr_insns += p.nr_insns;
 		for (unsigned int w = 0; w < NR_WAYS; w++) {
-			struct seen s = decode(&p, &ways[w]);
+			struct seen s = decode(&p, is_silent, &ways[w]);
 
 			nr_wrong[w] += !is_right(&p, &ways[w], &s);
 		}
 		damage(&p, &random);
-		nr_damaged += nr_apart(&p);
+		nr_damaged += nr_apart(&p, is_silent);
 		toy_program_done(&p);
 	}
 	for (unsigned int w = 0; w < NR_WAYS; w++)
-		CHECK_EQ(nr_wrong[w], 0, "%s: %u programs, %llu instructions, as they ran",
-			 ways[w].name, NR_PROGRAMS, (unsigned long long)nr_insns);
-	CHECK_EQ(nr_damaged, 0, "damaged traces are the same in every way");
-	return tap_done();
+		CHECK_EQ(nr_wrong[w], 0, "%s%s: %u programs, %llu instructions, as they ran",
+			 is_silent ? "silent, " : "", ways[w].name, NR_PROGRAMS,
+			 (unsigned long long)nr_insns);
+	CHECK_EQ(nr_damaged, 0, "%sdamaged traces are the same in every way",
+		 is_silent ? "silent, " : "");
+	return true;
+}
+
+int main(void)
+{
+	return check(false) && check(true) ? tap_done() : 1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/etm/etm_flow_impl.h"
 #include "flow/etm/etm_insns.h"
+#include "flow/flow_path_walk.h"
 #include "flow/flow_walk.h"
 #include "packet/etm/etm_headers.h"
 
@@ -60,7 +61,9 @@ void etm_fast_init(struct etm_flow *f)
 
 	*r = (struct flow_rules){
 		.insns = &etm_insns,
-		.isas = {{ISA_A32, ISA_T32}, {ISA_A64, ISA_T32}},
+		.isas = {{ISA_A32, ISA_T32},  {ISA_A64, ISA_T32} },
+		.switched = {[ISA_A32] = ISA_T32, [ISA_T32] = ISA_A32},
+		.stack_depth = 16,
 		.place_bit = 1,
  /* That of ETE makes an event. */
 		.has_eret_events = f->config->is_ete,
@@ -177,7 +180,7 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 	const uint8_t *pos = s->pos, *const last = s->end - SCAN_BYTES;
 	uint64_t older[3] = {s->older[0], s->older[1], s->older[2]};
 	uint64_t start = flow_block_place(&blocks[s->at]), nr_packets = 0, nr_insns = 0;
-	uint32_t from = s->at << 1 | is_64;
+	uint32_t from = (s->at << FLOW_CONTEXT_BITS) + is_64;
 	uint32_t *items = is_counting ? NULL : f->flow.items + f->flow.nr_items;
 	uint32_t *const first_item = items;
 	uint32_t *const last_item =
@@ -218,7 +221,7 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 			stop = STOP_ODD;
 			goto out;
 		}
-		from = path->next << 1 | is_64;
+		from = (path->next << FLOW_CONTEXT_BITS) + is_64;
 		nr_packets += nr;
 		pos += nr + form->bytes;
 		rest = 0;
@@ -242,7 +245,7 @@ out:
 	s->path = path;
 full:
 	s->rest = rest;
-	s->at = stop == STOP_ODD ? path->next : from >> 1;
+	s->at = stop == STOP_ODD ? path->next : from >> FLOW_CONTEXT_BITS;
 	memcpy(s->older, older, sizeof(older));
 	f->flow.totals.nr_packets += nr_packets;
 	if (is_counting && pos != s->pos)
@@ -312,8 +315,7 @@ static bool pop(struct etm_flow *f, struct scan *s)
 	s->at = flow_return_block(&f->flow, &f->flow.stack[f->flow.stack_top]);
 	if (s->at == FLOW_NO_BLOCK)
 		return false;
-	f->flow.stack_top = (f->flow.stack_top + FLOW_STACK_DEPTH - 1) % FLOW_STACK_DEPTH;
-	f->flow.stack_nr--;
+	flow_pop_top(&f->flow);
 	f->flow.is_popping = f->flow.needs_address = false;
 	if (!f->flow.items)
 		flow_count_target(&f->flow, f->flow.from, s->at, (int32_t)f->flow.step);
@@ -332,8 +334,9 @@ static void take_paths(struct etm_flow *f, struct scan *s)
 			take_odd_path(f, s);
 			break;
 		case STOP_UNKNOWN:
-			if (!(s->nr + s->bytes) || !flow_path_walk(&f->flow, s->at << 1 | s->is_64,
-								   s->atoms, s->nr, s->to))
+			if (!(s->nr + s->bytes) ||
+			    !flow_path_walk(&f->flow, s->at << FLOW_CONTEXT_BITS | s->is_64,
+					    s->atoms, s->nr, s->to))
 				return;
 			break;
 		}
@@ -358,6 +361,11 @@ static inline bool step(struct etm_flow *f, bool is_e)
 static bool step_all(struct etm_flow *f, struct flow_letter a)
 {
 	f->flow.last_edge.kind = FLOW_EDGE_NONE;
+	if (f->flow.needs_address && !f->flow.is_popping) {
+		f->flow.first = f->flow.first ? f->flow.first : FLOW_FIRST_RAN;
+		flow_drop(&f->flow, a.nr);
+		return true;
+	}
 	for (unsigned int i = 0; i < a.nr; i++, a.bits >>= 1) {
 		if (f->flow.at != FLOW_NO_BLOCK && step(f, a.bits & 1))
 			continue;

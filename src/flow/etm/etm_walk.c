@@ -120,7 +120,7 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 	uint32_t nr_insns = 0, nr_walked = 0, nr_blocks = 0;
 
 	if (f->flow.needs_context) {
-		flow_drop(&f->flow);
+		flow_drop(&f->flow, 1);
 		return true;
 	}
 	if (f->flow.stack_nr && !flow_pop(&f->flow))
