@@ -224,6 +224,14 @@ static inline bool flow_is_silent(const struct flow *f, const struct flow_block 
 	return f->rules.silent_kinds >> b->kind & 1 && !flow_is_indirect(b);
 }
 
+/** May a bit be that of @p b? Of an indirect branch without one only as a compressed return. */
+static inline bool flow_may_have_bit(const struct flow *f, const struct flow_block *b,
+				     bool is_taken)
+{
+	return !(f->rules.silent_kinds >> b->kind & 1) ||
+	       (b->flags & INSN_RET && is_taken && f->rules.has_return_stack);
+}
+
 /** What a call pushes. A silent one has no link to the block after it. */
 static inline struct flow_return flow_return_of(const struct flow *f, uint32_t call)
 {

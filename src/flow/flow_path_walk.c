@@ -123,13 +123,9 @@ static const struct flow_block *pass_silent(struct walk *w)
 /** What has a bit, after what has none. */
 static bool take_bit(struct walk *w, bool is_taken)
 {
-	const struct flow_rules *r = &w->f->rules;
 	const struct flow_block *b = pass_silent(w);
 
-	if (!b || (r->silent_kinds >> b->kind & 1 &&
-		   !(b->flags & INSN_RET && is_taken && r->has_return_stack)))
-		return false;
-	return take_block(w, is_taken);
+	return b && flow_may_have_bit(w->f, b, is_taken) && take_block(w, is_taken);
 }
 
 /** The indirect branch that goes to the path's address, and what is on the way to it. */

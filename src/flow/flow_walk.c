@@ -198,13 +198,6 @@ static bool find_waypoint(struct flow *f)
 	return f->rules.silent_kinds ? pass_silent(f, NULL) : flow_here(f);
 }
 
-/** A bit is that of another branch than the one of @p b. */
-static bool is_bit_of_other(const struct flow *f, const struct flow_block *b, bool is_taken)
-{
-	return f->rules.silent_kinds >> b->kind & 1 &&
-	       !(b->flags & INSN_RET && is_taken && f->rules.has_return_stack);
-}
-
 bool flow_step(struct flow *f, bool is_taken)
 {
 	const struct flow_block *b;
@@ -222,7 +215,7 @@ bool flow_step(struct flow *f, bool is_taken)
 	b = &f->blocks.all.data[f->at];
 	if (b->kind == INSN_PLAIN)
 		return flow_step_broken(f, b);
-	if (is_bit_of_other(f, b, is_taken))
+	if (!flow_may_have_bit(f, b, is_taken))
 		return bad_image(f, "taken or not, where an address is due");
 	return step_block(f, is_taken);
 }

@@ -3,7 +3,11 @@
 #include "flow/flow_walk.h"
 #include "make/toy.h"
 
-enum { ADDRESS_BYTES = 9, SYNC_BYTES = TOY_PADS + ADDRESS_BYTES };
+enum {
+	ADDRESS_BYTES = 9,
+	SYNC_BYTES = TOY_PADS + ADDRESS_BYTES,
+	CONTEXT = FLOW_NR_CONTEXTS - 1, /* the only one there is */
+};
 
 struct toy_flow {
 	struct flow flow;
@@ -213,7 +217,7 @@ static bool may_take_path(const struct toy_flow *t, struct bytes in)
 static const struct flow_path *path_at(struct flow *f, uint64_t key, unsigned int nr, uint64_t to)
 {
 	uint64_t start = flow_block_place(&f->blocks.all.data[f->at]);
-	uint32_t from = f->at << FLOW_CONTEXT_BITS;
+	uint32_t from = f->at << FLOW_CONTEXT_BITS | CONTEXT;
 	size_t slot = flow_path_slot(&f->paths, f->space, start, key, to);
 	const struct flow_path *p = flow_path_find(&f->paths, slot, from, key, to);
 
@@ -379,7 +383,7 @@ static bool init(struct flow *f, const void *own)
 	toy_of(f)->isa = o->isa;
 	toy_of(f)->context = o->context;
 	toy_of(f)->has_paths = o->has_paths;
-	r->isas[0][0] = (uint8_t)o->isa;
+	r->isas[CONTEXT][0] = (uint8_t)o->isa;
 	r->insns = o->insns ? o->insns : &insns;
 	r->has_return_stack = true;
 	r->stack_depth = o->is_silent ? 64 : 16;
