@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Usage: check-words.py [--later LIST] WORDS FILE ...: looks for the words of the list WORDS: in whole documents, and in the string literals
-and comments of C files. The comments of places in LIST are not read: folders (src/flow/) or starts of file names (src/cli/trace).
-Prints FILE:LINE: WORD: what to write instead, and exits 1, for each. Run from the top folder."""
+"""Usage: check-words.py WORDS FILE ...: looks for the words of the list WORDS: in whole documents, and in the string literals and comments
+of C files. Prints FILE:LINE: WORD: what to write instead, and exits 1, for each. Run from the top folder."""
 import re
 import sys
 
@@ -34,16 +33,12 @@ def blank(match):
     return line_ends(match.group())
 
 
-def is_later(path, places):
-    return any(path.startswith(place) and "/" not in path[len(place):] for place in places)
-
-
 def comment_prose(text):
     """@p text without stars, with its line ends. What stands before and after it is another sentence."""
     return "; " + re.sub(r"^[ \t]*\*", "", text[2:].removesuffix("*/"), flags=re.M) + " ;"
 
 
-def prose(path, text, places):
+def prose(path, text):
     """@p text without what is not prose: of C its literals and comments stay, of documents all but code."""
     if not path.endswith((".c", ".h")):
         return re.sub(r"`[^`\n]*`", blank, text)
@@ -53,29 +48,19 @@ def prose(path, text, places):
         end = m.end()
         if m["literal"] is not None:
             kept.append(m["literal"].replace("\\n", " "))
-        elif m["comment"] and not is_later(path, places):
+        elif m["comment"]:
             kept.append(comment_prose(m["comment"]))
         else:
             kept.append(line_ends(m.group()))
     return "".join(kept)
 
 
-def read_places(path):
-    with open(path, encoding="utf-8") as f:
-        return [line.strip() for line in f if line.strip() and not line.startswith("#")]
-
-
 def main():
-    args = sys.argv[1:]
-    places = []
-    if args[0] == "--later":
-        places = read_places(args[1])
-        args = args[2:]
-    words = read_words(args[0])
+    words = read_words(sys.argv[1])
     failed = 0
-    for path in args[1:]:
+    for path in sys.argv[2:]:
         with open(path, encoding="utf-8") as f:
-            text = prose(path, f.read(), places)
+            text = prose(path, f.read())
         for expression, instead in words:
             pattern = re.compile(expression.pattern.replace(" ", r"\s+"), re.I)
             for m in pattern.finditer(text):

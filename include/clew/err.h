@@ -30,7 +30,7 @@ enum clew_err {
 	CLEW_UNSUPPORTED = -7, /* understood, and not decoded by this version */
 	CLEW_LIMIT = -8,       /* a size from the input is above the documented limit */
 	CLEW_INVALID = -9,     /* an argument or option makes no sense */
-	CLEW_NOT_FOUND = -10,  /* asked for something that is not there */
+	CLEW_NOT_FOUND = -10,  /* what was asked for does not exist */
 	CLEW_STOPPED = -11,    /* a callback asked to stop */
 };
 

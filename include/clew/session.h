@@ -74,7 +74,7 @@ struct clew_event {
 	uint64_t config;        /* perf_event_attr.config */
 	uint64_t sample_type;   /* perf_event_attr.sample_type */
 	uint64_t sample_period; /* or frequency */
-	bool has_frequency;     /* sample_period is samples a second */
+	bool has_frequency;     /* sample_period is samples per second */
 	const char *name;       /* "cycles:u", "sched:sched_switch"; never NULL */
 	const char *unit;       /* NULL: none */
 	const char *group_name; /* NULL: none */

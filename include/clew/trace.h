@@ -93,9 +93,9 @@ struct clew_trace_range {
 enum clew_trace_kind {
 	CLEW_TRACE_PARTIAL,       /* range: it ends before a branch */
 	CLEW_TRACE_CONTEXT,       /* of what follows: clew_trace_batch.context */
-	CLEW_TRACE_ON,            /* tracing went on after a gap; number 1: after an overflow */
+	CLEW_TRACE_ON,            /* tracing resumed after a gap; number 1: after an overflow */
 	CLEW_TRACE_NO_SYNC,       /* trace was lost, or has not begun: number, text */
-	CLEW_TRACE_NO_CODE,       /* execution went on at start, where no code is known: text */
+	CLEW_TRACE_NO_CODE,       /* execution reached start, where no code is known: text */
 	CLEW_TRACE_UNKNOWN_PATH,  /* from start to end by an unknown path of number instructions
 				     (0: unknown) */
 	CLEW_TRACE_UNKNOWN_START, /* something ran up to end, from an unknown place */
@@ -193,8 +193,8 @@ struct clew_trace_opts {
 	size_t size; /* sizeof(struct clew_trace_opts); 0 is refused */
 	const char *symfs, *vmlinux, *kallsyms, *build_ids; /* as clew_session_opts */
 	uint64_t max_memory;
-	/** What is passed over while opening: missing files, units that are not decoded; a line
-	 * each. NULL: not wanted. */
+	/** Called once for each thing that opening skips: a missing file, a unit that is not
+	 * decoded. NULL: no notes. */
 	void (*note)(void *ctx, const char *text);
 	void *ctx;
 	bool trusts_other_users;
@@ -216,7 +216,8 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_open_fd(struct clew_trace **ret,
 							const struct clew_trace_opts *opts,
 							struct clew_diag *diag);
 
-/** The trace of one unit in a file of its own. Texts are borrowed until clew_trace_free(). */
+/** The trace of one unit, to be written to a separate file. Texts are borrowed until
+ * clew_trace_free(). */
 struct clew_trace_raw {
 	size_t size; /* sizeof(struct clew_trace_raw); 0 is refused */
 	const char *file;

@@ -241,8 +241,8 @@ enum clew_err ana_unwind(struct analyze *a, struct who_thread *t, struct ana_eve
 			 struct perf_words *ret, const uint8_t **ret_methods, uint32_t *ret_nr);
 /** Made at the first call; NULL: no memory. */
 struct ana_stacks *ana_stacks_get(struct analyze *a);
-/** One copied stack, after ana_stacks_get(). f->pc and f->exact live until the next call; f->nr 0:
- * the registers are not there. */
+/** Unwind one copied stack, after ana_stacks_get(). f->pc and f->exact live until the next call;
+ * f->nr 0: the registers are missing. */
 enum unw_stop ana_walk(struct analyze *a, struct who_thread *t, const struct perf_sample *s,
 		       struct unw_frames *f);
 void ana_stacks_free(struct ana_stacks *s);

@@ -3,9 +3,9 @@
 #include "base/mem.h"
 
 /*
- * Batches go round: the pipeline fills one, hands it over, takes a free one. A batch is touched by
- * one side at a time; the lock guards only whose turn it is. Blocks of records are released by the
- * pipeline's thread, whose reference counts they are.
+ * Batches circulate: the pipeline fills one, hands it over, takes a free one. A batch is touched by
+ * one side at a time; the lock guards only which side owns it. Blocks of records are released by
+ * the pipeline's thread alone, as their reference counts are not atomic.
  */
 enum { NR_BATCHES = 4, BATCH_EVENTS = 1024 };
 

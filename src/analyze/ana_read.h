@@ -17,7 +17,7 @@ struct ana_reader {
 	uint64_t released;
 	struct os_map_ahead *ahead; /* does that in a thread; NULL: we do */
 	struct progress *progress;  /* NULL: no one looks */
-	struct perf_record mark;    /* FINISHED_ROUND, returned after what it lets go */
+	struct perf_record mark;    /* FINISHED_ROUND, returned after what it releases */
 	bool has_mark, is_draining;
 	bool skips_samples; /* set by the user: they are neither ordered nor returned */
 	enum clew_err end;  /* of the input */

@@ -28,8 +28,8 @@ static bool has_user_frames(const struct perf_words *chain, bool *ret_is_guest)
 	return false;
 }
 
-/* The kernel asks whether the task has an address space; so known maps tell a kernel
- * thread from a task that is ending. */
+/* The kernel records no user stack of a task without an address space. One with known maps is
+ * ending; one without is a kernel thread. */
 struct ana_user ana_user_of_plain(const struct who_thread *t, const struct ana_event *e,
 				  const struct perf_words *chain, const uint8_t *methods,
 				  uint32_t nr)

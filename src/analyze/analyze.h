@@ -80,7 +80,7 @@ struct ana_synth {
 	const char *error;     /* of an event without sample: what went wrong, static words */
 	const char *error_why; /* static words; NULL: nothing more is known */
 	uint32_t error_code;
-	uint64_t error_ip; /* 0: not known */
+	uint64_t error_ip; /* 0: unknown */
 };
 
 /** One event in time order: a sample, or with wants_records any other record. */
@@ -90,11 +90,11 @@ struct ana_event {
 	const struct perf_sample *sample; /* NULL: not a sample */
 	uint64_t time;                    /* perf clock, ns; all ones: the record has none */
 	uint64_t period;                  /* the sample's, else the attr's fixed one, else 1 */
-	uint32_t pid, tid, cpu;           /* all ones: not known */
+	uint32_t pid, tid, cpu;           /* all ones: unknown */
 	const char *comm; /* the thread's name then; ":TID" when unknown. Of other records: the
 			     thread they are about. Lives as long as the analysis */
 	const struct ana_loc *loc;     /* of sample->ip; NULL: not sampled */
-	const struct ana_loc *addr;    /* of sample->addr, with wants_addr; NULL: not there */
+	const struct ana_loc *addr;    /* of sample->addr, with wants_addr; NULL: no addr */
 	const struct ana_chain *chain; /* NULL: no call chain in this sample */
 	const char *cgroup;            /* path; NULL: not recorded. Lives as long as the analysis */
 	const struct ana_loc *const

@@ -10,7 +10,7 @@
 
 enum {
 	BATCH_BYTES = 256 * 1024,   /* of records, to the writer at a time */
-	ASK_BYTES = 1 << 20,        /* of input, between two questions whether to go on */
+	ASK_BYTES = 1 << 20,        /* of input, between two calls of goes_on */
 	MIN_MMAP_BYTES = 64 * 1024, /* of a compressed recording that names fewer */
 	MAX_ZSTD_LEVEL = 22,
 };
@@ -27,8 +27,8 @@ struct stack_merge {
 	struct perf_stack_infos *infos;
 	struct buf out;            /* records on their way to the writer */
 	struct buf words, methods; /* of the chain at hand */
-	uint64_t newest;           /* time of the newest record that no round has let go; 0: none */
-	uint64_t round_bytes;      /* written since the last FINISHED_ROUND */
+	uint64_t newest;      /* time of the newest record that no round has released; 0: none */
+	uint64_t round_bytes; /* written since the last FINISHED_ROUND */
 	uint64_t asked_at;
 	struct stack_merge_counts *counts;
 };
@@ -163,9 +163,10 @@ static enum clew_err end_round(struct stack_merge *m)
 }
 
 /*
- * Outcomes of samples go by the number of the sample, so that a reader has to meet them in the
- * order in which they were written. It would not where a time goes back, or where a sample without
- * a time stands after records with one: two rounds let go all that came before.
+ * Outcomes are stored by the number of the sample, so a reader has to meet the samples in the order
+ * in which they were written. It would sort them otherwise where a time is earlier than the one
+ * before, or where a sample without a time follows records with one. Two rounds before such a
+ * record release all that came before.
  */
 static enum clew_err keep_order(struct stack_merge *m, const struct perf_record *r, uint64_t time)
 {

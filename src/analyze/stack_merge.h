@@ -15,7 +15,7 @@
 #define STACK_MERGE_PHASE "merging stacks" /* reported to in->progress, in bytes of the input */
 
 struct stack_merge_opts {
-	/** Asked now and then; false ends the pass with CLEW_STOPPED. NULL: it goes on. */
+	/** Asked now and then; false ends the pass with CLEW_STOPPED. NULL: never stop. */
 	bool (*goes_on)(void *ctx, uint64_t done_bytes, uint64_t total_bytes);
 	void *ctx;
 };
@@ -31,8 +31,8 @@ struct stack_merge_counts {
 				 written */
 };
 
-/** Does some event say that its user stacks come in records of their own? False also for what is no
- * recording, and for the content of a pipe. */
+/** Does some event defer its user stacks to separate records? False also for what is no recording,
+ * and for the content of a pipe. */
 bool stack_merge_is_deferred(const struct perf_input *in);
 
 /**

@@ -92,7 +92,7 @@ static enum clew_err open_snapshot(struct clew_trace *t, const char *path,
 				   const struct clew_trace_opts *o, struct clew_diag *diag)
 {
 	enum clew_err err =
-		cs_snapshot_open_or_tell(&t->trace, path, &t->budget, o->note, o->ctx, diag);
+		cs_snapshot_open_with_notes(&t->trace, path, &t->budget, o->note, o->ctx, diag);
 
 	t->is_snapshot = true;
 	if (err == CLEW_OK)

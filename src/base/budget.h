@@ -9,8 +9,8 @@
 /*
  * How many bytes may be unpacked or kept of an input. A plain counter that its owner hands to the
  * stores: each takes before it keeps something and gives back what it frees. Where taking fails,
- * that one thing is left out and the work goes on. Any thread may take and give. Zeroed struct =
- * no limit; so is NULL in place of one.
+ * only that one thing is omitted. Any thread may take and give. Zeroed struct = no limit; so is
+ * NULL in place of one.
  */
 struct budget {
 	uint64_t limit; /* bytes; 0: none */
@@ -33,8 +33,8 @@ bool budget_take(struct budget *b, uint64_t bytes);
 void budget_give(struct budget *b, uint64_t bytes);
 
 /**
- * What has to be kept for a while in any case: records that wait for their turn. It counts as used.
- * Its owner lets go of it early where budget_holds_much().
+ * Count as used what has to be kept for a while in any case: records that wait for their turn.
+ * Its owner releases it early where budget_holds_much().
  */
 void budget_hold(struct budget *b, uint64_t bytes);
 void budget_let_go(struct budget *b, uint64_t bytes);

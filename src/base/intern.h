@@ -31,7 +31,7 @@ static inline uint32_t intern_str(struct intern *t, const char *s)
 
 /** Is @p s in the table? Adds nothing. */
 bool intern_has(const struct intern *t, const char *s);
-/** Its number; INTERN_FAILED: it is not there. */
+/** The number of @p s; INTERN_FAILED: it was never added. */
 uint32_t intern_find(const struct intern *t, const char *s, size_t len);
 
 /** @p id must come from this table. */

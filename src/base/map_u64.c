@@ -71,7 +71,7 @@ bool map_u64_remove(struct map_u64 *m, uint64_t key)
 	hole = slot_of(m, key);
 	if (!m->used[hole])
 		return false;
-	/* Linear probing without tombstones: pull back every later entry whose way led over the
+	/* Linear probing without tombstones: move back every later entry that was probed past the
 	 * hole. */
 	for (i = (hole + 1) & (m->cap - 1); m->used[i]; i = (i + 1) & (m->cap - 1)) {
 		size_t home = hash_u64(m->slots[i].key) & (m->cap - 1);

@@ -15,7 +15,7 @@ struct map_u64 {
 	size_t nr, cap; /* cap is a power of two or 0 */
 };
 
-/** @return the value's place, valid until the next put or remove; NULL: not there. */
+/** @return the value's place, valid until the next put or remove; NULL: no such key. */
 uint64_t *map_u64_get(const struct map_u64 *m, uint64_t key);
 
 /** Insert or overwrite. @return false when memory is short; the map is as it was. */

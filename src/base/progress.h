@@ -13,7 +13,7 @@
  */
 struct progress {
 	_Atomic(const char *) phase;  /* static words, such as "decoding trace" */
-	_Atomic uint64_t done, total; /* in one unit, mostly bytes; total 0: not known */
+	_Atomic uint64_t done, total; /* in one unit, mostly bytes; total 0: unknown */
 };
 
 static inline void progress_begin(struct progress *p, const char *phase, uint64_t total)

@@ -23,8 +23,8 @@ int cli_etm_open_snapshot(const struct cli_input *in, struct trace_input **ret)
 	const char *path = in->path, *note;
 	struct clew_diag diag = {0};
 
-	if (cs_snapshot_open_or_tell(ret, path, in->opts.symbols.budget, report_note,
-				     (void *)(uintptr_t)path, &diag)) {
+	if (cs_snapshot_open_with_notes(ret, path, in->opts.symbols.budget, report_note,
+					(void *)(uintptr_t)path, &diag)) {
 		cli_fail(path, &diag);
 		if (diag.code == CLEW_UNSUPPORTED)
 			cli_hint("only ETMv4 and ETE are decoded");
@@ -151,7 +151,7 @@ static void report_unit(const char *path, const struct cli_etm_unit *u)
 		cli_note("%s: %s (ID %x) is not decoded: %s", path, u->name, u->id, u->why_not);
 }
 
-void cli_etm_tell_units(const char *path, const struct trace_input *t, const bool *skips)
+void cli_etm_report_units(const char *path, const struct trace_input *t, const bool *skips)
 {
 	const struct cli_etm e = {.trace = (struct trace_input *)(uintptr_t)t};
 	struct cli_etm_unit u;
@@ -172,7 +172,7 @@ static void report_units(const struct cli_etm *e)
 	}
 }
 
-void cli_etm_tell_dropped(const char *path, uint64_t nr)
+void cli_etm_report_dropped(const char *path, uint64_t nr)
 {
 	if (nr)
 		cli_note("%s: %llu %s not followed: no address was known", path,
@@ -194,7 +194,7 @@ enum clew_err cli_etm_note_trouble(struct cli_etm_troubles *t, const char *what,
 									      : CLEW_NO_MEMORY;
 }
 
-void cli_etm_tell_troubles(const struct cli_etm_troubles *t, const char *path)
+void cli_etm_report_troubles(const struct cli_etm_troubles *t, const char *path)
 {
 	vec_for_each (t, e) {
 		clew_auto(buf_done) struct buf text = {0};
@@ -328,7 +328,7 @@ int cli_etm_finish(struct cli_etm *e, enum clew_err err, struct clew_diag *diag,
 		return cli_fail("standard output", sink_diag);
 	if (lists_units)
 		report_units(e);
-	cli_etm_tell_troubles(&e->troubles, e->in.path);
+	cli_etm_report_troubles(&e->troubles, e->in.path);
 	if (!diag->code)
 		diag->code = err;
 	if (err)

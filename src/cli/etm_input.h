@@ -15,9 +15,9 @@ int cli_etm_open_snapshot(const struct cli_input *in, struct trace_input **ret);
 
 /** Report which units are not decoded, and why; without those that @p skips (NULL: none).
  */
-void cli_etm_tell_units(const char *path, const struct trace_input *t, const bool *skips);
+void cli_etm_report_units(const char *path, const struct trace_input *t, const bool *skips);
 /** Report that @p nr branches were at unknown addresses, if there are any. */
-void cli_etm_tell_dropped(const char *path, uint64_t nr);
+void cli_etm_report_dropped(const char *path, uint64_t nr);
 
 /** Problems of the input that belong to no unit, by their text. */
 struct cli_etm_trouble {
@@ -31,7 +31,7 @@ struct cli_etm_troubles {
 enum clew_err cli_etm_note_trouble(struct cli_etm_troubles *t, const char *what, uint64_t number,
 				   uint64_t offset);
 /** One warning for each. */
-void cli_etm_tell_troubles(const struct cli_etm_troubles *t, const char *path);
+void cli_etm_report_troubles(const struct cli_etm_troubles *t, const char *path);
 
 /** The ETM trace that a command prints. Zeroed struct = the defaults; the options set in, raw, ids.
  */

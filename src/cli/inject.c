@@ -269,11 +269,11 @@ static void report_gaps(const struct inject *c)
 {
 	const struct flow_totals *t = &c->totals.sum;
 
-	cli_etm_tell_units(c->in.path, c->trace, NULL);
+	cli_etm_report_units(c->in.path, c->trace, NULL);
 	if (t->nr_nacc)
 		cli_note("%s: code was missing %llu times; execution there is not counted",
 			 c->in.path, (unsigned long long)t->nr_nacc);
-	cli_etm_tell_dropped(c->in.path, t->nr_atoms_dropped);
+	cli_etm_report_dropped(c->in.path, t->nr_atoms_dropped);
 	if (t->nr_no_sync)
 		cli_note("%s: the trace was lost or damaged %llu times", c->in.path,
 			 (unsigned long long)t->nr_no_sync);
@@ -281,7 +281,7 @@ static void report_gaps(const struct inject *c)
 
 static void report_troubles(const struct inject *c)
 {
-	cli_etm_tell_troubles(&c->troubles, c->in.path);
+	cli_etm_report_troubles(&c->troubles, c->in.path);
 	if (c->trace)
 		report_gaps(c);
 	if (c->stacks.nr_bad_runs)

@@ -38,7 +38,7 @@ static void report(const struct cli_input *in, const char *to, const struct merg
 		to, (unsigned long long)c->nr_merged, (unsigned long long)c->nr_samples,
 		(unsigned long long)(c->nr_marked - c->nr_merged), (unsigned long long)m->bytes,
 		(unsigned long long)m->bytes_before);
-	merge_file_tell(to, m);
+	merge_file_report_losses(to, m);
 	if (c->end.code == CLEW_TRUNCATED)
 		cli_warn("%s: cut off: everything before was written", in->path);
 }

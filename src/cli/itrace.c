@@ -151,14 +151,14 @@ enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,
 	return trace_events_run(it->events, consumer, diag);
 }
 
-void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_errors)
+void cli_itrace_report(const struct cli_itrace *it, const char *path, bool has_errors)
 {
 	const struct trace_events_summary *sum;
 
 	if (!it->events)
 		return;
 	sum = trace_events_summary(it->events);
-	cli_etm_tell_units(path, it->trace, NULL);
+	cli_etm_report_units(path, it->trace, NULL);
 	if (sum->is_by_count)
 		cli_note("--itrace: the trace has no times; the period was taken as %llu "
 			 "instructions",
@@ -168,7 +168,7 @@ void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_err
 			"%llu place%s of the trace could not be decoded: 'clew script --itrace=e' shows %s",
 			(unsigned long long)sum->nr_errors, sum->nr_errors == 1 ? "" : "s",
 			sum->nr_errors == 1 ? "it" : "them");
-	cli_etm_tell_dropped(path, sum->nr_dropped);
+	cli_etm_report_dropped(path, sum->nr_dropped);
 }
 
 void cli_itrace_done(struct cli_itrace *it)

@@ -43,7 +43,7 @@ enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,
 
 /** After the run: notes about what was decoded of @p path, and what was not. @p has_errors: the
  * output shows where. */
-void cli_itrace_tell(const struct cli_itrace *it, const char *path, bool has_errors);
+void cli_itrace_report(const struct cli_itrace *it, const char *path, bool has_errors);
 void cli_itrace_done(struct cli_itrace *it);
 
 #endif

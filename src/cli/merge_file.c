@@ -235,7 +235,7 @@ bool merge_file_in_place(const char *path, struct merge_file *ret)
 	return err == CLEW_OK;
 }
 
-void merge_file_tell(const char *path, const struct merge_file *m)
+void merge_file_report_losses(const char *path, const struct merge_file *m)
 {
 	const struct stack_merge_counts *c = &m->counts;
 

@@ -38,6 +38,6 @@ bool merge_file_in_place(const char *path, struct merge_file *ret);
 void merge_file_report_unmerged(const char *path, size_t nr);
 
 /** Warn about what the merge could not keep. */
-void merge_file_tell(const char *path, const struct merge_file *m);
+void merge_file_report_losses(const char *path, const struct merge_file *m);
 
 #endif

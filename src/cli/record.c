@@ -296,7 +296,7 @@ static void merge_files(struct record *r, struct rec_result *result)
 
 		if (goes_on && merge_file_in_place(*path, &m)) {
 			result->bytes += m.bytes - m.bytes_before;
-			merge_file_tell(*path, &m);
+			merge_file_report_losses(*path, &m);
 		} else if (!goes_on && os_exists(*path)) { /* --switch-max-files */
 			unmerged = unmerged ? unmerged : *path;
 			nr_unmerged++;

@@ -281,8 +281,8 @@ static void warn(const struct report_run *r)
 			 (unsigned long long)s->nr_filtered);
 	cli_input_warn(&r->args.in, s);
 	report_deep(r);
-	report_branches_tell(&r->args, r->feed);
-	cli_itrace_tell(&r->args.itrace, r->args.in.path, false);
+	report_branches_note_skipped(&r->args, r->feed);
+	cli_itrace_report(&r->args.itrace, r->args.in.path, false);
 }
 
 static int open_trace(struct report_run *r)

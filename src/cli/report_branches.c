@@ -91,7 +91,7 @@ int report_branches_check(const struct report_args *a, struct analyze *analyze)
 	return CLI_USAGE;
 }
 
-void report_branches_tell(const struct report_args *a, const struct report_feed *f)
+void report_branches_note_skipped(const struct report_args *a, const struct report_feed *f)
 {
 	uint64_t nr_stacks = 0, nr_stackless = 0, nr = 0;
 

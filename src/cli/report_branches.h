@@ -22,6 +22,6 @@ int report_branches_choose(struct report_args *a, struct analyze *analyze);
 int report_branches_check(const struct report_args *a, struct analyze *analyze);
 
 /** Notes about skipped samples. */
-void report_branches_tell(const struct report_args *a, const struct report_feed *f);
+void report_branches_note_skipped(const struct report_args *a, const struct report_feed *f);
 
 #endif

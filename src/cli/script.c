@@ -371,7 +371,7 @@ static int run(struct script *s)
 		return cli_fail("standard output", &s->sink_diag);
 	if (s->analysis)
 		report_summary(s);
-	cli_itrace_tell(&s->itrace, s->in.path, s->itrace.opts.errors);
+	cli_itrace_report(&s->itrace, s->in.path, s->itrace.opts.errors);
 	return err == CLEW_OK ? CLI_OK : cli_input_fail(&s->in, &diag);
 }
 

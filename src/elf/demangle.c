@@ -58,8 +58,8 @@ static void take_part(const char *text, size_t size, void *ctx)
 
 /*
  * C++ and Rust. Each part of a name may be used twice in a later part, so that 300 bytes can stand
- * for more text than any memory holds, and libiberty goes on to the end: only a jump leaves it. It
- * holds no memory meanwhile but, for Rust, one identifier's.
+ * for more text than any memory holds, and a callback cannot stop libiberty: only a jump leaves it.
+ * The jump leaks nothing but, for Rust, the memory of one identifier.
  */
 static bool demangle_limited(const char *name, struct buf *ret)
 {

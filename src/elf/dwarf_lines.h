@@ -13,8 +13,8 @@ struct dwarf_lines;
 
 /** One level of inlining. Texts live as long as the struct dwarf_lines. */
 struct dwarf_line {
-	const char *name; /* linkage name, else the source's; NULL: not known */
-	const char *file; /* directory included; NULL: not known */
+	const char *name; /* linkage name, else the source's; NULL: unknown */
+	const char *file; /* directory included; NULL: unknown */
 	uint32_t line, column;
 	bool is_inlined; /* false: the function that contains all of them */
 };

@@ -26,7 +26,7 @@ enum clew_err elf_sym_collect(struct sym_table *t, const struct elf_file *syms,
 			      const struct elf_file *runtime, enum elf_sym_space space,
 			      struct clew_diag *diag);
 
-/** Link-time address of the symbol @p name, defined in .symtab or .dynsym; false: not there.
+/** Link-time address of the symbol @p name, defined in .symtab or .dynsym; false: no such symbol.
  * Linear.
  */
 bool elf_sym_address(const struct elf_file *f, const char *name, uint64_t *ret);

@@ -46,7 +46,7 @@ _Static_assert(sizeof(struct flow_block) == 32, "half a cache line");
 
 /** No protocol has all of them. */
 enum flow_event_kind {
-	FLOW_EV_NO_SYNC,   /* reason; decoding goes on at the next synchronisation */
+	FLOW_EV_NO_SYNC,   /* reason; decoding resumes at the next synchronisation */
 	FLOW_EV_TRACE_ON,  /* is_overflow */
 	FLOW_EV_CONTEXT,   /* context, space */
 	FLOW_EV_RANGE,     /* [address, end): executed, but not to a waypoint: up to an exception,

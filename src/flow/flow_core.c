@@ -37,7 +37,7 @@ void flow_put_no_sync(struct flow *f, enum flow_no_sync reason, const char *what
 {
 	struct flow_event e = {.kind = FLOW_EV_NO_SYNC, .reason = (uint8_t)reason, .what = what};
 
-	/* Whoever feeds it begins anew at each AUX record: no trace is lost by that. */
+	/* INIT and RESET: the caller restarts the flow at each AUX record, which loses no trace. */
 	f->totals.nr_no_sync += reason != FLOW_NO_SYNC_INIT && reason != FLOW_NO_SYNC_RESET;
 	flow_put_event(f, &e);
 }

@@ -38,16 +38,16 @@ struct flow_front {
 	void (*end_input)(struct flow *f);
 	/** After that: the next byte, at f->offset, does not continue the last one. */
 	void (*restart)(struct flow *f);
-	/** What came cannot be: go on at the next synchronisation. */
+	/** The trace cannot be right: resume at the next synchronisation. */
 	void (*lose)(struct flow *f, enum flow_no_sync reason, const char *what);
 
-	/* Parts, decoded ahead; not of a front end whose flows have one thread. */
+	/* Parts, decoded ahead; a front end with flows of one thread has none of these. */
 
 	/** The first synchronisation that begins in [@p from, @p to) of @p in and says, before
-	 * anything else, where and in which context execution goes on. Of one that @p in does not
-	 * have in whole this is not known. Any thread. @return @p to: none. */
+	 * anything else, where and in which context execution continues. One that is not wholly in
+	 * @p in does not count. Any thread. @return @p to: none. */
 	size_t (*find_cut)(const struct flow *f, struct bytes in, size_t from, size_t to);
-	/** A stretch without loss goes on with the synchronisation at @p offset. */
+	/** Begin at the synchronisation at @p offset, as if no trace was lost before it. */
 	void (*begin_part)(struct flow *f, uint64_t offset);
 	/** What a part assumes of the context: @p ret, that of the end so far, where @p now is
 	 * known once perform_rest() was called. Any thread. */
@@ -56,12 +56,12 @@ struct flow_front {
 	bool (*is_as_assumed)(const struct code_context *assumed, const struct code_context *now);
 	/** Elements that wait for what follows them. */
 	size_t (*nr_waiting)(const struct flow *f);
-	/** Do what they say, as it is when nothing is lost in front of the next one. */
+	/** Perform them, as if nothing is lost before the next one. */
 	void (*perform_rest)(struct flow *f);
 	/** After that: in sync, and nothing pending? *ret: offset of the next byte. */
 	bool (*is_between)(const struct flow *f, uint64_t *ret);
-	/** What is its own of where decoding stands, to go on from there later: state_bytes, zeroed
-	 * once. @return false: no memory. */
+	/** The front end's part of the state of decoding, to resume there later: state_bytes,
+	 * zeroed once. @return false: no memory. */
 	size_t state_bytes;
 	bool (*save)(void *state, const struct flow *f);
 	bool (*restore)(const void *state, struct flow *f);
@@ -176,7 +176,8 @@ void flow_put_dropped(struct flow *f);
 void flow_look_up_space(struct flow *f);
 
 bool flow_cache_is_full(const struct flow *f);
-/** Packets may go on for ever without an end of fast decoding: not beyond this. */
+/** Fast decoding limits the cache only when it ends, and packets may never make it end: from here
+ * on it has to. */
 bool flow_cache_is_overfull(const struct flow *f);
 /** Between two packets: keep the cache within its bound, and counts within theirs. */
 void flow_limit_cache(struct flow *f);

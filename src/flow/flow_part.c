@@ -50,7 +50,7 @@ static bool copy_events(struct flow_held_batch *to, const struct flow_event *eve
 	return true;
 }
 
-/** The flow goes on with another buffer. */
+/** Keep the batch, and give the flow another buffer. */
 enum clew_err flow_worker_batch(void *ctx, const struct flow_batch *b)
 {
 	struct flow_worker *w = ctx;
@@ -148,7 +148,7 @@ void flow_end_done(struct flow_buffers *b, struct flow_end *e)
 
 /* --- parts --- */
 
-/** As if a stretch without loss went on with the synchronisation it begins with. */
+/** As if trace without loss came before the part, up to the synchronisation it begins with. */
 static void begin(struct flow_worker *w, const struct flow_part *k)
 {
 	struct flow *f = w->flow;

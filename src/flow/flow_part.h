@@ -36,8 +36,8 @@ struct flow_buffers {
 struct flow_end {
 	struct flow_worker *worker; /* which these numbers are of */
 	struct flow_state state;
-	/* What waits in the state's queue was performed ahead, as it is when nothing is lost in
-	 * front of the next element. It put out: */
+	/* What waits in the state's queue was performed ahead, as it will be if nothing is lost
+	 * before the next element. Its output: */
 	bool is_ahead; /* few enough elements were pending to run them speculatively */
 	size_t nr_waiting;
 	struct flow_held_batches rest;
@@ -114,7 +114,7 @@ void flow_part_done(struct flow_buffers *b, struct flow_part *k);
 
 /** The worker's decoder stops here. */
 void flow_end_set(struct flow_end *e, struct flow_worker *w);
-/** And goes on. What was performed ahead is undone. @return false: out of memory. */
+/** And resumes. What was performed ahead is undone. @return false: out of memory. */
 bool flow_end_resume(struct flow_end *e);
 void flow_end_done(struct flow_buffers *b, struct flow_end *e);
 

@@ -36,7 +36,7 @@ enum {
 	FLOW_PATH_SLACK = 16, /* items that may be read, and written, after the last */
 	FLOW_PATH_PROBES = 16,
 };
-/** Instead of an address: none comes, or it is not known yet where they lead. */
+/** Instead of an address: none comes, or the path's target is still unknown. */
 enum { FLOW_NO_ADDRESS = 2 };
 /** A slot without a path. */
 enum { FLOW_NO_PATH = UINT32_MAX };
@@ -70,7 +70,7 @@ struct flow_path {
 };
 _Static_assert(sizeof(struct flow_path) == 32, "half a cache line");
 
-/** In front of a path's items; when only counting, in front of the last one. */
+/** Before a path's items; when only counting, before the last one. */
 struct flow_path_more {
 	uint32_t nr_insns;
 	uint8_t nr_items;
@@ -80,7 +80,7 @@ struct flow_path_more {
 	uint8_t rest;
 };
 
-/** Behind the items of a path that calls. */
+/** After the items of a path that calls. */
 struct flow_path_calls {
 	uint32_t pushed;                /* index of the first */
 	uint8_t nr_pushed, most_pushed; /* in the end; at any time */

@@ -5,9 +5,9 @@
 #include "flow/flow_core.h"
 
 /*
- * Where decoding stands, without what it has learnt: enough for the same flow to go on from there
- * later, after it decoded something else. Numbers of blocks and paths are those of its cache, which
- * must not have been cleared in between.
+ * The state of decoding, without the cache: enough for the same flow to resume there later, after
+ * it decoded something else. Numbers of blocks and paths are those of its cache, which must not
+ * have been cleared in between.
  */
 
 /* clang-format off */

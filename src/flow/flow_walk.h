@@ -12,11 +12,11 @@
 /** Nothing is known of where execution is, nor in which context. */
 void flow_forget(struct flow *f);
 
-/** Execution goes on there, as is known without the trace. */
+/** Execution continues there, as is known without the trace. */
 void flow_move_to(struct flow *f, uint64_t pc, enum isa isa);
-/** Where it goes on only the trace knows. */
+/** Only the trace knows where execution continues. */
 void flow_lose_place(struct flow *f);
-/** The trace says that it goes on there. */
+/** The trace says that execution continues there. */
 void flow_go_to(struct flow *f, uint64_t address, enum isa isa);
 
 /** The next waypoint was taken, or not. */
@@ -33,16 +33,16 @@ void flow_run_path(struct flow *f, const struct flow_path *p);
 bool flow_pop(struct flow *f);
 /** f->at is the block at f->pc. */
 bool flow_here(struct flow *f);
-/** After block @p at, whose waypoint was taken. */
+/** After block @p at; its waypoint was taken. */
 void flow_take(struct flow *f, uint32_t at);
-/** After block f->at, whose waypoint was not taken. */
+/** After block f->at; its waypoint was not taken. */
 bool flow_fall_through(struct flow *f);
 /** All of a block that ends without a waypoint. */
 bool flow_step_broken(struct flow *f, const struct flow_block *b);
 /** FLOW_EV_RANGE */
 void flow_put_range(struct flow *f, uint64_t from, uint64_t to, uint32_t nr_insns);
 
-/** After indirect branch @p from, whose target is to come. */
+/** After indirect branch @p from; its target is to come. */
 static inline void flow_leave(struct flow *f, uint32_t from)
 {
 	f->from = from;

@@ -29,7 +29,7 @@ enum dso_kind {
 };
 
 struct dso_build_id {
-	uint8_t size; /* 0: not known */
+	uint8_t size; /* 0: unknown */
 	uint8_t bytes[20];
 };
 
@@ -53,10 +53,10 @@ struct dso_store_opts {
 struct dso_key {
 	enum dso_kind kind;
 	const char *path;                    /* as in the MMAP record */
-	const struct dso_build_id *build_id; /* NULL or size 0: not known */
+	const struct dso_build_id *build_id; /* NULL or size 0: unknown */
 	uint32_t pid; /* owner of the mapping: for perf-PID.map and /proc/PID/root; 0: none */
-	uint64_t mnt_ns_ino;                    /* mount namespace of that process, 0: not known */
-	uint64_t maj, min, ino, ino_generation; /* MMAP2's file identity, 0: not known */
+	uint64_t mnt_ns_ino;                    /* mount namespace of that process, 0: unknown */
+	uint64_t maj, min, ino, ino_generation; /* MMAP2's file identity, 0: unknown */
 	uint64_t load_start;         /* DSO_MODULE, DSO_KERNEL: run-time start of the mapping */
 	const char *kernel_ref_name; /* DSO_KERNEL: name and run-time address of the relocation
 					reference symbol, */
@@ -72,10 +72,10 @@ struct dso_sym {
 /** One step of inlined code or source, innermost first. Texts live as long as the store. */
 struct dso_line {
 	const char *function; /* demangled; NULL for the outermost, non-inlined one */
-	const char *file;     /* as DWARF names it, directory included; NULL: not known */
+	const char *file;     /* as DWARF names it, directory included; NULL: unknown */
 	uint32_t line, column;
-	const char *link_name; /* DWARF's linkage name, else its name, of every entry; NULL: not
-				  known */
+	const char *link_name; /* DWARF's linkage name, else its name, of every entry; NULL:
+				  unknown */
 };
 
 struct dso_store *dso_store_new(const struct dso_store_opts *opts);
@@ -92,7 +92,7 @@ const char *dso_path(const struct dso *d);
 /** perf's short name: the last path component, or the bracketed name. */
 const char *dso_short_name(const struct dso *d);
 enum dso_kind dso_kind(const struct dso *d);
-/** DSO_KERNEL, DSO_MODULE: run-time start of the mapping; 0: not known. */
+/** DSO_KERNEL, DSO_MODULE: run-time start of the mapping; 0: unknown. */
 uint64_t dso_load_start(const struct dso *d);
 const struct dso_build_id *dso_build_id(const struct dso *d);
 

@@ -8,8 +8,8 @@
 
 /*
  * Code of a kernel module, out of its .ko file: laid out and relocated here as the kernel's loader
- * does it. Branches to other modules and to the kernel have a target that only the running kernel
- * knew; code ends before each of them rather than to go on anywhere.
+ * does it. Only the running kernel knew the targets of branches to other modules and to the kernel;
+ * the code ends before each such branch, so that nothing follows it to a wrong place.
  * Spec: Linux 7.3 kernel/module/main.c, layout_sections(); ELF for the Arm 64-bit Architecture
  * (AAELF64), "Relocation"; arch/arm64/kernel/module-plts.c.
  */

@@ -30,7 +30,7 @@ bool dso_find_kernel_code(struct dso *d, uint64_t rel, struct code_region *ret);
 bool dso_find_module_code(struct dso *d, uint64_t rel, struct code_region *ret);
 /** The section with that index in the module's file; NULL: none, or not loaded. */
 struct dso_code_section *dso_code_section(const struct dso_code_image *c, uint32_t index);
-/** Fill d->table from the module's file. @return false: it is not there, or has no names. */
+/** Fill d->table from the module's file. @return false: no such file, or it has no names. */
 bool dso_load_module_file(struct dso *d);
 void dso_code_image_free(struct dso_code_image *c);
 

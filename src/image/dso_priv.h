@@ -136,8 +136,8 @@ void dso_proc_root(struct dso *d, struct buf *ret);
  * by build id, else by inode. @return false: none. */
 bool dso_file_open_mapped(struct dso_file *ret, struct dso *d);
 
-/** Is @p f, mapped, the very file of the recording, by device and inode? False: they are not known.
- */
+/** Is @p f, mapped, the very file of the recording, by device and inode? False also where these are
+ * unknown. */
 bool dso_is_mapped_file(const struct dso *d, const struct dso_file *f);
 
 /** Does the recording itself say that the file was deleted? */

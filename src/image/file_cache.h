@@ -22,8 +22,8 @@ void file_cache_free(struct file_cache *c);
 
 /**
  * What was stored as @p name (without suffix), aligned for any type, the caller's to mem_free().
- * Read, not mapped: a file that is cut off by others is no fault. NULL: not there, or memory is
- * short.
+ * Read, not mapped, so that another process that truncates the file cannot make us fault. NULL: no
+ * such file, or memory is short.
  */
 void *file_cache_load(struct file_cache *c, const char *name, size_t *ret_size);
 

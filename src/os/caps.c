@@ -104,8 +104,8 @@ void os_caps_read(struct os_caps *ret)
 	if (!ret->is_initial_user_ns)
 		ret->effective = 0;
 	ret->container = container_of(&a);
-	/* Virtual machines made from container images keep their marks: then the PID namespace
-	 * tells. */
+	/* Virtual machines made from container images keep the images' marks, but are in the
+	 * initial PID namespace. */
 	ret->is_container = *ret->container && !ret->is_initial_pid_ns;
 	read_limits(ret);
 	arena_done(&a);

@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-/** A command that is forked, held before its exec, and let go when everything is set up. */
+/** A command that is forked, held before its exec, and released when everything is set up. */
 struct os_child {
 	int pid;             /* 0: none */
 	int go_fd, error_fd; /* write end that lets it go; read end that reports a failed exec */
-	bool is_running, is_ended; /* let go; waited for */
+	bool is_running, is_ended; /* released; waited for */
 	int status;                /* as wait(2) gives it, once is_ended */
 };
 
@@ -35,7 +35,7 @@ void os_child_signal(struct os_child *c, int signal);
 /** Exit status as a shell reports it: 128 + number for a signal. */
 int os_child_exit_code(const struct os_child *c);
 
-/** A child that was never let go ends here. */
+/** A child that was never released ends here. */
 void os_child_done(struct os_child *c);
 
 #endif

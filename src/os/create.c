@@ -74,7 +74,7 @@ static int open_magic(const char *path)
 	return ret;
 }
 
-/** The link at @p path, as seen by @p fd, becomes the path of its target. @return 0: go on there;
+/** Replace @p path, a link as seen by @p fd, by the path of its target. @return 0: continue there;
  * -ENOENT: leave it. */
 static int follow(int fd, char path[PATH_MAX], const struct stat *st)
 {
@@ -103,8 +103,8 @@ static bool is_magic(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/** One step on the way to something that is no plain file. @return the descriptor; -ENOENT: there
- * is none; -EAGAIN: go on at the changed @p path. */
+/** One step on the way to a device, fifo or the like. @return the descriptor; -ENOENT: there is
+ * none; -EAGAIN: continue at the changed @p path. */
 static int step(char path[PATH_MAX])
 {
 	int fd = open_again(path, O_PATH | O_NOFOLLOW, 0), ret;

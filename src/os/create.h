@@ -12,13 +12,13 @@ struct os_created {
 
 /**
  * Make the file @p path to write a result to, mode 0600, also where others may put things into its
- * directory: it is a new file always. What stands there already, a file or a symbolic link, is
- * moved to PATH.old first and not followed. Only what is no plain file is written to as it is: a
- * fifo or device that stands there, or that links lead to that are ours or root's, as /dev/stdout
- * is; a fifo that another user put into a directory open to all (as /tmp) is refused. What is
- * written to a plain file can be read back through the descriptor.
+ * directory: it is always a new file. A file or symbolic link of that name is moved to PATH.old
+ * first and not followed. Only a fifo or device is written to as it is, by this name or through
+ * links that are ours or root's, as /dev/stdout; a fifo that another user put into a directory open
+ * to all (as /tmp) is refused. What is written to a plain file can be read back through the
+ * descriptor.
  * @return the descriptor, close-on-exec, or -errno. -EACCES: see above; -EEXIST: another process
- * puts something there again and again. On failure what was moved stands there again.
+ * puts something there again and again. On failure what was moved is moved back.
  */
 int os_create(const char *path, struct os_created *ret);
 

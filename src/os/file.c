@@ -89,8 +89,8 @@ int os_open_read(const char *path)
 	return os_path_open(path, O_RDONLY);
 }
 
-/** Opening what is no plain file may wait, or do something: it is looked at first, and then that
- * very file is opened. */
+/** To open a fifo or device may block or have effects. So the caller looks at the file first, and
+ * this opens that very file. */
 static int open_plain(int seen)
 {
 	char path[32];

@@ -33,8 +33,7 @@ enum clew_err os_map_file_executable(const char *path, struct os_map *ret, struc
 
 void os_map_done(struct os_map *m);
 
-/** Tell the kernel that [from, to) of the mapping will not be read again soon: drops it from our
- * memory. */
+/** Drop [from, to) of the mapping from our memory: it will not be read again soon. */
 void os_map_release(const struct os_map *m, size_t from, size_t to);
 
 /**

@@ -13,7 +13,7 @@
 enum {
 	STEP = 2 << 20,
 	AHEAD = 8 << 20,
-	KEEP = 8 << 20, /* behind the reader, whose queue points there */
+	KEEP = 8 << 20, /* before the reader's position: its queue points there */
 	MIN_BYTES = 16 << 20
 };
 

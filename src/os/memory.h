@@ -6,7 +6,7 @@
 
 /**
  * Bytes of memory that this process can have at most: the machine's, or less where its control
- * groups (version 1 or 2) have a limit. 0: not known.
+ * groups (version 1 or 2) have a limit. 0: unknown.
  */
 uint64_t os_memory_bytes(void);
 
@@ -14,7 +14,7 @@ uint64_t os_memory_bytes(void);
  * has @p machine_bytes. */
 uint64_t os_memory_bytes_in(const char *root, uint64_t machine_bytes);
 
-/** What one command may take of it by default: a quarter; 1 GiB where it is not known. */
+/** What one command may take of it by default: a quarter; 1 GiB where it is unknown. */
 uint64_t os_memory_share(void);
 
 #endif

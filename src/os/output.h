@@ -39,7 +39,7 @@ int os_output_flush(struct os_output *o);
 /** Overwrite at an absolute offset of a file; the append position stays. */
 int os_output_rewrite(struct os_output *o, uint64_t offset, const void *data, size_t size);
 
-/** Cut a file to @p size bytes and go on there. */
+/** Truncate a file to @p size bytes and continue there. */
 int os_output_truncate(struct os_output *o, uint64_t size);
 
 /** Flush and close. */

@@ -8,7 +8,7 @@
 #include "base/vec.h"
 
 struct os_poll_fd { /* laid out as poll(2) takes it */
-	int fd;     /* -1: passed over */
+	int fd;     /* -1: ignored */
 	short events, revents;
 };
 

@@ -41,7 +41,7 @@ void os_ring_unmap(struct os_ring *r);
 /**
  * What lies unread, in order, as one or two spans of whole records (a record may cross from the
  * first into the second). @return bytes in all. The spans stay valid until os_ring_consume().
- * A head more than the ring's size after tail is counted in nr_skips, and reading goes on from
+ * A head more than the ring's size after tail is counted in nr_skips, and reading continues from
  * there.
  */
 size_t os_ring_peek(struct os_ring *r, struct bytes ret[2]);

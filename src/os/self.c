@@ -32,7 +32,7 @@ bool os_own_vdso(const void **ret, size_t *ret_size)
 		return false;
 	end = line + strlen(want);
 	*ret_size = strtoul(end, NULL, 16) - base;
-	/* The kernel gives the address as a number; it is a pointer all the same. */
+	/* A pointer, which the kernel gives as a number. */
 	*ret = (const void *)base;
 	return true;
 }

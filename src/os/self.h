@@ -12,7 +12,7 @@ bool os_own_vdso(const void **ret, size_t *ret_size);
 /** Release of the running kernel, as `uname -r`; "" where the kernel does not say. */
 void os_kernel_release(char *ret, size_t size);
 
-/** Inode of the mount namespace of @p pid (0: ourselves); 0: not known. */
+/** Inode of the mount namespace of @p pid (0: ourselves); 0: unknown. */
 uint64_t os_mnt_ns(uint32_t pid);
 
 /** @p pid's number in its own PID namespace; @p pid where it has no other. */
@@ -22,7 +22,7 @@ uint32_t os_pid_inside(uint32_t pid);
 bool os_is_regular(const char *path);
 bool os_is_directory(const char *path);
 
-/** Size of a file in bytes; false: not there. */
+/** Size of a file in bytes; false: no such file. */
 bool os_file_size(const char *path, uint64_t *ret);
 
 #endif

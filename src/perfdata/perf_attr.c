@@ -13,7 +13,7 @@ static uint64_t reverse_bits(uint64_t v)
 	return __builtin_bswap64(v);
 }
 
-/* All flags are one bit but precise_ip, whose two bits keep their order. Its own inverse. */
+/* All flags are one bit but precise_ip: its two bits keep their order. Its own inverse. */
 static uint64_t reverse_flags(uint64_t v)
 {
 	const unsigned int here = PERF_ATTR_PRECISE_IP_SHIFT, there = 62 - here;

@@ -13,7 +13,7 @@
  */
 struct perf_features {
 	uint64_t bits[PERF_FEAT_BITS / 64];   /* as the file's header claims */
-	struct bytes section[PERF_FEAT_BITS]; /* pos NULL: not there */
+	struct bytes section[PERF_FEAT_BITS]; /* pos NULL: no such section */
 	bool swap;
 };
 

@@ -6,8 +6,8 @@
 #include "perfdata/perf_evlist.h"
 
 /*
- * The contents of header features, made from plain values. All append to a buf, whose is_failed
- * says that memory ran short.
+ * The contents of header features, made from plain values. All append to a buf; its is_failed says
+ * that memory ran short.
  *
  * Spec: tools/perf/Documentation/perf.data-file-format.txt, "HEADER_..." sections.
  */

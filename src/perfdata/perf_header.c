@@ -82,9 +82,9 @@ static void read_features(struct perf_file *f)
 }
 
 /*
- * Does the table of feature sections stand at @p at? It does in a whole file that holds no record,
- * which else looks like one whose writer was killed: the first section follows the table, a number
- * that as a record's header would be one of size 0.
+ * Is the table of feature sections at @p at? It is in a complete file without records; a file after
+ * a killed writer has a record there. The table begins with the offset of the first
+ * section, which follows the table; read as a record's header it would have a size of 0.
  */
 static bool has_sections_at(const struct perf_file *f, uint64_t at)
 {

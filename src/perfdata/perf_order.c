@@ -116,7 +116,7 @@ static size_t merge_runs(const struct entry *from, struct entry *to, size_t n)
 }
 
 /*
- * Sort what is waiting together with what came in. The input is a few ascending runs, one a CPU
+ * Sort what is waiting together with what came in. The input is a few ascending runs, one per CPU
  * buffer, so few passes do. Needs scratch to be as large as both.
  */
 static void sort_all(struct perf_order *o)

@@ -57,8 +57,8 @@ const char *perf_record_type_name(uint32_t type)
 }
 
 /*
- * A cursor with a sticky error: each get past the end yields 0 and spoils the cursor; done() tells
- * at the end.
+ * A cursor with a sticky error: each get past the end yields 0 and sets the error, which done()
+ * reports.
  */
 struct cursor {
 	struct bytes b;

@@ -40,8 +40,8 @@ static bool read_group(struct bytes *b, bool swap, struct perf_read *ret)
 	return take_words(b, nr * words_of_value(ret->read_format), swap, &ret->words);
 }
 
-/* Without GROUP the value comes first, then the times, then id and lost: keep them as words all the
- * same. */
+/* Without GROUP the value comes first, then the times, then id and lost. They are kept as words, as
+ * those of a group are. */
 static bool read_single(struct bytes *b, bool swap, struct perf_read *ret)
 {
 	const uint64_t f = ret->read_format;

@@ -68,7 +68,7 @@ static inline uint64_t perf_branch_cycles(uint64_t flags)
 
 /**
  * One sample, all fields of attr.sample_type decoded; pointers are into the record and live as long
- * as it. A field whose bit is not in sample_type is 0, but for these, which are all ones when
+ * as it. A field that sample_type does not have is 0, but for these, which are all ones when
  * unknown: ids, cpu, pid, tid, time. Order in the record: IDENTIFIER IP TID TIME ADDR ID STREAM_ID
  * CPU PERIOD READ CALLCHAIN RAW BRANCH_STACK REGS_USER STACK_USER WEIGHT DATA_SRC TRANSACTION
  * REGS_INTR PHYS_ADDR CGROUP DATA_PAGE_SIZE CODE_PAGE_SIZE AUX.
@@ -134,8 +134,8 @@ void perf_sample_id_put(struct buf *b, const struct perf_attr *attr,
 
 /** Where a field stands in records of one attr. */
 struct perf_field_pos {
-	int8_t sample;  /* words from the start of a sample's body, -1: it is not there */
-	int8_t trailer; /* words back from the end of the other records, -1: it is not there */
+	int8_t sample;  /* words from the start of a sample's body; -1: none */
+	int8_t trailer; /* words back from the end of the other records; -1: none */
 };
 
 /**

@@ -43,8 +43,8 @@ uint64_t perf_stack_infos_left_out(const struct perf_stack_infos *w);
 
 enum { PERF_STACK_INFO_MAX = 256 << 20 };
 
-/** The section, appended to @p out, whose is_failed says that memory ran short. @p w: only to be
- * freed from then on. @p totals: nr_samples is not looked at. */
+/** Append the section to @p out; out->is_failed: memory ran short. From then on @p w can only be
+ * freed. @p totals: nr_samples is ignored. */
 void perf_stack_infos_finish(struct perf_stack_infos *w, const struct perf_stack_totals *totals,
 			     struct buf *out);
 
@@ -62,7 +62,8 @@ const struct perf_stack_totals *perf_stack_reader_totals(const struct perf_stack
 
 /**
  * Of the next sample. O(1) amortised; memory is that of one block, 4 MiB at most.
- * @return true: @p ret, whose methods live until the next call. false: nothing is known of it.
+ * @return true: *ret is set; its methods live until the next call. false: nothing was recorded
+ * about this sample.
  */
 bool perf_stack_reader_next(struct perf_stack_reader *r, struct perf_stack_info *ret);
 

@@ -9,7 +9,7 @@
 
 enum {
 	SECTION_BYTES = 16,
-	RECORD_MAX = 65528, /* the largest record whose size is a multiple of 8 */
+	RECORD_MAX = 65528, /* the largest record with a size that is a multiple of 8 */
 	RECORD_HEADER = 8,
 	/* Bytes compressed into one zstd frame. Frames stand alone, so that damage stays local and
 	 * a reader may decompress several at once; 256 KiB keeps most of what a longer window
@@ -153,7 +153,8 @@ static enum clew_err put_header_feature(struct perf_writer *w, enum perf_feature
 	return append_buf(w, &b);
 }
 
-/* As a record also in files: a reader of one whose writer was killed needs it to decompress. */
+/* As a record also in files: if the writer is killed, the features are missing, and a reader needs
+ * this to decompress. */
 static enum clew_err announce_compression(struct perf_writer *w)
 {
 	struct buf b = {0};
@@ -381,7 +382,7 @@ static bool has_feature(const struct perf_writer *w, unsigned int feature)
 	return w->feature_bits[feature / 64] >> feature % 64 & 1;
 }
 
-/* Behind the data: one section for each bit, in the order of the bits, then the contents. */
+/* After the data: one section for each bit, in the order of the bits, then the contents. */
 static enum clew_err write_features(struct perf_writer *w)
 {
 	struct buf table = {0};

@@ -9,10 +9,10 @@
 /**
  * Writes perf.data, in the host's byte order, so that perf of any version since 4.x reads it.
  *
- * File mode: open writes a header whose data size is 0; commit puts in what has been written so
- * far, so that a killed recording stays readable (perf takes a size of 0 for an empty file); finish
- * appends the features and puts the sizes right through rewrite(). Pipe mode (rewrite NULL): attrs
- * and features are records, and nothing is ever gone back to.
+ * File mode: open writes a header with a data size of 0; commit updates the size to what has been
+ * written so far, so that a killed recording stays readable (perf takes a size of 0 for an empty
+ * file); finish appends the features and corrects the sizes through rewrite(). Pipe mode (rewrite
+ * NULL): attrs and features are records, and nothing is rewritten.
  */
 struct perf_writer;
 

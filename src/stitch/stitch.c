@@ -155,7 +155,7 @@ static bool is_head_old(const struct stitch *s)
 	return s->opts.age_ns && s->newest > time && s->newest - time > s->opts.age_ns;
 }
 
-/* What came is in: let go what is known, and what there is no room for. */
+/* After each input: release what is complete, and what there is no room for. */
 static void balance(struct stitch *s)
 {
 	uint64_t bytes;
@@ -399,8 +399,8 @@ enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cooki
 	return CLEW_OK;
 }
 
-/* All that the task waits for is over. It was in one entry at a time: what came before the newest
- * was left in some other way, and the task went on. */
+/* No stack of the task will come any more. A task is in one entry at a time: it left those before
+ * the newest without a record, so only the newest was lost for @p reason. */
 static void lose_waiting(struct stitch *s, uint32_t task, enum stitch_reason reason)
 {
 	uint32_t at = s->keys.tasks.data[task].oldest, after;

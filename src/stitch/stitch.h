@@ -66,7 +66,7 @@ void stitch_free(struct stitch *s);
  * next is put in, or it counts as in flight. Each CLEW_NO_MEMORY: nothing was taken.
  */
 
-/** A sample that wants the stack of (tid, cookie). */
+/** A sample that needs the stack of (tid, cookie). */
 enum clew_err stitch_sample(struct stitch *s, uint32_t tid, uint64_t cookie, uint64_t time,
 			    void *item, size_t bytes);
 /** A sample with a known outcome: it only keeps its place in the order. */

@@ -55,10 +55,10 @@ struct stitch_keys {
 void stitch_keys_init(struct stitch_keys *k);
 void stitch_keys_done(struct stitch_keys *k);
 
-/** @return STITCH_NONE: not there. */
+/** @return STITCH_NONE: no such task. */
 uint32_t stitch_task_find(const struct stitch_keys *k, uint32_t tid);
 uint32_t stitch_key_find(const struct stitch_keys *k, uint32_t tid, uint64_t cookie);
-/** A key that is not there yet, waiting, without samples. @return STITCH_NONE without memory. */
+/** Add a new key, waiting, without samples. @return STITCH_NONE without memory. */
 uint32_t stitch_key_add(struct stitch_keys *k, uint32_t tid, uint64_t cookie);
 void stitch_key_remove(struct stitch_keys *k, uint32_t key);
 /** A sample came for a waiting key: it is its task's newest. */

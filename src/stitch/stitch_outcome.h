@@ -23,7 +23,7 @@ enum stitch_reason {
 	STITCH_EXITING,       /* the address space was gone */
 	STITCH_NOT_ASKED,     /* the event records no user chain, or no chain at all */
 	/* lost */
-	STITCH_NO_RECORD, /* the task went on to another entry, and no stack came */
+	STITCH_NO_RECORD, /* the task reached another entry, and no stack came */
 	STITCH_EXIT,      /* the task ended first */
 	STITCH_EXEC,      /* the program was replaced first */
 	STITCH_END,       /* the recording ended first */

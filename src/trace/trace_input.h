@@ -60,7 +60,7 @@ struct cs_listener; /* cs_listener.h */
 
 /** Where the bytes go. Any error ends the run. Offsets count the unit's own bytes from 0. */
 struct trace_sink {
-	/** @p in goes on where the last call for this unit ended. */
+	/** @p in continues where the last call for this unit ended. */
 	enum clew_err (*bytes)(void *ctx, size_t unit, struct bytes in, uint64_t offset);
 	/** What follows does not continue what came before: a barrier, a lost or new buffer. */
 	enum clew_err (*restart)(void *ctx, size_t unit, uint64_t offset);

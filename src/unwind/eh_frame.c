@@ -62,8 +62,8 @@ static bool read_id(const struct compiler *c, bool is_64, struct record *r)
 }
 
 /**
- * The next record; terminators are stepped over, as those of other input files may be in the
- * middle. Behind a length that cannot be nothing more is found.
+ * The next record; terminators are skipped, as those of other input files may be in the middle. A
+ * length past the section's end ends the search.
  * @return false: the end.
  */
 static bool next_record(const struct compiler *c, struct bytes *b, struct record *ret)

@@ -5,8 +5,9 @@
 #include "unwind/unw_image.h"
 #include "unwind/unw_table.h"
 
-/** Functions whose code is searched for how they enter an exception handler: libgcc has 4. Such
- * functions may share their code, so that searching it for each of a hostile file takes minutes. */
+/** How many functions of a file are searched for how they enter an exception handler: libgcc has 4.
+ * In a hostile file many functions may share much code: searching it for each would take
+ * minutes. */
 enum { EH_MAX_RETURNS = 256 };
 
 struct eh_frame_counts {
@@ -32,7 +33,7 @@ enum clew_err eh_frame_rows(const struct unw_image *image, bool is_debug_frame,
 struct eh_frame_hdr_counts {
 	uint64_t nr_entries;
 	uint64_t nr_unordered; /* entries not above the one before */
-	uint64_t nr_foreign;   /* entries whose record is none, or starts elsewhere */
+	uint64_t nr_foreign;   /* entries without a record, or with one that starts elsewhere */
 };
 
 /** Compare the table of .eh_frame_hdr, which nothing here relies on, with the records that it

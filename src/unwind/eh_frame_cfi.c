@@ -56,7 +56,7 @@ struct run {
 	struct unw_rule row_rule;
 	uint64_t handover;         /* and where x86-64's eh_return takes rcx for CFA; 0: nowhere */
 	unsigned int eh_data_regs; /* those saved for it */
-	uint64_t handover_row;     /* the row in front of that */
+	uint64_t handover_row;     /* the row before that */
 	struct unw_rule handover_rule;
 	const struct eh_extent *extent;
 	struct unw_list *list;
@@ -455,7 +455,7 @@ void eh_run_cie(struct eh_cie *cie, const struct eh_target *t, struct bytes prog
 	cie->initial = r.state;
 }
 
-/** The rest of the function from here on is not known. */
+/** The rules are unknown from here to the function's end. */
 static void give_up(struct run *r, enum unw_why why)
 {
 	struct unw_rule rule = {.origin = (uint8_t)r->t->origin & 15u, .why = (uint8_t)why & 15u};
@@ -463,8 +463,8 @@ static void give_up(struct run *r, enum unw_why why)
 	put_row(r, &rule);
 }
 
-/** While an exception handler is entered, what was saved is not the caller's any more: the end of
- * the row in front of the handover is a function of its own inside. */
+/** While an exception handler is entered, the saved registers are not the caller's any more. So the
+ * end of the row before the handover becomes a separate function within this one. */
 static void forget_saved(struct run *r)
 {
 	uint64_t start = r->extent->start, rel = r->extent->rel;
@@ -477,7 +477,7 @@ static void forget_saved(struct run *r)
 		return;
 	has_rule = e.has_ra && rule.cfa == UNW_CFA_REG && rule.cfa_reg == r->t->fp;
 	/* Callers are looked up in their call. */
-	unw_list_begin(r->list, rel + ((has_rule ? e.call : e.behind) - start),
+	unw_list_begin(r->list, rel + ((has_rule ? e.call : e.after) - start),
 		       rel + (r->handover - start));
 	if (has_rule) {
 		rule.ra = UNW_AT_REG;
@@ -489,7 +489,7 @@ static void forget_saved(struct run *r)
 		unw_list_row(r->list, rel + (e.call - start), &rule);
 		r->counts->nr_rows++;
 	}
-	unw_list_row(r->list, rel + ((has_rule ? e.handing_over : e.behind) - start), &none);
+	unw_list_row(r->list, rel + ((has_rule ? e.handing_over : e.after) - start), &none);
 	r->counts->nr_rows++;
 	r->counts->nr_unrepresented[UNW_WHY_EH_RETURN]++;
 }

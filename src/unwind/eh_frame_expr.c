@@ -178,7 +178,7 @@ static bool run_op(struct machine *m, struct bytes *b, uint8_t op, bool swap)
 
 /**
  * The linker's expression for a lazy PLT: SP + 8 + ((pc & 15) >= n) << 3, where n is the length of
- * the instructions in front of the push.
+ * the instructions before the push.
  */
 static bool is_plt(struct bytes b, int64_t *ret)
 {
@@ -194,8 +194,8 @@ static bool is_plt(struct bytes b, int64_t *ret)
 	return true;
 }
 
-/* The frame of libcrypto's table code: the caller's SP stands on the stack behind an array whose
- * length a register holds: breg, breg 0, lit8, mul, plus, deref, plus_uconst. */
+/* The frame of libcrypto's table code: the caller's SP is on the stack after an array, and a
+ * register holds the array's length: breg, breg 0, lit8, mul, plus, deref, plus_uconst. */
 static bool is_index(struct bytes b, struct eh_form *ret)
 {
 	static const uint8_t middle[] = {0, OP_LIT0 + 8, OP_MUL, OP_PLUS, OP_DEREF, OP_PLUS_UCONST};

@@ -34,7 +34,7 @@ enum {
 struct eh_bases {
 	uint64_t addr; /* of section_start */
 	const uint8_t *section_start;
-	uint64_t data; /* EH_PE_DATAREL; 0: not known */
+	uint64_t data; /* EH_PE_DATAREL; 0: unknown */
 	bool is_swapped;
 };
 
@@ -63,7 +63,7 @@ struct eh_frame_hdr {
 	bool has_table;
 };
 
-/** @return false: not there, of another version, or its pointers cannot be followed. */
+/** @return false: no such section, another version, or its pointers cannot be followed. */
 bool eh_frame_hdr_open(const struct unw_image *i, struct eh_frame_hdr *ret);
 /** @return false: the end. *ret_record: address of the function's FDE. */
 bool eh_frame_hdr_next(struct eh_frame_hdr *h, uint64_t *ret_start, uint64_t *ret_record);

@@ -10,7 +10,7 @@
  * state; states hold expressions (eh_frame_expr.c) and become rules (eh_frame_rule.c).
  */
 
-/** The registers whose rules matter. Those of all others are read and forgotten. */
+/** The registers with rules that matter. The rules of all others are parsed and ignored. */
 enum eh_slot { EH_FP, EH_RA, EH_SP, EH_RBX, NR_EH_SLOTS };
 
 enum eh_kind {
@@ -78,8 +78,8 @@ struct eh_target {
 	uint64_t rbx;        /* UNW_RBX of x86-64, UINT64_MAX: the machine has none */
 };
 
-/** Run @p expr. @p has_cfa: the CFA lies on the stack at first, as for registers. EH_NO_FORM: an
- * expression that none of these is. O(its bytes): not for each row anew. */
+/** Run @p expr. @p has_cfa: the CFA is on the stack at first, as for registers. EH_NO_FORM: an
+ * expression that is none of these. O(its bytes), so run it once, not for each row. */
 struct eh_form eh_form_of(struct bytes expr, bool has_cfa, const struct eh_target *t);
 
 /** The rule that @p s is, and whether an FP with a rule was lost. */
@@ -98,7 +98,7 @@ struct eh_extent {
 struct eh_return {
 	/* The last call that does a thing: it writes the handler's registers and return address
 	 * over those that are saved. */
-	uint64_t call, behind;
+	uint64_t call, after;
 	/* From here on, after the last call, the handler's address is put where a caller's frame
 	 * returns to. */
 	uint64_t handing_over;

@@ -77,9 +77,9 @@ bool eh_return_find(const struct unw_image *image, uint64_t start, uint64_t from
 		if (!is_call(image, at, &target))
 			continue;
 		ret->call = at;
-		ret->behind = at + CALL_BYTES;
+		ret->after = at + CALL_BYTES;
 		if (!ret->handing_over)
-			ret->handing_over = ret->behind;
+			ret->handing_over = ret->after;
 		if (only_returns(image, target))
 			continue;
 		if (at - start <= MAX_FUNCTION && at - start > CALL_BYTES &&

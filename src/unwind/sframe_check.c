@@ -6,7 +6,7 @@
 struct checker {
 	struct unw_sweep sframe, eh_frame;
 	uint8_t version;
-	void (*tell)(void *ctx, const struct sframe_finding *f);
+	void (*report)(void *ctx, const struct sframe_finding *f);
 	void *ctx;
 	struct sframe_verdicts counts;
 	struct sframe_finding dropped; /* so far; start == end: none */
@@ -75,8 +75,8 @@ static void put_finding(struct checker *c, const struct sframe_finding *f)
 {
 	c->counts.nr[f->verdict]++;
 	c->counts.bytes[f->verdict] += f->end - f->start;
-	if (c->tell)
-		c->tell(c->ctx, f);
+	if (c->report)
+		c->report(c->ctx, f);
 }
 
 static void end_dropped(struct checker *c)
@@ -159,10 +159,10 @@ static enum clew_err walk(struct checker *c)
 }
 
 enum clew_err sframe_check(struct unw_list *sframe, struct unw_list *eh_frame, uint8_t version,
-			   void (*tell)(void *ctx, const struct sframe_finding *f), void *ctx,
+			   void (*report)(void *ctx, const struct sframe_finding *f), void *ctx,
 			   struct sframe_verdicts *ret)
 {
-	struct checker c = {.version = version, .tell = tell, .ctx = ctx};
+	struct checker c = {.version = version, .report = report, .ctx = ctx};
 	enum clew_err err = unw_sweep_init(&c.sframe, sframe);
 
 	if (!err)

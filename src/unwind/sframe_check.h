@@ -30,11 +30,11 @@ struct sframe_verdicts {
 };
 
 /**
- * Sorts both lists. @p version of the section; @p tell may be NULL. A dropped function is reported
- * once.
+ * Sorts both lists. @p version of the section; @p report may be NULL. A dropped function is
+ * reported once.
  */
 enum clew_err sframe_check(struct unw_list *sframe, struct unw_list *eh_frame, uint8_t version,
-			   void (*tell)(void *ctx, const struct sframe_finding *f), void *ctx,
+			   void (*report)(void *ctx, const struct sframe_finding *f), void *ctx,
 			   struct sframe_verdicts *ret);
 
 /** Do two rules say the same? Origins do not count; of an outermost frame only the mark does. */

@@ -62,7 +62,7 @@ static bool is_block(const struct part *p, size_t i)
 	       rule->cfa_off > 0 && rule->cfa_off < SFRAME_PLT_ENTRY;
 }
 
-/* A function whose rows are for a PLT is cut where they begin and end: they are of another kind. */
+/* Rows for a PLT are of another kind: a function is cut where they begin and end. */
 static void put_function(struct sframe_writer *w, struct part *p)
 {
 	uint32_t size = (uint32_t)(p->f->end - p->f->start);

@@ -58,7 +58,7 @@ void sframe_writer_row(struct sframe_writer *w, uint32_t off, const struct unw_r
 enum clew_err sframe_writer_finish(struct sframe_writer *w, struct buf *ret,
 				   struct sframe_written *counts);
 
-/** All of @p list, whose addresses are those of @p image. */
+/** All of @p list; its addresses are those of @p image. */
 enum clew_err sframe_make(const struct unw_image *image, const struct unw_list *list,
 			  const struct sframe_write_opts *opts, struct buf *ret,
 			  struct sframe_written *counts);

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
-/* Spec: Go 1.19 and later, runtime/asm_amd64.s; sys_linux_amd64.s, whose vDSO calls run on g0's
+/* Spec: Go 1.19 and later, runtime/asm_amd64.s; sys_linux_amd64.s: its vDSO calls run on g0's
  * stack. ".abi0" follows where there are two forms. */
 static const char *const names[] = {"systemstack", "mcall",     "morestack",
 				    "asmcgocall",  "nanotime1", "walltime"};

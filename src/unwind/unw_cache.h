@@ -17,7 +17,7 @@ enum { UNW_CACHE_VERSION = 8 };
 
 enum { UNW_CACHE_MAX_BYTES = 256 << 20 };
 
-/** @return false: @p image has no build id, so it cannot be told apart from others. */
+/** @return false: @p image has no build id, so nothing distinguishes it from others. */
 bool unw_cache_name(const struct unw_image *image, const uint8_t *build_id, size_t build_id_bytes,
 		    struct buf *ret);
 

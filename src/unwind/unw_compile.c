@@ -77,8 +77,8 @@ static enum clew_err add_code(struct sources *s, const struct unw_image *image)
 }
 
 /*
- * Nobody calls the code at the entry point. The dynamic linker's, unlike a program's, says so
- * nowhere: it has no call frame information at all.
+ * The code at the entry point has no caller. A program's call frame information marks it as
+ * outermost; the dynamic linker has none there.
  */
 static enum clew_err add_entry(struct sources *s, const struct unw_image *image)
 {

@@ -16,7 +16,7 @@
  * What the producers of rows see of a binary: borrowed bytes and where they are linked to.
  */
 struct unw_section {
-	const uint8_t *bytes; /* NULL: not there */
+	const uint8_t *bytes; /* NULL: no such section */
 	size_t size;
 	uint64_t addr; /* link-time address of bytes[0] */
 };

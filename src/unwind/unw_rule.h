@@ -91,7 +91,7 @@ enum unw_stop {
 	UNW_STOP_NO_TABLE_YET,    /* recording: the binary's table was not loaded yet */
 	UNW_STOP_NO_MAPPING,      /* the pc lies in no executable mapping */
 	UNW_STOP_UNREPRESENTABLE, /* the rule here is one that unw_why names */
-	UNW_STOP_REGISTER,        /* the rule needs a register that is not known this far up */
+	UNW_STOP_REGISTER,        /* the rule needs a register that is unknown in this frame */
 	UNW_STOP_BAD_CFA,         /* misaligned, not above SP, or wrapped */
 	UNW_STOP_BAD_RA,          /* the return address lies in no executable mapping */
 	UNW_STOP_UNREADABLE,      /* stack memory could not be read */
@@ -103,8 +103,8 @@ enum unw_stop {
 	UNW_STOP_MAPS_BUSY,   /* recording: another thread was changing the mappings */
 	UNW_STOP_FP_END,      /* a frame pointer of 0, or one to a return address of 0: often the
 				 deepest frame, which nothing proves */
-	UNW_STOP_URETPROBE,   /* a probe has replaced the return address, and what it was is not
-			       known:   a copy of the stack does not hold it */
+	UNW_STOP_URETPROBE,   /* a probe has replaced the return address; a copy of the stack does
+				 not hold the original */
 	UNW_STOP_LATE,        /* recording: user mode ran before the walk; no frames */
 	NR_UNW_STOPS
 };
@@ -116,7 +116,7 @@ const char *unw_origin_name(enum unw_origin o);
 
 /** How a frame was found, as users see it: the sources of tables are one. */
 enum unw_how {
-	UNW_HOW_NONE, /* by its registers, or not known */
+	UNW_HOW_NONE, /* by its registers, or unknown */
 	UNW_HOW_TABLE,
 	UNW_HOW_SIGNAL,
 	UNW_HOW_FP_PROLOGUE,

@@ -42,8 +42,8 @@ struct unw_code {
 	uint64_t code_start; /* rel of code[0] */
 };
 
-/** By a file's bytes, borrowed for the store's life; anew at each call, as a build id may be
- * another file's. Never NULL but when memory is short. One thread at a time per store. */
+/** By a file's bytes, borrowed for the store's life. Compiled again at each call, as another file
+ * may have the same build id. NULL only when memory is short. One thread at a time per store. */
 const struct unw_code *unw_store_get_bytes(struct unw_store *s, const void *data, size_t size);
 /** The same of bytes that need not live on: there is no code then. */
 const struct unw_code *unw_store_get_copy(struct unw_store *s, const void *data, size_t size);

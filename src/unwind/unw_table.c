@@ -92,7 +92,7 @@ static uint64_t next_of(const struct unw_sweep *sweeps, size_t nr)
 	return next;
 }
 
-/** Walk the sources side by side. Each stands in front of its first function. */
+/** Walk the sources side by side, each from before its first function. */
 static enum clew_err merge(struct packing *p, struct unw_sweep *sweeps, size_t nr)
 {
 	enum clew_err err = CLEW_OK;
@@ -165,7 +165,7 @@ static enum clew_err pack(struct packing *p, uint64_t first, enum unw_arch arch,
 	h.shift = choose_shift(p->end - first, nr);
 	h.start = first >> h.shift << h.shift;
 	rows[0].off = (uint32_t)(h.start - p->base);
-	if (nr > 1 && rows[1].off == rows[0].off) /* no gap in front of the first function */
+	if (nr > 1 && rows[1].off == rows[0].off) /* no gap before the first function */
 		rows++, nr--;
 	h.end = p->end;
 	h.nr_buckets = (uint32_t)((h.end - h.start + (1u << h.shift) - 1) >> h.shift);
@@ -187,7 +187,7 @@ static enum clew_err pack(struct packing *p, uint64_t first, enum unw_arch arch,
 	return CLEW_OK;
 }
 
-/** Rule 0 and the row in front of the first function are the gap. */
+/** Rule 0 and the row before the first function are the gap. */
 static enum clew_err packing_init(struct packing *p, uint64_t first, uint64_t end)
 {
 	static const struct unw_rule gap = {.cfa = UNW_CFA_NONE, .why = UNW_WHY_GAP};

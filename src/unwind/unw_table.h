@@ -124,7 +124,7 @@ size_t unw_list_nr_rows(const struct unw_list *l);
  * Sort, resolve overlaps (of the functions that cover an address the one that starts last counts;
  * of several with one start the one given first), fill what @p first does not know from @p second
  * (NULL: none), and pack. Where @p second says signal frame or outermost and @p first is SFrame,
- * whose versions 1 and 2 cannot say so, @p second counts.
+ * @p second counts, as SFrame versions 1 and 2 cannot say so.
  * The block is one mem_alloc(), given to the caller in *ret_block.
  * @return CLEW_NO_MEMORY; CLEW_LIMIT: more than 65535 distinct rules; CLEW_UNSUPPORTED: the span
  *         passes 4 GiB; CLEW_NOT_FOUND: no function. O(n log n) of functions and rows.

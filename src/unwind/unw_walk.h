@@ -21,9 +21,9 @@ struct unw_map {
 	uint64_t start, end;         /* run-time addresses */
 	uint64_t bias;               /* rel = address + bias (wrapping) */
 	const struct unw_code *code; /* NULL: no table (JIT, file gone): frame pointers */
-	bool is_pending;             /* the table is not there yet: UNW_STOP_NO_TABLE_YET */
-	bool is_probes; /* the kernel's page of probes: a return address in it is a uretprobe's,
-			   and stands for one that is not known: UNW_STOP_URETPROBE */
+	bool is_pending;             /* the table is still being made: UNW_STOP_NO_TABLE_YET */
+	bool is_probes; /* the kernel's page of probes: a return address in it is a uretprobe's;
+			   the one it replaced is unknown: UNW_STOP_URETPROBE */
 };
 
 /** The name that page has among a process's mappings. */
@@ -71,8 +71,8 @@ struct unw_frames {
 /**
  * The steps, in this order: sigreturn code by its bytes; the table's rule; where no source covers
  * the pc, in the first frame the return address of a call to this very function, then the frame
- * pointer if it is plausible; else stop. Every stop has its reason, and a frame
- * whose pc lies in no code is not reported. O(max) steps of O(1) loads and one find() each.
+ * pointer if it is plausible; else stop. Every stop has its reason. A frame with a pc outside of
+ * all code is not reported. O(max) steps of O(1) loads and one find() each.
  * @p frames->pc, max (>= 1) and the optional arrays are the caller's; the rest is filled in. Always
  * at least one frame. @p memo may be NULL.
  * Spec: spec/sframe.md sections 3, 4, 7, 9, 10.

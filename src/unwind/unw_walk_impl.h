@@ -62,7 +62,7 @@ struct unw_frame {
 	bool has_fp;
 	bool is_exact;  /* pc is the instruction itself */
 	uint8_t origin; /* of the step that led here */
-	/* why fp is not known */
+	/* why fp is unknown */
 	uint8_t no_fp; /* enum unw_stop */
 };
 
@@ -143,7 +143,7 @@ bool unw_code_is_old_sigreturn(const struct unw_code *code, uint64_t rel);
 
 /** Where a function stands that keeps a frame pointer, by the instruction at its pc. */
 enum unw_code_place {
-	UNW_CODE_BODY,   /* nothing special, or not known */
+	UNW_CODE_BODY,   /* nothing special, or unknown */
 	UNW_CODE_RETURN, /* amd64: RA at SP; aarch64: RA in x30, SP as at entry */
 	UNW_CODE_ENTRY,  /* the same, of a prologue that sets a frame pointer up */
 	UNW_CODE_MAYBE,  /* the same, if what stands here begins a function */

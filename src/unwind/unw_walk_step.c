@@ -209,8 +209,8 @@ static bool sigcontext_x86_64(struct unw_walker *w, struct unw_regs *r)
 	return unw_walk_load(w, w->now.sp + 168, &r->pc);
 }
 
-/* Spec: Linux 7.3 arch/arm64/kernel/signal.c, struct rt_sigframe: siginfo of 128 bytes, ucontext,
- * whose sigcontext is aligned to 16: fault_address, regs[31], sp, pc. */
+/* Spec: Linux 7.3 arch/arm64/kernel/signal.c, struct rt_sigframe: siginfo of 128 bytes, ucontext;
+ * in it sigcontext, aligned to 16: fault_address, regs[31], sp, pc. */
 static bool sigcontext_aarch64(struct unw_walker *w, struct unw_regs *r)
 {
 	for (unsigned int i = 0; i <= 31; i++) {
@@ -406,8 +406,8 @@ static bool step_top(struct unw_walker *w)
 	return arch == UNW_AARCH64 ? step_link(w, &map) : step_derived(w, &map);
 }
 
-/* s390x keeps a chain only where it was built so: SP points to the caller's SP, in whose save area
- * r11, r14 and r15 stand; r15 has to be that SP again. */
+/* s390x code has a back chain only if it was compiled with one: SP points to the caller's SP, and
+ * the save area there holds r11, r14 and r15; r15 has to be that SP again. */
 static enum unw_stop step_back_chain(struct unw_walker *w)
 {
 	uint64_t back, again, fp, pc;

@@ -58,9 +58,9 @@ struct who;
 struct who_guests;
 
 /**
- * @p budget (NULL: no limit) is of all that is kept; it outlives the who. Where it is used up, a
- * thread that is not known yet is one without a name and without mappings, a new name is
- * who_not_kept, and a new mapping is none.
+ * @p budget (NULL: no limit) limits everything that is kept; it outlives the who. Once it is used
+ * up, a new thread gets neither name nor mappings, a new name becomes who_not_kept, and a new
+ * mapping is dropped.
  */
 struct who *who_new(struct budget *budget);
 void who_free(struct who *w);
@@ -75,8 +75,8 @@ void who_keep_maps_over_exec(struct who *w);
 /** In place of a name there was no room for. */
 extern const char who_not_kept[];
 
-/** The thread, made where there is none yet. @p pid all ones: not known. Where the budget has no
- * room for it: one whose pid and tid are all ones. NULL when memory is short. */
+/** The thread, made where there is none yet. @p pid all ones: unknown. Where the budget has no room
+ * for it: a thread with a pid and tid of all ones. NULL when memory is short. */
 struct who_thread *who_thread_get(struct who *w, uint32_t pid, uint32_t tid);
 
 /** The thread, or NULL. */
@@ -84,7 +84,7 @@ struct who_thread *who_thread_find(const struct who *w, uint32_t tid);
 
 struct who_space *who_kernel(struct who *w);
 
-/** Virtual machines, whose processes and threads are among the others. */
+/** Virtual machines. Their processes and threads are kept among those of the host. */
 struct who_guests *who_guests(struct who *w);
 
 /* Take a record in. Each returns CLEW_OK or CLEW_NO_MEMORY. */

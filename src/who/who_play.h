@@ -37,8 +37,8 @@ struct who_stamp {
 bool who_plays(uint32_t type);
 
 /**
- * Play a record; others than those of threads, mappings and switches change nothing. @p guests:
- * NULL: records of guests are passed over. @return CLEW_BAD_FILE: it cannot be parsed.
+ * Play a record; others than those of threads, mappings and switches change nothing. @p guests
+ * NULL: skip records of guests. @return CLEW_BAD_FILE: it cannot be parsed.
  */
 enum clew_err who_play(const struct who_player *player, void *ctx, struct who_guests *guests,
 		       const struct perf_record *r, const struct who_stamp *stamp);

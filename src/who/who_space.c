@@ -80,8 +80,8 @@ static bool is_code(const struct who_map *m)
 	return !m->prot || m->prot & WHO_PROT_EXEC; /* 0: unknown */
 }
 
-/* No map is taken there. What it would have replaced is gone all the same; where the maps are
- * shared with others, all of them are. */
+/* The new map is dropped, but it did replace what was there: remove that. Maps shared with other
+ * spaces cannot be edited: then the space loses all of them. */
 static void uncover(struct who *w, struct who_space *s, uint64_t start, uint64_t end)
 {
 	struct interval_range r = who_maps_overlaps(s->maps, start, end);

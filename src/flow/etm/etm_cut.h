@@ -7,8 +7,8 @@
 /* Where a trace can be cut, to decode what follows without what came before. */
 
 /** The first synchronisation that begins in [@p from, @p to) and is followed, before anything else,
- * by the address and context where execution goes on. One that @p in does not have in whole does
- * not count. Offsets in @p in. @return @p to: none. */
+ * by the address and context where execution continues. One that is not wholly in @p in does not
+ * count. Offsets in @p in. @return @p to: none. */
 size_t etm_find_cut(const struct etm_config *config, struct bytes in, size_t from, size_t to);
 
 #endif

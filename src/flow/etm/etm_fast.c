@@ -45,7 +45,7 @@ enum { NR_FORMS = ETM_FORM_MATCH + 3 };
 #define L_641   {0,         0x7f, 0xff, ALL >> 16, 1, 8, 0, 9, 1}
 #define OLD(n)  {ALL,       0,    0,    0,         0, 0, n, 1, 0}
 
-/** [is the context AArch64?][form][does a short one go on?] */
+/** [is the context AArch64?][form][does a short one have a second byte?] */
 static const struct form forms[2][NR_FORMS][2] = {
 	{{NONE, NONE}, {S0, S0_ON}, {S1, S1_ON}, {L_320, L_320}, {L_321, L_321}, {L_640, L_640},
 	 {L_641, L_641}, {OLD(0), OLD(0)}, {OLD(1), OLD(1)}, {OLD(2), OLD(2)}},
@@ -321,7 +321,7 @@ static bool pop(struct etm_flow *f, struct scan *s)
 	return true;
 }
 
-/** Take paths until one is not known and cannot be walked. */
+/** Take paths until one is new and cannot be walked. */
 static void take_paths(struct etm_flow *f, struct scan *s)
 {
 	while (s->end - s->pos >= SCAN_BYTES && (s->at != FLOW_NO_BLOCK || pop(f, s))) {

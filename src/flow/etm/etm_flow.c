@@ -5,7 +5,7 @@
 
 enum { MAX_EVENTS = 4 << 10 };
 
-/** Go on at the next async. */
+/** Decoding resumes at the next async. */
 static void lose_sync(struct etm_flow *f, enum flow_no_sync reason, const char *what)
 {
 	bool is_announced = reason == FLOW_NO_SYNC_DISCARD || reason == FLOW_NO_SYNC_OVERFLOW;
@@ -67,7 +67,7 @@ static void add_context(struct etm_flow *f, const struct etm_packet *p)
 		etm_queue_add(f, &e);
 }
 
-/** An address: of the exception or Q in front of it, else where execution goes on. */
+/** An address: of the exception or Q before it, else where execution continues. */
 static void add_address(struct etm_flow *f, const struct etm_packet *p)
 {
 	struct etm_elem e = element(p, ETM_EL_ADDRESS);

@@ -25,7 +25,7 @@ enum etm_element {
 	ETM_EL_EXCEPTION_RET,
 	ETM_EL_TRANS_COMMIT,
 	ETM_EL_TRANS_FAIL,
-	/* reported even where what stands in front of them was cancelled or lost: */
+	/* reported even where the elements before them were cancelled or lost: */
 	ETM_EL_TIMESTAMP,
 	ETM_EL_CYCLES,
 	ETM_EL_EVENT,
@@ -62,7 +62,7 @@ struct etm_flow {
 	size_t head;              /* the oldest in the queue */
 	uint32_t depth;           /* P0 elements in it, placeholders included */
 	uint32_t nr_placeholders; /* P0 elements from before the sync, the oldest of all */
-	struct etm_elem pending;  /* an exception or Q whose address is still to come, */
+	struct etm_elem pending;  /* an exception or Q that still lacks its address, */
 	bool has_pending;
 
 	bool has_context; /* of a part: one came */

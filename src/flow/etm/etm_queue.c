@@ -11,7 +11,7 @@ static bool is_p0(const struct etm_flow *f, const struct etm_elem *e)
 	return e->kind <= ETM_EL_FUNCTION_RET;
 }
 
-/** Reported even where what stands in front of it is not. */
+/** Reported even where the elements before it are not. */
 static bool is_note(const struct etm_elem *e)
 {
 	return e->kind >= ETM_EL_TIMESTAMP;
@@ -59,7 +59,7 @@ static bool push(struct etm_flow *f, const struct etm_elem *e)
 	return true;
 }
 
-/** Perform up to @p n P0 elements of the oldest; what is not P0 in front of them, too. */
+/** Perform up to @p n P0 elements of the oldest, and what is not P0 before them. */
 static bool perform(struct etm_flow *f, uint32_t *n)
 {
 	struct etm_elem *e = &f->queue.data[f->head];
@@ -117,8 +117,8 @@ bool etm_queue_add(struct etm_flow *f, const struct etm_elem *e)
 	uint32_t depth = depth_of(f, e);
 	bool is_first_address = e->kind == ETM_EL_ADDRESS && is_empty(f);
 
-	/* Without speculation nothing waits but what belongs to the next P0 element; nor does an
-	 * address with nothing in front of it, as the fast decoder takes it. */
+	/* Without speculation only what belongs to the next P0 element waits. An address with
+	 * nothing before it does not wait either, as in the fast decoder. */
 	if (!f->config->max_spec && (depth || is_first_address) && !f->nr_placeholders) {
 		uint32_t none = 0;
 

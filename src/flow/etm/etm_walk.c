@@ -173,7 +173,7 @@ static bool source(struct etm_flow *f, const struct etm_elem *e)
 	return true;
 }
 
-/** May execution go on after the waypoint as if it were not there? In T32 an IT block decides. */
+/** May execution continue after the waypoint as if it were a nop? In T32 an IT block decides. */
 static bool may_go_on(const struct flow_block *b)
 {
 	return b->kind == INSN_COND || b->flags & INSN_MAY_FAIL || b->isa == ISA_T32;

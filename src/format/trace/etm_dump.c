@@ -190,7 +190,7 @@ static bool look_at(struct unit *u, struct bytes in, uint64_t offset)
 	return !u->kept.is_failed;
 }
 
-/** Keep what the next piece may complete. Of bytes that are passed over nothing is kept. */
+/** Keep what the next piece may complete. Of skipped bytes nothing is kept. */
 static bool keep_rest(struct unit *u)
 {
 	struct bytes rest = u->view;

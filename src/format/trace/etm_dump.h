@@ -7,12 +7,12 @@
 #include "trace/trace_input.h"
 
 /*
- * The packets of a CoreSight trace, as they lie there: nothing is followed, no code is looked at.
+ * The packets of a CoreSight trace, as they are: nothing is followed, no code is looked at.
  *
  *	OFFSET INPUT ID  BYTES  NAME FIELDS
  *
  * OFFSET counts the unit's own bytes, INPUT those of the file they came from. Or as one JSON object
- * a line (docs/spec/dump-json.md), or only counted.
+ * per line (docs/spec/dump-json.md), or only counted.
  */
 struct etm_dump_opts {
 	bool is_json, is_stat;

@@ -15,7 +15,7 @@ static void put_bytes(struct buf *out, uint64_t nr, const char *owner)
 	buf_char(out, '\n');
 }
 
-static void put_nobodys(struct buf *out, const struct cs_leftover *f)
+static void put_unclaimed(struct buf *out, const struct cs_leftover *f)
 {
 	for (unsigned int id = 0; id < CS_NR_IDS; id++) {
 		if (!f->nr_unclaimed[id])
@@ -30,7 +30,7 @@ void etm_frames_text(struct buf *out, const struct cs_leftover *f)
 	const struct cs_counts *c = &f->counts;
 	struct buf lines = {0};
 
-	put_nobodys(&lines, f);
+	put_unclaimed(&lines, f);
 	put_bytes(&lines, c->nr_reserved_bytes, "of reserved trace IDs (70-7f)");
 	put_bytes(&lines, c->nr_unowned_bytes, "before the first trace ID");
 	put_bytes(&lines, c->nr_skipped_bytes, "in no whole frame, skipped");
@@ -49,7 +49,7 @@ void etm_frames_text(struct buf *out, const struct cs_leftover *f)
 	buf_done(&lines);
 }
 
-static void json_nobodys(struct json_put *j, const struct cs_leftover *f)
+static void json_unclaimed(struct json_put *j, const struct cs_leftover *f)
 {
 	json_key(j, "nobodys");
 	json_open(j, '[');
@@ -79,7 +79,7 @@ void etm_frames_json(struct buf *out, const struct cs_leftover *f)
 	json_put_u64(&j, "reserved_bytes", c->nr_reserved_bytes);
 	json_put_u64(&j, "before_id_bytes", c->nr_unowned_bytes);
 	json_put_u64(&j, "skipped_bytes", c->nr_skipped_bytes);
-	json_nobodys(&j, f);
+	json_unclaimed(&j, f);
 	json_close(&j, '}');
 	buf_char(out, '\n');
 }

@@ -22,8 +22,8 @@ struct etm_memo {
 
 enum { ETM_MEMO_TEXT = 16 << 20 };
 
-/** Start anew where @p epoch is another, and blocks are numbered anew, or the texts became too
- * many.
+/** Empty it where @p epoch changed, as blocks are then renumbered, or where there are too many
+ * texts.
  * @return false: out of memory. */
 bool etm_memo_begin(struct etm_memo *m, uint32_t epoch);
 void etm_memo_done(struct etm_memo *m);
@@ -31,7 +31,7 @@ void etm_memo_done(struct etm_memo *m);
 /** Remember @p nr's text. Without room it is not kept, which is fine. */
 void etm_memo_put(struct etm_memo *m, uint32_t nr, const char *text, size_t bytes);
 
-/** Where @p nr's text is in @p m->text; NULL: it is not known. */
+/** Where @p nr's text is in @p m->text; NULL: there is none. */
 static inline const struct etm_memo_at *etm_memo_find(const struct etm_memo *m, uint32_t nr)
 {
 	return nr < m->at.nr && m->at.data[nr].bytes ? &m->at.data[nr] : NULL;

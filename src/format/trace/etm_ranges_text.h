@@ -8,13 +8,13 @@
 #include "trace/trace_input.h"
 
 /*
- * What a trace unit saw, a line for each range that ran and each event, as OpenCSD's users know
+ * What a trace unit saw, a line for each executed range and each event, as OpenCSD's users know
  * them:
  *
- *	ID START END ISA EL SEC CTXID VMID     executed: [START, END), hex; - where not known
+ *	ID START END ISA EL SEC CTXID VMID     executed: [START, END), hex; -: unknown
  *	ID EVENT KIND DETAILS
  *
- * or as one JSON object a line. docs/decisions/etm-golden.md
+ * or as one JSON object per line. docs/decisions/etm-golden.md
  */
 struct etm_ranges_text {
 	uint32_t id; /* the unit's */

@@ -61,7 +61,7 @@ static void report(struct cs_demux *d, enum cs_seen_kind kind, uint64_t offset, 
 		d->seen(d->seen_ctx, &s);
 }
 
-static void tell_rest(struct cs_demux *d)
+static void report_rest(struct cs_demux *d)
 {
 	if (d->layout != CS_MEMORY && !d->is_synced)
 		report(d, CS_SEEN_SKIPPED, d->sought, d->offset - d->sought, NULL);
@@ -71,7 +71,7 @@ static void tell_rest(struct cs_demux *d)
 
 void cs_demux_restart(struct cs_demux *d, uint64_t offset)
 {
-	tell_rest(d);
+	report_rest(d);
 	if (d->layout == CS_MEMORY || d->is_synced)
 		d->slots.counts.nr_skipped_bytes += d->nr_held;
 	cs_slots_forget(&d->slots);
@@ -180,7 +180,7 @@ static bool feed_memory(struct cs_demux *d, struct bytes *in, enum cs_event *ret
 
 /* --- frames between FSYNCs --- */
 
-/** Look for ff ff ff 7f at any byte. Its first bytes were counted as passed over. */
+/** Look for ff ff ff 7f at any byte. Its first bytes were counted as skipped. */
 static bool find_fsync(struct cs_demux *d, struct bytes *in)
 {
 	uint8_t byte;

@@ -57,9 +57,9 @@ enum cs_event {
 struct cs_counts {
 	uint64_t nr_frames, nr_barriers;
 	uint64_t nr_lost; /* broken frames, or times that the frames were lost */
-	/* Data bytes of no source: padding; of an ID above 0x6f; in front of the first ID. */
+	/* Data bytes of no source: padding; of an ID above 0x6f; before the first ID. */
 	uint64_t nr_id0_bytes, nr_reserved_bytes, nr_unowned_bytes;
-	/* Input that is in no frame and is no sync: broken, or passed over while searching. */
+	/* Input that is in no frame and is no sync: broken, or skipped while searching. */
 	uint64_t nr_skipped_bytes;
 };
 
@@ -77,7 +77,7 @@ enum cs_seen_kind {
 
 struct cs_seen {
 	enum cs_seen_kind kind;
-	uint8_t id;      /* in front of a frame; 0xff: not known */
+	uint8_t id;      /* before a frame; 0xff: unknown */
 	uint64_t offset; /* where it begins in the input, */
 	uint64_t size;   /* and how much of it that is, HSYNCs apart */
 	const uint8_t
@@ -86,7 +86,7 @@ struct cs_seen {
 
 /** Neighbouring data bytes of one frame that are of one source. */
 struct cs_part {
-	uint8_t id; /* 0: padding; 0xff: not known */
+	uint8_t id; /* 0: padding; 0xff: unknown */
 	uint8_t at, size;
 };
 
@@ -104,8 +104,8 @@ void cs_demux_free(struct cs_demux *d);
 void cs_demux_watch(struct cs_demux *d, void (*seen)(void *ctx, const struct cs_seen *s),
 		    void *ctx);
 
-/** Forget the current ID and any half frame, its bytes counted as passed over: a new buffer begins
- * at input offset @p offset. */
+/** Forget the current ID and any half frame, and count its bytes as skipped: a new buffer begins at
+ * input offset @p offset. */
 void cs_demux_restart(struct cs_demux *d, uint64_t offset);
 
 /**
@@ -128,8 +128,8 @@ static inline void cs_stream_clear(struct cs_stream *s)
 	s->bytes.nr = s->marks.nr = 0;
 }
 
-/** Input offset of stream byte @p pos, counted from @p m, which is at or in front of it. Exact, but
- * for frames in which a sync or footer is. */
+/** Input offset of stream byte @p pos, counted from @p m, which is at or before it. Exact, but for
+ * frames with a sync or footer in them. */
 static inline uint64_t cs_stream_offset_from(const struct cs_mark *m, uint64_t pos)
 {
 	uint64_t n = pos - m->pos + m->at;

@@ -9,7 +9,7 @@
 enum { CS_NO_ID = 0xff };
 
 struct cs_slots {
-	uint8_t id;               /* of the next data byte; CS_NO_ID: not known */
+	uint8_t id;               /* of the next data byte; CS_NO_ID: unknown */
 	struct cs_stream *stream; /* of id; NULL: bytes without an owner, counted in *unclaimed */
 	uint64_t *unclaimed;
 	struct cs_stream *streams[CS_NR_IDS];

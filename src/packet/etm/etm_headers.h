@@ -47,7 +47,7 @@ extern const struct etm_header etm_headers[256];
 
 /** The atoms of a header 0xc0-0xff; else none. */
 struct etm_atoms etm_atoms_of(uint8_t header);
-/** The atoms in front of a mispredict: 0 none, 1 E, 2 EE, 3 N. */
+/** The atoms before a mispredict: 0 none, 1 E, 2 EE, 3 N. */
 struct etm_atoms etm_few_atoms(unsigned int code);
 
 #endif

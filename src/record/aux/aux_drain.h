@@ -5,7 +5,7 @@
 #include "os/ring.h"
 #include "perfdata/perf_writer.h"
 
-/** Whose trace an AUX area holds; all ones: does not apply. */
+/** What an AUX area traces; all ones: does not apply. */
 struct rec_aux_place {
 	uint32_t idx; /* of the ring: one queue for a decoder */
 	uint32_t tid, cpu;

@@ -57,7 +57,7 @@ struct walk {
 	uint64_t copy_limit;
 	uint8_t is_exact, stop, why, uniform;
 	bool is_sigreturn; /* the first frame called sigreturn: SP stands at the ucontext */
-	bool is_busy_vma;  /* the mappings were locked: what covers pc is not known */
+	bool is_busy_vma;  /* the mappings were locked: what covers pc is unknown */
 	bool may_retry;    /* a step that lacks something is made again, when that is there */
 	uint64_t lacking;  /* the last address that this step could not read; 0: none */
 	uint32_t lacking_size;

@@ -272,8 +272,8 @@ static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *
 	s->keeps_fp = r->fp != UNW_UNDEFINED && (w->known >> RBP & 1 || r->fp != UNW_SAME);
 	s->fp = w->r[RBP];
 	if (r->fp != UNW_UNDEFINED && r->fp != UNW_SAME) {
-		/* The lower of the two first: both lie in one window then. Without it the walk goes
-		 * on as long as it can. */
+		/* The lower of the two first: both are in one window then. Without it the walk
+		 * continues as long as it can. */
 		if (get_saved(w, &fp, s->cfa, &s->fp, way, task))
 			s->keeps_fp = false;
 	}
@@ -592,7 +592,7 @@ static __always_inline void begin_walk(struct walk *w, const enum walk_way way,
 
 /* --- what a walk left over --- */
 
-/* User space can go on from here: it waits for the table, or for the mappings. */
+/* User space can continue the walk from here: it lacks only the table, or the mappings. */
 static __always_inline bool may_go_on(const struct walk *w)
 {
 	return w->stop == UNW_STOP_NO_TABLE_YET || w->stop == UNW_STOP_MAPS_BUSY;

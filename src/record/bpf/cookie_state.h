@@ -36,13 +36,13 @@ struct cookie_sight {
 	uint64_t rest;     /* hash of the return value, the words on top of the user stack, and the
 			      task's context switches */
 	bool is_user;      /* the sample interrupted user mode */
-	bool is_returning; /* the kernel stack shows the way back to user mode, behind the call of
-			      task works; false: not so, or not known */
+	bool is_returning; /* the kernel stack shows the way back to user mode, after the call of
+			      task works; false: not so, or unknown */
 };
 
 struct cookie_slot {
 	uint64_t cookie;     /* of the newest entry */
-	uint64_t place;      /* since PENDING; 0: not known yet */
+	uint64_t place;      /* since PENDING; 0: unknown so far */
 	uint64_t rest;       /* since DONE */
 	uint32_t state;      /* enum cookie_state */
 	uint32_t is_at_once; /* walked by the request itself; for it to set */

@@ -9,11 +9,11 @@
  * Walk the user stack at once, or when the entry to the kernel ends? The same code in the BPF
  * program and in its test.
  *
- * Put off, one walk serves all samples of the entry: right for a long system call, and for a short
- * one twice as dear as a walk at once. How long an entry will be is not known, so the last that was
- * put off is believed: where others shared its stack, the next waits, too. Where none did, more and
- * more are walked at once before one is put off again, and only samples in a row that may be of one
- * entry count.
+ * A walk that is put off serves all samples of the entry: right for a long system call, but for a
+ * short one twice the cost of a walk at once. The length of an entry is unknown beforehand, so the
+ * last one that was put off predicts it: where other samples shared its stack, the next waits, too.
+ * Where none did, more and more are walked at once before one is put off again, and only samples in
+ * a row that may be of one entry count.
  */
 enum { ENTRY_MAX_IN_ROW = 15 };
 

@@ -166,10 +166,10 @@ struct origin {
 	uint64_t own;      /* is_now: COOKIE_OWN of a uprobe, or 0 */
 };
 
-/* Where user mode was interrupted by a clock nothing else of this entry will ask but on the way
- * out, so that the walk need not be put off: that would cost another interrupt. In the kernel the
- * user registers are as good, unless they are replaced, or may be: then it waits for those that
- * user mode goes on with. */
+/* Where a clock interrupted user mode, no other sample of this entry comes before its way out, so
+ * putting the walk off would only cost another interrupt. In the kernel the user registers are as
+ * good, unless they were replaced, or may be: then the walk waits for those that user mode resumes
+ * with. */
 static __always_inline bool may_walk_at_once(const struct origin *o, struct task_slot *slot,
 					     const struct clew_x86_regs *regs,
 					     const struct cookie_sight *sight)
@@ -441,10 +441,10 @@ int on_probe_now(struct clew_x86_regs *ctx)
 	return 1;
 }
 
-/* Put off the walk would come too late: the probed instruction is carried out before, so that no
- * register need be as it was. This program may sleep, so that nothing speaks against walking here.
- * Samples of other events may interrupt it: it uses nothing of the task's slot. Another CPU may go
- * on with the task after it: the request's time is that of its end. */
+/* A walk put off would come too late: the probed instruction runs before it and may change any
+ * register. This program may sleep, so it can walk here. Samples of other events may interrupt it:
+ * it uses nothing of the task's slot. The task may move to another CPU after it: the request's time
+ * is that of its end. */
 SEC("uprobe.s")
 int on_uprobe(struct clew_x86_regs *ctx)
 {

@@ -75,8 +75,8 @@ static enum clew_err check_field(const struct filter *f, struct event_word w)
 			  (int)w.n, w.s, event_guess_text(&g, text, sizeof(text)));
 }
 
-/* Behind a field: to the end of its comparison; NULL: it has no operator, or no value, or a quote
- * that is not closed. */
+/* After a field: skip to the end of its comparison; NULL: it has no operator, or no value, or a
+ * quote that is not closed. */
 static const char *skip_comparison(const char *s)
 {
 	char quote = 0;

@@ -61,9 +61,8 @@ static enum clew_err set_format(struct event_parse *p, const struct os_pmu_forma
 			  (1ull << bits) - 1);
 }
 
-/* The terms a PMU's events/ file stands for: "event=0x3c,umask=0x01,inv". Errors in it are the
- * kernel's: terms not understood are passed over, as is what a parameter ("domain=?") leaves
- * open. */
+/* The terms of a PMU's events/ file: "event=0x3c,umask=0x01,inv". Errors in it are the kernel's, so
+ * unknown terms are skipped, as are those that a parameter ("domain=?") leaves open. */
 static void apply_event(const struct os_pmu *pmu, const char *terms, struct rec_event *e)
 {
 	while (*terms) {

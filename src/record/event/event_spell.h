@@ -134,10 +134,10 @@ enum clew_err event_parse_tracepoint(struct event_parse *p, struct event_word sy
 enum clew_err event_check_filter(struct event_parse *p, const struct rec_event *e,
 				 const char *text);
 
-/** Behind "mem:". */
+/** The rest after "mem:". */
 enum clew_err event_parse_breakpoint(struct event_parse *p);
 
-/** Behind "uprobe:" and so on. */
+/** The rest after "uprobe:" and so on. */
 enum clew_err event_parse_probe(struct event_parse *p, const char *pmu, bool is_return);
 
 /** Where in the file @p path the function @p symbol starts, as uprobes count: bytes from the file's

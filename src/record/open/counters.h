@@ -23,7 +23,7 @@ struct rec_counter {
 	enum rec_stacks stacks;    /* how its user stacks are read */
 	int cgroup_fd;             /* -1: none */
 	struct rec_ints cpus;      /* empty: all of the target's */
-	int *fds;                  /* [place]; -1: not there */
+	int *fds;                  /* [place]; -1: not open */
 	uint64_t *ids;             /* [place] */
 	uint32_t probe_id;         /* probe_defs.h: the tracepoint that it is opened as; 0: none */
 	const char *probe_name;
@@ -68,9 +68,9 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 				 struct rec_error *error);
 
 /**
- * Open every counter at every place. What the kernel refuses but has a substitute gets it, with a
- * note: cycles without a PMU becomes cpu-clock, the kernel's side is left out where it may not be
- * seen. Tasks that ended are passed over. @return CLEW_OS with a sentence.
+ * Open every counter at every place. Where the kernel refuses an event that has a substitute, that
+ * is opened, with a note: cpu-clock for cycles without a PMU; user mode alone where the kernel may
+ * not be sampled. Tasks that ended are skipped. @return CLEW_OS with a message.
  */
 enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
 				struct rec_error *error);
@@ -115,8 +115,8 @@ void rec_attr_setup(struct perf_attr *attr, const struct rec_event *event,
 void rec_attr_track(struct perf_attr *attr, const struct rec_options *o);
 /** The event's own call-graph term, else the session's choice. */
 enum rec_stacks rec_stacks_of(const struct rec_event *e, const struct rec_options *o);
-/** As the file has it: samples with user stacks that were read another way look as the kernel's
- * own deferred ones. @p has_deferred: some event's stacks come in records of their own. */
+/** As the file has it: however the user stacks were read, samples look like the kernel's deferred
+ * ones. @p has_deferred: some event's stacks come in separate records. */
 void rec_attr_of_file(struct perf_attr *attr, enum rec_stacks stacks, bool keeps_regs,
 		      bool is_tracking, bool has_deferred);
 

@@ -65,8 +65,8 @@ static int open_at(const struct rec_counters *c, const struct rec_counter *e, si
 	return os_perf_open(bytes, tid_of(c, place), cpu_of(c, place), group, 0);
 }
 
-/* The event's own part of the attr anew, after a fallback changed it; what the session added
- * stays. */
+/* Copy the event's own part of the attr again, after a fallback changed the event; what the session
+ * added stays. */
 static void take_over(struct rec_counter *e)
 {
 	const uint64_t event_flags = PERF_ATTR_EXCLUDE_USER | PERF_ATTR_EXCLUDE_KERNEL |

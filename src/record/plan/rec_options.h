@@ -24,7 +24,7 @@ struct rec_options {
 	char *const *argv;              /* the command, NULL-terminated; NULL: none */
 	const char *pids, *tids, *user; /* comma lists as given */
 	const char *cpus;               /* "0-3,8" */
-	const char *cgroups;            /* one a event, in order */
+	const char *cgroups;            /* one per event, in order */
 	bool is_system_wide, is_per_thread;
 	enum rec_tristate inherit;
 
@@ -35,7 +35,8 @@ struct rec_options {
 
 	/* what each sample holds */
 	struct rec_stack_plan stacks;
-	bool keeps_deferred;  /* leave stacks in records of their own (the caller's to heed) */
+	bool keeps_deferred;  /* do not merge deferred stacks into the samples (done by the caller)
+			       */
 	bool is_store_stacks; /* dwarf: leave the copies in the file, as perf does */
 	bool has_drain_ms;
 	uint32_t drain_ms;       /* how long to wait for user stacks at the end */

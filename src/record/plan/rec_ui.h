@@ -22,8 +22,8 @@ struct rec_ui {
 	void (*say)(void *ctx, enum rec_level level, const char *text);
 	void (*progress)(void *ctx, const struct rec_progress *p); /* about twice a second */
 	struct progress *steps; /* of the work before and after recording; borrowed */
-	/** A plain file is whole; @p is_deferred: some of its user stacks stand in records of their
-	 * own. */
+	/** A plain file is complete; @p is_deferred: some of its user stacks are in separate
+	 * records. */
 	void (*wrote)(void *ctx, const char *path, bool is_deferred);
 	void *ctx;
 };

@@ -98,7 +98,7 @@ struct rec_sources {
 	VEC(struct rec_source);
 };
 
-/** @p s without ops is passed over. @return false: out of memory, and @p s is done with. */
+/** @p s without ops is ignored. @return false: out of memory; @p s is then freed. */
 bool rec_sources_add(struct rec_sources *l, struct rec_source s);
 
 /** Does one of them read the forward rings? */

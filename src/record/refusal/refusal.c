@@ -198,8 +198,8 @@ static size_t round_down_pow2(size_t v)
 	return p;
 }
 
-/* The pages of all rings of a user count, one a CPU: the sysctl's KiB a CPU are free, the rest is
- * the process's. Spec: Linux kernel/events/core.c, perf_mmap(). */
+/* The pages of all rings of a user are summed, and there is one per CPU. The sysctl's KiB per CPU
+ * are free, the rest counts as the process's. Spec: Linux kernel/events/core.c, perf_mmap(). */
 static void locked_too_much(const struct refusal_case *c)
 {
 	const struct os_caps *caps = &c->w->caps;

@@ -22,7 +22,7 @@ static void add_kernel_map(struct rec_sideband *s, uint64_t start, uint64_t len,
 	rec_sideband_end(s, at, PERF_NO_TASK, 0);
 }
 
-/* Address of the first symbol of that name; 0: hidden (kptr_restrict) or not there. */
+/* Address of the first symbol of that name; 0: hidden (kptr_restrict) or missing. */
 static uint64_t find_symbol(const char *kallsyms, const char *name)
 {
 	size_t len = strlen(name);

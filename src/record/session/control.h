@@ -34,7 +34,7 @@ enum clew_err rec_control_open(struct rec_control *c, const char *spec, struct r
 /** The next whole line that has come, NONE when there is none. */
 enum rec_command rec_control_next(struct rec_control *c);
 
-/** Send @p text, then "ack\n". Nobody listening is not an error. */
+/** Send @p text, then "ack\n". That no process listens is not an error. */
 void rec_control_ack(struct rec_control *c, const char *text);
 
 void rec_control_done(struct rec_control *c);

@@ -106,7 +106,7 @@ static bool is_deferred(const struct rec_stream *s)
 	return false;
 }
 
-/* A pipe's reader has what it is given, and only a file that we made can be made anew. */
+/* A pipe cannot be rewritten, and a file only if we created it. */
 static void note_unmerged(const struct rec_stream *s)
 {
 	if (!s->file.is_named && is_deferred(s) && !s->options->keeps_deferred)

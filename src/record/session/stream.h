@@ -35,7 +35,7 @@ struct rec_stream {
 /** Create the first file: header, names, kernel and running tasks. */
 enum clew_err rec_stream_open(struct rec_stream *s, struct rec_error *error);
 
-/** Finish this file and start the next. Counters go on. */
+/** Finish this file and start the next. Counters keep running. */
 enum clew_err rec_stream_switch(struct rec_stream *s, struct rec_error *error);
 
 /** Last pass, lost counts, features; the file gets its final name. */

@@ -8,9 +8,9 @@
 #include "record/stacks/tables/live_space.h"
 
 /**
- * User stacks from copies: samples come with registers and a piece of stack, are unwound here, and
- * go on with a cookie of their own, which the record of their stack, written after them, has too.
- * Zeroed = not in use.
+ * User stacks from copies: samples come with registers and a piece of stack. They are unwound here
+ * and get a cookie in place of the copy; a record with the same cookie, written after them, holds
+ * the stack. Zeroed = not in use.
  */
 struct copy_stacks {
 	struct live_space *live;

@@ -43,7 +43,7 @@ void defer_join_demand_equal(struct defer_join *j, uint32_t event);
 /** Requests of @p event and its samples are made by the task, one after the other, not at once. */
 void defer_join_by_task(struct defer_join *j, uint32_t event);
 
-/** In the order of each CPU. @return false: out of memory; the request is then passed over. */
+/** In the order of each CPU. @return false: out of memory; the request is then ignored. */
 bool defer_join_request(struct defer_join *j, const struct defer_request *r);
 
 /** A sample of the rings, in the order of each CPU. @return its cookie, or why there is none
@@ -69,9 +69,9 @@ void defer_join_stack(struct defer_join *j, uint32_t tid, uint64_t cookie);
 /** Tasks that were asked for a stack and have given none so far. */
 size_t defer_join_nr_waiting(const struct defer_join *j);
 
-/** All samples of this pass were given: requests that were there in the pass before will find
- * theirs no more. But a task's newest (by task), or a CPU's (equal times demanded), whose sample
- * was perhaps not made yet. */
+/** All samples of this pass were given: requests of the pass before will not find theirs any more,
+ * and are dropped. Except the newest of a task (by task) or of a CPU (equal times demanded): its
+ * sample may not be made yet. */
 void defer_join_end_pass(struct defer_join *j);
 
 #endif

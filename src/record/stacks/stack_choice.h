@@ -16,7 +16,7 @@ struct rec_stack_choice {
 };
 
 /**
- * Find out what --call-graph comes to. auto takes the first that works of
+ * Choose the method of --call-graph. auto takes the first that works of
  *
  *   bpf-deferred     complete on binaries without frame pointers
  *   kernel-deferred  where the command's binary has frame pointers, or BPF may not be used
@@ -24,10 +24,10 @@ struct rec_stack_choice {
  *   copy             unwound while recording; needs no privilege
  *   fp               always works
  *
- * and says which and why; with o->is_verbose, a line for each that was passed over. What was asked
- * for by name and cannot work is an error that says why and what to do.
- * @p c->refused is taken account of and added to. @p c->bpf is opened as needed: user_stacks_open()
- * takes it over.
+ * and says which and why; with o->is_verbose, a line for each that was skipped. A method that was
+ * asked for by name and cannot work is an error that says why and what to do.
+ * @p c->refused is respected and added to. @p c->bpf is opened as needed: user_stacks_open() takes
+ * it over.
  */
 enum clew_err rec_stacks_choose(struct rec_stack_choice *c, struct rec_stack_plan *ret,
 				struct rec_error *error);
@@ -44,8 +44,8 @@ const char *rec_stacks_spelling(enum rec_stacks kind);
 /** How a backend is described to users: "unwind tables in the kernel, ...". */
 const char *rec_stacks_what(enum rec_stacks kind);
 
-/** Do most functions of the program @p path set up a frame pointer? False also where that cannot be
- * told. */
+/** Do most functions of the program @p path set up a frame pointer? False also where that is
+ * unknown. */
 bool rec_has_frame_pointers(const char *path);
 
 #endif

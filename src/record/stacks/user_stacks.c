@@ -114,8 +114,8 @@ void user_stacks_take_ready(struct user_stacks *u)
 	}
 }
 
-/* The walk went on in maps that were read later than the stack was: not where they changed, and not
- * if that may be why it ended. */
+/* The walk continued in maps that were read later than the stack: is the result doubtful because
+ * they changed where it walked, or may have ended it? */
 static bool has_changed(const struct user_stacks *u, const struct held_stack *h)
 {
 	const struct defer_stack *s = &h->stack;

@@ -22,7 +22,7 @@ struct user_stacks {
 	struct copy_stacks copy; /* live NULL: no event wants it */
 	struct buf backlog;      /* records that wait for a table, from backlog_at on */
 	size_t backlog_at;
-	bool is_last_call; /* tables that are not there now will not come any more */
+	bool is_last_call; /* tables that are missing now will not come any more */
 
 	struct defer_bpf *bpf; /* NULL: no event wants it. Owned */
 	struct defer_join join;

@@ -210,7 +210,8 @@ static enum clew_err prepare(struct trace_events *e, const struct ana_consumer *
 	return trace_merge_new(&e->merge, e, &opts);
 }
 
-/** How many of the batch's events come before the trace goes on; *ret_until: up to where. */
+/** How many of the batch's events from @p from on come before the next item of the trace. Where
+ * none does, *ret_until becomes the time of the first. */
 static size_t nr_alike(const struct ana_batch *b, size_t from, uint64_t *ret_until)
 {
 	size_t i = from;

@@ -61,7 +61,7 @@ enum clew_err trace_events_run(struct trace_events *e, const struct ana_consumer
 struct trace_events_summary {
 	uint64_t nr_samples, nr_filtered;
 	uint64_t nr_errors;  /* also those that were not asked for */
-	uint64_t nr_dropped; /* atoms at places that are not known */
+	uint64_t nr_dropped; /* atoms at unknown places */
 	uint64_t nr_units, nr_insns;
 	bool is_by_count; /* a period in time was taken as one in instructions: there are no times
 			   */

@@ -11,9 +11,9 @@
 
 /** Thread and time that an instruction is attributed to. */
 struct trace_who {
-	uint32_t pid, tid; /* all ones: not known */
+	uint32_t pid, tid; /* all ones: unknown */
 	const char *comm;
-	uint64_t time; /* all ones: not known */
+	uint64_t time; /* all ones: unknown */
 };
 
 /** --- trace_calls.c --- */

@@ -320,7 +320,7 @@ static enum clew_err fill(struct trace_merge *m, uint32_t stream)
 
 /* --- the earliest --- */
 
-/** Does execution go on at item @p i, so that a branch before it is complete? */
+/** Does execution continue at item @p i, so that a branch before it is complete? */
 static bool is_run(const struct held *h, size_t i)
 {
 	const struct flow_event *e;

@@ -222,7 +222,7 @@ static const struct ana_loc *loc_of_last(struct trace_synth *s)
 	return locs->last;
 }
 
-/** Where execution goes on. */
+/** Where execution continues. */
 struct next {
 	uint64_t ip;
 	uint32_t space, block;
@@ -340,7 +340,7 @@ static void end_trace(struct trace_synth *s)
 	s->ring.nr = s->ring.next = 0;
 }
 
-/** Instructions are missing: calls and returns among them are not known. */
+/** Instructions are missing: there may be calls and returns among them. */
 static void forget_calls(struct trace_synth *s)
 {
 	struct call_stack *calls = calls_of(s, who_now(s));

@@ -39,8 +39,8 @@ struct aux_protocol {
 	/** @p info of @p r, the first of this type. */
 	enum clew_err (*take_info)(void *units, const struct perf_record *r,
 				   const struct perf_auxtrace_info *info, struct clew_diag *diag);
-	/** AUX_OUTPUT_HW_ID that was written on @p cpu; NULL: it has none. What is not understood
-	 * is passed over. */
+	/** AUX_OUTPUT_HW_ID that was written on @p cpu; NULL: it has none. An ID that is not
+	 * understood is ignored. */
 	void (*take_hw_id)(void *units, uint32_t cpu, uint64_t hw_id);
 	/** All records are read: perf_trace_add_unit() for each. @return false: no memory. */
 	bool (*add_units)(void *units, struct perf_trace *p);

@@ -54,7 +54,7 @@ enum clew_err aux_streams_warn(const struct trace_steps *r, const char *what, ui
 enum clew_err aux_streams_begin(struct trace_steps *r, const struct aux_stream *s, uint32_t unit);
 /** After that. */
 enum clew_err aux_streams_give(struct trace_steps *r, uint32_t unit, struct bytes in);
-/** Each unit with bytes to come in the stream begins anew. */
+/** Restart each unit with bytes to come in the stream. */
 void aux_streams_break(struct trace_steps *r, struct aux_stream *s);
 /** All bytes are those of the unit of the chunk's CPU. */
 enum clew_err aux_streams_take_raw(struct trace_steps *r, const struct aux_stream *s,

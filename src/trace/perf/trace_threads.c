@@ -5,7 +5,7 @@
 #include "trace/perf/perf_trace_impl.h"
 
 enum {
-	MAX_SAME_TIME = 1024, /* chunks of one instant that are looked at: one a CPU is real */
+	MAX_SAME_TIME = 1024, /* chunks of one time that are searched; real files: one per CPU */
 };
 
 bool trace_time_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,

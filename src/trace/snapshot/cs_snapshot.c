@@ -381,7 +381,7 @@ static const struct trace_input_ops ops = {
 	.free = free_snapshot,
 };
 
-/** Where @p err is one, @p note gets what was passed over. */
+/** On an error: give the notes to @p note, and free. */
 static enum clew_err finish(struct cs_snapshot *s, enum clew_err err,
 			    void (*note)(void *ctx, const char *text), void *ctx,
 			    struct trace_input **ret)
@@ -397,10 +397,10 @@ static enum clew_err finish(struct cs_snapshot *s, enum clew_err err,
 	return CLEW_OK;
 }
 
-enum clew_err cs_snapshot_open_or_tell(struct trace_input **ret, const char *path,
-				       struct budget *budget,
-				       void (*note)(void *ctx, const char *text), void *ctx,
-				       struct clew_diag *diag)
+enum clew_err cs_snapshot_open_with_notes(struct trace_input **ret, const char *path,
+					  struct budget *budget,
+					  void (*note)(void *ctx, const char *text), void *ctx,
+					  struct clew_diag *diag)
 {
 	struct cs_snapshot *s = mem_zalloc(sizeof(*s));
 	struct cs_ini ini = {0};
@@ -451,7 +451,7 @@ enum clew_err cs_snapshot_open_raw(struct trace_input **ret, const struct cs_raw
 
 enum clew_err cs_snapshot_open(struct trace_input **ret, const char *path, struct clew_diag *diag)
 {
-	return cs_snapshot_open_or_tell(ret, path, NULL, NULL, NULL, diag);
+	return cs_snapshot_open_with_notes(ret, path, NULL, NULL, NULL, diag);
 }
 
 void cs_snapshot_set_piece(struct trace_input *t, size_t bytes)

@@ -20,13 +20,13 @@ bool cs_is_snapshot(const char *path);
  * CLEW_NO_MEMORY. */
 enum clew_err cs_snapshot_open(struct trace_input **ret, const char *dir, struct clew_diag *diag);
 
-/** The same; where it fails, @p note gets what was passed over first: why, most likely.
- * @p budget (NULL: no limit) is of what is kept of .ini files and of mapped memory dumps; the trace
- * itself is read piece by piece. Borrowed until the trace is freed. */
-enum clew_err cs_snapshot_open_or_tell(struct trace_input **ret, const char *dir,
-				       struct budget *budget,
-				       void (*note)(void *ctx, const char *text), void *ctx,
-				       struct clew_diag *diag);
+/** The same; where it fails, @p note gets the notes taken so far: most likely they say why.
+ * @p budget (NULL: no limit) limits what is kept of .ini files and of mapped memory dumps; the
+ * trace itself is read piece by piece. Borrowed until the trace is freed. */
+enum clew_err cs_snapshot_open_with_notes(struct trace_input **ret, const char *dir,
+					  struct budget *budget,
+					  void (*note)(void *ctx, const char *text), void *ctx,
+					  struct clew_diag *diag);
 
 /** Trace without .ini files: what they would say, in their words. Texts are borrowed until the
  * trace is freed. */
@@ -46,8 +46,8 @@ enum clew_err cs_snapshot_open_raw(struct trace_input **ret, const struct cs_raw
 /** Feed trace in pieces of so many bytes (0: the default, 64 KiB). The output is the same. */
 void cs_snapshot_set_piece(struct trace_input *t, size_t bytes);
 
-/** What was passed over while opening: missing files, units that are not decoded. One line each,
- * in words; NULL: no more. */
+/** Notes on what opening skipped: missing files, units that are not decoded. One line each, in
+ * words; NULL: no more. */
 const char *cs_snapshot_note(const struct trace_input *t, size_t i);
 
 #endif

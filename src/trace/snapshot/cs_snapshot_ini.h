@@ -28,7 +28,7 @@ enum { CS_INI_MAX_LINES = 50000 };
 /** @return false: out of memory. The caller ends it with vec_done(). */
 bool cs_ini_parse(struct cs_ini *ret, struct bytes text, struct arena *arena);
 
-/** The last value of a key; NULL: not there. */
+/** The last value of a key; NULL: no such key. */
 const char *cs_ini_get(const struct cs_ini *ini, const char *section, const char *key);
 
 bool cs_ini_is(const char *a, const char *b);

@@ -11,11 +11,11 @@ struct live_mapping {
 	uint32_t pid;
 	uint64_t start, end;     /* of one mapping of it */
 	const char *name;        /* as MMAP2 or /proc/PID/maps give it */
-	uint64_t ino;            /* 0: not known */
-	const uint8_t *build_id; /* NULL: not known */
+	uint64_t ino;            /* 0: unknown */
+	const uint8_t *build_id; /* NULL: unknown */
 	uint8_t nr_build_id;
 	uint64_t size,
-		mtime_ns; /* of the file; 0: not known. Known, no other file is taken for it */
+		mtime_ns; /* of the file; 0: unknown. If known, no other file is taken for it */
 };
 
 /**

@@ -17,7 +17,7 @@
 
 enum {
 	MAX_FILES = 1 << 16,     /* different ones; further ones have no tables */
-	MAX_PROCESSES = 1 << 17, /* beyond that all are forgotten, and read anew */
+	MAX_PROCESSES = 1 << 17, /* with more all are forgotten, and read again */
 	MAX_MAPS = 1 << 16,      /* executable ones of a process */
 	MAX_TRIES = 3,
 };
@@ -34,7 +34,7 @@ struct process {
 	struct {
 		VEC(struct map); /* by address, not overlapping */
 	} maps;
-	uint64_t id;      /* anew with each change: key of the walker's memo */
+	uint64_t id;      /* a new one with each change: key of the walker's memo */
 	uint64_t read_ns; /* when /proc was last read; 0: never */
 };
 

@@ -28,7 +28,7 @@ void live_space_set_ask(struct live_space *l,
 			void *ctx);
 void live_space_set_code(struct live_space *l, uint32_t file, const struct unw_code *code);
 
-/** MMAP, MMAP2, FORK, COMM, EXIT; others are passed over. */
+/** Take in MMAP, MMAP2, FORK, COMM, EXIT; others are ignored. */
 void live_space_record(struct live_space *l, const struct perf_record *r);
 
 /** A copied piece of stack. */

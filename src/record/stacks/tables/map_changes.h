@@ -21,7 +21,7 @@ struct map_change {
 struct map_changes {
 	struct map_change_list {
 		VEC(struct map_change);
-		bool is_full;    /* further ones are not known */
+		bool is_full;    /* further ones were not kept */
 		uint64_t newest; /* time, of those too */
 	} round[2];
 	uint64_t forgotten; /* the newest of older rounds; 0: none */

@@ -18,7 +18,7 @@ struct mapped_names {
 	uint32_t next;
 };
 
-/** MMAP2 with a build id; others are passed over, as nothing proves their files later. */
+/** Take in MMAP2 with a build id; others are ignored, as nothing identifies their files later. */
 void mapped_names_record(struct mapped_names *m, const struct perf_record *r);
 
 /** NULL: not (or no longer) known. Valid until the next record. */

@@ -41,7 +41,7 @@ bool rec_find_program(const char *name, const char *search_path, char *ret, size
 struct list {
 	struct arena *memory;
 	struct rec_paths *paths;
-	char lib_dir[PATH_BYTES]; /* where the ELF interpreter really lies; "": not known */
+	char lib_dir[PATH_BYTES]; /* where the ELF interpreter really is; "": unknown */
 };
 
 static bool add(struct list *l, const char *path)
