@@ -4,11 +4,11 @@
  *                                                          instructions
  * threads: only one thread against two.
  *
- * Decode with etm_flow, as batches of ranges and as counts with all edges told, and with libopencsd
- * through its C API, whose callback only counts; in turn, each with nothing kept from before. The
- * best round of each, in CPU time of this thread: others may want the machine, too.
- * Then etm_flow in one thread and in two, in turn, by the clock on the wall: that is only right
- * where nobody else wants the machine. CPU time is that of all threads. */
+ * Decode with etm_flow, as batches of ranges and as counts with all edges reported, and with
+ * libopencsd through its C API, with a callback that only counts; in turn, each with nothing kept
+ * from before. The best round of each, in CPU time of this thread, as the machine may be busy.
+ * Then etm_flow in one thread and in two, in turn, in wall-clock time: this is right only on an
+ * idle machine. CPU time is that of all threads. */
 #include <opencsd/c_api/opencsd_c_api.h>
 #include <stdio.h>
 #include <stdlib.h>

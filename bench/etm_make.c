@@ -195,7 +195,7 @@ static void put_address(struct maker *m, uint64_t a)
 	m->last = a;
 }
 
-/** Async, trace info, and where it goes on, in EL0. */
+/** Async, trace info, and the address where it continues, in EL0. */
 static void sync(struct maker *m, uint64_t a, bool is_first)
 {
 	flush(m);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Usage: frame_bench FILE [ROUNDS]: take FILE's 16-byte frames apart, fed in pieces of 64 KiB whose
- * streams are emptied after each, and as a whole; the best round of each. */
+/* Usage: frame_bench FILE [ROUNDS]: demultiplex FILE's 16-byte frames, fed in pieces of 64 KiB with
+ * the streams emptied after each, and as a whole; the best round of each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
  *   byte 2    bits 0 CIDSIZE, 2:1 VMIDSIZE, 5:3 minor version; SYNC, T32
  *   byte 3    code bytes / 16
  *   code      at CODE; from its middle on, seen again at CODE by EL1
- *   the rest  the trace; with SYNC behind an async, trace info and an address and context
+ *   the rest  the trace; with SYNC after an async, trace info and an address and context
  *
  * Decoded in one piece, in pieces of 7 bytes with a cache that overflows, and only counted: all
  * three agree.

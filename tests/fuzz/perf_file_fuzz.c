@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Headers as text and as JSON, of a file whose records were read. */
+/* Headers as text and as JSON, of a file after its records were read. */
 static void print_header(struct bytes file)
 {
 	const struct perf_input in = {.data = file.pos, .size = bytes_left(&file)};

@@ -4,7 +4,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * A section, of any version and architecture: its header says which. In front of it is one byte of
+ * A section, of any version and architecture: its header says which. Before it is one byte of
  * what it is linked to.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

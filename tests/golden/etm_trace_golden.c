@@ -12,7 +12,7 @@
 /*
  * Usage: etm_trace_golden DIR
  *
- * Each DIR/NAME.trace (format: etm/README.md) is written anew from its registers, code and packets,
+ * Each DIR/NAME.trace (format: etm/README.md) is rewritten from its registers, code and packets,
  * with the bytes and the flow that the encoder and the decoder say. It has to be what was read.
  * With UPDATE=1 the files are replaced instead.
  */
@@ -140,14 +140,14 @@ static bool read_register(struct golden *g, const char *line)
 	else if (nr == 1 && strcmp(name, "m-profile") == 0)
 		g->is_m_profile = true;
 	else if (nr == 1 && strcmp(name, "etmv4") != 0)
-		return wrong(g, "a word that is not known");
+		return wrong(g, "an unknown word");
 	for (size_t i = 0; nr == 2 && i < sizeof(regs) / sizeof(regs[0]); i++) {
 		if (strcmp(regs[i].name, name) == 0) {
 			*regs[i].to = v;
 			return true;
 		}
 	}
-	return nr == 1 || wrong(g, "a register that is not known");
+	return nr == 1 || wrong(g, "an unknown register");
 }
 
 static void cut_right(char *s)

@@ -91,7 +91,7 @@ static void print_run(const struct run *r, const char *name)
 		by_stop[r->stacks.data[i].stop % NR_UNW_STOPS]++;
 		nr_frames += r->stacks.data[i].nr;
 	}
-	printf("#   frames a stack %.1f;",
+	printf("#   frames per stack %.1f;",
 	       (double)nr_frames / (double)(r->stacks.nr + !r->stacks.nr));
 	for (int i = 0; i < NR_UNW_STOPS; i++) {
 		if (by_stop[i])
@@ -136,7 +136,7 @@ static void check_lost(const struct run *r, const char *name, size_t nr_lost)
 {
 	uint64_t told = r->counts.nr_late + r->counts.nr_no_scratch;
 
-	CHECK(nr_lost <= told, "%s: of %zu entries without their stack %llu are told of", name,
+	CHECK(nr_lost <= told, "%s: of %zu entries without their stack %llu are reported", name,
 	      nr_lost, (unsigned long long)told);
 	CHECK(told <= 2 + r->counts.nr_entries / 100, "%s: these are few", name);
 }
@@ -563,7 +563,7 @@ static void signals(void)
 			print_stack(&r, s);
 	}
 	CHECK(nr_in > 20 && nr_in == nr_through,
-	      "of %zu stacks in the handler on its own stack %zu go on to what it interrupted",
+	      "of %zu stacks in the handler on its own stack %zu continue to what it interrupted",
 	      nr_in, nr_through);
 	check_lost(&r, "signals", o.nr_lost);
 	run_done(&r);

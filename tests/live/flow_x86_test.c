@@ -56,7 +56,7 @@ static uint32_t space_of(void *ctx, const struct code_key *key)
 	return key->context.arch == CODE_X86 && c->has_cr3 && c->cr3 == CR3 ? SPACE : OTHER_SPACE;
 }
 
-/** Not readable is no failure: an instruction may end in front of such a page. */
+/** Not readable is no failure: an instruction may end just before such a page. */
 static void read_page(struct steps *s, uint64_t addr)
 {
 	uint64_t start = addr & ~(uint64_t)(PAGE - 1);

@@ -86,7 +86,7 @@ static void put_kind(struct etm_program *p, uint8_t kind, uint32_t number)
 	put(p, (struct etm_log_entry){.kind = kind, .number = number});
 }
 
-/** The first that is told after an overflow says so. */
+/** The first trace on after an overflow says so. */
 static void put_trace_on(struct etm_program *p)
 {
 	put_kind(p, FLOW_EV_TRACE_ON, p->is_after_overflow);
@@ -123,7 +123,7 @@ static void put_run(struct etm_program *p)
 	p->run.nr = 0;
 }
 
-/** Will the decoder see code here? If it finds out now that not, that is told. */
+/** Will the decoder see code here? The first time it does not, it reports that. */
 static bool is_seen(struct etm_program *p)
 {
 	struct etm_area *a = etm_image_area(image_now(p), p->run_start);
@@ -156,7 +156,7 @@ static void commit(struct etm_program *p, size_t nr)
 	memmove(p->ends.data, p->ends.data + nr, p->ends.nr * sizeof(*p->ends.data));
 }
 
-/** What is not committed was never told. */
+/** What is not committed was never reported. */
 static void drop_uncommitted(struct etm_program *p)
 {
 	size_t kept = p->safe;
@@ -309,7 +309,7 @@ static void enter_handler(struct etm_program *p)
 	tell_context_address(p, false);
 }
 
-/** User space only: nothing is traced until it goes on. */
+/** User space only: nothing is traced until it resumes. */
 static void skip_handler(struct etm_program *p)
 {
 	uint64_t pc = p->pe.pc;
@@ -430,7 +430,7 @@ static void start_transaction(struct etm_program *p)
 	}
 }
 
-/** From the secure state's functions, v8-M: told by a P0 element of its own. */
+/** From the secure state's functions, v8-M: traced as a separate P0 element. */
 static void function_return(struct etm_program *p)
 {
 	enc_unit_flush(&p->unit);
@@ -469,7 +469,7 @@ static void follow_indirect(struct etm_program *p, const struct insn *i)
 		tell_address(p);
 }
 
-/** Behind waypoint @p i at pe.pc. */
+/** After waypoint @p i at pe.pc. */
 static void follow(struct etm_program *p, const struct insn *i, bool is_e)
 {
 	uint64_t next = p->pe.pc + i->bytes;
@@ -507,8 +507,8 @@ static void follow(struct etm_program *p, const struct insn *i, bool is_e)
 	}
 }
 
-/** Executed up to and with the waypoint at pe.pc; the unit is told @p told. */
-static void atom(struct etm_program *p, const struct insn *i, bool is_e, bool told)
+/** Executed up to and with the waypoint at pe.pc; the unit traces it as @p is_traced_e. */
+static void atom(struct etm_program *p, const struct insn *i, bool is_e, bool is_traced_e)
 {
 	if (is_seen(p)) {
 		put_run(p);
@@ -517,7 +517,7 @@ static void atom(struct etm_program *p, const struct insn *i, bool is_e, bool to
 			put_kind(p, FLOW_EV_EXCEPTION_RET, 0);
 	}
 	p->run.nr = 0;
-	enc_unit_atom(&p->unit, told);
+	enc_unit_atom(&p->unit, is_traced_e);
 	p0_done(p);
 }
 
@@ -554,7 +554,7 @@ static void mispredict(struct etm_program *p, const struct insn *i, bool is_e)
 	follow(p, i, is_e);
 }
 
-/** A wrong path from here on, for no reason that is told. */
+/** A wrong path from here on; the trace gives no reason. */
 static void go_wrong(struct etm_program *p)
 {
 	struct etm_pe pe = p->pe;
@@ -698,7 +698,7 @@ static void q_element(struct etm_program *p)
 					      .value = p->pe.pc});
 	}
 	enc_unit_q(&p->unit, p->pe.pc, isa == ISA_T32, nr_insns, has_count);
-	p->unit.stack.nr = 0; /* what calls did to it on the way is not told */
+	p->unit.stack.nr = 0; /* what calls did to it on the way is not traced */
 	p0_done(p);
 	arrive(p, p->pe.pc, isa);
 }
@@ -714,7 +714,7 @@ static void end_transaction(struct etm_program *p)
 	}
 	enc_trans_fail(&p->unit.out);
 	enc_unit_forget_history(&p->unit);
-	p->unit.stack.nr = 0; /* nor is told what becomes of a return just in front */
+	p->unit.stack.nr = 0; /* nor is the outcome of a return just before */
 	put_kind(p, FLOW_EV_TRANSACTION, FLOW_TRANS_FAILED);
 	if (etm_image_insn(image_now(p), p->pe.transaction_pc, p->pe.isa))
 		arrive(p, p->pe.transaction_pc, p->pe.isa);
@@ -848,7 +848,7 @@ static void begin(struct etm_program *p, bool has_trace_on)
 	}
 	enc_unit_info_only(&p->unit, p->has_cycles, in_transaction);
 	if (in_transaction) {
-		/* Told at once; the event in front of it waits. */
+		/* Reported at once; the event before it waits. */
 		size_t nr = p->truth.nr;
 		bool has_event = nr && p->truth.data[nr - 1].kind == FLOW_EV_EVENT;
 
@@ -958,7 +958,7 @@ static void step(struct etm_program *p)
 	if (!p->is_wrong)
 		breaks(p);
 	notes(p);
-	/* Only what stands behind a P0 element is taken back with it. */
+	/* Only what follows a P0 element is taken back with it. */
 	if (!p->is_wrong || p->nr_wrong) {
 		if (p->pe.context.el && one_in(p, 6))
 			change_context(p);

@@ -66,7 +66,7 @@ struct etm_program {
 	bool has_ts, has_cycles, has_hidden, is_user_only, has_versions, is_speculating;
 	bool is_m;              /* M profile: exception returns by any branch, tail chains */
 	bool has_habits;        /* most branches go the same way each time */
-	bool is_after_overflow; /* and no trace on told yet */
+	bool is_after_overflow; /* and no trace on was sent yet */
 	bool is_wrong;          /* on a path that will be cancelled */
 	uint32_t nr_wrong;
 	uint32_t return_chance; /* of 8 */

@@ -69,8 +69,8 @@ void etm_tracer_waypoint(struct etm_tracer *t, const struct etm_waypoint *w);
 /** From the next instruction on. Directly after a waypoint, start or go. */
 void etm_tracer_context(struct etm_tracer *t, const struct enc_context *x);
 
-/** @p ret: the preferred return address; what was executed before it since the last waypoint is
- * told by it. Then go, or start. */
+/** @p ret: the preferred return address, which also gives what was executed before it since the
+ * last waypoint. Then go, or start. */
 void etm_tracer_exception(struct etm_tracer *t, unsigned int type, struct etm_place ret);
 /** Where execution continues after an exception. */
 void etm_tracer_go(struct etm_tracer *t, struct etm_place at);

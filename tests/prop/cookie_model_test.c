@@ -339,7 +339,7 @@ static void check_right(enum model_eyes eyes, bool never_late, const char *what)
 		      model_fault_name(s.fault));
 		if (s.fault)
 			print_path(&s);
-		printf("# second cookies, in entries that could not be told: %llu\n",
+		printf("# second cookies, in entries that could not be distinguished: %llu\n",
 		       (unsigned long long)s.nr_second);
 		search_done(&s);
 	}

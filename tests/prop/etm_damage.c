@@ -16,28 +16,28 @@
  * Usage: etm_damage [--full|--random] SETS_DIR SNAPSHOTS_DIR|PERF_DATA...
  *
  * Traces of random programs, of the committed sets, of snapshots and of recordings, cut and with
- * bits turned round.
+ * bits flipped.
  *
- * Cut: what a prefix says stands at the beginning of what the whole says. At its end, behind the
- * last executed instruction, it may say early what would have waited for the next one (timestamps,
- * counts, events, the outcome of a transaction).
+ * Cut: the output of a prefix is the beginning of the output of the whole. At its end, after the
+ * last executed instruction, the prefix may report early what would have waited for the next one
+ * (timestamps, counts, events, the outcome of a transaction).
  *
- * Damaged: everything comes to an end, and the decoder is back after the next synchronisation. Let
- * A be the first async behind the damage that the damaged bytes, too, have as a packet (damage can
- * hide an async: a field that swallows it), and X the end of the next address with a context behind
- * A's trace info. From the first thing executed behind X on both say the same, to the end. (But the
- * next trace on may be said to come of an overflow that only the damage told, or hid.) That is
- * asked of units that do not speculate and of code that does not change. With speculation, commits
- * that were lost or made up shift what is committed when; where code changes, a wrong time leads
- * through wrong code, which is found out and loses the place again, up to the next async. There
- * only that all comes to an end is asked.
+ * Damaged: decoding ends, and is right again after the next synchronisation. Let A be the first
+ * async after the damage that is also a packet of the damaged bytes (damage can hide an async: a
+ * field that swallows it), and X the end of the next address with a context after A's trace info.
+ * From the first thing executed after X to the end the outputs are equal. (Except that the next
+ * trace on may be marked as after an overflow that only the damage made up, or hid.) This is
+ * checked for units that do not speculate and for code that does not change. With speculation,
+ * commits that were lost or made up shift what is committed when; where code changes, a wrong time
+ * leads through wrong code, which is noticed and loses the place again, up to the next async. In
+ * these cases only the end of decoding is checked.
  *
  * A trial takes a window of the trace that begins at an async. CLEW_TEST_SECONDS (10) in all;
  * --full: every cut of the first 64 KiB and of 64 KiB in its middle, and 20,000 damaged windows of
  * each trace.
  * --random: of each given trace 20,000 random cuts (every one of a trace no longer than that), and
- * as many windows with random bits turned round. Windows are as long as two synchronisations are
- * apart at most.
+ * as many windows with random bits flipped. Windows are as long as two synchronisations are apart
+ * at most.
  */
 enum { WINDOW = 24 << 10, EDGE = 64 << 10, NR_DAMAGED = 20000, NR_PROGRAMS = 12 };
 enum { MIN_WINDOW = 2 << 10, MAX_WINDOW = 12 << 10, CUTS_OF_WINDOW = 25 };
@@ -80,7 +80,7 @@ static bool keep(void *ctx, const struct etm_log_entry *e)
 	return vec_push(to, *e);
 }
 
-/** With an FLOW_EV_BOUND behind what @p mark bytes say, which stands for no change of code. */
+/** With an FLOW_EV_BOUND after the output of @p mark bytes; it means no change of code. */
 static bool decode(const struct subject *s, const uint8_t *bytes, size_t nr, size_t mark,
 		   struct entries *ret)
 {
@@ -179,7 +179,7 @@ static void cut(const struct subject *s, size_t from, size_t nr, size_t step,
 		check_cut(s, bytes, below(nr), &whole);
 }
 
-/** Windows from two syncs to the next but one: what is behind the damage is in it. */
+/** Windows from two syncs to the next but one: they include what follows the damage. */
 static size_t window_of(const struct syncs *syncs)
 {
 	size_t most = MIN_WINDOW;
@@ -212,7 +212,7 @@ static bool is_address(const struct etm_packet *p)
 	return p->kind >= ETM_ADDR_CTXT_L_32IS0 && p->kind <= ETM_ADDR_CTXT_L_64IS1;
 }
 
-/** The syncs of a trace, and from where on each has told all there is to know. */
+/** The syncs of a trace, and from where on each has set all state. */
 static void find_syncs(const struct subject *s, struct syncs *ret)
 {
 	struct etm_packets p;
@@ -367,13 +367,13 @@ static void check(const struct subject *s)
 	until = whole;
 	for (unsigned int i = 0; i < NR_DAMAGED && syncs.nr && !is_time_up(); i++)
 		damage(s, &syncs, below(syncs.nr));
-	CHECK(nr_wrong == bad, "%s: %llu cuts, %llu damaged, %llu entries compared behind", s->name,
+	CHECK(nr_wrong == bad, "%s: %llu cuts, %llu damaged, %llu entries compared after", s->name,
 	      (unsigned long long)(nr_cuts - cuts), (unsigned long long)(nr_trials - trials),
 	      (unsigned long long)(nr_compared - compared));
 	fflush(stdout);
 }
 
-/* --- whose traces --- */
+/* --- the traces --- */
 
 static clock_t share; /* of time, for each */
 
@@ -487,7 +487,7 @@ static void check_recording(const char *path)
 	struct clew_diag diag;
 
 	if (os_map_file(path, &map, &diag)) {
-		SKIP("a recording is not there");
+		SKIP("a recording is missing");
 		return;
 	}
 	snprintf(symfs, sizeof(symfs), "%.*ssymfs", slash ? (int)(slash + 1 - path) : 0, path);
@@ -504,7 +504,7 @@ static void each_snapshot(const char *dir)
 	int nr = scandir(dir, &e, NULL, alphasort);
 
 	if (nr < 0)
-		SKIP("the snapshots are not there");
+		SKIP("the snapshots are missing");
 	for (int i = 0; i < nr; i++) {
 		if (e[i]->d_name[0] != '.')
 			check_snapshot(dir, e[i]->d_name);
@@ -535,7 +535,7 @@ int main(int argc, char **argv)
 		else
 			each_snapshot(argv[arg]);
 	}
-	printf("# %llu cuts, %llu damaged windows (%llu without a sync behind), %llu entries compared\n",
+	printf("# %llu cuts, %llu damaged windows (%llu without a sync after), %llu entries compared\n",
 	       (unsigned long long)nr_cuts, (unsigned long long)nr_trials,
 	       (unsigned long long)nr_never_back, (unsigned long long)nr_compared);
 	return tap_done();

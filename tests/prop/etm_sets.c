@@ -139,7 +139,7 @@ static void each_snapshot(const char *dir)
 	char path[4096];
 
 	if (nr < 0)
-		SKIP("the snapshots are not there");
+		SKIP("the snapshots are missing");
 	for (int i = 0; i < nr; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, e[i]->d_name);
 		if (e[i]->d_name[0] != '.')

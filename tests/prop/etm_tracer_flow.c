@@ -83,7 +83,7 @@ static uint32_t word_at(uint64_t pc)
 struct pe {
 	struct etm_tracer *t;
 	struct facts facts;
-	size_t known; /* facts that the trace has told */
+	size_t known; /* facts that the trace has reported */
 	uint64_t pc, calls[32], time;
 	unsigned int nr_calls;
 	struct enc_context x;
@@ -177,7 +177,7 @@ static void waypoint(struct pe *p, uint32_t word)
 		change_context(p, w.is_eret);
 }
 
-/** Between two instructions, behind a waypoint. */
+/** Between two instructions, after a waypoint. */
 static void something(struct pe *p)
 {
 	p->time += rnd(1000);

@@ -34,7 +34,7 @@ static void test_kind(const char *name, struct perf_build_opts opts, uint32_t co
 		silent += failed && w.open_err != CLEW_NO_MEMORY && w.end != CLEW_NO_MEMORY &&
 			  w.hash != whole.hash;
 	}
-	CHECK_EQ(silent, 0, "%s: each of %u allocations fails once, and is told", name, nr - 1);
+	CHECK_EQ(silent, 0, "%s: each of %u allocations fails once, and is reported", name, nr - 1);
 	perf_build_done(&b);
 	perf_random_done(&r);
 }

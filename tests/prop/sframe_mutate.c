@@ -114,7 +114,7 @@ static void mutate_dir(const char *dir)
 	char path[4096];
 
 	if (nr < 0)
-		SKIP("a folder of ../shared/data/sframe is not there");
+		SKIP("a folder of ../shared/data/sframe is missing");
 	for (int i = 0; i < nr; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, entry[i]->d_name);
 		if (is_wanted(entry[i]->d_name))

@@ -448,7 +448,7 @@ static void test_idle_tasks(void)
 		stitch_stack_record(s, i, i, 500000, &stack);
 	nr = take_all(s);
 	stitch_counts(s, &counts);
-	CHECK_EQ(nr, 400000, "100000 sleeping tasks, 300000 samples behind them");
+	CHECK_EQ(nr, 400000, "100000 sleeping tasks, 300000 samples after them");
 	printf("# %.0f ms for 800000 records, %.1f MB\n", (now() - start) * 1e3,
 	       (double)counts.peak_bytes / 1e6);
 	stitch_free(s);
@@ -466,7 +466,7 @@ static void test_one_key(void)
 	for (uint32_t i = 0; i < 100000; i++)
 		stitch_sample(s, 1, 1, 100000 + i, NULL, 0);
 	nr = take_all(s);
-	CHECK_EQ(nr, 200000, "200000 samples of one key, half of them behind its stack");
+	CHECK_EQ(nr, 200000, "200000 samples of one key, half of them after its stack");
 	stitch_free(s);
 }
 
@@ -485,7 +485,7 @@ static void test_budget(void)
 	}
 	stitch_counts(s, &counts);
 	CHECK(counts.peak_bytes < (1 << 20) + 1000 && counts.by_reason[STITCH_TIMEOUT] > 490000,
-	      "500000 tasks that never come back and as many stacks nobody wants: 1 MiB holds");
+	      "500000 tasks that never come back and as many stacks without a sample: 1 MiB holds");
 	printf("# %.0f ns a record\n", (now() - start) * 1e9 / 1e6);
 	stitch_free(s);
 }

@@ -484,7 +484,7 @@ static void check_rubbish(const struct machine *m, unsigned int rounds)
 	unw_memo_free(memo);
 	CHECK_EQ(nr_bad, 0, "%s: %u walks through rubbish end with a reason", m->name, rounds);
 	CHECK(nr_long > rounds / 30 && __builtin_popcountll(seen) >= 9,
-	      "%s: some go on for a while (%u), and end in many ways (%x)", m->name, nr_long,
+	      "%s: some walk on for a while (%u), and end in many ways (%x)", m->name, nr_long,
 	      (unsigned int)seen);
 }
 

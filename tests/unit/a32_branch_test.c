@@ -346,9 +346,9 @@ static void test_find(void)
 	CHECK_EQ(t32_find_waypoint(t32 + 12, 4, false, &nr), 0, "T32: a long one at once");
 	CHECK_EQ(nr, 0, "T32: none in front");
 	CHECK_EQ(t32_find_waypoint(t32 + 12, 3, false, &nr), 0, "T32: a long one cut is none");
-	CHECK_EQ(nr, 0, "T32: nothing in front of it");
+	CHECK_EQ(nr, 0, "T32: nothing before it");
 	CHECK_EQ(t32_find_waypoint(t32, 5, false, &nr), 2, "T32: NOP.W is cut");
-	CHECK_EQ(nr, 1, "T32: NOP in front of it");
+	CHECK_EQ(nr, 1, "T32: NOP before it");
 	CHECK_EQ(t32_find_waypoint(t32, 1, false, &nr), 0, "T32: half a halfword");
 	CHECK_EQ(nr, 0, "T32: none");
 }

@@ -164,7 +164,7 @@ static void test_choices(void)
 		  "a filter leaves the others' stacks where they belong");
 	CHECK(adds_up(&s), "the outcomes are those of the samples it keeps");
 	run(file, 0, (struct ana_opts){.no_chains = true}, &out, &s);
-	CHECK(!s.users.nr && !s.stitch.nr_stacks, "without chains nobody looks for stacks");
+	CHECK(!s.users.nr && !s.stitch.nr_stacks, "without chains no stacks are looked for");
 	run(file, 0, (struct ana_opts){.no_chains = true, .wants_outcomes = true}, &out, &s);
 	CHECK(adds_up(&s) && s.users.by_reason[STITCH_NO_REASON] == 9,
 	      "but the outcomes can be had");
@@ -282,10 +282,10 @@ static void test_long_wait(const struct form *f)
 	run_with(perf_build_finish(&b), f->chunk * 100, (struct ana_opts){0}, write_nothing,
 		 &(struct buf){0}, &s);
 	CHECK_EQ(s.users.by_reason[STITCH_NO_REASON], NR_LONG + 1,
-		 "%s: a sample that waits 20 s gets its stack, and so do all behind it", f->name);
+		 "%s: a sample that waits 20 s gets its stack, and so do all after it", f->name);
 	/* A file remembers samples, not records; where it is compressed their stacks too. */
 	CHECK(f->chunk || s.stitch.peak_bytes < NR_LONG * (f->compress ? 140 : 100),
-	      "%s: %d bytes for each sample behind it", f->name,
+	      "%s: %d bytes for each sample after it", f->name,
 	      (int)(s.stitch.peak_bytes / NR_LONG));
 	if (f->chunk) {
 		run_with(perf_build_finish(&b), f->chunk * 100, (struct ana_opts){.is_live = true},

@@ -280,7 +280,7 @@ static void test_no_memory(void)
 		buf_done(&s.hows);
 	}
 	CHECK(nr_failed > 20, "each of %u allocations failing in turn", nr_failed);
-	CHECK_EQ(nr_silent, 0, "never without being told");
+	CHECK_EQ(nr_silent, 0, "never without a report");
 	perf_build_done(&b);
 }
 

@@ -431,7 +431,7 @@ static void test_too_many_maps(void)
 	run(perf_build_finish(&b), (struct ana_opts){0}, &out, &summary);
 	CHECK_STR(buf_cstr(&out), ":1 1/1 10 cycles /no/such+0\n:1 1/1 11 cycles ?+40002000\n",
 		  "maps are taken up to a limit");
-	CHECK_EQ(summary.nr_maps_dropped, 3, "and those above it are told of");
+	CHECK_EQ(summary.nr_maps_dropped, 3, "and those above it are reported");
 	buf_done(&out);
 	perf_build_done(&b);
 }

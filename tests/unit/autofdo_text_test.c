@@ -78,7 +78,7 @@ static void bolt(struct counted_binary *b)
 		  "B 10204 10110 7 0\nB X:0 10110 3 0\n"
 		  "F f000 f000 1\nF 10100 1010c 10\nf 10110 10114 9\nf 10110 10118 1\n"
 		  "F 10118 10118 1\nF 10200 10204 7\n",
-		  "BOLT: a run that is passed reaches the next one, f is behind a call");
+		  "BOLT: a run that is passed reaches the next one, f is after a call");
 	buf_done(&text);
 }
 

@@ -100,9 +100,9 @@ static void ordinary(void)
 		 1, "one was mispredicted");
 	CHECK_EQ(nr_of(&app->branches, 0x1c, CODE_ELSEWHERE), 1, "a call that leaves it");
 	CHECK_EQ(nr_of(&app->branches, CODE_ELSEWHERE, 0x20), 1, "and its return");
-	CHECK_EQ(nr_of(&app->runs, 0x20, 0x40), 1, "what ran behind the call");
+	CHECK_EQ(nr_of(&app->runs, 0x20, 0x40), 1, "what ran after the call");
 	CHECK_EQ(nr_of(&app->runs, 0x10, 0x40), 1, "and in the loop");
-	CHECK_EQ(app->runs.nr, 2, "no more: where the oldest came from is not known");
+	CHECK_EQ(app->runs.nr, 2, "no more: where the oldest came from is unknown");
 	CHECK_EQ(nr_of(&lib->runs, 0, 8), 1, "the library's run");
 	CHECK_EQ(lib->branches.nr, 2, "in and out");
 	CHECK_EQ(nr_of(&app->samples, 0x40, 0), 1, "the sample's own address");

@@ -57,7 +57,7 @@ static void test_holding(void)
 	budget_hold(&b, 200);
 	CHECK(budget_holds_much(&b) && !budget_left(&b), "and is held in any case");
 	budget_let_go(&b, 225);
-	CHECK(!budget_holds_much(&b) && budget_left(&b) == 100, "until it is let go");
+	CHECK(!budget_holds_much(&b) && budget_left(&b) == 100, "until it is released");
 	budget_hold(NULL, 1);
 	budget_let_go(NULL, 1);
 	CHECK(!budget_holds_much(NULL), "no budget: never too much");

@@ -53,13 +53,13 @@ static void binaries(void)
 	of_b = &c.binaries.data[0];
 	of_a = &c.binaries.data[1];
 	CHECK_STR(of_b->path, "/does/not/exist", "the heaviest comes first");
-	CHECK(of_b->is_not_found, "and it is told that the file is not there");
+	CHECK(of_b->is_not_found, "and the missing file is reported");
 	CHECK_STR(c.binaries.data[2].path, "[unknown]", "what is nowhere is last");
 	CHECK_EQ(c.binaries.data[2].counts.samples.data[0].nr, 3, "and counted");
 	CHECK(find(&of_a->counts.runs, 0x100, 0x108), "runs are by address in the binary");
 	CHECK(find(&of_a->counts.branches, 0x100, 0x100), "a branch inside");
 	CHECK_EQ(find(&of_a->counts.branches, 0x100, CODE_ELSEWHERE)->nr, 4,
-		 "out of it, and to a place not known");
+		 "out of it, and to an unknown place");
 	CHECK_EQ(find(&of_b->counts.branches, CODE_ELSEWHERE, 0x40)->nr, 4,
 		 "into it, from another one and from nowhere");
 	counted_code_done(&c);

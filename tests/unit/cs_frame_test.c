@@ -141,9 +141,9 @@ static void test_slots(void)
 	uint64_t offset;
 
 	CHECK(is_text(&g, 1, "zABCDEFGHIJKLMNOP"),
-	      "data behind an ID, low bits put back, a late byte");
+	      "data after an ID, low bits put back, a late byte");
 	CHECK(is_text(&g, 2, "abcdefghij"), "the same ID again changes nothing, whatever its flag");
-	CHECK(is_text(&g, 3, "3"), "an ID in the last slot goes on in the next frame");
+	CHECK(is_text(&g, 3, "3"), "an ID in the last slot continues in the next frame");
 	CHECK(has_offsets(&g, 1, "\3\4\5\6\7\10\11\12\13\14\15\16\21\53\54\55\56"), "where 1 was");
 	CHECK(has_offsets(&g, 2, "\22\23\25\27\30\31\32\33\34\35"), "where 2 was");
 	CHECK(has_offsets(&g, 3, "\41"), "where 3 was");
@@ -176,12 +176,12 @@ static void test_marks(void)
 	CHECK(cs_demux_feed(d, &in, &event, &offset), "100 frames");
 	s = cs_demux_stream(d, 5);
 	CHECK_EQ(s->bytes.nr, 100 * 15 - 2, "bytes");
-	CHECK_EQ(s->marks.nr, 2, "two marks: behind each ID");
+	CHECK_EQ(s->marks.nr, 2, "two marks: after each ID");
 	CHECK_EQ(cs_stream_offset(s, 0), 1000009, "the first byte");
 	CHECK(has_pieces(s), "all others side by side in pieces");
 	CHECK_EQ(cs_stream_offset(s, 14), 1000024, "the next frame's first");
-	CHECK_EQ(cs_stream_offset(s, 50 * 15 - 1 + 5), 1000008 + 805, "in front of the ID");
-	CHECK_EQ(cs_stream_offset(s, 50 * 15 - 1 + 6), 1000008 + 807, "behind it");
+	CHECK_EQ(cs_stream_offset(s, 50 * 15 - 1 + 5), 1000008 + 805, "before the ID");
+	CHECK_EQ(cs_stream_offset(s, 50 * 15 - 1 + 6), 1000008 + 807, "after it");
 	CHECK_EQ(cs_stream_offset(s, 100 * 15 - 3), 1000008 + 1598, "the last byte");
 	cs_demux_free(d);
 }
@@ -318,7 +318,7 @@ static void test_watch(enum cs_layout layout)
 		cs_demux_free(d);
 	}
 	CHECK(!memcmp(whole.nr, cut.nr, sizeof(whole.nr)), "however the input is cut");
-	CHECK(layout != CS_MEMORY || !whole.is_odd, "one behind the other");
+	CHECK(layout != CS_MEMORY || !whole.is_odd, "one after the other");
 	CHECK(!whole.nr[CS_SEEN_HSYNC] == (layout != CS_TPIU_HSYNC), "HSYNCs where they may be");
 	got_done(&whole.got);
 	got_done(&cut.got);
@@ -338,7 +338,7 @@ static void test_watch_breaks(void)
 	feed(d, data, sizeof(data) - 1, 3, true, &g);
 	cs_demux_restart(d, 0);
 	CHECK(w.nr[CS_SEEN_SKIPPED] == 2 && w.nr[CS_SEEN_FSYNC] == 1 && w.nr[CS_SEEN_FRAME] == 1,
-	      "what is passed over, a sync, a frame, half a frame");
+	      "what is skipped, a sync, a frame, half a frame");
 	CHECK(w.bytes == sizeof(data) - 1 && w.end == w.bytes && !w.is_odd, "all of it, in order");
 	got_done(&g);
 	got_done(&w.got);
@@ -442,13 +442,13 @@ static void test_barrier(void)
 	cs_encode_barrier(&e);
 	g = got_of(CS_MEMORY, e.out.data, e.out.nr, 7);
 	CHECK_EQ(g.nr_barriers, 2, "two barriers in a row are one event");
-	CHECK_EQ(g.last_event, 64, "one behind a frame is another");
+	CHECK_EQ(g.last_event, 64, "one after a frame is another");
 	got_done(&g);
 	e.out.nr = 16;
 	cs_encode_barrier(&e);
 	buf_add(&e.out, "abcdefghijklmn\0\0", 16);
 	g = got_of(CS_MEMORY, e.out.data, e.out.nr, 48);
-	CHECK(is_text(&g, 1, "ac"), "behind a barrier no ID is known");
+	CHECK(is_text(&g, 1, "ac"), "after a barrier no ID is known");
 	got_done(&g);
 	buf_done(&e.out);
 }
@@ -601,7 +601,7 @@ static void test_skipped(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		for (size_t chunk = 1; chunk <= 64; chunk = chunk * 2 + 1)
 			CHECK_EQ(skipped_of(cases[i].layout, cases[i].data, cases[i].bytes, chunk),
-				 cases[i].nr, "bytes that are passed over are counted");
+				 cases[i].nr, "skipped bytes are counted");
 	}
 }
 
@@ -625,8 +625,8 @@ static void test_tpiu_syncs(void)
 				"\0"
 				"\0",
 		     CS_TPIU_HSYNC, 0, 14),
-		CASE("HSYNC in front of a frame", FSYNC HSYNC HEAD "abcdefghijklmn\0",
-		     CS_TPIU_HSYNC, 0, 14),
+		CASE("HSYNC before a frame", FSYNC HSYNC HEAD "abcdefghijklmn\0", CS_TPIU_HSYNC, 0,
+		     14),
 		CASE("HSYNC undeclared in front", FSYNC HSYNC HEAD "abcdefghijklmn\0", CS_TPIU, 1,
 		     0),
 		CASE("HSYNC, then FSYNC", FSYNC HSYNC FSYNC HEAD "abcdefghijklmn\0", CS_TPIU_HSYNC,

@@ -125,7 +125,7 @@ static void test_ini(void)
 	CHECK_EQ(ini.nr, 4, "four lines with a key");
 	CHECK_EQ(ini.nr_bad, 1, "one that is none");
 	CHECK_STR(ini.data[0].section, "One", "a heading's name without its space");
-	CHECK_STR(ini.data[0].value, "b=c", "the value begins behind the first =");
+	CHECK_STR(ini.data[0].value, "b=c", "the value begins after the first =");
 	CHECK_STR(ini.data[1].value, "x;#y", "quotes keep what begins a comment");
 	CHECK_STR(ini.data[2].value, "z", "single quotes go too");
 	CHECK_STR(cs_ini_get(&ini, "one", "a"), "last", "the last of two sections' values counts");
@@ -192,7 +192,7 @@ static void test_ways_to_name_it(void)
 	CHECK(!cs_snapshot_open(&t, path, &diag), "by its snapshot.ini");
 	trace_input_free(t);
 	snprintf(path, sizeof(path), "%s///", test_dir);
-	CHECK(!cs_snapshot_open(&t, path, &diag), "with slashes behind");
+	CHECK(!cs_snapshot_open(&t, path, &diag), "with slashes at the end");
 	trace_input_free(t);
 	CHECK_EQ(cs_snapshot_open(&t, "/nonexistent", &diag), CLEW_OS, "no such directory");
 	CHECK_STR(diag.what, "snapshot.ini", "says which file is missing");
@@ -337,7 +337,7 @@ static void test_sources(void)
 	put("trace.ini",
 	    "[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\nformat=source_data\n"
 	    "[source_buffers]\nABSENT=B\nSTM_1=B\nNEW_1=B\nPTM_1=B\nETM_3=B\n"
-	    "[core_trace_sources]\nnobody=ETM_3\n");
+	    "[core_trace_sources]\nabsent=ETM_3\n");
 	t = open_it(&diag);
 	CHECK(t && t->nr_units == 4, "four units");
 	CHECK(t && has_note(t, "gone.ini") && has_note(t, "ABSENT"), "what is missing is named");
@@ -351,7 +351,7 @@ static void test_sources(void)
 		if (!strcmp(u->name, "PTM_1"))
 			CHECK_EQ(u->id, 0x14, "a PTM's ID");
 		if (u->is_decodable)
-			CHECK_EQ(u->cpu, 3, "a core nobody has is the only one there is");
+			CHECK_EQ(u->cpu, 3, "an unknown core is taken for the only one there is");
 	}
 	CHECK(t && decode(t).nr_insns == 3, "a raw buffer is the unit's that can be decoded");
 	trace_input_free(t);
@@ -474,7 +474,7 @@ static void test_hostile(void)
 	}
 	CHECK(ok, "metadata without a readable buffer; devices and pipes are no files");
 	put("snapshot.ini", "[trace]\nmetadata=../../../../../../nowhere/x\n");
-	CHECK(!open_it(&diag) && diag.code == CLEW_OS, "metadata that is not there");
+	CHECK(!open_it(&diag) && diag.code == CLEW_OS, "missing metadata");
 	put("snapshot.ini", "[trace]\nmetadata=fifo\n");
 	CHECK(!open_it(&diag) && diag.code == CLEW_BAD_FILE && strstr(diag.what, "metadata"),
 	      "metadata that is a pipe");
@@ -588,7 +588,7 @@ static void test_many_dumps(void)
 	fclose(f);
 	t = open_it(&diag);
 	CHECK(t && has_note(t, "more than 4096 memory dumps"),
-	      "ten thousand dumps: a limit that is told");
+	      "ten thousand dumps: a limit that is reported");
 	trace_input_free(t);
 	put_usual();
 }

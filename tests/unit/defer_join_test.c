@@ -34,14 +34,14 @@ static void test_earlier(void)
 	CHECK_EQ(sample(&j, 315, 7), 0x40001, "the newest that is not later");
 	request(&j, 400, 8, 0x50001);
 	CHECK_EQ(sample(&j, 405, 7), unmatched, "another task's");
-	CHECK_EQ(sample(&j, 406, 8), unmatched, "which is behind another sample now");
+	CHECK_EQ(sample(&j, 406, 8), unmatched, "which is after another sample now");
 	request(&j, 500, 7, 0x60001);
 	CHECK_EQ(defer_join_sample(&j, 1, 0, 7, 505), unmatched, "another CPU's");
 	CHECK_EQ(defer_join_sample(&j, 0, 1, 7, 505), unmatched, "another event's");
 	CHECK_EQ(defer_join_sample(&j, 9, 9, 7, 505), unmatched, "no such CPU or event");
 	CHECK_EQ(sample(&j, 505, 7), 0x60001, "its own");
 	request(&j, 600, 7, (uint64_t)PERF_NO_STACK_EXITING << 16);
-	CHECK_EQ(sample(&j, 601, 7), (uint64_t)PERF_NO_STACK_EXITING << 16, "a reason as told");
+	CHECK_EQ(sample(&j, 601, 7), (uint64_t)PERF_NO_STACK_EXITING << 16, "a reason as given");
 	CHECK_EQ(j.nr_reasons[PERF_NO_STACK_EXITING], 1, "and counted");
 	defer_join_done(&j);
 }
@@ -85,7 +85,7 @@ static void test_losses(void)
 	request(&j, 10, 7, 0x10001); /* its sample is lost */
 	request(&j, 20, 7, 0x20001);
 	defer_join_lost_samples(&j, 0);
-	CHECK_EQ(sample(&j, 25, 7), unmatched, "the first behind lost samples");
+	CHECK_EQ(sample(&j, 25, 7), unmatched, "the first after lost samples");
 	request(&j, 30, 7, 0x30001);
 	CHECK_EQ(sample(&j, 35, 7), 0x30001, "the next");
 	request(&j, 40, 7, 0x40001);
@@ -110,20 +110,20 @@ static void test_passes(void)
 	request(&j, 10, 7, 0x10001);
 	defer_join_end_pass(&j);
 	request(&j, 20, 7, 0x20001);
-	CHECK_EQ(sample(&j, 12, 7), 0x10001, "a sample one pass behind its request");
+	CHECK_EQ(sample(&j, 12, 7), 0x10001, "a sample one pass after its request");
 	defer_join_end_pass(&j);
 	defer_join_end_pass(&j);
-	CHECK_EQ(sample(&j, 22, 7), unmatched, "two passes behind");
+	CHECK_EQ(sample(&j, 22, 7), unmatched, "two passes after");
 	CHECK_EQ(defer_join_nr_waiting(&j), 1, "the newest cookie of the task is waited for");
 	defer_join_stack(&j, 7, 0x10001);
 	CHECK_EQ(defer_join_nr_waiting(&j), 1, "an older one's stack does not end that");
 	defer_join_stack(&j, 7, 0x20001);
 	CHECK_EQ(defer_join_nr_waiting(&j), 0, "its own does");
 	request(&j, 30, 7, 0x20001);
-	CHECK_EQ(defer_join_nr_waiting(&j), 0, "a request behind its stack waits for nothing");
+	CHECK_EQ(defer_join_nr_waiting(&j), 0, "a request after its stack waits for nothing");
 	CHECK(defer_join_is_wanted(&j, 0x10001) && !defer_join_is_wanted(&j, 0x10001),
 	      "a sample's stack is wanted once");
-	CHECK(!defer_join_is_wanted(&j, 0x20001), "one whose sample was not found is not");
+	CHECK(!defer_join_is_wanted(&j, 0x20001), "one without its sample is not");
 	request(&j, 31, 7, (uint64_t)PERF_NO_STACK_IDLE << 16);
 	CHECK_EQ(defer_join_nr_waiting(&j), 0, "nor does one without a cookie");
 	defer_join_done(&j);
@@ -142,12 +142,12 @@ static void test_by_task(void)
 	r = (struct defer_request){.time = 101, .cookie = 0x20002, .tid = 8, .cpu = 1, .event = 1};
 	defer_join_request(&j, &r);
 	CHECK(defer_join_is_ready(&j, 2, 1, 7, 105) && !defer_join_is_ready(&j, 2, 1, 9, 105),
-	      "by task: whose request is there");
+	      "by task: the one with a request");
 	CHECK_EQ(defer_join_sample(&j, 2, 1, 7, 105), 0x10001, "by task: of another CPU");
 	CHECK_EQ(defer_join_sample(&j, 0, 1, 7, 106), unmatched, "by task: serves one sample");
 	CHECK_EQ(defer_join_sample(&j, 0, 0, 8, 106), unmatched, "by task: another event's");
 	CHECK_EQ(defer_join_sample(&j, 0, 1, 8, 100), unmatched, "by task: a later request");
-	CHECK_EQ(defer_join_sample(&j, 0, 1, 8, 101), 0x20002, "by task: behind another task's");
+	CHECK_EQ(defer_join_sample(&j, 0, 1, 8, 101), 0x20002, "by task: after another task's");
 	r = (struct defer_request){.time = 200, .cookie = 0x30003, .tid = 7, .cpu = 2, .event = 1};
 	defer_join_request(&j, &r); /* its sample was filtered */
 	r.time = 210;
@@ -163,7 +163,7 @@ static void test_by_task(void)
 	defer_join_end_pass(&j);
 	defer_join_end_pass(&j);
 	CHECK_EQ(defer_join_sample(&j, 0, 1, 7, 240), unmatched,
-		 "by task: two passes behind, and requests were lost");
+		 "by task: two passes after, and requests were lost");
 	defer_join_done(&j);
 }
 
@@ -213,8 +213,9 @@ static void test_held_up(void)
 	ask(&j, 110, 7, 0x20001);
 	for (int i = 0; i < 5; i++)
 		defer_join_end_pass(&j);
-	CHECK_EQ(defer_join_sample(&j, 0, 0, 7, 100), unmatched, "a CPU held up: not an older one");
-	CHECK_EQ(defer_join_sample(&j, 0, 0, 7, 110), 0x20001, "a CPU held up: its last request");
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 7, 100), unmatched,
+		 "the CPU held up: not an older one");
+	CHECK_EQ(defer_join_sample(&j, 0, 0, 7, 110), 0x20001, "the CPU held up: its last request");
 	defer_join_done(&j);
 }
 

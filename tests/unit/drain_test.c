@@ -230,7 +230,7 @@ static size_t drained_bits(bool with_ids, bool is_backward, size_t from, size_t 
 	return nr;
 }
 
-/* Another recorder's bit, in the records of an event that wants no build ids. */
+/* Another recorder's bit, in the records of an event without build ids. */
 static void test_stale_bit(void)
 {
 	for (int is_backward = 0; is_backward < 2; is_backward++) {
@@ -362,7 +362,7 @@ static void test_aux_source(void)
 	memcpy(&type[2], b.data + start + 32 + 48 + 64, 4);
 	CHECK(b.nr == start + 32 + 48 + 64 + 8 && type[0] == PERF_RECORD_SAMPLE &&
 		      type[1] == PERF_RECORD_AUXTRACE && type[2] == PERF_RECORD_FINISHED_ROUND,
-	      "a pass: records, then the trace they tell of, then the end of the round");
+	      "a pass: records, then the trace they describe, then the end of the round");
 	start = b.nr;
 	rec_drain_pass(&d, &f, false);
 	CHECK_EQ(b.nr, start, "a pass that brings nothing ends no round");

@@ -138,7 +138,7 @@ static void test_user_files(void)
 	      "code bytes by file offset");
 	CHECK_EQ(dso_read(get(s, DSO_USER, "/bin/none", NULL), 0, byte, 2), 0, "no file, no bytes");
 	CHECK_STR(dso_note(get(s, DSO_USER, "/bin/dynamic", NULL)),
-		  "stripped: only exported functions have names", "a doubt is told");
+		  "stripped: only exported functions have names", "a doubt is reported");
 	dso_store_free(s);
 
 	snprintf(cache, sizeof(cache), "%s/cache", test_dir);
@@ -214,14 +214,13 @@ static void test_kernel(void)
 	CHECK_STR(name_at(d, 0xffffffff91001010), "vfs_read",
 		  "recorded at another address: moved by _text");
 	CHECK_EQ(dso_find_sym(d, 0xffffffff91001010)->start, 0xffffffff91001000,
-		 "and told in the recording's");
+		 "and reported in the recording's");
 	CHECK_STR(name_at(d, 0xffffffffd0001010), NULL, "a module's symbol is not the kernel's");
 	d = get(s, DSO_MODULE, "[ext4]", NULL);
 	CHECK_STR(name_at(d, 0xffffffffc0001010), "ext4_read", "but the module's");
 	CHECK_STR(name_at(d, 0xffffffffc0009010), NULL, "and only its own");
 	d = get(s, DSO_MODULE, "[gone]", NULL);
-	CHECK(!name_at(d, 0xffffffffc0001010) && dso_why_no_symbols(d),
-	      "a module that is not there");
+	CHECK(!name_at(d, 0xffffffffc0001010) && dso_why_no_symbols(d), "a missing module");
 	dso_store_free(s);
 
 	test_dir_write("kallsyms", hidden, strlen(hidden));
@@ -297,7 +296,7 @@ static void test_vmlinux(void)
 	opts = (struct dso_store_opts){.no_host_kernel = true};
 	s = dso_store_new(&opts);
 	CHECK(!name_at(get(s, DSO_KERNEL, "[kernel.kallsyms]", NULL), 0xffffffff81000000),
-	      "the running kernel is left alone when told so");
+	      "the running kernel is left alone when asked to");
 	dso_store_free(s);
 }
 
@@ -331,7 +330,7 @@ static void test_perf_map(void)
 	fclose(f);
 	d = dso_store_get(s, &key);
 	CHECK_STR(name_at(d, 0x7f000000003f), "JS:~fib /a b.js:1", "a name with blanks");
-	CHECK_STR(name_at(d, 0x7f0000000040), NULL, "behind its end");
+	CHECK_STR(name_at(d, 0x7f0000000040), NULL, "after its end");
 	CHECK_STR(name_at(d, 0x7f0000000108), "_ZN3fooEv", "0x, and names as they are written");
 	CHECK_STR(name_at(d, 0x7f0000000210), NULL, "a name of two letters, as perf has it");
 	CHECK_STR(name_at(d, 0x7f0000000410), "no newline",
@@ -358,7 +357,7 @@ static void test_map_of_another_user(void)
 		      "a perf map of another user is not read");
 		dso_store_free(s);
 		s = dso_store_new(&opts);
-		CHECK_STR(name_at(dso_store_get(s, &key), 0x1010), "name", "but when told to");
+		CHECK_STR(name_at(dso_store_get(s, &key), 0x1010), "name", "but when asked to");
 	}
 	unlink(key.path);
 	dso_store_free(s);
@@ -397,7 +396,7 @@ static void test_map_over_budget(void)
 	budget = (struct budget){.limit = 256 * 1024};
 	s = dso_store_new(&opts);
 	CHECK_STR(name_at(dso_store_get(s, &key), 0x1010), "name", "and one that it has");
-	CHECK(budget.peak > 70000 && budget.used < 70000, "whose text is given back: %llu of %llu",
+	CHECK(budget.peak > 70000 && budget.used < 70000, "its text is given back: %llu of %llu",
 	      (unsigned long long)budget.used, (unsigned long long)budget.peak);
 	dso_store_free(s);
 	CHECK(!budget.used && !budget.nr_refused, "and all of it in the end");
@@ -490,7 +489,7 @@ static void test_jitdump(void)
 	d = dso_store_get(s, &jit);
 	CHECK_STR(name_at(d, 0x1008), "second", "the later code at an address");
 	CHECK_STR(name_at(d, 0x2008), "with_lines", "the address before the move");
-	CHECK_STR(name_at(d, 0x3008), "with_lines", "and behind it");
+	CHECK_STR(name_at(d, 0x3008), "with_lines", "and after it");
 	CHECK(dso_find_lines(d, 0x2009, &line, 1) == 1 && line.line == 9 &&
 		      !strcmp(line.file, "a.js"),
 	      "lines, with the file of the entry before");

@@ -183,7 +183,7 @@ static const struct row rows[] = {
 	{UNW_X86_64,  "rbx at the CFA itself",                         "83 00",                                           "r7+8 c-8 = b?"    },
 	{UNW_X86_64,  "rbx undefined",                                 "07 03",                                           "r7+8 c-8 = b?"    },
 	{UNW_X86_64,  "rbx in a register",                             "09 03 0c",                                        "r7+8 c-8 = b?"    },
-	{UNW_X86_64,  "rbx saved, its place told no more",             "83 02 0f 03 76 78 06",
+	{UNW_X86_64,  "rbx saved, its place not described any more",   "83 02 0f 03 76 78 06",
 	 "*(r6-8)+0 c-8 = b?"														},
 	{UNW_AARCH64, "x3 is none of ours",                            "83 02",                                           "r31+0 = ="        },
 	{UNW_X86_64,  "CFA register past ours",                        "0c 40 08",                                        "reg"              },
@@ -235,7 +235,7 @@ static const struct row rows[] = {
 	{UNW_X86_64,  "cut off expression",                            "41 0f 20 77",                                     "bad"              },
 	{UNW_X86_64,  "CFA offset of an expression",                   "0f 02 77 10 0e 08",                               "bad"              },
 	{UNW_X86_64,  "advance beyond the end",                        "02 80 0e 40",                                     "r7+8 c-8 ="       },
-	{UNW_X86_64,  "damage behind the end",                         "02 80 ff ff ff",                                  "r7+8 c-8 ="       },
+	{UNW_X86_64,  "damage after the end",                          "02 80 ff ff ff",                                  "r7+8 c-8 ="       },
 	{UNW_AARCH64, "stp x29, x30",                                  "41 0e 20 9d 04 9e 03",                            "r31+32 c-24 c-32" },
 	{UNW_AARCH64, "leaf",					  "",						"r31+0 = ="        },
 	{UNW_AARCH64, "negate_ra_state",                               "41 2d",                                           "r31+0 = = signed" },
@@ -263,13 +263,13 @@ static void test_extent(void)
 	struct made m;
 
 	make(&m, UNW_X86_64, "44 0e 10 44 3f 44 0e 20");
-	CHECK_STR(rule_at(&m, TEXT + 0xff), "gap", "in front of the function");
+	CHECK_STR(rule_at(&m, TEXT + 0xff), "gap", "before the function");
 	CHECK_STR(rule_at(&m, TEXT + 0x100), "r7+8 c-8 =", "its first byte");
 	CHECK_STR(rule_at(&m, TEXT + 0x103), "r7+8 c-8 =", "the last of the first row");
 	CHECK_STR(rule_at(&m, TEXT + 0x104), "r7+16 c-8 =", "the second row");
 	CHECK_STR(rule_at(&m, TEXT + 0x108), "op", "from the unknown instruction on");
 	CHECK_STR(rule_at(&m, TEXT + 0x13f), "op", "to the end");
-	CHECK_STR(rule_at(&m, TEXT + 0x140), "gap", "behind it");
+	CHECK_STR(rule_at(&m, TEXT + 0x140), "gap", "after it");
 	CHECK(m.counts.nr_functions == 1 && m.counts.nr_rows == 3 &&
 		      m.counts.nr_unrepresented[UNW_WHY_OPCODE] == 1,
 	      "counted");
@@ -285,7 +285,7 @@ static void test_set_loc(void)
 	add_function(&m, TEXT + 0x100, 0x40, "01 20 01 01 00 0e 10");
 	add_function(&m, TEXT + 0x200, 0x40, "44 01 00 02 01 00 0e 10");
 	CHECK_EQ(compile(&m, UNW_X86_64), CLEW_OK, "set_loc compiles");
-	CHECK_STR(rule_at(&m, TEXT + 0x11f), "r7+8 c-8 =", "in front of the set location");
+	CHECK_STR(rule_at(&m, TEXT + 0x11f), "r7+8 c-8 =", "before the set location");
 	CHECK_STR(rule_at(&m, TEXT + 0x120), "r7+16 c-8 =", "from it on");
 	CHECK_STR(rule_at(&m, TEXT + 0x204), "bad", "backwards is damage");
 	made_done(&m);
@@ -305,7 +305,7 @@ static void test_cies(void)
 		{"signal frame",             "zRS",  "r7+8 c-8 = signal", 1},
 		{"B key, tagged stack",      "zRBG", "r7+8 c-8 =",        1},
 		{"eh",		       "eh",   "r7+8 c-8 =",        1},
-		{"unknown letter behind z",  "zRX",  "r7+8 c-8 =",        1},
+		{"unknown letter after z",   "zRX",  "r7+8 c-8 =",        1},
 		{"unknown letter without z", "X",    "gap",               1},
 	};
 
@@ -322,7 +322,7 @@ static void test_cies(void)
 		add_function(&m, TEXT + 0x200, 0x40, "");
 		compile(&m, UNW_X86_64);
 		CHECK_STR(rule_at(&m, TEXT + 0x100), cies[i].want, "%s", cies[i].what);
-		CHECK_STR(rule_at(&m, TEXT + 0x200), "r7+8 c-8 =", "and the function behind it");
+		CHECK_STR(rule_at(&m, TEXT + 0x200), "r7+8 c-8 =", "and the function after it");
 		made_done(&m);
 	}
 }
@@ -412,7 +412,7 @@ static void test_dropped(void)
 	add_function(&m, TEXT + TEXT_BYTES - 0x40, 0x40, "");
 	CHECK_EQ(compile(&m, UNW_X86_64), CLEW_OK, "discarded functions");
 	CHECK(m.counts.nr_dropped == 4 && m.counts.nr_functions == 1 && !m.counts.nr_bad,
-	      "no bytes, at 0, in front of and behind the code: dropped");
+	      "no bytes, at 0, before and after the code: dropped");
 	mem_free(m.block);
 	m.block = NULL;
 	add_function(&m, TEXT + TEXT_BYTES - 0x40, 0x41, "");
@@ -527,8 +527,8 @@ static void test_eh_return(void)
 	memset(code + 0x12c, 0x7e, 4);
 	compile_code(&m, code, program);
 	CHECK_STR(rule_at(&m, TEXT + 0x11f), "r6+16 c-8 c-16",
-		  "in front of the last call that does a thing");
-	CHECK_STR(rule_at(&m, TEXT + 0x125), "handler", "behind it there is none");
+		  "before the last call that does a thing");
+	CHECK_STR(rule_at(&m, TEXT + 0x125), "handler", "after it there is none");
 	CHECK_STR(rule_at(&m, TEXT + 0x12f), "handler", "to the handover");
 	CHECK_STR(rule_at(&m, TEXT + 0x130), "r2+8 c-8 c-16 signal",
 		  "which is as the source says, and leads to an exact address");
@@ -538,11 +538,11 @@ static void test_eh_return(void)
 	memcpy(code + 0x108, "\x4c\x8d\xa5\xe0\xfd\xff\xff", 7); /* lea -0x220(%rbp), %r12 */
 	memcpy(code + 0x11d, "\x4c\x89\xe7", 3);                 /* mov %r12, %rdi */
 	compile_code(&known, code, program);
-	CHECK_STR(rule_at(&known, TEXT + 0x11f), "r6+16 c-8 c-16", "in front of the call");
+	CHECK_STR(rule_at(&known, TEXT + 0x11f), "r6+16 c-8 c-16", "before the call");
 	CHECK_STR(rule_at(&known, TEXT + 0x120), "r6+16 m6-392 ? b?",
-		  "where the return address is in libgcc's own notes, they tell it");
+		  "where the return address is in libgcc's own notes, they say so");
 	CHECK_STR(rule_at(&known, TEXT + 0x12a), "r6+16 m6-392 ? b?", "to the last call");
-	CHECK_STR(rule_at(&known, TEXT + 0x12b), "handler", "behind which frames are overwritten");
+	CHECK_STR(rule_at(&known, TEXT + 0x12b), "handler", "after which frames are overwritten");
 	CHECK_STR(rule_at(&known, TEXT + 0x130), "r2+8 c-8 c-16 signal", "the handover");
 	made_done(&known);
 
@@ -550,7 +550,7 @@ static void test_eh_return(void)
 	known = (struct made){.c = {.addr = SECTION}, .cie = cie_of(UNW_X86_64)};
 	compile_code(&known, code, program);
 	CHECK_STR(rule_at(&known, TEXT + 0x124), "r6+16 c-8 c-16", "two loads: not looked into");
-	CHECK_STR(rule_at(&known, TEXT + 0x125), "handler", "and no rule behind the call");
+	CHECK_STR(rule_at(&known, TEXT + 0x125), "handler", "and no rule after the call");
 	made_done(&known);
 }
 
@@ -590,9 +590,9 @@ static void test_popped_fp(void)
 	compile_code(&m, code, "10 06 02 76 00 50 0c 0a 00 45 0c 07 08 41 0e 10");
 	CHECK_STR(rule_at(&m, TEXT + 0x10f), "r7+8 c-8 m6+0", "in the function");
 	CHECK_STR(rule_at(&m, TEXT + 0x110), "r10+0 c-8 m6+0", "at the pop");
-	CHECK_STR(rule_at(&m, TEXT + 0x111), "r10+0 c-8 =", "behind it");
+	CHECK_STR(rule_at(&m, TEXT + 0x111), "r10+0 c-8 =", "after it");
 	CHECK_STR(rule_at(&m, TEXT + 0x115), "r7+8 c-8 =", "at the return");
-	CHECK_STR(rule_at(&m, TEXT + 0x116), "r7+16 c-8 m6+0", "code behind the return");
+	CHECK_STR(rule_at(&m, TEXT + 0x116), "r7+16 c-8 m6+0", "code after the return");
 	made_done(&m);
 	code[0x111] = 0x90;
 	compile_code(&other, code, "10 06 02 76 00 50 0c 0a 00 45 0c 07 08 41 0e 10");

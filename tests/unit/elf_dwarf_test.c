@@ -50,9 +50,9 @@ static void test_inlined(void)
 	CHECK(r[1].is_inlined && r[1].line == 102, "the next one the line of the call in it");
 	CHECK(!r[2].is_inlined && r[2].line == 101 && !strcmp(r[2].name, "outer"),
 	      "the last is the function");
-	CHECK_EQ(dwarf_lines_find(o.l, o.low + 254, r, MAX), 2, "behind the inner call");
-	CHECK_EQ(dwarf_lines_find(o.l, o.low + 255, r, MAX), 1, "behind both");
-	CHECK_EQ(dwarf_lines_find(o.l, o.low + 256, r, MAX), 0, "behind the unit");
+	CHECK_EQ(dwarf_lines_find(o.l, o.low + 254, r, MAX), 2, "after the inner call");
+	CHECK_EQ(dwarf_lines_find(o.l, o.low + 255, r, MAX), 1, "after both");
+	CHECK_EQ(dwarf_lines_find(o.l, o.low + 256, r, MAX), 0, "after the unit");
 	CHECK_EQ(dwarf_lines_find(o.l, o.low - 1, r, MAX), 0, "before it");
 	CHECK_EQ(dwarf_lines_find(o.l, o.low + 33, r, 1), 1, "no more than asked for");
 	CHECK_EQ(dwarf_lines_find(o.l, o.low + 33, r, 0), 0, "not even one");

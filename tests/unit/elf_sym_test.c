@@ -156,7 +156,7 @@ static void test_demangle(void)
 	}
 }
 
-/** Thousands of sections of notes, all the same megabyte: looking at each would take a minute. */
+/** Thousands of sections of notes that share one megabyte: looking at each would take a minute. */
 static void test_overlapping_notes(void)
 {
 	enum { NR = 30000, NOTES_BYTES = 1 << 20 };

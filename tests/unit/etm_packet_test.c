@@ -589,7 +589,7 @@ static void test_sync(void)
 	etm_packets_reset(&p, 1000);
 	add_packets(&p, bytes_of(in.data, in.nr), &text);
 	CHECK_STR(buf_cstr(&text), "I_NOT_SYNC/5; I_ASYNC/12; I_TRACE_INFO/2", "from the start");
-	CHECK_EQ(p.offset, 1000 + 19, "offsets go on from where the reset says");
+	CHECK_EQ(p.offset, 1000 + 19, "offsets continue from where the reset says");
 	buf_done(&text);
 }
 

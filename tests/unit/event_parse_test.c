@@ -152,7 +152,7 @@ static void check_groups(void)
 	CHECK_EQ(e[0].leader, 0, "the first stands alone");
 	CHECK_EQ(e[1].leader, 1, "the group's first leads");
 	CHECK_EQ(e[2].leader, 1, "the other follows");
-	CHECK_EQ(e[3].leader, 3, "behind the group: alone again");
+	CHECK_EQ(e[3].leader, 3, "after the group: alone again");
 	CHECK_STR(e[1].group_name, "grp", "the group's name");
 	CHECK_STR(e[1].name, "cpu-clock:k", "group modifiers are not in the name");
 	CHECK_EQ(e[1].attr.flags, EXCL_GUEST | PERF_ATTR_EXCLUDE_HV, "k and the group's u: both");

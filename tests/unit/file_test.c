@@ -35,7 +35,7 @@ static void test_read_whole(const char *path)
 	}
 	unlink(path);
 	CHECK(!os_read_file("/proc/self/maps", SIZE_MAX, &text, &size, NULL) && size,
-	      "a file that tells no size");
+	      "a file that reports no size");
 	free(text);
 }
 
@@ -47,7 +47,7 @@ static void test_trusted(const char *dir)
 
 	snprintf(path, sizeof(path), "%s/map", dir);
 	snprintf(link, sizeof(link), "%s/link", dir);
-	CHECK_EQ(os_open_trusted(path, 0), -ENOENT, "not there");
+	CHECK_EQ(os_open_trusted(path, 0), -ENOENT, "missing");
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	fd = os_open_trusted(path, 0);
 	CHECK(fd >= 0 && fcntl(fd, F_GETFL) & O_NONBLOCK, "our own file is trusted");
@@ -86,7 +86,7 @@ static void test_in_root(const char *dir)
 		SKIP("no openat2 here");
 		return;
 	}
-	CHECK_EQ(os_open_regular(path), -ENOENT, "not there");
+	CHECK_EQ(os_open_regular(path), -ENOENT, "missing");
 	close(open(path + strlen(root), O_CREAT | O_WRONLY, 0600));
 	fd = os_open_regular(path);
 	CHECK(fd >= 0 && os_exists(path) && !os_path_stat(path, &st) && S_ISREG(st.st_mode),
@@ -113,7 +113,7 @@ int main(void)
 	CHECK_EQ(os_open_regular(path), -EINVAL, "nor opened as a regular file");
 	CHECK_EQ(os_open_regular(dir), -EINVAL, "nor is a directory");
 	unlink(path);
-	CHECK_EQ(os_open_regular(path), -ENOENT, "what is not there");
+	CHECK_EQ(os_open_regular(path), -ENOENT, "a missing file");
 	test_read_whole(path);
 	test_trusted(dir);
 	test_in_root(dir);

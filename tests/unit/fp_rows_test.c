@@ -125,11 +125,11 @@ static void test_x86(bool has_endbr)
 	memcpy(in->code + from, body, sizeof(body));
 	add_sym(in, 0, from + sizeof(body));
 	CHECK_EQ(compile(in), CLEW_OK, "a function with a frame pointer%s",
-		 has_endbr ? ", behind a landing pad" : "");
+		 has_endbr ? ", after a landing pad" : "");
 	CHECK_STR(rule_at(in, 0), "sp+8 c-8 fp", "its first instruction");
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++)
 		CHECK_STR(rule_at(in, from + t[i].at), t[i].want, "at +%u", t[i].at);
-	CHECK_STR(rule_at(in, from + sizeof(body)), "-", "nothing behind it");
+	CHECK_STR(rule_at(in, from + sizeof(body)), "-", "nothing after it");
 	input_free(in);
 }
 
@@ -251,7 +251,7 @@ static void test_hostile(void)
 		nr_failed += compile(in) == CLEW_NO_MEMORY && mem_has_failed();
 		mem_fail_after(UINT64_MAX);
 	}
-	CHECK(nr_failed > 5, "%u allocations failing in turn: told", nr_failed);
+	CHECK(nr_failed > 5, "%u allocations failing in turn: reported", nr_failed);
 	input_free(in);
 }
 

@@ -73,7 +73,7 @@ static void letters(void)
 	o = parsed("ZT");
 	CHECK(o.is_timeless && o.is_kernel_time, "Z and T");
 	o = parsed("xwpod-a+ofmMtaAIqqG5L6");
-	CHECK_STR(o.ignored, "xwpodfmMtaAIqGL", "letters of other traces are kept to be told");
+	CHECK_STR(o.ignored, "xwpodfmMtaAIqGL", "letters of other traces are kept to be reported");
 	CHECK(!o.branches && !o.insns && o.max_chain == 16, "and change nothing");
 	o = parsed("");
 	CHECK(!o.branches && !o.insns && !o.errors, "nothing is nothing");

@@ -43,7 +43,7 @@ static void test_kernel_and_module(void)
 	CHECK_STR(name_at(&t, 0xffffffff81002001), NULL, "no symbol fills the gap to the modules");
 	s = sym_table_find(&t, 0xffffffffc0001010);
 	CHECK(s && s->module && !strcmp(intern_get(&modules, s->module), "[ext4]"),
-	      "module symbols say whose");
+	      "module symbols name their module");
 	sym_table_done(&t);
 	intern_done(&modules);
 }
@@ -96,7 +96,7 @@ static void test_modules(void)
 	      "a name that starts another's");
 	CHECK(!modules_address(b, "hidden", 6, &addr) && !modules_address(b, "cut", 3, &addr) &&
 		      !modules_address(b, "none", 4, &addr),
-	      "hidden, damaged, not there");
+	      "hidden, damaged, missing");
 }
 
 int main(void)

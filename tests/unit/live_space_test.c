@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which addresses are code, as mappings come, go and are inherited: asked through the walk, whose
+/* Which addresses are code, as mappings come, go and are inherited: asked through the walk. Its
  * first step fails in another way where nothing is mapped. */
 #include "record/stacks/tables/live_space.h"
 
@@ -113,7 +113,7 @@ static void test_maps(void)
 	put_map(p, 0x0, 0x10000, "/nowhere/d");
 	CHECK(is_code(p, 0x7000) && is_code(p, 0xffff), "one over all");
 	put_map(p, UINT64_MAX - 0xfff, 0x2000, "/nowhere/e");
-	CHECK(is_code(p, 0x1000), "one that wraps is passed over");
+	CHECK(is_code(p, 0x1000), "one that wraps is ignored");
 	put_exec(p);
 	CHECK(!is_code(p, 0x7000), "an exec takes all away");
 }
@@ -171,7 +171,7 @@ static void test_first_thread_ended(void)
 	}
 	for (int i = 0; i < 5000 && has_maps(pid); i++)
 		usleep(1000);
-	CHECK(!has_maps(pid), "a process whose first thread has ended");
+	CHECK(!has_maps(pid), "a process after its first thread ended");
 #if defined(__x86_64__)
 	CHECK(is_code((uint32_t)pid, (uint64_t)(uintptr_t)test_first_thread_ended),
 	      "its code is known by its other threads");

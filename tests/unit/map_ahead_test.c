@@ -50,7 +50,7 @@ static void test_reader(const struct os_map *m)
 	os_map_ahead_tell(a, m->size / 2);
 	os_map_ahead_tell(a, m->size);
 	os_map_ahead_stop(a);
-	CHECK(true, "ended before it began, and far behind its reader");
+	CHECK(true, "ended before it began, and far after its reader");
 }
 
 static void test_shrunk(const struct os_map *m, int fd)

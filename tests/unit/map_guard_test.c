@@ -46,7 +46,7 @@ static void reads_zeros(bool is_private)
 	const volatile uint8_t *p = map.data;
 
 	CHECK_EQ(p[PAGES * page_bytes() - 1], 0, "the last byte");
-	CHECK_EQ(p[page_bytes()], 0, "the first one behind the end");
+	CHECK_EQ(p[page_bytes()], 0, "the first one after the end");
 	CHECK_EQ(p[page_bytes() - 1], 0xaa, "what is left of the file");
 	os_map_done(&map);
 	close(fd);

@@ -14,7 +14,7 @@ static void put(const char *name, const char *text)
 static void test_no_group(void)
 {
 	CHECK_EQ(os_memory_bytes_in("/nowhere", 8 * GIB), 8 * GIB, "no groups: the machine's");
-	CHECK_EQ(os_memory_bytes_in("/nowhere", 0), 0, "a machine that does not say: not known");
+	CHECK_EQ(os_memory_bytes_in("/nowhere", 0), 0, "a machine that does not say: unknown");
 	CHECK(os_memory_bytes() > 1 << 20, "this process can have some");
 }
 

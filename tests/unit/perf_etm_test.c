@@ -13,7 +13,7 @@ static const char *vmlinux;
 
 enum { NOP = 0xd503201f, RET = 0xd65f03c0, TEXT = 128, NR_WORDS = 64 };
 
-/** A program of returns with @p nops in front of each: its code begins at TEXT in the file. */
+/** A program of returns with @p nops before each: its code begins at TEXT in the file. */
 static void write_program(const char *path, unsigned int nops, uint16_t machine)
 {
 	struct elf_build b = {.machine = machine};
@@ -195,7 +195,7 @@ static void test_refused(void)
 
 	begin(&m);
 	expect(&m, "not supported: the description of the trace units is of a newer perf\n",
-	       "a version nobody knows");
+	       "an unknown version");
 	begin(&none);
 	expect(&none, "not supported: no CoreSight trace in it\n", "a file without trace");
 }
@@ -232,7 +232,7 @@ static void test_hw_ids(void)
 	}
 	expect(&sinks,
 	       "cpu 0: 10080+8 /bin/one 100/100 one el0\ncpu 1: 10080+8 /bin/one 100/100 one el0\n",
-	       "and are told apart");
+	       "and are distinguished");
 	buf_done(&t);
 	buf_done(&frames);
 }
@@ -288,7 +288,7 @@ static void test_truncated(void)
 	expect(&m,
 	       "trace was lost: its buffer was full: 0\ntrace was lost: its buffer was full: 0\n"
 	       "cpu 0: 10080+8 /bin/one 100/100 one el0\n",
-	       "lost trace is told of");
+	       "lost trace is reported");
 }
 
 static void test_missing(void)
@@ -302,7 +302,7 @@ static void test_missing(void)
 	expect(&m,
 	       "trace that an AUX record describes is not in the file: 4096\n"
 	       "cpu 1: 10080+8 /bin/one 100/100 one el0\n",
-	       "AUX records without trace are told of");
+	       "AUX records without trace are reported");
 
 	begin(&half);
 	cs_etm_sync(&t);
@@ -395,7 +395,7 @@ static void test_per_thread(void)
 	buf_done(&t);
 }
 
-/* --- whose code --- */
+/* --- the owners of code --- */
 
 static void test_same_address(void)
 {
@@ -585,7 +585,7 @@ static void test_switch_records(bool inherits)
 	       "cpu 0: 10080+8 /bin/one 100/100 one el0\n"
 	       "cpu 0: 10080 the thread is unknown -1/-1 ? el0\n"
 	       "cpu 0: 10080+12 /bin/two 200/200 two el0\n",
-	       "a chunk of one thread is that one's; of several, nobody's");
+	       "a chunk of one thread is that one's; of several, of an unknown one");
 }
 
 static void test_unknown(void)
@@ -617,11 +617,11 @@ static void test_unknown(void)
 	       "cpu 0: 10800 the file ends before the mapping does 100/100 one el0\n"
 	       "cpu 0: 10080 code of firmware or of the secure world 100/100 one el3\n"
 	       "cpu 0: 10080 code of firmware or of the secure world 100/100 one el0\n",
-	       "code that is not there: why");
+	       "missing code: why");
 	buf_done(&t);
 }
 
-/** The host's kernel at EL2: EL1 is a guest's, whose code is never taken from the host. */
+/** The host's kernel at EL2: EL1 is a guest's: its code is never taken from the host. */
 static void test_guest(void)
 {
 	struct cs_etm_make m = {.version = 1, .configr = 1u << 7 | 1u << 15};
@@ -678,7 +678,7 @@ static void test_vmids(void)
 	cs_etm_done(&m);
 }
 
-/* --- guests whose records are there --- */
+/* --- guests with records --- */
 
 enum { SAME_PID = 100 };
 
@@ -738,7 +738,7 @@ static void test_two_guests(void)
 	buf_done(&want);
 }
 
-/** A VMID tells that it is a guest, also at EL0 straight from EL2; who was switched to, which. */
+/** A VMID marks a guest, also at EL0 straight from EL2; the thread switched to says which. */
 static void test_guest_of_runner(bool has_switch)
 {
 	struct cs_etm_make m = {.version = 1, .is_system_wide = true, .configr = 1u << 6 | 1u << 7};
@@ -747,7 +747,7 @@ static void test_guest_of_runner(bool has_switch)
 	begin_guests(&m);
 	if (has_switch)
 		cs_etm_switch(&m, 8, 0, 0, 600);
-	run_once(&m, 0, 10, &in_100); /* what comes next ran behind the switch */
+	run_once(&m, 0, 10, &in_100); /* what comes next ran after the switch */
 	cs_etm_sync(&t);
 	run_at(&m, &t, &(struct cs_etm_place){.addr = 0x20080, .el = 2, .cid = SAME_PID});
 	run_at(&m, &t, &(struct cs_etm_place){.addr = 0x10080, .vmid = 3, .cid = SAME_PID});
@@ -760,7 +760,7 @@ static void test_guest_of_runner(bool has_switch)
 			    "cpu 0: 20080 no mapping was recorded there 100/100 one el2\n"
 			    "cpu 0: 10080 code of an unknown virtual machine "
 			    "-1/-1 ? el0\n",
-	       has_switch ? "the guest of who was switched to" : "a guest of nobody");
+	       has_switch ? "the guest of who was switched to" : "an unknown guest");
 	buf_done(&t);
 }
 
@@ -786,7 +786,7 @@ static void test_guest_threads(void)
 	buf_done(&t);
 }
 
-/** An ID_INDEX that is shorter than it says is passed over. */
+/** An ID_INDEX that is shorter than it says is ignored. */
 static void test_broken_index(void)
 {
 	const uint64_t words[] = {5, 1, 0}; /* of five entries a part of one */
@@ -795,7 +795,7 @@ static void test_broken_index(void)
 	begin(&m);
 	perf_build_raw(&m.file, PERF_RECORD_ID_INDEX, 0, bytes_of(words, sizeof(words)));
 	run_once(&m, 0, 20, &in_100);
-	expect(&m, "cpu 0: 10080+8 /bin/one 100/100 one el0\n", "a record nobody understands");
+	expect(&m, "cpu 0: 10080+8 /bin/one 100/100 one el0\n", "an unknown record");
 }
 
 /** No times at all: the order in the file counts. */
@@ -813,7 +813,7 @@ static void test_no_clock(void)
 	       "a recording without times");
 }
 
-/* --- code that is told byte by byte, and the kernel's --- */
+/* --- code that is recorded byte by byte, and the kernel's --- */
 
 static void put(struct buf *b, uint64_t v, size_t size)
 {
@@ -910,7 +910,7 @@ static void put_ksymbol(struct cs_etm_make *m, uint64_t time, uint64_t addr, con
 			&id);
 }
 
-/** Code of a BPF program is told by a poke, its name by KSYMBOL. */
+/** Code of a BPF program is recorded by a poke, its name by KSYMBOL. */
 static void test_ksymbol(void)
 {
 	const uint32_t words[] = {NOP, RET};
@@ -1044,7 +1044,7 @@ static void test_many(void)
 	cs_etm_done(&m);
 }
 
-/** Each record tells of all the trace there is: nobody's recorder does. */
+/** Each record describes all the trace there is, which no real recorder does. */
 static void test_told_again(void)
 {
 	struct cs_etm_make m = {.version = 1, .is_raw = true};
@@ -1066,7 +1066,7 @@ static void test_told_again(void)
 		decode(&s, 1, NULL);
 	nr = nr_lines_with(&s.out, "/bin/one 100/100 one");
 	CHECK(nr >= 400 && nr < 4000 && strstr(buf_cstr(&s.out), "described it already"),
-	      "trace that is told of again and again comes to an end");
+	      "trace that is described again and again comes to an end");
 	trace_input_free(s.trace);
 	buf_done(&s.out);
 	buf_done(&t);
@@ -1085,8 +1085,8 @@ static enum clew_err pass_restart(void *ctx, size_t unit, uint64_t offset)
 	return CLEW_OK;
 }
 
-/** How many lanes has a file of two rings, whose first is told of @p nr times? The second holds
- * trace of the same unit or of its own. */
+/** How many lanes has a file of two rings, the first described @p nr times? The second holds trace
+ * of the same unit or of another. */
 static size_t nr_lanes_of(uint32_t nr, bool is_shared)
 {
 	const struct trace_sink sink = {.bytes = pass_over, .restart = pass_restart};
@@ -1157,7 +1157,7 @@ static void test_no_memory(void)
 	cs_etm_done(&m);
 }
 
-/** Code of three files, one of them not there, asked for by @p nr_threads at once. */
+/** Code of three files, one of them missing, asked for by @p nr_threads at once. */
 static void tell_all(struct story *s, struct bytes file, unsigned int nr_threads)
 {
 	struct clew_diag diag = {0};

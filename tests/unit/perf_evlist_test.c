@@ -33,7 +33,7 @@ static void test_by_identifier(void)
 	      "another record, by its last word");
 	CHECK(find(&l, PERF_RECORD_COMM, (uint64_t[]){0, 0, 0}, 3) == a,
 	      "id 0: a tool made it; the first event stands for it");
-	CHECK(!find(&l, PERF_RECORD_SAMPLE, (uint64_t[]){30, 1}, 2), "an id nobody has");
+	CHECK(!find(&l, PERF_RECORD_SAMPLE, (uint64_t[]){30, 1}, 2), "an unknown id");
 	CHECK(!find(&l, PERF_RECORD_SAMPLE, NULL, 0), "a sample without a word");
 	perf_evlist_done(&l);
 }
@@ -47,7 +47,7 @@ static void test_by_id(void)
 	struct perf_evsel *b = add(&l, type, PERF_ATTR_SAMPLE_ID_ALL, 20);
 
 	CHECK(find(&l, PERF_RECORD_SAMPLE, (uint64_t[]){1, 2, 3, 20, 4}, 5) == b,
-	      "PERF_SAMPLE_ID behind ip, tid and time");
+	      "PERF_SAMPLE_ID after ip, tid and time");
 	CHECK(find(&l, PERF_RECORD_EXIT, (uint64_t[]){0, 0, 0, 10, 4}, 5) == a,
 	      "and before the cpu in a trailer");
 	perf_evlist_done(&l);

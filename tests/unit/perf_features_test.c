@@ -255,7 +255,7 @@ static void test_missing(void)
 		      !perf_features_u64(&none, PERF_FEAT_TOTAL_MEM, &v) &&
 		      !perf_features_auxtrace(&none, &l) && !perf_features_build_ids(&none, &l) &&
 		      !perf_features_cpu_topology(&none, &t) && !perf_features_numa(&none, &l),
-	      "what is not there is not found");
+	      "a missing one is not found");
 	CHECK(perf_feature_name(0) == NULL && perf_feature_name(35) == NULL &&
 		      is(perf_feature_name(34), "CLN_SIZE"),
 	      "names end with the last feature");

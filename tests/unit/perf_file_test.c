@@ -59,13 +59,13 @@ static void test_bad_headers(void)
 		{"attr entries of 79 bytes",       16,                79,         CLEW_BAD_FILE },
 		{"attr entries of 0 bytes",        16,                0,          CLEW_BAD_FILE },
 		{"attr entries of 2^64 - 1 bytes", 16,                UINT64_MAX, CLEW_BAD_FILE },
-		{"attrs behind the end",           24,                1 << 20,    CLEW_TRUNCATED},
-		{"attrs whose offset wraps",       24,                UINT64_MAX, CLEW_TRUNCATED},
+		{"attrs after the end",            24,                1 << 20,    CLEW_TRUNCATED},
+		{"attrs at an offset that wraps",  24,                UINT64_MAX, CLEW_TRUNCATED},
 		{"attrs of 2^64 - 1 bytes",        32,                UINT64_MAX, CLEW_TRUNCATED},
 		{"no attrs",                       32,                0,          CLEW_BAD_FILE },
-		{"data behind the end",            40,                1 << 20,    CLEW_TRUNCATED},
+		{"data after the end",             40,                1 << 20,    CLEW_TRUNCATED},
 		{"data that wraps round",          48,                UINT64_MAX, CLEW_BAD_FILE },
-		{"ids behind the end",             104 + 8 + 144,     1 << 20,    CLEW_TRUNCATED},
+		{"ids after the end",              104 + 8 + 144,     1 << 20,    CLEW_TRUNCATED},
 		{"2^61 ids",                       104 + 8 + 144 + 8, UINT64_MAX, CLEW_TRUNCATED},
 	};
 
@@ -274,7 +274,7 @@ static void test_feature_again(void)
 		add_groups(&b);
 	open_bytes(perf_build_finish(&b), &f, &diag);
 	before = perf_file_evlist(f)->memory.used_bytes;
-	CHECK_EQ(read_all(f, &diag), CLEW_END, "a pipe that tells a feature again and again");
+	CHECK_EQ(read_all(f, &diag), CLEW_END, "a pipe that describes a feature again and again");
 	after = perf_file_evlist(f)->memory.used_bytes;
 	CHECK(after - before <= 2 * 65600 &&
 		      !strcmp(perf_file_evlist(f)->evsels.data[0]->name, "first"),
@@ -303,7 +303,7 @@ static void test_event_update(void)
 			NULL);
 	perf_build_view(&b, PERF_RECORD_EVENT_UPDATE, 0,
 			&(union perf_view){
-				.event_update = {2, 6, bytes_of("nobody\0", 8)}
+				.event_update = {2, 6, bytes_of("absent\0", 8)}
         },
 			NULL);
 	open_bytes(perf_build_finish(&b), &f, &diag);

@@ -144,7 +144,7 @@ static void test_hostile(void)
 	CHECK_EQ(parse_body(PERF_RECORD_CALLCHAIN_DEFERRED, 0, many, sizeof(many), &v),
 		 CLEW_BAD_FILE, "CALLCHAIN_DEFERRED with 2^64 - 1 addresses");
 	CHECK_EQ(parse_body(PERF_RECORD_ID_INDEX, 0, wraps + 1, 24, &v), CLEW_BAD_FILE,
-		 "ID_INDEX whose size wraps");
+		 "ID_INDEX with a size that wraps");
 	CHECK_EQ(parse_body(PERF_RECORD_COMM, 0, no_nul, sizeof(no_nul), &v), CLEW_BAD_FILE,
 		 "COMM without a NUL");
 	CHECK_EQ(parse_body(PERF_RECORD_TEXT_POKE, 0, poke, sizeof(poke), &v), CLEW_BAD_FILE,

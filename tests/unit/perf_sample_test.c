@@ -129,12 +129,12 @@ static void test_by_hand(void)
 	CHECK(s.callchain.nr == 2 && perf_words_get(&s.callchain, 1) == 0x2222, "its call chain");
 	CHECK(bytes_left(&s.raw) == 12 && s.raw.pos[0] == 0xdd, "its raw data");
 	CHECK(s.weight == 1 && s.ins_lat_and_retire == 0x00030002, "its three weights");
-	CHECK(s.stream_id == UINT64_MAX && s.addr == 0, "what is not there");
+	CHECK(s.stream_id == UINT64_MAX && s.addr == 0, "what is missing");
 
 	for (size_t i = 0; i < sizeof(body) / 8; i++)
 		turned[i] = __builtin_bswap64(body[i]);
-	/* The two 32-bit halves are fields of their own; only the WEIGHT_STRUCT word is one number
-	 * whose parts a big-endian compiler lays out the other way round. */
+	/* The two 32-bit halves are separate fields; only the WEIGHT_STRUCT word is one number: a
+	 * big-endian compiler lays its parts out in the opposite order. */
 	turned[2] = __builtin_bswap64((uint64_t)42 << 32 | 43);
 	turned[4] = __builtin_bswap64((uint64_t)3 << 32);
 	turned[9] = (uint64_t)0xaabbccdd << 32 | __builtin_bswap32(12);
@@ -152,22 +152,28 @@ static void test_hostile(void)
 		uint64_t body[3];
 		size_t bytes;
 	} rows[] = {
-		{"no bytes at all",               PERF_SAMPLE_IP,           0,                           {0},                 0 },
-		{"half a word",                   PERF_SAMPLE_IP,           0,                           {0},                 4 },
-		{"callchain longer than record",  PERF_SAMPLE_CALLCHAIN,    0,                           {3, 1, 2},           24},
-		{"callchain of 2^64 - 1",         PERF_SAMPLE_CALLCHAIN,    0,                           {UINT64_MAX, 1},     16},
-		{"callchain whose size wraps",    PERF_SAMPLE_CALLCHAIN,    0,                           {(uint64_t)1 << 61}, 8 },
-		{"raw longer than record",        PERF_SAMPLE_RAW,          0,                           {0xffffffff, 1},     16},
-		{"branches longer than record",   PERF_SAMPLE_BRANCH_STACK, 0,                           {1, 2},              16},
-		{"branches whose size wraps",     PERF_SAMPLE_BRANCH_STACK, 0,                           {(uint64_t)1 << 63}, 8 },
+		{"no bytes at all",                  PERF_SAMPLE_IP,           0,                           {0},                0 },
+		{"half a word",                      PERF_SAMPLE_IP,           0,                           {0},                4 },
+		{"callchain longer than record",     PERF_SAMPLE_CALLCHAIN,    0,                           {3, 1, 2},          24},
+		{"callchain of 2^64 - 1",            PERF_SAMPLE_CALLCHAIN,    0,                           {UINT64_MAX, 1},    16},
+		{"callchain with a size that wraps",
+		 PERF_SAMPLE_CALLCHAIN,					0,
+		 {(uint64_t)1 << 61},
+		 8														},
+		{"raw longer than record",           PERF_SAMPLE_RAW,          0,                           {0xffffffff, 1},    16},
+		{"branches longer than record",      PERF_SAMPLE_BRANCH_STACK, 0,                           {1, 2},             16},
+		{"branches with a size that wraps",
+		 PERF_SAMPLE_BRANCH_STACK,				     0,
+		 {(uint64_t)1 << 63},
+		 8														},
 		{"branches without their hw_idx",
-		 PERF_SAMPLE_BRANCH_STACK,				  PERF_SAMPLE_BRANCH_HW_INDEX,
+		 PERF_SAMPLE_BRANCH_STACK,				     PERF_SAMPLE_BRANCH_HW_INDEX,
 		 {0},
-		 8													      },
-		{"stack longer than record",      PERF_SAMPLE_STACK_USER,   0,                           {UINT64_MAX, 1, 2},  24},
-		{"stack without its dyn_size",    PERF_SAMPLE_STACK_USER,   0,                           {16, 1, 2},          24},
-		{"aux longer than record",        PERF_SAMPLE_AUX,          0,                           {17, 1, 2},          24},
-		{"registers missing",             PERF_SAMPLE_REGS_USER,    0,                           {1, 2},              16},
+		 8														},
+		{"stack longer than record",         PERF_SAMPLE_STACK_USER,   0,                           {UINT64_MAX, 1, 2}, 24},
+		{"stack without its dyn_size",       PERF_SAMPLE_STACK_USER,   0,                           {16, 1, 2},         24},
+		{"aux longer than record",           PERF_SAMPLE_AUX,          0,                           {17, 1, 2},         24},
+		{"registers missing",                PERF_SAMPLE_REGS_USER,    0,                           {1, 2},             16},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

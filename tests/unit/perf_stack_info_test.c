@@ -108,8 +108,7 @@ static void test_round_trip(void)
 	buf_done(&out);
 }
 
-/* How many of @p nr samples asked for a section with @p at changed by @p by should tell of, and
- * does not. */
+/* How many of @p nr samples the section does not describe, once its byte @p at changed by @p by. */
 static uint64_t nr_unknown(struct buf *section, size_t at, uint8_t by, uint32_t nr)
 {
 	struct perf_stack_reader *r;
@@ -149,7 +148,7 @@ static void test_empty(void)
 	bool is_broken;
 
 	CHECK(write_all(0, &out), "a file without samples");
-	CHECK_EQ(read_all(bytes_of(out.data, out.nr), 0, &is_broken), 0, "tells of none");
+	CHECK_EQ(read_all(bytes_of(out.data, out.nr), 0, &is_broken), 0, "describes none");
 	CHECK(!is_broken, "and that is no damage");
 	buf_done(&out);
 }

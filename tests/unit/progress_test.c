@@ -43,7 +43,7 @@ static void test_percent(void)
 	CHECK(wait_for("100 %"), "never more than all");
 	cli_progress_begin("sorting", 0);
 	CHECK(wait_for("clew: sorting: 0 s"), "the next phase at once, without a total its time");
-	CHECK(wait_for_seconds("clew: sorting: "), "which goes on");
+	CHECK(wait_for_seconds("clew: sorting: "), "which continues");
 }
 
 static void test_message(void)

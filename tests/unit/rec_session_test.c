@@ -126,7 +126,7 @@ static void test_missing(void)
 
 	record(&r, NULL, NULL);
 	CHECK(r.err != CLEW_OK && r.result.exit_code == 127 && r.result.has_command_failed_to_start,
-	      "a command that is not there ends it with 127");
+	      "a missing command ends it with 127");
 	CHECK(access(path, F_OK) != 0 && !fake_kernel.events.nr,
 	      "before a file or an event is made");
 }

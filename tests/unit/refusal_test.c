@@ -201,7 +201,7 @@ static void check_features(void)
 	       "aux_action %d\n",
 	       f.attr_bytes, (unsigned long long)f.flags, (unsigned long long)f.sample_type,
 	       (unsigned long long)f.read_format, f.clockids, f.has_aux_action);
-	CHECK(f.attr_bytes >= PERF_ATTR_SIZE_VER0, "the kernel tells its attr's size");
+	CHECK(f.attr_bytes >= PERF_ATTR_SIZE_VER0, "the kernel reports its attr's size");
 	CHECK(f.clockids & 1 << 1, "CLOCK_MONOTONIC is known");
 	rec_features_fit(&f, &attr);
 	CHECK_EQ(open_errno(&attr), 0, "what is left of an attr that asks for all opens");

@@ -153,7 +153,7 @@ static void test_damage(void)
 		ok &= nr == 2 && page[0][DATA_TAIL] == at[0];
 		done(&m, &c);
 	}
-	CHECK(ok, "a size no kernel writes ends its ring's span; the others go on");
+	CHECK(ok, "a size no kernel writes ends its ring's span; the others continue");
 }
 
 /* An MMAP2 with a build id in misc: kept where our event asked for it, else taken away. */

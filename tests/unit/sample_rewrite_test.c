@@ -100,9 +100,9 @@ static void check_full(uint32_t nr, uint32_t nr_words, uint32_t want_words, uint
 	words[0] = 77;
 	perf_sample_parse(perf_record_body(&r), 0, false, &attr, &s);
 	added = sample_rewrite(&out, r.data, r.size, &attr, &s, &e);
-	CHECK_EQ(added, want_words, "%u words behind %u: added", nr_words, nr);
+	CHECK_EQ(added, want_words, "%u words after %u: added", nr_words, nr);
 	CHECK_EQ(out.nr, load_u16(out.data + 6, false), "the header's size");
-	CHECK(out.nr <= MAX_RECORD && out.nr % 8 == 0, "a size a header can tell");
+	CHECK(out.nr <= MAX_RECORD && out.nr % 8 == 0, "a size a header can hold");
 	perf_sample_parse(bytes_of(out.data + 8, out.nr - 8), 0, false, &attr, &got);
 	CHECK_EQ(got.callchain.nr, want_chain, "frames in all");
 	if (added && added != UINT32_MAX)

@@ -84,7 +84,7 @@ int main(void)
 			check_second(o);
 		json_object_put(o);
 	}
-	CHECK_EQ(nr, 3, "one line an event");
+	CHECK_EQ(nr, 3, "one line per event");
 	buf_done(&out);
 	return tap_done();
 }

@@ -78,7 +78,7 @@ static void numbers(void)
 		buf_cstr(&out),
 		" instruction trace error type 1 time 0 cpu -1 pid -1 tid -1 ip 0x1f0 code 7: Overflow "
 		"packet: why\n",
-		"with its place, and of nobody known");
+		"with its place, and no known thread");
 }
 
 static void disassembly(void)

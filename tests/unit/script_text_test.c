@@ -162,7 +162,7 @@ static void check_broken_chain(void)
 	check_text(&(struct script_text_opts){.max_stack = 2}, "ip",
 		   "\n\t              10\n\t              20\n\n",
 		   "but where max_stack ends before it breaks");
-	check_text(&(struct script_text_opts){.max_stack = 3}, "ip", "\n\n", "and not behind");
+	check_text(&(struct script_text_opts){.max_stack = 3}, "ip", "\n\n", "and not after");
 	file = whole;
 	perf_build_done(&b);
 }

@@ -101,7 +101,7 @@ static void test_plt(void)
 	CHECK(at(&b, CODE + 129)->cfa_off == 8 && at(&b, CODE + 138)->cfa_off == 16 &&
 		      at(&b, CODE + 145)->cfa_off == 8 && at(&b, CODE + 160)->cfa_off == 16,
 	      "not aligned: written out");
-	CHECK_EQ(at(&b, CODE + 161)->cfa, UNW_CFA_NONE, "a gap behind");
+	CHECK_EQ(at(&b, CODE + 161)->cfa, UNW_CFA_NONE, "a gap after");
 	CHECK_EQ(at(&b, CODE)->origin, UNW_SFRAME, "origin");
 	end(&b);
 }
@@ -145,7 +145,7 @@ static void test_empty_blocks(void)
 	row(&b, 0, 8);
 	write_section(&b);
 	CHECK_EQ(compile(&b), CLEW_OK, "3.75 GiB of blocks without rows");
-	CHECK_EQ(at(&b, CODE + 0xf0000000)->cfa_off, 8, "and the function behind them");
+	CHECK_EQ(at(&b, CODE + 0xf0000000)->cfa_off, 8, "and the function after them");
 	end(&b);
 }
 
@@ -178,7 +178,7 @@ static void test_shared_rows(void)
 	CHECK_EQ(compile(&b), CLEW_OK, "shared rows compile");
 	CHECK_EQ(at(&b, CODE + 1)->cfa_off, 16, "up to a limit");
 	CHECK_EQ(at(&b, CODE + FUNCTIONS * 1000 - 1)->why, UNW_WHY_OVERFLOW,
-		 "behind which is a reason");
+		 "after which is a reason");
 	sframe_open(&s, &b.image.sframe, NULL);
 	sframe_count(&s, &n);
 	CHECK(n.nr_rows <= sframe_max_rows(&s) && n.first_bad.code == CLEW_LIMIT, "counted too");
@@ -203,7 +203,7 @@ static void test_damage(void)
 	bytes = (uint8_t *)b.section.data;
 	CHECK_EQ(compile(&b), CLEW_OK, "compiles");
 	CHECK(at(&b, CODE + 3)->cfa == UNW_CFA_NONE && at(&b, CODE + 4)->cfa_off == 8,
-	      "in front of the first row nothing is known");
+	      "before the first row nothing is known");
 	CHECK_EQ(at(&b, CODE + 64)->why, UNW_WHY_GAP, "no rows: a gap");
 	bytes[SFRAME_HEADER_BYTES + 4 * 16 + 8 + 5 + 3] = 200; /* second row of the second */
 	CHECK_EQ(compile(&b), CLEW_OK, "a damaged function");

@@ -233,7 +233,7 @@ static void test_memory(void)
 		is_silent |= ok && mem_has_failed();
 		mem_fail_after(UINT64_MAX);
 	} while (!ok && nr < 1000);
-	CHECK(ok && nr > 10 && !is_silent, "%llu times short of memory, each was told",
+	CHECK(ok && nr > 10 && !is_silent, "%llu times short of memory, each was reported",
 	      (unsigned long long)nr - 1);
 }
 

@@ -439,7 +439,7 @@ static void test_room(void)
 	for (const char *p = buf_cstr(&text); (p = strstr(p, " 4")); p++)
 		nr++;
 	CHECK(nr > 7800 && nr < 8000, "the innermost %d are there", (int)nr);
-	CHECK_EQ(s.users.by_stop[UNW_STOP_MAX_DEPTH], 1, "and no one is told that they are all");
+	CHECK_EQ(s.users.by_stop[UNW_STOP_MAX_DEPTH], 1, "and they are not called complete");
 	buf_done(&out);
 	buf_done(&text);
 	perf_build_done(&b);
@@ -540,7 +540,7 @@ static void test_refusals(void)
 		fill_many(&b, 9, &nr);
 	CHECK_EQ(merge_with(perf_build_finish(&b), &(struct stack_merge_opts){stop_at_once, &done},
 			    &out, &counts),
-		 CLEW_STOPPED, "it stops when told to");
+		 CLEW_STOPPED, "it stops when asked to");
 	CHECK(done >= 1 << 20 && done < 2 << 20, "and asks each MiB of input");
 	buf_done(&out);
 	perf_build_done(&big);

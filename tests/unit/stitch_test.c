@@ -76,7 +76,7 @@ static void put_in(struct stitch *s, const char *word, uint64_t *time)
 	}
 }
 
-/* What came out at once, "| " and what the end let go. */
+/* What came out at once, "| " and what the end released. */
 static const char *play(const char *script, const struct stitch_opts *opts, char *out)
 {
 	struct stitch *s = stitch_new(opts);
@@ -183,7 +183,7 @@ static void test_drops(void)
 	put_in(s, "d1A", &time);
 	put_in(s, "d2B", &time);
 	put_in(s, "d3C", &time);
-	CHECK_EQ(drops.nr, 0, "a stack lives while a sample that has it waits behind another");
+	CHECK_EQ(drops.nr, 0, "a stack lives while a sample that has it waits after another");
 	put_in(s, "8x", &time);
 	stitch_next(s, &item);
 	CHECK_EQ(drops.nr, 0, "and until it is taken out");

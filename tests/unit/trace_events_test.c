@@ -298,7 +298,7 @@ static void trouble(void)
 	trace_events_free(e);
 }
 
-/* What ran in front of the first timestamp counts too. */
+/* What ran before the first timestamp counts, too. */
 static void ticks_without_times(void)
 {
 	begin();
@@ -307,7 +307,7 @@ static void ticks_without_times(void)
 	block(0x1100, 8, INSN_BRANCH, 0, 0x1200, true);
 	f.has_no_times = true;
 	check("i5ns", "i 1010 5 7/-1 0\ni 1104 5 7/-1 0\ni 1118 5 7/-1 0\n",
-	      "a clock that is not known: by count from the first instruction on");
+	      "an unknown clock: by count from the first instruction on");
 	f.has_no_times = false;
 }
 

@@ -51,7 +51,7 @@ static void put_runs(struct cs_etm_make *m, struct buf *t)
 	}
 }
 
-/** Each CPU has its ring, and its clock goes on by itself. */
+/** Each CPU has its ring, and its clock advances by itself. */
 static void put_own_rings(struct cs_etm_make *m)
 {
 	for (uint32_t cpu = 0; cpu < NR_CPUS; cpu++) {

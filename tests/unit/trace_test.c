@@ -83,7 +83,7 @@ static void test_ranges(struct clew_trace *t)
 		  "1000c-10010 1 taken el1\n"
 		  "4 20000 0 el1\n" /* no code */
 		  "18 0 0 el1\n",
-		  "into ranges, contexts and what is not known");
+		  "into ranges, contexts and what is unknown");
 	CHECK(clew_trace_run(t, take, &again, &threads, NULL) == CLEW_OK &&
 		      !strcmp(g.text, again.text),
 	      "and again");

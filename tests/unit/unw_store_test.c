@@ -119,12 +119,12 @@ static void test_bytes(void)
 	const struct unw_code *c = unw_store_get_bytes(s, b.file.data, b.file.nr);
 
 	CHECK(cfa_off(c, text) == 8 && cfa_off(c, text + TEXT_BYTES / 2) == -1,
-	      "from memory: the function, and nothing behind it");
+	      "from memory: the function, and nothing after it");
 	CHECK(c->code == (const uint8_t *)b.file.data && c->code_start == 0 &&
 		      c->code_bytes >= text + TEXT_BYTES,
 	      "its code is at hand");
 	CHECK(!c->was_cached && c->compile_ns > 0 && unw_store_bytes(s) == c->table.head->bytes,
-	      "costs are told");
+	      "costs are reported");
 	CHECK(unw_store_get_bytes(s, b.file.data, b.file.nr) != c,
 	      "there is nothing to know it by");
 	CHECK_STR(unw_store_get_bytes(s, "text", 4)->why_none, "not an ELF file",
@@ -412,7 +412,7 @@ static void test_packed(void)
 		code = unw_store_get_file(s, in_top("packed"));
 		CHECK(cfa_off(code, text - BASE) == 8 &&
 			      cfa_off(code, text - BASE + TEXT_BYTES / 2) == (i ? -1 : 32),
-		      "packed .debug_frame of a binary, %zu bytes too many told of", more[i]);
+		      "packed .debug_frame of a binary, %zu bytes too many described", more[i]);
 		unw_store_free(s);
 		elf_build_done(&b);
 	}

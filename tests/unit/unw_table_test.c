@@ -183,7 +183,7 @@ static void test_overlap(void)
 	CHECK_EQ(t.head->arch, UNW_AARCH64, "of this machine");
 	CHECK(at(&t, 0xfff) == -1 && at(&t, 0x1000) == 1 && at(&t, 0x103f) == 1, "the first");
 	CHECK(at(&t, 0x1040) == 2 && at(&t, 0x105f) == 2, "a function inside another counts");
-	CHECK(at(&t, 0x1060) == 1 && at(&t, 0x10ef) == 1, "behind it the outer one again");
+	CHECK(at(&t, 0x1060) == 1 && at(&t, 0x10ef) == 1, "after it the outer one again");
 	CHECK(at(&t, 0x10f0) == 3 && at(&t, 0x1100) == 3 && at(&t, 0x117f) == 3,
 	      "the later start counts from there");
 	CHECK(at(&t, 0x1180) == -1 && at(&t, 0x1fff) == -1, "a gap is none");

@@ -148,7 +148,7 @@ static void test_ends(enum unw_arch arch)
 	is_stopped((stack_walk(b, NULL, 0), b), UNW_STOP_NO_MAPPING, 1, "pc in no mapping");
 	b->regs.pc = fn + 8;
 	b->is_pending = true;
-	is_stopped((stack_walk(b, NULL, 0), b), UNW_STOP_NO_TABLE_YET, 1, "table not there");
+	is_stopped((stack_walk(b, NULL, 0), b), UNW_STOP_NO_TABLE_YET, 1, "no table yet");
 	b->is_pending = false;
 	for (uint64_t a = SP_AT; a < STACK_END; a += 8)
 		stack_put(b, a, stack_call(fn));
@@ -286,7 +286,7 @@ static void test_rbx_behind(bool is_signal)
 	if (is_signal)
 		is_stopped(b, UNW_STOP_OUTERMOST, 5, "rbx from a signal frame");
 	else
-		is_stopped(b, UNW_STOP_REGISTER, 3, "rbx behind a frame pointer");
+		is_stopped(b, UNW_STOP_REGISTER, 3, "rbx after a frame pointer");
 	stack_build_free(b);
 }
 
@@ -310,7 +310,7 @@ static void test_index(void)
 	is_stopped(b, UNW_STOP_BAD_CFA, 1, "an index that leads elsewhere");
 	stack_put(b, SP_AT + 8, stack_call(stack_fn(b, &rule)));
 	walk_one(b, &top);
-	is_stopped(b, UNW_STOP_REGISTER, 2, "an index that is not known further up");
+	is_stopped(b, UNW_STOP_REGISTER, 2, "an index that is unknown further up");
 	stack_build_free(b);
 }
 
@@ -352,7 +352,7 @@ static void test_leaf(enum unw_arch arch)
 	rule.ra = UNW_SAME;
 	stack_reg(b, arch == UNW_S390X ? 14 : 30, stack_call(stack_fn(b, &rule)));
 	walk_one(b, &rule);
-	is_stopped(b, UNW_STOP_BAD_CFA, 2, "a leaf calls nobody");
+	is_stopped(b, UNW_STOP_BAD_CFA, 2, "a leaf calls nothing");
 	stack_build_free(b);
 }
 
@@ -395,13 +395,13 @@ static void test_popped_fp(void)
 	stack_put(b, SP_AT + 16, stack_call(stack_fn(b, &caller)));
 	stack_put(b, SP_AT + 64 + 8, end);
 	walk_one(b, &top);
-	is_stopped(b, UNW_STOP_TRUNCATED, 2, "FP popped or in the red zone: not known");
+	is_stopped(b, UNW_STOP_TRUNCATED, 2, "FP popped or in the red zone: unknown");
 	stack_code(b, b->regs.pc, pops, sizeof(pops));
 	stack_walk(b, NULL, 0);
 	is_stopped(b, UNW_STOP_OUTERMOST, 3, "only pops and a return follow: popped");
 	stack_code(b, b->regs.pc, other, sizeof(other));
 	stack_walk(b, NULL, 0);
-	is_stopped(b, UNW_STOP_TRUNCATED, 2, "other code follows: not known");
+	is_stopped(b, UNW_STOP_TRUNCATED, 2, "other code follows: unknown");
 	stack_build_free(b);
 }
 
@@ -608,7 +608,7 @@ static void test_fp_entry_aarch64(void)
 	stack_reg(b, 29, SP_AT);
 	b->regs.pc = gap + 8;
 	stack_walk(b, NULL, 0);
-	is_stopped(b, UNW_STOP_REGISTER, 2, "a frame record does not tell SP");
+	is_stopped(b, UNW_STOP_REGISTER, 2, "a frame record does not give SP");
 	stack_build_free(b);
 }
 
@@ -644,7 +644,7 @@ static void test_derived(enum unw_arch arch)
 	} t[] = {
 		{leaf,      leaf + 16, "its call leads to the function",                     true },
 		{leaf + 8,  leaf + 16, "or into it",                                         true },
-		{leaf + 20, leaf + 16, "but behind pc",                                      false},
+		{leaf + 20, leaf + 16, "but after pc",                                       false},
 		{before,    leaf + 16, "but to the function before, as its rules end there", false},
 		{end,       leaf + 16, "but elsewhere",                                      false},
 	};
@@ -665,15 +665,16 @@ static void test_derived(enum unw_arch arch)
 		b->regs.pc = t[i].pc;
 		stack_walk(b, NULL, 0);
 		CHECK_EQ(b->pc[1], t[i].is_derived ? ra : skipped, "%d: %s", (int)arch, t[i].what);
-		CHECK_EQ(b->method[1], t[i].is_derived ? UNW_DERIVED : UNW_FP, "and says so");
-		CHECK_EQ(b->frames.has_fp, !t[i].is_derived, "frame pointers by convention: told");
+		CHECK_EQ(b->method[1], t[i].is_derived ? UNW_DERIVED : UNW_FP, "and is marked so");
+		CHECK_EQ(b->frames.has_fp, !t[i].is_derived,
+			 "frame pointers by convention: reported");
 	}
 	is_stopped(b, is_a64 ? UNW_STOP_REGISTER : UNW_STOP_OUTERMOST, is_a64 ? 2 : 3,
 		   "then on by frame pointer");
 	call_to(b, caller, leaf);
 	stack_code(b, leaf + 4, &(uint32_t){0xd503201f}, 4);
 	stack_walk(b, NULL, 0);
-	is_stopped(b, UNW_STOP_OUTERMOST, 3, "and the caller's rule goes on");
+	is_stopped(b, UNW_STOP_OUTERMOST, 3, "and the caller's rule continues");
 	stack_build_free(b);
 }
 

@@ -91,7 +91,7 @@ static void test_held_up(void)
 	sample(&u, 7, 0x10001);
 	CHECK_EQ(pass(&u), 0, "too late: the task has a newer one");
 	stack(&u, 7, 0x40001);
-	CHECK_EQ(pass(&u), 0, "the task goes on");
+	CHECK_EQ(pass(&u), 0, "the task continues");
 	sample(&u, 7, 0x20001);
 	CHECK_EQ(pass(&u), 0x20001, "its sample may come a pass later than its next stack");
 	stack(&u, 7, 0x50001);

@@ -29,7 +29,7 @@ static void test_maps(struct who *w)
 	map(w, s, 0x2000, 0x1000, 0, "b");
 	CHECK_STR(path_at(s, 0x1fff), "a", "before the hole");
 	CHECK_STR(path_at(s, 0x2000), "b", "the newer map wins");
-	CHECK_STR(path_at(s, 0x3000), "a", "behind it");
+	CHECK_STR(path_at(s, 0x3000), "a", "after it");
 	CHECK_EQ(who_space_find(s, 0x3000)->pgoff, 0x2100,
 		 "what is left has its page offset moved");
 	CHECK(!path_at(s, 0x5000) && !path_at(s, 0xfff), "ends are exclusive");
@@ -101,8 +101,8 @@ static void test_late_pid(struct who *w)
 	map(w, who_thread_get(w, 30, 30)->space, 0x1000, 0x1000, 0, "exe");
 	CHECK(!path_at(t->space, 0x1000), "a thread of an unknown process has no maps");
 	who_thread_get(w, 30, 31);
-	CHECK_STR(path_at(t->space, 0x1000), "exe", "once its process is told, it has that one's");
-	CHECK_STR(t->comm, ":31", "a thread nobody named is called by its number");
+	CHECK_STR(path_at(t->space, 0x1000), "exe", "once its process is known, it has that one's");
+	CHECK_STR(t->comm, ":31", "a thread without a name is called by its number");
 	CHECK_STR(who_thread_get(w, 0, 0)->comm, "swapper", "thread 0 is the idle task");
 }
 
@@ -154,7 +154,7 @@ static void test_budget(void)
 	CHECK(last->tid == UINT32_MAX && last == who_thread_get(w, 999, 999),
 	      "one thread stands for all others");
 	CHECK_STR(last->comm, who_not_kept, "and has no name");
-	CHECK(!path_at(last->space, 0x1000), "nor a mapping: what is told is another's");
+	CHECK(!path_at(last->space, 0x1000), "nor a mapping: what was described is another's");
 	CHECK(b.nr_refused > 0 && b.nr_refused < 5, "each kind of thing is counted once");
 	CHECK(who_nr_maps_dropped(w) > 100, "mappings that are not kept are counted");
 	map(w, first->space, 0x1800, 0x100, 0, "a file that is not kept");
