@@ -11,7 +11,7 @@
 #include "format/profile/autofdo_text.h"
 #include "format/profile/bolt_text.h"
 #include "os/output.h"
-#include "os/self.h"
+#include "os/path.h"
 #include "profile/branch_edges.h"
 #include "profile/etm_edges.h"
 #include "trace/perf/perf_trace.h"

@@ -19,8 +19,8 @@
 #include "os/file_time.h"
 #include "os/memory.h"
 #include "os/output.h"
+#include "os/path.h"
 #include "os/proc.h"
-#include "os/self.h"
 #include "trace/snapshot/cs_snapshot.h"
 
 enum { STDIN = 0, NS_DIGITS = 9 };

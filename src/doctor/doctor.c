@@ -8,7 +8,7 @@
 #include "base/escape.h"
 #include "doctor/doctor_rows.h"
 #include "os/file.h"
-#include "os/perf_event.h"
+#include "os/perf/perf_event.h"
 #include "perfdata/perf_attr.h"
 
 const char *doctor_state_name(enum doctor_state state)

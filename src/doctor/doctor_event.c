@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "doctor/doctor_rows.h"
-#include "os/tracefs.h"
+#include "os/perf/tracefs.h"
 
 static uint64_t levels(const struct doctor *d)
 {

@@ -4,7 +4,7 @@
 
 #include "base/attributes.h"
 #include "doctor/doctor.h"
-#include "os/pmu.h"
+#include "os/perf/pmu.h"
 
 /* Shared by the doctor*.c files: the report being made. */
 struct doctor {

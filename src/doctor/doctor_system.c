@@ -4,7 +4,7 @@
 #include "doctor/doctor_rows.h"
 #include "os/dir.h"
 #include "os/file.h"
-#include "os/self.h"
+#include "os/proc.h"
 
 static void kernel(struct doctor *d)
 {

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "image/dso_priv.h"
 #include "os/clock.h"
-#include "os/self.h"
+#include "os/proc.h"
 
 bool code_file_id(const char *path, struct os_file_identity *ret)
 {

@@ -6,7 +6,6 @@
 #include "base/map_u64.h"
 #include "base/search.h"
 #include "elf/jitdump.h"
-#include "os/self.h"
 
 /* Addresses are cut into segments at all beginnings and ends; each segment has its patches by time.
  */

@@ -5,7 +5,7 @@
 #include "elf/perf_map.h"
 #include "image/dso_priv.h"
 #include "os/caps.h"
-#include "os/self.h"
+#include "os/proc.h"
 
 enum { MAP_MAX_BYTES = 256 * 1024 * 1024 };
 

@@ -3,7 +3,8 @@
 
 #include "elf/elf_sym.h"
 #include "image/dso_code_priv.h"
-#include "os/self.h"
+#include "os/path.h"
+#include "os/proc.h"
 
 enum {
 	KALLSYMS_MAX_BYTES = 256 * 1024 * 1024,

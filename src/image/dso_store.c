@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "elf/demangle.h"
 #include "image/dso_code_priv.h"
-#include "os/self.h"
+#include "os/proc.h"
 
 #define LINE_NUMBER ((uint64_t)1 << 63) /* a bit that no number in a table has */
 

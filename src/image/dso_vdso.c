@@ -3,7 +3,7 @@
 
 #include "elf/elf_sym.h"
 #include "image/dso_priv.h"
-#include "os/self.h"
+#include "os/proc.h"
 
 /** Our own vDSO: every process of a kernel has the same one, but for "[vdso32]" and "[vdsox32]". */
 static bool open_own(struct dso *d)

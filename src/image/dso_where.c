@@ -6,7 +6,6 @@
 #include "os/path.h"
 #include "os/proc.h"
 #include "os/proc_map.h"
-#include "os/self.h"
 
 enum { MAX_TRIES = 16384 }; /* of a store: a recording may name any number of files */
 

@@ -14,7 +14,6 @@
 #include "os/file_time.h"
 #include "os/output.h"
 #include "os/proc.h"
-#include "os/self.h"
 
 #define TEMP_SUFFIX ".part" FILE_CACHE_SUFFIX
 

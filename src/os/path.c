@@ -101,3 +101,27 @@ bool os_is_own_root(uint32_t pid)
 	return stat(path, &its) || stat("/", &ours) ||
 	       (its.st_dev == ours.st_dev && its.st_ino == ours.st_ino);
 }
+
+bool os_is_regular(const char *path)
+{
+	struct stat st;
+
+	return !os_path_stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+bool os_is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+bool os_file_size(const char *path, uint64_t *ret)
+{
+	struct stat st;
+
+	if (os_path_stat(path, &st))
+		return false;
+	*ret = (uint64_t)st.st_size;
+	return true;
+}

@@ -31,4 +31,11 @@ bool os_has_openat2(void);
 /** Is the root directory of @p pid ours? True also where it cannot be seen. */
 bool os_is_own_root(uint32_t pid);
 
+/** Is there a regular file? Opening other things may block, or do something. */
+bool os_is_regular(const char *path);
+bool os_is_directory(const char *path);
+
+/** Size of a file in bytes; false: no such file. */
+bool os_file_size(const char *path, uint64_t *ret);
+
 #endif

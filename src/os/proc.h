@@ -3,6 +3,8 @@
 #define OS_PROC_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
@@ -72,5 +74,17 @@ int os_set_realtime(int priority);
 
 /** Memory a page takes. */
 unsigned int os_page_bytes(void);
+
+/** The vDSO mapped into this process. @return false: there is none. */
+bool os_own_vdso(const void **ret, size_t *ret_size);
+
+/** Release of the running kernel, as `uname -r`; "" where the kernel does not say. */
+void os_kernel_release(char *ret, size_t size);
+
+/** Inode of the mount namespace of @p pid (0: ourselves); 0: unknown. */
+uint64_t os_mnt_ns(uint32_t pid);
+
+/** @p pid's number in its own PID namespace; @p pid where it has no other. */
+uint32_t os_pid_inside(uint32_t pid);
 
 #endif

@@ -2,7 +2,7 @@
 /* Event spellings; after a first byte of 1 or 2, the bytes of a PMU's format file or of BTF. */
 #include <string.h>
 
-#include "os/pmu.h"
+#include "os/perf/pmu.h"
 #include "record/plan/btf.h"
 #include "record/plan/event_list.h"
 

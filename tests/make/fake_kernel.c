@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "os/child.h"
-#include "os/perf_event.h"
+#include "os/perf/perf_event.h"
+#include "os/perf/ring.h"
 #include "os/poll_set.h"
-#include "os/ring.h"
 
 enum { PAGE_BYTES = 4096, DATA_HEAD = 1024, AUX_HEAD = 1056, NS_PER_MS = 1000000 };
 
@@ -103,7 +103,7 @@ void fake_kernel_tasks_end(void)
 		e->is_gone = true;
 }
 
-/* --- in the place of os/perf_event.h --- */
+/* --- in the place of os/perf/perf_event.h --- */
 
 #define WRAP(name) __wrap_##name
 
@@ -165,7 +165,7 @@ int WRAP(os_perf_id)(int fd, uint64_t *ret)
 	return 0;
 }
 
-/* --- os/ring.h: only the mapping; reading is os's own --- */
+/* --- os/perf/ring.h: only the mapping; reading is os's own --- */
 
 int WRAP(os_ring_map)(int fd, size_t data_bytes, bool is_backward, struct os_ring *ret);
 int WRAP(os_ring_map)(int fd, size_t data_bytes, bool is_backward, struct os_ring *ret)

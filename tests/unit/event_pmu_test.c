@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/pmu.h"
+#include "os/perf/pmu.h"
 #include "record/plan/event_list.h"
 #include "unit/tap.h"
 

@@ -2,7 +2,7 @@
 #ifndef RECORD_AUX_AUX_DRAIN_H
 #define RECORD_AUX_AUX_DRAIN_H
 
-#include "os/ring.h"
+#include "os/perf/ring.h"
 #include "perfdata/perf_writer.h"
 
 /** What an AUX area traces; all ones: does not apply. */

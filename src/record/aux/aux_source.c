@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/aux/aux_source.h"
 
-#include "os/perf_event.h"
+#include "os/perf/perf_event.h"
 #include "record/aux/aux_drain.h"
 #include "record/aux/aux_info.h"
 #include "record/aux/aux_map.h"

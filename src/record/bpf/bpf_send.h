@@ -26,7 +26,7 @@ static __always_inline void put_scratch(struct walk *w)
 	__sync_val_compare_and_swap(&w->is_busy, 1, 0);
 }
 
-/* After the frames, where they are not all alike, how each was found. */
+/* After the frames, if these were not all found the same way: how each was. */
 static __always_inline uint32_t put_methods(struct walk *w, uint32_t n)
 {
 	uint32_t i, nr = (n + 15) >> 4;

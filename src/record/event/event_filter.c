@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "os/tracefs.h"
+#include "os/perf/tracefs.h"
 #include "record/event/event_spell.h"
 
 /*

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/tracefs.h"
+#include "os/perf/tracefs.h"
 #include "record/event/event_spell.h"
 #include "record/plan/aux_pmu.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/attributes.h"
 #include "base/near_name.h"
-#include "os/pmu.h"
+#include "os/perf/pmu.h"
 #include "record/plan/event_list.h"
 
 /*

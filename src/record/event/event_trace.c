@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/tracefs.h"
+#include "os/perf/tracefs.h"
 #include "record/event/event_spell.h"
 
 struct lookup {

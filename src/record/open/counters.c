@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/cgroup_root.h"
 #include "os/file.h"
-#include "os/perf_event.h"
+#include "os/perf/cgroup_root.h"
+#include "os/perf/perf_event.h"
 #include "os/proc.h"
 #include "record/open/probe_defs.h"
 

@@ -2,8 +2,8 @@
 #ifndef RECORD_OPEN_COUNTERS_H
 #define RECORD_OPEN_COUNTERS_H
 
+#include "os/perf/ring.h"
 #include "os/poll_set.h"
-#include "os/ring.h"
 #include "perfdata/perf_evlist.h"
 #include "record/open/target.h"
 #include "record/plan/aux_pmu.h"

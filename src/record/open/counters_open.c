@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/perf_event.h"
+#include "os/perf/perf_event.h"
 #include "os/proc.h"
 #include "os/thread.h"
 #include "record/open/counters.h"

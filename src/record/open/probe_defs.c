@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "os/file.h"
+#include "os/perf/tracefs.h"
 #include "os/poll_set.h"
 #include "os/proc.h"
-#include "os/tracefs.h"
 
 enum { MAX_LIST = 16 << 20, NAME_BYTES = 64, REMOVE_TRIES = 100, REMOVE_STEP_MS = 10 };
 

@@ -5,7 +5,7 @@
 
 #include "elf/elf_file.h"
 #include "os/file.h"
-#include "os/perf_event.h"
+#include "os/perf/perf_event.h"
 
 /* Programs that can be loaded as a library, too, have no name as one. */
 static bool is_library(const char *path)

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "os/file.h"
-#include "os/perf_event.h"
+#include "os/perf/perf_event.h"
 #include "perfdata/perf_attr.h"
 
 /* clang-format off */

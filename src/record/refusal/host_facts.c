@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "os/dir.h"
 #include "os/file.h"
-#include "os/pmu.h"
+#include "os/perf/pmu.h"
 
 static void copy_line(const char *path, char *ret, size_t size)
 {

@@ -8,7 +8,6 @@
 #include "elf/elf_file.h"
 #include "os/proc.h"
 #include "os/proc_map.h"
-#include "os/self.h"
 #include "perfdata/perf_features_write.h"
 #include "record/running/file_build_id.h"
 

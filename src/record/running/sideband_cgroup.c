@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/cgroup_root.h"
+#include "os/perf/cgroup_root.h"
 #include "os/proc.h"
 #include "record/running/sideband.h"
 

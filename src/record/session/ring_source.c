@@ -2,7 +2,7 @@
 #include "record/session/ring_source.h"
 
 #include "base/mem.h"
-#include "os/perf_event.h"
+#include "os/perf/perf_event.h"
 #include "perfdata/perf_record.h"
 #include "record/open/record_mend.h"
 

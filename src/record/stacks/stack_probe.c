@@ -6,9 +6,9 @@
 
 #include "os/clock.h"
 #include "os/file.h"
-#include "os/perf_event.h"
+#include "os/perf/perf_event.h"
+#include "os/perf/ring.h"
 #include "os/proc.h"
-#include "os/ring.h"
 #include "perfdata/perf_attr.h"
 #include "perfdata/perf_regs.h"
 #include "perfdata/perf_sample.h"

@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "os/file.h"
 #include "os/file_time.h"
-#include "os/self.h"
+#include "os/path.h"
 #include "trace/snapshot/cs_snapshot_impl.h"
 
 #define INI "snapshot.ini"

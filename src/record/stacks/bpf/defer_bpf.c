@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "os/file.h"
-#include "os/perf_event.h"
+#include "os/perf/perf_event.h"
 #include "perfdata/perf_attr.h"
 #include "record/stacks/bpf/defer_bpf_impl.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "os/pmu.h"
+#include "os/perf/pmu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef OS_PMU_H
-#define OS_PMU_H
+#ifndef OS_PERF_PMU_H
+#define OS_PERF_PMU_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "os/cgroup_root.h"
+#include "os/perf/cgroup_root.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "os/perf_event.h"
+#include "os/perf/perf_event.h"
 
 #include <errno.h>
 #include <sys/ioctl.h>

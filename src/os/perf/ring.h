@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef OS_RING_H
-#define OS_RING_H
+#ifndef OS_PERF_RING_H
+#define OS_PERF_RING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "os/tracefs.h"
+#include "os/perf/tracefs.h"
 
 #include <errno.h>
 #include <fcntl.h>

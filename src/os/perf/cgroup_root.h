@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef OS_CGROUP_ROOT_H
-#define OS_CGROUP_ROOT_H
+#ifndef OS_PERF_CGROUP_ROOT_H
+#define OS_PERF_CGROUP_ROOT_H
 
 #include <stdbool.h>
 #include <stddef.h>

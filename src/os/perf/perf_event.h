@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef OS_PERF_EVENT_H
-#define OS_PERF_EVENT_H
+#ifndef OS_PERF_PERF_EVENT_H
+#define OS_PERF_PERF_EVENT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef OS_TRACEFS_H
-#define OS_TRACEFS_H
+#ifndef OS_PERF_TRACEFS_H
+#define OS_PERF_TRACEFS_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "os/ring.h"
+#include "os/perf/ring.h"
 
 #include <errno.h>
 #include <sys/mman.h>
