@@ -181,13 +181,13 @@ static void arrive(struct etm_program *p, uint64_t pc, enum isa isa)
 	p->run.nr = 0;
 }
 
-static void tell_address(struct etm_program *p)
+static void trace_address(struct etm_program *p)
 {
 	enc_unit_address(&p->unit, p->pe.pc, p->pe.isa == ISA_T32);
 	p->pe.is_lost = false;
 }
 
-static void tell_context_address(struct etm_program *p, bool is_full)
+static void trace_context_address(struct etm_program *p, bool is_full)
 {
 	enc_unit_address_context(&p->unit, p->pe.pc, p->pe.isa == ISA_T32, &p->pe.context, is_full);
 	put_context(p);
@@ -306,7 +306,7 @@ static void enter_handler(struct etm_program *p)
 	}
 	any_place(p, true, &pc, &isa);
 	arrive(p, pc, isa);
-	tell_context_address(p, false);
+	trace_context_address(p, false);
 }
 
 /** User space only: nothing is traced until it resumes. */
@@ -322,7 +322,7 @@ static void skip_handler(struct etm_program *p)
 	enc_trace_on(&p->unit.out);
 	p->unit.stack.nr = 0;
 	put_trace_on(p);
-	tell_context_address(p, false);
+	trace_context_address(p, false);
 }
 
 /** To be gone on with at pe.pc. */
@@ -333,7 +333,7 @@ static void except(struct etm_program *p, unsigned int e)
 
 	enc_unit_exception(&p->unit, type, e);
 	if (e == ENC_E_RETURN && one_in(p, 8))
-		tell_context_address(p, false);
+		trace_context_address(p, false);
 	else
 		enc_unit_address(&p->unit, p->pe.pc, p->pe.isa == ISA_T32);
 	p->pe.is_lost = was_lost;
@@ -366,7 +366,7 @@ static void chain_tail(struct etm_program *p)
 }
 
 /** @return false: there was no return to anywhere. */
-static bool tell_return(struct etm_program *p)
+static bool trace_return(struct etm_program *p)
 {
 	if (p->config.is_ete)
 		return true;
@@ -390,7 +390,7 @@ static void exception_return(struct etm_program *p)
 	enum isa isa = ISA_A64;
 	bool is_known = false;
 
-	if (!tell_return(p))
+	if (!trace_return(p))
 		return;
 	if (pe->nr_frames && !one_in(p, 4)) {
 		uint32_t cid = pe->context.cid, vmid = pe->context.vmid;
@@ -412,7 +412,7 @@ static void exception_return(struct etm_program *p)
 		pe->context.sf = isa == ISA_A64;
 	}
 	arrive(p, pc, isa);
-	tell_context_address(p, false);
+	trace_context_address(p, false);
 }
 
 /* --- waypoints --- */
@@ -441,7 +441,7 @@ static void function_return(struct etm_program *p)
 	p->pe.context.ns = !p->pe.context.ns;
 	any_place(p, true, &p->pe.pc, &p->pe.isa);
 	arrive(p, p->pe.pc, p->pe.isa);
-	tell_context_address(p, false);
+	trace_context_address(p, false);
 }
 
 static void follow_indirect(struct etm_program *p, const struct insn *i)
@@ -466,7 +466,7 @@ static void follow_indirect(struct etm_program *p, const struct insn *i)
 	if (one_in(p, 40)) /* its first instruction faults */
 		except(p, ENC_E_TARGET);
 	else
-		tell_address(p);
+		trace_address(p);
 }
 
 /** After waypoint @p i at pe.pc. */
@@ -488,7 +488,7 @@ static void follow(struct etm_program *p, const struct insn *i, bool is_e)
 		       : p->pe.isa == ISA_A32    ? ISA_T32
 						 : ISA_A32);
 		if (p->config.has_branch_broadcast)
-			tell_address(p);
+			trace_address(p);
 		return;
 	case INSN_INDIRECT:
 		follow_indirect(p, i);
@@ -718,7 +718,7 @@ static void end_transaction(struct etm_program *p)
 	put_kind(p, FLOW_EV_TRANSACTION, FLOW_TRANS_FAILED);
 	if (etm_image_insn(image_now(p), p->pe.transaction_pc, p->pe.isa))
 		arrive(p, p->pe.transaction_pc, p->pe.isa);
-	tell_address(p);
+	trace_address(p);
 }
 
 static void pe_reset(struct etm_program *p)
@@ -731,7 +731,7 @@ static void pe_reset(struct etm_program *p)
 	put_kind(p, FLOW_EV_PE_RESET, 0);
 	p0_done(p);
 	go_anywhere(p);
-	tell_context_address(p, true);
+	trace_context_address(p, true);
 }
 
 /* --- notes: time and the like, and commits --- */
@@ -870,7 +870,7 @@ static void begin(struct etm_program *p, bool has_trace_on)
 	go_anywhere(p);
 	p->pe.in_transaction = in_transaction;
 	p->pe.transaction_pc = p->pe.pc;
-	tell_context_address(p, true);
+	trace_context_address(p, true);
 }
 
 static void lose(struct etm_program *p, bool is_overflow)
@@ -895,13 +895,13 @@ static void filter(struct etm_program *p)
 	p->unit.stack.nr = 0;
 	put_trace_on(p);
 	go_anywhere(p);
-	tell_context_address(p, false);
+	trace_context_address(p, false);
 }
 
 static void sync_here(struct etm_program *p)
 {
 	enc_unit_sync(&p->unit, p->has_cycles, p->pe.in_transaction);
-	tell_context_address(p, true);
+	trace_context_address(p, true);
 }
 
 /** CONTEXTIDR, VMID are written to; code at a later time. Where it is no matter what runs. */

@@ -138,7 +138,7 @@ static bool fits(const struct etm_tracer *t, enum enc_form form, struct etm_plac
 		return !(changed >> (low + 15));
 	case ENC_32_IS0:
 	case ENC_32_IS1: /* the upper half: kept in AArch64, 0 in AArch32 */
-		return !(changed >> 32) && (t->told.sf || !(a.address >> 32));
+		return !(changed >> 32) && (t->sent.sf || !(a.address >> 32));
 	case ENC_64_IS0:
 	case ENC_64_IS1:
 		return true;
@@ -190,10 +190,10 @@ static void put_both(struct etm_tracer *t, struct etm_place a, const struct enc_
 {
 	enum enc_form form = a.is1 ? ENC_32_IS1 : ENC_32_IS0;
 
-	if (x->sf != t->told.sf || !fits(t, form, a) || tracer_varies(t))
+	if (x->sf != t->sent.sf || !fits(t, form, a) || tracer_varies(t))
 		form = a.is1 ? ENC_64_IS1 : ENC_64_IS0;
 	enc_address_context(t->out, t->config, form, a.address, x);
-	t->told = *x;
+	t->sent = *x;
 	remember(t, a);
 	t->was_predicted = false;
 	t->stats.nr_addresses++;
@@ -202,7 +202,7 @@ static void put_both(struct etm_tracer *t, struct etm_place a, const struct enc_
 static void put_context(struct etm_tracer *t, const struct enc_context *x)
 {
 	enc_context(t->out, t->config, x);
-	t->told = *x;
+	t->sent = *x;
 }
 
 /** What waits is written; @p has_order: the context has to come before the address. */
@@ -212,7 +212,7 @@ static void put_place(struct etm_tracer *t, bool has_order)
 
 	if (has_both && !tracer_varies(t)) {
 		put_both(t, t->address, &t->context);
-	} else if (has_both && !has_order && t->context.sf == t->told.sf && tracer_varies(t)) {
+	} else if (has_both && !has_order && t->context.sf == t->sent.sf && tracer_varies(t)) {
 		tracer_put_address(t, t->address);
 		put_context(t, &t->context);
 	} else {
@@ -246,8 +246,8 @@ static struct enc_context news_of(struct etm_tracer *t, const struct enc_context
 {
 	struct enc_context ret = all_of(t, x);
 
-	ret.has_vmid = ret.has_vmid && (x->vmid != t->told.vmid || tracer_varies(t));
-	ret.has_cid = ret.has_cid && (x->cid != t->told.cid || tracer_varies(t));
+	ret.has_vmid = ret.has_vmid && (x->vmid != t->sent.vmid || tracer_varies(t));
+	ret.has_cid = ret.has_cid && (x->cid != t->sent.cid || tracer_varies(t));
 	return ret;
 }
 
@@ -288,7 +288,7 @@ static void sync_here(struct etm_tracer *t)
 	if (!tracer_varies(t))
 		put_place(t, false);
 	put_sync(t);
-	t->context = all_of(t, t->has_context ? &t->context : &t->told);
+	t->context = all_of(t, t->has_context ? &t->context : &t->sent);
 	t->address = t->here;
 	t->has_context = t->has_address = true;
 	put_place(t, false);
@@ -348,7 +348,7 @@ static void branch(struct etm_tracer *t, const struct etm_waypoint *w)
 		enc_except_rtn(t->out);
 	}
 	if (w->is_link)
-		push(t, (struct etm_place){w->behind, w->is1});
+		push(t, (struct etm_place){w->after, w->is1});
 	t->has_address =
 		!is_predicted && (w->kind == ETM_WP_INDIRECT || t->config->has_branch_broadcast);
 	t->address = w->next;

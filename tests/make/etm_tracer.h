@@ -58,7 +58,7 @@ enum etm_waypoint_kind {
 /** The waypoint instruction that was executed, all between it and the last one being none. */
 struct etm_waypoint {
 	uint64_t address;      /* its own */
-	uint64_t behind;       /* the instruction after it */
+	uint64_t after;        /* the instruction after it */
 	struct etm_place next; /* what is executed next */
 	bool is1;              /* it is T32 */
 	bool is_taken, is_link, is_eret;

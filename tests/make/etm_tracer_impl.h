@@ -19,7 +19,7 @@ struct etm_tracer {
 	/* What the decoder knows. */
 	struct etm_place history[3];
 	uint64_t timestamp;
-	struct enc_context told;
+	struct enc_context sent;
 	/* What is not written yet: atoms, then a context and an address. */
 	struct tracer_atom atoms[TRACER_ATOMS];
 	unsigned int nr_atoms;

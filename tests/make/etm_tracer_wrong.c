@@ -20,7 +20,7 @@ static void any_atom(struct etm_tracer *t)
 
 static void any_place(struct etm_tracer *t)
 {
-	struct enc_context x = t->told; /* the state stays: it decides over upper halves */
+	struct enc_context x = t->sent; /* the state stays: it decides over upper halves */
 
 	tracer_flush_atoms(t);
 	if (tracer_chance(t, 30)) {

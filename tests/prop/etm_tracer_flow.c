@@ -149,7 +149,7 @@ static void call(struct pe *p)
 static void waypoint(struct pe *p, uint32_t word)
 {
 	struct etm_waypoint w = {
-		.address = p->pc, .behind = p->pc + 4, .is_taken = true, .next.address = p->pc + 4};
+		.address = p->pc, .after = p->pc + 4, .is_taken = true, .next.address = p->pc + 4};
 
 	if (word >> 24 == 0x54) {
 		w.kind = ETM_WP_COND;
