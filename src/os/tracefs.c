@@ -55,15 +55,18 @@ static bool event_path(char ret[PATH_BYTES], const char *root, const char *syste
 	       PATH_BYTES;
 }
 
-static enum clew_err read_event_file(const char *root, const char *system, const char *name,
-				     const char *file, char **ret, size_t *ret_size,
+struct event_file {
+	const char *root, *system, *name, *file;
+};
+
+static enum clew_err read_event_file(const struct event_file *f, char **ret, size_t *ret_size,
 				     struct clew_diag *diag)
 {
 	char path[PATH_BYTES];
 	struct clew_diag why = {0};
 	enum clew_err err;
 
-	if (!event_path(path, root, system, name, file))
+	if (!event_path(path, f->root, f->system, f->name, f->file))
 		return clew_fail(diag, CLEW_NOT_FOUND, 0, "name too long");
 	err = os_read_file(path, MAX_FORMAT, ret, ret_size, &why);
 	if (err == CLEW_OS && (why.os_errno == ENOENT || why.os_errno == ENOTDIR))
@@ -79,7 +82,8 @@ enum clew_err os_tracefs_event_id(const char *root, const char *system, const ch
 	char *text, *end;
 	size_t n;
 	unsigned long id;
-	enum clew_err err = read_event_file(root, system, name, "id", &text, &n, diag);
+	const struct event_file f = {root, system, name, "id"};
+	enum clew_err err = read_event_file(&f, &text, &n, diag);
 
 	if (err)
 		return err;
@@ -133,5 +137,7 @@ int os_tracefs_write(const char *root, const char *file, const char *line)
 enum clew_err os_tracefs_format(const char *root, const char *system, const char *name, char **ret,
 				size_t *ret_size, struct clew_diag *diag)
 {
-	return read_event_file(root, system, name, "format", ret, ret_size, diag);
+	const struct event_file f = {root, system, name, "format"};
+
+	return read_event_file(&f, ret, ret_size, diag);
 }

@@ -98,19 +98,24 @@ static bool is_good_cfa(const struct unw_walker *w, const struct unw_rule *rule,
 	       (rule->ra == UNW_IN_REG || (rule->ra == UNW_SAME && w->machine->ra != 0xff));
 }
 
-/* Where RA or FP is; @p same is the register that holds it unless the rule says otherwise. */
-static enum unw_stop value_of(struct unw_walker *w, uint8_t loc, uint8_t reg, int32_t off,
-			      uint64_t cfa, uint8_t same, uint64_t *ret)
+/* Where a rule finds RA or FP. */
+struct saved {
+	uint8_t loc, reg;
+	uint8_t same; /* the register that holds it unless the rule says otherwise */
+	int32_t off;
+};
+
+static enum unw_stop value_of(struct unw_walker *w, struct saved s, uint64_t cfa, uint64_t *ret)
 {
 	enum unw_stop stop = UNW_STOP_REGISTER;
 	uint64_t v = cfa;
 
-	switch ((enum unw_loc)loc) {
+	switch ((enum unw_loc)s.loc) {
 	case UNW_SAME:
-		return reg_of(w, same, ret, &stop) ? UNW_STOP_NONE : stop;
+		return reg_of(w, s.same, ret, &stop) ? UNW_STOP_NONE : stop;
 	case UNW_AT_REG:
 	case UNW_IN_REG:
-		if (!reg_of(w, reg, &v, &stop))
+		if (!reg_of(w, s.reg, &v, &stop))
 			return stop;
 		break;
 	case UNW_AT_CFA:
@@ -118,9 +123,9 @@ static enum unw_stop value_of(struct unw_walker *w, uint8_t loc, uint8_t reg, in
 	case UNW_UNDEFINED:
 		return UNW_STOP_REGISTER;
 	}
-	if (!unw_walk_add(v, off, &v))
+	if (!unw_walk_add(v, s.off, &v))
 		return UNW_STOP_BAD_CFA;
-	if (loc != UNW_IN_REG && !unw_walk_load(w, v, &v))
+	if (s.loc != UNW_IN_REG && !unw_walk_load(w, v, &v))
 		return unw_walk_unreadable(w);
 	*ret = v;
 	return UNW_STOP_NONE;
@@ -150,6 +155,8 @@ void unw_step_lost_fp(struct unw_walker *w, uint64_t address)
 
 enum unw_stop unw_step_rule(struct unw_walker *w, const struct unw_rule *rule)
 {
+	const struct saved ra = {rule->ra, rule->ra_reg, w->machine->ra, rule->ra_off};
+	const struct saved saved_fp = {rule->fp, rule->fp_reg, w->machine->fp, rule->fp_off};
 	struct unw_frame *next = &w->next;
 	uint64_t cfa = 0, fp;
 	enum unw_stop stop = cfa_of(w, rule, &cfa);
@@ -159,7 +166,7 @@ enum unw_stop unw_step_rule(struct unw_walker *w, const struct unw_rule *rule)
 	*next = (struct unw_frame){.has_sp = true, .has_fp = true, .origin = rule->origin};
 	if (!is_good_cfa(w, rule, cfa, &next->sp))
 		return UNW_STOP_BAD_CFA;
-	stop = value_of(w, rule->ra, rule->ra_reg, rule->ra_off, cfa, w->machine->ra, &next->pc);
+	stop = value_of(w, ra, cfa, &next->pc);
 	if (stop != UNW_STOP_NONE)
 		return stop;
 	/* "FP is where FP points" remains in compilers' rules when FP was popped. */
@@ -167,7 +174,7 @@ enum unw_stop unw_step_rule(struct unw_walker *w, const struct unw_rule *rule)
 		fp = w->now.fp;
 		stop = UNW_STOP_NONE;
 	} else {
-		stop = value_of(w, rule->fp, rule->fp_reg, rule->fp_off, cfa, w->machine->fp, &fp);
+		stop = value_of(w, saved_fp, cfa, &fp);
 	}
 	if (stop == UNW_STOP_NONE)
 		next->fp = fp;

@@ -14,7 +14,7 @@
 #include "os/poll_set.h"
 #include "os/ring.h"
 
-enum { PAGE_BYTES = 4096, DATA_HEAD = 1024, NS_PER_MS = 1000000 };
+enum { PAGE_BYTES = 4096, DATA_HEAD = 1024, AUX_HEAD = 1056, NS_PER_MS = 1000000 };
 
 struct fake_kernel fake_kernel;
 
@@ -29,7 +29,7 @@ static struct fake_event *event_of(int fd)
 void fake_kernel_reset(void (*step)(struct fake_kernel *k, int n), void *ctx)
 {
 	vec_for_each (&fake_kernel.events, e)
-		free(e->memory);
+		free(e->memory), free(e->aux);
 	vec_done(&fake_kernel.events);
 	fake_kernel = (struct fake_kernel){.step = step, .ctx = ctx, .now_ns = 1000000000};
 }
@@ -69,6 +69,16 @@ void fake_kernel_record(struct fake_event *e, uint32_t type, const union perf_vi
 
 	perf_encode_record(&p, type, 0, v, &e->attr, id);
 	write_ring(e, &p);
+}
+
+void fake_kernel_trace(struct fake_event *e, uint8_t value, size_t n)
+{
+	uint64_t head;
+
+	memcpy(&head, e->memory + AUX_HEAD, sizeof(head));
+	for (; n; n--)
+		e->aux[head++ % e->aux_bytes] = value;
+	memcpy(e->memory + AUX_HEAD, &head, sizeof(head));
 }
 
 void fake_kernel_signal(int number)
@@ -169,6 +179,18 @@ int WRAP(os_ring_map)(int fd, size_t data_bytes, bool is_backward, struct os_rin
 				.data_bytes = data_bytes,
 				.is_backward = is_backward};
 	return e->memory ? 0 : -ENOMEM;
+}
+
+int WRAP(os_ring_map_aux)(struct os_ring *r, int fd, size_t aux_bytes, bool is_overwrite);
+int WRAP(os_ring_map_aux)(struct os_ring *r, int fd, size_t aux_bytes, bool is_overwrite)
+{
+	struct fake_event *e = event_of(fd);
+
+	e->aux = calloc(1, aux_bytes);
+	e->aux_bytes = r->aux_bytes = aux_bytes;
+	e->is_aux_overwritten = r->is_aux_overwrite = is_overwrite;
+	r->aux = e->aux;
+	return e->aux ? 0 : -ENOMEM;
 }
 
 void WRAP(os_ring_unmap)(struct os_ring *r);

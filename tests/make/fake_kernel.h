@@ -20,6 +20,9 @@ struct fake_event {
 	bool is_enabled, is_gone; /* gone: its task has ended */
 	uint8_t *memory;          /* of its ring: control page and data; NULL: not mapped */
 	size_t data_bytes;
+	uint8_t *aux; /* NULL: not mapped */
+	size_t aux_bytes;
+	bool is_aux_overwritten;
 };
 
 struct fake_kernel {
@@ -52,6 +55,9 @@ struct fake_event *fake_kernel_ring(size_t i);
 void fake_kernel_sample(struct fake_event *e, const struct perf_sample *s);
 void fake_kernel_record(struct fake_event *e, uint32_t type, const union perf_view *v,
 			const struct perf_sample_id *id);
+
+/** Write @p n bytes of @p value into its AUX area. */
+void fake_kernel_trace(struct fake_event *e, uint8_t value, size_t n);
 
 void fake_kernel_signal(int number);
 /** The command ends. @p status: as wait(2) gives it. */

@@ -11,16 +11,18 @@
 #include "record/session/open_events.h"
 #include "unit/tap.h"
 
-enum { RAN = 0, EXIT_3 = 3 << 8 };
+enum { RAN = 0, EXIT_3 = 3 << 8, OWN_ID = 7777 };
 
 static char directory[] = "/tmp/rec_session_test.XXXXXX", path[64], spare[64];
 static char *command[] = {(char *)"program", NULL};
 
 struct recording {
 	struct rec_options o;
+	const char *event, *sysfs; /* NULL: cpu-clock:u, the machine's */
 	struct rec_result result;
 	struct rec_error error;
 	enum clew_err err;
+	char names[64]; /* of the last file's events, a space after each */
 	uint64_t samples, rounds, by_type[PERF_RECORD_HEADER_END]; /* as the file says */
 };
 
@@ -36,10 +38,17 @@ static void read_file(struct recording *r, const char *name)
 		return;
 	in.data = map.data;
 	in.size = map.size;
-	if (perf_file_open(&f, &in, &diag) == CLEW_OK)
+	if (perf_file_open(&f, &in, &diag) == CLEW_OK) {
+		const struct perf_evlist *l = perf_file_evlist(f);
+		size_t n = 0;
+
+		vec_for_each (&l->evsels, e)
+			n += (size_t)snprintf(r->names + n, sizeof(r->names) - n, "%s ",
+					      (*e)->name);
 		while (perf_file_next(f, &record, &diag) == CLEW_OK)
 			if (record.type < PERF_RECORD_HEADER_END)
 				r->by_type[record.type]++;
+	}
 	r->samples = r->by_type[PERF_RECORD_SAMPLE];
 	r->rounds = r->by_type[PERF_RECORD_FINISHED_ROUND];
 	perf_file_free(f);
@@ -55,7 +64,8 @@ static void record(struct recording *r, void (*step)(struct fake_kernel *k, int 
 	r->o.output = path;
 	r->o.is_per_thread = true; /* one ring, whatever CPUs this machine has */
 	r->o.data_bytes = 64 * 1024;
-	rec_events_parse(&events, "cpu-clock:u", NULL);
+	events.sysfs = r->sysfs;
+	rec_events_parse(&events, r->event ? r->event : "cpu-clock:u", NULL);
 	r->err = rec_session_run(&r->o, &events, &quiet, &r->result, &r->error);
 	if (r->err == CLEW_OK)
 		read_file(r, r->result.last_path);
@@ -282,7 +292,7 @@ static struct {
 	enum rec_pending pending;
 	int nr_asked, nr_until_done; /* pending() says NONE after so many questions */
 	uint64_t stopped_at, last_call_at;
-	bool holds_rounds, is_used;
+	bool holds_rounds, is_used, has_refused;
 } own;
 
 static void note(const char *what)
@@ -307,6 +317,45 @@ static bool own_watch(void *ctx, struct os_poll *p)
 	(void)ctx;
 	note("watch");
 	return p->nr > 0;
+}
+
+static enum clew_err own_add_events(void *ctx, struct perf_evlist *l)
+{
+	const struct perf_attr *first = &l->evsels.data[0]->attr;
+	uint64_t id = OWN_ID;
+
+	(void)ctx;
+	note("add-events");
+	return perf_evlist_add(l, first, "toy", (const uint8_t *)&id, 1, false) ? CLEW_OK
+										: CLEW_NO_MEMORY;
+}
+
+static void own_begin_file(void *ctx, struct buf *records)
+{
+	const struct perf_event_header info = {.type = PERF_RECORD_AUXTRACE_INFO, .size = 24};
+
+	(void)ctx;
+	note("begin-file");
+	buf_add(records, &info, sizeof(info));
+	buf_fill(records, 0, info.size - sizeof(info));
+}
+
+static enum clew_err own_start(void *ctx, const struct rec_start *s, struct rec_error *error)
+{
+	(void)ctx;
+	note(s->child_pid == getpid() && !fake_kernel.nr_starts ? "start" : "start-unheld");
+	if (s->is_delayed)
+		note("delayed");
+	return own.has_refused ? rec_fail(error, CLEW_UNSUPPORTED, "not here") : CLEW_OK;
+}
+
+static size_t own_order(void *ctx, const struct rec_order *o)
+{
+	static const char *const names[] = {"enable", "disable", "snapshot"};
+
+	(void)ctx;
+	note(names[o->kind]);
+	return o->event && !strcmp(o->event, "toy");
 }
 
 static enum clew_err own_pass(void *ctx, struct rec_pass *p)
@@ -360,6 +409,10 @@ enum clew_err __wrap_rec_open_events(const struct rec_opening *o, struct rec_err
 {
 	static const struct rec_source_ops ops = {.prepare = own_prepare,
 						  .watch = own_watch,
+						  .add_events = own_add_events,
+						  .begin_file = own_begin_file,
+						  .start = own_start,
+						  .order = own_order,
 						  .pass = own_pass,
 						  .may_end_round = own_may_end_round,
 						  .stop = own_stop,
@@ -397,7 +450,8 @@ static void test_source(void)
 
 	record_own(&r, REC_PENDING_NONE, 0);
 	CHECK_STR(buf_cstr(&own.story),
-		  "prepare watch pass stop pass last-call last-pass report done",
+		  "prepare watch add-events begin-file start pass disable stop pass last-call "
+		  "last-pass report done",
 		  "the life of a source, in order");
 	CHECK(r.samples == 3 && waited_ms() == 0, "nothing is pending: no wait");
 	record_own(&r, REC_PENDING_OTHERS, 1000000);
@@ -408,6 +462,138 @@ static void test_source(void)
 	record_own(&r, REC_PENDING_OWN, 100);
 	CHECK_EQ(waited_ms(), 200, "or what it needs");
 	buf_done(&own.story);
+}
+
+static void switch_and_snap(struct fake_kernel *k, int n)
+{
+	const int *to = k->ctx;
+
+	sample(0, (uint64_t)n + 1);
+	if (n == 1)
+		fake_kernel_signal(SIGUSR2);
+	if (n == 3 && write(*to, "disable toy\nenable toy\nsnapshot\n", 32) != 32)
+		fake_kernel_signal(SIGTERM);
+	if (n == 5)
+		fake_kernel_child_ends(RAN);
+}
+
+static void test_source_orders(void)
+{
+	struct recording r = {
+		.o = {.argv = command,
+		      .is_stamped = true,
+		      .switch_output = {.is_on = true, .on_signal = true}}
+        };
+	char spec[32];
+	int in[2];
+
+	if (pipe(in))
+		exit(1);
+	snprintf(spec, sizeof(spec), "fd:%d", in[0]);
+	r.o.control = spec;
+	memset(&own, 0, sizeof(own));
+	own.is_used = true;
+	record(&r, switch_and_snap, &in[1]);
+	own.is_used = false;
+	CHECK(r.err == CLEW_OK && r.result.nr_files == 3,
+	      "a snapshot is ordered and begins another file, by signal and by command");
+	CHECK_STR(buf_cstr(&own.story),
+		  "prepare watch add-events begin-file start pass snapshot pass last-pass "
+		  "begin-file pass disable enable snapshot last-pass begin-file pass disable stop "
+		  "pass last-call last-pass report done",
+		  "each file begins with the source; the last pass of the one before comes first");
+	CHECK(r.by_type[PERF_RECORD_AUXTRACE_INFO] == 1, "its record stands in the last file");
+	CHECK_STR(r.names, "cpu-clock:u dummy:u toy ", "so does its event");
+	CHECK_EQ(r.samples, 2, "the rings' samples go where they went without it");
+	close(in[0]);
+	close(in[1]);
+	buf_done(&own.story);
+}
+
+static void test_source_refuses(void)
+{
+	struct recording r = {
+		.o = {.argv = command, .delay_ms = 100}
+        };
+
+	memset(&own, 0, sizeof(own));
+	own.is_used = own.has_refused = true;
+	record(&r, of_command, NULL);
+	own.is_used = own.has_refused = false;
+	CHECK_STR(buf_cstr(&own.story), "prepare watch add-events begin-file start delayed done",
+		  "a source that cannot start ends the recording");
+	CHECK(r.err == CLEW_UNSUPPORTED && !strcmp(r.error.text, "not here") &&
+		      !fake_kernel.nr_starts && access(path, F_OK),
+	      "with its sentence, before the command runs, and without a file");
+	buf_done(&own.story);
+}
+
+/* --- an AUX area --- */
+
+static void trace(struct fake_kernel *k, int n)
+{
+	struct fake_event *e = fake_kernel_ring(0);
+	bool *goes_on = k->ctx;
+
+	if (n == 0)
+		fake_kernel_trace(e, 1, 4000);
+	if (n == 1) {
+		e->is_enabled = false; /* as when its area was full */
+		fake_kernel_trace(e, 2, 64);
+		fake_kernel_signal(SIGUSR2);
+	}
+	if (n == 2) {
+		*goes_on = e->is_enabled;
+		fake_kernel_trace(e, 3, 32);
+		fake_kernel_child_ends(RAN);
+	}
+}
+
+static const char *make_sysfs(void)
+{
+	static char root[64];
+	char text[256];
+
+	snprintf(root, sizeof(root), "%s/sys", directory);
+	snprintf(text, sizeof(text),
+		 "cd %s && mkdir -p sys/bus/event_source/devices/arm_spe_0/format && "
+		 "echo 10 >sys/bus/event_source/devices/arm_spe_0/type",
+		 directory);
+	return system(text) ? NULL : root;
+}
+
+/* @return is it enabled again after its area was read? */
+static bool record_trace(struct recording *r, const char *event)
+{
+	bool goes_on = false;
+
+	*r = (struct recording){
+		.event = event,
+		.sysfs = make_sysfs(),
+		.o = {.argv = command,
+		      .is_stamped = true,
+		      .aux_bytes = 4096,
+		      .switch_output = {.is_on = true, .on_signal = true}}
+        };
+	record(r, trace, &goes_on);
+	return goes_on;
+}
+
+static void test_aux(void)
+{
+	struct recording r;
+
+	CHECK(record_trace(&r, "arm_spe_0//"), "a trace goes on after its area was read");
+	CHECK(r.err == CLEW_OK && r.result.nr_files == 2 &&
+		      fake_kernel_ring(0)->aux_bytes == 4096 &&
+		      !fake_kernel_ring(0)->is_aux_overwritten,
+	      "a trace is recorded into an area of -m's size, which is read as it fills");
+	CHECK(r.by_type[PERF_RECORD_AUXTRACE_INFO] == 1 && r.by_type[PERF_RECORD_AUXTRACE] == 1,
+	      "the second file describes it, and has what came after the first");
+	record_trace(&r, "{arm_spe_0//,cpu-clock/aux-sample-size=64/}");
+	CHECK(r.err == CLEW_OK && fake_kernel_ring(0)->is_aux_overwritten &&
+		      !r.by_type[PERF_RECORD_AUXTRACE],
+	      "an area that is only sampled is overwritten, and not read");
 }
 
 static void test_held_round(void)
@@ -435,6 +621,9 @@ int main(void)
 	test_switch();
 	test_control();
 	test_source();
+	test_source_orders();
+	test_source_refuses();
+	test_aux();
 	test_held_round();
 	fake_kernel_reset(NULL, NULL);
 	snprintf(spare, sizeof(spare), "rm -r %s", directory);

@@ -3,6 +3,8 @@
 
 #include "os/perf_event.h"
 #include "record/aux/aux_drain.h"
+#include "record/aux/aux_info.h"
+#include "record/aux/aux_map.h"
 
 static enum clew_err drain_one(const struct rec_counters *c, size_t i, struct rec_pass *p)
 {
@@ -11,7 +13,7 @@ static enum clew_err drain_one(const struct rec_counters *c, size_t i, struct re
 	uint64_t bytes = 0;
 	enum clew_err err;
 
-	if (!r->ring.aux)
+	if (!r->ring.aux || r->ring.is_aux_overwrite)
 		return CLEW_OK;
 	err = rec_aux_drain(&r->ring, &place, p->file->writer, &bytes);
 	if (!bytes)
@@ -33,6 +35,19 @@ static enum clew_err pass(void *ctx, struct rec_pass *p)
 	return err;
 }
 
+/* Of the first trace: one kind of PMU in a recording. */
+static void begin_file(void *ctx, struct buf *records)
+{
+	const struct rec_counters *c = ctx;
+
+	vec_for_each (&c->list, e) {
+		if (!e->aux)
+			continue;
+		rec_aux_info(c, e, records);
+		return;
+	}
+}
+
 static void done(void *ctx)
 {
 	(void)ctx; /* the counters are borrowed */
@@ -40,10 +55,20 @@ static void done(void *ctx)
 
 struct rec_source aux_source_of(struct rec_counters *c)
 {
-	static const struct rec_source_ops ops = {.pass = pass, .done = done};
+	static const struct rec_source_ops ops = {
+		.begin_file = begin_file, .pass = pass, .done = done};
 
 	vec_for_each (&c->rings, r)
 		if (r->ring.aux)
-			return (struct rec_source){&ops, c};
+			return (struct rec_source){.ops = &ops, .ctx = c};
 	return (struct rec_source){0};
+}
+
+enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
+			      const struct rec_options *o, struct rec_error *error)
+{
+	enum clew_err err = rec_aux_map(c, o, error);
+
+	*ret = aux_source_of(c);
+	return err;
 }

@@ -12,4 +12,8 @@
  */
 struct rec_source aux_source_of(struct rec_counters *c);
 
+/** Map the AUX areas of @p c, and make their source. @return CLEW_OS with a sentence. */
+enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
+			      const struct rec_options *o, struct rec_error *error);
+
 #endif

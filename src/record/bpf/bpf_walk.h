@@ -165,16 +165,22 @@ static __always_inline uint8_t get_cfa(struct walk *w, const struct unw_rule *r,
 	return UNW_STOP_NONE;
 }
 
-static __always_inline uint8_t get_loc(struct walk *w, uint8_t loc, uint8_t reg, int32_t off,
-				       uint64_t cfa, uint64_t *ret, const enum walk_way way,
-				       struct task_struct *task)
+/* Where a rule finds a register of the caller. */
+struct saved {
+	uint8_t loc, reg; /* enum unw_loc */
+	int32_t off;
+};
+
+static __always_inline uint8_t get_saved(struct walk *w, const struct saved *s, uint64_t cfa,
+					 uint64_t *ret, const enum walk_way way,
+					 struct task_struct *task)
 {
 	uint64_t base = cfa;
 
-	if (loc != UNW_AT_CFA && !get_reg(w, reg, &base))
+	if (s->loc != UNW_AT_CFA && !get_reg(w, s->reg, &base))
 		return UNW_STOP_REGISTER;
-	base += (uint64_t)(int64_t)off;
-	if (loc == UNW_IN_REG) {
+	base += (uint64_t)(int64_t)s->off;
+	if (s->loc == UNW_IN_REG) {
 		*ret = base;
 		return UNW_STOP_NONE;
 	}
@@ -245,6 +251,7 @@ static __always_inline void follow_rbx(const struct walk *w, const struct unw_ru
 static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *r, struct step *s,
 					 const enum walk_way way, struct task_struct *task)
 {
+	const struct saved fp = {r->fp, r->fp_reg, r->fp_off}, ra = {r->ra, r->ra_reg, r->ra_off};
 	uint8_t stop;
 
 	if (r->ra == UNW_UNDEFINED)
@@ -267,14 +274,14 @@ static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *
 	if (r->fp != UNW_UNDEFINED && r->fp != UNW_SAME) {
 		/* The lower of the two first: both are in one window then. Without it the walk
 		 * continues as long as it can. */
-		if (get_loc(w, r->fp, r->fp_reg, r->fp_off, s->cfa, &s->fp, way, task))
+		if (get_saved(w, &fp, s->cfa, &s->fp, way, task))
 			s->keeps_fp = false;
 	}
 	/* amd64 has no register for it. */
 	if (r->ra == UNW_SAME)
 		return UNW_STOP_REGISTER;
 	s->method = r->origin;
-	return get_loc(w, r->ra, r->ra_reg, r->ra_off, s->cfa, &s->ra, way, task);
+	return get_saved(w, &ra, s->cfa, &s->ra, way, task);
 }
 
 /* The first return of clone() or clone3() in the child: it has no caller. */

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <string.h>
-
 #include "record/event/event_spell.h"
+#include "record/plan/aux_pmu.h"
 
 bool rec_event_is_aux(const struct rec_event *e)
 {
-	static const char *const pmus[] = {"intel_pt", "intel_bts", "cs_etm", "arm_spe",
-					   "hisi_ptt"};
-
-	for (size_t i = 0; e->pmu && i < sizeof(pmus) / sizeof(*pmus); i++) {
-		if (!strncmp(e->pmu, pmus[i], strlen(pmus[i])))
-			return true;
-	}
-	return false;
+	return aux_pmu_find(e->pmu);
 }
 
 /* Does it act on the trace of its group's leader? */

@@ -4,6 +4,7 @@
 
 #include "os/tracefs.h"
 #include "record/event/event_spell.h"
+#include "record/plan/aux_pmu.h"
 
 struct listing {
 	enum clew_err (*each)(void *ctx, const char *name, const char *kind, const char *what);
@@ -54,13 +55,10 @@ static enum clew_err list_pmus(const struct listing *l, struct os_pmus *pmus)
 
 	for (size_t i = 0; !err && i < pmus->pmus.nr; i++) {
 		struct os_pmu *pmu = &pmus->pmus.data[i];
-		bool has_aux = !strncmp(pmu->name, "intel_", 6) ||
-			       !strncmp(pmu->name, "arm_spe", 7) ||
-			       !strncmp(pmu->name, "cs_etm", 6);
 		char name[256];
 
 		err = os_pmu_load(pmus, pmu);
-		if (!err && has_aux) {
+		if (!err && aux_pmu_find(pmu->name)) {
 			snprintf(name, sizeof(name), "%s//", pmu->name);
 			err = l->each(l->ctx, name, "PMU event", "hardware trace");
 		}

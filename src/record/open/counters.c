@@ -10,12 +10,6 @@
 #include "os/proc.h"
 #include "record/open/probe_defs.h"
 
-/* Those with decoders that need no more than AUXTRACE_INFO as we write it. */
-static bool is_known_trace(const char *pmu)
-{
-	return !strncmp(pmu, "arm_spe", strlen("arm_spe"));
-}
-
 /* The ids come last in every record, so that a reader finds them without knowing the event. */
 static void set_ids(struct rec_counters *c, const struct rec_options *o)
 {
@@ -59,7 +53,7 @@ static bool needs_dummy(const struct rec_counters *c, const struct rec_options *
 {
 	const struct rec_counter *first = c->list.data;
 
-	return !is_starting_at_exec(o, t) || o->control || first->is_aux || first->cpus.nr ||
+	return !is_starting_at_exec(o, t) || o->control || first->aux || first->cpus.nr ||
 	       first->attr.type == PERF_TYPE_BREAKPOINT ||
 	       !(first->attr.sample_type & PERF_SAMPLE_TIME) ||
 	       first->attr.flags & PERF_ATTR_WRITE_BACKWARD;
@@ -106,7 +100,7 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				.leader = e->leader,
 				.cgroup_fd = -1,
 				.keep_fd = -1,
-				.is_aux = rec_event_is_aux(e),
+				.aux = aux_pmu_find(e->pmu),
 				.keeps_regs = o->has_user_regs,
 				.stacks = rec_stacks_of(e, o)};
 
@@ -115,7 +109,7 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				"'%s': a limit of events (nr=) is not supported; -D and --control "
 				"bound a recording in time, --max-size in size",
 				e->name);
-	if (n.is_aux && !is_known_trace(e->pmu))
+	if (n.aux && !n.aux->is_described)
 		return rec_fail(error, CLEW_UNSUPPORTED,
 				"'%s': recording hardware trace of %s is not supported yet; perf "
 				"record does it, and clew reads what it writes",

@@ -6,6 +6,7 @@
 #include "os/ring.h"
 #include "perfdata/perf_evlist.h"
 #include "record/open/target.h"
+#include "record/plan/aux_pmu.h"
 #include "record/plan/event_list.h"
 #include "record/plan/kernel_probes.h"
 
@@ -13,25 +14,27 @@
 struct rec_counter {
 	struct perf_attr attr;
 	const char *name;
-	struct rec_event *event; /* NULL: added by us (dummy) */
-	uint32_t leader;         /* index; its own: leads or stands alone */
-	bool is_tracking;        /* the one that brings COMM, MMAP2, ... */
-	bool is_enabled_at_open; /* counts from its opening on, whatever else is off */
-	bool is_aux;
-	bool keeps_regs;        /* user registers were asked for, not only for the stack */
-	enum rec_stacks stacks; /* how its user stacks are read */
-	int cgroup_fd;          /* -1: none */
-	struct rec_ints cpus;   /* empty: all of the target's */
-	int *fds;               /* [place]; -1: not open */
-	uint64_t *ids;          /* [place] */
-	uint32_t probe_id;      /* probe_defs.h: the tracepoint that it is opened as; 0: none */
+	struct rec_event *event;   /* NULL: added by us (dummy) */
+	uint32_t leader;           /* index; its own: leads or stands alone */
+	bool is_tracking;          /* the one that brings COMM, MMAP2, ... */
+	bool is_enabled_at_open;   /* counts from its opening on, whatever else is off */
+	const struct aux_pmu *aux; /* NULL: it writes no AUX area */
+	bool keeps_regs;           /* user registers were asked for, not only for the stack */
+	enum rec_stacks stacks;    /* how its user stacks are read */
+	int cgroup_fd;             /* -1: none */
+	struct rec_ints cpus;      /* empty: all of the target's */
+	int *fds;                  /* [place]; -1: not open */
+	uint64_t *ids;             /* [place] */
+	uint32_t probe_id;         /* probe_defs.h: the tracepoint that it is opened as; 0: none */
 	const char *probe_name;
 	int keep_fd; /* probe_keep.h; -1: none */
 };
 
 struct rec_ring {
 	struct os_ring ring;
-	int fd;            /* of the event that owns it */
+	const struct rec_counter *owner; /* the AUX event where there is one */
+	size_t place;                    /* of its event */
+	int fd;
 	int cpu;           /* -1: follows a task */
 	int tid;           /* -1: all tasks of the CPU */
 	int poll;          /* index in the poll set */
@@ -75,6 +78,14 @@ enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
 /** Map one ring a CPU (or a task), send all events there, and apply filters. */
 enum clew_err rec_counters_map(struct rec_counters *c, const struct rec_options *o,
 			       struct rec_error *error);
+
+/** May we lock as much memory as we like? */
+bool rec_may_lock_memory(void);
+
+struct rec_refusal;
+/** The sentence for a refused call on @p e at @p place; @p r says which, and its -errno. */
+enum clew_err rec_counter_refuse(const struct rec_counters *c, const struct rec_counter *e,
+				 size_t place, struct rec_refusal r, struct rec_error *error);
 
 /** The tracepoint that @p e is for the kernel; 0: none. */
 uint64_t rec_counter_tracepoint(const struct rec_counter *e);

@@ -19,8 +19,6 @@ enum {
 	ALL_RINGS_BYTES = 256 * 1024 * 1024,
 	/* Samples with a copy of the stack: 100 ms of them at 5,000 Hz. */
 	RING_BYTES_COPIES = 16 * 1024 * 1024,
-	DEFAULT_AUX = 4 * 1024 * 1024,
-	DEFAULT_AUX_UNPRIVILEGED = 128 * 1024,
 };
 
 static int cpu_of(const struct rec_counters *c, size_t place)
@@ -104,9 +102,8 @@ static bool has_substitute(struct rec_counters *c, struct rec_counter *e, int er
 	return false;
 }
 
-/* The sentence for a refused call on an event. */
-static enum clew_err refuse(const struct rec_counters *c, const struct rec_counter *e, size_t place,
-			    struct rec_refusal r, struct rec_error *error)
+enum clew_err rec_counter_refuse(const struct rec_counters *c, const struct rec_counter *e,
+				 size_t place, struct rec_refusal r, struct rec_error *error)
 {
 	r.os_errno = r.os_errno < 0 ? -r.os_errno : r.os_errno;
 	r.attr = &e->attr;
@@ -135,7 +132,8 @@ static enum clew_err open_counter(struct rec_counters *c, struct rec_counter *e,
 		err = fd < 0 ? fd : os_perf_id(fd, &e->ids[i]);
 		e->fds[i] = fd < 0 ? -1 : fd;
 		if (err < 0)
-			return refuse(c, e, i, (struct rec_refusal){.os_errno = err}, error);
+			return rec_counter_refuse(c, e, i, (struct rec_refusal){.os_errno = err},
+						  error);
 		nr++;
 	}
 	if (!nr && fd != -ESRCH && e->event && e->event->is_spread)
@@ -163,7 +161,7 @@ enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
 	return err;
 }
 
-static bool may_lock_memory(void)
+bool rec_may_lock_memory(void)
 {
 	struct os_caps caps;
 
@@ -185,12 +183,12 @@ static size_t allowed_bytes(size_t nr_rings)
 
 static size_t choose_ring_bytes(const struct rec_counters *c, size_t nr_rings)
 {
-	size_t bytes = may_lock_memory() ? RING_BYTES_PRIVILEGED : RING_BYTES, allowed;
+	size_t bytes = rec_may_lock_memory() ? RING_BYTES_PRIVILEGED : RING_BYTES, allowed;
 	bool has_copies = false;
 
 	vec_for_each (&c->list, e)
 		has_copies |= e->attr.sample_type & PERF_SAMPLE_STACK_USER;
-	if (has_copies && may_lock_memory()) {
+	if (has_copies && rec_may_lock_memory()) {
 		bytes = RING_BYTES_COPIES;
 	} else if (has_copies) {
 		allowed = allowed_bytes(nr_rings);
@@ -218,18 +216,20 @@ static enum clew_err map_ring(struct rec_counters *c, const struct rec_counter *
 {
 	bool is_backward = owner->attr.flags & PERF_ATTR_WRITE_BACKWARD;
 	int fd = owner->fds[place];
-	struct rec_ring r = {.fd = fd,
+	struct rec_ring r = {.owner = owner,
+			     .place = place,
+			     .fd = fd,
 			     .cpu = cpu_of(c, place),
 			     .tid = cpu_of(c, place) < 0 ? tid_of(c, place) : -1,
 			     .is_backward = is_backward};
 	int err = map_smaller(fd, &c->data_bytes, !o->data_bytes, is_backward, &r.ring);
 
 	if (err)
-		return refuse(c, owner, place,
-			      (struct rec_refusal){.call = REC_CALL_MMAP,
-						   .os_errno = err,
-						   .map_bytes = c->data_bytes},
-			      error);
+		return rec_counter_refuse(c, owner, place,
+					  (struct rec_refusal){.call = REC_CALL_MMAP,
+							       .os_errno = err,
+							       .map_bytes = c->data_bytes},
+					  error);
 	if (!vec_push(&c->rings, r)) {
 		os_ring_unmap(&r.ring);
 		return rec_fail_memory(error);
@@ -247,7 +247,7 @@ static const struct rec_counter *ring_owner(const struct rec_counters *c, size_t
 	vec_for_each (&c->list, e) {
 		if (!(e->attr.flags & PERF_ATTR_WRITE_BACKWARD) == is_backward)
 			continue;
-		for (size_t i = from; i < to && (!found || (e->is_aux && found != e)); i++) {
+		for (size_t i = from; i < to && (!found || (e->aux && found != e)); i++) {
 			if (e->fds[i] < 0)
 				continue;
 			found = e;
@@ -269,31 +269,13 @@ static enum clew_err redirect(const struct rec_counters *c, size_t from, size_t 
 					: os_perf_set_output(e->fds[i], owner);
 
 			if (err)
-				return refuse(c, e, i,
-					      (struct rec_refusal){.call = REC_CALL_OUTPUT,
-								   .os_errno = err},
-					      error);
+				return rec_counter_refuse(
+					c, e, i,
+					(struct rec_refusal){.call = REC_CALL_OUTPUT,
+							     .os_errno = err},
+					error);
 		}
 	}
-	return CLEW_OK;
-}
-
-static enum clew_err map_aux(struct rec_counters *c, const struct rec_counter *e, size_t place,
-			     const struct rec_options *o, struct rec_error *error)
-{
-	struct rec_ring *r = &c->rings.data[c->rings.nr - 1];
-	size_t bytes = o->aux_bytes;
-	int err;
-
-	if (!bytes)
-		bytes = may_lock_memory() ? DEFAULT_AUX : DEFAULT_AUX_UNPRIVILEGED;
-	err = os_ring_map_aux(&r->ring, r->fd, bytes, false);
-	if (err)
-		return refuse(c, e, place,
-			      (struct rec_refusal){.call = REC_CALL_MMAP_AUX,
-						   .os_errno = err,
-						   .map_bytes = bytes},
-			      error);
 	return CLEW_OK;
 }
 
@@ -310,8 +292,6 @@ static enum clew_err map_places(struct rec_counters *c, size_t from, size_t to, 
 	err = map_ring(c, owner, place, o, error);
 	if (err == CLEW_OK)
 		err = redirect(c, from, to, owner->fds[place], is_backward, error);
-	if (err == CLEW_OK && owner->is_aux)
-		err = map_aux(c, owner, place, o, error);
 	return err;
 }
 
@@ -324,11 +304,12 @@ static enum clew_err set_filters(const struct rec_counters *c, struct rec_error 
 			int err = e->fds[i] < 0 ? 0 : os_perf_set_filter(e->fds[i], filter);
 
 			if (err)
-				return refuse(c, e, i,
-					      (struct rec_refusal){.call = REC_CALL_FILTER,
-								   .os_errno = err,
-								   .filter = filter},
-					      error);
+				return rec_counter_refuse(
+					c, e, i,
+					(struct rec_refusal){.call = REC_CALL_FILTER,
+							     .os_errno = err,
+							     .filter = filter},
+					error);
 		}
 	}
 	return CLEW_OK;

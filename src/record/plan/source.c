@@ -9,6 +9,14 @@ bool rec_sources_add(struct rec_sources *l, struct rec_source s)
 	return false;
 }
 
+bool rec_sources_own_rings(const struct rec_sources *l)
+{
+	vec_for_each (l, s)
+		if (s->owns_rings)
+			return true;
+	return false;
+}
+
 void rec_sources_prepare(const struct rec_sources *l)
 {
 	vec_for_each (l, s)
@@ -42,6 +50,43 @@ int rec_sources_sleep_ms(const struct rec_sources *l)
 			least = ms;
 	}
 	return least;
+}
+
+enum clew_err rec_sources_add_events(const struct rec_sources *l, struct perf_evlist *evlist)
+{
+	enum clew_err err = CLEW_OK;
+
+	for (size_t i = 0; i < l->nr && err == CLEW_OK; i++)
+		if (l->data[i].ops->add_events)
+			err = l->data[i].ops->add_events(l->data[i].ctx, evlist);
+	return err;
+}
+
+void rec_sources_begin_file(const struct rec_sources *l, struct buf *records)
+{
+	vec_for_each (l, s)
+		if (s->ops->begin_file)
+			s->ops->begin_file(s->ctx, records);
+}
+
+enum clew_err rec_sources_start(const struct rec_sources *l, const struct rec_start *s,
+				struct rec_error *error)
+{
+	enum clew_err err = CLEW_OK;
+
+	for (size_t i = 0; i < l->nr && err == CLEW_OK; i++)
+		if (l->data[i].ops->start)
+			err = l->data[i].ops->start(l->data[i].ctx, s, error);
+	return err;
+}
+
+size_t rec_sources_order(const struct rec_sources *l, const struct rec_order *o)
+{
+	size_t nr = 0;
+
+	vec_for_each (l, s)
+		nr += s->ops->order ? s->ops->order(s->ctx, o) : 0;
+	return nr;
 }
 
 enum clew_err rec_sources_pass(const struct rec_sources *l, struct rec_pass *p)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "record/plan/aux_pmu.h"
 #include "record/refusal/refusal_text.h"
 
 /* EINVAL and EOPNOTSUPP: something in the attr, and the kernel does not say what. First what it
@@ -161,10 +162,11 @@ static bool is_bad_probe(const struct refusal_case *c)
 /* PMUs beyond the CPU's cores count for a CPU or a package: there is no such event of a thread. */
 static bool is_uncore_of_thread(const struct refusal_case *c)
 {
+	const struct aux_pmu *trace = aux_pmu_find(c->r->pmu);
+
 	if (c->r->attr->type < PERF_TYPE_MAX_STATIC || !c->r->pmu || c->r->pid < 0)
 		return false;
-	if (!strncmp(c->r->pmu, "intel_", 6) || !strncmp(c->r->pmu, "cs_etm", 6) ||
-	    !strncmp(c->r->pmu, "arm_spe", 7) || !strncmp(c->r->pmu, "cpu", 3))
+	if ((trace && trace->traces_tasks) || !strncmp(c->r->pmu, "cpu", 3))
 		return false;
 	refusal_cause(c, "PMU %s counts for whole CPUs, not for a process", c->r->pmu);
 	refusal_remedy(c, "record all CPUs: -a");

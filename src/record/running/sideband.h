@@ -46,8 +46,8 @@ void rec_sideband_all(struct rec_sideband *s);
 /** A command held before its exec: its name alone, as its maps are still ours. */
 void rec_sideband_command(struct rec_sideband *s, int pid);
 
-/** ID_INDEX, EVENT_UPDATE of the names, TIME_CONV: what lets a reader of a cut file or of a pipe
- * know the events. */
+/** ID_INDEX, EVENT_UPDATE of the names: what lets a reader of a cut file or of a pipe know the
+ * events. */
 void rec_sideband_events(struct rec_sideband *s, const struct rec_counters *c,
 			 const struct perf_evlist *l);
 

@@ -129,41 +129,6 @@ static void add_name(struct rec_sideband *s, const struct perf_evsel *e)
 	rec_sideband_end_plain(s, at);
 }
 
-static void add_time_conv(struct rec_sideband *s, const struct rec_counters *c)
-{
-	struct os_ring_clock clock;
-	size_t at;
-
-	if (!c->rings.nr || !os_ring_clock(&c->rings.data[0].ring, &clock))
-		return;
-	at = rec_sideband_begin(s, PERF_RECORD_TIME_CONV, 0);
-	rec_sideband_u64(s, clock.shift);
-	rec_sideband_u64(s, clock.mult);
-	rec_sideband_u64(s, clock.zero);
-	rec_sideband_u64(s, clock.cycles);
-	rec_sideband_u64(s, clock.mask);
-	rec_sideband_u64(s, 1 | (uint64_t)clock.is_short << 8); /* two bytes: zero known; short */
-	rec_sideband_end_plain(s, at);
-}
-
-/* Spec: tools/perf/util/arm-spe.h, version 1: PMU's type, and whether buffers are per CPU. */
-static void add_trace_info(struct rec_sideband *s, const struct rec_counters *c)
-{
-	vec_for_each (&c->list, e) {
-		size_t at;
-
-		if (!e->is_aux)
-			continue;
-		at = rec_sideband_begin(s, PERF_RECORD_AUXTRACE_INFO, 0);
-		rec_sideband_u32(s, PERF_AUXTRACE_ARM_SPE);
-		rec_sideband_u32(s, 0);
-		rec_sideband_u64(s, e->attr.type);
-		rec_sideband_u64(s, c->target->cpus.data[0] >= 0);
-		rec_sideband_end_plain(s, at);
-		return;
-	}
-}
-
 void rec_sideband_events(struct rec_sideband *s, const struct rec_counters *c,
 			 const struct perf_evlist *l)
 {
@@ -171,6 +136,4 @@ void rec_sideband_events(struct rec_sideband *s, const struct rec_counters *c,
 	for (size_t i = 0; i < l->evsels.nr; i++)
 		if (l->evsels.data[i]->nr_ids)
 			add_name(s, l->evsels.data[i]);
-	add_time_conv(s, c);
-	add_trace_info(s, c);
 }

@@ -95,20 +95,38 @@ static enum clew_err open_stacks(const struct rec_opening *o, struct rec_source 
 	}
 }
 
+static enum clew_err open_rings(const struct rec_opening *o, struct rec_source *ret,
+				struct rec_error *error)
+{
+	*ret = ring_source_new(o->counters, rec_sources_own_rings(o->sources));
+	return ret->ops ? CLEW_OK : rec_fail_memory(error);
+}
+
+static enum clew_err open_aux(const struct rec_opening *o, struct rec_source *ret,
+			      struct rec_error *error)
+{
+	return aux_source_open(ret, o->counters, o->settled, error);
+}
+
+/* In the order of their passes. Opening the stacks opens the counters, too; a source that has
+ * nothing to do leaves ops NULL. */
+static enum clew_err (*const openers[])(const struct rec_opening *o, struct rec_source *ret,
+					struct rec_error *error) = {
+	open_stacks,
+	open_rings,
+	open_aux,
+};
+
 enum clew_err rec_open_events(const struct rec_opening *o, struct rec_error *error)
 {
-	struct rec_source stacks = {0}, rings;
 	enum clew_err err = o->asked->is_exclude_self ? exclude_self(o->events, error) : CLEW_OK;
 
-	if (err == CLEW_OK)
-		err = open_stacks(o, &stacks, error);
-	if (err != CLEW_OK)
-		return err;
-	if (!rec_sources_add(o->sources, stacks))
-		return rec_fail_memory(error);
-	rings = ring_source_new(o->counters, stacks.ops);
-	if (!rings.ops || !rec_sources_add(o->sources, rings) ||
-	    !rec_sources_add(o->sources, aux_source_of(o->counters)))
-		return rec_fail_memory(error);
-	return CLEW_OK;
+	for (size_t i = 0; i < sizeof(openers) / sizeof(*openers) && err == CLEW_OK; i++) {
+		struct rec_source s = {0};
+
+		err = openers[i](o, &s, error);
+		if (err == CLEW_OK && !rec_sources_add(o->sources, s))
+			err = rec_fail_memory(error);
+	}
+	return err;
 }

@@ -32,7 +32,8 @@ struct session {
 	struct os_child child;
 	struct os_poll poll;
 	int signal_fd, signal_poll, control_poll;
-	size_t task_poll, nr_tasks; /* polled descriptors, one a task, that report its end */
+	size_t task_poll, task_poll_end; /* polled descriptors, one a task, that report its end */
+	size_t nr_tasks;
 	uint64_t start_ns, enable_at_ns, progress_at_ns;
 	bool must_stop, must_switch, was_child_told;
 };
@@ -92,7 +93,7 @@ static bool poll_tasks(struct session *s)
 	const struct rec_counter *first = s->counters.list.data;
 	size_t nr_tids = s->target.tids.nr;
 
-	s->task_poll = s->poll.nr;
+	s->task_poll = s->task_poll_end = s->poll.nr;
 	if (!s->target.is_attached)
 		return true;
 	for (size_t i = 0; i < nr_tids; i++) {
@@ -106,6 +107,7 @@ static bool poll_tasks(struct session *s)
 			return false;
 		s->nr_tasks++;
 	}
+	s->task_poll_end = s->poll.nr;
 	return true;
 }
 
@@ -118,6 +120,18 @@ static bool fill_poll(struct session *s)
 	return rec_sources_watch(&s->sources, &s->poll) && poll_tasks(s);
 }
 
+/* @return how many events or buffers that concerned. */
+static size_t order(const struct session *s, enum rec_order_kind kind, const char *event)
+{
+	return rec_sources_order(&s->sources, &(struct rec_order){kind, event});
+}
+
+static void take_snapshot(struct session *s)
+{
+	order(s, REC_ORDER_SNAPSHOT, NULL);
+	s->must_switch |= s->options->switch_output.on_signal;
+}
+
 static void on_signal(struct session *s, int number)
 {
 	switch (number) {
@@ -128,7 +142,7 @@ static void on_signal(struct session *s, int number)
 			s->must_stop = true;
 		break;
 	case SIGUSR2:
-		s->must_switch |= s->options->switch_output.on_signal;
+		take_snapshot(s);
 		break;
 	default:
 		s->result->signal = number;
@@ -144,18 +158,19 @@ static void on_command(struct session *s, enum rec_command command)
 	switch (command) {
 	case REC_COMMAND_ENABLE:
 	case REC_COMMAND_DISABLE:
-		if (!rec_counters_switch(&s->counters, name, command == REC_COMMAND_ENABLE))
+		if (!order(s, command == REC_COMMAND_ENABLE ? REC_ORDER_ENABLE : REC_ORDER_DISABLE,
+			   name))
 			rec_say(s->ui, REC_WARNING, "--control: no event '%s'", name ? name : "");
 		break;
 	case REC_COMMAND_SNAPSHOT:
-		s->must_switch |= s->options->switch_output.on_signal;
+		take_snapshot(s);
 		break;
 	case REC_COMMAND_STOP:
 		s->must_stop = true;
 		break;
 	case REC_COMMAND_EVLIST:
-		vec_for_each (&s->counters.list, e)
-			buf_printf(&text, "%s\n", e->name);
+		vec_for_each (&s->stream.evlist.evsels, e)
+			buf_printf(&text, "%s\n", (*e)->name);
 		break;
 	case REC_COMMAND_UNKNOWN:
 		rec_say(s->ui, REC_WARNING,
@@ -173,7 +188,7 @@ static void on_command(struct session *s, enum rec_command command)
 static void drop_ended(struct session *s)
 {
 	rec_sources_unwatch(&s->sources, &s->poll);
-	for (size_t i = s->task_poll; i < s->poll.nr; i++) {
+	for (size_t i = s->task_poll; i < s->task_poll_end; i++) {
 		if (s->poll.data[i].fd < 0 || !os_poll_is_ended(&s->poll, (int)i))
 			continue;
 		s->poll.data[i].fd = -1;
@@ -225,7 +240,7 @@ static void check_limits(struct session *s, uint64_t now)
 
 	if (s->enable_at_ns && now >= s->enable_at_ns) {
 		s->enable_at_ns = 0;
-		rec_counters_switch(&s->counters, NULL, true);
+		order(s, REC_ORDER_ENABLE, NULL);
 	}
 	if (o->max_bytes && rec_stream_bytes(&s->stream) >= o->max_bytes) {
 		rec_say(s->ui, REC_NOTE, "reached --max-size");
@@ -277,15 +292,15 @@ static enum clew_err loop(struct session *s, struct rec_error *error)
 	return err;
 }
 
-static void start_counting(struct session *s)
+static enum clew_err start_sources(struct session *s, struct rec_error *error)
 {
-	const struct rec_options *o = s->options;
+	const struct rec_start start = {.child_pid = s->child.pid,
+					.is_delayed = s->options->delay_ms != 0};
 
 	s->start_ns = os_clock_ns();
-	if (o->delay_ms > 0)
-		s->enable_at_ns = s->start_ns + (uint64_t)o->delay_ms * NS_PER_MS;
-	else if (!o->delay_ms && (s->target.is_system_wide || s->target.is_attached))
-		rec_counters_switch(&s->counters, NULL, true);
+	if (s->options->delay_ms > 0)
+		s->enable_at_ns = s->start_ns + (uint64_t)s->options->delay_ms * NS_PER_MS;
+	return rec_sources_start(&s->sources, &start, error);
 }
 
 static enum clew_err start_command(struct session *s, struct rec_error *error)
@@ -399,7 +414,7 @@ static enum clew_err finish(struct session *s, enum clew_err err, struct rec_err
 	struct rec_result *r = s->result;
 	bool is_disk_full = err == CLEW_OS && s->stream.file.os_errno;
 
-	rec_counters_switch(&s->counters, NULL, false);
+	order(s, REC_ORDER_DISABLE, NULL);
 	if (err == CLEW_OK)
 		err = drain_pending(s, error);
 	if (err == CLEW_OK) {
@@ -464,10 +479,10 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 	if (err == CLEW_OK)
 		err = rec_stream_open(&s->stream, error);
 	progress_begin(s->ui->steps, NULL, 0);
-	if (err == CLEW_OK) {
-		start_counting(s);
+	if (err == CLEW_OK)
+		err = start_sources(s, error);
+	if (err == CLEW_OK)
 		err = start_command(s, error);
-	}
 	if (err != CLEW_OK) {
 		rec_stream_discard(&s->stream);
 		return err;

@@ -91,6 +91,59 @@ static enum clew_err pass(void *ctx, struct rec_pass *p)
 	return err;
 }
 
+static enum clew_err add_events(void *ctx, struct perf_evlist *l)
+{
+	const struct ring_source *s = ctx;
+
+	return rec_counters_evlist(s->counters, l);
+}
+
+/* Spec: tools/lib/perf/include/perf/event.h, struct perf_record_time_conv. */
+static void begin_file(void *ctx, struct buf *records)
+{
+	const struct ring_source *s = ctx;
+	struct os_ring_clock clock;
+	struct {
+		struct perf_event_header header;
+		uint64_t shift, mult, zero, cycles, mask;
+		uint8_t is_zero_known, is_short, reserved[6];
+	} conv = {
+		.header = {.type = PERF_RECORD_TIME_CONV, .size = sizeof(conv)}
+        };
+
+	if (!s->counters->rings.nr || !os_ring_clock(&s->counters->rings.data[0].ring, &clock))
+		return;
+	conv.shift = clock.shift;
+	conv.mult = clock.mult;
+	conv.zero = clock.zero;
+	conv.cycles = clock.cycles;
+	conv.mask = clock.mask;
+	conv.is_zero_known = 1;
+	conv.is_short = clock.is_short;
+	buf_add(records, &conv, sizeof(conv));
+}
+
+/* The events of a command start by themselves, with its exec. */
+static enum clew_err start(void *ctx, const struct rec_start *start, struct rec_error *error)
+{
+	struct ring_source *s = ctx;
+	const struct rec_target *t = s->counters->target;
+
+	(void)error;
+	if (!start->is_delayed && (t->is_system_wide || t->is_attached))
+		rec_counters_switch(s->counters, NULL, true);
+	return CLEW_OK;
+}
+
+static size_t order(void *ctx, const struct rec_order *o)
+{
+	struct ring_source *s = ctx;
+
+	if (o->kind == REC_ORDER_SNAPSHOT)
+		return 0;
+	return rec_counters_switch(s->counters, o->event, o->kind == REC_ORDER_ENABLE);
+}
+
 static bool watch(void *ctx, struct os_poll *p)
 {
 	struct ring_source *s = ctx;
@@ -146,12 +199,18 @@ static void done(void *ctx)
 
 struct rec_source ring_source_new(struct rec_counters *c, bool is_read)
 {
-	static const struct rec_source_ops ops = {
-		.watch = watch, .unwatch = unwatch, .pass = pass, .done = done};
+	static const struct rec_source_ops ops = {.watch = watch,
+						  .unwatch = unwatch,
+						  .add_events = add_events,
+						  .begin_file = begin_file,
+						  .start = start,
+						  .order = order,
+						  .pass = pass,
+						  .done = done};
 	struct ring_source *s = mem_alloc(sizeof(*s));
 
 	if (!s)
 		return (struct rec_source){0};
 	*s = (struct ring_source){.counters = c, .is_read = is_read, .mend = record_mend_of(c)};
-	return (struct rec_source){&ops, s};
+	return (struct rec_source){.ops = &ops, .ctx = s};
 }

@@ -6,8 +6,9 @@
 #include "record/plan/source.h"
 
 /**
- * The kernel's rings, each span in one piece as it lies there; records that another recorder
- * damaged are mended. Overwritten rings are read in the last pass of a file, paused meanwhile.
+ * The kernel's events and rings, each span in one piece as it lies there; records that another
+ * recorder damaged are mended. Overwritten rings are read in the last pass of a file, paused
+ * meanwhile.
  *
  * @p c: borrowed. @p is_read: another source reads the forward rings; here they are only waited
  * for. @return ops NULL: out of memory.

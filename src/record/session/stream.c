@@ -75,6 +75,7 @@ static enum clew_err write_start(struct rec_stream *s)
 
 	rec_sideband_init(&b, s->counters, s->options, &s->build_ids, &s->file);
 	rec_sideband_events(&b, s->counters, &s->evlist);
+	rec_sources_begin_file(s->sources, &b.out);
 	rec_sideband_kernel(&b);
 	if (s->options->with_cgroups)
 		rec_sideband_cgroups(&b);
@@ -156,7 +157,7 @@ static enum clew_err open_file(struct rec_stream *s, struct rec_error *error)
 
 enum clew_err rec_stream_open(struct rec_stream *s, struct rec_error *error)
 {
-	if (rec_counters_evlist(s->counters, &s->evlist) != CLEW_OK)
+	if (rec_sources_add_events(s->sources, &s->evlist) != CLEW_OK)
 		return rec_fail_memory(error);
 	rec_drain_init(&s->drain, s->counters, s->sources, &s->build_ids,
 		       !s->options->no_build_ids);

@@ -138,7 +138,7 @@ enum clew_err user_stacks_open(struct rec_source *ret, struct rec_counters *c,
 		return is_rewritten ? rec_fail_memory(error) : CLEW_OK;
 	}
 	*u = (struct user_stacks){.options = o, .ui = choice->ui, .counters = c, .bpf = bpf};
-	*ret = (struct rec_source){&user_stacks_ops, u};
+	*ret = (struct rec_source){&user_stacks_ops, u, .owns_rings = true};
 	err = open_all(u, has_copy, error);
 	if (err == CLEW_OK)
 		return CLEW_OK;

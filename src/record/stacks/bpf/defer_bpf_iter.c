@@ -5,14 +5,20 @@
 #include "os/file.h"
 #include "record/stacks/bpf/defer_bpf_impl.h"
 
-/* Run the iterator program @p name for the task @p pid (0: all) to its end; @p take gets what it
- * writes, in whole items of @p item bytes. */
-static int iterate(struct defer_bpf *d, const char *name, int pid, size_t item,
-		   void (*take)(void *ctx, const uint8_t *data), void *ctx)
+/* One run of an iterator program. */
+struct iteration {
+	const char *program;
+	int pid;     /* 0: all */
+	size_t item; /* bytes of what it writes at once */
+	void (*take)(void *ctx, const uint8_t *data);
+	void *ctx;
+};
+
+static int iterate(struct defer_bpf *d, const struct iteration *it)
 {
 	struct rec_error error;
-	struct bpf_program *p = defer_program(d, name, &error);
-	union bpf_iter_link_info info = {.task.pid = (uint32_t)pid};
+	struct bpf_program *p = defer_program(d, it->program, &error);
+	union bpf_iter_link_info info = {.task.pid = (uint32_t)it->pid};
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts);
 	uint8_t data[4096];
 	struct bpf_link *link;
@@ -20,7 +26,7 @@ static int iterate(struct defer_bpf *d, const char *name, int pid, size_t item,
 	int fd;
 	long n;
 
-	if (pid) {
+	if (it->pid) {
 		opts.link_info = &info;
 		opts.link_info_len = sizeof(info);
 	}
@@ -30,10 +36,10 @@ static int iterate(struct defer_bpf *d, const char *name, int pid, size_t item,
 	fd = bpf_iter_create(bpf_link__fd(link));
 	while (fd >= 0 && (n = os_read(fd, data + have, sizeof(data) - have)) > 0) {
 		have += (size_t)n;
-		for (size_t at = 0; at + item <= have; at += item)
-			take(ctx, data + at);
-		memmove(data, data + have - have % item, have % item);
-		have %= item;
+		for (size_t at = 0; at + it->item <= have; at += it->item)
+			it->take(it->ctx, data + at);
+		memmove(data, data + have - have % it->item, have % it->item);
+		have %= it->item;
 	}
 	if (fd >= 0)
 		os_close(fd);
@@ -66,8 +72,9 @@ enum clew_err defer_bpf_scan(struct defer_bpf *d, const int *pids, size_t nr,
 
 	defer_log_begin(&log);
 	for (size_t i = 0; i < nr + !nr; i++) {
-		int e = iterate(d, "on_each_vma", nr ? pids[i] : 0, sizeof(struct cb_want),
-				on_mapping, &s);
+		const struct iteration it = {"on_each_vma", nr ? pids[i] : 0,
+					     sizeof(struct cb_want), on_mapping, &s};
+		int e = iterate(d, &it);
 
 		/* A process that has ended has no mappings. */
 		if (e && e != -ESRCH)
@@ -90,7 +97,7 @@ size_t defer_bpf_finish(struct defer_bpf *d, const struct defer_sink *sink)
 
 	if (!d->opts.is_immediate) {
 		defer_log_begin(&log);
-		iterate(d, "on_pending_task", 0, 1, on_left, &nr);
+		iterate(d, &(struct iteration){"on_pending_task", 0, 1, on_left, &nr});
 		defer_log_end(&log);
 	}
 	defer_bpf_poll(d, sink);
