@@ -59,7 +59,7 @@ static void release_pages(struct ana_reader *rd)
 	progress_at(rd->progress, pos);
 	if (!rd->map.data)
 		return;
-	os_map_ahead_tell(rd->ahead, pos);
+	os_map_ahead_reached(rd->ahead, pos);
 	if (rd->ahead || pos < rd->released + RELEASE_STEP)
 		return;
 	os_map_release(&rd->map, rd->released, pos);

@@ -15,7 +15,7 @@ struct id_digest {
 struct digest {
 	struct trace_command *command;
 	struct id_digest ids[NR_IDS];
-	struct etm_addresses *addresses; /* one a unit */
+	struct etm_addresses *addresses; /* one per unit */
 };
 
 static struct id_digest *id_of(struct digest *d, size_t unit)

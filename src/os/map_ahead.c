@@ -23,8 +23,8 @@ struct os_map_ahead {
 	struct os_lock *lock; /* of pos and is_over */
 	size_t pos;
 	bool is_over;
-	size_t told;            /* the reader's */
-	size_t entered, behind; /* the thread's: multiples of STEP */
+	size_t reported;          /* the reader's */
+	size_t entered, released; /* the thread's: multiples of STEP */
 };
 
 static bool enter_pages(struct os_map_ahead *a)
@@ -49,9 +49,9 @@ static bool work(struct os_map_ahead *a, size_t pos)
 			a->entered = SIZE_MAX;
 		return true;
 	}
-	if (pos >= a->behind + KEEP + STEP) {
-		os_map_release(&a->map, a->behind, a->behind + STEP);
-		a->behind += STEP;
+	if (pos >= a->released + KEEP + STEP) {
+		os_map_release(&a->map, a->released, a->released + STEP);
+		a->released += STEP;
 		return true;
 	}
 	return false;
@@ -93,11 +93,11 @@ struct os_map_ahead *os_map_ahead_start(const struct os_map *m)
 	return NULL;
 }
 
-void os_map_ahead_tell(struct os_map_ahead *a, size_t pos)
+void os_map_ahead_reached(struct os_map_ahead *a, size_t pos)
 {
-	if (!a || pos < a->told + STEP)
+	if (!a || pos < a->reported + STEP)
 		return;
-	a->told = pos;
+	a->reported = pos;
 	os_lock(a->lock);
 	a->pos = pos;
 	os_lock_wake_all(a->lock);

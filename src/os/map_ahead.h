@@ -11,13 +11,13 @@
  */
 struct os_map_ahead;
 
-/** @p m outlives it. @return NULL: a small file, one CPU, or refused; os_map_ahead_tell() and
+/** @p m outlives it. @return NULL: a small file, one CPU, or refused; os_map_ahead_reached() and
  * os_map_ahead_stop() accept that. */
 struct os_map_ahead *os_map_ahead_start(const struct os_map *m);
 
 /** The reader stands at @p pos, no less than the time before. One thread. Costs nothing but every
  * 2 MiB. */
-void os_map_ahead_tell(struct os_map_ahead *a, size_t pos);
+void os_map_ahead_reached(struct os_map_ahead *a, size_t pos);
 
 /** End the thread, wait for it. */
 void os_map_ahead_stop(struct os_map_ahead *a);

@@ -19,7 +19,7 @@ struct decoder {
 struct decode {
 	struct trace_input *trace;
 	const struct trace_decode_opts *opts;
-	struct decoder *decoders; /* one a unit */
+	struct decoder *decoders; /* one per unit */
 	bool *skips;              /* the consumer's, and what cannot be decoded */
 	size_t share;             /* of the cache, of each unit that has begun */
 	struct {

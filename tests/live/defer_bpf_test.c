@@ -134,11 +134,11 @@ static bool has_frame(const struct run *r, const struct run_stack *s, uintptr_t 
  * happens, and are few. */
 static void check_lost(const struct run *r, const char *name, size_t nr_lost)
 {
-	uint64_t told = r->counts.nr_late + r->counts.nr_no_scratch;
+	uint64_t nr_reported = r->counts.nr_late + r->counts.nr_no_scratch;
 
-	CHECK(nr_lost <= told, "%s: of %zu entries without their stack %llu are reported", name,
-	      nr_lost, (unsigned long long)told);
-	CHECK(told <= 2 + r->counts.nr_entries / 100, "%s: these are few", name);
+	CHECK(nr_lost <= nr_reported, "%s: of %zu entries without their stack %llu are reported",
+	      name, nr_lost, (unsigned long long)nr_reported);
+	CHECK(nr_reported <= 2 + r->counts.nr_entries / 100, "%s: these are few", name);
 }
 
 static void deep(bool is_immediate, long depth)

@@ -93,7 +93,7 @@ void defer_make_sample(struct perf_build *b, const struct defer_sample *s)
 		put_u64(&words, PERF_CONTEXT_USER_DEFERRED);
 		put_u64(&words, s->cookie);
 	}
-	for (uint32_t i = 0; i < s->nr_behind; i++)
+	for (uint32_t i = 0; i < s->nr_after; i++)
 		put_u64(&words, i ? 0xffffffff81000030 : PERF_CONTEXT_KERNEL);
 	perf_build_sample(b, 0,
 			  &(struct perf_sample){
@@ -182,7 +182,7 @@ void defer_make_story(struct perf_build *b)
 	/* The one has no stack; the other has a kernel part after its mark. */
 	defer_make_sample(b, &(struct defer_sample){.tid = 10, .time = AT(30), .cookie = 0x70001});
 	defer_make_sample(b, &(struct defer_sample){
-				     .tid = 10, .time = AT(31), .cookie = 0x90001, .nr_behind = 2});
+				     .tid = 10, .time = AT(31), .cookie = 0x90001, .nr_after = 2});
 	defer_make_stack(b, &(struct defer_stack){.tid = 10,
 						  .time = AT(32),
 						  .cookie = 0x90001,

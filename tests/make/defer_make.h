@@ -20,7 +20,7 @@ struct defer_sample {
 	bool in_user;       /* else with two kernel frames first */
 	bool has_user_part; /* the address in a user part before the mark */
 	bool no_mark;       /* an ordinary chain of two user frames instead */
-	uint32_t nr_behind; /* words of a kernel part after the cookie */
+	uint32_t nr_after;  /* words of a kernel part after the cookie */
 };
 void defer_make_sample(struct perf_build *b, const struct defer_sample *s);
 

@@ -402,7 +402,7 @@ static void test_deep(void)
 	defer_make_sample(&b, &(struct defer_sample){.tid = 1,
 						     .time = 1000000000,
 						     .cookie = 0x10001,
-						     .nr_behind = NR_KERNEL});
+						     .nr_after = NR_KERNEL});
 	defer_make_stack(&b, &(struct defer_stack){.tid = 1,
 						   .time = 1000000001,
 						   .cookie = 0x10001,

@@ -207,13 +207,13 @@ static void test_why_it_fails(void)
 {
 	struct clew_diag diag = {0};
 	struct trace_input *t = NULL;
-	bool is_told = false;
+	bool is_noted = false;
 
 	put("trace.ini", "[trace_buffers]\nbuffers=buffer0\n[buffer0]\nname=ETB_0\nfile=gone.bin\n"
 			 "[source_buffers]\nETM_3=ETB_0\n[core_trace_sources]\ncpu_3=ETM_3\n");
-	CHECK_EQ(cs_snapshot_open_with_notes(&t, test_dir, NULL, is_about, &is_told, &diag),
+	CHECK_EQ(cs_snapshot_open_with_notes(&t, test_dir, NULL, is_about, &is_noted, &diag),
 		 CLEW_BAD_FILE, "no trace");
-	CHECK(is_told, "and which file is missing");
+	CHECK(is_noted, "and which file is missing");
 	put("snapshot.ini", "[trace]\nmetadata=/dev/null\n");
 	CHECK_EQ(cs_snapshot_open(&t, test_dir, &diag), CLEW_BAD_FILE, "metadata in a device");
 	CHECK(strstr(diag.what, "metadata"), "and that it is the metadata");
@@ -229,7 +229,7 @@ static void test_crlf_and_comments(void)
 {
 	struct clew_diag diag = {0};
 	struct trace_input *t = NULL;
-	bool is_told = false;
+	bool is_noted = false;
 
 	put("trace.ini",
 	    "; metadata\r\n[trace_buffers]\r\nbuffers= other , buffer0 \r\n\r\n"
@@ -237,8 +237,8 @@ static void test_crlf_and_comments(void)
 	    "[source_buffers]\r\nETM_3= ETB_9, ETB_0\r\n[core_trace_sources]\r\ncpu_3=ETM_3\r\n"
 	    "[timestamp]\r\nfrequency=25000000\r\nodd\r\n");
 	CHECK_EQ(insns_now(), UINT64_MAX, "names of buffers are as in the list");
-	cs_snapshot_open_with_notes(&t, test_dir, NULL, is_about_buffer, &is_told, &diag);
-	CHECK(is_told, "and which one has no section");
+	cs_snapshot_open_with_notes(&t, test_dir, NULL, is_about_buffer, &is_noted, &diag);
+	CHECK(is_noted, "and which one has no section");
 	put("trace.ini",
 	    "[trace_buffers]\r\nbuffers= other , buffer0 \r\n\r\n"
 	    "[buffer0]\r\nname = ETB_0 # the first\r\nfile=\"trace.bin\"\r\nFormat=Source_Data\r\n"
@@ -324,7 +324,7 @@ static void test_sources(void)
 {
 	struct clew_diag diag;
 	struct trace_input *t;
-	bool is_told = false;
+	bool is_noted = false;
 
 	put("snapshot.ini",
 	    "[device_list]\na=cpu.ini\nb=etm.ini\nc=stm.ini\nx4=gone.ini\ne=new.ini\nf=ptm.ini\n"
@@ -360,8 +360,8 @@ static void test_sources(void)
 	put("trace.ini",
 	    "[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\n[source_buffers]\nSTM_1=B\n");
 	CHECK(!open_it(&diag) && diag.code == CLEW_UNSUPPORTED, "trace of an STM only");
-	CHECK(cs_snapshot_open_with_notes(&t, test_dir, NULL, is_about_stm, &is_told, &diag) &&
-		      is_told,
+	CHECK(cs_snapshot_open_with_notes(&t, test_dir, NULL, is_about_stm, &is_noted, &diag) &&
+		      is_noted,
 	      "and which source it is");
 	test_dir_drop("stm.ini");
 	put("trace.ini",

@@ -120,7 +120,7 @@ static void test_random(void)
 }
 
 /** A line of the kernel's own among the modules', where it gives way to one of these. */
-static void test_own_behind(void)
+static void test_own_after(void)
 {
 	static const char text[] = "ffffffff81000000 T _text\n"
 				   "ffffffffc0000000 t module\t[x]\n"
@@ -214,7 +214,7 @@ static void test_not_apart(void)
 
 int main(void)
 {
-	test_own_behind();
+	test_own_after();
 	test_info();
 	test_refused();
 	test_not_apart();

@@ -27,14 +27,14 @@ static uint32_t nr_wrong(const struct os_map *m, struct os_map_ahead *a)
 	uint32_t wrong = 0, v;
 
 	for (uint32_t i = 0; i < BYTES / PAGE; i++) {
-		os_map_ahead_tell(a, (size_t)i * PAGE);
+		os_map_ahead_reached(a, (size_t)i * PAGE);
 		memcpy(&v, m->data + (size_t)i * PAGE, sizeof(v));
 		wrong += v != i;
 		/* what the queue still points to */
 		memcpy(&v, m->data + (size_t)(i / 2) * PAGE, sizeof(v));
 		wrong += v != i / 2;
 	}
-	os_map_ahead_tell(a, m->size);
+	os_map_ahead_reached(a, m->size);
 	return wrong;
 }
 
@@ -47,8 +47,8 @@ static void test_reader(const struct os_map *m)
 	a = os_map_ahead_start(m);
 	os_map_ahead_stop(a);
 	a = os_map_ahead_start(m);
-	os_map_ahead_tell(a, m->size / 2);
-	os_map_ahead_tell(a, m->size);
+	os_map_ahead_reached(a, m->size / 2);
+	os_map_ahead_reached(a, m->size);
 	os_map_ahead_stop(a);
 	CHECK(true, "ended before it began, and far after its reader");
 }
@@ -60,7 +60,7 @@ static void test_shrunk(const struct os_map *m, int fd)
 	CHECK(!ftruncate(fd, PAGE), "the file shrinks");
 	a = os_map_ahead_start(m);
 	for (size_t pos = 0; pos < BYTES; pos += 1 << 20)
-		os_map_ahead_tell(a, pos);
+		os_map_ahead_reached(a, pos);
 	os_map_ahead_stop(a);
 	CHECK(true, "no SIGBUS for a thread that only enters pages");
 }
@@ -74,7 +74,7 @@ int main(void)
 	CHECK(fd >= 0 && !os_map_file(path, &m, NULL), "a file is mapped");
 	unlink(path);
 	CHECK(!os_map_ahead_start(&(struct os_map){m.data, PAGE}), "a small one needs no thread");
-	os_map_ahead_tell(NULL, 1);
+	os_map_ahead_reached(NULL, 1);
 	os_map_ahead_stop(NULL);
 	test_reader(&m);
 	test_shrunk(&m, fd);

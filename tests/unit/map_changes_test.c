@@ -7,7 +7,7 @@
 static void check_places(void)
 {
 	struct map_changes m = {0};
-	const uint64_t below[] = {0x1000, 0x1fff}, at[] = {0x1000, 0x2800}, behind[] = {0x3000};
+	const uint64_t below[] = {0x1000, 0x1fff}, at[] = {0x1000, 0x2800}, after[] = {0x3000};
 
 	CHECK(!map_changes_any(&m, 1, 0), "nothing yet");
 	CHECK(map_changes_add(&m, 1, 100, 0x2000, 0x3000), "a mapping");
@@ -16,7 +16,7 @@ static void check_places(void)
 	CHECK(!map_changes_any(&m, 2, 0), "not of another process");
 	CHECK(!map_changes_at(&m, 1, 0, below, 2), "not below it");
 	CHECK(map_changes_at(&m, 1, 0, at, 2), "one of the addresses lies in it");
-	CHECK(map_changes_at(&m, 1, 0, behind, 1), "a call may be its last instruction");
+	CHECK(map_changes_at(&m, 1, 0, after, 1), "a call may be its last instruction");
 	CHECK(!map_changes_at(&m, 1, 101, at, 2), "nor was it there then");
 	CHECK(map_changes_add(&m, 1, 200, 0, UINT64_MAX), "an exec");
 	CHECK(map_changes_at(&m, 1, 150, below, 2), "changes everything");

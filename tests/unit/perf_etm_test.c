@@ -1158,7 +1158,7 @@ static void test_no_memory(void)
 }
 
 /** Code of three files, one of them missing, asked for by @p nr_threads at once. */
-static void tell_all(struct story *s, struct bytes file, unsigned int nr_threads)
+static void decode_in_threads(struct story *s, struct bytes file, unsigned int nr_threads)
 {
 	struct clew_diag diag = {0};
 
@@ -1193,8 +1193,8 @@ static void test_threads(void)
 	}
 	cs_etm_trace(&m, 0, 20, &t);
 	file = perf_build_finish(&m.file);
-	tell_all(&one, file, 1);
-	tell_all(&two, file, 4);
+	decode_in_threads(&one, file, 1);
+	decode_in_threads(&two, file, 4);
 	CHECK(one.out.nr > NR_RUNS && one.out.nr == two.out.nr &&
 		      !memcmp(one.out.data, two.out.data, one.out.nr),
 	      "several threads say what one says");

@@ -251,7 +251,7 @@ static void test_switch(void)
 
 /* --- control --- */
 
-static void tell(struct fake_kernel *k, int n)
+static void send_line(struct fake_kernel *k, int n)
 {
 	static const char *const lines[] = {"disable\n", "ena", "ble\n", "ping\nevlist\n",
 					    "stop\n"};
@@ -273,7 +273,7 @@ static void test_control(void)
 		exit(1);
 	snprintf(spec, sizeof(spec), "fd:%d,%d", in[0], out[1]);
 	r.o.control = spec;
-	record(&r, tell, &in[1]);
+	record(&r, send_line, &in[1]);
 	CHECK(r.err == CLEW_OK && !r.result.signal, "a stop by --control ends it");
 	CHECK(read(out[0], answer, sizeof(answer) - 1) > 0 &&
 		      !strcmp(answer, "ack\nack\nack\ncpu-clock:u\ndummy:u\nack\nack\n"),

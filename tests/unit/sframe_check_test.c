@@ -17,7 +17,7 @@ static void add(struct unw_list *l, uint64_t rel, struct unw_rule r)
 	unw_list_row(l, rel, &r);
 }
 
-static void tell(void *ctx, const struct sframe_finding *f)
+static void report(void *ctx, const struct sframe_finding *f)
 {
 	static const char letters[] = {[SFRAME_DIFFERS] = 'D',
 				       [SFRAME_LOST_MARK] = 'L',
@@ -44,7 +44,7 @@ static const char *compare(struct pair *p, uint8_t version, struct sframe_verdic
 	static struct buf b;
 
 	buf_clear(&b);
-	if (sframe_check(p->sframe, p->eh, version, tell, &b, ret))
+	if (sframe_check(p->sframe, p->eh, version, report, &b, ret))
 		buf_str(&b, "failed");
 	unw_list_free(p->sframe);
 	unw_list_free(p->eh);

@@ -425,7 +425,7 @@ static void test_room(void)
 	defer_make_process(&b, 1, 1000, "x");
 	defer_make_sample(&b,
 			  &(struct defer_sample){
-				  .tid = 1, .time = SECOND, .cookie = 0x10001, .nr_behind = 250});
+				  .tid = 1, .time = SECOND, .cookie = 0x10001, .nr_after = 250});
 	defer_make_stack(&b, &(struct defer_stack){.tid = 1,
 						   .time = SECOND + 1,
 						   .cookie = 0x10001,

@@ -252,7 +252,7 @@ static void test_rbx(void)
 }
 
 /* A frame by frame pointer alone, or by a signal, between the register and its use. */
-static void test_rbx_behind(bool is_signal)
+static void test_rbx_after(bool is_signal)
 {
 	struct stack_build *b = start(UNW_X86_64);
 	struct unw_rule outer = sp_rule(b, 0), top = sp_rule(b, 16);
@@ -835,8 +835,8 @@ int main(void)
 	}
 	test_index();
 	test_rbx();
-	test_rbx_behind(false);
-	test_rbx_behind(true);
+	test_rbx_after(false);
+	test_rbx_after(true);
 	test_noreturn();
 	test_leaf(UNW_AARCH64);
 	test_leaf(UNW_S390X);

@@ -186,7 +186,7 @@ static bool count(void *ctx, const struct bytes part[2])
 }
 
 /* One record as words: "sample 7 at 10 > 10001", "stack 10001 of 7: 1000 2000". */
-static void tell(struct buf *b, const struct perf_record *r)
+static void put_words(struct buf *b, const struct perf_record *r)
 {
 	struct perf_callchain_deferred c;
 	struct perf_sample_id id;
@@ -234,7 +234,7 @@ static const char *pass(void)
 	for (; f.story_at < f.written.nr; f.story_at += r.size) {
 		r = perf_record_of(bytes_of(f.written.data + f.story_at, f.written.nr - f.story_at),
 				   false);
-		tell(&story, &r);
+		put_words(&story, &r);
 	}
 	return buf_cstr(&story);
 }

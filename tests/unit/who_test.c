@@ -129,7 +129,7 @@ static void test_no_memory(void)
 }
 
 /* What is recorded of thread @p tid: its name, a file, a process of its own. */
-static void tell(struct who *w, uint32_t tid)
+static void describe(struct who *w, uint32_t tid)
 {
 	struct who_thread *t = who_thread_get(w, tid, tid);
 	char name[32];
@@ -146,7 +146,7 @@ static void test_budget(void)
 	struct who_thread *first, *last;
 
 	for (uint32_t tid = 1; tid <= 1000; tid++)
-		tell(w, tid);
+		describe(w, tid);
 	first = who_thread_get(w, 1, 1);
 	last = who_thread_get(w, 1000, 1000);
 	CHECK(b.used <= b.limit && b.peak > b.limit / 2, "what is kept stays within the budget");

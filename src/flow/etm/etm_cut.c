@@ -12,7 +12,7 @@ static bool is_note(uint8_t kind)
 	       (kind >= ETM_CCNT_F1 && kind <= ETM_CCNT_F3);
 }
 
-static bool tells_all(const struct etm_config *config, struct bytes in)
+static bool is_complete(const struct etm_config *config, struct bytes in)
 {
 	struct etm_packets packets;
 	struct etm_packet k;
@@ -43,7 +43,7 @@ size_t etm_find_cut(const struct etm_config *config, struct bytes in, size_t fro
 		at = memmem(at, (size_t)(in.end - at), async, sizeof(async));
 		if (!at || at >= end)
 			break;
-		if (tells_all(config, bytes_of(at, (size_t)(in.end - at))))
+		if (is_complete(config, bytes_of(at, (size_t)(in.end - at))))
 			return (size_t)(at - in.pos);
 		at += ASYNC_BYTES;
 	}

@@ -32,10 +32,10 @@ struct session {
 	struct os_child child;
 	struct os_poll poll;
 	int signal_fd, signal_poll, control_poll;
-	size_t task_poll, task_poll_end; /* polled descriptors, one a task, that report its end */
+	size_t task_poll, task_poll_end; /* polled descriptors, one per task, that report its end */
 	size_t nr_tasks;
 	uint64_t start_ns, enable_at_ns, progress_at_ns;
-	bool must_stop, must_switch, was_child_told;
+	bool must_stop, must_switch;
 };
 
 /* A command that cannot run is known before anything is made for it: no file is moved away. */
@@ -219,7 +219,7 @@ static int timeout_ms(const struct session *s, uint64_t now)
 	return until <= now ? 0 : (int)((until - now) / NS_PER_MS) + 1;
 }
 
-static void tell_progress(struct session *s, uint64_t now)
+static void report_progress(struct session *s, uint64_t now)
 {
 	struct rec_progress p = {.elapsed_ns = now - s->start_ns,
 				 .samples = s->stream.drain.samples,
@@ -284,7 +284,7 @@ static enum clew_err loop(struct session *s, struct rec_error *error)
 			drop_ended(s);
 		now = os_clock_ns();
 		check_limits(s, now);
-		tell_progress(s, now);
+		report_progress(s, now);
 		if (s->must_switch && !s->must_stop && err == CLEW_OK)
 			err = rec_stream_switch(&s->stream, error);
 		s->must_switch = false;
@@ -385,8 +385,8 @@ static enum clew_err drain_pending(struct session *s, struct rec_error *error)
 	return err;
 }
 
-/* Of the file that the disk had no more room for nothing is written once more. */
-static void tell_rescued(const struct session *s, const struct rec_error *error)
+/* The disk is full: the file is kept as far as it was written, and not merged. */
+static void report_rescued(const struct session *s, const struct rec_error *error)
 {
 	rec_say(s->ui, REC_WARNING, "%s; what was written until then is whole", error->text);
 	if (rec_stream_awaits_merge(&s->stream))
@@ -422,7 +422,7 @@ static enum clew_err finish(struct session *s, enum clew_err err, struct rec_err
 		is_disk_full = err == CLEW_OS && s->stream.file.os_errno;
 	}
 	if (is_disk_full && rec_stream_rescue(&s->stream)) {
-		tell_rescued(s, error);
+		report_rescued(s, error);
 		r->was_disk_full = true;
 		err = CLEW_OK;
 	}
@@ -437,7 +437,7 @@ static enum clew_err finish(struct session *s, enum clew_err err, struct rec_err
 	return err;
 }
 
-static void tell_opened(const struct session *s)
+static void report_opened(const struct session *s)
 {
 	const struct rec_counters *c = &s->counters;
 
@@ -474,7 +474,7 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 	if (err == CLEW_OK && !fill_poll(s))
 		err = rec_fail_memory(error);
 	if (err == CLEW_OK && s->options->is_verbose)
-		tell_opened(s);
+		report_opened(s);
 	progress_begin(s->ui->steps, "looking at what runs", 0);
 	if (err == CLEW_OK)
 		err = rec_stream_open(&s->stream, error);

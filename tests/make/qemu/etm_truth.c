@@ -138,7 +138,7 @@ static void note(struct truth *t, struct etm_log_entry e)
 		die("no memory");
 }
 
-static void tell(struct truth *t, size_t from, size_t to)
+static void add_run(struct truth *t, size_t from, size_t to)
 {
 	struct stretch *last = t->stretches.nr ? &t->stretches.data[t->stretches.nr - 1] : NULL;
 
@@ -149,7 +149,7 @@ static void tell(struct truth *t, size_t from, size_t to)
 		die("no memory");
 }
 
-static void tell_context(struct truth *t, uint64_t pc, bool is_full)
+static void put_context(struct truth *t, uint64_t pc, bool is_full)
 {
 	const struct enc_context *c = &t->context;
 
@@ -160,23 +160,23 @@ static void tell_context(struct truth *t, uint64_t pc, bool is_full)
 				       .value = c->has_cid ? c->cid : 0});
 }
 
-static void tell_trace_on(struct truth *t, uint64_t pc)
+static void put_trace_on(struct truth *t, uint64_t pc)
 {
 	enc_unit_flush(&t->unit);
 	enc_trace_on(&t->unit.out);
 	t->unit.stack.nr = 0;
 	note(t, (struct etm_log_entry){.kind = FLOW_EV_TRACE_ON});
-	tell_context(t, pc, false);
+	put_context(t, pc, false);
 }
 
-static void tell_time(struct truth *t)
+static void put_time(struct truth *t)
 {
 	t->ticks = t->ticks + 1 > 3 * t->nr_insns ? t->ticks + 1 : 3 * t->nr_insns;
 	enc_unit_timestamp(&t->unit, t->ticks);
 	note(t, (struct etm_log_entry){.kind = FLOW_EV_TIMESTAMP, .value = t->ticks});
 }
 
-static void tell_cycles(struct truth *t)
+static void put_cycles(struct truth *t)
 {
 	uint32_t count = t->unit.threshold + etm_random_below(&t->random, 40);
 
@@ -197,7 +197,7 @@ static void look_at_code(struct truth *t, size_t from, size_t to)
 			continue;
 		if (old && !is_changed) {
 			is_changed = true;
-			tell_time(t);
+			put_time(t);
 			if (!vec_push(&t->set.code.starts, t->ticks))
 				die("no memory");
 		}
@@ -217,22 +217,22 @@ static void except(struct truth *t, unsigned int type, uint64_t back, size_t nex
 		return;
 	s = step_at(t, next);
 	if (!s.is_begin)
-		tell_trace_on(t, s.pc);
+		put_trace_on(t, s.pc);
 }
 
 /** Now and then, between blocks. */
-static void tell_extras(struct truth *t, uint64_t pc)
+static void put_extras(struct truth *t, uint64_t pc)
 {
 	t->nr_blocks++;
 	if (t->cycles_every && t->nr_blocks % t->cycles_every == 0)
-		tell_cycles(t);
+		put_cycles(t);
 	if (t->ts_every && t->nr_blocks % t->ts_every == 0)
-		tell_time(t);
+		put_time(t);
 	if (t->commit_every && t->nr_blocks % t->commit_every == 0 && t->unit.depth)
 		enc_unit_commit(&t->unit, 1 + etm_random_below(&t->random, t->unit.depth));
 	if (t->sync_every && t->unit.out.nr - t->synced_at > t->sync_every) {
 		enc_unit_sync(&t->unit, t->cycles_every, false);
-		tell_context(t, pc, true);
+		put_context(t, pc, true);
 		t->synced_at = t->unit.out.nr;
 	}
 }
@@ -242,23 +242,23 @@ enum { CALL_EXCEPTION = 2, DATA_FAULT = 12, INTERRUPT = 14 };
 /** The waypoint of record @p i, after which the PE went to @p next. */
 static void waypoint(struct truth *t, size_t i, const struct step *s, uint64_t next)
 {
-	uint64_t target, behind = s->pc + 4;
+	uint64_t target, after = s->pc + 4;
 	bool is_link;
 	enum kind kind = kind_of(s->word, s->pc, &target, &is_link);
 
 	if (kind == CONDITIONAL) {
 		enc_unit_atom(&t->unit, next == target);
-		if (next != target && next != behind)
-			except(t, INTERRUPT, behind, i + 1);
+		if (next != target && next != after)
+			except(t, INTERRUPT, after, i + 1);
 		return;
 	}
 	enc_unit_atom(&t->unit, true);
 	if (is_link)
-		enc_unit_push(&t->unit, behind, ISA_A64);
+		enc_unit_push(&t->unit, after, ISA_A64);
 	if (kind == DIRECT && next != target)
 		except(t, INTERRUPT, target, i + 1);
-	else if (kind == BARRIER && next != behind)
-		except(t, INTERRUPT, behind, i + 1);
+	else if (kind == BARRIER && next != after)
+		except(t, INTERRUPT, after, i + 1);
 	else if (kind == INDIRECT && (is_link || !enc_unit_pop(&t->unit, next, ISA_A64)))
 		enc_unit_address(&t->unit, next, false);
 }
@@ -276,19 +276,19 @@ static size_t block(struct truth *t, size_t from)
 			return i + 1;
 		if (is_memory_access(s.word) && !s.is_touched && next.pc != s.pc + 4) {
 			look_at_code(t, from, i);
-			tell(t, from, i);
+			add_run(t, from, i);
 			except(t, DATA_FAULT, s.pc, i + 1);
 			return i + 1;
 		}
 		if (kind == PLAIN && next.pc == s.pc + 4)
 			continue;
 		look_at_code(t, from, i + 1);
-		tell(t, from, i + 1);
+		add_run(t, from, i + 1);
 		if (kind == PLAIN || kind == CALL)
 			except(t, kind == CALL ? CALL_EXCEPTION : INTERRUPT, s.pc + 4, i + 1);
 		else
 			waypoint(t, i, &s, next.pc);
-		tell_extras(t, next.pc);
+		put_extras(t, next.pc);
 		return i + 1;
 	}
 	return t->nr_records;
@@ -312,7 +312,7 @@ static void encode(struct truth *t)
 		if (!is_begun)
 			enc_unit_sync(&t->unit, t->cycles_every, false);
 		is_begun = true;
-		tell_trace_on(t, s.pc);
+		put_trace_on(t, s.pc);
 	}
 	enc_unit_flush(&t->unit);
 	if (t->unit.depth)

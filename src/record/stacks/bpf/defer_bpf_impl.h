@@ -98,7 +98,7 @@ void defer_tables_done(struct defer_bpf *d);
 
 /* Records of the ring of stacks. */
 int defer_on_stack(void *ctx, void *data, size_t size);
-void defer_tell_want(const struct defer_sink *sink, const struct cb_want *w);
+void defer_put_want(const struct defer_sink *sink, const struct cb_want *w);
 void defer_copies_done(struct defer_bpf *d);
 
 #endif

@@ -60,7 +60,7 @@ static void on_mapping(void *ctx, const uint8_t *data)
 
 	memcpy(&w, data, sizeof(w));
 	if (!bpf_map_update_elem(s->d->files_fd, &w.key, &wanted, BPF_NOEXIST))
-		defer_tell_want(s->sink, &w);
+		defer_put_want(s->sink, &w);
 }
 
 enum clew_err defer_bpf_scan(struct defer_bpf *d, const int *pids, size_t nr,

@@ -86,7 +86,7 @@ static void on_whole(struct defer_bpf *d, const struct cb_stack *s, size_t size)
 		c->cookie = 0;
 }
 
-void defer_tell_want(const struct defer_sink *sink, const struct cb_want *w)
+void defer_put_want(const struct defer_sink *sink, const struct cb_want *w)
 {
 	struct defer_want out = {.pid = w->pid, .start = w->start, .end = w->end};
 
@@ -105,7 +105,7 @@ int defer_on_stack(void *ctx, void *data, size_t size)
 	if (kind == CB_STACK && size >= sizeof(struct cb_stack))
 		on_whole(d, data, size);
 	else if (kind == CB_WANT && size >= sizeof(struct cb_want))
-		defer_tell_want(d->sink, data);
+		defer_put_want(d->sink, data);
 	else if (kind == CB_REGS && size >= sizeof(struct cb_regs))
 		on_regs(d, data);
 	else if (kind == CB_PIECE && size >= sizeof(struct cb_piece))

@@ -143,8 +143,8 @@ static enum clew_err upload(struct defer_bpf *d, const struct unw_table *t, stru
 	return err == -ENOMEM ? CLEW_NO_MEMORY : CLEW_OS;
 }
 
-static enum clew_err tell(struct defer_bpf *d, const struct defer_file_key *key,
-			  const struct cb_file *f)
+static enum clew_err set_file(struct defer_bpf *d, const struct defer_file_key *key,
+			      const struct cb_file *f)
 {
 	if (bpf_map_update_elem(d->files_fd, key, f, BPF_ANY))
 		return CLEW_OS;
@@ -197,7 +197,7 @@ static enum clew_err put_held(struct defer_bpf *d)
 		struct defer_table *t = table_of(d, h);
 
 		os_close(h->fd);
-		if (t && (err || tell(d, &h->key, &h->file))) {
+		if (t && (err || set_file(d, &h->key, &h->file))) {
 			take_away(d, t);
 			err = err ? err : -EIO;
 		}
@@ -262,7 +262,7 @@ enum clew_err defer_bpf_put_none(struct defer_bpf *d, const struct defer_file_ke
 {
 	struct cb_file f = {.state = CB_FILE_NONE};
 
-	return tell(d, key, &f);
+	return set_file(d, key, &f);
 }
 
 enum clew_err defer_bpf_put_later(struct defer_bpf *d, const struct defer_file_key *key)
