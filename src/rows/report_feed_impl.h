@@ -2,7 +2,7 @@
 #ifndef ROWS_REPORT_FEED_IMPL_H
 #define ROWS_REPORT_FEED_IMPL_H
 
-#include "analyze/ana_impl.h"
+#include "analyze/ana_filter.h"
 #include "rows/report_feed.h"
 
 /** A place in code that rows and graphs are made of. Everything a name needs outlives the epochs.
