@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analyze/ana_impl.h"
+#include "analyze/ana_sideband.h"
+#include "analyze/ana_stack.h"
+#include "analyze/analyze_impl.h"
 #include "os/file.h"
 
 enum { TRIES = 5 };

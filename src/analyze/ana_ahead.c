@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/ana_impl.h"
+#include "analyze/ana_ahead.h"
+
+#include "analyze/ana_stitch.h"
+#include "analyze/ana_user_part.h"
 
 enum clew_err ana_ahead_init(struct ana_ahead *d, const struct perf_file *first,
 			     const struct perf_input *input, bool is_mapped)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/ana_impl.h"
+#include "analyze/ana_defer.h"
+
+#include "analyze/ana_stitch.h"
+#include "analyze/ana_user_part.h"
+#include "analyze/analyze_impl.h"
 #include "base/mem.h"
 
 /*

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/ana_impl.h"
+#include "analyze/ana_deliver.h"
+
+#include "analyze/ana_defer.h"
+#include "analyze/ana_filter.h"
+#include "analyze/ana_guest.h"
+#include "analyze/ana_queue.h"
+#include "analyze/ana_resolve.h"
+#include "analyze/ana_stack.h"
+#include "analyze/ana_stitch.h"
+#include "analyze/ana_user_part.h"
+#include "analyze/analyze_impl.h"
 #include "perfdata/perf_deferred.h"
 
 static enum clew_err count_unresolved(struct analyze *a, const struct ana_loc *loc)

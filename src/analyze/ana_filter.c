@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_filter.h"
+
 #include <stdlib.h>
 
-#include "analyze/ana_impl.h"
 #include "base/err.h"
 
 enum { MAX_CPU = 1 << 20 };

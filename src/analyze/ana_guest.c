@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/ana_impl.h"
+#include "analyze/ana_guest.h"
 
 /*
  * A guest is sampled in two ways: by the host: its record names the host's thread and says that

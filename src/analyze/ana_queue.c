@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/ana_impl.h"
+#include "analyze/ana_queue.h"
+
+#include "base/arena.h"
 #include "base/mem.h"
+#include "base/vec.h"
+#include "os/thread.h"
 
 /*
  * Batches circulate: the pipeline fills one, hands it over, takes a free one. A batch is touched by

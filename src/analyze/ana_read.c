@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/ana_impl.h"
+#include "analyze/ana_read.h"
+
 #include "os/file.h"
 #include "os/map_ahead.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/ana_impl.h"
+#include "analyze/ana_resolve.h"
+
+#include "analyze/ana_guest.h"
+#include "analyze/analyze_impl.h"
 #include "base/hash.h"
 #include "base/mem.h"
 

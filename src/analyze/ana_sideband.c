@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/ana_impl.h"
+#include "analyze/ana_sideband.h"
+
+#include "analyze/ana_guest.h"
+#include "analyze/analyze_impl.h"
 #include "who/who_play.h"
 
 bool ana_charge(struct analyze *a, uint64_t bytes, const char *what)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/ana_impl.h"
+#include "analyze/ana_stack.h"
+
+#include "analyze/ana_places.h"
+#include "analyze/analyze_impl.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "unwind/unw_walk.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_stitch.h"
+
 #include <string.h>
 
-#include "analyze/ana_impl.h"
 #include "base/mem.h"
 #include "perfdata/perf_deferred.h"
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/ana_impl.h"
+#include "analyze/ana_user_part.h"
+
+#include "analyze/ana_queue.h"
+#include "analyze/ana_resolve.h"
+#include "analyze/analyze_impl.h"
 #include "perfdata/perf_deferred.h"
 
 static struct ana_user none(enum stitch_reason reason)

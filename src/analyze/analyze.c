@@ -3,11 +3,16 @@
 
 #include <stdlib.h>
 
-#include "analyze/ana_impl.h"
+#include "analyze/ana_deliver.h"
+#include "analyze/ana_queue.h"
+#include "analyze/ana_sideband.h"
+#include "analyze/ana_stack.h"
+#include "analyze/analyze_impl.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "os/file.h"
 #include "os/map_ahead.h"
+#include "os/thread.h"
 
 /* One of no use is as good as none, but noted. */
 static enum clew_err open_infos(struct analyze *a)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/stack_merge.h"
 
-#include "analyze/ana_impl.h"
+#include "analyze/ana_ahead.h"
+#include "analyze/ana_read.h"
+#include "analyze/ana_stitch.h"
+#include "analyze/ana_user_part.h"
 #include "base/err.h"
 #include "perfdata/perf_deferred.h"
 #include "perfdata/perf_features_write.h"

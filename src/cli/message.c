@@ -16,11 +16,7 @@ static _Thread_local bool is_kept_back; /* the last message, so that its hint is
 void cli_set_quiet(void)
 {
 	is_quiet = true;
-}
-
-bool cli_is_quiet(void)
-{
-	return is_quiet;
+	cli_progress_stop();
 }
 
 /* All in one write, so that lines of several threads or programs do not mix. */

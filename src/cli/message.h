@@ -29,8 +29,8 @@ int cli_fail(const char *file, const struct clew_diag *diag);
 /** fprintf() of a line or a part of one; all is escaped but the newline that ends @p format. */
 void cli_put(FILE *to, const char *format, ...) CLEW_PRINTF(2, 3);
 
-/** --quiet: notes and warnings are not printed from here on, nor the hints that follow them. */
+/** --quiet: notes and warnings are not printed from here on, nor the hints that follow them, and
+ * there is no line of progress. */
 void cli_set_quiet(void);
-bool cli_is_quiet(void);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/message.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/terminal.h"
@@ -147,7 +146,7 @@ static void start(void)
 void cli_progress_begin(const char *phase, uint64_t total)
 {
 	progress_begin(&line.shown, phase, total);
-	if (!line.thread && !line.is_stopped && !cli_is_quiet() && isatty(STDERR_FILENO))
+	if (!line.thread && !line.is_stopped && isatty(STDERR_FILENO))
 		start();
 }
 

@@ -33,7 +33,7 @@ struct progress *cli_progress(void);
 void cli_progress_pause(void);
 void cli_progress_resume(void);
 
-/** From here on the terminal belongs to the output, and there is no line. */
+/** There is no line from here on: the terminal belongs to the output, or notes are not wanted. */
 void cli_progress_stop(void);
 
 #endif

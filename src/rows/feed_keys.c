@@ -3,11 +3,6 @@
 
 #include "rows/report_feed_impl.h"
 
-bool feed_take_key(struct report_feed *f, uint64_t bytes)
-{
-	return budget_account_take(&f->account, bytes + FEED_KEY_BYTES, "sort keys of");
-}
-
 /* Texts live as long as the pipeline, so each pointer is looked up once. */
 static uint32_t text_id(struct report_feed *f, const char *text)
 {

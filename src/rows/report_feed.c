@@ -105,15 +105,6 @@ static bool is_kept(struct report_feed *f, const struct ana_event *e)
 	return !f->has_filter || ana_filter_keeps(&f->filter, e->sample, &t);
 }
 
-enum clew_err feed_weigh(struct report_feed *f, struct report_event *ev, uint32_t key,
-			 uint32_t node, uint64_t period)
-{
-	enum clew_err err = report_weights_add(&ev->weights, &f->tree, key, node, 1, period);
-
-	ev->nr_no_room += err == CLEW_LIMIT;
-	return err == CLEW_LIMIT ? CLEW_OK : err;
-}
-
 static enum clew_err weigh(struct report_feed *f, struct report_event *ev,
 			   const struct ana_event *e, uint32_t node)
 {

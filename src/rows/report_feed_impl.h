@@ -2,7 +2,7 @@
 #ifndef ROWS_REPORT_FEED_IMPL_H
 #define ROWS_REPORT_FEED_IMPL_H
 
-#include "analyze/ana_impl.h"
+#include "analyze/ana_filter.h"
 #include "rows/report_feed.h"
 
 /** A place in code that rows and graphs are made of. Everything a name needs outlives the epochs.
@@ -82,7 +82,7 @@ struct feed_memo {
 	VEC(uint32_t);
 };
 
-/* --- feed_branches.c: where branches come from and go to --- */
+/* --- feed_ends.c: where branches come from and go to --- */
 
 /** One branch: an entry of a branch stack, or an event of decoded trace. */
 struct feed_branch {
@@ -167,12 +167,9 @@ enum clew_err feed_path(struct report_feed *f, const struct ana_event *e, uint32
 /** Then: the sampled function alone, or where even that is new, an empty path. */
 enum clew_err feed_short_path(struct report_feed *f, const struct ana_event *e, uint32_t *ret);
 
-/* --- feed_branches.c --- */
+/* --- feed_ends.c --- */
 /** What the event is, apart from a branch stack. */
 struct feed_branch feed_event_branch(const struct ana_event *e);
-/** Count the branches of a sample. @p keeps: the filter does. */
-enum clew_err feed_take_branches(struct report_feed *f, struct report_event *ev,
-				 const struct ana_event *e, bool keeps);
 /** The value of a branch's key. @return false when memory is short. */
 bool feed_branch_value(struct report_feed *f, const struct feed_branch *b, enum report_key k,
 		       uint64_t *ret);
@@ -181,17 +178,24 @@ void feed_branch_text(const struct report_feed *f, uint64_t value, enum report_k
 int feed_compare_ends(const struct report_feed *f, uint64_t a, uint64_t b, enum report_key k);
 void feed_ends_done(struct feed_ends *e);
 
-/* --- report_table.c --- */
+/* --- feed_branches.c --- */
+/** Count the branches of a sample. @p keeps: the filter does. */
+enum clew_err feed_take_branches(struct report_feed *f, struct report_event *ev,
+				 const struct ana_event *e, bool keeps);
+
+/* --- feed_frame_text.c --- */
 /** Append what a row of frame @p frame shows for @p key, which is one of frames. */
 void feed_frame_text(const struct report_feed *f, uint32_t frame, enum report_key key,
 		     struct buf *out);
 
-/* --- feed_keys.c --- */
+/* --- feed_weigh.c --- */
 /** Room for a new key or text. */
 bool feed_take_key(struct report_feed *f, uint64_t bytes);
 /** Count a sample or branch in a row; in none if there is no room. */
 enum clew_err feed_weigh(struct report_feed *f, struct report_event *ev, uint32_t key,
 			 uint32_t node, uint64_t period);
+
+/* --- feed_keys.c --- */
 /** @p b: NULL: of an event that is none. @return REPORT_NONE when memory is short. */
 uint32_t feed_key(struct report_feed *f, const struct ana_event *e, const struct feed_branch *b);
 enum clew_err feed_rank_keys(struct report_feed *f);

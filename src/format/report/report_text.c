@@ -14,36 +14,8 @@ enum {
 	MAX_RULE = 60, /* longest line of dots */
 };
 
-static const char red[] = "\033[31m", green[] = "\033[32m", normal[] = "\033[m";
-
-void report_put_share(struct report_writer *w, uint64_t part, uint64_t whole, unsigned int width)
-{
-	double share = whole ? 100.0 * (double)part / (double)whole : 0;
-	const char *color = !w->opts->is_colored ? NULL
-			  : share >= 5           ? red
-			  : share >= 0.5         ? green
-						 : NULL;
-	char text[32];
-	int n = snprintf(text, sizeof(text), "%.2f%%", share);
-
-	if (n > 0 && (unsigned int)n < width)
-		buf_fill(&w->out, ' ', width - (unsigned int)n);
-	if (color)
-		buf_str(&w->out, color);
-	buf_str(&w->out, text);
-	if (color)
-		buf_str(&w->out, normal);
-}
-
-size_t report_put_cell(struct report_writer *w, size_t width)
-{
-	size_t at = w->out.nr;
-
-	escape_add(&w->out, w->cell.data, w->cell.nr);
-	return report_cut_cell(w, at, width);
-}
-
-enum clew_err report_flush(struct report_writer *w, bool is_end)
+/* Write out the buffer, if it is large or @is_end. */
+static enum clew_err flush(struct report_writer *w, bool is_end)
 {
 	enum clew_err err = CLEW_OK;
 
@@ -280,10 +252,10 @@ static enum clew_err put_table(struct report_writer *w)
 		if (w->opts->style != REPORT_GRAPH_NONE && row->graph != REPORT_NONE)
 			err = report_put_graph(w, row);
 		if (err == CLEW_OK)
-			err = report_flush(w, false);
+			err = flush(w, false);
 	}
 	buf_str(&w->out, "\n");
-	return err == CLEW_OK ? report_flush(w, true) : err;
+	return err == CLEW_OK ? flush(w, true) : err;
 }
 
 enum clew_err report_text_table(const struct report_feed *f, const struct report_table *t,
@@ -330,7 +302,7 @@ static enum clew_err put_path(void *ctx, const char *comm, const uint32_t *frame
 	buf_char(&w->out, ' ');
 	buf_dec(&w->out, f->by_period ? weight->period : weight->nr, 0, ' ');
 	buf_char(&w->out, '\n');
-	return report_flush(w, false);
+	return flush(w, false);
 }
 
 enum clew_err report_text_folded(const struct report_feed *f, size_t event, bool by_period,
@@ -342,7 +314,7 @@ enum clew_err report_text_folded(const struct report_feed *f, size_t event, bool
 	enum clew_err err = report_feed_paths(f, event, put_path, &ctx);
 
 	if (err == CLEW_OK)
-		err = report_flush(&w, true);
+		err = flush(&w, true);
 	buf_done(&w.out);
 	buf_done(&w.cell);
 	return err;

@@ -14,15 +14,14 @@ struct report_writer {
 	struct buf cell; /* of one text, before escaping */
 };
 
+/* --- report_text_cells.c --- */
+
 /** A share in percent, " 12.34%", coloured by its size; right-aligned to @p width columns, 0: no
  * padding. */
 void report_put_share(struct report_writer *w, uint64_t part, uint64_t whole, unsigned int width);
 
 /** The cell's text, escaped, into out, cut to @p width columns. @return columns. */
 size_t report_put_cell(struct report_writer *w, size_t width);
-
-/** Write out the buffer, if it is large or @p is_end. */
-enum clew_err report_flush(struct report_writer *w, bool is_end);
 
 /* --- report_text_fit.c --- */
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "format/script/script_text_impl.h"
 
-enum { FLUSH_BYTES = 256 * 1024, NAME_MAX_WIDTH = 1024, COMM_WIDTH = 16, LATENCY_WIDTH = 8 };
+enum { NAME_MAX_WIDTH = 1024, COMM_WIDTH = 16, LATENCY_WIDTH = 8 };
 
 #define PLACE_FIELDS \
  (SCRIPT_IP | SCRIPT_SYM | SCRIPT_SYMOFF | SCRIPT_DSO | SCRIPT_DSOFF | SCRIPT_SRCLINE)
@@ -51,7 +51,7 @@ const struct script_missing *script_text_missing(const struct script_text *t)
 	return &t->missing;
 }
 
-static const struct perf_evlist *events_of(const struct script_text *t)
+const struct perf_evlist *script_text_events(const struct script_text *t)
 {
 	return t->opts.events ? t->opts.events : perf_file_evlist(t->file);
 }
@@ -112,7 +112,7 @@ static struct script_evsel evsel_of(struct script_text *t, const struct perf_evs
 
 enum clew_err script_text_prepare(struct script_text *t)
 {
-	const struct perf_evlist *l = events_of(t);
+	const struct perf_evlist *l = script_text_events(t);
 	static const struct perf_features none;
 	const struct perf_features *features = t->file ? perf_file_features(t->file) : &none;
 
@@ -515,7 +515,7 @@ static void add_branch(struct script_text *t, const struct script_evsel *e,
 	buf_char(b, '\n');
 }
 
-static void add_sample(struct script_text *t, const struct ana_event *ev)
+void script_add_sample(struct script_text *t, const struct ana_event *ev)
 {
 	const struct script_evsel *e = &t->evsels.data[ev->evsel->index];
 	struct buf *b = &t->out;
@@ -542,58 +542,4 @@ static void add_sample(struct script_text *t, const struct ana_event *ev)
 	if (e->fields & SCRIPT_IP)
 		add_place(t, e, ev);
 	add_rest(t, e, ev);
-}
-
-static void start_epoch(struct script_text *t, uint64_t epoch)
-{
-	if (t->has_epoch && t->epoch == epoch)
-		return;
-	for (int i = 0; i < SCRIPT_NR_TYPES; i++) {
-		script_places_forget(&t->flat[i]);
-		script_places_forget(&t->chain[i]);
-	}
-	t->epoch = epoch;
-	t->has_epoch = true;
-}
-
-enum clew_err script_text_flush(struct script_text *t)
-{
-	enum clew_err err = CLEW_OK;
-
-	if (t->out.is_failed)
-		return CLEW_NO_MEMORY;
-	if (t->out.nr)
-		err = t->sink.write(t->sink.ctx, t->out.data, t->out.nr);
-	buf_clear(&t->out);
-	return err;
-}
-
-/* A pipe's events come among its records: check whether the list has grown. */
-static enum clew_err prepare(struct script_text *t)
-{
-	return t->is_prepared && t->evsels.nr == events_of(t)->evsels.nr ? CLEW_OK
-									 : script_text_prepare(t);
-}
-
-enum clew_err script_text_batch(void *text, const struct ana_batch *b)
-{
-	struct script_text *t = text;
-	enum clew_err err = prepare(t);
-
-	start_epoch(t, b->epoch);
-	for (size_t i = 0; i < b->nr && err == CLEW_OK; i++) {
-		const struct ana_event *ev = &b->events[i];
-
-		if (ev->sample)
-			add_sample(t, ev);
-		else
-			script_add_record(t, ev);
-		if (t->out.nr >= FLUSH_BYTES)
-			err = script_text_flush(t);
-		if (err == CLEW_OK && t->opts.max_events && t->nr_events >= t->opts.max_events) {
-			err = script_text_flush(t);
-			err = err == CLEW_OK ? CLEW_STOPPED : err;
-		}
-	}
-	return err;
 }

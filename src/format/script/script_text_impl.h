@@ -41,6 +41,12 @@ struct script_text {
 	bool has_epoch, is_prepared;
 };
 
+/* --- script_text.c --- */
+
+/** The events that are known by now. */
+const struct perf_evlist *script_text_events(const struct script_text *t);
+void script_add_sample(struct script_text *t, const struct ana_event *ev);
+
 /** The columns up to the time, which records and samples share. */
 void script_add_start(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,

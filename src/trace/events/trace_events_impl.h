@@ -2,7 +2,7 @@
 #ifndef TRACE_EVENTS_TRACE_EVENTS_IMPL_H
 #define TRACE_EVENTS_TRACE_EVENTS_IMPL_H
 
-#include "analyze/ana_impl.h"
+#include "analyze/ana_filter.h"
 #include "flow/flow_code.h"
 #include "trace/events/trace_events.h"
 

@@ -118,7 +118,11 @@ bool cs_snapshot_file(struct cs_snapshot *s, const char *name, const char *of, u
 /** Is it a device's .ini that was asked for before, by whatever name? */
 bool cs_snapshot_ini_is_known(struct cs_snapshot *s, const char *name);
 
-/** The same, parsed. @p ret is zeroed where there is none. */
+/** An .ini file of the snapshot, parsed. @p ret is zeroed where there is none. */
+enum clew_err cs_snapshot_read_ini(struct cs_snapshot *s, const char *name, struct cs_ini *ret,
+				   struct clew_diag *diag);
+
+/** The same; what is wrong with it is noted. @return false: out of memory. */
 bool cs_snapshot_ini_file(struct cs_snapshot *s, const char *name, struct cs_ini *ret,
 			  bool *ret_is_there);
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ANALYZE_ANA_RESOLVE_H
+#define ANALYZE_ANA_RESOLVE_H
+
+#include "analyze/analyze.h"
+#include "base/arena.h"
+#include "who/who.h"
+
+/* Addresses to locations, chains to interned chains. */
+
+struct ana_cache {
+	struct arena memory; /* locs and chains of this epoch */
+	struct ana_loc_slot {
+		uint64_t ip;
+		uint32_t space, generation;
+		bool is_return;
+		const struct ana_loc *loc; /* NULL: empty */
+	} * locs;
+	size_t nr_locs, cap_locs; /* nr_locs: slots in use */
+	struct ana_chain_slot {
+		uint64_t hash;
+		const struct ana_chain *chain; /* NULL: empty */
+		const uint8_t *words;          /* as recorded */
+		uint32_t nr_words, space, generation, kernel_generation;
+		bool has_returns;
+	} * chains;
+	size_t nr_chains, cap_chains;
+	uint32_t next_loc_id, next_chain_id;
+	uint64_t epoch;
+};
+
+const struct ana_loc *ana_resolve(struct analyze *a, struct who_thread *t, enum ana_level level,
+				  uint64_t ip);
+/**
+ * *ret stays NULL for a chain that names no address.
+ * @p has_returns: in user mode, what does not follow a mark is a return address: the place is that
+ * of the call before it, which may be in another function where that one does not return.
+ */
+enum clew_err ana_resolve_chain(struct analyze *a, struct who_thread *t,
+				const struct perf_words *words, bool has_returns,
+				const struct ana_chain **ret);
+enum ana_level ana_level_of_misc(uint16_t misc);
+bool ana_cache_is_full(const struct analyze *a);
+void ana_cache_reset(struct ana_cache *c);
+void ana_cache_done(struct ana_cache *c);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/trace.h"
+#include "format/sink_flush.h"
+
+enum clew_err trace_write(struct trace_command *c, struct buf *out)
+{
+	return sink_flush(&c->sink, out, 0);
+}
+
+enum clew_err trace_note_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
+{
+	struct trace_command *c = ctx;
+
+	return cli_etm_note_trouble(&c->etm.troubles, what, number, offset);
+}
+
+struct trace_decode_opts trace_opts_of(struct trace_command *c, bool notes_warnings)
+{
+	return (struct trace_decode_opts){
+		.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads,
+		.splits_source_ranges = c->splits_source_ranges,
+		.skips = c->etm.skips,
+		.listener = {notes_warnings ? trace_note_warning : NULL, c},
+	};
+}

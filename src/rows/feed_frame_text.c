@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "rows/report_feed_impl.h"
+
+struct report_frame_text report_feed_frame(const struct report_feed *f, uint32_t frame)
+{
+	const struct feed_frame *x = &f->frames.all.data[frame];
+	struct report_frame_text t = {.dso = feed_dso_name(x->dso),
+				      .address = x->rel,
+				      .level = feed_level_letter(x->level),
+				      .is_inlined = x->function != NULL};
+
+	t.sym = x->function ? x->function : x->sym ? x->sym->name : NULL;
+	return t;
+}
+
+void report_feed_frame_name(const struct report_feed *f, uint32_t frame, struct buf *out)
+{
+	struct report_frame_text t = report_feed_frame(f, frame);
+	const struct feed_frame *x = &f->frames.all.data[frame];
+
+	if (t.sym)
+		buf_str(out, t.sym);
+	else
+		buf_printf(out, "0x%llx", (unsigned long long)t.address);
+	if (t.is_inlined)
+		buf_str(out, " (inlined)");
+	if (t.sym && f->opts.by_address && x->file)
+		buf_printf(out, " %s:%u", x->file, x->line);
+	else if (t.sym && f->opts.by_address && x->sym)
+		buf_printf(out, "+0x%llx", (unsigned long long)(x->rel - x->sym->start));
+}
+
+static void sym_text(const struct feed_frame *x, struct report_frame_text t, struct buf *out)
+{
+	buf_char(out, '[');
+	buf_char(out, t.level);
+	buf_str(out, "] ");
+	if (t.sym)
+		buf_str(out, t.sym);
+	else
+		buf_printf(out, "0x%016llx", (unsigned long long)x->rel);
+	if (t.is_inlined)
+		buf_str(out, " (inlined)");
+}
+
+static void srcline_text(const struct feed_frame *x, struct report_frame_text t, bool is_file_only,
+			 struct buf *out)
+{
+	if (x->file) {
+		const char *slash = strrchr(x->file, '/');
+
+		buf_str(out, slash ? slash + 1 : x->file);
+		if (!is_file_only)
+			buf_printf(out, ":%u", x->line);
+	} else if (!is_file_only && x->sym) {
+		buf_printf(out, "%s+0x%llx", x->sym->name,
+			   (unsigned long long)(x->rel - x->sym->start));
+	} else if (!is_file_only) {
+		buf_printf(out, "%s[%llx]", t.dso, (unsigned long long)x->rel);
+	}
+}
+
+void feed_frame_text(const struct report_feed *f, uint32_t frame, enum report_key key,
+		     struct buf *out)
+{
+	const struct feed_frame *x = &f->frames.all.data[frame];
+	struct report_frame_text t = report_feed_frame(f, frame);
+
+	if (key == REPORT_DSO)
+		buf_str(out, t.dso);
+	else if (key == REPORT_SYM)
+		sym_text(x, t, out);
+	else
+		srcline_text(x, t, key == REPORT_SRCFILE, out);
+}
