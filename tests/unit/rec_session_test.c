@@ -583,7 +583,7 @@ static void test_aux(void)
 {
 	struct recording r;
 
-	CHECK(record_trace(&r, "arm_spe_0//"), "a trace goes on after its area was read");
+	CHECK(record_trace(&r, "arm_spe_0//"), "a trace continues after its area was read");
 	CHECK(r.err == CLEW_OK && r.result.nr_files == 2 &&
 		      fake_kernel_ring(0)->aux_bytes == 4096 &&
 		      !fake_kernel_ring(0)->is_aux_overwritten,
