@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/near_name.h"
-#include "cli/message.h"
+#include "cli/common/message.h"
 
 /* In the order a new user meets them. */
 static const struct cli_entry commands[] = {
@@ -63,6 +63,11 @@ static const struct {
 	 "'clew record -e 'sched:*,power:*' -a' records these events, 'clew script --json' prints them"      },
 	{"top",           "'clew record -a -g -- sleep 10 && clew report' shows ten seconds of the machine"  },
 };
+
+void cli_commands_begin(void)
+{
+	cli_set_commands(commands, NR_COMMANDS);
+}
 
 const struct cli_entry *cli_command_at(size_t i)
 {

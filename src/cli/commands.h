@@ -2,13 +2,8 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-#include <stddef.h>
-
-/** A command, as main() and the help know it. */
-struct cli_entry {
-	const char *name, *summary;
-	int (*run)(int argc, char **argv); /* NULL: main() itself does it */
-};
+#include "cli/common/options.h"
+#include "cli/trace/trace_commands.h"
 
 /** In the order of the help. NULL: no more. */
 const struct cli_entry *cli_command_at(size_t i);
@@ -18,9 +13,12 @@ const struct cli_entry *cli_command_find(const char *name);
  */
 int cli_command_refuse(const char *name);
 
-/* One function a command: argv[0] is the command's name. Each returns the exit status. */
+/** Let an option that one command rejects be looked for in the others. */
+void cli_commands_begin(void);
+
+/* One function per command; those of cli/trace are in trace_commands.h: argv[0] is the command's
+ * name. Each returns the exit status. */
 int cmd_doctor(int argc, char **argv);
-int cmd_dump(int argc, char **argv);
 int cmd_evlist(int argc, char **argv);
 int cmd_header(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
@@ -29,6 +27,5 @@ int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_script(int argc, char **argv);
 int cmd_sframe(int argc, char **argv);
-int cmd_trace(int argc, char **argv);
 
 #endif

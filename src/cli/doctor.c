@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "cli/commands.h"
-#include "cli/message.h"
-#include "cli/options.h"
+#include "cli/common/message.h"
+#include "cli/common/options.h"
 #include "format/json_put.h"
 
 enum { TITLE_WIDTH = 36, TEXT_WIDTH = 100, JSON_VERSION = 1 };

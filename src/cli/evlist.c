@@ -5,9 +5,9 @@
 #include <clew/session.h>
 
 #include "cli/commands.h"
-#include "cli/input.h"
-#include "cli/message.h"
-#include "cli/progress.h"
+#include "cli/common/input.h"
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
 #include "format/header/evlist_text.h"
 
 struct evlist_command {

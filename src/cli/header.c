@@ -2,9 +2,9 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
-#include "cli/input.h"
-#include "cli/message.h"
-#include "cli/progress.h"
+#include "cli/common/input.h"
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
 #include "format/header/header_text.h"
 
 struct header_command {

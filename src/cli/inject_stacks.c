@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "cli/common/message.h"
 #include "cli/merge_file.h"
-#include "cli/message.h"
 
 static int refuse_plain(const struct cli_input *in)
 {

@@ -2,7 +2,7 @@
 #ifndef CLI_INJECT_STACKS_H
 #define CLI_INJECT_STACKS_H
 
-#include "cli/input.h"
+#include "cli/common/input.h"
 
 /** clew inject --merge-stacks: the recording @p in (not open yet) with its deferred user stacks in
  * their samples, into @p to. Reports failures itself. @return an exit status. */

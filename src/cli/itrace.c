@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "cli/etm_input.h"
-#include "cli/message.h"
-#include "cli/progress.h"
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
+#include "cli/trace/etm_input.h"
 #include "trace/perf/perf_trace.h"
 
 int cli_itrace_set(void *itrace, const char *arg, bool is_negated)

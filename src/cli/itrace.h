@@ -2,7 +2,7 @@
 #ifndef CLI_ITRACE_H
 #define CLI_ITRACE_H
 
-#include "cli/input.h"
+#include "cli/common/input.h"
 #include "trace/events/trace_events.h"
 
 /*

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "cli/commands.h"
-#include "cli/message.h"
-#include "cli/options.h"
+#include "cli/common/message.h"
+#include "cli/common/options.h"
 #include "format/json_put.h"
 #include "record/plan/event_list.h"
 

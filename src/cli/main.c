@@ -7,7 +7,7 @@
 #include <clew/version.h>
 
 #include "cli/commands.h"
-#include "cli/message.h"
+#include "cli/common/message.h"
 #include "os/create.h"
 #include "os/map_guard.h"
 #include "os/output.h"
@@ -64,6 +64,7 @@ int main(int argc, char **argv)
 
 	os_map_guard();
 	os_ignore_sigxfsz();
+	cli_commands_begin();
 	status = run_command(argc, argv);
 	errno = 0;
 	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE || os_is_pipe(STDOUT_FILENO))

@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "cli/message.h"
-#include "cli/progress.h"
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
 #include "os/file.h"
 #include "os/output.h"
 #include "os/signals.h"

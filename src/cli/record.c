@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cache_dir.h"
 #include "cli/commands.h"
+#include "cli/common/cache_dir.h"
+#include "cli/common/message.h"
+#include "cli/common/options.h"
+#include "cli/common/progress.h"
 #include "cli/merge_file.h"
-#include "cli/message.h"
-#include "cli/options.h"
-#include "cli/progress.h"
 #include "os/file.h"
 #include "record/plan/rec_parse.h"
 #include "record/session/rec_session.h"

@@ -6,9 +6,9 @@
 
 #include "base/text_columns.h"
 #include "cli/commands.h"
-#include "cli/message.h"
-#include "cli/pager.h"
-#include "cli/progress.h"
+#include "cli/common/message.h"
+#include "cli/common/pager.h"
+#include "cli/common/progress.h"
 #include "cli/report_branches.h"
 #include "format/report/report_json.h"
 #include "format/report/report_text.h"

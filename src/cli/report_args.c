@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/message.h"
+#include "cli/common/message.h"
 
 enum {
 	MAX_WORD = 64,

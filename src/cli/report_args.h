@@ -2,7 +2,7 @@
 #ifndef CLI_REPORT_ARGS_H
 #define CLI_REPORT_ARGS_H
 
-#include "cli/input.h"
+#include "cli/common/input.h"
 #include "cli/itrace.h"
 #include "format/report/report_text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/report_branches.h"
 
-#include "cli/message.h"
+#include "cli/common/message.h"
 
 bool report_branches_of_trace(const struct report_args *a)
 {

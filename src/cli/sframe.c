@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/near_name.h"
 #include "cli/commands.h"
-#include "cli/message.h"
-#include "cli/options.h"
+#include "cli/common/message.h"
+#include "cli/common/options.h"
 #include "format/sframe_text.h"
 #include "unwind/sframe_reloc.h"
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/message.h"
+#include "cli/common/message.h"
 #include "cli/sframe.h"
 #include "os/output.h"
 #include "unwind/eh_frame.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/escape.h"
-#include "cli/message.h"
+#include "cli/common/message.h"
 #include "cli/sframe.h"
 #include "elf/elf_sym.h"
 #include "format/sframe_text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/input.h"
+#include "cli/common/input.h"
 
 #include "unit/tap.h"
 

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "cli/message.h"
-#include "cli/progress.h"
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
 #include "make/defer_make.h"
 #include "os/file.h"
 #include "unit/tap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/progress.h"
+#include "cli/common/progress.h"
 
-#include "cli/message.h"
+#include "cli/common/message.h"
 #include "os/clock.h"
 #include "unit/tap.h"
 #include "unit/terminal.h"

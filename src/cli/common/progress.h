@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CLI_PROGRESS_H
-#define CLI_PROGRESS_H
+#ifndef CLI_COMMON_PROGRESS_H
+#define CLI_COMMON_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/etm_input.h"
-#include "cli/message.h"
-#include "cli/pager.h"
+#include "cli/common/message.h"
+#include "cli/common/pager.h"
+#include "cli/trace/etm_input.h"
+#include "cli/trace/trace_commands.h"
 #include "format/trace/cs_frame_text.h"
 #include "format/trace/etm_dump.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/etm_input.h"
+#include "cli/trace/etm_input.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "cli/message.h"
-#include "cli/progress.h"
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
 #include "os/file.h"
 #include "trace/perf/perf_trace.h"
 #include "trace/snapshot/cs_snapshot.h"

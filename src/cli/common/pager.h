@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CLI_PAGER_H
-#define CLI_PAGER_H
+#ifndef CLI_COMMON_PAGER_H
+#define CLI_COMMON_PAGER_H
 
 #include <stdbool.h>
 

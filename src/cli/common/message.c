@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/message.h"
+#include "cli/common/message.h"
 
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/escape.h"
-#include "cli/progress.h"
+#include "cli/common/progress.h"
 
 enum { MAX_BYTES = 4096 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/trace.h"
+#include "cli/trace/trace.h"
 #include "format/sink_flush.h"
 
 enum clew_err trace_write(struct trace_command *c, struct buf *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/options.h"
+#include "cli/common/options.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "cli/message.h"
+#include "cli/common/message.h"
 
 enum { LONG_BASE = 256, NEGATED = 1 << 16, HELP = 1 << 17, TEXT_COLUMN = 30, WIDTH = 100 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CLI_MESSAGE_H
-#define CLI_MESSAGE_H
+#ifndef CLI_COMMON_MESSAGE_H
+#define CLI_COMMON_MESSAGE_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <openssl/evp.h>
 
-#include "cli/trace.h"
+#include "cli/trace/trace.h"
 #include "format/trace/etm_addresses.h"
 
 enum { NR_IDS = 128 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/cache_dir.h"
+#include "cli/common/cache_dir.h"
 
 #include <stdlib.h>
 

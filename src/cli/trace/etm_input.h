@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CLI_ETM_INPUT_H
-#define CLI_ETM_INPUT_H
+#ifndef CLI_TRACE_ETM_INPUT_H
+#define CLI_TRACE_ETM_INPUT_H
 
 #include <clew/trace.h>
 
 #include "base/vec.h"
-#include "cli/etm_raw.h"
-#include "cli/input.h"
+#include "cli/common/input.h"
+#include "cli/trace/etm_raw.h"
 #include "trace/trace_input.h"
 
 /** An input that cli_input_open() found to be a snapshot, and what was skipped in it. Reports

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/progress.h"
+#include "cli/common/progress.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/trace.h"
+#include "cli/trace/trace.h"
 
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/message.h"
+#include "cli/common/message.h"
+#include "cli/trace/trace_commands.h"
 #include "trace/snapshot/cs_snapshot.h"
 
 /* --- which events --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CLI_CACHE_DIR_H
-#define CLI_CACHE_DIR_H
+#ifndef CLI_COMMON_CACHE_DIR_H
+#define CLI_COMMON_CACHE_DIR_H
 
 #include <stdbool.h>
 

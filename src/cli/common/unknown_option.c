@@ -5,8 +5,17 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/near_name.h"
-#include "cli/message.h"
-#include "cli/options.h"
+#include "cli/common/message.h"
+#include "cli/common/options.h"
+
+static const struct cli_entry *commands;
+static size_t nr_commands;
+
+void cli_set_commands(const struct cli_entry *all, size_t nr)
+{
+	commands = all;
+	nr_commands = nr;
+}
 
 enum { MAX_NAME = 64, MAX_HINTS = 3 };
 
@@ -106,11 +115,9 @@ static void look_near(void *ctx, const struct cli_command *cmd)
 
 static void look_elsewhere(struct wanted *w, cli_visit *look)
 {
-	const struct cli_entry *e;
-
-	for (size_t i = 0; (e = cli_command_at(i)) != NULL; i++) {
-		if (strcmp(e->name, w->cmd->name) != 0)
-			cli_options_of(e, look, w);
+	for (size_t i = 0; i < nr_commands; i++) {
+		if (strcmp(commands[i].name, w->cmd->name) != 0)
+			cli_options_of(&commands[i], look, w);
 	}
 }
 

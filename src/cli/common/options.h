@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CLI_OPTIONS_H
-#define CLI_OPTIONS_H
+#ifndef CLI_COMMON_OPTIONS_H
+#define CLI_COMMON_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-
-#include "cli/commands.h"
 
 /* What an option does with its argument. */
 enum cli_kind {
@@ -41,6 +40,16 @@ struct cli_command {
 				 command line */
 	const char *examples; /* printed at the end of --help, or NULL */
 };
+
+/** A command, as main() and the help know it. */
+struct cli_entry {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv); /* NULL: main() itself does it */
+};
+
+/** All commands: where an option is rejected, hints name others that take it. Borrowed; without it
+ * only the command at hand is known. */
+void cli_set_commands(const struct cli_entry *all, size_t nr);
 
 /**
  * Parse argv[1..]. --help and -h print the table and end with status 0.

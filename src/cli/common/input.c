@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/input.h"
+#include "cli/common/input.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
-#include "cli/cache_dir.h"
-#include "cli/message.h"
-#include "cli/progress.h"
+#include "cli/common/cache_dir.h"
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
 #include "format/user_stacks.h"
 #include "os/file_time.h"
 #include "os/memory.h"

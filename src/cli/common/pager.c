@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/pager.h"
+#include "cli/common/pager.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "cli/message.h"
-#include "cli/progress.h"
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
 #include "os/file.h"
 #include "os/output.h"
 #include "os/stdout.h"

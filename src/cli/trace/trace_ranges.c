@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/cleanup.h"
-#include "cli/message.h"
-#include "cli/progress.h"
-#include "cli/trace.h"
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
+#include "cli/trace/trace.h"
 
 enum { FLUSH = 64 * 1024 };
 

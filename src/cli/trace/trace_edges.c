@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdlib.h>
 
-#include "cli/trace.h"
+#include "cli/trace/trace.h"
 
 enum { FLUSH = 64 * 1024 };
 

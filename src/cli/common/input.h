@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CLI_INPUT_H
-#define CLI_INPUT_H
+#ifndef CLI_COMMON_INPUT_H
+#define CLI_COMMON_INPUT_H
 
 #include <clew/session.h>
 
 #include "analyze/analyze.h"
 #include "base/budget.h"
-#include "cli/options.h"
+#include "cli/common/options.h"
 #include "os/file.h"
 
 /*

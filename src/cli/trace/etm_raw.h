@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CLI_ETM_RAW_H
-#define CLI_ETM_RAW_H
+#ifndef CLI_TRACE_ETM_RAW_H
+#define CLI_TRACE_ETM_RAW_H
 
-#include "cli/input.h"
-#include "cli/options.h"
+#include "cli/common/input.h"
+#include "cli/common/options.h"
 #include "trace/snapshot/cs_snapshot.h"
 
 /** Option rows for trace without a recording or snapshot; they fill @p r. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef CLI_TRACE_H
-#define CLI_TRACE_H
+#ifndef CLI_TRACE_TRACE_H
+#define CLI_TRACE_TRACE_H
 
-#include "cli/etm_input.h"
-#include "cli/pager.h"
+#include "cli/common/pager.h"
+#include "cli/trace/etm_input.h"
 #include "format/trace/etm_ranges_text.h"
 #include "trace/trace_decode.h"
 

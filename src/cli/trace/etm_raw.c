@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/etm_raw.h"
+#include "cli/trace/etm_raw.h"
 
 #include <string.h>
 
-#include "cli/message.h"
-#include "cli/progress.h"
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
 
 static void report_note(void *ctx, const char *note)
 {
