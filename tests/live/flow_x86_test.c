@@ -20,7 +20,11 @@
  * instruction must be the one that ran.
  */
 
-enum { PAGE = 4096, SYNC_EVERY = 300 /* waypoints */ };
+enum {
+	PAGE = 4096,
+	SYNC_EVERY = 300, /* waypoints */
+	NO_SYNC = 30000,  /* in each second stretch of so many, for a deep return stack */
+};
 enum { CR3 = 0x1234000, SPACE = 0, OTHER_SPACE };
 
 struct steps {
@@ -105,7 +109,8 @@ static void waypoint(struct steps *s, const struct insn *i, uint64_t to)
 	if (i->kind != INSN_INDIRECT && i->kind != INSN_FAR)
 		s->is_failed |= to != (is_taken ? i->target : next);
 	s->branches += toy_branch_digest(s->pc, to, is_taken, 1);
-	if (++s->nr_waypoints % SYNC_EVERY == 0)
+	s->nr_waypoints++;
+	if (s->nr_waypoints % SYNC_EVERY == 0 && s->nr_waypoints / NO_SYNC % 2 == 0)
 		put_sync(s, to);
 }
 
