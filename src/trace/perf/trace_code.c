@@ -171,7 +171,7 @@ static bool find_in_kernel(struct perf_trace *p, const struct who_version *v, st
 	struct code_region r = {0, UINT64_MAX, NULL};
 
 	if (v->patches)
-		patched = code_patches_find(v->patches, v->time, addr, &r);
+		patched = code_patches_find(v->patches, (struct clew_perf_ns){v->time}, addr, &r);
 	if (patched == CODE_REMOVED)
 		return false;
 	if (patched != CODE_PATCHED && find_in_binary(p, m, addr, ret)) {
@@ -190,7 +190,7 @@ static bool find_in_process(struct perf_trace *p, const struct who_version *v, s
 		return true;
 	if (!m || !v->patches)
 		return false;
-	code_patches_find(v->patches, v->time, addr, ret);
+	code_patches_find(v->patches, (struct clew_perf_ns){v->time}, addr, ret);
 	return ret->bytes;
 }
 

@@ -62,7 +62,8 @@ static void read_sample_id(struct perf_trace *p, const struct perf_record *r, ui
 	ret->machine = ret->evsel ? who_guests_machine(&p->history.guests, ret->id.id) : 0;
 }
 
-static enum clew_err take_poke(struct perf_trace *p, const struct perf_record *r, uint64_t time)
+static enum clew_err take_poke(struct perf_trace *p, const struct perf_record *r,
+			       struct clew_perf_ns time)
 {
 	struct perf_text_poke t;
 
@@ -125,7 +126,7 @@ static enum clew_err take_history(struct perf_trace *p, const struct perf_record
 	struct who_history *h = &p->history;
 
 	if (r->type == PERF_RECORD_TEXT_POKE)
-		return b->machine ? CLEW_OK : take_poke(p, r, b->time.ns);
+		return b->machine ? CLEW_OK : take_poke(p, r, b->time);
 	return who_play(&who_player_of_history, h, &h->guests, r, &stamp);
 }
 
