@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 
 struct times {
-	VEC(uint64_t);
+	VEC(struct clew_perf_ns);
 };
 
 /** When code was replaced, each instant once. */
@@ -14,9 +14,9 @@ static bool times_of(const struct code_patches *p, struct times *ret)
 	for (size_t i = 0; i < p->all.nr; i++) {
 		const struct code_patch *a = &p->all.data[i];
 
-		if (!a->replaces || (ret->nr && ret->data[ret->nr - 1] == a->time.ns))
+		if (!a->replaces || (ret->nr && ret->data[ret->nr - 1].ns == a->time.ns))
 			continue;
-		if (!vec_push(ret, a->time.ns))
+		if (!vec_push(ret, a->time))
 			return false;
 	}
 	return true;

@@ -122,7 +122,7 @@ static enum clew_err take_ids(struct perf_trace *p, const struct perf_record *r)
 static enum clew_err take_history(struct perf_trace *p, const struct perf_record *r,
 				  const struct beside *b)
 {
-	const struct who_stamp stamp = {b->time.ns, b->machine, b->id.cpu, b->id.pid, b->id.tid};
+	const struct who_stamp stamp = {b->time, b->machine, b->id.cpu, b->id.pid, b->id.tid};
 	struct who_history *h = &p->history;
 
 	if (r->type == PERF_RECORD_TEXT_POKE)
@@ -162,7 +162,7 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r, uin
 		if (p->history.is_cut)
 			return CLEW_OK;
 		err = take_history(p, r, &b);
-		who_history_charge(&p->history, b.time.ns, trace_patches_bytes(&p->patches));
+		who_history_charge(&p->history, b.time, trace_patches_bytes(&p->patches));
 		return err;
 	}
 	switch (r->type) {
