@@ -84,7 +84,7 @@ static struct ana_event *next_event(struct trace_synth *s, const struct trace_wh
 	*ev = (struct ana_event){
 		.record = {.type = PERF_RECORD_SAMPLE, .misc = misc_of(level_of)},
 		.synth = &e->synths_of[e->nr],
-		.time = who->time,
+		.time = who->time.ns,
 		.period = 1,
 		.pid = who->pid,
 		.tid = who->tid,

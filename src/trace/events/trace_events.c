@@ -211,14 +211,14 @@ static enum clew_err prepare(struct trace_events *e, const struct ana_consumer *
 }
 
 /** How many of the batch's events come before the trace goes on; *ret_until: up to where. */
-static size_t nr_alike(const struct ana_batch *b, size_t from, uint64_t *ret_until)
+static size_t nr_alike(const struct ana_batch *b, size_t from, struct clew_perf_ns *ret_until)
 {
 	size_t i = from;
 
-	while (i < b->nr && (b->events[i].time == UINT64_MAX || b->events[i].time <= *ret_until))
+	while (i < b->nr && (b->events[i].time == UINT64_MAX || b->events[i].time <= ret_until->ns))
 		i++;
 	if (i == from && i < b->nr)
-		*ret_until = b->events[i].time;
+		ret_until->ns = b->events[i].time;
 	return i - from;
 }
 
