@@ -69,7 +69,7 @@ enum clew_err ana_defer_ask(struct analyze *a, const struct perf_record *r, stru
 
 struct waiting {
 	struct perf_record record;
-	uint64_t time;
+	struct clew_perf_ns time;
 };
 
 static void free_waiting(struct waiting *w)
@@ -92,11 +92,9 @@ bool ana_defer_next(struct analyze *a, struct ana_due *ret)
 	return true;
 }
 
-bool ana_defer_waits(const struct perf_record *r, uint64_t time)
+bool ana_defer_waits(const struct perf_record *r, struct clew_perf_ns time)
 {
-	bool has_place = time != 0 && time != UINT64_MAX;
-
-	return has_place || r->type == PERF_RECORD_SAMPLE ||
+	return ana_has_place(time) || r->type == PERF_RECORD_SAMPLE ||
 	       r->type == PERF_RECORD_CALLCHAIN_DEFERRED;
 }
 
@@ -104,7 +102,7 @@ static enum clew_err put_in(struct analyze *a, struct waiting *w)
 {
 	struct ana_defer *d = &a->defer;
 	const struct perf_record *r = &w->record;
-	uint64_t time = w->time == UINT64_MAX ? 0 : w->time, cookie;
+	uint64_t time = ana_time_or_first(w->time).ns, cookie;
 	size_t bytes = sizeof(*w) + r->size;
 	uint32_t tid;
 	enum clew_err err;
@@ -119,7 +117,8 @@ static enum clew_err put_in(struct analyze *a, struct waiting *w)
 	return stitch_other(d->stitch, time, w, bytes);
 }
 
-enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r, uint64_t time)
+enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r,
+			     struct clew_perf_ns time)
 {
 	struct waiting *w = mem_alloc(sizeof(*w));
 	enum clew_err err;

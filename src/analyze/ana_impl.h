@@ -23,7 +23,7 @@ struct ana_filter_set {
 	struct intern comms;
 	struct map_u64 pids, tids, cpus;
 	bool has_comms, has_pids, has_tids, has_cpus;
-	uint64_t from, to;
+	struct clew_perf_ns from, to;
 };
 
 enum clew_err ana_filter_init(struct ana_filter_set *f, const struct ana_filter *opts,
@@ -77,7 +77,7 @@ bool ana_stitch_key(struct perf_file *file, const struct perf_record *r, uint32_
 		    uint64_t *ret_cookie);
 /** Any other record: a stack, or what ends a task's entry. */
 enum clew_err ana_stitch_record(struct stitch *stitch, struct perf_file *file,
-				const struct perf_record *r, uint64_t time);
+				const struct perf_record *r, struct clew_perf_ns time);
 /** Position of the mark of deferral; false: none. */
 bool ana_find_mark(const struct perf_words *chain, uint32_t *ret);
 
@@ -169,12 +169,13 @@ enum clew_err ana_defer_check(struct analyze *a);
 /** A mark was seen that no event announced. */
 enum clew_err ana_defer_start(struct analyze *a);
 /** QUEUE: does @p r have to be put in, or has it no place in the order? */
-bool ana_defer_waits(const struct perf_record *r, uint64_t time);
-enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r, uint64_t time);
+bool ana_defer_waits(const struct perf_record *r, struct clew_perf_ns time);
+enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r,
+			     struct clew_perf_ns time);
 /** A record that has waited. */
 struct ana_due {
 	struct perf_record record; /* the caller releases its block */
-	uint64_t time;
+	struct clew_perf_ns time;
 	struct stitch_item item; /* item.item: NULL */
 };
 /** QUEUE: the next that may go; false: none for now. */
@@ -257,7 +258,8 @@ enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r);
  * and left out. @p item: what its stack's queue says; NULL: not asked yet. */
 enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
 				 const struct stitch_item *item);
-enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r, uint64_t time);
+enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
+				 struct clew_perf_ns time);
 void ana_note_bad(struct analyze *a, const struct perf_record *r);
 
 /* --- ana_queue.c: batches to the consumer --- */

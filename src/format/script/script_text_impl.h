@@ -44,7 +44,7 @@ struct script_text {
 /** The columns up to the time, which records and samples share. */
 void script_add_start(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
-		      uint64_t time);
+		      struct clew_perf_ns time);
 
 /** One line per place. */
 void script_add_chain(struct script_text *t, const struct script_evsel *e,

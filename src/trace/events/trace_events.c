@@ -215,10 +215,11 @@ static size_t nr_alike(const struct ana_batch *b, size_t from, struct clew_perf_
 {
 	size_t i = from;
 
-	while (i < b->nr && (b->events[i].time == UINT64_MAX || b->events[i].time <= ret_until->ns))
+	while (i < b->nr &&
+	       (!clew_perf_ns_is_known(b->events[i].time) || b->events[i].time.ns <= ret_until->ns))
 		i++;
 	if (i == from && i < b->nr)
-		ret_until->ns = b->events[i].time;
+		*ret_until = b->events[i].time;
 	return i - from;
 }
 
