@@ -34,7 +34,7 @@ static enum clew_err look_at(struct ana_ahead *d, const struct perf_record *r,
 		return ana_stitch_record(d->stitch, d->file, r, time);
 	if (!ana_stitch_key(d->file, r, &tid, &cookie))
 		return CLEW_OK;
-	return stitch_sample(d->stitch, tid, cookie, ana_time_or_first(time).ns,
+	return stitch_sample(d->stitch, tid, cookie, ana_time_or_first(time),
 			     (void *)(uintptr_t)r->offset, 0);
 }
 

@@ -102,7 +102,8 @@ static enum clew_err put_in(struct analyze *a, struct waiting *w)
 {
 	struct ana_defer *d = &a->defer;
 	const struct perf_record *r = &w->record;
-	uint64_t time = ana_time_or_first(w->time).ns, cookie;
+	struct clew_perf_ns time = ana_time_or_first(w->time);
+	uint64_t cookie;
 	size_t bytes = sizeof(*w) + r->size;
 	uint32_t tid;
 	enum clew_err err;

@@ -113,7 +113,7 @@ static enum clew_err take_stack(struct stitch *stitch, struct perf_file *file,
 	if (!keep_ips(r, &stack))
 		return CLEW_NO_MEMORY;
 	err = stitch_stack_record(stitch, task_of(id.tid, c.cookie), c.cookie,
-				  ana_time_or_first(time).ns, &stack);
+				  ana_time_or_first(time), &stack);
 	if (err != CLEW_OK)
 		mem_free((void *)(uintptr_t)stack.record);
 	return err;
