@@ -2,6 +2,7 @@
 #ifndef CLEW_TIME_H
 #define CLEW_TIME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -14,6 +15,19 @@
 struct clew_perf_ns {
 	uint64_t ns;
 };
+
+/** No time: all ones. */
+static inline struct clew_perf_ns clew_perf_ns_none(void)
+{
+	struct clew_perf_ns none = {UINT64_MAX};
+
+	return none;
+}
+
+static inline bool clew_perf_ns_is_known(struct clew_perf_ns t)
+{
+	return t.ns != UINT64_MAX;
+}
 
 /** Ticks of the timestamps in a trace: of which counter, its unit says; 0: unknown. */
 struct clew_ticks {

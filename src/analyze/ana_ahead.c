@@ -27,7 +27,8 @@ void ana_ahead_done(struct ana_ahead *d)
 	*d = (struct ana_ahead){0};
 }
 
-static enum clew_err look_at(struct ana_ahead *d, const struct perf_record *r, uint64_t time)
+static enum clew_err look_at(struct ana_ahead *d, const struct perf_record *r,
+			     struct clew_perf_ns time)
 {
 	uint64_t cookie;
 	uint32_t tid;
@@ -36,7 +37,7 @@ static enum clew_err look_at(struct ana_ahead *d, const struct perf_record *r, u
 		return ana_stitch_record(d->stitch, d->file, r, time);
 	if (!ana_stitch_key(d->file, r, &tid, &cookie))
 		return CLEW_OK;
-	return stitch_sample(d->stitch, tid, cookie, time == UINT64_MAX ? 0 : time,
+	return stitch_sample(d->stitch, tid, cookie, ana_time_or_first(time),
 			     (void *)(uintptr_t)r->offset, 0);
 }
 
@@ -44,7 +45,7 @@ static enum clew_err look_further(struct ana_ahead *d)
 {
 	struct clew_diag diag;
 	struct perf_record r;
-	uint64_t time;
+	struct clew_perf_ns time;
 	enum clew_err err = ana_reader_next(&d->reader, &r, &time, &diag);
 
 	if (err == CLEW_NO_MEMORY)

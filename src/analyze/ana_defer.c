@@ -73,7 +73,7 @@ enum clew_err ana_defer_ask(struct analyze *a, const struct perf_record *r, stru
 
 struct waiting {
 	struct perf_record record;
-	uint64_t time;
+	struct clew_perf_ns time;
 };
 
 static void free_waiting(struct waiting *w)
@@ -96,11 +96,9 @@ bool ana_defer_next(struct analyze *a, struct ana_due *ret)
 	return true;
 }
 
-bool ana_defer_waits(const struct perf_record *r, uint64_t time)
+bool ana_defer_waits(const struct perf_record *r, struct clew_perf_ns time)
 {
-	bool has_place = time != 0 && time != UINT64_MAX;
-
-	return has_place || r->type == PERF_RECORD_SAMPLE ||
+	return ana_has_place(time) || r->type == PERF_RECORD_SAMPLE ||
 	       r->type == PERF_RECORD_CALLCHAIN_DEFERRED;
 }
 
@@ -108,7 +106,8 @@ static enum clew_err put_in(struct analyze *a, struct waiting *w)
 {
 	struct ana_defer *d = &a->defer;
 	const struct perf_record *r = &w->record;
-	uint64_t time = w->time == UINT64_MAX ? 0 : w->time, cookie;
+	struct clew_perf_ns time = ana_time_or_first(w->time);
+	uint64_t cookie;
 	size_t bytes = sizeof(*w) + r->size;
 	uint32_t tid;
 	enum clew_err err;
@@ -123,7 +122,8 @@ static enum clew_err put_in(struct analyze *a, struct waiting *w)
 	return stitch_other(d->stitch, time, w, bytes);
 }
 
-enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r, uint64_t time)
+enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r,
+			     struct clew_perf_ns time)
 {
 	struct waiting *w = mem_alloc(sizeof(*w));
 	enum clew_err err;

@@ -27,12 +27,13 @@ enum clew_err ana_defer_check(struct analyze *a);
 /** A mark was seen that no event announced. */
 enum clew_err ana_defer_start(struct analyze *a);
 /** QUEUE: does @p r have to be put in, or has it no place in the order? */
-bool ana_defer_waits(const struct perf_record *r, uint64_t time);
-enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r, uint64_t time);
+bool ana_defer_waits(const struct perf_record *r, struct clew_perf_ns time);
+enum clew_err ana_defer_take(struct analyze *a, const struct perf_record *r,
+			     struct clew_perf_ns time);
 /** A record that has waited. */
 struct ana_due {
 	struct perf_record record; /* the caller releases its block */
-	uint64_t time;
+	struct clew_perf_ns time;
 	struct stitch_item item; /* item.item: NULL */
 };
 /** QUEUE: the next that may go; false: none for now. */

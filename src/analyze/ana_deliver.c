@@ -120,13 +120,13 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 	return err;
 }
 
-static void note_times(struct ana_summary *s, uint64_t time)
+static void note_times(struct ana_summary *s, struct clew_perf_ns time)
 {
-	if (time == UINT64_MAX)
+	if (!clew_perf_ns_is_known(time))
 		return;
-	if (s->first_time == UINT64_MAX || time < s->first_time)
+	if (!clew_perf_ns_is_known(s->first_time) || time.ns < s->first_time.ns)
 		s->first_time = time;
-	if (s->last_time == UINT64_MAX || time > s->last_time)
+	if (!clew_perf_ns_is_known(s->last_time) || time.ns > s->last_time.ns)
 		s->last_time = time;
 }
 
@@ -172,7 +172,7 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 	perf_block_hold(r->block);
 	e->evsel = evsel;
 	e->sample = own;
-	e->time = s->time;
+	e->time = (struct clew_perf_ns){s->time};
 	e->period = s->period;
 	/* One that stands for others has no number, one of a guest another. */
 	e->pid = t->pid == UINT32_MAX || machine ? s->pid : t->pid;
@@ -181,7 +181,7 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 	e->comm = t->comm;
 	e->cgroup = machine ? NULL : cgroup_of(a, s);
 	a->summary.nr_samples++;
-	note_times(&a->summary, s->time);
+	note_times(&a->summary, e->time);
 	if (user->has_mark && !a->opts.no_merge && !a->opts.no_chains) {
 		err = ana_user_merge(a, user, &own->callchain);
 		if (err != CLEW_OK)
@@ -273,7 +273,8 @@ enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
 	    ana_defer_is_wanted(a)) {
 		err = ana_defer_start(a);
 		if (err != CLEW_OK || a->defer.mode == ANA_DEFER_QUEUE)
-			return err == CLEW_OK ? ana_defer_take(a, r, s.time) : err;
+			return err == CLEW_OK ? ana_defer_take(a, r, (struct clew_perf_ns){s.time})
+					      : err;
 	}
 	err = find_user(a, r, &s, item, &user);
 	if (err != CLEW_OK)
@@ -326,7 +327,8 @@ static enum clew_err resolve_deferred(struct analyze *a, struct ana_event *e)
 				 &e->chain);
 }
 
-enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r, uint64_t time)
+enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
+				 struct clew_perf_ns time)
 {
 	const struct perf_evsel *evsel = NULL;
 	struct perf_sample_id id = {.cpu = UINT32_MAX, .pid = UINT32_MAX, .tid = UINT32_MAX};

@@ -12,7 +12,8 @@ struct stitch_item;
  * and left out. @p item: what its stack's queue says; NULL: not asked yet. */
 enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
 				 const struct stitch_item *item);
-enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r, uint64_t time);
+enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
+				 struct clew_perf_ns time);
 void ana_note_bad(struct analyze *a, const struct perf_record *r);
 
 #endif

@@ -57,7 +57,7 @@ enum clew_err ana_filter_init(struct ana_filter_set *f, const struct ana_filter 
 	f->has_tids = opts->tids;
 	f->has_cpus = opts->cpus;
 	f->from = opts->time_from;
-	f->to = opts->time_to ? opts->time_to : UINT64_MAX;
+	f->to = opts->time_to.ns ? opts->time_to : clew_perf_ns_none();
 	if (opts->comms && err == CLEW_OK)
 		err = add_comms(&f->comms, opts->comms);
 	if (opts->pids && err == CLEW_OK)
@@ -73,7 +73,9 @@ enum clew_err ana_filter_init(struct ana_filter_set *f, const struct ana_filter 
 bool ana_filter_keeps(struct ana_filter_set *f, const struct perf_sample *s,
 		      const struct who_thread *t)
 {
-	if (s->time != UINT64_MAX && (s->time < f->from || s->time > f->to))
+	struct clew_perf_ns time = {s->time};
+
+	if (clew_perf_ns_is_known(time) && (time.ns < f->from.ns || time.ns > f->to.ns))
 		return false;
 	if (f->has_cpus && !map_u64_get(&f->cpus, s->cpu))
 		return false;

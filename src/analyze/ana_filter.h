@@ -12,7 +12,7 @@ struct ana_filter_set {
 	struct intern comms;
 	struct map_u64 pids, tids, cpus;
 	bool has_comms, has_pids, has_tids, has_cpus;
-	uint64_t from, to;
+	struct clew_perf_ns from, to;
 };
 
 enum clew_err ana_filter_init(struct ana_filter_set *f, const struct ana_filter *opts,

@@ -29,7 +29,7 @@ void ana_reader_done(struct ana_reader *rd)
 }
 
 /* The record's time without reading the rest of it; all ones: it has none. */
-static uint64_t time_of(struct ana_reader *rd, const struct perf_record *r)
+static struct clew_perf_ns time_of(struct ana_reader *rd, const struct perf_record *r)
 {
 	struct bytes body = perf_record_body(r);
 	const struct perf_evsel *evsel =
@@ -38,17 +38,19 @@ static uint64_t time_of(struct ana_reader *rd, const struct perf_record *r)
 	uint64_t type = evsel ? evsel->attr.sample_type : 0;
 
 	if (!(type & PERF_SAMPLE_TIME))
-		return UINT64_MAX;
+		return clew_perf_ns_none();
 	if (r->type == PERF_RECORD_SAMPLE) {
 		size_t at =
 			8 * (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER |
 								 PERF_SAMPLE_IP | PERF_SAMPLE_TID));
 
-		return bytes_left(&body) < at + 8 ? UINT64_MAX : load_u64(body.pos + at, r->swap);
+		if (bytes_left(&body) < at + 8)
+			return clew_perf_ns_none();
+		return (struct clew_perf_ns){load_u64(body.pos + at, r->swap)};
 	}
 	if (perf_sample_id_parse(body, r->swap, &evsel->attr, &id) != CLEW_OK)
-		return UINT64_MAX;
-	return id.time;
+		return clew_perf_ns_none();
+	return (struct clew_perf_ns){id.time};
 }
 
 /* Report progress and give back pages already read; records that the order still points to are read
@@ -71,9 +73,9 @@ static void release_pages(struct ana_reader *rd)
 /* Kernel records wait for their turn; what a tool wrote, or what has no time, counts from where it
  * stands. @return whether *r goes now. */
 static enum clew_err take_next(struct ana_reader *rd, const struct perf_record *r,
-			       uint64_t *ret_time, bool *ret_goes)
+			       struct clew_perf_ns *ret_time, bool *ret_goes)
 {
-	uint64_t time = UINT64_MAX;
+	struct clew_perf_ns time = clew_perf_ns_none();
 
 	if (r->type == PERF_RECORD_FINISHED_ROUND) {
 		perf_order_round(rd->order);
@@ -86,33 +88,33 @@ static enum clew_err take_next(struct ana_reader *rd, const struct perf_record *
 		return CLEW_OK;
 	if (r->type < PERF_RECORD_HEADER_ATTR)
 		time = time_of(rd, r);
-	if (time == 0 || time == UINT64_MAX) {
+	if (!ana_has_place(time)) {
 		perf_block_hold(r->block);
 		*ret_time = time;
 		*ret_goes = true;
 		return CLEW_OK;
 	}
 	rd->is_draining = true;
-	return perf_order_push(rd->order, r, time);
+	return perf_order_push(rd->order, r, time.ns);
 }
 
-static bool drain(struct ana_reader *rd, struct perf_record *ret, uint64_t *ret_time)
+static bool drain(struct ana_reader *rd, struct perf_record *ret, struct clew_perf_ns *ret_time)
 {
 	if (!rd->is_draining)
 		return false;
-	if (perf_order_pop(rd->order, ret, ret_time))
+	if (perf_order_pop(rd->order, ret, &ret_time->ns))
 		return true;
 	rd->is_draining = false;
 	if (!rd->has_mark)
 		return false;
 	rd->has_mark = false;
 	*ret = rd->mark;
-	*ret_time = UINT64_MAX;
+	*ret_time = clew_perf_ns_none();
 	return true;
 }
 
-enum clew_err ana_reader_next(struct ana_reader *rd, struct perf_record *ret, uint64_t *ret_time,
-			      struct clew_diag *diag)
+enum clew_err ana_reader_next(struct ana_reader *rd, struct perf_record *ret,
+			      struct clew_perf_ns *ret_time, struct clew_diag *diag)
 {
 	struct clew_diag why = {0};
 	bool goes = false;

@@ -2,11 +2,25 @@
 #ifndef ANALYZE_ANA_READ_H
 #define ANALYZE_ANA_READ_H
 
+#include <clew/time.h>
+
 #include "os/file.h"
 #include "perfdata/perf_file.h"
 #include "perfdata/perf_order.h"
 
 /* Records in the order in which they are played. */
+
+/** Does the time give a record its place? 0 is none either. */
+static inline bool ana_has_place(struct clew_perf_ns t)
+{
+	return t.ns && clew_perf_ns_is_known(t);
+}
+
+/** A record without a time: before all others. */
+static inline struct clew_perf_ns ana_time_or_first(struct clew_perf_ns t)
+{
+	return clew_perf_ns_is_known(t) ? t : (struct clew_perf_ns){0};
+}
 
 struct os_map_ahead;
 
@@ -29,7 +43,7 @@ enum clew_err ana_reader_init(struct ana_reader *rd, struct perf_file *file,
 void ana_reader_done(struct ana_reader *rd);
 /** The next record; the caller releases its block. @return as perf_file_next(), after all that was
  * whole. */
-enum clew_err ana_reader_next(struct ana_reader *rd, struct perf_record *ret, uint64_t *ret_time,
-			      struct clew_diag *diag);
+enum clew_err ana_reader_next(struct ana_reader *rd, struct perf_record *ret,
+			      struct clew_perf_ns *ret_time, struct clew_diag *diag);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyze/ana_read.h"
 #include "base/mem.h"
 #include "perfdata/perf_deferred.h"
 
@@ -89,7 +90,7 @@ static bool keep_ips(const struct perf_record *r, struct stitch_stack *stack)
 }
 
 static enum clew_err take_stack(struct stitch *stitch, struct perf_file *file,
-				const struct perf_record *r, uint64_t time)
+				const struct perf_record *r, struct clew_perf_ns time)
 {
 	const struct perf_evsel *evsel = perf_evlist_of_record(perf_file_evlist(file), r->type,
 							       perf_record_body(r), r->swap);
@@ -114,7 +115,7 @@ static enum clew_err take_stack(struct stitch *stitch, struct perf_file *file,
 	if (!keep_ips(r, &stack))
 		return CLEW_NO_MEMORY;
 	err = stitch_stack_record(stitch, task_of(id.tid, c.cookie), c.cookie,
-				  time == UINT64_MAX ? 0 : time, &stack);
+				  ana_time_or_first(time), &stack);
 	if (err != CLEW_OK)
 		mem_free((void *)(uintptr_t)stack.record);
 	return err;
@@ -151,7 +152,7 @@ static void take_task(struct stitch *stitch, const struct perf_record *r)
 }
 
 enum clew_err ana_stitch_record(struct stitch *stitch, struct perf_file *file,
-				const struct perf_record *r, uint64_t time)
+				const struct perf_record *r, struct clew_perf_ns time)
 {
 	if (r->type == PERF_RECORD_CALLCHAIN_DEFERRED)
 		return take_stack(stitch, file, r, time);

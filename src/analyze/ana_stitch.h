@@ -12,7 +12,7 @@ bool ana_stitch_key(struct perf_file *file, const struct perf_record *r, uint32_
 		    uint64_t *ret_cookie);
 /** Any other record: a stack, or what ends a task's entry. */
 enum clew_err ana_stitch_record(struct stitch *stitch, struct perf_file *file,
-				const struct perf_record *r, uint64_t time);
+				const struct perf_record *r, struct clew_perf_ns time);
 /** Position of the mark of deferral; false: none. */
 bool ana_find_mark(const struct perf_words *chain, uint32_t *ret);
 

@@ -61,7 +61,7 @@ enum clew_err analyze_open(struct analyze **ret, const struct perf_input *input,
 	a->input = *input;
 	a->account.budget = input->budget;
 	a->opts = *opts;
-	a->summary.first_time = a->summary.last_time = UINT64_MAX;
+	a->summary.first_time = a->summary.last_time = clew_perf_ns_none();
 	err = init(a, diag);
 	if (err == CLEW_OK)
 		*ret = a;
@@ -133,8 +133,8 @@ const struct ana_summary *analyze_summary(const struct analyze *a)
 	return &a->summary;
 }
 
-static enum clew_err process(struct analyze *a, const struct perf_record *r, uint64_t time,
-			     const struct stitch_item *item)
+static enum clew_err process(struct analyze *a, const struct perf_record *r,
+			     struct clew_perf_ns time, const struct stitch_item *item)
 {
 	enum clew_err err;
 
@@ -164,7 +164,7 @@ static enum clew_err process_due(struct analyze *a)
 	return err;
 }
 
-static enum clew_err take(struct analyze *a, const struct perf_record *r, uint64_t time)
+static enum clew_err take(struct analyze *a, const struct perf_record *r, struct clew_perf_ns time)
 {
 	enum clew_err err;
 
@@ -175,7 +175,8 @@ static enum clew_err take(struct analyze *a, const struct perf_record *r, uint64
 	return err == CLEW_OK ? process_due(a) : err;
 }
 
-static enum clew_err take_in(struct analyze *a, const struct perf_record *r, uint64_t time)
+static enum clew_err take_in(struct analyze *a, const struct perf_record *r,
+			     struct clew_perf_ns time)
 {
 	enum clew_err err = ana_defer_check(a);
 
@@ -214,7 +215,7 @@ static enum clew_err read_all(struct analyze *a, struct clew_diag *diag)
 	struct clew_diag why = {0};
 	struct perf_record r;
 	enum clew_err err;
-	uint64_t time;
+	struct clew_perf_ns time;
 
 	while ((err = ana_reader_next(&a->reader, &r, &time, &why)) == CLEW_OK) {
 		err = take_in(a, &r, time);
@@ -355,7 +356,7 @@ enum clew_err analyze_step(struct analyze *a, struct clew_diag *diag)
 {
 	struct clew_diag why = {0};
 	struct perf_record r;
-	uint64_t time;
+	struct clew_perf_ns time;
 	enum clew_err err = ana_reader_next(&a->reader, &r, &time, &why);
 
 	if (err == CLEW_OK) {

@@ -88,9 +88,9 @@ struct ana_event {
 	struct perf_record record;        /* the bytes; live until the batch callback returns */
 	const struct perf_evsel *evsel;   /* NULL for tool records */
 	const struct perf_sample *sample; /* NULL: not a sample */
-	uint64_t time;                    /* perf clock, ns; all ones: the record has none */
-	uint64_t period;                  /* the sample's, else the attr's fixed one, else 1 */
-	uint32_t pid, tid, cpu;           /* all ones: unknown */
+	struct clew_perf_ns time;
+	uint64_t period;        /* the sample's, else the attr's fixed one, else 1 */
+	uint32_t pid, tid, cpu; /* all ones: unknown */
 	const char *comm; /* the thread's name then; ":TID" when unknown. Of other records: the
 			     thread they are about. Lives as long as the analysis */
 	const struct ana_loc *loc;     /* of sample->ip; NULL: not sampled */
@@ -136,10 +136,10 @@ struct ana_consumer {
 
 /** What to leave out before anything is resolved. Lists: NULL = all. */
 struct ana_filter {
-	const char *comms;           /* comma list of thread names */
-	const char *pids, *tids;     /* comma lists of numbers */
-	const char *cpus;            /* "0-2,5" */
-	uint64_t time_from, time_to; /* both inclusive, perf clock ns; to = 0: no end */
+	const char *comms;                      /* comma list of thread names */
+	const char *pids, *tids;                /* comma lists of numbers */
+	const char *cpus;                       /* "0-2,5" */
+	struct clew_perf_ns time_from, time_to; /* both inclusive; to = 0: no end */
 };
 
 struct ana_opts {
@@ -198,8 +198,8 @@ struct ana_summary {
 	uint64_t nr_aux_bytes;   /* hardware trace in the file, not decoded here */
 	uint64_t nr_aux_missing; /* bytes that AUX records announce in a file without any trace at
 				    all */
-	uint64_t first_time, last_time;    /* of samples; all ones when there is none */
-	uint64_t nr_over_budget;           /* things that symbols.budget had no room for */
+	struct clew_perf_ns first_time, last_time; /* of samples */
+	uint64_t nr_over_budget;                   /* things that symbols.budget had no room for */
 	uint64_t nr_maps_dropped;          /* mappings not taken: see who_nr_maps_dropped() */
 	uint64_t nr_unwound[NR_UNW_STOPS]; /* copied user stacks, by how their unwinding ended */
 	uint64_t nr_unwound_by_fp;         /* of these, with frames found by frame pointer alone */

@@ -14,7 +14,8 @@ static bool differs(const struct perf_features *f, enum perf_feature feature, co
 
 struct recorded_on recorded_on(const struct perf_input *input)
 {
-	struct recorded_on r = {.first_time = UINT64_MAX, .last_time = UINT64_MAX};
+	struct recorded_on r = {.first_time = clew_perf_ns_none(),
+				.last_time = clew_perf_ns_none()};
 	const struct perf_features *features;
 	struct os_uname here;
 	struct perf_file *f;
@@ -22,8 +23,8 @@ struct recorded_on recorded_on(const struct perf_input *input)
 	if (!input->data || perf_file_open(&f, input, NULL) != CLEW_OK)
 		return r;
 	features = perf_file_features(f);
-	if (!perf_features_sample_time(features, &r.first_time, &r.last_time))
-		r.first_time = r.last_time = UINT64_MAX;
+	if (!perf_features_sample_time(features, &r.first_time.ns, &r.last_time.ns))
+		r.first_time = r.last_time = clew_perf_ns_none();
 	os_uname(&here);
 	r.is_other_kernel = differs(features, PERF_FEAT_OSRELEASE, here.release);
 	r.is_other_machine = r.is_other_kernel || differs(features, PERF_FEAT_HOSTNAME, here.node);

@@ -2,13 +2,15 @@
 #ifndef ANALYZE_RECORDED_ON_H
 #define ANALYZE_RECORDED_ON_H
 
+#include <clew/time.h>
+
 #include "image/dso.h"
 #include "perfdata/perf_file.h"
 
 /** What a file's header says of the machine and the times it is of; of a stream nothing is known
  * yet. */
 struct recorded_on {
-	uint64_t first_time, last_time; /* of samples; all ones: unknown */
+	struct clew_perf_ns first_time, last_time; /* of samples */
 	bool is_other_kernel, is_other_machine;
 };
 

@@ -28,10 +28,10 @@ struct stack_merge {
 	struct ana_ahead ahead;
 	struct perf_writer *writer;
 	struct perf_stack_infos *infos;
-	struct buf out;            /* records on their way to the writer */
-	struct buf words, methods; /* of the chain at hand */
-	uint64_t newest;      /* time of the newest record that no round has released; 0: none */
-	uint64_t round_bytes; /* written since the last FINISHED_ROUND */
+	struct buf out;             /* records on their way to the writer */
+	struct buf words, methods;  /* of the chain at hand */
+	struct clew_perf_ns newest; /* of the records that no round has released; 0: none */
+	uint64_t round_bytes;       /* written since the last FINISHED_ROUND */
 	uint64_t asked_at;
 	struct stack_merge_counts *counts;
 };
@@ -171,18 +171,19 @@ static enum clew_err end_round(struct stack_merge *m)
  * before, or where a sample without a time follows records with one. Two rounds before such a
  * record release all that came before.
  */
-static enum clew_err keep_order(struct stack_merge *m, const struct perf_record *r, uint64_t time)
+static enum clew_err keep_order(struct stack_merge *m, const struct perf_record *r,
+				struct clew_perf_ns time)
 {
-	bool has_time = time && time != UINT64_MAX;
+	bool has_time = ana_has_place(time);
 	enum clew_err err = CLEW_OK;
 
-	if (has_time ? time < m->newest : r->type == PERF_RECORD_SAMPLE && m->newest) {
+	if (has_time ? time.ns < m->newest.ns : r->type == PERF_RECORD_SAMPLE && m->newest.ns) {
 		err = end_round(m);
 		if (err == CLEW_OK)
 			err = end_round(m);
-		m->newest = 0;
+		m->newest.ns = 0;
 	}
-	if (has_time && time > m->newest)
+	if (has_time && time.ns > m->newest.ns)
 		m->newest = time;
 	return err;
 }
@@ -294,7 +295,8 @@ static enum clew_err take_sample(struct stack_merge *m, const struct perf_record
 	return err == CLEW_OK ? write_merged(m, r, &evsel->attr, &s, &user) : err;
 }
 
-static enum clew_err take_record(struct stack_merge *m, const struct perf_record *r, uint64_t time)
+static enum clew_err take_record(struct stack_merge *m, const struct perf_record *r,
+				 struct clew_perf_ns time)
 {
 	enum clew_err err = CLEW_OK;
 
@@ -340,7 +342,7 @@ static enum clew_err take_all(struct stack_merge *m, const struct perf_input *in
 	struct clew_diag why = {0};
 	struct perf_record r;
 	enum clew_err err, end;
-	uint64_t time;
+	struct clew_perf_ns time;
 
 	progress_begin(in->progress, STACK_MERGE_PHASE, in->size);
 	while ((end = ana_reader_next(&m->reader, &r, &time, &why)) == CLEW_OK) {

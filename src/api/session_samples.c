@@ -151,7 +151,7 @@ enum clew_err session_sample_of(struct clew_session *s, const struct ana_event *
 	if (e->evsel->index >= s->events.all.nr && !session_events_update(s))
 		return CLEW_NO_MEMORY;
 	*ret = (struct clew_sample){
-		.time = {e->time},
+		.time = e->time,
 		.period = e->period,
 		.pid = e->pid,
 		.tid = e->tid,

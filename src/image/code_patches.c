@@ -72,7 +72,7 @@ struct loaded {
 static enum clew_err take_jit(struct loaded *l, const struct jitdump_record *r)
 {
 	uint64_t *moved = r->kind == JITDUMP_MOVE ? map_u64_get(&l->by_index, r->index) : NULL;
-	struct code_patch n = {.time = l->has_time ? r->time : 0, .start = r->addr};
+	struct code_patch n = {.time = {l->has_time ? r->time : 0}, .start = r->addr};
 	size_t size = bytes_left(&r->code), nr = l->to->all.nr;
 	enum clew_err err;
 
@@ -125,8 +125,8 @@ static int by_time(const void *x, const void *y)
 {
 	const struct code_patch *a = x, *b = y;
 
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
+	if (a->time.ns != b->time.ns)
+		return a->time.ns < b->time.ns ? -1 : 1;
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
@@ -224,15 +224,15 @@ enum clew_err code_patches_close(struct code_patches *p)
 
 /** Of the segment's patches, the last one no later than @p time; NULL: all are later. */
 static const struct code_patch *patch_at(const struct code_patches *p, const struct code_segment *s,
-					 uint64_t time)
+					 struct clew_perf_ns time)
 {
-	size_t after = search_first(s->nr, i, p->all.data[p->refs[s->first + i]].time > time);
+	size_t after = search_first(s->nr, i, p->all.data[p->refs[s->first + i]].time.ns > time.ns);
 
 	return after ? &p->all.data[p->refs[s->first + after - 1]] : NULL;
 }
 
-enum code_patched code_patches_find(const struct code_patches *p, uint64_t time, uint64_t addr,
-				    struct code_region *ret)
+enum code_patched code_patches_find(const struct code_patches *p, struct clew_perf_ns time,
+				    uint64_t addr, struct code_region *ret)
 {
 	size_t i = segment_above(p, addr);
 	const struct code_segment *s = i < p->segments.nr ? &p->segments.data[i] : NULL;

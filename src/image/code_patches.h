@@ -16,9 +16,10 @@
  */
 
 struct code_patch {
-	uint64_t start, end, time; /* from then on */
-	const uint8_t *bytes;      /* of start; NULL: removed */
-	const uint8_t *old;        /* what was there before; NULL: unknown */
+	uint64_t start, end;
+	struct clew_perf_ns time; /* from then on */
+	const uint8_t *bytes;     /* of start; NULL: removed */
+	const uint8_t *old;       /* what was there before; NULL: unknown */
 	uint32_t order;
 	bool replaces; /* other code, after code_patches_close() */
 };
@@ -43,7 +44,8 @@ void code_patches_free(struct code_patches *p);
 
 /** Code that was written over. */
 struct code_poke {
-	uint64_t time, addr;
+	struct clew_perf_ns time;
+	uint64_t addr;
 	const uint8_t *bytes; /* the old ones, then the new ones; copied */
 	size_t old_bytes, new_bytes;
 };
@@ -62,7 +64,7 @@ enum code_patched {
 	CODE_NEW_LATER, /* by a patch later than @p time; what was there before is unknown */
 	CODE_REMOVED
 };
-enum code_patched code_patches_find(const struct code_patches *p, uint64_t time, uint64_t addr,
-				    struct code_region *ret);
+enum code_patched code_patches_find(const struct code_patches *p, struct clew_perf_ns time,
+				    uint64_t addr, struct code_region *ret);
 
 #endif

@@ -18,7 +18,7 @@ struct queued {
 		uint64_t next;            /* waiting: the key's next sample */
 		struct stitch_kept *kept; /* settled: the stack, NULL: none */
 	};
-	uint64_t time;
+	struct clew_perf_ns time;
 	uint32_t key, bytes;
 	bool is_waiting, is_sample;
 	uint8_t state, reason;
@@ -33,9 +33,9 @@ struct stitch {
 	uint64_t blocked_bytes;       /* of [blocked, tail) */
 	uint64_t held_bytes;          /* of [head, tail) */
 	uint64_t kept_bytes;          /* of stacks */
-	uint64_t newest;              /* time */
-	uint32_t loss;                /* how often records were lost */
-	struct stitch_kept *lent;     /* the caller looks at it */
+	struct clew_perf_ns newest;
+	uint32_t loss;            /* how often records were lost */
+	struct stitch_kept *lent; /* the caller looks at it */
 	struct stitch_counts counts;
 };
 
@@ -140,19 +140,24 @@ static uint64_t used_bytes(const struct stitch *s)
 	return s->kept_bytes + (uint64_t)s->keys.nr_keys * KEY_BYTES;
 }
 
+static bool is_longer(struct clew_perf_ns from, struct clew_perf_ns to, uint64_t ns)
+{
+	return to.ns > from.ns && to.ns - from.ns > ns;
+}
+
 static bool is_done_old(const struct stitch *s)
 {
 	uint32_t at = s->keys.first_done;
 
-	return at != STITCH_NONE && s->newest > s->keys.keys.data[at].time &&
-	       s->newest - s->keys.keys.data[at].time > STITCH_STACK_LIFE_NS;
+	return at != STITCH_NONE &&
+	       is_longer(s->keys.keys.data[at].time, s->newest, STITCH_STACK_LIFE_NS);
 }
 
 static bool is_head_old(const struct stitch *s)
 {
-	uint64_t time = s->blocked < s->tail ? item_at(s, s->blocked)->time : s->newest;
+	struct clew_perf_ns time = s->blocked < s->tail ? item_at(s, s->blocked)->time : s->newest;
 
-	return s->opts.age_ns && s->newest > time && s->newest - time > s->opts.age_ns;
+	return s->opts.age_ns && is_longer(time, s->newest, s->opts.age_ns);
 }
 
 /* After each input: release what is complete, and what there is no room for. */
@@ -209,7 +214,7 @@ static uint64_t push(struct stitch *s, const struct queued *q, size_t bytes)
 	to->bytes = (uint32_t)(bytes + sizeof(*q) < UINT32_MAX ? bytes + sizeof(*q) : UINT32_MAX);
 	s->blocked_bytes += to->bytes;
 	s->held_bytes += to->bytes;
-	if (q->time > s->newest)
+	if (q->time.ns > s->newest.ns)
 		s->newest = q->time;
 	return n;
 }
@@ -231,19 +236,17 @@ static void state_of_stack(const struct stitch_stack *stack, enum stitch_state *
 }
 
 /* A done key's stack, if the sample is still of its entry. */
-static struct stitch_kept *stack_for(struct stitch *s, uint32_t at, uint64_t time)
+static struct stitch_kept *stack_for(struct stitch *s, uint32_t at, struct clew_perf_ns time)
 {
 	const struct stitch_key *key = at == STITCH_NONE ? NULL : &s->keys.keys.data[at];
 
 	if (!key || !key->kept)
 		return NULL;
-	if (time < key->time || time - key->time <= STITCH_STACK_LIFE_NS)
-		return key->kept;
-	return NULL;
+	return is_longer(key->time, time, STITCH_STACK_LIFE_NS) ? NULL : key->kept;
 }
 
-enum clew_err stitch_sample(struct stitch *s, uint32_t tid, uint64_t cookie, uint64_t time,
-			    void *item, size_t bytes)
+enum clew_err stitch_sample(struct stitch *s, uint32_t tid, uint64_t cookie,
+			    struct clew_perf_ns time, void *item, size_t bytes)
 {
 	struct queued q = {.item = item, .time = time, .is_sample = true};
 	uint32_t at = stitch_key_find(&s->keys, tid, cookie);
@@ -300,7 +303,7 @@ static enum clew_err put_settled(struct stitch *s, const struct queued *q, size_
 	return CLEW_OK;
 }
 
-enum clew_err stitch_settled(struct stitch *s, uint64_t time, enum stitch_state state,
+enum clew_err stitch_settled(struct stitch *s, struct clew_perf_ns time, enum stitch_state state,
 			     enum stitch_reason reason, void *item, size_t bytes)
 {
 	return put_settled(s,
@@ -312,7 +315,7 @@ enum clew_err stitch_settled(struct stitch *s, uint64_t time, enum stitch_state 
 			   bytes);
 }
 
-enum clew_err stitch_other(struct stitch *s, uint64_t time, void *item, size_t bytes)
+enum clew_err stitch_other(struct stitch *s, struct clew_perf_ns time, void *item, size_t bytes)
 {
 	return put_settled(s, &(struct queued){.item = item, .time = time}, bytes);
 }
@@ -323,11 +326,11 @@ static bool is_same_stack(const struct stitch_stack *a, const struct stitch_stac
 }
 
 /* One task is in one entry at a time: what it still waits for belongs to entries before. */
-static void lose_older(struct stitch *s, uint32_t task, uint64_t time)
+static void lose_older(struct stitch *s, uint32_t task, struct clew_perf_ns time)
 {
 	uint32_t at = s->keys.tasks.data[task].oldest, after;
 
-	for (; at != STITCH_NONE && s->keys.keys.data[at].time < time; at = after) {
+	for (; at != STITCH_NONE && s->keys.keys.data[at].time.ns < time.ns; at = after) {
 		after = s->keys.keys.data[at].after;
 		lose(s, at, STITCH_NO_RECORD);
 	}
@@ -352,8 +355,8 @@ static void take_duplicate(struct stitch *s, const struct stitch_stack *first,
 		s->opts.drop(s->opts.ctx, again);
 }
 
-enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cookie, uint64_t time,
-				  const struct stitch_stack *stack)
+enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cookie,
+				  struct clew_perf_ns time, const struct stitch_stack *stack)
 {
 	uint32_t at = stitch_key_find(&s->keys, tid, cookie);
 	struct stitch_kept *kept = stack_for(s, at, time);
@@ -361,7 +364,7 @@ enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cooki
 	enum stitch_state state;
 
 	give_back(s);
-	if (time > s->newest)
+	if (time.ns > s->newest.ns)
 		s->newest = time;
 	if (kept) {
 		take_duplicate(s, &kept->stack, stack);

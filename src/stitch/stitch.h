@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <clew/err.h>
+#include <clew/time.h>
 
 #include "stitch/stitch_outcome.h"
 
@@ -67,19 +68,19 @@ void stitch_free(struct stitch *s);
  */
 
 /** A sample that needs the stack of (tid, cookie). */
-enum clew_err stitch_sample(struct stitch *s, uint32_t tid, uint64_t cookie, uint64_t time,
-			    void *item, size_t bytes);
+enum clew_err stitch_sample(struct stitch *s, uint32_t tid, uint64_t cookie,
+			    struct clew_perf_ns time, void *item, size_t bytes);
 /** A sample with a known outcome: it only keeps its place in the order. */
-enum clew_err stitch_settled(struct stitch *s, uint64_t time, enum stitch_state state,
+enum clew_err stitch_settled(struct stitch *s, struct clew_perf_ns time, enum stitch_state state,
 			     enum stitch_reason reason, void *item, size_t bytes);
 /** Any other record that has to keep its place. */
-enum clew_err stitch_other(struct stitch *s, uint64_t time, void *item, size_t bytes);
+enum clew_err stitch_other(struct stitch *s, struct clew_perf_ns time, void *item, size_t bytes);
 /**
  * The stack of (tid, cookie). @p stack's bytes must live until it is dropped; drop() may be called
  * within this call, for one that no sample can want. Not called where CLEW_NO_MEMORY is returned.
  */
-enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cookie, uint64_t time,
-				  const struct stitch_stack *stack);
+enum clew_err stitch_stack_record(struct stitch *s, uint32_t tid, uint64_t cookie,
+				  struct clew_perf_ns time, const struct stitch_stack *stack);
 void stitch_task_exit(struct stitch *s, uint32_t tid);
 /** A task begins: whoever had its number before has ended. */
 void stitch_task_fork(struct stitch *s, uint32_t tid);

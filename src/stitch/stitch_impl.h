@@ -21,7 +21,7 @@ struct stitch_kept {
 struct stitch_key {
 	uint64_t cookie;
 	uint64_t first, last; /* waiting: oldest and newest sample, by their numbers in the queue */
-	uint64_t time;        /* waiting: of the newest sample; done: of the stack */
+	struct clew_perf_ns time; /* waiting: of the newest sample; done: of the stack */
 	struct stitch_kept *kept; /* NULL: waiting */
 	uint32_t tid, task;       /* task: index */
 	uint32_t hash_next;       /* the next key in the bucket; or the next free key */

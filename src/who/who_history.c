@@ -23,7 +23,8 @@ static uint32_t version_new(struct who_history *h, struct who_maps *maps, uint32
 			   &(struct who_version){.maps = maps, .before = before, .nr_spaces = 1});
 }
 
-static uint32_t space_new(struct who_history *h, uint32_t pid, uint64_t time, uint32_t version)
+static uint32_t space_new(struct who_history *h, uint32_t pid, struct clew_perf_ns time,
+			  uint32_t version)
 {
 	struct who_space_line s = {.pid = pid};
 
@@ -69,7 +70,8 @@ static bool replaces(const struct who_maps *m, const struct who_map *map)
 
 /** The space's version as one that may be changed; @p is_new: from @p time on only. WHO_NONE: no
  * memory. */
-static uint32_t own_version(struct who_history *h, uint32_t space, uint64_t time, bool is_new)
+static uint32_t own_version(struct who_history *h, uint32_t space, struct clew_perf_ns time,
+			    bool is_new)
 {
 	uint32_t old = current(h, space), version;
 	const struct who_version *v = &h->versions.data[old];
@@ -106,7 +108,7 @@ static struct who_map *map_of(struct who_history *h, const struct perf_mmap *mm)
 	return m;
 }
 
-static enum clew_err take_map(struct who_history *h, uint64_t time, uint32_t space,
+static enum clew_err take_map(struct who_history *h, struct clew_perf_ns time, uint32_t space,
 			      const struct perf_mmap *mm)
 {
 	struct who_map *map = map_of(h, mm);
@@ -177,7 +179,7 @@ static struct who_thread_line *thread_get(struct who_history *h, uint32_t tid)
 	return &h->threads.data[h->threads.nr - 1];
 }
 
-static bool add_task(struct who_history *h, uint32_t tid, uint64_t time, uint32_t pid,
+static bool add_task(struct who_history *h, uint32_t tid, struct clew_perf_ns time, uint32_t pid,
 		     uint32_t space)
 {
 	struct who_thread_line *t = space == WHO_NONE ? NULL : thread_get(h, tid);
@@ -185,13 +187,13 @@ static bool add_task(struct who_history *h, uint32_t tid, uint64_t time, uint32_
 
 	if (!t)
 		return false;
-	if (nr && t->tasks.data[nr - 1].time > time)
+	if (nr && t->tasks.data[nr - 1].time.ns > time.ns)
 		time = t->tasks.data[nr - 1].time;
 	return vec_push(&t->tasks, (struct who_task){time, pid, space});
 }
 
 /** The process's space as of now, made where there is none yet. WHO_NONE: no memory. */
-static uint32_t space_of(struct who_history *h, uint64_t time, uint32_t pid)
+static uint32_t space_of(struct who_history *h, struct clew_perf_ns time, uint32_t pid)
 {
 	uint64_t *at = map_u64_get(&h->by_pid, pid);
 	uint32_t space;
@@ -203,7 +205,7 @@ static uint32_t space_of(struct who_history *h, uint64_t time, uint32_t pid)
 }
 
 /** The thread as one of process @p pid. */
-static uint32_t meet(struct who_history *h, uint64_t time, uint32_t pid, uint32_t tid)
+static uint32_t meet(struct who_history *h, struct clew_perf_ns time, uint32_t pid, uint32_t tid)
 {
 	uint32_t space = space_of(h, time, pid);
 	struct who_thread_line *t = space == WHO_NONE ? NULL : thread_get(h, tid);
@@ -217,7 +219,7 @@ static uint32_t meet(struct who_history *h, uint64_t time, uint32_t pid, uint32_
 	return add_task(h, tid, time, pid, space) ? space : WHO_NONE;
 }
 
-enum clew_err who_history_mmap(struct who_history *h, uint64_t time, bool is_kernel,
+enum clew_err who_history_mmap(struct who_history *h, struct clew_perf_ns time, bool is_kernel,
 			       const struct perf_mmap *m)
 {
 	uint32_t space = is_kernel ? h->kernel : meet(h, time, m->pid, m->tid);
@@ -233,7 +235,7 @@ enum clew_err who_history_mmap(struct who_history *h, uint64_t time, bool is_ker
 	return take_map(h, time, space, m);
 }
 
-static bool exec(struct who_history *h, uint64_t time, uint32_t space)
+static bool exec(struct who_history *h, struct clew_perf_ns time, uint32_t space)
 {
 	uint32_t old = current(h, space), version;
 	const struct who_maps *maps = h->versions.data[old].maps;
@@ -251,7 +253,8 @@ static bool exec(struct who_history *h, uint64_t time, uint32_t space)
 	return true;
 }
 
-enum clew_err who_history_comm(struct who_history *h, uint64_t time, const struct perf_comm *c)
+enum clew_err who_history_comm(struct who_history *h, struct clew_perf_ns time,
+			       const struct perf_comm *c)
 {
 	uint32_t space = meet(h, time, c->pid, c->tid), text = intern_str(&h->texts, c->comm);
 	struct who_thread_line *t = space == WHO_NONE ? NULL : thread_get(h, c->tid);
@@ -263,7 +266,8 @@ enum clew_err who_history_comm(struct who_history *h, uint64_t time, const struc
 }
 
 /** What fork does: the same code until one of both changes it. */
-static uint32_t space_clone(struct who_history *h, uint32_t from, uint32_t pid, uint64_t time)
+static uint32_t space_clone(struct who_history *h, uint32_t from, uint32_t pid,
+			    struct clew_perf_ns time)
 {
 	uint32_t version = current(h, from);
 
@@ -271,7 +275,8 @@ static uint32_t space_clone(struct who_history *h, uint32_t from, uint32_t pid, 
 	return space_new(h, pid, time, version);
 }
 
-static bool inherit_comm(struct who_history *h, uint64_t time, uint32_t from, uint32_t to)
+static bool inherit_comm(struct who_history *h, struct clew_perf_ns time, uint32_t from,
+			 uint32_t to)
 {
 	const struct who_thread_line *p = thread_find(h, from);
 	uint32_t text;
@@ -284,7 +289,8 @@ static bool inherit_comm(struct who_history *h, uint64_t time, uint32_t from, ui
 	return t && who_timeline_add(&t->comms, time, text);
 }
 
-enum clew_err who_history_fork(struct who_history *h, uint64_t time, const struct perf_task *t)
+enum clew_err who_history_fork(struct who_history *h, struct clew_perf_ns time,
+			       const struct perf_task *t)
 {
 	uint32_t parent = meet(h, time, t->ppid, t->ptid), space = parent;
 
@@ -306,7 +312,8 @@ enum clew_err who_history_fork(struct who_history *h, uint64_t time, const struc
 /* --- versions --- */
 
 static bool add_version(struct who_history *h, struct who_timeline *to,
-			const struct who_change *from, uint64_t time, const void *patches)
+			const struct who_change *from, struct clew_perf_ns time,
+			const void *patches)
 {
 	struct who_version v = h->versions.data[from->value];
 
@@ -318,20 +325,21 @@ static bool add_version(struct who_history *h, struct who_timeline *to,
 }
 
 static bool split_at(struct who_history *h, struct who_timeline *to,
-		     const struct who_timeline *from, const uint64_t *times, size_t nr_times,
-		     const void *patches)
+		     const struct who_timeline *from, const struct clew_perf_ns *times,
+		     size_t nr_times, const void *patches)
 {
 	size_t t = 0;
 
 	for (size_t i = 0; i < from->nr; i++) {
 		const struct who_change *e = &from->data[i];
-		uint64_t end = i + 1 < from->nr ? from->data[i + 1].time : UINT64_MAX;
+		struct clew_perf_ns end =
+			i + 1 < from->nr ? from->data[i + 1].time : clew_perf_ns_none();
 
-		while (t < nr_times && times[t] <= e->time)
+		while (t < nr_times && times[t].ns <= e->time.ns)
 			t++;
 		if (!add_version(h, to, e, e->time, patches))
 			return false;
-		for (; t < nr_times && times[t] < end; t++) {
+		for (; t < nr_times && times[t].ns < end.ns; t++) {
 			if (!add_version(h, to, e, times[t], patches))
 				return false;
 		}
@@ -339,7 +347,7 @@ static bool split_at(struct who_history *h, struct who_timeline *to,
 	return true;
 }
 
-bool who_history_split(struct who_history *h, uint32_t space, const uint64_t *times,
+bool who_history_split(struct who_history *h, uint32_t space, const struct clew_perf_ns *times,
 		       size_t nr_times, const void *patches)
 {
 	struct who_timeline next = {0}, *versions = &h->spaces.data[space].versions;
@@ -367,8 +375,8 @@ static struct who_timeline *line_of_cpu(struct who_history *h, uint32_t cpu)
 	return &h->cpus.data[h->cpus.nr - 1];
 }
 
-enum clew_err who_history_run(struct who_history *h, uint64_t time, uint32_t cpu, uint32_t pid,
-			      uint32_t tid)
+enum clew_err who_history_run(struct who_history *h, struct clew_perf_ns time, uint32_t cpu,
+			      uint32_t pid, uint32_t tid)
 {
 	struct who_timeline *l;
 
@@ -385,7 +393,8 @@ enum clew_err who_history_run(struct who_history *h, uint64_t time, uint32_t cpu
 	return who_timeline_add(l, time, tid) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-uint32_t who_history_runner(const struct who_history *h, uint32_t cpu, uint64_t from, uint64_t to)
+uint32_t who_history_runner(const struct who_history *h, uint32_t cpu, struct clew_perf_ns from,
+			    struct clew_perf_ns to)
 {
 	const uint64_t *at = map_u64_get(&h->by_cpu, cpu);
 	const struct who_change *e;
@@ -393,23 +402,24 @@ uint32_t who_history_runner(const struct who_history *h, uint32_t cpu, uint64_t 
 	if (!at || !who_history_knows(h, to))
 		return WHO_NONE;
 	e = who_timeline_at(&h->cpus.data[*at], to);
-	return e && e->time <= from ? e->value : WHO_NONE;
+	return e && e->time.ns <= from.ns ? e->value : WHO_NONE;
 }
 
 /* --- what is asked --- */
 
-const struct who_task *who_history_task(const struct who_history *h, uint32_t tid, uint64_t time)
+const struct who_task *who_history_task(const struct who_history *h, uint32_t tid,
+					struct clew_perf_ns time)
 {
 	const struct who_thread_line *t = thread_find(h, tid);
 	size_t after;
 
 	if (!t || !t->tasks.nr || !who_history_knows(h, time))
 		return NULL;
-	after = search_first(t->tasks.nr, i, t->tasks.data[i].time > time);
+	after = search_first(t->tasks.nr, i, t->tasks.data[i].time.ns > time.ns);
 	return &t->tasks.data[after ? after - 1 : 0];
 }
 
-const char *who_history_comm_at(const struct who_history *h, uint32_t tid, uint64_t time)
+const char *who_history_comm_at(const struct who_history *h, uint32_t tid, struct clew_perf_ns time)
 {
 	const struct who_thread_line *t = thread_find(h, tid);
 	const struct who_change *e;
@@ -435,7 +445,7 @@ static uint64_t history_bytes(const struct who_history *h)
 	       h->nr_switches * 2 * sizeof(struct who_change);
 }
 
-void who_history_charge(struct who_history *h, uint64_t time, uint64_t other_bytes)
+void who_history_charge(struct who_history *h, struct clew_perf_ns time, uint64_t other_bytes)
 {
 	uint64_t bytes = history_bytes(h) + other_bytes, before = h->account.charged;
 
@@ -453,7 +463,8 @@ enum clew_err who_history_init(struct who_history *h, uint32_t nr_empty, struct 
 		if (version_new(h, NULL, WHO_NONE) == WHO_NONE)
 			return CLEW_NO_MEMORY;
 	}
-	h->kernel = space_new(h, WHO_NONE, 0, version_new(h, NULL, WHO_NONE));
+	h->kernel =
+		space_new(h, WHO_NONE, (struct clew_perf_ns){0}, version_new(h, NULL, WHO_NONE));
 	if (h->kernel == WHO_NONE)
 		return CLEW_NO_MEMORY;
 	h->versions.data[current(h, h->kernel)].is_kernel = true;

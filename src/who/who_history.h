@@ -19,9 +19,10 @@
 /** Mappings of code of one space, from one replacement to the next: it only grows. */
 struct who_version {
 	struct who_maps *maps;
-	uint32_t nr_spaces;  /* that have it now: above 1, one that adds to it gets its own */
-	uint32_t before;     /* what the exec before it replaced; WHO_NONE */
-	uint64_t time;       /* patches up to here are in; later ones where nothing was before */
+	uint32_t nr_spaces; /* that have it now: above 1, one that adds to it gets its own */
+	uint32_t before;    /* what the exec before it replaced; WHO_NONE */
+	/* Patches up to here are in; later ones where nothing was before. */
+	struct clew_perf_ns time;
 	const void *patches; /* of who_history_split(); NULL: none */
 	bool is_kernel, is_guest;
 };
@@ -34,7 +35,7 @@ struct who_space_line {
 
 /** One use of a thread's number. */
 struct who_task {
-	uint64_t time; /* from then on */
+	struct clew_perf_ns time; /* from then on */
 	uint32_t pid, space;
 };
 
@@ -78,13 +79,13 @@ struct who_history {
 	struct who_guests guests;
 	struct budget_account account;
 	bool is_cut;
-	uint64_t cut_at; /* is_cut: the budget had no room for what came from here on */
+	struct clew_perf_ns cut_at; /* is_cut: the budget had no room for what came from here on */
 };
 
 /** Was everything of @p time kept? */
-static inline bool who_history_knows(const struct who_history *h, uint64_t time)
+static inline bool who_history_knows(const struct who_history *h, struct clew_perf_ns time)
 {
-	return !h->is_cut || time < h->cut_at;
+	return !h->is_cut || time.ns < h->cut_at.ns;
 }
 
 /** @p nr_empty: the first versions, which have no code, are the caller's to use. @p budget: NULL:
@@ -94,27 +95,32 @@ void who_history_done(struct who_history *h);
 
 /** A record of @p time was taken: charge what it made the history grow by, and @p other_bytes in
  * all that the caller keeps. Where there is no room that is the last one. */
-void who_history_charge(struct who_history *h, uint64_t time, uint64_t other_bytes);
+void who_history_charge(struct who_history *h, struct clew_perf_ns time, uint64_t other_bytes);
 
 /* Records, in order of time. */
-enum clew_err who_history_mmap(struct who_history *h, uint64_t time, bool is_kernel,
+enum clew_err who_history_mmap(struct who_history *h, struct clew_perf_ns time, bool is_kernel,
 			       const struct perf_mmap *m);
-enum clew_err who_history_comm(struct who_history *h, uint64_t time, const struct perf_comm *c);
-enum clew_err who_history_fork(struct who_history *h, uint64_t time, const struct perf_task *t);
+enum clew_err who_history_comm(struct who_history *h, struct clew_perf_ns time,
+			       const struct perf_comm *c);
+enum clew_err who_history_fork(struct who_history *h, struct clew_perf_ns time,
+			       const struct perf_task *t);
 /** @p tid runs on @p cpu from here on; WHO_NONE: unknown. */
-enum clew_err who_history_run(struct who_history *h, uint64_t time, uint32_t cpu, uint32_t pid,
-			      uint32_t tid);
+enum clew_err who_history_run(struct who_history *h, struct clew_perf_ns time, uint32_t cpu,
+			      uint32_t pid, uint32_t tid);
 
 /** All was taken: @p space has a version of its own from each of @p times on (ascending), each with
  * @p patches. @return false: out of memory. */
-bool who_history_split(struct who_history *h, uint32_t space, const uint64_t *times,
+bool who_history_split(struct who_history *h, uint32_t space, const struct clew_perf_ns *times,
 		       size_t nr_times, const void *patches);
 
 /** The task that has the number @p tid at @p time; the first one before that. NULL: no such thread.
  */
-const struct who_task *who_history_task(const struct who_history *h, uint32_t tid, uint64_t time);
-const char *who_history_comm_at(const struct who_history *h, uint32_t tid, uint64_t time);
+const struct who_task *who_history_task(const struct who_history *h, uint32_t tid,
+					struct clew_perf_ns time);
+const char *who_history_comm_at(const struct who_history *h, uint32_t tid,
+				struct clew_perf_ns time);
 /** The only thread that ran on @p cpu in (@p from, @p to]; WHO_NONE: several, or unknown. */
-uint32_t who_history_runner(const struct who_history *h, uint32_t cpu, uint64_t from, uint64_t to);
+uint32_t who_history_runner(const struct who_history *h, uint32_t cpu, struct clew_perf_ns from,
+			    struct clew_perf_ns to);
 
 #endif

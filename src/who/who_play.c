@@ -192,7 +192,8 @@ enum clew_err who_play(const struct who_player *player, void *ctx, struct who_gu
 
 /* --- into a who --- */
 
-static enum clew_err now_mmap(void *ctx, uint64_t time, bool is_kernel, const struct perf_mmap *m)
+static enum clew_err now_mmap(void *ctx, struct clew_perf_ns time, bool is_kernel,
+			      const struct perf_mmap *m)
 {
 	struct who_thread *t = is_kernel ? NULL : who_thread_get(ctx, m->pid, m->tid);
 
@@ -202,13 +203,13 @@ static enum clew_err now_mmap(void *ctx, uint64_t time, bool is_kernel, const st
 	return t ? who_take_mmap(ctx, t->space, m) : CLEW_NO_MEMORY;
 }
 
-static enum clew_err now_comm(void *ctx, uint64_t time, const struct perf_comm *c)
+static enum clew_err now_comm(void *ctx, struct clew_perf_ns time, const struct perf_comm *c)
 {
 	(void)time;
 	return who_take_comm(ctx, c);
 }
 
-static enum clew_err now_fork(void *ctx, uint64_t time, const struct perf_task *t)
+static enum clew_err now_fork(void *ctx, struct clew_perf_ns time, const struct perf_task *t)
 {
 	(void)time;
 	return who_take_fork(ctx, t);
@@ -218,23 +219,24 @@ const struct who_player who_player_of_now = {.mmap = now_mmap, .comm = now_comm,
 
 /* --- into a history --- */
 
-static enum clew_err history_mmap(void *ctx, uint64_t time, bool is_kernel,
+static enum clew_err history_mmap(void *ctx, struct clew_perf_ns time, bool is_kernel,
 				  const struct perf_mmap *m)
 {
 	return who_history_mmap(ctx, time, is_kernel, m);
 }
 
-static enum clew_err history_comm(void *ctx, uint64_t time, const struct perf_comm *c)
+static enum clew_err history_comm(void *ctx, struct clew_perf_ns time, const struct perf_comm *c)
 {
 	return who_history_comm(ctx, time, c);
 }
 
-static enum clew_err history_fork(void *ctx, uint64_t time, const struct perf_task *t)
+static enum clew_err history_fork(void *ctx, struct clew_perf_ns time, const struct perf_task *t)
 {
 	return who_history_fork(ctx, time, t);
 }
 
-static enum clew_err history_run(void *ctx, uint64_t time, uint32_t cpu, uint32_t pid, uint32_t tid)
+static enum clew_err history_run(void *ctx, struct clew_perf_ns time, uint32_t cpu, uint32_t pid,
+				 uint32_t tid)
 {
 	return who_history_run(ctx, time, cpu, pid, tid);
 }

@@ -2,6 +2,8 @@
 #ifndef WHO_WHO_PLAY_H
 #define WHO_WHO_PLAY_H
 
+#include <clew/time.h>
+
 #include "who/who_guests.h"
 
 /*
@@ -13,14 +15,16 @@
 /** Where they go. Each returns CLEW_OK or CLEW_NO_MEMORY. NULL: such records are not wanted. */
 struct who_player {
 	/** A guest's map, also of its kernel, is of a process with a guest's number. */
-	enum clew_err (*mmap)(void *ctx, uint64_t time, bool is_kernel, const struct perf_mmap *m);
-	enum clew_err (*comm)(void *ctx, uint64_t time, const struct perf_comm *c);
-	enum clew_err (*fork)(void *ctx, uint64_t time, const struct perf_task *t);
+	enum clew_err (*mmap)(void *ctx, struct clew_perf_ns time, bool is_kernel,
+			      const struct perf_mmap *m);
+	enum clew_err (*comm)(void *ctx, struct clew_perf_ns time, const struct perf_comm *c);
+	enum clew_err (*fork)(void *ctx, struct clew_perf_ns time, const struct perf_task *t);
 	/** Of no use where threads are asked for later: their last samples and trace are in the
 	 * kernel, after this, and a number that is used again comes with a FORK. */
-	enum clew_err (*exit)(void *ctx, uint64_t time, const struct perf_task *t);
+	enum clew_err (*exit)(void *ctx, struct clew_perf_ns time, const struct perf_task *t);
 	/** @p tid runs on @p cpu from @p time on; WHO_NONE: unknown. */
-	enum clew_err (*run)(void *ctx, uint64_t time, uint32_t cpu, uint32_t pid, uint32_t tid);
+	enum clew_err (*run)(void *ctx, struct clew_perf_ns time, uint32_t cpu, uint32_t pid,
+			     uint32_t tid);
 };
 
 extern const struct who_player who_player_of_now;     /* @p ctx: struct who */
@@ -28,7 +32,7 @@ extern const struct who_player who_player_of_history; /* @p ctx: struct who_hist
 
 /** What stands beside a record's body. */
 struct who_stamp {
-	uint64_t time;
+	struct clew_perf_ns time;
 	uint32_t machine; /* who_guests_machine() of its event; 0: the host's */
 	uint32_t cpu, pid, tid;
 };

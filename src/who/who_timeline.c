@@ -3,17 +3,17 @@
 
 #include "base/search.h"
 
-const struct who_change *who_timeline_at(const struct who_timeline *l, uint64_t time)
+const struct who_change *who_timeline_at(const struct who_timeline *l, struct clew_perf_ns time)
 {
-	size_t after = search_first(l->nr, i, l->data[i].time > time);
+	size_t after = search_first(l->nr, i, l->data[i].time.ns > time.ns);
 
 	return after ? &l->data[after - 1] : NULL;
 }
 
-bool who_timeline_add(struct who_timeline *l, uint64_t time, uint32_t value)
+bool who_timeline_add(struct who_timeline *l, struct clew_perf_ns time, uint32_t value)
 {
 	/* Records without a time count from where they stand. */
-	if (l->nr && l->data[l->nr - 1].time > time)
+	if (l->nr && l->data[l->nr - 1].time.ns > time.ns)
 		time = l->data[l->nr - 1].time;
 	return vec_push(l, (struct who_change){time, value});
 }

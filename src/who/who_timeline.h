@@ -4,12 +4,14 @@
 
 #include <stdint.h>
 
+#include <clew/time.h>
+
 #include "base/vec.h"
 
 /* A value over time. Zeroed struct = nothing known at any time; vec_done() ends it. */
 
 struct who_change {
-	uint64_t time; /* from then on */
+	struct clew_perf_ns time; /* from then on */
 	uint32_t value;
 };
 
@@ -18,9 +20,9 @@ struct who_timeline {
 };
 
 /** The last change no later than @p time; NULL: none. */
-const struct who_change *who_timeline_at(const struct who_timeline *l, uint64_t time);
+const struct who_change *who_timeline_at(const struct who_timeline *l, struct clew_perf_ns time);
 
 /** A time before the last change's counts as that one's. @return false: out of memory. */
-bool who_timeline_add(struct who_timeline *l, uint64_t time, uint32_t value);
+bool who_timeline_add(struct who_timeline *l, struct clew_perf_ns time, uint32_t value);
 
 #endif

@@ -36,9 +36,11 @@ static void on_sample(void *ctx, unsigned task, uint64_t cookie, uint8_t user)
 
 	*item = user;
 	if (cookie)
-		stitch_sample(l->stitch, 100 + task, cookie, ++l->time, item, 8);
+		stitch_sample(l->stitch, 100 + task, cookie, (struct clew_perf_ns){++l->time}, item,
+			      8);
 	else
-		stitch_settled(l->stitch, ++l->time, STITCH_LOST, STITCH_REFUSED, item, 8);
+		stitch_settled(l->stitch, (struct clew_perf_ns){++l->time}, STITCH_LOST,
+			       STITCH_REFUSED, item, 8);
 }
 
 static void on_stack(void *ctx, unsigned task, uint64_t cookie, uint8_t user)
@@ -48,7 +50,8 @@ static void on_stack(void *ctx, unsigned task, uint64_t cookie, uint8_t user)
 	struct stitch_stack stack = {.ips = ips, .nr = 1, .bytes = 8, .record = &l->stacks[user]};
 
 	l->stacks[user] = user;
-	stitch_stack_record(l->stitch, 100 + task, cookie, ++l->time, &stack);
+	stitch_stack_record(l->stitch, 100 + task, cookie, (struct clew_perf_ns){++l->time},
+			    &stack);
 }
 
 static void on_exec(void *ctx, unsigned task)

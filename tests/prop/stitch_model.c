@@ -56,6 +56,11 @@ static void take_out(struct stitch *s, const struct happening *h, struct outcome
 	}
 }
 
+static struct clew_perf_ns at_ns(uint64_t ns)
+{
+	return (struct clew_perf_ns){ns};
+}
+
 static void play(const struct happening *h, size_t nr, struct outcome *ret,
 		 struct stitch_counts *counts)
 {
@@ -72,11 +77,11 @@ static void play(const struct happening *h, size_t nr, struct outcome *ret,
 		ret[i] = (struct outcome){NR_STITCH_REASONS, UINT32_MAX};
 		switch (h[i].kind) {
 		case SAMPLE:
-			stitch_sample(s, h[i].tid, h[i].cookie, h[i].time, (void *)(uintptr_t)&h[i],
-				      0);
+			stitch_sample(s, h[i].tid, h[i].cookie, at_ns(h[i].time),
+				      (void *)(uintptr_t)&h[i], 0);
 			break;
 		case STACK:
-			stitch_stack_record(s, h[i].tid, h[i].cookie, h[i].time, &stack);
+			stitch_stack_record(s, h[i].tid, h[i].cookie, at_ns(h[i].time), &stack);
 			break;
 		case EXIT:
 			stitch_task_exit(s, h[i].tid);
@@ -439,13 +444,13 @@ static void test_idle_tasks(void)
 	double start = now();
 
 	for (uint32_t i = 0; i < 100000; i++)
-		stitch_sample(s, i, i, i, NULL, 0);
+		stitch_sample(s, i, i, at_ns(i), NULL, 0);
 	for (uint32_t i = 0; i < 300000; i++) { /* others continue meanwhile */
-		stitch_sample(s, 200000 + i % 100, 1000000 + i, 100000 + i, NULL, 0);
-		stitch_stack_record(s, 200000 + i % 100, 1000000 + i, 100000 + i, &stack);
+		stitch_sample(s, 200000 + i % 100, 1000000 + i, at_ns(100000 + i), NULL, 0);
+		stitch_stack_record(s, 200000 + i % 100, 1000000 + i, at_ns(100000 + i), &stack);
 	}
 	for (uint32_t i = 100000; i-- > 0;)
-		stitch_stack_record(s, i, i, 500000, &stack);
+		stitch_stack_record(s, i, i, at_ns(500000), &stack);
 	nr = take_all(s);
 	stitch_counts(s, &counts);
 	CHECK_EQ(nr, 400000, "100000 sleeping tasks, 300000 samples after them");
@@ -461,10 +466,10 @@ static void test_one_key(void)
 	uint64_t nr;
 
 	for (uint32_t i = 0; i < 100000; i++)
-		stitch_sample(s, 1, 1, i, NULL, 0);
-	stitch_stack_record(s, 1, 1, 100000, &stack);
+		stitch_sample(s, 1, 1, at_ns(i), NULL, 0);
+	stitch_stack_record(s, 1, 1, at_ns(100000), &stack);
 	for (uint32_t i = 0; i < 100000; i++)
-		stitch_sample(s, 1, 1, 100000 + i, NULL, 0);
+		stitch_sample(s, 1, 1, at_ns(100000 + i), NULL, 0);
 	nr = take_all(s);
 	CHECK_EQ(nr, 200000, "200000 samples of one key, half of them after its stack");
 	stitch_free(s);
@@ -479,8 +484,8 @@ static void test_budget(void)
 	double start = now();
 
 	for (uint32_t i = 0; i < 500000; i++) {
-		stitch_sample(s, 2 * i, i, i, NULL, 100);
-		stitch_stack_record(s, 2 * i + 1, i, i, &stack);
+		stitch_sample(s, 2 * i, i, at_ns(i), NULL, 100);
+		stitch_stack_record(s, 2 * i + 1, i, at_ns(i), &stack);
 		take_all(s);
 	}
 	stitch_counts(s, &counts);
@@ -498,9 +503,9 @@ static void test_speed(void)
 	double start = now();
 
 	for (uint32_t i = 0; i < 500000; i++) {
-		stitch_sample(s, i % 1000, i, i, NULL, 0);
+		stitch_sample(s, i % 1000, i, at_ns(i), NULL, 0);
 		if (i >= 10)
-			stitch_stack_record(s, (i - 10) % 1000, i - 10, i, &stack);
+			stitch_stack_record(s, (i - 10) % 1000, i - 10, at_ns(i), &stack);
 		nr += take_all(s);
 	}
 	CHECK_EQ(nr, 500000 - 10, "a million records, ten samples in flight");

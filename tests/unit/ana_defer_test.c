@@ -19,7 +19,7 @@ static enum clew_err write_batch(void *ctx, const struct ana_batch *b)
 
 		if (!e->sample)
 			continue;
-		buf_printf(out, "%d %s", (int)((e->time - 1000000000) / 1000), e->comm);
+		buf_printf(out, "%d %s", (int)((e->time.ns - 1000000000) / 1000), e->comm);
 		if (e->has_user_state)
 			buf_printf(out, " %s",
 				   e->user_reason ? stitch_reason_name(e->user_reason)

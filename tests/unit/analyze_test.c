@@ -23,7 +23,7 @@ static enum clew_err write_batch(void *ctx, const struct ana_batch *b)
 		const struct ana_event *e = &b->events[i];
 
 		buf_printf(out, "%s %u/%u %" PRIu64 " %s", e->comm ? e->comm : "-", e->pid, e->tid,
-			   e->time,
+			   e->time.ns,
 			   e->sample ? e->evsel->name : perf_record_type_name(e->record.type));
 		if (e->loc)
 			buf_printf(out, " %s+%" PRIx64, e->loc->dso ? dso_path(e->loc->dso) : "?",
@@ -136,7 +136,7 @@ static void test_story(bool big, bool pipe)
 	CHECK_STR(buf_cstr(&out), story, "time order; fork inherits, exec empties (%s, %s)",
 		  big ? "big" : "little", pipe ? "pipe" : "file");
 	CHECK_EQ(summary.nr_samples, 4, "samples counted");
-	CHECK(summary.first_time == 20 && summary.last_time == 50, "first and last time");
+	CHECK(summary.first_time.ns == 20 && summary.last_time.ns == 50, "first and last time");
 	buf_done(&out);
 	perf_build_done(&b);
 }
@@ -156,7 +156,7 @@ static void test_filter(void)
 	CHECK_EQ(summary.nr_samples, 2, "by pid");
 	run(file,
 	    (struct ana_opts){
-		    .filter = {.time_from = 35, .time_to = 45}
+		    .filter = {.time_from = {35}, .time_to = {45}}
         },
 	    &out, &summary);
 	CHECK_EQ(summary.nr_samples, 2, "by time, both ends inclusive");

@@ -11,14 +11,14 @@ static const uint8_t bytes[64] = {0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17
 static void poke(struct code_patches *p, struct arena *a, uint64_t time, uint64_t addr,
 		 uint16_t old, uint16_t new, size_t from)
 {
-	if (code_patches_poke(p, a, &(struct code_poke){time, addr, bytes + from, old, new}))
+	if (code_patches_poke(p, a, &(struct code_poke){{time}, addr, bytes + from, old, new}))
 		abort();
 }
 
 /** What is at @p addr at @p time: its first byte; -1 not patched, -2 removed. */
 static int at(const struct code_patches *p, uint64_t time, uint64_t addr, struct code_region *r)
 {
-	enum code_patched patched = code_patches_find(p, time, addr, r);
+	enum code_patched patched = code_patches_find(p, (struct clew_perf_ns){time}, addr, r);
 
 	if (patched == CODE_NOT_PATCHED)
 		return -1;
@@ -69,7 +69,7 @@ static void test_replacing(void)
 	CHECK_EQ(code_patches_close(p), CLEW_OK, "three additions");
 	for (size_t i = 0; i < p->all.nr; i++)
 		nr += p->all.data[i].replaces;
-	CHECK(nr == 1 && p->all.data[2].replaces && p->all.data[2].time == 30,
+	CHECK(nr == 1 && p->all.data[2].replaces && p->all.data[2].time.ns == 30,
 	      "only what takes the place of other code is a version");
 	code_patches_free(p);
 	arena_done(&a);
@@ -78,7 +78,7 @@ static void test_replacing(void)
 	for (uint64_t i = 0; i < 20000; i++) {
 		struct code_patch patch = {.start = i,
 					   .end = UINT64_MAX - i,
-					   .time = i,
+					   .time = {i},
 					   .bytes = bytes,
 					   .order = (uint32_t)i};
 

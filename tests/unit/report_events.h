@@ -82,7 +82,7 @@ static inline void made_init(struct made *m, const struct made_event *events, si
 		m->chains[m->nr] = c;
 		m->events[m->nr] = (struct ana_event){.evsel = &m->evsels[e->event],
 						      .sample = &m->samples[m->nr],
-						      .time = UINT64_MAX,
+						      .time = clew_perf_ns_none(),
 						      .period = e->period,
 						      .pid = e->pid,
 						      .tid = e->tid,

@@ -50,7 +50,7 @@ static void numbers(void)
 {
 	const struct ana_synth error = {.error = "Overflow packet", .error_code = 7};
 	struct ana_event e = {
-		.time = 1234000000005, .cpu = 3, .pid = 10, .tid = 11, .synth = &error};
+		.time = {1234000000005}, .cpu = 3, .pid = 10, .tid = 11, .synth = &error};
 	struct ana_synth at = error;
 
 	buf_clear(&out);
@@ -67,7 +67,7 @@ static void numbers(void)
 		"an error");
 	at.error_ip = 0x1f0;
 	at.error_why = "why";
-	e = (struct ana_event){.time = UINT64_MAX,
+	e = (struct ana_event){.time = clew_perf_ns_none(),
 			       .cpu = UINT32_MAX,
 			       .pid = UINT32_MAX,
 			       .tid = UINT32_MAX,

@@ -24,7 +24,7 @@ static enum clew_err write_batch(void *ctx, const struct ana_batch *b)
 
 		if (!e->sample)
 			continue;
-		buf_printf(out, "%" PRIu64 " %s %s", e->time, e->evsel->name, e->comm);
+		buf_printf(out, "%" PRIu64 " %s %s", e->time.ns, e->evsel->name, e->comm);
 		if (e->has_user_state)
 			buf_printf(out, " %d %s", e->user_state,
 				   stitch_reason_name(e->user_reason));

@@ -25,6 +25,11 @@ static void put_out(struct stitch *s, char *out)
 	}
 }
 
+static struct clew_perf_ns at_ns(uint64_t ns)
+{
+	return (struct clew_perf_ns){ns};
+}
+
 static void put_in(struct stitch *s, const char *word, uint64_t *time)
 {
 	static const uint8_t ips[8 * 256];
@@ -36,7 +41,7 @@ static void put_in(struct stitch *s, const char *word, uint64_t *time)
 	*time += 1000;
 	switch (*word) {
 	case 's':
-		stitch_sample(s, tid, (uint8_t)word[1], *time, NULL, 0);
+		stitch_sample(s, tid, (uint8_t)word[1], at_ns(*time), NULL, 0);
 		break;
 	case 'w':
 		stack.is_own = true;
@@ -48,7 +53,7 @@ static void put_in(struct stitch *s, const char *word, uint64_t *time)
 		stack.stop = word[3] == 'x' ? UNW_STOP_EXITING
 			   : word[3] == 'l' ? UNW_STOP_LATE
 					    : UNW_STOP_NONE;
-		stitch_stack_record(s, tid, (uint8_t)word[1], *time, &stack);
+		stitch_stack_record(s, tid, (uint8_t)word[1], at_ns(*time), &stack);
 		break;
 	case 'x':
 		stitch_task_exit(s, tid);
@@ -66,10 +71,10 @@ static void put_in(struct stitch *s, const char *word, uint64_t *time)
 		*time += strtoull(word + 1, NULL, 10) * 1000000000;
 		break;
 	case 'o':
-		stitch_other(s, *time, NULL, 0);
+		stitch_other(s, at_ns(*time), NULL, 0);
 		break;
 	case 'S':
-		stitch_settled(s, *time, STITCH_NONE_EXPECTED, STITCH_IDLE, NULL, 0);
+		stitch_settled(s, at_ns(*time), STITCH_NONE_EXPECTED, STITCH_IDLE, NULL, 0);
 		break;
 	default:
 		break;
@@ -220,11 +225,11 @@ static void test_memory(void)
 		for (uint32_t i = 0; s && i < 600; i++) {
 			const struct stitch_stack stack = {.nr = 0};
 
-			nr_in += stitch_sample(s, i, 1, i, NULL, 0) == CLEW_OK;
-			nr_in += stitch_other(s, i, NULL, 0) == CLEW_OK;
+			nr_in += stitch_sample(s, i, 1, at_ns(i), NULL, 0) == CLEW_OK;
+			nr_in += stitch_other(s, at_ns(i), NULL, 0) == CLEW_OK;
 			if (i % 2)
-				nr_stacks +=
-					stitch_stack_record(s, i / 2, i % 3, i, &stack) == CLEW_OK;
+				nr_stacks += stitch_stack_record(s, i / 2, i % 3, at_ns(i),
+								 &stack) == CLEW_OK;
 		}
 		if (s)
 			stitch_end(s);

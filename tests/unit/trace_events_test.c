@@ -94,7 +94,8 @@ static enum clew_err take(void *ctx, const struct ana_batch *b)
 		else
 			buf_printf(&f.out, "i %llx %llu", (unsigned long long)e->sample->ip,
 				   (unsigned long long)e->period);
-		buf_printf(&f.out, " %d/%lld %u", (int)e->tid, (long long)e->time, e->synth->depth);
+		buf_printf(&f.out, " %d/%lld %u", (int)e->tid, (long long)e->time.ns,
+			   e->synth->depth);
 		for (uint32_t k = 0; e->chain && k < e->chain->nr; k++)
 			buf_printf(&f.out, " %llx", (unsigned long long)e->chain->locs[k]->ip);
 		for (uint32_t k = 0; k < e->sample->branches.nr; k++) {

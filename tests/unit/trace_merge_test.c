@@ -112,13 +112,13 @@ static enum clew_err take(void *ctx, const struct ana_batch *b)
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct ana_event *e = &b->events[i];
 
-		if (e->time != UINT64_MAX) {
-			s->nr_back += e->time < s->last;
-			s->last = e->time > s->last ? e->time : s->last;
+		if (clew_perf_ns_is_known(e->time)) {
+			s->nr_back += e->time.ns < s->last;
+			s->last = e->time.ns > s->last ? e->time.ns : s->last;
 		}
 		if (!e->synth) {
 			s->nr_recorded++;
-			buf_printf(&s->all, "recorded %" PRIu64 "\n", e->time);
+			buf_printf(&s->all, "recorded %" PRIu64 "\n", e->time.ns);
 			continue;
 		}
 		s->nr_events++;
@@ -147,7 +147,7 @@ static enum clew_err give_recorded(struct trace_events *e, const struct ana_cons
 
 	for (uint64_t time = 2000; !err && time < 5000;) {
 		for (b.nr = 0; b.nr < 1 + below(7); b.nr++, time += 30)
-			events[b.nr].time = time;
+			events[b.nr].time.ns = time;
 		err = trace_events_take_recorded(e, consumer, &b);
 	}
 	return err;

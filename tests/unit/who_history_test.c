@@ -5,10 +5,15 @@
 
 enum { NR_EMPTY = 2 };
 
+static struct clew_perf_ns at(uint64_t ns)
+{
+	return (struct clew_perf_ns){ns};
+}
+
 static void map(struct who_history *h, uint64_t time, uint32_t pid, uint64_t start,
 		const char *path)
 {
-	who_history_mmap(h, time, pid == WHO_NONE,
+	who_history_mmap(h, at(time), pid == WHO_NONE,
 			 &(struct perf_mmap){.pid = pid,
 					     .tid = pid,
 					     .start = start,
@@ -21,7 +26,7 @@ static void map(struct who_history *h, uint64_t time, uint32_t pid, uint64_t sta
 static void exec(struct who_history *h, uint64_t time, uint32_t pid, const char *name)
 {
 	who_history_comm(
-		h, time,
+		h, at(time),
 		&(struct perf_comm){.pid = pid, .tid = pid, .comm = name, .is_exec = true});
 }
 
@@ -29,18 +34,18 @@ static void fork_from(struct who_history *h, uint64_t time, uint32_t parent, uin
 		      uint32_t tid)
 {
 	who_history_fork(
-		h, time,
+		h, at(time),
 		&(struct perf_task){.ppid = parent, .ptid = parent, .pid = pid, .tid = tid});
 }
 
 static uint32_t version_at(const struct who_history *h, uint32_t space, uint64_t time)
 {
-	return who_timeline_at(&h->spaces.data[space].versions, time)->value;
+	return who_timeline_at(&h->spaces.data[space].versions, at(time))->value;
 }
 
 static uint32_t space_of(const struct who_history *h, uint32_t tid, uint64_t time)
 {
-	return who_history_task(h, tid, time)->space;
+	return who_history_task(h, tid, at(time))->space;
 }
 
 /* What thread @p tid sees at @p addr. */
@@ -57,14 +62,15 @@ static void test_timeline(void)
 {
 	struct who_timeline l = {0};
 
-	CHECK(!who_timeline_at(&l, 5), "an empty timeline knows nothing");
-	who_timeline_add(&l, 10, 1);
-	who_timeline_add(&l, 20, 2);
-	who_timeline_add(&l, 15, 3);
-	CHECK(!who_timeline_at(&l, 9), "before the first change nothing is known");
-	CHECK(who_timeline_at(&l, 10)->value == 1 && who_timeline_at(&l, 19)->value == 1,
+	CHECK(!who_timeline_at(&l, at(5)), "an empty timeline knows nothing");
+	who_timeline_add(&l, at(10), 1);
+	who_timeline_add(&l, at(20), 2);
+	who_timeline_add(&l, at(15), 3);
+	CHECK(!who_timeline_at(&l, at(9)), "before the first change nothing is known");
+	CHECK(who_timeline_at(&l, at(10))->value == 1 && who_timeline_at(&l, at(19))->value == 1,
 	      "a value holds from its time on");
-	CHECK_EQ(who_timeline_at(&l, 20)->value, 3, "a change out of order counts as the last one");
+	CHECK_EQ(who_timeline_at(&l, at(20))->value, 3,
+		 "a change out of order counts as the last one");
 	vec_done(&l);
 }
 
@@ -106,14 +112,14 @@ static void test_numbers(void)
 	exec(&h, 10, 100, "first");
 	fork_from(&h, 20, 1, 100, 100);
 	exec(&h, 30, 100, "second");
-	CHECK_STR(who_history_comm_at(&h, 100, 15), "first", "a thread's name at a time");
-	CHECK_STR(who_history_comm_at(&h, 100, 35), "second",
+	CHECK_STR(who_history_comm_at(&h, 100, at(15)), "first", "a thread's name at a time");
+	CHECK_STR(who_history_comm_at(&h, 100, at(35)), "second",
 		  "then that of the next of its number");
 	CHECK(space_of(&h, 100, 15) != space_of(&h, 100, 25), "which has a space of its own");
 	CHECK_EQ(space_of(&h, 100, 5), space_of(&h, 100, 15),
 		 "before the first record: as after it");
-	CHECK(!who_history_task(&h, 7, 10), "a thread of which there is no record");
-	CHECK_STR(who_history_comm_at(&h, 0, 10), "swapper", "the idle thread needs none");
+	CHECK(!who_history_task(&h, 7, at(10)), "a thread of which there is no record");
+	CHECK_STR(who_history_comm_at(&h, 0, at(10)), "swapper", "the idle thread needs none");
 	who_history_done(&h);
 }
 
@@ -122,19 +128,21 @@ static void test_runner(void)
 	struct who_history h;
 
 	who_history_init(&h, NR_EMPTY, NULL);
-	who_history_run(&h, 10, 0, 100, 100);
-	who_history_run(&h, 20, 0, 200, 200);
-	who_history_run(&h, 30, 0, WHO_NONE, WHO_NONE);
-	CHECK_EQ(who_history_runner(&h, 0, 12, 19), 100, "the only thread that ran in a span");
-	CHECK_EQ(who_history_runner(&h, 0, 12, 25), WHO_NONE, "of several none is taken");
-	CHECK_EQ(who_history_runner(&h, 0, 31, 40), WHO_NONE, "an unknown one");
-	CHECK_EQ(who_history_runner(&h, 1, 12, 19), WHO_NONE, "a CPU of which there is no record");
+	who_history_run(&h, at(10), 0, 100, 100);
+	who_history_run(&h, at(20), 0, 200, 200);
+	who_history_run(&h, at(30), 0, WHO_NONE, WHO_NONE);
+	CHECK_EQ(who_history_runner(&h, 0, at(12), at(19)), 100,
+		 "the only thread that ran in a span");
+	CHECK_EQ(who_history_runner(&h, 0, at(12), at(25)), WHO_NONE, "of several none is taken");
+	CHECK_EQ(who_history_runner(&h, 0, at(31), at(40)), WHO_NONE, "an unknown one");
+	CHECK_EQ(who_history_runner(&h, 1, at(12), at(19)), WHO_NONE,
+		 "a CPU of which there is no record");
 	who_history_done(&h);
 }
 
 static void test_split(void)
 {
-	const uint64_t times[] = {15, 25};
+	const struct clew_perf_ns times[] = {{15}, {25}};
 	struct who_history h;
 	uint32_t space;
 
@@ -147,7 +155,7 @@ static void test_split(void)
 	CHECK(!strcmp(path_at(&h, 100, 16, 0x1000), "a") &&
 		      !strcmp(path_at(&h, 100, 26, 0x1000), "b"),
 	      "each with the mappings of its time");
-	CHECK(h.versions.data[version_at(&h, space, 26)].time == 25 &&
+	CHECK(h.versions.data[version_at(&h, space, 26)].time.ns == 25 &&
 		      h.versions.data[version_at(&h, space, 26)].patches == times,
 	      "and the time up to which patches are in");
 	who_history_done(&h);
@@ -163,10 +171,10 @@ static void test_ksymbol(void)
 	second.filename = "two";
 	who_history_init(&h, NR_EMPTY, NULL);
 	map(&h, 5, WHO_NONE, 0x1000, "[kernel.kallsyms]");
-	who_history_mmap(&h, 10, true, &first);
+	who_history_mmap(&h, at(10), true, &first);
 	CHECK_EQ(h.spaces.data[h.kernel].versions.nr, 1,
 		 "what KSYMBOL names takes the place of no file's code");
-	who_history_mmap(&h, 20, true, &second);
+	who_history_mmap(&h, at(20), true, &second);
 	CHECK_EQ(h.spaces.data[h.kernel].versions.nr, 2, "but of what another one named");
 	who_history_done(&h);
 }
@@ -180,9 +188,10 @@ static void test_budget(void)
 	who_history_init(&h, NR_EMPTY, &budget);
 	while (!h.is_cut && time < 100000) {
 		exec(&h, ++time, 100, "name");
-		who_history_charge(&h, time, 0);
+		who_history_charge(&h, at(time), 0);
 	}
-	CHECK(h.is_cut && who_history_task(&h, 100, time - 1) && !who_history_task(&h, 100, time),
+	CHECK(h.is_cut && who_history_task(&h, 100, at(time - 1)) &&
+		      !who_history_task(&h, 100, at(time)),
 	      "nothing is known from where the budget was used up");
 	who_history_done(&h);
 	CHECK_EQ(budget.used, 0, "all of it goes back");

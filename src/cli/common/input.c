@@ -195,8 +195,8 @@ static int set_time(struct cli_input *in, const struct recorded_on *r)
 
 	if (!in->time)
 		return CLI_OK;
-	why = cli_parse_time(in->time, r->first_time, r->last_time, &in->opts.filter.time_from,
-			     &in->opts.filter.time_to);
+	why = cli_parse_time(in->time, r->first_time.ns, r->last_time.ns,
+			     &in->opts.filter.time_from.ns, &in->opts.filter.time_to.ns);
 	if (!why)
 		return CLI_OK;
 	cli_error("--time %s: %s", in->time, why);

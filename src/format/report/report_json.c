@@ -65,9 +65,9 @@ static void put_summary(struct json_put *j, const struct ana_summary *s)
 		json_put_string(j, "stacks_note", s->stacks_note);
 		json_put_u64(j, "unknown_stacks", s->nr_stacks_unknown);
 	}
-	if (s->first_time != UINT64_MAX) {
-		json_put_u64(j, "first_time", s->first_time);
-		json_put_u64(j, "last_time", s->last_time);
+	if (clew_perf_ns_is_known(s->first_time)) {
+		json_put_u64(j, "first_time", s->first_time.ns);
+		json_put_u64(j, "last_time", s->last_time.ns);
 	}
 	if (s->end.code == CLEW_TRUNCATED)
 		json_put_u64(j, "cut_at", s->end.offset);

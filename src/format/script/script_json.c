@@ -306,8 +306,8 @@ static void add_start(struct script_json *j, const struct ana_event *ev, const c
 	p->needs_comma = false;
 	json_open(p, '{');
 	json_put_string(p, "type", type);
-	if (ev->time != UINT64_MAX)
-		json_put_u64(p, "time", ev->time);
+	if (clew_perf_ns_is_known(ev->time))
+		json_put_u64(p, "time", ev->time.ns);
 	if (ev->cpu != UINT32_MAX)
 		json_put_u64(p, "cpu", ev->cpu);
 	if (ev->pid != UINT32_MAX)

@@ -165,9 +165,9 @@ void script_add_trace_error(struct buf *b, const struct ana_event *ev)
 	const struct ana_synth *y = ev->synth;
 
 	buf_str(b, " instruction trace error type 1 time ");
-	if (ev->time != UINT64_MAX && ev->time)
-		buf_printf(b, "%llu.%09llu", (unsigned long long)(ev->time / 1000000000),
-			   (unsigned long long)(ev->time % 1000000000));
+	if (clew_perf_ns_is_known(ev->time) && ev->time.ns)
+		buf_printf(b, "%llu.%09llu", (unsigned long long)(ev->time.ns / 1000000000),
+			   (unsigned long long)(ev->time.ns % 1000000000));
 	else
 		buf_char(b, '0');
 	buf_printf(b, " cpu %d pid %d tid %d ip %s%llx code %u: %s%s%s\n", (int)ev->cpu,

@@ -190,9 +190,9 @@ static void add_cpu(struct script_text *t, uint32_t cpu)
 }
 
 /* The wall clock's, by the one instant of both clocks that the recording holds. */
-static void add_time_of_day(struct script_text *t, uint64_t time)
+static void add_time_of_day(struct script_text *t, struct clew_perf_ns time)
 {
-	uint64_t wall = t->clocks.wall_clock_ns + (time - t->clocks.clockid_ns);
+	uint64_t wall = t->clocks.wall_clock_ns + (time.ns - t->clocks.clockid_ns);
 	time_t seconds = (time_t)(wall / 1000000000);
 	struct tm tm;
 	char text[32];
@@ -229,7 +229,7 @@ static void add_comm(struct script_text *t, const struct script_evsel *e, const 
 
 void script_add_start(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
-		      uint64_t time)
+		      struct clew_perf_ns time)
 {
 	struct buf *b = &t->out;
 
@@ -242,10 +242,10 @@ void script_add_start(struct script_text *t, const struct script_evsel *e,
 		script_add_misc(b, ev->record.type, ev->record.misc);
 	if (e->fields & SCRIPT_TOD)
 		add_time_of_day(t, time);
-	if (e->fields & SCRIPT_TIME && time == UINT64_MAX && ev->synth)
+	if (e->fields & SCRIPT_TIME && !clew_perf_ns_is_known(time) && ev->synth)
 		buf_str(b, t->opts.is_ns ? "              -: " : "           -: ");
 	else if (e->fields & SCRIPT_TIME)
-		add_seconds(b, shown_time(t, time), t->opts.is_ns);
+		add_seconds(b, shown_time(t, time.ns), t->opts.is_ns);
 }
 
 static struct script_place_style style_of(struct script_text *t, const struct script_evsel *e,

@@ -50,7 +50,7 @@ void script_add_sample(struct script_text *t, const struct ana_event *ev);
 /** The columns up to the time, which records and samples share. */
 void script_add_start(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
-		      uint64_t time);
+		      struct clew_perf_ns time);
 
 /** One line per place. */
 void script_add_chain(struct script_text *t, const struct script_evsel *e,

@@ -103,7 +103,7 @@ static struct perf_sample *sample_of(struct trace_events *e, struct ana_event *e
 		.sample_type = evsel->attr.sample_type,
 		.ip = t->ip,
 		.addr = t->addr,
-		.time = ev->time,
+		.time = ev->time.ns,
 		.id = UINT64_MAX,
 		.stream_id = UINT64_MAX,
 		.period = t->period,
@@ -272,7 +272,7 @@ void trace_emit_error(struct trace_synth *s, const struct trace_error *error)
 	ev->record.type = PERF_RECORD_AUXTRACE_ERROR;
 	if (error->is_of_no_unit) {
 		ev->cpu = ev->pid = ev->tid = UINT32_MAX;
-		ev->time = UINT64_MAX;
+		ev->time = clew_perf_ns_none();
 		ev->comm = NULL;
 	}
 	y = &e->synths_of[e->nr++];

@@ -212,11 +212,12 @@ static enum clew_err prepare(struct trace_events *e, const struct ana_consumer *
 
 /** How many of the batch's events from @p from on come before the next item of the trace. Where
  * none does, *ret_until becomes the time of the first. */
-static size_t nr_alike(const struct ana_batch *b, size_t from, uint64_t *ret_until)
+static size_t nr_alike(const struct ana_batch *b, size_t from, struct clew_perf_ns *ret_until)
 {
 	size_t i = from;
 
-	while (i < b->nr && (b->events[i].time == UINT64_MAX || b->events[i].time <= *ret_until))
+	while (i < b->nr &&
+	       (!clew_perf_ns_is_known(b->events[i].time) || b->events[i].time.ns <= ret_until->ns))
 		i++;
 	if (i == from && i < b->nr)
 		*ret_until = b->events[i].time;

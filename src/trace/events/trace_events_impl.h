@@ -13,7 +13,7 @@
 struct trace_who {
 	uint32_t pid, tid; /* all ones: unknown */
 	const char *comm;
-	uint64_t time; /* all ones: unknown */
+	struct clew_perf_ns time;
 };
 
 /** --- trace_calls.c --- */
@@ -133,11 +133,23 @@ struct trace_events {
 	struct arena chain_memory; /* of an epoch */
 	struct map_u64 chains;     /* hash -> the first chain of that hash */
 	uint32_t nr_chains;
-	struct trace_merge *merge; /* NULL: unit by unit */
-	uint64_t recorded_until;   /* time of the latest recorded event */
+	struct trace_merge *merge;          /* NULL: unit by unit */
+	struct clew_perf_ns recorded_until; /* time of the latest recorded event */
 	bool is_prepared;
 	enum clew_err err;
 };
+
+/** @p ticks of @p unit on the recording's clock. @return false: they do not compare with it. */
+static inline bool trace_events_time(const struct trace_events *e, size_t unit,
+				     struct clew_ticks ticks, struct clew_perf_ns *ret)
+{
+	struct trace_input *t = e->trace;
+
+	if (!e->opts.itrace.is_kernel_time)
+		return t->ops->time(t, unit, ticks, ret);
+	ret->ns = ticks.ticks;
+	return true;
+}
 
 /** The contents of an event. */
 struct synth_fields {
@@ -173,7 +185,7 @@ void trace_merge_free(struct trace_merge *m);
 /** Do times of the trace compare with the recorded ones? */
 bool trace_merge_is_with_recorded(const struct trace_merge *m);
 /** What ran before @p time, and all that is left. */
-enum clew_err trace_merge_until(struct trace_merge *m, uint64_t time);
+enum clew_err trace_merge_until(struct trace_merge *m, struct clew_perf_ns time);
 enum clew_err trace_merge_rest(struct trace_merge *m);
 
 /** @p addr in @p space, as the input resolves it. */

@@ -69,14 +69,14 @@ struct trace_merge {
 
 /* --- keys --- */
 
+/** A number to order by, of one clock in all units: nanoseconds where is_ns, else ticks. */
 static uint64_t key_of(const struct trace_merge *m, size_t unit, struct clew_ticks ticks)
 {
-	struct trace_input *t = m->events->trace;
 	struct clew_perf_ns time;
 
-	if (!m->is_ns || m->events->opts.itrace.is_kernel_time)
+	if (!m->is_ns)
 		return ticks.ticks;
-	return t->ops->time(t, unit, ticks, &time) ? time.ns : 0;
+	return trace_events_time(m->events, unit, ticks, &time) ? time.ns : 0;
 }
 
 static const struct flow_event *timestamp_at(const struct held *h, size_t i)
@@ -420,11 +420,11 @@ static enum clew_err fill_all(struct trace_merge *m)
 	return err;
 }
 
-enum clew_err trace_merge_until(struct trace_merge *m, uint64_t time)
+enum clew_err trace_merge_until(struct trace_merge *m, struct clew_perf_ns time)
 {
 	enum clew_err err = m->is_filled ? CLEW_OK : fill_all(m);
 
-	while (!err && m->nr_heap && m->units[m->heap[0]].key < time)
+	while (!err && m->nr_heap && m->units[m->heap[0]].key < time.ns)
 		err = run_first(m);
 	return err;
 }
@@ -453,9 +453,9 @@ static bool is_in_ns(const struct trace_events *e)
 
 	if (!e->opts.recorded)
 		return false;
-	for (size_t i = 0; i < t->nr_units && !e->opts.itrace.is_kernel_time; i++) {
+	for (size_t i = 0; i < t->nr_units; i++) {
 		if (has_timestamps(&t->units[i]) &&
-		    !t->ops->time(t, i, (struct clew_ticks){1}, &time))
+		    !trace_events_time(e, i, (struct clew_ticks){1}, &time))
 			return false;
 	}
 	return true;

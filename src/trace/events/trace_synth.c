@@ -21,13 +21,11 @@ enum {
 static bool has_clock(const struct trace_events *e, size_t unit)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
-	struct trace_input *t = e->trace;
 	struct clew_perf_ns time;
 
-	if (!(&t->units[unit])->has_timestamps)
+	if (!e->trace->units[unit].has_timestamps)
 		return false;
-	return o->unit == ITRACE_TICKS || o->is_kernel_time ||
-	       t->ops->time(t, unit, (struct clew_ticks){1}, &time);
+	return o->unit == ITRACE_TICKS || trace_events_time(e, unit, (struct clew_ticks){1}, &time);
 }
 
 enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, size_t unit)
@@ -52,17 +50,14 @@ void trace_synth_done(struct trace_synth *s)
 	vec_done(&s->locs);
 }
 
-static uint64_t time_of(const struct trace_synth *s)
+static struct clew_perf_ns time_of(const struct trace_synth *s)
 {
-	const struct itrace_opts *o = &s->events->opts.itrace;
-	struct trace_input *t = s->events->trace;
 	struct clew_perf_ns time;
 
-	if (!s->ticks.ticks || o->is_timeless)
-		return UINT64_MAX;
-	if (o->is_kernel_time)
-		return s->ticks.ticks;
-	return t->ops->time(t, s->index, s->ticks, &time) ? time.ns : UINT64_MAX;
+	if (!s->ticks.ticks || s->events->opts.itrace.is_timeless ||
+	    !trace_events_time(s->events, s->index, s->ticks, &time))
+		return clew_perf_ns_none();
+	return time;
 }
 
 /** Thread and time of what runs next. */
@@ -385,7 +380,7 @@ static void sample(struct trace_synth *s, const struct next *n, uint64_t period,
 static void sample_by_time(struct trace_synth *s, const struct next *n, uint64_t until)
 {
 	const struct itrace_opts *o = &s->events->opts.itrace;
-	uint64_t clock = o->unit == ITRACE_TICKS ? s->ticks.ticks : who_now(s)->time;
+	uint64_t clock = o->unit == ITRACE_TICKS ? s->ticks.ticks : who_now(s)->time.ns;
 
 	if (!clock || clock == UINT64_MAX || clock < s->sample_from)
 		return;

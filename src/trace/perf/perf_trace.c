@@ -60,12 +60,12 @@ static void thread(struct trace_input *t, size_t unit, const struct code_context
 	ret->tid = trace_tid_of(p, (uint32_t)unit, &s, &who);
 	if (ret->tid == AUX_NONE)
 		return;
-	task = who_history_task(&p->history, ret->tid, trace_span_time(&s).ns);
+	task = who_history_task(&p->history, ret->tid, trace_span_time(&s));
 	if (task)
 		ret->pid = task->pid;
 	else if (!ret->tid)
 		ret->pid = 0;
-	ret->comm = who_history_comm_at(&p->history, ret->tid, trace_span_time(&s).ns);
+	ret->comm = who_history_comm_at(&p->history, ret->tid, trace_span_time(&s));
 }
 
 static bool time_of(struct trace_input *t, size_t unit, struct clew_ticks ticks,

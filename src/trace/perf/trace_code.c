@@ -12,7 +12,7 @@ static uint32_t number(uint32_t version, uint64_t back)
 	return version << BACK_BITS | (uint32_t)(back < MAX_BACK ? back : MAX_BACK);
 }
 
-static uint32_t version_at(const struct who_timeline *l, uint64_t time)
+static uint32_t version_at(const struct who_timeline *l, struct clew_perf_ns time)
 {
 	const struct who_change *e = who_timeline_at(l, time);
 
@@ -22,8 +22,8 @@ static uint32_t version_at(const struct who_timeline *l, uint64_t time)
 /** How often another program took the process over in the span. */
 static uint64_t nr_execs(const struct who_space_line *space, const struct trace_span *s)
 {
-	const struct who_change *first = who_timeline_at(&space->execs, s->from.ns),
-				*last = who_timeline_at(&space->execs, s->to.ns);
+	const struct who_change *first = who_timeline_at(&space->execs, s->from),
+				*last = who_timeline_at(&space->execs, s->to);
 
 	return s->is_ticks ? 0 : (last ? last->value : 0) - (first ? first->value : 0);
 }
@@ -33,7 +33,7 @@ static uint32_t space_of(const struct who_history *h, const struct who_task *tas
 {
 	const struct who_space_line *space = &h->spaces.data[task->space];
 
-	return number(version_at(&space->versions, trace_span_time(s).ns), nr_execs(space, s));
+	return number(version_at(&space->versions, trace_span_time(s)), nr_execs(space, s));
 }
 
 static uint32_t user_space(const struct perf_trace *p, uint32_t unit, const struct aux_who *who,
@@ -45,7 +45,7 @@ static uint32_t user_space(const struct perf_trace *p, uint32_t unit, const stru
 
 	if (tid == AUX_NONE)
 		return number(TRACE_NO_THREAD, 0);
-	task = who_history_task(h, tid, trace_span_time(s).ns);
+	task = who_history_task(h, tid, trace_span_time(s));
 	if (!task)
 		return number(TRACE_NO_PROCESS, 0);
 	return space_of(h, task, s);
@@ -58,7 +58,7 @@ static uint32_t machine_of(const struct perf_trace *p, uint32_t unit, const stru
 {
 	uint32_t tid = trace_tid_of(p, unit, s, who);
 	const struct who_task *task =
-		tid == AUX_NONE ? NULL : who_history_task(&p->history, tid, trace_span_time(s).ns);
+		tid == AUX_NONE ? NULL : who_history_task(&p->history, tid, trace_span_time(s));
 
 	return task ? task->pid : AUX_NONE;
 }
@@ -79,7 +79,7 @@ static uint32_t guest_space(const struct perf_trace *p, uint32_t unit, const str
 	id = who_guests_find(&p->history.guests, machine,
 			     who->is_user ? who->guest_tid : WHO_GUEST_KERNEL_PID);
 	if (id != AUX_NONE)
-		task = who_history_task(&p->history, id, trace_span_time(s).ns);
+		task = who_history_task(&p->history, id, trace_span_time(s));
 	return task ? space_of(&p->history, task, s) : number(TRACE_GUEST, 0);
 }
 
@@ -91,15 +91,15 @@ uint32_t trace_code_space(void *ctx, const struct code_key *k)
 	struct aux_who who = p->protocol->who(p->protocol_units, u->unit, &k->context);
 	const struct who_history *h = &p->history;
 
-	if (!who_history_knows(h, trace_span_time(&s).ns))
+	if (!who_history_knows(h, trace_span_time(&s)))
 		return number(TRACE_NOT_KEPT, 0);
 	if (who.is_firmware)
 		return number(TRACE_FIRMWARE, 0);
 	if (who.is_guest)
 		return guest_space(p, u->unit, &who, &s);
 	if (!who.is_user)
-		return number(
-			version_at(&h->spaces.data[h->kernel].versions, trace_span_time(&s).ns), 0);
+		return number(version_at(&h->spaces.data[h->kernel].versions, trace_span_time(&s)),
+			      0);
 	return user_space(p, u->unit, &who, &s);
 }
 

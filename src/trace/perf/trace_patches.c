@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 
 struct times {
-	VEC(uint64_t);
+	VEC(struct clew_perf_ns);
 };
 
 /** When code was replaced, each instant once. */
@@ -14,7 +14,7 @@ static bool times_of(const struct code_patches *p, struct times *ret)
 	for (size_t i = 0; i < p->all.nr; i++) {
 		const struct code_patch *a = &p->all.data[i];
 
-		if (!a->replaces || (ret->nr && ret->data[ret->nr - 1] == a->time))
+		if (!a->replaces || (ret->nr && ret->data[ret->nr - 1].ns == a->time.ns))
 			continue;
 		if (!vec_push(ret, a->time))
 			return false;
@@ -49,7 +49,7 @@ uint64_t trace_patches_bytes(const struct trace_patches *p)
 	       (p->pokes ? p->pokes->all.cap * sizeof(*p->pokes->all.data) * 3 : 0);
 }
 
-enum clew_err trace_patches_poke(struct trace_patches *p, uint64_t time,
+enum clew_err trace_patches_poke(struct trace_patches *p, struct clew_perf_ns time,
 				 const struct perf_text_poke *t)
 {
 	const struct code_poke poke = {time, t->addr, t->bytes, t->old_len, t->new_len};

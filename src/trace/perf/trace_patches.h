@@ -30,7 +30,7 @@ struct trace_patches_opts {
 	bool has_clock;    /* the recording's clock is that of the compilers */
 };
 
-enum clew_err trace_patches_poke(struct trace_patches *p, uint64_t time,
+enum clew_err trace_patches_poke(struct trace_patches *p, struct clew_perf_ns time,
 				 const struct perf_text_poke *t);
 /** What is kept of pokes. */
 uint64_t trace_patches_bytes(const struct trace_patches *p);

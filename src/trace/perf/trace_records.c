@@ -42,15 +42,15 @@ static void look_for_clock(struct perf_trace *p)
 }
 
 /** Without a clock, the order of records stands in for their time. */
-static struct clew_perf_ns line_time(struct perf_trace *p, uint64_t time)
+static struct clew_perf_ns line_time(struct perf_trace *p, struct clew_perf_ns time)
 {
 	if (p->has_clock)
-		return (struct clew_perf_ns){time == UINT64_MAX ? 0 : time};
+		return ana_time_or_first(time);
 	return (struct clew_perf_ns){++p->nr_records};
 }
 
-static void read_sample_id(struct perf_trace *p, const struct perf_record *r, uint64_t time,
-			   struct beside *ret)
+static void read_sample_id(struct perf_trace *p, const struct perf_record *r,
+			   struct clew_perf_ns time, struct beside *ret)
 {
 	struct bytes body = perf_record_body(r);
 
@@ -62,7 +62,8 @@ static void read_sample_id(struct perf_trace *p, const struct perf_record *r, ui
 	ret->machine = ret->evsel ? who_guests_machine(&p->history.guests, ret->id.id) : 0;
 }
 
-static enum clew_err take_poke(struct perf_trace *p, const struct perf_record *r, uint64_t time)
+static enum clew_err take_poke(struct perf_trace *p, const struct perf_record *r,
+			       struct clew_perf_ns time)
 {
 	struct perf_text_poke t;
 
@@ -121,16 +122,16 @@ static enum clew_err take_ids(struct perf_trace *p, const struct perf_record *r)
 static enum clew_err take_history(struct perf_trace *p, const struct perf_record *r,
 				  const struct beside *b)
 {
-	const struct who_stamp stamp = {b->time.ns, b->machine, b->id.cpu, b->id.pid, b->id.tid};
+	const struct who_stamp stamp = {b->time, b->machine, b->id.cpu, b->id.pid, b->id.tid};
 	struct who_history *h = &p->history;
 
 	if (r->type == PERF_RECORD_TEXT_POKE)
-		return b->machine ? CLEW_OK : take_poke(p, r, b->time.ns);
+		return b->machine ? CLEW_OK : take_poke(p, r, b->time);
 	return who_play(&who_player_of_history, h, &h->guests, r, &stamp);
 }
 
-static enum clew_err take(struct perf_trace *p, const struct perf_record *r, uint64_t time,
-			  struct clew_diag *diag)
+static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
+			  struct clew_perf_ns time, struct clew_diag *diag)
 {
 	struct perf_build_id_record id;
 	enum clew_err err;
@@ -161,7 +162,7 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r, uin
 		if (p->history.is_cut)
 			return CLEW_OK;
 		err = take_history(p, r, &b);
-		who_history_charge(&p->history, b.time.ns, trace_patches_bytes(&p->patches));
+		who_history_charge(&p->history, b.time, trace_patches_bytes(&p->patches));
 		return err;
 	}
 	switch (r->type) {
@@ -198,7 +199,7 @@ enum clew_err trace_records_read(struct perf_trace *p, struct clew_diag *diag)
 	struct clew_diag why = {0};
 	struct perf_record r;
 	enum clew_err err;
-	uint64_t time;
+	struct clew_perf_ns time;
 
 	look_for_clock(p);
 	progress_begin(in->progress, "reading what was executed", in->size);

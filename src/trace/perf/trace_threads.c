@@ -38,7 +38,7 @@ struct trace_span trace_span_of(const struct perf_trace *p, uint32_t unit, struc
 				struct clew_perf_ns bound)
 {
 	uint32_t cpu = p->units.data[unit].cpu;
-	struct trace_span s = {.to = {bound.ns ? bound.ns : UINT64_MAX}};
+	struct trace_span s = {.to = bound.ns ? bound : clew_perf_ns_none()};
 	struct clew_perf_ns at;
 
 	s.chunk = bound.ns ? chunk_at(p, cpu, bound) : NULL;
@@ -63,12 +63,12 @@ struct clew_perf_ns trace_span_time(const struct trace_span *s)
 uint32_t trace_tid_of(const struct perf_trace *p, uint32_t unit, const struct trace_span *s,
 		      const struct aux_who *who)
 {
-	uint64_t at = trace_span_time(s).ns;
+	struct clew_perf_ns at = trace_span_time(s);
 
 	if (who->has_tid)
 		return who->tid;
 	if (p->is_of_tasks)
 		return s->chunk ? s->chunk->tid : AUX_NONE;
-	return who_history_runner(&p->history, p->units.data[unit].cpu,
-				  s->is_ticks ? at : s->from.ns, at);
+	return who_history_runner(&p->history, p->units.data[unit].cpu, s->is_ticks ? at : s->from,
+				  at);
 }

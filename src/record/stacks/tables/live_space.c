@@ -307,7 +307,8 @@ static void read_maps(struct live_space *l, struct process *p, uint32_t pid)
 	p->id = ++l->last_id;
 }
 
-static enum clew_err on_mmap(void *ctx, uint64_t time, bool is_kernel, const struct perf_mmap *m)
+static enum clew_err on_mmap(void *ctx, struct clew_perf_ns time, bool is_kernel,
+			     const struct perf_mmap *m)
 {
 	struct live_space *l = ctx;
 	struct file f = {.name = m->filename};
@@ -334,7 +335,7 @@ static enum clew_err on_mmap(void *ctx, uint64_t time, bool is_kernel, const str
 }
 
 /* All maps of the new image are recorded from here on. */
-static enum clew_err on_comm(void *ctx, uint64_t time, const struct perf_comm *c)
+static enum clew_err on_comm(void *ctx, struct clew_perf_ns time, const struct perf_comm *c)
 {
 	(void)time;
 	if (c->is_exec)
@@ -342,7 +343,7 @@ static enum clew_err on_comm(void *ctx, uint64_t time, const struct perf_comm *c
 	return CLEW_OK;
 }
 
-static enum clew_err on_fork(void *ctx, uint64_t time, const struct perf_task *t)
+static enum clew_err on_fork(void *ctx, struct clew_perf_ns time, const struct perf_task *t)
 {
 	struct live_space *l = ctx;
 	const struct process *parent;
@@ -367,7 +368,7 @@ static enum clew_err on_fork(void *ctx, uint64_t time, const struct perf_task *t
 }
 
 /* Threads that outlive the first are read from /proc. */
-static enum clew_err on_end(void *ctx, uint64_t time, const struct perf_task *t)
+static enum clew_err on_end(void *ctx, struct clew_perf_ns time, const struct perf_task *t)
 {
 	(void)time;
 	if (t->pid == t->tid)
