@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
 #include "base/hash.h"
 #include "make/toy_encode.h"
 
@@ -9,6 +11,8 @@ struct run {
 	struct etm_random random;
 	uint16_t starts[MAX_CODE]; /* of instructions, offsets */
 	unsigned int nr_code;
+	uint16_t deep;           /* a function that calls itself, offset */
+	unsigned int nr_to_call; /* times until it returns, all the way */
 	uint64_t pc;
 	struct toy_encoder encoder;
 	/* When it last ran: between two things that are in the trace no instruction runs twice, as
@@ -52,6 +56,20 @@ static enum toy_kind any_kind(struct run *r)
 		     : (enum toy_kind)(1 + etm_random_below(&r->random, NR_TOY_KINDS - 1));
 }
 
+/** deep: if (condition) deep(); return. */
+static void make_deep(struct run *r)
+{
+	struct toy_program *p = r->p;
+	uint16_t at = (uint16_t)p->code_bytes, end = (uint16_t)(at + 6);
+	const uint8_t code[] = {TOY_COND << 4 | 3,  (uint8_t)end, (uint8_t)(end >> 8),
+				TOY_CALL << 4 | 3,  (uint8_t)at,  (uint8_t)(at >> 8),
+				TOY_RETURN << 4 | 1};
+
+	r->deep = at;
+	memcpy(p->code + at, code, sizeof(code));
+	p->code_bytes += sizeof(code);
+}
+
 static void make_code(struct run *r)
 {
 	struct toy_program *p = r->p;
@@ -65,9 +83,10 @@ static void make_code(struct run *r)
 		p->code[p->code_bytes] = (uint8_t)((unsigned int)kind << 4 | bytes);
 		p->code_bytes += bytes;
 	}
+	make_deep(r);
 	for (unsigned int i = 0; i < r->nr_code; i++) {
 		uint8_t *at = p->code + r->starts[i];
-		uint16_t to = any_start(r);
+		uint16_t to = etm_random_one_in(&r->random, 50) ? r->deep : any_start(r);
 
 		if (!is_direct((enum toy_kind)(*at >> 4)))
 			continue;
@@ -78,10 +97,16 @@ static void make_code(struct run *r)
 
 /* --- the run --- */
 
+static uint64_t deep_of(const struct run *r)
+{
+	return TOY_BASE + (uint64_t)r->deep;
+}
+
 /** Mostly one of two places for each. */
 static uint64_t any_target(struct run *r, enum toy_kind kind)
 {
-	if (kind == TOY_RETURN && r->encoder.nr_stack && !etm_random_one_in(&r->random, 20))
+	if (kind == TOY_RETURN && r->encoder.nr_stack &&
+	    (r->pc >= deep_of(r) || !etm_random_one_in(&r->random, 20)))
 		return r->encoder.stack[r->encoder.top];
 	if (etm_random_one_in(&r->random, 10))
 		return TOY_BASE + any_start(r);
@@ -93,13 +118,24 @@ static uint64_t target_of(const uint8_t *insn)
 	return TOY_BASE + (uint64_t)(insn[1] | insn[2] << 8);
 }
 
+static bool is_taken_now(struct run *r, enum toy_kind kind)
+{
+	if (kind != TOY_COND)
+		return true;
+	if (r->pc != deep_of(r))
+		return etm_random_one_in(&r->random, 2);
+	if (!r->nr_to_call)
+		r->nr_to_call = 1 + etm_random_below(&r->random, 100);
+	return !--r->nr_to_call;
+}
+
 static void waypoint(struct run *r, const uint8_t *insn)
 {
 	enum toy_kind kind = (enum toy_kind)(*insn >> 4);
 	const struct insn i = {.kind = toy_waypoints[kind].kind,
 			       .flags = toy_waypoints[kind].flags};
 	uint64_t from = r->pc, next = from + toy_bytes(*insn), to = next;
-	bool is_taken = kind != TOY_COND || etm_random_one_in(&r->random, 2);
+	bool is_taken = is_taken_now(r, kind);
 
 	if (!is_direct(kind))
 		to = any_target(r, kind);
