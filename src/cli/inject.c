@@ -13,7 +13,7 @@
 #include "os/output.h"
 #include "os/path.h"
 #include "profile/branch_edges.h"
-#include "profile/etm_edges.h"
+#include "profile/counted_trace.h"
 #include "trace/perf/perf_trace.h"
 
 enum { MAX_LISTED = 8 };
@@ -36,9 +36,9 @@ struct inject {
 	struct trace_input *trace; /* NULL: branch stacks are counted */
 	struct analyze *analysis;  /* of the recording; NULL: a pipe or a snapshot */
 	struct counted_code code;
-	struct etm_edges_totals totals;
+	struct counted_trace_totals totals;
 	struct branch_edges_totals stacks;
-	struct cli_etm_troubles troubles;
+	struct cli_etm_warnings warnings;
 };
 
 static enum clew_err write_autofdo(const struct inject *c, const struct counted_binary *b,
@@ -262,7 +262,7 @@ static enum clew_err note_warning(void *ctx, const char *what, uint64_t number, 
 {
 	struct inject *c = ctx;
 
-	return cli_etm_note_trouble(&c->troubles, what, number, offset);
+	return cli_etm_note_warning(&c->warnings, what, number, offset);
 }
 
 static void report_gaps(const struct inject *c)
@@ -273,15 +273,15 @@ static void report_gaps(const struct inject *c)
 	if (t->nr_nacc)
 		cli_note("%s: code was missing %llu times; execution there is not counted",
 			 c->in.path, (unsigned long long)t->nr_nacc);
-	cli_etm_report_dropped(c->in.path, t->nr_atoms_dropped);
+	cli_etm_report_dropped(c->in.path, t->nr_dropped);
 	if (t->nr_no_sync)
 		cli_note("%s: the trace was lost or damaged %llu times", c->in.path,
 			 (unsigned long long)t->nr_no_sync);
 }
 
-static void report_troubles(const struct inject *c)
+static void report_warnings(const struct inject *c)
 {
-	cli_etm_report_troubles(&c->troubles, c->in.path);
+	cli_etm_report_warnings(&c->warnings, c->in.path);
 	if (c->trace)
 		report_gaps(c);
 	if (c->stacks.nr_bad_runs)
@@ -292,12 +292,12 @@ static void report_troubles(const struct inject *c)
 
 static int count_trace(struct inject *c)
 {
-	const struct etm_edges_opts opts = {
+	const struct counted_trace_opts opts = {
 		.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads,
 		.listener = {note_warning, c},
 	};
 	struct clew_diag diag = {0};
-	enum clew_err err = etm_edges(&c->code, c->trace, &opts, &c->totals, &diag);
+	enum clew_err err = counted_trace(&c->code, c->trace, &opts, &c->totals, &diag);
 
 	if (!err)
 		return CLI_OK;
@@ -400,13 +400,13 @@ static int run(struct inject *c)
 		if (status == CLI_OK)
 			status = c->out_path && os_is_directory(c->out_path) ? write_all(c)
 									     : write_one(c);
-		report_troubles(c);
+		report_warnings(c);
 	}
 	counted_code_done(&c->code);
 	trace_input_free(c->trace);
 	analyze_free(c->analysis);
 	cli_input_done(&c->in);
-	vec_done(&c->troubles);
+	vec_done(&c->warnings);
 	return status;
 }
 

@@ -181,7 +181,7 @@ void flow_set_bound(struct flow *f, struct clew_perf_ns bound);
 void flow_set_max_cache(struct flow *f, size_t bytes);
 
 struct flow_totals {
-	uint64_t nr_insns, nr_ranges, nr_exceptions, nr_nacc, nr_no_sync, nr_atoms_dropped;
+	uint64_t nr_insns, nr_ranges, nr_exceptions, nr_nacc, nr_no_sync, nr_dropped;
 	uint64_t nr_packets, nr_bytes;
 };
 void flow_totals_add(struct flow_totals *to, const struct flow_totals *t);

@@ -40,7 +40,7 @@ struct flow_insns {
 	uint32_t (*count)(struct flow_code *c, const struct flow_span *s, uint64_t *ret_readable);
 	struct flow_insn_bytes (*bytes)(enum isa isa);
 
-	/* For consumers; NULL where there are none. */
+	/* For consumers (trace/events). */
 
 	/** The instruction at @p addr. @return its bytes; 0: not readable. */
 	uint8_t (*read)(struct flow_code *c, uint32_t space, enum isa isa, uint64_t addr,

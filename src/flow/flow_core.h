@@ -173,7 +173,7 @@ static inline void flow_drop(struct flow *f, unsigned int nr)
 	if (!f->nr_dropped)
 		f->dropped_at = f->offset;
 	f->nr_dropped += nr;
-	f->totals.nr_atoms_dropped += nr;
+	f->totals.nr_dropped += nr;
 	f->from = FLOW_NO_BLOCK;
 	if (f->has_first_to == FLOW_TO_OPEN)
 		f->has_first_to = FLOW_TO_UNKNOWN;

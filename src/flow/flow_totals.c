@@ -8,7 +8,7 @@ void flow_totals_add(struct flow_totals *to, const struct flow_totals *t)
 	to->nr_exceptions += t->nr_exceptions;
 	to->nr_nacc += t->nr_nacc;
 	to->nr_no_sync += t->nr_no_sync;
-	to->nr_atoms_dropped += t->nr_atoms_dropped;
+	to->nr_dropped += t->nr_dropped;
 	to->nr_packets += t->nr_packets;
 	to->nr_bytes += t->nr_bytes;
 }
@@ -20,7 +20,7 @@ void flow_totals_subtract(struct flow_totals *from, const struct flow_totals *t)
 	from->nr_exceptions -= t->nr_exceptions;
 	from->nr_nacc -= t->nr_nacc;
 	from->nr_no_sync -= t->nr_no_sync;
-	from->nr_atoms_dropped -= t->nr_atoms_dropped;
+	from->nr_dropped -= t->nr_dropped;
 	from->nr_packets -= t->nr_packets;
 	from->nr_bytes -= t->nr_bytes;
 }

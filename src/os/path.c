@@ -115,13 +115,3 @@ bool os_is_directory(const char *path)
 
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
-
-bool os_file_size(const char *path, uint64_t *ret)
-{
-	struct stat st;
-
-	if (os_path_stat(path, &st))
-		return false;
-	*ret = (uint64_t)st.st_size;
-	return true;
-}

@@ -35,7 +35,4 @@ bool os_is_own_root(uint32_t pid);
 bool os_is_regular(const char *path);
 bool os_is_directory(const char *path);
 
-/** Size of a file in bytes; false: no such file. */
-bool os_file_size(const char *path, uint64_t *ret);
-
 #endif

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "os/thread.h"
 
-enum { DEFAULT_CACHE = 32 << 20, MIN_CACHE = 1 << 20, MAX_LANES = 4 };
+enum { DEFAULT_CACHE = 32 << 20, MIN_CACHE = 1 << 20, MAX_WORKERS = 4 };
 
 /** A flow's consumer, which passes the unit on too. */
 struct decoder {
@@ -69,8 +69,8 @@ static unsigned int threads(const struct decode *c, size_t nr)
 	unsigned int wanted = c->opts->nr_threads ? c->opts->nr_threads : os_nr_cpus_usable();
 
 	/* What is decoded ahead waits in memory, each thread's. */
-	if (wanted > MAX_LANES / nr)
-		wanted = (unsigned int)(MAX_LANES / nr);
+	if (wanted > MAX_WORKERS / nr)
+		wanted = (unsigned int)(MAX_WORKERS / nr);
 	return wanted ? wanted : 1;
 }
 
@@ -171,7 +171,8 @@ static enum clew_err begin(struct decode *c, struct trace_input *t,
 		return CLEW_NO_MEMORY;
 	for (size_t i = 0; i < t->nr_units; i++) {
 		c->decoders[i] = (struct decoder){c, i, NULL, false};
-		c->skips[i] = !t->units[i].is_decodable || (opts->skips && opts->skips[i]);
+		c->skips[i] = !t->units[i].is_decodable || !t->units[i].decoder ||
+			      (opts->skips && opts->skips[i]);
 	}
 	return CLEW_OK;
 }

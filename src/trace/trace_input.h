@@ -37,7 +37,7 @@ struct trace_unit {
 	bool is_decodable;   /* else why, and only its packets can be looked at, if at all */
 	bool has_timestamps; /* its trace has them */
 	struct clew_diag why;
-	const struct trace_decoder *decoder; /* NULL: of no known protocol */
+	const struct trace_decoder *decoder; /* NULL: it has no flow */
 	const void *config;                  /* the decoder's; lives as long as the input */
 	const struct code_source *code;
 };

@@ -88,7 +88,7 @@ static bool is_right(struct etm_program *p, size_t chunk, size_t cache)
 	struct flow *f = etm_flow_new(&o);
 	bool ok = f && !run(f, p, chunk) && j.at == p->truth.nr && !log.nr_wrong_counts &&
 		  flow_totals(f)->nr_insns == log.nr_insns &&
-		  flow_totals(f)->nr_atoms_dropped == j.nr_dropped;
+		  flow_totals(f)->nr_dropped == j.nr_dropped;
 
 	if (!ok)
 		explain(&j);

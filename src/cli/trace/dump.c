@@ -19,7 +19,7 @@ static enum clew_err note_warning(void *ctx, const char *what, uint64_t number, 
 {
 	struct dump_command *c = ctx;
 
-	return cli_etm_note_trouble(&c->etm.troubles, what, number, offset);
+	return cli_etm_note_warning(&c->etm.warnings, what, number, offset);
 }
 
 static int choose_kinds(struct dump_command *c)

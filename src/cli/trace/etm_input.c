@@ -179,9 +179,9 @@ void cli_etm_report_dropped(const char *path, uint64_t nr)
 			 (unsigned long long)nr, nr == 1 ? "branch was" : "branches were");
 }
 
-/* --- troubles --- */
+/* --- warnings --- */
 
-enum clew_err cli_etm_note_trouble(struct cli_etm_troubles *t, const char *what, uint64_t number,
+enum clew_err cli_etm_note_warning(struct cli_etm_warnings *t, const char *what, uint64_t number,
 				   uint64_t offset)
 {
 	vec_for_each (t, e) {
@@ -190,11 +190,11 @@ enum clew_err cli_etm_note_trouble(struct cli_etm_troubles *t, const char *what,
 			return CLEW_OK;
 		}
 	}
-	return vec_push(t, (struct cli_etm_trouble){what, 1, number, offset}) ? CLEW_OK
+	return vec_push(t, (struct cli_etm_warning){what, 1, number, offset}) ? CLEW_OK
 									      : CLEW_NO_MEMORY;
 }
 
-void cli_etm_report_troubles(const struct cli_etm_troubles *t, const char *path)
+void cli_etm_report_warnings(const struct cli_etm_warnings *t, const char *path)
 {
 	vec_for_each (t, e) {
 		clew_auto(buf_done) struct buf text = {0};
@@ -328,7 +328,7 @@ int cli_etm_finish(struct cli_etm *e, enum clew_err err, struct clew_diag *diag,
 		return cli_fail("standard output", sink_diag);
 	if (lists_units)
 		report_units(e);
-	cli_etm_report_troubles(&e->troubles, e->in.path);
+	cli_etm_report_warnings(&e->warnings, e->in.path);
 	if (!diag->code)
 		diag->code = err;
 	if (err)
@@ -347,5 +347,5 @@ void cli_etm_done(struct cli_etm *e)
 	trace_input_free(e->trace);
 	cli_input_done(&e->in);
 	mem_free(e->skips);
-	vec_done(&e->troubles);
+	vec_done(&e->warnings);
 }

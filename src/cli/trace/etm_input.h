@@ -20,18 +20,18 @@ void cli_etm_report_units(const char *path, const struct trace_input *t, const b
 void cli_etm_report_dropped(const char *path, uint64_t nr);
 
 /** Problems of the input that belong to no unit, by their text. */
-struct cli_etm_trouble {
+struct cli_etm_warning {
 	const char *what;
 	uint64_t nr, first_number, first_offset;
 };
-struct cli_etm_troubles {
-	VEC(struct cli_etm_trouble);
+struct cli_etm_warnings {
+	VEC(struct cli_etm_warning);
 };
 /** As trace_listener.warning. @return CLEW_OK, CLEW_NO_MEMORY. */
-enum clew_err cli_etm_note_trouble(struct cli_etm_troubles *t, const char *what, uint64_t number,
+enum clew_err cli_etm_note_warning(struct cli_etm_warnings *t, const char *what, uint64_t number,
 				   uint64_t offset);
 /** One warning for each. */
-void cli_etm_report_troubles(const struct cli_etm_troubles *t, const char *path);
+void cli_etm_report_warnings(const struct cli_etm_warnings *t, const char *path);
 
 /** The ETM trace that a command prints. Zeroed struct = the defaults; the options set in, raw, ids.
  */
@@ -42,7 +42,7 @@ struct cli_etm {
 	struct trace_input *trace; /* by cli_etm_begin() */
 	struct clew_trace *opened; /* by cli_etm_begin_public() */
 	bool *skips;               /* of each unit: --id and --cpu exclude it */
-	struct cli_etm_troubles troubles;
+	struct cli_etm_warnings warnings;
 };
 
 /** Open what -i or --raw names, and choose its units. Reports failures itself. cli_etm_done() ends

@@ -13,13 +13,13 @@ static int choose_events(struct trace_command *c)
 {
 	const char *at = c->events;
 
-	c->wanted_events = at ? 0 : ETM_RANGES_ALL_EVENTS;
+	c->wanted_events = at ? 0 : TRACE_RANGES_ALL_EVENTS;
 	while (at && *at) {
 		size_t n = strcspn(at, ",");
 		bool is_known = n == 4 && !strncmp(at, "none", n);
 
-		for (unsigned int k = 0; k < ETM_RANGES_NR_KINDS; k++) {
-			const char *word = etm_event_word((enum clew_trace_kind)k);
+		for (unsigned int k = 0; k < TRACE_RANGES_NR_KINDS; k++) {
+			const char *word = trace_event_word((enum clew_trace_kind)k);
 
 			if (!word || strlen(word) != n || strncmp(word, at, n))
 				continue;

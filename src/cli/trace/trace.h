@@ -4,7 +4,7 @@
 
 #include "cli/common/pager.h"
 #include "cli/trace/etm_input.h"
-#include "format/trace/etm_ranges_text.h"
+#include "format/trace/trace_ranges_text.h"
 #include "trace/trace_decode.h"
 
 /* Shared by the trace_*.c files: one `clew trace`. */

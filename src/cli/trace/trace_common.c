@@ -11,7 +11,7 @@ enum clew_err trace_note_warning(void *ctx, const char *what, uint64_t number, u
 {
 	struct trace_command *c = ctx;
 
-	return cli_etm_note_trouble(&c->etm.troubles, what, number, offset);
+	return cli_etm_note_warning(&c->etm.warnings, what, number, offset);
 }
 
 struct trace_decode_opts trace_opts_of(struct trace_command *c, bool notes_warnings)

@@ -2,7 +2,7 @@
 #include <openssl/evp.h>
 
 #include "cli/trace/trace.h"
-#include "format/trace/etm_addresses.h"
+#include "format/trace/trace_addresses.h"
 
 enum { NR_IDS = 128 };
 
@@ -15,7 +15,7 @@ struct id_digest {
 struct digest {
 	struct trace_command *command;
 	struct id_digest ids[NR_IDS];
-	struct etm_addresses *addresses; /* one per unit */
+	struct trace_addresses *addresses; /* one per unit */
 };
 
 static struct id_digest *id_of(struct digest *d, size_t unit)
@@ -34,7 +34,7 @@ static enum clew_err hash(void *ctx, struct buf *out)
 
 static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
 {
-	return etm_addresses_batch(&((struct digest *)ctx)->addresses[unit], b);
+	return trace_addresses_batch(&((struct digest *)ctx)->addresses[unit], b);
 }
 
 static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
@@ -43,7 +43,7 @@ static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 	enum clew_err err = hash(id_of(d, unit), &d->addresses[unit].out);
 
 	id_of(d, unit)->nr_insns += flow_totals(flow)->nr_insns;
-	etm_addresses_done(&d->addresses[unit]);
+	trace_addresses_done(&d->addresses[unit]);
 	return err;
 }
 
@@ -119,7 +119,7 @@ enum clew_err trace_print_digest(struct trace_command *c, struct clew_diag *diag
 	if (!err)
 		err = put_lines(&d);
 	for (size_t i = 0; d.addresses && i < c->etm.trace->nr_units; i++)
-		etm_addresses_done(&d.addresses[i]);
+		trace_addresses_done(&d.addresses[i]);
 	for (unsigned int id = 0; id < NR_IDS; id++)
 		EVP_MD_CTX_free(d.ids[id].sha);
 	mem_free(d.addresses);

@@ -8,7 +8,7 @@ enum { FLUSH = 64 * 1024 };
 
 struct ranges {
 	struct trace_command *command;
-	struct etm_ranges_text text;
+	struct trace_ranges_text text;
 	bool *skips;           /* all units but one */
 	bool was_decoded[128]; /* by ID */
 	bool has_progress;
@@ -28,7 +28,7 @@ static void show_progress(struct ranges *r)
 static enum clew_err take_batch(void *ctx, const struct clew_trace_batch *b)
 {
 	struct ranges *r = ctx;
-	enum clew_err err = etm_ranges_text_batch(&r->text, b);
+	enum clew_err err = trace_ranges_text_batch(&r->text, b);
 
 	show_progress(r);
 	return err || r->text.out.nr < FLUSH ? err : trace_write(r->command, &r->text.out);
@@ -39,7 +39,7 @@ static enum clew_err take_end(void *ctx, size_t unit)
 	struct ranges *r = ctx;
 
 	(void)unit;
-	etm_ranges_text_end(&r->text);
+	trace_ranges_text_end(&r->text);
 	return trace_write(r->command, &r->text.out);
 }
 
@@ -72,18 +72,18 @@ static enum clew_err print_unit(struct ranges *r, size_t unit, uint32_t id, bool
 	struct clew_trace_run_opts opts = run_opts(r, is_first);
 	enum clew_err err;
 
-	r->text = (struct etm_ranges_text){
+	r->text = (struct trace_ranges_text){
 		.id = id,
 		.is_json = c->is_json,
 		.is_later = r->was_decoded[id & 0x7f],
 		.wants = c->wanted_events,
 	};
-	etm_ranges_text_init(&r->text);
+	trace_ranges_text_init(&r->text);
 	r->has_progress = false;
 	r->skips[unit] = false;
 	err = clew_trace_run(c->etm.opened, take_batch, r, &opts, diag);
 	r->skips[unit] = true;
-	etm_ranges_text_done(&r->text);
+	trace_ranges_text_done(&r->text);
 	r->was_decoded[id & 0x7f] = true;
 	return err;
 }

@@ -307,9 +307,9 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 		put_count(out, t->nr_nacc, "time", "times");
 		buf_char(out, '\n');
 	}
-	if (t->nr_atoms_dropped) {
+	if (t->nr_dropped) {
 		buf_str(out, "  ");
-		put_count(out, t->nr_atoms_dropped, "branch", "branches");
+		put_count(out, t->nr_dropped, "branch", "branches");
 		buf_str(out, " not followed: no address was known\n");
 	}
 	for (size_t k = 0; k < m->nr_lost; k++)
@@ -381,7 +381,7 @@ static void json_unit(const struct summary *s, struct buf *out, size_t i)
 		json_put_u64(&j, "exceptions", m->totals.nr_exceptions);
 		json_put_u64(&j, "timestamps", m->nr_timestamps);
 		json_put_u64(&j, "unreadable", m->totals.nr_nacc);
-		json_put_u64(&j, "atoms_dropped", m->totals.nr_atoms_dropped);
+		json_put_u64(&j, "atoms_dropped", m->totals.nr_dropped);
 		json_lost(&j, m);
 		merge_gaps(s, &m->gaps);
 		json_gaps(&j, s, &m->gaps);

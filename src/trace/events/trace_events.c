@@ -21,7 +21,7 @@ static bool has_times(const struct trace_events *e)
 	if (e->opts.itrace.is_timeless || !(e->opts.recorded || e->opts.itrace.is_kernel_time))
 		return false;
 	for (size_t i = 0; i < t->nr_units; i++) {
-		if (t->units[i].is_decodable && (&t->units[i])->has_timestamps)
+		if (t->units[i].is_decodable && t->units[i].has_timestamps)
 			return true;
 	}
 	return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/trace/etm_addresses.h"
+#include "format/trace/trace_addresses.h"
 
 enum { FULL = 64 * 1024 };
 
@@ -34,19 +34,19 @@ static void put_range(struct buf *out, const struct code_source *code, uint32_t 
 	}
 }
 
-static void put_block(struct etm_addresses *a, const struct flow_batch *b, uint32_t nr)
+static void put_block(struct trace_addresses *a, const struct flow_batch *b, uint32_t nr)
 {
 	const struct flow_block *block = &b->blocks[nr];
 	size_t from = a->out.nr;
 
-	if (etm_memo_copy(&a->memo, nr, &a->out))
+	if (block_memo_copy(&a->memo, nr, &a->out))
 		return;
 	put_range(&a->out, a->code, block->space, block->isa, block->start, block->bytes);
 	if (!a->out.is_failed)
-		etm_memo_put(&a->memo, nr, a->out.data + from, a->out.nr - from);
+		block_memo_put(&a->memo, nr, a->out.data + from, a->out.nr - from);
 }
 
-static void put_item(struct etm_addresses *a, const struct flow_batch *b, uint32_t item)
+static void put_item(struct trace_addresses *a, const struct flow_batch *b, uint32_t item)
 {
 	const struct flow_event *e;
 
@@ -59,9 +59,9 @@ static void put_item(struct etm_addresses *a, const struct flow_batch *b, uint32
 		put_range(&a->out, a->code, e->space, e->isa, e->address, e->end - e->address);
 }
 
-enum clew_err etm_addresses_batch(struct etm_addresses *a, const struct flow_batch *b)
+enum clew_err trace_addresses_batch(struct trace_addresses *a, const struct flow_batch *b)
 {
-	enum clew_err err = etm_memo_begin(&a->memo, b->epoch) ? CLEW_OK : CLEW_NO_MEMORY;
+	enum clew_err err = block_memo_begin(&a->memo, b->epoch) ? CLEW_OK : CLEW_NO_MEMORY;
 
 	for (size_t i = 0; !err && i < b->nr; i++) {
 		put_item(a, b, b->items[i]);
@@ -73,8 +73,8 @@ enum clew_err etm_addresses_batch(struct etm_addresses *a, const struct flow_bat
 	return err;
 }
 
-void etm_addresses_done(struct etm_addresses *a)
+void trace_addresses_done(struct trace_addresses *a)
 {
 	buf_done(&a->out);
-	etm_memo_done(&a->memo);
+	block_memo_done(&a->memo);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "profile/etm_edges.h"
+#include "profile/counted_trace.h"
 
 #include "trace/trace_decode.h"
 
 struct gathering {
 	struct counted_code *code;
 	struct trace_input *trace;
-	struct etm_edges_totals *totals;
-	const struct etm_edges_opts *opts;
+	struct counted_trace_totals *totals;
+	const struct counted_trace_opts *opts;
 };
 
 static const struct ana_loc *locate(const struct gathering *g, const struct flow_block *b,
@@ -62,9 +62,9 @@ static enum clew_err end_unit(void *ctx, size_t unit, struct flow *flow)
 	return flow_edges(flow, add_edge, g) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-enum clew_err etm_edges(struct counted_code *ret, struct trace_input *t,
-			const struct etm_edges_opts *opts, struct etm_edges_totals *totals,
-			struct clew_diag *diag)
+enum clew_err counted_trace(struct counted_code *ret, struct trace_input *t,
+			    const struct counted_trace_opts *opts,
+			    struct counted_trace_totals *totals, struct clew_diag *diag)
 {
 	struct gathering g = {ret, t, totals, opts};
 	const struct trace_decode_opts decode = {.nr_threads = opts->nr_threads,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/trace/etm_ranges_text.h"
+#include "format/trace/trace_ranges_text.h"
 
 #include <inttypes.h>
 
@@ -7,7 +7,7 @@
 #include "format/json_put.h"
 
 /* clang-format off */
-static const char *const words[ETM_RANGES_NR_KINDS] = {
+static const char *const words[TRACE_RANGES_NR_KINDS] = {
 	[CLEW_TRACE_NO_SYNC] = "no_sync",
 	[CLEW_TRACE_ON] = "trace_on",
 	[CLEW_TRACE_CONTEXT] = "context",
@@ -38,14 +38,20 @@ static const struct { uint8_t number; const char *name; } memory[4][4] = {
 };
 /* clang-format on */
 
-const char *etm_event_word(enum clew_trace_kind kind)
+const char *trace_event_word(enum clew_trace_kind kind)
 {
 	return words[kind];
 }
 
 static const char *isa_word(uint8_t isa)
 {
-	return isa == CLEW_ISA_A64 ? "A64" : isa == CLEW_ISA_A32 ? "A32" : "T32";
+	static const char *const names[] = {
+		[CLEW_ISA_A64] = "A64",       [CLEW_ISA_A32] = "A32",
+		[CLEW_ISA_T32] = "T32",       [CLEW_ISA_X86_64] = "x86-64",
+		[CLEW_ISA_X86_32] = "x86-32", [CLEW_ISA_X86_16] = "x86-16",
+	};
+
+	return isa < sizeof(names) / sizeof(names[0]) && names[isa] ? names[isa] : "?";
 }
 
 /* "R" is for realm. */
@@ -63,7 +69,7 @@ static const char *security_word(uint8_t security)
 
 /* --- ranges --- */
 
-static void put_id(const struct etm_ranges_text *t, struct buf *out, const char *end)
+static void put_id(const struct trace_ranges_text *t, struct buf *out, const char *end)
 {
 	if (t->is_json)
 		buf_str(out, "{\"id\":\"0x");
@@ -71,7 +77,7 @@ static void put_id(const struct etm_ranges_text *t, struct buf *out, const char 
 	buf_str(out, t->is_json ? "\"" : end);
 }
 
-static void put_range(const struct etm_ranges_text *t, struct buf *out,
+static void put_range(const struct trace_ranges_text *t, struct buf *out,
 		      const struct clew_trace_range *r)
 {
 	put_id(t, out, " ");
@@ -83,7 +89,7 @@ static void put_range(const struct etm_ranges_text *t, struct buf *out,
 	buf_str(out, isa_word(r->isa));
 }
 
-static void json_arm(const struct etm_ranges_text *t, struct json_put *j)
+static void json_arm(const struct trace_ranges_text *t, struct json_put *j)
 {
 	const struct clew_arm_context *c = &t->arm;
 
@@ -107,7 +113,7 @@ static void json_x86(const struct clew_x86_context *c, struct json_put *j)
 }
 
 /** After a range: " EL SEC CTXID VMID". */
-static void text_arm(const struct etm_ranges_text *t, struct buf *out)
+static void text_arm(const struct trace_ranges_text *t, struct buf *out)
 {
 	const struct clew_arm_context *c = &t->arm;
 
@@ -137,7 +143,7 @@ static void text_x86(const struct clew_x86_context *c, struct buf *out)
 }
 
 /** What stands after each range. */
-static void make_context(struct etm_ranges_text *t)
+static void make_context(struct trace_ranges_text *t)
 {
 	struct json_put j = {.out = &t->context, .needs_comma = true};
 	bool is_arm = t->arch != CLEW_ARCH_X86;
@@ -156,24 +162,24 @@ static void make_context(struct etm_ranges_text *t)
 }
 
 /** @p nr: its number. */
-static void put_whole(struct etm_ranges_text *t, const struct clew_trace_range *r, uint32_t nr)
+static void put_whole(struct trace_ranges_text *t, const struct clew_trace_range *r, uint32_t nr)
 {
 	size_t from = t->out.nr;
 
 	put_range(t, &t->out, r);
 	if (!t->out.is_failed)
-		etm_memo_put(&t->memo, nr, t->out.data + from, t->out.nr - from);
+		block_memo_put(&t->memo, nr, t->out.data + from, t->out.nr - from);
 	buf_add(&t->out, t->context.data, t->context.nr);
 }
 
 /** The lines of items from @p i on, up to the first without a known text. @return that one. */
-static size_t put_known(struct etm_ranges_text *t, const struct clew_trace_batch *b, size_t i)
+static size_t put_known(struct trace_ranges_text *t, const struct clew_trace_batch *b, size_t i)
 {
 	const char *context = t->context.data, *texts = t->memo.text.data;
 	size_t context_bytes = t->context.nr, nr = t->out.nr;
 
 	for (; i < b->nr && !(b->items[i] & CLEW_TRACE_ITEM_EVENT); i++) {
-		const struct etm_memo_at *at = etm_memo_find(&t->memo, b->items[i] >> 1);
+		const struct block_memo_at *at = block_memo_find(&t->memo, b->items[i] >> 1);
 
 		if (!at || !buf_reserve(&t->out, nr - t->out.nr + at->bytes + context_bytes))
 			break;
@@ -203,7 +209,7 @@ static void put_context(struct buf *out, const struct clew_arm_context *c)
 }
 
 /* OpenCSD's words. */
-static const char *no_sync_word(const struct etm_ranges_text *t, uint32_t reason)
+static const char *no_sync_word(const struct trace_ranges_text *t, uint32_t reason)
 {
 	static const char *const reasons[] = {
 		[CLEW_NO_SYNC_START] = "init-decoder",
@@ -228,7 +234,7 @@ static void put_cycles(struct buf *out, const struct clew_trace_event *e)
 	buf_str(out, "];");
 }
 
-static void put_no_code(const struct etm_ranges_text *t, struct buf *out,
+static void put_no_code(const struct trace_ranges_text *t, struct buf *out,
 			const struct clew_trace_event *e)
 {
 	uint8_t el = t->arm.el & 3, security = t->arm.security & 3;
@@ -259,7 +265,7 @@ static void put_exception(struct buf *out, const struct clew_trace_event *e)
 	buf_char(out, ')');
 }
 
-static void put_details(const struct etm_ranges_text *t, struct buf *out,
+static void put_details(const struct trace_ranges_text *t, struct buf *out,
 			const struct clew_trace_event *e)
 {
 	static const char *const transactions[] = {"Init", "Start", "Commit", "Fail"};
@@ -327,7 +333,7 @@ static void put_details(const struct etm_ranges_text *t, struct buf *out,
 	}
 }
 
-static void put_event_json(struct etm_ranges_text *t, const struct clew_trace_event *e)
+static void put_event_json(struct trace_ranges_text *t, const struct clew_trace_event *e)
 {
 	clew_auto(buf_done) struct buf details = {0};
 	struct json_put j = {.out = &t->out, .needs_comma = true};
@@ -341,7 +347,7 @@ static void put_event_json(struct etm_ranges_text *t, const struct clew_trace_ev
 	buf_str(&t->out, "}\n");
 }
 
-static void put_event(struct etm_ranges_text *t, const struct clew_trace_event *e)
+static void put_event(struct trace_ranges_text *t, const struct clew_trace_event *e)
 {
 	size_t at;
 
@@ -361,7 +367,7 @@ static void put_event(struct etm_ranges_text *t, const struct clew_trace_event *
 }
 
 /** A packet may report several: a line each. */
-static void put_numbered(struct etm_ranges_text *t, const struct clew_trace_event *e)
+static void put_numbered(struct trace_ranges_text *t, const struct clew_trace_event *e)
 {
 	struct clew_trace_event one = *e;
 
@@ -371,7 +377,7 @@ static void put_numbered(struct etm_ranges_text *t, const struct clew_trace_even
 	}
 }
 
-static void take_context(struct etm_ranges_text *t, const struct clew_trace_context *c)
+static void take_context(struct trace_ranges_text *t, const struct clew_trace_context *c)
 {
 	t->arch = c->arch;
 	if (c->arm)
@@ -381,7 +387,7 @@ static void take_context(struct etm_ranges_text *t, const struct clew_trace_cont
 	t->has_context = true;
 }
 
-static void take_event(struct etm_ranges_text *t, const struct clew_trace_batch *b,
+static void take_event(struct trace_ranges_text *t, const struct clew_trace_batch *b,
 		       const struct clew_trace_event *e)
 {
 	if (e->range) {
@@ -389,7 +395,7 @@ static void take_event(struct etm_ranges_text *t, const struct clew_trace_batch 
 		buf_add(&t->out, t->context.data, t->context.nr);
 		return;
 	}
-	if (e->kind == CLEW_TRACE_END || e->kind >= ETM_RANGES_NR_KINDS)
+	if (e->kind == CLEW_TRACE_END || e->kind >= TRACE_RANGES_NR_KINDS)
 		return;
 	if (e->kind == CLEW_TRACE_CONTEXT) {
 		take_context(t, b->context);
@@ -401,15 +407,15 @@ static void take_event(struct etm_ranges_text *t, const struct clew_trace_batch 
 		put_event(t, e);
 }
 
-void etm_ranges_text_init(struct etm_ranges_text *t)
+void trace_ranges_text_init(struct trace_ranges_text *t)
 {
 	t->arm.security = CLEW_NONSECURE;
 	make_context(t);
 }
 
-enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct clew_trace_batch *b)
+enum clew_err trace_ranges_text_batch(struct trace_ranges_text *t, const struct clew_trace_batch *b)
 {
-	if (!etm_memo_begin(&t->memo, b->epoch))
+	if (!block_memo_begin(&t->memo, b->epoch))
 		return CLEW_NO_MEMORY;
 	for (size_t i = put_known(t, b, 0); i < b->nr; i = put_known(t, b, i + 1)) {
 		if (b->items[i] & CLEW_TRACE_ITEM_EVENT)
@@ -420,16 +426,16 @@ enum clew_err etm_ranges_text_batch(struct etm_ranges_text *t, const struct clew
 	return t->out.is_failed || t->context.is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 }
 
-void etm_ranges_text_end(struct etm_ranges_text *t)
+void trace_ranges_text_end(struct trace_ranges_text *t)
 {
 	const struct clew_trace_event e = {.kind = CLEW_TRACE_END};
 
 	put_event(t, &e);
 }
 
-void etm_ranges_text_done(struct etm_ranges_text *t)
+void trace_ranges_text_done(struct trace_ranges_text *t)
 {
 	buf_done(&t->out);
 	buf_done(&t->context);
-	etm_memo_done(&t->memo);
+	block_memo_done(&t->memo);
 }

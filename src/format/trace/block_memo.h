@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef FORMAT_TRACE_ETM_MEMO_H
-#define FORMAT_TRACE_ETM_MEMO_H
+#ifndef FORMAT_TRACE_BLOCK_MEMO_H
+#define FORMAT_TRACE_BLOCK_MEMO_H
 
 #include "base/buf.h"
 #include "base/vec.h"
@@ -9,10 +9,10 @@
  * A text for each executed block, made once: a program runs the same few thousand blocks all the
  * time. Zeroed struct = empty.
  */
-struct etm_memo {
+struct block_memo {
 	struct buf text;
 	struct {
-		VEC(struct etm_memo_at {
+		VEC(struct block_memo_at {
 			uint32_t pos;
 			uint32_t bytes; /* 0: not made */
 		});
@@ -20,27 +20,27 @@ struct etm_memo {
 	uint32_t epoch;
 };
 
-enum { ETM_MEMO_TEXT = 16 << 20 };
+enum { BLOCK_MEMO_TEXT = 16 << 20 };
 
 /** Empty it where @p epoch changed, as blocks are then renumbered, or where there are too many
  * texts.
  * @return false: out of memory. */
-bool etm_memo_begin(struct etm_memo *m, uint32_t epoch);
-void etm_memo_done(struct etm_memo *m);
+bool block_memo_begin(struct block_memo *m, uint32_t epoch);
+void block_memo_done(struct block_memo *m);
 
 /** Remember @p nr's text. Without room it is not kept, which is fine. */
-void etm_memo_put(struct etm_memo *m, uint32_t nr, const char *text, size_t bytes);
+void block_memo_put(struct block_memo *m, uint32_t nr, const char *text, size_t bytes);
 
 /** Where @p nr's text is in @p m->text; NULL: there is none. */
-static inline const struct etm_memo_at *etm_memo_find(const struct etm_memo *m, uint32_t nr)
+static inline const struct block_memo_at *block_memo_find(const struct block_memo *m, uint32_t nr)
 {
 	return nr < m->at.nr && m->at.data[nr].bytes ? &m->at.data[nr] : NULL;
 }
 
 /** Append @p nr's text to @p out, where it is known. */
-static inline bool etm_memo_copy(const struct etm_memo *m, uint32_t nr, struct buf *out)
+static inline bool block_memo_copy(const struct block_memo *m, uint32_t nr, struct buf *out)
 {
-	const struct etm_memo_at *at = etm_memo_find(m, nr);
+	const struct block_memo_at *at = block_memo_find(m, nr);
 
 	if (at)
 		buf_add(out, m->text.data + at->pos, at->bytes);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef PROFILE_ETM_EDGES_H
-#define PROFILE_ETM_EDGES_H
+#ifndef PROFILE_COUNTED_TRACE_H
+#define PROFILE_COUNTED_TRACE_H
 
 #include "profile/counted_code.h"
 #include "trace/trace_decode.h"
 
 /** Of all units together; nr_units: that were decoded. */
-struct etm_edges_totals {
+struct counted_trace_totals {
 	struct flow_totals sum;
 	uint64_t nr_units;
 };
 
-struct etm_edges_opts {
+struct counted_trace_opts {
 	unsigned int nr_threads; /* as trace_decode_opts */
 	size_t max_cache_bytes;
 	struct trace_listener listener;
@@ -22,8 +22,8 @@ struct etm_edges_opts {
  * that is not taken, too. @p t must outlive @p ret.
  * @return as trace_decode(); CLEW_NO_MEMORY.
  */
-enum clew_err etm_edges(struct counted_code *ret, struct trace_input *t,
-			const struct etm_edges_opts *opts, struct etm_edges_totals *totals,
-			struct clew_diag *diag);
+enum clew_err counted_trace(struct counted_code *ret, struct trace_input *t,
+			    const struct counted_trace_opts *opts,
+			    struct counted_trace_totals *totals, struct clew_diag *diag);
 
 #endif
