@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/common/input.h"
 #include "cli/common/message.h"

@@ -2,7 +2,6 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "perfdata/perf_file_impl.h"
 
 enum { MIN_HEADER_SIZE = 72, MAX_IDS = 16 << 20 };

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/near_name.h"
 #include "cli/common/message.h"
 #include "cli/common/options.h"

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "os/file.h"
-#include "os/file_time.h"
 #include "os/path.h"
 #include "trace/snapshot/cs_snapshot_impl.h"
 
