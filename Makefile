@@ -54,7 +54,7 @@ truth-x86: all
 # Every cut of two stretches of 64 KiB, and 20,000 damaged windows, of each trace (make check: what there is time for).
 damage: all
 	@$(BUILD)/tests/etm_damage --full tests/data/etm ../shared/data/coresight-truth ../shared/data/coresight
-# 20,000 random cuts and 20,000 random bits turned round, of each trace that was given.
+# 20,000 random cuts and 20,000 random bits flipped, of each trace that was given.
 damage-random: all
 	@$(BUILD)/tests/etm_damage --random tests/data/etm ../shared/data/simpleperf-etm/*.data ../shared/data/coresight ../shared/data/coresight-truth
 

@@ -31,7 +31,7 @@ def tools_of(perf, clew):
 
 
 def contents(clew, path):
-    """(samples, frames a sample, samples whose chain reaches _start, lost) of a recording, as clew reads it"""
+    """(samples, frames per sample, samples whose chain reaches _start, lost) of a recording, as clew reads it"""
     nr = frames = whole = 0
     p = subprocess.Popen([clew, "script", "--json", "-i", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     for line in p.stdout:

@@ -19,6 +19,8 @@ def read_words(path):
     with open(path, encoding="utf-8") as f:
         for line in f:
             m = re.match(r"([^#\s](?:.*?\S)?)(?:\t+|  +)(\S.*)", line)
+            if not m and line.strip() and not line.startswith("#"):
+                sys.exit(f"{path}: two spaces or a tab have to be between an expression and what to write instead: {line.strip()}")
             if m:
                 words.append((re.compile(rf"\b(?:{m.group(1)})\b", re.I), m.group(2).strip()))
     return words
@@ -39,8 +41,9 @@ def comment_prose(text):
 
 
 def prose(path, text):
-    """@p text without what is not prose: of C its literals and comments stay, of documents all but code."""
+    """@p text without what is not prose: of C its literals and comments stay, of documents all but code and the glossary, which lists the words."""
     if not path.endswith((".c", ".h")):
+        text = re.sub(r"^## Glossary\n.*?(?=^## |\Z)", blank, text, flags=re.S | re.M)
         return re.sub(r"`[^`\n]*`", blank, text)
     kept, end = [], 0
     for m in TOKEN.finditer(text):

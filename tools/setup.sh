@@ -27,7 +27,7 @@ for group; do
 	done
 done
 if [ -n "$npm_missing" ] && ! command -v npm > /dev/null; then
-	echo "setup: npm is not installed, so these are left out:$npm_missing" >&2
+	echo "setup: npm is not installed, so these are skipped:$npm_missing" >&2
 elif [ -n "$npm_missing" ] && [ "$(id -u)" != 0 ]; then
 	echo "setup: as root: npm install -g$npm_missing" >&2
 elif [ -n "$npm_missing" ]; then

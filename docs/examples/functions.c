@@ -15,7 +15,7 @@ struct function {
 static struct function *functions;
 static size_t nr_functions, room;
 
-/* A long list wants a hash table with the pointers as keys. */
+/* A long list needs a hash table with the pointers as keys. */
 static struct function *function_of(const struct clew_frame *f)
 {
 	for (size_t i = 0; i < nr_functions; i++) {

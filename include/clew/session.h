@@ -158,7 +158,7 @@ struct clew_field {
 /** What there was no room for within max_memory. */
 struct clew_left_out {
 	uint64_t limit;          /* bytes */
-	uint64_t nr;             /* things left out */
+	uint64_t nr;             /* things omitted */
 	uint64_t first_bytes;    /* of the first; 0: unknown */
 	const char *first_what;  /* static words, such as "the debug sections of" */
 	const char *first_input; /* the file it is of; "": the recording */

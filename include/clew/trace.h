@@ -20,7 +20,7 @@ extern "C" {
  * Each trace unit gives a stream of its own: ranges of executed instructions in order, and between
  * them events, of the processor and of the trace. Speculation is resolved, and a context or
  * timestamp stands before the first instructions it belongs to. What the trace does not prove is an
- * event that says so; nothing is left out silently.
+ * event that says so; nothing is omitted silently.
  *
  * Threads: as <clew/session.h>, a trace in place of a session.
  *

@@ -9,7 +9,7 @@ struct stitch_item;
 /* Samples and records into events of the batch. */
 
 /** A sample, or one event each member where a group was read. One that cannot be parsed is counted
- * and left out. @p item: what its stack's queue says; NULL: not asked yet. */
+ * and omitted. @p item: what its stack's queue says; NULL: not asked yet. */
 enum clew_err ana_deliver_sample(struct analyze *a, const struct perf_record *r,
 				 const struct stitch_item *item);
 enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,

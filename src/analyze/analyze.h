@@ -134,7 +134,7 @@ struct ana_consumer {
 	void *ctx;
 };
 
-/** What to leave out before anything is resolved. Lists: NULL = all. */
+/** What to skip before anything is resolved. Lists: NULL = all. */
 struct ana_filter {
 	const char *comms;                      /* comma list of thread names */
 	const char *pids, *tids;                /* comma lists of numbers */
@@ -191,7 +191,7 @@ struct ana_summary {
 	struct ana_outcomes users; /* of the delivered samples */
 	struct stitch_counts stitch;
 	uint64_t nr_samples;  /* delivered */
-	uint64_t nr_filtered; /* left out by ana_filter */
+	uint64_t nr_filtered; /* omitted by ana_filter */
 	uint64_t nr_bad;      /* samples that could not be parsed or belong to no event: skipped */
 	uint64_t first_bad_offset;
 	uint64_t nr_lost;        /* LOST and LOST_SAMPLES: records the kernel could not write */

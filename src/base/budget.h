@@ -16,7 +16,7 @@ struct budget {
 	uint64_t limit; /* bytes; 0: none */
 	uint64_t used, peak;
 	uint64_t held;          /* of used: by budget_hold() */
-	uint64_t nr_refused;    /* things left out */
+	uint64_t nr_refused;    /* things omitted */
 	uint64_t refused_bytes; /* what they would have taken, where that is known */
 	uint64_t first_bytes;   /* of the first of them */
 	const char *first_what; /* static words, "the debug sections of" */
@@ -43,8 +43,8 @@ void budget_let_go(struct budget *b, uint64_t bytes);
 bool budget_holds_much(const struct budget *b);
 
 /**
- * What one store takes, all of which goes back at once; one thread. Each kind of thing that is left
- * out is noted once, however many of it there are. Zeroed struct but for the budget.
+ * What one store takes, all of which goes back at once; one thread. Each kind of thing that is
+ * omitted is noted once, however many of it there are. Zeroed struct but for the budget.
  */
 struct budget_account {
 	struct budget *budget; /* NULL: no limit */
@@ -67,7 +67,7 @@ static inline uint64_t budget_part(const struct budget *b, uint64_t bytes)
 /** Bytes that can be taken now; all ones: any. */
 uint64_t budget_left(const struct budget *b);
 
-/** Something is left out: @p what (static words) of @p input. */
+/** Something is omitted: @p what (static words) of @p input. */
 void budget_refuse(struct budget *b, uint64_t bytes, const char *what, const char *input);
 
 /** budget_take(), and budget_refuse() where there is no room. */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /**
- * The nearest of a series of names to a misspelt word: fewest letters added, left out, changed or
+ * The nearest of a series of names to a misspelt word: fewest letters added, omitted, changed or
  * swapped with their neighbour, where that is few for the word's length. Letter case counts half.
  * Of equally near names the first. O(length of the word x length of the name).
  */

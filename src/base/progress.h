@@ -8,8 +8,8 @@
 
 /**
  * How far a long run has come: written by the one thread that works, read at any time by one that
- * shows it (cli/progress.h). The numbers are for the eye alone and order nothing, hence relaxed.
- * Zeroed struct = nothing under way. NULL is fine everywhere: no one looks.
+ * shows it (cli/common/progress.h). The numbers are for the eye alone and order nothing, hence
+ * relaxed. Zeroed struct = nothing under way. NULL is fine everywhere: no one looks.
  */
 struct progress {
 	_Atomic(const char *) phase;  /* static words, such as "decoding trace" */

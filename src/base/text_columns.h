@@ -21,7 +21,7 @@ size_t text_cut(const char *s, size_t size, size_t columns, size_t *ret_columns)
 /**
  * Break the lines of @p b, from byte @p from on, that take more than @p columns: at a blank where
  * there is one, else within a word. The rest follows indented, after '#' where the line begins
- * with one. Nothing is left out. 0: no limit.
+ * with one. Nothing is omitted. 0: no limit.
  */
 void text_fold(struct buf *b, size_t from, size_t columns);
 

@@ -36,7 +36,7 @@ void dwarf_lines_free(struct dwarf_lines *l);
 /**
  * Fill @p ret with the code at link-time address @p vaddr: [0] is the innermost inlined function,
  * its file and line are those of the address; each later one has file and line of the call before.
- * Where there are more than @p max levels the outer ones are left out.
+ * Where there are more than @p max levels the outer ones are omitted.
  * @return number of entries, 0: not covered. O(log n) once the unit is read.
  */
 size_t dwarf_lines_find(struct dwarf_lines *l, uint64_t vaddr, struct dwarf_line *ret, size_t max);

@@ -21,7 +21,7 @@
  *   flow_walk.h            execution, from waypoint to waypoint
  *   flow_blocks.h          instructions up to a waypoint: decoded once, then a number
  *   flow_paths.h           sequences of branches that were walked before, taken as a whole
- *   flow_reach.h           how many instructions lie between two addresses
+ *   flow_insn_counter.h    how many instructions lie between two addresses
  *   flow_one.h             all of that in one thread
  *   flow_ring.h            parts of a trace, decoded ahead by several threads
  *

@@ -165,7 +165,7 @@ static size_t segment_above(const struct code_patches *p, uint64_t addr)
 	return search_first(p->segments.nr, i, p->segments.data[i].end > addr);
 }
 
-/** How many patches each segment has; those that are too many for us are left out. */
+/** How many patches each segment has; those that are too many for us are omitted. */
 static size_t count_refs(struct code_patches *p)
 {
 	size_t nr = 0;

@@ -170,7 +170,7 @@ bool dso_store_charge(struct dso_store *s, uint64_t bytes, const char *what, con
 
 /** dso_why_no_symbols() of what the budget has no room for. */
 extern const char dso_over_budget[];
-/** Symbols of the file @p path were left out. @return the reason. */
+/** Symbols of the file @p path were omitted. @return the reason. */
 const char *dso_refuse_symbols(struct dso_store *s, const char *path);
 
 /* dso_owner.c */

@@ -10,7 +10,7 @@
 #include "base/vec.h"
 
 /** Names of a directory's entries, sorted by byte value; text in @p arena, the vector is the
- * caller's to vec_done(). "." and ".." are left out, and so is all beyond 100,000 entries. */
+ * caller's to vec_done(). "." and ".." are omitted, and so is all beyond 100,000 entries. */
 struct os_names {
 	VEC(const char *);
 };

@@ -54,7 +54,7 @@ static bool has(const struct perf_attr *a, uint64_t flag)
 	return a->flags & flag;
 }
 
-/* perf's letters: levels are named once one is left out; host and guest where they differ from the
+/* perf's letters: levels are named once one is omitted; host and guest where they differ from the
  * usual. */
 static void add_modifiers(const struct perf_attr *a, char *ret, size_t size)
 {

@@ -54,7 +54,7 @@ enum clew_err perf_header_read(struct perf_file *f, struct clew_diag *diag);
 /** File mode: to the first record. */
 void perf_header_seek_first(struct perf_file *f);
 
-/** A pipe's header record, taken into evlist and features. Records that are malformed are left out.
+/** A pipe's header record, taken into evlist and features. Records that are malformed are omitted.
  */
 enum clew_err perf_header_take_record(struct perf_file *f, const struct perf_record *r);
 

@@ -38,7 +38,7 @@ void perf_stack_infos_free(struct perf_stack_infos *w);
 /** The next sample. NULL: nothing is known of it. @return CLEW_NO_MEMORY: not taken. */
 enum clew_err perf_stack_infos_add(struct perf_stack_infos *w, const struct perf_stack_info *info);
 
-/** Samples that were left out: the section had reached PERF_STACK_INFO_MAX. */
+/** Samples that were omitted: the section had reached PERF_STACK_INFO_MAX. */
 uint64_t perf_stack_infos_left_out(const struct perf_stack_infos *w);
 
 enum { PERF_STACK_INFO_MAX = 256 << 20 };

@@ -37,7 +37,7 @@ enum clew_err perf_writer_open(struct perf_writer **ret, const struct perf_write
 
 /**
  * Give a feature's section. File mode: kept (copied) until finish. Pipe mode: written at once as
- * HEADER_FEATURE (features perf does not take from a pipe are left out). perf_features_write.h
+ * HEADER_FEATURE (features perf does not take from a pipe are omitted). perf_features_write.h
  * makes the contents.
  */
 enum clew_err perf_writer_feature(struct perf_writer *w, enum perf_feature feature,

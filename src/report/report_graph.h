@@ -5,7 +5,7 @@
 #include "report/report_rows.h"
 
 /*
- * The call graph below a row, its small branches left out. Two directions:
+ * The call graph below a row, its small branches omitted. Two directions:
  *
  * callers first (is_callee false): where the row's frame itself was sampled, the whole path from
  * the outermost caller down to it; where it was only on the way, what it called.
@@ -15,7 +15,7 @@ struct report_graph_opts {
 	bool is_callee;
 	bool is_cumulative;  /* also the samples where the row's frame is not the sampled one */
 	bool is_relative;    /* limits are a share of the branch above, not of @p total */
-	double min_share;    /* of what is_relative says, 0 to 1; branches below are left out */
+	double min_share;    /* of what is_relative says, 0 to 1; branches below are omitted */
 	uint32_t max_leaves; /* branches kept at each fork; 0: all */
 	uint32_t max_depth;  /* frames drawn one below the other; 0: all */
 	size_t max_nodes;    /* of all graphs together; 0: 16 Mi */

@@ -44,7 +44,7 @@ struct report_rows {
  * All rows of @p nr_events events, sorted: by total (@p by_total) or self of the first event, then
  * of the next, then callers above what they call, then by rank of key and group.
  * @p weights: one for each event, sorted. @p pass: ready. A sample of an empty path makes no row.
- * CLEW_NO_MEMORY. Rows that the budget has no room for are left out. Cost: O(distinct paths x their
+ * CLEW_NO_MEMORY. Rows that the budget has no room for are omitted. Cost: O(distinct paths x their
  * depth).
  */
 enum clew_err report_rows_make(struct report_rows *r, struct report_pass *pass,

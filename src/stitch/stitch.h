@@ -19,7 +19,7 @@
  *
  * A wrong stack is never attached: the end of a task, another program, or the task's next stacks
  * end a cookie's life, and so does time (STITCH_STACK_LIFE_NS). One thread at a time.
- * Spec: spec/deferred-stacks.md, section 5; docs/decisions/stitching.md says where this differs.
+ * Rules and limits: docs/decisions/stitching.md.
  */
 
 /** A stack is good for samples that come after it for so long: far less than a cookie's counter can

@@ -21,7 +21,7 @@ struct trace_decode_opts {
 	struct trace_listener listener;
 	const struct cs_listener *coresight; /* as trace_sink's */
 };
-/** Units that are not decodable are left out. */
+/** Units that are not decodable are omitted. */
 enum clew_err trace_decode(struct trace_input *t, const struct trace_decode_opts *opts,
 			   struct clew_diag *diag);
 

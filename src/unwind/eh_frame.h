@@ -25,7 +25,7 @@ struct eh_frame_counts {
  * skipped and counted. O(size), and so is the memory. Pointers relative to text or data, and
  * indirect ones to functions, are not resolved: their records count as bad.
  * @return CLEW_NO_MEMORY; CLEW_NOT_FOUND: no such section. @p counts: NULL or added to.
- * Spec: DWARF 5 "Call Frame Information"; LSB "Exception Frames"; spec/sframe.md section 8.
+ * Spec: DWARF 5 "Call Frame Information"; LSB "Exception Frames"; docs/spec/eh_frame.md.
  */
 enum clew_err eh_frame_rows(const struct unw_image *image, bool is_debug_frame,
 			    struct unw_list *ret, struct eh_frame_counts *counts);

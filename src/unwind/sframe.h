@@ -9,7 +9,7 @@
  * SFrame sections, versions 1, 2 and 3, for amd64, aarch64 (both byte orders) and s390x.
  * The reader below gives what is in the bytes (for dump and check); sframe_rows() compiles them.
  * Nothing here allocates. Offsets in diagnoses count from the start of the section.
- * Spec: "The SFrame Format" of GNU binutils, versions 1, 2 errata 1 and 3; spec/sframe.md.
+ * Spec: "The SFrame Format" of GNU binutils, versions 1, 2 errata 1 and 3; docs/spec/sframe.md.
  */
 
 enum { SFRAME_MAGIC = 0xdee2, SFRAME_HEADER_BYTES = 28, SFRAME_ATTR_BYTES = 5 };

@@ -7,7 +7,7 @@
 
 /*
  * From functions and their rules to the bytes of an SFrame section. A function is written whole or
- * left out whole, as the assembler does it.
+ * omitted whole, as the assembler does it.
  */
 
 enum sframe_left_out {

@@ -109,7 +109,7 @@ enum unw_stop {
 	NR_UNW_STOPS
 };
 
-/** "outermost", "no-info", ... as in spec/sframe.md; never NULL. */
+/** "outermost", "no-info", ... as in docs/spec/script-json.md; never NULL. */
 const char *unw_stop_name(enum unw_stop s);
 /** "sframe", "eh_frame", "fp-convention", ...; "" for none. */
 const char *unw_origin_name(enum unw_origin o);
@@ -121,7 +121,7 @@ enum unw_how {
 	UNW_HOW_SIGNAL,
 	UNW_HOW_FP_PROLOGUE,
 	UNW_HOW_DERIVED,
-	UNW_HOW_FP_CONVENTION, /* a caller may be left out before this frame */
+	UNW_HOW_FP_CONVENTION, /* a caller may be omitted before this frame */
 	NR_UNW_HOWS
 };
 enum unw_how unw_how_of(enum unw_origin o);

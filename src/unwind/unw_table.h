@@ -110,11 +110,11 @@ struct unw_list;
 struct unw_list *unw_list_new(void);
 void unw_list_free(struct unw_list *l);
 
-/** A function covers [start, end) rel; its rows follow, none: no rule. An empty one is left out
+/** A function covers [start, end) rel; its rows follow, none: no rule. An empty one is omitted
  * with its rows. Out of memory, and a function past 4 GiB, are remembered for unw_table_build(). */
 void unw_list_begin(struct unw_list *l, uint64_t start, uint64_t end);
 /** From @p rel on (within the function; outside of it nothing is added). A second row at the same
- * address replaces the first; one below the last is left out. Registers past UNW_MAX_REGS make it
+ * address replaces the first; one below the last is omitted. Registers past UNW_MAX_REGS make it
  * UNW_CFA_NONE, UNW_WHY_REGISTER. */
 void unw_list_row(struct unw_list *l, uint64_t rel, const struct unw_rule *rule);
 

@@ -64,7 +64,7 @@ struct unw_frames {
 	uint32_t max, nr;
 	enum unw_stop stop;
 	enum unw_why why;    /* of UNW_STOP_UNREPRESENTABLE */
-	bool has_fp;         /* some frame was found by UNW_FP: the one before may be left out */
+	bool has_fp;         /* some frame was found by UNW_FP: the one before may be omitted */
 	uint32_t nr_signals; /* signal frames passed */
 };
 
@@ -75,7 +75,7 @@ struct unw_frames {
  * all code is not reported. O(max) steps of O(1) loads and one find() each.
  * @p frames->pc, max (>= 1) and the optional arrays are the caller's; the rest is filled in. Always
  * at least one frame. @p memo may be NULL.
- * Spec: spec/sframe.md sections 3, 4, 7, 9, 10.
+ * Choices: docs/decisions/unwinding.md.
  */
 void unw_walk(const struct unw_space *space, struct unw_memo *memo, const struct unw_regs *regs,
 	      struct unw_frames *frames);

@@ -65,14 +65,14 @@ def record_pid(t, path, argv):
     def feed():
         with open(begin, "rb"), open(t.path("lines"), "rb") as lines:
             program.communicate(lines.read())
-        os.write(told, b"over\n")
-    told = os.open(over, os.O_RDWR)  # does not wait for the other side
+        os.write(done_fd, b"over\n")
+    done_fd = os.open(over, os.O_RDWR)  # does not wait for the other side
     feeder = threading.Thread(target=feed)
     feeder.start()
     p = subprocess.run([CLEW, "record", "-q", "-g", "-p", str(program.pid), "-o", path, "--", "sh", "-c", ": > $0; read x < $1", begin, over],
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     feeder.join()
-    os.close(told)
+    os.close(done_fd)
     for fifo in (begin, over):
         os.unlink(fifo)
     return p

@@ -86,20 +86,20 @@ for name, write in writers:
 
 # Symbolic links: dangling, to a file; of another user or one's own.
 for name, write in writers:
-    for whose, owner in [("own", None)] + ([("another user's", NOBODY)] if IS_ROOT else []):
-        d = make_dir(f"{name} {whose}", owner=owner)
+    for kind, owner in [("own", None)] + ([("another user's", NOBODY)] if IS_ROOT else []):
+        d = make_dir(f"{name} {kind}", owner=owner)
         path, victim, made = (os.path.join(d, n) for n in ("out", "victim", "made"))
         link(made, path, owner)
         status, _, err = write(path)
         tap.check(status == 0 and not os.path.lexists(made) and is_file(path) and os.readlink(path + ".old") == made,
-                  f"{name}: {whose} dangling link is moved away, not followed", f"{status} {err} {os.listdir(d)}")
+                  f"{name}: {kind} dangling link is moved away, not followed", f"{status} {err} {os.listdir(d)}")
         os.unlink(path)
         with open(victim, "w", encoding="ascii") as f:
             f.write("precious")
         link(victim, path, owner)
         status, _, err = write(path)
         tap.check(status == 0 and open(victim, encoding="ascii").read() == "precious" and is_file(path),
-                  f"{name}: {whose} link to a file is moved away, not followed", f"{status} {err} {os.listdir(d)}")
+                  f"{name}: {kind} link to a file is moved away, not followed", f"{status} {err} {os.listdir(d)}")
 
 # Directories open to all.
 if IS_ROOT:

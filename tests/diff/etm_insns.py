@@ -3,7 +3,7 @@
 """Usage: etm_insns.py CLEW FOLDER...
 
 `clew script --itrace=i1i` prints every instruction of the trace snapshots in the folders, by the digests of their
-SUMMARY.tsv (data/README.md), unit by unit; of several sessions, one after the other. TAP."""
+SUMMARY.tsv (../shared/data/README.md), unit by unit; of several sessions, one after the other. TAP."""
 import collections
 import hashlib
 import os

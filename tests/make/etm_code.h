@@ -12,7 +12,7 @@
 /*
  * Random code with a known meaning, because it was made from the meaning: no decoder is asked.
  * Encodings: DDI 0487, the "Branches, Exception Generating and System instructions" of A64 and the
- * instruction sets A32 and T32. Of isa.h only the names are used.
+ * instruction sets A32 and T32. Of isa/insn.h only the names are used.
  */
 struct etm_random {
 	uint64_t state;

@@ -18,7 +18,7 @@ struct toy_encoder {
 	uint8_t branches, nr_branches; /* that no packet has yet */
 };
 
-/** @p i, a waypoint, was taken or not: @p next is after it, execution goes on at @p to. */
+/** @p i, a waypoint, was taken or not: @p next is after it, execution continues at @p to. */
 void toy_put_waypoint(struct toy_encoder *e, const struct insn *i, bool is_taken, uint64_t next,
 		      uint64_t to);
 /** Execution is at @p pc. */

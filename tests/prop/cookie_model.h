@@ -9,7 +9,7 @@
  * A world of two CPUs and two tasks around the state code of record/bpf/cookie_state.h: what the
  * kernel does to tasks, what the BPF program makes of it, and the truth beside it, which the
  * program cannot see. model_step() is one step of it; where the world could continue in several
- * ways, it asks model_choose().
+ * ways, it asks model.choose().
  *
  * Truth is the user state: a number that changes when user code runs (or exec replaces it). A
  * sample may only ever get a stack that was read in its own user state.

@@ -725,10 +725,10 @@ static void test_two_guests(void)
 	begin_guests(&m);
 	cs_etm_sync(&t);
 	for (int i = 0; i < 300; i++) {
-		uint32_t whose = (uint32_t)(splitmix64(&seed) % 3);
+		uint32_t guest = (uint32_t)(splitmix64(&seed) % 3);
 
-		if (whose)
-			run_guest(&m, &t, whose == 1 ? 500 : 600, &want);
+		if (guest)
+			run_guest(&m, &t, guest == 1 ? 500 : 600, &want);
 		else
 			run_host(&m, &t, &want);
 	}

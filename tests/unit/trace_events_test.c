@@ -336,7 +336,7 @@ static void gaps(void)
 	      "e 6 0 7\n"
 	      "b 0 1400 101 7/-1 0\n"
 	      "b 1400 0 201 7/-1 0\n",
-	      "gaps end what ran and begin again; each has its reason");
+	      "gaps end what was executed, then it begins again; each has its reason");
 	check("e-o", "e 5 9000 7\ne 6 0 7\n", "errors but for overflows");
 }
 

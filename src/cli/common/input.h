@@ -11,7 +11,7 @@
 
 /*
  * A recording as commands read it: -i FILE, -i - or a pipe on standard input, perf.data where
- * nothing is said; and the options about what to leave out and where symbols are. Zeroed struct =
+ * nothing is said; and the options about what to skip and where symbols are. Zeroed struct =
  * the defaults. In a command:
  *
  *	struct cli_input in = {0};
@@ -86,8 +86,8 @@ struct budget *cli_input_budget(struct cli_input *in);
 
 /**
  * Find and open the recording, and complete in->opts: the time range, the build-id directory of
- * this user. Until cli_input_done() a progress line is shown (cli/progress.h). Reports failures
- * itself. @return CLI_OK, CLI_FAILED or CLI_USAGE.
+ * this user. Until cli_input_done() a progress line is shown (cli/common/progress.h). Reports
+ * failures itself. @return CLI_OK, CLI_FAILED or CLI_USAGE.
  */
 int cli_input_open(struct cli_input *in);
 

@@ -21,7 +21,7 @@ struct cli_option {
 	char short_name;       /* 0: none */
 	const char *long_name; /* NULL: none; a leading "no-" row is made for CLI_FLAG and for
 				  CLI_CALL with can_negate */
-	const char *arg;  /* name in --help; NULL: takes none; "[NAME]": may be left out (then = or
+	const char *arg;  /* name in --help; NULL: takes none; "[NAME]": may be omitted (then = or
 			     glued) */
 	const char *help; /* NULL: accepted, and not listed */
 	enum cli_kind kind;

@@ -109,7 +109,7 @@ struct scan {
 	const uint8_t *pos, *end;
 	uint64_t older[3]; /* the last addresses, | IS */
 	uint32_t at, is_64;
-	uint8_t rest; /* of the packet at pos, see etm_path; 0: all of it */
+	uint8_t rest; /* of the packet at pos, see flow_path_more; 0: all of it */
 	/* At pos: */
 	uint64_t atoms, to;
 	uint8_t nr, bytes; /* of atoms; of the address */

@@ -4,8 +4,7 @@
 
 #include "flow/etm/etm_flow_impl.h"
 
-/** What flow_front.save keeps. */
-
+/* What flow_front.save keeps, besides the queue. */
 /* clang-format off */
 #define ETM_STATE_FIELDS(X) \
 	X(packets) X(sync) X(was_overflow) X(depth) X(nr_placeholders) X(pending) X(has_pending)

@@ -178,12 +178,12 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 			(unsigned long long)s->nr_aux_missing);
 	if (s->nr_maps_dropped)
 		buf_printf(out,
-			   "# Left out: %llu memory mappings, beyond the most that a process may "
+			   "# Omitted: %llu memory mappings, beyond the most that a process may "
 			   "have here\n",
 			   (unsigned long long)s->nr_maps_dropped);
 	if (s->nr_over_budget)
 		buf_printf(out,
-			   "# Left out: %llu things, over the memory budget "
+			   "# Omitted: %llu things, over the memory budget "
 			   "(--max-memory)\n",
 			   (unsigned long long)s->nr_over_budget);
 	put_unwound(out, s);

@@ -58,7 +58,7 @@ struct os_pmus {
  */
 enum clew_err os_pmus_read(const char *sysfs, struct os_pmus *ret, struct clew_diag *diag);
 
-/** Read the formats and events of @p pmu, once. A line the ABI does not allow is left out. */
+/** Read the formats and events of @p pmu, once. A line the ABI does not allow is omitted. */
 enum clew_err os_pmu_load(struct os_pmus *pmus, struct os_pmu *pmu);
 
 /** NULL: none of that name. */

@@ -6,7 +6,7 @@
 #include "record/open/counters.h"
 
 /** Append the AUXTRACE_INFO of the trace event @p e: what a decoder must know of the PMU.
- * Only of PMUs that are described (plan/aux_pmu.h). */
+ * Only of PMUs that are described (record/plan/aux_pmu.h). */
 void rec_aux_info(const struct rec_counters *c, const struct rec_counter *e, struct buf *records);
 
 #endif

@@ -25,7 +25,7 @@
  *   - DONE is the same entry only if nothing at all changed and the kernel is seen to be on its way
  *     out. Not proven means a new cookie: a second, equal stack does no harm.
  *
- * Spec: spec/deferred-stacks.md, C1-C6 and L4.
+ * What was found: docs/decisions/bpf-stacks.md.
  */
 enum cookie_state { COOKIE_FREE, COOKIE_PENDING, COOKIE_RUNNING, COOKIE_DONE };
 

@@ -49,7 +49,7 @@ static bool to_cpu_clock(struct rec_event_list *list, struct rec_event *e, const
 	e->attr.config = PERF_COUNT_SW_CPU_CLOCK;
 	set_precise(e, 0);
 	e->is_precise_max = false;
-	/* As for any event without precision; where a level is left out, names imply it. */
+	/* As for any event without precision; where a level is omitted, names imply it. */
 	if (!e->has_world && !(e->attr.flags & (PERF_ATTR_EXCLUDE_USER | PERF_ATTR_EXCLUDE_KERNEL)))
 		e->attr.flags |= PERF_ATTR_EXCLUDE_GUEST;
 	perf_attr_name(&e->attr, name, sizeof(name));

@@ -28,7 +28,7 @@ enum clew_err rec_cpus_parse(const char *text, struct rec_ints *ret, struct rec_
 
 /**
  * Find the tasks and CPUs that @p o asks for. A command's pid, still unknown, is 0 in tids.
- * Tasks that end meanwhile are left out; none left is CLEW_NOT_FOUND.
+ * Tasks that end meanwhile are omitted; none left is CLEW_NOT_FOUND.
  */
 enum clew_err rec_target_resolve(struct rec_target *ret, const struct rec_options *o,
 				 const struct rec_ui *ui, struct rec_error *error);

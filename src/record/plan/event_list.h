@@ -101,7 +101,7 @@ bool rec_event_fall_back(struct rec_event_list *list, struct rec_event *event, i
 
 /** For `clew list`: every event this machine names, kind by kind, each sorted. @p kind and
  * @p what are words for people ("software event", "context-switches or cs"). Stops when @p each
- * returns other than CLEW_OK, and returns that. Tracepoints are left out where tracefs cannot be
+ * returns other than CLEW_OK, and returns that. Tracepoints are omitted where tracefs cannot be
  * read. */
 enum clew_err rec_events_list(enum clew_err (*each)(void *ctx, const char *name, const char *kind,
 						    const char *what),

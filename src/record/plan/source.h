@@ -55,7 +55,7 @@ struct rec_source_ops {
 	void (*prepare)(void *ctx);
 	/** Add the descriptors to wait for. @return false: out of memory. */
 	bool (*watch)(void *ctx, struct os_poll *p);
-	/** After a wait: leave out descriptors that have ended, add those that are new. */
+	/** After a wait: skip descriptors that have ended, add those that are new. */
 	void (*unwatch)(void *ctx, struct os_poll *p);
 	/** The longest time to wait, in ms; -1: as long as you like. */
 	int (*sleep_ms)(const void *ctx);

@@ -13,7 +13,7 @@ struct rec_found_id {
 
 /**
  * Makes the records the kernel would have sent had we watched from the start: who runs, what is
- * mapped. Reads /proc; a task that ends meanwhile is left out or half described, as it would be in
+ * mapped. Reads /proc; a task that ends meanwhile is omitted or half described, as it would be in
  * a live stream.
  */
 struct rec_sideband {

@@ -31,7 +31,7 @@ struct itrace_opts {
 	uint32_t max_chain, max_branches;
 	uint8_t unit; /* enum itrace_unit, of the period */
 	uint64_t period;
-	uint64_t nr_skipped;                /* s: events left out at the start */
+	uint64_t nr_skipped;                /* s: events skipped at the start */
 	uint32_t errors_plus, errors_minus; /* e's flags: bit 0 'a' ... bit 25 'z' */
 	/* Asked for, without a meaning for ETM: its letters, each once. */
 	char ignored[24];

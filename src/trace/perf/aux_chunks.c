@@ -19,7 +19,7 @@ static uint64_t key_of(uint32_t cpu, uint32_t tid)
 	return cpu != AUX_NONE ? cpu : (uint64_t)tid << 32 | AUX_NONE;
 }
 
-/** What is left out is the end: no trace is taken for that of another time. */
+/** What is omitted is the end: no trace is taken for that of another time. */
 static bool has_room(struct aux_chunks *q, uint64_t bytes)
 {
 	if (!q->is_full)

@@ -331,7 +331,7 @@ struct sharing {
 	struct trace_steps *all;
 	uint32_t *parent;  /* of each ring, up to the first of its row */
 	uint32_t *ring_of; /* of each unit, the first ring that held trace of it */
-	bool is_whole;     /* no trace was left out: what was not looked at may be shared too */
+	bool is_whole;     /* no trace was omitted: what was not looked at may be shared too */
 };
 
 static uint32_t first_ring(const struct sharing *s, uint32_t ring)
