@@ -80,6 +80,10 @@ enum clew_err defer_bpf_put_later(struct defer_bpf *d, const struct defer_file_k
 
 enum clew_err defer_bpf_poll(struct defer_bpf *d, const struct defer_sink *sink)
 {
+	if (d->nr_hidden) {
+		d->nr_hidden--;
+		return CLEW_OK;
+	}
 	vec_for_each (&d->requests, r)
 		sink->request(sink->ctx, r);
 	vec_for_each (&d->stacks, s)
@@ -88,6 +92,11 @@ enum clew_err defer_bpf_poll(struct defer_bpf *d, const struct defer_sink *sink)
 		sink->want(sink->ctx, w);
 	d->requests.nr = d->stacks.nr = d->wants.nr = 0;
 	return CLEW_OK;
+}
+
+bool defer_bpf_has_unread(const struct defer_bpf *d)
+{
+	return d->requests.nr;
 }
 
 int defer_bpf_fd(const struct defer_bpf *d)

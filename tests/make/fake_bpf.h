@@ -16,6 +16,7 @@ struct defer_bpf {
 	struct {
 		VEC(struct defer_want);
 	} wants;
+	int nr_hidden; /* polls that find nothing, as another CPU is still writing */
 	int nr_attached, nr_later, nr_none, nr_tables, nr_freed;
 	bool refuses, is_stopped;
 	size_t nr_left;

@@ -2,6 +2,7 @@
 /* Samples on their way through the source of user stacks; BPF and the rings are the test's. */
 #include "record/stacks/user_stacks.h"
 
+#include <limits.h>
 #include <unistd.h>
 
 #include "make/fake_bpf.h"
@@ -274,6 +275,16 @@ static void test_order(void)
 	CHECK_STR(pass(), "stack 20001 of 8: 1000 2000", "one comes a pass later");
 	sample(WITH_STACKS, 9, 50, 0);
 	CHECK_STR(pass(), "sample 9 at 50 > 70000", "a sample without a request says that");
+	request(7, 60, 0x10002);
+	bpf.nr_hidden = 5;
+	sample(WITH_STACKS, 7, 60, 0);
+	CHECK_STR(pass(), "sample 7 at 60 > 10002",
+		  "a request hidden by another CPU's unfinished one is waited for");
+	request(7, 70, 0x10003);
+	bpf.nr_hidden = INT_MAX;
+	sample(WITH_STACKS, 7, 70, 0);
+	CHECK_STR(pass(), "sample 7 at 70 > 70000", "but not for ever");
+	bpf.nr_hidden = 0;
 	close_source();
 }
 

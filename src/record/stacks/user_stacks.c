@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/mem.h"
 #include "os/clock.h"
+#include "os/poll_set.h"
 #include "perfdata/sample_rewrite.h"
 #include "record/stacks/user_stacks_impl.h"
 
 enum {
 	FLUSH_BYTES = 256 * 1024,
 	MAX_BACKLOG = 256 << 20,
-	MAX_POLLS = 64, /* beyond the first, in one pass */
 	SLEEP_MS = 10,
 	BUSY_SLEEP_MS = 5,
 };
 
 #define HOLD_NS 10000000000ull /* rounds are held no longer than so */
+#define WAIT_NS 100000000ull   /* for requests, in one pass */
 
 /* --- requests, stacks and wants, as BPF brings them --- */
 
@@ -176,6 +177,24 @@ static void note_change(struct user_stacks *u, const struct ring_record *r)
 			!map_changes_add(&u->changes, m.pid, r->time, m.start, m.start + m.len);
 }
 
+/* A request is made before its sample, but cannot be read while another CPU is writing an earlier
+ * one, which lasts as long as a hypervisor holds that CPU. */
+static void wait_for_request(struct user_stacks *u, uint32_t cpu, uint32_t event,
+			     const struct perf_sample *s)
+{
+	uint64_t start = os_clock_ns(), waited = 0;
+	struct os_poll nothing = {0};
+
+	while (!defer_join_is_ready(&u->join, cpu, event, s->tid, s->time) &&
+	       waited < u->wait_left_ns && defer_bpf_has_unread(u->bpf)) {
+		if (waited)
+			os_poll_wait(&nothing, 1);
+		defer_bpf_poll(u->bpf, &u->sink);
+		waited = os_clock_ns() - start;
+	}
+	u->wait_left_ns -= waited < u->wait_left_ns ? waited : u->wait_left_ns;
+}
+
 static void bpf_sample(struct user_stacks *u, const struct rec_counter *e,
 		       const struct ring_record *r)
 {
@@ -190,10 +209,7 @@ static void bpf_sample(struct user_stacks *u, const struct rec_counter *e,
 		return;
 	}
 	cpu = r->cpu >= 0 ? (uint32_t)r->cpu : s.cpu;
-	if (!defer_join_is_ready(&u->join, cpu, r->event, s.tid, s.time) && u->nr_polls_left) {
-		u->nr_polls_left--;
-		defer_bpf_poll(u->bpf, &u->sink);
-	}
+	wait_for_request(u, cpu, r->event, &s);
 	words[1] = defer_join_sample(&u->join, cpu, r->event, s.tid, s.time);
 	sample_rewrite(&u->out, r->data, r->header.size, &e->attr, &s, &edit);
 }
@@ -312,7 +328,6 @@ static enum clew_err poll_bpf(struct user_stacks *u)
 	uint64_t nr_ring_full;
 	enum clew_err err;
 
-	u->nr_polls_left = MAX_POLLS;
 	err = defer_bpf_poll(u->bpf, &u->sink);
 	if (err != CLEW_OK)
 		return err;
@@ -321,6 +336,7 @@ static enum clew_err poll_bpf(struct user_stacks *u)
 	if (nr_ring_full != u->nr_ring_full)
 		u->nr_suspect_passes = 2;
 	defer_join_lost_requests(&u->join, u->nr_suspect_passes ? UINT64_MAX : 0);
+	u->wait_left_ns = u->nr_suspect_passes ? 0 : WAIT_NS;
 	u->nr_suspect_passes -= u->nr_suspect_passes > 0;
 	u->nr_ring_full = nr_ring_full;
 	return u->is_failed ? CLEW_NO_MEMORY : CLEW_OK;

@@ -42,7 +42,7 @@ struct user_stacks {
 	uint64_t held_since_ns; /* FINISHED_ROUND; 0: not held */
 	uint64_t nr_ring_full;  /* requests or stacks that BPF lost, up to the pass before */
 	uint32_t nr_suspect_passes;
-	uint32_t nr_polls_left; /* for requests that are still being written */
+	uint64_t wait_left_ns; /* for requests that cannot be read yet, in this pass */
 	struct user_stack_counts {
 		uint64_t nr_stacks, nr_frames, nr_finished, nr_discarded, nr_unasked;
 		uint64_t nr_tables, nr_no_tables, nr_over_budget;

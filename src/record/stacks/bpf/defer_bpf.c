@@ -223,7 +223,7 @@ enum clew_err defer_bpf_attach_tracepoint(struct defer_bpf *d, uint64_t id, uint
 	return link_to_any(d, fd, event, ret_source, error);
 }
 
-static bool requests_left(const struct defer_bpf *d)
+bool defer_bpf_has_unread(const struct defer_bpf *d)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
@@ -240,7 +240,7 @@ enum clew_err defer_bpf_poll(struct defer_bpf *d, const struct defer_sink *sink)
 	 * whole ones. */
 	for (int i = 0; i < MAX_ROUNDS && n >= 0; i++) {
 		n = ring_buffer__consume(d->rings);
-		if (!requests_left(d))
+		if (!defer_bpf_has_unread(d))
 			break;
 	}
 	d->sink = NULL;

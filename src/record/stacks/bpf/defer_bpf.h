@@ -142,6 +142,9 @@ enum clew_err defer_bpf_put_later(struct defer_bpf *d, const struct defer_file_k
 /** Hand over everything that lies ready. What was requested before the call started and came from
  * a sample that had ended is among it. */
 enum clew_err defer_bpf_poll(struct defer_bpf *d, const struct defer_sink *sink);
+/** Do requests lie unread after a poll? Another CPU has begun to write a record and not finished,
+ * and it hides those after it, or they are newer than the poll. */
+bool defer_bpf_has_unread(const struct defer_bpf *d);
 /** Becomes readable when there is much to poll; -1: none. */
 int defer_bpf_fd(const struct defer_bpf *d);
 

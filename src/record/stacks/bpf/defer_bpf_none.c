@@ -91,6 +91,12 @@ enum clew_err defer_bpf_poll(struct defer_bpf *d, const struct defer_sink *sink)
 	return CLEW_UNSUPPORTED;
 }
 
+bool defer_bpf_has_unread(const struct defer_bpf *d)
+{
+	(void)d;
+	return false;
+}
+
 int defer_bpf_fd(const struct defer_bpf *d)
 {
 	(void)d;
