@@ -28,7 +28,7 @@ static enum spe_damage add_address(struct spe_record *r, struct seen *s, const s
 		return SPE_DUPLICATE;
 	if (p->index < NR_SPE_ADDRESSES) {
 		r->address[p->index] = p->payload;
-		r->has |= SPE_HAS_PC << p->index;
+		r->has |= (uint32_t)SPE_HAS_PC << p->index;
 	} else {
 		r->has |= SPE_HAS_OTHER_ADDRESS;
 	}
@@ -41,7 +41,7 @@ static enum spe_damage add_counter(struct spe_record *r, struct seen *s, const s
 		return SPE_DUPLICATE;
 	if (p->index <= SPE_COUNTER_XLAT) {
 		r->counter[p->index] = (uint16_t)p->payload;
-		r->has |= SPE_HAS_TOTAL << p->index;
+		r->has |= (uint32_t)SPE_HAS_TOTAL << p->index;
 	} else {
 		r->has |= SPE_HAS_OTHER_COUNTER;
 	}
@@ -52,7 +52,7 @@ static enum spe_damage add_context(struct spe_record *r, const struct spe_packet
 {
 	if (p->index > 1)
 		return SPE_BAD_CLASS;
-	if (!add_once(r, SPE_HAS_CONTEXT_EL1 << p->index))
+	if (!add_once(r, (uint32_t)SPE_HAS_CONTEXT_EL1 << p->index))
 		return SPE_DUPLICATE;
 	r->context[p->index] = (uint32_t)p->payload;
 	return SPE_NO_DAMAGE;

@@ -70,15 +70,19 @@ static CLEW_COLD void emit_other(struct spe_reader *r, enum spe_outcome outcome,
 		r->counts.nr_damaged[damage]++;
 }
 
+/** Bit @p i, if counter @p i is at its maximum. */
+static inline unsigned int saturated_bit(const struct spe_reader *r, const struct spe_record *rec,
+					 unsigned int i)
+{
+	bool is_max = rec->counter[i] == r->counter_max[0] || rec->counter[i] == r->counter_max[1];
+
+	return (unsigned int)is_max << i;
+}
+
 static inline void mark_saturated(const struct spe_reader *r, struct spe_record *ret)
 {
-	unsigned int bits = 0;
-
-	for (unsigned int i = 0; i < 3; i++)
-		bits |= (unsigned int)(ret->counter[i] == r->counter_max[0] ||
-				       ret->counter[i] == r->counter_max[1])
-		     << i;
-	ret->saturated = (uint8_t)bits;
+	ret->saturated = (uint8_t)(saturated_bit(r, ret, 0) | saturated_bit(r, ret, 1) |
+				   saturated_bit(r, ret, 2));
 }
 
 static inline void emit_record(struct spe_reader *r, struct spe_record *ret)
