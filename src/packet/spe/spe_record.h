@@ -18,7 +18,7 @@
  *		spe_reader_end(&r);
  *		while ((n = spe_reader_take(&r, items, N))) ...
  *
- * Any pieces give the same items. Spec: DDI 0487 "SPE sample record"; /docs/decisions/spe.md for
+ * Any pieces give the same items. Spec: DDI 0487 "SPE sample record"; docs/decisions/spe.md for
  * what is taken for a record after damage.
  */
 
@@ -216,8 +216,8 @@ struct spe_shapes {
 
 enum spe_step {
 	SPE_IN_STEP,
-	SPE_SEARCHING, /* from `search` on, for a place to go on at */
-	SPE_FOUND,     /* at `search`: what was lost is to be reported */
+	SPE_SEARCHING, /* from `search` on, for a place to continue at */
+	SPE_FOUND,     /* at `search`: what was lost is reported next */
 };
 
 /** The caller's; one per stream of ranges. Not to be read from outside. Some 60 KiB. */
@@ -262,7 +262,7 @@ void spe_reader_end(struct spe_reader *r);
 /*
  * Parts for threads. A range [0, bytes) may be cut at spe_cut()'s answer: one reader is fed the
  * bytes before and not ended, another starts there. If then spe_reader_joins(), the items of both
- * in order are those of one reader; else the second's are dropped, and the first goes on.
+ * in order are those of one reader; else the second's are dropped, and the first continues.
  */
 
 /** Where a record begins, at or after @p at; @p bytes: nowhere. O(bytes looked at). */
