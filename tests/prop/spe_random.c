@@ -6,7 +6,7 @@
 #include "make/splitmix.h"
 #include "unit/tap.h"
 
-enum { NR_RECORDS = 40, MAX_ITEMS = 400, NR_ROUNDS = 4000 };
+enum { NR_RECORDS = 40, MAX_ITEMS = 400, NR_ROUNDS = 2000 };
 
 struct stream {
 	struct buf bytes;

@@ -177,7 +177,7 @@ static inline bool read_fast(struct spe_reader *r, const struct spe_window *w, s
 	return true;
 }
 
-/** Fill @p ret from *at on. *ret_more: it has to continue with more bytes. @return how many items. */
+/** Fill @p ret from *at on. *ret_more: more bytes are needed. @return how many items. */
 static size_t read_in_step(struct spe_reader *r, const struct spe_window *w, size_t *at,
 			   struct spe_record *ret, size_t max, bool *ret_more)
 {
