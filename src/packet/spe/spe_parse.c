@@ -72,7 +72,6 @@ static enum spe_damage add_packet(struct spe_record *r, struct seen *s, const st
 	switch ((enum spe_kind)p->kind) {
 	case SPE_RESERVED:
 		return SPE_BAD_HEADER;
-	case SPE_PAD:
 	case SPE_ALIGNMENT:
 		return SPE_BAD_PAD;
 	case SPE_EVENTS:
@@ -94,6 +93,9 @@ static enum spe_damage add_packet(struct spe_record *r, struct seen *s, const st
 		r->timestamp = p->payload;
 		r->has |= SPE_HAS_TIMESTAMP;
 		return SPE_NO_DAMAGE;
+	case SPE_PAD: /* cores with records of one size; else the packets before it are no record's
+		       */
+		return spe_has(r, SPE_HAS_PC) ? SPE_NO_DAMAGE : SPE_BAD_PAD;
 	case SPE_END:
 	case NR_SPE_KINDS:
 		return SPE_NO_DAMAGE;
@@ -116,6 +118,10 @@ enum spe_parsed spe_record_parse(const uint8_t *pos, size_t left, uint64_t offse
 
 	*ret = (struct spe_record){.offset = offset};
 	while (p.kind != SPE_END && p.kind != SPE_TIMESTAMP) {
+		if (ret->bytes > SPE_MAX_RECORD) {
+			ret->damage = SPE_BAD_PAD;
+			return SPE_NOT_A_RECORD;
+		}
 		if (ret->bytes == left)
 			return SPE_NEEDS_MORE;
 		spe_packet_at(pos + ret->bytes, left - ret->bytes, offset + ret->bytes, &p);
