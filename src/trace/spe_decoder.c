@@ -191,6 +191,7 @@ static enum clew_err feed(void *reader, struct bytes in, uint64_t offset)
 	if (!r->has_begun)
 		spe_reader_start(&r->records, offset, SPE_AT_RECORD);
 	r->has_begun = true;
+	r->counts.nr_bytes += bytes_left(&in);
 	spe_reader_feed(&r->records, in.pos, bytes_left(&in));
 	return take(r);
 }

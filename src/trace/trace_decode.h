@@ -14,7 +14,7 @@ struct trace_decode_opts {
 	const bool *skips;
 	/** In order for each unit; called from the calling thread only. NULL: only count. */
 	enum clew_err (*batch)(void *ctx, size_t unit, const struct flow_batch *b);
-	/** The same of units whose trace is operations. NULL: only count. */
+	/** The same of units with operations in place of a flow. NULL: only count. */
 	enum clew_err (*ops)(void *ctx, size_t unit, const struct trace_ops_batch *b);
 	enum clew_err (*ops_end)(void *ctx, size_t unit, const struct trace_ops_counts *c);
 	/** After the last byte of a unit: totals, and with batch == NULL its edges are asked for

@@ -18,7 +18,7 @@
 struct flow; /* flow.h: of units that have one */
 struct flow_opts;
 
-struct trace_ops_reader_type; /* trace_ops.h: of units whose trace is records of operations */
+struct trace_ops_reader_type; /* trace_ops.h: of units with records of operations */
 
 /** How a unit's bytes become a flow, or operations. */
 struct trace_decoder {

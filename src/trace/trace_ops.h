@@ -22,6 +22,7 @@ struct trace_ops_batch {
 
 /** What a unit's bytes held. */
 struct trace_ops_counts {
+	uint64_t nr_bytes;
 	uint64_t nr_records;       /* complete ones */
 	uint64_t nr_cut;           /* the buffer ended in them */
 	uint64_t nr_damaged;       /* of other reasons */

@@ -58,7 +58,7 @@ static bool add(struct aux_chunks *q, uint32_t buffer, const struct stretch *s)
 			      .protocol = (uint8_t)ring->protocol,
 			      .is_uncovered = true};
 
-	/* A recorder copies when it likes: a record may go on in the next buffer. */
+	/* A recorder copies when it likes: a record may continue in the next buffer. */
 	if (last && last->is_uncovered && last->ring == c.ring &&
 	    last->offset + last->bytes == c.offset) {
 		last->bytes += c.bytes;
