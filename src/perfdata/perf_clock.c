@@ -5,7 +5,7 @@ static bool convert(const struct perf_time_conv *conv, uint64_t ticks, struct cl
 {
 	uint64_t quot, rem;
 
-	if (conv->shift > 63)
+	if (conv->shift > 63 || !conv->mult)
 		return false;
 	if (conv->is_short)
 		ticks = conv->cycles + ((ticks - conv->cycles) & conv->mask);
