@@ -204,6 +204,15 @@ def test_lost():
     check(events('zero.data', 'M') == [], 'padding alone')
 
 
+def test_padded():
+    """Of a Neoverse N1: padding also stands between packets."""
+    first = bytes.fromhex('b0d0c2a1ed66baffc0000000000065805f00004900521600990400980c00b2286b0903370eff009a010000000000000000000043000000 71')
+    second = bytes.fromhex('b0e0b0efed66baffc00000000000650e0000004a01524200991000981100b1e4b0efed66baffc00000000000000000000000000000000071')
+    simple('padded.data', b''.join((second if i & 1 else first) + struct.pack('<Q', 1000 + i) for i in range(9)))
+    got = [(e['op']['kind'], e['op']['total'], e['op']['context_el2'], e['aux_offset']) for e in events('padded.data', 'i1i')]
+    check(got == [('branch', 17, 14, 64 * i) if i & 1 else ('load', 12, 0x5f80, 64 * i) for i in range(9)], 'records with padding inside', got)
+
+
 def test_commands():
     trace = branch(0x1000, 0x2000, 100) + branch(0x2010, 0x3000, 110, before=0x2000) + branch(0x3008, 0x300c, 120, bits=0x42, before=0x3000) + \
         branch(0x4000, 0x5000, 130, bits=0)
@@ -252,7 +261,7 @@ def test_truth():
         check(got == want, '%s: %d records' % (stem, len(want)), len(got))
 
 
-for test in (test_letters, test_fields, test_branches, test_metadata, test_lost, test_commands, test_levels, test_shared):
+for test in (test_letters, test_fields, test_branches, test_metadata, test_lost, test_padded, test_commands, test_levels, test_shared):
     test()
 if shutil.which('zstd'):
     test_truth()
