@@ -23,7 +23,7 @@ static inline uint64_t perf_ticks_order(const struct perf_time_conv *conv, struc
 	return conv->is_short ? (t.ticks - conv->cycles) & conv->mask : t.ticks;
 }
 
-/** The least number of ticks whose time is no earlier than @p t. @return false: not usable. */
+/** The least number of ticks with a time no earlier than @p t. @return false: not usable. */
 bool perf_ticks_of_ns(const struct perf_time_conv *conv, struct clew_perf_ns t,
 		      struct clew_ticks *ret);
 /** As perf_ns_of_ticks(), of ticks that perf_ticks_of_ns() gave: they count on where a short

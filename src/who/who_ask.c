@@ -484,7 +484,7 @@ static void answer_window(const struct asked *a, bool is_before, struct who_answ
 		fill_candidates(a->place.at, is_before, ret);
 }
 
-/** A record whose place on the line of its CPU names no thread. */
+/** Of a record where the line of its CPU names no thread. */
 static void answer_place(const struct asked *a, struct who_answer *ret)
 {
 	const struct who_run_cursor *at = a->place.at;

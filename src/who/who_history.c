@@ -206,13 +206,6 @@ static uint32_t space_of(struct who_history *h, struct clew_perf_ns time, uint32
 	return space != WHO_NONE && map_u64_put(&h->by_pid, pid, space) ? space : WHO_NONE;
 }
 
-/** What the kernel writes of a task that the recorder's PID namespace does not contain, or that is
- * dead: no thread. */
-static bool is_thread(struct clew_perf_ns time, uint32_t tid)
-{
-	return tid != WHO_NONE && (tid || !time.ns);
-}
-
 /** The thread as one of process @p pid. */
 static uint32_t meet(struct who_history *h, struct clew_perf_ns time, uint32_t pid, uint32_t tid)
 {
@@ -235,8 +228,6 @@ enum clew_err who_history_mmap(struct who_history *h, struct clew_perf_ns time, 
 	uint64_t end;
 
 	h->nr_taken++;
-	if (!is_kernel && !is_thread(time, m->tid))
-		return CLEW_OK;
 	space = is_kernel ? h->kernel : meet(h, time, m->pid, m->tid);
 	if (space == WHO_NONE || (!is_kernel && note_jit(h, m)))
 		return CLEW_NO_MEMORY;
@@ -274,8 +265,6 @@ enum clew_err who_history_comm(struct who_history *h, struct clew_perf_ns time,
 	struct who_thread_line *t;
 
 	h->nr_taken++;
-	if (!is_thread(time, c->tid))
-		return CLEW_OK;
 	space = meet(h, time, c->pid, c->tid);
 	text = intern_str(&h->texts, c->comm);
 	t = space == WHO_NONE ? NULL : thread_get(h, c->tid);
@@ -311,15 +300,9 @@ static bool inherit_comm(struct who_history *h, struct clew_perf_ns time, uint32
 enum clew_err who_history_fork(struct who_history *h, struct clew_perf_ns time,
 			       const struct perf_task *t)
 {
-	uint32_t parent, space;
+	uint32_t parent = meet(h, time, t->ppid, t->ptid), space = parent;
 
 	h->nr_taken++;
-	if (!is_thread(time, t->tid))
-		return CLEW_OK;
-	/* A parent of another namespace has no numbers: its child has. */
-	parent = is_thread(time, t->ptid) ? meet(h, time, t->ppid, t->ptid)
-					  : space_of(h, time, WHO_NONE);
-	space = parent;
 	if (parent == WHO_NONE)
 		return CLEW_NO_MEMORY;
 	if (t->tid == t->ptid)
@@ -351,7 +334,7 @@ enum clew_err who_history_seen(struct who_history *h, struct clew_perf_ns time, 
 	struct who_thread_line *t;
 	uint32_t found;
 
-	if (!is_thread(time, tid) || !tid)
+	if (!who_is_thread(tid))
 		return CLEW_OK;
 	if (meet(h, time, pid, tid) == WHO_NONE)
 		return CLEW_NO_MEMORY;

@@ -117,8 +117,8 @@ struct who_place {
 void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		    uint64_t margin_ticks, struct who_place *ret);
 
-/** The one thread that has @p root at @p time, by a proof. 0: it is outside. @return false: not
- * known. */
+/** The one thread that has @p root at @p time, by a proof. 0: it is outside. @return false:
+ * unknown. */
 bool who_local_of_root(const struct who_ran *w, struct who_root_id root, struct clew_perf_ns time,
 		       struct who_local_id *ret);
 
