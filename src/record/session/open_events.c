@@ -128,5 +128,7 @@ enum clew_err rec_open_events(const struct rec_opening *o, struct rec_error *err
 		if (err == CLEW_OK && !rec_sources_add(o->sources, s))
 			err = rec_fail_memory(error);
 	}
+	if (err == CLEW_OK)
+		rec_counters_mark(o->counters);
 	return err;
 }
