@@ -12,7 +12,7 @@
  * What `clew record` knows about the ids in its recording and no record of the kernel says: in
  * which PID namespace it ran, whether /proc was of that namespace, the other ids of the tasks that
  * ran at the start, and from when on each CPU's side-band was recorded. It stands in records of
- * type 65, which perf passes over; docs/spec/perf-data.md has their bytes.
+ * type 65, which perf skips; docs/spec/perf-data.md has their bytes.
  *
  * Three kinds of ids: root ids (initial PID namespace), local ids (of the recorder's namespace: all
  * that the kernel writes into records), procfs ids (of the namespace that /proc was mounted for).
@@ -67,13 +67,13 @@ struct perf_who_facts {
 /**
  * Add what @p r says. Cost: its size.
  * @return CLEW_OK; CLEW_END: not a record of these facts, nothing changed; CLEW_UNSUPPORTED: of a
- * later kind, to be passed over; CLEW_BAD_FILE: damaged, @p f has what stood before the damage;
+ * later kind, to be skipped; CLEW_BAD_FILE: damaged, @p f has what stood before the damage;
  * CLEW_NO_MEMORY.
  */
 enum clew_err perf_who_facts_take(struct perf_who_facts *f, const struct perf_record *r);
 
 /** Root id of local id @p local: itself with an initial namespace; by a pair where /proc was of the
- * initial one. 0: not known. Cost: the pairs. */
+ * initial one. 0: unknown. Cost: the pairs. */
 uint32_t perf_who_facts_root(const struct perf_who_facts *f, uint32_t local);
 
 void perf_who_facts_done(struct perf_who_facts *f);

@@ -7,6 +7,7 @@
 
 #include "os/proc.h"
 #include "record/aux/aux_source.h"
+#include "record/open/own_ids.h"
 #include "record/session/ring_source.h"
 #include "record/stacks/stack_choice.h"
 #include "record/stacks/user_stacks.h"
@@ -120,6 +121,9 @@ static enum clew_err (*const openers[])(const struct rec_opening *o, struct rec_
 enum clew_err rec_open_events(const struct rec_opening *o, struct rec_error *error)
 {
 	enum clew_err err = o->asked->is_exclude_self ? exclude_self(o->events, error) : CLEW_OK;
+
+	if (err == CLEW_OK)
+		rec_settle_ids(o->settled, o->events, o->target, o->ui);
 
 	for (size_t i = 0; i < sizeof(openers) / sizeof(*openers) && err == CLEW_OK; i++) {
 		struct rec_source s = {0};
