@@ -350,6 +350,7 @@ enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
 	struct perf_sample *unused;
 	struct who_thread *t;
 	struct ana_event *e;
+	enum who_kind kind;
 
 	if (r->type < PERF_RECORD_HEADER_ATTR) {
 		evsel = perf_evlist_of_record(perf_file_evlist(a->file), r->type,
@@ -372,5 +373,9 @@ enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
 	id.tid = subject_of(r, id.tid);
 	t = id.tid == UINT32_MAX ? NULL : ana_thread_get(a, machine, UINT32_MAX, id.tid);
 	e->comm = t ? t->comm : NULL;
+	if (id.tid == 0 && !machine && r->type < PERF_RECORD_HEADER_ATTR) {
+		kind = ana_kind_of_record(perf_file_who_facts(a->file), r);
+		e->comm = kind == WHO_TASK ? e->comm : ana_name_of_kind(kind);
+	}
 	return resolve_deferred(a, e);
 }

@@ -46,6 +46,32 @@ const struct who_answer *ana_answer_of_sample(const struct perf_who_facts *f,
 	return loc && loc->sym && ana_is_idle_function(loc->sym->link_name) ? &idle : &one_of_both;
 }
 
+enum who_kind ana_kind_of_record(const struct perf_who_facts *f, const struct perf_record *r)
+{
+	struct perf_switch s;
+
+	if (f->recorder != PERF_WHO_NAMESPACE_OTHER)
+		return WHO_TASK;
+	switch (r->type) {
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_NAMESPACES:
+		return WHO_OUTSIDE; /* the idle task has none of these */
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return ana_level_of_misc(r->misc) == ANA_USER ? WHO_OUTSIDE : WHO_TASK;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		/* The idle task is always runnable, so that it is preempted. */
+		return perf_switch_parse(r, &s) == CLEW_OK && s.is_out && !s.is_preempt
+			     ? WHO_OUTSIDE
+			     : WHO_IDLE_OR_OUTSIDE;
+	default:
+		return WHO_IDLE_OR_OUTSIDE;
+	}
+}
+
 const char *ana_name_of_kind(enum who_kind kind)
 {
 	switch (kind) {

@@ -13,6 +13,9 @@ const struct who_answer *ana_answer_of_sample(const struct perf_who_facts *f,
 					      const struct perf_sample *s,
 					      const struct ana_loc *loc);
 
+/** The same of any other record that is about id 0. WHO_TASK: its name counts. */
+enum who_kind ana_kind_of_record(const struct perf_who_facts *f, const struct perf_record *r);
+
 /** In place of a thread's name. Static. */
 const char *ana_name_of_kind(enum who_kind kind);
 

@@ -268,7 +268,9 @@ static bool read_process(struct rec_sideband *s, uint32_t procfs, struct status 
 static void add_task(struct rec_sideband *s, uint32_t procfs, const struct status *st, int pid,
 		     int tid, int ppid)
 {
-	add_fork(s, pid, tid, ppid, ppid);
+	/* The first process of a container has its parent outside: no thread of ours. */
+	if (ppid || s->view.own != OS_PID_NS_OTHER)
+		add_fork(s, pid, tid, ppid, ppid);
 	add_comm(s, pid, tid, st->comm);
 	if (s->options->with_namespaces)
 		add_namespaces(s, procfs, pid, tid);
