@@ -122,7 +122,7 @@ def test(name, unshare, inner, ids, is_system_wide=True):
         return
     h = header(inside)
     tap.check(h["pid_namespace"] == "other" and h["procfs_ids"] == ids, f"{name}: not in the initial namespace; ids of /proc: {ids}", h)
-    tap.check(("/proc is of another PID namespace" in said) == (ids != "same"), f"{name}: that is reported where the ids differ", said)
+    tap.check(("/proc is of another PID namespace: its ids are translated" in said) == (ids != "same"), f"{name}: that is reported where the ids differ", said)
     roots, kinds = judge(name, truth, inside)
     foreign = {m for m in made_up(inside) if m[0] and m[0] not in roots and m[1] not in ("clew", "clew-exec", "sh", "unshare")}
     tap.check(not foreign, f"{name}: no name or map of another namespace", foreign)

@@ -43,11 +43,18 @@ static void warn_omitted(const struct rec_stream *s, const struct rec_sideband *
 {
 	if (b->view.is_own || s->nr_files > 1)
 		return;
-	rec_say(s->ui, REC_WARNING,
-		"/proc is of another PID namespace than ours: of its processes, %u were translated "
-		"by NSpid and %u were omitted; 'unshare --mount-proc', or a /proc of this namespace, "
-		"avoids that",
-		b->facts.nr_translated, b->facts.nr_omitted);
+	if (!b->view.depth)
+		rec_say(s->ui, REC_WARNING,
+			"/proc is missing, or of another PID namespace that does not contain this one: names "
+			"and mappings of what runs already are not recorded");
+	else if (b->facts.nr_omitted)
+		rec_say(s->ui, REC_WARNING,
+			"/proc is of another PID namespace: its ids are translated by NSpid, and %u of its "
+			"%u processes, which this namespace does not contain, are omitted",
+			b->facts.nr_omitted, b->facts.nr_omitted + b->facts.nr_translated);
+	else
+		rec_say(s->ui, REC_NOTE,
+			"/proc is of another PID namespace: its ids are translated by NSpid");
 }
 
 static enum clew_err write_ahead(struct rec_stream *s)
