@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -65,11 +66,37 @@ static enum os_pid_ns namespace_of_procfs(void)
 	return at && strtoul(at, NULL, 10) & IS_KERNEL_THREAD ? OS_PID_NS_INITIAL : OS_PID_NS_OTHER;
 }
 
+static int open_pidfd(uint32_t local)
+{
+#ifdef SYS_pidfd_open
+	return (int)syscall(SYS_pidfd_open, (int)local, 0);
+#else
+	(void)local;
+	return -1;
+#endif
+}
+
+/* Without a /proc that shows us; since Linux 6.11. Spec: include/uapi/linux/pidfd.h. */
+static bool stat_own_namespace(struct stat *ret)
+{
+	enum { IOCTL_TYPE = 0xff, GET_PID_NAMESPACE = 5 };
+	int self = open_pidfd((uint32_t)getpid()), fd;
+	bool ok;
+
+	if (self < 0)
+		return false;
+	fd = ioctl(self, _IO(IOCTL_TYPE, GET_PID_NAMESPACE), 0);
+	ok = fd >= 0 && !fstat(fd, ret);
+	os_close(fd);
+	os_close(self);
+	return ok;
+}
+
 static void read_own_namespace(struct os_pid_view *v)
 {
 	struct stat st;
 
-	if (stat("/proc/self/ns/pid", &st))
+	if (stat("/proc/self/ns/pid", &st) && !stat_own_namespace(&st))
 		return;
 	v->inode = st.st_ino;
 	v->own = st.st_ino == INITIAL_PID_NS ? OS_PID_NS_INITIAL : OS_PID_NS_OTHER;
@@ -94,8 +121,7 @@ void os_pid_view_read(struct os_pid_view *ret)
 /* The kernel resolves @p local in our namespace, and shows the process by its id in /proc. */
 static uint32_t by_pidfd(uint32_t local)
 {
-#ifdef SYS_pidfd_open
-	int fd = (int)syscall(SYS_pidfd_open, (int)local, 0);
+	int fd = open_pidfd(local);
 	clew_auto(mem_free_at) char *info = NULL;
 	const char *at = NULL;
 	char path[48];
@@ -110,10 +136,6 @@ static uint32_t by_pidfd(uint32_t local)
 	os_close(fd);
 	pid = at ? strtol(at + strlen("\nPid:"), NULL, 10) : 0;
 	return pid > 0 ? (uint32_t)pid : 0;
-#else
-	(void)local;
-	return 0;
-#endif
 }
 
 uint32_t os_pid_local(const struct os_pid_view *v, uint32_t procfs, const struct os_ns_ids *ids)
