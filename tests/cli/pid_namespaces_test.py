@@ -147,4 +147,8 @@ test("all CPUs, second level with the first one's /proc", [*NEW, "--mount-proc",
 test("a command, with /proc", [*NEW, "--mount-proc"], ONE, "same", False)
 test("a command, with the host's /proc", NEW, ONE, "translated", False)
 test("a process, with the host's /proc", NEW, ATTACHED, "translated", False)
+# BPF knows other ids than samples have: -g has to choose another way of reading user stacks.
+for words, unshare in (("with /proc", [*NEW, "--mount-proc"]), ("with the host's /proc", NEW)):
+    p = run(*unshare, CLEW, "record", "-g", "-e", "cpu-clock:u", "-o", tmp.name + "/stacks", "sh", "-c", WORK)
+    tap.check(not p.returncode and " samples complete" in p.stderr, f"{words}: -g records user stacks", p.stderr)
 tap.done()
