@@ -106,7 +106,11 @@ def judge(name, truth, inside):
             wrong.append((s["comm"], s.get("tid"), t))
     tap.check(seen and not wrong, f"{name}: each sample is of the task that ran, or outside where that was", wrong or "none compared")
     tap.check(len(set(roots.values())) == len(roots) and roots, f"{name}: one root id for each local id", dict(pairs))
-    return roots, kinds
+    # In a sample of sched_switch stand both ids of the task that leaves: the local one, and in its fields the root id.
+    both = {(s["tid"], s["fields"]["prev_pid"]) for s in samples if s.get("tid") and s["event"] == "sched:sched_switch"}
+    apart = [(local, root) for local, root in both if roots.get(local, root) != root]
+    tap.check(not apart, f"{name}: root ids by switches inside", apart)
+    return roots, kinds, min((s["time"] for s in samples), default=0), len(both)
 
 
 def made_up(inside):
@@ -123,7 +127,7 @@ def test(name, unshare, inner, ids, is_system_wide=True):
     h = header(inside)
     tap.check(h["pid_namespace"] == "other" and h["procfs_ids"] == ids, f"{name}: not in the initial namespace; ids of /proc: {ids}", h)
     tap.check(("/proc is of another PID namespace: its ids are translated" in said) == (ids != "same"), f"{name}: that is reported where the ids differ", said)
-    roots, kinds = judge(name, truth, inside)
+    roots, kinds, first, nr_pairs = judge(name, truth, inside)
     foreign = {m for m in made_up(inside) if m[0] and m[0] not in roots and m[1] not in ("clew", "clew-exec", "sh", "unshare")}
     tap.check(not foreign, f"{name}: no name or map of another namespace", foreign)
     if h["procfs_namespace"] == "initial":
@@ -131,14 +135,15 @@ def test(name, unshare, inner, ids, is_system_wide=True):
         known = {local: both[local] for local in roots if local in both}
         tap.check(known and all(roots[n] == known[n] for n in known), f"{name}: the pairs of ids are those that ran", (both, roots))
     if is_system_wide:
-        tap.check(kinds["[outside]"] and kinds["task"], f"{name}: tasks inside and outside", kinds)
+        tap.check(kinds["[outside]"] and kinds["task"] and nr_pairs, f"{name}: tasks inside and outside", (kinds, nr_pairs))
+        tap.check(all(0 < t["ns"] <= first for t in h["tracked_from"]), f"{name}: side-band is recorded before the first sample is", (h, first))
         tap.check(len(h["tracked_from"]) == len(os.sched_getaffinity(0)) or os.cpu_count() != len(os.sched_getaffinity(0)),
                   f"{name}: since when each CPU is tracked", h["tracked_from"])
 
 
 needs()
 NEW = ["unshare", "--fork", "--pid"]
-ALL, ONE = '"$CLEW" record -a -e cpu-clock -o "$IN" sh -c "$WORK"', '"$CLEW" record -e cpu-clock --sample-cpu -o "$IN" sh -c "$WORK"'
+ALL, ONE = '"$CLEW" record -a -e cpu-clock -e sched:sched_switch -o "$IN" sh -c "$WORK"', '"$CLEW" record -e cpu-clock --sample-cpu -o "$IN" sh -c "$WORK"'
 ATTACHED = '''sh -c "while :; do :; done" & w=$!; "$CLEW" record -p $w -e cpu-clock --sample-cpu -o "$IN" sh -c "$WORK; $WORK"; kill $w'''
 test("all CPUs, with /proc", [*NEW, "--mount-proc"], ALL, "same")
 test("all CPUs, with the host's /proc", NEW, ALL, "translated")
