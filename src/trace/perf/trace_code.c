@@ -28,10 +28,10 @@ static uint64_t nr_execs(const struct who_space_line *space, const struct trace_
 	return s->is_ticks ? 0 : (last ? last->value : 0) - (first ? first->value : 0);
 }
 
-static uint32_t space_of(const struct who_history *h, const struct who_task *task,
+static uint32_t space_of(const struct who_history *h, uint32_t number_of_space,
 			 const struct trace_span *s)
 {
-	const struct who_space_line *space = &h->spaces.data[task->space];
+	const struct who_space_line *space = &h->spaces.data[number_of_space];
 
 	return number(version_at(&space->versions, trace_span_time(s)), nr_execs(space, s));
 }
@@ -48,7 +48,7 @@ static uint32_t user_space(const struct perf_trace *p, uint32_t unit, const stru
 	task = who_history_task(h, tid, trace_span_time(s));
 	if (!task)
 		return number(TRACE_NO_PROCESS, 0);
-	return space_of(h, task, s);
+	return space_of(h, task->space, s);
 }
 
 /** The process that is the guest that runs: of the thread that the context names, else of the one
@@ -80,7 +80,29 @@ static uint32_t guest_space(const struct perf_trace *p, uint32_t unit, const str
 			     who->is_user ? who->guest_tid : WHO_GUEST_KERNEL_PID);
 	if (id != AUX_NONE)
 		task = who_history_task(&p->history, id, trace_span_time(s));
-	return task ? space_of(&p->history, task, s) : number(TRACE_GUEST, 0);
+	return task ? space_of(&p->history, task->space, s) : number(TRACE_GUEST, 0);
+}
+
+/** By the rule of who/who_ran.h. */
+static uint32_t space_of_answer(const struct perf_trace *p, uint32_t unit,
+				const struct aux_who *says, const struct trace_span *s,
+				const struct who_answer *a)
+{
+	const struct who_history *h = &p->history;
+	struct aux_who who = *says;
+
+	if (a->has & WHO_A_GUEST) {
+		who.is_guest = true;
+		return guest_space(p, unit, &who, s);
+	}
+	if (!who.is_user)
+		return number(version_at(&h->spaces.data[h->kernel].versions, trace_span_time(s)),
+			      0);
+	if (a->kind != WHO_TASK)
+		return number(TRACE_NO_THREAD, 0);
+	if (!(a->has & WHO_A_THREAD) || a->space == WHO_NONE)
+		return number(TRACE_NO_PROCESS, 0);
+	return space_of(h, a->space, s);
 }
 
 uint32_t trace_code_space(void *ctx, const struct code_key *k)
@@ -88,13 +110,15 @@ uint32_t trace_code_space(void *ctx, const struct code_key *k)
 	const struct trace_unit_code *u = ctx;
 	const struct perf_trace *p = u->owner;
 	struct trace_span s = trace_span_of(p, u->unit, k->ticks, k->bound);
-	struct aux_who who = p->protocol->who(p->protocol_units, u->unit, &k->context);
+	struct aux_who who = perf_trace_who(p, u->unit, &k->context);
 	const struct who_history *h = &p->history;
 
 	if (!who_history_knows(h, trace_span_time(&s)))
 		return number(TRACE_NOT_KEPT, 0);
 	if (who.is_firmware)
 		return number(TRACE_FIRMWARE, 0);
+	if (trace_ran_has(&p->ran, u->unit))
+		return space_of_answer(p, u->unit, &who, &s, trace_ran_ask(p, u->unit, k));
 	if (who.is_guest)
 		return guest_space(p, u->unit, &who, &s);
 	if (!who.is_user)
@@ -280,7 +304,9 @@ static uint8_t level_of(const struct perf_trace *p, uint32_t space, const struct
 		return ANA_HYPERVISOR;
 	if (m)
 		return m->is_kernel ? ANA_KERNEL : ANA_USER;
-	return version < TRACE_NR_NO_CODE ? ANA_UNKNOWN : ANA_USER;
+	if (version < TRACE_NR_NO_CODE)
+		return ANA_UNKNOWN;
+	return p->history.versions.data[version].is_kernel ? ANA_KERNEL : ANA_USER;
 }
 
 static const struct ana_loc *make_loc(struct perf_trace *p, uint64_t key, uint32_t space,
