@@ -14,7 +14,7 @@ bool perf_ns_of_unwrapped(const struct perf_time_conv *conv, struct clew_ticks t
 {
 	uint64_t quot, rem;
 
-	if (conv->shift > 63)
+	if (conv->shift > 63 || !conv->mult)
 		return false;
 	quot = t.ticks >> conv->shift;
 	rem = t.ticks & (((uint64_t)1 << conv->shift) - 1);

@@ -36,7 +36,7 @@ bool perf_ns_of_ticks(const struct perf_time_conv *conv, struct clew_ticks t,
 
 /**
  * Counter ticks as times of perf's own clock, by the recording's TIME_CONV record.
- * @return false: the record's shift is impossible; @p ret is unchanged.
+ * @return false: the record's shift or mult is impossible; @p ret is unchanged.
  * Spec: Linux include/uapi/linux/perf_event.h, perf_event_mmap_page.time_zero.
  */
 bool perf_ns_of_cntvct(const struct perf_time_conv *conv, struct clew_cntvct t,
