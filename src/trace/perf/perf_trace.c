@@ -110,6 +110,7 @@ static void free_trace(struct trace_input *t)
 	for (uint32_t i = 0; i < p->nr_protocols; i++)
 		p->protocols[i].protocol->units_free(p->protocols[i].units);
 	aux_chunks_done(&p->chunks);
+	who_ran_free(p->ran);
 	who_history_done(&p->history);
 	trace_patches_done(&p->patches);
 	vec_done(&p->units);
@@ -183,6 +184,9 @@ static enum clew_err init(struct perf_trace *p, const struct opening *o, struct 
 	p->lock = os_lock_new();
 	if (!p->lock || who_history_init(&p->history, TRACE_NR_NO_CODE, budget))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	p->ran = who_ran_new(&p->history);
+	if (!p->ran)
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	p->chunks.account.budget = budget;
 	err = trace_records_read(p, diag);
 	if (err)
@@ -192,7 +196,7 @@ static enum clew_err init(struct perf_trace *p, const struct opening *o, struct 
 	if (!p->nr_protocols)
 		return clew_fail(diag, CLEW_UNSUPPORTED, 0,
 				 "neither CoreSight trace nor SPE records in it");
-	if (close_chunks(p) || !make_units(p) || close_patches(p, o->symbols))
+	if (close_chunks(p) || trace_who_close(p) || !make_units(p) || close_patches(p, o->symbols))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
 }

@@ -38,7 +38,7 @@ static void look_for_clock(struct perf_trace *p)
 
 	for (size_t i = 0; i < l->evsels.nr && !p->has_clock; i++)
 		p->has_clock = l->evsels.data[i]->attr.sample_type & PERF_SAMPLE_TIME;
-	p->reader.skips_samples = p->has_clock;
+	p->reader.skips_samples = p->has_clock && !trace_who_wants_samples(p);
 }
 
 /** Without a clock, the order of records stands in for their time. */
@@ -144,10 +144,12 @@ static enum clew_err take_history(struct perf_trace *p, const struct perf_record
 {
 	const struct who_stamp stamp = {b->time, b->machine, b->id.cpu, b->id.pid, b->id.tid};
 	struct who_history *h = &p->history;
+	enum clew_err err;
 
 	if (r->type == PERF_RECORD_TEXT_POKE)
 		return b->machine ? CLEW_OK : take_poke(p, r, b->time);
-	return who_play(&who_player_of_history, h, &h->guests, r, &stamp);
+	err = who_play(&who_player_of_history, h, &h->guests, r, &stamp);
+	return err ? err : trace_who_take(p, r, b->evsel, &stamp);
 }
 
 static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
@@ -182,16 +184,22 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 		if (p->history.is_cut)
 			return CLEW_OK;
 		err = take_history(p, r, &b);
-		who_history_charge(&p->history, b.time, trace_patches_bytes(&p->patches));
+		who_history_charge(&p->history, b.time,
+				   trace_patches_bytes(&p->patches) + who_ran_bytes(p->ran));
 		return err;
 	}
+	err = trace_who_take(p, r, b.evsel,
+			     &(struct who_stamp){b.time, b.machine, b.id.cpu, b.id.pid, b.id.tid});
+	if (err)
+		return err;
 	switch (r->type) {
 	case PERF_RECORD_AUX_OUTPUT_HW_ID:
 		return take_hw_id(p, r, &b);
 	case PERF_RECORD_AUX:
 		look_at_event(p, &b);
 		return aux_chunks_take_aux(&p->chunks, r,
-					   &(struct aux_beside){&b.id, b.time, protocol_of(p, &b)});
+					   &(struct aux_beside){&b.id, b.time, protocol_of(p, &b),
+								who_ran_owner_of_aux(p->ran)});
 	default:
 		return CLEW_OK;
 	}
