@@ -42,7 +42,7 @@ struct aux_chunk {
 	uint32_t flags;
 	uint32_t order;            /* in the file */
 	uint64_t event;            /* its id */
-	struct who_local_id owner; /* who_ran_owner_of_aux() */
+	struct who_local_id owner; /* of events that follow tasks: the thread; -1: unknown */
 	uint8_t protocol;
 	bool is_uncovered; /* no record: bytes of buffers that none describes. Its time is only its
 			      place in the order */

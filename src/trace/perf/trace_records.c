@@ -38,7 +38,7 @@ static void look_for_clock(struct perf_trace *p)
 
 	for (size_t i = 0; i < l->evsels.nr && !p->has_clock; i++)
 		p->has_clock = l->evsels.data[i]->attr.sample_type & PERF_SAMPLE_TIME;
-	p->reader.skips_samples = p->has_clock && !trace_who_wants_samples(p);
+	p->reader.skips_samples = p->has_clock && !p->ran.has_sched;
 }
 
 /** Without a clock, the order of records stands in for their time. */
@@ -57,7 +57,7 @@ static void read_sample_id(struct perf_trace *p, const struct perf_record *r,
 	ret->id = (struct perf_sample_id){.cpu = AUX_NONE, .pid = AUX_NONE, .tid = AUX_NONE};
 	ret->evsel = perf_evlist_of_record(perf_file_evlist(p->file), r->type, body, r->swap);
 	ret->time = line_time(p, time);
-	if (ret->evsel)
+	if (ret->evsel && r->type != PERF_RECORD_SAMPLE)
 		perf_sample_id_parse(body, r->swap, &ret->evsel->attr, &ret->id);
 	ret->machine = ret->evsel ? who_guests_machine(&p->history.guests, ret->id.id) : 0;
 }
@@ -144,12 +144,10 @@ static enum clew_err take_history(struct perf_trace *p, const struct perf_record
 {
 	const struct who_stamp stamp = {b->time, b->machine, b->id.cpu, b->id.pid, b->id.tid};
 	struct who_history *h = &p->history;
-	enum clew_err err;
 
 	if (r->type == PERF_RECORD_TEXT_POKE)
 		return b->machine ? CLEW_OK : take_poke(p, r, b->time);
-	err = who_play(&who_player_of_history, h, &h->guests, r, &stamp);
-	return err ? err : trace_who_take(p, r, b->evsel, &stamp);
+	return who_play(&who_player_of_history, h, &h->guests, r, &stamp);
 }
 
 static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
@@ -180,18 +178,16 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 	if (!p->has_clock)
 		look_for_clock(p);
 	read_sample_id(p, r, time, &b);
+	err = b.machine ? CLEW_OK : trace_ran_take(p, r, b.evsel, &b.id, b.time);
+	if (err && err != CLEW_BAD_FILE)
+		return err;
 	if (who_plays(r->type) || r->type == PERF_RECORD_TEXT_POKE) {
 		if (p->history.is_cut)
 			return CLEW_OK;
 		err = take_history(p, r, &b);
-		who_history_charge(&p->history, b.time,
-				   trace_patches_bytes(&p->patches) + who_ran_bytes(p->ran));
+		who_history_charge(&p->history, b.time, trace_patches_bytes(&p->patches));
 		return err;
 	}
-	err = trace_who_take(p, r, b.evsel,
-			     &(struct who_stamp){b.time, b.machine, b.id.cpu, b.id.pid, b.id.tid});
-	if (err)
-		return err;
 	switch (r->type) {
 	case PERF_RECORD_AUX_OUTPUT_HW_ID:
 		return take_hw_id(p, r, &b);
@@ -199,7 +195,7 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 		look_at_event(p, &b);
 		return aux_chunks_take_aux(&p->chunks, r,
 					   &(struct aux_beside){&b.id, b.time, protocol_of(p, &b),
-								who_ran_owner_of_aux(p->ran)});
+								who_ran_owner_of_aux(p->ran.rule)});
 	default:
 		return CLEW_OK;
 	}
