@@ -3,7 +3,7 @@
 
 bool vec_grow_(void **data, size_t *cap, size_t want, size_t elem_size)
 {
-	size_t next = *cap ? *cap : 8;
+	size_t next = *cap ? *cap : 2; /* many stay that small: one name, one process per thread */
 	void *p;
 
 	while (next < want) {

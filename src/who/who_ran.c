@@ -10,7 +10,8 @@
 enum {
 	MAX_CPUS = 1 << 20, /* Linux has 8,192 */
 	MAX_LOST = 1 << 20,
-	LINK_PID = 3, /* of NAMESPACES */
+	LINK_PID = 3,      /* of NAMESPACES */
+	RECORD_BYTES = 16, /* packed runs, which double */
 };
 #define INIT_PID_NAMESPACE UINT64_C(0xeffffffc)
 
@@ -76,6 +77,26 @@ bool who_ran_add_pair(struct who_ran *w, struct who_root_id root, struct who_loc
 		return map_u64_put(&w->pairs, root.n, (uint32_t)local.n);
 	if (*at != (uint32_t)local.n)
 		*at = WHO_PAIR_SEVERAL;
+	return true;
+}
+
+bool who_ran_set_facts(struct who_ran *w, const struct perf_who_facts *f)
+{
+	bool is_paired =
+		f->proc == PERF_WHO_NAMESPACE_INITIAL && f->recorder != PERF_WHO_NAMESPACE_INITIAL;
+
+	if (!f->has_recorder)
+		return true;
+	if (f->recorder != PERF_WHO_NAMESPACE_UNKNOWN)
+		who_ran_set_root(w, f->recorder == PERF_WHO_NAMESPACE_INITIAL);
+	/* What was made of a foreign /proc was translated, or omitted. */
+	if (f->ids != PERF_WHO_PROCFS_UNKNOWN)
+		who_ran_set_same_proc(w, true);
+	vec_for_each (&f->tasks, t) {
+		if (is_paired && !who_ran_add_pair(w, (struct who_root_id){t->procfs},
+						   who_local_id_of(t->local)))
+			return false;
+	}
 	return true;
 }
 
@@ -299,6 +320,7 @@ enum clew_err who_ran_take(struct who_ran *w, const struct perf_record *r,
 {
 	enum clew_err err = CLEW_OK;
 
+	w->nr_taken++;
 	w->has_no_time |= !stamp->has_time;
 	if (r->type == PERF_RECORD_COMM || r->type == PERF_RECORD_FORK ||
 	    r->type == PERF_RECORD_EXIT)
@@ -316,11 +338,17 @@ enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 {
 	struct who_cpu *c = stamp->cpu == WHO_NONE ? NULL : cpu_of(w, stamp->cpu);
 
+	w->nr_taken++;
 	if (!who_ran_add_pair(w, prev, who_local_id_of(stamp->tid)))
 		return CLEW_NO_MEMORY;
 	if (!c)
 		return stamp->cpu == WHO_NONE || w->cpus.nr >= MAX_CPUS ? CLEW_OK : CLEW_NO_MEMORY;
 	return who_fold_sched(&c->fold, stamp->time, prev, next) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+uint64_t who_ran_bytes(const struct who_ran *w)
+{
+	return w->nr_taken * RECORD_BYTES;
 }
 
 struct who_local_id who_ran_owner_of_aux(const struct who_ran *w)

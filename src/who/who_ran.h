@@ -5,6 +5,7 @@
 #include <clew/time.h>
 
 #include "perfdata/perf_record.h"
+#include "perfdata/perf_who_facts.h"
 #include "who/who_ids.h"
 
 /*
@@ -197,6 +198,8 @@ void who_ran_free(struct who_ran *w);
  * its own namespace. Each proves the fact. */
 void who_ran_set_root(struct who_ran *w, bool is_root);
 void who_ran_set_same_proc(struct who_ran *w, bool is_same);
+/** All that `clew record` wrote. Before who_ran_close(). @return false: no memory. */
+bool who_ran_set_facts(struct who_ran *w, const struct perf_who_facts *f);
 /** A thread has both ids (NSpid). @return false: no memory. */
 bool who_ran_add_pair(struct who_ran *w, struct who_root_id root, struct who_local_id local);
 /** Ticks convert by @p conv. */
@@ -216,6 +219,9 @@ enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 /** The AUX record that was taken last belongs to this thread, if its events follow tasks
  * (who_ran_follows_tasks()). n -1: unknown. */
 struct who_local_id who_ran_owner_of_aux(const struct who_ran *w);
+
+/** What is kept of the records so far, at most. */
+uint64_t who_ran_bytes(const struct who_ran *w);
 
 /** All side-band was taken. CLEW_OK or CLEW_NO_MEMORY. */
 enum clew_err who_ran_close(struct who_ran *w);

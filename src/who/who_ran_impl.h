@@ -43,6 +43,7 @@ struct who_ran {
 		VEC(struct who_lost_span);
 	} lost;               /* in the end by from, to: the latest so far */
 	struct map_u64 pairs; /* root id -> local id (0: outside), or WHO_PAIR_SEVERAL */
+	uint64_t nr_taken;
 	uint64_t nr_pairs_equal, nr_pairs_differ, nr_pairs_outside;
 	bool has_init_namespace, has_found_namespace, has_found_init_namespace;
 	bool has_switch, has_switch_wide, is_inherited, has_clockid, has_no_time;

@@ -10,26 +10,6 @@
 
 /* --- side-band --- */
 
-/** What `clew record` knew; of a file complete from the start. */
-static enum clew_err take_facts(struct perf_trace *p)
-{
-	const struct perf_who_facts *f = perf_file_who_facts(p->file);
-	struct who_ran *w = p->ran.rule;
-
-	if (f->recorder != PERF_WHO_NAMESPACE_UNKNOWN)
-		who_ran_set_root(w, f->recorder == PERF_WHO_NAMESPACE_INITIAL);
-	if (f->ids != PERF_WHO_PROCFS_UNKNOWN)
-		who_ran_set_same_proc(w, true); /* made-up records have local ids, or are omitted */
-	vec_for_each (&f->tasks, t) {
-		uint32_t root = perf_who_facts_root(f, t->local);
-
-		if (root && t->local &&
-		    !who_ran_add_pair(w, (struct who_root_id){root}, who_local_id_of(t->local)))
-			return CLEW_NO_MEMORY;
-	}
-	return CLEW_OK;
-}
-
 static void look_for_sched(struct perf_trace *p)
 {
 	struct trace_ran *r = &p->ran;
@@ -235,8 +215,8 @@ enum clew_err trace_ran_close(struct perf_trace *p)
 		skips[i] = !p->ran.memos[i].is_asked;
 		has_some |= !skips[i];
 	}
-	if (!err && has_some)
-		err = take_facts(p);
+	if (!err && has_some && !who_ran_set_facts(p->ran.rule, perf_file_who_facts(p->file)))
+		err = CLEW_NO_MEMORY;
 	if (!err && has_some && p->has_time_conv)
 		who_ran_set_clock(p->ran.rule, &p->time_conv);
 	if (!err && has_some)

@@ -185,7 +185,8 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 		if (p->history.is_cut)
 			return CLEW_OK;
 		err = take_history(p, r, &b);
-		who_history_charge(&p->history, b.time, trace_patches_bytes(&p->patches));
+		who_history_charge(&p->history, b.time,
+				   trace_patches_bytes(&p->patches) + who_ran_bytes(p->ran.rule));
 		return err;
 	}
 	switch (r->type) {
