@@ -12,7 +12,7 @@ static bool add(struct who_fold *f, enum who_run_kind kind, struct clew_perf_ns 
 static void seen(struct who_fold *f, struct clew_perf_ns time)
 {
 	if (!f->has_last) {
-		f->since = time;
+		f->since = f->has_begin && f->begin.ns < time.ns ? f->begin : time;
 		f->is_pending = true;
 	}
 	f->has_last = true;

@@ -15,7 +15,9 @@
 struct who_fold {
 	struct who_runs runs;
 	bool has_last, has_cur, has_out, has_next, has_point, is_pending;
-	bool has_switches;         /* any at all */
+	bool has_switches; /* any at all */
+	bool has_begin;
+	struct clew_perf_ns begin; /* has_begin: from here on all was recorded, if not lost */
 	struct clew_perf_ns last;  /* record */
 	struct clew_perf_ns since; /* nothing is known from here on, as yet */
 	struct who_local_id cur;   /* runs since cur_since */
@@ -30,6 +32,13 @@ struct who_fold {
 	struct who_root_id sched_prev, sched_next, cur_root;
 	struct clew_perf_ns sched_time;
 };
+
+/** Before the first record. */
+static inline void who_fold_begin(struct who_fold *f, struct clew_perf_ns begin)
+{
+	f->has_begin = true;
+	f->begin = begin;
+}
 
 /** An OUT: @p from stops; @p next NULL: it does not say what follows. */
 struct who_fold_out {

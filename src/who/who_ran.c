@@ -145,6 +145,16 @@ static struct who_cpu *cpu_of(struct who_ran *w, uint32_t cpu)
 	return NULL;
 }
 
+bool who_ran_begin_cpu(struct who_ran *w, uint32_t cpu, struct clew_perf_ns from)
+{
+	struct who_cpu *c = cpu_of(w, cpu);
+
+	if (!c)
+		return w->cpus.nr >= MAX_CPUS;
+	who_fold_begin(&c->fold, from);
+	return true;
+}
+
 /** A thread that has exited leaves the CPU for good when it does not run at that moment. */
 static bool note_out(struct who_ran *w, struct who_cpu *c, const struct who_fold_out *o,
 		     struct clew_perf_ns time)

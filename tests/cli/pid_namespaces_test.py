@@ -77,7 +77,7 @@ def record(name, unshare, inner):
     out, inside = (f"{tmp.name}/{name.replace('/', '')}.{end}" for end in ("out", "in"))
     noise = subprocess.Popen(["sh", "-c", "while :; do :; done"])
     try:
-        p = subprocess.run([CLEW, "record", "-a", "-m", "8M", "-e", "cpu-clock", "-e", "sched:sched_switch", "--switch-events", "-o", out, *unshare, "sh", "-c",
+        p = subprocess.run([CLEW, "record", "-a", "-m", "8M", "-F", "100", "-e", "cpu-clock", "--switch-events", "-o", out, *unshare, "sh", "-c",
                             inner], env={**os.environ, "CLEW": CLEW, "IN": inside, "WORK": WORK}, capture_output=True, text=True, check=False)
     finally:
         noise.kill()
@@ -143,8 +143,8 @@ def test(name, unshare, inner, ids, is_system_wide=True):
 
 needs()
 NEW = ["unshare", "--fork", "--pid"]
-ALL, ONE = '"$CLEW" record -a -e cpu-clock -e sched:sched_switch -o "$IN" sh -c "$WORK"', '"$CLEW" record -e cpu-clock --sample-cpu -o "$IN" sh -c "$WORK"'
-ATTACHED = '''sh -c "while :; do :; done" & w=$!; "$CLEW" record -p $w -e cpu-clock --sample-cpu -o "$IN" sh -c "$WORK; $WORK"; kill $w'''
+ALL, ONE = '"$CLEW" record -a -F 1000 -e cpu-clock -e sched:sched_switch -o "$IN" sh -c "$WORK"', '"$CLEW" record -F 1000 -e cpu-clock --sample-cpu -o "$IN" sh -c "$WORK"'
+ATTACHED = '''sh -c "while :; do :; done" & w=$!; "$CLEW" record -p $w -F 1000 -e cpu-clock --sample-cpu -o "$IN" sh -c "$WORK; $WORK"; kill $w'''
 test("all CPUs, with /proc", [*NEW, "--mount-proc"], ALL, "same")
 test("all CPUs, with the host's /proc", NEW, ALL, "translated")
 test("all CPUs, second level", [*NEW, "--mount-proc", *NEW, "--mount-proc"], ALL, "same")

@@ -16,13 +16,13 @@
 enum { RAN = 0, EXIT_3 = 3 << 8, OWN_ID = 7777 };
 
 static char directory[] = "/tmp/rec_session_test.XXXXXX", path[64], spare[64];
+static struct buf said; /* messages of the last recording */
 static char *command[] = {(char *)"program", NULL};
 
 struct recording {
 	struct rec_options o;
 	const char *event, *sysfs; /* NULL: cpu-clock:u, the machine's */
 	bool is_inside;            /* a container */
-	struct buf said;
 	struct rec_result result;
 	struct rec_error error;
 	enum clew_err err;
@@ -66,11 +66,12 @@ static void say(void *ctx, enum rec_level level, const char *text)
 
 static void record(struct recording *r, void (*step)(struct fake_kernel *k, int n), void *ctx)
 {
-	const struct rec_ui quiet = {.say = say, .ctx = &r->said};
+	const struct rec_ui quiet = {.say = say, .ctx = &said};
 	struct rec_event_list events = {0};
 
 	fake_kernel_reset(step, ctx);
 	fake_kernel.is_inside = r->is_inside;
+	buf_clear(&said);
 	r->o.output = path;
 	/* One ring, whatever CPUs this machine has. */
 	r->o.is_per_thread = !r->o.cpus;
@@ -648,18 +649,14 @@ static void test_sideband(void)
 	CHECK(fake_kernel.nr_enables && fake_kernel.nr_disables && !fake_kernel.nr_untracked,
 	      "side-band is on before a trace is, and still on when that is off");
 	CHECK_EQ(r.by_type[PERF_RECORD_HEADER_EVENT_TYPE], 1, "the recorder's ids are recorded");
-	buf_done(&r.said);
 	record_on_cpu(&r, "arm_spe_0//", false, REC_NO);
 	CHECK(!(tracker()->flags & PERF_ATTR_CONTEXT_SWITCH), "... unless switches are refused");
-	buf_done(&r.said);
 	record_on_cpu(&r, NULL, false, REC_DEFAULT);
 	CHECK(!(tracker()->flags & PERF_ATTR_CONTEXT_SWITCH), "samples need no switches");
-	buf_done(&r.said);
 	record_on_cpu(&r, NULL, true, REC_DEFAULT);
 	CHECK(tracker()->flags & PERF_ATTR_CONTEXT_SWITCH,
 	      "of all tasks in a container they do: idle and outside look alike");
-	CHECK(!strstr(buf_cstr(&r.said), "warning"), "... without a warning");
-	buf_done(&r.said);
+	CHECK(!strstr(buf_cstr(&said), "warning"), "... without a warning");
 }
 
 static void test_contexts_inside(void)
@@ -671,12 +668,10 @@ static void test_contexts_inside(void)
 	os_caps_read(&caps);
 	record_on_cpu(&r, "arm_spe_0//", true, REC_DEFAULT);
 	CHECK(r.err == CLEW_OK &&
-		      !strstr(buf_cstr(&r.said), what) == !os_caps_can_profile_kernel(&caps),
+		      !strstr(buf_cstr(&said), what) == !os_caps_can_profile_kernel(&caps),
 	      "in a container, contexts of SPE are reported as root ids before they are recorded");
-	buf_done(&r.said);
 	record_on_cpu(&r, "arm_spe_0//", false, REC_DEFAULT);
-	CHECK(!strstr(buf_cstr(&r.said), what), "elsewhere nothing is reported");
-	buf_done(&r.said);
+	CHECK(!strstr(buf_cstr(&said), what), "elsewhere nothing is reported");
 	CHECK(strstr(rec_contexts_inside("arm_spe_0", true), what) &&
 		      !rec_contexts_inside("arm_spe_0", false),
 	      "who may not profile the kernel gets no contexts of SPE");
@@ -717,6 +712,7 @@ int main(void)
 	test_sideband();
 	test_contexts_inside();
 	test_held_round();
+	buf_done(&said);
 	fake_kernel_reset(NULL, NULL);
 	snprintf(spare, sizeof(spare), "rm -r %s", directory);
 	return system(spare) ? 1 : tap_done();

@@ -339,8 +339,12 @@ static void add_process(struct rec_sideband *s, uint32_t procfs)
 	if (!read_process(s, procfs, &st))
 		return;
 	pid = os_pid_local(&s->view, procfs, &st.ids);
-	if (!rec_sideband_count_process(s, pid))
+	if (!rec_sideband_count_process(s, pid)) {
+		/* Root ids that are outside, for who reads them in contexts. */
+		if (s->view.procs == OS_PID_NS_INITIAL)
+			rec_sideband_note_ids(s, procfs, 0, &st.ids);
 		return;
+	}
 	add_task(s, procfs, &st, (int)pid, (int)pid, (int)local_of(s, st.ppid));
 	add_maps(s, procfs, (int)pid);
 	add_threads(s, procfs, (int)pid, &st.ids);

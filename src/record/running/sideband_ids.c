@@ -74,7 +74,6 @@ void rec_sideband_note_ids(struct rec_sideband *s, uint32_t procfs, uint32_t loc
 					      .local = local,
 					      .inner = ids->nr ? ids->id[ids->nr - 1] : local,
 					      .depth = ids->nr,
-					      .pid_ns = ids->nr > 1 ? os_pid_ns_inode(procfs)
-								    : s->view.inode})))
+					      .pid_ns = os_pid_ns_inode(procfs)})))
 		s->err = CLEW_NO_MEMORY;
 }
