@@ -83,6 +83,89 @@ struct ana_synth {
 	uint64_t error_ip; /* 0: unknown */
 };
 
+/** What a sampled operation was. */
+enum ana_op_kind {
+	ANA_OP_OTHER, /* data processing; with ANA_OP_HAS_KIND */
+	ANA_OP_LOAD,
+	ANA_OP_STORE,
+	ANA_OP_LOAD_STORE, /* an atomic: the two are not told apart */
+	ANA_OP_BRANCH,
+	ANA_NR_OPS
+};
+
+/** Security state, as NSE:NS. */
+enum ana_security { ANA_SECURE, ANA_NON_SECURE, ANA_ROOT, ANA_REALM };
+
+/** Parts of ana_op that were reported. What was not is 0, and means nothing. */
+enum {
+	ANA_OP_HAS_KIND = 1 << 0,
+	ANA_OP_HAS_PC = 1 << 1,
+	ANA_OP_HAS_TARGET = 1 << 2,
+	ANA_OP_HAS_VA = 1 << 3,
+	ANA_OP_HAS_PA = 1 << 4,
+	ANA_OP_HAS_PREV_TARGET = 1 << 5,
+	ANA_OP_HAS_TOTAL = 1 << 6,
+	ANA_OP_HAS_ISSUE = 1 << 7,
+	ANA_OP_HAS_XLAT = 1 << 8,
+	ANA_OP_HAS_EVENTS = 1 << 9,
+	ANA_OP_HAS_SOURCE = 1 << 10,
+	ANA_OP_HAS_CONTEXT_EL1 = 1 << 11,
+	ANA_OP_HAS_CONTEXT_EL2 = 1 << 12,
+	ANA_OP_HAS_TIME = 1 << 13,
+	/* Counters at their maximum: at least that much. */
+	ANA_OP_TOTAL_IS_MIN = 1 << 16,
+	ANA_OP_ISSUE_IS_MIN = 1 << 17,
+	ANA_OP_XLAT_IS_MIN = 1 << 18,
+};
+
+/** Events of an operation, as SPE numbers them: bits of ana_op.events. */
+enum {
+	ANA_OP_EXCEPTION = 1 << 0,
+	ANA_OP_RETIRED = 1 << 1,
+	ANA_OP_L1D_ACCESS = 1 << 2,
+	ANA_OP_L1D_MISS = 1 << 3,
+	ANA_OP_TLB_ACCESS = 1 << 4,
+	ANA_OP_TLB_WALK = 1 << 5,
+	ANA_OP_NOT_TAKEN = 1 << 6,
+	ANA_OP_MISPREDICTED = 1 << 7,
+	ANA_OP_LLC_ACCESS = 1 << 8,
+	ANA_OP_LLC_MISS = 1 << 9,
+	ANA_OP_REMOTE = 1 << 10,
+	ANA_OP_UNALIGNED = 1 << 11,
+	ANA_OP_TRANSACTION = 1 << 16,
+	ANA_OP_L2D_ACCESS = 1 << 19,
+	ANA_OP_L2D_MISS = 1 << 20,
+	ANA_OP_HITM = 1 << 21,
+	ANA_OP_LFB = 1 << 22,
+	ANA_OP_SNOOPED = 1 << 23,
+};
+
+/** One sampled operation: what the hardware reported of it, each of them once. Spec: Arm ARM
+ * (DDI 0487), "The Statistical Profiling Extension"; perf's mem_data_src. */
+struct ana_op {
+	uint32_t has;                  /* ANA_OP_HAS_ and _IS_MIN */
+	uint8_t kind;                  /* enum ana_op_kind */
+	uint8_t op_class, op;          /* the operation packet as it was: class, payload */
+	uint8_t level;                 /* 0-3: the exception level it ran at; with HAS_PC */
+	uint8_t security;              /* enum ana_security of the same */
+	uint8_t target_level;          /* with HAS_TARGET */
+	uint8_t events_bits;           /* how many of .events are reported: 8, 16, 32, 64 */
+	uint8_t tag, pat, pa_security; /* of .va: its top byte; of .pa */
+	bool is_tag_checked;
+	uint16_t total, issue, xlat; /* latencies in cycles */
+	uint64_t events;             /* ANA_OP_EXCEPTION, ... */
+	uint64_t data_src;           /* as PERF_SAMPLE_DATA_SRC; 0: neither load nor store */
+	uint64_t target, prev_target, va, pa;
+	uint64_t source;         /* data source as the core numbers it */
+	const char *source_name; /* static words; NULL: unknown for this core */
+	uint32_t context_el1, context_el2;
+	uint64_t ticks;      /* with HAS_TIME: the counter */
+	uint64_t aux_offset; /* of the record, in the buffer it was written to */
+	uint32_t aux_cpu;    /* of that buffer; all ones: a thread's */
+};
+
+struct who_answer; /* who/who_ran.h */
+
 /** One event in time order: a sample, or with wants_records any other record. */
 struct ana_event {
 	struct perf_record record;        /* the bytes; live until the batch callback returns */
@@ -100,6 +183,8 @@ struct ana_event {
 	const struct ana_loc *const
 		*branches;             /* with wants_branches: from, to of each branch entry */
 	const struct ana_synth *synth; /* made from a hardware trace; NULL: recorded */
+	const struct ana_op *op;       /* a sampled operation; NULL: none */
+	const struct who_answer *who;  /* NULL: nothing but the record's own ids was asked */
 	/* The chain's user part was unwound from the copied stack (REGS_USER and STACK_USER): how
 	 * that ended, enum unw_stop; UNW_STOP_NONE: there was nothing to unwind. */
 	uint8_t unwind_stop;

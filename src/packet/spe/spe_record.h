@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef PACKET_SPE_SPE_RECORD_H
+#define PACKET_SPE_SPE_RECORD_H
+
+#include "base/bytes.h"
+#include "packet/spe/spe_packet.h"
+
+/*
+ * SPE bytes -> records, one per sampled operation. What a record does not report has no bit in
+ * `has` and is 0; that 0 means nothing. Damage costs the records it touches and at most one more.
+ *
+ *	spe_reader_init(&r, counter_bits);
+ *	for each AUX range:
+ *		spe_reader_start(&r, its offset in the AUX buffer, SPE_AT_RECORD);
+ *		for each piece of its bytes, in order:
+ *			spe_reader_feed(&r, piece, bytes);
+ *			while ((n = spe_reader_take(&r, items, N))) ...
+ *		spe_reader_end(&r);
+ *		while ((n = spe_reader_take(&r, items, N))) ...
+ *
+ * Any pieces give the same items. Spec: DDI 0487 "SPE sample record"; /docs/decisions/spe.md for
+ * what is taken for a record after damage.
+ */
+
+/** Bits of spe_record.has. */
+enum {
+	SPE_HAS_PC = 1 << 0, /* of the addresses: 1 << index */
+	SPE_HAS_TARGET = 1 << 1,
+	SPE_HAS_VA = 1 << 2,
+	SPE_HAS_PA = 1 << 3,
+	SPE_HAS_PREV_TARGET = 1 << 4,
+	SPE_HAS_TOTAL = 1 << 5, /* of the counters: SPE_HAS_TOTAL << index */
+	SPE_HAS_ISSUE = 1 << 6,
+	SPE_HAS_XLAT = 1 << 7,
+	SPE_HAS_CONTEXT_EL1 = 1 << 8, /* SPE_HAS_CONTEXT_EL1 << index */
+	SPE_HAS_CONTEXT_EL2 = 1 << 9,
+	SPE_HAS_EVENTS = 1 << 10,
+	SPE_HAS_OPERATION = 1 << 11,
+	SPE_HAS_SOURCE = 1 << 12,
+	SPE_HAS_TIMESTAMP = 1 << 13,     /* else the record ended with END */
+	SPE_HAS_OTHER_ADDRESS = 1 << 14, /* of a reserved index: values by spe_packet_at() */
+	SPE_HAS_OTHER_COUNTER = 1 << 15,
+};
+
+/** What an item of the reader is. */
+enum spe_outcome {
+	SPE_COMPLETE, /* a record */
+	SPE_DAMAGED,  /* bytes that began as a record, and are none: see reason */
+	SPE_CUT,      /* the range ended inside a record */
+	SPE_SKIPPED,  /* bytes up to where records are recognised again */
+	NR_SPE_OUTCOMES
+};
+
+enum spe_damage {
+	SPE_NO_DAMAGE,
+	SPE_BAD_HEADER, /* a byte that is no header */
+	SPE_BAD_CLASS,  /* a reserved class of operation or index of context */
+	SPE_DUPLICATE,  /* the same packet twice */
+	SPE_BAD_PAD,    /* padding or alignment between packets */
+	SPE_NO_PC,
+	SPE_NO_OPERATION, /* nor events */
+	SPE_FAR_TIME,     /* a timestamp far from those before and after */
+	NR_SPE_DAMAGES
+};
+
+/** Security state: NSE:NS. */
+enum spe_security { SPE_SECURE, SPE_NON_SECURE, SPE_ROOT, SPE_REALM };
+
+struct spe_record {
+	uint64_t offset; /* of its first byte, in the AUX buffer */
+	uint64_t bytes;  /* up to the next; of SPE_CUT: what there is of it */
+	uint32_t has;
+	uint8_t outcome;      /* enum spe_outcome; the fields below are of SPE_COMPLETE only */
+	uint8_t damage;       /* enum spe_damage */
+	uint8_t saturated;    /* bits of enum spe_counter_index: the value is "at least" */
+	uint8_t events_bytes; /* 1, 2, 4 or 8: how many of the events are reported */
+	/* Payloads of PC, TARGET, VA, PA, PREV_TARGET as they are: see the functions below. */
+	uint64_t address[NR_SPE_ADDRESSES];
+	uint64_t events; /* bit set */
+	uint64_t timestamp;
+	uint64_t source;     /* raw: by core */
+	uint32_t context[2]; /* CONTEXTIDR_EL1, _EL2 */
+	uint16_t counter[3]; /* by enum spe_counter_index */
+	uint8_t op_class, op_payload;
+};
+
+/** Is all of @p has reported? */
+static inline bool spe_has(const struct spe_record *r, uint32_t has)
+{
+	return (r->has & has) == has;
+}
+
+/** Bits 55:0 of a payload, sign-extended: bit 55 selects the upper half of an address space. */
+static inline uint64_t spe_va_of(uint64_t payload)
+{
+	return (uint64_t)((int64_t)(payload << 8) >> 8);
+}
+
+static inline uint64_t spe_pc(const struct spe_record *r)
+{
+	return spe_va_of(r->address[SPE_ADDRESS_PC]);
+}
+
+static inline uint64_t spe_target(const struct spe_record *r)
+{
+	return spe_va_of(r->address[SPE_ADDRESS_TARGET]);
+}
+
+static inline uint64_t spe_prev_target(const struct spe_record *r)
+{
+	return spe_va_of(r->address[SPE_ADDRESS_PREV_TARGET]);
+}
+
+/** The data address without the tag. */
+static inline uint64_t spe_va(const struct spe_record *r)
+{
+	return spe_va_of(r->address[SPE_ADDRESS_VA]);
+}
+
+/** The top byte of the pointer. */
+static inline uint8_t spe_va_tag(const struct spe_record *r)
+{
+	return (uint8_t)(r->address[SPE_ADDRESS_VA] >> 56);
+}
+
+/** Bits 55:0; which of 55:52 are address depends on the core. */
+static inline uint64_t spe_pa(const struct spe_record *r)
+{
+	return r->address[SPE_ADDRESS_PA] & (UINT64_MAX >> 8);
+}
+
+static inline uint8_t spe_pa_pat(const struct spe_record *r)
+{
+	return r->address[SPE_ADDRESS_PA] >> 56 & 0xf;
+}
+
+/** Was the tag checked? */
+static inline bool spe_pa_ch(const struct spe_record *r)
+{
+	return r->address[SPE_ADDRESS_PA] >> 62 & 1;
+}
+
+static inline enum spe_security spe_pa_security(const struct spe_record *r)
+{
+	uint64_t v = r->address[SPE_ADDRESS_PA];
+
+	return (enum spe_security)((v >> 61 & 1) << 1 | v >> 63);
+}
+
+/** Exception level of the payload of PC, TARGET or PREV_TARGET: 0 to 3. */
+static inline uint8_t spe_el_of(uint64_t payload)
+{
+	return payload >> 61 & 3;
+}
+
+static inline enum spe_security spe_security_of(uint64_t payload)
+{
+	return (enum spe_security)((payload >> 60 & 1) << 1 | payload >> 63);
+}
+
+enum spe_start {
+	SPE_AT_RECORD, /* an AUX range: begins with a record or padding */
+	SPE_ANYWHERE,  /* a snapshot: find the first record as after damage */
+};
+
+struct spe_counts {
+	uint64_t nr[NR_SPE_OUTCOMES];
+	uint64_t bytes[NR_SPE_OUTCOMES];
+	uint64_t nr_damaged[NR_SPE_DAMAGES];
+	uint64_t padding_bytes; /* between records */
+};
+
+void spe_counts_add(struct spe_counts *sum, const struct spe_counts *c);
+
+enum {
+	SPE_MAX_RECORD = 512,    /* of well-formed packets, none twice */
+	SPE_LONG_PADDING = 4096, /* more than the driver pads: after damage as good as the end */
+	SPE_HELD = 3 * (SPE_MAX_RECORD + SPE_LONG_PADDING) + SPE_MAX_RECORD,
+	SPE_NR_SHAPES = 64,
+};
+
+/** A sequence of headers that was met, with the place of each payload. */
+struct spe_shape {
+	uint64_t mask[16], value[16]; /* of the record's first bytes: its headers */
+	uint32_t has;
+	uint8_t bytes, nr_words; /* 0: unused */
+	uint8_t events_bytes, op_class;
+	struct {
+		uint8_t address[NR_SPE_ADDRESSES], events, timestamp, source, context[2],
+			counter[3], op;
+	} at; /* offsets of payloads */
+	uint64_t events_mask, source_mask;
+};
+
+/** The caller's. One stream of ranges has one. Not to be read from outside. */
+struct spe_reader {
+	uint16_t counter_max; /* 0: unknown, both sizes' maximum are taken for it */
+	bool is_lost;         /* searching for a record */
+	bool is_over;         /* spe_reader_end() */
+	bool has_last, has_first;
+	uint64_t last, first; /* timestamps */
+	uint64_t lost_from, damaged_to;
+	uint8_t damage;
+	const uint8_t *pos, *end; /* input, borrowed */
+	uint64_t offset;          /* of pos, or of held[0] */
+	uint64_t zeros_from, zeros_to;
+	uint32_t nr_held;
+	struct spe_counts counts;
+	struct spe_shape shapes[SPE_NR_SHAPES];
+	uint8_t held[2 * SPE_HELD];
+};
+
+/** @p counter_bits: 12 or 16 (PMSIDR_EL1.CountSize); 0: unknown. */
+void spe_reader_init(struct spe_reader *r, unsigned int counter_bits);
+
+/** A new range begins at @p offset of the AUX buffer. What the last one left is forgotten: end it
+ * first. */
+void spe_reader_start(struct spe_reader *r, uint64_t offset, enum spe_start start);
+
+/** The range's next bytes, borrowed until spe_reader_take() returns 0. */
+void spe_reader_feed(struct spe_reader *r, const void *data, size_t bytes);
+
+/**
+ * Up to @p max items, in the order of their offsets.
+ * @return how many; 0: all that was fed is used.
+ * Cost: some 20 ns per record, linear in the bytes whatever they are. Never fails.
+ */
+size_t spe_reader_take(struct spe_reader *r, struct spe_record *ret, size_t max);
+
+/** The range is over: what is left is cut. Followed by spe_reader_take(). */
+void spe_reader_end(struct spe_reader *r);
+
+/*
+ * Parts for threads. A range [0, bytes) may be cut at spe_cut()'s answer: one reader is fed the
+ * bytes before and not ended, another starts there. If then spe_reader_joins(), the items of both
+ * in order are those of one reader; else the second's are dropped, and the first goes on.
+ */
+
+/** Where a record begins, at or after @p at; @p bytes: nowhere. O(bytes looked at). */
+size_t spe_cut(const uint8_t *data, size_t bytes, uint64_t offset, size_t at);
+
+bool spe_reader_joins(const struct spe_reader *first, const struct spe_reader *second,
+		      uint64_t cut_offset);
+
+#endif
