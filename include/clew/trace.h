@@ -41,7 +41,12 @@ enum clew_isa {
 
 enum clew_arch { CLEW_ARCH_UNKNOWN, CLEW_ARCH_ARM, CLEW_ARCH_X86 };
 
-enum clew_protocol { CLEW_PROTOCOL_UNKNOWN, CLEW_PROTOCOL_ETM, CLEW_PROTOCOL_ETE };
+enum clew_protocol {
+	CLEW_PROTOCOL_UNKNOWN,
+	CLEW_PROTOCOL_ETM,
+	CLEW_PROTOCOL_ETE,
+	CLEW_PROTOCOL_SPE
+};
 
 /** A trace unit: of one processor, or the buffer of one thread. Lives as long as the trace. */
 struct clew_trace_unit {

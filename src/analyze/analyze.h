@@ -63,7 +63,10 @@ enum {
 	ANA_FLOW_INTERRUPT = 1 << 6, /* with CALL: any exception; with RETURN the way back */
 	ANA_FLOW_TRACE_BEGIN = 1 << 8,
 	ANA_FLOW_TRACE_END = 1 << 9,
-	ANA_FLOW_INDIRECT = 1 << 16, /* neither call nor return, its target in a register */
+	ANA_FLOW_IN_TX = 1 << 10,
+	ANA_FLOW_MISS = 1 << 17,      /* mispredicted */
+	ANA_FLOW_NOT_TAKEN = 1 << 18, /* with COND */
+	ANA_FLOW_INDIRECT = 1 << 16,  /* neither call nor return, its target in a register */
 };
 
 /** As enum isa. */
@@ -88,13 +91,9 @@ enum ana_op_kind {
 	ANA_OP_OTHER, /* data processing; with ANA_OP_HAS_KIND */
 	ANA_OP_LOAD,
 	ANA_OP_STORE,
-	ANA_OP_LOAD_STORE, /* an atomic: the two are not told apart */
 	ANA_OP_BRANCH,
 	ANA_NR_OPS
 };
-
-/** Security state, as NSE:NS. */
-enum ana_security { ANA_SECURE, ANA_NON_SECURE, ANA_ROOT, ANA_REALM };
 
 /** Parts of ana_op that were reported. What was not is 0, and means nothing. */
 enum {
@@ -147,7 +146,7 @@ struct ana_op {
 	uint8_t kind;                  /* enum ana_op_kind */
 	uint8_t op_class, op;          /* the operation packet as it was: class, payload */
 	uint8_t level;                 /* 0-3: the exception level it ran at; with HAS_PC */
-	uint8_t security;              /* enum ana_security of the same */
+	uint8_t security;              /* enum code_security of the same */
 	uint8_t target_level;          /* with HAS_TARGET */
 	uint8_t events_bits;           /* how many of .events are reported: 8, 16, 32, 64 */
 	uint8_t tag, pat, pa_security; /* of .va: its top byte; of .pa */

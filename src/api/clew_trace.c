@@ -10,6 +10,7 @@
 #include "trace/etm_decoder.h"
 #include "trace/perf/perf_trace.h"
 #include "trace/snapshot/cs_snapshot.h"
+#include "trace/spe_decoder.h"
 #include "trace/trace_decode.h"
 
 /* --- opening --- */
@@ -46,9 +47,10 @@ static struct clew_trace_unit unit_of(const struct trace_unit *u)
 		.cpu = u->cpu,
 		.tid = u->tid,
 		.session = u->session,
-		.protocol = !u->is_decodable || !etm ? CLEW_PROTOCOL_UNKNOWN
-			  : etm->is_ete              ? CLEW_PROTOCOL_ETE
-						     : CLEW_PROTOCOL_ETM,
+		.protocol = u->is_decodable && spe_config_of(u) ? CLEW_PROTOCOL_SPE
+			  : !u->is_decodable || !etm            ? CLEW_PROTOCOL_UNKNOWN
+			  : etm->is_ete                         ? CLEW_PROTOCOL_ETE
+								: CLEW_PROTOCOL_ETM,
 		.name = u->name,
 		.why_not = u->is_decodable ? NULL : why,
 	};

@@ -114,6 +114,10 @@ static int refuse_no_code(const struct inject *c)
 		cli_hint("the code at %llu places was not found: --symfs=DIR names the directory "
 			 "of the recording's files, -k FILE its kernel",
 			 (unsigned long long)c->totals.sum.nr_nacc);
+	else if (c->totals.nr_ops)
+		cli_hint("of %llu sampled operations %llu are retired branches",
+			 (unsigned long long)c->totals.nr_ops,
+			 (unsigned long long)c->totals.nr_branches);
 	else if (!c->totals.sum.nr_bytes)
 		cli_hint("it holds no bytes of trace; 'clew trace -i %s' lists what it holds",
 			 c->in.path);
@@ -307,7 +311,7 @@ static int count_trace(struct inject *c)
 
 static int refuse_recording(const struct inject *c)
 {
-	cli_error("%s: it has neither CoreSight trace nor branch stacks", c->in.path);
+	cli_error("%s: it has neither CoreSight trace, SPE records nor branch stacks", c->in.path);
 	cli_hint("'perf record -e cs_etm//u' records CoreSight trace, 'clew record -j any,u' "
 		 "branch stacks, if the processor supports it");
 	return CLI_FAILED;
@@ -345,7 +349,7 @@ static bool has_branch_stacks(struct analyze *a)
 	return false;
 }
 
-/** A recording that has no CoreSight trace. */
+/** A recording without hardware trace. */
 static int check_stacks(struct inject *c, const struct clew_diag *why)
 {
 	if (has_branch_stacks(c->analysis) || perf_file_is_pipe(analyze_file(c->analysis)))

@@ -32,12 +32,31 @@ static int fail(const struct cli_input *in, const struct clew_diag *diag)
 	return CLI_FAILED;
 }
 
+static bool has_operations(const struct trace_input *t)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (t->units[i].decoder && t->units[i].decoder->ops)
+			return true;
+	}
+	return false;
+}
+
 static void report_ignored(const struct cli_itrace *it)
 {
-	if (it->is_set && it->opts.ignored[0])
-		cli_note("--itrace: '%s' has no meaning for ETM trace and is ignored",
-			 it->opts.ignored);
-	if (it->is_set && !it->opts.insns && (it->opts.chains || it->opts.last_branches))
+	static const char of_operations[] = "Mafmt";
+	bool has_ops = has_operations(it->trace);
+	char letters[sizeof(it->opts.ignored)] = "";
+	size_t nr = 0;
+
+	for (const char *c = it->opts.ignored; it->is_set && *c; c++) {
+		if (!has_ops || !strchr(of_operations, *c))
+			letters[nr++] = *c;
+	}
+	if (nr)
+		cli_note("--itrace: '%s' has no meaning for %s and is ignored", letters,
+			 has_ops ? "SPE records" : "ETM trace");
+	if (it->is_set && !has_ops && !it->opts.insns &&
+	    (it->opts.chains || it->opts.last_branches))
 		cli_note("--itrace: 'g' and 'l' apply to instructions: without 'i' they have no "
 			 "effect");
 }

@@ -58,7 +58,12 @@ enum {
 	PERF_BRANCH_PREDICTED = 1 << 1, /* neither: the processor does not say */
 	PERF_BRANCH_IN_TX = 1 << 2,
 	PERF_BRANCH_ABORT = 1 << 3,
+	PERF_BRANCH_CYCLES_SHIFT = 4,
+	PERF_BRANCH_TYPE_SHIFT = 20,
 };
+
+/** perf's own, not the kernel's: a conditional branch that was not taken. */
+#define PERF_BRANCH_NOT_TAKEN ((uint64_t)1 << 33)
 
 /** Since the branch before; 0: not counted. */
 static inline uint64_t perf_branch_cycles(uint64_t flags)

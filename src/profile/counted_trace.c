@@ -62,6 +62,104 @@ static enum clew_err end_unit(void *ctx, size_t unit, struct flow *flow)
 	return flow_edges(flow, add_edge, g) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
+/* --- sampled operations --- */
+
+enum { MAX_RUN_BYTES = 1 << 20, INSN_BYTES = 4 };
+
+/** An address as the operation sees it, at @p level. */
+static const struct ana_loc *locate_op(const struct gathering *g, size_t unit,
+				       const struct trace_ops_batch *b, const struct trace_op *o,
+				       uint8_t level, uint64_t address)
+{
+	const struct code_source *code = g->trace->units[unit].code;
+	const struct ana_op *op = &o->op;
+	const struct code_key key = {
+		.context = {.arch = CODE_ARM,
+			    .arm = {.el = level,
+				    .security = op->security,
+				    .upper_el = level,
+				    .is_64 = true,
+				    .has_cid = op->has & ANA_OP_HAS_CONTEXT_EL1,
+				    .has_vmid = op->has & ANA_OP_HAS_CONTEXT_EL2,
+				    .cid = op->context_el1,
+				    .vmid = op->context_el2}},
+		.ticks = {op->has & ANA_OP_HAS_TIME ? op->ticks : 0               },
+		.bound = b->bound
+        };
+
+	return g->trace->ops->locate(g->trace, code->space(code->ctx, &key), address);
+}
+
+/** What ran from the target of the branch before to this one; without that, the branch alone. */
+static bool add_op_run(const struct gathering *g, const struct trace_op *o,
+		       const struct ana_loc *from, const struct ana_loc *pc, bool is_taken)
+{
+	bool is_run = from && from->dso && from->dso == pc->dso && from->rel <= pc->rel &&
+		      pc->rel - from->rel <= MAX_RUN_BYTES;
+	struct code_count run = {.a = is_run ? o->op.prev_target : o->pc,
+				 .b = o->pc,
+				 .nr = 1,
+				 .nr_part = !is_taken,
+				 .last_bytes = INSN_BYTES};
+
+	if (is_taken && !is_run)
+		return true;
+	return counted_code_add_run(g->code, is_run ? from : pc, &run);
+}
+
+static bool add_op(const struct gathering *g, size_t unit, const struct trace_ops_batch *b,
+		   const struct trace_op *o)
+{
+	const struct ana_op *op = &o->op;
+	bool is_taken = !(op->events & ANA_OP_NOT_TAKEN);
+	const struct ana_loc *pc = locate_op(g, unit, b, o, op->level, o->pc);
+	const struct ana_loc *to = NULL, *from = NULL;
+	struct code_count branch = {.nr = 1, .nr_part = !!(op->events & ANA_OP_MISPREDICTED)};
+
+	if (op->has & ANA_OP_HAS_TARGET)
+		to = locate_op(g, unit, b, o, op->target_level, op->target);
+	if (op->has & ANA_OP_HAS_PREV_TARGET)
+		from = locate_op(g, unit, b, o, op->level, op->prev_target);
+	if (!pc || (op->has & ANA_OP_HAS_TARGET && !to))
+		return false;
+	if (is_taken && to && !counted_code_add_branch(g->code, pc, to, &branch))
+		return false;
+	return add_op_run(g, o, from, pc, is_taken);
+}
+
+static bool is_squashed(const struct ana_op *op)
+{
+	return op->has & ANA_OP_HAS_EVENTS && !(op->events & ANA_OP_RETIRED);
+}
+
+static enum clew_err add_ops(void *ctx, size_t unit, const struct trace_ops_batch *b)
+{
+	struct gathering *g = ctx;
+
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct trace_op *o = &b->ops[i];
+
+		g->totals->nr_ops++;
+		if (!(o->op.has & ANA_OP_HAS_KIND) || o->op.kind != ANA_OP_BRANCH ||
+		    is_squashed(&o->op))
+			continue;
+		g->totals->nr_branches++;
+		if (!add_op(g, unit, b, o))
+			return CLEW_NO_MEMORY;
+	}
+	return CLEW_OK;
+}
+
+static enum clew_err end_ops(void *ctx, size_t unit, const struct trace_ops_counts *c)
+{
+	struct gathering *g = ctx;
+
+	(void)unit;
+	g->totals->nr_units++;
+	g->totals->sum.nr_bytes += c->nr_bytes;
+	return CLEW_OK;
+}
+
 enum clew_err counted_trace(struct counted_code *ret, struct trace_input *t,
 			    const struct counted_trace_opts *opts,
 			    struct counted_trace_totals *totals, struct clew_diag *diag)
@@ -71,6 +169,8 @@ enum clew_err counted_trace(struct counted_code *ret, struct trace_input *t,
 						 .max_cache_bytes = opts->max_cache_bytes,
 						 .listener = opts->listener,
 						 .unit_end = end_unit,
+						 .ops = add_ops,
+						 .ops_end = end_ops,
 						 .ctx = &g};
 	enum clew_err err = trace_decode(t, &decode, diag);
 

@@ -12,8 +12,10 @@ enum { DEFAULT_CACHE = 32 << 20, MIN_CACHE = 1 << 20, MAX_WORKERS = 4 };
 struct decoder {
 	struct decode *decode;
 	size_t unit;
-	struct flow *flow; /* NULL: not begun, or over */
-	bool is_fed;       /* since the last delivery */
+	struct flow *flow;         /* NULL: not begun, or over */
+	bool is_fed;               /* since the last delivery */
+	void *ops;                 /* reader of operations; as flow */
+	struct clew_perf_ns bound; /* of the operations that come */
 };
 
 struct decode {
@@ -105,13 +107,59 @@ static struct flow *flow_of(struct decode *c, size_t unit)
 	return d->flow;
 }
 
+/* --- operations --- */
+
+static const struct trace_ops_reader_type *ops_type(const struct decode *c, size_t unit)
+{
+	const struct trace_decoder *d = c->trace->units[unit].decoder;
+
+	return d ? d->ops : NULL;
+}
+
+static enum clew_err take_ops(void *ctx, const struct trace_op *ops, size_t nr)
+{
+	const struct decoder *d = ctx;
+	const struct trace_decode_opts *opts = d->decode->opts;
+	const struct trace_ops_batch b = {ops, nr, d->bound};
+
+	return opts->ops ? opts->ops(opts->ctx, d->unit, &b) : CLEW_OK;
+}
+
+/** NULL: out of memory. */
+static void *ops_of(struct decode *c, size_t unit)
+{
+	struct decoder *d = &c->decoders[unit];
+	const struct trace_ops_sink sink = {take_ops, d, c->opts->listener};
+
+	if (!d->ops)
+		d->ops = ops_type(c, unit)->reader_new(&c->trace->units[unit], &sink);
+	return d->ops;
+}
+
+static enum clew_err end_ops(struct decode *c, size_t unit)
+{
+	const struct trace_ops_reader_type *type = ops_type(c, unit);
+	struct decoder *d = &c->decoders[unit];
+	enum clew_err err = ops_of(c, unit) ? type->restart(d->ops) : CLEW_NO_MEMORY;
+
+	if (!err && c->opts->ops_end)
+		err = c->opts->ops_end(c->opts->ctx, unit, type->counts(d->ops));
+	type->reader_free(d->ops);
+	d->ops = NULL;
+	return err;
+}
+
+/* --- the sink --- */
+
 static enum clew_err take_bytes(void *ctx, size_t unit, struct bytes in, uint64_t offset)
 {
 	struct flow *flow;
 
-	(void)offset;
 	if (!is_wanted(ctx, unit))
 		return CLEW_OK;
+	if (ops_type(ctx, unit))
+		return ops_of(ctx, unit) ? ops_type(ctx, unit)->feed(ops_of(ctx, unit), in, offset)
+					 : CLEW_NO_MEMORY;
 	flow = flow_of(ctx, unit);
 	return flow ? flow_feed(flow, in) : CLEW_NO_MEMORY;
 }
@@ -121,6 +169,8 @@ static enum clew_err take_restart(void *ctx, size_t unit, uint64_t offset)
 	const struct decode *c = ctx;
 	struct flow *flow = c->decoders[unit].flow;
 
+	if (c->decoders[unit].ops)
+		return ops_type(c, unit)->restart(c->decoders[unit].ops);
 	/* Before its first byte there is nothing to break off. */
 	if (!flow)
 		return CLEW_OK;
@@ -130,11 +180,15 @@ static enum clew_err take_restart(void *ctx, size_t unit, uint64_t offset)
 
 static enum clew_err take_bound(void *ctx, size_t unit, struct clew_perf_ns bound)
 {
+	struct decode *c = ctx;
 	struct flow *flow;
 
-	if (!is_wanted(ctx, unit))
+	if (!is_wanted(c, unit))
 		return CLEW_OK;
-	flow = flow_of(ctx, unit);
+	c->decoders[unit].bound = bound;
+	if (ops_type(c, unit))
+		return CLEW_OK;
+	flow = flow_of(c, unit);
 	if (!flow)
 		return CLEW_NO_MEMORY;
 	flow_set_bound(flow, bound);
@@ -149,6 +203,8 @@ static enum clew_err take_end(void *ctx, size_t unit)
 
 	if (!is_wanted(c, unit))
 		return CLEW_OK;
+	if (ops_type(c, unit))
+		return end_ops(c, unit);
 	flow = flow_of(c, unit);
 	err = flow ? flow_finish(flow) : CLEW_NO_MEMORY;
 	if (!err && c->opts->unit_end)
@@ -170,7 +226,7 @@ static enum clew_err begin(struct decode *c, struct trace_input *t,
 	if (!c->skips || !c->decoders)
 		return CLEW_NO_MEMORY;
 	for (size_t i = 0; i < t->nr_units; i++) {
-		c->decoders[i] = (struct decoder){c, i, NULL, false};
+		c->decoders[i] = (struct decoder){.decode = c, .unit = i};
 		c->skips[i] = !t->units[i].is_decodable || !t->units[i].decoder ||
 			      (opts->skips && opts->skips[i]);
 	}
@@ -179,8 +235,11 @@ static enum clew_err begin(struct decode *c, struct trace_input *t,
 
 static void done(struct decode *c)
 {
-	for (size_t i = 0; c->decoders && i < c->trace->nr_units; i++)
+	for (size_t i = 0; c->decoders && i < c->trace->nr_units; i++) {
 		flow_free(c->decoders[i].flow);
+		if (c->decoders[i].ops)
+			ops_type(c, i)->reader_free(c->decoders[i].ops);
+	}
 	mem_free(c->decoders);
 	mem_free(c->skips);
 	vec_done(&c->fed);

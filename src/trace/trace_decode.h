@@ -3,9 +3,9 @@
 #define TRACE_TRACE_DECODE_H
 
 #include "flow/flow.h"
-#include "trace/trace_input.h"
+#include "trace/trace_ops.h"
 
-/** Decode all units, each with a flow of its own. */
+/** Decode all units, each with its own flow, or reader of operations. */
 struct trace_decode_opts {
 	unsigned int nr_threads; /* 0: as many as there are CPUs, 1: this one alone */
 	bool splits_source_ranges;
@@ -14,6 +14,9 @@ struct trace_decode_opts {
 	const bool *skips;
 	/** In order for each unit; called from the calling thread only. NULL: only count. */
 	enum clew_err (*batch)(void *ctx, size_t unit, const struct flow_batch *b);
+	/** The same of units with operations in place of a flow. NULL: only count. */
+	enum clew_err (*ops)(void *ctx, size_t unit, const struct trace_ops_batch *b);
+	enum clew_err (*ops_end)(void *ctx, size_t unit, const struct trace_ops_counts *c);
 	/** After the last byte of a unit: totals, and with batch == NULL its edges are asked for
 	 * here. */
 	enum clew_err (*unit_end)(void *ctx, size_t unit, struct flow *flow);

@@ -18,8 +18,11 @@
 struct flow; /* flow.h: of units that have one */
 struct flow_opts;
 
-/** How a unit's bytes become a flow. */
+struct trace_ops_reader_type; /* trace_ops.h: of units with records of operations */
+
+/** How a unit's bytes become a flow, or operations. */
 struct trace_decoder {
+	const struct trace_ops_reader_type *ops; /* NULL: they become a flow */
 	/** @p config is the unit's. @return NULL: out of memory. */
 	struct flow *(*flow_new)(const void *config, const struct flow_opts *opts,
 				 bool splits_source_ranges);
@@ -37,7 +40,7 @@ struct trace_unit {
 	bool is_decodable;   /* else why, and only its packets can be looked at, if at all */
 	bool has_timestamps; /* its trace has them */
 	struct clew_diag why;
-	const struct trace_decoder *decoder; /* NULL: it has no flow */
+	const struct trace_decoder *decoder; /* NULL: only its bytes are known */
 	const void *config;                  /* the decoder's; lives as long as the input */
 	const struct code_source *code;
 };
@@ -58,7 +61,8 @@ static inline enum clew_err trace_warn(const struct trace_listener *l, const cha
 
 struct cs_listener; /* cs_listener.h */
 
-/** Where the bytes go. Any error ends the run. Offsets count the unit's own bytes from 0. */
+/** Where the bytes go. Any error ends the run. Offsets count the unit's own bytes from 0; of a unit
+ * that is an AUX ring they are the ring's. */
 struct trace_sink {
 	/** @p in continues where the last call for this unit ended. */
 	enum clew_err (*bytes)(void *ctx, size_t unit, struct bytes in, uint64_t offset);

@@ -197,7 +197,8 @@ static void test_refused(void)
 	expect(&m, "not supported: the description of the trace units is of a newer perf\n",
 	       "an unknown version");
 	begin(&none);
-	expect(&none, "not supported: no CoreSight trace in it\n", "a file without trace");
+	expect(&none, "not supported: neither CoreSight trace nor SPE records in it\n",
+	       "a file without trace");
 }
 
 static void test_hw_ids(void)

@@ -119,7 +119,7 @@ static void check_memory_level(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		buf_clear(&b);
-		script_add_data_src(&b, rows[i].data_src);
+		script_add_data_src(&b, rows[i].data_src, false);
 		CHECK_STR(buf_cstr(&b), rows[i].want, "data_src %llx",
 			  (unsigned long long)rows[i].data_src);
 	}

@@ -50,7 +50,8 @@ static int open_input(struct cli_input *in, struct trace_input **ret)
 	} else if (perf_trace_open(ret, &in->input, &in->opts.symbols, &diag)) {
 		status = cli_input_fail(in, &diag);
 		if (diag.code == CLEW_UNSUPPORTED && in->input.data)
-			cli_hint("CoreSight is recorded with 'perf record -e cs_etm// ...'");
+			cli_hint(
+				"CoreSight is recorded with 'perf record -e cs_etm// ...', SPE with -e arm_spe//");
 	}
 	return status;
 }
@@ -266,7 +267,8 @@ static int fail_open(const struct cli_etm *e, const struct clew_diag *diag)
 	if (diag->code == CLEW_UNSUPPORTED && e->in.is_snapshot)
 		cli_hint("only ETMv4 and ETE are decoded");
 	else if (diag->code == CLEW_UNSUPPORTED && is_regular(e->in.path))
-		cli_hint("CoreSight is recorded with 'perf record -e cs_etm// ...'");
+		cli_hint(
+			"CoreSight is recorded with 'perf record -e cs_etm// ...', SPE with -e arm_spe//");
 	return CLI_FAILED;
 }
 

@@ -43,6 +43,7 @@ struct gaps {
 
 struct unit_summary {
 	struct flow_totals totals;
+	struct trace_ops_counts ops; /* of a unit with operations: in place of the rest */
 	uint64_t nr_timestamps;
 	struct lost lost[NR_REASONS_KEPT];
 	size_t nr_lost;
@@ -237,6 +238,14 @@ static void put_gaps(const struct summary *s, struct buf *out, const struct gaps
 			     "code in --vmlinux=FILE or kcore.\n");
 }
 
+static enum clew_err take_ops_end(void *ctx, size_t unit, const struct trace_ops_counts *c)
+{
+	struct summary *s = ctx;
+
+	s->units[unit].ops = *c;
+	return CLEW_OK;
+}
+
 /* --- one unit --- */
 
 static void put_config(struct buf *out, const struct etm_config *c)
@@ -274,6 +283,19 @@ static void put_lost(struct buf *out, const struct lost *l)
 	buf_printf(out, ", first at byte 0x%llx\n", (unsigned long long)l->first_offset);
 }
 
+static void put_ops(struct buf *out, const struct trace_ops_counts *c)
+{
+	buf_str(out, "SPE\n  ");
+	put_count(out, c->nr_bytes, "byte", "bytes");
+	buf_printf(out, " (%llu of padding), ", (unsigned long long)c->nr_padding_bytes);
+	put_count(out, c->nr_records, "record", "records");
+	if (c->nr_damaged || c->nr_cut || c->nr_skipped_bytes)
+		buf_printf(out, ", %llu damaged, %llu cut off, %llu bytes skipped",
+			   (unsigned long long)c->nr_damaged, (unsigned long long)c->nr_cut,
+			   (unsigned long long)c->nr_skipped_bytes);
+	buf_char(out, '\n');
+}
+
 static void put_unit(const struct summary *s, struct buf *out, size_t i)
 {
 	const struct trace_unit *u = &s->command->etm.trace->units[i];
@@ -288,6 +310,10 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 	buf_str(out, "  ");
 	if (!u->is_decodable) {
 		escape_printf(out, "not decoded: %s\n", u->why.what);
+		return;
+	}
+	if (!etm_config_of(u)) {
+		put_ops(out, &m->ops);
 		return;
 	}
 	put_config(out, etm_config_of(u));
@@ -357,6 +383,17 @@ static void json_gaps(struct json_put *j, const struct summary *s, const struct 
 	json_close(j, ']');
 }
 
+static void json_ops(struct json_put *j, const struct trace_ops_counts *c)
+{
+	json_put_string(j, "protocol", "SPE");
+	json_put_u64(j, "bytes", c->nr_bytes);
+	json_put_u64(j, "padding_bytes", c->nr_padding_bytes);
+	json_put_u64(j, "records", c->nr_records);
+	json_put_u64(j, "damaged", c->nr_damaged);
+	json_put_u64(j, "cut", c->nr_cut);
+	json_put_u64(j, "skipped_bytes", c->nr_skipped_bytes);
+}
+
 static void json_unit(const struct summary *s, struct buf *out, size_t i)
 {
 	const struct trace_unit *u = &s->command->etm.trace->units[i];
@@ -371,7 +408,9 @@ static void json_unit(const struct summary *s, struct buf *out, size_t i)
 	json_put_u64(&j, "session", u->session);
 	json_key(&j, "decoded");
 	json_bool(&j, u->is_decodable);
-	if (u->is_decodable) {
+	if (u->is_decodable && !etm_config_of(u)) {
+		json_ops(&j, &m->ops);
+	} else if (u->is_decodable) {
 		json_put_hex(&j, "version", etm_config_of(u)->version);
 		json_put_hex(&j, "config", etm_config_of(u)->regs.configr);
 		json_put_u64(&j, "bytes", m->totals.nr_bytes);
@@ -394,7 +433,8 @@ static void json_unit(const struct summary *s, struct buf *out, size_t i)
 
 static bool is_silent(const struct summary *s, size_t unit)
 {
-	return s->command->etm.trace->units[unit].is_decodable && !s->units[unit].totals.nr_bytes;
+	return s->command->etm.trace->units[unit].is_decodable && !s->units[unit].totals.nr_bytes &&
+	       !s->units[unit].ops.nr_bytes;
 }
 
 static enum clew_err put_all(struct summary *s)
@@ -441,6 +481,7 @@ enum clew_err trace_print_summary(struct trace_command *c, struct clew_diag *dia
 		return CLEW_NO_MEMORY;
 	opts.batch = take_batch;
 	opts.unit_end = take_end;
+	opts.ops_end = take_ops_end;
 	opts.coresight = &frames;
 	opts.ctx = &s;
 	err = trace_decode(c->etm.trace, &opts, diag);

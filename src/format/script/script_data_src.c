@@ -58,6 +58,28 @@ static void add_hit(struct buf *b, unsigned int set)
 	buf_str(b, set & IS_MISS ? " miss" : "");
 }
 
+/* Of the level's number. */
+static const char *const nums[16] = {
+	"",   "L1",  "L2",  "L3",        "L4",      "L5",  "L6",   "L7",
+	"L8", "CXL", "I/O", "Any cache", "LFB/MAB", "RAM", "PMEM", "N/A",
+};
+
+static const char *const hops[8] = {
+	"",
+	"core, same node ",
+	"node, same socket ",
+	"socket, same board ",
+	"board ",
+	"(null) ",
+	"(null) ",
+	"(null) ",
+};
+
+static const char *hit_or_miss(unsigned int level)
+{
+	return level & IS_HIT ? " hit" : level & IS_MISS ? " miss" : " ";
+}
+
 static void add_level(struct buf *b, uint64_t v)
 {
 	static const char *const names[14] = {
@@ -76,20 +98,6 @@ static void add_level(struct buf *b, uint64_t v)
 		"I/O",
 		"Uncached",
 	};
-	static const char *const nums[16] = {
-		"",   "L1",  "L2",  "L3",        "L4",      "L5",  "L6",   "L7",
-		"L8", "CXL", "I/O", "Any cache", "LFB/MAB", "RAM", "PMEM", "N/A",
-	};
-	static const char *const hops[8] = {
-		"",
-		"core, same node ",
-		"node, same socket ",
-		"socket, same board ",
-		"board ",
-		"(null) ",
-		"(null) ",
-		"(null) ",
-	};
 	unsigned int level = bits(v, AT_LVL, 14), num = bits(v, AT_NUM, 4), nr = 0;
 	size_t from = b->nr;
 
@@ -103,6 +111,26 @@ static void add_level(struct buf *b, uint64_t v)
 	}
 	buf_str(b, b->nr == from ? "N/A" : "");
 	add_hit(b, level);
+}
+
+/* From Linux 6.12 on: the number, and only without one the bits. */
+static void add_level_newer(struct buf *b, uint64_t v)
+{
+	enum { NUM_NA = 15 };
+	unsigned int level = bits(v, AT_LVL, 14), num = bits(v, AT_NUM, 4);
+
+	if (num && num != NUM_NA) {
+		buf_str(b, bits(v, AT_REMOTE, 1) ? "Remote " : "");
+		buf_str(b, hops[bits(v, AT_HOPS, 3)]);
+		buf_str(b, nums[num]);
+		buf_str(b, hit_or_miss(level));
+		return;
+	}
+	if (!(level & ~(unsigned int)(IS_NA | IS_HIT | IS_MISS)))
+		buf_str(b, "N/A");
+	else
+		add_level(b, v & ~((uint64_t)1 << AT_REMOTE | (uint64_t)15 << AT_NUM |
+				   (uint64_t)7 << AT_HOPS | (uint64_t)IS_NA << AT_LVL));
 }
 
 static void add_snoop(struct buf *b, uint64_t v)
@@ -134,14 +162,17 @@ static void add_blocked(struct buf *b, unsigned int blk)
 	buf_str(b, blk & 4 ? " Addr" : "");
 }
 
-void script_add_data_src(struct buf *b, uint64_t v)
+void script_add_data_src(struct buf *b, uint64_t v, bool is_newer)
 {
 	unsigned int lock = bits(v, AT_LOCK, 2);
 
 	buf_str(b, "|OP ");
 	add_op(b, bits(v, AT_OP, 5));
 	buf_str(b, "|LVL ");
-	add_level(b, v);
+	if (is_newer)
+		add_level_newer(b, v);
+	else
+		add_level(b, v);
 	buf_str(b, "|SNP ");
 	add_snoop(b, v);
 	buf_str(b, "|TLB ");

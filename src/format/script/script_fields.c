@@ -275,6 +275,12 @@ static void add_pipe_chains(struct script_fields *f, const struct perf_evlist *l
 	}
 }
 
+/** It carries side-band, and has no samples. */
+static bool is_dummy(const struct perf_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY;
+}
+
 bool script_fields_check(struct script_fields *f, const struct perf_evlist *l, bool is_pipe,
 			 bool no_chains, struct script_missing *ret)
 {
@@ -284,7 +290,7 @@ bool script_fields_check(struct script_fields *f, const struct perf_evlist *l, b
 		const struct perf_evsel *e = l->evsels.data[i];
 		enum script_type type = script_type_of(&e->attr);
 
-		if (!is_pipe && has_seen[type])
+		if ((!is_pipe && has_seen[type]) || is_dummy(&e->attr))
 			continue;
 		has_seen[type] = true;
 		if (!check_one(f, e, ret))

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "format/json_put.h"
+#include "format/script/script_json_op.h"
 #include "format/script/script_parts.h"
 #include "format/script/script_place.h"
 #include "format/script/script_synth.h"
@@ -245,7 +246,9 @@ static void add_synth(struct script_json *j, const struct ana_event *ev)
 	if (y->flow) {
 		buf_clear(&j->text);
 		script_flow_name(&j->text,
-				 y->flow & ~(uint32_t)(ANA_FLOW_TRACE_BEGIN | ANA_FLOW_TRACE_END),
+				 y->flow & ~(uint32_t)(ANA_FLOW_TRACE_BEGIN | ANA_FLOW_TRACE_END |
+						       ANA_FLOW_MISS | ANA_FLOW_NOT_TAKEN |
+						       ANA_FLOW_IN_TX),
 				 true);
 		json_put_string(p, "flow", buf_cstr(&j->text));
 	}
@@ -261,7 +264,8 @@ static void add_synth(struct script_json *j, const struct ana_event *ev)
 				: y->isa == ANA_A32 ? "A32"
 						    : "T32");
 	}
-	json_put_u64(p, "depth", y->depth);
+	if (!ev->op)
+		json_put_u64(p, "depth", y->depth);
 	if (y->nr_cycles) {
 		json_put_u64(p, "insns", y->nr_insns);
 		json_put_u64(p, "cycles", y->nr_cycles);
@@ -280,6 +284,10 @@ static void add_data(struct script_json *j, const struct ana_event *ev)
 		json_open(p, '{');
 		add_place(j, ev->addr);
 		json_close(p, '}');
+	}
+	if (ev->op) { /* knows better what was reported */
+		script_json_op(p, ev->op);
+		has = 0;
 	}
 	if (has & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
 		json_put_u64(p, "weight", s->weight);

@@ -93,6 +93,7 @@ void script_add_branch_flags(struct buf *b, const struct perf_branch *br)
 	uint64_t f = br->flags;
 
 	buf_char(b, f & PERF_BRANCH_PREDICTED ? 'P' : f & PERF_BRANCH_MISPRED ? 'M' : '-');
+	buf_str(b, f & PERF_BRANCH_NOT_TAKEN ? "N" : "");
 	buf_char(b, '/');
 	buf_char(b, f & PERF_BRANCH_IN_TX ? 'X' : '-');
 	buf_char(b, '/');

@@ -18,6 +18,7 @@ static const struct {
 	const char *name;
 } names[] = {
 	{ANA_FLOW_BRANCH | ANA_FLOW_CALL,                                       "call"   },
+	{ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_COND,                       "bco"    },
 	{ANA_FLOW_BRANCH | ANA_FLOW_RETURN,                                     "return" },
 	{ANA_FLOW_BRANCH | ANA_FLOW_COND,                                       "jcc"    },
 	{ANA_FLOW_BRANCH,						       "jmp"    },
@@ -28,10 +29,24 @@ static const struct {
 	{ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT, "hw int" },
 };
 
+/* Of a sampled branch; perf 7 prints a transaction so. */
+static void add_outcome(struct buf *b, uint32_t flow)
+{
+	bool is_missed = flow & ANA_FLOW_MISS, is_not_taken = flow & ANA_FLOW_NOT_TAKEN;
+
+	if (is_missed || is_not_taken) {
+		buf_str(b, is_missed ? "/miss" : "/");
+		buf_str(b, is_missed && is_not_taken ? "," : "");
+		buf_str(b, is_not_taken ? "not_taken/" : "/");
+	}
+	buf_str(b, flow & ANA_FLOW_IN_TX ? " ()" : "");
+}
+
 void script_flow_name(struct buf *b, uint32_t flow, bool is_exact)
 {
-	uint32_t ends = ANA_FLOW_TRACE_BEGIN | ANA_FLOW_TRACE_END;
+	uint32_t ends = ANA_FLOW_TRACE_BEGIN | ANA_FLOW_TRACE_END, all = flow;
 
+	flow &= ~(uint32_t)(ANA_FLOW_MISS | ANA_FLOW_NOT_TAKEN | ANA_FLOW_IN_TX);
 	if (flow & ANA_FLOW_INDIRECT) {
 		flow &= ~(uint32_t)ANA_FLOW_INDIRECT;
 		flow |= is_exact ? 0u : (uint32_t)ANA_FLOW_RETURN;
@@ -47,6 +62,7 @@ void script_flow_name(struct buf *b, uint32_t flow, bool is_exact)
 			buf_str(b, flow & ANA_FLOW_TRACE_BEGIN ? " " : "  ");
 		buf_str(b, names[i].name);
 	}
+	add_outcome(b, all);
 }
 
 void script_add_flow(struct buf *b, const struct ana_synth *synth)

@@ -409,7 +409,7 @@ static void add_branches(struct script_text *t, const struct script_evsel *e,
 }
 
 /* A column as wide as the longest text so far. */
-static void add_data_src(struct script_text *t, uint64_t data_src)
+static void add_data_src(struct script_text *t, uint64_t data_src, bool is_newer)
 {
 	struct buf *b = &t->out;
 	size_t from;
@@ -417,7 +417,7 @@ static void add_data_src(struct script_text *t, uint64_t data_src)
 	buf_hex(b, data_src, 16, ' ');
 	buf_char(b, ' ');
 	from = b->nr;
-	script_add_data_src(b, data_src);
+	script_add_data_src(b, data_src, is_newer);
 	if (b->nr - from > t->data_src_width)
 		t->data_src_width = b->nr - from;
 	buf_fill(b, ' ', t->data_src_width - (b->nr - from));
@@ -445,7 +445,7 @@ static void add_data(struct script_text *t, const struct script_evsel *e,
 	if (e->fields & SCRIPT_ADDR)
 		add_addr(t, e, ev);
 	if (e->fields & SCRIPT_DATA_SRC)
-		add_data_src(t, s->data_src);
+		add_data_src(t, s->data_src, ev->op);
 	if (e->fields & SCRIPT_WEIGHT)
 		buf_dec(b, s->weight, 16, ' ');
 	if (e->fields & SCRIPT_INS_LAT)

@@ -381,7 +381,8 @@ static enum clew_err run(struct dump *d, struct trace_input *t, struct clew_diag
 	if (!d->units || !d->skips)
 		return CLEW_NO_MEMORY;
 	for (size_t i = 0; i < t->nr_units; i++)
-		d->skips[i] = !t->units[i].is_decodable || (d->opts->skips && d->opts->skips[i]);
+		d->skips[i] = !t->units[i].is_decodable || !etm_config_of(&t->units[i]) ||
+			      (d->opts->skips && d->opts->skips[i]);
 	return t->ops->run(t, &take, diag);
 }
 

@@ -175,39 +175,68 @@ void spe_counts_add(struct spe_counts *sum, const struct spe_counts *c);
 enum {
 	SPE_MAX_RECORD = 512,    /* of well-formed packets, none twice */
 	SPE_LONG_PADDING = 4096, /* more than the driver pads: after damage as good as the end */
-	SPE_HELD = 3 * (SPE_MAX_RECORD + SPE_LONG_PADDING) + SPE_MAX_RECORD,
+	/* What may have to be seen before a byte is judged. */
+	SPE_LOOKAHEAD = 16 + 3 * (SPE_MAX_RECORD + SPE_LONG_PADDING + SPE_MAX_ALIGNMENT),
+	SPE_SHAPE_WORDS = 16, /* of 8 bytes; longer records have no shape */
 	SPE_NR_SHAPES = 64,
+	SPE_NO_SHAPE = 0xff,
 };
 
-/** A sequence of headers that was met, with the place of each payload. */
+/** Payloads of a shape. */
+enum {
+	SPE_FIELD_ADDRESS, /* by index */
+	SPE_FIELD_COUNTER = SPE_FIELD_ADDRESS + NR_SPE_ADDRESSES,
+	SPE_FIELD_CONTEXT = SPE_FIELD_COUNTER + 3,
+	SPE_FIELD_EVENTS = SPE_FIELD_CONTEXT + 2,
+	SPE_FIELD_OPERATION,
+	SPE_FIELD_SOURCE,
+	SPE_FIELD_TIMESTAMP,
+	SPE_NR_FIELDS
+};
+
+/** A sequence of headers that was met: spe_shape.h. */
 struct spe_shape {
-	uint64_t mask[16], value[16]; /* of the record's first bytes: its headers */
+	uint64_t mask[SPE_SHAPE_WORDS], value[SPE_SHAPE_WORDS]; /* header bytes, at their places */
+	struct spe_field {
+		uint64_t mask; /* 0: not reported */
+		uint8_t at;    /* from the record's begin */
+	} fields[SPE_NR_FIELDS];
 	uint32_t has;
-	uint8_t bytes, nr_words; /* 0: unused */
-	uint8_t events_bytes, op_class;
-	struct {
-		uint8_t address[NR_SPE_ADDRESSES], events, timestamp, source, context[2],
-			counter[3], op;
-	} at; /* offsets of payloads */
-	uint64_t events_mask, source_mask;
+	uint8_t bytes, events_bytes, op_class;
+	bool is_long; /* headers beyond 64 bytes */
+	uint8_t next; /* of the same key */
 };
 
-/** The caller's. One stream of ranges has one. Not to be read from outside. */
+struct spe_shapes {
+	uint64_t key_mask[4];
+	uint8_t first[64]; /* by key; SPE_NO_SHAPE: none */
+	uint8_t nr;
+	struct spe_shape shapes[SPE_NR_SHAPES];
+};
+
+enum spe_step {
+	SPE_IN_STEP,
+	SPE_SEARCHING, /* from `search` on, for a place to go on at */
+	SPE_FOUND,     /* at `search`: what was lost is to be reported */
+};
+
+/** The caller's; one per stream of ranges. Not to be read from outside. Some 60 KiB. */
 struct spe_reader {
-	uint16_t counter_max; /* 0: unknown, both sizes' maximum are taken for it */
-	bool is_lost;         /* searching for a record */
-	bool is_over;         /* spe_reader_end() */
-	bool has_last, has_first;
-	uint64_t last, first; /* timestamps */
-	uint64_t lost_from, damaged_to;
-	uint8_t damage;
+	uint16_t counter_max[2]; /* values that mean "at least" */
+	enum spe_step step;
+	uint8_t damage; /* why it is not in step */
+	bool is_over;   /* spe_reader_end() */
+	bool has_first, has_last;
+	uint64_t first, last; /* timestamps */
+	/* Offsets in the buffer: where the range begins; the record that is none, and how far it
+	 * looked like one; where to search. */
+	uint64_t range_from, lost_from, damaged_to, search;
 	const uint8_t *pos, *end; /* input, borrowed */
-	uint64_t offset;          /* of pos, or of held[0] */
-	uint64_t zeros_from, zeros_to;
+	uint64_t offset;          /* of held[0]; of pos if none are held */
 	uint32_t nr_held;
 	struct spe_counts counts;
-	struct spe_shape shapes[SPE_NR_SHAPES];
-	uint8_t held[2 * SPE_HELD];
+	struct spe_shapes shapes;
+	uint8_t held[2 * SPE_LOOKAHEAD];
 };
 
 /** @p counter_bits: 12 or 16 (PMSIDR_EL1.CountSize); 0: unknown. */
@@ -239,7 +268,6 @@ void spe_reader_end(struct spe_reader *r);
 /** Where a record begins, at or after @p at; @p bytes: nowhere. O(bytes looked at). */
 size_t spe_cut(const uint8_t *data, size_t bytes, uint64_t offset, size_t at);
 
-bool spe_reader_joins(const struct spe_reader *first, const struct spe_reader *second,
-		      uint64_t cut_offset);
+bool spe_reader_joins(const struct spe_reader *first, const struct spe_reader *second);
 
 #endif

@@ -145,6 +145,16 @@ static bool other(struct parser *p, char letter)
 
 	note_idle(&p->o, letter);
 	switch (letter) {
+	case 'M':
+		return p->o.memory = true;
+	case 'a':
+		return p->o.remote = true;
+	case 'f':
+		return p->o.l1 = true;
+	case 'm':
+		return p->o.last_level = true;
+	case 't':
+		return p->o.tlb = true;
 	case 'y':
 		return period(p, false);
 	case 'G':
@@ -214,6 +224,12 @@ void itrace_opts_default(struct itrace_opts *o, bool is_sampled)
 		.branches = true,
 		.errors = true,
 		.insns = is_sampled,
+		.memory = true,
+		.remote = !is_sampled,
+		.l1 = !is_sampled,
+		.last_level = !is_sampled,
+		.tlb = !is_sampled,
+		.is_default = true,
 		.unit = ITRACE_NS,
 		.period = ITRACE_DEFAULT_NS,
 		.max_chain = ITRACE_DEFAULT_CHAIN,

@@ -24,6 +24,10 @@ struct itrace_opts {
 	bool calls, returns; /* c, r */
 	bool insns;          /* i */
 	bool errors;         /* e */
+	bool memory, remote; /* M, a: of sampled operations, as the next three */
+	bool l1, last_level; /* f, m: accesses and misses of these caches, */
+	bool tlb;            /* t: and of the TLB */
+	bool is_default;     /* nothing was asked for: sampled operations are instructions, too */
 	bool chains;         /* g: on the instructions */
 	bool last_branches;  /* l: on the instructions */
 	bool is_timeless;    /* Z */
@@ -33,7 +37,7 @@ struct itrace_opts {
 	uint64_t period;
 	uint64_t nr_skipped;                /* s: events skipped at the start */
 	uint32_t errors_plus, errors_minus; /* e's flags: bit 0 'a' ... bit 25 'z' */
-	/* Asked for, without a meaning for ETM: its letters, each once. */
+	/* Asked for, without a meaning for ETM, each once: M a f m t have one for SPE. */
 	char ignored[24];
 };
 

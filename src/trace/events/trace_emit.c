@@ -27,7 +27,7 @@ enum clew_err trace_emit_flush(struct trace_events *e)
 
 	if (e->nr && e->err == CLEW_OK)
 		e->err = e->consumer->batch(e->consumer->ctx, &b);
-	e->nr = 0;
+	e->nr = e->nr_ops = 0;
 	arena_done(&e->batch_memory);
 	if (e->chain_memory.used_bytes > MAX_CHAIN_BYTES) {
 		arena_done(&e->chain_memory);
@@ -52,8 +52,8 @@ static uint16_t misc_of(const struct ana_loc *loc)
 	return loc && loc->level < sizeof(of_level) ? of_level[loc->level] : 0;
 }
 
-static bool is_kept(struct trace_events *e, const struct perf_sample *s,
-		    const struct trace_who *who)
+bool trace_emit_keeps(struct trace_events *e, const struct perf_sample *s,
+		      const struct trace_who *who)
 {
 	struct who_thread t = {.pid = who->pid, .tid = who->tid, .comm = who->comm};
 
@@ -67,11 +67,9 @@ static bool is_kept(struct trace_events *e, const struct perf_sample *s,
 	return false;
 }
 
-/* A free event with what all have. NULL: the consumer has had enough. */
-static struct ana_event *next_event(struct trace_synth *s, const struct trace_who *who,
-				    const struct ana_loc *level_of)
+struct ana_event *trace_emit_next(struct trace_events *e, const struct trace_unit *unit,
+				  const struct trace_who *who)
 {
-	struct trace_events *e = s->events;
 	struct ana_event *ev;
 
 	if (e->nr == TRACE_BATCH_EVENTS || e->batch_memory.used_bytes > MAX_BATCH_BYTES)
@@ -81,20 +79,30 @@ static struct ana_event *next_event(struct trace_synth *s, const struct trace_wh
 	ev = &e->events[e->nr];
 	e->synths_of[e->nr] = (struct ana_synth){0};
 	*ev = (struct ana_event){
-		.record = {.type = PERF_RECORD_SAMPLE, .misc = misc_of(level_of)},
+		.record = {.type = PERF_RECORD_SAMPLE},
 		.synth = &e->synths_of[e->nr],
 		.time = who->time,
 		.period = 1,
 		.pid = who->pid,
 		.tid = who->tid,
-		.cpu = s->unit->cpu,
+		.cpu = unit->cpu,
 		.comm = who->comm,
 	};
 	return ev;
 }
 
-static struct perf_sample *sample_of(struct trace_events *e, struct ana_event *ev,
-				     const struct perf_evsel *evsel, const struct synth_fields *t)
+static struct ana_event *next_event(struct trace_synth *s, const struct trace_who *who,
+				    const struct ana_loc *level_of)
+{
+	struct ana_event *ev = trace_emit_next(s->events, s->unit, who);
+
+	if (ev)
+		ev->record.misc = misc_of(level_of);
+	return ev;
+}
+
+struct perf_sample *trace_emit_sample(struct trace_events *e, struct ana_event *ev,
+				      const struct perf_evsel *evsel, const struct synth_fields *t)
 {
 	struct perf_sample *sample = &e->samples[e->nr];
 
@@ -143,7 +151,7 @@ void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t)
 	struct trace_events *e = s->events;
 	struct ana_event *ev = next_event(s, t->who, t->loc ? t->loc : t->to);
 
-	if (!ev || !is_kept(e, sample_of(e, ev, e->branches, t), t->who))
+	if (!ev || !trace_emit_keeps(e, trace_emit_sample(e, ev, e->branches, t), t->who))
 		return;
 	add_synth(s, t);
 	e->summary.nr_samples++;
@@ -243,8 +251,8 @@ void trace_emit_insn(struct trace_synth *s, const struct synth_fields *t)
 
 	if (!ev)
 		return;
-	sample = sample_of(e, ev, e->insns, t);
-	if (!is_kept(e, sample, t->who))
+	sample = trace_emit_sample(e, ev, e->insns, t);
+	if (!trace_emit_keeps(e, sample, t->who))
 		return;
 	add_synth(s, t);
 	if ((e->opts.itrace.chains && !add_chain(e, ev, t)) ||

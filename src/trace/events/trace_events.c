@@ -46,7 +46,7 @@ static const struct perf_evsel *source_of(const struct perf_evlist *l)
 	return NULL;
 }
 
-static struct perf_attr attr_of(const struct trace_events *e)
+struct perf_attr trace_events_attr(const struct trace_events *e)
 {
 	const struct perf_evsel *from = source_of(e->opts.recorded);
 	struct perf_attr a = {.type = PERF_TYPE_HARDWARE, .size = sizeof(a)};
@@ -75,10 +75,19 @@ static struct perf_evsel *add_evsel(struct trace_events *e, const struct perf_at
 	return perf_evlist_add(&e->list, attr, e->opts.recorded ? NULL : name, NULL, 0, false);
 }
 
-static bool add_own(struct trace_events *e)
+static bool has_units_of(const struct trace_input *t, bool is_ops)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (t->units[i].decoder && !t->units[i].decoder->ops != is_ops)
+			return true;
+	}
+	return false;
+}
+
+static bool add_of_flow(struct trace_events *e)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
-	struct perf_attr a = attr_of(e);
+	struct perf_attr a = trace_events_attr(e);
 
 	if (o->branches || o->calls || o->returns) {
 		struct perf_attr b = a;
@@ -99,6 +108,15 @@ static bool add_own(struct trace_events *e)
 			 (o->chains ? (uint64_t)PERF_SAMPLE_CALLCHAIN : 0);
 	e->insns = add_evsel(e, &a, "instructions");
 	return e->insns;
+}
+
+/* An input without units has the events of a flow, though none come. */
+static bool add_own(struct trace_events *e)
+{
+	bool has_ops = has_units_of(e->trace, true);
+
+	return (!has_ops || trace_ops_add_evsels(e)) &&
+	       ((has_ops && !has_units_of(e->trace, false)) || add_of_flow(e));
 }
 
 /* The recorded ones keep their index, so that a writer of both needs one list. */
@@ -157,6 +175,27 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch 
 	return trace_synth_batch(&e->synths[unit], b);
 }
 
+static enum clew_err take_ops(void *ctx, size_t unit, const struct trace_ops_batch *b)
+{
+	struct trace_events *e = ctx;
+
+	return trace_ops_take(&e->synths[unit], b);
+}
+
+static enum clew_err take_ops_end(void *ctx, size_t unit, const struct trace_ops_counts *c)
+{
+	struct trace_events *e = ctx;
+	struct trace_ops_counts *sum = &e->summary.ops;
+
+	(void)unit;
+	sum->nr_records += c->nr_records;
+	sum->nr_cut += c->nr_cut;
+	sum->nr_damaged += c->nr_damaged;
+	sum->nr_skipped_bytes += c->nr_skipped_bytes;
+	sum->nr_padding_bytes += c->nr_padding_bytes;
+	return CLEW_OK;
+}
+
 static enum clew_err take_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	struct trace_events *e = ctx;
@@ -194,6 +233,8 @@ static struct trace_decode_opts decode_opts(struct trace_events *e)
 		.splits_source_ranges = true,
 		.batch = take_batch,
 		.unit_end = take_end,
+		.ops = take_ops,
+		.ops_end = take_ops_end,
 		.ctx = e,
 		.listener = {take_warning, e},
 	};

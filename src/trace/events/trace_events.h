@@ -7,10 +7,12 @@
 #include "trace/trace_decode.h"
 
 /*
- * Decoded ETM trace as events of the pipeline: branches, sampled instructions, errors. They have an
- * evsel of their own each ("branches:u", "instructions:u") and ana_event.synth. An event carries
- * the thread, CPU, time and level of the instruction it stands for, which of a branch is the one
- * that branches: contexts and timestamps count for the instructions after them.
+ * Decoded ETM trace as events of the pipeline: branches, sampled instructions, errors; and records
+ * of sampled operations (SPE), which are one to ten events each ("l1d-miss", "memory", ...) with
+ * one ana_op. They have an evsel of their own each ("branches:u", "instructions:u") and
+ * ana_event.synth. An event carries the thread, CPU, time and level of the instruction it stands
+ * for, which of a branch is the one that branches: contexts and timestamps count for the
+ * instructions after them.
  *
  * From and to: a branch goes from its instruction to the next one that was executed. Where tracing
  * begins, from is 0, and where it ends, to is 0. An exception comes from the last instruction
@@ -63,6 +65,7 @@ struct trace_events_summary {
 	uint64_t nr_errors;  /* also those that were not asked for */
 	uint64_t nr_dropped; /* atoms at unknown places */
 	uint64_t nr_units, nr_insns;
+	struct trace_ops_counts ops;
 	bool is_by_count; /* a period in time was taken as one in instructions: there are no times
 			   */
 };

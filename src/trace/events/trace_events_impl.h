@@ -113,14 +113,30 @@ void trace_synth_done(struct trace_synth *s);
 /** --- trace_emit.c --- */
 enum { TRACE_BATCH_EVENTS = 256 };
 
+/** Events of a sampled operation, in the order in which it makes them. */
+enum trace_op_event {
+	OP_L1D_MISS,
+	OP_L1D_ACCESS,
+	OP_LLC_MISS,
+	OP_LLC_ACCESS,
+	OP_TLB_MISS,
+	OP_TLB_ACCESS,
+	OP_BRANCH,
+	OP_REMOTE_ACCESS,
+	OP_MEMORY,
+	OP_INSTRUCTIONS,
+	NR_OP_EVENTS
+};
+
 struct trace_events {
 	struct trace_events_opts opts;
 	struct trace_input *trace;
 	const struct ana_consumer *consumer;
 	struct ana_filter_set filter;
-	struct perf_evlist list;             /* its evsels are others' or in memory */
-	struct perf_evsel *branches, *insns; /* NULL: not made */
-	struct trace_synth *synths;          /* by unit */
+	struct perf_evlist list;                 /* its evsels are others' or in memory */
+	struct perf_evsel *branches, *insns;     /* NULL: not made */
+	struct perf_evsel *of_ops[NR_OP_EVENTS]; /* the same */
+	struct trace_synth *synths;              /* by unit */
 	struct call_stacks calls;
 	struct trace_events_summary summary;
 	uint64_t epoch, nr_skipped;
@@ -129,6 +145,8 @@ struct trace_events {
 	struct ana_event events[TRACE_BATCH_EVENTS];
 	struct perf_sample samples[TRACE_BATCH_EVENTS];
 	struct ana_synth synths_of[TRACE_BATCH_EVENTS];
+	struct ana_op ops[TRACE_BATCH_EVENTS];
+	size_t nr_ops;
 	struct arena batch_memory;
 	struct arena chain_memory; /* of an epoch */
 	struct map_u64 chains;     /* hash -> the first chain of that hash */
@@ -151,6 +169,9 @@ static inline bool trace_events_time(const struct trace_events *e, size_t unit,
 	return true;
 }
 
+/** What all events made of trace have of the recorded one. */
+struct perf_attr trace_events_attr(const struct trace_events *e);
+
 /** The contents of an event. */
 struct synth_fields {
 	uint64_t ip, addr;
@@ -161,6 +182,22 @@ struct synth_fields {
 	uint64_t period;
 	const struct call_stack *calls; /* NULL: none are kept */
 };
+
+/** A free event of @p unit with what all have. NULL: the consumer has had enough. */
+struct ana_event *trace_emit_next(struct trace_events *e, const struct trace_unit *unit,
+				  const struct trace_who *who);
+/** Its sample; @p ev's record.misc is set. */
+struct perf_sample *trace_emit_sample(struct trace_events *e, struct ana_event *ev,
+				      const struct perf_evsel *evsel, const struct synth_fields *t);
+/** Do the filters keep it? */
+bool trace_emit_keeps(struct trace_events *e, const struct perf_sample *s,
+		      const struct trace_who *who);
+
+/* --- trace_ops_events.c: sampled operations --- */
+
+/** @return false: no memory. */
+bool trace_ops_add_evsels(struct trace_events *e);
+enum clew_err trace_ops_take(struct trace_synth *s, const struct trace_ops_batch *b);
 
 /** Errors stick in events->err. */
 void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t);

@@ -33,8 +33,10 @@ struct held {
 	struct held *next;
 	struct blocks *blocks;
 	struct flow_event *events;
-	size_t nr, at; /* items: all, and how many are done */
-	size_t bytes;  /* of them and their events */
+	struct trace_op *ops;      /* NULL: items of a flow; else these, */
+	struct clew_perf_ns bound; /* and their bound */
+	size_t nr, at;             /* items or ops: all, and how many are done */
+	size_t bytes;              /* of them and their events */
 	uint32_t items[];
 };
 
@@ -89,15 +91,28 @@ static const struct flow_event *timestamp_at(const struct held *h, size_t i)
 	return e->kind == FLOW_EV_TIMESTAMP && e->ticks.ticks ? e : NULL;
 }
 
+/** Time of what is waiting at @p i. @return false: it has none. */
+static bool key_at(const struct trace_merge *m, size_t unit, const struct held *h, size_t i,
+		   uint64_t *ret)
+{
+	const struct flow_event *e = h->ops ? NULL : timestamp_at(h, i);
+	struct clew_ticks ticks = e ? e->ticks : (struct clew_ticks){0};
+
+	if (h->ops && h->ops[i].op.has & ANA_OP_HAS_TIME)
+		ticks.ticks = h->ops[i].op.ticks;
+	*ret = ticks.ticks ? key_of(m, unit, ticks) : 0;
+	return ticks.ticks;
+}
+
 static void find_first_key(const struct trace_merge *m, size_t unit, const struct held *h)
 {
 	struct waiting *w = &m->units[unit];
 
 	for (size_t i = 0; i < h->nr && !w->has_key; i++) {
-		const struct flow_event *e = timestamp_at(h, i);
+		uint64_t key;
 
-		if (e) {
-			w->key = w->next_key = key_of(m, unit, e->ticks);
+		if (key_at(m, unit, h, i, &key)) {
+			w->key = w->next_key = key;
 			w->has_key = true;
 		}
 	}
@@ -188,6 +203,7 @@ static void held_free(struct held *h)
 {
 	blocks_put(h->blocks);
 	mem_free(h->events);
+	mem_free(h->ops);
 	mem_free(h);
 }
 
@@ -234,11 +250,27 @@ static bool meet(struct trace_merge *m, uint32_t unit)
 	return vec_push(s, unit);
 }
 
-static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
+static struct held *hold_ops(const struct trace_ops_batch *b)
 {
-	struct trace_merge *m = ctx;
+	struct held *h = mem_zalloc(sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->bytes = b->nr * sizeof(*h->ops);
+	h->ops = mem_alloc(h->bytes);
+	h->nr = b->nr;
+	h->bound = b->bound;
+	if (!h->ops) {
+		held_free(h);
+		return NULL;
+	}
+	memcpy(h->ops, b->ops, h->bytes);
+	return h;
+}
+
+static enum clew_err append(struct trace_merge *m, size_t unit, struct held *h)
+{
 	struct waiting *w = &m->units[unit];
-	struct held *h = hold(w, b);
 
 	if (!h)
 		return CLEW_NO_MEMORY;
@@ -249,11 +281,30 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch 
 	return meet(m, (uint32_t)unit) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
+static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
+{
+	struct trace_merge *m = ctx;
+
+	return append(m, unit, hold(&m->units[unit], b));
+}
+
+static enum clew_err take_ops(void *ctx, size_t unit, const struct trace_ops_batch *b)
+{
+	return b->nr ? append(ctx, unit, hold_ops(b)) : CLEW_OK;
+}
+
 static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 {
 	const struct trace_decode_opts *o = &((const struct trace_merge *)ctx)->plain;
 
 	return o->unit_end(o->ctx, unit, flow);
+}
+
+static enum clew_err take_ops_end(void *ctx, size_t unit, const struct trace_ops_counts *c)
+{
+	const struct trace_decode_opts *o = &((const struct trace_merge *)ctx)->plain;
+
+	return o->ops_end(o->ctx, unit, c);
 }
 
 /* --- decoding ahead --- */
@@ -352,14 +403,13 @@ static size_t end_of_key(const struct trace_merge *m, uint32_t unit)
 	const struct held *h = w->first;
 
 	for (size_t i = h->at; i < h->nr; i++) {
-		const struct flow_event *e = timestamp_at(h, i);
-		uint64_t key = e ? key_of(m, unit, e->ticks) : 0;
+		uint64_t key;
 
-		if (key > w->next_key)
+		if (key_at(m, unit, h, i, &key) && key > w->next_key)
 			w->next_key = key;
 		if (w->next_key == w->key)
 			continue;
-		if (is_run(h, i))
+		if (h->ops || is_run(h, i))
 			return i;
 		if (!is_passive(h, i))
 			return i + 1;
@@ -377,6 +427,29 @@ static void drop_first(struct waiting *w)
 	held_free(h);
 }
 
+/** What waits up to @p end. */
+static enum clew_err run_part(struct trace_merge *m, uint32_t unit, size_t end)
+{
+	const struct held *h = m->units[unit].first;
+	struct trace_synth *synth = &m->events->synths[unit];
+	struct flow_batch b;
+	enum clew_err err;
+
+	if (h->ops) {
+		const struct trace_ops_batch ops = {h->ops + h->at, end - h->at, h->bound};
+
+		return trace_ops_take(synth, &ops);
+	}
+	b = (struct flow_batch){.items = h->items + h->at,
+				.nr = end - h->at,
+				.blocks = h->blocks->all.data,
+				.events = h->events,
+				.epoch = h->blocks->epoch};
+	err = trace_synth_batch(synth, &b);
+	return !err && end < h->nr && is_run(h, end) ? trace_synth_arrive(synth, &b, h->items[end])
+						     : err;
+}
+
 /** What the earliest unit has up to its next time. */
 static enum clew_err run_first(struct trace_merge *m)
 {
@@ -384,16 +457,8 @@ static enum clew_err run_first(struct trace_merge *m)
 	struct waiting *w = &m->units[unit];
 	struct held *h = w->first;
 	size_t end = end_of_key(m, unit);
-	const struct flow_batch b = {.items = h->items + h->at,
-				     .nr = end - h->at,
-				     .blocks = h->blocks->all.data,
-				     .events = h->events,
-				     .epoch = h->blocks->epoch};
-	struct trace_synth *synth = &m->events->synths[unit];
-	enum clew_err err = trace_synth_batch(synth, &b);
+	enum clew_err err = run_part(m, unit, end);
 
-	if (!err && end < h->nr && is_run(h, end))
-		err = trace_synth_arrive(synth, &b, h->items[end]);
 	if (end < h->nr)
 		w->key = w->next_key;
 	h->at = end;
@@ -479,6 +544,8 @@ static enum clew_err init(struct trace_merge *m, const struct trace_decode_opts 
 	mine.nr_threads = 1;
 	mine.batch = take_batch;
 	mine.unit_end = take_end;
+	mine.ops = take_ops;
+	mine.ops_end = take_ops_end;
 	mine.ctx = m;
 	m->plain = *opts;
 	err = trace_decoding_new(&m->decoding, t, &mine);

@@ -28,13 +28,16 @@ static bool has_room(struct aux_chunks *q, uint64_t bytes)
 }
 
 /** The ring's number; AUX_NONE: no memory. */
-static uint32_t ring_of_key(struct aux_chunks *q, uint64_t key)
+static uint32_t ring_at(struct aux_chunks *q, uint32_t cpu, uint32_t tid)
 {
-	uint64_t *at = map_u64_get(&q->by_key, key);
+	uint64_t key = key_of(cpu, tid), *at = map_u64_get(&q->by_key, key);
+	struct aux_ring ring = {cpu, tid, 0, AUX_NONE};
 
 	if (at)
 		return (uint32_t)*at;
-	return map_u64_put(&q->by_key, key, q->nr_rings) ? q->nr_rings++ : AUX_NONE;
+	return vec_push(&q->rings, ring) && map_u64_put(&q->by_key, key, q->rings.nr - 1)
+		     ? (uint32_t)q->rings.nr - 1
+		     : AUX_NONE;
 }
 
 /** ID_INDEX names the ring of each event. */
@@ -78,7 +81,7 @@ enum clew_err aux_chunks_take_buffer(struct aux_chunks *q, const struct perf_rec
 	b.offset = x.offset;
 	q->has_cpus |= x.cpu != AUX_NONE;
 	q->is_of_all |= x.cpu != AUX_NONE && x.tid == AUX_NONE;
-	b.ring = ring_of_key(q, key_of(x.cpu, x.tid));
+	b.ring = ring_at(q, x.cpu, x.tid);
 	if (b.ring == AUX_NONE || !vec_push(&q->buffers, b))
 		return clew_fail(diag, CLEW_NO_MEMORY, r->offset, "out of memory");
 	if (!r->block)
@@ -95,14 +98,16 @@ enum clew_err aux_chunks_take_buffer(struct aux_chunks *q, const struct perf_rec
 }
 
 enum clew_err aux_chunks_take_aux(struct aux_chunks *q, const struct perf_record *r,
-				  const struct perf_sample_id *id, struct clew_perf_ns time)
+				  const struct aux_beside *b)
 {
-	struct aux_chunk c = {.time = time,
+	const struct perf_sample_id *id = b->id;
+	struct aux_chunk c = {.time = b->time,
 			      .at = r->offset,
 			      .buffer = AUX_NONE,
 			      .cpu = id->cpu,
 			      .tid = id->tid,
 			      .event = id->id,
+			      .protocol = (uint8_t)b->protocol,
 			      .order = (uint32_t)q->all.nr};
 	struct perf_aux aux;
 
@@ -155,7 +160,7 @@ static uint32_t ring_of(const struct aux_chunks *q, const struct aux_chunk *c)
 		at = map_u64_get(&q->by_key, key_of(AUX_NONE, c->tid));
 	if (at)
 		return (uint32_t)*at;
-	return q->nr_rings == 1 && (!q->has_cpus || c->cpu == AUX_NONE) ? 0 : AUX_NONE;
+	return q->rings.nr == 1 && (!q->has_cpus || c->cpu == AUX_NONE) ? 0 : AUX_NONE;
 }
 
 static bool ends_after(const struct aux_buffer *b, uint32_t ring, uint64_t offset)
@@ -187,28 +192,39 @@ static void trim(struct aux_chunks *q)
 	}
 }
 
-enum clew_err aux_chunks_close(struct aux_chunks *q)
+static void sort(struct aux_chunks *q)
+{
+	if (q->all.nr)
+		qsort(q->all.data, q->all.nr, sizeof(*q->all.data), by_time);
+}
+
+enum clew_err aux_chunks_close(struct aux_chunks *q, uint32_t uncovered)
 {
 	clew_auto(mem_free_at) struct clew_perf_ns *last =
-		mem_calloc(q->nr_rings + 1, sizeof(*last));
+		mem_calloc(q->rings.nr + 1, sizeof(*last));
 
 	if (!last)
 		return CLEW_NO_MEMORY;
 	if (q->buffers.nr)
 		qsort(q->buffers.data, q->buffers.nr, sizeof(*q->buffers.data), by_place);
 	trim(q);
-	if (q->all.nr)
-		qsort(q->all.data, q->all.nr, sizeof(*q->all.data), by_time);
+	sort(q);
 	vec_for_each (&q->all, c) {
 		c->ring = ring_of(q, c);
 		if (c->ring == AUX_NONE)
 			continue;
+		q->rings.data[c->ring].protocol = c->protocol;
 		c->since = last[c->ring];
 		if (!c->bytes)
 			continue;
 		last[c->ring] = c->time;
 		c->buffer = buffer_at(q, c->ring, c->offset);
 	}
+	if (!uncovered)
+		return CLEW_OK;
+	if (aux_chunks_add_uncovered(q, uncovered))
+		return CLEW_NO_MEMORY;
+	sort(q);
 	return CLEW_OK;
 }
 
@@ -218,6 +234,7 @@ void aux_chunks_done(struct aux_chunks *q)
 		perf_block_release(*b);
 	map_u64_done(&q->by_event);
 	map_u64_done(&q->by_key);
+	vec_done(&q->rings);
 	vec_done(&q->buffers);
 	vec_done(&q->all);
 	vec_done(&q->held);

@@ -41,12 +41,23 @@ struct aux_chunk {
 	uint32_t flags;
 	uint32_t order; /* in the file */
 	uint64_t event; /* its id */
+	uint8_t protocol;
+	bool is_uncovered; /* no record: bytes of buffers that none describes. Its time is only its
+			      place in the order */
+};
+
+struct aux_ring {
+	uint32_t cpu, tid; /* AUX_NONE: not of one */
+	uint32_t protocol; /* of its chunks */
+	uint32_t unit;     /* that all its bytes belong to; AUX_NONE: of several */
 };
 
 struct aux_chunks {
 	struct map_u64 by_key;   /* (cpu, tid) -> ring */
 	struct map_u64 by_event; /* an event's id -> its key there */
-	uint32_t nr_rings;
+	struct {
+		VEC(struct aux_ring);
+	} rings;
 	bool has_cpus;  /* rings of CPUs, not of threads, */
 	bool is_of_all; /* and of whoever ran there */
 	struct {
@@ -66,10 +77,19 @@ struct aux_chunks {
 enum clew_err aux_chunks_take_ids(struct aux_chunks *a, const struct perf_record *r);
 enum clew_err aux_chunks_take_buffer(struct aux_chunks *a, const struct perf_record *r,
 				     struct clew_diag *diag);
+/** What is known of an AUX record besides its contents. */
+struct aux_beside {
+	const struct perf_sample_id *id;
+	struct clew_perf_ns time;
+	uint32_t protocol;
+};
 enum clew_err aux_chunks_take_aux(struct aux_chunks *a, const struct perf_record *r,
-				  const struct perf_sample_id *id, struct clew_perf_ns time);
-/** All is there: find each chunk's trace. O(n log n). */
-enum clew_err aux_chunks_close(struct aux_chunks *a);
+				  const struct aux_beside *b);
+/** All is there: find each chunk's trace, and make chunks of what no record describes where the
+ * protocol's bit of @p uncovered is set. O(n log n). */
+enum clew_err aux_chunks_close(struct aux_chunks *a, uint32_t uncovered);
+/** --- aux_uncovered.c --- After the buffers and chunks are sorted. */
+enum clew_err aux_chunks_add_uncovered(struct aux_chunks *a, uint32_t protocols);
 void aux_chunks_done(struct aux_chunks *a);
 
 #endif

@@ -28,7 +28,8 @@ struct aux_who {
 
 struct aux_protocol {
 	enum perf_auxtrace_type type;
-	uint32_t formats; /* bits of PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK that take() knows */
+	bool takes_uncovered; /* also decodes bytes of buffers that no AUX record describes */
+	uint32_t formats;     /* bits of PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK that take() knows */
 
 	/** Of one recording. @return NULL: no memory. */
 	void *(*units_new)(void);
@@ -39,13 +40,15 @@ struct aux_protocol {
 	/** @p info of @p r, the first of this type. */
 	enum clew_err (*take_info)(void *units, const struct perf_record *r,
 				   const struct perf_auxtrace_info *info, struct clew_diag *diag);
+	/** attr.type of its events. @return false: unknown. NULL: always. */
+	bool (*pmu_type)(const void *units, uint32_t *ret);
 	/** AUX_OUTPUT_HW_ID that was written on @p cpu; NULL: it has none. An ID that is not
 	 * understood is ignored. */
 	void (*take_hw_id)(void *units, uint32_t cpu, uint64_t hw_id);
 	/** All records are read: perf_trace_add_unit() for each. @return false: no memory. */
 	bool (*add_units)(void *units, struct perf_trace *p);
 
-	/* Questions about a unit, from any thread */
+	/* Questions about a unit, by its number among the protocol's, from any thread */
 
 	struct aux_who (*who)(const void *units, uint32_t unit, const struct code_context *c);
 	/** Ticks of the unit's timestamps -> perf's clock. @return false: they do not convert. */
@@ -56,7 +59,7 @@ struct aux_protocol {
 
 	/* One pass over the trace: aux_streams.h */
 
-	size_t pass_bytes; /* of what it keeps for a pass, trace_steps.own: zeroed */
+	size_t pass_bytes; /* of what it keeps for a pass, aux_streams_own(): zeroed */
 	/** What reads one stream. @return NULL: no memory. */
 	void *(*reader_new)(struct trace_steps *r);
 	void (*reader_free)(void *reader);
@@ -69,7 +72,16 @@ struct aux_protocol {
 	enum clew_err (*end)(struct trace_steps *r, struct aux_stream *s);
 };
 
-extern const struct aux_protocol units_etm;
+/** A protocol of the recording, and its units: [first, first + nr) of the input's. */
+struct aux_units {
+	const struct aux_protocol *protocol;
+	void *units;
+	uint32_t first, nr;
+};
+
+enum { AUX_MAX_PROTOCOLS = 4 /* in one recording */ };
+
+extern const struct aux_protocol units_etm, units_spe;
 
 /** NULL: not decoded. */
 const struct aux_protocol *aux_protocol_of(uint32_t type);

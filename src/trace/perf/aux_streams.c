@@ -13,6 +13,11 @@ enum {
 
 /* --- for protocols --- */
 
+void *aux_streams_own(const struct trace_steps *r, const struct aux_protocol *protocol)
+{
+	return r->owns[perf_trace_protocol(r->p, protocol)];
+}
+
 enum clew_err aux_streams_warn(const struct trace_steps *r, const char *what, uint64_t nr,
 			       uint64_t offset)
 {
@@ -22,13 +27,14 @@ enum clew_err aux_streams_warn(const struct trace_steps *r, const char *what, ui
 enum clew_err aux_streams_begin(struct trace_steps *r, const struct aux_stream *l, uint32_t unit)
 {
 	const struct trace_sink *k = r->sink;
+	struct clew_perf_ns bound = {l->chunk->is_uncovered ? 0 : l->chunk->time.ns};
 	enum clew_err err;
 
 	if (r->begun[unit] == l->number)
 		return CLEW_OK;
 	r->begun[unit] = l->number;
 	err = k->restart(k->ctx, unit, r->offsets[unit]);
-	return err || !k->bound ? err : k->bound(k->ctx, unit, l->chunk->time);
+	return err || !k->bound ? err : k->bound(k->ctx, unit, bound);
 }
 
 enum clew_err aux_streams_give(struct trace_steps *r, uint32_t unit, struct bytes in)
@@ -49,7 +55,7 @@ enum clew_err aux_streams_take_raw(struct trace_steps *r, const struct aux_strea
 {
 	const struct trace_sink *k = r->sink;
 	const struct aux_chunk *c = l->chunk;
-	uint64_t *unit = map_u64_get(&r->p->by_cpu, c->cpu);
+	uint64_t *unit = map_u64_get(&r->p->by_cpu, perf_trace_cpu_key(c->protocol, c->cpu));
 	enum clew_err err;
 
 	if (!unit)
@@ -62,6 +68,12 @@ enum clew_err aux_streams_take_raw(struct trace_steps *r, const struct aux_strea
 }
 
 /* --- a piece --- */
+
+static const struct aux_protocol *protocol_of(const struct trace_steps *r,
+					      const struct aux_stream *l)
+{
+	return r->p->protocols[l->chunk->protocol].protocol;
+}
 
 /** What the buffer holds of [@p from, @p end); @p from is in it. */
 static struct bytes part_of(const struct aux_buffer *b, uint64_t from, uint64_t end)
@@ -119,11 +131,11 @@ static enum clew_err run_piece(struct trace_steps *r, struct aux_stream *l,
 		return CLEW_OK;
 	if (l->is_new) {
 		l->number = ++r->last_number;
-		r->p->protocol->restart(l->reader, at);
+		protocol_of(r, l)->restart(l->reader, at);
 		l->is_new = false;
 	}
 	l->from += bytes_left(&in);
-	err = r->p->protocol->take(r, l, in, at);
+	err = protocol_of(r, l)->take(r, l, in, at);
 	release(r, l, at + bytes_left(&in));
 	trace_input_gave(&r->p->trace, bytes_left(&in));
 	return err;
@@ -166,15 +178,26 @@ static enum clew_err report_flags(const struct trace_steps *r, const struct aux_
 	return err;
 }
 
+static bool reader_of(struct trace_steps *r, struct aux_stream *l, uint32_t protocol)
+{
+	void **reader = &l->readers[protocol];
+
+	if (!*reader)
+		*reader = r->p->protocols[protocol].protocol->reader_new(r);
+	l->reader = *reader;
+	return l->reader;
+}
+
 static enum clew_err begin_chunk(struct trace_steps *r, struct aux_stream *l)
 {
 	const struct aux_chunk *c = &r->p->chunks.all.data[l->next];
 	bool is_there = c->bytes && c->buffer != AUX_NONE;
 
-	if (!l->reader && !(l->reader = r->p->protocol->reader_new(r)))
-		return CLEW_NO_MEMORY;
 	l->next = r->next_of[l->next];
-	if (c->flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK & ~r->p->protocol->formats)
+	if (!reader_of(r, l, c->protocol))
+		return CLEW_NO_MEMORY;
+	if (c->flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK &
+	    ~r->p->protocols[c->protocol].protocol->formats)
 		return aux_streams_warn(r, "trace of an unknown format", c->flags, c->at);
 	l->chunk = c;
 	l->buffer = c->buffer;
@@ -245,10 +268,13 @@ void aux_streams_free(struct trace_steps *r)
 	if (!r)
 		return;
 	for (size_t i = 0; r->streams && i < r->nr_streams; i++) {
-		if (r->streams[i].reader)
-			r->p->protocol->reader_free(r->streams[i].reader);
+		for (uint32_t k = 0; k < r->p->nr_protocols; k++) {
+			if (r->streams[i].readers[k])
+				r->p->protocols[k].protocol->reader_free(r->streams[i].readers[k]);
+		}
 	}
-	mem_free(r->own);
+	for (uint32_t k = 0; k < r->p->nr_protocols; k++)
+		mem_free(r->owns[k]);
 	mem_free(r->streams);
 	mem_free(r->offsets);
 	mem_free(r->begun);
@@ -276,6 +302,17 @@ static bool fill_streams(struct trace_steps *r, const uint32_t *stream_of)
 	return r->streams;
 }
 
+static bool make_owns(struct trace_steps *r)
+{
+	bool ok = true;
+
+	for (uint32_t k = 0; k < r->p->nr_protocols; k++) {
+		r->owns[k] = mem_zalloc(r->p->protocols[k].protocol->pass_bytes + 1);
+		ok = ok && r->owns[k];
+	}
+	return ok;
+}
+
 /** All in one stream. NULL: no memory. */
 static struct trace_steps *steps_new(struct perf_trace *p, const struct trace_sink *sink)
 {
@@ -288,12 +325,11 @@ static struct trace_steps *steps_new(struct perf_trace *p, const struct trace_si
 	r->sink = sink;
 	r->nr_streams = 1;
 	r->piece_bytes = RELEASE_STEP;
-	r->own = mem_zalloc(p->protocol->pass_bytes + 1);
 	r->offsets = mem_calloc(nr, sizeof(*r->offsets));
 	r->begun = mem_calloc(nr, sizeof(*r->begun));
 	r->stream_of_unit = mem_calloc(nr, sizeof(*r->stream_of_unit));
 	r->next_of = mem_calloc(p->chunks.all.nr + 1, sizeof(*r->next_of));
-	if (!r->own || !r->offsets || !r->begun || !r->stream_of_unit || !r->next_of ||
+	if (!make_owns(r) || !r->offsets || !r->begun || !r->stream_of_unit || !r->next_of ||
 	    !fill_streams(r, NULL)) {
 		aux_streams_free(r);
 		return NULL;
@@ -318,8 +354,11 @@ enum clew_err aux_streams_run(struct trace_input *t, const struct trace_sink *si
 	struct trace_steps *r = steps_new((struct perf_trace *)t, sink);
 	enum clew_err err = r ? run_all(r) : CLEW_NO_MEMORY;
 
-	if (!err && r->p->protocol->end)
-		err = r->p->protocol->end(r, &r->streams[0]);
+	for (uint32_t k = 0; !err && k < r->p->nr_protocols; k++) {
+		r->streams[0].reader = r->streams[0].readers[k];
+		if (r->p->protocols[k].protocol->end)
+			err = r->p->protocols[k].protocol->end(r, &r->streams[0]);
+	}
 	aux_streams_free(r);
 	if (err && diag && !diag->code)
 		clew_fail(diag, err, 0, clew_err_name(err));
@@ -370,7 +409,7 @@ static bool make_streams(struct trace_steps *r, const struct sharing *s, uint32_
 {
 	uint32_t nr = 0;
 
-	for (uint32_t i = 0; i < r->p->chunks.nr_rings; i++) {
+	for (uint32_t i = 0; i < r->p->chunks.rings.nr; i++) {
 		uint32_t first = first_ring(s, i);
 
 		stream_of[i] = first == i ? nr++ : stream_of[first];
@@ -389,7 +428,7 @@ static enum clew_err find_sharing(struct perf_trace *p, struct sharing *s)
 	const struct trace_sink sink = {.bytes = note_sharing, .restart = note_nothing, .ctx = s};
 	enum clew_err err = CLEW_NO_MEMORY;
 
-	for (uint32_t i = 0; i < p->chunks.nr_rings; i++)
+	for (uint32_t i = 0; i < p->chunks.rings.nr; i++)
 		s->parent[i] = i;
 	for (size_t i = 0; i < p->units.nr; i++)
 		s->ring_of[i] = AUX_NONE;
@@ -406,10 +445,10 @@ static bool split(struct trace_steps *r)
 {
 	struct perf_trace *p = r->p;
 	struct sharing s = {
-		.parent = mem_calloc((size_t)p->chunks.nr_rings + 1, sizeof(*s.parent)),
+		.parent = mem_calloc((size_t)p->chunks.rings.nr + 1, sizeof(*s.parent)),
 		.ring_of = mem_calloc(p->units.nr + 1, sizeof(*s.ring_of)),
 	};
-	uint32_t *stream_of = mem_calloc((size_t)p->chunks.nr_rings + 1, sizeof(*stream_of));
+	uint32_t *stream_of = mem_calloc((size_t)p->chunks.rings.nr + 1, sizeof(*stream_of));
 	bool ok = s.parent && s.ring_of && stream_of && find_sharing(p, &s) == CLEW_OK &&
 		  make_streams(r, &s, stream_of);
 

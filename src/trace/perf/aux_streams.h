@@ -10,7 +10,8 @@
 
 /** Chunks with trace that is given in their order, and how far it was given. */
 struct aux_stream {
-	void *reader;                  /* the protocol's; NULL: no chunk was begun */
+	void *readers[AUX_MAX_PROTOCOLS];
+	void *reader;                  /* of the protocol of the chunk; NULL: none was begun */
 	uint32_t next;                 /* chunk; AUX_NONE: none is left */
 	const struct aux_chunk *chunk; /* NULL: between two */
 	uint32_t buffer;
@@ -25,11 +26,11 @@ struct aux_stream {
 struct trace_steps {
 	struct perf_trace *p;
 	const struct trace_sink *sink;
-	void *own;                /* the protocol's, of this pass */
-	uint64_t *offsets;        /* of each unit's stream of bytes */
-	uint64_t *begun;          /* by each unit: number of the piece */
-	uint32_t *stream_of_unit; /* that reports its end; of one without trace too */
-	uint32_t *next_of;        /* of each chunk: the next one of its stream */
+	void *owns[AUX_MAX_PROTOCOLS]; /* each protocol's, of this pass */
+	uint64_t *offsets;             /* of each unit's stream of bytes */
+	uint64_t *begun;               /* by each unit: number of the piece */
+	uint32_t *stream_of_unit;      /* that reports its end; of one without trace too */
+	uint32_t *next_of;             /* of each chunk: the next one of its stream */
 	struct aux_stream *streams;
 	size_t nr_streams, piece_bytes;
 	uint64_t last_number;
@@ -47,6 +48,9 @@ enum clew_err aux_streams_step(struct trace_steps *s, size_t stream);
 void aux_streams_free(struct trace_steps *s);
 
 /* For protocols */
+
+/** What @p protocol keeps for the pass. */
+void *aux_streams_own(const struct trace_steps *r, const struct aux_protocol *protocol);
 
 enum clew_err aux_streams_warn(const struct trace_steps *r, const char *what, uint64_t nr,
 			       uint64_t offset);

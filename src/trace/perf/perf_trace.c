@@ -23,7 +23,10 @@ bool perf_trace_add_unit(struct perf_trace *p, const struct trace_unit *u)
 
 	if (!parts)
 		return false;
-	snprintf(parts->name, sizeof(parts->name), "cpu %u", u->cpu);
+	if (u->cpu == AUX_NONE)
+		snprintf(parts->name, sizeof(parts->name), "thread %u", u->tid);
+	else
+		snprintf(parts->name, sizeof(parts->name), "cpu %u", u->cpu);
 	parts->code = (struct trace_unit_code){
 		p,
 		index,
@@ -34,13 +37,34 @@ bool perf_trace_add_unit(struct perf_trace *p, const struct trace_unit *u)
         };
 	unit.name = parts->name;
 	unit.code = &parts->code.source;
-	return vec_push(&p->units, unit) && map_u64_put(&p->by_cpu, u->cpu, index);
+	return vec_push(&p->units, unit);
+}
+
+static bool note_cpus(struct perf_trace *p, uint32_t protocol)
+{
+	const struct aux_units *u = &p->protocols[protocol];
+
+	for (uint32_t i = u->first; i < u->first + u->nr; i++) {
+		uint64_t key = perf_trace_cpu_key(protocol, p->units.data[i].cpu);
+
+		if (!map_u64_put(&p->by_cpu, key, i))
+			return false;
+	}
+	return true;
 }
 
 static bool make_units(struct perf_trace *p)
 {
-	bool ok = p->protocol->add_units(p->protocol_units, p);
+	bool ok = true;
 
+	for (uint32_t i = 0; ok && i < p->nr_protocols; i++) {
+		struct aux_units *u = &p->protocols[i];
+
+		u->first = (uint32_t)p->units.nr;
+		ok = u->protocol->add_units(u->units, p);
+		u->nr = (uint32_t)p->units.nr - u->first;
+		ok = ok && note_cpus(p, i);
+	}
 	p->trace.units = p->units.data;
 	p->trace.nr_units = p->units.nr;
 	return ok;
@@ -53,7 +77,7 @@ static void thread(struct trace_input *t, size_t unit, const struct code_context
 {
 	const struct perf_trace *p = (const struct perf_trace *)t;
 	struct trace_span s = trace_span_of(p, (uint32_t)unit, ticks, bound);
-	struct aux_who who = p->protocol->who(p->protocol_units, (uint32_t)unit, context);
+	struct aux_who who = perf_trace_who(p, (uint32_t)unit, context);
 	const struct who_task *task;
 
 	*ret = (struct trace_thread){AUX_NONE, AUX_NONE, NULL};
@@ -83,8 +107,8 @@ static void free_trace(struct trace_input *t)
 {
 	struct perf_trace *p = (struct perf_trace *)t;
 
-	if (p->protocol)
-		p->protocol->units_free(p->protocol_units);
+	for (uint32_t i = 0; i < p->nr_protocols; i++)
+		p->protocols[i].protocol->units_free(p->protocols[i].units);
 	aux_chunks_done(&p->chunks);
 	who_history_done(&p->history);
 	trace_patches_done(&p->patches);
@@ -140,6 +164,15 @@ static enum clew_err open_file(struct perf_trace *p, const struct opening *o,
 	return CLEW_OK;
 }
 
+static enum clew_err close_chunks(struct perf_trace *p)
+{
+	uint32_t uncovered = 0;
+
+	for (uint32_t i = 0; i < p->nr_protocols; i++)
+		uncovered |= (uint32_t)p->protocols[i].protocol->takes_uncovered << i;
+	return aux_chunks_close(&p->chunks, uncovered);
+}
+
 static enum clew_err init(struct perf_trace *p, const struct opening *o, struct clew_diag *diag)
 {
 	struct budget *budget = p->input.budget;
@@ -156,9 +189,10 @@ static enum clew_err init(struct perf_trace *p, const struct opening *o, struct 
 		return err;
 	/* perf (6.1) sets inherit for whole CPUs too. */
 	p->is_of_tasks = p->is_of_tasks && !p->chunks.is_of_all;
-	if (!p->protocol)
-		return clew_fail(diag, CLEW_UNSUPPORTED, 0, "no CoreSight trace in it");
-	if (aux_chunks_close(&p->chunks) || !make_units(p) || close_patches(p, o->symbols))
+	if (!p->nr_protocols)
+		return clew_fail(diag, CLEW_UNSUPPORTED, 0,
+				 "neither CoreSight trace nor SPE records in it");
+	if (close_chunks(p) || !make_units(p) || close_patches(p, o->symbols))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
 }

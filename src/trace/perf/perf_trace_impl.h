@@ -19,8 +19,8 @@ struct perf_trace {
 	struct perf_file *file;
 	struct ana_reader reader;
 	struct ana_places own, *places; /* places: our own, or those of an analysis of the file */
-	const struct aux_protocol *protocol; /* NULL: no trace that is decoded is in it */
-	void *protocol_units;
+	struct aux_units protocols[AUX_MAX_PROTOCOLS];
+	uint32_t nr_protocols; /* 0: no trace that is decoded is in it */
 	struct who_history history;
 	struct trace_patches patches;
 	struct aux_chunks chunks;
@@ -31,13 +31,48 @@ struct perf_trace {
 	struct {
 		VEC(struct trace_unit);
 	} units;
-	struct map_u64 by_cpu; /* -> unit */
+	struct map_u64 by_cpu; /* of each protocol: perf_trace_cpu_key() -> unit */
 	struct os_lock *lock;  /* of all that a look at code may load */
 	struct map_u64 locs;   /* hash of (place, address) -> struct ana_loc * */
 };
 
-/** The unit of @p u->cpu: named and given its code here. @return false: no memory. */
+/** Named and given its code here. @return false: no memory. */
 bool perf_trace_add_unit(struct perf_trace *p, const struct trace_unit *u);
+
+static inline uint64_t perf_trace_cpu_key(uint32_t protocol, uint32_t cpu)
+{
+	return (uint64_t)protocol << 32 | cpu;
+}
+
+/** The protocol of @p unit. */
+static inline const struct aux_units *perf_trace_units_of(const struct perf_trace *p, uint32_t unit)
+{
+	const struct aux_units *u = p->protocols;
+
+	while (unit - u->first >= u->nr)
+		u++;
+	return u;
+}
+
+/** Its number in the list; nr_protocols: the recording has none of it. */
+static inline uint32_t perf_trace_protocol(const struct perf_trace *p,
+					   const struct aux_protocol *of)
+{
+	uint32_t i = 0;
+
+	while (i < p->nr_protocols && p->protocols[i].protocol != of)
+		i++;
+	return i;
+}
+
+/** Who runs on @p unit, as far as @p c says. */
+static inline struct aux_who perf_trace_who(const struct perf_trace *p, uint32_t unit,
+					    const struct code_context *c)
+{
+	const struct aux_units *u = perf_trace_units_of(p, unit);
+
+	return u->protocol->who(u->units, unit - u->first, c);
+}
 
 /* --- trace_records.c: all records but the trace itself --- */
 

@@ -88,7 +88,7 @@ uint32_t trace_code_space(void *ctx, const struct code_key *k)
 	const struct trace_unit_code *u = ctx;
 	const struct perf_trace *p = u->owner;
 	struct trace_span s = trace_span_of(p, u->unit, k->ticks, k->bound);
-	struct aux_who who = p->protocol->who(p->protocol_units, u->unit, &k->context);
+	struct aux_who who = perf_trace_who(p, u->unit, &k->context);
 	const struct who_history *h = &p->history;
 
 	if (!who_history_knows(h, trace_span_time(&s)))
@@ -280,7 +280,9 @@ static uint8_t level_of(const struct perf_trace *p, uint32_t space, const struct
 		return ANA_HYPERVISOR;
 	if (m)
 		return m->is_kernel ? ANA_KERNEL : ANA_USER;
-	return version < TRACE_NR_NO_CODE ? ANA_UNKNOWN : ANA_USER;
+	if (version < TRACE_NR_NO_CODE)
+		return ANA_UNKNOWN;
+	return p->history.versions.data[version].is_kernel ? ANA_KERNEL : ANA_USER;
 }
 
 static const struct ana_loc *make_loc(struct perf_trace *p, uint64_t key, uint32_t space,

@@ -78,28 +78,48 @@ static enum clew_err take_hw_id(struct perf_trace *p, const struct perf_record *
 
 	if (perf_aux_output_hw_id_parse(r, &x))
 		return CLEW_BAD_FILE;
-	if (p->protocol && p->protocol->take_hw_id)
-		p->protocol->take_hw_id(p->protocol_units, b->id.cpu, x.hw_id);
+	for (uint32_t i = 0; i < p->nr_protocols; i++) {
+		const struct aux_units *u = &p->protocols[i];
+
+		if (u->protocol->take_hw_id)
+			u->protocol->take_hw_id(u->units, b->id.cpu, x.hw_id);
+	}
 	return CLEW_OK;
 }
 
-/** The first one of a protocol that is decoded counts. */
+/** The first one of each protocol that is decoded counts. */
 static enum clew_err take_info(struct perf_trace *p, const struct perf_record *r,
 			       struct clew_diag *diag)
 {
 	struct perf_auxtrace_info info;
 	const struct aux_protocol *protocol;
+	struct aux_units u;
 
 	if (perf_auxtrace_info_parse(r, &info) != CLEW_OK)
 		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "damaged AUXTRACE_INFO record");
 	protocol = aux_protocol_of(info.type);
-	if (!protocol || p->protocol)
+	if (!protocol || p->nr_protocols == AUX_MAX_PROTOCOLS ||
+	    perf_trace_protocol(p, protocol) < p->nr_protocols)
 		return CLEW_OK;
-	p->protocol_units = protocol->units_new();
-	if (!p->protocol_units)
+	u = (struct aux_units){.protocol = protocol, .units = protocol->units_new()};
+	if (!u.units)
 		return clew_fail(diag, CLEW_NO_MEMORY, r->offset, "out of memory");
-	p->protocol = protocol;
-	return protocol->take_info(p->protocol_units, r, &info, diag);
+	p->protocols[p->nr_protocols++] = u;
+	return protocol->take_info(u.units, r, &info, diag);
+}
+
+/** Of the event that wrote an AUX record; where that is unknown, the first. */
+static uint32_t protocol_of(const struct perf_trace *p, const struct beside *b)
+{
+	for (uint32_t i = 0; b->evsel && i < p->nr_protocols; i++) {
+		const struct aux_units *u = &p->protocols[i];
+		uint32_t type;
+
+		if (u->protocol->pmu_type && u->protocol->pmu_type(u->units, &type) &&
+		    type == b->evsel->attr.type)
+			return i;
+	}
+	return 0;
 }
 
 /** Is it the trace's event, and does that follow tasks from CPU to CPU? */
@@ -170,7 +190,8 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 		return take_hw_id(p, r, &b);
 	case PERF_RECORD_AUX:
 		look_at_event(p, &b);
-		return aux_chunks_take_aux(&p->chunks, r, &b.id, b.time);
+		return aux_chunks_take_aux(&p->chunks, r,
+					   &(struct aux_beside){&b.id, b.time, protocol_of(p, &b)});
 	default:
 		return CLEW_OK;
 	}

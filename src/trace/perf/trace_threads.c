@@ -11,24 +11,34 @@ enum {
 bool trace_time_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
 		   struct clew_perf_ns *ret)
 {
+	const struct aux_units *u = perf_trace_units_of(p, unit);
+
 	return p->has_time_conv && ticks.ticks &&
-	       p->protocol->time(p->protocol_units, unit, &p->time_conv, ticks, ret);
+	       u->protocol->time(u->units, unit - u->first, &p->time_conv, ticks, ret);
+}
+
+static bool is_of_unit(const struct perf_trace *p, const struct aux_chunk *c, uint32_t unit)
+{
+	uint32_t only = c->ring == AUX_NONE ? AUX_NONE : p->chunks.rings.data[c->ring].unit;
+
+	return only == AUX_NONE ? c->cpu == p->units.data[unit].cpu : only == unit;
 }
 
 /** The chunk of trace that ended at @p bound, and that may hold some of the unit's. */
-static const struct aux_chunk *chunk_at(const struct perf_trace *p, uint32_t cpu,
+static const struct aux_chunk *chunk_at(const struct perf_trace *p, uint32_t unit,
 					struct clew_perf_ns bound)
 {
+	const struct aux_protocol *protocol = perf_trace_units_of(p, unit)->protocol;
 	const struct aux_chunk *c = p->chunks.all.data, *other = NULL;
 	size_t nr = p->chunks.all.nr, at = search_first(nr, i, c[i].time.ns >= bound.ns);
 
 	for (size_t end = at + MAX_SAME_TIME; at < nr && at < end && c[at].time.ns == bound.ns;
 	     at++) {
-		if (c[at].buffer == AUX_NONE)
+		if (c[at].buffer == AUX_NONE || c[at].is_uncovered)
 			continue;
-		if (c[at].cpu == cpu)
+		if (is_of_unit(p, &c[at], unit))
 			return &c[at];
-		if (!other && p->protocol->is_shared(&c[at]))
+		if (!other && protocol->is_shared && protocol->is_shared(&c[at]))
 			other = &c[at];
 	}
 	return other;
@@ -37,11 +47,10 @@ static const struct aux_chunk *chunk_at(const struct perf_trace *p, uint32_t cpu
 struct trace_span trace_span_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
 				struct clew_perf_ns bound)
 {
-	uint32_t cpu = p->units.data[unit].cpu;
 	struct trace_span s = {.to = bound.ns ? bound : clew_perf_ns_none()};
 	struct clew_perf_ns at;
 
-	s.chunk = bound.ns ? chunk_at(p, cpu, bound) : NULL;
+	s.chunk = bound.ns ? chunk_at(p, unit, bound) : NULL;
 	if (s.chunk)
 		s.from = s.chunk->since;
 	if (p->has_clock && trace_time_of(p, unit, ticks, &at) && at.ns <= s.to.ns) {
@@ -57,14 +66,16 @@ struct clew_perf_ns trace_span_time(const struct trace_span *s)
 }
 
 /*
- * In order: the register the trace carries; the thread that owns these events, when they follow
- * threads; who was switched to on that CPU.
+ * In order: the thread the buffer belongs to; the register the trace carries; the thread that owns
+ * these events, when they follow threads; who was switched to on that CPU.
  */
 uint32_t trace_tid_of(const struct perf_trace *p, uint32_t unit, const struct trace_span *s,
 		      const struct aux_who *who)
 {
 	struct clew_perf_ns at = trace_span_time(s);
 
+	if (p->units.data[unit].tid != AUX_NONE)
+		return p->units.data[unit].tid;
 	if (who->has_tid)
 		return who->tid;
 	if (p->is_of_tasks)

@@ -55,6 +55,7 @@ static bool add_unit(struct units_etm *u, uint32_t index, struct perf_trace *p)
 {
 	const struct etm_cpu *c = &u->meta.cpus.data[index];
 	struct etm_config *config = &u->configs[index];
+	uint32_t number = (uint32_t)p->units.nr;
 	struct trace_unit unit = {.id = (uint8_t)c->regs.traceidr, .cpu = c->cpu, .tid = AUX_NONE};
 	uint64_t key = etm_id_key(c->sink, c->regs.traceidr);
 	const char *why = why_not(u, c);
@@ -68,7 +69,7 @@ static bool add_unit(struct units_etm *u, uint32_t index, struct perf_trace *p)
 	unit.has_timestamps = config->has_timestamps;
 	u->formats[index] = pid_format_of(config);
 	return perf_trace_add_unit(p, &unit) &&
-	       (map_u64_get(&u->by_id, key) || map_u64_put(&u->by_id, key, index));
+	       (map_u64_get(&u->by_id, key) || map_u64_put(&u->by_id, key, number));
 }
 
 static bool add_units(void *units, struct perf_trace *p)

@@ -16,7 +16,7 @@ struct units_etm {
 	struct etm_meta meta;       /* unit n is that of cpus[n] */
 	struct etm_config *configs; /* of each unit */
 	enum etm_pid_format *formats;
-	struct map_u64 by_id; /* (sink, trace ID) -> unit */
+	struct map_u64 by_id; /* (sink, trace ID) -> unit of the input */
 };
 
 enum { ETM_FORMAT_RAW = 0x100 }; /* of an AUX record's flags: one source's bytes, not frames */

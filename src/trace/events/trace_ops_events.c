@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/events/trace_events_impl.h"
+
+/* Sampled operations as events. Those of one operation share its ana_op, time and thread; which
+ * there are, and what is in them, is as in perf.
+ * Spec: tools/perf/util/arm-spe.c, arm_spe_sample (Linux 7.3). */
+
+static bool is_wanted(const struct itrace_opts *o, enum trace_op_event what)
+{
+	switch (what) {
+	case OP_L1D_MISS:
+	case OP_L1D_ACCESS:
+		return o->l1;
+	case OP_LLC_MISS:
+	case OP_LLC_ACCESS:
+		return o->last_level;
+	case OP_TLB_MISS:
+	case OP_TLB_ACCESS:
+		return o->tlb;
+	case OP_BRANCH:
+		return o->branches || o->calls || o->returns;
+	case OP_REMOTE_ACCESS:
+		return o->remote;
+	case OP_MEMORY:
+		return o->memory;
+	case OP_INSTRUCTIONS:
+	case NR_OP_EVENTS:
+		break;
+	}
+	return o->insns || o->is_default;
+}
+
+static const struct {
+	const char *name;
+	uint64_t events; /* of an operation that is one; 0: see is_one() */
+} kinds[NR_OP_EVENTS] = {
+	[OP_L1D_MISS] = {"l1d-miss",      ANA_OP_L1D_MISS  },
+	[OP_L1D_ACCESS] = {"l1d-access",    ANA_OP_L1D_ACCESS},
+	[OP_LLC_MISS] = {"llc-miss",      ANA_OP_LLC_MISS  },
+	[OP_LLC_ACCESS] = {"llc-access",    ANA_OP_LLC_ACCESS},
+	[OP_TLB_MISS] = {"tlb-miss",      ANA_OP_TLB_WALK  },
+	[OP_TLB_ACCESS] = {"tlb-access",    ANA_OP_TLB_ACCESS},
+	[OP_BRANCH] = {"branch",        0                },
+	[OP_REMOTE_ACCESS] = {"remote-access", ANA_OP_REMOTE    },
+	[OP_MEMORY] = {"memory",        0                },
+	[OP_INSTRUCTIONS] = {"instructions",  0                },
+};
+
+/** Periods in time have no meaning: the hardware samples at its own. */
+static uint64_t period_of(const struct itrace_opts *o)
+{
+	return o->insns && o->unit == ITRACE_INSNS && o->period ? o->period : 1;
+}
+
+bool trace_ops_add_evsels(struct trace_events *e)
+{
+	const struct itrace_opts *o = &e->opts.itrace;
+	struct perf_attr a = trace_events_attr(e);
+
+	a.config = PERF_COUNT_HW_INSTRUCTIONS;
+	a.sample_period = period_of(o);
+	a.sample_type |= PERF_SAMPLE_TID | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT |
+			 PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR;
+	for (enum trace_op_event i = 0; i < NR_OP_EVENTS; i++) {
+		struct perf_attr x = a;
+
+		if (!is_wanted(o, i))
+			continue;
+		if (o->last_branches && (i == OP_BRANCH || i == OP_INSTRUCTIONS))
+			x.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		e->of_ops[i] = perf_evlist_add(&e->list, &x, kinds[i].name, NULL, 0, false);
+		if (!e->of_ops[i])
+			return false;
+	}
+	return true;
+}
+
+static bool is_one(const struct ana_op *op, enum trace_op_event what)
+{
+	if (what == OP_BRANCH)
+		return op->has & ANA_OP_HAS_KIND && op->kind == ANA_OP_BRANCH;
+	if (what == OP_MEMORY)
+		return op->data_src; /* loads, stores, and what perf takes for memory, too */
+	return what == OP_INSTRUCTIONS || op->events & kinds[what].events;
+}
+
+/* --- branches --- */
+
+enum { OP_COND = 1, OP_INDIRECT = 2, OP_CR_SHIFT = 3, OP_CR_BITS = 3 };
+enum cr { CR_UNKNOWN, CR_CALL, CR_RETURN, CR_NEITHER };
+
+static enum cr cr_of(const struct ana_op *op)
+{
+	return (enum cr)(op->op >> OP_CR_SHIFT & OP_CR_BITS);
+}
+
+static uint32_t flow_of(const struct ana_op *op)
+{
+	uint32_t flow = ANA_FLOW_BRANCH;
+
+	if (!(op->has & ANA_OP_HAS_KIND) || op->kind != ANA_OP_BRANCH)
+		return 0;
+	flow |= op->op & OP_COND ? ANA_FLOW_COND : 0u;
+	flow |= cr_of(op) == CR_CALL ? ANA_FLOW_CALL : 0u;
+	flow |= cr_of(op) == CR_RETURN ? ANA_FLOW_RETURN : 0u;
+	flow |= op->events & ANA_OP_MISPREDICTED ? ANA_FLOW_MISS : 0u;
+	flow |= op->events & ANA_OP_NOT_TAKEN ? ANA_FLOW_NOT_TAKEN : 0u;
+	flow |= op->events & ANA_OP_TRANSACTION ? ANA_FLOW_IN_TX : 0u;
+	return flow;
+}
+
+static uint64_t branch_type_of(const struct ana_op *op)
+{
+	enum { COND = 1, UNCOND = 2, IND = 3, CALL = 4, IND_CALL = 5, RET = 6, COND_CALL = 9 };
+	bool is_indirect = op->op & OP_INDIRECT;
+
+	switch (cr_of(op)) {
+	case CR_CALL:
+		return op->op & OP_COND ? COND_CALL : is_indirect ? IND_CALL : CALL;
+	case CR_RETURN:
+		return RET;
+	case CR_UNKNOWN:
+	case CR_NEITHER:
+		break;
+	}
+	if (op->op & OP_COND)
+		return COND;
+	return is_indirect ? IND : cr_of(op) == CR_NEITHER ? UNCOND : 0;
+}
+
+static uint64_t branch_flags_of(const struct ana_op *op)
+{
+	uint64_t flags =
+		op->events & ANA_OP_MISPREDICTED ? PERF_BRANCH_MISPRED : PERF_BRANCH_PREDICTED;
+
+	flags |= op->events & ANA_OP_NOT_TAKEN ? PERF_BRANCH_NOT_TAKEN : 0;
+	flags |= op->events & ANA_OP_TRANSACTION ? (uint64_t)PERF_BRANCH_IN_TX : 0;
+	return flags | (uint64_t)op->total << PERF_BRANCH_CYCLES_SHIFT |
+	       branch_type_of(op) << PERF_BRANCH_TYPE_SHIFT;
+}
+
+/* --- where and who --- */
+
+/** One operation, and what all its events share. */
+struct op_at {
+	const struct trace_op *op;
+	struct code_key key;
+	struct trace_who who;
+	const struct ana_loc *loc, *to;
+	uint16_t misc;
+	bool is_in_batch;
+};
+
+static struct code_context context_of(const struct ana_op *op, uint8_t level)
+{
+	return (struct code_context){
+		.arch = CODE_ARM,
+		.arm = {.el = level,
+			.security = op->security,
+			.upper_el = level,
+			.is_64 = true,
+			.has_cid = op->has & ANA_OP_HAS_CONTEXT_EL1,
+			.has_vmid = op->has & ANA_OP_HAS_CONTEXT_EL2,
+			.cid = op->context_el1,
+			.vmid = op->context_el2}
+        };
+}
+
+/** By the exception level, whatever the address. */
+static uint16_t misc_of(const struct ana_op *op, const struct ana_loc *loc)
+{
+	if (loc && loc->level == ANA_GUEST_USER)
+		return PERF_RECORD_MISC_GUEST_USER;
+	if (loc && loc->level == ANA_GUEST_KERNEL)
+		return PERF_RECORD_MISC_GUEST_KERNEL;
+	if (op->level == 3 || op->security != CODE_NONSECURE)
+		return PERF_RECORD_MISC_HYPERVISOR;
+	if (op->level == 2)
+		/* A kernel at EL2 writes its contexts there. */
+		return op->has & ANA_OP_HAS_CONTEXT_EL2 || (loc && loc->level == ANA_KERNEL)
+			     ? PERF_RECORD_MISC_KERNEL
+			     : PERF_RECORD_MISC_HYPERVISOR;
+	return op->level ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+}
+
+static const struct ana_loc *locate(struct trace_synth *s, struct op_at *x, uint8_t level,
+				    uint64_t addr)
+{
+	const struct code_source *code = s->unit->code;
+
+	x->key.context = context_of(&x->op->op, level);
+	return trace_locate(s->events, code->space(code->ctx, &x->key), addr);
+}
+
+static void set_who(struct trace_synth *s, struct op_at *x)
+{
+	struct trace_events *e = s->events;
+	struct trace_thread t;
+
+	x->key.context = context_of(&x->op->op, x->op->op.level);
+	e->trace->ops->thread(e->trace, s->index, &x->key.context, x->key.ticks, x->key.bound, &t);
+	x->who = (struct trace_who){t.pid, t.tid, t.comm, clew_perf_ns_none()};
+	if (x->op->op.has & ANA_OP_HAS_TIME && !e->opts.itrace.is_timeless &&
+	    !trace_events_time(e, s->index, x->key.ticks, &x->who.time))
+		x->who.time = clew_perf_ns_none();
+}
+
+static bool settle(struct trace_synth *s, const struct trace_op *o, struct clew_perf_ns bound,
+		   struct op_at *ret)
+{
+	struct trace_events *e = s->events;
+
+	*ret = (struct op_at){.op = o,
+			      .key.ticks = {o->op.has & ANA_OP_HAS_TIME ? o->op.ticks : 0},
+			      .key.bound = bound};
+	set_who(s, ret);
+	ret->loc = locate(s, ret, o->op.level, o->pc);
+	if (e->opts.wants_addr && flow_of(&o->op))
+		ret->to = locate(s, ret, o->op.target_level, o->op.target);
+	ret->misc = misc_of(&o->op, ret->loc);
+	return e->err == CLEW_OK;
+}
+
+/* --- branch stacks --- */
+
+enum { WORDS = 3 }; /* of an entry of a branch stack */
+
+static bool resolve_stack(struct trace_synth *s, struct ana_event *ev, struct op_at *x)
+{
+	struct trace_events *e = s->events;
+	uint64_t nr = ev->sample->branches.nr;
+	const struct ana_loc **locs = arena_alloc(&e->batch_memory, 2 * nr * sizeof(*locs));
+
+	for (uint64_t i = 0; locs && i < nr; i++) {
+		struct perf_branch b = perf_branch_get(ev->sample, i);
+
+		locs[2 * i] = locate(s, x, x->op->op.level, b.from);
+		locs[2 * i + 1] =
+			locate(s, x, b.from ? x->op->op.target_level : x->op->op.level, b.to);
+	}
+	ev->branches = locs;
+	return locs && e->err == CLEW_OK;
+}
+
+/** The branch, and where the one before it went: from is not reported. */
+static bool set_stack(struct trace_events *e, struct perf_sample *s, const struct trace_op *o)
+{
+	uint64_t *words = arena_zalloc(&e->batch_memory, 2 * WORDS * sizeof(*words));
+	uint32_t nr = 0;
+
+	if (!words)
+		return false;
+	if (flow_of(&o->op)) {
+		words[0] = o->pc;
+		words[1] = o->op.target;
+		words[2] = branch_flags_of(&o->op);
+		nr++;
+	}
+	if (o->op.has & ANA_OP_HAS_PREV_TARGET && nr < e->opts.itrace.max_branches)
+		words[WORDS * nr++ + 1] = o->op.prev_target;
+	s->branches.nr = nr;
+	s->branches.hw_idx = UINT64_MAX;
+	s->branches.words = (struct perf_words){.data = (const uint8_t *)words, .nr = WORDS * nr};
+	return true;
+}
+
+/* --- events --- */
+
+static struct synth_fields fields_of(const struct trace_events *e, const struct op_at *x,
+				     enum trace_op_event what)
+{
+	bool is_code = what == OP_BRANCH || what == OP_INSTRUCTIONS;
+
+	return (struct synth_fields){.ip = x->op->pc,
+				     .addr = is_code ? x->op->op.target : x->op->op.va,
+				     .loc = x->loc,
+				     .to = is_code ? x->to : NULL,
+				     .who = &x->who,
+				     .flow = is_code ? flow_of(&x->op->op) : 0,
+				     .isa = ANA_A64,
+				     .period = e->of_ops[what]->attr.sample_period};
+}
+
+static bool add_stack(struct trace_synth *s, struct ana_event *ev, struct perf_sample *sample,
+		      struct op_at *x)
+{
+	struct trace_events *e = s->events;
+
+	if (set_stack(e, sample, x->op) &&
+	    (!e->opts.wants_branches || !sample->branches.nr || resolve_stack(s, ev, x)))
+		return true;
+	e->err = e->err ? e->err : CLEW_NO_MEMORY;
+	return false;
+}
+
+static bool emit(struct trace_synth *s, struct op_at *x, enum trace_op_event what)
+{
+	struct trace_events *e = s->events;
+	struct synth_fields t = fields_of(e, x, what);
+	struct ana_event *ev = trace_emit_next(e, s->unit, &x->who);
+	struct perf_sample *sample;
+
+	if (!ev)
+		return false;
+	ev->record.misc = x->misc;
+	sample = trace_emit_sample(e, ev, e->of_ops[what], &t);
+	if (!trace_emit_keeps(e, sample, &x->who))
+		return true;
+	sample->weight = x->op->op.total;
+	sample->data_src = x->op->op.data_src;
+	sample->phys_addr = x->op->op.pa;
+	if (sample->sample_type & PERF_SAMPLE_BRANCH_STACK && !add_stack(s, ev, sample, x))
+		return false;
+	/* The batch may be a new one: then the operation is in it again. */
+	if (!e->nr_ops || !x->is_in_batch)
+		e->ops[e->nr_ops++] = x->op->op;
+	x->is_in_batch = true;
+	ev->op = &e->ops[e->nr_ops - 1];
+	e->synths_of[e->nr].flow = t.flow;
+	e->summary.nr_samples++;
+	e->nr++;
+	return true;
+}
+
+static bool take_one(struct trace_synth *s, const struct trace_op *o, struct clew_perf_ns bound)
+{
+	struct trace_events *e = s->events;
+	struct op_at x;
+
+	/* Every Nth operation of a unit makes events. */
+	if (++s->nr_insns - s->sampled_at < period_of(&e->opts.itrace))
+		return true;
+	s->sampled_at = s->nr_insns;
+	if (!settle(s, o, bound, &x))
+		return false;
+	for (enum trace_op_event i = 0; i < NR_OP_EVENTS; i++) {
+		if (e->of_ops[i] && is_one(&o->op, i) && !emit(s, &x, i))
+			return false;
+	}
+	return true;
+}
+
+enum clew_err trace_ops_take(struct trace_synth *s, const struct trace_ops_batch *b)
+{
+	for (size_t i = 0; i < b->nr; i++) {
+		if (!take_one(s, &b->ops[i], b->bound))
+			return s->events->err;
+	}
+	return CLEW_OK;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/perf/units_spe_meta.h"
+
+#include "base/err.h"
+
+/*
+ * AUXTRACE_INFO of arm_spe: words, in the file's byte order.
+ *
+ *   version 1, known by its 16 bytes:  0 PMU type, 1 rings of CPUs
+ *   version 2:  0 version, 1 number of header words (4), 2 PMU type, 3 number of CPUs
+ *               then a block for each CPU: magic, CPU, number of words that follow (4), words
+ *
+ * Spec: Linux 7.3 tools/perf/arch/arm64/util/arm-spe.c, util/arm-spe.h.
+ */
+#define MAGIC 0x1010101010101010u
+
+enum {
+	V1_WORDS = 2,
+	HEADER_WORDS = 4,
+	MAX_WORDS = 1 << 16, /* of a block or header */
+	MAX_CPUS = 1 << 16,
+};
+
+/** The words of a block, in order. */
+enum word { MIDR, PMU_TYPE, MIN_INTERVAL, EVENT_FILTER };
+
+struct words {
+	struct bytes in;
+	bool swap;
+};
+
+static bool next_word(struct words *w, uint64_t *ret)
+{
+	return bytes_u64(&w->in, w->swap, ret);
+}
+
+static uint64_t word_at(const struct words *block, enum word i, uint64_t otherwise)
+{
+	size_t at = 8 * (size_t)i;
+
+	return bytes_left(&block->in) < at + 8 ? otherwise
+					       : load_u64(block->in.pos + at, block->swap);
+}
+
+static void take_pmu_type(struct spe_meta *m, uint64_t type)
+{
+	m->has_pmu_type = type < UINT32_MAX;
+	m->pmu_type = (uint32_t)type;
+}
+
+static enum clew_err take_block(struct spe_meta *m, struct words *w)
+{
+	struct words block = {.swap = w->swap};
+	uint64_t magic, cpu, nr;
+	struct spe_cpu c;
+
+	if (!next_word(w, &magic) || !next_word(w, &cpu) || !next_word(w, &nr) ||
+	    cpu >= UINT32_MAX || nr > MAX_WORDS || !bytes_take(&w->in, 8 * (size_t)nr, &block.in))
+		return CLEW_BAD_FILE;
+	/* All ones: a CPU without SPE. */
+	if (magic != MAGIC || word_at(&block, PMU_TYPE, UINT64_MAX) == UINT64_MAX ||
+	    spe_meta_cpu(m, (uint32_t)cpu))
+		return CLEW_OK;
+	c = (struct spe_cpu){(uint32_t)cpu, (uint32_t)word_at(&block, MIDR, 0),
+			     word_at(&block, EVENT_FILTER, 0)};
+	return vec_push(&m->cpus, c) ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+static enum clew_err take_v2(struct spe_meta *m, struct words *w)
+{
+	uint64_t header, type, nr;
+	struct bytes skipped;
+	enum clew_err err = CLEW_OK;
+
+	if (!next_word(w, &header) || !next_word(w, &type) || !next_word(w, &nr) ||
+	    header < HEADER_WORDS || header > MAX_WORDS ||
+	    !bytes_take(&w->in, 8 * (size_t)(header - HEADER_WORDS), &skipped))
+		return CLEW_BAD_FILE;
+	take_pmu_type(m, type);
+	for (uint64_t i = 0; !err && i < nr && i < MAX_CPUS; i++)
+		err = take_block(m, w);
+	return err;
+}
+
+enum clew_err spe_meta_take_info(struct spe_meta *m, const struct perf_record *r,
+				 const struct perf_auxtrace_info *info, struct clew_diag *diag)
+{
+	struct words w = {bytes_of(info->priv, 8 * (size_t)info->nr_priv), r->swap};
+	uint64_t first;
+	enum clew_err err;
+
+	if (!next_word(&w, &first))
+		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "AUXTRACE_INFO is too short");
+	if (info->nr_priv == V1_WORDS) {
+		m->version = 1;
+		take_pmu_type(m, first);
+		return CLEW_OK;
+	}
+	m->version = first;
+	m->is_unknown = first != 2;
+	if (m->is_unknown)
+		return CLEW_OK;
+	err = take_v2(m, &w);
+	if (err == CLEW_BAD_FILE)
+		return clew_fail(diag, err, r->offset,
+				 "AUXTRACE_INFO describes a CPU beyond its end");
+	return err ? clew_fail(diag, err, r->offset, "out of memory") : CLEW_OK;
+}
+
+const struct spe_cpu *spe_meta_cpu(const struct spe_meta *m, uint32_t cpu)
+{
+	/* CPUs are mostly in order and without gaps. */
+	if (cpu < m->cpus.nr && m->cpus.data[cpu].cpu == cpu)
+		return &m->cpus.data[cpu];
+	vec_for_each (&m->cpus, c) {
+		if (c->cpu == cpu)
+			return c;
+	}
+	return NULL;
+}
+
+bool spe_meta_only(const struct spe_meta *m, uint32_t *ret_midr, uint64_t *ret_event_filter)
+{
+	uint64_t filter = UINT64_MAX;
+
+	if (!m->cpus.nr)
+		return false;
+	*ret_midr = m->cpus.data[0].midr;
+	vec_for_each (&m->cpus, c) {
+		/* Variant and revision do not matter. */
+		if ((c->midr ^ *ret_midr) & 0xff00fff0)
+			return false;
+		filter &= c->event_filter;
+	}
+	*ret_event_filter = filter;
+	return true;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TRACE_TRACE_OPS_H
+#define TRACE_TRACE_OPS_H
+
+#include "analyze/analyze.h"
+#include "trace/trace_input.h"
+
+/* Trace that is records of sampled operations (Arm SPE): no code is needed to read it. */
+
+/** One complete record. */
+struct trace_op {
+	struct ana_op op;
+	uint64_t pc; /* 0 without ANA_OP_HAS_PC */
+};
+
+/** Operations of one unit, in the order of its bytes; live for the call. */
+struct trace_ops_batch {
+	const struct trace_op *ops;
+	size_t nr;
+	struct clew_perf_ns bound; /* they ran no later than this; 0: unknown */
+};
+
+/** What a unit's bytes held. */
+struct trace_ops_counts {
+	uint64_t nr_bytes;
+	uint64_t nr_records;       /* complete ones */
+	uint64_t nr_cut;           /* the buffer ended in them */
+	uint64_t nr_damaged;       /* of other reasons */
+	uint64_t nr_skipped_bytes; /* to find a start again */
+	uint64_t nr_padding_bytes;
+};
+
+struct trace_ops_sink {
+	enum clew_err (*ops)(void *ctx, const struct trace_op *ops, size_t nr);
+	void *ctx;
+	struct trace_listener listener;
+};
+
+/** What reads the bytes of one unit. */
+struct trace_ops_reader_type {
+	/** @p config is the unit's; @p sink is copied. @return NULL: no memory. */
+	void *(*reader_new)(const struct trace_unit *unit, const struct trace_ops_sink *sink);
+	void (*reader_free)(void *reader);
+	/** @p in is at @p offset of the unit's bytes. */
+	enum clew_err (*feed)(void *reader, struct bytes in, uint64_t offset);
+	/** What follows does not continue what came before; all complete records are delivered. */
+	enum clew_err (*restart)(void *reader);
+	/** So far. */
+	const struct trace_ops_counts *(*counts)(const void *reader);
+};
+
+#endif
