@@ -4,6 +4,7 @@
 #include "analyze/ana_defer.h"
 #include "analyze/ana_filter.h"
 #include "analyze/ana_guest.h"
+#include "analyze/ana_own_ids.h"
 #include "analyze/ana_queue.h"
 #include "analyze/ana_resolve.h"
 #include "analyze/ana_stack.h"
@@ -138,6 +139,16 @@ static const char *cgroup_of(const struct analyze *a, const struct perf_sample *
 	return path ? (const char *)(uintptr_t)*path : NULL;
 }
 
+/* A sample without a thread of the recorder's namespace. */
+static void put_answer(const struct analyze *a, struct ana_event *e, struct perf_sample *own)
+{
+	e->who = ana_answer_of_sample(perf_file_who_facts(a->file), own, e->loc);
+	if (!e->who)
+		return;
+	e->comm = ana_name_of_kind(e->who->kind);
+	own->pid = own->tid = e->pid = e->tid = UINT32_MAX;
+}
+
 /* One sample as the consumer gets it. @p s is complete but for what is looked up. */
 static enum clew_err deliver_sample(struct analyze *a, const struct perf_record *r,
 				    const struct perf_evsel *evsel, const struct perf_sample *s,
@@ -187,7 +198,10 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 		if (err != CLEW_OK)
 			return err;
 	}
-	return resolve(a, t, e, user->has_mark || user->is_merged ? user : NULL);
+	err = resolve(a, t, e, user->has_mark || user->is_merged ? user : NULL);
+	if (!machine)
+		put_answer(a, e, own);
+	return err;
 }
 
 /* A group's leader was sampled: one event each member, with what it counted since the last time. */
@@ -336,6 +350,7 @@ enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
 	struct perf_sample *unused;
 	struct who_thread *t;
 	struct ana_event *e;
+	enum who_kind kind;
 
 	if (r->type < PERF_RECORD_HEADER_ATTR) {
 		evsel = perf_evlist_of_record(perf_file_evlist(a->file), r->type,
@@ -358,5 +373,9 @@ enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
 	id.tid = subject_of(r, id.tid);
 	t = id.tid == UINT32_MAX ? NULL : ana_thread_get(a, machine, UINT32_MAX, id.tid);
 	e->comm = t ? t->comm : NULL;
+	if (id.tid == 0 && !machine && r->type < PERF_RECORD_HEADER_ATTR) {
+		kind = ana_kind_of_record(perf_file_who_facts(a->file), r);
+		e->comm = kind == WHO_TASK ? e->comm : ana_name_of_kind(kind);
+	}
 	return resolve_deferred(a, e);
 }

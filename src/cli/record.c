@@ -446,7 +446,7 @@ int cmd_record(int argc, char **argv)
 		{'k', "clockid", "CLOCK", "clock of the timestamps: monotonic, monotonic_raw, realtime, boottime, tai", CLI_CALL, o, set_clock},
 
 		{0, "Side-band records", NULL, NULL, CLI_SECTION},
-		{0, "switch-events", NULL, "each context switch", CLI_FLAG, &o->with_switches},
+		{0, "switch-events", NULL, "each context switch (default with a hardware trace, and for all CPUs in a container)", CLI_CALL, &o->with_switches, set_tristate, true},
 		{0, "namespaces", NULL, "namespaces of each task", CLI_FLAG, &o->with_namespaces},
 		{0, "all-cgroups", NULL, "cgroups, and the cgroup of each sample", CLI_FLAG, &o->with_cgroups},
 		{0, "no-bpf-event", NULL, "do not record loads of BPF programs", CLI_FLAG, &o->no_bpf_events},

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -195,6 +196,14 @@ bool os_kernel_is_from(unsigned int major, unsigned int minor)
 int os_pid(void)
 {
 	return getpid();
+}
+
+void os_rename_to_same(void)
+{
+	char name[16];
+
+	if (!prctl(PR_GET_NAME, name))
+		prctl(PR_SET_NAME, name);
 }
 
 int os_open_directory(const char *path)

@@ -57,6 +57,9 @@ bool os_kernel_is_from(unsigned int major, unsigned int minor);
 
 int os_pid(void);
 
+/** Give this thread the name it has: whoever records names gets a record. */
+void os_rename_to_same(void);
+
 /** Open @p path as a directory for a cgroup event. @return the descriptor or -errno. */
 int os_open_directory(const char *path);
 

@@ -205,6 +205,9 @@ enum clew_err perf_file_next(struct perf_file *f, struct perf_record *ret, struc
 		return err;
 	}
 	count(f, ret->type);
+	if (ret->type == PERF_RECORD_HEADER_EVENT_TYPE &&
+	    perf_who_facts_take(&f->who, ret) == CLEW_NO_MEMORY)
+		return clew_fail(diag, CLEW_NO_MEMORY, ret->offset, "out of memory");
 	if (ret->type == PERF_RECORD_MMAP2)
 		ret->misc = perf_file_true_misc(f, ret);
 	if (f->is_pipe && (ret->type >= PERF_RECORD_HEADER_ATTR))
@@ -238,6 +241,20 @@ static enum clew_err read_magic(struct perf_file *f, struct clew_diag *diag)
 	return CLEW_OK;
 }
 
+/* `clew record` says who it is in its first record, at most after that on compression. */
+static void look_ahead(struct perf_file *f)
+{
+	enum { NEAR = 4 };
+	struct perf_window w = f->main;
+	struct perf_record r;
+
+	for (int i = 0; i < NEAR && peek_record(f, &w, &r, NULL) == CLEW_OK; i++) {
+		if (perf_who_facts_take(&f->who, &r) != CLEW_END)
+			return;
+		advance(&w, r.size);
+	}
+}
+
 static enum clew_err open_file(struct perf_file *f, struct clew_diag *diag)
 {
 	enum clew_err err = read_magic(f, diag);
@@ -256,7 +273,10 @@ static enum clew_err open_file(struct perf_file *f, struct clew_diag *diag)
 	if (err != CLEW_OK)
 		return clew_fail(diag, CLEW_TRUNCATED, f->in.size,
 				 "the file ends inside its header");
-	return perf_header_read(f, diag);
+	err = perf_header_read(f, diag);
+	if (err == CLEW_OK)
+		look_ahead(f);
+	return err;
 }
 
 enum clew_err perf_file_open(struct perf_file **ret, const struct perf_input *in,
@@ -299,6 +319,7 @@ enum clew_err perf_file_reopen(struct perf_file **ret, const struct perf_file *f
 	f->evlist = first->evlist;
 	f->features = first->features;
 	perf_header_seek_first(f);
+	look_ahead(f);
 	*ret = f;
 	return CLEW_OK;
 }
@@ -343,6 +364,11 @@ const struct perf_file_counts *perf_file_counts(const struct perf_file *f)
 	return &f->counts;
 }
 
+const struct perf_who_facts *perf_file_who_facts(const struct perf_file *f)
+{
+	return &f->who;
+}
+
 void perf_file_free(struct perf_file *f)
 {
 	if (!f)
@@ -350,6 +376,7 @@ void perf_file_free(struct perf_file *f)
 	perf_block_release(f->main.block);
 	perf_block_release(f->unpacked.block);
 	ZSTD_freeDStream(f->zstd);
+	perf_who_facts_done(&f->who);
 	perf_evlist_done(&f->own);
 	arena_done(&f->memory);
 	mem_free(f);

@@ -7,6 +7,7 @@
 #include "perfdata/perf_evlist.h"
 #include "perfdata/perf_features.h"
 #include "perfdata/perf_record.h"
+#include "perfdata/perf_who_facts.h"
 
 /**
  * Reads perf.data: file mode and pipe mode, either byte order, COMPRESSED and COMPRESSED2
@@ -92,6 +93,10 @@ uint64_t perf_file_pos(const struct perf_file *f);
 struct perf_evlist *perf_file_evlist(struct perf_file *f);
 const struct perf_features *perf_file_features(const struct perf_file *f);
 const struct perf_file_counts *perf_file_counts(const struct perf_file *f);
+
+/** What `clew record` knew of ids: the recorder's own from the start where it is a file; all of it
+ * once the records that say it were read. */
+const struct perf_who_facts *perf_file_who_facts(const struct perf_file *f);
 
 void perf_file_free(struct perf_file *f);
 

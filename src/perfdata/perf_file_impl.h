@@ -40,6 +40,7 @@ struct perf_file {
 
 	struct perf_evlist own, *evlist; /* evlist: own, or that of the file's first reader */
 	struct perf_features features;
+	struct perf_who_facts who;
 	struct perf_file_counts counts;
 	struct arena memory; /* features that came through a pipe */
 };

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "rows/report_feed_impl.h"
+#include "who/who_ran.h"
 
 /* Texts live as long as the pipeline, so each pointer is looked up once. */
 static uint32_t text_id(struct report_feed *f, const char *text)
@@ -24,15 +25,21 @@ static uint32_t text_id(struct report_feed *f, const char *text)
 	return id;
 }
 
+/* Those without a thread are rows of their own: numbers that no thread has. */
+static uint64_t task_id(const struct ana_event *e, uint32_t id)
+{
+	return e->who && e->who->kind != WHO_TASK ? (uint64_t)UINT32_MAX + e->who->kind : id;
+}
+
 static uint64_t value_of(struct report_feed *f, const struct ana_event *e, enum report_key k)
 {
 	switch (k) {
 	case REPORT_COMM:
 		return text_id(f, e->comm);
 	case REPORT_PID:
-		return e->pid;
+		return task_id(e, e->pid);
 	case REPORT_TID:
-		return e->tid;
+		return task_id(e, e->tid);
 	case REPORT_CPU:
 		return e->cpu;
 	case REPORT_CGROUP:
@@ -195,7 +202,9 @@ uint64_t feed_key_value(const struct report_feed *f, uint32_t key, enum report_k
 
 static void id_text(const struct report_feed *f, uint32_t key, uint64_t id, struct buf *out)
 {
-	if (id == UINT32_MAX)
+	if (id > UINT32_MAX)
+		buf_str(out, "      -");
+	else if (id == UINT32_MAX)
 		buf_str(out, "     -1");
 	else
 		buf_dec(out, id, 7, ' ');

@@ -210,7 +210,9 @@ enum clew_err who_take_comm(struct who *w, const struct perf_comm *c)
 
 enum clew_err who_take_fork(struct who *w, const struct perf_task *f)
 {
-	struct who_thread *parent = who_thread_get(w, f->ppid, f->ptid), *old, *t;
+	bool is_orphan = who_is_orphan(f);
+	struct who_thread *parent = is_orphan ? w->others : who_thread_get(w, f->ppid, f->ptid);
+	struct who_thread *old, *t;
 
 	if (!parent)
 		return CLEW_NO_MEMORY;
@@ -226,7 +228,9 @@ enum clew_err who_take_fork(struct who *w, const struct perf_task *f)
 	t = thread_new(w, f->pid, f->tid);
 	if (!t)
 		return CLEW_NO_MEMORY;
-	if (f->pid == parent->pid)
+	if (is_orphan)
+		give_space(w, t);
+	else if (f->pid == parent->pid)
 		t->space = who_space_hold(parent->space);
 	else if (f->is_recorders) /* its own maps follow; the parent's are none of them */
 		give_space(w, t);
@@ -237,7 +241,7 @@ enum clew_err who_take_fork(struct who *w, const struct perf_task *f)
 		mem_free(t);
 		return CLEW_NO_MEMORY;
 	}
-	if (parent->has_comm) {
+	if (parent->has_comm && !is_orphan) {
 		t->comm = parent->comm;
 		t->has_comm = true;
 	}

@@ -54,6 +54,19 @@ struct who_thread {
 	struct who_space *space;
 };
 
+/** The kernel writes 0 for the idle task and for tasks that the recorder's PID namespace does not
+ * contain, -1 for one that is dead. */
+static inline bool who_is_thread(uint32_t tid)
+{
+	return tid && tid != PERF_NO_TASK;
+}
+
+/** Does it come from where no thread is known? Then nothing is known of what it inherits. */
+static inline bool who_is_orphan(const struct perf_task *fork)
+{
+	return !fork->is_recorders && !who_is_thread(fork->ptid);
+}
+
 struct who;
 struct who_guests;
 

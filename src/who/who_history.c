@@ -292,7 +292,8 @@ static bool inherit_comm(struct who_history *h, struct clew_perf_ns time, uint32
 enum clew_err who_history_fork(struct who_history *h, struct clew_perf_ns time,
 			       const struct perf_task *t)
 {
-	uint32_t parent = meet(h, time, t->ppid, t->ptid), space = parent;
+	bool is_orphan = who_is_orphan(t);
+	uint32_t parent = is_orphan ? h->kernel : meet(h, time, t->ppid, t->ptid), space = parent;
 
 	h->nr_taken++;
 	if (parent == WHO_NONE)
@@ -301,10 +302,13 @@ enum clew_err who_history_fork(struct who_history *h, struct clew_perf_ns time,
 		return CLEW_OK;
 	if (t->is_recorders)
 		space = space_of(h, time, t->pid);
+	else if (is_orphan)
+		space = space_new(h, t->pid, time, version_new(h, NULL, WHO_NONE));
 	else if (t->pid != t->ppid)
 		space = space_clone(h, parent, t->pid, time);
 	if (space == WHO_NONE || !map_u64_put(&h->by_pid, t->pid, space) ||
-	    !add_task(h, t->tid, time, t->pid, space) || !inherit_comm(h, time, t->ptid, t->tid))
+	    !add_task(h, t->tid, time, t->pid, space) ||
+	    (!is_orphan && !inherit_comm(h, time, t->ptid, t->tid)))
 		return CLEW_NO_MEMORY;
 	return CLEW_OK;
 }

@@ -13,6 +13,13 @@ struct play {
 	const struct who_stamp *stamp;
 };
 
+/* The kernel writes 0 for a task that the recorder's PID namespace does not contain, and -1 for one
+ * that is dead: neither is a thread, nor has the idle task such records. */
+static bool is_thread(const struct play *p, uint32_t tid)
+{
+	return p->stamp->machine || who_is_thread(tid);
+}
+
 /**
  * Its files are not the host's: they are looked for by build id, and in the folder of the machine,
  * as `perf --guestmount` has them.
@@ -56,7 +63,7 @@ static enum clew_err play_mmap(const struct play *p)
 		return CLEW_BAD_FILE;
 	if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
 		return play_guest_mmap(p, mode == PERF_RECORD_MISC_GUEST_KERNEL, &m);
-	if (p->stamp->machine)
+	if (p->stamp->machine || (mode == PERF_RECORD_MISC_USER && !is_thread(p, m.pid)))
 		return CLEW_OK;
 	return p->player->mmap(p->ctx, p->stamp->time, mode == PERF_RECORD_MISC_KERNEL, &m);
 }
@@ -94,6 +101,8 @@ static enum clew_err play_comm(const struct play *p)
 
 	if (perf_comm_parse(p->r, &c))
 		return CLEW_BAD_FILE;
+	if (!is_thread(p, c.tid))
+		return CLEW_OK;
 	if (!rename_id(p, &c.pid) || !rename_id(p, &c.tid))
 		return CLEW_OK;
 	return p->player->comm(p->ctx, p->stamp->time, &c);
@@ -105,6 +114,8 @@ static enum clew_err play_fork(const struct play *p)
 
 	if (perf_task_parse(p->r, &t))
 		return CLEW_BAD_FILE;
+	if (!is_thread(p, t.tid))
+		return CLEW_OK;
 	if (!rename_id(p, &t.pid) || !rename_id(p, &t.tid) || !rename_id(p, &t.ppid) ||
 	    !rename_id(p, &t.ptid))
 		return CLEW_OK;
@@ -117,7 +128,8 @@ static enum clew_err play_exit(const struct play *p)
 
 	if (perf_task_parse(p->r, &t))
 		return CLEW_BAD_FILE;
-	if (!p->player->exit || !rename_id(p, &t.pid) || !rename_id(p, &t.tid))
+	if (!p->player->exit || !is_thread(p, t.tid) || !rename_id(p, &t.pid) ||
+	    !rename_id(p, &t.tid))
 		return CLEW_OK;
 	return p->player->exit(p->ctx, p->stamp->time, &t);
 }

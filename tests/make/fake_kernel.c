@@ -12,7 +12,9 @@
 #include "os/child.h"
 #include "os/perf/perf_event.h"
 #include "os/perf/ring.h"
+#include "os/pid_view.h"
 #include "os/poll_set.h"
+#include "os/proc.h"
 
 enum { PAGE_BYTES = 4096, DATA_HEAD = 1024, AUX_HEAD = 1056, NS_PER_MS = 1000000 };
 
@@ -103,6 +105,17 @@ void fake_kernel_tasks_end(void)
 		e->is_gone = true;
 }
 
+static void check_tracking(void)
+{
+	bool is_traced = false, is_tracked = false;
+
+	vec_for_each (&fake_kernel.events, e) {
+		is_traced |= e->aux && e->is_enabled;
+		is_tracked |= e->attr.flags & PERF_ATTR_CONTEXT_SWITCH && e->is_enabled;
+	}
+	fake_kernel.nr_untracked += is_traced && !is_tracked;
+}
+
 /* --- in the place of os/perf/perf_event.h --- */
 
 #define WRAP(name) __wrap_##name
@@ -127,6 +140,7 @@ int WRAP(os_perf_enable)(int fd);
 int WRAP(os_perf_enable)(int fd)
 {
 	event_of(fd)->is_enabled = true;
+	check_tracking();
 	fake_kernel.nr_enables++;
 	return 0;
 }
@@ -135,6 +149,7 @@ int WRAP(os_perf_disable)(int fd);
 int WRAP(os_perf_disable)(int fd)
 {
 	event_of(fd)->is_enabled = false;
+	check_tracking();
 	fake_kernel.nr_disables++;
 	return 0;
 }
@@ -197,6 +212,23 @@ void WRAP(os_ring_unmap)(struct os_ring *r);
 void WRAP(os_ring_unmap)(struct os_ring *r)
 {
 	*r = (struct os_ring){0}; /* fake_kernel_reset() frees it */
+}
+
+/* --- os/pid_view.h --- */
+
+void WRAP(os_pid_view_read)(struct os_pid_view *ret);
+void WRAP(os_pid_view_read)(struct os_pid_view *ret)
+{
+	uint32_t self = (uint32_t)os_pid();
+	enum os_pid_ns ns = fake_kernel.is_inside ? OS_PID_NS_OTHER : OS_PID_NS_INITIAL;
+
+	*ret = (struct os_pid_view){.is_own = true,
+				    .own = ns,
+				    .procs = ns,
+				    .inode = fake_kernel.is_inside ? 4026532000 : 0xeffffffc,
+				    .local = self,
+				    .procfs = self,
+				    .depth = 1};
 }
 
 /* --- os/poll_set.h, os/clock.h, os/signals.h --- */

@@ -41,6 +41,8 @@ struct fake_kernel {
 	int nr_starts;       /* times the command was started */
 	uint32_t nr_enables; /* calls */
 	uint32_t nr_disables;
+	uint32_t nr_untracked; /* changes after which a trace was on, and no event for switches */
+	bool is_inside;        /* in a PID namespace that is not the initial one */
 };
 
 extern struct fake_kernel fake_kernel;

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "make/fake_kernel.h"
+#include "os/caps.h"
 #include "os/file.h"
 #include "perfdata/perf_file.h"
+#include "record/open/own_ids.h"
 #include "record/session/open_events.h"
 #include "unit/tap.h"
 
@@ -19,6 +21,8 @@ static char *command[] = {(char *)"program", NULL};
 struct recording {
 	struct rec_options o;
 	const char *event, *sysfs; /* NULL: cpu-clock:u, the machine's */
+	bool is_inside;            /* a container */
+	struct buf said;
 	struct rec_result result;
 	struct rec_error error;
 	enum clew_err err;
@@ -55,14 +59,21 @@ static void read_file(struct recording *r, const char *name)
 	os_map_done(&map);
 }
 
+static void say(void *ctx, enum rec_level level, const char *text)
+{
+	buf_printf(ctx, "%s%s\n", level == REC_WARNING ? "warning: " : "", text);
+}
+
 static void record(struct recording *r, void (*step)(struct fake_kernel *k, int n), void *ctx)
 {
-	static const struct rec_ui quiet;
+	const struct rec_ui quiet = {.say = say, .ctx = &r->said};
 	struct rec_event_list events = {0};
 
 	fake_kernel_reset(step, ctx);
+	fake_kernel.is_inside = r->is_inside;
 	r->o.output = path;
-	r->o.is_per_thread = true; /* one ring, whatever CPUs this machine has */
+	/* One ring, whatever CPUs this machine has. */
+	r->o.is_per_thread = !r->o.cpus;
 	r->o.data_bytes = 64 * 1024;
 	events.sysfs = r->sysfs;
 	rec_events_parse(&events, r->event ? r->event : "cpu-clock:u", NULL);
@@ -556,8 +567,14 @@ static const char *make_sysfs(void)
 
 	snprintf(root, sizeof(root), "%s/sys", directory);
 	snprintf(text, sizeof(text),
-		 "cd %s && mkdir -p sys/bus/event_source/devices/arm_spe_0/format && "
-		 "echo 10 >sys/bus/event_source/devices/arm_spe_0/type",
+		 "cd %s && mkdir -p sys/bus/event_source/devices/arm_spe_0/format "
+		 "sys/bus/event_source/devices/cs_etm/format",
+		 directory);
+	if (system(text))
+		return NULL;
+	snprintf(text, sizeof(text),
+		 "cd %s/sys/bus/event_source/devices && "
+		 "echo 10 >arm_spe_0/type && echo 11 >cs_etm/type",
 		 directory);
 	return system(text) ? NULL : root;
 }
@@ -596,6 +613,79 @@ static void test_aux(void)
 	      "an area that is only sampled is overwritten, and not read");
 }
 
+/* --- what the rule "who ran" needs --- */
+
+static const struct perf_attr *tracker(void)
+{
+	vec_for_each (&fake_kernel.events, e)
+		if (e->attr.flags & PERF_ATTR_COMM)
+			return &e->attr;
+	return NULL;
+}
+
+static void record_on_cpu(struct recording *r, const char *event, bool is_inside,
+			  enum rec_tristate switches)
+{
+	*r = (struct recording){
+		.event = event,
+		.sysfs = make_sysfs(),
+		.is_inside = is_inside,
+		.o = {.argv = command, .cpus = "0", .with_switches = switches, .aux_bytes = 4096}
+        };
+	record(r, of_command, NULL);
+}
+
+static void test_sideband(void)
+{
+	const uint64_t all = PERF_ATTR_CONTEXT_SWITCH | PERF_ATTR_MMAP | PERF_ATTR_MMAP2 |
+			     PERF_ATTR_COMM | PERF_ATTR_TASK;
+	struct recording r;
+
+	record_on_cpu(&r, "arm_spe_0//", false, REC_DEFAULT);
+	CHECK(r.err == CLEW_OK && (tracker()->flags & all) == all &&
+		      tracker()->sample_type & PERF_SAMPLE_CPU,
+	      "with a trace, switches, tasks and mappings are recorded, and on which CPU");
+	CHECK(fake_kernel.nr_enables && fake_kernel.nr_disables && !fake_kernel.nr_untracked,
+	      "side-band is on before a trace is, and still on when that is off");
+	CHECK_EQ(r.by_type[PERF_RECORD_HEADER_EVENT_TYPE], 1, "the recorder's ids are recorded");
+	buf_done(&r.said);
+	record_on_cpu(&r, "arm_spe_0//", false, REC_NO);
+	CHECK(!(tracker()->flags & PERF_ATTR_CONTEXT_SWITCH), "... unless switches are refused");
+	buf_done(&r.said);
+	record_on_cpu(&r, NULL, false, REC_DEFAULT);
+	CHECK(!(tracker()->flags & PERF_ATTR_CONTEXT_SWITCH), "samples need no switches");
+	buf_done(&r.said);
+	record_on_cpu(&r, NULL, true, REC_DEFAULT);
+	CHECK(tracker()->flags & PERF_ATTR_CONTEXT_SWITCH,
+	      "of all tasks in a container they do: idle and outside look alike");
+	CHECK(!strstr(buf_cstr(&r.said), "warning"), "... without a warning");
+	buf_done(&r.said);
+}
+
+static void test_contexts_inside(void)
+{
+	const char *what = "initial PID namespace";
+	struct os_caps caps;
+	struct recording r;
+
+	os_caps_read(&caps);
+	record_on_cpu(&r, "arm_spe_0//", true, REC_DEFAULT);
+	CHECK(r.err == CLEW_OK &&
+		      !strstr(buf_cstr(&r.said), what) == !os_caps_can_profile_kernel(&caps),
+	      "in a container, contexts of SPE are reported as root ids before they are recorded");
+	buf_done(&r.said);
+	record_on_cpu(&r, "arm_spe_0//", false, REC_DEFAULT);
+	CHECK(!strstr(buf_cstr(&r.said), what), "elsewhere nothing is reported");
+	buf_done(&r.said);
+	CHECK(strstr(rec_contexts_inside("arm_spe_0", true), what) &&
+		      !rec_contexts_inside("arm_spe_0", false),
+	      "who may not profile the kernel gets no contexts of SPE");
+	CHECK(strstr(rec_contexts_inside("cs_etm", true), "leaves contexts out"),
+	      "CoreSight traces have none");
+	CHECK(!rec_contexts_inside("cpu", true) && !rec_contexts_inside(NULL, true),
+	      "samples have no contexts");
+}
+
 static void test_held_round(void)
 {
 	struct recording r = {.o = {.argv = command}};
@@ -624,6 +714,8 @@ int main(void)
 	test_source_orders();
 	test_source_refuses();
 	test_aux();
+	test_sideband();
+	test_contexts_inside();
 	test_held_round();
 	fake_kernel_reset(NULL, NULL);
 	snprintf(spare, sizeof(spare), "rm -r %s", directory);

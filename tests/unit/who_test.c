@@ -90,6 +90,12 @@ static void test_fork(struct who *w)
 			      .pid = 23, .tid = 23, .ppid = 20, .ptid = 20, .is_recorders = true});
 	CHECK(!path_at(who_thread_find(w, 23)->space, 0x1000),
 	      "a task that ran before the recording has none of its parent's maps");
+	who_take_comm(w, &(struct perf_comm){.pid = 0, .tid = 0, .comm = "swapper"});
+	map(w, who_thread_get(w, 0, 0)->space, 0x1000, 0x1000, 0, "exe");
+	who_take_fork(w, &(struct perf_task){.pid = 24, .tid = 24});
+	CHECK(!path_at(who_thread_find(w, 24)->space, 0x1000) &&
+		      !strcmp(who_thread_find(w, 24)->comm, ":24"),
+	      "a task born outside the recorder's namespace inherits nothing");
 	who_take_fork(w, &(struct perf_task){.pid = 20, .tid = 20, .ppid = 20, .ptid = 20});
 	CHECK(who_thread_find(w, 20) == parent, "a thread that forks itself is left alone");
 }

@@ -393,6 +393,7 @@ void header_text(struct buf *out, const struct header_facts *h)
 		else
 			p->print(out, h);
 	}
+	header_print_who(out, h);
 	if (is_pipe)
 		return;
 	add_missing(out, f);

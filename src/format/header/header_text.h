@@ -15,7 +15,8 @@ struct header_facts {
 	struct clew_diag diag;   /* and why, where it is an error */
 };
 
-/** The text of `perf report --header-only`. */
+/** The text of `perf report --header-only`, and of which PID namespaces the ids are, if the
+ * recorder says so. */
 void header_text(struct buf *out, const struct header_facts *h);
 
 /** What perf does not show: records by type, compression, and whether the file is complete. */

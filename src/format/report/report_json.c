@@ -133,7 +133,7 @@ static void put_frame(struct report_json *r, struct json_put *j, uint32_t frame)
 static bool is_unknown(enum report_key key, uint64_t number)
 {
 	if (key == REPORT_PID || key == REPORT_TID || key == REPORT_CPU)
-		return number == UINT32_MAX;
+		return number >= UINT32_MAX; /* above: no thread at all */
 	if (key == REPORT_CYCLES)
 		return !number;
 	return report_key_is_yes_no(key) && number == REPORT_NOT_KNOWN;

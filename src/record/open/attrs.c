@@ -230,6 +230,6 @@ void rec_attr_track(struct perf_attr *a, const struct rec_options *o)
 		a->flags |= PERF_ATTR_NAMESPACES;
 	if (o->with_cgroups)
 		a->flags |= PERF_ATTR_CGROUP;
-	if (o->with_switches)
+	if (o->with_switches == REC_YES)
 		a->flags |= PERF_ATTR_CONTEXT_SWITCH;
 }

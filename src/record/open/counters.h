@@ -55,10 +55,12 @@ struct rec_counters {
 		VEC(struct rec_ring);
 	} rings;
 	size_t nr_places;
-	size_t data_bytes;   /* of each ring */
-	bool is_on;          /* not switched off, apart from single events */
-	bool has_backward;   /* some events are overwritten: rings of their own */
-	const char *tracefs; /* where probes were defined; static text */
+	size_t data_bytes;        /* of each ring */
+	uint64_t tracked_from_ns; /* perf time: since then, at the latest, all side-band of all CPUs
+				     is recorded; 0: unknown */
+	bool is_on;               /* not switched off, apart from single events */
+	bool has_backward;        /* some events are overwritten: rings of their own */
+	const char *tracefs;      /* where probes were defined; static text */
 };
 
 /** Make the counters from what the user named: what each sample holds, who tracks tasks, when it
@@ -78,6 +80,12 @@ enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
 /** Map one ring a CPU (or a task), send all events there, and apply filters. */
 enum clew_err rec_counters_map(struct rec_counters *c, const struct rec_options *o,
 			       struct rec_error *error);
+
+/**
+ * After the events of a CPU-wide recording are open: find tracked_from_ns. The clock of perf cannot
+ * be read everywhere, so we make a COMM record of ourselves and take its time.
+ */
+void rec_counters_mark(struct rec_counters *c);
 
 /** May we lock as much memory as we like? */
 bool rec_may_lock_memory(void);

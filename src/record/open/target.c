@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/pid_view.h"
 #include "os/proc.h"
 
 enum { MAX_CPU = 1 << 16 };
@@ -125,30 +126,59 @@ static enum clew_err choose_cpus(struct rec_target *t, const struct rec_options 
 	return err;
 }
 
-/* @return false when memory is short; a process that is gone adds nothing. */
-static bool add_threads(struct rec_target *t, int pid)
+/* The id that the kernel knows a thread of /proc by; 0: it is gone. */
+static uint32_t local_tid(const struct os_pid_view *v, uint32_t procfs, int tid)
 {
+	struct os_ns_ids ids;
+	char path[64];
+
+	if (v->is_own)
+		return (uint32_t)tid;
+	snprintf(path, sizeof(path), "/proc/%u/task/%d/status", procfs, tid);
+	if (!os_ns_ids_read(path, &ids) || !v->depth || ids.nr < v->depth)
+		return 0;
+	return ids.id[v->depth - 1];
+}
+
+/* @return false when memory is short; a process that is gone adds nothing. */
+static bool add_threads(struct rec_target *t, const struct os_pid_view *v, int pid)
+{
+	uint32_t procfs = v->is_own ? (uint32_t)pid : os_pid_procfs((uint32_t)pid), local;
 	char path[64];
 	struct os_dir *d;
 	int tid;
 	bool ok = true;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	snprintf(path, sizeof(path), "/proc/%u/task", procfs);
 	d = os_dir_open(path, NULL);
 	if (!d)
 		return true;
-	while (ok && (tid = os_dir_next_number(d)) >= 0)
-		ok = vec_push(&t->tids, tid);
+	while (ok && (tid = os_dir_next_number(d)) >= 0) {
+		local = local_tid(v, procfs, tid);
+		ok = !local || vec_push(&t->tids, (int)local);
+	}
 	os_dir_close(d);
 	return ok && vec_push(&t->pids, pid);
+}
+
+/* Where /proc has other ids, a thread that is gone is noticed when its events are opened. */
+static bool is_gone(const struct os_pid_view *v, int id, bool is_tid)
+{
+	char path[64];
+
+	if (!v->is_own)
+		return !is_tid && !os_pid_procfs((uint32_t)id);
+	snprintf(path, sizeof(path), "/proc/%d", id);
+	return os_file_id(path, &(struct os_file_id){0});
 }
 
 static enum clew_err add_listed(struct rec_target *t, const char *list, bool is_tid,
 				struct rec_error *error)
 {
 	const char *at = list, *what = is_tid ? "thread" : "process";
-	char path[64];
+	struct os_pid_view view;
 
+	os_pid_view_read(&view);
 	do {
 		int id;
 
@@ -157,19 +187,33 @@ static enum clew_err add_listed(struct rec_target *t, const char *list, bool is_
 					"'%s' is not a list of %s ids; such a list looks like "
 					"1234,1240",
 					list, what);
-		snprintf(path, sizeof(path), "/proc/%d", id);
-		if (os_file_id(path, &(struct os_file_id){0}))
+		if (is_gone(&view, id, is_tid))
 			return rec_fail(error, CLEW_NOT_FOUND, "there is no %s %d (any more)", what,
 					id);
 		if (is_tid ? !vec_push(&t->tids, id) || !vec_push(&t->pids, id)
-			   : !add_threads(t, id))
+			   : !add_threads(t, &view, id))
 			return rec_fail_memory(error);
 	} while (*at == ',' && at++);
 	return CLEW_OK;
 }
 
+/* @p procfs: as /proc has it. */
+static bool add_process(struct rec_target *t, const struct os_pid_view *v, int procfs)
+{
+	uint32_t local = (uint32_t)procfs;
+	struct os_ns_ids ids;
+	char path[64];
+
+	if (!v->is_own) {
+		snprintf(path, sizeof(path), "/proc/%d/status", procfs);
+		local = os_ns_ids_read(path, &ids) ? os_pid_local(v, local, &ids) : 0;
+	}
+	return !local || add_threads(t, v, (int)local);
+}
+
 static enum clew_err add_user(struct rec_target *t, const char *user, struct rec_error *error)
 {
+	struct os_pid_view view;
 	struct os_dir *d;
 	unsigned int uid;
 	char *end, path[64];
@@ -183,12 +227,13 @@ static enum clew_err add_user(struct rec_target *t, const char *user, struct rec
 	if (!d)
 		return rec_fail(error, CLEW_NOT_FOUND,
 				"/proc is not mounted, so that no process of a user can be found");
+	os_pid_view_read(&view);
 	while (ok && (pid = os_dir_next_number(d)) >= 0) {
 		struct os_file_id id;
 
 		snprintf(path, sizeof(path), "/proc/%d", pid);
 		if (os_file_id(path, &id) == 0 && id.uid == uid)
-			ok = add_threads(t, pid);
+			ok = add_process(t, &view, pid);
 	}
 	os_dir_close(d);
 	if (ok && !t->tids.nr)

@@ -51,7 +51,8 @@ struct rec_options {
 	bool is_all_user, is_all_kernel, no_kernel_chain, no_user_chain;
 
 	/* what else the stream holds */
-	bool with_switches, with_namespaces, with_cgroups, with_stat, with_running_time;
+	enum rec_tristate with_switches; /* default: where threads are found by them */
+	bool with_namespaces, with_cgroups, with_stat, with_running_time;
 	bool no_bpf_events, no_build_ids;
 	bool is_exclude_self;
 	bool has_clockid;

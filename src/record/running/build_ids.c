@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "elf/elf_file.h"
+#include "os/pid_view.h"
 #include "os/proc.h"
 #include "os/proc_map.h"
 #include "perfdata/perf_features_write.h"
@@ -36,14 +37,15 @@ static bool is_file_of(const char *path, const struct perf_mmap *m)
  * that device and inode. */
 static size_t find_id(const struct perf_mmap *m, uint8_t ret[MAX_ID])
 {
+	uint32_t procfs = os_pid_procfs(m->pid);
 	char path[PATH_BYTES];
 	size_t n;
 
-	proc_map_file(path, m->pid, m->start, m->start + m->len);
+	proc_map_file(path, procfs, m->start, m->start + m->len);
 	n = rec_file_build_id(path, ret);
 	if (n)
 		return n;
-	snprintf(path, sizeof(path), "/proc/%u/root%s", m->pid, m->filename);
+	snprintf(path, sizeof(path), "/proc/%u/root%s", procfs, m->filename);
 	if (is_file_of(path, m))
 		return rec_file_build_id(path, ret);
 	return is_file_of(m->filename, m) ? rec_file_build_id(m->filename, ret) : 0;

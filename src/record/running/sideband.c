@@ -23,6 +23,7 @@ bool rec_sideband_init(struct rec_sideband *s, const struct rec_counters *c,
 		       struct rec_file *f)
 {
 	*s = (struct rec_sideband){.options = o, .build_ids = build_ids, .file = f};
+	os_pid_view_read(&s->view);
 	vec_for_each (&c->list, e) {
 		if (e->is_tracking) {
 			s->tracker = &e->attr;
@@ -121,7 +122,8 @@ static void add_fork(struct rec_sideband *s, int pid, int tid, int ppid, int pti
 	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)tid);
 }
 
-static void add_namespaces(struct rec_sideband *s, int pid, int tid)
+/* @p at_proc: the thread's id in /proc. */
+static void add_namespaces(struct rec_sideband *s, uint32_t at_proc, int pid, int tid)
 {
 	static const char *const names[NR_NAMESPACES] = {"net",  "uts", "ipc",   "pid",
 							 "user", "mnt", "cgroup"};
@@ -134,7 +136,7 @@ static void add_namespaces(struct rec_sideband *s, int pid, int tid)
 		struct os_file_id id = {0};
 		char path[64];
 
-		snprintf(path, sizeof(path), "/proc/%d/ns/%s", tid, names[i]);
+		snprintf(path, sizeof(path), "/proc/%u/ns/%s", at_proc, names[i]);
 		os_file_id(path, &id);
 		rec_sideband_u64(s, id.dev);
 		rec_sideband_u64(s, id.ino);
@@ -143,7 +145,7 @@ static void add_namespaces(struct rec_sideband *s, int pid, int tid)
 }
 
 /* The build id of a mapped file, looked up once a file however many processes map it. */
-static const struct rec_found_id *build_id_of(struct rec_sideband *s, int pid,
+static const struct rec_found_id *build_id_of(struct rec_sideband *s, uint32_t procfs,
 					      const struct proc_map *m)
 {
 	uint64_t key = hash_two((uint64_t)m->maj << 32 | m->min, m->ino);
@@ -155,7 +157,7 @@ static const struct rec_found_id *build_id_of(struct rec_sideband *s, int pid,
 		return &s->ids.data[*known];
 	/* Through map_files, so that it is the file that is mapped: in its own mount namespace,
 	 * replaced or deleted. */
-	proc_map_file(path, (uint32_t)pid, m->start, m->end);
+	proc_map_file(path, procfs, m->start, m->end);
 	found.bytes = (uint8_t)rec_file_build_id(path, found.id);
 	if (!vec_push(&s->ids, found) || !map_u64_put(&s->files, key, s->ids.nr - 1))
 		return NULL;
@@ -178,7 +180,7 @@ static void put_build_id_or_inode(struct rec_sideband *s, const struct proc_map 
 	rec_sideband_u64(s, 0); /* generation */
 }
 
-static void add_map(struct rec_sideband *s, int pid, const struct proc_map *m)
+static void add_map(struct rec_sideband *s, uint32_t procfs, int pid, const struct proc_map *m)
 {
 	const struct rec_found_id *id = NULL;
 	uint16_t misc = PERF_RECORD_MISC_USER;
@@ -192,7 +194,7 @@ static void add_map(struct rec_sideband *s, int pid, const struct proc_map *m)
 	if (len > NAME_MAX_BYTES - 1)
 		len = NAME_MAX_BYTES - 1;
 	if (m->ino && !s->options->no_build_ids && m->prot & PROC_MAP_X)
-		id = build_id_of(s, pid, m);
+		id = build_id_of(s, procfs, m);
 	if (id && id->bytes)
 		misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
 	if (!(m->prot & PROC_MAP_X))
@@ -213,27 +215,31 @@ static void add_map(struct rec_sideband *s, int pid, const struct proc_map *m)
 	rec_sideband_end(s, at, (uint32_t)pid, (uint32_t)pid);
 }
 
-static void add_maps(struct rec_sideband *s, int pid)
+static void add_maps(struct rec_sideband *s, uint32_t procfs, int pid)
 {
 	bool with_data = s->options->with_addr || s->options->with_phys_addr;
 	struct proc_map m;
 	const char *at;
 
-	if (!proc_maps_read((uint32_t)pid, &s->text))
+	if (!proc_maps_read(procfs, &s->text))
 		return;
 	for (at = buf_cstr(&s->text); proc_map_next(&at, &m);)
 		if (m.prot & PROC_MAP_X || with_data)
-			add_map(s, pid, &m);
+			add_map(s, procfs, pid, &m);
 }
 
-/* Name and parent from /proc/PID/status. */
-static bool read_status(struct rec_sideband *s, int pid, char comm[COMM_BYTES + 1], int *ret_ppid)
+/* Of /proc/PID/status. */
+struct status {
+	char comm[COMM_BYTES + 1];
+	uint32_t ppid; /* in /proc */
+	struct os_ns_ids ids;
+};
+
+static bool read_status(struct rec_sideband *s, const char *path, struct status *ret)
 {
 	const char *name, *ppid;
-	char path[64];
 	size_t len;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	buf_clear(&s->text);
 	if (os_read_into(path, STATUS_LIMIT, &s->text) <= 0)
 		return false;
@@ -244,59 +250,123 @@ static bool read_status(struct rec_sideband *s, int pid, char comm[COMM_BYTES + 
 	len = strcspn(name + 6, "\n");
 	if (len > COMM_BYTES)
 		len = COMM_BYTES;
-	memcpy(comm, name + 6, len);
-	comm[len] = '\0';
-	*ret_ppid = atoi(ppid + 6);
+	memcpy(ret->comm, name + 6, len);
+	ret->comm[len] = '\0';
+	ret->ppid = (uint32_t)strtoul(ppid + 6, NULL, 10);
+	os_ns_ids_parse(name, &ret->ids);
 	return true;
 }
 
-static void add_threads(struct rec_sideband *s, int pid)
+static bool read_process(struct rec_sideband *s, uint32_t procfs, struct status *ret)
 {
-	char path[96], comm[64];
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/status", procfs);
+	return read_status(s, path, ret);
+}
+
+static void add_task(struct rec_sideband *s, uint32_t procfs, const struct status *st, int pid,
+		     int tid, int ppid)
+{
+	/* The first process of a container has its parent outside: no thread of ours. */
+	if (ppid || s->view.own != OS_PID_NS_OTHER)
+		add_fork(s, pid, tid, ppid, ppid);
+	add_comm(s, pid, tid, st->comm);
+	if (s->options->with_namespaces)
+		add_namespaces(s, procfs, pid, tid);
+	rec_sideband_note_ids(s, procfs, (uint32_t)tid, &st->ids);
+}
+
+/* Of a thread without other ids the name is all that its status would say, for a third of the cost.
+ */
+static bool read_thread(struct rec_sideband *s, uint32_t procfs, int tid, bool has_ids,
+			struct status *ret)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%d/%s", procfs, tid,
+		 has_ids ? "status" : "comm");
+	if (has_ids)
+		return read_status(s, path, ret);
+	ret->ids.nr = 0;
+	return os_read_first_line(path, ret->comm, sizeof(ret->comm));
+}
+
+/* A thread is in its process's PID namespace, so its ids are in the same columns. */
+static void add_thread(struct rec_sideband *s, uint32_t procfs, int pid, int tid, bool has_ids)
+{
+	struct status st;
+
+	if (!read_thread(s, procfs, tid, has_ids, &st))
+		return;
+	if (s->view.is_own)
+		add_task(s, (uint32_t)tid, &st, pid, tid, pid);
+	else if (st.ids.nr >= s->view.depth)
+		add_task(s, (uint32_t)tid, &st, pid, (int)st.ids.id[s->view.depth - 1], pid);
+}
+
+static void add_threads(struct rec_sideband *s, uint32_t procfs, int pid,
+			const struct os_ns_ids *ids)
+{
+	bool has_ids = !s->view.is_own || ids->nr > 1;
+	char path[64];
 	struct os_dir *d;
 	int tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	snprintf(path, sizeof(path), "/proc/%u/task", procfs);
 	d = os_dir_open(path, NULL);
-	while (d && (tid = os_dir_next_number(d)) >= 0) {
-		if (tid == pid)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-		if (!os_read_first_line(path, comm, sizeof(comm)))
-			continue;
-		add_fork(s, pid, tid, pid, pid);
-		add_comm(s, pid, tid, comm);
-		if (s->options->with_namespaces)
-			add_namespaces(s, pid, tid);
-	}
+	while (d && (tid = os_dir_next_number(d)) >= 0)
+		if ((uint32_t)tid != procfs)
+			add_thread(s, procfs, pid, tid, has_ids);
 	os_dir_close(d);
+}
+
+/* @return 0: our namespace does not contain it. */
+static uint32_t local_of(struct rec_sideband *s, uint32_t procfs)
+{
+	struct status st;
+
+	if (s->view.is_own)
+		return procfs;
+	return procfs && read_process(s, procfs, &st) ? os_pid_local(&s->view, procfs, &st.ids) : 0;
+}
+
+static void add_process(struct rec_sideband *s, uint32_t procfs)
+{
+	struct status st;
+	uint32_t pid;
+
+	if (!read_process(s, procfs, &st))
+		return;
+	pid = os_pid_local(&s->view, procfs, &st.ids);
+	if (!rec_sideband_count_process(s, pid))
+		return;
+	add_task(s, procfs, &st, (int)pid, (int)pid, (int)local_of(s, st.ppid));
+	add_maps(s, procfs, (int)pid);
+	add_threads(s, procfs, (int)pid, &st.ids);
 }
 
 void rec_sideband_process(struct rec_sideband *s, int pid)
 {
-	char comm[COMM_BYTES + 1];
-	int ppid;
+	uint32_t procfs = s->view.is_own ? (uint32_t)pid : os_pid_procfs((uint32_t)pid);
 
-	if (!read_status(s, pid, comm, &ppid))
-		return;
-	add_fork(s, pid, pid, ppid, ppid);
-	add_comm(s, pid, pid, comm);
-	if (s->options->with_namespaces)
-		add_namespaces(s, pid, pid);
-	add_maps(s, pid);
-	add_threads(s, pid);
+	if (procfs)
+		add_process(s, procfs);
+	else
+		rec_sideband_count_process(s, 0);
 }
 
 void rec_sideband_command(struct rec_sideband *s, int pid)
 {
-	char comm[COMM_BYTES + 1];
-	int ppid;
+	uint32_t procfs = s->view.is_own ? (uint32_t)pid : os_pid_procfs((uint32_t)pid);
+	struct status st;
 
-	if (!read_status(s, pid, comm, &ppid))
+	if (!procfs || !read_process(s, procfs, &st))
 		return;
-	add_comm(s, pid, pid, comm);
+	add_comm(s, pid, pid, st.comm);
 	if (s->options->with_namespaces)
-		add_namespaces(s, pid, pid);
+		add_namespaces(s, procfs, pid, pid);
+	rec_sideband_note_ids(s, procfs, (uint32_t)pid, &st.ids);
 }
 
 void rec_sideband_all(struct rec_sideband *s)
@@ -305,7 +375,7 @@ void rec_sideband_all(struct rec_sideband *s)
 	int pid;
 
 	while (d && s->err == CLEW_OK && (pid = os_dir_next_number(d)) >= 0)
-		rec_sideband_process(s, pid);
+		add_process(s, (uint32_t)pid);
 	os_dir_close(d);
 }
 
@@ -324,4 +394,5 @@ void rec_sideband_done(struct rec_sideband *s)
 	buf_done(&s->text);
 	map_u64_done(&s->files);
 	vec_done(&s->ids);
+	perf_who_facts_done(&s->facts);
 }

@@ -3,6 +3,8 @@
 #define RECORD_RUNNING_SIDEBAND_H
 
 #include "base/map_u64.h"
+#include "os/pid_view.h"
+#include "perfdata/perf_who_facts.h"
 #include "record/open/counters.h"
 #include "record/plan/rec_file.h"
 #include "record/running/build_ids.h"
@@ -22,8 +24,10 @@ struct rec_sideband {
 	struct rec_file *file;           /* NULL: all stays in out */
 	const struct perf_attr *tracker; /* of the event of their sample_id; NULL: none */
 	uint64_t tracker_id;
-	struct buf out, text; /* records to be written; a file of /proc */
-	struct map_u64 files; /* (device, inode) of a mapped file -> its build id in ids */
+	struct os_pid_view view;     /* ids in /proc, and those in records */
+	struct perf_who_facts facts; /* counts and ids of the tasks described so far */
+	struct buf out, text;        /* records to be written; a file of /proc */
+	struct map_u64 files;        /* (device, inode) of a mapped file -> its build id in ids */
 	struct {
 		VEC(struct rec_found_id);
 	} ids;
@@ -40,11 +44,18 @@ void rec_sideband_kernel(struct rec_sideband *s);
 /** One process: FORK and COMM of each thread, its maps, namespaces when asked for. */
 void rec_sideband_process(struct rec_sideband *s, int pid);
 
-/** The same for every process. */
+/** The same for every process of /proc that our PID namespace contains. Ids in /proc that are not
+ * local ids are translated by NSpid. */
 void rec_sideband_all(struct rec_sideband *s);
 
 /** A command held before its exec: its name alone, as its maps are still ours. */
 void rec_sideband_command(struct rec_sideband *s, int pid);
+
+/** What is known of the recorder's own ids, and since when each CPU's side-band is recorded. */
+void rec_sideband_recorder(struct rec_sideband *s, const struct rec_counters *c);
+
+/** The ids of the tasks described so far, where they have several. */
+void rec_sideband_ids(struct rec_sideband *s);
 
 /** ID_INDEX, EVENT_UPDATE of the names: what lets a reader of a cut file or of a pipe know the
  * events. */
@@ -67,6 +78,12 @@ void rec_sideband_u64(struct rec_sideband *s, uint64_t v);
 void rec_sideband_text(struct rec_sideband *s, const char *text, size_t len); /* with NUL, padded */
 void rec_sideband_end(struct rec_sideband *s, size_t at, uint32_t pid, uint32_t tid);
 void rec_sideband_end_plain(struct rec_sideband *s, size_t at);
+
+/* sideband_ids.c: count a process of /proc; @return false: it has no id @p local. Keep the ids of a
+ * thread. */
+bool rec_sideband_count_process(struct rec_sideband *s, uint32_t local);
+void rec_sideband_note_ids(struct rec_sideband *s, uint32_t procfs, uint32_t local,
+			   const struct os_ns_ids *ids);
 
 /** Give all made so far to the file. @return the first error. */
 enum clew_err rec_sideband_flush(struct rec_sideband *s);

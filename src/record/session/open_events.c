@@ -5,15 +5,34 @@
 #include <string.h>
 #include <time.h>
 
-#include "os/proc.h"
+#include "os/pid_view.h"
 #include "record/aux/aux_source.h"
+#include "record/open/own_ids.h"
 #include "record/session/ring_source.h"
 #include "record/stacks/stack_choice.h"
 #include "record/stacks/user_stacks.h"
 
+/* The id that tracepoints know us by: of the initial PID namespace. 0: unknown. */
+static uint32_t own_root_id(void)
+{
+	struct os_pid_view view;
+
+	os_pid_view_read(&view);
+	if (view.own == OS_PID_NS_OTHER)
+		return view.procs == OS_PID_NS_INITIAL ? view.procfs : 0;
+	return view.local;
+}
+
 /* --exclude-perf: tracepoints pass over what we do ourselves. */
 static enum clew_err exclude_self(struct rec_event_list *events, struct rec_error *error)
 {
+	uint32_t self = own_root_id();
+
+	if (!self)
+		return rec_fail(
+			error, CLEW_UNSUPPORTED,
+			"--exclude-perf: filters know tasks by their ids in the initial PID "
+			"namespace, and ours is unknown in this container");
 	vec_for_each (&events->events, e) {
 		char text[4096];
 		int n;
@@ -23,10 +42,10 @@ static enum clew_err exclude_self(struct rec_event_list *events, struct rec_erro
 					"--exclude-perf is for tracepoints, but '%s' is not one",
 					e->name);
 		if (e->filter)
-			n = snprintf(text, sizeof(text), "(%s) && common_pid != %d", e->filter,
-				     os_pid());
+			n = snprintf(text, sizeof(text), "(%s) && common_pid != %u", e->filter,
+				     self);
 		else
-			n = snprintf(text, sizeof(text), "common_pid != %d", os_pid());
+			n = snprintf(text, sizeof(text), "common_pid != %u", self);
 		e->filter = arena_strndup(&events->memory, text, strlen(text));
 		if (!e->filter || (size_t)n >= sizeof(text))
 			return rec_fail_memory(error);
@@ -121,6 +140,9 @@ enum clew_err rec_open_events(const struct rec_opening *o, struct rec_error *err
 {
 	enum clew_err err = o->asked->is_exclude_self ? exclude_self(o->events, error) : CLEW_OK;
 
+	if (err == CLEW_OK)
+		rec_settle_ids(o->settled, o->events, o->target, o->ui);
+
 	for (size_t i = 0; i < sizeof(openers) / sizeof(*openers) && err == CLEW_OK; i++) {
 		struct rec_source s = {0};
 
@@ -128,5 +150,7 @@ enum clew_err rec_open_events(const struct rec_opening *o, struct rec_error *err
 		if (err == CLEW_OK && !rec_sources_add(o->sources, s))
 			err = rec_fail_memory(error);
 	}
+	if (err == CLEW_OK)
+		rec_counters_mark(o->counters);
 	return err;
 }

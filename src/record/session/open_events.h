@@ -8,7 +8,8 @@
 /** What events are opened by, and into. */
 struct rec_opening {
 	const struct rec_options *asked;
-	struct rec_options *settled; /* a copy of asked; the plan of stacks and the clock change */
+	struct rec_options *settled; /* a copy of asked; the plan of stacks, the clock and the
+					side-band change */
 	struct rec_event_list *events;
 	const struct rec_target *target;
 	const struct rec_ui *ui;

@@ -30,12 +30,31 @@ static void add_tasks(struct rec_stream *s, struct rec_sideband *b)
 	/* Children born since are in no list of ours: a later file describes all tasks. */
 	if (t->is_system_wide || s->nr_files > 1) {
 		rec_sideband_all(b);
-		return;
+	} else {
+		vec_for_each (&t->pids, pid)
+			rec_sideband_process(b, *pid);
+		if (s->child_pid)
+			rec_sideband_command(b, s->child_pid);
 	}
-	vec_for_each (&t->pids, pid)
-		rec_sideband_process(b, *pid);
-	if (s->child_pid)
-		rec_sideband_command(b, s->child_pid);
+	rec_sideband_ids(b);
+}
+
+static void warn_omitted(const struct rec_stream *s, const struct rec_sideband *b)
+{
+	if (b->view.is_own || s->nr_files > 1)
+		return;
+	if (!b->view.depth)
+		rec_say(s->ui, REC_WARNING,
+			"/proc is missing, or of another PID namespace that does not contain this one: names "
+			"and mappings of what runs already are not recorded");
+	else if (b->facts.nr_omitted)
+		rec_say(s->ui, REC_WARNING,
+			"/proc is of another PID namespace: its ids are translated by NSpid, and %u of its "
+			"%u processes, which this namespace does not contain, are omitted",
+			b->facts.nr_omitted, b->facts.nr_omitted + b->facts.nr_translated);
+	else
+		rec_say(s->ui, REC_NOTE,
+			"/proc is of another PID namespace: its ids are translated by NSpid");
 }
 
 static enum clew_err write_ahead(struct rec_stream *s)
@@ -62,7 +81,20 @@ static enum clew_err write_tasks(struct rec_stream *s)
 	rec_sideband_init(&b, s->counters, s->options, &s->build_ids, &s->file);
 	add_tasks(s, &b);
 	err = rec_sideband_flush(&b);
+	warn_omitted(s, &b);
 	rec_sideband_done(&b);
+	return err;
+}
+
+/* First and not compressed: `clew header` reads it without the rest. */
+static enum clew_err write_recorder(struct rec_stream *s, struct rec_sideband *b)
+{
+	enum clew_err err;
+
+	rec_sideband_recorder(b, s->counters);
+	err = b->out.is_failed ? CLEW_NO_MEMORY
+			       : perf_writer_plain(s->file.writer, b->out.data, b->out.nr);
+	buf_clear(&b->out);
 	return err;
 }
 
@@ -74,12 +106,14 @@ static enum clew_err write_start(struct rec_stream *s)
 	enum clew_err err = CLEW_OK;
 
 	rec_sideband_init(&b, s->counters, s->options, &s->build_ids, &s->file);
+	err = write_recorder(s, &b);
 	rec_sideband_events(&b, s->counters, &s->evlist);
 	rec_sources_begin_file(s->sources, &b.out);
 	rec_sideband_kernel(&b);
 	if (s->options->with_cgroups)
 		rec_sideband_cgroups(&b);
-	err = rec_sideband_flush(&b);
+	if (err == CLEW_OK)
+		err = rec_sideband_flush(&b);
 	rec_sideband_done(&b);
 	if (err == CLEW_OK && !s->options->is_tail_synthesize)
 		err = write_tasks(s);
@@ -277,8 +311,10 @@ enum clew_err rec_stream_switch(struct rec_stream *s, struct rec_error *error)
 	enum clew_err err;
 
 	rec_sideband_init(&next.tasks, s->counters, s->options, &next.build_ids, NULL);
-	if (!s->options->is_tail_synthesize)
+	if (!s->options->is_tail_synthesize) {
 		rec_sideband_all(&next.tasks);
+		rec_sideband_ids(&next.tasks);
+	}
 	s->drain.seen = &next.seen;
 	err = close_file(s, error);
 	s->drain.seen = NULL;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "os/caps.h"
+#include "os/pid_view.h"
 #include "os/proc.h"
 #include "record/refusal/refusal.h"
 #include "record/stacks/stack_probe.h"
@@ -126,6 +127,16 @@ static bool may_use_bpf(void)
 	return os_caps_may_load_bpf(&caps);
 }
 
+/* BPF names tasks by root ids, samples by those of our namespace: no stack would find its sample.
+ */
+static bool is_inside(void)
+{
+	struct os_pid_view view;
+
+	os_pid_view_read(&view);
+	return view.own == OS_PID_NS_OTHER;
+}
+
 /* @return CLEW_OK: taken. Else why not. */
 static enum clew_err try_kind(struct rec_stack_choice *c, enum rec_stacks kind,
 			      struct rec_stack_plan *ret, struct rec_error *error)
@@ -142,6 +153,11 @@ static enum clew_err try_kind(struct rec_stack_choice *c, enum rec_stacks kind,
 			error, CLEW_UNSUPPORTED,
 			"it needs CAP_BPF and CAP_PERFMON: run as root, or give them to clew with "
 			"setcap " REC_SETCAP);
+	else if (rec_stacks_is_bpf(kind) && is_inside())
+		err = rec_fail(
+			error, CLEW_UNSUPPORTED,
+			"BPF names tasks by their ids in the initial PID namespace, and this "
+			"is another");
 	else if (rec_stacks_is_bpf(kind))
 		err = open_bpf(c, kind, &c->bpf, error);
 	else if (kind == REC_STACKS_KERNEL_DEFERRED)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/pid_view.h"
 #include "os/poll_set.h"
 #include "os/proc.h"
 #include "record/stacks/tables/preload.h"
@@ -195,12 +196,14 @@ static void preload_files(struct user_stacks *u, const struct rec_paths *paths)
 static void preload_processes(struct user_stacks *u, const struct rec_target *target)
 {
 	uint64_t until = os_clock_ns() + PRELOAD_NS;
+	struct os_pid_view view;
 	struct os_dir *d;
 	int pid;
 
 	vec_for_each (&target->pids, p)
 		live_space_preload(u->copy.live, (uint32_t)*p);
-	if (!target->is_system_wide)
+	os_pid_view_read(&view);
+	if (!target->is_system_wide || !view.is_own)
 		return;
 	d = os_dir_open("/proc", NULL);
 	while (d && os_clock_ns() < until && (pid = os_dir_next_number(d)) >= 0)

@@ -10,6 +10,7 @@
 #include "base/map_u64.h"
 #include "base/vec.h"
 #include "os/clock.h"
+#include "os/pid_view.h"
 #include "os/proc.h"
 #include "os/proc_map.h"
 #include "record/stacks/tables/live_code.h"
@@ -58,6 +59,7 @@ struct live_space {
 	struct {
 		VEC(struct file); /* [0]: none */
 	} files;
+	bool has_own_procfs; /* ids in /proc are those of records */
 	uint64_t last_id;
 	size_t table_bytes;
 	struct buf text;
@@ -76,9 +78,12 @@ struct walk {
 struct live_space *live_space_new(struct unw_store *store)
 {
 	struct live_space *l = mem_zalloc(sizeof(*l));
+	struct os_pid_view view;
 
 	if (!l)
 		return NULL;
+	os_pid_view_read(&view);
+	l->has_own_procfs = view.is_own;
 	l->store = store;
 	l->memo = unw_memo_new();
 	if (l->memo && vec_push(&l->files, (struct file){.name = "", .is_done = true}))
@@ -276,7 +281,13 @@ static void add_line(struct live_space *l, struct process *p, const struct proc_
 	add_map(l, p, &m);
 }
 
-/* A first thread that has ended has no maps any more; the others have. */
+/* 0: /proc does not show it. */
+static uint32_t procfs_of(const struct live_space *l, uint32_t pid)
+{
+	return l->has_own_procfs ? pid : os_pid_procfs(pid);
+}
+
+/* @p pid: in /proc. A first thread that has ended has no maps any more; the others have. */
 static bool read_text_of_threads(struct live_space *l, uint32_t pid)
 {
 	bool is_read = false;
@@ -294,11 +305,12 @@ static bool read_text_of_threads(struct live_space *l, uint32_t pid)
 
 static void read_maps(struct live_space *l, struct process *p, uint32_t pid)
 {
+	uint32_t procfs = procfs_of(l, pid);
 	struct proc_map map;
 	const char *at;
 
 	p->read_ns = os_clock_ns();
-	if (!proc_maps_read(pid, &l->text) && !read_text_of_threads(l, pid))
+	if (!proc_maps_read(procfs, &l->text) && !read_text_of_threads(l, procfs))
 		return;
 	p->maps.nr = 0;
 	for (at = buf_cstr(&l->text); proc_map_next(&at, &map);)
@@ -384,10 +396,10 @@ void live_space_record(struct live_space *l, const struct perf_record *r)
 	who_play(&player, l, NULL, r, &(struct who_stamp){0});
 }
 
-static const struct unw_code *code_of(struct live_space *l, uint32_t pid, const struct map *m)
+static void find_code(struct live_space *l, uint32_t pid, const struct map *m)
 {
 	struct file *f = &l->files.data[m->file];
-	const struct live_mapping place = {.pid = pid,
+	const struct live_mapping place = {.pid = procfs_of(l, pid),
 					   .start = m->start,
 					   .end = m->end,
 					   .name = f->name,
@@ -395,8 +407,6 @@ static const struct unw_code *code_of(struct live_space *l, uint32_t pid, const 
 					   .build_id = f->nr_build_id ? f->build_id : NULL,
 					   .nr_build_id = f->nr_build_id};
 
-	if (f->is_done || f->is_asked)
-		return f->code;
 	if (!l->ask) {
 		set_code(l, f, live_code_find(l->store, &place));
 	} else if (l->ask(l->ask_ctx, m->file, &place)) {
@@ -404,6 +414,14 @@ static const struct unw_code *code_of(struct live_space *l, uint32_t pid, const 
 	} else {
 		f->is_done = true; /* out of memory */
 	}
+}
+
+static const struct unw_code *code_of(struct live_space *l, uint32_t pid, const struct map *m)
+{
+	const struct file *f = &l->files.data[m->file];
+
+	if (!f->is_done && !f->is_asked)
+		find_code(l, pid, m);
 	return f->code;
 }
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_own_ids.h"
+
+#include "analyze/ana_resolve.h"
+
+static const struct who_answer idle = {.kind = WHO_IDLE, .evidence = WHO_BY_SAMPLE},
+			       outside = {.kind = WHO_OUTSIDE, .evidence = WHO_BY_SAMPLE},
+			       one_of_both = {.kind = WHO_IDLE_OR_OUTSIDE,
+					      .evidence = WHO_BY_SAMPLE};
+
+/* Spec: Linux kernel/sched/idle.c and what it calls: arch/x86/kernel/process.c,
+ * arch/arm64/kernel/idle.c, drivers/cpuidle, drivers/idle, drivers/acpi/processor_idle.c. */
+static const char *const idle_functions[] = {
+	"acpi_idle_do_entry",  "acpi_idle_enter",     "acpi_processor_ffh_cstate_enter",
+	"acpi_safe_halt",      "amd_e400_idle",       "arch_cpu_idle",
+	"cpu_do_idle",         "cpu_idle_poll",       "cpu_startup_entry",
+	"cpuidle_enter",       "cpuidle_enter_state", "cpuidle_idle_call",
+	"default_idle",        "default_idle_call",   "do_idle",
+	"haltpoll_enter_idle", "intel_idle",          "intel_idle_ibrs",
+	"intel_idle_irq",      "mwait_idle",          "mwait_idle_with_hints.constprop.0",
+	"native_safe_halt",    "poll_idle",           "psci_enter_idle_state",
+	"pv_native_safe_halt",
+};
+
+bool ana_is_idle_function(const char *name)
+{
+	for (size_t i = 0; i < sizeof(idle_functions) / sizeof(*idle_functions); i++)
+		if (!strcmp(name, idle_functions[i]))
+			return true;
+	return false;
+}
+
+/* User code is never the idle task's, whatever else is known. In the kernel, without a recorder
+ * that says where it ran, 0 is taken for idle. */
+const struct who_answer *ana_answer_of_sample(const struct perf_who_facts *f,
+					      const struct perf_sample *s,
+					      const struct ana_loc *loc)
+{
+	if (s->tid || !(s->sample_type & PERF_SAMPLE_TID) ||
+	    f->recorder == PERF_WHO_NAMESPACE_INITIAL)
+		return NULL;
+	if (ana_level_of_misc(s->misc) == ANA_USER)
+		return &outside;
+	if (f->recorder != PERF_WHO_NAMESPACE_OTHER)
+		return NULL;
+	return loc && loc->sym && ana_is_idle_function(loc->sym->link_name) ? &idle : &one_of_both;
+}
+
+enum who_kind ana_kind_of_record(const struct perf_who_facts *f, const struct perf_record *r)
+{
+	struct perf_switch s;
+
+	if (f->recorder != PERF_WHO_NAMESPACE_OTHER)
+		return WHO_TASK;
+	switch (r->type) {
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_NAMESPACES:
+		return WHO_OUTSIDE; /* the idle task has none of these */
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return ana_level_of_misc(r->misc) == ANA_USER ? WHO_OUTSIDE : WHO_TASK;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		/* The idle task is always runnable, so that it is preempted. */
+		return perf_switch_parse(r, &s) == CLEW_OK && s.is_out && !s.is_preempt
+			     ? WHO_OUTSIDE
+			     : WHO_IDLE_OR_OUTSIDE;
+	default:
+		return WHO_IDLE_OR_OUTSIDE;
+	}
+}
+
+const char *ana_name_of_kind(enum who_kind kind)
+{
+	switch (kind) {
+	case WHO_IDLE:
+		return "[idle]";
+	case WHO_OUTSIDE:
+		return "[outside]";
+	case WHO_IDLE_OR_OUTSIDE:
+		return "[idle-or-outside]";
+	case WHO_TASK:
+	case WHO_UNKNOWN:
+	case WHO_NR_KINDS:
+		break;
+	}
+	return "[unknown]";
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ANALYZE_ANA_OWN_IDS_H
+#define ANALYZE_ANA_OWN_IDS_H
+
+#include "analyze/analyze.h"
+#include "who/who_ran.h"
+
+/**
+ * Who a sample with the id 0 is of, by what it says itself and @p f: the kernel gives 0 to the idle
+ * task and to all tasks that the recorder's PID namespace does not contain. NULL: its ids count.
+ */
+const struct who_answer *ana_answer_of_sample(const struct perf_who_facts *f,
+					      const struct perf_sample *s,
+					      const struct ana_loc *loc);
+
+/** The same of any other record that is about id 0. WHO_TASK: its name counts. */
+enum who_kind ana_kind_of_record(const struct perf_who_facts *f, const struct perf_record *r);
+
+/** In place of a thread's name. Static. */
+const char *ana_name_of_kind(enum who_kind kind);
+
+/** Is it a function in which the kernel waits while a CPU is idle? */
+bool ana_is_idle_function(const char *name);
+
+#endif

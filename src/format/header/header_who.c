@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/header/header_impl.h"
+
+static const char *const namespaces[] = {
+	[PERF_WHO_NAMESPACE_UNKNOWN] = "unknown",
+	[PERF_WHO_NAMESPACE_INITIAL] = "initial",
+	[PERF_WHO_NAMESPACE_OTHER] = "other",
+};
+
+static const char *const procfs_words[] = {
+	[PERF_WHO_PROCFS_UNKNOWN] = "unknown",
+	[PERF_WHO_PROCFS_SAME] = "same",
+	[PERF_WHO_PROCFS_TRANSLATED] = "translated",
+	[PERF_WHO_PROCFS_OMITTED] = "omitted",
+};
+
+static const char *const procfs_texts[] = {
+	[PERF_WHO_PROCFS_UNKNOWN] = "unknown",
+	[PERF_WHO_PROCFS_SAME] = "the same as in the kernel's records",
+	[PERF_WHO_PROCFS_TRANSLATED] = "others than in the kernel's records, translated by NSpid",
+	[PERF_WHO_PROCFS_OMITTED] =
+		"others than in the kernel's records, so /proc was not recorded",
+};
+
+void header_print_who(struct buf *out, const struct header_facts *h)
+{
+	const struct perf_who_facts *f = perf_file_who_facts(h->file);
+
+	if (!f->has_recorder)
+		return;
+	buf_str(out, "# PID namespace of the recorder : ");
+	if (f->pid_ns)
+		buf_printf(out, "%llu, ", (unsigned long long)f->pid_ns);
+	buf_printf(out, "%s\n# ids in /proc : %s\n",
+		   f->recorder == PERF_WHO_NAMESPACE_INITIAL ? "the initial one"
+		   : f->recorder == PERF_WHO_NAMESPACE_OTHER ? "not the initial one"
+							     : "unknown",
+		   procfs_texts[f->ids]);
+}
+
+static void add_task(struct json_put *j, const struct perf_who_task *t)
+{
+	json_open(j, '{');
+	json_put_u64(j, "procfs", t->procfs);
+	json_put_u64(j, "local", t->local);
+	json_put_u64(j, "inner", t->inner);
+	json_put_u64(j, "depth", t->depth);
+	json_put_u64(j, "pid_namespace_inode", t->pid_ns);
+	json_close(j, '}');
+}
+
+static void add_records(struct json_put *j, const struct perf_who_facts *f)
+{
+	json_put_u64(j, "nr_translated", f->nr_translated);
+	json_put_u64(j, "nr_omitted", f->nr_omitted);
+	json_key(j, "tasks");
+	json_open(j, '[');
+	vec_for_each (&f->tasks, t)
+		add_task(j, t);
+	json_close(j, ']');
+	json_key(j, "tracked_from");
+	json_open(j, '[');
+	vec_for_each (&f->enabled, e) {
+		json_open(j, '{');
+		json_put_u64(j, "cpu", e->cpu);
+		json_put_u64(j, "ns", e->ns);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+void header_json_who(struct json_put *j, const struct header_facts *h)
+{
+	const struct perf_who_facts *f = perf_file_who_facts(h->file);
+
+	if (!f->has_recorder)
+		return;
+	json_key(j, "recorder");
+	json_open(j, '{');
+	json_put_string(j, "pid_namespace", namespaces[f->recorder]);
+	json_put_u64(j, "pid_namespace_inode", f->pid_ns);
+	json_put_string(j, "procfs_namespace", namespaces[f->proc]);
+	json_put_string(j, "procfs_ids", procfs_words[f->ids]);
+	json_put_u64(j, "local_id", f->recorder_local);
+	json_put_u64(j, "procfs_id", f->recorder_procfs);
+	if (h->has_records)
+		add_records(j, f);
+	json_close(j, '}');
+}
