@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "format/script/script_text_impl.h"
+#include "format/who_text.h"
 
 enum { NAME_MAX_WIDTH = 1024, COMM_WIDTH = 16, LATENCY_WIDTH = 8 };
 
@@ -534,6 +535,11 @@ void script_add_sample(struct script_text *t, const struct ana_event *ev)
 	}
 	if (e->fields & SCRIPT_FLAGS)
 		script_add_flow(b, ev->synth);
+	if (e->fields & SCRIPT_WHO) {
+		buf_char(b, ' ');
+		who_text(b, ev->who);
+		buf_char(b, ' ');
+	}
 	if (e->is_branch) {
 		add_branch(t, e, ev);
 		return;
