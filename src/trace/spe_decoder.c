@@ -133,7 +133,7 @@ static enum clew_err warn(struct reader *r, const struct spe_record *x)
 		[SPE_BAD_HEADER] = "an SPE record is damaged: a byte is no packet",
 		[SPE_BAD_CLASS] = "an SPE record is damaged: a reserved operation or context",
 		[SPE_DUPLICATE] = "an SPE record is damaged: a packet occurs twice",
-		[SPE_BAD_PAD] = "an SPE record is damaged: padding inside",
+		[SPE_BAD_PAD] = "an SPE record is damaged: nothing but padding follows",
 		[SPE_NO_PC] = "an SPE record is damaged: it has no PC",
 		[SPE_NO_OPERATION] = "an SPE record is damaged: neither operation nor events",
 		[SPE_FAR_TIME] = "an SPE record is damaged: its time is far from its neighbours'",

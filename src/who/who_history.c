@@ -4,6 +4,7 @@
 enum {
 	MAX_JITS = 1 << 12,
 	MAX_SWITCHES = 4 << 20,
+	MAX_SPACES = 1 << 30, /* who_task.space */
 };
 
 /* --- spaces --- */
@@ -28,7 +29,8 @@ static uint32_t space_new(struct who_history *h, uint32_t pid, struct clew_perf_
 {
 	struct who_space_line s = {.pid = pid};
 
-	if (version == WHO_NONE || !who_timeline_add(&s.versions, time, version))
+	if (version == WHO_NONE || h->spaces.nr >= MAX_SPACES ||
+	    !who_timeline_add(&s.versions, time, version))
 		return WHO_NONE;
 	h->versions.data[version].is_guest = who_guests_id(&h->guests, pid);
 	if (vec_push(&h->spaces, s))
@@ -180,7 +182,7 @@ static struct who_thread_line *thread_get(struct who_history *h, uint32_t tid)
 }
 
 static bool add_task(struct who_history *h, uint32_t tid, struct clew_perf_ns time, uint32_t pid,
-		     uint32_t space)
+		     uint32_t space, enum who_task_start start)
 {
 	struct who_thread_line *t = space == WHO_NONE ? NULL : thread_get(h, tid);
 	size_t nr = t ? t->tasks.nr : 0;
@@ -189,7 +191,7 @@ static bool add_task(struct who_history *h, uint32_t tid, struct clew_perf_ns ti
 		return false;
 	if (nr && t->tasks.data[nr - 1].time.ns > time.ns)
 		time = t->tasks.data[nr - 1].time;
-	return vec_push(&t->tasks, (struct who_task){time, pid, space});
+	return vec_push(&t->tasks, (struct who_task){time, pid, space & (MAX_SPACES - 1), start});
 }
 
 /** The process's space as of now, made where there is none yet. WHO_NONE: no memory. */
@@ -216,18 +218,21 @@ static uint32_t meet(struct who_history *h, struct clew_perf_ns time, uint32_t p
 	last = t->tasks.nr ? &t->tasks.data[t->tasks.nr - 1] : NULL;
 	if (last && last->pid == pid && last->space == space)
 		return space;
-	return add_task(h, tid, time, pid, space) ? space : WHO_NONE;
+	return add_task(h, tid, time, pid, space, WHO_TASK_MET) ? space : WHO_NONE;
 }
 
 enum clew_err who_history_mmap(struct who_history *h, struct clew_perf_ns time, bool is_kernel,
 			       const struct perf_mmap *m)
 {
-	uint32_t space = is_kernel ? h->kernel : meet(h, time, m->pid, m->tid);
+	uint32_t space;
 	uint64_t end;
 
 	h->nr_taken++;
+	space = is_kernel ? h->kernel : meet(h, time, m->pid, m->tid);
 	if (space == WHO_NONE || (!is_kernel && note_jit(h, m)))
 		return CLEW_NO_MEMORY;
+	if (!is_kernel && !time.ns)
+		thread_get(h, m->tid)->has_found_maps = true;
 	if (!m->len || __builtin_add_overflow(m->start, m->len, &end))
 		return CLEW_OK;
 	if (m->is_data || (m->is_mmap2 && m->prot && !(m->prot & WHO_PROT_EXEC)))
@@ -256,10 +261,13 @@ static bool exec(struct who_history *h, struct clew_perf_ns time, uint32_t space
 enum clew_err who_history_comm(struct who_history *h, struct clew_perf_ns time,
 			       const struct perf_comm *c)
 {
-	uint32_t space = meet(h, time, c->pid, c->tid), text = intern_str(&h->texts, c->comm);
-	struct who_thread_line *t = space == WHO_NONE ? NULL : thread_get(h, c->tid);
+	uint32_t space, text;
+	struct who_thread_line *t;
 
 	h->nr_taken++;
+	space = meet(h, time, c->pid, c->tid);
+	text = intern_str(&h->texts, c->comm);
+	t = space == WHO_NONE ? NULL : thread_get(h, c->tid);
 	if (!t || text == INTERN_FAILED || !who_timeline_add(&t->comms, time, text))
 		return CLEW_NO_MEMORY;
 	return !c->is_exec || exec(h, time, space) ? CLEW_OK : CLEW_NO_MEMORY;
@@ -279,14 +287,14 @@ static bool inherit_comm(struct who_history *h, struct clew_perf_ns time, uint32
 			 uint32_t to)
 {
 	const struct who_thread_line *p = thread_find(h, from);
-	uint32_t text;
 	struct who_thread_line *t;
+	struct who_change last;
 
 	if (!p || !p->comms.nr)
 		return true;
-	text = p->comms.data[p->comms.nr - 1].value;
+	last = p->comms.data[p->comms.nr - 1];
 	t = thread_get(h, to);
-	return t && who_timeline_add(&t->comms, time, text);
+	return t && who_timeline_inherit(&t->comms, time, last.value, who_change_since(&last));
 }
 
 enum clew_err who_history_fork(struct who_history *h, struct clew_perf_ns time,
@@ -307,10 +315,57 @@ enum clew_err who_history_fork(struct who_history *h, struct clew_perf_ns time,
 	else if (t->pid != t->ppid)
 		space = space_clone(h, parent, t->pid, time);
 	if (space == WHO_NONE || !map_u64_put(&h->by_pid, t->pid, space) ||
-	    !add_task(h, t->tid, time, t->pid, space) ||
+	    !add_task(h, t->tid, time, t->pid, space, WHO_TASK_FORKED) ||
 	    (!is_orphan && !inherit_comm(h, time, t->ptid, t->tid)))
 		return CLEW_NO_MEMORY;
 	return CLEW_OK;
+}
+
+/** The pid that the recorder found; WHO_NONE: it found no such thread. */
+static uint32_t found_pid(const struct who_thread_line *t)
+{
+	uint32_t pid = WHO_NONE;
+
+	for (size_t i = 0; i < t->tasks.nr && !t->tasks.data[i].time.ns; i++)
+		pid = t->tasks.data[i].pid;
+	return pid;
+}
+
+enum clew_err who_history_seen(struct who_history *h, struct clew_perf_ns time, uint32_t pid,
+			       uint32_t tid)
+{
+	struct who_thread_line *t;
+	uint32_t found;
+
+	if (!who_is_thread(tid))
+		return CLEW_OK;
+	if (meet(h, time, pid, tid) == WHO_NONE)
+		return CLEW_NO_MEMORY;
+	t = thread_get(h, tid);
+	if (t->has_run)
+		return CLEW_OK;
+	found = found_pid(t);
+	t->has_run = true;
+	t->has_other_pid = found != WHO_NONE && found != pid;
+	return CLEW_OK;
+}
+
+enum clew_err who_history_reborn(struct who_history *h, struct clew_perf_ns time, uint32_t pid,
+				 uint32_t tid)
+{
+	uint32_t space;
+
+	h->nr_taken++;
+	/* The first thread of a process: what that has mapped is unknown. */
+	if (pid == tid) {
+		space = space_new(h, pid, time, version_new(h, NULL, WHO_NONE));
+		if (space == WHO_NONE || !map_u64_put(&h->by_pid, pid, space))
+			return CLEW_NO_MEMORY;
+	}
+	space = space_of(h, time, pid);
+	return space != WHO_NONE && add_task(h, tid, time, pid, space, WHO_TASK_REBORN)
+		     ? CLEW_OK
+		     : CLEW_NO_MEMORY;
 }
 
 /* --- versions --- */

@@ -33,14 +33,25 @@ struct who_space_line {
 	uint32_t pid;              /* of the first process that had it */
 };
 
+enum who_task_start {
+	WHO_TASK_MET,    /* it ran already when it was first mentioned */
+	WHO_TASK_FORKED, /* at that time */
+	WHO_TASK_REBORN, /* some time before, after the end of the one that had the number */
+};
+
 /** One use of a thread's number. */
 struct who_task {
-	struct clew_perf_ns time; /* from then on */
-	uint32_t pid, space;
+	struct clew_perf_ns time; /* from then on; 0: mentioned by what the recorder found */
+	uint32_t pid;
+	uint32_t space : 30;
+	uint32_t start : 2; /* enum who_task_start */
 };
 
 struct who_thread_line {
 	uint32_t tid;
+	bool has_run;        /* a switch names it: with the pid of the recorder's records, */
+	bool has_other_pid;  /* or with another one */
+	bool has_found_maps; /* the recorder found mappings of the process */
 	struct {
 		VEC(struct who_task);
 	} tasks;
@@ -108,6 +119,13 @@ enum clew_err who_history_fork(struct who_history *h, struct clew_perf_ns time,
 enum clew_err who_history_run(struct who_history *h, struct clew_perf_ns time, uint32_t cpu,
 			      uint32_t pid, uint32_t tid);
 
+/** A switch names the thread @p tid of @p pid. */
+enum clew_err who_history_seen(struct who_history *h, struct clew_perf_ns time, uint32_t pid,
+			       uint32_t tid);
+/** It runs, and the one that had the number has ended: no record says where it comes from. */
+enum clew_err who_history_reborn(struct who_history *h, struct clew_perf_ns time, uint32_t pid,
+				 uint32_t tid);
+
 /** All was taken: @p space has a version of its own from each of @p times on (ascending), each with
  * @p patches. @return false: out of memory. */
 bool who_history_split(struct who_history *h, uint32_t space, const struct clew_perf_ns *times,
@@ -119,6 +137,35 @@ const struct who_task *who_history_task(const struct who_history *h, uint32_t ti
 					struct clew_perf_ns time);
 const char *who_history_comm_at(const struct who_history *h, uint32_t tid,
 				struct clew_perf_ns time);
+
+/** The thread that has a number at some time. */
+struct who_object {
+	uint64_t serial;        /* differs from all others' */
+	struct clew_perf_ns to; /* all this holds before that; none: for good */
+	uint32_t pid, space;    /* WHO_NONE: unknown */
+	const char *comm;       /* NULL: unknown */
+	struct clew_perf_ns comm_since;
+	bool is_found;  /* comm: by what the recorder found */
+	bool is_reborn; /* nothing says where it comes from */
+};
+
+/** What the recorder found in /proc, beside what the kernel wrote. */
+struct who_found_counts {
+	uint64_t nr_found; /* threads; the others are those that a switch names, and that were not
+			      born while recording: */
+	uint64_t nr_run, nr_missing, nr_other_pid;
+	uint64_t nr_same_pid; /* and not the first of their process */
+};
+/** O(threads). */
+void who_history_count_found(const struct who_history *h, struct who_found_counts *ret);
+/** Did the recorder find it, and no mappings of its process? */
+bool who_history_is_found_kthread(const struct who_history *h, uint32_t tid);
+
+/** @p ignores_found: what the recorder found in /proc is of other threads. @p time none: at the
+ * end. @return false: nothing is known of it then; all of @p ret but serial and to is unknown. */
+bool who_history_object(const struct who_history *h, uint32_t tid, struct clew_perf_ns time,
+			bool ignores_found, struct who_object *ret);
+
 /** The only thread that ran on @p cpu in (@p from, @p to]; WHO_NONE: several, or unknown. */
 uint32_t who_history_runner(const struct who_history *h, uint32_t cpu, struct clew_perf_ns from,
 			    struct clew_perf_ns to);

@@ -119,7 +119,6 @@ struct who_question {
 	/* Of the chunk: when the chunk before it was closed, and when it was. A sample: its time.
 	 */
 	struct clew_perf_ns from, to;
-	uint64_t pc;
 };
 
 enum who_answer_has { /* who_answer.has */
@@ -149,7 +148,7 @@ struct who_answer {
 	struct who_local_id local;
 	struct who_local_id candidates[2]; /* switching: from, to */
 	/* The thread object: differs between two threads that have one id in turn. */
-	uint32_t serial;
+	uint64_t serial;
 	struct who_local_id pid;     /* n -1: unknown */
 	const char *comm;            /* at that time; NULL: unknown. Lives as long as the history */
 	uint32_t space;              /* of the history; WHO_NONE: unknown */
@@ -189,12 +188,6 @@ struct who_ran_stamp {
 	bool has_time;            /* its event has a time at all */
 };
 
-/** Where sched_switch has its fields in a raw sample, by its format text. */
-struct who_sched_fields {
-	uint64_t event;              /* attr.config */
-	uint32_t prev_pid, next_pid; /* offsets of 4 bytes each */
-};
-
 /** @p history: names, processes and mappings: borrowed, filled by the caller (who_play.h).
  * NULL: no memory. */
 struct who_ran *who_ran_new(struct who_history *history);
@@ -217,7 +210,7 @@ bool who_ran_takes(uint32_t type);
  */
 enum clew_err who_ran_take(struct who_ran *w, const struct perf_record *r,
 			   const struct who_ran_stamp *stamp);
-/** A sample of sched_switch: prev_pid and next_pid of it. */
+/** A sample of sched_switch: prev_pid and next_pid of it (perfdata/perf_format.h). */
 enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 				 struct who_root_id next, const struct who_ran_stamp *stamp);
 /** The AUX record that was taken last belongs to this thread, if its events follow tasks
@@ -232,7 +225,7 @@ bool who_ran_follows_tasks(const struct who_ran *w);
 /** A place on a CPU's timeline: what is asked in order of time costs O(1) amortised. Zeroed. */
 struct who_cursor {
 	const void *owner;
-	uint64_t state[24];
+	uint64_t state[80];
 };
 
 /** Facts that records of trace prove, of one thread. */

@@ -10,10 +10,19 @@ const struct who_change *who_timeline_at(const struct who_timeline *l, struct cl
 	return after ? &l->data[after - 1] : NULL;
 }
 
-bool who_timeline_add(struct who_timeline *l, struct clew_perf_ns time, uint32_t value)
+bool who_timeline_inherit(struct who_timeline *l, struct clew_perf_ns time, uint32_t value,
+			  struct clew_perf_ns since)
 {
+	uint64_t age = since.ns < time.ns ? (time.ns - since.ns + WHO_AGE_NS - 1) / WHO_AGE_NS : 0;
+
 	/* Records without a time count from where they stand. */
 	if (l->nr && l->data[l->nr - 1].time.ns > time.ns)
 		time = l->data[l->nr - 1].time;
-	return vec_push(l, (struct who_change){time, value});
+	return vec_push(l, (struct who_change){time, value,
+					       age < UINT32_MAX ? (uint32_t)age : UINT32_MAX});
+}
+
+bool who_timeline_add(struct who_timeline *l, struct clew_perf_ns time, uint32_t value)
+{
+	return who_timeline_inherit(l, time, value, time);
 }

@@ -57,6 +57,54 @@ static void test_short(void)
 		 "a counter of 32 bits that has wrapped since");
 }
 
+/* The least tick of each time: of the four kinds of counter that there are. */
+static void test_back(void)
+{
+	static const struct {
+		const char *name;
+		struct perf_time_conv conv;
+	} rows[] = {
+		{"TSC of 1.2 GHz",  {31, 1789569706, UINT64_C(18446744041015200657), 0, 0, 0, 0}},
+		{"timer of 25 MHz", {24, 40 << 24, 1000, 0, 0, 0, 0}                            },
+		{"timer of 1 GHz",  {31, UINT64_C(1) << 31, 5, 0, 0, 0, 0}                      },
+		{"a shift of 63",   {63, UINT64_C(5) << 62, 0, 0, 0, 0, 0}                      },
+	};
+
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+		const struct perf_time_conv *c = &rows[r].conv;
+		uint64_t seed = r, nr_wrong = 0;
+
+		for (unsigned int i = 0; i < 10000; i++) {
+			struct clew_perf_ns t = {c->zero + (splitmix64(&seed) >> (12 + i % 40))},
+					    at, before;
+			struct clew_ticks ticks = {0};
+
+			nr_wrong += !perf_ticks_of_ns(c, t, &ticks) ||
+				    !perf_ns_of_ticks(c, ticks, &at) || (int64_t)(at.ns - t.ns) < 0;
+			ticks.ticks--;
+			nr_wrong += ticks.ticks != UINT64_MAX &&
+				    perf_ns_of_ticks(c, ticks, &before) &&
+				    (int64_t)(before.ns - t.ns) >= 0;
+		}
+		CHECK_EQ(nr_wrong, 0, "%s: the least tick of a time", rows[r].name);
+	}
+}
+
+static void test_order(void)
+{
+	struct perf_time_conv c = timer_conv;
+
+	c.is_short = true;
+	c.cycles = UINT64_C(0xfffffffffffff0);
+	c.mask = UINT64_C(0xffffffffffffff);
+	CHECK(perf_ticks_order(&c, (struct clew_ticks){UINT64_C(0xfffffffffffff8)}) <
+		      perf_ticks_order(&c, (struct clew_ticks){2}),
+	      "a counter of 56 bits that has wrapped is later");
+	CHECK(!perf_ticks_of_ns(&(struct perf_time_conv){0}, (struct clew_perf_ns){1},
+				&(struct clew_ticks){0}),
+	      "a record of zeroes has no ticks");
+}
+
 static void test_refused(void)
 {
 	struct perf_time_conv c = timer_conv;
@@ -76,6 +124,8 @@ int main(void)
 		 "25 million ticks of 25 MHz: a second");
 	test_exact();
 	test_short();
+	test_back();
+	test_order();
 	test_refused();
 	return tap_done();
 }

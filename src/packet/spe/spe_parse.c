@@ -72,7 +72,8 @@ static enum spe_damage add_packet(struct spe_record *r, struct seen *s, const st
 	switch ((enum spe_kind)p->kind) {
 	case SPE_RESERVED:
 		return SPE_BAD_HEADER;
-	case SPE_PAD:
+	case SPE_PAD: /* Neoverse N1 aligns its packets */
+		return r->bytes + 1 < SPE_MAX_RECORD ? SPE_NO_DAMAGE : SPE_BAD_PAD;
 	case SPE_ALIGNMENT:
 		return SPE_BAD_PAD;
 	case SPE_EVENTS:

@@ -177,7 +177,8 @@ static uint16_t misc_of(const struct ana_op *op, const struct ana_loc *loc)
 		return PERF_RECORD_MISC_HYPERVISOR;
 	if (op->level == 2)
 		/* A kernel at EL2 writes its contexts there. */
-		return op->has & ANA_OP_HAS_CONTEXT_EL2 || (loc && loc->level == ANA_KERNEL)
+		return op->has & ANA_OP_HAS_CONTEXT_EL2 ||
+				       (loc && loc->dso && loc->level == ANA_KERNEL)
 			     ? PERF_RECORD_MISC_KERNEL
 			     : PERF_RECORD_MISC_HYPERVISOR;
 	return op->level ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;

@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/search.h"
+#include "who/who_ran_impl.h"
+
+/* The decision rule. Spec: attribution.md, sections 4 and 7 to 10. */
+
+enum { STEPS_BEFORE_SEEK = 128 };
+
+/** A bound of a chunk as ticks, which many records in turn have. */
+struct bound {
+	uint64_t ns, order;
+	bool is_set;
+};
+
+struct state {
+	const struct who_cpu *cpu;
+	struct who_run_cursor at;
+	bool is_set, is_in_ticks;
+	uint64_t from, to; /* of at.run */
+	struct bound chunk_from, chunk_to;
+	/* The last answer, which holds for all of (since, until) if nothing else was asked */
+	bool has_answer;
+	uint64_t since, until;
+	struct who_question question;
+	struct who_answer answer;
+};
+_Static_assert(sizeof(struct state) <= sizeof(((struct who_cursor *)0)->state), "room for it");
+
+static struct state *state_of(const struct who_ran *w, struct who_cursor *c)
+{
+	struct state *s = (struct state *)(void *)c->state;
+
+	if (c->owner != w) {
+		c->owner = w;
+		*s = (struct state){0};
+	}
+	return s;
+}
+
+static uint64_t order_of_ns(const struct who_ran *w, struct clew_perf_ns t)
+{
+	struct clew_ticks ticks = {0};
+
+	perf_ticks_of_ns(&w->conv, t, &ticks);
+	return perf_ticks_order(&w->conv, ticks);
+}
+
+static uint64_t order_of_bound(const struct who_ran *w, struct bound *b, struct clew_perf_ns t)
+{
+	if (!b->is_set || b->ns != t.ns)
+		*b = (struct bound){t.ns, order_of_ns(w, t), true};
+	return b->order;
+}
+
+/** Are the ticks outside the chunk that holds them? */
+static bool is_outside_chunk(const struct who_ran *w, struct state *s, const struct who_question *q,
+			     uint64_t order)
+{
+	uint64_t bound;
+
+	if (q->has & WHO_Q_TO) {
+		bound = order_of_bound(w, &s->chunk_to, q->to);
+		if (order > bound && order - bound > w->tolerance_ticks)
+			return true;
+	}
+	if (q->has & WHO_Q_FROM && q->from.ns && !who_ran_follows_tasks(w)) {
+		bound = order_of_bound(w, &s->chunk_from, q->from);
+		if (order < bound && bound - order > w->tolerance_ticks)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t place_of(const struct who_ran *w, const struct state *s, struct clew_perf_ns t)
+{
+	return s->is_in_ticks ? order_of_ns(w, t) : t.ns;
+}
+
+static void set_bounds(const struct who_ran *w, struct state *s)
+{
+	s->from = place_of(w, s, s->at.run.from);
+	s->to = s->at.has_next ? place_of(w, s, s->at.next.from) : UINT64_MAX;
+}
+
+/** To the run in which @p lo is. @return false: it is before all of them. */
+static bool move_to(const struct who_ran *w, struct state *s, uint64_t lo, struct clew_perf_ns time)
+{
+	unsigned int nr = 0;
+
+	if (!s->is_set || lo < s->from) {
+		s->is_set = who_runs_seek(&s->cpu->fold.runs, time, &s->at);
+		if (!s->is_set)
+			return false;
+		set_bounds(w, s);
+	}
+	while (s->at.has_next && lo >= s->to) {
+		if (++nr == STEPS_BEFORE_SEEK)
+			who_runs_seek(&s->cpu->fold.runs, time, &s->at);
+		else
+			who_runs_next(&s->at);
+		set_bounds(w, s);
+	}
+	return lo >= s->from;
+}
+
+static bool find_cpu(const struct who_ran *w, struct state *s, uint32_t cpu, bool is_in_ticks)
+{
+	const uint64_t *at;
+
+	if (s->cpu && s->cpu->cpu == cpu && s->is_in_ticks == is_in_ticks)
+		return true;
+	at = map_u64_get(&w->by_cpu, cpu);
+	*s = (struct state){.cpu = at ? w->cpus.data[*at] : NULL, .is_in_ticks = is_in_ticks};
+	return at;
+}
+
+/** From where to where it ran, as ticks in order or as ns; both included. */
+struct span {
+	uint64_t lo, hi;
+	bool is_in_ticks;
+};
+
+static bool span_of(const struct who_ran *w, const struct who_question *q, struct span *ret)
+{
+	if (w->is_clock_usable && q->has & WHO_Q_TICKS) {
+		ret->lo = ret->hi = perf_ticks_order(&w->conv, q->ticks);
+		if (q->has & WHO_Q_TICKS_TO)
+			ret->hi = perf_ticks_order(&w->conv, q->ticks_to);
+		ret->is_in_ticks = true;
+		return ret->lo <= ret->hi;
+	}
+	ret->lo = q->from.ns;
+	ret->hi = q->has & WHO_Q_SAMPLE ? q->from.ns : q->to.ns;
+	ret->is_in_ticks = false;
+	return q->has & WHO_Q_FROM && q->has & (WHO_Q_TO | WHO_Q_SAMPLE) && ret->lo <= ret->hi;
+}
+
+/** Its time, or the begin of it. */
+static struct clew_perf_ns time_of(const struct who_ran *w, const struct who_question *q,
+				   const struct span *s)
+{
+	struct clew_perf_ns t = clew_perf_ns_none();
+
+	if (s->is_in_ticks)
+		perf_ns_of_ticks(&w->conv, q->ticks, &t);
+	else
+		t.ns = s->lo;
+	return t;
+}
+
+static bool is_inside(const struct state *s, const struct span *span, uint64_t margin)
+{
+	uint64_t lo = span->lo - s->from, hi = s->to - span->hi;
+
+	if (s->at.run.kind != WHO_RUN_THREAD || span->hi > s->to)
+		return false;
+	/* The tick of a boundary is in the switch. */
+	return !span->is_in_ticks || (lo > margin && (!s->at.has_next || hi > margin));
+}
+
+void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		    uint64_t margin_ticks, struct who_place *ret)
+{
+	struct state *s = state_of(w, c);
+	struct span span;
+
+	*ret = (struct who_place){.time = clew_perf_ns_none(), .until = clew_perf_ns_none()};
+	if (!span_of(w, q, &span))
+		return;
+	ret->time = time_of(w, q, &span);
+	ret->until = ret->time;
+	if (!span.is_in_ticks)
+		ret->until.ns = span.hi;
+	else if (q->has & WHO_Q_TICKS_TO)
+		perf_ns_of_ticks(&w->conv, q->ticks_to, &ret->until);
+	ret->has_order = span.is_in_ticks;
+	ret->order = span.hi;
+	if (!(q->has & WHO_Q_CPU) || !find_cpu(w, s, q->cpu, span.is_in_ticks))
+		return;
+	ret->cpu = s->cpu;
+	ret->is_conflict = span.is_in_ticks && is_outside_chunk(w, s, q, span.hi);
+	if (!move_to(w, s, span.lo, ret->time))
+		return;
+	ret->at = &s->at;
+	ret->is_inside = is_inside(s, &span, margin_ticks);
+	ret->is_on_edge = span.is_in_ticks && span.lo == s->from;
+	ret->to = s->to;
+}
+
+bool who_host_context(const struct who_ran *w, const struct who_question *q,
+		      struct who_root_id *ret)
+{
+	bool is_el2 = w->facts.kernel_level == WHO_EL2;
+
+	ret->n = is_el2 ? q->context_el2 : q->context_el1;
+	return q->has & (is_el2 ? WHO_Q_CONTEXT_EL2 : WHO_Q_CONTEXT_EL1);
+}
+
+bool who_local_of_root(const struct who_ran *w, struct who_root_id root, struct clew_perf_ns time,
+		       struct who_local_id *ret)
+{
+	const uint64_t *at;
+	struct who_object o;
+
+	if (who_ran_is_root(w)) {
+		*ret = who_local_id_of(root.n);
+		return true;
+	}
+	at = map_u64_get(&w->pairs, root.n);
+	if (at) {
+		*ret = who_local_id_of((uint32_t)*at);
+		return *at != WHO_PAIR_SEVERAL;
+	}
+	at = map_u64_get(&w->derived, root.n);
+	if (!at || *at == WHO_DERIVED_SEVERAL)
+		return false;
+	*ret = who_local_id_of((uint32_t)(*at >> 32));
+	who_history_object(w->history, (uint32_t)ret->n, time, false, &o);
+	return o.serial == *at;
+}
+
+/* --- one answer --- */
+
+struct asked {
+	const struct who_ran *w;
+	const struct who_question *q;
+	struct who_place place;
+	struct clew_perf_ns time; /* none: unknown */
+	bool has_time;
+	struct clew_perf_ns until; /* the answer holds no longer */
+	bool has_local, has_root, is_by_context, is_mapped;
+	struct who_local_id local;
+	struct who_root_id root;
+	enum who_evidence by; /* what gave the local id */
+	enum who_run_end end;
+};
+
+static void unknown(struct who_answer *ret, enum who_reason why)
+{
+	ret->kind = WHO_UNKNOWN;
+	ret->evidence = WHO_BY_NOTHING;
+	ret->reason = why;
+}
+
+static void take_local(struct asked *a, struct who_local_id id, enum who_evidence by)
+{
+	a->has_local = true;
+	a->local = id;
+	a->by = by;
+}
+
+static void find_local(struct asked *a)
+{
+	const struct who_question *q = a->q;
+	const struct who_run *r = a->place.is_inside ? &a->place.at->run : NULL;
+
+	if (q->has & WHO_Q_QUEUE)
+		take_local(a, q->queue, WHO_BY_QUEUE);
+	else if (q->has & WHO_Q_SAMPLE)
+		take_local(a, q->owner, WHO_BY_SAMPLE);
+	else if (q->has & WHO_Q_OWNER && q->owner.n > 0 && who_ran_follows_tasks(a->w))
+		take_local(a, q->owner, WHO_BY_AUX);
+	else if (q->has & WHO_Q_LANDMARK)
+		take_local(a, q->landmark, WHO_BY_LANDMARK);
+	else if (r && !r->is_sched && r->id.n != -1 && !a->place.is_conflict) {
+		take_local(a, r->id, r->is_backward ? WHO_BY_SWITCH_BACKWARD : WHO_BY_SWITCH);
+		a->end = r->end;
+	}
+	if (a->has_local && a->local.n < 0)
+		a->has_local = false;
+}
+
+/** The raw id of the stay, by sched_switch. */
+static bool raw_of(const struct asked *a, struct who_root_id *ret)
+{
+	const struct who_run_cursor *at = a->place.at;
+
+	if (!at || a->place.is_conflict)
+		return false;
+	/* The sample stands before its switch: user code after it is the next thread's. */
+	if (at->run.kind == WHO_RUN_SWITCH && at->has_next && at->next.is_sched &&
+	    a->q->level == WHO_EL0 && !a->place.is_on_edge) {
+		*ret = at->next.root;
+		return true;
+	}
+	*ret = at->run.root;
+	return a->place.is_inside && at->run.has_root;
+}
+
+/** @return false: two exact facts disagree. */
+static bool find_root(struct asked *a)
+{
+	struct who_root_id raw;
+	bool has_raw = raw_of(a, &raw);
+
+	a->is_by_context = a->has_root = who_host_context(a->w, a->q, &a->root);
+	if (a->has_root && has_raw)
+		return a->root.n == raw.n;
+	if (has_raw) {
+		a->has_root = true;
+		a->root = raw;
+	}
+	return true;
+}
+
+static bool is_stale(const struct who_ran *w, struct clew_perf_ns since, struct clew_perf_ns time,
+		     struct clew_perf_ns *ret_until)
+{
+	size_t nr = search_first(w->lost.nr, i, w->lost.data[i].from.ns >= time.ns);
+
+	if (nr < w->lost.nr && w->lost.data[nr].from.ns < ret_until->ns)
+		*ret_until = w->lost.data[nr].from;
+	return nr && w->lost.data[nr - 1].to.ns > since.ns;
+}
+
+static void fill_name(struct asked *a, const struct who_object *o, struct who_answer *ret)
+{
+	const struct who_facts *f = &a->w->facts;
+	struct clew_perf_ns time = a->has_time ? a->time : clew_perf_ns_none();
+
+	ret->comm = o->comm;
+	if (!o->comm)
+		return;
+	if (is_stale(a->w, o->comm_since, time, &a->until))
+		ret->has |= WHO_A_NAME_STALE;
+	if (o->is_found && f->is_same_proc.is != WHO_FACT_YES && !who_ran_is_root(a->w))
+		ret->has |= WHO_A_NAME_ASSUMED;
+}
+
+/** The thread that has the local id at that time. */
+static void fill_thread(struct asked *a, struct who_local_id id, struct who_answer *ret)
+{
+	const struct who_ran *w = a->w;
+	struct who_object o;
+	bool is_known;
+
+	ret->has |= WHO_A_LOCAL;
+	ret->local = id;
+	is_known = who_history_object(w->history, (uint32_t)id.n,
+				      a->has_time || w->has_no_time ? a->time
+								    : (struct clew_perf_ns){0},
+				      w->ignores_found, &o);
+	/* Without a time: if it is the same at all of them. */
+	if ((a->has_time && clew_perf_ns_is_known(a->place.until) &&
+	     o.to.ns <= a->place.until.ns) ||
+	    (!a->has_time && !w->has_no_time && clew_perf_ns_is_known(o.to)))
+		return;
+	a->until = o.to;
+	ret->has |= WHO_A_THREAD;
+	ret->serial = o.serial;
+	ret->pid = who_local_id_of(o.pid);
+	ret->space = o.space;
+	fill_name(a, &o, ret);
+	if (!is_known || (o.is_reborn && !o.comm))
+		ret->reason = WHO_REUSE_UNSEEN;
+}
+
+static void answer_task(struct asked *a, enum who_evidence by, struct who_answer *ret)
+{
+	ret->kind = WHO_TASK;
+	ret->evidence = by;
+	if (a->has_root) {
+		ret->has |= WHO_A_ROOT;
+		ret->root = a->root;
+	}
+	if (a->has_local && a->local.n > 0)
+		fill_thread(a, a->local, ret);
+}
+
+static void answer_outside(struct asked *a, enum who_evidence by, struct who_answer *ret)
+{
+	answer_task(a, by, ret);
+	ret->kind = WHO_OUTSIDE;
+	if (a->has_root && map_u64_get(&a->w->pairs, a->root.n) &&
+	    *map_u64_get(&a->w->pairs, a->root.n) == WHO_PAIR_SEVERAL)
+		ret->has |= WHO_A_MAY_BE_SEVERAL;
+}
+
+static void answer_idle(enum who_evidence by, struct who_answer *ret)
+{
+	ret->kind = WHO_IDLE;
+	ret->evidence = by;
+	ret->has |= WHO_A_ROOT;
+	ret->root.n = 0;
+}
+
+static bool is_seen_outside(const struct asked *a)
+{
+	unsigned int el2 = a->w->facts.kernel_level == WHO_EL2;
+
+	return map_u64_get(&a->w->notes->of_el[el2].outside, a->root.n);
+}
+
+/** A root id in a recorder's namespace that is, or may be, another one. */
+static void answer_mapped(struct asked *a, enum who_evidence by, struct who_answer *ret)
+{
+	bool is_not_root = who_ran_is_not_root(a->w);
+	struct who_local_id mapped;
+
+	if (a->has_local && a->local.n > 0) {
+		answer_task(a, by, ret);
+		return;
+	}
+	if (is_not_root && a->has_local) {
+		answer_outside(a, by, ret);
+		return;
+	}
+	if (who_local_of_root(a->w, a->root, a->time, &mapped) && mapped.n >= 0) {
+		a->has_local = mapped.n > 0;
+		a->local = mapped;
+		if (mapped.n > 0)
+			answer_task(a, by, ret);
+		else
+			answer_outside(a, by, ret);
+		return;
+	}
+	a->has_local = false;
+	if (is_not_root && is_seen_outside(a) && !map_u64_get(&a->w->derived, a->root.n) &&
+	    !map_u64_get(&a->w->pairs, a->root.n))
+		answer_outside(a, by, ret);
+	else
+		answer_task(a, by, ret);
+}
+
+static void answer_root(struct asked *a, struct who_answer *ret)
+{
+	enum who_evidence by = a->is_by_context ? WHO_BY_CONTEXT : WHO_BY_SCHED_SWITCH;
+
+	if (!a->root.n) {
+		if (a->q->level == WHO_EL0)
+			unknown(ret, WHO_CONFLICT);
+		else
+			answer_idle(by, ret);
+		return;
+	}
+	if (!who_ran_is_root(a->w)) {
+		answer_mapped(a, by, ret);
+		return;
+	}
+	a->has_local = who_local_of_root(a->w, a->root, a->time, &a->local);
+	answer_task(a, by, ret);
+}
+
+/** Local id 0. */
+static void answer_zero(struct asked *a, struct who_answer *ret)
+{
+	bool is_user = a->q->level == WHO_EL0 || a->q->has & WHO_Q_USER_PC;
+
+	if (who_ran_is_root(a->w))
+		answer_idle(a->by, ret);
+	else if (is_user || a->end == WHO_END_SLEEPS)
+		answer_outside(a, a->by, ret);
+	else if (a->q->has & WHO_Q_IDLE_CODE)
+		answer_idle(a->by, ret);
+	else {
+		ret->kind = WHO_IDLE_OR_OUTSIDE;
+		ret->evidence = a->by;
+	}
+}
+
+static bool is_thread_run(const struct who_run *r)
+{
+	return r->kind == WHO_RUN_THREAD && !r->is_sched;
+}
+
+static void fill_candidates(const struct who_run_cursor *at, bool is_before, struct who_answer *ret)
+{
+	const struct who_run *next = is_before ? &at->run : &at->next;
+
+	ret->candidates[0] = ret->candidates[1] = (struct who_local_id){-1};
+	if (is_before || at->has_next)
+		ret->candidates[1] = is_thread_run(next) ? next->id : ret->candidates[1];
+	if (!is_before && at->has_prev && is_thread_run(&at->prev))
+		ret->candidates[0] = at->prev.id;
+	ret->has |= WHO_A_SWITCHING;
+}
+
+static void answer_window(const struct asked *a, bool is_before, struct who_answer *ret)
+{
+	bool is_kernel = a->q->level != WHO_EL0;
+
+	unknown(ret, is_kernel ? WHO_SWITCHING : WHO_CLOCK_CONFLICT);
+	if (is_kernel)
+		fill_candidates(a->place.at, is_before, ret);
+}
+
+/** Of a record where the line of its CPU names no thread. */
+static void answer_place(const struct asked *a, struct who_answer *ret)
+{
+	const struct who_run_cursor *at = a->place.at;
+	/* The tick of a boundary is in what ends there, too. */
+	bool is_before = a->place.is_on_edge && at->has_prev && at->run.kind != WHO_RUN_SWITCH &&
+			 at->run.kind != WHO_RUN_HOLE;
+	const struct who_run *r = is_before ? &at->prev : &at->run;
+
+	switch (r->kind) {
+	case WHO_RUN_HOLE:
+		unknown(ret, WHO_LOST);
+		break;
+	case WHO_RUN_SWITCH:
+		answer_window(a, is_before, ret);
+		break;
+	case WHO_RUN_THREAD:
+		unknown(ret, a->place.is_inside && r->id.n == -1 ? WHO_DEAD
+			     : a->place.has_order                ? WHO_SWITCHING
+								 : WHO_NO_CLOCK);
+		break;
+	case WHO_RUN_NONE:
+		unknown(ret, a->place.has_order ? WHO_NO_EVIDENCE : WHO_NO_CLOCK);
+		break;
+	}
+}
+
+static void answer_unknown(const struct asked *a, struct who_answer *ret)
+{
+	const struct who_ran *w = a->w;
+	const uint64_t *at = a->q->has & WHO_Q_CPU ? map_u64_get(&w->by_cpu, a->q->cpu) : NULL;
+
+	if (a->q->has & WHO_Q_DAMAGED)
+		unknown(ret, WHO_DAMAGED);
+	else if (a->q->has & WHO_Q_SAMPLE && a->q->owner.n == -1)
+		unknown(ret, WHO_DEAD);
+	else if (!at || !w->cpus.data[*at]->fold.runs.nr)
+		unknown(ret, WHO_NO_EVIDENCE);
+	else if (a->place.is_conflict)
+		unknown(ret, WHO_CLOCK_CONFLICT);
+	else if (!w->is_clock_usable && a->q->has & WHO_Q_TICKS &&
+		 (!a->place.at || a->place.at->run.kind == WHO_RUN_THREAD))
+		unknown(ret,
+			w->facts.has_clock.why && !strcmp(w->facts.has_clock.why, WHO_WHY_UNTRUSTED)
+				? WHO_CLOCK_UNTRUSTED
+				: WHO_NO_CLOCK);
+	else if (a->place.at)
+		answer_place(a, ret);
+	else
+		unknown(ret,
+			clew_perf_ns_is_known(a->place.time) ? WHO_BEFORE_FIRST : WHO_NO_CLOCK);
+}
+
+static void answer_guest(const struct asked *a, struct who_answer *ret)
+{
+	const struct who_question *q = a->q;
+	bool writes = ret->has & WHO_A_THREAD && ret->pid.n > 0 &&
+		      map_u64_get(&a->w->writing_guests, (uint32_t)ret->pid.n);
+
+	ret->has |= WHO_A_GUEST;
+	ret->machine = ret->has & WHO_A_THREAD ? ret->pid : (struct who_local_id){-1};
+	if (ret->comm && who_vcpu_of_name(ret->comm, &ret->vcpu))
+		ret->has |= WHO_A_VCPU;
+	if (writes && q->has & WHO_Q_CONTEXT_EL1) {
+		ret->has |= WHO_A_GUEST_ROOT;
+		ret->guest_root.n = q->context_el1;
+	} else if (ret->kind != WHO_UNKNOWN) {
+		ret->reason = WHO_GUEST_THREAD;
+	}
+}
+
+static void answer_world(const struct asked *a, struct who_answer *ret)
+{
+	switch (who_world_of(a->w, a->q, ret->comm)) {
+	case WHO_WORLD_GUEST:
+		if (ret->kind == WHO_IDLE)
+			unknown(ret, WHO_CONFLICT);
+		answer_guest(a, ret);
+		break;
+	case WHO_WORLD_UNKNOWN:
+		if (ret->kind != WHO_IDLE)
+			unknown(ret, WHO_WORLD);
+		break;
+	case WHO_WORLD_HOST:
+	case WHO_WORLD_OF_SPE:
+		break;
+	}
+}
+
+static void answer(struct asked *a, struct who_answer *ret)
+{
+	find_local(a);
+	if (!find_root(a))
+		unknown(ret, WHO_CONFLICT);
+	else if (a->has_root)
+		answer_root(a, ret);
+	else if (a->has_local && a->local.n > 0)
+		answer_task(a, a->by, ret);
+	else if (a->has_local)
+		answer_zero(a, ret);
+	else
+		answer_unknown(a, ret);
+	answer_world(a, ret);
+}
+
+/* --- answers that hold for a while --- */
+
+static bool is_same_question(const struct who_question *a, const struct who_question *b)
+{
+	return a->has == b->has && a->cpu == b->cpu && a->level == b->level &&
+	       a->security == b->security && a->world == b->world && a->queue.n == b->queue.n &&
+	       a->owner.n == b->owner.n && a->context_el1 == b->context_el1 &&
+	       a->context_el2 == b->context_el2 && a->landmark.n == b->landmark.n;
+}
+
+static bool is_answered(const struct who_ran *w, struct state *s, const struct who_question *q)
+{
+	uint64_t order;
+
+	if (!s->has_answer || !is_same_question(&s->question, q))
+		return false;
+	order = perf_ticks_order(&w->conv, q->ticks);
+	return order >= s->since && order < s->until && !is_outside_chunk(w, s, q, order);
+}
+
+static void keep_answer(const struct asked *a, struct state *s, const struct who_answer *answer)
+{
+	s->has_answer = a->place.is_inside && a->place.has_order && !a->place.is_conflict &&
+			!(a->q->has & WHO_Q_TICKS_TO);
+	if (!s->has_answer)
+		return;
+	s->since = a->place.order;
+	s->until = a->place.to;
+	if (clew_perf_ns_is_known(a->until)) {
+		uint64_t until = order_of_ns(a->w, a->until);
+
+		s->until = until < s->until ? until : s->until;
+	}
+	s->question = *a->q;
+	s->answer = *answer;
+}
+
+void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		 struct who_answer *ret)
+{
+	struct state *s = state_of(w, c);
+	struct asked a = {.w = w, .q = q, .until = clew_perf_ns_none()};
+
+	if (is_answered(w, s, q)) {
+		*ret = s->answer;
+		return;
+	}
+	*ret = (struct who_answer){.level = q->level,
+				   .security = q->security,
+				   .pid = {-1},
+				   .space = WHO_NONE,
+				   .machine = {-1}};
+	who_find_place(w, c, q, 0, &a.place);
+	a.time = a.place.time;
+	a.has_time = clew_perf_ns_is_known(a.time);
+	answer(&a, ret);
+	keep_answer(&a, s, ret);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "who/who_ran.h"
+
+const char *who_evidence_name(enum who_evidence e)
+{
+	static const char *const names[WHO_NR_EVIDENCE] = {
+		[WHO_BY_NOTHING] = "none",
+		[WHO_BY_CONTEXT] = "context",
+		[WHO_BY_AUX] = "aux",
+		[WHO_BY_QUEUE] = "queue",
+		[WHO_BY_SWITCH] = "switch",
+		[WHO_BY_SWITCH_BACKWARD] = "switch-backward",
+		[WHO_BY_SCHED_SWITCH] = "sched_switch",
+		[WHO_BY_LANDMARK] = "landmark",
+		[WHO_BY_ITRACE_START] = "itrace-start",
+		[WHO_BY_SAMPLE] = "sample",
+		[WHO_BY_DERIVED] = "derived",
+	};
+
+	return names[e];
+}
+
+const char *who_kind_name(enum who_kind k)
+{
+	static const char *const names[WHO_NR_KINDS] = {
+		[WHO_TASK] = "task",       [WHO_IDLE] = "idle",
+		[WHO_OUTSIDE] = "outside", [WHO_IDLE_OR_OUTSIDE] = "idle-or-outside",
+		[WHO_UNKNOWN] = "unknown",
+	};
+
+	return names[k];
+}
+
+const char *who_reason_name(enum who_reason r)
+{
+	static const char *const names[WHO_NR_REASONS] = {
+		[WHO_REASON_NONE] = "none",
+		[WHO_NO_EVIDENCE] = "no-evidence",
+		[WHO_BEFORE_FIRST] = "before-first",
+		[WHO_LOST] = "lost",
+		[WHO_SWITCHING] = "switching",
+		[WHO_NO_CLOCK] = "no-clock",
+		[WHO_CLOCK_UNTRUSTED] = "clock-untrusted",
+		[WHO_CLOCK_CONFLICT] = "clock-conflict",
+		[WHO_CONFLICT] = "conflict",
+		[WHO_DEAD] = "dead",
+		[WHO_REUSE_UNSEEN] = "reuse-unseen",
+		[WHO_WORLD] = "world",
+		[WHO_GUEST_THREAD] = "guest-thread",
+		[WHO_DAMAGED] = "damaged",
+	};
+
+	return names[r];
+}
+
+void who_counts_add(struct who_counts *c, const struct who_answer *a)
+{
+	c->by_kind[a->kind]++;
+	if (a->kind == WHO_UNKNOWN)
+		c->by_reason[a->reason]++;
+	else
+		c->by_evidence[a->evidence]++;
+	c->nr_guest += (a->has & WHO_A_GUEST) != 0;
+	c->nr_stale_names += (a->has & WHO_A_NAME_STALE) != 0;
+}
+
+static void sum(uint64_t *to, const uint64_t *from, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		to[i] += from[i];
+}
+
+void who_counts_sum(struct who_counts *to, const struct who_counts *from)
+{
+	sum(to->by_kind, from->by_kind, WHO_NR_KINDS);
+	sum(to->by_evidence, from->by_evidence, WHO_NR_EVIDENCE);
+	sum(to->by_reason, from->by_reason, WHO_NR_REASONS);
+	to->nr_guest += from->nr_guest;
+	to->nr_stale_names += from->nr_stale_names;
+}
