@@ -3,6 +3,7 @@
 #define ROWS_REPORT_FEED_IMPL_H
 
 #include "analyze/ana_filter.h"
+#include "rows/feed_ops.h"
 #include "rows/report_feed.h"
 
 /** A place in code that rows and graphs are made of. Everything a name needs outlives the epochs.
@@ -129,6 +130,7 @@ struct report_feed {
 	struct intern tuples;   /* values of the sample keys -> key number */
 	struct map_u64 text_of; /* pointer -> text number */
 	struct feed_ends ends;
+	struct feed_ops ops;
 	struct {
 		VEC(const char *);
 	} comm_of; /* by key number: the last thread's name, for pid and tid columns */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef FORMAT_WHO_TEXT_H
-#define FORMAT_WHO_TEXT_H
+#ifndef FORMAT_WHO_ANSWER_H
+#define FORMAT_WHO_ANSWER_H
 
 #include "format/json_put.h"
 #include "who/who_ran.h"
@@ -15,10 +15,10 @@
  *
  * R: root id, L: local id, G: the guest's own; ~ after vcpu: guessed. @p a: NULL is "-".
  */
-void who_text(struct buf *out, const struct who_answer *a);
+void who_answer_text(struct buf *out, const struct who_answer *a);
 
 /** Append the same as members of an open object, as "who". */
-void who_json(struct json_put *j, const struct who_answer *a);
+void who_answer_json(struct json_put *j, const struct who_answer *a);
 
 /** "EL0", ...; NULL: unknown. */
 const char *who_level_text(enum who_level level);

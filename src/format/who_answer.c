@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/who_text.h"
+#include "format/who_answer.h"
 
 const char *who_level_text(enum who_level level)
 {
@@ -43,7 +43,7 @@ static void add_ids(struct buf *out, const struct who_answer *a)
 		buf_printf(out, " %d>%d", a->candidates[0].n, a->candidates[1].n);
 }
 
-void who_text(struct buf *out, const struct who_answer *a)
+void who_answer_text(struct buf *out, const struct who_answer *a)
 {
 	if (!a) {
 		buf_char(out, '-');
@@ -112,7 +112,7 @@ static void put_machine(struct json_put *j, const struct who_answer *a)
 		json_put_u64(j, "guest_root", a->guest_root.n);
 }
 
-void who_json(struct json_put *j, const struct who_answer *a)
+void who_answer_json(struct json_put *j, const struct who_answer *a)
 {
 	json_key(j, "who");
 	json_open(j, '{');

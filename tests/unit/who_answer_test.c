@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/who_text.h"
+#include "format/who_answer.h"
 
 #include "unit/tap.h"
 
@@ -89,10 +89,10 @@ int main(void)
 		struct buf out = {0};
 		struct json_put j = {.out = &out};
 
-		who_text(&out, &rows[i].a);
+		who_answer_text(&out, &rows[i].a);
 		CHECK_STR(buf_cstr(&out), rows[i].text, "text %d", (int)i);
 		buf_clear(&out);
-		who_json(&j, &rows[i].a);
+		who_answer_json(&j, &rows[i].a);
 		CHECK_STR(buf_cstr(&out), rows[i].json, "json %d", (int)i);
 		buf_done(&out);
 	}
