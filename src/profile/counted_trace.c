@@ -72,21 +72,9 @@ static const struct ana_loc *locate_op(const struct gathering *g, size_t unit,
 				       uint8_t level, uint64_t address)
 {
 	const struct code_source *code = g->trace->units[unit].code;
-	const struct ana_op *op = &o->op;
-	const struct code_key key = {
-		.context = {.arch = CODE_ARM,
-			    .arm = {.el = level,
-				    .security = op->security,
-				    .upper_el = level,
-				    .is_64 = true,
-				    .has_cid = op->has & ANA_OP_HAS_CONTEXT_EL1,
-				    .has_vmid = op->has & ANA_OP_HAS_CONTEXT_EL2,
-				    .cid = op->context_el1,
-				    .vmid = op->context_el2}},
-		.ticks = {op->has & ANA_OP_HAS_TIME ? op->ticks : 0               },
-		.bound = b->bound
-        };
+	struct code_key key = trace_op_key(o, b->bound);
 
+	key.context.arm.el = key.context.arm.upper_el = level;
 	return g->trace->ops->locate(g->trace, code->space(code->ctx, &key), address);
 }
 

@@ -52,6 +52,7 @@ static void of_op(struct access *a, const struct ana_op *op)
 
 	take_data_src(a, op->data_src);
 	if (has & ANA_OP_HAS_SOURCE) {
+		a->source.data_src = 0; /* of one source, loads and stores differ in it */
 		a->source.has_number = 1;
 		a->source.number = op->source;
 		a->source.name = op->source_name;

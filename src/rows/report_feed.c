@@ -35,7 +35,8 @@ enum clew_err report_feed_new(struct report_feed **ret, const struct report_feed
 	f->opts = *opts;
 	f->has_filter = who.comms || who.pids || who.tids;
 	f->is_plain_key = is_plain(&opts->sort);
-	f->frames.is_exact = opts->by_address || opts->ops == REPORT_OPS_BRANCHES || report_sort_has_lines(&opts->sort);
+	f->frames.is_exact = opts->by_address || opts->ops == REPORT_OPS_BRANCHES ||
+			     report_sort_has_lines(&opts->sort);
 	f->has_frame_key = has_frame_key(&opts->sort);
 	err = report_tree_init(&f->tree, opts->max_nodes);
 	f->tree.account.budget = f->frames.account.budget = f->account.budget = opts->budget;
@@ -68,6 +69,7 @@ void report_feed_free(struct report_feed *f)
 	map_u64_done(&f->text_of);
 	feed_ends_done(&f->ends);
 	feed_ops_done(&f->ops);
+	map_u64_done(&f->namespace_of);
 	vec_done(&f->comm_of);
 	budget_account_done(&f->account);
 	for (size_t i = 0; i < FEED_PATHS; i++)
@@ -179,6 +181,8 @@ enum clew_err report_feed_batch(void *feed, const struct ana_batch *b)
 			err = take_sample(f, e);
 		else if (e->record.type == PERF_RECORD_LOST_SAMPLES && e->evsel)
 			err = take_lost(f, e);
+		else if (e->record.type == PERF_RECORD_NAMESPACES && !e->sample)
+			err = feed_take_namespaces(f, e);
 	}
 	return err;
 }

@@ -83,13 +83,15 @@ struct trace_sink {
 	const struct cs_listener *coresight; /* NULL: its frames are of no interest */
 };
 
+struct ana_loc;    /* analyze.h */
+struct who_answer; /* who/who_ran.h */
+
 /** The thread a unit ran at some point. All ones and NULL: unknown. */
 struct trace_thread {
 	uint32_t pid, tid;
 	const char *comm;
+	const struct who_answer *who; /* NULL: no more is known. Until the next question */
 };
-
-struct ana_loc; /* analyze.h */
 
 /** An open input. Made by cs_snapshot_open() or perf_trace_open(). */
 struct trace_input {

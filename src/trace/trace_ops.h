@@ -13,6 +13,27 @@ struct trace_op {
 	uint64_t pc; /* 0 without ANA_OP_HAS_PC */
 };
 
+/** Who ran it, and when: as a question to the unit's code and threads; at the level of the
+ * operation. */
+static inline struct code_key trace_op_key(const struct trace_op *o, struct clew_perf_ns bound)
+{
+	const struct ana_op *op = &o->op;
+
+	return (struct code_key){
+		.context = {.arch = CODE_ARM,
+			    .arm = {.el = op->level,
+				    .security = op->security,
+				    .upper_el = op->level,
+				    .is_64 = true,
+				    .has_cid = op->has & ANA_OP_HAS_CONTEXT_EL1,
+				    .has_vmid = op->has & ANA_OP_HAS_CONTEXT_EL2,
+				    .cid = op->context_el1,
+				    .vmid = op->context_el2}},
+		.ticks = {op->has & ANA_OP_HAS_TIME ? op->ticks : 0               },
+		.bound = bound
+        };
+}
+
 /** Operations of one unit, in the order of its bytes; live for the call. */
 struct trace_ops_batch {
 	const struct trace_op *ops;

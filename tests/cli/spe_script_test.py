@@ -231,9 +231,13 @@ def test_commands():
 
 def test_levels():
     # The level says what ran, not the address.
-    simple('levels.data', load(0x1000, 100, level=0) + load(0x2000, 110, level=1) + load(0xffff000008150000, 120, level=2) + load(0x3000, 130, level=3))
+    simple('levels.data', load(0x1000, 100, level=0) + load(0x2000, 110, level=1) + load(0x3000, 130, level=3))
     got = [l.split()[0] for l in script('levels.data', '--itrace=M', '-F', 'misc').splitlines()]
-    check(got == ['U', 'K', 'H', 'H'], 'cpumode by level', got)
+    check(got == ['U', 'K', 'H'], 'cpumode by level', got)
+    # A kernel at EL2 proves that EL1 is a guest's.
+    simple('vhe.data', load(0x1000, 100, level=0) + load(0xffff000008150000, 110, level=1) + load(0xffff000008150000, 120, level=2))
+    got = [l.split()[0] for l in script('vhe.data', '--itrace=M', '-F', 'misc').splitlines()]
+    check(got == ['U', 'G', 'H'], 'cpumode by level, with a kernel at EL2', got)
 
 
 def test_shared():
@@ -247,7 +251,7 @@ def test_shared():
 
 
 def test_truth():
-    """Every record of the model once."""
+    """Every record of the model once, and none with a thread that it is not of."""
     top = os.path.join(data, 'who-truth')
     for name in sorted(os.listdir(top)) if os.path.isdir(top) else []:
         if not name.endswith('.truth.zst') or name.startswith('etm'):
@@ -256,9 +260,16 @@ def test_truth():
         with open(os.path.join(work, 'truth.data'), 'wb') as f:
             subprocess.run(('zstd', '-dcq', os.path.join(top, stem + '.data.zst')), stdout=f, check=True)
         truth = subprocess.run(('zstd', '-dcq', os.path.join(top, name)), stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
-        want = sorted(int(l.split('\t')[2]) for l in truth if not l.startswith('#'))
-        got = sorted(e['aux_offset'] for e in events('truth.data', 'i1i'))
-        check(got == want, '%s: %d records' % (stem, len(want)), len(got))
+        rows = [l.split('\t') for l in truth if not l.startswith('#')]
+        want = {(r[0], int(r[2])): r for r in rows}
+        all_events = events('truth.data', 'i1i')
+        check(sorted(e['aux_offset'] for e in all_events) == sorted(int(r[2]) for r in rows), '%s: %d records' % (stem, len(rows)), len(all_events))
+        wrong = []
+        for e in all_events:
+            r = want.get((str(e.get('aux_cpu', rows[0][0])), e['aux_offset']))
+            if r and e.get('tid') and r[8] == 'task' and str(e['tid']) not in (r[12], r[10]):
+                wrong.append((r, e))
+        check(not wrong, '%s: no wrong thread' % stem, wrong)
 
 
 for test in (test_letters, test_fields, test_branches, test_metadata, test_lost, test_padded, test_commands, test_levels, test_shared):

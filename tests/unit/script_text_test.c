@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/data_src.h"
 #include "format/script/script_text.h"
 
+#include "format/data_src.h"
 #include "format/script/script_parts.h"
 #include "unit/script_recording.h"
 #include "unit/tap.h"

@@ -5,6 +5,7 @@
 #include "analyze/ana_filter.h"
 #include "flow/flow_code.h"
 #include "trace/events/trace_events.h"
+#include "who/who_ran.h"
 
 /* Inside of the synthesis: trace_events.c sets up and runs it, trace_synth.c follows execution,
  * trace_emit.c makes the events, trace_calls.c keeps stacks of calls and of branches. */
@@ -146,6 +147,7 @@ struct trace_events {
 	struct perf_sample samples[TRACE_BATCH_EVENTS];
 	struct ana_synth synths_of[TRACE_BATCH_EVENTS];
 	struct ana_op ops[TRACE_BATCH_EVENTS];
+	struct who_answer answers[TRACE_BATCH_EVENTS]; /* of each of .ops */
 	size_t nr_ops;
 	struct arena batch_memory;
 	struct arena chain_memory; /* of an epoch */

@@ -148,23 +148,9 @@ struct op_at {
 	struct trace_who who;
 	const struct ana_loc *loc, *to;
 	uint16_t misc;
-	bool is_in_batch;
+	bool is_in_batch, has_answer;
+	struct who_answer answer;
 };
-
-static struct code_context context_of(const struct ana_op *op, uint8_t level)
-{
-	return (struct code_context){
-		.arch = CODE_ARM,
-		.arm = {.el = level,
-			.security = op->security,
-			.upper_el = level,
-			.is_64 = true,
-			.has_cid = op->has & ANA_OP_HAS_CONTEXT_EL1,
-			.has_vmid = op->has & ANA_OP_HAS_CONTEXT_EL2,
-			.cid = op->context_el1,
-			.vmid = op->context_el2}
-        };
-}
 
 /** By the exception level, whatever the address. */
 static uint16_t misc_of(const struct ana_op *op, const struct ana_loc *loc)
@@ -189,7 +175,7 @@ static const struct ana_loc *locate(struct trace_synth *s, struct op_at *x, uint
 {
 	const struct code_source *code = s->unit->code;
 
-	x->key.context = context_of(&x->op->op, level);
+	x->key.context.arm.el = x->key.context.arm.upper_el = level;
 	return trace_locate(s->events, code->space(code->ctx, &x->key), addr);
 }
 
@@ -198,9 +184,11 @@ static void set_who(struct trace_synth *s, struct op_at *x)
 	struct trace_events *e = s->events;
 	struct trace_thread t;
 
-	x->key.context = context_of(&x->op->op, x->op->op.level);
 	e->trace->ops->thread(e->trace, s->index, &x->key.context, x->key.ticks, x->key.bound, &t);
 	x->who = (struct trace_who){t.pid, t.tid, t.comm, clew_perf_ns_none()};
+	x->has_answer = t.who;
+	if (t.who)
+		x->answer = *t.who;
 	if (x->op->op.has & ANA_OP_HAS_TIME && !e->opts.itrace.is_timeless &&
 	    !trace_events_time(e, s->index, x->key.ticks, &x->who.time))
 		x->who.time = clew_perf_ns_none();
@@ -211,9 +199,7 @@ static bool settle(struct trace_synth *s, const struct trace_op *o, struct clew_
 {
 	struct trace_events *e = s->events;
 
-	*ret = (struct op_at){.op = o,
-			      .key.ticks = {o->op.has & ANA_OP_HAS_TIME ? o->op.ticks : 0},
-			      .key.bound = bound};
+	*ret = (struct op_at){.op = o, .key = trace_op_key(o, bound)};
 	set_who(s, ret);
 	ret->loc = locate(s, ret, o->op.level, o->pc);
 	if (e->opts.wants_addr && flow_of(&o->op))
@@ -313,10 +299,13 @@ static bool emit(struct trace_synth *s, struct op_at *x, enum trace_op_event wha
 	if (sample->sample_type & PERF_SAMPLE_BRANCH_STACK && !add_stack(s, ev, sample, x))
 		return false;
 	/* The batch may be a new one: then the operation is in it again. */
-	if (!e->nr_ops || !x->is_in_batch)
+	if (!e->nr_ops || !x->is_in_batch) {
+		e->answers[e->nr_ops] = x->answer;
 		e->ops[e->nr_ops++] = x->op->op;
+	}
 	x->is_in_batch = true;
 	ev->op = &e->ops[e->nr_ops - 1];
+	ev->who = x->has_answer ? &e->answers[e->nr_ops - 1] : NULL;
 	e->synths_of[e->nr].flow = t.flow;
 	e->summary.nr_samples++;
 	e->nr++;

@@ -107,6 +107,7 @@ enum clew_err aux_chunks_take_aux(struct aux_chunks *q, const struct perf_record
 			      .cpu = id->cpu,
 			      .tid = id->tid,
 			      .event = id->id,
+			      .owner = b->owner,
 			      .protocol = (uint8_t)b->protocol,
 			      .order = (uint32_t)q->all.nr};
 	struct perf_aux aux;

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "perfdata/perf_record.h"
 #include "perfdata/perf_sample.h"
+#include "who/who_ids.h"
 
 /* Which bytes are trace: AUXTRACE buffers, and the AUX records that say what of them was written.
  */
@@ -39,8 +40,9 @@ struct aux_chunk {
 		buffer;    /* buffer: first that holds some of it; AUX_NONE: no trace is there */
 	uint32_t cpu, tid; /* where the record was written */
 	uint32_t flags;
-	uint32_t order; /* in the file */
-	uint64_t event; /* its id */
+	uint32_t order;            /* in the file */
+	uint64_t event;            /* its id */
+	struct who_local_id owner; /* of events that follow tasks: the thread; -1: unknown */
 	uint8_t protocol;
 	bool is_uncovered; /* no record: bytes of buffers that none describes. Its time is only its
 			      place in the order */
@@ -82,6 +84,7 @@ struct aux_beside {
 	const struct perf_sample_id *id;
 	struct clew_perf_ns time;
 	uint32_t protocol;
+	struct who_local_id owner;
 };
 enum clew_err aux_chunks_take_aux(struct aux_chunks *a, const struct perf_record *r,
 				  const struct aux_beside *b);

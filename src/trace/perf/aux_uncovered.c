@@ -56,6 +56,7 @@ static bool add(struct aux_chunks *q, uint32_t buffer, const struct stretch *s)
 			      .tid = ring->tid,
 			      .order = (uint32_t)q->all.nr,
 			      .protocol = (uint8_t)ring->protocol,
+			      .owner = {-1},
 			      .is_uncovered = true};
 
 	/* A recorder copies when it likes: a record may continue in the next buffer. */

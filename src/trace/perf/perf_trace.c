@@ -72,6 +72,22 @@ static bool make_units(struct perf_trace *p)
 
 /* --- what is asked --- */
 
+static void answer(const struct who_answer *a, struct trace_thread *ret)
+{
+	ret->who = a;
+	if (a->kind == WHO_IDLE) {
+		*ret = (struct trace_thread){0, 0, "swapper", a};
+		return;
+	}
+	if (a->kind != WHO_TASK || !(a->has & WHO_A_LOCAL))
+		return;
+	ret->tid = (uint32_t)a->local.n;
+	if (!(a->has & WHO_A_THREAD))
+		return;
+	ret->pid = who_local_is_thread(a->pid) ? (uint32_t)a->pid.n : AUX_NONE;
+	ret->comm = a->comm;
+}
+
 static void thread(struct trace_input *t, size_t unit, const struct code_context *context,
 		   struct clew_ticks ticks, struct clew_perf_ns bound, struct trace_thread *ret)
 {
@@ -80,7 +96,12 @@ static void thread(struct trace_input *t, size_t unit, const struct code_context
 	struct aux_who who = perf_trace_who(p, (uint32_t)unit, context);
 	const struct who_task *task;
 
-	*ret = (struct trace_thread){AUX_NONE, AUX_NONE, NULL};
+	*ret = (struct trace_thread){AUX_NONE, AUX_NONE, NULL, NULL};
+	if (trace_ran_has(&p->ran, (uint32_t)unit)) {
+		answer(trace_ran_ask(p, (uint32_t)unit, &(struct code_key){*context, ticks, bound}),
+		       ret);
+		return;
+	}
 	ret->tid = trace_tid_of(p, (uint32_t)unit, &s, &who);
 	if (ret->tid == AUX_NONE)
 		return;
@@ -110,6 +131,7 @@ static void free_trace(struct trace_input *t)
 	for (uint32_t i = 0; i < p->nr_protocols; i++)
 		p->protocols[i].protocol->units_free(p->protocols[i].units);
 	aux_chunks_done(&p->chunks);
+	trace_ran_done(&p->ran);
 	who_history_done(&p->history);
 	trace_patches_done(&p->patches);
 	vec_done(&p->units);
@@ -183,6 +205,8 @@ static enum clew_err init(struct perf_trace *p, const struct opening *o, struct 
 	p->lock = os_lock_new();
 	if (!p->lock || who_history_init(&p->history, TRACE_NR_NO_CODE, budget))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	if (trace_ran_init(p))
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	p->chunks.account.budget = budget;
 	err = trace_records_read(p, diag);
 	if (err)
@@ -192,7 +216,7 @@ static enum clew_err init(struct perf_trace *p, const struct opening *o, struct 
 	if (!p->nr_protocols)
 		return clew_fail(diag, CLEW_UNSUPPORTED, 0,
 				 "neither CoreSight trace nor SPE records in it");
-	if (close_chunks(p) || !make_units(p) || close_patches(p, o->symbols))
+	if (close_chunks(p) || !make_units(p) || close_patches(p, o->symbols) || trace_ran_close(p))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
 }

@@ -9,6 +9,7 @@
 #include "trace/perf/perf_trace.h"
 #include "trace/perf/trace_code.h"
 #include "trace/perf/trace_patches.h"
+#include "trace/perf/trace_ran.h"
 #include "who/who_history.h"
 
 /* An open recording: perf_trace.c makes it, trace_records.c fills it, the others ask. */
@@ -22,6 +23,7 @@ struct perf_trace {
 	struct aux_units protocols[AUX_MAX_PROTOCOLS];
 	uint32_t nr_protocols; /* 0: no trace that is decoded is in it */
 	struct who_history history;
+	struct trace_ran ran;
 	struct trace_patches patches;
 	struct aux_chunks chunks;
 	struct perf_time_conv time_conv;

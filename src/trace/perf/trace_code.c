@@ -28,10 +28,10 @@ static uint64_t nr_execs(const struct who_space_line *space, const struct trace_
 	return s->is_ticks ? 0 : (last ? last->value : 0) - (first ? first->value : 0);
 }
 
-static uint32_t space_of(const struct who_history *h, const struct who_task *task,
+static uint32_t space_of(const struct who_history *h, uint32_t number_of_space,
 			 const struct trace_span *s)
 {
-	const struct who_space_line *space = &h->spaces.data[task->space];
+	const struct who_space_line *space = &h->spaces.data[number_of_space];
 
 	return number(version_at(&space->versions, trace_span_time(s)), nr_execs(space, s));
 }
@@ -48,7 +48,7 @@ static uint32_t user_space(const struct perf_trace *p, uint32_t unit, const stru
 	task = who_history_task(h, tid, trace_span_time(s));
 	if (!task)
 		return number(TRACE_NO_PROCESS, 0);
-	return space_of(h, task, s);
+	return space_of(h, task->space, s);
 }
 
 /** The process that is the guest that runs: of the thread that the context names, else of the one
@@ -80,7 +80,29 @@ static uint32_t guest_space(const struct perf_trace *p, uint32_t unit, const str
 			     who->is_user ? who->guest_tid : WHO_GUEST_KERNEL_PID);
 	if (id != AUX_NONE)
 		task = who_history_task(&p->history, id, trace_span_time(s));
-	return task ? space_of(&p->history, task, s) : number(TRACE_GUEST, 0);
+	return task ? space_of(&p->history, task->space, s) : number(TRACE_GUEST, 0);
+}
+
+/** By the rule of who/who_ran.h. */
+static uint32_t space_of_answer(const struct perf_trace *p, uint32_t unit,
+				const struct aux_who *says, const struct trace_span *s,
+				const struct who_answer *a)
+{
+	const struct who_history *h = &p->history;
+	struct aux_who who = *says;
+
+	if (a->has & WHO_A_GUEST) {
+		who.is_guest = true;
+		return guest_space(p, unit, &who, s);
+	}
+	if (!who.is_user)
+		return number(version_at(&h->spaces.data[h->kernel].versions, trace_span_time(s)),
+			      0);
+	if (a->kind != WHO_TASK)
+		return number(TRACE_NO_THREAD, 0);
+	if (!(a->has & WHO_A_THREAD) || a->space == WHO_NONE)
+		return number(TRACE_NO_PROCESS, 0);
+	return space_of(h, a->space, s);
 }
 
 uint32_t trace_code_space(void *ctx, const struct code_key *k)
@@ -95,6 +117,8 @@ uint32_t trace_code_space(void *ctx, const struct code_key *k)
 		return number(TRACE_NOT_KEPT, 0);
 	if (who.is_firmware)
 		return number(TRACE_FIRMWARE, 0);
+	if (trace_ran_has(&p->ran, u->unit))
+		return space_of_answer(p, u->unit, &who, &s, trace_ran_ask(p, u->unit, k));
 	if (who.is_guest)
 		return guest_space(p, u->unit, &who, &s);
 	if (!who.is_user)

@@ -38,7 +38,7 @@ static void look_for_clock(struct perf_trace *p)
 
 	for (size_t i = 0; i < l->evsels.nr && !p->has_clock; i++)
 		p->has_clock = l->evsels.data[i]->attr.sample_type & PERF_SAMPLE_TIME;
-	p->reader.skips_samples = p->has_clock;
+	p->reader.skips_samples = p->has_clock && !p->ran.has_sched;
 }
 
 /** Without a clock, the order of records stands in for their time. */
@@ -57,7 +57,7 @@ static void read_sample_id(struct perf_trace *p, const struct perf_record *r,
 	ret->id = (struct perf_sample_id){.cpu = AUX_NONE, .pid = AUX_NONE, .tid = AUX_NONE};
 	ret->evsel = perf_evlist_of_record(perf_file_evlist(p->file), r->type, body, r->swap);
 	ret->time = line_time(p, time);
-	if (ret->evsel)
+	if (ret->evsel && r->type != PERF_RECORD_SAMPLE)
 		perf_sample_id_parse(body, r->swap, &ret->evsel->attr, &ret->id);
 	ret->machine = ret->evsel ? who_guests_machine(&p->history.guests, ret->id.id) : 0;
 }
@@ -178,6 +178,9 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 	if (!p->has_clock)
 		look_for_clock(p);
 	read_sample_id(p, r, time, &b);
+	err = b.machine ? CLEW_OK : trace_ran_take(p, r, b.evsel, &b.id, b.time);
+	if (err && err != CLEW_BAD_FILE)
+		return err;
 	if (who_plays(r->type) || r->type == PERF_RECORD_TEXT_POKE) {
 		if (p->history.is_cut)
 			return CLEW_OK;
@@ -191,7 +194,8 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 	case PERF_RECORD_AUX:
 		look_at_event(p, &b);
 		return aux_chunks_take_aux(&p->chunks, r,
-					   &(struct aux_beside){&b.id, b.time, protocol_of(p, &b)});
+					   &(struct aux_beside){&b.id, b.time, protocol_of(p, &b),
+								who_ran_owner_of_aux(p->ran.rule)});
 	default:
 		return CLEW_OK;
 	}

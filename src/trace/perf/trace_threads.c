@@ -44,13 +44,19 @@ static const struct aux_chunk *chunk_at(const struct perf_trace *p, uint32_t uni
 	return other;
 }
 
+const struct aux_chunk *trace_chunk_of(const struct perf_trace *p, uint32_t unit,
+				       struct clew_perf_ns bound)
+{
+	return bound.ns ? chunk_at(p, unit, bound) : NULL;
+}
+
 struct trace_span trace_span_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
 				struct clew_perf_ns bound)
 {
 	struct trace_span s = {.to = bound.ns ? bound : clew_perf_ns_none()};
 	struct clew_perf_ns at;
 
-	s.chunk = bound.ns ? chunk_at(p, unit, bound) : NULL;
+	s.chunk = trace_chunk_of(p, unit, bound);
 	if (s.chunk)
 		s.from = s.chunk->since;
 	if (p->has_clock && trace_time_of(p, unit, ticks, &at) && at.ns <= s.to.ns) {

@@ -14,6 +14,9 @@ struct trace_span {
 };
 struct trace_span trace_span_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
 				struct clew_perf_ns bound);
+/** The AUX record that ends at @p bound, and may hold some of the unit's trace. NULL: none. */
+const struct aux_chunk *trace_chunk_of(const struct perf_trace *p, uint32_t unit,
+				       struct clew_perf_ns bound);
 /** The time to ask the history for. */
 struct clew_perf_ns trace_span_time(const struct trace_span *s);
 /** The host's thread. AUX_NONE: unknown. */
