@@ -16,6 +16,7 @@
 #include "format/script/script_dump.h"
 #include "format/script/script_json.h"
 #include "format/script/script_text.h"
+#include "format/trace/spe_dump.h"
 #include "format/user_stacks.h"
 
 struct script {
@@ -442,15 +443,30 @@ static int refuse_disasm(const struct script *s)
 
 enum { DUMP_BYTES = 256 * 1024 };
 
+/** The packets of SPE, as perf prints them after the record. */
+static void dump_trace(struct buf *out, const struct perf_record *r, bool *is_spe)
+{
+	struct perf_auxtrace_info info;
+	struct perf_auxtrace aux;
+
+	if (r->type == PERF_RECORD_AUXTRACE_INFO && !perf_auxtrace_info_parse(r, &info))
+		*is_spe = info.type == PERF_AUXTRACE_ARM_SPE;
+	if (*is_spe && r->type == PERF_RECORD_AUXTRACE && !perf_auxtrace_parse(r, &aux))
+		spe_dump(out, r->payload.pos, bytes_left(&r->payload), aux.offset,
+			 SPE_CORE_UNKNOWN);
+}
+
 static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *sink,
 				  struct clew_diag *diag)
 {
 	struct perf_record r;
 	struct buf out = {0};
 	enum clew_err err;
+	bool is_spe = false;
 
 	while ((err = perf_file_next(f, &r, diag)) == CLEW_OK) {
 		script_dump_record(&out, &r, perf_file_evlist(f));
+		dump_trace(&out, &r, &is_spe);
 		if (out.nr < DUMP_BYTES)
 			continue;
 		cli_progress_at(r.offset);

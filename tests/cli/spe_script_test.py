@@ -3,6 +3,7 @@
 """Usage: spe_script_test.py CLEW: Arm SPE in recordings, made here and from ../shared/data: events, threads, metadata, what is lost. TAP."""
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -240,6 +241,30 @@ def test_levels():
     check(got == ['U', 'G', 'H'], 'cpumode by level, with a kernel at EL2', got)
 
 
+packet_line = re.compile(r'\.  [0-9a-f]{8}:')
+
+
+def test_dump():
+    """Packets as perf prints them; the same in `clew dump`, however they are cut."""
+    path = os.path.join(data, 'spe/spe-synth.data')
+    if not os.path.exists(path):
+        skip('spe-synth', 'no ' + path)
+        return
+    texts = [json.loads(l)['text'] for l in run('dump', '--json', '-i', path)[1].splitlines()]
+    lines = [l for l in run('script', '-D', '-i', path)[1].splitlines() if packet_line.match(l)]
+    check(len(texts) == 26 and [l.split('  ')[-1].split(None, 0)[0].endswith(t) for l, t in zip(lines, texts)] == [True] * 26,
+          'dump and script -D', [texts, lines])
+    if shutil.which('perf'):
+        out = subprocess.run(('perf', 'script', '-D', '-i', path), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout.decode()
+        want = [l for l in out.splitlines() if packet_line.match(l)]
+        check(lines == [l.replace('ADDR 0x8000000030201000 (4)', 'PBT 0x30201000 el0 ns=1') for l in want] or not want, 'as perf script -D', want)
+    trace = b''.join(load(0x1000 + 4 * i, 100 + i) for i in range(30000))
+    simple('long.data', trace)
+    out = run('dump', '--json', '-i', 'long.data')[1].splitlines()
+    check(len(out) >= 30000 * 8 and not [l for l in out if '"bad"' in l], 'packets over pieces', len(out))
+    check('# cpu 0: SPE' in run('dump', '--stat', '-i', path)[1], 'counts')
+
+
 def test_shared():
     for name in ('sw-thread', 'sw-wide'):
         path = os.path.join(data, 'spe/%s.data' % name)
@@ -272,7 +297,7 @@ def test_truth():
         check(not wrong, '%s: no wrong thread' % stem, wrong)
 
 
-for test in (test_letters, test_fields, test_branches, test_metadata, test_lost, test_padded, test_commands, test_levels, test_shared):
+for test in (test_letters, test_fields, test_branches, test_metadata, test_lost, test_padded, test_commands, test_levels, test_dump, test_shared):
     test()
 if shutil.which('zstd'):
     test_truth()

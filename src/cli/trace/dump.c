@@ -7,6 +7,7 @@
 #include "cli/trace/trace_commands.h"
 #include "format/trace/cs_frame_text.h"
 #include "format/trace/etm_dump.h"
+#include "format/trace/spe_units_dump.h"
 
 struct dump_command {
 	struct cli_etm etm;
@@ -34,6 +35,15 @@ static int choose_kinds(struct dump_command *c)
 	return CLI_USAGE;
 }
 
+static bool is_all_spe(const struct trace_input *t)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (!t->units[i].decoder || !t->units[i].decoder->ops)
+			return false;
+	}
+	return true;
+}
+
 static enum clew_err print(struct dump_command *c, const struct clew_sink *sink,
 			   struct clew_diag *diag)
 {
@@ -44,12 +54,23 @@ static enum clew_err print(struct dump_command *c, const struct clew_sink *sink,
 		.kinds = c->kinds ? c->is_kind : NULL,
 		.listener = {note_warning, c}
         };
+	const struct spe_units_dump_opts spe = {
+		.is_json = c->is_json,
+		.is_stat = c->is_stat,
+		.skips = c->etm.skips,
+		.listener = {note_warning, c}
+        };
 	const struct cs_frame_text_opts frames = {.is_json = c->is_json, .skips = c->etm.skips};
 	bool is_any;
 	enum clew_err err;
 
-	if (!c->is_frames)
-		return etm_dump(c->etm.trace, &opts, sink, diag);
+	if (!c->is_frames) {
+		err = spe_units_dump(c->etm.trace, &spe, sink, diag, &is_any);
+		return err ? err
+		     : is_any && is_all_spe(c->etm.trace)
+			     ? CLEW_OK
+			     : etm_dump(c->etm.trace, &opts, sink, diag);
+	}
 	err = cs_frame_text(c->etm.trace, &frames, sink, diag, &is_any);
 	if (!err && !is_any)
 		cli_note("%s: no trace of it is in frames", c->etm.in.path);
@@ -106,8 +127,8 @@ int cmd_dump(int argc, char **argv)
 		.name = "dump",
 		.usage =
 			"[-i FILE|DIR] [--stat | --frames] [--json] [--id=IDS] [--cpu=CPUS] [--kind=NAMES]",
-		.summary = "Print the packets of a CoreSight trace (ETMv4, ETE), with their "
-			   "offsets.",
+		.summary = "Print the packets of a hardware trace (CoreSight ETMv4, ETE, Arm "
+			   "SPE), with their offsets.",
 		.options = options,
 		.examples = "  clew dump -i snapshot/ --id=10 --kind=EXCEPT,ADDR\n",
 	};

@@ -72,7 +72,7 @@ static enum spe_damage add_packet(struct spe_record *r, struct seen *s, const st
 	switch ((enum spe_kind)p->kind) {
 	case SPE_RESERVED:
 		return SPE_BAD_HEADER;
-	case SPE_PAD: /* Neoverse N1 aligns its packets */
+	case SPE_PAD: /* in a record of fixed places: has_places() */
 		return r->bytes + 1 < SPE_MAX_RECORD ? SPE_NO_DAMAGE : SPE_BAD_PAD;
 	case SPE_ALIGNMENT:
 		return SPE_BAD_PAD;
@@ -109,11 +109,25 @@ static enum spe_damage is_incomplete(const struct spe_record *r)
 	return r->has & (SPE_HAS_OPERATION | SPE_HAS_EVENTS) ? SPE_NO_DAMAGE : SPE_NO_OPERATION;
 }
 
+/**
+ * Some cores (Neoverse N1) write records of one size, with a place for each packet, and padding in
+ * the places of those that a record lacks: a size of a power of 2, that all records begin at a
+ * multiple of.
+ */
+static bool has_places(const struct spe_record *r)
+{
+	enum { MIN_BYTES = 16 };
+
+	return r->bytes >= MIN_BYTES && !(r->bytes & (r->bytes - 1)) &&
+	       !(r->offset & (r->bytes - 1));
+}
+
 enum spe_parsed spe_record_parse(const uint8_t *pos, size_t left, uint64_t offset,
 				 struct spe_record *ret)
 {
 	struct spe_packet p = {.kind = SPE_PAD};
 	struct seen seen = {0};
+	uint64_t pad = 0; /* the first */
 
 	*ret = (struct spe_record){.offset = offset};
 	while (p.kind != SPE_END && p.kind != SPE_TIMESTAMP) {
@@ -125,8 +139,14 @@ enum spe_parsed spe_record_parse(const uint8_t *pos, size_t left, uint64_t offse
 		ret->damage = add_packet(ret, &seen, &p);
 		if (ret->damage != SPE_NO_DAMAGE)
 			return SPE_NOT_A_RECORD;
+		if (p.kind == SPE_PAD && !pad)
+			pad = ret->bytes;
 		ret->bytes += p.bytes;
 	}
 	ret->damage = is_incomplete(ret);
+	if (pad && !has_places(ret)) {
+		ret->damage = SPE_BAD_PAD;
+		ret->bytes = pad;
+	}
 	return ret->damage == SPE_NO_DAMAGE ? SPE_PARSED : SPE_NOT_A_RECORD;
 }

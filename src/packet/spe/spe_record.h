@@ -56,7 +56,7 @@ enum spe_damage {
 	SPE_BAD_HEADER, /* a byte that is no header */
 	SPE_BAD_CLASS,  /* a reserved class of operation or index of context */
 	SPE_DUPLICATE,  /* the same packet twice */
-	SPE_BAD_PAD,    /* alignment between packets, or no end of padding */
+	SPE_BAD_PAD,    /* padding or alignment between packets that is no place of one */
 	SPE_NO_PC,
 	SPE_NO_OPERATION, /* nor events */
 	SPE_FAR_TIME,     /* a timestamp far from those before and after */

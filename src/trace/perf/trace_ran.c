@@ -83,6 +83,12 @@ static enum clew_err take_sched(struct perf_trace *p, const struct perf_record *
 				  stamp);
 }
 
+/** Units of a flow do not ask. The description comes before all else; where not, it may follow. */
+static bool is_of_use(const struct perf_trace *p)
+{
+	return !p->nr_protocols || perf_trace_protocol(p, &units_spe) < p->nr_protocols;
+}
+
 enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 			     const struct perf_evsel *e, const struct perf_sample_id *id,
 			     struct clew_perf_ns time)
@@ -93,7 +99,7 @@ enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 				      .tid = id->tid,
 				      .has_time = p->has_clock};
 
-	if (!e)
+	if (!e || !is_of_use(p))
 		return CLEW_OK;
 	stamp.is_inherited = perf_attr_has(&e->attr, PERF_ATTR_INHERIT);
 	stamp.has_clockid = perf_attr_has(&e->attr, PERF_ATTR_USE_CLOCKID);
