@@ -10,6 +10,7 @@
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
 #include "cli/report_branches.h"
+#include "format/report/ops_text.h"
 #include "format/report/report_json.h"
 #include "format/report/report_text.h"
 #include "format/report/stats_text.h"
@@ -46,6 +47,9 @@ static void set_wishes(struct report_run *r)
 	o->wants_lines = a->feed.has_inlines || report_sort_has_lines(&a->feed.sort);
 	if (a->output == REPORT_STATS)
 		o->no_symbols = o->no_chains = o->wants_records = true;
+	if (report_sort_has(&a->feed.sort, REPORT_NAMESPACE) ||
+	    report_sort_has(&a->feed.sort, REPORT_CONTAINER))
+		o->wants_records = true;
 	o->wants_outcomes = a->output == REPORT_STATS || a->output == REPORT_JSON;
 	if (!a->has_children && a->text.style == REPORT_GRAPH_NONE && a->output == REPORT_TABLE)
 		o->no_chains = true;
@@ -133,16 +137,20 @@ static enum clew_err write_tables(struct report_run *r)
 	return err;
 }
 
-static enum clew_err write_buf(struct report_run *r, struct buf *b)
+static enum clew_err write_whole(struct report_run *r, struct buf *b)
 {
-	enum clew_err err;
+	enum clew_err err = b->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 
-	text_fold(b, 0, r->args.text.columns);
-	err = b->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 	if (err == CLEW_OK && b->nr)
 		err = r->out.write(r->out.ctx, b->data, b->nr);
 	buf_done(b);
 	return err;
+}
+
+static enum clew_err write_buf(struct report_run *r, struct buf *b)
+{
+	text_fold(b, 0, r->args.text.columns);
+	return write_whole(r, b);
 }
 
 static enum clew_err write_stats(struct report_run *r)
@@ -194,8 +202,29 @@ static enum clew_err write_folded(struct report_run *r)
 	return err;
 }
 
+/* --mem and --branch */
+static enum clew_err write_ops(struct report_run *r)
+{
+	const struct report_args *a = &r->args;
+	struct buf b = {0};
+
+	r->nr_rows = report_feed_ops(r->feed)->rows.nr;
+	if (a->output == REPORT_JSON) {
+		ops_json(&b, r->feed, a->feed.ops, &r->summary);
+		return write_whole(r, &b);
+	}
+	if (a->is_memory)
+		ops_memory_text(&b, r->feed, a->table.min_share);
+	else
+		ops_branches_text(&b, r->feed, a->table.min_share);
+	report_gaps_text(&b, &r->summary);
+	return write_whole(r, &b);
+}
+
 static enum clew_err write_output(struct report_run *r)
 {
+	if (r->args.feed.ops)
+		return write_ops(r);
 	switch (r->args.output) {
 	case REPORT_STATS:
 		return write_stats(r);
@@ -261,6 +290,19 @@ static void report_deep(const struct report_run *r)
 			 (unsigned long long)nr_frames);
 }
 
+static void warn_no_ops(const struct report_run *r)
+{
+	if (!r->args.feed.ops || report_feed_ops(r->feed)->all.nr || !r->summary.nr_samples)
+		return;
+	if (r->args.is_memory)
+		cli_warn("%s: no sample says where its data came from: 'clew record -e "
+			 "arm_spe//' or 'perf mem record' records that",
+			 r->args.in.path);
+	else
+		cli_warn("%s has no sampled branches of SPE: -b counts those of branch stacks",
+			 r->args.in.path);
+}
+
 static void warn(const struct report_run *r)
 {
 	const struct ana_summary *s = &r->summary;
@@ -280,6 +322,7 @@ static void warn(const struct report_run *r)
 		cli_warn("the filters leave none of the %llu samples",
 			 (unsigned long long)s->nr_filtered);
 	cli_input_warn(&r->args.in, s);
+	warn_no_ops(r);
 	report_deep(r);
 	report_branches_note_skipped(&r->args, r->feed);
 	cli_itrace_report(&r->args.itrace, r->args.in.path, false);

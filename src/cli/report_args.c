@@ -52,6 +52,10 @@ void report_args_set_sort(struct report_args *a, bool is_by_branch)
 		{REPORT_COMM, REPORT_DSO, REPORT_SYM},
                 3
         };
+	static const struct report_sort of_ops = {
+		{REPORT_DSO, REPORT_SYM},
+                2
+        };
 	static const struct report_sort of_branches = {
 		{REPORT_COMM, REPORT_DSO_FROM, REPORT_SYM_FROM, REPORT_SYM_TO, REPORT_CYCLES},
                 5
@@ -59,7 +63,9 @@ void report_args_set_sort(struct report_args *a, bool is_by_branch)
 
 	a->feed.sort = (struct report_sort){.nr = 0};
 	if (!a->is_sorted)
-		a->feed.sort = is_by_branch ? of_branches : of_samples;
+		a->feed.sort = is_by_branch                      ? of_branches
+			     : a->is_memory || a->is_of_branches ? of_ops
+								 : of_samples;
 	report_sort_add(&a->feed.sort, &a->keys);
 }
 
@@ -294,13 +300,18 @@ static int parse(struct report_args *a, int argc, char **argv)
 	const struct cli_option options[] = {
 		{0, "Table", NULL, NULL, CLI_SECTION},
 		{'s', "sort", "KEYS", "keys that form a row (default comm,dso,sym): comm, pid, "
-				      "tid, cpu, cgroup, cgroup_id, local_weight, dso, sym, "
+				      "tid, cpu, cgroup, cgroup_id, local_weight, namespace, container, machine, vcpu, level, evidence, dso, sym, "
 				      "srcline, srcfile; for branches symbol_from, symbol_to, "
 				      "dso_from, dso_to, srcline_from, srcline_to, mispredict, "
 				      "cycles, abort, in_tx; +KEY adds one", CLI_CALL, a, set_sort},
 		{'b', "branch-stack", NULL, "count the branches of branch stacks, not samples "
 					    "(default if the header says that there are any); "
 					    "--no-branch-stack: samples", CLI_CALL, a, set_branches, true},
+		{0, "branch", NULL, "branches that SPE sampled: how often each was mispredicted, not taken, and seen",
+		 CLI_FLAG, &a->is_of_branches},
+		{0, "mem", NULL, "memory accesses (SPE, perf mem): latencies by data source, by the sort keys "
+				 "(default dso,sym), and cache lines with their remote and HITM accesses",
+		 CLI_FLAG, &a->is_memory},
 		{0, "children", NULL, "add a column with the share of a function and all its "
 				      "callees, and sort by it (default with call chains); "
 				      "--no-children: only its own share", CLI_FLAG, &a->has_children},
@@ -351,7 +362,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		REFUSED(0, "hierarchy", NULL, "sort by fewer keys, or use --json"),
 		REFUSED('D', "dump-raw-trace", NULL, "'clew script -D' prints every record in hex"),
 		REFUSED('p', "parent", "REGEX", "sort by sym and look at callers with -g callee"),
-		REFUSED(0, "mem-mode", NULL, "'clew script -F data_src' shows them"),
+		REFUSED(0, "mem-mode", NULL, "--mem shows them"),
 		REFUSED('T', "threads", NULL, "sort by tid"),
 		REFUSED(0, "tasks", NULL, "'clew script --show-task-events' lists them"),
 		REFUSED(0, "mmaps", NULL, "'clew script --show-mmap-events' lists them"),
@@ -421,8 +432,44 @@ static int join_graph_words(struct report_args *a, int argc, char **argv)
 	return argc;
 }
 
+/* One event per operation is enough. */
+static int choose_ops_events(struct report_args *a)
+{
+	bool is_off = a->itrace.is_off;
+	int status = cli_itrace_set(&a->itrace, a->is_memory ? "M" : "b", false);
+
+	a->itrace.is_off = is_off;
+	return status ? status : -1;
+}
+
+/* --mem and --branch: what is counted is neither samples nor branch stacks. */
+static int choose_ops(struct report_args *a)
+{
+	if (!a->is_memory && !a->is_of_branches)
+		return -1;
+	if (a->is_memory && a->is_of_branches) {
+		cli_error("--mem and --branch exclude each other");
+		return CLI_USAGE;
+	}
+	if (a->is_stats || a->is_folded || a->branches == REPORT_BRANCHES_ON) {
+		cli_error("%s has tables of its own: it excludes --stats, --folded and -b",
+			  a->is_memory ? "--mem" : "--branch");
+		return CLI_USAGE;
+	}
+	a->feed.ops = a->is_memory ? REPORT_OPS_MEMORY : REPORT_OPS_BRANCHES;
+	a->branches = REPORT_BRANCHES_OFF;
+	a->has_children = false;
+	a->text.style = REPORT_GRAPH_NONE;
+	a->feed.no_chains = true;
+	return a->itrace.is_set ? -1 : choose_ops_events(a);
+}
+
 static int choose_output(struct report_args *a)
 {
+	int status = choose_ops(a);
+
+	if (status >= 0)
+		return status;
 	if (a->is_stats + a->is_json + a->is_folded > 1) {
 		cli_error("--stats, --json and --folded exclude each other");
 		return CLI_USAGE;

@@ -28,6 +28,7 @@ struct report_args {
 	bool has_widths;               /* -w: the terminal's width is not a limit */
 	bool is_ungrouped;             /* --no-group */
 	bool has_header, is_header_only;
+	bool is_memory, is_of_branches; /* --mem, --branch */
 	bool is_stats, is_json, is_folded, is_quiet;
 	bool is_single_threaded;
 	bool by_period; /* --folded: periods, not samples */

@@ -35,7 +35,7 @@ static uint64_t value_of(struct report_feed *f, const struct ana_event *e, enum 
 {
 	switch (k) {
 	case REPORT_COMM:
-		return text_id(f, e->comm);
+		return text_id(f, feed_comm(e));
 	case REPORT_PID:
 		return task_id(e, e->pid);
 	case REPORT_TID:
@@ -48,6 +48,13 @@ static uint64_t value_of(struct report_feed *f, const struct ana_event *e, enum 
 		return e->sample->cgroup;
 	case REPORT_WEIGHT:
 		return e->sample->weight;
+	case REPORT_NAMESPACE:
+	case REPORT_CONTAINER:
+	case REPORT_MACHINE:
+	case REPORT_VCPU:
+	case REPORT_LEVEL:
+	case REPORT_EVIDENCE:
+		return feed_who_value(f, e, k);
 	case REPORT_SYM_FROM:
 	case REPORT_SYM_TO:
 	case REPORT_DSO_FROM:
@@ -102,15 +109,15 @@ static size_t values_of(struct report_feed *f, const struct ana_event *e,
 
 static bool is_last(const struct report_feed *f, const struct ana_event *e)
 {
-	return f->has_last && f->is_plain_key && f->last_comm == e->comm && f->last_pid == e->pid &&
-	       f->last_tid == e->tid && f->last_cpu == e->cpu;
+	return f->has_last && f->is_plain_key && f->last_comm == feed_comm(e) &&
+	       f->last_pid == e->pid && f->last_tid == e->tid && f->last_cpu == e->cpu;
 }
 
 static void remember(struct report_feed *f, const struct ana_event *e, uint32_t key)
 {
 	f->has_last = true;
 	f->last_key = key;
-	f->last_comm = e->comm;
+	f->last_comm = feed_comm(e);
 	f->last_pid = e->pid;
 	f->last_tid = e->tid;
 	f->last_cpu = e->cpu;
@@ -173,9 +180,9 @@ static uint32_t next_key(struct report_feed *f, const struct ana_event *e,
 
 	if (!nr)
 		return REPORT_NONE;
-	key = known_key(f, values, nr, e->comm);
+	key = known_key(f, values, nr, feed_comm(e));
 	if (key == INTERN_FAILED)
-		key = feed_take_key(f, sizeof(values)) ? add_key(f, values, nr, e->comm)
+		key = feed_take_key(f, sizeof(values)) ? add_key(f, values, nr, feed_comm(e))
 						       : other_key(f);
 	if (key != REPORT_NONE)
 		remember(f, e, key);
@@ -236,6 +243,14 @@ void feed_key_text(const struct report_feed *f, uint32_t key, enum report_key k,
 	case REPORT_CGROUP_ID:
 	case REPORT_WEIGHT:
 		buf_dec(out, v, 0, ' ');
+		return;
+	case REPORT_NAMESPACE:
+	case REPORT_CONTAINER:
+	case REPORT_MACHINE:
+	case REPORT_VCPU:
+	case REPORT_LEVEL:
+	case REPORT_EVIDENCE:
+		buf_str(out, intern_get(&f->texts, (uint32_t)v));
 		return;
 	case REPORT_SYM_FROM:
 	case REPORT_SYM_TO:

@@ -35,7 +35,8 @@ enum clew_err report_feed_new(struct report_feed **ret, const struct report_feed
 	f->opts = *opts;
 	f->has_filter = who.comms || who.pids || who.tids;
 	f->is_plain_key = is_plain(&opts->sort);
-	f->frames.is_exact = opts->by_address || report_sort_has_lines(&opts->sort);
+	f->frames.is_exact = opts->by_address || opts->ops == REPORT_OPS_BRANCHES ||
+			     report_sort_has_lines(&opts->sort);
 	f->has_frame_key = has_frame_key(&opts->sort);
 	err = report_tree_init(&f->tree, opts->max_nodes);
 	f->tree.account.budget = f->frames.account.budget = f->account.budget = opts->budget;
@@ -67,6 +68,8 @@ void report_feed_free(struct report_feed *f)
 	intern_done(&f->tuples);
 	map_u64_done(&f->text_of);
 	feed_ends_done(&f->ends);
+	feed_ops_done(&f->ops);
+	map_u64_done(&f->namespace_of);
 	vec_done(&f->comm_of);
 	budget_account_done(&f->account);
 	for (size_t i = 0; i < FEED_PATHS; i++)
@@ -144,6 +147,8 @@ static enum clew_err take_sample(struct report_feed *f, const struct ana_event *
 		return CLEW_NO_MEMORY;
 	if (f->opts.hide_unresolved && !(e->loc && e->loc->sym))
 		return CLEW_OK;
+	if (f->opts.ops)
+		return is_kept(f, e) ? feed_take_op(f, ev, e) : CLEW_OK;
 	return f->opts.by_branch ? feed_take_branches(f, ev, e, is_kept(f, e)) : take(f, ev, e);
 }
 
@@ -176,6 +181,8 @@ enum clew_err report_feed_batch(void *feed, const struct ana_batch *b)
 			err = take_sample(f, e);
 		else if (e->record.type == PERF_RECORD_LOST_SAMPLES && e->evsel)
 			err = take_lost(f, e);
+		else if (e->record.type == PERF_RECORD_NAMESPACES && !e->sample)
+			err = feed_take_namespaces(f, e);
 	}
 	return err;
 }
@@ -193,6 +200,8 @@ enum clew_err report_feed_finish(struct report_feed *f)
 	err = feed_groups_make(&f->groups, &f->frames, &f->opts);
 	if (err == CLEW_OK)
 		err = feed_rank_keys(f);
+	if (err == CLEW_OK && f->opts.ops)
+		err = feed_ops_finish(f);
 	return err == CLEW_OK
 		     ? report_pass_init(&f->pass, &f->tree, f->groups.group_of, f->groups.nr)
 		     : err;

@@ -11,6 +11,9 @@
  * From the pipeline's samples to a report: gives frames and threads their small numbers, counts
  * paths in a report_tree, and afterwards turns rows back into names.
  */
+/** What is counted besides samples. */
+enum report_ops_kind { REPORT_OPS_NONE, REPORT_OPS_MEMORY, REPORT_OPS_BRANCHES };
+
 struct report_feed_opts {
 	struct report_sort sort;
 	/* comms, pids, tids: samples of others count in the totals and nowhere else, as with perf;
@@ -20,6 +23,8 @@ struct report_feed_opts {
 	 * frame's keys are those of its target. dsos and symbols choose samples, by their own
 	 * address, symbol_part the branches with either end there. */
 	bool by_branch;
+	/* Sampled operations are counted, and nothing else (report_ops.h). */
+	enum report_ops_kind ops;
 	const char *dsos, *symbols; /* comma lists: rows of these alone; NULL: all */
 	const char *symbol_part;    /* rows with this in their symbol's name; NULL: all */
 	uint32_t max_stack;         /* frames kept of a path; 0: all */

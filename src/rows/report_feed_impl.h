@@ -3,6 +3,7 @@
 #define ROWS_REPORT_FEED_IMPL_H
 
 #include "analyze/ana_filter.h"
+#include "rows/feed_ops.h"
 #include "rows/report_feed.h"
 
 /** A place in code that rows and graphs are made of. Everything a name needs outlives the epochs.
@@ -129,6 +130,8 @@ struct report_feed {
 	struct intern tuples;   /* values of the sample keys -> key number */
 	struct map_u64 text_of; /* pointer -> text number */
 	struct feed_ends ends;
+	struct feed_ops ops;
+	struct map_u64 namespace_of; /* inode of the PID namespace by pid */
 	struct {
 		VEC(const char *);
 	} comm_of; /* by key number: the last thread's name, for pid and tid columns */
@@ -194,6 +197,14 @@ bool feed_take_key(struct report_feed *f, uint64_t bytes);
 /** Count a sample or branch in a row; in none if there is no room. */
 enum clew_err feed_weigh(struct report_feed *f, struct report_event *ev, uint32_t key,
 			 uint32_t node, uint64_t period);
+
+/* --- feed_who.c: who ran as values of sort keys --- */
+/** The thread's name; for what is no thread its kind in brackets, so that idle, outside, either and
+ * unknown are rows apart. */
+const char *feed_comm(const struct ana_event *e);
+/** The number of the text. INTERN_FAILED: no memory. */
+enum clew_err feed_take_namespaces(struct report_feed *f, const struct ana_event *e);
+uint32_t feed_who_value(struct report_feed *f, const struct ana_event *e, enum report_key k);
 
 /* --- feed_keys.c --- */
 /** @p b: NULL: of an event that is none. @return REPORT_NONE when memory is short. */

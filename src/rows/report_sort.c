@@ -13,6 +13,12 @@ static const struct key_text {
 	[REPORT_CGROUP] = {"cgroup",       NULL,       "Cgroup"               },
 	[REPORT_CGROUP_ID] = {"cgroup_id",    NULL,       "cgroup id"            },
 	[REPORT_WEIGHT] = {"local_weight", "weight",   "Local Weight"         },
+	[REPORT_NAMESPACE] = {"namespace",    NULL,       "Namespace"            },
+	[REPORT_CONTAINER] = {"container",    NULL,       "Container"            },
+	[REPORT_MACHINE] = {"machine",      NULL,       "Machine"              },
+	[REPORT_VCPU] = {"vcpu",         NULL,       "vCPU"                 },
+	[REPORT_LEVEL] = {"level",        NULL,       "Level"                },
+	[REPORT_EVIDENCE] = {"evidence",     NULL,       "Evidence"             },
 	[REPORT_SYM_FROM] = {"symbol_from",  "sym_from", "Source Symbol"        },
 	[REPORT_SYM_TO] = {"symbol_to",    "sym_to",   "Target Symbol"        },
 	[REPORT_DSO_FROM] = {"dso_from",     NULL,       "Source Shared Object" },
@@ -162,7 +168,8 @@ const char *report_key_name(enum report_key k)
 
 const char *report_sort_names(void)
 {
-	return "comm,pid,tid,cpu,cgroup,cgroup_id,local_weight,dso,sym,srcline,srcfile; of "
+	return "comm,pid,tid,cpu,cgroup,cgroup_id,local_weight,namespace,container,machine,vcpu,"
+	       "level,evidence,dso,sym,srcline,srcfile; of "
 	       "branches: symbol_from,symbol_to,dso_from,dso_to,srcline_from,srcline_to,"
 	       "mispredict,cycles,abort,in_tx";
 }

@@ -17,6 +17,12 @@ enum report_key {
 	REPORT_CGROUP,
 	REPORT_CGROUP_ID,
 	REPORT_WEIGHT,
+	REPORT_NAMESPACE, /* of who ran, from here on */
+	REPORT_CONTAINER,
+	REPORT_MACHINE,
+	REPORT_VCPU,
+	REPORT_LEVEL,
+	REPORT_EVIDENCE,
 	REPORT_SYM_FROM, /* of a branch, from here on */
 	REPORT_SYM_TO,
 	REPORT_DSO_FROM,
@@ -44,6 +50,12 @@ static inline bool report_key_is_branch(enum report_key k)
 	return k >= REPORT_SYM_FROM && k < REPORT_DSO;
 }
 
+/** A text made of who ran. */
+static inline bool report_key_is_who(enum report_key k)
+{
+	return k >= REPORT_NAMESPACE && k <= REPORT_EVIDENCE;
+}
+
 /** Where a branch comes from or goes to. */
 static inline bool report_key_is_end(enum report_key k)
 {
@@ -59,7 +71,7 @@ static inline bool report_key_is_yes_no(enum report_key k)
 /** Is its value a text of the sample? */
 static inline bool report_key_is_text(enum report_key k)
 {
-	return k == REPORT_COMM || k == REPORT_CGROUP;
+	return k == REPORT_COMM || k == REPORT_CGROUP || report_key_is_who(k);
 }
 
 struct report_sort {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/script/script_text.h"
 
+#include "format/data_src.h"
 #include "format/script/script_parts.h"
 #include "unit/script_recording.h"
 #include "unit/tap.h"
@@ -119,7 +120,7 @@ static void check_memory_level(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		buf_clear(&b);
-		script_add_data_src(&b, rows[i].data_src, false);
+		data_src_text(&b, rows[i].data_src, false);
 		CHECK_STR(buf_cstr(&b), rows[i].want, "data_src %llx",
 			  (unsigned long long)rows[i].data_src);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/script/script_parts.h"
+#include "format/data_src.h"
 #include "trace/spe_decoder.h"
 #include "unit/tap.h"
 
@@ -81,7 +81,7 @@ static void check_sources(void)
 		      rows[i].core->midr, (unsigned long long)op.data_src);
 		CHECK_STR(op.source_name ? op.source_name : "", rows[i].name ? rows[i].name : "",
 			  "name of source %d of %x", rows[i].source, rows[i].core->midr);
-		script_add_data_src(&text, op.data_src, true);
+		data_src_text(&text, op.data_src, true);
 		CHECK(strstr(buf_cstr(&text), rows[i].text), "text of source %d of %x: %s",
 		      rows[i].source, rows[i].core->midr, buf_cstr(&text));
 		buf_done(&text);

@@ -55,6 +55,7 @@ static const struct field {
 	{"insn",           SCRIPT_INSN          },
 	{"insnlen",        SCRIPT_INSNLEN       },
 	{"disasm",         SCRIPT_DISASM        },
+	{"who",            SCRIPT_WHO           },
 	{"brstackinsn",    0                    },
 	{"brstackinsnlen", 0                    },
 	{"brstackdisasm",  0                    },

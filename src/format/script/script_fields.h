@@ -51,6 +51,7 @@
 #define SCRIPT_INSN           (1ull << 34)
 #define SCRIPT_INSNLEN        (1ull << 35)
 #define SCRIPT_DISASM         (1ull << 36)
+#define SCRIPT_WHO            (1ull << 37) /* our own */
 
 /** Kinds of events with separate columns. */
 enum script_type {

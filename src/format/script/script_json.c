@@ -10,6 +10,7 @@
 #include "format/script/script_place.h"
 #include "format/script/script_synth.h"
 #include "format/user_stacks.h"
+#include "format/who_answer.h"
 
 enum { FLUSH_BYTES = 256 * 1024 };
 
@@ -342,6 +343,8 @@ static void add_sample(struct script_json *j, const struct ana_event *ev)
 		add_chain(j, ev);
 	user_stack_json(&j->put, ev);
 	add_trace(j, ev);
+	if (ev->who)
+		who_answer_json(&j->put, ev->who);
 	add_data(j, ev);
 	json_close(&j->put, '}');
 	buf_char(&j->out, '\n');

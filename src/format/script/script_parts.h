@@ -30,10 +30,6 @@ void script_add_page_size(struct buf *b, uint64_t bytes);
 /** The misc letters in a column of six: K U H G g, E for exact, ... */
 void script_add_misc(struct buf *b, uint32_t type, uint16_t misc);
 
-/** The text after data_src's number: "|OP LOAD|LVL L1 hit|...". */
-/** @p is_newer: as perf 7 spells it: the level by its number alone. */
-void script_add_data_src(struct buf *b, uint64_t data_src, bool is_newer);
-
 /** "PERF_RECORD_COMM: ls:7/7\n" for records that @p shows (SCRIPT_SHOW_) asks for. @return whether
  * it does. */
 bool script_record_text(struct buf *b, unsigned int shows, const struct perf_record *r);

@@ -4,7 +4,9 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "format/data_src.h"
 #include "format/script/script_text_impl.h"
+#include "format/who_answer.h"
 
 enum { NAME_MAX_WIDTH = 1024, COMM_WIDTH = 16, LATENCY_WIDTH = 8 };
 
@@ -417,7 +419,7 @@ static void add_data_src(struct script_text *t, uint64_t data_src, bool is_newer
 	buf_hex(b, data_src, 16, ' ');
 	buf_char(b, ' ');
 	from = b->nr;
-	script_add_data_src(b, data_src, is_newer);
+	data_src_text(b, data_src, is_newer);
 	if (b->nr - from > t->data_src_width)
 		t->data_src_width = b->nr - from;
 	buf_fill(b, ' ', t->data_src_width - (b->nr - from));
@@ -534,6 +536,11 @@ void script_add_sample(struct script_text *t, const struct ana_event *ev)
 	}
 	if (e->fields & SCRIPT_FLAGS)
 		script_add_flow(b, ev->synth);
+	if (e->fields & SCRIPT_WHO) {
+		buf_char(b, ' ');
+		who_answer_text(b, ev->who);
+		buf_char(b, ' ');
+	}
 	if (e->is_branch) {
 		add_branch(t, e, ev);
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/script/script_parts.h"
+#include "format/data_src.h"
 
 /*
  * perf_mem_data_src, from the least significant bit: mem_op 5, mem_lvl 14, mem_snoop 5, mem_lock 2,
@@ -162,7 +162,12 @@ static void add_blocked(struct buf *b, unsigned int blk)
 	buf_str(b, blk & 4 ? " Addr" : "");
 }
 
-void script_add_data_src(struct buf *b, uint64_t v, bool is_newer)
+void data_src_level_text(struct buf *b, uint64_t v)
+{
+	add_level_newer(b, v);
+}
+
+void data_src_text(struct buf *b, uint64_t v, bool is_newer)
 {
 	unsigned int lock = bits(v, AT_LOCK, 2);
 

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/who_answer.h"
+
+const char *who_level_text(enum who_level level)
+{
+	static const char *const names[] = {"EL0", "EL1", "EL2", "EL3"};
+
+	return level < WHO_LEVEL_UNKNOWN ? names[level] : NULL;
+}
+
+static const char *security_text(enum who_security s)
+{
+	static const char *const names[] = {NULL, "secure", "realm", "root"};
+
+	return s < WHO_SECURITY_UNKNOWN ? names[s] : NULL;
+}
+
+static bool has(const struct who_answer *a, uint32_t what)
+{
+	return a->has & what;
+}
+
+static void add_guest(struct buf *out, const struct who_answer *a)
+{
+	buf_printf(out, " guest:%d", a->machine.n);
+	if (has(a, WHO_A_VCPU))
+		buf_printf(out, " vcpu:%u%s", a->vcpu, has(a, WHO_A_VCPU_GUESSED) ? "~" : "");
+	if (has(a, WHO_A_GUEST_ROOT))
+		buf_printf(out, " G:%u", a->guest_root.n);
+	else if (a->reason == WHO_GUEST_THREAD)
+		buf_str(out, " G:?");
+}
+
+static void add_ids(struct buf *out, const struct who_answer *a)
+{
+	if (has(a, WHO_A_ROOT))
+		buf_printf(out, " R:%u", a->root.n);
+	else if (a->kind == WHO_OUTSIDE)
+		buf_str(out, " R:?");
+	if (has(a, WHO_A_LOCAL))
+		buf_printf(out, " L:%d", a->local.n);
+	if (has(a, WHO_A_SWITCHING))
+		buf_printf(out, " %d>%d", a->candidates[0].n, a->candidates[1].n);
+}
+
+void who_answer_text(struct buf *out, const struct who_answer *a)
+{
+	if (!a) {
+		buf_char(out, '-');
+		return;
+	}
+	buf_str(out, who_kind_name(a->kind));
+	buf_char(out, '/');
+	buf_str(out, a->kind == WHO_UNKNOWN ? who_reason_name(a->reason)
+					    : who_evidence_name(a->evidence));
+	add_ids(out, a);
+	if (has(a, WHO_A_GUEST))
+		add_guest(out, a);
+	if (who_level_text(a->level))
+		buf_printf(out, " %s", who_level_text(a->level));
+	if (security_text(a->security))
+		buf_printf(out, " %s", security_text(a->security));
+}
+
+static void put_flag(struct json_put *j, const char *key, bool is_set)
+{
+	if (!is_set)
+		return;
+	json_key(j, key);
+	json_bool(j, true);
+}
+
+static void put_signed(struct json_put *j, const char *key, int64_t v)
+{
+	json_key(j, key);
+	json_i64(j, v);
+}
+
+static void put_ids(struct json_put *j, const struct who_answer *a)
+{
+	if (has(a, WHO_A_ROOT))
+		json_put_u64(j, "root", a->root.n);
+	if (has(a, WHO_A_LOCAL))
+		put_signed(j, "local", a->local.n);
+	if (has(a, WHO_A_SWITCHING)) {
+		json_key(j, "switching");
+		json_open(j, '[');
+		json_i64(j, a->candidates[0].n);
+		json_i64(j, a->candidates[1].n);
+		json_close(j, ']');
+	}
+	if (!has(a, WHO_A_THREAD))
+		return;
+	json_put_u64(j, "serial", a->serial);
+	if (who_local_is_thread(a->pid))
+		put_signed(j, "pid", a->pid.n);
+	if (a->comm)
+		json_put_string(j, "comm", a->comm);
+}
+
+static void put_machine(struct json_put *j, const struct who_answer *a)
+{
+	json_key(j, "machine");
+	if (has(a, WHO_A_GUEST))
+		json_i64(j, a->machine.n);
+	else
+		json_string(j, "host");
+	if (has(a, WHO_A_VCPU))
+		json_put_u64(j, "vcpu", a->vcpu);
+	put_flag(j, "vcpu_guessed", has(a, WHO_A_VCPU_GUESSED));
+	if (has(a, WHO_A_GUEST_ROOT))
+		json_put_u64(j, "guest_root", a->guest_root.n);
+}
+
+void who_answer_json(struct json_put *j, const struct who_answer *a)
+{
+	json_key(j, "who");
+	json_open(j, '{');
+	json_put_string(j, "kind", who_kind_name(a->kind));
+	if (a->kind != WHO_UNKNOWN)
+		json_put_string(j, "evidence", who_evidence_name(a->evidence));
+	if (a->reason != WHO_REASON_NONE)
+		json_put_string(j, "reason", who_reason_name(a->reason));
+	put_ids(j, a);
+	if (a->reason != WHO_WORLD)
+		put_machine(j, a);
+	if (who_level_text(a->level))
+		json_put_string(j, "level", who_level_text(a->level));
+	if (security_text(a->security))
+		json_put_string(j, "security", security_text(a->security));
+	put_flag(j, "may_be_several", has(a, WHO_A_MAY_BE_SEVERAL));
+	put_flag(j, "stale_name", has(a, WHO_A_NAME_STALE));
+	put_flag(j, "assumed_name", has(a, WHO_A_NAME_ASSUMED));
+	json_close(j, '}');
+}
+
+static void add_count(struct buf *out, const char *what, uint64_t nr)
+{
+	if (!nr)
+		return;
+	buf_dec(out, nr, 12, ' ');
+	buf_str(out, "  ");
+	buf_str(out, what);
+	buf_char(out, '\n');
+}
+
+static uint64_t sum_of(const struct who_counts *c)
+{
+	uint64_t nr = 0;
+
+	for (int i = 0; i < WHO_NR_KINDS; i++)
+		nr += c->by_kind[i];
+	return nr;
+}
+
+void who_counts_text(struct buf *out, const struct who_counts *c)
+{
+	if (!sum_of(c))
+		return;
+	buf_str(out, "\nWho ran:\n");
+	buf_dec(out, sum_of(c), 12, ' ');
+	buf_str(out, "  records\n");
+	for (int i = 0; i < WHO_NR_KINDS; i++)
+		add_count(out, who_kind_name((enum who_kind)i), c->by_kind[i]);
+	buf_str(out, "known by evidence:\n");
+	for (int i = 0; i < WHO_NR_EVIDENCE; i++)
+		add_count(out, who_evidence_name((enum who_evidence)i), c->by_evidence[i]);
+	if (c->by_kind[WHO_UNKNOWN])
+		buf_str(out, "unknown by reason:\n");
+	for (int i = 0; i < WHO_NR_REASONS; i++)
+		add_count(out, who_reason_name((enum who_reason)i), c->by_reason[i]);
+	if (c->nr_guest || c->nr_stale_names)
+		buf_str(out, "of all:\n");
+	add_count(out, "in a guest", c->nr_guest);
+	add_count(out, "with a name that may be out of date", c->nr_stale_names);
+}
+
+static void add_fact(struct buf *out, const char *what, const struct who_proof *p)
+{
+	static const char *const values[] = {
+		[WHO_FACT_UNKNOWN] = "unknown", [WHO_FACT_YES] = "yes", [WHO_FACT_NO] = "no"};
+
+	buf_printf(out, "  %s: %s", what, values[p->is]);
+	if (p->why)
+		buf_printf(out, ", %s", p->why);
+	if (p->has_example)
+		buf_printf(out, " (%u and %u)", p->example[0], p->example[1]);
+	buf_char(out, '\n');
+}
+
+void who_facts_text(struct buf *out, const struct who_facts *f)
+{
+	buf_str(out, "\nThe recording:\n");
+	add_fact(out, "made in the initial PID namespace", &f->is_root);
+	add_fact(out, "contexts are of another PID namespace than its other ids", &f->is_mixture);
+	add_fact(out, "ids of /proc are those of its records", &f->is_same_proc);
+	add_fact(out, "times of the trace compare with those of records", &f->has_clock);
+	if (who_level_text(f->kernel_level))
+		buf_printf(out, "  level of the host's kernel: %s\n",
+			   who_level_text(f->kernel_level));
+	if (f->nr_agree || f->nr_zero || f->nr_differ || f->nr_outside)
+		buf_printf(out,
+			   "  records inside of time slices: the context equals the switch's id in "
+			   "%llu, that id is 0 in %llu, differs in %llu, context 0 in %llu\n",
+			   (unsigned long long)f->nr_agree, (unsigned long long)f->nr_zero,
+			   (unsigned long long)f->nr_differ, (unsigned long long)f->nr_outside);
+	if (f->nr_clock_errors)
+		buf_printf(out, "  contexts and switches that disagree: %llu\n",
+			   (unsigned long long)f->nr_clock_errors);
+}

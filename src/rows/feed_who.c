@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_own_ids.h"
+#include "perfdata/perf_record.h"
+#include "rows/report_feed_impl.h"
+
+static bool is_guest(const struct ana_event *e)
+{
+	return e->who && e->who->has & WHO_A_GUEST;
+}
+
+/* What is no thread of the host that has a name, a namespace. NULL: it is one. */
+static const char *no_thread(const struct ana_event *e)
+{
+	return e->who && !is_guest(e) && e->who->kind != WHO_TASK ? ana_name_of_kind(e->who->kind)
+								  : NULL;
+}
+
+const char *feed_comm(const struct ana_event *e)
+{
+	const char *other = no_thread(e);
+
+	return other ? other : e->comm;
+}
+
+static const char *level_text(const struct ana_event *e)
+{
+	static const char *const names[] = {"EL0", "EL1", "EL2", "EL3"};
+
+	if (e->who && e->who->level < WHO_LEVEL_UNKNOWN)
+		return names[e->who->level];
+	if (e->op && e->op->has & ANA_OP_HAS_PC && e->op->level < 4)
+		return names[e->op->level];
+	switch (e->loc ? (enum ana_level)e->loc->level : ANA_UNKNOWN) {
+	case ANA_USER:
+		return "user";
+	case ANA_KERNEL:
+		return "kernel";
+	case ANA_HYPERVISOR:
+		return "hypervisor";
+	case ANA_GUEST_USER:
+		return "guest user";
+	case ANA_GUEST_KERNEL:
+		return "guest kernel";
+	case ANA_UNKNOWN:
+	case ANA_COOKIE:
+		break;
+	}
+	return "[unknown]";
+}
+
+static const char *evidence_text(const struct ana_event *e)
+{
+	if (!e->who)
+		return who_evidence_name(WHO_BY_SAMPLE);
+	return e->who->kind == WHO_UNKNOWN ? who_reason_name(e->who->reason)
+					   : who_evidence_name(e->who->evidence);
+}
+
+static uint32_t number_text(struct report_feed *f, const char *before, uint64_t n,
+			    const char *after)
+{
+	struct buf b = {0};
+	uint32_t id;
+
+	buf_printf(&b, "%s%llu%s", before, (unsigned long long)n, after);
+	id = b.is_failed ? INTERN_FAILED : intern_add(&f->texts, b.data, b.nr);
+	buf_done(&b);
+	return id;
+}
+
+static bool is_world_unknown(const struct ana_event *e)
+{
+	return e->who && e->who->kind == WHO_UNKNOWN && e->who->reason == WHO_WORLD;
+}
+
+static uint32_t machine_value(struct report_feed *f, const struct ana_event *e)
+{
+	if (is_guest(e))
+		return number_text(f, "guest ", (uint32_t)e->who->machine.n, "");
+	return intern_str(&f->texts, is_world_unknown(e) ? "[unknown]" : "host");
+}
+
+static uint32_t vcpu_value(struct report_feed *f, const struct ana_event *e)
+{
+	if (e->who && e->who->has & WHO_A_VCPU)
+		return number_text(f, "", e->who->vcpu,
+				   e->who->has & WHO_A_VCPU_GUESSED ? "~" : "");
+	return intern_str(&f->texts, is_guest(e) || is_world_unknown(e) ? "[unknown]" : "-");
+}
+
+static uint32_t namespace_value(struct report_feed *f, const struct ana_event *e)
+{
+	const uint64_t *inode = map_u64_get(&f->namespace_of, e->pid);
+
+	if (is_guest(e))
+		return machine_value(f, e);
+	if (no_thread(e))
+		return intern_str(&f->texts, no_thread(e));
+	if (inode)
+		return number_text(f, "pid:[", *inode, "]");
+	return intern_str(&f->texts, "[not recorded]");
+}
+
+uint32_t feed_who_value(struct report_feed *f, const struct ana_event *e, enum report_key k)
+{
+	if (k == REPORT_MACHINE)
+		return machine_value(f, e);
+	if (k == REPORT_VCPU)
+		return vcpu_value(f, e);
+	if (k == REPORT_NAMESPACE)
+		return namespace_value(f, e);
+	if (k == REPORT_CONTAINER)
+		return e->cgroup && !is_guest(e) ? intern_str(&f->texts, e->cgroup)
+						 : namespace_value(f, e);
+	return intern_str(&f->texts, k == REPORT_LEVEL ? level_text(e) : evidence_text(e));
+}
+
+enum clew_err feed_take_namespaces(struct report_feed *f, const struct ana_event *e)
+{
+	enum { AT_INODE = 3 * 16 + 8 /* of "pid" */ };
+	struct perf_namespaces n;
+	uint64_t inode;
+
+	if (perf_namespaces_parse(&e->record, &n) != CLEW_OK || !bytes_skip(&n.links, AT_INODE) ||
+	    !bytes_u64(&n.links, e->record.swap, &inode) ||
+	    !who_local_is_thread(who_local_id_of(n.pid)))
+		return CLEW_OK;
+	if (!map_u64_get(&f->namespace_of, n.pid) && !feed_take_key(f, 0))
+		return CLEW_OK;
+	return map_u64_put(&f->namespace_of, n.pid, inode) ? CLEW_OK : CLEW_NO_MEMORY;
+}

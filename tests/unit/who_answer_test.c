@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/who_answer.h"
+
+#include "unit/tap.h"
+
+static const struct {
+	struct who_answer a;
+	const char *text, *json;
+} rows[] = {
+	{{.kind = WHO_TASK,
+	  .has = WHO_A_ROOT | WHO_A_LOCAL,
+	  .evidence = WHO_BY_CONTEXT,
+	  .root = {840},
+	  .local = {2},
+	  .level = WHO_EL0},
+	 "task/context R:840 L:2 EL0",		    "\"who\":{\"kind\":\"task\",\"evidence\":\"context\",\"root\":840,\"local\":2,"
+	 "\"machine\":\"host\",\"level\":\"EL0\"}"						       },
+	{{.kind = WHO_OUTSIDE, .evidence = WHO_BY_SWITCH, .level = WHO_EL1},
+	 "outside/switch R:? EL1",			"\"who\":{\"kind\":\"outside\",\"evidence\":\"switch\",\"machine\":\"host\",\"level\":"
+	 "\"EL1\"}"											  },
+	{{.kind = WHO_IDLE_OR_OUTSIDE, .evidence = WHO_BY_SWITCH, .level = WHO_LEVEL_UNKNOWN},
+	 "idle-or-outside/switch",			"\"who\":{\"kind\":\"idle-or-outside\",\"evidence\":\"switch\",\"machine\":\"host\"}"},
+	{{.kind = WHO_UNKNOWN,
+	  .reason = WHO_SWITCHING,
+	  .has = WHO_A_SWITCHING,
+	  .candidates = {{17}, {18}},
+	  .level = WHO_LEVEL_UNKNOWN},
+	 "unknown/switching 17>18",		       "\"who\":{\"kind\":\"unknown\",\"reason\":\"switching\",\"switching\":[17,18],"
+	 "\"machine\":\"host\"}"									    },
+	{{.kind = WHO_UNKNOWN, .reason = WHO_WORLD, .level = WHO_EL0},
+	 "unknown/world EL0",			     "\"who\":{\"kind\":\"unknown\",\"reason\":\"world\",\"level\":\"EL0\"}"              },
+	{{.kind = WHO_TASK,
+	  .has = WHO_A_GUEST | WHO_A_VCPU | WHO_A_GUEST_ROOT,
+	  .evidence = WHO_BY_CONTEXT,
+	  .machine = {4711},
+	  .vcpu = 1,
+	  .guest_root = {17},
+	  .level = WHO_EL1,
+	  .security = WHO_REALM},
+	 "task/context guest:4711 vcpu:1 G:17 EL1 realm", "\"who\":{\"kind\":\"task\",\"evidence\":\"context\",\"machine\":4711,\"vcpu\":1,"
+	 "\"guest_root\":17,\"level\":\"EL1\",\"security\":\"realm\"}"                },
+};
+
+static void counts(void)
+{
+	struct who_counts c = {0};
+	struct buf out = {0};
+
+	who_counts_text(&out, &c);
+	CHECK_EQ(out.nr, 0, "nothing was asked");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		who_counts_add(&c, &rows[i].a);
+	who_counts_text(&out, &c);
+	CHECK_STR(buf_cstr(&out),
+		  "\nWho ran:\n           6  records\n           2  task\n           1  outside\n"
+		  "           1  idle-or-outside\n           2  unknown\n"
+		  "known by evidence:\n           2  context\n           2  switch\n"
+		  "unknown by reason:\n           1  switching\n           1  world\n"
+		  "of all:\n           1  in a guest\n",
+		  "kinds add up to the records, evidence to those known, reasons to the rest");
+	buf_done(&out);
+}
+
+static void facts(void)
+{
+	const struct who_facts f = {
+		.is_root = {WHO_FACT_NO, .why = "a context names a thread that records call 0"},
+		.is_mixture = { WHO_FACT_YES, "ids differ",                                                    {840, 2}, true},
+		.kernel_level = WHO_EL2
+        };
+	struct buf out = {0};
+
+	who_facts_text(&out, &f);
+	CHECK_STR(buf_cstr(&out),
+		  "\nThe recording:\n  made in the initial PID namespace: no, a context names a "
+		  "thread that records call 0\n"
+		  "  contexts are of another PID namespace than its other ids: yes, ids differ "
+		  "(840 and 2)\n"
+		  "  ids of /proc are those of its records: unknown\n"
+		  "  times of the trace compare with those of records: unknown\n"
+		  "  level of the host's kernel: EL2\n",
+		  "facts with their proofs");
+	buf_done(&out);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct buf out = {0};
+		struct json_put j = {.out = &out};
+
+		who_answer_text(&out, &rows[i].a);
+		CHECK_STR(buf_cstr(&out), rows[i].text, "text %d", (int)i);
+		buf_clear(&out);
+		who_answer_json(&j, &rows[i].a);
+		CHECK_STR(buf_cstr(&out), rows[i].json, "json %d", (int)i);
+		buf_done(&out);
+	}
+	counts();
+	facts();
+	return tap_done();
+}
