@@ -111,6 +111,20 @@ static void put_pieces(const struct guest_match *m)
 	}
 }
 
+/* Of an offset that was given, there is no band. */
+static void report_given(const struct guest *g)
+{
+	const struct fit_result *f = &g->match.fit;
+
+	cli_note("%s: process %u: the given offset %s: matched %llu of %llu edges, contained %llu "
+		 "of %llu events (by chance at most %llu of %llu)",
+		 g->path, g->match.pid, f->verdict ? "fits" : "does not fit",
+		 (unsigned long long)f->nr_matched, (unsigned long long)f->nr_edges,
+		 (unsigned long long)f->contained.nr_inside, (unsigned long long)f->contained.nr,
+		 (unsigned long long)f->best_random.nr_inside,
+		 (unsigned long long)f->best_random.nr);
+}
+
 static void report_fit(const struct guest *g, const struct guest_match *m)
 {
 	const struct fit_result *f = &m->fit;
@@ -266,7 +280,7 @@ static int check_given(const struct merge *m, struct guest *g, const struct merg
 
 	if (guest_match(&m->scan, v, &g->scan, &g->given, &g->match))
 		return no_memory();
-	report_fit(g, &g->match);
+	report_given(g);
 	if (g->match.fit.verdict != FIT_NOT_FOUND)
 		return CLI_OK;
 	if (guest_match(&m->scan, v, &g->scan, NULL, &found))
@@ -275,7 +289,7 @@ static int check_given(const struct merge *m, struct guest *g, const struct merg
 		cli_warn("%s: the offset %lld could not be verified: %s", g->path,
 			 (long long)g->given.offset, g->match.fit.why);
 	} else {
-		cli_warn("%s: THE OFFSET %lld IS CONTRADICTED by the switches, which say %lld %s "
+		cli_warn("%s: the given offset %lld is wrong: the switches say %lld %s "
 			 "(%s); it is used as given",
 			 g->path, (long long)g->given.offset, (long long)guest_match_offset(&found),
 			 found.is_ticks ? "ticks" : "ns", verdicts[found.fit.verdict]);

@@ -23,7 +23,7 @@ struct fit_guest_lane *fit_guest_lane(struct fit_guest *g, uint32_t vcpu)
 	return &g->lanes.data[g->lanes.nr - 1];
 }
 
-/* Late records are left out: the lists stay sorted. */
+/* Late records are skipped: the lists stay sorted. */
 static enum clew_err add(struct fit_times *times, int64_t t)
 {
 	if (!fit_time_fits(t) || (times->nr && times->data[times->nr - 1] > t))

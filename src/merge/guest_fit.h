@@ -15,7 +15,7 @@ enum fit_verdict { FIT_NOT_FOUND, FIT_LIKELY, FIT_SURE };
 
 /** A stretch of guest time with one offset, or with one that drifts: up to a pause. */
 struct fit_piece {
-	int64_t from, to; /* guest time, to exclusive; the first and the last one go on */
+	int64_t from, to; /* guest time, to exclusive; the first and the last one continue */
 	struct fit_line line;
 	struct fit_band bands[2];      /* at from and at to */
 	uint32_t score, runner_up;     /* of fit_coarse() along the line */

@@ -5,8 +5,8 @@
 static void take_given(const struct guest_match *m, const struct guest_given *given,
 		       struct fit_opts *opts)
 {
-	/* host - guest at guest time g: (g - offset) / scale - g. Taken apart, as g may have more
-	 * digits than a double; the offset has few enough where the scale is not 1. */
+	/* host - guest at guest time g: (g - offset) / scale - g. Not at once, as g may have
+	 * more digits than a double. */
 	double slope = 1 / given->scale - 1;
 	uint64_t g = m->guest.base, at;
 

@@ -2,7 +2,7 @@
 #ifndef MERGE_GUEST_MATCH_H
 #define MERGE_GUEST_MATCH_H
 
-#include "merge/merge_scan.h"
+#include "merge/merge_read.h"
 
 /** An offset that the user gives, as perf does: guest = host * scale + offset, in ticks where both
  * recordings know their counter, else in ns. */

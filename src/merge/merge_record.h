@@ -10,7 +10,7 @@
 
 enum { MERGE_RECORD_MAX = 65528 };
 
-/** What a guest's record says anew. */
+/** What replaces a guest's own. */
 struct merge_stamp {
 	uint64_t id, time;
 	uint32_t cpu; /* of the host */

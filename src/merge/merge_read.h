@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef MERGE_MERGE_SCAN_H
-#define MERGE_MERGE_SCAN_H
+#ifndef MERGE_MERGE_READ_H
+#define MERGE_MERGE_READ_H
 
 #include "base/map_u64.h"
 #include "merge/fit_edges.h"

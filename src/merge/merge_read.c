@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "merge/merge_scan.h"
+#include "merge/merge_read.h"
 
 #include <stdlib.h>
 
