@@ -12,6 +12,7 @@ enum {
 	INDEX_ENTRY_2 = 16,
 	INDEX_MAX = 1024, /* entries of one record */
 	NO_CPU = UINT32_MAX,
+	MAX_IDS = 1 << 20, /* of a guest */
 };
 
 /* A guest's recording while it is read: its next record waits for its time. */
@@ -26,6 +27,7 @@ struct source {
 	uint64_t last_time;
 	uint32_t first_evsel; /* of its events in the output */
 	bool keeps_tracepoints;
+	struct map_u64 threads; /* of its vcpus: vcpu -> tid on the host */
 };
 
 struct merge {
@@ -126,10 +128,27 @@ static bool same_section(const struct perf_features *a, const struct perf_featur
 	       !memcmp(x.pos, y.pos, bytes_left(&x));
 }
 
+static enum clew_err find_threads(const struct merge *m, struct source *s)
+{
+	vec_for_each (&m->scan->vmms, v) {
+		if (v->pid != s->in->match->pid)
+			continue;
+		vec_for_each (&v->host.lanes, l) {
+			if (!map_u64_get(&s->threads, l->vcpu) &&
+			    !map_u64_put(&s->threads, l->vcpu, l->tid))
+				return CLEW_NO_MEMORY;
+		}
+	}
+	return CLEW_OK;
+}
+
 static enum clew_err add_guest_events(struct merge *m, struct source *s)
 {
 	struct perf_evlist *l = perf_file_evlist(s->file);
-	enum clew_err err = CLEW_OK;
+	enum clew_err err = find_threads(m, s);
+
+	if (l->evsels.nr * s->in->scan->guest.lanes.nr > MAX_IDS)
+		return CLEW_LIMIT;
 
 	s->first_evsel = (uint32_t)m->evlist.evsels.nr;
 	s->keeps_tracepoints = same_section(perf_file_features(m->host),
@@ -220,18 +239,9 @@ static enum clew_err flush_index(struct merge *m, struct index *x)
 	return m->out.is_failed || x->one.is_failed || x->two.is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 }
 
-static const struct fit_host_lane *thread_of(const struct merge *m, const struct source *s,
-					     uint32_t vcpu)
+static const uint64_t *thread_of(const struct source *s, uint32_t vcpu)
 {
-	vec_for_each (&m->scan->vmms, v) {
-		if (v->pid != s->in->match->pid)
-			continue;
-		vec_for_each (&v->host.lanes, l) {
-			if (l->vcpu == vcpu)
-				return l;
-		}
-	}
-	return NULL;
+	return map_u64_get(&s->threads, vcpu);
 }
 
 static enum clew_err index_event(struct merge *m, const struct source *s, uint64_t evsel,
@@ -240,12 +250,12 @@ static enum clew_err index_event(struct merge *m, const struct source *s, uint64
 	enum clew_err err = CLEW_OK;
 
 	vec_for_each (&s->in->scan->guest.lanes, l) {
-		const struct fit_host_lane *t = thread_of(m, s, l->vcpu);
+		const uint64_t *tid = thread_of(s, l->vcpu);
 
 		buf_u64(&x->one, *map_u64_get(&m->ids, evsel << 32 | l->vcpu));
 		buf_u64(&x->one, l->vcpu);
 		buf_u64(&x->one, UINT64_MAX);
-		buf_u64(&x->one, t ? t->tid : s->in->match->pid);
+		buf_u64(&x->one, tid ? *tid : s->in->match->pid);
 		buf_u64(&x->two, s->in->match->pid);
 		buf_u64(&x->two, l->vcpu);
 		if (++x->nr == INDEX_MAX)
@@ -316,8 +326,8 @@ static const struct perf_evsel *evsel_of(struct source *s, const struct perf_rec
 
 static uint32_t cpu_of(struct merge *m, const struct source *s, uint32_t vcpu)
 {
-	const struct fit_host_lane *t = thread_of(m, s, vcpu);
-	const uint64_t *cpu = t ? map_u64_get(&m->cpus, t->tid) : NULL;
+	const uint64_t *tid = thread_of(s, vcpu);
+	const uint64_t *cpu = tid ? map_u64_get(&m->cpus, *tid) : NULL;
 
 	m->counts->nr_off_cpu += !cpu;
 	return cpu ? (uint32_t)*cpu : NO_CPU;
@@ -545,6 +555,7 @@ static void done(struct merge *m)
 		if (s->has_reader)
 			ana_reader_done(&s->reader);
 		perf_file_free(s->file);
+		map_u64_done(&s->threads);
 	}
 	vec_done(&m->sources);
 	if (m->has_reader)

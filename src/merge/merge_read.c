@@ -7,7 +7,12 @@
 #include "base/err.h"
 #include "who/vcpu_name.h"
 
-enum { MAX_VCPUS = 1 << 14, MAX_CPUS = 1 << 16 };
+enum {
+	MAX_VMMS = 1 << 10,
+	MAX_VCPUS = 1 << 12, /* of all guests of a host, and of a guest */
+	MAX_CPUS = 1 << 16,
+	EDGE_BYTES = 64, /* an edge's in the lists of both units, and what they grow by */
+};
 
 struct scan {
 	struct merge_scan *s;
@@ -55,6 +60,8 @@ static struct merge_vmm *vmm_of(struct merge_scan *s, uint32_t pid)
 		if (v->pid == pid)
 			return v;
 	}
+	if (s->vmms.nr >= MAX_VMMS)
+		return &s->vmms.data[0]; /* no real host has so many: any will do */
 	if (!vec_push(&s->vmms, (struct merge_vmm){.pid = pid}))
 		return NULL;
 	return &s->vmms.data[s->vmms.nr - 1];
@@ -104,7 +111,7 @@ static enum clew_err take_lost(struct merge_scan *s, const struct perf_sample_id
 
 	if (!fit_time_fits(in) || !fit_time_fits(out))
 		return CLEW_OK;
-	s->nr_edges++;
+	s->nr_edges += s->vmms.nr + s->threads.nr;
 	vec_for_each (&s->vmms, v) {
 		if (!vec_push(&v->host.holes, (struct fit_stay){in, out}))
 			return CLEW_NO_MEMORY;
@@ -132,9 +139,20 @@ static enum clew_err take_host(struct merge_scan *s, const struct perf_record *r
 
 /* --- a guest --- */
 
+static struct fit_guest_lane *guest_lane_of(struct merge_scan *s, uint32_t cpu)
+{
+	const uint64_t *at = map_u64_get(&s->cpus, cpu);
+	struct fit_guest_lane *lane;
+
+	if (at)
+		return &s->guest.lanes.data[*at];
+	lane = fit_guest_lane(&s->guest, cpu);
+	return lane && map_u64_put(&s->cpus, cpu, s->guest.lanes.nr - 1) ? lane : NULL;
+}
+
 static enum clew_err take_guest_event(struct merge_scan *s, uint32_t cpu, uint64_t ns)
 {
-	struct fit_guest_lane *lane = cpu < MAX_VCPUS ? fit_guest_lane(&s->guest, cpu) : NULL;
+	struct fit_guest_lane *lane = cpu < MAX_VCPUS ? guest_lane_of(s, cpu) : NULL;
 
 	s->nr_edges++;
 	if (cpu >= MAX_VCPUS)
@@ -152,7 +170,7 @@ static enum clew_err take_guest_switch(struct merge_scan *s, const struct perf_r
 		return CLEW_OK;
 	s->nr_switches++;
 	s->nr_edges += 2;
-	lane = fit_guest_lane(&s->guest, id->cpu);
+	lane = guest_lane_of(s, id->cpu);
 	return lane ? fit_guest_switch(lane, time_in(s, id->time), w.is_out, !id->tid)
 		    : CLEW_NO_MEMORY;
 }
@@ -219,7 +237,7 @@ static enum clew_err take_all(struct scan *c, const struct perf_input *in, struc
 	reader.skips_samples = c->is_host;
 	while (!err && !(err = ana_reader_next(&reader, &r, &time, diag))) {
 		err = take(c, &r);
-		c->s->is_cut |= c->s->nr_edges >= MERGE_CUT_EDGES;
+		c->s->is_cut |= c->s->nr_edges >= c->s->max_edges;
 		perf_block_release(r.block);
 	}
 	ana_reader_done(&reader);
@@ -249,7 +267,9 @@ static enum clew_err scan(const struct perf_input *in, bool is_host, struct merg
 	const char *missing;
 	enum clew_err err;
 
-	*ret = (struct merge_scan){0};
+	*ret = (struct merge_scan){.max_edges = budget_left(in->budget) / EDGE_BYTES};
+	if (ret->max_edges > MERGE_CUT_EDGES)
+		ret->max_edges = MERGE_CUT_EDGES;
 	err = perf_file_open(&c.file, in, diag);
 	if (err)
 		return err;
@@ -287,6 +307,7 @@ void merge_scan_done(struct merge_scan *s)
 		fit_host_done(&v->host);
 	vec_done(&s->vmms);
 	map_u64_done(&s->threads);
+	map_u64_done(&s->cpus);
 	map_u64_done(&s->last);
 	fit_guest_done(&s->guest);
 }

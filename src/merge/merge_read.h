@@ -26,6 +26,8 @@ struct merge_scan {
 		VEC(struct merge_vmm);
 	} vmms;                 /* of a host */
 	struct map_u64 threads; /* of a host: tid of a vcpu's thread -> vmm << 32 | lane */
+	struct map_u64 cpus;    /* of a guest: cpu -> lane */
+	uint64_t max_edges;
 	struct map_u64 last;    /* of a host: cpu -> time of its last record */
 	struct fit_guest guest; /* of a guest */
 };
