@@ -50,7 +50,7 @@ static struct ana_place *place_new(struct ana_places *p, const struct dso_key *k
 	return place->dso ? place : NULL;
 }
 
-/* A guest's map, with its machine in front of the path (who_play.c). 0: the host's. */
+/* A guest's map, with its machine before the path (who_play.c). 0: the host's. */
 static uint32_t guest_of(const struct who_map *m)
 {
 	return m->pid >= WHO_GUEST_FIRST && m->path[0] == '/'
@@ -212,7 +212,7 @@ enum clew_err ana_places_take_build_id(struct ana_places *p, const struct perf_b
 	return CLEW_OK;
 }
 
-/* A guest's file has its machine in front of its path (who_play.c). */
+/* A guest's file has its machine before its path (who_play.c). */
 static enum clew_err take_build_id_of(struct ana_places *p, struct perf_build_id_record *b,
 				      unsigned int mode)
 {
