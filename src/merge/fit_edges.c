@@ -56,7 +56,9 @@ enum clew_err fit_host_out(struct fit_host_lane *l, int64_t t, bool blocks)
 
 void fit_host_lost(struct fit_host_lane *l)
 {
-	l->is_in = l->has_slept = false;
+	/* An IN after a hole is still a lower bound: whether it woke from sleep or not, the guest
+	 * runs later. */
+	l->is_in = false;
 }
 
 enum clew_err fit_guest_event(struct fit_guest_lane *l, int64_t t)

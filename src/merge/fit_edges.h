@@ -35,6 +35,7 @@ struct fit_stays {
 /** A vcpu's thread on the host. */
 struct fit_host_lane {
 	uint32_t vcpu, tid;
+	uint32_t cpu;            /* where it ran last */
 	struct fit_times wakes;  /* IN after it had blocked */
 	struct fit_times sleeps; /* OUT because it blocks */
 	struct fit_stays stays;  /* on a CPU */
@@ -71,7 +72,7 @@ struct fit_guest_lane *fit_guest_lane(struct fit_guest *g, uint32_t vcpu);
 enum clew_err fit_host_in(struct fit_host_lane *l, int64_t t);
 /** @p blocks: OUT without PREEMPT. */
 enum clew_err fit_host_out(struct fit_host_lane *l, int64_t t, bool blocks);
-/** Records were lost: the stay that is open ends, and nothing is known of what follows. */
+/** Records of its CPU were lost: when the stay that is open ends is unknown. */
 void fit_host_lost(struct fit_host_lane *l);
 /** @p is_idle: the thread that is switched is the idle task. */
 enum clew_err fit_guest_switch(struct fit_guest_lane *l, int64_t t, bool is_out, bool is_idle);

@@ -98,12 +98,13 @@ static enum clew_err take_host_switch(struct merge_scan *s, const struct perf_re
 	if (!lane)
 		return CLEW_OK;
 	s->nr_edges++;
+	lane->cpu = id->cpu;
 	if (!w.is_out)
 		return fit_host_in(lane, time_in(s, id->time));
 	return fit_host_out(lane, time_in(s, id->time), !w.is_preempt);
 }
 
-/* Any vcpu's thread may have come or gone there. */
+/* Any vcpu's thread may have come there, or have gone. */
 static enum clew_err take_lost(struct merge_scan *s, const struct perf_sample_id *id)
 {
 	const uint64_t *last = map_u64_get(&s->last, id->cpu);
@@ -115,8 +116,10 @@ static enum clew_err take_lost(struct merge_scan *s, const struct perf_sample_id
 	vec_for_each (&s->vmms, v) {
 		if (!vec_push(&v->host.holes, (struct fit_stay){in, out}))
 			return CLEW_NO_MEMORY;
-		vec_for_each (&v->host.lanes, l)
-			fit_host_lost(l);
+		vec_for_each (&v->host.lanes, l) {
+			if (l->cpu == id->cpu)
+				fit_host_lost(l);
+		}
 	}
 	return CLEW_OK;
 }
