@@ -24,14 +24,14 @@ static bool is_known(const struct fit_stays *s, const struct fit_stays *holes, s
 }
 
 static void count_event(const struct fit_stays *s, const struct fit_stays *holes, int64_t t,
-			struct fit_share *ret)
+			int64_t slack, struct fit_share *ret)
 {
 	size_t i;
 
 	if (!s->nr || t < s->data[0].in || t > s->data[s->nr - 1].out)
 		return;
 	i = search_first(s->nr, k, s->data[k].in > t);
-	if (i && t <= s->data[i - 1].out) {
+	if ((i && t - slack <= s->data[i - 1].out) || (i < s->nr && t + slack >= s->data[i].in)) {
 		ret->nr_inside++;
 		ret->nr++;
 	} else {
@@ -40,14 +40,14 @@ static void count_event(const struct fit_stays *s, const struct fit_stays *holes
 }
 
 struct fit_share fit_contained(const struct fit_host *host, const struct fit_pairs *pairs,
-			       const struct fit_pieces *pieces, int64_t shift)
+			       const struct fit_pieces *pieces, int64_t shift, int64_t slack)
 {
 	struct fit_share ret = {0};
 
 	vec_for_each (pairs, p) {
 		vec_for_each (&p->guest->events, g)
 			count_event(&p->host->stays, &host->holes,
-				    *g + fit_offset_at(pieces, *g) + shift, &ret);
+				    *g + fit_offset_at(pieces, *g) + shift, slack, &ret);
 	}
 	return ret;
 }

@@ -20,6 +20,7 @@ enum {
 	SURE_EDGES_LONG = 50, /* over two seconds */
 	SURE_US = 50,
 	LIKELY_US = 1000,
+	MAX_SLACK_US = 100,
 };
 
 #define MAX_SLOPE 500e-6 /* crystals differ by 200 ppm at most, and a VM's scale is corrected */
@@ -353,13 +354,21 @@ static enum clew_err make_pairs(struct fit *f, const struct fit_guest *guest)
 	return CLEW_OK;
 }
 
+static int64_t slack_of(const struct fit *f)
+{
+	int64_t half = f->ret->width / 2, most = us(f, MAX_SLACK_US);
+
+	return half < 0 ? 0 : half < most ? half : most;
+}
+
 static void find_random(struct fit *f)
 {
 	struct fit_share *best = &f->ret->best_random;
 
 	for (int64_t i = 0; i < NR_RANDOM; i++) {
 		int64_t shift = us(f, 1000 + 7919 * (i / 2 + 1)) * (i % 2 ? -1 : 1);
-		struct fit_share s = fit_contained(f->host, &f->pairs, &f->ret->pieces, shift);
+		struct fit_share s =
+			fit_contained(f->host, &f->pairs, &f->ret->pieces, shift, slack_of(f));
 
 		if (s.nr && (!best->nr || (double)s.nr_inside / (double)s.nr >
 						  (double)best->nr_inside / (double)best->nr))
@@ -409,7 +418,7 @@ static void conclude(struct fit *f)
 	struct fit_result *r = f->ret;
 
 	add_up(f);
-	r->contained = fit_contained(f->host, &f->pairs, &r->pieces, 0);
+	r->contained = fit_contained(f->host, &f->pairs, &r->pieces, 0, slack_of(f));
 	find_random(f);
 	if (r->verdict == FIT_SURE && !is_contained(&r->contained, 999))
 		r->verdict = FIT_LIKELY;

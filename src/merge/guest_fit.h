@@ -57,9 +57,10 @@ enum clew_err guest_fit(const struct fit_host *host, const struct fit_guest *gue
 			const struct fit_opts *opts, struct fit_result *ret);
 void fit_result_done(struct fit_result *r);
 
-/** Of the guest's events where the host knows its vcpus' threads. */
+/** Of the guest's events where the host knows its vcpus' threads. @p slack: how far the offset is
+ * uncertain: an event that close to a stay may be in it. */
 struct fit_share fit_contained(const struct fit_host *host, const struct fit_pairs *pairs,
-			       const struct fit_pieces *pieces, int64_t shift);
+			       const struct fit_pieces *pieces, int64_t shift, int64_t slack);
 
 /* --- parts, for guest_fit.c --- */
 
