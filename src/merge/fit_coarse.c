@@ -10,6 +10,7 @@ enum {
 	NR_RUNS = 5,             /* evenly over the recording: a pause or a loss spoils one */
 	NR_BINS = 1 << 16,       /* of a stretch of differences, looked at in one go */
 	MAX_STRETCHES = 1 << 18, /* some twelve days of bins of 64 us */
+	NEAR_BINS = 8, /* one peak's: wake-ups of a busy host take up to half a millisecond */
 	NR_TOPS = 8,
 };
 
@@ -38,7 +39,8 @@ struct coarse {
 
 static bool is_near(const struct coarse *c, const struct bin *b, int64_t offset)
 {
-	return b->score && b->offset - offset <= 2 * c->width && offset - b->offset <= 2 * c->width;
+	return b->score && b->offset - offset <= NEAR_BINS * c->width &&
+	       offset - b->offset <= NEAR_BINS * c->width;
 }
 
 static struct bin *place_of(struct coarse *c, int64_t offset)
