@@ -2,8 +2,12 @@
 #include "analyze/ana_places.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "perfdata/perf_feature_lists.h"
+#include "who/who_guests.h"
 
 static const char kernel_name[] = "[kernel.kallsyms]";
 
@@ -46,6 +50,56 @@ static struct ana_place *place_new(struct ana_places *p, const struct dso_key *k
 	return place->dso ? place : NULL;
 }
 
+/* A guest's map, with its machine before the path (who_play.c). 0: the host's. */
+static uint32_t guest_of(const struct who_map *m)
+{
+	return m->pid >= WHO_GUEST_FIRST && m->path[0] == '/'
+		     ? (uint32_t)strtoul(m->path + 1, NULL, 10)
+		     : 0;
+}
+
+static struct ana_place *place_of_guest_kernel(struct ana_places *p, const struct who_map *m,
+					       const char *end)
+{
+	struct dso_build_id id = {.size = m->build_id_bytes};
+	clew_auto(buf_done) struct buf name = {0};
+	struct dso_key key = {.kind = DSO_KERNEL, .guest = guest_of(m), .load_start = m->start};
+
+	memcpy(id.bytes, m->build_id, sizeof(id.bytes));
+	buf_printf(&name, "/%u/%s", key.guest, kernel_name);
+	key.path = buf_cstr(&name);
+	key.build_id = id.size ? &id : build_id_of_path(p, key.path);
+	key.kernel_ref_name = *end ? end : NULL;
+	key.kernel_ref_addr = m->pgoff;
+	return place_new(p, &key, true);
+}
+
+/* "/PID/[/lib/modules/NAME.ko]" */
+static struct ana_place *place_of_guest_module(struct ana_places *p, const struct who_map *m,
+					       const char *name)
+{
+	clew_auto(buf_done) struct buf path = {0};
+	struct dso_key key = {.kind = DSO_MODULE, .guest = guest_of(m), .load_start = m->start};
+
+	buf_printf(&path, "/%u/%.*s", key.guest, (int)strcspn(name, "]"), name);
+	key.path = buf_cstr(&path);
+	return place_new(p, &key, true);
+}
+
+/* Kernels of guests: NULL: it is none, or nothing is said of where their symbols are. */
+static struct ana_place *place_in_guest_kernel(struct ana_places *p, const struct who_map *m)
+{
+	const char *name = guest_of(m) ? strstr(m->path, "/[") : NULL;
+
+	if (!name || !dso_store_knows_guest_kernels(p->dsos))
+		return NULL;
+	name += 2;
+	if ((starts(name, "kernel.kallsyms") || starts(name, "guest.kernel.kallsyms")) &&
+	    strchr(name, ']'))
+		return place_of_guest_kernel(p, m, strchr(name, ']') + 1);
+	return strstr(name, ".ko") ? place_of_guest_module(p, m, name) : NULL;
+}
+
 static struct ana_place *place_of_user_map(struct ana_places *p, const struct who_map *m)
 {
 	struct dso_build_id id = {.size = m->build_id_bytes};
@@ -56,6 +110,7 @@ static struct ana_place *place_of_user_map(struct ana_places *p, const struct wh
 		.path = m->path,
 		.build_id = &id,
 		.pid = m->pid,
+		.guest = guest_of(m),
 		.mnt_ns_ino = mnt_ns ? *mnt_ns : 0,
 		.maj = m->maj,
 		.min = m->min,
@@ -63,6 +118,10 @@ static struct ana_place *place_of_user_map(struct ana_places *p, const struct wh
 		.ino_generation = m->ino_generation,
 	};
 
+	struct ana_place *in_guest_kernel = place_in_guest_kernel(p, m);
+
+	if (in_guest_kernel)
+		return in_guest_kernel;
 	memcpy(id.bytes, m->build_id, sizeof(id.bytes));
 	if (!id.size)
 		key.build_id = build_id_of_path(p, m->path);
@@ -153,6 +212,19 @@ enum clew_err ana_places_take_build_id(struct ana_places *p, const struct perf_b
 	return CLEW_OK;
 }
 
+/* A guest's file has its machine before its path (who_play.c). */
+static enum clew_err take_build_id_of(struct ana_places *p, struct perf_build_id_record *b,
+				      unsigned int mode)
+{
+	clew_auto(buf_done) struct buf path = {0};
+
+	if (mode != PERF_RECORD_MISC_GUEST_KERNEL && mode != PERF_RECORD_MISC_GUEST_USER)
+		return ana_places_take_build_id(p, b);
+	buf_printf(&path, "/%u%s%s", b->pid, *b->filename == '/' ? "" : "/", b->filename);
+	b->filename = buf_cstr(&path);
+	return path.is_failed ? CLEW_NO_MEMORY : ana_places_take_build_id(p, b);
+}
+
 static enum clew_err take_build_ids(struct ana_places *p, struct perf_file *file)
 {
 	struct perf_build_id_record b;
@@ -163,7 +235,7 @@ static enum clew_err take_build_ids(struct ana_places *p, struct perf_file *file
 	if (!perf_features_build_ids(perf_file_features(file), &list))
 		return CLEW_OK;
 	while (perf_build_id_next(&list, &b, &misc)) {
-		err = ana_places_take_build_id(p, &b);
+		err = take_build_id_of(p, &b, misc & PERF_RECORD_MISC_CPUMODE_MASK);
 		if (err != CLEW_OK)
 			return err;
 	}

@@ -16,6 +16,7 @@ static const struct cli_entry commands[] = {
 	{"evlist",  "list the events of a recording",                               cmd_evlist},
 	{"header",  "show where, when and how a recording was made",                cmd_header},
 	{"inject",  "turn hardware trace into a profile for a compiler",            cmd_inject},
+	{"merge",   "put recordings of virtual machines into that of their host",   cmd_merge },
 	{"sframe",  "print, verify or make SFrame unwind tables",                   cmd_sframe},
 	{"list",    "list the events that can be recorded here",                    cmd_list  },
 	{"doctor",  "report what can be recorded here, and how to enable the rest", cmd_doctor},

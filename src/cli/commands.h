@@ -22,6 +22,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_evlist(int argc, char **argv);
 int cmd_header(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);

@@ -41,8 +41,9 @@ struct dso_store_opts {
 	const char *buildid_dir; /* default ~/.debug, given by the caller: the library reads no
 				    environment */
 	const char *debug_dir;   /* default /usr/lib/debug */
-	const char *guest_root;  /* reserved for guests */
-	bool no_demangle;        /* keep linker names */
+	/* Of virtual machines: DIR/PID is the root of each, the files are of any one. */
+	const char *guest_mount, *guest_vmlinux, *guest_kallsyms, *guest_modules;
+	bool no_demangle; /* keep linker names */
 	bool demangle_kernel;
 	bool no_host_kernel;   /* never take symbols from the running kernel */
 	bool force;            /* read perf-PID.map and jitdump files of other users */
@@ -54,7 +55,9 @@ struct dso_key {
 	enum dso_kind kind;
 	const char *path;                    /* as in the MMAP record */
 	const struct dso_build_id *build_id; /* NULL or size 0: unknown */
-	uint32_t pid; /* owner of the mapping: for perf-PID.map and /proc/PID/root; 0: none */
+	uint32_t pid;   /* owner of the mapping: for perf-PID.map and /proc/PID/root; 0: none */
+	uint32_t guest; /* of this virtual machine, by the pid of its process, and never one of the
+			   host's files; 0: the host's */
 	uint64_t mnt_ns_ino;                    /* mount namespace of that process, 0: unknown */
 	uint64_t maj, min, ino, ino_generation; /* MMAP2's file identity, 0: unknown */
 	uint64_t load_start;         /* DSO_MODULE, DSO_KERNEL: run-time start of the mapping */
@@ -80,6 +83,9 @@ struct dso_line {
 
 struct dso_store *dso_store_new(const struct dso_store_opts *opts);
 void dso_store_free(struct dso_store *s);
+
+/** Was something said of where symbols of guests' kernels are? */
+bool dso_store_knows_guest_kernels(const struct dso_store *s);
 
 /** The one dso for this key; never loads anything. NULL when memory is short. */
 struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key);

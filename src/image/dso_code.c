@@ -77,6 +77,10 @@ bool dso_find_code(struct dso *d, uint64_t rel, struct code_region *ret)
 	case DSO_KERNEL:
 		return dso_find_kernel_code(d, rel, ret);
 	case DSO_MODULE:
+		if (d->guest) {
+			d->why_no_code = "a module of a virtual machine";
+			return false;
+		}
 		return dso_find_module_code(d, rel, ret);
 	case DSO_JIT:
 		d->why_no_code = "code made at run time, without a jitdump file";

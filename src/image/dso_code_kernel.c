@@ -34,7 +34,8 @@ static void open_image(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
 	struct dso_code_image *c = d->code_image;
-	const char *given = d->store->opts.vmlinux;
+	const struct dso_store_opts *o = &d->store->opts;
+	const char *given = d->guest ? o->guest_vmlinux : o->vmlinux;
 
 	if (given)
 		buf_str(&path, given);

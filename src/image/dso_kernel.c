@@ -254,7 +254,7 @@ static const struct kernel_syms *find_kernel_of_module(struct dso *d)
 	vec_for_each (&d->store->dsos, at) {
 		struct dso *k = *at;
 
-		if (k->kind != DSO_KERNEL)
+		if (k->kind != DSO_KERNEL || k->guest)
 			continue;
 		dso_find_sym(k, 0);
 		if (k->kernel && !k->kernel->vmlinux.elf.elf)
@@ -267,11 +267,42 @@ static const struct kernel_syms *find_kernel_of_module(struct dso *d)
 	return from_running(d);
 }
 
+/** DIR/PID/proc/NAME. @return false: no --guestmount. */
+static bool guest_proc_path(const struct dso *d, const char *name, struct buf *ret)
+{
+	const char *mount = d->store->opts.guest_mount;
+
+	if (mount)
+		buf_printf(ret, "%s/%u/proc/%s", mount, d->guest, name);
+	return mount;
+}
+
+/** Never the host's: the same addresses are other code there. */
+static const struct kernel_syms *find_guest_kernel(struct dso *d)
+{
+	const struct dso_store_opts *o = &d->store->opts;
+	clew_auto(buf_done) struct buf path = {0};
+	const struct kernel_syms *k = NULL;
+
+	d->why = "no symbols of the guest's kernel: --guestkallsyms or --guestmount names them";
+	if (o->guest_vmlinux && d->kind == DSO_KERNEL)
+		k = kernel_syms_of(d->store, o->guest_vmlinux, d->ref_name, read_vmlinux);
+	if (!k && o->guest_kallsyms)
+		k = kernel_syms_of(d->store, o->guest_kallsyms, d->ref_name, read_kallsyms);
+	if (!k && guest_proc_path(d, "kallsyms", &path))
+		k = kernel_syms_of(d->store, buf_cstr(&path), d->ref_name, read_kallsyms);
+	if (!k && d->kind == DSO_KERNEL)
+		k = from_build_id(d);
+	return k;
+}
+
 static const struct kernel_syms *find_kernel(struct dso *d)
 {
 	const struct dso_store_opts *o = &d->store->opts;
 	const struct kernel_syms *k;
 
+	if (d->guest)
+		return find_guest_kernel(d);
 	if (o->vmlinux)
 		return kernel_syms_of(d->store, o->vmlinux, d->ref_name, read_vmlinux);
 	if (o->kallsyms)
@@ -294,15 +325,28 @@ static uint16_t module_number(const struct kernel_syms *k, const char *name)
 	return 0;
 }
 
+/** The list that was true when @p k was read. @return false: none is known. */
+static bool modules_path(const struct dso *d, const struct kernel_syms *k, struct buf *ret)
+{
+	if (d->guest && d->store->opts.guest_modules)
+		buf_str(ret, d->store->opts.guest_modules);
+	else if (d->guest)
+		return guest_proc_path(d, "modules", ret);
+	else
+		buf_str(ret, "/proc/modules");
+	return d->guest || !strcmp(k->path, running_kallsyms);
+}
+
 /** Loaded at another address since the recording? kallsyms has today's. */
 static uint64_t module_delta(const struct dso *d, const struct kernel_syms *k)
 {
+	clew_auto(buf_done) struct buf path = {0};
 	clew_auto(mem_free_at) char *text = NULL;
 	size_t size, len = strlen(d->short_name);
 	uint64_t now;
 
-	if (!d->load_start || len < 3 || strcmp(k->path, running_kallsyms) != 0 ||
-	    os_read_file("/proc/modules", MODULES_MAX_BYTES, &text, &size, NULL) ||
+	if (!d->load_start || len < 3 || !modules_path(d, k, &path) ||
+	    os_read_file(buf_cstr(&path), MODULES_MAX_BYTES, &text, &size, NULL) ||
 	    !modules_address(bytes_of(text, size), d->short_name + 1, len - 2, &now))
 		return 0;
 	return now - d->load_start;
@@ -343,6 +387,7 @@ static void take_kernel(struct dso *d)
 		}
 		d->kernel_delta = k->ref_addr - d->ref_addr;
 	}
+	d->why = NULL;
 	d->kernel = k;
 	d->symbol_file = k->path;
 }
@@ -350,6 +395,6 @@ static void take_kernel(struct dso *d)
 void dso_load_kernel(struct dso *d)
 {
 	take_kernel(d);
-	if (d->kind == DSO_MODULE && !d->kernel && dso_load_module_file(d))
+	if (d->kind == DSO_MODULE && !d->kernel && !d->guest && dso_load_module_file(d))
 		d->why = NULL;
 }

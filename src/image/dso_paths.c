@@ -66,7 +66,7 @@ bool dso_place_path(struct dso *d, enum dso_place place, const char *root,
 		    const struct dso_build_id *id, struct buf *ret)
 {
 	const struct dso_store_opts *o = &d->store->opts;
-	const char *symfs = or_default(o->symfs, "");
+	const char *symfs = or_default(d->guest && o->guest_mount ? o->guest_mount : o->symfs, "");
 	const char *debug_dir = or_default(o->debug_dir, "/usr/lib/debug");
 	int dir = dir_bytes(d);
 

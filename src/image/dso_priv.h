@@ -42,7 +42,7 @@ struct kernel_syms {
 
 struct dso {
 	struct dso_store *store;
-	uint32_t id, pid;
+	uint32_t id, pid, guest;
 	enum dso_kind kind;
 	uint8_t where;  /* enum dso_where */
 	bool has_asked; /* load was tried */

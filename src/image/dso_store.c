@@ -80,6 +80,7 @@ static uint64_t key_hash(const struct dso_key *k)
 	if (k->build_id && k->build_id->size)
 		h = hash_two(h, hash_bytes(k->build_id->bytes, k->build_id->size));
 	h = hash_two(hash_two(h, k->ino), hash_two(k->maj, k->min));
+	h = hash_two(h, k->guest);
 	return hash_two(h, (uint64_t)k->kind << 32 | pid_in_key(k));
 }
 
@@ -88,7 +89,7 @@ static bool is_key_of(const struct dso *d, const struct dso_key *k)
 	static const struct dso_build_id none;
 	const struct dso_build_id *id = k->build_id ? k->build_id : &none;
 
-	return d->kind == k->kind && d->build_id.size == id->size &&
+	return d->kind == k->kind && d->guest == k->guest && d->build_id.size == id->size &&
 	       !memcmp(d->build_id.bytes, id->bytes, id->size) && d->ino == k->ino &&
 	       d->maj == k->maj && d->min == k->min && (d->kind != DSO_JIT || d->pid == k->pid) &&
 	       !strcmp(d->path, k->path);
@@ -122,6 +123,7 @@ static struct dso *dso_new(struct dso_store *s, const struct dso_key *k)
 	d->id = (uint32_t)s->dsos.nr;
 	d->kind = k->kind;
 	d->pid = k->pid;
+	d->guest = k->guest;
 	d->mnt_ns_ino = k->mnt_ns_ino;
 	d->maj = k->maj;
 	d->min = k->min;
@@ -168,6 +170,13 @@ static bool has_room(struct dso_store *s, const struct dso_key *k)
 static struct dso *others(struct dso_store *s)
 {
 	return dso_store_get(s, &(struct dso_key){.kind = DSO_NO_CODE, .path = not_kept});
+}
+
+bool dso_store_knows_guest_kernels(const struct dso_store *s)
+{
+	const struct dso_store_opts *o = &s->opts;
+
+	return o->guest_mount || o->guest_vmlinux || o->guest_kallsyms;
 }
 
 struct dso *dso_store_get(struct dso_store *s, const struct dso_key *key)

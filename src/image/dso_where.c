@@ -23,7 +23,7 @@ static bool may_ask_process(const struct dso *d)
 {
 	const struct dso_store_opts *o = &d->store->opts;
 
-	return d->pid && !o->no_proc_root && !(o->symfs && o->symfs[0]);
+	return d->pid && !d->guest && !o->no_proc_root && !(o->symfs && o->symfs[0]);
 }
 
 /** A kernel thread, or one that has ended: not what a recording without namespaces is of. */

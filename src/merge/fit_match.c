@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdlib.h>
+
+#include "base/search.h"
+#include "merge/guest_fit.h"
+
+static size_t first_at(const struct fit_times *times, int64_t t)
+{
+	return search_first(times->nr, i, times->data[i] >= t);
+}
+
+/* The last wake-up up to a little after the time that the line says. */
+static bool match_wake(const struct fit_times *wakes, int64_t g, const struct fit_line *line,
+		       const struct fit_near *near, struct fit_match *ret)
+{
+	int64_t t = g + fit_line_at(line, g);
+	size_t i = search_first(wakes->nr, k, wakes->data[k] > t + near->after);
+
+	if (!i || t - wakes->data[i - 1] > near->before)
+		return fit_is_in_hole(near->holes, t - near->before, t + near->after) ||
+		       vec_push(&ret->unmatched, g);
+	return vec_push(&ret->low, (struct fit_bound){g, wakes->data[i - 1] - g}) &&
+	       vec_push(&ret->matched, g);
+}
+
+static bool match_sleep(const struct fit_times *sleeps, int64_t g, const struct fit_line *line,
+			const struct fit_near *near, struct fit_match *ret)
+{
+	int64_t t = g + fit_line_at(line, g);
+	size_t i = first_at(sleeps, t - near->after);
+
+	if (i == sleeps->nr || sleeps->data[i] - t > near->before)
+		return true;
+	return vec_push(&ret->high, (struct fit_bound){g, sleeps->data[i] - g});
+}
+
+/* Where the host's recording has begun, and has not ended. */
+static bool is_covered(const struct fit_host_lane *h, int64_t g, const struct fit_line *line,
+		       const struct fit_near *near)
+{
+	int64_t t = g + fit_line_at(line, g);
+
+	return h->wakes.nr && t >= h->wakes.data[0] - near->before &&
+	       t <= h->wakes.data[h->wakes.nr - 1] + near->before;
+}
+
+static bool match_lane(const struct fit_pair *p, int64_t from, int64_t to,
+		       const struct fit_line *line, const struct fit_near *near,
+		       struct fit_match *ret)
+{
+	const struct fit_times *outs = &p->guest->idle_outs, *ins = &p->guest->idle_ins;
+	bool ok = true;
+
+	for (size_t i = first_at(outs, from); ok && i < outs->nr && outs->data[i] < to; i++) {
+		if (is_covered(p->host, outs->data[i], line, near))
+			ok = match_wake(&p->host->wakes, outs->data[i], line, near, ret);
+	}
+	for (size_t i = first_at(ins, from); ok && i < ins->nr && ins->data[i] < to; i++)
+		ok = match_sleep(&p->host->sleeps, ins->data[i], line, near, ret);
+	return ok;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int by_at(const void *a, const void *b)
+{
+	const struct fit_bound *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static bool find_late(struct fit_match *m, const struct fit_line *line)
+{
+	int64_t *late;
+
+	if (!m->low.nr)
+		return true;
+	late = mem_calloc(m->low.nr, sizeof(*late));
+	if (!late)
+		return false;
+	for (size_t i = 0; i < m->low.nr; i++)
+		late[i] = fit_line_at(line, m->low.data[i].at) - m->low.data[i].bound;
+	qsort(late, m->low.nr, sizeof(*late), by_time);
+	m->late = late[m->low.nr * 9 / 10];
+	mem_free(late);
+	return true;
+}
+
+bool fit_match(const struct fit_pairs *pairs, int64_t from, int64_t to, const struct fit_line *line,
+	       const struct fit_near *near, struct fit_match *ret)
+{
+	ret->low.nr = ret->high.nr = ret->matched.nr = ret->unmatched.nr = 0;
+	ret->late = 0;
+	vec_for_each (pairs, p) {
+		if (!match_lane(p, from, to, line, near, ret))
+			return false;
+	}
+	if (ret->low.nr)
+		qsort(ret->low.data, ret->low.nr, sizeof(*ret->low.data), by_at);
+	if (ret->high.nr)
+		qsort(ret->high.data, ret->high.nr, sizeof(*ret->high.data), by_at);
+	if (ret->matched.nr)
+		qsort(ret->matched.data, ret->matched.nr, sizeof(*ret->matched.data), by_time);
+	if (ret->unmatched.nr)
+		qsort(ret->unmatched.data, ret->unmatched.nr, sizeof(*ret->unmatched.data),
+		      by_time);
+	return find_late(ret, line);
+}
+
+void fit_match_done(struct fit_match *m)
+{
+	vec_done(&m->low);
+	vec_done(&m->high);
+	vec_done(&m->matched);
+	vec_done(&m->unmatched);
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "merge/guest_fit.h"
+
+#include <stdlib.h>
+
+#include "base/search.h"
+
+enum {
+	BIN_US = 64,
+	FIRST_BEFORE_US = 500, /* a wake-up takes no longer, at first */
+	FIRST_AFTER_US = 40,
+	LEAST_BEFORE_US = 60,
+	MIN_LOW = 10, /* bounds, fewer say nothing */
+	MIN_HIGH = 3,
+	MIN_SPLIT = 16,
+	MAX_PIECES = 64,
+	ROUNDS = 4,
+	NR_RANDOM = 32,
+	SURE_EDGES = 200,
+	SURE_EDGES_LONG = 50, /* over two seconds */
+	SURE_US = 50,
+	LIKELY_US = 1000,
+	MAX_SLACK_US = 100,
+};
+
+#define MAX_SLOPE 500e-6 /* crystals differ by 200 ppm at most, and a VM's scale is corrected */
+
+struct fit {
+	const struct fit_host *host;
+	const struct fit_opts *opts;
+	struct fit_pairs pairs;
+	struct fit_match match;
+	struct fit_near near;
+	struct fit_result *ret;
+};
+
+static int64_t us(const struct fit *f, int64_t n)
+{
+	int64_t v = (int64_t)((double)n * f->opts->per_us);
+
+	return v > 2 ? v : 2;
+}
+
+int64_t fit_offset_at(const struct fit_pieces *p, int64_t t)
+{
+	size_t i = search_first(p->nr, k, p->data[k].from > t);
+
+	return fit_line_at(&p->data[i ? i - 1 : 0].line, t);
+}
+
+/* --- one piece --- */
+
+/** Fit the line to the edges in [from, to). @return false: too few, or *err is set. */
+static bool fit_range(struct fit *f, int64_t from, int64_t to, struct fit_piece *p,
+		      enum clew_err *err)
+{
+	double max_slope = f->opts->is_one_clock ? 0 : MAX_SLOPE;
+
+	if (!fit_match(&f->pairs, from, to, &p->line, &f->near, &f->match)) {
+		*err = CLEW_NO_MEMORY;
+		return false;
+	}
+	p->from = from;
+	p->to = to;
+	p->nr_matched = f->match.matched.nr;
+	p->nr_edges = p->nr_matched + f->match.unmatched.nr;
+	if (f->match.low.nr < MIN_LOW || f->match.high.nr < MIN_HIGH)
+		return false;
+	if (f->opts->has_offset)
+		return true;
+	if (!fit_line(&f->match.low, &f->match.high, max_slope, from, to, &p->line, p->bands))
+		*err = CLEW_NO_MEMORY;
+	return *err == CLEW_OK;
+}
+
+/*
+ * Where the matches end: the guest time that has most matched edges on the line's side of it and
+ * most others beyond. @p from: the side where the line is known to be right.
+ */
+static int64_t end_of_matches(const struct fit_match *m, int64_t start, int64_t end, bool forward)
+{
+	size_t i = 0, j = 0, nr = m->matched.nr + m->unmatched.nr;
+	int64_t sum = 0, best = 0, best_at = forward ? start : end, t;
+
+	for (size_t n = 0; n < nr; n++) {
+		bool is_match;
+
+		if (forward) {
+			is_match =
+				i < m->matched.nr && (j == m->unmatched.nr ||
+						      m->matched.data[i] <= m->unmatched.data[j]);
+			t = is_match ? m->matched.data[i++] : m->unmatched.data[j++];
+		} else {
+			size_t a = m->matched.nr - i, b = m->unmatched.nr - j;
+
+			is_match = a && (!b || m->matched.data[a - 1] >= m->unmatched.data[b - 1]);
+			t = is_match ? m->matched.data[a - 1] : m->unmatched.data[b - 1];
+			i += is_match;
+			j += !is_match;
+		}
+		sum += is_match ? 1 : -1;
+		if (sum >= best) {
+			best = sum;
+			best_at = forward ? t + 1 : t;
+		}
+	}
+	return best_at;
+}
+
+/** Does the line hold in [from, to), which is new? If not, *edge is where it ends. */
+static bool holds(struct fit *f, const struct fit_piece *p, int64_t from, int64_t to, bool forward,
+		  int64_t *edge, enum clew_err *err)
+{
+	const struct fit_match *m = &f->match;
+
+	if (!fit_match(&f->pairs, from, to, &p->line, &f->near, &f->match)) {
+		*err = CLEW_NO_MEMORY;
+		return false;
+	}
+	if (m->unmatched.nr < MIN_SPLIT / 2 || m->unmatched.nr <= m->matched.nr / 3)
+		return true;
+	*edge = end_of_matches(m, from, to, forward);
+	return false;
+}
+
+struct reach {
+	int64_t from, to;      /* to be covered */
+	bool has_from, has_to; /* the piece ends before it */
+};
+
+static void shrink_near(struct fit *f)
+{
+	int64_t before = 4 * f->match.late + us(f, FIRST_AFTER_US) / 2;
+
+	before = before < us(f, LEAST_BEFORE_US) ? us(f, LEAST_BEFORE_US) : before;
+	before = before > us(f, FIRST_BEFORE_US) ? us(f, FIRST_BEFORE_US) : before;
+	f->near.before = before;
+}
+
+static bool grow_to(struct fit *f, struct fit_piece *p, struct reach *r, bool *ret_grew,
+		    enum clew_err *err)
+{
+	int64_t more = p->to - p->from, from = p->from, to = p->to, edge;
+
+	if (r->has_to && to < r->to) {
+		to = r->to - to < more ? r->to : to + more;
+		if (!holds(f, p, p->to, to, true, &edge, err)) {
+			to = edge > p->to ? edge : p->to;
+			r->has_to = false;
+		}
+	}
+	if (!*err && r->has_from && from > r->from) {
+		from = from - r->from < more ? r->from : from - more;
+		if (!holds(f, p, from, p->from, false, &edge, err)) {
+			from = edge < p->from ? edge : p->from;
+			r->has_from = false;
+		}
+	}
+	*ret_grew = from != p->from || to != p->to;
+	return !*err && fit_range(f, from, to, p, err);
+}
+
+/** From a peak to the longest piece around it. @return false: there is none, or *err is set. */
+static bool fit_piece(struct fit *f, const struct fit_peak *peak, int64_t from, int64_t to,
+		      struct fit_piece *p, enum clew_err *err)
+{
+	struct reach r = {from, to, true, true};
+	bool grew = true, ok;
+
+	*p = (struct fit_piece){
+		.line = {.at = peak->from, .offset = peak->offset}
+        };
+	f->near = (struct fit_near){us(f, FIRST_BEFORE_US), us(f, BIN_US), &f->host->holes};
+	ok = fit_range(f, peak->from, peak->to, p, err);
+	f->near.after = us(f, FIRST_AFTER_US);
+	ok = ok && fit_range(f, peak->from, peak->to, p, err);
+	shrink_near(f);
+	while (ok && grew)
+		ok = grow_to(f, p, &r, &grew, err);
+	for (int i = 0; i < ROUNDS && ok; i++)
+		ok = fit_range(f, p->from, p->to, p, err);
+	return ok;
+}
+
+/* --- its verdict --- */
+
+static enum fit_verdict judge(const struct fit *f, const struct fit_piece *p)
+{
+	int64_t a = p->bands[0].high - p->bands[0].low, b = p->bands[1].high - p->bands[1].low;
+	int64_t width = a > b ? a : b;
+	bool is_long = (double)(p->to - p->from) >= 2e6 * f->opts->per_us;
+	uint64_t need = is_long ? SURE_EDGES_LONG : SURE_EDGES;
+
+	if (p->line.width >= 0 && width <= us(f, SURE_US) && p->nr_matched >= need &&
+	    p->nr_matched * 10 >= p->nr_edges * 9 && p->runner_up * 2 <= p->score)
+		return FIT_SURE;
+	if (width <= us(f, LIKELY_US) && width >= -us(f, SURE_US) && p->nr_matched >= 20 &&
+	    p->runner_up * 10 <= p->score * 7)
+		return FIT_LIKELY;
+	return FIT_NOT_FOUND;
+}
+
+/* The peak once more, along the line: drift no longer blurs it. */
+static enum clew_err score(struct fit *f, struct fit_piece *p)
+{
+	struct fit_peak peak;
+	enum clew_err err =
+		fit_coarse(&f->pairs, p->from, p->to, p->line.slope, us(f, BIN_US), &peak);
+
+	p->score = peak.score;
+	p->runner_up = peak.runner_up;
+	p->verdict = judge(f, p);
+	return err;
+}
+
+/* --- all pieces --- */
+
+struct range {
+	int64_t from, to;
+};
+
+struct ranges {
+	VEC(struct range);
+};
+
+static int by_from(const void *a, const void *b)
+{
+	const struct fit_piece *x = a, *y = b;
+
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+static uint64_t edges_in(const struct fit *f, int64_t from, int64_t to)
+{
+	uint64_t nr = 0;
+
+	vec_for_each (&f->pairs, p) {
+		const struct fit_times *g = &p->guest->idle_outs;
+
+		nr += search_first(g->nr, i, g->data[i] >= to) -
+		      search_first(g->nr, i, g->data[i] >= from);
+	}
+	return nr;
+}
+
+/* From its first edge to its last: what is between two pieces is where the clock jumped. */
+static bool add_range(const struct fit *f, struct ranges *todo, int64_t from, int64_t to)
+{
+	struct range r = {to, from};
+
+	if (from >= to || edges_in(f, from, to) < 2 * MIN_SPLIT)
+		return true;
+	vec_for_each (&f->pairs, p) {
+		const struct fit_times *g = &p->guest->idle_outs;
+		size_t first = search_first(g->nr, i, g->data[i] >= from);
+		size_t end = search_first(g->nr, i, g->data[i] >= to);
+
+		if (first == end)
+			continue;
+		r.from = g->data[first] < r.from ? g->data[first] : r.from;
+		r.to = g->data[end - 1] >= r.to ? g->data[end - 1] + 1 : r.to;
+	}
+	return vec_push(todo, r);
+}
+
+static enum clew_err take_range(struct fit *f, struct ranges *todo, struct range r)
+{
+	enum clew_err err;
+	struct fit_peak peak;
+	struct fit_piece p;
+
+	err = fit_coarse(&f->pairs, r.from, r.to, 0, us(f, BIN_US), &peak);
+	if (err || !peak.score)
+		return err;
+	if (!fit_piece(f, &peak, r.from, r.to, &p, &err))
+		return err;
+	err = score(f, &p);
+	if (err || (p.verdict == FIT_NOT_FOUND && f->ret->pieces.nr))
+		return err;
+	if (!vec_push(&f->ret->pieces, p) || !add_range(f, todo, r.from, p.from) ||
+	    !add_range(f, todo, p.to, r.to))
+		return CLEW_NO_MEMORY;
+	return CLEW_OK;
+}
+
+static void whole(const struct fit *f, struct range *ret)
+{
+	*ret = (struct range){INT64_MAX, INT64_MIN};
+	vec_for_each (&f->pairs, p) {
+		const struct fit_times *g = &p->guest->idle_outs;
+
+		if (g->nr && g->data[0] < ret->from)
+			ret->from = g->data[0];
+		if (g->nr && g->data[g->nr - 1] >= ret->to)
+			ret->to = g->data[g->nr - 1] + 1;
+	}
+}
+
+static enum clew_err find_pieces(struct fit *f)
+{
+	struct ranges todo = {0};
+	enum clew_err err = CLEW_OK;
+
+	if (!add_range(f, &todo, INT64_MIN, INT64_MAX))
+		err = CLEW_NO_MEMORY;
+	for (size_t n = 0; todo.nr && !err && n < MAX_PIECES; n++) {
+		struct range r = todo.data[--todo.nr];
+
+		err = take_range(f, &todo, r);
+	}
+	vec_done(&todo);
+	if (f->ret->pieces.nr)
+		qsort(f->ret->pieces.data, f->ret->pieces.nr, sizeof(*f->ret->pieces.data),
+		      by_from);
+	return err;
+}
+
+/* --- an offset that is given --- */
+
+static enum clew_err check_given(struct fit *f)
+{
+	struct fit_piece p = {
+		.line = {.offset = f->opts->offset, .slope = f->opts->slope}
+        };
+	struct range all;
+	enum clew_err err = CLEW_OK;
+
+	whole(f, &all);
+	if (all.from > all.to)
+		all.from = all.to = 0;
+	f->near = (struct fit_near){us(f, FIRST_BEFORE_US), us(f, FIRST_AFTER_US), &f->host->holes};
+	fit_range(f, all.from, all.to, &p, &err);
+	p.verdict = FIT_NOT_FOUND;
+	if (p.nr_matched * 10 >= p.nr_edges * 9 && p.nr_matched >= 20)
+		p.verdict = FIT_LIKELY;
+	if (err || vec_push(&f->ret->pieces, p))
+		return err;
+	return CLEW_NO_MEMORY;
+}
+
+/* --- the whole --- */
+
+static enum clew_err make_pairs(struct fit *f, const struct fit_guest *guest)
+{
+	vec_for_each (&guest->lanes, g) {
+		vec_for_each (&f->host->lanes, h) {
+			if (h->vcpu != g->vcpu)
+				continue;
+			if (!vec_push(&f->pairs, (struct fit_pair){h, g}))
+				return CLEW_NO_MEMORY;
+			break;
+		}
+	}
+	return CLEW_OK;
+}
+
+static int64_t slack_of(const struct fit *f)
+{
+	int64_t half = f->ret->width / 2, most = us(f, MAX_SLACK_US);
+
+	return half < 0 ? 0 : half < most ? half : most;
+}
+
+static void find_random(struct fit *f)
+{
+	struct fit_share *best = &f->ret->best_random;
+
+	for (int64_t i = 0; i < NR_RANDOM; i++) {
+		int64_t shift = us(f, 1000 + 7919 * (i / 2 + 1)) * (i % 2 ? -1 : 1);
+		struct fit_share s =
+			fit_contained(f->host, &f->pairs, &f->ret->pieces, shift, slack_of(f));
+
+		if (s.nr && (!best->nr || (double)s.nr_inside / (double)s.nr >
+						  (double)best->nr_inside / (double)best->nr))
+			*best = s;
+	}
+}
+
+static void add_up(struct fit *f)
+{
+	struct fit_result *r = f->ret;
+	bool is_first = true;
+
+	vec_for_each (&r->pieces, p) {
+		int64_t a = p->bands[0].high - p->bands[0].low;
+		int64_t b = p->bands[1].high - p->bands[1].low;
+
+		r->nr_matched += p->nr_matched;
+		r->nr_edges += p->nr_edges;
+		r->width = a > r->width ? a : r->width;
+		r->width = b > r->width ? b : r->width;
+		if (is_first ||
+		    (uint64_t)p->runner_up * r->score > (uint64_t)r->runner_up * p->score) {
+			r->score = p->score;
+			r->runner_up = p->runner_up;
+		}
+		r->verdict = is_first || p->verdict < r->verdict ? p->verdict : r->verdict;
+		is_first = false;
+	}
+}
+
+static bool is_contained(const struct fit_share *s, uint64_t of_thousand)
+{
+	return s->nr && s->nr_inside * 1000 >= s->nr * of_thousand;
+}
+
+static const char *why_not(const struct fit_result *r)
+{
+	if (!is_contained(&r->contained, 990))
+		return "its events fall where its virtual CPUs did not run";
+	if (r->runner_up * 10 > r->score * 7)
+		return "several offsets fit alike";
+	return r->nr_matched < 20 ? "too few edges agree" : "the bounds contradict each other";
+}
+
+static void conclude(struct fit *f)
+{
+	struct fit_result *r = f->ret;
+
+	add_up(f);
+	r->contained = fit_contained(f->host, &f->pairs, &r->pieces, 0, slack_of(f));
+	find_random(f);
+	if (r->verdict == FIT_SURE && !is_contained(&r->contained, 999))
+		r->verdict = FIT_LIKELY;
+	if (r->verdict == FIT_LIKELY && !is_contained(&r->contained, 990))
+		r->verdict = FIT_NOT_FOUND;
+	if (r->verdict == FIT_NOT_FOUND)
+		r->why = why_not(r);
+}
+
+enum clew_err guest_fit(const struct fit_host *host, const struct fit_guest *guest,
+			const struct fit_opts *opts, struct fit_result *ret)
+{
+	struct fit f = {.host = host, .opts = opts, .ret = ret};
+	enum clew_err err = make_pairs(&f, guest);
+
+	*ret = (struct fit_result){0};
+	if (!err)
+		err = opts->has_offset ? check_given(&f) : find_pieces(&f);
+	if (!err && ret->pieces.nr)
+		conclude(&f);
+	else if (!err)
+		ret->why = f.pairs.nr ? "too few switches to and from the idle task"
+				      : "no virtual CPU has its number on both sides";
+	fit_match_done(&f.match);
+	vec_done(&f.pairs);
+	return err;
+}
+
+void fit_result_done(struct fit_result *r)
+{
+	vec_done(&r->pieces);
+}

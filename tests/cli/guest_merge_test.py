@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""clew merge --guest on the recordings of a host and its guests of ../shared/data/who-truth, of which the offsets are known.
+
+Usage: guest_merge_test.py CLEW DATA"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402
+
+CLEW, DATA = sys.argv[1], os.environ.get("CLEW_TEST_DATA", sys.argv[2])
+TICKS_PER_US = 25
+
+
+def run(*words):
+    return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+
+
+def merge(out, host, *guests):
+    return run(CLEW, "merge", *(f"--guest={g}" for g in guests), host, "-o", out)
+
+
+def unpack(tmp, name):
+    path = os.path.join(tmp, name)
+    subprocess.run(["zstd", "-dqf", "-o", path, os.path.join(DATA, "who-truth", name + ".zst")], check=True)
+    return path
+
+
+def truth_of(case):
+    with open(os.path.join(DATA, "who-truth", case + ".merge")) as f:
+        return [line.split() for line in f if line[0] != "#"]
+
+
+def found(p):
+    m = re.search(r"process (\d+): (sure|likely|not found): offset (-?\d+) (ticks|ns), drift (.*?), band ([\d.]+) us", p.stderr)
+    return m.groups() if m else None
+
+
+def check_offset(case, row, p):
+    guest, pid, offset, drift, unit = row
+    got = found(p)
+    name = f"{case}: guest {guest}"
+    is_sure = got and got[:2] == (pid, "sure")
+    tap.check(is_sure, f"{name}: sure, and of the right process", p.stderr)
+    if not is_sure:
+        return
+    tap.check(got[3] == unit, f"{name}: in {unit}", got)
+    per_us = TICKS_PER_US if unit == "ticks" else 1000
+    error = abs(-int(got[2]) - int(offset)) / per_us
+    tap.check(error <= float(got[5]), f"{name}: the true offset is in the band", (got, offset))
+    if unit == "ns":
+        tap.check(abs(float(got[4].split()[0]) + float(drift)) < 1, f"{name}: so is the drift", (got, drift))
+
+
+def switches(path):
+    """Of threads of guests: name, time."""
+    text = run(CLEW, "script", "--show-switch-events", "--show-task-events", "-i", path).stdout
+    return re.findall(r"^ *(g\d-app\d) +\d+ \[(\d+)\] +([\d.]+): PERF_RECORD_SWITCH", text, re.M), text
+
+
+def check_switches(case, merged, nr):
+    got, text = switches(merged)
+    tap.check(len(got) > 100 * nr, f"{case}: switches of guests have the guests' names", len(got))
+    times = [float(t) for t in re.findall(r"\] +([\d.]+): PERF_RECORD_SWITCH", text)]
+    tap.check(times == sorted(times), f"{case}: all in order of time")
+    names = {n[:2] for n, _, _ in got}
+    tap.check(len(names) == nr, f"{case}: threads of equal ids have the name of their own machine", names)
+
+
+def check_perf(case, merged):
+    if not shutil.which("perf"):
+        return tap.skip(f"{case}: perf script reads it", "there is no perf")
+    p = run("perf", "script", "--show-switch-events", "--show-task-events", "-i", merged)
+    bad = [line for line in p.stderr.splitlines() if re.search("unknown|invalid|out of order|fail|error", line, re.I)]
+    tap.check(p.returncode == 0 and not bad, f"{case}: perf script reads it", p.stderr)
+    tap.check(re.search(r"g0-app\d +\d+ \[\d+\] .*SWITCH", p.stdout), f"{case}: with the guest's names")
+
+
+def check_wrong(tmp, case, host, guests, truth):
+    out = os.path.join(tmp, "wrong.data")
+    other = {row[0]: truth[1 - i][1] for i, row in enumerate(truth)}
+    for row, guest in zip(truth, guests):
+        p = merge(out, host, f"{guest},{other[row[0]]}")
+        tap.check(p.returncode == 1 and "was not found" in p.stderr, f"{case}: guest {row[0]} of the other process is refused", p.stderr)
+        tap.check(f"it fits process {row[1]}" in p.stderr, f"{case}: its own is named", p.stderr)
+        tap.check(not os.path.exists(out), f"{case}: nothing is written")
+
+
+def check_given(tmp, host, guest, row):
+    out = os.path.join(tmp, "given.data")
+    p = merge(out, host, f"{guest},{row[1]},{-int(row[2])}")
+    tap.check(p.returncode == 0 and "offset fits" in p.stderr, "the true offset is accepted", p.stderr)
+    p = merge(out, host, f"{guest},{row[1]},{-int(row[2]) + 50000}")
+    tap.check(p.returncode == 0 and "is wrong: the switches say" in p.stderr, "a wrong one is contradicted, and used", p.stderr)
+
+
+def check_arguments(tmp, host, guest):
+    for what, words in (("no guest", [host, "-o", "x"]), ("no output", ["--guest", guest, host]), ("two hosts", ["--guest", guest, host, host, "-o", "x"]),
+                        ("no number", [f"--guest={guest},me", host, "-o", "x"]), ("a scale of 0", [f"--guest={guest},1,0,0", host, "-o", "x"])):
+        p = run(CLEW, "merge", *words)
+        tap.check(p.returncode == 2 and "error" in p.stderr, f"{what}: a usage error", p.stderr)
+    p = merge(os.path.join(tmp, "x"), host, f"{guest},4000000")
+    tap.check(p.returncode == 1 and "has no thread of a virtual CPU" in p.stderr, "a process that runs no machine is refused", p.stderr)
+    p = merge(os.path.join(tmp, "x"), host, guest, guest)
+    tap.check(p.returncode == 2 and "are both of process" in p.stderr, "one machine twice is refused", p.stderr)
+
+
+def check_damaged(tmp, host, guest, pid):
+    with open(guest, "rb") as f:
+        whole = f.read()
+    path = os.path.join(tmp, "damaged.data")
+    codes = set()
+    for i in range(40):
+        data = bytearray(whole[:len(whole) * (i % 4 + 1) // 4])
+        for k in range(i):
+            data[(104 + 7919 * (i + 1) * (k + 1)) % len(data)] ^= 1 << k % 8
+        with open(path, "wb") as f:
+            f.write(data)
+        codes.add(merge(os.path.join(tmp, "x"), host, f"{path},{pid}").returncode)
+    tap.check(codes <= {0, 1}, "damaged guests are merged or refused", codes)
+
+
+def main():
+    if not os.path.exists(os.path.join(DATA, "who-truth", "merge.0.data.zst")) or not shutil.which("zstd"):
+        tap.skip_all("the recordings of ../shared/data/who-truth, or zstd, are missing")
+    with tempfile.TemporaryDirectory() as tmp:
+        for case in ("merge.0", "merge-drift.1"):
+            truth = truth_of(case)
+            host = unpack(tmp, case + ".data")
+            guests = [unpack(tmp, f"{case}.guest{row[0]}.data") for row in truth]
+            out = os.path.join(tmp, case + ".merged")
+            for row, guest in zip(truth, guests):
+                check_offset(case, row, merge(out, host, guest))
+            p = merge(out, host, *guests)
+            tap.check(p.returncode == 0, f"{case}: both guests", p.stderr)
+            check_switches(case, out, 2)
+            check_perf(case, out)
+            check_wrong(tmp, case, host, guests, truth)
+            if case == "merge.0":
+                first = (host, guests[0], truth[0])
+        p = merge(os.path.join(tmp, "x"), first[0], os.path.join(tmp, "merge-drift.1.guest0.data"))
+        tap.check(p.returncode == 1 and "was not found" in p.stderr, "a guest of another host is refused", p.stderr)
+        check_given(tmp, *first)
+        check_arguments(tmp, first[0], first[1])
+        check_damaged(tmp, first[0], first[1], first[2][1])
+    tap.done()
+
+
+main()

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "make/guest_model.h"
+
+#include "make/splitmix.h"
+
+struct run {
+	const struct guest_model *m;
+	struct guest_truth *truth;
+	struct fit_host_lane *host;
+	struct fit_guest_lane *guest;
+	const struct fit_stays *holes;
+	uint64_t random;
+	double pause_at; /* host us */
+	bool ok;
+};
+
+static double uniform(struct run *r, double from, double to)
+{
+	return from + (to - from) * (double)(splitmix64(&r->random) >> 11) / (double)(1ull << 53);
+}
+
+static int64_t units(const struct run *r, double us)
+{
+	return (int64_t)(us * r->m->per_us);
+}
+
+/* Microseconds of the host as a time of the guest's clock. */
+static int64_t guest_time(const struct run *r, double us)
+{
+	double paused = us > r->pause_at ? (double)r->m->pause_us : 0;
+	double host = us * r->m->per_us - paused * r->m->per_us;
+
+	return (int64_t)((host - (double)r->truth->offset) / (1 + r->truth->slope));
+}
+
+static bool is_lost(struct run *r, int64_t t)
+{
+	vec_for_each (r->holes, h) {
+		if (t >= h->in && t <= h->out) {
+			fit_host_lost(r->host);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void host_in(struct run *r, double us)
+{
+	int64_t t = units(r, us);
+
+	if (!is_lost(r, t))
+		r->ok &= !fit_host_in(r->host, t);
+}
+
+static void host_out(struct run *r, double us, bool blocks)
+{
+	int64_t t = units(r, us);
+
+	if (!is_lost(r, t))
+		r->ok &= !fit_host_out(r->host, t, blocks);
+}
+
+static void guest_switch(struct run *r, double us, bool is_out, bool is_idle)
+{
+	bool is_recorded = us >= (double)r->m->first_from * 1000;
+
+	if (is_recorded)
+		r->ok &= !fit_guest_switch(r->guest, guest_time(r, us), is_out, is_idle);
+}
+
+/* The guest's threads take turns, and the host may preempt the vcpu's. */
+static double work(struct run *r, double t)
+{
+	double end = t + uniform(r, 30, 2500);
+
+	while (t < end) {
+		t += uniform(r, 20, 400);
+		guest_switch(r, t, true, false);
+		guest_switch(r, t + 0.5, false, false);
+		if (uniform(r, 0, 1) < 0.2) {
+			host_out(r, t + 2, false);
+			t += uniform(r, 20, 900);
+			host_in(r, t);
+			t += 2;
+		}
+	}
+	return t + 1;
+}
+
+static double one_stay(struct run *r, double t)
+{
+	host_in(r, t);
+	t += uniform(r, 2, 14);
+	do {
+		guest_switch(r, t, true, true);
+		t = work(r, t + 0.5);
+		guest_switch(r, t, false, true);
+		t += uniform(r, 1, 5);
+		/* The host polls a while: what comes then needs no switch. */
+		if (uniform(r, 0, 1) < 0.5)
+			t += uniform(r, 1, 50);
+	} while (uniform(r, 0, 1) < r->m->busy);
+	host_out(r, t, true);
+	return t;
+}
+
+static void one_vcpu(struct run *r)
+{
+	double t = uniform(r, 0, 3000), end = (double)r->m->ms * 1000;
+	bool is_paused = false;
+
+	while (t < end) {
+		t = one_stay(r, t) + uniform(r, 50, 4000);
+		if (r->m->pause_us && !is_paused && t > r->pause_at - 5000) {
+			t = r->pause_at + (double)r->m->pause_us + uniform(r, 0, 2000);
+			is_paused = true;
+		}
+	}
+}
+
+static bool make_holes(struct run *r, struct fit_host *host)
+{
+	double t = 0, end = (double)r->m->ms * 1000;
+
+	while (r->m->lost > 0 && t < end) {
+		t += uniform(r, 0, 40000 / r->m->lost);
+		if (!vec_push(&host->holes, (struct fit_stay){units(r, t), units(r, t + 20000)}))
+			return false;
+		t += 20000;
+	}
+	return true;
+}
+
+bool guest_model_make(const struct guest_model *m, struct fit_host *host, struct fit_guest *guest,
+		      struct guest_truth *ret)
+{
+	struct run r = {.m = m, .truth = ret, .holes = &host->holes, .random = m->seed, .ok = true};
+
+	*ret = (struct guest_truth){.slope = -m->ppm * 1e-6 / (1 + m->ppm * 1e-6)};
+	ret->offset = units(&r, uniform(&r, -3e6, 3e6));
+	r.pause_at = m->pause_us ? (double)m->ms * 500 : 1e18;
+	ret->paused_units = units(&r, (double)m->pause_us);
+	ret->paused_at = m->pause_us ? guest_time(&r, r.pause_at) : INT64_MAX;
+	if (!make_holes(&r, host))
+		return false;
+	for (uint32_t v = 0; v < m->nr_vcpus && r.ok; v++) {
+		r.host = fit_host_lane(host, v, 100 + v);
+		r.guest = fit_guest_lane(guest, v);
+		r.ok = r.host && r.guest;
+		if (r.ok)
+			one_vcpu(&r);
+	}
+	return r.ok;
+}
+
+int64_t guest_truth_at(const struct guest_truth *g, int64_t t)
+{
+	int64_t d = g->offset + (int64_t)(g->slope * (double)t);
+
+	return t > g->paused_at ? d + g->paused_units : d;
+}

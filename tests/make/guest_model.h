@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TESTS_MAKE_GUEST_MODEL_H
+#define TESTS_MAKE_GUEST_MODEL_H
+
+#include "merge/fit_edges.h"
+
+/*
+ * A host that runs one guest, at random, by a seed: the switches that each side records, on its own
+ * clock. Written from the description of the kernels' behaviour (a vcpu's thread is woken, enters
+ * the guest, is preempted, blocks), and shares nothing with the estimator but its input.
+ */
+struct guest_model {
+	uint64_t seed;
+	uint32_t nr_vcpus;
+	uint32_t ms;        /* of recording */
+	double per_us;      /* units of time in a microsecond; drift below needs some digits */
+	double ppm;         /* how much faster the guest's clock is */
+	double lost;        /* share of host switches that are in holes */
+	int64_t pause_us;   /* in the middle the guest's clock stands still for so long; 0: never */
+	double busy;        /* share of wake-ups that the host's poll saves the switch of */
+	int64_t first_from; /* ms of host time at which the guest's recording starts */
+};
+
+/** What is true. */
+struct guest_truth {
+	int64_t offset;       /* host - guest at guest time 0, of the first piece */
+	double slope;         /* growth with guest time */
+	int64_t paused_at;    /* guest time of the pause */
+	int64_t paused_units; /* what it adds */
+};
+
+/** @return false: out of memory. */
+bool guest_model_make(const struct guest_model *m, struct fit_host *host, struct fit_guest *guest,
+		      struct guest_truth *ret);
+
+/** host - guest at guest time @p t. */
+int64_t guest_truth_at(const struct guest_truth *g, int64_t t);
+
+#endif

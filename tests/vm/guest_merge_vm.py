@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Two real virtual machines that record themselves while this host is recorded, merged by clew merge: README.md beside this file.
+
+Usage: CLEW_VM=1 guest_merge_vm.py CLEW VMLINUZ     Environment: QEMU, BUSYBOX (static), ACCEL (tcg,thread=multi), CLEW_VM_SECONDS (5)"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+import tap  # noqa: E402
+
+QEMU, BUSYBOX = os.environ.get("QEMU", "qemu-system-x86_64"), os.environ.get("BUSYBOX", shutil.which("busybox") or "busybox")
+SECONDS = os.environ.get("CLEW_VM_SECONDS", "5")
+BOOT_LIMIT = 400
+
+
+def accel():
+    return os.environ.get("ACCEL", "tcg,thread=multi")
+
+
+def libraries_of(program):
+    out = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    return re.findall(r"(?:=> |^\s*)(/\S+) \(0x", out, re.M)
+
+
+def make_initramfs(tmp, clew):
+    root = os.path.join(tmp, "root")
+    for folder in ("bin", "proc", "sys", "dev", "tmp", "etc"):
+        os.makedirs(os.path.join(root, folder))
+    for path, to in [(BUSYBOX, "bin/busybox"), (os.path.join(HERE, "guest_init"), "init"), (clew, "bin/clew")]:
+        shutil.copy(path, os.path.join(root, to))
+        os.chmod(os.path.join(root, to), 0o755)
+    for library in libraries_of(clew):
+        os.makedirs(os.path.dirname(root + library), exist_ok=True)
+        shutil.copy(os.path.realpath(library), root + library)
+    with open(os.path.join(root, "seconds"), "w") as f:
+        f.write(SECONDS)
+    subprocess.run(f"cd {root} && find . | {BUSYBOX} cpio -o -H newc 2>/dev/null | gzip -1 > ../initramfs", shell=True, check=True)
+    return os.path.join(tmp, "initramfs")
+
+
+def boot(tmp, n, kernel, initramfs):
+    argv = [QEMU, "-name", f"guest{n},debug-threads=on", "-accel", accel(), "-smp", "2", "-m", "512", "-display", "none", "-no-reboot", "-kernel", kernel,
+            "-initrd", initramfs, "-append", "console=ttyS0 quiet panic=-1", "-serial", f"file:{tmp}/console{n}", "-serial", f"file:{tmp}/guest{n}.data",
+            "-net", "none", "-monitor", "none"] + (["-cpu", "host"] if accel().startswith("kvm") else ["-cpu", "Haswell"])
+    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def record_all(tmp, clew, kernel, initramfs):
+    """@return the pids of both machines; their recordings and the host's are in tmp."""
+    host = subprocess.Popen([clew, "record", "-q", "-a", "--switch-events", "-e", "cpu-clock", "-F", "49", "-o", f"{tmp}/host.data"],
+                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    machines = [boot(tmp, n, kernel, initramfs) for n in range(2)]
+    for machine in machines:
+        try:
+            machine.wait(BOOT_LIMIT)
+        except subprocess.TimeoutExpired:
+            machine.kill()
+            machine.wait()
+    host.send_signal(signal.SIGINT)
+    _, err = host.communicate(timeout=60)
+    tap.check(os.path.exists(f"{tmp}/host.data"), "the host is recorded", err)
+    return [m.pid for m in machines]
+
+
+def check_merged(tmp, clew, pids):
+    out = f"{tmp}/merged.data"
+    p = subprocess.run([clew, "merge", f"--guest={tmp}/guest0.data", f"--guest={tmp}/guest1.data", f"{tmp}/host.data", "-o", out],
+                       capture_output=True, text=True, check=False)
+    print("# " + p.stderr.replace("\n", "\n# "))
+    fits = re.findall(r"guest(\d)\.data: process (\d+): (sure|likely): .*?contained (\d+) of (\d+)", p.stderr)
+    tap.check([(int(n), int(pid)) for n, pid, *_ in fits] == list(enumerate(pids)), "each guest is found to be of its own process, without a hint", fits)
+    tap.check(all(int(a) >= 0.99 * int(b) for *_, a, b in fits), "their events fall where their virtual CPUs ran", fits)
+    wrong = subprocess.run([clew, "merge", f"--guest={tmp}/guest0.data,{pids[1]}", f"{tmp}/host.data", "-o", f"{tmp}/wrong"],
+                           capture_output=True, text=True, check=False)
+    tap.check(wrong.returncode == 1, "the other process is refused", wrong.stderr)
+    if p.returncode:
+        return
+    text = subprocess.run([clew, "script", "-i", out, "--show-switch-events"], capture_output=True, text=True, check=False).stdout
+    tap.check(re.search(r"init +\d+ .*PERF_RECORD_SWITCH", text), "switches inside the guests are in the merged recording", text[-500:])
+    if shutil.which("perf"):
+        perf = subprocess.run(["perf", "script", "-i", out, "--show-switch-events"], capture_output=True, text=True, check=False)
+        tap.check(perf.returncode == 0 and "out of order" not in perf.stderr, "perf script reads it", perf.stderr)
+
+
+def main():
+    if os.environ.get("CLEW_VM") != "1" or len(sys.argv) < 3 or not shutil.which(QEMU) or not shutil.which(BUSYBOX):
+        tap.skip_all("CLEW_VM=1, qemu, a static busybox and a kernel are needed")
+    clew = os.path.realpath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as tmp:
+        pids = record_all(tmp, clew, sys.argv[2], make_initramfs(tmp, clew))
+        for n in range(2):
+            size = os.path.getsize(f"{tmp}/guest{n}.data") if os.path.exists(f"{tmp}/guest{n}.data") else 0
+            console = open(f"{tmp}/console{n}", errors="replace").read() if os.path.exists(f"{tmp}/console{n}") else ""
+            tap.check(size > 1 << 14, f"guest {n} recorded itself", console[-600:])
+        check_merged(tmp, clew, pids)
+        if os.environ.get("CLEW_VM_KEEP"):
+            shutil.copytree(tmp, os.environ["CLEW_VM_KEEP"], ignore=shutil.ignore_patterns("root"), dirs_exist_ok=True)
+    tap.done()
+
+
+main()
