@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Changes of a recording that must not change answers, or only where evidence is gone (section 14.5 of the specification)."""
+"""Changes of a recording: such that must not change answers, or only where evidence is gone, and damage (sections 14.5 and 14.6 of the
+specification)."""
 import random
+import struct
+
+from perf_bytes import AUXTRACE_HEAD_BYTES, R_AUXTRACE, R_COMM, R_EXIT, R_FORK, R_SWITCH, R_SWITCH_CPU_WIDE
 
 NR_UNRELATED = 300
 SHIFT = 5000
@@ -18,3 +22,45 @@ CHANGES = {
 
 def options(name, seed):
     return CHANGES[name][0](seed)
+
+
+# Damage.
+
+SHARE = 0.01
+DATA_AT = 40  # in the file's header: offset and size of the records
+DAMAGED_TYPES = (R_COMM, R_EXIT, R_FORK, R_SWITCH, R_SWITCH_CPU_WIDE)
+TRAILER_BYTES = 32  # pid, tid, time, cpu, identifier
+
+
+def mutate_file(path, seed):
+    """Flip a bit in the ids or times of 1 % of the sideband. @return how many records were touched"""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    rng, nr_touched = random.Random(f"mutate/{seed}"), 0
+    for at, size in sideband(data):
+        if rng.random() < SHARE:
+            flip(data, at, size, rng)
+            nr_touched += 1
+    with open(path, "wb") as file:
+        file.write(data)
+    return nr_touched
+
+
+def sideband(data):
+    """(offset, size) of each record that the kernel wrote about threads."""
+    at, size = struct.unpack_from("<QQ", data, DATA_AT)
+    end = at + size
+    while at < end:
+        kind, _, size = struct.unpack_from("<IHH", data, at)
+        if kind in DAMAGED_TYPES and size >= TRAILER_BYTES + 8:
+            yield at, size
+        at += size
+        if kind == R_AUXTRACE:
+            at += struct.unpack_from("<Q", data, at - AUXTRACE_HEAD_BYTES + 8)[0]
+
+
+def flip(data, at, size, rng):
+    """pid, tid or time of the trailer, or an id of the body."""
+    trailer = at + size - TRAILER_BYTES
+    where = rng.choice([(trailer, 8), (trailer + 8, 8)] + ([(at + 8, 8)] if trailer - at >= 16 else []))
+    data[where[0] + rng.randrange(where[1])] ^= 1 << rng.randrange(8)

@@ -2,6 +2,9 @@
 """Arm SPE records. Parts of a record are encoded once and put together for each, because the model makes millions.
 
 Spec: Arm ARM (DDI 0487), "Statistical Profiling Extension sample record specification"."""
+import functools
+import random
+
 from perf_bytes import M56
 
 PAD, END, CONTEXT, TIMESTAMP = b"\0", b"\x01", 0x64, 0x71
@@ -53,12 +56,20 @@ def part(rng, el):
 
 
 class Parts:
-    """Encoded parts of records at one level: PC packets of code that begins at `base`, and operations."""
+    """Encoded parts of records at one level: PC packets of code that begins at `base`, and operations. The same ones in every recording."""
 
-    def __init__(self, rng, el, base, nr_insns):
+    def __init__(self, el, base, nr_insns):
+        rng = random.Random(f"{el}/{base}")
         self.pcs = [address(PC, base + 4 * rng.randrange(nr_insns), el) for _ in range(NR_PARTS)]
         self.ops = [part(rng, el) for _ in range(NR_PARTS)]
 
-    def with_contexts(self, context_bytes):
+    @functools.lru_cache(maxsize=256)
+    def with_contexts(self, values):
         """The operations with contexts in their place: one list per task."""
+        context_bytes = contexts(values)
         return [before + context_bytes + after for before, after in self.ops]
+
+
+@functools.lru_cache(maxsize=None)
+def parts_of(el, base, nr_insns):
+    return Parts(el, base, nr_insns)

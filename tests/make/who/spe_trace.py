@@ -5,7 +5,7 @@ import struct
 from machine import KERNEL
 from perf_bytes import COLLISION, M56, PARTIAL, TRUNCATED
 from recorder import IDLE_TEXT, IDLE_TEXT_BYTES, KERNEL_TEXT, USER_TEXT, USER_TEXT_BYTES
-from spe_bytes import END, PAD, TIMESTAMP, Parts, contexts
+from spe_bytes import END, PAD, TIMESTAMP, parts_of
 
 NR_GAPS = 4096
 ALIGNMENT = 64
@@ -79,13 +79,12 @@ class Spe:
         self.rng, self.cuts = rng, cuts
         self.gaps = [max(1, int(rng.expovariate(1 / self.opts["spe_step"]))) for _ in range(NR_GAPS)]
         host_el = self.opts["host_el"]
-        self.user, self.kernel = Parts(rng, 0, USER_TEXT, USER_TEXT_BYTES // 4), Parts(rng, host_el, KERNEL_TEXT, KERNEL_INSNS)
-        self.guest_kernel = Parts(rng, 1, KERNEL_TEXT, KERNEL_INSNS)
-        self.idle = Parts(rng, host_el, IDLE_TEXT, IDLE_TEXT_BYTES // 4)
-        self.in_idle = [rng.random() < IDLE_SHARE for _ in self.idle.pcs]
-        self.idle.pcs = [own if is_in else other for own, other, is_in in zip(self.idle.pcs, self.kernel.pcs, self.in_idle)]
+        self.user, self.kernel = parts_of(0, USER_TEXT, USER_TEXT_BYTES // 4), parts_of(host_el, KERNEL_TEXT, KERNEL_INSNS)
+        self.guest_kernel = parts_of(1, KERNEL_TEXT, KERNEL_INSNS)
+        self.in_idle = [rng.random() < IDLE_SHARE for _ in self.kernel.pcs]
+        idle = parts_of(host_el, IDLE_TEXT, IDLE_TEXT_BYTES // 4).pcs
+        self.idle_pcs = [own if is_in else other for own, other, is_in in zip(idle, self.kernel.pcs, self.in_idle)]
         self.nowhere = [False] * len(self.in_idle)
-        self.operations = {}  # (parts, contexts) -> encoded operations
         self.nr_taken = 0
         self.end_packet = self.timestamp if self.opts["timestamps"] else lambda tick: END
 
@@ -150,7 +149,7 @@ class Spe:
         """Records from @tick on. @return the tick to continue at: @end or later, unless data was lost."""
         if stretch.guest and not self.opts["spe_leak"]:
             return end
-        (pcs, idle), operations = self.code_of(stretch), self.operations_of(stretch)
+        (pcs, idle), operations = self.code_of(stretch), self.parts_of(stretch).with_contexts(self.contexts_of(stretch))
         data, samples, gaps, end_packet, truncate = buffer.data, buffer.samples, self.gaps, self.end_packet, self.opts["truncate"]
         n = self.nr_taken
         while tick < end:
@@ -172,16 +171,11 @@ class Spe:
     def code_of(self, stretch):
         """PC packets, and which of them lie in the idle function."""
         if stretch.is_idle:
-            return self.idle.pcs, self.in_idle
-        parts = self.user if stretch.level != KERNEL else self.guest_kernel if stretch.guest else self.kernel
-        return parts.pcs, self.nowhere
+            return self.idle_pcs, self.in_idle
+        return self.parts_of(stretch).pcs, self.nowhere
 
-    def operations_of(self, stretch):
-        parts = self.user if stretch.level != KERNEL else self.guest_kernel if stretch.guest else self.kernel
-        values = self.contexts_of(stretch)
-        if (parts, values) not in self.operations:
-            self.operations[parts, values] = parts.with_contexts(contexts(values))
-        return self.operations[parts, values]
+    def parts_of(self, stretch):
+        return self.user if stretch.level != KERNEL else self.guest_kernel if stretch.guest else self.kernel
 
     def contexts_of(self, stretch):
         opts, owner = self.opts, stretch.stay.task.root_id

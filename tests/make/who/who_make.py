@@ -62,8 +62,9 @@ def kallsyms():
     return "".join(f"{address:x} T {name}\n" for address, name in KALLSYMS)
 
 
-def write_files(out, case, seed, name=None):
-    made = Made(case, seed, change.options(name, seed) if name else None)
+def write_files(out, case, seed, changes=None):
+    """@changes: options over those of the case."""
+    made = Made(case, seed, changes)
     data, truth = made.spe()
     with open(out + ".data", "wb") as file:
         file.write(data)
@@ -79,7 +80,8 @@ def main():
         for name, (_, about) in {**CASES, **change.CHANGES}.items():
             print(f"{name:18} {about}")
     elif len(sys.argv) in (4, 5) and sys.argv[1] in CASES:
-        write_files(sys.argv[3], sys.argv[1], int(sys.argv[2]), *sys.argv[4:])
+        seed = int(sys.argv[2])
+        write_files(sys.argv[3], sys.argv[1], seed, change.options(sys.argv[4], seed) if sys.argv[4:] else None)
     else:
         sys.exit(__doc__)
 
