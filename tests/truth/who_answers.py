@@ -4,21 +4,27 @@ import collections
 import json
 import subprocess
 
-# machine: "host" or the pid of the guest's host process. name: None where clew does not vouch for it. Absent ids are None.
+# machine: "host", the pid of the guest's host process, or "guest" where that is unknown. name: None where clew does not vouch for it.
+# Absent ids are None.
 Answer = collections.namedtuple("Answer", "kind evidence reason root local machine vcpu guest_root level pid name thread")
+ANY_GUEST = "guest"
 
 
 class Failed(Exception):
     """clew ended with an error; its words."""
 
 
+def machine_of(name):
+    """"host", "guest PID", or "guest": of a process that is unknown."""
+    return name if name in ("host", ANY_GUEST) else int(name.rsplit(" ", 1)[-1])
+
+
 def answer_of(event):
-    who = event["who"]
-    machine = who.get("machine", "host")
-    is_doubtful = who.get("stale") or who.get("assumed") or who.get("name") in ("stale", "assumed")
-    return Answer(who["kind"], who.get("evidence"), who.get("reason"), who.get("root"), who.get("local"),
-                  machine if machine == "host" else int(machine.rsplit(" ", 1)[-1]), who.get("vcpu"), who.get("guest_root"), who.get("level"),
-                  event.get("pid"), None if is_doubtful else event.get("comm"), who.get("thread"))
+    who, name = event["who"], event.get("comm", ":")
+    if who.get("name_stale") or who.get("name_assumed") or name.startswith(":"):
+        name = None
+    return Answer(who["kind"], who.get("evidence"), who.get("reason"), who.get("root"), who.get("local"), machine_of(who.get("machine", "host")),
+                  who.get("vcpu"), who.get("guest_root"), who.get("level"), event.get("pid"), name, who.get("thread"))
 
 
 def answers(clew, data, *options):
@@ -27,7 +33,7 @@ def answers(clew, data, *options):
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process:
         for line in process.stdout:
             event = json.loads(line)
-            if "aux_offset" in event:
+            if "aux_offset" in event and "who" in event:
                 yield (event.get("aux_cpu", -1), event["aux_offset"]), answer_of(event)
         messages = process.stderr.read()
     if process.returncode:

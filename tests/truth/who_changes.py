@@ -7,7 +7,7 @@ import tempfile
 import change
 import who_make
 from cases import options
-from who_answers import answers
+from who_answers import ANY_GUEST, answers
 from who_judge import RIGHT, UNKNOWN, WRONG, Tally, compare, truth_by_place
 
 # Changes that need what a case does not have, or that take away or add evidence there.
@@ -39,7 +39,7 @@ def unshifted(number, is_shifted):
 def plain(name, answer, is_box):
     """An answer as it would be without the change `name`."""
     is_root, is_local = name == "shift-root", name == ("shift-local" if is_box else "shift-root")
-    machine = answer.machine if answer.machine == "host" else unshifted(answer.machine, is_local)
+    machine = unshifted(answer.machine, is_local) if isinstance(answer.machine, int) else answer.machine
     return answer._replace(root=unshifted(answer.root, is_root), local=unshifted(answer.local, is_local), pid=unshifted(answer.pid, is_local),
                            machine=machine, thread=None)
 
@@ -48,7 +48,10 @@ def is_weaker(one, other):
     """Less evidence: what both say agrees."""
     if "unknown" in (one.kind, other.kind):
         return True
-    pairs = [(one.root, other.root), (one.local, other.local), (one.machine, other.machine)]
+    worlds = {one.machine, other.machine}
+    if len(worlds) > 1 and ("host" in worlds or ANY_GUEST not in worlds):
+        return False
+    pairs = [(one.root, other.root), (one.local, other.local)]
     return all(None in pair or pair[0] == pair[1] for pair in pairs)
 
 

@@ -4,6 +4,7 @@ import collections
 import functools
 
 from truth import ANSWERABLE, COLUMNS
+from who_answers import ANY_GUEST
 
 LEVELS = {"0": "EL0", "1": "EL1", "2": "EL2", "3": "EL3"}
 MIN_COVERAGE = 0.99
@@ -30,7 +31,7 @@ def wrong_world(owner, answer):
         return f"{answer.level} for EL{owner.el}"
     if owner.machine == "host":
         return answer.machine != "host" and "host called guest"
-    if answer.machine != int(owner.rec_pid):
+    if answer.machine not in (ANY_GUEST, int(owner.rec_pid)):
         return f"{owner.machine} of {owner.rec_pid} called {answer.machine}"
     if answer.vcpu is not None and str(answer.vcpu) != owner.vcpu:
         return f"vcpu {answer.vcpu} for {owner.vcpu}"

@@ -33,13 +33,13 @@ TRAILER_BYTES = 32  # pid, tid, time, cpu, identifier
 
 
 def mutate_file(path, seed):
-    """Flip a bit in the ids or times of 1 % of the sideband. @return how many records were touched"""
+    """Flip a bit in 1 % of the sideband: in ids, with odd seeds in times. @return how many records were touched"""
     with open(path, "rb") as file:
         data = bytearray(file.read())
     rng, nr_touched = random.Random(f"mutate/{seed}"), 0
     for at, size in sideband(data):
         if rng.random() < SHARE:
-            flip(data, at, size, rng)
+            flip(data, at, size, rng, seed % 2)
             nr_touched += 1
     with open(path, "wb") as file:
         file.write(data)
@@ -59,8 +59,8 @@ def sideband(data):
             at += struct.unpack_from("<Q", data, at - AUXTRACE_HEAD_BYTES + 8)[0]
 
 
-def flip(data, at, size, rng):
-    """pid, tid or time of the trailer, or an id of the body."""
+def flip(data, at, size, rng, is_time):
+    """The ids or the time of the trailer, or ids of the body."""
     trailer = at + size - TRAILER_BYTES
-    where = rng.choice([(trailer, 8), (trailer + 8, 8)] + ([(at + 8, 8)] if trailer - at >= 16 else []))
-    data[where[0] + rng.randrange(where[1])] ^= 1 << rng.randrange(8)
+    places = [trailer + 8] if is_time else [trailer, at + 8] if trailer - at >= 16 else [trailer]
+    data[rng.choice(places) + rng.randrange(8)] ^= 1 << rng.randrange(8)

@@ -115,9 +115,14 @@ class Spe:
                     if buffer.is_off:
                         recorder.record_itrace_start(tick, cpu, self.current(stretch, tick))
                         buffer.is_off = False
+                        tick += self.next_gap()
+                        continue
                     tick = self.sample(buffer, stretch, tick, min(stretch.end, end))
             buffer.close(end - 1, cpu, last.stay.task)
         return buffer
+
+    def next_gap(self):
+        return self.gaps[self.nr_taken % NR_GAPS]
 
     @staticmethod
     def current(stretch, tick):
@@ -135,7 +140,7 @@ class Spe:
                 continue
             if stretch.stay is not stay:
                 recorder.record_itrace_start(begin, stretch.cpu, task)
-                stay, tick = stretch.stay, begin + self.gaps[self.nr_taken % NR_GAPS]
+                stay, tick = stretch.stay, begin + self.next_gap()
             tick = max(tick, stretch.begin)
             while tick < min(stretch.end, stop):
                 tick = self.sample(buffer, stretch, tick, min(stretch.end, stop))

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Make a recording of the model and its truth, the same bytes for the same arguments.
 
-Usage: who_make.py CASE SEED OUT [CHANGE]    OUT.data, OUT.truth
-       who_make.py --list                    cases and changes
+Usage: who_make.py CASE SEED OUT [CHANGE | OPTION=NUMBER]...
+       who_make.py --list    cases and changes; options: BASE of cases.py
 
-OUT.kallsyms: the kernel's symbols.
-"""
+OUT.data, OUT.truth; OUT.kallsyms: the kernel's symbols."""
 import random
 import struct
 import sys
@@ -75,13 +74,18 @@ def write_files(out, case, seed, changes=None):
     return made
 
 
+def changes_of(word, seed):
+    name, equals, number = word.partition("=")
+    return {name: int(number)} if equals else change.options(name, seed)
+
+
 def main():
     if sys.argv[1:] == ["--list"]:
         for name, (_, about) in {**CASES, **change.CHANGES}.items():
             print(f"{name:18} {about}")
-    elif len(sys.argv) in (4, 5) and sys.argv[1] in CASES:
+    elif len(sys.argv) > 3 and sys.argv[1] in CASES:
         seed = int(sys.argv[2])
-        write_files(sys.argv[3], sys.argv[1], seed, change.options(sys.argv[4], seed) if sys.argv[4:] else None)
+        write_files(sys.argv[3], sys.argv[1], seed, dict(pair for word in sys.argv[4:] for pair in changes_of(word, seed).items()))
     else:
         sys.exit(__doc__)
 
