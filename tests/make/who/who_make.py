@@ -5,7 +5,7 @@
 Usage: who_make.py CASE SEED OUT [CHANGE | OPTION=NUMBER]...
        who_make.py --list    cases and changes; options: BASE of cases.py
 
-OUT.data, OUT.truth; OUT.kallsyms: the kernel's symbols."""
+OUT.data, OUT.truth; OUT.kallsyms: the kernel's symbols. merge: OUT.guestN.data, recordings made inside guests, and OUT.merge: their clocks."""
 import random
 import struct
 import sys
@@ -13,6 +13,7 @@ import sys
 import change
 import recording
 from cases import CASES, options
+from guest_recording import COLUMNS, GuestRecording
 from host import Host
 from perf_bytes import R_AUXTRACE_INFO, Clock, record
 from recorder import IDLE_TEXT, IDLE_TEXT_BYTES, KERNEL_TEXT, Recorder
@@ -28,7 +29,7 @@ class Made:
     """A run of a machine and its recording."""
 
     def __init__(self, case, seed, changes=None):
-        self.rng = {part: random.Random(f"{case}/{seed}/{part}") for part in ("machine", "clock", "trace", "loss", "file")}
+        self.rng = {part: random.Random(f"{case}/{seed}/{part}") for part in ("machine", "clock", "trace", "loss", "file", "guests")}
         self.opts = opts = options(case, seed, changes or {})
         self.rng["cuts"] = random.Random(f"{case}/{seed}/cuts/{opts['cuts']}")
         us, clock = opts["us"], self.rng["clock"]
@@ -57,6 +58,11 @@ class Made:
         return recording.write(self.recorder, buffers, self.rng["file"], info), Truth(self.recorder).lines(buffers)
 
 
+    def guests(self):
+        """Of the cases about merging: the recordings made inside the guests."""
+        return [GuestRecording(self.recorder, guest, self.rng["guests"], self.opts["drift"]) for guest in self.host.guests]
+
+
 def kallsyms():
     return "".join(f"{address:x} T {name}\n" for address, name in KALLSYMS)
 
@@ -65,6 +71,8 @@ def write_files(out, case, seed, changes=None):
     """@changes: options over those of the case."""
     made = Made(case, seed, changes)
     data, truth = made.spe()
+    if made.opts["guest_recordings"]:
+        write_guests(out, made.guests())
     with open(out + ".data", "wb") as file:
         file.write(data)
     with open(out + ".truth", "w", encoding="utf-8") as file:
@@ -72,6 +80,14 @@ def write_files(out, case, seed, changes=None):
     with open(out + ".kallsyms", "w", encoding="utf-8") as file:
         file.write(kallsyms())
     return made
+
+
+def write_guests(out, guests):
+    for guest in guests:
+        with open(f"{out}.guest{guest.guest.number}.data", "wb") as file:
+            file.write(guest.data)
+    with open(out + ".merge", "w", encoding="utf-8") as file:
+        file.write("#" + COLUMNS + "\n" + "".join(guest.row for guest in guests))
 
 
 def changes_of(word, seed):
