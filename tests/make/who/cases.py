@@ -59,15 +59,15 @@ CASES = {
     "etm": (ETM, "ETM, contexts of EL2 (VMIDOPT), kernel and user code"),
     "etm-el1": (dict(ETM, host_el=1), "ETM, contexts of EL1, kernel at EL1"),
     "etm-box": (dict(ETM, recorder="container"), "ETM in a container: the driver omits ids, switches only"),
-    "etm-guests": (dict(ETM, guests=2, vcpus=2, ncpu=4), "two guests with equal ids and overlapping addresses, ids of EL2 and EL1"),
-    "etm-guests-noctx": (dict(ETM, guests=2, vcpus=2, ncpu=4, guest_ctx=False), "the same, no ids of EL1"),
+    "etm-guests": (dict(ETM, guests=2, vcpus=2, ncpu=4, guest_recordings=True), "two guests with equal ids and overlapping addresses, ids of EL2 and EL1"),
+    "etm-guests-noctx": (dict(ETM, guests=2, vcpus=2, ncpu=4, guest_recordings=True, guest_ctx=False), "the same, no ids of EL1"),
     "merge": (MERGE, "recordings of a host and its guests, one counter"),
     "merge-drift": (dict(MERGE, drift=True), "the same, clocks of guests drift and have no TIME_CONV"),
     "merge-lost": (dict(MERGE, losses=20), "the same as merge, records lost"),
 }
-SPE_CASES = [c for c, (o, _) in CASES.items() if o.get("trace") != "etm" and not o.get("guest_recordings")]
-ETM_CASES = [c for c, (o, _) in CASES.items() if o.get("trace") == "etm"]
-MERGE_CASES = [c for c, (o, _) in CASES.items() if o.get("guest_recordings")]
+ETM_CASES = [c for c in CASES if c.startswith("etm")]
+MERGE_CASES = [c for c in CASES if c.startswith("merge")]
+SPE_CASES = [c for c in CASES if c not in ETM_CASES + MERGE_CASES]
 
 SPE_CONFIG = 7 << 32 | 1 << 16 | 1 << 1  # branches, loads, stores; jitter; pa_enable (ts_enable: bit 0)
 ETM_TIMESTAMP, ETM_CONTEXT1, ETM_CONTEXT2 = 1 << 28, 1 << 14, 1 << 15

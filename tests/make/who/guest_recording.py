@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Recordings made inside guests, of switches and names, and the truth for merging them: the offset of each guest's clock."""
+"""Recordings made inside guests, of switches, names and mappings, and the truth for merging them: the offset of each guest's clock."""
 import struct
 
-from perf_bytes import (A_CONTEXT_SWITCH, A_COMM, A_DISABLED, A_SAMPLE_ID_ALL, A_TASK, CPU, IDENTIFIER, M64, MISC_OUT, MISC_PREEMPT, R_COMM,
-                        R_FINISHED_ROUND, R_SWITCH_CPU_WIDE, TID, TIME, Clock, Event, File, record, text)
-from recorder import DUMMY, SIDEBAND_ID, SOFTWARE
+from perf_bytes import (A_CONTEXT_SWITCH, A_COMM, A_DISABLED, A_SAMPLE_ID_ALL, A_TASK, CPU, IDENTIFIER, M64, MISC_KERNEL, MISC_OUT, MISC_PREEMPT,
+                        MISC_USER, R_COMM, R_FINISHED_ROUND, R_MMAP, R_SWITCH_CPU_WIDE, TID, TIME, Clock, Event, File, record, text)
+from recorder import DUMMY, KERNEL_TEXT, KERNEL_TEXT_BYTES, SIDEBAND_ID, SOFTWARE, USER_TEXT, USER_TEXT_BYTES
 from recording import features
 
 COLUMNS = "guest vmmpid offset drift_ppm unit"
@@ -39,8 +39,14 @@ class GuestRecording:
         file = File([self.event], features(self.guest.nr_cpus))
         if not self.ppm:
             file.add(self.clock.record())
+        none = self.event.trailer(0, 0, 0, 0)
+        file.add(record(R_MMAP, MISC_KERNEL, struct.pack("<iIQQQ", -1, 0, KERNEL_TEXT, KERNEL_TEXT_BYTES, KERNEL_TEXT)
+                        + text("[kernel.kallsyms]_text") + none))
         for task in self.guest.tasks:
-            file.add(record(R_COMM, 0, struct.pack("<II", task.root_id, task.root_id) + text(task.comm_at(0)) + self.event.trailer(0, 0, 0, 0)))
+            ids = struct.pack("<II", task.root_id, task.root_id)
+            file.add(record(R_COMM, 0, ids + text(task.comm_at(0)) + none))
+            if task.image:
+                file.add(record(R_MMAP, MISC_USER, ids + struct.pack("<QQQ", USER_TEXT, USER_TEXT_BYTES, 0) + text(f"/bin/image{task.image}") + none))
         for tick, vcpu, previous, following, is_runnable in switches:
             misc = MISC_OUT | (MISC_PREEMPT if is_runnable else 0)
             file.add(self.switch(misc, previous, following, tick, vcpu))

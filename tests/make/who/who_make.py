@@ -5,7 +5,9 @@
 Usage: who_make.py CASE SEED OUT [CHANGE | OPTION=NUMBER]...
        who_make.py --list    cases and changes; options: BASE of cases.py
 
-OUT.data, OUT.truth; OUT.kallsyms: the kernel's symbols. merge: OUT.guestN.data, recordings made inside guests, and OUT.merge: their clocks."""
+OUT.data, OUT.truth; OUT.kallsyms: the kernel's symbols. ETM: OUT.fs: files with code. Cases with recordings made inside guests:
+OUT.guestN.data, and OUT.merge: their clocks."""
+import os
 import random
 import struct
 import sys
@@ -13,6 +15,9 @@ import sys
 import change
 import recording
 from cases import CASES, options
+from etm_bytes import auxtrace_info
+from etm_code import KERNEL_BASE, KERNEL_SYMBOLS, USER_BASE, USER_CODE, elf
+from etm_trace import Etm, truth_lines
 from guest_recording import COLUMNS, GuestRecording
 from host import Host
 from perf_bytes import R_AUXTRACE_INFO, Clock, record
@@ -21,6 +26,7 @@ from spe_trace import Spe
 from truth import Truth
 
 SPE_TYPE = 4  # of AUXTRACE_INFO
+TRC_BASE, TRC_VMID, TRC_CID = 1 | 1 << 11, 1 << 7 | 1 << 15, 1 << 6  # TRCCONFIGR: timestamps; VMID with VMIDOPT; CID
 WRAP_MASK = (1 << 56) - 1
 KALLSYMS = ((KERNEL_TEXT, "_text"), (IDLE_TEXT, "cpu_do_idle"), (IDLE_TEXT + IDLE_TEXT_BYTES, "arch_cpu_idle_dead"))
 
@@ -58,8 +64,17 @@ class Made:
         return recording.write(self.recorder, buffers, self.rng["file"], info), Truth(self.recorder).lines(buffers)
 
 
+    def etm(self):
+        """@return (bytes of the file, lines of the truth, Etm with its images)"""
+        etm, opts = Etm(self.recorder, self.rng["trace"]), self.opts
+        buffers = etm.buffers()
+        has_cid = opts["host_el"] == 1 or opts["guests"] and opts["guest_ctx"]
+        trcconfigr = TRC_BASE | (TRC_VMID if opts["host_el"] == 2 else 0) | (TRC_CID if has_cid else 0)
+        info = record(R_AUXTRACE_INFO, 0, auxtrace_info(self.host.nr_cpus, opts["pmu"], trcconfigr))
+        return recording.write(self.recorder, buffers, self.rng["file"], info), truth_lines(self.recorder, buffers), etm
+
     def guests(self):
-        """Of the cases about merging: the recordings made inside the guests."""
+        """The recordings made inside the guests."""
         return [GuestRecording(self.recorder, guest, self.rng["guests"], self.opts["drift"]) for guest in self.host.guests]
 
 
@@ -70,7 +85,11 @@ def kallsyms():
 def write_files(out, case, seed, changes=None):
     """@changes: options over those of the case."""
     made = Made(case, seed, changes)
-    data, truth = made.spe()
+    if made.opts["trace"] == "etm":
+        data, truth, etm = made.etm()
+        write_images(out + ".fs", etm)
+    else:
+        data, truth = made.spe()
     if made.opts["guest_recordings"]:
         write_guests(out, made.guests())
     with open(out + ".data", "wb") as file:
@@ -80,6 +99,19 @@ def write_files(out, case, seed, changes=None):
     with open(out + ".kallsyms", "w", encoding="utf-8") as file:
         file.write(kallsyms())
     return made
+
+
+def write_images(root, etm):
+    """The files of the host; those of guests in guestN/."""
+    for machine, kernel in etm.kernels.items():
+        folder = root if machine is etm.host else os.path.join(root, machine.name)
+        os.makedirs(os.path.join(folder, "bin"), exist_ok=True)
+        with open(os.path.join(folder, "vmlinux"), "wb") as file:
+            file.write(elf(kernel, KERNEL_BASE, KERNEL_SYMBOLS))
+        for (owner, number), code in etm.images.items():
+            if owner is machine:
+                with open(os.path.join(folder, "bin", f"image{number}"), "wb") as file:
+                    file.write(elf(code, USER_BASE, [("loop", USER_CODE, len(code) * 4)]))
 
 
 def write_guests(out, guests):
