@@ -53,6 +53,7 @@ truth-who: all
 	@tests/truth/who_truth.py $(BUILD)/clew model --cases one --seeds $${WHO_SEEDS:-1056} --step 14 --jobs $(JOBS)
 	@tests/truth/who_truth.py $(BUILD)/clew changes --seeds 4 --jobs $(JOBS)
 	@tests/truth/who_truth.py $(BUILD)/clew mutate --seeds 20 --jobs $(JOBS)
+	@tests/truth/who_etm.py $(BUILD)/clew 20
 	@tests/truth/who_merge.py $(BUILD)/clew 300 $(JOBS)
 
 # Real x86 programs, X86_STEPS single steps of them in all, each instruction compared with what the flow engine says.
