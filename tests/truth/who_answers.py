@@ -2,6 +2,7 @@
 """What clew answers, record by record: lines of `clew script --json` of a recording with SPE trace."""
 import collections
 import json
+import re
 import subprocess
 
 # machine: "host", the pid of the guest's host process, or "guest" where that is unknown. name: None where clew does not vouch for it.
@@ -27,14 +28,35 @@ def answer_of(event):
                   who.get("vcpu"), who.get("guest_root"), who.get("level"), event.get("pid"), name, who.get("thread"))
 
 
+class Parser:
+    """Lines of events to ((buffer, offset), Answer), or None: no answer there. What a line says of the owner is parsed once for all that are equal."""
+
+    PLACE = re.compile(r'"aux_offset":(\d+)(?:,"aux_cpu":(\d+))?')
+    WHO = re.compile(r'"who":\{[^{}]*\}')
+    THREAD = re.compile(r'"pid":-?\d+,"tid":-?\d+,"comm":"[^"\\]*"')
+
+    def __init__(self):
+        self.known = {}
+
+    def parse(self, line):
+        place, who, thread = self.PLACE.search(line), self.WHO.search(line), self.THREAD.search(line)
+        if not place or not who:
+            return None
+        if not thread:
+            answer = answer_of(json.loads(line))
+        else:
+            key = who[0], thread[0]
+            answer = self.known.get(key)
+            if answer is None:
+                answer = self.known[key] = answer_of(json.loads(line))
+        return (int(place[2] or -1), int(place[1])), answer
+
+
 def answers(clew, data, *options):
     """((buffer, offset), Answer) of each record, in clew's order; options go to clew. Failed: at the end, if clew failed."""
     command = [clew, "script", "--json", "--itrace=i1i", "-i", data, *options]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process:
-        for line in process.stdout:
-            event = json.loads(line)
-            if "aux_offset" in event and "who" in event:
-                yield (event.get("aux_cpu", -1), event["aux_offset"]), answer_of(event)
+        yield from filter(None, map(Parser().parse, process.stdout))
         messages = process.stderr.read()
     if process.returncode:
         raise Failed(f"exit status {process.returncode}: {messages.strip()[-300:]}")

@@ -94,4 +94,4 @@ def compare_lanes(total, name, before, after, is_box):
         for (offset, one), (_, other) in zip(rows, after[buffer]):
             wrong = difference(name, one, other, is_box)
             verdict = WRONG if wrong else UNKNOWN if other.kind == "unknown" else RIGHT
-            total.count(verdict, f"{name}, {verdict}", wrong and f"{name}, {buffer}+{offset}: {wrong}")
+            total.count(verdict, 1, f"{name}, {verdict}", wrong and f"{name}, {buffer}+{offset}: {wrong}")

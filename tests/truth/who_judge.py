@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Answers against the truth: right, wrong or unknown, each record, and how much of what could be known is known."""
 import collections
-import functools
 
 from truth import ANSWERABLE, COLUMNS
 from who_answers import ANY_GUEST
@@ -92,20 +91,21 @@ class Tally:
     def coverage(self):
         return self.nr_answered / self.nr_answerable if self.nr_answerable else 1.0
 
-    def add(self, owner, answer, verdict, why, place):
-        self.count(verdict, why and (f"{verdict}, {why}" if verdict != WRONG else verdict),
+    def add(self, owner, answer, nr, verdict, why, place):
+        """@nr records with one owner and one answer, the first at @place."""
+        self.count(verdict, nr, why and (f"{verdict}, {why}" if verdict != WRONG else verdict),
                    f"{place}: {why}: {answer} {owner}" if verdict == WRONG else None)
-        self.evidence[answer.evidence if verdict != UNKNOWN else answer.reason or answer.kind] += 1
+        self.evidence[answer.evidence if verdict != UNKNOWN else answer.reason or answer.kind] += nr
         if owner.evidence in ANSWERABLE:
-            self.nr_answerable += 1
-            self.nr_answered += verdict == RIGHT
+            self.nr_answerable += nr
+            self.nr_answered += nr * (verdict == RIGHT)
         if verdict == WRONG:
             self.wrong_stays.add((place[0], owner.serial))
 
-    def count(self, verdict, why, example):
-        self.verdicts[verdict] += 1
+    def count(self, verdict, nr, why, example):
+        self.verdicts[verdict] += nr
         if why:
-            self.why[why] += 1
+            self.why[why] += nr
         if example and len(self.examples) < NR_EXAMPLES:
             self.examples.append(example)
 
@@ -145,21 +145,21 @@ def truth_by_place(path):
     return out
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def owner_of(columns):
-    return Owner(*columns.split("\t"))
-
-
 def compare(truth, answers, judged=judge):
-    """@truth: truth_by_place(); @answers: ((buffer, offset), Answer)."""
-    tally, seen = Tally(), set()
-    verdict_of = functools.lru_cache(maxsize=1 << 16)(lambda columns, answer: judged(owner_of(columns), answer))
+    """@truth: truth_by_place(), used up; @answers: ((buffer, offset), Answer). Equal answers to equal owners are judged once."""
+    tally, counts, places = Tally(), {}, {}
     for place, answer in answers:
-        columns = truth.get(place)
+        columns = truth.pop(place, None)
         if columns is None:
             tally.verdicts["extra"] += 1
             continue
-        seen.add(place)
-        tally.add(owner_of(columns), answer, *verdict_of(columns, answer), place)
-    tally.verdicts["missing"] = len(truth) - len(seen)
+        key = columns, answer
+        if key in counts:
+            counts[key] += 1
+        else:
+            counts[key], places[key] = 1, place
+    for (columns, answer), nr in counts.items():
+        owner = Owner(*columns.split("\t"))
+        tally.add(owner, answer, nr, *judged(owner, answer), places[columns, answer])
+    tally.verdicts["missing"] = len(truth)
     return tally
