@@ -39,12 +39,22 @@ bench: all
 	@bench/run.py
 
 # Real AArch64 programs under qemu-aarch64, each instruction compared with what comes of its trace; and the sets of tests/data/etm.
-truth: all
+# And truth-who.
+truth: all truth-who
 	@tools/setup.sh build check truth
 	@tests/make/qemu/truth.sh $(BUILD)/tests/etm_truth
 truth-sets: all
 	@tools/setup.sh build check truth
 	@tests/make/qemu/truth.sh $(BUILD)/tests/etm_truth tests/data/etm
+
+# Who ran, by clew, on the model of tests/make/who: 1,056 seeds, 10 million SPE records; changes of recordings; damaged sideband.
+truth-who: all
+	@tests/truth/who_truth.py $(BUILD)/clew sets tests/data/who ../shared/data/who-truth
+	@tests/truth/who_truth.py $(BUILD)/clew model --cases one --seeds $${WHO_SEEDS:-1056} --step 14 --jobs $(JOBS)
+	@tests/truth/who_truth.py $(BUILD)/clew changes --seeds 4 --jobs $(JOBS)
+	@tests/truth/who_truth.py $(BUILD)/clew mutate --seeds 20 --jobs $(JOBS)
+	@tests/truth/who_etm.py $(BUILD)/clew 20
+	@tests/truth/who_merge.py $(BUILD)/clew 300 $(JOBS)
 
 # Real x86 programs, X86_STEPS single steps of them in all, each instruction compared with what the flow engine says.
 # A nested virtual machine makes 50 thousand steps a second.
@@ -68,4 +78,4 @@ format:
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz
 
-.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-x86 damage damage-random install format clean
+.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-who truth-x86 damage damage-random install format clean

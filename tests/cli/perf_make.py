@@ -9,6 +9,7 @@ CGROUP, WEIGHT_STRUCT = 1 << 21, 1 << 24
 HARDWARE, SOFTWARE, TRACEPOINT, RAW_EVENT = 0, 1, 2, 4
 KERNEL, USER = 1, 2  # misc
 CONTEXT_USER = 2**64 - 512
+HEAD_BYTES = 104
 MMAP, COMM, TASK, SAMPLE_ID_ALL, MMAP2 = 1 << 8, 1 << 9, 1 << 13, 1 << 18, 1 << 23
 
 
@@ -85,20 +86,31 @@ def event_desc(events, names):
     return out
 
 
+def own_ids(event):
+    """Of an event, in the file: `idents`, where it has several (one per CPU), else `ident`."""
+    numbers = getattr(event, "idents", [event.ident]) if event.sample_type & IDENTIFIER else []
+    return struct.pack("<%dQ" % len(numbers), *numbers)
+
+
+def records_at(events):
+    """Offset in the file of the first record."""
+    return HEAD_BYTES + sum(len(own_ids(e)) + len(e.attr) + 16 for e in events)
+
+
 def perf_data(events, records, features):
     """A whole file. @features: {number: bytes}."""
-    ids, entries, at = b"", b"", 104
+    ids, entries = b"", b""
     for e in events:
-        own = struct.pack("<Q", e.ident) if e.sample_type & IDENTIFIER else b""
-        entries += e.attr + struct.pack("<QQ", at + len(ids), len(own))
+        own = own_ids(e)
+        entries += e.attr + struct.pack("<QQ", HEAD_BYTES + len(ids), len(own))
         ids += own
-    attrs_at = 104 + len(ids)
-    data_at = attrs_at + len(entries)
+    attrs_at = HEAD_BYTES + len(ids)
+    data_at = records_at(events)
     at = data_at + len(records) + 16 * len(features)
     bits, table, sections = [0] * 4, b"", b""
     for number in sorted(features):
         bits[number // 64] |= 1 << number % 64
         table += struct.pack("<QQ", at + len(sections), len(features[number]))
         sections += features[number]
-    head = b"PERFILE2" + struct.pack("<8Q", 104, 144, attrs_at, len(entries), data_at, len(records), 0, 0) + struct.pack("<4Q", *bits)
+    head = b"PERFILE2" + struct.pack("<8Q", HEAD_BYTES, 144, attrs_at, len(entries), data_at, len(records), 0, 0) + struct.pack("<4Q", *bits)
     return head + ids + entries + records + table + sections
