@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/search.h"
+#include "who/vcpu_name.h"
 #include "who/who_ran_impl.h"
 
 /* The decision rule. Spec: attribution.md, sections 4 and 7 to 10. */

@@ -129,8 +129,6 @@ bool who_host_context(const struct who_ran *w, const struct who_question *q,
 
 /* --- who_world.c --- */
 
-/** "CPU 3/KVM" and the like. */
-bool who_vcpu_of_name(const char *comm, uint32_t *ret);
 /** @p comm: of the host's thread; NULL: unknown. */
 enum who_world who_world_of(const struct who_ran *w, const struct who_question *q,
 			    const char *comm);

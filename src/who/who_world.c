@@ -1,46 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdio.h>
-#include <string.h>
-
+#include "who/vcpu_name.h"
 #include "who/who_ran_impl.h"
 
 /* Host or guest, of records that say their level. Spec: attribution.md, section 10.1. */
-
-static const char *number_after(const char *s, uint32_t *ret)
-{
-	uint64_t v = 0;
-	const char *p = s;
-
-	for (; *p >= '0' && *p <= '9' && v < UINT32_MAX; p++)
-		v = v * 10 + (uint64_t)(*p - '0');
-	*ret = (uint32_t)v;
-	return p == s || v >= UINT32_MAX ? NULL : p;
-}
-
-bool who_vcpu_of_name(const char *comm, uint32_t *ret)
-{
-	static const struct {
-		const char *before, *after;
-	} forms[] = {
-		{"CPU ",        "/KVM"},
-                {"fc_vcpu ",    ""    },
-                {"vcpu",        ""    },
-		{"crosvm_vcpu", ""    },
-                {"kvm-vcpu-",   ""    },
-	};
-
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		size_t n = strlen(forms[i].before);
-		const char *end;
-
-		if (strncmp(comm, forms[i].before, n))
-			continue;
-		end = number_after(comm + n, ret);
-		if (end && !strcmp(end, forms[i].after))
-			return true;
-	}
-	return false;
-}
 
 enum who_world who_world_of(const struct who_ran *w, const struct who_question *q, const char *comm)
 {
