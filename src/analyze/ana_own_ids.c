@@ -46,6 +46,13 @@ const struct who_answer *ana_answer_of_sample(const struct perf_who_facts *f,
 	return loc && loc->sym && ana_is_idle_function(loc->sym->link_name) ? &idle : &one_of_both;
 }
 
+void ana_settle_idle(struct who_answer *a, const struct ana_loc *loc)
+{
+	if (a->kind == WHO_IDLE_OR_OUTSIDE && loc && loc->sym &&
+	    ana_is_idle_function(loc->sym->link_name))
+		a->kind = WHO_IDLE;
+}
+
 enum who_kind ana_kind_of_record(const struct perf_who_facts *f, const struct perf_record *r)
 {
 	struct perf_switch s;

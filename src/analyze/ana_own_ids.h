@@ -22,4 +22,7 @@ const char *ana_name_of_kind(enum who_kind kind);
 /** Is it a function in which the kernel waits while a CPU is idle? */
 bool ana_is_idle_function(const char *name);
 
+/** Idle or outside: idle where @p loc is in such a function. */
+void ana_settle_idle(struct who_answer *a, const struct ana_loc *loc);
+
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/who_answer.h"
 
+#include <stdio.h>
+
 const char *who_level_text(enum who_level level)
 {
 	static const char *const names[] = {"EL0", "EL1", "EL2", "EL3"};
@@ -100,11 +102,13 @@ static void put_ids(struct json_put *j, const struct who_answer *a)
 
 static void put_machine(struct json_put *j, const struct who_answer *a)
 {
-	json_key(j, "machine");
-	if (has(a, WHO_A_GUEST))
-		json_i64(j, a->machine.n);
-	else
-		json_string(j, "host");
+	char text[32] = "host";
+
+	if (has(a, WHO_A_GUEST) && who_local_is_thread(a->machine))
+		snprintf(text, sizeof(text), "guest %d", (int)a->machine.n);
+	else if (has(a, WHO_A_GUEST))
+		snprintf(text, sizeof(text), "guest");
+	json_put_string(j, "machine", text);
 	if (has(a, WHO_A_VCPU))
 		json_put_u64(j, "vcpu", a->vcpu);
 	put_flag(j, "vcpu_guessed", has(a, WHO_A_VCPU_GUESSED));

@@ -22,7 +22,7 @@ def machine_of(name):
 
 def answer_of(event):
     who, name = event["who"], event.get("comm", ":")
-    if who.get("name_stale") or who.get("name_assumed") or name.startswith(":"):
+    if who.get("stale_name") or who.get("assumed_name") or name.startswith(":"):
         name = None
     return Answer(who["kind"], who.get("evidence"), who.get("reason"), who.get("root"), who.get("local"), machine_of(who.get("machine", "host")),
                   who.get("vcpu"), who.get("guest_root"), who.get("level"), event.get("pid"), name, who.get("thread"))

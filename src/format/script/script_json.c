@@ -288,8 +288,6 @@ static void add_data(struct script_json *j, const struct ana_event *ev)
 	}
 	if (ev->op) { /* knows better what was reported */
 		script_json_op(p, ev->op);
-		if (ev->who)
-			script_json_who(p, ev->who);
 		has = 0;
 	}
 	if (has & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/script/script_json_op.h"
 
-#include <stdio.h>
-
 static const char *security_name(uint8_t security)
 {
 	static const char *const names[] = {"secure", "non-secure", "root", "realm"};
@@ -101,33 +99,5 @@ void script_json_op(struct json_put *p, const struct ana_op *op)
 		json_put_u64(p, "context_el2", op->context_el2);
 	if (op->has & ANA_OP_HAS_TIME)
 		json_put_hex(p, "ticks", op->ticks);
-	json_close(p, '}');
-}
-
-void script_json_who(struct json_put *p, const struct who_answer *a)
-{
-	static const char *const levels[] = {"EL0", "EL1", "EL2", "EL3", "unknown"};
-	char machine[32] = "host";
-
-	if (a->has & WHO_A_GUEST)
-		snprintf(machine, sizeof(machine), "guest %d", (int)a->machine.n);
-	json_key(p, "who");
-	json_open(p, '{');
-	json_put_string(p, "kind", who_kind_name(a->kind));
-	if (a->evidence != WHO_BY_NOTHING)
-		json_put_string(p, "evidence", who_evidence_name(a->evidence));
-	if (a->reason != WHO_REASON_NONE)
-		json_put_string(p, "reason", who_reason_name(a->reason));
-	if (a->has & WHO_A_ROOT)
-		json_put_u64(p, "root", a->root.n);
-	if (a->has & WHO_A_LOCAL && a->local.n >= 0)
-		json_put_u64(p, "local", (uint64_t)a->local.n);
-	json_put_string(p, "machine", machine);
-	if (a->has & WHO_A_VCPU)
-		json_put_u64(p, "vcpu", a->vcpu);
-	if (a->has & WHO_A_GUEST_ROOT)
-		json_put_u64(p, "guest_root", a->guest_root.n);
-	json_put_string(p, "level",
-			levels[a->level <= WHO_LEVEL_UNKNOWN ? a->level : WHO_LEVEL_UNKNOWN]);
 	json_close(p, '}');
 }

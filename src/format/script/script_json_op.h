@@ -4,11 +4,8 @@
 
 #include "analyze/analyze.h"
 #include "format/json_put.h"
-#include "who/who_ran.h"
 
 /** "aux_offset", "aux_cpu" and "op" of a sampled operation: what was reported, and nothing else. */
 void script_json_op(struct json_put *p, const struct ana_op *op);
-/** "who": the answer of the rule, and what it stands on. */
-void script_json_who(struct json_put *p, const struct who_answer *a);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_own_ids.h"
 #include "trace/events/trace_events_impl.h"
 
 /* Sampled operations as events. Those of one operation share its ana_op, time and thread; which
@@ -202,6 +203,7 @@ static bool settle(struct trace_synth *s, const struct trace_op *o, struct clew_
 	*ret = (struct op_at){.op = o, .key = trace_op_key(o, bound)};
 	set_who(s, ret);
 	ret->loc = locate(s, ret, o->op.level, o->pc);
+	ana_settle_idle(&ret->answer, ret->loc);
 	if (e->opts.wants_addr && flow_of(&o->op))
 		ret->to = locate(s, ret, o->op.target_level, o->op.target);
 	ret->misc = misc_of(&o->op, ret->loc);
