@@ -112,7 +112,7 @@ static const struct {
 	{"both ids",						   BOX,  WHO_EL0, 1200,      77, NO, NO, "task context - R77 L7 seven"},
 	{"no user code is idle",				       ROOT, WHO_EL0, 1200,      0,  NO, NO, "unknown - conflict"         },
 	{"context 0 in the kernel",				    BOX,  WHO_EL2, 2500,      0,  NO, NO, "idle context - R0"          },
-	{"the ring of a thread",				       ANY,  WHO_EL0, NO,        NO, NO, 5,  "task queue - L5"            },
+	{"the ring of a thread",				       ANY,  WHO_EL0, NO,        NO, NO, 5,  "task queue - L5 five?"      },
 	{"owners of AUX records count only where events follow tasks", ANY,  WHO_EL0, 1200,      NO, 5,
 	 NO,												 "task switch - L7 seven"     },
 	{"no time",						    ANY,  WHO_EL0, NO,        NO, NO, NO, "unknown - no-clock"         },
