@@ -19,6 +19,20 @@ enum clew_err ana_reader_init(struct ana_reader *rd, struct perf_file *file,
 	return CLEW_OK;
 }
 
+enum clew_err ana_reader_ignore_rounds(struct ana_reader *rd, const struct perf_input *input,
+				       uint64_t limit)
+{
+	struct perf_order *order = perf_order_new(limit);
+
+	if (!order)
+		return CLEW_NO_MEMORY;
+	perf_order_free(rd->order);
+	perf_order_set_budget(order, input->budget);
+	rd->order = order;
+	rd->ignores_rounds = true;
+	return CLEW_OK;
+}
+
 void ana_reader_done(struct ana_reader *rd)
 {
 	if (rd->has_mark)
@@ -77,6 +91,8 @@ static enum clew_err take_next(struct ana_reader *rd, const struct perf_record *
 {
 	struct clew_perf_ns time = clew_perf_ns_none();
 
+	if (r->type == PERF_RECORD_FINISHED_ROUND && rd->ignores_rounds)
+		return CLEW_OK;
 	if (r->type == PERF_RECORD_FINISHED_ROUND) {
 		perf_order_round(rd->order);
 		perf_block_hold(r->block);

@@ -33,13 +33,21 @@ struct ana_reader {
 	struct progress *progress;  /* NULL: no one looks */
 	struct perf_record mark;    /* FINISHED_ROUND, returned after what it releases */
 	bool has_mark, is_draining;
-	bool skips_samples; /* set by the user: they are neither ordered nor returned */
-	enum clew_err end;  /* of the input */
+	bool ignores_rounds; /* ana_reader_ignore_rounds() */
+	bool skips_samples;  /* set by the user: they are neither ordered nor returned */
+	enum clew_err end;   /* of the input */
 	struct clew_diag why;
 };
 
 enum clew_err ana_reader_init(struct ana_reader *rd, struct perf_file *file,
 			      const struct perf_input *input, bool is_mapped);
+/**
+ * Before the first record: order without the promise of FINISHED_ROUND, which recorders break that
+ * read some rings late. Up to @p limit records wait; the marks are not returned.
+ * @return CLEW_OK; CLEW_NO_MEMORY.
+ */
+enum clew_err ana_reader_ignore_rounds(struct ana_reader *rd, const struct perf_input *input,
+				       uint64_t limit);
 void ana_reader_done(struct ana_reader *rd);
 /** The next record; the caller releases its block. @return as perf_file_next(), after all that was
  * whole. */

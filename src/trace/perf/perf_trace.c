@@ -172,6 +172,9 @@ struct opening {
 	struct ana_places *places;
 };
 
+/* All is read before anything is decoded: records that come late need not be missed. 50 MB. */
+enum { MAX_WAITING = 1 << 19 };
+
 static enum clew_err open_file(struct perf_trace *p, const struct opening *o,
 			       struct clew_diag *diag)
 {
@@ -181,6 +184,7 @@ static enum clew_err open_file(struct perf_trace *p, const struct opening *o,
 	if (err)
 		return err;
 	if (ana_reader_init(&p->reader, p->file, &p->input, p->input.is_mapped) ||
+	    ana_reader_ignore_rounds(&p->reader, &p->input, MAX_WAITING) ||
 	    (!o->places && ana_places_init(&p->own, o->symbols, NULL, p->file, p->input.budget)))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
