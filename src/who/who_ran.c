@@ -80,26 +80,6 @@ bool who_ran_add_pair(struct who_ran *w, struct who_root_id root, struct who_loc
 	return true;
 }
 
-bool who_ran_set_facts(struct who_ran *w, const struct perf_who_facts *f)
-{
-	bool is_paired =
-		f->proc == PERF_WHO_NAMESPACE_INITIAL && f->recorder != PERF_WHO_NAMESPACE_INITIAL;
-
-	if (!f->has_recorder)
-		return true;
-	if (f->recorder != PERF_WHO_NAMESPACE_UNKNOWN)
-		who_ran_set_root(w, f->recorder == PERF_WHO_NAMESPACE_INITIAL);
-	/* What was made of a foreign /proc was translated, or omitted. */
-	if (f->ids != PERF_WHO_PROCFS_UNKNOWN)
-		who_ran_set_same_proc(w, true);
-	vec_for_each (&f->tasks, t) {
-		if (is_paired && !who_ran_add_pair(w, (struct who_root_id){t->procfs},
-						   who_local_id_of(t->local)))
-			return false;
-	}
-	return true;
-}
-
 void who_ran_set_clock(struct who_ran *w, const struct perf_time_conv *conv)
 {
 	w->has_conv = true;

@@ -198,14 +198,12 @@ void who_ran_free(struct who_ran *w);
  * its own namespace. Each proves the fact. */
 void who_ran_set_root(struct who_ran *w, bool is_root);
 void who_ran_set_same_proc(struct who_ran *w, bool is_same);
-/** All that `clew record` wrote. Before who_ran_close(). @return false: no memory. */
-bool who_ran_set_facts(struct who_ran *w, const struct perf_who_facts *f);
 /** A thread has both ids (NSpid). @return false: no memory. */
 bool who_ran_add_pair(struct who_ran *w, struct who_root_id root, struct who_local_id local);
 /** Since @p from all side-band of @p cpu was recorded: before its first record. @return false: no
  * memory. */
 bool who_ran_begin_cpu(struct who_ran *w, uint32_t cpu, struct clew_perf_ns from);
-/** All of these by what `clew record` wrote, before any record is taken. @return false: no memory.
+/** The facts and pairs that `clew record` wrote. Before who_ran_close(). @return false: no memory.
  */
 bool who_ran_take_facts(struct who_ran *w, const struct perf_who_facts *f);
 /** Ticks convert by @p conv. */

@@ -24,7 +24,5 @@ bool who_ran_take_facts(struct who_ran *w, const struct perf_who_facts *f)
 		who_ran_set_same_proc(w, true);
 	if (!is_root && f->proc == PERF_WHO_NAMESPACE_INITIAL)
 		ok = take_tasks(w, f);
-	vec_for_each (&f->enabled, e)
-		ok = ok && who_ran_begin_cpu(w, e->cpu, (struct clew_perf_ns){e->ns});
 	return ok;
 }

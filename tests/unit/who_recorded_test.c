@@ -35,6 +35,8 @@ static struct who_ran *ran_of(const struct perf_who_facts *f, struct who_history
 	w = who_ran_new(h);
 	if (!who_ran_take_facts(w, f))
 		return w;
+	vec_for_each (&f->enabled, e)
+		who_ran_begin_cpu(w, e->cpu, (struct clew_perf_ns){e->ns});
 	perf_encode_record(&p, PERF_RECORD_SWITCH_CPU_WIDE, 0, &v, &attr, NULL);
 	r = perf_record_of(put_result(&p), false);
 	who_ran_take(w, &r, &stamp);

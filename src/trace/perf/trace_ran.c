@@ -38,6 +38,19 @@ void trace_ran_done(struct trace_ran *r)
 	mem_free(r->memos);
 }
 
+enum clew_err trace_ran_begin(struct perf_trace *p)
+{
+	const struct perf_who_facts *f = perf_file_who_facts(p->file);
+
+	for (; p->ran.nr_begun < f->enabled.nr; p->ran.nr_begun++) {
+		const struct perf_who_enabled *e = &f->enabled.data[p->ran.nr_begun];
+
+		if (!who_ran_begin_cpu(p->ran.rule, e->cpu, (struct clew_perf_ns){e->ns}))
+			return CLEW_NO_MEMORY;
+	}
+	return CLEW_OK;
+}
+
 static bool has_field(const struct bytes *raw, uint32_t at)
 {
 	return bytes_left(raw) >= 4 && at <= bytes_left(raw) - 4;
@@ -215,7 +228,7 @@ enum clew_err trace_ran_close(struct perf_trace *p)
 		skips[i] = !p->ran.memos[i].is_asked;
 		has_some |= !skips[i];
 	}
-	if (!err && has_some && !who_ran_set_facts(p->ran.rule, perf_file_who_facts(p->file)))
+	if (!err && has_some && !who_ran_take_facts(p->ran.rule, perf_file_who_facts(p->file)))
 		err = CLEW_NO_MEMORY;
 	if (!err && has_some && p->has_time_conv)
 		who_ran_set_clock(p->ran.rule, &p->time_conv);

@@ -17,12 +17,15 @@ struct trace_ran {
 	bool has_sched; /* samples of sched_switch, with these fields */
 	uint64_t sched_id;
 	uint32_t prev_at, next_at;
+	size_t nr_begun;              /* CPUs with a known begin of their side-band */
 	struct trace_ran_memo *memos; /* by unit; NULL: none asks */
 };
 
 /** NULL in rule: no memory. */
 enum clew_err trace_ran_init(struct perf_trace *p);
 void trace_ran_done(struct trace_ran *r);
+/** The recorder said from when on it recorded all of a CPU: before that CPU's first record. */
+enum clew_err trace_ran_begin(struct perf_trace *p);
 /** A record with sample_id @p id, at @p time of the history. */
 enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 			     const struct perf_evsel *e, const struct perf_sample_id *id,

@@ -180,6 +180,8 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 		return aux_chunks_take_buffer(&p->chunks, r, diag);
 	case PERF_RECORD_ID_INDEX:
 		return take_ids(p, r);
+	case PERF_RECORD_HEADER_EVENT_TYPE: /* docs/spec/perf-data.md: what the recorder knows */
+		return trace_ran_begin(p);
 	case PERF_RECORD_TIME_CONV:
 		p->has_time_conv = !perf_time_conv_parse(r, &p->time_conv);
 		return CLEW_OK;
