@@ -17,6 +17,7 @@
 #include "make/splitmix.h"
 
 enum {
+	MMAP = 1,
 	COMM = 3,
 	FORK = 7,
 	AUX = 11,
@@ -127,6 +128,22 @@ static void comm(struct out *o, struct stamp s)
 	field(&r, s.tid, 4);
 	memcpy(r.pos, name, sizeof(name));
 	r.pos += sizeof(name);
+	emit_at(o, &r, s);
+}
+
+/** A program of some megabytes, so that user code of the thread is no surprise. */
+static void map_program(struct out *o, struct stamp s)
+{
+	static const char path[16] = "/usr/bin/bench";
+	struct rec r = begin(MMAP, 2 /* user */);
+
+	field(&r, s.tid, 4);
+	field(&r, s.tid, 4);
+	field(&r, 0x400000, 8);
+	field(&r, 0x400000, 8);
+	field(&r, 0, 8);
+	memcpy(r.pos, path, sizeof(path));
+	r.pos += sizeof(path);
 	emit_at(o, &r, s);
 }
 
@@ -254,8 +271,10 @@ static void spe_start(struct out *o)
 	field(&r, SPE_PMU, 8);
 	field(&r, 1, 8);
 	emit(o, &r);
-	for (uint32_t i = 0; i < NR_RUNNING; i++)
+	for (uint32_t i = 0; i < NR_RUNNING; i++) {
 		comm(o, (struct stamp){SIDEBAND_ID, 0, 0, 100 + i});
+		map_program(o, (struct stamp){SIDEBAND_ID, 0, 0, 100 + i});
+	}
 }
 
 /** What is before the records of a file: header, ids, attrs. */

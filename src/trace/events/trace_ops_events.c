@@ -195,6 +195,15 @@ static void set_who(struct trace_synth *s, struct op_at *x)
 		x->who.time = clew_perf_ns_none();
 }
 
+/** What is no thread has the name of what it is; an unknown owner none. */
+static void name_kind(struct op_at *x)
+{
+	enum who_kind kind = x->answer.kind;
+
+	if (x->has_answer && !x->who.comm && kind != WHO_TASK && kind != WHO_UNKNOWN)
+		x->who.comm = ana_name_of_kind(kind);
+}
+
 static bool settle(struct trace_synth *s, const struct trace_op *o, struct clew_perf_ns bound,
 		   struct op_at *ret)
 {
@@ -204,6 +213,7 @@ static bool settle(struct trace_synth *s, const struct trace_op *o, struct clew_
 	set_who(s, ret);
 	ret->loc = locate(s, ret, o->op.level, o->pc);
 	ana_settle_idle(&ret->answer, ret->loc);
+	name_kind(ret);
 	if (e->opts.wants_addr && flow_of(&o->op))
 		ret->to = locate(s, ret, o->op.target_level, o->op.target);
 	ret->misc = misc_of(&o->op, ret->loc);
