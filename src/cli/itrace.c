@@ -6,6 +6,7 @@
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
 #include "cli/trace/etm_input.h"
+#include "format/who_answer.h"
 #include "trace/perf/perf_trace.h"
 
 int cli_itrace_set(void *itrace, const char *arg, bool is_negated)
@@ -138,6 +139,25 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze 
 		return status;
 	report_ignored(it);
 	return make_events(it, in, file, w);
+}
+
+int cli_itrace_open_stats(struct cli_itrace *it, struct cli_input *in, struct analyze *a)
+{
+	const struct cli_itrace_wishes none = {0};
+	int status = cli_itrace_open(it, in, a, &none);
+
+	if (status == CLI_OK && it->trace &&
+	    (!it->trace->ops->who_facts || !it->trace->ops->who_facts(it->trace)))
+		cli_itrace_done(it);
+	return status;
+}
+
+void cli_itrace_stats(const struct cli_itrace *it, struct buf *out)
+{
+	if (!it->events)
+		return;
+	who_facts_text(out, it->trace->ops->who_facts(it->trace));
+	who_counts_text(out, &trace_events_summary(it->events)->who);
 }
 
 struct recorded {

@@ -158,6 +158,7 @@ static enum clew_err write_stats(struct report_run *r)
 	struct buf b = {0};
 
 	stats_text(&b, perf_file_counts(analyze_file(r->analyze)), r->feed, &r->summary);
+	cli_itrace_stats(&r->args.itrace, &b);
 	return write_buf(r, &b);
 }
 
@@ -338,7 +339,7 @@ static int open_trace(struct report_run *r)
 
 	a->itrace.is_sampled = true;
 	if (a->output == REPORT_STATS)
-		return CLI_OK;
+		return cli_itrace_open_stats(&a->itrace, &a->in, r->analyze);
 	return cli_itrace_open(&a->itrace, &a->in, r->analyze, &w);
 }
 

@@ -159,7 +159,7 @@ static int parse(struct script *s, int argc, char **argv)
 		{'S', "symbols", "NAMES", "only samples in these functions (comma list)",
 		 CLI_STRING, &s->text.symbols},
 		{0, "dsos", "NAMES", "only samples in these binaries (comma list)", CLI_STRING, &s->text.dsos},
-		{0, "stats", NULL, "only the outcomes of the samples' user stacks", CLI_FLAG, &s->is_stats},
+		{0, "stats", NULL, "only the outcomes of the samples' user stacks, and who ran", CLI_FLAG, &s->is_stats},
 		{0, "Side-band records", NULL, NULL, CLI_SECTION},
 		{0, "show-task-events", NULL, "comm, fork and exit", CLI_CALL, shows, show_task, true},
 		{0, "show-mmap-events", NULL, "memory mappings", CLI_CALL, shows, show_mmap, true},
@@ -351,6 +351,7 @@ static enum clew_err write_stats(struct script *s)
 	clew_auto(buf_done) struct buf text = {0};
 
 	user_stacks_text(&text, analyze_summary(s->analysis));
+	cli_itrace_stats(&s->itrace, &text);
 	return text.is_failed ? CLEW_NO_MEMORY : sink.write(sink.ctx, text.data, text.nr);
 }
 
@@ -423,7 +424,7 @@ static int open_trace(struct script *s)
 	int status;
 
 	if (s->is_stats)
-		return CLI_OK;
+		return cli_itrace_open_stats(&s->itrace, &s->in, s->analysis);
 	status = cli_itrace_open(&s->itrace, &s->in, s->analysis, &w);
 	if (status != CLI_OK || s->itrace.events || !script_fields_any(f, SCRIPT_OF_INSNS))
 		return status;

@@ -84,6 +84,7 @@ struct trace_sink {
 };
 
 struct ana_loc;    /* analyze.h */
+struct who_facts;  /* who/who_ran.h */
 struct who_answer; /* who/who_ran.h */
 
 /** The thread a unit ran at some point. All ones and NULL: unknown. */
@@ -142,6 +143,8 @@ struct trace_input_ops {
 	/** @p addr in a space of the unit's code source, resolved. Lives as long as the input.
 	 * NULL: no memory. */
 	const struct ana_loc *(*locate)(struct trace_input *t, uint32_t space, uint64_t addr);
+	/** What is known of the whole recording, for units that ask who ran. NULL: none does. */
+	const struct who_facts *(*who_facts)(const struct trace_input *t);
 	void (*free)(struct trace_input *t);
 };
 

@@ -5,6 +5,7 @@
 #include "analyze/analyze.h"
 #include "trace/events/itrace_opts.h"
 #include "trace/trace_decode.h"
+#include "who/who_ran.h"
 
 /*
  * Decoded ETM trace as events of the pipeline: branches, sampled instructions, errors; and records
@@ -65,6 +66,7 @@ struct trace_events_summary {
 	uint64_t nr_errors;  /* also those that were not asked for */
 	uint64_t nr_dropped; /* atoms at unknown places */
 	uint64_t nr_units, nr_insns;
+	struct who_counts who; /* answers for sampled operations, one each */
 	struct trace_ops_counts ops;
 	bool is_by_count; /* a period in time was taken as one in instructions: there are no times
 			   */

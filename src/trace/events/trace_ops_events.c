@@ -335,6 +335,8 @@ static bool take_one(struct trace_synth *s, const struct trace_op *o, struct cle
 	s->sampled_at = s->nr_insns;
 	if (!settle(s, o, bound, &x))
 		return false;
+	if (x.has_answer)
+		who_counts_add(&e->summary.who, &x.answer);
 	for (enum trace_op_event i = 0; i < NR_OP_EVENTS; i++) {
 		if (e->of_ops[i] && is_one(&o->op, i) && !emit(s, &x, i))
 			return false;

@@ -145,6 +145,16 @@ static void free_trace(struct trace_input *t)
 	mem_free(p);
 }
 
+static const struct who_facts *who_facts(const struct trace_input *t)
+{
+	const struct perf_trace *p = (const struct perf_trace *)t;
+
+	for (uint32_t i = 0; i < p->units.nr; i++)
+		if (trace_ran_has(&p->ran, i))
+			return who_ran_facts(p->ran.rule);
+	return NULL;
+}
+
 static const struct trace_input_ops ops = {.run = aux_streams_run,
 					   .steps_new = aux_streams_new,
 					   .nr_streams = aux_streams_nr,
@@ -153,6 +163,7 @@ static const struct trace_input_ops ops = {.run = aux_streams_run,
 					   .thread = thread,
 					   .time = time_of,
 					   .locate = locate,
+					   .who_facts = who_facts,
 					   .free = free_trace};
 
 static enum clew_err close_patches(struct perf_trace *p, const struct dso_store_opts *symbols)
