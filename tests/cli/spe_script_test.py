@@ -194,6 +194,8 @@ def test_lost():
                              chunk(size, 2 * size, 10000), chunk(10 * size, 5 * size, 20000)])
     got = [e['aux_offset'] for e in events('uncovered.data', 'M')]
     check(sorted(got) == [i * size for i in range(30)], 'bytes that no AUX record describes', got)
+    write('snapshot.data', [record(79, TIME_CONV), v2((0, N1, PMU, ())), COMM, aux(trace), chunk(64, 128, 10000, flags=2)])
+    check(len(events('snapshot.data', 'M')) == 30, 'a snapshot: all of the buffer')
     simple('cut.data', trace[:-5])
     check(len(events('cut.data', 'M')) == 29, 'a cut record makes no event')
     for name, clock in (('none', b''), ('mult 0', record(79, struct.pack('<QQQQQBB6x', 0, 0, 0, 0, 0, 1, 0))),

@@ -132,6 +132,22 @@ static void look_at_event(struct perf_trace *p, const struct beside *b)
 		p->is_of_tasks = true;
 }
 
+static enum clew_err take_aux(struct perf_trace *p, const struct perf_record *r,
+			      const struct beside *b)
+{
+	const struct aux_beside beside = {&b->id, b->time, protocol_of(p, b),
+					  who_ran_owner_of_aux(p->ran.rule)};
+	struct perf_aux aux;
+
+	/* SPE's driver counts from the start of its buffer again in a snapshot: such a record
+	 * says nothing of where in the ring's bytes the trace is. */
+	if (beside.protocol < p->nr_protocols &&
+	    p->protocols[beside.protocol].protocol->takes_uncovered &&
+	    (perf_aux_parse(r, &aux) || aux.flags & PERF_AUX_FLAG_OVERWRITE))
+		return CLEW_OK;
+	return aux_chunks_take_aux(&p->chunks, r, &beside);
+}
+
 static enum clew_err take_ids(struct perf_trace *p, const struct perf_record *r)
 {
 	enum clew_err err = who_guests_take_ids(&p->history.guests, r);
@@ -193,9 +209,7 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 		return take_hw_id(p, r, &b);
 	case PERF_RECORD_AUX:
 		look_at_event(p, &b);
-		return aux_chunks_take_aux(&p->chunks, r,
-					   &(struct aux_beside){&b.id, b.time, protocol_of(p, &b),
-								who_ran_owner_of_aux(p->ran.rule)});
+		return take_aux(p, r, &b);
 	default:
 		return CLEW_OK;
 	}
