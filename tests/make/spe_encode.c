@@ -83,6 +83,7 @@ void spe_put_record(struct buf *out, const struct spe_record *r, const struct sp
 	if (r->has & SPE_HAS_OTHER_ADDRESS)
 		spe_put_address(out, s->other_address, 0x1122334455667788, s->is_extended);
 	put_context(out, r);
+	buf_fill(out, 0, s->padding);
 	if (r->has & SPE_HAS_SOURCE)
 		put_sized(out, 0x43, r->source, s->source_bytes);
 	if (r->has & SPE_HAS_TIMESTAMP)
@@ -122,7 +123,8 @@ void spe_random_record(uint64_t *random, uint64_t ts, struct spe_record *ret,
 	struct spe_style s = {.is_extended = !one_of(random, 16),
 			      .source_bytes = (uint8_t)(1 << one_of(random, 4)),
 			      .other_address = (uint8_t)(5 + one_of(random, 27)),
-			      .other_counter = (uint8_t)(3 + one_of(random, 29))};
+			      .other_counter = (uint8_t)(3 + one_of(random, 29)),
+			      .padding = (uint8_t)(one_of(random, 4) ? 0 : one_of(random, 17))};
 
 	*ret = (struct spe_record){.has = has, .timestamp = ts};
 	for (unsigned int i = 0; i < NR_SPE_ADDRESSES; i++)

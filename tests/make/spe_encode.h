@@ -24,6 +24,7 @@ struct spe_style {
 	uint8_t source_bytes;  /* 1, 2, 4, 8 */
 	uint8_t other_address; /* with SPE_HAS_OTHER_ADDRESS: its index */
 	uint8_t other_counter;
+	uint8_t padding; /* bytes of it before the source or the end */
 };
 
 /** What r->has says, the PC first. */

@@ -6,7 +6,7 @@
 #include "make/splitmix.h"
 #include "unit/tap.h"
 
-enum { NR_RECORDS = 40, MAX_ITEMS = 400, NR_ROUNDS = 4000 };
+enum { NR_RECORDS = 40, MAX_ITEMS = 400, NR_ROUNDS = 2000 };
 
 struct stream {
 	struct buf bytes;
@@ -34,7 +34,7 @@ static void put_gap(struct stream *s, uint64_t seed, uint64_t *random)
 	buf_char(&s->bytes, (char)(0x20 | align));
 	buf_char(&s->bytes, 0);
 	while (s->offset + s->bytes.nr < to)
-		buf_char(&s->bytes, (char)(seed & 2 ? 0 : 0xb0));
+		buf_char(&s->bytes, seed & 2 ? 0 : (char)0xb0);
 }
 
 static void make_stream(struct stream *s, uint64_t seed, uint64_t *random)

@@ -82,6 +82,27 @@ static void check_fields(void)
 	      "source, context, time");
 }
 
+/** Published records of a core that pads all to 64 bytes: padding is where other operations have
+ * other packets. */
+static void check_padded(void)
+{
+	CHECK_EQ(
+		read_hex(
+			"b0 d0c2a1ed66baffc0 00000000 00 65 805f0000 49 00 52 1600 99 0400 98 0c00 "
+			"b2 286b0903370eff00 9a 0100 000000000000000000 43 00 0000 71 6cf8a58300000000 "
+			"b0 e0b0efed66baffc0 00000000 00 65 0e000000 4a 01 52 4200 99 1000 98 1100 "
+			"b1 e4b0efed66baffc0 00000000000000000000000000000000 71 6df8a58300000000"),
+		2, "padding inside records");
+	CHECK(items[0].bytes == 64 && items[1].bytes == 64, "of one size");
+	CHECK_EQ(spe_target(&items[1]), 0xffffba66edefb0e4, "with their packets");
+	bytes.nr = 0;
+	put_hex(PC);
+	buf_fill(&bytes, 0, 3000);
+	put_hex(EVENTS "01" GOOD GOOD GOOD);
+	CHECK(read_bytes(SPE_AT_RECORD) == 5 && items[0].damage == SPE_BAD_PAD,
+	      "more padding than the largest record");
+}
+
 static void check_saturated(void)
 {
 	static const struct {
@@ -152,7 +173,7 @@ static void check_damage(void)
 		{PC PC EVENTS "01",                    SPE_DUPLICATE,    9,  "two PCs"                     },
 		{PC EVENTS "20b0 1122334455667780 01", SPE_DUPLICATE,    11, "two PCs, one extended"       },
 		{PC EVENTS EVENTS "01",                SPE_DUPLICATE,    11, "two events"                  },
-		{PC "00" EVENTS "01",                  SPE_BAD_PAD,      9,  "padding inside"              },
+		{EVENTS "00" PC "01",                  SPE_BAD_PAD,      2,  "padding before the PC"       },
 		{PC "2000" EVENTS "01",                SPE_BAD_PAD,      9,  "alignment inside"            },
 		{EVENTS "01",                          SPE_NO_PC,        3,  "no PC"                       },
 		{PC "01",			      SPE_NO_OPERATION, 10, "neither operation nor events"},
@@ -236,6 +257,7 @@ int main(void)
 {
 	spe_reader_init(&reader, 0);
 	check_fields();
+	check_padded();
 	check_saturated();
 	check_absent();
 	check_empty();

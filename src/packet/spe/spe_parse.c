@@ -28,7 +28,7 @@ static enum spe_damage add_address(struct spe_record *r, struct seen *s, const s
 		return SPE_DUPLICATE;
 	if (p->index < NR_SPE_ADDRESSES) {
 		r->address[p->index] = p->payload;
-		r->has |= SPE_HAS_PC << p->index;
+		r->has |= (uint32_t)SPE_HAS_PC << p->index;
 	} else {
 		r->has |= SPE_HAS_OTHER_ADDRESS;
 	}
@@ -41,7 +41,7 @@ static enum spe_damage add_counter(struct spe_record *r, struct seen *s, const s
 		return SPE_DUPLICATE;
 	if (p->index <= SPE_COUNTER_XLAT) {
 		r->counter[p->index] = (uint16_t)p->payload;
-		r->has |= SPE_HAS_TOTAL << p->index;
+		r->has |= (uint32_t)SPE_HAS_TOTAL << p->index;
 	} else {
 		r->has |= SPE_HAS_OTHER_COUNTER;
 	}
@@ -52,7 +52,7 @@ static enum spe_damage add_context(struct spe_record *r, const struct spe_packet
 {
 	if (p->index > 1)
 		return SPE_BAD_CLASS;
-	if (!add_once(r, SPE_HAS_CONTEXT_EL1 << p->index))
+	if (!add_once(r, (uint32_t)SPE_HAS_CONTEXT_EL1 << p->index))
 		return SPE_DUPLICATE;
 	r->context[p->index] = (uint32_t)p->payload;
 	return SPE_NO_DAMAGE;
@@ -72,8 +72,6 @@ static enum spe_damage add_packet(struct spe_record *r, struct seen *s, const st
 	switch ((enum spe_kind)p->kind) {
 	case SPE_RESERVED:
 		return SPE_BAD_HEADER;
-	case SPE_PAD: /* in a record of fixed places: has_places() */
-		return r->bytes + 1 < SPE_MAX_RECORD ? SPE_NO_DAMAGE : SPE_BAD_PAD;
 	case SPE_ALIGNMENT:
 		return SPE_BAD_PAD;
 	case SPE_EVENTS:
@@ -95,6 +93,9 @@ static enum spe_damage add_packet(struct spe_record *r, struct seen *s, const st
 		r->timestamp = p->payload;
 		r->has |= SPE_HAS_TIMESTAMP;
 		return SPE_NO_DAMAGE;
+	case SPE_PAD: /* cores with records of one size; else the packets before it are no record's
+		       */
+		return spe_has(r, SPE_HAS_PC) ? SPE_NO_DAMAGE : SPE_BAD_PAD;
 	case SPE_END:
 	case NR_SPE_KINDS:
 		return SPE_NO_DAMAGE;
@@ -109,28 +110,18 @@ static enum spe_damage is_incomplete(const struct spe_record *r)
 	return r->has & (SPE_HAS_OPERATION | SPE_HAS_EVENTS) ? SPE_NO_DAMAGE : SPE_NO_OPERATION;
 }
 
-/**
- * Some cores (Neoverse N1) write records of one size, with a place for each packet, and padding in
- * the places of those that a record lacks: a size of a power of 2, that all records begin at a
- * multiple of.
- */
-static bool has_places(const struct spe_record *r)
-{
-	enum { MIN_BYTES = 16 };
-
-	return r->bytes >= MIN_BYTES && !(r->bytes & (r->bytes - 1)) &&
-	       !(r->offset & (r->bytes - 1));
-}
-
 enum spe_parsed spe_record_parse(const uint8_t *pos, size_t left, uint64_t offset,
 				 struct spe_record *ret)
 {
 	struct spe_packet p = {.kind = SPE_PAD};
 	struct seen seen = {0};
-	uint64_t pad = 0; /* the first */
 
 	*ret = (struct spe_record){.offset = offset};
 	while (p.kind != SPE_END && p.kind != SPE_TIMESTAMP) {
+		if (ret->bytes > SPE_MAX_RECORD) {
+			ret->damage = SPE_BAD_PAD;
+			return SPE_NOT_A_RECORD;
+		}
 		if (ret->bytes == left)
 			return SPE_NEEDS_MORE;
 		spe_packet_at(pos + ret->bytes, left - ret->bytes, offset + ret->bytes, &p);
@@ -139,14 +130,8 @@ enum spe_parsed spe_record_parse(const uint8_t *pos, size_t left, uint64_t offse
 		ret->damage = add_packet(ret, &seen, &p);
 		if (ret->damage != SPE_NO_DAMAGE)
 			return SPE_NOT_A_RECORD;
-		if (p.kind == SPE_PAD && !pad)
-			pad = ret->bytes;
 		ret->bytes += p.bytes;
 	}
 	ret->damage = is_incomplete(ret);
-	if (pad && !has_places(ret)) {
-		ret->damage = SPE_BAD_PAD;
-		ret->bytes = pad;
-	}
 	return ret->damage == SPE_NO_DAMAGE ? SPE_PARSED : SPE_NOT_A_RECORD;
 }

@@ -9,7 +9,7 @@
 #include "packet/spe/spe_resync.h"
 #include "packet/spe/spe_shape.h"
 
-/** More than this of a piece is not copied at once, to go on with bytes that were held. */
+/** More than this of a piece is not copied at once, to continue bytes that were held. */
 enum { HELD_STEP = 2048 };
 
 void spe_counts_add(struct spe_counts *sum, const struct spe_counts *c)
@@ -70,15 +70,19 @@ static CLEW_COLD void emit_other(struct spe_reader *r, enum spe_outcome outcome,
 		r->counts.nr_damaged[damage]++;
 }
 
+/** Bit @p i, if counter @p i is at its maximum. */
+static inline unsigned int saturated_bit(const struct spe_reader *r, const struct spe_record *rec,
+					 unsigned int i)
+{
+	bool is_max = rec->counter[i] == r->counter_max[0] || rec->counter[i] == r->counter_max[1];
+
+	return (unsigned int)is_max << i;
+}
+
 static inline void mark_saturated(const struct spe_reader *r, struct spe_record *ret)
 {
-	unsigned int bits = 0;
-
-	for (unsigned int i = 0; i < 3; i++)
-		bits |= (unsigned int)(ret->counter[i] == r->counter_max[0] ||
-				       ret->counter[i] == r->counter_max[1])
-		     << i;
-	ret->saturated = (uint8_t)bits;
+	ret->saturated = (uint8_t)(saturated_bit(r, ret, 0) | saturated_bit(r, ret, 1) |
+				   saturated_bit(r, ret, 2));
 }
 
 static inline void emit_record(struct spe_reader *r, struct spe_record *ret)
@@ -105,7 +109,7 @@ static inline bool is_far(const struct spe_reader *r, const struct spe_record *r
 
 enum step_result { TOOK, STEPPED, NEED_MORE };
 
-/** The record after tells which of two times is wrong. */
+/** The record after decides which of two times is wrong. */
 static CLEW_COLD enum step_result judge_far(struct spe_reader *r, const struct spe_window *w,
 					    size_t *at, struct spe_record *rec)
 {
@@ -173,7 +177,7 @@ static inline bool read_fast(struct spe_reader *r, const struct spe_window *w, s
 	return true;
 }
 
-/** Fill @p ret from *at on. *ret_more: it has to go on with more bytes. @return how many items. */
+/** Fill @p ret from *at on. *ret_more: more bytes are needed. @return how many items. */
 static size_t read_in_step(struct spe_reader *r, const struct spe_window *w, size_t *at,
 			   struct spe_record *ret, size_t max, bool *ret_more)
 {

@@ -18,7 +18,7 @@
  *		spe_reader_end(&r);
  *		while ((n = spe_reader_take(&r, items, N))) ...
  *
- * Any pieces give the same items. Spec: DDI 0487 "SPE sample record"; /docs/decisions/spe.md for
+ * Any pieces give the same items. Spec: DDI 0487 "SPE sample record"; docs/decisions/spe.md for
  * what is taken for a record after damage.
  */
 
@@ -56,7 +56,7 @@ enum spe_damage {
 	SPE_BAD_HEADER, /* a byte that is no header */
 	SPE_BAD_CLASS,  /* a reserved class of operation or index of context */
 	SPE_DUPLICATE,  /* the same packet twice */
-	SPE_BAD_PAD,    /* padding or alignment between packets that is no place of one */
+	SPE_BAD_PAD,    /* alignment between packets, or too much padding */
 	SPE_NO_PC,
 	SPE_NO_OPERATION, /* nor events */
 	SPE_FAR_TIME,     /* a timestamp far from those before and after */
@@ -173,10 +173,10 @@ struct spe_counts {
 void spe_counts_add(struct spe_counts *sum, const struct spe_counts *c);
 
 enum {
-	SPE_MAX_RECORD = 512,    /* of well-formed packets, none twice */
+	SPE_MAX_RECORD = 2048,   /* PMSIDR_EL1.MaxSize */
 	SPE_LONG_PADDING = 4096, /* more than the driver pads: after damage as good as the end */
 	/* What may have to be seen before a byte is judged. */
-	SPE_LOOKAHEAD = 16 + 3 * (SPE_MAX_RECORD + SPE_LONG_PADDING + SPE_MAX_ALIGNMENT),
+	SPE_LOOKAHEAD = 16 + 3 * (SPE_MAX_RECORD + SPE_LONG_PADDING + 2 * SPE_MAX_ALIGNMENT),
 	SPE_SHAPE_WORDS = 16, /* of 8 bytes; longer records have no shape */
 	SPE_NR_SHAPES = 64,
 	SPE_NO_SHAPE = 0xff,
@@ -216,11 +216,11 @@ struct spe_shapes {
 
 enum spe_step {
 	SPE_IN_STEP,
-	SPE_SEARCHING, /* from `search` on, for a place to go on at */
-	SPE_FOUND,     /* at `search`: what was lost is to be reported */
+	SPE_SEARCHING, /* from `search` on, for a place to continue at */
+	SPE_FOUND,     /* at `search`: what was lost is reported next */
 };
 
-/** The caller's; one per stream of ranges. Not to be read from outside. Some 60 KiB. */
+/** The caller's; one per stream of ranges. Not to be read from outside. Some 70 KiB. */
 struct spe_reader {
 	uint16_t counter_max[2]; /* values that mean "at least" */
 	enum spe_step step;
@@ -262,7 +262,7 @@ void spe_reader_end(struct spe_reader *r);
 /*
  * Parts for threads. A range [0, bytes) may be cut at spe_cut()'s answer: one reader is fed the
  * bytes before and not ended, another starts there. If then spe_reader_joins(), the items of both
- * in order are those of one reader; else the second's are dropped, and the first goes on.
+ * in order are those of one reader; else the second's are dropped, and the first continues.
  */
 
 /** Where a record begins, at or after @p at; @p bytes: nowhere. O(bytes looked at). */

@@ -18,7 +18,7 @@ struct spe_window {
 };
 
 enum {
-	/* Bytes before a place that tell whether a record can begin there. */
+	/* Bytes before a place that decide whether a record can begin there. */
 	SPE_BEFORE_RECORD = 9,
 	SPE_EPOCH_BITS = 40, /* times of one range are closer */
 };
@@ -55,7 +55,7 @@ enum spe_look spe_look(const struct spe_window *w, size_t *at, struct spe_record
  * Search a record from *at on, which becomes the place, or the range's end where there is none.
  * What is at @p from or after it, up to SPE_BEFORE_RECORD bytes before *at, is in the window, and
  * decides whether a record can begin at a place. One can at @p from itself.
- * @return false: the window does not say; *at is where to go on with more.
+ * @return false: the window does not say; *at is where to continue with more.
  */
 bool spe_find_record(const struct spe_window *w, uint64_t from, size_t *at);
 

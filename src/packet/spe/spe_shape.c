@@ -18,56 +18,69 @@ void spe_shapes_init(struct spe_shapes *s)
 	memset(s->key_mask, 0xff, sizeof(s->key_mask));
 }
 
+/* Loops of a fixed count are written out: at -O2 they stay loops, and this is read for each record.
+ */
+
 /** From the bytes that are headers in all shapes: what makes shapes differ begins there. */
 static inline unsigned int key_of(const struct spe_shapes *s, const uint8_t *pos)
 {
-	uint64_t h = 0;
+	uint64_t a = load_u64(pos, false) & s->key_mask[0];
+	uint64_t b = load_u64(pos + 8, false) & s->key_mask[1];
+	uint64_t c = load_u64(pos + 16, false) & s->key_mask[2];
+	uint64_t d = load_u64(pos + 24, false) & s->key_mask[3];
+	uint64_t h = a * 0x9e3779b97f4a7c15U + b * 0xbf58476d1ce4e5b9U + c * 0x94d049bb133111ebU +
+		     d * 0xd6e8feb86659fd93U;
 
-	for (unsigned int i = 0; i < KEY_WORDS; i++)
-		h = (h ^ (load_u64(pos + 8 * i, false) & s->key_mask[i])) * 0x9e3779b97f4a7c15U;
 	return (unsigned int)(h >> 58);
+}
+
+/** Are the header bytes of 32 from word @p w on other ones? */
+static inline uint64_t differ(const struct spe_shape *s, const uint8_t *pos, unsigned int w)
+{
+	const uint64_t *m = s->mask + w, *v = s->value + w;
+
+	pos += 8 * w;
+	return ((load_u64(pos, false) & m[0]) ^ v[0]) | ((load_u64(pos + 8, false) & m[1]) ^ v[1]) |
+	       ((load_u64(pos + 16, false) & m[2]) ^ v[2]) |
+	       ((load_u64(pos + 24, false) & m[3]) ^ v[3]);
 }
 
 static inline bool is_shape(const struct spe_shape *s, const uint8_t *pos)
 {
-	uint64_t diff = 0;
-
-	for (unsigned int i = 0; i < 8; i++)
-		diff |= (load_u64(pos + 8 * i, false) & s->mask[i]) ^ s->value[i];
-	if (!s->is_long || diff)
-		return !diff;
-	for (unsigned int i = 8; i < SPE_SHAPE_WORDS; i++)
-		diff |= (load_u64(pos + 8 * i, false) & s->mask[i]) ^ s->value[i];
-	return !diff;
+	if (differ(s, pos, 0) | differ(s, pos, 4))
+		return false;
+	return !s->is_long || !(differ(s, pos, 8) | differ(s, pos, 12));
 }
 
-static inline uint64_t field(const struct spe_field *f, const uint8_t *pos)
+static inline uint64_t field(const struct spe_shape *s, unsigned int i, const uint8_t *pos)
 {
-	return load_le64(pos + f->at) & f->mask;
+	return load_le64(pos + s->fields[i].at) & s->fields[i].mask;
 }
 
 static inline void read_fields(const struct spe_shape *s, const uint8_t *pos,
 			       struct spe_record *ret)
 {
-	const struct spe_field *f = s->fields;
-
 	ret->bytes = s->bytes;
 	ret->has = s->has;
 	ret->outcome = SPE_COMPLETE;
 	ret->damage = SPE_NO_DAMAGE;
 	ret->saturated = 0;
 	ret->events_bytes = s->events_bytes;
-	for (unsigned int i = 0; i < NR_SPE_ADDRESSES; i++)
-		ret->address[i] = field(&f[SPE_FIELD_ADDRESS + i], pos);
-	ret->events = field(&f[SPE_FIELD_EVENTS], pos);
-	ret->timestamp = field(&f[SPE_FIELD_TIMESTAMP], pos);
-	ret->source = field(&f[SPE_FIELD_SOURCE], pos);
-	ret->context[0] = (uint32_t)field(&f[SPE_FIELD_CONTEXT], pos);
-	ret->context[1] = (uint32_t)field(&f[SPE_FIELD_CONTEXT + 1], pos);
-	for (unsigned int i = 0; i < 3; i++)
-		ret->counter[i] = (uint16_t)field(&f[SPE_FIELD_COUNTER + i], pos);
+	ret->address[0] = field(s, SPE_FIELD_ADDRESS, pos);
+	ret->address[1] = field(s, SPE_FIELD_ADDRESS + 1, pos);
+	ret->address[2] = field(s, SPE_FIELD_ADDRESS + 2, pos);
+	ret->address[3] = field(s, SPE_FIELD_ADDRESS + 3, pos);
+	ret->address[4] = field(s, SPE_FIELD_ADDRESS + 4, pos);
+	ret->events = field(s, SPE_FIELD_EVENTS, pos);
+	ret->timestamp = field(s, SPE_FIELD_TIMESTAMP, pos);
+	ret->source = field(s, SPE_FIELD_SOURCE, pos);
+	ret->context[0] = (uint32_t)field(s, SPE_FIELD_CONTEXT, pos);
+	ret->context[1] = (uint32_t)field(s, SPE_FIELD_CONTEXT + 1, pos);
+	ret->counter[0] = (uint16_t)field(s, SPE_FIELD_COUNTER, pos);
+	ret->counter[1] = (uint16_t)field(s, SPE_FIELD_COUNTER + 1, pos);
+	ret->counter[2] = (uint16_t)field(s, SPE_FIELD_COUNTER + 2, pos);
 	ret->op_class = s->op_class;
-	ret->op_payload = (uint8_t)field(&f[SPE_FIELD_OPERATION], pos);
+	ret->op_payload = (uint8_t)field(s, SPE_FIELD_OPERATION, pos);
 }
 
 bool spe_shapes_read(const struct spe_shapes *s, const uint8_t *pos, uint64_t offset,

@@ -21,7 +21,7 @@ void spe_shapes_learn(struct spe_shapes *s, const uint8_t *pos, const struct spe
 /**
  * As spe_record_parse(), if the shape is known, but for ret->saturated. @p pos: SPE_SHAPE_ROOM
  * bytes.
- * @return false: not known; *ret is undefined.
+ * @return false: an unknown shape; *ret is undefined.
  */
 bool spe_shapes_read(const struct spe_shapes *s, const uint8_t *pos, uint64_t offset,
 		     struct spe_record *ret);
