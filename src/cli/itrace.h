@@ -36,7 +36,7 @@ int cli_itrace_set(void *itrace, const char *arg, bool is_negated);
 int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze *a,
 		    const struct cli_itrace_wishes *w);
 
-/** The same for --stats: only trace whose units ask who ran is opened. */
+/** The same for --stats: trace is opened only if its units ask who ran. */
 int cli_itrace_open_stats(struct cli_itrace *it, struct cli_input *in, struct analyze *a);
 /** After the run: append who ran, by evidence and reason, and what proves it. */
 void cli_itrace_stats(const struct cli_itrace *it, struct buf *out);
