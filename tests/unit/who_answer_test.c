@@ -37,7 +37,7 @@ static const struct {
 	  .guest_root = {17},
 	  .level = WHO_EL1,
 	  .security = WHO_REALM},
-	 "task/context guest:4711 vcpu:1 G:17 EL1 realm", "\"who\":{\"kind\":\"task\",\"evidence\":\"context\",\"machine\":4711,\"vcpu\":1,"
+	 "task/context guest:4711 vcpu:1 G:17 EL1 realm", "\"who\":{\"kind\":\"task\",\"evidence\":\"context\",\"machine\":\"guest 4711\",\"vcpu\":1,"
 	 "\"guest_root\":17,\"level\":\"EL1\",\"security\":\"realm\"}"                },
 };
 
