@@ -2,6 +2,7 @@
 #include "trace/perf/units_etm_meta.h"
 
 #include "base/err.h"
+#include "trace/perf/aux_words.h"
 
 /*
  * AUXTRACE_INFO of cs_etm: words, in the file's byte order.
@@ -19,7 +20,6 @@ enum {
 	NEWEST_VERSION = 2,
 	ETM3_WORDS_V0 = 4,
 	ETM4_WORDS_V0 = 7,
-	MAX_WORDS = 1 << 16, /* of a block */
 	TRACE_ID_BITS = 0x7f /* above: perf's mark of an ID that it never learnt */
 };
 
@@ -36,68 +36,43 @@ enum word {
 	ETE_TS_SOURCE
 };
 
-struct words {
-	struct bytes in;
-	bool swap;
-};
-
-static bool next_word(struct words *w, uint64_t *ret)
-{
-	return bytes_u64(&w->in, w->swap, ret);
-}
-
-/** Word @p i of a block; @p otherwise where the block ends before it. */
-static uint64_t word_at(const struct words *block, enum word i, uint64_t otherwise)
-{
-	size_t at = 8 * (size_t)i;
-
-	return bytes_left(&block->in) < at + 8 ? otherwise
-					       : load_u64(block->in.pos + at, block->swap);
-}
-
-static struct etm_cpu cpu_of(uint32_t cpu, uint64_t magic, const struct words *block)
+static struct etm_cpu cpu_of(uint32_t cpu, uint64_t magic, const struct aux_words *block)
 {
 	struct etm_cpu c = {.cpu = cpu, .is_etm3 = magic == MAGIC_ETM3, .ts_source = -1};
 
 	if (c.is_etm3)
 		return c;
-	c.regs.configr = (uint32_t)word_at(block, CONFIGR, 0);
-	c.regs.traceidr = (uint32_t)word_at(block, TRACEIDR, 0) & TRACE_ID_BITS;
-	c.regs.idr0 = (uint32_t)word_at(block, IDR0, 0);
-	c.regs.idr1 = (uint32_t)word_at(block, IDR1, 0x4100f403);
-	c.regs.idr2 = (uint32_t)word_at(block, IDR2, 0);
-	c.regs.idr8 = (uint32_t)word_at(block, IDR8, 0);
-	c.ts_source = (int64_t)word_at(block, TS_SOURCE_OR_DEVARCH, UINT64_MAX);
+	c.regs.configr = (uint32_t)aux_words_at(block, CONFIGR, 0);
+	c.regs.traceidr = (uint32_t)aux_words_at(block, TRACEIDR, 0) & TRACE_ID_BITS;
+	c.regs.idr0 = (uint32_t)aux_words_at(block, IDR0, 0);
+	c.regs.idr1 = (uint32_t)aux_words_at(block, IDR1, 0x4100f403);
+	c.regs.idr2 = (uint32_t)aux_words_at(block, IDR2, 0);
+	c.regs.idr8 = (uint32_t)aux_words_at(block, IDR8, 0);
+	c.ts_source = (int64_t)aux_words_at(block, TS_SOURCE_OR_DEVARCH, UINT64_MAX);
 	if (magic != MAGIC_ETE)
 		return c;
-	c.ts_source = (int64_t)word_at(block, ETE_TS_SOURCE, UINT64_MAX);
-	c.regs.devarch = (uint32_t)word_at(block, TS_SOURCE_OR_DEVARCH, 0x47705a13);
+	c.ts_source = (int64_t)aux_words_at(block, ETE_TS_SOURCE, UINT64_MAX);
+	c.regs.devarch = (uint32_t)aux_words_at(block, TS_SOURCE_OR_DEVARCH, 0x47705a13);
 	/* simpleperf writes ETMv4 units down in ETE's layout too. */
 	c.regs.is_ete = (c.regs.devarch >> 12 & 0xf) != 4;
 	return c;
 }
 
-static bool take_words(struct words *w, uint64_t nr, struct words *ret)
-{
-	ret->swap = w->swap;
-	return nr <= MAX_WORDS && bytes_take(&w->in, 8 * (size_t)nr, &ret->in);
-}
-
 /** @return CLEW_BAD_FILE where the block does not fit. */
-static enum clew_err take_block(struct etm_meta *m, struct words *w)
+static enum clew_err take_block(struct etm_meta *m, struct aux_words *w)
 {
 	uint64_t magic, cpu, nr;
-	struct words block;
+	struct aux_words block;
 
-	if (!next_word(w, &magic) || !next_word(w, &cpu) || cpu >= UINT32_MAX)
+	if (!aux_words_next(w, &magic) || !aux_words_next(w, &cpu) || cpu >= UINT32_MAX)
 		return CLEW_BAD_FILE;
 	if (m->version == 0)
 		nr = magic == MAGIC_ETM3 ? ETM3_WORDS_V0 : ETM4_WORDS_V0;
-	else if (!next_word(w, &nr))
+	else if (!aux_words_next(w, &nr))
 		return CLEW_BAD_FILE;
 	if (magic != MAGIC_ETM3 && magic != MAGIC_ETM4 && magic != MAGIC_ETE && m->version == 0)
 		return CLEW_BAD_FILE;
-	if (!take_words(w, nr, &block))
+	if (!aux_words_take(w, nr, &block))
 		return CLEW_BAD_FILE;
 	if (magic != MAGIC_ETM3 && magic != MAGIC_ETM4 && magic != MAGIC_ETE)
 		return CLEW_OK; /* a kind of trace unit to come: not ours */
@@ -110,10 +85,10 @@ enum clew_err etm_meta_take_info(struct etm_meta *m, const struct perf_record *r
 				 const struct perf_auxtrace_info *info, struct clew_diag *diag)
 {
 	uint64_t second, snapshot, nr;
-	struct words w;
+	struct aux_words w = aux_words_of(r, info);
 
-	w = (struct words){bytes_of(info->priv, 8 * (size_t)info->nr_priv), r->swap};
-	if (!next_word(&w, &m->version) || !next_word(&w, &second) || !next_word(&w, &snapshot))
+	if (!aux_words_next(&w, &m->version) || !aux_words_next(&w, &second) ||
+	    !aux_words_next(&w, &snapshot))
 		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "AUXTRACE_INFO is too short");
 	if (m->version > NEWEST_VERSION)
 		return clew_fail(diag, CLEW_UNSUPPORTED, r->offset,

@@ -2,6 +2,7 @@
 #include "trace/perf/units_spe_meta.h"
 
 #include "base/err.h"
+#include "trace/perf/aux_words.h"
 
 /*
  * AUXTRACE_INFO of arm_spe: words, in the file's byte order.
@@ -17,30 +18,11 @@
 enum {
 	V1_WORDS = 2,
 	HEADER_WORDS = 4,
-	MAX_WORDS = 1 << 16, /* of a block or header */
 	MAX_CPUS = 1 << 16,
 };
 
 /** The words of a block, in order. */
 enum word { MIDR, PMU_TYPE, MIN_INTERVAL, EVENT_FILTER };
-
-struct words {
-	struct bytes in;
-	bool swap;
-};
-
-static bool next_word(struct words *w, uint64_t *ret)
-{
-	return bytes_u64(&w->in, w->swap, ret);
-}
-
-static uint64_t word_at(const struct words *block, enum word i, uint64_t otherwise)
-{
-	size_t at = 8 * (size_t)i;
-
-	return bytes_left(&block->in) < at + 8 ? otherwise
-					       : load_u64(block->in.pos + at, block->swap);
-}
 
 static void take_pmu_type(struct spe_meta *m, uint64_t type)
 {
@@ -48,33 +30,33 @@ static void take_pmu_type(struct spe_meta *m, uint64_t type)
 	m->pmu_type = (uint32_t)type;
 }
 
-static enum clew_err take_block(struct spe_meta *m, struct words *w)
+static enum clew_err take_block(struct spe_meta *m, struct aux_words *w)
 {
-	struct words block = {.swap = w->swap};
+	struct aux_words block;
 	uint64_t magic, cpu, nr;
 	struct spe_cpu c;
 
-	if (!next_word(w, &magic) || !next_word(w, &cpu) || !next_word(w, &nr) ||
-	    cpu >= UINT32_MAX || nr > MAX_WORDS || !bytes_take(&w->in, 8 * (size_t)nr, &block.in))
+	if (!aux_words_next(w, &magic) || !aux_words_next(w, &cpu) || !aux_words_next(w, &nr) ||
+	    cpu >= UINT32_MAX || !aux_words_take(w, nr, &block))
 		return CLEW_BAD_FILE;
 	/* All ones: a CPU without SPE. */
-	if (magic != MAGIC || word_at(&block, PMU_TYPE, UINT64_MAX) == UINT64_MAX ||
+	if (magic != MAGIC || aux_words_at(&block, PMU_TYPE, UINT64_MAX) == UINT64_MAX ||
 	    spe_meta_cpu(m, (uint32_t)cpu))
 		return CLEW_OK;
-	c = (struct spe_cpu){(uint32_t)cpu, (uint32_t)word_at(&block, MIDR, 0),
-			     word_at(&block, EVENT_FILTER, 0)};
+	c = (struct spe_cpu){(uint32_t)cpu, (uint32_t)aux_words_at(&block, MIDR, 0),
+			     aux_words_at(&block, EVENT_FILTER, 0)};
 	return vec_push(&m->cpus, c) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
-static enum clew_err take_v2(struct spe_meta *m, struct words *w)
+static enum clew_err take_v2(struct spe_meta *m, struct aux_words *w)
 {
 	uint64_t header, type, nr;
-	struct bytes skipped;
+	struct aux_words skipped;
 	enum clew_err err = CLEW_OK;
 
-	if (!next_word(w, &header) || !next_word(w, &type) || !next_word(w, &nr) ||
-	    header < HEADER_WORDS || header > MAX_WORDS ||
-	    !bytes_take(&w->in, 8 * (size_t)(header - HEADER_WORDS), &skipped))
+	if (!aux_words_next(w, &header) || !aux_words_next(w, &type) || !aux_words_next(w, &nr) ||
+	    header < HEADER_WORDS || header > AUX_MAX_WORDS ||
+	    !aux_words_take(w, header - HEADER_WORDS, &skipped))
 		return CLEW_BAD_FILE;
 	take_pmu_type(m, type);
 	for (uint64_t i = 0; !err && i < nr && i < MAX_CPUS; i++)
@@ -85,11 +67,11 @@ static enum clew_err take_v2(struct spe_meta *m, struct words *w)
 enum clew_err spe_meta_take_info(struct spe_meta *m, const struct perf_record *r,
 				 const struct perf_auxtrace_info *info, struct clew_diag *diag)
 {
-	struct words w = {bytes_of(info->priv, 8 * (size_t)info->nr_priv), r->swap};
+	struct aux_words w = aux_words_of(r, info);
 	uint64_t first;
 	enum clew_err err;
 
-	if (!next_word(&w, &first))
+	if (!aux_words_next(&w, &first))
 		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "AUXTRACE_INFO is too short");
 	if (info->nr_priv == V1_WORDS) {
 		m->version = 1;
