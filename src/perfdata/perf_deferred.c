@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "perfdata/perf_deferred.h"
 
+#include "perfdata/record_put.h"
+
 static const uint8_t magic[5] = {'C', 'L', 'E', 'W', 1};
 
 static size_t methods_bytes(uint64_t nr)
@@ -64,18 +66,12 @@ void perf_deferred_put_trailer(struct buf *b, uint8_t stop, uint8_t why, const u
 void perf_deferred_put(struct buf *b, const struct perf_deferred_stack *s,
 		       const struct perf_attr *attr, const struct perf_sample_id *id)
 {
-	struct perf_event_header h = {.type = PERF_RECORD_CALLCHAIN_DEFERRED,
-				      .misc = PERF_RECORD_MISC_USER};
-	size_t start = b->nr;
+	size_t start = perf_record_begin(b, PERF_RECORD_CALLCHAIN_DEFERRED, PERF_RECORD_MISC_USER);
 
-	buf_add(b, &h, sizeof(h));
 	buf_u64(b, s->cookie);
 	buf_u64(b, s->nr);
 	buf_add(b, s->ips, 8 * (size_t)s->nr);
 	perf_deferred_put_trailer(b, s->stop, s->why, s->methods, s->nr);
 	perf_sample_id_put(b, attr, id);
-	if (b->is_failed)
-		return;
-	h.size = (uint16_t)(b->nr - start);
-	memcpy(b->data + start, &h, sizeof(h));
+	perf_record_end(b, start);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "perfdata/record_put.h"
+
 /* The body: magic, u32 kind, u32 bytes of an entry, entries. A later version may lengthen entries
  * and add kinds. */
 static const char magic[8] = "CLEWWHO";
@@ -119,23 +121,12 @@ void perf_who_facts_done(struct perf_who_facts *f)
 /* @return where the record starts. */
 static size_t begin(struct buf *b, enum kind kind, uint32_t entry_bytes)
 {
-	const struct perf_event_header h = {.type = PERF_RECORD_HEADER_EVENT_TYPE};
-	size_t at = b->nr;
+	size_t at = perf_record_begin(b, PERF_RECORD_HEADER_EVENT_TYPE, 0);
 
-	buf_add(b, &h, sizeof(h));
 	buf_add(b, magic, sizeof(magic));
 	buf_u32(b, kind);
 	buf_u32(b, entry_bytes);
 	return at;
-}
-
-static void end(struct buf *b, size_t at)
-{
-	uint16_t size = (uint16_t)(b->nr - at);
-
-	if (!b->is_failed)
-		memcpy(b->data + at + offsetof(struct perf_event_header, size), &size,
-		       sizeof(size));
 }
 
 void perf_put_who_recorder(struct buf *b, const struct perf_who_facts *f)
@@ -149,7 +140,7 @@ void perf_put_who_recorder(struct buf *b, const struct perf_who_facts *f)
 	buf_u32(b, f->recorder_procfs);
 	buf_u32(b, 0);
 	buf_u64(b, f->pid_ns);
-	end(b, at);
+	perf_record_end(b, at);
 }
 
 void perf_put_who_enabled(struct buf *b, const struct perf_who_enabled *e, size_t nr)
@@ -163,7 +154,7 @@ void perf_put_who_enabled(struct buf *b, const struct perf_who_enabled *e, size_
 			buf_u32(b, 0);
 			buf_u64(b, e[i].ns);
 		}
-		end(b, at);
+		perf_record_end(b, at);
 	}
 }
 
@@ -188,6 +179,6 @@ void perf_put_who_tasks(struct buf *b, const struct perf_who_facts *f)
 		buf_u32(b, f->nr_omitted);
 		for (; i < f->tasks.nr && i < to; i++)
 			put_task(b, &f->tasks.data[i]);
-		end(b, at);
+		perf_record_end(b, at);
 	} while (i < f->tasks.nr);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "perfdata/sample_rewrite.h"
 
+#include "perfdata/record_put.h"
+
 enum { MAX_RECORD = UINT16_MAX & ~7 };
 
 /* Where the parts stand, from the record's first byte. */
@@ -57,7 +59,6 @@ uint32_t sample_rewrite(struct buf *out, const uint8_t *record, size_t size,
 	uint32_t chain_nr = e->replaces_chain ? 0 : s->callchain.nr;
 	size_t start = out->nr, total, chain_end;
 	uint64_t nr;
-	uint16_t new_size;
 	struct places p;
 
 	find_places(&p, record, attr, s);
@@ -82,8 +83,6 @@ uint32_t sample_rewrite(struct buf *out, const uint8_t *record, size_t size,
 	if (!e->drops_stack)
 		buf_add(out, record + p.regs_end, p.stack_end - p.regs_end);
 	buf_add(out, record + p.stack_end, size - p.stack_end);
-	new_size = (uint16_t)(out->nr - start);
-	memcpy(out->data + start + offsetof(struct perf_event_header, size), &new_size,
-	       sizeof(new_size));
+	perf_record_end(out, start);
 	return e->nr_words;
 }

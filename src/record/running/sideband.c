@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "os/proc.h"
 #include "os/proc_map.h"
+#include "perfdata/record_put.h"
 #include "record/running/file_build_id.h"
 
 enum {
@@ -48,11 +49,7 @@ enum clew_err rec_sideband_flush(struct rec_sideband *s)
 /* Begin a record; the size is filled in by rec_sideband_end(). @return where it starts. */
 size_t rec_sideband_begin(struct rec_sideband *s, uint32_t type, uint16_t misc)
 {
-	struct perf_event_header h = {.type = type, .misc = misc};
-	size_t at = s->out.nr;
-
-	buf_add(&s->out, &h, sizeof(h));
-	return at;
+	return perf_record_begin(&s->out, type, misc);
 }
 
 void rec_sideband_u32(struct rec_sideband *s, uint32_t v)
@@ -75,11 +72,7 @@ void rec_sideband_text(struct rec_sideband *s, const char *text, size_t len)
 /* Records of tools have no trailer. */
 void rec_sideband_end_plain(struct rec_sideband *s, size_t at)
 {
-	uint16_t size = (uint16_t)(s->out.nr - at);
-
-	if (!s->out.is_failed)
-		memcpy(s->out.data + at + offsetof(struct perf_event_header, size), &size,
-		       sizeof(size));
+	perf_record_end(&s->out, at);
 }
 
 static void end_record(struct rec_sideband *s, size_t at, const struct perf_sample_id *id)
