@@ -30,6 +30,11 @@ bool ana_is_idle_function(const char *name)
 	return false;
 }
 
+static bool is_idle_code(const struct ana_loc *loc)
+{
+	return loc && loc->sym && ana_is_idle_function(loc->sym->link_name);
+}
+
 /* User code is never the idle task's, whatever else is known. In the kernel, without a recorder
  * that says where it ran, 0 is taken for idle. */
 const struct who_answer *ana_answer_of_sample(const struct perf_who_facts *f,
@@ -43,14 +48,13 @@ const struct who_answer *ana_answer_of_sample(const struct perf_who_facts *f,
 		return &outside;
 	if (f->recorder != PERF_WHO_NAMESPACE_OTHER)
 		return NULL;
-	return loc && loc->sym && ana_is_idle_function(loc->sym->link_name) ? &idle : &one_of_both;
+	return is_idle_code(loc) ? &idle : &one_of_both;
 }
 
 void ana_settle_idle(struct who_answer *a, const struct ana_loc *loc)
 {
-	if (a->kind == WHO_IDLE_OR_OUTSIDE && loc && loc->sym &&
-	    ana_is_idle_function(loc->sym->link_name))
-		a->kind = WHO_IDLE;
+	if (a->kind == WHO_IDLE_OR_OUTSIDE && is_idle_code(loc))
+		who_answer_in_idle_code(a);
 }
 
 enum who_kind ana_kind_of_record(const struct perf_who_facts *f, const struct perf_record *r)

@@ -3,13 +3,6 @@
 
 #include <stdio.h>
 
-const char *who_level_text(enum who_level level)
-{
-	static const char *const names[] = {"EL0", "EL1", "EL2", "EL3"};
-
-	return level < WHO_LEVEL_UNKNOWN ? names[level] : NULL;
-}
-
 static const char *security_text(enum who_security s)
 {
 	static const char *const names[] = {NULL, "secure", "realm", "root"};
@@ -26,7 +19,7 @@ static void add_guest(struct buf *out, const struct who_answer *a)
 {
 	buf_printf(out, " guest:%d", a->machine.n);
 	if (has(a, WHO_A_VCPU))
-		buf_printf(out, " vcpu:%u%s", a->vcpu, has(a, WHO_A_VCPU_GUESSED) ? "~" : "");
+		buf_printf(out, " vcpu:%u", a->vcpu);
 	if (has(a, WHO_A_GUEST_ROOT))
 		buf_printf(out, " G:%u", a->guest_root.n);
 	else if (a->reason == WHO_GUEST_THREAD)
@@ -58,8 +51,8 @@ void who_answer_text(struct buf *out, const struct who_answer *a)
 	add_ids(out, a);
 	if (has(a, WHO_A_GUEST))
 		add_guest(out, a);
-	if (who_level_text(a->level))
-		buf_printf(out, " %s", who_level_text(a->level));
+	if (who_level_name(a->level))
+		buf_printf(out, " %s", who_level_name(a->level));
 	if (security_text(a->security))
 		buf_printf(out, " %s", security_text(a->security));
 }
@@ -111,7 +104,6 @@ static void put_machine(struct json_put *j, const struct who_answer *a)
 	json_put_string(j, "machine", text);
 	if (has(a, WHO_A_VCPU))
 		json_put_u64(j, "vcpu", a->vcpu);
-	put_flag(j, "vcpu_guessed", has(a, WHO_A_VCPU_GUESSED));
 	if (has(a, WHO_A_GUEST_ROOT))
 		json_put_u64(j, "guest_root", a->guest_root.n);
 }
@@ -128,8 +120,8 @@ void who_answer_json(struct json_put *j, const struct who_answer *a)
 	put_ids(j, a);
 	if (a->reason != WHO_WORLD)
 		put_machine(j, a);
-	if (who_level_text(a->level))
-		json_put_string(j, "level", who_level_text(a->level));
+	if (who_level_name(a->level))
+		json_put_string(j, "level", who_level_name(a->level));
 	if (security_text(a->security))
 		json_put_string(j, "security", security_text(a->security));
 	put_flag(j, "may_be_several", has(a, WHO_A_MAY_BE_SEVERAL));
@@ -199,16 +191,13 @@ void who_facts_text(struct buf *out, const struct who_facts *f)
 	add_fact(out, "contexts are of another PID namespace than its other ids", &f->is_mixture);
 	add_fact(out, "ids of /proc are those of its records", &f->is_same_proc);
 	add_fact(out, "times of the trace compare with those of records", &f->has_clock);
-	if (who_level_text(f->kernel_level))
+	if (who_level_name(f->kernel_level))
 		buf_printf(out, "  level of the host's kernel: %s\n",
-			   who_level_text(f->kernel_level));
+			   who_level_name(f->kernel_level));
 	if (f->nr_agree || f->nr_zero || f->nr_differ || f->nr_outside)
 		buf_printf(out,
 			   "  records inside of time slices: the context equals the switch's id in "
 			   "%llu, that id is 0 in %llu, differs in %llu, context 0 in %llu\n",
 			   (unsigned long long)f->nr_agree, (unsigned long long)f->nr_zero,
 			   (unsigned long long)f->nr_differ, (unsigned long long)f->nr_outside);
-	if (f->nr_clock_errors)
-		buf_printf(out, "  contexts and switches that disagree: %llu\n",
-			   (unsigned long long)f->nr_clock_errors);
 }

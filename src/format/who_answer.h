@@ -13,15 +13,12 @@
  *	outside/switch R:?
  *	unknown/switching 17>18
  *
- * R: root id, L: local id, G: the guest's own; ~ after vcpu: guessed. @p a: NULL is "-".
+ * R: root id, L: local id, G: the guest's own. @p a: NULL is "-".
  */
 void who_answer_text(struct buf *out, const struct who_answer *a);
 
 /** Append the same as members of an open object, as "who". */
 void who_answer_json(struct json_put *j, const struct who_answer *a);
-
-/** "EL0", ...; NULL: unknown. */
-const char *who_level_text(enum who_level level);
 
 /** Append answers by kind, evidence and reason: the kinds add up to all records. */
 void who_counts_text(struct buf *out, const struct who_counts *c);

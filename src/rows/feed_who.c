@@ -24,12 +24,10 @@ const char *feed_comm(const struct ana_event *e)
 
 static const char *level_text(const struct ana_event *e)
 {
-	static const char *const names[] = {"EL0", "EL1", "EL2", "EL3"};
-
-	if (e->who && e->who->level < WHO_LEVEL_UNKNOWN)
-		return names[e->who->level];
-	if (e->op && e->op->has & ANA_OP_HAS_PC && e->op->level < 4)
-		return names[e->op->level];
+	if (e->who && who_level_name(e->who->level))
+		return who_level_name(e->who->level);
+	if (e->op && e->op->has & ANA_OP_HAS_PC && e->op->level < WHO_LEVEL_UNKNOWN)
+		return who_level_name((enum who_level)e->op->level);
 	switch (e->loc ? (enum ana_level)e->loc->level : ANA_UNKNOWN) {
 	case ANA_USER:
 		return "user";
@@ -83,8 +81,7 @@ static uint32_t machine_value(struct report_feed *f, const struct ana_event *e)
 static uint32_t vcpu_value(struct report_feed *f, const struct ana_event *e)
 {
 	if (e->who && e->who->has & WHO_A_VCPU)
-		return number_text(f, "", e->who->vcpu,
-				   e->who->has & WHO_A_VCPU_GUESSED ? "~" : "");
+		return number_text(f, "", e->who->vcpu, "");
 	return intern_str(&f->texts, is_guest(e) || is_world_unknown(e) ? "[unknown]" : "-");
 }
 

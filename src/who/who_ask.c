@@ -229,7 +229,7 @@ struct asked {
 	struct clew_perf_ns time; /* none: unknown */
 	bool has_time;
 	struct clew_perf_ns until; /* the answer holds no longer */
-	bool has_local, has_root, is_by_context, is_mapped;
+	bool has_local, has_root, is_by_context;
 	struct who_local_id local;
 	struct who_root_id root;
 	enum who_evidence by; /* what gave the local id */
@@ -370,10 +370,11 @@ static void answer_task(struct asked *a, enum who_evidence by, struct who_answer
 
 static void answer_outside(struct asked *a, enum who_evidence by, struct who_answer *ret)
 {
+	const uint64_t *pair = a->has_root ? map_u64_get(&a->w->pairs, a->root.n) : NULL;
+
 	answer_task(a, by, ret);
 	ret->kind = WHO_OUTSIDE;
-	if (a->has_root && map_u64_get(&a->w->pairs, a->root.n) &&
-	    *map_u64_get(&a->w->pairs, a->root.n) == WHO_PAIR_SEVERAL)
+	if (pair && *pair == WHO_PAIR_SEVERAL)
 		ret->has |= WHO_A_MAY_BE_SEVERAL;
 }
 
@@ -445,14 +446,10 @@ static void answer_root(struct asked *a, struct who_answer *ret)
 /** Local id 0. */
 static void answer_zero(struct asked *a, struct who_answer *ret)
 {
-	bool is_user = a->q->level == WHO_EL0 || a->q->has & WHO_Q_USER_PC;
-
 	if (who_ran_is_root(a->w))
 		answer_idle(a->by, ret);
-	else if (is_user || a->end == WHO_END_SLEEPS)
+	else if (a->q->level == WHO_EL0 || a->end == WHO_END_SLEEPS)
 		answer_outside(a, a->by, ret);
-	else if (a->q->has & WHO_Q_IDLE_CODE)
-		answer_idle(a->by, ret);
 	else {
 		ret->kind = WHO_IDLE_OR_OUTSIDE;
 		ret->evidence = a->by;
@@ -527,10 +524,7 @@ static void answer_unknown(const struct asked *a, struct who_answer *ret)
 		unknown(ret, WHO_CLOCK_CONFLICT);
 	else if (!w->is_clock_usable && a->q->has & WHO_Q_TICKS &&
 		 (!a->place.at || a->place.at->run.kind == WHO_RUN_THREAD))
-		unknown(ret,
-			w->facts.has_clock.why && !strcmp(w->facts.has_clock.why, WHO_WHY_UNTRUSTED)
-				? WHO_CLOCK_UNTRUSTED
-				: WHO_NO_CLOCK);
+		unknown(ret, w->is_clock_untrusted ? WHO_CLOCK_UNTRUSTED : WHO_NO_CLOCK);
 	else if (a->place.at)
 		answer_place(a, ret);
 	else

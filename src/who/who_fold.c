@@ -90,7 +90,7 @@ static bool end_run(struct who_fold *f, const struct who_fold_out *o)
 		return shut_cur(f, end, false);
 	if (f->has_out)
 		return break_chain(f, f->out_time);
-	if (o->is_wide && o->from.n != -1 && f->is_pending)
+	if (o->next && o->from.n != -1 && f->is_pending)
 		return add_backward(f, o, end);
 	return settle_pending(f);
 }

@@ -44,7 +44,7 @@ static inline void who_fold_begin(struct who_fold *f, struct clew_perf_ns begin)
 struct who_fold_out {
 	struct who_local_id from;
 	const struct who_local_id *next;
-	bool is_preempt, is_wide;
+	bool is_preempt;
 };
 
 struct who_fold_in {

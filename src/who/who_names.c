@@ -20,6 +20,13 @@ const char *who_evidence_name(enum who_evidence e)
 	return names[e];
 }
 
+const char *who_level_name(enum who_level l)
+{
+	static const char *const names[] = {"EL0", "EL1", "EL2", "EL3"};
+
+	return l < WHO_LEVEL_UNKNOWN ? names[l] : NULL;
+}
+
 const char *who_kind_name(enum who_kind k)
 {
 	static const char *const names[WHO_NR_KINDS] = {
@@ -62,19 +69,4 @@ void who_counts_add(struct who_counts *c, const struct who_answer *a)
 		c->by_evidence[a->evidence]++;
 	c->nr_guest += (a->has & WHO_A_GUEST) != 0;
 	c->nr_stale_names += (a->has & WHO_A_NAME_STALE) != 0;
-}
-
-static void sum(uint64_t *to, const uint64_t *from, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		to[i] += from[i];
-}
-
-void who_counts_sum(struct who_counts *to, const struct who_counts *from)
-{
-	sum(to->by_kind, from->by_kind, WHO_NR_KINDS);
-	sum(to->by_evidence, from->by_evidence, WHO_NR_EVIDENCE);
-	sum(to->by_reason, from->by_reason, WHO_NR_REASONS);
-	to->nr_guest += from->nr_guest;
-	to->nr_stale_names += from->nr_stale_names;
 }

@@ -45,7 +45,6 @@ void who_ran_free(struct who_ran *w)
 	map_u64_done(&w->pairs);
 	map_u64_done(&w->derived);
 	map_u64_done(&w->writing_guests);
-	map_u64_done(&w->gone);
 	who_notes_free(w->notes);
 	mem_free(w);
 }
@@ -136,18 +135,14 @@ bool who_ran_begin_cpu(struct who_ran *w, uint32_t cpu, struct clew_perf_ns from
 }
 
 /** A thread that has exited leaves the CPU for good when it does not run at that moment. */
-static bool note_out(struct who_ran *w, struct who_cpu *c, const struct who_fold_out *o,
-		     struct clew_perf_ns time)
+static void note_out(struct who_ran *w, struct who_cpu *c, const struct who_fold_out *o)
 {
-	struct who_local_id tid = o->from;
-	struct who_local_id from = tid.n == -1 ? c->on : tid;
+	struct who_local_id from = o->from.n == -1 ? c->on : o->from;
 	uint64_t *end = from.n > 0 ? map_u64_get(&w->ending, (uint32_t)from.n) : NULL;
 
 	c->on = (struct who_local_id){0};
-	if (!end || o->is_preempt)
-		return true;
-	*end = WHO_END_GONE;
-	return map_u64_put(&w->gone, (uint32_t)from.n, time.ns);
+	if (end && !o->is_preempt)
+		*end = WHO_END_GONE;
 }
 
 static enum clew_err note_in(struct who_ran *w, struct who_cpu *c, const struct who_ran_stamp *s)
@@ -167,12 +162,10 @@ static enum clew_err take_out(struct who_ran *w, struct who_cpu *c, const struct
 	struct who_local_id next = who_local_id_of(s->next_prev_tid);
 	const struct who_fold_out o = {.from = who_local_id_of(stamp->tid),
 				       .next = s->has_other ? &next : NULL,
-				       .is_preempt = s->is_preempt,
-				       .is_wide = s->has_other};
+				       .is_preempt = s->is_preempt};
 
-	return note_out(w, c, &o, stamp->time) && who_fold_out(&c->fold, stamp->time, &o)
-		     ? CLEW_OK
-		     : CLEW_NO_MEMORY;
+	note_out(w, c, &o);
+	return who_fold_out(&c->fold, stamp->time, &o) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
 static enum clew_err take_in(struct who_ran *w, struct who_cpu *c, const struct perf_switch *s,
@@ -407,7 +400,8 @@ static struct who_proof test_clock(struct who_ran *w)
 		return (struct who_proof){WHO_FACT_NO, .why = "records use another clock"};
 	vec_for_each (&w->cpus, c)
 		test_times(w, &(*c)->fold.runs, &t);
-	if (t.nr_bad * 1000 > t.nr)
+	w->is_clock_untrusted = t.nr_bad * 1000 > t.nr;
+	if (w->is_clock_untrusted)
 		return (struct who_proof){WHO_FACT_NO, .why = WHO_WHY_UNTRUSTED};
 	return (struct who_proof){WHO_FACT_YES, .why = "TIME_CONV"};
 }

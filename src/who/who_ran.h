@@ -71,6 +71,9 @@ const char *who_kind_name(enum who_kind k);
 const char *who_reason_name(enum who_reason r);
 
 enum who_level { WHO_EL0, WHO_EL1, WHO_EL2, WHO_EL3, WHO_LEVEL_UNKNOWN };
+/** "EL0", ...; NULL: unknown. */
+const char *who_level_name(enum who_level l);
+
 enum who_security { WHO_NONSECURE, WHO_SECURE, WHO_REALM, WHO_ROOT, WHO_SECURITY_UNKNOWN };
 
 /** By which rule it is found whether a guest ran. */
@@ -91,18 +94,12 @@ enum who_question_has { /* who_question.has */
 			WHO_Q_FROM = 1 << 6, /* of the chunk: see below */
 			WHO_Q_TO = 1 << 7,
 			WHO_Q_LANDMARK = 1 << 8,
-			WHO_Q_IDLE_CODE =
-				1
-				<< 9, /* pc is in the function of the kernel in which a CPU idles */
 			WHO_Q_DAMAGED = 1 << 10, /* cut off: a context may be missing */
 			WHO_Q_SAMPLE = 1
 				    << 11, /* of a sample: owner is its own id, from is its time */
 			WHO_Q_TICKS_TO =
 				1
 				<< 12, /* it ran in (ticks, ticks_to]; else in [ticks, ticks + 1) */
-			WHO_Q_USER_PC =
-				1
-				<< 13, /* the level is unknown, the address is one of user space */
 };
 
 /** One record of trace, or a run of instructions with the same answer. */
@@ -177,7 +174,6 @@ struct who_facts {
 	struct who_proof has_clock;    /* do ticks compare with perf's time? */
 	enum who_level kernel_level;   /* H; WHO_LEVEL_UNKNOWN */
 	uint64_t nr_agree, nr_zero, nr_differ, nr_outside; /* interior records */
-	uint64_t nr_clock_errors; /* contexts and switches that disagree where both count */
 };
 
 /** Where a record was written, and with which event. */
@@ -255,6 +251,13 @@ const struct who_facts *who_ran_facts(const struct who_ran *w);
 void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		 struct who_answer *ret);
 
+/** The address is in a function in which the kernel idles: what may be idle is. */
+static inline void who_answer_in_idle_code(struct who_answer *a)
+{
+	if (a->kind == WHO_IDLE_OR_OUTSIDE)
+		a->kind = WHO_IDLE;
+}
+
 /** Answers, counted: the sum over kinds is the number of records. */
 struct who_counts {
 	uint64_t by_kind[WHO_NR_KINDS];
@@ -263,6 +266,5 @@ struct who_counts {
 	uint64_t nr_guest, nr_stale_names;
 };
 void who_counts_add(struct who_counts *c, const struct who_answer *a);
-void who_counts_sum(struct who_counts *to, const struct who_counts *from);
 
 #endif

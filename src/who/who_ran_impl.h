@@ -47,14 +47,14 @@ struct who_ran {
 	uint64_t nr_pairs_equal, nr_pairs_differ, nr_pairs_outside;
 	bool has_init_namespace, has_found_namespace, has_found_init_namespace;
 	bool has_switch, has_switch_wide, is_inherited, has_clockid, has_no_time;
-	bool is_root_set, is_same_proc_set, has_conv, is_closed, is_clock_usable;
+	bool is_root_set, is_same_proc_set, has_conv;
+	bool is_clock_usable, is_clock_untrusted; /* untrusted: there is one, and it is wrong */
 	struct perf_time_conv conv;
 	uint64_t tolerance_ticks, margin_ticks;
 	struct who_local_id aux_owner;
 	struct who_notes *notes;       /* all that were added */
 	struct map_u64 derived;        /* root id -> serial of a thread, or WHO_DERIVED_SEVERAL */
 	struct map_u64 writing_guests; /* pids of guests that write CONTEXTIDR */
-	struct map_u64 gone;           /* tid -> when the last that had it left for good */
 	bool is_settled;
 	struct who_facts facts;
 	bool ignores_found; /* L != P */

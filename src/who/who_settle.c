@@ -34,6 +34,7 @@ static void settle_clock(struct who_ran *w)
 		return;
 	settled(&w->facts.has_clock, WHO_FACT_NO, WHO_WHY_UNTRUSTED);
 	w->is_clock_usable = false;
+	w->is_clock_untrusted = true;
 }
 
 /** L = P: are the ids that the recorder found in /proc those that the kernel writes? */

@@ -255,8 +255,6 @@ static void take_packet(struct record *x, uint8_t h, uint64_t v)
 	else if (h == 0xb0) {
 		x->q.level = (enum who_level)(v >> 61 & 3);
 		x->pc = (v & UINT64_C(0xffffffffffffff)) | (v >> 55 & 1 ? UINT64_C(0xff) << 56 : 0);
-		if (x->pc >= KERNEL_TEXT + IDLE_FROM_LOW && x->pc < KERNEL_TEXT + IDLE_TO_LOW)
-			x->q.has |= WHO_Q_IDLE_CODE;
 	}
 }
 
@@ -572,6 +570,12 @@ static void note_all(struct recording *t, const struct records *l)
 	who_ran_settle(t->ran);
 }
 
+/** As the model's kernel lies in memory. */
+static bool is_idle_code(uint64_t pc)
+{
+	return pc >= KERNEL_TEXT + IDLE_FROM_LOW && pc < KERNEL_TEXT + IDLE_TO_LOW;
+}
+
 static void ask_all(const struct recording *t, const struct records *l, const struct truths *truth,
 		    struct result *ret, bool is_loud)
 {
@@ -587,6 +591,8 @@ static void ask_all(const struct recording *t, const struct records *l, const st
 		    a.root.n != alone.root.n || a.comm != alone.comm || a.serial != alone.serial ||
 		    a.reason != alone.reason)
 			ret->nr_extra += 1000000;
+		if (is_idle_code(l->data[i].pc))
+			who_answer_in_idle_code(&a);
 		judge_record(&l->data[i], truth, &a, ret, is_loud);
 	}
 	vec_for_each (truth, x)

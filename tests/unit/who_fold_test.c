@@ -70,8 +70,7 @@ static void play_word(struct who_fold *f, const char *w)
 		who_fold_out(f, (struct clew_perf_ns){t},
 			     &(struct who_fold_out){.from = {a},
 						    .next = is_wide ? &y : NULL,
-						    .is_preempt = strchr(w, 'p'),
-						    .is_wide = is_wide});
+						    .is_preempt = strchr(w, 'p')});
 	} else {
 		bool is_wide = sscanf(w, "%d<%d@%llu", &a, &b, &t) == 3;
 
