@@ -195,9 +195,10 @@ void who_facts_text(struct buf *out, const struct who_facts *f)
 		buf_printf(out, "  level of the host's kernel: %s\n",
 			   who_level_name(f->kernel_level));
 	if (f->nr_agree || f->nr_zero || f->nr_differ || f->nr_outside)
-		buf_printf(out,
-			   "  records inside of time slices: the context equals the switch's id in "
-			   "%llu, that id is 0 in %llu, differs in %llu, context 0 in %llu\n",
-			   (unsigned long long)f->nr_agree, (unsigned long long)f->nr_zero,
-			   (unsigned long long)f->nr_differ, (unsigned long long)f->nr_outside);
+		buf_printf(
+			out,
+			"  records inside of time slices: the context equals the switch's id in "
+			"%llu, both are 0 in %llu, they differ in %llu, that id alone is 0 in %llu\n",
+			(unsigned long long)f->nr_agree, (unsigned long long)f->nr_zero,
+			(unsigned long long)f->nr_differ, (unsigned long long)f->nr_outside);
 }
