@@ -92,9 +92,9 @@ static void thread(struct trace_input *t, size_t unit, const struct code_context
 		   struct clew_ticks ticks, struct clew_perf_ns bound, struct trace_thread *ret)
 {
 	const struct perf_trace *p = (const struct perf_trace *)t;
-	struct trace_span s = trace_span_of(p, (uint32_t)unit, ticks, bound);
-	struct aux_who who = perf_trace_who(p, (uint32_t)unit, context);
 	const struct who_task *task;
+	struct trace_span s;
+	struct aux_who who;
 
 	*ret = (struct trace_thread){AUX_NONE, AUX_NONE, NULL, NULL};
 	if (trace_ran_has(&p->ran, (uint32_t)unit)) {
@@ -102,6 +102,8 @@ static void thread(struct trace_input *t, size_t unit, const struct code_context
 		       ret);
 		return;
 	}
+	s = trace_span_of(p, (uint32_t)unit, ticks, bound);
+	who = perf_trace_who(p, (uint32_t)unit, context);
 	ret->tid = trace_tid_of(p, (uint32_t)unit, &s, &who);
 	if (ret->tid == AUX_NONE)
 		return;
