@@ -610,6 +610,7 @@ static __always_inline bool copy_piece(struct walk *w, const enum walk_way way,
 	p->nr_words = (uint32_t)w->win_words;
 	if (bpf_ringbuf_output(&stacks, p, sizeof(*p), BPF_RB_NO_WAKEUP)) {
 		count(CB_RING_FULL);
+		count(CB_NO_COPY);
 		return false;
 	}
 	size = w->win_words * 8;
@@ -639,6 +640,16 @@ static __always_inline uint64_t take_budget(uint64_t most)
 	return most;
 }
 
+/* Most stacks are far shorter than what may be copied of one. */
+static __always_inline void return_budget(uint64_t unused)
+{
+	uint32_t key = CB_COPY_BYTES;
+	int64_t *left = bpf_map_lookup_elem(&controls, &key);
+
+	if (left)
+		__sync_fetch_and_add(left, (int64_t)unused);
+}
+
 static __always_inline bool send_regs(struct walk *w)
 {
 	struct cb_regs *r = bpf_ringbuf_reserve(&stacks, sizeof(*r), 0);
@@ -662,13 +673,17 @@ static __always_inline bool send_regs(struct walk *w)
 static __always_inline void copy_stack(struct walk_ctx *c, const enum walk_way way)
 {
 	struct walk *w = c->w;
+	uint64_t used;
 
 	if (!may_go_on(w))
 		return;
 	w->copy_limit = take_budget(way == WALK_NOW ? CB_MAX_COPY / 4 : CB_MAX_COPY);
 	recall_rbx(w, way, bpf_get_current_task_btf());
-	if (!w->copy_limit || w->r[RSP] & 7 || !send_regs(w))
+	if (!w->copy_limit || w->r[RSP] & 7 || !send_regs(w)) {
+		return_budget(w->copy_limit);
+		count(CB_NO_COPY);
 		return;
+	}
 	w->piece.kind = CB_PIECE;
 	w->piece.tid = w->out.tid;
 	w->piece.cookie = w->out.cookie;
@@ -678,6 +693,8 @@ static __always_inline void copy_stack(struct walk_ctx *c, const enum walk_way w
 		bpf_loop(CB_MAX_COPY / 512, piece_now, c, 0);
 	else
 		bpf_loop(CB_MAX_COPY / 512, piece_sleeping, c, 0);
+	used = w->piece.start - w->r[RSP] + sizeof(struct cb_regs);
+	return_budget(used < w->copy_limit ? w->copy_limit - used : 0);
 }
 
 #endif

@@ -130,6 +130,7 @@ enum cb_count {
 	CB_KERNEL_TASKS,
 	CB_NO_SCRATCH, /* a walk found no memory to work in: its stack has no frame */
 	CB_AT_ONCE,    /* walked in the sample's own program, not put off */
+	CB_NO_COPY,    /* a walk lacked a table, and found no room for its copy, or for all of it */
 	CB_LATE,       /* user mode ran before the callback did: that entry has no stack */
 	NR_CB_COUNTS
 };

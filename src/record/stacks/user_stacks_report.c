@@ -74,7 +74,8 @@ static void report_bpf(struct user_stacks *u, bool is_verbose)
 			"changed; binaries: "
 			"%llu compiled, %llu without tables, %llu over the budget, %llu evicted; BPF: "
 			"%llu requests, %llu entries, %llu stacks, %llu walked at once, %llu refused, "
-			"%llu found the map full, %llu the ring, %llu came too late, %llu had no memory",
+			"%llu found the map full, %llu the ring, %llu came too late, %llu had no memory, "
+			"%llu no room for a copy",
 			(unsigned long long)user_stacks_nr_unasked(u),
 			(unsigned long long)u->counts.nr_finished,
 			(unsigned long long)u->counts.nr_discarded,
@@ -85,7 +86,8 @@ static void report_bpf(struct user_stacks *u, bool is_verbose)
 			(unsigned long long)c.nr_entries, (unsigned long long)c.nr_stacks,
 			(unsigned long long)c.nr_at_once, (unsigned long long)c.nr_refused,
 			(unsigned long long)c.nr_map_full, (unsigned long long)c.nr_ring_full,
-			(unsigned long long)c.nr_late, (unsigned long long)c.nr_no_scratch);
+			(unsigned long long)c.nr_late, (unsigned long long)c.nr_no_scratch,
+			(unsigned long long)c.nr_no_copy);
 	}
 	buf_done(&b);
 }

@@ -288,6 +288,7 @@ void defer_bpf_counts(const struct defer_bpf *d, struct defer_counts *ret)
 				     .nr_ring_full = sum_of(d, CB_RING_FULL),
 				     .nr_kernel_tasks = sum_of(d, CB_KERNEL_TASKS),
 				     .nr_at_once = sum_of(d, CB_AT_ONCE),
+				     .nr_no_copy = sum_of(d, CB_NO_COPY),
 				     .nr_late = sum_of(d, CB_LATE),
 				     .nr_no_scratch = sum_of(d, CB_NO_SCRATCH),
 				     .nr_tables = d->nr_tables,

@@ -94,6 +94,7 @@ struct defer_counts {
 	uint64_t nr_at_once;             /* stacks walked at the sample, not put off */
 	uint64_t nr_late;                /* entries without a stack: user mode ran first */
 	uint64_t nr_no_scratch;          /* the same: no memory to walk in */
+	uint64_t nr_no_copy;             /* stacks that lacked a table and have no whole copy */
 	uint64_t nr_tables, table_bytes; /* in the kernel now */
 	uint64_t nr_evicted;
 };
