@@ -49,6 +49,10 @@ class Executed:
             crc = zlib.crc32(b"%x\n" % step.pc, crc)
         return crc == self.crc
 
+    def is_of(self, step):
+        """The host, or a guest?"""
+        return (self.owner.machine == "host") == (step.answer.machine == "host")
+
     def may_be_missing(self, opts, is_first):
         """@is_first: of its chunk. Then it may be the host's or a guest's."""
         if is_first and self.owner.el == "0" and "/KVM" in self.owner.comm:
@@ -88,9 +92,12 @@ def compare_cpu(runs, steps, counts, opts):
     at, previous, chunk, is_without_contexts = 0, None, None, opts["recorder"] == "container"
     for run in runs:
         found = next((k for k in range(at, min(at + MAX_EXTRA, len(steps))) if run.matches(steps, k)), None)
-        is_first, chunk = run.chunk != chunk, run.chunk
+        may_be_missing, chunk = run.may_be_missing(opts, run.chunk != chunk), run.chunk
+        # What is equal, of another machine, is a later one; if not, that one will be missing, or this one extra.
+        if found is not None and may_be_missing and not run.is_of(steps[found]):
+            found = None
         if found is None:
-            counts["not decoded, allowed" if run.may_be_missing(opts, is_first) else "missing"] += run.nr
+            counts["not decoded, allowed" if may_be_missing else "missing"] += run.nr
             continue
         counts["extra"] += found - at
         judge_run(run, previous if is_without_contexts else None, steps[found:found + run.nr], counts)
