@@ -118,6 +118,7 @@ enum clew_trace_kind {
 	CLEW_TRACE_END,         /* of this unit's trace */
 	CLEW_TRACE_DROPPED,     /* value branches ran, taken or not, at unknown places */
 	CLEW_TRACE_LATEST,      /* what follows ran no later than value, in ns of perf's clock */
+	CLEW_TRACE_SWITCH, /* the kernel's code for it says: what follows is another thread's */
 };
 
 /** Why decoding waits for the next synchronisation point. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/trace_impl.h"
+#include "flow/flow_key.h"
 
 _Static_assert((int)CLEW_REALM == (int)CODE_REALM && CLEW_TRACE_ITEM_EVENT == FLOW_ITEM_EVENT,
 	       "public and inner numbers are alike");
@@ -29,6 +30,7 @@ static const uint8_t kinds[NR_FLOW_EVENTS] = {
 	[FLOW_EV_TRANSACTION] = CLEW_TRACE_TRANSACTION,
 	[FLOW_EV_UNSUPPORTED] = CLEW_TRACE_UNSUPPORTED,
 	[FLOW_EV_END] = CLEW_TRACE_END,
+	[FLOW_EV_SWITCH] = CLEW_TRACE_SWITCH,
 };
 
 static const uint8_t no_syncs[NR_FLOW_NO_SYNCS] = {
@@ -185,19 +187,19 @@ static void keep_context(struct trace_state *s, const struct clew_trace_context 
 {
 	s->context = *c;
 	s->has_context = true;
-	if (s->pe.arch == CODE_ARM)
-		s->arm = arm_of(&s->pe.arm);
+	if (s->key.context.arch == CODE_ARM)
+		s->arm = arm_of(&s->key.context.arm);
 	else
-		s->x86 = x86_of(&s->pe.x86);
+		s->x86 = x86_of(&s->key.context.x86);
 }
 
 static struct clew_trace_context context_of(struct clew_trace *t, size_t unit)
 {
 	struct trace_state *s = &t->states[unit];
 	struct trace_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
-	bool is_arm = s->pe.arch == CODE_ARM;
+	bool is_arm = s->key.context.arch == CODE_ARM;
 
-	t->trace->ops->thread(t->trace, unit, &s->pe, s->ticks, s->bound, &thread);
+	t->trace->ops->thread(t->trace, unit, &s->key, &thread);
 	return (struct clew_trace_context){.pid = thread.pid,
 					   .tid = thread.tid,
 					   .comm = thread.comm,
@@ -217,19 +219,11 @@ static bool changes(struct clew_trace *t, size_t unit, const struct flow_event *
 {
 	struct trace_state *s = &t->states[unit];
 
-	switch (e->kind) {
-	case FLOW_EV_CONTEXT:
-		s->pe = e->context;
+	if (!flow_key_take_event(&s->key, e))
+		return false;
+	if (e->kind == FLOW_EV_CONTEXT) {
 		*ret = context_of(t, unit);
 		return true;
-	case FLOW_EV_TIMESTAMP:
-		s->ticks = e->ticks.ticks ? e->ticks : s->ticks;
-		break;
-	case FLOW_EV_BOUND:
-		s->bound = e->bound;
-		break;
-	default:
-		return false;
 	}
 	if (!s->has_context)
 		return false;

@@ -21,13 +21,11 @@ struct trace_ranges {
 
 /** What is known of a unit at this point of its stream. */
 struct trace_state {
-	struct code_context pe;
+	struct code_key key;
 	struct clew_trace_context context;
 	struct clew_arm_context arm; /* of context, as its arch says */
 	struct clew_x86_context x86;
 	bool has_context;
-	struct clew_ticks ticks;
-	struct clew_perf_ns bound;
 	struct trace_ranges tables[NR_TABLES];
 	size_t table, oldest; /* the one in use; the next to be replaced */
 };

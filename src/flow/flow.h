@@ -72,6 +72,7 @@ enum flow_event_kind {
 	FLOW_EV_END,
 	FLOW_EV_DROPPED, /* value: branches that were reported while no address was known, in a row:
 			    where that was, and where the branch before went, is unknown */
+	FLOW_EV_SWITCH,  /* number: code_key.nr_switches of the block that follows */
 	NR_FLOW_EVENTS
 };
 

@@ -97,6 +97,7 @@ uint32_t flow_blocks_get(struct flow_blocks *b, uint32_t space, enum isa isa, ui
 			return b->slots[at];
 	}
 	b->code->insns->build(b->code, &block);
+	flow_code_mark(b->code, &block);
 	if (!add(b, &block))
 		return FLOW_NO_BLOCK;
 	b->slots[at] = (uint32_t)(b->all.nr - 1);

@@ -11,6 +11,8 @@ enum { FLOW_MAX_BLOCK_INSNS = UINT16_MAX };
 enum {
 	FLOW_BLOCK_NO_CODE = 1 << 6, /* nothing readable at start + bytes */
 	FLOW_BLOCK_ENDLESS = 1 << 7, /* FLOW_MAX_BLOCK_INSNS without a waypoint */
+	/* And of any block: it begins with CODE_SWITCHES. */
+	FLOW_BLOCK_SWITCHES = 1 << 5,
 };
 
 enum { FLOW_MAX_INSN_BYTES = 15 };
@@ -61,6 +63,16 @@ struct flow_code {
 void flow_code_init(struct flow_code *c, const struct code_source *source,
 		    const struct flow_insns *insns, bool has_wfx);
 void flow_code_forget(struct flow_code *c);
+
+/** Set FLOW_BLOCK_SWITCHES where it is due. */
+static inline void flow_code_mark(const struct flow_code *c, struct flow_block *b)
+{
+	const struct code_source *s = c->source;
+
+	if (s->counts_switches && b->kind != INSN_PLAIN &&
+	    s->landmark(s->ctx, b->space, b->start) == CODE_SWITCHES)
+		b->flags |= FLOW_BLOCK_SWITCHES;
+}
 
 /** Readable bytes from @p addr on; 0: none. */
 size_t flow_code_at(struct flow_code *c, uint32_t space, uint64_t addr, const uint8_t **ret);

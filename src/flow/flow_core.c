@@ -33,6 +33,13 @@ void flow_put_event(struct flow *f, const struct flow_event *e)
 	f->events.data[f->events.nr - 1].offset = f->offset;
 }
 
+void flow_put_switch(struct flow *f)
+{
+	const struct flow_event e = {.kind = FLOW_EV_SWITCH, .number = ++f->nr_switches};
+
+	flow_put_event(f, &e);
+}
+
 void flow_put_no_sync(struct flow *f, enum flow_no_sync reason, const char *what)
 {
 	struct flow_event e = {.kind = FLOW_EV_NO_SYNC, .reason = (uint8_t)reason, .what = what};
@@ -57,7 +64,11 @@ void flow_report_dropped(struct flow *f)
 
 void flow_look_up_space(struct flow *f)
 {
-	struct code_key key = {.context = f->context, .ticks = f->ticks, .bound = f->bound};
+	struct code_key key = {.context = f->context,
+			       .ticks = f->ticks,
+			       .bound = f->bound,
+			       .nr_switches = f->nr_switches,
+			       .may_have_switched = f->may_have_switched};
 	uint32_t space = f->opts.code->space(f->opts.code->ctx, &key);
 
 	if (f->is_speculative && !f->has_own_ticks) {

@@ -114,6 +114,8 @@ struct flow {
 	struct code_context context;
 	struct clew_ticks ticks;   /* code_key */
 	struct clew_perf_ns bound; /* code_key */
+	uint32_t nr_switches;      /* code_key */
+	bool may_have_switched;    /* code_key */
 	uint32_t space;
 	uint32_t at;   /* block that begins at pc; FLOW_NO_BLOCK: not looked up */
 	uint32_t from; /* indirect branch that waits for its target; FLOW_NO_BLOCK: none */
@@ -277,9 +279,16 @@ static inline void flow_add_range(struct flow *f, uint32_t nr_insns)
 	f->totals.nr_ranges += (uint64_t)step;
 }
 
+/** Before a block that begins with CODE_SWITCHES. */
+void flow_put_switch(struct flow *f);
+
 static inline void flow_put_item(struct flow *f, uint32_t block, bool is_taken)
 {
-	flow_add_range(f, f->blocks.all.data[block].nr_insns);
+	const struct flow_block *b = &f->blocks.all.data[block];
+
+	flow_add_range(f, b->nr_insns);
+	if (__builtin_expect(b->flags & FLOW_BLOCK_SWITCHES, 0))
+		flow_put_switch(f);
 	if (!f->items) {
 		f->blocks.counts.data[block].nr[is_taken] += f->step;
 		f->nr_counted++;

@@ -72,6 +72,8 @@ void flow_one_set_bound(struct flow *f, struct clew_perf_ns bound)
 	if (bound.ns == f->bound.ns)
 		return;
 	f->bound = bound;
+	f->nr_switches = 0;
+	f->context.arm.is_at_start |= f->context.arch == CODE_ARM;
 	flow_put_dropped(f);
 	flow_put_event(f, &e);
 	if (!f->needs_context)

@@ -90,7 +90,8 @@ static bool take_block(struct walk *w, bool is_taken)
 	const struct flow_block b = f->blocks.all.data[p->at];
 	uint32_t at = p->at, next = FLOW_NO_BLOCK;
 
-	if (b.kind == INSN_PLAIN || (b.kind == INSN_FAR && !f->rules.silent_kinds) ||
+	if (b.kind == INSN_PLAIN || b.flags & FLOW_BLOCK_SWITCHES ||
+	    (b.kind == INSN_FAR && !f->rules.silent_kinds) ||
 	    (is_taken && b.flags & INSN_ERET && f->rules.has_eret_events))
 		return false;
 	if (!is_taken || !flow_is_indirect(&b)) {
@@ -209,13 +210,15 @@ static bool take_letters(struct walk *w, uint64_t key, unsigned int nr, struct f
 	const struct flow_blocks *b = &w->f->blocks;
 	struct place *p = &w->place;
 
+	/* What counts switches is on no path. */
 	for (; ret->nr_bytes < nr; ret->nr_bytes++, key >>= 8) {
 		const struct flow_letter a = w->f->rules.letters[key & 0xff];
 
 		for (unsigned int i = 0; i < a.nr; i++) {
 			uint32_t at = p->at, e = a.bits >> i & 1;
 
-			if (at != FLOW_NO_BLOCK && b->links.data[at].next[e] != FLOW_NO_BLOCK) {
+			if (at != FLOW_NO_BLOCK && b->links.data[at].next[e] != FLOW_NO_BLOCK &&
+			    !(b->all.data[at].flags & FLOW_BLOCK_SWITCHES)) {
 				w->items[p->nr_items++] = at << 1 | e;
 				p->nr_insns += b->links.data[at].nr_insns;
 				p->at = b->links.data[at].next[e];

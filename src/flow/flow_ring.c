@@ -238,6 +238,15 @@ static bool saw_code_of(const struct flow_parallel *p, const struct flow_part *k
 	return k->nr_asked <= FLOW_MAX_ASKED;
 }
 
+/** Was what is assumed of the context so? An exception return may end in another one. */
+static bool has_its_context(const struct flow_parallel *p, const struct flow_part *k)
+{
+	const struct flow_end *e = &p->end;
+
+	return k->has_own_context || (!(e->has_from && e->from.flags & INSN_ERET) &&
+				      p->front->is_as_assumed(&k->context, &e->context));
+}
+
 /** Does what was decoded before part @p k end as the part assumes? */
 static bool fits(const struct flow_parallel *p, const struct flow_part *k)
 {
@@ -246,8 +255,7 @@ static bool fits(const struct flow_parallel *p, const struct flow_part *k)
 	return !k->err && k->first == FLOW_FIRST_RAN &&
 	       !memcmp(k->reported, e->state.reported, sizeof(k->reported)) && e->is_running &&
 	       e->offset == k->offset && (!has_silent(p) || e->pc == k->first_to) &&
-	       saw_code_of(p, k, e->ticks) &&
-	       (k->has_own_context || p->front->is_as_assumed(&k->context, &e->context));
+	       saw_code_of(p, k, e->ticks) && has_its_context(p, k);
 }
 
 /** The branch that came last went to where the part begins. */

@@ -16,10 +16,20 @@ enum code_security { CODE_SECURE, CODE_NONSECURE, CODE_ROOT, CODE_REALM };
 
 enum code_arch { CODE_ARM, CODE_X86 };
 
+/** What is known of code at an address, for those who ask who runs. */
+enum code_landmark {
+	CODE_LANDMARK_UNKNOWN, /* it has no symbol */
+	CODE_NO_LANDMARK,
+	CODE_SWITCHES,     /* the first instruction of what makes the next thread current */
+	CODE_ENTERS_GUEST, /* its exception returns go into a guest */
+};
+
 struct code_arm_context {
 	uint8_t el;       /* exception level, 0-3 */
 	uint8_t security; /* enum code_security */
 	uint8_t upper_el; /* el, or at EL0 the last one above it; 0: unknown */
+	uint8_t entry;    /* below EL2: enum code_landmark of the return that led there from EL2 */
+	bool is_at_start; /* only EL0 ran since the trace of code_key.bound began */
 	bool is_64, has_cid, has_vmid;
 	uint32_t cid, vmid; /* CONTEXTIDR_EL1; VMID, or CONTEXTIDR_EL2 */
 };
@@ -53,6 +63,8 @@ struct code_key {
 	struct code_context context;
 	struct clew_ticks ticks;   /* the trace's own last timestamp; 0: none yet */
 	struct clew_perf_ns bound; /* it ran no later than this; 0: unknown */
+	uint32_t nr_switches;      /* how often CODE_SWITCHES ran since the bound's trace began */
+	bool may_have_switched;    /* since ticks: else the thread of that tick still runs */
 };
 
 struct code_region {
@@ -72,6 +84,10 @@ struct code_source {
 	void *ctx;
 	/** Why find() says none there: static words. NULL: the source does not know. */
 	const char *(*why)(void *ctx, uint32_t space, uint64_t addr);
+	/** NULL: nothing is known of any. */
+	enum code_landmark (*landmark)(void *ctx, uint32_t space, uint64_t addr);
+	/** space() depends on code_key.nr_switches, which only one thread can count. */
+	bool counts_switches;
 };
 
 #endif

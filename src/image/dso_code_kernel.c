@@ -39,7 +39,7 @@ static void open_image(struct dso *d)
 
 	if (given)
 		buf_str(&path, given);
-	else if (!dso_find_vmlinux(d, &path))
+	else if (!dso_guest_vmlinux(d, &path) && !dso_find_vmlinux(d, &path))
 		return;
 	if (dso_file_open(&d->code, buf_cstr(&path)) || !dso_file_charge(d->store, &d->code)) {
 		dso_file_done(&d->code);

@@ -36,5 +36,7 @@ void dso_code_image_free(struct dso_code_image *c);
 
 /* dso_kernel.c: vmlinux where distributions put it, of the recording's build id. */
 bool dso_find_vmlinux(struct dso *d, struct buf *ret);
+/** A guest's: DIR/PID/vmlinux of --guestmount, if it is there. */
+bool dso_guest_vmlinux(const struct dso *d, struct buf *ret);
 
 #endif

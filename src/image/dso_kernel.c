@@ -277,6 +277,19 @@ static bool guest_proc_path(const struct dso *d, const char *name, struct buf *r
 	return mount;
 }
 
+bool dso_guest_vmlinux(const struct dso *d, struct buf *ret)
+{
+	const char *mount = d->store->opts.guest_mount;
+
+	if (!d->guest || !mount)
+		return false;
+	buf_printf(ret, "%s/%u/vmlinux", mount, d->guest);
+	if (os_exists(buf_cstr(ret)))
+		return true;
+	buf_clear(ret);
+	return false;
+}
+
 /** Never the host's: the same addresses are other code there. */
 static const struct kernel_syms *find_guest_kernel(struct dso *d)
 {
@@ -291,6 +304,9 @@ static const struct kernel_syms *find_guest_kernel(struct dso *d)
 		k = kernel_syms_of(d->store, o->guest_kallsyms, d->ref_name, read_kallsyms);
 	if (!k && guest_proc_path(d, "kallsyms", &path))
 		k = kernel_syms_of(d->store, buf_cstr(&path), d->ref_name, read_kallsyms);
+	buf_clear(&path);
+	if (!k && d->kind == DSO_KERNEL && dso_guest_vmlinux(d, &path))
+		k = kernel_syms_of(d->store, buf_cstr(&path), d->ref_name, read_vmlinux);
 	if (!k && d->kind == DSO_KERNEL)
 		k = from_build_id(d);
 	return k;

@@ -133,9 +133,8 @@ struct trace_input_ops {
 	/** Give a piece. @return CLEW_END: there is none left, and sink.end was called. */
 	enum clew_err (*step)(struct trace_steps *s, size_t stream);
 	void (*steps_free)(struct trace_steps *s);
-	/** The thread that ran on @p unit in @p context; @p ticks and @p bound as code_key's. */
-	void (*thread)(struct trace_input *t, size_t unit, const struct code_context *context,
-		       struct clew_ticks ticks, struct clew_perf_ns bound,
+	/** The thread that ran on @p unit. From one thread at a time. */
+	void (*thread)(struct trace_input *t, size_t unit, const struct code_key *key,
 		       struct trace_thread *ret);
 	/** Ticks of the unit's timestamps -> perf's clock. @return false: they do not convert. */
 	bool (*time)(struct trace_input *t, size_t unit, struct clew_ticks ticks,

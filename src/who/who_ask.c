@@ -21,7 +21,8 @@ struct state {
 	struct bound chunk_from, chunk_to;
 	/* The last answer, which holds for all of (since, until) if nothing else was asked */
 	bool has_answer;
-	uint64_t since, until;
+	uint64_t since, until, last; /* last: ticks_to */
+	bool is_by_id;               /* its place does not matter */
 	struct who_question question;
 	struct who_answer answer;
 };
@@ -175,6 +176,7 @@ void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct 
 	else if (q->has & WHO_Q_TICKS_TO)
 		perf_ns_of_ticks(&w->conv, q->ticks_to, &ret->until);
 	ret->has_order = span.is_in_ticks;
+	ret->first = span.lo;
 	ret->order = span.hi;
 	if (!(q->has & WHO_Q_CPU) || !find_cpu(w, s, q->cpu, span.is_in_ticks))
 		return;
@@ -193,6 +195,8 @@ bool who_host_context(const struct who_ran *w, const struct who_question *q,
 {
 	bool is_el2 = w->facts.kernel_level == WHO_EL2;
 
+	if (!is_el2 && q->world == WHO_WORLD_GUEST)
+		return false; /* the register is the guest's then */
 	ret->n = is_el2 ? q->context_el2 : q->context_el1;
 	return q->has & (is_el2 ? WHO_Q_CONTEXT_EL2 : WHO_Q_CONTEXT_EL1);
 }
@@ -261,9 +265,10 @@ static void find_local(struct asked *a)
 		take_local(a, q->owner, WHO_BY_SAMPLE);
 	else if (q->has & WHO_Q_OWNER && q->owner.n > 0 && who_ran_follows_tasks(a->w))
 		take_local(a, q->owner, WHO_BY_AUX);
-	else if (q->has & WHO_Q_LANDMARK)
+	else if (q->has & WHO_Q_LANDMARK) {
 		take_local(a, q->landmark, WHO_BY_LANDMARK);
-	else if (r && !r->is_sched && r->id.n != -1 && !a->place.is_conflict) {
+		a->end = q->has & WHO_Q_LANDMARK_SLEEPS ? WHO_END_SLEEPS : WHO_END_UNSEEN;
+	} else if (r && !r->is_sched && r->id.n != -1 && !a->place.is_conflict) {
 		take_local(a, r->id, r->is_backward ? WHO_BY_SWITCH_BACKWARD : WHO_BY_SWITCH);
 		a->end = r->end;
 	}
@@ -550,9 +555,18 @@ static void answer_guest(const struct asked *a, struct who_answer *ret)
 	}
 }
 
+/** Its name for the purpose of whether it may run a guest: one of about that time will do. */
+static const char *name_of_about(const struct asked *a, const struct who_answer *ret)
+{
+	if (ret->comm || !(ret->has & WHO_A_LOCAL))
+		return ret->comm;
+	return who_history_comm_at(a->w->history, (uint32_t)ret->local.n,
+				   a->has_time ? a->time : clew_perf_ns_none());
+}
+
 static void answer_world(const struct asked *a, struct who_answer *ret)
 {
-	switch (who_world_of(a->w, a->q, ret->comm)) {
+	switch (who_world_of(a->w, a->q, name_of_about(a, ret))) {
 	case WHO_WORLD_GUEST:
 		if (ret->kind == WHO_IDLE)
 			unknown(ret, WHO_CONFLICT);
@@ -601,17 +615,24 @@ static bool is_answered(const struct who_ran *w, struct state *s, const struct w
 	if (!s->has_answer || !is_same_question(&s->question, q))
 		return false;
 	order = perf_ticks_order(&w->conv, q->ticks);
-	return order >= s->since && order < s->until && !is_outside_chunk(w, s, q, order);
+	if (order < s->since || order >= s->until)
+		return false;
+	if (q->has & WHO_Q_TICKS_TO && perf_ticks_order(&w->conv, q->ticks_to) != s->last)
+		return false;
+	return s->is_by_id || !is_outside_chunk(w, s, q, order);
 }
 
 static void keep_answer(const struct asked *a, struct state *s, const struct who_answer *answer)
 {
-	s->has_answer = a->place.is_inside && a->place.has_order && !a->place.is_conflict &&
-			!(a->q->has & WHO_Q_TICKS_TO);
+	bool is_exact = a->place.is_inside && !(a->q->has & WHO_Q_TICKS_TO);
+
+	s->is_by_id = a->is_by_context && who_ran_is_root(a->w);
+	s->has_answer = a->place.has_order && !a->place.is_conflict && (is_exact || s->is_by_id);
 	if (!s->has_answer)
 		return;
-	s->since = a->place.order;
-	s->until = a->place.to;
+	s->since = a->place.first;
+	s->last = a->place.order;
+	s->until = a->place.at ? a->place.to : UINT64_MAX;
 	if (clew_perf_ns_is_known(a->until)) {
 		uint64_t until = order_of_ns(a->w, a->until);
 

@@ -24,6 +24,7 @@ static void begin_unknown(struct who_fold *f, struct clew_perf_ns time)
 {
 	f->since = time;
 	f->is_pending = true;
+	f->is_since_point = false;
 }
 
 /** What was pending stays unknown. */
@@ -68,7 +69,7 @@ static bool add_backward(struct who_fold *f, const struct who_fold_out *o, enum 
 	struct who_run r = {.kind = WHO_RUN_THREAD,
 			    .end = end,
 			    .is_backward = true,
-			    .id = o->from,
+			    .id = o->from.n == -1 ? f->point : o->from,
 			    .from = f->since};
 
 	f->is_pending = false;
@@ -90,7 +91,8 @@ static bool end_run(struct who_fold *f, const struct who_fold_out *o)
 		return shut_cur(f, end, false);
 	if (f->has_out)
 		return break_chain(f, f->out_time);
-	if (o->next && o->from.n != -1 && f->is_pending)
+	/* What ran at ITRACE_START runs until the first switch. */
+	if (o->next && f->is_pending && (o->from.n != -1 || f->is_since_point))
 		return add_backward(f, o, end);
 	return settle_pending(f);
 }
@@ -178,6 +180,7 @@ bool who_fold_start(struct who_fold *f, struct clew_perf_ns time, struct who_loc
 	if (!is_new && !settle_pending(f))
 		return false;
 	begin_unknown(f, time);
+	f->is_since_point = true;
 	f->has_point = true;
 	f->point = tid;
 	return true;

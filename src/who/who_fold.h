@@ -25,7 +25,8 @@ struct who_fold {
 	struct who_local_id out, next; /* has_out: the switch from out to next (has_next) began at
 					  out_time */
 	struct clew_perf_ns out_time;
-	struct who_local_id point; /* of the last ITRACE_START */
+	struct who_local_id point; /* of the last ITRACE_START; */
+	bool is_since_point;       /* it is what since is of */
 	/* sched_switch */
 	bool has_sched, has_cur_root; /* a sample stands since the last switch began; cur's root id
 					 by the sample before it */

@@ -56,6 +56,17 @@ void who_ran_set_root(struct who_ran *w, bool is_root)
 					      .why = "the recording says it"};
 }
 
+void who_ran_set_kernel_level(struct who_ran *w, enum who_level level)
+{
+	w->facts.kernel_level = level;
+	w->is_level_set = true;
+}
+
+void who_ran_assume_root(struct who_ran *w)
+{
+	w->is_root_assumed = true;
+}
+
 void who_ran_set_same_proc(struct who_ran *w, bool is_same)
 {
 	w->is_same_proc_set = true;
@@ -342,6 +353,11 @@ struct who_local_id who_ran_owner_of_aux(const struct who_ran *w)
 bool who_ran_follows_tasks(const struct who_ran *w)
 {
 	return w->has_switch || (w->is_inherited && !w->has_switch_wide);
+}
+
+bool who_ran_has_switches(const struct who_ran *w)
+{
+	return w->has_switch_wide;
 }
 
 /* --- all were taken --- */

@@ -80,7 +80,8 @@ enum who_security { WHO_NONSECURE, WHO_SECURE, WHO_REALM, WHO_ROOT, WHO_SECURITY
 enum who_world {
 	WHO_WORLD_HOST,
 	WHO_WORLD_GUEST,
-	WHO_WORLD_UNKNOWN, /* the caller's rule cannot say */
+	WHO_WORLD_UNKNOWN, /* the caller's rule cannot say: of a guest, if that thread may run one
+			    */
 	WHO_WORLD_OF_SPE,  /* who_ran finds it: levels and contexts of SPE records */
 };
 
@@ -100,6 +101,11 @@ enum who_question_has { /* who_question.has */
 			WHO_Q_TICKS_TO =
 				1
 				<< 12, /* it ran in (ticks, ticks_to]; else in [ticks, ticks + 1) */
+			WHO_Q_USER_PC =
+				1
+				<< 13, /* the level is unknown, the address is one of user space */
+			WHO_Q_LANDMARK_SLEEPS =
+				1 << 14, /* the switch from that thread: it was not runnable */
 };
 
 /** One record of trace, or a run of instructions with the same answer. */
@@ -194,6 +200,11 @@ void who_ran_free(struct who_ran *w);
  * its own namespace. Each proves the fact. */
 void who_ran_set_root(struct who_ran *w, bool is_root);
 void who_ran_set_same_proc(struct who_ran *w, bool is_same);
+/** The host's kernel runs at @p level. */
+void who_ran_set_kernel_level(struct who_ran *w, enum who_level level);
+/** Contexts are of a trace unit, which its driver lets have them in the initial PID namespace only:
+ * so it is root unless something proves the contrary. */
+void who_ran_assume_root(struct who_ran *w);
 /** A thread has both ids (NSpid). @return false: no memory. */
 bool who_ran_add_pair(struct who_ran *w, struct who_root_id root, struct who_local_id local);
 /** Since @p from all side-band of @p cpu was recorded: before its first record. @return false: no
@@ -225,6 +236,8 @@ uint64_t who_ran_bytes(const struct who_ran *w);
 
 /** All side-band was taken. CLEW_OK or CLEW_NO_MEMORY. */
 enum clew_err who_ran_close(struct who_ran *w);
+/** Are there records of switches on whole CPUs? */
+bool who_ran_has_switches(const struct who_ran *w);
 /** Do the AUX events follow tasks, so that who_question.owner counts? After who_ran_close(). */
 bool who_ran_follows_tasks(const struct who_ran *w);
 

@@ -47,7 +47,7 @@ struct who_ran {
 	uint64_t nr_pairs_equal, nr_pairs_differ, nr_pairs_outside;
 	bool has_init_namespace, has_found_namespace, has_found_init_namespace;
 	bool has_switch, has_switch_wide, is_inherited, has_clockid, has_no_time;
-	bool is_root_set, is_same_proc_set, has_conv;
+	bool is_level_set, is_root_assumed, is_root_set, is_same_proc_set, has_conv;
 	bool is_clock_usable, is_clock_untrusted; /* untrusted: there is one, and it is wrong */
 	struct perf_time_conv conv;
 	uint64_t tolerance_ticks, margin_ticks;
@@ -111,7 +111,7 @@ struct who_place {
 	bool is_conflict;                /* its ticks are outside its chunk */
 	struct clew_perf_ns time, until; /* its first and last; none: unknown */
 	bool has_order;
-	uint64_t order, to; /* has_order: its ticks; end of the run that holds it */
+	uint64_t first, order, to; /* has_order: its ticks; end of the run that holds it */
 };
 
 /** @p margin_ticks: how far from both ends of the run it has to be. */

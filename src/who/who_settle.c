@@ -20,6 +20,8 @@ static void settle_level(struct who_ran *w)
 {
 	const struct who_notes *n = w->notes;
 
+	if (w->is_level_set)
+		return;
 	if (n->has_context_el2 || n->has_pc_el2)
 		w->facts.kernel_level = WHO_EL2;
 	else if (n->has_context_el1 || n->has_pc_el1)
@@ -107,6 +109,8 @@ static void settle_root(struct who_ran *w)
 
 	if (!w->is_root_set && !settle_root_by_records(w, p) && w->is_clock_usable)
 		settle_root_by_contexts(p, c);
+	if (p->is == WHO_FACT_UNKNOWN && w->is_root_assumed)
+		settled(p, WHO_FACT_YES, "trace units have the ids of threads");
 	w->facts.nr_agree = c->nr_agree;
 	w->facts.nr_zero = c->nr_zero;
 	w->facts.nr_differ = c->nr_differ;

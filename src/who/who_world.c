@@ -8,6 +8,8 @@ enum who_world who_world_of(const struct who_ran *w, const struct who_question *
 {
 	uint32_t vcpu;
 
+	if (q->world == WHO_WORLD_UNKNOWN)
+		return !comm || who_vcpu_of_name(comm, &vcpu) ? WHO_WORLD_UNKNOWN : WHO_WORLD_HOST;
 	if (q->world != WHO_WORLD_OF_SPE)
 		return q->world;
 	if (w->facts.kernel_level != WHO_EL2)

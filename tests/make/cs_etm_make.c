@@ -191,18 +191,25 @@ void cs_etm_guest_comm(struct cs_etm_make *m, uint64_t time, uint64_t event, uin
 			&id);
 }
 
-void cs_etm_switch(struct cs_etm_make *m, uint64_t time, uint32_t cpu, uint32_t from, uint32_t to)
+static void put_switch(struct cs_etm_make *m, const struct perf_sample_id *of, uint32_t other,
+		       bool is_out)
 {
-	struct perf_sample_id id = cs_etm_id(cpu, from, time);
-
 	perf_build_view(&m->file, PERF_RECORD_SWITCH_CPU_WIDE, 0,
 			&(union perf_view){
-				.sw = {.is_out = true,
+				.sw = {.is_out = is_out,
 				       .has_other = true,
-				       .next_prev_pid = to,
-				       .next_prev_tid = to}
+				       .next_prev_pid = other,
+				       .next_prev_tid = other}
         },
-			&id);
+			of);
+}
+
+void cs_etm_switch(struct cs_etm_make *m, uint64_t time, uint32_t cpu, uint32_t from, uint32_t to)
+{
+	const struct perf_sample_id out = cs_etm_id(cpu, from, time), in = cs_etm_id(cpu, to, time);
+
+	put_switch(m, &out, to, true);
+	put_switch(m, &in, from, false);
 }
 
 void cs_etm_time_conv(struct cs_etm_make *m, uint64_t zero)

@@ -127,6 +127,7 @@ static bool put_event(struct etm_log *l, const struct flow_event *e)
 		n.value = e->value;
 		break;
 	case FLOW_EV_EVENT:
+	case FLOW_EV_SWITCH:
 	case FLOW_EV_TS_MARKER:
 	case FLOW_EV_EXCEPTION_RET:
 	case FLOW_EV_FUNCTION_RET:

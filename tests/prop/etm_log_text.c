@@ -122,6 +122,7 @@ static const struct {
 	{"UNSUPPORTED",     number_hex     },
 	{"END",             nothing        },
 	{"DROPPED",         value          },
+	{"SWITCH",          number_hex     },
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == ETM_LOG_INSN, "a name for each kind");
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/flow_key.h"
 #include "make/cs_etm_make.h"
 #include "prop/mutate.h"
 #include "trace/perf/perf_trace.h"
@@ -8,8 +9,7 @@
 
 struct asker {
 	struct trace_input *trace;
-	struct code_context context;
-	struct clew_perf_ns bound;
+	struct code_key key;
 	uint64_t nr;
 };
 
@@ -19,11 +19,8 @@ static void ask(struct asker *a, size_t unit, const struct flow_event *e)
 	struct trace_thread t;
 	struct clew_perf_ns ns;
 
-	if (e->kind == FLOW_EV_CONTEXT)
-		a->context = e->context;
-	if (e->kind == FLOW_EV_BOUND)
-		a->bound = e->bound;
-	a->trace->ops->thread(a->trace, unit, &a->context, e->ticks, a->bound, &t);
+	flow_key_take_event(&a->key, e);
+	a->trace->ops->thread(a->trace, unit, &a->key, &t);
 	a->trace->ops->time(a->trace, unit, e->ticks, &ns);
 	a->trace->ops->locate(a->trace, e->space, e->address);
 	if (e->kind == FLOW_EV_NACC)

@@ -3,7 +3,8 @@
 """Instructions of the model's ETM recordings, by clew, against the truth: every address, and who executed it. TAP.
 
 Guests: their recordings are merged first, with the true offset; their files are given by --guestmount.
-Code of tasks outside a container has no mapping and may be missing. Without contexts, kernel code between the change of the id and
+Code of tasks outside a container has no mapping and may be missing; so may that of user space in guests that do not write their contexts, and
+that of a vcpu thread where a chunk of trace begins: it may be the host's or the guest's. Without contexts, kernel code between the change of the id and
 cpu_switch_to may go to either thread.
 
 Usage: who_etm.py CLEW [SEEDS [CASE]...]    skipped where clew does not say who ran"""
@@ -24,10 +25,10 @@ import who_make
 from cases import ETM_CASES, options
 from etm_code import SWITCH_TO
 from who_answers import answer_of
-from who_judge import RIGHT, WRONG, Owner, judge
+from who_judge import LEVELS, RIGHT, WRONG, Owner, judge
 
 MAX_EXTRA = 256  # instructions that belong to no run, before the next that does
-Step = collections.namedtuple("Step", "pc answer")
+Step = collections.namedtuple("Step", "pc time answer")
 
 
 class Executed:
@@ -36,20 +37,28 @@ class Executed:
     def __init__(self, line):
         row = dict(zip(etm_trace.COLUMNS, line.rstrip("\n").split("\t")))
         self.cpu, self.nr, self.first, self.crc, self.image = int(row["cpu"]), int(row["n"]), int(row["first"], 16), int(row["crc"], 16), row["image"]
+        self.time, self.chunk = int(row["ns"]), row["chunk"]
         self.owner = Owner(*(row[name] for name in Owner._fields if name in row), evidence="ctx")
 
     def matches(self, steps, at):
-        """Are these instructions the next ones?"""
-        if at + self.nr > len(steps) or steps[at].pc != self.first:
+        """Are these instructions the next ones? The time is that of a timestamp before them."""
+        if at + self.nr > len(steps) or steps[at].pc != self.first or steps[at].answer.level != LEVELS[self.owner.el] or steps[at].time > self.time:
             return False
         crc = 0
         for step in steps[at:at + self.nr]:
             crc = zlib.crc32(b"%x\n" % step.pc, crc)
         return crc == self.crc
 
-    @property
-    def may_be_missing(self):
-        return self.owner.kind == "outside" and self.owner.el == "0"
+    def is_of(self, step):
+        """The host, or a guest?"""
+        return (self.owner.machine == "host") == (step.answer.machine == "host")
+
+    def may_be_missing(self, opts, is_first):
+        """@is_first: of its chunk. Then it may be the host's or a guest's."""
+        if is_first and self.owner.el == "0" and "/KVM" in self.owner.comm:
+            return True
+        has_no_thread = self.owner.machine != "host" and not opts["guest_ctx"]
+        return self.owner.el == "0" and (self.owner.kind == "outside" or has_no_thread)
 
 
 def merge_guests(clew, prefix):
@@ -75,16 +84,20 @@ def steps_of(clew, prefix, has_guests):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8") as process:
         for event in map(json.loads, process.stdout):
             if "ip" in event and "who" in event:
-                out[event["cpu"]].append(Step(int(event["ip"], 16), answer_of(event)))
+                out[event["cpu"]].append(Step(int(event["ip"], 16), event["time"], answer_of(event)))
     return out
 
 
-def compare_cpu(runs, steps, counts, is_without_contexts):
-    at, previous = 0, None
+def compare_cpu(runs, steps, counts, opts):
+    at, previous, chunk, is_without_contexts = 0, None, None, opts["recorder"] == "container"
     for run in runs:
         found = next((k for k in range(at, min(at + MAX_EXTRA, len(steps))) if run.matches(steps, k)), None)
+        may_be_missing, chunk = run.may_be_missing(opts, run.chunk != chunk), run.chunk
+        # What is equal, of another machine, is a later one; if not, that one will be missing, or this one extra.
+        if found is not None and may_be_missing and not run.is_of(steps[found]):
+            found = None
         if found is None:
-            counts["not decoded, allowed" if run.may_be_missing else "missing"] += run.nr
+            counts["not decoded, allowed" if may_be_missing else "missing"] += run.nr
             continue
         counts["extra"] += found - at
         judge_run(run, previous if is_without_contexts else None, steps[found:found + run.nr], counts)
@@ -96,7 +109,7 @@ def judge_run(run, previous, steps, counts):
     """@previous: an owner that is right, too, up to cpu_switch_to."""
     for step in steps:
         verdict, why = judge(run.owner, step.answer)
-        if verdict == WRONG and previous and run.image == "kernel" and judge(previous, step.answer)[0] == RIGHT:
+        if verdict == WRONG and previous and run.image == "kernel" and judge(previous, step.answer)[0] != WRONG:
             verdict = RIGHT
         if step.pc == SWITCH_TO:
             previous = None
@@ -119,7 +132,7 @@ def check(clew, case, seed):
             for run in map(Executed, file):
                 runs[run.cpu].append(run)
         for cpu, own in runs.items():
-            compare_cpu(own, steps[cpu], counts, opts["recorder"] == "container")
+            compare_cpu(own, steps[cpu], counts, opts)
     return counts
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 
+#include "flow/flow_key.h"
 #include "make/cs_etm_make.h"
 #include "make/elf_build.h"
 #include "make/splitmix.h"
@@ -33,19 +34,16 @@ static void write_program(const char *path, unsigned int nops, uint16_t machine)
 struct story {
 	struct trace_input *trace;
 	struct buf out;
-	struct code_context contexts[16];
-	struct clew_ticks ticks[16];
-	struct clew_perf_ns bounds[16];
+	struct code_key keys[16];
 };
 
 static void put_thread(struct story *s, size_t unit)
 {
 	struct trace_thread t;
 
-	s->trace->ops->thread(s->trace, unit, &s->contexts[unit], s->ticks[unit], s->bounds[unit],
-			      &t);
+	s->trace->ops->thread(s->trace, unit, &s->keys[unit], &t);
 	buf_printf(&s->out, " %d/%d %s el%u", (int)t.pid, (int)t.tid, t.comm ? t.comm : "?",
-		   s->contexts[unit].arm.el);
+		   s->keys[unit].context.arm.el);
 }
 
 static void put_block(struct story *s, size_t unit, const struct flow_block *k)
@@ -64,12 +62,7 @@ static void put_event(struct story *s, size_t unit, const struct flow_event *e)
 {
 	const struct trace_unit *u = &s->trace->units[unit];
 
-	if (e->kind == FLOW_EV_CONTEXT)
-		s->contexts[unit] = e->context;
-	if (e->kind == FLOW_EV_TIMESTAMP)
-		s->ticks[unit] = e->ticks;
-	if (e->kind == FLOW_EV_BOUND)
-		s->bounds[unit] = e->bound;
+	flow_key_take_event(&s->keys[unit], e);
 	if (e->kind == FLOW_EV_NACC) {
 		buf_printf(&s->out, "%s: %" PRIx64 " %s", u->name, e->address,
 			   u->code->why(u->code->ctx, e->space, e->address));

@@ -49,11 +49,11 @@ static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint6
 }
 
 /* The context is the thread. */
-static void thread_of(struct trace_input *t, size_t unit, const struct code_context *context,
-		      struct clew_ticks ticks, struct clew_perf_ns bound, struct trace_thread *ret)
+static void thread_of(struct trace_input *t, size_t unit, const struct code_key *key,
+		      struct trace_thread *ret)
 {
-	(void)t, (void)unit, (void)ticks, (void)bound;
-	*ret = (struct trace_thread){context->arm.cid, context->arm.cid, "comm"};
+	(void)t, (void)unit;
+	*ret = (struct trace_thread){key->context.arm.cid, key->context.arm.cid, "comm"};
 }
 
 static bool time_of(struct trace_input *t, size_t unit, struct clew_ticks ticks,

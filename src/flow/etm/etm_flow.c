@@ -393,11 +393,16 @@ static void assume(struct code_context *ret, const struct code_context *now, boo
 {
 	/* A guess: most trace is of a system, not of one EL. */
 	ret->arm.upper_el = needs_context ? 1 : now->arm.upper_el;
+	ret->arm.entry = now->arm.entry;
+	ret->arm.is_at_start = now->arm.is_at_start;
 }
 
 static bool is_as_assumed(const struct code_context *assumed, const struct code_context *now)
 {
-	return assumed->arm.upper_el == now->arm.upper_el;
+	const struct code_arm_context *a = &assumed->arm, *b = &now->arm;
+
+	return a->upper_el == b->upper_el && a->entry == b->entry &&
+	       a->is_at_start == b->is_at_start;
 }
 
 static size_t nr_waiting(const struct flow *flow)
@@ -465,7 +470,7 @@ struct flow *etm_flow_new(const struct etm_flow_opts *opts)
 {
 	struct flow_opts o = opts->flow;
 
-	if (opts->config->max_spec)
+	if (opts->config->max_spec || o.code->counts_switches)
 		o.nr_threads = 1;
 	return flow_new(&front, &o, opts);
 }

@@ -67,6 +67,11 @@ struct etm_flow {
 
 	bool has_context; /* of a part: one came */
 
+	/* The last exception return from EL2, and what code it is. */
+	uint64_t entry_pc;
+	uint32_t entry_space;
+	uint8_t entry; /* enum code_landmark */
+
 	uint8_t forms[256]; /* of headers, etm_fast.c */
 };
 

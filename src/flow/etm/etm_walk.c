@@ -25,9 +25,60 @@ void etm_walk_forget(struct etm_flow *f)
 {
 	forget_ids(f);
 	flow_forget(&f->flow);
+	f->flow.context.arm.entry = CODE_LANDMARK_UNKNOWN;
+	f->flow.may_have_switched = true;
 }
 
 /* --- the other elements --- */
+
+/** By which exception return execution came down from EL2, if it was one. */
+static uint8_t entry_by(struct etm_flow *f)
+{
+	const struct code_source *code = f->flow.opts.code;
+	const struct flow_block *b;
+	uint64_t pc;
+
+	if (f->flow.from == FLOW_NO_BLOCK || !code->landmark)
+		return CODE_LANDMARK_UNKNOWN;
+	b = &f->flow.blocks.all.data[f->flow.from];
+	if (!(b->flags & INSN_ERET))
+		return CODE_LANDMARK_UNKNOWN;
+	pc = b->start + b->bytes - b->last_bytes;
+	if (f->entry_pc != pc || f->entry_space != b->space) {
+		f->entry = (uint8_t)code->landmark(code->ctx, b->space, pc);
+		f->entry_pc = pc;
+		f->entry_space = b->space;
+	}
+	return f->entry;
+}
+
+/** How execution came to the level of @p n. Firmware returns to where it was called. */
+static void set_level(struct etm_flow *f, const struct etm_context *n)
+{
+	struct code_arm_context *c = &f->flow.context.arm;
+	bool is_firmware = n->el == 3 || !n->ns;
+
+	if (n->el == 2)
+		c->entry = CODE_LANDMARK_UNKNOWN;
+	else if (c->el == 2 && !is_firmware)
+		c->entry = entry_by(f);
+	if (n->el && !is_firmware)
+		c->upper_el = n->el;
+	c->is_at_start &= !n->el;
+	f->flow.may_have_switched |= n->el || c->el;
+	c->el = n->el;
+	c->security = (uint8_t)(n->nse << 1 | n->ns); /* enum code_security */
+}
+
+/** What was traced until now says nothing of how execution comes to where it is next. */
+static void forget_level(struct etm_flow *f)
+{
+	struct code_arm_context *c = &f->flow.context.arm;
+
+	c->upper_el = 0;
+	c->entry = CODE_LANDMARK_UNKNOWN;
+	f->flow.may_have_switched = true;
+}
 
 static void set_context(struct etm_flow *f, const struct etm_elem *e)
 {
@@ -35,13 +86,12 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 	const struct etm_context *n = &e->context;
 	struct code_arm_context *c = &f->flow.context.arm;
 
-	c->el = n->el;
+	if (!f->has_context) /* the first of a part says again what was so already */
+		c->el = n->el;
+	set_level(f, n);
 	if (!f->has_context)
-		f->flow.has_own_context = n->el; /* upper_el is no guess any more */
+		f->flow.has_own_context = n->el == 2; /* nothing of before matters any more */
 	f->has_context = true;
-	if (n->el)
-		c->upper_el = n->el;
-	c->security = (uint8_t)(n->nse << 1 | n->ns); /* enum code_security */
 	c->is_64 = n->sf;
 	if (n->has_vmid) {
 		c->has_vmid = f->config->vmid_bytes;
@@ -296,6 +346,7 @@ void etm_walk_note(struct etm_flow *f, const struct etm_elem *e)
 		if (e->value) {
 			f->flow.ticks = event.ticks;
 			f->flow.has_own_ticks = true;
+			f->flow.may_have_switched = false;
 			if (!f->flow.needs_context)
 				flow_look_up_space(&f->flow);
 		}
@@ -328,6 +379,7 @@ static void start_again(struct etm_flow *f)
 	if (f->flow.has_first_to == FLOW_TO_OPEN)
 		f->flow.has_first_to = FLOW_TO_UNKNOWN;
 	flow_lose_place(&f->flow);
+	forget_level(f);
 	flow_put_event(&f->flow, &e);
 }
 

@@ -329,6 +329,7 @@ static void put_details(const struct trace_ranges_text *t, struct buf *out,
 	case CLEW_TRACE_FUNCTION_RETURN:
 	case CLEW_TRACE_RESET:
 	case CLEW_TRACE_LATEST:
+	case CLEW_TRACE_SWITCH:
 		break;
 	}
 }

@@ -94,10 +94,16 @@ struct ana_event *trace_emit_next(struct trace_events *e, const struct trace_uni
 static struct ana_event *next_event(struct trace_synth *s, const struct trace_who *who,
 				    const struct ana_loc *level_of)
 {
-	struct ana_event *ev = trace_emit_next(s->events, s->unit, who);
+	struct trace_events *e = s->events;
+	struct ana_event *ev = trace_emit_next(e, s->unit, who);
 
-	if (ev)
-		ev->record.misc = misc_of(level_of);
+	if (!ev)
+		return NULL;
+	ev->record.misc = misc_of(level_of);
+	if (who->has_answer) {
+		e->answers[e->nr] = who->answer;
+		ev->who = &e->answers[e->nr];
+	}
 	return ev;
 }
 
@@ -146,6 +152,15 @@ static void add_synth(struct trace_synth *s, const struct synth_fields *t)
 	}
 }
 
+/** It goes to the consumer. */
+static void count(struct trace_events *e, const struct ana_event *ev)
+{
+	e->summary.nr_samples++;
+	if (ev->who)
+		who_counts_add(&e->summary.who, ev->who);
+	e->nr++;
+}
+
 void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t)
 {
 	struct trace_events *e = s->events;
@@ -154,8 +169,7 @@ void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t)
 	if (!ev || !trace_emit_keeps(e, trace_emit_sample(e, ev, e->branches, t), t->who))
 		return;
 	add_synth(s, t);
-	e->summary.nr_samples++;
-	e->nr++;
+	count(e, ev);
 }
 
 static const struct ana_chain *known_chain(struct trace_events *e, uint64_t hash,
@@ -260,8 +274,7 @@ void trace_emit_insn(struct trace_synth *s, const struct synth_fields *t)
 		e->err = CLEW_NO_MEMORY;
 		return;
 	}
-	e->summary.nr_samples++;
-	e->nr++;
+	count(e, ev);
 }
 
 void trace_emit_error(struct trace_synth *s, const struct trace_error *error)

@@ -4,6 +4,7 @@
 
 #include "analyze/ana_filter.h"
 #include "flow/flow_code.h"
+#include "flow/flow_key.h"
 #include "trace/events/trace_events.h"
 #include "who/who_ran.h"
 
@@ -15,6 +16,8 @@ struct trace_who {
 	uint32_t pid, tid; /* all ones: unknown */
 	const char *comm;
 	struct clew_perf_ns time;
+	bool has_answer;
+	struct who_answer answer;
 };
 
 /** --- trace_calls.c --- */
@@ -81,10 +84,8 @@ struct trace_synth {
 	const struct trace_unit *unit;
 	struct flow_code code; /* the unit's */
 	size_t index;
-	struct code_context context;
+	struct code_key key;
 	uint32_t space;
-	struct clew_ticks ticks;
-	struct clew_perf_ns bound;
 	struct trace_who now, then; /* then: of .last, where has_then */
 	bool has_now, has_then;
 	bool has_arrived; /* at the next item: trace_synth_arrive() */
@@ -147,7 +148,7 @@ struct trace_events {
 	struct perf_sample samples[TRACE_BATCH_EVENTS];
 	struct ana_synth synths_of[TRACE_BATCH_EVENTS];
 	struct ana_op ops[TRACE_BATCH_EVENTS];
-	struct who_answer answers[TRACE_BATCH_EVENTS]; /* of each of .ops */
+	struct who_answer answers[TRACE_BATCH_EVENTS]; /* of each event */
 	size_t nr_ops;
 	struct arena batch_memory;
 	struct arena chain_memory; /* of an epoch */

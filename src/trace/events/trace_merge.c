@@ -387,7 +387,7 @@ static bool is_passive(const struct held *h, size_t i)
 {
 	const uint32_t passive = 1u << FLOW_EV_CONTEXT | 1u << FLOW_EV_TIMESTAMP |
 				 1u << FLOW_EV_CYCLES | 1u << FLOW_EV_BOUND | 1u << FLOW_EV_EVENT |
-				 1u << FLOW_EV_TS_MARKER;
+				 1u << FLOW_EV_TS_MARKER | 1u << FLOW_EV_SWITCH;
 
 	return passive >> h->events[h->items[i] & ~FLOW_ITEM_EVENT].kind & 1;
 }

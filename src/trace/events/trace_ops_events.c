@@ -149,8 +149,7 @@ struct op_at {
 	struct trace_who who;
 	const struct ana_loc *loc, *to;
 	uint16_t misc;
-	bool is_in_batch, has_answer;
-	struct who_answer answer;
+	bool is_in_batch;
 };
 
 /** By the exception level, whatever the address. */
@@ -185,11 +184,14 @@ static void set_who(struct trace_synth *s, struct op_at *x)
 	struct trace_events *e = s->events;
 	struct trace_thread t;
 
-	e->trace->ops->thread(e->trace, s->index, &x->key.context, x->key.ticks, x->key.bound, &t);
-	x->who = (struct trace_who){t.pid, t.tid, t.comm, clew_perf_ns_none()};
-	x->has_answer = t.who;
+	e->trace->ops->thread(e->trace, s->index, &x->key, &t);
+	x->who = (struct trace_who){.pid = t.pid,
+				    .tid = t.tid,
+				    .comm = t.comm,
+				    .time = clew_perf_ns_none(),
+				    .has_answer = t.who};
 	if (t.who)
-		x->answer = *t.who;
+		x->who.answer = *t.who;
 	if (x->op->op.has & ANA_OP_HAS_TIME && !e->opts.itrace.is_timeless &&
 	    !trace_events_time(e, s->index, x->key.ticks, &x->who.time))
 		x->who.time = clew_perf_ns_none();
@@ -198,9 +200,9 @@ static void set_who(struct trace_synth *s, struct op_at *x)
 /** What is no thread has the name of what it is; an unknown owner none. */
 static void name_kind(struct op_at *x)
 {
-	enum who_kind kind = x->answer.kind;
+	enum who_kind kind = x->who.answer.kind;
 
-	if (x->has_answer && !x->who.comm && kind != WHO_TASK && kind != WHO_UNKNOWN)
+	if (x->who.has_answer && !x->who.comm && kind != WHO_TASK && kind != WHO_UNKNOWN)
 		x->who.comm = ana_name_of_kind(kind);
 }
 
@@ -212,7 +214,7 @@ static bool settle(struct trace_synth *s, const struct trace_op *o, struct clew_
 	*ret = (struct op_at){.op = o, .key = trace_op_key(o, bound)};
 	set_who(s, ret);
 	ret->loc = locate(s, ret, o->op.level, o->pc);
-	ana_settle_idle(&ret->answer, ret->loc);
+	ana_settle_idle(&ret->who.answer, ret->loc);
 	name_kind(ret);
 	if (e->opts.wants_addr && flow_of(&o->op))
 		ret->to = locate(s, ret, o->op.target_level, o->op.target);
@@ -311,13 +313,12 @@ static bool emit(struct trace_synth *s, struct op_at *x, enum trace_op_event wha
 	if (sample->sample_type & PERF_SAMPLE_BRANCH_STACK && !add_stack(s, ev, sample, x))
 		return false;
 	/* The batch may be a new one: then the operation is in it again. */
-	if (!e->nr_ops || !x->is_in_batch) {
-		e->answers[e->nr_ops] = x->answer;
+	if (!e->nr_ops || !x->is_in_batch)
 		e->ops[e->nr_ops++] = x->op->op;
-	}
 	x->is_in_batch = true;
 	ev->op = &e->ops[e->nr_ops - 1];
-	ev->who = x->has_answer ? &e->answers[e->nr_ops - 1] : NULL;
+	e->answers[e->nr] = x->who.answer;
+	ev->who = x->who.has_answer ? &e->answers[e->nr] : NULL;
 	e->synths_of[e->nr].flow = t.flow;
 	e->summary.nr_samples++;
 	e->nr++;
@@ -335,8 +336,8 @@ static bool take_one(struct trace_synth *s, const struct trace_op *o, struct cle
 	s->sampled_at = s->nr_insns;
 	if (!settle(s, o, bound, &x))
 		return false;
-	if (x.has_answer)
-		who_counts_add(&e->summary.who, &x.answer);
+	if (x.who.has_answer)
+		who_counts_add(&e->summary.who, &x.who.answer);
 	for (enum trace_op_event i = 0; i < NR_OP_EVENTS; i++) {
 		if (e->of_ops[i] && is_one(&o->op, i) && !emit(s, &x, i))
 			return false;

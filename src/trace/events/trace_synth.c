@@ -55,8 +55,8 @@ static struct clew_perf_ns time_of(const struct trace_synth *s)
 {
 	struct clew_perf_ns time;
 
-	if (!s->ticks.ticks || s->events->opts.itrace.is_timeless ||
-	    !trace_events_time(s->events, s->index, s->ticks, &time))
+	if (!s->key.ticks.ticks || s->events->opts.itrace.is_timeless ||
+	    !trace_events_time(s->events, s->index, s->key.ticks, &time))
 		return clew_perf_ns_none();
 	return time;
 }
@@ -69,8 +69,14 @@ static const struct trace_who *who_now(struct trace_synth *s)
 
 	if (s->has_now)
 		return &s->now;
-	t->ops->thread(t, s->index, &s->context, s->ticks, s->bound, &thread);
-	s->now = (struct trace_who){thread.pid, thread.tid, thread.comm, time_of(s)};
+	t->ops->thread(t, s->index, &s->key, &thread);
+	s->now.pid = thread.pid;
+	s->now.tid = thread.tid;
+	s->now.comm = thread.comm;
+	s->now.time = time_of(s);
+	s->now.has_answer = thread.who;
+	if (thread.who)
+		s->now.answer = *thread.who;
 	if (!s->now.comm && !s->events->opts.recorded) /* a snapshot knows no threads */
 		s->now.comm = s->unit->name;
 	s->has_now = true;
@@ -381,7 +387,7 @@ static void sample(struct trace_synth *s, const struct next *n, uint64_t period,
 static void sample_by_time(struct trace_synth *s, const struct next *n, uint64_t until)
 {
 	const struct itrace_opts *o = &s->events->opts.itrace;
-	uint64_t clock = o->unit == ITRACE_TICKS ? s->ticks.ticks : who_now(s)->time.ns;
+	uint64_t clock = o->unit == ITRACE_TICKS ? s->key.ticks.ticks : who_now(s)->time.ns;
 
 	if (!clock || clock == UINT64_MAX || clock < s->sample_from)
 		return;
@@ -555,6 +561,8 @@ static bool is_muted(const struct trace_synth *s, char flag)
 static void take_no_sync(struct trace_synth *s, const struct flow_event *e)
 {
 	end_trace(s);
+	flow_key_take_event(&s->key, e);
+	s->has_now = false;
 	switch ((enum flow_no_sync)e->reason) {
 	case FLOW_NO_SYNC_INIT:
 	case FLOW_NO_SYNC_RESET:
@@ -581,7 +589,7 @@ static void take_no_sync(struct trace_synth *s, const struct flow_event *e)
 static void take_context(struct trace_synth *s, const struct flow_event *e)
 {
 	keep_who(s);
-	s->context = e->context;
+	flow_key_take_event(&s->key, e);
 	s->space = e->space;
 }
 
@@ -590,7 +598,7 @@ static void take_timestamp(struct trace_synth *s, const struct flow_event *e)
 	if (!e->ticks.ticks)
 		return;
 	keep_who(s);
-	s->ticks = e->ticks;
+	flow_key_take_event(&s->key, e);
 }
 
 static void take_cycles(struct trace_synth *s, const struct flow_event *e)
@@ -626,6 +634,8 @@ static void take_event(struct trace_synth *s, const struct flow_event *e)
 	case FLOW_EV_TRACE_ON:
 	case FLOW_EV_PE_RESET:
 		end_trace(s);
+		flow_key_take_event(&s->key, e);
+		s->has_now = false;
 		break;
 	case FLOW_EV_CONTEXT:
 		take_context(s, e);
@@ -657,8 +667,9 @@ static void take_event(struct trace_synth *s, const struct flow_event *e)
 		take_cycles(s, e);
 		break;
 	case FLOW_EV_BOUND:
+	case FLOW_EV_SWITCH:
 		keep_who(s);
-		s->bound = e->bound;
+		flow_key_take_event(&s->key, e);
 		break;
 	case FLOW_EV_UNSUPPORTED:
 		fail(s, ERROR_UNKNOWN, "A packet that is not decoded", NULL);

@@ -5,6 +5,7 @@
 #include "image/code_source.h"
 #include "perfdata/perf_record.h"
 #include "trace/perf/aux_chunks.h"
+#include "who/who_way.h"
 
 /*
  * What a trace protocol has of its own in a recording: how its units are described, how the bytes
@@ -19,11 +20,11 @@ struct aux_stream;
 
 /** Who runs, as far as a context of the trace says. */
 struct aux_who {
-	bool is_user, is_guest;
+	bool is_user;
 	bool is_firmware; /* or of a world that has no records: no code of it is known */
-	bool has_tid;     /* the host's number of the thread, or of a guest's virtual CPU */
-	bool has_guest_tid;
-	uint32_t tid, guest_tid;
+	bool has_el1, has_el2;
+	uint32_t el1, el2;  /* CONTEXTIDR of these levels */
+	struct who_way way; /* of protocols with levels() */
 };
 
 struct aux_protocol {
@@ -51,6 +52,14 @@ struct aux_protocol {
 	/* Questions about a unit, by its number among the protocol's, from any thread */
 
 	struct aux_who (*who)(const void *units, uint32_t unit, const struct code_context *c);
+	/** Before it is asked of: look into the trace for what has_ids() asks; the protocol's units
+	 * are @p first and on. @return false: no memory. NULL with kernel_level. */
+	bool (*find_ids)(void *units, struct perf_trace *p, uint32_t first);
+	/** Does the trace of the unit have ids of the host's threads? NULL with kernel_level. */
+	bool (*has_ids)(const void *units, uint32_t unit);
+	/** The level of the host's kernel, by what the recorder asked the unit for. NULL: not a
+	 * trace of all that ran. */
+	enum who_level (*kernel_level)(const void *units, uint32_t unit);
 	/** Ticks of the unit's timestamps -> perf's clock. @return false: they do not convert. */
 	bool (*time)(const void *units, uint32_t unit, const struct perf_time_conv *conv,
 		     struct clew_ticks ticks, struct clew_perf_ns *ret);

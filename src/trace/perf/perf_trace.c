@@ -33,7 +33,8 @@ bool perf_trace_add_unit(struct perf_trace *p, const struct trace_unit *u)
 		{.space = trace_code_space,
 		  .find = trace_code_find,
 		  .ctx = &parts->code,
-		  .why = trace_code_why}
+		  .why = trace_code_why,
+		  .landmark = trace_code_landmark}
         };
 	unit.name = parts->name;
 	unit.code = &parts->code.source;
@@ -70,16 +71,19 @@ static bool make_units(struct perf_trace *p)
 	return ok;
 }
 
+void perf_trace_count_switches(struct perf_trace *p, uint32_t unit)
+{
+	struct trace_unit_code *code = p->units.data[unit].code->ctx;
+
+	code->source.counts_switches = true;
+}
+
 /* --- what is asked --- */
 
-static void answer(const struct who_answer *a, struct trace_thread *ret)
+/** Of an operation. */
+static void fill_op(const struct who_answer *a, struct trace_thread *ret)
 {
-	ret->who = a;
-	if (a->kind == WHO_IDLE) {
-		*ret = (struct trace_thread){0, 0, "swapper", a};
-		return;
-	}
-	if (a->kind != WHO_TASK || !(a->has & WHO_A_LOCAL))
+	if (!(a->has & WHO_A_LOCAL))
 		return;
 	ret->tid = (uint32_t)a->local.n;
 	if (!(a->has & WHO_A_THREAD))
@@ -88,31 +92,43 @@ static void answer(const struct who_answer *a, struct trace_thread *ret)
 	ret->comm = a->comm;
 }
 
-static void thread(struct trace_input *t, size_t unit, const struct code_context *context,
-		   struct clew_ticks ticks, struct clew_perf_ns bound, struct trace_thread *ret)
+/** As it is printed: also where the rule does not vouch for the name. */
+static void fill_thread(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
+			struct trace_thread *ret)
 {
-	const struct perf_trace *p = (const struct perf_trace *)t;
+	const struct who_answer *a = ret->who;
+	struct clew_perf_ns time;
 	const struct who_task *task;
 	struct trace_span s;
-	struct aux_who who;
 
-	*ret = (struct trace_thread){AUX_NONE, AUX_NONE, NULL, NULL};
-	if (trace_ran_has(&p->ran, (uint32_t)unit)) {
-		answer(trace_ran_ask(p, (uint32_t)unit, &(struct code_key){*context, ticks, bound}),
-		       ret);
-		return;
-	}
-	s = trace_span_of(p, (uint32_t)unit, ticks, bound);
-	who = perf_trace_who(p, (uint32_t)unit, context);
-	ret->tid = trace_tid_of(p, (uint32_t)unit, &s, &who);
+	ret->tid = trace_tid_of(p, a);
 	if (ret->tid == AUX_NONE)
 		return;
-	task = who_history_task(&p->history, ret->tid, trace_span_time(&s));
-	if (task)
-		ret->pid = task->pid;
-	else if (!ret->tid)
-		ret->pid = 0;
-	ret->comm = who_history_comm_at(&p->history, ret->tid, trace_span_time(&s));
+	if (a->has & WHO_A_THREAD) {
+		ret->pid = who_local_is_thread(a->pid) ? (uint32_t)a->pid.n : AUX_NONE;
+		ret->comm = a->comm;
+		return;
+	}
+	s = trace_span_of(p, unit, key->ticks, key->bound);
+	time = trace_span_time(&s);
+	task = who_history_task(&p->history, ret->tid, time);
+	ret->pid = task ? task->pid : AUX_NONE;
+	ret->comm = who_history_comm_at(&p->history, ret->tid, time);
+}
+
+static void thread(struct trace_input *t, size_t unit, const struct code_key *key,
+		   struct trace_thread *ret)
+{
+	const struct perf_trace *p = (const struct perf_trace *)t;
+	const struct who_answer *a = trace_ran_ask(p, (uint32_t)unit, key);
+
+	*ret = (struct trace_thread){AUX_NONE, AUX_NONE, NULL, a};
+	if (a->kind == WHO_IDLE)
+		*ret = (struct trace_thread){0, 0, "swapper", a};
+	else if (a->kind == WHO_TASK && trace_ran_is_op(&p->ran, (uint32_t)unit))
+		fill_op(a, ret);
+	else if (a->kind == WHO_TASK)
+		fill_thread(p, (uint32_t)unit, key, ret);
 }
 
 static bool time_of(struct trace_input *t, size_t unit, struct clew_ticks ticks,
@@ -134,6 +150,7 @@ static void free_trace(struct trace_input *t)
 		p->protocols[i].protocol->units_free(p->protocols[i].units);
 	aux_chunks_done(&p->chunks);
 	trace_ran_done(&p->ran);
+	trace_marks_done(&p->marks, p->units.nr);
 	who_history_done(&p->history);
 	trace_patches_done(&p->patches);
 	vec_done(&p->units);
@@ -151,10 +168,7 @@ static const struct who_facts *who_facts(const struct trace_input *t)
 {
 	const struct perf_trace *p = (const struct perf_trace *)t;
 
-	for (uint32_t i = 0; i < p->units.nr; i++)
-		if (trace_ran_has(&p->ran, i))
-			return who_ran_facts(p->ran.rule);
-	return NULL;
+	return p->units.nr ? who_ran_facts(p->ran.rule) : NULL;
 }
 
 static const struct trace_input_ops ops = {.run = aux_streams_run,

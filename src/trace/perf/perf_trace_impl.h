@@ -8,6 +8,7 @@
 #include "trace/perf/aux_protocol.h"
 #include "trace/perf/perf_trace.h"
 #include "trace/perf/trace_code.h"
+#include "trace/perf/trace_marks.h"
 #include "trace/perf/trace_patches.h"
 #include "trace/perf/trace_ran.h"
 #include "who/who_history.h"
@@ -24,6 +25,7 @@ struct perf_trace {
 	uint32_t nr_protocols; /* 0: no trace that is decoded is in it */
 	struct who_history history;
 	struct trace_ran ran;
+	struct trace_marks marks;
 	struct trace_patches patches;
 	struct aux_chunks chunks;
 	struct perf_time_conv time_conv;
@@ -45,6 +47,9 @@ static inline uint64_t perf_trace_cpu_key(uint32_t protocol, uint32_t cpu)
 {
 	return (uint64_t)protocol << 32 | cpu;
 }
+
+/** @p unit is decoded in one thread, which counts switches. */
+void perf_trace_count_switches(struct perf_trace *p, uint32_t unit);
 
 /** The protocol of @p unit. */
 static inline const struct aux_units *perf_trace_units_of(const struct perf_trace *p, uint32_t unit)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
 #include "base/hash.h"
 #include "image/dso_code.h"
 #include "os/thread.h"
@@ -36,95 +38,88 @@ static uint32_t space_of(const struct who_history *h, uint32_t number_of_space,
 	return number(version_at(&space->versions, trace_span_time(s)), nr_execs(space, s));
 }
 
-static uint32_t user_space(const struct perf_trace *p, uint32_t unit, const struct aux_who *who,
-			   const struct trace_span *s)
+/** The process that is the guest that runs: of the thread that is its virtual CPU. AUX_NONE:
+ * unknown. */
+static uint32_t machine_of(const struct perf_trace *p, const struct trace_span *s,
+			   const struct who_answer *a)
 {
-	const struct who_history *h = &p->history;
-	uint32_t tid = trace_tid_of(p, unit, s, who);
+	uint32_t tid = trace_tid_of(p, a);
 	const struct who_task *task;
 
+	if (who_local_is_thread(a->machine))
+		return (uint32_t)a->machine.n;
 	if (tid == AUX_NONE)
-		return number(TRACE_NO_THREAD, 0);
-	task = who_history_task(h, tid, trace_span_time(s));
-	if (!task)
-		return number(TRACE_NO_PROCESS, 0);
-	return space_of(h, task->space, s);
-}
-
-/** The process that is the guest that runs: of the thread that the context names, else of the one
- * that was switched to. A guest's number alone (VMID) names no process. AUX_NONE: unknown. */
-static uint32_t machine_of(const struct perf_trace *p, uint32_t unit, const struct aux_who *who,
-			   const struct trace_span *s)
-{
-	uint32_t tid = trace_tid_of(p, unit, s, who);
-	const struct who_task *task =
-		tid == AUX_NONE ? NULL : who_history_task(&p->history, tid, trace_span_time(s));
-
+		return AUX_NONE;
+	task = who_history_task(&p->history, tid, trace_span_time(s));
 	return task ? task->pid : AUX_NONE;
 }
 
 /** A guest's kernel, or the process of the thread that the context names in it. */
-static uint32_t guest_space(const struct perf_trace *p, uint32_t unit, const struct aux_who *who,
-			    const struct trace_span *s)
+static uint32_t guest_space(const struct perf_trace *p, const struct aux_who *who,
+			    const struct trace_span *s, const struct who_answer *a)
 {
-	uint32_t machine = machine_of(p, unit, who, s), id;
+	const struct who_guests *g = &p->history.guests;
 	const struct who_task *task = NULL;
+	uint32_t machine = machine_of(p, s, a), id;
 
-	if (!p->history.guests.ids.nr)
+	if (!g->ids.nr)
 		return number(TRACE_GUEST, 0);
 	if (machine == AUX_NONE)
 		return number(TRACE_GUEST_UNKNOWN, 0);
-	if (who->is_user && !who->has_guest_tid)
+	if (who->is_user && !who->has_el1)
 		return number(TRACE_GUEST_THREAD, 0);
-	id = who_guests_find(&p->history.guests, machine,
-			     who->is_user ? who->guest_tid : WHO_GUEST_KERNEL_PID);
+	id = who_guests_find(g, machine, who->is_user ? who->el1 : WHO_GUEST_KERNEL_PID);
 	if (id != AUX_NONE)
 		task = who_history_task(&p->history, id, trace_span_time(s));
 	return task ? space_of(&p->history, task->space, s) : number(TRACE_GUEST, 0);
 }
 
-/** By the rule of who/who_ran.h. */
-static uint32_t space_of_answer(const struct perf_trace *p, uint32_t unit,
-				const struct aux_who *says, const struct trace_span *s,
-				const struct who_answer *a)
+/** Of a thread of the host. */
+static uint32_t user_space(const struct perf_trace *p, const struct trace_span *s,
+			   const struct who_answer *a)
 {
 	const struct who_history *h = &p->history;
-	struct aux_who who = *says;
+	uint32_t tid = trace_tid_of(p, a);
+	const struct who_task *task;
 
-	if (a->has & WHO_A_GUEST) {
-		who.is_guest = true;
-		return guest_space(p, unit, &who, s);
-	}
-	if (!who.is_user)
-		return number(version_at(&h->spaces.data[h->kernel].versions, trace_span_time(s)),
-			      0);
-	if (a->kind != WHO_TASK)
+	if (a->has & WHO_A_THREAD && a->space != WHO_NONE && a->kind == WHO_TASK)
+		return space_of(h, a->space, s);
+	if (tid == AUX_NONE)
 		return number(TRACE_NO_THREAD, 0);
-	if (!(a->has & WHO_A_THREAD) || a->space == WHO_NONE)
-		return number(TRACE_NO_PROCESS, 0);
-	return space_of(h, a->space, s);
+	task = who_history_task(h, tid, trace_span_time(s));
+	return task ? space_of(h, task->space, s) : number(TRACE_NO_PROCESS, 0);
+}
+
+/** By the rule of who/who_ran.h. */
+static uint32_t space_of_answer(const struct perf_trace *p, const struct aux_who *who,
+				const struct trace_span *s, const struct who_answer *a)
+{
+	const struct who_history *h = &p->history;
+
+	if (a->has & WHO_A_GUEST)
+		return guest_space(p, who, s, a);
+	if (a->kind == WHO_UNKNOWN && a->reason == WHO_WORLD)
+		return number(TRACE_WORLD, 0);
+	if (who->is_user)
+		return user_space(p, s, a);
+	return number(version_at(&h->spaces.data[h->kernel].versions, trace_span_time(s)), 0);
 }
 
 uint32_t trace_code_space(void *ctx, const struct code_key *k)
 {
 	const struct trace_unit_code *u = ctx;
 	const struct perf_trace *p = u->owner;
-	struct trace_span s = trace_span_of(p, u->unit, k->ticks, k->bound);
 	struct aux_who who = perf_trace_who(p, u->unit, &k->context);
-	const struct who_history *h = &p->history;
+	struct trace_ran_answer a;
+	struct trace_span s;
 
-	if (!who_history_knows(h, trace_span_time(&s)))
+	trace_ran_answer(p, u->unit, k, &a);
+	s = trace_span_in(p, u->unit, k->ticks, k->bound, a.chunk);
+	if (!who_history_knows(&p->history, trace_span_time(&s)))
 		return number(TRACE_NOT_KEPT, 0);
 	if (who.is_firmware)
 		return number(TRACE_FIRMWARE, 0);
-	if (trace_ran_has(&p->ran, u->unit))
-		return space_of_answer(p, u->unit, &who, &s, trace_ran_ask(p, u->unit, k));
-	if (who.is_guest)
-		return guest_space(p, u->unit, &who, &s);
-	if (!who.is_user)
-		return number(version_at(&h->spaces.data[h->kernel].versions, trace_span_time(&s)),
-			      0);
-	return user_space(p, u->unit, &who, &s);
+	return space_of_answer(p, &who, &s, &a.answer);
 }
 
 /** The mapping at @p addr, in the space's own program or in one that an exec replaced. */
@@ -253,6 +248,7 @@ const char *trace_code_why(void *ctx, uint32_t space, uint64_t addr)
 		[TRACE_GUEST] = "a virtual machine's code, which the recording does not hold",
 		[TRACE_GUEST_UNKNOWN] = "code of an unknown virtual machine",
 		[TRACE_GUEST_THREAD] = "code of an unknown thread of a virtual machine",
+		[TRACE_WORLD] = "code of the host or of a virtual machine: which is unknown",
 		[TRACE_FIRMWARE] = "code of firmware or of the secure world",
 		[TRACE_NOT_KEPT] = "the memory budget had no room for what was recorded of it"};
 	struct perf_trace *p = ((const struct trace_unit_code *)ctx)->owner;
@@ -274,6 +270,44 @@ const char *trace_code_why(void *ctx, uint32_t space, uint64_t addr)
 		why = dso_why_no_code(place->dso);
 	os_unlock(p->lock);
 	return why ? why : "the file ends before the mapping does";
+}
+
+static bool is_of_host_kernel(const struct who_history *h, uint32_t version)
+{
+	return version >= TRACE_NR_NO_CODE && version < h->versions.nr &&
+	       h->versions.data[version].is_kernel && !h->versions.data[version].is_guest;
+}
+
+/** Under the lock. */
+static enum code_landmark landmark_at(struct perf_trace *p, struct who_map *m, uint64_t addr)
+{
+	struct ana_place *place = m ? ana_place_of(p->places, m) : NULL;
+	const struct dso_sym *sym;
+	uint64_t rel = addr;
+
+	if (!place)
+		return CODE_LANDMARK_UNKNOWN;
+	if (!place->is_absolute)
+		rel = addr - m->start + m->pgoff;
+	sym = place->only_sym ? place->only_sym : dso_find_sym(place->dso, rel);
+	if (!sym)
+		return CODE_LANDMARK_UNKNOWN;
+	if (rel == sym->start && !strcmp(sym->name, "cpu_switch_to"))
+		return CODE_SWITCHES;
+	return who_enters_guest(sym->name) ? CODE_ENTERS_GUEST : CODE_NO_LANDMARK;
+}
+
+enum code_landmark trace_code_landmark(void *ctx, uint32_t space, uint64_t addr)
+{
+	struct perf_trace *p = ((const struct trace_unit_code *)ctx)->owner;
+	enum code_landmark ret;
+
+	if (!is_of_host_kernel(&p->history, space >> BACK_BITS))
+		return CODE_LANDMARK_UNKNOWN;
+	os_lock(p->lock);
+	ret = landmark_at(p, map_at(&p->history, space, addr), addr);
+	os_unlock(p->lock);
+	return ret;
 }
 
 /* --- places --- */

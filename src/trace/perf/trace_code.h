@@ -16,6 +16,7 @@ enum trace_no_code {
 	TRACE_GUEST,
 	TRACE_GUEST_UNKNOWN, /* unknown which guest's, */
 	TRACE_GUEST_THREAD,  /* or which of its threads' */
+	TRACE_WORLD,         /* or whether a guest's at all */
 	TRACE_FIRMWARE,
 	TRACE_NOT_KEPT, /* later than the budget had room for */
 	TRACE_NR_NO_CODE
@@ -29,6 +30,7 @@ struct trace_unit_code {
 
 uint32_t trace_code_space(void *ctx, const struct code_key *key);
 bool trace_code_find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret);
+enum code_landmark trace_code_landmark(void *ctx, uint32_t space, uint64_t addr);
 const char *trace_code_why(void *ctx, uint32_t space, uint64_t addr);
 const struct ana_loc *trace_code_locate(struct perf_trace *p, uint32_t space, uint64_t addr);
 

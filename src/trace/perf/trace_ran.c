@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "perfdata/perf_clock.h"
 #include "perfdata/perf_format.h"
 #include "trace/perf/perf_trace_impl.h"
 #include "trace/perf/trace_threads.h"
 #include "trace/trace_decode.h"
+#include "who/vcpu_name.h"
 
 /* --- side-band --- */
 
@@ -76,10 +78,13 @@ static enum clew_err take_sched(struct perf_trace *p, const struct perf_record *
 				  stamp);
 }
 
-/** Units of a flow do not ask. The description comes before all else; where not, it may follow. */
-static bool is_of_use(const struct perf_trace *p)
+static void look_for_vcpu(struct trace_ran *t, const struct perf_record *r)
 {
-	return !p->nr_protocols || perf_trace_protocol(p, &units_spe) < p->nr_protocols;
+	struct perf_comm c;
+	uint32_t vcpu;
+
+	if (r->type == PERF_RECORD_COMM && !t->has_vcpus && !perf_comm_parse(r, &c))
+		t->has_vcpus = who_vcpu_of_name(c.comm, &vcpu);
 }
 
 enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
@@ -92,8 +97,9 @@ enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 				      .tid = id->tid,
 				      .has_time = p->has_clock};
 
-	if (!e || !is_of_use(p))
+	if (!e)
 		return CLEW_OK;
+	look_for_vcpu(&p->ran, r);
 	stamp.is_inherited = perf_attr_has(&e->attr, PERF_ATTR_INHERIT);
 	stamp.has_clockid = perf_attr_has(&e->attr, PERF_ATTR_USE_CLOCKID);
 	if (r->type == PERF_RECORD_SAMPLE)
@@ -124,32 +130,131 @@ static void add_chunk(const struct perf_trace *p, const struct aux_chunk *c, str
 	q->has |= WHO_Q_TO | (c->since.ns ? (uint32_t)WHO_Q_FROM : 0);
 }
 
-static void add_context(const struct code_arm_context *c, struct who_question *q)
+static void add_contexts(const struct aux_who *who, struct who_question *q)
 {
-	q->level = (enum who_level)(c->el & 3);
-	q->security = security_of(c->security);
-	q->context_el1 = c->cid;
-	q->context_el2 = c->vmid;
-	q->has |= (c->has_cid ? (uint32_t)WHO_Q_CONTEXT_EL1 : 0) |
-		  (c->has_vmid ? (uint32_t)WHO_Q_CONTEXT_EL2 : 0);
+	q->context_el1 = who->el1;
+	q->context_el2 = who->el2;
+	q->has |= (who->has_el1 ? (uint32_t)WHO_Q_CONTEXT_EL1 : 0) |
+		  (who->has_el2 ? (uint32_t)WHO_Q_CONTEXT_EL2 : 0);
 }
 
-static struct who_question question_of(const struct perf_trace *p, uint32_t unit,
-				       const struct code_key *k)
+static bool has_levels(const struct perf_trace *p, uint32_t unit)
+{
+	return perf_trace_units_of(p, unit)->protocol->kernel_level;
+}
+
+/**
+ * Instructions after a timestamp ran at that tick or later. In user code nothing can have switched
+ * from its thread until there is an exception; else up to the end of the chunk.
+ */
+static void add_ticks(const struct perf_trace *p, const struct code_key *k,
+		      struct trace_ran_chunk *c, struct who_question *q)
+{
+	bool may_have_switched = k->may_have_switched || code_context_el(&k->context);
+
+	if (!c->is_timed)
+		return;
+	q->ticks = k->ticks;
+	q->has |= k->ticks.ticks ? (uint32_t)WHO_Q_TICKS : 0;
+	if (!c->has_levels || !may_have_switched || !(q->has & WHO_Q_TO))
+		return;
+	if (!c->has_end)
+		c->has_end = perf_ticks_of_ns(&p->time_conv, q->to, &c->end);
+	q->ticks_to = c->end;
+	q->has |= c->has_end ? (uint32_t)WHO_Q_TICKS_TO : 0;
+}
+
+/** Do the unit's ticks compare with times of records? Those of operations are asked as they are. */
+static bool is_timed(const struct perf_trace *p, uint32_t unit)
+{
+	struct clew_perf_ns time;
+
+	return !has_levels(p, unit) ||
+	       (p->has_clock && trace_time_of(p, unit, (struct clew_ticks){1}, &time));
+}
+
+/** Many questions in turn are of one chunk. */
+static void find_chunk(const struct perf_trace *p, uint32_t unit, struct clew_perf_ns bound,
+		       struct trace_ran_chunk *c)
+{
+	if (c->is_set && c->bound.ns == bound.ns)
+		return;
+	*c = (struct trace_ran_chunk){.is_set = true,
+				      .bound = bound,
+				      .has_levels = has_levels(p, unit),
+				      .is_timed = is_timed(p, unit),
+				      .chunk = trace_chunk_of(p, unit, bound),
+				      .marks = trace_marks_of(&p->marks, unit, bound)};
+}
+
+static struct who_question place_of(const struct perf_trace *p, uint32_t unit,
+				    const struct code_key *k, struct trace_ran_chunk *c)
 {
 	const struct trace_unit *u = &p->units.data[unit];
-	const struct aux_chunk *chunk = trace_chunk_of(p, unit, k->bound);
-	struct who_question q = {.cpu = u->cpu, .world = WHO_WORLD_OF_SPE, .ticks = k->ticks};
+	struct who_question q = {.cpu = u->cpu, .world = WHO_WORLD_OF_SPE};
 
 	q.has = u->cpu != AUX_NONE ? (uint32_t)WHO_Q_CPU : 0;
 	if (u->tid != AUX_NONE) {
 		q.has |= WHO_Q_QUEUE;
 		q.queue = who_local_id_of(u->tid);
 	}
-	q.has |= k->ticks.ticks ? (uint32_t)WHO_Q_TICKS : 0;
-	add_context(&k->context.arm, &q);
-	if (chunk)
-		add_chunk(p, chunk, &q);
+	find_chunk(p, unit, k->bound, c);
+	if (c->chunk)
+		add_chunk(p, c->chunk, &q);
+	add_ticks(p, k, c, &q);
+	return q;
+}
+
+/** The thread between the switches around it. It runs since the first of both. */
+static void add_landmark(const struct perf_trace *p, const struct trace_chunk_marks *c,
+			 const struct code_key *k, struct who_question *q)
+{
+	uint32_t nr = c->nr[who_ran_facts(p->ran.rule)->kernel_level == WHO_EL2];
+	const struct who_landmark *l =
+		&p->marks.landmarks.data[c->at + (k->nr_switches < nr ? k->nr_switches : nr)];
+	struct clew_ticks since;
+
+	q->landmark = l->id;
+	q->has |= WHO_Q_LANDMARK | (l->sleeps ? (uint32_t)WHO_Q_LANDMARK_SLEEPS : 0);
+	q->has &= ~(uint32_t)WHO_Q_TICKS_TO;
+	if (q->has & WHO_Q_TICKS && perf_ticks_of_ns(&p->time_conv, l->since, &since) &&
+	    perf_ticks_order(&p->time_conv, since) > perf_ticks_order(&p->time_conv, q->ticks))
+		q->ticks = since;
+}
+
+static struct who_question question_of(const struct perf_trace *p, uint32_t unit,
+				       const struct code_key *k, struct trace_ran_chunk *chunk)
+{
+	struct who_question q = place_of(p, unit, k, chunk);
+	struct aux_who who = perf_trace_who(p, unit, &k->context);
+	const struct who_facts *facts = who_ran_facts(p->ran.rule);
+	const struct trace_chunk_marks *c;
+
+	q.level = (enum who_level)(code_context_el(&k->context) & 3);
+	q.security = security_of(k->context.arm.security);
+	add_contexts(&who, &q);
+	if (!chunk->has_levels)
+		return q;
+	c = chunk->marks;
+	if (c && c->starts_in_guest && k->context.arm.is_at_start)
+		who.way.start = WHO_WORLD_GUEST;
+	if (c && c->is_paired)
+		add_landmark(p, c, k, &q);
+	q.world = who_world_of_way(facts->kernel_level, &who.way);
+	/* All threads have names, and none is that of a virtual CPU. */
+	if (q.world == WHO_WORLD_UNKNOWN && !p->ran.has_vcpus && facts->is_root.is == WHO_FACT_YES)
+		q.world = WHO_WORLD_HOST;
+	return q;
+}
+
+struct who_question trace_ran_time_question(const struct perf_trace *p, uint32_t unit,
+					    const struct code_key *k)
+{
+	struct trace_ran_chunk c = {.is_set = false};
+	struct who_question q = place_of(p, unit, k, &c);
+
+	q.level = WHO_LEVEL_UNKNOWN;
+	q.has &= ~(uint32_t)WHO_Q_TICKS_TO;
 	return q;
 }
 
@@ -159,22 +264,51 @@ static bool is_same(const struct code_key *a, const struct code_key *b)
 
 	return a->ticks.ticks == b->ticks.ticks && a->bound.ns == b->bound.ns && x->el == y->el &&
 	       x->security == y->security && x->has_cid == y->has_cid &&
-	       x->has_vmid == y->has_vmid && x->cid == y->cid && x->vmid == y->vmid;
+	       x->has_vmid == y->has_vmid && x->cid == y->cid && x->vmid == y->vmid &&
+	       x->upper_el == y->upper_el && x->entry == y->entry &&
+	       x->is_at_start == y->is_at_start && a->nr_switches == b->nr_switches &&
+	       a->may_have_switched == b->may_have_switched;
+}
+
+static struct trace_ran_memo *ask(const struct perf_trace *p, uint32_t unit,
+				  const struct code_key *key, struct trace_ran_memo *m)
+{
+	struct who_cursor *c = &m->cursors[code_context_el(&key->context) != 0];
+	struct who_question q;
+
+	if (m->has_answer && is_same(&m->key, key))
+		return m;
+	q = question_of(p, unit, key, &m->chunk);
+	who_ran_ask(p->ran.rule, c, &q, &m->answer);
+	m->key = *key;
+	m->has_answer = true;
+	return m;
 }
 
 const struct who_answer *trace_ran_ask(const struct perf_trace *p, uint32_t unit,
 				       const struct code_key *key)
 {
-	struct trace_ran_memo *m = &p->ran.memos[unit];
-	struct who_question q;
+	return &ask(p, unit, key, &p->ran.memos[unit].of_consumer)->answer;
+}
 
-	if (m->has_answer && is_same(&m->key, key))
-		return &m->answer;
-	q = question_of(p, unit, key);
-	who_ran_ask(p->ran.rule, &m->cursor, &q, &m->answer);
-	m->key = *key;
-	m->has_answer = true;
-	return &m->answer;
+void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
+		      struct trace_ran_answer *ret)
+{
+	struct trace_ran_memos *m = &p->ran.memos[unit];
+	/* Pairs with the release below: one thread has the memo at a time. */
+	bool is_taken = __atomic_test_and_set(&m->is_taken, __ATOMIC_ACQUIRE);
+	struct trace_ran_memo own, *at = &m->of_decoders;
+
+	if (is_taken) {
+		own.has_answer = own.chunk.is_set = false;
+		own.cursors[0].owner = own.cursors[1].owner = NULL;
+		at = &own;
+	}
+	ask(p, unit, key, at);
+	ret->answer = at->answer;
+	ret->chunk = at->chunk.chunk;
+	if (!is_taken)
+		__atomic_clear(&m->is_taken, __ATOMIC_RELEASE);
 }
 
 /* --- what the trace itself proves --- */
@@ -188,56 +322,95 @@ static enum clew_err note_ops(void *ctx, size_t unit, const struct trace_ops_bat
 {
 	struct noting *n = ctx;
 	struct trace_ran *r = &n->p->ran;
+	struct trace_ran_chunk c = {.is_set = false};
 
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct code_key key = trace_op_key(&b->ops[i], b->bound);
-		struct who_question q = question_of(n->p, (uint32_t)unit, &key);
+		struct who_question q = question_of(n->p, (uint32_t)unit, &key, &c);
 
-		if (!who_ran_note(r->rule, n->notes, &r->memos[unit].cursor, &q))
+		if (!who_ran_note(r->rule, n->notes, &r->memos[unit].of_consumer.cursors[0], &q))
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;
 }
 
-/** Units of operations alone: the others do not ask yet. */
-static enum clew_err note_all(struct perf_trace *p, const bool *skips)
+static enum clew_err note_ops_of(struct perf_trace *p, struct who_notes *notes)
 {
-	struct noting n = {p, who_notes_new()};
+	bool *skips = mem_calloc(p->units.nr + 1, sizeof(*skips)), has_some = false;
+	struct noting n = {p, notes};
 	const struct trace_decode_opts opts = {
 		.nr_threads = 1, .skips = skips, .ops = note_ops, .ctx = &n};
-	enum clew_err err = n.notes ? trace_decode(&p->trace, &opts, NULL) : CLEW_NO_MEMORY;
+	enum clew_err err = skips ? CLEW_OK : CLEW_NO_MEMORY;
 
-	if (!err && !who_ran_add_notes(p->ran.rule, n.notes))
-		err = CLEW_NO_MEMORY;
-	who_notes_free(n.notes);
+	for (uint32_t i = 0; !err && i < p->units.nr; i++) {
+		skips[i] = !trace_ran_is_op(&p->ran, i);
+		has_some |= !skips[i];
+	}
+	if (!err && has_some)
+		err = trace_decode(&p->trace, &opts, NULL);
+	mem_free(skips);
 	return err;
+}
+
+/** What only a look at the trace says, where it may matter. */
+static enum clew_err note_trace(struct perf_trace *p, struct who_notes *notes)
+{
+	bool *wanted = mem_calloc(p->units.nr + 1, sizeof(*wanted));
+	enum clew_err err = wanted ? CLEW_OK : CLEW_NO_MEMORY;
+
+	for (uint32_t i = 0; !err && i < p->nr_protocols; i++) {
+		const struct aux_units *u = &p->protocols[i];
+
+		if (u->protocol->find_ids && !u->protocol->find_ids(u->units, p, u->first))
+			err = CLEW_NO_MEMORY;
+	}
+	if (!err && trace_marks_begin(p, wanted))
+		err = trace_marks_find(p, wanted, notes);
+	if (!err && p->marks.units)
+		err = trace_marks_pair(p);
+	mem_free(wanted);
+	return err;
+}
+
+/** A pass asks, too; its answers are forgotten. */
+static void forget_answers(struct perf_trace *p)
+{
+	for (size_t i = 0; i < p->units.nr; i++)
+		p->ran.memos[i] = (struct trace_ran_memos){.is_op = p->ran.memos[i].is_op};
+}
+
+static enum clew_err settle(struct perf_trace *p, struct who_notes *notes)
+{
+	enum clew_err err = note_ops_of(p, notes);
+
+	if (!err)
+		err = note_trace(p, notes);
+	if (!err && !who_ran_add_notes(p->ran.rule, notes))
+		err = CLEW_NO_MEMORY;
+	forget_answers(p);
+	return err ? err : who_ran_settle(p->ran.rule);
 }
 
 enum clew_err trace_ran_close(struct perf_trace *p)
 {
-	bool *skips = mem_calloc(p->units.nr + 1, sizeof(*skips)), has_some = false;
+	struct who_notes *notes = who_notes_new();
 	enum clew_err err = CLEW_OK;
 
 	p->ran.memos = mem_calloc(p->units.nr + 1, sizeof(*p->ran.memos));
-	if (!skips || !p->ran.memos)
+	if (!notes || !p->ran.memos ||
+	    !who_ran_take_facts(p->ran.rule, perf_file_who_facts(p->file)))
 		err = CLEW_NO_MEMORY;
 	for (size_t i = 0; !err && i < p->units.nr; i++) {
 		const struct trace_unit *u = &p->units.data[i];
 
-		p->ran.memos[i].is_asked = u->decoder && u->decoder->ops;
-		skips[i] = !p->ran.memos[i].is_asked;
-		has_some |= !skips[i];
+		p->ran.memos[i].is_op = u->decoder && u->decoder->ops;
 	}
-	if (!err && has_some && !who_ran_take_facts(p->ran.rule, perf_file_who_facts(p->file)))
-		err = CLEW_NO_MEMORY;
-	if (!err && has_some && p->has_time_conv)
+	if (!err && p->has_time_conv)
 		who_ran_set_clock(p->ran.rule, &p->time_conv);
-	if (!err && has_some)
+	if (!err)
 		err = who_ran_close(p->ran.rule);
-	if (!err && has_some)
-		err = note_all(p, skips);
-	if (!err && has_some)
-		err = who_ran_settle(p->ran.rule);
-	mem_free(skips);
+	if (!err)
+		err = settle(p, notes);
+	who_notes_free(notes);
 	return err;
 }

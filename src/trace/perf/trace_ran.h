@@ -7,8 +7,7 @@
 #include "perfdata/perf_sample.h"
 #include "who/who_ran.h"
 
-/* Who ran, by the one rule (who/who_ran.h): the recording's side-band goes in, units of sampled
- * operations ask. */
+/* Who ran, by the one rule (who/who_ran.h): the recording's side-band goes in, units ask. */
 
 struct perf_trace;
 
@@ -17,8 +16,9 @@ struct trace_ran {
 	bool has_sched; /* samples of sched_switch, with these fields */
 	uint64_t sched_id;
 	uint32_t prev_at, next_at;
-	size_t nr_begun;              /* CPUs with a known begin of their side-band */
-	struct trace_ran_memo *memos; /* by unit; NULL: none asks */
+	size_t nr_begun;               /* CPUs with a known begin of their side-band */
+	bool has_vcpus;                /* threads with the names of virtual CPUs */
+	struct trace_ran_memos *memos; /* by unit */
 };
 
 /** NULL in rule: no memory. */
@@ -33,22 +33,50 @@ enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 /** All records are read, and the units made: learn from the trace what it proves. */
 enum clew_err trace_ran_close(struct perf_trace *p);
 
-/** Is @p unit one that asks? */
-static inline bool trace_ran_has(const struct trace_ran *r, uint32_t unit);
-/** The owner of an operation, until the next question about @p unit. One thread per unit. */
-const struct who_answer *trace_ran_ask(const struct perf_trace *p, uint32_t unit,
-				       const struct code_key *key);
-
-struct trace_ran_memo {
-	bool is_asked, has_answer;
-	struct code_key key;
-	struct who_answer answer;
-	struct who_cursor cursor;
+/** What is known of the chunk that ran no later than bound. */
+struct trace_ran_chunk {
+	bool is_set, has_end;
+	bool has_levels; /* of the unit's protocol */
+	bool is_timed;   /* its ticks compare with perf's time */
+	struct clew_perf_ns bound;
+	const struct aux_chunk *chunk;         /* NULL: unknown */
+	const struct trace_chunk_marks *marks; /* NULL: unknown */
+	struct clew_ticks end;
 };
 
-static inline bool trace_ran_has(const struct trace_ran *r, uint32_t unit)
+/** The last answer, and where it was found. */
+struct trace_ran_memo {
+	bool has_answer;
+	struct code_key key;
+	struct who_answer answer;
+	struct trace_ran_chunk chunk;
+	struct who_cursor cursors[2]; /* of user code; of all other */
+};
+
+struct trace_ran_memos {
+	bool is_op; /* a unit of sampled operations */
+	bool is_taken;
+	struct trace_ran_memo of_decoders; /* of the one that has taken it */
+	struct trace_ran_memo of_consumer;
+};
+
+static inline bool trace_ran_is_op(const struct trace_ran *r, uint32_t unit)
 {
-	return r->memos && r->memos[unit].is_asked;
+	return r->memos[unit].is_op;
 }
+
+/** Who ran, until the next question about @p unit. For its consumer: one thread per unit. */
+const struct who_answer *trace_ran_ask(const struct perf_trace *p, uint32_t unit,
+				       const struct code_key *key);
+/** The same, from any thread. */
+struct trace_ran_answer {
+	struct who_answer answer;
+	const struct aux_chunk *chunk; /* that holds it; NULL: unknown */
+};
+void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
+		      struct trace_ran_answer *ret);
+/** Only where and when. */
+struct who_question trace_ran_time_question(const struct perf_trace *p, uint32_t unit,
+					    const struct code_key *key);
 
 #endif

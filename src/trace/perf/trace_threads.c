@@ -50,13 +50,13 @@ const struct aux_chunk *trace_chunk_of(const struct perf_trace *p, uint32_t unit
 	return bound.ns ? chunk_at(p, unit, bound) : NULL;
 }
 
-struct trace_span trace_span_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
-				struct clew_perf_ns bound)
+struct trace_span trace_span_in(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
+				struct clew_perf_ns bound, const struct aux_chunk *chunk)
 {
 	struct trace_span s = {.to = bound.ns ? bound : clew_perf_ns_none()};
 	struct clew_perf_ns at;
 
-	s.chunk = trace_chunk_of(p, unit, bound);
+	s.chunk = chunk;
 	if (s.chunk)
 		s.from = s.chunk->since;
 	if (p->has_clock && trace_time_of(p, unit, ticks, &at) && at.ns <= s.to.ns) {
@@ -66,26 +66,25 @@ struct trace_span trace_span_of(const struct perf_trace *p, uint32_t unit, struc
 	return s;
 }
 
+struct trace_span trace_span_of(const struct perf_trace *p, uint32_t unit, struct clew_ticks ticks,
+				struct clew_perf_ns bound)
+{
+	return trace_span_in(p, unit, ticks, bound, trace_chunk_of(p, unit, bound));
+}
+
 struct clew_perf_ns trace_span_time(const struct trace_span *s)
 {
 	return s->is_ticks ? s->from : s->to;
 }
 
-/*
- * In order: the thread the buffer belongs to; the register the trace carries; the thread that owns
- * these events, when they follow threads; who was switched to on that CPU.
- */
-uint32_t trace_tid_of(const struct perf_trace *p, uint32_t unit, const struct trace_span *s,
-		      const struct aux_who *who)
+uint32_t trace_tid_of(const struct perf_trace *p, const struct who_answer *a)
 {
-	struct clew_perf_ns at = trace_span_time(s);
-
-	if (p->units.data[unit].tid != AUX_NONE)
-		return p->units.data[unit].tid;
-	if (who->has_tid)
-		return who->tid;
-	if (p->is_of_tasks)
-		return s->chunk ? s->chunk->tid : AUX_NONE;
-	return who_history_runner(&p->history, p->units.data[unit].cpu, s->is_ticks ? at : s->from,
-				  at);
+	if (a->kind != WHO_TASK)
+		return AUX_NONE;
+	if (a->has & WHO_A_LOCAL)
+		return (uint32_t)a->local.n;
+	/* A recorder in another namespace has other numbers. */
+	return a->has & WHO_A_ROOT && who_ran_facts(p->ran.rule)->is_root.is != WHO_FACT_NO
+		     ? a->root.n
+		     : AUX_NONE;
 }

@@ -20,6 +20,7 @@ static void units_free(void *units)
 	vec_done(&u->meta.cpus);
 	mem_free(u->configs);
 	mem_free(u->formats);
+	mem_free(u->lacks_ids);
 	map_u64_done(&u->by_id);
 	mem_free(u);
 }
@@ -79,7 +80,8 @@ static bool add_units(void *units, struct perf_trace *p)
 
 	u->configs = mem_calloc(nr + 1, sizeof(*u->configs));
 	u->formats = mem_calloc(nr + 1, sizeof(*u->formats));
-	if (!u->configs || !u->formats)
+	u->lacks_ids = mem_calloc(nr + 1, sizeof(*u->lacks_ids));
+	if (!u->configs || !u->formats || !u->lacks_ids)
 		return false;
 	for (size_t i = 0; i < nr; i++) {
 		if (!add_unit(u, (uint32_t)i, p))
@@ -88,36 +90,55 @@ static bool add_units(void *units, struct perf_trace *p)
 	return true;
 }
 
-/**
- * A host with its kernel at EL2 keeps the thread's number in CONTEXTIDR_EL2, while a guest runs the
- * virtual CPU's: EL1 is a guest's then, and EL0 where it came from EL1. Where the trace has real
- * VMIDs, the host's is 0.
- */
-static bool is_guest(const struct units_etm *u, uint32_t unit, const struct code_arm_context *c)
+static enum who_entry entry_of(uint8_t landmark)
 {
-	if (u->formats[unit] == ETM_PID_CID2)
-		return c->el == 1 || (c->el == 0 && c->upper_el == 1);
-	return u->configs[unit].has_vmid && c->has_vmid && c->vmid && c->el < 2;
+	switch ((enum code_landmark)landmark) {
+	case CODE_ENTERS_GUEST:
+		return WHO_ENTRY_OF_GUEST;
+	case CODE_NO_LANDMARK:
+	case CODE_SWITCHES:
+		return WHO_ENTRY_OF_HOST;
+	case CODE_LANDMARK_UNKNOWN:
+		break;
+	}
+	return WHO_ENTRY_UNKNOWN;
 }
 
 static struct aux_who who(const void *units, uint32_t unit, const struct code_context *context)
 {
 	const struct units_etm *u = units;
 	const struct code_arm_context *c = &context->arm; /* ETM has no other */
-	struct aux_who ret = {.is_user = !c->el,
-			      .is_guest = is_guest(u, unit, c),
-			      .is_firmware = c->el == 3 || c->security != CODE_NONSECURE,
-			      .has_guest_tid = u->configs[unit].has_cid && c->has_cid,
-			      .guest_tid = c->cid};
+	bool has_vmid = u->configs[unit].has_vmid && c->has_vmid;
+	bool is_cid2 = u->formats[unit] == ETM_PID_CID2;
 
-	if (u->formats[unit] == ETM_PID_CID2) {
-		ret.has_tid = c->has_vmid;
-		ret.tid = c->vmid;
-	} else if (u->formats[unit] == ETM_PID_CID && !ret.is_guest) {
-		ret.has_tid = c->has_cid; /* a guest's are its own */
-		ret.tid = c->cid;
-	}
-	return ret;
+	return (struct aux_who){
+		.is_user = !c->el,
+		.is_firmware = c->el == 3 || c->security != CODE_NONSECURE,
+		.has_el1 = u->configs[unit].has_cid && c->has_cid,
+		.has_el2 = has_vmid && is_cid2,
+		.el1 = c->cid,
+		.el2 = c->vmid,
+		.way = {.level = (enum who_level)(c->el & 3),
+			.upper = (enum who_level)(c->upper_el & 3),
+			.entry = entry_of(c->entry),
+			.start = WHO_WORLD_UNKNOWN,
+			.has_vmid = has_vmid && !is_cid2,
+			.vmid = c->vmid},
+	};
+}
+
+static enum who_level kernel_level(const void *units, uint32_t unit)
+{
+	static const enum who_level levels[] = {[ETM_PID_NONE] = WHO_LEVEL_UNKNOWN,
+						[ETM_PID_CID] = WHO_EL1,
+						[ETM_PID_CID2] = WHO_EL2};
+
+	return levels[((const struct units_etm *)units)->formats[unit]];
+}
+
+static bool has_ids(const void *units, uint32_t unit)
+{
+	return !((const struct units_etm *)units)->lacks_ids[unit];
 }
 
 static bool time_of(const void *units, uint32_t unit, const struct perf_time_conv *conv,
@@ -145,6 +166,9 @@ const struct aux_protocol units_etm = {
 	.take_hw_id = take_hw_id,
 	.add_units = add_units,
 	.who = who,
+	.kernel_level = kernel_level,
+	.find_ids = etm_find_ids,
+	.has_ids = has_ids,
 	.time = time_of,
 	.is_shared = is_shared,
 	.pass_bytes = sizeof(struct etm_pass),

@@ -16,6 +16,7 @@ struct units_etm {
 	struct etm_meta meta;       /* unit n is that of cpus[n] */
 	struct etm_config *configs; /* of each unit */
 	enum etm_pid_format *formats;
+	bool *lacks_ids;      /* etm_find_ids(): what formats says is not in the trace */
 	struct map_u64 by_id; /* (sink, trace ID) -> unit of the input */
 };
 
@@ -30,6 +31,9 @@ static inline uint64_t etm_id_key(uint32_t sink, uint32_t id)
 {
 	return (uint64_t)sink << 8 | id;
 }
+
+/** Of units[0] to the last, which are @p first and so on of the input. @return false: no memory. */
+bool etm_find_ids(void *units, struct perf_trace *p, uint32_t first);
 
 /* --- units_etm_frames.c: as aux_protocol's --- */
 

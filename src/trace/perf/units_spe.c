@@ -132,16 +132,14 @@ static bool add_units(void *units, struct perf_trace *p)
 static struct aux_who who(const void *units, uint32_t unit, const struct code_context *context)
 {
 	const struct code_arm_context *c = &context->arm; /* SPE has no other */
-	bool is_guest = c->has_vmid && (c->el == 1 || (c->el == 0 && c->has_cid));
 
 	(void)units, (void)unit;
 	return (struct aux_who){.is_user = !c->el,
-				.is_guest = is_guest,
 				.is_firmware = c->el == 3 || c->security != CODE_NONSECURE,
-				.has_tid = c->has_vmid || c->has_cid,
-				.tid = c->has_vmid ? c->vmid : c->cid,
-				.has_guest_tid = is_guest && c->has_cid,
-				.guest_tid = c->cid};
+				.has_el1 = c->has_cid,
+				.has_el2 = c->has_vmid,
+				.el1 = c->cid,
+				.el2 = c->vmid};
 }
 
 static bool time_of(const void *units, uint32_t unit, const struct perf_time_conv *conv,

@@ -123,10 +123,10 @@ static const char *dir_of(struct arena *arena, const char *path)
 
 /* --- what callers ask --- */
 
-static void no_thread(struct trace_input *t, size_t unit, const struct code_context *context,
-		      struct clew_ticks ticks, struct clew_perf_ns bound, struct trace_thread *ret)
+static void no_thread(struct trace_input *t, size_t unit, const struct code_key *key,
+		      struct trace_thread *ret)
 {
-	(void)t, (void)unit, (void)context, (void)ticks, (void)bound;
+	(void)t, (void)unit, (void)key;
 	*ret = (struct trace_thread){UINT32_MAX, UINT32_MAX, NULL};
 }
 

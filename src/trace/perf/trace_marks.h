@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef TRACE_PERF_TRACE_MARKS_H
+#define TRACE_PERF_TRACE_MARKS_H
+
+#include "image/code_source.h"
+#include "who/who_landmark.h"
+
+/*
+ * What has to be known of a unit's trace before it is decoded: how many switches of threads each
+ * chunk has, to be paired with the records of them; and of chunks that begin in user code, whether
+ * that was a guest's. A pass over the trace finds it, where something depends on it: a trace
+ * without ids of threads, or virtual machines.
+ */
+
+struct perf_trace;
+
+/** A chunk of one unit's trace. */
+struct trace_chunk_marks {
+	struct clew_perf_ns bound; /* code_key */
+	struct clew_ticks first;   /* 0: it has no timestamp */
+	uint32_t nr[2];            /* switches by a kernel at EL1; at EL2 */
+	bool starts_in_guest;      /* it begins at EL0, and the first exception is to EL1 */
+	bool is_paired;
+	size_t at; /* landmarks, as who_marked_chunk */
+};
+
+struct trace_unit_marks {
+	VEC(struct trace_chunk_marks);
+};
+
+struct trace_marks {
+	struct trace_unit_marks *units; /* NULL: nothing needs them */
+	struct who_landmarks landmarks;
+};
+
+/** Is there a unit that needs the pass? Those without ids of threads count switches from here on.
+ */
+bool trace_marks_begin(struct perf_trace *p, bool *ret_wanted);
+/** The pass. @p notes gets what it proves of the recording. */
+enum clew_err trace_marks_find(struct perf_trace *p, const bool *wanted, struct who_notes *notes);
+/** After that, before who_ran_settle(). */
+enum clew_err trace_marks_pair(struct perf_trace *p);
+void trace_marks_done(struct trace_marks *m, size_t nr_units);
+
+/** NULL: nothing is known of the chunk. */
+const struct trace_chunk_marks *trace_marks_of(const struct trace_marks *m, uint32_t unit,
+					       struct clew_perf_ns bound);
+
+#endif
