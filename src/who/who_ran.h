@@ -224,7 +224,7 @@ bool who_ran_takes(uint32_t type);
  */
 enum clew_err who_ran_take(struct who_ran *w, const struct perf_record *r,
 			   const struct who_ran_stamp *stamp);
-/** A sample of sched_switch: prev_pid and next_pid of it (perfdata/perf_format.h). */
+/** A sample of sched_switch: prev_pid and next_pid of it (perfdata/perf_tracing.h). */
 enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 				 struct who_root_id next, const struct who_ran_stamp *stamp);
 /** The AUX record that was taken last belongs to this thread, if its events follow tasks

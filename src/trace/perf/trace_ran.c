@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "perfdata/perf_clock.h"
-#include "perfdata/perf_format.h"
+#include "perfdata/perf_tracing.h"
 #include "trace/perf/perf_trace_impl.h"
 #include "trace/perf/trace_threads.h"
 #include "trace/trace_decode.h"
@@ -14,15 +14,10 @@
 
 static void look_for_sched(struct perf_trace *p)
 {
-	struct trace_ran *r = &p->ran;
-	struct bytes text;
-	uint32_t size;
+	const struct perf_features *f = perf_file_features(p->file);
 
-	r->has_sched =
-		perf_format_find(perf_file_features(p->file)->section[PERF_FEAT_TRACING_DATA],
-				 "sched_switch", &text, &r->sched_id) &&
-		perf_format_field(text, "prev_pid", &r->prev_at, &size) && size == 4 &&
-		perf_format_field(text, "next_pid", &r->next_at, &size) && size == 4;
+	p->ran.has_sched =
+		perf_sched_switch_find(f->section[PERF_FEAT_TRACING_DATA], &p->ran.sched);
 }
 
 enum clew_err trace_ran_init(struct perf_trace *p)
@@ -65,17 +60,16 @@ static enum clew_err take_sched(struct perf_trace *p, const struct perf_record *
 	struct perf_sample s;
 
 	if (!t->has_sched || e->attr.type != PERF_TYPE_TRACEPOINT ||
-	    e->attr.config != t->sched_id ||
+	    e->attr.config != t->sched.id ||
 	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &e->attr, &s) ||
-	    !has_field(&s.raw, t->prev_at) || !has_field(&s.raw, t->next_at))
+	    !has_field(&s.raw, t->sched.prev_offset) || !has_field(&s.raw, t->sched.next_offset))
 		return CLEW_OK;
 	stamp->cpu = s.cpu;
 	stamp->pid = s.pid;
 	stamp->tid = s.tid;
-	return who_ran_take_sched(t->rule,
-				  (struct who_root_id){load_u32(s.raw.pos + t->prev_at, r->swap)},
-				  (struct who_root_id){load_u32(s.raw.pos + t->next_at, r->swap)},
-				  stamp);
+	return who_ran_take_sched(
+		t->rule, (struct who_root_id){load_u32(s.raw.pos + t->sched.prev_offset, r->swap)},
+		(struct who_root_id){load_u32(s.raw.pos + t->sched.next_offset, r->swap)}, stamp);
 }
 
 static void look_for_vcpu(struct trace_ran *t, const struct perf_record *r)

@@ -5,6 +5,7 @@
 #include "image/code_source.h"
 #include "perfdata/perf_evlist.h"
 #include "perfdata/perf_sample.h"
+#include "perfdata/perf_tracing.h"
 #include "who/who_ran.h"
 
 /* Who ran, by the one rule (who/who_ran.h): the recording's side-band goes in, units ask. */
@@ -13,9 +14,8 @@ struct perf_trace;
 
 struct trace_ran {
 	struct who_ran *rule;
-	bool has_sched; /* samples of sched_switch, with these fields */
-	uint64_t sched_id;
-	uint32_t prev_at, next_at;
+	bool has_sched; /* there may be samples of sched_switch */
+	struct perf_sched_switch sched;
 	size_t nr_begun;               /* CPUs with a known begin of their side-band */
 	bool has_vcpus;                /* threads with the names of virtual CPUs */
 	struct trace_ran_memos *memos; /* by unit */
