@@ -34,7 +34,7 @@ struct dso_code_section *dso_code_section(const struct dso_code_image *c, uint32
 bool dso_load_module_file(struct dso *d);
 void dso_code_image_free(struct dso_code_image *c);
 
-/* dso_kernel.c: vmlinux where distributions put it, of the recording's build id. */
+/* dso_vmlinux.c: vmlinux where distributions put it, of the recording's build id. */
 bool dso_find_vmlinux(struct dso *d, struct buf *ret);
 /** A guest's: DIR/PID/vmlinux of --guestmount, if it is there. */
 bool dso_guest_vmlinux(const struct dso *d, struct buf *ret);

@@ -4,7 +4,6 @@
 
 #include "elf/perf_map.h"
 #include "image/dso_priv.h"
-#include "os/caps.h"
 #include "os/proc.h"
 
 enum { MAP_MAX_BYTES = 256 * 1024 * 1024 };
@@ -19,16 +18,6 @@ static void map_path(struct dso *d, struct buf *ret)
 		buf_str(ret, d->path);
 	else
 		buf_printf(ret, "/tmp/perf-%u.map", d->pid);
-}
-
-uint32_t dso_jit_owner(const struct dso *d)
-{
-	uint32_t uid;
-
-	if (d->store->opts.force)
-		return OS_ANY_OWNER;
-	return d->pid && !d->store->opts.no_proc_root && os_process_uid((int)d->pid, &uid) ? uid
-											   : 0;
 }
 
 /** The text is charged as long as it is needed. @return why not. */

@@ -168,9 +168,9 @@ bool dso_load_jitdump(struct dso *d, const char *path)
 	return false;
 }
 
-size_t dso_jit_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, size_t max)
+size_t dso_jit_find_lines(struct dso *d, uint64_t rel, const struct dso_sym *sym,
+			  struct dso_line *ret, size_t max)
 {
-	const struct dso_sym *sym = dso_find_sym(d, rel);
 	const struct dso_jit_lines *l = d->jit_lines;
 	size_t after = search_first(l ? l->lines.nr : 0, i, l->lines.data[i].addr > rel);
 

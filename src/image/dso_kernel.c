@@ -163,49 +163,6 @@ static struct dso_build_id running_build_id(void)
 	return id;
 }
 
-static bool has_build_id(const char *path, const struct dso_build_id *want)
-{
-	clew_auto(dso_file_done) struct dso_file f = {0};
-	struct dso_build_id id;
-
-	if (dso_file_open(&f, path))
-		return false;
-	id = dso_file_build_id(&f);
-	return !want->size || dso_same_build_id(&id, want);
-}
-
-/** Only with a build id to prove that it is the right one. */
-bool dso_find_vmlinux(struct dso *d, struct buf *ret)
-{
-	static const char *const places[] = {"/boot/vmlinux-%s", "/usr/lib/debug/boot/vmlinux-%s",
-					     "/lib/modules/%s/build/vmlinux",
-					     "/usr/lib/debug/lib/modules/%s/vmlinux",
-					     "/usr/lib/debug/boot/vmlinux-%s.debug"};
-	const struct dso_store_opts *o = &d->store->opts;
-	char release[65];
-
-	if (dso_build_id_path(o->buildid_dir, &d->build_id, "/elf", ret) &&
-	    has_build_id(buf_cstr(ret), &d->build_id))
-		return true;
-	buf_clear(ret);
-	if (dso_build_id_path(o->debug_dir ? o->debug_dir : "/usr/lib/debug", &d->build_id,
-			      ".debug", ret) &&
-	    has_build_id(buf_cstr(ret), &d->build_id))
-		return true;
-	os_kernel_release(release, sizeof(release));
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		const char *percent = strchr(places[i], '%');
-
-		buf_clear(ret);
-		buf_add(ret, places[i], (size_t)(percent - places[i]));
-		buf_str(ret, release);
-		buf_str(ret, percent + 2);
-		if (d->build_id.size && has_build_id(buf_cstr(ret), &d->build_id))
-			return true;
-	}
-	return false;
-}
-
 static const struct kernel_syms *from_build_id(struct dso *d)
 {
 	clew_auto(buf_done) struct buf path = {0};
@@ -246,6 +203,14 @@ static const struct kernel_syms *from_running(struct dso *d)
 	return kernel_syms_of(d->store, running_kallsyms, d->ref_name, read_kallsyms);
 }
 
+static void load_once(struct dso *k)
+{
+	if (!k->has_asked) {
+		k->has_asked = true;
+		dso_load_kernel(k);
+	}
+}
+
 /** Module symbols are in the kallsyms of the kernel that they are loaded into. */
 static const struct kernel_syms *find_kernel_of_module(struct dso *d)
 {
@@ -256,7 +221,7 @@ static const struct kernel_syms *find_kernel_of_module(struct dso *d)
 
 		if (k->kind != DSO_KERNEL || k->guest)
 			continue;
-		dso_find_sym(k, 0);
+		load_once(k);
 		if (k->kernel && !k->kernel->vmlinux.elf.elf)
 			return k->kernel;
 		if (k->kernel && k->build_id.size && dso_same_build_id(&k->build_id, &running))
@@ -275,19 +240,6 @@ static bool guest_proc_path(const struct dso *d, const char *name, struct buf *r
 	if (mount)
 		buf_printf(ret, "%s/%u/proc/%s", mount, d->guest, name);
 	return mount;
-}
-
-bool dso_guest_vmlinux(const struct dso *d, struct buf *ret)
-{
-	const char *mount = d->store->opts.guest_mount;
-
-	if (!d->guest || !mount)
-		return false;
-	buf_printf(ret, "%s/%u/vmlinux", mount, d->guest);
-	if (os_exists(buf_cstr(ret)))
-		return true;
-	buf_clear(ret);
-	return false;
 }
 
 /** Never the host's: the same addresses are other code there. */

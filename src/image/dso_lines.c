@@ -121,7 +121,7 @@ size_t dso_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, size_t 
 
 	d = dso_owner(d);
 	if (d->kind == DSO_JIT)
-		return dso_jit_find_lines(d, rel, ret, max);
+		return dso_jit_find_lines(d, rel, dso_find_sym(d, rel), ret, max);
 	if (!d->lines && !(d->lines = open_lines(d)))
 		return 0;
 	if (!d->lines->dwarf || !vaddr_of(d, rel, &vaddr))

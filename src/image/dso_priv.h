@@ -143,6 +143,9 @@ bool dso_is_mapped_file(const struct dso *d, const struct dso_file *f);
 /** Does the recording itself say that the file was deleted? */
 bool dso_is_deleted(const struct dso *d);
 
+/** Who else than we and root may have written what names the code of this process: its user. */
+uint32_t dso_jit_owner(const struct dso *d);
+
 /* dso_file.c */
 enum clew_err dso_file_open(struct dso_file *f, const char *path);
 /** The same, with bytes that libdw may change: it unpacks compressed sections in place. */
@@ -158,12 +161,8 @@ bool dso_same_build_id(const struct dso_build_id *a, const struct dso_build_id *
 /** The file's build id; size 0: none. */
 struct dso_build_id dso_file_build_id(const struct dso_file *f);
 
-/* The loaders, by kind. Each fills table or kernel, or sets why. */
-void dso_load_user(struct dso *d);
-void dso_load_kernel(struct dso *d);
-void dso_load_jit(struct dso *d);
-void dso_load_vdso(struct dso *d);
-void kernel_syms_free(struct kernel_syms *k);
+/* dso_table.c */
+char *dso_keep(struct dso_store *s, const char *text);
 
 /** Charge what lives as long as the store. @return false: there is no room, which was noted. */
 bool dso_store_charge(struct dso_store *s, uint64_t bytes, const char *what, const char *path);
@@ -173,29 +172,36 @@ extern const char dso_over_budget[];
 /** Symbols of the file @p path were omitted. @return the reason. */
 const char *dso_refuse_symbols(struct dso_store *s, const char *path);
 
+/** The name to show: demangled where that is wanted, in the scratch of the store. */
+const char *dso_shown_name(struct dso *d, const char *name);
+
+/** Close d->table; counts as no symbols when it is empty. */
+bool dso_finish_table(struct dso *d, enum sym_fill fill, const char *from);
+
+/* The loaders, by kind. Each fills table or kernel, or sets why. */
+void dso_load_user(struct dso *d);
+void dso_load_kernel(struct dso *d);
+void dso_load_jit(struct dso *d);
+void dso_load_vdso(struct dso *d);
+void kernel_syms_free(struct kernel_syms *k);
+
 /* dso_owner.c */
 /** The dso of the same file that has what was read of it: mostly @p d itself. */
 struct dso *dso_owner(struct dso *d);
 /** @p d has symbols: other names of its build id may have them. */
 void dso_owner_loaded(struct dso *d);
 
-/** Close d->table; counts as no symbols when it is empty. */
-bool dso_finish_table(struct dso *d, enum sym_fill fill, const char *from);
-
 /** The file that was mapped, for dso_read() and lines; NULL: not found. */
 const struct elf_file *dso_code_file(struct dso *d);
-
-char *dso_keep(struct dso_store *s, const char *text);
-
-/** Who else than we and root may have written what names the code of this process: its user. */
-uint32_t dso_jit_owner(const struct dso *d);
 
 /* dso_jitdump.c */
 struct dso_jit_lines;
 void dso_jit_lines_free(struct dso_jit_lines *l);
 /** Fill d->table from the jitdump file @p path. @return false: nothing usable there. */
 bool dso_load_jitdump(struct dso *d, const char *path);
-size_t dso_jit_find_lines(struct dso *d, uint64_t rel, struct dso_line *ret, size_t max);
+/** @p sym: the one at @p rel, whose table dso_load_jitdump() filled. */
+size_t dso_jit_find_lines(struct dso *d, uint64_t rel, const struct dso_sym *sym,
+			  struct dso_line *ret, size_t max);
 
 /* dso_lines.c */
 struct dso_lines;

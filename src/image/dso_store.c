@@ -3,15 +3,10 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "elf/demangle.h"
 #include "image/dso_code_priv.h"
 #include "os/proc.h"
 
-#define LINE_NUMBER ((uint64_t)1 << 63) /* a bit that no number in a table has */
-
 static const char not_kept[] = "[not kept]";
-
-const char dso_over_budget[] = "it needs more than the memory budget has left";
 
 struct dso_store *dso_store_new(const struct dso_store_opts *opts)
 {
@@ -61,11 +56,6 @@ void dso_store_free(struct dso_store *s)
 	buf_done(&s->scratch);
 	arena_done(&s->text);
 	mem_free(s);
-}
-
-char *dso_keep(struct dso_store *s, const char *text)
-{
-	return arena_strndup(&s->text, text, strlen(text));
 }
 
 static uint32_t pid_in_key(const struct dso_key *k)
@@ -253,174 +243,4 @@ const char *dso_note(const struct dso *d)
 const char *dso_symbol_file(const struct dso *d)
 {
 	return asked(d)->symbol_file;
-}
-
-static bool wants_demangled(const struct dso *d)
-{
-	switch (d->kind) {
-	case DSO_KERNEL:
-	case DSO_MODULE:
-		return d->store->opts.demangle_kernel;
-	case DSO_JIT:
-		return false; /* the compiler wrote what it wants to be shown */
-	case DSO_USER:
-	case DSO_VDSO:
-	case DSO_NO_CODE:
-		break;
-	}
-	return !d->store->opts.no_demangle;
-}
-
-static const char *shown_name(void *ctx, const char *name)
-{
-	struct dso *d = ctx;
-
-	buf_clear(&d->store->scratch);
-	return demangle(name, &d->store->scratch) ? buf_cstr(&d->store->scratch) : name;
-}
-
-bool dso_store_charge(struct dso_store *s, uint64_t bytes, const char *what, const char *path)
-{
-	if (!budget_take_for(s->opts.budget, bytes, what, path))
-		return false;
-	s->charged += bytes;
-	return true;
-}
-
-const char *dso_refuse_symbols(struct dso_store *s, const char *path)
-{
-	budget_refuse(s->opts.budget, 0, "the symbols of", path);
-	return dso_over_budget;
-}
-
-bool dso_finish_table(struct dso *d, enum sym_fill fill, const char *from)
-{
-	if (wants_demangled(d)) {
-		d->table.shown_name = shown_name;
-		d->table.shown_ctx = d;
-	}
-	if (!sym_table_finish(&d->table, fill)) {
-		d->why = d->table.is_over_budget ? dso_refuse_symbols(d->store, from)
-						 : "out of memory";
-		return false;
-	}
-	if (!d->table.nr)
-		return false;
-	d->symbol_file = dso_keep(d->store, from);
-	return true;
-}
-
-static void load(struct dso *d)
-{
-	d->has_asked = true;
-	switch (d->kind) {
-	case DSO_USER:
-		dso_load_user(d);
-		break;
-	case DSO_KERNEL:
-	case DSO_MODULE:
-		dso_load_kernel(d);
-		break;
-	case DSO_VDSO:
-		dso_load_vdso(d);
-		break;
-	case DSO_JIT:
-		dso_load_jit(d);
-		break;
-	case DSO_NO_CODE:
-		d->why = "memory that holds no code";
-		break;
-	}
-}
-
-/** A symbol by its number in its table, or by the place of its line among the kernel's. */
-struct found {
-	uint64_t number, start, end;
-};
-
-static const struct dso_sym *seen_sym(const struct dso *d, uint64_t number)
-{
-	uint64_t *at = map_u64_get(&d->found, number);
-
-	return at ? (const struct dso_sym *)(uintptr_t)*at : NULL;
-}
-
-/** The symbol in the form callers see, made when first asked for. */
-static const struct dso_sym *shown_sym(struct dso *d, const struct found *f, const char *name)
-{
-	struct dso_sym *n = arena_zalloc(&d->store->text, sizeof(*n));
-
-	if (!n)
-		return NULL;
-	n->start = f->start - d->kernel_delta;
-	n->end = f->end - d->kernel_delta;
-	n->link_name = n->name = name;
-	if (wants_demangled(d)) {
-		const char *shown = shown_name(d, n->link_name);
-
-		if (shown != n->link_name && !(n->name = dso_keep(d->store, shown)))
-			return NULL;
-	}
-	return map_u64_put(&d->found, f->number, (uintptr_t)n) ? n : NULL;
-}
-
-/** The owner's symbol as one of this name: rows and branches distinguish files by it. */
-static const struct dso_sym *own_sym(struct dso *d, const struct dso_sym *of)
-{
-	const struct dso_sym *seen = of ? seen_sym(d, (uintptr_t)of) : NULL;
-	struct dso_sym *n;
-
-	if (!of || seen)
-		return seen;
-	n = arena_alloc(&d->store->text, sizeof(*n));
-	if (!n || !map_u64_put(&d->found, (uintptr_t)of, (uintptr_t)n))
-		return NULL;
-	*n = *of;
-	return n;
-}
-
-static const struct dso_sym *sym_in_table(struct dso *d, const struct sym_table *t, uint64_t addr)
-{
-	const struct sym *s = sym_table_find(t, addr);
-	const struct dso_sym *seen;
-
-	if (!s || (d->kernel && s->module != d->module))
-		return NULL;
-	seen = seen_sym(d, (uint64_t)(s - t->syms));
-	return seen ? seen
-		    : shown_sym(d, &(struct found){(uint64_t)(s - t->syms), s->start, s->end},
-				sym_name(t, s));
-}
-
-static const struct dso_sym *sym_of_line(struct dso *d, const struct kallsyms_line *l, uint64_t end)
-{
-	uint64_t at = (uint64_t)((const uint8_t *)l->name - d->kernel->index.lines.pos);
-	struct found f = {at | LINE_NUMBER, l->addr, end};
-	const struct dso_sym *seen;
-	char *name;
-
-	if (d->module)
-		return NULL;
-	seen = seen_sym(d, f.number);
-	if (seen)
-		return seen;
-	name = arena_strndup(&d->store->text, l->name, l->name_bytes);
-	return name ? shown_sym(d, &f, name) : NULL;
-}
-
-const struct dso_sym *dso_find_sym(struct dso *d, uint64_t rel)
-{
-	struct kallsyms_line line;
-	uint64_t end;
-
-	if (dso_owner(d) != d)
-		return own_sym(d, dso_find_sym(d->same, rel));
-	if (!d->has_asked)
-		load(d);
-	rel += d->kernel_delta;
-	if (!d->kernel)
-		return sym_in_table(d, &d->table, rel);
-	if (kallsyms_index_find(&d->kernel->index, rel, &line, &end))
-		return sym_of_line(d, &line, end);
-	return sym_in_table(d, &d->kernel->table, rel);
 }

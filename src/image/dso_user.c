@@ -253,8 +253,10 @@ const struct elf_file *dso_code_file(struct dso *d)
 	clew_auto(buf_done) struct buf root = {0};
 
 	d = dso_owner(d);
-	if (d->kind == DSO_VDSO && !d->has_asked)
-		dso_find_sym(d, 0);
+	if (d->kind == DSO_VDSO && !d->has_asked) {
+		d->has_asked = true;
+		dso_load_vdso(d);
+	}
 	if (d->has_asked_code || d->kind != DSO_USER)
 		return d->code.elf.elf ? &d->code.elf : NULL;
 	d->has_asked_code = true;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "image/dso_priv.h"
+#include "os/caps.h"
 #include "os/path.h"
 #include "os/proc.h"
 #include "os/proc_map.h"
@@ -143,4 +144,14 @@ bool dso_file_open_mapped(struct dso_file *ret, struct dso *d)
 		return false;
 	return search_maps(d, buf_cstr(&text), true, ret) ||
 	       search_maps(d, buf_cstr(&text), false, ret);
+}
+
+uint32_t dso_jit_owner(const struct dso *d)
+{
+	uint32_t uid;
+
+	if (d->store->opts.force)
+		return OS_ANY_OWNER;
+	return d->pid && !d->store->opts.no_proc_root && os_process_uid((int)d->pid, &uid) ? uid
+											   : 0;
 }

@@ -59,7 +59,10 @@ struct event_word event_take_until(struct event_parse *p, const char *stops);
 /** Decimal, or hexadecimal after 0x; all of @p w. */
 bool event_word_number(struct event_word w, uint64_t *ret);
 
-/** The same with a suffix K, M or G (powers of 1024). */
+/** Hexadecimal without 0x; all of @p w. */
+bool event_word_hex(struct event_word w, uint64_t *ret);
+
+/** As event_word_number(), with a suffix K, M or G (powers of 1024). */
 bool event_word_size(struct event_word w, uint64_t *ret);
 
 /** A new event with perf's defaults (the host only), a group of its own; NULL: no memory. Events
