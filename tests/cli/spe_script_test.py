@@ -84,14 +84,18 @@ def test_fields():
 
 def test_branches():
     rows = [(0, 2, 'jmp'), (1, 2, 'jcc'), (1, 0x82, 'jcc/miss/'), (1, 0x42, 'jcc/not_taken/'), (1, 0xc2, 'jcc/miss,not_taken/'), (2, 2, 'jmp'),
-            (8, 2, 'call'), (9, 2, 'bco'), (16, 2, 'return'), (24, 2, 'jmp'), (26, 2, 'jmp'), (1, 0x10002, 'jcc ()')]
+            (8, 2, 'call'), (9, 2, 'bco'), (16, 2, 'return'), (17, 2, 'bro'), (24, 2, 'jmp'), (26, 2, 'jmp'), (1, 0x10002, 'jcc                ()'), (1, 0x10042, 'jcc/not_taken/                  ()'),
+            (1, 0x100c2, 'jcc/miss,not_taken/ ()')]
     simple('branches.data', b''.join(branch(0x1000, 0x2000, 100 + i, op, bits) for i, (op, bits, _) in enumerate(rows)))
-    got = [' '.join(l.split()) for l in script('branches.data', '--itrace=b', '-F', 'flags').splitlines()]
+    got = [l.strip() for l in script('branches.data', '--itrace=b', '-F', 'flags').splitlines()]
     check(got == [text for _, _, text in rows], 'flags', got)
     simple('stack.data', branch(0x40000c, 0x50000c, 100, 1, 0x82, before=0x400000) + branch(0x400010, 0x400014, 101, 1, 0x42))
     got = [l.split() for l in script('stack.data', '--itrace=bl2', '-F', 'brstack').splitlines()]
-    check(got == [['0x40000c/0x50000c/M/-/-/13/COND/-', '0x0/0x400000/-/-/-/0//-'], ['0x400010/0x400014/PN/-/-/13/COND/-']] or
-          got == [['0x40000c/0x50000c/M/-/-/13/COND', '0x0/0x400000/-/-/-/0/'], ['0x400010/0x400014/PN/-/-/13/COND']], 'branch stacks', got)
+    check(got == [['0x40000c/0x50000c/M/-/-/13/COND/-', '0x0/0x400000/-/-/-/0//-'], ['0x400010/0x400014/PN/-/-/13/COND/-']], 'branch stacks', got)
+    rows = [(0, ''), (1, 'COND'), (2, 'IND'), (8, 'CALL'), (9, 'COND_CALL'), (10, 'CALL'), (16, 'RET'), (17, 'COND_RET'), (24, 'UNCOND'), (25, 'COND'), (26, 'IND')]
+    simple('types.data', b''.join(branch(0x1000, 0x2000, 100 + i, op) for i, (op, _) in enumerate(rows)))
+    got = [l.split()[0].split('/')[6] for l in script('types.data', '--itrace=bl1', '-F', 'brstack').splitlines()]
+    check(got == [name for _, name in rows], 'types of branches', got)
     got = [len(l.split()) for l in script('stack.data', '--itrace=bl1', '-F', 'brstack').splitlines()]
     check(got == [1, 1], 'l1: one entry each', got)
 
@@ -190,6 +194,9 @@ def test_dump():
         out = subprocess.run(('perf', 'script', '-D', '-i', path), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout.decode()
         want = [l for l in out.splitlines() if packet_line.match(l)]
         check(lines == [l.replace('ADDR 0x8000000030201000 (4)', 'PBT 0x30201000 el0 ns=1') for l in want] or not want, 'as perf script -D', want)
+    simple('core.data', address(0, 0x1000) + b'\x52\x02\x10' + at(100))
+    out = run('script', '-D', '-i', 'core.data')[1]
+    check('EV RETIRED LATE-PREFETCH\n' in out, "a core's own events", out)
     # A header of two bytes that is none, an alignment of one byte, and a counter, each cut by the end of a piece.
     trace = bytes(7) + b'\x20\x55\x01' + bytes(5) + b'\x20\0' + bytes(6) + b'\x98\5\0' + bytes(6)
     want = []

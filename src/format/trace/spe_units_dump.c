@@ -46,9 +46,8 @@ const char *spe_dump_kind(unsigned int kind)
 static enum spe_core core_of(const struct trace_unit *u)
 {
 	const struct spe_config *c = spe_config_of(u);
-	bool is_n1 = c->has_midr && (c->midr & 0xff00fff0) == 0x4100d0c0;
 
-	return is_n1 ? SPE_CORE_NEOVERSE_N1 : SPE_CORE_UNKNOWN;
+	return spe_core_of(c->has_midr ? c->midr : 0);
 }
 
 static void put_hex(struct buf *out, const uint8_t *data, uint64_t bytes, const char *apart)
