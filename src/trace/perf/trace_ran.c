@@ -10,6 +10,8 @@
 #include "trace/trace_decode.h"
 #include "who/vcpu_name.h"
 
+enum { KEEP_BYTES = 16 << 20 };
+
 /* --- side-band --- */
 
 static void look_for_sched(struct perf_trace *p)
@@ -27,9 +29,12 @@ static void look_for_sched(struct perf_trace *p)
 
 enum clew_err trace_ran_init(struct perf_trace *p)
 {
+	const struct who_spill spill = trace_spill_of(&p->ran.spill);
+
 	p->ran.rule = who_ran_new(&p->history);
 	if (!p->ran.rule)
 		return CLEW_NO_MEMORY;
+	who_ran_set_spill(p->ran.rule, &spill, budget_part(p->input.budget, KEEP_BYTES));
 	look_for_sched(p);
 	return CLEW_OK;
 }
@@ -37,6 +42,7 @@ enum clew_err trace_ran_init(struct perf_trace *p)
 void trace_ran_done(struct trace_ran *r)
 {
 	who_ran_free(r->rule);
+	trace_spill_done(&r->spill);
 	mem_free(r->memos);
 }
 

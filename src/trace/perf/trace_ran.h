@@ -5,6 +5,7 @@
 #include "image/code_source.h"
 #include "perfdata/perf_evlist.h"
 #include "perfdata/perf_sample.h"
+#include "trace/perf/trace_spill.h"
 #include "who/who_ran.h"
 
 /* Who ran, by the one rule (who/who_ran.h): the recording's side-band goes in, units ask. */
@@ -19,6 +20,7 @@ struct trace_ran {
 	size_t nr_begun;               /* CPUs with a known begin of their side-band */
 	bool has_vcpus;                /* threads with the names of virtual CPUs */
 	struct trace_ran_memos *memos; /* by unit */
+	struct trace_spill spill;
 };
 
 /** NULL in rule: no memory. */
