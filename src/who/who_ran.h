@@ -271,6 +271,9 @@ const struct who_facts *who_ran_facts(const struct who_ran *w);
 void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		 struct who_answer *ret);
 
+/** Would the last question of @p c with these ticks in place of its own have the same answer? */
+bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ticks ticks);
+
 /** The address is in a function in which the kernel idles: what may be idle is. */
 static inline void who_answer_in_idle_code(struct who_answer *a)
 {
