@@ -78,10 +78,26 @@ static uint64_t place_of(const struct who_ran *w, const struct state *s, struct 
 	return s->is_in_ticks ? order_of_ns(w, t) : t.ns;
 }
 
-static void set_bounds(const struct who_ran *w, struct state *s)
+static void set_end(const struct who_ran *w, struct state *s)
 {
-	s->from = place_of(w, s, s->at.run.from);
 	s->to = s->at.has_next ? place_of(w, s, s->at.next.from) : UINT64_MAX;
+}
+
+/** To the next run. */
+static void step(const struct who_ran *w, struct state *s)
+{
+	who_runs_next(&s->at);
+	s->from = s->to;
+	set_end(w, s);
+}
+
+static bool search(const struct who_ran *w, struct state *s, struct clew_perf_ns time)
+{
+	if (!who_runs_seek(&s->cpu->fold.runs, time, &s->at))
+		return false;
+	s->from = place_of(w, s, s->at.run.from);
+	set_end(w, s);
+	return true;
 }
 
 /** To the run in which @p lo is. @return false: it is before all of them. */
@@ -90,17 +106,15 @@ static bool move_to(const struct who_ran *w, struct state *s, uint64_t lo, struc
 	unsigned int nr = 0;
 
 	if (!s->is_set || lo < s->from) {
-		s->is_set = who_runs_seek(&s->cpu->fold.runs, time, &s->at);
+		s->is_set = search(w, s, time);
 		if (!s->is_set)
 			return false;
-		set_bounds(w, s);
 	}
 	while (s->at.has_next && lo >= s->to) {
 		if (++nr == STEPS_BEFORE_SEEK)
-			who_runs_seek(&s->cpu->fold.runs, time, &s->at);
+			search(w, s, time);
 		else
-			who_runs_next(&s->at);
-		set_bounds(w, s);
+			step(w, s);
 	}
 	return lo >= s->from;
 }
@@ -608,18 +622,30 @@ static bool is_same_question(const struct who_question *a, const struct who_ques
 	       a->context_el2 == b->context_el2 && a->landmark.n == b->landmark.n;
 }
 
+/** Does it hold for @p ticks, in the chunk of @p q? */
+static bool holds(const struct who_ran *w, struct state *s, const struct who_question *q,
+		  struct clew_ticks ticks)
+{
+	uint64_t order = perf_ticks_order(&w->conv, ticks);
+
+	return order >= s->since && order < s->until &&
+	       (s->is_by_id || !is_outside_chunk(w, s, q, order));
+}
+
 static bool is_answered(const struct who_ran *w, struct state *s, const struct who_question *q)
 {
-	uint64_t order;
-
 	if (!s->has_answer || !is_same_question(&s->question, q))
-		return false;
-	order = perf_ticks_order(&w->conv, q->ticks);
-	if (order < s->since || order >= s->until)
 		return false;
 	if (q->has & WHO_Q_TICKS_TO && perf_ticks_order(&w->conv, q->ticks_to) != s->last)
 		return false;
-	return s->is_by_id || !is_outside_chunk(w, s, q, order);
+	return holds(w, s, q, q->ticks);
+}
+
+bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ticks ticks)
+{
+	struct state *s = state_of(w, c);
+
+	return s->has_answer && holds(w, s, &s->question, ticks);
 }
 
 static void keep_answer(const struct asked *a, struct state *s, const struct who_answer *answer)

@@ -163,6 +163,7 @@ struct who_answer {
 
 struct who_ran;
 struct who_history;
+struct who_spill; /* who_runs.h */
 
 /** A yes or no about the whole recording, and why. */
 enum who_fact { WHO_FACT_UNKNOWN, WHO_FACT_YES, WHO_FACT_NO };
@@ -231,8 +232,14 @@ enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
  * (who_ran_follows_tasks()). n -1: unknown. */
 struct who_local_id who_ran_owner_of_aux(const struct who_ran *w);
 
-/** What is kept of the records so far, at most. */
+/** What is kept in memory of the records so far, at most. */
 uint64_t who_ran_bytes(const struct who_ran *w);
+/** Who ran when goes to @p spill, which outlives @p w, where it is more than @p keep_bytes. Before
+ * the first record. */
+void who_ran_set_spill(struct who_ran *w, const struct who_spill *spill, uint64_t keep_bytes);
+/** There is no room for what comes from @p time on: nothing is known of it. Of later records only
+ * those of AUX are to be taken. @return false: no memory. */
+bool who_ran_cut(struct who_ran *w, struct clew_perf_ns time);
 
 /** All side-band was taken. CLEW_OK or CLEW_NO_MEMORY. */
 enum clew_err who_ran_close(struct who_ran *w);
@@ -263,6 +270,9 @@ const struct who_facts *who_ran_facts(const struct who_ran *w);
 /** @p c may have been used for any question. Any thread, each with its own cursor. */
 void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		 struct who_answer *ret);
+
+/** Would the last question of @p c with these ticks in place of its own have the same answer? */
+bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ticks ticks);
 
 /** The address is in a function in which the kernel idles: what may be idle is. */
 static inline void who_answer_in_idle_code(struct who_answer *a)

@@ -10,6 +10,8 @@
 #include "trace/trace_decode.h"
 #include "who/vcpu_name.h"
 
+enum { KEEP_BYTES = 16 << 20 };
+
 /* --- side-band --- */
 
 static void look_for_sched(struct perf_trace *p)
@@ -22,9 +24,12 @@ static void look_for_sched(struct perf_trace *p)
 
 enum clew_err trace_ran_init(struct perf_trace *p)
 {
+	const struct who_spill spill = trace_spill_of(&p->ran.spill);
+
 	p->ran.rule = who_ran_new(&p->history);
 	if (!p->ran.rule)
 		return CLEW_NO_MEMORY;
+	who_ran_set_spill(p->ran.rule, &spill, budget_part(p->input.budget, KEEP_BYTES));
 	look_for_sched(p);
 	return CLEW_OK;
 }
@@ -32,6 +37,7 @@ enum clew_err trace_ran_init(struct perf_trace *p)
 void trace_ran_done(struct trace_ran *r)
 {
 	who_ran_free(r->rule);
+	trace_spill_done(&r->spill);
 	mem_free(r->memos);
 }
 
@@ -252,37 +258,64 @@ struct who_question trace_ran_time_question(const struct perf_trace *p, uint32_t
 	return q;
 }
 
+/** All that questions of one kind (trace_ran_known_of) depend on, but the ticks. */
 static bool is_same(const struct code_key *a, const struct code_key *b)
 {
 	const struct code_arm_context *x = &a->context.arm, *y = &b->context.arm;
 
-	return a->ticks.ticks == b->ticks.ticks && a->bound.ns == b->bound.ns && x->el == y->el &&
-	       x->security == y->security && x->has_cid == y->has_cid &&
-	       x->has_vmid == y->has_vmid && x->cid == y->cid && x->vmid == y->vmid &&
-	       x->upper_el == y->upper_el && x->entry == y->entry &&
-	       x->is_at_start == y->is_at_start && a->nr_switches == b->nr_switches &&
-	       a->may_have_switched == b->may_have_switched;
+	return a->bound.ns == b->bound.ns && x->el == y->el && x->security == y->security &&
+	       x->has_cid == y->has_cid && x->has_vmid == y->has_vmid && x->cid == y->cid &&
+	       x->vmid == y->vmid && x->upper_el == y->upper_el && x->entry == y->entry &&
+	       x->is_at_start == y->is_at_start && a->nr_switches == b->nr_switches;
 }
 
-static struct trace_ran_memo *ask(const struct perf_trace *p, uint32_t unit,
-				  const struct code_key *key, struct trace_ran_memo *m)
+/** Threads run longer than from one timestamp to the next. */
+static bool is_known(const struct perf_trace *p, struct trace_ran_known *a,
+		     const struct code_key *key)
 {
-	struct who_cursor *c = &m->cursors[code_context_el(&key->context) != 0];
+	uint64_t ticks = key->ticks.ticks, last = a->key.ticks.ticks;
+
+	return a->is_set && is_same(&a->key, key) &&
+	       (ticks == last ||
+		(ticks && last && who_ran_holds(p->ran.rule, &a->cursor, key->ticks)));
+}
+
+static enum trace_ran_known_of known_of(const struct code_key *k)
+{
+	if (code_context_el(&k->context))
+		return TRACE_RAN_OTHER;
+	return k->may_have_switched ? TRACE_RAN_USER_LATER : TRACE_RAN_USER;
+}
+
+static const struct trace_ran_known *ask(const struct perf_trace *p, uint32_t unit,
+					 const struct code_key *key, struct trace_ran_memo *m)
+{
+	struct trace_ran_known *a = &m->known[known_of(key)];
 	struct who_question q;
 
-	if (m->has_answer && is_same(&m->key, key))
-		return m;
+	if (is_known(p, a, key))
+		return a;
 	q = question_of(p, unit, key, &m->chunk);
-	who_ran_ask(p->ran.rule, c, &q, &m->answer);
-	m->key = *key;
-	m->has_answer = true;
-	return m;
+	who_ran_ask(p->ran.rule, &a->cursor, &q, &a->answer);
+	a->key = *key;
+	a->chunk = m->chunk.chunk;
+	a->is_set = true;
+	return a;
 }
 
 const struct who_answer *trace_ran_ask(const struct perf_trace *p, uint32_t unit,
 				       const struct code_key *key)
 {
 	return &ask(p, unit, key, &p->ran.memos[unit].of_consumer)->answer;
+}
+
+static void begin_memo(struct trace_ran_memo *m)
+{
+	m->chunk.is_set = false;
+	for (unsigned int i = 0; i < TRACE_RAN_NR_KNOWN; i++) {
+		m->known[i].is_set = false;
+		m->known[i].cursor.owner = NULL;
+	}
 }
 
 void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
@@ -292,15 +325,15 @@ void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct co
 	/* Pairs with the release below: one thread has the memo at a time. */
 	bool is_taken = __atomic_test_and_set(&m->is_taken, __ATOMIC_ACQUIRE);
 	struct trace_ran_memo own, *at = &m->of_decoders;
+	const struct trace_ran_known *a;
 
 	if (is_taken) {
-		own.has_answer = own.chunk.is_set = false;
-		own.cursors[0].owner = own.cursors[1].owner = NULL;
+		begin_memo(&own);
 		at = &own;
 	}
-	ask(p, unit, key, at);
-	ret->answer = at->answer;
-	ret->chunk = at->chunk.chunk;
+	a = ask(p, unit, key, at);
+	ret->answer = a->answer;
+	ret->chunk = a->chunk;
 	if (!is_taken)
 		__atomic_clear(&m->is_taken, __ATOMIC_RELEASE);
 }
@@ -322,7 +355,8 @@ static enum clew_err note_ops(void *ctx, size_t unit, const struct trace_ops_bat
 		const struct code_key key = trace_op_key(&b->ops[i], b->bound);
 		struct who_question q = question_of(n->p, (uint32_t)unit, &key, &c);
 
-		if (!who_ran_note(r->rule, n->notes, &r->memos[unit].of_consumer.cursors[0], &q))
+		if (!who_ran_note(r->rule, n->notes, &r->memos[unit].of_consumer.known[0].cursor,
+				  &q))
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;

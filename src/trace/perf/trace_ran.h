@@ -6,6 +6,7 @@
 #include "perfdata/perf_evlist.h"
 #include "perfdata/perf_sample.h"
 #include "perfdata/perf_tracing.h"
+#include "trace/perf/trace_spill.h"
 #include "who/who_ran.h"
 
 /* Who ran, by the one rule (who/who_ran.h): the recording's side-band goes in, units ask. */
@@ -19,6 +20,7 @@ struct trace_ran {
 	size_t nr_begun;               /* CPUs with a known begin of their side-band */
 	bool has_vcpus;                /* threads with the names of virtual CPUs */
 	struct trace_ran_memos *memos; /* by unit */
+	struct trace_spill spill;
 };
 
 /** NULL in rule: no memory. */
@@ -44,13 +46,26 @@ struct trace_ran_chunk {
 	struct clew_ticks end;
 };
 
-/** The last answer, and where it was found. */
-struct trace_ran_memo {
-	bool has_answer;
+/** An answer, and where it was found. */
+struct trace_ran_known {
+	bool is_set;
 	struct code_key key;
 	struct who_answer answer;
+	const struct aux_chunk *chunk; /* that holds it; NULL: unknown */
+	struct who_cursor cursor;
+};
+
+enum trace_ran_known_of {
+	TRACE_RAN_USER,
+	TRACE_RAN_USER_LATER, /* it may have been switched from since the last timestamp */
+	TRACE_RAN_OTHER,
+	TRACE_RAN_NR_KNOWN
+};
+
+/** The last ones: code of these alternates. */
+struct trace_ran_memo {
 	struct trace_ran_chunk chunk;
-	struct who_cursor cursors[2]; /* of user code; of all other */
+	struct trace_ran_known known[TRACE_RAN_NR_KNOWN];
 };
 
 struct trace_ran_memos {
