@@ -184,6 +184,13 @@ static void add_fact(struct buf *out, const char *what, const struct who_proof *
 	buf_char(out, '\n');
 }
 
+void who_record_facts_text(struct buf *out, const struct who_facts *f)
+{
+	buf_str(out, "\nThe recording:\n");
+	add_fact(out, "made in the initial PID namespace", &f->is_root);
+	add_fact(out, "ids of /proc are those of its records", &f->is_same_proc);
+}
+
 void who_facts_text(struct buf *out, const struct who_facts *f)
 {
 	buf_str(out, "\nThe recording:\n");

@@ -25,5 +25,7 @@ void who_counts_text(struct buf *out, const struct who_counts *c);
 
 /** Append what is known of the whole recording, with the proofs. */
 void who_facts_text(struct buf *out, const struct who_facts *f);
+/** Of a recording without trace. */
+void who_record_facts_text(struct buf *out, const struct who_facts *f);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/search.h"
 #include "who/vcpu_name.h"
+#include "who/who_own.h"
 #include "who/who_ran_impl.h"
 
 /* The decision rule. Spec: attribution.md, sections 4 and 7 to 10. */
@@ -146,9 +147,9 @@ static bool span_of(const struct who_ran *w, const struct who_question *q, struc
 		return ret->lo <= ret->hi;
 	}
 	ret->lo = q->from.ns;
-	ret->hi = q->has & WHO_Q_SAMPLE ? q->from.ns : q->to.ns;
+	ret->hi = q->to.ns;
 	ret->is_in_ticks = false;
-	return q->has & WHO_Q_FROM && q->has & (WHO_Q_TO | WHO_Q_SAMPLE) && ret->lo <= ret->hi;
+	return q->has & WHO_Q_FROM && q->has & WHO_Q_TO && ret->lo <= ret->hi;
 }
 
 /** Its time, or the begin of it. */
@@ -275,8 +276,6 @@ static void find_local(struct asked *a)
 
 	if (q->has & WHO_Q_QUEUE)
 		take_local(a, q->queue, WHO_BY_QUEUE);
-	else if (q->has & WHO_Q_SAMPLE)
-		take_local(a, q->owner, WHO_BY_SAMPLE);
 	else if (q->has & WHO_Q_OWNER && q->owner.n > 0 && who_ran_follows_tasks(a->w))
 		take_local(a, q->owner, WHO_BY_AUX);
 	else if (q->has & WHO_Q_LANDMARK) {
@@ -465,12 +464,15 @@ static void answer_root(struct asked *a, struct who_answer *ret)
 /** Local id 0. */
 static void answer_zero(struct asked *a, struct who_answer *ret)
 {
-	if (who_ran_is_root(a->w))
+	enum who_kind kind = who_kind_of_zero(a->w->facts.is_root.is, a->q->level == WHO_EL0,
+					      a->end == WHO_END_SLEEPS);
+
+	if (kind == WHO_IDLE) {
 		answer_idle(a->by, ret);
-	else if (a->q->level == WHO_EL0 || a->end == WHO_END_SLEEPS)
+	} else if (kind == WHO_OUTSIDE) {
 		answer_outside(a, a->by, ret);
-	else {
-		ret->kind = WHO_IDLE_OR_OUTSIDE;
+	} else {
+		ret->kind = kind;
 		ret->evidence = a->by;
 	}
 }
@@ -535,8 +537,6 @@ static void answer_unknown(const struct asked *a, struct who_answer *ret)
 
 	if (a->q->has & WHO_Q_DAMAGED)
 		unknown(ret, WHO_DAMAGED);
-	else if (a->q->has & WHO_Q_SAMPLE && a->q->owner.n == -1)
-		unknown(ret, WHO_DEAD);
 	else if (!at || !w->cpus.data[*at]->fold.runs.nr)
 		unknown(ret, WHO_NO_EVIDENCE);
 	else if (a->place.is_conflict)

@@ -27,7 +27,7 @@ struct who_guest_id {
 
 struct who_guests {
 	struct budget_account account;
-	struct map_u64 by_event; /* an event's id -> its machine */
+	struct map_u64 by_event; /* an event's id -> its machine, and vcpu << 32 */
 	struct map_u64 numbers;  /* (machine, pid or tid there) -> its number */
 	struct {
 		VEC(struct who_guest_id); /* of each number */
@@ -42,6 +42,8 @@ static inline uint32_t who_guests_machine(const struct who_guests *g, uint64_t e
 {
 	return g->by_event.nr ? who_guests_machine_of(g, event) : 0;
 }
+/** Of an event of a guest's: its virtual CPU. @return false: unknown. */
+bool who_guests_vcpu(const struct who_guests *g, uint64_t event, uint32_t *ret);
 /** Its number, made where it has none. WHO_NONE: too many, or no memory. */
 uint32_t who_guests_number(struct who_guests *g, uint32_t machine, uint32_t id);
 /** WHO_NONE: no record names it. */

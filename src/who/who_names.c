@@ -70,3 +70,15 @@ void who_counts_add(struct who_counts *c, const struct who_answer *a)
 	c->nr_guest += (a->has & WHO_A_GUEST) != 0;
 	c->nr_stale_names += (a->has & WHO_A_NAME_STALE) != 0;
 }
+
+void who_counts_join(struct who_counts *to, const struct who_counts *from)
+{
+	for (int i = 0; i < WHO_NR_KINDS; i++)
+		to->by_kind[i] += from->by_kind[i];
+	for (int i = 0; i < WHO_NR_EVIDENCE; i++)
+		to->by_evidence[i] += from->by_evidence[i];
+	for (int i = 0; i < WHO_NR_REASONS; i++)
+		to->by_reason[i] += from->by_reason[i];
+	to->nr_guest += from->nr_guest;
+	to->nr_stale_names += from->nr_stale_names;
+}

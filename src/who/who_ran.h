@@ -96,8 +96,6 @@ enum who_question_has { /* who_question.has */
 			WHO_Q_TO = 1 << 7,
 			WHO_Q_LANDMARK = 1 << 8,
 			WHO_Q_DAMAGED = 1 << 10, /* cut off: a context may be missing */
-			WHO_Q_SAMPLE = 1
-				    << 11, /* of a sample: owner is its own id, from is its time */
 			WHO_Q_TICKS_TO =
 				1
 				<< 12, /* it ran in (ticks, ticks_to]; else in [ticks, ticks + 1) */
@@ -116,12 +114,11 @@ struct who_question {
 	enum who_security security;
 	enum who_world world;
 	struct who_local_id queue;
-	struct who_local_id owner; /* who_ran_owner_of_aux(), or a sample's tid */
+	struct who_local_id owner; /* who_ran_owner_of_aux() */
 	uint32_t context_el1, context_el2;
 	struct who_local_id landmark; /* the thread between the landmarks around it */
 	struct clew_ticks ticks, ticks_to;
-	/* Of the chunk: when the chunk before it was closed, and when it was. A sample: its time.
-	 */
+	/* Of the chunk: when the chunk before it was closed, and when it was */
 	struct clew_perf_ns from, to;
 };
 
@@ -281,7 +278,7 @@ static inline void who_answer_in_idle_code(struct who_answer *a)
 		a->kind = WHO_IDLE;
 }
 
-/** Answers, counted: the sum over kinds is the number of records. */
+/** Answers, counted: the sum over kinds is the number of records. Samples: who_own.h. */
 struct who_counts {
 	uint64_t by_kind[WHO_NR_KINDS];
 	uint64_t by_evidence[WHO_NR_EVIDENCE]; /* of all kinds but unknown */
@@ -289,5 +286,8 @@ struct who_counts {
 	uint64_t nr_guest, nr_stale_names;
 };
 void who_counts_add(struct who_counts *c, const struct who_answer *a);
+void who_counts_join(struct who_counts *to, const struct who_counts *from);
+/** What a recording says of itself, as facts. */
+void who_facts_of_recorded(const struct perf_who_facts *f, struct who_facts *ret);
 
 #endif
