@@ -45,6 +45,7 @@ void who_ran_free(struct who_ran *w)
 	map_u64_done(&w->pairs);
 	map_u64_done(&w->derived);
 	map_u64_done(&w->writing_guests);
+	who_vcpus_done(&w->vcpus);
 	who_notes_free(w->notes);
 	mem_free(w);
 }
@@ -436,6 +437,8 @@ enum clew_err who_ran_close(struct who_ran *w)
 		if (!who_fold_end(&(*c)->fold))
 			return CLEW_NO_MEMORY;
 	}
+	if (!who_vcpus_end(&w->vcpus))
+		return CLEW_NO_MEMORY;
 	order_lost(w);
 	w->facts.has_clock = test_clock(w);
 	w->is_clock_usable = w->facts.has_clock.is == WHO_FACT_YES;

@@ -127,7 +127,8 @@ static void one_vcpu(struct run *r)
 
 	while (t < end) {
 		t = sleep_from(r, one_stay(r, t));
-		if (r->m->pause_us && !is_paused && t > r->pause_at - 5000) {
+		/* No stay reaches into the pause. */
+		if (r->m->pause_us && !is_paused && t > r->pause_at - 40000) {
 			t = r->pause_at + (double)r->m->pause_us + uniform(r, 0, 2000);
 			is_paused = true;
 		}

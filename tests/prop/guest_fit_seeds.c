@@ -5,8 +5,8 @@
 #include "unit/tap.h"
 
 /*
- * Guests of all sorts at random: clocks, losses, pauses, load, timers that beat alike. Of each the fit
- * is compared with the truth, and each is tried as the guest of the host of the next seed.
+ * Guests of all sorts at random: clocks, losses, pauses, load, timers that beat alike. Of each the
+ * fit is compared with the truth, and each is tried as the guest of the host of the next seed.
  * Usage: guest_fit_seeds [FIRST [NR]]
  */
 
@@ -50,9 +50,9 @@ static struct guest_model model_of(uint64_t seed)
 	struct guest_model m = {.seed = seed,
 				.nr_vcpus = 1 + (uint32_t)below(&r, 4),
 				.ms = 1000 + (uint32_t)below(&r, 2500),
-				.per_us = is_ns              ? 1000
-					  : below(&r, 2) ? 25
-							 : 100,
+				.per_us = is_ns        ? 1000
+					: below(&r, 2) ? 25
+						       : 100,
 				.busy = share(&r, 3, 0.2),
 				.lost = share(&r, 3, 0.15),
 				.late = share(&r, 3, 0.3),
@@ -85,8 +85,8 @@ static bool is_in_band(const struct fit_piece *p, const struct guest_truth *t)
 	/* The last unit of a piece may be that of a pause. */
 	int64_t a = guest_truth_at(t, p->from), b = guest_truth_at(t, p->to - 1);
 
-	return a >= p->bands[0].low - 1 && a <= p->bands[0].high + 1 &&
-	       b >= p->bands[1].low - 1 && b <= p->bands[1].high + 1;
+	return a >= p->bands[0].low - 1 && a <= p->bands[0].high + 1 && b >= p->bands[1].low - 1 &&
+	       b <= p->bands[1].high + 1;
 }
 
 static bool is_near(const struct fit_piece *p, const struct made *d)
@@ -186,7 +186,8 @@ int main(int argc, char **argv)
 	     (unsigned long long)t.nr_other_likely);
 	CHECK(ok && t.nr == nr, "all were tried");
 	CHECK(!t.nr_sure_wrong && !t.nr_other_sure, "no sure offset is wrong");
-	CHECK(t.nr_sure_outside * 1000 <= t.nr_sure, "bands of the sure hold the true offset in 99.9 %%");
+	CHECK(t.nr_sure_outside * 1000 <= t.nr_sure,
+	      "bands of the sure hold the true offset in 99.9 %%");
 	CHECK(!t.nr_likely_wrong && !t.nr_other_likely, "no likely offset is wrong");
 	CHECK(t.nr_sure * 100 >= t.nr * MIN_SURE_PERCENT, "most are sure");
 	return tap_done();

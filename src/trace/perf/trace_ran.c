@@ -5,6 +5,7 @@
 
 #include "perfdata/perf_clock.h"
 #include "perfdata/perf_format.h"
+#include "perfdata/perf_guest_fits.h"
 #include "trace/perf/perf_trace_impl.h"
 #include "trace/perf/trace_threads.h"
 #include "trace/trace_decode.h"
@@ -25,13 +26,27 @@ static void look_for_sched(struct perf_trace *p)
 		perf_format_field(text, "next_pid", &r->next_at, &size) && size == 4;
 }
 
+/** How far guests' times may be from the truth. */
+static enum clew_err take_bands(struct perf_trace *p)
+{
+	struct perf_guest_fits fits;
+	enum clew_err err = perf_guest_fits_parse(perf_file_features(p->file), &fits);
+
+	vec_for_each (&fits.guests, g) {
+		if (!who_ran_set_band(p->ran.rule, g->machine, g->band_ns))
+			err = CLEW_NO_MEMORY;
+	}
+	perf_guest_fits_done(&fits);
+	return err == CLEW_NO_MEMORY ? err : CLEW_OK;
+}
+
 enum clew_err trace_ran_init(struct perf_trace *p)
 {
 	p->ran.rule = who_ran_new(&p->history);
 	if (!p->ran.rule)
 		return CLEW_NO_MEMORY;
 	look_for_sched(p);
-	return CLEW_OK;
+	return take_bands(p);
 }
 
 void trace_ran_done(struct trace_ran *r)
@@ -105,6 +120,19 @@ enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 	if (r->type == PERF_RECORD_SAMPLE)
 		return take_sched(p, r, e, &stamp);
 	return who_ran_takes(r->type) ? who_ran_take(p->ran.rule, r, &stamp) : CLEW_OK;
+}
+
+enum clew_err trace_ran_take_guest(struct perf_trace *p, const struct perf_record *r,
+				   const struct perf_sample_id *id, struct clew_perf_ns time)
+{
+	const struct who_vcpu vcpu = who_guests_vcpu_of(&p->history.guests, id->id);
+	const struct who_ran_stamp stamp = {.time = time,
+					    .cpu = id->cpu,
+					    .pid = id->pid,
+					    .tid = id->tid,
+					    .has_time = p->has_clock};
+
+	return who_ran_take_guest(p->ran.rule, &vcpu, r, &stamp);
 }
 
 /* --- questions --- */

@@ -196,7 +196,8 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 	if (!p->has_clock)
 		look_for_clock(p);
 	read_sample_id(p, r, time, &b);
-	err = b.machine ? CLEW_OK : trace_ran_take(p, r, b.evsel, &b.id, b.time);
+	err = b.machine ? trace_ran_take_guest(p, r, &b.id, time)
+			: trace_ran_take(p, r, b.evsel, &b.id, b.time);
 	if (err && err != CLEW_BAD_FILE)
 		return err;
 	if (who_plays(r->type) || r->type == PERF_RECORD_TEXT_POKE) {
