@@ -22,7 +22,9 @@ static void add_guest(struct buf *out, const struct who_answer *a)
 		buf_printf(out, " vcpu:%u", a->vcpu);
 	if (has(a, WHO_A_GUEST_ROOT))
 		buf_printf(out, " G:%u", a->guest_root.n);
-	else if (a->reason == WHO_GUEST_THREAD)
+	if (has(a, WHO_A_GUEST_LOCAL))
+		buf_printf(out, " GL:%u", a->guest_local.n);
+	else if (!has(a, WHO_A_GUEST_ROOT) && a->kind != WHO_UNKNOWN)
 		buf_str(out, " G:?");
 }
 
@@ -106,6 +108,8 @@ static void put_machine(struct json_put *j, const struct who_answer *a)
 		json_put_u64(j, "vcpu", a->vcpu);
 	if (has(a, WHO_A_GUEST_ROOT))
 		json_put_u64(j, "guest_root", a->guest_root.n);
+	if (has(a, WHO_A_GUEST_LOCAL))
+		json_put_u64(j, "guest_local", a->guest_local.n);
 }
 
 void who_answer_json(struct json_put *j, const struct who_answer *a)
@@ -149,6 +153,18 @@ static uint64_t sum_of(const struct who_counts *c)
 	return nr;
 }
 
+static void add_guest_reasons(struct buf *out, const struct who_counts *c)
+{
+	uint64_t nr = 0;
+
+	for (int i = 0; i < WHO_NR_REASONS; i++)
+		nr += c->by_guest_reason[i];
+	if (nr)
+		buf_str(out, "in a guest, its thread unknown by reason:\n");
+	for (int i = 0; i < WHO_NR_REASONS; i++)
+		add_count(out, who_reason_name((enum who_reason)i), c->by_guest_reason[i]);
+}
+
 void who_counts_text(struct buf *out, const struct who_counts *c)
 {
 	if (!sum_of(c))
@@ -169,6 +185,7 @@ void who_counts_text(struct buf *out, const struct who_counts *c)
 		buf_str(out, "of all:\n");
 	add_count(out, "in a guest", c->nr_guest);
 	add_count(out, "with a name that may be out of date", c->nr_stale_names);
+	add_guest_reasons(out, c);
 }
 
 static void add_fact(struct buf *out, const char *what, const struct who_proof *p)

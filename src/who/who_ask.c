@@ -551,8 +551,29 @@ static void answer_unknown(const struct asked *a, struct who_answer *ret)
 			clew_perf_ns_is_known(a->place.time) ? WHO_BEFORE_FIRST : WHO_NO_CLOCK);
 }
 
-static void answer_guest(const struct asked *a, struct who_answer *ret)
+/** By the switches of the guest's own recording. @return why its thread is unknown. */
+static enum who_reason find_guest_local(struct asked *a, struct who_answer *ret)
 {
+	const struct who_vcpu vcpu = {(uint32_t)ret->machine.n, ret->vcpu};
+	struct clew_perf_ns until;
+	enum who_reason why;
+
+	if (!a->w->vcpus.lines.nr || !(ret->has & WHO_A_VCPU) || !who_local_is_thread(ret->machine))
+		return WHO_GUEST_THREAD;
+	why = who_vcpus_find(&a->w->vcpus,
+			     &(struct who_vcpu_span){vcpu, a->place.time, a->place.until},
+			     &ret->guest_local, &until);
+	if (!why && !ret->guest_local.n && a->q->level == WHO_EL0) /* it is never idle */
+		why = WHO_CLOCK_CONFLICT;
+	ret->has |= why ? 0 : (uint32_t)WHO_A_GUEST_LOCAL;
+	a->until = until.ns < a->until.ns ? until : a->until;
+	return why;
+}
+
+static void answer_guest(struct asked *a, struct who_answer *ret)
+{
+	enum who_reason why;
+
 	const struct who_question *q = a->q;
 	bool writes = ret->has & WHO_A_THREAD && ret->pid.n > 0 &&
 		      map_u64_get(&a->w->writing_guests, (uint32_t)ret->pid.n);
@@ -564,9 +585,10 @@ static void answer_guest(const struct asked *a, struct who_answer *ret)
 	if (writes && q->has & WHO_Q_CONTEXT_EL1) {
 		ret->has |= WHO_A_GUEST_ROOT;
 		ret->guest_root.n = q->context_el1;
-	} else if (ret->kind != WHO_UNKNOWN) {
-		ret->reason = WHO_GUEST_THREAD;
 	}
+	why = find_guest_local(a, ret);
+	if (why && !(ret->has & WHO_A_GUEST_ROOT) && ret->kind != WHO_UNKNOWN)
+		ret->reason = why;
 }
 
 /** Its name for the purpose of whether it may run a guest: one of about that time will do. */
@@ -578,7 +600,7 @@ static const char *name_of_about(const struct asked *a, const struct who_answer 
 				   a->has_time ? a->time : clew_perf_ns_none());
 }
 
-static void answer_world(const struct asked *a, struct who_answer *ret)
+static void answer_world(struct asked *a, struct who_answer *ret)
 {
 	switch (who_world_of(a->w, a->q, name_of_about(a, ret))) {
 	case WHO_WORLD_GUEST:

@@ -68,6 +68,8 @@ void who_counts_add(struct who_counts *c, const struct who_answer *a)
 	else
 		c->by_evidence[a->evidence]++;
 	c->nr_guest += (a->has & WHO_A_GUEST) != 0;
+	if (a->has & WHO_A_GUEST && !(a->has & (WHO_A_GUEST_ROOT | WHO_A_GUEST_LOCAL)))
+		c->by_guest_reason[a->reason]++;
 	c->nr_stale_names += (a->has & WHO_A_NAME_STALE) != 0;
 }
 

@@ -136,13 +136,14 @@ enum who_answer_has { /* who_answer.has */
 		      WHO_A_NAME_ASSUMED =
 			      1 << 9, /* it comes from /proc, which may be of another namespace */
 		      WHO_A_VCPU_GUESSED = 1 << 10, /* not by the thread's name */
+		      WHO_A_GUEST_LOCAL = 1 << 11,  /* guest: its thread by its own recording */
 };
 
 struct who_answer {
 	uint32_t has; /* WHO_A_ */
 	enum who_kind kind;
 	enum who_evidence evidence; /* what gave the thread */
-	enum who_reason reason;     /* kind unknown; or of a guest: WHO_GUEST_THREAD */
+	enum who_reason reason;     /* kind unknown; or of a guest: why its thread is */
 	enum who_level level;
 	enum who_security security;
 	struct who_root_id root;
@@ -156,6 +157,7 @@ struct who_answer {
 	struct who_local_id machine; /* guest: pid of its host process */
 	uint32_t vcpu;
 	struct who_guest_root_id guest_root;
+	struct who_guest_local_id guest_local;
 };
 
 struct who_ran;
@@ -222,6 +224,12 @@ bool who_ran_takes(uint32_t type);
  */
 enum clew_err who_ran_take(struct who_ran *w, const struct perf_record *r,
 			   const struct who_ran_stamp *stamp);
+/** A record of a guest's own recording, merged, with the guest's ids and the host's time. */
+enum clew_err who_ran_take_guest(struct who_ran *w, const struct who_vcpu *vcpu,
+				 const struct perf_record *r, const struct who_ran_stamp *stamp);
+/** Times of those of @p machine may be @p band_ns from the truth, either way. @return false: no
+ * memory. */
+bool who_ran_set_band(struct who_ran *w, uint32_t machine, uint64_t band_ns);
 /** A sample of sched_switch: prev_pid and next_pid of it (perfdata/perf_tracing.h). */
 enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 				 struct who_root_id next, const struct who_ran_stamp *stamp);
@@ -284,6 +292,7 @@ struct who_counts {
 	uint64_t by_evidence[WHO_NR_EVIDENCE]; /* of all kinds but unknown */
 	uint64_t by_reason[WHO_NR_REASONS];    /* of unknown */
 	uint64_t nr_guest, nr_stale_names;
+	uint64_t by_guest_reason[WHO_NR_REASONS]; /* in a guest, of a thread unknown there */
 };
 void who_counts_add(struct who_counts *c, const struct who_answer *a);
 void who_counts_join(struct who_counts *to, const struct who_counts *from);

@@ -10,6 +10,7 @@
 #include "who/who_fold.h"
 #include "who/who_history.h"
 #include "who/who_ran.h"
+#include "who/who_vcpus.h"
 
 enum {
 	WHO_EXAMPLES = 3,
@@ -54,6 +55,7 @@ struct who_ran {
 	struct who_local_id aux_owner;
 	struct who_notes *notes;       /* all that were added */
 	struct map_u64 derived;        /* root id -> serial of a thread, or WHO_DERIVED_SEVERAL */
+	struct who_vcpus vcpus;        /* of merged recordings */
 	struct map_u64 writing_guests; /* pids of guests that write CONTEXTIDR */
 	bool is_settled;
 	struct who_facts facts;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "perfdata/perf_clock.h"
+#include "perfdata/perf_guest_fits.h"
 #include "perfdata/perf_tracing.h"
 #include "trace/perf/perf_trace_impl.h"
 #include "trace/perf/trace_threads.h"
@@ -22,6 +23,20 @@ static void look_for_sched(struct perf_trace *p)
 		perf_sched_switch_find(f->section[PERF_FEAT_TRACING_DATA], &p->ran.sched);
 }
 
+/** How far guests' times may be from the truth. */
+static enum clew_err take_bands(struct perf_trace *p)
+{
+	struct perf_guest_fits fits;
+	enum clew_err err = perf_guest_fits_parse(perf_file_features(p->file), &fits);
+
+	vec_for_each (&fits.guests, g) {
+		if (!who_ran_set_band(p->ran.rule, g->machine, g->band_ns))
+			err = CLEW_NO_MEMORY;
+	}
+	perf_guest_fits_done(&fits);
+	return err == CLEW_NO_MEMORY ? err : CLEW_OK;
+}
+
 enum clew_err trace_ran_init(struct perf_trace *p)
 {
 	const struct who_spill spill = trace_spill_of(&p->ran.spill);
@@ -31,7 +46,7 @@ enum clew_err trace_ran_init(struct perf_trace *p)
 		return CLEW_NO_MEMORY;
 	who_ran_set_spill(p->ran.rule, &spill, budget_part(p->input.budget, KEEP_BYTES));
 	look_for_sched(p);
-	return CLEW_OK;
+	return take_bands(p);
 }
 
 void trace_ran_done(struct trace_ran *r)
@@ -105,6 +120,19 @@ enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 	if (r->type == PERF_RECORD_SAMPLE)
 		return take_sched(p, r, e, &stamp);
 	return who_ran_takes(r->type) ? who_ran_take(p->ran.rule, r, &stamp) : CLEW_OK;
+}
+
+enum clew_err trace_ran_take_guest(struct perf_trace *p, const struct perf_record *r,
+				   const struct perf_sample_id *id, struct clew_perf_ns time)
+{
+	const struct who_vcpu vcpu = who_guests_vcpu_of(&p->history.guests, id->id);
+	const struct who_ran_stamp stamp = {.time = time,
+					    .cpu = id->cpu,
+					    .pid = id->pid,
+					    .tid = id->tid,
+					    .has_time = p->has_clock};
+
+	return who_ran_take_guest(p->ran.rule, &vcpu, r, &stamp);
 }
 
 /* --- questions --- */

@@ -32,6 +32,9 @@ enum clew_err trace_ran_begin(struct perf_trace *p);
 enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 			     const struct perf_evsel *e, const struct perf_sample_id *id,
 			     struct clew_perf_ns time);
+/** The same of a guest's own record, of event @p id->id. */
+enum clew_err trace_ran_take_guest(struct perf_trace *p, const struct perf_record *r,
+				   const struct perf_sample_id *id, struct clew_perf_ns time);
 /** All records are read, and the units made: learn from the trace what it proves. */
 enum clew_err trace_ran_close(struct perf_trace *p);
 
