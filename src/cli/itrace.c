@@ -74,6 +74,7 @@ static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_
 		.wants_branches = w->wants_branches,
 		.wants_insns = w->wants_insns,
 		.wants_depth = w->wants_depth,
+		.fold = w->fold,
 		.first_epoch = 1ull << 32,
 	};
 	struct clew_diag diag = {0};
@@ -143,7 +144,7 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze 
 
 int cli_itrace_open_stats(struct cli_itrace *it, struct cli_input *in, struct analyze *a)
 {
-	const struct cli_itrace_wishes none = {0};
+	const struct cli_itrace_wishes none = {.fold = TRACE_OPS_BY_CODE};
 	int status = cli_itrace_open(it, in, a, &none);
 
 	if (status == CLI_OK && it->trace &&

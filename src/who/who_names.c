@@ -60,13 +60,13 @@ const char *who_reason_name(enum who_reason r)
 	return names[r];
 }
 
-void who_counts_add(struct who_counts *c, const struct who_answer *a)
+void who_counts_add_many(struct who_counts *c, const struct who_answer *a, uint64_t nr)
 {
-	c->by_kind[a->kind]++;
+	c->by_kind[a->kind] += nr;
 	if (a->kind == WHO_UNKNOWN)
-		c->by_reason[a->reason]++;
+		c->by_reason[a->reason] += nr;
 	else
-		c->by_evidence[a->evidence]++;
-	c->nr_guest += (a->has & WHO_A_GUEST) != 0;
-	c->nr_stale_names += (a->has & WHO_A_NAME_STALE) != 0;
+		c->by_evidence[a->evidence] += nr;
+	c->nr_guest += a->has & WHO_A_GUEST ? nr : 0;
+	c->nr_stale_names += a->has & WHO_A_NAME_STALE ? nr : 0;
 }
