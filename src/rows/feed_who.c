@@ -101,8 +101,8 @@ static uint32_t namespace_value(struct report_feed *f, const struct ana_event *e
 
 	if (is_guest(e))
 		return machine_value(f, e);
-	if (no_thread(e))
-		return intern_str(&f->texts, no_thread(e));
+	if (e->who && e->who->kind != WHO_TASK)
+		return intern_str(&f->texts, ana_name_of_kind(e->who->kind));
 	if (inode)
 		return number_text(f, "pid:[", *inode, "]");
 	return intern_str(&f->texts, "[not recorded]");

@@ -205,6 +205,40 @@ void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct 
 	ret->to = s->to;
 }
 
+uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
+			 const struct who_question *q, uint64_t margin_ticks,
+			 const struct who_place *p)
+{
+	const struct state *s = state_of(w, c);
+	uint64_t until = p->at && p->at->has_next ? s->to : UINT64_MAX, last;
+
+	if (!p->cpu)
+		return UINT64_MAX;
+	if (!p->at && s->is_set)
+		until = s->from; /* of the first run */
+	if (p->is_conflict && q->has & WHO_Q_TO && p->order > s->chunk_to.order)
+		return UINT64_MAX; /* what is later is outside of the chunk, too */
+	if (p->is_conflict || (p->at && p->at->run.kind == WHO_RUN_THREAD && !p->is_inside))
+		return p->order + 1;
+	if (p->is_inside && p->at->has_next)
+		until -= margin_ticks;
+	if (!(q->has & WHO_Q_TO))
+		return until;
+	last = s->chunk_to.order + w->tolerance_ticks;
+	return last < until ? last + 1 : until;
+}
+
+void who_stay_clip(const struct who_ran *w, struct clew_perf_ns to, struct who_stay *s)
+{
+	uint64_t order;
+
+	if (!clew_perf_ns_is_known(to))
+		return;
+	order = order_of_ns(w, to);
+	if (order < s->to)
+		s->to = order;
+}
+
 bool who_host_context(const struct who_ran *w, const struct who_question *q,
 		      struct who_root_id *ret)
 {
@@ -249,6 +283,7 @@ struct asked {
 	bool has_time;
 	struct clew_perf_ns until; /* the answer holds no longer */
 	bool has_local, has_root, is_by_context;
+	bool is_of_then; /* what it stands on may be another thing at another time */
 	struct who_local_id local;
 	struct who_root_id root;
 	enum who_evidence by; /* what gave the local id */
@@ -425,6 +460,7 @@ static void answer_mapped(struct asked *a, enum who_evidence by, struct who_answ
 		answer_outside(a, by, ret);
 		return;
 	}
+	a->is_of_then = map_u64_get(&a->w->derived, a->root.n);
 	if (who_local_of_root(a->w, a->root, a->time, &mapped) && mapped.n >= 0) {
 		a->has_local = mapped.n > 0;
 		a->local = mapped;
@@ -673,8 +709,11 @@ bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ti
 static void keep_answer(const struct asked *a, struct state *s, const struct who_answer *answer)
 {
 	bool is_exact = a->place.is_inside && !(a->q->has & WHO_Q_TICKS_TO);
+	/* Nothing is known of the CPU, so that its times do not matter. */
+	bool is_nowhere = !a->place.cpu && !a->is_of_then &&
+			  !(answer->has & WHO_A_LOCAL && !(answer->has & WHO_A_THREAD));
 
-	s->is_by_id = a->is_by_context && who_ran_is_root(a->w);
+	s->is_by_id = (a->is_by_context && who_ran_is_root(a->w)) || is_nowhere;
 	s->has_answer = a->place.has_order && !a->place.is_conflict && (is_exact || s->is_by_id);
 	if (!s->has_answer)
 		return;
@@ -710,4 +749,31 @@ void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who
 	a.has_time = clew_perf_ns_is_known(a.time);
 	answer(&a, ret);
 	keep_answer(&a, s, ret);
+}
+
+bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		  struct who_stay *ret)
+{
+	const struct state *s = state_of(w, c);
+	uint64_t last;
+
+	*ret = (struct who_stay){0, UINT64_MAX};
+	if (!w->is_clock_usable || !(q->has & WHO_Q_TICKS))
+		return true; /* ticks mean nothing */
+	if (!s->has_answer || q->has & WHO_Q_TICKS_TO)
+		return false;
+	*ret = (struct who_stay){s->since, s->until};
+	if (s->is_by_id)
+		return true;
+	if (q->has & WHO_Q_TO) {
+		last = s->chunk_to.order + w->tolerance_ticks;
+		ret->to = last < ret->to ? last + 1 : ret->to;
+	}
+	if (q->has & WHO_Q_FROM && q->from.ns && !who_ran_follows_tasks(w)) {
+		last = s->chunk_from.order > w->tolerance_ticks
+			     ? s->chunk_from.order - w->tolerance_ticks
+			     : 0;
+		ret->from = last > ret->from ? last : ret->from;
+	}
+	return true;
 }

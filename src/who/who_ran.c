@@ -344,8 +344,8 @@ enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 
 uint64_t who_ran_bytes(const struct who_ran *w)
 {
-	return w->store.kept_bytes + w->store.index_bytes + (w->cpus.nr + w->vcpus.lines.nr) * CPU_BYTES +
-	       w->lost.cap * sizeof(*w->lost.data) +
+	return w->store.kept_bytes + w->store.index_bytes +
+	       (w->cpus.nr + w->vcpus.lines.nr) * CPU_BYTES + w->lost.cap * sizeof(*w->lost.data) +
 	       (w->by_cpu.cap + w->ending.cap + w->pairs.cap) * (sizeof(*w->pairs.slots) + 1);
 }
 

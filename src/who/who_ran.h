@@ -263,9 +263,24 @@ struct who_cursor {
 struct who_notes;
 struct who_notes *who_notes_new(void);
 void who_notes_free(struct who_notes *n);
-/** @return false: no memory. */
-bool who_ran_note(const struct who_ran *w, struct who_notes *n, struct who_cursor *c,
-		  const struct who_question *q);
+/** @p nr records that differ in nothing but their ticks, which are all in one stay of
+ * who_ran_note_stay(). @return false: no memory. */
+bool who_ran_note_many(const struct who_ran *w, struct who_notes *n, struct who_cursor *c,
+		       const struct who_question *q, uint64_t nr);
+static inline bool who_ran_note(const struct who_ran *w, struct who_notes *n, struct who_cursor *c,
+				const struct who_question *q)
+{
+	return who_ran_note_many(w, n, c, q, 1);
+}
+
+/** Ticks [from, to), as perf_ticks_order() has them. */
+struct who_stay {
+	uint64_t from, to;
+};
+/** For how long a question like @p q, of other ticks, notes the same. @return false: not even for
+ * a tick. */
+bool who_ran_note_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		       struct who_stay *ret);
 /** Add @p n to what is known. @return false: no memory. */
 bool who_ran_add_notes(struct who_ran *w, const struct who_notes *n);
 /** All was noted: decide the facts. Once. CLEW_OK or CLEW_NO_MEMORY. */
@@ -278,6 +293,10 @@ void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who
 
 /** Would the last question of @p c with these ticks in place of its own have the same answer? */
 bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ticks ticks);
+/** For how long the answer to @p q, the last that was asked with @p c, is the same. @return false:
+ * that is unknown. */
+bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		  struct who_stay *ret);
 
 /** The address is in a function in which the kernel idles: what may be idle is. */
 static inline void who_answer_in_idle_code(struct who_answer *a)
@@ -294,7 +313,12 @@ struct who_counts {
 	uint64_t nr_guest, nr_stale_names;
 	uint64_t by_guest_reason[WHO_NR_REASONS]; /* in a guest, of a thread unknown there */
 };
-void who_counts_add(struct who_counts *c, const struct who_answer *a);
+/** @p nr answers like @p a. */
+void who_counts_add_many(struct who_counts *c, const struct who_answer *a, uint64_t nr);
+static inline void who_counts_add(struct who_counts *c, const struct who_answer *a)
+{
+	who_counts_add_many(c, a, 1);
+}
 void who_counts_join(struct who_counts *to, const struct who_counts *from);
 /** What a recording says of itself, as facts. */
 void who_facts_of_recorded(const struct perf_who_facts *f, struct who_facts *ret);

@@ -120,6 +120,13 @@ struct who_place {
 void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		    uint64_t margin_ticks, struct who_place *ret);
 
+/** Ticks before which what @p p says of @p q holds for later ones, too; p->has_order. */
+uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
+			 const struct who_question *q, uint64_t margin_ticks,
+			 const struct who_place *p);
+/** It ends at @p to, where that is known. */
+void who_stay_clip(const struct who_ran *w, struct clew_perf_ns to, struct who_stay *s);
+
 /** The one thread that has @p root at @p time, by a proof. 0: it is outside. @return false:
  * unknown. */
 bool who_local_of_root(const struct who_ran *w, struct who_root_id root, struct clew_perf_ns time,

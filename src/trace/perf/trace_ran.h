@@ -7,6 +7,7 @@
 #include "perfdata/perf_sample.h"
 #include "perfdata/perf_tracing.h"
 #include "trace/perf/trace_spill.h"
+#include "trace/trace_ops.h"
 #include "who/who_ran.h"
 
 /* Who ran, by the one rule (who/who_ran.h): the recording's side-band goes in, units ask. */
@@ -86,6 +87,15 @@ static inline bool trace_ran_is_op(const struct trace_ran *r, uint32_t unit)
 /** Who ran, until the next question about @p unit. For its consumer: one thread per unit. */
 const struct who_answer *trace_ran_ask(const struct perf_trace *p, uint32_t unit,
 				       const struct code_key *key);
+/** For how long that answer is the same. As trace_ran_ask(). @return false: unknown. */
+bool trace_ran_stay(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
+		    struct who_stay *ret);
+/** No more than [@p from, @p to), each where it is known. */
+void trace_ran_clip(const struct perf_trace *p, struct clew_perf_ns from, struct clew_perf_ns to,
+		    struct who_stay *s);
+/** The same as ticks of the trace, around @p at. Where @p at is not in it, that tick alone. */
+struct trace_stay trace_ran_ticks_of_stay(const struct perf_trace *p, struct clew_ticks at,
+					  const struct who_stay *s);
 /** The same, from any thread. */
 struct trace_ran_answer {
 	struct who_answer answer;
