@@ -199,7 +199,7 @@ struct dso_jit_lines;
 void dso_jit_lines_free(struct dso_jit_lines *l);
 /** Fill d->table from the jitdump file @p path. @return false: nothing usable there. */
 bool dso_load_jitdump(struct dso *d, const char *path);
-/** @p sym: the one at @p rel, whose table dso_load_jitdump() filled. */
+/** @p sym: the one at @p rel, of a table that dso_load_jitdump() filled. */
 size_t dso_jit_find_lines(struct dso *d, uint64_t rel, const struct dso_sym *sym,
 			  struct dso_line *ret, size_t max);
 
