@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <time.h>
-
 #include "base/hash.h"
 #include "flow/etm/etm_flow.h"
 #include "make/etm_program.h"
+#include "prop/seeds.h"
 #include "unit/tap.h"
 
 /*
@@ -155,8 +154,9 @@ static bool is_counted(struct etm_program *p)
 
 static uint64_t nr_insns, nr_bytes, nr_entries;
 
-static bool try_seed(struct etm_program *p, uint64_t seed)
+static bool try_seed(void *ctx, uint64_t seed)
 {
+	struct etm_program *p = ctx;
 	bool ok = etm_program_make(p, seed, NR_STEPS) && is_right(p, p->unit.out.nr, 0) &&
 		  is_right(p, 1, 0) && is_right(p, 7, SMALL_CACHE) && is_right(p, 4096, 0) &&
 		  is_counted(p);
@@ -172,17 +172,12 @@ static bool try_seed(struct etm_program *p, uint64_t seed)
 int main(int argc, char **argv)
 {
 	static struct etm_program p;
-	const char *s = getenv("CLEW_TEST_SECONDS");
-	clock_t until = clock() + (clock_t)(s ? strtoul(s, NULL, 0) : 10) * CLOCKS_PER_SEC;
-	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-	uint64_t nr = argc > 2 ? strtoull(argv[2], NULL, 0) : UINT64_MAX, done = 0, nr_wrong = 0;
+	struct seeds r = seeds_try(argc, argv, 10, try_seed, &p);
 
-	for (; done < nr && (argc > 2 || clock() < until) && nr_wrong < 20; done++)
-		nr_wrong += !try_seed(&p, first + done);
-	CHECK(done && !nr_wrong,
+	CHECK(r.done && !r.nr_wrong,
 	      "%llu programs, %llu instructions, %llu entries, %llu trace bytes: %llu wrong",
-	      (unsigned long long)done, (unsigned long long)nr_insns,
+	      (unsigned long long)r.done, (unsigned long long)nr_insns,
 	      (unsigned long long)nr_entries, (unsigned long long)nr_bytes,
-	      (unsigned long long)nr_wrong);
+	      (unsigned long long)r.nr_wrong);
 	return tap_done();
 }
