@@ -162,6 +162,9 @@ def test_commands():
     for args in (('trace',), ('trace', '--json'), ('trace', '--ranges'), ('trace', '--edges'), ('dump',), ('dump', '--stat'), ('report', '--stdio'), ('evlist',)):
         status, out, err = run(*args, '-i', 'inject.data')
         check(status in (0, 1), ' '.join(args), err)
+    for option, want in (('--mem', 'no sample says where its data came from'), ('--branch', '')):
+        err = run('report', option, '-i', 'inject.data')[2]
+        check(want in err and 'holds no samples' not in err, 'report %s: what is missing' % option, err)
     out = run('report', '--stdio', '-i', 'inject.data')[1]
     check("of event 'branch'" in out and "of event 'instructions'" in out and "of event 'tlb-miss'" not in out, 'report', out)
 
