@@ -130,6 +130,11 @@ def test_lost():
     check(sorted(got) == [i * size for i in range(30)], 'bytes that no AUX record describes', got)
     write('snapshot.data', [record(79, TIME_CONV), v2((0, N1, PMU, ())), COMM, aux(trace), chunk(64, 128, 10000, flags=2)])
     check(len(events('snapshot.data', 'M')) == 30, 'a snapshot: all of the buffer')
+    first, second = trace[:5 * size - 9], trace[5 * size:]  # of the first range the last record is cut, and the second one begins with a record
+    write('partial.data', [record(79, TIME_CONV), v2((0, N1, PMU, ())), COMM, aux(first + second), chunk(0, len(first), 10000, flags=5),
+                           chunk(len(first), len(second), 20000)])
+    got = [e['aux_offset'] for e in events('partial.data', 'M')]
+    check(got == [i * size for i in range(4)] + [len(first) + i * size for i in range(25)], 'PARTIAL costs the last record of its range', got)
     simple('cut.data', trace[:-5])
     check(len(events('cut.data', 'M')) == 29, 'a cut record makes no event')
     for name, clock in (('none', b''), ('mult 0', record(79, struct.pack('<QQQQQBB6x', 0, 0, 0, 0, 0, 1, 0))),
