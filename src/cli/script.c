@@ -233,6 +233,7 @@ static void wish(struct script *s)
 		s->text.shows |= SCRIPT_SHOW_DEFERRED;
 	if (s->is_stats)
 		o->no_symbols = true;
+	o->wants_who = s->is_stats || script_fields_any(f, SCRIPT_WHO);
 	o->wants_records = (s->text.shows & ~SCRIPT_SHOW_DEFERRED) != 0;
 	o->wants_addr = s->is_json || script_fields_any(f, SCRIPT_ADDR | SCRIPT_CALLINDENT) ||
 			!f->is_touched[SCRIPT_HW]; /* which then shows where branches go */
@@ -352,7 +353,7 @@ static enum clew_err write_stats(struct script *s)
 	clew_auto(buf_done) struct buf text = {0};
 
 	user_stacks_text(&text, analyze_summary(s->analysis));
-	cli_itrace_stats(&s->itrace, &text);
+	cli_itrace_stats(&s->itrace, s->analysis, &text);
 	return text.is_failed ? CLEW_NO_MEMORY : sink.write(sink.ctx, text.data, text.nr);
 }
 
