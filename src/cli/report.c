@@ -294,8 +294,6 @@ static void report_deep(const struct report_run *r)
 
 static void warn_no_ops(const struct report_run *r)
 {
-	if (!r->args.feed.ops || report_feed_ops(r->feed)->all.nr || !r->summary.nr_samples)
-		return;
 	if (r->args.is_memory)
 		cli_warn("%s: no sample says where its data came from: 'clew record -e "
 			 "arm_spe//' or 'perf mem record' records that",
@@ -318,13 +316,14 @@ static void warn(const struct report_run *r)
 			 r->args.feed.symbol_part ? "'" : "those names",
 			 r->args.feed.symbol_part ? r->args.feed.symbol_part : "",
 			 r->args.feed.symbol_part ? "' in its name" : "");
-	if (!s->nr_samples && !s->nr_filtered)
+	if (!s->nr_filtered && r->args.feed.ops && !report_feed_ops(r->feed)->all.nr)
+		warn_no_ops(r); /* events of other operations are not even made */
+	else if (!s->nr_samples && !s->nr_filtered)
 		cli_warn("%s holds no samples", r->args.in.path);
 	else if (!s->nr_samples)
 		cli_warn("the filters leave none of the %llu samples",
 			 (unsigned long long)s->nr_filtered);
 	cli_input_warn(&r->args.in, s);
-	warn_no_ops(r);
 	report_deep(r);
 	report_branches_note_skipped(&r->args, r->feed);
 	cli_itrace_report(&r->args.itrace, r->args.in.path, false);

@@ -130,6 +130,11 @@ def test_lost():
     check(sorted(got) == [i * size for i in range(30)], 'bytes that no AUX record describes', got)
     write('snapshot.data', [record(79, TIME_CONV), v2((0, N1, PMU, ())), COMM, aux(trace), chunk(64, 128, 10000, flags=2)])
     check(len(events('snapshot.data', 'M')) == 30, 'a snapshot: all of the buffer')
+    first, second = trace[:5 * size - 9], trace[5 * size:]  # of the first range the last record is cut, and the second one begins with a record
+    write('partial.data', [record(79, TIME_CONV), v2((0, N1, PMU, ())), COMM, aux(first + second), chunk(0, len(first), 10000, flags=5),
+                           chunk(len(first), len(second), 20000)])
+    got = [e['aux_offset'] for e in events('partial.data', 'M')]
+    check(got == [i * size for i in range(4)] + [len(first) + i * size for i in range(25)], 'PARTIAL costs the last record of its range', got)
     simple('cut.data', trace[:-5])
     check(len(events('cut.data', 'M')) == 29, 'a cut record makes no event')
     for name, clock in (('none', b''), ('mult 0', record(79, struct.pack('<QQQQQBB6x', 0, 0, 0, 0, 0, 1, 0))),
@@ -162,6 +167,9 @@ def test_commands():
     for args in (('trace',), ('trace', '--json'), ('trace', '--ranges'), ('trace', '--edges'), ('dump',), ('dump', '--stat'), ('report', '--stdio'), ('evlist',)):
         status, out, err = run(*args, '-i', 'inject.data')
         check(status in (0, 1), ' '.join(args), err)
+    for option, want in (('--mem', 'no sample says where its data came from'), ('--branch', '')):
+        err = run('report', option, '-i', 'inject.data')[2]
+        check(want in err and 'holds no samples' not in err, 'report %s: what is missing' % option, err)
     out = run('report', '--stdio', '-i', 'inject.data')[1]
     check("of event 'branch'" in out and "of event 'instructions'" in out and "of event 'tlb-miss'" not in out, 'report', out)
 

@@ -218,6 +218,14 @@ static void check_times(void)
 	n = read_hex(TIMED("0100000000000000") TIMED("0000000000000080") TIMED("0100000000000080"));
 	CHECK(n == 3 && !items[1].outcome && !items[2].outcome,
 	      "the first time was the damaged one");
+	n = read_hex(TIMED("0100000000000000") TIMED("feffffffffffff00") TIMED("0200000000000000"));
+	CHECK(n == 3 && !items[1].outcome && !items[2].outcome, "a counter that begins again");
+	n = read_hex(TIMED("feffffffffffff00") TIMED("0100000000000000"));
+	CHECK(n == 2 && !items[1].outcome, "before the last record of the range");
+	n = read_hex(TIMED("feffffffffffffff") TIMED("0100000000000000"));
+	CHECK(n == 2 && !items[1].outcome, "one of 64 bits");
+	n = read_hex(TIMED("0100000000000001") TIMED("0200000000000000"));
+	CHECK(n == 2 && items[1].damage == SPE_FAR_TIME, "one bit more is no wrap");
 	n = read_hex(TIMED("0900000000000000") TIMED("0100000000000000"));
 	CHECK(n == 2 && !items[1].outcome, "a little earlier is no damage");
 }

@@ -23,9 +23,16 @@ enum {
 	SPE_EPOCH_BITS = 40, /* times of one range are closer */
 };
 
+/** Not where a counter of 56 or 64 bits began again at 0 between them. */
 static inline bool spe_times_far(uint64_t a, uint64_t b)
 {
-	return (a > b ? a - b : b - a) >> SPE_EPOCH_BITS;
+	uint64_t least = a < b ? a : b, most = a < b ? b : a;
+	uint64_t epoch = most >> SPE_EPOCH_BITS;
+
+	if (!((most - least) >> SPE_EPOCH_BITS))
+		return false;
+	return least >> SPE_EPOCH_BITS || (epoch != UINT64_MAX >> 8 >> SPE_EPOCH_BITS &&
+					   epoch != UINT64_MAX >> SPE_EPOCH_BITS);
 }
 
 size_t spe_gap_end_slow(const struct spe_window *w, size_t at, size_t limit);
