@@ -21,7 +21,7 @@ struct who_vcpus {
 	struct map_u64 bands; /* machine -> ns */
 };
 
-/** A switch or a loss of records; all else is passed over. CLEW_OK; CLEW_BAD_FILE;
+/** A switch or a loss of records; all else is skipped. CLEW_OK; CLEW_BAD_FILE;
  * CLEW_NO_MEMORY. */
 enum clew_err who_vcpus_take(struct who_vcpus *v, const struct who_vcpu *vcpu,
 			     const struct perf_record *r, const struct who_ran_stamp *stamp);
