@@ -60,6 +60,17 @@ const char *who_reason_name(enum who_reason r)
 	return names[r];
 }
 
+/** Two proofs of a guest's thread: that its clock fits, and that its ids are root ids. */
+static void compare_guest(struct who_counts *c, const struct who_answer *a)
+{
+	const uint32_t both = WHO_A_GUEST_ROOT | WHO_A_GUEST_LOCAL;
+
+	if ((a->has & both) != both)
+		return;
+	c->nr_guest_agree += a->guest_root.n == a->guest_local.n;
+	c->nr_guest_differ += a->guest_root.n != a->guest_local.n;
+}
+
 void who_counts_add(struct who_counts *c, const struct who_answer *a)
 {
 	c->by_kind[a->kind]++;
@@ -70,5 +81,6 @@ void who_counts_add(struct who_counts *c, const struct who_answer *a)
 	c->nr_guest += (a->has & WHO_A_GUEST) != 0;
 	if (a->has & WHO_A_GUEST && !(a->has & (WHO_A_GUEST_ROOT | WHO_A_GUEST_LOCAL)))
 		c->by_guest_reason[a->reason]++;
+	compare_guest(c, a);
 	c->nr_stale_names += (a->has & WHO_A_NAME_STALE) != 0;
 }

@@ -6,6 +6,7 @@ itself. No thread may be wrong, and of the records in guests a share must have o
 Usage: who_guests.py CLEW [SEEDS]"""
 import collections
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,13 @@ def merge(clew, prefix):
     return done.returncode == 0, done.stderr
 
 
+def check_stats(clew, case, seed, merged):
+    """CONTEXTIDR_EL1 and the guest's switches name the same threads, where there are both."""
+    text = subprocess.run([clew, "script", "--itrace=i1i", "--stats", "-i", merged], capture_output=True, text=True, check=False).stdout
+    has_both = re.search(r"^ +\d+  in a guest, its context equals the id of its own switches$", text, re.M)
+    tap.check(bool(has_both) == (case == "leak") and "the two differ" not in text, f"{case} {seed}: contexts agree with the guest's switches", text)
+
+
 def check(clew, case, seed):
     counts = collections.Counter()
     with tempfile.TemporaryDirectory() as where:
@@ -43,6 +51,7 @@ def check(clew, case, seed):
             return tap.check(False, f"{case} {seed}: merged", messages)
         with open(prefix + ".kallsyms", "w", encoding="utf-8") as file:
             file.write(who_make.kallsyms())
+        check_stats(clew, case, seed, prefix + ".merged")
         truth = truth_by_place(prefix + ".truth")
         for place, answer in answers(clew, prefix + ".merged", "--kallsyms=" + prefix + ".kallsyms"):
             if place not in truth:
