@@ -55,6 +55,7 @@ truth-who: all
 	@tests/truth/who_truth.py $(BUILD)/clew changes --seeds 4 --jobs $(JOBS)
 	@tests/truth/who_truth.py $(BUILD)/clew mutate --seeds 20 --jobs $(JOBS)
 	@tests/truth/who_etm.py $(BUILD)/clew 20
+	@tests/truth/who_guests.py $(BUILD)/clew 10
 	@tests/truth/who_merge.py $(BUILD)/clew $${MERGE_SEEDS:-20} $(JOBS)
 	@$(BUILD)/tests/guest_fit_seeds 1 $${FIT_SEEDS:-2000}
 

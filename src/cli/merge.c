@@ -415,9 +415,13 @@ static void report_counts(const struct merge *m, const struct guest_merge_counts
 {
 	cli_note("%s: %llu records of the host, %llu of %zu guests", m->out_path,
 		 (unsigned long long)c->nr_host, (unsigned long long)c->nr_guest, m->guests.nr);
-	if (c->aux_bytes)
+	if (c->aux_bytes) {
 		cli_warn("%llu bytes of hardware trace of guests were not merged",
 			 (unsigned long long)c->aux_bytes);
+		cli_hint(
+			"a perf.data file has one trace: a guest's is decoded from the guest's own "
+			"recording, as by 'clew script -i GUEST'");
+	}
 	if (c->nr_skipped)
 		cli_note("%llu records of guests have no place among the host's",
 			 (unsigned long long)c->nr_skipped);

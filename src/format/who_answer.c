@@ -189,6 +189,12 @@ void who_counts_text(struct buf *out, const struct who_counts *a, const struct w
 		buf_str(out, "of all:\n");
 	add_count(out, "in a guest", c->nr_guest);
 	add_count(out, "with a name that may be out of date", c->nr_stale_names);
+	add_count(out, "in a guest, its context equals the id of its own switches",
+		  c->nr_guest_agree);
+	add_count(
+		out,
+		"in a guest, the two differ: its recorder is in a container, or the offset is wrong",
+		c->nr_guest_differ);
 	add_guest_reasons(out, c);
 }
 

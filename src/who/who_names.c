@@ -60,6 +60,17 @@ const char *who_reason_name(enum who_reason r)
 	return names[r];
 }
 
+/** Two proofs of a guest's thread: that its clock fits, and that its ids are root ids. */
+static void compare_guest(struct who_counts *c, const struct who_answer *a, uint64_t nr)
+{
+	const uint32_t both = WHO_A_GUEST_ROOT | WHO_A_GUEST_LOCAL;
+
+	if ((a->has & both) != both)
+		return;
+	c->nr_guest_agree += a->guest_root.n == a->guest_local.n ? nr : 0;
+	c->nr_guest_differ += a->guest_root.n != a->guest_local.n ? nr : 0;
+}
+
 void who_counts_add_many(struct who_counts *c, const struct who_answer *a, uint64_t nr)
 {
 	c->by_kind[a->kind] += nr;
@@ -70,6 +81,7 @@ void who_counts_add_many(struct who_counts *c, const struct who_answer *a, uint6
 	c->nr_guest += a->has & WHO_A_GUEST ? nr : 0;
 	if (a->has & WHO_A_GUEST && !(a->has & (WHO_A_GUEST_ROOT | WHO_A_GUEST_LOCAL)))
 		c->by_guest_reason[a->reason] += nr;
+	compare_guest(c, a, nr);
 	c->nr_stale_names += a->has & WHO_A_NAME_STALE ? nr : 0;
 }
 
@@ -84,5 +96,7 @@ void who_counts_join(struct who_counts *to, const struct who_counts *from)
 		to->by_guest_reason[i] += from->by_guest_reason[i];
 	}
 	to->nr_guest += from->nr_guest;
+	to->nr_guest_agree += from->nr_guest_agree;
+	to->nr_guest_differ += from->nr_guest_differ;
 	to->nr_stale_names += from->nr_stale_names;
 }

@@ -312,6 +312,7 @@ struct who_counts {
 	uint64_t by_reason[WHO_NR_REASONS];    /* of unknown */
 	uint64_t nr_guest, nr_stale_names;
 	uint64_t by_guest_reason[WHO_NR_REASONS]; /* in a guest, of a thread unknown there */
+	uint64_t nr_guest_agree, nr_guest_differ; /* CONTEXTIDR_EL1 and the guest's switches */
 };
 /** @p nr answers like @p a. */
 void who_counts_add_many(struct who_counts *c, const struct who_answer *a, uint64_t nr);

@@ -109,6 +109,19 @@ def check_given(tmp, host, guest, row):
     tap.check(p.returncode == 0 and "is wrong: the switches say" in p.stderr, "a wrong one is contradicted, and used", p.stderr)
 
 
+def nr_trace(path):
+    return json.loads(run(CLEW, "header", "--json", "-i", path).stdout)["records"].get("AUXTRACE", 0)
+
+
+def check_trace(tmp, host, row):
+    """A guest's recording with trace: only the host's stays, and a message says so. Any such recording will do."""
+    out = os.path.join(tmp, "trace.data")
+    p = merge(out, host, f"{host},{row[1]},0")
+    tap.check(p.returncode == 0 and re.search(r"\d{4,} bytes of hardware trace of guests were not merged", p.stderr), "trace of a guest: a warning", p.stderr)
+    tap.check("from the guest's own recording" in p.stderr, "trace of a guest: with what to do", p.stderr)
+    tap.check(nr_trace(out) == nr_trace(host) > 0, "trace of a guest: only the host's is in the file", (nr_trace(out), nr_trace(host)))
+
+
 def check_arguments(tmp, host, guest):
     for what, words in (("no guest", [host, "-o", "x"]), ("no output", ["--guest", guest, host]), ("two hosts", ["--guest", guest, host, host, "-o", "x"]),
                         ("no number", [f"--guest={guest},me", host, "-o", "x"]), ("a scale of 0", [f"--guest={guest},1,0,0", host, "-o", "x"])):
@@ -157,6 +170,7 @@ def main():
         p = merge(os.path.join(tmp, "x"), first[0], os.path.join(tmp, "merge-drift.1.guest0.data"))
         tap.check(p.returncode == 1 and "was not found" in p.stderr, "a guest of another host is refused", p.stderr)
         check_given(tmp, *first)
+        check_trace(tmp, first[0], first[2])
         check_arguments(tmp, first[0], first[1])
         check_damaged(tmp, first[0], first[1], first[2][1])
     tap.done()

@@ -61,6 +61,37 @@ static void counts(void)
 	buf_done(&out);
 }
 
+/** A guest's thread: by its context and by its own switches, by none, and why. */
+static void guests(void)
+{
+	const uint32_t both = WHO_A_GUEST | WHO_A_GUEST_ROOT | WHO_A_GUEST_LOCAL;
+	const struct who_answer answers[] = {
+		{.has = both,              .guest_root = {5}, .guest_local = {5}},
+		{.has = both,                        .guest_root = {5},                               .guest_local = {17}},
+		{.has = WHO_A_GUEST,     .reason = WHO_SWITCHING},
+		{.has = WHO_A_GUEST | WHO_A_GUEST_LOCAL,.guest_local = {7}                      },
+	};
+	struct who_counts c = {0};
+	struct buf out = {0};
+	const char *guest;
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+		who_counts_add(&c, &answers[i]);
+	who_counts_text(&out, &c);
+	guest = strstr(buf_cstr(&out), "of all:");
+	CHECK_STR(
+		guest,
+		"of all:\n           4  in a guest\n"
+		"           1  in a guest, its context equals the id of its own switches\n"
+		"           1  in a guest, the two differ: its recorder is in a container, or the offset is wrong\n"
+		"in a guest, its thread unknown by reason:\n           1  switching\n",
+		"threads of guests are counted by what names them");
+	buf_clear(&out);
+	who_answer_text(&out, &answers[1]);
+	CHECK(strstr(buf_cstr(&out), " G:5 GL:17"), "both ids are printed");
+	buf_done(&out);
+}
+
 static void facts(void)
 {
 	const struct who_facts f = {
@@ -97,6 +128,7 @@ int main(void)
 		buf_done(&out);
 	}
 	counts();
+	guests();
 	facts();
 	return tap_done();
 }

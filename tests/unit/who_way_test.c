@@ -2,6 +2,7 @@
 #include "who/who_way.h"
 
 #include "unit/tap.h"
+#include "who/who_ran_impl.h"
 
 enum { NONE = WHO_LEVEL_UNKNOWN };
 enum { U = WHO_ENTRY_UNKNOWN, H = WHO_ENTRY_OF_HOST, G = WHO_ENTRY_OF_GUEST };
@@ -37,8 +38,63 @@ static const struct {
 	 GUEST											   },
 };
 
+/*
+ * Where the way says nothing, the thread does: only one of a virtual CPU may run a guest. pKVM
+ * hides EL2 and its guests: all that is traced is the host's, and unknown of such threads alone.
+ * Samples: by level and context (10.1); CPU 3 has some of a guest without context.
+ */
+enum { WAY = WHO_WORLD_UNKNOWN, SPE = WHO_WORLD_OF_SPE, LEAKY = 3 };
+
+static const struct {
+	const char *what;
+	int kernel, world, level;
+	bool has_el1;
+	uint32_t cpu;
+	const char *comm;
+	int answer;
+} threads[] = {
+	{"nVHE, pKVM: no way, a virtual CPU's thread", WHO_EL1, WAY,   WHO_EL1, false, 0,     "CPU 0/KVM",
+	 UNKNOWN												},
+	{"nVHE, pKVM: no way, another thread",         WHO_EL1, WAY,   WHO_EL1, false, 0,     "sshd",      HOST },
+	{"nVHE, pKVM: no way, a thread without name",  WHO_EL1, WAY,   WHO_EL0, false, 0,     NULL,
+	 UNKNOWN												},
+	{"VHE: no way, another thread",                WHO_EL2, WAY,   WHO_EL0, false, 0,     "sshd",      HOST },
+	{"the way is known",                           WHO_EL1, GUEST, WHO_EL1, false, 0,     "sshd",      GUEST},
+	{"nVHE, pKVM: sampling stops in guests",       WHO_EL1, SPE,   WHO_EL1, true,  0,     "CPU 0/KVM", HOST },
+	{"nVHE, pKVM: the same in user space",         WHO_EL1, SPE,   WHO_EL0, true,  LEAKY, "CPU 0/KVM",
+	 HOST												   },
+	{"VHE: a sample at EL2",                       WHO_EL2, SPE,   WHO_EL2, false, LEAKY, "CPU 0/KVM", HOST },
+	{"VHE: a sample at EL1",                       WHO_EL2, SPE,   WHO_EL1, false, 0,     "CPU 0/KVM", GUEST},
+	{"VHE: user space, CONTEXTIDR_EL1",            WHO_EL2, SPE,   WHO_EL0, true,  0,     "CPU 0/KVM", GUEST},
+	{"VHE: user space without it",                 WHO_EL2, SPE,   WHO_EL0, false, 0,     "CPU 0/KVM", HOST },
+	{"VHE: where guests' samples lack it",         WHO_EL2, SPE,   WHO_EL0, false, LEAKY, "CPU 0/KVM",
+	 UNKNOWN												},
+	{"VHE: the same, another thread",              WHO_EL2, SPE,   WHO_EL0, false, LEAKY, "sshd",      HOST },
+	{"an unknown level of the kernel",             NONE,    SPE,   WHO_EL1, true,  0,     "CPU 0/KVM", HOST },
+};
+
+static void test_threads(void)
+{
+	struct who_ran w = {.notes = who_notes_new()};
+
+	map_u64_put(&w.notes->leaks, LEAKY, 1);
+	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
+		const struct who_question q = {
+			.has = threads[i].has_el1 ? (uint32_t)WHO_Q_CONTEXT_EL1 : 0,
+			.cpu = threads[i].cpu,
+			.level = (enum who_level)threads[i].level,
+			.world = (enum who_world)threads[i].world};
+
+		w.facts.kernel_level = (enum who_level)threads[i].kernel;
+		CHECK((int)who_world_of(&w, &q, threads[i].comm) == threads[i].answer, "%s",
+		      threads[i].what);
+	}
+	who_notes_free(w.notes);
+}
+
 int main(void)
 {
+	test_threads();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct who_way w = {.level = (enum who_level)rows[i].level,
 					  .upper = (enum who_level)rows[i].upper,
