@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/search.h"
 #include "who/vcpu_name.h"
+#include "who/who_own.h"
 #include "who/who_ran_impl.h"
 
 /* The decision rule. Spec: attribution.md, sections 4 and 7 to 10. */
@@ -146,9 +147,9 @@ static bool span_of(const struct who_ran *w, const struct who_question *q, struc
 		return ret->lo <= ret->hi;
 	}
 	ret->lo = q->from.ns;
-	ret->hi = q->has & WHO_Q_SAMPLE ? q->from.ns : q->to.ns;
+	ret->hi = q->to.ns;
 	ret->is_in_ticks = false;
-	return q->has & WHO_Q_FROM && q->has & (WHO_Q_TO | WHO_Q_SAMPLE) && ret->lo <= ret->hi;
+	return q->has & WHO_Q_FROM && q->has & WHO_Q_TO && ret->lo <= ret->hi;
 }
 
 /** Its time, or the begin of it. */
@@ -204,6 +205,40 @@ void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct 
 	ret->to = s->to;
 }
 
+uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
+			 const struct who_question *q, uint64_t margin_ticks,
+			 const struct who_place *p)
+{
+	const struct state *s = state_of(w, c);
+	uint64_t until = p->at && p->at->has_next ? s->to : UINT64_MAX, last;
+
+	if (!p->cpu)
+		return UINT64_MAX;
+	if (!p->at && s->is_set)
+		until = s->from; /* of the first run */
+	if (p->is_conflict && q->has & WHO_Q_TO && p->order > s->chunk_to.order)
+		return UINT64_MAX; /* what is later is outside of the chunk, too */
+	if (p->is_conflict || (p->at && p->at->run.kind == WHO_RUN_THREAD && !p->is_inside))
+		return p->order + 1;
+	if (p->is_inside && p->at->has_next)
+		until -= margin_ticks;
+	if (!(q->has & WHO_Q_TO))
+		return until;
+	last = s->chunk_to.order + w->tolerance_ticks;
+	return last < until ? last + 1 : until;
+}
+
+void who_stay_clip(const struct who_ran *w, struct clew_perf_ns to, struct who_stay *s)
+{
+	uint64_t order;
+
+	if (!clew_perf_ns_is_known(to))
+		return;
+	order = order_of_ns(w, to);
+	if (order < s->to)
+		s->to = order;
+}
+
 bool who_host_context(const struct who_ran *w, const struct who_question *q,
 		      struct who_root_id *ret)
 {
@@ -248,6 +283,7 @@ struct asked {
 	bool has_time;
 	struct clew_perf_ns until; /* the answer holds no longer */
 	bool has_local, has_root, is_by_context;
+	bool is_of_then; /* what it stands on may be another thing at another time */
 	struct who_local_id local;
 	struct who_root_id root;
 	enum who_evidence by; /* what gave the local id */
@@ -275,8 +311,6 @@ static void find_local(struct asked *a)
 
 	if (q->has & WHO_Q_QUEUE)
 		take_local(a, q->queue, WHO_BY_QUEUE);
-	else if (q->has & WHO_Q_SAMPLE)
-		take_local(a, q->owner, WHO_BY_SAMPLE);
 	else if (q->has & WHO_Q_OWNER && q->owner.n > 0 && who_ran_follows_tasks(a->w))
 		take_local(a, q->owner, WHO_BY_AUX);
 	else if (q->has & WHO_Q_LANDMARK) {
@@ -426,6 +460,7 @@ static void answer_mapped(struct asked *a, enum who_evidence by, struct who_answ
 		answer_outside(a, by, ret);
 		return;
 	}
+	a->is_of_then = map_u64_get(&a->w->derived, a->root.n);
 	if (who_local_of_root(a->w, a->root, a->time, &mapped) && mapped.n >= 0) {
 		a->has_local = mapped.n > 0;
 		a->local = mapped;
@@ -465,12 +500,15 @@ static void answer_root(struct asked *a, struct who_answer *ret)
 /** Local id 0. */
 static void answer_zero(struct asked *a, struct who_answer *ret)
 {
-	if (who_ran_is_root(a->w))
+	enum who_kind kind = who_kind_of_zero(a->w->facts.is_root.is, a->q->level == WHO_EL0,
+					      a->end == WHO_END_SLEEPS);
+
+	if (kind == WHO_IDLE) {
 		answer_idle(a->by, ret);
-	else if (a->q->level == WHO_EL0 || a->end == WHO_END_SLEEPS)
+	} else if (kind == WHO_OUTSIDE) {
 		answer_outside(a, a->by, ret);
-	else {
-		ret->kind = WHO_IDLE_OR_OUTSIDE;
+	} else {
+		ret->kind = kind;
 		ret->evidence = a->by;
 	}
 }
@@ -535,8 +573,6 @@ static void answer_unknown(const struct asked *a, struct who_answer *ret)
 
 	if (a->q->has & WHO_Q_DAMAGED)
 		unknown(ret, WHO_DAMAGED);
-	else if (a->q->has & WHO_Q_SAMPLE && a->q->owner.n == -1)
-		unknown(ret, WHO_DEAD);
 	else if (!at || !w->cpus.data[*at]->fold.runs.nr)
 		unknown(ret, WHO_NO_EVIDENCE);
 	else if (a->place.is_conflict)
@@ -551,8 +587,29 @@ static void answer_unknown(const struct asked *a, struct who_answer *ret)
 			clew_perf_ns_is_known(a->place.time) ? WHO_BEFORE_FIRST : WHO_NO_CLOCK);
 }
 
-static void answer_guest(const struct asked *a, struct who_answer *ret)
+/** By the switches of the guest's own recording. @return why its thread is unknown. */
+static enum who_reason find_guest_local(struct asked *a, struct who_answer *ret)
 {
+	const struct who_vcpu vcpu = {(uint32_t)ret->machine.n, ret->vcpu};
+	struct clew_perf_ns until;
+	enum who_reason why;
+
+	if (!a->w->vcpus.lines.nr || !(ret->has & WHO_A_VCPU) || !who_local_is_thread(ret->machine))
+		return WHO_GUEST_THREAD;
+	why = who_vcpus_find(&a->w->vcpus,
+			     &(struct who_vcpu_span){vcpu, a->place.time, a->place.until},
+			     &ret->guest_local, &until);
+	if (!why && !ret->guest_local.n && a->q->level == WHO_EL0) /* it is never idle */
+		why = WHO_CLOCK_CONFLICT;
+	ret->has |= why ? 0 : (uint32_t)WHO_A_GUEST_LOCAL;
+	a->until = until.ns < a->until.ns ? until : a->until;
+	return why;
+}
+
+static void answer_guest(struct asked *a, struct who_answer *ret)
+{
+	enum who_reason why;
+
 	const struct who_question *q = a->q;
 	bool writes = ret->has & WHO_A_THREAD && ret->pid.n > 0 &&
 		      map_u64_get(&a->w->writing_guests, (uint32_t)ret->pid.n);
@@ -564,9 +621,10 @@ static void answer_guest(const struct asked *a, struct who_answer *ret)
 	if (writes && q->has & WHO_Q_CONTEXT_EL1) {
 		ret->has |= WHO_A_GUEST_ROOT;
 		ret->guest_root.n = q->context_el1;
-	} else if (ret->kind != WHO_UNKNOWN) {
-		ret->reason = WHO_GUEST_THREAD;
 	}
+	why = find_guest_local(a, ret);
+	if (why && !(ret->has & WHO_A_GUEST_ROOT) && ret->kind != WHO_UNKNOWN)
+		ret->reason = why;
 }
 
 /** Its name for the purpose of whether it may run a guest: one of about that time will do. */
@@ -578,7 +636,7 @@ static const char *name_of_about(const struct asked *a, const struct who_answer 
 				   a->has_time ? a->time : clew_perf_ns_none());
 }
 
-static void answer_world(const struct asked *a, struct who_answer *ret)
+static void answer_world(struct asked *a, struct who_answer *ret)
 {
 	switch (who_world_of(a->w, a->q, name_of_about(a, ret))) {
 	case WHO_WORLD_GUEST:
@@ -652,8 +710,11 @@ bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ti
 static void keep_answer(const struct asked *a, struct state *s, const struct who_answer *answer)
 {
 	bool is_exact = a->place.is_inside && !(a->q->has & WHO_Q_TICKS_TO);
+	/* Nothing is known of the CPU, so that its times do not matter. */
+	bool is_nowhere = !a->place.cpu && !a->is_of_then &&
+			  !(answer->has & WHO_A_LOCAL && !(answer->has & WHO_A_THREAD));
 
-	s->is_by_id = a->is_by_context && who_ran_is_root(a->w);
+	s->is_by_id = (a->is_by_context && who_ran_is_root(a->w)) || is_nowhere;
 	s->has_answer = a->place.has_order && !a->place.is_conflict && (is_exact || s->is_by_id);
 	if (!s->has_answer)
 		return;
@@ -689,4 +750,31 @@ void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who
 	a.has_time = clew_perf_ns_is_known(a.time);
 	answer(&a, ret);
 	keep_answer(&a, s, ret);
+}
+
+bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		  struct who_stay *ret)
+{
+	const struct state *s = state_of(w, c);
+	uint64_t last;
+
+	*ret = (struct who_stay){0, UINT64_MAX};
+	if (!w->is_clock_usable || !(q->has & WHO_Q_TICKS))
+		return true; /* ticks mean nothing */
+	if (!s->has_answer || q->has & WHO_Q_TICKS_TO)
+		return false;
+	*ret = (struct who_stay){s->since, s->until};
+	if (s->is_by_id)
+		return true;
+	if (q->has & WHO_Q_TO) {
+		last = s->chunk_to.order + w->tolerance_ticks;
+		ret->to = last < ret->to ? last + 1 : ret->to;
+	}
+	if (q->has & WHO_Q_FROM && q->from.ns && !who_ran_follows_tasks(w)) {
+		last = s->chunk_from.order > w->tolerance_ticks
+			     ? s->chunk_from.order - w->tolerance_ticks
+			     : 0;
+		ret->from = last > ret->from ? last : ret->from;
+	}
+	return true;
 }

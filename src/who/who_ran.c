@@ -24,6 +24,7 @@ struct who_ran *who_ran_new(struct who_history *history)
 		return NULL;
 	w->history = history;
 	w->facts.kernel_level = WHO_LEVEL_UNKNOWN;
+	w->vcpus.store = &w->store;
 	w->notes = who_notes_new();
 	if (w->notes)
 		return w;
@@ -46,6 +47,7 @@ void who_ran_free(struct who_ran *w)
 	map_u64_done(&w->pairs);
 	map_u64_done(&w->derived);
 	map_u64_done(&w->writing_guests);
+	who_vcpus_done(&w->vcpus);
 	who_notes_free(w->notes);
 	mem_free(w);
 }
@@ -342,8 +344,8 @@ enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 
 uint64_t who_ran_bytes(const struct who_ran *w)
 {
-	return w->store.kept_bytes + w->store.index_bytes + w->cpus.nr * CPU_BYTES +
-	       w->lost.cap * sizeof(*w->lost.data) +
+	return w->store.kept_bytes + w->store.index_bytes +
+	       (w->cpus.nr + w->vcpus.lines.nr) * CPU_BYTES + w->lost.cap * sizeof(*w->lost.data) +
 	       (w->by_cpu.cap + w->ending.cap + w->pairs.cap) * (sizeof(*w->pairs.slots) + 1);
 }
 
@@ -459,6 +461,8 @@ static bool map_spilled(struct who_ran *w)
 		return !s->spilled_bytes;
 	vec_for_each (&w->cpus, c)
 		who_runs_map(&(*c)->fold.runs, base);
+	vec_for_each (&w->vcpus.lines, l)
+		who_runs_map(&l->runs, base);
 	return true;
 }
 
@@ -468,7 +472,7 @@ enum clew_err who_ran_close(struct who_ran *w)
 		if (!who_fold_end(&(*c)->fold))
 			return CLEW_NO_MEMORY;
 	}
-	if (!map_spilled(w))
+	if (!who_vcpus_end(&w->vcpus) || !map_spilled(w))
 		return CLEW_NO_MEMORY;
 	order_lost(w);
 	w->facts.has_clock = test_clock(w);

@@ -10,6 +10,7 @@
 #include "who/who_fold.h"
 #include "who/who_history.h"
 #include "who/who_ran.h"
+#include "who/who_vcpus.h"
 
 enum {
 	WHO_EXAMPLES = 3,
@@ -54,6 +55,7 @@ struct who_ran {
 	struct who_local_id aux_owner;
 	struct who_notes *notes;       /* all that were added */
 	struct map_u64 derived;        /* root id -> serial of a thread, or WHO_DERIVED_SEVERAL */
+	struct who_vcpus vcpus;        /* of merged recordings */
 	struct map_u64 writing_guests; /* pids of guests that write CONTEXTIDR */
 	bool is_settled;
 	struct who_facts facts;
@@ -117,6 +119,13 @@ struct who_place {
 /** @p margin_ticks: how far from both ends of the run it has to be. */
 void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		    uint64_t margin_ticks, struct who_place *ret);
+
+/** Ticks before which what @p p says of @p q holds for later ones, too; p->has_order. */
+uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
+			 const struct who_question *q, uint64_t margin_ticks,
+			 const struct who_place *p);
+/** It ends at @p to, where that is known. */
+void who_stay_clip(const struct who_ran *w, struct clew_perf_ns to, struct who_stay *s);
 
 /** The one thread that has @p root at @p time, by a proof. 0: it is outside. @return false:
  * unknown. */

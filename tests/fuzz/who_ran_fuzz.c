@@ -118,7 +118,6 @@ static struct who_question question_of(const struct story *s, const uint8_t *p)
 		WHO_Q_CPU | WHO_Q_FROM | WHO_Q_TO | WHO_Q_OWNER,
 		WHO_Q_QUEUE | WHO_Q_TICKS,
 		WHO_Q_CPU | WHO_Q_TICKS | WHO_Q_LANDMARK,
-		WHO_Q_CPU | WHO_Q_SAMPLE | WHO_Q_FROM,
 	};
 	uint64_t at = time_of(p);
 

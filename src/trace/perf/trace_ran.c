@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "perfdata/perf_clock.h"
-#include "perfdata/perf_format.h"
+#include "perfdata/perf_guest_fits.h"
+#include "perfdata/perf_tracing.h"
 #include "trace/perf/perf_trace_impl.h"
 #include "trace/perf/trace_threads.h"
 #include "trace/trace_decode.h"
@@ -16,15 +17,24 @@ enum { KEEP_BYTES = 16 << 20 };
 
 static void look_for_sched(struct perf_trace *p)
 {
-	struct trace_ran *r = &p->ran;
-	struct bytes text;
-	uint32_t size;
+	const struct perf_features *f = perf_file_features(p->file);
 
-	r->has_sched =
-		perf_format_find(perf_file_features(p->file)->section[PERF_FEAT_TRACING_DATA],
-				 "sched_switch", &text, &r->sched_id) &&
-		perf_format_field(text, "prev_pid", &r->prev_at, &size) && size == 4 &&
-		perf_format_field(text, "next_pid", &r->next_at, &size) && size == 4;
+	p->ran.has_sched =
+		perf_sched_switch_find(f->section[PERF_FEAT_TRACING_DATA], &p->ran.sched);
+}
+
+/** How far guests' times may be from the truth. */
+static enum clew_err take_bands(struct perf_trace *p)
+{
+	struct perf_guest_fits fits;
+	enum clew_err err = perf_guest_fits_parse(perf_file_features(p->file), &fits);
+
+	vec_for_each (&fits.guests, g) {
+		if (!who_ran_set_band(p->ran.rule, g->machine, g->band_ns))
+			err = CLEW_NO_MEMORY;
+	}
+	perf_guest_fits_done(&fits);
+	return err == CLEW_NO_MEMORY ? err : CLEW_OK;
 }
 
 enum clew_err trace_ran_init(struct perf_trace *p)
@@ -36,7 +46,7 @@ enum clew_err trace_ran_init(struct perf_trace *p)
 		return CLEW_NO_MEMORY;
 	who_ran_set_spill(p->ran.rule, &spill, budget_part(p->input.budget, KEEP_BYTES));
 	look_for_sched(p);
-	return CLEW_OK;
+	return take_bands(p);
 }
 
 void trace_ran_done(struct trace_ran *r)
@@ -71,17 +81,16 @@ static enum clew_err take_sched(struct perf_trace *p, const struct perf_record *
 	struct perf_sample s;
 
 	if (!t->has_sched || e->attr.type != PERF_TYPE_TRACEPOINT ||
-	    e->attr.config != t->sched_id ||
+	    e->attr.config != t->sched.id ||
 	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &e->attr, &s) ||
-	    !has_field(&s.raw, t->prev_at) || !has_field(&s.raw, t->next_at))
+	    !has_field(&s.raw, t->sched.prev_offset) || !has_field(&s.raw, t->sched.next_offset))
 		return CLEW_OK;
 	stamp->cpu = s.cpu;
 	stamp->pid = s.pid;
 	stamp->tid = s.tid;
-	return who_ran_take_sched(t->rule,
-				  (struct who_root_id){load_u32(s.raw.pos + t->prev_at, r->swap)},
-				  (struct who_root_id){load_u32(s.raw.pos + t->next_at, r->swap)},
-				  stamp);
+	return who_ran_take_sched(
+		t->rule, (struct who_root_id){load_u32(s.raw.pos + t->sched.prev_offset, r->swap)},
+		(struct who_root_id){load_u32(s.raw.pos + t->sched.next_offset, r->swap)}, stamp);
 }
 
 static void look_for_vcpu(struct trace_ran *t, const struct perf_record *r)
@@ -111,6 +120,19 @@ enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 	if (r->type == PERF_RECORD_SAMPLE)
 		return take_sched(p, r, e, &stamp);
 	return who_ran_takes(r->type) ? who_ran_take(p->ran.rule, r, &stamp) : CLEW_OK;
+}
+
+enum clew_err trace_ran_take_guest(struct perf_trace *p, const struct perf_record *r,
+				   const struct perf_sample_id *id, struct clew_perf_ns time)
+{
+	const struct who_vcpu vcpu = who_guests_vcpu_of(&p->history.guests, id->id);
+	const struct who_ran_stamp stamp = {.time = time,
+					    .cpu = id->cpu,
+					    .pid = id->pid,
+					    .tid = id->tid,
+					    .has_time = p->has_clock};
+
+	return who_ran_take_guest(p->ran.rule, &vcpu, r, &stamp);
 }
 
 /* --- questions --- */
@@ -293,19 +315,26 @@ static enum trace_ran_known_of known_of(const struct code_key *k)
 	return k->may_have_switched ? TRACE_RAN_USER_LATER : TRACE_RAN_USER;
 }
 
-static const struct trace_ran_known *ask(const struct perf_trace *p, uint32_t unit,
-					 const struct code_key *key, struct trace_ran_memo *m)
+static struct who_question ask_anew(const struct perf_trace *p, uint32_t unit,
+				    const struct code_key *key, struct trace_ran_memo *m,
+				    struct trace_ran_known *a)
 {
-	struct trace_ran_known *a = &m->known[known_of(key)];
-	struct who_question q;
+	struct who_question q = question_of(p, unit, key, &m->chunk);
 
-	if (is_known(p, a, key))
-		return a;
-	q = question_of(p, unit, key, &m->chunk);
 	who_ran_ask(p->ran.rule, &a->cursor, &q, &a->answer);
 	a->key = *key;
 	a->chunk = m->chunk.chunk;
 	a->is_set = true;
+	return q;
+}
+
+static const struct trace_ran_known *ask(const struct perf_trace *p, uint32_t unit,
+					 const struct code_key *key, struct trace_ran_memo *m)
+{
+	struct trace_ran_known *a = &m->known[known_of(key)];
+
+	if (!is_known(p, a, key))
+		ask_anew(p, unit, key, m, a);
 	return a;
 }
 
@@ -344,6 +373,46 @@ void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct co
 		__atomic_clear(&m->is_taken, __ATOMIC_RELEASE);
 }
 
+/** The same as ticks. A short counter may wrap in it: then it is but one tick. */
+struct trace_stay trace_ran_ticks_of_stay(const struct perf_trace *p, struct clew_ticks at,
+					  const struct who_stay *s)
+{
+	uint64_t order = perf_ticks_order(&p->time_conv, at), from = at.ticks - (order - s->from);
+	uint64_t ahead = s->to - order, room = UINT64_MAX - at.ticks;
+
+	if (p->time_conv.is_short && p->time_conv.mask - order < room)
+		room = p->time_conv.mask - order;
+	if (order < s->from || order >= s->to || from > at.ticks)
+		return (struct trace_stay){at.ticks, at.ticks + 1};
+	return (struct trace_stay){from, at.ticks + (ahead < room ? ahead : room)};
+}
+
+void trace_ran_clip(const struct perf_trace *p, struct clew_perf_ns from, struct clew_perf_ns to,
+		    struct who_stay *s)
+{
+	struct clew_ticks t;
+	uint64_t order;
+
+	if (clew_perf_ns_is_known(from) && perf_ticks_of_ns(&p->time_conv, from, &t)) {
+		order = perf_ticks_order(&p->time_conv, t);
+		s->from = order > s->from ? order : s->from;
+	}
+	if (clew_perf_ns_is_known(to) && perf_ticks_of_ns(&p->time_conv, to, &t)) {
+		order = perf_ticks_order(&p->time_conv, t);
+		s->to = order < s->to ? order : s->to;
+	}
+}
+
+bool trace_ran_stay(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
+		    struct who_stay *ret)
+{
+	struct trace_ran_memo *m = &p->ran.memos[unit].of_consumer;
+	struct trace_ran_known *a = &m->known[known_of(key)];
+	struct who_question q = ask_anew(p, unit, key, m, a);
+
+	return who_ran_stay(p->ran.rule, &a->cursor, &q, ret);
+}
+
 /* --- what the trace itself proves --- */
 
 struct noting {
@@ -361,19 +430,37 @@ static enum clew_err note_ops(void *ctx, size_t unit, const struct trace_ops_bat
 		const struct code_key key = trace_op_key(&b->ops[i], b->bound);
 		struct who_question q = question_of(n->p, (uint32_t)unit, &key, &c);
 
-		if (!who_ran_note(r->rule, n->notes, &r->memos[unit].of_consumer.known[0].cursor,
-				  &q))
+		if (!who_ran_note_many(r->rule, n->notes,
+				       &r->memos[unit].of_consumer.known[0].cursor, &q,
+				       b->ops[i].nr))
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;
+}
+
+static struct trace_stay stay_of_notes(void *ctx, size_t unit, const struct code_key *key)
+{
+	struct noting *n = ctx;
+	struct trace_ran *r = &n->p->ran;
+	struct trace_ran_chunk c = {.is_set = false};
+	struct who_question q = question_of(n->p, (uint32_t)unit, key, &c);
+	struct who_stay stay;
+
+	if (!who_ran_note_stay(r->rule, &r->memos[unit].of_consumer.known[0].cursor, &q, &stay))
+		return (struct trace_stay){key->ticks.ticks, key->ticks.ticks + 1};
+	return trace_ran_ticks_of_stay(n->p, key->ticks, &stay);
 }
 
 static enum clew_err note_ops_of(struct perf_trace *p, struct who_notes *notes)
 {
 	bool *skips = mem_calloc(p->units.nr + 1, sizeof(*skips)), has_some = false;
 	struct noting n = {p, notes};
-	const struct trace_decode_opts opts = {
-		.nr_threads = 1, .skips = skips, .ops = note_ops, .ctx = &n};
+	const struct trace_decode_opts opts = {.nr_threads = 1,
+					       .skips = skips,
+					       .ops = note_ops,
+					       .ops_fold = TRACE_OPS_BY_OWNER,
+					       .ops_stay = stay_of_notes,
+					       .ctx = &n};
 	enum clew_err err = skips ? CLEW_OK : CLEW_NO_MEMORY;
 
 	for (uint32_t i = 0; !err && i < p->units.nr; i++) {

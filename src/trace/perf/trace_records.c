@@ -166,11 +166,14 @@ static enum clew_err take_history(struct perf_trace *p, const struct perf_record
 	return who_play(&who_player_of_history, h, &h->guests, r, &stamp);
 }
 
-/** Who ran is not the host's where a guest's record says it, and unknown where there is no room. */
-static bool takes_switches(const struct perf_trace *p, const struct perf_record *r,
-			   const struct beside *b)
+/** Where there is no room, who ran is unknown. */
+static enum clew_err take_switches(struct perf_trace *p, const struct perf_record *r,
+				   const struct beside *b)
 {
-	return !b->machine && (!p->history.is_cut || r->type == PERF_RECORD_AUX);
+	if (p->history.is_cut && r->type != PERF_RECORD_AUX)
+		return CLEW_OK;
+	return b->machine ? trace_ran_take_guest(p, r, &b->id, b->time)
+			  : trace_ran_take(p, r, b->evsel, &b->id, b->time);
 }
 
 static enum clew_err charge(struct perf_trace *p, struct clew_perf_ns time)
@@ -210,7 +213,7 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 	if (!p->has_clock)
 		look_for_clock(p);
 	read_sample_id(p, r, time, &b);
-	err = takes_switches(p, r, &b) ? trace_ran_take(p, r, b.evsel, &b.id, b.time) : CLEW_OK;
+	err = take_switches(p, r, &b);
 	if (err && err != CLEW_BAD_FILE)
 		return err;
 	if (who_plays(r->type) || r->type == PERF_RECORD_TEXT_POKE) {
