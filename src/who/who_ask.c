@@ -687,6 +687,7 @@ static bool holds(const struct who_ran *w, struct state *s, const struct who_que
 	uint64_t order = perf_ticks_order(&w->conv, ticks);
 
 	return order >= s->since && order < s->until &&
+	       (!(q->has & WHO_Q_TICKS_TO) || order <= s->last) &&
 	       (s->is_by_id || !is_outside_chunk(w, s, q, order));
 }
 
