@@ -91,7 +91,8 @@ static uint32_t machine_value(struct report_feed *f, const struct ana_event *e)
 static uint32_t vcpu_value(struct report_feed *f, const struct ana_event *e)
 {
 	if (e->who && e->who->has & WHO_A_VCPU)
-		return number_text(f, "", e->who->vcpu, "");
+		return number_text(f, "", e->who->vcpu,
+				   e->who->has & WHO_A_VCPU_GUESSED ? "?" : "");
 	return intern_str(&f->texts, is_guest(e) || is_world_unknown(e) ? "[unknown]" : "-");
 }
 

@@ -69,6 +69,7 @@ void who_counts_add(struct who_counts *c, const struct who_answer *a)
 		c->by_evidence[a->evidence]++;
 	c->nr_guest += (a->has & WHO_A_GUEST) != 0;
 	c->nr_stale_names += (a->has & WHO_A_NAME_STALE) != 0;
+	c->nr_clock_errors += (a->has & WHO_A_CLOCK_ERROR) != 0;
 }
 
 void who_counts_join(struct who_counts *to, const struct who_counts *from)
@@ -81,4 +82,5 @@ void who_counts_join(struct who_counts *to, const struct who_counts *from)
 		to->by_reason[i] += from->by_reason[i];
 	to->nr_guest += from->nr_guest;
 	to->nr_stale_names += from->nr_stale_names;
+	to->nr_clock_errors += from->nr_clock_errors;
 }

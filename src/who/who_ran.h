@@ -32,9 +32,9 @@ enum who_evidence {
 	WHO_BY_SWITCH_BACKWARD, /* before the first switch from it */
 	WHO_BY_SCHED_SWITCH,    /* samples of sched:sched_switch: a root id */
 	WHO_BY_LANDMARK,        /* cpu_switch_to in a trace of the kernel */
-	WHO_BY_ITRACE_START,
-	WHO_BY_SAMPLE,  /* the record's own ids */
-	WHO_BY_DERIVED, /* a root id that was seen only where one local id ran */
+	WHO_BY_ITRACE_START,    /* ... by a thread that was dead: it ran when the trace began */
+	WHO_BY_SAMPLE,          /* the record's own ids */
+	WHO_BY_DERIVED,         /* a root id that was seen only where one local id ran */
 	WHO_NR_EVIDENCE
 };
 
@@ -136,6 +136,8 @@ enum who_answer_has { /* who_answer.has */
 		      WHO_A_NAME_ASSUMED =
 			      1 << 9, /* it comes from /proc, which may be of another namespace */
 		      WHO_A_VCPU_GUESSED = 1 << 10, /* not by the thread's name */
+		      WHO_A_CLOCK_ERROR =
+			      1 << 12, /* at its time another thread ran: the context counts */
 };
 
 struct who_answer {
@@ -273,7 +275,7 @@ struct who_counts {
 	uint64_t by_kind[WHO_NR_KINDS];
 	uint64_t by_evidence[WHO_NR_EVIDENCE]; /* of all kinds but unknown */
 	uint64_t by_reason[WHO_NR_REASONS];    /* of unknown */
-	uint64_t nr_guest, nr_stale_names;
+	uint64_t nr_guest, nr_stale_names, nr_clock_errors;
 };
 void who_counts_add(struct who_counts *c, const struct who_answer *a);
 void who_counts_join(struct who_counts *to, const struct who_counts *from);
