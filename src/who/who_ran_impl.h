@@ -55,7 +55,7 @@ struct who_ran {
 	struct who_notes *notes;       /* all that were added */
 	struct map_u64 derived;        /* root id -> serial of a thread, or WHO_DERIVED_SEVERAL */
 	struct map_u64 writing_guests; /* pids of guests that write CONTEXTIDR */
-	/* tids seen at guest level whose name does not say the virtual CPU -> its ordinal */
+	/* tids seen at guest level, without the virtual CPU in their name -> its ordinal */
 	struct map_u64 vcpus;
 	bool is_settled;
 	struct who_facts facts;

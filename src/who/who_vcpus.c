@@ -4,8 +4,8 @@
 #include "who/vcpu_name.h"
 #include "who/who_ran_impl.h"
 
-/* Virtual CPUs whose threads have no name that numbers them: by the order of thread ids in their
- * process. Spec: attribution.md, section 10.4. */
+/* Virtual CPUs that no thread's name numbers: by the order of thread ids in their process. Spec:
+ * attribution.md, section 10.4. */
 
 struct runner {
 	uint32_t pid, tid;
