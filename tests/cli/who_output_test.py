@@ -88,7 +88,7 @@ def test_machine(path):
 
 
 def speculative(ops):
-    return sum("events" in op and not op["events"] & 2 for op in ops)
+    return sum("events" in op and not int(op["events"], 16) & 2 for op in ops)
 
 
 def not_retired(text):
