@@ -182,8 +182,9 @@ struct ana_event {
 		*branches;             /* with wants_branches: from, to of each branch entry */
 	const struct ana_synth *synth; /* made from a hardware trace; NULL: recorded */
 	const struct ana_op *op;       /* a sampled operation; NULL: none */
-	const struct who_answer *who;  /* NULL: nothing but the record's own ids was asked; of
-					  samples, with wants_who or without a thread */
+	uint64_t nr_more; /* events like it that it stands for, too; with trace_events_opts.fold */
+	const struct who_answer *who; /* NULL: nothing but the record's own ids was asked; of
+					 samples, with wants_who or without a thread */
 	/* The chain's user part was unwound from the copied stack (REGS_USER and STACK_USER): how
 	 * that ended, enum unw_stop; UNW_STOP_NONE: there was nothing to unwind. */
 	uint8_t unwind_stop;

@@ -74,6 +74,7 @@ static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_
 		.wants_branches = w->wants_branches,
 		.wants_insns = w->wants_insns,
 		.wants_depth = w->wants_depth,
+		.fold = w->fold,
 		.first_epoch = 1ull << 32,
 	};
 	struct clew_diag diag = {0};
@@ -145,7 +146,7 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze 
 
 int cli_itrace_open_stats(struct cli_itrace *it, struct cli_input *in, struct analyze *a)
 {
-	const struct cli_itrace_wishes none = {0};
+	const struct cli_itrace_wishes none = {.fold = TRACE_OPS_BY_CODE};
 	int status = cli_itrace_open(it, in, a, &none);
 
 	if (status == CLI_OK && it->trace &&
@@ -156,17 +157,12 @@ int cli_itrace_open_stats(struct cli_itrace *it, struct cli_input *in, struct an
 
 void cli_itrace_stats(const struct cli_itrace *it, struct analyze *a, struct buf *out)
 {
-	struct who_counts counts = analyze_summary(a)->who;
-	struct who_facts facts;
-
-	if (it->events) {
-		who_counts_join(&counts, &trace_events_summary(it->events)->who);
+	if (it->events)
 		who_facts_text(out, it->trace->ops->who_facts(it->trace));
-	} else {
-		who_facts_of_recorded(perf_file_who_facts(analyze_file(a)), &facts);
-		who_record_facts_text(out, &facts);
-	}
-	who_counts_text(out, &counts);
+	else
+		who_record_facts_text(out, perf_file_who_facts(analyze_file(a)));
+	who_counts_text(out, &analyze_summary(a)->who,
+			it->events ? &trace_events_summary(it->events)->who : NULL);
 }
 
 struct recorded {

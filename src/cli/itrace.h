@@ -26,6 +26,7 @@ struct cli_itrace {
 /** Options of trace_events that do not come from --itrace. */
 struct cli_itrace_wishes {
 	bool wants_addr, wants_branches, wants_insns, wants_depth;
+	enum trace_ops_fold fold;
 };
 
 /** For an option row: CLI_CALL on a struct cli_itrace, "[OPTS]", can be negated. */

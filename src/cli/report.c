@@ -330,12 +330,28 @@ static void warn(const struct report_run *r)
 	cli_itrace_report(&r->args.itrace, r->args.in.path, false);
 }
 
+/* Rows do not say when, except that names of threads and their namespaces change. */
+static enum trace_ops_fold fold_of(const struct report_args *a)
+{
+	static const enum report_key others[] = {REPORT_PID, REPORT_TID, REPORT_WEIGHT,
+						 REPORT_NAMESPACE, REPORT_CONTAINER};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (report_sort_has(&a->feed.sort, others[i]))
+			return TRACE_OPS_EACH;
+	}
+	if (report_sort_branch_key(&a->feed.sort) != REPORT_NR_KEYS)
+		return TRACE_OPS_EACH;
+	return a->feed.ops == REPORT_OPS_NONE ? TRACE_OPS_BY_CODE : TRACE_OPS_BY_ACCESS;
+}
+
 static int open_trace(struct report_run *r)
 {
 	struct report_args *a = &r->args;
 	const struct cli_itrace_wishes w = {
 		.wants_addr = true,
 		.wants_branches = report_branches_of_trace(a),
+		.fold = fold_of(a),
 	};
 
 	a->itrace.is_sampled = true;

@@ -18,6 +18,7 @@
 #include "format/script/script_text.h"
 #include "format/trace/spe_dump.h"
 #include "format/user_stacks.h"
+#include "trace/perf/units_spe_meta.h"
 
 struct script {
 	struct cli_input in;
@@ -445,17 +446,28 @@ static int refuse_disasm(const struct script *s)
 
 enum { DUMP_BYTES = 256 * 1024 };
 
+struct dumped_spe {
+	bool is_spe; /* what AUXTRACE holds */
+	struct spe_meta meta;
+};
+
 /** The packets of SPE, as perf prints them after the record. */
-static void dump_trace(struct buf *out, const struct perf_record *r, bool *is_spe)
+static void dump_trace(struct buf *out, const struct perf_record *r, struct dumped_spe *d)
 {
 	struct perf_auxtrace_info info;
 	struct perf_auxtrace aux;
+	const struct spe_cpu *cpu;
 
-	if (r->type == PERF_RECORD_AUXTRACE_INFO && !perf_auxtrace_info_parse(r, &info))
-		*is_spe = info.type == PERF_AUXTRACE_ARM_SPE;
-	if (*is_spe && r->type == PERF_RECORD_AUXTRACE && !perf_auxtrace_parse(r, &aux))
-		spe_dump(out, r->payload.pos, bytes_left(&r->payload), aux.offset,
-			 SPE_CORE_UNKNOWN);
+	if (r->type == PERF_RECORD_AUXTRACE_INFO && !perf_auxtrace_info_parse(r, &info)) {
+		d->is_spe = info.type == PERF_AUXTRACE_ARM_SPE;
+		if (d->is_spe)
+			spe_meta_take_info(&d->meta, r, &info, NULL); /* damaged: no cores */
+	}
+	if (!d->is_spe || r->type != PERF_RECORD_AUXTRACE || perf_auxtrace_parse(r, &aux))
+		return;
+	cpu = spe_meta_cpu(&d->meta, aux.cpu);
+	spe_dump(out, r->payload.pos, bytes_left(&r->payload), aux.offset,
+		 spe_core_of(cpu ? cpu->midr : 0));
 }
 
 static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *sink,
@@ -464,11 +476,11 @@ static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *s
 	struct perf_record r;
 	struct buf out = {0};
 	enum clew_err err;
-	bool is_spe = false;
+	struct dumped_spe spe = {0};
 
 	while ((err = perf_file_next(f, &r, diag)) == CLEW_OK) {
 		script_dump_record(&out, &r, perf_file_evlist(f));
-		dump_trace(&out, &r, &is_spe);
+		dump_trace(&out, &r, &spe);
 		if (out.nr < DUMP_BYTES)
 			continue;
 		cli_progress_at(r.offset);
@@ -479,6 +491,7 @@ static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *s
 	}
 	if (out.nr && err != CLEW_STOPPED)
 		sink->write(sink->ctx, out.data, out.nr);
+	vec_done(&spe.meta.cpus);
 	buf_done(&out);
 	return err;
 }

@@ -11,7 +11,13 @@ static bool is_guest(const struct ana_event *e)
 /* A sample has its own ids, also where they prove nothing. */
 static bool has_own_ids(const struct ana_event *e)
 {
-	return e->evsel && !e->synth && !e->op && e->tid != UINT32_MAX;
+	const struct who_answer *a = e->who;
+
+	if (e->synth || e->op || e->tid == UINT32_MAX)
+		return false;
+	return a->kind != WHO_UNKNOWN ? a->evidence == WHO_BY_SAMPLE
+				      : a->reason == WHO_DEAD || a->reason == WHO_CONFLICT ||
+						a->reason == WHO_NO_EVIDENCE;
 }
 
 bool feed_is_no_thread(const struct ana_event *e)
@@ -102,8 +108,8 @@ static uint32_t namespace_value(struct report_feed *f, const struct ana_event *e
 
 	if (is_guest(e))
 		return machine_value(f, e);
-	if (no_thread(e))
-		return intern_str(&f->texts, no_thread(e));
+	if (e->who && e->who->kind != WHO_TASK)
+		return intern_str(&f->texts, ana_name_of_kind(e->who->kind));
 	if (inode)
 		return number_text(f, "pid:[", *inode, "]");
 	return intern_str(&f->texts, "[not recorded]");

@@ -37,12 +37,11 @@ uint32_t who_guests_machine_of(const struct who_guests *g, uint64_t event)
 	return at ? (uint32_t)*at : 0;
 }
 
-bool who_guests_vcpu(const struct who_guests *g, uint64_t event, uint32_t *ret)
+struct who_vcpu who_guests_vcpu_of(const struct who_guests *g, uint64_t event)
 {
 	const uint64_t *at = map_u64_get(&g->by_event, event);
 
-	*ret = at ? (uint32_t)(*at >> 32) : WHO_NONE;
-	return *ret != WHO_NONE;
+	return at ? (struct who_vcpu){(uint32_t)*at, (uint32_t)(*at >> 32)} : (struct who_vcpu){0};
 }
 
 static uint64_t key_of(uint32_t machine, uint32_t id)

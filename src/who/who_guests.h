@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "perfdata/perf_record.h"
 #include "who/who.h"
+#include "who/who_ids.h"
 
 /*
  * Virtual machines, each named by the pid of its host process. `perf inject --guest-data` puts a
@@ -37,13 +38,13 @@ struct who_guests {
 /** ID_INDEX. */
 enum clew_err who_guests_take_ids(struct who_guests *g, const struct perf_record *r);
 uint32_t who_guests_machine_of(const struct who_guests *g, uint64_t event);
+/** Of an event that is a guest's. */
+struct who_vcpu who_guests_vcpu_of(const struct who_guests *g, uint64_t event);
 /** 0: the host's. Asked for each sample, and few recordings have guests. */
 static inline uint32_t who_guests_machine(const struct who_guests *g, uint64_t event)
 {
 	return g->by_event.nr ? who_guests_machine_of(g, event) : 0;
 }
-/** Of an event of a guest's: its virtual CPU. @return false: unknown. */
-bool who_guests_vcpu(const struct who_guests *g, uint64_t event, uint32_t *ret);
 /** Its number, made where it has none. WHO_NONE: too many, or no memory. */
 uint32_t who_guests_number(struct who_guests *g, uint32_t machine, uint32_t id);
 /** WHO_NONE: no record names it. */

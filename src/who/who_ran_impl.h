@@ -10,6 +10,7 @@
 #include "who/who_fold.h"
 #include "who/who_history.h"
 #include "who/who_ran.h"
+#include "who/who_vcpus.h"
 
 enum {
 	WHO_EXAMPLES = 3,
@@ -34,6 +35,7 @@ enum who_thread_end { WHO_END_EXITED = 1, WHO_END_GONE };
 
 struct who_ran {
 	struct who_history *history;
+	struct who_run_store store;
 	struct map_u64 by_cpu; /* -> cpus */
 	struct {
 		VEC(struct who_cpu *);
@@ -43,7 +45,6 @@ struct who_ran {
 		VEC(struct who_lost_span);
 	} lost;               /* in the end by from, to: the latest so far */
 	struct map_u64 pairs; /* root id -> local id (0: outside), or WHO_PAIR_SEVERAL */
-	uint64_t nr_taken;
 	uint64_t nr_pairs_equal, nr_pairs_differ, nr_pairs_outside;
 	bool has_init_namespace, has_found_namespace, has_found_init_namespace;
 	bool has_switch, has_switch_wide, is_inherited, has_clockid, has_no_time;
@@ -54,9 +55,10 @@ struct who_ran {
 	struct who_local_id aux_owner;
 	struct who_notes *notes;       /* all that were added */
 	struct map_u64 derived;        /* root id -> serial of a thread, or WHO_DERIVED_SEVERAL */
+	struct who_vcpus vcpus;        /* of merged recordings */
 	struct map_u64 writing_guests; /* pids of guests that write CONTEXTIDR */
 	/* tids seen at guest level, without the virtual CPU in their name -> its ordinal */
-	struct map_u64 vcpus;
+	struct map_u64 ordinals;
 	bool is_settled;
 	struct who_facts facts;
 	bool ignores_found; /* L != P */
@@ -121,6 +123,13 @@ struct who_place {
 void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		    uint64_t margin_ticks, struct who_place *ret);
 
+/** Ticks before which what @p p says of @p q holds for later ones, too; p->has_order. */
+uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
+			 const struct who_question *q, uint64_t margin_ticks,
+			 const struct who_place *p);
+/** It ends at @p to, where that is known. */
+void who_stay_clip(const struct who_ran *w, struct clew_perf_ns to, struct who_stay *s);
+
 /** The one thread that has @p root at @p time, by a proof. 0: it is outside. @return false:
  * unknown. */
 bool who_local_of_root(const struct who_ran *w, struct who_root_id root, struct clew_perf_ns time,
@@ -130,10 +139,10 @@ bool who_local_of_root(const struct who_ran *w, struct who_root_id root, struct 
 bool who_host_context(const struct who_ran *w, const struct who_question *q,
 		      struct who_root_id *ret);
 
-/* --- who_vcpus.c --- */
+/* --- who_ordinals.c --- */
 
 /** Number the virtual CPUs that no name numbers. @return false: no memory. */
-bool who_settle_vcpus(struct who_ran *w);
+bool who_settle_ordinals(struct who_ran *w);
 
 /* --- who_world.c --- */
 

@@ -21,6 +21,9 @@ void header_print_who(struct buf *out, const struct header_facts *h);
 /** What stands among the records: ids of threads, and since when switches are recorded. */
 void header_print_who_records(struct buf *out, const struct header_facts *h);
 void header_json_who(struct json_put *j, const struct header_facts *h);
+/* Of merged guests: how certain their times are. */
+void header_print_guests(struct buf *out, const struct header_facts *h);
+void header_json_guests(struct json_put *j, const struct header_facts *h);
 
 /** "2026-11-21 13:14:29.446132" in the local time zone. */
 void header_local_time(struct buf *out, uint64_t wall_clock_ns);
