@@ -30,13 +30,19 @@ static enum clew_err take_lost(struct analyze *a, const struct perf_record *r)
 
 static enum clew_err take_aux(struct analyze *a, const struct perf_record *r)
 {
+	struct bytes body = perf_record_body(r);
+	const struct perf_evsel *evsel =
+		perf_evlist_of_record(perf_file_evlist(a->file), r->type, body, r->swap);
+	struct perf_sample_id id = {.time = UINT64_MAX, .cpu = UINT32_MAX};
 	struct perf_aux aux;
 
 	if (perf_aux_parse(r, &aux) != CLEW_OK)
 		return CLEW_BAD_FILE;
 	if (__builtin_add_overflow(a->summary.nr_aux_missing, aux.size, &a->summary.nr_aux_missing))
 		a->summary.nr_aux_missing = UINT64_MAX;
-	return CLEW_OK;
+	if (evsel && perf_sample_id_parse(body, r->swap, &evsel->attr, &id) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	return ana_aux_take(&a->aux, r, &id);
 }
 
 static enum clew_err take_cgroup(struct analyze *a, const struct perf_record *r)

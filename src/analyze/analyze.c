@@ -81,6 +81,7 @@ void analyze_free(struct analyze *a)
 	ana_reader_done(&a->reader);
 	ana_cache_done(&a->cache);
 	ana_filter_done(&a->filter);
+	ana_aux_done(&a->aux);
 	who_on_done(&a->on);
 	map_u64_done(&a->cgroups);
 	map_u64_done(&a->counters);
@@ -306,6 +307,9 @@ static enum clew_err summarize(struct analyze *a)
 	}
 	if (a->unresolved.nr)
 		qsort(a->unresolved.data, a->unresolved.nr, sizeof(*a->unresolved.data), by_nr);
+	ana_aux_sort(&a->aux);
+	a->summary.aux = a->aux.cpus.data;
+	a->summary.nr_aux = a->aux.cpus.nr;
 	a->summary.unresolved = a->unresolved.data;
 	a->summary.nr_unresolved = a->unresolved.nr;
 	return CLEW_OK;

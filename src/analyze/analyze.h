@@ -262,6 +262,14 @@ struct ana_unresolved {
 	uint64_t nr;           /* samples at an address without one there */
 };
 
+/** What AUX records say of one CPU's trace. */
+struct ana_aux_cpu {
+	uint32_t cpu;                                    /* all ones: unknown */
+	uint64_t nr;                                     /* AUX records */
+	uint64_t nr_truncated, nr_partial, nr_collision; /* of these, with the flag */
+	struct clew_perf_ns first, last;                 /* of those with one of the flags */
+};
+
 /** Outcomes of the samples' user parts. */
 struct ana_outcomes {
 	uint64_t nr;                           /* samples; the sum of by_reason */
@@ -300,6 +308,8 @@ struct ana_summary {
 	const struct ana_unresolved
 		*unresolved; /* most samples first; lives as long as the analysis */
 	size_t nr_unresolved;
+	const struct ana_aux_cpu *aux; /* by CPU; lives as long as the analysis */
+	size_t nr_aux;
 };
 
 /** "outermost", "stack-truncated", ...: for ana_event.unwind_stop and ana_summary.nr_unwound. */

@@ -2,6 +2,7 @@
 #ifndef ANALYZE_ANALYZE_IMPL_H
 #define ANALYZE_ANALYZE_IMPL_H
 
+#include "analyze/ana_aux.h"
 #include "analyze/ana_defer.h"
 #include "analyze/ana_filter.h"
 #include "analyze/ana_places.h"
@@ -38,8 +39,9 @@ struct analyze {
 		VEC(struct ana_unresolved);
 	} unresolved;
 	struct ana_stacks *stacks; /* NULL: none was met yet */
-	struct who_on on;          /* with wants_who */
-	enum who_fact is_root;     /* N, where the recording does not say it */
+	struct ana_aux aux;
+	struct who_on on;      /* with wants_who */
+	enum who_fact is_root; /* N, where the recording does not say it */
 	struct ana_queue *queue;
 	struct ana_summary summary;
 };

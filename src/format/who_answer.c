@@ -19,7 +19,7 @@ static void add_guest(struct buf *out, const struct who_answer *a)
 {
 	buf_printf(out, " guest:%d", a->machine.n);
 	if (has(a, WHO_A_VCPU))
-		buf_printf(out, " vcpu:%u", a->vcpu);
+		buf_printf(out, " vcpu:%u%s", a->vcpu, has(a, WHO_A_VCPU_GUESSED) ? "?" : "");
 	if (has(a, WHO_A_GUEST_ROOT))
 		buf_printf(out, " G:%u", a->guest_root.n);
 	if (has(a, WHO_A_GUEST_LOCAL))
@@ -28,14 +28,23 @@ static void add_guest(struct buf *out, const struct who_answer *a)
 		buf_str(out, " G:?");
 }
 
+/* Of each sample: buf_printf() takes longer than all else. */
+static void add_id(struct buf *out, const char *what, int64_t id)
+{
+	buf_str(out, what);
+	if (id < 0)
+		buf_char(out, '-');
+	buf_dec(out, id < 0 ? (uint64_t)-id : (uint64_t)id, 0, ' ');
+}
+
 static void add_ids(struct buf *out, const struct who_answer *a)
 {
 	if (has(a, WHO_A_ROOT))
-		buf_printf(out, " R:%u", a->root.n);
+		add_id(out, " R:", a->root.n);
 	else if (a->kind == WHO_OUTSIDE)
 		buf_str(out, " R:?");
 	if (has(a, WHO_A_LOCAL))
-		buf_printf(out, " L:%d", a->local.n);
+		add_id(out, " L:", a->local.n);
 	if (has(a, WHO_A_SWITCHING))
 		buf_printf(out, " %d>%d", a->candidates[0].n, a->candidates[1].n);
 }
@@ -131,6 +140,8 @@ void who_answer_json(struct json_put *j, const struct who_answer *a)
 	put_flag(j, "may_be_several", has(a, WHO_A_MAY_BE_SEVERAL));
 	put_flag(j, "stale_name", has(a, WHO_A_NAME_STALE));
 	put_flag(j, "assumed_name", has(a, WHO_A_NAME_ASSUMED));
+	put_flag(j, "vcpu_guessed", has(a, WHO_A_VCPU_GUESSED));
+	put_flag(j, "clock_error", has(a, WHO_A_CLOCK_ERROR));
 	json_close(j, '}');
 }
 
@@ -185,7 +196,7 @@ void who_counts_text(struct buf *out, const struct who_counts *a, const struct w
 		buf_str(out, "unknown by reason:\n");
 	for (int i = 0; i < WHO_NR_REASONS; i++)
 		add_count(out, who_reason_name((enum who_reason)i), c->by_reason[i]);
-	if (c->nr_guest || c->nr_stale_names)
+	if (c->nr_guest || c->nr_stale_names || c->nr_clock_errors)
 		buf_str(out, "of all:\n");
 	add_count(out, "in a guest", c->nr_guest);
 	add_count(out, "with a name that may be out of date", c->nr_stale_names);
@@ -195,6 +206,8 @@ void who_counts_text(struct buf *out, const struct who_counts *a, const struct w
 		out,
 		"in a guest, the two differ: its recorder is in a container, or the offset is wrong",
 		c->nr_guest_differ);
+	add_count(out, "with a context that switches contradict: a clock error",
+		  c->nr_clock_errors);
 	add_guest_reasons(out, c);
 }
 

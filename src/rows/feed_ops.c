@@ -26,6 +26,7 @@ struct access {
 	uint32_t has_latency; /* bits by enum report_latency */
 	bool is_load, is_store, is_remote, is_hitm, is_peer, is_walk;
 	bool is_mispredicted, is_not_taken, is_at_least, has_address;
+	bool is_not_retired;
 	uint64_t nr;
 };
 
@@ -63,6 +64,7 @@ static void of_op(struct access *a, const struct ana_op *op)
 	a->is_walk = op->events & ANA_OP_TLB_WALK;
 	a->is_mispredicted = op->events & ANA_OP_MISPREDICTED;
 	a->is_not_taken = op->events & ANA_OP_NOT_TAKEN;
+	a->is_not_retired = has & ANA_OP_HAS_EVENTS && !(op->events & ANA_OP_RETIRED);
 	a->is_at_least = has & (ANA_OP_TOTAL_IS_MIN | ANA_OP_ISSUE_IS_MIN | ANA_OP_XLAT_IS_MIN);
 	a->has_address = has & ANA_OP_HAS_VA;
 	a->address = op->va;
@@ -182,6 +184,7 @@ static bool add(struct report_op_sum *s, const struct access *a, uint32_t latenc
 	s->nr_mispredicted += a->is_mispredicted ? a->nr : 0;
 	s->nr_not_taken += a->is_not_taken ? a->nr : 0;
 	s->nr_at_least += a->is_at_least ? a->nr : 0;
+	s->nr_not_retired += a->is_not_retired ? a->nr : 0;
 	return add_latencies(s, a, latencies);
 }
 

@@ -11,7 +11,13 @@ static bool is_guest(const struct ana_event *e)
 /* A sample has its own ids, also where they prove nothing. */
 static bool has_own_ids(const struct ana_event *e)
 {
-	return e->evsel && !e->synth && !e->op && e->tid != UINT32_MAX;
+	const struct who_answer *a = e->who;
+
+	if (e->synth || e->op || e->tid == UINT32_MAX)
+		return false;
+	return a->kind != WHO_UNKNOWN ? a->evidence == WHO_BY_SAMPLE
+				      : a->reason == WHO_DEAD || a->reason == WHO_CONFLICT ||
+						a->reason == WHO_NO_EVIDENCE;
 }
 
 bool feed_is_no_thread(const struct ana_event *e)
@@ -91,7 +97,8 @@ static uint32_t machine_value(struct report_feed *f, const struct ana_event *e)
 static uint32_t vcpu_value(struct report_feed *f, const struct ana_event *e)
 {
 	if (e->who && e->who->has & WHO_A_VCPU)
-		return number_text(f, "", e->who->vcpu, "");
+		return number_text(f, "", e->who->vcpu,
+				   e->who->has & WHO_A_VCPU_GUESSED ? "?" : "");
 	return intern_str(&f->texts, is_guest(e) || is_world_unknown(e) ? "[unknown]" : "-");
 }
 

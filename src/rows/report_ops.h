@@ -23,7 +23,8 @@ const char *report_latency_name(enum report_latency l);
 struct report_op_sum {
 	uint64_t nr, nr_loads, nr_stores, nr_remote, nr_hitm, nr_remote_hitm, nr_peer, nr_walks;
 	uint64_t nr_mispredicted, nr_not_taken;
-	uint64_t nr_at_least; /* a counter was at its maximum */
+	uint64_t nr_at_least;    /* a counter was at its maximum */
+	uint64_t nr_not_retired; /* by speculation alone: with a latency, but without effect */
 	struct latency latencies[REPORT_NR_LATENCIES];
 };
 

@@ -304,6 +304,13 @@ static void take_local(struct asked *a, struct who_local_id id, enum who_evidenc
 	a->by = by;
 }
 
+static enum who_evidence evidence_of(const struct who_run *r)
+{
+	if (!r->is_backward)
+		return WHO_BY_SWITCH;
+	return r->end == WHO_END_DEAD ? WHO_BY_ITRACE_START : WHO_BY_SWITCH_BACKWARD;
+}
+
 static void find_local(struct asked *a)
 {
 	const struct who_question *q = a->q;
@@ -317,7 +324,7 @@ static void find_local(struct asked *a)
 		take_local(a, q->landmark, WHO_BY_LANDMARK);
 		a->end = q->has & WHO_Q_LANDMARK_SLEEPS ? WHO_END_SLEEPS : WHO_END_UNSEEN;
 	} else if (r && !r->is_sched && r->id.n != -1 && !a->place.is_conflict) {
-		take_local(a, r->id, r->is_backward ? WHO_BY_SWITCH_BACKWARD : WHO_BY_SWITCH);
+		take_local(a, r->id, evidence_of(r));
 		a->end = r->end;
 	}
 	if (a->has_local && a->local.n < 0)
@@ -446,6 +453,18 @@ static bool is_seen_outside(const struct asked *a)
 	return map_u64_get(&a->w->notes->of_el[el2].outside, a->root.n);
 }
 
+/** Both ids name a thread. */
+static void answer_both(struct asked *a, enum who_evidence by, struct who_answer *ret)
+{
+	struct who_local_id mapped;
+
+	if (who_local_of_root(a->w, a->root, a->time, &mapped) && mapped.n > 0 &&
+	    mapped.n != a->local.n)
+		unknown(ret, WHO_CONFLICT);
+	else
+		answer_task(a, by, ret);
+}
+
 /** A root id in a recorder's namespace that is, or may be, another one. */
 static void answer_mapped(struct asked *a, enum who_evidence by, struct who_answer *ret)
 {
@@ -453,7 +472,7 @@ static void answer_mapped(struct asked *a, enum who_evidence by, struct who_answ
 	struct who_local_id mapped;
 
 	if (a->has_local && a->local.n > 0) {
-		answer_task(a, by, ret);
+		answer_both(a, by, ret);
 		return;
 	}
 	if (is_not_root && a->has_local) {
@@ -464,6 +483,7 @@ static void answer_mapped(struct asked *a, enum who_evidence by, struct who_answ
 	if (who_local_of_root(a->w, a->root, a->time, &mapped) && mapped.n >= 0) {
 		a->has_local = mapped.n > 0;
 		a->local = mapped;
+		by = map_u64_get(&a->w->pairs, a->root.n) ? by : WHO_BY_DERIVED;
 		if (mapped.n > 0)
 			answer_task(a, by, ret);
 		else
@@ -493,6 +513,8 @@ static void answer_root(struct asked *a, struct who_answer *ret)
 		answer_mapped(a, by, ret);
 		return;
 	}
+	if (a->has_local && a->local.n != (int32_t)a->root.n)
+		ret->has |= WHO_A_CLOCK_ERROR;
 	a->has_local = who_local_of_root(a->w, a->root, a->time, &a->local);
 	answer_task(a, by, ret);
 }
@@ -501,7 +523,7 @@ static void answer_root(struct asked *a, struct who_answer *ret)
 static void answer_zero(struct asked *a, struct who_answer *ret)
 {
 	enum who_kind kind = who_kind_of_zero(a->w->facts.is_root.is, a->q->level == WHO_EL0,
-					      a->end == WHO_END_SLEEPS);
+					      a->end >= WHO_END_SLEEPS);
 
 	if (kind == WHO_IDLE) {
 		answer_idle(a->by, ret);
@@ -587,6 +609,21 @@ static void answer_unknown(const struct asked *a, struct who_answer *ret)
 			clew_perf_ns_is_known(a->place.time) ? WHO_BEFORE_FIRST : WHO_NO_CLOCK);
 }
 
+static void fill_vcpu(const struct who_ran *w, struct who_answer *ret)
+{
+	const uint64_t *ordinal;
+
+	if (ret->comm && who_vcpu_of_name(ret->comm, &ret->vcpu)) {
+		ret->has |= WHO_A_VCPU;
+		return;
+	}
+	ordinal = ret->has & WHO_A_LOCAL ? map_u64_get(&w->ordinals, (uint32_t)ret->local.n) : NULL;
+	if (!ordinal)
+		return;
+	ret->vcpu = (uint32_t)*ordinal;
+	ret->has |= WHO_A_VCPU | WHO_A_VCPU_GUESSED;
+}
+
 /** By the switches of the guest's own recording. @return why its thread is unknown. */
 static enum who_reason find_guest_local(struct asked *a, struct who_answer *ret)
 {
@@ -616,8 +653,7 @@ static void answer_guest(struct asked *a, struct who_answer *ret)
 
 	ret->has |= WHO_A_GUEST;
 	ret->machine = ret->has & WHO_A_THREAD ? ret->pid : (struct who_local_id){-1};
-	if (ret->comm && who_vcpu_of_name(ret->comm, &ret->vcpu))
-		ret->has |= WHO_A_VCPU;
+	fill_vcpu(a->w, ret);
 	if (writes && q->has & WHO_Q_CONTEXT_EL1) {
 		ret->has |= WHO_A_GUEST_ROOT;
 		ret->guest_root.n = q->context_el1;

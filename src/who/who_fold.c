@@ -73,6 +73,8 @@ static bool add_backward(struct who_fold *f, const struct who_fold_out *o, enum 
 			    .from = f->since};
 
 	f->is_pending = false;
+	if (o->from.n == -1)
+		r.end = WHO_END_DEAD;
 	if (f->has_sched) {
 		r.has_root = true;
 		r.root = f->sched_prev;

@@ -10,7 +10,7 @@ struct pairing {
 
 static bool push(struct pairing *p, const struct who_run *r)
 {
-	const struct who_landmark l = {r->id, r->end == WHO_END_SLEEPS, r->from};
+	const struct who_landmark l = {r->id, r->end >= WHO_END_SLEEPS, r->from};
 
 	return vec_push(p->to, l);
 }

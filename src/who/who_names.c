@@ -83,6 +83,7 @@ void who_counts_add_many(struct who_counts *c, const struct who_answer *a, uint6
 		c->by_guest_reason[a->reason] += nr;
 	compare_guest(c, a, nr);
 	c->nr_stale_names += a->has & WHO_A_NAME_STALE ? nr : 0;
+	c->nr_clock_errors += a->has & WHO_A_CLOCK_ERROR ? nr : 0;
 }
 
 void who_counts_join(struct who_counts *to, const struct who_counts *from)
@@ -99,4 +100,5 @@ void who_counts_join(struct who_counts *to, const struct who_counts *from)
 	to->nr_guest_agree += from->nr_guest_agree;
 	to->nr_guest_differ += from->nr_guest_differ;
 	to->nr_stale_names += from->nr_stale_names;
+	to->nr_clock_errors += from->nr_clock_errors;
 }

@@ -23,6 +23,7 @@ void who_notes_free(struct who_notes *n)
 	}
 	map_u64_done(&n->leaks);
 	map_u64_done(&n->guests);
+	map_u64_done(&n->runners);
 	mem_free(n);
 }
 
@@ -114,6 +115,17 @@ static bool count_contexts(struct who_notes *n, const struct who_question *q, ui
 	return !has_el2 || is_spe_guest || count(&n->of_el[1], q->context_el2, local, serial, nr);
 }
 
+/** CONTEXTIDR_EL2 keeps the thread of the virtual CPU while the guest runs. */
+static bool note_runner(struct who_notes *n, const struct who_question *q)
+{
+	bool is_guest = q->world == WHO_WORLD_GUEST ||
+			(q->world == WHO_WORLD_OF_SPE &&
+			 (q->level == WHO_EL1 || q->has & WHO_Q_CONTEXT_EL1));
+
+	return !is_guest || !(q->has & WHO_Q_CONTEXT_EL2) || !q->context_el2 ||
+	       map_u64_put(&n->runners, q->context_el2, 1);
+}
+
 static bool note_levels(struct who_notes *n, const struct who_question *q)
 {
 	n->has_context_el1 |= (q->has & WHO_Q_CONTEXT_EL1) != 0;
@@ -140,7 +152,7 @@ bool who_ran_note_many(const struct who_ran *w, struct who_notes *n, struct who_
 	struct who_place p;
 	uint32_t tid;
 
-	if (!note_levels(n, q))
+	if (!note_levels(n, q) || !note_runner(n, q))
 		return false;
 	if (q->has & WHO_Q_QUEUE)
 		return true;
@@ -223,5 +235,6 @@ bool who_ran_add_notes(struct who_ran *w, const struct who_notes *n)
 		    !add_set(&to->of_el[i].outside, &n->of_el[i].outside))
 			return false;
 	}
-	return add_set(&to->leaks, &n->leaks) && add_set(&to->guests, &n->guests);
+	return add_set(&to->leaks, &n->leaks) && add_set(&to->guests, &n->guests) &&
+	       add_set(&to->runners, &n->runners);
 }

@@ -47,6 +47,7 @@ void who_ran_free(struct who_ran *w)
 	map_u64_done(&w->pairs);
 	map_u64_done(&w->derived);
 	map_u64_done(&w->writing_guests);
+	map_u64_done(&w->ordinals);
 	who_vcpus_done(&w->vcpus);
 	who_notes_free(w->notes);
 	mem_free(w);

@@ -32,9 +32,9 @@ enum who_evidence {
 	WHO_BY_SWITCH_BACKWARD, /* before the first switch from it */
 	WHO_BY_SCHED_SWITCH,    /* samples of sched:sched_switch: a root id */
 	WHO_BY_LANDMARK,        /* cpu_switch_to in a trace of the kernel */
-	WHO_BY_ITRACE_START,
-	WHO_BY_SAMPLE,  /* the record's own ids */
-	WHO_BY_DERIVED, /* a root id that was seen only where one local id ran */
+	WHO_BY_ITRACE_START,    /* ... by a thread that was dead: it ran when the trace began */
+	WHO_BY_SAMPLE,          /* the record's own ids */
+	WHO_BY_DERIVED,         /* a root id that was seen only where one local id ran */
 	WHO_NR_EVIDENCE
 };
 
@@ -137,6 +137,8 @@ enum who_answer_has { /* who_answer.has */
 			      1 << 9, /* it comes from /proc, which may be of another namespace */
 		      WHO_A_VCPU_GUESSED = 1 << 10, /* not by the thread's name */
 		      WHO_A_GUEST_LOCAL = 1 << 11,  /* guest: its thread by its own recording */
+		      WHO_A_CLOCK_ERROR =
+			      1 << 12, /* at its time another thread ran: the context counts */
 };
 
 struct who_answer {
@@ -310,7 +312,7 @@ struct who_counts {
 	uint64_t by_kind[WHO_NR_KINDS];
 	uint64_t by_evidence[WHO_NR_EVIDENCE]; /* of all kinds but unknown */
 	uint64_t by_reason[WHO_NR_REASONS];    /* of unknown */
-	uint64_t nr_guest, nr_stale_names;
+	uint64_t nr_guest, nr_stale_names, nr_clock_errors;
 	uint64_t by_guest_reason[WHO_NR_REASONS]; /* in a guest, of a thread unknown there */
 	uint64_t nr_guest_agree, nr_guest_differ; /* CONTEXTIDR_EL1 and the guest's switches */
 };

@@ -57,6 +57,8 @@ struct who_ran {
 	struct map_u64 derived;        /* root id -> serial of a thread, or WHO_DERIVED_SEVERAL */
 	struct who_vcpus vcpus;        /* of merged recordings */
 	struct map_u64 writing_guests; /* pids of guests that write CONTEXTIDR */
+	/* tids seen at guest level, without the virtual CPU in their name -> its ordinal */
+	struct map_u64 ordinals;
 	bool is_settled;
 	struct who_facts facts;
 	bool ignores_found; /* L != P */
@@ -98,8 +100,9 @@ struct who_notes {
 	struct who_note_counts of_el[2]; /* contexts of EL1; of EL2 */
 	bool has_context_el1, has_context_el2, has_pc_el1, has_pc_el2, has_user_in_kthread;
 	uint64_t nr_chunk_ticks, nr_chunk_bad;
-	struct map_u64 leaks;  /* CPUs with records at EL1 that have no EL1 context */
-	struct map_u64 guests; /* root ids of threads with an EL1 context other than 0 at EL0 */
+	struct map_u64 leaks;   /* CPUs with records at EL1 that have no EL1 context */
+	struct map_u64 guests;  /* root ids of threads with an EL1 context other than 0 at EL0 */
+	struct map_u64 runners; /* root ids of threads at guest level, if the kernel is at EL2 */
 };
 
 /* --- who_ask.c --- */
@@ -135,6 +138,11 @@ bool who_local_of_root(const struct who_ran *w, struct who_root_id root, struct 
 /** The context of the host's register. @return false: it carries none. */
 bool who_host_context(const struct who_ran *w, const struct who_question *q,
 		      struct who_root_id *ret);
+
+/* --- who_ordinals.c --- */
+
+/** Number the virtual CPUs that no name numbers. @return false: no memory. */
+bool who_settle_ordinals(struct who_ran *w);
 
 /* --- who_world.c --- */
 

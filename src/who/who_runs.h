@@ -39,7 +39,12 @@ enum who_run_kind {
 };
 
 /** How the switch from a thread was recorded. */
-enum who_run_end { WHO_END_UNSEEN, WHO_END_PREEMPTED, WHO_END_SLEEPS };
+enum who_run_end {
+	WHO_END_UNSEEN,
+	WHO_END_PREEMPTED,
+	WHO_END_SLEEPS,
+	WHO_END_DEAD /* and its id was -1 */
+};
 
 struct who_run {
 	enum who_run_kind kind;

@@ -181,7 +181,7 @@ enum clew_err who_ran_settle(struct who_ran *w)
 	w->ignores_found = w->facts.is_same_proc.is == WHO_FACT_NO;
 	settle_root(w);
 	w->is_settled = true;
-	return derive(w) && settle_guests(w) ? CLEW_OK : CLEW_NO_MEMORY;
+	return derive(w) && settle_guests(w) && who_settle_ordinals(w) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
 const struct who_facts *who_ran_facts(const struct who_ran *w)

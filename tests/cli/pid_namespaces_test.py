@@ -6,6 +6,7 @@ import bisect
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,10 @@ def script(path, *args):
 
 def header(path):
     return json.loads(run(CLEW, "header", "--json", "-i", path).stdout)["recorder"]
+
+
+def header_text(path):
+    return run(CLEW, "header", "-i", path).stdout
 
 
 class Truth:
@@ -127,6 +132,11 @@ def test(name, unshare, inner, ids, is_system_wide=True):
     h = header(inside)
     tap.check(h["pid_namespace"] == "other" and h["procfs_ids"] == ids, f"{name}: not in the initial namespace; ids of /proc: {ids}", h)
     tap.check(("/proc is of another PID namespace: its ids are translated" in said) == (ids != "same"), f"{name}: that is reported where the ids differ", said)
+    text = header_text(inside)
+    shown = [tuple(map(int, m)) for m in re.findall(r"^# thread : (\d+) in /proc, (?:none|\d+) here, (\d+) in its own namespace", text, re.M)]
+    tap.check(shown == [(t["procfs"], t["inner"]) for t in h["tasks"]], f"{name}: header shows the ids of threads", (shown, h["tasks"]))
+    since = re.findall(r" cpu (\d+) (\d+)\.(\d{9})", text.partition("# records of switches are complete from :")[2].partition("\n")[0])
+    tap.check([(int(c), int(s + ns)) for c, s, ns in since] == [(t["cpu"], t["ns"]) for t in h["tracked_from"]], f"{name}: and since when switches are recorded", since)
     roots, kinds, first, nr_pairs = judge(name, truth, inside)
     foreign = {m for m in made_up(inside) if m[0] and m[0] not in roots and m[1] not in ("clew", "clew-exec", "sh", "unshare")}
     tap.check(not foreign, f"{name}: no name or map of another namespace", foreign)

@@ -87,12 +87,22 @@ def test_machine(path):
     check(sum(by.values()) == len(found) and sum(n for k, n in by.items() if k[0] == "host") == guests["host"], "leak: -s machine", f"{by} {guests}")
 
 
+def speculative(ops):
+    return sum("events" in op and not int(op["events"], 16) & 2 for op in ops)
+
+
+def not_retired(text):
+    found = re.search(r"^# Speculative, did not retire: (\d+) of them", text, re.M)
+    return int(found.group(1)) if found else 0
+
+
 def test_memory(path):
     found = [e["op"] for e in events(path) if e["op"].get("kind") in ("load", "store")]
     text = clew("report", path, "--mem").stdout
     loads = sum(op["kind"] == "load" for op in found)
     head = re.search(r"sampled: (\d+) \((\d+) loads, (\d+) stores\)", text)
     check(head and tuple(map(int, head.groups())) == (len(found), loads, len(found) - loads), "--mem: each access once", text[:300])
+    check(not_retired(text) == speculative(found), "--mem: those that did not retire are counted", text[:400])
     check("# Cache lines of 64 bytes" in text, "--mem: cache lines")
     made = clew("report", path, "--mem", "--json")
     check(made.returncode == 0 and json.loads(made.stdout), "--mem --json", made.stderr)
@@ -103,6 +113,7 @@ def test_branches(path):
     made = clew("report", path, "--branch")
     nr = re.search(r"sampled: (\d+)", made.stdout)
     check(nr and int(nr.group(1)) == len(found), "--branch: each branch operation once", made.stdout[:400])
+    check(not_retired(made.stdout) == speculative(found), "--branch: those that did not retire are counted", made.stdout[:400])
     made = clew("report", path, "--branch", "--json")
     check(made.returncode == 0 and json.loads(made.stdout), "--branch --json", made.stderr)
 

@@ -77,7 +77,7 @@ static void guests(void)
 
 	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
 		who_counts_add(&c, &answers[i]);
-	who_counts_text(&out, &c);
+	who_counts_text(&out, &c, NULL);
 	guest = strstr(buf_cstr(&out), "of all:");
 	CHECK_STR(
 		guest,

@@ -8,7 +8,7 @@
  * on, "5>@10", "7@12" the same of events of a task; a "p" after the time: preempted; "!20" records
  * were lost before 20; "s5@3" ITRACE_START; "t5>7@9" sched_switch; ".@30" another record. What is
  * read: "from:thread", of "-" nothing known, "X" a hole, "/" a switch; "<" backward, "z" it slept,
- * "p" it was preempted, "=R" root id.
+ * "d" it was dead, "p" it was preempted, "=R" root id.
  */
 static const struct {
 	const char *what, *story, *runs;
@@ -30,7 +30,7 @@ static const struct {
 	{"another thread comes than was announced",                              "5>7@10 9<5@12",                                      "10:5<z 10:/ 10:X 12:9"                   },
 	{"a dead thread leaves",						 "5>7@10 7<5@12 -1>5@20 5<-1@22",                      "10:5<z 10:/ 12:7z 20:/ 22:5"             },
 	{"a dead thread leaves that ran at ITRACE_START",                        "s5@3 -1>7@10 7<-1@12",
-	 "3:5<z 10:/ 12:7"																		       },
+	 "3:5<d 10:/ 12:7"																		       },
 	{"another break is not the point of ITRACE_START",
 	 "s5@3 5>7@10 9<5@12 .@13 !20 -1>7@30 7<-1@32",										"3:5<z 10:/ 10:X 12:9 13:X 20:- 30:/ 32:7"},
 	{"a pause of the trace changes nothing",                                 "5>7@10 7<5@12 s7@15 7>5@20",
@@ -107,6 +107,7 @@ static int put_run(char *p, size_t size, const struct who_run *r)
 	n += snprintf(p + n, size - (size_t)n, "%s%s", r->is_backward ? "<" : "",
 		      r->end == WHO_END_PREEMPTED ? "p"
 		      : r->end == WHO_END_SLEEPS  ? "z"
+		      : r->end == WHO_END_DEAD    ? "d"
 						  : "");
 	if (r->has_root)
 		n += snprintf(p + n, size - (size_t)n, "=%u", r->root.n);

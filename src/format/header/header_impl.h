@@ -18,6 +18,8 @@ void header_print_bpf_btf(struct buf *out, const struct header_facts *h);
 
 /* header_who.c: what `clew record` says of ids. */
 void header_print_who(struct buf *out, const struct header_facts *h);
+/** What stands among the records: ids of threads, and since when switches are recorded. */
+void header_print_who_records(struct buf *out, const struct header_facts *h);
 void header_json_who(struct json_put *j, const struct header_facts *h);
 /* Of merged guests: how certain their times are. */
 void header_print_guests(struct buf *out, const struct header_facts *h);

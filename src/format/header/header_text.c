@@ -431,6 +431,7 @@ void header_text_records(struct buf *out, const struct header_facts *h)
 	buf_printf(out, "# form : %s, %s-endian\n", perf_file_is_pipe(h->file) ? "pipe" : "file",
 		   header_is_big_endian(h->file) ? "big" : "little");
 	add_state(out, h);
+	header_print_who_records(out, h);
 	buf_printf(out, "# records : %llu\n", (unsigned long long)c->nr_records);
 	for (uint32_t type = 0; type < PERF_RECORD_HEADER_END; type++) {
 		if (c->by_type[type])

@@ -40,6 +40,41 @@ void header_print_who(struct buf *out, const struct header_facts *h)
 		   procfs_texts[f->ids]);
 }
 
+static void add_enabled(struct buf *out, const struct perf_who_facts *f)
+{
+	if (!f->enabled.nr)
+		return;
+	buf_str(out, "# records of switches are complete from :");
+	vec_for_each (&f->enabled, e)
+		buf_printf(out, " cpu %u %llu.%09llu", e->cpu,
+			   (unsigned long long)e->ns / 1000000000,
+			   (unsigned long long)e->ns % 1000000000);
+	buf_char(out, '\n');
+}
+
+void header_print_who_records(struct buf *out, const struct header_facts *h)
+{
+	const struct perf_who_facts *f = perf_file_who_facts(h->file);
+
+	if (!f->has_recorder)
+		return;
+	if (f->nr_translated || f->nr_omitted)
+		buf_printf(out, "# threads of /proc : %u translated, %u omitted\n",
+			   f->nr_translated, f->nr_omitted);
+	vec_for_each (&f->tasks, t) {
+		buf_printf(out, "# thread : %u in /proc, ", t->procfs);
+		if (t->local)
+			buf_printf(out, "%u here, ", t->local);
+		else
+			buf_str(out, "none here, ");
+		buf_printf(out, "%u in its own namespace", t->inner);
+		if (t->pid_ns)
+			buf_printf(out, " %llu", (unsigned long long)t->pid_ns);
+		buf_printf(out, " at depth %u\n", t->depth);
+	}
+	add_enabled(out, f);
+}
+
 /* --- guests that were merged --- */
 
 static const char *const verdicts[] =

@@ -43,6 +43,8 @@ static void put_sum(struct json_put *j, const struct report_op_sum *s, enum repo
 		json_put_u64(j, "peer", s->nr_peer);
 		json_put_u64(j, "tlb_walks", s->nr_walks);
 	}
+	if (s->nr_not_retired)
+		json_put_u64(j, "not_retired", s->nr_not_retired);
 	if (s->nr_at_least)
 		json_put_u64(j, "saturated", s->nr_at_least);
 	put_latencies(j, s);

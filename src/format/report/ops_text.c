@@ -86,11 +86,19 @@ static void add_titles(struct buf *out, const char *what)
 		   latency_titles, what);
 }
 
+static void add_not_retired(struct buf *out, const struct report_ops *o)
+{
+	if (o->all.nr_not_retired)
+		buf_printf(out, "# Speculative, did not retire: %llu of them\n",
+			   (unsigned long long)o->all.nr_not_retired);
+}
+
 static void add_head(struct buf *out, const struct report_ops *o)
 {
 	buf_printf(out, "# Memory accesses, sampled: %llu (%llu loads, %llu stores)\n",
 		   (unsigned long long)o->all.nr, (unsigned long long)o->all.nr_loads,
 		   (unsigned long long)o->all.nr_stores);
+	add_not_retired(out, o);
 	buf_printf(out, "# Shares are of %s; latencies in cycles, percentiles within 3 %%\n",
 		   o->all.latencies[REPORT_TOTAL].sum ? "the sum of total latencies" : "accesses");
 	if (o->all.nr_at_least)
@@ -238,6 +246,7 @@ void ops_branches_text(struct buf *out, const struct report_feed *f, double min_
 		   "are no\n# counts of executions\n",
 		   (unsigned long long)o->all.nr, (unsigned long long)o->all.nr_mispredicted,
 		   (unsigned long long)o->all.nr_not_taken);
+	add_not_retired(out, o);
 	if (!o->all.nr)
 		return;
 	buf_str(out,

@@ -69,12 +69,45 @@ static void put_outcomes(struct buf *out, const struct ana_summary *s)
 		put_outcome(out, "bytes of hardware trace, not decoded", s->nr_aux_bytes);
 }
 
+static void put_flag(struct buf *out, uint64_t nr, const char *what)
+{
+	if (nr)
+		buf_printf(out, ", %llu %s", (unsigned long long)nr, what);
+}
+
+/* What is missing of each CPU's hardware trace, by its AUX records. */
+static void put_aux(struct buf *out, const struct ana_summary *s)
+{
+	if (s->nr_aux)
+		buf_str(out, "\nHardware trace, by AUX records:\n");
+	for (size_t i = 0; i < s->nr_aux; i++) {
+		const struct ana_aux_cpu *c = &s->aux[i];
+
+		if (c->cpu == UINT32_MAX)
+			buf_str(out, "  no CPU: ");
+		else
+			buf_printf(out, "  cpu %u: ", c->cpu);
+		buf_printf(out, "%llu records", (unsigned long long)c->nr);
+		put_flag(out, c->nr_truncated, "truncated: the ring was full");
+		put_flag(out, c->nr_partial, "partial: their last record is damaged");
+		put_flag(out, c->nr_collision, "with collisions: operations were not sampled");
+		if (clew_perf_ns_is_known(c->first))
+			buf_printf(out, "; from %llu.%09llu to %llu.%09llu",
+				   (unsigned long long)c->first.ns / 1000000000,
+				   (unsigned long long)c->first.ns % 1000000000,
+				   (unsigned long long)c->last.ns / 1000000000,
+				   (unsigned long long)c->last.ns % 1000000000);
+		buf_char(out, '\n');
+	}
+}
+
 void stats_text(struct buf *out, const struct perf_file_counts *counts, const struct report_feed *f,
 		const struct ana_summary *s)
 {
 	put_types(out, counts);
 	put_events(out, f);
 	put_outcomes(out, s);
+	put_aux(out, s);
 	user_stacks_text(out, s);
 }
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_aux.h"
+
+#include <stdlib.h>
+
+#include "perfdata/perf_record.h"
+
+enum { MAX_CPUS = 1 << 20 };
+
+/* NULL: no memory, or more CPUs than any machine. */
+static struct ana_aux_cpu *cpu_of(struct ana_aux *x, uint32_t cpu)
+{
+	const struct ana_aux_cpu none = {
+		.cpu = cpu, .first = clew_perf_ns_none(), .last = clew_perf_ns_none()};
+	const uint64_t *at = map_u64_get(&x->by_cpu, cpu);
+
+	if (at)
+		return &x->cpus.data[*at];
+	if (x->cpus.nr >= MAX_CPUS || !vec_push(&x->cpus, none))
+		return NULL;
+	if (map_u64_put(&x->by_cpu, cpu, x->cpus.nr - 1))
+		return &x->cpus.data[x->cpus.nr - 1];
+	x->cpus.nr--;
+	return NULL;
+}
+
+static void note_time(struct ana_aux_cpu *c, struct clew_perf_ns time)
+{
+	if (!clew_perf_ns_is_known(time))
+		return;
+	if (!clew_perf_ns_is_known(c->first) || time.ns < c->first.ns)
+		c->first = time;
+	if (!clew_perf_ns_is_known(c->last) || time.ns > c->last.ns)
+		c->last = time;
+}
+
+enum clew_err ana_aux_take(struct ana_aux *x, const struct perf_record *r,
+			   const struct perf_sample_id *id)
+{
+	enum {
+		DAMAGED = PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION
+	};
+	struct ana_aux_cpu *c;
+	struct perf_aux aux;
+
+	if (perf_aux_parse(r, &aux) != CLEW_OK)
+		return CLEW_BAD_FILE;
+	c = cpu_of(x, id->cpu);
+	if (!c)
+		return x->cpus.nr >= MAX_CPUS ? CLEW_OK : CLEW_NO_MEMORY;
+	c->nr++;
+	c->nr_truncated += (aux.flags & PERF_AUX_FLAG_TRUNCATED) != 0;
+	c->nr_partial += (aux.flags & PERF_AUX_FLAG_PARTIAL) != 0;
+	c->nr_collision += (aux.flags & PERF_AUX_FLAG_COLLISION) != 0;
+	if (aux.flags & DAMAGED)
+		note_time(c, (struct clew_perf_ns){id->time});
+	return CLEW_OK;
+}
+
+static int by_cpu(const void *a, const void *b)
+{
+	const struct ana_aux_cpu *x = a, *y = b;
+
+	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
+}
+
+void ana_aux_sort(struct ana_aux *x)
+{
+	if (x->cpus.nr)
+		qsort(x->cpus.data, x->cpus.nr, sizeof(*x->cpus.data), by_cpu);
+}
+
+void ana_aux_done(struct ana_aux *x)
+{
+	map_u64_done(&x->by_cpu);
+	vec_done(&x->cpus);
+}
