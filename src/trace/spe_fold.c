@@ -25,7 +25,7 @@ static inline size_t stay_slot(uint64_t owner, uint64_t contexts)
 {
 	uint64_t h = (contexts ^ owner) * 0x9e3779b97f4a7c15U;
 
-	return h >> 60 & (SPE_FOLD_STAYS - 1);
+	return h >> 58 & (SPE_FOLD_STAYS - 1);
 }
 
 const struct spe_stay *spe_fold_stay(struct spe_fold *f, const struct spe_record *r,

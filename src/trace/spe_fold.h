@@ -7,7 +7,7 @@
 
 /* Records that are alike, counted: what is asked of each is asked once. */
 
-enum { SPE_FOLD_RECORDS = 1024, SPE_FOLD_STAYS = 16 };
+enum { SPE_FOLD_RECORDS = 1024, SPE_FOLD_STAYS = 64 };
 
 /** A time that records with equal contexts and levels are in: asked once. */
 struct spe_stay {
