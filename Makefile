@@ -47,14 +47,16 @@ truth-sets: all
 	@tools/setup.sh build check truth
 	@tests/make/qemu/truth.sh $(BUILD)/tests/etm_truth tests/data/etm
 
-# Who ran, by clew, on the model of tests/make/who: 1,056 seeds, 10 million SPE records; changes of recordings; damaged sideband.
+# Who ran, by clew, on the model of tests/make/who: 1,056 seeds, 10 million SPE records; changes of recordings; damaged sideband;
+# offsets of guests' clocks, of 20 seeds of recordings and of 2,000 seeds of switches.
 truth-who: all
 	@tests/truth/who_truth.py $(BUILD)/clew sets tests/data/who ../shared/data/who-truth
 	@tests/truth/who_truth.py $(BUILD)/clew model --cases one --seeds $${WHO_SEEDS:-1056} --step 14 --jobs $(JOBS)
 	@tests/truth/who_truth.py $(BUILD)/clew changes --seeds 4 --jobs $(JOBS)
 	@tests/truth/who_truth.py $(BUILD)/clew mutate --seeds 20 --jobs $(JOBS)
 	@tests/truth/who_etm.py $(BUILD)/clew 20
-	@tests/truth/who_merge.py $(BUILD)/clew 300 $(JOBS)
+	@tests/truth/who_merge.py $(BUILD)/clew $${MERGE_SEEDS:-20} $(JOBS)
+	@$(BUILD)/tests/guest_fit_seeds 1 $${FIT_SEEDS:-2000}
 
 # Real x86 programs, X86_STEPS single steps of them in all, each instruction compared with what the flow engine says.
 # A nested virtual machine makes 50 thousand steps a second.

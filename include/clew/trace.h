@@ -205,6 +205,9 @@ struct clew_trace_opts {
 	void *ctx;
 	bool trusts_other_users;
 	bool reserved[7]; /* zero */
+	/* Of virtual machines: guest_mount/PID is the root folder of the one that process PID runs;
+	 * copies of /proc/kallsyms and /proc/modules in it, its kernel image. NULL: none. */
+	const char *guest_mount, *guest_kallsyms, *guest_modules, *guest_vmlinux;
 };
 
 /**

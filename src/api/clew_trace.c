@@ -31,6 +31,10 @@ static enum clew_err begin(struct clew_trace **ret, const struct clew_trace_opts
 					     .symfs = ret_opts->symfs,
 					     .vmlinux = ret_opts->vmlinux,
 					     .kallsyms = ret_opts->kallsyms,
+					     .guest_mount = ret_opts->guest_mount,
+					     .guest_kallsyms = ret_opts->guest_kallsyms,
+					     .guest_modules = ret_opts->guest_modules,
+					     .guest_vmlinux = ret_opts->guest_vmlinux,
 					     .buildid_dir = ret_opts->build_ids,
 					     .force = ret_opts->trusts_other_users};
 	*ret = t;

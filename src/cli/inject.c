@@ -441,6 +441,7 @@ int cmd_inject(int argc, char **argv)
 		 CLI_STRING, &c.in.opts.symbols.symfs},
 		{'k', "vmlinux", "FILE", "the recorded kernel", CLI_STRING, &c.in.opts.symbols.vmlinux},
 		{0, "kallsyms", "FILE", "kernel symbols in place of /proc/kallsyms", CLI_STRING, &c.in.opts.symbols.kallsyms},
+		CLI_GUEST_OPTIONS(&c.in),
 		CLI_MAX_MEMORY_OPTION(&c.in),
 		{0},
 	};

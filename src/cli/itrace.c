@@ -139,6 +139,8 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze 
 		status = open_recording(it, in, a);
 	if (status != CLI_OK || !it->trace)
 		return status;
+	if (a && it->trace->ops->who_facts && it->trace->ops->who_facts(it->trace))
+		analyze_set_root(a, it->trace->ops->who_facts(it->trace)->is_root.is);
 	report_ignored(it);
 	return make_events(it, in, file, w);
 }
@@ -154,12 +156,14 @@ int cli_itrace_open_stats(struct cli_itrace *it, struct cli_input *in, struct an
 	return status;
 }
 
-void cli_itrace_stats(const struct cli_itrace *it, struct buf *out)
+void cli_itrace_stats(const struct cli_itrace *it, struct analyze *a, struct buf *out)
 {
-	if (!it->events)
-		return;
-	who_facts_text(out, it->trace->ops->who_facts(it->trace));
-	who_counts_text(out, &trace_events_summary(it->events)->who);
+	if (it->events)
+		who_facts_text(out, it->trace->ops->who_facts(it->trace));
+	else
+		who_record_facts_text(out, perf_file_who_facts(analyze_file(a)));
+	who_counts_text(out, &analyze_summary(a)->who,
+			it->events ? &trace_events_summary(it->events)->who : NULL);
 }
 
 struct recorded {

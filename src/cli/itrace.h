@@ -41,7 +41,7 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze 
 /** The same for --stats: trace is opened only if its units ask who ran. */
 int cli_itrace_open_stats(struct cli_itrace *it, struct cli_input *in, struct analyze *a);
 /** After the run: append who ran, by evidence and reason, and what proves it. */
-void cli_itrace_stats(const struct cli_itrace *it, struct buf *out);
+void cli_itrace_stats(const struct cli_itrace *it, struct analyze *a, struct buf *out);
 
 /** The recorded events of @p a (NULL: none), and with them those of the trace, where there are any.
  */

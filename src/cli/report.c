@@ -50,6 +50,7 @@ static void set_wishes(struct report_run *r)
 	if (report_sort_has(&a->feed.sort, REPORT_NAMESPACE) ||
 	    report_sort_has(&a->feed.sort, REPORT_CONTAINER))
 		o->wants_records = true;
+	o->wants_who = a->output == REPORT_STATS || report_sort_has_who(&a->feed.sort);
 	o->wants_outcomes = a->output == REPORT_STATS || a->output == REPORT_JSON;
 	if (!a->has_children && a->text.style == REPORT_GRAPH_NONE && a->output == REPORT_TABLE)
 		o->no_chains = true;
@@ -158,7 +159,7 @@ static enum clew_err write_stats(struct report_run *r)
 	struct buf b = {0};
 
 	stats_text(&b, perf_file_counts(analyze_file(r->analyze)), r->feed, &r->summary);
-	cli_itrace_stats(&r->args.itrace, &b);
+	cli_itrace_stats(&r->args.itrace, r->analyze, &b);
 	return write_buf(r, &b);
 }
 

@@ -22,7 +22,9 @@ static void add_guest(struct buf *out, const struct who_answer *a)
 		buf_printf(out, " vcpu:%u", a->vcpu);
 	if (has(a, WHO_A_GUEST_ROOT))
 		buf_printf(out, " G:%u", a->guest_root.n);
-	else if (a->reason == WHO_GUEST_THREAD)
+	if (has(a, WHO_A_GUEST_LOCAL))
+		buf_printf(out, " GL:%u", a->guest_local.n);
+	else if (!has(a, WHO_A_GUEST_ROOT) && a->kind != WHO_UNKNOWN)
 		buf_str(out, " G:?");
 }
 
@@ -106,6 +108,8 @@ static void put_machine(struct json_put *j, const struct who_answer *a)
 		json_put_u64(j, "vcpu", a->vcpu);
 	if (has(a, WHO_A_GUEST_ROOT))
 		json_put_u64(j, "guest_root", a->guest_root.n);
+	if (has(a, WHO_A_GUEST_LOCAL))
+		json_put_u64(j, "guest_local", a->guest_local.n);
 }
 
 void who_answer_json(struct json_put *j, const struct who_answer *a)
@@ -149,8 +153,24 @@ static uint64_t sum_of(const struct who_counts *c)
 	return nr;
 }
 
-void who_counts_text(struct buf *out, const struct who_counts *c)
+static void add_guest_reasons(struct buf *out, const struct who_counts *c)
 {
+	uint64_t nr = 0;
+
+	for (int i = 0; i < WHO_NR_REASONS; i++)
+		nr += c->by_guest_reason[i];
+	if (nr)
+		buf_str(out, "in a guest, its thread unknown by reason:\n");
+	for (int i = 0; i < WHO_NR_REASONS; i++)
+		add_count(out, who_reason_name((enum who_reason)i), c->by_guest_reason[i]);
+}
+
+void who_counts_text(struct buf *out, const struct who_counts *a, const struct who_counts *b)
+{
+	struct who_counts sum = *a, *c = &sum;
+
+	if (b)
+		who_counts_join(&sum, b);
 	if (!sum_of(c))
 		return;
 	buf_str(out, "\nWho ran:\n");
@@ -169,6 +189,7 @@ void who_counts_text(struct buf *out, const struct who_counts *c)
 		buf_str(out, "of all:\n");
 	add_count(out, "in a guest", c->nr_guest);
 	add_count(out, "with a name that may be out of date", c->nr_stale_names);
+	add_guest_reasons(out, c);
 }
 
 static void add_fact(struct buf *out, const char *what, const struct who_proof *p)
@@ -182,6 +203,16 @@ static void add_fact(struct buf *out, const char *what, const struct who_proof *
 	if (p->has_example)
 		buf_printf(out, " (%u and %u)", p->example[0], p->example[1]);
 	buf_char(out, '\n');
+}
+
+void who_record_facts_text(struct buf *out, const struct perf_who_facts *recorded)
+{
+	struct who_facts f;
+
+	who_facts_of_recorded(recorded, &f);
+	buf_str(out, "\nThe recording:\n");
+	add_fact(out, "made in the initial PID namespace", &f.is_root);
+	add_fact(out, "ids of /proc are those of its records", &f.is_same_proc);
 }
 
 void who_facts_text(struct buf *out, const struct who_facts *f)

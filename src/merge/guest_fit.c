@@ -99,7 +99,9 @@ static int64_t end_of_matches(const struct fit_match *m, int64_t start, int64_t 
 			j += !is_match;
 		}
 		sum += is_match ? 1 : -1;
-		if (sum >= best) {
+		/* A match by chance after the end makes up for one that is missing, not for more.
+		 */
+		if (sum > best) {
 			best = sum;
 			best_at = forward ? t + 1 : t;
 		}
@@ -160,6 +162,27 @@ static bool grow_to(struct fit *f, struct fit_piece *p, struct reach *r, bool *r
 	return !*err && fit_range(f, from, to, p, err);
 }
 
+/*
+ * A stretch that holds may end with a few edges of another offset: to where it matches, from its
+ * middle on.
+ */
+static bool trim(struct fit *f, struct fit_piece *p, enum clew_err *err)
+{
+	int64_t middle = p->from + (p->to - p->from) / 2, from = p->from, to = p->to;
+
+	if (!fit_match(&f->pairs, middle, to, &p->line, &f->near, &f->match)) {
+		*err = CLEW_NO_MEMORY;
+		return false;
+	}
+	to = end_of_matches(&f->match, middle, to, true);
+	if (!fit_match(&f->pairs, from, middle, &p->line, &f->near, &f->match)) {
+		*err = CLEW_NO_MEMORY;
+		return false;
+	}
+	from = end_of_matches(&f->match, from, middle, false);
+	return fit_range(f, from, to, p, err);
+}
+
 /** From a peak to the longest piece around it. @return false: there is none, or *err is set. */
 static bool fit_piece(struct fit *f, const struct fit_peak *peak, int64_t from, int64_t to,
 		      struct fit_piece *p, enum clew_err *err)
@@ -177,6 +200,7 @@ static bool fit_piece(struct fit *f, const struct fit_peak *peak, int64_t from, 
 	shrink_near(f);
 	while (ok && grew)
 		ok = grow_to(f, p, &r, &grew, err);
+	ok = ok && trim(f, p, err);
 	for (int i = 0; i < ROUNDS && ok; i++)
 		ok = fit_range(f, p->from, p->to, p, err);
 	return ok;
@@ -330,6 +354,9 @@ static enum clew_err check_given(struct fit *f)
 		all.from = all.to = 0;
 	f->near = (struct fit_near){us(f, FIRST_BEFORE_US), us(f, FIRST_AFTER_US), &f->host->holes};
 	fit_range(f, all.from, all.to, &p, &err);
+	/* What the user says has no band. */
+	for (int i = 0; i < 2; i++)
+		p.bands[i].low = p.bands[i].high = fit_line_at(&p.line, i ? p.to : p.from);
 	p.verdict = FIT_NOT_FOUND;
 	if (p.nr_matched * 10 >= p.nr_edges * 9 && p.nr_matched >= 20)
 		p.verdict = FIT_LIKELY;

@@ -1,49 +1,77 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "merge/guest_merge.h"
+#include "perfdata/perf_guest_fits.h"
 
-enum { INFO_VERSION = 1 };
-
-static void put_piece(struct buf *b, const struct guest_match *m, const struct fit_piece *p)
+static struct perf_guest_piece piece_of(const struct guest_match *m, const struct fit_piece *p)
 {
-	uint64_t slope;
+	struct perf_guest_piece ret = {.from = m->guest.base + (uint64_t)p->from,
+				       .to = m->guest.base + (uint64_t)p->to,
+				       .guest_at = m->guest.base + (uint64_t)p->line.at,
+				       .host_at = m->host.base +
+						  (uint64_t)(p->line.at + p->line.offset),
+				       .slope = p->line.slope,
+				       .nr_matched = p->nr_matched,
+				       .nr_edges = p->nr_edges};
 
-	memcpy(&slope, &p->line.slope, sizeof(slope));
-	buf_le64(b, m->guest.base + (uint64_t)p->from);
-	buf_le64(b, m->guest.base + (uint64_t)p->to);
-	buf_le64(b, m->guest.base + (uint64_t)p->line.at);
-	buf_le64(b, m->host.base + (uint64_t)(p->line.at + p->line.offset));
-	buf_le64(b, slope);
 	for (int i = 0; i < 2; i++) {
-		int64_t at = i ? p->to : p->from, d = fit_line_at(&p->line, at);
+		int64_t d = fit_line_at(&p->line, i ? p->to : p->from);
 
-		buf_le64(b, (uint64_t)(p->bands[i].low - d));
-		buf_le64(b, (uint64_t)(p->bands[i].high - d));
+		ret.low[i] = p->bands[i].low - d;
+		ret.high[i] = p->bands[i].high - d;
 	}
-	buf_le64(b, p->nr_matched);
-	buf_le64(b, p->nr_edges);
+	return ret;
 }
 
-void guest_merge_put_info(struct buf *b, const struct guest_merge_in *guests, size_t nr)
+/** The widest distance from the line, in ns of the host, rounded up. */
+static uint64_t band_ns(const struct guest_match *m)
 {
-	buf_add(b, "CLEWGST", 7);
-	buf_char(b, INFO_VERSION);
-	buf_le64(b, nr);
-	for (size_t i = 0; i < nr; i++) {
-		const struct guest_match *m = guests[i].match;
-		size_t path_bytes = strlen(guests[i].path) + 1;
+	double per_us = m->is_ticks ? merge_ticks_per_us(m->host.conv) : 1000, most = 0;
 
-		buf_le32(b, m->pid);
-		buf_le32(b, m->fit.verdict);
-		buf_le32(b, m->is_ticks);
-		buf_le32(b, (uint32_t)path_bytes);
-		buf_le64(b, m->fit.contained.nr_inside);
-		buf_le64(b, m->fit.contained.nr);
-		buf_le64(b, m->fit.pieces.nr);
-		vec_for_each (&m->fit.pieces, p)
-			put_piece(b, m, p);
-		buf_add(b, guests[i].path, path_bytes);
-		buf_fill(b, '\0', -path_bytes & 7);
+	vec_for_each (&m->fit.pieces, p) {
+		struct perf_guest_piece x = piece_of(m, p);
+
+		for (int i = 0; i < 2; i++) {
+			most = (double)x.high[i] > most ? (double)x.high[i] : most;
+			most = -(double)x.low[i] > most ? -(double)x.low[i] : most;
+		}
 	}
+	return (uint64_t)(most * 1000 / per_us) + 1;
+}
+
+static bool add_guest(struct perf_guest_fits *fits, const struct guest_merge_in *in)
+{
+	static const enum perf_guest_verdict verdicts[] = {[FIT_NOT_FOUND] = PERF_GUEST_GIVEN,
+							   [FIT_LIKELY] = PERF_GUEST_LIKELY,
+							   [FIT_SURE] = PERF_GUEST_SURE};
+	const struct guest_match *m = in->match;
+	struct perf_guest_fit g = {.machine = m->pid,
+				   .verdict = verdicts[m->fit.verdict],
+				   .is_ticks = m->is_ticks,
+				   .path = in->path,
+				   .band_ns = band_ns(m),
+				   .nr_inside = m->fit.contained.nr_inside,
+				   .nr_events = m->fit.contained.nr};
+	bool ok = true;
+
+	vec_for_each (&m->fit.pieces, p)
+		ok = ok && vec_push(&g.pieces, piece_of(m, p));
+	ok = ok && vec_push(&fits->guests, g);
+	if (!ok)
+		vec_done(&g.pieces);
+	return ok;
+}
+
+bool guest_merge_put_info(struct buf *b, const struct guest_merge_in *guests, size_t nr)
+{
+	struct perf_guest_fits fits = {0};
+	bool ok = true;
+
+	for (size_t i = 0; i < nr && ok; i++)
+		ok = add_guest(&fits, &guests[i]);
+	if (ok)
+		perf_put_guest_fits(b, &fits);
+	perf_guest_fits_done(&fits);
+	return ok;
 }
 
 static bool next_entry(struct bytes *b, struct perf_event_header *ret, struct bytes *ret_entry)

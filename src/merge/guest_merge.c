@@ -205,7 +205,8 @@ static enum clew_err put_features(struct merge *m, const struct guest_merge_in *
 	m->counts->drops_stack_infos = f->section[PERF_FEAT_CLEW_STACKS].pos;
 	perf_put_event_desc(&desc, &m->evlist);
 	put_build_ids(m, &build_ids);
-	guest_merge_put_info(&info, guests, nr);
+	if (!err && !guest_merge_put_info(&info, guests, nr))
+		err = CLEW_NO_MEMORY;
 	err = err ? err : put_feature(m, PERF_FEAT_EVENT_DESC, &desc);
 	err = err ? err : put_feature(m, PERF_FEAT_BUILD_ID, &build_ids);
 	err = err ? err : put_feature(m, PERF_FEAT_CLEW_GUESTS, &info);

@@ -37,8 +37,8 @@ enum clew_err guest_merge(const struct perf_input *host, const struct merge_scan
 
 /* --- parts, for guest_merge.c --- */
 
-/** Append the content of PERF_FEAT_CLEW_GUESTS. */
-void guest_merge_put_info(struct buf *b, const struct guest_merge_in *guests, size_t nr);
+/** Append the content of PERF_FEAT_CLEW_GUESTS. @return false: no memory. */
+bool guest_merge_put_info(struct buf *b, const struct guest_merge_in *guests, size_t nr);
 
 /** Append the entries of a guest's BUILD_ID feature as those of its machine. */
 void guest_merge_put_build_ids(struct buf *b, struct bytes section, uint32_t machine);

@@ -208,6 +208,8 @@ enum clew_err feed_weigh(struct report_feed *f, struct report_event *ev, uint32_
 /** The thread's name; for what is no thread its kind in brackets, so that idle, outside, either and
  * unknown are rows apart. */
 const char *feed_comm(const struct ana_event *e);
+/** Idle, outside or unknown, without an id that is shown. */
+bool feed_is_no_thread(const struct ana_event *e);
 /** The number of the text. INTERN_FAILED: no memory. */
 enum clew_err feed_take_namespaces(struct report_feed *f, const struct ana_event *e);
 uint32_t feed_who_value(struct report_feed *f, const struct ana_event *e, enum report_key k);

@@ -28,7 +28,7 @@ struct spe_fold {
 	} all[SPE_FOLD_RECORDS];
 };
 
-/** The stay @p r is in. NULL: a new one, *ret_new, with ticks and number the caller's to set
+/** The stay @p r is in. NULL: a new one, *ret_new; the caller sets its ticks and number
  * (spe_fold_begin()). */
 const struct spe_stay *spe_fold_stay(struct spe_fold *f, const struct spe_record *r,
 				     struct spe_stay **ret_new);

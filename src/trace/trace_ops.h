@@ -14,8 +14,8 @@ struct trace_op {
 	uint64_t nr; /* it stands for; all but the first differ in what trace_ops_fold says */
 };
 
-/** Operations between two restarts that differ in no more than this, and have the same thread and
- * space, may be given as one: the first, where that was. */
+/** Operations between two restarts that differ in no more than this, with questions that have the
+ * same answers, may be given as one: the first, where that was. */
 enum trace_ops_fold {
 	TRACE_OPS_EACH,
 	TRACE_OPS_BY_ACCESS, /* times, places in the buffer, physical addresses */

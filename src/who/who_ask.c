@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/search.h"
 #include "who/vcpu_name.h"
+#include "who/who_own.h"
 #include "who/who_ran_impl.h"
 
 /* The decision rule. Spec: attribution.md, sections 4 and 7 to 10. */
@@ -78,10 +79,26 @@ static uint64_t place_of(const struct who_ran *w, const struct state *s, struct 
 	return s->is_in_ticks ? order_of_ns(w, t) : t.ns;
 }
 
-static void set_bounds(const struct who_ran *w, struct state *s)
+static void set_end(const struct who_ran *w, struct state *s)
 {
-	s->from = place_of(w, s, s->at.run.from);
 	s->to = s->at.has_next ? place_of(w, s, s->at.next.from) : UINT64_MAX;
+}
+
+/** To the next run. */
+static void step(const struct who_ran *w, struct state *s)
+{
+	who_runs_next(&s->at);
+	s->from = s->to;
+	set_end(w, s);
+}
+
+static bool search(const struct who_ran *w, struct state *s, struct clew_perf_ns time)
+{
+	if (!who_runs_seek(&s->cpu->fold.runs, time, &s->at))
+		return false;
+	s->from = place_of(w, s, s->at.run.from);
+	set_end(w, s);
+	return true;
 }
 
 /** To the run in which @p lo is. @return false: it is before all of them. */
@@ -90,17 +107,15 @@ static bool move_to(const struct who_ran *w, struct state *s, uint64_t lo, struc
 	unsigned int nr = 0;
 
 	if (!s->is_set || lo < s->from) {
-		s->is_set = who_runs_seek(&s->cpu->fold.runs, time, &s->at);
+		s->is_set = search(w, s, time);
 		if (!s->is_set)
 			return false;
-		set_bounds(w, s);
 	}
 	while (s->at.has_next && lo >= s->to) {
 		if (++nr == STEPS_BEFORE_SEEK)
-			who_runs_seek(&s->cpu->fold.runs, time, &s->at);
+			search(w, s, time);
 		else
-			who_runs_next(&s->at);
-		set_bounds(w, s);
+			step(w, s);
 	}
 	return lo >= s->from;
 }
@@ -132,9 +147,9 @@ static bool span_of(const struct who_ran *w, const struct who_question *q, struc
 		return ret->lo <= ret->hi;
 	}
 	ret->lo = q->from.ns;
-	ret->hi = q->has & WHO_Q_SAMPLE ? q->from.ns : q->to.ns;
+	ret->hi = q->to.ns;
 	ret->is_in_ticks = false;
-	return q->has & WHO_Q_FROM && q->has & (WHO_Q_TO | WHO_Q_SAMPLE) && ret->lo <= ret->hi;
+	return q->has & WHO_Q_FROM && q->has & WHO_Q_TO && ret->lo <= ret->hi;
 }
 
 /** Its time, or the begin of it. */
@@ -296,8 +311,6 @@ static void find_local(struct asked *a)
 
 	if (q->has & WHO_Q_QUEUE)
 		take_local(a, q->queue, WHO_BY_QUEUE);
-	else if (q->has & WHO_Q_SAMPLE)
-		take_local(a, q->owner, WHO_BY_SAMPLE);
 	else if (q->has & WHO_Q_OWNER && q->owner.n > 0 && who_ran_follows_tasks(a->w))
 		take_local(a, q->owner, WHO_BY_AUX);
 	else if (q->has & WHO_Q_LANDMARK) {
@@ -487,12 +500,15 @@ static void answer_root(struct asked *a, struct who_answer *ret)
 /** Local id 0. */
 static void answer_zero(struct asked *a, struct who_answer *ret)
 {
-	if (who_ran_is_root(a->w))
+	enum who_kind kind = who_kind_of_zero(a->w->facts.is_root.is, a->q->level == WHO_EL0,
+					      a->end == WHO_END_SLEEPS);
+
+	if (kind == WHO_IDLE) {
 		answer_idle(a->by, ret);
-	else if (a->q->level == WHO_EL0 || a->end == WHO_END_SLEEPS)
+	} else if (kind == WHO_OUTSIDE) {
 		answer_outside(a, a->by, ret);
-	else {
-		ret->kind = WHO_IDLE_OR_OUTSIDE;
+	} else {
+		ret->kind = kind;
 		ret->evidence = a->by;
 	}
 }
@@ -557,8 +573,6 @@ static void answer_unknown(const struct asked *a, struct who_answer *ret)
 
 	if (a->q->has & WHO_Q_DAMAGED)
 		unknown(ret, WHO_DAMAGED);
-	else if (a->q->has & WHO_Q_SAMPLE && a->q->owner.n == -1)
-		unknown(ret, WHO_DEAD);
 	else if (!at || !w->cpus.data[*at]->fold.runs.nr)
 		unknown(ret, WHO_NO_EVIDENCE);
 	else if (a->place.is_conflict)
@@ -573,8 +587,29 @@ static void answer_unknown(const struct asked *a, struct who_answer *ret)
 			clew_perf_ns_is_known(a->place.time) ? WHO_BEFORE_FIRST : WHO_NO_CLOCK);
 }
 
-static void answer_guest(const struct asked *a, struct who_answer *ret)
+/** By the switches of the guest's own recording. @return why its thread is unknown. */
+static enum who_reason find_guest_local(struct asked *a, struct who_answer *ret)
 {
+	const struct who_vcpu vcpu = {(uint32_t)ret->machine.n, ret->vcpu};
+	struct clew_perf_ns until;
+	enum who_reason why;
+
+	if (!a->w->vcpus.lines.nr || !(ret->has & WHO_A_VCPU) || !who_local_is_thread(ret->machine))
+		return WHO_GUEST_THREAD;
+	why = who_vcpus_find(&a->w->vcpus,
+			     &(struct who_vcpu_span){vcpu, a->place.time, a->place.until},
+			     &ret->guest_local, &until);
+	if (!why && !ret->guest_local.n && a->q->level == WHO_EL0) /* it is never idle */
+		why = WHO_CLOCK_CONFLICT;
+	ret->has |= why ? 0 : (uint32_t)WHO_A_GUEST_LOCAL;
+	a->until = until.ns < a->until.ns ? until : a->until;
+	return why;
+}
+
+static void answer_guest(struct asked *a, struct who_answer *ret)
+{
+	enum who_reason why;
+
 	const struct who_question *q = a->q;
 	bool writes = ret->has & WHO_A_THREAD && ret->pid.n > 0 &&
 		      map_u64_get(&a->w->writing_guests, (uint32_t)ret->pid.n);
@@ -586,9 +621,10 @@ static void answer_guest(const struct asked *a, struct who_answer *ret)
 	if (writes && q->has & WHO_Q_CONTEXT_EL1) {
 		ret->has |= WHO_A_GUEST_ROOT;
 		ret->guest_root.n = q->context_el1;
-	} else if (ret->kind != WHO_UNKNOWN) {
-		ret->reason = WHO_GUEST_THREAD;
 	}
+	why = find_guest_local(a, ret);
+	if (why && !(ret->has & WHO_A_GUEST_ROOT) && ret->kind != WHO_UNKNOWN)
+		ret->reason = why;
 }
 
 /** Its name for the purpose of whether it may run a guest: one of about that time will do. */
@@ -600,7 +636,7 @@ static const char *name_of_about(const struct asked *a, const struct who_answer 
 				   a->has_time ? a->time : clew_perf_ns_none());
 }
 
-static void answer_world(const struct asked *a, struct who_answer *ret)
+static void answer_world(struct asked *a, struct who_answer *ret)
 {
 	switch (who_world_of(a->w, a->q, name_of_about(a, ret))) {
 	case WHO_WORLD_GUEST:
@@ -644,18 +680,30 @@ static bool is_same_question(const struct who_question *a, const struct who_ques
 	       a->context_el2 == b->context_el2 && a->landmark.n == b->landmark.n;
 }
 
+/** Does it hold for @p ticks, in the chunk of @p q? */
+static bool holds(const struct who_ran *w, struct state *s, const struct who_question *q,
+		  struct clew_ticks ticks)
+{
+	uint64_t order = perf_ticks_order(&w->conv, ticks);
+
+	return order >= s->since && order < s->until &&
+	       (s->is_by_id || !is_outside_chunk(w, s, q, order));
+}
+
 static bool is_answered(const struct who_ran *w, struct state *s, const struct who_question *q)
 {
-	uint64_t order;
-
 	if (!s->has_answer || !is_same_question(&s->question, q))
-		return false;
-	order = perf_ticks_order(&w->conv, q->ticks);
-	if (order < s->since || order >= s->until)
 		return false;
 	if (q->has & WHO_Q_TICKS_TO && perf_ticks_order(&w->conv, q->ticks_to) != s->last)
 		return false;
-	return s->is_by_id || !is_outside_chunk(w, s, q, order);
+	return holds(w, s, q, q->ticks);
+}
+
+bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ticks ticks)
+{
+	struct state *s = state_of(w, c);
+
+	return s->has_answer && holds(w, s, &s->question, ticks);
 }
 
 static void keep_answer(const struct asked *a, struct state *s, const struct who_answer *answer)

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "perfdata/perf_record.h"
 #include "who/who.h"
+#include "who/who_ids.h"
 
 /*
  * Virtual machines, each named by the pid of its host process. `perf inject --guest-data` puts a
@@ -27,7 +28,7 @@ struct who_guest_id {
 
 struct who_guests {
 	struct budget_account account;
-	struct map_u64 by_event; /* an event's id -> its machine */
+	struct map_u64 by_event; /* an event's id -> its machine, and vcpu << 32 */
 	struct map_u64 numbers;  /* (machine, pid or tid there) -> its number */
 	struct {
 		VEC(struct who_guest_id); /* of each number */
@@ -37,6 +38,8 @@ struct who_guests {
 /** ID_INDEX. */
 enum clew_err who_guests_take_ids(struct who_guests *g, const struct perf_record *r);
 uint32_t who_guests_machine_of(const struct who_guests *g, uint64_t event);
+/** Of an event that is a guest's. */
+struct who_vcpu who_guests_vcpu_of(const struct who_guests *g, uint64_t event);
 /** 0: the host's. Asked for each sample, and few recordings have guests. */
 static inline uint32_t who_guests_machine(const struct who_guests *g, uint64_t event)
 {

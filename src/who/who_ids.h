@@ -32,6 +32,17 @@ struct who_guest_root_id {
 	uint32_t n;
 };
 
+/** In a guest, as its own recording has it. 0: idle, or outside the namespace of that recorder. */
+struct who_guest_local_id {
+	uint32_t n;
+};
+
+/** A guest's CPU. */
+struct who_vcpu {
+	uint32_t machine; /* the pid of the process that runs it */
+	uint32_t vcpu;
+};
+
 static inline struct who_local_id who_local_id_of(uint32_t n)
 {
 	return (struct who_local_id){(int32_t)n};

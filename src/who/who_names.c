@@ -68,5 +68,21 @@ void who_counts_add_many(struct who_counts *c, const struct who_answer *a, uint6
 	else
 		c->by_evidence[a->evidence] += nr;
 	c->nr_guest += a->has & WHO_A_GUEST ? nr : 0;
+	if (a->has & WHO_A_GUEST && !(a->has & (WHO_A_GUEST_ROOT | WHO_A_GUEST_LOCAL)))
+		c->by_guest_reason[a->reason] += nr;
 	c->nr_stale_names += a->has & WHO_A_NAME_STALE ? nr : 0;
+}
+
+void who_counts_join(struct who_counts *to, const struct who_counts *from)
+{
+	for (int i = 0; i < WHO_NR_KINDS; i++)
+		to->by_kind[i] += from->by_kind[i];
+	for (int i = 0; i < WHO_NR_EVIDENCE; i++)
+		to->by_evidence[i] += from->by_evidence[i];
+	for (int i = 0; i < WHO_NR_REASONS; i++) {
+		to->by_reason[i] += from->by_reason[i];
+		to->by_guest_reason[i] += from->by_guest_reason[i];
+	}
+	to->nr_guest += from->nr_guest;
+	to->nr_stale_names += from->nr_stale_names;
 }

@@ -96,8 +96,6 @@ enum who_question_has { /* who_question.has */
 			WHO_Q_TO = 1 << 7,
 			WHO_Q_LANDMARK = 1 << 8,
 			WHO_Q_DAMAGED = 1 << 10, /* cut off: a context may be missing */
-			WHO_Q_SAMPLE = 1
-				    << 11, /* of a sample: owner is its own id, from is its time */
 			WHO_Q_TICKS_TO =
 				1
 				<< 12, /* it ran in (ticks, ticks_to]; else in [ticks, ticks + 1) */
@@ -116,12 +114,11 @@ struct who_question {
 	enum who_security security;
 	enum who_world world;
 	struct who_local_id queue;
-	struct who_local_id owner; /* who_ran_owner_of_aux(), or a sample's tid */
+	struct who_local_id owner; /* who_ran_owner_of_aux() */
 	uint32_t context_el1, context_el2;
 	struct who_local_id landmark; /* the thread between the landmarks around it */
 	struct clew_ticks ticks, ticks_to;
-	/* Of the chunk: when the chunk before it was closed, and when it was. A sample: its time.
-	 */
+	/* Of the chunk: when the chunk before it was closed, and when it was */
 	struct clew_perf_ns from, to;
 };
 
@@ -139,13 +136,14 @@ enum who_answer_has { /* who_answer.has */
 		      WHO_A_NAME_ASSUMED =
 			      1 << 9, /* it comes from /proc, which may be of another namespace */
 		      WHO_A_VCPU_GUESSED = 1 << 10, /* not by the thread's name */
+		      WHO_A_GUEST_LOCAL = 1 << 11,  /* guest: its thread by its own recording */
 };
 
 struct who_answer {
 	uint32_t has; /* WHO_A_ */
 	enum who_kind kind;
 	enum who_evidence evidence; /* what gave the thread */
-	enum who_reason reason;     /* kind unknown; or of a guest: WHO_GUEST_THREAD */
+	enum who_reason reason;     /* kind unknown; or of a guest: why its thread is */
 	enum who_level level;
 	enum who_security security;
 	struct who_root_id root;
@@ -159,10 +157,12 @@ struct who_answer {
 	struct who_local_id machine; /* guest: pid of its host process */
 	uint32_t vcpu;
 	struct who_guest_root_id guest_root;
+	struct who_guest_local_id guest_local;
 };
 
 struct who_ran;
 struct who_history;
+struct who_spill; /* who_runs.h */
 
 /** A yes or no about the whole recording, and why. */
 enum who_fact { WHO_FACT_UNKNOWN, WHO_FACT_YES, WHO_FACT_NO };
@@ -224,15 +224,27 @@ bool who_ran_takes(uint32_t type);
  */
 enum clew_err who_ran_take(struct who_ran *w, const struct perf_record *r,
 			   const struct who_ran_stamp *stamp);
-/** A sample of sched_switch: prev_pid and next_pid of it (perfdata/perf_format.h). */
+/** A record of a guest's own recording, merged, with the guest's ids and the host's time. */
+enum clew_err who_ran_take_guest(struct who_ran *w, const struct who_vcpu *vcpu,
+				 const struct perf_record *r, const struct who_ran_stamp *stamp);
+/** Times of those of @p machine may be @p band_ns from the truth, either way. @return false: no
+ * memory. */
+bool who_ran_set_band(struct who_ran *w, uint32_t machine, uint64_t band_ns);
+/** A sample of sched_switch: prev_pid and next_pid of it (perfdata/perf_tracing.h). */
 enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 				 struct who_root_id next, const struct who_ran_stamp *stamp);
 /** The AUX record that was taken last belongs to this thread, if its events follow tasks
  * (who_ran_follows_tasks()). n -1: unknown. */
 struct who_local_id who_ran_owner_of_aux(const struct who_ran *w);
 
-/** What is kept of the records so far, at most. */
+/** What is kept in memory of the records so far, at most. */
 uint64_t who_ran_bytes(const struct who_ran *w);
+/** Who ran when goes to @p spill, which outlives @p w, where it is more than @p keep_bytes. Before
+ * the first record. */
+void who_ran_set_spill(struct who_ran *w, const struct who_spill *spill, uint64_t keep_bytes);
+/** There is no room for what comes from @p time on: nothing is known of it. Of later records only
+ * those of AUX are to be taken. @return false: no memory. */
+bool who_ran_cut(struct who_ran *w, struct clew_perf_ns time);
 
 /** All side-band was taken. CLEW_OK or CLEW_NO_MEMORY. */
 enum clew_err who_ran_close(struct who_ran *w);
@@ -279,6 +291,8 @@ const struct who_facts *who_ran_facts(const struct who_ran *w);
 void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		 struct who_answer *ret);
 
+/** Would the last question of @p c with these ticks in place of its own have the same answer? */
+bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ticks ticks);
 /** For how long the answer to @p q, the last that was asked with @p c, is the same. @return false:
  * that is unknown. */
 bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
@@ -291,12 +305,13 @@ static inline void who_answer_in_idle_code(struct who_answer *a)
 		a->kind = WHO_IDLE;
 }
 
-/** Answers, counted: the sum over kinds is the number of records. */
+/** Answers, counted: the sum over kinds is the number of records. Samples: who_own.h. */
 struct who_counts {
 	uint64_t by_kind[WHO_NR_KINDS];
 	uint64_t by_evidence[WHO_NR_EVIDENCE]; /* of all kinds but unknown */
 	uint64_t by_reason[WHO_NR_REASONS];    /* of unknown */
 	uint64_t nr_guest, nr_stale_names;
+	uint64_t by_guest_reason[WHO_NR_REASONS]; /* in a guest, of a thread unknown there */
 };
 /** @p nr answers like @p a. */
 void who_counts_add_many(struct who_counts *c, const struct who_answer *a, uint64_t nr);
@@ -304,5 +319,8 @@ static inline void who_counts_add(struct who_counts *c, const struct who_answer 
 {
 	who_counts_add_many(c, a, 1);
 }
+void who_counts_join(struct who_counts *to, const struct who_counts *from);
+/** What a recording says of itself, as facts. */
+void who_facts_of_recorded(const struct perf_who_facts *f, struct who_facts *ret);
 
 #endif

@@ -10,6 +10,7 @@
 #include "who/who_fold.h"
 #include "who/who_history.h"
 #include "who/who_ran.h"
+#include "who/who_vcpus.h"
 
 enum {
 	WHO_EXAMPLES = 3,
@@ -34,6 +35,7 @@ enum who_thread_end { WHO_END_EXITED = 1, WHO_END_GONE };
 
 struct who_ran {
 	struct who_history *history;
+	struct who_run_store store;
 	struct map_u64 by_cpu; /* -> cpus */
 	struct {
 		VEC(struct who_cpu *);
@@ -43,7 +45,6 @@ struct who_ran {
 		VEC(struct who_lost_span);
 	} lost;               /* in the end by from, to: the latest so far */
 	struct map_u64 pairs; /* root id -> local id (0: outside), or WHO_PAIR_SEVERAL */
-	uint64_t nr_taken;
 	uint64_t nr_pairs_equal, nr_pairs_differ, nr_pairs_outside;
 	bool has_init_namespace, has_found_namespace, has_found_init_namespace;
 	bool has_switch, has_switch_wide, is_inherited, has_clockid, has_no_time;
@@ -54,6 +55,7 @@ struct who_ran {
 	struct who_local_id aux_owner;
 	struct who_notes *notes;       /* all that were added */
 	struct map_u64 derived;        /* root id -> serial of a thread, or WHO_DERIVED_SEVERAL */
+	struct who_vcpus vcpus;        /* of merged recordings */
 	struct map_u64 writing_guests; /* pids of guests that write CONTEXTIDR */
 	bool is_settled;
 	struct who_facts facts;

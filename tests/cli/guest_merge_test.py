@@ -3,6 +3,7 @@
 """clew merge --guest on the recordings of a host and its guests of ../shared/data/who-truth, of which the offsets are known.
 
 Usage: guest_merge_test.py CLEW DATA"""
+import json
 import os
 import re
 import shutil
@@ -72,6 +73,15 @@ def check_switches(case, merged, nr):
     tap.check(len(names) == nr, f"{case}: threads of equal ids have the name of their own machine", names)
 
 
+def check_header(case, merged, truth):
+    """How certain the clocks are, for readers: half the band that merge printed, at least."""
+    guests = json.loads(run(CLEW, "header", "--json", "-i", merged).stdout).get("guests", [])
+    tap.check([(str(g["machine"]), g["clock"]) for g in guests] == [(row[1], "sure") for row in truth], f"{case}: the header names the guests", guests)
+    tap.check(all(1000 < g["band_ns"] < 50000 for g in guests), f"{case}: with the band of their clocks", guests)
+    text = run(CLEW, "header", "--header-only", "-i", merged).stdout
+    tap.check(len(re.findall(r"^# guest : process \d+, \S+, clock sure, to [\d.]+ us either way$", text, re.M)) == 2, f"{case}: in text, too", text)
+
+
 def check_perf(case, merged):
     if not shutil.which("perf"):
         return tap.skip(f"{case}: perf script reads it", "there is no perf")
@@ -139,6 +149,7 @@ def main():
             p = merge(out, host, *guests)
             tap.check(p.returncode == 0, f"{case}: both guests", p.stderr)
             check_switches(case, out, 2)
+            check_header(case, out, truth)
             check_perf(case, out)
             check_wrong(tmp, case, host, guests, truth)
             if case == "merge.0":

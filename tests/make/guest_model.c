@@ -44,11 +44,17 @@ static bool is_lost(struct run *r, int64_t t)
 	return false;
 }
 
+/* Not asked where there are none: the sequence of a seed stays as it was. */
+static bool happens(struct run *r, double share)
+{
+	return share > 0 && uniform(r, 0, 1) < share;
+}
+
 static void host_in(struct run *r, double us)
 {
 	int64_t t = units(r, us);
 
-	if (!is_lost(r, t))
+	if (!happens(r, r->m->unseen) && !is_lost(r, t))
 		r->ok &= !fit_host_in(r->host, t);
 }
 
@@ -56,7 +62,7 @@ static void host_out(struct run *r, double us, bool blocks)
 {
 	int64_t t = units(r, us);
 
-	if (!is_lost(r, t))
+	if (!happens(r, r->m->unseen) && !is_lost(r, t))
 		r->ok &= !fit_host_out(r->host, t, blocks);
 }
 
@@ -90,7 +96,7 @@ static double work(struct run *r, double t)
 static double one_stay(struct run *r, double t)
 {
 	host_in(r, t);
-	t += uniform(r, 2, 14);
+	t += happens(r, r->m->late) ? uniform(r, 14, 400) : uniform(r, 2, 14);
 	do {
 		guest_switch(r, t, true, true);
 		t = work(r, t + 0.5);
@@ -104,14 +110,25 @@ static double one_stay(struct run *r, double t)
 	return t;
 }
 
+/* Until the next wake-up: interrupts, or the guest's timer, some microseconds late. */
+static double sleep_from(struct run *r, double t)
+{
+	double tick = r->m->tick_us, end = t + uniform(r, 50, 4000);
+
+	if (tick <= 0)
+		return end;
+	return tick * (double)((int64_t)(end / tick) + 1) + uniform(r, 0, 6);
+}
+
 static void one_vcpu(struct run *r)
 {
 	double t = uniform(r, 0, 3000), end = (double)r->m->ms * 1000;
 	bool is_paused = false;
 
 	while (t < end) {
-		t = one_stay(r, t) + uniform(r, 50, 4000);
-		if (r->m->pause_us && !is_paused && t > r->pause_at - 5000) {
+		t = sleep_from(r, one_stay(r, t));
+		/* No stay reaches into the pause. */
+		if (r->m->pause_us && !is_paused && t > r->pause_at - 40000) {
 			t = r->pause_at + (double)r->m->pause_us + uniform(r, 0, 2000);
 			is_paused = true;
 		}

@@ -19,6 +19,10 @@ struct guest_model {
 	int64_t pause_us;   /* in the middle the guest's clock stands still for so long; 0: never */
 	double busy;        /* share of wake-ups that the host's poll saves the switch of */
 	int64_t first_from; /* ms of host time at which the guest's recording starts */
+	double late;        /* share of wake-ups after which the guest runs up to 400 us later */
+	double unseen;      /* share of host switches that are missing, and not in holes */
+	uint32_t
+		tick_us; /* sleeps end at multiples of it, as of a kernel's timer; 0: at any time */
 };
 
 /** What is true. */

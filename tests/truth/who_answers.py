@@ -7,7 +7,7 @@ import subprocess
 
 # machine: "host", the pid of the guest's host process, or "guest" where that is unknown. name: None where clew does not vouch for it.
 # Absent ids are None.
-Answer = collections.namedtuple("Answer", "kind evidence reason root local machine vcpu guest_root level pid name thread")
+Answer = collections.namedtuple("Answer", "kind evidence reason root local machine vcpu guest_root level pid name thread guest_local", defaults=(None,))
 ANY_GUEST = "guest"
 
 
@@ -25,7 +25,7 @@ def answer_of(event):
     if who.get("stale_name") or who.get("assumed_name") or name.startswith(":"):
         name = None
     return Answer(who["kind"], who.get("evidence"), who.get("reason"), who.get("root"), who.get("local"), machine_of(who.get("machine", "host")),
-                  who.get("vcpu"), who.get("guest_root"), who.get("level"), event.get("pid"), name, who.get("thread"))
+                  who.get("vcpu"), who.get("guest_root"), who.get("level"), event.get("pid"), name, who.get("thread"), who.get("guest_local"))
 
 
 class Parser:

@@ -34,6 +34,8 @@ def wrong_world(owner, answer):
         return f"{owner.machine} of {owner.rec_pid} called {answer.machine}"
     if answer.vcpu is not None and str(answer.vcpu) != owner.vcpu:
         return f"vcpu {answer.vcpu} for {owner.vcpu}"
+    if answer.guest_local is not None and str(answer.guest_local) != owner.gtid:
+        return f"guest thread {answer.guest_local} for {owner.gtid}"
     return answer.guest_root is not None and str(answer.guest_root) != owner.gtid and f"guest thread {answer.guest_root} for {owner.gtid}"
 
 

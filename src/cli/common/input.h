@@ -44,6 +44,16 @@ struct cli_input {
 	{0, "max-memory", "SIZE", "limit the memory for data unpacked or kept from the input, such as " \
 	 "2G (default: a quarter of this machine's)", CLI_CALL, &(in)->budget, cli_input_set_max_memory}
 
+#define CLI_GUEST_OPTIONS(in)                                                                       \
+	{0, "guestmount", "DIR", "roots of virtual machines: DIR/PID is that of the one that process PID runs", \
+	 CLI_STRING, &(in)->opts.symbols.guest_mount},                                              \
+	{0, "guestkallsyms", "FILE", "symbols of virtual machines' kernels: a copy of their /proc/kallsyms",     \
+	 CLI_STRING, &(in)->opts.symbols.guest_kallsyms},                                           \
+	{0, "guestmodules", "FILE", "their modules: a copy of their /proc/modules",                 \
+	 CLI_STRING, &(in)->opts.symbols.guest_modules},                                            \
+	{0, "guestvmlinux", "FILE", "their kernel image with symbols",                              \
+	 CLI_STRING, &(in)->opts.symbols.guest_vmlinux}
+
 #define CLI_INPUT_OPTIONS(in)                                                                       \
 	{0, "Input", NULL, NULL, CLI_SECTION},                                                      \
 	{'i', "input", "FILE", "recording to read; - is standard input (default: perf.data)",       \
@@ -71,14 +81,7 @@ struct cli_input {
 	 CLI_STRING, &(in)->opts.symbols.vmlinux},                                                  \
 	{0, "kallsyms", "FILE", "kernel symbols in place of /proc/kallsyms",                        \
 	 CLI_STRING, &(in)->opts.symbols.kallsyms},                                                 \
-	{0, "guestmount", "DIR", "roots of virtual machines: DIR/PID is that of the one that process PID runs", \
-	 CLI_STRING, &(in)->opts.symbols.guest_mount},                                              \
-	{0, "guestkallsyms", "FILE", "symbols of virtual machines' kernels: a copy of their /proc/kallsyms",     \
-	 CLI_STRING, &(in)->opts.symbols.guest_kallsyms},                                           \
-	{0, "guestmodules", "FILE", "their modules: a copy of their /proc/modules",                 \
-	 CLI_STRING, &(in)->opts.symbols.guest_modules},                                            \
-	{0, "guestvmlinux", "FILE", "their kernel image with symbols",                              \
-	 CLI_STRING, &(in)->opts.symbols.guest_vmlinux},                                            \
+	CLI_GUEST_OPTIONS(in),                                                                      \
 	{0, "demangle", NULL, "C++ and Rust names as in the source (--no-demangle: as linked)",     \
 	 CLI_CALL, &(in)->opts.symbols.no_demangle, cli_input_set_demangle, true},                  \
 	{0, "demangle-kernel", NULL, "the same for kernel names",                                   \

@@ -108,6 +108,7 @@ int cmd_trace(int argc, char **argv)
 		 CLI_STRING, &c.etm.in.opts.symbols.symfs},
 		{'k', "vmlinux", "FILE", "the recorded kernel", CLI_STRING, &c.etm.in.opts.symbols.vmlinux},
 		{0, "kallsyms", "FILE", "kernel symbols in place of /proc/kallsyms", CLI_STRING, &c.etm.in.opts.symbols.kallsyms},
+		CLI_GUEST_OPTIONS(&c.etm.in),
 		CLI_MAX_MEMORY_OPTION(&c.etm.in),
 		CLI_ETM_RAW_OPTIONS(c.etm.raw),
 		{0, "memory", "LIST", "the executed code: FILE@ADDRESS (comma list)", CLI_STRING,

@@ -19,6 +19,9 @@ void header_print_bpf_btf(struct buf *out, const struct header_facts *h);
 /* header_who.c: what `clew record` says of ids. */
 void header_print_who(struct buf *out, const struct header_facts *h);
 void header_json_who(struct json_put *j, const struct header_facts *h);
+/* Of merged guests: how certain their times are. */
+void header_print_guests(struct buf *out, const struct header_facts *h);
+void header_json_guests(struct json_put *j, const struct header_facts *h);
 
 /** "2026-11-21 13:14:29.446132" in the local time zone. */
 void header_local_time(struct buf *out, uint64_t wall_clock_ns);

@@ -312,6 +312,7 @@ void header_json(struct buf *out, const struct header_facts *h)
 	add_pmus(&j, f);
 	add_build_ids(&j, f);
 	header_json_who(&j, h);
+	header_json_guests(&j, h);
 	add_records(&j, h);
 	json_close(&j, '}');
 }

@@ -394,6 +394,7 @@ void header_text(struct buf *out, const struct header_facts *h)
 			p->print(out, h);
 	}
 	header_print_who(out, h);
+	header_print_guests(out, h);
 	if (is_pipe)
 		return;
 	add_missing(out, f);

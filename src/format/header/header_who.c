@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/escape.h"
 #include "format/header/header_impl.h"
+#include "perfdata/perf_guest_fits.h"
 
 static const char *const namespaces[] = {
 	[PERF_WHO_NAMESPACE_UNKNOWN] = "unknown",
@@ -37,6 +39,52 @@ void header_print_who(struct buf *out, const struct header_facts *h)
 							     : "unknown",
 		   procfs_texts[f->ids]);
 }
+
+/* --- guests that were merged --- */
+
+static const char *const verdicts[] =
+	{[PERF_GUEST_GIVEN] = "given", [PERF_GUEST_LIKELY] = "likely", [PERF_GUEST_SURE] = "sure"};
+
+void header_print_guests(struct buf *out, const struct header_facts *h)
+{
+	struct perf_guest_fits fits;
+
+	if (perf_guest_fits_parse(perf_file_features(h->file), &fits))
+		buf_str(out,
+			"# guests : what is known of them is damaged, or of another version\n");
+	vec_for_each (&fits.guests, g) {
+		buf_printf(out, "# guest : process %u, ", g->machine);
+		escape_str(out, g->path);
+		buf_printf(out, ", clock %s", verdicts[g->verdict]);
+		if (g->verdict != PERF_GUEST_GIVEN)
+			buf_printf(out, ", to %.1f us either way", (double)g->band_ns / 1000);
+		buf_char(out, '\n');
+	}
+	perf_guest_fits_done(&fits);
+}
+
+void header_json_guests(struct json_put *j, const struct header_facts *h)
+{
+	struct perf_guest_fits fits;
+
+	if (perf_guest_fits_parse(perf_file_features(h->file), &fits) || !fits.guests.nr)
+		return;
+	json_key(j, "guests");
+	json_open(j, '[');
+	vec_for_each (&fits.guests, g) {
+		json_open(j, '{');
+		json_put_u64(j, "machine", g->machine);
+		json_put_string(j, "path", g->path);
+		json_put_string(j, "clock", verdicts[g->verdict]);
+		json_put_u64(j, "band_ns", g->band_ns);
+		json_put_u64(j, "pieces", g->pieces.nr);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	perf_guest_fits_done(&fits);
+}
+
+/* --- ids --- */
 
 static void add_task(struct json_put *j, const struct perf_who_task *t)
 {

@@ -452,7 +452,7 @@ static void add_branches(struct script_text *t, const struct script_evsel *e,
 		add_branch_end(t, &style, ev->branches[2 * i + 1], br.to, as_symbol);
 		buf_char(&t->out, '/');
 		script_add_branch_flags(&t->out, &br);
-		buf_char(&t->out, ' ');
+		buf_str(&t->out, ev->op ? "/- " : " "); /* perf 7: speculation */
 	}
 }
 

@@ -113,21 +113,21 @@ static uint32_t flow_of(const struct ana_op *op)
 
 static uint64_t branch_type_of(const struct ana_op *op)
 {
-	enum { COND = 1, UNCOND = 2, IND = 3, CALL = 4, IND_CALL = 5, RET = 6, COND_CALL = 9 };
-	bool is_indirect = op->op & OP_INDIRECT;
+	enum { COND = 1, UNCOND = 2, IND = 3, CALL = 4, RET = 6, COND_CALL = 9, COND_RET = 10 };
+	bool is_cond = op->op & OP_COND;
 
 	switch (cr_of(op)) {
 	case CR_CALL:
-		return op->op & OP_COND ? COND_CALL : is_indirect ? IND_CALL : CALL;
+		return is_cond ? COND_CALL : CALL;
 	case CR_RETURN:
-		return RET;
+		return is_cond ? COND_RET : RET;
 	case CR_UNKNOWN:
 	case CR_NEITHER:
 		break;
 	}
-	if (op->op & OP_COND)
+	if (is_cond)
 		return COND;
-	return is_indirect ? IND : cr_of(op) == CR_NEITHER ? UNCOND : 0;
+	return op->op & OP_INDIRECT ? IND : cr_of(op) == CR_NEITHER ? UNCOND : 0;
 }
 
 static uint64_t branch_flags_of(const struct ana_op *op)

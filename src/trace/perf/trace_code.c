@@ -54,7 +54,23 @@ static uint32_t machine_of(const struct perf_trace *p, const struct trace_span *
 	return task ? task->pid : AUX_NONE;
 }
 
-/** A guest's kernel, or the process of the thread that the context names in it. */
+/** The guest's number of its kernel, or of the thread that the context names in it, or its own
+ * switches. WHO_NONE: its records know none. */
+static uint32_t guest_number(const struct who_guests *g, uint32_t machine,
+			     const struct aux_who *who, const struct who_answer *a)
+{
+	uint32_t ret = WHO_NONE;
+
+	if (!who->is_user)
+		return who_guests_find(g, machine, WHO_GUEST_KERNEL_PID);
+	if (who->has_el1 && who->el1) /* the idle task has no user code: it is not written */
+		ret = who_guests_find(g, machine, who->el1);
+	if (ret == WHO_NONE && a->has & WHO_A_GUEST_LOCAL)
+		ret = who_guests_find(g, machine, a->guest_local.n);
+	return ret;
+}
+
+/** A guest's kernel, or the process of its thread. */
 static uint32_t guest_space(const struct perf_trace *p, const struct aux_who *who,
 			    const struct trace_span *s, const struct who_answer *a)
 {
@@ -66,9 +82,9 @@ static uint32_t guest_space(const struct perf_trace *p, const struct aux_who *wh
 		return number(TRACE_GUEST, 0);
 	if (machine == AUX_NONE)
 		return number(TRACE_GUEST_UNKNOWN, 0);
-	if (who->is_user && !who->has_el1)
+	id = guest_number(g, machine, who, a);
+	if (id == AUX_NONE && who->is_user && !(who->has_el1 && who->el1))
 		return number(TRACE_GUEST_THREAD, 0);
-	id = who_guests_find(g, machine, who->is_user ? who->el1 : WHO_GUEST_KERNEL_PID);
 	if (id != AUX_NONE)
 		task = who_history_task(&p->history, id, trace_span_time(s));
 	return task ? space_of(&p->history, task->space, s) : number(TRACE_GUEST, 0);

@@ -5,6 +5,8 @@
 #include "image/code_source.h"
 #include "perfdata/perf_evlist.h"
 #include "perfdata/perf_sample.h"
+#include "perfdata/perf_tracing.h"
+#include "trace/perf/trace_spill.h"
 #include "trace/trace_ops.h"
 #include "who/who_ran.h"
 
@@ -14,12 +16,12 @@ struct perf_trace;
 
 struct trace_ran {
 	struct who_ran *rule;
-	bool has_sched; /* samples of sched_switch, with these fields */
-	uint64_t sched_id;
-	uint32_t prev_at, next_at;
+	bool has_sched; /* there may be samples of sched_switch */
+	struct perf_sched_switch sched;
 	size_t nr_begun;               /* CPUs with a known begin of their side-band */
 	bool has_vcpus;                /* threads with the names of virtual CPUs */
 	struct trace_ran_memos *memos; /* by unit */
+	struct trace_spill spill;
 };
 
 /** NULL in rule: no memory. */
@@ -31,6 +33,9 @@ enum clew_err trace_ran_begin(struct perf_trace *p);
 enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 			     const struct perf_evsel *e, const struct perf_sample_id *id,
 			     struct clew_perf_ns time);
+/** The same of a guest's own record, of event @p id->id. */
+enum clew_err trace_ran_take_guest(struct perf_trace *p, const struct perf_record *r,
+				   const struct perf_sample_id *id, struct clew_perf_ns time);
 /** All records are read, and the units made: learn from the trace what it proves. */
 enum clew_err trace_ran_close(struct perf_trace *p);
 
@@ -45,13 +50,26 @@ struct trace_ran_chunk {
 	struct clew_ticks end;
 };
 
-/** The last answer, and where it was found. */
-struct trace_ran_memo {
-	bool has_answer;
+/** An answer, and where it was found. */
+struct trace_ran_known {
+	bool is_set;
 	struct code_key key;
 	struct who_answer answer;
+	const struct aux_chunk *chunk; /* that holds it; NULL: unknown */
+	struct who_cursor cursor;
+};
+
+enum trace_ran_known_of {
+	TRACE_RAN_USER,
+	TRACE_RAN_USER_LATER, /* it may have been switched from since the last timestamp */
+	TRACE_RAN_OTHER,
+	TRACE_RAN_NR_KNOWN
+};
+
+/** The last ones: code of these alternates. */
+struct trace_ran_memo {
 	struct trace_ran_chunk chunk;
-	struct who_cursor cursors[2]; /* of user code; of all other */
+	struct trace_ran_known known[TRACE_RAN_NR_KNOWN];
 };
 
 struct trace_ran_memos {
