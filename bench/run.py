@@ -9,8 +9,9 @@ merge:  what putting user stacks into their samples costs, after a recording (me
 stacks: what full user stacks cost at 4999 Hz, and how large they are (stacks.py)
 unwind: what unwinding copied stacks costs (unwind.py)
 etm:    what decoding CoreSight trace costs, against OpenCSD (etm.py)
+spe:    what reports and texts of Arm SPE cost, against perf (spe.py)
 
-Usage: run.py [read] [record] [tables] [merge] [stacks] [unwind] [etm]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+Usage: run.py [read] [record] [tables] [merge] [stacks] [unwind] [etm] [spe]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
 and of stacks (10), STACKS: a part of the name of the only target of stacks
 The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
 import glob
@@ -25,6 +26,7 @@ import time
 from etm import bench_etm
 from merge import bench_merge
 from peer import Rounds, take
+from spe import bench_spe
 from stacks import bench_stacks
 from unwind import bench_unwind
 
@@ -157,7 +159,7 @@ def bench_tables():
 
 
 def main():
-    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm"]
+    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "spe"]
     os.environ.pop("DEBUGINFOD_URLS", None)
     subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
     if not PERF:
@@ -176,6 +178,8 @@ def main():
         bench_unwind(CLEW, PERF, BUILD, DIR)
     if "etm" in wanted:
         bench_etm(BUILD)
+    if "spe" in wanted:
+        bench_spe(BUILD, DIR)
 
 
 if __name__ == "__main__":

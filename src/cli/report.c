@@ -351,6 +351,7 @@ static int open_trace(struct report_run *r)
 		.wants_addr = true,
 		.wants_branches = report_branches_of_trace(a),
 		.fold = fold_of(a),
+		.is_single_threaded = a->is_single_threaded,
 	};
 
 	a->itrace.is_sampled = true;

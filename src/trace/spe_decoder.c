@@ -2,6 +2,7 @@
 #include "trace/spe_decoder.h"
 
 #include "base/mem.h"
+#include "os/thread.h"
 #include "packet/spe/spe_record.h"
 #include "trace/spe_fold.h"
 
@@ -11,13 +12,26 @@ _Static_assert((int)SPE_SECURE == (int)CODE_SECURE && (int)SPE_NON_SECURE == (in
 		       (int)SPE_ROOT == (int)CODE_ROOT && (int)SPE_REALM == (int)CODE_REALM,
 	       "security states are numbered alike");
 
-enum { BATCH = 256 };
+enum { BATCH = 256, HALF_BYTES = 128 << 10, MAX_USELESS = 4 };
+
+/** The second half of a piece, read by a thread of its own. */
+struct half {
+	struct reader *owner;
+	struct spe_reader *records;
+	struct spe_fold fold;
+	uint64_t nr_records;
+	bool is_clean; /* all are records, and had room */
+	unsigned int nr_useless;
+	struct spe_record items[BATCH];
+};
 
 struct reader {
 	const struct spe_config *config;
 	uint32_t cpu;
 	struct trace_ops_sink sink;
-	struct spe_reader records;
+	struct spe_reader *records;
+	struct half *half;    /* NULL: no other thread reads along */
+	struct os_lock *lock; /* of the sink, with half */
 	struct trace_ops_counts counts;
 	bool has_begun;
 	size_t nr;
@@ -26,32 +40,84 @@ struct reader {
 	struct spe_fold *fold; /* NULL: none */
 };
 
-static void *reader_new(const struct trace_unit *unit, const struct trace_ops_sink *sink)
-{
-	struct reader *r = mem_zalloc(sizeof(*r));
-
-	if (r && sink->fold != TRACE_OPS_EACH)
-		r->fold = mem_zalloc(sizeof(*r->fold));
-	if (!r || (sink->fold != TRACE_OPS_EACH && !r->fold)) {
-		mem_free(r);
-		return NULL;
-	}
-	if (r->fold)
-		r->fold->by = sink->fold;
-	r->config = unit->config;
-	r->cpu = unit->cpu;
-	r->sink = *sink;
-	spe_reader_init(&r->records, 0);
-	return r;
-}
-
 static void reader_free(void *reader)
 {
 	struct reader *r = reader;
 
-	if (r)
-		mem_free(r->fold);
+	if (!r)
+		return;
+	if (r->half)
+		mem_free(r->half->records);
+	mem_free(r->half);
+	os_lock_free(r->lock);
+	mem_free(r->fold);
+	mem_free(r->records);
 	mem_free(r);
+}
+
+static struct spe_reader *new_records(void)
+{
+	struct spe_reader *records = mem_zalloc(sizeof(*records));
+
+	if (records)
+		spe_reader_init(records, 0);
+	return records;
+}
+
+/** Without memory for it there is none. */
+static void add_half(struct reader *r)
+{
+	struct half *h = mem_zalloc(sizeof(*h));
+
+	r->half = h;
+	r->lock = os_lock_new();
+	if (h)
+		h->records = new_records();
+	if (!h || !h->records || !r->lock) {
+		mem_free(h ? h->records : NULL);
+		mem_free(h);
+		r->half = NULL;
+		return;
+	}
+	h->owner = r;
+	h->fold.by = r->fold->by;
+	h->fold.first_stay = h->fold.last_stay = 1u << 31;
+}
+
+static void *reader_new(const struct trace_unit *unit, const struct trace_ops_sink *sink)
+{
+	struct reader *r = mem_zalloc(sizeof(*r));
+	bool folds = sink->fold != TRACE_OPS_EACH;
+
+	if (!r)
+		return NULL;
+	r->config = unit->config;
+	r->cpu = unit->cpu;
+	r->sink = *sink;
+	r->records = new_records();
+	r->fold = folds ? mem_zalloc(sizeof(*r->fold)) : NULL;
+	if (!r->records || (folds && !r->fold)) {
+		reader_free(r);
+		return NULL;
+	}
+	if (folds)
+		r->fold->by = sink->fold;
+	if (folds && sink->has_helper)
+		add_half(r);
+	return r;
+}
+
+/** Before and after the sink is called. */
+static void enter(struct reader *r)
+{
+	if (r->half)
+		os_lock(r->lock);
+}
+
+static void leave(struct reader *r)
+{
+	if (r->half)
+		os_unlock(r->lock);
 }
 
 static const struct {
@@ -139,9 +205,15 @@ static void set_op(const struct reader *r, struct trace_op *to, const struct spe
 static enum clew_err deliver(struct reader *r)
 {
 	size_t nr = r->nr;
+	enum clew_err err;
 
 	r->nr = 0;
-	return nr ? r->sink.ops(r->sink.ctx, r->ops, nr) : CLEW_OK;
+	if (!nr)
+		return CLEW_OK;
+	enter(r);
+	err = r->sink.ops(r->sink.ctx, r->ops, nr);
+	leave(r);
+	return err;
 }
 
 static enum clew_err warn(struct reader *r, const struct spe_record *x)
@@ -188,38 +260,53 @@ static enum clew_err unfold(struct reader *r, bool forgets)
 	return err ? err : deliver(r);
 }
 
-static const struct spe_stay *new_stay(struct reader *r, const struct spe_record *x,
-				       struct spe_stay *s)
+static const struct spe_stay *new_stay(struct reader *r, struct spe_fold *f,
+				       const struct spe_record *x, struct spe_stay *s)
 {
 	struct trace_op op;
 
 	set_op(r, &op, x);
-	spe_fold_begin(r->fold, s, r->sink.stay(r->sink.ctx, &op));
+	enter(r);
+	spe_fold_begin(f, s, r->sink.stay(r->sink.ctx, &op));
+	leave(r);
 	return s;
+}
+
+/** There is room. */
+static inline void fold_in(struct reader *r, struct spe_fold *f, const struct spe_record *x)
+{
+	struct spe_stay *fresh;
+	const struct spe_stay *s = spe_fold_stay(f, x, &fresh);
+
+	spe_fold_add(f, x, (s ? s : new_stay(r, f, x, fresh))->number, 1);
+}
+
+static enum clew_err make_room(struct reader *r)
+{
+	return spe_fold_is_full(r->fold) ? unfold(r, false) : CLEW_OK;
 }
 
 static enum clew_err fold(struct reader *r, const struct spe_record *x)
 {
-	struct spe_stay *fresh;
-	const struct spe_stay *s;
+	enum clew_err err = make_room(r);
 
-	if (spe_fold_is_full(r->fold)) {
-		enum clew_err err = unfold(r, false);
-
-		if (err)
-			return err;
-	}
-	s = spe_fold_stay(r->fold, x, &fresh);
-	spe_fold_add(r->fold, x, s ? s : new_stay(r, x, fresh));
-	return CLEW_OK;
+	if (!err)
+		fold_in(r, r->fold, x);
+	return err;
 }
 
 /* --- pieces --- */
 
 static enum clew_err take_item(struct reader *r, const struct spe_record *x)
 {
-	if (x->outcome != SPE_COMPLETE)
-		return warn(r, x);
+	enum clew_err err;
+
+	if (x->outcome != SPE_COMPLETE) {
+		enter(r);
+		err = warn(r, x);
+		leave(r);
+		return err;
+	}
 	r->counts.nr_records++;
 	if (r->fold)
 		return fold(r, x);
@@ -232,13 +319,13 @@ static enum clew_err take(struct reader *r)
 	enum clew_err err = CLEW_OK;
 	size_t nr;
 
-	while (!err && (nr = spe_reader_take(&r->records, r->items, BATCH)) != 0) {
+	while (!err && (nr = spe_reader_take(r->records, r->items, BATCH)) != 0) {
 		for (size_t i = 0; !err && i < nr; i++)
 			err = take_item(r, &r->items[i]);
 		if (!err)
 			err = deliver(r);
 	}
-	r->counts.nr_padding_bytes = r->records.counts.padding_bytes;
+	r->counts.nr_padding_bytes = r->records->counts.padding_bytes;
 	return err;
 }
 
@@ -250,21 +337,103 @@ static enum clew_err restart(void *reader)
 	if (!r->has_begun)
 		return CLEW_OK;
 	r->has_begun = false;
-	spe_reader_end(&r->records);
+	spe_reader_end(r->records);
 	err = take(r);
+	if (r->half)
+		spe_fold_clear(&r->half->fold, true);
 	return err || !r->fold ? err : unfold(r, true);
+}
+
+static enum clew_err feed_part(struct reader *r, struct bytes in)
+{
+	spe_reader_feed(r->records, in.pos, bytes_left(&in));
+	return take(r);
+}
+
+/* --- two halves --- */
+
+static void read_half(void *ctx)
+{
+	struct half *h = ctx;
+	size_t nr;
+
+	while ((nr = spe_reader_take(h->records, h->items, BATCH)) != 0) {
+		for (size_t i = 0; i < nr; i++) {
+			if (h->items[i].outcome != SPE_COMPLETE || spe_fold_is_full(&h->fold))
+				return;
+			fold_in(h->owner, &h->fold, &h->items[i]);
+		}
+		h->nr_records += nr;
+	}
+	h->is_clean = true;
+}
+
+/** Its reader continues from here on. */
+static enum clew_err join(struct reader *r, struct half *h)
+{
+	struct spe_reader *before = r->records;
+	enum clew_err err = CLEW_OK;
+
+	h->records->counts.padding_bytes += before->counts.padding_bytes;
+	r->records = h->records;
+	h->records = before;
+	r->counts.nr_records += h->nr_records;
+	r->counts.nr_padding_bytes = r->records->counts.padding_bytes;
+	for (uint32_t i = 0; !err && i < h->fold.nr; i++) {
+		const struct spe_folded *x = &h->fold.all[i];
+
+		err = make_room(r);
+		if (!err)
+			spe_fold_add(r->fold, &x->first, x->stay, x->nr);
+	}
+	return err;
+}
+
+static struct os_thread *start_half(struct half *h, struct bytes in, uint64_t offset)
+{
+	h->is_clean = false;
+	h->nr_records = 0;
+	h->records->counts.padding_bytes = 0;
+	spe_reader_start(h->records, offset, SPE_AT_RECORD);
+	spe_reader_feed(h->records, in.pos, bytes_left(&in));
+	return os_thread_start(read_half, h);
+}
+
+static enum clew_err feed_halves(struct reader *r, struct bytes in, uint64_t offset, size_t cut)
+{
+	const struct bytes second = bytes_of(in.pos + cut, bytes_left(&in) - cut);
+	struct half *h = r->half;
+	struct os_thread *thread = start_half(h, second, offset + cut);
+	enum clew_err err = feed_part(r, bytes_of(in.pos, cut));
+
+	os_thread_join(thread);
+	if (!err && thread && h->is_clean && spe_reader_joins(r->records, h->records)) {
+		err = join(r, h);
+	} else if (!err) {
+		h->nr_useless++;
+		err = feed_part(r, second);
+	}
+	spe_fold_clear(&h->fold, false);
+	return err;
+}
+
+static bool has_halves(const struct reader *r, const struct bytes *in)
+{
+	return r->half && r->half->nr_useless < MAX_USELESS && bytes_left(in) >= 2 * HALF_BYTES;
 }
 
 static enum clew_err feed(void *reader, struct bytes in, uint64_t offset)
 {
 	struct reader *r = reader;
+	size_t nr = bytes_left(&in), cut = nr;
 
 	if (!r->has_begun)
-		spe_reader_start(&r->records, offset, SPE_AT_RECORD);
+		spe_reader_start(r->records, offset, SPE_AT_RECORD);
 	r->has_begun = true;
-	r->counts.nr_bytes += bytes_left(&in);
-	spe_reader_feed(&r->records, in.pos, bytes_left(&in));
-	return take(r);
+	r->counts.nr_bytes += nr;
+	if (has_halves(r, &in))
+		cut = spe_cut(in.pos, nr, offset, nr / 2);
+	return cut < nr ? feed_halves(r, in, offset, cut) : feed_part(r, in);
 }
 
 static const struct trace_ops_counts *counts(const void *reader)

@@ -25,7 +25,7 @@ static inline size_t stay_slot(uint64_t owner, uint64_t contexts)
 {
 	uint64_t h = (contexts ^ owner) * 0x9e3779b97f4a7c15U;
 
-	return h >> 60 & (SPE_FOLD_STAYS - 1);
+	return h >> 58 & (SPE_FOLD_STAYS - 1);
 }
 
 const struct spe_stay *spe_fold_stay(struct spe_fold *f, const struct spe_record *r,
@@ -96,19 +96,19 @@ static inline bool is_alike(enum trace_ops_fold by, const struct spe_record *a,
 		counters_of(a) == counters_of(b));
 }
 
-void spe_fold_add(struct spe_fold *f, const struct spe_record *r, const struct spe_stay *stay)
+void spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr)
 {
-	size_t at = hash_of(f->by, r, stay->number) & MASK;
+	size_t at = hash_of(f->by, r, stay) & MASK;
 
 	for (; f->slots[at]; at = (at + 1) & MASK) {
 		struct spe_folded *x = &f->all[f->slots[at] - 1];
 
-		if (x->stay == stay->number && is_alike(f->by, &x->first, r)) {
-			x->nr++;
+		if (x->stay == stay && is_alike(f->by, &x->first, r)) {
+			x->nr += nr;
 			return;
 		}
 	}
-	f->all[f->nr] = (struct spe_folded){*r, 1, stay->number};
+	f->all[f->nr] = (struct spe_folded){*r, nr, stay};
 	f->slots[at] = (uint16_t)++f->nr;
 }
 
@@ -119,5 +119,5 @@ void spe_fold_clear(struct spe_fold *f, bool forgets)
 	if (!forgets)
 		return;
 	memset(f->stays, 0, sizeof(f->stays));
-	f->last_stay = 0;
+	f->last_stay = f->first_stay;
 }

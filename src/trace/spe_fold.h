@@ -7,7 +7,7 @@
 
 /* Records that are alike, counted: what is asked of each is asked once. */
 
-enum { SPE_FOLD_RECORDS = 1024, SPE_FOLD_STAYS = 16 };
+enum { SPE_FOLD_RECORDS = 1024, SPE_FOLD_STAYS = 64 };
 
 /** A time that records with equal contexts and levels are in: asked once. */
 struct spe_stay {
@@ -18,7 +18,7 @@ struct spe_stay {
 
 struct spe_fold {
 	enum trace_ops_fold by;
-	uint32_t nr, last_stay;
+	uint32_t nr, last_stay, first_stay; /* stays are numbered from first_stay + 1 on */
 	struct spe_stay stays[SPE_FOLD_STAYS];
 	uint16_t slots[4 * SPE_FOLD_RECORDS]; /* number + 1; 0: empty */
 	struct spe_folded {
@@ -39,8 +39,8 @@ static inline bool spe_fold_is_full(const struct spe_fold *f)
 	return f->nr == SPE_FOLD_RECORDS;
 }
 
-/** Count a record; there is room. */
-void spe_fold_add(struct spe_fold *f, const struct spe_record *r, const struct spe_stay *stay);
+/** Count a record @p nr times; there is room. @p stay: the number of its stay. */
+void spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr);
 /** All were taken: begin afresh. @p forgets: with the stays. */
 void spe_fold_clear(struct spe_fold *f, bool forgets);
 

@@ -141,6 +141,8 @@ static void *ops_of(struct decode *c, size_t unit)
 	const struct trace_ops_sink sink = {.ops = take_ops,
 					    .fold = c->opts->ops_fold,
 					    .stay = stay_of,
+					    .has_helper = !c->opts->has_no_helper &&
+							  os_nr_cpus_usable() > 1,
 					    .ctx = d,
 					    .listener = c->opts->listener};
 

@@ -17,6 +17,7 @@ struct trace_decode_opts {
 	/** The same of units with operations in place of a flow. NULL: only count. */
 	enum clew_err (*ops)(void *ctx, size_t unit, const struct trace_ops_batch *b);
 	enum trace_ops_fold ops_fold;
+	bool has_no_helper; /* with ops_fold: no other thread */
 	/** With ops_fold: for how long the answers are those to @p key. */
 	struct trace_stay (*ops_stay)(void *ctx, size_t unit, const struct code_key *key);
 	enum clew_err (*ops_end)(void *ctx, size_t unit, const struct trace_ops_counts *c);

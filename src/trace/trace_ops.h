@@ -71,6 +71,9 @@ struct trace_ops_sink {
 	enum trace_ops_fold fold;
 	/** For how long what is asked of @p op is answered alike. With fold. */
 	struct trace_stay (*stay)(void *ctx, const struct trace_op *op);
+	/** With fold: another thread may read along, and call stay, one at a time with the others.
+	 */
+	bool has_helper;
 	void *ctx;
 	struct trace_listener listener;
 };

@@ -256,6 +256,7 @@ static struct trace_decode_opts decode_opts(struct trace_events *e)
 		.unit_end = take_end,
 		.ops = take_ops,
 		.ops_fold = e->opts.fold,
+		.has_no_helper = e->opts.is_single_threaded,
 		.ops_stay = take_stay,
 		.ops_end = take_ops_end,
 		.ctx = e,
