@@ -27,7 +27,16 @@ fi
 results=$(mktemp -d) || exit 1
 trap 'rm -rf "$results"' EXIT
 
-# run_step NAME DIR "MESON SETUP OPTIONS" "MESON TEST OPTIONS": the log goes to $results; a build that fails is one failure.
+# build_tests DIR [TESTS [TARGET]]: all that DIR can build; or what TESTS (options of meson test) need, and TARGET.
+build_tests() {
+	targets=
+	# shellcheck disable=SC2086 # a list of words
+	if [ -n "${2:-}" ]; then targets="$(tools/test-targets.py "$1" $2) ${3:-}" || return 1; fi
+	# shellcheck disable=SC2086 # a list of words
+	ninja -C "$1" -j "$JOBS" $targets
+}
+
+# run_step NAME DIR "MESON SETUP OPTIONS" TIMEOUT_MULTIPLIER [TESTS [TARGET]]: the log goes to $results; a build that fails is one failure.
 run_step() {
 	name=$1 dir=$2 start=$(date +%s)
 	case " $CHECK " in *" $name "*) ;; *) return ;; esac
@@ -35,29 +44,30 @@ run_step() {
 	again=
 	[ -e "$dir/build.ninja" ] && again=--reconfigure
 	# shellcheck disable=SC2086 # options are lists of words
-	if meson setup $again "$dir" $3 > "$results/log" 2>&1 &&
-	   ninja -C "$dir" -j "$JOBS" > "$results/log" 2>&1; then
+	if meson setup $again "$dir" $3 > "$results/log" 2>&1 && build_tests "$dir" "${5:-}" "${6:-}" > "$results/log" 2>&1; then
 		printf '== %s: test\n' "$name"
 		rm -f "$dir/meson-logs/testlog.json"
-		meson test -C "$dir" --no-rebuild --num-processes "$JOBS" --print-errorlogs $4
+		# shellcheck disable=SC2086 # a list of words
+		meson test -C "$dir" --no-rebuild --num-processes "$JOBS" --print-errorlogs --timeout-multiplier "$4" ${5:-}
 		cp "$dir/meson-logs/testlog.json" "$results/$name.json"
 	else
-		grep -E -A8 'error|ERROR|FAILED|warning' "$results/log" | tail -n 60
+		grep -E -A8 'error|ERROR|FAILED|warning|no such test' "$results/log" | tail -n 60
 		echo "== $name: the build failed"
 		echo '{"name": "build", "result": "FAIL", "stdout": ""}' > "$results/$name.json"
 	fi
 	printf '== %s: %s s\n' "$name" $(($(date +%s) - start))
 }
 
-run_step plain "$BUILD" "-Dwerror=$werror" '--timeout-multiplier 5'
+run_step plain "$BUILD" "-Dwerror=$werror" 5
 # With a sanitizer gcc sees paths that cannot be taken and warns of them: warnings stay warnings there.
-run_step asan build-asan "-Db_sanitize=address,undefined -Db_lundef=false" '--timeout-multiplier 10'
-run_step tsan build-tsan '-Db_sanitize=thread -Db_lundef=false' "--timeout-multiplier 5 $THREADED"
+run_step asan build-asan "-Db_sanitize=address,undefined -Db_lundef=false" 10
+run_step tsan build-tsan '-Db_sanitize=thread -Db_lundef=false' 5 "$THREADED"
+# The command is built too: it has to compile for aarch64, and with clang.
 if [ "$(uname -m)" = x86_64 ]; then
-	run_step aarch64 build-aarch64 "-Dwerror=$werror --cross-file tools/aarch64.ini" '--suite unit --timeout-multiplier 10'
+	run_step aarch64 build-aarch64 "-Dwerror=$werror --cross-file tools/aarch64.ini" 10 '--suite unit' clew
 fi
 if [ -e tests/fuzz/meson.build ]; then
-	CC=clang-14 run_step fuzz build-fuzz '-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false' '--suite fuzz'
+	CC=clang-14 run_step fuzz build-fuzz '-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false' 1 '--suite fuzz' clew
 fi
 echo
 python3 tools/tally.py "$results"/*.json

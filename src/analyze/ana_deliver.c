@@ -201,6 +201,8 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 	err = resolve(a, t, e, user->has_mark || user->is_merged ? user : NULL);
 	if (!machine)
 		put_answer(a, e, own);
+	if (err == CLEW_OK && a->opts.wants_who)
+		err = ana_ask_sample(a, s, t, machine, e);
 	return err;
 }
 

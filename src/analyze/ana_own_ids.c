@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_own_ids.h"
 
+#include "analyze/ana_queue.h"
 #include "analyze/ana_resolve.h"
+#include "analyze/analyze_impl.h"
+#include "who/who_guests.h"
 
-static const struct who_answer idle = {.kind = WHO_IDLE, .evidence = WHO_BY_SAMPLE},
-			       outside = {.kind = WHO_OUTSIDE, .evidence = WHO_BY_SAMPLE},
-			       one_of_both = {.kind = WHO_IDLE_OR_OUTSIDE,
-					      .evidence = WHO_BY_SAMPLE};
+#define BY_ITSELF(what)                                                               \
+ {                                                                                    \
+  .kind = (what), .evidence = WHO_BY_SAMPLE, .level = WHO_LEVEL_UNKNOWN, .pid = {-1}, \
+  .space = WHO_NONE, .machine = {                                                     \
+	  -1                                                                          \
+  }                                                                                   \
+ }
+static const struct who_answer idle = BY_ITSELF(WHO_IDLE), outside = BY_ITSELF(WHO_OUTSIDE),
+			       one_of_both = BY_ITSELF(WHO_IDLE_OR_OUTSIDE);
 
 /* Spec: Linux kernel/sched/idle.c and what it calls: arch/x86/kernel/process.c,
  * arch/arm64/kernel/idle.c, drivers/cpuidle, drivers/idle, drivers/acpi/processor_idle.c. */
@@ -49,6 +57,72 @@ const struct who_answer *ana_answer_of_sample(const struct perf_who_facts *f,
 	if (f->recorder != PERF_WHO_NAMESPACE_OTHER)
 		return NULL;
 	return is_idle_code(loc) ? &idle : &one_of_both;
+}
+
+static bool is_user(enum ana_level level)
+{
+	return level == ANA_USER || level == ANA_GUEST_USER;
+}
+
+static enum who_fact root_of(const struct analyze *a)
+{
+	enum perf_who_namespace n = perf_file_who_facts(a->file)->recorder;
+
+	if (n == PERF_WHO_NAMESPACE_UNKNOWN)
+		return a->is_root;
+	return n == PERF_WHO_NAMESPACE_INITIAL ? WHO_FACT_YES : WHO_FACT_NO;
+}
+
+static bool is_contradicted(const struct analyze *a, const struct perf_sample *s)
+{
+	enum { NEEDED = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU };
+	const struct who_ran_stamp at = {
+		.time = {s->time}, .cpu = s->cpu, .pid = s->pid, .tid = s->tid};
+
+	return (s->sample_type & NEEDED) == NEEDED && who_on_contradicts(&a->on, &at);
+}
+
+enum clew_err ana_ask_sample(struct analyze *a, const struct perf_sample *s,
+			     const struct who_thread *t, uint32_t machine, struct ana_event *e)
+{
+	struct who_answer *ret = ana_queue_alloc(a->queue, sizeof(*ret));
+	enum ana_level level = ana_level_of_misc(s->misc);
+	bool is_guest = level == ANA_GUEST_USER || level == ANA_GUEST_KERNEL;
+	struct who_own own = {.has_ids = s->sample_type & PERF_SAMPLE_TID,
+			      .pid = who_local_id_of(s->pid),
+			      .tid = who_local_id_of(s->tid),
+			      .is_user = is_user(level),
+			      .is_root = root_of(a),
+			      .is_contradicted = !machine && is_contradicted(a, s),
+			      .world = is_guest ? WHO_WORLD_GUEST : WHO_WORLD_HOST,
+			      .comm = t->has_comm ? t->comm : NULL,
+			      .is_of_guest = machine,
+			      .guest = who_local_id_of(machine)};
+
+	if (!ret)
+		return CLEW_NO_MEMORY;
+	own.vcpu = who_guests_vcpu_of(who_guests(a->who), s->id).vcpu;
+	own.has_vcpu = machine && own.vcpu != WHO_NONE;
+	who_answer_own(&own, ret);
+	ana_settle_idle(ret, e->loc);
+	who_counts_add(&a->summary.who, ret);
+	e->who = ret;
+	return CLEW_OK;
+}
+
+enum clew_err ana_take_switch(struct analyze *a, const struct perf_record *r,
+			      struct clew_perf_ns time)
+{
+	const struct perf_evsel *evsel = perf_evlist_of_record(perf_file_evlist(a->file), r->type,
+							       perf_record_body(r), r->swap);
+	struct perf_sample_id id;
+	struct who_ran_stamp stamp;
+
+	if (!evsel || perf_sample_id_parse(perf_record_body(r), r->swap, &evsel->attr, &id) ||
+	    who_guests_machine(who_guests(a->who), id.id))
+		return CLEW_OK;
+	stamp = (struct who_ran_stamp){.time = time, .cpu = id.cpu, .pid = id.pid, .tid = id.tid};
+	return who_on_take(&a->on, r, &stamp);
 }
 
 void ana_settle_idle(struct who_answer *a, const struct ana_loc *loc)

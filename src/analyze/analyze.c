@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/ana_deliver.h"
+#include "analyze/ana_own_ids.h"
 #include "analyze/ana_queue.h"
 #include "analyze/ana_sideband.h"
 #include "analyze/ana_stack.h"
@@ -80,6 +81,7 @@ void analyze_free(struct analyze *a)
 	ana_reader_done(&a->reader);
 	ana_cache_done(&a->cache);
 	ana_filter_done(&a->filter);
+	who_on_done(&a->on);
 	map_u64_done(&a->cgroups);
 	map_u64_done(&a->counters);
 	map_u64_done(&a->unresolved_by_dso);
@@ -128,6 +130,11 @@ void analyze_want_branches(struct analyze *a)
 	a->opts.wants_branches = a->opts.no_chains = true;
 }
 
+void analyze_set_root(struct analyze *a, enum who_fact is_root)
+{
+	a->is_root = is_root;
+}
+
 const struct ana_summary *analyze_summary(const struct analyze *a)
 {
 	return &a->summary;
@@ -141,6 +148,8 @@ static enum clew_err process(struct analyze *a, const struct perf_record *r,
 	if (r->type == PERF_RECORD_SAMPLE)
 		return ana_deliver_sample(a, r, item && item->is_sample ? item : NULL);
 	err = ana_take_record(a, r);
+	if (err == CLEW_OK && a->opts.wants_who && who_on_takes(r->type))
+		err = ana_take_switch(a, r, time);
 	if (err == CLEW_BAD_FILE) {
 		ana_note_bad(a, r);
 		return CLEW_OK;

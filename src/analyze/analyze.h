@@ -10,6 +10,7 @@
 #include "perfdata/perf_order.h"
 #include "stitch/stitch_outcome.h"
 #include "unwind/unw_rule.h"
+#include "who/who_ran.h"
 
 /*
  * The pipeline: read, put into time order, attribute to threads, resolve addresses; then hand
@@ -163,8 +164,6 @@ struct ana_op {
 	uint32_t aux_cpu;    /* of that buffer; all ones: a thread's */
 };
 
-struct who_answer; /* who/who_ran.h */
-
 /** One event in time order: a sample, or with wants_records any other record. */
 struct ana_event {
 	struct perf_record record;        /* the bytes; live until the batch callback returns */
@@ -183,7 +182,9 @@ struct ana_event {
 		*branches;             /* with wants_branches: from, to of each branch entry */
 	const struct ana_synth *synth; /* made from a hardware trace; NULL: recorded */
 	const struct ana_op *op;       /* a sampled operation; NULL: none */
-	const struct who_answer *who;  /* NULL: nothing but the record's own ids was asked */
+	uint64_t nr_more; /* events like it that it stands for, too; with trace_events_opts.fold */
+	const struct who_answer *who; /* NULL: nothing but the record's own ids was asked; of
+					 samples, with wants_who or without a thread */
 	/* The chain's user part was unwound from the copied stack (REGS_USER and STACK_USER): how
 	 * that ended, enum unw_stop; UNW_STOP_NONE: there was nothing to unwind. */
 	uint8_t unwind_stop;
@@ -243,6 +244,7 @@ struct ana_opts {
 			  chain), and cookies in the samples' chains */
 	bool wants_outcomes; /* the outcome of each sample's user part */
 	bool wants_hows;     /* how each of its frames was found; with wants_outcomes */
+	bool wants_who;      /* who ran, of each sample: ana_event.who */
 	bool is_live; /* a stream someone watches: nothing waits for ever, see STREAM_AGE_NS */
 	/* For text that has to equal perf's: keep an exec'ed process's old maps
 	 * (who_keep_maps_over_exec()), and no running kernel where the recording has no kernel map.
@@ -273,6 +275,7 @@ struct ana_outcomes {
 
 struct ana_summary {
 	struct ana_outcomes users; /* of the delivered samples */
+	struct who_counts who;     /* of the same, with wants_who */
 	struct stitch_counts stitch;
 	uint64_t nr_samples;  /* delivered */
 	uint64_t nr_filtered; /* omitted by ana_filter */
@@ -321,6 +324,10 @@ struct ana_places *analyze_places(struct analyze *a);
 
 /** Before the run: as ana_opts.is_single_threaded, for a consumer that looks up symbols itself. */
 void analyze_set_single_threaded(struct analyze *a);
+
+/** Before the run: was the recorder in the initial PID namespace, by a proof that is not in its own
+ * words? */
+void analyze_set_root(struct analyze *a, enum who_fact is_root);
 
 /** Before the run: as ana_opts.wants_branches and no_chains, where the file's header decides. */
 void analyze_want_branches(struct analyze *a);

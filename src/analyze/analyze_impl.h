@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "perfdata/perf_stack_info.h"
 #include "who/who.h"
+#include "who/who_own.h"
 
 /* State of the pipeline that analyze.c runs; only this room includes it. */
 
@@ -37,6 +38,8 @@ struct analyze {
 		VEC(struct ana_unresolved);
 	} unresolved;
 	struct ana_stacks *stacks; /* NULL: none was met yet */
+	struct who_on on;          /* with wants_who */
+	enum who_fact is_root;     /* N, where the recording does not say it */
 	struct ana_queue *queue;
 	struct ana_summary summary;
 };

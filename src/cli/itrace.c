@@ -74,6 +74,7 @@ static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_
 		.wants_branches = w->wants_branches,
 		.wants_insns = w->wants_insns,
 		.wants_depth = w->wants_depth,
+		.fold = w->fold,
 		.first_epoch = 1ull << 32,
 	};
 	struct clew_diag diag = {0};
@@ -137,13 +138,15 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze 
 		status = open_recording(it, in, a);
 	if (status != CLI_OK || !it->trace)
 		return status;
+	if (a && it->trace->ops->who_facts && it->trace->ops->who_facts(it->trace))
+		analyze_set_root(a, it->trace->ops->who_facts(it->trace)->is_root.is);
 	report_ignored(it);
 	return make_events(it, in, file, w);
 }
 
 int cli_itrace_open_stats(struct cli_itrace *it, struct cli_input *in, struct analyze *a)
 {
-	const struct cli_itrace_wishes none = {0};
+	const struct cli_itrace_wishes none = {.fold = TRACE_OPS_BY_CODE};
 	int status = cli_itrace_open(it, in, a, &none);
 
 	if (status == CLI_OK && it->trace &&
@@ -152,12 +155,14 @@ int cli_itrace_open_stats(struct cli_itrace *it, struct cli_input *in, struct an
 	return status;
 }
 
-void cli_itrace_stats(const struct cli_itrace *it, struct buf *out)
+void cli_itrace_stats(const struct cli_itrace *it, struct analyze *a, struct buf *out)
 {
-	if (!it->events)
-		return;
-	who_facts_text(out, it->trace->ops->who_facts(it->trace));
-	who_counts_text(out, &trace_events_summary(it->events)->who);
+	if (it->events)
+		who_facts_text(out, it->trace->ops->who_facts(it->trace));
+	else
+		who_record_facts_text(out, perf_file_who_facts(analyze_file(a)));
+	who_counts_text(out, &analyze_summary(a)->who,
+			it->events ? &trace_events_summary(it->events)->who : NULL);
 }
 
 struct recorded {

@@ -26,6 +26,7 @@ struct cli_itrace {
 /** Options of trace_events that do not come from --itrace. */
 struct cli_itrace_wishes {
 	bool wants_addr, wants_branches, wants_insns, wants_depth;
+	enum trace_ops_fold fold;
 };
 
 /** For an option row: CLI_CALL on a struct cli_itrace, "[OPTS]", can be negated. */
@@ -39,7 +40,7 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze 
 /** The same for --stats: trace is opened only if its units ask who ran. */
 int cli_itrace_open_stats(struct cli_itrace *it, struct cli_input *in, struct analyze *a);
 /** After the run: append who ran, by evidence and reason, and what proves it. */
-void cli_itrace_stats(const struct cli_itrace *it, struct buf *out);
+void cli_itrace_stats(const struct cli_itrace *it, struct analyze *a, struct buf *out);
 
 /** The recorded events of @p a (NULL: none), and with them those of the trace, where there are any.
  */

@@ -50,6 +50,7 @@ static void set_wishes(struct report_run *r)
 	if (report_sort_has(&a->feed.sort, REPORT_NAMESPACE) ||
 	    report_sort_has(&a->feed.sort, REPORT_CONTAINER))
 		o->wants_records = true;
+	o->wants_who = a->output == REPORT_STATS || report_sort_has_who(&a->feed.sort);
 	o->wants_outcomes = a->output == REPORT_STATS || a->output == REPORT_JSON;
 	if (!a->has_children && a->text.style == REPORT_GRAPH_NONE && a->output == REPORT_TABLE)
 		o->no_chains = true;
@@ -158,7 +159,7 @@ static enum clew_err write_stats(struct report_run *r)
 	struct buf b = {0};
 
 	stats_text(&b, perf_file_counts(analyze_file(r->analyze)), r->feed, &r->summary);
-	cli_itrace_stats(&r->args.itrace, &b);
+	cli_itrace_stats(&r->args.itrace, r->analyze, &b);
 	return write_buf(r, &b);
 }
 
@@ -329,12 +330,28 @@ static void warn(const struct report_run *r)
 	cli_itrace_report(&r->args.itrace, r->args.in.path, false);
 }
 
+/* Rows do not say when, except that names of threads and their namespaces change. */
+static enum trace_ops_fold fold_of(const struct report_args *a)
+{
+	static const enum report_key others[] = {REPORT_PID, REPORT_TID, REPORT_WEIGHT,
+						 REPORT_NAMESPACE, REPORT_CONTAINER};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (report_sort_has(&a->feed.sort, others[i]))
+			return TRACE_OPS_EACH;
+	}
+	if (report_sort_branch_key(&a->feed.sort) != REPORT_NR_KEYS)
+		return TRACE_OPS_EACH;
+	return a->feed.ops == REPORT_OPS_NONE ? TRACE_OPS_BY_CODE : TRACE_OPS_BY_ACCESS;
+}
+
 static int open_trace(struct report_run *r)
 {
 	struct report_args *a = &r->args;
 	const struct cli_itrace_wishes w = {
 		.wants_addr = true,
 		.wants_branches = report_branches_of_trace(a),
+		.fold = fold_of(a),
 	};
 
 	a->itrace.is_sampled = true;

@@ -18,6 +18,7 @@
 #include "format/script/script_text.h"
 #include "format/trace/spe_dump.h"
 #include "format/user_stacks.h"
+#include "trace/perf/units_spe_meta.h"
 
 struct script {
 	struct cli_input in;
@@ -232,6 +233,7 @@ static void wish(struct script *s)
 		s->text.shows |= SCRIPT_SHOW_DEFERRED;
 	if (s->is_stats)
 		o->no_symbols = true;
+	o->wants_who = s->is_stats || script_fields_any(f, SCRIPT_WHO);
 	o->wants_records = (s->text.shows & ~SCRIPT_SHOW_DEFERRED) != 0;
 	o->wants_addr = s->is_json || script_fields_any(f, SCRIPT_ADDR | SCRIPT_CALLINDENT) ||
 			!f->is_touched[SCRIPT_HW]; /* which then shows where branches go */
@@ -351,7 +353,7 @@ static enum clew_err write_stats(struct script *s)
 	clew_auto(buf_done) struct buf text = {0};
 
 	user_stacks_text(&text, analyze_summary(s->analysis));
-	cli_itrace_stats(&s->itrace, &text);
+	cli_itrace_stats(&s->itrace, s->analysis, &text);
 	return text.is_failed ? CLEW_NO_MEMORY : sink.write(sink.ctx, text.data, text.nr);
 }
 
@@ -444,17 +446,28 @@ static int refuse_disasm(const struct script *s)
 
 enum { DUMP_BYTES = 256 * 1024 };
 
+struct dumped_spe {
+	bool is_spe; /* what AUXTRACE holds */
+	struct spe_meta meta;
+};
+
 /** The packets of SPE, as perf prints them after the record. */
-static void dump_trace(struct buf *out, const struct perf_record *r, bool *is_spe)
+static void dump_trace(struct buf *out, const struct perf_record *r, struct dumped_spe *d)
 {
 	struct perf_auxtrace_info info;
 	struct perf_auxtrace aux;
+	const struct spe_cpu *cpu;
 
-	if (r->type == PERF_RECORD_AUXTRACE_INFO && !perf_auxtrace_info_parse(r, &info))
-		*is_spe = info.type == PERF_AUXTRACE_ARM_SPE;
-	if (*is_spe && r->type == PERF_RECORD_AUXTRACE && !perf_auxtrace_parse(r, &aux))
-		spe_dump(out, r->payload.pos, bytes_left(&r->payload), aux.offset,
-			 SPE_CORE_UNKNOWN);
+	if (r->type == PERF_RECORD_AUXTRACE_INFO && !perf_auxtrace_info_parse(r, &info)) {
+		d->is_spe = info.type == PERF_AUXTRACE_ARM_SPE;
+		if (d->is_spe)
+			spe_meta_take_info(&d->meta, r, &info, NULL); /* damaged: no cores */
+	}
+	if (!d->is_spe || r->type != PERF_RECORD_AUXTRACE || perf_auxtrace_parse(r, &aux))
+		return;
+	cpu = spe_meta_cpu(&d->meta, aux.cpu);
+	spe_dump(out, r->payload.pos, bytes_left(&r->payload), aux.offset,
+		 spe_core_of(cpu ? cpu->midr : 0));
 }
 
 static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *sink,
@@ -463,11 +476,11 @@ static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *s
 	struct perf_record r;
 	struct buf out = {0};
 	enum clew_err err;
-	bool is_spe = false;
+	struct dumped_spe spe = {0};
 
 	while ((err = perf_file_next(f, &r, diag)) == CLEW_OK) {
 		script_dump_record(&out, &r, perf_file_evlist(f));
-		dump_trace(&out, &r, &is_spe);
+		dump_trace(&out, &r, &spe);
 		if (out.nr < DUMP_BYTES)
 			continue;
 		cli_progress_at(r.offset);
@@ -478,6 +491,7 @@ static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *s
 	}
 	if (out.nr && err != CLEW_STOPPED)
 		sink->write(sink->ctx, out.data, out.nr);
+	vec_done(&spe.meta.cpus);
 	buf_done(&out);
 	return err;
 }

@@ -165,8 +165,12 @@ static void add_guest_reasons(struct buf *out, const struct who_counts *c)
 		add_count(out, who_reason_name((enum who_reason)i), c->by_guest_reason[i]);
 }
 
-void who_counts_text(struct buf *out, const struct who_counts *c)
+void who_counts_text(struct buf *out, const struct who_counts *a, const struct who_counts *b)
 {
+	struct who_counts sum = *a, *c = &sum;
+
+	if (b)
+		who_counts_join(&sum, b);
 	if (!sum_of(c))
 		return;
 	buf_str(out, "\nWho ran:\n");
@@ -205,6 +209,16 @@ static void add_fact(struct buf *out, const char *what, const struct who_proof *
 	if (p->has_example)
 		buf_printf(out, " (%u and %u)", p->example[0], p->example[1]);
 	buf_char(out, '\n');
+}
+
+void who_record_facts_text(struct buf *out, const struct perf_who_facts *recorded)
+{
+	struct who_facts f;
+
+	who_facts_of_recorded(recorded, &f);
+	buf_str(out, "\nThe recording:\n");
+	add_fact(out, "made in the initial PID namespace", &f.is_root);
+	add_fact(out, "ids of /proc are those of its records", &f.is_same_proc);
 }
 
 void who_facts_text(struct buf *out, const struct who_facts *f)

@@ -20,10 +20,13 @@ void who_answer_text(struct buf *out, const struct who_answer *a);
 /** Append the same as members of an open object, as "who". */
 void who_answer_json(struct json_put *j, const struct who_answer *a);
 
-/** Append answers by kind, evidence and reason: the kinds add up to all records. */
-void who_counts_text(struct buf *out, const struct who_counts *c);
+/** Append answers of @p a and @p b by kind, evidence and reason: the kinds add up to all records.
+ * @p b: NULL is none. */
+void who_counts_text(struct buf *out, const struct who_counts *a, const struct who_counts *b);
 
 /** Append what is known of the whole recording, with the proofs. */
 void who_facts_text(struct buf *out, const struct who_facts *f);
+/** Of a recording without trace. */
+void who_record_facts_text(struct buf *out, const struct perf_who_facts *recorded);
 
 #endif

@@ -30,6 +30,13 @@ int os_create_new(const char *path)
 	return open_again(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, MODE);
 }
 
+int os_create_unnamed(void)
+{
+	int fd = open_again("/var/tmp", O_TMPFILE | O_EXCL | O_RDWR, MODE);
+
+	return fd < 0 ? open_again("/tmp", O_TMPFILE | O_EXCL | O_RDWR, MODE) : fd;
+}
+
 /** The very object that was looked at, whatever has its name by now. A fifo opened for both would
  * never report that its reader has gone. */
 static int open_seen(int seen, const struct stat *st)

@@ -29,6 +29,12 @@ void os_create_undo(const char *path, const struct os_created *c);
 /** The same where nothing may stand there: -EEXIST. */
 int os_create_new(const char *path);
 
+/**
+ * A file without a name, to write to and read back, which is gone with its descriptor. On a disk,
+ * where /var/tmp is on one. @return the descriptor, close-on-exec, or -errno.
+ */
+int os_create_unnamed(void);
+
 /** A write beyond the limit of a file's size is an error (-EFBIG) from here on, not our end. */
 void os_ignore_sigxfsz(void);
 

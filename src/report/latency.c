@@ -65,7 +65,7 @@ static bool spread(struct latency *l, uint32_t bucket)
 	return true;
 }
 
-bool latency_add(struct latency *l, uint64_t value)
+bool latency_add_many(struct latency *l, uint64_t value, uint64_t nr)
 {
 	uint32_t v = value > UINT32_MAX ? UINT32_MAX : (uint32_t)value, bucket;
 
@@ -75,10 +75,10 @@ bool latency_add(struct latency *l, uint64_t value)
 		bucket = bucket_of(v);
 		if ((!l->buckets || bucket >= l->nr_buckets) && !spread(l, bucket))
 			return false;
-		count(l, bucket, 1);
+		count(l, bucket, nr);
 	}
-	l->nr++;
-	l->sum += v;
+	l->nr += nr;
+	l->sum += v * nr;
 	l->min = v < l->min ? v : l->min;
 	l->max = v > l->max ? v : l->max;
 	return true;

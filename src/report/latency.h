@@ -16,8 +16,12 @@ struct latency {
 	uint32_t nr_buckets;
 };
 
-/** @return false: no memory, and it was not counted. */
-bool latency_add(struct latency *l, uint64_t value);
+/** @p nr times. @return false: no memory, and it was not counted. */
+bool latency_add_many(struct latency *l, uint64_t value, uint64_t nr);
+static inline bool latency_add(struct latency *l, uint64_t value)
+{
+	return latency_add_many(l, value, 1);
+}
 bool latency_merge(struct latency *to, const struct latency *from);
 /** The least value that @p percent of all do not exceed. Empty: 0. */
 uint32_t latency_percentile(const struct latency *l, unsigned int percent);

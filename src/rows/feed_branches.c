@@ -83,7 +83,7 @@ static enum clew_err take_branch(struct report_feed *f, struct report_event *ev,
 	key = err == CLEW_OK ? feed_key(f, e, b) : REPORT_NONE;
 	if (err != CLEW_OK || key == REPORT_NONE)
 		return CLEW_NO_MEMORY;
-	return feed_weigh(f, ev, key, node, 1);
+	return feed_weigh(f, ev, key, node, 1, 1);
 }
 
 /* Was the sample taken at a selected place? perf selects branches by that. */
@@ -106,7 +106,7 @@ enum clew_err feed_take_branches(struct report_feed *f, struct report_event *ev,
 	uint64_t nr;
 
 	if (!has_branches(e, &nr)) {
-		ev->nr_stackless++;
+		ev->nr_stackless += 1 + e->nr_more;
 		return CLEW_OK;
 	}
 	ev->nr_stacks++;

@@ -28,7 +28,7 @@ static uint32_t text_id(struct report_feed *f, const char *text)
 /* Those without a thread are rows of their own: numbers that no thread has. */
 static uint64_t task_id(const struct ana_event *e, uint32_t id)
 {
-	return e->who && e->who->kind != WHO_TASK ? (uint64_t)UINT32_MAX + e->who->kind : id;
+	return feed_is_no_thread(e) ? (uint64_t)UINT32_MAX + e->who->kind : id;
 }
 
 static uint64_t value_of(struct report_feed *f, const struct ana_event *e, enum report_key k)

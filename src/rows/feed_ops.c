@@ -26,6 +26,7 @@ struct access {
 	uint32_t has_latency; /* bits by enum report_latency */
 	bool is_load, is_store, is_remote, is_hitm, is_peer, is_walk;
 	bool is_mispredicted, is_not_taken, is_at_least, has_address;
+	uint64_t nr;
 };
 
 static void set_latency(struct access *a, enum report_latency l, bool has, uint64_t v)
@@ -162,7 +163,7 @@ static bool add_latencies(struct report_op_sum *s, const struct access *a, uint3
 {
 	for (unsigned int i = 0; i < REPORT_NR_LATENCIES; i++) {
 		if (a->has_latency & which & 1u << i &&
-		    !latency_add(&s->latencies[i], a->latencies[i]))
+		    !latency_add_many(&s->latencies[i], a->latencies[i], a->nr))
 			return false;
 	}
 	return true;
@@ -170,17 +171,17 @@ static bool add_latencies(struct report_op_sum *s, const struct access *a, uint3
 
 static bool add(struct report_op_sum *s, const struct access *a, uint32_t latencies)
 {
-	s->nr++;
-	s->nr_loads += a->is_load;
-	s->nr_stores += a->is_store;
-	s->nr_remote += a->is_remote;
-	s->nr_hitm += a->is_hitm;
-	s->nr_remote_hitm += a->is_hitm && a->is_remote;
-	s->nr_peer += a->is_peer;
-	s->nr_walks += a->is_walk;
-	s->nr_mispredicted += a->is_mispredicted;
-	s->nr_not_taken += a->is_not_taken;
-	s->nr_at_least += a->is_at_least;
+	s->nr += a->nr;
+	s->nr_loads += a->is_load ? a->nr : 0;
+	s->nr_stores += a->is_store ? a->nr : 0;
+	s->nr_remote += a->is_remote ? a->nr : 0;
+	s->nr_hitm += a->is_hitm ? a->nr : 0;
+	s->nr_remote_hitm += a->is_hitm && a->is_remote ? a->nr : 0;
+	s->nr_peer += a->is_peer ? a->nr : 0;
+	s->nr_walks += a->is_walk ? a->nr : 0;
+	s->nr_mispredicted += a->is_mispredicted ? a->nr : 0;
+	s->nr_not_taken += a->is_not_taken ? a->nr : 0;
+	s->nr_at_least += a->is_at_least ? a->nr : 0;
 	return add_latencies(s, a, latencies);
 }
 
@@ -204,7 +205,7 @@ static enum clew_err add_to(struct report_feed *f, struct feed_op_cells *t, cons
 	struct feed_op_cell *c = cell_of(f, t, key[0], (uint32_t)key[1], (uint32_t)key[2], &err);
 
 	if (!c && err == CLEW_LIMIT) {
-		f->ops.ret.nr_no_room++;
+		f->ops.ret.nr_no_room += a->nr;
 		return CLEW_OK;
 	}
 	return c && add(&c->sum, a, latencies) ? CLEW_OK : CLEW_NO_MEMORY;
@@ -225,7 +226,7 @@ static uint32_t pid_of(const struct ana_event *e, uint64_t address)
 
 static enum clew_err take(struct report_feed *f, const struct ana_event *e)
 {
-	struct access a = {0};
+	struct access a = {.nr = 1 + e->nr_more};
 	uint32_t source, frame = frame_at(f, e), key = feed_key(f, e, NULL);
 	enum clew_err err;
 
@@ -251,7 +252,7 @@ enum clew_err feed_take_op(struct report_feed *f, struct report_event *ev,
 {
 	if (!is_wanted(f, e) || is_counted(&f->ops, e))
 		return CLEW_OK;
-	ev->nr++;
-	ev->period += e->period;
+	ev->nr += 1 + e->nr_more;
+	ev->period += feed_period(e);
 	return take(f, e);
 }

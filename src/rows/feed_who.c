@@ -8,11 +8,21 @@ static bool is_guest(const struct ana_event *e)
 	return e->who && e->who->has & WHO_A_GUEST;
 }
 
+/* A sample has its own ids, also where they prove nothing. */
+static bool has_own_ids(const struct ana_event *e)
+{
+	return e->evsel && !e->synth && !e->op && e->tid != UINT32_MAX;
+}
+
+bool feed_is_no_thread(const struct ana_event *e)
+{
+	return e->who && e->who->kind != WHO_TASK && !has_own_ids(e);
+}
+
 /* What is no thread of the host that has a name, a namespace. NULL: it is one. */
 static const char *no_thread(const struct ana_event *e)
 {
-	return e->who && !is_guest(e) && e->who->kind != WHO_TASK ? ana_name_of_kind(e->who->kind)
-								  : NULL;
+	return feed_is_no_thread(e) && !is_guest(e) ? ana_name_of_kind(e->who->kind) : NULL;
 }
 
 const char *feed_comm(const struct ana_event *e)
@@ -91,8 +101,8 @@ static uint32_t namespace_value(struct report_feed *f, const struct ana_event *e
 
 	if (is_guest(e))
 		return machine_value(f, e);
-	if (no_thread(e))
-		return intern_str(&f->texts, no_thread(e));
+	if (e->who && e->who->kind != WHO_TASK)
+		return intern_str(&f->texts, ana_name_of_kind(e->who->kind));
 	if (inode)
 		return number_text(f, "pid:[", *inode, "]");
 	return intern_str(&f->texts, "[not recorded]");

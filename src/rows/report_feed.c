@@ -115,7 +115,7 @@ static enum clew_err weigh(struct report_feed *f, struct report_event *ev,
 
 	if (key == REPORT_NONE)
 		return CLEW_NO_MEMORY;
-	return feed_weigh(f, ev, key, node, e->period);
+	return feed_weigh(f, ev, key, node, 1 + e->nr_more, feed_period(e));
 }
 
 static enum clew_err take(struct report_feed *f, struct report_event *ev, const struct ana_event *e)
@@ -123,17 +123,17 @@ static enum clew_err take(struct report_feed *f, struct report_event *ev, const 
 	enum clew_err err;
 	uint32_t node;
 
-	ev->nr++;
-	ev->period += e->period;
+	ev->nr += 1 + e->nr_more;
+	ev->period += feed_period(e);
 	if (!is_kept(f, e))
 		return CLEW_OK;
-	ev->nr_kept++;
-	ev->period_kept += e->period;
+	ev->nr_kept += 1 + e->nr_more;
+	ev->period_kept += feed_period(e);
 	ev->has_chains |= e->chain && !f->opts.no_chains;
 	note_depth(f, ev, e);
 	err = feed_path(f, e, &node);
 	if (err == CLEW_LIMIT) {
-		ev->nr_no_room++;
+		ev->nr_no_room += 1 + e->nr_more;
 		err = feed_short_path(f, e, &node);
 	}
 	return err == CLEW_OK ? weigh(f, ev, e, node) : CLEW_NO_MEMORY;

@@ -194,14 +194,22 @@ void feed_frame_text(const struct report_feed *f, uint32_t frame, enum report_ke
 /* --- feed_weigh.c --- */
 /** Room for a new key or text. */
 bool feed_take_key(struct report_feed *f, uint64_t bytes);
-/** Count a sample or branch in a row; in none if there is no room. */
+/** Of all events it stands for. */
+static inline uint64_t feed_period(const struct ana_event *e)
+{
+	return e->period * (1 + e->nr_more);
+}
+
+/** Count @p nr samples or branches in a row; in none if there is no room. */
 enum clew_err feed_weigh(struct report_feed *f, struct report_event *ev, uint32_t key,
-			 uint32_t node, uint64_t period);
+			 uint32_t node, uint64_t nr, uint64_t period);
 
 /* --- feed_who.c: who ran as values of sort keys --- */
 /** The thread's name; for what is no thread its kind in brackets, so that idle, outside, either and
  * unknown are rows apart. */
 const char *feed_comm(const struct ana_event *e);
+/** Idle, outside or unknown, without an id that is shown. */
+bool feed_is_no_thread(const struct ana_event *e);
 /** The number of the text. INTERN_FAILED: no memory. */
 enum clew_err feed_take_namespaces(struct report_feed *f, const struct ana_event *e);
 uint32_t feed_who_value(struct report_feed *f, const struct ana_event *e, enum report_key k);

@@ -103,6 +103,13 @@ bool report_sort_has_lines(const struct report_sort *s)
 	       report_sort_has(s, REPORT_SRCLINE_FROM) || report_sort_has(s, REPORT_SRCLINE_TO);
 }
 
+bool report_sort_has_who(const struct report_sort *s)
+{
+	return report_sort_has(s, REPORT_NAMESPACE) || report_sort_has(s, REPORT_CONTAINER) ||
+	       report_sort_has(s, REPORT_MACHINE) || report_sort_has(s, REPORT_VCPU) ||
+	       report_sort_has(s, REPORT_LEVEL) || report_sort_has(s, REPORT_EVIDENCE);
+}
+
 void report_sort_add(struct report_sort *s, const struct report_sort *more)
 {
 	for (size_t i = 0; i < more->nr; i++) {

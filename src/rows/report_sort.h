@@ -94,6 +94,8 @@ bool report_sort_has(const struct report_sort *s, enum report_key k);
 /** The first key of branches, or REPORT_NR_KEYS. */
 enum report_key report_sort_branch_key(const struct report_sort *s);
 
+/** Keys that only the rule of who ran has values for. */
+bool report_sort_has_who(const struct report_sort *s);
 /** Is a source line or file among the keys? */
 bool report_sort_has_lines(const struct report_sort *s);
 

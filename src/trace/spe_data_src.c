@@ -197,6 +197,16 @@ static uint64_t tlb_of(uint64_t events)
 	return TLB(TLB_WALKER | (events & ANA_OP_TLB_WALK ? TLB_MISS : TLB_HIT));
 }
 
+/** Known cores have no source of a store. AmpereOne numbers that it does not define: none either.
+ */
+static bool is_store_unknown(const struct core *core, const struct source *source,
+			     const struct ana_op *op)
+{
+	bool is_undefined = op->has & ANA_OP_HAS_SOURCE && !source;
+
+	return core && !(core->sources == ampereone && is_undefined);
+}
+
 static uint64_t place_of(const struct spe_config *c, const struct core *core,
 			 const struct source *source, const struct ana_op *op)
 {
@@ -204,9 +214,13 @@ static uint64_t place_of(const struct spe_config *c, const struct core *core,
 
 	if (op->kind == ANA_OP_STORE)
 		/* Cores with a table name the source of loads only. */
-		return core ? NOWHERE | SNOOP(SNOOP_NA)
-			    : level_of_store(op->events) | snoop_of(c, op->events);
-	place = source ? source->data_src : level_of_load(op->events);
+		return is_store_unknown(core, source, op)
+			     ? NOWHERE | SNOOP(SNOOP_NA)
+			     : level_of_store(op->events) | snoop_of(c, op->events);
+	if (source)
+		place = source->data_src;
+	else
+		place = op->kind == ANA_OP_LOAD ? level_of_load(op->events) : NOWHERE;
 	return place & SNOOP(SNOOP_BITS) ? place : place | snoop_of(c, op->events);
 }
 
@@ -219,20 +233,26 @@ static bool is_vector(const struct ana_op *op)
 	       ((op->op & 0xf8) == 0 && op->op & ASE);
 }
 
+/** PERF_MEM_OP_; 0: no memory operation. */
+static unsigned int mem_op_of(const struct ana_op *op)
+{
+	if (!(op->has & ANA_OP_HAS_KIND))
+		return 0;
+	if (op->kind == ANA_OP_LOAD || op->kind == ANA_OP_STORE)
+		return op->kind == ANA_OP_LOAD ? OP_LOAD : OP_STORE;
+	return op->kind == ANA_OP_OTHER && is_vector(op) ? OP_NA : 0;
+}
+
 void spe_set_data_src(const struct spe_config *c, struct ana_op *op)
 {
 	const struct core *core = core_of(c);
 	const struct source *source = source_of(core, op);
+	unsigned int mem_op = mem_op_of(op);
 
 	op->source_name = source ? source->name : NULL;
 	op->data_src = 0;
-	if (!(op->has & ANA_OP_HAS_KIND))
+	if (!mem_op)
 		return;
-	if (op->kind == ANA_OP_OTHER)
-		op->data_src = is_vector(op) ? OP(OP_NA) : 0;
-	if (op->kind != ANA_OP_LOAD && op->kind != ANA_OP_STORE)
-		return;
-	op->data_src = OP(op->kind == ANA_OP_LOAD ? OP_LOAD : OP_STORE) |
-		       place_of(c, core, source, op) | tlb_of(op->events) |
+	op->data_src = OP(mem_op) | place_of(c, core, source, op) | tlb_of(op->events) |
 		       (op->events & ANA_OP_REMOTE ? REMOTE : 0);
 }

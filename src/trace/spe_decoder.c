@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "packet/spe/spe_record.h"
+#include "trace/spe_fold.h"
 
 /* Records of packet/spe as operations of the pipeline. */
 
@@ -22,19 +23,35 @@ struct reader {
 	size_t nr;
 	struct spe_record items[BATCH];
 	struct trace_op ops[BATCH];
+	struct spe_fold *fold; /* NULL: none */
 };
 
 static void *reader_new(const struct trace_unit *unit, const struct trace_ops_sink *sink)
 {
 	struct reader *r = mem_zalloc(sizeof(*r));
 
-	if (!r)
+	if (r && sink->fold != TRACE_OPS_EACH)
+		r->fold = mem_zalloc(sizeof(*r->fold));
+	if (!r || (sink->fold != TRACE_OPS_EACH && !r->fold)) {
+		mem_free(r);
 		return NULL;
+	}
+	if (r->fold)
+		r->fold->by = sink->fold;
 	r->config = unit->config;
 	r->cpu = unit->cpu;
 	r->sink = *sink;
 	spe_reader_init(&r->records, 0);
 	return r;
+}
+
+static void reader_free(void *reader)
+{
+	struct reader *r = reader;
+
+	if (r)
+		mem_free(r->fold);
+	mem_free(r);
 }
 
 static const struct {
@@ -114,6 +131,7 @@ static void set_op(const struct reader *r, struct trace_op *to, const struct spe
 			      .ticks = x->timestamp,
 			      .aux_offset = x->offset,
 			      .aux_cpu = r->cpu};
+	to->nr = 1;
 	set_addresses(to, x);
 	spe_set_data_src(r->config, op);
 }
@@ -141,16 +159,72 @@ static enum clew_err warn(struct reader *r, const struct spe_record *x)
 
 	if (x->outcome == SPE_DAMAGED) {
 		r->counts.nr_damaged++;
-		return trace_warn(&r->sink.listener, damages[x->damage % NR_SPE_DAMAGES], x->bytes,
+		return trace_warn(&r->sink.listener, damages[x->damage % NR_SPE_DAMAGES], 0,
 				  x->offset);
 	}
 	if (x->outcome == SPE_CUT) {
 		r->counts.nr_cut++;
-		return trace_warn(&r->sink.listener, "an SPE record is cut off", x->bytes,
-				  x->offset);
+		return trace_warn(&r->sink.listener, "an SPE record is cut off", 0, x->offset);
 	}
 	r->counts.nr_skipped_bytes += x->bytes;
-	return trace_warn(&r->sink.listener, "bytes that are no SPE record", x->bytes, x->offset);
+	return trace_warn(&r->sink.listener, "bytes that are no SPE record", 0, x->offset);
+}
+
+/* --- folded --- */
+
+/** Give what was counted. */
+static enum clew_err unfold(struct reader *r, bool forgets)
+{
+	struct spe_fold *f = r->fold;
+	enum clew_err err = CLEW_OK;
+
+	for (uint32_t i = 0; !err && i < f->nr; i++) {
+		set_op(r, &r->ops[r->nr], &f->all[i].first);
+		r->ops[r->nr++].nr = f->all[i].nr;
+		if (r->nr == BATCH)
+			err = deliver(r);
+	}
+	spe_fold_clear(f, forgets);
+	return err ? err : deliver(r);
+}
+
+static const struct spe_stay *new_stay(struct reader *r, const struct spe_record *x,
+				       struct spe_stay *s)
+{
+	struct trace_op op;
+
+	set_op(r, &op, x);
+	spe_fold_begin(r->fold, s, r->sink.stay(r->sink.ctx, &op));
+	return s;
+}
+
+static enum clew_err fold(struct reader *r, const struct spe_record *x)
+{
+	struct spe_stay *fresh;
+	const struct spe_stay *s;
+
+	if (spe_fold_is_full(r->fold)) {
+		enum clew_err err = unfold(r, false);
+
+		if (err)
+			return err;
+	}
+	s = spe_fold_stay(r->fold, x, &fresh);
+	spe_fold_add(r->fold, x, s ? s : new_stay(r, x, fresh));
+	return CLEW_OK;
+}
+
+/* --- pieces --- */
+
+static enum clew_err take_item(struct reader *r, const struct spe_record *x)
+{
+	if (x->outcome != SPE_COMPLETE)
+		return warn(r, x);
+	r->counts.nr_records++;
+	if (r->fold)
+		return fold(r, x);
+	set_op(r, &r->ops[r->nr++], x);
+	return CLEW_OK;
 }
 
 static enum clew_err take(struct reader *r)
@@ -159,13 +233,8 @@ static enum clew_err take(struct reader *r)
 	size_t nr;
 
 	while (!err && (nr = spe_reader_take(&r->records, r->items, BATCH)) != 0) {
-		for (size_t i = 0; !err && i < nr; i++) {
-			if (r->items[i].outcome != SPE_COMPLETE)
-				err = warn(r, &r->items[i]);
-			else
-				set_op(r, &r->ops[r->nr++], &r->items[i]);
-		}
-		r->counts.nr_records += r->nr;
+		for (size_t i = 0; !err && i < nr; i++)
+			err = take_item(r, &r->items[i]);
 		if (!err)
 			err = deliver(r);
 	}
@@ -176,12 +245,14 @@ static enum clew_err take(struct reader *r)
 static enum clew_err restart(void *reader)
 {
 	struct reader *r = reader;
+	enum clew_err err;
 
 	if (!r->has_begun)
 		return CLEW_OK;
 	r->has_begun = false;
 	spe_reader_end(&r->records);
-	return take(r);
+	err = take(r);
+	return err || !r->fold ? err : unfold(r, true);
 }
 
 static enum clew_err feed(void *reader, struct bytes in, uint64_t offset)
@@ -202,7 +273,7 @@ static const struct trace_ops_counts *counts(const void *reader)
 }
 
 static const struct trace_ops_reader_type ops = {.reader_new = reader_new,
-						 .reader_free = mem_free,
+						 .reader_free = reader_free,
 						 .feed = feed,
 						 .restart = restart,
 						 .counts = counts};

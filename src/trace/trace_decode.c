@@ -125,11 +125,24 @@ static enum clew_err take_ops(void *ctx, const struct trace_op *ops, size_t nr)
 	return opts->ops ? opts->ops(opts->ctx, d->unit, &b) : CLEW_OK;
 }
 
+static struct trace_stay stay_of(void *ctx, const struct trace_op *op)
+{
+	const struct decoder *d = ctx;
+	const struct trace_decode_opts *opts = d->decode->opts;
+	const struct code_key key = trace_op_key(op, d->bound);
+
+	return opts->ops_stay(opts->ctx, d->unit, &key);
+}
+
 /** NULL: out of memory. */
 static void *ops_of(struct decode *c, size_t unit)
 {
 	struct decoder *d = &c->decoders[unit];
-	const struct trace_ops_sink sink = {take_ops, d, c->opts->listener};
+	const struct trace_ops_sink sink = {.ops = take_ops,
+					    .fold = c->opts->ops_fold,
+					    .stay = stay_of,
+					    .ctx = d,
+					    .listener = c->opts->listener};
 
 	if (!d->ops)
 		d->ops = ops_type(c, unit)->reader_new(&c->trace->units[unit], &sink);

@@ -16,6 +16,9 @@ struct trace_decode_opts {
 	enum clew_err (*batch)(void *ctx, size_t unit, const struct flow_batch *b);
 	/** The same of units with operations in place of a flow. NULL: only count. */
 	enum clew_err (*ops)(void *ctx, size_t unit, const struct trace_ops_batch *b);
+	enum trace_ops_fold ops_fold;
+	/** With ops_fold: for how long the answers are those to @p key. */
+	struct trace_stay (*ops_stay)(void *ctx, size_t unit, const struct code_key *key);
 	enum clew_err (*ops_end)(void *ctx, size_t unit, const struct trace_ops_counts *c);
 	/** After the last byte of a unit: totals, and with batch == NULL its edges are asked for
 	 * here. */

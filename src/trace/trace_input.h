@@ -84,6 +84,7 @@ struct trace_sink {
 };
 
 struct ana_loc;    /* analyze.h */
+struct trace_stay; /* trace_ops.h */
 struct who_facts;  /* who/who_ran.h */
 struct who_answer; /* who/who_ran.h */
 
@@ -142,6 +143,9 @@ struct trace_input_ops {
 	/** @p addr in a space of the unit's code source, resolved. Lives as long as the input.
 	 * NULL: no memory. */
 	const struct ana_loc *(*locate)(struct trace_input *t, uint32_t space, uint64_t addr);
+	/** Of an operation: ticks around @p key's at which another one with the same contexts and
+	 * level has the same thread and space. As thread(). NULL: its own alone. */
+	struct trace_stay (*stay)(struct trace_input *t, size_t unit, const struct code_key *key);
 	/** What is known of the whole recording, for units that ask who ran. NULL: none does. */
 	const struct who_facts *(*who_facts)(const struct trace_input *t);
 	void (*free)(struct trace_input *t);

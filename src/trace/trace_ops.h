@@ -7,10 +7,25 @@
 
 /* Trace that is records of sampled operations (Arm SPE): no code is needed to read it. */
 
-/** One complete record. */
+/** One complete record, or several that are alike. */
 struct trace_op {
 	struct ana_op op;
 	uint64_t pc; /* 0 without ANA_OP_HAS_PC */
+	uint64_t nr; /* it stands for; all but the first differ in what trace_ops_fold says */
+};
+
+/** Operations between two restarts that differ in no more than this, with questions that have the
+ * same answers, may be given as one: the first, where that was. */
+enum trace_ops_fold {
+	TRACE_OPS_EACH,
+	TRACE_OPS_BY_ACCESS, /* times, places in the buffer, physical addresses */
+	TRACE_OPS_BY_CODE,   /* these, latencies, and addresses of data */
+	TRACE_OPS_BY_OWNER,  /* all but contexts, levels and security */
+};
+
+/** Ticks [from, to): asked at any of them, the answer is the same. */
+struct trace_stay {
+	uint64_t from, to;
 };
 
 /** Who ran it, and when: as a question to the unit's code and threads; at the level of the
@@ -53,6 +68,9 @@ struct trace_ops_counts {
 
 struct trace_ops_sink {
 	enum clew_err (*ops)(void *ctx, const struct trace_op *ops, size_t nr);
+	enum trace_ops_fold fold;
+	/** For how long what is asked of @p op is answered alike. With fold. */
+	struct trace_stay (*stay)(void *ctx, const struct trace_op *op);
 	void *ctx;
 	struct trace_listener listener;
 };

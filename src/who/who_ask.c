@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/search.h"
 #include "who/vcpu_name.h"
+#include "who/who_own.h"
 #include "who/who_ran_impl.h"
 
 /* The decision rule. Spec: attribution.md, sections 4 and 7 to 10. */
@@ -78,10 +79,26 @@ static uint64_t place_of(const struct who_ran *w, const struct state *s, struct 
 	return s->is_in_ticks ? order_of_ns(w, t) : t.ns;
 }
 
-static void set_bounds(const struct who_ran *w, struct state *s)
+static void set_end(const struct who_ran *w, struct state *s)
 {
-	s->from = place_of(w, s, s->at.run.from);
 	s->to = s->at.has_next ? place_of(w, s, s->at.next.from) : UINT64_MAX;
+}
+
+/** To the next run. */
+static void step(const struct who_ran *w, struct state *s)
+{
+	who_runs_next(&s->at);
+	s->from = s->to;
+	set_end(w, s);
+}
+
+static bool search(const struct who_ran *w, struct state *s, struct clew_perf_ns time)
+{
+	if (!who_runs_seek(&s->cpu->fold.runs, time, &s->at))
+		return false;
+	s->from = place_of(w, s, s->at.run.from);
+	set_end(w, s);
+	return true;
 }
 
 /** To the run in which @p lo is. @return false: it is before all of them. */
@@ -90,17 +107,15 @@ static bool move_to(const struct who_ran *w, struct state *s, uint64_t lo, struc
 	unsigned int nr = 0;
 
 	if (!s->is_set || lo < s->from) {
-		s->is_set = who_runs_seek(&s->cpu->fold.runs, time, &s->at);
+		s->is_set = search(w, s, time);
 		if (!s->is_set)
 			return false;
-		set_bounds(w, s);
 	}
 	while (s->at.has_next && lo >= s->to) {
 		if (++nr == STEPS_BEFORE_SEEK)
-			who_runs_seek(&s->cpu->fold.runs, time, &s->at);
+			search(w, s, time);
 		else
-			who_runs_next(&s->at);
-		set_bounds(w, s);
+			step(w, s);
 	}
 	return lo >= s->from;
 }
@@ -132,9 +147,9 @@ static bool span_of(const struct who_ran *w, const struct who_question *q, struc
 		return ret->lo <= ret->hi;
 	}
 	ret->lo = q->from.ns;
-	ret->hi = q->has & WHO_Q_SAMPLE ? q->from.ns : q->to.ns;
+	ret->hi = q->to.ns;
 	ret->is_in_ticks = false;
-	return q->has & WHO_Q_FROM && q->has & (WHO_Q_TO | WHO_Q_SAMPLE) && ret->lo <= ret->hi;
+	return q->has & WHO_Q_FROM && q->has & WHO_Q_TO && ret->lo <= ret->hi;
 }
 
 /** Its time, or the begin of it. */
@@ -190,6 +205,40 @@ void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct 
 	ret->to = s->to;
 }
 
+uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
+			 const struct who_question *q, uint64_t margin_ticks,
+			 const struct who_place *p)
+{
+	const struct state *s = state_of(w, c);
+	uint64_t until = p->at && p->at->has_next ? s->to : UINT64_MAX, last;
+
+	if (!p->cpu)
+		return UINT64_MAX;
+	if (!p->at && s->is_set)
+		until = s->from; /* of the first run */
+	if (p->is_conflict && q->has & WHO_Q_TO && p->order > s->chunk_to.order)
+		return UINT64_MAX; /* what is later is outside of the chunk, too */
+	if (p->is_conflict || (p->at && p->at->run.kind == WHO_RUN_THREAD && !p->is_inside))
+		return p->order + 1;
+	if (p->is_inside && p->at->has_next)
+		until -= margin_ticks;
+	if (!(q->has & WHO_Q_TO))
+		return until;
+	last = s->chunk_to.order + w->tolerance_ticks;
+	return last < until ? last + 1 : until;
+}
+
+void who_stay_clip(const struct who_ran *w, struct clew_perf_ns to, struct who_stay *s)
+{
+	uint64_t order;
+
+	if (!clew_perf_ns_is_known(to))
+		return;
+	order = order_of_ns(w, to);
+	if (order < s->to)
+		s->to = order;
+}
+
 bool who_host_context(const struct who_ran *w, const struct who_question *q,
 		      struct who_root_id *ret)
 {
@@ -234,6 +283,7 @@ struct asked {
 	bool has_time;
 	struct clew_perf_ns until; /* the answer holds no longer */
 	bool has_local, has_root, is_by_context;
+	bool is_of_then; /* what it stands on may be another thing at another time */
 	struct who_local_id local;
 	struct who_root_id root;
 	enum who_evidence by; /* what gave the local id */
@@ -261,8 +311,6 @@ static void find_local(struct asked *a)
 
 	if (q->has & WHO_Q_QUEUE)
 		take_local(a, q->queue, WHO_BY_QUEUE);
-	else if (q->has & WHO_Q_SAMPLE)
-		take_local(a, q->owner, WHO_BY_SAMPLE);
 	else if (q->has & WHO_Q_OWNER && q->owner.n > 0 && who_ran_follows_tasks(a->w))
 		take_local(a, q->owner, WHO_BY_AUX);
 	else if (q->has & WHO_Q_LANDMARK) {
@@ -412,6 +460,7 @@ static void answer_mapped(struct asked *a, enum who_evidence by, struct who_answ
 		answer_outside(a, by, ret);
 		return;
 	}
+	a->is_of_then = map_u64_get(&a->w->derived, a->root.n);
 	if (who_local_of_root(a->w, a->root, a->time, &mapped) && mapped.n >= 0) {
 		a->has_local = mapped.n > 0;
 		a->local = mapped;
@@ -451,12 +500,15 @@ static void answer_root(struct asked *a, struct who_answer *ret)
 /** Local id 0. */
 static void answer_zero(struct asked *a, struct who_answer *ret)
 {
-	if (who_ran_is_root(a->w))
+	enum who_kind kind = who_kind_of_zero(a->w->facts.is_root.is, a->q->level == WHO_EL0,
+					      a->end == WHO_END_SLEEPS);
+
+	if (kind == WHO_IDLE) {
 		answer_idle(a->by, ret);
-	else if (a->q->level == WHO_EL0 || a->end == WHO_END_SLEEPS)
+	} else if (kind == WHO_OUTSIDE) {
 		answer_outside(a, a->by, ret);
-	else {
-		ret->kind = WHO_IDLE_OR_OUTSIDE;
+	} else {
+		ret->kind = kind;
 		ret->evidence = a->by;
 	}
 }
@@ -521,8 +573,6 @@ static void answer_unknown(const struct asked *a, struct who_answer *ret)
 
 	if (a->q->has & WHO_Q_DAMAGED)
 		unknown(ret, WHO_DAMAGED);
-	else if (a->q->has & WHO_Q_SAMPLE && a->q->owner.n == -1)
-		unknown(ret, WHO_DEAD);
 	else if (!at || !w->cpus.data[*at]->fold.runs.nr)
 		unknown(ret, WHO_NO_EVIDENCE);
 	else if (a->place.is_conflict)
@@ -630,25 +680,40 @@ static bool is_same_question(const struct who_question *a, const struct who_ques
 	       a->context_el2 == b->context_el2 && a->landmark.n == b->landmark.n;
 }
 
+/** Does it hold for @p ticks, in the chunk of @p q? */
+static bool holds(const struct who_ran *w, struct state *s, const struct who_question *q,
+		  struct clew_ticks ticks)
+{
+	uint64_t order = perf_ticks_order(&w->conv, ticks);
+
+	return order >= s->since && order < s->until &&
+	       (s->is_by_id || !is_outside_chunk(w, s, q, order));
+}
+
 static bool is_answered(const struct who_ran *w, struct state *s, const struct who_question *q)
 {
-	uint64_t order;
-
 	if (!s->has_answer || !is_same_question(&s->question, q))
-		return false;
-	order = perf_ticks_order(&w->conv, q->ticks);
-	if (order < s->since || order >= s->until)
 		return false;
 	if (q->has & WHO_Q_TICKS_TO && perf_ticks_order(&w->conv, q->ticks_to) != s->last)
 		return false;
-	return s->is_by_id || !is_outside_chunk(w, s, q, order);
+	return holds(w, s, q, q->ticks);
+}
+
+bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ticks ticks)
+{
+	struct state *s = state_of(w, c);
+
+	return s->has_answer && holds(w, s, &s->question, ticks);
 }
 
 static void keep_answer(const struct asked *a, struct state *s, const struct who_answer *answer)
 {
 	bool is_exact = a->place.is_inside && !(a->q->has & WHO_Q_TICKS_TO);
+	/* Nothing is known of the CPU, so that its times do not matter. */
+	bool is_nowhere = !a->place.cpu && !a->is_of_then &&
+			  !(answer->has & WHO_A_LOCAL && !(answer->has & WHO_A_THREAD));
 
-	s->is_by_id = a->is_by_context && who_ran_is_root(a->w);
+	s->is_by_id = (a->is_by_context && who_ran_is_root(a->w)) || is_nowhere;
 	s->has_answer = a->place.has_order && !a->place.is_conflict && (is_exact || s->is_by_id);
 	if (!s->has_answer)
 		return;
@@ -684,4 +749,31 @@ void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who
 	a.has_time = clew_perf_ns_is_known(a.time);
 	answer(&a, ret);
 	keep_answer(&a, s, ret);
+}
+
+bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		  struct who_stay *ret)
+{
+	const struct state *s = state_of(w, c);
+	uint64_t last;
+
+	*ret = (struct who_stay){0, UINT64_MAX};
+	if (!w->is_clock_usable || !(q->has & WHO_Q_TICKS))
+		return true; /* ticks mean nothing */
+	if (!s->has_answer || q->has & WHO_Q_TICKS_TO)
+		return false;
+	*ret = (struct who_stay){s->since, s->until};
+	if (s->is_by_id)
+		return true;
+	if (q->has & WHO_Q_TO) {
+		last = s->chunk_to.order + w->tolerance_ticks;
+		ret->to = last < ret->to ? last + 1 : ret->to;
+	}
+	if (q->has & WHO_Q_FROM && q->from.ns && !who_ran_follows_tasks(w)) {
+		last = s->chunk_from.order > w->tolerance_ticks
+			     ? s->chunk_from.order - w->tolerance_ticks
+			     : 0;
+		ret->from = last > ret->from ? last : ret->from;
+	}
+	return true;
 }

@@ -234,7 +234,7 @@ bool who_fold_end(struct who_fold *f)
 	bool is_switching = f->has_sched && (f->has_cur || !f->has_switches);
 
 	return shut_cur(f, WHO_END_UNSEEN, true) && settle_pending(f) &&
-	       (!is_switching || add(f, WHO_RUN_SWITCH, f->sched_time));
+	       (!is_switching || add(f, WHO_RUN_SWITCH, f->sched_time)) && who_runs_end(&f->runs);
 }
 
 void who_fold_done(struct who_fold *f)

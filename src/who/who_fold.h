@@ -63,6 +63,7 @@ bool who_fold_sched(struct who_fold *f, struct clew_perf_ns time, struct who_roo
 		    struct who_root_id next);
 /** Any other record of the CPU's ring. */
 bool who_fold_other(struct who_fold *f, struct clew_perf_ns time);
+/** All was taken. */
 bool who_fold_end(struct who_fold *f);
 void who_fold_done(struct who_fold *f);
 

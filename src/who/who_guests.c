@@ -7,6 +7,11 @@ enum { MAX_IDS = 1 << 24 };
 
 static const char guests_of[] = "virtual machines of";
 
+static uint32_t vcpu_of(const struct perf_id_index_entry *e)
+{
+	return e->vcpu < WHO_NONE ? (uint32_t)e->vcpu : WHO_NONE;
+}
+
 enum clew_err who_guests_take_ids(struct who_guests *g, const struct perf_record *r)
 {
 	struct perf_id_index x;
@@ -19,7 +24,7 @@ enum clew_err who_guests_take_ids(struct who_guests *g, const struct perf_record
 		if (!e.machine_pid || e.machine_pid >= WHO_NONE)
 			continue;
 		if (budget_account_take(&g->account, BUDGET_TABLE_BYTES, guests_of) &&
-		    !map_u64_put(&g->by_event, e.id, e.vcpu << 32 | e.machine_pid))
+		    !map_u64_put(&g->by_event, e.id, e.machine_pid | (uint64_t)vcpu_of(&e) << 32))
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;

@@ -28,7 +28,7 @@ struct who_guest_id {
 
 struct who_guests {
 	struct budget_account account;
-	struct map_u64 by_event; /* an event's id -> vcpu << 32 | its machine */
+	struct map_u64 by_event; /* an event's id -> its machine, and vcpu << 32 */
 	struct map_u64 numbers;  /* (machine, pid or tid there) -> its number */
 	struct {
 		VEC(struct who_guest_id); /* of each number */

@@ -3,7 +3,6 @@
 
 enum {
 	MAX_JITS = 1 << 12,
-	MAX_SWITCHES = 4 << 20,
 	MAX_SPACES = 1 << 30, /* who_task.space */
 };
 
@@ -368,6 +367,14 @@ enum clew_err who_history_reborn(struct who_history *h, struct clew_perf_ns time
 		     : CLEW_NO_MEMORY;
 }
 
+enum clew_err who_history_run(struct who_history *h, struct clew_perf_ns time, uint32_t pid,
+			      uint32_t tid)
+{
+	bool is_thread = tid && tid != WHO_NONE && pid != WHO_NONE;
+
+	return is_thread && meet(h, time, pid, tid) == WHO_NONE ? CLEW_NO_MEMORY : CLEW_OK;
+}
+
 /* --- versions --- */
 
 static bool add_version(struct who_history *h, struct who_timeline *to,
@@ -420,50 +427,6 @@ bool who_history_split(struct who_history *h, uint32_t space, const struct clew_
 	return true;
 }
 
-/* --- CPUs --- */
-
-static struct who_timeline *line_of_cpu(struct who_history *h, uint32_t cpu)
-{
-	uint64_t *at = map_u64_get(&h->by_cpu, cpu);
-
-	if (at)
-		return &h->cpus.data[*at];
-	if (!vec_push(&h->cpus, (struct who_timeline){0}) ||
-	    !map_u64_put(&h->by_cpu, cpu, h->cpus.nr - 1))
-		return NULL;
-	return &h->cpus.data[h->cpus.nr - 1];
-}
-
-enum clew_err who_history_run(struct who_history *h, struct clew_perf_ns time, uint32_t cpu,
-			      uint32_t pid, uint32_t tid)
-{
-	struct who_timeline *l;
-
-	if (cpu == WHO_NONE || h->nr_switches >= MAX_SWITCHES)
-		return CLEW_OK;
-	if (tid != WHO_NONE && pid != WHO_NONE && tid && meet(h, time, pid, tid) == WHO_NONE)
-		return CLEW_NO_MEMORY;
-	l = line_of_cpu(h, cpu);
-	if (!l)
-		return CLEW_NO_MEMORY;
-	if (l->nr && l->data[l->nr - 1].value == tid)
-		return CLEW_OK;
-	h->nr_switches++;
-	return who_timeline_add(l, time, tid) ? CLEW_OK : CLEW_NO_MEMORY;
-}
-
-uint32_t who_history_runner(const struct who_history *h, uint32_t cpu, struct clew_perf_ns from,
-			    struct clew_perf_ns to)
-{
-	const uint64_t *at = map_u64_get(&h->by_cpu, cpu);
-	const struct who_change *e;
-
-	if (!at || !who_history_knows(h, to))
-		return WHO_NONE;
-	e = who_timeline_at(&h->cpus.data[*at], to);
-	return e && e->time.ns <= from.ns ? e->value : WHO_NONE;
-}
-
 /* --- what is asked --- */
 
 const struct who_task *who_history_task(const struct who_history *h, uint32_t tid,
@@ -500,8 +463,7 @@ static uint64_t history_bytes(const struct who_history *h)
 	       (h->by_tid.cap + h->by_pid.cap) * (sizeof(*h->by_tid.slots) + 1) +
 	       h->threads.cap * sizeof(*h->threads.data) + h->spaces.cap * sizeof(*h->spaces.data) +
 	       h->versions.cap * (sizeof(*h->versions.data) + sizeof(struct who_maps)) +
-	       h->pool.nr_slots * sizeof(struct who_map *) + h->nr_taken * RECORD_BYTES +
-	       h->nr_switches * 2 * sizeof(struct who_change);
+	       h->pool.nr_slots * sizeof(struct who_map *) + h->nr_taken * RECORD_BYTES;
 }
 
 void who_history_charge(struct who_history *h, struct clew_perf_ns time, uint64_t other_bytes)
@@ -542,16 +504,12 @@ void who_history_done(struct who_history *h)
 	}
 	vec_for_each (&h->versions, v)
 		who_maps_release(&h->pool, v->maps);
-	vec_for_each (&h->cpus, c)
-		vec_done(c);
 	vec_done(&h->jits);
 	vec_done(&h->threads);
 	vec_done(&h->spaces);
 	vec_done(&h->versions);
-	vec_done(&h->cpus);
 	map_u64_done(&h->by_tid);
 	map_u64_done(&h->by_pid);
-	map_u64_done(&h->by_cpu);
 	who_guests_done(&h->guests);
 	intern_done(&h->texts);
 	who_map_pool_done(&h->pool);

@@ -9,8 +9,8 @@
 #include "who/who_timeline.h"
 
 /*
- * Threads, processes, mappings of code and context switches over time: what `who` knows of now,
- * kept so that it can be asked for any time once all records were taken.
+ * Threads, processes and mappings of code over time: what `who` knows of now, kept so that it can
+ * be asked for any time once all records were taken. Which of them ran is who_ran.h's.
  *
  * A space goes from one version to the next only where code is replaced: what is added to it leaves
  * its version as it was, as nothing can have run there before.
@@ -78,14 +78,10 @@ struct who_history {
 	struct {
 		VEC(struct who_version);
 	} versions;
-	struct map_u64 by_cpu; /* -> cpus */
-	struct {
-		VEC(struct who_timeline); /* value: the tid that runs from here on; WHO_NONE */
-	} cpus;
 	struct {
 		VEC(struct who_jit);
 	} jits;
-	size_t nr_switches, nr_taken;
+	size_t nr_taken;
 	uint32_t kernel; /* its space */
 	struct who_guests guests;
 	struct budget_account account;
@@ -115,9 +111,9 @@ enum clew_err who_history_comm(struct who_history *h, struct clew_perf_ns time,
 			       const struct perf_comm *c);
 enum clew_err who_history_fork(struct who_history *h, struct clew_perf_ns time,
 			       const struct perf_task *t);
-/** @p tid runs on @p cpu from here on; WHO_NONE: unknown. */
-enum clew_err who_history_run(struct who_history *h, struct clew_perf_ns time, uint32_t cpu,
-			      uint32_t pid, uint32_t tid);
+/** The thread @p tid of @p pid runs. */
+enum clew_err who_history_run(struct who_history *h, struct clew_perf_ns time, uint32_t pid,
+			      uint32_t tid);
 
 /** A switch names the thread @p tid of @p pid. */
 enum clew_err who_history_seen(struct who_history *h, struct clew_perf_ns time, uint32_t pid,
@@ -165,9 +161,5 @@ bool who_history_is_found_kthread(const struct who_history *h, uint32_t tid);
  * end. @return false: nothing is known of it then; all of @p ret but serial and to is unknown. */
 bool who_history_object(const struct who_history *h, uint32_t tid, struct clew_perf_ns time,
 			bool ignores_found, struct who_object *ret);
-
-/** The only thread that ran on @p cpu in (@p from, @p to]; WHO_NONE: several, or unknown. */
-uint32_t who_history_runner(const struct who_history *h, uint32_t cpu, struct clew_perf_ns from,
-			    struct clew_perf_ns to);
 
 #endif

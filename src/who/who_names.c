@@ -61,26 +61,42 @@ const char *who_reason_name(enum who_reason r)
 }
 
 /** Two proofs of a guest's thread: that its clock fits, and that its ids are root ids. */
-static void compare_guest(struct who_counts *c, const struct who_answer *a)
+static void compare_guest(struct who_counts *c, const struct who_answer *a, uint64_t nr)
 {
 	const uint32_t both = WHO_A_GUEST_ROOT | WHO_A_GUEST_LOCAL;
 
 	if ((a->has & both) != both)
 		return;
-	c->nr_guest_agree += a->guest_root.n == a->guest_local.n;
-	c->nr_guest_differ += a->guest_root.n != a->guest_local.n;
+	c->nr_guest_agree += a->guest_root.n == a->guest_local.n ? nr : 0;
+	c->nr_guest_differ += a->guest_root.n != a->guest_local.n ? nr : 0;
 }
 
-void who_counts_add(struct who_counts *c, const struct who_answer *a)
+void who_counts_add_many(struct who_counts *c, const struct who_answer *a, uint64_t nr)
 {
-	c->by_kind[a->kind]++;
+	c->by_kind[a->kind] += nr;
 	if (a->kind == WHO_UNKNOWN)
-		c->by_reason[a->reason]++;
+		c->by_reason[a->reason] += nr;
 	else
-		c->by_evidence[a->evidence]++;
-	c->nr_guest += (a->has & WHO_A_GUEST) != 0;
+		c->by_evidence[a->evidence] += nr;
+	c->nr_guest += a->has & WHO_A_GUEST ? nr : 0;
 	if (a->has & WHO_A_GUEST && !(a->has & (WHO_A_GUEST_ROOT | WHO_A_GUEST_LOCAL)))
-		c->by_guest_reason[a->reason]++;
-	compare_guest(c, a);
-	c->nr_stale_names += (a->has & WHO_A_NAME_STALE) != 0;
+		c->by_guest_reason[a->reason] += nr;
+	compare_guest(c, a, nr);
+	c->nr_stale_names += a->has & WHO_A_NAME_STALE ? nr : 0;
+}
+
+void who_counts_join(struct who_counts *to, const struct who_counts *from)
+{
+	for (int i = 0; i < WHO_NR_KINDS; i++)
+		to->by_kind[i] += from->by_kind[i];
+	for (int i = 0; i < WHO_NR_EVIDENCE; i++)
+		to->by_evidence[i] += from->by_evidence[i];
+	for (int i = 0; i < WHO_NR_REASONS; i++) {
+		to->by_reason[i] += from->by_reason[i];
+		to->by_guest_reason[i] += from->by_guest_reason[i];
+	}
+	to->nr_guest += from->nr_guest;
+	to->nr_guest_agree += from->nr_guest_agree;
+	to->nr_guest_differ += from->nr_guest_differ;
+	to->nr_stale_names += from->nr_stale_names;
 }

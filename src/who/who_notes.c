@@ -79,37 +79,39 @@ static void take_example(struct who_note_counts *c, uint32_t root, uint32_t loca
 }
 
 /** A record with the context @p root well inside a stay of @p local. */
-static bool count(struct who_note_counts *c, uint32_t root, uint32_t local, uint64_t serial)
+static bool count(struct who_note_counts *c, uint32_t root, uint32_t local, uint64_t serial,
+		  uint64_t nr)
 {
 	if (root == local) {
-		c->nr_agree += root != 0;
-		c->nr_zero += root == 0;
+		c->nr_agree += root ? nr : 0;
+		c->nr_zero += root ? 0 : nr;
 		add_example(c->agreeing, root);
 	} else if (!local) {
-		c->nr_outside++;
+		c->nr_outside += nr;
 		take_example(c, root, local);
 		if (!map_u64_put(&c->outside, root, 1))
 			return false;
 	} else if (root) {
-		c->nr_differ++;
+		c->nr_differ += nr;
 		add_example(c->differing, root);
 		take_example(c, root, local);
 	}
-	return !local || add_note(&c->by_object, serial, note_of(root, 1));
+	nr = nr < WHO_NOTE_ENOUGH ? nr : WHO_NOTE_ENOUGH;
+	return !local || add_note(&c->by_object, serial, note_of(root, nr));
 }
 
 /** Contexts of records that are the host's, if its kernel runs at EL1, or at EL2. */
 static bool count_contexts(struct who_notes *n, const struct who_question *q, uint32_t local,
-			   uint64_t serial)
+			   uint64_t serial, uint64_t nr)
 {
 	bool has_el1 = q->has & WHO_Q_CONTEXT_EL1, has_el2 = q->has & WHO_Q_CONTEXT_EL2;
 	bool is_spe_guest = q->world == WHO_WORLD_OF_SPE && (has_el1 || q->level == WHO_EL1);
 
 	if (q->world != WHO_WORLD_OF_SPE && q->world != WHO_WORLD_HOST)
 		return true;
-	if (has_el1 && !count(&n->of_el[0], q->context_el1, local, serial))
+	if (has_el1 && !count(&n->of_el[0], q->context_el1, local, serial, nr))
 		return false;
-	return !has_el2 || is_spe_guest || count(&n->of_el[1], q->context_el2, local, serial);
+	return !has_el2 || is_spe_guest || count(&n->of_el[1], q->context_el2, local, serial, nr);
 }
 
 static bool note_levels(struct who_notes *n, const struct who_question *q)
@@ -131,8 +133,8 @@ static bool is_user_in_kthread(const struct who_ran *w, const struct who_questio
 	return q->level == WHO_EL0 && who_history_is_found_kthread(w->history, tid);
 }
 
-bool who_ran_note(const struct who_ran *w, struct who_notes *n, struct who_cursor *c,
-		  const struct who_question *q)
+bool who_ran_note_many(const struct who_ran *w, struct who_notes *n, struct who_cursor *c,
+		       const struct who_question *q, uint64_t nr)
 {
 	struct who_object o = {.serial = 0};
 	struct who_place p;
@@ -143,15 +145,36 @@ bool who_ran_note(const struct who_ran *w, struct who_notes *n, struct who_curso
 	if (q->has & WHO_Q_QUEUE)
 		return true;
 	who_find_place(w, c, q, w->margin_ticks, &p);
-	n->nr_chunk_ticks += p.has_order;
-	n->nr_chunk_bad += p.is_conflict;
+	n->nr_chunk_ticks += p.has_order ? nr : 0;
+	n->nr_chunk_bad += p.is_conflict ? nr : 0;
 	if (!p.is_inside || p.is_conflict || p.at->run.is_sched || p.at->run.id.n < 0)
 		return true;
 	tid = (uint32_t)p.at->run.id.n;
 	if (tid)
 		who_history_object(w->history, tid, p.time, false, &o);
 	n->has_user_in_kthread |= tid && is_user_in_kthread(w, q, tid);
-	return count_contexts(n, q, tid, o.serial);
+	return count_contexts(n, q, tid, o.serial, nr);
+}
+
+bool who_ran_note_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		       struct who_stay *ret)
+{
+	struct who_place p;
+	struct who_object o;
+
+	*ret = (struct who_stay){0, UINT64_MAX};
+	if (q->has & WHO_Q_QUEUE)
+		return true;
+	who_find_place(w, c, q, w->margin_ticks, &p);
+	if (!p.has_order)
+		return false;
+	ret->from = p.order;
+	ret->to = who_place_until(w, c, q, w->margin_ticks, &p);
+	if (!p.is_inside || p.at->run.id.n <= 0)
+		return true;
+	who_history_object(w->history, (uint32_t)p.at->run.id.n, p.time, false, &o);
+	who_stay_clip(w, o.to, ret);
+	return true;
 }
 
 static bool add_counts(struct who_note_counts *to, const struct who_note_counts *from)

@@ -145,7 +145,7 @@ static enum clew_err play_switch(const struct play *p)
 		pid = s.has_other ? s.next_prev_pid : WHO_NONE;
 		tid = s.has_other ? s.next_prev_tid : WHO_NONE;
 	}
-	return p->player->run(p->ctx, p->stamp->time, p->stamp->cpu, pid, tid);
+	return p->player->run(p->ctx, p->stamp->time, pid, tid);
 }
 
 static enum clew_err play_start(const struct play *p)
@@ -154,7 +154,7 @@ static enum clew_err play_start(const struct play *p)
 
 	if (perf_itrace_start_parse(p->r, &s))
 		return CLEW_BAD_FILE;
-	return p->player->run(p->ctx, p->stamp->time, p->stamp->cpu, s.pid, s.tid);
+	return p->player->run(p->ctx, p->stamp->time, s.pid, s.tid);
 }
 
 bool who_plays(uint32_t type)
@@ -179,6 +179,7 @@ enum clew_err who_play(const struct who_player *player, void *ctx, struct who_gu
 		       const struct perf_record *r, const struct who_stamp *stamp)
 {
 	const struct play p = {player, ctx, guests, r, stamp};
+	bool runs = player->run && stamp->cpu != WHO_NONE;
 
 	switch (r->type) {
 	case PERF_RECORD_MMAP:
@@ -194,9 +195,9 @@ enum clew_err who_play(const struct who_player *player, void *ctx, struct who_gu
 		return play_ksymbol(&p);
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
-		return player->run && !stamp->machine ? play_switch(&p) : CLEW_OK;
+		return runs && !stamp->machine ? play_switch(&p) : CLEW_OK;
 	case PERF_RECORD_ITRACE_START:
-		return player->run ? play_start(&p) : CLEW_OK;
+		return runs ? play_start(&p) : CLEW_OK;
 	default:
 		return CLEW_OK;
 	}
@@ -247,10 +248,9 @@ static enum clew_err history_fork(void *ctx, struct clew_perf_ns time, const str
 	return who_history_fork(ctx, time, t);
 }
 
-static enum clew_err history_run(void *ctx, struct clew_perf_ns time, uint32_t cpu, uint32_t pid,
-				 uint32_t tid)
+static enum clew_err history_run(void *ctx, struct clew_perf_ns time, uint32_t pid, uint32_t tid)
 {
-	return who_history_run(ctx, time, cpu, pid, tid);
+	return who_history_run(ctx, time, pid, tid);
 }
 
 const struct who_player who_player_of_history = {.mmap = history_mmap,

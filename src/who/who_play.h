@@ -22,9 +22,8 @@ struct who_player {
 	/** Of no use where threads are asked for later: their last samples and trace are in the
 	 * kernel, after this, and a number that is used again comes with a FORK. */
 	enum clew_err (*exit)(void *ctx, struct clew_perf_ns time, const struct perf_task *t);
-	/** @p tid runs on @p cpu from @p time on; WHO_NONE: unknown. */
-	enum clew_err (*run)(void *ctx, struct clew_perf_ns time, uint32_t cpu, uint32_t pid,
-			     uint32_t tid);
+	/** @p tid runs on a CPU from @p time on; WHO_NONE: unknown. */
+	enum clew_err (*run)(void *ctx, struct clew_perf_ns time, uint32_t pid, uint32_t tid);
 };
 
 extern const struct who_player who_player_of_now;     /* @p ctx: struct who */

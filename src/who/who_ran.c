@@ -10,8 +10,9 @@
 enum {
 	MAX_CPUS = 1 << 20, /* Linux has 8,192 */
 	MAX_LOST = 1 << 20,
-	LINK_PID = 3,      /* of NAMESPACES */
-	RECORD_BYTES = 16, /* packed runs, which double */
+	RUNS_BEFORE_REST = 1 << 18,
+	LINK_PID = 3,                              /* of NAMESPACES */
+	CPU_BYTES = sizeof(struct who_cpu) + 8192, /* and the group that is being filled */
 };
 #define INIT_PID_NAMESPACE UINT64_C(0xeffffffc)
 
@@ -23,6 +24,7 @@ struct who_ran *who_ran_new(struct who_history *history)
 		return NULL;
 	w->history = history;
 	w->facts.kernel_level = WHO_LEVEL_UNKNOWN;
+	w->vcpus.store = &w->store;
 	w->notes = who_notes_new();
 	if (w->notes)
 		return w;
@@ -127,6 +129,7 @@ static struct who_cpu *cpu_of(struct who_ran *w, uint32_t cpu)
 	if (!c)
 		return NULL;
 	c->cpu = cpu;
+	c->fold.runs.store = &w->store;
 	if (vec_push(&w->cpus, c)) {
 		if (map_u64_put(&w->by_cpu, cpu, w->cpus.nr - 1))
 			return c;
@@ -315,7 +318,6 @@ enum clew_err who_ran_take(struct who_ran *w, const struct perf_record *r,
 {
 	enum clew_err err = CLEW_OK;
 
-	w->nr_taken++;
 	w->has_no_time |= !stamp->has_time;
 	if (r->type == PERF_RECORD_COMM || r->type == PERF_RECORD_FORK ||
 	    r->type == PERF_RECORD_EXIT)
@@ -333,7 +335,6 @@ enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 {
 	struct who_cpu *c = stamp->cpu == WHO_NONE ? NULL : cpu_of(w, stamp->cpu);
 
-	w->nr_taken++;
 	if (!who_ran_add_pair(w, prev, who_local_id_of(stamp->tid)))
 		return CLEW_NO_MEMORY;
 	if (!c)
@@ -343,7 +344,24 @@ enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 
 uint64_t who_ran_bytes(const struct who_ran *w)
 {
-	return w->nr_taken * RECORD_BYTES;
+	return w->store.kept_bytes + w->store.index_bytes +
+	       (w->cpus.nr + w->vcpus.lines.nr) * CPU_BYTES + w->lost.cap * sizeof(*w->lost.data) +
+	       (w->by_cpu.cap + w->ending.cap + w->pairs.cap) * (sizeof(*w->pairs.slots) + 1);
+}
+
+void who_ran_set_spill(struct who_ran *w, const struct who_spill *spill, uint64_t keep_bytes)
+{
+	w->store.spill = *spill;
+	w->store.keep_bytes = keep_bytes;
+}
+
+bool who_ran_cut(struct who_ran *w, struct clew_perf_ns time)
+{
+	vec_for_each (&w->cpus, c) {
+		if (!who_fold_lost(&(*c)->fold, time))
+			return false;
+	}
+	return true;
 }
 
 struct who_local_id who_ran_owner_of_aux(const struct who_ran *w)
@@ -391,11 +409,14 @@ struct clock_test {
 /** perf's clock is made of the same counter: its times are those of whole ticks. */
 static void test_times(const struct who_ran *w, const struct who_runs *l, struct clock_test *t)
 {
+	const struct who_spill *spill = &w->store.spill;
 	struct who_run_cursor c;
 	struct clew_ticks ticks;
 	struct clew_perf_ns at;
 
 	for (bool ok = who_runs_first(l, &c); ok; ok = who_runs_next(&c)) {
+		if (c.index % RUNS_BEFORE_REST == 0 && w->store.spilled_bytes)
+			spill->rest(spill->ctx);
 		if (c.run.is_sched)
 			continue;
 		t->nr++;
@@ -431,13 +452,27 @@ static uint64_t ticks_of(const struct perf_time_conv *conv, uint64_t ns)
 	return shifted < UINT64_MAX >> 1 ? (uint64_t)shifted + 1 : UINT64_MAX >> 1;
 }
 
+static bool map_spilled(struct who_ran *w)
+{
+	struct who_run_store *s = &w->store;
+	const uint8_t *base = s->spilled_bytes ? s->spill.map(s->spill.ctx) : NULL;
+
+	if (!base)
+		return !s->spilled_bytes;
+	vec_for_each (&w->cpus, c)
+		who_runs_map(&(*c)->fold.runs, base);
+	vec_for_each (&w->vcpus.lines, l)
+		who_runs_map(&l->runs, base);
+	return true;
+}
+
 enum clew_err who_ran_close(struct who_ran *w)
 {
 	vec_for_each (&w->cpus, c) {
 		if (!who_fold_end(&(*c)->fold))
 			return CLEW_NO_MEMORY;
 	}
-	if (!who_vcpus_end(&w->vcpus))
+	if (!who_vcpus_end(&w->vcpus) || !map_spilled(w))
 		return CLEW_NO_MEMORY;
 	order_lost(w);
 	w->facts.has_clock = test_clock(w);

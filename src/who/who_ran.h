@@ -96,8 +96,6 @@ enum who_question_has { /* who_question.has */
 			WHO_Q_TO = 1 << 7,
 			WHO_Q_LANDMARK = 1 << 8,
 			WHO_Q_DAMAGED = 1 << 10, /* cut off: a context may be missing */
-			WHO_Q_SAMPLE = 1
-				    << 11, /* of a sample: owner is its own id, from is its time */
 			WHO_Q_TICKS_TO =
 				1
 				<< 12, /* it ran in (ticks, ticks_to]; else in [ticks, ticks + 1) */
@@ -116,12 +114,11 @@ struct who_question {
 	enum who_security security;
 	enum who_world world;
 	struct who_local_id queue;
-	struct who_local_id owner; /* who_ran_owner_of_aux(), or a sample's tid */
+	struct who_local_id owner; /* who_ran_owner_of_aux() */
 	uint32_t context_el1, context_el2;
 	struct who_local_id landmark; /* the thread between the landmarks around it */
 	struct clew_ticks ticks, ticks_to;
-	/* Of the chunk: when the chunk before it was closed, and when it was. A sample: its time.
-	 */
+	/* Of the chunk: when the chunk before it was closed, and when it was */
 	struct clew_perf_ns from, to;
 };
 
@@ -165,6 +162,7 @@ struct who_answer {
 
 struct who_ran;
 struct who_history;
+struct who_spill; /* who_runs.h */
 
 /** A yes or no about the whole recording, and why. */
 enum who_fact { WHO_FACT_UNKNOWN, WHO_FACT_YES, WHO_FACT_NO };
@@ -232,15 +230,21 @@ enum clew_err who_ran_take_guest(struct who_ran *w, const struct who_vcpu *vcpu,
 /** Times of those of @p machine may be @p band_ns from the truth, either way. @return false: no
  * memory. */
 bool who_ran_set_band(struct who_ran *w, uint32_t machine, uint64_t band_ns);
-/** A sample of sched_switch: prev_pid and next_pid of it (perfdata/perf_format.h). */
+/** A sample of sched_switch: prev_pid and next_pid of it (perfdata/perf_tracing.h). */
 enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 				 struct who_root_id next, const struct who_ran_stamp *stamp);
 /** The AUX record that was taken last belongs to this thread, if its events follow tasks
  * (who_ran_follows_tasks()). n -1: unknown. */
 struct who_local_id who_ran_owner_of_aux(const struct who_ran *w);
 
-/** What is kept of the records so far, at most. */
+/** What is kept in memory of the records so far, at most. */
 uint64_t who_ran_bytes(const struct who_ran *w);
+/** Who ran when goes to @p spill, which outlives @p w, where it is more than @p keep_bytes. Before
+ * the first record. */
+void who_ran_set_spill(struct who_ran *w, const struct who_spill *spill, uint64_t keep_bytes);
+/** There is no room for what comes from @p time on: nothing is known of it. Of later records only
+ * those of AUX are to be taken. @return false: no memory. */
+bool who_ran_cut(struct who_ran *w, struct clew_perf_ns time);
 
 /** All side-band was taken. CLEW_OK or CLEW_NO_MEMORY. */
 enum clew_err who_ran_close(struct who_ran *w);
@@ -259,9 +263,24 @@ struct who_cursor {
 struct who_notes;
 struct who_notes *who_notes_new(void);
 void who_notes_free(struct who_notes *n);
-/** @return false: no memory. */
-bool who_ran_note(const struct who_ran *w, struct who_notes *n, struct who_cursor *c,
-		  const struct who_question *q);
+/** @p nr records that differ in nothing but their ticks, which are all in one stay of
+ * who_ran_note_stay(). @return false: no memory. */
+bool who_ran_note_many(const struct who_ran *w, struct who_notes *n, struct who_cursor *c,
+		       const struct who_question *q, uint64_t nr);
+static inline bool who_ran_note(const struct who_ran *w, struct who_notes *n, struct who_cursor *c,
+				const struct who_question *q)
+{
+	return who_ran_note_many(w, n, c, q, 1);
+}
+
+/** Ticks [from, to), as perf_ticks_order() has them. */
+struct who_stay {
+	uint64_t from, to;
+};
+/** For how long a question like @p q, of other ticks, notes the same. @return false: not even for
+ * a tick. */
+bool who_ran_note_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		       struct who_stay *ret);
 /** Add @p n to what is known. @return false: no memory. */
 bool who_ran_add_notes(struct who_ran *w, const struct who_notes *n);
 /** All was noted: decide the facts. Once. CLEW_OK or CLEW_NO_MEMORY. */
@@ -272,6 +291,13 @@ const struct who_facts *who_ran_facts(const struct who_ran *w);
 void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		 struct who_answer *ret);
 
+/** Would the last question of @p c with these ticks in place of its own have the same answer? */
+bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ticks ticks);
+/** For how long the answer to @p q, the last that was asked with @p c, is the same. @return false:
+ * that is unknown. */
+bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		  struct who_stay *ret);
+
 /** The address is in a function in which the kernel idles: what may be idle is. */
 static inline void who_answer_in_idle_code(struct who_answer *a)
 {
@@ -279,7 +305,7 @@ static inline void who_answer_in_idle_code(struct who_answer *a)
 		a->kind = WHO_IDLE;
 }
 
-/** Answers, counted: the sum over kinds is the number of records. */
+/** Answers, counted: the sum over kinds is the number of records. Samples: who_own.h. */
 struct who_counts {
 	uint64_t by_kind[WHO_NR_KINDS];
 	uint64_t by_evidence[WHO_NR_EVIDENCE]; /* of all kinds but unknown */
@@ -288,6 +314,14 @@ struct who_counts {
 	uint64_t by_guest_reason[WHO_NR_REASONS]; /* in a guest, of a thread unknown there */
 	uint64_t nr_guest_agree, nr_guest_differ; /* CONTEXTIDR_EL1 and the guest's switches */
 };
-void who_counts_add(struct who_counts *c, const struct who_answer *a);
+/** @p nr answers like @p a. */
+void who_counts_add_many(struct who_counts *c, const struct who_answer *a, uint64_t nr);
+static inline void who_counts_add(struct who_counts *c, const struct who_answer *a)
+{
+	who_counts_add_many(c, a, 1);
+}
+void who_counts_join(struct who_counts *to, const struct who_counts *from);
+/** What a recording says of itself, as facts. */
+void who_facts_of_recorded(const struct perf_who_facts *f, struct who_facts *ret);
 
 #endif

@@ -35,6 +35,7 @@ enum who_thread_end { WHO_END_EXITED = 1, WHO_END_GONE };
 
 struct who_ran {
 	struct who_history *history;
+	struct who_run_store store;
 	struct map_u64 by_cpu; /* -> cpus */
 	struct {
 		VEC(struct who_cpu *);
@@ -44,7 +45,6 @@ struct who_ran {
 		VEC(struct who_lost_span);
 	} lost;               /* in the end by from, to: the latest so far */
 	struct map_u64 pairs; /* root id -> local id (0: outside), or WHO_PAIR_SEVERAL */
-	uint64_t nr_taken;
 	uint64_t nr_pairs_equal, nr_pairs_differ, nr_pairs_outside;
 	bool has_init_namespace, has_found_namespace, has_found_init_namespace;
 	bool has_switch, has_switch_wide, is_inherited, has_clockid, has_no_time;
@@ -119,6 +119,13 @@ struct who_place {
 /** @p margin_ticks: how far from both ends of the run it has to be. */
 void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		    uint64_t margin_ticks, struct who_place *ret);
+
+/** Ticks before which what @p p says of @p q holds for later ones, too; p->has_order. */
+uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
+			 const struct who_question *q, uint64_t margin_ticks,
+			 const struct who_place *p);
+/** It ends at @p to, where that is known. */
+void who_stay_clip(const struct who_ran *w, struct clew_perf_ns to, struct who_stay *s);
 
 /** The one thread that has @p root at @p time, by a proof. 0: it is outside. @return false:
  * unknown. */

@@ -26,3 +26,21 @@ bool who_ran_take_facts(struct who_ran *w, const struct perf_who_facts *f)
 		ok = take_tasks(w, f);
 	return ok;
 }
+
+static struct who_proof recorded(bool is_known, bool is)
+{
+	if (!is_known)
+		return (struct who_proof){.is = WHO_FACT_UNKNOWN};
+	return (struct who_proof){.is = is ? WHO_FACT_YES : WHO_FACT_NO,
+				  .why = "the recording says it"};
+}
+
+void who_facts_of_recorded(const struct perf_who_facts *f, struct who_facts *ret)
+{
+	*ret = (struct who_facts){.kernel_level = WHO_LEVEL_UNKNOWN};
+	if (!f->has_recorder)
+		return;
+	ret->is_root = recorded(f->recorder != PERF_WHO_NAMESPACE_UNKNOWN,
+				f->recorder == PERF_WHO_NAMESPACE_INITIAL);
+	ret->is_same_proc = recorded(f->ids != PERF_WHO_PROCFS_UNKNOWN, true);
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "who/who_runs.h"
 
+#include <string.h>
+
 #include "base/search.h"
 
 /*
@@ -9,7 +11,12 @@
  * Each block begins as if the last time was the block's and the last id 0.
  */
 
-enum { BLOCK_RUNS = 64, MAX_RUN_BYTES = 1 + 10 + 5 + 5 };
+enum {
+	BLOCK_RUNS = 64,
+	GROUP_RUNS = WHO_GROUP_BLOCKS * BLOCK_RUNS,
+	MAX_RUN_BYTES = 1 + 10 + 5 + 5,
+	IS_SPILLED = 1, /* of where */
+};
 
 enum {
 	KIND_MASK = 3,
@@ -54,13 +61,84 @@ static uint8_t flags_of(const struct who_run *r)
 			 (r->is_sched ? IS_SCHED : 0) | (r->has_root ? HAS_ROOT : 0));
 }
 
+/* --- groups --- */
+
+/** The group that is being filled, in one piece: its blocks, then its runs. NULL: no memory. */
+static uint8_t *seal(const struct who_runs *l, size_t *ret_bytes)
+{
+	size_t bytes = sizeof(l->blocks) + ((l->bytes.nr + 7) & ~(size_t)7);
+	uint8_t *p = mem_zalloc(bytes);
+
+	*ret_bytes = bytes;
+	if (!p)
+		return NULL;
+	memcpy(p, l->blocks, sizeof(l->blocks));
+	memcpy(p + sizeof(l->blocks), l->bytes.data, l->bytes.nr);
+	return p;
+}
+
+/** @p p: taken. @return what who_run_group.where is. */
+static uintptr_t place(struct who_run_store *s, uint8_t *p, size_t bytes)
+{
+	bool is_kept = !s || !s->spill.put || s->kept_bytes + bytes <= s->keep_bytes;
+	uint64_t at = is_kept ? UINT64_MAX : s->spill.put(s->spill.ctx, p, bytes);
+
+	if (at == UINT64_MAX) {
+		if (s)
+			s->kept_bytes += bytes;
+		return (uintptr_t)p;
+	}
+	s->spilled_bytes += bytes;
+	mem_free(p);
+	return (uintptr_t)at | IS_SPILLED;
+}
+
+static bool close_group(struct who_runs *l)
+{
+	size_t bytes, cap = l->groups.cap;
+	uint8_t *p;
+
+	if (!vec_reserve(&l->groups, l->groups.nr + 1))
+		return false;
+	p = seal(l, &bytes);
+	if (!p)
+		return false;
+	if (l->store)
+		l->store->index_bytes += (l->groups.cap - cap) * sizeof(*l->groups.data);
+	l->groups.data[l->groups.nr++] =
+		(struct who_run_group){l->blocks[0].from, place(l->store, p, bytes)};
+	l->bytes.nr = 0;
+	return true;
+}
+
 static bool begin_block(struct who_runs *l, struct clew_perf_ns from)
 {
 	if (l->nr % BLOCK_RUNS)
 		return true;
+	if (l->nr && l->nr % GROUP_RUNS == 0 && !close_group(l))
+		return false;
 	l->last = from;
 	l->last_id = (struct who_local_id){0};
-	return vec_push(&l->blocks, (struct who_run_block){from, l->bytes.nr});
+	l->blocks[l->nr % GROUP_RUNS / BLOCK_RUNS] = (struct who_run_block){from, l->bytes.nr};
+	return true;
+}
+
+bool who_runs_end(struct who_runs *l)
+{
+	bool is_open = l->bytes.nr;
+
+	if (is_open && !close_group(l))
+		return false;
+	vec_done(&l->bytes);
+	return true;
+}
+
+void who_runs_map(struct who_runs *l, const uint8_t *base)
+{
+	vec_for_each (&l->groups, g) {
+		if (g->where & IS_SPILLED)
+			g->where += (uintptr_t)base;
+	}
 }
 
 bool who_runs_add(struct who_runs *l, const struct who_run *r)
@@ -68,7 +146,7 @@ bool who_runs_add(struct who_runs *l, const struct who_run *r)
 	struct clew_perf_ns from = l->nr && r->from.ns < l->last.ns ? l->last : r->from;
 	uint8_t *p;
 
-	if (!vec_reserve(&l->bytes, l->bytes.nr + MAX_RUN_BYTES) || !begin_block(l, from))
+	if (!begin_block(l, from) || !vec_reserve(&l->bytes, l->bytes.nr + MAX_RUN_BYTES))
 		return false;
 	p = l->bytes.data + l->bytes.nr;
 	*p++ = flags_of(r);
@@ -85,29 +163,35 @@ bool who_runs_add(struct who_runs *l, const struct who_run *r)
 	return true;
 }
 
-void who_runs_done(struct who_runs *l)
+/* --- reading --- */
+
+static const struct who_run_block *blocks_of(const struct who_runs *l, uint64_t group)
 {
-	vec_done(&l->bytes);
-	vec_done(&l->blocks);
-	*l = (struct who_runs){0};
+	return (const struct who_run_block *)(l->groups.data[group].where & ~(uintptr_t)IS_SPILLED);
 }
 
-uint64_t who_runs_bytes(const struct who_runs *l)
+/** To the block that begins with run @p c->index. @return from when its times count. */
+static struct clew_perf_ns enter_block(struct who_run_cursor *c)
 {
-	return l->bytes.cap + l->blocks.cap * sizeof(*l->blocks.data);
+	const struct who_run_block *blocks = blocks_of(c->line, c->index / GROUP_RUNS),
+				   *b = &blocks[c->index % GROUP_RUNS / BLOCK_RUNS];
+
+	c->at = (const uint8_t *)(blocks + WHO_GROUP_BLOCKS) + b->at;
+	c->last_id = (struct who_local_id){0};
+	return b->from;
 }
 
 /** The run at c->at into next; @p last is when the one before began. */
 static void read_next(struct who_run_cursor *c, struct clew_perf_ns last)
 {
-	const uint8_t *p = c->line->bytes.data + c->at;
-	uint8_t flags = *p++;
+	const uint8_t *p;
+	uint8_t flags;
 	uint64_t v;
 
-	if (c->index % BLOCK_RUNS == 0) {
-		last = c->line->blocks.data[c->index / BLOCK_RUNS].from;
-		c->last_id = (struct who_local_id){0};
-	}
+	if (c->index % BLOCK_RUNS == 0)
+		last = enter_block(c);
+	p = c->at;
+	flags = *p++;
 	c->next = (struct who_run){.kind = flags & KIND_MASK,
 				   .end = flags >> END_SHIFT & 3,
 				   .is_backward = flags & IS_BACKWARD,
@@ -124,7 +208,7 @@ static void read_next(struct who_run_cursor *c, struct clew_perf_ns last)
 		p = get_number(p, &v);
 		c->next.root.n = (uint32_t)v;
 	}
-	c->at = (uint64_t)(p - c->line->bytes.data);
+	c->at = p;
 	c->index++;
 }
 
@@ -141,13 +225,12 @@ bool who_runs_next(struct who_run_cursor *c)
 	return true;
 }
 
-static bool begin(const struct who_runs *l, size_t block, struct who_run_cursor *c)
+static bool begin(const struct who_runs *l, uint64_t block, struct who_run_cursor *c)
 {
 	*c = (struct who_run_cursor){.line = l};
 	if (!l->nr)
 		return false;
-	c->at = l->blocks.data[block].at;
-	c->index = (uint64_t)block * BLOCK_RUNS;
+	c->index = block * BLOCK_RUNS;
 	read_next(c, (struct clew_perf_ns){0});
 	c->has_next = true;
 	who_runs_next(c);
@@ -160,10 +243,35 @@ bool who_runs_first(const struct who_runs *l, struct who_run_cursor *c)
 	return begin(l, 0, c);
 }
 
+/** How many blocks begin before @p time. */
+static uint64_t blocks_before(const struct who_runs *l, struct clew_perf_ns time)
+{
+	size_t nr = search_first(l->groups.nr, i, l->groups.data[i].from.ns >= time.ns), nr_blocks;
+	const struct who_run_block *b;
+
+	if (!nr)
+		return 0;
+	b = blocks_of(l, --nr);
+	nr_blocks = nr + 1 < l->groups.nr ? (size_t)WHO_GROUP_BLOCKS
+					  : (l->nr - nr * GROUP_RUNS + BLOCK_RUNS - 1) / BLOCK_RUNS;
+	return nr * WHO_GROUP_BLOCKS + search_first(nr_blocks, i, b[i].from.ns >= time.ns);
+}
+
 bool who_runs_seek(const struct who_runs *l, struct clew_perf_ns time, struct who_run_cursor *c)
 {
-	size_t after = search_first(l->blocks.nr, i, l->blocks.data[i].from.ns >= time.ns);
+	uint64_t nr = blocks_before(l, time);
 
 	/* A block early, so that the run before is known. */
-	return begin(l, after > 1 ? after - 2 : 0, c);
+	return begin(l, nr > 1 ? nr - 2 : 0, c);
+}
+
+void who_runs_done(struct who_runs *l)
+{
+	vec_for_each (&l->groups, g) {
+		if (!(g->where & IS_SPILLED))
+			mem_free((void *)g->where);
+	}
+	vec_done(&l->groups);
+	vec_done(&l->bytes);
+	*l = (struct who_runs){.store = l->store};
 }

@@ -9,8 +9,27 @@
 
 /*
  * Who ran on a CPU from when to when: a line of runs, each up to the next one. Kept packed, about 5
- * bytes each, and read by a cursor: next to where it was, or found by a search among the blocks.
+ * bytes each, in groups of which only an index has to be in memory, and read by a cursor: next to
+ * where it was, or found by a search among the groups and then the blocks of one.
  */
+
+/** Where groups go that have no room in memory: a file of the caller. */
+struct who_spill {
+	/** Append. @return where it begins, a multiple of 8; UINT64_MAX: there is no room. */
+	uint64_t (*put)(void *ctx, const void *data, size_t bytes);
+	/** All that was put, while ctx lives. NULL: it cannot be read. */
+	const uint8_t *(*map)(void *ctx);
+	/** What was read so far is not read again soon. */
+	void (*rest)(void *ctx);
+	void *ctx;
+};
+
+/** Of all lines. Zeroed: everything stays in memory. */
+struct who_run_store {
+	struct who_spill spill; /* put NULL: none */
+	uint64_t keep_bytes;    /* what may be in memory; all else goes to spill */
+	uint64_t kept_bytes, spilled_bytes, index_bytes;
+};
 
 enum who_run_kind {
 	WHO_RUN_NONE,   /* nothing is known */
@@ -33,16 +52,26 @@ struct who_run {
 	struct clew_perf_ns from;
 };
 
+enum { WHO_GROUP_BLOCKS = 16 };
+
 struct who_runs {
+	struct who_run_store *store; /* of who adds; NULL: in memory */
+	struct {
+		VEC(struct who_run_group {
+			struct clew_perf_ns from; /* of its first run */
+			/* The address of its blocks; a spilled one is odd, and counts from
+			   the begin of what was put until who_runs_map(). */
+			uintptr_t where;
+		});
+	} groups;
+	/* The group that is being filled */
+	struct who_run_block {
+		struct clew_perf_ns from; /* of its first run */
+		uint64_t at;              /* in bytes */
+	} blocks[WHO_GROUP_BLOCKS];
 	struct {
 		VEC(uint8_t);
 	} bytes;
-	struct {
-		VEC(struct who_run_block {
-			struct clew_perf_ns from; /* of its first run */
-			uint64_t at;              /* in bytes */
-		});
-	} blocks;
 	uint64_t nr;
 	struct clew_perf_ns last; /* from of the last one */
 	struct who_local_id last_id;
@@ -50,13 +79,17 @@ struct who_runs {
 
 /** @p r->from: no earlier than the last one's, or it counts as that. @return false: no memory. */
 bool who_runs_add(struct who_runs *l, const struct who_run *r);
+/** There are no more; before any cursor. @return false: no memory. */
+bool who_runs_end(struct who_runs *l);
+/** @p base: of who_spill.map(). */
+void who_runs_map(struct who_runs *l, const uint8_t *base);
 void who_runs_done(struct who_runs *l);
-uint64_t who_runs_bytes(const struct who_runs *l);
 
 /** A place in a line. */
 struct who_run_cursor {
 	const struct who_runs *line;
-	uint64_t at, index;             /* of what follows run */
+	const uint8_t *at;              /* what follows run, */
+	uint64_t index;                 /* and its number */
 	struct who_run run, prev, next; /* prev, next: kind NONE at the ends */
 	bool has_prev, has_next;
 	struct who_local_id last_id;

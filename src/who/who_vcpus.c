@@ -25,7 +25,9 @@ static struct who_fold *make_line(struct who_vcpus *v, const struct who_vcpu *vc
 	if (v->lines.nr >= MAX_VCPUS || !vec_push(&v->lines, (struct who_fold){0}) ||
 	    !map_u64_put(&v->by_vcpu, key_of(vcpu), v->lines.nr - 1))
 		return NULL;
-	return &v->lines.data[v->lines.nr - 1];
+	line = &v->lines.data[v->lines.nr - 1];
+	line->runs.store = v->store;
+	return line;
 }
 
 static bool fold_switch(struct who_fold *line, const struct perf_switch *s,
@@ -148,7 +150,6 @@ enum who_reason who_vcpus_find(const struct who_vcpus *v, const struct who_vcpu_
 enum clew_err who_ran_take_guest(struct who_ran *w, const struct who_vcpu *vcpu,
 				 const struct perf_record *r, const struct who_ran_stamp *stamp)
 {
-	w->nr_taken++;
 	return who_vcpus_take(&w->vcpus, vcpu, r, stamp);
 }
 

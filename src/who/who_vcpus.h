@@ -19,6 +19,7 @@ struct who_vcpus {
 		VEC(struct who_fold);
 	} lines;
 	struct map_u64 bands; /* machine -> ns */
+	struct who_run_store *store;
 };
 
 /** A switch or a loss of records; all else is skipped. CLEW_OK; CLEW_BAD_FILE;

@@ -11,13 +11,12 @@ import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from tap import check, done, skip
+from spe_lib import COMM, N1, NONE, PMU, TIME_CONV, address, at, aux, branch, chunk, count, info, load, record, recording, sample_id, v2  # noqa: E402
+from tap import check, done, skip  # noqa: E402
 
 clew = os.path.abspath(sys.argv[1])
 data = os.environ.get('CLEW_TEST_DATA') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../shared/data')
 work = tempfile.mkdtemp()
-PMU, NONE = 9, 0xffffffff
-TIME_CONV = struct.pack('<QQQQQBB6x', 0, 1, 0, 0, 0, 1, 0)
 
 
 def run(*args):
@@ -35,81 +34,12 @@ def events(name, itrace):
     return [e for e in map(json.loads, script(name, '--json', '--itrace=' + itrace).splitlines()) if 'op' in e]
 
 
-# --- a recording ---
-
-def record(kind, body, misc=0):
-    return struct.pack('<IHH', kind, misc, 8 + len(body)) + body
-
-
-def sample_id(pid, tid, time, cpu=0, number=42):
-    return struct.pack('<IIQIIQ', pid, tid, time, cpu, 0, number)
-
-
-def info(*words):
-    return record(70, struct.pack('<II', 4, 0) + struct.pack('<%dQ' % len(words), *words))
-
-
-def v2(*cpus):
-    """cpus: (CPU, MIDR, PMU type, further words)."""
-    words = [2, 4, PMU, len(cpus)]
-    for cpu, midr, pmu, more in cpus:
-        words += [0x1010101010101010, cpu, 4 + len(more), midr, pmu, 256, 1 << 23] + list(more)
-    return info(*words)
-
-
-def aux(trace, offset=0, cpu=0, tid=NONE):
-    trace += bytes(-len(trace) % 8)
-    return record(71, struct.pack('<QQQIIII', len(trace), offset, 0, 0, tid, cpu, 0)) + trace
-
-
-def chunk(offset, size, time, tid=100, flags=0):
-    return record(11, struct.pack('<QQQ', offset, size, flags) + sample_id(100, tid, time))
-
-
-def write(name, records, sample_type=0x10087):
-    attr = struct.pack('<IIQQQQQ', PMU, 128, 7, 1, sample_type, 0, 1 | 1 << 18).ljust(128, b'\0')
-    ids, at = struct.pack('<Q', 42), 112 + 144
-    body = b''.join(records)
-    head = struct.pack('<8sQQQQQQQQ', b'PERFILE2', 104, 144, 112, 144, at, len(body), 0, 0) + bytes(32)
+def write(name, records, **more):
     with open(os.path.join(work, name), 'wb') as f:
-        f.write(head + ids + attr + struct.pack('<QQ', 104, 8) + body)
+        f.write(recording(records, **more))
     return name
 
 
-COMM = record(3, struct.pack('<II', 100, 100) + b'prog\0\0\0\0' + sample_id(100, 100, 1))
-
-
-# --- records of SPE ---
-
-def address(index, value, level=0):
-    return bytes([0xb0 + index]) + struct.pack('<Q', value & ((1 << 56) - 1) | level << 61 | 1 << 63)
-
-
-def count(index, value):
-    return bytes([0x98 + index]) + struct.pack('<H', value)
-
-
-def flags(value):
-    return b'\x62' + struct.pack('<I', value)
-
-
-def at(time):
-    return b'\x71' + struct.pack('<Q', time)
-
-
-def load(pc, time, bits=0x16, va=0x5000, source=None, level=0, context=None, more=b''):
-    source = b'' if source is None else b'\x43' + bytes([source])
-    context = b'' if context is None else b'\x64' + struct.pack('<I', context)
-    return address(0, pc, level) + count(1, 4) + count(0, 12) + flags(bits) + b'\x49\0' + b'\xb2' + struct.pack('<Q', va) + \
-        count(2, 1) + context + source + more + at(time)
-
-
-def branch(pc, target, time, op=1, bits=2, before=None):
-    return address(0, pc) + count(0, 13) + flags(bits) + b'\x4a' + bytes([op]) + address(1, target) + \
-        (address(4, before) if before else b'') + at(time)
-
-
-N1 = 0x410fd0c1
 all_of = [('f', 0x8, 'l1d-miss'), ('f', 0x4, 'l1d-access'), ('m', 0x200, 'llc-miss'), ('m', 0x100, 'llc-access'),
           ('t', 0x20, 'tlb-miss'), ('t', 0x10, 'tlb-access'), ('a', 0x400, 'remote-access')]
 
@@ -154,14 +84,18 @@ def test_fields():
 
 def test_branches():
     rows = [(0, 2, 'jmp'), (1, 2, 'jcc'), (1, 0x82, 'jcc/miss/'), (1, 0x42, 'jcc/not_taken/'), (1, 0xc2, 'jcc/miss,not_taken/'), (2, 2, 'jmp'),
-            (8, 2, 'call'), (9, 2, 'bco'), (16, 2, 'return'), (24, 2, 'jmp'), (26, 2, 'jmp'), (1, 0x10002, 'jcc ()')]
+            (8, 2, 'call'), (9, 2, 'bco'), (16, 2, 'return'), (17, 2, 'bro'), (24, 2, 'jmp'), (26, 2, 'jmp'), (1, 0x10002, 'jcc                ()'), (1, 0x10042, 'jcc/not_taken/                  ()'),
+            (1, 0x100c2, 'jcc/miss,not_taken/ ()')]
     simple('branches.data', b''.join(branch(0x1000, 0x2000, 100 + i, op, bits) for i, (op, bits, _) in enumerate(rows)))
-    got = [' '.join(l.split()) for l in script('branches.data', '--itrace=b', '-F', 'flags').splitlines()]
+    got = [l.strip() for l in script('branches.data', '--itrace=b', '-F', 'flags').splitlines()]
     check(got == [text for _, _, text in rows], 'flags', got)
     simple('stack.data', branch(0x40000c, 0x50000c, 100, 1, 0x82, before=0x400000) + branch(0x400010, 0x400014, 101, 1, 0x42))
     got = [l.split() for l in script('stack.data', '--itrace=bl2', '-F', 'brstack').splitlines()]
-    check(got == [['0x40000c/0x50000c/M/-/-/13/COND/-', '0x0/0x400000/-/-/-/0//-'], ['0x400010/0x400014/PN/-/-/13/COND/-']] or
-          got == [['0x40000c/0x50000c/M/-/-/13/COND', '0x0/0x400000/-/-/-/0/'], ['0x400010/0x400014/PN/-/-/13/COND']], 'branch stacks', got)
+    check(got == [['0x40000c/0x50000c/M/-/-/13/COND/-', '0x0/0x400000/-/-/-/0//-'], ['0x400010/0x400014/PN/-/-/13/COND/-']], 'branch stacks', got)
+    rows = [(0, ''), (1, 'COND'), (2, 'IND'), (8, 'CALL'), (9, 'COND_CALL'), (10, 'CALL'), (16, 'RET'), (17, 'COND_RET'), (24, 'UNCOND'), (25, 'COND'), (26, 'IND')]
+    simple('types.data', b''.join(branch(0x1000, 0x2000, 100 + i, op) for i, (op, _) in enumerate(rows)))
+    got = [l.split()[0].split('/')[6] for l in script('types.data', '--itrace=bl1', '-F', 'brstack').splitlines()]
+    check(got == [name for _, name in rows], 'types of branches', got)
     got = [len(l.split()) for l in script('stack.data', '--itrace=bl1', '-F', 'brstack').splitlines()]
     check(got == [1, 1], 'l1: one entry each', got)
 
@@ -260,11 +194,26 @@ def test_dump():
         out = subprocess.run(('perf', 'script', '-D', '-i', path), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout.decode()
         want = [l for l in out.splitlines() if packet_line.match(l)]
         check(lines == [l.replace('ADDR 0x8000000030201000 (4)', 'PBT 0x30201000 el0 ns=1') for l in want] or not want, 'as perf script -D', want)
+    simple('core.data', address(0, 0x1000) + b'\x52\x02\x10' + at(100))
+    out = run('script', '-D', '-i', 'core.data')[1]
+    check('EV RETIRED LATE-PREFETCH\n' in out, "a core's own events", out)
+    # A header of two bytes that is none, an alignment of one byte, and a counter, each cut by the end of a piece.
+    trace = bytes(7) + b'\x20\x55\x01' + bytes(5) + b'\x20\0' + bytes(6) + b'\x98\5\0' + bytes(6)
+    want = []
+    for cut in (32, 8, 16, 24):
+        write('cut.data', [record(79, TIME_CONV), v2((0, N1, PMU, ())), COMM, aux(trace[:cut]), aux(trace[cut:], cut), chunk(0, 32, 10000)])
+        got = [(p['offset'], p['bytes'], p['text']) for p in map(json.loads, run('dump', '--json', '-i', 'cut.data')[1].splitlines()) if p['bytes']]
+        want = want or got
+        check(got == want and [b for _, b, _ in got] == ['20', '55', '01', '20', '980500'], 'packets over two pieces: at %d' % cut, got)
     trace = b''.join(load(0x1000 + 4 * i, 100 + i) for i in range(30000))
     simple('long.data', trace)
     out = run('dump', '--json', '-i', 'long.data')[1].splitlines()
     check(len(out) >= 30000 * 8 and not [l for l in out if '"bad"' in l], 'packets over pieces', len(out))
     check('# cpu 0: SPE' in run('dump', '--stat', '-i', path)[1], 'counts')
+    names = [json.loads(l)['packet'] for l in run('dump', '--json', '--kind=ev,data,I_TS', '-i', path)[1].splitlines()]
+    check(names == ['EV', 'DATA-SOURCE', 'TS', 'EV', 'TS', 'EV', 'DATA-SOURCE'], '--kind', names)
+    names = run('dump', '--stat', '--kind=OP-TYPE', '-i', path)[1].split()
+    check(names == ['#', 'cpu', '0:', 'SPE', 'OP-TYPE', '3', '6'], '--kind --stat', names)
 
 
 def test_shared():

@@ -111,9 +111,10 @@ def programs():
     os.remove(os.path.join(work, "possible.data"))
     data = os.path.join(work, "addresses.data")
     status, _out, err = run("record", "-q", "-d", "-W", "-e", "page-faults:u", "-c", "1", "-o", data, "--", "true")
-    fields = re.search(r"clew script -F (\S+)'", run("mem")[2])
-    got, out, err = run("script", "-i", data, "-F", fields.group(1) if fields else "")
-    tap.check(not status and not got and out, "clew mem: what the hint records has the fields that it prints", err)
+    for tool in "mem", "c2c":
+        words = re.search(r"'clew (report --mem)'", run(tool)[2])
+        got, out, err = run(*(words.group(1).split() if words else [tool]), "-i", data)
+        tap.check(not status and not got and words, f"clew {tool}: what the hint names is there", err)
     os.remove(data)
     bad = write("bad", "#!/no/such/interpreter\n", 0o755)
     refuses_program("exec itself fails", ["--", bad], 127, "No such file")

@@ -5,8 +5,8 @@
 #include "base/search.h"
 #include "perfdata/perf_clock.h"
 #include "perfdata/perf_file.h"
-#include "perfdata/perf_format.h"
 #include "perfdata/perf_order.h"
+#include "perfdata/perf_tracing.h"
 #include "unit/tap.h"
 #include "who/who_history.h"
 #include "who/who_play.h"
@@ -71,8 +71,8 @@ struct recording {
 	struct who_history history;
 	struct who_ran *ran;
 	struct perf_time_conv conv;
-	uint32_t prev_offset, next_offset;
-	uint64_t sched_id, nr_lines;
+	struct perf_sched_switch sched;
+	uint64_t nr_lines;
 	bool has_sched, is_timed;
 	struct {
 		VEC(struct chunk);
@@ -88,17 +88,16 @@ static void take_sample(struct recording *t, const struct perf_record *r,
 	struct perf_sample s;
 
 	if (!t->has_sched || e->attr.type != PERF_TYPE_TRACEPOINT ||
-	    e->attr.config != t->sched_id ||
+	    e->attr.config != t->sched.id ||
 	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &e->attr, &s) ||
-	    bytes_left(&s.raw) < t->next_offset + 4)
+	    bytes_left(&s.raw) < t->sched.next_offset + 4)
 		return;
 	stamp->cpu = s.cpu;
 	stamp->pid = s.pid;
 	stamp->tid = s.tid;
-	who_ran_take_sched(t->ran,
-			   (struct who_root_id){load_u32(s.raw.pos + t->prev_offset, r->swap)},
-			   (struct who_root_id){load_u32(s.raw.pos + t->next_offset, r->swap)},
-			   stamp);
+	who_ran_take_sched(
+		t->ran, (struct who_root_id){load_u32(s.raw.pos + t->sched.prev_offset, r->swap)},
+		(struct who_root_id){load_u32(s.raw.pos + t->sched.next_offset, r->swap)}, stamp);
 }
 
 static void take_aux(struct recording *t, const struct perf_record *r,
@@ -172,14 +171,9 @@ static void take_other(struct recording *t, const struct perf_record *r)
 
 static void look_for_sched(struct recording *t)
 {
-	struct bytes text;
-	uint32_t size;
+	const struct perf_features *f = perf_file_features(t->file);
 
-	t->has_sched =
-		perf_format_find(perf_file_features(t->file)->section[PERF_FEAT_TRACING_DATA],
-				 "sched_switch", &text, &t->sched_id) &&
-		perf_format_field(text, "prev_pid", &t->prev_offset, &size) &&
-		perf_format_field(text, "next_pid", &t->next_offset, &size);
+	t->has_sched = perf_sched_switch_find(f->section[PERF_FEAT_TRACING_DATA], &t->sched);
 }
 
 static void read_recording(struct recording *t, struct bytes data)

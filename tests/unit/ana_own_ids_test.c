@@ -22,6 +22,28 @@ static enum clew_err write_batch(void *ctx, const struct ana_batch *b)
 	return CLEW_OK;
 }
 
+/* With wants_who: each sample's answer. */
+static enum clew_err write_who(void *ctx, const struct ana_batch *b)
+{
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct who_answer *a = b->events[i].who;
+
+		if (!b->events[i].sample)
+			continue;
+		buf_printf(ctx, "%s %s", who_kind_name(a->kind),
+			   a->kind == WHO_UNKNOWN ? who_reason_name(a->reason)
+						  : who_evidence_name(a->evidence));
+		if (a->has & WHO_A_ROOT)
+			buf_printf(ctx, " R:%u", a->root.n);
+		if (a->has & WHO_A_LOCAL)
+			buf_printf(ctx, " L:%d", a->local.n);
+		if (a->has & WHO_A_GUEST)
+			buf_printf(ctx, " guest:%d", a->machine.n);
+		buf_char(ctx, '\n');
+	}
+	return CLEW_OK;
+}
+
 static void put_view(struct perf_build *b, uint32_t type, uint16_t misc, uint64_t time,
 		     uint32_t tid, const union perf_view *v)
 {
@@ -82,15 +104,20 @@ static void put_story(struct perf_build *b)
 	put_view(b, PERF_RECORD_SWITCH_CPU_WIDE, 0, 30, 0, &v);
 	v.sw.is_preempt = true;
 	put_view(b, PERF_RECORD_SWITCH_CPU_WIDE, 0, 31, 0, &v);
+	v = (union perf_view){.sw = {.has_other = true}};
+	put_view(b, PERF_RECORD_SWITCH_CPU_WIDE, 0, 40, 5, &v); /* to 5 */
+	put_sample(b, 41, 5, PERF_RECORD_MISC_GUEST_USER);
+	put_sample(b, 42, 6, PERF_RECORD_MISC_USER);
 }
 
 /* @p ns: PERF_WHO_NAMESPACE_UNKNOWN: the recording does not say. */
-static void read_story(enum perf_who_namespace ns, struct buf *out)
+static void read_story(enum perf_who_namespace ns, bool wants_who, struct buf *out)
 {
 	struct perf_attr attr = {
 		.sample_type = SAMPLE, .sample_period = 1, .flags = PERF_ATTR_SAMPLE_ID_ALL};
 	const struct perf_who_facts facts = {.recorder = ns, .ids = PERF_WHO_PROCFS_SAME};
-	struct ana_opts opts = {.symbols = {.no_host_kernel = true}, .wants_records = true};
+	struct ana_opts opts = {
+		.symbols = {.no_host_kernel = true}, .wants_records = true, .wants_who = wants_who};
 	struct perf_build b = {0};
 	struct ana_summary summary;
 	struct buf who = {0};
@@ -103,34 +130,44 @@ static void read_story(enum perf_who_namespace ns, struct buf *out)
 	put_story(&b);
 	file = perf_build_finish(&b);
 	analyze_made(&(struct perf_input){.data = file.pos, .size = bytes_left(&file)}, &opts,
-		     (struct ana_consumer){write_batch, out}, &summary);
+		     (struct ana_consumer){wants_who ? write_who : write_batch, out}, &summary);
 	perf_build_done(&b);
 	buf_done(&who);
 }
 
-static void check_story(enum perf_who_namespace ns, const char *want, const char *what)
+static void check_story(enum perf_who_namespace ns, bool wants_who, const char *want,
+			const char *what)
 {
 	struct buf out = {0};
 
-	read_story(ns, &out);
+	read_story(ns, wants_who, &out);
 	CHECK_STR(buf_cstr(&out), want, "%s", what);
 	buf_done(&out);
 }
 
 int main(void)
 {
-	check_story(PERF_WHO_NAMESPACE_INITIAL,
-		    "swapper 0\nswapper 0\nswapper 0\n- -1\n:-1 -1\n:5 5\nswapper 0\nswapper 0\n",
-		    "in the initial namespace 0 is the idle task, and keeps its name");
-	check_story(PERF_WHO_NAMESPACE_OTHER,
+	check_story(
+		PERF_WHO_NAMESPACE_INITIAL, false,
+		"swapper 0\nswapper 0\nswapper 0\n- -1\n:-1 -1\n:5 5\nswapper 0\nswapper 0\n:5 5\n:5 5\n:6 6\n",
+		"in the initial namespace 0 is the idle task, and keeps its name");
+	check_story(PERF_WHO_NAMESPACE_OTHER, false,
 		    "[outside] 0\n[outside] -1 by itself\n[idle-or-outside] -1 by itself\n"
-		    "- -1\n:-1 -1\n:5 5\n[outside] 0\n[idle-or-outside] 0\n",
+		    "- -1\n:-1 -1\n:5 5\n[outside] 0\n[idle-or-outside] 0\n:5 5\n:5 5\n:6 6\n",
 		    "elsewhere user code of 0 is outside, and what leaves a CPU without being "
 		    "preempted");
-	check_story(PERF_WHO_NAMESPACE_UNKNOWN,
+	check_story(PERF_WHO_NAMESPACE_UNKNOWN, false,
 		    "swapper 0\n[outside] -1 by itself\nswapper 0\n- -1\n:-1 -1\n:5 5\n"
-		    "swapper 0\nswapper 0\n",
+		    "swapper 0\nswapper 0\n:5 5\n:5 5\n:6 6\n",
 		    "without a word of the recorder, user code of 0 alone is outside");
+	check_story(PERF_WHO_NAMESPACE_INITIAL, true,
+		    "unknown conflict\nidle sample\nunknown dead\ntask sample R:5 L:5\n"
+		    "task sample R:5 L:5 guest:5\nunknown conflict R:6 L:6\n",
+		    "each sample's answer: a guest's, and one that switches contradict");
+	check_story(PERF_WHO_NAMESPACE_OTHER, true,
+		    "outside sample\nidle-or-outside sample\nunknown dead\ntask sample L:5\n"
+		    "task sample L:5 guest:5\nunknown conflict L:6\n",
+		    "and elsewhere, where ids are no root ids");
 	CHECK(ana_is_idle_function("default_idle") && !ana_is_idle_function("schedule"),
 	      "functions of an idle CPU");
 	return tap_done();

@@ -2,6 +2,9 @@
 #include "format/trace/etm_packet_text.h"
 
 #include "format/trace/etm_dump.h"
+#include "format/trace/spe_units_dump.h"
+#include "format/trace/units_dump.h"
+#include "packet/spe/spe_packet.h"
 #include "unit/tap.h"
 
 /* docs/spec/dump-json.md */
@@ -109,34 +112,49 @@ static void test_exceptions(const struct etm_config *c)
 	CHECK_STR(etm_exception_name(&m, 0x1b), NULL, "none after it");
 }
 
+static bool kinds[NR_ETM_KINDS], spe_kinds[NR_SPE_KINDS];
+
+static const char *find(const char *names)
+{
+	const struct dump_kinds sets[] = {
+		{etm_dump_kind, NR_ETM_KINDS, kinds    },
+		{spe_dump_kind, NR_SPE_KINDS, spe_kinds},
+	};
+
+	memset(kinds, 0, sizeof(kinds));
+	memset(spe_kinds, 0, sizeof(spe_kinds));
+	return units_dump_kinds(names, sets, 2);
+}
+
 /** What --kind=NAMES marks, as names in a row. */
 static void marks(const char *names, const char *want)
 {
-	bool kinds[NR_ETM_KINDS] = {false};
 	struct buf out = {0};
 
-	CHECK(!etm_dump_kinds(names, kinds), "%s are names", names);
-	for (int k = 0; k < NR_ETM_KINDS; k++)
+	CHECK(!find(names), "%s are names", names);
+	for (unsigned int k = 0; k < NR_ETM_KINDS; k++)
 		if (kinds[k])
-			buf_printf(&out, "%s%s", out.nr ? " " : "",
-				   etm_kind_name((enum etm_kind)k) + 2);
+			buf_printf(&out, "%s%s", out.nr ? " " : "", etm_dump_kind(k));
+	for (unsigned int k = 0; k < NR_SPE_KINDS; k++)
+		if (spe_kinds[k])
+			buf_printf(&out, "%sSPE:%s", out.nr ? " " : "", spe_dump_kind(k));
 	CHECK_STR(buf_cstr(&out), want, "and mean these");
 	buf_done(&out);
 }
 
 static void test_kinds(void)
 {
-	bool kinds[NR_ETM_KINDS];
-
 	marks("I_ASYNC", "ASYNC");
 	marks("except", "EXCEPT");
 	marks("CANCEL", "CANCEL_F1 CANCEL_F1_MISPRED CANCEL_F2 CANCEL_F3");
 	marks("cancel_f1,i_addr_s", "CANCEL_F1 ADDR_S_IS0 ADDR_S_IS1");
 	marks("ATOM_F6,Q", "Q ATOM_F6");
-	CHECK_STR(etm_dump_kinds("ASYNC,ATO,Q", kinds), "ATO,Q", "half a word is no name");
-	CHECK_STR(etm_dump_kinds("NOT", kinds), NULL, "NOT is the first word of NOT_SYNC");
-	CHECK_STR(etm_dump_kinds("ASYNC,,Q", kinds), ",Q", "nothing is no name");
-	CHECK_STR(etm_dump_kinds("I_", kinds), "I_", "nor is the prefix");
+	marks("ev,data,TS", "TS_MARKER SPE:EV SPE:DATA-SOURCE SPE:TS");
+	marks("bad", "BAD SPE:bad");
+	CHECK_STR(find("ASYNC,ATO,Q"), "ATO,Q", "half a word is no name");
+	CHECK_STR(find("NOT"), NULL, "NOT is the first word of NOT_SYNC");
+	CHECK_STR(find("ASYNC,,Q"), ",Q", "nothing is no name");
+	CHECK_STR(find("I_"), "I_", "nor is the prefix");
 }
 
 int main(void)

@@ -179,6 +179,7 @@ static void keys(const char *key, enum report_key k, const char *want)
 	made_init(&m, events, NR, 0);
 	for (size_t i = 0; i < NR; i++) {
 		m.events[i].who = &answers[i];
+		m.events[i].tid = UINT32_MAX;
 		m.events[i].comm = "one";
 	}
 	f = made_report(&m, key, opts);

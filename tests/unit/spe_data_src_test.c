@@ -132,6 +132,11 @@ static void check_others(void)
 	spe_set_data_src(&n1, &op);
 	CHECK(op.data_src == 0x1e88080024, "a store of a known core: %llx",
 	      (unsigned long long)op.data_src);
+	op.source = 4;
+	spe_set_data_src(&ampere, &op);
+	CHECK(op.data_src == 0x288100144, "of a source that AmpereOne does not have: %llx",
+	      (unsigned long long)op.data_src);
+	op.source = 0;
 	op.kind = ANA_OP_BRANCH;
 	spe_set_data_src(&n1, &op);
 	CHECK(!op.data_src, "a branch");
@@ -139,7 +144,11 @@ static void check_others(void)
 	op.op_class = 0;
 	op.op = 0x08;
 	spe_set_data_src(&n1, &op);
-	CHECK(op.data_src == 1, "data processing on vectors: %llx",
+	CHECK(op.data_src == 0x288100141, "data processing on vectors: %llx",
+	      (unsigned long long)op.data_src);
+	op.source = 5;
+	spe_set_data_src(&n1, &op);
+	CHECK(op.data_src == 0x1e88100021, "of an unknown source, whatever its events: %llx",
 	      (unsigned long long)op.data_src);
 	op.op = 1;
 	spe_set_data_src(&n1, &op);
@@ -153,8 +162,28 @@ static void check_others(void)
 	      "cores with a table");
 }
 
+/* One of each table: the core is known by implementer and part, whatever its variant. */
+static void check_cores(void)
+{
+	static const uint16_t arm[] = {0xd0c, 0xd40, 0xd44, 0xd49, 0xd4b, 0xd4c, 0xd4d, 0xd4e,
+				       0xd4f, 0xd81, 0xd82, 0xd84, 0xd85, 0xd87, 0xd89};
+	unsigned int nr = 0, nr_others = 0;
+
+	for (size_t i = 0; i < sizeof(arm) / sizeof(*arm); i++)
+		nr += spe_names_sources(&(struct spe_config){
+			.midr = 0x417f0003u | (uint32_t)arm[i] << 4, .has_midr = true});
+	CHECK_EQ(nr, 15, "cores of Arm");
+	CHECK(spe_names_sources(&(struct spe_config){.midr = 0x4e0f0100, .has_midr = true}),
+	      "Olympus");
+	for (uint32_t part = 0; part < 0x1000; part++)
+		nr_others += spe_names_sources(
+			&(struct spe_config){.midr = 0x41000000 | part << 4, .has_midr = true});
+	CHECK_EQ(nr_others, 15, "and no others of Arm");
+}
+
 int main(void)
 {
+	check_cores();
 	check_sources();
 	check_events();
 	check_others();

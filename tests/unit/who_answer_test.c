@@ -46,11 +46,11 @@ static void counts(void)
 	struct who_counts c = {0};
 	struct buf out = {0};
 
-	who_counts_text(&out, &c);
+	who_counts_text(&out, &c, NULL);
 	CHECK_EQ(out.nr, 0, "nothing was asked");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		who_counts_add(&c, &rows[i].a);
-	who_counts_text(&out, &c);
+	who_counts_text(&out, &c, NULL);
 	CHECK_STR(buf_cstr(&out),
 		  "\nWho ran:\n           6  records\n           2  task\n           1  outside\n"
 		  "           1  idle-or-outside\n           2  unknown\n"

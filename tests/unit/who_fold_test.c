@@ -140,10 +140,10 @@ static void test_rows(void)
 }
 
 /** What was put in comes out again, at any place. */
-static void test_packed(void)
+static void check_packed(struct who_run_store *store, const char *where)
 {
-	enum { NR = 1000 };
-	struct who_runs l = {.nr = 0};
+	enum { NR = 10000 };
+	struct who_runs l = {.store = store};
 	struct who_run_cursor c;
 	uint64_t nr_wrong = 0, t = UINT64_C(1) << 40;
 
@@ -155,6 +155,8 @@ static void test_packed(void)
 						   .root = {UINT32_MAX - (uint32_t)i},
 						   .from = {t}});
 	}
+	who_runs_end(&l);
+	who_runs_map(&l, store->spill.map ? store->spill.map(NULL) : NULL);
 	t = UINT64_C(1) << 40;
 	who_runs_first(&l, &c);
 	for (int i = 0; i < NR; i++, who_runs_next(&c)) {
@@ -170,9 +172,44 @@ static void test_packed(void)
 			;
 		nr_wrong += s.run.from.ns != t;
 	}
-	CHECK_EQ(nr_wrong, 0, "%d runs: read in order, and found by time", NR);
-	CHECK(who_runs_bytes(&l) < (size_t)NR * 20, "packed");
+	CHECK_EQ(nr_wrong, 0, "%d runs %s: read in order, and found by time", NR, where);
+	CHECK(store->kept_bytes + store->spilled_bytes < NR * 13, "packed");
 	who_runs_done(&l);
+}
+
+/* A file that has room for some. */
+static uint64_t spilled[1 << 12];
+static size_t nr_spilled;
+
+static uint64_t put(void *ctx, const void *data, size_t bytes)
+{
+	size_t at = nr_spilled, end = at + bytes / sizeof(*spilled);
+
+	(void)ctx;
+	if (end > sizeof(spilled) / sizeof(*spilled))
+		return UINT64_MAX;
+	memcpy(spilled + at, data, bytes);
+	nr_spilled = end;
+	return at * sizeof(*spilled);
+}
+
+static const uint8_t *map(void *ctx)
+{
+	(void)ctx;
+	return (const uint8_t *)spilled;
+}
+
+static void test_packed(void)
+{
+	struct who_run_store kept =
+				     {
+					     .keep_bytes = 0
+        },
+			     full = {.spill = {.put = put, .map = map}, .keep_bytes = 30000};
+
+	check_packed(&kept, "in memory");
+	check_packed(&full, "in memory, in a file, and in memory where that is full");
+	CHECK(full.spilled_bytes > 10000 && full.kept_bytes > 40000, "in both");
 }
 
 int main(void)

@@ -123,23 +123,6 @@ static void test_numbers(void)
 	who_history_done(&h);
 }
 
-static void test_runner(void)
-{
-	struct who_history h;
-
-	who_history_init(&h, NR_EMPTY, NULL);
-	who_history_run(&h, at(10), 0, 100, 100);
-	who_history_run(&h, at(20), 0, 200, 200);
-	who_history_run(&h, at(30), 0, WHO_NONE, WHO_NONE);
-	CHECK_EQ(who_history_runner(&h, 0, at(12), at(19)), 100,
-		 "the only thread that ran in a span");
-	CHECK_EQ(who_history_runner(&h, 0, at(12), at(25)), WHO_NONE, "of several none is taken");
-	CHECK_EQ(who_history_runner(&h, 0, at(31), at(40)), WHO_NONE, "an unknown one");
-	CHECK_EQ(who_history_runner(&h, 1, at(12), at(19)), WHO_NONE,
-		 "a CPU of which there is no record");
-	who_history_done(&h);
-}
-
 static void test_split(void)
 {
 	const struct clew_perf_ns times[] = {{15}, {25}};
@@ -202,7 +185,6 @@ int main(void)
 	test_timeline();
 	test_spaces();
 	test_numbers();
-	test_runner();
 	test_split();
 	test_ksymbol();
 	test_budget();

@@ -94,6 +94,7 @@ int main(void)
 		strcpy(words, rows[i].line);
 		for (char *w = strtok(words, " "); w; w = strtok(NULL, " "))
 			add_run(&line, w);
+		who_runs_end(&line);
 		who_landmarks_pair_line(&line, chunks, nr, &l);
 		print(chunks, nr, &l, got);
 		CHECK_STR(got, rows[i].threads, "%s", rows[i].what);

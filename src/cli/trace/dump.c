@@ -8,12 +8,14 @@
 #include "format/trace/cs_frame_text.h"
 #include "format/trace/etm_dump.h"
 #include "format/trace/spe_units_dump.h"
+#include "format/trace/units_dump.h"
+#include "packet/spe/spe_packet.h"
 
 struct dump_command {
 	struct cli_etm etm;
 	const char *kinds;
 	bool is_json, is_stat, is_frames;
-	bool is_kind[NR_ETM_KINDS];
+	bool is_kind[NR_ETM_KINDS], is_spe_kind[NR_SPE_KINDS];
 };
 
 static enum clew_err note_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
@@ -25,13 +27,17 @@ static enum clew_err note_warning(void *ctx, const char *what, uint64_t number, 
 
 static int choose_kinds(struct dump_command *c)
 {
-	const char *bad = c->kinds ? etm_dump_kinds(c->kinds, c->is_kind) : NULL;
+	const struct dump_kinds sets[] = {
+		{etm_dump_kind, NR_ETM_KINDS, c->is_kind    },
+		{spe_dump_kind, NR_SPE_KINDS, c->is_spe_kind},
+	};
+	const char *bad = c->kinds ? units_dump_kinds(c->kinds, sets, 2) : NULL;
 
 	if (!bad)
 		return CLI_OK;
 	cli_error("--kind: there is no packet '%.*s'", (int)strcspn(bad, ","), bad);
-	cli_hint("names are as in the output, in full or in part: ATOM, I_ADDR_S_IS0; 'man "
-		 "clew-dump' lists them");
+	cli_hint("names are as in the output, in full or in part: ATOM, I_ADDR_S_IS0, "
+		 "of SPE EV, TS; 'man clew-dump' lists them");
 	return CLI_USAGE;
 }
 
@@ -58,6 +64,7 @@ static enum clew_err print(struct dump_command *c, const struct clew_sink *sink,
 		.is_json = c->is_json,
 		.is_stat = c->is_stat,
 		.skips = c->etm.skips,
+		.kinds = c->kinds ? c->is_spe_kind : NULL,
 		.listener = {note_warning, c}
         };
 	const struct cs_frame_text_opts frames = {.is_json = c->is_json, .skips = c->etm.skips};

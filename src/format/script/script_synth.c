@@ -20,6 +20,7 @@ static const struct {
 	{ANA_FLOW_BRANCH | ANA_FLOW_CALL,                                       "call"   },
 	{ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_COND,                       "bco"    },
 	{ANA_FLOW_BRANCH | ANA_FLOW_RETURN,                                     "return" },
+	{ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_COND,                     "bro"    },
 	{ANA_FLOW_BRANCH | ANA_FLOW_COND,                                       "jcc"    },
 	{ANA_FLOW_BRANCH,						       "jmp"    },
 	{ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_INTERRUPT,                  "int"    },
@@ -29,22 +30,35 @@ static const struct {
 	{ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT, "hw int" },
 };
 
-/* Of a sampled branch; perf 7 prints a transaction so. */
-static void add_outcome(struct buf *b, uint32_t flow)
+/* Of a sampled branch. @return any? */
+static bool add_outcome(struct buf *b, uint32_t flow)
 {
 	bool is_missed = flow & ANA_FLOW_MISS, is_not_taken = flow & ANA_FLOW_NOT_TAKEN;
 
-	if (is_missed || is_not_taken) {
-		buf_str(b, is_missed ? "/miss" : "/");
-		buf_str(b, is_missed && is_not_taken ? "," : "");
-		buf_str(b, is_not_taken ? "not_taken/" : "/");
-	}
-	buf_str(b, flow & ANA_FLOW_IN_TX ? " ()" : "");
+	if (!is_missed && !is_not_taken)
+		return false;
+	buf_str(b, is_missed ? "/miss" : "/");
+	buf_str(b, is_missed && is_not_taken ? "," : "");
+	buf_str(b, is_not_taken ? "not_taken/" : "/");
+	return true;
+}
+
+/* At the column's right end; after an outcome perf 7 aligns as if only its last character were
+ * there. */
+static void add_transaction(struct buf *b, size_t nr, bool has_outcome)
+{
+	if (nr + 2 >= FLOW_WIDTH)
+		buf_char(b, ' ');
+	else
+		buf_fill(b, ' ', FLOW_WIDTH - 2 - (has_outcome ? 1 : nr));
+	buf_str(b, "()");
 }
 
 void script_flow_name(struct buf *b, uint32_t flow, bool is_exact)
 {
 	uint32_t ends = ANA_FLOW_TRACE_BEGIN | ANA_FLOW_TRACE_END, all = flow;
+	size_t from = b->nr;
+	bool has_outcome;
 
 	flow &= ~(uint32_t)(ANA_FLOW_MISS | ANA_FLOW_NOT_TAKEN | ANA_FLOW_IN_TX);
 	if (flow & ANA_FLOW_INDIRECT) {
@@ -62,7 +76,9 @@ void script_flow_name(struct buf *b, uint32_t flow, bool is_exact)
 			buf_str(b, flow & ANA_FLOW_TRACE_BEGIN ? " " : "  ");
 		buf_str(b, names[i].name);
 	}
-	add_outcome(b, all);
+	has_outcome = add_outcome(b, all);
+	if (all & ANA_FLOW_IN_TX)
+		add_transaction(b, b->nr - from, has_outcome);
 }
 
 void script_add_flow(struct buf *b, const struct ana_synth *synth)

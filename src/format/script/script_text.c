@@ -229,17 +229,63 @@ static void add_comm(struct script_text *t, const struct script_evsel *e, const 
 	buf_char(&t->out, ' ');
 }
 
+/** Keep what @p b has from @p from on, where it fits. @return its size. */
+static uint32_t keep(const struct buf *b, size_t from, char *to, size_t room)
+{
+	size_t bytes = b->is_failed ? 0 : b->nr - from;
+
+	if (!bytes || bytes > room)
+		return 0;
+	memcpy(to, b->data + from, bytes);
+	return (uint32_t)bytes;
+}
+
+static void add_task(struct script_text *t, const struct script_evsel *e, const char *comm,
+		     uint32_t pid, uint32_t tid, uint32_t cpu)
+{
+	struct script_start *s = &t->start;
+	size_t from = t->out.nr;
+
+	if (s->task_bytes && s->fields == e->fields && s->comm == comm && s->pid == pid &&
+	    s->tid == tid && s->cpu == cpu && s->has_chain == e->has_chain) {
+		buf_add(&t->out, s->task, s->task_bytes);
+		return;
+	}
+	if (e->fields & SCRIPT_COMM)
+		add_comm(t, e, comm ? comm : ":-1");
+	add_tasks(&t->out, e->fields, pid, tid);
+	if (e->fields & SCRIPT_CPU)
+		add_cpu(t, cpu);
+	s->fields = e->fields;
+	s->comm = comm;
+	s->pid = pid;
+	s->tid = tid;
+	s->cpu = cpu;
+	s->has_chain = e->has_chain;
+	s->task_bytes = keep(&t->out, from, s->task, sizeof(s->task));
+}
+
+static void add_time(struct script_text *t, struct clew_perf_ns time)
+{
+	struct script_start *s = &t->start;
+	size_t from = t->out.nr;
+
+	if (s->time_bytes && s->time.ns == time.ns) {
+		buf_add(&t->out, s->seconds, s->time_bytes);
+		return;
+	}
+	add_seconds(&t->out, time.ns, t->opts.is_ns);
+	s->time = time;
+	s->time_bytes = keep(&t->out, from, s->seconds, sizeof(s->seconds));
+}
+
 void script_add_start(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
 		      struct clew_perf_ns time)
 {
 	struct buf *b = &t->out;
 
-	if (e->fields & SCRIPT_COMM)
-		add_comm(t, e, ev->comm ? ev->comm : ":-1");
-	add_tasks(b, e->fields, pid, tid);
-	if (e->fields & SCRIPT_CPU)
-		add_cpu(t, cpu);
+	add_task(t, e, ev->comm, pid, tid, cpu);
 	if (e->fields & SCRIPT_MISC)
 		script_add_misc(b, ev->record.type, ev->record.misc);
 	if (e->fields & SCRIPT_TOD)
@@ -247,7 +293,7 @@ void script_add_start(struct script_text *t, const struct script_evsel *e,
 	if (e->fields & SCRIPT_TIME && !clew_perf_ns_is_known(time) && ev->synth)
 		buf_str(b, t->opts.is_ns ? "              -: " : "           -: ");
 	else if (e->fields & SCRIPT_TIME)
-		add_seconds(b, shown_time(t, time.ns), t->opts.is_ns);
+		add_time(t, (struct clew_perf_ns){shown_time(t, time.ns)});
 }
 
 static struct script_place_style style_of(struct script_text *t, const struct script_evsel *e,
@@ -406,7 +452,7 @@ static void add_branches(struct script_text *t, const struct script_evsel *e,
 		add_branch_end(t, &style, ev->branches[2 * i + 1], br.to, as_symbol);
 		buf_char(&t->out, '/');
 		script_add_branch_flags(&t->out, &br);
-		buf_char(&t->out, ' ');
+		buf_str(&t->out, ev->op ? "/- " : " "); /* perf 7: speculation */
 	}
 }
 

@@ -18,7 +18,19 @@ struct script_evsel {
 	bool shows_addr; /* without being asked */
 };
 
+/** The text of a line's first columns, for the next line, which often begins alike. */
+struct script_start {
+	uint64_t fields;
+	const char *comm;
+	uint32_t pid, tid, cpu;
+	bool has_chain;
+	struct clew_perf_ns time;
+	uint32_t task_bytes, time_bytes; /* 0: none is kept */
+	char task[128], seconds[32];
+};
+
 struct script_text {
+	struct script_start start;
 	struct script_text_opts opts;
 	struct script_fields fields; /* after the check */
 	struct script_missing missing;

@@ -7,12 +7,9 @@
 #include <trace-seq.h>
 
 #include "base/mem.h"
-#include "format/script/tracepoint_check.h"
+#include "perfdata/perf_tracing.h"
 
 enum {
-	MAX_FORMAT_BYTES = 1 << 20, /* of one event; the kernel's largest are some 16 KiB */
-	MAX_FORMATS = 1 << 16,
-	MAGIC_BYTES = 10,
 	MAX_PAYLOAD_BYTES = 1 << 16, /* a sample's raw data has 16 bits of size */
 	ZERO_TAIL_BYTES = 64,        /* ends the longest string there is */
 };
@@ -26,129 +23,18 @@ struct tracepoints {
 	struct buf payload; /* of the event being printed */
 };
 
-static bool take_text(struct bytes *b, const char **ret)
-{
-	const uint8_t *end = memchr(b->pos, 0, bytes_left(b));
-
-	if (!end)
-		return false;
-	*ret = (const char *)b->pos;
-	b->pos = end + 1;
-	return true;
-}
-
-/* "0.5", byte order, size of long, page size; then the ring buffer's own two formats. */
-static bool take_header(struct tracepoints *t, struct bytes *b, bool *ret_swap)
-{
-	static const char magic[MAGIC_BYTES] = "\x17\x08\x44tracing";
-	const char *text;
-	uint8_t is_big, long_bytes;
-	uint32_t page_bytes;
-	uint16_t one = 1;
-	uint64_t size;
-
-	if (bytes_left(b) < MAGIC_BYTES || memcmp(b->pos, magic, MAGIC_BYTES) != 0)
-		return false;
-	b->pos += MAGIC_BYTES;
-	if (!take_text(b, &text) || !bytes_u8(b, &is_big) || !bytes_u8(b, &long_bytes))
-		return false;
-	*ret_swap = is_big != !*(uint8_t *)&one;
-	if (!bytes_u32(b, *ret_swap, &page_bytes))
-		return false;
-	tep_set_file_bigendian(t->tep, is_big ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
-	tep_set_local_bigendian(t->tep, *(uint8_t *)&one ? TEP_LITTLE_ENDIAN : TEP_BIG_ENDIAN);
-	tep_set_long_size(t->tep, long_bytes == 4 ? 4 : 8);
-	tep_set_page_size(t->tep, page_bytes < INT_MAX ? (int)page_bytes : 4096);
-	for (int i = 0; i < 2; i++) {
-		if (!take_text(b, &text) || !bytes_u64(b, *ret_swap, &size) || !bytes_skip(b, size))
-			return false;
-	}
-	return true;
-}
-
-static bool take_formats(struct tracepoints *t, struct bytes *b, bool swap, uint32_t nr,
-			 const char *system)
-{
-	for (uint32_t i = 0; i < nr; i++) {
-		struct bytes format;
-		uint64_t size;
-
-		if (i == MAX_FORMATS || !bytes_u64(b, swap, &size) || size > MAX_FORMAT_BYTES ||
-		    !bytes_take(b, size, &format))
-			return false;
-		/* A format that cannot be parsed is as good as a missing one. */
-		if (tracepoint_format_is_sane(format))
-			tep_parse_event(t->tep, (const char *)format.pos, size, system);
-	}
-	return true;
-}
-
-static bool take_systems(struct tracepoints *t, struct bytes *b, bool swap)
-{
-	uint32_t nr, nr_formats;
-	const char *system;
-
-	if (!bytes_u32(b, swap, &nr) || !take_formats(t, b, swap, nr, "ftrace") ||
-	    !bytes_u32(b, swap, &nr))
-		return false;
-	for (uint32_t i = 0; i < nr; i++) {
-		if (!take_text(b, &system) || !bytes_u32(b, swap, &nr_formats) ||
-		    !take_formats(t, b, swap, nr_formats, system))
-			return false;
-	}
-	return true;
-}
-
-/* Lines of `0xADDR : "text"`, which bprintk-like formats refer to. */
-static void take_printk(struct tracepoints *t, struct bytes text)
-{
-	while (bytes_left(&text)) {
-		const uint8_t *end = memchr(text.pos, '\n', bytes_left(&text));
-		size_t len = end ? (size_t)(end - text.pos) : bytes_left(&text);
-		char *line = mem_strndup((const char *)text.pos, len), *colon;
-
-		colon = line ? strchr(line, ':') : NULL;
-		/* libtraceevent looks for a quote and \n at the end without asking for the length.
-		 */
-		if (colon && colon[1] == ' ' && colon[2] == '"' && strlen(colon + 3) >= 3) {
-			unsigned long long addr = strtoull(line, NULL, 16);
-
-			tep_register_print_string(t->tep, colon + 2, addr);
-		}
-		mem_free(line);
-		text.pos += len + (end ? 1 : 0);
-	}
-}
-
-static void take_all(struct tracepoints *t, struct bytes *b, bool swap)
-{
-	struct bytes text;
-	uint32_t size;
-
-	if (!take_systems(t, b, swap))
-		return;
-	/* kallsyms: empty in what perf writes; names come from the resolver. */
-	if (!bytes_u32(b, swap, &size) || !bytes_skip(b, size) || !bytes_u32(b, swap, &size))
-		return;
-	if (bytes_take(b, size, &text))
-		take_printk(t, text);
-}
-
 struct tracepoints *tracepoints_new(struct bytes data)
 {
 	struct tracepoints *t = mem_zalloc(sizeof(*t));
-	bool swap;
 
 	if (!t)
 		return NULL;
-	tep_set_loglevel(TEP_LOG_NONE);
-	t->tep = tep_alloc();
+	t->tep = perf_tracing_parse(data);
 	trace_seq_init(&t->seq);
-	if (!t->tep || !take_header(t, &data, &swap)) {
+	if (!t->tep) {
 		tracepoints_free(t);
 		return NULL;
 	}
-	take_all(t, &data, swap);
 	return t;
 }
 

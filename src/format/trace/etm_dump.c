@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/trace/etm_dump.h"
 
-#include <strings.h>
-
 #include "base/escape.h"
 #include "base/vec.h"
 #include "format/sink_flush.h"
 #include "format/trace/etm_frames_text.h"
 #include "format/trace/etm_packet_text.h"
+#include "format/trace/units_dump.h"
 #include "trace/cs_listener.h"
 #include "trace/etm_decoder.h"
 
@@ -367,23 +366,25 @@ static enum clew_err end_all(struct dump *d)
 	return err ? err : sink_flush(d->sink, &d->out, 0);
 }
 
+static bool is_etm(const struct trace_unit *u)
+{
+	return u->is_decodable && etm_config_of(u);
+}
+
 static enum clew_err run(struct dump *d, struct trace_input *t, struct clew_diag *diag)
 {
 	const struct cs_listener frames = {.frames = take_frames, .ctx = d};
-	const struct trace_sink take = {.bytes = take_bytes,
-					.restart = take_restart,
-					.mark = take_mark,
-					.skips = d->skips,
-					.ctx = d,
-					.listener = d->opts->listener,
-					.coresight = &frames};
+	struct trace_sink take = {.bytes = take_bytes,
+				  .restart = take_restart,
+				  .mark = take_mark,
+				  .ctx = d,
+				  .listener = d->opts->listener,
+				  .coresight = &frames};
+	bool is_any;
 
-	if (!d->units || !d->skips)
+	if (!d->units)
 		return CLEW_NO_MEMORY;
-	for (size_t i = 0; i < t->nr_units; i++)
-		d->skips[i] = !t->units[i].is_decodable || !etm_config_of(&t->units[i]) ||
-			      (d->opts->skips && d->opts->skips[i]);
-	return t->ops->run(t, &take, diag);
+	return units_dump_run(t, is_etm, d->opts->skips, &take, d->skips, diag, &is_any);
 }
 
 enum clew_err etm_dump(struct trace_input *t, const struct etm_dump_opts *opts,
@@ -412,34 +413,7 @@ enum clew_err etm_dump(struct trace_input *t, const struct etm_dump_opts *opts,
 	return err;
 }
 
-/* --- names --- */
-
-/** @p is_whole: the name itself; else those that begin with it. */
-static bool mark_kinds(const char *name, size_t size, bool is_whole, bool *ret)
+const char *etm_dump_kind(unsigned int kind)
 {
-	bool found = false;
-
-	for (int k = 0; size && k < NR_ETM_KINDS; k++) {
-		const char *kind = etm_kind_name((enum etm_kind)k) + 2;
-
-		if (strncasecmp(kind, name, size) ||
-		    (kind[size] && (is_whole || kind[size] != '_')))
-			continue;
-		ret[k] = found = true;
-	}
-	return found;
-}
-
-const char *etm_dump_kinds(const char *names, bool *ret)
-{
-	size_t size, skip;
-
-	for (const char *at = names; *at; at += size + (at[size] == ',')) {
-		size = strcspn(at, ",");
-		skip = size > 2 && !strncasecmp(at, "I_", 2) ? 2 : 0;
-		if (!mark_kinds(at + skip, size - skip, true, ret) &&
-		    !mark_kinds(at + skip, size - skip, false, ret))
-			return at;
-	}
-	return NULL;
+	return etm_kind_name((enum etm_kind)kind) + 2; /* without I_ */
 }

@@ -29,11 +29,7 @@ struct etm_dump_opts {
 enum clew_err etm_dump(struct trace_input *t, const struct etm_dump_opts *opts,
 		       const struct clew_sink *sink, struct clew_diag *diag);
 
-/**
- * Mark in @p ret (NR_ETM_KINDS) the kinds that are named in the comma list @p names: in any case,
- * with or without I_, or by the beginning of their names (ATOM: ATOM_F1 to ATOM_F6).
- * @return the first that names none; NULL: all do.
- */
-const char *etm_dump_kinds(const char *names, bool *ret);
+/** The name of an enum etm_kind, for units_dump_kinds(). */
+const char *etm_dump_kind(unsigned int kind);
 
 #endif

@@ -18,6 +18,11 @@ static const char *const event_names[64] = {
 
 enum { N1_LATE_PREFETCH = 12 };
 
+enum spe_core spe_core_of(uint32_t midr)
+{
+	return (midr & 0xff00fff0) == 0x4100d0c0 ? SPE_CORE_NEOVERSE_N1 : SPE_CORE_UNKNOWN;
+}
+
 void spe_events_text(struct buf *out, uint64_t events, enum spe_core core)
 {
 	const char *before = " IMPDEF:";

@@ -17,6 +17,9 @@ enum spe_core {
 	SPE_CORE_NEOVERSE_N1, /* event 12: LATE-PREFETCH */
 };
 
+/** By MIDR_EL1; 0: unknown. */
+enum spe_core spe_core_of(uint32_t midr);
+
 /** "PC 0xffff800010000000 el1 ns=1": no newline. @p p is whole. */
 void spe_packet_text(struct buf *out, const struct spe_packet *p, enum spe_core core);
 
@@ -33,7 +36,7 @@ void spe_events_text(struct buf *out, uint64_t events, enum spe_core core);
  *	.  00000000:  b0 5c 8b 8c 86 c2 c0 ff c0                      PC 0xffc0c2868c8b5c el2 ns=1
  *
  * A packet that @p data cuts is "Bad packet!", byte by byte. Large data makes large text: dump it
- *in pieces by spe_dump_lines().
+ * in pieces by spe_dump_lines().
  */
 void spe_dump(struct buf *out, const uint8_t *data, size_t bytes, uint64_t offset,
 	      enum spe_core core);

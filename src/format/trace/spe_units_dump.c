@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/trace/spe_units_dump.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "format/json_put.h"
 #include "format/sink_flush.h"
 #include "format/trace/spe_dump.h"
+#include "format/trace/units_dump.h"
 #include "trace/spe_decoder.h"
 
 enum { FLUSH = 256 << 10, MAX_PACKET = 16, HEX_COLUMNS = 30 };
@@ -35,12 +38,16 @@ static const char *const kind_names[NR_SPE_KINDS] = {
 	[SPE_COUNTER] = "LAT",         [SPE_ADDRESS] = "ADDR",
 };
 
+const char *spe_dump_kind(unsigned int kind)
+{
+	return kind_names[kind];
+}
+
 static enum spe_core core_of(const struct trace_unit *u)
 {
 	const struct spe_config *c = spe_config_of(u);
-	bool is_n1 = c->has_midr && (c->midr & 0xff00fff0) == 0x4100d0c0;
 
-	return is_n1 ? SPE_CORE_NEOVERSE_N1 : SPE_CORE_UNKNOWN;
+	return spe_core_of(c->has_midr ? c->midr : 0);
 }
 
 static void put_hex(struct buf *out, const uint8_t *data, uint64_t bytes, const char *apart)
@@ -97,6 +104,11 @@ static void put_json(struct dump *d, size_t unit, const uint8_t *data, uint64_t 
 	buf_char(&d->out, '\n');
 }
 
+static bool is_wanted(const struct dump *d, unsigned int kind)
+{
+	return !d->opts->is_stat && (!d->opts->kinds || d->opts->kinds[kind]);
+}
+
 static enum clew_err take_packet(struct dump *d, size_t unit, const uint8_t *data, uint64_t bytes,
 				 const struct spe_packet *p)
 {
@@ -104,9 +116,9 @@ static enum clew_err take_packet(struct dump *d, size_t unit, const uint8_t *dat
 
 	u->nr[p->kind] += p->kind == SPE_PAD ? bytes : 1;
 	u->bytes[p->kind] += bytes;
-	if (!d->opts->is_stat && d->opts->is_json)
+	if (is_wanted(d, p->kind) && d->opts->is_json)
 		put_json(d, unit, data, bytes, p);
-	else if (!d->opts->is_stat)
+	else if (is_wanted(d, p->kind))
 		put_text(d, unit, data, bytes, p);
 	u->offset += bytes;
 	return sink_flush(d->sink, &d->out, FLUSH);
@@ -147,21 +159,20 @@ static size_t take_packets(struct dump *d, size_t unit, struct bytes in, bool is
 	return (size_t)(pos - in.pos);
 }
 
-/** Complete the packet that was kept. *@p in moves past what it took. */
+/** Complete the packet that was kept, byte by byte: what it turns out to be may end before the last
+ * of them. *@p in moves past what it took. */
 static enum clew_err complete_kept(struct dump *d, size_t unit, struct bytes *in)
 {
 	struct unit *u = &d->units[unit];
 	enum clew_err err = CLEW_OK;
 
 	while (!err && u->nr_kept && in->pos < in->end) {
-		struct spe_packet p;
+		size_t used;
 
 		u->kept[u->nr_kept++] = *in->pos++;
-		spe_packet_at(u->kept, u->nr_kept, u->offset, &p);
-		if (p.is_cut && u->nr_kept < MAX_PACKET)
-			continue;
-		err = take_packet(d, unit, u->kept, u->nr_kept, &p);
-		u->nr_kept = 0;
+		used = take_packets(d, unit, bytes_of(u->kept, u->nr_kept), false, &err);
+		u->nr_kept -= used;
+		memmove(u->kept, u->kept + used, u->nr_kept);
 	}
 	return err;
 }
@@ -226,7 +237,7 @@ static void put_stat(struct dump *d, size_t unit)
 		json_open(&j, '{');
 	}
 	for (int k = 0; k < NR_SPE_KINDS; k++) {
-		if (!u->nr[k])
+		if (!u->nr[k] || (d->opts->kinds && !d->opts->kinds[k]))
 			continue;
 		if (d->opts->is_json)
 			json_put_u64(&j, kind_names[k], u->nr[k]);
@@ -255,24 +266,22 @@ static enum clew_err end_all(struct dump *d)
 	return err ? err : sink_flush(d->sink, &d->out, 0);
 }
 
+static bool is_spe(const struct trace_unit *u)
+{
+	return spe_config_of(u);
+}
+
 static enum clew_err run(struct dump *d, struct clew_diag *diag, bool *ret_is_any)
 {
-	struct trace_input *t = d->trace;
-	const struct trace_sink take = {.bytes = take_bytes,
-					.restart = take_restart,
-					.mark = take_mark,
-					.skips = d->skips,
-					.ctx = d,
-					.listener = d->opts->listener};
+	struct trace_sink take = {.bytes = take_bytes,
+				  .restart = take_restart,
+				  .mark = take_mark,
+				  .ctx = d,
+				  .listener = d->opts->listener};
 
-	*ret_is_any = false;
-	if (!d->units || !d->skips)
+	if (!d->units)
 		return CLEW_NO_MEMORY;
-	for (size_t i = 0; i < t->nr_units; i++) {
-		*ret_is_any |= spe_config_of(&t->units[i]) != NULL;
-		d->skips[i] = !spe_config_of(&t->units[i]) || (d->opts->skips && d->opts->skips[i]);
-	}
-	return *ret_is_any ? t->ops->run(t, &take, diag) : CLEW_OK;
+	return units_dump_run(d->trace, is_spe, d->opts->skips, &take, d->skips, diag, ret_is_any);
 }
 
 enum clew_err spe_units_dump(struct trace_input *t, const struct spe_units_dump_opts *opts,

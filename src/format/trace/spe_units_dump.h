@@ -11,11 +11,12 @@
  *	OFFSET INPUT  BYTES  TEXT
  *
  * OFFSET is that in the AUX ring, INPUT that in the file; padding is one line per run in a piece.
- *Or as one JSON object per line, or only counted.
+ * Or as one JSON object per line, or only counted.
  */
 struct spe_units_dump_opts {
 	bool is_json, is_stat;
 	const bool *skips; /* by unit; NULL: none */
+	const bool *kinds; /* as etm_dump_opts; NR_SPE_KINDS of them */
 	struct trace_listener listener;
 };
 
@@ -23,5 +24,8 @@ struct spe_units_dump_opts {
 enum clew_err spe_units_dump(struct trace_input *t, const struct spe_units_dump_opts *opts,
 			     const struct clew_sink *sink, struct clew_diag *diag,
 			     bool *ret_is_any);
+
+/** The name of an enum spe_kind, for units_dump_kinds(). */
+const char *spe_dump_kind(unsigned int kind);
 
 #endif

@@ -142,6 +142,16 @@ static enum clew_err make_synths(struct trace_events *e)
 	return e->synths || !e->trace->nr_units ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
+/* Each operation counts alone where only some are wanted, or their times matter. */
+static bool may_fold(const struct trace_events *e)
+{
+	const struct itrace_opts *o = &e->opts.itrace;
+	const struct ana_filter *f = &e->opts.filter;
+
+	return !f->time_from.ns && !f->time_to.ns && !o->nr_skipped && !o->last_branches &&
+	       trace_ops_period(o) == 1 && !has_units_of(e->trace, false);
+}
+
 enum clew_err trace_events_new(struct trace_events **ret, struct trace_input *trace,
 			       const struct trace_events_opts *opts, struct clew_diag *diag)
 {
@@ -152,6 +162,8 @@ enum clew_err trace_events_new(struct trace_events **ret, struct trace_input *tr
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	e->opts = *opts;
 	e->trace = trace;
+	if (!may_fold(e))
+		e->opts.fold = TRACE_OPS_EACH;
 	e->epoch = opts->first_epoch;
 	err = ana_filter_init(&e->filter, &opts->filter, diag);
 	if (err == CLEW_OK && (!make_list(e) || make_synths(e) != CLEW_OK))
@@ -196,6 +208,15 @@ static enum clew_err take_ops_end(void *ctx, size_t unit, const struct trace_ops
 	return CLEW_OK;
 }
 
+static struct trace_stay take_stay(void *ctx, size_t unit, const struct code_key *key)
+{
+	const struct trace_events *e = ctx;
+
+	if (e->trace->ops->stay)
+		return e->trace->ops->stay(e->trace, unit, key);
+	return (struct trace_stay){key->ticks.ticks, key->ticks.ticks + 1};
+}
+
 static enum clew_err take_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
 {
 	struct trace_events *e = ctx;
@@ -234,6 +255,8 @@ static struct trace_decode_opts decode_opts(struct trace_events *e)
 		.batch = take_batch,
 		.unit_end = take_end,
 		.ops = take_ops,
+		.ops_fold = e->opts.fold,
+		.ops_stay = take_stay,
 		.ops_end = take_ops_end,
 		.ctx = e,
 		.listener = {take_warning, e},

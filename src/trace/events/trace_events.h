@@ -31,7 +31,10 @@ struct trace_events_opts {
 	bool wants_branches;     /* resolve last branches */
 	bool wants_insns;        /* the bytes of instructions */
 	bool wants_depth;        /* of calls */
-	uint64_t first_epoch;    /* of the batches; unlike any the consumer saw before */
+	/** The consumer counts, whatever the order: an operation may stand for others
+	 * (ana_event.nr_more), if the options allow it. */
+	enum trace_ops_fold fold;
+	uint64_t first_epoch; /* of the batches; unlike any the consumer saw before */
 };
 
 /** @p trace is borrowed. CLEW_INVALID: unusable filter lists; CLEW_NO_MEMORY. */

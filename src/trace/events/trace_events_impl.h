@@ -78,8 +78,12 @@ struct block_locs {
 	const struct ana_loc *first, *last;
 };
 
+/** --- trace_ops_events.c --- */
+struct trace_ops_memo; /* who ran, and what is where, of the last operations */
+
 /** One unit's execution so far. */
 struct trace_synth {
+	struct trace_ops_memo *ops_memo; /* NULL: none was met */
 	struct trace_events *events;
 	const struct trace_unit *unit;
 	struct flow_code code; /* the unit's */
@@ -198,6 +202,8 @@ bool trace_emit_keeps(struct trace_events *e, const struct perf_sample *s,
 
 /* --- trace_ops_events.c: sampled operations --- */
 
+/** Every Nth operation of a unit makes events. */
+uint64_t trace_ops_period(const struct itrace_opts *o);
 /** @return false: no memory. */
 bool trace_ops_add_evsels(struct trace_events *e);
 enum clew_err trace_ops_take(struct trace_synth *s, const struct trace_ops_batch *b);

@@ -397,12 +397,12 @@ static bool is_passive(const struct held *h, size_t i)
  * lies between them, the first part of the next block, that execution came there, goes with the
  * branch.
  */
-static size_t end_of_key(const struct trace_merge *m, uint32_t unit)
+static size_t end_of_key(const struct trace_merge *m, uint32_t unit, size_t from)
 {
 	struct waiting *w = &m->units[unit];
 	const struct held *h = w->first;
 
-	for (size_t i = h->at; i < h->nr; i++) {
+	for (size_t i = from; i < h->nr; i++) {
 		uint64_t key;
 
 		if (key_at(m, unit, h, i, &key) && key > w->next_key)
@@ -415,6 +415,33 @@ static size_t end_of_key(const struct trace_merge *m, uint32_t unit)
 			return i + 1;
 	}
 	return h->nr;
+}
+
+/** Would the earliest unit still be that, if @p key was its? */
+static bool stays_first(const struct trace_merge *m, uint64_t key)
+{
+	for (size_t i = 1; i < 3 && i < m->nr_heap; i++) {
+		uint64_t other = m->units[m->heap[i]].key;
+
+		if (other < key || (other == key && m->heap[i] < m->heap[0]))
+			return false;
+	}
+	return true;
+}
+
+/** The same of operations, of all keys that come before @p until and the other units. */
+static size_t end_of_first(const struct trace_merge *m, uint64_t until)
+{
+	uint32_t unit = m->heap[0];
+	struct waiting *w = &m->units[unit];
+	size_t end = end_of_key(m, unit, w->first->at);
+
+	while (w->first->ops && end < w->first->nr && w->next_key < until &&
+	       stays_first(m, w->next_key)) {
+		w->key = w->next_key;
+		end = end_of_key(m, unit, end);
+	}
+	return end;
 }
 
 static void drop_first(struct waiting *w)
@@ -450,13 +477,13 @@ static enum clew_err run_part(struct trace_merge *m, uint32_t unit, size_t end)
 						     : err;
 }
 
-/** What the earliest unit has up to its next time. */
-static enum clew_err run_first(struct trace_merge *m)
+/** What the earliest unit has up to its next time; more, where that comes before @p until. */
+static enum clew_err run_first(struct trace_merge *m, uint64_t until)
 {
 	uint32_t unit = m->heap[0];
 	struct waiting *w = &m->units[unit];
 	struct held *h = w->first;
-	size_t end = end_of_key(m, unit);
+	size_t end = end_of_first(m, until);
 	enum clew_err err = run_part(m, unit, end);
 
 	if (end < h->nr)
@@ -490,7 +517,7 @@ enum clew_err trace_merge_until(struct trace_merge *m, struct clew_perf_ns time)
 	enum clew_err err = m->is_filled ? CLEW_OK : fill_all(m);
 
 	while (!err && m->nr_heap && m->units[m->heap[0]].key < time.ns)
-		err = run_first(m);
+		err = run_first(m, time.ns);
 	return err;
 }
 
@@ -499,7 +526,7 @@ enum clew_err trace_merge_rest(struct trace_merge *m)
 	enum clew_err err = m->is_filled ? CLEW_OK : fill_all(m);
 
 	while (!err && m->nr_heap)
-		err = run_first(m);
+		err = run_first(m, UINT64_MAX);
 	return err;
 }
 
@@ -570,7 +597,8 @@ enum clew_err trace_merge_new(struct trace_merge **ret, struct trace_events *e,
 	enum clew_err err;
 
 	*ret = NULL;
-	if (e->opts.itrace.is_timeless || nr_timestamped(e->trace) < (is_ns ? 1 : 2))
+	if (e->opts.itrace.is_timeless || e->opts.fold != TRACE_OPS_EACH ||
+	    nr_timestamped(e->trace) < (is_ns ? 1 : 2))
 		return CLEW_OK;
 	m = mem_zalloc(sizeof(*m));
 	if (!m)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_own_ids.h"
+#include "base/mem.h"
 #include "trace/events/trace_events_impl.h"
 
 /* Sampled operations as events. Those of one operation share its ana_op, time and thread; which
@@ -47,8 +48,8 @@ static const struct {
 	[OP_INSTRUCTIONS] = {"instructions",  0                },
 };
 
-/** Periods in time have no meaning: the hardware samples at its own. */
-static uint64_t period_of(const struct itrace_opts *o)
+/* Periods in time have no meaning: the hardware samples at its own. */
+uint64_t trace_ops_period(const struct itrace_opts *o)
 {
 	return o->insns && o->unit == ITRACE_INSNS && o->period ? o->period : 1;
 }
@@ -59,7 +60,7 @@ bool trace_ops_add_evsels(struct trace_events *e)
 	struct perf_attr a = trace_events_attr(e);
 
 	a.config = PERF_COUNT_HW_INSTRUCTIONS;
-	a.sample_period = period_of(o);
+	a.sample_period = trace_ops_period(o);
 	a.sample_type |= PERF_SAMPLE_TID | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT |
 			 PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR;
 	for (enum trace_op_event i = 0; i < NR_OP_EVENTS; i++) {
@@ -112,21 +113,21 @@ static uint32_t flow_of(const struct ana_op *op)
 
 static uint64_t branch_type_of(const struct ana_op *op)
 {
-	enum { COND = 1, UNCOND = 2, IND = 3, CALL = 4, IND_CALL = 5, RET = 6, COND_CALL = 9 };
-	bool is_indirect = op->op & OP_INDIRECT;
+	enum { COND = 1, UNCOND = 2, IND = 3, CALL = 4, RET = 6, COND_CALL = 9, COND_RET = 10 };
+	bool is_cond = op->op & OP_COND;
 
 	switch (cr_of(op)) {
 	case CR_CALL:
-		return op->op & OP_COND ? COND_CALL : is_indirect ? IND_CALL : CALL;
+		return is_cond ? COND_CALL : CALL;
 	case CR_RETURN:
-		return RET;
+		return is_cond ? COND_RET : RET;
 	case CR_UNKNOWN:
 	case CR_NEITHER:
 		break;
 	}
-	if (op->op & OP_COND)
+	if (is_cond)
 		return COND;
-	return is_indirect ? IND : cr_of(op) == CR_NEITHER ? UNCOND : 0;
+	return op->op & OP_INDIRECT ? IND : cr_of(op) == CR_NEITHER ? UNCOND : 0;
 }
 
 static uint64_t branch_flags_of(const struct ana_op *op)
@@ -148,6 +149,7 @@ struct op_at {
 	struct code_key key;
 	struct trace_who who;
 	const struct ana_loc *loc, *to;
+	uint32_t space; /* at the operation's level */
 	uint16_t misc;
 	bool is_in_batch;
 };
@@ -170,28 +172,94 @@ static uint16_t misc_of(const struct ana_op *op, const struct ana_loc *loc)
 	return op->level ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
 }
 
+enum { NR_STAYS = 8, NR_LOCS = 256 };
+
+struct trace_ops_memo {
+	/** Answers that hold for a while, by what was asked. */
+	struct known_who {
+		bool is_set;
+		struct code_key key;
+		struct trace_stay stay;
+		struct trace_who who;
+		uint32_t space;
+	} stays[NR_STAYS];
+	struct known_loc {
+		uint64_t addr;
+		const struct ana_loc *loc; /* NULL: unused */
+		uint32_t space;
+	} locs[NR_LOCS];
+};
+
+static size_t slot_of(uint64_t v, unsigned int bits)
+{
+	return (size_t)(v * 0x9e3779b97f4a7c15U >> (64 - bits));
+}
+
+static const struct ana_loc *locate_in(struct trace_synth *s, uint32_t space, uint64_t addr)
+{
+	struct known_loc *k = &s->ops_memo->locs[slot_of(addr ^ (uint64_t)space << 40, 8)];
+
+	if (!k->loc || k->addr != addr || k->space != space)
+		*k = (struct known_loc){addr, trace_locate(s->events, space, addr), space};
+	return k->loc;
+}
+
 static const struct ana_loc *locate(struct trace_synth *s, struct op_at *x, uint8_t level,
 				    uint64_t addr)
 {
 	const struct code_source *code = s->unit->code;
+	struct code_key key = x->key;
 
-	x->key.context.arm.el = x->key.context.arm.upper_el = level;
-	return trace_locate(s->events, code->space(code->ctx, &x->key), addr);
+	if (level == key.context.arm.el)
+		return locate_in(s, x->space, addr);
+	key.context.arm.el = key.context.arm.upper_el = level;
+	return locate_in(s, code->space(code->ctx, &key), addr);
+}
+
+static bool is_known(const struct known_who *k, const struct code_key *key)
+{
+	const struct code_arm_context *a = &k->key.context.arm, *b = &key->context.arm;
+
+	return k->is_set && k->key.bound.ns == key->bound.ns && a->el == b->el &&
+	       a->security == b->security && a->has_cid == b->has_cid &&
+	       a->has_vmid == b->has_vmid && a->cid == b->cid && a->vmid == b->vmid &&
+	       key->ticks.ticks - k->stay.from < k->stay.to - k->stay.from;
+}
+
+static void ask(struct trace_synth *s, const struct code_key *key, struct known_who *k)
+{
+	struct trace_input *trace = s->events->trace;
+	const struct code_source *code = s->unit->code;
+	struct trace_thread t;
+
+	trace->ops->thread(trace, s->index, key, &t);
+	*k = (struct known_who){
+		.is_set = trace->ops->stay,
+		.key = *key,
+		.who = {.pid = t.pid,
+			.tid = t.tid,
+			.comm = t.comm,
+			.time = clew_perf_ns_none(),
+			.has_answer = t.who},
+		.space = code->space(code->ctx, key)
+        };
+	if (t.who)
+		k->who.answer = *t.who;
+	if (k->is_set)
+		k->stay = trace->ops->stay(trace, s->index, key);
 }
 
 static void set_who(struct trace_synth *s, struct op_at *x)
 {
 	struct trace_events *e = s->events;
-	struct trace_thread t;
+	const struct code_arm_context *c = &x->key.context.arm;
+	uint64_t asked = (uint64_t)c->vmid << 32 ^ c->cid ^ (uint64_t)c->el << 30;
+	struct known_who *k = &s->ops_memo->stays[slot_of(asked, 3)];
 
-	e->trace->ops->thread(e->trace, s->index, &x->key, &t);
-	x->who = (struct trace_who){.pid = t.pid,
-				    .tid = t.tid,
-				    .comm = t.comm,
-				    .time = clew_perf_ns_none(),
-				    .has_answer = t.who};
-	if (t.who)
-		x->who.answer = *t.who;
+	if (!is_known(k, &x->key))
+		ask(s, &x->key, k);
+	x->who = k->who;
+	x->space = k->space;
 	if (x->op->op.has & ANA_OP_HAS_TIME && !e->opts.itrace.is_timeless &&
 	    !trace_events_time(e, s->index, x->key.ticks, &x->who.time))
 		x->who.time = clew_perf_ns_none();
@@ -305,8 +373,11 @@ static bool emit(struct trace_synth *s, struct op_at *x, enum trace_op_event wha
 		return false;
 	ev->record.misc = x->misc;
 	sample = trace_emit_sample(e, ev, e->of_ops[what], &t);
-	if (!trace_emit_keeps(e, sample, &x->who))
+	if (!trace_emit_keeps(e, sample, &x->who)) {
+		e->summary.nr_filtered += x->op->nr - 1;
 		return true;
+	}
+	ev->nr_more = x->op->nr - 1;
 	sample->weight = x->op->op.total;
 	sample->data_src = x->op->op.data_src;
 	sample->phys_addr = x->op->op.pa;
@@ -320,7 +391,7 @@ static bool emit(struct trace_synth *s, struct op_at *x, enum trace_op_event wha
 	e->answers[e->nr] = x->who.answer;
 	ev->who = x->who.has_answer ? &e->answers[e->nr] : NULL;
 	e->synths_of[e->nr].flow = t.flow;
-	e->summary.nr_samples++;
+	e->summary.nr_samples += x->op->nr;
 	e->nr++;
 	return true;
 }
@@ -331,13 +402,13 @@ static bool take_one(struct trace_synth *s, const struct trace_op *o, struct cle
 	struct op_at x;
 
 	/* Every Nth operation of a unit makes events. */
-	if (++s->nr_insns - s->sampled_at < period_of(&e->opts.itrace))
+	if (++s->nr_insns - s->sampled_at < trace_ops_period(&e->opts.itrace))
 		return true;
 	s->sampled_at = s->nr_insns;
 	if (!settle(s, o, bound, &x))
 		return false;
 	if (x.who.has_answer)
-		who_counts_add(&e->summary.who, &x.who.answer);
+		who_counts_add_many(&e->summary.who, &x.who.answer, o->nr);
 	for (enum trace_op_event i = 0; i < NR_OP_EVENTS; i++) {
 		if (e->of_ops[i] && is_one(&o->op, i) && !emit(s, &x, i))
 			return false;
@@ -347,6 +418,10 @@ static bool take_one(struct trace_synth *s, const struct trace_op *o, struct cle
 
 enum clew_err trace_ops_take(struct trace_synth *s, const struct trace_ops_batch *b)
 {
+	if (!s->ops_memo)
+		s->ops_memo = mem_zalloc(sizeof(*s->ops_memo));
+	if (!s->ops_memo)
+		return CLEW_NO_MEMORY;
 	for (size_t i = 0; i < b->nr; i++) {
 		if (!take_one(s, &b->ops[i], b->bound))
 			return s->events->err;

@@ -47,6 +47,7 @@ enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, si
 
 void trace_synth_done(struct trace_synth *s)
 {
+	mem_free(s->ops_memo);
 	mem_free(s->ring.all);
 	vec_done(&s->locs);
 }

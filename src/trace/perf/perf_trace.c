@@ -137,6 +137,11 @@ static bool time_of(struct trace_input *t, size_t unit, struct clew_ticks ticks,
 	return trace_time_of((const struct perf_trace *)t, (uint32_t)unit, ticks, ret);
 }
 
+static struct trace_stay stay(struct trace_input *t, size_t unit, const struct code_key *key)
+{
+	return trace_code_stay((struct perf_trace *)t, (uint32_t)unit, key);
+}
+
 static const struct ana_loc *locate(struct trace_input *t, uint32_t space, uint64_t addr)
 {
 	return trace_code_locate((struct perf_trace *)t, space, addr);
@@ -178,6 +183,7 @@ static const struct trace_input_ops ops = {.run = aux_streams_run,
 					   .steps_free = aux_streams_free,
 					   .thread = thread,
 					   .time = time_of,
+					   .stay = stay,
 					   .locate = locate,
 					   .who_facts = who_facts,
 					   .free = free_trace};

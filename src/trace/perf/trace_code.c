@@ -138,6 +138,60 @@ uint32_t trace_code_space(void *ctx, const struct code_key *k)
 	return space_of_answer(p, &who, &s, &a.answer);
 }
 
+/* --- for how long --- */
+
+/** No longer than the value of @p l is what it is at @p time. */
+static void clip_to_change(const struct perf_trace *p, const struct who_timeline *l,
+			   struct clew_perf_ns time, struct who_stay *s)
+{
+	const struct who_change *now = who_timeline_at(l, time);
+	const struct who_change *next = now ? now + 1 : l->data;
+
+	trace_ran_clip(p, now ? now->time : clew_perf_ns_none(),
+		       next < l->data + l->nr ? next->time : clew_perf_ns_none(), s);
+}
+
+/** Ticks with the space that @p a has at them. @return false: look each time. */
+static bool clip_to_space(const struct perf_trace *p, const struct aux_who *who,
+			  const struct trace_span *span, const struct who_answer *a,
+			  struct who_stay *s)
+{
+	const struct who_history *h = &p->history;
+	uint32_t space = h->kernel;
+
+	if (a->has & WHO_A_GUEST)
+		return !h->guests.ids.nr;
+	if (who->is_firmware || (a->kind == WHO_UNKNOWN && a->reason == WHO_WORLD))
+		return true;
+	if (who->is_user && !(a->has & WHO_A_THREAD && a->space != WHO_NONE && a->kind == WHO_TASK))
+		return trace_tid_of(p, a) == AUX_NONE;
+	if (who->is_user)
+		space = a->space;
+	if (span->is_ticks)
+		clip_to_change(p, &h->spaces.data[space].versions, trace_span_time(span), s);
+	return true;
+}
+
+struct trace_stay trace_code_stay(struct perf_trace *p, uint32_t unit, const struct code_key *k)
+{
+	const struct trace_stay one = {k->ticks.ticks, k->ticks.ticks + 1};
+	struct aux_who who = perf_trace_who(p, unit, &k->context);
+	struct trace_span span = trace_span_of(p, unit, k->ticks, k->bound);
+	struct clew_perf_ns ignored, after = {k->bound.ns + 1};
+	struct who_stay s;
+
+	if (p->history.is_cut || !trace_ran_stay(p, unit, k, &s))
+		return one;
+	/* What lies after its bound has the time of the bound. */
+	if (span.is_ticks && k->bound.ns)
+		trace_ran_clip(p, clew_perf_ns_none(), after, &s);
+	else if (!span.is_ticks && p->has_clock && trace_time_of(p, unit, k->ticks, &ignored))
+		trace_ran_clip(p, after, clew_perf_ns_none(), &s);
+	if (!clip_to_space(p, &who, &span, trace_ran_ask(p, unit, k), &s))
+		return one;
+	return trace_ran_ticks_of_stay(p, k->ticks, &s);
+}
+
 /** The mapping at @p addr, in the space's own program or in one that an exec replaced. */
 static struct who_map *map_at(const struct who_history *h, uint32_t space, uint64_t addr)
 {

@@ -14,6 +14,7 @@ struct unit_pass {
 	struct code_key key;
 	enum start start;
 	bool has_run; /* something of the chunk */
+	struct who_cursor cursor;
 };
 
 struct pass {
@@ -111,7 +112,6 @@ static bool note_context(struct pass *s, size_t unit, const struct aux_who *who)
 	struct who_question q = {.cpu = s->p->units.data[unit].cpu,
 				 .level = who->way.level,
 				 .world = who_world_of_way(s->level, &who->way)};
-	struct who_cursor c = {0};
 
 	if (q.world == WHO_WORLD_GUEST) {
 		q.has = (who->has_el1 ? (uint32_t)WHO_Q_CONTEXT_EL1 : 0) |
@@ -119,16 +119,16 @@ static bool note_context(struct pass *s, size_t unit, const struct aux_who *who)
 		q.context_el1 = who->el1;
 		q.context_el2 = who->el2;
 	}
-	return who_ran_note(s->p->ran.rule, s->notes, &c, &q);
+	return who_ran_note(s->p->ran.rule, s->notes, &s->units[unit].cursor, &q);
 }
 
 /** Do the unit's times fit the chunk's? */
 static bool note_time(struct pass *s, size_t unit)
 {
-	struct who_question q = trace_ran_time_question(s->p, (uint32_t)unit, &s->units[unit].key);
-	struct who_cursor c = {0};
+	struct unit_pass *u = &s->units[unit];
+	struct who_question q = trace_ran_time_question(s->p, (uint32_t)unit, &u->key);
 
-	return who_ran_note(s->p->ran.rule, s->notes, &c, &q);
+	return who_ran_note(s->p->ran.rule, s->notes, &u->cursor, &q);
 }
 
 static void see_level(struct unit_pass *u, struct trace_chunk_marks *c, const struct aux_who *who)

@@ -4,26 +4,23 @@
 #include <string.h>
 
 #include "perfdata/perf_clock.h"
-#include "perfdata/perf_format.h"
 #include "perfdata/perf_guest_fits.h"
+#include "perfdata/perf_tracing.h"
 #include "trace/perf/perf_trace_impl.h"
 #include "trace/perf/trace_threads.h"
 #include "trace/trace_decode.h"
 #include "who/vcpu_name.h"
 
+enum { KEEP_BYTES = 16 << 20 };
+
 /* --- side-band --- */
 
 static void look_for_sched(struct perf_trace *p)
 {
-	struct trace_ran *r = &p->ran;
-	struct bytes text;
-	uint32_t size;
+	const struct perf_features *f = perf_file_features(p->file);
 
-	r->has_sched =
-		perf_format_find(perf_file_features(p->file)->section[PERF_FEAT_TRACING_DATA],
-				 "sched_switch", &text, &r->sched_id) &&
-		perf_format_field(text, "prev_pid", &r->prev_at, &size) && size == 4 &&
-		perf_format_field(text, "next_pid", &r->next_at, &size) && size == 4;
+	p->ran.has_sched =
+		perf_sched_switch_find(f->section[PERF_FEAT_TRACING_DATA], &p->ran.sched);
 }
 
 /** How far guests' times may be from the truth. */
@@ -42,9 +39,12 @@ static enum clew_err take_bands(struct perf_trace *p)
 
 enum clew_err trace_ran_init(struct perf_trace *p)
 {
+	const struct who_spill spill = trace_spill_of(&p->ran.spill);
+
 	p->ran.rule = who_ran_new(&p->history);
 	if (!p->ran.rule)
 		return CLEW_NO_MEMORY;
+	who_ran_set_spill(p->ran.rule, &spill, budget_part(p->input.budget, KEEP_BYTES));
 	look_for_sched(p);
 	return take_bands(p);
 }
@@ -52,6 +52,7 @@ enum clew_err trace_ran_init(struct perf_trace *p)
 void trace_ran_done(struct trace_ran *r)
 {
 	who_ran_free(r->rule);
+	trace_spill_done(&r->spill);
 	mem_free(r->memos);
 }
 
@@ -80,17 +81,16 @@ static enum clew_err take_sched(struct perf_trace *p, const struct perf_record *
 	struct perf_sample s;
 
 	if (!t->has_sched || e->attr.type != PERF_TYPE_TRACEPOINT ||
-	    e->attr.config != t->sched_id ||
+	    e->attr.config != t->sched.id ||
 	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &e->attr, &s) ||
-	    !has_field(&s.raw, t->prev_at) || !has_field(&s.raw, t->next_at))
+	    !has_field(&s.raw, t->sched.prev_offset) || !has_field(&s.raw, t->sched.next_offset))
 		return CLEW_OK;
 	stamp->cpu = s.cpu;
 	stamp->pid = s.pid;
 	stamp->tid = s.tid;
-	return who_ran_take_sched(t->rule,
-				  (struct who_root_id){load_u32(s.raw.pos + t->prev_at, r->swap)},
-				  (struct who_root_id){load_u32(s.raw.pos + t->next_at, r->swap)},
-				  stamp);
+	return who_ran_take_sched(
+		t->rule, (struct who_root_id){load_u32(s.raw.pos + t->sched.prev_offset, r->swap)},
+		(struct who_root_id){load_u32(s.raw.pos + t->sched.next_offset, r->swap)}, stamp);
 }
 
 static void look_for_vcpu(struct trace_ran *t, const struct perf_record *r)
@@ -286,37 +286,71 @@ struct who_question trace_ran_time_question(const struct perf_trace *p, uint32_t
 	return q;
 }
 
+/** All that questions of one kind (trace_ran_known_of) depend on, but the ticks. */
 static bool is_same(const struct code_key *a, const struct code_key *b)
 {
 	const struct code_arm_context *x = &a->context.arm, *y = &b->context.arm;
 
-	return a->ticks.ticks == b->ticks.ticks && a->bound.ns == b->bound.ns && x->el == y->el &&
-	       x->security == y->security && x->has_cid == y->has_cid &&
-	       x->has_vmid == y->has_vmid && x->cid == y->cid && x->vmid == y->vmid &&
-	       x->upper_el == y->upper_el && x->entry == y->entry &&
-	       x->is_at_start == y->is_at_start && a->nr_switches == b->nr_switches &&
-	       a->may_have_switched == b->may_have_switched;
+	return a->bound.ns == b->bound.ns && x->el == y->el && x->security == y->security &&
+	       x->has_cid == y->has_cid && x->has_vmid == y->has_vmid && x->cid == y->cid &&
+	       x->vmid == y->vmid && x->upper_el == y->upper_el && x->entry == y->entry &&
+	       x->is_at_start == y->is_at_start && a->nr_switches == b->nr_switches;
 }
 
-static struct trace_ran_memo *ask(const struct perf_trace *p, uint32_t unit,
-				  const struct code_key *key, struct trace_ran_memo *m)
+/** Threads run longer than from one timestamp to the next. */
+static bool is_known(const struct perf_trace *p, struct trace_ran_known *a,
+		     const struct code_key *key)
 {
-	struct who_cursor *c = &m->cursors[code_context_el(&key->context) != 0];
-	struct who_question q;
+	uint64_t ticks = key->ticks.ticks, last = a->key.ticks.ticks;
 
-	if (m->has_answer && is_same(&m->key, key))
-		return m;
-	q = question_of(p, unit, key, &m->chunk);
-	who_ran_ask(p->ran.rule, c, &q, &m->answer);
-	m->key = *key;
-	m->has_answer = true;
-	return m;
+	return a->is_set && is_same(&a->key, key) &&
+	       (ticks == last ||
+		(ticks && last && who_ran_holds(p->ran.rule, &a->cursor, key->ticks)));
+}
+
+static enum trace_ran_known_of known_of(const struct code_key *k)
+{
+	if (code_context_el(&k->context))
+		return TRACE_RAN_OTHER;
+	return k->may_have_switched ? TRACE_RAN_USER_LATER : TRACE_RAN_USER;
+}
+
+static struct who_question ask_anew(const struct perf_trace *p, uint32_t unit,
+				    const struct code_key *key, struct trace_ran_memo *m,
+				    struct trace_ran_known *a)
+{
+	struct who_question q = question_of(p, unit, key, &m->chunk);
+
+	who_ran_ask(p->ran.rule, &a->cursor, &q, &a->answer);
+	a->key = *key;
+	a->chunk = m->chunk.chunk;
+	a->is_set = true;
+	return q;
+}
+
+static const struct trace_ran_known *ask(const struct perf_trace *p, uint32_t unit,
+					 const struct code_key *key, struct trace_ran_memo *m)
+{
+	struct trace_ran_known *a = &m->known[known_of(key)];
+
+	if (!is_known(p, a, key))
+		ask_anew(p, unit, key, m, a);
+	return a;
 }
 
 const struct who_answer *trace_ran_ask(const struct perf_trace *p, uint32_t unit,
 				       const struct code_key *key)
 {
 	return &ask(p, unit, key, &p->ran.memos[unit].of_consumer)->answer;
+}
+
+static void begin_memo(struct trace_ran_memo *m)
+{
+	m->chunk.is_set = false;
+	for (unsigned int i = 0; i < TRACE_RAN_NR_KNOWN; i++) {
+		m->known[i].is_set = false;
+		m->known[i].cursor.owner = NULL;
+	}
 }
 
 void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
@@ -326,17 +360,57 @@ void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct co
 	/* Pairs with the release below: one thread has the memo at a time. */
 	bool is_taken = __atomic_test_and_set(&m->is_taken, __ATOMIC_ACQUIRE);
 	struct trace_ran_memo own, *at = &m->of_decoders;
+	const struct trace_ran_known *a;
 
 	if (is_taken) {
-		own.has_answer = own.chunk.is_set = false;
-		own.cursors[0].owner = own.cursors[1].owner = NULL;
+		begin_memo(&own);
 		at = &own;
 	}
-	ask(p, unit, key, at);
-	ret->answer = at->answer;
-	ret->chunk = at->chunk.chunk;
+	a = ask(p, unit, key, at);
+	ret->answer = a->answer;
+	ret->chunk = a->chunk;
 	if (!is_taken)
 		__atomic_clear(&m->is_taken, __ATOMIC_RELEASE);
+}
+
+/** The same as ticks. A short counter may wrap in it: then it is but one tick. */
+struct trace_stay trace_ran_ticks_of_stay(const struct perf_trace *p, struct clew_ticks at,
+					  const struct who_stay *s)
+{
+	uint64_t order = perf_ticks_order(&p->time_conv, at), from = at.ticks - (order - s->from);
+	uint64_t ahead = s->to - order, room = UINT64_MAX - at.ticks;
+
+	if (p->time_conv.is_short && p->time_conv.mask - order < room)
+		room = p->time_conv.mask - order;
+	if (order < s->from || order >= s->to || from > at.ticks)
+		return (struct trace_stay){at.ticks, at.ticks + 1};
+	return (struct trace_stay){from, at.ticks + (ahead < room ? ahead : room)};
+}
+
+void trace_ran_clip(const struct perf_trace *p, struct clew_perf_ns from, struct clew_perf_ns to,
+		    struct who_stay *s)
+{
+	struct clew_ticks t;
+	uint64_t order;
+
+	if (clew_perf_ns_is_known(from) && perf_ticks_of_ns(&p->time_conv, from, &t)) {
+		order = perf_ticks_order(&p->time_conv, t);
+		s->from = order > s->from ? order : s->from;
+	}
+	if (clew_perf_ns_is_known(to) && perf_ticks_of_ns(&p->time_conv, to, &t)) {
+		order = perf_ticks_order(&p->time_conv, t);
+		s->to = order < s->to ? order : s->to;
+	}
+}
+
+bool trace_ran_stay(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
+		    struct who_stay *ret)
+{
+	struct trace_ran_memo *m = &p->ran.memos[unit].of_consumer;
+	struct trace_ran_known *a = &m->known[known_of(key)];
+	struct who_question q = ask_anew(p, unit, key, m, a);
+
+	return who_ran_stay(p->ran.rule, &a->cursor, &q, ret);
 }
 
 /* --- what the trace itself proves --- */
@@ -356,18 +430,37 @@ static enum clew_err note_ops(void *ctx, size_t unit, const struct trace_ops_bat
 		const struct code_key key = trace_op_key(&b->ops[i], b->bound);
 		struct who_question q = question_of(n->p, (uint32_t)unit, &key, &c);
 
-		if (!who_ran_note(r->rule, n->notes, &r->memos[unit].of_consumer.cursors[0], &q))
+		if (!who_ran_note_many(r->rule, n->notes,
+				       &r->memos[unit].of_consumer.known[0].cursor, &q,
+				       b->ops[i].nr))
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;
+}
+
+static struct trace_stay stay_of_notes(void *ctx, size_t unit, const struct code_key *key)
+{
+	struct noting *n = ctx;
+	struct trace_ran *r = &n->p->ran;
+	struct trace_ran_chunk c = {.is_set = false};
+	struct who_question q = question_of(n->p, (uint32_t)unit, key, &c);
+	struct who_stay stay;
+
+	if (!who_ran_note_stay(r->rule, &r->memos[unit].of_consumer.known[0].cursor, &q, &stay))
+		return (struct trace_stay){key->ticks.ticks, key->ticks.ticks + 1};
+	return trace_ran_ticks_of_stay(n->p, key->ticks, &stay);
 }
 
 static enum clew_err note_ops_of(struct perf_trace *p, struct who_notes *notes)
 {
 	bool *skips = mem_calloc(p->units.nr + 1, sizeof(*skips)), has_some = false;
 	struct noting n = {p, notes};
-	const struct trace_decode_opts opts = {
-		.nr_threads = 1, .skips = skips, .ops = note_ops, .ctx = &n};
+	const struct trace_decode_opts opts = {.nr_threads = 1,
+					       .skips = skips,
+					       .ops = note_ops,
+					       .ops_fold = TRACE_OPS_BY_OWNER,
+					       .ops_stay = stay_of_notes,
+					       .ctx = &n};
 	enum clew_err err = skips ? CLEW_OK : CLEW_NO_MEMORY;
 
 	for (uint32_t i = 0; !err && i < p->units.nr; i++) {

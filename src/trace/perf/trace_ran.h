@@ -5,6 +5,9 @@
 #include "image/code_source.h"
 #include "perfdata/perf_evlist.h"
 #include "perfdata/perf_sample.h"
+#include "perfdata/perf_tracing.h"
+#include "trace/perf/trace_spill.h"
+#include "trace/trace_ops.h"
 #include "who/who_ran.h"
 
 /* Who ran, by the one rule (who/who_ran.h): the recording's side-band goes in, units ask. */
@@ -13,12 +16,12 @@ struct perf_trace;
 
 struct trace_ran {
 	struct who_ran *rule;
-	bool has_sched; /* samples of sched_switch, with these fields */
-	uint64_t sched_id;
-	uint32_t prev_at, next_at;
+	bool has_sched; /* there may be samples of sched_switch */
+	struct perf_sched_switch sched;
 	size_t nr_begun;               /* CPUs with a known begin of their side-band */
 	bool has_vcpus;                /* threads with the names of virtual CPUs */
 	struct trace_ran_memos *memos; /* by unit */
+	struct trace_spill spill;
 };
 
 /** NULL in rule: no memory. */
@@ -47,13 +50,26 @@ struct trace_ran_chunk {
 	struct clew_ticks end;
 };
 
-/** The last answer, and where it was found. */
-struct trace_ran_memo {
-	bool has_answer;
+/** An answer, and where it was found. */
+struct trace_ran_known {
+	bool is_set;
 	struct code_key key;
 	struct who_answer answer;
+	const struct aux_chunk *chunk; /* that holds it; NULL: unknown */
+	struct who_cursor cursor;
+};
+
+enum trace_ran_known_of {
+	TRACE_RAN_USER,
+	TRACE_RAN_USER_LATER, /* it may have been switched from since the last timestamp */
+	TRACE_RAN_OTHER,
+	TRACE_RAN_NR_KNOWN
+};
+
+/** The last ones: code of these alternates. */
+struct trace_ran_memo {
 	struct trace_ran_chunk chunk;
-	struct who_cursor cursors[2]; /* of user code; of all other */
+	struct trace_ran_known known[TRACE_RAN_NR_KNOWN];
 };
 
 struct trace_ran_memos {
@@ -71,6 +87,15 @@ static inline bool trace_ran_is_op(const struct trace_ran *r, uint32_t unit)
 /** Who ran, until the next question about @p unit. For its consumer: one thread per unit. */
 const struct who_answer *trace_ran_ask(const struct perf_trace *p, uint32_t unit,
 				       const struct code_key *key);
+/** For how long that answer is the same. As trace_ran_ask(). @return false: unknown. */
+bool trace_ran_stay(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
+		    struct who_stay *ret);
+/** No more than [@p from, @p to), each where it is known. */
+void trace_ran_clip(const struct perf_trace *p, struct clew_perf_ns from, struct clew_perf_ns to,
+		    struct who_stay *s);
+/** The same as ticks of the trace, around @p at. Where @p at is not in it, that tick alone. */
+struct trace_stay trace_ran_ticks_of_stay(const struct perf_trace *p, struct clew_ticks at,
+					  const struct who_stay *s);
 /** The same, from any thread. */
 struct trace_ran_answer {
 	struct who_answer answer;

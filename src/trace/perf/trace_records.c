@@ -166,6 +166,23 @@ static enum clew_err take_history(struct perf_trace *p, const struct perf_record
 	return who_play(&who_player_of_history, h, &h->guests, r, &stamp);
 }
 
+/** Where there is no room, who ran is unknown. */
+static enum clew_err take_switches(struct perf_trace *p, const struct perf_record *r,
+				   const struct beside *b)
+{
+	if (p->history.is_cut && r->type != PERF_RECORD_AUX)
+		return CLEW_OK;
+	return b->machine ? trace_ran_take_guest(p, r, &b->id, b->time)
+			  : trace_ran_take(p, r, b->evsel, &b->id, b->time);
+}
+
+static enum clew_err charge(struct perf_trace *p, struct clew_perf_ns time)
+{
+	who_history_charge(&p->history, time,
+			   trace_patches_bytes(&p->patches) + who_ran_bytes(p->ran.rule));
+	return p->history.is_cut && !who_ran_cut(p->ran.rule, time) ? CLEW_NO_MEMORY : CLEW_OK;
+}
+
 static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 			  struct clew_perf_ns time, struct clew_diag *diag)
 {
@@ -196,17 +213,14 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 	if (!p->has_clock)
 		look_for_clock(p);
 	read_sample_id(p, r, time, &b);
-	err = b.machine ? trace_ran_take_guest(p, r, &b.id, time)
-			: trace_ran_take(p, r, b.evsel, &b.id, b.time);
+	err = take_switches(p, r, &b);
 	if (err && err != CLEW_BAD_FILE)
 		return err;
 	if (who_plays(r->type) || r->type == PERF_RECORD_TEXT_POKE) {
 		if (p->history.is_cut)
 			return CLEW_OK;
 		err = take_history(p, r, &b);
-		who_history_charge(&p->history, b.time,
-				   trace_patches_bytes(&p->patches) + who_ran_bytes(p->ran.rule));
-		return err;
+		return err ? err : charge(p, b.time);
 	}
 	switch (r->type) {
 	case PERF_RECORD_AUX_OUTPUT_HW_ID:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/script/tracepoint_check.h"
+#include "perfdata/perf_tracing_check.h"
 
 #include "unit/tap.h"
 
@@ -47,7 +47,7 @@ int main(void)
 	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		CHECK_EQ(tracepoint_format_is_sane(bytes_of(rows[i].text, strlen(rows[i].text))),
+		CHECK_EQ(perf_tracing_format_is_sane(bytes_of(rows[i].text, strlen(rows[i].text))),
 			 rows[i].want, "%s", rows[i].what);
 	return tap_done();
 }

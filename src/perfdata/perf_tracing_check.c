@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/script/tracepoint_check.h"
+#include "perfdata/perf_tracing_check.h"
 
 enum { MAX_DEPTH = 32, MAX_NUMBER_DIGITS = 9 };
 
@@ -213,7 +213,7 @@ static bool are_fields(struct bytes *text)
 	return true;
 }
 
-bool tracepoint_format_is_sane(struct bytes text)
+bool perf_tracing_format_is_sane(struct bytes text)
 {
 	struct bytes fields;
 

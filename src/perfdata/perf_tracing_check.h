@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef FORMAT_SCRIPT_TRACEPOINT_CHECK_H
-#define FORMAT_SCRIPT_TRACEPOINT_CHECK_H
+#ifndef PERFDATA_PERF_TRACING_CHECK_H
+#define PERFDATA_PERF_TRACING_CHECK_H
 
 #include "base/bytes.h"
 
@@ -11,6 +11,6 @@
  * close, and that it names fields which are there. O(bytes of the print format x of the fields).
  * Spec: Linux 7.3 kernel/trace/trace_events.c, f_show().
  */
-bool tracepoint_format_is_sane(struct bytes text);
+bool perf_tracing_format_is_sane(struct bytes text);
 
 #endif

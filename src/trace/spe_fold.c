@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/spe_fold.h"
+
+#include <string.h>
+
+enum { MASK = 4 * SPE_FOLD_RECORDS - 1, EL_SHIFT = 60 };
+
+/* --- stays --- */
+
+/** Levels, security, and what there is of contexts and time. */
+static inline uint64_t owner_of(const struct spe_record *r)
+{
+	const uint32_t has =
+		SPE_HAS_PC | SPE_HAS_CONTEXT_EL1 | SPE_HAS_CONTEXT_EL2 | SPE_HAS_TIMESTAMP;
+
+	return r->address[SPE_ADDRESS_PC] >> EL_SHIFT << EL_SHIFT | (r->has & has);
+}
+
+static inline uint64_t contexts_of(const struct spe_record *r)
+{
+	return (uint64_t)r->context[1] << 32 | r->context[0];
+}
+
+static inline size_t stay_slot(uint64_t owner, uint64_t contexts)
+{
+	uint64_t h = (contexts ^ owner) * 0x9e3779b97f4a7c15U;
+
+	return h >> 60 & (SPE_FOLD_STAYS - 1);
+}
+
+const struct spe_stay *spe_fold_stay(struct spe_fold *f, const struct spe_record *r,
+				     struct spe_stay **ret_new)
+{
+	uint64_t owner = owner_of(r), contexts = contexts_of(r);
+	struct spe_stay *s = &f->stays[stay_slot(owner, contexts)];
+
+	if (s->number && s->owner == owner && s->contexts == contexts &&
+	    r->timestamp - s->ticks.from < s->ticks.to - s->ticks.from)
+		return s;
+	s->owner = owner;
+	s->contexts = contexts;
+	*ret_new = s;
+	return NULL;
+}
+
+void spe_fold_begin(struct spe_fold *f, struct spe_stay *s, struct trace_stay ticks)
+{
+	s->ticks = ticks;
+	s->number = ++f->last_stay;
+}
+
+/* --- records --- */
+
+static inline uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0xff51afd7ed558ccdU;
+	return h ^ h >> 32;
+}
+
+static inline uint64_t operation_of(const struct spe_record *r)
+{
+	return (uint64_t)r->has << 32 | (uint64_t)r->op_class << 24 |
+	       (uint64_t)r->op_payload << 16 | (uint64_t)r->events_bytes << 8;
+}
+
+static inline uint64_t counters_of(const struct spe_record *r)
+{
+	return (uint64_t)r->counter[0] << 48 | (uint64_t)r->counter[1] << 32 |
+	       (uint64_t)r->counter[2] << 16 | r->saturated;
+}
+
+static inline uint64_t hash_of(enum trace_ops_fold by, const struct spe_record *r, uint32_t stay)
+{
+	uint64_t h = stay * 0x9e3779b97f4a7c15U;
+
+	if (by == TRACE_OPS_BY_OWNER)
+		return mix(h, 0);
+	h = mix(h, r->address[SPE_ADDRESS_PC] ^ r->address[SPE_ADDRESS_TARGET] << 7);
+	h = mix(h, operation_of(r) ^ r->events ^ r->source << 13);
+	if (by == TRACE_OPS_BY_ACCESS)
+		h = mix(mix(h, r->address[SPE_ADDRESS_VA]), counters_of(r));
+	return h;
+}
+
+static inline bool is_alike(enum trace_ops_fold by, const struct spe_record *a,
+			    const struct spe_record *b)
+{
+	if (by == TRACE_OPS_BY_OWNER)
+		return true;
+	if (a->address[SPE_ADDRESS_PC] != b->address[SPE_ADDRESS_PC] ||
+	    a->address[SPE_ADDRESS_TARGET] != b->address[SPE_ADDRESS_TARGET] ||
+	    operation_of(a) != operation_of(b) || a->events != b->events || a->source != b->source)
+		return false;
+	return by == TRACE_OPS_BY_CODE ||
+	       (a->address[SPE_ADDRESS_VA] == b->address[SPE_ADDRESS_VA] &&
+		counters_of(a) == counters_of(b));
+}
+
+void spe_fold_add(struct spe_fold *f, const struct spe_record *r, const struct spe_stay *stay)
+{
+	size_t at = hash_of(f->by, r, stay->number) & MASK;
+
+	for (; f->slots[at]; at = (at + 1) & MASK) {
+		struct spe_folded *x = &f->all[f->slots[at] - 1];
+
+		if (x->stay == stay->number && is_alike(f->by, &x->first, r)) {
+			x->nr++;
+			return;
+		}
+	}
+	f->all[f->nr] = (struct spe_folded){*r, 1, stay->number};
+	f->slots[at] = (uint16_t)++f->nr;
+}
+
+void spe_fold_clear(struct spe_fold *f, bool forgets)
+{
+	memset(f->slots, 0, sizeof(f->slots));
+	f->nr = 0;
+	if (!forgets)
+		return;
+	memset(f->stays, 0, sizeof(f->stays));
+	f->last_stay = 0;
+}
