@@ -1,243 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/search.h"
 #include "who/vcpu_name.h"
+#include "who/who_ask_impl.h"
 #include "who/who_own.h"
-#include "who/who_ran_impl.h"
 
 /* The decision rule. Spec: attribution.md, sections 4 and 7 to 10. */
-
-enum { STEPS_BEFORE_SEEK = 128 };
-
-/** A bound of a chunk as ticks, which many records in turn have. */
-struct bound {
-	uint64_t ns, order;
-	bool is_set;
-};
-
-struct state {
-	const struct who_cpu *cpu;
-	struct who_run_cursor at;
-	bool is_set, is_in_ticks;
-	uint64_t from, to; /* of at.run */
-	struct bound chunk_from, chunk_to;
-	/* The last answer, which holds for all of (since, until) if nothing else was asked */
-	bool has_answer;
-	uint64_t since, until, last; /* last: ticks_to */
-	bool is_by_id;               /* its place does not matter */
-	struct who_question question;
-	struct who_answer answer;
-};
-_Static_assert(sizeof(struct state) <= sizeof(((struct who_cursor *)0)->state), "room for it");
-
-static struct state *state_of(const struct who_ran *w, struct who_cursor *c)
-{
-	struct state *s = (struct state *)(void *)c->state;
-
-	if (c->owner != w) {
-		c->owner = w;
-		*s = (struct state){0};
-	}
-	return s;
-}
-
-static uint64_t order_of_ns(const struct who_ran *w, struct clew_perf_ns t)
-{
-	struct clew_ticks ticks = {0};
-
-	perf_ticks_of_ns(&w->conv, t, &ticks);
-	return perf_ticks_order(&w->conv, ticks);
-}
-
-static uint64_t order_of_bound(const struct who_ran *w, struct bound *b, struct clew_perf_ns t)
-{
-	if (!b->is_set || b->ns != t.ns)
-		*b = (struct bound){t.ns, order_of_ns(w, t), true};
-	return b->order;
-}
-
-/** Are the ticks outside the chunk that holds them? */
-static bool is_outside_chunk(const struct who_ran *w, struct state *s, const struct who_question *q,
-			     uint64_t order)
-{
-	uint64_t bound;
-
-	if (q->has & WHO_Q_TO) {
-		bound = order_of_bound(w, &s->chunk_to, q->to);
-		if (order > bound && order - bound > w->tolerance_ticks)
-			return true;
-	}
-	if (q->has & WHO_Q_FROM && q->from.ns && !who_ran_follows_tasks(w)) {
-		bound = order_of_bound(w, &s->chunk_from, q->from);
-		if (order < bound && bound - order > w->tolerance_ticks)
-			return true;
-	}
-	return false;
-}
-
-static uint64_t place_of(const struct who_ran *w, const struct state *s, struct clew_perf_ns t)
-{
-	return s->is_in_ticks ? order_of_ns(w, t) : t.ns;
-}
-
-static void set_end(const struct who_ran *w, struct state *s)
-{
-	s->to = s->at.has_next ? place_of(w, s, s->at.next.from) : UINT64_MAX;
-}
-
-/** To the next run. */
-static void step(const struct who_ran *w, struct state *s)
-{
-	who_runs_next(&s->at);
-	s->from = s->to;
-	set_end(w, s);
-}
-
-static bool search(const struct who_ran *w, struct state *s, struct clew_perf_ns time)
-{
-	if (!who_runs_seek(&s->cpu->fold.runs, time, &s->at))
-		return false;
-	s->from = place_of(w, s, s->at.run.from);
-	set_end(w, s);
-	return true;
-}
-
-/** To the run in which @p lo is. @return false: it is before all of them. */
-static bool move_to(const struct who_ran *w, struct state *s, uint64_t lo, struct clew_perf_ns time)
-{
-	unsigned int nr = 0;
-
-	if (!s->is_set || lo < s->from) {
-		s->is_set = search(w, s, time);
-		if (!s->is_set)
-			return false;
-	}
-	while (s->at.has_next && lo >= s->to) {
-		if (++nr == STEPS_BEFORE_SEEK)
-			search(w, s, time);
-		else
-			step(w, s);
-	}
-	return lo >= s->from;
-}
-
-static bool find_cpu(const struct who_ran *w, struct state *s, uint32_t cpu, bool is_in_ticks)
-{
-	const uint64_t *at;
-
-	if (s->cpu && s->cpu->cpu == cpu && s->is_in_ticks == is_in_ticks)
-		return true;
-	at = map_u64_get(&w->by_cpu, cpu);
-	*s = (struct state){.cpu = at ? w->cpus.data[*at] : NULL, .is_in_ticks = is_in_ticks};
-	return at;
-}
-
-/** From where to where it ran, as ticks in order or as ns; both included. */
-struct span {
-	uint64_t lo, hi;
-	bool is_in_ticks;
-};
-
-static bool span_of(const struct who_ran *w, const struct who_question *q, struct span *ret)
-{
-	if (w->is_clock_usable && q->has & WHO_Q_TICKS) {
-		ret->lo = ret->hi = perf_ticks_order(&w->conv, q->ticks);
-		if (q->has & WHO_Q_TICKS_TO)
-			ret->hi = perf_ticks_order(&w->conv, q->ticks_to);
-		ret->is_in_ticks = true;
-		return ret->lo <= ret->hi;
-	}
-	ret->lo = q->from.ns;
-	ret->hi = q->to.ns;
-	ret->is_in_ticks = false;
-	return q->has & WHO_Q_FROM && q->has & WHO_Q_TO && ret->lo <= ret->hi;
-}
-
-/** Its time, or the begin of it. */
-static struct clew_perf_ns time_of(const struct who_ran *w, const struct who_question *q,
-				   const struct span *s)
-{
-	struct clew_perf_ns t = clew_perf_ns_none();
-
-	if (s->is_in_ticks)
-		perf_ns_of_ticks(&w->conv, q->ticks, &t);
-	else
-		t.ns = s->lo;
-	return t;
-}
-
-static bool is_inside(const struct state *s, const struct span *span, uint64_t margin)
-{
-	uint64_t lo = span->lo - s->from, hi = s->to - span->hi;
-
-	if (s->at.run.kind != WHO_RUN_THREAD || span->hi > s->to)
-		return false;
-	/* The tick of a boundary is in the switch. */
-	return !span->is_in_ticks || (lo > margin && (!s->at.has_next || hi > margin));
-}
-
-void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
-		    uint64_t margin_ticks, struct who_place *ret)
-{
-	struct state *s = state_of(w, c);
-	struct span span;
-
-	*ret = (struct who_place){.time = clew_perf_ns_none(), .until = clew_perf_ns_none()};
-	if (!span_of(w, q, &span))
-		return;
-	ret->time = time_of(w, q, &span);
-	ret->until = ret->time;
-	if (!span.is_in_ticks)
-		ret->until.ns = span.hi;
-	else if (q->has & WHO_Q_TICKS_TO)
-		perf_ns_of_ticks(&w->conv, q->ticks_to, &ret->until);
-	ret->has_order = span.is_in_ticks;
-	ret->first = span.lo;
-	ret->order = span.hi;
-	if (!(q->has & WHO_Q_CPU) || !find_cpu(w, s, q->cpu, span.is_in_ticks))
-		return;
-	ret->cpu = s->cpu;
-	ret->is_conflict = span.is_in_ticks && is_outside_chunk(w, s, q, span.hi);
-	if (!move_to(w, s, span.lo, ret->time))
-		return;
-	ret->at = &s->at;
-	ret->is_inside = is_inside(s, &span, margin_ticks);
-	ret->is_on_edge = span.is_in_ticks && span.lo == s->from;
-	ret->to = s->to;
-}
-
-uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
-			 const struct who_question *q, uint64_t margin_ticks,
-			 const struct who_place *p)
-{
-	const struct state *s = state_of(w, c);
-	uint64_t until = p->at && p->at->has_next ? s->to : UINT64_MAX, last;
-
-	if (!p->cpu)
-		return UINT64_MAX;
-	if (!p->at && s->is_set)
-		until = s->from; /* of the first run */
-	if (p->is_conflict && q->has & WHO_Q_TO && p->order > s->chunk_to.order)
-		return UINT64_MAX; /* what is later is outside of the chunk, too */
-	if (p->is_conflict || (p->at && p->at->run.kind == WHO_RUN_THREAD && !p->is_inside))
-		return p->order + 1;
-	if (p->is_inside && p->at->has_next)
-		until -= margin_ticks;
-	if (!(q->has & WHO_Q_TO))
-		return until;
-	last = s->chunk_to.order + w->tolerance_ticks;
-	return last < until ? last + 1 : until;
-}
-
-void who_stay_clip(const struct who_ran *w, struct clew_perf_ns to, struct who_stay *s)
-{
-	uint64_t order;
-
-	if (!clew_perf_ns_is_known(to))
-		return;
-	order = order_of_ns(w, to);
-	if (order < s->to)
-		s->to = order;
-}
 
 bool who_host_context(const struct who_ran *w, const struct who_question *q,
 		      struct who_root_id *ret)
@@ -717,17 +484,18 @@ static bool is_same_question(const struct who_question *a, const struct who_ques
 }
 
 /** Does it hold for @p ticks, in the chunk of @p q? */
-static bool holds(const struct who_ran *w, struct state *s, const struct who_question *q,
+static bool holds(const struct who_ran *w, struct who_ask_state *s, const struct who_question *q,
 		  struct clew_ticks ticks)
 {
 	uint64_t order = perf_ticks_order(&w->conv, ticks);
 
 	return order >= s->since && order < s->until &&
 	       (!(q->has & WHO_Q_TICKS_TO) || order <= s->last) &&
-	       (s->is_by_id || !is_outside_chunk(w, s, q, order));
+	       (s->is_by_id || !who_is_outside_chunk(w, s, q, order));
 }
 
-static bool is_answered(const struct who_ran *w, struct state *s, const struct who_question *q)
+static bool is_answered(const struct who_ran *w, struct who_ask_state *s,
+			const struct who_question *q)
 {
 	if (!s->has_answer || !is_same_question(&s->question, q))
 		return false;
@@ -738,12 +506,13 @@ static bool is_answered(const struct who_ran *w, struct state *s, const struct w
 
 bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ticks ticks)
 {
-	struct state *s = state_of(w, c);
+	struct who_ask_state *s = who_ask_state_of(w, c);
 
 	return s->has_answer && holds(w, s, &s->question, ticks);
 }
 
-static void keep_answer(const struct asked *a, struct state *s, const struct who_answer *answer)
+static void keep_answer(const struct asked *a, struct who_ask_state *s,
+			const struct who_answer *answer)
 {
 	bool is_exact = a->place.is_inside && !(a->q->has & WHO_Q_TICKS_TO);
 	/* Nothing is known of the CPU, so that its times do not matter. */
@@ -758,7 +527,7 @@ static void keep_answer(const struct asked *a, struct state *s, const struct who
 	s->last = a->place.order;
 	s->until = a->place.at ? a->place.to : UINT64_MAX;
 	if (clew_perf_ns_is_known(a->until)) {
-		uint64_t until = order_of_ns(a->w, a->until);
+		uint64_t until = who_order_of_ns(a->w, a->until);
 
 		s->until = until < s->until ? until : s->until;
 	}
@@ -769,7 +538,7 @@ static void keep_answer(const struct asked *a, struct state *s, const struct who
 void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		 struct who_answer *ret)
 {
-	struct state *s = state_of(w, c);
+	struct who_ask_state *s = who_ask_state_of(w, c);
 	struct asked a = {.w = w, .q = q, .until = clew_perf_ns_none()};
 
 	if (is_answered(w, s, q)) {
@@ -791,7 +560,7 @@ void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who
 bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		  struct who_stay *ret)
 {
-	const struct state *s = state_of(w, c);
+	const struct who_ask_state *s = who_ask_state_of(w, c);
 	uint64_t last;
 
 	*ret = (struct who_stay){0, UINT64_MAX};

@@ -105,7 +105,7 @@ struct who_notes {
 	struct map_u64 runners; /* root ids of threads at guest level, if the kernel is at EL2 */
 };
 
-/* --- who_ask.c --- */
+/* --- who_place.c --- */
 
 /** Where a record stands on its CPU's line. */
 struct who_place {
@@ -129,6 +129,8 @@ uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
 			 const struct who_place *p);
 /** It ends at @p to, where that is known. */
 void who_stay_clip(const struct who_ran *w, struct clew_perf_ns to, struct who_stay *s);
+
+/* --- who_ask.c --- */
 
 /** The one thread that has @p root at @p time, by a proof. 0: it is outside. @return false:
  * unknown. */
