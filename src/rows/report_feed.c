@@ -144,6 +144,8 @@ static enum clew_err take(struct report_feed *f, struct report_event *ev, const 
 	ev->period_kept += feed_period(e);
 	ev->has_chains |= e->chain && !f->opts.no_chains;
 	note_depth(f, ev, e);
+	if (f->opts.no_rows)
+		return CLEW_OK;
 	err = feed_path(f, e, &node);
 	if (err == CLEW_LIMIT) {
 		ev->nr_no_room += 1 + e->nr_more;
