@@ -42,6 +42,9 @@ static void set_wishes(struct report_run *r)
 	/* Skipped threads must still count in the totals, so the feed filters them. */
 	a->feed.filter = o->filter;
 	o->filter.comms = o->filter.pids = o->filter.tids = NULL;
+	a->feed.no_rows = a->output == REPORT_STATS;
+	a->feed.no_paths = a->output != REPORT_FOLDED;
+	a->feed.no_graphs = a->text.style == REPORT_GRAPH_NONE;
 	a->feed.keeps_outermost = a->has_order ? !a->table.graph.is_callee : a->has_children;
 	o->is_single_threaded = a->is_single_threaded;
 	o->wants_lines = a->feed.has_inlines || report_sort_has_lines(&a->feed.sort);

@@ -119,6 +119,34 @@ static enum clew_err chain_node(struct report_feed *f, const struct ana_event *e
 	return err;
 }
 
+/* Does the sample go to the row of its file, in no graph? */
+static bool is_file_enough(const struct report_feed *f, const struct ana_event *e)
+{
+	if (!f->is_file_enough || e->loc->sym || (f->opts.has_inlines && e->loc->nr_lines > 1))
+		return false;
+	return f->opts.no_graphs || !(e->evsel->attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+}
+
+/* One node for all nameless places of a file: there may be as many as samples. */
+static enum clew_err file_node(struct report_feed *f, const struct ana_loc *loc, uint32_t *node)
+{
+	const struct feed_frame frame = {.dso = loc->dso, .level = loc->level};
+	enum clew_err err = CLEW_OK;
+	uint32_t n;
+
+	if (f->last_file_node == REPORT_ROOT || f->last_file != loc->dso) {
+		n = feed_frame_add(&f->frames, &frame);
+		err = n == REPORT_NONE ? CLEW_NO_MEMORY
+				       : report_tree_child(&f->tree, REPORT_ROOT, n, node);
+		if (err != CLEW_OK)
+			return err;
+		f->last_file = loc->dso;
+		f->last_file_node = *node;
+	}
+	*node = f->last_file_node;
+	return CLEW_OK;
+}
+
 /* An address of no known place: of samples that carry none. */
 static enum clew_err no_address(struct report_feed *f, uint32_t *node)
 {
@@ -150,8 +178,11 @@ enum clew_err feed_path(struct report_feed *f, const struct ana_event *e, uint32
 		err = chain_node(f, e, &node);
 		if (err == CLEW_OK && e->loc && !is_leaf(f, e))
 			err = descend(f, e->loc, &node);
+	} else if (!e->loc) {
+		err = no_address(f, &node);
 	} else {
-		err = e->loc ? descend(f, e->loc, &node) : no_address(f, &node);
+		err = is_file_enough(f, e) ? file_node(f, e->loc, &node)
+					   : descend(f, e->loc, &node);
 	}
 	if (err == CLEW_OK)
 		*ret = node;

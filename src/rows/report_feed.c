@@ -22,6 +22,18 @@ static bool has_frame_key(const struct report_sort *s)
 	return false;
 }
 
+/* Is the file all that rows need of a place without a name? */
+static bool is_file_enough(const struct report_feed *f)
+{
+	for (size_t i = 0; i < f->opts.sort.nr; i++) {
+		enum report_key k = f->opts.sort.keys[i];
+
+		if (report_key_is_end(k) || (report_key_is_frame(k) && k != REPORT_DSO))
+			return false;
+	}
+	return f->opts.no_paths && !f->frames.is_exact;
+}
+
 enum clew_err report_feed_new(struct report_feed **ret, const struct report_feed_opts *opts,
 			      struct clew_diag *diag)
 {
@@ -38,6 +50,7 @@ enum clew_err report_feed_new(struct report_feed **ret, const struct report_feed
 	f->frames.is_exact = opts->by_address || opts->ops == REPORT_OPS_BRANCHES ||
 			     report_sort_has_lines(&opts->sort);
 	f->has_frame_key = has_frame_key(&opts->sort);
+	f->is_file_enough = is_file_enough(f);
 	err = report_tree_init(&f->tree, opts->max_nodes);
 	f->tree.account.budget = f->frames.account.budget = f->account.budget = opts->budget;
 	if (err == CLEW_OK)
@@ -131,6 +144,8 @@ static enum clew_err take(struct report_feed *f, struct report_event *ev, const 
 	ev->period_kept += feed_period(e);
 	ev->has_chains |= e->chain && !f->opts.no_chains;
 	note_depth(f, ev, e);
+	if (f->opts.no_rows)
+		return CLEW_OK;
 	err = feed_path(f, e, &node);
 	if (err == CLEW_LIMIT) {
 		ev->nr_no_room += 1 + e->nr_more;

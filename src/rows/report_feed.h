@@ -33,6 +33,10 @@ struct report_feed_opts {
 	bool by_address;       /* call graphs by address, not by function */
 	bool has_inlines;      /* inlined functions are frames (ana_opts.wants_lines) */
 	bool no_chains;        /* the sampled frame alone */
+	bool no_rows;          /* samples are counted, and nothing else: no tables, no paths */
+	bool no_graphs;        /* no table will have call graphs */
+	bool no_paths;         /* report_feed_paths() will not be called, and events without
+				  PERF_SAMPLE_CALLCHAIN get no call graphs */
 	struct budget *budget; /* of rows, paths and names; NULL: no limit */
 	bool hide_unresolved;  /* skip samples and rows without a symbol */
 };

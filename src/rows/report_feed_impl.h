@@ -119,6 +119,7 @@ struct report_feed {
 	struct report_feed_opts opts;
 	struct ana_filter_set filter;
 	bool has_filter, has_frame_key;
+	bool is_file_enough; /* rows are the same wherever in a file a nameless place is */
 	struct report_tree tree;
 	struct feed_frames frames;
 	struct feed_groups groups;
@@ -144,6 +145,8 @@ struct report_feed {
 	struct feed_memo frame_of_loc, node_of_chain; /* by id of this epoch */
 
 	struct feed_path last_paths[FEED_PATHS]; /* by tid, modulo */
+	const struct dso *last_file;             /* with last_file_node, unless that is the root */
+	uint32_t last_file_node;
 
 	/* the key found last: most samples have that of the one before */
 	uint32_t last_key, last_pid, last_tid, last_cpu;

@@ -127,6 +127,40 @@ static void full(void)
 	made_done(&m);
 }
 
+/* Rows of files: all nameless places of one are a node where no graph or path shows them. */
+static void files_alone(void)
+{
+	static const struct made_event nameless[] = {
+		{"sh", 1, 1, 0, 10, "!"},
+                {"sh", 1, 1, 0, 20, "?"},
+                {"sh", 1, 1, 0, 30, "!"},
+                {"sh", 1, 1, 0, 30, "?"},
+                {"sh", 1, 1, 0, 40, "a"},
+        };
+	enum { NR = sizeof(nameless) / sizeof(nameless[0]) };
+	struct report_feed *f;
+	struct made m;
+
+	made_init(&m, nameless, NR, 0);
+	m.locs['#'].dso = m.user;
+	m.locs['#'].sym = NULL;
+	for (size_t i = 0; i < NR; i++)
+		m.events[i].chain = NULL;
+	m.events[3].loc = &m.locs['#'];
+	for (int way = 0; way < 8; way++) {
+		/* the root, '!', '?' and 'a' */
+		const struct report_feed_opts opts = {
+			.max_nodes = 4, .no_paths = way & 1, .no_graphs = way & 2};
+
+		m.evsels[0].attr.sample_type = way & 4 ? 0 : PERF_SAMPLE_CALLCHAIN;
+		f = made_report(&m, "comm,dso", opts);
+		CHECK_EQ(report_feed_event(f, 0)->nr_no_room, way & 1 && way & 6 ? 0 : 1,
+			 "nodes of nameless places, way %d", way);
+		report_feed_free(f);
+	}
+	made_done(&m);
+}
+
 /* The sampled address is not where the chain ends: it is below that. */
 static void leaf_apart(void)
 {
@@ -267,6 +301,7 @@ int main(void)
 	batches();
 	epochs();
 	full();
+	files_alone();
 	leaf_apart();
 	sort_keys();
 	bad_filters();
