@@ -238,7 +238,7 @@ static bool saw_code_of(const struct flow_parallel *p, const struct flow_part *k
 	return k->nr_asked <= FLOW_MAX_ASKED;
 }
 
-/** Was what is assumed of the context so? An exception return may end in another one. */
+/** Was the assumed context right? An exception return may lead to another one. */
 static bool has_its_context(const struct flow_parallel *p, const struct flow_part *k)
 {
 	const struct flow_end *e = &p->end;

@@ -16,7 +16,7 @@ enum code_security { CODE_SECURE, CODE_NONSECURE, CODE_ROOT, CODE_REALM };
 
 enum code_arch { CODE_ARM, CODE_X86 };
 
-/** What is known of code at an address, for those who ask who runs. */
+/** The role of the code at an address in deciding who runs. */
 enum code_landmark {
 	CODE_LANDMARK_UNKNOWN, /* it has no symbol */
 	CODE_NO_LANDMARK,

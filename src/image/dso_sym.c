@@ -55,7 +55,7 @@ static const struct dso_sym *shown_sym(struct dso *d, const struct found *f, con
 	return map_u64_put(&d->found, f->number, (uintptr_t)n) ? n : NULL;
 }
 
-/** The owner's symbol as one of this name: rows and branches distinguish files by it. */
+/** @p of as a symbol of @p d: rows and branches distinguish files by it. */
 static const struct dso_sym *own_sym(struct dso *d, const struct dso_sym *of)
 {
 	const struct dso_sym *seen = of ? seen_sym(d, (uintptr_t)of) : NULL;

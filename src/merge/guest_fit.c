@@ -99,8 +99,7 @@ static int64_t end_of_matches(const struct fit_match *m, int64_t start, int64_t 
 			j += !is_match;
 		}
 		sum += is_match ? 1 : -1;
-		/* A match by chance after the end makes up for one that is missing, not for more.
-		 */
+		/* One chance match after the end may cancel one missing match, not more. */
 		if (sum > best) {
 			best = sum;
 			best_at = forward ? t + 1 : t;
@@ -163,8 +162,8 @@ static bool grow_to(struct fit *f, struct fit_piece *p, struct reach *r, bool *r
 }
 
 /*
- * A stretch that holds may end with a few edges of another offset: to where it matches, from its
- * middle on.
+ * A stretch with a good fit may have a few edges of another offset at either end: keep it from its
+ * middle to where it stops matching.
  */
 static bool trim(struct fit *f, struct fit_piece *p, enum clew_err *err)
 {
@@ -354,7 +353,7 @@ static enum clew_err check_given(struct fit *f)
 		all.from = all.to = 0;
 	f->near = (struct fit_near){us(f, FIRST_BEFORE_US), us(f, FIRST_AFTER_US), &f->host->holes};
 	fit_range(f, all.from, all.to, &p, &err);
-	/* What the user says has no band. */
+	/* An offset that the user gives has no band. */
 	for (int i = 0; i < 2; i++)
 		p.bands[i].low = p.bands[i].high = fit_line_at(&p.line, i ? p.to : p.from);
 	p.verdict = FIT_NOT_FOUND;

@@ -20,7 +20,7 @@ struct half {
 	struct spe_reader *records;
 	struct spe_fold fold;
 	uint64_t nr_records;
-	bool is_clean; /* all are records, and had room */
+	bool is_clean; /* it held only records, all with room */
 	unsigned int nr_useless;
 	struct spe_record items[BATCH];
 };
@@ -30,7 +30,7 @@ struct reader {
 	uint32_t cpu;
 	struct trace_ops_sink sink;
 	struct spe_reader *records;
-	struct half *half;    /* NULL: no other thread reads along */
+	struct half *half;    /* NULL: one thread reads all */
 	struct os_lock *lock; /* of the sink, with half */
 	struct trace_ops_counts counts;
 	bool has_begun;
@@ -64,7 +64,7 @@ static struct spe_reader *new_records(void)
 	return records;
 }
 
-/** Without memory for it there is none. */
+/** Without enough memory, one thread reads all. */
 static void add_half(struct reader *r)
 {
 	struct half *h = mem_zalloc(sizeof(*h));
@@ -244,7 +244,7 @@ static enum clew_err warn(struct reader *r, const struct spe_record *x)
 
 /* --- folded --- */
 
-/** Give what was counted. */
+/** Emit what was counted. */
 static enum clew_err unfold(struct reader *r, bool forgets)
 {
 	struct spe_fold *f = r->fold;
@@ -368,7 +368,7 @@ static void read_half(void *ctx)
 	h->is_clean = true;
 }
 
-/** Its reader continues from here on. */
+/** Continue from where the reader of @p h stopped. */
 static enum clew_err join(struct reader *r, struct half *h)
 {
 	struct spe_reader *before = r->records;

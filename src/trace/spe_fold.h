@@ -5,13 +5,13 @@
 #include "packet/spe/spe_record.h"
 #include "trace/trace_ops.h"
 
-/* Records that are alike, counted: what is asked of each is asked once. */
+/* Counts records that are alike, so that a question about all of them is asked once. */
 
 enum { SPE_FOLD_RECORDS = 1024, SPE_FOLD_STAYS = 64 };
 
-/** A time that records with equal contexts and levels are in: asked once. */
+/** A range of ticks in which records with equal contexts and levels have the same answer. */
 struct spe_stay {
-	uint64_t owner, contexts; /* what is asked with: see spe_fold.c */
+	uint64_t owner, contexts; /* the question's: see spe_fold.c */
 	struct trace_stay ticks;
 	uint32_t number; /* 0: unused */
 };
@@ -28,7 +28,7 @@ struct spe_fold {
 	} all[SPE_FOLD_RECORDS];
 };
 
-/** The stay @p r is in. NULL: a new one, *ret_new; the caller sets its ticks and number
+/** The stay that holds @p r. NULL: it is new, *ret_new; the caller sets its ticks and number
  * (spe_fold_begin()). */
 const struct spe_stay *spe_fold_stay(struct spe_fold *f, const struct spe_record *r,
 				     struct spe_stay **ret_new);
@@ -41,7 +41,7 @@ static inline bool spe_fold_is_full(const struct spe_fold *f)
 
 /** Count a record @p nr times; there is room. @p stay: the number of its stay. */
 void spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr);
-/** All were taken: begin afresh. @p forgets: with the stays. */
+/** Drop all records; with @p forgets the stays, too. */
 void spe_fold_clear(struct spe_fold *f, bool forgets);
 
 #endif

@@ -143,8 +143,8 @@ struct trace_input_ops {
 	/** @p addr in a space of the unit's code source, resolved. Lives as long as the input.
 	 * NULL: no memory. */
 	const struct ana_loc *(*locate)(struct trace_input *t, uint32_t space, uint64_t addr);
-	/** Of an operation: ticks around @p key's at which another one with the same contexts and
-	 * level has the same thread and space. As thread(). NULL: its own alone. */
+	/** Ticks around @p key's at which an operation with the same contexts and level has the
+	 * same thread and space. As thread(). NULL: only its own tick. */
 	struct trace_stay (*stay)(struct trace_input *t, size_t unit, const struct code_key *key);
 	/** What is known of the whole recording, for units that ask who ran. NULL: none does. */
 	const struct who_facts *(*who_facts)(const struct trace_input *t);

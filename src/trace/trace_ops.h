@@ -7,15 +7,15 @@
 
 /* Trace that is records of sampled operations (Arm SPE): no code is needed to read it. */
 
-/** One complete record, or several that are alike. */
+/** One complete record, or the first of several that are alike. */
 struct trace_op {
 	struct ana_op op;
 	uint64_t pc; /* 0 without ANA_OP_HAS_PC */
-	uint64_t nr; /* it stands for; all but the first differ in what trace_ops_fold says */
+	uint64_t nr; /* records that it stands for, itself included: see trace_ops_fold */
 };
 
-/** Operations between two restarts that differ in no more than this, with questions that have the
- * same answers, may be given as one: the first, where that was. */
+/** Operations between two restarts that differ only in this, and have the same answer to who ran,
+ * may be emitted as one: as the first of them, in its place. */
 enum trace_ops_fold {
 	TRACE_OPS_EACH,
 	TRACE_OPS_BY_ACCESS, /* times, places in the buffer, physical addresses */
@@ -23,7 +23,7 @@ enum trace_ops_fold {
 	TRACE_OPS_BY_OWNER,  /* all but contexts, levels and security */
 };
 
-/** Ticks [from, to): asked at any of them, the answer is the same. */
+/** Ticks [from, to) at which an answer holds. */
 struct trace_stay {
 	uint64_t from, to;
 };
@@ -69,10 +69,9 @@ struct trace_ops_counts {
 struct trace_ops_sink {
 	enum clew_err (*ops)(void *ctx, const struct trace_op *ops, size_t nr);
 	enum trace_ops_fold fold;
-	/** For how long what is asked of @p op is answered alike. With fold. */
+	/** The ticks at which the answers about @p op hold. With fold. */
 	struct trace_stay (*stay)(void *ctx, const struct trace_op *op);
-	/** With fold: another thread may read along, and call stay, one at a time with the others.
-	 */
+	/** With fold: a second thread may read, too. Calls are still made one at a time. */
 	bool has_helper;
 	void *ctx;
 	struct trace_listener listener;

@@ -50,7 +50,7 @@ struct asked {
 	bool has_time;
 	struct clew_perf_ns until; /* the answer holds no longer */
 	bool has_local, has_root, is_by_context;
-	bool is_of_then; /* what it stands on may be another thing at another time */
+	bool is_of_then; /* its evidence holds at that time only */
 	struct who_local_id local;
 	struct who_root_id root;
 	enum who_evidence by; /* what gave the local id */
@@ -430,7 +430,7 @@ static void answer_guest(struct asked *a, struct who_answer *ret)
 		ret->reason = why;
 }
 
-/** Its name for the purpose of whether it may run a guest: one of about that time will do. */
+/** A name of about that time, to decide whether the thread may run a guest. */
 static const char *name_of_about(const struct asked *a, const struct who_answer *ret)
 {
 	if (ret->comm || !(ret->has & WHO_A_LOCAL))
@@ -515,7 +515,7 @@ static void keep_answer(const struct asked *a, struct who_ask_state *s,
 			const struct who_answer *answer)
 {
 	bool is_exact = a->place.is_inside && !(a->q->has & WHO_Q_TICKS_TO);
-	/* Nothing is known of the CPU, so that its times do not matter. */
+	/* Nothing is known of the CPU: the time does not matter. */
 	bool is_nowhere = !a->place.cpu && !a->is_of_then &&
 			  !(answer->has & WHO_A_LOCAL && !(answer->has & WHO_A_THREAD));
 
@@ -565,7 +565,7 @@ bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct wh
 
 	*ret = (struct who_stay){0, UINT64_MAX};
 	if (!w->is_clock_usable || !(q->has & WHO_Q_TICKS))
-		return true; /* ticks mean nothing */
+		return true; /* the answer does not depend on ticks */
 	if (!s->has_answer || q->has & WHO_Q_TICKS_TO)
 		return false;
 	*ret = (struct who_stay){s->since, s->until};

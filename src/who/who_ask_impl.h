@@ -4,10 +4,10 @@
 
 #include "who/who_ran_impl.h"
 
-/* What a who_cursor holds: a place on the line of one CPU (who_place.c), and the last answer
+/* The state of a who_cursor: a place on the line of one CPU (who_place.c), and the last answer
  * (who_ask.c). */
 
-/** A bound of a chunk as ticks, which many records in turn have. */
+/** A bound of a chunk as ticks: kept, as successive records often have the same. */
 struct who_ask_bound {
 	uint64_t ns, order;
 	bool is_set;

@@ -20,14 +20,14 @@ static bool is_thread(const struct who_run *r)
 	return r->kind == WHO_RUN_THREAD && !r->is_sched;
 }
 
-/** To the run in which @p time is, or that ends then. */
+/** Move to the run that holds @p time, or ends at it. */
 static void move_to(struct pairing *p, struct clew_perf_ns time)
 {
 	while (p->at.has_next && p->at.next.from.ns < time.ns)
 		who_runs_next(&p->at);
 }
 
-/** Who runs when the chunk begins. In a switch: the next one; its landmark was before. */
+/** The run at the chunk's begin. Within a switch, the next one: its landmark came before. */
 static const struct who_run *first_of(const struct pairing *p)
 {
 	const struct who_run *r = &p->at.run;
@@ -38,8 +38,8 @@ static const struct who_run *first_of(const struct pairing *p)
 }
 
 /**
- * The switches that begin in [now, @p end). @return whether they are as many as the landmarks, and
- * no record was lost between; *ret_ok false: no memory.
+ * Pair the switches that begin in [now, @p end). @return false: their number is not that of the
+ * landmarks, or records were lost between them; *ret_ok false: no memory.
  */
 static bool take_switches(struct pairing *p, const struct who_marked_chunk *c,
 			  struct clew_perf_ns end, bool *ret_ok)
@@ -54,7 +54,7 @@ static bool take_switches(struct pairing *p, const struct who_marked_chunk *c,
 		if (r->kind == WHO_RUN_HOLE || r->kind == WHO_RUN_NONE ||
 		    (r->kind == WHO_RUN_THREAD && !is_thread(r)))
 			return false;
-		/* Its landmark, if there is a run after it. */
+		/* A switch has a landmark if a run follows it. */
 		if (r->kind == WHO_RUN_THREAD && p->at.run.kind == WHO_RUN_SWITCH &&
 		    p->at.run.from.ns >= c->first.ns) {
 			if (nr++ == c->nr)
@@ -64,7 +64,7 @@ static bool take_switches(struct pairing *p, const struct who_marked_chunk *c,
 				return false;
 		}
 	}
-	/* The switch that the next chunk begins in may have its landmark in either of both. */
+	/* If the next chunk begins within a switch, either chunk may have its landmark. */
 	if (nr < c->nr && p->at.run.kind == WHO_RUN_SWITCH && p->at.run.from.ns >= c->first.ns &&
 	    p->at.has_next && is_thread(&p->at.next)) {
 		nr++;

@@ -6,9 +6,9 @@
 #include "who/who_runs.h"
 
 /*
- * A trace of the kernel has the switches in it: the executions of cpu_switch_to, in order, are the
- * switch records of that CPU. They are paired within each chunk of trace that has as many of the
- * one as of the other: no clock but that of the chunk's begin is needed.
+ * A trace of the kernel shows its switches: each execution of cpu_switch_to belongs to one switch
+ * record of that CPU, in the same order. They are paired in each chunk of trace in which their
+ * numbers are equal. This needs no times but those at which chunks begin.
  *
  * Spec: ../shared/spec/attribution.md, section 5, "Landmarks (E7)".
  */

@@ -68,7 +68,7 @@ static void answer_guest(const struct who_own *o, struct who_answer *ret)
 		ret->reason = WHO_GUEST_THREAD;
 }
 
-/* Its ids are the guest's, whatever they are of the host. */
+/* Its ids are the guest's; the host's are unknown. */
 static void answer_of_guest(const struct who_own *o, struct who_answer *ret)
 {
 	ret->evidence = WHO_BY_SAMPLE;

@@ -7,11 +7,11 @@
 #include "who/who_ran.h"
 
 /*
- * The rule of who_ran for a sample: its own ids are those of the task that ran (E8), so that it
- * needs no history. Spec: ../shared/spec/attribution.md, sections 2, 7 and 10.
+ * The rule of who_ran for a sample. Its own ids are those of the task that ran (E8), so no history
+ * is needed. Spec: ../shared/spec/attribution.md, sections 2, 7 and 10.
  */
 
-/** What a sample says of itself, and what is known of the recording when it is read. */
+/** A sample's own data, and what is known of the recording when it is read. */
 struct who_own {
 	bool has_ids;
 	struct who_local_id pid, tid;
@@ -29,14 +29,14 @@ struct who_own {
 
 void who_answer_own(const struct who_own *o, struct who_answer *ret);
 
-/** The kind of what has the local id 0. @p sleeps: it was not runnable when it left the CPU. */
+/** The kind of a task with local id 0. @p sleeps: it was not runnable when it left the CPU. */
 enum who_kind who_kind_of_zero(enum who_fact is_root, bool is_user, bool sleeps);
 
 /* --- who is on each CPU now, by records of switches of whole CPUs in order of time --- */
 
 struct who_on_cpu {
 	struct clew_perf_ns since;
-	/* It runs; or a switch from the first to the second */
+	/* [0] runs; or the CPU switches from [0] to [1] */
 	struct who_local_id tids[2], pids[2];
 	bool is_known;
 };
@@ -53,8 +53,8 @@ bool who_on_takes(uint32_t type);
 /** @p stamp: its time, CPU and ids count. CLEW_OK; CLEW_BAD_FILE; CLEW_NO_MEMORY. */
 enum clew_err who_on_take(struct who_on *o, const struct perf_record *r,
 			  const struct who_ran_stamp *stamp);
-/** Was another thread on the CPU at that time, which is not before the last record? The time of a
- * record is inside the switch. */
+/** Was another thread on the CPU at that time, which is no earlier than the last record? At the
+ * time of a record the CPU is switching. */
 bool who_on_contradicts(const struct who_on *o, const struct who_ran_stamp *sample);
 void who_on_done(struct who_on *o);
 

@@ -64,7 +64,7 @@ static void set_end(const struct who_ran *w, struct who_ask_state *s)
 	s->to = s->at.has_next ? place_of(w, s, s->at.next.from) : UINT64_MAX;
 }
 
-/** To the next run. */
+/** Move to the next run. */
 static void step(const struct who_ran *w, struct who_ask_state *s)
 {
 	who_runs_next(&s->at);
@@ -81,7 +81,7 @@ static bool search(const struct who_ran *w, struct who_ask_state *s, struct clew
 	return true;
 }
 
-/** To the run in which @p lo is. @return false: it is before all of them. */
+/** Move to the run that holds @p lo. @return false: it is before the first one. */
 static bool move_to(const struct who_ran *w, struct who_ask_state *s, uint64_t lo,
 		    struct clew_perf_ns time)
 {
@@ -114,7 +114,7 @@ static bool find_cpu(const struct who_ran *w, struct who_ask_state *s, uint32_t 
 	return at;
 }
 
-/** From where to where it ran, as ticks in order or as ns; both included. */
+/** When it ran, in ticks (perf_ticks_order()) or ns; both ends included. */
 struct span {
 	uint64_t lo, hi;
 	bool is_in_ticks;
@@ -135,7 +135,7 @@ static bool span_of(const struct who_ran *w, const struct who_question *q, struc
 	return q->has & WHO_Q_FROM && q->has & WHO_Q_TO && ret->lo <= ret->hi;
 }
 
-/** Its time, or the begin of it. */
+/** The time of @p q, or the earliest possible one. */
 static struct clew_perf_ns time_of(const struct who_ran *w, const struct who_question *q,
 				   const struct span *s)
 {
@@ -200,7 +200,7 @@ uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
 	if (!p->at && s->is_set)
 		until = s->from; /* of the first run */
 	if (p->is_conflict && q->has & WHO_Q_TO && p->order > s->chunk_to.order)
-		return UINT64_MAX; /* what is later is outside of the chunk, too */
+		return UINT64_MAX; /* later ticks are outside the chunk, too */
 	if (p->is_conflict || (p->at && p->at->run.kind == WHO_RUN_THREAD && !p->is_inside))
 		return p->order + 1;
 	if (p->is_inside && p->at->has_next)

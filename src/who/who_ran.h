@@ -76,13 +76,12 @@ const char *who_level_name(enum who_level l);
 
 enum who_security { WHO_NONSECURE, WHO_SECURE, WHO_REALM, WHO_ROOT, WHO_SECURITY_UNKNOWN };
 
-/** By which rule it is found whether a guest ran. */
+/** Whether a guest ran, or who decides it. */
 enum who_world {
 	WHO_WORLD_HOST,
 	WHO_WORLD_GUEST,
-	WHO_WORLD_UNKNOWN, /* the caller's rule cannot say: of a guest, if that thread may run one
-			    */
-	WHO_WORLD_OF_SPE,  /* who_ran finds it: levels and contexts of SPE records */
+	WHO_WORLD_UNKNOWN, /* the caller cannot decide: a guest if the thread may run one */
+	WHO_WORLD_OF_SPE,  /* who_ran decides, by levels and contexts of SPE records */
 };
 
 enum who_question_has { /* who_question.has */
@@ -198,19 +197,19 @@ struct who_ran_stamp {
 struct who_ran *who_ran_new(struct who_history *history);
 void who_ran_free(struct who_ran *w);
 
-/** What the recording says of itself: the recorder's namespace is the initial one; its /proc is of
- * its own namespace. Each proves the fact. */
+/** Facts that the recording contains, and that count as proven: whether the recorder's PID
+ * namespace is the initial one, and whether its /proc was that of its own namespace. */
 void who_ran_set_root(struct who_ran *w, bool is_root);
 void who_ran_set_same_proc(struct who_ran *w, bool is_same);
 /** The host's kernel runs at @p level. */
 void who_ran_set_kernel_level(struct who_ran *w, enum who_level level);
-/** Contexts are of a trace unit, which its driver lets have them in the initial PID namespace only:
- * so it is root unless something proves the contrary. */
+/** The trace has contexts, which the driver enables in the initial PID namespace only: assume that
+ * namespace unless something proves the contrary. */
 void who_ran_assume_root(struct who_ran *w);
 /** A thread has both ids (NSpid). @return false: no memory. */
 bool who_ran_add_pair(struct who_ran *w, struct who_root_id root, struct who_local_id local);
-/** Since @p from all side-band of @p cpu was recorded: before its first record. @return false: no
- * memory. */
+/** All side-band of @p cpu since @p from was recorded. Call it before the CPU's first record.
+ * @return false: no memory. */
 bool who_ran_begin_cpu(struct who_ran *w, uint32_t cpu, struct clew_perf_ns from);
 /** The facts and pairs that `clew record` wrote. Before who_ran_close(). @return false: no memory.
  */
@@ -218,7 +217,7 @@ bool who_ran_take_facts(struct who_ran *w, const struct perf_who_facts *f);
 /** Ticks convert by @p conv. */
 void who_ran_set_clock(struct who_ran *w, const struct perf_time_conv *conv);
 
-/** Records that who_ran_take() makes use of. */
+/** Does who_ran_take() use records of this type? */
 bool who_ran_takes(uint32_t type);
 /**
  * A side-band record other than a sample; also AUX. In the order of its ring. CLEW_OK;
@@ -226,10 +225,10 @@ bool who_ran_takes(uint32_t type);
  */
 enum clew_err who_ran_take(struct who_ran *w, const struct perf_record *r,
 			   const struct who_ran_stamp *stamp);
-/** A record of a guest's own recording, merged, with the guest's ids and the host's time. */
+/** A record of a guest's own recording, as merged: the ids are the guest's, the time the host's. */
 enum clew_err who_ran_take_guest(struct who_ran *w, const struct who_vcpu *vcpu,
 				 const struct perf_record *r, const struct who_ran_stamp *stamp);
-/** Times of those of @p machine may be @p band_ns from the truth, either way. @return false: no
+/** Times of such records of @p machine are certain only to +-@p band_ns. @return false: no
  * memory. */
 bool who_ran_set_band(struct who_ran *w, uint32_t machine, uint64_t band_ns);
 /** A sample of sched_switch: prev_pid and next_pid of it (perfdata/perf_tracing.h). */
@@ -239,13 +238,13 @@ enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
  * (who_ran_follows_tasks()). n -1: unknown. */
 struct who_local_id who_ran_owner_of_aux(const struct who_ran *w);
 
-/** What is kept in memory of the records so far, at most. */
+/** An upper limit of the memory used for the records so far. */
 uint64_t who_ran_bytes(const struct who_ran *w);
-/** Who ran when goes to @p spill, which outlives @p w, where it is more than @p keep_bytes. Before
- * the first record. */
+/** Move packed runs beyond @p keep_bytes to @p spill, which outlives @p w. Call it before the first
+ * record. */
 void who_ran_set_spill(struct who_ran *w, const struct who_spill *spill, uint64_t keep_bytes);
-/** There is no room for what comes from @p time on: nothing is known of it. Of later records only
- * those of AUX are to be taken. @return false: no memory. */
+/** There is no room for records from @p time on: who ran then is unknown. Take only AUX records
+ * after this. @return false: no memory. */
 bool who_ran_cut(struct who_ran *w, struct clew_perf_ns time);
 
 /** All side-band was taken. CLEW_OK or CLEW_NO_MEMORY. */
@@ -255,13 +254,13 @@ bool who_ran_has_switches(const struct who_ran *w);
 /** Do the AUX events follow tasks, so that who_question.owner counts? After who_ran_close(). */
 bool who_ran_follows_tasks(const struct who_ran *w);
 
-/** A place on a CPU's timeline: what is asked in order of time costs O(1) amortised. Zeroed. */
+/** A place on a CPU's timeline: questions in order of time cost O(1) amortised. Begins zeroed. */
 struct who_cursor {
 	const void *owner;
 	uint64_t state[80];
 };
 
-/** Facts that records of trace prove, of one thread. */
+/** Facts that records of trace prove, collected by one thread. */
 struct who_notes;
 struct who_notes *who_notes_new(void);
 void who_notes_free(struct who_notes *n);
@@ -279,8 +278,7 @@ static inline bool who_ran_note(const struct who_ran *w, struct who_notes *n, st
 struct who_stay {
 	uint64_t from, to;
 };
-/** For how long a question like @p q, of other ticks, notes the same. @return false: not even for
- * a tick. */
+/** The ticks at which a question like @p q would note the same. @return false: only its own. */
 bool who_ran_note_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		       struct who_stay *ret);
 /** Add @p n to what is known. @return false: no memory. */
@@ -295,12 +293,12 @@ void who_ran_ask(const struct who_ran *w, struct who_cursor *c, const struct who
 
 /** Would the last question of @p c with these ticks in place of its own have the same answer? */
 bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ticks ticks);
-/** For how long the answer to @p q, the last that was asked with @p c, is the same. @return false:
- * that is unknown. */
+/** The ticks at which the answer to @p q holds, which was the last question of @p c. @return
+ * false: unknown. */
 bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		  struct who_stay *ret);
 
-/** The address is in a function in which the kernel idles: what may be idle is. */
+/** The address is in a function in which the kernel idles, so the idle task ran. */
 static inline void who_answer_in_idle_code(struct who_answer *a)
 {
 	if (a->kind == WHO_IDLE_OR_OUTSIDE)

@@ -63,7 +63,7 @@ static uint8_t flags_of(const struct who_run *r)
 
 /* --- groups --- */
 
-/** The group that is being filled, in one piece: its blocks, then its runs. NULL: no memory. */
+/** The current group as one allocation: its blocks, then its runs. NULL: no memory. */
 static uint8_t *seal(const struct who_runs *l, size_t *ret_bytes)
 {
 	size_t bytes = sizeof(l->blocks) + ((l->bytes.nr + 7) & ~(size_t)7);
@@ -77,7 +77,7 @@ static uint8_t *seal(const struct who_runs *l, size_t *ret_bytes)
 	return p;
 }
 
-/** @p p: taken. @return what who_run_group.where is. */
+/** Takes @p p. @return the value for who_run_group.where. */
 static uintptr_t place(struct who_run_store *s, uint8_t *p, size_t bytes)
 {
 	bool is_kept = !s || !s->spill.put || s->kept_bytes + bytes <= s->keep_bytes;
@@ -170,7 +170,7 @@ static const struct who_run_block *blocks_of(const struct who_runs *l, uint64_t 
 	return (const struct who_run_block *)(l->groups.data[group].where & ~(uintptr_t)IS_SPILLED);
 }
 
-/** To the block that begins with run @p c->index. @return from when its times count. */
+/** Enter the block that begins with run @p c->index. @return the base of its times. */
 static struct clew_perf_ns enter_block(struct who_run_cursor *c)
 {
 	const struct who_run_block *blocks = blocks_of(c->line, c->index / GROUP_RUNS),

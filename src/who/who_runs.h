@@ -8,23 +8,23 @@
 #include "who/who_ids.h"
 
 /*
- * Who ran on a CPU from when to when: a line of runs, each up to the next one. Kept packed, about 5
- * bytes each, in groups of which only an index has to be in memory, and read by a cursor: next to
- * where it was, or found by a search among the groups and then the blocks of one.
+ * Who ran on a CPU, and when: a line of runs, each of which ends where the next one begins. Runs
+ * are packed to about 5 bytes each, in groups; only an index of the groups has to be in memory. A
+ * cursor reads them one after the other, or searches: among the groups, then in the blocks of one.
  */
 
-/** Where groups go that have no room in memory: a file of the caller. */
+/** Storage for groups that do not fit into memory: a file of the caller. */
 struct who_spill {
-	/** Append. @return where it begins, a multiple of 8; UINT64_MAX: there is no room. */
+	/** Append. @return the offset, a multiple of 8; UINT64_MAX: there is no room. */
 	uint64_t (*put)(void *ctx, const void *data, size_t bytes);
-	/** All that was put, while ctx lives. NULL: it cannot be read. */
+	/** Map everything that was put; lives as long as ctx. NULL: it cannot be read. */
 	const uint8_t *(*map)(void *ctx);
-	/** What was read so far is not read again soon. */
+	/** A hint: what was read so far is not needed again soon. */
 	void (*rest)(void *ctx);
 	void *ctx;
 };
 
-/** Of all lines. Zeroed: everything stays in memory. */
+/** Shared by all lines. Zeroed: everything stays in memory. */
 struct who_run_store {
 	struct who_spill spill; /* put NULL: none */
 	uint64_t keep_bytes;    /* what may be in memory; all else goes to spill */
@@ -60,7 +60,7 @@ struct who_run {
 enum { WHO_GROUP_BLOCKS = 16 };
 
 struct who_runs {
-	struct who_run_store *store; /* of who adds; NULL: in memory */
+	struct who_run_store *store; /* of the writer; NULL: all in memory */
 	struct {
 		VEC(struct who_run_group {
 			struct clew_perf_ns from; /* of its first run */
@@ -84,7 +84,7 @@ struct who_runs {
 
 /** @p r->from: no earlier than the last one's, or it counts as that. @return false: no memory. */
 bool who_runs_add(struct who_runs *l, const struct who_run *r);
-/** There are no more; before any cursor. @return false: no memory. */
+/** After the last run, before any cursor. @return false: no memory. */
 bool who_runs_end(struct who_runs *l);
 /** @p base: of who_spill.map(). */
 void who_runs_map(struct who_runs *l, const uint8_t *base);
@@ -93,7 +93,7 @@ void who_runs_done(struct who_runs *l);
 /** A place in a line. */
 struct who_run_cursor {
 	const struct who_runs *line;
-	const uint8_t *at;              /* what follows run, */
+	const uint8_t *at;              /* the bytes after run, */
 	uint64_t index;                 /* and its number */
 	struct who_run run, prev, next; /* prev, next: kind NONE at the ends */
 	bool has_prev, has_next;

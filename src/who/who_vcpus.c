@@ -49,7 +49,7 @@ enum clew_err who_vcpus_take(struct who_vcpus *v, const struct who_vcpu *vcpu,
 	struct perf_switch s = {0};
 	struct who_fold *line;
 
-	/* Records without a time come first, and say nothing of when. */
+	/* Records without a time come first; they cannot be placed. */
 	if ((!is_switch && r->type != PERF_RECORD_LOST) || !stamp->time.ns ||
 	    !clew_perf_ns_is_known(stamp->time))
 		return CLEW_OK;
@@ -83,7 +83,7 @@ void who_vcpus_done(struct who_vcpus *v)
 
 /* --- asking --- */
 
-/** To the run that holds @p time. @return false: it is before all of them. */
+/** Move to the run that holds @p time. @return false: it is before the first one. */
 static bool find_run(const struct who_fold *line, struct clew_perf_ns time,
 		     struct who_run_cursor *c)
 {
@@ -135,7 +135,7 @@ enum who_reason who_vcpus_find(const struct who_vcpus *v, const struct who_vcpu_
 		return WHO_GUEST_THREAD;
 	if (!clew_perf_ns_is_known(s->from) || !clew_perf_ns_is_known(s->to))
 		return WHO_NO_CLOCK;
-	ret_until->ns = s->from.ns + 1; /* the next one is asked for again */
+	ret_until->ns = s->from.ns + 1; /* valid for this time only */
 	if (find_run(line, s->from, &c))
 		why = in_run(&c, s, band);
 	if (why)

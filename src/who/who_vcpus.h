@@ -7,9 +7,9 @@
 #include "who/who_ran.h"
 
 /*
- * Threads of guests, by the switches of their own recordings, which `clew merge` put among the
- * host's: of each virtual CPU a line of runs. Its times are on the host's clock up to a band: that
- * close to a switch nothing is claimed.
+ * Threads of guests, by the switches of their own recordings that `clew merge` put among the host's
+ * records: a line of runs per virtual CPU. Its times were converted to the host's clock, and are
+ * certain only up to a band; closer than that to a switch the thread is unknown.
  *
  * Spec: attribution.md, sections 10.4 and 11.3.
  */
@@ -22,7 +22,7 @@ struct who_vcpus {
 	struct who_run_store *store;
 };
 
-/** A switch or a loss of records; all else is skipped. CLEW_OK; CLEW_BAD_FILE;
+/** Takes switches and losses of records, and ignores other records. CLEW_OK; CLEW_BAD_FILE;
  * CLEW_NO_MEMORY. */
 enum clew_err who_vcpus_take(struct who_vcpus *v, const struct who_vcpu *vcpu,
 			     const struct perf_record *r, const struct who_ran_stamp *stamp);
@@ -30,13 +30,13 @@ enum clew_err who_vcpus_take(struct who_vcpus *v, const struct who_vcpu *vcpu,
 bool who_vcpus_end(struct who_vcpus *v);
 void who_vcpus_done(struct who_vcpus *v);
 
-/** Something ran in [from, to]. */
+/** A virtual CPU, and the time [from, to] that is asked for. */
 struct who_vcpu_span {
 	struct who_vcpu vcpu;
 	struct clew_perf_ns from, to; /* none: unknown */
 };
 
-/** The guest's thread. @p ret_until: the answer holds no longer. O(log switches).
+/** The guest's thread. @p ret_until: when the answer ends. O(log switches).
  * @return WHO_REASON_NONE, or why it is unknown. */
 enum who_reason who_vcpus_find(const struct who_vcpus *v, const struct who_vcpu_span *s,
 			       struct who_guest_local_id *ret, struct clew_perf_ns *ret_until);

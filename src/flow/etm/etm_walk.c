@@ -31,7 +31,7 @@ void etm_walk_forget(struct etm_flow *f)
 
 /* --- the other elements --- */
 
-/** By which exception return execution came down from EL2, if it was one. */
+/** The kind of exception return that left EL2; unknown if it was something else. */
 static uint8_t entry_by(struct etm_flow *f)
 {
 	const struct code_source *code = f->flow.opts.code;
@@ -52,7 +52,7 @@ static uint8_t entry_by(struct etm_flow *f)
 	return f->entry;
 }
 
-/** How execution came to the level of @p n. Firmware returns to where it was called. */
+/** Note how execution reached the level of @p n. Firmware returns to its caller. */
 static void set_level(struct etm_flow *f, const struct etm_context *n)
 {
 	struct code_arm_context *c = &f->flow.context.arm;
@@ -70,7 +70,7 @@ static void set_level(struct etm_flow *f, const struct etm_context *n)
 	c->security = (uint8_t)(n->nse << 1 | n->ns); /* enum code_security */
 }
 
-/** What was traced until now says nothing of how execution comes to where it is next. */
+/** After a gap: how execution reaches its next level is unknown. */
 static void forget_level(struct etm_flow *f)
 {
 	struct code_arm_context *c = &f->flow.context.arm;
@@ -86,11 +86,11 @@ static void set_context(struct etm_flow *f, const struct etm_elem *e)
 	const struct etm_context *n = &e->context;
 	struct code_arm_context *c = &f->flow.context.arm;
 
-	if (!f->has_context) /* the first of a part says again what was so already */
+	if (!f->has_context) /* the first context of a part repeats the known one */
 		c->el = n->el;
 	set_level(f, n);
 	if (!f->has_context)
-		f->flow.has_own_context = n->el == 2; /* nothing of before matters any more */
+		f->flow.has_own_context = n->el == 2; /* earlier contexts no longer matter */
 	f->has_context = true;
 	c->is_64 = n->sf;
 	if (n->has_vmid) {

@@ -417,7 +417,7 @@ static size_t end_of_key(const struct trace_merge *m, uint32_t unit, size_t from
 	return h->nr;
 }
 
-/** Would the earliest unit still be that, if @p key was its? */
+/** With @p key as its time, would the earliest unit still be the earliest? */
 static bool stays_first(const struct trace_merge *m, uint64_t key)
 {
 	for (size_t i = 1; i < 3 && i < m->nr_heap; i++) {
@@ -429,7 +429,7 @@ static bool stays_first(const struct trace_merge *m, uint64_t key)
 	return true;
 }
 
-/** The same of operations, of all keys that come before @p until and the other units. */
+/** Operations of the earliest unit that come before @p until and before all other units. */
 static size_t end_of_first(const struct trace_merge *m, uint64_t until)
 {
 	uint32_t unit = m->heap[0];
@@ -477,7 +477,7 @@ static enum clew_err run_part(struct trace_merge *m, uint32_t unit, size_t end)
 						     : err;
 }
 
-/** What the earliest unit has up to its next time; more, where that comes before @p until. */
+/** Emit what the earliest unit has up to its next time, and on while that is before @p until. */
 static enum clew_err run_first(struct trace_merge *m, uint64_t until)
 {
 	uint32_t unit = m->heap[0];

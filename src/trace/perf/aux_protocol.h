@@ -52,13 +52,13 @@ struct aux_protocol {
 	/* Questions about a unit, by its number among the protocol's, from any thread */
 
 	struct aux_who (*who)(const void *units, uint32_t unit, const struct code_context *c);
-	/** Before it is asked of: look into the trace for what has_ids() asks; the protocol's units
-	 * are @p first and on. @return false: no memory. NULL with kernel_level. */
+	/** Before has_ids(): search the trace for ids. The protocol's units are numbered from @p
+	 * first. @return false: no memory. NULL with kernel_level. */
 	bool (*find_ids)(void *units, struct perf_trace *p, uint32_t first);
 	/** Does the trace of the unit have ids of the host's threads? NULL with kernel_level. */
 	bool (*has_ids)(const void *units, uint32_t unit);
-	/** The level of the host's kernel, by what the recorder asked the unit for. NULL: not a
-	 * trace of all that ran. */
+	/** The level of the host's kernel, by the unit's configuration. NULL: the unit does not
+	 * trace everything that runs. */
 	enum who_level (*kernel_level)(const void *units, uint32_t unit);
 	/** Ticks of the unit's timestamps -> perf's clock. @return false: they do not convert. */
 	bool (*time)(const void *units, uint32_t unit, const struct perf_time_conv *conv,

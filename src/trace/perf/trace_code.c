@@ -38,8 +38,8 @@ static uint32_t space_of(const struct who_history *h, uint32_t number_of_space,
 	return number(version_at(&space->versions, trace_span_time(s)), nr_execs(space, s));
 }
 
-/** The process that is the guest that runs: of the thread that is its virtual CPU. AUX_NONE:
- * unknown. */
+/** The guest that runs, as the pid of the process that its virtual CPU's thread belongs to.
+ * AUX_NONE: unknown. */
 static uint32_t machine_of(const struct perf_trace *p, const struct trace_span *s,
 			   const struct who_answer *a)
 {
@@ -54,8 +54,8 @@ static uint32_t machine_of(const struct perf_trace *p, const struct trace_span *
 	return task ? task->pid : AUX_NONE;
 }
 
-/** The guest's number of its kernel, or of the thread that the context names in it, or its own
- * switches. WHO_NONE: its records know none. */
+/** The guest's kernel, or its thread by the context or by its own switches, as a number of the
+ * guest's. WHO_NONE: not in its records. */
 static uint32_t guest_number(const struct who_guests *g, uint32_t machine,
 			     const struct aux_who *who, const struct who_answer *a)
 {
@@ -70,7 +70,7 @@ static uint32_t guest_number(const struct who_guests *g, uint32_t machine,
 	return ret;
 }
 
-/** A guest's kernel, or the process of its thread. */
+/** The address space of a guest's kernel, or of its thread's process. */
 static uint32_t guest_space(const struct perf_trace *p, const struct aux_who *who,
 			    const struct trace_span *s, const struct who_answer *a)
 {
@@ -140,7 +140,7 @@ uint32_t trace_code_space(void *ctx, const struct code_key *k)
 
 /* --- for how long --- */
 
-/** No longer than the value of @p l is what it is at @p time. */
+/** Limit @p s to the time around @p time in which the value of @p l does not change. */
 static void clip_to_change(const struct perf_trace *p, const struct who_timeline *l,
 			   struct clew_perf_ns time, struct who_stay *s)
 {
@@ -151,7 +151,7 @@ static void clip_to_change(const struct perf_trace *p, const struct who_timeline
 		       next < l->data + l->nr ? next->time : clew_perf_ns_none(), s);
 }
 
-/** Ticks with the space that @p a has at them. @return false: look each time. */
+/** Limit @p s to the ticks at which @p a has the same space. @return false: look each time. */
 static bool clip_to_space(const struct perf_trace *p, const struct aux_who *who,
 			  const struct trace_span *span, const struct who_answer *a,
 			  struct who_stay *s)
@@ -182,7 +182,7 @@ struct trace_stay trace_code_stay(struct perf_trace *p, uint32_t unit, const str
 
 	if (p->history.is_cut || !trace_ran_stay(p, unit, k, &s))
 		return one;
-	/* What lies after its bound has the time of the bound. */
+	/* An operation with a later tick than its bound has the time of the bound. */
 	if (span.is_ticks && k->bound.ns)
 		trace_ran_clip(p, clew_perf_ns_none(), after, &s);
 	else if (!span.is_ticks && p->has_clock && trace_time_of(p, unit, k->ticks, &ignored))

@@ -13,7 +13,7 @@ enum start { START_NONE, START_AT_USER, START_OVER };
 struct unit_pass {
 	struct code_key key;
 	enum start start;
-	bool has_run; /* something of the chunk */
+	bool has_run; /* some of the chunk ran */
 	struct who_cursor cursor;
 };
 
@@ -57,7 +57,7 @@ static enum who_level level_of_all(const struct perf_trace *p)
 	return ret;
 }
 
-/** Only switches say which thread it is. */
+/** Does the unit's trace show threads by switches alone? */
 static bool needs_switches(const struct perf_trace *p, uint32_t unit)
 {
 	return !has_ids(p, unit) && p->has_clock && p->has_time_conv &&
@@ -106,7 +106,7 @@ static bool begin_chunk(struct pass *s, size_t unit, struct clew_perf_ns bound)
 	return vec_push(&s->p->marks.units[unit], c);
 }
 
-/** Levels; and contexts of guests, which only their own trace proves. */
+/** Note levels, and contexts of guests. */
 static bool note_context(struct pass *s, size_t unit, const struct aux_who *who)
 {
 	struct who_question q = {.cpu = s->p->units.data[unit].cpu,
@@ -241,7 +241,7 @@ static bool pair_unit(struct perf_trace *p, uint32_t unit, bool is_el2)
 	return is_ok;
 }
 
-/** Where the trace has no ids, the level of the kernel is that at which it switches. */
+/** In a trace without ids, the kernel's level is the one at which switches happen. */
 static bool is_kernel_at_el2(const struct perf_trace *p)
 {
 	bool ret = false;

@@ -6,10 +6,10 @@
 #include "who/who_landmark.h"
 
 /*
- * What has to be known of a unit's trace before it is decoded: how many switches of threads each
- * chunk has, to be paired with the records of them; and of chunks that begin in user code, whether
- * that was a guest's. A pass over the trace finds it, where something depends on it: a trace
- * without ids of threads, or virtual machines.
+ * What has to be known about a unit's trace before it is decoded: how many switches of threads each
+ * chunk contains, to pair them with switch records; and, if a chunk begins in user code, whether
+ * that is a guest's. A first pass over the trace finds both. It is made only if the trace has no
+ * ids of threads, or there are virtual machines.
  */
 
 struct perf_trace;
@@ -33,12 +33,11 @@ struct trace_marks {
 	struct who_landmarks landmarks;
 };
 
-/** Is there a unit that needs the pass? Those without ids of threads count switches from here on.
- */
+/** Does any unit need the pass? Those without ids of threads count switches from here on. */
 bool trace_marks_begin(struct perf_trace *p, bool *ret_wanted);
-/** The pass. @p notes gets what it proves of the recording. */
+/** Make the pass. What it proves of the recording is added to @p notes. */
 enum clew_err trace_marks_find(struct perf_trace *p, const bool *wanted, struct who_notes *notes);
-/** After that, before who_ran_settle(). */
+/** Pair switches with records: after trace_marks_find(), before who_ran_settle(). */
 enum clew_err trace_marks_pair(struct perf_trace *p);
 void trace_marks_done(struct trace_marks *m, size_t nr_units);
 

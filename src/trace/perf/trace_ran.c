@@ -172,8 +172,8 @@ static bool has_levels(const struct perf_trace *p, uint32_t unit)
 }
 
 /**
- * Instructions after a timestamp ran at that tick or later. In user code nothing can have switched
- * from its thread until there is an exception; else up to the end of the chunk.
+ * Instructions after a timestamp ran at that tick or later: in user code, before any exception, in
+ * the thread of that tick; all other code, at any time up to the end of the chunk.
  */
 static void add_ticks(const struct perf_trace *p, const struct code_key *k,
 		      struct trace_ran_chunk *c, struct who_question *q)
@@ -192,7 +192,7 @@ static void add_ticks(const struct perf_trace *p, const struct code_key *k,
 	q->has |= c->has_end ? (uint32_t)WHO_Q_TICKS_TO : 0;
 }
 
-/** Do the unit's ticks compare with times of records? Those of operations are asked as they are. */
+/** Are the unit's ticks comparable with times of records? Operations are always treated so. */
 static bool is_timed(const struct perf_trace *p, uint32_t unit)
 {
 	struct clew_perf_ns time;
@@ -201,7 +201,7 @@ static bool is_timed(const struct perf_trace *p, uint32_t unit)
 	       (p->has_clock && trace_time_of(p, unit, (struct clew_ticks){1}, &time));
 }
 
-/** Many questions in turn are of one chunk. */
+/** Successive questions are often about the same chunk. */
 static void find_chunk(const struct perf_trace *p, uint32_t unit, struct clew_perf_ns bound,
 		       struct trace_ran_chunk *c)
 {
@@ -233,7 +233,7 @@ static struct who_question place_of(const struct perf_trace *p, uint32_t unit,
 	return q;
 }
 
-/** The thread between the switches around it. It runs since the first of both. */
+/** The thread between the previous and the next switch; it runs since the previous one. */
 static void add_landmark(const struct perf_trace *p, const struct trace_chunk_marks *c,
 			 const struct code_key *k, struct who_question *q)
 {
@@ -286,7 +286,7 @@ struct who_question trace_ran_time_question(const struct perf_trace *p, uint32_t
 	return q;
 }
 
-/** All that questions of one kind (trace_ran_known_of) depend on, but the ticks. */
+/** Are two questions of one kind (trace_ran_known_of) equal, apart from their ticks? */
 static bool is_same(const struct code_key *a, const struct code_key *b)
 {
 	const struct code_arm_context *x = &a->context.arm, *y = &b->context.arm;
@@ -297,7 +297,7 @@ static bool is_same(const struct code_key *a, const struct code_key *b)
 	       x->is_at_start == y->is_at_start && a->nr_switches == b->nr_switches;
 }
 
-/** Threads run longer than from one timestamp to the next. */
+/** Is the last answer still right? A thread usually runs through many timestamps. */
 static bool is_known(const struct perf_trace *p, struct trace_ran_known *a,
 		     const struct code_key *key)
 {
@@ -357,7 +357,7 @@ void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct co
 		      struct trace_ran_answer *ret)
 {
 	struct trace_ran_memos *m = &p->ran.memos[unit];
-	/* Pairs with the release below: one thread has the memo at a time. */
+	/* Pairs with the release below: one thread uses the memo at a time. */
 	bool is_taken = __atomic_test_and_set(&m->is_taken, __ATOMIC_ACQUIRE);
 	struct trace_ran_memo own, *at = &m->of_decoders;
 	const struct trace_ran_known *a;
@@ -373,7 +373,7 @@ void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct co
 		__atomic_clear(&m->is_taken, __ATOMIC_RELEASE);
 }
 
-/** The same as ticks. A short counter may wrap in it: then it is but one tick. */
+/** If a short counter may wrap within @p s, only the tick @p at. */
 struct trace_stay trace_ran_ticks_of_stay(const struct perf_trace *p, struct clew_ticks at,
 					  const struct who_stay *s)
 {
@@ -473,7 +473,7 @@ static enum clew_err note_ops_of(struct perf_trace *p, struct who_notes *notes)
 	return err;
 }
 
-/** What only a look at the trace says, where it may matter. */
+/** Facts that only a pass over the trace can prove, if anything depends on them. */
 static enum clew_err note_trace(struct perf_trace *p, struct who_notes *notes)
 {
 	bool *wanted = mem_calloc(p->units.nr + 1, sizeof(*wanted));
@@ -493,7 +493,7 @@ static enum clew_err note_trace(struct perf_trace *p, struct who_notes *notes)
 	return err;
 }
 
-/** A pass asks, too; its answers are forgotten. */
+/** Discard the answers that were given to the pass. */
 static void forget_answers(struct perf_trace *p)
 {
 	for (size_t i = 0; i < p->units.nr; i++)

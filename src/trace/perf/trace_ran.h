@@ -10,7 +10,7 @@
 #include "trace/trace_ops.h"
 #include "who/who_ran.h"
 
-/* Who ran, by the one rule (who/who_ran.h): the recording's side-band goes in, units ask. */
+/* Feeds a recording's side-band to the rule of who/who_ran.h, and asks it for trace units. */
 
 struct perf_trace;
 
@@ -27,19 +27,19 @@ struct trace_ran {
 /** NULL in rule: no memory. */
 enum clew_err trace_ran_init(struct perf_trace *p);
 void trace_ran_done(struct trace_ran *r);
-/** The recorder said from when on it recorded all of a CPU: before that CPU's first record. */
+/** Use the recorder's notes on when it began to record each CPU. Before that CPU's first record. */
 enum clew_err trace_ran_begin(struct perf_trace *p);
 /** A record with sample_id @p id, at @p time of the history. */
 enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 			     const struct perf_evsel *e, const struct perf_sample_id *id,
 			     struct clew_perf_ns time);
-/** The same of a guest's own record, of event @p id->id. */
+/** The same for a record of a guest's own recording, of event @p id->id. */
 enum clew_err trace_ran_take_guest(struct perf_trace *p, const struct perf_record *r,
 				   const struct perf_sample_id *id, struct clew_perf_ns time);
-/** All records are read, and the units made: learn from the trace what it proves. */
+/** All records are read and all units made: decide the facts, with what the trace proves. */
 enum clew_err trace_ran_close(struct perf_trace *p);
 
-/** What is known of the chunk that ran no later than bound. */
+/** The chunk that ends at bound. */
 struct trace_ran_chunk {
 	bool is_set, has_end;
 	bool has_levels; /* of the unit's protocol */
@@ -66,7 +66,7 @@ enum trace_ran_known_of {
 	TRACE_RAN_NR_KNOWN
 };
 
-/** The last ones: code of these alternates. */
+/** The last answer of each kind, as code of these kinds alternates. */
 struct trace_ran_memo {
 	struct trace_ran_chunk chunk;
 	struct trace_ran_known known[TRACE_RAN_NR_KNOWN];
@@ -75,7 +75,7 @@ struct trace_ran_memo {
 struct trace_ran_memos {
 	bool is_op; /* a unit of sampled operations */
 	bool is_taken;
-	struct trace_ran_memo of_decoders; /* of the one that has taken it */
+	struct trace_ran_memo of_decoders; /* of the thread that has set is_taken */
 	struct trace_ran_memo of_consumer;
 };
 
@@ -84,26 +84,26 @@ static inline bool trace_ran_is_op(const struct trace_ran *r, uint32_t unit)
 	return r->memos[unit].is_op;
 }
 
-/** Who ran, until the next question about @p unit. For its consumer: one thread per unit. */
+/** Who ran; lives until the next question about @p unit. For its consumer: one thread per unit. */
 const struct who_answer *trace_ran_ask(const struct perf_trace *p, uint32_t unit,
 				       const struct code_key *key);
-/** For how long that answer is the same. As trace_ran_ask(). @return false: unknown. */
+/** The ticks at which that answer holds. As trace_ran_ask(). @return false: unknown. */
 bool trace_ran_stay(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
 		    struct who_stay *ret);
-/** No more than [@p from, @p to), each where it is known. */
+/** Limit @p s to [@p from, @p to); an unknown bound does not limit it. */
 void trace_ran_clip(const struct perf_trace *p, struct clew_perf_ns from, struct clew_perf_ns to,
 		    struct who_stay *s);
-/** The same as ticks of the trace, around @p at. Where @p at is not in it, that tick alone. */
+/** @p s as ticks of the trace, around @p at; if @p at is outside, that tick alone. */
 struct trace_stay trace_ran_ticks_of_stay(const struct perf_trace *p, struct clew_ticks at,
 					  const struct who_stay *s);
-/** The same, from any thread. */
+/** For trace_ran_answer(): as trace_ran_ask(), from any thread. */
 struct trace_ran_answer {
 	struct who_answer answer;
 	const struct aux_chunk *chunk; /* that holds it; NULL: unknown */
 };
 void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
 		      struct trace_ran_answer *ret);
-/** Only where and when. */
+/** A question with no more than CPU and time. */
 struct who_question trace_ran_time_question(const struct perf_trace *p, uint32_t unit,
 					    const struct code_key *key);
 

@@ -166,7 +166,7 @@ static enum clew_err take_history(struct perf_trace *p, const struct perf_record
 	return who_play(&who_player_of_history, h, &h->guests, r, &stamp);
 }
 
-/** Where there is no room, who ran is unknown. */
+/** Without room for the record, who ran is unknown from then on. */
 static enum clew_err take_switches(struct perf_trace *p, const struct perf_record *r,
 				   const struct beside *b)
 {

@@ -5,8 +5,8 @@
 #include "os/file.h"
 #include "who/who_runs.h"
 
-/* A day of switches has no room in memory: a file without a name, which goes with its descriptor.
- */
+/* The switches of a day do not fit into memory: they go to a file without a name, which is gone
+ * with its descriptor. */
 struct trace_spill {
 	int fd;
 	bool is_open, has_failed;
@@ -16,7 +16,7 @@ struct trace_spill {
 
 /** @p s stays where it is. */
 struct who_spill trace_spill_of(struct trace_spill *s);
-/** What was mapped is gone. */
+/** Also unmaps what was mapped. */
 void trace_spill_done(struct trace_spill *s);
 
 #endif

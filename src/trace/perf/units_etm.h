@@ -16,7 +16,7 @@ struct units_etm {
 	struct etm_meta meta;       /* unit n is that of cpus[n] */
 	struct etm_config *configs; /* of each unit */
 	enum etm_pid_format *formats;
-	bool *lacks_ids;      /* etm_find_ids(): what formats says is not in the trace */
+	bool *lacks_ids;      /* etm_find_ids(): the trace lacks ids, despite formats */
 	struct map_u64 by_id; /* (sink, trace ID) -> unit of the input */
 };
 

@@ -5,9 +5,9 @@
 #include "trace/perf/units_etm.h"
 
 /*
- * Does the trace have ids of threads? The recorder's metadata says what it asked for. The driver
- * leaves them off outside the initial PID namespace, without a word: the first context of each unit
- * shows it.
+ * Does the trace have ids of threads? Metadata says only what the recorder asked for: outside the
+ * initial PID namespace the driver omits ids without an error. The first context of each unit shows
+ * whether they are there.
  */
 
 enum { MAX_LOOK = 64 << 20 }; /* bytes of units that show none yet */
