@@ -134,9 +134,9 @@ static void files_alone(void)
 		{"sh", 1, 1, 0, 10, "!"},
                 {"sh", 1, 1, 0, 20, "?"},
                 {"sh", 1, 1, 0, 30, "!"},
-                {"sh", 1, 1, 0, 30, "?"},
+		{"sh", 1, 1, 0, 30, "?"},
                 {"sh", 1, 1, 0, 40, "a"},
-        };
+	};
 	enum { NR = sizeof(nameless) / sizeof(nameless[0]) };
 	struct report_feed *f;
 	struct made m;
