@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "merge/merge_clock.h"
 
-enum { MAX_SHIFT = 63 };
+#include "perfdata/perf_clock.h"
 
 bool merge_clock_is_valid(const struct perf_time_conv *conv)
 {
 	double per_us;
 
-	if (!conv->mult || conv->shift > MAX_SHIFT || !conv->has_zero)
+	if (!perf_time_conv_is_usable(conv) || !conv->has_zero)
 		return false;
 	per_us = merge_ticks_per_us(conv);
 	return per_us >= 0.01 && per_us <= 100000;
@@ -18,17 +18,22 @@ double merge_ticks_per_us(const struct perf_time_conv *conv)
 	return 1000.0 * (double)((uint64_t)1 << conv->shift) / (double)conv->mult;
 }
 
-uint64_t merge_ns_of(const struct perf_time_conv *conv, uint64_t ticks)
+/* Both conversions succeed: merge_clock_is_valid(). */
+
+static uint64_t ns_of(const struct perf_time_conv *conv, uint64_t ticks)
 {
-	return conv->zero + (uint64_t)((unsigned __int128)ticks * conv->mult >> conv->shift);
+	struct clew_perf_ns ret = {0};
+
+	perf_ns_of_unwrapped(conv, (struct clew_ticks){ticks}, &ret);
+	return ret.ns;
 }
 
 uint64_t merge_ticks_of(const struct perf_time_conv *conv, uint64_t ns)
 {
-	/* zero is often "negative": the difference is what counts. */
-	unsigned __int128 n = (unsigned __int128)(ns - conv->zero) << conv->shift;
+	struct clew_ticks ret = {0};
 
-	return (uint64_t)((n + conv->mult - 1) / conv->mult);
+	perf_ticks_of_ns(conv, (struct clew_perf_ns){ns}, &ret);
+	return ret.ticks;
 }
 
 int64_t merge_clock_time(const struct merge_clock *c, uint64_t ns)
@@ -40,7 +45,7 @@ uint64_t merge_clock_ns(const struct merge_clock *c, int64_t t)
 {
 	uint64_t v = c->base + (uint64_t)t;
 
-	return c->conv ? merge_ns_of(c->conv, v) : v;
+	return c->conv ? ns_of(c->conv, v) : v;
 }
 
 uint64_t merge_clock_convert(const struct merge_clock *host, const struct merge_clock *guest,

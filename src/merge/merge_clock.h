@@ -14,9 +14,9 @@ struct merge_clock {
 /** Does it say how ticks become ns? Where not, the counter is of no use. */
 bool merge_clock_is_valid(const struct perf_time_conv *conv);
 
-/** The first tick that is no earlier than @p ns; of the counter as if it never wrapped. */
+/** The first tick that is no earlier than @p ns, as if the counter never wrapped. @p conv is valid.
+ */
 uint64_t merge_ticks_of(const struct perf_time_conv *conv, uint64_t ns);
-uint64_t merge_ns_of(const struct perf_time_conv *conv, uint64_t ticks);
 
 /** Ticks in a microsecond; at least one in a second. */
 double merge_ticks_per_us(const struct perf_time_conv *conv);
