@@ -54,11 +54,12 @@ def follows(t, program):
     t.check(nr == 0, "--no-inherit: children are not followed", err)
     nr, _, err = record_by(t, ["-a", "-e", event], ["sh", "-c", f"'{program}' plain {NR}; true"])
     t.check(nr == NR, "-a: each hit is a sample", f"{nr}: {err}")
-    other = subprocess.Popen([program, "plain", "100000000"])
+    other = subprocess.Popen([program, "endless", "1000000"])
     nr, _, err = record_by(t, ["-e", event], [program, "plain", str(NR)])
     t.check(nr == NR and other.poll() is None, "hits of a process that is not recorded are no samples", f"{nr}: {err}")
     nr, _, err = record_by(t, ["-g", "-e", event], [program, "plain", str(NR)])
-    t.check(nr == NR and other.poll() is None and f"user stacks: {NR} for {NR} samples" in err, "and have no stacks", f"{nr}: {err}")
+    t.check(nr == NR and other.poll() is None and f"user stacks: {NR} for {NR} samples" in err, "and have no stacks",
+            f"{nr}, the other: {other.poll()}: {err}")
     other.kill()
     other.wait()
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Calls probed() a known number of times, each under a chain of calls that is known.
 //   plain N      N times
+//   endless N    N times, again and again, until it is killed
 //   fork N K     N times in each of K children that do not exec, one after the other
 //   beside N K   the same, all at once
 //   threads N T  N times in each of T threads
@@ -80,6 +81,9 @@ int main(int argc, char **argv)
 	nr = atoi(argv[2]);
 	if (!strcmp(argv[1], "plain"))
 		calls(NULL);
+	else if (!strcmp(argv[1], "endless"))
+		for (;;)
+			calls(NULL);
 	else if (!strcmp(argv[1], "fork"))
 		run_children(more, 0);
 	else if (!strcmp(argv[1], "beside"))
