@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "analyze/ana_aux.h"
-
 #include <stdlib.h>
 
+#include "analyze/analyze_impl.h"
 #include "perfdata/perf_record.h"
 
 enum { MAX_CPUS = 1 << 20 };
@@ -24,16 +23,6 @@ static struct ana_aux_cpu *cpu_of(struct ana_aux *x, uint32_t cpu)
 	return NULL;
 }
 
-static void note_time(struct ana_aux_cpu *c, struct clew_perf_ns time)
-{
-	if (!clew_perf_ns_is_known(time))
-		return;
-	if (!clew_perf_ns_is_known(c->first) || time.ns < c->first.ns)
-		c->first = time;
-	if (!clew_perf_ns_is_known(c->last) || time.ns > c->last.ns)
-		c->last = time;
-}
-
 enum clew_err ana_aux_take(struct ana_aux *x, const struct perf_record *r,
 			   const struct perf_sample_id *id)
 {
@@ -53,7 +42,7 @@ enum clew_err ana_aux_take(struct ana_aux *x, const struct perf_record *r,
 	c->nr_partial += (aux.flags & PERF_AUX_FLAG_PARTIAL) != 0;
 	c->nr_collision += (aux.flags & PERF_AUX_FLAG_COLLISION) != 0;
 	if (aux.flags & DAMAGED)
-		note_time(c, (struct clew_perf_ns){id->time});
+		ana_note_time(&c->first, &c->last, (struct clew_perf_ns){id->time});
 	return CLEW_OK;
 }
 

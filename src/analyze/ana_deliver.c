@@ -121,16 +121,6 @@ static enum clew_err resolve(struct analyze *a, struct who_thread *t, struct ana
 	return err;
 }
 
-static void note_times(struct ana_summary *s, struct clew_perf_ns time)
-{
-	if (!clew_perf_ns_is_known(time))
-		return;
-	if (!clew_perf_ns_is_known(s->first_time) || time.ns < s->first_time.ns)
-		s->first_time = time;
-	if (!clew_perf_ns_is_known(s->last_time) || time.ns > s->last_time.ns)
-		s->last_time = time;
-}
-
 static const char *cgroup_of(const struct analyze *a, const struct perf_sample *s)
 {
 	uint64_t *path =
@@ -192,7 +182,7 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 	e->comm = t->comm;
 	e->cgroup = machine ? NULL : cgroup_of(a, s);
 	a->summary.nr_samples++;
-	note_times(&a->summary, e->time);
+	ana_note_time(&a->summary.first_time, &a->summary.last_time, e->time);
 	if (user->has_mark && !a->opts.no_merge && !a->opts.no_chains) {
 		err = ana_user_merge(a, user, &own->callchain);
 		if (err != CLEW_OK)

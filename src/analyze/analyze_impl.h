@@ -46,4 +46,16 @@ struct analyze {
 	struct ana_summary summary;
 };
 
+/** Extend [@p first, @p last] to @p time. An unknown time changes nothing; unknown ends: empty. */
+static inline void ana_note_time(struct clew_perf_ns *first, struct clew_perf_ns *last,
+				 struct clew_perf_ns time)
+{
+	if (!clew_perf_ns_is_known(time))
+		return;
+	if (!clew_perf_ns_is_known(*first) || time.ns < first->ns)
+		*first = time;
+	if (!clew_perf_ns_is_known(*last) || time.ns > last->ns)
+		*last = time;
+}
+
 #endif
