@@ -57,13 +57,6 @@ struct asked {
 	enum who_run_end end;
 };
 
-static void unknown(struct who_answer *ret, enum who_reason why)
-{
-	ret->kind = WHO_UNKNOWN;
-	ret->evidence = WHO_BY_NOTHING;
-	ret->reason = why;
-}
-
 static void take_local(struct asked *a, struct who_local_id id, enum who_evidence by)
 {
 	a->has_local = true;
@@ -227,7 +220,7 @@ static void answer_both(struct asked *a, enum who_evidence by, struct who_answer
 
 	if (who_local_of_root(a->w, a->root, a->time, &mapped) && mapped.n > 0 &&
 	    mapped.n != a->local.n)
-		unknown(ret, WHO_CONFLICT);
+		who_answer_unknown(ret, WHO_CONFLICT);
 	else
 		answer_task(a, by, ret);
 }
@@ -271,7 +264,7 @@ static void answer_root(struct asked *a, struct who_answer *ret)
 
 	if (!a->root.n) {
 		if (a->q->level == WHO_EL0)
-			unknown(ret, WHO_CONFLICT);
+			who_answer_unknown(ret, WHO_CONFLICT);
 		else
 			answer_idle(by, ret);
 		return;
@@ -323,7 +316,7 @@ static void answer_window(const struct asked *a, bool is_before, struct who_answ
 {
 	bool is_kernel = a->q->level != WHO_EL0;
 
-	unknown(ret, is_kernel ? WHO_SWITCHING : WHO_CLOCK_CONFLICT);
+	who_answer_unknown(ret, is_kernel ? WHO_SWITCHING : WHO_CLOCK_CONFLICT);
 	if (is_kernel)
 		fill_candidates(a->place.at, is_before, ret);
 }
@@ -339,18 +332,18 @@ static void answer_place(const struct asked *a, struct who_answer *ret)
 
 	switch (r->kind) {
 	case WHO_RUN_HOLE:
-		unknown(ret, WHO_LOST);
+		who_answer_unknown(ret, WHO_LOST);
 		break;
 	case WHO_RUN_SWITCH:
 		answer_window(a, is_before, ret);
 		break;
 	case WHO_RUN_THREAD:
-		unknown(ret, a->place.is_inside && r->id.n == -1 ? WHO_DEAD
-			     : a->place.has_order                ? WHO_SWITCHING
-								 : WHO_NO_CLOCK);
+		who_answer_unknown(ret, a->place.is_inside && r->id.n == -1 ? WHO_DEAD
+					: a->place.has_order                ? WHO_SWITCHING
+									    : WHO_NO_CLOCK);
 		break;
 	case WHO_RUN_NONE:
-		unknown(ret, a->place.has_order ? WHO_NO_EVIDENCE : WHO_NO_CLOCK);
+		who_answer_unknown(ret, a->place.has_order ? WHO_NO_EVIDENCE : WHO_NO_CLOCK);
 		break;
 	}
 }
@@ -361,19 +354,19 @@ static void answer_unknown(const struct asked *a, struct who_answer *ret)
 	const uint64_t *at = a->q->has & WHO_Q_CPU ? map_u64_get(&w->by_cpu, a->q->cpu) : NULL;
 
 	if (a->q->has & WHO_Q_DAMAGED)
-		unknown(ret, WHO_DAMAGED);
+		who_answer_unknown(ret, WHO_DAMAGED);
 	else if (!at || !w->cpus.data[*at]->fold.runs.nr)
-		unknown(ret, WHO_NO_EVIDENCE);
+		who_answer_unknown(ret, WHO_NO_EVIDENCE);
 	else if (a->place.is_conflict)
-		unknown(ret, WHO_CLOCK_CONFLICT);
+		who_answer_unknown(ret, WHO_CLOCK_CONFLICT);
 	else if (!w->is_clock_usable && a->q->has & WHO_Q_TICKS &&
 		 (!a->place.at || a->place.at->run.kind == WHO_RUN_THREAD))
-		unknown(ret, w->is_clock_untrusted ? WHO_CLOCK_UNTRUSTED : WHO_NO_CLOCK);
+		who_answer_unknown(ret, w->is_clock_untrusted ? WHO_CLOCK_UNTRUSTED : WHO_NO_CLOCK);
 	else if (a->place.at)
 		answer_place(a, ret);
 	else
-		unknown(ret,
-			clew_perf_ns_is_known(a->place.time) ? WHO_BEFORE_FIRST : WHO_NO_CLOCK);
+		who_answer_unknown(ret, clew_perf_ns_is_known(a->place.time) ? WHO_BEFORE_FIRST
+									     : WHO_NO_CLOCK);
 }
 
 static void fill_vcpu(const struct who_ran *w, struct who_answer *ret)
@@ -444,12 +437,12 @@ static void answer_world(struct asked *a, struct who_answer *ret)
 	switch (who_world_of(a->w, a->q, name_of_about(a, ret))) {
 	case WHO_WORLD_GUEST:
 		if (ret->kind == WHO_IDLE)
-			unknown(ret, WHO_CONFLICT);
+			who_answer_unknown(ret, WHO_CONFLICT);
 		answer_guest(a, ret);
 		break;
 	case WHO_WORLD_UNKNOWN:
 		if (ret->kind != WHO_IDLE)
-			unknown(ret, WHO_WORLD);
+			who_answer_unknown(ret, WHO_WORLD);
 		break;
 	case WHO_WORLD_HOST:
 	case WHO_WORLD_OF_SPE:
@@ -461,7 +454,7 @@ static void answer(struct asked *a, struct who_answer *ret)
 {
 	find_local(a);
 	if (!find_root(a))
-		unknown(ret, WHO_CONFLICT);
+		who_answer_unknown(ret, WHO_CONFLICT);
 	else if (a->has_root)
 		answer_root(a, ret);
 	else if (a->has_local && a->local.n > 0)
@@ -571,10 +564,7 @@ bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct wh
 	*ret = (struct who_stay){s->since, s->until};
 	if (s->is_by_id)
 		return true;
-	if (q->has & WHO_Q_TO) {
-		last = s->chunk_to.order + w->tolerance_ticks;
-		ret->to = last < ret->to ? last + 1 : ret->to;
-	}
+	ret->to = who_until_chunk_ends(w, s, q, ret->to);
 	if (q->has & WHO_Q_FROM && q->from.ns && !who_ran_follows_tasks(w)) {
 		last = s->chunk_from.order > w->tolerance_ticks
 			     ? s->chunk_from.order - w->tolerance_ticks

@@ -33,4 +33,13 @@ uint64_t who_order_of_ns(const struct who_ran *w, struct clew_perf_ns t);
 bool who_is_outside_chunk(const struct who_ran *w, struct who_ask_state *s,
 			  const struct who_question *q, uint64_t order);
 
+/** @p until, or where ticks begin that are later than the chunk of the last question, @p q. */
+static inline uint64_t who_until_chunk_ends(const struct who_ran *w, const struct who_ask_state *s,
+					    const struct who_question *q, uint64_t until)
+{
+	uint64_t last = s->chunk_to.order + w->tolerance_ticks;
+
+	return q->has & WHO_Q_TO && last < until ? last + 1 : until;
+}
+
 #endif

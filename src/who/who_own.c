@@ -14,13 +14,6 @@ enum who_kind who_kind_of_zero(enum who_fact is_root, bool is_user, bool sleeps)
 	return is_user || sleeps ? WHO_OUTSIDE : WHO_IDLE_OR_OUTSIDE;
 }
 
-static void unknown(struct who_answer *ret, enum who_reason why)
-{
-	ret->kind = WHO_UNKNOWN;
-	ret->evidence = WHO_BY_NOTHING;
-	ret->reason = why;
-}
-
 static void fill_local(const struct who_own *o, struct who_answer *ret)
 {
 	ret->has |= WHO_A_LOCAL;
@@ -35,15 +28,15 @@ static void answer_host(const struct who_own *o, struct who_answer *ret)
 {
 	ret->evidence = WHO_BY_SAMPLE;
 	if (!o->has_ids)
-		unknown(ret, WHO_NO_EVIDENCE);
+		who_answer_unknown(ret, WHO_NO_EVIDENCE);
 	else if (o->tid.n == -1)
-		unknown(ret, WHO_DEAD);
+		who_answer_unknown(ret, WHO_DEAD);
 	else if (!o->tid.n)
 		ret->kind = who_kind_of_zero(o->is_root, o->is_user, false);
 	else
 		fill_local(o, ret);
 	if (o->is_contradicted || (ret->kind == WHO_IDLE && o->is_user))
-		unknown(ret, WHO_CONFLICT);
+		who_answer_unknown(ret, WHO_CONFLICT);
 }
 
 static void fill_vcpu(const struct who_own *o, struct who_answer *ret)
@@ -63,7 +56,7 @@ static void answer_guest(const struct who_own *o, struct who_answer *ret)
 	ret->machine = o->pid.n > 0 ? o->pid : (struct who_local_id){-1};
 	fill_vcpu(o, ret);
 	if (ret->kind == WHO_IDLE)
-		unknown(ret, WHO_CONFLICT);
+		who_answer_unknown(ret, WHO_CONFLICT);
 	else if (ret->kind != WHO_UNKNOWN)
 		ret->reason = WHO_GUEST_THREAD;
 }
@@ -76,9 +69,9 @@ static void answer_of_guest(const struct who_own *o, struct who_answer *ret)
 	ret->machine = o->guest;
 	fill_vcpu(o, ret);
 	if (!o->has_ids)
-		unknown(ret, WHO_NO_EVIDENCE);
+		who_answer_unknown(ret, WHO_NO_EVIDENCE);
 	else if (o->tid.n == -1)
-		unknown(ret, WHO_DEAD);
+		who_answer_unknown(ret, WHO_DEAD);
 	else if (!o->tid.n)
 		ret->kind = who_kind_of_zero(WHO_FACT_UNKNOWN, o->is_user, false);
 }

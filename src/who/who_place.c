@@ -193,7 +193,7 @@ uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
 			 const struct who_place *p)
 {
 	const struct who_ask_state *s = who_ask_state_of(w, c);
-	uint64_t until = p->at && p->at->has_next ? s->to : UINT64_MAX, last;
+	uint64_t until = p->at && p->at->has_next ? s->to : UINT64_MAX;
 
 	if (!p->cpu)
 		return UINT64_MAX;
@@ -205,10 +205,7 @@ uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
 		return p->order + 1;
 	if (p->is_inside && p->at->has_next)
 		until -= margin_ticks;
-	if (!(q->has & WHO_Q_TO))
-		return until;
-	last = s->chunk_to.order + w->tolerance_ticks;
-	return last < until ? last + 1 : until;
+	return who_until_chunk_ends(w, s, q, until);
 }
 
 void who_stay_clip(const struct who_ran *w, struct clew_perf_ns to, struct who_stay *s)

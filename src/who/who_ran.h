@@ -298,6 +298,13 @@ bool who_ran_holds(const struct who_ran *w, struct who_cursor *c, struct clew_ti
 bool who_ran_stay(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		  struct who_stay *ret);
 
+static inline void who_answer_unknown(struct who_answer *a, enum who_reason why)
+{
+	a->kind = WHO_UNKNOWN;
+	a->evidence = WHO_BY_NOTHING;
+	a->reason = why;
+}
+
 /** The address is in a function in which the kernel idles, so the idle task ran. */
 static inline void who_answer_in_idle_code(struct who_answer *a)
 {
