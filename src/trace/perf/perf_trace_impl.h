@@ -61,6 +61,12 @@ static inline const struct aux_units *perf_trace_units_of(const struct perf_trac
 	return u;
 }
 
+/** Does its trace show all that runs, with exception levels? Operations do not. */
+static inline bool perf_trace_has_levels(const struct perf_trace *p, uint32_t unit)
+{
+	return perf_trace_units_of(p, unit)->protocol->kernel_level;
+}
+
 /** Its number in the list; nr_protocols: the recording has none of it. */
 static inline uint32_t perf_trace_protocol(const struct perf_trace *p,
 					   const struct aux_protocol *of)

@@ -24,7 +24,7 @@ struct pass {
 	enum who_level level; /* of the host's kernel, as contexts say */
 };
 
-/** Its ids of threads; NULL: a unit of operations. */
+/** The host kernel's, by the unit's configuration. */
 static enum who_level level_of(const struct perf_trace *p, uint32_t unit)
 {
 	const struct aux_units *u = perf_trace_units_of(p, unit);
@@ -39,17 +39,13 @@ static bool has_ids(const struct perf_trace *p, uint32_t unit)
 	return u->protocol->has_ids(u->units, unit - u->first);
 }
 
-static bool has_levels(const struct perf_trace *p, uint32_t unit)
-{
-	return perf_trace_units_of(p, unit)->protocol->kernel_level;
-}
-
 static enum who_level level_of_all(const struct perf_trace *p)
 {
 	enum who_level ret = WHO_LEVEL_UNKNOWN;
 
 	for (uint32_t i = 0; i < p->units.nr; i++) {
-		enum who_level level = has_levels(p, i) ? level_of(p, i) : WHO_LEVEL_UNKNOWN;
+		enum who_level level =
+			perf_trace_has_levels(p, i) ? level_of(p, i) : WHO_LEVEL_UNKNOWN;
 
 		if (level != WHO_LEVEL_UNKNOWN && (ret == WHO_LEVEL_UNKNOWN || level > ret))
 			ret = level;
@@ -75,7 +71,7 @@ bool trace_marks_begin(struct perf_trace *p, bool *ret_wanted)
 	for (uint32_t i = 0; i < p->units.nr; i++) {
 		bool needs;
 
-		if (!has_levels(p, i) || !p->units.data[i].is_decodable)
+		if (!perf_trace_has_levels(p, i) || !p->units.data[i].is_decodable)
 			continue;
 		if (has_ids(p, i))
 			who_ran_assume_root(p->ran.rule);
@@ -113,12 +109,8 @@ static bool note_context(struct pass *s, size_t unit, const struct aux_who *who)
 				 .level = who->way.level,
 				 .world = who_world_of_way(s->level, &who->way)};
 
-	if (q.world == WHO_WORLD_GUEST) {
-		q.has = (who->has_el1 ? (uint32_t)WHO_Q_CONTEXT_EL1 : 0) |
-			(who->has_el2 ? (uint32_t)WHO_Q_CONTEXT_EL2 : 0);
-		q.context_el1 = who->el1;
-		q.context_el2 = who->el2;
-	}
+	if (q.world == WHO_WORLD_GUEST)
+		trace_ran_add_contexts(who, &q);
 	return who_ran_note(s->p->ran.rule, s->notes, &s->units[unit].cursor, &q);
 }
 

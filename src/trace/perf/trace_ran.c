@@ -102,15 +102,21 @@ static void look_for_vcpu(struct trace_ran *t, const struct perf_record *r)
 		t->has_vcpus = who_vcpu_of_name(c.comm, &vcpu);
 }
 
-enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
-			     const struct perf_evsel *e, const struct perf_sample_id *id,
-			     struct clew_perf_ns time)
+static struct who_ran_stamp stamp_of(const struct perf_trace *p, const struct perf_sample_id *id,
+				     struct clew_perf_ns time)
 {
-	struct who_ran_stamp stamp = {.time = time,
+	return (struct who_ran_stamp){.time = time,
 				      .cpu = id->cpu,
 				      .pid = id->pid,
 				      .tid = id->tid,
 				      .has_time = p->has_clock};
+}
+
+enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
+			     const struct perf_evsel *e, const struct perf_sample_id *id,
+			     struct clew_perf_ns time)
+{
+	struct who_ran_stamp stamp = stamp_of(p, id, time);
 
 	if (!e)
 		return CLEW_OK;
@@ -126,11 +132,7 @@ enum clew_err trace_ran_take_guest(struct perf_trace *p, const struct perf_recor
 				   const struct perf_sample_id *id, struct clew_perf_ns time)
 {
 	const struct who_vcpu vcpu = who_guests_vcpu_of(&p->history.guests, id->id);
-	const struct who_ran_stamp stamp = {.time = time,
-					    .cpu = id->cpu,
-					    .pid = id->pid,
-					    .tid = id->tid,
-					    .has_time = p->has_clock};
+	const struct who_ran_stamp stamp = stamp_of(p, id, time);
 
 	return who_ran_take_guest(p->ran.rule, &vcpu, r, &stamp);
 }
@@ -158,17 +160,12 @@ static void add_chunk(const struct perf_trace *p, const struct aux_chunk *c, str
 	q->has |= WHO_Q_TO | (c->since.ns ? (uint32_t)WHO_Q_FROM : 0);
 }
 
-static void add_contexts(const struct aux_who *who, struct who_question *q)
+void trace_ran_add_contexts(const struct aux_who *who, struct who_question *q)
 {
 	q->context_el1 = who->el1;
 	q->context_el2 = who->el2;
 	q->has |= (who->has_el1 ? (uint32_t)WHO_Q_CONTEXT_EL1 : 0) |
 		  (who->has_el2 ? (uint32_t)WHO_Q_CONTEXT_EL2 : 0);
-}
-
-static bool has_levels(const struct perf_trace *p, uint32_t unit)
-{
-	return perf_trace_units_of(p, unit)->protocol->kernel_level;
 }
 
 /**
@@ -197,7 +194,7 @@ static bool is_timed(const struct perf_trace *p, uint32_t unit)
 {
 	struct clew_perf_ns time;
 
-	return !has_levels(p, unit) ||
+	return !perf_trace_has_levels(p, unit) ||
 	       (p->has_clock && trace_time_of(p, unit, (struct clew_ticks){1}, &time));
 }
 
@@ -209,7 +206,7 @@ static void find_chunk(const struct perf_trace *p, uint32_t unit, struct clew_pe
 		return;
 	*c = (struct trace_ran_chunk){.is_set = true,
 				      .bound = bound,
-				      .has_levels = has_levels(p, unit),
+				      .has_levels = perf_trace_has_levels(p, unit),
 				      .is_timed = is_timed(p, unit),
 				      .chunk = trace_chunk_of(p, unit, bound),
 				      .marks = trace_marks_of(&p->marks, unit, bound)};
@@ -260,7 +257,7 @@ static struct who_question question_of(const struct perf_trace *p, uint32_t unit
 
 	q.level = (enum who_level)(code_context_el(&k->context) & 3);
 	q.security = security_of(k->context.arm.security);
-	add_contexts(&who, &q);
+	trace_ran_add_contexts(&who, &q);
 	if (!chunk->has_levels)
 		return q;
 	c = chunk->marks;

@@ -12,6 +12,7 @@
 
 /* Feeds a recording's side-band to the rule of who/who_ran.h, and asks it for trace units. */
 
+struct aux_who;
 struct perf_trace;
 
 struct trace_ran {
@@ -103,6 +104,8 @@ struct trace_ran_answer {
 };
 void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
 		      struct trace_ran_answer *ret);
+/** Add the contexts of @p who. */
+void trace_ran_add_contexts(const struct aux_who *who, struct who_question *q);
 /** A question with no more than CPU and time. */
 struct who_question trace_ran_time_question(const struct perf_trace *p, uint32_t unit,
 					    const struct code_key *key);
