@@ -124,8 +124,17 @@ def made_up(inside):
             if e["type"] in ("COMM", "FORK", "MMAP2") and e.get("time") in (None, 0)}
 
 
+def record_until_outside_ran(name, unshare, inner):
+    """Which tasks run in these milliseconds is the scheduler's choice: again, up to five times, until one outside was sampled in user mode."""
+    for _ in range(5):
+        truth, inside, said = record(name, unshare, inner)
+        if not os.path.exists(inside) or any(e["type"] == "sample" and e["comm"] == "[outside]" for e in script(inside)):
+            break
+    return truth, inside, said
+
+
 def test(name, unshare, inner, ids, is_system_wide=True):
-    truth, inside, said = record(name, unshare, inner)
+    truth, inside, said = (record_until_outside_ran if is_system_wide else record)(name, unshare, inner)
     if not os.path.exists(inside):
         tap.check(False, f"{name}: recorded inside", said)
         return
