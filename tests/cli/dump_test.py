@@ -136,7 +136,7 @@ In 7 frames, and of no trace unit (14 bytes of padding apart):
 '''), '--stat: what no trace unit has', out)
 status, out, err = dump('-i', LOST, '--stat', '--json')
 FRAMES_JSON = {'frames': 7, 'barriers': 0, 'resyncs': 1, 'padding_bytes': 14, 'reserved_bytes': 3, 'before_id_bytes': 15, 'skipped_bytes': 19,
-               'nobodys': [{'id': 0x33, 'size': 13}]}
+               'unclaimed': [{'id': 0x33, 'size': 13}]}
 check(json.loads(out.splitlines()[-1]) == FRAMES_JSON, 'and as JSON', out)
 
 # An ID, a byte after the next one that still is the old one's, padding; a sync in a frame; half a frame.

@@ -51,7 +51,7 @@ void etm_frames_text(struct buf *out, const struct cs_leftover *f)
 
 static void json_unclaimed(struct json_put *j, const struct cs_leftover *f)
 {
-	json_key(j, "nobodys");
+	json_key(j, "unclaimed");
 	json_open(j, '[');
 	for (unsigned int id = 0; id < CS_NR_IDS; id++) {
 		if (!f->nr_unclaimed[id])
