@@ -72,7 +72,7 @@ def made_by(tool, spelling, directory, prefix):
 
 def compare_all(t, spellings, prefix=(), who=""):
     # perf sleeps for most of its second.
-    with ThreadPoolExecutor(8) as pool:
+    with ThreadPoolExecutor(16) as pool:
         theirs = pool.map(lambda s: made_by(PERF, s, t.dir, prefix), spellings)
         ours = pool.map(lambda s: made_by(CLEW, s, t.dir, prefix), spellings)
         for spelling, (perf, _), (clew, err) in zip(spellings, theirs, ours):

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from stack_lib import CLEW, Entries, may_use_bpf, samples, user_part, why_missing, without_table_again
 
@@ -59,18 +60,21 @@ def counted_by_perf(path):
     return int(nr.group(1)) if nr else 0, sum(map(int, rows)), stats.stderr + report.stderr, stats.returncode or report.returncode
 
 
-def compare(t, name, path, may_say=()):
-    """perf reads of @p path what clew does, and says nothing else."""
-    ours = chains_of_clew(path)
-    theirs, p = chains_of_perf(path)
-    events, listed, said, status = counted_by_perf(path)
+def compare(t, name, path, may_say=(), may_be_bare=False):
+    """perf reads of @p path what clew does, and says nothing else. @return whether there are user stacks, which @p may_be_bare does without."""
+    with ThreadPoolExecutor() as beside:
+        counted, chains = beside.submit(counted_by_perf, path), beside.submit(chains_of_perf, path)
+        ours = chains_of_clew(path)
+    (events, listed, said, status), (theirs, p) = counted.result(), chains.result()
     said = [line for line in (p.stderr + said).splitlines() if line.strip() and not line.startswith(may_say or "\0")]
     t.check(ours and [time for time, _ in ours] == [time for time, _ in theirs], f"{name}: perf script has the same samples",
             f"{len(ours)} and {len(theirs)}")
     t.check(events == listed == len(ours), f"{name}: and so has perf report", f"{len(ours)}, {events} and {listed}")
-    t.check([c for _, c in ours] == [c for _, c in theirs] and any(c for _, c in ours), f"{name}: and the same user stacks",
+    has_stacks = any(c for _, c in ours)
+    t.check([c for _, c in ours] == [c for _, c in theirs] and (has_stacks or may_be_bare), f"{name}: and the same user stacks",
             [(hex_of(a), hex_of(b)) for (_, a), (_, b) in zip(ours, theirs) if a != b][:2])
     t.check(p.returncode == 0 and status == 0 and not said, f"{name}: perf reads it without a warning", said[:3])
+    return has_stacks
 
 
 def check_whole(t, name, paths, comm, nr_no_copy):
@@ -98,14 +102,18 @@ def perfparser():
 
 
 def hotspot(t, name, path):
+    hotspot_row(t, name, path)()
+
+
+def hotspot_row(t, name, path):
+    """@return what states the outcome: the work may be done beside other work."""
     if not perfparser():
-        t.skip(f"{name}: hotspot's parser", "it is not installed: tools/setup.sh readers")
-        return
+        return lambda: t.skip(f"{name}: hotspot's parser", "it is not installed: tools/setup.sh readers")
     out = t.path("hotspot.out")
     p = run([perfparser(), "--input", path, "--output", out])
-    t.check(p.returncode == 0 and os.path.getsize(out) > 0 and "callchain" not in p.stderr,
-            f"{name}: hotspot's parser takes it, and every context of its chains", p.stderr[-500:])
+    is_good = p.returncode == 0 and os.path.getsize(out) > 0 and "callchain" not in p.stderr
     os.unlink(out)
+    return lambda: t.check(is_good, f"{name}: hotspot's parser takes it, and every context of its chains", p.stderr[-500:])
 
 
 HEAD = re.compile(r"\s*(.*\S)\s+(-?\d+)/(-?\d+)\s+(?:\[\d+\]\s+)?\d+\.\d+:")
@@ -174,12 +182,15 @@ def roots_of_importer(session, tids):
 
 
 def firefox(t, name, path, comm):
-    """What the Firefox Profiler imports is the text of perf script."""
+    firefox_row(t, name, path, comm)()
+
+
+def firefox_row(t, name, path, comm):
+    """What the Firefox Profiler imports is the text of perf script. @return as of hotspot_row()."""
     if not shutil.which("profiler-cli"):
-        t.skip(f"{name}: the Firefox Profiler", "profiler-cli is not installed: tools/setup.sh readers")
-        return
+        return lambda: t.skip(f"{name}: the Firefox Profiler", "profiler-cli is not installed: tools/setup.sh readers")
     text = run(["perf", "script", "--header", "--no-inline", "--max-stack", "2048", "-F", "+pid", "-i", path]).stdout
-    with open(t.path(f"firefox{t.count}"), "w", encoding="utf-8", errors="replace") as f:
+    with open(path + ".firefox", "w", encoding="utf-8", errors="replace") as f:
         f.write(text)
     wanted = roots_of_perf(text, comm)
     session = ImporterSession(t, f.name)
@@ -188,8 +199,8 @@ def firefox(t, name, path, comm):
     finally:
         session.end()
         os.unlink(f.name)
-    t.check(wanted and theirs == wanted, f"{name}: the Firefox Profiler has all stacks, to their outermost frames",
-            f"{sum(wanted.values())} and {sum(theirs.values())}: {(wanted - theirs).most_common(3)} {(theirs - wanted).most_common(3)}")
+    return lambda: t.check(wanted and theirs == wanted, f"{name}: the Firefox Profiler has all stacks, to their outermost frames",
+                           f"{sum(wanted.values())} and {sum(theirs.values())}: {(wanted - theirs).most_common(3)} {(theirs - wanted).most_common(3)}")
 
 
 def samply(t, name, path):

@@ -80,6 +80,8 @@ class Truth:
 def record(name, unshare, inner):
     """@p inner: a shell's words; $CLEW records into $IN. Beside it a task outside keeps running."""
     out, inside = (f"{tmp.name}/{name.replace('/', '')}.{end}" for end in ("out", "in"))
+    for path in filter(os.path.exists, (out, inside)):
+        os.unlink(path)
     noise = subprocess.Popen(["sh", "-c", "while :; do :; done"])
     try:
         p = subprocess.run([CLEW, "record", "-a", "-m", "8M", "-F", "100", "-e", "cpu-clock", "--switch-events", "-o", out, *unshare, "sh", "-c",
@@ -90,32 +92,39 @@ def record(name, unshare, inner):
     return Truth(out), inside, p.stderr
 
 
-def judge(name, truth, inside):
-    """@return the root ids of the local ids that were sampled."""
-    pairs, wrong, kinds, seen = collections.defaultdict(collections.Counter), [], collections.Counter(), 0
-    samples = [e for e in script(inside) if e["type"] == "sample"]
-    for s in samples:
-        t = truth.at(s["cpu"], s["time"]) if "cpu" in s else None
-        if t and s.get("tid"):
-            pairs[s["tid"]][t[0]] += 1
-    roots = {local: c.most_common(1)[0][0] for local, c in pairs.items()}
-    for s in samples:
-        t = truth.at(s["cpu"], s["time"]) if "cpu" in s else None
-        if not t or s["comm"] == ":-1":  # of a thread that is dead
-            continue
-        seen += 1
-        kinds[s["comm"] if s["comm"] in NOT_A_TASK else "task"] += 1
-        is_in = t[0] in roots.values()
-        ok = {"[idle]": t[0] == 0, "[outside]": t[0] and not is_in, "[idle-or-outside]": not is_in}.get(s["comm"], t[0] == roots.get(s.get("tid")))
+class Judged:
+    """A recording made inside against the truth. roots: the root ids of the local ids that were sampled."""
+
+    def __init__(self, truth, inside):
+        self.pairs, self.wrong, self.kinds = collections.defaultdict(collections.Counter), [], collections.Counter()
+        samples = [e for e in script(inside) if e["type"] == "sample"]
+        of = [(s, t) for s in samples if (t := truth.at(s["cpu"], s["time"]) if "cpu" in s else None)]
+        for s, t in of:
+            if s.get("tid"):
+                self.pairs[s["tid"]][t[0]] += 1
+        self.roots = {local: c.most_common(1)[0][0] for local, c in self.pairs.items()}
+        for s, t in of:
+            if s["comm"] != ":-1":  # of a thread that is dead
+                self.weigh(s, t)
+        # In a sample of sched_switch stand both ids of the task that leaves: the local one, and in its fields the root id.
+        self.both = {(s["tid"], s["fields"]["prev_pid"]) for s in samples if s.get("tid") and s["event"] == "sched:sched_switch"}
+        self.first = min((s["time"] for s in samples), default=0)
+
+    def weigh(self, s, t):
+        self.kinds[s["comm"] if s["comm"] in NOT_A_TASK else "task"] += 1
+        is_in = t[0] in self.roots.values()
+        ok = {"[idle]": t[0] == 0, "[outside]": t[0] and not is_in, "[idle-or-outside]": not is_in}.get(s["comm"], t[0] == self.roots.get(s.get("tid")))
         if not ok or (s["comm"] not in NOT_A_TASK and s.get("tid", 0) in (0, 2**32 - 1)):
-            wrong.append((s["comm"], s.get("tid"), t))
-    tap.check(seen and not wrong, f"{name}: each sample is of the task that ran, or outside where that was", wrong or "none compared")
-    tap.check(len(set(roots.values())) == len(roots) and roots, f"{name}: one root id for each local id", dict(pairs))
-    # In a sample of sched_switch stand both ids of the task that leaves: the local one, and in its fields the root id.
-    both = {(s["tid"], s["fields"]["prev_pid"]) for s in samples if s.get("tid") and s["event"] == "sched:sched_switch"}
-    apart = [(local, root) for local, root in both if roots.get(local, root) != root]
-    tap.check(not apart, f"{name}: root ids by switches inside", apart)
-    return roots, kinds, min((s["time"] for s in samples), default=0), len(both)
+            self.wrong.append((s["comm"], s.get("tid"), t))
+
+    def has_all(self, is_system_wide):
+        return self.roots and (not is_system_wide or self.kinds["[outside]"] and self.kinds["task"] and self.both)
+
+    def check(self, name):
+        tap.check(self.kinds and not self.wrong, f"{name}: each sample is of the task that ran, or outside where that was", self.wrong or "none compared")
+        tap.check(len(set(self.roots.values())) == len(self.roots) and self.roots, f"{name}: one root id for each local id", dict(self.pairs))
+        apart = [(local, root) for local, root in self.both if self.roots.get(local, root) != root]
+        tap.check(not apart, f"{name}: root ids by switches inside", apart)
 
 
 def made_up(inside):
@@ -124,18 +133,19 @@ def made_up(inside):
             if e["type"] in ("COMM", "FORK", "MMAP2") and e.get("time") in (None, 0)}
 
 
-def record_until_outside_ran(name, unshare, inner):
-    """Which tasks run in these milliseconds is the scheduler's choice: again, up to five times, until one outside was sampled in user mode."""
-    for _ in range(5):
+def record_until_all_ran(name, unshare, inner, is_system_wide):
+    """Which tasks run in these milliseconds is the scheduler's choice: again, up to ten times, until each kind was sampled."""
+    for _ in range(10):
         truth, inside, said = record(name, unshare, inner)
-        if not os.path.exists(inside) or any(e["type"] == "sample" and e["comm"] == "[outside]" for e in script(inside)):
+        judged = Judged(truth, inside) if os.path.exists(inside) else None
+        if not judged or judged.has_all(is_system_wide):
             break
-    return truth, inside, said
+    return judged, inside, said
 
 
 def test(name, unshare, inner, ids, is_system_wide=True):
-    truth, inside, said = (record_until_outside_ran if is_system_wide else record)(name, unshare, inner)
-    if not os.path.exists(inside):
+    judged, inside, said = record_until_all_ran(name, unshare, inner, is_system_wide)
+    if not judged:
         tap.check(False, f"{name}: recorded inside", said)
         return
     h = header(inside)
@@ -146,7 +156,8 @@ def test(name, unshare, inner, ids, is_system_wide=True):
     tap.check(shown == [(t["procfs"], t["inner"]) for t in h["tasks"]], f"{name}: header shows the ids of threads", (shown, h["tasks"]))
     since = re.findall(r" cpu (\d+) (\d+)\.(\d{9})", text.partition("# records of switches are complete from :")[2].partition("\n")[0])
     tap.check([(int(c), int(s + ns)) for c, s, ns in since] == [(t["cpu"], t["ns"]) for t in h["tracked_from"]], f"{name}: and since when switches are recorded", since)
-    roots, kinds, first, nr_pairs = judge(name, truth, inside)
+    judged.check(name)
+    roots = judged.roots
     foreign = {m for m in made_up(inside) if m[0] and m[0] not in roots and m[1] not in ("clew", "clew-exec", "sh", "unshare")}
     tap.check(not foreign, f"{name}: no name or map of another namespace", foreign)
     if h["procfs_namespace"] == "initial":
@@ -154,8 +165,8 @@ def test(name, unshare, inner, ids, is_system_wide=True):
         known = {local: both[local] for local in roots if local in both}
         tap.check(known and all(roots[n] == known[n] for n in known), f"{name}: the pairs of ids are those that ran", (both, roots))
     if is_system_wide:
-        tap.check(kinds["[outside]"] and kinds["task"] and nr_pairs, f"{name}: tasks inside and outside", (kinds, nr_pairs))
-        tap.check(all(0 < t["ns"] <= first for t in h["tracked_from"]), f"{name}: side-band is recorded before the first sample is", (h, first))
+        tap.check(judged.has_all(True), f"{name}: tasks inside and outside", (judged.kinds, judged.both))
+        tap.check(all(0 < t["ns"] <= judged.first for t in h["tracked_from"]), f"{name}: side-band is recorded before the first sample is", (h, judged.first))
         tap.check(len(h["tracked_from"]) == len(os.sched_getaffinity(0)) or os.cpu_count() != len(os.sched_getaffinity(0)),
                   f"{name}: since when each CPU is tracked", h["tracked_from"])
 

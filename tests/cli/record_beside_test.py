@@ -5,7 +5,7 @@ another recorder's event wants them. None of that may reach a file."""
 import re
 import subprocess
 
-from record_lib import CLEW, PERF, Tap, may_watch_cpus, needs_perf_events
+from record_lib import CLEW, PATIENCE, PERF, Tap, may_watch_cpus, needs_perf_events
 
 t = Tap()
 needs_perf_events(t)
@@ -58,6 +58,6 @@ for name, options in [("as they come", ["-a"]), ("merged by time", ["-a", "-g"])
         t.check(status == 0 and "failed to process" not in err, f"BPF programs, {name}: perf reads it", f"{status} {err}")
 r = t.record([], ["ls", "/"])
 t.check(any(m & BUILD_ID for m in mappings(r.path)), "asked for, build ids are there")
-beside.communicate(b"\n", timeout=60)
+beside.communicate(b"\n", timeout=PATIENCE)
 t.check(beside.returncode == 0, "the other recorder ended well", beside.returncode)
 t.done()

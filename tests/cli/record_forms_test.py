@@ -37,13 +37,13 @@ for name, options in [
     if not WIDE and set(options) & {"-a", "-C", "-I", "--namespaces"}:
         t.skip(name, "closed to this user")
         continue
-    r = t.record(options, LONG if name == "delay" else LOOP)
+    r = t.record_all(options, LONG if name == "delay" else LOOP)
     t.check(r.status == 0 and r.samples > 0, f"{name}: records", r.err)
     t.perf_agrees(r, name)
 
 for name, options in [("pipe", ["--call-graph", "fp"]), ("compressed pipe", ["-z"]),
                       ("pipe of two events", ["-e", "cpu-clock,page-faults"])]:
-    r = t.record(options, LOOP, pipe=True)
+    r = t.record_all(options, LOOP, pipe=True)
     t.check(r.status == 0 and r.samples > 0, f"{name}: records", r.err)
     t.perf_agrees(r, name)
 

@@ -136,7 +136,7 @@ if os.path.exists("/usr/bin/python3"):
              "for _ in range(50):\n"
              " s=[threading.Thread(target=int) for _ in range(50)]\n"
              " [x.start() for x in s]; [x.join() for x in s]; time.sleep(.08)\n")
-    r = t.record(["--call-graph", "fp", "--switch-events"], ["python3", "-c", storm])
+    r = t.record_all(["--call-graph", "fp", "--switch-events"], ["python3", "-c", storm])
     t.check(r.status == 0 and r.samples > 0 and r.lost == 0, "a storm of threads: nothing lost", r.err)
     readable(r.path, "a storm of threads: the file is whole")
 

@@ -67,10 +67,10 @@ class StackTap(Tap):
             peak = 0
             while True:
                 try:
-                    child.wait(timeout=0.2)
+                    child.wait(timeout=0.02)
                     break
                 except subprocess.TimeoutExpired:
-                    peak = max(peak, rss_mib(child.pid))
+                    peak = max(peak, peak_mib(child.pid))
                     if time.monotonic() - start > timeout:
                         child.kill()
                         child.wait()
@@ -80,10 +80,11 @@ class StackTap(Tap):
         return Recording(path, child.returncode, text, time.monotonic() - start, peak)
 
 
-def rss_mib(pid):
+def peak_mib(pid):
+    """Of its memory until now; 0 once it has ended."""
     try:
-        with open(f"/proc/{pid}/statm", encoding="ascii") as f:
-            return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE") / (1 << 20)
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as f:
+            return next((int(line.split()[1]) / 1024 for line in f if line.startswith("VmHWM:")), 0)
     except OSError:
         return 0
 

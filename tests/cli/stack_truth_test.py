@@ -67,7 +67,7 @@ def check(t, tree, name, backend, path, bar):
 def run(t, tree, backends, name, program, arguments, bar):
     for backend in backends:
         tag = "".join(c if c.isalnum() else "-" for c in f"{name}-{backend}")
-        r = t.record_stacks(tag, backend, [program, f"{1.5 * LENGTH}", *arguments])
+        r = t.record_stacks(tag, backend, [program, f"{0.7 * LENGTH}", *arguments])
         if not t.check(r.status == 0, f"{name}, {backend}: recorded", r.err):
             continue
         t.note(" / ".join(line for line in r.err.splitlines() if line.strip())[:300])

@@ -23,8 +23,8 @@ SECURITY = {'S': 'S', 'NS': 'NS', 'Root': 'S', 'Realm': 'NS'}
 
 
 
-def number(pattern, text):
-    m = re.search(pattern, text)
+def number(word, pattern, text):
+    m = re.search(word + pattern, text) if word in text else None
     return int(m.group(1), 0) if m else None
 
 
@@ -34,13 +34,14 @@ def of_lister(line):
     if not m or m.group(3) in NO_PACKETS:
         return None
     name, text = m.group(3).replace('I_SCR_', 'I_SRC_'), m.group(4)
-    f = {'address': number(r'Addr=(0x[0-9A-F]+)', text), 'timestamp': number(r'Updated val = (0x[0-9a-f]+)', text),
-         'cycles': number(r'(?:Count|CC)=(0x[0-9a-f]+)', text), 'commit': number(r'Commit\((\d+)\)', text),
-         'cancel': number(r'Cancel\((\d+)\)', text), 'instructions': number(r'Count\((\d+)\)', text),
-         'vmid': number(r'VMID=(0x[0-9a-f]+)', text), 'contextidr': number(r'CID=(0x[0-9a-f]+)', text), 'atoms': None, 'context': None}
+    cycles = number('Count=', r'(0x[0-9a-f]+)', text)
+    f = {'address': number('Addr=', r'(0x[0-9A-F]+)', text), 'timestamp': number('Updated val = ', r'(0x[0-9a-f]+)', text),
+         'cycles': number('CC=', r'(0x[0-9a-f]+)', text) if cycles is None else cycles, 'commit': number('Commit', r'\((\d+)\)', text),
+         'cancel': number('Cancel', r'\((\d+)\)', text), 'instructions': number('Count', r'\((\d+)\)', text),
+         'vmid': number('VMID=', r'(0x[0-9a-f]+)', text), 'contextidr': number('CID=', r'(0x[0-9a-f]+)', text), 'atoms': None, 'context': None}
     if name.startswith('I_ATOM'):
         f['atoms'] = re.search(r'; ([EN]+)', text).group(1)
-    m = re.search(r'Ctxt: AArch(\d+),\s*EL(\d),\s*(\w+);', text)
+    m = re.search(r'Ctxt: AArch(\d+),\s*EL(\d),\s*(\w+);', text) if 'Ctxt' in text else None
     if m:
         f['context'] = (int(m.group(1)), int(m.group(2)), SECURITY[m.group(3)])
     return int(line.split('ID:')[1].split(';')[0], 16), int(line.split('Idx:')[1].split(';')[0]), name, f

@@ -418,8 +418,9 @@ static void paged_out(void)
 		else
 			print_stack(&r, s);
 	}
-	CHECK(nr == NR_AWAY && nr_whole == nr, "of %zu stacks that are not in memory %zu are whole",
-	      nr, nr_whole);
+	check_lost(&r, "paged out", o.nr_lost);
+	CHECK(nr + o.nr_lost >= NR_AWAY && nr <= NR_AWAY && nr_whole == nr,
+	      "of %zu stacks that are not in memory %zu are whole", nr, nr_whole);
 	run_done(&r);
 }
 
@@ -591,7 +592,7 @@ static void without_tables(void)
 	CHECK(o.nr_no_table == o.nr_with && nr_copies * 10 > r.stacks.nr * 9,
 	      "without tables %zu of %zu stacks come with registers and a copy", nr_copies,
 	      r.stacks.nr);
-	CHECK(r.nr_wants >= 1 && r.nr_wants <= 3, "each file is asked for once");
+	CHECK(r.nr_wants >= 1 && !r.nr_wanted_again, "each file is asked for once");
 	run_done(&r);
 }
 
@@ -630,15 +631,15 @@ int main(int argc, char **argv)
 	if (is_wanted("away"))
 		paged_out();
 	if (is_wanted("faults"))
-		storm("faults", fault_body, 64 << 20, mixed, 4, &defaults);
+		storm("faults", fault_body, 16 << 20, mixed, 4, &defaults);
 	if (is_wanted("threads"))
-		storm("threads", churn_body, 5000, mixed, 4, &few);
+		storm("threads", churn_body, 1500, mixed, 4, &few);
 	if (is_wanted("exits"))
-		storm("exits", exit_body, 2000, mixed, 4, &few);
+		storm("exits", exit_body, 500, mixed, 4, &few);
 	if (is_wanted("execs"))
-		storm("execs", exec_body, 300, mixed, 4, &few);
+		storm("execs", exec_body, 100, mixed, 4, &few);
 	if (is_wanted("dlopen"))
-		storm("dlopen", dlopen_body, 1000, mixed, 4, &defaults);
+		storm("dlopen", dlopen_body, 300, mixed, 4, &defaults);
 	if (is_wanted("signals"))
 		signals();
 	if (is_wanted("without"))

@@ -95,6 +95,14 @@ static const struct unw_code *code_of(struct run *r, const struct defer_want *w)
 	return s.code;
 }
 
+static void note_wanted(struct run *r, const struct defer_file_key *key)
+{
+	vec_for_each (&r->wanted, k)
+		r->nr_wanted_again += !memcmp(k, key, sizeof(*key));
+	if (!vec_push(&r->wanted, *key))
+		abort();
+}
+
 static void on_want(void *ctx, const struct defer_want *w)
 {
 	struct run *r = ctx;
@@ -102,6 +110,7 @@ static void on_want(void *ctx, const struct defer_want *w)
 	uint64_t start = now_ns();
 
 	r->nr_wants++;
+	note_wanted(r, &w->key);
 	if (r->no_tables)
 		return;
 	code = code_of(r, w);
@@ -204,6 +213,7 @@ void run_done(struct run *r)
 	vec_done(&r->stacks);
 	vec_done(&r->ips);
 	vec_done(&r->methods);
+	vec_done(&r->wanted);
 	map_u64_done(&r->by_cookie);
 }
 

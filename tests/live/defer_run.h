@@ -25,6 +25,10 @@ struct run {
 	int nr_fds, pid;
 	bool no_tables; /* never answer a want */
 	uint64_t nr_wants, want_ns;
+	uint64_t nr_wanted_again; /* files that were asked for before */
+	struct {
+		VEC(struct defer_file_key);
+	} wanted;
 	struct {
 		VEC(struct defer_request);
 	} requests;

@@ -169,7 +169,7 @@ static void test_first_thread_ended(void)
 			pthread_exit(NULL);
 		_exit(1);
 	}
-	for (int i = 0; i < 5000 && has_maps(pid); i++)
+	for (int i = 0; i < 60000 && has_maps(pid); i++)
 		usleep(1000);
 	CHECK(!has_maps(pid), "a process after its first thread ended");
 #if defined(__x86_64__)

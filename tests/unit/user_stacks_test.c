@@ -334,7 +334,7 @@ static void test_lost_file(void)
 	vec_push(&bpf.wants,
 		 (struct defer_want){.pid = 0x7ffffffe, .start = 0x1000, .end = 0x2000});
 	pass();
-	for (int i = 0; i < 1000 && !bpf.nr_later; i++) {
+	for (int i = 0; i < 60000 && !bpf.nr_later; i++) {
 		usleep(1000);
 		pass();
 	}
