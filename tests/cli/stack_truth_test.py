@@ -9,6 +9,7 @@ mark. With the kernel's frame pointers (fp) nothing is asked but that the record
 Usage: stack_truth_test.py CLEW     Environment: stack_lib.py; CLEW_TEST_BACKENDS="auto dwarf,65528": only these"""
 import collections
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 from stack_lib import HZ, IS_FULL, LENGTH, LIVE, StackTap, may_use_bpf, samples, user_part, why_missing
 import truth_tree
@@ -81,13 +82,17 @@ def main():
     trees = {kind: truth_tree.write_program(t.path(f"tree.{kind}"), SEED, kind == "cc") for kind in ("c", "cc")}
     backends = os.environ.get("CLEW_TEST_BACKENDS", "").split() or \
         (["auto", "sframe,immediate", "dwarf,65528", "fp"] if may_use_bpf() else ["auto", "dwarf,65528"])
-    for i, (name, kind, flags, arguments, bar) in enumerate(PROGRAMS + (FULL_PROGRAMS if IS_FULL else [])):
-        program = t.compile(f"tree{i}", [t.path(f"tree.{kind}")], flags)
+    todo = PROGRAMS + (FULL_PROGRAMS if IS_FULL else [])
+    with ThreadPoolExecutor(os.cpu_count()) as beside:
+        compiled = [beside.submit(t.compile, f"tree{i}", [t.path(f"tree.{p[1]}")], p[2]) for i, p in enumerate(todo)]
+        plain = beside.submit(t.compile, "plain", [t.path("tree.c")], ["-O2"])
+    for i, (name, kind, _, arguments, bar) in enumerate(todo):
+        program = compiled[i].result()
         if not program:
             t.skip(name, "no compiler")
             continue
         run(t, trees[kind], backends if i == 0 or IS_FULL else backends[:1], name, program, arguments, bar)
-    plain = t.compile("plain", [t.path("tree.c")], ["-O2"])
+    plain = plain.result()
     modules = [t.compile(f"module{pad}.so", [t.path("module.c")], ["-O2", "-shared", "-fPIC", f"-DPAD={pad}"]) for pad in (24, 3000)]
     if plain and all(modules):
         # What is mapped for a moment is not read in time: marked is enough.
