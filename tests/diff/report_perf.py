@@ -15,6 +15,8 @@ import perf_peer
 
 clew, files = sys.argv[1], sys.argv[2:]
 count = failed = 0
+# Of chains above 127 entries, which whatever else runs here may have, perf drops the innermost.
+OF_ALL = ["--comms", "rec,sh,swapper"]
 
 PROGRAM = """
 #include <fcntl.h>
@@ -82,10 +84,10 @@ def perf_rows(path, options):
     return rows(["perf", "report", "--stdio", "--no-inline", "-i", path], options)
 
 
-def tenth(path):
+def tenth(path, what):
     """Options of a tenth of the time in which there is anything to compare: the program need not have run in each of them."""
     tenths = [["--no-children", "--time", f"10%/{n}"] for n in range(2, 11)]
-    return next((options for options in tenths if perf_rows(path, options)), tenths[0])
+    return next((options for options in tenths if perf_rows(path, options + (OF_ALL if what == "all CPUs" else []))), tenths[0])
 
 
 def tries(what):
@@ -158,15 +160,14 @@ def main():
         for what, path in [(os.path.basename(f), f) for f in files] or recordings(folder):
             for options in [["--no-children"], ["--children"], ["--sort", "dso"], ["--no-children", "--sort", "comm,sym"],
                             ["--no-children", "--sort", "comm"], ["--percent-limit", "1"], ["--comms", "rec,sh"], ["--max-stack", "3"],
-                            ["-U"], tenth(path), ["--no-children", "--symbol-filter=sys"],
+                            ["-U"], tenth(path, what), ["--no-children", "--symbol-filter=sys"],
                             ["--comms", "rec,sh", "--percentage", "relative"]]:
                 if what == "two events" and "--symbol-filter=sys" in options:
                     continue  # perf applies it to the first event alone
                 if what == "all CPUs" and "dso" in options:
                     continue  # perf keeps or drops such a row by its first sample's thread
                 if what == "all CPUs" and "--comms" not in options:
-                    # Of chains above 127 entries, which whatever else runs here may have, perf drops the innermost.
-                    options = options + ["--comms", "rec,sh,swapper"]
+                    options = options + OF_ALL
                 if what == "all CPUs" and "-U" in options:
                     options = options + ["--percentage", "relative"]  # clew may know symbols in other programs that perf does not
                 compare(path, what, options)
