@@ -153,8 +153,7 @@ static bool find_root(struct asked *a)
 	struct who_root_id raw;
 	bool has_raw = raw_of(a, &raw);
 
-	a->is_by_context = a->has_root =
-		who_host_context(a->w, a->q, &a->root) && is_of_host(a);
+	a->is_by_context = a->has_root = who_host_context(a->w, a->q, &a->root) && is_of_host(a);
 	if (a->has_root && has_raw)
 		return a->root.n == raw.n;
 	if (has_raw) {

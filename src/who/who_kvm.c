@@ -4,9 +4,8 @@
 static bool add(struct who_kvm *k, enum who_run_kind kind, struct clew_perf_ns from)
 {
 	k->has_begun = true;
-	return who_runs_add(&k->runs, &(struct who_run){.kind = kind,
-							.id = k->state,
-							.from = from});
+	return who_runs_add(&k->runs,
+			    &(struct who_run){.kind = kind, .id = k->state, .from = from});
 }
 
 bool who_kvm_take(struct who_kvm *k, struct clew_perf_ns time, struct who_local_id id)

@@ -11,7 +11,7 @@ enum {
 	MAX_CPUS = 1 << 20, /* Linux has 8,192 */
 	MAX_LOST = 1 << 20,
 	RUNS_BEFORE_REST = 1 << 18,
-	LINK_PID = 3,                              /* of NAMESPACES */
+	LINK_PID = 3,       /* of NAMESPACES */
 	GROUP_BYTES = 8192, /* of runs that are being filled */
 	CPU_BYTES = sizeof(struct who_cpu) + GROUP_BYTES,
 };
@@ -246,7 +246,8 @@ static enum clew_err take_start(struct who_ran *w, struct who_cpu *c, const stru
 	if (perf_itrace_start_parse(r, &s))
 		return CLEW_BAD_FILE;
 	c->start = who_local_id_of(s.tid);
-	/* Events of tasks start with each of their timeslices. Others were disabled, perhaps all. */
+	/* Events of tasks start with each of their timeslices. Others were disabled, perhaps all.
+	 */
 	if (w->has_switch || (stamp->is_inherited && !w->has_switch_wide))
 		ok = who_fold_other(&c->fold, stamp->time);
 	else
@@ -363,8 +364,7 @@ static bool add_runner(struct who_ran *w, struct who_local_id tid, uint32_t vcpu
 
 	if (at && number)
 		*at = number;
-	return at || !who_local_is_thread(tid) ||
-	       map_u64_put(&w->runners, (uint32_t)tid.n, number);
+	return at || !who_local_is_thread(tid) || map_u64_put(&w->runners, (uint32_t)tid.n, number);
 }
 
 enum clew_err who_ran_take_kvm(struct who_ran *w, bool is_entry, uint32_t vcpu,

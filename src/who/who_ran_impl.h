@@ -55,11 +55,11 @@ struct who_ran {
 	struct perf_time_conv conv;
 	uint64_t tolerance_ticks, margin_ticks;
 	struct who_local_id aux_owner;
-	struct who_notes *notes;       /* all that were added */
-	struct map_u64 derived;        /* root id -> serial of a thread, or WHO_DERIVED_SEVERAL */
-	struct who_vcpus vcpus;        /* of merged recordings */
-	uint64_t nr_kvm_cpus;          /* with samples of kvm_entry or kvm_exit */
-	struct map_u64 runners;        /* tids with samples of kvm_entry -> KVM's number + 1, or 0 */
+	struct who_notes *notes; /* all that were added */
+	struct map_u64 derived;  /* root id -> serial of a thread, or WHO_DERIVED_SEVERAL */
+	struct who_vcpus vcpus;  /* of merged recordings */
+	uint64_t nr_kvm_cpus;    /* with samples of kvm_entry or kvm_exit */
+	struct map_u64 runners;  /* tids with samples of kvm_entry -> KVM's number + 1, or 0 */
 	struct map_u64 writing_guests; /* pids of guests that write CONTEXTIDR */
 	/* tids seen at guest level, without the virtual CPU in their name -> its ordinal */
 	struct map_u64 ordinals;

@@ -37,8 +37,8 @@ static void look_for_tracepoints(struct perf_trace *p)
 	struct bytes formats = f->section[PERF_FEAT_TRACING_DATA];
 
 	p->ran.has_sched = perf_sched_switch_find(formats, &p->ran.sched);
-	p->ran.has_kvm = perf_kvm_find(formats, &p->ran.kvm_entry, &p->ran.kvm_exit) &&
-			 !may_have_filter(f);
+	p->ran.has_kvm =
+		perf_kvm_find(formats, &p->ran.kvm_entry, &p->ran.kvm_exit) && !may_have_filter(f);
 }
 
 /** How far guests' times may be from the truth. */
