@@ -10,7 +10,7 @@ BASE = {
     "kvm": False, "mode": "cpu", "recorder": "root", "host_proc": False, "ctx": True, "ctx_cpus": None, "switches": True, "tracepoint": False, "ns_records": False,
     "timestamps": True, "time_conv": True, "use_clockid": False, "wrap": False, "losses": 0, "truncate": 0, "late": False, "spe_leak": False,
     "spe_step_us": 40, "chunk": (700, 3000), "round": (2000, 6000), "period": 1024, "pmu": 9,
-    "trace": "spe", "etm_chunk": 60, "etm_timestamps": 0.7, "guest_recordings": False, "drift": False,
+    "trace": "spe", "etm_chunk": 60, "etm_timestamps": 0.7, "guest_recordings": False, "guest_samples": False, "drift": False,
     # Changes that must leave the answers as they are: change.py.
     "shift_root": 0, "shift_local": 0, "unrelated": 0, "cuts": 0, "order": None,
 }
@@ -67,7 +67,7 @@ CASES = {
     "etm-guests-kvm": (dict(ETM, guests=2, vcpus=2, ncpu=4, guest_recordings=True, kvm=True), "etm-guests with samples of kvm_entry and kvm_exit"),
     "merge": (MERGE, "recordings of a host and its guests, one counter"),
     "merge-drift": (dict(MERGE, drift=True), "the same, clocks of guests drift and have no TIME_CONV"),
-    "merge-lost": (dict(MERGE, losses=20), "the same as merge, records lost"),
+    "merge-lost": (dict(MERGE, losses=20, guest_samples=True), "the same as merge, records lost; guests record samples, too"),
 }
 ETM_CASES = [c for c in CASES if c.startswith("etm")]
 MERGE_CASES = [c for c in CASES if c.startswith("merge")]
