@@ -429,8 +429,8 @@ static void report_counts(const struct merge *m, const struct guest_merge_counts
 		cli_warn("%llu records were skipped: damaged, or too large",
 			 (unsigned long long)c->nr_bad);
 	if (c->nr_off_cpu)
-		cli_note("%llu records of guests are without a CPU: the host saw the virtual CPU's "
-			 "thread only later, or never",
+		cli_note("%llu records of guests are without a CPU of the host: the virtual CPU's "
+			 "thread was about to move to another one, or was not seen yet",
 			 (unsigned long long)c->nr_off_cpu);
 	if (c->drops_stack_infos)
 		cli_note("how the host's user stacks ended is not kept");

@@ -5,8 +5,9 @@ bool flow_key_take_event(struct code_key *k, const struct flow_event *e)
 {
 	switch (e->kind) {
 	case FLOW_EV_CONTEXT:
-		k->may_have_switched |=
-			code_context_el(&k->context) || code_context_el(&e->context);
+		/* At EL0 without a higher level: it is the first context after a gap. */
+		k->may_have_switched |= code_context_el(&e->context) ||
+					(code_context_el(&k->context) && e->context.arm.upper_el);
 		k->context = e->context;
 		return true;
 	case FLOW_EV_TIMESTAMP:

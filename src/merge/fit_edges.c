@@ -54,6 +54,28 @@ enum clew_err fit_host_out(struct fit_host_lane *l, int64_t t, bool blocks)
 	return blocks ? add(&l->sleeps, t) : CLEW_OK;
 }
 
+enum clew_err fit_host_seen(struct fit_host_lane *l, int64_t t, uint32_t cpu)
+{
+	bool has_moved = l->has_last && (l->cpu != cpu || l->has_lost);
+	bool ok = !has_moved || !fit_time_fits(t) ||
+		  vec_push(&l->moves, (struct fit_stay){l->last, t});
+
+	l->cpu = cpu;
+	l->last = t;
+	l->has_last = fit_time_fits(t);
+	l->has_lost = false;
+	return ok ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+void fit_host_unseen(struct fit_host_lane *l, int64_t t)
+{
+	if (!l->has_last)
+		return;
+	if (!l->has_lost || t < l->last)
+		l->last = t;
+	l->has_lost = true;
+}
+
 void fit_host_lost(struct fit_host_lane *l)
 {
 	/* An IN after a hole is still a lower bound: whether it woke from sleep or not, the guest
@@ -81,6 +103,7 @@ void fit_host_done(struct fit_host *h)
 		vec_done(&l->wakes);
 		vec_done(&l->sleeps);
 		vec_done(&l->stays);
+		vec_done(&l->moves);
 	}
 	vec_done(&h->lanes);
 	vec_done(&h->holes);

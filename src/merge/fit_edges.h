@@ -39,8 +39,10 @@ struct fit_host_lane {
 	struct fit_times wakes;  /* IN after it had blocked */
 	struct fit_times sleeps; /* OUT because it blocks */
 	struct fit_stays stays;  /* on a CPU */
+	struct fit_stays moves;  /* when it may have been on another CPU than before, or on none */
 	int64_t in;              /* the stay that is open */
-	bool is_in, has_slept;
+	int64_t last;            /* has_last: the last switch, or since when some may be missing */
+	bool is_in, has_slept, has_last, has_lost;
 };
 
 /** A CPU as its guest sees it. */
@@ -72,6 +74,10 @@ struct fit_guest_lane *fit_guest_lane(struct fit_guest *g, uint32_t vcpu);
 enum clew_err fit_host_in(struct fit_host_lane *l, int64_t t);
 /** @p blocks: OUT without PREEMPT. */
 enum clew_err fit_host_out(struct fit_host_lane *l, int64_t t, bool blocks);
+/** A switch to or from it on @p cpu. */
+enum clew_err fit_host_seen(struct fit_host_lane *l, int64_t t, uint32_t cpu);
+/** Records of any CPU were lost since @p t. */
+void fit_host_unseen(struct fit_host_lane *l, int64_t t);
 /** Records of its CPU were lost: when the stay that is open ends is unknown. */
 void fit_host_lost(struct fit_host_lane *l);
 /** @p is_idle: the thread that is switched is the idle task. */

@@ -22,8 +22,7 @@ static struct perf_guest_piece piece_of(const struct guest_match *m, const struc
 	return ret;
 }
 
-/** The widest distance from the line, in ns of the host, rounded up. */
-static uint64_t band_ns(const struct guest_match *m)
+uint64_t guest_match_band_ns(const struct guest_match *m)
 {
 	double per_us = m->is_ticks ? merge_ticks_per_us(m->host.conv) : 1000, most = 0;
 
@@ -48,7 +47,7 @@ static bool add_guest(struct perf_guest_fits *fits, const struct guest_merge_in 
 				   .verdict = verdicts[m->fit.verdict],
 				   .is_ticks = m->is_ticks,
 				   .path = in->path,
-				   .band_ns = band_ns(m),
+				   .band_ns = guest_match_band_ns(m),
 				   .nr_inside = m->fit.contained.nr_inside,
 				   .nr_events = m->fit.contained.nr};
 	bool ok = true;

@@ -26,6 +26,8 @@ enum clew_err guest_match(const struct merge_scan *host, const struct merge_vmm 
 			  struct guest_match *ret);
 void guest_match_done(struct guest_match *m);
 
+/** How far a guest's time on the host's clock may be from the truth, in ns, rounded up. */
+uint64_t guest_match_band_ns(const struct guest_match *m);
 /** The offset as given and as perf names it, guest - host, at guest time 0 of the counter's (or
  * of ns) if it is one counter, and at the first piece. */
 int64_t guest_match_offset(const struct guest_match *m);

@@ -28,6 +28,7 @@ struct source {
 	uint32_t first_evsel; /* of its events in the output */
 	bool keeps_tracepoints;
 	struct map_u64 threads; /* of its vcpus: vcpu -> tid on the host */
+	int64_t band_ns;        /* how far next_time may be from the truth */
 };
 
 struct merge {
@@ -150,6 +151,7 @@ static enum clew_err add_guest_events(struct merge *m, struct source *s)
 	if (l->evsels.nr * s->in->scan->guest.lanes.nr > MAX_IDS)
 		return CLEW_LIMIT;
 
+	s->band_ns = (int64_t)guest_match_band_ns(s->in->match);
 	s->first_evsel = (uint32_t)m->evlist.evsels.nr;
 	s->keeps_tracepoints = same_section(perf_file_features(m->host),
 					    perf_file_features(s->file), PERF_FEAT_TRACING_DATA);
@@ -325,10 +327,27 @@ static const struct perf_evsel *evsel_of(struct source *s, const struct perf_rec
 	return e;
 }
 
+/** Was the thread on one CPU all the time at which the record may have been written? */
+static bool is_cpu_certain(const struct merge *m, const struct source *s, uint32_t tid)
+{
+	const uint64_t *at = map_u64_get(&m->scan->threads, tid);
+	int64_t t = (int64_t)(s->next_time - m->scan->base);
+	const struct fit_host_lane *l;
+
+	if (!at)
+		return true;
+	l = &m->scan->vmms.data[*at >> 32].host.lanes.data[(uint32_t)*at];
+	return !fit_is_in_hole(&l->moves, t - s->band_ns, t + s->band_ns);
+}
+
 static uint32_t cpu_of(struct merge *m, const struct source *s, uint32_t vcpu)
 {
 	const uint64_t *tid = thread_of(s, vcpu);
 	const uint64_t *cpu = tid ? map_u64_get(&m->cpus, *tid) : NULL;
+
+	/* perf's decoders need a CPU in records that are no samples. */
+	if (cpu && s->next.type == PERF_RECORD_SAMPLE && !is_cpu_certain(m, s, (uint32_t)*tid))
+		cpu = NULL;
 
 	m->counts->nr_off_cpu += !cpu;
 	return cpu ? (uint32_t)*cpu : NO_CPU;

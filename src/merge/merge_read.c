@@ -98,7 +98,8 @@ static enum clew_err take_host_switch(struct merge_scan *s, const struct perf_re
 	if (!lane)
 		return CLEW_OK;
 	s->nr_edges++;
-	lane->cpu = id->cpu;
+	if (fit_host_seen(lane, time_in(s, id->time), id->cpu))
+		return CLEW_NO_MEMORY;
 	if (!w.is_out)
 		return fit_host_in(lane, time_in(s, id->time));
 	return fit_host_out(lane, time_in(s, id->time), !w.is_preempt);
@@ -117,6 +118,7 @@ static enum clew_err take_lost(struct merge_scan *s, const struct perf_sample_id
 		if (!vec_push(&v->host.holes, (struct fit_stay){in, out}))
 			return CLEW_NO_MEMORY;
 		vec_for_each (&v->host.lanes, l) {
+			fit_host_unseen(l, in);
 			if (l->cpu == id->cpu)
 				fit_host_lost(l);
 		}
@@ -254,12 +256,19 @@ static int by_in(const void *a, const void *b)
 	return (x->in > y->in) - (x->in < y->in);
 }
 
+static void sort_stays(struct fit_stays *s)
+{
+	if (s->nr)
+		qsort(s->data, s->nr, sizeof(*s->data), by_in);
+}
+
+/** What losses make is in no order. */
 static void sort_holes(struct merge_scan *s)
 {
 	vec_for_each (&s->vmms, v) {
-		if (v->host.holes.nr)
-			qsort(v->host.holes.data, v->host.holes.nr, sizeof(*v->host.holes.data),
-			      by_in);
+		sort_stays(&v->host.holes);
+		vec_for_each (&v->host.lanes, l)
+			sort_stays(&l->moves);
 	}
 }
 

@@ -3,6 +3,7 @@
 
 #include <event-parse.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,28 +158,56 @@ struct tep_handle *perf_tracing_parse(struct bytes data)
 	return parse(data, NULL);
 }
 
-static bool find_field(struct tep_event *e, const char *name, uint32_t *ret)
+static uint32_t offset_of(struct tep_event *e, const char *name)
 {
-	const struct tep_format_field *f = tep_find_field(e, name);
+	const struct tep_format_field *f = name ? tep_find_field(e, name) : NULL;
 
-	if (!f || f->size != 4 || f->offset < 0)
-		return false;
-	*ret = (uint32_t)f->offset;
-	return true;
+	return f && f->size == 4 && f->offset >= 0 ? (uint32_t)f->offset : (uint32_t)PERF_NO_FIELD;
 }
 
-bool perf_sched_switch_find(struct bytes data, struct perf_sched_switch *ret)
+/** Fields: names; NULL: none. @return false: @p data has no format of it. */
+static bool find(struct bytes data, const char *system, const char *name,
+		 const char *const fields[PERF_TRACEPOINT_FIELDS], struct perf_tracepoint *ret)
 {
-	struct perf_sched_switch found;
-	struct tep_handle *tep = data.pos ? parse(data, "name: sched_switch\n") : NULL;
-	struct tep_event *e = tep ? tep_find_event_by_name(tep, "sched", "sched_switch") : NULL;
-	bool has = e && find_field(e, "prev_pid", &found.prev_offset) &&
-		   find_field(e, "next_pid", &found.next_offset);
+	char first_line[64];
+	struct tep_handle *tep;
+	struct tep_event *e;
 
-	if (has) {
-		found.id = (uint64_t)e->id;
-		*ret = found;
+	if (!data.pos)
+		return false;
+	snprintf(first_line, sizeof(first_line), "name: %s\n", name);
+	tep = parse(data, first_line);
+	e = tep ? tep_find_event_by_name(tep, system, name) : NULL;
+	if (e) {
+		ret->id = (uint64_t)e->id;
+		for (unsigned int i = 0; i < PERF_TRACEPOINT_FIELDS; i++)
+			ret->offsets[i] = offset_of(e, fields[i]);
 	}
 	tep_free(tep);
-	return has;
+	return e;
+}
+
+bool perf_sched_switch_find(struct bytes data, struct perf_tracepoint *ret)
+{
+	static const char *const fields[] = {"prev_pid", "next_pid"};
+
+	return find(data, "sched", "sched_switch", fields, ret) &&
+	       ret->offsets[0] != PERF_NO_FIELD && ret->offsets[1] != PERF_NO_FIELD;
+}
+
+bool perf_kvm_find(struct bytes data, struct perf_tracepoint *ret_entry,
+		   struct perf_tracepoint *ret_exit)
+{
+	static const char *const fields[PERF_TRACEPOINT_FIELDS] = {"vcpu_id"};
+
+	return find(data, "kvm", "kvm_entry", fields, ret_entry) &&
+	       find(data, "kvm", "kvm_exit", fields, ret_exit);
+}
+
+bool perf_tracepoint_u32(struct bytes raw, uint32_t offset, bool swap, uint32_t *ret)
+{
+	if (bytes_left(&raw) < sizeof(*ret) || offset > bytes_left(&raw) - sizeof(*ret))
+		return false;
+	*ret = load_u32(raw.pos + offset, swap);
+	return true;
 }

@@ -19,13 +19,21 @@ struct tep_handle;
  */
 struct tep_handle *perf_tracing_parse(struct bytes data);
 
-/** sched:sched_switch: attr.config, and where prev_pid and next_pid stand in the raw data. */
-struct perf_sched_switch {
+/** A tracepoint: attr.config, and where fields of four bytes stand in the raw data. */
+enum { PERF_TRACEPOINT_FIELDS = 2, PERF_NO_FIELD = UINT32_MAX };
+struct perf_tracepoint {
 	uint64_t id;
-	uint32_t prev_offset, next_offset;
+	uint32_t offsets[PERF_TRACEPOINT_FIELDS]; /* PERF_NO_FIELD: it has none of that name */
 };
 
-/** @return false: @p data has no format of it with both fields, of four bytes. O(@p data). */
-bool perf_sched_switch_find(struct bytes data, struct perf_sched_switch *ret);
+/** sched:sched_switch with prev_pid and next_pid. @return false: @p data has no such format.
+ * O(@p data). */
+bool perf_sched_switch_find(struct bytes data, struct perf_tracepoint *ret);
+/** kvm:kvm_entry and kvm:kvm_exit with vcpu_id, which arm64 does not have. */
+bool perf_kvm_find(struct bytes data, struct perf_tracepoint *ret_entry,
+		   struct perf_tracepoint *ret_exit);
+
+/** Read a field of raw data. @return false: it is not in there. */
+bool perf_tracepoint_u32(struct bytes raw, uint32_t offset, bool swap, uint32_t *ret);
 
 #endif

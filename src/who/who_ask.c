@@ -55,7 +55,19 @@ struct asked {
 	struct who_root_id root;
 	enum who_evidence by; /* what gave the local id */
 	enum who_run_end end;
+	bool has_kvm;
+	struct who_by_kvm kvm;
 };
+
+static const struct who_by_kvm *kvm_of(struct asked *a)
+{
+	if (!a->has_kvm)
+		who_find_kvm(a->w, &a->place, &a->kvm);
+	a->has_kvm = true;
+	if (a->kvm.until.ns < a->until.ns)
+		a->until = a->kvm.until;
+	return &a->kvm;
+}
 
 static void take_local(struct asked *a, struct who_local_id id, enum who_evidence by)
 {
@@ -86,6 +98,8 @@ static void find_local(struct asked *a)
 	} else if (r && !r->is_sched && r->id.n != -1 && !a->place.is_conflict) {
 		take_local(a, r->id, evidence_of(r));
 		a->end = r->end;
+	} else if (kvm_of(a)->is_between) { /* it is not preempted there */
+		take_local(a, a->kvm.tid, WHO_BY_SAMPLE);
 	}
 	if (a->has_local && a->local.n < 0)
 		a->has_local = false;
@@ -108,13 +122,38 @@ static bool raw_of(const struct asked *a, struct who_root_id *ret)
 	return a->place.is_inside && at->run.has_root;
 }
 
+/** May the thread run a guest, by its name or by its entries? */
+static bool may_be_vcpu(const struct asked *a, struct who_local_id id, const char *comm)
+{
+	uint32_t vcpu;
+
+	if (!comm && who_local_is_thread(id))
+		comm = who_history_comm_at(a->w->history, (uint32_t)id.n,
+					   a->has_time ? a->time : clew_perf_ns_none());
+	return !comm || who_vcpu_of_name(comm, &vcpu) ||
+	       map_u64_get(&a->w->runners, (uint32_t)id.n);
+}
+
+/** A kernel at EL1 and its guests write one register. */
+static bool is_of_host(struct asked *a)
+{
+	enum who_world world = a->q->world;
+
+	if (world != WHO_WORLD_UNKNOWN || a->w->facts.kernel_level == WHO_EL2)
+		return true;
+	world = who_world_by_kvm(kvm_of(a), a->q->level);
+	if (world != WHO_WORLD_UNKNOWN)
+		return world == WHO_WORLD_HOST;
+	return a->has_local && (!a->local.n || !may_be_vcpu(a, a->local, NULL));
+}
+
 /** @return false: two exact facts disagree. */
 static bool find_root(struct asked *a)
 {
 	struct who_root_id raw;
 	bool has_raw = raw_of(a, &raw);
 
-	a->is_by_context = a->has_root = who_host_context(a->w, a->q, &a->root);
+	a->is_by_context = a->has_root = who_host_context(a->w, a->q, &a->root) && is_of_host(a);
 	if (a->has_root && has_raw)
 		return a->root.n == raw.n;
 	if (has_raw) {
@@ -377,7 +416,15 @@ static void fill_vcpu(const struct who_ran *w, struct who_answer *ret)
 		ret->has |= WHO_A_VCPU;
 		return;
 	}
-	ordinal = ret->has & WHO_A_LOCAL ? map_u64_get(&w->ordinals, (uint32_t)ret->local.n) : NULL;
+	if (!(ret->has & WHO_A_LOCAL))
+		return;
+	ordinal = map_u64_get(&w->runners, (uint32_t)ret->local.n);
+	if (ordinal && *ordinal) {
+		ret->vcpu = (uint32_t)(*ordinal - 1);
+		ret->has |= WHO_A_VCPU;
+		return;
+	}
+	ordinal = map_u64_get(&w->ordinals, (uint32_t)ret->local.n);
 	if (!ordinal)
 		return;
 	ret->vcpu = (uint32_t)*ordinal;
@@ -423,18 +470,17 @@ static void answer_guest(struct asked *a, struct who_answer *ret)
 		ret->reason = why;
 }
 
-/** A name of about that time, to decide whether the thread may run a guest. */
-static const char *name_of_about(const struct asked *a, const struct who_answer *ret)
+static enum who_world find_world(struct asked *a, const struct who_answer *ret)
 {
-	if (ret->comm || !(ret->has & WHO_A_LOCAL))
-		return ret->comm;
-	return who_history_comm_at(a->w->history, (uint32_t)ret->local.n,
-				   a->has_time ? a->time : clew_perf_ns_none());
+	struct who_local_id id = ret->has & WHO_A_LOCAL ? ret->local : (struct who_local_id){-1};
+	enum who_world world = who_world_of(a->w, a->q, may_be_vcpu(a, id, ret->comm));
+
+	return world == WHO_WORLD_UNKNOWN ? who_world_by_kvm(kvm_of(a), a->q->level) : world;
 }
 
 static void answer_world(struct asked *a, struct who_answer *ret)
 {
-	switch (who_world_of(a->w, a->q, name_of_about(a, ret))) {
+	switch (find_world(a, ret)) {
 	case WHO_WORLD_GUEST:
 		if (ret->kind == WHO_IDLE)
 			who_answer_unknown(ret, WHO_CONFLICT);

@@ -21,14 +21,12 @@ static int by_ids(const void *a, const void *b)
 }
 
 /** @return false: its name numbers it, or nothing is known of it. */
-static bool find_runner(struct who_ran *w, uint32_t root, struct runner *ret)
+static bool find_runner(struct who_ran *w, struct who_local_id local, struct runner *ret)
 {
-	struct who_local_id local;
 	struct who_object o;
 	uint32_t vcpu;
 
-	if (!who_local_of_root(w, (struct who_root_id){root}, clew_perf_ns_none(), &local) ||
-	    !who_local_is_thread(local) ||
+	if (!who_local_is_thread(local) ||
 	    !who_history_object(w->history, (uint32_t)local.n, clew_perf_ns_none(),
 				w->ignores_found, &o) ||
 	    !who_local_is_thread(who_local_id_of(o.pid)) ||
@@ -38,12 +36,22 @@ static bool find_runner(struct who_ran *w, uint32_t root, struct runner *ret)
 	return true;
 }
 
+static bool find_of_root(struct who_ran *w, uint32_t root, struct runner *ret)
+{
+	struct who_local_id local;
+
+	return who_local_of_root(w, (struct who_root_id){root}, clew_perf_ns_none(), &local) &&
+	       find_runner(w, local, ret);
+}
+
 static bool number(struct who_ran *w, struct runner *all, size_t nr)
 {
 	uint64_t ordinal = 0;
 
 	qsort(all, nr, sizeof(*all), by_ids);
 	for (size_t i = 0; i < nr; i++) {
+		if (i && !by_ids(&all[i], &all[i - 1]))
+			continue;
 		ordinal = i && all[i].pid == all[i - 1].pid ? ordinal + 1 : 0;
 		if (!map_u64_put(&w->ordinals, all[i].tid, ordinal))
 			return false;
@@ -53,18 +61,21 @@ static bool number(struct who_ran *w, struct runner *all, size_t nr)
 
 bool who_settle_ordinals(struct who_ran *w)
 {
-	const struct map_u64 *m = &w->notes->runners;
+	const struct map_u64 *m = &w->notes->runners, *k = &w->runners;
+	size_t nr_of_notes = w->facts.kernel_level == WHO_EL2 ? m->cap : 0, nr = 0;
 	struct runner *all;
-	size_t nr = 0;
 	bool ok;
 
-	if (w->facts.kernel_level != WHO_EL2 || !m->nr)
+	if (!m->nr && !k->nr)
 		return true;
-	all = mem_calloc(m->nr, sizeof(*all));
+	all = mem_calloc(m->nr + k->nr, sizeof(*all));
 	if (!all)
 		return false;
-	for (size_t i = 0; i < m->cap; i++)
-		nr += m->used[i] && find_runner(w, (uint32_t)m->slots[i].key, &all[nr]);
+	for (size_t i = 0; i < nr_of_notes; i++)
+		nr += m->used[i] && find_of_root(w, (uint32_t)m->slots[i].key, &all[nr]);
+	for (size_t i = 0; i < k->cap; i++)
+		nr += k->used[i] && !k->slots[i].value &&
+		      find_runner(w, who_local_id_of((uint32_t)k->slots[i].key), &all[nr]);
 	ok = !nr || number(w, all, nr);
 	mem_free(all);
 	return ok;

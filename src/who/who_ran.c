@@ -11,8 +11,9 @@ enum {
 	MAX_CPUS = 1 << 20, /* Linux has 8,192 */
 	MAX_LOST = 1 << 20,
 	RUNS_BEFORE_REST = 1 << 18,
-	LINK_PID = 3,                              /* of NAMESPACES */
-	CPU_BYTES = sizeof(struct who_cpu) + 8192, /* and the group that is being filled */
+	LINK_PID = 3,       /* of NAMESPACES */
+	GROUP_BYTES = 8192, /* of runs that are being filled */
+	CPU_BYTES = sizeof(struct who_cpu) + GROUP_BYTES,
 };
 #define INIT_PID_NAMESPACE UINT64_C(0xeffffffc)
 
@@ -38,6 +39,7 @@ void who_ran_free(struct who_ran *w)
 		return;
 	vec_for_each (&w->cpus, c) {
 		who_fold_done(&(*c)->fold);
+		who_kvm_done(&(*c)->kvm);
 		mem_free(*c);
 	}
 	vec_done(&w->cpus);
@@ -46,6 +48,7 @@ void who_ran_free(struct who_ran *w)
 	map_u64_done(&w->ending);
 	map_u64_done(&w->pairs);
 	map_u64_done(&w->derived);
+	map_u64_done(&w->runners);
 	map_u64_done(&w->writing_guests);
 	map_u64_done(&w->ordinals);
 	who_vcpus_done(&w->vcpus);
@@ -130,7 +133,7 @@ static struct who_cpu *cpu_of(struct who_ran *w, uint32_t cpu)
 	if (!c)
 		return NULL;
 	c->cpu = cpu;
-	c->fold.runs.store = &w->store;
+	c->fold.runs.store = c->kvm.runs.store = &w->store;
 	if (vec_push(&w->cpus, c)) {
 		if (map_u64_put(&w->by_cpu, cpu, w->cpus.nr - 1))
 			return c;
@@ -214,6 +217,12 @@ static enum clew_err take_switch(struct who_ran *w, struct who_cpu *c, const str
 	return s.is_out ? take_out(w, c, &s, stamp) : take_in(w, c, &s, stamp);
 }
 
+/** The CPU's last record before this one. */
+static struct clew_perf_ns last_of(const struct who_cpu *c, const struct who_ran_stamp *stamp)
+{
+	return c->fold.has_last ? c->fold.last : stamp->time;
+}
+
 static enum clew_err take_lost(struct who_ran *w, struct who_cpu *c,
 			       const struct who_ran_stamp *stamp)
 {
@@ -222,6 +231,8 @@ static enum clew_err take_lost(struct who_ran *w, struct who_cpu *c,
 
 	c->on = c->start = (struct who_local_id){0};
 	if (w->lost.nr < MAX_LOST && !vec_push(&w->lost, span))
+		return CLEW_NO_MEMORY;
+	if (!who_kvm_break(&c->kvm, last_of(c, stamp)))
 		return CLEW_NO_MEMORY;
 	return who_fold_lost(&c->fold, stamp->time) ? CLEW_OK : CLEW_NO_MEMORY;
 }
@@ -235,10 +246,13 @@ static enum clew_err take_start(struct who_ran *w, struct who_cpu *c, const stru
 	if (perf_itrace_start_parse(r, &s))
 		return CLEW_BAD_FILE;
 	c->start = who_local_id_of(s.tid);
-	/* Events of tasks start with each of their timeslices. */
-	ok = w->has_switch || (stamp->is_inherited && !w->has_switch_wide)
-		   ? who_fold_other(&c->fold, stamp->time)
-		   : who_fold_start(&c->fold, stamp->time, c->start);
+	/* Events of tasks start with each of their timeslices. Others were disabled, perhaps all.
+	 */
+	if (w->has_switch || (stamp->is_inherited && !w->has_switch_wide))
+		ok = who_fold_other(&c->fold, stamp->time);
+	else
+		ok = who_kvm_break(&c->kvm, last_of(c, stamp)) &&
+		     who_fold_start(&c->fold, stamp->time, c->start);
 	return ok ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
@@ -343,11 +357,43 @@ enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 	return who_fold_sched(&c->fold, stamp->time, prev, next) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
+static bool add_runner(struct who_ran *w, struct who_local_id tid, uint32_t vcpu)
+{
+	uint64_t *at = who_local_is_thread(tid) ? map_u64_get(&w->runners, (uint32_t)tid.n) : NULL;
+	uint64_t number = vcpu == WHO_NONE ? 0 : (uint64_t)vcpu + 1;
+
+	if (at && number)
+		*at = number;
+	return at || !who_local_is_thread(tid) || map_u64_put(&w->runners, (uint32_t)tid.n, number);
+}
+
+enum clew_err who_ran_take_kvm(struct who_ran *w, bool is_entry, uint32_t vcpu,
+			       const struct who_ran_stamp *stamp)
+{
+	struct who_cpu *c = stamp->cpu == WHO_NONE ? NULL : cpu_of(w, stamp->cpu);
+
+	struct who_local_id tid = who_local_id_of(stamp->tid);
+
+	if (!add_runner(w, tid, vcpu))
+		return CLEW_NO_MEMORY;
+	if (!c)
+		return stamp->cpu == WHO_NONE || w->cpus.nr >= MAX_CPUS ? CLEW_OK : CLEW_NO_MEMORY;
+	w->nr_kvm_cpus += !c->kvm.has_begun && !c->kvm.has_state;
+	if (!who_local_is_thread(tid))
+		tid.n = -1;
+	if (!is_entry)
+		tid.n = 0;
+	return who_kvm_take(&c->kvm, stamp->time, tid) && who_fold_other(&c->fold, stamp->time)
+		     ? CLEW_OK
+		     : CLEW_NO_MEMORY;
+}
+
 uint64_t who_ran_bytes(const struct who_ran *w)
 {
-	return w->store.kept_bytes + w->store.index_bytes +
+	return w->store.kept_bytes + w->store.index_bytes + w->nr_kvm_cpus * GROUP_BYTES +
 	       (w->cpus.nr + w->vcpus.lines.nr) * CPU_BYTES + w->lost.cap * sizeof(*w->lost.data) +
-	       (w->by_cpu.cap + w->ending.cap + w->pairs.cap) * (sizeof(*w->pairs.slots) + 1);
+	       (w->by_cpu.cap + w->ending.cap + w->pairs.cap + w->runners.cap) *
+		       (sizeof(*w->pairs.slots) + 1);
 }
 
 void who_ran_set_spill(struct who_ran *w, const struct who_spill *spill, uint64_t keep_bytes)
@@ -359,7 +405,10 @@ void who_ran_set_spill(struct who_ran *w, const struct who_spill *spill, uint64_
 bool who_ran_cut(struct who_ran *w, struct clew_perf_ns time)
 {
 	vec_for_each (&w->cpus, c) {
-		if (!who_fold_lost(&(*c)->fold, time))
+		struct who_fold *f = &(*c)->fold;
+
+		if (!who_kvm_break(&(*c)->kvm, f->has_last ? f->last : time) ||
+		    !who_fold_lost(f, time))
 			return false;
 	}
 	return true;
@@ -460,8 +509,10 @@ static bool map_spilled(struct who_ran *w)
 
 	if (!base)
 		return !s->spilled_bytes;
-	vec_for_each (&w->cpus, c)
+	vec_for_each (&w->cpus, c) {
 		who_runs_map(&(*c)->fold.runs, base);
+		who_runs_map(&(*c)->kvm.runs, base);
+	}
 	vec_for_each (&w->vcpus.lines, l)
 		who_runs_map(&l->runs, base);
 	return true;
@@ -470,7 +521,7 @@ static bool map_spilled(struct who_ran *w)
 enum clew_err who_ran_close(struct who_ran *w)
 {
 	vec_for_each (&w->cpus, c) {
-		if (!who_fold_end(&(*c)->fold))
+		if (!who_fold_end(&(*c)->fold) || !who_kvm_end(&(*c)->kvm))
 			return CLEW_NO_MEMORY;
 	}
 	if (!who_vcpus_end(&w->vcpus) || !map_spilled(w))

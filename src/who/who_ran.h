@@ -234,6 +234,13 @@ bool who_ran_set_band(struct who_ran *w, uint32_t machine, uint64_t band_ns);
 /** A sample of sched_switch: prev_pid and next_pid of it (perfdata/perf_tracing.h). */
 enum clew_err who_ran_take_sched(struct who_ran *w, struct who_root_id prev,
 				 struct who_root_id next, const struct who_ran_stamp *stamp);
+/**
+ * A sample of kvm_entry or kvm_exit, by the thread of a virtual CPU. @p vcpu: KVM's number of it;
+ * WHO_NONE: unknown. All such samples are recorded, unless records are lost. CLEW_OK or
+ * CLEW_NO_MEMORY.
+ */
+enum clew_err who_ran_take_kvm(struct who_ran *w, bool is_entry, uint32_t vcpu,
+			       const struct who_ran_stamp *stamp);
 /** The AUX record that was taken last belongs to this thread, if its events follow tasks
  * (who_ran_follows_tasks()). n -1: unknown. */
 struct who_local_id who_ran_owner_of_aux(const struct who_ran *w);

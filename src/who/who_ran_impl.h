@@ -9,6 +9,7 @@
 #include "perfdata/perf_clock.h"
 #include "who/who_fold.h"
 #include "who/who_history.h"
+#include "who/who_kvm.h"
 #include "who/who_ran.h"
 #include "who/who_vcpus.h"
 
@@ -20,6 +21,7 @@ enum {
 /** One CPU's ring. */
 struct who_cpu {
 	struct who_fold fold;
+	struct who_kvm kvm;
 	uint32_t cpu;
 	/* While records are taken */
 	struct who_local_id on;    /* runs, by the last IN; n 0: unknown */
@@ -53,9 +55,11 @@ struct who_ran {
 	struct perf_time_conv conv;
 	uint64_t tolerance_ticks, margin_ticks;
 	struct who_local_id aux_owner;
-	struct who_notes *notes;       /* all that were added */
-	struct map_u64 derived;        /* root id -> serial of a thread, or WHO_DERIVED_SEVERAL */
-	struct who_vcpus vcpus;        /* of merged recordings */
+	struct who_notes *notes; /* all that were added */
+	struct map_u64 derived;  /* root id -> serial of a thread, or WHO_DERIVED_SEVERAL */
+	struct who_vcpus vcpus;  /* of merged recordings */
+	uint64_t nr_kvm_cpus;    /* with samples of kvm_entry or kvm_exit */
+	struct map_u64 runners;  /* tids with samples of kvm_entry -> KVM's number + 1, or 0 */
 	struct map_u64 writing_guests; /* pids of guests that write CONTEXTIDR */
 	/* tids seen at guest level, without the virtual CPU in their name -> its ordinal */
 	struct map_u64 ordinals;
@@ -148,8 +152,18 @@ bool who_settle_ordinals(struct who_ran *w);
 
 /* --- who_world.c --- */
 
-/** @p comm: of the host's thread; NULL: unknown. */
+/** @p may_be_vcpu: the host's thread may run a guest. */
 enum who_world who_world_of(const struct who_ran *w, const struct who_question *q,
-			    const char *comm);
+			    bool may_be_vcpu);
+
+/** What samples of kvm_entry and kvm_exit around a place say. */
+struct who_by_kvm {
+	bool is_known, is_between; /* between: after an entry, before its exit */
+	struct who_local_id tid;   /* is_between: of the host's thread; -1: unknown */
+	struct clew_perf_ns until; /* it holds no longer */
+};
+
+void who_find_kvm(const struct who_ran *w, const struct who_place *p, struct who_by_kvm *ret);
+enum who_world who_world_by_kvm(const struct who_by_kvm *k, enum who_level level);
 
 #endif

@@ -265,6 +265,15 @@ bool who_runs_seek(const struct who_runs *l, struct clew_perf_ns time, struct wh
 	return begin(l, nr > 1 ? nr - 2 : 0, c);
 }
 
+bool who_runs_find(const struct who_runs *l, struct clew_perf_ns time, struct who_run_cursor *c)
+{
+	if (!who_runs_seek(l, time, c))
+		return false;
+	while (c->has_next && c->next.from.ns <= time.ns)
+		who_runs_next(c);
+	return c->run.from.ns <= time.ns;
+}
+
 void who_runs_done(struct who_runs *l)
 {
 	vec_for_each (&l->groups, g) {

@@ -106,6 +106,8 @@ bool who_runs_first(const struct who_runs *l, struct who_run_cursor *c);
 bool who_runs_next(struct who_run_cursor *c);
 /** On a run that begins before @p time, less than two blocks away, or on the first. O(log runs). */
 bool who_runs_seek(const struct who_runs *l, struct clew_perf_ns time, struct who_run_cursor *c);
+/** On the run that holds @p time. @return false: it is before the first one. O(log runs). */
+bool who_runs_find(const struct who_runs *l, struct clew_perf_ns time, struct who_run_cursor *c);
 /** When the run ends; none: it is the last one. */
 static inline struct clew_perf_ns who_runs_to(const struct who_run_cursor *c)
 {

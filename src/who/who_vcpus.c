@@ -83,17 +83,6 @@ void who_vcpus_done(struct who_vcpus *v)
 
 /* --- asking --- */
 
-/** Move to the run that holds @p time. @return false: it is before the first one. */
-static bool find_run(const struct who_fold *line, struct clew_perf_ns time,
-		     struct who_run_cursor *c)
-{
-	if (!who_runs_seek(&line->runs, time, c))
-		return false;
-	while (c->has_next && c->next.from.ns <= time.ns)
-		who_runs_next(c);
-	return c->run.from.ns <= time.ns;
-}
-
 /** In a thread's run, but close to an end of it? */
 static bool is_in_band(const struct who_run_cursor *c, const struct who_vcpu_span *s, uint64_t band)
 {
@@ -136,7 +125,7 @@ enum who_reason who_vcpus_find(const struct who_vcpus *v, const struct who_vcpu_
 	if (!clew_perf_ns_is_known(s->from) || !clew_perf_ns_is_known(s->to))
 		return WHO_NO_CLOCK;
 	ret_until->ns = s->from.ns + 1; /* valid for this time only */
-	if (find_run(line, s->from, &c))
+	if (who_runs_find(&line->runs, s->from, &c))
 		why = in_run(&c, s, band);
 	if (why)
 		return why;

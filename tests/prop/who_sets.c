@@ -71,7 +71,7 @@ struct recording {
 	struct who_history history;
 	struct who_ran *ran;
 	struct perf_time_conv conv;
-	struct perf_sched_switch sched;
+	struct perf_tracepoint sched;
 	uint64_t nr_lines;
 	bool has_sched, is_timed;
 	struct {
@@ -85,19 +85,19 @@ struct recording {
 static void take_sample(struct recording *t, const struct perf_record *r,
 			struct who_ran_stamp *stamp, const struct perf_evsel *e)
 {
+	struct who_root_id prev, next;
 	struct perf_sample s;
 
 	if (!t->has_sched || e->attr.type != PERF_TYPE_TRACEPOINT ||
 	    e->attr.config != t->sched.id ||
 	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &e->attr, &s) ||
-	    bytes_left(&s.raw) < t->sched.next_offset + 4)
+	    !perf_tracepoint_u32(s.raw, t->sched.offsets[0], r->swap, &prev.n) ||
+	    !perf_tracepoint_u32(s.raw, t->sched.offsets[1], r->swap, &next.n))
 		return;
 	stamp->cpu = s.cpu;
 	stamp->pid = s.pid;
 	stamp->tid = s.tid;
-	who_ran_take_sched(
-		t->ran, (struct who_root_id){load_u32(s.raw.pos + t->sched.prev_offset, r->swap)},
-		(struct who_root_id){load_u32(s.raw.pos + t->sched.next_offset, r->swap)}, stamp);
+	who_ran_take_sched(t->ran, prev, next, stamp);
 }
 
 static void take_aux(struct recording *t, const struct perf_record *r,

@@ -65,7 +65,8 @@ static void set_level(struct etm_flow *f, const struct etm_context *n)
 	if (n->el && !is_firmware)
 		c->upper_el = n->el;
 	c->is_at_start &= !n->el;
-	f->flow.may_have_switched |= n->el || c->el;
+	/* After a gap the level before it does not matter. */
+	f->flow.may_have_switched |= n->el || (c->el && c->upper_el);
 	c->el = n->el;
 	c->security = (uint8_t)(n->nse << 1 | n->ns); /* enum code_security */
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "perfdata/perf_clock.h"
+#include "perfdata/perf_feature_lists.h"
 #include "perfdata/perf_guest_fits.h"
 #include "perfdata/perf_tracing.h"
 #include "trace/perf/perf_trace_impl.h"
@@ -15,12 +16,29 @@ enum { KEEP_BYTES = 16 << 20 };
 
 /* --- side-band --- */
 
-static void look_for_sched(struct perf_trace *p)
+/** A filter, of whichever event, may have omitted samples. */
+static bool may_have_filter(const struct perf_features *f)
+{
+	struct perf_list args;
+	const char *arg;
+
+	if (!perf_features_cmdline(f, &args))
+		return false;
+	while (perf_string_next(&args, &arg)) {
+		if (!strncmp(arg, "--fi", 4))
+			return true;
+	}
+	return false;
+}
+
+static void look_for_tracepoints(struct perf_trace *p)
 {
 	const struct perf_features *f = perf_file_features(p->file);
+	struct bytes formats = f->section[PERF_FEAT_TRACING_DATA];
 
-	p->ran.has_sched =
-		perf_sched_switch_find(f->section[PERF_FEAT_TRACING_DATA], &p->ran.sched);
+	p->ran.has_sched = perf_sched_switch_find(formats, &p->ran.sched);
+	p->ran.has_kvm =
+		perf_kvm_find(formats, &p->ran.kvm_entry, &p->ran.kvm_exit) && !may_have_filter(f);
 }
 
 /** How far guests' times may be from the truth. */
@@ -45,7 +63,7 @@ enum clew_err trace_ran_init(struct perf_trace *p)
 	if (!p->ran.rule)
 		return CLEW_NO_MEMORY;
 	who_ran_set_spill(p->ran.rule, &spill, budget_part(p->input.budget, KEEP_BYTES));
-	look_for_sched(p);
+	look_for_tracepoints(p);
 	return take_bands(p);
 }
 
@@ -69,28 +87,56 @@ enum clew_err trace_ran_begin(struct perf_trace *p)
 	return CLEW_OK;
 }
 
-static bool has_field(const struct bytes *raw, uint32_t at)
+static enum clew_err take_sched(struct trace_ran *t, const struct perf_record *r,
+				const struct perf_sample *s, const struct who_ran_stamp *stamp)
 {
-	return bytes_left(raw) >= 4 && at <= bytes_left(raw) - 4;
+	struct who_root_id prev, next;
+
+	if (!perf_tracepoint_u32(s->raw, t->sched.offsets[0], r->swap, &prev.n) ||
+	    !perf_tracepoint_u32(s->raw, t->sched.offsets[1], r->swap, &next.n))
+		return CLEW_OK;
+	return who_ran_take_sched(t->rule, prev, next, stamp);
 }
 
-static enum clew_err take_sched(struct perf_trace *p, const struct perf_record *r,
-				const struct perf_evsel *e, struct who_ran_stamp *stamp)
+static enum clew_err take_kvm(struct trace_ran *t, const struct perf_record *r,
+			      const struct perf_sample *s, const struct who_ran_stamp *stamp,
+			      bool is_entry)
 {
-	const struct trace_ran *t = &p->ran;
+	const struct perf_tracepoint *of = is_entry ? &t->kvm_entry : &t->kvm_exit;
+	uint32_t vcpu = WHO_NONE;
+
+	perf_tracepoint_u32(s->raw, of->offsets[0], r->swap, &vcpu);
+	t->has_vcpus = true;
+	return who_ran_take_kvm(t->rule, is_entry, vcpu, stamp);
+}
+
+/** Does each occurrence make a sample, with its thread and CPU? */
+static bool has_all(const struct perf_attr *a)
+{
+	enum { NEEDED = PERF_SAMPLE_TID | PERF_SAMPLE_CPU };
+
+	return a->sample_period == 1 && !perf_attr_has(a, PERF_ATTR_FREQ) &&
+	       (a->sample_type & NEEDED) == NEEDED;
+}
+
+static enum clew_err take_sample(struct perf_trace *p, const struct perf_record *r,
+				 const struct perf_evsel *e, struct who_ran_stamp *stamp)
+{
+	struct trace_ran *t = &p->ran;
+	uint64_t id = e->attr.config;
+	bool is_sched = t->has_sched && id == t->sched.id;
+	bool is_kvm = t->has_kvm && (id == t->kvm_entry.id || id == t->kvm_exit.id);
 	struct perf_sample s;
 
-	if (!t->has_sched || e->attr.type != PERF_TYPE_TRACEPOINT ||
-	    e->attr.config != t->sched.id ||
-	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &e->attr, &s) ||
-	    !has_field(&s.raw, t->sched.prev_offset) || !has_field(&s.raw, t->sched.next_offset))
+	if (e->attr.type != PERF_TYPE_TRACEPOINT || (!is_sched && !is_kvm) ||
+	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &e->attr, &s))
 		return CLEW_OK;
 	stamp->cpu = s.cpu;
 	stamp->pid = s.pid;
 	stamp->tid = s.tid;
-	return who_ran_take_sched(
-		t->rule, (struct who_root_id){load_u32(s.raw.pos + t->sched.prev_offset, r->swap)},
-		(struct who_root_id){load_u32(s.raw.pos + t->sched.next_offset, r->swap)}, stamp);
+	if (is_sched)
+		return take_sched(t, r, &s, stamp);
+	return has_all(&e->attr) ? take_kvm(t, r, &s, stamp, id == t->kvm_entry.id) : CLEW_OK;
 }
 
 static void look_for_vcpu(struct trace_ran *t, const struct perf_record *r)
@@ -124,7 +170,7 @@ enum clew_err trace_ran_take(struct perf_trace *p, const struct perf_record *r,
 	stamp.is_inherited = perf_attr_has(&e->attr, PERF_ATTR_INHERIT);
 	stamp.has_clockid = perf_attr_has(&e->attr, PERF_ATTR_USE_CLOCKID);
 	if (r->type == PERF_RECORD_SAMPLE)
-		return take_sched(p, r, e, &stamp);
+		return take_sample(p, r, e, &stamp);
 	return who_ran_takes(r->type) ? who_ran_take(p->ran.rule, r, &stamp) : CLEW_OK;
 }
 

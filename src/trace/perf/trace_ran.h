@@ -17,8 +17,8 @@ struct perf_trace;
 
 struct trace_ran {
 	struct who_ran *rule;
-	bool has_sched; /* there may be samples of sched_switch */
-	struct perf_sched_switch sched;
+	bool has_sched, has_kvm; /* there may be samples of these: */
+	struct perf_tracepoint sched, kvm_entry, kvm_exit;
 	size_t nr_begun;               /* CPUs with a known begin of their side-band */
 	bool has_vcpus;                /* threads with the names of virtual CPUs */
 	struct trace_ran_memos *memos; /* by unit */

@@ -38,7 +38,7 @@ static void look_for_clock(struct perf_trace *p)
 
 	for (size_t i = 0; i < l->evsels.nr && !p->has_clock; i++)
 		p->has_clock = l->evsels.data[i]->attr.sample_type & PERF_SAMPLE_TIME;
-	p->reader.skips_samples = p->has_clock && !p->ran.has_sched;
+	p->reader.skips_samples = p->has_clock && !p->ran.has_sched && !p->ran.has_kvm;
 }
 
 /** Without a clock, the order of records stands in for their time. */

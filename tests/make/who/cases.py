@@ -7,10 +7,10 @@ BASE = {
     "exits": 0.05, "vmm_user": 0.1, "host_el": 2, "ms": 60, "hotplug": False, "freq": 25_000_000, "gap_percents": (6, 10, 14, 20, 30, 45),
     "guest_ctx": True,
     # The recorder. mode: cpu, task, thread; recorder: root, container; host_proc: a container that sees the /proc of the initial namespace.
-    "mode": "cpu", "recorder": "root", "host_proc": False, "ctx": True, "ctx_cpus": None, "switches": True, "tracepoint": False, "ns_records": False,
+    "kvm": False, "mode": "cpu", "recorder": "root", "host_proc": False, "ctx": True, "ctx_cpus": None, "switches": True, "tracepoint": False, "ns_records": False,
     "timestamps": True, "time_conv": True, "use_clockid": False, "wrap": False, "losses": 0, "truncate": 0, "late": False, "spe_leak": False,
     "spe_step_us": 40, "chunk": (700, 3000), "round": (2000, 6000), "period": 1024, "pmu": 9,
-    "trace": "spe", "etm_chunk": 60, "etm_timestamps": 0.7, "guest_recordings": False, "drift": False,
+    "trace": "spe", "etm_chunk": 60, "etm_timestamps": 0.7, "guest_recordings": False, "guest_samples": False, "drift": False,
     # Changes that must leave the answers as they are: change.py.
     "shift_root": 0, "shift_local": 0, "unrelated": 0, "cuts": 0, "order": None,
 }
@@ -55,15 +55,19 @@ CASES = {
     "storm": ({"ctx": False, "gap_percents": (10, 30, 60, 90), "ns_records": True}, "long switches"),
     "leak": (LEAK, "VHE host with an SPE that also samples guests (older kernels)"),
     "leak-noctx": (dict(LEAK, guest_ctx=False), "the same, guests do not write CONTEXTIDR: user code of vcpu threads is ambiguous"),
+    "leak-kvm": (dict(LEAK, guest_ctx=False, kvm=True), "the same with samples of kvm_entry and kvm_exit"),
+    "leak-kvm-lost": (dict(LEAK, guest_ctx=False, kvm=True, losses=4), "the same, rings overflow"),
+    "leak-kvm-only": (dict(LEAK, guest_ctx=False, kvm=True, ctx=False, switches=False), "samples of kvm_entry and kvm_exit alone: no contexts, no switches"),
     "guests-quiet": ({"guests": 2, "vcpus": 2, "ncpu": 4}, "guests that SPE does not sample"),
     "etm": (ETM, "ETM, contexts of EL2 (VMIDOPT), kernel and user code"),
     "etm-el1": (dict(ETM, host_el=1), "ETM, contexts of EL1, kernel at EL1"),
     "etm-box": (dict(ETM, recorder="container"), "ETM in a container: the driver omits ids, switches only"),
     "etm-guests": (dict(ETM, guests=2, vcpus=2, ncpu=4, guest_recordings=True), "two guests with equal ids and overlapping addresses, ids of EL2 and EL1"),
     "etm-guests-noctx": (dict(ETM, guests=2, vcpus=2, ncpu=4, guest_recordings=True, guest_ctx=False), "the same, no ids of EL1"),
+    "etm-guests-kvm": (dict(ETM, guests=2, vcpus=2, ncpu=4, guest_recordings=True, kvm=True), "etm-guests with samples of kvm_entry and kvm_exit"),
     "merge": (MERGE, "recordings of a host and its guests, one counter"),
     "merge-drift": (dict(MERGE, drift=True), "the same, clocks of guests drift and have no TIME_CONV"),
-    "merge-lost": (dict(MERGE, losses=20), "the same as merge, records lost"),
+    "merge-lost": (dict(MERGE, losses=20, guest_samples=True), "the same as merge, records lost; guests record samples, too"),
 }
 ETM_CASES = [c for c in CASES if c.startswith("etm")]
 MERGE_CASES = [c for c in CASES if c.startswith("merge")]

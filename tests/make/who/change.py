@@ -48,12 +48,16 @@ def mutate_file(path, seed):
 
 def sideband(data):
     """(offset, size) of each record that the kernel wrote about threads."""
+    return ((at, size) for kind, at, size in records(data) if kind in DAMAGED_TYPES and size >= TRAILER_BYTES + 8)
+
+
+def records(data):
+    """(type, offset, size)"""
     at, size = struct.unpack_from("<QQ", data, DATA_AT)
     end = at + size
     while at < end:
         kind, _, size = struct.unpack_from("<IHH", data, at)
-        if kind in DAMAGED_TYPES and size >= TRAILER_BYTES + 8:
-            yield at, size
+        yield kind, at, size
         at += size
         if kind == R_AUXTRACE:
             at += struct.unpack_from("<Q", data, at - AUXTRACE_HEAD_BYTES + 8)[0]

@@ -100,25 +100,31 @@ class File:
         return perf_make.perf_data(self.events, bytes(self.records), features)
 
 
-SCHED_SWITCH_ID = 316
-SCHED_SWITCH_FORMAT = b"""name: sched_switch
-ID: 316
-format:
-\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
-\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
-\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
-\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+COMMON_FIELDS = (b"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+                 b"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n")
+SCHED_SWITCH_ID, KVM_ENTRY_ID, KVM_EXIT_ID = 316, 901, 902
 
-\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;
+
+def tracepoint_format(name, ident, fields, text_):
+    return b"name: %s\nID: %d\nformat:\n" % (name, ident) + COMMON_FIELDS + fields + b"\nprint fmt: " + text_ + b"\n"
+
+
+SCHED_SWITCH_FORMAT = tracepoint_format(b"sched_switch", SCHED_SWITCH_ID, b"""\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;
 \tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;
 \tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;
 \tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;
 \tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;
 \tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;
 \tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;
+""", b'"prev_pid=%d ==> next_pid=%d", REC->prev_pid, REC->next_pid')
 
-print fmt: "prev_pid=%d ==> next_pid=%d", REC->prev_pid, REC->next_pid
-"""
+# Of arm64, include/trace/events/kvm.h and arch/arm64/kvm/trace_arm.h.
+KVM_FORMATS = (
+    tracepoint_format(b"kvm_entry", KVM_ENTRY_ID, b"\tfield:unsigned long vcpu_pc;\toffset:8;\tsize:8;\tsigned:0;\n", b'"PC: 0x%016lx", REC->vcpu_pc'),
+    tracepoint_format(b"kvm_exit", KVM_EXIT_ID, b"""\tfield:int ret;\toffset:8;\tsize:4;\tsigned:1;
+\tfield:unsigned int esr_ec;\toffset:12;\tsize:4;\tsigned:0;
+\tfield:unsigned long vcpu_pc;\toffset:16;\tsize:8;\tsigned:0;
+""", b'"ret %d EC: 0x%04x, PC: 0x%016lx", REC->ret, REC->esr_ec, REC->vcpu_pc'))
 
 
 def sched_switch_raw(previous, next_, tick):
@@ -126,12 +132,21 @@ def sched_switch_raw(previous, next_, tick):
                        next_.comm_at(tick).encode()[:15], next_.root_id, 120)
 
 
-def tracing_data():
-    """The feature of that name with one event, sched:sched_switch."""
+def kvm_raw(is_entry, task, pc):
+    head = struct.pack("<HBBi", KVM_ENTRY_ID if is_entry else KVM_EXIT_ID, 0, 0, task.root_id)
+    return head + (struct.pack("<Q", pc) if is_entry else struct.pack("<iIQ", 1, 0, pc))
+
+
+def tracing_data(has_sched, has_kvm):
+    """The feature of that name with the formats of sched:sched_switch, of kvm:kvm_entry and kvm:kvm_exit."""
     def sized(name, data):
         return name + b"\0" + struct.pack("<Q", len(data)) + data
+
+    def system(name, formats):
+        return name + b"\0" + struct.pack("<I", len(formats)) + b"".join(struct.pack("<Q", len(f)) + f for f in formats)
     page = (b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
             b"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n")
     head = b"\x17\x08\x44tracing" + b"0.6\0" + b"\0" + b"\x08" + struct.pack("<I", 4096)
-    return (head + sized(b"header_page", page) + sized(b"header_event", b"# compressed entry header\n") + struct.pack("<II", 0, 1)
-            + b"sched\0" + struct.pack("<I", 1) + struct.pack("<Q", len(SCHED_SWITCH_FORMAT)) + SCHED_SWITCH_FORMAT + struct.pack("<IIQ", 0, 0, 0))
+    systems = ([system(b"sched", [SCHED_SWITCH_FORMAT])] if has_sched else []) + ([system(b"kvm", KVM_FORMATS)] if has_kvm else [])
+    return (head + sized(b"header_page", page) + sized(b"header_event", b"# compressed entry header\n") + struct.pack("<II", 0, len(systems))
+            + b"".join(systems) + struct.pack("<IIQ", 0, 0, 0))

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a recorder sees of a host: a ring of sideband records per CPU as the kernel writes them, and records made up from /proc at the start."""
+import bisect
+import random
 import struct
 
 from perf_bytes import (A_CONTEXT_SWITCH, A_COMM, A_DISABLED, A_INHERIT, A_MMAP, A_MMAP2, A_NAMESPACES, A_SAMPLE_ID_ALL, A_TASK, A_USE_CLOCKID, CPU,
-                        IDENTIFIER, IP, M56, MISC_EXEC, MISC_KERNEL, MISC_OUT, MISC_PREEMPT, MISC_USER, PERIOD, R_AUX, R_COMM, R_EXIT,
+                        IDENTIFIER, IP, KVM_ENTRY_ID, KVM_EXIT_ID, M56, MISC_EXEC, MISC_KERNEL, MISC_OUT, MISC_PREEMPT, MISC_USER, PERIOD, R_AUX, R_COMM, R_EXIT,
                         R_FORK, R_ITRACE_START, R_LOST, R_MMAP, R_NAMESPACES, R_SAMPLE, R_SWITCH, R_SWITCH_CPU_WIDE, RAW, SCHED_SWITCH_ID, TID,
-                        TIME, Event, record, sched_switch_raw, text)
+                        TIME, Event, kvm_raw, record, sched_switch_raw, text)
 
 KERNEL_TEXT, KERNEL_TEXT_BYTES = 0xffff800080000000, 0x100000
 IDLE_TEXT, IDLE_TEXT_BYTES = KERNEL_TEXT + 0x40000, 0x100
 USER_TEXT, USER_TEXT_BYTES = 0x400000, 0x10000
-AUX_ID, SIDEBAND_ID, TRACEPOINT_ID = 1000, 2000, 3000
+AUX_ID, SIDEBAND_ID, TRACEPOINT_ID, KVM_ID = 1000, 2000, 3000, 4000  # KVM_ID: of both events, in turn
 SOFTWARE, TRACEPOINT, DUMMY = 1, 2, 9
 FIRST_UNRELATED = 1 << 21  # ids no task of the model has
 
@@ -40,6 +42,7 @@ class Recorder:
         self.is_timed = opts["mode"] != "thread"
         self.rings = [Ring() for _ in range(host.nr_cpus)]
         self.holes = [[] for _ in range(host.nr_cpus)]  # per CPU: (tick before, tick after)
+        self.kvm_ticks = [[] for _ in range(host.nr_cpus)]  # per CPU: (tick, is it an entry) of samples of kvm_entry and kvm_exit, lost or not
         self.targets = None if opts["mode"] == "cpu" else self.pick_targets()
         self.open_events()
 
@@ -53,9 +56,14 @@ class Recorder:
         flags |= A_USE_CLOCKID if opts["use_clockid"] else 0
         self.aux_event = Event(opts["pmu"], opts["aux_config"], opts["period"], sample, common | A_DISABLED, [AUX_ID + c for c in cpus])
         self.sideband = Event(SOFTWARE, (DUMMY, 0, 0), 1, sample, flags, [SIDEBAND_ID + c for c in cpus])
-        self.tracepoint = Event(TRACEPOINT, (SCHED_SWITCH_ID, 0, 0), 1, IP | TID | TIME | CPU | PERIOD | RAW | IDENTIFIER, common,
-                                [TRACEPOINT_ID + c for c in cpus])
-        self.events = [self.aux_event, self.sideband] + ([self.tracepoint] if self.has_tracepoint else [])
+        self.tracepoint = self.tracepoint_event(SCHED_SWITCH_ID, [TRACEPOINT_ID + c for c in cpus], common)
+        self.kvm_events = [self.tracepoint_event(config, [KVM_ID + 2 * c + n for c in cpus], common)
+                           for n, config in enumerate((KVM_ENTRY_ID, KVM_EXIT_ID)) if opts["kvm"]]
+        self.events = [self.aux_event, self.sideband] + ([self.tracepoint] if self.has_tracepoint else []) + self.kvm_events
+
+    @staticmethod
+    def tracepoint_event(config, idents, flags):
+        return Event(TRACEPOINT, (config, 0, 0), 1, IP | TID | TIME | CPU | PERIOD | RAW | IDENTIFIER, flags, idents)
 
     @property
     def has_tracepoint(self):
@@ -104,6 +112,8 @@ class Recorder:
         for cpu, stays in enumerate(self.host.cpus):
             for stay in stays[1:]:
                 self.record_switch(stay, cpu)
+            if self.opts["kvm"]:
+                self.record_kvm(cpu, stays)
         for tick, cpu, kind, task in self.host.events:
             if self.enabled[cpu] <= tick < self.end and self.is_seen(task):
                 self.record_life(tick, cpu, kind, task)
@@ -130,11 +140,37 @@ class Recorder:
         return record(R_SWITCH_CPU_WIDE, misc, struct.pack("<ii", *self.ids(other, tick)) + trailer)
 
     def sched_switch(self, stay, cpu):
-        tick = stay.tracepoint
-        raw = sched_switch_raw(stay.previous, stay.task, tick)
+        return self.sample(TRACEPOINT_ID + cpu, stay.previous, stay.tracepoint, cpu, sched_switch_raw(stay.previous, stay.task, stay.tracepoint))
+
+    def sample(self, ident, task, tick, cpu, raw):
         raw += bytes(-(4 + len(raw)) % 8)
-        body = struct.pack("<QQiiQIIQI", TRACEPOINT_ID + cpu, KERNEL_TEXT + 0x1000, *self.ids(stay.previous, tick), self.time(tick), cpu, 0, 1, len(raw))
+        body = struct.pack("<QQiiQIIQI", ident, KERNEL_TEXT + 0x1000, *self.ids(task, tick), self.time(tick), cpu, 0, 1, len(raw))
         return record(R_SAMPLE, MISC_KERNEL, body + raw)
+
+    def record_kvm(self, cpu, stays):
+        """Both tracepoints are hit in the host's kernel: before the guest runs, and after it has run. Some exits are handled in between. The two
+        events are enabled and disabled one after the other."""
+        rng = random.Random(f"kvm/{self.begin}/{cpu}")
+        spans = [[self.enabled[cpu] + rng.randrange(self.us), self.end - rng.randrange(self.us)] for _ in range(2)]
+        for stay, entry, leave in (visit for stay in stays for visit in self.visits(stay, rng)):
+            for n, tick in enumerate((entry, leave)):
+                if spans[n][0] <= tick < spans[n][1]:
+                    self.kvm_ticks[cpu].append((tick, n == 0))
+                    self.ring(cpu).add(tick, self.sample(KVM_ID + 2 * cpu + n, stay.task, tick, cpu, kvm_raw(n == 0, stay.task, KERNEL_TEXT)))
+
+    def visits(self, stay, rng):
+        """(stay, tick of kvm_entry, tick of kvm_exit) of each time that KVM enters the guest in @stay."""
+        segments, entry = stay.segments, None
+        for k, segment in enumerate(segments[1:], 1):
+            before = segments[k - 1]
+            if segment.guest and not before.guest and entry is None:
+                entry = before.end - rng.randrange(1 + min(self.us, before.end - max(before.begin, stay.entry)) // 2)
+            elif before.guest and not segment.guest:
+                follows = segments[k + 1] if k + 1 < len(segments) else None
+                if follows and follows.guest and rng.random() < 0.3:
+                    continue  # the hypervisor's own code goes back at once
+                yield stay, entry, segment.begin + rng.randrange(1 + min(self.us, segment.end - segment.begin) // 2)
+                entry = None
 
     def record_life(self, tick, cpu, kind, task):
         ring = self.ring(cpu)
@@ -170,6 +206,16 @@ class Recorder:
     def record_itrace_start(self, tick, cpu, task):
         body = struct.pack("<ii", *self.ids(task, tick))
         self.ring(cpu).add(tick, record(R_ITRACE_START, 0, body + self.trailer(self.aux_event, task, tick, cpu)))
+
+    def kvm_world(self, cpu, tick):
+        """"guest" between an entry and its exit, "host" between an exit and the next entry, if nothing between them was lost; else None."""
+        ticks = self.kvm_ticks[cpu]
+        k = bisect.bisect_left(ticks, (tick, False))
+        if not 0 < k < len(ticks) or ticks[k][0] == tick or ticks[k - 1][1] == ticks[k][1]:
+            return None
+        since, to = ticks[k - 1][0], ticks[k][0]
+        is_whole = not any(a <= to and b >= since for a, b in self.holes[cpu])
+        return ("guest" if ticks[k - 1][1] else "host") if is_whole else None
 
     # What the recorder makes up.
 

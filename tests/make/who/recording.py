@@ -37,7 +37,7 @@ class Reader:
 def write(recorder, buffers, rng, auxtrace_info):
     """@return the bytes of the file. @rng: when rings are read; option `order`: a generator of another order within the rounds."""
     opts, us, order = recorder.opts, recorder.us, recorder.opts["order"]
-    more = {F_TRACING_DATA: tracing_data()} if recorder.has_tracepoint else {}
+    more = {F_TRACING_DATA: tracing_data(recorder.has_tracepoint, opts["kvm"])} if recorder.has_tracepoint or opts["kvm"] else {}
     file = File(recorder.events, {**features(recorder.host.nr_cpus), **more})
     if opts["time_conv"]:
         file.add(recorder.clock.record())

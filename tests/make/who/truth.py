@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The truth file of an SPE recording: a line per record with its true owner, and what the recording holds as evidence.
 
-evidence: ctx, aux, queue, switch (these must be answered), or why nothing can be known: zero (id 0, kernel code: idle or outside), window (inside
-a switch), lost, no-clock, world (host or guest), none."""
+evidence: ctx, aux, queue, switch, kvm (these must be answered; kvm: samples of kvm_entry and kvm_exit around it), or why nothing can be known: zero
+(id 0, kernel code: idle or outside), window (inside a switch), lost, no-clock, world (host or guest), none."""
 
 COLUMNS = ("buffer cpu offset tick ns el machine vcpu kind root_pid root_tid rec_pid rec_tid comm serial gtid gcomm evidence").split()
 INTEGERS = ("buffer", "cpu", "offset", "tick", "ns", "el", "root_pid", "root_tid", "rec_pid", "rec_tid")
-ANSWERABLE = ("ctx", "aux", "queue", "switch")
+ANSWERABLE = ("ctx", "aux", "queue", "switch", "kvm")
 
 
 def owner_columns(task, pid, tid, tick, guest, guest_task):
@@ -62,6 +62,9 @@ class Truth:
                 tail = "\t" + "\t".join(map(str, (stretch.el(opts["host_el"]), *owner))) + "\t"
                 evidence = self.stretch_evidence(stretch)
             why = "switch" if evidence == "zero" and is_in_idle else evidence
+            if opts["kvm"] and evidence in ("world", "none"):
+                world = recorder.kvm_world(stretch.cpu, tick)
+                why = "kvm" if world == "guest" or world and evidence == "world" else evidence
             if is_lossy and any(a <= tick <= b for a, b in recorder.holes[stretch.cpu]) and evidence in ("switch", "zero", "window"):
                 why = "lost"
             yield f"{head}{offset}\t{tick}\t{recorder.time(tick)}{tail}{why}\n"

@@ -6,7 +6,7 @@ Usage: who_make.py CASE SEED OUT [CHANGE | OPTION=NUMBER]...
        who_make.py --list    cases and changes; options: BASE of cases.py
 
 OUT.data, OUT.truth; OUT.kallsyms: the kernel's symbols. ETM: OUT.fs: files with code. Cases with recordings made inside guests:
-OUT.guestN.data, and OUT.merge: their clocks."""
+OUT.guestN.data; OUT.guestN.cpus: a line per virtual CPU, the host's CPU of each sample; and OUT.merge: their clocks."""
 import os
 import random
 import struct
@@ -118,6 +118,8 @@ def write_guests(out, guests):
     for guest in guests:
         with open(f"{out}.guest{guest.guest.number}.data", "wb") as file:
             file.write(guest.data)
+        with open(f"{out}.guest{guest.guest.number}.cpus", "w", encoding="utf-8") as file:
+            file.writelines(" ".join(map(str, cpus)) + "\n" for cpus in guest.cpus)
     with open(out + ".merge", "w", encoding="utf-8") as file:
         file.write("#" + COLUMNS + "\n" + "".join(guest.row for guest in guests))
 
