@@ -210,7 +210,7 @@ void cli_itrace_report(const struct cli_itrace *it, const char *path, bool has_e
 			 (unsigned long long)it->opts.period);
 	if (sum->nr_errors && !has_errors)
 		cli_note(
-			"%llu place%s of the trace could not be decoded: 'clew script --itrace=e' shows %s",
+			"%llu place%s of the trace with gaps, or not decoded: 'clew script --itrace=e' shows %s",
 			(unsigned long long)sum->nr_errors, sum->nr_errors == 1 ? "" : "s",
 			sum->nr_errors == 1 ? "it" : "them");
 	cli_etm_report_dropped(path, sum->nr_dropped);

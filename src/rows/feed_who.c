@@ -35,7 +35,9 @@ const char *feed_comm(const struct ana_event *e)
 {
 	const char *other = no_thread(e);
 
-	return other ? other : e->comm;
+	if (other)
+		return other;
+	return e->comm ? e->comm : ":-1"; /* a thread of which nothing but a root id is known */
 }
 
 static const char *level_text(const struct ana_event *e)
