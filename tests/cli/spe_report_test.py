@@ -143,6 +143,21 @@ def test_worlds(work):
           'branches between a host at EL2 and its guest', got)
 
 
+def test_keys(work):
+    trace = branch(0x1000, 0x2000, 100) + branch(0x1004, 0x2000, 110, bits=0x82) + branch(0x1008, 0x2000, 120, bits=0x10002)
+    path = of_thread(os.path.join(work, 'keys.data'), trace)
+    for options in (('--branch',), ('--itrace=b',)):
+        out = run('report', '-i', path, '--json', '--sort', 'mispredict,in_tx', *options)[1]
+        rows = json.loads(out)
+        rows = rows['rows'] if options[0] == '--branch' else rows['tables'][0]['rows']
+        check(len(rows) == 3, 'report %s: branches by mispredict and in_tx' % options[0], out)
+    trace = load(0x1000, 100, level=2, more=b'\x65' + struct.pack('<I', 77))
+    path = write(os.path.join(work, 'root.data'), [aux(trace), chunk(0, len(trace), 10000)])
+    check(':-1' in run('report', '-i', path, '--sort', 'comm')[1], 'a thread that only a root id is known of')
+    status, out, err = run('report', '--mem', '-i', path)
+    check(status == 0 and not err, 'report --mem: no notes on options that were not given', err)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         test_lines(work)
@@ -150,6 +165,7 @@ def main():
         test_aux_flags(work)
         test_reserved(work)
         test_worlds(work)
+        test_keys(work)
     done()
 
 
