@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analyze/analyze.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "perfdata/perf_feature_lists.h"
@@ -11,7 +13,11 @@
 
 static const char kernel_name[] = "[kernel.kallsyms]";
 
-enum { MAP_HUGETLB_FLAG = 0x40000, PROT_EXEC_FLAG = 4 };
+enum {
+	MAP_HUGETLB_FLAG = 0x40000,
+	PROT_EXEC_FLAG = 4,
+	MAX_LINES = 64, /* depth of inlining kept for one address */
+};
 
 static bool starts(const char *s, const char *with)
 {
@@ -190,6 +196,23 @@ struct ana_place *ana_place_of(struct ana_places *p, struct who_map *m)
 	if (!m->owner_data)
 		m->owner_data = m->is_kernel ? place_of_kernel_map(p, m) : place_of_user_map(p, m);
 	return m->owner_data;
+}
+
+bool ana_places_add_lines(const struct ana_places *p, struct dso *dso, uint64_t rel,
+			  struct arena *memory, struct ana_loc *loc)
+{
+	struct dso_line lines[MAX_LINES], *copy;
+	size_t nr = p->wants_lines ? dso_find_lines(dso, rel, lines, MAX_LINES) : 0;
+
+	if (!nr)
+		return true;
+	copy = arena_alloc(memory, nr * sizeof(*copy));
+	if (!copy)
+		return false;
+	memcpy(copy, lines, nr * sizeof(*copy));
+	loc->lines = copy;
+	loc->nr_lines = (uint32_t)nr;
+	return true;
 }
 
 static bool charge(struct ana_places *p, uint64_t bytes, const char *what)

@@ -34,6 +34,7 @@ struct ana_places {
 	} build_ids;
 	struct budget_account account;
 	struct map_u64 mnt_ns; /* pid -> inode of its mount namespace, as last recorded */
+	bool wants_lines;      /* source lines and inlined functions for each location */
 };
 
 /** @p file: the build ids of its header are taken; borrowed for the call. @p opts: borrowed.
@@ -51,5 +52,12 @@ enum clew_err ana_places_take_namespaces(struct ana_places *p, const struct perf
 /** Lives as long as @p p. NULL: no memory. */
 struct ana_place *ana_place_of(struct ana_places *p, struct who_map *map);
 struct ana_place *ana_kernel_place(struct ana_places *p);
+
+struct ana_loc; /* analyze.h */
+
+/** With wants_lines: the source lines of @p rel of @p dso, in @p memory, to @p loc.
+ * @return false: no memory. */
+bool ana_places_add_lines(const struct ana_places *p, struct dso *dso, uint64_t rel,
+			  struct arena *memory, struct ana_loc *loc);
 
 #endif

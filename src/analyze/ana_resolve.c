@@ -12,7 +12,6 @@ enum {
 	FIRST_CHAINS = 1024,
 	/* A record holds 8192 words, and its stack is put in with a mark before each frame. */
 	MAX_CHAIN = 3 * 8192,
-	MAX_LINES = 64, /* depth of inlining kept for one address */
 };
 
 /* Space numbers of levels that have no address space of ours. */
@@ -57,22 +56,6 @@ static struct ana_place *find_place(struct analyze *a, struct who_space *space, 
 								 : NULL;
 }
 
-static bool add_lines(struct analyze *a, struct ana_loc *loc, struct dso *dso, uint64_t back)
-{
-	struct dso_line lines[MAX_LINES], *copy;
-	size_t nr = dso_find_lines(dso, loc->rel - back, lines, MAX_LINES);
-
-	if (!nr)
-		return true;
-	copy = arena_alloc(&a->cache.memory, nr * sizeof(*copy));
-	if (!copy)
-		return false;
-	memcpy(copy, lines, nr * sizeof(*copy));
-	loc->lines = copy;
-	loc->nr_lines = (uint32_t)nr;
-	return true;
-}
-
 /* @p back: 1 for a return address, which takes the place of the byte before it. */
 static const struct ana_loc *make_loc(struct analyze *a, const struct ana_place *place,
 				      const struct who_map *map, enum ana_level level, uint64_t ip,
@@ -96,9 +79,9 @@ static const struct ana_loc *make_loc(struct analyze *a, const struct ana_place 
 	/* The running kernel stands in where the recording has no map: only for what it covers. */
 	if (!map && !loc->sym && !a->opts.no_symbols)
 		loc->dso = NULL;
-	if (a->opts.wants_lines && !add_lines(a, loc, place->dso, back))
-		return NULL;
-	return loc;
+	return ana_places_add_lines(&a->places, place->dso, loc->rel - back, &a->cache.memory, loc)
+		     ? loc
+		     : NULL;
 }
 
 static struct ana_loc_slot *loc_slot(struct ana_cache *c, uint32_t space, uint64_t ip,

@@ -44,6 +44,7 @@ static enum clew_err init(struct analyze *a, struct clew_diag *diag)
 	if (!a->who ||
 	    ana_places_init(&a->places, &a->opts.symbols, a->opts.dsos, a->file, a->input.budget))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
+	a->places.wants_lines = a->opts.wants_lines;
 	if (open_infos(a) != CLEW_OK)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	if (a->opts.is_as_perf)

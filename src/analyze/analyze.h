@@ -118,6 +118,8 @@ enum {
 	ANA_OP_XLAT_IS_MIN = 1 << 18,
 };
 
+enum { ANA_OP_NR_OTHER = 2, ANA_OP_OTHER_IS_ADDRESS = 1 << 7 /* in ana_op.other_index */ };
+
 /** Events of an operation, as SPE numbers them: bits of ana_op.events. */
 enum {
 	ANA_OP_EXCEPTION = 1 << 0,
@@ -162,6 +164,9 @@ struct ana_op {
 	uint64_t ticks;      /* with HAS_TIME: the counter */
 	uint64_t aux_offset; /* of the record, in the buffer it was written to */
 	uint32_t aux_cpu;    /* of that buffer; all ones: a thread's */
+	/* Reserved counters, and addresses (index with ANA_OP_OTHER_IS_ADDRESS): the first ones. */
+	uint8_t nr_other, other_index[ANA_OP_NR_OTHER];
+	uint64_t other[ANA_OP_NR_OTHER];
 };
 
 /** One event in time order: a sample, or with wants_records any other record. */

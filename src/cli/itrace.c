@@ -23,7 +23,8 @@ int cli_itrace_set(void *itrace, const char *arg, bool is_negated)
 	cli_error("--itrace=%s: '%s': %s", arg, *at ? at : "the end", what);
 	cli_hint(
 		"letters: i[PERIOD] instructions, b branches, c calls, r returns, e errors, g[N] call "
-		"chains, l[N] last branches, sN skip N events; 'man clew-script' has all");
+		"chains, l[N] last branches, sN skip N events; of Arm SPE also f m t caches and TLB, "
+		"M memory, a remote; 'man clew-script' has all");
 	return CLI_USAGE;
 }
 
@@ -49,6 +50,8 @@ static void report_ignored(const struct cli_itrace *it)
 	char letters[sizeof(it->opts.ignored)] = "";
 	size_t nr = 0;
 
+	if (it->is_implied)
+		return;
 	for (const char *c = it->opts.ignored; it->is_set && *c; c++) {
 		if (!has_ops || !strchr(of_operations, *c))
 			letters[nr++] = *c;
@@ -210,7 +213,7 @@ void cli_itrace_report(const struct cli_itrace *it, const char *path, bool has_e
 			 (unsigned long long)it->opts.period);
 	if (sum->nr_errors && !has_errors)
 		cli_note(
-			"%llu place%s of the trace could not be decoded: 'clew script --itrace=e' shows %s",
+			"%llu place%s of the trace with gaps, or not decoded: 'clew script --itrace=e' shows %s",
 			(unsigned long long)sum->nr_errors, sum->nr_errors == 1 ? "" : "s",
 			sum->nr_errors == 1 ? "it" : "them");
 	cli_etm_report_dropped(path, sum->nr_dropped);

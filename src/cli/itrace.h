@@ -16,7 +16,8 @@
  */
 struct cli_itrace {
 	struct itrace_opts opts;
-	bool is_set;     /* opts are the user's */
+	bool is_set;     /* opts are the user's, or */
+	bool is_implied; /* those of another option of the user's */
 	bool is_off;     /* --no-itrace */
 	bool is_sampled; /* the defaults are those of a report */
 	struct trace_input *trace;

@@ -131,19 +131,25 @@ static void report_fit(const struct guest *g, const struct guest_match *m)
 	double per_us = m->is_ticks ? merge_ticks_per_us(&m->convs[0]) : 1000;
 	clew_auto(buf_done) struct buf drift = {0};
 
+	if (!f->pieces.nr) {
+		cli_note("%s: process %u: not found: none of %llu edges matched", g->path, m->pid,
+			 (unsigned long long)f->nr_edges);
+		return;
+	}
 	if (m->is_ticks)
 		buf_str(&drift, "0 by definition");
-	else if (f->pieces.nr)
+	else
 		buf_printf(&drift, "%.2f ppm", -f->pieces.data[0].line.slope * 1e6);
 	cli_note("%s: process %u: %s: offset %lld %s, drift %s, band %.1f us, matched %llu of %llu "
 		 "edges, contained %llu of %llu events (by chance at most %llu of %llu), "
-		 "best %u, runner-up %u, %zu pieces",
+		 "best %u, runner-up %u, %zu piece%s",
 		 g->path, m->pid, verdicts[f->verdict], (long long)guest_match_offset(m),
 		 m->is_ticks ? "ticks" : "ns", buf_cstr(&drift), (double)f->width / per_us,
 		 (unsigned long long)f->nr_matched, (unsigned long long)f->nr_edges,
 		 (unsigned long long)f->contained.nr_inside, (unsigned long long)f->contained.nr,
 		 (unsigned long long)f->best_random.nr_inside,
-		 (unsigned long long)f->best_random.nr, f->score, f->runner_up, f->pieces.nr);
+		 (unsigned long long)f->best_random.nr, f->score, f->runner_up, f->pieces.nr,
+		 f->pieces.nr == 1 ? "" : "s");
 	if (f->pieces.nr > 1)
 		put_pieces(m);
 }
@@ -413,8 +419,9 @@ static enum clew_err rewrite_some(void *out, uint64_t offset, const void *data, 
 
 static void report_counts(const struct merge *m, const struct guest_merge_counts *c)
 {
-	cli_note("%s: %llu records of the host, %llu of %zu guests", m->out_path,
-		 (unsigned long long)c->nr_host, (unsigned long long)c->nr_guest, m->guests.nr);
+	cli_note("%s: %llu records of the host, %llu of %zu guest%s", m->out_path,
+		 (unsigned long long)c->nr_host, (unsigned long long)c->nr_guest, m->guests.nr,
+		 m->guests.nr == 1 ? "" : "s");
 	if (c->aux_bytes) {
 		cli_warn("%llu bytes of hardware trace of guests were not merged",
 			 (unsigned long long)c->aux_bytes);

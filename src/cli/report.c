@@ -222,7 +222,8 @@ static enum clew_err write_ops(struct report_run *r)
 		ops_memory_text(&b, r->feed, a->table.min_share);
 	else
 		ops_branches_text(&b, r->feed, a->table.min_share);
-	report_gaps_text(&b, &r->summary);
+	if (r->nr_rows)
+		report_gaps_text(&b, &r->summary);
 	return write_whole(r, &b);
 }
 

@@ -439,6 +439,7 @@ static int choose_ops_events(struct report_args *a)
 	int status = cli_itrace_set(&a->itrace, a->is_memory ? "M" : "b", false);
 
 	a->itrace.is_off = is_off;
+	a->itrace.is_implied = true;
 	return status ? status : -1;
 }
 

@@ -454,6 +454,17 @@ static void conclude(struct fit *f)
 		r->why = why_not(r);
 }
 
+/** Without any piece: the edges count as not matched. */
+static const char *why_none(struct fit *f)
+{
+	vec_for_each (&f->pairs, p)
+		f->ret->nr_edges += p->guest->idle_outs.nr;
+	if (!f->pairs.nr)
+		return "no virtual CPU has its number on both sides";
+	return f->ret->nr_edges < MIN_LOW ? "too few switches to and from the idle task"
+					  : "no offset makes its switches fit those of the host";
+}
+
 enum clew_err guest_fit(const struct fit_host *host, const struct fit_guest *guest,
 			const struct fit_opts *opts, struct fit_result *ret)
 {
@@ -466,8 +477,7 @@ enum clew_err guest_fit(const struct fit_host *host, const struct fit_guest *gue
 	if (!err && ret->pieces.nr)
 		conclude(&f);
 	else if (!err)
-		ret->why = f.pairs.nr ? "too few switches to and from the idle task"
-				      : "no virtual CPU has its number on both sides";
+		ret->why = why_none(&f);
 	fit_match_done(&f.match);
 	vec_done(&f.pairs);
 	return err;

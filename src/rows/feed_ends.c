@@ -15,11 +15,26 @@ static const struct {
 	[REPORT_SRCLINE_TO] = {FEED_END_SRCLINE, REPORT_SRCLINE, false},
 };
 
+/* What a sampled branch reports of itself. */
+static uint64_t flags_of(const struct ana_op *op)
+{
+	uint64_t flags =
+		op->events & ANA_OP_MISPREDICTED ? PERF_BRANCH_MISPRED : PERF_BRANCH_PREDICTED;
+
+	return op->events & ANA_OP_TRANSACTION ? flags | (uint64_t)PERF_BRANCH_IN_TX : flags;
+}
+
 struct feed_branch feed_event_branch(const struct ana_event *e)
 {
+	struct feed_branch b = {0};
+
 	if (!e->synth || !(e->evsel->attr.sample_type & PERF_SAMPLE_ADDR))
-		return (struct feed_branch){0};
-	return (struct feed_branch){.from = e->loc, .to = e->addr};
+		return b;
+	b.from = e->loc;
+	b.to = e->addr;
+	b.has_flags = e->op && e->op->kind == ANA_OP_BRANCH && e->op->has & ANA_OP_HAS_EVENTS;
+	b.flags = b.has_flags ? flags_of(e->op) : 0;
+	return b;
 }
 
 /* Two ends differ if the rows of their frames differ. */

@@ -23,6 +23,7 @@ static bool merge(struct report_op_sum *to, const struct report_op_sum *from)
 	to->nr_mispredicted += from->nr_mispredicted;
 	to->nr_not_taken += from->nr_not_taken;
 	to->nr_at_least += from->nr_at_least;
+	to->nr_not_retired += from->nr_not_retired;
 	for (unsigned int i = 0; i < REPORT_NR_LATENCIES; i++) {
 		if (!latency_merge(&to->latencies[i], &from->latencies[i]))
 			return false;

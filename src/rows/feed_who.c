@@ -35,7 +35,11 @@ const char *feed_comm(const struct ana_event *e)
 {
 	const char *other = no_thread(e);
 
-	return other ? other : e->comm;
+	if (other)
+		return other;
+	if (e->comm || !e->who || e->who->kind == WHO_UNKNOWN)
+		return e->comm ? e->comm : ana_name_of_kind(WHO_UNKNOWN);
+	return ":-1"; /* a thread of which nothing but a root id is known */
 }
 
 static const char *level_text(const struct ana_event *e)

@@ -11,6 +11,9 @@
 _Static_assert((int)SPE_SECURE == (int)CODE_SECURE && (int)SPE_NON_SECURE == (int)CODE_NONSECURE &&
 		       (int)SPE_ROOT == (int)CODE_ROOT && (int)SPE_REALM == (int)CODE_REALM,
 	       "security states are numbered alike");
+_Static_assert((int)SPE_NR_OTHER == (int)ANA_OP_NR_OTHER &&
+		       (int)SPE_OTHER_IS_ADDRESS == (int)ANA_OP_OTHER_IS_ADDRESS,
+	       "reserved packets are kept alike");
 
 enum { BATCH = 256, HALF_BYTES = 128 << 10, MAX_USELESS = 4 };
 
@@ -178,6 +181,15 @@ static void set_addresses(struct trace_op *to, const struct spe_record *x)
 	op->target_level = spe_el_of(x->address[SPE_ADDRESS_TARGET]);
 }
 
+static void set_others(struct ana_op *op, const struct spe_record *x)
+{
+	op->nr_other = x->nr_other;
+	for (unsigned int i = 0; i < x->nr_other; i++) {
+		op->other_index[i] = x->other_index[i];
+		op->other[i] = x->other[i];
+	}
+}
+
 static void set_op(const struct reader *r, struct trace_op *to, const struct spe_record *x)
 {
 	struct ana_op *op = &to->op;
@@ -199,6 +211,7 @@ static void set_op(const struct reader *r, struct trace_op *to, const struct spe
 			      .aux_cpu = r->cpu};
 	to->nr = 1;
 	set_addresses(to, x);
+	set_others(op, x);
 	spe_set_data_src(r->config, op);
 }
 

@@ -115,6 +115,8 @@ static void settle_root(struct who_ran *w)
 	w->facts.nr_zero = c->nr_zero;
 	w->facts.nr_differ = c->nr_differ;
 	w->facts.nr_outside = c->nr_outside;
+	if (p->is == WHO_FACT_YES)
+		settled(&w->facts.is_mixture, WHO_FACT_NO, "all are of the initial one");
 	if (p->is != WHO_FACT_NO || !(c->nr_outside || c->nr_differ))
 		return;
 	w->facts.is_mixture = (struct who_proof){

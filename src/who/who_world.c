@@ -11,8 +11,9 @@ enum who_world who_world_of(const struct who_ran *w, const struct who_question *
 		return q->world;
 	if (w->facts.kernel_level != WHO_EL2)
 		return WHO_WORLD_HOST;
-	/* The host's kernel never runs at EL1, and then leaves EL1's packets off. */
-	if (q->level == WHO_EL1 || q->has & WHO_Q_CONTEXT_EL1)
+	/* The host's kernel never runs at EL1, and leaves EL1's packets off. A branch from a guest
+	 * to EL2 has the packet of its source. */
+	if (q->level == WHO_EL1 || (q->level == WHO_EL0 && q->has & WHO_Q_CONTEXT_EL1))
 		return WHO_WORLD_GUEST;
 	if (q->level != WHO_EL0 || !w->notes || !map_u64_get(&w->notes->leaks, q->cpu))
 		return WHO_WORLD_HOST;

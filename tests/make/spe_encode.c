@@ -3,6 +3,10 @@
 
 #include "make/splitmix.h"
 
+/* Payloads of packets with reserved indexes. */
+static const uint16_t of_counter = 0x1234;
+static const uint64_t of_address = 0x1122334455667788;
+
 static void put_le(struct buf *out, uint64_t v, unsigned int bytes)
 {
 	for (unsigned int i = 0; i < bytes; i++)
@@ -57,7 +61,7 @@ static void put_counters(struct buf *out, const struct spe_record *r, const stru
 	if (r->has & SPE_HAS_TOTAL)
 		spe_put_counter(out, 0, r->counter[0], s->is_extended);
 	if (r->has & SPE_HAS_OTHER_COUNTER)
-		spe_put_counter(out, s->other_counter, 0x1234, s->is_extended);
+		spe_put_counter(out, s->other_counter, of_counter, s->is_extended);
 }
 
 static void put_context(struct buf *out, const struct spe_record *r)
@@ -81,7 +85,7 @@ void spe_put_record(struct buf *out, const struct spe_record *r, const struct sp
 		spe_put_counter(out, 2, r->counter[2], s->is_extended);
 	put_addresses(out, r, s, 3, 4);
 	if (r->has & SPE_HAS_OTHER_ADDRESS)
-		spe_put_address(out, s->other_address, 0x1122334455667788, s->is_extended);
+		spe_put_address(out, s->other_address, of_address, s->is_extended);
 	put_context(out, r);
 	buf_fill(out, 0, s->padding);
 	if (r->has & SPE_HAS_SOURCE)
@@ -116,6 +120,12 @@ static uint32_t random_has(uint64_t *random)
 	return has & (SPE_HAS_OPERATION | SPE_HAS_EVENTS) ? has : has | SPE_HAS_EVENTS;
 }
 
+static void set_other(struct spe_record *r, unsigned int index, uint64_t value)
+{
+	r->other_index[r->nr_other] = (uint8_t)index;
+	r->other[r->nr_other++] = value;
+}
+
 void spe_random_record(uint64_t *random, uint64_t ts, struct spe_record *ret,
 		       struct spe_style *ret_style)
 {
@@ -147,7 +157,21 @@ void spe_random_record(uint64_t *random, uint64_t ts, struct spe_record *ret,
 	}
 	if (has & SPE_HAS_SOURCE)
 		ret->source = low_bytes(splitmix64(random), s.source_bytes);
+	if (has & SPE_HAS_OTHER_COUNTER)
+		set_other(ret, s.other_counter, of_counter);
+	if (has & SPE_HAS_OTHER_ADDRESS)
+		set_other(ret, s.other_address | SPE_OTHER_IS_ADDRESS, of_address);
 	*ret_style = s;
+}
+
+static bool same_others(const struct spe_record *a, const struct spe_record *b)
+{
+	if (a->nr_other != b->nr_other)
+		return false;
+	for (unsigned int i = 0; i < a->nr_other; i++)
+		if (a->other_index[i] != b->other_index[i] || a->other[i] != b->other[i])
+			return false;
+	return true;
 }
 
 bool spe_records_equal(const struct spe_record *a, const struct spe_record *b)
@@ -158,5 +182,5 @@ bool spe_records_equal(const struct spe_record *a, const struct spe_record *b)
 	       a->timestamp == b->timestamp &&
 	       !memcmp(a->address, b->address, sizeof(a->address)) &&
 	       !memcmp(a->context, b->context, sizeof(a->context)) &&
-	       !memcmp(a->counter, b->counter, sizeof(a->counter));
+	       !memcmp(a->counter, b->counter, sizeof(a->counter)) && same_others(a, b);
 }

@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/trace/trace_commands.h"
 #include "make/defer_make.h"
 #include "prop/mutate.h"
 
 /*
  * Damaged recordings through the whole commands, in this process: script with and without chains
- * and other records, report in its forms, header, evlist. Their output goes nowhere; their status
- * is 0 or 1, nothing else.
+ * and other records, report in its forms, header, evlist, trace, dump, inject. Their output goes
+ * nowhere; their status is 0 or 1, nothing else.
  */
 
 /* In memory: a file system that is asked to truncate and close a file writes it out each time. */
@@ -25,23 +26,34 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{cmd_script, {"script"}						    },
+	{cmd_script, {"script"}							       },
 	{cmd_script,
 	 {"script", "--show-mmap-events", "--show-task-events", "--show-switch-events",
 	  "--show-namespace-events", "--show-lost-events", "--show-bpf-events",
-	  "--show-round-events", "--show-cgroup-events", "--show-text-poke-events"}},
-	{cmd_report, {"report", "--stdio"}                                         },
-	{cmd_report, {"report", "--json"}					  },
-	{cmd_report, {"report", "--stats"}                                         },
-	{cmd_report, {"report", "--sort", "comm,dso,sym,cpu", "--no-children"}     },
-	{cmd_script, {"script", "--no-merge-callchains"}                           },
-	{cmd_script, {"script", "--json"}					  },
-	{cmd_script, {"script", "--stats"}                                         },
-	{cmd_script, {"script", "-D"}					      },
-	{cmd_header, {"header", "-I"}					      },
-	{cmd_header, {"header", "--json"}					  },
-	{cmd_evlist, {"evlist", "-v"}					      },
-	{cmd_evlist, {"evlist", "--json"}					  },
+	  "--show-round-events", "--show-cgroup-events", "--show-text-poke-events"}           },
+	{cmd_report, {"report", "--stdio"}						    },
+	{cmd_report, {"report", "--json"}						     },
+	{cmd_report, {"report", "--stats"}						    },
+	{cmd_report, {"report", "--sort", "comm,dso,sym,cpu", "--no-children"}                },
+	{cmd_script, {"script", "--no-merge-callchains"}                                      },
+	{cmd_script, {"script", "--json"}						     },
+	{cmd_script, {"script", "--stats"}						    },
+	{cmd_script, {"script", "-D"}							 },
+	{cmd_header, {"header", "-I"}							 },
+	{cmd_header, {"header", "--json"}						     },
+	{cmd_evlist, {"evlist", "-v"}							 },
+	{cmd_evlist, {"evlist", "--json"}						     },
+	{cmd_report, {"report", "--mem"}						      },
+	{cmd_report, {"report", "--mem", "--json", "--sort", "comm,srcline"}                  },
+	{cmd_report, {"report", "--branch"}						   },
+	{cmd_report,
+	 {"report", "--json", "--sort", "namespace,container,machine,vcpu,level,evidence,tid"}},
+	{cmd_script, {"script", "--itrace=fmtbaMi1il2", "-F", "+who,brstack,data_src"}        },
+	{cmd_trace,  {"trace", "--json"}						      },
+	{cmd_trace,  {"trace", "--digest"}						    },
+	{cmd_dump,   {"dump", "--json"}						       },
+	{cmd_inject, {"inject"}							       },
+	{cmd_inject, {"inject", "--format=bolt"}                                              },
 };
 
 enum { NR_COMMANDS = sizeof(commands) / sizeof(*commands), MAX_WORDS = 18, HANG_SECONDS = 20 };
@@ -58,7 +70,7 @@ static int run_command(const struct command *c)
 {
 	static const char *const common[] = {"-i",           path,         "--symfs",
 					     "/nonexistent", "--kallsyms", "/dev/null"};
-	bool has_symbols = c->run == cmd_script || c->run == cmd_report;
+	bool has_symbols = c->run != cmd_header && c->run != cmd_evlist && c->run != cmd_dump;
 	char *argv[MAX_WORDS + 1] = {0};
 	int argc = 0;
 

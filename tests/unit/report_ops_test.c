@@ -21,7 +21,7 @@ static const uint64_t line = 0x7f0000001040;
 /* clang-format off */
 static const struct ana_op ops[NR] = {
 	{.has = ANA_OP_HAS_KIND | ANA_OP_HAS_SOURCE | ANA_OP_HAS_TOTAL | ANA_OP_HAS_ISSUE |
-		ANA_OP_HAS_VA,
+		ANA_OP_HAS_VA | ANA_OP_HAS_EVENTS,
 	 .kind = ANA_OP_LOAD,
 	 .data_src = LOAD,
 	 .source = 13,
@@ -77,6 +77,7 @@ static void memory(void)
 	CHECK_EQ(o->all.nr, 3, "an operation counts once, whatever its events");
 	CHECK_EQ(o->all.nr_loads, 2, "loads");
 	CHECK_EQ(o->all.nr_stores, 1, "stores");
+	CHECK_EQ(o->all.nr_not_retired, 1, "those that report events without RETIRED");
 	CHECK_EQ(o->sources.nr, 2, "loads and stores of one source are one row");
 	ops_source_text(&text, &o->sources.data[o->source_order[0]]);
 	buf_char(&text, ',');

@@ -139,6 +139,12 @@ static void check_absent(void)
 	CHECK_EQ(items[0].has,
 		 SPE_HAS_PC | SPE_HAS_EVENTS | SPE_HAS_OTHER_ADDRESS | SPE_HAS_OTHER_COUNTER,
 		 "reserved indexes are no neighbour's");
+	CHECK_EQ(read_hex(PC EVENTS "20b5 8877665544332211 209f 3412 9b 7856 01"), 1,
+		 "three of them");
+	CHECK(items[0].nr_other == 2 && items[0].other_index[0] == (5 | SPE_OTHER_IS_ADDRESS) &&
+		      items[0].other[0] == 0x1122334455667788 && items[0].other_index[1] == 7 &&
+		      items[0].other[1] == 0x1234,
+	      "the first two are kept");
 	read_hex(PC EVENTS "23b3 0000000000000001 01");
 	CHECK(!spe_has(items, SPE_HAS_PA), "address 27 is not 3");
 }

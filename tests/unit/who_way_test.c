@@ -64,6 +64,7 @@ static const struct {
 	{"nVHE, pKVM: the same in user space",         WHO_EL1, SPE,   WHO_EL0, true,  LEAKY, "CPU 0/KVM",
 	 HOST												   },
 	{"VHE: a sample at EL2",                       WHO_EL2, SPE,   WHO_EL2, false, LEAKY, "CPU 0/KVM", HOST },
+	{"VHE: a guest's branch to EL2",               WHO_EL2, SPE,   WHO_EL2, true,  0,     "CPU 0/KVM", HOST },
 	{"VHE: a sample at EL1",                       WHO_EL2, SPE,   WHO_EL1, false, 0,     "CPU 0/KVM", GUEST},
 	{"VHE: user space, CONTEXTIDR_EL1",            WHO_EL2, SPE,   WHO_EL0, true,  0,     "CPU 0/KVM", GUEST},
 	{"VHE: user space without it",                 WHO_EL2, SPE,   WHO_EL0, false, 0,     "CPU 0/KVM", HOST },

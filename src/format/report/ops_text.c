@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/report/ops_text.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/text_columns.h"
 #include "format/data_src.h"
 
 enum { MAX_LINES = 32, MAX_USES = 4 };
@@ -46,7 +49,7 @@ static const char latency_titles[] =
 static const char no_latency[] =
 	"  -                -          -        -        -        -        -";
 
-/* A line per latency that was reported; @p name on the first. */
+/* A line per latency that was reported; @p name, escaped, on the first. */
 static void add_latencies(struct buf *out, const struct report_op_sum *s, const char *name,
 			  unsigned int indent)
 {
@@ -59,12 +62,12 @@ static void add_latencies(struct buf *out, const struct report_op_sum *s, const 
 			buf_fill(out, ' ', indent);
 		add_latency(out, (enum report_latency)i, &s->latencies[i]);
 		if (is_first)
-			escape_printf(out, "  %s", name);
+			buf_printf(out, "  %s", name);
 		buf_char(out, '\n');
 		is_first = false;
 	}
 	if (is_first)
-		escape_printf(out, "%s  %s\n", no_latency, name);
+		buf_printf(out, "%s  %s\n", no_latency, name);
 }
 
 static void add_accesses(struct buf *out, const struct report_op_sum *all,
@@ -124,14 +127,86 @@ static void add_sources(struct buf *out, const struct report_ops *o)
 	}
 }
 
-/* The row's texts, two spaces between. */
-static void add_keys(struct buf *out, const struct report_feed *f, const struct report_op_row *r)
+/* --- sort keys --- */
+
+/** What the columns of the keys take in the rows that are shown; the address first. */
+struct columns {
+	size_t address, key[REPORT_NR_KEYS];
+};
+
+static void widen(size_t *width, const char *text, size_t bytes)
+{
+	size_t n = text_columns(text, bytes);
+
+	*width = n > *width ? n : *width;
+}
+
+static void add_key(struct buf *out, const struct report_feed *f, const struct report_op_row *r,
+		    size_t i)
+{
+	size_t from = out->nr;
+
+	report_feed_row_text(f, &r->row, report_feed_sort(f)->keys[i], out);
+	escape_since(out, from);
+}
+
+static void add_address(struct buf *out, const struct report_feed *f, const struct report_op_row *r)
+{
+	buf_printf(out, "0x%llx", (unsigned long long)report_feed_frame(f, r->frame).address);
+}
+
+static void measure_titles(struct columns *c, const struct report_feed *f)
+{
+	const struct report_sort *sort = report_feed_sort(f);
+
+	*c = (struct columns){.address = sizeof("Address") - 1};
+	for (size_t i = 0; i < sort->nr; i++)
+		c->key[i] = strlen(report_key_title(sort->keys[i]));
+}
+
+static void measure(struct columns *c, const struct report_feed *f, const struct report_op_row *r)
+{
+	clew_auto(buf_done) struct buf text = {0};
+
+	add_address(&text, f, r);
+	widen(&c->address, text.data, text.nr);
+	for (size_t i = 0; i < report_feed_sort(f)->nr; i++) {
+		buf_clear(&text);
+		add_key(&text, f, r, i);
+		widen(&c->key[i], text.data, text.nr);
+	}
+}
+
+/* What was added since @p from, as wide as the column, and two spaces. */
+static void pad(struct buf *out, size_t from, size_t width)
+{
+	size_t n = text_columns(out->data + from, out->nr - from);
+
+	buf_fill(out, ' ', width + 2 > n ? width + 2 - n : 2);
+}
+
+static void add_keys(struct buf *out, const struct report_feed *f, const struct report_op_row *r,
+		     const struct columns *c)
+{
+	for (size_t i = 0; i < report_feed_sort(f)->nr; i++) {
+		size_t from = out->nr;
+
+		add_key(out, f, r, i);
+		if (i + 1 < report_feed_sort(f)->nr)
+			pad(out, from, c->key[i]);
+	}
+}
+
+static void add_key_titles(struct buf *out, const struct report_feed *f, const struct columns *c)
 {
 	const struct report_sort *sort = report_feed_sort(f);
 
 	for (size_t i = 0; i < sort->nr; i++) {
-		buf_str(out, i ? "  " : "");
-		report_feed_row_text(f, &r->row, sort->keys[i], out);
+		size_t from = out->nr;
+
+		buf_str(out, report_key_title(sort->keys[i]));
+		if (i + 1 < sort->nr)
+			pad(out, from, c->key[i]);
 	}
 }
 
@@ -139,18 +214,22 @@ static void add_rows(struct buf *out, const struct report_feed *f, double min_sh
 {
 	const struct report_ops *o = report_feed_ops(f);
 	clew_auto(buf_done) struct buf name = {0};
+	struct columns c;
 
-	buf_str(out, "\n");
-	for (size_t i = 0; i < report_feed_sort(f)->nr; i++) {
-		buf_str(&name, i ? "  " : "");
-		buf_str(&name, report_key_title(report_feed_sort(f)->keys[i]));
+	measure_titles(&c, f);
+	vec_for_each (&o->rows, r) {
+		if (!is_shown(&o->all, &r->sum, min_share))
+			break;
+		measure(&c, f, r);
 	}
+	buf_str(out, "\n");
+	add_key_titles(&name, f, &c);
 	add_titles(out, buf_cstr(&name));
 	vec_for_each (&o->rows, r) {
 		if (!is_shown(&o->all, &r->sum, min_share))
 			break;
 		buf_clear(&name);
-		add_keys(&name, f, r);
+		add_keys(&name, f, r, &c);
 		add_accesses(out, &o->all, &r->sum, buf_cstr(&name));
 	}
 }
@@ -173,6 +252,8 @@ static void add_line(struct buf *out, const struct report_feed *f, const struct 
 		buf_str(out, "        -        -        -");
 	if (l->pid == UINT32_MAX)
 		buf_str(out, "        ?");
+	else if (!l->pid)
+		buf_str(out, "   kernel");
 	else
 		buf_printf(out, " %8u", l->pid);
 	buf_printf(out, "  0x%llx ", (unsigned long long)l->address);
@@ -216,11 +297,12 @@ void ops_memory_text(struct buf *out, const struct report_feed *f, double min_sh
 	add_lines(out, f);
 }
 
-static void add_branch(struct buf *out, const struct report_feed *f, const struct report_op_row *r)
+static void add_branch(struct buf *out, const struct report_feed *f, const struct report_op_row *r,
+		       const struct columns *c)
 {
 	const struct report_op_sum *s = &r->sum;
 	const struct latency *t = &s->latencies[REPORT_TOTAL];
-	clew_auto(buf_done) struct buf name = {0};
+	size_t from;
 
 	buf_printf(out, " %12llu", (unsigned long long)s->nr_mispredicted);
 	add_share(out, s->nr_mispredicted, s->nr);
@@ -231,31 +313,45 @@ static void add_branch(struct buf *out, const struct report_feed *f, const struc
 		buf_printf(out, " %8.1f", latency_mean(t));
 	else
 		buf_str(out, "        -");
-	add_keys(&name, f, r);
-	escape_printf(out, "  0x%llx  %s\n",
-		      (unsigned long long)report_feed_frame(f, r->frame).address, buf_cstr(&name));
+	buf_str(out, "  ");
+	from = out->nr;
+	add_address(out, f, r);
+	pad(out, from, c->address);
+	add_keys(out, f, r, c);
+	buf_char(out, '\n');
+}
+
+static bool is_branch_shown(const struct report_ops *o, const struct report_op_row *r, double share)
+{
+	return (double)r->sum.nr >= share * (double)o->all.nr;
 }
 
 void ops_branches_text(struct buf *out, const struct report_feed *f, double min_share)
 {
 	const struct report_ops *o = report_feed_ops(f);
+	struct columns c;
 
 	buf_printf(out,
 		   "# Branches, sampled: %llu, mispredicted %llu, not taken %llu\n"
-		   "# Operations are sampled, not branches: counts compare with each other, and "
-		   "are no\n# counts of executions\n",
+		   "# Operations are sampled, not branches: counts compare with each other;\n"
+		   "# they are not numbers of executions\n",
 		   (unsigned long long)o->all.nr, (unsigned long long)o->all.nr_mispredicted,
 		   (unsigned long long)o->all.nr_not_taken);
 	add_not_retired(out, o);
 	if (!o->all.nr)
 		return;
-	buf_str(out,
-		"#\n#Mispredicted    Share  Not taken    Share      Total     mean  Address  ");
-	for (size_t i = 0; i < report_feed_sort(f)->nr; i++)
-		buf_printf(out, "%s  ", report_key_title(report_feed_sort(f)->keys[i]));
+	measure_titles(&c, f);
+	vec_for_each (&o->rows, r) {
+		if (is_branch_shown(o, r, min_share))
+			measure(&c, f, r);
+	}
+	buf_str(out, "#\n#Mispredicted    Share  Not taken    Share      Total     mean  ");
+	buf_str(out, "Address");
+	buf_fill(out, ' ', c.address + 2 - (sizeof("Address") - 1));
+	add_key_titles(out, f, &c);
 	buf_str(out, "\n#\n");
 	vec_for_each (&o->rows, r) {
-		if ((double)r->sum.nr >= min_share * (double)o->all.nr)
-			add_branch(out, f, r);
+		if (is_branch_shown(o, r, min_share))
+			add_branch(out, f, r, &c);
 	}
 }

@@ -87,7 +87,7 @@ static void put_aux(struct buf *out, const struct ana_summary *s)
 			buf_str(out, "  no CPU: ");
 		else
 			buf_printf(out, "  cpu %u: ", c->cpu);
-		buf_printf(out, "%llu records", (unsigned long long)c->nr);
+		buf_printf(out, "%llu record%s", (unsigned long long)c->nr, c->nr == 1 ? "" : "s");
 		put_flag(out, c->nr_truncated, "truncated: the ring was full");
 		put_flag(out, c->nr_partial, "partial: their last record is damaged");
 		put_flag(out, c->nr_collision, "with collisions: operations were not sampled");

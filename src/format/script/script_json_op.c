@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/script/script_json_op.h"
 
+#include <stdio.h>
+
 static const char *security_name(uint8_t security)
 {
 	static const char *const names[] = {"secure", "non-secure", "root", "realm"};
@@ -78,6 +80,32 @@ static void put_latencies(struct json_put *p, const struct ana_op *op)
 	}
 }
 
+/* By index, as nothing is known of their meaning. */
+static void put_others(struct json_put *p, const struct ana_op *op, bool are_addresses)
+{
+	bool has_any = false;
+
+	for (unsigned int i = 0; i < op->nr_other; i++) {
+		uint8_t index = op->other_index[i] & (ANA_OP_OTHER_IS_ADDRESS - 1);
+		char name[4];
+
+		if (!!(op->other_index[i] & ANA_OP_OTHER_IS_ADDRESS) != are_addresses)
+			continue;
+		if (!has_any) {
+			json_key(p, are_addresses ? "other_addresses" : "other_counters");
+			json_open(p, '{');
+		}
+		has_any = true;
+		snprintf(name, sizeof(name), "%u", index);
+		if (are_addresses)
+			json_put_hex(p, name, op->other[i]);
+		else
+			json_put_u64(p, name, op->other[i]);
+	}
+	if (has_any)
+		json_close(p, '}');
+}
+
 void script_json_op(struct json_put *p, const struct ana_op *op)
 {
 	json_put_u64(p, "aux_offset", op->aux_offset);
@@ -89,6 +117,8 @@ void script_json_op(struct json_put *p, const struct ana_op *op)
 	put_levels(p, op);
 	put_memory(p, op);
 	put_latencies(p, op);
+	put_others(p, op, false);
+	put_others(p, op, true);
 	if (op->has & ANA_OP_HAS_EVENTS) {
 		json_put_hex(p, "events", op->events);
 		json_put_u64(p, "events_bits", op->events_bits);

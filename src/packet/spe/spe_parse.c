@@ -22,6 +22,14 @@ static bool index_once(uint32_t *seen, unsigned int index)
 	return is_new;
 }
 
+static void add_other(struct spe_record *r, uint8_t index, uint64_t value)
+{
+	if (r->nr_other == SPE_NR_OTHER)
+		return;
+	r->other_index[r->nr_other] = index;
+	r->other[r->nr_other++] = value;
+}
+
 static enum spe_damage add_address(struct spe_record *r, struct seen *s, const struct spe_packet *p)
 {
 	if (!index_once(&s->addresses, p->index))
@@ -31,6 +39,7 @@ static enum spe_damage add_address(struct spe_record *r, struct seen *s, const s
 		r->has |= (uint32_t)SPE_HAS_PC << p->index;
 	} else {
 		r->has |= SPE_HAS_OTHER_ADDRESS;
+		add_other(r, p->index | SPE_OTHER_IS_ADDRESS, p->payload);
 	}
 	return SPE_NO_DAMAGE;
 }
@@ -44,6 +53,7 @@ static enum spe_damage add_counter(struct spe_record *r, struct seen *s, const s
 		r->has |= (uint32_t)SPE_HAS_TOTAL << p->index;
 	} else {
 		r->has |= SPE_HAS_OTHER_COUNTER;
+		add_other(r, p->index, p->payload);
 	}
 	return SPE_NO_DAMAGE;
 }

@@ -38,8 +38,13 @@ enum {
 	SPE_HAS_OPERATION = 1 << 11,
 	SPE_HAS_SOURCE = 1 << 12,
 	SPE_HAS_TIMESTAMP = 1 << 13,     /* else the record ended with END */
-	SPE_HAS_OTHER_ADDRESS = 1 << 14, /* of a reserved index: values by spe_packet_at() */
+	SPE_HAS_OTHER_ADDRESS = 1 << 14, /* of a reserved index: see spe_record.other */
 	SPE_HAS_OTHER_COUNTER = 1 << 15,
+};
+
+enum {
+	SPE_NR_OTHER = 2,              /* of a record's reserved addresses and counters: kept */
+	SPE_OTHER_IS_ADDRESS = 1 << 7, /* in other_index; else a counter */
 };
 
 /** What an item of the reader is. */
@@ -82,6 +87,9 @@ struct spe_record {
 	uint32_t context[2]; /* CONTEXTIDR_EL1, _EL2 */
 	uint16_t counter[3]; /* by enum spe_counter_index */
 	uint8_t op_class, op_payload;
+	/* Of reserved indexes: the first ones, in their order; all by spe_packet_at(). */
+	uint8_t nr_other, other_index[SPE_NR_OTHER];
+	uint64_t other[SPE_NR_OTHER];
 };
 
 /** Is all of @p has reported? */
@@ -200,9 +208,10 @@ struct spe_shape {
 	struct spe_field {
 		uint64_t mask; /* 0: not reported */
 		uint8_t at;    /* from the record's begin */
-	} fields[SPE_NR_FIELDS];
+	} fields[SPE_NR_FIELDS], others[SPE_NR_OTHER];
 	uint32_t has;
 	uint8_t bytes, events_bytes, op_class;
+	uint8_t nr_other, other_index[SPE_NR_OTHER];
 	bool is_long; /* headers beyond 64 bytes */
 	uint8_t next; /* of the same key */
 };

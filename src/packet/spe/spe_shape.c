@@ -52,9 +52,22 @@ static inline bool is_shape(const struct spe_shape *s, const uint8_t *pos)
 	return !s->is_long || !(differ(s, pos, 8) | differ(s, pos, 12));
 }
 
+static inline uint64_t value_of(const struct spe_field *f, const uint8_t *pos)
+{
+	return load_le64(pos + f->at) & f->mask;
+}
+
 static inline uint64_t field(const struct spe_shape *s, unsigned int i, const uint8_t *pos)
 {
-	return load_le64(pos + s->fields[i].at) & s->fields[i].mask;
+	return value_of(&s->fields[i], pos);
+}
+
+static void read_others(const struct spe_shape *s, const uint8_t *pos, struct spe_record *ret)
+{
+	for (unsigned int i = 0; i < s->nr_other; i++) {
+		ret->other_index[i] = s->other_index[i];
+		ret->other[i] = value_of(&s->others[i], pos);
+	}
 }
 
 static inline void read_fields(const struct spe_shape *s, const uint8_t *pos,
@@ -81,6 +94,9 @@ static inline void read_fields(const struct spe_shape *s, const uint8_t *pos,
 	ret->counter[2] = (uint16_t)field(s, SPE_FIELD_COUNTER + 2, pos);
 	ret->op_class = s->op_class;
 	ret->op_payload = (uint8_t)field(s, SPE_FIELD_OPERATION, pos);
+	ret->nr_other = s->nr_other;
+	if (s->nr_other)
+		read_others(s, pos, ret);
 }
 
 bool spe_shapes_read(const struct spe_shapes *s, const uint8_t *pos, uint64_t offset,
@@ -122,15 +138,29 @@ static unsigned int field_of(const struct spe_packet *p)
 	}
 }
 
-static void learn_packet(struct spe_shape *s, uint8_t *mask, size_t at, const struct spe_packet *p)
+/** Where the payload goes. NULL: nowhere. */
+static struct spe_field *field_for(struct spe_shape *s, const struct spe_packet *p)
 {
 	unsigned int f = field_of(p);
 
+	if (f < SPE_NR_FIELDS)
+		return &s->fields[f];
+	if ((p->kind != SPE_COUNTER && p->kind != SPE_ADDRESS) || s->nr_other == SPE_NR_OTHER)
+		return NULL;
+	s->other_index[s->nr_other] =
+		p->kind == SPE_ADDRESS ? p->index | SPE_OTHER_IS_ADDRESS : p->index;
+	return &s->others[s->nr_other++];
+}
+
+static void learn_packet(struct spe_shape *s, uint8_t *mask, size_t at, const struct spe_packet *p)
+{
+	struct spe_field *f = field_for(s, p);
+
 	memset(mask + at, 0xff, p->header_bytes);
-	if (f == SPE_NR_FIELDS)
+	if (!f)
 		return;
-	s->fields[f].at = (uint8_t)(at + p->header_bytes);
-	s->fields[f].mask = UINT64_MAX >> (64 - 8 * p->payload_bytes);
+	f->at = (uint8_t)(at + p->header_bytes);
+	f->mask = UINT64_MAX >> (64 - 8 * p->payload_bytes);
 }
 
 static void learn_packets(struct spe_shape *s, const uint8_t *pos, const struct spe_record *rec)

@@ -174,8 +174,9 @@ static enum clew_err report_flags(const struct trace_steps *r, const struct aux_
 	if (!err && c->flags & PERF_AUX_FLAG_PARTIAL)
 		err = aux_streams_warn(r, "trace has gaps", 0, c->at);
 	if (!err && c->flags & PERF_AUX_FLAG_COLLISION)
-		err = aux_streams_warn(r, "samples were dropped: the one before was not done", 0,
-				       c->at);
+		err = aux_streams_warn(
+			r, "operations were not sampled: the one before was not complete", 0,
+			c->at);
 	return err;
 }
 

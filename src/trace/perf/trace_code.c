@@ -433,7 +433,9 @@ static const struct ana_loc *make_loc(struct perf_trace *p, uint64_t key, uint32
 		l->loc.rel = addr - m->start + m->pgoff;
 	l->loc.dso = place->dso;
 	l->loc.sym = place->only_sym ? place->only_sym : dso_find_sym(place->dso, l->loc.rel);
-	return &l->loc;
+	return ana_places_add_lines(p->places, place->dso, l->loc.rel, &p->places->memory, &l->loc)
+		     ? &l->loc
+		     : NULL;
 }
 
 const struct ana_loc *trace_code_locate(struct perf_trace *p, uint32_t space, uint64_t addr)

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Usage: spe_report_test.py CLEW: reports of Arm SPE, by source line, by branch, in columns; AUX records that say what is missing; reserved counters. TAP."""
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from spe_lib import COMM, N1, NONE, PMU, TIME_CONV, address, at, aux, branch, chunk, count, flags, load, record, recording, sample_id, v2  # noqa: E402
+from tap import check, done, skip  # noqa: E402
+
+clew = os.path.abspath(sys.argv[1])
+SOURCE = '''int table[64];
+static inline int get(int i) { return table[i & 63]; }
+int sum(int n)
+{
+	return get(n) + get(n + 1);
+}
+void fill(int n)
+{
+	table[n] = n;
+}
+void _start(void) { for (;;) fill(sum(1)); }
+'''
+LINES = {'sum': {2, 5, 6}, 'fill': {9, 10}}
+
+
+def run(*args):
+    p = subprocess.run((clew,) + args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    return p.returncode, p.stdout.decode(), p.stderr.decode()
+
+
+def write(path, records):
+    with open(path, 'wb') as f:
+        f.write(recording([record(79, TIME_CONV), v2((0, N1, PMU, ())), COMM] + records))
+    return path
+
+
+def of_thread(path, trace, head=b''):
+    return write(path, [head, aux(trace, 0, NONE, 100), chunk(0, len(trace), 1 << 20)])
+
+
+def build(work):
+    """@return the program, {function: (address, size)}, and the record of its mapping"""
+    source, elf = os.path.join(work, 'walk.c'), os.path.join(work, 'walk')
+    with open(source, 'w', encoding='utf-8') as f:
+        f.write(SOURCE)
+    subprocess.run(['gcc', '-g', '-O1', '-ffreestanding', '-nostdlib', '-static', '-no-pie', '-fno-stack-protector', '-fcf-protection=none', source, '-o', elf], check=True)
+    with open(elf, 'rb') as f:
+        data = f.read()
+    at, = struct.unpack_from('<Q', data, 32)
+    size, nr = struct.unpack_from('<HH', data, 54)
+    heads = [struct.unpack_from('<IIQQQQ', data, at + i * size) for i in range(nr)]
+    offset, address, length = next((h[2], h[3], h[5]) for h in heads if h[0] == 1 and h[1] & 1)
+    name = elf.encode()
+    mmap = record(1, struct.pack('<IIQQQ', 100, 100, address, length, offset) + name + bytes(8 - len(name) % 8) + sample_id(100, 100, 2), 2)
+    text = subprocess.run(['nm', '-S', elf], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return {m[3]: (int(m[1], 16), int(m[2], 16)) for m in re.finditer(r'^(\w+) (\w+) T (\w+)$', text, re.M)}, mmap
+
+
+def test_lines(work):
+    if not shutil.which('gcc') or not shutil.which('nm'):
+        skip('source lines', 'no gcc')
+        return
+    functions, mmap = build(work)
+    places = [address + i for name in LINES for address, size in [functions[name]] for i in range(size)]
+    path = of_thread(os.path.join(work, 'lines.data'), b''.join(load(pc, 100 + i) + branch(pc, pc, 100 + i) for i, pc in enumerate(places)), mmap)
+    for option, command in (('--mem', 'memory'), ('--branch', 'branch')):
+        status, out, err = run('report', option, '--json', '-i', path, '--sort', 'sym,srcline')
+        rows = json.loads(out)['rows']
+        got = {}
+        for row in rows:
+            got.setdefault(row['keys']['sym'].split()[-1], set()).add(row['keys']['srcline'])
+        want = {name: {'walk.c:%d' % n for n in lines} for name, lines in LINES.items()}
+        check(status == 0 and all(got[name] <= want[name] and len(got[name]) > 1 for name in LINES), 'report %s by source line' % option, [got, err])
+        check(sum(row['count'] for row in rows) == len(places), 'each %s in one row' % command, rows)
+    got = {l.split('/')[-1] for l in run('script', '-i', path, '--itrace=M', '-F', 'ip,srcline')[1].splitlines() if '.c:' in l}
+    check('walk.c:9' in ' '.join(got), 'script -F srcline', got)
+    first = json.loads(run('script', '-i', path, '--itrace=M', '--json', '--inline')[1].splitlines()[0])
+    check(first.get('line') and first['file'].endswith('walk.c'), 'script --json --inline', first)
+
+
+def test_columns(work):
+    """Each title stands where its column begins."""
+    trace = branch(0x1000, 0x2000, 100) + branch(0x123456789a, 0x2000, 110, bits=0x82) + load(0x1000, 120, source=0xe) + load(0x123456789a, 130, source=8)
+    path = of_thread(os.path.join(work, 'columns.data'), trace)
+    for option, first, titles in (('--branch', 'Address', ('Command', 'Symbol')), ('--mem', 'Command', ('Command', 'Symbol'))):
+        out = run('report', option, '-i', path, '--sort', 'comm,sym')[1].splitlines()
+        at = next(i for i, l in enumerate(out) if l.startswith('#') and all(t in l for t in titles))
+        rows = [l for l in out[at + 2:at + 12] if 'prog' in l]
+        check(len(rows) == 2 and all(l[out[at].index('Command'):].startswith('prog ') and l[out[at].index('Symbol'):].startswith('[') for l in rows),
+              'report %s: columns' % option, out)
+        check(not any(l != l.rstrip() for l in out), 'report %s: no blanks at the ends of lines' % option, out)
+        check(first in out[at], 'report %s: titles' % option, out[at])
+
+
+def test_aux_flags(work):
+    """AUX records with flags: totals and times per CPU."""
+    traces = [load(0x1000 + i, 100 + i) for i in range(6)]
+    of_chunks = [0, 1, 4, 8, 5, 13]  # TRUNCATED 1, PARTIAL 4, COLLISION 8
+    records = []
+    for i, trace in enumerate(traces):
+        records.append(chunk(i * len(trace), len(trace), 1000000000 * (i + 1), flags=of_chunks[i]))
+    path = write(os.path.join(work, 'flags.data'), [aux(b''.join(traces))] + records)
+    out = run('report', '--stats', '-i', path)[1]
+    check(re.search(r'^  cpu 0: 6 records, 3 truncated: .*, 3 partial: .*, 2 with collisions: .*; from 2\.000000000 to 6\.000000000$', out, re.M), 'report --stats: flags of AUX records', out)
+    path = write(os.path.join(work, 'none.data'), [aux(traces[0]), chunk(0, len(traces[0]), 1000)])
+    out = run('report', '--stats', '-i', path)[1]
+    check(re.search(r'^  cpu 0: 1 record$', out, re.M), 'report --stats: no flags', out)
+
+
+def test_reserved(work):
+    trace = load(0x1000, 100, more=b'\x9b' + struct.pack('<H', 77) + b'\x23\xb1' + struct.pack('<Q', 0x8000000000001234))
+    trace = b''.join(trace[:-8] + struct.pack('<Q', 100 + i) for i in range(40))
+    path = of_thread(os.path.join(work, 'reserved.data'), trace)
+    got = [json.loads(l)['op'] for l in run('script', '--json', '--itrace=M', '-i', path)[1].splitlines()]
+    check(len(got) == 40 and all(op.get('other_counters') == {'3': 77} and op.get('other_addresses') == {'25': '0x8000000000001234'} for op in got),
+          'reserved counters and addresses, by number', got[:2])
+    path = of_thread(os.path.join(work, 'plain.data'), load(0x1000, 100))
+    got = json.loads(run('script', '--json', '--itrace=M', '-i', path)[1])['op']
+    check('other_counters' not in got and 'other_addresses' not in got, 'where there are none, no member', got)
+
+
+def between(pc, level, target, target_level, time, el1=None):
+    """A branch between levels, with the contexts that a host at EL2 has."""
+    return address(0, pc, level) + count(0, 13) + flags(2) + b'\x4a\x02' + address(1, target, target_level) + \
+        (b'' if el1 is None else b'\x64' + struct.pack('<I', el1)) + b'\x65' + struct.pack('<I', 100) + at(time)
+
+
+def test_worlds(work):
+    """Both ends of a branch, each in its own world."""
+    host, guest, user = 0xffff800080001000, 0xffff000000002000, 0x401000
+    trace = between(host, 2, host, 2, 100) + between(guest, 1, host, 2, 110, 5) + between(user, 0, guest, 1, 120, 5) + between(user, 0, host, 2, 130)
+    path = write(os.path.join(work, 'worlds.data'), [aux(trace), chunk(0, len(trace), 10000)])
+    got = [(e['kind'], e['addr']['kind'], e['who'].get('machine', 'host').split()[0])
+           for e in map(json.loads, run('script', '--json', '--itrace=b', '-i', path)[1].splitlines())]
+    check(got == [('kernel', 'kernel', 'host'), ('guest-kernel', 'kernel', 'guest'), ('guest-kernel', 'guest-kernel', 'guest'), ('user', 'kernel', 'host')],
+          'branches between a host at EL2 and its guest', got)
+
+
+def test_keys(work):
+    trace = branch(0x1000, 0x2000, 100) + branch(0x1004, 0x2000, 110, bits=0x82) + branch(0x1008, 0x2000, 120, bits=0x10002)
+    path = of_thread(os.path.join(work, 'keys.data'), trace)
+    for options in (('--branch',), ('--itrace=b',)):
+        out = run('report', '-i', path, '--json', '--sort', 'mispredict,in_tx', *options)[1]
+        rows = json.loads(out)
+        rows = rows['rows'] if options[0] == '--branch' else rows['tables'][0]['rows']
+        check(len(rows) == 3, 'report %s: branches by mispredict and in_tx' % options[0], out)
+    trace = load(0x1000, 100, level=2, more=b'\x65' + struct.pack('<I', 77))
+    path = write(os.path.join(work, 'root.data'), [aux(trace), chunk(0, len(trace), 10000)])
+    check(':-1' in run('report', '-i', path, '--sort', 'comm')[1], 'a thread that only a root id is known of')
+    status, out, err = run('report', '--mem', '-i', path)
+    check(status == 0 and not err, 'report --mem: no notes on options that were not given', err)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        test_lines(work)
+        test_columns(work)
+        test_aux_flags(work)
+        test_reserved(work)
+        test_worlds(work)
+        test_keys(work)
+    done()
+
+
+main()
