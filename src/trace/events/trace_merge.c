@@ -575,7 +575,7 @@ static enum clew_err init(struct trace_merge *m, const struct trace_decode_opts 
 	mine.ops_end = take_ops_end;
 	mine.ctx = m;
 	m->plain = *opts;
-	err = trace_decoding_new(&m->decoding, t, &mine);
+	err = trace_decoding_new_streams(&m->decoding, t, &mine);
 	if (err || !m->decoding)
 		return err;
 	m->nr_streams = trace_decoding_streams(m->decoding);
