@@ -4,7 +4,7 @@
 #   asan      all tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 #   tsan      the tests with threads again under ThreadSanitizer
 #   aarch64   unit tests of a cross build, under qemu
-#   fuzz      each target for FUZZ_SECONDS (20 with CI=true, else 5)
+#   fuzz      each target for FUZZ_SECONDS (10 with CI=true, else 5)
 # CHECK="plain asan" runs only these. CI=true turns gcc's warnings into errors (not TSan's own, nor clang's).
 set -u
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ CHECK=${CHECK:-plain asan tsan aarch64 fuzz}
 THREADED="analyze_test trace_merge_test etm_sets etm_fast_test perf_etm_test session_test"
 werror=false
 seconds=5
-if [ "${CI:-}" = true ]; then werror=true seconds=20; fi
+if [ "${CI:-}" = true ]; then werror=true seconds=10; fi
 export FUZZ_SECONDS="${FUZZ_SECONDS:-$seconds}"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1}"
