@@ -211,9 +211,12 @@ struct clew_trace_opts {
 };
 
 /**
- * Open a perf.data file or a snapshot directory. @p opts may be NULL. Thread: any.
+ * Open a perf.data file or a snapshot directory. @p opts may be NULL. Thread: any; it makes none.
  * @return CLEW_OS; CLEW_BAD_FILE; CLEW_NO_MEMORY; CLEW_UNSUPPORTED: no trace in it that is decoded,
  * or @p opts asks for what this version does not know; CLEW_INVALID: opts->size.
+ * Cost: of a perf.data, one pass over its records, without a look at the trace; memory by its
+ * mappings, switches of threads and pieces of trace. Of a snapshot, its .ini files. Binaries are
+ * read when code in them is reached.
  */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_open(struct clew_trace **ret, const char *path,
 						     const struct clew_trace_opts *opts,
@@ -245,19 +248,19 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_open_raw(struct clew_trace **ret
 /** Units, from 0. @return NULL: no such unit. Thread: any, callback. */
 CLEW_API const struct clew_trace_unit *clew_trace_unit(const struct clew_trace *t, size_t i);
 
-/** Zeroed but for size = defaults. */
+/** Of a pass over the trace. Zeroed but for size = defaults. */
 struct clew_trace_run_opts {
 	size_t size;              /* sizeof(struct clew_trace_run_opts); 0 is refused */
 	const bool *skips;        /* of each unit: leave it out? NULL: none */
 	unsigned int nr_threads;  /* 0: one for each CPU, up to 4; 1: make none. The items are the
-				     same */
+				     same. clew_trace_next() makes none */
 	unsigned int piece_bytes; /* of a snapshot, read so much at a time; 0: 64 KiB. The items are
 				     the same */
 	bool splits_source_ranges; /* ranges end also at the branches that a packet with a source
 				      address leads over */
 	bool reserved[7];          /* zero */
 	/** Bytes that are not trace, or of an ID that no unit has: @p what in static words, with a
-	 * number (0: none). A result other than CLEW_OK ends the run. NULL: not wanted. */
+	 * number (0: none). A result other than CLEW_OK ends the pass. NULL: not wanted. */
 	enum clew_err (*warning)(void *ctx, const char *what, uint64_t number, uint64_t offset);
 	/** After the last batch of each unit. NULL: not wanted. */
 	enum clew_err (*unit_end)(void *ctx, size_t unit);
@@ -274,14 +277,35 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_run(
 	struct clew_trace *t, enum clew_err (*take)(void *ctx, const struct clew_trace_batch *b),
 	void *ctx, const struct clew_trace_run_opts *opts, struct clew_diag *diag);
 
-/** Bytes decoded in the run under way, and all bytes. Thread: one at a time, callback.
+/**
+ * The next items of this pass: the same that clew_trace_run() hands out, each unit's in their
+ * order, in batches that may be cut at other places. *ret lives until the next call. Thread: one at
+ * a time, in which all work is done.
+ * @return CLEW_OK; CLEW_END: there are no more; CLEW_NO_MEMORY; CLEW_OS; what a callback returned.
+ * After these, and after clew_trace_run(), CLEW_END: clew_trace_rewind().
+ * Cost: as clew_trace_run(), and a copy of each item; 64 KiB of trace are decoded ahead, which may
+ * be some million items.
  */
+CLEW_API CLEW_MUST_USE enum clew_err clew_trace_next(struct clew_trace *t,
+						     const struct clew_trace_batch **ret,
+						     struct clew_diag *diag);
+
+/** Begin a new pass for clew_trace_next(), with these options, for callbacks with @p ctx. The first
+ * pass needs it only for other options than the default ones. @return as clew_trace_run() of
+ * @p opts. Thread: one at a time; callbacks are called in the thread of clew_trace_next(). */
+CLEW_API CLEW_MUST_USE enum clew_err clew_trace_rewind(struct clew_trace *t, void *ctx,
+						       const struct clew_trace_run_opts *opts,
+						       struct clew_diag *diag);
+
+/** Bytes decoded in the pass under way, and all bytes. Thread: one at a time, callback. */
 CLEW_API void clew_trace_progress(const struct clew_trace *t, uint64_t *ret_done,
 				  uint64_t *ret_total);
 
 /** What is at @p address of a space: binary and symbol, as far as known, which live as long as the
  * trace; *ret lives until the next call. Thread: one at a time, callback.
- * @return CLEW_NO_MEMORY. */
+ * @return CLEW_NO_MEMORY.
+ * Cost: an address asked for before is found in a hash table; a new one is a search of the mappings
+ * and symbols, the first of a binary reads its symbols. Memory: 100 bytes a distinct address. */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_resolve(struct clew_trace *t, uint32_t space,
 							uint64_t address,
 							const struct clew_frame **ret);

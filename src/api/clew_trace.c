@@ -194,12 +194,13 @@ void clew_trace_free(struct clew_trace *t)
 {
 	if (!t)
 		return;
+	trace_pull_done(&t->pull);
 	for (size_t i = 0; t->states && i < t->trace->nr_units; i++)
 		trace_state_done(&t->states[i]);
 	trace_input_free(t->trace);
 	os_map_done(&t->map);
-	vec_done(&t->events);
-	vec_done(&t->partial);
+	vec_done(&t->made.events);
+	vec_done(&t->made.partial);
 	mem_free(t->units);
 	mem_free(t->states);
 	mem_free(t);
@@ -247,15 +248,23 @@ static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
 	return t->run.unit_end(t->ctx, unit);
 }
 
-static struct trace_decode_opts decode_opts(struct clew_trace *t)
+void trace_pass_begin(struct clew_trace *t, const struct clew_trace_run_opts *run)
+{
+	trace_pull_done(&t->pull);
+	for (size_t i = 0; i < t->trace->nr_units; i++)
+		trace_state_done(&t->states[i]);
+	t->run = *run;
+	if (t->is_snapshot)
+		cs_snapshot_set_piece(t->trace, run->piece_bytes);
+}
+
+struct trace_decode_opts trace_pass_opts(struct clew_trace *t)
 {
 	return (struct trace_decode_opts){
 		.nr_threads = t->run.nr_threads,
 		.splits_source_ranges = t->run.splits_source_ranges,
 		.skips = t->run.skips,
-		.batch = trace_take_batch,
 		.listener = {t->run.warning ? take_warning : NULL, t},
-		.unit_end = t->run.unit_end ? take_end : NULL,
 		.ctx = t,
 	};
 }
@@ -272,14 +281,13 @@ enum clew_err clew_trace_run(struct clew_trace *t,
 
 	if (err != CLEW_OK)
 		return err;
-	t->run = o;
+	trace_pass_begin(t, &o);
+	t->pull.pass = TRACE_OVER;
 	t->take = take;
-	t->ctx = ctx;
-	for (size_t i = 0; i < t->trace->nr_units; i++)
-		trace_state_done(&t->states[i]);
-	if (t->is_snapshot)
-		cs_snapshot_set_piece(t->trace, o.piece_bytes);
-	decode = decode_opts(t);
+	t->take_ctx = t->ctx = ctx;
+	decode = trace_pass_opts(t);
+	decode.batch = trace_take_batch;
+	decode.unit_end = o.unit_end ? take_end : NULL;
 	return trace_decode(t->trace, &decode, diag ? diag : &own);
 }
 

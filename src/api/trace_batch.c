@@ -65,25 +65,48 @@ static struct clew_trace_range range_of(const struct flow_block *k)
 					 .is_whole = true};
 }
 
-static struct trace_ranges *table_of(struct trace_state *s, uint32_t epoch)
+/** NR_TABLES: there is none. */
+static size_t find_table(const struct trace_state *s, uint32_t epoch)
 {
-	struct trace_ranges *t = &s->tables[s->table];
+	size_t i = 0;
 
-	if (t->is_used && t->epoch == epoch)
-		return t;
-	for (size_t i = 0; i < NR_TABLES; i++) {
-		if (s->tables[i].is_used && s->tables[i].epoch == epoch) {
-			s->table = i;
-			return &s->tables[i];
-		}
-	}
+	while (i < NR_TABLES && !(s->tables[i].is_used && s->tables[i].epoch == epoch))
+		i++;
+	return i;
+}
+
+const struct clew_trace_range *trace_ranges_of(const struct trace_state *s, uint32_t epoch)
+{
+	return s->tables[find_table(s, epoch)].data;
+}
+
+/** NULL: out of memory. */
+static struct trace_ranges *new_table(struct clew_trace *t, size_t unit, uint32_t epoch)
+{
+	struct trace_state *s = &t->states[unit];
+	struct trace_ranges *r = &s->tables[s->oldest];
+
+	if (!trace_pull_keep_ranges(t, unit, r))
+		return NULL;
 	s->table = s->oldest;
 	s->oldest = (s->oldest + 1) % NR_TABLES;
-	t = &s->tables[s->table];
-	t->nr = 0;
-	t->epoch = epoch;
-	t->is_used = true;
-	return t;
+	r->nr = 0;
+	r->epoch = epoch;
+	r->is_used = true;
+	return r;
+}
+
+/** NULL: out of memory. */
+static struct trace_ranges *table_of(struct clew_trace *t, size_t unit, uint32_t epoch)
+{
+	struct trace_state *s = &t->states[unit];
+	const struct trace_ranges *last = &s->tables[s->table];
+	size_t i = last->is_used && last->epoch == epoch ? s->table : find_table(s, epoch);
+
+	if (i == NR_TABLES)
+		return new_table(t, unit, epoch);
+	s->table = i;
+	return &s->tables[i];
 }
 
 /** @return false: out of memory. */
@@ -135,12 +158,12 @@ static const struct clew_trace_range *partial(struct clew_trace *t, const struct
 {
 	if (e->kind != FLOW_EV_RANGE)
 		return NULL;
-	t->partial.data[t->partial.nr] = (struct clew_trace_range){.start = e->address,
-								   .end = e->end,
-								   .nr_insns = e->count,
-								   .space = e->space,
-								   .isa = isas[e->isa]};
-	return &t->partial.data[t->partial.nr++];
+	t->made.partial.data[t->made.partial.nr] = (struct clew_trace_range){.start = e->address,
+									     .end = e->end,
+									     .nr_insns = e->count,
+									     .space = e->space,
+									     .isa = isas[e->isa]};
+	return &t->made.partial.data[t->made.partial.nr++];
 }
 
 static struct clew_trace_event event_of(struct clew_trace *t, size_t unit,
@@ -245,11 +268,11 @@ static enum clew_err hand_out(struct cut *c, size_t to)
 {
 	struct clew_trace *t = c->trace;
 	struct trace_state *s = &t->states[c->unit];
-	struct trace_ranges *ranges = table_of(s, c->batch->epoch);
+	struct trace_ranges *ranges = table_of(t, c->unit, c->batch->epoch);
 	const struct clew_trace_batch b = {.unit = c->unit,
 					   .items = c->batch->items + c->from,
 					   .nr = to - c->from,
-					   .events = t->events.data,
+					   .events = t->made.events.data,
 					   .range_bytes = sizeof(struct clew_trace_range),
 					   .event_bytes = sizeof(struct clew_trace_event),
 					   .context = s->has_context ? &s->context : NULL,
@@ -259,10 +282,10 @@ static enum clew_err hand_out(struct cut *c, size_t to)
 	c->from = to;
 	if (!b.nr)
 		return CLEW_OK;
-	if (!reach(ranges, c->batch->blocks, ((size_t)c->past + 1) >> 1))
+	if (!ranges || !reach(ranges, c->batch->blocks, ((size_t)c->past + 1) >> 1))
 		return CLEW_NO_MEMORY;
 	whole.ranges = ranges->data;
-	return t->take(t->ctx, &whole);
+	return t->take(t->take_ctx, &whole);
 }
 
 static enum clew_err take_event(struct cut *c, size_t i, uint32_t number)
@@ -273,9 +296,9 @@ static enum clew_err take_event(struct cut *c, size_t i, uint32_t number)
 	struct clew_trace_context next;
 	enum clew_err err;
 
-	if (!vec_reserve(&t->events, (size_t)number + 1))
+	if (!vec_reserve(&t->made.events, (size_t)number + 1))
 		return CLEW_NO_MEMORY;
-	t->events.data[number] = event_of(t, c->unit, e);
+	t->made.events.data[number] = event_of(t, c->unit, e);
 	if (!changes(t, c->unit, e, &next))
 		return CLEW_OK;
 	err = hand_out(c, i);
@@ -301,15 +324,20 @@ static size_t pass_blocks(struct cut *c, size_t i)
 	return i;
 }
 
-enum clew_err trace_take_batch(void *ctx, size_t unit, const struct flow_batch *b)
+enum clew_err trace_cut_batch(struct clew_trace *t, size_t unit, const struct flow_batch *b)
 {
-	struct cut c = {.trace = ctx, .unit = unit, .batch = b};
+	struct cut c = {.trace = t, .unit = unit, .batch = b};
 	enum clew_err err = CLEW_OK;
 
-	c.trace->partial.nr = 0;
-	if (!vec_reserve(&c.trace->partial, b->nr))
-		return CLEW_NO_MEMORY;
 	for (size_t i = pass_blocks(&c, 0); i < b->nr && !err; i = pass_blocks(&c, i + 1))
 		err = take_event(&c, i, b->items[i] & ~(uint32_t)FLOW_ITEM_EVENT);
 	return err ? err : hand_out(&c, b->nr);
+}
+
+enum clew_err trace_take_batch(void *ctx, size_t unit, const struct flow_batch *b)
+{
+	struct clew_trace *t = ctx;
+
+	t->made.partial.nr = 0;
+	return vec_reserve(&t->made.partial, b->nr) ? trace_cut_batch(t, unit, b) : CLEW_NO_MEMORY;
 }

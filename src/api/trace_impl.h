@@ -5,6 +5,7 @@
 #include <clew/trace.h>
 
 #include "analyze/analyze.h"
+#include "base/arena.h"
 #include "base/budget.h"
 #include "base/vec.h"
 #include "os/file.h"
@@ -30,6 +31,42 @@ struct trace_state {
 	size_t table, oldest; /* the one in use; the next to be replaced */
 };
 
+/** A batch that was decoded and not yet asked for. */
+struct trace_waiting {
+	struct clew_trace_batch batch; /* ranges NULL: the unit's, of the batch's epoch */
+	struct clew_trace_context context;
+	struct clew_arm_context arm; /* of context */
+	struct clew_x86_context x86;
+	bool is_end; /* of the unit, in place of a batch */
+};
+
+enum trace_pass { TRACE_NEW, TRACE_PULLING, TRACE_OVER };
+
+/** A pass by clew_trace_next(). */
+struct trace_pull {
+	enum trace_pass pass;
+	struct trace_decoding *decoding;
+	enum clew_err end; /* of the decoding, after those that wait: CLEW_END or a failure */
+	struct {
+		VEC(struct trace_waiting *);
+	} waiting;
+	size_t next;
+	struct arena memory; /* of those that wait, and their events */
+	struct {
+		VEC(struct clew_trace_range *);
+	} ranges; /* that they refer to, of epochs of long before */
+};
+
+/** Events of a batch, by number, and the ranges of those that have one. */
+struct trace_made {
+	struct {
+		VEC(struct clew_trace_event);
+	} events;
+	struct {
+		VEC(struct clew_trace_range);
+	} partial;
+};
+
 struct clew_trace {
 	struct os_map map; /* data NULL: a snapshot or a stream */
 	int fd;
@@ -42,20 +79,37 @@ struct clew_trace {
 	struct clew_trace_unit *units;
 	struct trace_state *states;
 	struct clew_frame frame; /* of the last clew_trace_resolve() */
-	/* During clew_trace_run(). */
+	/* During a pass. */
 	enum clew_err (*take)(void *ctx, const struct clew_trace_batch *b);
-	void *ctx;
+	void *take_ctx, *ctx; /* ctx: of the callbacks in run */
 	struct clew_trace_run_opts run;
-	struct {
-		VEC(struct clew_trace_event);
-	} events;
-	struct {
-		VEC(struct clew_trace_range);
-	} partial;
+	struct trace_made made;
+	struct trace_pull pull;
 };
+
+/* --- clew_trace.c --- */
+
+/** A new pass, with these options; one that is under way ends. */
+void trace_pass_begin(struct clew_trace *t, const struct clew_trace_run_opts *run);
+/** The options, for a decoding; without batch and unit_end. */
+struct trace_decode_opts trace_pass_opts(struct clew_trace *t);
+
+/* --- trace_batch.c --- */
 
 /** For trace_decode_opts.batch; @p ctx is a struct clew_trace. */
 enum clew_err trace_take_batch(void *ctx, size_t unit, const struct flow_batch *b);
+/** The same where there is room for all its events in @p t->made. */
+enum clew_err trace_cut_batch(struct clew_trace *t, size_t unit, const struct flow_batch *b);
+/** The ranges of an epoch that a batch was made of. */
+const struct clew_trace_range *trace_ranges_of(const struct trace_state *s, uint32_t epoch);
 void trace_state_done(struct trace_state *s);
+
+/* --- trace_pull.c --- */
+
+/** @p ranges are about to be replaced: batches that wait keep them. @return false: no memory. */
+bool trace_pull_keep_ranges(struct clew_trace *t, size_t unit, struct trace_ranges *ranges);
+void trace_pull_drop(struct trace_pull *p);
+/** A pass that is under way ends; the next one is new. */
+void trace_pull_done(struct trace_pull *p);
 
 #endif

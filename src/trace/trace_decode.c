@@ -296,21 +296,20 @@ struct trace_decoding {
 	struct trace_steps *steps;
 };
 
-enum clew_err trace_decoding_new(struct trace_decoding **ret, struct trace_input *t,
-				 const struct trace_decode_opts *opts)
+typedef struct trace_steps *(*steps_new)(struct trace_input *t, const struct trace_sink *sink);
+
+static enum clew_err decoding_new(struct trace_decoding **ret, struct trace_input *t,
+				  const struct trace_decode_opts *opts, steps_new begin_steps)
 {
-	struct trace_decoding *d;
+	struct trace_decoding *d = mem_zalloc(sizeof(*d));
 
 	*ret = NULL;
-	if (!t->ops->steps_new)
-		return CLEW_OK;
-	d = mem_zalloc(sizeof(*d));
 	if (!d)
 		return CLEW_NO_MEMORY;
 	d->opts = *opts;
 	if (begin(&d->decode, t, &d->opts) == CLEW_OK) {
 		d->sink = sink_of(&d->decode);
-		d->steps = t->ops->steps_new(t, &d->sink);
+		d->steps = begin_steps(t, &d->sink);
 	}
 	if (!d->steps) {
 		trace_decoding_free(d);
@@ -318,6 +317,19 @@ enum clew_err trace_decoding_new(struct trace_decoding **ret, struct trace_input
 	}
 	*ret = d;
 	return CLEW_OK;
+}
+
+enum clew_err trace_decoding_new(struct trace_decoding **ret, struct trace_input *t,
+				 const struct trace_decode_opts *opts)
+{
+	return decoding_new(ret, t, opts, t->ops->steps_new);
+}
+
+enum clew_err trace_decoding_new_streams(struct trace_decoding **ret, struct trace_input *t,
+					 const struct trace_decode_opts *opts)
+{
+	*ret = NULL;
+	return t->ops->streams_new ? decoding_new(ret, t, opts, t->ops->streams_new) : CLEW_OK;
 }
 
 void trace_decoding_free(struct trace_decoding *d)

@@ -32,11 +32,13 @@ struct trace_decode_opts {
 enum clew_err trace_decode(struct trace_input *t, const struct trace_decode_opts *opts,
 			   struct clew_diag *diag);
 
-/** Incremental variant: the caller picks the stream to advance. @p opts is copied; NULL in *ret:
- * this input cannot. */
+/** Incremental variant, in one stream, number 0. @p opts is copied. */
 struct trace_decoding;
 enum clew_err trace_decoding_new(struct trace_decoding **ret, struct trace_input *t,
 				 const struct trace_decode_opts *opts);
+/** The caller picks the stream to advance. NULL in *ret: this input has no separate streams. */
+enum clew_err trace_decoding_new_streams(struct trace_decoding **ret, struct trace_input *t,
+					 const struct trace_decode_opts *opts);
 void trace_decoding_free(struct trace_decoding *d);
 size_t trace_decoding_streams(const struct trace_decoding *d);
 /** Decode a piece of a stream's trace, and deliver all that results. @return CLEW_END: it is over,

@@ -126,11 +126,12 @@ struct trace_input_ops {
 	 */
 	enum clew_err (*run)(struct trace_input *t, const struct trace_sink *sink,
 			     struct clew_diag *diag);
-	/** The same piece by piece, as independent streams that the caller advances alternately:
-	 * each unit's bytes are of one stream. NULL: this input cannot. @p sink is borrowed.
-	 * @return NULL: no memory. */
+	/** The same piece by piece, in one stream. @p sink is borrowed. @return NULL: no memory. */
 	struct trace_steps *(*steps_new)(struct trace_input *t, const struct trace_sink *sink);
-	size_t (*nr_streams)(const struct trace_steps *s);
+	/** The same as independent streams that the caller advances alternately: each unit's bytes
+	 * are of one stream. NULL: this input cannot. */
+	struct trace_steps *(*streams_new)(struct trace_input *t, const struct trace_sink *sink);
+	size_t (*nr_streams)(const struct trace_steps *s); /* with streams_new */
 	/** Give a piece. @return CLEW_END: there is none left, and sink.end was called. */
 	enum clew_err (*step)(struct trace_steps *s, size_t stream);
 	void (*steps_free)(struct trace_steps *s);

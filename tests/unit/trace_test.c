@@ -93,6 +93,54 @@ static void test_ranges(struct clew_trace *t)
 	      "an address has a place");
 }
 
+static enum clew_err take_end(void *ctx, size_t unit)
+{
+	struct got *g = ctx;
+
+	g->at += (size_t)snprintf(g->text + g->at, sizeof(g->text) - g->at, "end %zu\n", unit);
+	return CLEW_OK;
+}
+
+/** All that clew_trace_next() has. @return what it ended with. */
+static enum clew_err pull(struct clew_trace *t, struct got *g)
+{
+	const struct clew_trace_batch *b;
+	enum clew_err err;
+
+	while ((err = clew_trace_next(t, &b, NULL)) == CLEW_OK && take(g, b) == CLEW_OK)
+		;
+	return err;
+}
+
+static void test_next(struct clew_trace *t)
+{
+	struct clew_trace_run_opts opts = {
+		.size = sizeof(opts), .piece_bytes = 1, .unit_end = take_end};
+	struct got want = {.text = ""}, got = {.text = ""}, again = {.text = ""};
+	const struct clew_trace_batch *b;
+	bool skips = true;
+
+	CHECK(pull(t, &got) == CLEW_END && clew_trace_next(t, &b, NULL) == CLEW_END,
+	      "items that are asked for end with END, and again");
+	CHECK(clew_trace_run(t, take, &want, NULL, NULL) == CLEW_OK && want.nr > 0 &&
+		      !strcmp(got.text, want.text),
+	      "and are those that clew_trace_run() hands out");
+	CHECK(clew_trace_next(t, &b, NULL) == CLEW_END, "a run ends the pass");
+	want.at += (size_t)snprintf(want.text + want.at, sizeof(want.text) - want.at, "end 0\n");
+	CHECK(clew_trace_rewind(t, &again, &opts, NULL) == CLEW_OK && pull(t, &again) == CLEW_END &&
+		      !strcmp(again.text, want.text),
+	      "the same byte by byte, with the end of the unit after its last item");
+	opts.skips = &skips;
+	CHECK(clew_trace_rewind(t, &again, &opts, NULL) == CLEW_OK &&
+		      clew_trace_next(t, &b, NULL) == CLEW_END,
+	      "a unit that is skipped has none");
+	CHECK(clew_trace_rewind(t, NULL, &(struct clew_trace_run_opts){0}, NULL) == CLEW_INVALID,
+	      "options of a pass without their size are refused");
+	CHECK(clew_trace_rewind(t, NULL, NULL, NULL) == CLEW_OK &&
+		      clew_trace_next(t, &b, NULL) == CLEW_OK,
+	      "a pass may be left half way");
+}
+
 static void test_units(const struct clew_trace *t)
 {
 	const struct clew_trace_unit *u = clew_trace_unit(t, 0);
@@ -140,6 +188,7 @@ int main(void)
 	CHECK(clew_trace_open(&t, test_dir, &opts, &diag) == CLEW_OK, "a snapshot directory opens");
 	if (t) {
 		test_units(t);
+		test_next(t);
 		test_ranges(t);
 		test_options(t);
 	}

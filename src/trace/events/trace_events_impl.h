@@ -8,8 +8,9 @@
 #include "trace/events/trace_events.h"
 #include "who/who_ran.h"
 
-/* Inside of the synthesis: trace_events.c sets up and runs it, trace_synth.c follows execution,
- * trace_emit.c makes the events, trace_calls.c keeps stacks of calls and of branches. */
+/* Inside of the synthesis: trace_events.c sets up and runs it, trace_synth.c takes what a decoder
+ * reports, trace_exec.c follows execution and decides what is an event, trace_emit.c makes the
+ * events, trace_calls.c keeps stacks of calls and of branches. */
 
 /** Thread and time that an instruction is attributed to. */
 struct trace_who {
@@ -62,13 +63,15 @@ void branch_ring_add(struct branch_ring *r, const struct taken_branch *w);
 /** The @p i-th, newest first. */
 const struct taken_branch *branch_ring_at(const struct branch_ring *r, uint32_t i);
 
-/** --- trace_synth.c --- */
+/** --- trace_exec.c --- */
+enum { TRACE_NO_BLOCK = UINT32_MAX };
+
 enum trace_before { BEFORE_NOTHING, BEFORE_GAP, BEFORE_NO_CODE, BEFORE_RAN };
 
 /** The last instruction executed. */
 struct last_insn {
 	uint64_t ip, end;      /* end: the address after it; of an exception, where it returns to */
-	uint32_t space, block; /* block: all ones: not of one */
+	uint32_t space, block; /* block: TRACE_NO_BLOCK: not of one */
 	uint32_t exception;    /* ANA_FLOW_ bits; 0: none came */
 	uint8_t isa, kind, flags;
 	bool is_taken;
@@ -109,6 +112,36 @@ struct trace_synth {
 	bool has_epoch;
 };
 
+/** Where execution continues. */
+struct trace_place {
+	uint64_t ip;
+	uint32_t space, block; /* block as last_insn */
+	uint8_t isa;
+};
+
+/** Thread and time of what runs next. */
+const struct trace_who *trace_exec_who(struct trace_synth *s);
+/** Before a context or a time changes: what ran keeps those it ran in. */
+void trace_exec_keep_who(struct trace_synth *s);
+/** Execution comes to @p n: finish the branch before it, or begin. */
+void trace_exec_arrive(struct trace_synth *s, const struct trace_place *n);
+/** The last instruction branched to @p n. */
+void trace_exec_branch(struct trace_synth *s, const struct trace_place *n);
+/** @p nr instructions from @p n on ran. @p last: of them; is_taken: if it is a branch. */
+void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
+		    const struct last_insn *last, uint32_t nr);
+/** What comes next does not follow what ran. */
+void trace_exec_end(struct trace_synth *s);
+/** A sample of what is left of a period, as perf makes it, so that no last branch is lost. */
+void trace_exec_sample_rest(struct trace_synth *s);
+/** Instructions are missing: there may be calls and returns among them. */
+void trace_exec_forget_calls(struct trace_synth *s);
+/** The address of instruction @p nth after @p n. */
+uint64_t trace_exec_insn_at(struct trace_synth *s, const struct trace_place *n, uint64_t nth);
+/** ANA_FLOW_ bits of an exception after the last instruction. */
+uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause);
+
+/** --- trace_synth.c --- */
 enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, size_t unit);
 enum clew_err trace_synth_batch(struct trace_synth *s, const struct flow_batch *b);
 /** After @p b was given: only that execution comes to @p item, a block or a range, next. The next
@@ -176,7 +209,7 @@ static inline bool trace_events_time(const struct trace_events *e, size_t unit,
 	return true;
 }
 
-/** What all events made of trace have of the recorded one. */
+/** --- trace_attr.c: what all events made of trace have of the recorded one --- */
 struct perf_attr trace_events_attr(const struct trace_events *e);
 
 /** The contents of an event. */

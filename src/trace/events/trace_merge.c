@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/mem.h"
 #include "trace/events/trace_events_impl.h"
+#include "trace/events/trace_held.h"
 
 /*
  * Units side by side, in order of time. What a unit's decoder delivers waits here until it is the
@@ -21,30 +22,11 @@ enum {
 		512 << 10, /* however many there are: some piece of trace makes as much */
 };
 
-/** Blocks of one unit in one epoch: those of a batch live only for the call. */
-struct blocks {
-	uint32_t refs, epoch;
-	struct {
-		VEC(struct flow_block);
-	} all;
-};
-
-struct held {
-	struct held *next;
-	struct blocks *blocks;
-	struct flow_event *events;
-	struct trace_op *ops;      /* NULL: items of a flow; else these, */
-	struct clew_perf_ns bound; /* and their bound */
-	size_t nr, at;             /* items or ops: all, and how many are done */
-	size_t bytes;              /* of them and their events */
-	uint32_t items[];
-};
-
 struct waiting { /* of one unit */
-	struct held *first, **last;
-	struct blocks *blocks;   /* of its decoder's epoch; NULL: none yet */
-	uint64_t key;            /* time of the next item */
-	uint64_t next_key;       /* of what follows it, as far as decoded */
+	struct trace_held *first, **last;
+	struct trace_held_blocks *blocks; /* of its decoder's epoch; NULL: none yet */
+	uint64_t key;                     /* time of the next item */
+	uint64_t next_key;                /* of what follows it, as far as decoded */
 	uint64_t met_at, fed_at; /* pieces of its stream when it first, and last, had something */
 	uint32_t stream;
 	bool is_met, has_key, is_in_heap;
@@ -81,30 +63,17 @@ static uint64_t key_of(const struct trace_merge *m, size_t unit, struct clew_tic
 	return trace_events_time(m->events, unit, ticks, &time) ? time.ns : 0;
 }
 
-static const struct flow_event *timestamp_at(const struct held *h, size_t i)
-{
-	const struct flow_event *e;
-
-	if (!(h->items[i] & FLOW_ITEM_EVENT))
-		return NULL;
-	e = &h->events[h->items[i] & ~FLOW_ITEM_EVENT];
-	return e->kind == FLOW_EV_TIMESTAMP && e->ticks.ticks ? e : NULL;
-}
-
 /** Time of what is waiting at @p i. @return false: it has none. */
-static bool key_at(const struct trace_merge *m, size_t unit, const struct held *h, size_t i,
+static bool key_at(const struct trace_merge *m, size_t unit, const struct trace_held *h, size_t i,
 		   uint64_t *ret)
 {
-	const struct flow_event *e = h->ops ? NULL : timestamp_at(h, i);
-	struct clew_ticks ticks = e ? e->ticks : (struct clew_ticks){0};
+	struct clew_ticks ticks = trace_held_ticks(h, i);
 
-	if (h->ops && h->ops[i].op.has & ANA_OP_HAS_TIME)
-		ticks.ticks = h->ops[i].op.ticks;
 	*ret = ticks.ticks ? key_of(m, unit, ticks) : 0;
 	return ticks.ticks;
 }
 
-static void find_first_key(const struct trace_merge *m, size_t unit, const struct held *h)
+static void find_first_key(const struct trace_merge *m, size_t unit, const struct trace_held *h)
 {
 	struct waiting *w = &m->units[unit];
 
@@ -166,76 +135,6 @@ static void heap_remove_first(struct trace_merge *m)
 
 /* --- what waits --- */
 
-static void blocks_put(struct blocks *b)
-{
-	if (!b || --b->refs)
-		return;
-	vec_done(&b->all);
-	mem_free(b);
-}
-
-/** The unit's blocks, with those that @p b has up to number @p nr. NULL: no memory. */
-static struct blocks *blocks_of(struct waiting *w, const struct flow_batch *b, size_t nr)
-{
-	struct blocks *own = w->blocks;
-	size_t had;
-
-	if (!own || own->epoch != b->epoch) {
-		blocks_put(own);
-		own = w->blocks = mem_zalloc(sizeof(*own));
-		if (!own)
-			return NULL;
-		own->refs = 1;
-		own->epoch = b->epoch;
-	}
-	had = own->all.nr;
-	if (nr > had) {
-		if (!vec_reserve(&own->all, nr))
-			return NULL;
-		memcpy(own->all.data + had, b->blocks + had, (nr - had) * sizeof(*b->blocks));
-		own->all.nr = nr;
-	}
-	own->refs++;
-	return own;
-}
-
-static void held_free(struct held *h)
-{
-	blocks_put(h->blocks);
-	mem_free(h->events);
-	mem_free(h->ops);
-	mem_free(h);
-}
-
-static struct held *hold(struct waiting *w, const struct flow_batch *b)
-{
-	struct held *h = mem_alloc(sizeof(*h) + b->nr * sizeof(h->items[0]));
-	size_t nr_blocks = 0, nr_events = 0;
-
-	if (!h)
-		return NULL;
-	*h = (struct held){.nr = b->nr};
-	memcpy(h->items, b->items, b->nr * sizeof(h->items[0]));
-	for (size_t i = 0; i < b->nr; i++) {
-		uint32_t item = b->items[i], at = item & ~FLOW_ITEM_EVENT;
-
-		if (item & FLOW_ITEM_EVENT)
-			nr_events = at >= nr_events ? at + 1 : nr_events;
-		else
-			nr_blocks = at >> 1 >= nr_blocks ? (at >> 1) + 1 : nr_blocks;
-	}
-	h->blocks = blocks_of(w, b, nr_blocks);
-	h->events = mem_alloc((nr_events + 1) * sizeof(*h->events));
-	if (!h->blocks || !h->events) {
-		held_free(h);
-		return NULL;
-	}
-	h->bytes = b->nr * sizeof(h->items[0]) + nr_events * sizeof(*h->events);
-	if (nr_events)
-		memcpy(h->events, b->events, nr_events * sizeof(*h->events));
-	return h;
-}
-
 static bool meet(struct trace_merge *m, uint32_t unit)
 {
 	struct waiting *w = &m->units[unit];
@@ -250,25 +149,7 @@ static bool meet(struct trace_merge *m, uint32_t unit)
 	return vec_push(s, unit);
 }
 
-static struct held *hold_ops(const struct trace_ops_batch *b)
-{
-	struct held *h = mem_zalloc(sizeof(*h));
-
-	if (!h)
-		return NULL;
-	h->bytes = b->nr * sizeof(*h->ops);
-	h->ops = mem_alloc(h->bytes);
-	h->nr = b->nr;
-	h->bound = b->bound;
-	if (!h->ops) {
-		held_free(h);
-		return NULL;
-	}
-	memcpy(h->ops, b->ops, h->bytes);
-	return h;
-}
-
-static enum clew_err append(struct trace_merge *m, size_t unit, struct held *h)
+static enum clew_err append(struct trace_merge *m, size_t unit, struct trace_held *h)
 {
 	struct waiting *w = &m->units[unit];
 
@@ -285,12 +166,12 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch 
 {
 	struct trace_merge *m = ctx;
 
-	return append(m, unit, hold(&m->units[unit], b));
+	return append(m, unit, trace_held_flow(&m->units[unit].blocks, b));
 }
 
 static enum clew_err take_ops(void *ctx, size_t unit, const struct trace_ops_batch *b)
 {
-	return b->nr ? append(ctx, unit, hold_ops(b)) : CLEW_OK;
+	return b->nr ? append(ctx, unit, trace_held_ops(b)) : CLEW_OK;
 }
 
 static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
@@ -371,27 +252,6 @@ static enum clew_err fill(struct trace_merge *m, uint32_t stream)
 
 /* --- the earliest --- */
 
-/** Does execution continue at item @p i, so that a branch before it is complete? */
-static bool is_run(const struct held *h, size_t i)
-{
-	const struct flow_event *e;
-
-	if (!(h->items[i] & FLOW_ITEM_EVENT))
-		return true;
-	e = &h->events[h->items[i] & ~FLOW_ITEM_EVENT];
-	return e->kind == FLOW_EV_RANGE && e->count;
-}
-
-/** Does it only describe what follows it? */
-static bool is_passive(const struct held *h, size_t i)
-{
-	const uint32_t passive = 1u << FLOW_EV_CONTEXT | 1u << FLOW_EV_TIMESTAMP |
-				 1u << FLOW_EV_CYCLES | 1u << FLOW_EV_BOUND | 1u << FLOW_EV_EVENT |
-				 1u << FLOW_EV_TS_MARKER | 1u << FLOW_EV_SWITCH;
-
-	return passive >> h->events[h->items[i] & ~FLOW_ITEM_EVENT].kind & 1;
-}
-
 /**
  * The end of what has the unit's key. A branch is complete with what ran next: where a later time
  * lies between them, the first part of the next block, that execution came there, goes with the
@@ -400,7 +260,7 @@ static bool is_passive(const struct held *h, size_t i)
 static size_t end_of_key(const struct trace_merge *m, uint32_t unit, size_t from)
 {
 	struct waiting *w = &m->units[unit];
-	const struct held *h = w->first;
+	const struct trace_held *h = w->first;
 
 	for (size_t i = from; i < h->nr; i++) {
 		uint64_t key;
@@ -409,9 +269,9 @@ static size_t end_of_key(const struct trace_merge *m, uint32_t unit, size_t from
 			w->next_key = key;
 		if (w->next_key == w->key)
 			continue;
-		if (h->ops || is_run(h, i))
+		if (h->ops || trace_held_is_run(h, i))
 			return i;
-		if (!is_passive(h, i))
+		if (!trace_held_is_passive(h, i))
 			return i + 1;
 	}
 	return h->nr;
@@ -446,18 +306,18 @@ static size_t end_of_first(const struct trace_merge *m, uint64_t until)
 
 static void drop_first(struct waiting *w)
 {
-	struct held *h = w->first;
+	struct trace_held *h = w->first;
 
 	w->first = h->next;
 	if (!w->first)
 		w->last = &w->first;
-	held_free(h);
+	trace_held_free(h);
 }
 
 /** What waits up to @p end. */
 static enum clew_err run_part(struct trace_merge *m, uint32_t unit, size_t end)
 {
-	const struct held *h = m->units[unit].first;
+	const struct trace_held *h = m->units[unit].first;
 	struct trace_synth *synth = &m->events->synths[unit];
 	struct flow_batch b;
 	enum clew_err err;
@@ -467,14 +327,11 @@ static enum clew_err run_part(struct trace_merge *m, uint32_t unit, size_t end)
 
 		return trace_ops_take(synth, &ops);
 	}
-	b = (struct flow_batch){.items = h->items + h->at,
-				.nr = end - h->at,
-				.blocks = h->blocks->all.data,
-				.events = h->events,
-				.epoch = h->blocks->epoch};
+	b = trace_held_batch(h, end);
 	err = trace_synth_batch(synth, &b);
-	return !err && end < h->nr && is_run(h, end) ? trace_synth_arrive(synth, &b, h->items[end])
-						     : err;
+	return !err && end < h->nr && trace_held_is_run(h, end)
+		     ? trace_synth_arrive(synth, &b, h->items[end])
+		     : err;
 }
 
 /** Emit what the earliest unit has up to its next time, and on while that is before @p until. */
@@ -482,7 +339,7 @@ static enum clew_err run_first(struct trace_merge *m, uint64_t until)
 {
 	uint32_t unit = m->heap[0];
 	struct waiting *w = &m->units[unit];
-	struct held *h = w->first;
+	struct trace_held *h = w->first;
 	size_t end = end_of_first(m, until);
 	enum clew_err err = run_part(m, unit, end);
 
@@ -575,7 +432,7 @@ static enum clew_err init(struct trace_merge *m, const struct trace_decode_opts 
 	mine.ops_end = take_ops_end;
 	mine.ctx = m;
 	m->plain = *opts;
-	err = trace_decoding_new(&m->decoding, t, &mine);
+	err = trace_decoding_new_streams(&m->decoding, t, &mine);
 	if (err || !m->decoding)
 		return err;
 	m->nr_streams = trace_decoding_streams(m->decoding);
@@ -626,7 +483,7 @@ void trace_merge_free(struct trace_merge *m)
 	for (size_t i = 0; m->units && i < m->events->trace->nr_units; i++) {
 		while (m->units[i].first)
 			drop_first(&m->units[i]);
-		blocks_put(m->units[i].blocks);
+		trace_held_blocks_put(m->units[i].blocks);
 	}
 	for (size_t i = 0; m->streams && i < m->nr_streams; i++)
 		vec_done(&m->streams[i]);

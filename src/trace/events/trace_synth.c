@@ -2,9 +2,7 @@
 #include "base/mem.h"
 #include "trace/events/trace_events_impl.h"
 
-/* Follows one unit's execution and decides what is an event. */
-
-enum { NO_BLOCK = UINT32_MAX };
+/* What the decoder of one unit reports: instructions that ran, what is unknown, and errors. */
 
 /* As perf numbers what can go wrong with a trace (tools/perf/util/intel-pt-decoder). */
 enum {
@@ -36,7 +34,7 @@ enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, si
 		.events = e,
 		.unit = &e->trace->units[unit],
 		.index = unit,
-		.last.block = NO_BLOCK,
+		.last.block = TRACE_NO_BLOCK,
 	};
 	if (s->unit->decoder)
 		flow_code_init(&s->code, s->unit->code, s->unit->decoder->insns, false);
@@ -52,384 +50,13 @@ void trace_synth_done(struct trace_synth *s)
 	vec_done(&s->locs);
 }
 
-static struct clew_perf_ns time_of(const struct trace_synth *s)
-{
-	struct clew_perf_ns time;
-
-	if (!s->key.ticks.ticks || s->events->opts.itrace.is_timeless ||
-	    !trace_events_time(s->events, s->index, s->key.ticks, &time))
-		return clew_perf_ns_none();
-	return time;
-}
-
-/** Thread and time of what runs next. */
-static const struct trace_who *who_now(struct trace_synth *s)
-{
-	struct trace_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
-	struct trace_input *t = s->events->trace;
-
-	if (s->has_now)
-		return &s->now;
-	t->ops->thread(t, s->index, &s->key, &thread);
-	s->now.pid = thread.pid;
-	s->now.tid = thread.tid;
-	s->now.comm = thread.comm;
-	s->now.time = time_of(s);
-	s->now.has_answer = thread.who;
-	if (thread.who)
-		s->now.answer = *thread.who;
-	if (!s->now.comm && !s->events->opts.recorded) /* a snapshot knows no threads */
-		s->now.comm = s->unit->name;
-	s->has_now = true;
-	return &s->now;
-}
-
-static const struct trace_who *who_then(struct trace_synth *s)
-{
-	return s->has_then ? &s->then : who_now(s);
-}
-
-/** Before a context or a time changes: what ran keeps those it ran in. */
-static void keep_who(struct trace_synth *s)
-{
-	if (s->before == BEFORE_RAN && !s->has_then) {
-		s->then = *who_now(s);
-		s->has_then = true;
-	}
-	s->has_now = false;
-}
-
-static bool is_syscall(struct trace_synth *s, uint32_t space, uint8_t isa, uint64_t end)
-{
-	return s->code.insns->is_syscall(&s->code, space, (enum isa)isa, end);
-}
-
-static uint32_t flow_of_insn(uint8_t kind, uint8_t flags)
-{
-	switch ((enum insn_kind)kind) {
-	case INSN_BRANCH:
-	case INSN_COND:
-		if (flags & INSN_LINK)
-			return ANA_FLOW_BRANCH | ANA_FLOW_CALL;
-		return ANA_FLOW_BRANCH | (kind == INSN_COND ? ANA_FLOW_COND : 0u);
-	case INSN_INDIRECT:
-		if (flags & INSN_ERET)
-			return ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT;
-		if (flags & INSN_LINK)
-			return ANA_FLOW_BRANCH | ANA_FLOW_CALL;
-		return ANA_FLOW_BRANCH |
-		       (flags & INSN_RET ? ANA_FLOW_RETURN : (uint32_t)ANA_FLOW_INDIRECT);
-	case INSN_PLAIN:
-	case INSN_ISB:
-	case INSN_WFX:
-	case INSN_TSTART:
-	case INSN_FAR:
-	case INSN_SPECIAL:
-		break;
-	}
-	return 0;
-}
-
-static uint32_t flow_of_last(const struct trace_synth *s)
-{
-	const struct last_insn *l = &s->last;
-
-	return l->exception ? l->exception : flow_of_insn(l->kind, l->flags);
-}
-
-static uint32_t flow_of_exception(struct trace_synth *s, enum flow_cause cause)
-{
-	const struct last_insn *l = &s->last;
-	const uint32_t call = ANA_FLOW_BRANCH | ANA_FLOW_CALL;
-
-	switch (cause) {
-	case FLOW_CAUSE_CALL:
-		if (is_syscall(s, l->space, l->isa, l->end))
-			return call | ANA_FLOW_SYSCALL;
-		break;
-	case FLOW_CAUSE_ASYNC:
-		return call | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT;
-	case FLOW_CAUSE_OTHER:
-		break;
-	}
-	return call | ANA_FLOW_INTERRUPT;
-}
-
-static bool is_wanted(const struct trace_synth *s, uint32_t flow)
-{
-	const struct itrace_opts *o = &s->events->opts.itrace;
-	uint32_t calls = ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_TRACE_END;
-	uint32_t returns = ANA_FLOW_RETURN | ANA_FLOW_TRACE_BEGIN;
-
-	if (!s->events->branches)
-		return false;
-	if (!o->calls && !o->returns)
-		return true;
-	return (o->calls && flow & calls) || (o->returns && flow & returns);
-}
-
-static bool keeps_calls(const struct trace_synth *s)
-{
-	return s->events->opts.wants_depth || s->events->opts.itrace.chains;
-}
-
-/** The calls of @p who's thread; NULL: not kept, or no memory. */
-static struct call_stack *calls_of(struct trace_synth *s, const struct trace_who *who)
-{
-	struct call_stack *calls;
-
-	if (!keeps_calls(s))
-		return NULL;
-	calls = call_stacks_of(&s->events->calls, who->tid, s->index);
-	if (!calls)
-		s->events->err = CLEW_NO_MEMORY;
-	return calls;
-}
-
-static struct call_stack *note_call(struct trace_synth *s, uint32_t flow, uint64_t to)
-{
-	struct call_stack *calls = calls_of(s, flow & ANA_FLOW_RETURN ? who_now(s) : who_then(s));
-
-	if (!calls)
-		return NULL;
-	if (flow & ANA_FLOW_RETURN)
-		call_stack_pop(calls, to);
-	else if (flow & ANA_FLOW_CALL && !call_stack_push(calls, s->last.end, s->last.space))
-		s->events->err = CLEW_NO_MEMORY;
-	return calls;
-}
-
-/* --- places --- */
-
-static struct block_locs *locs_of(struct trace_synth *s, uint32_t block)
-{
-	if (block == NO_BLOCK)
-		return NULL;
-	while (s->locs.nr <= block) {
-		if (!vec_push(&s->locs, (struct block_locs){NULL, NULL})) {
-			s->events->err = CLEW_NO_MEMORY;
-			return NULL;
-		}
-	}
-	return &s->locs.data[block];
-}
-
-static const struct ana_loc *loc_of_last(struct trace_synth *s)
-{
-	struct block_locs *locs = locs_of(s, s->last.block);
-
-	if (!locs || s->last.exception)
-		return trace_locate(s->events, s->last.space, s->last.ip);
-	if (!locs->last)
-		locs->last = trace_locate(s->events, s->last.space, s->last.ip);
-	return locs->last;
-}
-
-/** Where execution continues. */
-struct next {
-	uint64_t ip;
-	uint32_t space, block;
-	uint8_t isa;
-};
-
-static const struct ana_loc *loc_of_next(struct trace_synth *s, const struct next *n)
-{
-	struct block_locs *locs = locs_of(s, n->block);
-
-	if (!locs)
-		return trace_locate(s->events, n->space, n->ip);
-	if (!locs->first)
-		locs->first = trace_locate(s->events, n->space, n->ip);
-	return locs->first;
-}
-
-/* --- branches --- */
-
-static void emit_from(struct trace_synth *s, uint32_t flow, const struct next *to,
-		      const struct call_stack *calls)
-{
-	struct synth_fields t = {
-		.ip = s->last.ip,
-		.loc = loc_of_last(s),
-		.who = who_then(s),
-		.flow = flow,
-		.space = s->last.space,
-		.isa = s->last.isa,
-		.period = 1,
-		.calls = calls,
-	};
-
-	if (to) {
-		t.addr = to->ip;
-		if (s->events->opts.wants_addr)
-			t.to = loc_of_next(s, to);
-	}
-	trace_emit_branch(s, &t);
-}
-
-static void begin_trace(struct trace_synth *s, const struct next *n)
-{
-	struct synth_fields t = {
-		.addr = n->ip,
-		.who = who_now(s),
-		.flow = ANA_FLOW_BRANCH | ANA_FLOW_TRACE_BEGIN,
-		.period = 1,
-	};
-
-	if (!is_wanted(s, t.flow))
-		return;
-	t.calls = calls_of(s, t.who);
-	if (s->events->opts.wants_addr)
-		t.to = loc_of_next(s, n);
-	trace_emit_branch(s, &t);
-}
-
-static void on_branch(struct trace_synth *s, const struct next *n)
-{
-	uint32_t flow = flow_of_last(s);
-	const struct call_stack *calls;
-
-	if (flow == (ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT) &&
-	    is_syscall(s, n->space, n->isa, n->ip))
-		flow = ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL;
-	calls = note_call(s, flow, n->ip);
-	branch_ring_add(&s->ring, &(struct taken_branch){s->last.ip, n->ip, s->last.space, n->space,
-							 s->branch_cycles});
-	s->branch_cycles = 0;
-	if (is_wanted(s, flow))
-		emit_from(s, flow, n, calls);
-}
-
-/** The instruction at @p n is the next one. */
-static void arrive(struct trace_synth *s, const struct next *n)
-{
-	if (s->before == BEFORE_RAN && s->last.is_taken)
-		on_branch(s, n);
-	else if (s->before != BEFORE_RAN)
-		begin_trace(s, n);
-}
-
-/* perf hands out what is left of a period, so that no last branch is lost. */
-static void sample_rest(struct trace_synth *s)
-{
-	struct synth_fields t = {
-		.ip = s->last.ip,
-		.who = who_then(s),
-		.space = s->last.space,
-		.isa = s->last.isa,
-		.period = s->nr_insns - s->sampled_at,
-	};
-
-	if (!s->events->insns || !s->events->opts.itrace.last_branches || !t.period)
-		return;
-	t.loc = loc_of_last(s);
-	t.calls = calls_of(s, t.who);
-	trace_emit_insn(s, &t);
-	s->sampled_at = s->nr_insns;
-}
-
-/** What comes next does not follow what ran. */
-static void end_trace(struct trace_synth *s)
-{
-	uint32_t flow = flow_of_last(s) | ANA_FLOW_BRANCH | ANA_FLOW_TRACE_END;
-
-	if (s->before == BEFORE_RAN) {
-		sample_rest(s);
-		if (is_wanted(s, flow))
-			emit_from(s, flow, NULL, calls_of(s, who_then(s)));
-	}
-	s->before = BEFORE_GAP;
-	s->has_then = false;
-	s->ring.nr = s->ring.next = 0;
-}
-
-/** Instructions are missing: there may be calls and returns among them. */
-static void forget_calls(struct trace_synth *s)
-{
-	struct call_stack *calls = calls_of(s, who_now(s));
-
-	if (calls)
-		calls->nr = 0;
-}
-
-/* --- instructions --- */
-
-static uint64_t address_of(struct trace_synth *s, const struct next *n, uint64_t nth)
-{
-	const struct flow_insns *insns = s->code.insns;
-	struct flow_insn_bytes each = insns->bytes((enum isa)n->isa);
-	uint8_t bytes[FLOW_MAX_INSN_BYTES], size;
-	uint64_t ip = n->ip;
-
-	if (each.least == each.most)
-		return ip + each.least * nth;
-	while (nth-- > 0 &&
-	       (size = insns->read(&s->code, n->space, (enum isa)n->isa, ip, bytes)) != 0)
-		ip += size;
-	return ip;
-}
-
-static void sample(struct trace_synth *s, const struct next *n, uint64_t period, uint32_t flow)
-{
-	struct synth_fields t = {
-		.ip = n->ip,
-		.loc = loc_of_next(s, n),
-		.who = who_now(s),
-		.flow = flow,
-		.space = n->space,
-		.isa = n->isa,
-		.period = period,
-	};
-
-	t.calls = calls_of(s, t.who);
-	trace_emit_insn(s, &t);
-}
-
-static void sample_by_time(struct trace_synth *s, const struct next *n, uint64_t until)
-{
-	const struct itrace_opts *o = &s->events->opts.itrace;
-	uint64_t clock = o->unit == ITRACE_TICKS ? s->key.ticks.ticks : who_now(s)->time.ns;
-
-	if (!clock || clock == UINT64_MAX || clock < s->sample_from)
-		return;
-	sample(s, n, until + 1 - s->sampled_at, 0);
-	s->sampled_at = until + 1;
-	s->sample_from = clock + o->period;
-}
-
-/** @p nr instructions from @p n on ran; @p flow of the last one. */
-static void run(struct trace_synth *s, const struct next *n, uint32_t nr, uint32_t flow)
-{
-	uint64_t period = s->events->opts.itrace.period, until = s->nr_insns, at = 0;
-	struct next here = *n;
-
-	s->nr_insns += nr;
-	if (!s->events->insns || !nr)
-		return;
-	if (!s->is_by_count) {
-		sample_by_time(s, n, until);
-		return;
-	}
-	while (s->nr_insns - s->sampled_at >= period && s->events->err == CLEW_OK) {
-		uint64_t nth = s->sampled_at + period - until - 1;
-
-		if (nth) {
-			here.ip = address_of(s, &here, nth - at);
-			here.block = NO_BLOCK;
-		}
-		at = nth;
-		sample(s, &here, period, nth + 1 == nr ? flow : 0);
-		s->sampled_at += period;
-	}
-}
-
 /* --- what the decoder reports --- */
 
 static void fail(struct trace_synth *s, uint32_t code, const char *words, const char *why)
 {
 	const struct trace_error error = {.code = code, .words = words, .why = why};
 
-	who_now(s);
+	trace_exec_who(s);
 	trace_emit_error(s, &error);
 }
 
@@ -444,36 +71,25 @@ static void fail_at(struct trace_synth *s, const struct flow_event *e)
 
 	if (code->why)
 		error.why = code->why(code->ctx, e->space, e->address);
-	who_now(s);
+	trace_exec_who(s);
 	trace_emit_error(s, &error);
 }
 
-static struct next at_block(const struct flow_block *b, uint32_t number)
+static struct trace_place at_block(const struct flow_block *b, uint32_t number)
 {
-	return (struct next){b->start, b->space, number, b->isa};
+	return (struct trace_place){b->start, b->space, number, b->isa};
 }
 
-static struct next at_range(const struct flow_event *e)
+static struct trace_place at_range(const struct flow_event *e)
 {
-	return (struct next){e->address, e->space, NO_BLOCK, e->isa};
-}
-
-/** Execution continues at @p n: finish the pending branch. */
-static void on_next(struct trace_synth *s, const struct next *n)
-{
-	if (!s->has_arrived)
-		arrive(s, n);
-	s->has_arrived = false;
+	return (struct trace_place){e->address, e->space, TRACE_NO_BLOCK, e->isa};
 }
 
 static void take_block(struct trace_synth *s, const struct flow_block *b, uint32_t number,
 		       bool is_e)
 {
-	const struct next n = at_block(b, number);
-	uint32_t flow = is_e ? flow_of_insn(b->kind, b->flags) : 0;
-
-	on_next(s, &n);
-	s->last = (struct last_insn){
+	const struct trace_place n = at_block(b, number);
+	const struct last_insn last = {
 		.ip = b->start + b->bytes - b->last_bytes,
 		.end = b->start + b->bytes,
 		.space = b->space,
@@ -481,48 +97,44 @@ static void take_block(struct trace_synth *s, const struct flow_block *b, uint32
 		.isa = b->isa,
 		.kind = b->kind,
 		.flags = b->flags,
-		.is_taken = flow != 0,
+		.is_taken = is_e,
 	};
-	s->before = BEFORE_RAN;
-	s->has_then = false;
-	run(s, &n, b->nr_insns, flow);
+
+	trace_exec_run(s, &n, &last, b->nr_insns);
 }
 
 /** Its last instruction is of no branch that was taken. */
 static void take_range(struct trace_synth *s, const struct flow_event *e)
 {
-	const struct next n = at_range(e);
-
-	if (!e->count)
-		return;
-	on_next(s, &n);
-	s->last = (struct last_insn){
-		.ip = address_of(s, &n, e->count - 1),
+	const struct trace_place n = at_range(e);
+	struct last_insn last = {
 		.end = e->end,
 		.space = e->space,
-		.block = NO_BLOCK,
+		.block = TRACE_NO_BLOCK,
 		.isa = e->isa,
 		.kind = INSN_PLAIN,
 	};
-	s->before = BEFORE_RAN;
-	s->has_then = false;
-	run(s, &n, e->count, 0);
+
+	if (!e->count)
+		return;
+	last.ip = trace_exec_insn_at(s, &n, e->count - 1);
+	trace_exec_run(s, &n, &last, e->count);
 }
 
 static void take_exception(struct trace_synth *s, const struct flow_event *e)
 {
-	struct next n = {e->address, s->space, NO_BLOCK, s->last.isa};
+	struct trace_place n = {e->address, s->space, TRACE_NO_BLOCK, s->last.isa};
 
 	if (s->before != BEFORE_RAN)
 		return;
 	if (s->last.is_taken) { /* the target of the branch did not run any more */
-		on_branch(s, &n);
+		trace_exec_branch(s, &n);
 		s->has_then = false;
 		s->last.ip = s->last.end = n.ip;
 		s->last.space = n.space;
-		s->last.block = NO_BLOCK;
+		s->last.block = TRACE_NO_BLOCK;
 	}
-	s->last.exception = flow_of_exception(s, (enum flow_cause)e->cause);
+	s->last.exception = trace_exec_exception(s, (enum flow_cause)e->cause);
 	s->last.end = e->address;
 	s->last.is_taken = true;
 }
@@ -530,17 +142,17 @@ static void take_exception(struct trace_synth *s, const struct flow_event *e)
 /** Unreadable code at the event's address: how execution came there is known. */
 static void take_no_code(struct trace_synth *s, const struct flow_event *e)
 {
-	const struct next n = {e->address, e->space, NO_BLOCK, s->last.isa};
+	const struct trace_place n = {e->address, e->space, TRACE_NO_BLOCK, s->last.isa};
 
 	if (s->before == BEFORE_RAN && s->last.is_taken) {
-		sample_rest(s);
-		on_branch(s, &n);
+		trace_exec_sample_rest(s);
+		trace_exec_branch(s, &n);
 		s->before = BEFORE_GAP;
 	}
-	end_trace(s);
+	trace_exec_end(s);
 	s->before = BEFORE_NO_CODE;
 	fail_at(s, e);
-	forget_calls(s);
+	trace_exec_forget_calls(s);
 }
 
 /** Branches in unknown code; after unreadable code that was reported already. */
@@ -549,9 +161,9 @@ static void take_dropped(struct trace_synth *s, const struct flow_event *e)
 	s->events->summary.nr_dropped += e->value;
 	if (s->before == BEFORE_NO_CODE)
 		return;
-	end_trace(s);
+	trace_exec_end(s);
 	fail(s, ERROR_LOST, "Lost trace data", "branches came before an address");
-	forget_calls(s);
+	trace_exec_forget_calls(s);
 }
 
 static bool is_muted(const struct trace_synth *s, char flag)
@@ -561,7 +173,7 @@ static bool is_muted(const struct trace_synth *s, char flag)
 
 static void take_no_sync(struct trace_synth *s, const struct flow_event *e)
 {
-	end_trace(s);
+	trace_exec_end(s);
 	flow_key_take_event(&s->key, e);
 	s->has_now = false;
 	switch ((enum flow_no_sync)e->reason) {
@@ -584,12 +196,12 @@ static void take_no_sync(struct trace_synth *s, const struct flow_event *e)
 		fail(s, ERROR_BAD_IMAGE, "Trace doesn't match instruction", e->what);
 		break;
 	}
-	forget_calls(s);
+	trace_exec_forget_calls(s);
 }
 
 static void take_context(struct trace_synth *s, const struct flow_event *e)
 {
-	keep_who(s);
+	trace_exec_keep_who(s);
 	flow_key_take_event(&s->key, e);
 	s->space = e->space;
 }
@@ -598,7 +210,7 @@ static void take_timestamp(struct trace_synth *s, const struct flow_event *e)
 {
 	if (!e->ticks.ticks)
 		return;
-	keep_who(s);
+	trace_exec_keep_who(s);
 	flow_key_take_event(&s->key, e);
 }
 
@@ -614,16 +226,16 @@ static void take_cycles(struct trace_synth *s, const struct flow_event *e)
 /** Code that ran unseen: it counts for periods, and none of it can be a sample. */
 static void take_no_path(struct trace_synth *s, const struct flow_event *e)
 {
-	const struct next n = {e->address, e->space, NO_BLOCK, e->isa};
+	const struct trace_place n = {e->address, e->space, TRACE_NO_BLOCK, e->isa};
 
-	arrive(s, &n);
+	trace_exec_arrive(s, &n);
 	s->nr_insns += e->has_count ? e->count : 0;
 	if (s->is_by_count)
 		s->sampled_at =
 			s->nr_insns - (s->nr_insns - s->sampled_at) % s->events->opts.itrace.period;
 	s->before = BEFORE_NOTHING;
 	s->has_then = false;
-	forget_calls(s);
+	trace_exec_forget_calls(s);
 }
 
 static void take_event(struct trace_synth *s, const struct flow_event *e)
@@ -634,7 +246,7 @@ static void take_event(struct trace_synth *s, const struct flow_event *e)
 		break;
 	case FLOW_EV_TRACE_ON:
 	case FLOW_EV_PE_RESET:
-		end_trace(s);
+		trace_exec_end(s);
 		flow_key_take_event(&s->key, e);
 		s->has_now = false;
 		break;
@@ -651,9 +263,9 @@ static void take_event(struct trace_synth *s, const struct flow_event *e)
 		take_no_code(s, e);
 		break;
 	case FLOW_EV_NO_TARGET:
-		end_trace(s);
+		trace_exec_end(s);
 		fail(s, ERROR_LOST, "Lost trace data", "the target of a branch");
-		forget_calls(s);
+		trace_exec_forget_calls(s);
 		break;
 	case FLOW_EV_DROPPED:
 		take_dropped(s, e);
@@ -669,14 +281,14 @@ static void take_event(struct trace_synth *s, const struct flow_event *e)
 		break;
 	case FLOW_EV_BOUND:
 	case FLOW_EV_SWITCH:
-		keep_who(s);
+		trace_exec_keep_who(s);
 		flow_key_take_event(&s->key, e);
 		break;
 	case FLOW_EV_UNSUPPORTED:
 		fail(s, ERROR_UNKNOWN, "A packet that is not decoded", NULL);
 		break;
 	case FLOW_EV_END:
-		sample_rest(s);
+		trace_exec_sample_rest(s);
 		break;
 	case FLOW_EV_EXCEPTION_RET:
 	case FLOW_EV_FUNCTION_RET:
@@ -695,7 +307,7 @@ enum clew_err trace_synth_batch(struct trace_synth *s, const struct flow_batch *
 
 	if (!s->has_epoch || s->epoch != b->epoch) {
 		s->locs.nr = 0;
-		s->last.block = NO_BLOCK;
+		s->last.block = TRACE_NO_BLOCK;
 	}
 	s->epoch = b->epoch;
 	s->has_epoch = true;
@@ -712,13 +324,13 @@ enum clew_err trace_synth_batch(struct trace_synth *s, const struct flow_batch *
 
 enum clew_err trace_synth_arrive(struct trace_synth *s, const struct flow_batch *b, uint32_t item)
 {
-	struct next n;
+	struct trace_place n;
 
 	if (s->before != BEFORE_RAN) /* tracing begins there, and then */
 		return s->events->err;
 	n = item & FLOW_ITEM_EVENT ? at_range(&b->events[item & ~FLOW_ITEM_EVENT])
 				   : at_block(&b->blocks[item >> 1], item >> 1);
-	arrive(s, &n);
+	trace_exec_arrive(s, &n);
 	s->has_arrived = true;
 	return s->events->err;
 }

@@ -2,10 +2,12 @@
 #include "trace/perf/aux_streams.h"
 
 #include "base/err.h"
+#include "trace/perf/aux_sharing.h"
 #include "trace/perf/perf_trace_impl.h"
 
 enum {
-	STEP_BYTES = 4 << 10,    /* at a time, where streams take turns */
+	STEP_BYTES = 4 << 10,    /* at a time, where streams take turns, */
+	SINGLE_BYTES = 64 << 10, /* and where there is one */
 	RELEASE_STEP = 1 << 20,  /* of a mapped file, at a time, */
 	RELEASE_MAX = 256 << 20, /* and at most */
 	MAX_STREAMS = 1024,      /* more: one that has all */
@@ -350,112 +352,45 @@ static enum clew_err run_all(struct trace_steps *r)
 	return err == CLEW_END ? CLEW_OK : err;
 }
 
-enum clew_err aux_streams_run(struct trace_input *t, const struct trace_sink *sink,
-			      struct clew_diag *diag)
+/** All was given, in one stream. */
+static enum clew_err end_pass(struct trace_steps *r)
 {
-	struct trace_steps *r = steps_new((struct perf_trace *)t, sink);
-	enum clew_err err = r ? run_all(r) : CLEW_NO_MEMORY;
+	enum clew_err err = CLEW_OK;
 
 	for (uint32_t k = 0; !err && k < r->p->nr_protocols; k++) {
 		r->streams[0].reader = r->streams[0].readers[k];
 		if (r->p->protocols[k].protocol->end)
 			err = r->p->protocols[k].protocol->end(r, &r->streams[0]);
 	}
+	return err;
+}
+
+enum clew_err aux_streams_run(struct trace_input *t, const struct trace_sink *sink,
+			      struct clew_diag *diag)
+{
+	struct trace_steps *r = steps_new((struct perf_trace *)t, sink);
+	enum clew_err err = r ? run_all(r) : CLEW_NO_MEMORY;
+
+	if (!err)
+		err = end_pass(r);
 	aux_streams_free(r);
 	if (err && diag && !diag->code)
 		clew_fail(diag, err, 0, clew_err_name(err));
 	return err;
 }
 
-/** Which rings hold trace of one unit: their chunks have to keep their order. */
-struct sharing {
-	struct trace_steps *all;
-	uint32_t *parent;  /* of each ring, up to the first of its row */
-	uint32_t *ring_of; /* of each unit, the first ring that held trace of it */
-	bool is_whole;     /* no trace was omitted: what was not looked at may be shared too */
-};
-
-static uint32_t first_ring(const struct sharing *s, uint32_t ring)
-{
-	while (s->parent[ring] != ring) {
-		s->parent[ring] = s->parent[s->parent[ring]];
-		ring = s->parent[ring];
-	}
-	return ring;
-}
-
-static enum clew_err note_sharing(void *ctx, size_t unit, struct bytes in, uint64_t offset)
-{
-	struct sharing *s = ctx;
-	uint32_t ring = s->all->streams[0].chunk->ring, a, b;
-
-	(void)in, (void)offset;
-	if (ring == AUX_NONE)
-		return CLEW_OK;
-	if (s->ring_of[unit] == AUX_NONE)
-		s->ring_of[unit] = ring;
-	a = first_ring(s, s->ring_of[unit]);
-	b = first_ring(s, ring);
-	s->parent[a < b ? b : a] = a < b ? a : b;
-	return CLEW_OK;
-}
-
-static enum clew_err note_nothing(void *ctx, size_t unit, uint64_t offset)
-{
-	(void)ctx, (void)unit, (void)offset;
-	return CLEW_OK;
-}
-
-/** Number the rows, in order of their first rings; and give each unit its row's. */
-static bool make_streams(struct trace_steps *r, const struct sharing *s, uint32_t *stream_of)
-{
-	uint32_t nr = 0;
-
-	for (uint32_t i = 0; i < r->p->chunks.rings.nr; i++) {
-		uint32_t first = first_ring(s, i);
-
-		stream_of[i] = first == i ? nr++ : stream_of[first];
-	}
-	if (nr < 2 || nr > MAX_STREAMS || !s->is_whole)
-		return true;
-	for (size_t i = 0; i < r->p->units.nr; i++)
-		r->stream_of_unit[i] = s->ring_of[i] == AUX_NONE ? 0 : stream_of[s->ring_of[i]];
-	mem_free(r->streams);
-	r->nr_streams = nr;
-	return fill_streams(r, stream_of);
-}
-
-static enum clew_err find_sharing(struct perf_trace *p, struct sharing *s)
-{
-	const struct trace_sink sink = {.bytes = note_sharing, .restart = note_nothing, .ctx = s};
-	enum clew_err err = CLEW_NO_MEMORY;
-
-	for (uint32_t i = 0; i < p->chunks.rings.nr; i++)
-		s->parent[i] = i;
-	for (size_t i = 0; i < p->units.nr; i++)
-		s->ring_of[i] = AUX_NONE;
-	s->all = steps_new(p, &sink);
-	if (s->all) {
-		err = run_all(s->all);
-		s->is_whole = !s->all->is_spent;
-	}
-	aux_streams_free(s->all);
-	return err;
-}
-
 static bool split(struct trace_steps *r)
 {
-	struct perf_trace *p = r->p;
-	struct sharing s = {
-		.parent = mem_calloc((size_t)p->chunks.rings.nr + 1, sizeof(*s.parent)),
-		.ring_of = mem_calloc(p->units.nr + 1, sizeof(*s.ring_of)),
-	};
-	uint32_t *stream_of = mem_calloc((size_t)p->chunks.rings.nr + 1, sizeof(*stream_of));
-	bool ok = s.parent && s.ring_of && stream_of && find_sharing(p, &s) == CLEW_OK &&
-		  make_streams(r, &s, stream_of);
+	uint32_t *stream_of = mem_calloc((size_t)r->p->chunks.rings.nr + 1, sizeof(*stream_of));
+	size_t nr = 1;
+	bool ok = stream_of &&
+		  aux_sharing_find(r->p, MAX_STREAMS, stream_of, r->stream_of_unit, &nr) == CLEW_OK;
 
-	mem_free(s.parent);
-	mem_free(s.ring_of);
+	if (ok && nr > 1) {
+		mem_free(r->streams);
+		r->nr_streams = nr;
+		ok = fill_streams(r, stream_of);
+	}
 	mem_free(stream_of);
 	return ok;
 }
@@ -471,7 +406,18 @@ struct trace_steps *aux_streams_new(struct trace_input *t, const struct trace_si
 	if (!r)
 		return NULL;
 	r->piece_bytes = STEP_BYTES;
-	trace_input_begin(t, r->bytes / 2); /* split() gave all of it once */
+	trace_input_begin(t, r->bytes / 2); /* aux_sharing_find() gave all of it once */
+	return r;
+}
+
+struct trace_steps *aux_streams_new_single(struct trace_input *t, const struct trace_sink *sink)
+{
+	struct trace_steps *r = steps_new((struct perf_trace *)t, sink);
+
+	if (!r)
+		return NULL;
+	r->piece_bytes = SINGLE_BYTES;
+	r->is_single = true;
 	return r;
 }
 
@@ -482,5 +428,9 @@ size_t aux_streams_nr(const struct trace_steps *s)
 
 enum clew_err aux_streams_step(struct trace_steps *s, size_t stream)
 {
-	return step(s, &s->streams[stream]);
+	enum clew_err err = step(s, &s->streams[stream]), why = CLEW_OK;
+
+	if (err == CLEW_END && s->is_single)
+		why = end_pass(s);
+	return why ? why : err;
 }

@@ -36,6 +36,7 @@ struct trace_steps {
 	uint64_t last_number;
 	uint64_t bytes, steps; /* that may still be looked at */
 	bool is_spent, is_reported_spent;
+	bool is_single; /* one stream that the caller advances */
 };
 
 /* trace_input_ops.run and steps. A stream groups rings that share a trace unit, transitively. */
@@ -43,6 +44,7 @@ struct trace_steps {
 enum clew_err aux_streams_run(struct trace_input *t, const struct trace_sink *sink,
 			      struct clew_diag *diag);
 struct trace_steps *aux_streams_new(struct trace_input *t, const struct trace_sink *sink);
+struct trace_steps *aux_streams_new_single(struct trace_input *t, const struct trace_sink *sink);
 size_t aux_streams_nr(const struct trace_steps *s);
 enum clew_err aux_streams_step(struct trace_steps *s, size_t stream);
 void aux_streams_free(struct trace_steps *s);

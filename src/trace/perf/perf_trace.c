@@ -177,7 +177,8 @@ static const struct who_facts *who_facts(const struct trace_input *t)
 }
 
 static const struct trace_input_ops ops = {.run = aux_streams_run,
-					   .steps_new = aux_streams_new,
+					   .steps_new = aux_streams_new_single,
+					   .streams_new = aux_streams_new,
 					   .nr_streams = aux_streams_nr,
 					   .step = aux_streams_step,
 					   .steps_free = aux_streams_free,

@@ -194,6 +194,9 @@ static void free_snapshot(struct trace_input *t)
 
 static const struct trace_input_ops ops = {
 	.run = cs_snapshot_run,
+	.steps_new = cs_snapshot_steps_new,
+	.step = cs_snapshot_step,
+	.steps_free = cs_snapshot_steps_free,
 	.thread = no_thread,
 	.time = no_time,
 	.locate = locate,

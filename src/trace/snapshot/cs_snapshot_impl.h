@@ -159,7 +159,12 @@ const struct code_source *cs_snapshot_code(struct cs_snapshot *s, uint32_t core)
 /** Say in which binary @p loc is, where the dump there is one. @return false: out of memory. */
 bool cs_snapshot_resolve(struct cs_snapshot *s, uint32_t space, struct ana_loc *loc);
 
+/* cs_snapshot_run.c, for trace_input_ops: */
+
 enum clew_err cs_snapshot_run(struct trace_input *t, const struct trace_sink *sink,
 			      struct clew_diag *diag);
+struct trace_steps *cs_snapshot_steps_new(struct trace_input *t, const struct trace_sink *sink);
+enum clew_err cs_snapshot_step(struct trace_steps *s, size_t stream);
+void cs_snapshot_steps_free(struct trace_steps *s);
 
 #endif

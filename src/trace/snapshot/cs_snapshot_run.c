@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
 #include "base/err.h"
 #include "packet/coresight/cs_dstream.h"
 #include "trace/cs_listener.h"
@@ -7,14 +9,16 @@
 
 enum { RELEASE_BYTES = 1 << 20 };
 
-/** One pass over one buffer. */
+/** One pass, and of the buffer that is being given: */
 struct run {
 	struct cs_snapshot *s;
-	const struct cs_buffer *buffer;
 	const struct trace_sink *sink;
-	struct cs_demux *demux;
+	struct cs_leftover frames;      /* of all buffers */
+	size_t next;                    /* buffer */
+	const struct cs_buffer *buffer; /* NULL: between two */
+	struct bytes left;
+	struct cs_demux *demux;      /* NULL: its bytes are one unit's */
 	uint64_t *offsets;           /* bytes given so far, by place of the unit in the buffer */
-	struct cs_leftover *frames;  /* of all buffers */
 	bool is_reported[CS_NR_IDS]; /* the ID is no unit's, which was reported */
 	enum clew_err seen_err;      /* what the listener returned */
 	size_t released;             /* bytes of the mapping that were dropped again */
@@ -40,7 +44,7 @@ static enum clew_err drop(struct run *r, unsigned int id, const struct cs_stream
 	bool was_reported = r->is_reported[id];
 
 	r->is_reported[id] = true;
-	r->frames->nr_unclaimed[id] += stream->bytes.nr;
+	r->frames.nr_unclaimed[id] += stream->bytes.nr;
 	if (was_reported)
 		return CLEW_OK;
 	return warn(r, "trace of an ID that no source has", id, cs_stream_offset(stream, 0));
@@ -125,25 +129,24 @@ static void release(struct run *r, const uint8_t *end)
 	r->released = to;
 }
 
-static enum clew_err feed_pieces(struct run *r, struct bytes in, bool is_raw)
+static enum clew_err step_piece(struct run *r)
 {
+	size_t left = bytes_left(&r->left);
 	enum clew_err err = CLEW_OK;
 	struct bytes piece;
 
-	while (!err && bytes_left(&in)) {
-		size_t n = bytes_left(&in);
-
-		if (!bytes_take(&in, n < r->s->piece_bytes ? n : r->s->piece_bytes, &piece))
-			break;
-		if (!is_raw)
-			err = feed(r, piece);
-		else if (r->buffer->unit_of_id[0])
-			err = give(r, r->buffer->unit_of_id[0] - 1u, piece.pos, bytes_left(&piece));
-		release(r, in.pos);
-		trace_input_gave(&r->s->trace, bytes_left(&piece));
-	}
+	if (!bytes_take(&r->left, left < r->s->piece_bytes ? left : r->s->piece_bytes, &piece))
+		return CLEW_OK;
+	if (r->demux)
+		err = feed(r, piece);
+	else if (r->buffer->unit_of_id[0])
+		err = give(r, r->buffer->unit_of_id[0] - 1u, piece.pos, bytes_left(&piece));
+	release(r, r->left.pos);
+	trace_input_gave(&r->s->trace, bytes_left(&piece));
 	return err;
 }
+
+/* --- a buffer --- */
 
 static enum cs_layout layout_of(const struct cs_buffer *b, const struct os_map *map)
 {
@@ -152,33 +155,6 @@ static enum cs_layout layout_of(const struct cs_buffer *b, const struct os_map *
 	if (b->format == CS_BUF_DSTREAM || b->format == CS_BUF_TPIU)
 		return CS_TPIU;
 	return b->format == CS_BUF_TPIU_HSYNC ? CS_TPIU_HSYNC : CS_MEMORY;
-}
-
-static enum clew_err feed_buffer(struct run *r)
-{
-	const struct os_map *map = &r->s->files.data[r->buffer->file].map;
-	enum clew_err err;
-
-	if (r->buffer->format == CS_BUF_RAW)
-		return feed_pieces(r, bytes_of(map->data, map->size), true);
-	r->demux = cs_demux_new(layout_of(r->buffer, map));
-	if (!r->demux)
-		return CLEW_NO_MEMORY;
-	if (r->sink->coresight && r->sink->coresight->seen)
-		cs_demux_watch(r->demux, take_seen, r);
-	err = feed_pieces(r, bytes_of(map->data, map->size), false);
-	cs_demux_restart(r->demux, 0);
-	cs_counts_add(&r->frames->counts, cs_demux_counts(r->demux));
-	return err ? err : r->seen_err;
-}
-
-static enum clew_err end_units(const struct run *r)
-{
-	enum clew_err err = CLEW_OK;
-
-	for (size_t i = 0; r->sink->end && !err && i < r->buffer->nr_units; i++)
-		err = r->sink->end(r->sink->ctx, r->buffer->first_unit + i);
-	return err;
 }
 
 static bool is_wanted(const struct cs_buffer *b, const struct trace_sink *sink)
@@ -190,21 +166,67 @@ static bool is_wanted(const struct cs_buffer *b, const struct trace_sink *sink)
 	return false;
 }
 
-static enum clew_err run_buffer(struct cs_snapshot *s, const struct cs_buffer *b,
-				const struct trace_sink *sink, struct cs_leftover *frames)
+static void leave_buffer(struct run *r)
 {
-	struct run r = {.s = s, .buffer = b, .sink = sink, .frames = frames};
+	cs_demux_free(r->demux);
+	mem_free(r->offsets);
+	r->demux = NULL;
+	r->offsets = NULL;
+	r->buffer = NULL;
+}
+
+static enum clew_err begin_buffer(struct run *r, const struct cs_buffer *b)
+{
+	const struct os_map *map = &r->s->files.data[b->file].map;
+
+	r->buffer = b;
+	r->left = bytes_of(map->data, map->size);
+	r->released = 0;
+	memset(r->is_reported, 0, sizeof(r->is_reported));
+	r->offsets = mem_calloc(b->nr_units, sizeof(*r->offsets));
+	if (b->format != CS_BUF_RAW)
+		r->demux = cs_demux_new(layout_of(b, map));
+	if (!r->offsets || (!r->demux && b->format != CS_BUF_RAW))
+		return CLEW_NO_MEMORY;
+	if (r->demux && r->sink->coresight && r->sink->coresight->seen)
+		cs_demux_watch(r->demux, take_seen, r);
+	return CLEW_OK;
+}
+
+static enum clew_err end_buffer(struct run *r)
+{
 	enum clew_err err = CLEW_OK;
 
-	if (!is_wanted(b, sink))
-		return CLEW_OK;
-	r.offsets = mem_calloc(b->nr_units, sizeof(*r.offsets));
-	err = r.offsets ? feed_buffer(&r) : CLEW_NO_MEMORY;
-	if (!err)
-		err = end_units(&r);
-	cs_demux_free(r.demux);
-	mem_free(r.offsets);
+	if (r->demux) {
+		cs_demux_restart(r->demux, 0);
+		cs_counts_add(&r->frames.counts, cs_demux_counts(r->demux));
+		err = r->seen_err;
+	}
+	for (size_t i = 0; r->sink->end && !err && i < r->buffer->nr_units; i++)
+		err = r->sink->end(r->sink->ctx, r->buffer->first_unit + i);
+	leave_buffer(r);
 	return err;
+}
+
+/* --- all of them --- */
+
+static enum clew_err end_pass(const struct run *r)
+{
+	const struct cs_listener *k = r->sink->coresight;
+	enum clew_err err = k && k->frames ? k->frames(k->ctx, &r->frames) : CLEW_OK;
+
+	return err ? err : CLEW_END;
+}
+
+static enum clew_err step(struct run *r)
+{
+	struct cs_snapshot *s = r->s;
+
+	if (r->buffer)
+		return bytes_left(&r->left) ? step_piece(r) : end_buffer(r);
+	while (r->next < s->buffers.nr && !is_wanted(&s->buffers.data[r->next], r->sink))
+		r->next++;
+	return r->next < s->buffers.nr ? begin_buffer(r, &s->buffers.data[r->next++]) : end_pass(r);
 }
 
 static uint64_t wanted_bytes(const struct cs_snapshot *s, const struct trace_sink *sink)
@@ -216,18 +238,47 @@ static uint64_t wanted_bytes(const struct cs_snapshot *s, const struct trace_sin
 	return sum;
 }
 
+static struct run begin(struct trace_input *t, const struct trace_sink *sink)
+{
+	struct cs_snapshot *s = (struct cs_snapshot *)t;
+
+	trace_input_begin(t, wanted_bytes(s, sink));
+	return (struct run){.s = s, .sink = sink};
+}
+
 enum clew_err cs_snapshot_run(struct trace_input *t, const struct trace_sink *sink,
 			      struct clew_diag *diag)
 {
-	struct cs_snapshot *s = (struct cs_snapshot *)t;
-	const struct cs_listener *k = sink->coresight;
-	struct cs_leftover frames = {0};
-	enum clew_err err = CLEW_OK;
+	struct run r = begin(t, sink);
+	enum clew_err err;
 
-	trace_input_begin(t, wanted_bytes(s, sink));
-	for (size_t i = 0; !err && i < s->buffers.nr; i++)
-		err = run_buffer(s, &s->buffers.data[i], sink, &frames);
-	if (!err && k && k->frames)
-		err = k->frames(k->ctx, &frames);
-	return err == CLEW_NO_MEMORY ? clew_fail(diag, err, 0, "out of memory") : err;
+	do
+		err = step(&r);
+	while (!err);
+	leave_buffer(&r);
+	return err == CLEW_END       ? CLEW_OK
+	     : err == CLEW_NO_MEMORY ? clew_fail(diag, err, 0, "out of memory")
+				     : err;
+}
+
+struct trace_steps *cs_snapshot_steps_new(struct trace_input *t, const struct trace_sink *sink)
+{
+	struct run *r = mem_alloc(sizeof(*r));
+
+	if (r)
+		*r = begin(t, sink);
+	return (struct trace_steps *)r;
+}
+
+enum clew_err cs_snapshot_step(struct trace_steps *s, size_t stream)
+{
+	(void)stream;
+	return step((struct run *)s);
+}
+
+void cs_snapshot_steps_free(struct trace_steps *s)
+{
+	if (s)
+		leave_buffer((struct run *)s);
+	mem_free(s);
 }

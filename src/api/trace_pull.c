@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "api/opts.h"
+#include "api/trace_impl.h"
+#include "base/err.h"
+
+/* --- batches that wait --- */
+
+static struct trace_waiting *add(struct trace_pull *p)
+{
+	struct trace_waiting *w = arena_zalloc(&p->memory, sizeof(*w));
+
+	return w && vec_push(&p->waiting, w) ? w : NULL;
+}
+
+/** For hand_out(): a batch that lives until trace_pull_drop(), but for its ranges. */
+static enum clew_err keep_batch(void *ctx, const struct clew_trace_batch *b)
+{
+	struct clew_trace *t = ctx;
+	const struct trace_state *s = &t->states[b->unit];
+	uint32_t *items = arena_alloc(&t->pull.memory, b->nr * sizeof(*items));
+	struct trace_waiting *w = items ? add(&t->pull) : NULL;
+
+	if (!w)
+		return CLEW_NO_MEMORY;
+	memcpy(items, b->items, b->nr * sizeof(*items));
+	w->batch = *b;
+	w->batch.items = items;
+	w->batch.ranges = NULL;
+	if (!b->context)
+		return CLEW_OK;
+	w->arm = s->arm;
+	w->x86 = s->x86;
+	w->context = *b->context;
+	w->context.arm = b->context->arm ? &w->arm : NULL;
+	w->context.x86 = b->context->x86 ? &w->x86 : NULL;
+	w->batch.context = &w->context;
+	return CLEW_OK;
+}
+
+static enum clew_err keep_end(void *ctx, size_t unit, struct flow *flow)
+{
+	struct clew_trace *t = ctx;
+	struct trace_waiting *w = add(&t->pull);
+
+	(void)flow;
+	if (!w)
+		return CLEW_NO_MEMORY;
+	w->batch.unit = unit;
+	w->is_end = true;
+	return CLEW_OK;
+}
+
+/** Events of @p b, or one more than the highest number of one. */
+static size_t nr_events(const struct flow_batch *b)
+{
+	size_t nr = 0, end = 0;
+
+	for (size_t i = 0; i < b->nr; i++) {
+		size_t next = (b->items[i] & ~(uint32_t)FLOW_ITEM_EVENT) + (size_t)1;
+
+		if (!(b->items[i] & FLOW_ITEM_EVENT))
+			continue;
+		nr++;
+		end = next > end ? next : end;
+	}
+	return nr > end ? nr : end;
+}
+
+/** With memory for the events that lives as long as the batches do. */
+static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch *b)
+{
+	struct clew_trace *t = ctx;
+	struct trace_made own = t->made;
+	size_t nr = nr_events(b);
+	enum clew_err err = CLEW_NO_MEMORY;
+
+	memset(&t->made, 0, sizeof(t->made));
+	t->made.events.data = arena_alloc(&t->pull.memory, nr * sizeof(*own.events.data) + 1);
+	t->made.partial.data = arena_alloc(&t->pull.memory, nr * sizeof(*own.partial.data) + 1);
+	t->made.events.cap = t->made.partial.cap = nr;
+	if (t->made.events.data && t->made.partial.data)
+		err = trace_cut_batch(t, unit, b);
+	t->made = own;
+	return err;
+}
+
+bool trace_pull_keep_ranges(struct clew_trace *t, size_t unit, struct trace_ranges *ranges)
+{
+	bool is_used = false;
+
+	vec_for_each (&t->pull.waiting, w) {
+		struct clew_trace_batch *b = &(*w)->batch;
+
+		if ((*w)->is_end || b->unit != unit || b->epoch != ranges->epoch || b->ranges)
+			continue;
+		b->ranges = ranges->data;
+		is_used = true;
+	}
+	if (!is_used)
+		return true;
+	if (!vec_push(&t->pull.ranges, ranges->data))
+		return false;
+	memset(ranges, 0, sizeof(*ranges));
+	return true;
+}
+
+void trace_pull_drop(struct trace_pull *p)
+{
+	p->waiting.nr = p->next = 0;
+	arena_done(&p->memory);
+	vec_for_each (&p->ranges, r)
+		mem_free(*r);
+	p->ranges.nr = 0;
+}
+
+void trace_pull_done(struct trace_pull *p)
+{
+	trace_decoding_free(p->decoding);
+	trace_pull_drop(p);
+	vec_done(&p->waiting);
+	vec_done(&p->ranges);
+	memset(p, 0, sizeof(*p));
+}
+
+/* --- a pass --- */
+
+enum clew_err clew_trace_rewind(struct clew_trace *t, void *ctx,
+				const struct clew_trace_run_opts *opts, struct clew_diag *diag)
+{
+	struct clew_trace_run_opts o = {0};
+	enum clew_err err = opts_take(&o, sizeof(o), opts, diag);
+
+	if (err != CLEW_OK)
+		return err;
+	trace_pass_begin(t, &o);
+	t->ctx = ctx;
+	return CLEW_OK;
+}
+
+static enum clew_err begin_pulling(struct clew_trace *t)
+{
+	struct trace_decode_opts opts = trace_pass_opts(t);
+
+	opts.nr_threads = 1;
+	opts.batch = take_batch;
+	opts.unit_end = keep_end;
+	t->take = keep_batch;
+	t->take_ctx = t;
+	t->pull.pass = TRACE_PULLING;
+	return trace_decoding_new(&t->pull.decoding, t->trace, &opts);
+}
+
+/** The pass is over, with CLEW_END or a failure. */
+static enum clew_err end_pass(struct clew_trace *t, enum clew_err err, struct clew_diag *diag)
+{
+	trace_pull_done(&t->pull);
+	t->pull.pass = TRACE_OVER;
+	return err == CLEW_END ? err : clew_fail(diag, err, 0, clew_err_name(err));
+}
+
+/** Decode until batches wait. */
+static enum clew_err decode(struct clew_trace *t)
+{
+	struct trace_pull *p = &t->pull;
+
+	trace_pull_drop(p);
+	while (!p->end && !p->waiting.nr)
+		p->end = trace_decoding_step(p->decoding, 0);
+	return p->waiting.nr ? CLEW_OK : p->end;
+}
+
+/** The next that waits. @return CLEW_OK without *ret: it was the end of a unit. */
+static enum clew_err take_waiting(struct clew_trace *t, const struct clew_trace_batch **ret)
+{
+	struct trace_waiting *w = t->pull.waiting.data[t->pull.next++];
+
+	if (w->is_end)
+		return t->run.unit_end ? t->run.unit_end(t->ctx, w->batch.unit) : CLEW_OK;
+	if (!w->batch.ranges)
+		w->batch.ranges = trace_ranges_of(&t->states[w->batch.unit], w->batch.epoch);
+	*ret = &w->batch;
+	return CLEW_OK;
+}
+
+enum clew_err clew_trace_next(struct clew_trace *t, const struct clew_trace_batch **ret,
+			      struct clew_diag *diag)
+{
+	struct trace_pull *p = &t->pull;
+	const struct clew_trace_batch *next = NULL;
+	enum clew_err err = CLEW_OK;
+
+	if (p->pass == TRACE_OVER)
+		return CLEW_END;
+	if (p->pass == TRACE_NEW)
+		err = begin_pulling(t);
+	while (!err && !next) {
+		if (p->next == p->waiting.nr)
+			err = decode(t);
+		if (!err)
+			err = take_waiting(t, &next);
+	}
+	if (err)
+		return end_pass(t, err, diag);
+	*ret = next;
+	return CLEW_OK;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/events/trace_events_impl.h"
+
+/* --- thread and time --- */
+
+static struct clew_perf_ns time_of(const struct trace_synth *s)
+{
+	struct clew_perf_ns time;
+
+	if (!s->key.ticks.ticks || s->events->opts.itrace.is_timeless ||
+	    !trace_events_time(s->events, s->index, s->key.ticks, &time))
+		return clew_perf_ns_none();
+	return time;
+}
+
+/** Thread and time of what runs next. */
+const struct trace_who *trace_exec_who(struct trace_synth *s)
+{
+	struct trace_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
+	struct trace_input *t = s->events->trace;
+
+	if (s->has_now)
+		return &s->now;
+	t->ops->thread(t, s->index, &s->key, &thread);
+	s->now.pid = thread.pid;
+	s->now.tid = thread.tid;
+	s->now.comm = thread.comm;
+	s->now.time = time_of(s);
+	s->now.has_answer = thread.who;
+	if (thread.who)
+		s->now.answer = *thread.who;
+	if (!s->now.comm && !s->events->opts.recorded) /* a snapshot knows no threads */
+		s->now.comm = s->unit->name;
+	s->has_now = true;
+	return &s->now;
+}
+
+static const struct trace_who *who_then(struct trace_synth *s)
+{
+	return s->has_then ? &s->then : trace_exec_who(s);
+}
+
+/** Before a context or a time changes: what ran keeps those it ran in. */
+void trace_exec_keep_who(struct trace_synth *s)
+{
+	if (s->before == BEFORE_RAN && !s->has_then) {
+		s->then = *trace_exec_who(s);
+		s->has_then = true;
+	}
+	s->has_now = false;
+}
+
+/* --- what an instruction does --- */
+
+static bool is_syscall(struct trace_synth *s, uint32_t space, uint8_t isa, uint64_t end)
+{
+	return s->code.insns->is_syscall(&s->code, space, (enum isa)isa, end);
+}
+
+static uint32_t flow_of_insn(uint8_t kind, uint8_t flags)
+{
+	switch ((enum insn_kind)kind) {
+	case INSN_BRANCH:
+	case INSN_COND:
+		if (flags & INSN_LINK)
+			return ANA_FLOW_BRANCH | ANA_FLOW_CALL;
+		return ANA_FLOW_BRANCH | (kind == INSN_COND ? ANA_FLOW_COND : 0u);
+	case INSN_INDIRECT:
+		if (flags & INSN_ERET)
+			return ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT;
+		if (flags & INSN_LINK)
+			return ANA_FLOW_BRANCH | ANA_FLOW_CALL;
+		return ANA_FLOW_BRANCH |
+		       (flags & INSN_RET ? ANA_FLOW_RETURN : (uint32_t)ANA_FLOW_INDIRECT);
+	case INSN_PLAIN:
+	case INSN_ISB:
+	case INSN_WFX:
+	case INSN_TSTART:
+	case INSN_FAR:
+	case INSN_SPECIAL:
+		break;
+	}
+	return 0;
+}
+
+static uint32_t flow_of_last(const struct trace_synth *s)
+{
+	const struct last_insn *l = &s->last;
+
+	return l->exception ? l->exception : flow_of_insn(l->kind, l->flags);
+}
+
+uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause)
+{
+	const struct last_insn *l = &s->last;
+	const uint32_t call = ANA_FLOW_BRANCH | ANA_FLOW_CALL;
+
+	switch (cause) {
+	case FLOW_CAUSE_CALL:
+		if (is_syscall(s, l->space, l->isa, l->end))
+			return call | ANA_FLOW_SYSCALL;
+		break;
+	case FLOW_CAUSE_ASYNC:
+		return call | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT;
+	case FLOW_CAUSE_OTHER:
+		break;
+	}
+	return call | ANA_FLOW_INTERRUPT;
+}
+
+static bool is_wanted(const struct trace_synth *s, uint32_t flow)
+{
+	const struct itrace_opts *o = &s->events->opts.itrace;
+	uint32_t calls = ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_TRACE_END;
+	uint32_t returns = ANA_FLOW_RETURN | ANA_FLOW_TRACE_BEGIN;
+
+	if (!s->events->branches)
+		return false;
+	if (!o->calls && !o->returns)
+		return true;
+	return (o->calls && flow & calls) || (o->returns && flow & returns);
+}
+
+static bool keeps_calls(const struct trace_synth *s)
+{
+	return s->events->opts.wants_depth || s->events->opts.itrace.chains;
+}
+
+/** The calls of @p who's thread; NULL: not kept, or no memory. */
+static struct call_stack *calls_of(struct trace_synth *s, const struct trace_who *who)
+{
+	struct call_stack *calls;
+
+	if (!keeps_calls(s))
+		return NULL;
+	calls = call_stacks_of(&s->events->calls, who->tid, s->index);
+	if (!calls)
+		s->events->err = CLEW_NO_MEMORY;
+	return calls;
+}
+
+static struct call_stack *note_call(struct trace_synth *s, uint32_t flow, uint64_t to)
+{
+	struct call_stack *calls =
+		calls_of(s, flow & ANA_FLOW_RETURN ? trace_exec_who(s) : who_then(s));
+
+	if (!calls)
+		return NULL;
+	if (flow & ANA_FLOW_RETURN)
+		call_stack_pop(calls, to);
+	else if (flow & ANA_FLOW_CALL && !call_stack_push(calls, s->last.end, s->last.space))
+		s->events->err = CLEW_NO_MEMORY;
+	return calls;
+}
+
+/* --- places --- */
+
+static struct block_locs *locs_of(struct trace_synth *s, uint32_t block)
+{
+	if (block == TRACE_NO_BLOCK)
+		return NULL;
+	while (s->locs.nr <= block) {
+		if (!vec_push(&s->locs, (struct block_locs){NULL, NULL})) {
+			s->events->err = CLEW_NO_MEMORY;
+			return NULL;
+		}
+	}
+	return &s->locs.data[block];
+}
+
+static const struct ana_loc *loc_of_last(struct trace_synth *s)
+{
+	struct block_locs *locs = locs_of(s, s->last.block);
+
+	if (!locs || s->last.exception)
+		return trace_locate(s->events, s->last.space, s->last.ip);
+	if (!locs->last)
+		locs->last = trace_locate(s->events, s->last.space, s->last.ip);
+	return locs->last;
+}
+
+static const struct ana_loc *loc_of_next(struct trace_synth *s, const struct trace_place *n)
+{
+	struct block_locs *locs = locs_of(s, n->block);
+
+	if (!locs)
+		return trace_locate(s->events, n->space, n->ip);
+	if (!locs->first)
+		locs->first = trace_locate(s->events, n->space, n->ip);
+	return locs->first;
+}
+
+/* --- branches --- */
+
+static void emit_from(struct trace_synth *s, uint32_t flow, const struct trace_place *to,
+		      const struct call_stack *calls)
+{
+	struct synth_fields t = {
+		.ip = s->last.ip,
+		.loc = loc_of_last(s),
+		.who = who_then(s),
+		.flow = flow,
+		.space = s->last.space,
+		.isa = s->last.isa,
+		.period = 1,
+		.calls = calls,
+	};
+
+	if (to) {
+		t.addr = to->ip;
+		if (s->events->opts.wants_addr)
+			t.to = loc_of_next(s, to);
+	}
+	trace_emit_branch(s, &t);
+}
+
+static void begin_trace(struct trace_synth *s, const struct trace_place *n)
+{
+	struct synth_fields t = {
+		.addr = n->ip,
+		.who = trace_exec_who(s),
+		.flow = ANA_FLOW_BRANCH | ANA_FLOW_TRACE_BEGIN,
+		.period = 1,
+	};
+
+	if (!is_wanted(s, t.flow))
+		return;
+	t.calls = calls_of(s, t.who);
+	if (s->events->opts.wants_addr)
+		t.to = loc_of_next(s, n);
+	trace_emit_branch(s, &t);
+}
+
+void trace_exec_branch(struct trace_synth *s, const struct trace_place *n)
+{
+	uint32_t flow = flow_of_last(s);
+	const struct call_stack *calls;
+
+	if (flow == (ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT) &&
+	    is_syscall(s, n->space, n->isa, n->ip))
+		flow = ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL;
+	calls = note_call(s, flow, n->ip);
+	branch_ring_add(&s->ring, &(struct taken_branch){s->last.ip, n->ip, s->last.space, n->space,
+							 s->branch_cycles});
+	s->branch_cycles = 0;
+	if (is_wanted(s, flow))
+		emit_from(s, flow, n, calls);
+}
+
+/** The instruction at @p n is the next one. */
+void trace_exec_arrive(struct trace_synth *s, const struct trace_place *n)
+{
+	if (s->before == BEFORE_RAN && s->last.is_taken)
+		trace_exec_branch(s, n);
+	else if (s->before != BEFORE_RAN)
+		begin_trace(s, n);
+}
+
+/* perf hands out what is left of a period, so that no last branch is lost. */
+void trace_exec_sample_rest(struct trace_synth *s)
+{
+	struct synth_fields t = {
+		.ip = s->last.ip,
+		.who = who_then(s),
+		.space = s->last.space,
+		.isa = s->last.isa,
+		.period = s->nr_insns - s->sampled_at,
+	};
+
+	if (!s->events->insns || !s->events->opts.itrace.last_branches || !t.period)
+		return;
+	t.loc = loc_of_last(s);
+	t.calls = calls_of(s, t.who);
+	trace_emit_insn(s, &t);
+	s->sampled_at = s->nr_insns;
+}
+
+/** What comes next does not follow what ran. */
+void trace_exec_end(struct trace_synth *s)
+{
+	uint32_t flow = flow_of_last(s) | ANA_FLOW_BRANCH | ANA_FLOW_TRACE_END;
+
+	if (s->before == BEFORE_RAN) {
+		trace_exec_sample_rest(s);
+		if (is_wanted(s, flow))
+			emit_from(s, flow, NULL, calls_of(s, who_then(s)));
+	}
+	s->before = BEFORE_GAP;
+	s->has_then = false;
+	s->ring.nr = s->ring.next = 0;
+}
+
+/** Instructions are missing: there may be calls and returns among them. */
+void trace_exec_forget_calls(struct trace_synth *s)
+{
+	struct call_stack *calls = calls_of(s, trace_exec_who(s));
+
+	if (calls)
+		calls->nr = 0;
+}
+
+/* --- instructions --- */
+
+uint64_t trace_exec_insn_at(struct trace_synth *s, const struct trace_place *n, uint64_t nth)
+{
+	const struct flow_insns *insns = s->code.insns;
+	struct flow_insn_bytes each = insns->bytes((enum isa)n->isa);
+	uint8_t bytes[FLOW_MAX_INSN_BYTES], size;
+	uint64_t ip = n->ip;
+
+	if (each.least == each.most)
+		return ip + each.least * nth;
+	while (nth-- > 0 &&
+	       (size = insns->read(&s->code, n->space, (enum isa)n->isa, ip, bytes)) != 0)
+		ip += size;
+	return ip;
+}
+
+static void sample(struct trace_synth *s, const struct trace_place *n, uint64_t period,
+		   uint32_t flow)
+{
+	struct synth_fields t = {
+		.ip = n->ip,
+		.loc = loc_of_next(s, n),
+		.who = trace_exec_who(s),
+		.flow = flow,
+		.space = n->space,
+		.isa = n->isa,
+		.period = period,
+	};
+
+	t.calls = calls_of(s, t.who);
+	trace_emit_insn(s, &t);
+}
+
+static void sample_by_time(struct trace_synth *s, const struct trace_place *n, uint64_t until)
+{
+	const struct itrace_opts *o = &s->events->opts.itrace;
+	uint64_t clock = o->unit == ITRACE_TICKS ? s->key.ticks.ticks : trace_exec_who(s)->time.ns;
+
+	if (!clock || clock == UINT64_MAX || clock < s->sample_from)
+		return;
+	sample(s, n, until + 1 - s->sampled_at, 0);
+	s->sampled_at = until + 1;
+	s->sample_from = clock + o->period;
+}
+
+/** @p nr instructions from @p n on ran; @p flow of the last one. */
+static void run(struct trace_synth *s, const struct trace_place *n, uint32_t nr, uint32_t flow)
+{
+	uint64_t period = s->events->opts.itrace.period, until = s->nr_insns, at = 0;
+	struct trace_place here = *n;
+
+	s->nr_insns += nr;
+	if (!s->events->insns || !nr)
+		return;
+	if (!s->is_by_count) {
+		sample_by_time(s, n, until);
+		return;
+	}
+	while (s->nr_insns - s->sampled_at >= period && s->events->err == CLEW_OK) {
+		uint64_t nth = s->sampled_at + period - until - 1;
+
+		if (nth) {
+			here.ip = trace_exec_insn_at(s, &here, nth - at);
+			here.block = TRACE_NO_BLOCK;
+		}
+		at = nth;
+		sample(s, &here, period, nth + 1 == nr ? flow : 0);
+		s->sampled_at += period;
+	}
+}
+
+void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
+		    const struct last_insn *last, uint32_t nr)
+{
+	uint32_t flow = last->is_taken ? flow_of_insn(last->kind, last->flags) : 0;
+
+	if (!s->has_arrived)
+		trace_exec_arrive(s, n);
+	s->has_arrived = false;
+	s->last = *last;
+	s->last.is_taken = flow != 0;
+	s->before = BEFORE_RAN;
+	s->has_then = false;
+	run(s, n, nr, flow);
+}
