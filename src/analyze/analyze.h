@@ -205,6 +205,16 @@ struct ana_event {
 	 * unw_how each. */
 	const uint8_t *hows;
 	uint32_t hows_at, nr_hows;
+	/* NULL: it is an event. Else it stands for these at its time, and has nothing else; with
+	 * trace_events_opts.wants_repeats. */
+	const struct ana_repeat *repeat;
+};
+
+/** Events of one sampled operation that were emitted before, and are met again at another time. */
+struct ana_repeat {
+	uint64_t id; /* of the contents; unique in the run */
+	const struct ana_event *events;
+	size_t nr;
 };
 
 /**

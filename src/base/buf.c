@@ -54,16 +54,33 @@ void buf_hex(struct buf *b, uint64_t v, unsigned int width, char pad)
 	add_padded(b, text + at, (unsigned int)sizeof(text) - at, width, pad);
 }
 
+unsigned int dec_digits(char room[DEC_DIGITS], uint64_t v)
+{
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+				    "25262728293031323334353637383940414243444546474849"
+				    "50515253545556575859606162636465666768697071727374"
+				    "75767778798081828384858687888990919293949596979899";
+	unsigned int at = DEC_DIGITS;
+
+	for (; v >= 100; v /= 100) {
+		at -= 2;
+		memcpy(room + at, pairs + 2 * (v % 100), 2);
+	}
+	if (v >= 10) {
+		at -= 2;
+		memcpy(room + at, pairs + 2 * v, 2);
+	} else {
+		room[--at] = (char)('0' + v);
+	}
+	return DEC_DIGITS - at;
+}
+
 void buf_dec(struct buf *b, uint64_t v, unsigned int width, char pad)
 {
-	char text[20];
-	unsigned int at = sizeof(text);
+	char text[DEC_DIGITS];
+	unsigned int nr = dec_digits(text, v);
 
-	do {
-		text[--at] = (char)('0' + v % 10);
-		v /= 10;
-	} while (v);
-	add_padded(b, text + at, (unsigned int)sizeof(text) - at, width, pad);
+	add_padded(b, text + DEC_DIGITS - nr, nr, width, pad);
 }
 
 void buf_field(struct buf *b, const char *s, int width)

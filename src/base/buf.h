@@ -77,6 +77,11 @@ void buf_fill(struct buf *b, char c, size_t n);
 /** Lower-case hex without 0x, right-aligned with @p pad to at least @p width. */
 void buf_hex(struct buf *b, uint64_t v, unsigned int width, char pad);
 
+enum { DEC_DIGITS = 20 };
+
+/** The digits of @p v into the last of @p room. @return how many. */
+unsigned int dec_digits(char room[DEC_DIGITS], uint64_t v);
+
 /** Decimal, right-aligned with @p pad (' ' or '0') to at least @p width. */
 void buf_dec(struct buf *b, uint64_t v, unsigned int width, char pad);
 

@@ -78,6 +78,7 @@ static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_
 		.wants_insns = w->wants_insns,
 		.wants_depth = w->wants_depth,
 		.fold = w->fold,
+		.wants_repeats = w->wants_repeats,
 		.is_single_threaded = w->is_single_threaded,
 		.first_epoch = 1ull << 32,
 	};

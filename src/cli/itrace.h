@@ -28,6 +28,7 @@ struct cli_itrace {
 struct cli_itrace_wishes {
 	bool wants_addr, wants_branches, wants_insns, wants_depth;
 	enum trace_ops_fold fold;
+	bool wants_repeats;
 	bool is_single_threaded;
 };
 

@@ -422,6 +422,7 @@ static int open_trace(struct script *s)
 		.wants_branches = s->in.opts.wants_branches,
 		.wants_insns = s->is_json || script_fields_any(f, SCRIPT_OF_INSNS),
 		.wants_depth = s->is_json || script_fields_any(f, SCRIPT_CALLINDENT),
+		.wants_repeats = !s->is_json && script_text_takes_repeats(&s->text),
 	};
 	int status;
 

@@ -256,7 +256,21 @@ def test_truth():
         check(not wrong, '%s: no wrong thread' % stem, wrong)
 
 
-for test in (test_letters, test_fields, test_branches, test_metadata, test_lost, test_padded, test_commands, test_levels, test_dump, test_shared):
+def test_repeats():
+    """Lines that repeat are copied; with --max-events each is made."""
+    begin, step = 99_999_999_990_000, 1000  # the seconds get a digit more on the way
+    some = [load(0x1000, 0), load(0x1000, 0, bits=0x26), branch(0x2000, 0x3000, 0), branch(0x2000, 0x3000, 0, bits=0x82), load(0x1004, 0, va=0x6000)]
+    trace = b''.join(some[i * i % 5][:-8] + struct.pack('<Q', begin + i * step) for i in range(60))
+    records = [record(79, TIME_CONV), v2((0, N1, PMU, ())), COMM, aux(trace), chunk(0, len(trace), begin + 10 ** 9)]
+    write('repeats.data', records)
+    for more in ((), ('--ns',), ('-F', '+addr'), ('-F', '+who,+flags'), ('-F', '+data_src'), ('--reltime',), ('-F', 'event,ip'), ('--tid', '100'),
+                 ('-S', 'none'), ('--itrace=i3i',), ('--itrace=iM',)):
+        out = script('repeats.data', *more)
+        check(out == script('repeats.data', '--max-events', '1000000', *more), 'repeated lines: ' + ' '.join(more), out[:500])
+    check(len(script('repeats.data').splitlines()) > 100, 'there are repeated lines')
+
+
+for test in (test_repeats, test_letters, test_fields, test_branches, test_metadata, test_lost, test_padded, test_commands, test_levels, test_dump, test_shared):
     test()
 if shutil.which('zstd'):
     test_truth()

@@ -37,6 +37,7 @@ void script_text_free(struct script_text *t)
 	}
 	script_disasm_free(t->disasm);
 	escape_memo_done(&t->names);
+	script_repeats_done(&t->repeats);
 	buf_done(&t->out);
 	buf_done(&t->record);
 	vec_done(&t->evsels);
@@ -139,15 +140,30 @@ enum clew_err script_text_prepare(struct script_text *t)
 	return CLEW_OK;
 }
 
-static void add_seconds(struct buf *b, uint64_t time, bool is_ns)
+/** Into the end of the field [to, to + width). */
+static void put_padded(char *to, uint64_t v, unsigned int width, char pad)
 {
-	buf_dec(b, time / 1000000000, 5, ' ');
-	buf_char(b, '.');
-	if (is_ns)
-		buf_dec(b, time % 1000000000, 9, '0');
-	else
-		buf_dec(b, time % 1000000000 / 1000, 6, '0');
-	buf_str(b, ": ");
+	char text[DEC_DIGITS];
+	unsigned int nr = dec_digits(text, v);
+
+	nr = nr < width ? nr : width;
+	memset(to, pad, width - nr);
+	memcpy(to + width - nr, text + DEC_DIGITS - nr, nr);
+}
+
+/** "   12.345678: ". @return its size. */
+static uint32_t put_seconds(char *to, uint64_t time, bool is_ns)
+{
+	uint64_t seconds = time / 1000000000, rest = time % 1000000000;
+	unsigned int width = 5, after = is_ns ? 9 : 6;
+
+	for (uint64_t more = seconds / 100000; more; more /= 10)
+		width++;
+	put_padded(to, seconds, width, ' ');
+	to[width] = '.';
+	put_padded(to + width + 1, is_ns ? rest : rest / 1000, after, '0');
+	memcpy(to + width + 1 + after, ": ", 2);
+	return width + 1 + after + 2;
 }
 
 /* --reltime: since the first line; --deltatime: since the line before. */
@@ -265,18 +281,23 @@ static void add_task(struct script_text *t, const struct script_evsel *e, const 
 	s->task_bytes = keep(&t->out, from, s->task, sizeof(s->task));
 }
 
-static void add_time(struct script_text *t, struct clew_perf_ns time)
+const struct script_start *script_set_time(struct script_text *t, struct clew_perf_ns time)
 {
 	struct script_start *s = &t->start;
-	size_t from = t->out.nr;
 
-	if (s->time_bytes && s->time.ns == time.ns) {
-		buf_add(&t->out, s->seconds, s->time_bytes);
-		return;
-	}
-	add_seconds(&t->out, time.ns, t->opts.is_ns);
+	if (s->time_bytes && s->time.ns == time.ns)
+		return s;
 	s->time = time;
-	s->time_bytes = keep(&t->out, from, s->seconds, sizeof(s->seconds));
+	s->time_bytes = put_seconds(s->seconds, time.ns, t->opts.is_ns);
+	return s;
+}
+
+static void add_time(struct script_text *t, struct clew_perf_ns time)
+{
+	const struct script_start *s = script_set_time(t, time);
+
+	script_repeats_mark(&t->repeats, t->out.nr);
+	buf_add(&t->out, s->seconds, s->time_bytes);
 }
 
 void script_add_start(struct script_text *t, const struct script_evsel *e,

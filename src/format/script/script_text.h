@@ -63,6 +63,9 @@ void script_text_set_tracepoints(struct script_text *t, struct tracepoints *tp);
  */
 enum clew_err script_text_batch(void *text, const struct ana_batch *b);
 
+/** Does what is shown of sampled operations allow ana_event.repeat? */
+bool script_text_takes_repeats(const struct script_text_opts *opts);
+
 /** Hand what is still buffered to the sink. */
 enum clew_err script_text_flush(struct script_text *t);
 

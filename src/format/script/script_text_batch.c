@@ -44,7 +44,9 @@ enum clew_err script_text_batch(void *text, const struct ana_batch *b)
 	for (size_t i = 0; i < b->nr && err == CLEW_OK; i++) {
 		const struct ana_event *ev = &b->events[i];
 
-		if (ev->sample)
+		if (ev->repeat)
+			script_add_repeat(t, ev);
+		else if (ev->sample)
 			script_add_sample(t, ev);
 		else
 			script_add_record(t, ev);

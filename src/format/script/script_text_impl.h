@@ -29,8 +29,16 @@ struct script_start {
 	char task[128], seconds[32];
 };
 
+/** Lines of repeated operations (ana_event.repeat): they differ in their times alone. */
+struct script_repeats {
+	struct script_repeat *all;  /* by id; NULL: not needed yet, or no memory */
+	struct script_repeat *made; /* is being made; NULL: none */
+	size_t from;                /* where its text begins in script_text.out */
+};
+
 struct script_text {
 	struct script_start start;
+	struct script_repeats repeats;
 	struct script_text_opts opts;
 	struct script_fields fields; /* after the check */
 	struct script_missing missing;
@@ -64,6 +72,9 @@ void script_add_start(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
 		      struct clew_perf_ns time);
 
+/** Make .seconds and .time_bytes those of @p time. */
+const struct script_start *script_set_time(struct script_text *t, struct clew_perf_ns time);
+
 /** One line per place. */
 void script_add_chain(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_chain *chain);
@@ -75,6 +86,13 @@ void script_add_callindent(struct script_text *t, const struct script_evsel *e,
 /** " ilen: 4 insn: 02 00 00 14", and the disassembly. */
 void script_add_insn(struct script_text *t, const struct script_evsel *e,
 		     const struct ana_event *ev);
+
+/* --- script_repeats.c --- */
+/** An event that stands for others. */
+void script_add_repeat(struct script_text *t, const struct ana_event *ev);
+/** The text of a time begins at @p at of the output. */
+void script_repeats_mark(struct script_repeats *r, size_t at);
+void script_repeats_done(struct script_repeats *r);
 
 /** script_records.c: a record that is no sample, if it is to be shown. */
 void script_add_record(struct script_text *t, const struct ana_event *ev);

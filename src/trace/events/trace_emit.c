@@ -28,6 +28,7 @@ enum clew_err trace_emit_flush(struct trace_events *e)
 	if (e->nr && e->err == CLEW_OK)
 		e->err = e->consumer->batch(e->consumer->ctx, &b);
 	e->nr = e->nr_ops = 0;
+	e->nr_batches++;
 	arena_done(&e->batch_memory);
 	if (e->chain_memory.used_bytes > MAX_CHAIN_BYTES) {
 		arena_done(&e->chain_memory);

@@ -103,6 +103,8 @@ enum clew_err trace_events_new(struct trace_events **ret, struct trace_input *tr
 	e->trace = trace;
 	if (!may_fold(e))
 		e->opts.fold = TRACE_OPS_EACH;
+	if (may_fold(e) && opts->wants_repeats)
+		e->repeats = trace_repeats_new(); /* without enough memory, each is made anew */
 	e->epoch = opts->first_epoch;
 	err = ana_filter_init(&e->filter, &opts->filter, diag);
 	if (err == CLEW_OK && (!make_list(e) || make_synths(e) != CLEW_OK))
@@ -279,6 +281,7 @@ void trace_events_free(struct trace_events *e)
 	if (!e)
 		return;
 	trace_merge_free(e->merge);
+	trace_repeats_free(e->repeats);
 	for (size_t i = 0; e->synths && i < e->trace->nr_units; i++)
 		trace_synth_done(&e->synths[i]);
 	mem_free(e->synths);

@@ -34,6 +34,9 @@ struct trace_events_opts {
 	/** The consumer counts, whatever the order: an operation may stand for others
 	 * (ana_event.nr_more), if the options allow it. */
 	enum trace_ops_fold fold;
+	/** The consumer takes ana_event.repeat: of operations it shows their times, and nothing
+	 * else that TRACE_OPS_BY_CODE does not compare. */
+	bool wants_repeats;
 	bool is_single_threaded;
 	uint64_t first_epoch; /* of the batches; unlike any the consumer saw before */
 };

@@ -187,6 +187,8 @@ struct trace_events {
 	struct ana_op ops[TRACE_BATCH_EVENTS];
 	struct who_answer answers[TRACE_BATCH_EVENTS]; /* of each event */
 	size_t nr_ops;
+	uint64_t nr_batches;           /* before it */
+	struct trace_repeats *repeats; /* NULL: none are wanted */
 	struct arena batch_memory;
 	struct arena chain_memory; /* of an epoch */
 	struct map_u64 chains;     /* hash -> the first chain of that hash */
@@ -240,6 +242,29 @@ uint64_t trace_ops_period(const struct itrace_opts *o);
 /** @return false: no memory. */
 bool trace_ops_add_evsels(struct trace_events *e);
 enum clew_err trace_ops_take(struct trace_synth *s, const struct trace_ops_batch *b);
+
+/* --- trace_repeats.c: operations that differ from one before only in what is not shown --- */
+
+/** What the events of an operation are made of. */
+struct trace_repeat_key {
+	uint64_t pc, target, events, source;
+	uint64_t stay; /* number of the answer to who ran it */
+	uint32_t has, unit;
+	uint8_t op_class, op, events_bits, level, security, target_level;
+};
+
+struct trace_repeats *trace_repeats_new(void);
+void trace_repeats_free(struct trace_repeats *r);
+
+/** Emit again what was kept for an equal key. @return false: nothing was, or e->err. */
+bool trace_repeats_emit(struct trace_events *e, const struct trace_repeat_key *k,
+			struct clew_perf_ns time);
+/** Before its events are emitted: they will be in one batch. */
+bool trace_repeats_begin(struct trace_events *e);
+/** After: keep those from @p from of the batch on, if it was met before. @p who: its owner;
+ * @p nr_filtered: events that the filters dropped. */
+void trace_repeats_keep(struct trace_events *e, const struct trace_repeat_key *k, size_t from,
+			const struct trace_who *who, uint64_t nr_filtered);
 
 /** Errors stick in events->err. */
 void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t);

@@ -150,6 +150,7 @@ struct op_at {
 	struct trace_who who;
 	const struct ana_loc *loc, *to;
 	uint32_t space; /* at the operation's level */
+	uint64_t stay;  /* number of the answer; 0: it holds for nothing else */
 	uint16_t misc;
 	bool is_in_batch;
 };
@@ -182,7 +183,9 @@ struct trace_ops_memo {
 		struct trace_stay stay;
 		struct trace_who who;
 		uint32_t space;
+		uint64_t number; /* of all answers to the unit */
 	} stays[NR_STAYS];
+	uint64_t nr_stays;
 	struct known_loc {
 		uint64_t addr;
 		const struct ana_loc *loc; /* NULL: unused */
@@ -245,8 +248,10 @@ static void ask(struct trace_synth *s, const struct code_key *key, struct known_
         };
 	if (t.who)
 		k->who.answer = *t.who;
-	if (k->is_set)
-		k->stay = trace->ops->stay(trace, s->index, key);
+	if (!k->is_set)
+		return;
+	k->stay = trace->ops->stay(trace, s->index, key);
+	k->number = ++s->ops_memo->nr_stays;
 }
 
 static void set_who(struct trace_synth *s, struct op_at *x)
@@ -260,6 +265,7 @@ static void set_who(struct trace_synth *s, struct op_at *x)
 		ask(s, &x->key, k);
 	x->who = k->who;
 	x->space = k->space;
+	x->stay = k->number;
 	if (x->op->op.has & ANA_OP_HAS_TIME && !e->opts.itrace.is_timeless &&
 	    !trace_events_time(e, s->index, x->key.ticks, &x->who.time))
 		x->who.time = clew_perf_ns_none();
@@ -274,13 +280,10 @@ static void name_kind(struct op_at *x)
 		x->who.comm = ana_name_of_kind(kind);
 }
 
-static bool settle(struct trace_synth *s, const struct trace_op *o, struct clew_perf_ns bound,
-		   struct op_at *ret)
+static bool settle(struct trace_synth *s, const struct trace_op *o, struct op_at *ret)
 {
 	struct trace_events *e = s->events;
 
-	*ret = (struct op_at){.op = o, .key = trace_op_key(o, bound)};
-	set_who(s, ret);
 	ret->loc = locate(s, ret, o->op.level, o->pc);
 	ana_settle_idle(&ret->who.answer, ret->loc);
 	name_kind(ret);
@@ -396,24 +399,71 @@ static bool emit(struct trace_synth *s, struct op_at *x, enum trace_op_event wha
 	return true;
 }
 
+static bool emit_all(struct trace_synth *s, struct op_at *x)
+{
+	struct trace_events *e = s->events;
+
+	if (!settle(s, x->op, x))
+		return false;
+	if (x->who.has_answer)
+		who_counts_add_many(&e->summary.who, &x->who.answer, x->op->nr);
+	for (enum trace_op_event i = 0; i < NR_OP_EVENTS; i++) {
+		if (e->of_ops[i] && is_one(&x->op->op, i) && !emit(s, x, i))
+			return false;
+	}
+	return true;
+}
+
+static struct trace_repeat_key repeat_key(const struct trace_synth *s, const struct op_at *x)
+{
+	const struct ana_op *op = &x->op->op;
+
+	return (struct trace_repeat_key){.pc = x->op->pc,
+					 .target = op->target,
+					 .events = op->events,
+					 .source = op->source,
+					 .stay = x->stay,
+					 .has = op->has,
+					 .unit = (uint32_t)s->index,
+					 .op_class = op->op_class,
+					 .op = op->op,
+					 .events_bits = op->events_bits,
+					 .level = op->level,
+					 .security = op->security,
+					 .target_level = op->target_level};
+}
+
+static bool emit_or_repeat(struct trace_synth *s, struct op_at *x)
+{
+	const struct trace_repeat_key key = repeat_key(s, x);
+	struct trace_events *e = s->events;
+	uint64_t nr_filtered = e->summary.nr_filtered;
+	size_t from;
+
+	if (trace_repeats_emit(e, &key, x->who.time))
+		return true;
+	if (!trace_repeats_begin(e))
+		return false;
+	from = e->nr;
+	if (!emit_all(s, x))
+		return false;
+	trace_repeats_keep(e, &key, from, &x->who, e->summary.nr_filtered - nr_filtered);
+	return true;
+}
+
 static bool take_one(struct trace_synth *s, const struct trace_op *o, struct clew_perf_ns bound)
 {
 	struct trace_events *e = s->events;
-	struct op_at x;
+	struct op_at x = {.op = o, .key = trace_op_key(o, bound)};
 
 	/* Every Nth operation of a unit makes events. */
 	if (++s->nr_insns - s->sampled_at < trace_ops_period(&e->opts.itrace))
 		return true;
 	s->sampled_at = s->nr_insns;
-	if (!settle(s, o, bound, &x))
-		return false;
-	if (x.who.has_answer)
-		who_counts_add_many(&e->summary.who, &x.who.answer, o->nr);
-	for (enum trace_op_event i = 0; i < NR_OP_EVENTS; i++) {
-		if (e->of_ops[i] && is_one(&o->op, i) && !emit(s, &x, i))
-			return false;
-	}
-	return true;
+	set_who(s, &x);
+	if (e->repeats && x.stay && clew_perf_ns_is_known(x.who.time))
+		return emit_or_repeat(s, &x);
+	return emit_all(s, &x);
 }
 
 enum clew_err trace_ops_take(struct trace_synth *s, const struct trace_ops_batch *b)
