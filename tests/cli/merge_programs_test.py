@@ -16,6 +16,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from merge_lib import check_whole, compare, firefox_row, hotspot_row, needs_bpf_and_perf, run, samply
+from record_lib import RINGS, has_lost
 from stack_lib import CLEW, LENGTH, StackTap, samples
 
 BASH = ("read x; f() { local x=$1; (( x > 20 )) && return; s=${s:0:50}$x; f $((x+1)); }; "
@@ -50,13 +51,24 @@ def make_input(t):
             f.write(f"{rng.randrange(1 << 60):x} {rng.randrange(1000)} clew {rng.random()}\n")
 
 
+def record_all(path, record_once):
+    """@p record_once(options), until nothing is lost."""
+    for rings in RINGS:
+        for f in glob.glob(path + "*"):
+            os.unlink(f)
+        p = record_once(rings)
+        if not has_lost(p.stderr):
+            break
+    return p
+
+
 def record(t, path, argv, options):
     with open(t.path("lines"), "rb") as stdin:
         return subprocess.run([CLEW, "record", "-v", "-g", *options, "-o", path, "--", *argv], stdin=stdin, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, check=False)
 
 
-def record_pid(t, path, argv):
+def record_pid(t, path, argv, options):
     """Attached to a program that waits. When the recording's command runs, the program gets its input. The recording ends with the
     program, and then its command with SIGTERM."""
     begin, over = t.path("begin"), t.path("over")
@@ -71,7 +83,7 @@ def record_pid(t, path, argv):
     done_fd = os.open(over, os.O_RDWR)  # does not wait for the other side
     feeder = threading.Thread(target=feed)
     feeder.start()
-    p = subprocess.run([CLEW, "record", "-v", "-g", "-p", str(program.pid), "-o", path, "--", "sh", "-c", ": > $0; read x < $1", begin, over],
+    p = subprocess.run([CLEW, "record", "-v", "-g", *options, "-p", str(program.pid), "-o", path, "--", "sh", "-c", ": > $0; read x < $1", begin, over],
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     feeder.join()
     os.close(done_fd)
@@ -81,7 +93,7 @@ def record_pid(t, path, argv):
 
 
 def check_files(t, name, path, p, comm, options=()):
-    files = [f for f in sorted(glob.glob(path + "*")) if next(samples(f), None)]
+    files = [f for f in sorted(glob.glob(path + "*")) if list(samples(f, more=["--max-events=1"]))]
     no_copy = re.search(r"(\d+) no room for a copy", p.stderr)
     if not t.check(p.returncode in (0, 143) and files and no_copy and not re.search("warning|error", p.stderr), f"{name}: recorded",
                    f"{p.returncode} {p.stderr}"):
@@ -115,9 +127,10 @@ def main():
         comm = os.path.basename(os.path.realpath(argv[0])) if name != "python3" else "python3"
         for what, options in OPTIONS:
             path = t.path(f"{name}{what}.data")
-            check_files(t, f"{name} {what}", path, record(t, path, argv, options), comm, options)
+            p = record_all(path, lambda rings: record(t, path, argv, [*rings, *options]))
+            check_files(t, f"{name} {what}", path, p, comm, options)
         path = t.path(f"{name}-p.data")
-        check_files(t, f"{name} -p", path, record_pid(t, path, argv), comm)
+        check_files(t, f"{name} -p", path, record_all(path, lambda rings: record_pid(t, path, argv, rings)), comm)
     t.done()
 
 

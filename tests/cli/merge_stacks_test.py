@@ -10,7 +10,7 @@ import subprocess
 
 from merge_lib import chains_of_clew, compare, hotspot, needs_bpf_and_perf, run
 from stack_lib import CLEW, StackTap
-from record_lib import until
+from record_lib import RINGS, has_lost, until
 
 LOOP = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
 
@@ -47,7 +47,12 @@ def main():
     hotspot(t, "plain", t.path("plain.data"))
     for name, options in (("all CPUs", ["-a"]), ("switched files", ["--switch-output=24K"])):
         path = t.path(name.replace(" ", "-") + ".data")
-        p = run([CLEW, "record", "-q", "-g", *options, "-o", path, "--", "sh", "-c", LOOP])
+        for rings in RINGS:
+            for f in glob.glob(path + "*"):
+                os.unlink(f)
+            p = run([CLEW, "record", "-g", *rings, *options, "-o", path, "--", "sh", "-c", LOOP])
+            if not has_lost(p.stderr):
+                break
         files = sorted(glob.glob(path + "*"))
         t.check(p.returncode == 0 and files, f"{name}: recorded", p.stderr)
         bad = [f for f in files if "Reserved" in run(["perf", "evlist", "-i", f]).stderr or f.endswith(".merging")]

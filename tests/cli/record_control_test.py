@@ -156,7 +156,7 @@ if PERF:
 
 out = t.path("size.data")
 r = t.record(["--switch-output=64K", "--switch-max-files", "2", "-F", "20000", "--call-graph", "fp"],
-             ["sh", "-c", "i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done"], name="size.data")
+             ["sh", "-c", "i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done"], name="size.data")
 files = glob.glob(out + ".2*")
 t.check(r.status == 0 and len(files) == 2, "switch-output by size keeps the last two", (r.err, files))
 r = t.record(["--switch-output=1s"], ["sh", "-c", f"until ls {t.path('time.data')}.2* 2>/dev/null; do sleep 0.1; done; {LOOP[2]}"],

@@ -13,6 +13,8 @@ CLEW_FILE = os.path.realpath(CLEW)
 PERF = shutil.which("perf")
 LOOP = ["sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; ls /proc >/dev/null"]
 
+# Others may keep the CPUs for so long that a ring overflows: recorded again, with longer ones.
+RINGS = ([], [], ["-m", "8M"], ["-m", "32M"], ["-m", "128M"])
 PATIENCE = 240  # seconds, for what happens at once on a quiet machine
 # Ends when a task has used so much of a CPU: argv: its number, ms.
 RAN = ("import os, sys, time\n"
@@ -58,6 +60,11 @@ def command_of(recorder):
             return False
 
     return children()[0] if until(lambda: is_running() or recorder.poll() is not None) and children() else 0
+
+
+def has_lost(said):
+    """Did a recorder report records that found no room?"""
+    return re.search(r"samples, \d+ lost", said) is not None
 
 
 class Result:
@@ -107,8 +114,8 @@ class Tap:
         return Result(p.returncode, p.stderr.decode(errors="replace"), path)
 
     def record_all(self, options, *args, **more):
-        """Others may keep the CPUs for so long that a ring overflows: then with longer ones."""
-        for rings in ([], [], ["-m", "8M"], ["-m", "32M"], ["-m", "128M"]):
+        """Until nothing is lost."""
+        for rings in RINGS:
             r = self.record([*rings, *options], *args, **more)
             if r.status or not r.lost:
                 break

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-from record_lib import CLEW, Tap
+from record_lib import CLEW, PATIENCE, Tap
 
 LIST = "/sys/kernel/tracing/uprobe_events"
 LIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live")
@@ -27,7 +27,7 @@ def record_by(t, options, command):
     """@return (samples, recorder's pid, its messages)"""
     p = subprocess.Popen([CLEW, "record", *options, "-o", t.path(), "--", *command], stderr=subprocess.PIPE, text=True,
                          cwd=t.dir)
-    err = p.communicate(timeout=120)[1]
+    err = p.communicate(timeout=PATIENCE)[1]
     m = re.search(r"\((\d+) samples", err)
     return (int(m.group(1)) if m else 0), p.pid, err
 
@@ -88,7 +88,7 @@ def ends_by(t, program, number):
     during = definitions(p.pid)
     p.send_signal(number)
     p.stdin.close()
-    p.wait(timeout=60)
+    p.wait(timeout=PATIENCE)
     p.stdout.close()
     return ready and len(during) == 1, p.pid
 

@@ -108,7 +108,7 @@ def mappings_change(t):
     """All stacks lead through two mappings, libc's and the program's; with each call others change."""
     with open(t.path("remaps.c"), "w", encoding="ascii") as f:
         f.write(REMAPS)
-    r, walks = record_with_tables(t, "remaps", t.compile("remaps", [t.path("remaps.c")], ["-O2"]), 500000)
+    r, walks = record_with_tables(t, "remaps", t.compile("remaps", [t.path("remaps.c")], ["-O2"]), 150000)
     t.note(f"remaps: {walks} requests, walked at once")
     t.check(r.status == 0 and walks and walks[1] > walks[0] / 2, "remaps: most stacks are walked at once", r.err)
     whole = [user_part(s)[-1:] for s in samples(r.path) if any(f.get("sym") == "main" for f in user_part(s))]

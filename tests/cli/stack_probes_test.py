@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 
+from record_lib import RINGS
 from stack_lib import CLEW, IN_TIME, LIVE, StackTap, may_use_bpf, samples, user_part, why_missing
 
 BACKENDS = ["auto", "sframe,immediate"]
@@ -33,7 +34,7 @@ def is_loss(r):
 
 def record_joined(t, name, backend, command, more):
     """Again, with longer rings, where the machine kept the recorder from them, or held the CPU that wrote a request for longer than a recorder waits."""
-    for rings in ([], [], ["-m", "8M"], ["-m", "32M"]):
+    for rings in RINGS:
         r = t.record_stacks(name, backend, command, [*more, *rings])
         if not is_loss(r) and "without their request" not in r.err:
             break

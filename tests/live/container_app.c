@@ -11,7 +11,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-enum { ROUNDS = 200000000 };
+enum { ROUNDS = 60000000 };
 
 static volatile unsigned long x;
 
