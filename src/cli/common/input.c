@@ -287,15 +287,15 @@ static int open_path(struct cli_input *in)
 }
 
 /* A name that is wrong would look like a file without symbols. */
-static void warn_missing(const struct dso_store_opts *o)
+static void warn_missing(const struct cli_input *in)
 {
 	const char *const files[][2] = {
-		{"--vmlinux",       o->vmlinux       },
-		{"--kallsyms",      o->kallsyms      },
-		{"--guestmount",    o->guest_mount   },
-		{"--guestkallsyms", o->guest_kallsyms},
-		{"--guestmodules",  o->guest_modules },
-		{"--guestvmlinux",  o->guest_vmlinux },
+		{"--vmlinux",       in->opts.symbols.vmlinux       },
+		{"--kallsyms",      in->opts.symbols.kallsyms      },
+		{"--guestmount",    in->opts.symbols.guest_mount   },
+		{"--guestkallsyms", in->opts.symbols.guest_kallsyms},
+		{"--guestmodules",  in->opts.symbols.guest_modules },
+		{"--guestvmlinux",  in->opts.symbols.guest_vmlinux },
 	};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -318,7 +318,7 @@ int cli_input_open(struct cli_input *in)
 		r = recorded_on(&in->input);
 		recorded_on_set_symbols(&r, &in->opts.symbols);
 		in->opts.symbols.force |= in->is_forced;
-		warn_missing(&in->opts.symbols);
+		warn_missing(in);
 		status = set_time(in, &r);
 	}
 	if (status == CLI_OK)
