@@ -158,6 +158,21 @@ def test_keys(work):
     check(status == 0 and not err, 'report --mem: no notes on options that were not given', err)
 
 
+def test_trace(work):
+    path = of_thread(os.path.join(work, 'trace.data'), load(0x1000, 100))
+    for option in '--ranges', '--digest', '--edges':
+        status, out, err = run('trace', option, '-i', path)
+        check(not out and 'Arm SPE samples operations' in err, 'trace %s: why there is nothing' % option, [status, out, err])
+    check('1 record' in run('trace', '-i', path)[1], 'trace: the number of records')
+
+
+def test_missing_files(work):
+    path = of_thread(os.path.join(work, 'files.data'), load(0x1000, 100))
+    for option in '--vmlinux', '--kallsyms', '--guestmount', '--guestkallsyms', '--guestmodules', '--guestvmlinux':
+        status, _, err = run('script', '-i', path, option, '/no/file')
+        check(status == 0 and err.count('%s=/no/file: it does not exist' % option) == 1, 'script %s: a file that does not exist' % option, [status, err])
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         test_lines(work)
@@ -166,6 +181,8 @@ def main():
         test_reserved(work)
         test_worlds(work)
         test_keys(work)
+        test_trace(work)
+        test_missing_files(work)
     done()
 
 

@@ -48,7 +48,7 @@ static const struct command commands[] = {
 	{cmd_report, {"report", "--branch"}						   },
 	{cmd_report,
 	 {"report", "--json", "--sort", "namespace,container,machine,vcpu,level,evidence,tid"}},
-	{cmd_script, {"script", "--itrace=fmtbaMi1il2", "-F", "+who,brstack,data_src"}        },
+	{cmd_script, {"script", "--itrace=fmtbaMi1il2", "-F", "+who"}                         },
 	{cmd_trace,  {"trace", "--json"}						      },
 	{cmd_trace,  {"trace", "--digest"}						    },
 	{cmd_dump,   {"dump", "--json"}						       },

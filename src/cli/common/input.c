@@ -16,6 +16,7 @@
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
 #include "format/user_stacks.h"
+#include "os/file.h"
 #include "os/file_time.h"
 #include "os/memory.h"
 #include "os/output.h"
@@ -285,6 +286,24 @@ static int open_path(struct cli_input *in)
 	return cli_input_fail_open(in, &diag);
 }
 
+/* A name that is wrong would look like a file without symbols. */
+static void warn_missing(const struct cli_input *in)
+{
+	const char *const files[][2] = {
+		{"--vmlinux",       in->opts.symbols.vmlinux       },
+		{"--kallsyms",      in->opts.symbols.kallsyms      },
+		{"--guestmount",    in->opts.symbols.guest_mount   },
+		{"--guestkallsyms", in->opts.symbols.guest_kallsyms},
+		{"--guestmodules",  in->opts.symbols.guest_modules },
+		{"--guestvmlinux",  in->opts.symbols.guest_vmlinux },
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (files[i][1] && !os_exists(files[i][1]))
+			cli_warn("%s=%s: it does not exist", files[i][0], files[i][1]);
+	}
+}
+
 int cli_input_open(struct cli_input *in)
 {
 	struct recorded_on r;
@@ -299,6 +318,7 @@ int cli_input_open(struct cli_input *in)
 		r = recorded_on(&in->input);
 		recorded_on_set_symbols(&r, &in->opts.symbols);
 		in->opts.symbols.force |= in->is_forced;
+		warn_missing(in);
 		status = set_time(in, &r);
 	}
 	if (status == CLI_OK)

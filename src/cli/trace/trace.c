@@ -38,6 +38,22 @@ static int choose_events(struct trace_command *c)
 
 /* --- the run --- */
 
+/* Only the summary and JSON have sampled operations: they are no path of execution. */
+static void skip_operations(struct trace_command *c)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < c->etm.trace->nr_units; i++) {
+		const struct trace_decoder *d = c->etm.trace->units[i].decoder;
+
+		if (c->etm.skips[i] || !d || !d->ops)
+			continue;
+		c->etm.skips[i] = has_any = true;
+	}
+	if (has_any)
+		trace_report_operations(c);
+}
+
 static enum clew_err print(struct trace_command *c, struct clew_diag *diag)
 {
 	if (c->is_digest)
@@ -52,6 +68,8 @@ static int decode(struct trace_command *c)
 	struct clew_diag diag = {0};
 	enum clew_err err;
 
+	if (c->is_digest || c->is_edges)
+		skip_operations(c);
 	if (c->etm.in.is_snapshot)
 		cs_snapshot_set_piece(c->etm.trace, c->piece_bytes);
 	c->sink = cli_stdout_sink(&c->sink_diag);
@@ -119,8 +137,8 @@ int cmd_trace(int argc, char **argv)
 	const struct cli_command command = {
 		.name = "trace",
 		.usage = "[-i FILE|DIR] [--ranges | --digest | --edges] [OPTIONS]",
-		.summary = "Show what a CoreSight trace (ETMv4, ETE) of a recording or an OpenCSD "
-			   "snapshot recorded as executed.",
+		.summary = "Show what a hardware trace (CoreSight ETMv4, ETE, Arm SPE) of a "
+			   "recording or an OpenCSD snapshot recorded as executed.",
 		.options = options,
 		.examples = "  clew trace -i snapshot/ --ranges --id=10\n",
 	};

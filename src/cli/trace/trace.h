@@ -29,6 +29,9 @@ struct trace_decode_opts trace_opts_of(struct trace_command *c, bool notes_warni
 /** For trace_listener; @p ctx: struct trace_command *. */
 enum clew_err trace_note_warning(void *ctx, const char *what, uint64_t number, uint64_t offset);
 
+/** A note that sampled operations are not shown. */
+void trace_report_operations(const struct trace_command *c);
+
 enum clew_err trace_print_summary(struct trace_command *c, struct clew_diag *diag);
 enum clew_err trace_print_digest(struct trace_command *c, struct clew_diag *diag);
 enum clew_err trace_print_edges(struct trace_command *c, struct clew_diag *diag);

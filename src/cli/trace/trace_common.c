@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/common/message.h"
 #include "cli/trace/trace.h"
 #include "format/sink_flush.h"
 
@@ -22,4 +23,12 @@ struct trace_decode_opts trace_opts_of(struct trace_command *c, bool notes_warni
 		.skips = c->etm.skips,
 		.listener = {notes_warnings ? trace_note_warning : NULL, c},
 	};
+}
+
+void trace_report_operations(const struct trace_command *c)
+{
+	cli_note("%s: Arm SPE samples operations, and has no ranges and edges of execution",
+		 c->etm.in.path);
+	cli_hint("'clew script -i %s' shows the operations, 'clew inject' counts branches",
+		 c->etm.in.path);
 }

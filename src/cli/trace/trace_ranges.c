@@ -97,6 +97,18 @@ static size_t nr_units(const struct clew_trace *t)
 	return nr;
 }
 
+static void report_operations(struct trace_command *c)
+{
+	const struct clew_trace_unit *u;
+
+	for (size_t i = 0; (u = clew_trace_unit(c->etm.opened, i)); i++) {
+		if (c->etm.skips[i] || u->protocol != CLEW_PROTOCOL_SPE)
+			continue;
+		trace_report_operations(c);
+		return;
+	}
+}
+
 /** One unit after the other, each in a pass of its own: nothing has to be kept to bring their lines
  * in an order that does not depend on how the trace was cut up. */
 static enum clew_err print_ranges(struct trace_command *c, struct clew_diag *diag)
@@ -111,6 +123,7 @@ static enum clew_err print_ranges(struct trace_command *c, struct clew_diag *dia
 	if (!skips)
 		return CLEW_NO_MEMORY;
 	memset(skips, true, nr);
+	report_operations(c);
 	for (size_t i = 0; !err && (u = clew_trace_unit(c->etm.opened, i)); i++) {
 		if (c->etm.skips[i] || u->why_not)
 			continue;

@@ -115,16 +115,21 @@ static void add_head(struct buf *out, const struct report_ops *o)
 static void add_sources(struct buf *out, const struct report_ops *o)
 {
 	clew_auto(buf_done) struct buf name = {0};
+	bool has_unnamed = false;
 
 	buf_str(out, "#\n");
 	add_titles(out, "Data source");
 	for (size_t i = 0; i < o->sources.nr; i++) {
 		uint32_t at = o->source_order[i];
 
+		has_unnamed |= o->sources.data[at].has_number && !o->sources.data[at].name;
 		buf_clear(&name);
 		ops_source_text(&name, &o->sources.data[at]);
 		add_accesses(out, &o->all, &o->by_source[at], buf_cstr(&name));
 	}
+	if (has_unnamed)
+		buf_str(out, "# Sources are numbered by the core; 'clew trace' says why one has no "
+			     "name\n");
 }
 
 /* --- sort keys --- */
