@@ -86,7 +86,7 @@ static struct trace_ranges *new_table(struct clew_trace *t, size_t unit, uint32_
 	struct trace_state *s = &t->states[unit];
 	struct trace_ranges *r = &s->tables[s->oldest];
 
-	if (!trace_pull_keep_ranges(t, unit, r))
+	if (!trace_waiting_keep_ranges(t, unit, r))
 		return NULL;
 	s->table = s->oldest;
 	s->oldest = (s->oldest + 1) % NR_TABLES;

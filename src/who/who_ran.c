@@ -370,11 +370,6 @@ struct who_local_id who_ran_owner_of_aux(const struct who_ran *w)
 	return w->aux_owner;
 }
 
-bool who_ran_follows_tasks(const struct who_ran *w)
-{
-	return w->has_switch || (w->is_inherited && !w->has_switch_wide);
-}
-
 bool who_ran_has_switches(const struct who_ran *w)
 {
 	return w->has_switch_wide;
