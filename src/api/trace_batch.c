@@ -4,7 +4,7 @@
 #include "api/trace_impl.h"
 #include "flow/flow_key.h"
 
-_Static_assert((int)CLEW_REALM == (int)CODE_REALM && CLEW_TRACE_ITEM_EVENT == FLOW_ITEM_EVENT,
+_Static_assert((int)CLEW_REALM == (int)ARM_REALM && CLEW_TRACE_ITEM_EVENT == FLOW_ITEM_EVENT,
 	       "public and inner numbers are alike");
 
 /* clang-format off */

@@ -8,10 +8,6 @@
 
 /* Records of packet/spe as operations of the pipeline. */
 
-_Static_assert((int)SPE_SECURE == (int)CODE_SECURE && (int)SPE_NON_SECURE == (int)CODE_NONSECURE &&
-		       (int)SPE_ROOT == (int)CODE_ROOT && (int)SPE_REALM == (int)CODE_REALM,
-	       "security states are numbered alike");
-
 enum { BATCH = 256, HALF_BYTES = 128 << 10, MAX_USELESS = 4 };
 
 /** The second half of a piece, read by a thread of its own. */

@@ -80,7 +80,7 @@ void who_answer_own(const struct who_own *o, struct who_answer *ret)
 {
 	*ret = (struct who_answer){.kind = WHO_TASK,
 				   .level = WHO_LEVEL_UNKNOWN,
-				   .security = WHO_SECURITY_UNKNOWN,
+				   .security = ARM_SECURITY_UNKNOWN,
 				   .pid = {-1},
 				   .space = WHO_NONE,
 				   .machine = {-1}};

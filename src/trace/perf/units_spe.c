@@ -135,7 +135,7 @@ static struct aux_who who(const void *units, uint32_t unit, const struct code_co
 
 	(void)units, (void)unit;
 	return (struct aux_who){.is_user = !c->el,
-				.is_firmware = c->el == 3 || c->security != CODE_NONSECURE,
+				.is_firmware = c->el == 3 || c->security != ARM_NONSECURE,
 				.has_el1 = c->has_cid,
 				.has_el2 = c->has_vmid,
 				.el1 = c->cid,
