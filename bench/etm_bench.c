@@ -154,7 +154,7 @@ static unsigned int nr_regions;
 /** The code of a snapshot of one program that is not relocated: in the first 16 MiB. */
 static void find_code(const struct code_source *code)
 {
-	const struct code_key key = {.security = CODE_NONSECURE};
+	const struct code_key key = {.security = ARM_NONSECURE};
 	uint32_t space = code->space(code->ctx, &key);
 	struct code_region *r = regions;
 

@@ -214,9 +214,10 @@ struct clew_trace_opts {
  * Open a perf.data file or a snapshot directory. @p opts may be NULL. Thread: any; it makes none.
  * @return CLEW_OS; CLEW_BAD_FILE; CLEW_NO_MEMORY; CLEW_UNSUPPORTED: no trace in it that is decoded,
  * or @p opts asks for what this version does not know; CLEW_INVALID: opts->size.
- * Cost: of a perf.data, one pass over its records, without a look at the trace; memory by its
- * mappings, switches of threads and pieces of trace. Of a snapshot, its .ini files. Binaries are
- * read when code in them is reached.
+ * Cost: of a perf.data, one pass over its records, and where only trace shows which threads ran
+ * (it has no ids of them, there are virtual machines, SPE) one over the trace; memory by mappings,
+ * switches of threads and pieces of trace. Of a snapshot, its .ini files. Binaries are read when
+ * code in them is reached.
  */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_open(struct clew_trace **ret, const char *path,
 						     const struct clew_trace_opts *opts,
@@ -290,9 +291,10 @@ CLEW_API CLEW_MUST_USE enum clew_err clew_trace_next(struct clew_trace *t,
 						     const struct clew_trace_batch **ret,
 						     struct clew_diag *diag);
 
-/** Begin a new pass for clew_trace_next(), with these options, for callbacks with @p ctx. The first
- * pass needs it only for other options than the default ones. @return as clew_trace_run() of
- * @p opts. Thread: one at a time; callbacks are called in the thread of clew_trace_next(). */
+/** Begin a new pass for clew_trace_next(), with these options, for callbacks with @p ctx;
+ * opts->skips is borrowed for the pass. The first pass needs it only for other options than the
+ * default ones. @return as clew_trace_run() of @p opts. Thread: one at a time; callbacks are called
+ * in the thread of clew_trace_next(). */
 CLEW_API CLEW_MUST_USE enum clew_err clew_trace_rewind(struct clew_trace *t, void *ctx,
 						       const struct clew_trace_run_opts *opts,
 						       struct clew_diag *diag);

@@ -11,16 +11,13 @@ static struct ana_aux_cpu *cpu_of(struct ana_aux *x, uint32_t cpu)
 {
 	const struct ana_aux_cpu none = {
 		.cpu = cpu, .first = clew_perf_ns_none(), .last = clew_perf_ns_none()};
-	const uint64_t *at = map_u64_get(&x->by_cpu, cpu);
+	size_t i, nr = x->cpus.nr;
 
-	if (at)
-		return &x->cpus.data[*at];
-	if (x->cpus.nr >= MAX_CPUS || !vec_push(&x->cpus, none))
+	if (!vec_reserve(&x->cpus, nr + 1) || !map_u64_number(&x->by_cpu, cpu, nr, MAX_CPUS, &i))
 		return NULL;
-	if (map_u64_put(&x->by_cpu, cpu, x->cpus.nr - 1))
-		return &x->cpus.data[x->cpus.nr - 1];
-	x->cpus.nr--;
-	return NULL;
+	if (i == nr)
+		x->cpus.data[x->cpus.nr++] = none;
+	return &x->cpus.data[i];
 }
 
 enum clew_err ana_aux_take(struct ana_aux *x, const struct perf_record *r,

@@ -149,7 +149,7 @@ struct ana_op {
 	uint8_t kind;                  /* enum ana_op_kind */
 	uint8_t op_class, op;          /* the operation packet as it was: class, payload */
 	uint8_t level;                 /* 0-3: the exception level it ran at; with HAS_PC */
-	uint8_t security;              /* enum code_security of the same */
+	uint8_t security;              /* enum arm_security of the same */
 	uint8_t target_level;          /* with HAS_TARGET */
 	uint8_t events_bits;           /* how many of .events are reported: 8, 16, 32, 64 */
 	uint8_t tag, pat, pa_security; /* of .va: its top byte; of .pa */

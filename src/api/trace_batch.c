@@ -4,7 +4,7 @@
 #include "api/trace_impl.h"
 #include "flow/flow_key.h"
 
-_Static_assert((int)CLEW_REALM == (int)CODE_REALM && CLEW_TRACE_ITEM_EVENT == FLOW_ITEM_EVENT,
+_Static_assert((int)CLEW_REALM == (int)ARM_REALM && CLEW_TRACE_ITEM_EVENT == FLOW_ITEM_EVENT,
 	       "public and inner numbers are alike");
 
 /* clang-format off */
@@ -86,7 +86,7 @@ static struct trace_ranges *new_table(struct clew_trace *t, size_t unit, uint32_
 	struct trace_state *s = &t->states[unit];
 	struct trace_ranges *r = &s->tables[s->oldest];
 
-	if (!trace_pull_keep_ranges(t, unit, r))
+	if (!trace_waiting_keep_ranges(t, unit, r))
 		return NULL;
 	s->table = s->oldest;
 	s->oldest = (s->oldest + 1) % NR_TABLES;

@@ -87,7 +87,7 @@ struct clew_trace {
 	struct trace_pull pull;
 };
 
-/* --- clew_trace.c --- */
+/* --- trace_pass.c --- */
 
 /** A new pass, with these options; one that is under way ends. */
 void trace_pass_begin(struct clew_trace *t, const struct clew_trace_run_opts *run);
@@ -104,11 +104,15 @@ enum clew_err trace_cut_batch(struct clew_trace *t, size_t unit, const struct fl
 const struct clew_trace_range *trace_ranges_of(const struct trace_state *s, uint32_t epoch);
 void trace_state_done(struct trace_state *s);
 
-/* --- trace_pull.c --- */
+/* --- trace_waiting.c --- */
 
+/** NULL: no memory. */
+struct trace_waiting *trace_waiting_add(struct trace_pull *p);
+/** For take; @p ctx is a struct clew_trace: @p b waits until trace_waiting_drop(). */
+enum clew_err trace_waiting_keep(void *ctx, const struct clew_trace_batch *b);
 /** @p ranges are about to be replaced: batches that wait keep them. @return false: no memory. */
-bool trace_pull_keep_ranges(struct clew_trace *t, size_t unit, struct trace_ranges *ranges);
-void trace_pull_drop(struct trace_pull *p);
+bool trace_waiting_keep_ranges(struct clew_trace *t, size_t unit, struct trace_ranges *ranges);
+void trace_waiting_drop(struct trace_pull *p);
 /** A pass that is under way ends; the next one is new. */
 void trace_pull_done(struct trace_pull *p);
 

@@ -1,48 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
-#include "api/opts.h"
 #include "api/trace_impl.h"
 #include "base/err.h"
 
 /* --- batches that wait --- */
 
-static struct trace_waiting *add(struct trace_pull *p)
-{
-	struct trace_waiting *w = arena_zalloc(&p->memory, sizeof(*w));
-
-	return w && vec_push(&p->waiting, w) ? w : NULL;
-}
-
-/** For hand_out(): a batch that lives until trace_pull_drop(), but for its ranges. */
-static enum clew_err keep_batch(void *ctx, const struct clew_trace_batch *b)
-{
-	struct clew_trace *t = ctx;
-	const struct trace_state *s = &t->states[b->unit];
-	uint32_t *items = arena_alloc(&t->pull.memory, b->nr * sizeof(*items));
-	struct trace_waiting *w = items ? add(&t->pull) : NULL;
-
-	if (!w)
-		return CLEW_NO_MEMORY;
-	memcpy(items, b->items, b->nr * sizeof(*items));
-	w->batch = *b;
-	w->batch.items = items;
-	w->batch.ranges = NULL;
-	if (!b->context)
-		return CLEW_OK;
-	w->arm = s->arm;
-	w->x86 = s->x86;
-	w->context = *b->context;
-	w->context.arm = b->context->arm ? &w->arm : NULL;
-	w->context.x86 = b->context->x86 ? &w->x86 : NULL;
-	w->batch.context = &w->context;
-	return CLEW_OK;
-}
-
 static enum clew_err keep_end(void *ctx, size_t unit, struct flow *flow)
 {
 	struct clew_trace *t = ctx;
-	struct trace_waiting *w = add(&t->pull);
+	struct trace_waiting *w = trace_waiting_add(&t->pull);
 
 	(void)flow;
 	if (!w)
@@ -86,58 +53,7 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch 
 	return err;
 }
 
-bool trace_pull_keep_ranges(struct clew_trace *t, size_t unit, struct trace_ranges *ranges)
-{
-	bool is_used = false;
-
-	vec_for_each (&t->pull.waiting, w) {
-		struct clew_trace_batch *b = &(*w)->batch;
-
-		if ((*w)->is_end || b->unit != unit || b->epoch != ranges->epoch || b->ranges)
-			continue;
-		b->ranges = ranges->data;
-		is_used = true;
-	}
-	if (!is_used)
-		return true;
-	if (!vec_push(&t->pull.ranges, ranges->data))
-		return false;
-	memset(ranges, 0, sizeof(*ranges));
-	return true;
-}
-
-void trace_pull_drop(struct trace_pull *p)
-{
-	p->waiting.nr = p->next = 0;
-	arena_done(&p->memory);
-	vec_for_each (&p->ranges, r)
-		mem_free(*r);
-	p->ranges.nr = 0;
-}
-
-void trace_pull_done(struct trace_pull *p)
-{
-	trace_decoding_free(p->decoding);
-	trace_pull_drop(p);
-	vec_done(&p->waiting);
-	vec_done(&p->ranges);
-	memset(p, 0, sizeof(*p));
-}
-
 /* --- a pass --- */
-
-enum clew_err clew_trace_rewind(struct clew_trace *t, void *ctx,
-				const struct clew_trace_run_opts *opts, struct clew_diag *diag)
-{
-	struct clew_trace_run_opts o = {0};
-	enum clew_err err = opts_take(&o, sizeof(o), opts, diag);
-
-	if (err != CLEW_OK)
-		return err;
-	trace_pass_begin(t, &o);
-	t->ctx = ctx;
-	return CLEW_OK;
-}
 
 static enum clew_err begin_pulling(struct clew_trace *t)
 {
@@ -146,7 +62,7 @@ static enum clew_err begin_pulling(struct clew_trace *t)
 	opts.nr_threads = 1;
 	opts.batch = take_batch;
 	opts.unit_end = keep_end;
-	t->take = keep_batch;
+	t->take = trace_waiting_keep;
 	t->take_ctx = t;
 	t->pull.pass = TRACE_PULLING;
 	return trace_decoding_new(&t->pull.decoding, t->trace, &opts);
@@ -165,7 +81,7 @@ static enum clew_err decode(struct clew_trace *t)
 {
 	struct trace_pull *p = &t->pull;
 
-	trace_pull_drop(p);
+	trace_waiting_drop(p);
 	while (!p->end && !p->waiting.nr)
 		p->end = trace_decoding_step(p->decoding, 0);
 	return p->waiting.nr ? CLEW_OK : p->end;

@@ -112,6 +112,13 @@ void buf_vprintf(struct buf *b, const char *format, va_list args)
 		b->nr += (size_t)len;
 }
 
+void buf_seconds(struct buf *b, uint64_t ns)
+{
+	buf_dec(b, ns / 1000000000, 0, ' ');
+	buf_char(b, '.');
+	buf_dec(b, ns % 1000000000, 9, '0');
+}
+
 void buf_printf(struct buf *b, const char *format, ...)
 {
 	va_list args;

@@ -88,6 +88,8 @@ void buf_dec(struct buf *b, uint64_t v, unsigned int width, char pad);
 /** @p s right-aligned (@p width > 0) or left-aligned (@p width < 0) in a field, as printf's %*s. */
 void buf_field(struct buf *b, const char *s, int width);
 
+/** "12.000000345". */
+void buf_seconds(struct buf *b, uint64_t ns);
 void buf_printf(struct buf *b, const char *format, ...) CLEW_PRINTF(2, 3);
 void buf_vprintf(struct buf *b, const char *format, va_list args) CLEW_PRINTF(2, 0);
 

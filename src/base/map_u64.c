@@ -62,6 +62,16 @@ bool map_u64_put(struct map_u64 *m, uint64_t key, uint64_t value)
 	return true;
 }
 
+bool map_u64_number(struct map_u64 *m, uint64_t key, size_t nr, size_t max, size_t *ret)
+{
+	const uint64_t *number = map_u64_get(m, key);
+
+	if (!number && (nr >= max || !map_u64_put(m, key, nr)))
+		return false;
+	*ret = number ? (size_t)*number : nr;
+	return true;
+}
+
 bool map_u64_remove(struct map_u64 *m, uint64_t key)
 {
 	size_t hole, i;

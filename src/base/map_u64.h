@@ -21,6 +21,13 @@ uint64_t *map_u64_get(const struct map_u64 *m, uint64_t key);
 /** Insert or overwrite. @return false when memory is short; the map is as it was. */
 bool map_u64_put(struct map_u64 *m, uint64_t key, uint64_t value);
 
+/**
+ * Number keys in the order in which they come, for a list of what they stand for: *ret is @p key's
+ * number, or @p nr, which it gets if that is below @p max.
+ * @return false: it is not, or memory is short; the map is as it was.
+ */
+bool map_u64_number(struct map_u64 *m, uint64_t key, size_t nr, size_t max, size_t *ret);
+
 /** @return whether it was there. */
 bool map_u64_remove(struct map_u64 *m, uint64_t key);
 

@@ -3,11 +3,13 @@
 
 #include <stdio.h>
 
-static const char *security_text(enum who_security s)
+/** NULL: the usual one, or unknown. */
+static const char *security_text(enum arm_security s)
 {
-	static const char *const names[] = {NULL, "secure", "realm", "root"};
+	static const char *const names[] = {
+		[ARM_SECURE] = "secure", [ARM_ROOT] = "root", [ARM_REALM] = "realm"};
 
-	return s < WHO_SECURITY_UNKNOWN ? names[s] : NULL;
+	return s < ARM_SECURITY_UNKNOWN ? names[s] : NULL;
 }
 
 static bool has(const struct who_answer *a, uint32_t what)

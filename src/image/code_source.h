@@ -7,12 +7,12 @@
 
 #include <clew/time.h>
 
+#include "base/security.h"
+
 /*
  * Code bytes at (address, address space, time): what a hardware trace is walked over. Whoever knows
  * the processes, guests and dumps implements this; trace decoders only ask.
  */
-
-enum code_security { CODE_SECURE, CODE_NONSECURE, CODE_ROOT, CODE_REALM };
 
 enum code_arch { CODE_ARM, CODE_X86 };
 
@@ -26,7 +26,7 @@ enum code_landmark {
 
 struct code_arm_context {
 	uint8_t el;       /* exception level, 0-3 */
-	uint8_t security; /* enum code_security */
+	uint8_t security; /* enum arm_security */
 	uint8_t upper_el; /* el, or at EL0 the last one above it; 0: unknown */
 	uint8_t entry;    /* below EL2: enum code_landmark of the return that led there from EL2 */
 	bool is_at_start; /* only EL0 ran since the trace of code_key.bound began */

@@ -2,6 +2,13 @@
 #include "base/search.h"
 #include "merge/guest_fit.h"
 
+int64_t fit_offset_at(const struct fit_pieces *p, int64_t t)
+{
+	size_t i = search_first(p->nr, k, p->data[k].from > t);
+
+	return fit_line_at(&p->data[i ? i - 1 : 0].line, t);
+}
+
 bool fit_is_in_hole(const struct fit_stays *holes, int64_t from, int64_t to)
 {
 	size_t i = search_first(holes->nr, k, holes->data[k].in > to);

@@ -41,13 +41,6 @@ static int64_t us(const struct fit *f, int64_t n)
 	return v > 2 ? v : 2;
 }
 
-int64_t fit_offset_at(const struct fit_pieces *p, int64_t t)
-{
-	size_t i = search_first(p->nr, k, p->data[k].from > t);
-
-	return fit_line_at(&p->data[i ? i - 1 : 0].line, t);
-}
-
 /* --- one piece --- */
 
 /** Fit the line to the edges in [from, to). @return false: too few, or *err is set. */

@@ -8,9 +8,6 @@
 
 /* Records of packet/spe as operations of the pipeline. */
 
-_Static_assert((int)SPE_SECURE == (int)CODE_SECURE && (int)SPE_NON_SECURE == (int)CODE_NONSECURE &&
-		       (int)SPE_ROOT == (int)CODE_ROOT && (int)SPE_REALM == (int)CODE_REALM,
-	       "security states are numbered alike");
 _Static_assert((int)SPE_NR_OTHER == (int)ANA_OP_NR_OTHER &&
 		       (int)SPE_OTHER_IS_ADDRESS == (int)ANA_OP_OTHER_IS_ADDRESS,
 	       "reserved packets are kept alike");

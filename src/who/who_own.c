@@ -80,7 +80,7 @@ void who_answer_own(const struct who_own *o, struct who_answer *ret)
 {
 	*ret = (struct who_answer){.kind = WHO_TASK,
 				   .level = WHO_LEVEL_UNKNOWN,
-				   .security = WHO_SECURITY_UNKNOWN,
+				   .security = ARM_SECURITY_UNKNOWN,
 				   .pid = {-1},
 				   .space = WHO_NONE,
 				   .machine = {-1}};
@@ -103,16 +103,13 @@ bool who_on_takes(uint32_t type)
 /* NULL: no memory, or more CPUs than any machine. */
 static struct who_on_cpu *cpu_of(struct who_on *o, uint32_t cpu)
 {
-	const uint64_t *at = map_u64_get(&o->by_cpu, cpu);
+	size_t i, nr = o->cpus.nr;
 
-	if (at)
-		return &o->cpus.data[*at];
-	if (o->cpus.nr >= MAX_CPUS || !vec_push(&o->cpus, (struct who_on_cpu){{0}}))
+	if (!vec_reserve(&o->cpus, nr + 1) || !map_u64_number(&o->by_cpu, cpu, nr, MAX_CPUS, &i))
 		return NULL;
-	if (map_u64_put(&o->by_cpu, cpu, o->cpus.nr - 1))
-		return &o->cpus.data[o->cpus.nr - 1];
-	o->cpus.nr--;
-	return NULL;
+	if (i == nr)
+		o->cpus.data[o->cpus.nr++] = (struct who_on_cpu){{0}};
+	return &o->cpus.data[i];
 }
 
 enum clew_err who_on_take(struct who_on *o, const struct perf_record *r,

@@ -19,6 +19,11 @@ struct who_ask_state *who_ask_state_of(const struct who_ran *w, struct who_curso
 	return s;
 }
 
+bool who_ran_follows_tasks(const struct who_ran *w)
+{
+	return w->has_switch || (w->is_inherited && !w->has_switch_wide);
+}
+
 uint64_t who_order_of_ns(const struct who_ran *w, struct clew_perf_ns t)
 {
 	struct clew_ticks ticks = {0};

@@ -124,23 +124,21 @@ bool who_ran_takes(uint32_t type)
 /** NULL: no memory, or more CPUs than any machine. */
 static struct who_cpu *cpu_of(struct who_ran *w, uint32_t cpu)
 {
-	const uint64_t *at = map_u64_get(&w->by_cpu, cpu);
+	size_t i, nr = w->cpus.nr;
 	struct who_cpu *c;
 
-	if (at)
-		return w->cpus.data[*at];
-	c = w->cpus.nr < MAX_CPUS ? mem_zalloc(sizeof(*c)) : NULL;
-	if (!c)
+	if (!vec_reserve(&w->cpus, nr + 1) || !map_u64_number(&w->by_cpu, cpu, nr, MAX_CPUS, &i))
 		return NULL;
+	if (i < nr)
+		return w->cpus.data[i];
+	c = mem_zalloc(sizeof(*c));
+	if (!c) {
+		map_u64_remove(&w->by_cpu, cpu);
+		return NULL;
+	}
 	c->cpu = cpu;
 	c->fold.runs.store = c->kvm.runs.store = &w->store;
-	if (vec_push(&w->cpus, c)) {
-		if (map_u64_put(&w->by_cpu, cpu, w->cpus.nr - 1))
-			return c;
-		w->cpus.nr--;
-	}
-	mem_free(c);
-	return NULL;
+	return w->cpus.data[w->cpus.nr++] = c;
 }
 
 bool who_ran_begin_cpu(struct who_ran *w, uint32_t cpu, struct clew_perf_ns from)
@@ -417,11 +415,6 @@ bool who_ran_cut(struct who_ran *w, struct clew_perf_ns time)
 struct who_local_id who_ran_owner_of_aux(const struct who_ran *w)
 {
 	return w->aux_owner;
-}
-
-bool who_ran_follows_tasks(const struct who_ran *w)
-{
-	return w->has_switch || (w->is_inherited && !w->has_switch_wide);
 }
 
 bool who_ran_has_switches(const struct who_ran *w)

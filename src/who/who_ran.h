@@ -4,6 +4,7 @@
 
 #include <clew/time.h>
 
+#include "base/security.h"
 #include "perfdata/perf_record.h"
 #include "perfdata/perf_who_facts.h"
 #include "who/who_ids.h"
@@ -74,8 +75,6 @@ enum who_level { WHO_EL0, WHO_EL1, WHO_EL2, WHO_EL3, WHO_LEVEL_UNKNOWN };
 /** "EL0", ...; NULL: unknown. */
 const char *who_level_name(enum who_level l);
 
-enum who_security { WHO_NONSECURE, WHO_SECURE, WHO_REALM, WHO_ROOT, WHO_SECURITY_UNKNOWN };
-
 /** Whether a guest ran, or who decides it. */
 enum who_world {
 	WHO_WORLD_HOST,
@@ -110,7 +109,7 @@ struct who_question {
 	uint32_t has; /* WHO_Q_ */
 	uint32_t cpu;
 	enum who_level level;
-	enum who_security security;
+	enum arm_security security;
 	enum who_world world;
 	struct who_local_id queue;
 	struct who_local_id owner; /* who_ran_owner_of_aux() */
@@ -146,7 +145,7 @@ struct who_answer {
 	enum who_evidence evidence; /* what gave the thread */
 	enum who_reason reason;     /* kind unknown; or of a guest: why its thread is */
 	enum who_level level;
-	enum who_security security;
+	enum arm_security security;
 	struct who_root_id root;
 	struct who_local_id local;
 	struct who_local_id candidates[2]; /* switching: from, to */

@@ -18,16 +18,14 @@ static struct who_fold *line_of(const struct who_vcpus *v, const struct who_vcpu
 /** NULL: too many, or no memory. */
 static struct who_fold *make_line(struct who_vcpus *v, const struct who_vcpu *vcpu)
 {
-	struct who_fold *line = line_of(v, vcpu);
+	size_t i, nr = v->lines.nr;
 
-	if (line)
-		return line;
-	if (v->lines.nr >= MAX_VCPUS || !vec_push(&v->lines, (struct who_fold){0}) ||
-	    !map_u64_put(&v->by_vcpu, key_of(vcpu), v->lines.nr - 1))
+	if (!vec_reserve(&v->lines, nr + 1) ||
+	    !map_u64_number(&v->by_vcpu, key_of(vcpu), nr, MAX_VCPUS, &i))
 		return NULL;
-	line = &v->lines.data[v->lines.nr - 1];
-	line->runs.store = v->store;
-	return line;
+	if (i == nr)
+		v->lines.data[v->lines.nr++] = (struct who_fold){.runs.store = v->store};
+	return &v->lines.data[i];
 }
 
 static bool fold_switch(struct who_fold *line, const struct perf_switch *s,

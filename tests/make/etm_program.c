@@ -35,7 +35,7 @@ static uint32_t space_of(void *ctx, const struct code_key *k)
 		       (p->has_versions ? version_at(k->ticks.ticks) : 0);
 	if (c->el > 1)
 		return EL2_SPACE + c->el - 2u;
-	return FIRST_KERNEL + (c->security == CODE_SECURE ? 2 : c->has_vmid ? c->vmid % 2 : 0);
+	return FIRST_KERNEL + (c->security == ARM_SECURE ? 2 : c->has_vmid ? c->vmid % 2 : 0);
 }
 
 static bool find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret)

@@ -213,10 +213,10 @@ static void test_find(void)
 	CHECK_EQ(a64_find_waypoint(code, 20, 1), 4, "WFE, where it is one");
 	CHECK_EQ(a64_find_waypoint(code, 20, 0), 12, "else CBGT");
 	CHECK_EQ(a64_find_waypoint(code + 8, 8, 1), 4, "from SVC to CBGT");
-	CHECK_EQ(a64_find_waypoint(code, 12, 0), 12, "none");
+	CHECK_EQ(a64_find_waypoint(code, 12, 0), 12, "code without a waypoint ends at its end");
 	CHECK_EQ(a64_find_waypoint(code, 15, 0), 12, "none, and part of one");
 	CHECK_EQ(a64_find_waypoint(code, 3, 0), 0, "not one instruction");
-	CHECK_EQ(a64_find_waypoint(code, 0, 0), 0, "nothing");
+	CHECK_EQ(a64_find_waypoint(code, 0, 0), 0, "no code has none");
 }
 
 /** The scan skips words without asking a64_decode(): none of these may be a waypoint. */

@@ -61,7 +61,7 @@ static void autofdo(struct counted_binary *b, bool has_indirect, const char *wan
 	struct buf text = {0};
 	const struct clew_sink sink = {keep, &text};
 
-	CHECK_EQ(autofdo_text(b, &opts, &sink), CLEW_OK, "AutoFDO");
+	CHECK_EQ(autofdo_text(b, &opts, &sink), CLEW_OK, "AutoFDO text is written");
 	CHECK_STR(buf_cstr(&text), want, "AutoFDO, %s indirect targets",
 		  has_indirect ? "with" : "no");
 	buf_done(&text);
@@ -72,7 +72,7 @@ static void bolt(struct counted_binary *b)
 	struct buf text = {0};
 	const struct clew_sink sink = {keep, &text};
 
-	CHECK_EQ(bolt_text(b, &sink), CLEW_OK, "BOLT");
+	CHECK_EQ(bolt_text(b, &sink), CLEW_OK, "BOLT text is written");
 	CHECK_STR(buf_cstr(&text),
 		  "B 1010c 10200 7 0\nB 1010c X:0 3 0\nB 10114 10100 9 0\nB 10118 f000 1 0\n"
 		  "B 10204 10110 7 0\nB X:0 10110 3 0\n"
@@ -97,7 +97,7 @@ static void stacks(void)
 	code_counts_add_branch(&b.counts,
 			       &(struct code_count){.a = 32, .b = 16, .nr = 9, .nr_part = 2});
 	code_counts_sort(&b.counts);
-	CHECK_EQ(bolt_text(&b, &sink), CLEW_OK, "BOLT");
+	CHECK_EQ(bolt_text(&b, &sink), CLEW_OK, "BOLT text is written");
 	CHECK_STR(buf_cstr(&text), "B 20 10 9 2\nF 10 20 5\nf 10 20 4\n",
 		  "of branch stacks: mispredictions, and runs that another function led to");
 	buf_done(&text);

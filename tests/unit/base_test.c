@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/intern.h"
 #include "base/map_u64.h"
+#include "base/number.h"
 #include "base/vec.h"
 #include "unit/tap.h"
 
@@ -51,6 +52,39 @@ static void test_map(void)
 	map_u64_done(&m);
 }
 
+static void test_map_number(void)
+{
+	struct map_u64 m = {0};
+	size_t first = 9, again = 9, second = 9, none = 9;
+
+	CHECK(map_u64_number(&m, 70, 0, 2, &first) && map_u64_number(&m, 80, 1, 2, &second) &&
+		      map_u64_number(&m, 70, 2, 2, &again),
+	      "keys are numbered");
+	CHECK(first == 0 && second == 1 && again == 0, "in their order, each once");
+	CHECK(!map_u64_number(&m, 90, 2, 2, &none) && none == 9 && m.nr == 2, "up to a limit");
+	map_u64_done(&m);
+}
+
+/** @return the text after the number, which is in *ret; NULL: it has over 64 bits. */
+static const char *number_of(const char *text, unsigned int base, uint64_t *ret)
+{
+	return number_take(&text, text + strlen(text), base, ret) ? text : NULL;
+}
+
+static void test_number(void)
+{
+	uint64_t v = 1;
+
+	CHECK_STR(number_of("120x", 10, &v), "x", "a number ends at what is no digit");
+	CHECK_EQ(v, 120, "of base 10");
+	CHECK_STR(number_of("fFg", 16, &v), "g", "nor a digit of its base");
+	CHECK_EQ(v, 255, "of base 16");
+	CHECK_STR(number_of("-", 10, &v), "-", "no digits are taken");
+	CHECK_EQ(v, 0, "as 0");
+	CHECK(number_of("18446744073709551615", 10, &v) && v == UINT64_MAX, "64 bits fit");
+	CHECK(!number_of("18446744073709551616", 10, &v) && v == UINT64_MAX, "65 do not");
+}
+
 static void test_intern(void)
 {
 	struct intern t = {0};
@@ -78,6 +112,10 @@ static void test_buf(void)
 	buf_dec(&b, UINT64_MAX, 0, ' ');
 	buf_hex(&b, UINT64_MAX, 0, ' ');
 	CHECK_STR(buf_cstr(&b), "   abc000  abab  18446744073709551615ffffffffffffffff", "fields");
+	buf_clear(&b);
+	buf_seconds(&b, 12000000345);
+	buf_seconds(&b, 999999999);
+	CHECK_STR(buf_cstr(&b), "12.0000003450.999999999", "seconds");
 	buf_clear(&b);
 	for (int i = 0; i < 1000; i++)
 		buf_printf(&b, "%d,", i);
@@ -144,6 +182,8 @@ int main(void)
 	test_bytes();
 	test_hash();
 	test_map();
+	test_map_number();
+	test_number();
 	test_intern();
 	test_buf();
 	test_arena();

@@ -147,10 +147,10 @@ static void test_slots(void)
 	CHECK(has_offsets(&g, 1, "\3\4\5\6\7\10\11\12\13\14\15\16\21\53\54\55\56"), "where 1 was");
 	CHECK(has_offsets(&g, 2, "\22\23\25\27\30\31\32\33\34\35"), "where 2 was");
 	CHECK(has_offsets(&g, 3, "\41"), "where 3 was");
-	CHECK(cs_demux_feed(d, &in, &event, &offset), "fed");
+	CHECK(cs_demux_feed(d, &in, &event, &offset), "a frame is taken");
 	CHECK_EQ(event, CS_DONE, "no event");
 	CHECK_EQ(offset, 48, "its offset is the end");
-	CHECK_EQ(cs_demux_counts(d)->nr_frames, 3, "frames");
+	CHECK_EQ(cs_demux_counts(d)->nr_frames, 3, "each frame is counted");
 	CHECK_EQ(cs_demux_counts(d)->nr_unowned_bytes, 2, "bytes before the first ID");
 	CHECK_EQ(cs_demux_counts(d)->nr_id0_bytes, 2, "bytes of ID 0");
 	CHECK_EQ(cs_demux_counts(d)->nr_reserved_bytes, 4, "bytes of reserved IDs");
@@ -175,7 +175,7 @@ static void test_marks(void)
 	cs_demux_restart(d, 1000008);
 	CHECK(cs_demux_feed(d, &in, &event, &offset), "100 frames");
 	s = cs_demux_stream(d, 5);
-	CHECK_EQ(s->bytes.nr, 100 * 15 - 2, "bytes");
+	CHECK_EQ(s->bytes.nr, 100 * 15 - 2, "all bytes are in the stream");
 	CHECK_EQ(s->marks.nr, 2, "two marks: after each ID");
 	CHECK_EQ(cs_stream_offset(s, 0), 1000009, "the first byte");
 	CHECK(has_pieces(s), "all others side by side in pieces");
@@ -311,7 +311,8 @@ static void test_watch(enum cs_layout layout)
 		      layout_names[layout]);
 		CHECK(is_same(layout, &sights[i]->got, bytes, NR_BYTES), "%s: parts of frames",
 		      layout_names[layout]);
-		CHECK_EQ(sights[i]->nr[CS_SEEN_FRAME], cs_demux_counts(d)->nr_frames, "frames");
+		CHECK_EQ(sights[i]->nr[CS_SEEN_FRAME], cs_demux_counts(d)->nr_frames,
+			 "each frame is shown to the listener");
 		cs_demux_restart(d, 0);
 		CHECK_EQ(sights[i]->bytes, e.out.nr, "every byte is seen");
 		got_done(&g);

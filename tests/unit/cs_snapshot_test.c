@@ -121,7 +121,7 @@ static void test_ini(void)
 	struct cs_ini ini;
 	uint64_t v = 0;
 
-	CHECK(cs_ini_parse(&ini, bytes_of(text, sizeof(text) - 1), &arena), "parsed");
+	CHECK(cs_ini_parse(&ini, bytes_of(text, sizeof(text) - 1), &arena), "the .ini is parsed");
 	CHECK_EQ(ini.nr, 4, "four lines with a key");
 	CHECK_EQ(ini.nr_bad, 1, "one that is none");
 	CHECK_STR(ini.data[0].section, "One", "a heading's name without its space");
@@ -132,7 +132,7 @@ static void test_ini(void)
 	CHECK(ini.data[0].section_nr != ini.data[3].section_nr, "two sections of one name");
 	CHECK(!cs_ini_get(&ini, "two", "a"), "no such key");
 	CHECK(cs_ini_number("0x10)", &v) && v == 16, "hex, what follows does not matter");
-	CHECK(cs_ini_number("010", &v) && v == 8, "octal");
+	CHECK(cs_ini_number("010", &v) && v == 8, "a leading 0 is octal");
 	CHECK(!cs_ini_number("x", &v) && !cs_ini_number("", &v), "no numbers");
 	CHECK(!cs_ini_number("0x1ffffffffffffffff", &v), "too large a number");
 	vec_done(&ini);
@@ -550,7 +550,7 @@ static void test_frames(void)
 	nr += framed(bytes + nr, 0x33);
 	test_dir_write("trace.bin", bytes, nr);
 	t = open_it(&diag);
-	CHECK(t && decode(t).nr_insns == 6, "frames");
+	CHECK(t && decode(t).nr_insns == 6, "trace in frames is decoded");
 	trace_input_free(t);
 	put("trace.ini",
 	    "[trace_buffers]\nbuffers=b\n[b]\nfile=trace.bin\nformat=ETR\n[source_buffers]\n"

@@ -164,7 +164,7 @@ static void test_memo(void)
 	e = escape_memo_get(&m, dirty);
 	text = e->text;
 	CHECK(!strcmp(text, "dirty\\x0a") && e->bytes == 9, "another is");
-	CHECK(escape_memo_get(&m, dirty) == e, "once");
+	CHECK(escape_memo_get(&m, dirty) == e, "a text is escaped once");
 	CHECK(escape_memo_get(&m, same)->text == text, "also where it lies in two places");
 	for (size_t i = 0; i < 3000; i++)
 		escape_memo_get(&m, "0123456789" + i % 11);

@@ -117,9 +117,9 @@ static void test_idr0(void)
 	r.idr0 = 1u << 29;
 	CHECK(!config_of(&r).has_commopt, "COMMOPT means nothing without cycle counting");
 	r.idr0 = 1u << 29 | 1 << 7;
-	CHECK(config_of(&r).has_commopt, "COMMOPT");
+	CHECK(config_of(&r).has_commopt, "COMMOPT is read");
 	r.idr0 = 1u << 30;
-	CHECK(!config_of(&r).transactions_are_p0, "COMMTRANS");
+	CHECK(!config_of(&r).transactions_are_p0, "COMMTRANS is read");
 	for (uint32_t v = 1; v < 4; v++) {
 		r.idr0 = v << 15;
 		CHECK(config_of(&r).has_q, "QSUPP %u", v);
@@ -140,21 +140,21 @@ static void test_configr(void)
 
 	CHECK(!c.has_return_stack && !c.has_branch_broadcast, "nothing is on");
 	r.configr = 1 | 1 << 3;
-	CHECK(config_of(&r).has_branch_broadcast, "BB");
+	CHECK(config_of(&r).has_branch_broadcast, "BB is read");
 	r.configr = 1 | 1 << 12;
-	CHECK(config_of(&r).has_return_stack, "RS");
+	CHECK(config_of(&r).has_return_stack, "RS is read");
 	CHECK(!c.has_cycle_counts && !c.has_cid && !c.has_vmid && !c.has_timestamps,
 	      "what packets may carry is off");
 	r.configr = 1 | 1 << 4;
-	CHECK(config_of(&r).has_cycle_counts, "CCI");
+	CHECK(config_of(&r).has_cycle_counts, "CCI is read");
 	r.configr = 1 | 1 << 6;
-	CHECK(config_of(&r).has_cid, "CID");
+	CHECK(config_of(&r).has_cid, "CID is read");
 	r.configr = 1 | 1 << 7;
-	CHECK(config_of(&r).has_vmid, "VMID");
+	CHECK(config_of(&r).has_vmid, "VMID is read");
 	r.configr = 1 | 1 << 11;
-	CHECK(config_of(&r).has_timestamps, "TS");
+	CHECK(config_of(&r).has_timestamps, "TS is read");
 	r.idr2 = 1u << 31;
-	CHECK(config_of(&r).wfx_are_waypoints, "WFXMODE");
+	CHECK(config_of(&r).wfx_are_waypoints, "WFXMODE is read");
 	r.idr1 = 0x41000420;
 	CHECK(!config_of(&r).wfx_are_waypoints, "which ETMv4.2 has not");
 }

@@ -177,7 +177,7 @@ static void check_terms(void)
 	CHECK(e[0].has_time_term && !e[0].wants_time, "time=0");
 	CHECK(e[0].has_stacks && e[0].stacks == REC_STACKS_COPY, "call-graph=dwarf");
 	CHECK_EQ(e[0].stack_bytes, 4096, "stack-size=4k");
-	CHECK(e[1].has_inherit && !e[1].wants_inherit, "no-inherit");
+	CHECK(e[1].has_inherit && !e[1].wants_inherit, "the term no-inherit is taken");
 	CHECK(e[1].has_stacks && e[1].stacks == REC_STACKS_AUTO && e[1].attr.sample_max_stack == 10,
 	      "max-stack= asks for chains");
 	CHECK(e[2].attr.sample_period == 1 && !e[2].has_period, "bpf-output samples each, weakly");

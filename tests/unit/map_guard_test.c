@@ -33,7 +33,7 @@ static int map_and_cut(struct os_map *map, bool is_private)
 	if (is_private)
 		CHECK_EQ(os_map_file_private(path, map, NULL), CLEW_OK, "mapped, writable");
 	else
-		CHECK_EQ(os_map_file(path, map, NULL), CLEW_OK, "mapped");
+		CHECK_EQ(os_map_file(path, map, NULL), CLEW_OK, "the file is mapped");
 	CHECK(!ftruncate(fd, (off_t)page_bytes()), "cut off");
 	unlink(path);
 	return fd;

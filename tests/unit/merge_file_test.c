@@ -164,7 +164,7 @@ static void test_line(void)
 	      "what takes over a second has a line");
 	close(gate[1]);
 	close(gate[0]);
-	CHECK(has_succeeded(pid) && !is_deferred(), "merged");
+	CHECK(has_succeeded(pid) && !is_deferred(), "its stacks are merged");
 	cli_note("%s", "over");
 	wait_for("clew: over");
 	CHECK(strstr(seen, "\r\033[Kclew: over") != NULL, "the line is gone");

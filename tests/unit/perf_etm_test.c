@@ -479,7 +479,7 @@ static void test_numbers(void)
 	struct cs_etm_make m = {.version = 1};
 	struct trace_input *trace = NULL;
 	struct code_key key = {
-		.context.arm = {.security = CODE_NONSECURE, .has_cid = true, .cid = 100}
+		.context.arm = {.security = ARM_NONSECURE, .has_cid = true, .cid = 100}
         };
 	uint32_t at[4] = {0};
 
@@ -647,7 +647,7 @@ static void test_vmids(void)
 	struct cs_etm_make m = {.version = 1, .configr = 1u << 6 | 1u << 7};
 	struct code_key key = {
 		.context.arm = {
-				.security = CODE_NONSECURE, .has_cid = true, .cid = 100, .has_vmid = true}
+				.security = ARM_NONSECURE, .has_cid = true, .cid = 100, .has_vmid = true}
         };
 	const struct code_source *code;
 	struct trace_input *trace = NULL;

@@ -47,20 +47,21 @@ static void test_values(const struct perf_features *f)
 	struct perf_clock_data clock;
 	uint64_t v, first, last;
 
-	CHECK_STR(perf_features_string(f, PERF_FEAT_ARCH), "text6", "ARCH");
-	CHECK(perf_features_nr_cpus(f, &online, &available) && online == PERF_MAKE_CPUS, "NRCPUS");
-	CHECK(perf_features_u64(f, PERF_FEAT_TOTAL_MEM, &v) && v == 1, "TOTAL_MEM");
+	CHECK_STR(perf_features_string(f, PERF_FEAT_ARCH), "text6", "ARCH is read");
+	CHECK(perf_features_nr_cpus(f, &online, &available) && online == PERF_MAKE_CPUS,
+	      "NRCPUS is read");
+	CHECK(perf_features_u64(f, PERF_FEAT_TOTAL_MEM, &v) && v == 1, "TOTAL_MEM is read");
 	CHECK(perf_features_sample_time(f, &first, &last) && first == 1 && last == 11,
-	      "SAMPLE_TIME");
+	      "SAMPLE_TIME is read");
 	CHECK(perf_features_compressed(f, &c) && c.version == 1 && c.type == 11 && c.level == 21 &&
 		      c.ratio == 31 && c.mmap_len == 41,
-	      "COMPRESSED");
+	      "COMPRESSED is read");
 	CHECK(perf_features_clock_data(f, &clock) && clock.version == 1 && clock.clockid == 11 &&
 		      clock.wall_clock_ns == 1 && clock.clockid_ns == 11,
-	      "CLOCK_DATA");
+	      "CLOCK_DATA is read");
 	CHECK(perf_features_e_machine(f, &machine, &flags) && machine == 1 && flags == 11,
-	      "E_MACHINE");
-	CHECK(perf_features_cache_line(f, &line) && line == 1, "CLN_SIZE");
+	      "E_MACHINE is read");
+	CHECK(perf_features_cache_line(f, &line) && line == 1, "CLN_SIZE is read");
 }
 
 static void test_cmdline(const struct perf_features *f)
@@ -73,7 +74,7 @@ static void test_cmdline(const struct perf_features *f)
 	CHECK(perf_features_cmdline(f, &l) && perf_string_next(&l, &s) && is(s, "name0") &&
 		      perf_string_next(&l, &s) && is(s, "name1") && !perf_string_next(&l, &s) &&
 		      !l.is_bad,
-	      "CMDLINE");
+	      "CMDLINE is read");
 	CHECK(perf_features_next_arg(f, &at, &left, &s) && is(s, "name0") &&
 		      perf_features_next_arg(f, &at, &left, &s) && is(s, "name1") &&
 		      !perf_features_next_arg(f, &at, &left, &s),
@@ -98,30 +99,30 @@ static void test_machine(const struct perf_features *f)
 		      perf_string_next(&t.cores, &s) && is(s, "cores0") &&
 		      perf_string_next(&t.threads, &s) && is(s, "threads0") &&
 		      perf_string_next(&t.dies, &s) && is(s, "dies0"),
-	      "CPU_TOPOLOGY");
+	      "CPU_TOPOLOGY is read");
 	p = perf_cpu_topology_get(&t, 2);
 	CHECK(p.core == 2 && p.socket == 0 && p.die == 20, "its CPU 2");
 	CHECK(perf_features_numa(f, &l) && perf_numa_next(&l, &node) && perf_numa_next(&l, &node) &&
 		      node.node == 10 && node.total_kib == 11 && node.free_kib == 12 &&
 		      is(node.cpus, "2") && !perf_numa_next(&l, &node),
-	      "NUMA_TOPOLOGY");
+	      "NUMA_TOPOLOGY is read");
 	CHECK(perf_features_caches(f, &l) && perf_cache_next(&l, &cache) &&
 		      perf_cache_next(&l, &cache) && cache.level == 10 && cache.line_bytes == 11 &&
 		      cache.sets == 12 && cache.ways == 13 && is(cache.cpus, "cpus1"),
-	      "CACHE");
+	      "CACHE is read");
 	CHECK(perf_features_mem_topology(f, &block, &l) && block == 0x8000000 &&
 		      perf_memory_node_next(&l, &memory) && perf_memory_node_next(&l, &memory) &&
 		      memory.node == 1 && memory.nr_bits == 70 &&
 		      load_u64(memory.bitmap + 8, l.swap) == 0x21 &&
 		      !perf_memory_node_next(&l, &memory) && !l.is_bad,
-	      "MEM_TOPOLOGY");
+	      "MEM_TOPOLOGY is read");
 	CHECK(perf_features_cpu_domains(f, &domains) && domains.schedstat_version == 17 &&
 		      perf_cpu_domains_next(&domains, &of_cpu) &&
 		      perf_cpu_domains_next(&domains, &of_cpu) && of_cpu.cpu == 1 &&
 		      perf_cpu_domain_next(&of_cpu, &d) && d.domain == 10 &&
 		      is(d.name, "domain1") && is(d.cpu_mask, "mask1") && is(d.cpu_list, "list1") &&
 		      !perf_cpu_domain_next(&of_cpu, &d),
-	      "CPU_DOMAIN_INFO");
+	      "CPU_DOMAIN_INFO is read");
 }
 
 static void test_events(const struct perf_features *f)
@@ -140,24 +141,24 @@ static void test_events(const struct perf_features *f)
 		      perf_event_desc_next(&descs, &d) && is(d.name, "event1") && d.nr_ids == 2 &&
 		      load_u64(d.ids + 8, f->swap) == 101 &&
 		      perf_attr_parse(d.attr, f->swap, &attr) == CLEW_OK && attr.size == 112,
-	      "EVENT_DESC");
+	      "EVENT_DESC is read");
 	CHECK(perf_features_pmu_mappings(f, &l) && perf_pmu_mapping_next(&l, &m) &&
 		      perf_pmu_mapping_next(&l, &m) && m.type == 10 && is(m.name, "name1"),
-	      "PMU_MAPPINGS");
+	      "PMU_MAPPINGS is read");
 	CHECK(perf_features_groups(f, &l) && perf_group_next(&l, &g) && perf_group_next(&l, &g) &&
 		      g.leader == 10 && g.nr_members == 11 && is(g.name, "name1"),
-	      "GROUP_DESC");
+	      "GROUP_DESC is read");
 	CHECK(perf_features_hybrid(f, &l) && perf_hybrid_next(&l, &h) && perf_hybrid_next(&l, &h) &&
 		      is(h.pmu, "name1") && is(h.cpus, "cpus1"),
-	      "HYBRID_TOPOLOGY");
+	      "HYBRID_TOPOLOGY is read");
 	CHECK(perf_features_cpu_pmu_caps(f, &l) && perf_pmu_cap_next(&l, &cap) &&
 		      is(cap.name, "cap0") && is(cap.value, "value0"),
-	      "CPU_PMU_CAPS");
+	      "CPU_PMU_CAPS is read");
 	CHECK(perf_features_pmu_caps(f, &l) && perf_pmu_caps_next(&l, &caps) &&
 		      perf_pmu_caps_next(&l, &caps) && is(caps.pmu, "pmu1") &&
 		      perf_pmu_cap_next(&caps.caps, &cap) && perf_pmu_cap_next(&caps.caps, &cap) &&
 		      is(cap.value, "value1") && !perf_pmu_cap_next(&caps.caps, &cap),
-	      "PMU_CAPS");
+	      "PMU_CAPS is read");
 }
 
 static void test_blobs(const struct perf_features *f)
@@ -172,7 +173,7 @@ static void test_blobs(const struct perf_features *f)
 
 	CHECK(perf_features_auxtrace(f, &l) && perf_auxtrace_index_next(&l, &e) && e.offset == 1 &&
 		      e.size == 11 && !perf_auxtrace_index_next(&l, &e) && !l.is_bad,
-	      "AUXTRACE");
+	      "AUXTRACE is read");
 	simpleperf.section[PERF_FEAT_AUXTRACE].pos += 8;
 	CHECK(perf_features_auxtrace(&simpleperf, &l) && perf_auxtrace_index_next(&l, &e) &&
 		      e.offset == 1 && e.size == 11 && !perf_auxtrace_index_next(&l, &e),
@@ -182,14 +183,14 @@ static void test_blobs(const struct perf_features *f)
 		      perf_build_id_next(&l, &id, &misc) && id.build_id[1] == 1 &&
 		      is(id.filename, "/bin/true") && !perf_build_id_next(&l, &id, &misc) &&
 		      !l.is_bad,
-	      "BUILD_ID");
+	      "BUILD_ID is read");
 	CHECK(perf_features_bpf_progs(f, &l) && perf_bpf_prog_next(&l, &prog) &&
 		      perf_bpf_prog_next(&l, &prog) && bytes_left(&prog.info) == 112 &&
 		      bytes_left(&prog.data) == 9 && prog.arrays == 3,
-	      "BPF_PROG_INFO");
+	      "BPF_PROG_INFO is read");
 	CHECK(perf_features_bpf_btf(f, &l) && perf_bpf_btf_next(&l, &btf) &&
 		      perf_bpf_btf_next(&l, &btf) && btf.id == 1 && bytes_left(&btf.data) == 9,
-	      "BPF_BTF");
+	      "BPF_BTF is read");
 }
 
 /* Without the parts that came with later versions of perf. */

@@ -75,8 +75,8 @@ static void memory(void)
 	f = made_report(&m, "sym", opts);
 	o = report_feed_ops(f);
 	CHECK_EQ(o->all.nr, 3, "an operation counts once, whatever its events");
-	CHECK_EQ(o->all.nr_loads, 2, "loads");
-	CHECK_EQ(o->all.nr_stores, 1, "stores");
+	CHECK_EQ(o->all.nr_loads, 2, "loads are counted");
+	CHECK_EQ(o->all.nr_stores, 1, "stores are counted");
 	CHECK_EQ(o->all.nr_not_retired, 1, "those that report events without RETIRED");
 	CHECK_EQ(o->sources.nr, 2, "loads and stores of one source are one row");
 	ops_source_text(&text, &o->sources.data[o->source_order[0]]);
@@ -113,7 +113,7 @@ static void branches(void)
 	f = made_report(&m, "dso,sym", opts);
 	o = report_feed_ops(f);
 	CHECK_EQ(o->rows.nr, 1, "branches alone");
-	CHECK_EQ(o->rows.data[0].sum.nr_mispredicted, 1, "mispredicted");
+	CHECK_EQ(o->rows.data[0].sum.nr_mispredicted, 1, "mispredicted branches are counted");
 	CHECK_EQ(o->rows.data[0].sum.nr_not_taken, 1, "not taken");
 	report_feed_free(f);
 	made_done(&m);
@@ -144,7 +144,7 @@ static void samples(void)
 	ops_source_text(&text, &o->sources.data[0]);
 	CHECK_STR(buf_cstr(&text), "L1 hit", "the level");
 	CHECK_EQ(o->all.latencies[REPORT_TOTAL].sum, 11, "the weight is the latency");
-	CHECK_EQ(o->lines.data[0].sum.nr_hitm, 1, "HITM");
+	CHECK_EQ(o->lines.data[0].sum.nr_hitm, 1, "lines modified elsewhere are counted");
 	report_feed_free(f);
 	buf_done(&text);
 	made_done(&m);

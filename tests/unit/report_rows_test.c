@@ -69,8 +69,8 @@ static void full_tree(void)
 
 	report_tree_init(&t, 3);
 	CHECK_EQ(report_tree_child(&t, node, 'a', &node), CLEW_OK, "a tree of three: first frame");
-	CHECK_EQ(report_tree_child(&t, node, 'b', &node), CLEW_OK, "second");
-	CHECK_EQ(report_tree_child(&t, node, 'c', &node), CLEW_LIMIT, "full");
+	CHECK_EQ(report_tree_child(&t, node, 'b', &node), CLEW_OK, "a second node has room");
+	CHECK_EQ(report_tree_child(&t, node, 'c', &node), CLEW_LIMIT, "a third is over the limit");
 	CHECK_EQ(node, 2, "the result is untouched");
 	CHECK_EQ(report_tree_child(&t, 1, 'b', &node), CLEW_OK, "what is there is still found");
 	report_tree_done(&t);

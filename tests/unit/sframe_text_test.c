@@ -88,11 +88,14 @@ static void test_rows(void)
 	const char *text = text_of(&opts, r, 4, 0);
 
 	CHECK(strstr(text, "elf64-bigaarch64"), "byte order");
-	CHECK(strstr(text, ", size = 64 bytes, attr = \"SF\", pauth = B key\n"), "attributes");
+	CHECK(strstr(text, ", size = 64 bytes, attr = \"SF\", pauth = B key\n"),
+	      "attributes of a function are printed");
 	CHECK(strstr(text, "401000  (fp-8)    u         u            \n"), "a loaded CFA");
-	CHECK(strstr(text, "401004  r3+0      r4+0      U            \n"), "padding");
-	CHECK(strstr(text, "401008  RA undefined\n"), "outermost");
-	CHECK(strstr(text, "40100c  sp+0      u         c+8[s]       \n"), "signed");
+	CHECK(strstr(text, "401004  r3+0      r4+0      U            \n"),
+	      "rows are padded to columns");
+	CHECK(strstr(text, "401008  RA undefined\n"), "an outermost frame has no return address");
+	CHECK(strstr(text, "40100c  sp+0      u         c+8[s]       \n"),
+	      "a signed return address is marked");
 }
 
 static void test_s390x(void)

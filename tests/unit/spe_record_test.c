@@ -64,11 +64,11 @@ static void check_fields(void)
 		1, "a load of real hardware");
 	CHECK_EQ(spe_pc(r), 0xffffc0c2868c8b5c, "PC, sign-extended");
 	CHECK_EQ(spe_el_of(r->address[0]), 2, "its level");
-	CHECK_EQ(spe_security_of(r->address[0]), SPE_NON_SECURE, "its security");
+	CHECK_EQ(spe_security_of(r->address[0]), ARM_NONSECURE, "its security");
 	CHECK_EQ(spe_va(r), 0xfffffc2007c226c0, "VA");
 	CHECK_EQ(spe_va_tag(r), 0x5a, "tag");
 	CHECK_EQ(spe_pa(r), 0x80bd88a09e8, "PA");
-	CHECK(spe_pa_pat(r) == 7 && spe_pa_ch(r) && spe_pa_security(r) == SPE_NON_SECURE,
+	CHECK(spe_pa_pat(r) == 7 && spe_pa_ch(r) && spe_pa_security(r) == ARM_NONSECURE,
 	      "PAT, CH, NS");
 	CHECK_EQ(r->has,
 		 SPE_HAS_PC | SPE_HAS_VA | SPE_HAS_PA | SPE_HAS_TOTAL | SPE_HAS_ISSUE |

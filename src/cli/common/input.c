@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "cli/common/cache_dir.h"
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
@@ -91,25 +92,23 @@ static long read_stdin(void *ctx, void *buf, size_t size)
 /* "12.5" to ns; "" is @p missing. */
 static bool parse_seconds(const char *s, size_t len, uint64_t missing, uint64_t *ret)
 {
+	const char *at = s, *end = s + len;
 	uint64_t ns = 0, seconds = 0;
-	size_t i = 0, nr_digits = 0;
+	size_t nr_digits = 0;
 
 	if (!len) {
 		*ret = missing;
 		return true;
 	}
-	for (; i < len && s[i] >= '0' && s[i] <= '9'; i++) {
-		if (__builtin_mul_overflow(seconds, (uint64_t)10, &seconds) ||
-		    __builtin_add_overflow(seconds, (uint64_t)(s[i] - '0'), &seconds))
-			return false;
-	}
-	if (i < len && s[i] == '.') {
-		for (i++; i < len && s[i] >= '0' && s[i] <= '9' && nr_digits < NS_DIGITS; i++)
-			ns = ns * 10 + (uint64_t)(s[i] - '0'), nr_digits++;
+	if (!number_take(&at, end, 10, &seconds))
+		return false;
+	if (at < end && *at == '.') {
+		for (at++; at < end && *at >= '0' && *at <= '9' && nr_digits < NS_DIGITS; at++)
+			ns = ns * 10 + (uint64_t)(*at - '0'), nr_digits++;
 	}
 	for (; nr_digits < NS_DIGITS; nr_digits++)
 		ns *= 10;
-	if (i != len || __builtin_mul_overflow(seconds, (uint64_t)1000000000, &seconds))
+	if (at != end || __builtin_mul_overflow(seconds, (uint64_t)1000000000, &seconds))
 		return false;
 	return !__builtin_add_overflow(seconds, ns, ret);
 }

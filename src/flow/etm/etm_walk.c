@@ -68,7 +68,7 @@ static void set_level(struct etm_flow *f, const struct etm_context *n)
 	/* After a gap the level before it does not matter. */
 	f->flow.may_have_switched |= n->el || (c->el && c->upper_el);
 	c->el = n->el;
-	c->security = (uint8_t)(n->nse << 1 | n->ns); /* enum code_security */
+	c->security = (uint8_t)(n->nse << 1 | n->ns); /* enum arm_security */
 }
 
 /** After a gap: how execution reaches its next level is unknown. */

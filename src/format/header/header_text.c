@@ -292,9 +292,9 @@ static void print_clock_data(struct buf *out, const struct header_facts *h)
 	header_local_time(out, c.wall_clock_ns);
 	buf_str(out, " = ");
 	add_time(out, c.wall_clock_ns);
-	buf_printf(out, " (TOD) = %llu.%09llu (%s)\n",
-		   (unsigned long long)(c.clockid_ns / 1000000000),
-		   (unsigned long long)(c.clockid_ns % 1000000000), name);
+	buf_str(out, " (TOD) = ");
+	buf_seconds(out, c.clockid_ns);
+	buf_printf(out, " (%s)\n", name);
 }
 
 static void print_e_machine(struct buf *out, const struct header_facts *h)

@@ -45,10 +45,10 @@ static void add_enabled(struct buf *out, const struct perf_who_facts *f)
 	if (!f->enabled.nr)
 		return;
 	buf_str(out, "# records of switches are complete from :");
-	vec_for_each (&f->enabled, e)
-		buf_printf(out, " cpu %u %llu.%09llu", e->cpu,
-			   (unsigned long long)e->ns / 1000000000,
-			   (unsigned long long)e->ns % 1000000000);
+	vec_for_each (&f->enabled, e) {
+		buf_printf(out, " cpu %u ", e->cpu);
+		buf_seconds(out, e->ns);
+	}
 	buf_char(out, '\n');
 }
 

@@ -91,12 +91,12 @@ static void put_aux(struct buf *out, const struct ana_summary *s)
 		put_flag(out, c->nr_truncated, "truncated: the ring was full");
 		put_flag(out, c->nr_partial, "partial: their last record is damaged");
 		put_flag(out, c->nr_collision, "with collisions: operations were not sampled");
-		if (clew_perf_ns_is_known(c->first))
-			buf_printf(out, "; from %llu.%09llu to %llu.%09llu",
-				   (unsigned long long)c->first.ns / 1000000000,
-				   (unsigned long long)c->first.ns % 1000000000,
-				   (unsigned long long)c->last.ns / 1000000000,
-				   (unsigned long long)c->last.ns % 1000000000);
+		if (clew_perf_ns_is_known(c->first)) {
+			buf_str(out, "; from ");
+			buf_seconds(out, c->first.ns);
+			buf_str(out, " to ");
+			buf_seconds(out, c->last.ns);
+		}
 		buf_char(out, '\n');
 	}
 }

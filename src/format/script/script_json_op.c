@@ -5,7 +5,10 @@
 
 static const char *security_name(uint8_t security)
 {
-	static const char *const names[] = {"secure", "non-secure", "root", "realm"};
+	static const char *const names[] = {[ARM_SECURE] = "secure",
+					    [ARM_NONSECURE] = "non-secure",
+					    [ARM_ROOT] = "root",
+					    [ARM_REALM] = "realm"};
 
 	return names[security & 3];
 }

@@ -198,8 +198,7 @@ void script_add_trace_error(struct buf *b, const struct ana_event *ev)
 
 	buf_str(b, " instruction trace error type 1 time ");
 	if (clew_perf_ns_is_known(ev->time) && ev->time.ns)
-		buf_printf(b, "%llu.%09llu", (unsigned long long)(ev->time.ns / 1000000000),
-			   (unsigned long long)(ev->time.ns % 1000000000));
+		buf_seconds(b, ev->time.ns);
 	else
 		buf_char(b, '0');
 	buf_printf(b, " cpu %d pid %d tid %d ip %s%llx code %u: %s%s%s\n", (int)ev->cpu,

@@ -3,6 +3,7 @@
 #define PACKET_SPE_SPE_RECORD_H
 
 #include "base/bytes.h"
+#include "base/security.h"
 #include "packet/spe/spe_packet.h"
 
 /*
@@ -69,7 +70,6 @@ enum spe_damage {
 };
 
 /** Security state: NSE:NS. */
-enum spe_security { SPE_SECURE, SPE_NON_SECURE, SPE_ROOT, SPE_REALM };
 
 struct spe_record {
 	uint64_t offset; /* of its first byte, in the AUX buffer */
@@ -148,11 +148,11 @@ static inline bool spe_pa_ch(const struct spe_record *r)
 	return r->address[SPE_ADDRESS_PA] >> 62 & 1;
 }
 
-static inline enum spe_security spe_pa_security(const struct spe_record *r)
+static inline enum arm_security spe_pa_security(const struct spe_record *r)
 {
 	uint64_t v = r->address[SPE_ADDRESS_PA];
 
-	return (enum spe_security)((v >> 61 & 1) << 1 | v >> 63);
+	return (enum arm_security)((v >> 61 & 1) << 1 | v >> 63);
 }
 
 /** Exception level of the payload of PC, TARGET or PREV_TARGET: 0 to 3. */
@@ -161,9 +161,9 @@ static inline uint8_t spe_el_of(uint64_t payload)
 	return payload >> 61 & 3;
 }
 
-static inline enum spe_security spe_security_of(uint64_t payload)
+static inline enum arm_security spe_security_of(uint64_t payload)
 {
-	return (enum spe_security)((payload >> 60 & 1) << 1 | payload >> 63);
+	return (enum arm_security)((payload >> 60 & 1) << 1 | payload >> 63);
 }
 
 enum spe_start {

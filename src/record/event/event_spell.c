@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/number.h"
+
 enum { MAX_EVENTS = 16384 };
 
 CLEW_COLD enum clew_err event_fail(struct event_parse *p, const char *at, enum clew_err code,
@@ -33,31 +35,11 @@ struct event_word event_take_until(struct event_parse *p, const char *stops)
 	return w;
 }
 
-static int digit_of(char c, uint64_t base)
+static bool word_number(struct event_word w, unsigned int base, uint64_t *ret)
 {
-	int d = c >= '0' && c <= '9' ? c - '0'
-	      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				     : 99;
+	const char *at = w.s;
 
-	return (uint64_t)d < base ? d : -1;
-}
-
-static bool word_number(struct event_word w, uint64_t base, uint64_t *ret)
-{
-	uint64_t v = 0;
-
-	for (size_t i = 0; i < w.n; i++) {
-		int d = digit_of(w.s[i], base);
-
-		if (d < 0 || __builtin_mul_overflow(v, base, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)d, &v))
-			return false;
-	}
-	if (!w.n)
-		return false;
-	*ret = v;
-	return true;
+	return w.n && number_take(&at, w.s + w.n, base, ret) && at == w.s + w.n;
 }
 
 bool event_word_hex(struct event_word w, uint64_t *ret)

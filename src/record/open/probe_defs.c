@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "os/file.h"
 #include "os/perf/tracefs.h"
 #include "os/poll_set.h"
@@ -22,11 +23,7 @@ static bool take_number(const char **s, const char *end, uint64_t *ret)
 {
 	const char *start = *s;
 
-	for (*ret = 0; *s < end && **s >= '0' && **s <= '9'; ++*s)
-		if (__builtin_mul_overflow(*ret, 10, ret) ||
-		    __builtin_add_overflow(*ret, (uint64_t)(**s - '0'), ret))
-			return false;
-	return *s > start;
+	return number_take(s, end, 10, ret) && *s > start;
 }
 
 static bool take_text(const char **s, const char *end, const char *text)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 /* Letters of other traces' events (transactions, power, memory, ...): accepted, none is made. */
 static const char others[] = "xwpoIdfmMtaAyqGL";
 
@@ -32,15 +34,9 @@ static void skip_blanks(struct parser *p)
 static bool number(struct parser *p, uint64_t *ret)
 {
 	const char *from = p->at;
-	uint64_t v = 0;
 
-	for (; is_digit(*p->at); p->at++) {
-		if (__builtin_mul_overflow(v, (uint64_t)10, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(*p->at - '0'), &v))
-			return refuse(p, from, "this number is too large");
-	}
-	*ret = v;
-	return true;
+	return number_take(&p->at, p->at + strlen(p->at), 10, ret) ||
+	       refuse(p, from, "this number is too large");
 }
 
 static bool in_ns(struct parser *p, uint64_t factor, const char *unit)

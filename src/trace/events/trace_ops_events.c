@@ -162,7 +162,7 @@ static uint16_t misc_of(const struct ana_op *op, const struct ana_loc *loc)
 		return PERF_RECORD_MISC_GUEST_USER;
 	if (loc && loc->level == ANA_GUEST_KERNEL)
 		return PERF_RECORD_MISC_GUEST_KERNEL;
-	if (op->level == 3 || op->security != CODE_NONSECURE)
+	if (op->level == 3 || op->security != ARM_NONSECURE)
 		return PERF_RECORD_MISC_HYPERVISOR;
 	if (op->level == 2)
 		/* A kernel at EL2 writes its contexts there. */

@@ -4,6 +4,8 @@
 #include "trace/perf/aux_streams.h"
 #include "trace/perf/perf_trace_impl.h"
 
+enum { MAX_STREAMS = 1024 /* more: one that has all */ };
+
 struct sharing {
 	const struct trace_steps *all;
 	uint32_t *parent;  /* of each ring, up to the first of its stream */
@@ -57,9 +59,9 @@ static enum clew_err pass(struct perf_trace *p, struct sharing *s)
 }
 
 /** Number the streams, in order of their first rings; and give each unit its stream's. */
-static void number(const struct perf_trace *p, const struct sharing *s, size_t max,
-		   uint32_t *stream_of, uint32_t *of_unit, size_t *ret_nr)
+static bool part(struct trace_steps *r, const struct sharing *s, uint32_t *stream_of)
 {
+	const struct perf_trace *p = r->p;
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < p->chunks.rings.nr; i++) {
@@ -67,33 +69,46 @@ static void number(const struct perf_trace *p, const struct sharing *s, size_t m
 
 		stream_of[i] = first == i ? nr++ : stream_of[first];
 	}
-	if (nr < 2 || nr > max || !s->is_whole)
-		return;
+	if (nr < 2 || nr > MAX_STREAMS || !s->is_whole) {
+		memset(stream_of, 0, p->chunks.rings.nr * sizeof(*stream_of));
+		return aux_streams_part(r, 1, stream_of);
+	}
 	for (size_t i = 0; i < p->units.nr; i++)
-		of_unit[i] = s->ring_of[i] == AUX_NONE ? 0 : stream_of[s->ring_of[i]];
-	*ret_nr = nr;
+		r->stream_of_unit[i] = s->ring_of[i] == AUX_NONE ? 0 : stream_of[s->ring_of[i]];
+	return aux_streams_part(r, nr, stream_of);
 }
 
-enum clew_err aux_sharing_find(struct perf_trace *p, size_t max, uint32_t *stream_of,
-			       uint32_t *of_unit, size_t *ret_nr)
+static bool find_and_part(struct trace_steps *r)
 {
+	struct perf_trace *p = r->p;
+	size_t nr_rings = p->chunks.rings.nr;
 	struct sharing s = {
-		.parent = mem_calloc((size_t)p->chunks.rings.nr + 1, sizeof(*s.parent)),
+		.parent = mem_calloc(nr_rings + 1, sizeof(*s.parent)),
 		.ring_of = mem_calloc(p->units.nr + 1, sizeof(*s.ring_of)),
 	};
-	enum clew_err err = CLEW_NO_MEMORY;
+	uint32_t *stream_of = mem_calloc(nr_rings + 1, sizeof(*stream_of));
+	bool ok = s.parent && s.ring_of && stream_of;
 
-	*ret_nr = 1;
-	if (s.parent && s.ring_of) {
-		for (uint32_t i = 0; i < p->chunks.rings.nr; i++)
-			s.parent[i] = i;
-		for (size_t i = 0; i < p->units.nr; i++)
-			s.ring_of[i] = AUX_NONE;
-		err = pass(p, &s);
-	}
-	if (!err)
-		number(p, &s, max, stream_of, of_unit, ret_nr);
+	for (uint32_t i = 0; ok && i < nr_rings; i++)
+		s.parent[i] = i;
+	for (size_t i = 0; ok && i < p->units.nr; i++)
+		s.ring_of[i] = AUX_NONE;
+	ok = ok && pass(p, &s) == CLEW_OK && part(r, &s, stream_of);
 	mem_free(s.parent);
 	mem_free(s.ring_of);
-	return err;
+	mem_free(stream_of);
+	return ok;
+}
+
+struct trace_steps *aux_sharing_streams(struct trace_input *t, const struct trace_sink *sink)
+{
+	struct trace_steps *r = aux_streams_new_single(t, sink);
+
+	if (r && !find_and_part(r)) {
+		aux_streams_free(r);
+		return NULL;
+	}
+	if (r)
+		trace_input_begin(t, r->bytes / 2); /* the pass gave all of it once */
+	return r;
 }

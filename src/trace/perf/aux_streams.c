@@ -2,7 +2,6 @@
 #include "trace/perf/aux_streams.h"
 
 #include "base/err.h"
-#include "trace/perf/aux_sharing.h"
 #include "trace/perf/perf_trace_impl.h"
 
 enum {
@@ -10,14 +9,13 @@ enum {
 	SINGLE_BYTES = 64 << 10, /* and where there is one */
 	RELEASE_STEP = 1 << 20,  /* of a mapped file, at a time, */
 	RELEASE_MAX = 256 << 20, /* and at most */
-	MAX_STREAMS = 1024,      /* more: one that has all */
 };
 
 /* --- for protocols --- */
 
-void *aux_streams_own(const struct trace_steps *r, const struct aux_protocol *protocol)
+void *aux_streams_own(const struct trace_steps *r, uint32_t type)
 {
-	return r->owns[perf_trace_protocol(r->p, protocol)];
+	return r->owns[perf_trace_protocol(r->p, type)];
 }
 
 enum clew_err aux_streams_warn(const struct trace_steps *r, const char *what, uint64_t nr,
@@ -265,7 +263,7 @@ static enum clew_err step(struct trace_steps *r, struct aux_stream *l)
 	return l->from < l->end && b && !r->is_spent ? CLEW_OK : end_chunk(r, l);
 }
 
-/* --- one stream, or one for each group of rings that share a unit --- */
+/* --- one stream, or several --- */
 
 void aux_streams_free(struct trace_steps *r)
 {
@@ -287,7 +285,7 @@ void aux_streams_free(struct trace_steps *r)
 	mem_free(r);
 }
 
-/** @p stream_of: of each ring; NULL: all are of one. */
+/** As aux_streams_part(); @p stream_of NULL: all are of one. */
 static bool fill_streams(struct trace_steps *r, const uint32_t *stream_of)
 {
 	const struct aux_chunks *q = &r->p->chunks;
@@ -379,37 +377,6 @@ enum clew_err aux_streams_run(struct trace_input *t, const struct trace_sink *si
 	return err;
 }
 
-static bool split(struct trace_steps *r)
-{
-	uint32_t *stream_of = mem_calloc((size_t)r->p->chunks.rings.nr + 1, sizeof(*stream_of));
-	size_t nr = 1;
-	bool ok = stream_of &&
-		  aux_sharing_find(r->p, MAX_STREAMS, stream_of, r->stream_of_unit, &nr) == CLEW_OK;
-
-	if (ok && nr > 1) {
-		mem_free(r->streams);
-		r->nr_streams = nr;
-		ok = fill_streams(r, stream_of);
-	}
-	mem_free(stream_of);
-	return ok;
-}
-
-struct trace_steps *aux_streams_new(struct trace_input *t, const struct trace_sink *sink)
-{
-	struct trace_steps *r = steps_new((struct perf_trace *)t, sink);
-
-	if (r && !split(r)) {
-		aux_streams_free(r);
-		return NULL;
-	}
-	if (!r)
-		return NULL;
-	r->piece_bytes = STEP_BYTES;
-	trace_input_begin(t, r->bytes / 2); /* aux_sharing_find() gave all of it once */
-	return r;
-}
-
 struct trace_steps *aux_streams_new_single(struct trace_input *t, const struct trace_sink *sink)
 {
 	struct trace_steps *r = steps_new((struct perf_trace *)t, sink);
@@ -419,6 +386,15 @@ struct trace_steps *aux_streams_new_single(struct trace_input *t, const struct t
 	r->piece_bytes = SINGLE_BYTES;
 	r->is_single = true;
 	return r;
+}
+
+bool aux_streams_part(struct trace_steps *r, size_t nr, const uint32_t *stream_of)
+{
+	mem_free(r->streams);
+	r->nr_streams = nr;
+	r->piece_bytes = STEP_BYTES;
+	r->is_single = false;
+	return fill_streams(r, stream_of);
 }
 
 size_t aux_streams_nr(const struct trace_steps *s)

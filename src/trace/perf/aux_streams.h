@@ -39,20 +39,22 @@ struct trace_steps {
 	bool is_single; /* one stream that the caller advances */
 };
 
-/* trace_input_ops.run and steps. A stream groups rings that share a trace unit, transitively. */
+/* trace_input_ops.run and steps; streams_new is in aux_sharing.h. */
 
 enum clew_err aux_streams_run(struct trace_input *t, const struct trace_sink *sink,
 			      struct clew_diag *diag);
-struct trace_steps *aux_streams_new(struct trace_input *t, const struct trace_sink *sink);
 struct trace_steps *aux_streams_new_single(struct trace_input *t, const struct trace_sink *sink);
+/** Nothing was given yet: @p nr streams in place of one; @p stream_of: of each ring. @return false:
+ * no memory. */
+bool aux_streams_part(struct trace_steps *s, size_t nr, const uint32_t *stream_of);
 size_t aux_streams_nr(const struct trace_steps *s);
 enum clew_err aux_streams_step(struct trace_steps *s, size_t stream);
 void aux_streams_free(struct trace_steps *s);
 
 /* For protocols */
 
-/** What @p protocol keeps for the pass. */
-void *aux_streams_own(const struct trace_steps *r, const struct aux_protocol *protocol);
+/** What the protocol @p type keeps for the pass. */
+void *aux_streams_own(const struct trace_steps *r, uint32_t type);
 
 enum clew_err aux_streams_warn(const struct trace_steps *r, const char *what, uint64_t nr,
 			       uint64_t offset);

@@ -40,16 +40,10 @@ struct perf_trace {
 	struct map_u64 locs;   /* hash of (place, address) -> struct ana_loc * */
 };
 
-/** Named and given its code here. @return false: no memory. */
-bool perf_trace_add_unit(struct perf_trace *p, const struct trace_unit *u);
-
 static inline uint64_t perf_trace_cpu_key(uint32_t protocol, uint32_t cpu)
 {
 	return (uint64_t)protocol << 32 | cpu;
 }
-
-/** @p unit is decoded in one thread, which counts switches. */
-void perf_trace_count_switches(struct perf_trace *p, uint32_t unit);
 
 /** The protocol of @p unit. */
 static inline const struct aux_units *perf_trace_units_of(const struct perf_trace *p, uint32_t unit)
@@ -67,13 +61,13 @@ static inline bool perf_trace_has_levels(const struct perf_trace *p, uint32_t un
 	return perf_trace_units_of(p, unit)->protocol->kernel_level;
 }
 
-/** Its number in the list; nr_protocols: the recording has none of it. */
-static inline uint32_t perf_trace_protocol(const struct perf_trace *p,
-					   const struct aux_protocol *of)
+/** The number in the list of the protocol with aux_protocol.type @p type; nr_protocols: the
+ * recording has none of it. */
+static inline uint32_t perf_trace_protocol(const struct perf_trace *p, uint32_t type)
 {
 	uint32_t i = 0;
 
-	while (i < p->nr_protocols && p->protocols[i].protocol != of)
+	while (i < p->nr_protocols && p->protocols[i].protocol->type != type)
 		i++;
 	return i;
 }
@@ -86,6 +80,13 @@ static inline struct aux_who perf_trace_who(const struct perf_trace *p, uint32_t
 
 	return u->protocol->who(u->units, unit - u->first, c);
 }
+
+/* --- perf_units.c --- */
+
+/** Named and given its code here. @return false: no memory. */
+bool perf_trace_add_unit(struct perf_trace *p, const struct trace_unit *u);
+/** Of all protocols. @return false: no memory. */
+bool perf_trace_make_units(struct perf_trace *p);
 
 /* --- trace_records.c: all records but the trace itself --- */
 

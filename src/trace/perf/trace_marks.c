@@ -61,6 +61,14 @@ static bool needs_switches(const struct perf_trace *p, uint32_t unit)
 	       who_ran_has_switches(p->ran.rule);
 }
 
+/** The unit is decoded in one thread, which counts switches. */
+static void count_switches(const struct perf_trace *p, uint32_t unit)
+{
+	struct trace_unit_code *code = p->units.data[unit].code->ctx;
+
+	code->source.counts_switches = true;
+}
+
 bool trace_marks_begin(struct perf_trace *p, bool *ret_wanted)
 {
 	enum who_level level = level_of_all(p);
@@ -77,7 +85,7 @@ bool trace_marks_begin(struct perf_trace *p, bool *ret_wanted)
 			who_ran_assume_root(p->ran.rule);
 		needs = needs_switches(p, i);
 		if (needs)
-			perf_trace_count_switches(p, i);
+			count_switches(p, i);
 		ret_wanted[i] = needs || p->ran.has_vcpus;
 		is_wanted |= ret_wanted[i];
 	}

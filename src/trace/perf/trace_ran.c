@@ -185,16 +185,6 @@ enum clew_err trace_ran_take_guest(struct perf_trace *p, const struct perf_recor
 
 /* --- questions --- */
 
-static enum who_security security_of(uint8_t security)
-{
-	static const enum who_security of[] = {[CODE_SECURE] = WHO_SECURE,
-					       [CODE_NONSECURE] = WHO_NONSECURE,
-					       [CODE_ROOT] = WHO_ROOT,
-					       [CODE_REALM] = WHO_REALM};
-
-	return of[security & 3];
-}
-
 static void add_chunk(const struct perf_trace *p, const struct aux_chunk *c, struct who_question *q)
 {
 	q->owner = c->owner;
@@ -302,7 +292,7 @@ static struct who_question question_of(const struct perf_trace *p, uint32_t unit
 	const struct trace_chunk_marks *c;
 
 	q.level = (enum who_level)(code_context_el(&k->context) & 3);
-	q.security = security_of(k->context.arm.security);
+	q.security = (enum arm_security)(k->context.arm.security & 3);
 	trace_ran_add_contexts(&who, &q);
 	if (!chunk->has_levels)
 		return q;

@@ -99,7 +99,7 @@ static enum clew_err take_info(struct perf_trace *p, const struct perf_record *r
 		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "damaged AUXTRACE_INFO record");
 	protocol = aux_protocol_of(info.type);
 	if (!protocol || p->nr_protocols == AUX_MAX_PROTOCOLS ||
-	    perf_trace_protocol(p, protocol) < p->nr_protocols)
+	    perf_trace_protocol(p, protocol->type) < p->nr_protocols)
 		return CLEW_OK;
 	u = (struct aux_units){.protocol = protocol, .units = protocol->units_new()};
 	if (!u.units)

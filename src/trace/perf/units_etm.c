@@ -113,7 +113,7 @@ static struct aux_who who(const void *units, uint32_t unit, const struct code_co
 
 	return (struct aux_who){
 		.is_user = !c->el,
-		.is_firmware = c->el == 3 || c->security != CODE_NONSECURE,
+		.is_firmware = c->el == 3 || c->security != ARM_NONSECURE,
 		.has_el1 = u->configs[unit].has_cid && c->has_cid,
 		.has_el2 = has_vmid && is_cid2,
 		.el1 = c->cid,

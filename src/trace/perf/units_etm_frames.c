@@ -9,12 +9,12 @@ enum { FEED_BYTES = 64 << 10, /* demultiplexed at a time */ };
 
 static struct etm_pass *pass_of(const struct trace_steps *r)
 {
-	return aux_streams_own(r, &units_etm);
+	return aux_streams_own(r, PERF_AUXTRACE_CS_ETM);
 }
 
 static const struct units_etm *units_of(const struct trace_steps *r)
 {
-	return r->p->protocols[perf_trace_protocol(r->p, &units_etm)].units;
+	return r->p->protocols[perf_trace_protocol(r->p, PERF_AUXTRACE_CS_ETM)].units;
 }
 
 static void take_seen(void *ctx, const struct cs_seen *s)

@@ -102,7 +102,7 @@ static bool has_timestamps(const struct units_spe *u, const struct perf_trace *p
 static bool add_units(void *units, struct perf_trace *p)
 {
 	struct units_spe *u = units;
-	uint32_t protocol = perf_trace_protocol(p, &units_spe), nr = 0;
+	uint32_t protocol = perf_trace_protocol(p, PERF_AUXTRACE_ARM_SPE), nr = 0;
 	bool has_times = has_timestamps(u, p);
 
 	u->configs = mem_calloc(p->chunks.rings.nr + 1, sizeof(*u->configs));
@@ -135,7 +135,7 @@ static struct aux_who who(const void *units, uint32_t unit, const struct code_co
 
 	(void)units, (void)unit;
 	return (struct aux_who){.is_user = !c->el,
-				.is_firmware = c->el == 3 || c->security != CODE_NONSECURE,
+				.is_firmware = c->el == 3 || c->security != ARM_NONSECURE,
 				.has_el1 = c->has_cid,
 				.has_el2 = c->has_vmid,
 				.el1 = c->cid,
@@ -153,7 +153,7 @@ static bool time_of(const void *units, uint32_t unit, const struct perf_time_con
 
 static void *reader_new(struct trace_steps *r)
 {
-	return aux_streams_own(r, &units_spe);
+	return aux_streams_own(r, PERF_AUXTRACE_ARM_SPE);
 }
 
 static void reader_free(void *reader)
@@ -169,8 +169,9 @@ static void restart(void *reader, uint64_t offset)
 /** Once per pass. */
 static enum clew_err warn(struct trace_steps *r, const struct units_spe *u)
 {
-	struct pass *pass = aux_streams_own(r, &units_spe);
-	const struct aux_units *all = &r->p->protocols[perf_trace_protocol(r->p, &units_spe)];
+	struct pass *pass = aux_streams_own(r, PERF_AUXTRACE_ARM_SPE);
+	const struct aux_units *all =
+		&r->p->protocols[perf_trace_protocol(r->p, PERF_AUXTRACE_ARM_SPE)];
 	enum clew_err err = CLEW_OK;
 
 	if (pass->is_begun)
