@@ -38,6 +38,10 @@ struct reader {
 	struct spe_record items[BATCH];
 	struct trace_op ops[BATCH];
 	struct spe_fold *fold; /* NULL: none */
+	struct has {
+		uint32_t of_record, of_op;
+		uint8_t saturated;
+	} has[16]; /* by hash: records have few shapes */
 };
 
 static void reader_free(void *reader)
@@ -139,7 +143,7 @@ static const struct {
 	{SPE_HAS_TIMESTAMP,   ANA_OP_HAS_TIME       },
 };
 
-static uint32_t has_of(const struct spe_record *x)
+static uint32_t find_has(const struct spe_record *x)
 {
 	uint32_t has = 0;
 
@@ -149,6 +153,15 @@ static uint32_t has_of(const struct spe_record *x)
 	has |= x->saturated >> SPE_COUNTER_ISSUE & 1 ? ANA_OP_ISSUE_IS_MIN : 0;
 	has |= x->saturated >> SPE_COUNTER_XLAT & 1 ? ANA_OP_XLAT_IS_MIN : 0;
 	return has;
+}
+
+static inline uint32_t has_of(struct reader *r, const struct spe_record *x)
+{
+	struct has *h = &r->has[x->has * 0x9e3779b1u >> 28];
+
+	if (h->of_record != x->has || h->saturated != x->saturated)
+		*h = (struct has){x->has, find_has(x), x->saturated};
+	return h->of_op;
 }
 
 static uint8_t kind_of(const struct spe_record *x)
@@ -178,11 +191,13 @@ static void set_addresses(struct trace_op *to, const struct spe_record *x)
 	op->target_level = spe_el_of(x->address[SPE_ADDRESS_TARGET]);
 }
 
-static void set_op(const struct reader *r, struct trace_op *to, const struct spe_record *x)
+/** @p has: of the operation. */
+static void set_op(const struct reader *r, struct trace_op *to, const struct spe_record *x,
+		   uint32_t has)
 {
 	struct ana_op *op = &to->op;
 
-	*op = (struct ana_op){.has = has_of(x),
+	*op = (struct ana_op){.has = has,
 			      .kind = kind_of(x),
 			      .op_class = x->op_class,
 			      .op = x->op_payload,
@@ -251,7 +266,7 @@ static enum clew_err unfold(struct reader *r, bool forgets)
 	enum clew_err err = CLEW_OK;
 
 	for (uint32_t i = 0; !err && i < f->nr; i++) {
-		set_op(r, &r->ops[r->nr], &f->all[i].first);
+		set_op(r, &r->ops[r->nr], &f->all[i].first, find_has(&f->all[i].first));
 		r->ops[r->nr++].nr = f->all[i].nr;
 		if (r->nr == BATCH)
 			err = deliver(r);
@@ -265,7 +280,7 @@ static const struct spe_stay *new_stay(struct reader *r, struct spe_fold *f,
 {
 	struct trace_op op;
 
-	set_op(r, &op, x);
+	set_op(r, &op, x, find_has(x));
 	enter(r);
 	spe_fold_begin(f, s, r->sink.stay(r->sink.ctx, &op));
 	leave(r);
@@ -310,7 +325,7 @@ static enum clew_err take_item(struct reader *r, const struct spe_record *x)
 	r->counts.nr_records++;
 	if (r->fold)
 		return fold(r, x);
-	set_op(r, &r->ops[r->nr++], x);
+	set_op(r, &r->ops[r->nr++], x, has_of(r, x));
 	return CLEW_OK;
 }
 
