@@ -205,7 +205,7 @@ struct ana_event {
 	 * unw_how each. */
 	const uint8_t *hows;
 	uint32_t hows_at, nr_hows;
-	/* NULL: it is an event. Else it stands for these at its time, and has nothing else; with
+	/* NULL: it is an event. Else it stands for these at its time, and only that is set; with
 	 * trace_events_opts.wants_repeats. */
 	const struct ana_repeat *repeat;
 };

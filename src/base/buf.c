@@ -56,19 +56,15 @@ void buf_hex(struct buf *b, uint64_t v, unsigned int width, char pad)
 
 unsigned int dec_digits(char room[DEC_DIGITS], uint64_t v)
 {
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-				    "25262728293031323334353637383940414243444546474849"
-				    "50515253545556575859606162636465666768697071727374"
-				    "75767778798081828384858687888990919293949596979899";
 	unsigned int at = DEC_DIGITS;
 
 	for (; v >= 100; v /= 100) {
 		at -= 2;
-		memcpy(room + at, pairs + 2 * (v % 100), 2);
+		dec_pair(room + at, (unsigned int)(v % 100));
 	}
 	if (v >= 10) {
 		at -= 2;
-		memcpy(room + at, pairs + 2 * v, 2);
+		dec_pair(room + at, (unsigned int)v);
 	} else {
 		room[--at] = (char)('0' + v);
 	}

@@ -79,6 +79,15 @@ void buf_hex(struct buf *b, uint64_t v, unsigned int width, char pad);
 
 enum { DEC_DIGITS = 20 };
 
+/** Two digits of @p v < 100. */
+static inline void dec_pair(char *to, unsigned int v)
+{
+	unsigned int tens = v * 205 >> 11;
+
+	to[0] = (char)('0' + tens);
+	to[1] = (char)('0' + v - 10 * tens);
+}
+
 /** The digits of @p v into the last of @p room. @return how many. */
 unsigned int dec_digits(char room[DEC_DIGITS], uint64_t v);
 

@@ -38,7 +38,40 @@ struct reader {
 	struct spe_record items[BATCH];
 	struct trace_op ops[BATCH];
 	struct spe_fold *fold; /* NULL: none */
+	struct has {
+		uint32_t of_record, of_op;
+		uint8_t saturated;
+	} has[16]; /* by hash: records have few shapes */
 };
+
+/** Without enough memory, all is read. */
+static struct spe_alikes *new_alikes(const struct spe_fold *f)
+{
+	struct spe_alikes *a = mem_zalloc(sizeof(*a));
+
+	if (a)
+		spe_fold_care(f, a->care);
+	return a;
+}
+
+/** @p f: what counts the records; NULL: none. */
+static struct spe_reader *new_records(const struct spe_fold *f)
+{
+	struct spe_reader *records = mem_zalloc(sizeof(*records));
+
+	if (!records)
+		return NULL;
+	spe_reader_init(records, 0);
+	spe_reader_set_alikes(records, f ? new_alikes(f) : NULL);
+	return records;
+}
+
+static void free_records(struct spe_reader *records)
+{
+	if (records)
+		mem_free(records->alikes);
+	mem_free(records);
+}
 
 static void reader_free(void *reader)
 {
@@ -47,21 +80,12 @@ static void reader_free(void *reader)
 	if (!r)
 		return;
 	if (r->half)
-		mem_free(r->half->records);
+		free_records(r->half->records);
 	mem_free(r->half);
 	os_lock_free(r->lock);
 	mem_free(r->fold);
-	mem_free(r->records);
+	free_records(r->records);
 	mem_free(r);
-}
-
-static struct spe_reader *new_records(void)
-{
-	struct spe_reader *records = mem_zalloc(sizeof(*records));
-
-	if (records)
-		spe_reader_init(records, 0);
-	return records;
 }
 
 /** Without enough memory, one thread reads all. */
@@ -72,9 +96,9 @@ static void add_half(struct reader *r)
 	r->half = h;
 	r->lock = os_lock_new();
 	if (h)
-		h->records = new_records();
+		h->records = new_records(r->fold);
 	if (!h || !h->records || !r->lock) {
-		mem_free(h ? h->records : NULL);
+		free_records(h ? h->records : NULL);
 		mem_free(h);
 		r->half = NULL;
 		return;
@@ -94,14 +118,14 @@ static void *reader_new(const struct trace_unit *unit, const struct trace_ops_si
 	r->config = unit->config;
 	r->cpu = unit->cpu;
 	r->sink = *sink;
-	r->records = new_records();
 	r->fold = folds ? mem_zalloc(sizeof(*r->fold)) : NULL;
+	if (r->fold)
+		r->fold->by = sink->fold;
+	r->records = new_records(r->fold);
 	if (!r->records || (folds && !r->fold)) {
 		reader_free(r);
 		return NULL;
 	}
-	if (folds)
-		r->fold->by = sink->fold;
 	if (folds && sink->has_helper)
 		add_half(r);
 	return r;
@@ -139,7 +163,7 @@ static const struct {
 	{SPE_HAS_TIMESTAMP,   ANA_OP_HAS_TIME       },
 };
 
-static uint32_t has_of(const struct spe_record *x)
+static uint32_t find_has(const struct spe_record *x)
 {
 	uint32_t has = 0;
 
@@ -149,6 +173,15 @@ static uint32_t has_of(const struct spe_record *x)
 	has |= x->saturated >> SPE_COUNTER_ISSUE & 1 ? ANA_OP_ISSUE_IS_MIN : 0;
 	has |= x->saturated >> SPE_COUNTER_XLAT & 1 ? ANA_OP_XLAT_IS_MIN : 0;
 	return has;
+}
+
+static inline uint32_t has_of(struct reader *r, const struct spe_record *x)
+{
+	struct has *h = &r->has[x->has * 0x9e3779b1u >> 28];
+
+	if (h->of_record != x->has || h->saturated != x->saturated)
+		*h = (struct has){x->has, find_has(x), x->saturated};
+	return h->of_op;
 }
 
 static uint8_t kind_of(const struct spe_record *x)
@@ -187,11 +220,13 @@ static void set_others(struct ana_op *op, const struct spe_record *x)
 	}
 }
 
-static void set_op(const struct reader *r, struct trace_op *to, const struct spe_record *x)
+/** @p has: of the operation. */
+static void set_op(const struct reader *r, struct trace_op *to, const struct spe_record *x,
+		   uint32_t has)
 {
 	struct ana_op *op = &to->op;
 
-	*op = (struct ana_op){.has = has_of(x),
+	*op = (struct ana_op){.has = has,
 			      .kind = kind_of(x),
 			      .op_class = x->op_class,
 			      .op = x->op_payload,
@@ -261,7 +296,7 @@ static enum clew_err unfold(struct reader *r, bool forgets)
 	enum clew_err err = CLEW_OK;
 
 	for (uint32_t i = 0; !err && i < f->nr; i++) {
-		set_op(r, &r->ops[r->nr], &f->all[i].first);
+		set_op(r, &r->ops[r->nr], &f->all[i].first, find_has(&f->all[i].first));
 		r->ops[r->nr++].nr = f->all[i].nr;
 		if (r->nr == BATCH)
 			err = deliver(r);
@@ -275,20 +310,42 @@ static const struct spe_stay *new_stay(struct reader *r, struct spe_fold *f,
 {
 	struct trace_op op;
 
-	set_op(r, &op, x);
+	set_op(r, &op, x, find_has(x));
 	enter(r);
 	spe_fold_begin(f, s, r->sink.stay(r->sink.ctx, &op));
 	leave(r);
 	return s;
 }
 
-/** There is room. */
-static inline void fold_in(struct reader *r, struct spe_fold *f, const struct spe_record *x)
+/** @return its index. */
+static uint32_t fold_record(struct reader *r, struct spe_fold *f, const struct spe_record *x,
+			    const struct spe_stay **ret)
 {
 	struct spe_stay *fresh;
 	const struct spe_stay *s = spe_fold_stay(f, x, &fresh);
 
-	spe_fold_add(f, x, (s ? s : new_stay(r, f, x, fresh))->number, 1);
+	*ret = s ? s : new_stay(r, f, x, fresh);
+	return spe_fold_add(f, x, (*ret)->number, 1);
+}
+
+static void fold_alike(struct reader *r, struct spe_fold *f, const struct spe_record *x)
+{
+	const struct spe_record whole = spe_alike_record(x);
+	const struct spe_stay *s;
+	uint32_t entry = fold_record(r, f, &whole, &s);
+
+	spe_fold_remember(f, x->alike, s, entry);
+}
+
+/** There is room. */
+static inline void fold_in(struct reader *r, struct spe_fold *f, const struct spe_record *x)
+{
+	const struct spe_stay *s;
+
+	if (!x->alike)
+		fold_record(r, f, x, &s);
+	else if (!spe_fold_again(f, x))
+		fold_alike(r, f, x);
 }
 
 static enum clew_err make_room(struct reader *r)
@@ -320,7 +377,7 @@ static enum clew_err take_item(struct reader *r, const struct spe_record *x)
 	r->counts.nr_records++;
 	if (r->fold)
 		return fold(r, x);
-	set_op(r, &r->ops[r->nr++], x);
+	set_op(r, &r->ops[r->nr++], x, has_of(r, x));
 	return CLEW_OK;
 }
 

@@ -79,6 +79,17 @@ static void make(struct script_text *t, const struct ana_event *ev, struct scrip
 	x->id = x->text.is_failed ? 0 : ev->repeat->id;
 }
 
+/** memcpy() of what has mostly 14 bytes. */
+static inline void copy_time(char *to, const char *from, size_t bytes)
+{
+	if (bytes < 8 || bytes > 16) {
+		memcpy(to, from, bytes);
+		return;
+	}
+	memcpy(to, from, 8);
+	memcpy(to + bytes - 8, from + bytes - 8, 8);
+}
+
 /** @return false: its times have another width. */
 static bool copy(struct script_text *t, const struct ana_event *ev, const struct script_repeat *x)
 {
@@ -93,7 +104,7 @@ static bool copy(struct script_text *t, const struct ana_event *ev, const struct
 	to = b->data + b->nr;
 	memcpy(to, x->text.data, x->text.nr);
 	for (uint32_t i = 0; i < x->nr_times; i++)
-		memcpy(to + x->times[i], s->seconds, s->time_bytes);
+		copy_time(to + x->times[i], s->seconds, s->time_bytes);
 	b->nr += x->text.nr;
 	return true;
 }

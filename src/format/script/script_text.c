@@ -8,7 +8,7 @@
 #include "format/script/script_text_impl.h"
 #include "format/who_answer.h"
 
-enum { NAME_MAX_WIDTH = 1024, COMM_WIDTH = 16, LATENCY_WIDTH = 8 };
+enum { NAME_MAX_WIDTH = 1024, COMM_WIDTH = 16, LATENCY_WIDTH = 8, NS_PER_SECOND = 1000000000 };
 
 #define PLACE_FIELDS \
  (SCRIPT_IP | SCRIPT_SYM | SCRIPT_SYMOFF | SCRIPT_DSO | SCRIPT_DSOFF | SCRIPT_SRCLINE)
@@ -140,30 +140,40 @@ enum clew_err script_text_prepare(struct script_text *t)
 	return CLEW_OK;
 }
 
-/** Into the end of the field [to, to + width). */
-static void put_padded(char *to, uint64_t v, unsigned int width, char pad)
+/** @p nr digits, with zeros before. @p nr is even. */
+static void put_digits(char *to, uint32_t v, unsigned int nr)
 {
-	char text[DEC_DIGITS];
-	unsigned int nr = dec_digits(text, v);
-
-	nr = nr < width ? nr : width;
-	memset(to, pad, width - nr);
-	memcpy(to + width - nr, text + DEC_DIGITS - nr, nr);
+	for (; nr; nr -= 2, v /= 100)
+		dec_pair(to + nr - 2, v % 100);
 }
 
-/** "   12.345678: ". @return its size. */
-static uint32_t put_seconds(char *to, uint64_t time, bool is_ns)
+/** "   12.": the seconds of a time. @return its size. */
+static uint32_t put_seconds(char *to, uint64_t seconds)
 {
-	uint64_t seconds = time / 1000000000, rest = time % 1000000000;
-	unsigned int width = 5, after = is_ns ? 9 : 6;
+	enum { WIDTH = 5 };
+	char text[DEC_DIGITS];
+	unsigned int nr = dec_digits(text, seconds), pad = nr < WIDTH ? WIDTH - nr : 0;
 
-	for (uint64_t more = seconds / 100000; more; more /= 10)
-		width++;
-	put_padded(to, seconds, width, ' ');
-	to[width] = '.';
-	put_padded(to + width + 1, is_ns ? rest : rest / 1000, after, '0');
-	memcpy(to + width + 1 + after, ": ", 2);
-	return width + 1 + after + 2;
+	memset(to, ' ', pad);
+	memcpy(to + pad, text + DEC_DIGITS - nr, nr);
+	to[pad + nr] = '.';
+	return pad + nr + 1;
+}
+
+/** "000123: ", or nine digits. @return its size. */
+static uint32_t put_fraction(char *to, uint32_t ns, bool is_ns)
+{
+	unsigned int nr = 6;
+
+	put_digits(to, ns / 1000, nr);
+	if (is_ns) {
+		to[nr++] = (char)('0' + ns / 100 % 10);
+		dec_pair(to + nr, ns % 100);
+		nr += 2;
+	}
+	to[nr] = ':';
+	to[nr + 1] = ' ';
+	return nr + 2;
 }
 
 /* --reltime: since the first line; --deltatime: since the line before. */
@@ -287,8 +297,14 @@ const struct script_start *script_set_time(struct script_text *t, struct clew_pe
 
 	if (s->time_bytes && s->time.ns == time.ns)
 		return s;
+	if (!s->time_bytes || time.ns - s->second_ns >= NS_PER_SECOND) {
+		s->second_ns = time.ns / NS_PER_SECOND * NS_PER_SECOND;
+		s->second_bytes = put_seconds(s->seconds, time.ns / NS_PER_SECOND);
+	}
 	s->time = time;
-	s->time_bytes = put_seconds(s->seconds, time.ns, t->opts.is_ns);
+	s->time_bytes =
+		s->second_bytes + put_fraction(s->seconds + s->second_bytes,
+					       (uint32_t)(time.ns - s->second_ns), t->opts.is_ns);
 	return s;
 }
 

@@ -25,6 +25,8 @@ struct script_start {
 	uint32_t pid, tid, cpu;
 	bool has_chain;
 	struct clew_perf_ns time;
+	uint64_t second_ns;              /* when the time's second began */
+	uint32_t second_bytes;           /* of its text */
 	uint32_t task_bytes, time_bytes; /* 0: none is kept */
 	char task[128], seconds[32];
 };

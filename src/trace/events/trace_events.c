@@ -104,7 +104,7 @@ enum clew_err trace_events_new(struct trace_events **ret, struct trace_input *tr
 	if (!may_fold(e))
 		e->opts.fold = TRACE_OPS_EACH;
 	if (may_fold(e) && opts->wants_repeats)
-		e->repeats = trace_repeats_new(); /* without enough memory, each is made anew */
+		e->repeats = trace_repeats_new(); /* without enough memory, all are made */
 	e->epoch = opts->first_epoch;
 	err = ana_filter_init(&e->filter, &opts->filter, diag);
 	if (err == CLEW_OK && (!make_list(e) || make_synths(e) != CLEW_OK))

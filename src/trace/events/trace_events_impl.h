@@ -248,9 +248,9 @@ enum clew_err trace_ops_take(struct trace_synth *s, const struct trace_ops_batch
 /** What the events of an operation are made of. */
 struct trace_repeat_key {
 	uint64_t pc, target, events, source;
-	uint64_t stay; /* number of the answer to who ran it */
+	uint64_t stay;      /* number of the answer to who ran it */
+	uint64_t operation; /* class, payload, levels, ... */
 	uint32_t has, unit;
-	uint8_t op_class, op, events_bits, level, security, target_level;
 };
 
 struct trace_repeats *trace_repeats_new(void);

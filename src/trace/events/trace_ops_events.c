@@ -150,7 +150,6 @@ struct op_at {
 	struct trace_who who;
 	const struct ana_loc *loc, *to;
 	uint32_t space; /* at the operation's level */
-	uint64_t stay;  /* number of the answer; 0: it holds for nothing else */
 	uint16_t misc;
 	bool is_in_batch;
 };
@@ -254,21 +253,26 @@ static void ask(struct trace_synth *s, const struct code_key *key, struct known_
 	k->number = ++s->ops_memo->nr_stays;
 }
 
-static void set_who(struct trace_synth *s, struct op_at *x)
+static const struct known_who *who_of(struct trace_synth *s, const struct code_key *key)
 {
-	struct trace_events *e = s->events;
-	const struct code_arm_context *c = &x->key.context.arm;
+	const struct code_arm_context *c = &key->context.arm;
 	uint64_t asked = (uint64_t)c->vmid << 32 ^ c->cid ^ (uint64_t)c->el << 30;
 	struct known_who *k = &s->ops_memo->stays[slot_of(asked, 3)];
 
-	if (!is_known(k, &x->key))
-		ask(s, &x->key, k);
-	x->who = k->who;
-	x->space = k->space;
-	x->stay = k->number;
-	if (x->op->op.has & ANA_OP_HAS_TIME && !e->opts.itrace.is_timeless &&
-	    !trace_events_time(e, s->index, x->key.ticks, &x->who.time))
-		x->who.time = clew_perf_ns_none();
+	if (!is_known(k, key))
+		ask(s, key, k);
+	return k;
+}
+
+static struct clew_perf_ns time_of(struct trace_synth *s, const struct ana_op *op)
+{
+	struct trace_events *e = s->events;
+	struct clew_perf_ns time;
+
+	if (!(op->has & ANA_OP_HAS_TIME) || e->opts.itrace.is_timeless ||
+	    !trace_events_time(e, s->index, (struct clew_ticks){op->ticks}, &time))
+		return clew_perf_ns_none();
+	return time;
 }
 
 /** What is no thread has the name of what it is; an unknown owner none. */
@@ -414,56 +418,73 @@ static bool emit_all(struct trace_synth *s, struct op_at *x)
 	return true;
 }
 
-static struct trace_repeat_key repeat_key(const struct trace_synth *s, const struct op_at *x)
+static uint64_t operation_of(const struct ana_op *op)
 {
-	const struct ana_op *op = &x->op->op;
+	return (uint64_t)op->op_class << 40 | (uint64_t)op->op << 32 |
+	       (uint64_t)op->events_bits << 24 | (uint64_t)op->level << 16 |
+	       (uint64_t)op->security << 8 | op->target_level;
+}
 
-	return (struct trace_repeat_key){.pc = x->op->pc,
+static struct trace_repeat_key repeat_key(const struct trace_synth *s, const struct trace_op *o,
+					  uint64_t stay)
+{
+	const struct ana_op *op = &o->op;
+
+	return (struct trace_repeat_key){.pc = o->pc,
 					 .target = op->target,
 					 .events = op->events,
 					 .source = op->source,
-					 .stay = x->stay,
+					 .stay = stay,
 					 .has = op->has,
 					 .unit = (uint32_t)s->index,
-					 .op_class = op->op_class,
-					 .op = op->op,
-					 .events_bits = op->events_bits,
-					 .level = op->level,
-					 .security = op->security,
-					 .target_level = op->target_level};
+					 .operation = operation_of(op)};
 }
 
-static bool emit_or_repeat(struct trace_synth *s, struct op_at *x)
+/** All that it makes, which is kept for the next time. */
+static bool emit_and_keep(struct trace_synth *s, struct op_at *x,
+			  const struct trace_repeat_key *key)
 {
-	const struct trace_repeat_key key = repeat_key(s, x);
 	struct trace_events *e = s->events;
 	uint64_t nr_filtered = e->summary.nr_filtered;
 	size_t from;
 
-	if (trace_repeats_emit(e, &key, x->who.time))
-		return true;
 	if (!trace_repeats_begin(e))
 		return false;
 	from = e->nr;
 	if (!emit_all(s, x))
 		return false;
-	trace_repeats_keep(e, &key, from, &x->who, e->summary.nr_filtered - nr_filtered);
+	trace_repeats_keep(e, key, from, &x->who, e->summary.nr_filtered - nr_filtered);
 	return true;
+}
+
+static bool make_events(struct trace_synth *s, const struct trace_op *o, const struct code_key *key,
+			const struct known_who *k, struct clew_perf_ns time,
+			const struct trace_repeat_key *repeat)
+{
+	struct op_at x = {.op = o, .key = *key, .who = k->who, .space = k->space};
+
+	x.who.time = time;
+	return repeat ? emit_and_keep(s, &x, repeat) : emit_all(s, &x);
 }
 
 static bool take_one(struct trace_synth *s, const struct trace_op *o, struct clew_perf_ns bound)
 {
 	struct trace_events *e = s->events;
-	struct op_at x = {.op = o, .key = trace_op_key(o, bound)};
+	const struct code_key key = trace_op_key(o, bound);
+	struct trace_repeat_key repeat;
+	const struct known_who *k;
+	struct clew_perf_ns time;
 
 	/* Every Nth operation of a unit makes events. */
 	if (++s->nr_insns - s->sampled_at < trace_ops_period(&e->opts.itrace))
 		return true;
 	s->sampled_at = s->nr_insns;
-	set_who(s, &x);
-	if (e->repeats && x.stay && clew_perf_ns_is_known(x.who.time))
-		return emit_or_repeat(s, &x);
-	return emit_all(s, &x);
+	k = who_of(s, &key);
+	time = time_of(s, &o->op);
+	if (!e->repeats || !k->number || !clew_perf_ns_is_known(time))
+		return make_events(s, o, &key, k, time, NULL);
+	repeat = repeat_key(s, o, k->number);
+	return trace_repeats_emit(e, &repeat, time) || make_events(s, o, &key, k, time, &repeat);
 }
 
 enum clew_err trace_ops_take(struct trace_synth *s, const struct trace_ops_batch *b)

@@ -40,26 +40,17 @@ void trace_repeats_free(struct trace_repeats *r)
 	mem_free(r);
 }
 
-static uint64_t operation_of(const struct trace_repeat_key *k)
+static inline uint64_t hash_of(const struct trace_repeat_key *k)
 {
-	return (uint64_t)k->op_class << 40 | (uint64_t)k->op << 32 |
-	       (uint64_t)k->events_bits << 24 | (uint64_t)k->level << 16 |
-	       (uint64_t)k->security << 8 | k->target_level;
+	return hash_two(k->pc ^ k->target << 7 ^ k->stay << 48 ^ (uint64_t)k->unit << 32,
+			k->operation ^ k->events << 24 ^ k->source << 13 ^ (uint64_t)k->has << 40);
 }
 
-static uint64_t hash_of(const struct trace_repeat_key *k)
+static inline bool is_equal(const struct trace_repeat_key *a, const struct trace_repeat_key *b)
 {
-	uint64_t h = hash_two(k->pc ^ k->target << 7, k->stay << 16 ^ k->unit);
-
-	return hash_two(h, hash_two(k->events ^ k->source << 13,
-				    operation_of(k) ^ (uint64_t)k->has << 20));
-}
-
-static bool is_equal(const struct trace_repeat_key *a, const struct trace_repeat_key *b)
-{
-	return a->pc == b->pc && a->target == b->target && a->events == b->events &&
-	       a->source == b->source && a->stay == b->stay && a->has == b->has &&
-	       a->unit == b->unit && operation_of(a) == operation_of(b);
+	return !((a->pc ^ b->pc) | (a->target ^ b->target) | (a->events ^ b->events) |
+		 (a->source ^ b->source) | (a->stay ^ b->stay) | (a->operation ^ b->operation) |
+		 (a->has ^ b->has) | (a->unit ^ b->unit));
 }
 
 static struct repeat *slot(struct trace_repeats *r, uint64_t hash)
@@ -81,8 +72,10 @@ bool trace_repeats_emit(struct trace_events *e, const struct trace_repeat_key *k
 	if (r->has_answer)
 		who_counts_add(&e->summary.who, &r->kept->answer);
 	r->used_in = e->nr_batches;
-	if (r->events.nr)
-		e->events[e->nr++] = (struct ana_event){.time = time, .repeat = &r->events};
+	if (r->events.nr) {
+		e->events[e->nr].time = time;
+		e->events[e->nr++].repeat = &r->events;
+	}
 	return true;
 }
 
