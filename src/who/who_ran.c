@@ -424,6 +424,11 @@ bool who_ran_follows_tasks(const struct who_ran *w)
 	return w->has_switch || (w->is_inherited && !w->has_switch_wide);
 }
 
+bool who_ran_has_lost(const struct who_ran *w)
+{
+	return w->lost.nr;
+}
+
 bool who_ran_has_switches(const struct who_ran *w)
 {
 	return w->has_switch_wide;
