@@ -11,6 +11,8 @@
 #include "cli/common/progress.h"
 #include "merge/guest_merge.h"
 #include "os/output.h"
+#include "trace/events/guest_ids.h"
+#include "trace/perf/perf_trace.h"
 
 enum { MAX_LISTED = 8 };
 
@@ -130,26 +132,30 @@ static void report_fit(const struct guest *g, const struct guest_match *m)
 	const struct fit_result *f = &m->fit;
 	double per_us = m->is_ticks ? merge_ticks_per_us(&m->convs[0]) : 1000;
 	clew_auto(buf_done) struct buf drift = {0};
+	clew_auto(buf_done) struct buf ids = {0};
 
 	if (!f->pieces.nr) {
 		cli_note("%s: process %u: not found: none of %llu edges matched", g->path, m->pid,
 			 (unsigned long long)f->nr_edges);
 		return;
 	}
+	if (f->ids.nr)
+		buf_printf(&ids, ", %llu of %llu threads in the host's trace ran then",
+			   (unsigned long long)f->ids.nr_inside, (unsigned long long)f->ids.nr);
 	if (m->is_ticks)
 		buf_str(&drift, "0 by definition");
 	else
 		buf_printf(&drift, "%.2f ppm", -f->pieces.data[0].line.slope * 1e6);
 	cli_note("%s: process %u: %s: offset %lld %s, drift %s, band %.1f us, matched %llu of %llu "
 		 "edges, contained %llu of %llu events (by chance at most %llu of %llu), "
-		 "best %u, runner-up %u, %zu piece%s",
+		 "best %u, runner-up %u, %zu piece%s%s",
 		 g->path, m->pid, verdicts[f->verdict], (long long)guest_match_offset(m),
 		 m->is_ticks ? "ticks" : "ns", buf_cstr(&drift), (double)f->width / per_us,
 		 (unsigned long long)f->nr_matched, (unsigned long long)f->nr_edges,
 		 (unsigned long long)f->contained.nr_inside, (unsigned long long)f->contained.nr,
 		 (unsigned long long)f->best_random.nr_inside,
 		 (unsigned long long)f->best_random.nr, f->score, f->runner_up, f->pieces.nr,
-		 f->pieces.nr == 1 ? "" : "s");
+		 f->pieces.nr == 1 ? "" : "s", buf_cstr(&ids));
 	if (f->pieces.nr > 1)
 		put_pieces(m);
 }
@@ -359,6 +365,27 @@ static int open_one(struct cli_input *in)
 	return status == CLI_OK && !in->input.data ? refuse_stream(in->path) : status;
 }
 
+static bool take_id(void *scan, uint32_t tid, struct clew_perf_ns ns, uint32_t id)
+{
+	return merge_scan_add_id(scan, tid, ns.ns, id);
+}
+
+/** Threads of guests in the host's trace. A trace that cannot be read has none. */
+static int read_ids(struct merge *m)
+{
+	const struct guest_ids_sink sink = {take_id, &m->scan};
+	struct clew_diag diag = {0};
+	struct trace_input *trace;
+	enum clew_err err = perf_trace_open(&trace, &m->in.input, &m->in.opts.symbols, &diag);
+
+	if (!err) {
+		err = guest_ids_read(trace, &sink);
+		trace_input_free(trace);
+		merge_scan_sort_ids(&m->scan);
+	}
+	return err == CLEW_NO_MEMORY ? no_memory() : CLI_OK;
+}
+
 static int scan_host(struct merge *m)
 {
 	struct clew_diag diag = {0};
@@ -376,7 +403,7 @@ static int scan_host(struct merge *m)
 		cli_hint("record the host with 'clew record -a --switch-events'");
 		return CLI_FAILED;
 	}
-	return CLI_OK;
+	return m->scan.threads.nr ? read_ids(m) : CLI_OK;
 }
 
 static int scan_guest(struct guest *g)

@@ -97,6 +97,40 @@ enum clew_err fit_guest_switch(struct fit_guest_lane *l, int64_t t, bool is_out,
 	return err ? err : fit_guest_event(l, t);
 }
 
+static void leave(struct fit_guest_lane *l, int64_t t, uint32_t own, uint32_t other)
+{
+	l->has_left = l->has_run && l->run.id == own;
+	l->left = l->run;
+	l->has_run = false;
+	l->has_next = true;
+	l->next = (struct fit_id_run){.from = t, .id = other};
+}
+
+enum clew_err fit_guest_ids(struct fit_guest_lane *l, int64_t t, bool is_out, uint32_t own,
+			    uint32_t other)
+{
+	bool ok = true;
+
+	if (!fit_time_fits(t))
+		return CLEW_OK;
+	if (is_out) {
+		leave(l, t, own, other);
+		return CLEW_OK;
+	}
+	l->left.to = t;
+	if (l->has_left && l->left.id == other)
+		ok = vec_push(&l->runs, l->left);
+	l->has_run = l->has_next && l->next.id == own;
+	l->run = l->next;
+	l->has_left = l->has_next = false;
+	return ok ? CLEW_OK : CLEW_NO_MEMORY;
+}
+
+void fit_guest_lost(struct fit_guest_lane *l)
+{
+	l->has_run = l->has_left = l->has_next = false;
+}
+
 void fit_host_done(struct fit_host *h)
 {
 	vec_for_each (&h->lanes, l) {
@@ -104,6 +138,7 @@ void fit_host_done(struct fit_host *h)
 		vec_done(&l->sleeps);
 		vec_done(&l->stays);
 		vec_done(&l->moves);
+		vec_done(&l->ids);
 	}
 	vec_done(&h->lanes);
 	vec_done(&h->holes);
@@ -115,6 +150,7 @@ void fit_guest_done(struct fit_guest *g)
 		vec_done(&l->idle_outs);
 		vec_done(&l->idle_ins);
 		vec_done(&l->events);
+		vec_done(&l->runs);
 	}
 	vec_done(&g->lanes);
 }

@@ -32,6 +32,26 @@ struct fit_stays {
 	VEC(struct fit_stay); /* sorted */
 };
 
+/** The guest's thread on a virtual CPU, as the host's trace has it: CONTEXTIDR_EL1. */
+struct fit_id {
+	int64_t at;
+	uint32_t id;
+};
+
+struct fit_ids {
+	VEC(struct fit_id); /* sorted by at */
+};
+
+/** ... as the guest's switches have it: not before the switch to it, nor after the one from it. */
+struct fit_id_run {
+	int64_t from, to;
+	uint32_t id;
+};
+
+struct fit_id_runs {
+	VEC(struct fit_id_run); /* sorted */
+};
+
 /** A vcpu's thread on the host. */
 struct fit_host_lane {
 	uint32_t vcpu, tid;
@@ -39,9 +59,10 @@ struct fit_host_lane {
 	struct fit_times wakes;  /* IN after it had blocked */
 	struct fit_times sleeps; /* OUT because it blocks */
 	struct fit_stays stays;  /* on a CPU */
-	struct fit_stays moves;  /* when it may have been on another CPU than before, or on none */
-	int64_t in;              /* the stay that is open */
-	int64_t last;            /* has_last: the last switch, or since when some may be missing */
+	struct fit_ids ids;
+	struct fit_stays moves; /* when it may have been on another CPU than before, or on none */
+	int64_t in;             /* the stay that is open */
+	int64_t last;           /* has_last: the last switch, or since when some may be missing */
 	bool is_in, has_slept, has_last, has_lost;
 };
 
@@ -51,6 +72,10 @@ struct fit_guest_lane {
 	struct fit_times idle_outs; /* the idle task gives way */
 	struct fit_times idle_ins;  /* switch to the idle task */
 	struct fit_times events;    /* anything: it ran then */
+	struct fit_id_runs runs;
+	/* The switch that is under way: from a run that lacks its end, to one that begins */
+	bool has_run, has_left, has_next;
+	struct fit_id_run run, left, next;
 };
 
 struct fit_host {
@@ -82,6 +107,11 @@ void fit_host_unseen(struct fit_host_lane *l, int64_t t);
 void fit_host_lost(struct fit_host_lane *l);
 /** @p is_idle: the thread that is switched is the idle task. */
 enum clew_err fit_guest_switch(struct fit_guest_lane *l, int64_t t, bool is_out, bool is_idle);
+/** The same switch: @p other is the thread that follows, or that was before. */
+enum clew_err fit_guest_ids(struct fit_guest_lane *l, int64_t t, bool is_out, uint32_t own,
+			    uint32_t other);
+/** Its records were lost. */
+void fit_guest_lost(struct fit_guest_lane *l);
 enum clew_err fit_guest_event(struct fit_guest_lane *l, int64_t t);
 
 void fit_host_done(struct fit_host *h);

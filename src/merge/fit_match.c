@@ -74,6 +74,12 @@ static int by_at(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
+void fit_bounds_sort(struct fit_bounds *b)
+{
+	if (b->nr)
+		qsort(b->data, b->nr, sizeof(*b->data), by_at);
+}
+
 static bool find_late(struct fit_match *m, const struct fit_line *line)
 {
 	int64_t *late;
@@ -100,10 +106,8 @@ bool fit_match(const struct fit_pairs *pairs, int64_t from, int64_t to, const st
 		if (!match_lane(p, from, to, line, near, ret))
 			return false;
 	}
-	if (ret->low.nr)
-		qsort(ret->low.data, ret->low.nr, sizeof(*ret->low.data), by_at);
-	if (ret->high.nr)
-		qsort(ret->high.data, ret->high.nr, sizeof(*ret->high.data), by_at);
+	fit_bounds_sort(&ret->low);
+	fit_bounds_sort(&ret->high);
 	if (ret->matched.nr)
 		qsort(ret->matched.data, ret->matched.nr, sizeof(*ret->matched.data), by_time);
 	if (ret->unmatched.nr)

@@ -21,6 +21,7 @@ enum {
 	SURE_US = 50,
 	LIKELY_US = 1000,
 	MAX_SLACK_US = 100,
+	MIN_IDS = 8,
 };
 
 #define MAX_SLOPE 500e-6 /* crystals differ by 200 ppm at most, and a VM's scale is corrected */
@@ -175,6 +176,29 @@ static bool trim(struct fit *f, struct fit_piece *p, enum clew_err *err)
 	return fit_range(f, from, to, p, err);
 }
 
+/** By threads that the host's trace has, too: exact, but only if the guest's ids are the same. */
+static bool use_ids(struct fit *f, struct fit_piece *p, enum clew_err *err)
+{
+	struct fit_piece n = *p;
+	int64_t slack = p->line.width > 0 ? p->line.width : 0;
+	struct fit_match *m = &f->match;
+	double max_slope = f->opts->is_one_clock ? 0 : MAX_SLOPE;
+	bool ok = fit_match(&f->pairs, p->from, p->to, &p->line, &f->near, m) &&
+		  fit_ids_bounds(&f->pairs, p, slack + us(f, 2), &m->low, &m->high, &p->ids);
+
+	if (ok && p->ids.nr_inside >= MIN_IDS && p->ids.nr_inside * 100 >= p->ids.nr * 99) {
+		fit_bounds_sort(&m->low);
+		fit_bounds_sort(&m->high);
+		n.ids = p->ids;
+		ok = fit_line(&m->low, &m->high, max_slope, p->from, p->to, &n.line, n.bands);
+		/* They contradict the switches: these are believed. */
+		if (n.line.width >= 0)
+			*p = n;
+	}
+	*err = ok ? CLEW_OK : CLEW_NO_MEMORY;
+	return ok;
+}
+
 /** From a peak to the longest piece around it. @return false: there is none, or *err is set. */
 static bool fit_piece(struct fit *f, const struct fit_peak *peak, int64_t from, int64_t to,
 		      struct fit_piece *p, enum clew_err *err)
@@ -195,7 +219,7 @@ static bool fit_piece(struct fit *f, const struct fit_peak *peak, int64_t from, 
 	ok = ok && trim(f, p, err);
 	for (int i = 0; i < ROUNDS && ok; i++)
 		ok = fit_range(f, p->from, p->to, p, err);
-	return ok;
+	return ok && use_ids(f, p, err);
 }
 
 /* --- its verdict --- */
@@ -406,6 +430,8 @@ static void add_up(struct fit *f)
 
 		r->nr_matched += p->nr_matched;
 		r->nr_edges += p->nr_edges;
+		r->ids.nr += p->ids.nr;
+		r->ids.nr_inside += p->ids.nr_inside;
 		r->width = a > r->width ? a : r->width;
 		r->width = b > r->width ? b : r->width;
 		if (is_first ||

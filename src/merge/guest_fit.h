@@ -13,6 +13,10 @@
 
 enum fit_verdict { FIT_NOT_FOUND, FIT_LIKELY, FIT_SURE };
 
+struct fit_share {
+	uint64_t nr_inside, nr; /* those that agree, of all */
+};
+
 /** A stretch of guest time with one offset, or with one that drifts: up to a pause. */
 struct fit_piece {
 	int64_t from, to; /* guest time, to exclusive; the first and the last one continue */
@@ -20,15 +24,12 @@ struct fit_piece {
 	struct fit_band bands[2];      /* at from and at to */
 	uint32_t score, runner_up;     /* of fit_coarse() along the line */
 	uint64_t nr_edges, nr_matched; /* idle tasks left, of which a wake-up was found */
+	struct fit_share ids;          /* of threads in the host's trace, those that ran then */
 	enum fit_verdict verdict;
 };
 
 struct fit_pieces {
 	VEC(struct fit_piece); /* in order, without gaps that matter */
-};
-
-struct fit_share {
-	uint64_t nr_inside, nr; /* of the guest's events, those while its vcpu's thread ran */
 };
 
 struct fit_opts {
@@ -46,6 +47,7 @@ struct fit_result {
 	uint64_t nr_edges, nr_matched;
 	uint32_t score, runner_up;               /* of the piece where the runner-up is best */
 	int64_t width;                           /* of the widest band */
+	struct fit_share ids;                    /* the sum over pieces */
 	struct fit_share contained, best_random; /* under the fit, under 32 other offsets */
 };
 
@@ -63,6 +65,15 @@ struct fit_share fit_contained(const struct fit_host *host, const struct fit_pai
 			       const struct fit_pieces *pieces, int64_t shift, int64_t slack);
 
 /* --- parts, for guest_fit.c --- */
+
+/**
+ * Threads that the host's trace has at guest times in the piece's: each bounds the offset by when
+ * the guest says that the thread ran there, if that is one run alone. @p slack: how far the piece's
+ * line may be from the truth. Appends to @p low and @p high. @return false: out of memory.
+ */
+bool fit_ids_bounds(const struct fit_pairs *pairs, const struct fit_piece *p, int64_t slack,
+		    struct fit_bounds *low, struct fit_bounds *high, struct fit_share *ret);
+void fit_bounds_sort(struct fit_bounds *b);
 
 /** Of the edges in guest time [from, to): bounds of the offset, near a line. */
 struct fit_match {

@@ -176,8 +176,19 @@ static enum clew_err take_guest_switch(struct merge_scan *s, const struct perf_r
 	s->nr_switches++;
 	s->nr_edges += 2;
 	lane = guest_lane_of(s, id->cpu);
-	return lane ? fit_guest_switch(lane, time_in(s, id->time), w.is_out, !id->tid)
-		    : CLEW_NO_MEMORY;
+	if (!lane || (w.has_other && fit_guest_ids(lane, time_in(s, id->time), w.is_out, id->tid,
+						   w.next_prev_tid)))
+		return CLEW_NO_MEMORY;
+	return fit_guest_switch(lane, time_in(s, id->time), w.is_out, !id->tid);
+}
+
+static enum clew_err take_guest_lost(struct merge_scan *s, uint32_t cpu)
+{
+	struct fit_guest_lane *lane = cpu < MAX_VCPUS ? guest_lane_of(s, cpu) : NULL;
+
+	if (lane)
+		fit_guest_lost(lane);
+	return lane || cpu >= MAX_VCPUS ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
 static enum clew_err take_guest_sample(struct scan *c, const struct perf_record *r)
@@ -229,6 +240,8 @@ static enum clew_err take(struct scan *c, const struct perf_record *r)
 		return take_host(c->s, r, &id);
 	if (r->type == PERF_RECORD_SWITCH || r->type == PERF_RECORD_SWITCH_CPU_WIDE)
 		return take_guest_switch(c->s, r, &id);
+	if (r->type == PERF_RECORD_LOST)
+		return take_guest_lost(c->s, id.cpu);
 	return CLEW_OK;
 }
 
@@ -313,6 +326,31 @@ enum clew_err merge_scan_guest(const struct perf_input *in, struct merge_scan *r
 	return scan(in, false, ret, diag);
 }
 
+static int by_at(const void *a, const void *b)
+{
+	const struct fit_id *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+bool merge_scan_add_id(struct merge_scan *s, uint32_t tid, uint64_t ns, uint32_t id)
+{
+	struct fit_host_lane *lane = lane_of(s, tid);
+	int64_t t = (int64_t)(ns - s->base);
+
+	return !lane || !fit_time_fits(t) || vec_push(&lane->ids, (struct fit_id){t, id});
+}
+
+void merge_scan_sort_ids(struct merge_scan *s)
+{
+	vec_for_each (&s->vmms, v) {
+		vec_for_each (&v->host.lanes, l) {
+			if (l->ids.nr)
+				qsort(l->ids.data, l->ids.nr, sizeof(*l->ids.data), by_at);
+		}
+	}
+}
+
 void merge_scan_done(struct merge_scan *s)
 {
 	vec_for_each (&s->vmms, v)
@@ -349,6 +387,31 @@ static bool convert_stays(const struct merge_clock *ns, const struct merge_clock
 	return true;
 }
 
+static bool convert_ids(const struct merge_clock *ns, const struct merge_clock *to,
+			const struct fit_ids *of, struct fit_ids *ret)
+{
+	vec_for_each (of, i) {
+		int64_t at = merge_clock_time(to, merge_clock_ns(ns, i->at));
+
+		if (!vec_push(ret, (struct fit_id){at, i->id}))
+			return false;
+	}
+	return true;
+}
+
+static bool convert_runs(const struct merge_clock *ns, const struct merge_clock *to,
+			 const struct fit_id_runs *of, struct fit_id_runs *ret)
+{
+	vec_for_each (of, r) {
+		struct fit_id_run run = {merge_clock_time(to, merge_clock_ns(ns, r->from)),
+					 merge_clock_time(to, merge_clock_ns(ns, r->to)), r->id};
+
+		if (!vec_push(ret, run))
+			return false;
+	}
+	return true;
+}
+
 bool merge_host_in(const struct merge_clock *ns, const struct merge_clock *to,
 		   const struct fit_host *of, struct fit_host *ret)
 {
@@ -357,7 +420,8 @@ bool merge_host_in(const struct merge_clock *ns, const struct merge_clock *to,
 
 		if (!n || !convert(ns, to, &l->wakes, &n->wakes) ||
 		    !convert(ns, to, &l->sleeps, &n->sleeps) ||
-		    !convert_stays(ns, to, &l->stays, &n->stays))
+		    !convert_stays(ns, to, &l->stays, &n->stays) ||
+		    !convert_ids(ns, to, &l->ids, &n->ids))
 			return false;
 	}
 	return convert_stays(ns, to, &of->holes, &ret->holes);
@@ -371,7 +435,8 @@ bool merge_guest_in(const struct merge_clock *ns, const struct merge_clock *to,
 
 		if (!n || !convert(ns, to, &l->idle_outs, &n->idle_outs) ||
 		    !convert(ns, to, &l->idle_ins, &n->idle_ins) ||
-		    !convert(ns, to, &l->events, &n->events))
+		    !convert(ns, to, &l->events, &n->events) ||
+		    !convert_runs(ns, to, &l->runs, &n->runs))
 			return false;
 	}
 	return true;

@@ -38,6 +38,11 @@ enum clew_err merge_scan_host(const struct perf_input *in, struct merge_scan *re
 			      struct clew_diag *diag);
 enum clew_err merge_scan_guest(const struct perf_input *in, struct merge_scan *ret,
 			       struct clew_diag *diag);
+/** While the thread @p tid of a host ran a guest, its trace had @p id in CONTEXTIDR_EL1: threads
+ * without guests are ignored. In any order, then merge_scan_sort_ids(). @return false: no memory.
+ */
+bool merge_scan_add_id(struct merge_scan *s, uint32_t tid, uint64_t ns, uint32_t id);
+void merge_scan_sort_ids(struct merge_scan *s);
 void merge_scan_done(struct merge_scan *s);
 
 /** All events carry a thread, a time and a CPU, in all records. NULL: yes; else what is missing. */

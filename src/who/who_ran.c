@@ -417,6 +417,11 @@ struct who_local_id who_ran_owner_of_aux(const struct who_ran *w)
 	return w->aux_owner;
 }
 
+bool who_ran_has_lost(const struct who_ran *w)
+{
+	return w->lost.nr;
+}
+
 bool who_ran_has_switches(const struct who_ran *w)
 {
 	return w->has_switch_wide;

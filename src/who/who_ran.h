@@ -255,6 +255,8 @@ bool who_ran_cut(struct who_ran *w, struct clew_perf_ns time);
 
 /** All side-band was taken. CLEW_OK or CLEW_NO_MEMORY. */
 enum clew_err who_ran_close(struct who_ran *w);
+/** Were records lost, of any CPU? */
+bool who_ran_has_lost(const struct who_ran *w);
 /** Are there records of switches on whole CPUs? */
 bool who_ran_has_switches(const struct who_ran *w);
 /** Do the AUX events follow tasks, so that who_question.owner counts? After who_ran_close(). */

@@ -9,8 +9,10 @@ struct run {
 	struct fit_host_lane *host;
 	struct fit_guest_lane *guest;
 	const struct fit_stays *holes;
-	uint64_t random;
-	double pause_at; /* host us */
+	uint64_t random, random_ids;
+	uint32_t thread;     /* of the guest; 0: idle */
+	double thread_since; /* host us */
+	double pause_at;     /* host us */
 	bool ok;
 };
 
@@ -74,6 +76,43 @@ static void guest_switch(struct run *r, double us, bool is_out, bool is_idle)
 		r->ok &= !fit_guest_switch(r->guest, guest_time(r, us), is_out, is_idle);
 }
 
+enum { NR_THREADS = 7, OTHER_IDS = 50 };
+
+/* Of another sequence of random numbers: the edges stay as they were. */
+static double uniform_ids(struct run *r, double from, double to)
+{
+	return from +
+	       (to - from) * (double)(splitmix64(&r->random_ids) >> 11) / (double)(1ull << 53);
+}
+
+/** @p next runs from @p us on; the records of the switch stand around it. */
+static void change_thread(struct run *r, double us, bool is_idle)
+{
+	uint32_t last = r->thread;
+	int64_t at;
+
+	if (r->m->ids <= 0)
+		return;
+	if (r->thread_since < us && uniform_ids(r, 0, 1) < r->m->ids) {
+		at = units(r, uniform_ids(r, r->thread_since, us));
+		r->ok &= vec_push(&r->host->ids, (struct fit_id){at, last});
+	}
+	r->thread = is_idle ? 0 : 1 + (uint32_t)uniform_ids(r, 0, NR_THREADS);
+	r->thread_since = us;
+	if (us < (double)r->m->first_from * 1000 || r->thread == last)
+		return;
+	if (r->m->ids_differ) {
+		last += OTHER_IDS;
+		r->ok &= !fit_guest_ids(r->guest, guest_time(r, us - 0.2), true, last,
+					r->thread + OTHER_IDS);
+		r->ok &= !fit_guest_ids(r->guest, guest_time(r, us + 0.3), false,
+					r->thread + OTHER_IDS, last);
+		return;
+	}
+	r->ok &= !fit_guest_ids(r->guest, guest_time(r, us - 0.2), true, last, r->thread);
+	r->ok &= !fit_guest_ids(r->guest, guest_time(r, us + 0.3), false, r->thread, last);
+}
+
 /* The guest's threads take turns, and the host may preempt the vcpu's. */
 static double work(struct run *r, double t)
 {
@@ -83,6 +122,7 @@ static double work(struct run *r, double t)
 		t += uniform(r, 20, 400);
 		guest_switch(r, t, true, false);
 		guest_switch(r, t + 0.5, false, false);
+		change_thread(r, t + 0.2, false);
 		if (uniform(r, 0, 1) < 0.2) {
 			host_out(r, t + 2, false);
 			t += uniform(r, 20, 900);
@@ -99,8 +139,10 @@ static double one_stay(struct run *r, double t)
 	t += happens(r, r->m->late) ? uniform(r, 14, 400) : uniform(r, 2, 14);
 	do {
 		guest_switch(r, t, true, true);
+		change_thread(r, t + 0.2, false);
 		t = work(r, t + 0.5);
 		guest_switch(r, t, false, true);
+		change_thread(r, t - 0.3, true);
 		t += uniform(r, 1, 5);
 		/* The host polls a while: what comes then needs no switch. */
 		if (uniform(r, 0, 1) < 0.5)
@@ -151,7 +193,12 @@ static bool make_holes(struct run *r, struct fit_host *host)
 bool guest_model_make(const struct guest_model *m, struct fit_host *host, struct fit_guest *guest,
 		      struct guest_truth *ret)
 {
-	struct run r = {.m = m, .truth = ret, .holes = &host->holes, .random = m->seed, .ok = true};
+	struct run r = {.m = m,
+			.truth = ret,
+			.holes = &host->holes,
+			.random = m->seed,
+			.random_ids = m->seed,
+			.ok = true};
 
 	*ret = (struct guest_truth){.slope = -m->ppm * 1e-6 / (1 + m->ppm * 1e-6)};
 	ret->offset = units(&r, uniform(&r, -3e6, 3e6));
@@ -163,6 +210,8 @@ bool guest_model_make(const struct guest_model *m, struct fit_host *host, struct
 	for (uint32_t v = 0; v < m->nr_vcpus && r.ok; v++) {
 		r.host = fit_host_lane(host, v, 100 + v);
 		r.guest = fit_guest_lane(guest, v);
+		r.thread = 0;
+		r.thread_since = 1e18;
 		r.ok = r.host && r.guest;
 		if (r.ok)
 			one_vcpu(&r);

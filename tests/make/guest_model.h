@@ -21,6 +21,8 @@ struct guest_model {
 	int64_t first_from; /* ms of host time at which the guest's recording starts */
 	double late;        /* share of wake-ups after which the guest runs up to 400 us later */
 	double unseen;      /* share of host switches that are missing, and not in holes */
+	double ids;         /* share of its threads' stays that the host's trace has an id of */
+	bool ids_differ;    /* ... of another PID namespace than the guest's recording */
 	uint32_t
 		tick_us; /* sleeps end at multiples of it, as of a kernel's timer; 0: at any time */
 };

@@ -22,6 +22,8 @@ struct tally {
 	uint64_t nr_sure_wrong, nr_sure_outside; /* offset; band */
 	uint64_t nr_likely_wrong, nr_likely_outside;
 	uint64_t nr_other_sure, nr_other_likely; /* of the wrong host */
+	uint64_t nr_ids;                         /* by threads in the host's trace, too */
+	double band_us;                          /* of the sure: the sum */
 };
 
 /** A recording of both sides. */
@@ -65,6 +67,8 @@ static struct guest_model model_of(uint64_t seed)
 		m.pause_us = 3000 + (int64_t)below(&r, 300000);
 	if (!below(&r, 4))
 		m.tick_us = below(&r, 2) ? 4000 : 1000;
+	m.ids = share(&r, 2, 0.5);
+	m.ids_differ = !below(&r, 6);
 	return m;
 }
 
@@ -136,6 +140,8 @@ static void add_own(struct tally *t, const struct made *d, const struct fit_resu
 	if (r->verdict == FIT_NOT_FOUND)
 		return;
 	t->nr_sure += is_sure;
+	t->nr_ids += r->ids.nr_inside != 0;
+	t->band_us += is_sure ? (double)r->width / d->model.per_us : 0;
 	t->nr_likely += !is_sure;
 	t->nr_sure_wrong += is_sure && is_wrong;
 	t->nr_sure_outside += is_sure && is_outside;
@@ -184,6 +190,8 @@ int main(int argc, char **argv)
 	     (unsigned long long)t.nr_likely, (unsigned long long)t.nr_sure_outside,
 	     (unsigned long long)t.nr_likely_outside, (unsigned long long)t.nr_other_sure,
 	     (unsigned long long)t.nr_other_likely);
+	diag("%llu by threads in the host's trace, too; mean band of the sure: %.2f us",
+	     (unsigned long long)t.nr_ids, t.nr_sure ? t.band_us / (double)t.nr_sure : 0);
 	CHECK(ok && t.nr == nr, "all were tried");
 	CHECK(!t.nr_sure_wrong && !t.nr_other_sure, "no sure offset is wrong");
 	CHECK(t.nr_sure_outside * 1000 <= t.nr_sure,

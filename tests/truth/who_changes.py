@@ -18,7 +18,7 @@ POINTLESS = {
 # Changes that move evidence there: an AUX record is also the last one before a loss, or all there is of time; and ids of
 # a foreign /proc that happen to be local ids no longer are.
 MOVING = {
-    "cuts": {"root-ctx-lost", "root-switch-lost", "box-mix-lost", "noclock-ctx"},
+    "cuts": {"root-ctx-lost", "root-switch-lost", "box-mix-lost", "noclock-ctx", "leak-kvm-lost"},
     "shift-root": {"box-hostproc", "box-mix-hostproc"},
 }
 

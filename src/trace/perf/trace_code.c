@@ -106,6 +106,19 @@ static uint32_t user_space(const struct perf_trace *p, const struct trace_span *
 	return task ? space_of(h, task->space, s) : number(TRACE_NO_PROCESS, 0);
 }
 
+/** Of code that may be a guest's, as if it were the thread's of the host. */
+static uint32_t trial_space(const struct perf_trace *p, const struct trace_span *s,
+			    const struct who_answer *a)
+{
+	const struct who_task *task = NULL;
+
+	if (a->has & WHO_A_LOCAL)
+		task = who_history_task(&p->history, (uint32_t)a->local.n, trace_span_time(s));
+	else if (a->has & WHO_A_ROOT)
+		task = who_history_task(&p->history, a->root.n, trace_span_time(s));
+	return task ? space_of(&p->history, task->space, s) : number(TRACE_WORLD, 0);
+}
+
 /** By the rule of who/who_ran.h. */
 static uint32_t space_of_answer(const struct perf_trace *p, const struct aux_who *who,
 				const struct trace_span *s, const struct who_answer *a)
@@ -115,7 +128,7 @@ static uint32_t space_of_answer(const struct perf_trace *p, const struct aux_who
 	if (a->has & WHO_A_GUEST)
 		return guest_space(p, who, s, a);
 	if (a->kind == WHO_UNKNOWN && a->reason == WHO_WORLD)
-		return number(TRACE_WORLD, 0);
+		return p->is_trial && who->is_user ? trial_space(p, s, a) : number(TRACE_WORLD, 0);
 	if (who->is_user)
 		return user_space(p, s, a);
 	return number(version_at(&h->spaces.data[h->kernel].versions, trace_span_time(s)), 0);
@@ -207,6 +220,18 @@ static struct who_map *map_at(const struct who_history *h, uint32_t space, uint6
 		version = v->before;
 	}
 	return m;
+}
+
+bool trace_code_is_unmapped(const struct perf_trace *p, uint32_t space, uint64_t addr)
+{
+	uint32_t version = space >> BACK_BITS;
+	const struct who_version *v;
+
+	if (version < TRACE_NR_NO_CODE || version >= p->history.versions.nr)
+		return false;
+	v = &p->history.versions.data[version];
+	return !v->is_kernel && !v->is_guest && v->maps && v->maps->nr &&
+	       !map_at(&p->history, space, addr);
 }
 
 /** @p r is in the dso's terms: turn it into addresses, inside the mapping. */

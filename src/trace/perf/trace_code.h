@@ -31,6 +31,8 @@ struct trace_unit_code {
 uint32_t trace_code_space(void *ctx, const struct code_key *key);
 bool trace_code_find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret);
 enum code_landmark trace_code_landmark(void *ctx, uint32_t space, uint64_t addr);
+/** Does no mapping of @p space, which is a process's of the host and has some, hold @p addr? */
+bool trace_code_is_unmapped(const struct perf_trace *p, uint32_t space, uint64_t addr);
 const char *trace_code_why(void *ctx, uint32_t space, uint64_t addr);
 /** As trace_input_ops.stay. */
 struct trace_stay trace_code_stay(struct perf_trace *p, uint32_t unit, const struct code_key *key);

@@ -143,6 +143,14 @@ static void see_level(struct unit_pass *u, struct trace_chunk_marks *c, const st
 		u->start = START_OVER;
 }
 
+/** While a chunk's first user code is read as the host's: does it contradict that? */
+static bool contradicts(const struct pass *s, const struct flow_event *e)
+{
+	if (e->kind == FLOW_EV_NO_SYNC)
+		return e->reason == FLOW_NO_SYNC_BAD_IMAGE;
+	return e->kind == FLOW_EV_NACC && trace_code_is_unmapped(s->p, e->space, e->address);
+}
+
 static bool take_event(struct pass *s, size_t unit, const struct flow_event *e)
 {
 	struct unit_pass *u = &s->units[unit];
@@ -154,6 +162,7 @@ static bool take_event(struct pass *s, size_t unit, const struct flow_event *e)
 		return begin_chunk(s, unit, e->bound);
 	if (!c)
 		return true;
+	c->is_not_host |= u->start == START_AT_USER && contradicts(s, e);
 	switch (e->kind) {
 	case FLOW_EV_TIMESTAMP:
 		if (!c->first.ticks)
@@ -197,8 +206,10 @@ static enum clew_err run(struct pass *s, const bool *wanted)
 
 	for (size_t i = 0; skips && i < s->p->units.nr; i++)
 		skips[i] = !wanted[i];
+	s->p->is_trial = true;
 	if (skips)
 		err = trace_decode(&s->p->trace, &opts, NULL);
+	s->p->is_trial = false;
 	mem_free(skips);
 	return err;
 }
@@ -272,6 +283,17 @@ enum clew_err trace_marks_pair(struct perf_trace *p)
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;
+}
+
+void trace_marks_settle(struct perf_trace *p)
+{
+	/* Else the process was another one, or some of its mappings may be missing. */
+	if (who_ran_facts(p->ran.rule)->is_root.is != WHO_FACT_YES ||
+	    who_ran_has_lost(p->ran.rule) || p->history.is_cut)
+		return;
+	for (uint32_t i = 0; p->marks.units && i < p->units.nr; i++)
+		vec_for_each (&p->marks.units[i], c)
+			c->starts_in_guest |= c->is_not_host;
 }
 
 void trace_marks_done(struct trace_marks *m, size_t nr_units)

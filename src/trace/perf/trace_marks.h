@@ -20,6 +20,7 @@ struct trace_chunk_marks {
 	struct clew_ticks first;   /* 0: it has no timestamp */
 	uint32_t nr[2];            /* switches by a kernel at EL1; at EL2 */
 	bool starts_in_guest;      /* it begins at EL0, and the first exception is to EL1 */
+	bool is_not_host;          /* ... and the host's process has no such code there */
 	bool is_paired;
 	size_t at; /* landmarks, as who_marked_chunk */
 };
@@ -39,6 +40,8 @@ bool trace_marks_begin(struct perf_trace *p, bool *ret_wanted);
 enum clew_err trace_marks_find(struct perf_trace *p, const bool *wanted, struct who_notes *notes);
 /** Pair switches with records: after trace_marks_find(), before who_ran_settle(). */
 enum clew_err trace_marks_pair(struct perf_trace *p);
+/** The facts are decided. */
+void trace_marks_settle(struct perf_trace *p);
 void trace_marks_done(struct trace_marks *m, size_t nr_units);
 
 /** NULL: nothing is known of the chunk. */

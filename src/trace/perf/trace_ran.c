@@ -542,7 +542,10 @@ static enum clew_err settle(struct perf_trace *p, struct who_notes *notes)
 	if (!err && !who_ran_add_notes(p->ran.rule, notes))
 		err = CLEW_NO_MEMORY;
 	forget_answers(p);
-	return err ? err : who_ran_settle(p->ran.rule);
+	err = err ? err : who_ran_settle(p->ran.rule);
+	if (!err)
+		trace_marks_settle(p);
+	return err;
 }
 
 enum clew_err trace_ran_close(struct perf_trace *p)

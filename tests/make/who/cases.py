@@ -67,6 +67,7 @@ CASES = {
     "etm-guests-kvm": (dict(ETM, guests=2, vcpus=2, ncpu=4, guest_recordings=True, kvm=True), "etm-guests with samples of kvm_entry and kvm_exit"),
     "merge": (MERGE, "recordings of a host and its guests, one counter"),
     "merge-drift": (dict(MERGE, drift=True), "the same, clocks of guests drift and have no TIME_CONV"),
+    "merge-ids": (dict(MERGE, ctx=True, spe_leak=True, spe_step_us=150), "the same as merge, the host's SPE samples guests, with ids of EL1"),
     "merge-lost": (dict(MERGE, losses=20, guest_samples=True), "the same as merge, records lost; guests record samples, too"),
 }
 ETM_CASES = [c for c in CASES if c.startswith("etm")]
