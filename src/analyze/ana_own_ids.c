@@ -101,7 +101,8 @@ enum clew_err ana_ask_sample(struct analyze *a, const struct perf_sample *s,
 
 	if (!ret)
 		return CLEW_NO_MEMORY;
-	own.vcpu = who_guests_vcpu_of(who_guests(a->who), s->id).vcpu;
+	if (machine)
+		own.vcpu = who_guests_vcpu_of(who_guests(a->who), s->id).vcpu;
 	own.has_vcpu = machine && own.vcpu != WHO_NONE;
 	who_answer_own(&own, ret);
 	ana_settle_idle(ret, e->loc);

@@ -30,7 +30,16 @@ static void add_guest(struct buf *out, const struct who_answer *a)
 		buf_str(out, " G:?");
 }
 
-/* Of each sample: buf_printf() takes longer than all else. */
+/* Of each record: buf_printf() takes longer than all else. */
+
+static void add_word(struct buf *out, const char *word)
+{
+	if (!word)
+		return;
+	buf_char(out, ' ');
+	buf_str(out, word);
+}
+
 static void add_id(struct buf *out, const char *what, int64_t id)
 {
 	buf_str(out, what);
@@ -64,10 +73,8 @@ void who_answer_text(struct buf *out, const struct who_answer *a)
 	add_ids(out, a);
 	if (has(a, WHO_A_GUEST))
 		add_guest(out, a);
-	if (who_level_name(a->level))
-		buf_printf(out, " %s", who_level_name(a->level));
-	if (security_text(a->security))
-		buf_printf(out, " %s", security_text(a->security));
+	add_word(out, who_level_name(a->level));
+	add_word(out, security_text(a->security));
 }
 
 static void put_flag(struct json_put *j, const char *key, bool is_set)

@@ -145,6 +145,17 @@ static bool is_user_in_kthread(const struct who_ran *w, const struct who_questio
 	return q->level == WHO_EL0 && who_history_is_found_kthread(w->history, tid);
 }
 
+static bool has_context(const struct who_question *q)
+{
+	return q->has & (WHO_Q_CONTEXT_EL1 | WHO_Q_CONTEXT_EL2);
+}
+
+/** Can it prove nothing of threads? */
+static bool is_of_time_alone(const struct who_question *q)
+{
+	return q->level != WHO_EL0 && !has_context(q);
+}
+
 bool who_ran_note_many(const struct who_ran *w, struct who_notes *n, struct who_cursor *c,
 		       const struct who_question *q, uint64_t nr)
 {
@@ -156,13 +167,16 @@ bool who_ran_note_many(const struct who_ran *w, struct who_notes *n, struct who_
 		return false;
 	if (q->has & WHO_Q_QUEUE)
 		return true;
-	who_find_place(w, c, q, w->margin_ticks, &p);
+	if (is_of_time_alone(q))
+		who_find_order(w, c, q, &p);
+	else
+		who_find_place(w, c, q, w->margin_ticks, &p);
 	n->nr_chunk_ticks += p.has_order ? nr : 0;
 	n->nr_chunk_bad += p.is_conflict ? nr : 0;
 	if (!p.is_inside || p.is_conflict || p.at->run.is_sched || p.at->run.id.n < 0)
 		return true;
 	tid = (uint32_t)p.at->run.id.n;
-	if (tid)
+	if (tid && has_context(q))
 		who_history_object(w->history, tid, p.time, false, &o);
 	n->has_user_in_kthread |= tid && is_user_in_kthread(w, q, tid);
 	return count_contexts(n, q, tid, o.serial, nr);

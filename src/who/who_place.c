@@ -163,29 +163,56 @@ static bool is_inside(const struct who_ask_state *s, const struct span *span, ui
 	return !span->is_in_ticks || (lo > margin && (!s->at.has_next || hi > margin));
 }
 
+static const struct who_place nowhere = {.time = {UINT64_MAX}, .until = {UINT64_MAX}};
+
+/** @return false: nothing is known of its CPU. */
+static bool find_order(const struct who_ran *w, struct who_ask_state *s,
+		       const struct who_question *q, const struct span *span, struct who_place *ret)
+{
+	ret->has_order = span->is_in_ticks;
+	ret->first = span->lo;
+	ret->order = span->hi;
+	if (!(q->has & WHO_Q_CPU) || !find_cpu(w, s, q->cpu, span->is_in_ticks))
+		return false;
+	ret->cpu = s->cpu;
+	ret->is_conflict = span->is_in_ticks && who_is_outside_chunk(w, s, q, span->hi);
+	return true;
+}
+
+static void find_times(const struct who_ran *w, const struct who_question *q,
+		       const struct span *span, struct who_place *ret)
+{
+	ret->time = time_of(w, q, span);
+	ret->until = ret->time;
+	if (!span->is_in_ticks)
+		ret->until.ns = span->hi;
+	else if (q->has & WHO_Q_TICKS_TO)
+		perf_ns_of_ticks(&w->conv, q->ticks_to, &ret->until);
+}
+
+void who_find_order(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		    struct who_place *ret)
+{
+	struct span span;
+
+	*ret = nowhere;
+	if (span_of(w, q, &span))
+		find_order(w, who_ask_state_of(w, c), q, &span, ret);
+}
+
 void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		    uint64_t margin_ticks, struct who_place *ret)
 {
 	struct who_ask_state *s = who_ask_state_of(w, c);
 	struct span span;
+	bool has_line;
 
-	*ret = (struct who_place){.time = clew_perf_ns_none(), .until = clew_perf_ns_none()};
+	*ret = nowhere;
 	if (!span_of(w, q, &span))
 		return;
-	ret->time = time_of(w, q, &span);
-	ret->until = ret->time;
-	if (!span.is_in_ticks)
-		ret->until.ns = span.hi;
-	else if (q->has & WHO_Q_TICKS_TO)
-		perf_ns_of_ticks(&w->conv, q->ticks_to, &ret->until);
-	ret->has_order = span.is_in_ticks;
-	ret->first = span.lo;
-	ret->order = span.hi;
-	if (!(q->has & WHO_Q_CPU) || !find_cpu(w, s, q->cpu, span.is_in_ticks))
-		return;
-	ret->cpu = s->cpu;
-	ret->is_conflict = span.is_in_ticks && who_is_outside_chunk(w, s, q, span.hi);
-	if (!move_to(w, s, span.lo, ret->time))
+	has_line = find_order(w, s, q, &span, ret);
+	find_times(w, q, &span, ret);
+	if (!has_line || !move_to(w, s, span.lo, ret->time))
 		return;
 	ret->at = &s->at;
 	ret->is_inside = is_inside(s, &span, margin_ticks);

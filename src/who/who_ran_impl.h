@@ -127,6 +127,10 @@ struct who_place {
 void who_find_place(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
 		    uint64_t margin_ticks, struct who_place *ret);
 
+/** Of that only has_order, first, order, cpu and is_conflict. */
+void who_find_order(const struct who_ran *w, struct who_cursor *c, const struct who_question *q,
+		    struct who_place *ret);
+
 /** Ticks before which what @p p says of @p q holds for later ones, too; p->has_order. */
 uint64_t who_place_until(const struct who_ran *w, struct who_cursor *c,
 			 const struct who_question *q, uint64_t margin_ticks,

@@ -94,7 +94,8 @@ struct trace_synth {
 	struct code_key key;
 	uint32_t space;
 	struct trace_who now, then; /* then: of .last, where has_then */
-	bool has_now, has_then;
+	struct code_key then_key;   /* by which then is found, unless knows_then */
+	bool has_now, has_then, knows_then;
 	bool has_arrived; /* at the next item: trace_synth_arrive() */
 	enum trace_before before;
 	struct last_insn last;

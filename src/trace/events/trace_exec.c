@@ -3,49 +3,62 @@
 
 /* --- thread and time --- */
 
-static struct clew_perf_ns time_of(const struct trace_synth *s)
+static struct clew_perf_ns time_of(const struct trace_synth *s, const struct code_key *key)
 {
 	struct clew_perf_ns time;
 
-	if (!s->key.ticks.ticks || s->events->opts.itrace.is_timeless ||
-	    !trace_events_time(s->events, s->index, s->key.ticks, &time))
+	if (!key->ticks.ticks || s->events->opts.itrace.is_timeless ||
+	    !trace_events_time(s->events, s->index, key->ticks, &time))
 		return clew_perf_ns_none();
 	return time;
+}
+
+static void find_who(struct trace_synth *s, const struct code_key *key, struct trace_who *ret)
+{
+	struct trace_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
+	struct trace_input *t = s->events->trace;
+
+	t->ops->thread(t, s->index, key, &thread);
+	ret->pid = thread.pid;
+	ret->tid = thread.tid;
+	ret->comm = thread.comm;
+	ret->time = time_of(s, key);
+	ret->has_answer = thread.who;
+	if (thread.who)
+		ret->answer = *thread.who;
+	if (!ret->comm && !s->events->opts.recorded) /* a snapshot knows no threads */
+		ret->comm = s->unit->name;
 }
 
 /** Thread and time of what runs next. */
 const struct trace_who *trace_exec_who(struct trace_synth *s)
 {
-	struct trace_thread thread = {UINT32_MAX, UINT32_MAX, NULL};
-	struct trace_input *t = s->events->trace;
-
-	if (s->has_now)
-		return &s->now;
-	t->ops->thread(t, s->index, &s->key, &thread);
-	s->now.pid = thread.pid;
-	s->now.tid = thread.tid;
-	s->now.comm = thread.comm;
-	s->now.time = time_of(s);
-	s->now.has_answer = thread.who;
-	if (thread.who)
-		s->now.answer = *thread.who;
-	if (!s->now.comm && !s->events->opts.recorded) /* a snapshot knows no threads */
-		s->now.comm = s->unit->name;
+	if (!s->has_now)
+		find_who(s, &s->key, &s->now);
 	s->has_now = true;
 	return &s->now;
 }
 
 static const struct trace_who *who_then(struct trace_synth *s)
 {
-	return s->has_then ? &s->then : trace_exec_who(s);
+	if (!s->has_then)
+		return trace_exec_who(s);
+	if (!s->knows_then)
+		find_who(s, &s->then_key, &s->then);
+	s->knows_then = true;
+	return &s->then;
 }
 
-/** Before a context or a time changes: what ran keeps those it ran in. */
+/** Before a context or a time changes: what ran keeps those it ran in. Most is never asked for. */
 void trace_exec_keep_who(struct trace_synth *s)
 {
 	if (s->before == BEFORE_RAN && !s->has_then) {
-		s->then = *trace_exec_who(s);
 		s->has_then = true;
+		s->knows_then = s->has_now;
+		if (s->has_now)
+			s->then = s->now;
+		else
+			s->then_key = s->key;
 	}
 	s->has_now = false;
 }
@@ -141,9 +154,11 @@ static struct call_stack *calls_of(struct trace_synth *s, const struct trace_who
 
 static struct call_stack *note_call(struct trace_synth *s, uint32_t flow, uint64_t to)
 {
-	struct call_stack *calls =
-		calls_of(s, flow & ANA_FLOW_RETURN ? trace_exec_who(s) : who_then(s));
+	struct call_stack *calls;
 
+	if (!keeps_calls(s))
+		return NULL;
+	calls = calls_of(s, flow & ANA_FLOW_RETURN ? trace_exec_who(s) : who_then(s));
 	if (!calls)
 		return NULL;
 	if (flow & ANA_FLOW_RETURN)
@@ -293,7 +308,7 @@ void trace_exec_end(struct trace_synth *s)
 /** Instructions are missing: there may be calls and returns among them. */
 void trace_exec_forget_calls(struct trace_synth *s)
 {
-	struct call_stack *calls = calls_of(s, trace_exec_who(s));
+	struct call_stack *calls = keeps_calls(s) ? calls_of(s, trace_exec_who(s)) : NULL;
 
 	if (calls)
 		calls->nr = 0;

@@ -134,54 +134,140 @@ static uint32_t space_of_answer(const struct perf_trace *p, const struct aux_who
 	return number(version_at(&h->spaces.data[h->kernel].versions, trace_span_time(s)), 0);
 }
 
-uint32_t trace_code_space(void *ctx, const struct code_key *k)
+/** What decides which space @p a has: versions of the line that is returned. NULL: if @p
+ * ret_is_fixed nothing else, so that it is always the same. */
+static const struct who_space_line *line_of(const struct perf_trace *p, const struct aux_who *who,
+					    const struct who_answer *a, bool *ret_is_fixed)
 {
-	const struct trace_unit_code *u = ctx;
-	const struct perf_trace *p = u->owner;
-	struct aux_who who = perf_trace_who(p, u->unit, &k->context);
-	struct trace_ran_answer a;
-	struct trace_span s;
+	const struct who_history *h = &p->history;
 
-	trace_ran_answer(p, u->unit, k, &a);
-	s = trace_span_in(p, u->unit, k->ticks, k->bound, a.chunk);
-	if (!who_history_knows(&p->history, trace_span_time(&s)))
-		return number(TRACE_NOT_KEPT, 0);
-	if (who.is_firmware)
-		return number(TRACE_FIRMWARE, 0);
-	return space_of_answer(p, &who, &s, &a.answer);
+	*ret_is_fixed = true;
+	if (a->has & WHO_A_GUEST) {
+		*ret_is_fixed = !h->guests.ids.nr;
+		return NULL;
+	}
+	if (who->is_firmware || (a->kind == WHO_UNKNOWN && a->reason == WHO_WORLD))
+		return NULL;
+	if (!who->is_user)
+		return &h->spaces.data[h->kernel];
+	if (a->has & WHO_A_THREAD && a->space != WHO_NONE && a->kind == WHO_TASK)
+		return &h->spaces.data[a->space];
+	*ret_is_fixed = trace_tid_of(p, a) == AUX_NONE;
+	return NULL;
 }
 
-/* --- for how long --- */
-
-/** Limit @p s to the time around @p time in which the value of @p l does not change. */
-static void clip_to_change(const struct perf_trace *p, const struct who_timeline *l,
-			   struct clew_perf_ns time, struct who_stay *s)
+/** The time around @p time in which the value of @p l does not change. */
+static void bounds_of_change(const struct who_timeline *l, struct clew_perf_ns time,
+			     struct clew_perf_ns *ret_from, struct clew_perf_ns *ret_to)
 {
 	const struct who_change *now = who_timeline_at(l, time);
 	const struct who_change *next = now ? now + 1 : l->data;
 
-	trace_ran_clip(p, now ? now->time : clew_perf_ns_none(),
-		       next < l->data + l->nr ? next->time : clew_perf_ns_none(), s);
+	*ret_from = now ? now->time : (struct clew_perf_ns){0};
+	*ret_to = next < l->data + l->nr ? next->time : clew_perf_ns_none();
 }
+
+/** For how long @p a has the space that was found for @p s. */
+static void keep_space(const struct perf_trace *p, const struct aux_who *who,
+		       const struct trace_span *s, const struct who_answer *a,
+		       struct trace_ran_space *ret)
+{
+	bool is_fixed;
+	const struct who_space_line *l = line_of(p, who, a, &is_fixed);
+
+	ret->holds = l ? TRACE_RAN_SPACE_THEN : TRACE_RAN_SPACE_ALWAYS;
+	if (p->history.is_cut || (!l && !is_fixed))
+		ret->holds = TRACE_RAN_SPACE_UNKNOWN;
+	else if (l && l->versions.nr == 1 && !l->execs.nr)
+		ret->holds = TRACE_RAN_SPACE_ALWAYS;
+	else if (l)
+		bounds_of_change(&l->versions, trace_span_time(s), &ret->from, &ret->to);
+	ret->is_ticks = s->is_ticks;
+}
+
+/** Is a space that was found then that of @p s? */
+static bool is_space_of(const struct trace_ran_space *a, const struct trace_span *s)
+{
+	uint64_t time = trace_span_time(s).ns;
+
+	return a->holds == TRACE_RAN_SPACE_THEN && a->is_ticks == s->is_ticks &&
+	       a->from.ns <= time && time < a->to.ns;
+}
+
+static uint32_t find_space(const struct perf_trace *p, const struct aux_who *who,
+			   const struct trace_span *s, const struct who_answer *a)
+{
+	if (!who_history_knows(&p->history, trace_span_time(s)))
+		return number(TRACE_NOT_KEPT, 0);
+	if (who->is_firmware)
+		return number(TRACE_FIRMWARE, 0);
+	return space_of_answer(p, who, s, a);
+}
+
+static uint32_t space_of_known(const struct perf_trace *p, uint32_t unit, const struct code_key *k,
+			       struct trace_ran_known *a)
+{
+	struct aux_who who;
+	struct trace_span s;
+
+	if (a->space.holds == TRACE_RAN_SPACE_ALWAYS)
+		return a->space.number;
+	s = trace_span_in(p, unit, k->ticks, k->bound, a->chunk);
+	if (is_space_of(&a->space, &s))
+		return a->space.number;
+	who = perf_trace_who(p, unit, &k->context);
+	a->space.number = find_space(p, &who, &s, &a->answer);
+	keep_space(p, &who, &s, &a->answer, &a->space);
+	return a->space.number;
+}
+
+/** The space of the host's kernel, which is the same in all threads. */
+static uint32_t kernel_space(const struct perf_trace *p, uint32_t unit, const struct code_key *k)
+{
+	const struct who_history *h = &p->history;
+	const struct who_timeline *l = &h->spaces.data[h->kernel].versions;
+	struct trace_span s;
+
+	if (l->nr == 1 && !h->is_cut)
+		return number(l->data[0].value, 0);
+	s = trace_span_in(p, unit, k->ticks, k->bound, NULL);
+	return who_history_knows(h, trace_span_time(&s))
+		     ? number(version_at(l, trace_span_time(&s)), 0)
+		     : number(TRACE_NOT_KEPT, 0);
+}
+
+uint32_t trace_code_space(void *ctx, const struct code_key *k)
+{
+	const struct trace_unit_code *u = ctx;
+	const struct perf_trace *p = u->owner;
+	struct trace_ran_loan loan;
+	uint32_t ret;
+
+	if (trace_ran_is_host_kernel(p, u->unit, k))
+		return kernel_space(p, u->unit, k);
+	if (p->marks.is_kernel_only && !code_context_el(&k->context))
+		return number(TRACE_NO_THREAD, 0);
+	trace_ran_borrow(p, u->unit, k, &loan);
+	ret = space_of_known(p, u->unit, k, loan.known);
+	trace_ran_give_back(p, u->unit, &loan);
+	return ret;
+}
+
+/* --- for how long --- */
 
 /** Limit @p s to the ticks at which @p a has the same space. @return false: look each time. */
 static bool clip_to_space(const struct perf_trace *p, const struct aux_who *who,
 			  const struct trace_span *span, const struct who_answer *a,
 			  struct who_stay *s)
 {
-	const struct who_history *h = &p->history;
-	uint32_t space = h->kernel;
+	bool ret;
+	const struct who_space_line *l = line_of(p, who, a, &ret);
+	struct clew_perf_ns from, to;
 
-	if (a->has & WHO_A_GUEST)
-		return !h->guests.ids.nr;
-	if (who->is_firmware || (a->kind == WHO_UNKNOWN && a->reason == WHO_WORLD))
-		return true;
-	if (who->is_user && !(a->has & WHO_A_THREAD && a->space != WHO_NONE && a->kind == WHO_TASK))
-		return trace_tid_of(p, a) == AUX_NONE;
-	if (who->is_user)
-		space = a->space;
-	if (span->is_ticks)
-		clip_to_change(p, &h->spaces.data[space].versions, trace_span_time(span), s);
+	if (!l || !span->is_ticks)
+		return ret;
+	bounds_of_change(&l->versions, trace_span_time(span), &from, &to);
+	trace_ran_clip(p, from, to, s);
 	return true;
 }
 

@@ -14,7 +14,9 @@ struct unit_pass {
 	struct code_key key;
 	enum start start;
 	bool has_run; /* some of the chunk ran */
+	struct trace_ran_chunk last;
 	struct who_cursor cursor;
+	uint32_t noted; /* bits of levels and worlds without contexts: bit_of() */
 };
 
 struct pass {
@@ -110,6 +112,11 @@ static bool begin_chunk(struct pass *s, size_t unit, struct clew_perf_ns bound)
 	return vec_push(&s->p->marks.units[unit], c);
 }
 
+static uint32_t bit_of(const struct who_question *q)
+{
+	return 1u << ((unsigned int)q->level * 4 + (unsigned int)q->world);
+}
+
 /** Note levels, and contexts of guests. */
 static bool note_context(struct pass *s, size_t unit, const struct aux_who *who)
 {
@@ -119,6 +126,9 @@ static bool note_context(struct pass *s, size_t unit, const struct aux_who *who)
 
 	if (q.world == WHO_WORLD_GUEST)
 		trace_ran_add_contexts(who, &q);
+	if (!q.has && s->units[unit].noted & bit_of(&q))
+		return true;
+	s->units[unit].noted |= q.has ? 0 : bit_of(&q);
 	return who_ran_note(s->p->ran.rule, s->notes, &s->units[unit].cursor, &q);
 }
 
@@ -126,7 +136,7 @@ static bool note_context(struct pass *s, size_t unit, const struct aux_who *who)
 static bool note_time(struct pass *s, size_t unit)
 {
 	struct unit_pass *u = &s->units[unit];
-	struct who_question q = trace_ran_time_question(s->p, (uint32_t)unit, &u->key);
+	struct who_question q = trace_ran_time_question(s->p, (uint32_t)unit, &u->key, &u->last);
 
 	return who_ran_note(s->p->ran.rule, s->notes, &u->cursor, &q);
 }
@@ -175,6 +185,9 @@ static bool take_event(struct pass *s, size_t unit, const struct flow_event *e)
 		who = perf_trace_who(s->p, (uint32_t)unit, &e->context);
 		see_level(u, c, &who);
 		return note_context(s, unit, &who);
+	case FLOW_EV_NACC:
+		u->has_run = true;
+		return true;
 	case FLOW_EV_NO_SYNC:
 	case FLOW_EV_TRACE_ON:
 		if (u->has_run)
@@ -207,9 +220,10 @@ static enum clew_err run(struct pass *s, const bool *wanted)
 	for (size_t i = 0; skips && i < s->p->units.nr; i++)
 		skips[i] = !wanted[i];
 	s->p->is_trial = true;
+	s->p->marks.is_kernel_only = true;
 	if (skips)
 		err = trace_decode(&s->p->trace, &opts, NULL);
-	s->p->is_trial = false;
+	s->p->is_trial = s->p->marks.is_kernel_only = false;
 	mem_free(skips);
 	return err;
 }

@@ -31,6 +31,7 @@ struct trace_unit_marks {
 
 struct trace_marks {
 	struct trace_unit_marks *units; /* NULL: nothing needs them */
+	bool is_kernel_only;            /* now, in the pass: user space's code is not followed */
 	struct who_landmarks landmarks;
 };
 

@@ -283,12 +283,22 @@ static void add_landmark(const struct perf_trace *p, const struct trace_chunk_ma
 		q->ticks = since;
 }
 
+static enum who_world world_of(const struct perf_trace *p, const struct who_way *way)
+{
+	const struct who_facts *facts = who_ran_facts(p->ran.rule);
+	enum who_world world = who_world_of_way(facts->kernel_level, way);
+
+	/* All threads have names, and none is that of a virtual CPU. */
+	if (world == WHO_WORLD_UNKNOWN && !p->ran.has_vcpus && facts->is_root.is == WHO_FACT_YES)
+		return WHO_WORLD_HOST;
+	return world;
+}
+
 static struct who_question question_of(const struct perf_trace *p, uint32_t unit,
 				       const struct code_key *k, struct trace_ran_chunk *chunk)
 {
 	struct who_question q = place_of(p, unit, k, chunk);
 	struct aux_who who = perf_trace_who(p, unit, &k->context);
-	const struct who_facts *facts = who_ran_facts(p->ran.rule);
 	const struct trace_chunk_marks *c;
 
 	q.level = (enum who_level)(code_context_el(&k->context) & 3);
@@ -301,18 +311,28 @@ static struct who_question question_of(const struct perf_trace *p, uint32_t unit
 		who.way.start = WHO_WORLD_GUEST;
 	if (c && c->is_paired)
 		add_landmark(p, c, k, &q);
-	q.world = who_world_of_way(facts->kernel_level, &who.way);
-	/* All threads have names, and none is that of a virtual CPU. */
-	if (q.world == WHO_WORLD_UNKNOWN && !p->ran.has_vcpus && facts->is_root.is == WHO_FACT_YES)
-		q.world = WHO_WORLD_HOST;
+	q.world = world_of(p, &who.way);
 	return q;
 }
 
-struct who_question trace_ran_time_question(const struct perf_trace *p, uint32_t unit,
-					    const struct code_key *k)
+bool trace_ran_is_host_kernel(const struct perf_trace *p, uint32_t unit, const struct code_key *key)
 {
-	struct trace_ran_chunk c = {.is_set = false};
-	struct who_question q = place_of(p, unit, k, &c);
+	const struct code_arm_context *c = &key->context.arm;
+	struct aux_who who;
+	uint8_t el = code_context_el(&key->context);
+
+	if (!el || el == 3 || c->security != CODE_NONSECURE || !perf_trace_has_levels(p, unit))
+		return false;
+	if (el == 2)
+		return true;
+	who = perf_trace_who(p, unit, &key->context);
+	return world_of(p, &who.way) == WHO_WORLD_HOST;
+}
+
+struct who_question trace_ran_time_question(const struct perf_trace *p, uint32_t unit,
+					    const struct code_key *k, struct trace_ran_chunk *last)
+{
+	struct who_question q = place_of(p, unit, k, last);
 
 	q.level = WHO_LEVEL_UNKNOWN;
 	q.has &= ~(uint32_t)WHO_Q_TICKS_TO;
@@ -357,12 +377,13 @@ static struct who_question ask_anew(const struct perf_trace *p, uint32_t unit,
 	who_ran_ask(p->ran.rule, &a->cursor, &q, &a->answer);
 	a->key = *key;
 	a->chunk = m->chunk.chunk;
+	a->space.holds = TRACE_RAN_SPACE_UNKNOWN;
 	a->is_set = true;
 	return q;
 }
 
-static const struct trace_ran_known *ask(const struct perf_trace *p, uint32_t unit,
-					 const struct code_key *key, struct trace_ran_memo *m)
+static struct trace_ran_known *ask(const struct perf_trace *p, uint32_t unit,
+				   const struct code_key *key, struct trace_ran_memo *m)
 {
 	struct trace_ran_known *a = &m->known[known_of(key)];
 
@@ -386,24 +407,23 @@ static void begin_memo(struct trace_ran_memo *m)
 	}
 }
 
-void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
-		      struct trace_ran_answer *ret)
+void trace_ran_borrow(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
+		      struct trace_ran_loan *ret)
 {
 	struct trace_ran_memos *m = &p->ran.memos[unit];
-	/* Pairs with the release below: one thread uses the memo at a time. */
-	bool is_taken = __atomic_test_and_set(&m->is_taken, __ATOMIC_ACQUIRE);
-	struct trace_ran_memo own, *at = &m->of_decoders;
-	const struct trace_ran_known *a;
 
-	if (is_taken) {
-		begin_memo(&own);
-		at = &own;
-	}
-	a = ask(p, unit, key, at);
-	ret->answer = a->answer;
-	ret->chunk = a->chunk;
-	if (!is_taken)
-		__atomic_clear(&m->is_taken, __ATOMIC_RELEASE);
+	/* Pairs with the release below: one thread uses the memo at a time. */
+	ret->is_own = __atomic_test_and_set(&m->is_taken, __ATOMIC_ACQUIRE);
+	if (ret->is_own)
+		begin_memo(&ret->own);
+	ret->known = ask(p, unit, key, ret->is_own ? &ret->own : &m->of_decoders);
+}
+
+void trace_ran_give_back(const struct perf_trace *p, uint32_t unit,
+			 const struct trace_ran_loan *loan)
+{
+	if (!loan->is_own)
+		__atomic_clear(&p->ran.memos[unit].is_taken, __ATOMIC_RELEASE);
 }
 
 /** If a short counter may wrap within @p s, only the tick @p at. */

@@ -51,12 +51,22 @@ struct trace_ran_chunk {
 	struct clew_ticks end;
 };
 
+/** The set of mappings that code with an answer sees (code_source.space), and when it does. */
+struct trace_ran_space {
+	enum { TRACE_RAN_SPACE_UNKNOWN, TRACE_RAN_SPACE_THEN, TRACE_RAN_SPACE_ALWAYS } holds;
+	uint32_t number;
+	/* TRACE_RAN_SPACE_THEN: of a trace_span with this is_ticks and a time in [from, to) */
+	bool is_ticks;
+	struct clew_perf_ns from, to;
+};
+
 /** An answer, and where it was found. */
 struct trace_ran_known {
 	bool is_set;
 	struct code_key key;
 	struct who_answer answer;
 	const struct aux_chunk *chunk; /* that holds it; NULL: unknown */
+	struct trace_ran_space space;  /* kept by trace_code.c */
 	struct who_cursor cursor;
 };
 
@@ -85,6 +95,9 @@ static inline bool trace_ran_is_op(const struct trace_ran *r, uint32_t unit)
 	return r->memos[unit].is_op;
 }
 
+/** Did the host's kernel run, whatever the thread? */
+bool trace_ran_is_host_kernel(const struct perf_trace *p, uint32_t unit,
+			      const struct code_key *key);
 /** Who ran; lives until the next question about @p unit. For its consumer: one thread per unit. */
 const struct who_answer *trace_ran_ask(const struct perf_trace *p, uint32_t unit,
 				       const struct code_key *key);
@@ -97,17 +110,21 @@ void trace_ran_clip(const struct perf_trace *p, struct clew_perf_ns from, struct
 /** @p s as ticks of the trace, around @p at; if @p at is outside, that tick alone. */
 struct trace_stay trace_ran_ticks_of_stay(const struct perf_trace *p, struct clew_ticks at,
 					  const struct who_stay *s);
-/** For trace_ran_answer(): as trace_ran_ask(), from any thread. */
-struct trace_ran_answer {
-	struct who_answer answer;
-	const struct aux_chunk *chunk; /* that holds it; NULL: unknown */
+/** As trace_ran_ask(), from any thread: the answer is the borrower's until it is given back. */
+struct trace_ran_loan {
+	struct trace_ran_known *known;
+	bool is_own; /* another thread has the unit's */
+	struct trace_ran_memo own;
 };
-void trace_ran_answer(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
-		      struct trace_ran_answer *ret);
+void trace_ran_borrow(const struct perf_trace *p, uint32_t unit, const struct code_key *key,
+		      struct trace_ran_loan *ret);
+void trace_ran_give_back(const struct perf_trace *p, uint32_t unit,
+			 const struct trace_ran_loan *loan);
 /** Add the contexts of @p who. */
 void trace_ran_add_contexts(const struct aux_who *who, struct who_question *q);
-/** A question with no more than CPU and time. */
+/** A question with no more than CPU and time. @p last: the same for all of a unit, zeroed. */
 struct who_question trace_ran_time_question(const struct perf_trace *p, uint32_t unit,
-					    const struct code_key *key);
+					    const struct code_key *key,
+					    struct trace_ran_chunk *last);
 
 #endif
