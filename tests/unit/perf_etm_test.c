@@ -1103,7 +1103,7 @@ static size_t nr_lanes_of(uint32_t nr, bool is_shared)
 	for (uint32_t cpu = 0; cpu < 2; cpu++)
 		cs_etm_auxtrace(&m, cpu, 100, 0, bytes_of(frames[cpu].data, frames[cpu].nr));
 	if (open_file(perf_build_finish(&m.file), &trace, NULL) == CLEW_OK) {
-		steps = trace->ops->steps_new(trace, &sink);
+		steps = trace->ops->streams_new(trace, &sink);
 		ret = steps ? trace->ops->nr_streams(steps) : 0;
 		trace->ops->steps_free(steps);
 	}

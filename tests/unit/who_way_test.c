@@ -2,6 +2,7 @@
 #include "who/who_way.h"
 
 #include "unit/tap.h"
+#include "who/vcpu_name.h"
 #include "who/who_ran_impl.h"
 
 enum { NONE = WHO_LEVEL_UNKNOWN };
@@ -77,6 +78,8 @@ static const struct {
 static void test_threads(void)
 {
 	struct who_ran w = {.notes = who_notes_new()};
+	bool may_be_vcpu;
+	uint32_t vcpu;
 
 	map_u64_put(&w.notes->leaks, LEAKY, 1);
 	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
@@ -87,7 +90,8 @@ static void test_threads(void)
 			.world = (enum who_world)threads[i].world};
 
 		w.facts.kernel_level = (enum who_level)threads[i].kernel;
-		CHECK((int)who_world_of(&w, &q, threads[i].comm) == threads[i].answer, "%s",
+		may_be_vcpu = !threads[i].comm || who_vcpu_of_name(threads[i].comm, &vcpu);
+		CHECK((int)who_world_of(&w, &q, may_be_vcpu) == threads[i].answer, "%s",
 		      threads[i].what);
 	}
 	who_notes_free(w.notes);

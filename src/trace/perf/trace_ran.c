@@ -321,7 +321,7 @@ bool trace_ran_is_host_kernel(const struct perf_trace *p, uint32_t unit, const s
 	struct aux_who who;
 	uint8_t el = code_context_el(&key->context);
 
-	if (!el || el == 3 || c->security != CODE_NONSECURE || !perf_trace_has_levels(p, unit))
+	if (!el || el == 3 || c->security != ARM_NONSECURE || !perf_trace_has_levels(p, unit))
 		return false;
 	if (el == 2)
 		return true;
