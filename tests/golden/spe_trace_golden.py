@@ -79,7 +79,7 @@ def records(path):
     for e in map(json.loads, run(path, 'script', '--json', '--itrace=i1i')[0]):
         if 'op' not in e:
             continue
-        words = ['%s=%s' % (k, json.dumps(v) if isinstance(v, bool) else str(v).replace(' ', '-')) for k, v in fields_of(e)]
+        words = ['%s=%s' % (k, json.dumps(v, separators=(',', ':')) if isinstance(v, (bool, dict)) else str(v).replace(' ', '-')) for k, v in fields_of(e)]
         yield from textwrap.wrap('%d: %s' % (e['aux_offset'], ' '.join(words)), 118, subsequent_indent='    ', break_on_hyphens=False)
 
 
