@@ -1103,7 +1103,7 @@ static size_t nr_lanes_of(uint32_t nr, bool is_shared)
 	for (uint32_t cpu = 0; cpu < 2; cpu++)
 		cs_etm_auxtrace(&m, cpu, 100, 0, bytes_of(frames[cpu].data, frames[cpu].nr));
 	if (open_file(perf_build_finish(&m.file), &trace, NULL) == CLEW_OK) {
-		steps = trace->ops->steps_new(trace, &sink);
+		steps = trace->ops->streams_new(trace, &sink);
 		ret = steps ? trace->ops->nr_streams(steps) : 0;
 		trace->ops->steps_free(steps);
 	}
@@ -1117,7 +1117,7 @@ static size_t nr_lanes_of(uint32_t nr, bool is_shared)
 
 static void test_lanes(void)
 {
-	CHECK_EQ(nr_lanes_of(1, false), 2, "a lane for each ring");
+	CHECK_EQ(nr_lanes_of(1, false), 2, "each ring has a stream");
 	CHECK_EQ(nr_lanes_of(1, true), 1, "rings with trace of one unit are of one lane");
 	CHECK_EQ(nr_lanes_of(100, true), 1, "and where not all trace could be looked at");
 }
