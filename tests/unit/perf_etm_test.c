@@ -1117,7 +1117,7 @@ static size_t nr_lanes_of(uint32_t nr, bool is_shared)
 
 static void test_lanes(void)
 {
-	CHECK_EQ(nr_lanes_of(1, false), 2, "a lane for each ring");
+	CHECK_EQ(nr_lanes_of(1, false), 2, "each ring has a stream");
 	CHECK_EQ(nr_lanes_of(1, true), 1, "rings with trace of one unit are of one lane");
 	CHECK_EQ(nr_lanes_of(100, true), 1, "and where not all trace could be looked at");
 }

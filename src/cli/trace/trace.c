@@ -137,9 +137,8 @@ int cmd_trace(int argc, char **argv)
 	const struct cli_command command = {
 		.name = "trace",
 		.usage = "[-i FILE|DIR] [--ranges | --digest | --edges] [OPTIONS]",
-		.summary =
-			"Show what the hardware trace of a recording or an OpenCSD snapshot holds: "
-			"of CoreSight (ETMv4, ETE) what was executed, of Arm SPE how many records.",
+		.summary = "Show what a hardware trace (CoreSight ETMv4, ETE, Arm SPE) of a "
+			   "recording or an OpenCSD snapshot recorded as executed.",
 		.options = options,
 		.examples = "  clew trace -i snapshot/ --ranges --id=10\n",
 	};
