@@ -44,6 +44,35 @@ struct reader {
 	} has[16]; /* by hash: records have few shapes */
 };
 
+/** Without enough memory, all is read. */
+static struct spe_alike_set *new_alike_set(const struct spe_fold *f)
+{
+	struct spe_alike_set *a = mem_zalloc(sizeof(*a));
+
+	if (a)
+		spe_fold_care(f, a->care);
+	return a;
+}
+
+/** @p f: what counts the records; NULL: none. */
+static struct spe_reader *new_records(const struct spe_fold *f)
+{
+	struct spe_reader *records = mem_zalloc(sizeof(*records));
+
+	if (!records)
+		return NULL;
+	spe_reader_init(records, 0);
+	spe_reader_set_alike(records, f ? new_alike_set(f) : NULL);
+	return records;
+}
+
+static void free_records(struct spe_reader *records)
+{
+	if (records)
+		mem_free(records->alike_set);
+	mem_free(records);
+}
+
 static void reader_free(void *reader)
 {
 	struct reader *r = reader;
@@ -51,21 +80,12 @@ static void reader_free(void *reader)
 	if (!r)
 		return;
 	if (r->half)
-		mem_free(r->half->records);
+		free_records(r->half->records);
 	mem_free(r->half);
 	os_lock_free(r->lock);
 	mem_free(r->fold);
-	mem_free(r->records);
+	free_records(r->records);
 	mem_free(r);
-}
-
-static struct spe_reader *new_records(void)
-{
-	struct spe_reader *records = mem_zalloc(sizeof(*records));
-
-	if (records)
-		spe_reader_init(records, 0);
-	return records;
 }
 
 /** Without enough memory, one thread reads all. */
@@ -76,9 +96,9 @@ static void add_half(struct reader *r)
 	r->half = h;
 	r->lock = os_lock_new();
 	if (h)
-		h->records = new_records();
+		h->records = new_records(r->fold);
 	if (!h || !h->records || !r->lock) {
-		mem_free(h ? h->records : NULL);
+		free_records(h ? h->records : NULL);
 		mem_free(h);
 		r->half = NULL;
 		return;
@@ -98,14 +118,14 @@ static void *reader_new(const struct trace_unit *unit, const struct trace_ops_si
 	r->config = unit->config;
 	r->cpu = unit->cpu;
 	r->sink = *sink;
-	r->records = new_records();
 	r->fold = folds ? mem_zalloc(sizeof(*r->fold)) : NULL;
+	if (r->fold)
+		r->fold->by = sink->fold;
+	r->records = new_records(r->fold);
 	if (!r->records || (folds && !r->fold)) {
 		reader_free(r);
 		return NULL;
 	}
-	if (folds)
-		r->fold->by = sink->fold;
 	if (folds && sink->has_helper)
 		add_half(r);
 	return r;
@@ -287,13 +307,35 @@ static const struct spe_stay *new_stay(struct reader *r, struct spe_fold *f,
 	return s;
 }
 
-/** There is room. */
-static inline void fold_in(struct reader *r, struct spe_fold *f, const struct spe_record *x)
+/** @return its index. */
+static uint32_t fold_record(struct reader *r, struct spe_fold *f, const struct spe_record *x,
+			    const struct spe_stay **ret)
 {
 	struct spe_stay *fresh;
 	const struct spe_stay *s = spe_fold_stay(f, x, &fresh);
 
-	spe_fold_add(f, x, (s ? s : new_stay(r, f, x, fresh))->number, 1);
+	*ret = s ? s : new_stay(r, f, x, fresh);
+	return spe_fold_add(f, x, (*ret)->number, 1);
+}
+
+static void fold_alike(struct reader *r, struct spe_fold *f, const struct spe_record *x)
+{
+	const struct spe_record whole = spe_alike_record(x);
+	const struct spe_stay *s;
+	uint32_t entry = fold_record(r, f, &whole, &s);
+
+	spe_fold_remember(f, x->alike, s, entry);
+}
+
+/** There is room. */
+static inline void fold_in(struct reader *r, struct spe_fold *f, const struct spe_record *x)
+{
+	const struct spe_stay *s;
+
+	if (!x->alike)
+		fold_record(r, f, x, &s);
+	else if (!spe_fold_again(f, x))
+		fold_alike(r, f, x);
 }
 
 static enum clew_err make_room(struct reader *r)

@@ -96,7 +96,7 @@ static inline bool is_alike(enum trace_ops_fold by, const struct spe_record *a,
 		counters_of(a) == counters_of(b));
 }
 
-void spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr)
+uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr)
 {
 	size_t at = hash_of(f->by, r, stay) & MASK;
 
@@ -105,17 +105,36 @@ void spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay,
 
 		if (x->stay == stay && is_alike(f->by, &x->first, r)) {
 			x->nr += nr;
-			return;
+			return f->slots[at] - 1u;
 		}
 	}
 	f->all[f->nr] = (struct spe_folded){*r, nr, stay};
 	f->slots[at] = (uint16_t)++f->nr;
+	return f->nr - 1;
+}
+
+void spe_fold_care(const struct spe_fold *f, uint64_t care[SPE_NR_FIELDS])
+{
+	memset(care, 0, SPE_NR_FIELDS * sizeof(*care));
+	care[SPE_FIELD_ADDRESS + SPE_ADDRESS_PC] = UINT64_MAX << EL_SHIFT;
+	care[SPE_FIELD_CONTEXT] = care[SPE_FIELD_CONTEXT + 1] = UINT64_MAX;
+	if (f->by == TRACE_OPS_BY_OWNER)
+		return;
+	care[SPE_FIELD_ADDRESS + SPE_ADDRESS_PC] = UINT64_MAX;
+	care[SPE_FIELD_ADDRESS + SPE_ADDRESS_TARGET] = UINT64_MAX;
+	care[SPE_FIELD_EVENTS] = care[SPE_FIELD_OPERATION] = care[SPE_FIELD_SOURCE] = UINT64_MAX;
+	if (f->by == TRACE_OPS_BY_CODE)
+		return;
+	care[SPE_FIELD_ADDRESS + SPE_ADDRESS_VA] = UINT64_MAX;
+	for (unsigned int i = 0; i < 3; i++)
+		care[SPE_FIELD_COUNTER + i] = UINT64_MAX;
 }
 
 void spe_fold_clear(struct spe_fold *f, bool forgets)
 {
 	memset(f->slots, 0, sizeof(f->slots));
 	f->nr = 0;
+	f->generation++;
 	if (!forgets)
 		return;
 	memset(f->stays, 0, sizeof(f->stays));

@@ -2,6 +2,7 @@
 #ifndef TRACE_SPE_FOLD_H
 #define TRACE_SPE_FOLD_H
 
+#include "packet/spe/spe_alike.h"
 #include "packet/spe/spe_record.h"
 #include "trace/trace_ops.h"
 
@@ -18,6 +19,7 @@ struct spe_stay {
 
 struct spe_fold {
 	enum trace_ops_fold by;
+	uint64_t generation;                /* of .all: it is cleared now and then */
 	uint32_t nr, last_stay, first_stay; /* stays are numbered from first_stay + 1 on */
 	struct spe_stay stays[SPE_FOLD_STAYS];
 	uint16_t slots[4 * SPE_FOLD_RECORDS]; /* number + 1; 0: empty */
@@ -39,8 +41,37 @@ static inline bool spe_fold_is_full(const struct spe_fold *f)
 	return f->nr == SPE_FOLD_RECORDS;
 }
 
-/** Count a record @p nr times; there is room. @p stay: the number of its stay. */
-void spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr);
+/** Count a record @p nr times; there is room. @p stay: the number of its stay. @return its index.
+ */
+uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr);
+
+/** What of a record @p f looks at: spe_alike_set.care. */
+void spe_fold_care(const struct spe_fold *f, uint64_t care[SPE_NR_FIELDS]);
+
+/** Count @p r, of spe_alike.h, where the last one alike was counted. @return false: its stay is
+ * another one. */
+static inline bool spe_fold_again(struct spe_fold *f, const struct spe_record *r)
+{
+	const struct spe_alike *a = r->alike;
+
+	if (a->counted.by != f || a->counted.generation != f->generation ||
+	    r->timestamp - a->counted.from >= a->counted.ticks)
+		return false;
+	f->all[a->counted.entry].nr++;
+	return true;
+}
+
+/** @p entry, of stay @p s, is where those alike are counted. */
+static inline void spe_fold_remember(const struct spe_fold *f, struct spe_alike *a,
+				     const struct spe_stay *s, uint32_t entry)
+{
+	a->counted.by = f;
+	a->counted.generation = f->generation;
+	a->counted.from = s->ticks.from;
+	a->counted.ticks = s->ticks.to - s->ticks.from;
+	a->counted.entry = entry;
+}
+
 /** Drop all records; with @p forgets the stays, too. */
 void spe_fold_clear(struct spe_fold *f, bool forgets);
 

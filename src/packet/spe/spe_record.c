@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "packet/spe/spe_alike.h"
 #include "packet/spe/spe_parse.h"
 #include "packet/spe/spe_resync.h"
 #include "packet/spe/spe_shape.h"
@@ -27,9 +28,17 @@ void spe_reader_init(struct spe_reader *r, unsigned int counter_bits)
 {
 	memset(&r->counts, 0, sizeof(r->counts));
 	spe_shapes_init(&r->shapes);
+	r->alike_set = NULL;
 	r->counter_max[0] = counter_bits == 16 ? 0xffff : 0xfff;
 	r->counter_max[1] = counter_bits == 12 ? 0xfff : 0xffff;
 	spe_reader_start(r, 0, SPE_AT_RECORD);
+}
+
+void spe_reader_set_alike(struct spe_reader *r, struct spe_alike_set *a)
+{
+	r->alike_set = a;
+	if (a)
+		memcpy(a->counter_max, r->counter_max, sizeof(a->counter_max));
 }
 
 void spe_reader_start(struct spe_reader *r, uint64_t offset, enum spe_start start)
@@ -70,24 +79,10 @@ static CLEW_COLD void emit_other(struct spe_reader *r, enum spe_outcome outcome,
 		r->counts.nr_damaged[damage]++;
 }
 
-/** Bit @p i, if counter @p i is at its maximum. */
-static inline unsigned int saturated_bit(const struct spe_reader *r, const struct spe_record *rec,
-					 unsigned int i)
-{
-	bool is_max = rec->counter[i] == r->counter_max[0] || rec->counter[i] == r->counter_max[1];
-
-	return (unsigned int)is_max << i;
-}
-
-static inline void mark_saturated(const struct spe_reader *r, struct spe_record *ret)
-{
-	ret->saturated = (uint8_t)(saturated_bit(r, ret, 0) | saturated_bit(r, ret, 1) |
-				   saturated_bit(r, ret, 2));
-}
-
 static inline void emit_record(struct spe_reader *r, struct spe_record *ret)
 {
-	mark_saturated(r, ret);
+	if (!ret->alike)
+		spe_mark_saturated(r->counter_max, ret);
 	if (ret->has & SPE_HAS_TIMESTAMP) {
 		if (!r->has_first)
 			r->first = ret->timestamp;
@@ -169,8 +164,13 @@ static enum step_result read_slowly(struct spe_reader *r, const struct spe_windo
 static inline bool read_fast(struct spe_reader *r, const struct spe_window *w, size_t *at,
 			     struct spe_record *ret)
 {
+	const uint8_t *pos = w->bytes + *at;
+	uint64_t offset = w->offset + *at;
+
 	if (w->nr - *at < SPE_SHAPE_ROOM ||
-	    !spe_shapes_read(&r->shapes, w->bytes + *at, w->offset + *at, ret) || is_far(r, ret))
+	    !(r->alike_set ? spe_alike_read(r->alike_set, &r->shapes, pos, offset, ret)
+			   : spe_shapes_read(&r->shapes, pos, offset, ret)) ||
+	    is_far(r, ret))
 		return false;
 	*at += ret->bytes;
 	emit_record(r, ret);
@@ -313,6 +313,8 @@ size_t spe_reader_take(struct spe_reader *r, struct spe_record *ret, size_t max)
 	size_t n = 0;
 	bool is_input_left = true;
 
+	if (r->alike_set)
+		r->alike_set->nr_takes++;
 	while (n < max && is_input_left) {
 		is_input_left = r->pos != r->end;
 		n += r->nr_held ? scan_held(r, ret + n, max - n) : scan_input(r, ret + n, max - n);

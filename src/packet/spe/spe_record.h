@@ -66,6 +66,9 @@ enum spe_damage {
 /** Security state: NSE:NS. */
 enum spe_security { SPE_SECURE, SPE_NON_SECURE, SPE_ROOT, SPE_REALM };
 
+struct spe_alike;
+struct spe_alike_set;
+
 struct spe_record {
 	uint64_t offset; /* of its first byte, in the AUX buffer */
 	uint64_t bytes;  /* up to the next; of SPE_CUT: what there is of it */
@@ -82,6 +85,7 @@ struct spe_record {
 	uint32_t context[2]; /* CONTEXTIDR_EL1, _EL2 */
 	uint16_t counter[3]; /* by enum spe_counter_index */
 	uint8_t op_class, op_payload;
+	struct spe_alike *alike; /* NULL; with spe_reader.alike_set: spe_alike.h */
 };
 
 /** Is all of @p has reported? */
@@ -236,11 +240,15 @@ struct spe_reader {
 	uint32_t nr_held;
 	struct spe_counts counts;
 	struct spe_shapes shapes;
+	struct spe_alike_set *alike_set; /* NULL: all is read */
 	uint8_t held[2 * SPE_LOOKAHEAD];
 };
 
 /** @p counter_bits: 12 or 16 (PMSIDR_EL1.CountSize); 0: unknown. */
 void spe_reader_init(struct spe_reader *r, unsigned int counter_bits);
+
+/** After init: do not read in full what is counted (spe_alike.h). @p a is borrowed; NULL: do. */
+void spe_reader_set_alike(struct spe_reader *r, struct spe_alike_set *a);
 
 /** A new range begins at @p offset of the AUX buffer. What the last one left is forgotten: end it
  * first. */

@@ -6,11 +6,6 @@
 
 enum { KEY_WORDS = 4, MAX_CHAIN = 4 };
 
-static uint64_t load_le64(const uint8_t *p)
-{
-	return le64toh(load_u64(p, false));
-}
-
 void spe_shapes_init(struct spe_shapes *s)
 {
 	s->nr = 0;
@@ -20,19 +15,6 @@ void spe_shapes_init(struct spe_shapes *s)
 
 /* Loops of a fixed count are written out: at -O2 they stay loops, and this is read for each record.
  */
-
-/** From the bytes that are headers in all shapes: what makes shapes differ begins there. */
-static inline unsigned int key_of(const struct spe_shapes *s, const uint8_t *pos)
-{
-	uint64_t a = load_u64(pos, false) & s->key_mask[0];
-	uint64_t b = load_u64(pos + 8, false) & s->key_mask[1];
-	uint64_t c = load_u64(pos + 16, false) & s->key_mask[2];
-	uint64_t d = load_u64(pos + 24, false) & s->key_mask[3];
-	uint64_t h = a * 0x9e3779b97f4a7c15U + b * 0xbf58476d1ce4e5b9U + c * 0x94d049bb133111ebU +
-		     d * 0xd6e8feb86659fd93U;
-
-	return (unsigned int)(h >> 58);
-}
 
 /** Are the header bytes of 32 from word @p w on other ones? */
 static inline uint64_t differ(const struct spe_shape *s, const uint8_t *pos, unsigned int w)
@@ -65,6 +47,7 @@ static inline void read_fields(const struct spe_shape *s, const uint8_t *pos,
 	ret->outcome = SPE_COMPLETE;
 	ret->damage = SPE_NO_DAMAGE;
 	ret->saturated = 0;
+	ret->alike = NULL;
 	ret->events_bytes = s->events_bytes;
 	ret->address[0] = field(s, SPE_FIELD_ADDRESS, pos);
 	ret->address[1] = field(s, SPE_FIELD_ADDRESS + 1, pos);
@@ -86,7 +69,7 @@ static inline void read_fields(const struct spe_shape *s, const uint8_t *pos,
 bool spe_shapes_read(const struct spe_shapes *s, const uint8_t *pos, uint64_t offset,
 		     struct spe_record *ret)
 {
-	unsigned int i = s->first[key_of(s, pos)];
+	unsigned int i = s->first[spe_shapes_key(s, pos)];
 
 	for (unsigned int n = 0; i != SPE_NO_SHAPE && n < MAX_CHAIN; n++) {
 		if (is_shape(&s->shapes[i], pos)) {
@@ -97,6 +80,11 @@ bool spe_shapes_read(const struct spe_shapes *s, const uint8_t *pos, uint64_t of
 		i = s->shapes[i].next;
 	}
 	return false;
+}
+
+bool spe_shapes_is(const struct spe_shapes *s, unsigned int shape, const uint8_t *pos)
+{
+	return is_shape(&s->shapes[shape], pos);
 }
 
 /** The field of a packet; SPE_NR_FIELDS: its payload is in none. */
@@ -154,7 +142,7 @@ static void place_all(struct spe_shapes *s)
 {
 	memset(s->first, SPE_NO_SHAPE, sizeof(s->first));
 	for (unsigned int i = 0; i < s->nr; i++) {
-		uint8_t *first = &s->first[key_of(s, (const uint8_t *)s->shapes[i].value)];
+		uint8_t *first = &s->first[spe_shapes_key(s, (const uint8_t *)s->shapes[i].value)];
 
 		s->shapes[i].next = *first;
 		*first = (uint8_t)i;

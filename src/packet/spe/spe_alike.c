@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "packet/spe/spe_alike.h"
+
+#include <string.h>
+
+#include "packet/spe/spe_shape.h"
+
+/* Where most records differ, keeping them costs more than it saves: none are for a while. */
+enum { MISSES = 1024, LEAST_MET = MISSES / 4, PAUSE = 15 * MISSES };
+
+static void learn_masks(struct spe_alike_set *a, const struct spe_shapes *s)
+{
+	for (; a->nr_shapes < s->nr; a->nr_shapes++) {
+		const struct spe_shape *x = &s->shapes[a->nr_shapes];
+		uint8_t mask[8 * SPE_SHAPE_WORDS + 8] = {0};
+
+		memcpy(mask, x->mask, sizeof(x->mask));
+		for (unsigned int i = 0; i < SPE_NR_FIELDS; i++) {
+			const struct spe_field *f = &x->fields[i];
+			uint64_t care = load_le64(mask + f->at) | (f->mask & a->care[i]);
+
+			care = htole64(care);
+			memcpy(mask + f->at, &care, sizeof(care));
+		}
+		memcpy(a->shapes[a->nr_shapes].mask, mask, 8 * SPE_ALIKE_WORDS);
+		a->shapes[a->nr_shapes].is_long = x->bytes > 8 * SPE_ALIKE_WORDS;
+	}
+}
+
+/** SPE_ALIKE_WORDS in registers of two words, which every machine has. */
+typedef uint64_t pair __attribute__((vector_size(16)));
+struct words {
+	pair a, b, c, d;
+};
+_Static_assert(sizeof(struct words) == 8 * SPE_ALIKE_WORDS, "all words");
+
+static inline struct words load_words(const void *from)
+{
+	struct words w;
+
+	memcpy(&w, from, sizeof(w));
+	return w;
+}
+
+static inline struct words words_that_matter(const uint64_t *mask, const uint8_t *pos)
+{
+	struct words w = load_words(pos), m = load_words(mask);
+
+	return (struct words){w.a & m.a, w.b & m.b, w.c & m.c, w.d & m.d};
+}
+
+static inline bool is_equal(const uint64_t *value, const struct words *w)
+{
+	struct words x = load_words(value);
+	pair differ = (x.a ^ w->a) | (x.b ^ w->b) | (x.c ^ w->c) | (x.d ^ w->d);
+
+	return !(differ[0] | differ[1]);
+}
+
+static inline size_t slot_of(const struct words *w)
+{
+	pair t = w->a ^ (w->b << 17 | w->b >> 47) ^ (w->c << 31 | w->c >> 33) ^
+		 (w->d << 47 | w->d >> 17);
+
+	return (t[0] * 0x9e3779b97f4a7c15U + t[1] * 0xbf58476d1ce4e5b9U) >> 40 & (SPE_NR_ALIKE - 1);
+}
+
+static inline void set_item(const struct spe_shape *s, struct spe_alike *x, const uint8_t *pos,
+			    struct spe_record *ret)
+{
+	const struct spe_field *time = &s->fields[SPE_FIELD_TIMESTAMP];
+
+	ret->bytes = s->bytes;
+	ret->has = s->has;
+	ret->outcome = SPE_COMPLETE;
+	ret->timestamp = load_le64(pos + time->at) & time->mask;
+	ret->alike = x;
+}
+
+static void remember(const struct spe_alike_set *a, struct spe_alike *x, unsigned int shape,
+		     const struct words *words, const struct spe_record *rec)
+{
+	if (x->shape && x->used_in == a->nr_takes)
+		return;
+	memcpy(x->value, words, sizeof(x->value));
+	x->shape = (uint8_t)(shape + 1);
+	x->first = *rec;
+	spe_mark_saturated(a->counter_max, &x->first);
+	x->counted.by = NULL;
+}
+
+static bool is_paused(struct spe_alike_set *a)
+{
+	if (a->nr_paused) {
+		a->nr_paused--;
+		return true;
+	}
+	if (++a->nr_missed < MISSES)
+		return false;
+	a->nr_paused = a->nr_met < LEAST_MET ? PAUSE : 0;
+	a->nr_missed = 0;
+	a->nr_met = 0;
+	return false;
+}
+
+/** None alike is known. @p shape: its first possible one. */
+static __attribute__((noinline)) bool read_new(struct spe_alike_set *a, const struct spe_shapes *s,
+					       const uint8_t *pos, unsigned int shape,
+					       struct spe_record *ret)
+{
+	struct words words;
+
+	if (!spe_shapes_read(s, pos, ret->offset, ret))
+		return false;
+	if (is_paused(a))
+		return true;
+	learn_masks(a, s);
+	if (a->shapes[shape].is_long || !spe_shapes_is(s, shape, pos))
+		return true;
+	words = words_that_matter(a->shapes[shape].mask, pos);
+	remember(a, &a->all[slot_of(&words)], shape, &words, ret);
+	return true;
+}
+
+bool spe_alike_read(struct spe_alike_set *a, const struct spe_shapes *s, const uint8_t *pos,
+		    uint64_t offset, struct spe_record *ret)
+{
+	unsigned int shape = spe_shapes_first(s, pos);
+	struct spe_alike *x;
+	struct words words;
+
+	if (shape == SPE_NO_SHAPE)
+		return false;
+	/* Of a shape that is not learned yet, or long, nothing is kept. */
+	words = words_that_matter(a->shapes[shape].mask, pos);
+	x = &a->all[slot_of(&words)];
+	ret->offset = offset;
+	if (x->shape != shape + 1 || !is_equal(x->value, &words))
+		return read_new(a, s, pos, shape, ret);
+	a->nr_met++;
+	x->used_in = a->nr_takes;
+	set_item(&s->shapes[shape], x, pos, ret);
+	return true;
+}
