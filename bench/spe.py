@@ -13,11 +13,15 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 MKBIG = os.path.realpath(os.path.join(HERE, "..", "..", "shared", "data", "spe", "mkbig.py"))
 RECORDS = os.environ.get("SPE_RECORDS", "4000000")
+ALL_EVENTS, PERF_EVENTS = "--itrace=i1ibfmtaM", "--itrace=i1ifmtaM"
 # clew's arguments, perf's (None: perf has none of it), and of which recordings.
 ROWS = (
     (["report"], ["report", "--stdio"], "two alike"),
     (["report", "--mem"], None, "two alike"),
+    (["report", "--branch"], None, "two alike"),
     (["script"], ["script"], "two alike"),
+    # perf 6.1 makes fewer events of a record by default: all that it can, of both, and no more of ours
+    (["script", PERF_EVENTS], ["script", ALL_EVENTS], "two alike"),
     (["report", "--sort", "comm,dso"], ["report", "--stdio", "--sort", "comm,dso"], "64 threads"),
     (["report", "--sort", "sym"], ["report", "--stdio", "--sort", "sym"], "64 threads"),
     (["script"], ["script"], "64 threads"),

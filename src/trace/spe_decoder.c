@@ -45,9 +45,9 @@ struct reader {
 };
 
 /** Without enough memory, all is read. */
-static struct spe_alikes *new_alikes(const struct spe_fold *f)
+static struct spe_alike_set *new_alike_set(const struct spe_fold *f)
 {
-	struct spe_alikes *a = mem_zalloc(sizeof(*a));
+	struct spe_alike_set *a = mem_zalloc(sizeof(*a));
 
 	if (a)
 		spe_fold_care(f, a->care);
@@ -62,14 +62,14 @@ static struct spe_reader *new_records(const struct spe_fold *f)
 	if (!records)
 		return NULL;
 	spe_reader_init(records, 0);
-	spe_reader_set_alikes(records, f ? new_alikes(f) : NULL);
+	spe_reader_set_alike(records, f ? new_alike_set(f) : NULL);
 	return records;
 }
 
 static void free_records(struct spe_reader *records)
 {
 	if (records)
-		mem_free(records->alikes);
+		mem_free(records->alike_set);
 	mem_free(records);
 }
 

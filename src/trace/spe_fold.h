@@ -45,7 +45,7 @@ static inline bool spe_fold_is_full(const struct spe_fold *f)
  */
 uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr);
 
-/** What of a record @p f looks at: spe_alikes.care. */
+/** What of a record @p f looks at: spe_alike_set.care. */
 void spe_fold_care(const struct spe_fold *f, uint64_t care[SPE_NR_FIELDS]);
 
 /** Count @p r, of spe_alike.h, where the last one alike was counted. @return false: its stay is

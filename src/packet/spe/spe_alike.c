@@ -8,7 +8,7 @@
 /* Where most records differ, keeping them costs more than it saves: none are for a while. */
 enum { MISSES = 1024, LEAST_MET = MISSES / 4, PAUSE = 15 * MISSES };
 
-static void learn_masks(struct spe_alikes *a, const struct spe_shapes *s)
+static void learn_masks(struct spe_alike_set *a, const struct spe_shapes *s)
 {
 	for (; a->nr_shapes < s->nr; a->nr_shapes++) {
 		const struct spe_shape *x = &s->shapes[a->nr_shapes];
@@ -62,8 +62,7 @@ static inline size_t slot_of(const struct words *w)
 	pair t = w->a ^ (w->b << 17 | w->b >> 47) ^ (w->c << 31 | w->c >> 33) ^
 		 (w->d << 47 | w->d >> 17);
 
-	return (t[0] * 0x9e3779b97f4a7c15U + t[1] * 0xbf58476d1ce4e5b9U) >> 40 &
-	       (SPE_NR_ALIKES - 1);
+	return (t[0] * 0x9e3779b97f4a7c15U + t[1] * 0xbf58476d1ce4e5b9U) >> 40 & (SPE_NR_ALIKE - 1);
 }
 
 static inline void set_item(const struct spe_shape *s, struct spe_alike *x, const uint8_t *pos,
@@ -78,7 +77,7 @@ static inline void set_item(const struct spe_shape *s, struct spe_alike *x, cons
 	ret->alike = x;
 }
 
-static void remember(const struct spe_alikes *a, struct spe_alike *x, unsigned int shape,
+static void remember(const struct spe_alike_set *a, struct spe_alike *x, unsigned int shape,
 		     const struct words *words, const struct spe_record *rec)
 {
 	if (x->shape && x->used_in == a->nr_takes)
@@ -90,7 +89,7 @@ static void remember(const struct spe_alikes *a, struct spe_alike *x, unsigned i
 	x->counted.by = NULL;
 }
 
-static bool is_paused(struct spe_alikes *a)
+static bool is_paused(struct spe_alike_set *a)
 {
 	if (a->nr_paused) {
 		a->nr_paused--;
@@ -105,7 +104,7 @@ static bool is_paused(struct spe_alikes *a)
 }
 
 /** None alike is known. @p shape: its first possible one. */
-static __attribute__((noinline)) bool read_new(struct spe_alikes *a, const struct spe_shapes *s,
+static __attribute__((noinline)) bool read_new(struct spe_alike_set *a, const struct spe_shapes *s,
 					       const uint8_t *pos, unsigned int shape,
 					       struct spe_record *ret)
 {
@@ -123,8 +122,8 @@ static __attribute__((noinline)) bool read_new(struct spe_alikes *a, const struc
 	return true;
 }
 
-bool spe_alikes_read(struct spe_alikes *a, const struct spe_shapes *s, const uint8_t *pos,
-		     uint64_t offset, struct spe_record *ret)
+bool spe_alike_read(struct spe_alike_set *a, const struct spe_shapes *s, const uint8_t *pos,
+		    uint64_t offset, struct spe_record *ret)
 {
 	unsigned int shape = spe_shapes_first(s, pos);
 	struct spe_alike *x;

@@ -28,15 +28,15 @@ void spe_reader_init(struct spe_reader *r, unsigned int counter_bits)
 {
 	memset(&r->counts, 0, sizeof(r->counts));
 	spe_shapes_init(&r->shapes);
-	r->alikes = NULL;
+	r->alike_set = NULL;
 	r->counter_max[0] = counter_bits == 16 ? 0xffff : 0xfff;
 	r->counter_max[1] = counter_bits == 12 ? 0xfff : 0xffff;
 	spe_reader_start(r, 0, SPE_AT_RECORD);
 }
 
-void spe_reader_set_alikes(struct spe_reader *r, struct spe_alikes *a)
+void spe_reader_set_alike(struct spe_reader *r, struct spe_alike_set *a)
 {
-	r->alikes = a;
+	r->alike_set = a;
 	if (a)
 		memcpy(a->counter_max, r->counter_max, sizeof(a->counter_max));
 }
@@ -168,7 +168,7 @@ static inline bool read_fast(struct spe_reader *r, const struct spe_window *w, s
 	uint64_t offset = w->offset + *at;
 
 	if (w->nr - *at < SPE_SHAPE_ROOM ||
-	    !(r->alikes ? spe_alikes_read(r->alikes, &r->shapes, pos, offset, ret)
+	    !(r->alike_set ? spe_alike_read(r->alike_set, &r->shapes, pos, offset, ret)
 			: spe_shapes_read(&r->shapes, pos, offset, ret)) ||
 	    is_far(r, ret))
 		return false;
@@ -313,8 +313,8 @@ size_t spe_reader_take(struct spe_reader *r, struct spe_record *ret, size_t max)
 	size_t n = 0;
 	bool is_input_left = true;
 
-	if (r->alikes)
-		r->alikes->nr_takes++;
+	if (r->alike_set)
+		r->alike_set->nr_takes++;
 	while (n < max && is_input_left) {
 		is_input_left = r->pos != r->end;
 		n += r->nr_held ? scan_held(r, ret + n, max - n) : scan_input(r, ret + n, max - n);

@@ -70,7 +70,7 @@ enum spe_damage {
 };
 
 struct spe_alike;
-struct spe_alikes;
+struct spe_alike_set;
 
 struct spe_record {
 	uint64_t offset; /* of its first byte, in the AUX buffer */
@@ -91,7 +91,7 @@ struct spe_record {
 	/* Of reserved indexes: the first ones, in their order; all by spe_packet_at(). */
 	uint8_t nr_other, other_index[SPE_NR_OTHER];
 	uint64_t other[SPE_NR_OTHER];
-	struct spe_alike *alike; /* NULL; with spe_reader.alikes: spe_alike.h */
+	struct spe_alike *alike; /* NULL; with spe_reader.alike_set: spe_alike.h */
 };
 
 /** Is all of @p has reported? */
@@ -247,7 +247,7 @@ struct spe_reader {
 	uint32_t nr_held;
 	struct spe_counts counts;
 	struct spe_shapes shapes;
-	struct spe_alikes *alikes; /* NULL: all is read */
+	struct spe_alike_set *alike_set; /* NULL: all is read */
 	uint8_t held[2 * SPE_LOOKAHEAD];
 };
 
@@ -255,7 +255,7 @@ struct spe_reader {
 void spe_reader_init(struct spe_reader *r, unsigned int counter_bits);
 
 /** After init: do not read in full what is counted (spe_alike.h). @p a is borrowed; NULL: do. */
-void spe_reader_set_alikes(struct spe_reader *r, struct spe_alikes *a);
+void spe_reader_set_alike(struct spe_reader *r, struct spe_alike_set *a);
 
 /** A new range begins at @p offset of the AUX buffer. What the last one left is forgotten: end it
  * first. */
