@@ -2,6 +2,7 @@
 #include "who/who_way.h"
 
 #include "unit/tap.h"
+#include "who/vcpu_name.h"
 #include "who/who_ran_impl.h"
 
 enum { NONE = WHO_LEVEL_UNKNOWN };
@@ -73,6 +74,13 @@ static const struct {
 	{"an unknown level of the kernel",             NONE,    SPE,   WHO_EL1, true,  0,     "CPU 0/KVM", HOST },
 };
 
+static bool may_be_vcpu(const char *comm)
+{
+	uint32_t vcpu;
+
+	return !comm || who_vcpu_of_name(comm, &vcpu);
+}
+
 static void test_threads(void)
 {
 	struct who_ran w = {.notes = who_notes_new()};
@@ -86,8 +94,8 @@ static void test_threads(void)
 			.world = (enum who_world)threads[i].world};
 
 		w.facts.kernel_level = (enum who_level)threads[i].kernel;
-		CHECK((int)who_world_of(&w, &q, threads[i].comm) == threads[i].answer, "%s",
-		      threads[i].what);
+		CHECK((int)who_world_of(&w, &q, may_be_vcpu(threads[i].comm)) == threads[i].answer,
+		      "%s", threads[i].what);
 	}
 	who_notes_free(w.notes);
 }
