@@ -75,11 +75,16 @@ static const struct {
 	{"an unknown level of the kernel",             NONE,    SPE,   WHO_EL1, true,  0,     "CPU 0/KVM", HOST },
 };
 
+static bool may_be_vcpu(const char *comm)
+{
+	uint32_t vcpu;
+
+	return !comm || who_vcpu_of_name(comm, &vcpu);
+}
+
 static void test_threads(void)
 {
 	struct who_ran w = {.notes = who_notes_new()};
-	bool may_be_vcpu;
-	uint32_t vcpu;
 
 	map_u64_put(&w.notes->leaks, LEAKY, 1);
 	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
@@ -90,9 +95,8 @@ static void test_threads(void)
 			.world = (enum who_world)threads[i].world};
 
 		w.facts.kernel_level = (enum who_level)threads[i].kernel;
-		may_be_vcpu = !threads[i].comm || who_vcpu_of_name(threads[i].comm, &vcpu);
-		CHECK((int)who_world_of(&w, &q, may_be_vcpu) == threads[i].answer, "%s",
-		      threads[i].what);
+		CHECK((int)who_world_of(&w, &q, may_be_vcpu(threads[i].comm)) == threads[i].answer,
+		      "%s", threads[i].what);
 	}
 	who_notes_free(w.notes);
 }
