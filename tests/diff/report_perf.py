@@ -78,8 +78,18 @@ def rows(command, options):
     return found
 
 
+def perf_rows(path, options):
+    return rows(["perf", "report", "--stdio", "--no-inline", "-i", path], options)
+
+
+def tenth(path):
+    """Options of a tenth of the time in which there is anything to compare: the program need not have run in each of them."""
+    tenths = [["--no-children", "--time", f"10%/{n}"] for n in range(2, 11)]
+    return next((options for options in tenths if perf_rows(path, options)), tenths[0])
+
+
 def compare(path, what, options):
-    perf = rows(["perf", "report", "--stdio", "--no-inline", "-i", path], options)
+    perf = perf_rows(path, options)
     ours = rows([clew, "report", "-i", path], options)
     diff = [f"perf {k}" for k in perf - ours] + [f"clew {k}" for k in ours - perf]
     check(perf and not diff, f"{what}: {sum(perf.values())} rows with {' '.join(options)}", "\n".join(diff))
@@ -137,7 +147,7 @@ def main():
         for what, path in [(os.path.basename(f), f) for f in files] or recordings(folder):
             for options in [["--no-children"], ["--children"], ["--sort", "dso"], ["--no-children", "--sort", "comm,sym"],
                             ["--no-children", "--sort", "comm"], ["--percent-limit", "1"], ["--comms", "rec,sh"], ["--max-stack", "3"],
-                            ["-U"], ["--no-children", "--time", "10%/2"], ["--no-children", "--symbol-filter=sys"],
+                            ["-U"], tenth(path), ["--no-children", "--symbol-filter=sys"],
                             ["--comms", "rec,sh", "--percentage", "relative"]]:
                 if what == "two events" and "--symbol-filter=sys" in options:
                     continue  # perf applies it to the first event alone
