@@ -62,8 +62,7 @@ class Truth:
                 tail = "\t" + "\t".join(map(str, (stretch.el(opts["host_el"]), *owner))) + "\t"
                 evidence = self.stretch_evidence(stretch)
             why = "switch" if evidence == "zero" and is_in_idle else evidence
-            # A lost AUX record leaves the time of its trace without a bound: then an answer is not demanded, but has to be right.
-            if opts["kvm"] and not opts["losses"] and evidence in ("world", "none"):
+            if opts["kvm"] and evidence in ("world", "none"):
                 world = recorder.kvm_world(stretch.cpu, tick)
                 why = "kvm" if world == "guest" or world and evidence == "world" else evidence
             if is_lossy and any(a <= tick <= b for a, b in recorder.holes[stretch.cpu]) and evidence in ("switch", "zero", "window"):
