@@ -169,7 +169,7 @@ static inline bool read_fast(struct spe_reader *r, const struct spe_window *w, s
 
 	if (w->nr - *at < SPE_SHAPE_ROOM ||
 	    !(r->alike_set ? spe_alike_read(r->alike_set, &r->shapes, pos, offset, ret)
-			: spe_shapes_read(&r->shapes, pos, offset, ret)) ||
+			   : spe_shapes_read(&r->shapes, pos, offset, ret)) ||
 	    is_far(r, ret))
 		return false;
 	*at += ret->bytes;
