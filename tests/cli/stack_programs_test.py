@@ -16,7 +16,7 @@ from stack_lib import IS_FULL, LENGTH, LIVE, StackTap, may_use_bpf, share_of
 import truth_tree
 
 BAR = 99.5
-SECONDS = max(1, round(0.7 * LENGTH))
+SECONDS = max(1, round(1.5 * LENGTH))
 
 
 def cc1():
@@ -28,7 +28,7 @@ def cc1():
 def make_inputs(t):
     rng = random.Random(3)
     with open(t.path("lines"), "w", encoding="ascii") as f:
-        for _ in range(int(200000 * LENGTH)):
+        for _ in range(int(400000 * LENGTH)):
             f.write(f"{rng.randrange(1 << 60):x} {rng.randrange(1000)} clew {rng.random()}\n")
     truth_tree.write_program(t.path("tree.c"), 2, False)
     truth_tree.write_program(t.path("tree.cc"), 2, True)
@@ -36,7 +36,7 @@ def make_inputs(t):
         subprocess.run(["gcc", "-E", t.path("tree.c"), "-o", t.path("tree.i")], check=False)
     with open(t.path("make.sql"), "w", encoding="ascii") as f:
         f.write("create table t(a, b, c);\n"
-                f"with recursive n(i) as (select 1 union all select i + 1 from n where i < {int(100000 * LENGTH)}) "
+                f"with recursive n(i) as (select 1 union all select i + 1 from n where i < {int(200000 * LENGTH)}) "
                 "insert into t select i, random(), hex(randomblob(12)) from n;\n"
                 "create index x on t(b); select count(*), max(c) from t where b > 0 group by a % 17 order by 2;\n"
                 "select count(*) from t a join t b on a.b = b.b where a.c like '%AB%';\n")
@@ -46,7 +46,7 @@ def commands(t):
     """name -> argv, or None where it is missing"""
     n = SECONDS
     have = shutil.which
-    lines, loops = t.path("lines"), int(150000 * LENGTH)
+    lines, loops = t.path("lines"), int(300000 * LENGTH)
     system_python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else have("python3")
     tools = {
         "bash": [have("bash"), "-c", f"f() {{ local x=$1; (( x > 20 )) && return; s=${{s:0:50}}$x; f $((x+1)); }}; "
@@ -136,7 +136,7 @@ def main():
     for name, flags, source, arguments in (("C++ with exceptions", ["-O2"], "tree.cc", []),
                                            ("handler on another stack", ["-O2"], "tree.c", ["-s", "2000"])):
         program = t.compile("own" + source[5:], [t.path(source)], flags)
-        todo[name] = [program, f"{0.7 * LENGTH}", *arguments] if program else None
+        todo[name] = [program, f"{1.5 * LENGTH}", *arguments] if program else None
     quick = ["bash", "python3", "perl", "cc1", "openssl rsa", "openssl rsa, no IFMA", "openssl ecdsa", "sort", "xz", "sqlite3", "git",
              "C++ with exceptions", "handler on another stack"]
     for name, argv in todo.items():

@@ -68,9 +68,8 @@ def check(t, tree, name, backend, path, bar):
 def run(t, tree, backends, name, program, arguments, bar):
     for backend in backends:
         tag = "".join(c if c.isalnum() else "-" for c in f"{name}-{backend}")
-        # Of copies a few are cut, by nature: more samples, so that these are no thousandth by chance.
-        seconds = (0.7 if backend == "auto" else 1.5) * LENGTH
-        r = t.record_stacks(tag, backend, [program, f"{seconds}", *arguments])
+        # Of copies, which "auto" makes before it has the tables, a few are cut by nature: too few samples, and these are a thousandth.
+        r = t.record_stacks(tag, backend, [program, f"{1.5 * LENGTH}", *arguments])
         if not t.check(r.status == 0, f"{name}, {backend}: recorded", r.err):
             continue
         t.note(" / ".join(line for line in r.err.splitlines() if line.strip())[:300])
