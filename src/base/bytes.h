@@ -2,6 +2,7 @@
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -77,6 +78,11 @@ static inline uint64_t load_u64(const void *p, bool swap)
 static inline uint32_t load_le32(const uint8_t *p)
 {
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t load_le64(const uint8_t *p)
+{
+	return le64toh(load_u64(p, false));
 }
 
 static inline void store_le32(uint8_t *p, uint32_t v)

@@ -11,33 +11,25 @@ static int64_t guest_time(const struct fit_line *line, int64_t host)
 	return host - fit_line_at(line, g);
 }
 
-/** The only run of @p id around guest time @p g. NULL: none, or several. */
-static const struct fit_id_run *run_of(const struct fit_id_runs *runs, int64_t g, int64_t slack,
-				       uint32_t id, bool *ret_is_known)
-{
-	size_t i = search_first(runs->nr, k, runs->data[k].from > g + slack), nr = 0;
-	const struct fit_id_run *found = NULL;
+/** The guest's runs that may be at one time: how many, how many of one thread, and one of these. */
+struct runs_there {
+	size_t nr, nr_of_id;
+	const struct fit_id_run *of_id;
+};
 
-	*ret_is_known = false;
-	while (i-- && runs->data[i].to >= g - slack) {
-		*ret_is_known = true;
-		if (runs->data[i].id != id)
-			continue;
-		found = &runs->data[i];
-		nr++;
-	}
-	return nr == 1 ? found : NULL;
-}
-
-static bool has_run(const struct fit_id_runs *runs, int64_t g, int64_t slack, uint32_t id)
+static struct runs_there runs_at(const struct fit_id_runs *runs, int64_t g, int64_t slack,
+				 uint32_t id)
 {
 	size_t i = search_first(runs->nr, k, runs->data[k].from > g + slack);
+	struct runs_there ret = {0};
 
-	while (i-- && runs->data[i].to >= g - slack) {
-		if (runs->data[i].id == id)
-			return true;
+	for (; i-- && runs->data[i].to >= g - slack; ret.nr++) {
+		if (runs->data[i].id != id)
+			continue;
+		ret.of_id = &runs->data[i];
+		ret.nr_of_id++;
 	}
-	return false;
+	return ret;
 }
 
 static bool add_bounds(const struct fit_piece *p, const struct fit_id *id,
@@ -62,15 +54,14 @@ bool fit_ids_bounds(const struct fit_pairs *pairs, const struct fit_piece *p, in
 
 		vec_for_each (&pair->host->ids, id) {
 			int64_t g = guest_time(&p->line, id->at);
-			const struct fit_id_run *run;
-			bool is_known;
+			struct runs_there there;
 
 			if (g < p->from || g >= p->to)
 				continue;
-			run = run_of(runs, g, slack, id->id, &is_known);
-			ret->nr += is_known;
-			ret->nr_inside += is_known && has_run(runs, g, slack, id->id);
-			if (run && !add_bounds(p, id, run, low, high))
+			there = runs_at(runs, g, slack, id->id);
+			ret->nr += there.nr > 0;
+			ret->nr_inside += there.nr_of_id > 0;
+			if (there.nr_of_id == 1 && !add_bounds(p, id, there.of_id, low, high))
 				return false;
 		}
 	}

@@ -20,11 +20,6 @@ enum {
 
 static const uint8_t magic[MAGIC_BYTES] = {'C', 'L', 'E', 'W', 'S', 'T', 'K', 1};
 
-static uint64_t load_le64(const uint8_t *p)
-{
-	return load_le32(p) | (uint64_t)load_le32(p + 4) << 32;
-}
-
 /* --- writing --- */
 
 struct perf_stack_infos {

@@ -215,10 +215,17 @@ static enum clew_err take_switch(struct who_ran *w, struct who_cpu *c, const str
 	return s.is_out ? take_out(w, c, &s, stamp) : take_in(w, c, &s, stamp);
 }
 
-/** The CPU's last record before this one. */
-static struct clew_perf_ns last_of(const struct who_cpu *c, const struct who_ran_stamp *stamp)
+/** What samples of kvm say holds up to the CPU's last record before @p time. @return false: no
+ * memory. */
+static bool break_kvm(struct who_cpu *c, struct clew_perf_ns time)
 {
-	return c->fold.has_last ? c->fold.last : stamp->time;
+	return who_kvm_break(&c->kvm, c->fold.has_last ? c->fold.last : time);
+}
+
+/** Records before @p time are missing. @return false: no memory. */
+static bool lose(struct who_cpu *c, struct clew_perf_ns time)
+{
+	return break_kvm(c, time) && who_fold_lost(&c->fold, time);
 }
 
 static enum clew_err take_lost(struct who_ran *w, struct who_cpu *c,
@@ -230,9 +237,7 @@ static enum clew_err take_lost(struct who_ran *w, struct who_cpu *c,
 	c->on = c->start = (struct who_local_id){0};
 	if (w->lost.nr < MAX_LOST && !vec_push(&w->lost, span))
 		return CLEW_NO_MEMORY;
-	if (!who_kvm_break(&c->kvm, last_of(c, stamp)))
-		return CLEW_NO_MEMORY;
-	return who_fold_lost(&c->fold, stamp->time) ? CLEW_OK : CLEW_NO_MEMORY;
+	return lose(c, stamp->time) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
 static enum clew_err take_start(struct who_ran *w, struct who_cpu *c, const struct perf_record *r,
@@ -249,8 +254,7 @@ static enum clew_err take_start(struct who_ran *w, struct who_cpu *c, const stru
 	if (w->has_switch || (stamp->is_inherited && !w->has_switch_wide))
 		ok = who_fold_other(&c->fold, stamp->time);
 	else
-		ok = who_kvm_break(&c->kvm, last_of(c, stamp)) &&
-		     who_fold_start(&c->fold, stamp->time, c->start);
+		ok = break_kvm(c, stamp->time) && who_fold_start(&c->fold, stamp->time, c->start);
 	return ok ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
@@ -369,7 +373,6 @@ enum clew_err who_ran_take_kvm(struct who_ran *w, bool is_entry, uint32_t vcpu,
 			       const struct who_ran_stamp *stamp)
 {
 	struct who_cpu *c = stamp->cpu == WHO_NONE ? NULL : cpu_of(w, stamp->cpu);
-
 	struct who_local_id tid = who_local_id_of(stamp->tid);
 
 	if (!add_runner(w, tid, vcpu))
@@ -403,10 +406,7 @@ void who_ran_set_spill(struct who_ran *w, const struct who_spill *spill, uint64_
 bool who_ran_cut(struct who_ran *w, struct clew_perf_ns time)
 {
 	vec_for_each (&w->cpus, c) {
-		struct who_fold *f = &(*c)->fold;
-
-		if (!who_kvm_break(&(*c)->kvm, f->has_last ? f->last : time) ||
-		    !who_fold_lost(f, time))
+		if (!lose(*c, time))
 			return false;
 	}
 	return true;

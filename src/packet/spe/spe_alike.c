@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "packet/spe/spe_alike.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "packet/spe/spe_shape.h"

@@ -2,8 +2,6 @@
 #ifndef PACKET_SPE_SPE_SHAPE_H
 #define PACKET_SPE_SPE_SHAPE_H
 
-#include <endian.h>
-
 #include "base/bytes.h"
 #include "packet/spe/spe_record.h"
 
@@ -12,11 +10,6 @@
  * shape is known by comparing the header bytes at their places, and its payloads are read from
  * theirs, without a branch per packet.
  */
-
-static inline uint64_t load_le64(const uint8_t *p)
-{
-	return le64toh(load_u64(p, false));
-}
 
 /** Bytes that have to be readable at a record for spe_shapes_read(). */
 enum { SPE_SHAPE_ROOM = 8 * SPE_SHAPE_WORDS + 8 };

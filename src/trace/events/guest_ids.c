@@ -95,29 +95,23 @@ static enum clew_err take_batch(void *ctx, size_t unit, const struct flow_batch 
 	return err;
 }
 
-static enum clew_err read_units(struct reading *r)
-{
-	const struct trace_decode_opts opts = {
-		.nr_threads = 1, .batch = take_batch, .ops = take_ops, .ctx = r};
-	enum clew_err err;
-
-	r->units = mem_calloc(r->trace->nr_units + 1, sizeof(*r->units));
-	if (!r->units)
-		return CLEW_NO_MEMORY;
-	err = trace_decode(r->trace, &opts, NULL);
-	for (size_t i = 0; !err && i < r->trace->nr_units; i++) {
-		const struct unit_ids *u = &r->units[i];
-
-		if (u->is_set && u->has_more && !add(r, u, u->last))
-			err = CLEW_NO_MEMORY;
-	}
-	mem_free(r->units);
-	return err;
-}
-
 enum clew_err guest_ids_read(struct trace_input *t, const struct guest_ids_sink *sink)
 {
 	struct reading r = {.trace = t, .sink = sink};
+	const struct trace_decode_opts opts = {
+		.nr_threads = 1, .batch = take_batch, .ops = take_ops, .ctx = &r};
+	enum clew_err err;
 
-	return read_units(&r);
+	r.units = mem_calloc(t->nr_units + 1, sizeof(*r.units));
+	if (!r.units)
+		return CLEW_NO_MEMORY;
+	err = trace_decode(t, &opts, NULL);
+	for (size_t i = 0; !err && i < t->nr_units; i++) {
+		const struct unit_ids *u = &r.units[i];
+
+		if (u->is_set && u->has_more && !add(&r, u, u->last))
+			err = CLEW_NO_MEMORY;
+	}
+	mem_free(r.units);
+	return err;
 }

@@ -212,6 +212,17 @@ static inline bool trace_events_time(const struct trace_events *e, size_t unit,
 	return true;
 }
 
+/** The same for an event; none: events have no times, or @p ticks do not compare. */
+static inline struct clew_perf_ns trace_events_time_or_none(const struct trace_events *e,
+							    size_t unit, struct clew_ticks ticks)
+{
+	struct clew_perf_ns time;
+
+	return !e->opts.itrace.is_timeless && trace_events_time(e, unit, ticks, &time)
+		     ? time
+		     : clew_perf_ns_none();
+}
+
 /** --- trace_attr.c: what all events made of trace have of the recorded one --- */
 struct perf_attr trace_events_attr(const struct trace_events *e);
 

@@ -5,12 +5,8 @@
 
 static struct clew_perf_ns time_of(const struct trace_synth *s, const struct code_key *key)
 {
-	struct clew_perf_ns time;
-
-	if (!key->ticks.ticks || s->events->opts.itrace.is_timeless ||
-	    !trace_events_time(s->events, s->index, key->ticks, &time))
-		return clew_perf_ns_none();
-	return time;
+	return key->ticks.ticks ? trace_events_time_or_none(s->events, s->index, key->ticks)
+				: clew_perf_ns_none();
 }
 
 static void find_who(struct trace_synth *s, const struct code_key *key, struct trace_who *ret)

@@ -266,13 +266,10 @@ static const struct known_who *who_of(struct trace_synth *s, const struct code_k
 
 static struct clew_perf_ns time_of(struct trace_synth *s, const struct ana_op *op)
 {
-	struct trace_events *e = s->events;
-	struct clew_perf_ns time;
+	const struct clew_ticks ticks = {op->ticks};
 
-	if (!(op->has & ANA_OP_HAS_TIME) || e->opts.itrace.is_timeless ||
-	    !trace_events_time(e, s->index, (struct clew_ticks){op->ticks}, &time))
-		return clew_perf_ns_none();
-	return time;
+	return op->has & ANA_OP_HAS_TIME ? trace_events_time_or_none(s->events, s->index, ticks)
+					 : clew_perf_ns_none();
 }
 
 /** What is no thread has the name of what it is; an unknown owner none. */

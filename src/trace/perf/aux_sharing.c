@@ -69,10 +69,8 @@ static bool part(struct trace_steps *r, const struct sharing *s, uint32_t *strea
 
 		stream_of[i] = first == i ? nr++ : stream_of[first];
 	}
-	if (nr < 2 || nr > MAX_STREAMS || !s->is_whole) {
-		memset(stream_of, 0, p->chunks.rings.nr * sizeof(*stream_of));
-		return aux_streams_part(r, 1, stream_of);
-	}
+	if (nr < 2 || nr > MAX_STREAMS || !s->is_whole)
+		return aux_streams_part(r, 1, NULL);
 	for (size_t i = 0; i < p->units.nr; i++)
 		r->stream_of_unit[i] = s->ring_of[i] == AUX_NONE ? 0 : stream_of[s->ring_of[i]];
 	return aux_streams_part(r, nr, stream_of);

@@ -285,7 +285,6 @@ void aux_streams_free(struct trace_steps *r)
 	mem_free(r);
 }
 
-/** As aux_streams_part(); @p stream_of NULL: all are of one. */
 static bool fill_streams(struct trace_steps *r, const uint32_t *stream_of)
 {
 	const struct aux_chunks *q = &r->p->chunks;

@@ -44,8 +44,8 @@ struct trace_steps {
 enum clew_err aux_streams_run(struct trace_input *t, const struct trace_sink *sink,
 			      struct clew_diag *diag);
 struct trace_steps *aux_streams_new_single(struct trace_input *t, const struct trace_sink *sink);
-/** Nothing was given yet: @p nr streams in place of one; @p stream_of: of each ring. @return false:
- * no memory. */
+/** Nothing was given yet: @p nr streams in place of one; @p stream_of: of each ring, NULL: all are
+ * of the first. @return false: no memory. */
 bool aux_streams_part(struct trace_steps *s, size_t nr, const uint32_t *stream_of);
 size_t aux_streams_nr(const struct trace_steps *s);
 enum clew_err aux_streams_step(struct trace_steps *s, size_t stream);
