@@ -89,6 +89,6 @@ enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r)
 	case PERF_RECORD_ID_INDEX:
 		return who_guests_take_ids(who_guests(a->who), r);
 	default:
-		return who_plays(r->type) ? play(a, r) : CLEW_OK;
+		return who_plays(&who_player_of_now, r->type) ? play(a, r) : CLEW_OK;
 	}
 }

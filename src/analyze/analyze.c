@@ -179,10 +179,9 @@ static enum clew_err take(struct analyze *a, const struct perf_record *r, struct
 {
 	enum clew_err err;
 
-	if (a->defer.mode == ANA_DEFER_QUEUE && ana_defer_waits(r, time))
-		err = ana_defer_take(a, r, time);
-	else
-		err = process(a, r, time, NULL);
+	if (a->defer.mode != ANA_DEFER_QUEUE)
+		return process(a, r, time, NULL);
+	err = ana_defer_waits(r, time) ? ana_defer_take(a, r, time) : process(a, r, time, NULL);
 	return err == CLEW_OK ? process_due(a) : err;
 }
 

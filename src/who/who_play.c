@@ -157,7 +157,7 @@ static enum clew_err play_start(const struct play *p)
 	return p->player->run(p->ctx, p->stamp->time, s.pid, s.tid);
 }
 
-bool who_plays(uint32_t type)
+bool who_plays(const struct who_player *player, uint32_t type)
 {
 	switch (type) {
 	case PERF_RECORD_MMAP:
@@ -166,10 +166,11 @@ bool who_plays(uint32_t type)
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
 	case PERF_RECORD_KSYMBOL:
+		return true;
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 	case PERF_RECORD_ITRACE_START:
-		return true;
+		return player->run;
 	default:
 		return false;
 	}

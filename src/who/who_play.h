@@ -36,8 +36,8 @@ struct who_stamp {
 	uint32_t cpu, pid, tid;
 };
 
-/** Is @p type one of those that who_play() knows? */
-bool who_plays(uint32_t type);
+/** May a record of @p type change anything for @p player? */
+bool who_plays(const struct who_player *player, uint32_t type);
 
 /**
  * Play a record; others than those of threads, mappings and switches change nothing. @p guests

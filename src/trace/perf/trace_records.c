@@ -216,7 +216,7 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 	err = take_switches(p, r, &b);
 	if (err && err != CLEW_BAD_FILE)
 		return err;
-	if (who_plays(r->type) || r->type == PERF_RECORD_TEXT_POKE) {
+	if (who_plays(&who_player_of_history, r->type) || r->type == PERF_RECORD_TEXT_POKE) {
 		if (p->history.is_cut)
 			return CLEW_OK;
 		err = take_history(p, r, &b);
