@@ -96,7 +96,15 @@ static inline bool is_alike(enum trace_ops_fold by, const struct spe_record *a,
 		counters_of(a) == counters_of(b));
 }
 
-uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr)
+static void add(struct spe_many *to, const struct spe_many *m)
+{
+	to->nr += m->nr;
+	to->from = m->from < to->from ? m->from : to->from;
+	to->last = m->last > to->last ? m->last : to->last;
+}
+
+uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay,
+		      const struct spe_many *many)
 {
 	size_t at = hash_of(f->by, r, stay) & MASK;
 
@@ -104,11 +112,11 @@ uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t s
 		struct spe_folded *x = &f->all[f->slots[at] - 1];
 
 		if (x->stay == stay && is_alike(f->by, &x->first, r)) {
-			x->nr += nr;
+			add(&x->many, many);
 			return f->slots[at] - 1u;
 		}
 	}
-	f->all[f->nr] = (struct spe_folded){*r, nr, stay};
+	f->all[f->nr] = (struct spe_folded){*r, *many, stay};
 	f->slots[at] = (uint16_t)++f->nr;
 	return f->nr - 1;
 }

@@ -17,6 +17,17 @@ struct spe_stay {
 	uint32_t number; /* 0: unused */
 };
 
+/** Records that are counted together. */
+struct spe_many {
+	uint64_t nr;
+	uint64_t from, last; /* the least and the greatest of their ticks */
+};
+
+static inline struct spe_many spe_one(const struct spe_record *r)
+{
+	return (struct spe_many){1, r->timestamp, r->timestamp};
+}
+
 struct spe_fold {
 	enum trace_ops_fold by;
 	uint64_t generation;                /* of .all: it is cleared now and then */
@@ -25,7 +36,7 @@ struct spe_fold {
 	uint16_t slots[4 * SPE_FOLD_RECORDS]; /* number + 1; 0: empty */
 	struct spe_folded {
 		struct spe_record first;
-		uint64_t nr;
+		struct spe_many many;
 		uint32_t stay;
 	} all[SPE_FOLD_RECORDS];
 };
@@ -41,9 +52,10 @@ static inline bool spe_fold_is_full(const struct spe_fold *f)
 	return f->nr == SPE_FOLD_RECORDS;
 }
 
-/** Count a record @p nr times; there is room. @p stay: the number of its stay. @return its index.
- */
-uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr);
+/** Count @p many records, of which @p r is the first; there is room. @p stay: the number of their
+ * stay. @return their index. */
+uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay,
+		      const struct spe_many *many);
 
 /** What of a record @p f looks at: spe_alike_set.care. */
 void spe_fold_care(const struct spe_fold *f, uint64_t care[SPE_NR_FIELDS]);
@@ -53,11 +65,16 @@ void spe_fold_care(const struct spe_fold *f, uint64_t care[SPE_NR_FIELDS]);
 static inline bool spe_fold_again(struct spe_fold *f, const struct spe_record *r)
 {
 	const struct spe_alike *a = r->alike;
+	uint64_t ticks = r->timestamp;
+	struct spe_many *many;
 
 	if (a->counted.by != f || a->counted.generation != f->generation ||
-	    r->timestamp - a->counted.from >= a->counted.ticks)
+	    ticks - a->counted.from >= a->counted.ticks)
 		return false;
-	f->all[a->counted.entry].nr++;
+	many = &f->all[a->counted.entry].many;
+	many->nr++;
+	many->from = ticks < many->from ? ticks : many->from;
+	many->last = ticks > many->last ? ticks : many->last;
 	return true;
 }
 

@@ -324,6 +324,19 @@ size_t spe_reader_take(struct spe_reader *r, struct spe_record *ret, size_t max)
 
 /* --- parts --- */
 
+bool spe_reader_place(const struct spe_reader *r, struct spe_place *ret)
+{
+	*ret = (struct spe_place){r->offset, (uintptr_t)r->pos - r->nr_held, r->last, r->has_last};
+	return r->step == SPE_IN_STEP;
+}
+
+void spe_reader_resume(struct spe_reader *r, const struct spe_place *at)
+{
+	spe_reader_start(r, at->offset, SPE_AT_RECORD);
+	r->last = at->last;
+	r->has_last = at->has_last;
+}
+
 size_t spe_cut(const uint8_t *data, size_t bytes, uint64_t offset, size_t at)
 {
 	struct spe_window w = {data, bytes, offset, true};
