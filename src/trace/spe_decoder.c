@@ -63,9 +63,9 @@ struct reader {
 
 static void worker_done(struct worker *w)
 {
-	if (w->records)
-		mem_free(w->records->alike_set);
 	mem_free(w->records);
+	if (w->fold)
+		mem_free(w->fold->alike);
 	mem_free(w->fold);
 	if (w->keeper)
 		spe_kept_done(&w->keeper->kept);
@@ -75,7 +75,7 @@ static void worker_done(struct worker *w)
 /** Empty. Count by what from here on? */
 static void count_by(struct worker *w, enum trace_ops_fold by)
 {
-	struct spe_alike_set *a = w->records->alike_set;
+	struct spe_alike_set *a = w->fold->alike;
 
 	w->fold->by = by;
 	if (!a)
@@ -92,7 +92,7 @@ static bool make_fold(struct worker *w, enum trace_ops_fold by, bool keeps)
 	if (!w->fold || (keeps && !w->keeper))
 		return false;
 	/* Without enough memory, all is read. */
-	w->records->alike_set = mem_zalloc(sizeof(*w->records->alike_set));
+	w->fold->alike = mem_zalloc(sizeof(*w->fold->alike));
 	count_by(w, by);
 	return true;
 }
@@ -340,6 +340,16 @@ static enum clew_err pour_all(struct reader *r, struct spe_fold *to, const struc
 	return err;
 }
 
+static size_t take_items(struct worker *w)
+{
+	size_t nr = spe_reader_take(w->records, w->items, BATCH);
+
+	/* Before an item is counted for other ticks. */
+	if (w->fold)
+		w->nr_records += spe_fold_collect(w->fold);
+	return nr;
+}
+
 /* --- what is kept for a later pass --- */
 
 static void begin_part(struct worker *w)
@@ -443,7 +453,7 @@ static enum clew_err take(struct reader *r)
 	while (!err && nr) {
 		if (has_to_cut(w))
 			err = cut_part(r);
-		nr = err ? 0 : spe_reader_take(w->records, w->items, BATCH);
+		nr = err ? 0 : take_items(w);
 		for (size_t i = 0; !err && i < nr; i++)
 			err = take_item(r, w, &w->items[i]);
 		if (!err)
@@ -530,21 +540,35 @@ static void read_half(void *ctx)
 	while (is_clean && nr) {
 		if (has_to_cut(w))
 			is_clean = cut_half(w);
-		nr = is_clean ? spe_reader_take(w->records, w->items, BATCH) : 0;
+		nr = is_clean ? take_items(w) : 0;
 		is_clean = is_clean && fold_items(w, nr);
 	}
 	h->is_clean = is_clean && (!w->keeper || cut_half(w));
+}
+
+/** With what they know of records that are alike, but not where those were counted. */
+static void swap_readers(struct worker *a, struct worker *b)
+{
+	struct spe_reader *records = a->records;
+	struct spe_alike_set *alike = a->fold->alike;
+
+	a->records = b->records;
+	b->records = records;
+	a->fold->alike = b->fold->alike;
+	b->fold->alike = alike;
+	if (!alike || !a->fold->alike)
+		return;
+	alike->generation++;
+	a->fold->alike->generation++;
 }
 
 /** Continue from where the reader of @p h stopped. */
 static enum clew_err join(struct reader *r, struct worker *h)
 {
 	struct worker *w = &r->first;
-	struct spe_reader *before = w->records;
 
-	h->records->counts.padding_bytes += before->counts.padding_bytes;
-	w->records = h->records;
-	h->records = before;
+	h->records->counts.padding_bytes += w->records->counts.padding_bytes;
+	swap_readers(w, h);
 	w->nr_records += h->nr_records;
 	r->counts.nr_records = w->nr_records;
 	r->counts.nr_padding_bytes = w->records->counts.padding_bytes;

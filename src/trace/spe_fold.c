@@ -96,13 +96,6 @@ static inline bool is_alike(enum trace_ops_fold by, const struct spe_record *a,
 		counters_of(a) == counters_of(b));
 }
 
-static void add(struct spe_many *to, const struct spe_many *m)
-{
-	to->nr += m->nr;
-	to->from = m->from < to->from ? m->from : to->from;
-	to->last = m->last > to->last ? m->last : to->last;
-}
-
 uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay,
 		      const struct spe_many *many)
 {
@@ -112,7 +105,7 @@ uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t s
 		struct spe_folded *x = &f->all[f->slots[at] - 1];
 
 		if (x->stay == stay && is_alike(f->by, &x->first, r)) {
-			add(&x->many, many);
+			spe_many_add(&x->many, many);
 			return f->slots[at] - 1u;
 		}
 	}
@@ -138,11 +131,36 @@ void spe_fold_care(const struct spe_fold *f, uint64_t care[SPE_NR_FIELDS])
 		care[SPE_FIELD_COUNTER + i] = UINT64_MAX;
 }
 
+/* --- those that the reader counts --- */
+
+void spe_fold_remember(const struct spe_fold *f, struct spe_alike *x, const struct spe_stay *s,
+		       uint32_t entry)
+{
+	x->counted.generation = f->alike->generation;
+	x->counted.from = s->ticks.from;
+	x->counted.ticks = s->ticks.to - s->ticks.from;
+	x->counted.entry = entry;
+}
+
+uint64_t spe_fold_collect(struct spe_fold *f)
+{
+	struct spe_alike *x;
+	uint64_t nr = 0;
+
+	while (f->alike && (x = spe_alike_collect(f->alike))) {
+		nr += x->many.nr;
+		spe_many_add(&f->all[x->counted.entry].many, &x->many);
+		x->many.nr = 0;
+	}
+	return nr;
+}
+
 void spe_fold_clear(struct spe_fold *f, bool forgets)
 {
 	memset(f->slots, 0, sizeof(f->slots));
 	f->nr = 0;
-	f->generation++;
+	if (f->alike)
+		f->alike->generation++;
 	if (!forgets)
 		return;
 	memset(f->stays, 0, sizeof(f->stays));

@@ -37,8 +37,11 @@ void spe_reader_init(struct spe_reader *r, unsigned int counter_bits)
 void spe_reader_set_alike(struct spe_reader *r, struct spe_alike_set *a)
 {
 	r->alike_set = a;
-	if (a)
-		memcpy(a->counter_max, r->counter_max, sizeof(a->counter_max));
+	if (!a)
+		return;
+	memcpy(a->counter_max, r->counter_max, sizeof(a->counter_max));
+	a->generation = 1;
+	a->last = SPE_NR_ALIKE;
 }
 
 void spe_reader_start(struct spe_reader *r, uint64_t offset, enum spe_start start)
@@ -177,6 +180,20 @@ static inline bool read_fast(struct spe_reader *r, const struct spe_window *w, s
 	return true;
 }
 
+/** Records that the consumer counts together; those without a time are items. */
+static inline void count_alike(struct spe_reader *r, const struct spe_window *w, size_t *at)
+{
+	struct spe_run run = {.last = r->last};
+
+	if (!r->alike_set || !r->has_last || r->alike_set->last == SPE_NR_ALIKE)
+		return;
+	spe_alike_run(r->alike_set, &r->shapes, w, at, &run);
+	r->last = run.last;
+	r->counts.padding_bytes += run.padding_bytes;
+	r->counts.nr[SPE_COMPLETE] += run.nr;
+	r->counts.bytes[SPE_COMPLETE] += run.bytes;
+}
+
 /** Fill @p ret from *at on. *ret_more: more bytes are needed. @return how many items. */
 static size_t read_in_step(struct spe_reader *r, const struct spe_window *w, size_t *at,
 			   struct spe_record *ret, size_t max, bool *ret_more)
@@ -189,6 +206,7 @@ static size_t read_in_step(struct spe_reader *r, const struct spe_window *w, siz
 
 		*at = spe_gap_end(w, from, w->nr);
 		r->counts.padding_bytes += *at - from;
+		count_alike(r, w, at);
 		if (*at == w->nr)
 			res = NEED_MORE;
 		else if (!read_fast(r, w, at, &ret[n]))
