@@ -114,6 +114,18 @@ uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t s
 	return f->nr - 1;
 }
 
+bool spe_fold_pour(struct spe_fold *f, const struct spe_fold *from, uint32_t *at)
+{
+	for (; *at < from->nr; ++*at) {
+		const struct spe_folded *x = &from->all[*at];
+
+		if (spe_fold_is_full(f))
+			return false;
+		spe_fold_add(f, &x->first, x->stay, &x->many);
+	}
+	return true;
+}
+
 void spe_fold_care(const struct spe_fold *f, uint64_t care[SPE_NR_FIELDS])
 {
 	memset(care, 0, SPE_NR_FIELDS * sizeof(*care));

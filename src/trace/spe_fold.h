@@ -24,7 +24,7 @@ static inline struct spe_many spe_one(const struct spe_record *r)
 
 struct spe_fold {
 	enum trace_ops_fold by;
-	struct spe_alike_set *alike; /* of the reader; NULL: it has none */
+	struct spe_alike_set *alike;        /* of the reader; NULL: it has none */
 	uint32_t nr, last_stay, first_stay; /* stays are numbered from first_stay + 1 on */
 	struct spe_stay stays[SPE_FOLD_STAYS];
 	uint16_t slots[4 * SPE_FOLD_RECORDS]; /* number + 1; 0: empty */
@@ -74,6 +74,9 @@ void spe_fold_remember(const struct spe_fold *f, struct spe_alike *x, const stru
 
 /** Count what the reader has. @return how many records. */
 uint64_t spe_fold_collect(struct spe_fold *f);
+
+/** Count what @p from has counted, from its *at on. @return false: there is no room for *at. */
+bool spe_fold_pour(struct spe_fold *f, const struct spe_fold *from, uint32_t *at);
 
 /** Drop all records; with @p forgets the stays, too. */
 void spe_fold_clear(struct spe_fold *f, bool forgets);

@@ -44,6 +44,19 @@ bool spe_kept_take(struct spe_kept *k, struct spe_kept *from, struct budget *b)
 	return has_room;
 }
 
+const struct spe_part *spe_counted_next(struct spe_counted *c, uint64_t range, uint64_t offset)
+{
+	for (; c->kept && c->next < c->kept->parts.nr; c->next++) {
+		const struct spe_part *p = &c->kept->parts.data[c->next];
+
+		if (p->range > range)
+			return NULL;
+		if (c->is_in_part || (p->range == range && p->begin.offset >= offset))
+			return p;
+	}
+	return NULL;
+}
+
 void spe_keeper_begin(struct spe_keeper *k, const struct spe_reader *r, uint64_t range,
 		      uint64_t nr_records)
 {

@@ -29,6 +29,16 @@ void spe_kept_done(struct spe_kept *k);
 /** Append all of @p from, which is empty then. @return false: over the budget, or no memory. */
 bool spe_kept_take(struct spe_kept *k, struct spe_kept *from, struct budget *b);
 
+/** A pass that uses what an earlier one kept. */
+struct spe_counted {
+	struct spe_kept *kept; /* NULL: nothing */
+	size_t next;           /* part */
+	bool is_in_part;       /* that one; it is counted already */
+};
+
+/** The part that begins at @p offset or next after it. NULL: none in this range. */
+const struct spe_part *spe_counted_next(struct spe_counted *c, uint64_t range, uint64_t offset);
+
 /** Of one thread: the part that it reads. */
 struct spe_keeper {
 	struct spe_kept kept;   /* until spe_kept_take() */
