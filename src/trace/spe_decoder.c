@@ -12,7 +12,7 @@
 
 /* The bytes of one unit, read as records, which are emitted as operations or counted together. */
 
-enum { HALF_BYTES = 128 << 10, MAX_USELESS = 4, PAUSE = 15 };
+enum { HALF_BYTES = 128 << 10, MAX_USELESS = 4, LONGEST_PAUSE = 1023 };
 
 /** Reads the second half of a piece. */
 struct half {
@@ -29,7 +29,8 @@ struct reader {
 	struct os_lock *lock; /* of the sink, with half */
 	struct trace_ops_counts counts;
 	struct spe_kept *keeps; /* where counts are kept; NULL: nowhere */
-	unsigned int nr_paused; /* pieces of which nothing is kept */
+	/* Pieces of which nothing is kept: now, and after the last piece of which nothing was. */
+	unsigned int nr_paused, pause;
 	struct spe_counted counted;
 	bool has_begun;
 	size_t nr;
@@ -262,8 +263,11 @@ static void choose_folds(struct reader *r)
 
 static void take_kept(struct reader *r, struct spe_worker *w)
 {
+	if (w->keeper->kept.parts.nr)
+		r->pause = 0;
 	if (w->keeper->is_useless)
-		r->nr_paused = PAUSE;
+		r->nr_paused = r->pause =
+			r->pause < LONGEST_PAUSE ? 2 * r->pause + 15 : LONGEST_PAUSE;
 	if (!spe_kept_take(r->keeps, &w->keeper->kept, r->sink.kept->budget))
 		r->nr_paused = UINT_MAX;
 }

@@ -8,7 +8,7 @@
 #include "packet/spe/spe_shape.h"
 
 /* Where most records differ, keeping them costs more than it saves: none are for a while. */
-enum { MISSES = 1024, LEAST_MET = MISSES / 4, PAUSE = 15 * MISSES };
+enum { MISSES = 1024, LEAST_MET = MISSES / 4, PAUSE = 15 * MISSES, LONGEST_PAUSE = 63 };
 
 static void learn_masks(struct spe_alike_set *a, const struct spe_shapes *s)
 {
@@ -230,6 +230,8 @@ void spe_alike_run(struct spe_alike_set *a, const struct spe_shapes *s, const st
 	}
 	a->last = (uint16_t)(last - a->all);
 	a->nr_met += nr;
+	a->pause = nr ? 0 : (uint8_t)(2 * a->pause + 1) & LONGEST_PAUSE;
+	a->nr_untried = a->pause;
 	run->nr = nr;
 	run->padding_bytes = padding;
 	run->bytes = pos - from - padding;

@@ -55,8 +55,10 @@ struct spe_alike_set {
 		uint64_t mask[SPE_ALIKE_WORDS]; /* headers and .care, at their places */
 		bool is_long;                   /* beyond these words: always read */
 	} shapes[SPE_NR_SHAPES];
-	uint16_t last;     /* that was met; SPE_NR_ALIKE: another record since */
-	uint16_t nr_used;  /* with .many */
+	uint16_t last;    /* that was met; SPE_NR_ALIKE: another record since */
+	uint16_t nr_used; /* with .many */
+	/* Runs without a record: how many records are not tried after the next. */
+	uint8_t nr_untried, pause;
 	uint16_t used[SPE_NR_ALIKE];
 	struct spe_alike all[SPE_NR_ALIKE];
 };
@@ -86,7 +88,18 @@ struct spe_run {
 
 struct spe_window;
 
-/** Count records from *at on, as far as they are alike ones, for the ticks that the consumer set. */
+/** May a run begin? Where records differ, it is seldom tried. */
+static inline bool spe_alike_may_run(struct spe_alike_set *a)
+{
+	if (a->nr_untried) {
+		a->nr_untried--;
+		return false;
+	}
+	return a->last != SPE_NR_ALIKE;
+}
+
+/** Count records from *at on, as far as they are alike ones, for the ticks that the consumer set.
+ */
 void spe_alike_run(struct spe_alike_set *a, const struct spe_shapes *s, const struct spe_window *w,
 		   size_t *at, struct spe_run *run);
 

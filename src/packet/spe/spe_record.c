@@ -185,7 +185,7 @@ static inline void count_alike(struct spe_reader *r, const struct spe_window *w,
 {
 	struct spe_run run = {.last = r->last};
 
-	if (!r->alike_set || !r->has_last || r->alike_set->last == SPE_NR_ALIKE)
+	if (!r->has_last || !r->alike_set || !spe_alike_may_run(r->alike_set))
 		return;
 	spe_alike_run(r->alike_set, &r->shapes, w, at, &run);
 	r->last = run.last;
