@@ -55,7 +55,7 @@ static inline bool spe_worker_must_end_part(const struct spe_worker *w)
  * room for them. */
 bool spe_worker_read(struct spe_worker *w);
 
-/** Exchange what was read; each goes on to count where it did. */
+/** Exchange the readers; each worker counts where it did before. */
 void spe_worker_swap_readers(struct spe_worker *a, struct spe_worker *b);
 
 #endif

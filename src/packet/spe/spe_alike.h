@@ -80,7 +80,7 @@ static inline void spe_mark_saturated(const uint16_t max[2], struct spe_record *
 bool spe_alike_read(struct spe_alike_set *a, const struct spe_shapes *s, const uint8_t *pos,
 		    uint64_t offset, struct spe_record *ret);
 
-/** What is passed over. */
+/** Records that were counted in place of being items. */
 struct spe_run {
 	uint64_t last; /* timestamp of the record before; there is one */
 	uint64_t nr, bytes, padding_bytes;
