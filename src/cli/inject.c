@@ -360,13 +360,14 @@ static int check_stacks(struct inject *c, const struct clew_diag *why)
 
 static int open_file(struct inject *c)
 {
+	const struct perf_trace_wishes any = {0};
 	struct clew_diag diag = {0};
 	enum clew_err err;
 
 	branch_edges_wish(&c->in.opts);
 	if (analyze_open(&c->analysis, &c->in.input, &c->in.opts, &diag))
 		return cli_input_fail(&c->in, &diag);
-	err = perf_trace_open_in(&c->trace, c->analysis, &diag);
+	err = perf_trace_open_in(&c->trace, c->analysis, &any, &diag);
 	if (err == CLEW_UNSUPPORTED)
 		return check_stacks(c, &diag);
 	return err ? cli_input_fail(&c->in, &diag) : CLI_OK;

@@ -109,10 +109,12 @@ static bool may_have_trace(struct perf_file *file)
 }
 
 /* A recording without ETM trace, or with trace of another kind, has its other events. */
-static int open_recording(struct cli_itrace *it, const struct cli_input *in, struct analyze *a)
+static int open_recording(struct cli_itrace *it, const struct cli_input *in, struct analyze *a,
+			  const struct cli_itrace_wishes *w)
 {
+	const struct perf_trace_wishes of_trace = {w->fold, w->is_single_threaded};
 	struct clew_diag diag = {0};
-	enum clew_err err = perf_trace_open_in(&it->trace, a, &diag);
+	enum clew_err err = perf_trace_open_in(&it->trace, a, &of_trace, &diag);
 
 	if (err == CLEW_NO_MEMORY || err == CLEW_OS)
 		return fail(in, &diag);
@@ -140,7 +142,7 @@ int cli_itrace_open(struct cli_itrace *it, struct cli_input *in, struct analyze 
 	if (in->is_snapshot)
 		status = cli_etm_open_snapshot(in, &it->trace);
 	else if (file && in->input.data && may_have_trace(file))
-		status = open_recording(it, in, a);
+		status = open_recording(it, in, a, w);
 	if (status != CLI_OK || !it->trace)
 		return status;
 	if (a && it->trace->ops->who_facts && it->trace->ops->who_facts(it->trace))

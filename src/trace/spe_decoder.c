@@ -1,135 +1,45 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "trace/spe_decoder.h"
 
+#include <limits.h>
+
 #include "base/mem.h"
+#include "os/helper.h"
 #include "os/thread.h"
 #include "packet/spe/spe_record.h"
-#include "trace/spe_fold.h"
+#include "trace/spe_ops.h"
+#include "trace/spe_worker.h"
 
-/* Records of packet/spe as operations of the pipeline. */
+/* The bytes of one unit, read as records, which are emitted as operations or counted together. */
 
-_Static_assert((int)SPE_NR_OTHER == (int)ANA_OP_NR_OTHER &&
-		       (int)SPE_OTHER_IS_ADDRESS == (int)ANA_OP_OTHER_IS_ADDRESS,
-	       "reserved packets are kept alike");
+enum { HALF_BYTES = 128 << 10, MAX_USELESS = 4, LONGEST_PAUSE = 1023 };
 
-enum { BATCH = 256, HALF_BYTES = 128 << 10, MAX_USELESS = 4 };
-
-/** The second half of a piece, read by a thread of its own. */
+/** Reads the second half of a piece. */
 struct half {
-	struct reader *owner;
-	struct spe_reader *records;
-	struct spe_fold fold;
-	uint64_t nr_records;
+	struct spe_worker worker;
 	bool is_clean; /* it held only records, all with room */
 	unsigned int nr_useless;
-	struct spe_record items[BATCH];
 };
 
 struct reader {
-	const struct spe_config *config;
-	uint32_t cpu;
+	struct spe_of_unit unit;
 	struct trace_ops_sink sink;
-	struct spe_reader *records;
+	struct spe_worker first;
 	struct half *half;    /* NULL: one thread reads all */
 	struct os_lock *lock; /* of the sink, with half */
 	struct trace_ops_counts counts;
+	struct spe_kept *keeps; /* where counts are kept; NULL: nowhere */
+	/* Pieces of which nothing is kept: now, and after the last piece of which nothing was. */
+	unsigned int nr_paused, pause;
+	struct spe_counted counted;
 	bool has_begun;
 	size_t nr;
-	struct spe_record items[BATCH];
-	struct trace_op ops[BATCH];
-	struct spe_fold *fold; /* NULL: none */
+	struct trace_op ops[SPE_BATCH];
 	struct has {
 		uint32_t of_record, of_op;
 		uint8_t saturated;
 	} has[16]; /* by hash: records have few shapes */
 };
-
-/** Without enough memory, all is read. */
-static struct spe_alike_set *new_alike_set(const struct spe_fold *f)
-{
-	struct spe_alike_set *a = mem_zalloc(sizeof(*a));
-
-	if (a)
-		spe_fold_care(f, a->care);
-	return a;
-}
-
-/** @p f: what counts the records; NULL: none. */
-static struct spe_reader *new_records(const struct spe_fold *f)
-{
-	struct spe_reader *records = mem_zalloc(sizeof(*records));
-
-	if (!records)
-		return NULL;
-	spe_reader_init(records, 0);
-	spe_reader_set_alike(records, f ? new_alike_set(f) : NULL);
-	return records;
-}
-
-static void free_records(struct spe_reader *records)
-{
-	if (records)
-		mem_free(records->alike_set);
-	mem_free(records);
-}
-
-static void reader_free(void *reader)
-{
-	struct reader *r = reader;
-
-	if (!r)
-		return;
-	if (r->half)
-		free_records(r->half->records);
-	mem_free(r->half);
-	os_lock_free(r->lock);
-	mem_free(r->fold);
-	free_records(r->records);
-	mem_free(r);
-}
-
-/** Without enough memory, one thread reads all. */
-static void add_half(struct reader *r)
-{
-	struct half *h = mem_zalloc(sizeof(*h));
-
-	r->half = h;
-	r->lock = os_lock_new();
-	if (h)
-		h->records = new_records(r->fold);
-	if (!h || !h->records || !r->lock) {
-		free_records(h ? h->records : NULL);
-		mem_free(h);
-		r->half = NULL;
-		return;
-	}
-	h->owner = r;
-	h->fold.by = r->fold->by;
-	h->fold.first_stay = h->fold.last_stay = 1u << 31;
-}
-
-static void *reader_new(const struct trace_unit *unit, const struct trace_ops_sink *sink)
-{
-	struct reader *r = mem_zalloc(sizeof(*r));
-	bool folds = sink->fold != TRACE_OPS_EACH;
-
-	if (!r)
-		return NULL;
-	r->config = unit->config;
-	r->cpu = unit->cpu;
-	r->sink = *sink;
-	r->fold = folds ? mem_zalloc(sizeof(*r->fold)) : NULL;
-	if (r->fold)
-		r->fold->by = sink->fold;
-	r->records = new_records(r->fold);
-	if (!r->records || (folds && !r->fold)) {
-		reader_free(r);
-		return NULL;
-	}
-	if (folds && sink->has_helper)
-		add_half(r);
-	return r;
-}
 
 /** Before and after the sink is called. */
 static void enter(struct reader *r)
@@ -144,35 +54,95 @@ static void leave(struct reader *r)
 		os_unlock(r->lock);
 }
 
-static const struct {
-	uint32_t of_record, of_op;
-} haves[] = {
-	{SPE_HAS_PC,          ANA_OP_HAS_PC         },
-	{SPE_HAS_TARGET,      ANA_OP_HAS_TARGET     },
-	{SPE_HAS_VA,          ANA_OP_HAS_VA         },
-	{SPE_HAS_PA,          ANA_OP_HAS_PA         },
-	{SPE_HAS_PREV_TARGET, ANA_OP_HAS_PREV_TARGET},
-	{SPE_HAS_TOTAL,       ANA_OP_HAS_TOTAL      },
-	{SPE_HAS_ISSUE,       ANA_OP_HAS_ISSUE      },
-	{SPE_HAS_XLAT,        ANA_OP_HAS_XLAT       },
-	{SPE_HAS_CONTEXT_EL1, ANA_OP_HAS_CONTEXT_EL1},
-	{SPE_HAS_CONTEXT_EL2, ANA_OP_HAS_CONTEXT_EL2},
-	{SPE_HAS_EVENTS,      ANA_OP_HAS_EVENTS     },
-	{SPE_HAS_OPERATION,   ANA_OP_HAS_KIND       },
-	{SPE_HAS_SOURCE,      ANA_OP_HAS_SOURCE     },
-	{SPE_HAS_TIMESTAMP,   ANA_OP_HAS_TIME       },
-};
-
-static uint32_t find_has(const struct spe_record *x)
+static struct trace_stay ask(void *ctx, const struct spe_record *x)
 {
-	uint32_t has = 0;
+	struct reader *r = ctx;
+	struct trace_stay stay;
+	struct trace_op op;
 
-	for (size_t i = 0; i < sizeof(haves) / sizeof(*haves); i++)
-		has |= x->has & haves[i].of_record ? haves[i].of_op : 0;
-	has |= x->saturated >> SPE_COUNTER_TOTAL & 1 ? ANA_OP_TOTAL_IS_MIN : 0;
-	has |= x->saturated >> SPE_COUNTER_ISSUE & 1 ? ANA_OP_ISSUE_IS_MIN : 0;
-	has |= x->saturated >> SPE_COUNTER_XLAT & 1 ? ANA_OP_XLAT_IS_MIN : 0;
-	return has;
+	spe_set_op(&r->unit, x, spe_op_has(x), &op);
+	enter(r);
+	stay = r->sink.stay(r->sink.ctx, &op);
+	leave(r);
+	return stay;
+}
+
+static bool init_worker(struct reader *r, struct spe_worker *w)
+{
+	const struct spe_asker asker = {ask, r};
+
+	return spe_worker_init(w, r->sink.fold, r->keeps, &asker);
+}
+
+static void half_free(struct half *h)
+{
+	if (h)
+		spe_worker_done(&h->worker);
+	mem_free(h);
+}
+
+static void reader_free(void *reader)
+{
+	struct reader *r = reader;
+
+	if (!r)
+		return;
+	half_free(r->half);
+	os_lock_free(r->lock);
+	spe_worker_done(&r->first);
+	mem_free(r);
+}
+
+/** Without enough memory, one thread reads all. */
+static void add_half(struct reader *r)
+{
+	struct half *h = mem_zalloc(sizeof(*h));
+
+	r->lock = r->lock ? r->lock : os_lock_new();
+	if (!h || !r->lock || !init_worker(r, &h->worker)) {
+		half_free(h);
+		r->sink.helper = NULL;
+		return;
+	}
+	h->worker.fold->first_stay = h->worker.fold->last_stay = 1u << 31;
+	r->half = h;
+}
+
+static void kept_free(void *data)
+{
+	if (data)
+		spe_kept_done(data);
+	mem_free(data);
+}
+
+/** Fill what is kept, or use it. */
+static void use_kept(struct reader *r)
+{
+	struct trace_ops_kept *k = r->sink.kept;
+
+	if (!k)
+		return;
+	if (r->sink.keeps && !k->data)
+		k->data = r->keeps = mem_zalloc(sizeof(*r->keeps));
+	else if (!r->sink.keeps && k->fold == r->sink.fold)
+		r->counted.kept = k->data;
+}
+
+static void *reader_new(const struct trace_unit *unit, const struct trace_ops_sink *sink)
+{
+	struct reader *r = mem_zalloc(sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->unit = (struct spe_of_unit){unit->config, unit->cpu};
+	r->sink = *sink;
+	use_kept(r);
+	if (sink->fold == TRACE_OPS_EACH)
+		r->sink.helper = NULL;
+	if (init_worker(r, &r->first))
+		return r;
+	reader_free(r);
+	return NULL;
 }
 
 static inline uint32_t has_of(struct reader *r, const struct spe_record *x)
@@ -180,71 +150,8 @@ static inline uint32_t has_of(struct reader *r, const struct spe_record *x)
 	struct has *h = &r->has[x->has * 0x9e3779b1u >> 28];
 
 	if (h->of_record != x->has || h->saturated != x->saturated)
-		*h = (struct has){x->has, find_has(x), x->saturated};
+		*h = (struct has){x->has, spe_op_has(x), x->saturated};
 	return h->of_op;
-}
-
-static uint8_t kind_of(const struct spe_record *x)
-{
-	if (x->op_class == SPE_CLASS_BRANCH)
-		return ANA_OP_BRANCH;
-	if (x->op_class == SPE_CLASS_MEMORY)
-		return x->op_payload & 1 ? ANA_OP_STORE : ANA_OP_LOAD;
-	return ANA_OP_OTHER;
-}
-
-static void set_addresses(struct trace_op *to, const struct spe_record *x)
-{
-	struct ana_op *op = &to->op;
-
-	to->pc = spe_pc(x);
-	op->target = spe_target(x);
-	op->prev_target = spe_prev_target(x);
-	op->va = spe_va(x);
-	op->tag = spe_va_tag(x);
-	op->pa = spe_pa(x);
-	op->pat = spe_pa_pat(x);
-	op->pa_security = (uint8_t)spe_pa_security(x);
-	op->is_tag_checked = spe_pa_ch(x);
-	op->level = spe_el_of(x->address[SPE_ADDRESS_PC]);
-	op->security = (uint8_t)spe_security_of(x->address[SPE_ADDRESS_PC]);
-	op->target_level = spe_el_of(x->address[SPE_ADDRESS_TARGET]);
-}
-
-static void set_others(struct ana_op *op, const struct spe_record *x)
-{
-	op->nr_other = x->nr_other;
-	for (unsigned int i = 0; i < x->nr_other; i++) {
-		op->other_index[i] = x->other_index[i];
-		op->other[i] = x->other[i];
-	}
-}
-
-/** @p has: of the operation. */
-static void set_op(const struct reader *r, struct trace_op *to, const struct spe_record *x,
-		   uint32_t has)
-{
-	struct ana_op *op = &to->op;
-
-	*op = (struct ana_op){.has = has,
-			      .kind = kind_of(x),
-			      .op_class = x->op_class,
-			      .op = x->op_payload,
-			      .events_bits = (uint8_t)(8 * x->events_bytes),
-			      .total = x->counter[SPE_COUNTER_TOTAL],
-			      .issue = x->counter[SPE_COUNTER_ISSUE],
-			      .xlat = x->counter[SPE_COUNTER_XLAT],
-			      .events = x->events,
-			      .source = x->source,
-			      .context_el1 = x->context[0],
-			      .context_el2 = x->context[1],
-			      .ticks = x->timestamp,
-			      .aux_offset = x->offset,
-			      .aux_cpu = r->cpu};
-	to->nr = 1;
-	set_addresses(to, x);
-	set_others(op, x);
-	spe_set_data_src(r->config, op);
 }
 
 static enum clew_err deliver(struct reader *r)
@@ -287,113 +194,139 @@ static enum clew_err warn(struct reader *r, const struct spe_record *x)
 	return trace_warn(&r->sink.listener, "bytes that are no SPE record", 0, x->offset);
 }
 
-/* --- folded --- */
+/* --- counted together --- */
 
 /** Emit what was counted. */
-static enum clew_err unfold(struct reader *r, bool forgets)
+static enum clew_err unfold(struct reader *r, struct spe_fold *f, bool forgets)
 {
-	struct spe_fold *f = r->fold;
 	enum clew_err err = CLEW_OK;
 
 	for (uint32_t i = 0; !err && i < f->nr; i++) {
-		set_op(r, &r->ops[r->nr], &f->all[i].first, find_has(&f->all[i].first));
-		r->ops[r->nr++].nr = f->all[i].nr;
-		if (r->nr == BATCH)
+		const struct spe_record *first = &f->all[i].first;
+
+		spe_set_op(&r->unit, first, spe_op_has(first), &r->ops[r->nr]);
+		r->ops[r->nr++].nr = f->all[i].many.nr;
+		if (r->nr == SPE_BATCH)
 			err = deliver(r);
 	}
 	spe_fold_clear(f, forgets);
 	return err ? err : deliver(r);
 }
 
-static const struct spe_stay *new_stay(struct reader *r, struct spe_fold *f,
-				       const struct spe_record *x, struct spe_stay *s)
+static enum clew_err make_room(struct reader *r, struct spe_fold *f)
 {
-	struct trace_op op;
-
-	set_op(r, &op, x, find_has(x));
-	enter(r);
-	spe_fold_begin(f, s, r->sink.stay(r->sink.ctx, &op));
-	leave(r);
-	return s;
+	return spe_fold_is_full(f) ? unfold(r, f, false) : CLEW_OK;
 }
 
-/** @return its index. */
-static uint32_t fold_record(struct reader *r, struct spe_fold *f, const struct spe_record *x,
-			    const struct spe_stay **ret)
+static enum clew_err pour_all(struct reader *r, struct spe_fold *to, const struct spe_fold *from)
 {
-	struct spe_stay *fresh;
-	const struct spe_stay *s = spe_fold_stay(f, x, &fresh);
+	enum clew_err err = CLEW_OK;
+	uint32_t at = 0;
 
-	*ret = s ? s : new_stay(r, f, x, fresh);
-	return spe_fold_add(f, x, (*ret)->number, 1);
-}
-
-static void fold_alike(struct reader *r, struct spe_fold *f, const struct spe_record *x)
-{
-	const struct spe_record whole = spe_alike_record(x);
-	const struct spe_stay *s;
-	uint32_t entry = fold_record(r, f, &whole, &s);
-
-	spe_fold_remember(f, x->alike, s, entry);
-}
-
-/** There is room. */
-static inline void fold_in(struct reader *r, struct spe_fold *f, const struct spe_record *x)
-{
-	const struct spe_stay *s;
-
-	if (!x->alike)
-		fold_record(r, f, x, &s);
-	else if (!spe_fold_again(f, x))
-		fold_alike(r, f, x);
-}
-
-static enum clew_err make_room(struct reader *r)
-{
-	return spe_fold_is_full(r->fold) ? unfold(r, false) : CLEW_OK;
-}
-
-static enum clew_err fold(struct reader *r, const struct spe_record *x)
-{
-	enum clew_err err = make_room(r);
-
-	if (!err)
-		fold_in(r, r->fold, x);
+	while (!err && !spe_fold_pour(to, from, &at))
+		err = unfold(r, to, false);
 	return err;
+}
+
+/* --- what is kept for a later pass --- */
+
+static enum clew_err cut_part(struct reader *r)
+{
+	struct spe_worker *w = &r->first;
+	enum clew_err err;
+
+	spe_worker_keep_part(w);
+	err = pour_all(r, &w->keeper->owners, w->fold);
+	spe_worker_end_part(w);
+	return err;
+}
+
+/** For the piece that comes. */
+static void choose_fold(struct reader *r, struct spe_worker *w)
+{
+	enum trace_ops_fold by = r->nr_paused ? TRACE_OPS_BY_OWNER : r->sink.kept->fold;
+
+	w->keeper->is_useless = false;
+	if (w->fold->by != by)
+		spe_worker_count_by(w, by);
+}
+
+static void choose_folds(struct reader *r)
+{
+	if (!r->keeps)
+		return;
+	choose_fold(r, &r->first);
+	if (r->half)
+		choose_fold(r, &r->half->worker);
+	r->nr_paused -= r->nr_paused > 0;
+}
+
+static void take_kept(struct reader *r, struct spe_worker *w)
+{
+	if (w->keeper->kept.parts.nr)
+		r->pause = 0;
+	if (w->keeper->is_useless)
+		r->nr_paused = r->pause =
+			r->pause < LONGEST_PAUSE ? 2 * r->pause + 15 : LONGEST_PAUSE;
+	if (!spe_kept_take(r->keeps, &w->keeper->kept, r->sink.kept->budget))
+		r->nr_paused = UINT_MAX;
 }
 
 /* --- pieces --- */
 
-static enum clew_err take_item(struct reader *r, const struct spe_record *x)
+static enum clew_err take_item(struct reader *r, struct spe_worker *w, const struct spe_record *x)
 {
 	enum clew_err err;
 
 	if (x->outcome != SPE_COMPLETE) {
+		if (w->keeper)
+			w->keeper->is_known = false;
 		enter(r);
 		err = warn(r, x);
 		leave(r);
 		return err;
 	}
-	r->counts.nr_records++;
-	if (r->fold)
-		return fold(r, x);
-	set_op(r, &r->ops[r->nr++], x, has_of(r, x));
-	return CLEW_OK;
+	w->nr_records++;
+	if (!w->fold) {
+		spe_set_op(&r->unit, x, has_of(r, x), &r->ops[r->nr++]);
+		return CLEW_OK;
+	}
+	err = make_room(r, w->fold);
+	if (!err)
+		spe_worker_fold(w, x);
+	return err;
 }
 
 static enum clew_err take(struct reader *r)
 {
+	struct spe_worker *w = &r->first;
 	enum clew_err err = CLEW_OK;
-	size_t nr;
+	size_t nr = 1;
 
-	while (!err && (nr = spe_reader_take(r->records, r->items, BATCH)) != 0) {
+	while (!err && nr) {
+		if (spe_worker_must_end_part(w))
+			err = cut_part(r);
+		nr = err ? 0 : spe_worker_take(w);
 		for (size_t i = 0; !err && i < nr; i++)
-			err = take_item(r, &r->items[i]);
+			err = take_item(r, w, &w->items[i]);
 		if (!err)
 			err = deliver(r);
 	}
-	r->counts.nr_padding_bytes = r->records->counts.padding_bytes;
+	r->counts.nr_records = w->nr_records;
+	r->counts.nr_padding_bytes = w->records->counts.padding_bytes;
 	return err;
+}
+
+static enum clew_err emit_range(struct reader *r)
+{
+	struct spe_worker *w = &r->first;
+	enum clew_err err;
+
+	if (!w->keeper)
+		return unfold(r, w->fold, true);
+	err = pour_all(r, &w->keeper->owners, w->fold);
+	spe_fold_clear(w->fold, true);
+	return err ? err : unfold(r, &w->keeper->owners, true);
 }
 
 static enum clew_err restart(void *reader)
@@ -404,17 +337,24 @@ static enum clew_err restart(void *reader)
 	if (!r->has_begun)
 		return CLEW_OK;
 	r->has_begun = false;
-	spe_reader_end(r->records);
+	r->counted.is_in_part = false;
+	spe_reader_end(r->first.records);
 	err = take(r);
 	if (r->half)
-		spe_fold_clear(&r->half->fold, true);
-	return err || !r->fold ? err : unfold(r, true);
+		spe_fold_clear(r->half->worker.fold, true);
+	return err || !r->first.fold ? err : emit_range(r);
 }
 
+/** By the first worker alone. */
 static enum clew_err feed_part(struct reader *r, struct bytes in)
 {
-	spe_reader_feed(r->records, in.pos, bytes_left(&in));
-	return take(r);
+	struct spe_worker *w = &r->first;
+	enum clew_err err;
+
+	spe_reader_feed(w->records, in.pos, bytes_left(&in));
+	spe_worker_begin_part(w);
+	err = take(r);
+	return err || !w->keeper ? err : cut_part(r);
 }
 
 /* --- two halves --- */
@@ -422,85 +362,200 @@ static enum clew_err feed_part(struct reader *r, struct bytes in)
 static void read_half(void *ctx)
 {
 	struct half *h = ctx;
-	size_t nr;
 
-	while ((nr = spe_reader_take(h->records, h->items, BATCH)) != 0) {
-		for (size_t i = 0; i < nr; i++) {
-			if (h->items[i].outcome != SPE_COMPLETE || spe_fold_is_full(&h->fold))
-				return;
-			fold_in(h->owner, &h->fold, &h->items[i]);
-		}
-		h->nr_records += nr;
-	}
-	h->is_clean = true;
+	h->is_clean = spe_worker_read(&h->worker);
 }
 
 /** Continue from where the reader of @p h stopped. */
-static enum clew_err join(struct reader *r, struct half *h)
+static enum clew_err join(struct reader *r, struct spe_worker *h)
 {
-	struct spe_reader *before = r->records;
-	enum clew_err err = CLEW_OK;
+	struct spe_worker *w = &r->first;
 
-	h->records->counts.padding_bytes += before->counts.padding_bytes;
-	r->records = h->records;
-	h->records = before;
-	r->counts.nr_records += h->nr_records;
-	r->counts.nr_padding_bytes = r->records->counts.padding_bytes;
-	for (uint32_t i = 0; !err && i < h->fold.nr; i++) {
-		const struct spe_folded *x = &h->fold.all[i];
-
-		err = make_room(r);
-		if (!err)
-			spe_fold_add(r->fold, &x->first, x->stay, x->nr);
-	}
-	return err;
+	h->records->counts.padding_bytes += w->records->counts.padding_bytes;
+	spe_worker_swap_readers(w, h);
+	w->nr_records += h->nr_records;
+	r->counts.nr_records = w->nr_records;
+	r->counts.nr_padding_bytes = w->records->counts.padding_bytes;
+	if (!w->keeper)
+		return pour_all(r, w->fold, h->fold);
+	take_kept(r, w);
+	take_kept(r, h);
+	return pour_all(r, &w->keeper->owners, &h->keeper->owners);
 }
 
-static struct os_thread *start_half(struct half *h, struct bytes in, uint64_t offset)
+static bool start_half(struct reader *r, struct bytes in, uint64_t offset)
 {
+	struct half *h = r->half;
+	struct spe_worker *w = &h->worker;
+
 	h->is_clean = false;
-	h->nr_records = 0;
-	h->records->counts.padding_bytes = 0;
-	spe_reader_start(h->records, offset, SPE_AT_RECORD);
-	spe_reader_feed(h->records, in.pos, bytes_left(&in));
-	return os_thread_start(read_half, h);
+	w->range = r->first.range;
+	w->nr_records = 0;
+	w->records->counts.padding_bytes = 0;
+	spe_reader_start(w->records, offset, SPE_AT_RECORD);
+	spe_reader_feed(w->records, in.pos, bytes_left(&in));
+	return os_helper_run(r->sink.helper, read_half, h);
+}
+
+static void clear_half(struct spe_worker *w)
+{
+	spe_fold_clear(w->fold, false);
+	if (!w->keeper)
+		return;
+	spe_fold_clear(&w->keeper->owners, false);
+	w->keeper->kept.parts.nr = w->keeper->kept.entries.nr = 0;
 }
 
 static enum clew_err feed_halves(struct reader *r, struct bytes in, uint64_t offset, size_t cut)
 {
 	const struct bytes second = bytes_of(in.pos + cut, bytes_left(&in) - cut);
 	struct half *h = r->half;
-	struct os_thread *thread = start_half(h, second, offset + cut);
+	bool is_started = start_half(r, second, offset + cut);
 	enum clew_err err = feed_part(r, bytes_of(in.pos, cut));
 
-	os_thread_join(thread);
-	if (!err && thread && h->is_clean && spe_reader_joins(r->records, h->records)) {
-		err = join(r, h);
+	if (is_started)
+		os_helper_wait(r->sink.helper);
+	if (!err && h->is_clean && spe_reader_joins(r->first.records, h->worker.records)) {
+		err = join(r, &h->worker);
 	} else if (!err) {
 		h->nr_useless++;
 		err = feed_part(r, second);
 	}
-	spe_fold_clear(&h->fold, false);
+	clear_half(&h->worker);
 	return err;
 }
 
-static bool has_halves(const struct reader *r, const struct bytes *in)
+/** May the piece be cut in two? */
+static bool has_halves(struct reader *r, const struct bytes *in)
 {
-	return r->half && r->half->nr_useless < MAX_USELESS && bytes_left(in) >= 2 * HALF_BYTES;
+	if (!r->sink.helper || bytes_left(in) < 2 * HALF_BYTES)
+		return false;
+	if (!r->half)
+		add_half(r);
+	return r->half && r->half->nr_useless < MAX_USELESS;
+}
+
+static enum clew_err read_bytes(struct reader *r, struct bytes in, uint64_t offset)
+{
+	size_t nr = bytes_left(&in), cut = nr;
+	enum clew_err err;
+
+	if (has_halves(r, &in))
+		cut = spe_cut(in.pos, nr, offset, nr / 2);
+	choose_folds(r);
+	err = cut < nr ? feed_halves(r, in, offset, cut) : feed_part(r, in);
+	if (r->keeps)
+		take_kept(r, &r->first);
+	return err;
+}
+
+/* --- what an earlier pass counted --- */
+
+/** Is all that was counted together in one stay? Note which. */
+static bool find_stays(struct reader *r, const struct spe_part *p)
+{
+	struct spe_folded *all = r->counted.kept->entries.data + p->first;
+
+	for (size_t i = 0; i < p->nr_entries; i++) {
+		const struct spe_stay *s = spe_worker_stay(&r->first, &all[i].first);
+		uint64_t ticks = s->ticks.to - s->ticks.from;
+
+		if (all[i].many.from - s->ticks.from >= ticks ||
+		    all[i].many.last - s->ticks.from >= ticks)
+			return false;
+		all[i].stay = s->number;
+	}
+	return true;
+}
+
+static enum clew_err count_part(struct reader *r, const struct spe_part *p)
+{
+	const struct spe_folded *all = r->counted.kept->entries.data + p->first;
+	struct spe_worker *w = &r->first;
+	enum clew_err err = CLEW_OK;
+
+	for (size_t i = 0; !err && i < p->nr_entries; i++) {
+		err = make_room(r, w->fold);
+		if (!err)
+			spe_fold_add(w->fold, &all[i].first, all[i].stay, &all[i].many);
+	}
+	w->nr_records += p->nr_records;
+	w->records->counts.padding_bytes += p->padding_bytes;
+	r->counts.nr_records = w->nr_records;
+	r->counts.nr_padding_bytes = w->records->counts.padding_bytes;
+	return err;
+}
+
+static bool stands_at(const struct reader *r, const struct spe_part *p, struct bytes in,
+		      uint64_t offset)
+{
+	struct spe_place at;
+
+	return p->begin.offset == offset && p->begin.pos == (uintptr_t)in.pos &&
+	       spe_reader_place(r->first.records, &at) && at.offset == offset;
+}
+
+/** @return how many bytes of @p in, at @p offset, are of the part, which is counted. */
+static size_t pass_part(struct reader *r, const struct spe_part *p, struct bytes in,
+			uint64_t offset)
+{
+	struct spe_counted *c = &r->counted;
+	uint64_t left = p->end.offset - offset;
+
+	c->is_in_part = left > bytes_left(&in);
+	if (c->is_in_part)
+		return bytes_left(&in);
+	c->next++;
+	spe_reader_resume(r->first.records, &p->end);
+	return (size_t)left;
+}
+
+/** Where a part begins and can be taken as it was counted, do so. */
+static enum clew_err begin_counted(struct reader *r, const struct spe_part *p)
+{
+	if (!find_stays(r, p)) {
+		r->counted.next++;
+		return CLEW_OK;
+	}
+	r->counted.is_in_part = true;
+	return count_part(r, p);
+}
+
+/** A step in @p in. *ret: its bytes. */
+static enum clew_err feed_step(struct reader *r, struct bytes in, uint64_t offset, size_t *ret)
+{
+	struct spe_counted *c = &r->counted;
+	const struct spe_part *p = spe_counted_next(c, r->first.range, offset);
+	enum clew_err err = CLEW_OK;
+
+	if (p && !c->is_in_part && stands_at(r, p, in, offset)) {
+		err = begin_counted(r, p);
+		p = spe_counted_next(c, r->first.range, offset);
+	}
+	if (c->is_in_part) {
+		*ret = pass_part(r, p, in, offset);
+		return err;
+	}
+	*ret = bytes_left(&in);
+	if (p && p->begin.offset > offset && p->begin.offset - offset < *ret)
+		*ret = (size_t)(p->begin.offset - offset);
+	return err ? err : read_bytes(r, bytes_of(in.pos, *ret), offset);
 }
 
 static enum clew_err feed(void *reader, struct bytes in, uint64_t offset)
 {
 	struct reader *r = reader;
-	size_t nr = bytes_left(&in), cut = nr;
+	enum clew_err err = CLEW_OK;
 
-	if (!r->has_begun)
-		spe_reader_start(r->records, offset, SPE_AT_RECORD);
+	if (!r->has_begun) {
+		spe_reader_start(r->first.records, offset, SPE_AT_RECORD);
+		r->first.range++;
+	}
 	r->has_begun = true;
-	r->counts.nr_bytes += nr;
-	if (has_halves(r, &in))
-		cut = spe_cut(in.pos, nr, offset, nr / 2);
-	return cut < nr ? feed_halves(r, in, offset, cut) : feed_part(r, in);
+	r->counts.nr_bytes += bytes_left(&in);
+	for (size_t nr; !err && bytes_left(&in); in.pos += nr, offset += nr)
+		err = feed_step(r, in, offset, &nr);
+	return err;
 }
 
 static const struct trace_ops_counts *counts(const void *reader)
@@ -510,6 +565,7 @@ static const struct trace_ops_counts *counts(const void *reader)
 
 static const struct trace_ops_reader_type ops = {.reader_new = reader_new,
 						 .reader_free = reader_free,
+						 .kept_free = kept_free,
 						 .feed = feed,
 						 .restart = restart,
 						 .counts = counts};

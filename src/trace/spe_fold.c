@@ -96,7 +96,8 @@ static inline bool is_alike(enum trace_ops_fold by, const struct spe_record *a,
 		counters_of(a) == counters_of(b));
 }
 
-uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr)
+uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay,
+		      const struct spe_many *many)
 {
 	size_t at = hash_of(f->by, r, stay) & MASK;
 
@@ -104,13 +105,25 @@ uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t s
 		struct spe_folded *x = &f->all[f->slots[at] - 1];
 
 		if (x->stay == stay && is_alike(f->by, &x->first, r)) {
-			x->nr += nr;
+			spe_many_add(&x->many, many);
 			return f->slots[at] - 1u;
 		}
 	}
-	f->all[f->nr] = (struct spe_folded){*r, nr, stay};
+	f->all[f->nr] = (struct spe_folded){*r, *many, stay};
 	f->slots[at] = (uint16_t)++f->nr;
 	return f->nr - 1;
+}
+
+bool spe_fold_pour(struct spe_fold *f, const struct spe_fold *from, uint32_t *at)
+{
+	for (; *at < from->nr; ++*at) {
+		const struct spe_folded *x = &from->all[*at];
+
+		if (spe_fold_is_full(f))
+			return false;
+		spe_fold_add(f, &x->first, x->stay, &x->many);
+	}
+	return true;
 }
 
 void spe_fold_care(const struct spe_fold *f, uint64_t care[SPE_NR_FIELDS])
@@ -130,11 +143,36 @@ void spe_fold_care(const struct spe_fold *f, uint64_t care[SPE_NR_FIELDS])
 		care[SPE_FIELD_COUNTER + i] = UINT64_MAX;
 }
 
+/* --- those that the reader counts --- */
+
+void spe_fold_remember(const struct spe_fold *f, struct spe_alike *x, const struct spe_stay *s,
+		       uint32_t entry)
+{
+	x->counted.generation = f->alike->generation;
+	x->counted.from = s->ticks.from;
+	x->counted.ticks = s->ticks.to - s->ticks.from;
+	x->counted.entry = entry;
+}
+
+uint64_t spe_fold_collect(struct spe_fold *f)
+{
+	struct spe_alike *x;
+	uint64_t nr = 0;
+
+	while (f->alike && (x = spe_alike_collect(f->alike))) {
+		nr += x->many.nr;
+		spe_many_add(&f->all[x->counted.entry].many, &x->many);
+		x->many.nr = 0;
+	}
+	return nr;
+}
+
 void spe_fold_clear(struct spe_fold *f, bool forgets)
 {
 	memset(f->slots, 0, sizeof(f->slots));
 	f->nr = 0;
-	f->generation++;
+	if (f->alike)
+		f->alike->generation++;
 	if (!forgets)
 		return;
 	memset(f->stays, 0, sizeof(f->stays));

@@ -17,15 +17,20 @@ struct spe_stay {
 	uint32_t number; /* 0: unused */
 };
 
+static inline struct spe_many spe_one(const struct spe_record *r)
+{
+	return (struct spe_many){1, r->timestamp, r->timestamp};
+}
+
 struct spe_fold {
 	enum trace_ops_fold by;
-	uint64_t generation;                /* of .all: it is cleared now and then */
+	struct spe_alike_set *alike;        /* of the reader; NULL: it has none */
 	uint32_t nr, last_stay, first_stay; /* stays are numbered from first_stay + 1 on */
 	struct spe_stay stays[SPE_FOLD_STAYS];
 	uint16_t slots[4 * SPE_FOLD_RECORDS]; /* number + 1; 0: empty */
 	struct spe_folded {
 		struct spe_record first;
-		uint64_t nr;
+		struct spe_many many;
 		uint32_t stay;
 	} all[SPE_FOLD_RECORDS];
 };
@@ -41,36 +46,37 @@ static inline bool spe_fold_is_full(const struct spe_fold *f)
 	return f->nr == SPE_FOLD_RECORDS;
 }
 
-/** Count a record @p nr times; there is room. @p stay: the number of its stay. @return its index.
- */
-uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay, uint64_t nr);
+/** Count @p many records, of which @p r is the first; there is room. @p stay: the number of their
+ * stay. @return their index. */
+uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t stay,
+		      const struct spe_many *many);
 
 /** What of a record @p f looks at: spe_alike_set.care. */
 void spe_fold_care(const struct spe_fold *f, uint64_t care[SPE_NR_FIELDS]);
 
-/** Count @p r, of spe_alike.h, where the last one alike was counted. @return false: its stay is
- * another one. */
+/** Count @p r, of .alike, where the last one alike was counted. @return false: its stay is another
+ * one. */
 static inline bool spe_fold_again(struct spe_fold *f, const struct spe_record *r)
 {
-	const struct spe_alike *a = r->alike;
+	const struct spe_alike *x = r->alike;
+	const struct spe_many one = spe_one(r);
 
-	if (a->counted.by != f || a->counted.generation != f->generation ||
-	    r->timestamp - a->counted.from >= a->counted.ticks)
+	if (x->counted.generation != f->alike->generation ||
+	    r->timestamp - x->counted.from >= x->counted.ticks)
 		return false;
-	f->all[a->counted.entry].nr++;
+	spe_many_add(&f->all[x->counted.entry].many, &one);
 	return true;
 }
 
-/** @p entry, of stay @p s, is where those alike are counted. */
-static inline void spe_fold_remember(const struct spe_fold *f, struct spe_alike *a,
-				     const struct spe_stay *s, uint32_t entry)
-{
-	a->counted.by = f;
-	a->counted.generation = f->generation;
-	a->counted.from = s->ticks.from;
-	a->counted.ticks = s->ticks.to - s->ticks.from;
-	a->counted.entry = entry;
-}
+/** @p entry, of stay @p s, is where those alike are counted from here on, by the reader too. */
+void spe_fold_remember(const struct spe_fold *f, struct spe_alike *x, const struct spe_stay *s,
+		       uint32_t entry);
+
+/** Count what the reader has. @return how many records. */
+uint64_t spe_fold_collect(struct spe_fold *f);
+
+/** Count what @p from has counted, from its *at on. @return false: there is no room for *at. */
+bool spe_fold_pour(struct spe_fold *f, const struct spe_fold *from, uint32_t *at);
 
 /** Drop all records; with @p forgets the stays, too. */
 void spe_fold_clear(struct spe_fold *f, bool forgets);

@@ -4,9 +4,15 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "os/helper.h"
 #include "os/thread.h"
 
-enum { DEFAULT_CACHE = 32 << 20, MIN_CACHE = 1 << 20, MAX_WORKERS = 4 };
+enum {
+	DEFAULT_CACHE = 32 << 20,
+	MIN_CACHE = 1 << 20,
+	MAX_WORKERS = 4,
+	HELPED_BYTES = 8 << 20 /* two threads meet after each piece */
+};
 
 /** A flow's consumer, which passes the unit on too. */
 struct decoder {
@@ -24,6 +30,7 @@ struct decode {
 	struct decoder *decoders; /* one per unit */
 	bool *skips;              /* the consumer's, and what cannot be decoded */
 	size_t share;             /* of the cache, of each unit that has begun */
+	struct os_helper *helper; /* of readers that count; NULL: none */
 	struct {
 		VEC(size_t);
 	} fed; /* units */
@@ -141,8 +148,9 @@ static void *ops_of(struct decode *c, size_t unit)
 	const struct trace_ops_sink sink = {.ops = take_ops,
 					    .fold = c->opts->ops_fold,
 					    .stay = stay_of,
-					    .has_helper = !c->opts->has_no_helper &&
-							  os_nr_cpus_usable() > 1,
+					    .helper = c->helper,
+					    .kept = c->trace->kept ? &c->trace->kept[unit] : NULL,
+					    .keeps = c->opts->ops_keeps,
 					    .ctx = d,
 					    .listener = c->opts->listener};
 
@@ -240,6 +248,8 @@ static enum clew_err begin(struct decode *c, struct trace_input *t,
 	};
 	if (!c->skips || !c->decoders)
 		return CLEW_NO_MEMORY;
+	if (opts->ops_fold != TRACE_OPS_EACH && !opts->has_no_helper && os_nr_cpus_usable() > 1)
+		c->helper = os_helper_new();
 	for (size_t i = 0; i < t->nr_units; i++) {
 		c->decoders[i] = (struct decoder){.decode = c, .unit = i};
 		c->skips[i] = !t->units[i].is_decodable || !t->units[i].decoder ||
@@ -255,6 +265,7 @@ static void done(struct decode *c)
 		if (c->decoders[i].ops)
 			ops_type(c, i)->reader_free(c->decoders[i].ops);
 	}
+	os_helper_free(c->helper);
 	mem_free(c->decoders);
 	mem_free(c->skips);
 	vec_done(&c->fed);
@@ -268,6 +279,7 @@ static struct trace_sink sink_of(struct decode *c)
 		.bound = take_bound,
 		.end = take_end,
 		.skips = c->skips,
+		.piece_bytes = c->helper ? HELPED_BYTES : 0,
 		.ctx = c,
 		.listener = c->opts->listener,
 		.coresight = c->opts->coresight,

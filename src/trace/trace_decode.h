@@ -18,6 +18,7 @@ struct trace_decode_opts {
 	enum clew_err (*ops)(void *ctx, size_t unit, const struct trace_ops_batch *b);
 	enum trace_ops_fold ops_fold;
 	bool has_no_helper; /* with ops_fold: no other thread */
+	bool ops_keeps;     /* fill trace_input.kept; else use it */
 	/** With ops_fold: the ticks at which the answers to @p key hold. */
 	struct trace_stay (*ops_stay)(void *ctx, size_t unit, const struct code_key *key);
 	enum clew_err (*ops_end)(void *ctx, size_t unit, const struct trace_ops_counts *c);

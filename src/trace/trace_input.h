@@ -18,6 +18,7 @@
 struct flow; /* flow.h: of units that have one */
 struct flow_opts;
 
+struct trace_ops_kept;
 struct trace_ops_reader_type; /* trace_ops.h: of units with records of operations */
 
 /** How a unit's bytes become a flow, or operations. */
@@ -78,6 +79,7 @@ struct trace_sink {
 	/** Of each unit: its bytes are not wanted, and nothing has to be done for them. NULL: all
 	 * are. */
 	const bool *skips;
+	size_t piece_bytes; /* at most so many at a time; 0: as the input likes */
 	void *ctx;
 	struct trace_listener listener;
 	const struct cs_listener *coresight; /* NULL: its frames are of no interest */
@@ -100,6 +102,7 @@ struct trace_input {
 	const struct trace_unit *units;
 	size_t nr_units;
 	const struct trace_input_ops *ops;
+	struct trace_ops_kept *kept; /* of each unit; NULL: nothing is kept */
 	/* How much of the trace was given in the run that is under way. */
 	uint64_t given_bytes, total_bytes;
 	struct progress *progress; /* borrowed; NULL: none is shown */

@@ -66,13 +66,31 @@ struct trace_ops_counts {
 	uint64_t nr_padding_bytes;
 };
 
+struct budget;
+
+/**
+ * What one pass over a unit counted, for a later one with the same fold: that need not read the
+ * bytes again where the answers to who ran hold for all that was counted together. The bytes have
+ * to be at the same place in memory.
+ */
+struct trace_ops_kept {
+	enum trace_ops_fold fold;
+	struct budget *budget; /* what all units may keep; borrowed */
+	void *data;            /* the reader's type's; freed with kept_free */
+};
+
+struct os_helper;
+
 struct trace_ops_sink {
 	enum clew_err (*ops)(void *ctx, const struct trace_op *ops, size_t nr);
 	enum trace_ops_fold fold;
 	/** The ticks at which the answers about @p op hold. With fold. */
 	struct trace_stay (*stay)(void *ctx, const struct trace_op *op);
-	/** With fold: a second thread may read, too. Calls are still made one at a time. */
-	bool has_helper;
+	/** With fold: a second thread that may read, too. Calls are still made one at a time. NULL:
+	 * there is none. */
+	struct os_helper *helper;
+	struct trace_ops_kept *kept; /* NULL: none */
+	bool keeps;                  /* with kept: fill it; else use it */
 	void *ctx;
 	struct trace_listener listener;
 };
@@ -82,6 +100,7 @@ struct trace_ops_reader_type {
 	/** @p config is the unit's; @p sink is copied. @return NULL: no memory. */
 	void *(*reader_new)(const struct trace_unit *unit, const struct trace_ops_sink *sink);
 	void (*reader_free)(void *reader);
+	void (*kept_free)(void *data); /* trace_ops_kept.data */
 	/** @p in is at @p offset of the unit's bytes. */
 	enum clew_err (*feed)(void *reader, struct bytes in, uint64_t offset);
 	/** What follows does not continue what came before; all complete records are delivered. */

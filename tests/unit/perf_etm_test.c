@@ -1205,6 +1205,7 @@ static void test_beside_analysis(void)
 	struct ana_opts opts = {
 		.symbols = {.symfs = test_dir, .no_host_kernel = true}
         };
+	const struct perf_trace_wishes any = {0};
 	struct clew_diag diag = {0};
 	struct story s = {0};
 	const struct dso *dso;
@@ -1216,7 +1217,7 @@ static void test_beside_analysis(void)
 	file = perf_build_finish(&m.file);
 	if (analyze_open(&a, &(struct perf_input){.data = file.pos, .size = bytes_left(&file)},
 			 &opts, &diag) ||
-	    perf_trace_open_in(&s.trace, a, &diag) || decode(&s, 1, &diag))
+	    perf_trace_open_in(&s.trace, a, &any, &diag) || decode(&s, 1, &diag))
 		abort();
 	dso = dso_store_at(analyze_dsos(a), 0);
 	CHECK_STR(dso ? dso_path(dso) : NULL, "/bin/one",

@@ -4,10 +4,11 @@
 #include <endian.h>
 #include <string.h>
 
+#include "packet/spe/spe_resync.h"
 #include "packet/spe/spe_shape.h"
 
 /* Where most records differ, keeping them costs more than it saves: none are for a while. */
-enum { MISSES = 1024, LEAST_MET = MISSES / 4, PAUSE = 15 * MISSES };
+enum { MISSES = 1024, LEAST_MET = MISSES / 4, PAUSE = 15 * MISSES, LONGEST_PAUSE = 63 };
 
 static void learn_masks(struct spe_alike_set *a, const struct spe_shapes *s)
 {
@@ -66,28 +67,35 @@ static inline size_t slot_of(const struct words *w)
 	return (t[0] * 0x9e3779b97f4a7c15U + t[1] * 0xbf58476d1ce4e5b9U) >> 40 & (SPE_NR_ALIKE - 1);
 }
 
-static inline void set_item(const struct spe_shape *s, struct spe_alike *x, const uint8_t *pos,
-			    struct spe_record *ret)
+static inline uint64_t ticks_of(const struct spe_alike *x, const uint8_t *pos)
 {
-	const struct spe_field *time = &s->fields[SPE_FIELD_TIMESTAMP];
+	return load_le64(pos + x->time_at) & x->time_mask;
+}
 
-	ret->bytes = s->bytes;
-	ret->has = s->has;
+static inline void set_item(struct spe_alike *x, const uint8_t *pos, struct spe_record *ret)
+{
+	ret->bytes = x->bytes;
+	ret->has = x->first.has;
 	ret->outcome = SPE_COMPLETE;
-	ret->timestamp = load_le64(pos + time->at) & time->mask;
+	ret->timestamp = ticks_of(x, pos);
 	ret->alike = x;
 }
 
-static void remember(const struct spe_alike_set *a, struct spe_alike *x, unsigned int shape,
-		     const struct words *words, const struct spe_record *rec)
+static void remember(const struct spe_alike_set *a, struct spe_alike *x, const struct spe_shape *s,
+		     unsigned int shape, const struct words *words, const struct spe_record *rec)
 {
-	if (x->shape && x->used_in == a->nr_takes)
+	const struct spe_field *time = &s->fields[SPE_FIELD_TIMESTAMP];
+
+	if (x->shape && (x->used_in == a->nr_takes || x->many.nr))
 		return;
 	memcpy(x->value, words, sizeof(x->value));
 	x->shape = (uint8_t)(shape + 1);
+	x->bytes = s->bytes;
+	x->time_at = time->at;
+	x->time_mask = time->mask;
 	x->first = *rec;
 	spe_mark_saturated(a->counter_max, &x->first);
-	x->counted.by = NULL;
+	x->counted.generation = 0;
 }
 
 static bool is_paused(struct spe_alike_set *a)
@@ -119,27 +127,113 @@ static __attribute__((noinline)) bool read_new(struct spe_alike_set *a, const st
 	if (a->shapes[shape].is_long || !spe_shapes_is(s, shape, pos))
 		return true;
 	words = words_that_matter(a->shapes[shape].mask, pos);
-	remember(a, &a->all[slot_of(&words)], shape, &words, ret);
+	remember(a, &a->all[slot_of(&words)], &s->shapes[shape], shape, &words, ret);
 	return true;
+}
+
+/** The alike one of @p pos. NULL: none is known; *ret_shape is its first possible shape. */
+static inline struct spe_alike *find(struct spe_alike_set *a, const struct spe_shapes *s,
+				     const uint8_t *pos, unsigned int *ret_shape)
+{
+	unsigned int shape = *ret_shape = spe_shapes_first(s, pos);
+	struct spe_alike *x;
+	struct words words;
+
+	if (shape == SPE_NO_SHAPE)
+		return NULL;
+	/* Of a shape that is not learned yet, or long, nothing is kept. */
+	words = words_that_matter(a->shapes[shape].mask, pos);
+	x = &a->all[slot_of(&words)];
+	return x->shape == shape + 1 && is_equal(x->value, &words) ? x : NULL;
 }
 
 bool spe_alike_read(struct spe_alike_set *a, const struct spe_shapes *s, const uint8_t *pos,
 		    uint64_t offset, struct spe_record *ret)
 {
-	unsigned int shape = spe_shapes_first(s, pos);
-	struct spe_alike *x;
-	struct words words;
+	unsigned int shape;
+	struct spe_alike *x = find(a, s, pos, &shape);
 
+	a->last = SPE_NR_ALIKE;
 	if (shape == SPE_NO_SHAPE)
 		return false;
-	/* Of a shape that is not learned yet, or long, nothing is kept. */
-	words = words_that_matter(a->shapes[shape].mask, pos);
-	x = &a->all[slot_of(&words)];
 	ret->offset = offset;
-	if (x->shape != shape + 1 || !is_equal(x->value, &words))
+	if (!x)
 		return read_new(a, s, pos, shape, ret);
+	a->last = (uint16_t)(x - a->all);
 	a->nr_met++;
 	x->used_in = a->nr_takes;
-	set_item(&s->shapes[shape], x, pos, ret);
+	set_item(x, pos, ret);
 	return true;
+}
+
+/* --- counted by the reader --- */
+
+/** Is it the one that came next the last time? */
+static inline bool is_next(const struct spe_alike_set *a, const struct spe_alike *x,
+			   const uint8_t *pos)
+{
+	struct words words;
+
+	if (x->counted.generation != a->generation)
+		return false;
+	words = words_that_matter(a->shapes[x->shape - 1].mask, pos);
+	return is_equal(x->value, &words);
+}
+
+static inline struct spe_alike *find_next(struct spe_alike_set *a, const struct spe_shapes *s,
+					  const uint8_t *pos, struct spe_alike *last)
+{
+	struct spe_alike *x = &a->all[last->next];
+	unsigned int shape;
+
+	if (is_next(a, x, pos))
+		return x;
+	x = find(a, s, pos, &shape);
+	if (!x || x->counted.generation != a->generation)
+		return NULL;
+	last->next = (uint16_t)(x - a->all);
+	return x;
+}
+
+static inline void count(struct spe_alike_set *a, struct spe_alike *x, uint64_t ticks)
+{
+	const struct spe_many one = {1, ticks, ticks};
+
+	if (!x->many.nr)
+		a->used[a->nr_used++] = (uint16_t)(x - a->all);
+	spe_many_add(&x->many, &one);
+}
+
+void spe_alike_run(struct spe_alike_set *a, const struct spe_shapes *s, const struct spe_window *w,
+		   size_t *at, struct spe_run *run)
+{
+	struct spe_alike *last = &a->all[a->last];
+	uint64_t nr = 0, padding = 0, ticks;
+	size_t from = *at, pos = from;
+
+	while (w->nr - pos >= SPE_SHAPE_ROOM) {
+		struct spe_alike *x = find_next(a, s, w->bytes + pos, last);
+		size_t end;
+
+		if (!x)
+			break;
+		ticks = ticks_of(x, w->bytes + pos);
+		if (ticks - x->counted.from >= x->counted.ticks || spe_times_far(run->last, ticks))
+			break;
+		count(a, x, ticks);
+		end = pos + x->bytes;
+		pos = spe_gap_end(w, end, w->nr);
+		padding += pos - end;
+		run->last = ticks;
+		last = x;
+		nr++;
+	}
+	a->last = (uint16_t)(last - a->all);
+	a->nr_met += nr;
+	a->pause = nr ? 0 : (uint8_t)(2 * a->pause + 1) & LONGEST_PAUSE;
+	a->nr_untried = a->pause;
+	run->nr = nr;
+	run->padding_bytes = padding;
+	run->bytes = pos - from - padding;
+	*at = pos;
 }

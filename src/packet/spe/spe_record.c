@@ -37,8 +37,11 @@ void spe_reader_init(struct spe_reader *r, unsigned int counter_bits)
 void spe_reader_set_alike(struct spe_reader *r, struct spe_alike_set *a)
 {
 	r->alike_set = a;
-	if (a)
-		memcpy(a->counter_max, r->counter_max, sizeof(a->counter_max));
+	if (!a)
+		return;
+	memcpy(a->counter_max, r->counter_max, sizeof(a->counter_max));
+	a->generation = 1;
+	a->last = SPE_NR_ALIKE;
 }
 
 void spe_reader_start(struct spe_reader *r, uint64_t offset, enum spe_start start)
@@ -177,6 +180,20 @@ static inline bool read_fast(struct spe_reader *r, const struct spe_window *w, s
 	return true;
 }
 
+/** Records that the consumer counts together; those without a time are items. */
+static inline void count_alike(struct spe_reader *r, const struct spe_window *w, size_t *at)
+{
+	struct spe_run run = {.last = r->last};
+
+	if (!r->has_last || !r->alike_set || !spe_alike_may_run(r->alike_set))
+		return;
+	spe_alike_run(r->alike_set, &r->shapes, w, at, &run);
+	r->last = run.last;
+	r->counts.padding_bytes += run.padding_bytes;
+	r->counts.nr[SPE_COMPLETE] += run.nr;
+	r->counts.bytes[SPE_COMPLETE] += run.bytes;
+}
+
 /** Fill @p ret from *at on. *ret_more: more bytes are needed. @return how many items. */
 static size_t read_in_step(struct spe_reader *r, const struct spe_window *w, size_t *at,
 			   struct spe_record *ret, size_t max, bool *ret_more)
@@ -189,6 +206,7 @@ static size_t read_in_step(struct spe_reader *r, const struct spe_window *w, siz
 
 		*at = spe_gap_end(w, from, w->nr);
 		r->counts.padding_bytes += *at - from;
+		count_alike(r, w, at);
 		if (*at == w->nr)
 			res = NEED_MORE;
 		else if (!read_fast(r, w, at, &ret[n]))
@@ -323,6 +341,19 @@ size_t spe_reader_take(struct spe_reader *r, struct spe_record *ret, size_t max)
 }
 
 /* --- parts --- */
+
+bool spe_reader_place(const struct spe_reader *r, struct spe_place *ret)
+{
+	*ret = (struct spe_place){r->offset, (uintptr_t)r->pos - r->nr_held, r->last, r->has_last};
+	return r->step == SPE_IN_STEP;
+}
+
+void spe_reader_resume(struct spe_reader *r, const struct spe_place *at)
+{
+	spe_reader_start(r, at->offset, SPE_AT_RECORD);
+	r->last = at->last;
+	r->has_last = at->has_last;
+}
 
 size_t spe_cut(const uint8_t *data, size_t bytes, uint64_t offset, size_t at)
 {

@@ -274,6 +274,19 @@ size_t spe_reader_take(struct spe_reader *r, struct spe_record *ret, size_t max)
 /** The range is over: what is left is cut. Followed by spe_reader_take(). */
 void spe_reader_end(struct spe_reader *r);
 
+/** Where a reader stands between two records, and what it needs to continue there. */
+struct spe_place {
+	uint64_t offset; /* in the AUX buffer */
+	uintptr_t pos;   /* in memory, if all that was fed lies side by side; never read from */
+	uint64_t last;   /* timestamp; with has_last */
+	bool has_last;
+};
+
+/** @return false: it looks for a record after damage. */
+bool spe_reader_place(const struct spe_reader *r, struct spe_place *ret);
+/** As spe_reader_start(), in the range that @p at is in: bytes before it are not read. */
+void spe_reader_resume(struct spe_reader *r, const struct spe_place *at);
+
 /*
  * Parts for threads. A range [0, bytes) may be cut at spe_cut()'s answer: one reader is fed the
  * bytes before and not ended, another starts there. If then spe_reader_joins(), the items of both

@@ -325,7 +325,7 @@ static struct trace_steps *steps_new(struct perf_trace *p, const struct trace_si
 	r->p = p;
 	r->sink = sink;
 	r->nr_streams = 1;
-	r->piece_bytes = RELEASE_STEP;
+	r->piece_bytes = sink->piece_bytes ? sink->piece_bytes : RELEASE_STEP;
 	r->offsets = mem_calloc(nr, sizeof(*r->offsets));
 	r->begun = mem_calloc(nr, sizeof(*r->begun));
 	r->stream_of_unit = mem_calloc(nr, sizeof(*r->stream_of_unit));

@@ -84,6 +84,7 @@ static void free_trace(struct trace_input *t)
 	for (uint32_t i = 0; i < p->nr_protocols; i++)
 		p->protocols[i].protocol->units_free(p->protocols[i].units);
 	aux_chunks_done(&p->chunks);
+	trace_ran_free_kept(p);
 	trace_ran_done(&p->ran);
 	trace_marks_done(&p->marks, p->units.nr);
 	who_history_done(&p->history);
@@ -134,6 +135,7 @@ struct opening {
 	const struct dso_store_opts *symbols;
 	const struct perf_file *first;
 	struct ana_places *places;
+	struct perf_trace_wishes wishes;
 };
 
 /* All is read before anything is decoded: records that come late need not be missed. 50 MB. */
@@ -201,6 +203,7 @@ static enum clew_err open_recording(struct trace_input **ret, const struct openi
 	p->trace.ops = &ops;
 	p->trace.progress = o->input->progress;
 	p->input = *o->input;
+	p->wishes = o->wishes;
 	p->places = o->places ? o->places : &p->own;
 	err = init(p, o, diag);
 	if (err)
@@ -219,10 +222,10 @@ enum clew_err perf_trace_open(struct trace_input **ret, const struct perf_input 
 }
 
 enum clew_err perf_trace_open_in(struct trace_input **ret, struct analyze *a,
-				 struct clew_diag *diag)
+				 const struct perf_trace_wishes *w, struct clew_diag *diag)
 {
 	const struct opening o = {analyze_input(a), analyze_symbols(a), analyze_file(a),
-				  analyze_places(a)};
+				  analyze_places(a), *w};
 	enum clew_err err = open_recording(ret, &o, diag);
 
 	if (!err)

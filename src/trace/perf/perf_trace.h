@@ -3,7 +3,7 @@
 #define TRACE_PERF_PERF_TRACE_H
 
 #include "analyze/analyze.h"
-#include "trace/trace_input.h"
+#include "trace/trace_ops.h"
 
 /*
  * The hardware trace of a perf.data: AUXTRACE_INFO says of which protocol it is (aux_protocol.h)
@@ -21,12 +21,18 @@
 enum clew_err perf_trace_open(struct trace_input **ret, const struct perf_input *input,
 			      const struct dso_store_opts *symbols, struct clew_diag *diag);
 
+/** What will be asked of the trace: known before, it saves a pass. Zeroed: anything. */
+struct perf_trace_wishes {
+	enum trace_ops_fold fold; /* of operations, as trace_decode_opts.ops_fold */
+	bool is_single_threaded;
+};
+
 /**
  * The trace of the recording that @p a reads, before its run: with its input and its binaries, each
  * of which is known once. Ends before @p a does; both run in one thread. Errors as
  * perf_trace_open().
  */
 enum clew_err perf_trace_open_in(struct trace_input **ret, struct analyze *a,
-				 struct clew_diag *diag);
+				 const struct perf_trace_wishes *w, struct clew_diag *diag);
 
 #endif

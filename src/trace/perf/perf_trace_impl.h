@@ -18,6 +18,7 @@
 struct perf_trace {
 	struct trace_input trace;
 	struct perf_input input;
+	struct perf_trace_wishes wishes;
 	struct perf_file *file;
 	struct ana_reader reader;
 	struct ana_places own, *places; /* places: our own, or those of an analysis of the file */

@@ -12,7 +12,7 @@
 #include "trace/trace_decode.h"
 #include "who/vcpu_name.h"
 
-enum { KEEP_BYTES = 16 << 20 };
+enum { KEEP_BYTES = 16 << 20, KEEP_OPS_BYTES = 16 << 20 };
 
 /* --- side-band --- */
 
@@ -504,6 +504,32 @@ static struct trace_stay stay_of_notes(void *ctx, size_t unit, const struct code
 	return trace_ran_ticks_of_stay(n->p, key->ticks, &stay);
 }
 
+/** Counts for the later pass, if that counts at all. */
+static bool make_kept(struct perf_trace *p)
+{
+	struct trace_ops_kept *kept;
+
+	if (p->wishes.fold == TRACE_OPS_EACH)
+		return true;
+	p->ran.kept.limit = budget_part(p->input.budget, KEEP_OPS_BYTES);
+	p->trace.kept = kept = mem_calloc(p->units.nr + 1, sizeof(*kept));
+	for (uint32_t i = 0; kept && i < p->units.nr; i++)
+		kept[i] = (struct trace_ops_kept){p->wishes.fold, &p->ran.kept, NULL};
+	return kept;
+}
+
+void trace_ran_free_kept(struct perf_trace *p)
+{
+	struct trace_ops_kept *kept = p->trace.kept;
+
+	for (uint32_t i = 0; kept && i < p->units.nr; i++) {
+		if (kept[i].data)
+			p->units.data[i].decoder->ops->kept_free(kept[i].data);
+	}
+	mem_free(kept);
+	p->trace.kept = NULL;
+}
+
 static enum clew_err note_ops_of(struct perf_trace *p, struct who_notes *notes)
 {
 	bool *skips = mem_calloc(p->units.nr + 1, sizeof(*skips)), has_some = false;
@@ -512,6 +538,8 @@ static enum clew_err note_ops_of(struct perf_trace *p, struct who_notes *notes)
 					       .skips = skips,
 					       .ops = note_ops,
 					       .ops_fold = TRACE_OPS_BY_OWNER,
+					       .ops_keeps = true,
+					       .has_no_helper = p->wishes.is_single_threaded,
 					       .ops_stay = stay_of_notes,
 					       .ctx = &n};
 	enum clew_err err = skips ? CLEW_OK : CLEW_NO_MEMORY;
@@ -520,6 +548,8 @@ static enum clew_err note_ops_of(struct perf_trace *p, struct who_notes *notes)
 		skips[i] = !trace_ran_is_op(&p->ran, i);
 		has_some |= !skips[i];
 	}
+	if (!err && has_some && !make_kept(p))
+		err = CLEW_NO_MEMORY;
 	if (!err && has_some)
 		err = trace_decode(&p->trace, &opts, NULL);
 	mem_free(skips);

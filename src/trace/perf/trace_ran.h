@@ -23,11 +23,14 @@ struct trace_ran {
 	bool has_vcpus;                /* threads with the names of virtual CPUs */
 	struct trace_ran_memos *memos; /* by unit */
 	struct trace_spill spill;
+	struct budget kept; /* of trace_input.kept */
 };
 
 /** NULL in rule: no memory. */
 enum clew_err trace_ran_init(struct perf_trace *p);
 void trace_ran_done(struct trace_ran *r);
+/** trace_input.kept */
+void trace_ran_free_kept(struct perf_trace *p);
 /** Use the recorder's notes on when it began to record each CPU. Before that CPU's first record. */
 enum clew_err trace_ran_begin(struct perf_trace *p);
 /** A record with sample_id @p id, at @p time of the history. */
