@@ -15,13 +15,6 @@ enum {
 
 /* --- its verdict --- */
 
-static int64_t width_of(const struct fit_piece *p)
-{
-	int64_t a = p->bands[0].high - p->bands[0].low, b = p->bands[1].high - p->bands[1].low;
-
-	return a > b ? a : b;
-}
-
 /* How far an event may be outside of a stay that it is in. */
 static int64_t slack_of(const struct fit *f, int64_t width)
 {
@@ -32,7 +25,7 @@ static int64_t slack_of(const struct fit *f, int64_t width)
 
 static enum fit_verdict judge(const struct fit *f, const struct fit_piece *p)
 {
-	int64_t width = width_of(p);
+	int64_t width = fit_width(p);
 	bool is_long = (double)(p->to - p->from) >= 2e6 * f->opts->per_us;
 	uint64_t need = is_long ? SURE_EDGES_LONG : SURE_EDGES;
 
@@ -52,7 +45,7 @@ static enum fit_verdict judge(const struct fit *f, const struct fit_piece *p)
  */
 static enum fit_verdict judge_stays(const struct fit *f, const struct fit_piece *p)
 {
-	int64_t width = width_of(p);
+	int64_t width = fit_width(p);
 
 	if (width <= fit_us(f, LIKELY_US) && p->line.width >= -fit_us(f, SURE_US) &&
 	    p->nr_matched * 100 >= p->nr_edges * 99 && p->gaps_other >= MIN_GAPS &&
@@ -78,14 +71,16 @@ static enum clew_err score_stays(struct fit *f, struct fit_piece *p)
 {
 	const struct fit_stays *holes = &f->host->holes;
 	int64_t slack = fit_us(f, FIT_BIN_US);
+	const struct fit_coarse_opts opts = {p->line.slope, slack, fit_us(f, FIT_NEAR_US),
+					     INT64_MAX, holes};
 	struct fit_tops t;
-	enum clew_err err = fit_coarse_stays(&f->pairs, p->from, p->to, p->line.slope, slack,
-					     fit_us(f, FIT_NEAR_US), &t);
+	bool has_other = false;
+	enum clew_err err = fit_coarse_stays(&f->pairs, p->from, p->to, &opts, &t);
 
 	p->score = t.tops[0].score;
 	p->runner_up = t.tops[1].score;
-	p->gaps_hit = fit_gaps_hit(&f->pairs, holes, p->from, p->to, &p->line, 0, slack_of(f, width_of(p)));
-	p->gaps_other = UINT64_MAX;
+	p->gaps_hit = fit_gaps_hit(&f->pairs, holes, p->from, p->to, &p->line, 0, slack_of(f, fit_width(p)));
+	p->gaps_other = 0;
 	for (size_t i = 0; i < FIT_NR_TOPS && t.tops[i].score; i++) {
 		int64_t shift = t.tops[i].offset - fit_line_at(&p->line, t.from);
 		uint64_t nr;
@@ -93,7 +88,9 @@ static enum clew_err score_stays(struct fit *f, struct fit_piece *p)
 		if (shift <= fit_us(f, FIT_NEAR_US) && -shift <= fit_us(f, FIT_NEAR_US))
 			continue;
 		nr = fit_gaps_hit(&f->pairs, holes, p->from, p->to, &p->line, shift, slack);
-		p->gaps_other = nr < p->gaps_other ? nr : p->gaps_other;
+		if (!has_other || nr < p->gaps_other)
+			p->gaps_other = nr;
+		has_other = true;
 	}
 	return err;
 }
@@ -159,7 +156,10 @@ static const char *why_not(const struct fit_result *r)
 {
 	if (!is_contained(&r->contained, 990))
 		return "its events fall where its virtual CPUs did not run";
-	if (r->runner_up * 10 > r->score * 7)
+	if (r->is_by_stays && r->gaps_other < MIN_GAPS)
+		return "several offsets fit alike: it did not idle, and its virtual CPUs nearly "
+		       "always ran";
+	if (!r->is_by_stays && r->runner_up * 10 > r->score * 7)
 		return "several offsets fit alike";
 	return r->nr_matched < 20 ? "too few edges agree" : "the bounds contradict each other";
 }

@@ -10,9 +10,9 @@ enum {
 	NR_BINS = 1 << 16,       /* of a stretch of offsets, looked at in one go */
 	MAX_STRETCHES = 1 << 16, /* some three days of bins of 64 us */
 	NR_WINDOWS = 3,
-	MAX_EVENTS = 512, /* of a vcpu, in a window */
-	MIN_EVENTS = 32,
-	MAX_STEPS = 1 << 26, /* of one window */
+	MAX_EVENTS = 1 << 13, /* of a vcpu, in a window */
+	MIN_EVENTS = 64,
+	MAX_STEPS = 1 << 22, /* of one window */
 	MAX_FINE = 1 << 14,  /* events of a vcpu */
 };
 
@@ -85,7 +85,14 @@ struct row {
 	size_t at; /* the first stay that may reach into what is left */
 };
 
+struct lane {
+	struct fit_stays stays; /* with gaps between them in which records may be missing */
+};
+
 struct search {
+	struct {
+		VEC(struct lane);
+	} lanes; /* of the pairs */
 	struct {
 		VEC(struct row);
 	} rows;
@@ -94,6 +101,44 @@ struct search {
 	struct fit_tops *best;
 	struct fit_tops now;
 };
+
+static bool add_lane(struct search *s, const struct fit_stays *of, const struct fit_stays *holes)
+{
+	struct fit_stays *to;
+
+	if (!vec_push(&s->lanes, (struct lane){0}))
+		return false;
+	to = &s->lanes.data[s->lanes.nr - 1].stays;
+	vec_for_each (of, stay) {
+		struct fit_stay *last = to->nr ? &to->data[to->nr - 1] : NULL;
+
+		if (last && fit_is_in_hole(holes, last->out, stay->in))
+			last->out = stay->out;
+		else if (!vec_push(to, *stay))
+			return false;
+	}
+	return true;
+}
+
+static bool begin(struct search *s, const struct fit_pairs *pairs, const struct fit_stays *holes)
+{
+	bool ok;
+
+	s->grid = mem_calloc(NR_BINS + 1, sizeof(*s->grid));
+	ok = s->grid;
+	vec_for_each (pairs, p)
+		ok = ok && add_lane(s, &p->host->stays, holes);
+	return ok;
+}
+
+static void end(struct search *s)
+{
+	vec_for_each (&s->lanes, l)
+		vec_done(&l->stays);
+	vec_done(&s->lanes);
+	vec_done(&s->rows);
+	mem_free(s->grid);
+}
 
 static bool is_near(const struct search *s, const struct fit_top *a, int64_t offset)
 {
@@ -197,9 +242,10 @@ static void sort_tops(struct fit_tops *t)
 
 /* --- windows --- */
 
-static bool add_rows(struct search *s, const struct fit_pair *p, double slope, size_t most)
+static bool add_rows(struct search *s, const struct fit_pairs *pairs, size_t lane, double slope,
+		     size_t most)
 {
-	const struct fit_times *g = &p->guest->events;
+	const struct fit_times *g = &pairs->data[lane].guest->events;
 	size_t nr = 0;
 
 	for (size_t i = first_at(g, s->now.from); i < g->nr && g->data[i] < s->now.to; i++) {
@@ -208,7 +254,8 @@ static bool add_rows(struct search *s, const struct fit_pair *p, double slope, s
 		if (nr++ == most)
 			break;
 		if (!vec_push(&s->rows,
-			      (struct row){&p->host->stays, g->data[i] + (int64_t)moved, 0}))
+			      (struct row){&s->lanes.data[lane].stays,
+					   g->data[i] + (int64_t)moved, 0}))
 			return false;
 	}
 	return true;
@@ -220,8 +267,8 @@ static bool try_window(struct search *s, const struct fit_pairs *pairs, double s
 
 	s->rows.nr = 0;
 	memset(s->now.tops, 0, sizeof(s->now.tops));
-	vec_for_each (pairs, p) {
-		if (!add_rows(s, p, slope, most))
+	for (size_t i = 0; i < pairs->nr; i++) {
+		if (!add_rows(s, pairs, i, slope, most))
 			return false;
 	}
 	search_window(s);
@@ -258,38 +305,37 @@ static size_t most_events(const struct fit_pairs *pairs)
 	return most < MIN_EVENTS ? MIN_EVENTS : most > MAX_EVENTS ? MAX_EVENTS : most;
 }
 
-static enum clew_err try_windows(struct search *s, const struct fit_pairs *pairs, int64_t from,
-				 int64_t to, double slope)
+static bool try_windows(struct search *s, const struct fit_pairs *pairs, int64_t from, int64_t to,
+			const struct fit_coarse_opts *opts)
 {
 	const struct fit_times *g = longest(pairs, from, to);
 	size_t first = g ? first_at(g, from) : 0, nr = g ? first_at(g, to) - first : 0;
 	size_t most = most_events(pairs), windows = nr > 2 * most ? NR_WINDOWS : nr > 0;
+	bool ok = true;
 
-	for (size_t i = 0; i < windows; i++) {
+	for (size_t i = 0; ok && i < windows; i++) {
 		size_t at = windows == 1 ? 0 : (nr - most) * i / (windows - 1);
 		size_t last = nr - at > most ? at + most - 1 : nr - 1;
 
 		s->now.from = g->data[first + at];
 		s->now.to = g->data[first + last] + 1;
-		if (!try_window(s, pairs, slope, most))
-			return CLEW_NO_MEMORY;
+		if (s->now.to - s->now.from > opts->span)
+			s->now.to = s->now.from + opts->span;
+		ok = try_window(s, pairs, opts->slope, most);
 	}
-	return CLEW_OK;
+	return ok;
 }
 
 enum clew_err fit_coarse_stays(const struct fit_pairs *pairs, int64_t from, int64_t to,
-			       double slope, int64_t width, int64_t near, struct fit_tops *ret)
+			       const struct fit_coarse_opts *opts, struct fit_tops *ret)
 {
-	struct search s = {.width = width, .near = near, .best = ret};
-	enum clew_err err = CLEW_NO_MEMORY;
+	struct search s = {.width = opts->width, .near = opts->near, .best = ret};
+	bool ok;
 
 	*ret = (struct fit_tops){0};
-	s.grid = mem_calloc(NR_BINS + 1, sizeof(*s.grid));
-	if (s.grid)
-		err = try_windows(&s, pairs, from, to, slope);
-	mem_free(s.grid);
-	vec_done(&s.rows);
-	return err;
+	ok = begin(&s, pairs, opts->holes) && try_windows(&s, pairs, from, to, opts);
+	end(&s);
+	return ok ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
 /* One stretch of small bins. */
@@ -303,24 +349,21 @@ static void search_near(struct search *s, int64_t base)
 	sort_tops(&s->now);
 }
 
-enum clew_err fit_fine_stays(const struct fit_pairs *pairs, int64_t from, int64_t to, int64_t reach,
-			     struct fit_line *line)
+enum clew_err fit_fine_stays(const struct fit_pairs *pairs, const struct fit_stays *holes,
+			     int64_t from, int64_t to, int64_t reach, struct fit_line *line)
 {
 	struct search s = {
 		.width = 2 * reach / NR_BINS + 1, .now = {.from = from, .to = to}
         };
 	int64_t base = fit_line_at(line, from) - reach;
-	bool ok;
+	bool ok = begin(&s, pairs, holes);
 
-	s.grid = mem_calloc(NR_BINS + 1, sizeof(*s.grid));
-	ok = s.grid;
-	vec_for_each (pairs, p)
-		ok = ok && add_rows(&s, p, line->slope, MAX_FINE);
+	for (size_t i = 0; ok && i < pairs->nr; i++)
+		ok = add_rows(&s, pairs, i, line->slope, MAX_FINE);
 	if (ok)
 		search_near(&s, base);
 	if (ok && s.now.tops[0].score)
 		*line = (struct fit_line){from, s.now.tops[0].offset, line->slope, 0};
-	mem_free(s.grid);
-	vec_done(&s.rows);
+	end(&s);
 	return ok ? CLEW_OK : CLEW_NO_MEMORY;
 }

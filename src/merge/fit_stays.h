@@ -22,18 +22,25 @@ struct fit_tops {
 	} tops[FIT_NR_TOPS];
 };
 
+struct fit_coarse_opts {
+	double slope;  /* as of fit_coarse() */
+	int64_t width; /* of a bin */
+	int64_t near;  /* offsets that close are one */
+	int64_t span;  /* of a window, at most: drift blurs longer ones */
+	const struct fit_stays *holes;
+};
+
 /**
- * Over guest times in [from, to): some hundred consecutive events at several places, the clearest
- * of which counts. @p slope, @p width: as of fit_coarse(). @p near: offsets that close are one.
- * Cost: O(events * stays), which is limited. @return CLEW_NO_MEMORY.
+ * Over guest times in [from, to): windows of consecutive events at several places, the clearest of
+ * which counts. Cost: O(events * stays), which is limited. @return CLEW_NO_MEMORY.
  */
 enum clew_err fit_coarse_stays(const struct fit_pairs *pairs, int64_t from, int64_t to,
-			       double slope, int64_t width, int64_t near, struct fit_tops *ret);
+			       const struct fit_coarse_opts *opts, struct fit_tops *ret);
 
-/** Of offsets that differ from @p line by @p reach at most, move it to where most of some hundred
- * events in [from, to) are in a stay. @return CLEW_NO_MEMORY. */
-enum clew_err fit_fine_stays(const struct fit_pairs *pairs, int64_t from, int64_t to, int64_t reach,
-			     struct fit_line *line);
+/** Of offsets that differ from @p line by @p reach at most, move it to where most events in
+ * [from, to) are in a stay. @return CLEW_NO_MEMORY. */
+enum clew_err fit_fine_stays(const struct fit_pairs *pairs, const struct fit_stays *holes,
+			     int64_t from, int64_t to, int64_t reach, struct fit_line *line);
 
 struct fit_where {
 	enum { FIT_INSIDE, FIT_OUTSIDE, FIT_UNKNOWN } is; /* unknown: records may be missing */

@@ -16,6 +16,7 @@ enum {
 	ROUNDS = 4,
 	MIN_IDS = 8,
 	STAYS_REACH_US = 4000, /* bounds that are further off do not matter */
+	DRIFT_SPAN_US = 500000,
 	STAYS_WEIGHT = 20,     /* of an event outside: most are inside by chance */
 };
 
@@ -194,8 +195,33 @@ static bool use_ids(struct fit *f, struct fit_piece *p, enum clew_err *err)
 static bool centre(struct fit *f, struct fit_piece *p, enum clew_err *err)
 {
 	if (f->is_by_stays)
-		*err = fit_fine_stays(&f->pairs, p->from, p->to, fit_us(f, 4 * FIT_BIN_US), &p->line);
+		*err = fit_fine_stays(&f->pairs, &f->host->holes, p->from, p->to, fit_us(f, 4 * FIT_BIN_US), &p->line);
 	return !*err;
+}
+
+/** What edges found is near enough to know the stay of each event, which bounds the offset, too. */
+static bool use_stays(struct fit *f, struct fit_piece *p, enum clew_err *err)
+{
+	const struct fit_near near = f->near;
+	struct fit_piece n = *p;
+	bool ok;
+
+	if (f->is_by_stays)
+		return true;
+	f->is_by_stays = true;
+	f->near = (struct fit_near){fit_us(f, STAYS_REACH_US), fit_us(f, FIRST_AFTER_US),
+				    near.holes};
+	ok = centre(f, &n, err) && fit_range(f, p->from, p->to, &n, err) &&
+	     fit_range(f, p->from, p->to, &n, err);
+	f->is_by_stays = false;
+	f->near = near;
+	if (!ok || n.line.width < 0 || n.nr_matched * 1000 < n.nr_edges * 999 ||
+	    fit_width(&n) > fit_width(p))
+		return !*err;
+	n.nr_matched = p->nr_matched;
+	n.nr_edges = p->nr_edges;
+	*p = n;
+	return true;
 }
 
 /** From a peak to the longest piece around it. @return false: there is none, or *err is set. */
@@ -219,7 +245,7 @@ static bool fit_piece(struct fit *f, const struct fit_peak *peak, int64_t from, 
 	ok = ok && trim(f, p, err) && centre(f, p, err);
 	for (int i = 0; i < ROUNDS && ok; i++)
 		ok = fit_range(f, p->from, p->to, p, err);
-	return ok && use_ids(f, p, err);
+	return ok && use_stays(f, p, err) && use_ids(f, p, err);
 }
 
 /* --- all pieces --- */
@@ -274,17 +300,21 @@ static bool add_range(const struct fit *f, struct ranges *todo, int64_t from, in
 
 static enum clew_err coarse(struct fit *f, struct range r, struct fit_peak *ret)
 {
+	const struct fit_coarse_opts opts = {
+		.width = fit_us(f, FIT_BIN_US),
+		.near = fit_us(f, FIT_NEAR_US),
+		.span = f->opts->is_one_clock ? INT64_MAX : fit_us(f, DRIFT_SPAN_US),
+		.holes = &f->host->holes};
 	struct fit_tops t;
 	struct fit_line line;
 	enum clew_err err;
 
 	if (!f->is_by_stays)
 		return fit_coarse(&f->pairs, r.from, r.to, 0, fit_us(f, FIT_BIN_US), ret);
-	err = fit_coarse_stays(&f->pairs, r.from, r.to, 0, fit_us(f, FIT_BIN_US),
-			       fit_us(f, FIT_NEAR_US), &t);
+	err = fit_coarse_stays(&f->pairs, r.from, r.to, &opts, &t);
 	line = (struct fit_line){.at = t.from, .offset = t.tops[0].offset};
 	if (!err)
-		err = fit_fine_stays(&f->pairs, t.from, t.to, fit_us(f, 4 * FIT_BIN_US), &line);
+		err = fit_fine_stays(&f->pairs, &f->host->holes, t.from, t.to, fit_us(f, 4 * FIT_BIN_US), &line);
 	*ret = (struct fit_peak){t.from, t.to, line.offset, t.tops[0].score, t.tops[1].score};
 	return err;
 }

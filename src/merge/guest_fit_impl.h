@@ -33,6 +33,14 @@ static inline const struct fit_times *fit_guest_times(const struct fit *f,
 	return f->is_by_stays ? &p->guest->events : &p->guest->idle_outs;
 }
 
+/** Of its band, where that is wider. */
+static inline int64_t fit_width(const struct fit_piece *p)
+{
+	int64_t a = p->bands[0].high - p->bands[0].low, b = p->bands[1].high - p->bands[1].low;
+
+	return a > b ? a : b;
+}
+
 /** How clear it is, along its line, and its verdict. */
 enum clew_err fit_judge_piece(struct fit *f, struct fit_piece *p);
 /** Of all pieces. */
