@@ -127,12 +127,23 @@ static void report_given(const struct guest *g)
 		 (unsigned long long)f->best_random.nr);
 }
 
+/* How much better it is than the next best. */
+static void put_rivals(const struct fit_result *f, struct buf *b)
+{
+	if (f->is_by_stays)
+		buf_printf(b, "in gaps: best %llu, runner-up %llu", (unsigned long long)f->gaps_hit,
+			   (unsigned long long)f->gaps_other);
+	else
+		buf_printf(b, "best %u, runner-up %u", f->score, f->runner_up);
+}
+
 static void report_fit(const struct guest *g, const struct guest_match *m)
 {
 	const struct fit_result *f = &m->fit;
 	double per_us = m->is_ticks ? merge_ticks_per_us(&m->convs[0]) : 1000;
 	clew_auto(buf_done) struct buf drift = {0};
 	clew_auto(buf_done) struct buf ids = {0};
+	clew_auto(buf_done) struct buf rivals = {0};
 
 	if (!f->pieces.nr) {
 		cli_note("%s: process %u: not found: none of %llu edges matched", g->path, m->pid,
@@ -142,19 +153,20 @@ static void report_fit(const struct guest *g, const struct guest_match *m)
 	if (f->ids.nr)
 		buf_printf(&ids, ", %llu of %llu threads in the host's trace ran then",
 			   (unsigned long long)f->ids.nr_inside, (unsigned long long)f->ids.nr);
+	put_rivals(f, &rivals);
 	if (m->is_ticks)
 		buf_str(&drift, "0 by definition");
 	else
 		buf_printf(&drift, "%.2f ppm", -f->pieces.data[0].line.slope * 1e6);
 	cli_note("%s: process %u: %s: offset %lld %s, drift %s, band %.1f us, matched %llu of %llu "
 		 "edges, contained %llu of %llu events (by chance at most %llu of %llu), "
-		 "best %u, runner-up %u, %zu piece%s%s",
+		 "%s, %zu piece%s%s",
 		 g->path, m->pid, verdicts[f->verdict], (long long)guest_match_offset(m),
 		 m->is_ticks ? "ticks" : "ns", buf_cstr(&drift), (double)f->width / per_us,
 		 (unsigned long long)f->nr_matched, (unsigned long long)f->nr_edges,
 		 (unsigned long long)f->contained.nr_inside, (unsigned long long)f->contained.nr,
 		 (unsigned long long)f->best_random.nr_inside,
-		 (unsigned long long)f->best_random.nr, f->score, f->runner_up, f->pieces.nr,
+		 (unsigned long long)f->best_random.nr, buf_cstr(&rivals), f->pieces.nr,
 		 f->pieces.nr == 1 ? "" : "s", buf_cstr(&ids));
 	if (f->pieces.nr > 1)
 		put_pieces(m);
@@ -240,6 +252,8 @@ static int refuse(const struct merge *m, const struct guest *g, const struct gue
 	report_fit(g, match);
 	if (g->has_pid)
 		hint_processes(m);
+	cli_hint("record both longer and at the same time: the offset shows where the guest idles, "
+		 "or where its virtual CPUs do not run because the host is busy");
 	cli_hint("if the offset is known: --guest=%s,PID,OFFSET", g->path);
 	return CLI_FAILED;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/search.h"
+#include "merge/fit_stays.h"
 #include "merge/guest_fit.h"
 
 static size_t first_at(const struct fit_times *times, int64_t t)
@@ -42,6 +43,22 @@ static bool is_covered(const struct fit_host_lane *h, int64_t g, const struct fi
 
 	return h->wakes.nr && t >= h->wakes.data[0] - near->before &&
 	       t <= h->wakes.data[h->wakes.nr - 1] + near->before;
+}
+
+static bool match_event(const struct fit_pair *p, int64_t g, const struct fit_line *line,
+			const struct fit_near *near, struct fit_match *ret)
+{
+	int64_t d = fit_line_at(line, g);
+	struct fit_where w = fit_stays_at(&p->host->stays, near->holes, g + d, near->after);
+	bool ok = true;
+
+	if (w.is != FIT_INSIDE)
+		return w.is == FIT_UNKNOWN || vec_push(&ret->unmatched, g);
+	if (d - (w.stay->in - g) <= near->before)
+		ok = vec_push(&ret->low, (struct fit_bound){g, w.stay->in - g});
+	if (w.stay->out - g - d <= near->before)
+		ok = ok && vec_push(&ret->high, (struct fit_bound){g, w.stay->out - g});
+	return ok && vec_push(&ret->matched, g);
 }
 
 static bool match_lane(const struct fit_pair *p, int64_t from, int64_t to,
@@ -97,23 +114,53 @@ static bool find_late(struct fit_match *m, const struct fit_line *line)
 	return true;
 }
 
+static void begin(struct fit_match *m)
+{
+	m->low.nr = m->high.nr = m->matched.nr = m->unmatched.nr = 0;
+	m->late = 0;
+}
+
+static void sort_times(struct fit_times *t)
+{
+	if (t->nr)
+		qsort(t->data, t->nr, sizeof(*t->data), by_time);
+}
+
+static void sort_all(struct fit_match *m)
+{
+	fit_bounds_sort(&m->low);
+	fit_bounds_sort(&m->high);
+	sort_times(&m->matched);
+	sort_times(&m->unmatched);
+}
+
 bool fit_match(const struct fit_pairs *pairs, int64_t from, int64_t to, const struct fit_line *line,
 	       const struct fit_near *near, struct fit_match *ret)
 {
-	ret->low.nr = ret->high.nr = ret->matched.nr = ret->unmatched.nr = 0;
-	ret->late = 0;
+	begin(ret);
 	vec_for_each (pairs, p) {
 		if (!match_lane(p, from, to, line, near, ret))
 			return false;
 	}
-	fit_bounds_sort(&ret->low);
-	fit_bounds_sort(&ret->high);
-	if (ret->matched.nr)
-		qsort(ret->matched.data, ret->matched.nr, sizeof(*ret->matched.data), by_time);
-	if (ret->unmatched.nr)
-		qsort(ret->unmatched.data, ret->unmatched.nr, sizeof(*ret->unmatched.data),
-		      by_time);
+	sort_all(ret);
 	return find_late(ret, line);
+}
+
+bool fit_match_stays(const struct fit_pairs *pairs, int64_t from, int64_t to,
+		     const struct fit_line *line, const struct fit_near *near,
+		     struct fit_match *ret)
+{
+	begin(ret);
+	vec_for_each (pairs, p) {
+		const struct fit_times *g = &p->guest->events;
+
+		for (size_t i = first_at(g, from); i < g->nr && g->data[i] < to; i++) {
+			if (!match_event(p, g->data[i], line, near, ret))
+				return false;
+		}
+	}
+	sort_all(ret);
+	return true;
 }
 
 void fit_match_done(struct fit_match *m)

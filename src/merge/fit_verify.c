@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/search.h"
+#include "merge/fit_stays.h"
 #include "merge/guest_fit.h"
 
 int64_t fit_offset_at(const struct fit_pieces *p, int64_t t)
@@ -21,29 +22,13 @@ bool fit_is_in_hole(const struct fit_stays *holes, int64_t from, int64_t to)
 	return false;
 }
 
-static bool is_known(const struct fit_stays *s, const struct fit_stays *holes, size_t i, int64_t t)
-{
-	int64_t from = i ? s->data[i - 1].out : t;
-	int64_t to = i < s->nr ? s->data[i].in : t;
-
-	/* The IN or OUT that would contain the time may be among those. */
-	return !fit_is_in_hole(holes, from, to);
-}
-
 static void count_event(const struct fit_stays *s, const struct fit_stays *holes, int64_t t,
 			int64_t slack, struct fit_share *ret)
 {
-	size_t i;
+	struct fit_where w = fit_stays_at(s, holes, t, slack);
 
-	if (!s->nr || t < s->data[0].in || t > s->data[s->nr - 1].out)
-		return;
-	i = search_first(s->nr, k, s->data[k].in > t);
-	if ((i && t - slack <= s->data[i - 1].out) || (i < s->nr && t + slack >= s->data[i].in)) {
-		ret->nr_inside++;
-		ret->nr++;
-	} else {
-		ret->nr += is_known(s, holes, i, t);
-	}
+	ret->nr_inside += w.is == FIT_INSIDE;
+	ret->nr += w.is != FIT_UNKNOWN;
 }
 
 struct fit_share fit_contained(const struct fit_host *host, const struct fit_pairs *pairs,

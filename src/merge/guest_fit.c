@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "merge/guest_fit.h"
+#include "merge/guest_fit_impl.h"
 
 #include <stdlib.h>
 
 #include "base/search.h"
 
 enum {
-	BIN_US = 64,
 	FIRST_BEFORE_US = 500, /* a wake-up takes no longer, at first */
 	FIRST_AFTER_US = 40,
 	LEAST_BEFORE_US = 60,
@@ -15,34 +14,22 @@ enum {
 	MIN_SPLIT = 16,
 	MAX_PIECES = 64,
 	ROUNDS = 4,
-	NR_RANDOM = 32,
-	SURE_EDGES = 200,
-	SURE_EDGES_LONG = 50, /* over two seconds */
-	SURE_US = 50,
-	LIKELY_US = 1000,
-	MAX_SLACK_US = 100,
 	MIN_IDS = 8,
+	STAYS_REACH_US = 4000, /* bounds that are further off do not matter */
+	DRIFT_SPAN_US = 500000,
+	STAYS_WEIGHT = 20,     /* of an event outside: most are inside by chance */
 };
 
 #define MAX_SLOPE 500e-6 /* crystals differ by 200 ppm at most, and a VM's scale is corrected */
 
-struct fit {
-	const struct fit_host *host;
-	const struct fit_opts *opts;
-	struct fit_pairs pairs;
-	struct fit_match match;
-	struct fit_near near;
-	struct fit_result *ret;
-};
-
-static int64_t us(const struct fit *f, int64_t n)
-{
-	int64_t v = (int64_t)((double)n * f->opts->per_us);
-
-	return v > 2 ? v : 2;
-}
-
 /* --- one piece --- */
+
+static bool match(struct fit *f, int64_t from, int64_t to, const struct fit_line *line)
+{
+	return f->is_by_stays
+		     ? fit_match_stays(&f->pairs, from, to, line, &f->near, &f->match)
+		     : fit_match(&f->pairs, from, to, line, &f->near, &f->match);
+}
 
 /** Fit the line to the edges in [from, to). @return false: too few, or *err is set. */
 static bool fit_range(struct fit *f, int64_t from, int64_t to, struct fit_piece *p,
@@ -50,7 +37,7 @@ static bool fit_range(struct fit *f, int64_t from, int64_t to, struct fit_piece 
 {
 	double max_slope = f->opts->is_one_clock ? 0 : MAX_SLOPE;
 
-	if (!fit_match(&f->pairs, from, to, &p->line, &f->near, &f->match)) {
+	if (!match(f, from, to, &p->line)) {
 		*err = CLEW_NO_MEMORY;
 		return false;
 	}
@@ -71,8 +58,10 @@ static bool fit_range(struct fit *f, int64_t from, int64_t to, struct fit_piece 
  * Where the matches end: the guest time that has most matched edges on the line's side of it and
  * most others beyond. @p from: the side where the line is known to be right.
  */
-static int64_t end_of_matches(const struct fit_match *m, int64_t start, int64_t end, bool forward)
+static int64_t end_of_matches(const struct fit *f, int64_t start, int64_t end, bool forward)
 {
+	const struct fit_match *m = &f->match;
+	int64_t weight = f->is_by_stays ? STAYS_WEIGHT : 1;
 	size_t i = 0, j = 0, nr = m->matched.nr + m->unmatched.nr;
 	int64_t sum = 0, best = 0, best_at = forward ? start : end, t;
 
@@ -92,7 +81,7 @@ static int64_t end_of_matches(const struct fit_match *m, int64_t start, int64_t 
 			i += is_match;
 			j += !is_match;
 		}
-		sum += is_match ? 1 : -1;
+		sum += is_match ? 1 : -weight;
 		/* One chance match after the end may cancel one missing match, not more. */
 		if (sum > best) {
 			best = sum;
@@ -108,13 +97,14 @@ static bool holds(struct fit *f, const struct fit_piece *p, int64_t from, int64_
 {
 	const struct fit_match *m = &f->match;
 
-	if (!fit_match(&f->pairs, from, to, &p->line, &f->near, &f->match)) {
+	if (!match(f, from, to, &p->line)) {
 		*err = CLEW_NO_MEMORY;
 		return false;
 	}
-	if (m->unmatched.nr < MIN_SPLIT / 2 || m->unmatched.nr <= m->matched.nr / 3)
+	if (m->unmatched.nr < MIN_SPLIT / 2 ||
+	    m->unmatched.nr <= m->matched.nr / (f->is_by_stays ? 2 * STAYS_WEIGHT : 3))
 		return true;
-	*edge = end_of_matches(m, from, to, forward);
+	*edge = end_of_matches(f, from, to, forward);
 	return false;
 }
 
@@ -125,10 +115,12 @@ struct reach {
 
 static void shrink_near(struct fit *f)
 {
-	int64_t before = 4 * f->match.late + us(f, FIRST_AFTER_US) / 2;
+	int64_t before = 4 * f->match.late + fit_us(f, FIRST_AFTER_US) / 2;
 
-	before = before < us(f, LEAST_BEFORE_US) ? us(f, LEAST_BEFORE_US) : before;
-	before = before > us(f, FIRST_BEFORE_US) ? us(f, FIRST_BEFORE_US) : before;
+	if (f->is_by_stays)
+		return;
+	before = before < fit_us(f, LEAST_BEFORE_US) ? fit_us(f, LEAST_BEFORE_US) : before;
+	before = before > fit_us(f, FIRST_BEFORE_US) ? fit_us(f, FIRST_BEFORE_US) : before;
 	f->near.before = before;
 }
 
@@ -163,16 +155,16 @@ static bool trim(struct fit *f, struct fit_piece *p, enum clew_err *err)
 {
 	int64_t middle = p->from + (p->to - p->from) / 2, from = p->from, to = p->to;
 
-	if (!fit_match(&f->pairs, middle, to, &p->line, &f->near, &f->match)) {
+	if (!match(f, middle, to, &p->line)) {
 		*err = CLEW_NO_MEMORY;
 		return false;
 	}
-	to = end_of_matches(&f->match, middle, to, true);
-	if (!fit_match(&f->pairs, from, middle, &p->line, &f->near, &f->match)) {
+	to = end_of_matches(f, middle, to, true);
+	if (!match(f, from, middle, &p->line)) {
 		*err = CLEW_NO_MEMORY;
 		return false;
 	}
-	from = end_of_matches(&f->match, from, middle, false);
+	from = end_of_matches(f, from, middle, false);
 	return fit_range(f, from, to, p, err);
 }
 
@@ -184,7 +176,7 @@ static bool use_ids(struct fit *f, struct fit_piece *p, enum clew_err *err)
 	struct fit_match *m = &f->match;
 	double max_slope = f->opts->is_one_clock ? 0 : MAX_SLOPE;
 	bool ok = fit_match(&f->pairs, p->from, p->to, &p->line, &f->near, m) &&
-		  fit_ids_bounds(&f->pairs, p, slack + us(f, 2), &m->low, &m->high, &p->ids);
+		  fit_ids_bounds(&f->pairs, p, slack + fit_us(f, 2), &m->low, &m->high, &p->ids);
 
 	if (ok && p->ids.nr_inside >= MIN_IDS && p->ids.nr_inside * 100 >= p->ids.nr * 99) {
 		fit_bounds_sort(&m->low);
@@ -199,6 +191,39 @@ static bool use_ids(struct fit *f, struct fit_piece *p, enum clew_err *err)
 	return ok;
 }
 
+/** Stays that are close to each other are easily mistaken: where most events are inside is right. */
+static bool centre(struct fit *f, struct fit_piece *p, enum clew_err *err)
+{
+	if (f->is_by_stays)
+		*err = fit_fine_stays(&f->pairs, &f->host->holes, p->from, p->to, fit_us(f, 4 * FIT_BIN_US), &p->line);
+	return !*err;
+}
+
+/** What edges found is near enough to know the stay of each event, which bounds the offset, too. */
+static bool use_stays(struct fit *f, struct fit_piece *p, enum clew_err *err)
+{
+	const struct fit_near near = f->near;
+	struct fit_piece n = *p;
+	bool ok;
+
+	if (f->is_by_stays)
+		return true;
+	f->is_by_stays = true;
+	f->near = (struct fit_near){fit_us(f, STAYS_REACH_US), fit_us(f, FIRST_AFTER_US),
+				    near.holes};
+	ok = centre(f, &n, err) && fit_range(f, p->from, p->to, &n, err) &&
+	     fit_range(f, p->from, p->to, &n, err);
+	f->is_by_stays = false;
+	f->near = near;
+	if (!ok || n.line.width < 0 || n.nr_matched * 1000 < n.nr_edges * 999 ||
+	    fit_width(&n) > fit_width(p))
+		return !*err;
+	n.nr_matched = p->nr_matched;
+	n.nr_edges = p->nr_edges;
+	*p = n;
+	return true;
+}
+
 /** From a peak to the longest piece around it. @return false: there is none, or *err is set. */
 static bool fit_piece(struct fit *f, const struct fit_peak *peak, int64_t from, int64_t to,
 		      struct fit_piece *p, enum clew_err *err)
@@ -209,48 +234,18 @@ static bool fit_piece(struct fit *f, const struct fit_peak *peak, int64_t from, 
 	*p = (struct fit_piece){
 		.line = {.at = peak->from, .offset = peak->offset}
         };
-	f->near = (struct fit_near){us(f, FIRST_BEFORE_US), us(f, BIN_US), &f->host->holes};
+	f->near = (struct fit_near){fit_us(f, f->is_by_stays ? STAYS_REACH_US : FIRST_BEFORE_US),
+				    fit_us(f, FIT_BIN_US), &f->host->holes};
 	ok = fit_range(f, peak->from, peak->to, p, err);
-	f->near.after = us(f, FIRST_AFTER_US);
+	f->near.after = fit_us(f, FIRST_AFTER_US);
 	ok = ok && fit_range(f, peak->from, peak->to, p, err);
 	shrink_near(f);
 	while (ok && grew)
 		ok = grow_to(f, p, &r, &grew, err);
-	ok = ok && trim(f, p, err);
+	ok = ok && trim(f, p, err) && centre(f, p, err);
 	for (int i = 0; i < ROUNDS && ok; i++)
 		ok = fit_range(f, p->from, p->to, p, err);
-	return ok && use_ids(f, p, err);
-}
-
-/* --- its verdict --- */
-
-static enum fit_verdict judge(const struct fit *f, const struct fit_piece *p)
-{
-	int64_t a = p->bands[0].high - p->bands[0].low, b = p->bands[1].high - p->bands[1].low;
-	int64_t width = a > b ? a : b;
-	bool is_long = (double)(p->to - p->from) >= 2e6 * f->opts->per_us;
-	uint64_t need = is_long ? SURE_EDGES_LONG : SURE_EDGES;
-
-	if (p->line.width >= 0 && width <= us(f, SURE_US) && p->nr_matched >= need &&
-	    p->nr_matched * 10 >= p->nr_edges * 9 && p->runner_up * 2 <= p->score)
-		return FIT_SURE;
-	if (width <= us(f, LIKELY_US) && width >= -us(f, SURE_US) && p->nr_matched >= 20 &&
-	    p->runner_up * 10 <= p->score * 7)
-		return FIT_LIKELY;
-	return FIT_NOT_FOUND;
-}
-
-/* The peak once more, along the line: drift no longer blurs it. */
-static enum clew_err score(struct fit *f, struct fit_piece *p)
-{
-	struct fit_peak peak;
-	enum clew_err err =
-		fit_coarse(&f->pairs, p->from, p->to, p->line.slope, us(f, BIN_US), &peak);
-
-	p->score = peak.score;
-	p->runner_up = peak.runner_up;
-	p->verdict = judge(f, p);
-	return err;
+	return ok && use_stays(f, p, err) && use_ids(f, p, err);
 }
 
 /* --- all pieces --- */
@@ -275,7 +270,7 @@ static uint64_t edges_in(const struct fit *f, int64_t from, int64_t to)
 	uint64_t nr = 0;
 
 	vec_for_each (&f->pairs, p) {
-		const struct fit_times *g = &p->guest->idle_outs;
+		const struct fit_times *g = fit_guest_times(f, p);
 
 		nr += search_first(g->nr, i, g->data[i] >= to) -
 		      search_first(g->nr, i, g->data[i] >= from);
@@ -291,7 +286,7 @@ static bool add_range(const struct fit *f, struct ranges *todo, int64_t from, in
 	if (from >= to || edges_in(f, from, to) < 2 * MIN_SPLIT)
 		return true;
 	vec_for_each (&f->pairs, p) {
-		const struct fit_times *g = &p->guest->idle_outs;
+		const struct fit_times *g = fit_guest_times(f, p);
 		size_t first = search_first(g->nr, i, g->data[i] >= from);
 		size_t end = search_first(g->nr, i, g->data[i] >= to);
 
@@ -303,18 +298,39 @@ static bool add_range(const struct fit *f, struct ranges *todo, int64_t from, in
 	return vec_push(todo, r);
 }
 
+static enum clew_err coarse(struct fit *f, struct range r, struct fit_peak *ret)
+{
+	const struct fit_coarse_opts opts = {
+		.width = fit_us(f, FIT_BIN_US),
+		.near = fit_us(f, FIT_NEAR_US),
+		.span = f->opts->is_one_clock ? INT64_MAX : fit_us(f, DRIFT_SPAN_US),
+		.holes = &f->host->holes};
+	struct fit_tops t;
+	struct fit_line line;
+	enum clew_err err;
+
+	if (!f->is_by_stays)
+		return fit_coarse(&f->pairs, r.from, r.to, 0, fit_us(f, FIT_BIN_US), ret);
+	err = fit_coarse_stays(&f->pairs, r.from, r.to, &opts, &t);
+	line = (struct fit_line){.at = t.from, .offset = t.tops[0].offset};
+	if (!err)
+		err = fit_fine_stays(&f->pairs, &f->host->holes, t.from, t.to, fit_us(f, 4 * FIT_BIN_US), &line);
+	*ret = (struct fit_peak){t.from, t.to, line.offset, t.tops[0].score, t.tops[1].score};
+	return err;
+}
+
 static enum clew_err take_range(struct fit *f, struct ranges *todo, struct range r)
 {
 	enum clew_err err;
 	struct fit_peak peak;
 	struct fit_piece p;
 
-	err = fit_coarse(&f->pairs, r.from, r.to, 0, us(f, BIN_US), &peak);
+	err = coarse(f, r, &peak);
 	if (err || !peak.score)
 		return err;
 	if (!fit_piece(f, &peak, r.from, r.to, &p, &err))
 		return err;
-	err = score(f, &p);
+	err = fit_judge_piece(f, &p);
 	if (err || (p.verdict == FIT_NOT_FOUND && f->ret->pieces.nr))
 		return err;
 	if (!vec_push(&f->ret->pieces, p) || !add_range(f, todo, r.from, p.from) ||
@@ -327,7 +343,7 @@ static void whole(const struct fit *f, struct range *ret)
 {
 	*ret = (struct range){INT64_MAX, INT64_MIN};
 	vec_for_each (&f->pairs, p) {
-		const struct fit_times *g = &p->guest->idle_outs;
+		const struct fit_times *g = fit_guest_times(f, p);
 
 		if (g->nr && g->data[0] < ret->from)
 			ret->from = g->data[0];
@@ -368,7 +384,7 @@ static enum clew_err check_given(struct fit *f)
 	whole(f, &all);
 	if (all.from > all.to)
 		all.from = all.to = 0;
-	f->near = (struct fit_near){us(f, FIRST_BEFORE_US), us(f, FIRST_AFTER_US), &f->host->holes};
+	f->near = (struct fit_near){fit_us(f, FIRST_BEFORE_US), fit_us(f, FIRST_AFTER_US), &f->host->holes};
 	fit_range(f, all.from, all.to, &p, &err);
 	/* An offset that the user gives has no band. */
 	for (int i = 0; i < 2; i++)
@@ -397,91 +413,34 @@ static enum clew_err make_pairs(struct fit *f, const struct fit_guest *guest)
 	return CLEW_OK;
 }
 
-static int64_t slack_of(const struct fit *f)
+static enum clew_err look(struct fit *f)
 {
-	int64_t half = f->ret->width / 2, most = us(f, MAX_SLACK_US);
+	enum clew_err err = f->opts->has_offset ? check_given(f) : find_pieces(f);
 
-	return half < 0 ? 0 : half < most ? half : most;
+	if (err)
+		return err;
+	if (f->ret->pieces.nr)
+		return fit_conclude(f);
+	fit_conclude_none(f);
+	return CLEW_OK;
 }
 
-static void find_random(struct fit *f)
+/** Edges found no offset. What they said stays if the stays say no more. */
+static enum clew_err look_by_stays(struct fit *f)
 {
-	struct fit_share *best = &f->ret->best_random;
+	struct fit_result by_edges = *f->ret, *ret = f->ret;
+	enum clew_err err;
 
-	for (int64_t i = 0; i < NR_RANDOM; i++) {
-		int64_t shift = us(f, 1000 + 7919 * (i / 2 + 1)) * (i % 2 ? -1 : 1);
-		struct fit_share s =
-			fit_contained(f->host, &f->pairs, &f->ret->pieces, shift, slack_of(f));
-
-		if (s.nr && (!best->nr || (double)s.nr_inside / (double)s.nr >
-						  (double)best->nr_inside / (double)best->nr))
-			*best = s;
+	*ret = (struct fit_result){.is_by_stays = true};
+	f->is_by_stays = true;
+	err = look(f);
+	if (err || ret->verdict != FIT_NOT_FOUND || (ret->pieces.nr && !by_edges.pieces.nr)) {
+		fit_result_done(&by_edges);
+		return err;
 	}
-}
-
-static void add_up(struct fit *f)
-{
-	struct fit_result *r = f->ret;
-	bool is_first = true;
-
-	vec_for_each (&r->pieces, p) {
-		int64_t a = p->bands[0].high - p->bands[0].low;
-		int64_t b = p->bands[1].high - p->bands[1].low;
-
-		r->nr_matched += p->nr_matched;
-		r->nr_edges += p->nr_edges;
-		r->ids.nr += p->ids.nr;
-		r->ids.nr_inside += p->ids.nr_inside;
-		r->width = a > r->width ? a : r->width;
-		r->width = b > r->width ? b : r->width;
-		if (is_first ||
-		    (uint64_t)p->runner_up * r->score > (uint64_t)r->runner_up * p->score) {
-			r->score = p->score;
-			r->runner_up = p->runner_up;
-		}
-		r->verdict = is_first || p->verdict < r->verdict ? p->verdict : r->verdict;
-		is_first = false;
-	}
-}
-
-static bool is_contained(const struct fit_share *s, uint64_t of_thousand)
-{
-	return s->nr && s->nr_inside * 1000 >= s->nr * of_thousand;
-}
-
-static const char *why_not(const struct fit_result *r)
-{
-	if (!is_contained(&r->contained, 990))
-		return "its events fall where its virtual CPUs did not run";
-	if (r->runner_up * 10 > r->score * 7)
-		return "several offsets fit alike";
-	return r->nr_matched < 20 ? "too few edges agree" : "the bounds contradict each other";
-}
-
-static void conclude(struct fit *f)
-{
-	struct fit_result *r = f->ret;
-
-	add_up(f);
-	r->contained = fit_contained(f->host, &f->pairs, &r->pieces, 0, slack_of(f));
-	find_random(f);
-	if (r->verdict == FIT_SURE && !is_contained(&r->contained, 999))
-		r->verdict = FIT_LIKELY;
-	if (r->verdict == FIT_LIKELY && !is_contained(&r->contained, 990))
-		r->verdict = FIT_NOT_FOUND;
-	if (r->verdict == FIT_NOT_FOUND)
-		r->why = why_not(r);
-}
-
-/** Without any piece: the edges count as not matched. */
-static const char *why_none(struct fit *f)
-{
-	vec_for_each (&f->pairs, p)
-		f->ret->nr_edges += p->guest->idle_outs.nr;
-	if (!f->pairs.nr)
-		return "no virtual CPU has its number on both sides";
-	return f->ret->nr_edges < MIN_LOW ? "too few switches to and from the idle task"
-					  : "no offset makes its switches fit those of the host";
+	fit_result_done(ret);
+	*ret = by_edges;
+	return CLEW_OK;
 }
 
 enum clew_err guest_fit(const struct fit_host *host, const struct fit_guest *guest,
@@ -491,12 +450,9 @@ enum clew_err guest_fit(const struct fit_host *host, const struct fit_guest *gue
 	enum clew_err err = make_pairs(&f, guest);
 
 	*ret = (struct fit_result){0};
-	if (!err)
-		err = opts->has_offset ? check_given(&f) : find_pieces(&f);
-	if (!err && ret->pieces.nr)
-		conclude(&f);
-	else if (!err)
-		ret->why = why_none(&f);
+	err = err ? err : look(&f);
+	if (!err && ret->verdict == FIT_NOT_FOUND && !opts->has_offset && f.pairs.nr)
+		err = look_by_stays(&f);
 	fit_match_done(&f.match);
 	vec_done(&f.pairs);
 	return err;

@@ -8,7 +8,8 @@
 /*
  * The offset between a host's clock and a guest's, from switches alone. The host wakes a vcpu's
  * thread, then the guest leaves its idle task: a lower bound of host - guest. The guest goes idle,
- * then the host blocks the thread: an upper bound.
+ * then the host blocks the thread: an upper bound. Where these do not find it, because the guest
+ * does not idle or wakes late, it is looked for by containment (fit_stays.h).
  */
 
 enum fit_verdict { FIT_NOT_FOUND, FIT_LIKELY, FIT_SURE };
@@ -25,6 +26,7 @@ struct fit_piece {
 	uint32_t score, runner_up;     /* of fit_coarse() along the line */
 	uint64_t nr_edges, nr_matched; /* idle tasks left, of which a wake-up was found */
 	struct fit_share ids;          /* of threads in the host's trace, those that ran then */
+	uint64_t gaps_hit, gaps_other; /* of fit_gaps_hit(): here, and with the runner-up */
 	enum fit_verdict verdict;
 };
 
@@ -47,6 +49,8 @@ struct fit_result {
 	uint64_t nr_edges, nr_matched;
 	uint32_t score, runner_up;               /* of the piece where the runner-up is best */
 	int64_t width;                           /* of the widest band */
+	bool is_by_stays;                        /* found by containment */
+	uint64_t gaps_hit, gaps_other;           /* then: the sum over pieces */
 	struct fit_share ids;                    /* the sum over pieces */
 	struct fit_share contained, best_random; /* under the fit, under 32 other offsets */
 };
@@ -93,6 +97,10 @@ bool fit_is_in_hole(const struct fit_stays *holes, int64_t from, int64_t to);
 /** @return false: out of memory. */
 bool fit_match(const struct fit_pairs *pairs, int64_t from, int64_t to, const struct fit_line *line,
 	       const struct fit_near *near, struct fit_match *ret);
+/** The same of events and stays: an event is matched if it is in a stay, which bounds it. */
+bool fit_match_stays(const struct fit_pairs *pairs, int64_t from, int64_t to,
+		     const struct fit_line *line, const struct fit_near *near,
+		     struct fit_match *ret);
 void fit_match_done(struct fit_match *m);
 
 #endif

@@ -114,16 +114,16 @@ static void change_thread(struct run *r, double us, bool is_idle)
 }
 
 /* The guest's threads take turns, and the host may preempt the vcpu's. */
-static double work(struct run *r, double t)
+static double work_until(struct run *r, double t, double end)
 {
-	double end = t + uniform(r, 30, 2500);
+	double preempt = r->m->preempt > 0 ? r->m->preempt : 0.2;
 
 	while (t < end) {
 		t += uniform(r, 20, 400);
 		guest_switch(r, t, true, false);
 		guest_switch(r, t + 0.5, false, false);
 		change_thread(r, t + 0.2, false);
-		if (uniform(r, 0, 1) < 0.2) {
+		if (uniform(r, 0, 1) < preempt) {
 			host_out(r, t + 2, false);
 			t += uniform(r, 20, 900);
 			host_in(r, t);
@@ -131,6 +131,11 @@ static double work(struct run *r, double t)
 		}
 	}
 	return t + 1;
+}
+
+static double work(struct run *r, double t)
+{
+	return work_until(r, t, t + uniform(r, 30, 2500));
 }
 
 static double one_stay(struct run *r, double t)
@@ -167,6 +172,11 @@ static void one_vcpu(struct run *r)
 	double t = uniform(r, 0, 3000), end = (double)r->m->ms * 1000;
 	bool is_paused = false;
 
+	if (r->m->never_idles) {
+		host_in(r, t);
+		host_out(r, work_until(r, t + 5, end), false);
+		return;
+	}
 	while (t < end) {
 		t = sleep_from(r, one_stay(r, t));
 		/* No stay reaches into the pause. */

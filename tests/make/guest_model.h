@@ -23,6 +23,8 @@ struct guest_model {
 	double unseen;      /* share of host switches that are missing, and not in holes */
 	double ids;         /* share of its threads' stays that the host's trace has an id of */
 	bool ids_differ;    /* ... of another PID namespace than the guest's recording */
+	bool never_idles;   /* only the host's preemption stops it */
+	double preempt;     /* share of its threads' turns in which the host preempts: 0: 0.2 */
 	uint32_t
 		tick_us; /* sleeps end at multiples of it, as of a kernel's timer; 0: at any time */
 };

@@ -178,6 +178,52 @@ static void test_few_edges(void)
 	fit_result_done(&r);
 }
 
+/** @return runs that are likely, with all bands right; @p ret_found: that are found at all. */
+static unsigned int try_busy(struct guest_model m, unsigned int nr, unsigned int distance,
+			     unsigned int *ret_found)
+{
+	unsigned int nr_right = 0;
+
+	*ret_found = 0;
+	for (unsigned int i = 0; i < nr; i++) {
+		struct guest_model host_of = m;
+		struct guest_truth truth;
+		struct fit_result r;
+		bool inside = true;
+
+		m.seed = i;
+		host_of.seed = i + distance;
+		if (!run(&host_of, &m, &r, &truth))
+			break;
+		vec_for_each (&r.pieces, p)
+			inside = inside && is_inside(p, &truth, 1);
+		nr_right += r.verdict == FIT_LIKELY && r.is_by_stays && inside;
+		*ret_found += r.verdict != FIT_NOT_FOUND;
+		if ((r.verdict != FIT_NOT_FOUND) != !distance || (!distance && !inside))
+			say(distance ? "busy, of another" : "busy", i, &r);
+		fit_result_done(&r);
+	}
+	return nr_right;
+}
+
+static void test_never_idle(unsigned int nr)
+{
+	struct guest_model m = plain;
+	unsigned int found;
+
+	m.never_idles = true;
+	m.preempt = 0.02;
+	CHECK(try_busy(m, nr, 0, &found) == nr && found == nr,
+	      "a guest that never idles is likely, by when it did not run");
+	CHECK(!try_busy(m, nr, 1000, &found) && !found, "... and not found in another host");
+	m.per_us = 1000;
+	m.ppm = 150;
+	CHECK(try_busy(m, nr, 0, &found) == nr && found == nr, "... with drift");
+	m.preempt = 1e-9;
+	CHECK(!try_busy(m, nr, 0, &found) && !found,
+	      "... but is not found where it ran all the time");
+}
+
 static void test_given(void)
 {
 	struct guest_model m = plain;
@@ -208,6 +254,7 @@ int main(int argc, char **argv)
 	test_pauses(nr);
 	test_wrong_guests(nr);
 	test_few_edges();
+	test_never_idle((nr + 1) / 2);
 	test_given();
 	return tap_done();
 }
