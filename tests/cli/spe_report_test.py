@@ -97,6 +97,11 @@ def test_columns(work):
               'report %s: columns' % option, out)
         check(not any(l != l.rstrip() for l in out), 'report %s: no blanks at the ends of lines' % option, out)
         check(first in out[at], 'report %s: titles' % option, out[at])
+        cells = [l.split('|') for l in run('report', option, '-i', path, '--sort', 'comm,sym', '-t', '|')[1].splitlines() if '|' in l]
+        check(len(cells) > 2 and any(c[-2] == 'prog' for c in cells) and all(c == c.strip() for l in cells for c in l), 'report %s -t: cells' % option, cells)
+        status, _, err = run('report', option, '-i', path, '-w', '9')
+        check(status == 2 and '-w does not apply' in err, 'report %s: -w is refused' % option, err)
+        check(run('report', option, '-i', path, '-w', '0')[0] == 0, 'report %s: -w 0 asks for nothing else' % option)
 
 
 def test_aux_flags(work):
