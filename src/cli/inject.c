@@ -275,12 +275,12 @@ static void report_gaps(const struct inject *c)
 
 	cli_etm_report_units(c->in.path, c->trace, NULL);
 	if (t->nr_nacc)
-		cli_note("%s: code was missing %llu times; execution there is not counted",
-			 c->in.path, (unsigned long long)t->nr_nacc);
+		cli_note("%s: code was missing %llu time%s; execution there is not counted",
+			 c->in.path, (unsigned long long)t->nr_nacc, t->nr_nacc == 1 ? "" : "s");
 	cli_etm_report_dropped(c->in.path, t->nr_dropped);
 	if (t->nr_no_sync)
-		cli_note("%s: the trace was lost or damaged %llu times", c->in.path,
-			 (unsigned long long)t->nr_no_sync);
+		cli_note("%s: the trace was lost or damaged %llu time%s", c->in.path,
+			 (unsigned long long)t->nr_no_sync, t->nr_no_sync == 1 ? "" : "s");
 }
 
 static void report_warnings(const struct inject *c)

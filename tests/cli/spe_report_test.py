@@ -114,6 +114,8 @@ def test_aux_flags(work):
     path = write(os.path.join(work, 'flags.data'), [aux(b''.join(traces))] + records)
     out = run('report', '--stats', '-i', path)[1]
     check(re.search(r'^  cpu 0: 6 records, 3 truncated: .*, 3 partial: .*, 2 with collisions: .*; from 2\.000000000 to 6\.000000000$', out, re.M), 'report --stats: flags of AUX records', out)
+    errors = [json.loads(l) for l in run('script', '--itrace=e', '--json', '-i', path)[1].splitlines()]
+    check(len(errors) == 8 and all(e['cpu'] == 0 for e in errors), 'script --itrace=e: flags have the CPU', errors)
     path = write(os.path.join(work, 'none.data'), [aux(traces[0]), chunk(0, len(traces[0]), 1000)])
     out = run('report', '--stats', '-i', path)[1]
     check(re.search(r'^  cpu 0: 1 record$', out, re.M), 'report --stats: no flags', out)
