@@ -20,6 +20,11 @@ void ops_put(struct ops_table *t, const struct ops_column *c, const char *text)
 	buf_field(t->out, text, t->separator ? 0 : c->width);
 }
 
+void ops_put_last(struct ops_table *t, const char *text)
+{
+	ops_put(t, &(struct ops_column){.gap = 2}, text);
+}
+
 void ops_put_number(struct ops_table *t, const struct ops_column *c, uint64_t v)
 {
 	char text[24];

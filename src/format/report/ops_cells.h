@@ -24,6 +24,8 @@ struct ops_column {
 void ops_begin_cell(struct ops_table *t, unsigned int gap);
 
 void ops_put(struct ops_table *t, const struct ops_column *c, const char *text);
+/** The text after the columns. */
+void ops_put_last(struct ops_table *t, const char *text);
 void ops_put_number(struct ops_table *t, const struct ops_column *c, uint64_t v);
 void ops_put_mean(struct ops_table *t, const struct ops_column *c, const struct latency *l);
 /** In percent. */
