@@ -176,12 +176,23 @@ static void add_time(struct script_text *t, struct clew_perf_ns time)
 	buf_add(&t->out, s->seconds, s->time_bytes);
 }
 
+/* As perf prints them, and of guests alone. */
+static void add_machine(struct buf *b, uint64_t fields, const struct ana_event *ev)
+{
+	if (fields & SCRIPT_MACHINE_PID)
+		buf_printf(b, "VM:%5d ", (int)ev->machine);
+	if (fields & SCRIPT_VCPU)
+		buf_printf(b, "VCPU:%03d ", (int)ev->vcpu);
+}
+
 void script_add_start(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
 		      struct clew_perf_ns time)
 {
 	struct buf *b = &t->out;
 
+	if (ev->machine)
+		add_machine(b, e->fields, ev);
 	add_task(t, e, ev->comm, pid, tid, cpu);
 	if (e->fields & SCRIPT_MISC)
 		script_add_misc(b, ev->record.type, ev->record.misc);
