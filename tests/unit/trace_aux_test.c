@@ -35,6 +35,8 @@ static void put(struct buf *to, const struct clew_trace_batch *b, size_t i)
 		buf_printf(to, "%u %llx %u", e->kind, (unsigned long long)e->start, e->number);
 	if (b->context)
 		buf_printf(to, " %d/%d", b->context->pid, b->context->tid);
+	if (b->context && b->context->who)
+		buf_printf(to, " %s %s", b->context->who, b->context->who_json);
 	buf_char(to, '\n');
 }
 
@@ -76,10 +78,12 @@ static bool is_same(const struct got *a, const struct got *b)
 	return a->nr == b->nr;
 }
 
-static void check_same(struct clew_trace *t, unsigned int nr_threads)
+static void check_same(struct clew_trace *t, unsigned int nr_threads, bool wants_who)
 {
-	struct clew_trace_run_opts opts = {
-		.size = sizeof(opts), .nr_threads = nr_threads, .unit_end = take_end};
+	struct clew_trace_run_opts opts = {.size = sizeof(opts),
+					   .nr_threads = nr_threads,
+					   .wants_who = wants_who,
+					   .unit_end = take_end};
 	struct got pulled = {0}, pushed = {0}, again = {0};
 
 	CHECK(clew_trace_run(t, take, &pushed, &opts, NULL) == CLEW_OK && pushed.nr > 200,
@@ -93,6 +97,9 @@ static void check_same(struct clew_trace *t, unsigned int nr_threads)
 	CHECK(strstr(buf_cstr(&pushed.of_unit[0]), "10080-10088 2 taken 100/100") &&
 		      strstr(buf_cstr(&pushed.of_unit[0]), "10080-10088 2 taken 200/200"),
 	      "they have threads");
+	CHECK(!!strstr(buf_cstr(&pushed.of_unit[0]), "100/100 task/context R:100") == wants_who &&
+		      !!strstr(buf_cstr(&pushed.of_unit[0]), " {\"kind\":\"task\"") == wants_who,
+	      "who ran only where it is asked for");
 	got_done(&pulled);
 	got_done(&pushed);
 	got_done(&again);
@@ -158,8 +165,10 @@ int main(void)
 	write_recording();
 	snprintf(path, sizeof(path), "%s/perf.data", test_dir);
 	CHECK(clew_trace_open(&t, path, &opts, NULL) == CLEW_OK, "a recording opens");
-	for (unsigned int n = 1; t && n <= 2; n++)
-		check_same(t, n);
+	for (unsigned int n = 1; t && n <= 2; n++) {
+		check_same(t, n, false);
+		check_same(t, n, true);
+	}
 	clew_trace_free(t);
 	test_dir_remove();
 	return tap_done();
