@@ -6,8 +6,8 @@
 
 #include "analyze/analyze.h"
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/budget.h"
+#include "base/buf.h"
 #include "base/vec.h"
 #include "os/file.h"
 #include "trace/trace_decode.h"

@@ -191,7 +191,11 @@ static void report_binary(const struct counted_binary *b, const char *to)
 
 	cli_note("%s: %s: %zu ranges, %zu branches", to, of, b->counts.runs.nr,
 		 b->counts.branches.nr);
-	if (b->is_not_found)
+	if (b->is_not_found && dso_kind(b->dso) == DSO_KERNEL)
+		cli_warn("%s: the kernel's file was not found: addresses are run-time addresses: "
+			 "-k FILE names it",
+			 b->path);
+	else if (b->is_not_found)
 		cli_warn("%s: the file was not found: addresses are file offsets, not linked "
 			 "addresses",
 			 b->path);

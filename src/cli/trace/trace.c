@@ -101,7 +101,8 @@ static int take_fields(void *to, const char *arg, bool is_negated)
 	(void)is_negated;
 	if (strcmp(arg, "+who") != 0 && strcmp(arg, "who") != 0) {
 		cli_error("trace -F: the one field to add is +who, not '%s'", arg);
-		cli_hint("clew script --itrace=b -F LIST prints branches in columns of your choice");
+		cli_hint(
+			"clew script --itrace=b -F LIST prints branches in columns of your choice");
 		return CLI_USAGE;
 	}
 	c->wants_who = true;
@@ -174,7 +175,8 @@ int cmd_trace(int argc, char **argv)
 	}
 	if (c.wants_who && !c.is_ranges) {
 		cli_error("-F +who adds to the lines of --ranges");
-		cli_hint("clew script --stats counts who ran; clew script -F +who shows it by event");
+		cli_hint(
+			"clew script --stats counts who ran; clew script -F +who shows it by event");
 		return CLI_USAGE;
 	}
 	return run(&c);

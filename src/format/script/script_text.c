@@ -6,7 +6,7 @@
 #include "format/script/script_text_impl.h"
 #include "format/who_answer.h"
 
-enum { NAME_MAX_WIDTH = 1024 };
+enum { NAME_MAX_WIDTH = 1024, WHO_WIDTH = 32 };
 
 #define PLACE_FIELDS \
  (SCRIPT_IP | SCRIPT_SYM | SCRIPT_SYMOFF | SCRIPT_DSO | SCRIPT_DSOFF | SCRIPT_SRCLINE)
@@ -405,6 +405,19 @@ static void add_branch(struct script_text *t, const struct script_evsel *e,
 	buf_char(b, '\n');
 }
 
+/* Most are no wider, so that what follows stands in a column. */
+static void add_who(struct buf *b, const struct who_answer *who)
+{
+	size_t from;
+
+	buf_char(b, ' ');
+	from = b->nr;
+	who_answer_text(b, who);
+	if (b->nr - from < WHO_WIDTH)
+		buf_fill(b, ' ', WHO_WIDTH - (b->nr - from));
+	buf_char(b, ' ');
+}
+
 void script_add_sample(struct script_text *t, const struct ana_event *ev)
 {
 	const struct script_evsel *e = &t->evsels.data[ev->evsel->index];
@@ -425,9 +438,7 @@ void script_add_sample(struct script_text *t, const struct ana_event *ev)
 	if (e->fields & SCRIPT_FLAGS)
 		script_add_flow(b, ev->synth);
 	if (e->fields & SCRIPT_WHO) {
-		buf_char(b, ' ');
-		who_answer_text(b, ev->who);
-		buf_char(b, ' ');
+		add_who(b, ev->who);
 	}
 	if (e->is_branch) {
 		add_branch(t, e, ev);
