@@ -23,6 +23,7 @@ struct script {
 	struct script_text_opts text;
 	uint64_t max_stack, max_events;
 	bool has_inlines, has_header, is_header_only, is_full_header, is_json, is_dump, has_fields;
+	bool has_columns; /* of text alone: fields but who */
 	bool is_merging, is_stats, waits_all;
 	struct cli_itrace itrace;
 	struct analyze *analysis; /* NULL: of a snapshot */
@@ -42,6 +43,7 @@ static int take_fields(void *to, const char *arg, bool is_negated)
 
 	(void)is_negated;
 	s->has_fields = true;
+	s->has_columns |= strcmp(arg, "+who") != 0 && strcmp(arg, "who") != 0;
 	switch ((int)err) {
 	case CLEW_OK:
 		return 0;
@@ -81,11 +83,12 @@ SHOW(text_poke, SCRIPT_SHOW_TEXT_POKE)
 static int take_form(struct script *s, const char *itrace, const char *fields)
 {
 	int status = cli_itrace_set(&s->itrace, itrace, false);
-	bool had_fields = s->has_fields;
+	bool had_fields = s->has_fields, had_columns = s->has_columns;
 
 	if (!status)
 		status = take_fields(s, fields, false);
 	s->has_fields = had_fields;
+	s->has_columns = had_columns;
 	return status;
 }
 
@@ -204,8 +207,9 @@ static int parse(struct script *s, int argc, char **argv)
 		cli_hint("perf script's scripting languages are not supported");
 		return -1 - CLI_USAGE;
 	}
-	if (s->is_json && s->has_fields) {
-		cli_error("--json and -F exclude each other: JSON has all fields");
+	if (s->is_json && s->has_columns) {
+		cli_error(
+			"--json and -F exclude each other: JSON has all fields, and who with -F +who");
 		return -1 - CLI_USAGE;
 	}
 	if (s->text.is_reltime && s->text.is_deltatime) {
