@@ -83,6 +83,9 @@ struct clew_trace_context {
 	enum clew_arch arch;
 	const struct clew_arm_context *arm; /* NULL: not of this architecture */
 	const struct clew_x86_context *x86;
+	/* With wants_who: who ran, and what proves it, as `clew script -F who` prints it, and as
+	 * the object "who" of its JSON. NULL: nothing is known. Live as long as the batch. */
+	const char *who, *who_json;
 };
 
 /** Executed instructions, one after the other in memory. */
@@ -259,7 +262,8 @@ struct clew_trace_run_opts {
 				     the same */
 	bool splits_source_ranges; /* ranges end also at the branches that a packet with a source
 				      address leads over */
-	bool reserved[7];          /* zero */
+	bool wants_who;            /* contexts say who ran; another one begins where that changes */
+	bool reserved[6];          /* zero */
 	/** Bytes that are not trace, or of an ID that no unit has: @p what in static words, with a
 	 * number (0: none). A result other than CLEW_OK ends the pass. NULL: not wanted. */
 	enum clew_err (*warning)(void *ctx, const char *what, uint64_t number, uint64_t offset);

@@ -139,6 +139,15 @@ static void put_answer(const struct analyze *a, struct ana_event *e, struct perf
 	own->pid = own->tid = e->pid = e->tid = UINT32_MAX;
 }
 
+/* A guest's own record, which has the id of an event of its own. */
+static void set_machine(const struct analyze *a, struct ana_event *e, uint64_t event)
+{
+	struct who_vcpu v = who_guests_vcpu_of(who_guests(a->who), event);
+
+	e->machine = v.machine;
+	e->vcpu = v.vcpu;
+}
+
 /* One sample as the consumer gets it. @p s is complete but for what is looked up. */
 static enum clew_err deliver_sample(struct analyze *a, const struct perf_record *r,
 				    const struct perf_evsel *evsel, const struct perf_sample *s,
@@ -181,6 +190,8 @@ static enum clew_err deliver_sample(struct analyze *a, const struct perf_record 
 	e->cpu = s->cpu;
 	e->comm = t->comm;
 	e->cgroup = machine ? NULL : cgroup_of(a, s);
+	if (machine)
+		set_machine(a, e, s->id);
 	a->summary.nr_samples++;
 	ana_note_time(&a->summary.first_time, &a->summary.last_time, e->time);
 	if (user->has_mark && !a->opts.no_merge && !a->opts.no_chains) {
@@ -362,6 +373,8 @@ enum clew_err ana_deliver_record(struct analyze *a, const struct perf_record *r,
 	e->cpu = id.cpu;
 	e->pid = id.pid;
 	e->tid = id.tid;
+	if (machine)
+		set_machine(a, e, id.id);
 	id.tid = subject_of(r, id.tid);
 	t = id.tid == UINT32_MAX ? NULL : ana_thread_get(a, machine, UINT32_MAX, id.tid);
 	e->comm = t ? t->comm : NULL;

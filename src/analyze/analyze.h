@@ -177,6 +177,8 @@ struct ana_event {
 	struct clew_perf_ns time;
 	uint64_t period;        /* the sample's, else the attr's fixed one, else 1 */
 	uint32_t pid, tid, cpu; /* all ones: unknown */
+	uint32_t machine, vcpu; /* that a guest's own record is of: pid of its host process; vcpu:
+				   all ones: unknown. 0: the host's */
 	const char *comm; /* the thread's name then; ":TID" when unknown. Of other records: the
 			     thread they are about. Lives as long as the analysis */
 	const struct ana_loc *loc;     /* of sample->ip; NULL: not sampled */

@@ -200,6 +200,7 @@ void clew_trace_free(struct clew_trace *t)
 	os_map_done(&t->map);
 	vec_done(&t->made.events);
 	vec_done(&t->made.partial);
+	buf_done(&t->who);
 	mem_free(t->units);
 	mem_free(t->states);
 	mem_free(t);

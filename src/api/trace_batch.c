@@ -3,6 +3,7 @@
 
 #include "api/trace_impl.h"
 #include "flow/flow_key.h"
+#include "format/who_answer.h"
 
 _Static_assert((int)CLEW_REALM == (int)ARM_REALM && CLEW_TRACE_ITEM_EVENT == FLOW_ITEM_EVENT,
 	       "public and inner numbers are alike");
@@ -123,6 +124,7 @@ void trace_state_done(struct trace_state *s)
 {
 	for (size_t i = 0; i < NR_TABLES; i++)
 		vec_done(&s->tables[i]);
+	buf_done(&s->who);
 	*s = (struct trace_state){0};
 }
 
@@ -206,8 +208,32 @@ static struct clew_x86_context x86_of(const struct code_x86_context *c)
 					 .vmcs = c->vmcs};
 }
 
-static void keep_context(struct trace_state *s, const struct clew_trace_context *c)
+/* In words, and as the object of JSON, which who_answer_json() gives with its key. */
+static void put_who(struct buf *out, const struct who_answer *a, struct clew_trace_context *ret)
 {
+	static const char key[] = "\"who\":";
+	struct json_put j = {.out = out};
+	size_t json;
+
+	buf_clear(out);
+	who_answer_text(out, a);
+	buf_char(out, '\0');
+	json = out->nr + sizeof(key) - 1;
+	who_answer_json(&j, a);
+	buf_char(out, '\0');
+	if (out->is_failed)
+		return;
+	ret->who = out->data;
+	ret->who_json = out->data + json;
+}
+
+static void keep_context(struct clew_trace *t, struct trace_state *s,
+			 const struct clew_trace_context *c)
+{
+	struct buf who = s->who;
+
+	s->who = t->who; /* what c refers to */
+	t->who = who;
 	s->context = *c;
 	s->has_context = true;
 	if (s->key.context.arch == CODE_ARM)
@@ -221,19 +247,29 @@ static struct clew_trace_context context_of(struct clew_trace *t, size_t unit)
 	struct trace_state *s = &t->states[unit];
 	struct trace_thread thread = {.pid = UINT32_MAX, .tid = UINT32_MAX};
 	bool is_arm = s->key.context.arch == CODE_ARM;
+	struct clew_trace_context ret;
 
 	t->trace->ops->thread(t->trace, unit, &s->key, &thread);
-	return (struct clew_trace_context){.pid = thread.pid,
-					   .tid = thread.tid,
-					   .comm = thread.comm,
-					   .arch = is_arm ? CLEW_ARCH_ARM : CLEW_ARCH_X86,
-					   .arm = is_arm ? &s->arm : NULL,
-					   .x86 = is_arm ? NULL : &s->x86};
+	ret = (struct clew_trace_context){.pid = thread.pid,
+					  .tid = thread.tid,
+					  .comm = thread.comm,
+					  .arch = is_arm ? CLEW_ARCH_ARM : CLEW_ARCH_X86,
+					  .arm = is_arm ? &s->arm : NULL,
+					  .x86 = is_arm ? NULL : &s->x86};
+	if (t->run.wants_who && thread.who)
+		put_who(&t->who, thread.who, &ret);
+	return ret;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
 }
 
 static bool is_same_thread(const struct clew_trace_context *a, const struct clew_trace_context *b)
 {
-	return a->pid == b->pid && a->tid == b->tid && a->comm == b->comm;
+	return a->pid == b->pid && a->tid == b->tid && a->comm == b->comm &&
+	       is_same_text(a->who_json, b->who_json);
 }
 
 /** @return whether what follows is of another context, which is then in *ret. */
@@ -302,8 +338,8 @@ static enum clew_err take_event(struct cut *c, size_t i, uint32_t number)
 	if (!changes(t, c->unit, e, &next))
 		return CLEW_OK;
 	err = hand_out(c, i);
-	keep_context(s, &next);
-	return err;
+	keep_context(t, s, &next);
+	return err ? err : t->who.is_failed || s->who.is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 }
 
 /** @return the next item from @p i on that is an event. */

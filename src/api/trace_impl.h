@@ -7,6 +7,7 @@
 #include "analyze/analyze.h"
 #include "base/arena.h"
 #include "base/budget.h"
+#include "base/buf.h"
 #include "base/vec.h"
 #include "os/file.h"
 #include "trace/trace_decode.h"
@@ -26,6 +27,7 @@ struct trace_state {
 	struct clew_trace_context context;
 	struct clew_arm_context arm; /* of context, as its arch says */
 	struct clew_x86_context x86;
+	struct buf who; /* texts of context */
 	bool has_context;
 	struct trace_ranges tables[NR_TABLES];
 	size_t table, oldest; /* the one in use; the next to be replaced */
@@ -84,6 +86,7 @@ struct clew_trace {
 	void *take_ctx, *ctx; /* ctx: of the callbacks in run */
 	struct clew_trace_run_opts run;
 	struct trace_made made;
+	struct buf who; /* texts of the context that is asked for */
 	struct trace_pull pull;
 };
 

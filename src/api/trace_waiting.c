@@ -10,6 +10,14 @@ struct trace_waiting *trace_waiting_add(struct trace_pull *p)
 	return w && vec_push(&p->waiting, w) ? w : NULL;
 }
 
+/* @return false: no memory. */
+static bool keep_text(struct arena *to, const char **text)
+{
+	if (*text)
+		*text = arena_strndup(to, *text, strlen(*text));
+	return *text;
+}
+
 enum clew_err trace_waiting_keep(void *ctx, const struct clew_trace_batch *b)
 {
 	struct clew_trace *t = ctx;
@@ -31,6 +39,9 @@ enum clew_err trace_waiting_keep(void *ctx, const struct clew_trace_batch *b)
 	w->context.arm = b->context->arm ? &w->arm : NULL;
 	w->context.x86 = b->context->x86 ? &w->x86 : NULL;
 	w->batch.context = &w->context;
+	if (b->context->who && (!keep_text(&t->pull.memory, &w->context.who) ||
+				!keep_text(&t->pull.memory, &w->context.who_json)))
+		return CLEW_NO_MEMORY;
 	return CLEW_OK;
 }
 

@@ -84,8 +84,8 @@ int cmd_header(int argc, char **argv)
 		{'f', "force", NULL, NULL, CLI_FLAG, &c.in.is_forced},
 		CLI_MAX_MEMORY_OPTION(&c.in),
 		{'I', "full", NULL, "CPU topology, caches and memory in full", CLI_FLAG, &c.is_full},
-		{0, "header-only", NULL, "do not read the records; print only what perf prints, "
-					 "too",
+		{0, "header-only", NULL, "do not read the records: only machine, events, "
+					 "namespaces, guests",
 		 CLI_FLAG, &c.is_header_only},
 		{0, "json", NULL, "one JSON object", CLI_FLAG, &c.is_json},
 		{0},

@@ -191,7 +191,11 @@ static void report_binary(const struct counted_binary *b, const char *to)
 
 	cli_note("%s: %s: %zu ranges, %zu branches", to, of, b->counts.runs.nr,
 		 b->counts.branches.nr);
-	if (b->is_not_found)
+	if (b->is_not_found && dso_kind(b->dso) == DSO_KERNEL)
+		cli_warn("%s: the kernel's file was not found: addresses are run-time addresses: "
+			 "-k FILE names it",
+			 b->path);
+	else if (b->is_not_found)
 		cli_warn("%s: the file was not found: addresses are file offsets, not linked "
 			 "addresses",
 			 b->path);
@@ -275,12 +279,12 @@ static void report_gaps(const struct inject *c)
 
 	cli_etm_report_units(c->in.path, c->trace, NULL);
 	if (t->nr_nacc)
-		cli_note("%s: code was missing %llu times; execution there is not counted",
-			 c->in.path, (unsigned long long)t->nr_nacc);
+		cli_note("%s: code was missing %llu time%s; execution there is not counted",
+			 c->in.path, (unsigned long long)t->nr_nacc, t->nr_nacc == 1 ? "" : "s");
 	cli_etm_report_dropped(c->in.path, t->nr_dropped);
 	if (t->nr_no_sync)
-		cli_note("%s: the trace was lost or damaged %llu times", c->in.path,
-			 (unsigned long long)t->nr_no_sync);
+		cli_note("%s: the trace was lost or damaged %llu time%s", c->in.path,
+			 (unsigned long long)t->nr_no_sync, t->nr_no_sync == 1 ? "" : "s");
 }
 
 static void report_warnings(const struct inject *c)

@@ -71,8 +71,10 @@ static enum clew_err print_event(void *ctx, const char *name, const char *kind, 
 	w->nr_printed++;
 	if (w->is_json)
 		print_json(name, kind, what);
-	else
+	else if (*what)
 		cli_put(stdout, "  %-44s  %-20s  %s\n", name, kind, what);
+	else
+		cli_put(stdout, "  %-44s  %s\n", name, kind);
 	return ferror(stdout) ? CLEW_STOPPED : CLEW_OK;
 }
 
@@ -103,7 +105,9 @@ int cmd_list(int argc, char **argv)
 		cli_error("out of memory");
 		return CLI_FAILED;
 	}
-	if (!w.nr_printed)
+	if (!w.nr_printed) {
 		cli_error("no event matches");
+		cli_hint("'clew list' prints all; 'clew doctor' reports why some are missing");
+	}
 	return w.nr_printed ? CLI_OK : CLI_FAILED;
 }

@@ -48,6 +48,19 @@ static bool parse_offset(const char *text, char **end, int64_t *ret)
 	return *end != text && !errno;
 }
 
+static bool parse_scale(const char *text, double *ret)
+{
+	char *end;
+
+	*ret = strtod(text, &end);
+	return end != text && !*end;
+}
+
+static bool is_scale(double v)
+{
+	return v > 0.5 && v < 2;
+}
+
 static bool parse_rest(struct guest *g, char *text)
 {
 	char *end;
@@ -64,9 +77,7 @@ static bool parse_rest(struct guest *g, char *text)
 	g->has_offset = true;
 	if (*end != ',')
 		return !*end;
-	text = end + 1;
-	g->given.scale = strtod(text, &end);
-	return end != text && !*end && g->given.scale > 0.5 && g->given.scale < 2;
+	return parse_scale(end + 1, &g->given.scale);
 }
 
 static int add_guest(void *to, const char *arg, bool is_negated)
@@ -85,8 +96,12 @@ static int add_guest(void *to, const char *arg, bool is_negated)
 	comma = strchr(g->text, ',');
 	if (comma)
 		*comma = '\0';
-	if (*g->text && (!comma || parse_rest(g, comma + 1)))
+	if (*g->text && (!comma || parse_rest(g, comma + 1)) && is_scale(g->given.scale))
 		return 0;
+	if (!is_scale(g->given.scale)) {
+		cli_error("--guest=%s: SCALE has to be greater than 0.5 and less than 2", arg);
+		return CLI_USAGE;
+	}
 	cli_error("--guest=%s: not FILE[,PID[,OFFSET[,SCALE]]]", arg);
 	cli_hint("PID is the process on the host that runs the virtual machine, and "
 		 "guest = host * SCALE + OFFSET");

@@ -219,9 +219,9 @@ static enum clew_err write_ops(struct report_run *r)
 		return write_whole(r, &b);
 	}
 	if (a->is_memory)
-		ops_memory_text(&b, r->feed, a->table.min_share);
+		ops_memory_text(&b, r->feed, a->table.min_share, a->text.separator);
 	else
-		ops_branches_text(&b, r->feed, a->table.min_share);
+		ops_branches_text(&b, r->feed, a->table.min_share, a->text.separator);
 	if (r->nr_rows)
 		report_gaps_text(&b, &r->summary);
 	return write_whole(r, &b);

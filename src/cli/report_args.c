@@ -443,6 +443,16 @@ static int choose_ops_events(struct report_args *a)
 	return status ? status : -1;
 }
 
+/* -w 0 asks for what these tables do: nothing is cut. */
+static bool has_width(const struct report_args *a)
+{
+	for (size_t i = 0; i < REPORT_MAX_WIDTHS; i++) {
+		if (a->text.widths[i])
+			return true;
+	}
+	return false;
+}
+
 /* --mem and --branch: what is counted is neither samples nor branch stacks. */
 static int choose_ops(struct report_args *a)
 {
@@ -455,6 +465,13 @@ static int choose_ops(struct report_args *a)
 	if (a->is_stats || a->is_folded || a->branches == REPORT_BRANCHES_ON) {
 		cli_error("%s has tables of its own: it excludes --stats, --folded and -b",
 			  a->is_memory ? "--mem" : "--branch");
+		return CLI_USAGE;
+	}
+	if (has_width(a)) {
+		cli_error(
+			"-w does not apply to the tables of %s: their columns are as wide as their "
+			"text; -t separates them for other programs",
+			a->is_memory ? "--mem" : "--branch");
 		return CLI_USAGE;
 	}
 	a->feed.ops = a->is_memory ? REPORT_OPS_MEMORY : REPORT_OPS_BRANCHES;

@@ -10,21 +10,20 @@
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
 #include "cli/itrace.h"
+#include "cli/script_raw.h"
 #include "format/header/header_text.h"
 #include "format/report/stats_text.h"
 #include "format/script/script_disasm.h"
-#include "format/script/script_dump.h"
 #include "format/script/script_json.h"
 #include "format/script/script_text.h"
-#include "format/trace/spe_dump.h"
 #include "format/user_stacks.h"
-#include "trace/perf/units_spe_meta.h"
 
 struct script {
 	struct cli_input in;
 	struct script_text_opts text;
 	uint64_t max_stack, max_events;
 	bool has_inlines, has_header, is_header_only, is_full_header, is_json, is_dump, has_fields;
+	bool has_columns; /* of text alone: fields but who */
 	bool is_merging, is_stats, waits_all;
 	struct cli_itrace itrace;
 	struct analyze *analysis; /* NULL: of a snapshot */
@@ -44,6 +43,7 @@ static int take_fields(void *to, const char *arg, bool is_negated)
 
 	(void)is_negated;
 	s->has_fields = true;
+	s->has_columns |= strcmp(arg, "+who") != 0 && strcmp(arg, "who") != 0;
 	switch ((int)err) {
 	case CLEW_OK:
 		return 0;
@@ -83,11 +83,12 @@ SHOW(text_poke, SCRIPT_SHOW_TEXT_POKE)
 static int take_form(struct script *s, const char *itrace, const char *fields)
 {
 	int status = cli_itrace_set(&s->itrace, itrace, false);
-	bool had_fields = s->has_fields;
+	bool had_fields = s->has_fields, had_columns = s->has_columns;
 
 	if (!status)
 		status = take_fields(s, fields, false);
 	s->has_fields = had_fields;
+	s->has_columns = had_columns;
 	return status;
 }
 
@@ -206,8 +207,9 @@ static int parse(struct script *s, int argc, char **argv)
 		cli_hint("perf script's scripting languages are not supported");
 		return -1 - CLI_USAGE;
 	}
-	if (s->is_json && s->has_fields) {
-		cli_error("--json and -F exclude each other: JSON has all fields");
+	if (s->is_json && s->has_columns) {
+		cli_error(
+			"--json and -F exclude each other: JSON has all fields, and who with -F +who");
 		return -1 - CLI_USAGE;
 	}
 	if (s->text.is_reltime && s->text.is_deltatime) {
@@ -445,82 +447,6 @@ static int refuse_disasm(const struct script *s)
 	return CLI_USAGE;
 }
 
-enum { DUMP_BYTES = 256 * 1024 };
-
-struct dumped_spe {
-	bool is_spe; /* what AUXTRACE holds */
-	struct spe_meta meta;
-};
-
-/** The packets of SPE, as perf prints them after the record. */
-static void dump_trace(struct buf *out, const struct perf_record *r, struct dumped_spe *d)
-{
-	struct perf_auxtrace_info info;
-	struct perf_auxtrace aux;
-	const struct spe_cpu *cpu;
-
-	if (r->type == PERF_RECORD_AUXTRACE_INFO && !perf_auxtrace_info_parse(r, &info)) {
-		d->is_spe = info.type == PERF_AUXTRACE_ARM_SPE;
-		if (d->is_spe)
-			spe_meta_take_info(&d->meta, r, &info, NULL); /* damaged: no cores */
-	}
-	if (!d->is_spe || r->type != PERF_RECORD_AUXTRACE || perf_auxtrace_parse(r, &aux))
-		return;
-	cpu = spe_meta_cpu(&d->meta, aux.cpu);
-	spe_dump(out, r->payload.pos, bytes_left(&r->payload), aux.offset,
-		 spe_core_of(cpu ? cpu->midr : 0));
-}
-
-static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *sink,
-				  struct clew_diag *diag)
-{
-	struct perf_record r;
-	struct buf out = {0};
-	enum clew_err err;
-	struct dumped_spe spe = {0};
-
-	while ((err = perf_file_next(f, &r, diag)) == CLEW_OK) {
-		script_dump_record(&out, &r, perf_file_evlist(f));
-		dump_trace(&out, &r, &spe);
-		if (out.nr < DUMP_BYTES)
-			continue;
-		cli_progress_at(r.offset);
-		err = sink->write(sink->ctx, out.data, out.nr);
-		buf_clear(&out);
-		if (err != CLEW_OK)
-			break;
-	}
-	if (out.nr && err != CLEW_STOPPED)
-		sink->write(sink->ctx, out.data, out.nr);
-	vec_done(&spe.meta.cpus);
-	buf_done(&out);
-	return err;
-}
-
-static int dump(struct script *s)
-{
-	struct clew_sink sink = cli_stdout_sink(&s->sink_diag);
-	struct clew_diag diag = {0};
-	struct perf_file *f;
-	enum clew_err err = perf_file_open(&f, &s->in.input, &diag);
-
-	if (err == CLEW_OK) {
-		cli_progress_begin("reading", s->in.input.size);
-		cli_pager_start();
-		err = dump_records(f, &sink, &diag);
-		cli_pager_done();
-		perf_file_free(f);
-	}
-	if (s->sink_diag.code != CLEW_OK)
-		return cli_fail("standard output", &s->sink_diag);
-	if (err == CLEW_TRUNCATED)
-		cli_warn("%s: cut off at offset 0x%llx: everything before was printed", s->in.path,
-			 (unsigned long long)diag.offset);
-	return err == CLEW_END || err == CLEW_STOPPED || err == CLEW_TRUNCATED
-		     ? CLI_OK
-		     : cli_input_fail(&s->in, &diag);
-}
-
 static int open_and_run(struct script *s)
 {
 	struct clew_diag diag = {0};
@@ -577,7 +503,7 @@ int cmd_script(int argc, char **argv)
 	}
 	if (s.in.is_snapshot && !s.has_fields) /* a snapshot has no threads */
 		s.text.fields.by_type[SCRIPT_HW] &= ~SCRIPT_TID;
-	status = s.is_dump ? dump(&s) : open_and_run(&s);
+	status = s.is_dump ? script_raw_dump(&s.in) : open_and_run(&s);
 	script_text_free(s.writer);
 	script_json_free(s.json);
 	tracepoints_free(s.tracepoints);

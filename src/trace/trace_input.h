@@ -52,12 +52,23 @@ struct trace_listener {
 	 * is static, with a number (0: none); @p offset in the unit's file. NULL: not wanted. */
 	enum clew_err (*warning)(void *ctx, const char *what, uint64_t number, uint64_t offset);
 	void *ctx;
+	/** In place of warning where the CPU is known, for who asks for it. NULL: warning. */
+	enum clew_err (*warning_on)(void *ctx, const char *what, uint32_t cpu);
 };
 
 static inline enum clew_err trace_warn(const struct trace_listener *l, const char *what,
 				       uint64_t number, uint64_t offset)
 {
 	return l->warning ? l->warning(l->ctx, what, number, offset) : CLEW_OK;
+}
+
+/** @p cpu: all ones: unknown. */
+static inline enum clew_err trace_warn_on(const struct trace_listener *l, uint32_t cpu,
+					  const char *what, uint64_t number, uint64_t offset)
+{
+	if (l->warning_on)
+		return l->warning_on(l->ctx, what, cpu);
+	return trace_warn(l, what, number, offset);
 }
 
 struct cs_listener; /* cs_listener.h */

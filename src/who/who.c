@@ -110,6 +110,8 @@ static const char *name_by_tid(struct who *w, uint32_t tid)
 	const struct who_guest_id *guest = who_guests_id(&w->guests, tid);
 	char name[16];
 
+	if (guest && !guest->id)
+		return "swapper"; /* as the host's */
 	if (guest)
 		tid = guest->id;
 	snprintf(name, sizeof(name), ":%d", (int)tid);

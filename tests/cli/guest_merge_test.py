@@ -73,6 +73,12 @@ def check_switches(case, merged, nr):
     tap.check(len(names) == nr, f"{case}: threads of equal ids have the name of their own machine", names)
 
 
+def check_json(case, merged, truth):
+    lines = run(CLEW, "script", "--json", "--show-switch-events", "-i", merged).stdout.splitlines()
+    found = {(e.get("machine_pid"), e.get("vcpu")) for e in map(json.loads, lines) if re.fullmatch(r"g\d-app\d|swapper", e.get("comm", "")) and "machine_pid" in e}
+    tap.check(found == {(int(row[1]), v) for row in truth for v in (0, 1)}, f"{case}: --json has the machine and virtual CPU of each", found)
+
+
 def check_header(case, merged, truth):
     """How certain the clocks are, for readers: half the band that merge printed, at least."""
     guests = json.loads(run(CLEW, "header", "--json", "-i", merged).stdout).get("guests", [])
@@ -89,6 +95,9 @@ def check_perf(case, merged):
     bad = [line for line in p.stderr.splitlines() if re.search("unknown|invalid|out of order|fail|error", line, re.I)]
     tap.check(p.returncode == 0 and not bad, f"{case}: perf script reads it", p.stderr)
     tap.check(re.search(r"g0-app\d +\d+ \[\d+\] .*SWITCH", p.stdout), f"{case}: with the guest's names")
+    words = ("script", "--show-switch-events", "-F", "+machine_pid,+vcpu", "-i", merged)
+    want, got = ([line for line in run(c, *words).stdout.splitlines() if line.startswith("VM:")] for c in ("perf", CLEW))
+    tap.check(len(got) > 100 and got == want, f"{case}: machine_pid and vcpu as perf prints them", (len(got), len(want)))
 
 
 def check_wrong(tmp, case, host, guests, truth):
@@ -107,6 +116,8 @@ def check_given(tmp, host, guest, row):
     tap.check(p.returncode == 0 and "offset fits" in p.stderr, "the true offset is accepted", p.stderr)
     p = merge(out, host, f"{guest},{row[1]},{-int(row[2]) + 50000}")
     tap.check(p.returncode == 0 and "is wrong: the switches say" in p.stderr, "a wrong one is contradicted, and used", p.stderr)
+    p = merge(out, host, f"{guest},{row[1]},{-int(row[2])},2")
+    tap.check(p.returncode == 2 and "SCALE has to be" in p.stderr, "a scale that no machine has is refused, with the limits", p.stderr)
 
 
 def nr_trace(path):
@@ -163,6 +174,7 @@ def main():
             tap.check(p.returncode == 0, f"{case}: both guests", p.stderr)
             check_switches(case, out, 2)
             check_header(case, out, truth)
+            check_json(case, out, truth)
             check_perf(case, out)
             check_wrong(tmp, case, host, guests, truth)
             if case == "merge.0":

@@ -60,6 +60,12 @@ prints("WEIGHT_STRUCT: ins_lat asked for", struct, ["prog", "3"], "-F", "comm,in
 status, out, err = run(clew, plain, "-F", "comm,ins_lat")
 tap.check(status == 1 and not out and "no WEIGHT_STRUCT: the field 'ins_lat' cannot be printed" in err, "WEIGHT: ins_lat asked for", [status, out, err])
 
+status, out, err = run(clew, plain, "--json", "-F", "+who")
+tap.check(status == 0 and '"who":{"kind":"task","evidence":"sample"' in out, "--json -F +who: of a sample", [status, out, err])
+tap.check('"who"' not in run(clew, plain, "--json")[1], "--json: only where it is asked for")
+status, out, err = run(clew, plain, "--json", "-F", "ip")
+tap.check(status == 2 and "exclude each other" in err, "--json -F ip is refused", [status, out, err])
+
 ends = [(0x7000010, 0x7000020), (KERNEL_START + 0x100, KERNEL_START + 0x200), (0x1234, 0x5678)]
 branchy = recording("branches.data", pm.BRANCH_STACK, ends)
 prints("brstackoff: a file that is not found, the kernel, no file", branchy,

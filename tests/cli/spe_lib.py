@@ -34,8 +34,8 @@ def aux(trace, offset=0, cpu=0, tid=NONE):
     return record(71, struct.pack('<QQQIIII', len(trace), offset, 0, 0, tid, cpu, 0)) + trace
 
 
-def chunk(offset, size, time, tid=100, flags=0):
-    return record(11, struct.pack('<QQQ', offset, size, flags) + sample_id(100, tid, time))
+def chunk(offset, size, time, tid=100, flags=0, cpu=0):
+    return record(11, struct.pack('<QQQ', offset, size, flags) + sample_id(100, tid, time, cpu))
 
 
 def recording(records, sample_type=0x10087):

@@ -97,6 +97,11 @@ def test_columns(work):
               'report %s: columns' % option, out)
         check(not any(l != l.rstrip() for l in out), 'report %s: no blanks at the ends of lines' % option, out)
         check(first in out[at], 'report %s: titles' % option, out[at])
+        cells = [l.split('|') for l in run('report', option, '-i', path, '--sort', 'comm,sym', '-t', '|')[1].splitlines() if '|' in l]
+        check(len(cells) > 2 and any(c[-2] == 'prog' for c in cells) and all(c == c.strip() for l in cells for c in l), 'report %s -t: cells' % option, cells)
+        status, _, err = run('report', option, '-i', path, '-w', '9')
+        check(status == 2 and '-w does not apply' in err, 'report %s: -w is refused' % option, err)
+        check(run('report', option, '-i', path, '-w', '0')[0] == 0, 'report %s: -w 0 asks for nothing else' % option)
 
 
 def test_aux_flags(work):
@@ -109,6 +114,8 @@ def test_aux_flags(work):
     path = write(os.path.join(work, 'flags.data'), [aux(b''.join(traces))] + records)
     out = run('report', '--stats', '-i', path)[1]
     check(re.search(r'^  cpu 0: 6 records, 3 truncated: .*, 3 partial: .*, 2 with collisions: .*; from 2\.000000000 to 6\.000000000$', out, re.M), 'report --stats: flags of AUX records', out)
+    errors = [json.loads(l) for l in run('script', '--itrace=e', '--json', '-i', path)[1].splitlines()]
+    check(len(errors) == 8 and all(e['cpu'] == 0 for e in errors), 'script --itrace=e: flags have the CPU', errors)
     path = write(os.path.join(work, 'none.data'), [aux(traces[0]), chunk(0, len(traces[0]), 1000)])
     out = run('report', '--stats', '-i', path)[1]
     check(re.search(r'^  cpu 0: 1 record$', out, re.M), 'report --stats: no flags', out)

@@ -221,7 +221,15 @@ def test_dump():
     names = [json.loads(l)['packet'] for l in run('dump', '--json', '--kind=ev,data,I_TS', '-i', path)[1].splitlines()]
     check(names == ['EV', 'DATA-SOURCE', 'TS', 'EV', 'TS', 'EV', 'DATA-SOURCE'], '--kind', names)
     names = run('dump', '--stat', '--kind=OP-TYPE', '-i', path)[1].split()
-    check(names == ['#', 'cpu', '0:', 'SPE', 'OP-TYPE', '3', '6'], '--kind --stat', names)
+    check(names[:7] == ['#', 'cpu', '0:', 'SPE', 'OP-TYPE', '3', '6'] and len(names) == 8, '--kind --stat', names)
+    one = load(0x1000, 100)
+    write('two.data', [record(79, TIME_CONV), v2((0, N1, PMU, ()), (1, N1, PMU, ())), COMM, aux(2 * one, cpu=0), aux(one, cpu=1),
+                       chunk(0, len(one), 10000), chunk(0, len(one), 20000, cpu=1), chunk(len(one), len(one), 30000)])
+    out = run('dump', '-i', 'two.data')[1].splitlines()
+    heads = [l for l in out if l.startswith('#')]
+    check(heads == ['# cpu 0: SPE', '# cpu 1: SPE', '# cpu 0: SPE'], 'each piece of trace has the CPU above it', heads)
+    out = run('dump', '--stat', '-i', 'two.data')[1].splitlines()
+    check([i for i, l in enumerate(out) if l.startswith('#')] == [0, len(out) // 2], '--stat: so has each table', out)
 
 
 def test_shared():

@@ -65,6 +65,8 @@ def test_fields(name, path, found):
     lines = clew("script", path, EVERY, "-F", "+who").stdout.splitlines()
     texts = collections.Counter(m.group(1) for m in (re.search(r"\s(task|idle|outside|idle-or-outside|unknown)/\S+", line) for line in lines) if m)
     check(texts == collections.Counter(e["who"]["kind"] for e in found), f"{name}: -F +who: each record has its answer", f"{texts} {lines[:2]}")
+    of_json = [json.loads(line) for line in clew("script", path, EVERY, "--json", "-F", "+who").stdout.splitlines()]
+    check(sum("who" in e for e in of_json) == len(found), f"{name}: --json -F +who is accepted", len(of_json))
     check(not any(re.match(r"\s*:-1 .* (outside|idle)", line) for line in lines), f"{name}: what is no thread has the name of what it is")
 
 

@@ -79,13 +79,30 @@ def steps_of(clew, prefix, has_guests):
     if has_guests:
         data, mount = merge_guests(clew, prefix)
         more = ["--guestmount=" + mount]
-    command = [clew, "script", "--json", "--itrace=i1i", "-i", data, "--symfs", prefix + ".fs", "-k", prefix + ".fs/vmlinux", *more]
+    input_ = ["-i", data, "--symfs", prefix + ".fs", "-k", prefix + ".fs/vmlinux", *more]
+    command = [clew, "script", "--json", "--itrace=i1i", *input_]
     out = collections.defaultdict(list)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8") as process:
         for event in map(json.loads, process.stdout):
             if "ip" in event and "who" in event:
                 out[event["cpu"]].append(Step(int(event["ip"], 16), event["time"], answer_of(event)))
-    return out
+    return out, input_
+
+
+def alone(answer):
+    """Without the event's own ids and name, which lines of clew trace do not have."""
+    return answer._replace(name=None, pid=None)
+
+
+def check_trace(clew, input_, steps, counts):
+    """clew trace gives as many instructions to each owner as clew script."""
+    command = [clew, "trace", "--ranges", "-F", "+who", "--json", *input_]
+    of_trace = collections.Counter()
+    for line in subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8").stdout.splitlines():
+        event = json.loads(line)
+        if "start" in event and "who" in event:
+            of_trace[alone(answer_of(event))] += (int(event["end"], 16) - int(event["start"], 16)) // 4
+    counts["extra"] += of_trace != collections.Counter(alone(step.answer) for own in steps.values() for step in own)
 
 
 def compare_cpu(runs, steps, counts, opts):
@@ -123,7 +140,8 @@ def check(clew, case, seed):
         prefix = os.path.join(where, case)
         who_make.write_files(prefix, case, seed)
         try:
-            steps = steps_of(clew, prefix, bool(opts["guests"]))
+            steps, input_ = steps_of(clew, prefix, bool(opts["guests"]))
+            check_trace(clew, input_, steps, counts)
         except subprocess.CalledProcessError as error:
             return collections.Counter({f"merge: {error.stderr[-200:]}": 1, "missing": 1})
         runs = collections.defaultdict(list)
@@ -140,7 +158,7 @@ def says_who(clew):
     with tempfile.TemporaryDirectory() as where:
         prefix = os.path.join(where, "etm")
         who_make.write_files(prefix, "etm", 0)
-        return bool(steps_of(clew, prefix, False))
+        return bool(steps_of(clew, prefix, False)[0])
 
 
 def main():

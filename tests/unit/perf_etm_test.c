@@ -631,9 +631,9 @@ static void test_guest(void)
 	cs_etm_trace(&m, 0, 20, &t);
 	expect(&m,
 	       "cpu 0: 10080+8 /bin/one 100/100 one el0\n"
-	       "cpu 0: 10080 a virtual machine's code, which the recording does not hold 100/100 one "
+	       "cpu 0: 10080 a virtual machine's code, which 'clew merge --guest' adds 100/100 one "
 	       "el1\n"
-	       "cpu 0: 10080 a virtual machine's code, which the recording does not hold 100/100 one "
+	       "cpu 0: 10080 a virtual machine's code, which 'clew merge --guest' adds 100/100 one "
 	       "el0\n"
 	       "cpu 0: 10080 no mapping was recorded there 100/100 one el2\n"
 	       "cpu 0: 10080+8 /bin/one 100/100 one el0\n",
@@ -774,7 +774,7 @@ static void test_guest_threads(void)
 	       "cpu 0: 20080+20 /500/boot/image 500/500 vm5 el1\n"
 	       "cpu 0: 10080 code of an unknown thread of a virtual machine "
 	       "500/500 vm5 el0\n"
-	       "cpu 0: 20080 a virtual machine's code, which the recording does not hold 100/100 one "
+	       "cpu 0: 20080 a virtual machine's code, which 'clew merge --guest' adds 100/100 one "
 	       "el1\n",
 	       "a guest's threads, and a guest without records");
 	buf_done(&t);

@@ -94,8 +94,20 @@ static void memory(void)
 	CHECK_EQ(o->lines.data[0].address, line, "the line with HITM first");
 	CHECK_EQ(o->lines.data[0].nr_uses, 2, "two places in it");
 	buf_clear(&text);
-	ops_memory_text(&text, f, 0);
+	ops_memory_text(&text, f, 0, NULL);
 	CHECK(strstr(buf_cstr(&text), "0x7f0000001040  +0:fn_g +8:fn_f"), "text of a line");
+	buf_clear(&text);
+	ops_memory_text(&text, f, 0, ";");
+	CHECK(strstr(buf_cstr(&text),
+		     "# Share;Accesses;Remote;HITM;Walks;Latency;min;mean;50%;90%;"
+		     "99%;max;Data source\n93.75%;1;100.00%;100.00%;100.00%;issue;"),
+	      "a separator: titles and shares");
+	CHECK(strstr(buf_cstr(&text),
+		     "\n93.75%;1;100.00%;100.00%;100.00%;total;300;300.0;300;300;300;"
+		     "300;remote\n"),
+	      "a separator: a whole line for each latency");
+	CHECK(strstr(buf_cstr(&text), ";0x7f0000001040;+0:fn_g +8:fn_f\n"),
+	      "a separator in the table of lines");
 	report_feed_free(f);
 	buf_done(&text);
 	made_done(&m);
@@ -105,6 +117,7 @@ static void branches(void)
 {
 	const struct report_feed_opts opts = {.ops = REPORT_OPS_BRANCHES};
 	const struct report_ops *o;
+	struct buf text = {0};
 	struct report_feed *f;
 	struct ana_op of[NR];
 	struct made m;
@@ -115,6 +128,11 @@ static void branches(void)
 	CHECK_EQ(o->rows.nr, 1, "branches alone");
 	CHECK_EQ(o->rows.data[0].sum.nr_mispredicted, 1, "mispredicted branches are counted");
 	CHECK_EQ(o->rows.data[0].sum.nr_not_taken, 1, "not taken");
+	ops_branches_text(&text, f, 0, "|");
+	CHECK(strstr(buf_cstr(&text), "# Mispredicted|Share|Not taken|Share|Total|mean|Address|"),
+	      "a separator: titles");
+	CHECK(strstr(buf_cstr(&text), "\n1|100.00%|1|100.00%|1|-|0x"), "a separator: a row");
+	buf_done(&text);
 	report_feed_free(f);
 	made_done(&m);
 }

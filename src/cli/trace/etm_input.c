@@ -204,8 +204,10 @@ void cli_etm_report_warnings(const struct cli_etm_warnings *t, const char *path)
 		if (e->first_number)
 			buf_printf(&text, " (%llx%s)", (unsigned long long)e->first_number,
 				   e->nr > 1 ? ", ..." : "");
-		cli_warn("%s: %s: %llu times, first at 0x%llx", path, buf_cstr(&text),
-			 (unsigned long long)e->nr, (unsigned long long)e->first_offset);
+		if (e->nr > 1)
+			buf_printf(&text, ": %llu times, first", (unsigned long long)e->nr);
+		cli_warn("%s: %s at 0x%llx", path, buf_cstr(&text),
+			 (unsigned long long)e->first_offset);
 	}
 }
 

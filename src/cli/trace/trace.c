@@ -94,6 +94,21 @@ static int run(struct trace_command *c)
 	return status;
 }
 
+static int take_fields(void *to, const char *arg, bool is_negated)
+{
+	struct trace_command *c = to;
+
+	(void)is_negated;
+	if (strcmp(arg, "+who") != 0 && strcmp(arg, "who") != 0) {
+		cli_error("trace -F: the one field to add is +who, not '%s'", arg);
+		cli_hint(
+			"clew script --itrace=b -F LIST prints branches in columns of your choice");
+		return CLI_USAGE;
+	}
+	c->wants_who = true;
+	return 0;
+}
+
 int cmd_trace(int argc, char **argv)
 {
 	struct trace_command c = {.nr_threads = 1};
@@ -109,6 +124,7 @@ int cmd_trace(int argc, char **argv)
 		{0, "json", NULL, "JSON, one object per line", CLI_FLAG, &c.is_json},
 		{0, "events", "LIST", "with --ranges: only these events (comma list), or none",
 		 CLI_STRING, &c.events},
+		{'F', "fields", "+who", "with --ranges: add who ran, and what proves it", CLI_CALL, &c, take_fields},
 		{0, "split-source", NULL, "with --ranges: end ranges also at branches on the way "
 					  "to a source address packet's address", CLI_FLAG, &c.splits_source_ranges},
 		{0, "id", "IDS", "only these trace IDs, in hex (comma list)", CLI_STRING, &c.etm.ids},
@@ -155,6 +171,12 @@ int cmd_trace(int argc, char **argv)
 	}
 	if (c.is_ranges + c.is_digest + c.is_edges > 1) {
 		cli_error("--ranges, --digest and --edges exclude each other");
+		return CLI_USAGE;
+	}
+	if (c.wants_who && !c.is_ranges) {
+		cli_error("-F +who adds to the lines of --ranges");
+		cli_hint(
+			"clew script --stats counts who ran; clew script -F +who shows it by event");
 		return CLI_USAGE;
 	}
 	return run(&c);

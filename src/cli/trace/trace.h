@@ -11,7 +11,7 @@
 
 struct trace_command {
 	struct cli_etm etm;
-	bool is_ranges, is_digest, is_edges, is_json, splits_source_ranges;
+	bool is_ranges, is_digest, is_edges, is_json, splits_source_ranges, wants_who;
 	const char *events;
 	uint64_t nr_threads, piece_bytes;
 	uint32_t wanted_events; /* bit per enum clew_trace_kind */

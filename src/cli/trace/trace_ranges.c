@@ -60,6 +60,7 @@ static struct clew_trace_run_opts run_opts(const struct ranges *r, bool notes_wa
 		.nr_threads = c->nr_threads > UINT16_MAX ? 0 : (unsigned int)c->nr_threads,
 		.piece_bytes = c->piece_bytes > UINT32_MAX ? 0 : (unsigned int)c->piece_bytes,
 		.splits_source_ranges = c->splits_source_ranges,
+		.wants_who = c->wants_who,
 		.warning = notes_warnings ? take_warning : NULL,
 		.unit_end = take_end,
 	};

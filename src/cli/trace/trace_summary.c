@@ -166,8 +166,9 @@ static void put_gap(const struct summary *s, struct buf *out, const struct gap *
 {
 	const char *owner = owner_of(s, g), *why = why_of(s, g);
 
-	buf_printf(out, "  0x%llx-0x%llx  %llu times", (unsigned long long)g->start << PAGE_BITS,
-		   (unsigned long long)g->end << PAGE_BITS, (unsigned long long)g->nr);
+	buf_printf(out, "  0x%llx-0x%llx  %llu time%s", (unsigned long long)g->start << PAGE_BITS,
+		   (unsigned long long)g->end << PAGE_BITS, (unsigned long long)g->nr,
+		   g->nr == 1 ? "" : "s");
 	if (owner)
 		escape_printf(out, "  %s", owner);
 	if (why)
@@ -225,8 +226,9 @@ static void put_gaps(const struct summary *s, struct buf *out, const struct gaps
 		put_gap(s, out, g);
 	}
 	if (left)
-		buf_printf(out, "  %zu other places  %llu times\n", gaps->nr - NR_SHOWN,
-			   (unsigned long long)left);
+		buf_printf(out, "  %zu other place%s  %llu time%s\n", gaps->nr - NR_SHOWN,
+			   gaps->nr - NR_SHOWN == 1 ? "" : "s", (unsigned long long)left,
+			   left == 1 ? "" : "s");
 	if (s->command->etm.raw.file)
 		buf_str(out, "Execution there is unknown. Give it with --memory=FILE@ADDRESS.\n");
 	else if (s->command->etm.in.is_snapshot)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/report/ops_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/text_columns.h"
 #include "format/data_src.h"
-
-enum { MAX_LINES = 32, MAX_USES = 4 };
+#include "format/report/ops_cells.h"
+#include "format/report/ops_lines.h"
 
 void ops_source_text(struct buf *out, const struct report_op_source *s)
 {
@@ -18,11 +19,6 @@ void ops_source_text(struct buf *out, const struct report_op_source *s)
 		buf_printf(out, "source %llu (unknown)", (unsigned long long)s->number);
 	else
 		data_src_level_text(out, s->data_src);
-}
-
-static void add_share(struct buf *out, uint64_t part, uint64_t whole)
-{
-	buf_printf(out, " %7.2f%%", whole ? 100.0 * (double)part / (double)whole : 0.0);
 }
 
 /* What a share is of: latency, where any is known. */
@@ -36,57 +32,90 @@ static bool is_shown(const struct report_op_sum *all, const struct report_op_sum
 	return (double)cost(all, s) >= share * (double)cost(all, all);
 }
 
-static void add_latency(struct buf *out, enum report_latency i, const struct latency *l)
+enum { SHARE, ACCESSES, REMOTE, HITM, WALKS, LATENCY, MIN, MEAN, P50, P90, P99, MAX, NR_ACCESS };
+
+/* clang-format off */
+static const struct ops_column access_columns[NR_ACCESS] = {
+	[SHARE]    = {"Share", 1, 8},
+	[ACCESSES] = {"Accesses", 1, 10},
+	[REMOTE]   = {"Remote", 1, 8},
+	[HITM]     = {"HITM", 1, 8},
+	[WALKS]    = {"Walks", 1, 8},
+	[LATENCY]  = {"Latency", 2, -9},
+	[MIN]      = {"min", 1, 8},
+	[MEAN]     = {"mean", 1, 10},
+	[P50]      = {"50%", 1, 8},
+	[P90]      = {"90%", 1, 8},
+	[P99]      = {"99%", 1, 8},
+	[MAX]      = {"max", 1, 8},
+};
+/* clang-format on */
+
+static void put_latency(struct ops_table *t, enum report_latency i, const struct latency *l)
 {
-	buf_printf(out, "  %-9s %8u %10.1f %8u %8u %8u %8u", report_latency_name(i), l->min,
-		   latency_mean(l), latency_percentile(l, 50), latency_percentile(l, 90),
-		   latency_percentile(l, 99), l->max);
+	const struct ops_column *c = access_columns;
+
+	ops_put(t, &c[LATENCY], report_latency_name(i));
+	ops_put_number(t, &c[MIN], l->min);
+	ops_put_mean(t, &c[MEAN], l);
+	ops_put_number(t, &c[P50], latency_percentile(l, 50));
+	ops_put_number(t, &c[P90], latency_percentile(l, 90));
+	ops_put_number(t, &c[P99], latency_percentile(l, 99));
+	ops_put_number(t, &c[MAX], l->max);
 }
 
-static const char latency_titles[] =
-	"  Latency        min       mean      50%      90%      99%      max";
-
-static const char no_latency[] =
-	"  -                -          -        -        -        -        -";
-
-/* A line per latency that was reported; @p name, escaped, on the first. */
-static void add_latencies(struct buf *out, const struct report_op_sum *s, const char *name,
-			  unsigned int indent)
+static void put_no_latency(struct ops_table *t)
 {
-	bool is_first = true;
-
-	for (unsigned int i = 0; i < REPORT_NR_LATENCIES; i++) {
-		if (!s->latencies[i].nr)
-			continue;
-		if (!is_first)
-			buf_fill(out, ' ', indent);
-		add_latency(out, (enum report_latency)i, &s->latencies[i]);
-		if (is_first)
-			buf_printf(out, "  %s", name);
-		buf_char(out, '\n');
-		is_first = false;
-	}
-	if (is_first)
-		buf_printf(out, "%s  %s\n", no_latency, name);
+	for (size_t i = LATENCY; i < NR_ACCESS; i++)
+		ops_put(t, &access_columns[i], "-");
 }
 
-static void add_accesses(struct buf *out, const struct report_op_sum *all,
+static void put_counts(struct ops_table *t, const struct report_op_sum *all,
+		       const struct report_op_sum *s)
+{
+	const struct ops_column *c = access_columns;
+
+	ops_put_share(t, &c[SHARE], cost(all, s), cost(all, all));
+	ops_put_number(t, &c[ACCESSES], s->nr);
+	ops_put_share(t, &c[REMOTE], s->nr_remote, s->nr);
+	ops_put_share(t, &c[HITM], s->nr_hitm, s->nr);
+	ops_put_share(t, &c[WALKS], s->nr_walks, s->nr);
+}
+
+/* A line per latency that was reported. Aligned, the first alone has the rest; a separator's lines
+ * are for programs, which read each by itself. */
+static void add_accesses(struct ops_table *t, const struct report_op_sum *all,
 			 const struct report_op_sum *s, const char *name)
 {
-	size_t from = out->nr;
+	size_t from = t->out->nr, indent = 0;
+	unsigned int nr = 0;
 
-	add_share(out, cost(all, s), cost(all, all));
-	buf_dec(out, s->nr, 11, ' ');
-	add_share(out, s->nr_remote, s->nr);
-	add_share(out, s->nr_hitm, s->nr);
-	add_share(out, s->nr_walks, s->nr);
-	add_latencies(out, s, name, (unsigned int)(out->nr - from));
+	for (unsigned int i = 0; i <= REPORT_NR_LATENCIES; i++) {
+		bool is_none = i == REPORT_NR_LATENCIES;
+
+		if (is_none ? nr : !s->latencies[i].nr)
+			continue;
+		if (!nr || t->separator)
+			put_counts(t, all, s);
+		else
+			buf_fill(t->out, ' ', indent);
+		indent = nr ? indent : t->out->nr - from;
+		if (is_none)
+			put_no_latency(t);
+		else
+			put_latency(t, (enum report_latency)i, &s->latencies[i]);
+		if (!nr || t->separator)
+			ops_put_last(t, name);
+		ops_end_line(t);
+		nr++;
+	}
 }
 
-static void add_titles(struct buf *out, const char *what)
+static void add_access_titles(struct ops_table *t, const char *what)
 {
-	buf_printf(out, "#   Share   Accesses   Remote     HITM    Walks%s  %s\n#\n",
-		   latency_titles, what);
+	ops_put_titles(t, access_columns, NR_ACCESS);
+	ops_put_last(t, what);
+	ops_end_titles(t);
 }
 
 static void add_not_retired(struct buf *out, const struct report_ops *o)
@@ -112,24 +141,25 @@ static void add_head(struct buf *out, const struct report_ops *o)
 			   (unsigned long long)o->nr_no_room);
 }
 
-static void add_sources(struct buf *out, const struct report_ops *o)
+static void add_sources(struct ops_table *t, const struct report_ops *o)
 {
 	clew_auto(buf_done) struct buf name = {0};
 	bool has_unnamed = false;
 
-	buf_str(out, "#\n");
-	add_titles(out, "Data source");
+	buf_str(t->out, "#\n");
+	add_access_titles(t, "Data source");
 	for (size_t i = 0; i < o->sources.nr; i++) {
 		uint32_t at = o->source_order[i];
 
 		has_unnamed |= o->sources.data[at].has_number && !o->sources.data[at].name;
 		buf_clear(&name);
 		ops_source_text(&name, &o->sources.data[at]);
-		add_accesses(out, &o->all, &o->by_source[at], buf_cstr(&name));
+		add_accesses(t, &o->all, &o->by_source[at], buf_cstr(&name));
 	}
 	if (has_unnamed)
-		buf_str(out, "# Sources are numbered by the core; 'clew trace' says why one has no "
-			     "name\n");
+		buf_str(t->out,
+			"# Sources are numbered by the core; 'clew trace' says why one has no "
+			"name\n");
 }
 
 /* --- sort keys --- */
@@ -182,40 +212,28 @@ static void measure(struct columns *c, const struct report_feed *f, const struct
 	}
 }
 
-/* What was added since @p from, as wide as the column, and two spaces. */
-static void pad(struct buf *out, size_t from, size_t width)
+static size_t key_width(const struct report_feed *f, const struct columns *c, size_t i)
 {
-	size_t n = text_columns(out->data + from, out->nr - from);
-
-	buf_fill(out, ' ', width + 2 > n ? width + 2 - n : 2);
+	return i + 1 < report_feed_sort(f)->nr ? c->key[i] : 0;
 }
 
-static void add_keys(struct buf *out, const struct report_feed *f, const struct report_op_row *r,
-		     const struct columns *c)
+/* The keys' titles, or with @p r its texts, as cells of @p t. */
+static void put_keys(struct ops_table *t, const struct report_feed *f,
+		     const struct report_op_row *r, const struct columns *c)
 {
+	clew_auto(buf_done) struct buf text = {0};
+
 	for (size_t i = 0; i < report_feed_sort(f)->nr; i++) {
-		size_t from = out->nr;
-
-		add_key(out, f, r, i);
-		if (i + 1 < report_feed_sort(f)->nr)
-			pad(out, from, c->key[i]);
+		buf_clear(&text);
+		if (r)
+			add_key(&text, f, r, i);
+		else
+			buf_str(&text, report_key_title(report_feed_sort(f)->keys[i]));
+		ops_put_wide(t, t->has_cell ? 2 : 0, &text, key_width(f, c, i));
 	}
 }
 
-static void add_key_titles(struct buf *out, const struct report_feed *f, const struct columns *c)
-{
-	const struct report_sort *sort = report_feed_sort(f);
-
-	for (size_t i = 0; i < sort->nr; i++) {
-		size_t from = out->nr;
-
-		buf_str(out, report_key_title(sort->keys[i]));
-		if (i + 1 < sort->nr)
-			pad(out, from, c->key[i]);
-	}
-}
-
-static void add_rows(struct buf *out, const struct report_feed *f, double min_share)
+static void add_rows(struct ops_table *t, const struct report_feed *f, double min_share)
 {
 	const struct report_ops *o = report_feed_ops(f);
 	clew_auto(buf_done) struct buf name = {0};
@@ -227,115 +245,96 @@ static void add_rows(struct buf *out, const struct report_feed *f, double min_sh
 			break;
 		measure(&c, f, r);
 	}
-	buf_str(out, "\n");
-	add_key_titles(&name, f, &c);
-	add_titles(out, buf_cstr(&name));
+	buf_str(t->out, "\n");
+	put_keys(&(struct ops_table){&name, t->separator, false}, f, NULL, &c);
+	add_access_titles(t, buf_cstr(&name));
 	vec_for_each (&o->rows, r) {
 		if (!is_shown(&o->all, &r->sum, min_share))
 			break;
 		buf_clear(&name);
-		add_keys(&name, f, r, &c);
-		add_accesses(out, &o->all, &r->sum, buf_cstr(&name));
+		put_keys(&(struct ops_table){&name, t->separator, false}, f, r, &c);
+		add_accesses(t, &o->all, &r->sum, buf_cstr(&name));
 	}
 }
 
-static void add_line(struct buf *out, const struct report_feed *f, const struct report_op_line *l)
+void ops_memory_text(struct buf *out, const struct report_feed *f, double min_share,
+		     const char *separator)
 {
 	const struct report_ops *o = report_feed_ops(f);
-	const struct report_op_sum *s = &l->sum;
-	const struct latency *t = &s->latencies[REPORT_TOTAL];
-
-	buf_printf(out, " %9llu %9llu %9llu %9llu %9llu %9llu %9llu",
-		   (unsigned long long)s->nr_hitm, (unsigned long long)s->nr_remote_hitm,
-		   (unsigned long long)s->nr_remote, (unsigned long long)s->nr_peer,
-		   (unsigned long long)s->nr, (unsigned long long)s->nr_loads,
-		   (unsigned long long)s->nr_stores);
-	if (t->nr)
-		buf_printf(out, " %8.1f %8u %8u", latency_mean(t), latency_percentile(t, 99),
-			   t->max);
-	else
-		buf_str(out, "        -        -        -");
-	if (l->pid == UINT32_MAX)
-		buf_str(out, "        ?");
-	else if (!l->pid)
-		buf_str(out, "   kernel");
-	else
-		buf_printf(out, " %8u", l->pid);
-	buf_printf(out, "  0x%llx ", (unsigned long long)l->address);
-	for (size_t i = 0; i < l->nr_uses && i < MAX_USES; i++) {
-		const struct report_op_use *u = &o->uses.data[l->first_use + i];
-		struct report_frame_text t_frame = report_feed_frame(f, u->frame);
-
-		escape_printf(out, " +%u:%s", (unsigned int)(u->address - l->address),
-			      t_frame.sym ? t_frame.sym : t_frame.dso);
-	}
-	buf_str(out, l->nr_uses > MAX_USES ? " ...\n" : "\n");
-}
-
-static void add_lines(struct buf *out, const struct report_feed *f)
-{
-	const struct report_ops *o = report_feed_ops(f);
-	size_t nr = o->lines.nr < MAX_LINES ? o->lines.nr : MAX_LINES;
-
-	if (!nr)
-		return;
-	buf_printf(out,
-		   "\n# Cache lines of %d bytes, those with most HITM first; +OFFSET:function\n",
-		   REPORT_LINE_BYTES);
-	buf_str(out, "#    HITM  rem.HITM    Remote      Peer  Accesses     Loads    Stores     "
-		     "mean      99%      max      PID  Address\n#\n");
-	for (size_t i = 0; i < nr; i++)
-		add_line(out, f, &o->lines.data[i]);
-	if (nr < o->lines.nr)
-		buf_printf(out, "# and %zu more lines: --json has them all\n", o->lines.nr - nr);
-}
-
-void ops_memory_text(struct buf *out, const struct report_feed *f, double min_share)
-{
-	const struct report_ops *o = report_feed_ops(f);
+	struct ops_table t = {out, separator, false};
 
 	add_head(out, o);
 	if (!o->all.nr)
 		return;
-	add_sources(out, o);
-	add_rows(out, f, min_share);
-	add_lines(out, f);
+	add_sources(&t, o);
+	add_rows(&t, f, min_share);
+	ops_lines_text(&t, f);
 }
 
-static void add_branch(struct buf *out, const struct report_feed *f, const struct report_op_row *r,
-		       const struct columns *c)
-{
-	const struct report_op_sum *s = &r->sum;
-	const struct latency *t = &s->latencies[REPORT_TOTAL];
-	size_t from;
+/* --- branches --- */
 
-	buf_printf(out, " %12llu", (unsigned long long)s->nr_mispredicted);
-	add_share(out, s->nr_mispredicted, s->nr);
-	buf_printf(out, " %10llu", (unsigned long long)s->nr_not_taken);
-	add_share(out, s->nr_not_taken, s->nr);
-	buf_printf(out, " %10llu", (unsigned long long)s->nr);
-	if (t->nr)
-		buf_printf(out, " %8.1f", latency_mean(t));
+enum {
+	B_MISPREDICTED,
+	B_MISPREDICTED_SHARE,
+	B_NOT_TAKEN,
+	B_NOT_TAKEN_SHARE,
+	B_ALL,
+	B_MEAN,
+	NR_BRANCH
+};
+
+/* clang-format off */
+static const struct ops_column branch_columns[NR_BRANCH] = {
+	[B_MISPREDICTED]       = {"Mispredicted", 1, 12},
+	[B_MISPREDICTED_SHARE] = {"Share", 1, 8},
+	[B_NOT_TAKEN]          = {"Not taken", 1, 10},
+	[B_NOT_TAKEN_SHARE]    = {"Share", 1, 8},
+	[B_ALL]                = {"Total", 1, 10},
+	[B_MEAN]               = {"mean", 1, 8},
+};
+/* clang-format on */
+
+static void put_branch_counts(struct ops_table *t, const struct report_op_sum *s)
+{
+	const struct latency *l = &s->latencies[REPORT_TOTAL];
+	const struct ops_column *c = branch_columns;
+
+	ops_put_number(t, &c[B_MISPREDICTED], s->nr_mispredicted);
+	ops_put_share(t, &c[B_MISPREDICTED_SHARE], s->nr_mispredicted, s->nr);
+	ops_put_number(t, &c[B_NOT_TAKEN], s->nr_not_taken);
+	ops_put_share(t, &c[B_NOT_TAKEN_SHARE], s->nr_not_taken, s->nr);
+	ops_put_number(t, &c[B_ALL], s->nr);
+	if (l->nr)
+		ops_put_mean(t, &c[B_MEAN], l);
 	else
-		buf_str(out, "        -");
-	buf_str(out, "  ");
-	from = out->nr;
-	add_address(out, f, r);
-	pad(out, from, c->address);
-	add_keys(out, f, r, c);
-	buf_char(out, '\n');
+		ops_put(t, &c[B_MEAN], "-");
 }
 
-static bool is_branch_shown(const struct report_ops *o, const struct report_op_row *r, double share)
+static void add_branch(struct ops_table *t, const struct report_feed *f,
+		       const struct report_op_row *r, const struct columns *c)
 {
-	return (double)r->sum.nr >= share * (double)o->all.nr;
+	clew_auto(buf_done) struct buf address = {0};
+
+	put_branch_counts(t, &r->sum);
+	add_address(&address, f, r);
+	ops_put_wide(t, 2, &address, c->address);
+	put_keys(t, f, r, c);
+	ops_end_line(t);
 }
 
-void ops_branches_text(struct buf *out, const struct report_feed *f, double min_share)
+static void add_branch_titles(struct ops_table *t, const struct report_feed *f,
+			      const struct columns *c)
 {
-	const struct report_ops *o = report_feed_ops(f);
-	struct columns c;
+	if (!t->separator)
+		buf_str(t->out, "#\n");
+	ops_put_titles(t, branch_columns, NR_BRANCH);
+	ops_put(t, &(struct ops_column){NULL, 2, -(int)c->address}, "Address");
+	put_keys(t, f, NULL, c);
+	ops_end_titles(t);
+}
 
+static void add_branch_head(struct buf *out, const struct report_ops *o)
+{
 	buf_printf(out,
 		   "# Branches, sampled: %llu, mispredicted %llu, not taken %llu\n"
 		   "# Operations are sampled, not branches: counts compare with each other;\n"
@@ -343,6 +342,23 @@ void ops_branches_text(struct buf *out, const struct report_feed *f, double min_
 		   (unsigned long long)o->all.nr, (unsigned long long)o->all.nr_mispredicted,
 		   (unsigned long long)o->all.nr_not_taken);
 	add_not_retired(out, o);
+	if (o->all.latencies[REPORT_TOTAL].nr)
+		buf_str(out, "# mean: of total latencies, in cycles\n");
+}
+
+static bool is_branch_shown(const struct report_ops *o, const struct report_op_row *r, double share)
+{
+	return (double)r->sum.nr >= share * (double)o->all.nr;
+}
+
+void ops_branches_text(struct buf *out, const struct report_feed *f, double min_share,
+		       const char *separator)
+{
+	const struct report_ops *o = report_feed_ops(f);
+	struct ops_table t = {out, separator, false};
+	struct columns c;
+
+	add_branch_head(out, o);
 	if (!o->all.nr)
 		return;
 	measure_titles(&c, f);
@@ -350,13 +366,9 @@ void ops_branches_text(struct buf *out, const struct report_feed *f, double min_
 		if (is_branch_shown(o, r, min_share))
 			measure(&c, f, r);
 	}
-	buf_str(out, "#\n#Mispredicted    Share  Not taken    Share      Total     mean  ");
-	buf_str(out, "Address");
-	buf_fill(out, ' ', c.address + 2 - (sizeof("Address") - 1));
-	add_key_titles(out, f, &c);
-	buf_str(out, "\n#\n");
+	add_branch_titles(&t, f, &c);
 	vec_for_each (&o->rows, r) {
 		if (is_branch_shown(o, r, min_share))
-			add_branch(out, f, r, &c);
+			add_branch(&t, f, r, &c);
 	}
 }

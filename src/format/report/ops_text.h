@@ -5,11 +5,14 @@
 #include "rows/report_ops.h"
 
 /** Append the tables of memory accesses: by data source, by the sort keys, by cache line. Rows
- * below @p min_share of the latency (without any: of the accesses) are omitted. */
-void ops_memory_text(struct buf *out, const struct report_feed *f, double min_share);
+ * below @p min_share of the latency (without any: of the accesses) are omitted. @p separator:
+ * between columns, instead of aligning them; NULL: align. */
+void ops_memory_text(struct buf *out, const struct report_feed *f, double min_share,
+		     const char *separator);
 
 /** Append the table of sampled branches. @p min_share: of all. */
-void ops_branches_text(struct buf *out, const struct report_feed *f, double min_share);
+void ops_branches_text(struct buf *out, const struct report_feed *f, double min_share,
+		       const char *separator);
 
 struct ana_summary;
 /** Append the same as one JSON document. @p kind: of the feed. */

@@ -198,8 +198,9 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 			   "is counted\n",
 			   (unsigned long long)s->end.offset);
 	if (s->nr_bad)
-		buf_printf(out, "# Unusable: %llu records, the first at offset 0x%llx\n",
-			   (unsigned long long)s->nr_bad, (unsigned long long)s->first_bad_offset);
+		buf_printf(out, "# Unusable: %llu record%s at offset 0x%llx\n",
+			   (unsigned long long)s->nr_bad, s->nr_bad == 1 ? "" : "s, the first",
+			   (unsigned long long)s->first_bad_offset);
 	if (s->nr_aux_bytes)
 		buf_printf(out, "# %llu bytes of hardware trace are not decoded in this report\n",
 			   (unsigned long long)s->nr_aux_bytes);

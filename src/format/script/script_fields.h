@@ -52,6 +52,8 @@
 #define SCRIPT_INSNLEN        (1ull << 35)
 #define SCRIPT_DISASM         (1ull << 36)
 #define SCRIPT_WHO            (1ull << 37) /* our own */
+#define SCRIPT_MACHINE_PID    (1ull << 38)
+#define SCRIPT_VCPU           (1ull << 39)
 
 /** Kinds of events with separate columns. */
 enum script_type {

@@ -325,6 +325,10 @@ static void add_start(struct script_json *j, const struct ana_event *ev, const c
 		json_put_u64(p, "tid", ev->tid);
 	if (ev->comm)
 		json_put_string(p, "comm", ev->comm);
+	if (ev->machine)
+		json_put_u64(p, "machine_pid", ev->machine);
+	if (ev->machine && ev->vcpu != UINT32_MAX)
+		json_put_u64(p, "vcpu", ev->vcpu);
 }
 
 static void add_sample(struct script_json *j, const struct ana_event *ev)

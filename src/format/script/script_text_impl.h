@@ -69,6 +69,12 @@ struct script_text {
 const struct perf_evlist *script_text_events(const struct script_text *t);
 void script_add_sample(struct script_text *t, const struct ana_event *ev);
 
+/** One line per place. */
+void script_add_chain(struct script_text *t, const struct script_evsel *e,
+		      const struct ana_chain *chain);
+
+/* --- script_start.c --- */
+
 /** The columns up to the time, which records and samples share. */
 void script_add_start(struct script_text *t, const struct script_evsel *e,
 		      const struct ana_event *ev, uint32_t pid, uint32_t tid, uint32_t cpu,
@@ -77,9 +83,12 @@ void script_add_start(struct script_text *t, const struct script_evsel *e,
 /** Make .seconds and .time_bytes those of @p time. */
 const struct script_start *script_set_time(struct script_text *t, struct clew_perf_ns time);
 
-/** One line per place. */
-void script_add_chain(struct script_text *t, const struct script_evsel *e,
-		      const struct ana_chain *chain);
+static inline void script_add_right(struct buf *b, const char *s, size_t size, size_t width)
+{
+	if (size < width)
+		buf_fill(b, ' ', width - size);
+	buf_add(b, s, size);
+}
 
 /* --- script_synth.c: what only events made of a hardware trace have --- */
 /** The name of what a branch leads to, indented by the calls around it. */

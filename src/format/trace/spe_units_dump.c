@@ -29,6 +29,7 @@ struct dump {
 	struct unit *units;
 	bool *skips;
 	struct buf out;
+	size_t shown; /* unit that the last heading names */
 };
 
 static const char *const kind_names[NR_SPE_KINDS] = {
@@ -48,6 +49,13 @@ static enum spe_core core_of(const struct trace_unit *u)
 	const struct spe_config *c = spe_config_of(u);
 
 	return spe_core_of(c->has_midr ? c->midr : 0);
+}
+
+/* Before the first packet of a unit, and where its packets follow those of another. */
+static void put_heading(struct dump *d, size_t unit)
+{
+	buf_printf(&d->out, "# %s: SPE\n", d->trace->units[unit].name);
+	d->shown = unit;
 }
 
 static void put_hex(struct buf *out, const uint8_t *data, uint64_t bytes, const char *apart)
@@ -118,21 +126,22 @@ static enum clew_err take_packet(struct dump *d, size_t unit, const uint8_t *dat
 	u->bytes[p->kind] += bytes;
 	if (is_wanted(d, p->kind) && d->opts->is_json)
 		put_json(d, unit, data, bytes, p);
-	else if (is_wanted(d, p->kind))
+	else if (is_wanted(d, p->kind)) {
+		if (d->shown != unit)
+			put_heading(d, unit);
 		put_text(d, unit, data, bytes, p);
+	}
 	u->offset += bytes;
 	return sink_flush(d->sink, &d->out, FLUSH);
 }
 
 static void begin(struct dump *d, size_t unit)
 {
-	const struct trace_unit *u = &d->trace->units[unit];
-
 	if (d->units[unit].is_begun)
 		return;
 	d->units[unit].is_begun = true;
-	if (!d->opts->is_json)
-		buf_printf(&d->out, "# %s: SPE\n", u->name);
+	if (!d->opts->is_json && !d->opts->is_stat)
+		put_heading(d, unit);
 }
 
 /** All whole packets of @p in; of the last ones, too, if @p is_last. @return bytes used. */
@@ -228,7 +237,12 @@ static void put_stat(struct dump *d, size_t unit)
 {
 	const struct unit *u = &d->units[unit];
 	struct json_put j = {.out = &d->out};
+	uint64_t all = 0;
 
+	for (int k = 0; k < NR_SPE_KINDS; k++)
+		all += u->bytes[k];
+	if (!d->opts->is_json)
+		put_heading(d, unit);
 	if (d->opts->is_json) {
 		json_open(&j, '{');
 		json_put_u64(&j, "unit", unit);
@@ -242,8 +256,9 @@ static void put_stat(struct dump *d, size_t unit)
 		if (d->opts->is_json)
 			json_put_u64(&j, kind_names[k], u->nr[k]);
 		else
-			buf_printf(&d->out, "  %-12s %12llu %12llu\n", kind_names[k],
-				   (unsigned long long)u->nr[k], (unsigned long long)u->bytes[k]);
+			buf_printf(&d->out, "  %-20s %11llu %11llu %5.1f%%\n", kind_names[k],
+				   (unsigned long long)u->nr[k], (unsigned long long)u->bytes[k],
+				   100.0 * (double)u->bytes[k] / (double)all);
 	}
 	if (!d->opts->is_json)
 		return;

@@ -158,7 +158,23 @@ static void make_context(struct trace_ranges_text *t)
 		text_arm(t, &t->context);
 	else
 		text_x86(&t->x86, &t->context);
+	if (t->who.nr)
+		buf_str(&t->context, t->is_json ? ",\"who\":" : " ");
+	buf_add(&t->context, t->who.data, t->who.nr);
 	buf_str(&t->context, t->is_json ? "}\n" : "\n");
+}
+
+/* Who ran changes between events of contexts, too. */
+static void take_who(struct trace_ranges_text *t, const struct clew_trace_context *c)
+{
+	const char *who = !c ? NULL : t->is_json ? c->who_json : c->who;
+	size_t bytes = who ? strlen(who) : 0;
+
+	if (bytes == t->who.nr && (!bytes || !memcmp(t->who.data, who, bytes)))
+		return;
+	buf_clear(&t->who);
+	buf_add(&t->who, who, bytes);
+	make_context(t);
 }
 
 /** @p nr: its number. */
@@ -418,13 +434,15 @@ enum clew_err trace_ranges_text_batch(struct trace_ranges_text *t, const struct 
 {
 	if (!block_memo_begin(&t->memo, b->epoch))
 		return CLEW_NO_MEMORY;
+	take_who(t, b->context);
 	for (size_t i = put_known(t, b, 0); i < b->nr; i = put_known(t, b, i + 1)) {
 		if (b->items[i] & CLEW_TRACE_ITEM_EVENT)
 			take_event(t, b, clew_trace_event_at(b, i));
 		else
 			put_whole(t, clew_trace_range_at(b, i), b->items[i] >> 1);
 	}
-	return t->out.is_failed || t->context.is_failed ? CLEW_NO_MEMORY : CLEW_OK;
+	return t->out.is_failed || t->context.is_failed || t->who.is_failed ? CLEW_NO_MEMORY
+									    : CLEW_OK;
 }
 
 void trace_ranges_text_end(struct trace_ranges_text *t)
@@ -437,6 +455,7 @@ void trace_ranges_text_end(struct trace_ranges_text *t)
 void trace_ranges_text_done(struct trace_ranges_text *t)
 {
 	buf_done(&t->out);
+	buf_done(&t->who);
 	buf_done(&t->context);
 	block_memo_done(&t->memo);
 }

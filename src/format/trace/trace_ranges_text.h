@@ -14,6 +14,8 @@
  *	ID START END ISA EL SEC CTXID VMID     executed: [START, END), hex; -: unknown
  *	ID EVENT KIND DETAILS
  *
+ * with who ran at the end of each range, if the batches have it,
+ *
  * or as one JSON object per line. docs/decisions/etm-golden.md
  */
 struct trace_ranges_text {
@@ -28,6 +30,7 @@ struct trace_ranges_text {
 	struct clew_arm_context arm; /* or x86, as arch says */
 	struct clew_x86_context x86;
 	bool has_context;
+	struct buf who; /* as text or as JSON; empty: none */
 };
 
 enum {

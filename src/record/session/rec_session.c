@@ -404,9 +404,9 @@ static void report_skips(const struct session *s)
 		nr += r->ring.nr_skips;
 	if (nr)
 		rec_say(s->ui, REC_WARNING,
-			"the kernel's position in a buffer was impossible %llu times: what was unread "
+			"the kernel's position in a buffer was impossible %llu time%s: what was unread "
 			"there is lost",
-			(unsigned long long)nr);
+			(unsigned long long)nr, nr == 1 ? "" : "s");
 }
 
 static enum clew_err finish(struct session *s, enum clew_err err, struct rec_error *error)

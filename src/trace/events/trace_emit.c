@@ -292,7 +292,8 @@ void trace_emit_error(struct trace_synth *s, const struct trace_error *error)
 		return;
 	ev->record.type = PERF_RECORD_AUXTRACE_ERROR;
 	if (error->is_of_no_unit) {
-		ev->cpu = ev->pid = ev->tid = UINT32_MAX;
+		ev->cpu = error->cpu;
+		ev->pid = ev->tid = UINT32_MAX;
 		ev->time = clew_perf_ns_none();
 		ev->comm = NULL;
 	}

@@ -158,16 +158,22 @@ static struct trace_stay take_stay(void *ctx, size_t unit, const struct code_key
 	return (struct trace_stay){key->ticks.ticks, key->ticks.ticks + 1};
 }
 
-static enum clew_err take_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
+static enum clew_err take_warning_on(void *ctx, const char *what, uint32_t cpu)
 {
 	struct trace_events *e = ctx;
 
-	(void)number, (void)offset;
 	if (e->trace->nr_units && !(e->opts.itrace.errors_minus >> ('l' - 'a') & 1))
 		trace_emit_error(&e->synths[0], &(struct trace_error){.code = LOST_TRACE,
 								      .words = what,
-								      .is_of_no_unit = true});
+								      .is_of_no_unit = true,
+								      .cpu = cpu});
 	return e->err;
+}
+
+static enum clew_err take_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
+{
+	(void)number, (void)offset;
+	return take_warning_on(ctx, what, UINT32_MAX);
 }
 
 static enum clew_err take_end(void *ctx, size_t unit, struct flow *flow)
@@ -201,7 +207,7 @@ static struct trace_decode_opts decode_opts(struct trace_events *e)
 		.ops_stay = take_stay,
 		.ops_end = take_ops_end,
 		.ctx = e,
-		.listener = {take_warning, e},
+		.listener = {take_warning, e, take_warning_on},
 	};
 }
 

@@ -287,6 +287,7 @@ struct trace_error {
 	const char *words, *why;
 	uint64_t ip; /* 0: not at one address */
 	bool is_of_no_unit;
+	uint32_t cpu; /* then */
 };
 void trace_emit_error(struct trace_synth *s, const struct trace_error *error);
 enum clew_err trace_emit_flush(struct trace_events *e);

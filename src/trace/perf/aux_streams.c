@@ -18,6 +18,12 @@ void *aux_streams_own(const struct trace_steps *r, uint32_t type)
 	return r->owns[perf_trace_protocol(r->p, type)];
 }
 
+static enum clew_err warn_of(const struct trace_steps *r, const struct aux_chunk *c,
+			     const char *what, uint64_t nr)
+{
+	return trace_warn_on(&r->sink->listener, c->cpu, what, nr, c->at);
+}
+
 enum clew_err aux_streams_warn(const struct trace_steps *r, const char *what, uint64_t nr,
 			       uint64_t offset)
 {
@@ -59,8 +65,7 @@ enum clew_err aux_streams_take_raw(struct trace_steps *r, const struct aux_strea
 	enum clew_err err;
 
 	if (!unit)
-		return aux_streams_warn(r, "raw trace of a CPU that no metadata describes", c->cpu,
-					c->at);
+		return warn_of(r, c, "raw trace of a CPU that no metadata describes", c->cpu);
 	err = aux_streams_begin(r, l, (uint32_t)*unit);
 	if (!err && k->mark)
 		err = k->mark(k->ctx, *unit, r->offsets[*unit], at);
@@ -170,13 +175,12 @@ static enum clew_err report_flags(const struct trace_steps *r, const struct aux_
 	enum clew_err err = CLEW_OK;
 
 	if (c->flags & PERF_AUX_FLAG_TRUNCATED)
-		err = aux_streams_warn(r, "trace was lost: its buffer was full", 0, c->at);
+		err = warn_of(r, c, "trace was lost: its buffer was full", 0);
 	if (!err && c->flags & PERF_AUX_FLAG_PARTIAL)
-		err = aux_streams_warn(r, "trace has gaps", 0, c->at);
+		err = warn_of(r, c, "trace has gaps", 0);
 	if (!err && c->flags & PERF_AUX_FLAG_COLLISION)
-		err = aux_streams_warn(
-			r, "operations were not sampled: the one before was not complete", 0,
-			c->at);
+		err = warn_of(r, c, "operations were not sampled: the one before was not complete",
+			      0);
 	return err;
 }
 
@@ -200,7 +204,7 @@ static enum clew_err begin_chunk(struct trace_steps *r, struct aux_stream *l)
 		return CLEW_NO_MEMORY;
 	if (c->flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK &
 	    ~r->p->protocols[c->protocol].protocol->formats)
-		return aux_streams_warn(r, "trace of an unknown format", c->flags, c->at);
+		return warn_of(r, c, "trace of an unknown format", c->flags);
 	l->chunk = c;
 	l->buffer = c->buffer;
 	l->from = is_there ? c->offset : c->offset + c->bytes;
@@ -220,15 +224,14 @@ static enum clew_err end_chunk(struct trace_steps *r, struct aux_stream *l)
 	l->chunk = NULL;
 	/* What a snapshot lacks was written over: that is what it is for. */
 	if (missing && !(c->flags & PERF_AUX_FLAG_OVERWRITE))
-		err = aux_streams_warn(r, "trace that an AUX record describes is not in the file",
-				       missing, c->at);
+		err = warn_of(r, c, "trace that an AUX record describes is not in the file",
+			      missing);
 	if (!err)
 		err = report_flags(r, c);
 	if (err || !r->is_spent || r->is_reported_spent)
 		return err;
 	r->is_reported_spent = true;
-	return aux_streams_warn(r, "the rest is skipped: earlier records described it already", 0,
-				c->at);
+	return warn_of(r, c, "the rest is skipped: earlier records described it already", 0);
 }
 
 static enum clew_err end_stream(struct trace_steps *r, struct aux_stream *l)

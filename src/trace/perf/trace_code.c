@@ -426,7 +426,7 @@ const char *trace_code_why(void *ctx, uint32_t space, uint64_t addr)
 	static const char *const whys[TRACE_NR_NO_CODE] = {
 		[TRACE_NO_THREAD] = "the thread is unknown",
 		[TRACE_NO_PROCESS] = "the recording knows no thread of that number",
-		[TRACE_GUEST] = "a virtual machine's code, which the recording does not hold",
+		[TRACE_GUEST] = "a virtual machine's code, which 'clew merge --guest' adds",
 		[TRACE_GUEST_UNKNOWN] = "code of an unknown virtual machine",
 		[TRACE_GUEST_THREAD] = "code of an unknown thread of a virtual machine",
 		[TRACE_WORLD] = "code of the host or of a virtual machine: which is unknown",

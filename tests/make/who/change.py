@@ -29,17 +29,22 @@ def options(name, seed):
 SHARE = 0.01
 DATA_AT = 40  # in the file's header: offset and size of the records
 DAMAGED_TYPES = (R_COMM, R_EXIT, R_FORK, R_SWITCH, R_SWITCH_CPU_WIDE)
+TICKS_NS = 40  # whole ticks of all counters of the model
 TRAILER_BYTES = 32  # pid, tid, time, cpu, identifier
 
 
 def mutate_file(path, seed):
-    """Flip a bit in 1 % of the sideband: in ids, with odd seeds in times. @return how many records were touched"""
+    """Damage 1 % of the sideband: a bit of an id, or a time that moves by whole ticks, which no test of the clock can see; with odd seeds a bit of
+    the time, which is no whole tick then: the clock is not trusted. @return how many records were touched"""
     with open(path, "rb") as file:
         data = bytearray(file.read())
     rng, nr_touched = random.Random(f"mutate/{seed}"), 0
     for at, size in sideband(data):
         if rng.random() < SHARE:
-            flip(data, at, size, rng, seed % 2)
+            if seed % 2 or rng.random() < 0.5:
+                flip(data, at, size, rng, seed % 2)
+            else:
+                move(data, at + size - TRAILER_BYTES + 8, rng)
             nr_touched += 1
     with open(path, "wb") as file:
         file.write(data)
@@ -68,3 +73,9 @@ def flip(data, at, size, rng, is_time):
     trailer = at + size - TRAILER_BYTES
     places = [trailer + 8] if is_time else [trailer, at + 8] if trailer - at >= 16 else [trailer]
     data[rng.choice(places) + rng.randrange(8)] ^= 1 << rng.randrange(8)
+
+
+def move(data, at, rng):
+    """The time at @at, by a power of two of ticks, either way."""
+    time, = struct.unpack_from("<Q", data, at)
+    struct.pack_into("<Q", data, at, time + rng.choice((-1, 1)) * (TICKS_NS << rng.randrange(24)) & (1 << 64) - 1)
