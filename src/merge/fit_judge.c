@@ -39,9 +39,9 @@ static enum fit_verdict judge(const struct fit *f, const struct fit_piece *p)
 }
 
 /*
- * By containment alone it is never sure. An offset that is wrong has by chance nearly as many events
- * in stays as the right one, if the threads of virtual CPUs ran nearly always. So what counts is in
- * how many gaps it has events, beside the next best.
+ * By containment alone it is never sure. An offset that is wrong has by chance nearly as many
+ * events in stays as the right one, if the threads of virtual CPUs ran nearly always. So what
+ * counts is in how many gaps it has events, beside the next best.
  */
 static enum fit_verdict judge_stays(const struct fit *f, const struct fit_piece *p)
 {
@@ -58,40 +58,46 @@ static enum fit_verdict judge_stays(const struct fit *f, const struct fit_piece 
 static enum clew_err score_edges(struct fit *f, struct fit_piece *p)
 {
 	struct fit_peak peak;
-	enum clew_err err = fit_coarse(&f->pairs, p->from, p->to, p->line.slope,
-				       fit_us(f, FIT_BIN_US), &peak);
+	enum clew_err err =
+		fit_coarse(&f->pairs, p->from, p->to, p->line.slope, fit_us(f, FIT_BIN_US), &peak);
 
 	p->score = peak.score;
 	p->runner_up = peak.runner_up;
 	return err;
 }
 
-/* What the other offsets of a window miss in the whole piece. */
+/** The fewest gaps that another offset of @p tops has events in, in the whole piece. */
+static uint64_t gaps_of_others(struct fit *f, const struct fit_piece *p, const struct fit_tops *t)
+{
+	int64_t near = fit_us(f, FIT_NEAR_US);
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < FIT_NR_TOPS && t->tops[i].score; i++) {
+		int64_t shift = t->tops[i].offset - fit_line_at(&p->line, t->from);
+		uint64_t nr;
+
+		if (shift <= near && -shift <= near)
+			continue;
+		nr = fit_gaps_hit(&f->pairs, &f->host->holes, p->from, p->to, &p->line, shift,
+				  fit_us(f, FIT_BIN_US));
+		least = nr < least ? nr : least;
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
 static enum clew_err score_stays(struct fit *f, struct fit_piece *p)
 {
 	const struct fit_stays *holes = &f->host->holes;
-	int64_t slack = fit_us(f, FIT_BIN_US);
-	const struct fit_coarse_opts opts = {p->line.slope, slack, fit_us(f, FIT_NEAR_US),
-					     INT64_MAX, holes};
+	const struct fit_coarse_opts opts = {p->line.slope, fit_us(f, FIT_BIN_US),
+					     fit_us(f, FIT_NEAR_US), INT64_MAX, holes};
 	struct fit_tops t;
-	bool has_other = false;
 	enum clew_err err = fit_coarse_stays(&f->pairs, p->from, p->to, &opts, &t);
 
 	p->score = t.tops[0].score;
 	p->runner_up = t.tops[1].score;
-	p->gaps_hit = fit_gaps_hit(&f->pairs, holes, p->from, p->to, &p->line, 0, slack_of(f, fit_width(p)));
-	p->gaps_other = 0;
-	for (size_t i = 0; i < FIT_NR_TOPS && t.tops[i].score; i++) {
-		int64_t shift = t.tops[i].offset - fit_line_at(&p->line, t.from);
-		uint64_t nr;
-
-		if (shift <= fit_us(f, FIT_NEAR_US) && -shift <= fit_us(f, FIT_NEAR_US))
-			continue;
-		nr = fit_gaps_hit(&f->pairs, holes, p->from, p->to, &p->line, shift, slack);
-		if (!has_other || nr < p->gaps_other)
-			p->gaps_other = nr;
-		has_other = true;
-	}
+	p->gaps_hit = fit_gaps_hit(&f->pairs, holes, p->from, p->to, &p->line, 0,
+				   slack_of(f, fit_width(p)));
+	p->gaps_other = gaps_of_others(f, p, &t);
 	return err;
 }
 
@@ -111,8 +117,8 @@ static void find_random(struct fit *f)
 
 	for (int64_t i = 0; i < NR_RANDOM; i++) {
 		int64_t shift = fit_us(f, 1000 + 7919 * (i / 2 + 1)) * (i % 2 ? -1 : 1);
-		struct fit_share s =
-			fit_contained(f->host, &f->pairs, &f->ret->pieces, shift, slack_of(f, f->ret->width));
+		struct fit_share s = fit_contained(f->host, &f->pairs, &f->ret->pieces, shift,
+						   slack_of(f, f->ret->width));
 
 		if (s.nr && (!best->nr || (double)s.nr_inside / (double)s.nr >
 						  (double)best->nr_inside / (double)best->nr))

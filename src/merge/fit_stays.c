@@ -253,9 +253,8 @@ static bool add_rows(struct search *s, const struct fit_pairs *pairs, size_t lan
 
 		if (nr++ == most)
 			break;
-		if (!vec_push(&s->rows,
-			      (struct row){&s->lanes.data[lane].stays,
-					   g->data[i] + (int64_t)moved, 0}))
+		if (!vec_push(&s->rows, (struct row){&s->lanes.data[lane].stays,
+						     g->data[i] + (int64_t)moved, 0}))
 			return false;
 	}
 	return true;

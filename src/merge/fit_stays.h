@@ -45,7 +45,7 @@ enum clew_err fit_fine_stays(const struct fit_pairs *pairs, const struct fit_sta
 struct fit_where {
 	enum { FIT_INSIDE, FIT_OUTSIDE, FIT_UNKNOWN } is; /* unknown: records may be missing */
 	const struct fit_stay *stay;                      /* inside */
-	size_t next; /* outside: of the stay after it */
+	size_t next;                                      /* outside: of the stay after it */
 };
 
 /** Host time @p t is inside of a stay that it misses by @p slack at most. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "merge/guest_fit_impl.h"
-
 #include <stdlib.h>
 
 #include "base/search.h"
+#include "merge/guest_fit_impl.h"
 
 enum {
 	FIRST_BEFORE_US = 500, /* a wake-up takes no longer, at first */
@@ -17,7 +16,7 @@ enum {
 	MIN_IDS = 8,
 	STAYS_REACH_US = 4000, /* bounds that are further off do not matter */
 	DRIFT_SPAN_US = 500000,
-	STAYS_WEIGHT = 20,     /* of an event outside: most are inside by chance */
+	STAYS_WEIGHT = 20, /* of an event outside: most are inside by chance */
 };
 
 #define MAX_SLOPE 500e-6 /* crystals differ by 200 ppm at most, and a VM's scale is corrected */
@@ -26,9 +25,8 @@ enum {
 
 static bool match(struct fit *f, int64_t from, int64_t to, const struct fit_line *line)
 {
-	return f->is_by_stays
-		     ? fit_match_stays(&f->pairs, from, to, line, &f->near, &f->match)
-		     : fit_match(&f->pairs, from, to, line, &f->near, &f->match);
+	return f->is_by_stays ? fit_match_stays(&f->pairs, from, to, line, &f->near, &f->match)
+			      : fit_match(&f->pairs, from, to, line, &f->near, &f->match);
 }
 
 /** Fit the line to the edges in [from, to). @return false: too few, or *err is set. */
@@ -191,11 +189,13 @@ static bool use_ids(struct fit *f, struct fit_piece *p, enum clew_err *err)
 	return ok;
 }
 
-/** Stays that are close to each other are easily mistaken: where most events are inside is right. */
+/** Stays that are close to each other are easily mistaken: where most events are inside is right.
+ */
 static bool centre(struct fit *f, struct fit_piece *p, enum clew_err *err)
 {
 	if (f->is_by_stays)
-		*err = fit_fine_stays(&f->pairs, &f->host->holes, p->from, p->to, fit_us(f, 4 * FIT_BIN_US), &p->line);
+		*err = fit_fine_stays(&f->pairs, &f->host->holes, p->from, p->to,
+				      fit_us(f, 4 * FIT_BIN_US), &p->line);
 	return !*err;
 }
 
@@ -209,8 +209,8 @@ static bool use_stays(struct fit *f, struct fit_piece *p, enum clew_err *err)
 	if (f->is_by_stays)
 		return true;
 	f->is_by_stays = true;
-	f->near = (struct fit_near){fit_us(f, STAYS_REACH_US), fit_us(f, FIRST_AFTER_US),
-				    near.holes};
+	f->near =
+		(struct fit_near){fit_us(f, STAYS_REACH_US), fit_us(f, FIRST_AFTER_US), near.holes};
 	ok = centre(f, &n, err) && fit_range(f, p->from, p->to, &n, err) &&
 	     fit_range(f, p->from, p->to, &n, err);
 	f->is_by_stays = false;
@@ -314,7 +314,8 @@ static enum clew_err coarse(struct fit *f, struct range r, struct fit_peak *ret)
 	err = fit_coarse_stays(&f->pairs, r.from, r.to, &opts, &t);
 	line = (struct fit_line){.at = t.from, .offset = t.tops[0].offset};
 	if (!err)
-		err = fit_fine_stays(&f->pairs, &f->host->holes, t.from, t.to, fit_us(f, 4 * FIT_BIN_US), &line);
+		err = fit_fine_stays(&f->pairs, &f->host->holes, t.from, t.to,
+				     fit_us(f, 4 * FIT_BIN_US), &line);
 	*ret = (struct fit_peak){t.from, t.to, line.offset, t.tops[0].score, t.tops[1].score};
 	return err;
 }
@@ -384,7 +385,8 @@ static enum clew_err check_given(struct fit *f)
 	whole(f, &all);
 	if (all.from > all.to)
 		all.from = all.to = 0;
-	f->near = (struct fit_near){fit_us(f, FIRST_BEFORE_US), fit_us(f, FIRST_AFTER_US), &f->host->holes};
+	f->near = (struct fit_near){fit_us(f, FIRST_BEFORE_US), fit_us(f, FIRST_AFTER_US),
+				    &f->host->holes};
 	fit_range(f, all.from, all.to, &p, &err);
 	/* An offset that the user gives has no band. */
 	for (int i = 0; i < 2; i++)

@@ -27,8 +27,7 @@ static inline int64_t fit_us(const struct fit *f, int64_t n)
 }
 
 /** What is compared of a guest's lane. */
-static inline const struct fit_times *fit_guest_times(const struct fit *f,
-						      const struct fit_pair *p)
+static inline const struct fit_times *fit_guest_times(const struct fit *f, const struct fit_pair *p)
 {
 	return f->is_by_stays ? &p->guest->events : &p->guest->idle_outs;
 }

@@ -74,7 +74,7 @@ static const struct ana_loc *locate_op(const struct gathering *g, size_t unit,
 	const struct code_source *code = g->trace->units[unit].code;
 	struct code_key key = trace_op_key(o, b->bound);
 
-	key.context.arm.el = key.context.arm.upper_el = level;
+	trace_op_key_at(code, level, o->pc, &key);
 	return g->trace->ops->locate(g->trace, code->space(code->ctx, &key), address);
 }
 

@@ -49,6 +49,20 @@ static inline struct code_key trace_op_key(const struct trace_op *o, struct clew
         };
 }
 
+/** ... at @p level, to which the operation at @p pc may have led. The code of an exception return
+ * decides if it led into a guest. */
+static inline void trace_op_key_at(const struct code_source *code, uint8_t level, uint64_t pc,
+				   struct code_key *key)
+{
+	struct code_arm_context *c = &key->context.arm;
+	uint8_t from = c->el;
+
+	if (level < from && code->landmark)
+		c->entry = (uint8_t)code->landmark(code->ctx, code->space(code->ctx, key), pc);
+	c->el = level;
+	c->upper_el = level < from ? from : level;
+}
+
 /** Operations of one unit, in the order of its bytes; live for the call. */
 struct trace_ops_batch {
 	const struct trace_op *ops;

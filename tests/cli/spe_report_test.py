@@ -150,6 +150,23 @@ def test_worlds(work):
           'branches between a host at EL2 and its guest', got)
 
 
+def test_returns(work):
+    """Where an exception return of the host at EL2 leads in user code: its contexts are the host's, so its own code decides, on the thread of a virtual CPU."""
+    kernel, user = 0xffff800080000000, 0x401000
+    with open(os.path.join(work, 'kallsyms'), 'w', encoding='ascii') as f:
+        f.write(''.join('%x T %s\n' % (kernel + at, name) for at, name in ((0, '_stext'), (0x1000, '__guest_enter'), (0x2000, 'ret_to_user'), (0x3000, '_etext'))))
+    trace = between(kernel + 0x1010, 2, user, 0, 100) + between(kernel + 0x2010, 2, user, 0, 110) + between(0xffff900000000000, 2, user, 0, 120)
+    maps = record(1, struct.pack('<IIQQQ', NONE, 0, kernel, 0x10000, kernel) + b'[kernel.kallsyms]_stext\0' + sample_id(0, 0, 0), 1) + \
+        record(1, struct.pack('<IIQQQ', 100, 100, 0x400000, 0x8000, 0) + b'/nowhere/vmm'.ljust(16, b'\0') + sample_id(100, 100, 2), 2)
+    initial = record(16, struct.pack('<IIQ', 2, 2, 7) + struct.pack('<QQ', 3, 0xeffffffc) * 7 + sample_id(2, 2, 0))
+    for name, want in ((b'CPU 0/KVM', ['guest', '/nowhere/vmm', '']), (b'prog', ['guest', '/nowhere/vmm', '/nowhere/vmm'])):
+        comm = record(3, struct.pack('<II', 100, 100) + name.ljust(16, b'\0') + sample_id(100, 100, 1))
+        path = write(os.path.join(work, 'returns.data'), [initial, comm, maps, aux(trace), chunk(0, len(trace), 10000)])
+        lines = run('script', '--json', '--itrace=b', '--kallsyms', os.path.join(work, 'kallsyms'), '-i', path)[1].splitlines()
+        got = ['guest' if 'guest' in e['addr'].get('kind', '') else e['addr'].get('dso', '') for e in map(json.loads, lines)]
+        check(got == want, 'returns from EL2 to user code, of a thread %s' % name.decode(), lines)
+
+
 def test_keys(work):
     trace = branch(0x1000, 0x2000, 100) + branch(0x1004, 0x2000, 110, bits=0x82) + branch(0x1008, 0x2000, 120, bits=0x10002)
     path = of_thread(os.path.join(work, 'keys.data'), trace)
@@ -187,6 +204,7 @@ def main():
         test_aux_flags(work)
         test_reserved(work)
         test_worlds(work)
+        test_returns(work)
         test_keys(work)
         test_trace(work)
         test_missing_files(work)

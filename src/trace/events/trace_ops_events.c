@@ -214,7 +214,7 @@ static const struct ana_loc *locate(struct trace_synth *s, struct op_at *x, uint
 
 	if (level == key.context.arm.el)
 		return locate_in(s, x->space, addr);
-	key.context.arm.el = key.context.arm.upper_el = level;
+	trace_op_key_at(code, level, x->op->pc, &key);
 	return locate_in(s, code->space(code->ctx, &key), addr);
 }
 

@@ -24,8 +24,23 @@ struct aux_who {
 	bool is_firmware; /* or of a world that has no records: no code of it is known */
 	bool has_el1, has_el2;
 	uint32_t el1, el2;  /* CONTEXTIDR of these levels */
-	struct who_way way; /* of protocols with levels() */
+	struct who_way way; /* of operations: only of what a branch led to */
 };
+
+/** Of an enum code_landmark. */
+static inline enum who_entry aux_entry_of(uint8_t landmark)
+{
+	switch ((enum code_landmark)landmark) {
+	case CODE_ENTERS_GUEST:
+		return WHO_ENTRY_OF_GUEST;
+	case CODE_NO_LANDMARK:
+	case CODE_SWITCHES:
+		return WHO_ENTRY_OF_HOST;
+	case CODE_LANDMARK_UNKNOWN:
+		break;
+	}
+	return WHO_ENTRY_UNKNOWN;
+}
 
 struct aux_protocol {
 	enum perf_auxtrace_type type;

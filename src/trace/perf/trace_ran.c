@@ -294,6 +294,13 @@ static enum who_world world_of(const struct perf_trace *p, const struct who_way 
 	return world;
 }
 
+/** What an operation led down to: its contexts are those of the level above, so that the lack of
+ * EL1's says nothing. */
+static bool is_led_down(const struct perf_trace *p, const struct who_way *way)
+{
+	return way->upper != way->level && who_ran_facts(p->ran.rule)->kernel_level == WHO_EL2;
+}
+
 static struct who_question question_of(const struct perf_trace *p, uint32_t unit,
 				       const struct code_key *k, struct trace_ran_chunk *chunk)
 {
@@ -304,8 +311,10 @@ static struct who_question question_of(const struct perf_trace *p, uint32_t unit
 	q.level = (enum who_level)(code_context_el(&k->context) & 3);
 	q.security = (enum arm_security)(k->context.arm.security & 3);
 	trace_ran_add_contexts(&who, &q);
-	if (!chunk->has_levels)
+	if (!chunk->has_levels) {
+		q.world = is_led_down(p, &who.way) ? world_of(p, &who.way) : q.world;
 		return q;
+	}
 	c = chunk->marks;
 	if (c && c->starts_in_guest && k->context.arm.is_at_start)
 		who.way.start = WHO_WORLD_GUEST;

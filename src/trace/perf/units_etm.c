@@ -90,20 +90,6 @@ static bool add_units(void *units, struct perf_trace *p)
 	return true;
 }
 
-static enum who_entry entry_of(uint8_t landmark)
-{
-	switch ((enum code_landmark)landmark) {
-	case CODE_ENTERS_GUEST:
-		return WHO_ENTRY_OF_GUEST;
-	case CODE_NO_LANDMARK:
-	case CODE_SWITCHES:
-		return WHO_ENTRY_OF_HOST;
-	case CODE_LANDMARK_UNKNOWN:
-		break;
-	}
-	return WHO_ENTRY_UNKNOWN;
-}
-
 static struct aux_who who(const void *units, uint32_t unit, const struct code_context *context)
 {
 	const struct units_etm *u = units;
@@ -120,7 +106,7 @@ static struct aux_who who(const void *units, uint32_t unit, const struct code_co
 		.el2 = c->vmid,
 		.way = {.level = (enum who_level)(c->el & 3),
 			.upper = (enum who_level)(c->upper_el & 3),
-			.entry = entry_of(c->entry),
+			.entry = aux_entry_of(c->entry),
 			.start = WHO_WORLD_UNKNOWN,
 			.has_vmid = has_vmid && !is_cid2,
 			.vmid = c->vmid},

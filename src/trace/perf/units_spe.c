@@ -134,12 +134,18 @@ static struct aux_who who(const void *units, uint32_t unit, const struct code_co
 	const struct code_arm_context *c = &context->arm; /* SPE has no other */
 
 	(void)units, (void)unit;
-	return (struct aux_who){.is_user = !c->el,
-				.is_firmware = c->el == 3 || c->security != ARM_NONSECURE,
-				.has_el1 = c->has_cid,
-				.has_el2 = c->has_vmid,
-				.el1 = c->cid,
-				.el2 = c->vmid};
+	return (struct aux_who){
+		.is_user = !c->el,
+		.is_firmware = c->el == 3 || c->security != ARM_NONSECURE,
+		.has_el1 = c->has_cid,
+		.has_el2 = c->has_vmid,
+		.el1 = c->cid,
+		.el2 = c->vmid,
+		.way = {.level = (enum who_level)(c->el & 3),
+			.upper = (enum who_level)(c->upper_el & 3),
+			.entry = aux_entry_of(c->entry),
+			.start = WHO_WORLD_UNKNOWN}
+        };
 }
 
 static bool time_of(const void *units, uint32_t unit, const struct perf_time_conv *conv,
