@@ -9,6 +9,7 @@ struct spe_config {
 	uint32_t midr;         /* MIDR_EL1; with has_midr */
 	uint64_t event_filter; /* which events the core reports: PMSEVFR's bits; 0: unknown */
 	bool has_midr;
+	const char *why_unnamed; /* why data sources have no names; NULL: they have */
 };
 
 extern const struct trace_decoder spe_decoder;

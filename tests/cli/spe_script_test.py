@@ -109,6 +109,10 @@ def test_metadata():
         file = simple('meta.data', trace, metadata)
         got = events(file, 'M')
         check(len(got) == 1 and got[0]['op'].get('source') == 14 and got[0]['op'].get('source_name') == want, name, got)
+        out = run('trace', '-i', file)[1]
+        check(('data sources have no names: ' in out) == (want is None and name != 'AmpereOne'), '%s: clew trace says why a source has no name' % name, out)
+        unit = json.loads(run('trace', '--json', '-i', file)[1].splitlines()[0])
+        check(('unnamed_sources' in unit) == (want is None and name != 'AmpereOne'), '%s: in JSON, too' % name, unit)
     simple('newer.data', trace, info(7, 4, PMU, 0))
     check('newer perf' in run('trace', '-i', 'newer.data')[2], 'an unknown version is reported')
     write('short.data', [record(79, TIME_CONV), info(2, 4, PMU, 3, 0x1010101010101010), COMM, aux(trace), chunk(0, len(trace), 10000)])

@@ -84,8 +84,11 @@ def test_ids(work):
     check(status == 0 and 'evil' not in out and out.count('prog') == 1, 'COMM of id 0', [out, err])
     records = stays(TICK)
     records.insert(4, comm(0, 'evil', 3 * TICK))
+    records.insert(5, record(7, struct.pack('<IIIIQ', 0, 100, 0, 100, 4 * TICK) + sample_id(100, 100, 4 * TICK)))
+    records.insert(6, record(10, struct.pack('<IIQQQIIQQII', 0, 0, 0x1000, 0x1000, 0, 0, 0, 0, 0, 5, 0) + b'/evil\0\0\0' + sample_id(0, 0, 5 * TICK)))
     records.append(record(4, struct.pack('<IIIIQ', 0, 0, 0, 0, 41000 * TICK) + sample_id(0, 0, 41000 * TICK)))
     path = write(os.path.join(work, 'outside.data'), records)
+    check([w.get('local') for w in owners(path)] == [100 if i % 2 == 0 else 200 for i in range(40)], 'FORK and MMAP2 of id 0 change no thread')
     check('evil' not in run('script', '-i', path, '--itrace=M')[1] and 'evil' not in run('report', '-i', path, '-s', 'comm')[1], 'nor in a trace')
     path = write(os.path.join(work, 'dead.data'), [conv(TICK), v2((0, N1, PMU, ())), comm(100, 'prog', TICK), aux(load(0x1000, 1500)), chunk(0, len(load(0, 0)), 4000 * TICK),
                                                    switch(True, 100, -1, 1000 * TICK), switch(False, -1, 100, 1010 * TICK), switch(True, -1, 100, 2000 * TICK),

@@ -14,6 +14,11 @@ static const struct spe_config
 	unknown = {.midr = 0x410fd030, .event_filter = ANA_OP_SNOOPED, .has_midr = true},
 	nothing = {0};
 
+/* Parts of Arm that share one table. */
+static const uint16_t arm[] = {0xd0c, 0xd40, 0xd44, 0xd49, 0xd4b, 0xd4c, 0xd4d, 0xd4e,
+			       0xd4f, 0xd81, 0xd82, 0xd84, 0xd85, 0xd87, 0xd89};
+enum { NR_ARM = sizeof(arm) / sizeof(*arm) };
+
 struct row {
 	const struct spe_config *core;
 	int source; /* -1: not reported */
@@ -86,6 +91,55 @@ static void check_sources(void)
 		      rows[i].source, rows[i].core->midr, buf_cstr(&text));
 		buf_done(&text);
 	}
+}
+
+/* Each number on each core of Arm: as on N1; and on each kind of core, a number without a name has
+ * no meaning. */
+static void check_all_numbers(void)
+{
+	static const struct {
+		const struct spe_config *core;
+		unsigned int nr_named;
+	} kinds[] = {
+		{&n1,      8 },
+                {&ampere,  6 },
+                {&hip,     14},
+                {&unknown, 0 }
+        };
+	unsigned int nr_wrong = 0;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		unsigned int nr_named = 0;
+
+		for (uint64_t n = 0; n < 0x10000; n++) {
+			struct ana_op op = load(ANA_OP_TLB_ACCESS);
+
+			op.has |= ANA_OP_HAS_SOURCE;
+			op.source = n;
+			spe_set_data_src(kinds[k].core, &op);
+			nr_named += op.source_name != NULL;
+			nr_wrong += !op.source_name && op.data_src != 0x1e88100022;
+		}
+		CHECK_EQ(nr_named, kinds[k].nr_named, "sources with names on %x",
+			 kinds[k].core->midr);
+	}
+	CHECK_EQ(nr_wrong, 0, "all others say nothing of a level");
+	for (size_t i = 0; i < NR_ARM; i++) {
+		struct spe_config c = {(uint32_t)(0x411f0002 | arm[i] << 4), ANA_OP_SNOOPED, true,
+				       NULL};
+
+		for (uint64_t n = 0; n < 256; n++) {
+			struct ana_op a = load(ANA_OP_TLB_ACCESS), b;
+
+			a.has |= ANA_OP_HAS_SOURCE;
+			a.source = n;
+			b = a;
+			spe_set_data_src(&n1, &a);
+			spe_set_data_src(&c, &b);
+			nr_wrong += a.data_src != b.data_src || a.source_name != b.source_name;
+		}
+	}
+	CHECK_EQ(nr_wrong, 0, "each number on each core of Arm");
 }
 
 static void check_events(void)
@@ -165,11 +219,9 @@ static void check_others(void)
 /* One of each table: the core is known by implementer and part, whatever its variant. */
 static void check_cores(void)
 {
-	static const uint16_t arm[] = {0xd0c, 0xd40, 0xd44, 0xd49, 0xd4b, 0xd4c, 0xd4d, 0xd4e,
-				       0xd4f, 0xd81, 0xd82, 0xd84, 0xd85, 0xd87, 0xd89};
 	unsigned int nr = 0, nr_others = 0;
 
-	for (size_t i = 0; i < sizeof(arm) / sizeof(*arm); i++)
+	for (size_t i = 0; i < NR_ARM; i++)
 		nr += spe_names_sources(&(struct spe_config){
 			.midr = 0x417f0003u | (uint32_t)arm[i] << 4, .has_midr = true});
 	CHECK_EQ(nr, 15, "cores of Arm");
@@ -185,6 +237,7 @@ int main(void)
 {
 	check_cores();
 	check_sources();
+	check_all_numbers();
 	check_events();
 	check_others();
 	return tap_done();

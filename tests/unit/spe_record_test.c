@@ -84,6 +84,33 @@ static void check_fields(void)
 
 /** Published records of a core that pads all to 64 bytes: padding is where other operations have
  * other packets. */
+/* Each exception level and security state, at the bits of 2.2: EL 62:61, NS 63, NSE 60 of code, 61
+ * of physical addresses. */
+static void check_levels(void)
+{
+	static const enum arm_security states[2][2] = {
+		{ARM_SECURE, ARM_NONSECURE},
+                {ARM_ROOT,   ARM_REALM    }
+        };
+	unsigned int nr_wrong = 0;
+
+	for (unsigned int i = 0; i < 16; i++) {
+		unsigned int el = i & 3, ns = i >> 2 & 1, nse = i >> 3;
+		char hex[96];
+
+		snprintf(hex, sizeof(hex),
+			 "b0 11223344556677%02x 42 02 49 00 b3 11223344556600%02x 01 ",
+			 ns << 7 | el << 5 | nse << 4, ns << 7 | nse << 5);
+		if (read_hex(hex) != 1 || items[0].outcome != SPE_COMPLETE ||
+		    spe_el_of(items[0].address[0]) != el ||
+		    spe_security_of(items[0].address[0]) != states[nse][ns] ||
+		    spe_pa_security(&items[0]) != states[nse][ns] ||
+		    spe_pa(&items[0]) != 0x665544332211)
+			nr_wrong++;
+	}
+	CHECK_EQ(nr_wrong, 0, "each level and security state, of code and physical address");
+}
+
 static void check_padded(void)
 {
 	CHECK_EQ(
@@ -271,6 +298,7 @@ int main(void)
 {
 	spe_reader_init(&reader, 0);
 	check_fields();
+	check_levels();
 	check_padded();
 	check_saturated();
 	check_absent();

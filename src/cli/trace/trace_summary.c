@@ -12,6 +12,7 @@
 #include "image/dso.h"
 #include "trace/cs_listener.h"
 #include "trace/etm_decoder.h"
+#include "trace/spe_decoder.h"
 
 enum {
 	PAGE_BITS = 12,
@@ -316,6 +317,9 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 	}
 	if (!etm_config_of(u)) {
 		put_ops(out, &m->ops);
+		if (spe_config_of(u) && spe_config_of(u)->why_unnamed)
+			buf_printf(out, "  data sources have no names: %s\n",
+				   spe_config_of(u)->why_unnamed);
 		return;
 	}
 	put_config(out, etm_config_of(u));
@@ -412,6 +416,8 @@ static void json_unit(const struct summary *s, struct buf *out, size_t i)
 	json_bool(&j, u->is_decodable);
 	if (u->is_decodable && !etm_config_of(u)) {
 		json_ops(&j, &m->ops);
+		if (spe_config_of(u) && spe_config_of(u)->why_unnamed)
+			json_put_string(&j, "unnamed_sources", spe_config_of(u)->why_unnamed);
 	} else if (u->is_decodable) {
 		json_put_hex(&j, "version", etm_config_of(u)->version);
 		json_put_hex(&j, "config", etm_config_of(u)->regs.configr);

@@ -14,7 +14,6 @@
 struct units_spe {
 	struct spe_meta meta;
 	struct spe_config *configs; /* of each unit */
-	const char **whys;          /* of each unit: why its sources have no names; NULL: they do */
 };
 
 struct pass {
@@ -32,7 +31,6 @@ static void units_free(void *units)
 
 	vec_done(&u->meta.cpus);
 	mem_free(u->configs);
-	mem_free(u->whys);
 	mem_free(u);
 }
 
@@ -72,7 +70,7 @@ static const char *set_config(const struct units_spe *u, const struct perf_trace
 	if (m->version == 1)
 		ret->has_midr = midr_of_header(p, &ret->midr);
 	else if (cpu)
-		*ret = (struct spe_config){cpu->midr, cpu->event_filter, true};
+		*ret = (struct spe_config){cpu->midr, cpu->event_filter, true, NULL};
 	else if (ring->cpu == AUX_NONE)
 		ret->has_midr = spe_meta_only(m, &ret->midr, &ret->event_filter);
 	if (ret->has_midr)
@@ -106,8 +104,7 @@ static bool add_units(void *units, struct perf_trace *p)
 	bool has_times = has_timestamps(u, p);
 
 	u->configs = mem_calloc(p->chunks.rings.nr + 1, sizeof(*u->configs));
-	u->whys = mem_calloc(p->chunks.rings.nr + 1, sizeof(*u->whys));
-	if (!u->configs || !u->whys)
+	if (!u->configs)
 		return false;
 	vec_for_each (&p->chunks.rings, ring) {
 		struct trace_unit unit = {.cpu = ring->cpu,
@@ -119,7 +116,7 @@ static bool add_units(void *units, struct perf_trace *p)
 
 		if (ring->protocol != protocol)
 			continue;
-		u->whys[nr] = set_config(u, p, ring, &u->configs[nr]);
+		u->configs[nr].why_unnamed = set_config(u, p, ring, &u->configs[nr]);
 		nr++;
 		ring->unit = (uint32_t)p->units.nr;
 		if (!perf_trace_add_unit(p, &unit))
@@ -189,7 +186,7 @@ static enum clew_err warn(struct trace_steps *r, const struct units_spe *u)
 				       "sources have no names",
 				       u->meta.version, 0);
 	for (uint32_t i = 0; !err && i < all->nr; i++) {
-		if (u->whys[i] && r->p->units.data[all->first + i].tid != AUX_NONE &&
+		if (u->configs[i].why_unnamed && r->p->units.data[all->first + i].tid != AUX_NONE &&
 		    u->meta.version == 2 && !u->configs[i].has_midr)
 			return aux_streams_warn(r,
 						"data sources have no names: the buffer is a "
