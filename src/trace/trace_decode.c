@@ -11,7 +11,7 @@ enum {
 	DEFAULT_CACHE = 32 << 20,
 	MIN_CACHE = 1 << 20,
 	MAX_WORKERS = 4,
-	HELPED_BYTES = 8 << 20 /* two threads meet after each piece */
+	HELPED_BYTES = 16 << 20 /* two threads meet after each piece */
 };
 
 /** A flow's consumer, which passes the unit on too. */
