@@ -17,6 +17,8 @@ enum { HALF_BYTES = 128 << 10, MAX_USELESS = 4, LONGEST_PAUSE = 1023 };
 /** Reads the second half of a piece. */
 struct half {
 	struct spe_worker worker;
+	const struct reader *owner;
+	struct bytes in;
 	bool is_clean; /* it held only records, all with room */
 	unsigned int nr_useless;
 };
@@ -361,11 +363,19 @@ static enum clew_err feed_part(struct reader *r, struct bytes in)
 
 /* --- two halves --- */
 
+/** Each thread does this for what it read: it takes a sixth of the time. */
+static void release(const struct reader *r, struct bytes in)
+{
+	if (r->sink.release)
+		r->sink.release(r->sink.ctx, in);
+}
+
 static void read_half(void *ctx)
 {
 	struct half *h = ctx;
 
 	h->is_clean = spe_worker_read(&h->worker);
+	release(h->owner, h->in);
 }
 
 /** Continue from where the reader of @p h stopped. */
@@ -391,6 +401,8 @@ static bool start_half(struct reader *r, struct bytes in, uint64_t offset)
 	struct spe_worker *w = &h->worker;
 
 	h->is_clean = false;
+	h->owner = r;
+	h->in = in;
 	w->range = r->first.range;
 	w->nr_records = 0;
 	w->records->counts.padding_bytes = 0;
@@ -415,6 +427,7 @@ static enum clew_err feed_halves(struct reader *r, struct bytes in, uint64_t off
 	bool is_started = start_half(r, second, offset + cut);
 	enum clew_err err = feed_part(r, bytes_of(in.pos, cut));
 
+	release(r, bytes_of(in.pos, cut));
 	if (is_started)
 		os_helper_wait(r->sink.helper);
 	if (!err && h->is_clean && spe_reader_joins(r->first.records, h->worker.records)) {

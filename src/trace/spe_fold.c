@@ -109,7 +109,9 @@ uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t s
 			return f->slots[at] - 1u;
 		}
 	}
-	f->all[f->nr] = (struct spe_folded){*r, *many, stay};
+	f->all[f->nr].first = *r;
+	f->all[f->nr].many = *many;
+	f->all[f->nr].stay = stay;
 	f->slots[at] = (uint16_t)++f->nr;
 	return f->nr - 1;
 }

@@ -11,7 +11,7 @@ enum {
 	DEFAULT_CACHE = 32 << 20,
 	MIN_CACHE = 1 << 20,
 	MAX_WORKERS = 4,
-	HELPED_BYTES = 8 << 20 /* two threads meet after each piece */
+	HELPED_BYTES = 16 << 20 /* two threads meet after each piece */
 };
 
 /** A flow's consumer, which passes the unit on too. */
@@ -141,6 +141,15 @@ static struct trace_stay stay_of(void *ctx, const struct trace_op *op)
 	return opts->ops_stay(opts->ctx, d->unit, &key);
 }
 
+static void release(void *ctx, struct bytes in)
+{
+	const struct decoder *d = ctx;
+	const struct trace_input *t = d->decode->trace;
+
+	if (t->ops->release)
+		t->ops->release(t, in);
+}
+
 /** NULL: out of memory. */
 static void *ops_of(struct decode *c, size_t unit)
 {
@@ -149,6 +158,7 @@ static void *ops_of(struct decode *c, size_t unit)
 					    .fold = c->opts->ops_fold,
 					    .stay = stay_of,
 					    .helper = c->helper,
+					    .release = release,
 					    .kept = c->trace->kept ? &c->trace->kept[unit] : NULL,
 					    .keeps = c->opts->ops_keeps,
 					    .ctx = d,

@@ -161,6 +161,8 @@ struct trace_input_ops {
 	/** Ticks around @p key's at which an operation with the same contexts and level has the
 	 * same thread and space. As thread(). NULL: only its own tick. */
 	struct trace_stay (*stay)(struct trace_input *t, size_t unit, const struct code_key *key);
+	/** Pages of bytes that were given may leave our memory. From any thread. NULL: none do. */
+	void (*release)(const struct trace_input *t, struct bytes in);
 	/** What is known of the whole recording, for units that ask who ran. NULL: none does. */
 	const struct who_facts *(*who_facts)(const struct trace_input *t);
 	void (*free)(struct trace_input *t);

@@ -103,6 +103,8 @@ struct trace_ops_sink {
 	/** With fold: a second thread that may read, too. Calls are still made one at a time. NULL:
 	 * there is none. */
 	struct os_helper *helper;
+	/** With helper, from either thread: these bytes were read, and are not soon read again. */
+	void (*release)(void *ctx, struct bytes in);
 	struct trace_ops_kept *kept; /* NULL: none */
 	bool keeps;                  /* with kept: fill it; else use it */
 	void *ctx;

@@ -197,6 +197,43 @@ def test_missing_files(work):
         check(status == 0 and err.count('%s=/no/file: it does not exist' % option) == 1, 'script %s: a file that does not exist' % option, [status, err])
 
 
+def switch(current, other, time, out):
+    return record(15, struct.pack('<ii', other, other) + sample_id(current, current, time), 1 << 13 if out else 0)
+
+
+def switched(path, nr, every):
+    """Two threads in turn, each for @every records, within few AUX records; damage in some places. @return the path"""
+    other = record(3, struct.pack('<II', 200, 200) + b'more\0\0\0\0' + sample_id(200, 200, 2))
+    pieces = [load(0x400000 + 4 * (i % 7 * (i % 3)), 10000 + 10 * i, va=0x5000 + i % 5 * 64) for i in range(nr)]
+    for i in range(nr // 2, nr, nr // 3):
+        pieces[i] = pieces[i][:-5]
+    trace, switches = b''.join(pieces), []
+    for i in range(0, nr, every):
+        run_by = (100, 200) if i // every % 2 else (200, 100)
+        time = 10000 + 10 * i - 5
+        switches += [switch(run_by[1], run_by[0], time, True), switch(run_by[0], run_by[1], time, False)]
+    cuts = [0, len(trace) // 5, len(trace)]
+    cuts[1] = sum(map(len, pieces[:nr // 5]))
+    write(path, [other] + [aux(trace)] + switches + [chunk(a, b - a, 20000 + 10 * nr) for a, b in zip(cuts, cuts[1:])])
+    return path
+
+
+def sums_of(path, *options):
+    """{(thread, address): number of operations} of a report"""
+    out = json.loads(run('report', '--json', '-s', 'comm,sym', '-i', path, *options)[1])
+    return out['tables']
+
+
+def test_counted_once(work):
+    """The report takes what its first pass counted, or reads again: as if each record counted alone."""
+    for every in 17, 3000, 1 << 30:
+        path = switched(os.path.join(work, 'switched.data'), 20000, every)
+        both, one = sums_of(path), sums_of(path, '--single-threaded')
+        each = sums_of(path, '--time', '0,1000')
+        check(both == one == each and len(both[0]['rows']) >= (2 if every < 20000 else 1), 'switches after %d records: counted together as alone' % every,
+              [both, one, each])
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         test_lines(work)
@@ -208,6 +245,7 @@ def main():
         test_keys(work)
         test_trace(work)
         test_missing_files(work)
+        test_counted_once(work)
     done()
 
 

@@ -181,12 +181,11 @@ static inline bool read_fast(struct spe_reader *r, const struct spe_window *w, s
 }
 
 /** Records that the consumer counts together; those without a time are items. */
-static inline void count_alike(struct spe_reader *r, const struct spe_window *w, size_t *at)
+static __attribute__((noinline)) void count_alike(struct spe_reader *r, const struct spe_window *w,
+						  size_t *at)
 {
 	struct spe_run run = {.last = r->last};
 
-	if (!r->has_last || !r->alike_set || !spe_alike_may_run(r->alike_set))
-		return;
 	spe_alike_run(r->alike_set, &r->shapes, w, at, &run);
 	r->last = run.last;
 	r->counts.padding_bytes += run.padding_bytes;
@@ -206,7 +205,8 @@ static size_t read_in_step(struct spe_reader *r, const struct spe_window *w, siz
 
 		*at = spe_gap_end(w, from, w->nr);
 		r->counts.padding_bytes += *at - from;
-		count_alike(r, w, at);
+		if (r->has_last && r->alike_set && spe_alike_may_run(r->alike_set))
+			count_alike(r, w, at);
 		if (*at == w->nr)
 			res = NEED_MORE;
 		else if (!read_fast(r, w, at, &ret[n]))

@@ -2,6 +2,7 @@
 #include "trace/perf/perf_trace.h"
 
 #include "base/err.h"
+#include "os/file.h"
 #include "os/thread.h"
 #include "trace/perf/aux_sharing.h"
 #include "trace/perf/aux_streams.h"
@@ -100,6 +101,17 @@ static void free_trace(struct trace_input *t)
 	mem_free(p);
 }
 
+static void release(const struct trace_input *t, struct bytes in)
+{
+	const struct perf_input *input = &((const struct perf_trace *)t)->input;
+	const struct os_map map = {input->data, input->size};
+	uint64_t from = (uintptr_t)in.pos - (uintptr_t)input->data;
+
+	/* Bytes of compressed records are elsewhere. */
+	if (input->is_mapped && range_fits(from, bytes_left(&in), input->size))
+		os_map_release(&map, from, from + bytes_left(&in));
+}
+
 static const struct who_facts *who_facts(const struct trace_input *t)
 {
 	const struct perf_trace *p = (const struct perf_trace *)t;
@@ -117,6 +129,7 @@ static const struct trace_input_ops ops = {.run = aux_streams_run,
 					   .time = time_of,
 					   .stay = stay,
 					   .locate = locate,
+					   .release = release,
 					   .who_facts = who_facts,
 					   .free = free_trace};
 
