@@ -11,8 +11,8 @@ enum {
 	MAX_STRETCHES = 1 << 16, /* some three days of bins of 64 us */
 	NR_WINDOWS = 3,
 	MAX_EVENTS = 1 << 13, /* of a vcpu, in a window */
-	MIN_EVENTS = 64,
-	MAX_STEPS = 1 << 22, /* of one window */
+	MIN_EVENTS = 256,
+	MAX_STEPS = 1 << 21, /* of one window */
 	MAX_FINE = 1 << 14,  /* events of a vcpu */
 };
 
@@ -97,7 +97,8 @@ struct search {
 		VEC(struct row);
 	} rows;
 	int32_t *grid; /* what changes from one bin to the next; NR_BINS + 1 of them */
-	int64_t width, near;
+	int64_t near;
+	unsigned int shift; /* a bin's width is 1 << shift: divisions would take most of the time */
 	struct fit_tops *best;
 	struct fit_tops now;
 };
@@ -120,10 +121,13 @@ static bool add_lane(struct search *s, const struct fit_stays *of, const struct 
 	return true;
 }
 
-static bool begin(struct search *s, const struct fit_pairs *pairs, const struct fit_stays *holes)
+static bool begin(struct search *s, const struct fit_pairs *pairs, const struct fit_stays *holes,
+		  int64_t width)
 {
 	bool ok;
 
+	while ((int64_t)1 << s->shift < width)
+		s->shift++;
 	s->grid = mem_calloc(NR_BINS + 1, sizeof(*s->grid));
 	ok = s->grid;
 	vec_for_each (pairs, p)
@@ -163,7 +167,7 @@ static void consider(struct search *s, int64_t offset, uint32_t score)
 
 static void count_row(struct search *s, struct row *r, int64_t base)
 {
-	int64_t end = NR_BINS * s->width;
+	int64_t end = (int64_t)NR_BINS << s->shift;
 
 	for (size_t i = r->at; i < r->stays->nr; i++) {
 		int64_t in = r->stays->data[i].in - r->guest - base;
@@ -171,9 +175,9 @@ static void count_row(struct search *s, struct row *r, int64_t base)
 
 		if (in >= end)
 			return;
-		s->grid[in < 0 ? 0 : in / s->width]++;
+		s->grid[in < 0 ? 0 : in >> s->shift]++;
 		if (out < end) {
-			s->grid[out / s->width + 1]--;
+			s->grid[(out >> s->shift) + 1]--;
 			r->at = i + 1;
 		}
 	}
@@ -190,7 +194,7 @@ static void find_tops(struct search *s, int64_t base)
 		if (nr == last)
 			continue;
 		if (last)
-			consider(s, base + (since + i) * s->width / 2, last);
+			consider(s, base + ((since + i) << s->shift) / 2, last);
 		last = nr;
 		since = i;
 	}
@@ -224,7 +228,7 @@ static void search_window(struct search *s)
 		vec_for_each (&s->rows, r)
 			count_row(s, r, base);
 		find_tops(s, base);
-		base += NR_BINS * s->width;
+		base += (int64_t)NR_BINS << s->shift;
 	}
 }
 
@@ -328,11 +332,11 @@ static bool try_windows(struct search *s, const struct fit_pairs *pairs, int64_t
 enum clew_err fit_coarse_stays(const struct fit_pairs *pairs, int64_t from, int64_t to,
 			       const struct fit_coarse_opts *opts, struct fit_tops *ret)
 {
-	struct search s = {.width = opts->width, .near = opts->near, .best = ret};
+	struct search s = {.near = opts->near, .best = ret};
 	bool ok;
 
 	*ret = (struct fit_tops){0};
-	ok = begin(&s, pairs, opts->holes) && try_windows(&s, pairs, from, to, opts);
+	ok = begin(&s, pairs, opts->holes, opts->width) && try_windows(&s, pairs, from, to, opts);
 	end(&s);
 	return ok ? CLEW_OK : CLEW_NO_MEMORY;
 }
@@ -352,10 +356,10 @@ enum clew_err fit_fine_stays(const struct fit_pairs *pairs, const struct fit_sta
 			     int64_t from, int64_t to, int64_t reach, struct fit_line *line)
 {
 	struct search s = {
-		.width = 2 * reach / NR_BINS + 1, .now = {.from = from, .to = to}
+		.now = {.from = from, .to = to}
         };
 	int64_t base = fit_line_at(line, from) - reach;
-	bool ok = begin(&s, pairs, holes);
+	bool ok = begin(&s, pairs, holes, 2 * reach / NR_BINS + 1);
 
 	for (size_t i = 0; ok && i < pairs->nr; i++)
 		ok = add_rows(&s, pairs, i, line->slope, MAX_FINE);

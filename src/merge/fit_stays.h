@@ -24,7 +24,7 @@ struct fit_tops {
 
 struct fit_coarse_opts {
 	double slope;  /* as of fit_coarse() */
-	int64_t width; /* of a bin */
+	int64_t width; /* of a bin: up to twice this */
 	int64_t near;  /* offsets that close are one */
 	int64_t span;  /* of a window, at most: drift blurs longer ones */
 	const struct fit_stays *holes;
