@@ -207,6 +207,11 @@ static int parse(struct script *s, int argc, char **argv)
 		cli_hint("perf script's scripting languages are not supported");
 		return -1 - CLI_USAGE;
 	}
+	if (s->is_json && s->is_stats) {
+		cli_error("--stats and --json exclude each other");
+		cli_hint("clew report --json has counts by the sort keys evidence and level");
+		return -1 - CLI_USAGE;
+	}
 	if (s->is_json && s->has_columns) {
 		cli_error(
 			"--json and -F exclude each other: JSON has all fields, and who with -F +who");

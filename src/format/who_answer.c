@@ -3,15 +3,6 @@
 
 #include <stdio.h>
 
-/** NULL: the usual one, or unknown. */
-static const char *security_text(enum arm_security s)
-{
-	static const char *const names[] = {
-		[ARM_SECURE] = "secure", [ARM_ROOT] = "root", [ARM_REALM] = "realm"};
-
-	return s < ARM_SECURITY_UNKNOWN ? names[s] : NULL;
-}
-
 static bool has(const struct who_answer *a, uint32_t what)
 {
 	return a->has & what;
@@ -19,7 +10,10 @@ static bool has(const struct who_answer *a, uint32_t what)
 
 static void add_guest(struct buf *out, const struct who_answer *a)
 {
-	buf_printf(out, " guest:%d", a->machine.n);
+	if (who_local_is_thread(a->machine))
+		buf_printf(out, " guest:%d", a->machine.n);
+	else
+		buf_str(out, " guest:?");
 	if (has(a, WHO_A_VCPU))
 		buf_printf(out, " vcpu:%u%s", a->vcpu, has(a, WHO_A_VCPU_GUESSED) ? "?" : "");
 	if (has(a, WHO_A_GUEST_ROOT))
@@ -74,7 +68,7 @@ void who_answer_text(struct buf *out, const struct who_answer *a)
 	if (has(a, WHO_A_GUEST))
 		add_guest(out, a);
 	add_word(out, who_level_name(a->level));
-	add_word(out, security_text(a->security));
+	add_word(out, who_security_name(a->security));
 }
 
 static void put_flag(struct json_put *j, const char *key, bool is_set)
@@ -144,8 +138,8 @@ void who_answer_json(struct json_put *j, const struct who_answer *a)
 		put_machine(j, a);
 	if (who_level_name(a->level))
 		json_put_string(j, "level", who_level_name(a->level));
-	if (security_text(a->security))
-		json_put_string(j, "security", security_text(a->security));
+	if (who_security_name(a->security))
+		json_put_string(j, "security", who_security_name(a->security));
 	put_flag(j, "may_be_several", has(a, WHO_A_MAY_BE_SEVERAL));
 	put_flag(j, "stale_name", has(a, WHO_A_NAME_STALE));
 	put_flag(j, "assumed_name", has(a, WHO_A_NAME_ASSUMED));

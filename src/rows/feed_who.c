@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+
 #include "analyze/ana_own_ids.h"
 #include "perfdata/perf_record.h"
 #include "rows/report_feed_impl.h"
@@ -42,6 +44,13 @@ const char *feed_comm(const struct ana_event *e)
 	return ":-1"; /* a thread of which nothing but a root id is known */
 }
 
+static enum arm_security security_of(const struct ana_event *e)
+{
+	if (e->op && e->op->has & ANA_OP_HAS_PC)
+		return (enum arm_security)e->op->security;
+	return e->who ? e->who->security : ARM_SECURITY_UNKNOWN;
+}
+
 static const char *level_text(const struct ana_event *e)
 {
 	if (e->who && who_level_name(e->who->level))
@@ -64,6 +73,17 @@ static const char *level_text(const struct ana_event *e)
 		break;
 	}
 	return "[unknown]";
+}
+
+static uint32_t level_value(struct report_feed *f, const struct ana_event *e)
+{
+	const char *level = level_text(e), *security = who_security_name(security_of(e));
+	char text[32];
+
+	if (!security)
+		return intern_str(&f->texts, level);
+	snprintf(text, sizeof(text), "%s %s", level, security);
+	return intern_str(&f->texts, text);
 }
 
 static const char *evidence_text(const struct ana_event *e)
@@ -130,7 +150,7 @@ uint32_t feed_who_value(struct report_feed *f, const struct ana_event *e, enum r
 	if (k == REPORT_CONTAINER)
 		return e->cgroup && !is_guest(e) ? intern_str(&f->texts, e->cgroup)
 						 : namespace_value(f, e);
-	return intern_str(&f->texts, k == REPORT_LEVEL ? level_text(e) : evidence_text(e));
+	return k == REPORT_LEVEL ? level_value(f, e) : intern_str(&f->texts, evidence_text(e));
 }
 
 enum clew_err feed_take_namespaces(struct report_feed *f, const struct ana_event *e)

@@ -102,3 +102,11 @@ void who_counts_join(struct who_counts *to, const struct who_counts *from)
 	to->nr_stale_names += from->nr_stale_names;
 	to->nr_clock_errors += from->nr_clock_errors;
 }
+
+const char *who_security_name(enum arm_security s)
+{
+	static const char *const names[] = {
+		[ARM_SECURE] = "secure", [ARM_ROOT] = "root", [ARM_REALM] = "realm"};
+
+	return s < ARM_SECURITY_UNKNOWN ? names[s] : NULL;
+}

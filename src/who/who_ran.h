@@ -74,6 +74,8 @@ const char *who_reason_name(enum who_reason r);
 enum who_level { WHO_EL0, WHO_EL1, WHO_EL2, WHO_EL3, WHO_LEVEL_UNKNOWN };
 /** "EL0", ...; NULL: unknown. */
 const char *who_level_name(enum who_level l);
+/** NULL: non-secure, as nearly all is, or unknown. */
+const char *who_security_name(enum arm_security s);
 
 /** Whether a guest ran, or who decides it. */
 enum who_world {

@@ -63,6 +63,8 @@ tap.check(status == 1 and not out and "no WEIGHT_STRUCT: the field 'ins_lat' can
 status, out, err = run(clew, plain, "--json", "-F", "+who")
 tap.check(status == 0 and '"who":{"kind":"task","evidence":"sample"' in out, "--json -F +who: of a sample", [status, out, err])
 tap.check('"who"' not in run(clew, plain, "--json")[1], "--json: only where it is asked for")
+status, out, err = run(clew, plain, "--json", "--stats")
+tap.check(status == 2 and not out and "exclude each other" in err, "--json --stats is refused", [status, out, err])
 status, out, err = run(clew, plain, "--json", "-F", "ip")
 tap.check(status == 2 and "exclude each other" in err, "--json -F ip is refused", [status, out, err])
 

@@ -182,6 +182,19 @@ def test_keys(work):
     check(status == 0 and not err, 'report --mem: no notes on options that were not given', err)
 
 
+def test_levels(work):
+    """Each level and security state is a row, also where operations are counted together."""
+    pcs = [b'\xb0' + struct.pack('<Q', 0x1000 | el << 61 | ns << 63 | nse << 60) for el in range(4) for ns in (0, 1) for nse in (0, 1)]
+    trace = b''.join(pc + flags(0x16) + b'\x49\0' + at(100 + i) for i, pc in enumerate(3 * pcs))
+    path = write(os.path.join(work, 'levels.data'), [aux(trace), chunk(0, len(trace), 1 << 20)])
+    want = {'EL%d%s' % (el, s) for el in range(4) for s in ('', ' secure', ' root', ' realm')}
+    for options in ('--itrace=i',), ('--mem',):
+        tables = json.loads(run('report', '-i', path, '--json', '--sort', 'level', *options)[1])
+        rows = tables['rows'] if '--mem' in options else tables['tables'][0]['rows']
+        got = {(r.get('keys') or r)['level']: r.get('count') or r['values'][0]['samples'] for r in rows}
+        check(got == dict.fromkeys(want, 3), 'report %s: rows by level and security state' % options[0], got)
+
+
 def test_trace(work):
     path = of_thread(os.path.join(work, 'trace.data'), load(0x1000, 100))
     for option in '--ranges', '--digest', '--edges':
@@ -243,6 +256,7 @@ def main():
         test_worlds(work)
         test_returns(work)
         test_keys(work)
+        test_levels(work)
         test_trace(work)
         test_missing_files(work)
         test_counted_once(work)

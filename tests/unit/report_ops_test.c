@@ -170,17 +170,17 @@ static void samples(void)
 
 /* clang-format off */
 static const struct who_answer answers[NR] = {
-	{.kind = WHO_TASK, .has = WHO_A_LOCAL, .evidence = WHO_BY_SWITCH, .level = WHO_EL0},
-	{.kind = WHO_IDLE, .evidence = WHO_BY_CONTEXT, .level = WHO_EL2},
-	{.kind = WHO_OUTSIDE, .evidence = WHO_BY_CONTEXT, .level = WHO_EL0},
-	{.kind = WHO_IDLE_OR_OUTSIDE, .evidence = WHO_BY_SWITCH, .level = WHO_LEVEL_UNKNOWN},
-	{.kind = WHO_UNKNOWN, .reason = WHO_LOST, .level = WHO_LEVEL_UNKNOWN},
+	{.kind = WHO_TASK, .has = WHO_A_LOCAL, .evidence = WHO_BY_SWITCH, .level = WHO_EL0, .security = ARM_NONSECURE},
+	{.kind = WHO_IDLE, .evidence = WHO_BY_CONTEXT, .level = WHO_EL2, .security = ARM_NONSECURE},
+	{.kind = WHO_OUTSIDE, .evidence = WHO_BY_CONTEXT, .level = WHO_EL0, .security = ARM_REALM},
+	{.kind = WHO_IDLE_OR_OUTSIDE, .evidence = WHO_BY_SWITCH, .level = WHO_LEVEL_UNKNOWN, .security = ARM_NONSECURE},
+	{.kind = WHO_UNKNOWN, .reason = WHO_LOST, .level = WHO_LEVEL_UNKNOWN, .security = ARM_NONSECURE},
 	{.kind = WHO_TASK,
 	 .has = WHO_A_GUEST | WHO_A_VCPU,
 	 .machine = {77},
 	 .vcpu = 3,
 	 .evidence = WHO_BY_CONTEXT,
-	 .level = WHO_EL1},
+	 .level = WHO_EL1, .security = ARM_NONSECURE},
 };
 /* clang-format on */
 
@@ -222,7 +222,7 @@ int main(void)
 	keys("comm", REPORT_COMM, "one;[idle-or-outside];[idle];[outside];[unknown];");
 	keys("machine", REPORT_MACHINE, "host;guest 77;");
 	keys("vcpu", REPORT_VCPU, "-;3;");
-	keys("level", REPORT_LEVEL, "EL0;EL1;EL2;kernel;user;");
+	keys("level", REPORT_LEVEL, "EL0;EL0 realm;EL1;EL2;kernel;user;");
 	keys("evidence", REPORT_EVIDENCE, "context;switch;lost;");
 	keys("namespace", REPORT_NAMESPACE,
 	     "[idle-or-outside];[idle];[not recorded];[outside];[unknown];guest 77;");

@@ -289,7 +289,7 @@ static enum clew_err unknown_pmu(struct event_parse *p, struct event_word w)
 	vec_for_each (&event_pmus(p)->pmus, pmu)
 		event_guess_try(&g, pmu->name);
 	if (event_word_is(w, "cpu") || event_word_is(w, "intel_pt") || event_word_is(w, "cs_etm") ||
-	    event_word_is(w, "arm_spe_0"))
+	    event_word_is(w, "arm_spe") || event_word_is(w, "arm_spe_0"))
 		return event_fail(p, w.s, CLEW_NOT_FOUND,
 				  "this machine has no PMU '%.*s' (a virtual machine may hide it; "
 				  "see `clew doctor`)",
