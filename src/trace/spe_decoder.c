@@ -185,16 +185,16 @@ static enum clew_err warn(struct reader *r, const struct spe_record *x)
 
 	if (x->outcome == SPE_DAMAGED) {
 		r->counts.nr_damaged++;
-		return trace_warn_on(&r->sink.listener, r->cpu, damages[x->damage % NR_SPE_DAMAGES],
-				     0, x->offset);
+		return trace_warn_on(&r->sink.listener, r->unit.cpu,
+				     damages[x->damage % NR_SPE_DAMAGES], 0, x->offset);
 	}
 	if (x->outcome == SPE_CUT) {
 		r->counts.nr_cut++;
-		return trace_warn_on(&r->sink.listener, r->cpu, "an SPE record is cut off", 0,
+		return trace_warn_on(&r->sink.listener, r->unit.cpu, "an SPE record is cut off", 0,
 				     x->offset);
 	}
 	r->counts.nr_skipped_bytes += x->bytes;
-	return trace_warn_on(&r->sink.listener, r->cpu, "bytes that are no SPE record", 0,
+	return trace_warn_on(&r->sink.listener, r->unit.cpu, "bytes that are no SPE record", 0,
 			     x->offset);
 }
 
