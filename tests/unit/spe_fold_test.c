@@ -253,7 +253,7 @@ static void check_unread(struct os_helper *helper)
 	spe_decoder.ops->kept_free(kept.data);
 }
 
-/** An argument: the seed. */
+/** An argument: the seed; with some, records differ too much to be kept. */
 int main(int argc, char **argv)
 {
 	static const size_t pieces[] = {PIECE / 9, PIECE, 4 * PIECE};
