@@ -16,16 +16,22 @@ void spe_worker_done(struct spe_worker *w)
 	mem_free(w->keeper);
 }
 
-void spe_worker_count_by(struct spe_worker *w, enum trace_ops_fold by)
+static void set_by(struct spe_worker *w, enum trace_ops_fold by)
 {
 	struct spe_alike_set *a = w->fold->alike;
 
 	w->fold->by = by;
 	if (!a)
 		return;
-	memset(a, 0, sizeof(*a));
 	spe_fold_care(w->fold, a->care);
 	spe_reader_set_alike(w->records, a);
+}
+
+void spe_worker_count_by(struct spe_worker *w, enum trace_ops_fold by)
+{
+	if (w->fold->alike)
+		memset(w->fold->alike, 0, sizeof(*w->fold->alike));
+	set_by(w, by);
 }
 
 static bool make_fold(struct spe_worker *w, enum trace_ops_fold by, bool keeps)
@@ -36,7 +42,7 @@ static bool make_fold(struct spe_worker *w, enum trace_ops_fold by, bool keeps)
 		return false;
 	/* Without enough memory, all is read. */
 	w->fold->alike = mem_zalloc(sizeof(*w->fold->alike));
-	spe_worker_count_by(w, by);
+	set_by(w, by);
 	return true;
 }
 
