@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Two real virtual machines that record themselves while this host is recorded, merged by clew merge: README.md beside this file.
 
-Usage: CLEW_VM=1 guest_merge_vm.py CLEW VMLINUZ     Environment: QEMU, BUSYBOX (static), ACCEL (tcg,thread=multi), CLEW_VM_SECONDS (5)"""
+Usage: CLEW_VM=1 guest_merge_vm.py CLEW VMLINUZ     Environment: QEMU, BUSYBOX (static), ACCEL (tcg,thread=multi), CLEW_VM_SECONDS (5),
+CLEW_VM_KEEP (a folder for the recordings)"""
 import os
 import re
 import shutil
