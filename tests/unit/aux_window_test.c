@@ -135,8 +135,7 @@ static void test_corners(void)
 	CHECK(w.from == 800 && w.to == 800, "nothing new since: nothing twice");
 	produce(&p, 3 * NR_WORDS);
 	w = aux_window_next(&s, (const uint8_t *)area, &ask);
-	CHECK(w.to - w.from == AREA && w.is_full,
-	      "whole turns with the head where it was");
+	CHECK(w.to - w.from == AREA && w.is_full, "whole turns with the head where it was");
 	ask.has_sum = true;
 	ask.sum = 3 * AREA;
 	s.has_true_sizes = true;

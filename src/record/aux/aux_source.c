@@ -43,7 +43,8 @@ static void begin_file(void *ctx, struct buf *records)
 	vec_for_each (&c->list, e) {
 		if (!e->aux)
 			continue;
-		rec_aux_info(c, e, records);
+		if (e->aux->is_described)
+			rec_aux_info(c, e, records);
 		return;
 	}
 }

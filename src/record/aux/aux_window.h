@@ -11,7 +11,7 @@
 /**
  * What a snapshot takes of an area that the kernel overwrites: the newest bytes that no snapshot
  * has taken before. Heads come in two kinds: of bytes ever written, or an offset in the area,
- * which does not tell how often the producer came round. For these we keep the bytes that lay
+ * from which turns cannot be counted. For these we keep the bytes that lay
  * before the head at the last snapshot: where the producer came round they have changed.
  */
 struct aux_window_state {

@@ -233,6 +233,7 @@ static struct rec_event *add_of_pmu(struct event_parse *p, const struct os_pmu *
 		e->cpus = event_copy(p, pmu->cpus, strlen(pmu->cpus));
 	if (!e->pmu || (pmu->cpus && !e->cpus))
 		return NULL;
+	e->aux = aux_pmu_find(pmu->name);
 	set_trace_defaults(pmu, e);
 	return e;
 }
@@ -251,6 +252,7 @@ static enum clew_err parse_for_pmu(struct event_parse *p, struct os_pmu *pmu)
 			return err;
 	}
 	p->pos++;
+	event_learn_aux(p, pmu, &p->list->events.data[p->list->events.nr - 1]);
 	return CLEW_OK;
 }
 

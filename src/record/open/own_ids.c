@@ -58,7 +58,7 @@ void rec_settle_ids(struct rec_options *o, const struct rec_event_list *events,
 
 	os_pid_view_read(&view);
 	vec_for_each (&events->events, e)
-		has_trace |= aux_pmu_find(e->pmu) != NULL;
+		has_trace |= e->aux != NULL;
 	/* In a container, switches are what distinguishes an idle CPU from tasks outside. */
 	if (o->with_switches == REC_DEFAULT &&
 	    (has_trace || (view.own == OS_PID_NS_OTHER && t->is_system_wide)))

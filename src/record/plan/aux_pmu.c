@@ -14,6 +14,8 @@ static const struct aux_pmu pmus[] = {
 	{"hisi_ptt",  PERF_AUXTRACE_HISI_PTT,  false, false},
 };
 
+const struct aux_pmu aux_pmu_other = {"", PERF_AUXTRACE_UNKNOWN, false, true};
+
 const struct aux_pmu *aux_pmu_find(const char *name)
 {
 	for (size_t i = 0; name && i < sizeof(pmus) / sizeof(*pmus); i++)

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "perfdata/perf_abi.h"
+#include "record/plan/aux_pmu.h"
 #include "record/plan/rec_error.h"
 #include "record/plan/stacks.h"
 
@@ -30,6 +31,7 @@ struct rec_event {
 	bool has_time_term, wants_time; /* time=0|1 */
 	const char *group_name;         /* of a leader: "grp{a,b}"; NULL: none */
 	const char *pmu;                /* sysfs name, "intel_pt"; NULL: a generic event */
+	const struct aux_pmu *aux; /* the kind of trace it writes into an AUX area; NULL: none */
 	bool is_spread; /* one of several, one a kind of cores: the chosen CPUs may have none of it
 			 */
 	bool is_tracepoint;
