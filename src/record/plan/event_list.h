@@ -47,6 +47,8 @@ struct rec_event {
 	bool has_inherit, wants_inherit;     /* inherit, no-inherit */
 	bool has_overwrite, wants_overwrite; /* overwrite, no-overwrite */
 	uint64_t max_events;                 /* nr=: stop after so many; 0: no limit */
+	uint64_t per_cpu_config;             /* bits of attr.config that are on by default, for
+						rings that several threads write into */
 	const char *cpus; /* the PMU's cpumask or cpus file, such as "0" or "0-3"; NULL: any CPU */
 	const char *probe_path,
 		*probe_symbol; /* uprobe file / kprobe function: the one that is
