@@ -86,6 +86,25 @@ enum clew_err rec_events_parse(struct rec_event_list *list, const char *text,
 enum clew_err rec_events_filter(struct rec_event_list *list, const char *text,
 				struct rec_error *error);
 
+/*
+ * Options that name events, after all -e. @p program: the file that is run; NULL: none. @p text: as
+ * -e takes it, with a ':' in it, or the name of a function of that file. On failure events may have
+ * been added.
+ */
+
+/** --trigger: each occurrence takes a snapshot of the traces. */
+enum clew_err rec_events_trigger(struct rec_event_list *list, const char *program, const char *text,
+				 struct rec_error *error);
+
+/** --trace-between: "START,STOP": the last trace starts paused, START resumes and STOP pauses it.
+ */
+enum clew_err rec_events_between(struct rec_event_list *list, const char *program, const char *text,
+				 struct rec_error *error);
+
+/** --aux-sample: all events after a trace have its newest @p bytes in their samples. */
+enum clew_err rec_events_sample_aux(struct rec_event_list *list, uint32_t bytes,
+				    struct rec_error *error);
+
 /** Does it write a trace into an AUX area (Intel PT, CoreSight, SPE, ...)? */
 bool rec_event_is_aux(const struct rec_event *event);
 
