@@ -8,6 +8,7 @@ import subprocess
 from aux_file import PAUSE, R_HW_ID, R_THROTTLE, RESUME, SA_BYTES, SA_START, SA_STOP, SA_TICK, TRUNCATED, AuxFile, soft_records
 
 MS = 10**6
+ALL_ONES = 0xffffffff
 KERNEL_COMPLAINT = re.compile(r"WARNING:|BUG:|Oops|refcount_t|general protection|soft lockup")
 
 
@@ -93,16 +94,19 @@ def contiguous(g):
 def records_fit(g):
     """AUX records of full mode describe what is there: in order, none beyond the bytes, without gap unless records were lost."""
     wrong, ends, sizes = [], {}, {}
+    is_of_task = any(t.cpu == ALL_ONES for t in g.file().traces)
     for t in g.file().traces:
-        sizes[t.cpu] = max(sizes.get(t.cpu, 0), t.offset + t.size)
+        key = t.tid if is_of_task else t.cpu
+        sizes[key] = max(sizes.get(key, 0), t.offset + t.size)
     for r, offset, size, _ in g.file().aux_records():
-        end = ends.get(r.cpu, 0)
+        key = r.tid if is_of_task else r.cpu
+        end = ends.get(key, 0)
         if offset < end or (offset > end and not g.file().lost()):
-            wrong.append(f"CPU {r.cpu}: AUX offset {offset} after {end}")
-        ends[r.cpu] = offset + size
-    wrong += [f"CPU {cpu}: AUX records up to {end} of {sizes.get(cpu, 0)} bytes" for cpu, end in ends.items() if end > sizes.get(cpu, 0)]
+            wrong.append(f"buffer of {key}: AUX offset {offset} after {end}")
+        ends[key] = offset + size
+    wrong += [f"buffer of {key}: AUX records up to {end} of {sizes.get(key, 0)} bytes" for key, end in ends.items() if end > sizes.get(key, 0)]
     if not g.file().lost():
-        wrong += [f"CPU {cpu}: {size} bytes, AUX records of {ends.get(cpu, 0)}" for cpu, size in sizes.items() if ends.get(cpu, 0) != size]
+        wrong += [f"buffer of {key}: {size} bytes, AUX records of {ends.get(key, 0)}" for key, size in sizes.items() if ends.get(key, 0) != size]
     return wrong
 
 

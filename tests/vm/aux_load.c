@@ -5,6 +5,7 @@
  * MS | ask FIFO ACKS N MS
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -123,6 +124,8 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	int n[6] = {0};
+
+	close(creat("running", 0644)); /* for scripts that wait for the recording to begin */
 
 	for (int i = 2; i < argc && i < 6; i++)
 		n[i] = atoi(argv[i]);
