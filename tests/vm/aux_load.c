@@ -129,6 +129,9 @@ int main(int argc, char **argv)
 
 	for (int i = 2; i < argc && i < 6; i++)
 		n[i] = atoi(argv[i]);
+	if (strcmp(what, "kick") && strcmp(what, "ask") && strcmp(what, "as"))
+		close(creat("running",
+			    0644)); /* for scripts that wait for the recording to begin */
 	if (!strcmp(what, "spin"))
 		spin(n[2], n[3]);
 	else if (!strcmp(what, "fork"))
@@ -139,6 +142,8 @@ int main(int argc, char **argv)
 		marks(n[2], n[3] ? (uint64_t)n[3] : 500);
 	else if (!strcmp(what, "kick"))
 		kick(n[2], n[3], n[4]);
+	else if (!strcmp(what, "as") && argc > 3)
+		return setgid((gid_t)n[2]) || setuid((uid_t)n[2]) || execvp(argv[3], argv + 3);
 	else if (!strcmp(what, "ask") && argc > 5)
 		ask(argv[2], argv[3], n[4], n[5]);
 	else

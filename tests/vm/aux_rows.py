@@ -29,6 +29,11 @@ def record(options, command="load spin 300", out="a.data"):
     return f"clew record {options} -o {out} -- {command} 2> err\n"
 
 
+def start(options, command):
+    """Returns as soon as it records; $p."""
+    return f"clew record {options} -o a.data -- {command} 2> err &\np=$!\nbegan\n"
+
+
 def cases(*lines):
     """Of the errno table: each (name, options, sentence) is a recording that is refused."""
     script = "".join(f"echo CASE {name} >> said; clew record {options} -o x.data -- true >> said 2>&1; echo status $? >> said\n" for name, options, _ in lines)
@@ -55,16 +60,14 @@ status=$?
 wait
 exit $status
 """, (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps), limit=60),
-    Row("full-disk", f"{SOFT} period_us=100 burst=64", """mkdir disk
+    Row("full-disk", f"{SOFT} period_us=1000 burst=32", """mkdir disk
 mount -t tmpfs -o size=1m disk disk
-clew record -e $PMU// -m 512K,256K -o disk/a.data -- load spin 800 2> err
+clew record -e $PMU// -m 512K,256K -o disk/a.data -- load spin 1500 2> err
 echo $? > ended
 cp disk/a.data .
-grep -qi 'space\\|full' err
+grep -qi 'space' err
 """, (c.has_trace, c.contiguous, c.is_readable)),
-    Row("killed", f"{SOFT} period_us=200 burst=8", """clew record -e $PMU// -m 512K,64K -o a.data -- load spin 1500 2> err &
-p=$!
-sleep 1
+    Row("killed", f"{SOFT} period_us=200 burst=8", start("-e $PMU// -m 512K,64K", "load spin 2500") + """sleep 1
 kill -9 $p
 wait $p
 [ $? = 137 ]
@@ -77,12 +80,8 @@ RESTART_CHECKS = (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps, c.ran
 
 def restart(name, options, command):
     """The reader stands still until the buffer has been full for long."""
-    return Row(name, f"{SOFT} period_us=100 burst=16", f"""clew record {options} -e $PMU// -m 512K,64K -o a.data -- {command} 2> err &
-p=$!
-sleep 0.6
-for n in 1 2 3; do kill -STOP $p; usleep 200000; kill -CONT $p; usleep 200000; done
-wait $p
-""", RESTART_CHECKS)
+    return Row(name, f"{SOFT} period_us=100 burst=16", start(f"{options} -e $PMU// -m 512K,64K", command) +
+               "for n in 1 2 3; do kill -STOP $p; usleep 200000; kill -CONT $p; usleep 200000; done\nwait $p\n", RESTART_CHECKS, todo=NEEDS_AUX)
 
 
 RESTART_ROWS = [
@@ -96,14 +95,9 @@ RESTART_ROWS = [
 def snapshots(name, module, target, how):
     ask = {"signal": "load kick $p 1000 8; kill -INT $p", "control": "load ask ctl acks 1000 8"}[how]
     control = "--control fifo:ctl,acks" if how == "control" else ""
-    return Row(name, f"{SOFT} period_us=200 {module}", f"""mkfifo ctl acks
-clew record -S {control} {target} -e $PMU// -m 512K,16K -o a.data -- load spin 60000 2> err &
-p=$!
-sleep 1
-{ask}
-echo 1000 > asked
-wait $p
-""", (c.has_trace, c.windows, c.as_many_as_asked, c.perf_agrees), todo="-S: " + NEEDS_AUX, limit=60, aux_bytes=SNAP_LEN)
+    return Row(name, f"{SOFT} period_us=200 {module}", "mkfifo ctl acks\n" + start(f"-S {control} {target} -e $PMU// -m 512K,16K", "load spin 60000") +
+               f"{ask}\necho 1000 > asked\nwait $p\n", (c.has_trace, c.windows, c.as_many_as_asked, c.perf_agrees), todo="-S: " + NEEDS_AUX,
+               limit=60, aux_bytes=SNAP_LEN)
 
 
 SNAPSHOT_ROWS = [
@@ -118,47 +112,62 @@ def pause(name, events, command, checks=(), module="period_us=50 burst=1", least
     return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least)
 
 
-MARKS = "at() { nm /bin/load | grep \" $1\\$\" | cut -c 1-16; }\n"
 PAUSE_ROWS = [
     pause("pause-syscall", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100"),
     pause("pause-sync", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", module="period_us=50 burst=1 pause_sync=1"),
     pause("pause-inherit", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "sh -c 'load fork 50 & exec load pairs 200'", (c.only_its_task,)),
     pause("pause-uprobe", "-e uprobe:/bin/load:mark_on/aux-action=resume/ -e uprobe:/bin/load:mark_off/aux-action=pause/", "load marks 100"),
-    pause("pause-breakpoint", "-e mem:@ON@:x/aux-action=resume/ -e mem:@OFF@:x/aux-action=pause/", "load marks 100"),
+    pause("pause-breakpoint", "-e mem:@mark_on@:x/aux-action=resume/ -e mem:@mark_off@:x/aux-action=pause/", "load marks 100"),
     pause("pause-counter", f"-e {ON}/aux-action=resume/ -e task-clock/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,)),
     Row("trace-between", f"{SOFT} period_us=50 burst=1", record(f"--trace-between {ON},{OFF} -e $PMU// -m 2M,1M", "load pairs 100"),
         (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts), todo="--trace-between: " + NEEDS_AUX, least=90),
 ]
 
 REFUSALS, SENTENCES = cases(
-    ("start-paused-alone", "-e task-clock/aux-action=start-paused/", "aux-action|trace"),
-    ("pause-without-leader", f"-e {ON}/aux-action=pause/", "before|trace event|AUX"),
-    ("pause-under-counter", f"-e '{{task-clock,{ON}/aux-action=pause/}}'", "AUX|trace event|leader"),
-    ("pmu-cannot-pause", "-e ${PMU}_np/aux-action=start-paused/", "cannot pause|pause"),
-    ("trigger-of-no-period", f"-e $PMU// -e {ON}/aux-action=pause,period=0/", "period|never"),
-    ("trigger-dummy", "-e $PMU// -e dummy/aux-action=pause/", "never|dummy"),
-    ("sample-without-leader", f"-e {ON}/aux-sample-size=1024/", "AUX|trace event|leader"),
-    ("sample-of-none", f"-e ${{PMU}}_np// -e {ON}/aux-sample-size=1024/", "sample"),
-    ("second-of-pmu", "-e $PMU// -e $PMU//", "one|second|already"),
-    ("cpu-offline", "-C 7 -e $PMU//", "CPU"),
-    ("too-much-memory", "-m 512K,4G -e $PMU//", "memory|limit|too"),
+    ("start-paused-alone", "-e task-clock/aux-action=start-paused/", "has no trace|only a trace"),
+    ("pause-without-leader", f"-e {ON}/aux-action=pause/", "has none|before it"),
+    ("pause-under-counter", f"-e '{{task-clock,{ON}/aux-action=pause/}}'", "leads the group cannot be paused|has no trace"),
+    ("pmu-cannot-pause", "-e ${PMU}_np/aux-action=start-paused/", "cannot (be )?pause"),
+    ("trigger-under-np", f"-e ${{PMU}}_np// -e {ON}/aux-action=pause/", "cannot (be )?pause"),
+    ("trigger-of-no-period", f"-e $PMU// -e {ON}/aux-action=pause,period=0/", "period= is at least 1"),
+    ("trigger-dummy", "-e $PMU// -e dummy/aux-action=pause/", "never"),
+    ("trigger-pinned", f"-e $PMU// -e {ON}/aux-action=pause/D", "pinned"),
+    ("sample-without-leader", f"-e {ON}/aux-sample-size=1024/", "group led by a trace"),
+    ("sample-of-none", f"-e ${{PMU}}_np// -e {ON}/aux-sample-size=1024/", "sampled"),
+    ("second-of-pmu", "-e $PMU// -e $PMU//", "one event of|twice|second"),
+    ("cpu-offline", "-C 7 -e $PMU//", "CPU 7 is not online"),
+    ("too-much-memory", "-m 512K,4G -e $PMU//", "size up to"),
+    ("task-gone", "-p 99999 -e $PMU//", "99999"),
 )
 BUSY = """clew record -a -e $PMU// -o b.data -- load spin 3000 2> /dev/null &
-sleep 1
+p=$!
+began
 echo CASE busy >> said; clew record -e $PMU// -o x.data -- true >> said 2>&1; echo status $? >> said
+"""
+UNPRIVILEGED = """echo 3 > /proc/sys/kernel/perf_event_paranoid
+echo CASE paranoid >> said; load as 1000 clew record -e $PMU//u -o x.data -- true >> said 2>&1; echo status $? >> said
+echo 2 > /proc/sys/kernel/perf_event_paranoid
+echo CASE all-cpus >> said; load as 1000 clew record -a -e $PMU//u -o x.data -- true >> said 2>&1; echo status $? >> said
+echo CASE memory >> said; load as 1000 clew record -m 512K,64M -e $PMU//u -o x.data -- true >> said 2>&1; echo status $? >> said
 """
 
 OTHER_ROWS = [
-    Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), todo=NEEDS_AUX, sentences=dict(SENTENCES, busy="another|use|busy"), limit=60),
+    Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), todo=NEEDS_AUX, sentences=dict(SENTENCES, busy="exclusive use"), limit=60),
+    Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,), todo=NEEDS_AUX,
+        sentences={"paranoid": "perf_event_paranoid", "all-cpus": "perf_event_paranoid|CAP_PERFMON", "memory": "perf_event_mlock_kb"}),
+    # A9: without a size, it is halved until it fits, and the size is printed.
+    Row("memory-halved", f"{SOFT} period_us=500", """echo 1 > /proc/sys/kernel/perf_event_paranoid
+chmod 777 .
+ulimit -l 256
+load as 1000 clew record -e $PMU//u -o a.data -- load spin 300 2> err
+""", (c.has_trace, c.contiguous, c.memory_said), todo=NEEDS_AUX),
     Row("shared-sink", f"{SOFT} period_us=500 shared=1", record("-a -e $PMU// -m 512K,1M", "load spin 500 2"), (c.has_trace, c.sink_is_whole)),
-    Row("hotplug", f"{SOFT} period_us=500", """clew record -a -e $PMU// -m 512K,256K -o a.data -- load spin 4500 2> err &
-p=$!
-sleep 1
-echo $(cut -d ' ' -f 1 /proc/uptime) > off
+    Row("hotplug", f"{SOFT} period_us=500", start("-a -e $PMU// -m 512K,256K", "load spin 4500") + """sleep 1
+off=$(cut -d ' ' -f 1 /proc/uptime)
 echo 0 > /sys/devices/system/cpu/cpu1/online
 sleep 1
 echo 1 > /sys/devices/system/cpu/cpu1/online
-echo $(cat off) $(cut -d ' ' -f 1 /proc/uptime) > offline
+echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
 wait $p
 """, (c.has_trace, c.both_sides_of_hotplug, c.perf_agrees), todo="A37: " + NEEDS_AUX),
     Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU// -m 512K,1M"), (c.perf_agrees, c.perf_decodes), todo="AUXTRACE_INFO of intel_pt"),

@@ -5,6 +5,7 @@
 Usage: CLEW_VM=1 aux_vm.py CLEW [ROW ...]     Environment: CLEW_VM_CACHE (/tmp/kernels), CLEW_VM_KERNEL (6.12), CLEW_VM_KEEP=FOLDER, QEMU, BUSYBOX"""
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from aux_rows import ROWS
 CACHE = os.environ.get("CLEW_VM_CACHE", "/tmp/kernels")
 KERNEL = os.environ.get("CLEW_VM_KERNEL", "6.12")
 BOOT_SECONDS = 60
+# Before each row's script. began: waits until what is recorded runs; $p: the recorder.
+PRELUDE = "began() { until [ -e running ]; do kill -0 $p || exit 1; usleep 20000; done; }\n"
 
 
 def tool(*command):
@@ -48,11 +51,14 @@ def prepare():
 def make_initramfs(tmp, clew, module, rows):
     load, root = os.path.join(tmp, "load"), os.path.join(tmp, "root")
     subprocess.run(["cc", "-O1", "-static", "-fno-pie", "-no-pie", "-o", load, os.path.join(HERE, "aux_load.c")], check=True)
+    symbols = subprocess.run(["nm", load], capture_output=True, text=True, check=True).stdout
+    addresses = {words[2]: words[0].lstrip("0") for words in map(str.split, symbols.splitlines()) if len(words) == 3}
     vm_lib.make_root(root, "aux_init", {"clew": clew, "load": load})
     shutil.copy(module, os.path.join(root, "softaux.ko"))
     os.mkdir(os.path.join(root, "rows"))
     for row in rows:
-        for name, text in ((f"{row.name}.sh", row.script), (f"{row.name}.module", f"{row.limit} {row.module}\n")):
+        script = re.sub(r"@(\w+)@", lambda m: "0x" + addresses[m.group(1)], PRELUDE + row.script)
+        for name, text in ((f"{row.name}.sh", script), (f"{row.name}.module", f"{row.limit} {row.module}\n")):
             with open(os.path.join(root, "rows", name), "w", encoding="ascii") as f:
                 f.write(text)
     with open(os.path.join(root, "rows", "order"), "w", encoding="ascii") as f:
