@@ -12,7 +12,7 @@ static size_t area_bytes(const struct rec_options *o)
 	return rec_may_lock_memory() ? DEFAULT_BYTES : DEFAULT_BYTES_UNPRIVILEGED;
 }
 
-static bool is_sampled(const struct rec_counters *c, const struct rec_counter *trace)
+bool rec_aux_is_sampled(const struct rec_counters *c, const struct rec_counter *trace)
 {
 	vec_for_each (&c->list, e)
 		if (e->attr.aux_sample_size && &c->list.data[e->leader] == trace)
@@ -30,7 +30,7 @@ enum clew_err rec_aux_map(struct rec_counters *c, const struct rec_options *o,
 		if (!r->owner->aux)
 			continue;
 		refused.os_errno = os_ring_map_aux(&r->ring, r->fd, refused.map_bytes,
-						   is_sampled(c, r->owner));
+						   rec_aux_is_sampled(c, r->owner));
 		if (refused.os_errno)
 			return rec_counter_refuse(c, r->owner, r->place, refused, error);
 	}

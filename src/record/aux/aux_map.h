@@ -12,4 +12,7 @@
 enum clew_err rec_aux_map(struct rec_counters *c, const struct rec_options *o,
 			  struct rec_error *error);
 
+/** Do samples carry the trace of @p trace (aux-sample-size)? */
+bool rec_aux_is_sampled(const struct rec_counters *c, const struct rec_counter *trace);
+
 #endif

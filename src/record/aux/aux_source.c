@@ -36,16 +36,20 @@ static enum clew_err pass(void *ctx, struct rec_pass *p)
 }
 
 /* Of the first trace: one kind of PMU in a recording. */
+static enum clew_err put_info(const struct rec_counters *c, struct buf *records,
+			      struct rec_error *error)
+{
+	vec_for_each (&c->list, e)
+		if (e->aux && e->aux->is_described)
+			return rec_aux_info(c, e, records, error);
+	return CLEW_OK;
+}
+
 static void begin_file(void *ctx, struct buf *records)
 {
 	const struct rec_counters *c = ctx;
 
-	vec_for_each (&c->list, e) {
-		if (!e->aux)
-			continue;
-		rec_aux_info(c, e, records);
-		return;
-	}
+	put_info(c, records, NULL);
 }
 
 static void done(void *ctx)
@@ -68,7 +72,11 @@ enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
 			      const struct rec_options *o, struct rec_error *error)
 {
 	enum clew_err err = rec_aux_map(c, o, error);
+	struct buf info = {0};
 
+	if (err == CLEW_OK) /* what cannot be described is not recorded */
+		err = put_info(c, &info, error);
+	buf_done(&info);
 	*ret = aux_source_of(c);
 	return err;
 }

@@ -8,6 +8,7 @@
 #include "os/perf/cgroup_root.h"
 #include "os/perf/perf_event.h"
 #include "os/proc.h"
+#include "record/open/aux_rules.h"
 #include "record/open/probe_defs.h"
 
 /* The ids come last in every record, so that a reader finds them without knowing the event. */
@@ -100,7 +101,7 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				.leader = e->leader,
 				.cgroup_fd = -1,
 				.keep_fd = -1,
-				.aux = aux_pmu_find(e->pmu),
+				.aux = e->aux,
 				.keeps_regs = o->has_user_regs,
 				.stacks = rec_stacks_of(e, o)};
 
@@ -109,11 +110,6 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				"'%s': a limit of events (nr=) is not supported; -D and --control "
 				"bound a recording in time, --max-size in size",
 				e->name);
-	if (n.aux && !n.aux->is_described)
-		return rec_fail(error, CLEW_UNSUPPORTED,
-				"'%s': recording hardware trace of %s is not supported yet; perf "
-				"record does it, and clew reads what it writes",
-				e->name, e->pmu);
 	rec_attr_setup(&n.attr, e, o, t);
 	if (is_starting_at_exec(o, t) && e->leader == c->list.nr)
 		n.attr.flags |= PERF_ATTR_ENABLE_ON_EXEC;
@@ -186,6 +182,9 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	if (err != CLEW_OK)
 		return err;
 	set_groups(c);
+	err = rec_aux_rules(c, o, error);
+	if (err != CLEW_OK)
+		return err;
 	if (needs_dummy(c, o, target)) {
 		if (add_dummy(c, o, target) != CLEW_OK)
 			return rec_fail_memory(error);
@@ -262,27 +261,57 @@ enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evli
 	return CLEW_OK;
 }
 
+static void switch_places(const struct rec_counters *c, const struct rec_counter *e, bool is_on)
+{
+	for (size_t i = 0; i < c->nr_places; i++) {
+		if (e->fds[i] < 0)
+			continue;
+		if (is_on)
+			os_perf_enable(e->fds[i]);
+		else
+			os_perf_disable(e->fds[i]);
+	}
+}
+
+/* What is switched on under a running trace sleeps until the group is next scheduled in. */
+static void switch_under_trace(const struct rec_counters *c, const struct rec_counter *e,
+			       bool is_on)
+{
+	const struct rec_counter *leader = &c->list.data[e->leader];
+
+	switch_places(c, leader, false);
+	switch_places(c, e, is_on);
+	if (c->is_on)
+		switch_places(c, leader, true);
+}
+
+static bool is_switched(const struct rec_counter *e, const char *name, bool is_on)
+{
+	if (e->is_enabled_at_open || (name && strcmp(name, e->name) != 0))
+		return false;
+	return e->event || name || is_on; /* tasks are tracked through pauses */
+}
+
+/* Traces come on last and go off first: what acts on them is then at work, and what describes
+ * them is recorded. */
 size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on)
 {
 	size_t nr = 0;
 
 	if (!name)
 		c->is_on = is_on;
-	vec_for_each (&c->list, e) {
-		if (e->is_enabled_at_open || (name && strcmp(name, e->name) != 0))
-			continue;
-		if (!e->event && !name && !is_on)
-			continue; /* tasks are tracked through pauses */
-		nr++;
-		if (e != &c->list.data[e->leader])
-			continue;
-		for (size_t i = 0; i < c->nr_places; i++) {
-			if (e->fds[i] < 0)
+	for (int turn = 0; turn < 2; turn++) {
+		vec_for_each (&c->list, e) {
+			const struct rec_counter *leader = &c->list.data[e->leader];
+
+			if ((leader->aux != NULL) != (turn == is_on) ||
+			    !is_switched(e, name, is_on))
 				continue;
-			if (is_on)
-				os_perf_enable(e->fds[i]);
-			else
-				os_perf_disable(e->fds[i]);
+			nr++;
+			if (e == leader)
+				switch_places(c, e, is_on);
+			else if (name && leader->aux)
+				switch_under_trace(c, e, is_on);
 		}
 	}
 	return nr;
@@ -307,13 +336,26 @@ bool rec_counters_lost(const struct rec_counters *c, size_t counter, size_t plac
 	return true;
 }
 
+/* Members first: one that outlives its leader is in error, and what acts on a trace may then even
+ * make the kernel warn. */
+static void close_events(struct rec_counters *c)
+{
+	for (int turn = 0; turn < 2; turn++) {
+		vec_for_each (&c->list, e) {
+			bool is_leader = &c->list.data[e->leader] == e;
+
+			for (size_t i = 0; e->fds && is_leader == turn && i < c->nr_places; i++)
+				os_close(e->fds[i]);
+		}
+	}
+}
+
 void rec_counters_done(struct rec_counters *c)
 {
+	close_events(c);
 	vec_for_each (&c->rings, r)
 		os_ring_unmap(&r->ring);
 	vec_for_each (&c->list, e) {
-		for (size_t i = 0; e->fds && i < c->nr_places; i++)
-			os_close(e->fds[i]);
 		os_close(e->cgroup_fd);
 		os_close(e->keep_fd);
 		vec_done(&e->cpus);

@@ -6,6 +6,7 @@
 #include "os/perf/perf_event.h"
 #include "os/proc.h"
 #include "os/thread.h"
+#include "record/open/aux_rules.h"
 #include "record/open/counters.h"
 #include "record/open/probe_defs.h"
 #include "record/open/probe_keep.h"
@@ -16,6 +17,7 @@ enum {
 	 * page. */
 	RING_BYTES = 512 * 1024,
 	RING_BYTES_PRIVILEGED = 1024 * 1024,
+	RING_BYTES_BESIDE_TRACE = 256 * 1024, /* the AUX area takes of the same allowance */
 	ALL_RINGS_BYTES = 256 * 1024 * 1024,
 	/* Samples with a copy of the stack: 100 ms of them at 5,000 Hz. */
 	RING_BYTES_COPIES = 16 * 1024 * 1024,
@@ -151,11 +153,14 @@ enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
 {
 	enum clew_err err = CLEW_OK;
 
+	rec_aux_warn(c, ui);
 	os_raise_file_limit();
 	if (rec_probe_defs_make(c, ui) != CLEW_OK)
 		return rec_fail_memory(error);
-	for (size_t i = 0; i < c->list.nr && err == CLEW_OK; i++)
-		err = open_counter(c, &c->list.data[i], ui, error);
+	for (int turn = 0; turn < 2; turn++) /* who tracks tasks is there before all others */
+		vec_for_each (&c->list, e)
+			if (err == CLEW_OK && (!e->event && e->is_tracking) == !turn)
+				err = open_counter(c, e, ui, error);
 	if (err == CLEW_OK)
 		rec_probes_keep(c, ui);
 	return err;
@@ -186,8 +191,11 @@ static size_t choose_ring_bytes(const struct rec_counters *c, size_t nr_rings)
 	size_t bytes = rec_may_lock_memory() ? RING_BYTES_PRIVILEGED : RING_BYTES, allowed;
 	bool has_copies = false;
 
-	vec_for_each (&c->list, e)
+	vec_for_each (&c->list, e) {
 		has_copies |= e->attr.sample_type & PERF_SAMPLE_STACK_USER;
+		if (e->aux && bytes == RING_BYTES)
+			bytes = RING_BYTES_BESIDE_TRACE;
+	}
 	if (has_copies && rec_may_lock_memory()) {
 		bytes = RING_BYTES_COPIES;
 	} else if (has_copies) {

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "perfdata/perf_abi.h"
+#include "record/plan/aux_pmu.h"
 #include "record/plan/rec_error.h"
 #include "record/plan/stacks.h"
 
@@ -30,6 +31,7 @@ struct rec_event {
 	bool has_time_term, wants_time; /* time=0|1 */
 	const char *group_name;         /* of a leader: "grp{a,b}"; NULL: none */
 	const char *pmu;                /* sysfs name, "intel_pt"; NULL: a generic event */
+	const struct aux_pmu *aux; /* the kind of trace it writes into an AUX area; NULL: none */
 	bool is_spread; /* one of several, one a kind of cores: the chosen CPUs may have none of it
 			 */
 	bool is_tracepoint;
@@ -45,6 +47,8 @@ struct rec_event {
 	bool has_inherit, wants_inherit;     /* inherit, no-inherit */
 	bool has_overwrite, wants_overwrite; /* overwrite, no-overwrite */
 	uint64_t max_events;                 /* nr=: stop after so many; 0: no limit */
+	uint64_t per_cpu_config;             /* bits of attr.config that are on by default, for
+						rings that several threads write into */
 	const char *cpus; /* the PMU's cpumask or cpus file, such as "0" or "0-3"; NULL: any CPU */
 	const char *probe_path,
 		*probe_symbol; /* uprobe file / kprobe function: the one that is
