@@ -40,8 +40,7 @@ def cases(*lines):
     return script, {name: sentence for name, _, sentence in lines}
 
 
-# clew knows an AUX PMU by its name alone: softaux plays SPE, whose payload is any.
-SOFT = "name=arm_spe_0"
+SOFT = "name=softaux"
 NEEDS_AUX = "branch h15-aux"
 
 FULL_ROWS = [
@@ -170,7 +169,7 @@ echo 1 > /sys/devices/system/cpu/cpu1/online
 echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
 wait $p
 """, (c.has_trace, c.both_sides_of_hotplug, c.perf_agrees), todo="A37: " + NEEDS_AUX),
-    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU// -m 512K,1M"), (c.perf_agrees, c.perf_decodes), todo="AUXTRACE_INFO of intel_pt"),
+    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU// -m 512K,1M"), (c.perf_agrees, c.perf_decodes)),
 ]
 
 ROWS = FULL_ROWS + RESTART_ROWS + SNAPSHOT_ROWS + PAUSE_ROWS + OTHER_ROWS

@@ -45,7 +45,7 @@ def prepare():
     version = os.path.basename(folder)[len("module-"):]
     if tool(os.path.join(HERE, "fetch.sh"), CACHE, "perf"):
         print("# no perf 6.12: it is not asked")
-    return os.path.join(folder, "boot", f"vmlinuz-{version}"), os.path.join(CACHE, f"softaux-{version}", "softaux.ko")
+    return os.path.join(CACHE, f"vmlinuz-{version}"), os.path.join(CACHE, f"softaux-{version}", "softaux.ko")
 
 
 def make_initramfs(tmp, clew, module, rows):

@@ -76,7 +76,7 @@ fetch_kernel() {
 fetch_module() {
 	version=$1
 	if [ "${version#*-cloud}" = "$version" ]; then
-		[ ! -e "$folder/module-$1" ] || return 0
+		[ ! -e "$folder/module-$1/usr" ] || return 0
 		version=$(newest_of "$1")
 		[ -n "$version" ] || { echo "fetch.sh: no kernel of series $1" >&2; return 1; }
 	fi
@@ -84,8 +84,9 @@ fetch_module() {
 		image=$(image_of "$version")
 		base=${version%-cloud-amd64}
 		to=module-$version && unpack "$image" "linux-headers-$version" "linux-headers-$base-common" "linux-kbuild-$base"
-		sed -i "s,^include /usr/src,include $folder/$to/usr/src," "$folder/$to/usr/src/linux-headers-$version/Makefile"
+		sed -i "s,/usr/src/,$folder/$to/usr/src/," "$folder/$to/usr/src/linux-headers-$version/Makefile"
 	fi
+	[ -e "$folder/vmlinuz-$version" ] || ln -sfn "$(find "$folder/module-$version" -name vmlinuz -o -name "vmlinuz-$version" | head -n 1)" "$folder/vmlinuz-$version"
 	[ "$version" = "$1" ] || ln -sfn "module-$version" "$folder/module-$1"
 }
 
