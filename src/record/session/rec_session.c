@@ -350,9 +350,17 @@ static void end_command(struct session *s)
 			s->options->argv[0], s->child.pid);
 }
 
+static bool has_trace(const struct session *s)
+{
+	vec_for_each (&s->counters.rings, r)
+		if (r->ring.aux_tail)
+			return true;
+	return false;
+}
+
 static const char *why_empty(const struct session *s)
 {
-	if (s->stream.drain.samples)
+	if (s->stream.drain.samples || has_trace(s))
 		return NULL;
 	if (s->options->is_no_samples)
 		return NULL;
