@@ -429,7 +429,7 @@ int cmd_record(int argc, char **argv)
 	const struct cli_option options[] = {
 		{0, "Events", NULL, NULL, CLI_SECTION},
 		{'e', "event", "EVENT", "event, list or {group} of events; see 'clew list' (default: cycles, or cpu-clock without counters)", CLI_CALL, &r, add_event},
-		{0, "filter", "TEXT", "condition on the fields of the tracepoints of the last -e", CLI_CALL, &r, add_filter},
+		{0, "filter", "TEXT", "condition on the fields, or addresses, of the events of the last -e", CLI_CALL, &r, add_filter},
 		{'F', "freq", "HZ", "samples per second and CPU, or max (default: 4000)", CLI_CALL, o, set_freq},
 		{'c', "count", "N", "one sample every N events", CLI_STRING, &r.count},
 		{0, "strict-freq", NULL, "fail if -F is above the kernel's limit", CLI_FLAG, &o->is_freq_strict},

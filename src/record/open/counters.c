@@ -91,6 +91,26 @@ static enum clew_err add_dummy(struct rec_counters *c, const struct rec_options 
 	return vec_push(&c->list, d) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
+/* Address filters that the kernel refuses without a word, or that filter nothing. */
+static enum clew_err check_filter(const struct rec_event *e, const struct perf_attr *attr,
+				  const struct rec_target *t, struct rec_error *error)
+{
+	if (e->filters_user && t->is_system_wide)
+		return rec_fail(
+			error, CLEW_INVALID,
+			"'%s': addresses of a file filter the trace of tasks (a command, -p, "
+			"-t), not of whole CPUs (-a, -C)",
+			e->name);
+	if (e->filters_kernel && !e->filters_user && attr->flags & PERF_ATTR_EXCLUDE_KERNEL)
+		return rec_fail(
+			error, CLEW_INVALID,
+			"'%s': the filter is of the kernel's addresses, and the kernel is "
+			"not traced (:u, --all-user); addresses of a program need its file: "
+			"'%.200s@FILE'",
+			e->name, e->filter);
+	return CLEW_OK;
+}
+
 static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 			       const struct rec_options *o, const struct rec_target *t,
 			       struct rec_error *error)
@@ -104,6 +124,7 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				.aux = e->aux,
 				.keeps_regs = o->has_user_regs,
 				.stacks = rec_stacks_of(e, o)};
+	enum clew_err err;
 
 	if (e->max_events)
 		return rec_fail(error, CLEW_INVALID,
@@ -111,12 +132,14 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				"bound a recording in time, --max-size in size",
 				e->name);
 	rec_attr_setup(&n.attr, e, o, t);
+	err = check_filter(e, &n.attr, t, error);
+	if (err != CLEW_OK)
+		return err;
 	if (is_starting_at_exec(o, t) && e->leader == c->list.nr)
 		n.attr.flags |= PERF_ATTR_ENABLE_ON_EXEC;
 	c->has_backward |= (n.attr.flags & PERF_ATTR_WRITE_BACKWARD) != 0;
 	if (e->cpus) { /* a task's event, too, opens on the CPUs of its PMU only */
-		enum clew_err err = rec_cpus_parse(e->cpus, &n.cpus, error);
-
+		err = rec_cpus_parse(e->cpus, &n.cpus, error);
 		if (err != CLEW_OK)
 			return err;
 	}

@@ -37,13 +37,16 @@ struct rec_event {
 	bool is_tracepoint;
 	const char *tp_system, *tp_name; /* tracepoints */
 	uint32_t tp_id;
-	const char *filter;     /* --filter text, set by rec_events_filter(); NULL: none */
-	enum rec_stacks stacks; /* NONE, FP, COPY, LBR, or AUTO: as the session's */
-	uint32_t stack_bytes;   /* stack-size= of call-graph=dwarf; 0: the session's */
-	bool is_precise_max;    /* P: precise_ip is 3 and may go down to 0 */
-	bool wants_read;        /* S: samples carry the counts of the group (PERF_SAMPLE_READ) */
-	bool is_weak;           /* W: may leave its group when the group is refused */
-	bool has_world;         /* G or H was spelled */
+	const char *filter;      /* --filter, as the kernel takes it, set by rec_events_filter();
+				    NULL: none */
+	const char *filter_note; /* a message on it; NULL: none */
+	bool filters_user, filters_kernel; /* of a trace: addresses there */
+	enum rec_stacks stacks;            /* NONE, FP, COPY, LBR, or AUTO: as the session's */
+	uint32_t stack_bytes;              /* stack-size= of call-graph=dwarf; 0: the session's */
+	bool is_precise_max;               /* P: precise_ip is 3 and may go down to 0 */
+	bool wants_read; /* S: samples carry the counts of the group (PERF_SAMPLE_READ) */
+	bool is_weak;    /* W: may leave its group when the group is refused */
+	bool has_world;  /* G or H was spelled */
 	bool has_inherit, wants_inherit;     /* inherit, no-inherit */
 	bool has_overwrite, wants_overwrite; /* overwrite, no-overwrite */
 	uint64_t max_events;                 /* nr=: stop after so many; 0: no limit */
@@ -61,7 +64,7 @@ struct rec_event {
  */
 struct rec_event_list {
 	struct arena memory;
-	const char *sysfs, *tracefs; /* borrowed; NULL: the system's */
+	const char *sysfs, *tracefs, *kallsyms; /* borrowed; NULL: the system's */
 	struct {
 		VEC(struct rec_event);
 	} events;
@@ -81,8 +84,12 @@ struct rec_event_list {
 enum clew_err rec_events_parse(struct rec_event_list *list, const char *text,
 			       struct rec_error *error);
 
-/** --filter: applies to all events of the last -e, which must be tracepoints. The text is checked
- * for the fields it names where the format is at hand, else left to the kernel. */
+/**
+ * --filter: applies to all events of the last -e, which must be tracepoints or traces. A
+ * tracepoint's text is checked for the fields it names where the format is at hand, else left to
+ * the kernel. A trace's are addresses: symbols are resolved, and each --filter adds to those
+ * before.
+ */
 enum clew_err rec_events_filter(struct rec_event_list *list, const char *text,
 				struct rec_error *error);
 

@@ -53,6 +53,17 @@ static enum clew_err exclude_self(struct rec_event_list *events, struct rec_erro
 	return CLEW_OK;
 }
 
+/* Address filters are not what the user spelled. */
+static void say_filters(const struct rec_opening *o)
+{
+	vec_for_each (&o->events->events, e) {
+		if (e->filter_note)
+			rec_say(o->ui, REC_NOTE, "%s", e->filter_note);
+		if (o->asked->is_verbose && (e->filters_user || e->filters_kernel))
+			rec_say(o->ui, REC_NOTE, "%s: filter '%s'", e->name, e->filter);
+	}
+}
+
 /* What the plan asks of the rest: BPF has no clock of perf's own. */
 static void settle(const struct rec_opening *o, const struct rec_stack_plan *plan)
 {
@@ -142,6 +153,7 @@ enum clew_err rec_open_events(const struct rec_opening *o, struct rec_error *err
 
 	if (err == CLEW_OK)
 		rec_settle_ids(o->settled, o->events, o->target, o->ui);
+	say_filters(o);
 
 	for (size_t i = 0; i < sizeof(openers) / sizeof(*openers) && err == CLEW_OK; i++) {
 		struct rec_source s = {0};
