@@ -59,8 +59,7 @@ static enum clew_err check_place(const struct rec_counters *c, const struct rec_
 		return refuse(
 			error, e,
 			"name the trace first: -e intel_pt// -e EVENT/aux-sample-size=4096/",
-			"aux-sample-size takes from the nearest hardware trace before it, and "
-			"there is none");
+			"aux-sample-size needs a group led by a trace, and there is no hardware trace before it");
 	return CLEW_OK;
 }
 
