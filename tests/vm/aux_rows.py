@@ -21,6 +21,7 @@ class Row:
     limit: int = 30  # seconds in there
     aux_bytes: int = 0  # of the AUX area, where a check needs it
     least: int = 1  # intervals
+    scope: str = "task-cpu"  # of the AUX events: aux_checks.key_of()
     sentences: dict = dataclasses.field(default_factory=dict)
     is_short: bool = False  # of the short form
 
@@ -59,9 +60,9 @@ status=$?
 wait
 exit $status
 """, (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps), limit=60),
-    Row("full-disk", f"{SOFT} period_us=1000 burst=32", """mkdir disk
+    Row("full-disk", f"{SOFT} period_us=1000 burst=64", """mkdir disk
 mount -t tmpfs -o size=1m disk disk
-clew record -e $PMU// -m 512K,256K -o disk/a.data -- load spin 1500 2> err
+clew record -e $PMU// -m 512K,256K -o disk/a.data -- load spin 3000 2> err
 echo $? > ended
 cp disk/a.data .
 grep -qi 'space' err
@@ -106,13 +107,15 @@ SNAPSHOT_ROWS = [
 ]
 
 
-def pause(name, events, command, checks=(), module="period_us=50 burst=1", least=20, todo=NEEDS_AUX, before=""):
-    script = before + f"clew record -e $PMU/aux-action=start-paused/ {events} -m 2M,1M -o a.data -- {command} 2> err\n"
-    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least)
+def pause(name, events, command, checks=(), module="period_us=50 burst=1", least=20, todo="", scope="task-cpu", more=""):
+    script = f"clew record {more} -e $PMU/aux-action=start-paused/ {events} -m 2M,1M -o a.data -- {command} 2> err\n"
+    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope)
 
 
 PAUSE_ROWS = [
     pause("pause-syscall", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100"),
+    pause("pause-thread", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", more="--per-thread", scope="task"),
+    pause("pause-cpus", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", more="-a", scope="cpu"),
     pause("pause-sync", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", module="period_us=50 burst=1 pause_sync=1"),
     pause("pause-inherit", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "sh -c 'load fork 50 & exec load pairs 200'", (c.only_its_task,)),
     pause("pause-uprobe", "-e uprobe:/bin/load:mark_on/aux-action=resume/ -e uprobe:/bin/load:mark_off/aux-action=pause/", "load marks 100"),
@@ -169,7 +172,8 @@ echo 1 > /sys/devices/system/cpu/cpu1/online
 echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
 wait $p
 """, (c.has_trace, c.both_sides_of_hotplug, c.perf_agrees), todo="A37: " + NEEDS_AUX),
-    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU// -m 512K,1M"), (c.perf_agrees, c.perf_decodes)),
+    Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees)),
+    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes)),
 ]
 
 ROWS = FULL_ROWS + RESTART_ROWS + SNAPSHOT_ROWS + PAUSE_ROWS + OTHER_ROWS
