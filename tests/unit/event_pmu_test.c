@@ -287,7 +287,7 @@ static void check_filters(void)
 		{ "sched:sched_switch", "prev_pid", "needs an operator" },
 		{ "sched:sched_switch", "(prev_pid == ) && next_pid == 1", "needs an operator" },
 		{ "sched:sched_switch", "prev_comm == \"bash", "needs an operator" },
-		{ "cs",                 "prev_pid > 5", "'cs' is not one" },
+		{ "cs",                 "prev_pid > 5", "'cs' is neither" },
 	};
 	/* clang-format on */
 

@@ -138,7 +138,7 @@ void os_ring_backward_done(struct os_ring *r)
 	r->tail = __atomic_load_n(&page->data_head, __ATOMIC_RELAXED); /* paused: ours alone */
 }
 
-static uint64_t aux_head(const struct os_ring *r)
+uint64_t os_ring_aux_head(const struct os_ring *r)
 {
 	const struct control_page *page = r->page;
 
@@ -148,7 +148,7 @@ static uint64_t aux_head(const struct os_ring *r)
 
 size_t os_ring_aux_peek(const struct os_ring *r, struct bytes ret[2])
 {
-	size_t size = (size_t)(aux_head(r) - r->aux_tail);
+	size_t size = (size_t)(os_ring_aux_head(r) - r->aux_tail);
 
 	if (size > r->aux_bytes)
 		size = 0;

@@ -54,6 +54,10 @@ void os_ring_consume(struct os_ring *r, size_t size);
 size_t os_ring_backward(const struct os_ring *r, struct bytes ret[2]);
 void os_ring_backward_done(struct os_ring *r);
 
+/** How far the kernel has written: bytes, or of an overwritten area an offset with some PMUs. It
+ * moves only when the event stops. */
+uint64_t os_ring_aux_head(const struct os_ring *r);
+
 /** The same for the AUX area of a ring that is not overwritten: bytes since aux_tail. */
 size_t os_ring_aux_peek(const struct os_ring *r, struct bytes ret[2]);
 void os_ring_aux_consume(struct os_ring *r, size_t size);

@@ -13,25 +13,32 @@ struct auxtrace_record {
 };
 _Static_assert(sizeof(struct auxtrace_record) == 48, "layout of perf_record_auxtrace");
 
+enum clew_err rec_aux_put(struct perf_writer *w, const struct rec_aux_place *place, uint64_t offset,
+			  const struct bytes part[2])
+{
+	const struct auxtrace_record record = {
+		.header = {.type = PERF_RECORD_AUXTRACE, .size = sizeof(record)},
+		.size = align_up(bytes_left(&part[0]) + bytes_left(&part[1]), 8),
+		.offset = offset,
+		.reference = offset,
+		.idx = place->idx,
+		.tid = place->tid,
+		.cpu = place->cpu,
+	};
+
+	return perf_writer_auxtrace(w, &record, sizeof(record), part, 2);
+}
+
 enum clew_err rec_aux_drain(struct os_ring *r, const struct rec_aux_place *place,
 			    struct perf_writer *w, uint64_t *bytes)
 {
 	struct bytes part[2];
 	size_t size = r->aux ? os_ring_aux_peek(r, part) : 0;
-	struct auxtrace_record record = {
-		.header = {.type = PERF_RECORD_AUXTRACE, .size = sizeof(record)},
-		.size = align_up(size, 8),
-		.offset = r->aux_tail,
-		.reference = r->aux_tail,
-		.idx = place->idx,
-		.tid = place->tid,
-		.cpu = place->cpu,
-	};
 	enum clew_err err;
 
 	if (!size)
 		return CLEW_OK;
-	err = perf_writer_auxtrace(w, &record, sizeof(record), part, 2);
+	err = rec_aux_put(w, place, r->aux_tail, part);
 	if (err != CLEW_OK)
 		return err;
 	os_ring_aux_consume(r, size);

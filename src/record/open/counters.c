@@ -91,6 +91,26 @@ static enum clew_err add_dummy(struct rec_counters *c, const struct rec_options 
 	return vec_push(&c->list, d) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
+/* Address filters that the kernel refuses without a word, or that filter nothing. */
+static enum clew_err check_filter(const struct rec_event *e, const struct perf_attr *attr,
+				  const struct rec_target *t, struct rec_error *error)
+{
+	if (e->filters_user && t->is_system_wide)
+		return rec_fail(
+			error, CLEW_INVALID,
+			"'%s': addresses of a file filter the trace of tasks (a command, -p, "
+			"-t), not of whole CPUs (-a, -C)",
+			e->name);
+	if (e->filters_kernel && !e->filters_user && attr->flags & PERF_ATTR_EXCLUDE_KERNEL)
+		return rec_fail(
+			error, CLEW_INVALID,
+			"'%s': the filter is of the kernel's addresses, and the kernel is "
+			"not traced (:u, --all-user); addresses of a program need its file: "
+			"'%.200s@FILE'",
+			e->name, e->filter);
+	return CLEW_OK;
+}
+
 static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 			       const struct rec_options *o, const struct rec_target *t,
 			       struct rec_error *error)
@@ -104,6 +124,7 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				.aux = e->aux,
 				.keeps_regs = o->has_user_regs,
 				.stacks = rec_stacks_of(e, o)};
+	enum clew_err err;
 
 	if (e->max_events)
 		return rec_fail(error, CLEW_INVALID,
@@ -111,12 +132,14 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				"bound a recording in time, --max-size in size",
 				e->name);
 	rec_attr_setup(&n.attr, e, o, t);
+	err = check_filter(e, &n.attr, t, error);
+	if (err != CLEW_OK)
+		return err;
 	if (is_starting_at_exec(o, t) && e->leader == c->list.nr)
 		n.attr.flags |= PERF_ATTR_ENABLE_ON_EXEC;
 	c->has_backward |= (n.attr.flags & PERF_ATTR_WRITE_BACKWARD) != 0;
 	if (e->cpus) { /* a task's event, too, opens on the CPUs of its PMU only */
-		enum clew_err err = rec_cpus_parse(e->cpus, &n.cpus, error);
-
+		err = rec_cpus_parse(e->cpus, &n.cpus, error);
 		if (err != CLEW_OK)
 			return err;
 	}
@@ -196,6 +219,10 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	if (o->stacks.kind == REC_STACKS_KERNEL_DEFERRED)
 		vec_for_each (&c->list, e)
 			e->attr.flags |= e->is_tracking ? PERF_ATTR_DEFER_OUTPUT : 0;
+	vec_for_each (&c->list, e) /* a trace that stands still is seen by its times */
+		if (e->aux)
+			e->attr.read_format |=
+				PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	vec_for_each (&c->list, e)
 		rec_features_fit(&c->features, &e->attr);
 	c->nr_places = target->cpus.nr * target->tids.nr;
@@ -281,7 +308,7 @@ static void switch_under_trace(const struct rec_counters *c, const struct rec_co
 
 	switch_places(c, leader, false);
 	switch_places(c, e, is_on);
-	if (c->is_on)
+	if (c->is_on && !leader->is_off)
 		switch_places(c, leader, true);
 }
 
@@ -308,6 +335,7 @@ size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on)
 			    !is_switched(e, name, is_on))
 				continue;
 			nr++;
+			e->is_off = name && !is_on;
 			if (e == leader)
 				switch_places(c, e, is_on);
 			else if (name && leader->aux)
@@ -315,6 +343,38 @@ size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on)
 		}
 	}
 	return nr;
+}
+
+static bool runs(const struct rec_counters *c, const struct rec_counter *e)
+{
+	return e->aux && c->is_on && !e->is_off && &c->list.data[e->leader] == e;
+}
+
+void rec_counters_hold_traces(const struct rec_counters *c, bool is_held)
+{
+	vec_for_each (&c->list, e)
+		if (runs(c, e))
+			switch_places(c, e, !is_held);
+}
+
+static bool is_of_ring(const struct rec_counters *c, size_t place, const struct rec_ring *r)
+{
+	const struct rec_target *t = c->target;
+	int cpu = t->cpus.data[place / t->tids.nr], tid = t->tids.data[place % t->tids.nr];
+
+	return cpu == r->cpu && (cpu >= 0 || tid == r->tid);
+}
+
+void rec_counters_restart(const struct rec_counters *c, const struct rec_ring *r)
+{
+	vec_for_each (&c->list, e) {
+		for (size_t i = 0; runs(c, e) && i < c->nr_places; i++) {
+			if (e->fds[i] < 0 || !is_of_ring(c, i, r))
+				continue;
+			os_perf_disable(e->fds[i]);
+			os_perf_enable(e->fds[i]);
+		}
+	}
 }
 
 bool rec_counters_lost(const struct rec_counters *c, size_t counter, size_t place,

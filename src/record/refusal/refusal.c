@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "record/plan/aux_pmu.h"
 #include "record/refusal/refusal_text.h"
 
 static bool is_hardware(const struct perf_attr *a)
@@ -230,18 +231,32 @@ static void refused_map(const struct refusal_case *c)
 	}
 }
 
+/* What we checked before: the file may have gone, or the driver has fewer filters than it says. */
+static void refused_addresses(const struct refusal_case *c, const char *filter)
+{
+	refusal_cause(c, "%s refuses the address filter '%.200s': %s", c->r->pmu, filter,
+		      strerror(c->r->os_errno));
+	if (c->r->os_errno == EOPNOTSUPP)
+		refusal_remedy(c,
+			       "fewer filters, or of another kind: see clew-events(7), \"Address "
+			       "filters\"");
+}
+
 static void refused_filter(const struct refusal_case *c)
 {
 	const char *filter = c->r->filter ? c->r->filter : "";
 
-	if (c->r->os_errno == EINVAL) {
+	if (aux_pmu_find(c->r->pmu)) {
+		refused_addresses(c, filter);
+	} else if (c->r->os_errno == EINVAL) {
 		refusal_cause(c, "the filter '%.200s' is not understood by the kernel", filter);
 		refusal_remedy(
 			c, "fields and their types: cat /sys/kernel/tracing/events/*/%s/format",
 			strchr(c->r->event, ':') ? strchr(c->r->event, ':') + 1 : c->r->event);
-		return;
+	} else {
+		refusal_cause(c, "the filter '%.200s' is refused: %s", filter,
+			      strerror(c->r->os_errno));
 	}
-	refusal_cause(c, "the filter '%.200s' is refused: %s", filter, strerror(c->r->os_errno));
 }
 
 enum clew_err rec_refusal_explain(const struct rec_refusal *r, const struct rec_host_facts *w,

@@ -53,6 +53,17 @@ static enum clew_err exclude_self(struct rec_event_list *events, struct rec_erro
 	return CLEW_OK;
 }
 
+/* Address filters are not what the user spelled. */
+static void say_filters(const struct rec_opening *o)
+{
+	vec_for_each (&o->events->events, e) {
+		if (e->filter_note)
+			rec_say(o->ui, REC_NOTE, "%s", e->filter_note);
+		if (o->asked->is_verbose && (e->filters_user || e->filters_kernel))
+			rec_say(o->ui, REC_NOTE, "%s: filter '%s'", e->name, e->filter);
+	}
+}
+
 /* What the plan asks of the rest: BPF has no clock of perf's own. */
 static void settle(const struct rec_opening *o, const struct rec_stack_plan *plan)
 {
@@ -124,7 +135,7 @@ static enum clew_err open_rings(const struct rec_opening *o, struct rec_source *
 static enum clew_err open_aux(const struct rec_opening *o, struct rec_source *ret,
 			      struct rec_error *error)
 {
-	return aux_source_open(ret, o->counters, o->settled, error);
+	return aux_source_open(ret, o->counters, o->settled, o->ui, error);
 }
 
 /* In the order of their passes. Opening the stacks opens the counters, too; a source that has
@@ -142,6 +153,7 @@ enum clew_err rec_open_events(const struct rec_opening *o, struct rec_error *err
 
 	if (err == CLEW_OK)
 		rec_settle_ids(o->settled, o->events, o->target, o->ui);
+	say_filters(o);
 
 	for (size_t i = 0; i < sizeof(openers) / sizeof(*openers) && err == CLEW_OK; i++) {
 		struct rec_source s = {0};

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/aux/aux_area.h"
+
+#include "base/mem.h"
+#include "os/file.h"
+#include "os/proc.h"
+#include "record/aux/aux_drain.h"
+#include "record/aux/aux_restart.h"
+
+bool aux_area_init(struct aux_area *a, struct rec_ring *r, uint32_t idx)
+{
+	const struct aux_pmu *pmu = r->owner ? r->owner->aux : NULL;
+	size_t keep = aux_window_keep(r->ring.aux_bytes);
+
+	*a = (struct aux_area){.ring = r, .idx = idx};
+	if (!r->ring.is_aux_overwrite)
+		return true;
+	a->window = (struct aux_window_state){
+		.area = r->ring.aux_bytes,
+		.is_counter = pmu && pmu->info == PERF_AUXTRACE_CS_ETM,
+		.has_true_sizes = pmu && pmu->info == PERF_AUXTRACE_ARM_SPE,
+	};
+	if (!a->window.is_counter)
+		a->window.before = mem_alloc(keep);
+	return a->window.is_counter || a->window.before;
+}
+
+void aux_area_done(struct aux_area *a)
+{
+	mem_free(a->window.before);
+	a->window.before = NULL;
+}
+
+static struct rec_aux_place place_of(const struct aux_area *a)
+{
+	return (struct rec_aux_place){a->idx, (uint32_t)a->ring->tid, (uint32_t)a->ring->cpu};
+}
+
+/* The event's times; one of a task on a CPU rests whenever its task runs elsewhere. */
+static bool read_times(const struct aux_area *a, const struct rec_counters *c,
+		       struct aux_restart *r)
+{
+	const struct rec_target *t = c->target;
+	uint64_t words[8];
+
+	if (!a->ring->owner || (a->ring->cpu >= 0 && !t->is_system_wide) ||
+	    os_read(a->ring->fd, words, sizeof(words)) < 24)
+		return false;
+	r->enabled = words[1];
+	r->ran = words[2];
+	return true;
+}
+
+static bool must_restart(struct aux_area *a, const struct rec_counters *c, size_t fill)
+{
+	const struct rec_aux_seen *now = &a->ring->aux_seen;
+	struct aux_restart r = {
+		.has_truncated = now->nr_truncated > a->before.nr_truncated,
+		.has_lost = now->nr_lost > a->before.nr_lost,
+		.area = a->ring->ring.aux_bytes,
+		.fill = fill,
+		.page = os_page_bytes(),
+		.enabled_before = a->enabled,
+		.ran_before = a->ran,
+	};
+
+	if (a->ring->owner)
+		r.watermark = a->ring->owner->attr.aux_watermark;
+	r.has_times = read_times(a, c, &r);
+	if (r.has_times) {
+		a->enabled = r.enabled;
+		a->ran = r.ran;
+	}
+	a->before = *now;
+	return aux_restart_is_due(&r);
+}
+
+enum clew_err aux_area_drain(struct aux_area *a, const struct rec_counters *c, struct rec_pass *p)
+{
+	const struct rec_aux_place place = place_of(a);
+	uint64_t bytes = 0;
+	enum clew_err err = rec_aux_drain(&a->ring->ring, &place, p->file->writer, &bytes);
+
+	a->bytes += bytes;
+	p->has_any |= bytes != 0;
+	if (err != CLEW_OK || !c->is_on || !must_restart(a, c, (size_t)bytes))
+		return err;
+	rec_counters_restart(c, a->ring);
+	a->nr_restarts++;
+	return CLEW_OK;
+}
+
+enum clew_err aux_area_snapshot(struct aux_area *a, size_t limit, struct rec_pass *p)
+{
+	const struct rec_aux_place place = place_of(a);
+	const struct os_ring *r = &a->ring->ring;
+	const struct rec_aux_seen *now = &a->ring->aux_seen;
+	const struct aux_window_ask ask = {
+		.head = os_ring_aux_head(r),
+		.has_sum = now->nr_lost == a->before.nr_lost,
+		.sum = now->bytes - a->before.bytes,
+		.limit = limit,
+	};
+	struct aux_window w = aux_window_next(&a->window, r->aux, &ask);
+	enum clew_err err = CLEW_OK;
+	struct bytes part[2];
+
+	aux_window_parts(&w, r->aux, r->aux_bytes, part);
+	if (w.to > w.from)
+		err = rec_aux_put(p->file->writer, &place, w.from, part);
+	if (err != CLEW_OK)
+		return err;
+	aux_window_taken(&a->window, r->aux, ask.head, &w);
+	a->before = *now;
+	a->bytes += w.to - w.from;
+	p->has_any |= w.to > w.from;
+	return CLEW_OK;
+}
