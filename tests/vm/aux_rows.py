@@ -97,7 +97,7 @@ def snapshots(name, module, target, how):
     control = "--control fifo:ctl,acks" if how == "control" else ""
     return Row(name, f"{SOFT} period_us=200 {module}", "mkfifo ctl acks\n" + start(f"-S {control} {target} -e $PMU// -m 512K,16K", "load spin 60000") +
                f"{ask}\necho 1000 > asked\nwait $p\n", (c.has_trace, c.windows, c.as_many_as_asked, c.perf_agrees), todo="-S: " + NEEDS_AUX,
-               limit=60, aux_bytes=SNAP_LEN)
+               limit=120, aux_bytes=SNAP_LEN)
 
 
 SNAPSHOT_ROWS = [
@@ -126,7 +126,7 @@ PAUSE_ROWS = [
 ]
 
 REFUSALS, SENTENCES = cases(
-    ("start-paused-alone", "-e task-clock/aux-action=start-paused/", "has no trace|only a trace"),
+    ("start-paused-alone", "-e task-clock/aux-action=start-paused/", "for a hardware trace"),
     ("pause-without-leader", f"-e {ON}/aux-action=pause/", "has none|before it"),
     ("pause-under-counter", f"-e '{{task-clock,{ON}/aux-action=pause/}}'", "leads the group cannot be paused|has no trace"),
     ("pmu-cannot-pause", "-e ${PMU}_np/aux-action=start-paused/", "cannot (be )?pause"),
