@@ -128,7 +128,7 @@ PAUSE_ROWS = [
 REFUSALS, SENTENCES = cases(
     ("start-paused-alone", "-e task-clock/aux-action=start-paused/", "for a hardware trace"),
     ("pause-without-leader", f"-e {ON}/aux-action=pause/", "has none|before it"),
-    ("pause-under-counter", f"-e '{{task-clock,{ON}/aux-action=pause/}}'", "leads the group cannot be paused|has no trace"),
+    ("pause-under-counter", f"-e '{{task-clock,{ON}/aux-action=pause/}}'", "leads the group cannot be paused|has no trace|before it"),
     ("pmu-cannot-pause", "-e ${PMU}_np/aux-action=start-paused/", "cannot (be )?pause"),
     ("trigger-under-np", f"-e ${{PMU}}_np// -e {ON}/aux-action=pause/", "cannot (be )?pause"),
     ("trigger-of-no-period", f"-e $PMU// -e {ON}/aux-action=pause,period=0/", "period= is at least 1"),

@@ -2,6 +2,7 @@
 #ifndef RECORD_AUX_AUX_AREA_H
 #define RECORD_AUX_AUX_AREA_H
 
+#include "record/aux/aux_span.h"
 #include "record/aux/aux_window.h"
 #include "record/open/counters.h"
 #include "record/plan/source.h"
@@ -15,6 +16,9 @@ struct aux_area {
 	struct rec_aux_seen before; /* of the ring, at the last drain or snapshot */
 	uint64_t enabled, ran;      /* the event's times, at the last drain */
 	struct aux_window_state window;
+	struct aux_span span; /* of the last window */
+	uint64_t window_bytes;
+	bool is_window_full;
 };
 
 /** @return false: out of memory. */

@@ -19,7 +19,8 @@ struct aux_source {
 	uint64_t nr_requests; /* asked for, not taken; the traces are then held */
 	uint64_t nr_taken, nr_merged;
 	uint64_t nr_triggers; /* occurrences of events that take a snapshot */
-	bool is_late;         /* a request came after this pass had read the rings */
+	bool is_verbose;
+	bool is_late; /* a request came after this pass had read the rings */
 };
 
 static void request(struct aux_source *s, uint64_t nr)
@@ -43,6 +44,7 @@ static enum clew_err take_snapshot(struct aux_source *s, struct rec_pass *p)
 	s->nr_merged += s->nr_requests - 1;
 	s->nr_requests = 0;
 	s->nr_taken++;
+	aux_report_snapshot(&s->areas, s->nr_taken, s->ui, s->is_verbose);
 	p->nr_snapshots++;
 	p->has_any = true;
 	return err;
@@ -205,7 +207,8 @@ enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
 	s = mem_alloc(sizeof(*s));
 	if (!s)
 		return CLEW_NO_MEMORY;
-	*s = (struct aux_source){.counters = c, .snapshot = o->snapshot, .ui = ui};
+	*s = (struct aux_source){
+		.counters = c, .snapshot = o->snapshot, .ui = ui, .is_verbose = o->is_verbose};
 	if (!add_areas(s)) {
 		done(s);
 		return CLEW_NO_MEMORY;

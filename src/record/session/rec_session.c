@@ -353,7 +353,7 @@ static void end_command(struct session *s)
 static bool has_trace(const struct session *s)
 {
 	vec_for_each (&s->counters.rings, r)
-		if (r->ring.aux_tail)
+		if (r->ring.aux && os_ring_aux_head(&r->ring))
 			return true;
 	return false;
 }
