@@ -81,7 +81,7 @@ RESTART_CHECKS = (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps, c.ran
 def restart(name, options, command):
     """The reader stands still until the buffer has been full for long."""
     return Row(name, f"{SOFT} period_us=100 burst=16", start(f"{options} -e $PMU// -m 512K,64K", command) +
-               "for n in 1 2 3; do kill -STOP $p; usleep 200000; kill -CONT $p; usleep 200000; done\nwait $p\n", RESTART_CHECKS, todo=NEEDS_AUX)
+               "for n in 1 2 3; do kill -STOP $p; usleep 200000; kill -CONT $p; usleep 200000; done\nwait $p\n", RESTART_CHECKS)
 
 
 RESTART_ROWS = [
@@ -92,18 +92,21 @@ RESTART_ROWS = [
 ]
 
 
-def snapshots(name, module, target, how):
-    ask = {"signal": "load kick $p 1000 8; kill -INT $p", "control": "load ask ctl acks 1000 8"}[how]
-    control = "--control fifo:ctl,acks" if how == "control" else ""
-    return Row(name, f"{SOFT} period_us=200 {module}", "mkfifo ctl acks\n" + start(f"-S {control} {target} -e $PMU// -m 512K,16K", "load spin 60000") +
-               f"{ask}\necho 1000 > asked\nwait $p\n", (c.has_trace, c.windows, c.as_many_as_asked, c.perf_agrees), todo="-S: " + NEEDS_AUX,
-               limit=120, aux_bytes=SNAP_LEN)
+def snapshots(name, module, target, how, nr=1000):
+    """At random times. Signals that come while one is pending are one to the kernel, so as many are sent as it takes."""
+    kick = {"signal": "load kick $p 1000000 8", "control": f"load ask ctl acks {nr} 8"}[how]
+    control = "--control fifo:ctl,acks" if how == "control" else f"--snapshots={nr}"
+    return Row(name, f"{SOFT} period_us=200 {module}", "mkfifo ctl acks\n" + start(f"-S {control} {target} -e $PMU// -m 512K,16K", "load spin 600000") +
+               f"{kick} &\nk=$!\nwait $p\nstatus=$?\nkill $k\necho {nr} > asked\n{ENDED_BY_US}", (c.has_trace, c.windows, c.as_many_as_asked, c.perf_agrees),
+               limit=300, aux_bytes=SNAP_LEN)
 
 
+# The command is ended by clew, with SIGTERM, when it has enough.
+ENDED_BY_US = "[ $status = 0 ] || [ $status = 143 ]\n"
 SNAPSHOT_ROWS = [
     snapshots("snapshot-counter", "head_mode=1", "", "signal"),
     snapshots("snapshot-offset", "head_mode=0", "", "control"),
-    snapshots("snapshot-straddle", "head_mode=0 stride=72", "-a", "signal"),
+    snapshots("snapshot-straddle", "head_mode=0 stride=72", "-a", "signal", nr=200),
 ]
 
 
@@ -122,7 +125,7 @@ PAUSE_ROWS = [
     pause("pause-breakpoint", "-e mem:@mark_on@:x/aux-action=resume/ -e mem:@mark_off@:x/aux-action=pause/", "load marks 100"),
     pause("pause-counter", f"-e {ON}/aux-action=resume/ -e task-clock/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,)),
     Row("trace-between", f"{SOFT} period_us=50 burst=1", record(f"--trace-between {ON},{OFF} -e $PMU// -m 2M,1M", "load pairs 100"),
-        (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts), todo="--trace-between: " + NEEDS_AUX, least=90),
+        (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts), least=90),
 ]
 
 REFUSALS, SENTENCES = cases(
