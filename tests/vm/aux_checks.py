@@ -337,12 +337,19 @@ def perf_decodes(g):
     return wrong if records else ["no trace"]
 
 
+def own_counts(g, name):
+    return counts(subprocess.run([g.clew, "report", "--stats", "-i", g.path(name)], capture_output=True, text=True, check=False).stdout)
+
+
 def clew_reads_perfs(g):
     """What perf has recorded in there."""
-    p = subprocess.run([g.clew, "report", "--stats", "-i", g.path("perf.data")], capture_output=True, text=True, check=False)
-    theirs = counts(g.text("stats"))
-    ours = counts(p.stdout)
-    return [] if theirs and ours == theirs else [f"(ours, perf's) {ours} {theirs} {p.stderr[-200:]}"]
+    ours, theirs = own_counts(g, "perf.data"), counts(g.text("stats"))
+    return [] if theirs.get("AUXTRACE") and ours == theirs else [f"(ours, perf's) {ours} {theirs}"]
+
+
+def perf_in_there_agrees(g):
+    ours, theirs = own_counts(g, "a.data"), counts(g.text("stats.clew"))
+    return [] if theirs.get("AUXTRACE") and ours == theirs else [f"(ours, perf's) {ours} {theirs}"]
 
 
 def refused(g):

@@ -24,6 +24,7 @@ class Row:
     scope: str = "task-cpu"  # of the AUX events: aux_checks.key_of()
     sentences: dict = dataclasses.field(default_factory=dict)
     is_short: bool = False  # of the short form
+    needs_perf: bool = False  # in the machine
 
 
 def record(options, command="load spin 300", out="a.data"):
@@ -178,5 +179,10 @@ wait $p
     Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees)),
     Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes)),
 ]
+
+OTHER_ROWS.append(Row("perf", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M") + """perf record -q -e $PMU//u -o perf.data -- load spin 300
+perf report --stats -i perf.data > stats
+perf report --stats -i a.data > stats.clew
+""", (c.clew_reads_perfs, c.perf_in_there_agrees), needs_perf=True))
 
 ROWS = FULL_ROWS + RESTART_ROWS + SNAPSHOT_ROWS + PAUSE_ROWS + OTHER_ROWS
