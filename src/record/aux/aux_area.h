@@ -19,6 +19,7 @@ struct aux_area {
 	struct aux_span span; /* of the last window */
 	uint64_t window_bytes;
 	bool is_window_full;
+	bool is_offline; /* its CPU went, and the event with it */
 };
 
 /** @return false: out of memory. */

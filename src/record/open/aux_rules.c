@@ -47,8 +47,7 @@ static enum clew_err check_place(const struct rec_counters *c, const struct rec_
 	if (a->aux_action & PERF_AUX_START_PAUSED && !e->aux)
 		return refuse(error, e,
 			      "-e 'intel_pt/aux-action=start-paused/,EVENT/aux-action=resume/'",
-			      "aux-action=start-paused is for a hardware trace, and this event is "
-			      "none");
+			      "only a trace can start paused, and this event is none");
 	if (a->aux_action & TRIGGER && !leader_of(c, e)->aux)
 		return refuse(
 			error, e, "name the trace first: -e intel_pt// -e EVENT/aux-action=pause/",
