@@ -39,13 +39,14 @@ static void warn_gaps(const struct aux_area *a, const struct rec_ui *ui)
 	name_of(a, name, sizeof(name));
 	rec_say(ui, REC_WARNING,
 		"trace of %s is missing where its buffer was full: %llu times, first at %llu.%09llu, "
-		"for %llu.%03llu ms at most; a larger buffer (-m ,SIZE), filters or aux-action make "
+		"for %llu.%03llu ms at most%s; a larger buffer (-m ,SIZE), filters or aux-action make "
 		"it fit",
 		name, (unsigned long long)s->nr_truncated,
 		(unsigned long long)s->first_gap_ns / 1000000000,
 		(unsigned long long)s->first_gap_ns % 1000000000,
 		(unsigned long long)s->gap_ns / 1000000,
-		(unsigned long long)s->gap_ns / 1000 % 1000);
+		(unsigned long long)s->gap_ns / 1000 % 1000,
+		s->truncated_ns ? " (and the last time to the end)" : "");
 }
 
 /* A trace unit or sink that another recording has: each attempt ends at once, with nothing. */

@@ -104,9 +104,10 @@ static enum clew_err check_trace(const struct rec_counters *c, const struct rec_
 			      leader_of(c, e)->name);
 	vec_for_each (&c->list, other)
 		if (other < e && other->aux && other->attr.type == e->attr.type && !e->cpus.nr)
-			return refuse(error, e, "record one at a time",
-				      "a task or CPU can have one trace of a PMU, and '%s' is one",
-				      other->name);
+			return refuse(
+				error, e, "record one at a time",
+				"a task or CPU has one event of such a PMU at a time, and '%s' is one",
+				other->name);
 	return CLEW_OK;
 }
 
