@@ -316,9 +316,9 @@ def perf_agrees(g):
         if p.returncode or theirs != ours:
             unlike = {k: (ours.get(k), theirs.get(k)) for k in ours.keys() | theirs.keys() if ours.get(k) != theirs.get(k)}
             wrong.append(f"{name} report --stats: status {p.returncode}, (ours, its) {unlike} {p.stderr.strip()[-200:]}")
-        if not g.file().of_type(R_AUXTRACE_INFO):
-            continue  # perf stops at a trace that it cannot decode
-        p = subprocess.run([*perf, "script", "-D", "-i", g.path()], **run)
+        # perf stops at a trace that it cannot decode, unless it is asked not to.
+        plain = [] if g.file().of_type(R_AUXTRACE_INFO) else ["--no-itrace"]
+        p = subprocess.run([*perf, "script", "-D", *plain, "-i", g.path()], **run)
         dumped = len(re.findall(r"PERF_RECORD_AUXTRACE size", p.stdout))
         if p.returncode or dumped != len(g.file().traces):
             wrong.append(f"{name} script -D: status {p.returncode}, {dumped} of {len(g.file().traces)} AUXTRACE; {p.stderr.strip()[-200:]}")
@@ -337,12 +337,19 @@ def perf_decodes(g):
     return wrong if records else ["no trace"]
 
 
+def own_counts(g, name):
+    return counts(subprocess.run([g.clew, "report", "--stats", "-i", g.path(name)], capture_output=True, text=True, check=False).stdout)
+
+
 def clew_reads_perfs(g):
     """What perf has recorded in there."""
-    p = subprocess.run([g.clew, "report", "--stats", "-i", g.path("perf.data")], capture_output=True, text=True, check=False)
-    theirs = counts(g.text("stats"))
-    ours = counts(p.stdout)
-    return [] if theirs and ours == theirs else [f"(ours, perf's) {ours} {theirs} {p.stderr[-200:]}"]
+    ours, theirs = own_counts(g, "perf.data"), counts(g.text("stats"))
+    return [] if theirs.get("AUXTRACE") and ours == theirs else [f"(ours, perf's) {ours} {theirs}"]
+
+
+def perf_in_there_agrees(g):
+    ours, theirs = own_counts(g, "a.data"), counts(g.text("stats.clew"))
+    return [] if theirs.get("AUXTRACE") and ours == theirs else [f"(ours, perf's) {ours} {theirs}"]
 
 
 def refused(g):

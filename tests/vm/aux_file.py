@@ -9,8 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "make", "who"))
 # pylint: disable=wrong-import-position
-from perf_bytes import (AUXTRACE_HEAD_BYTES, CPU, IDENTIFIER, IP, R_AUX, R_AUXTRACE, R_AUXTRACE_INFO, R_ITRACE_START, R_LOST, R_SAMPLE,  # noqa: F401
-                        TID, TIME, TRUNCATED)
+from perf_bytes import CPU, IDENTIFIER, IP, R_AUX, R_AUXTRACE, R_AUXTRACE_INFO, R_LOST, R_SAMPLE, TID, TIME, TRUNCATED  # noqa: F401
 
 HEADER_ATTR, R_THROTTLE, R_HW_ID, R_COMPRESSED = 64, 5, 21, 81
 KERNEL_RECORDS = 64  # types below are the kernel's, and end with a sample_id

@@ -18,12 +18,13 @@ class Row:
     script: str  # of the machine's shell, in the row's own folder; $PMU: softaux's name
     checks: tuple
     todo: str = ""  # what is missing; the row's checks may fail
-    limit: int = 30  # seconds in there
+    limit: int = 120  # seconds in there, on a busy host
     aux_bytes: int = 0  # of the AUX area, where a check needs it
     least: int = 1  # intervals
     scope: str = "task-cpu"  # of the AUX events: aux_checks.key_of()
     sentences: dict = dataclasses.field(default_factory=dict)
     is_short: bool = False  # of the short form
+    needs_perf: bool = False  # in the machine
 
 
 def record(options, command="load spin 300", out="a.data"):
@@ -59,7 +60,7 @@ clew record -e $PMU// -m 512K,256K -o - -- load spin 1500 > pipe 2> err
 status=$?
 wait
 exit $status
-""", (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps), limit=60),
+""", (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps)),
     Row("full-disk", f"{SOFT} period_us=1000 burst=64", """mkdir disk
 mount -t tmpfs -o size=1m disk disk
 clew record -e $PMU// -m 512K,256K -o disk/a.data -- load spin 3000 2> err
@@ -157,7 +158,7 @@ echo CASE memory >> said; load as 1000 clew record -m 512K,64M -e $PMU//u -o x.d
 """
 
 OTHER_ROWS = [
-    Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), todo=NEEDS_AUX, sentences=dict(SENTENCES, busy="exclusive use"), limit=60),
+    Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), todo=NEEDS_AUX, sentences=dict(SENTENCES, busy="exclusive use")),
     Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,), todo=NEEDS_AUX,
         sentences={"paranoid": "perf_event_paranoid", "all-cpus": "perf_event_paranoid|CAP_PERFMON", "memory": "perf_event_mlock_kb"}),
     # A9: without a size, it is halved until it fits, and the size is printed.
@@ -178,5 +179,10 @@ wait $p
     Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees)),
     Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes)),
 ]
+
+OTHER_ROWS.append(Row("perf", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M") + """perf record -q -e $PMU//u -o perf.data -- load spin 300
+perf report --stats -i perf.data > stats
+perf report --stats -i a.data > stats.clew
+""", (c.clew_reads_perfs, c.perf_in_there_agrees), needs_perf=True))
 
 ROWS = FULL_ROWS + RESTART_ROWS + SNAPSHOT_ROWS + PAUSE_ROWS + OTHER_ROWS

@@ -23,6 +23,7 @@ from aux_rows import ROWS
 
 CACHE = os.environ.get("CLEW_VM_CACHE", "/tmp/kernels")
 KERNEL = os.environ.get("CLEW_VM_KERNEL", "6.12")
+NEW_PERF = os.path.join(CACHE, "perf-6.12", "usr/bin/perf")
 BOOT_SECONDS = 60
 # Before each row's script. began: waits until what is recorded runs; $p: the recorder.
 PRELUDE = "began() { until [ -e running ]; do kill -0 $p || exit 1; usleep 20000; done; }\n"
@@ -54,6 +55,8 @@ def make_initramfs(tmp, clew, module, rows):
     symbols = subprocess.run(["nm", load], capture_output=True, text=True, check=True).stdout
     addresses = {words[2]: words[0].lstrip("0") for words in map(str.split, symbols.splitlines()) if len(words) == 3}
     vm_lib.make_root(root, "aux_init", {"clew": clew, "load": load})
+    if any(row.needs_perf for row in rows):
+        vm_lib.put_program(root, NEW_PERF)
     shutil.copy(module, os.path.join(root, "softaux.ko"))
     os.mkdir(os.path.join(root, "rows"))
     for row in rows:
@@ -111,9 +114,8 @@ def boot(tmp, kernel, initramfs, rows):
 
 def perfs():
     found = {"perf": ["perf"]} if shutil.which("perf") else {}
-    new = os.path.join(CACHE, "perf-6.12", "usr/bin/perf")
-    if os.path.exists(new):
-        found["perf 6.12"] = [new]
+    if os.path.exists(NEW_PERF):
+        found["perf 6.12"] = [NEW_PERF]
     return found
 
 
@@ -146,6 +148,7 @@ def main():
     if isinstance(prepared, str) or vm_lib.what_is_missing():
         tap.skip_all(prepared if isinstance(prepared, str) else f"missing: {vm_lib.what_is_missing()}")
     kernel, module = prepared
+    rows = [r for r in rows if os.path.exists(NEW_PERF) or not r.needs_perf]
     with tempfile.TemporaryDirectory() as tmp:
         names = boot(tmp, kernel, make_initramfs(tmp, clew, module, rows), rows)
         for row in rows:

@@ -78,7 +78,7 @@ static struct {
 } sink;
 static atomic_t next_id;
 static long (*copy_aux)(struct perf_output_handle *aux, struct perf_output_handle *to,
-			unsigned long from, unsigned long upto);
+			unsigned long from, unsigned long end);
 
 static void sa_fill(struct sa_ctx *c, void *p, u8 type, u64 seq)
 {
