@@ -42,9 +42,14 @@ static const struct row {
 
 static void add(struct rec_counters *c, const struct one *o)
 {
-	struct rec_counter e = {
-		.name = o->name, .leader = o->leader, .aux = o->is_trace ? &pt : NULL};
+	static struct rec_event trace;
+	struct rec_counter e = {.name = o->name, .leader = o->leader};
 
+	trace.aux = &pt;
+	if (o->is_trace) {
+		e.event = &trace;
+		e.aux = trace.aux;
+	}
 	e.attr.type = o->type;
 	e.attr.config = o->type == PERF_TYPE_SOFTWARE ? PERF_COUNT_SW_DUMMY : 0;
 	e.attr.aux_action = o->action;

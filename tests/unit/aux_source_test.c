@@ -190,6 +190,10 @@ static void test_snapshots(void)
 	snapshot(&w);
 	CHECK(!passed(&w, false, &offset) && w.drain.nr_snapshots == 3, "no more than asked for");
 	rec_sources_report(&w.sources, false);
+	CHECK(strstr(w.said, "snapshot 1: 500 bytes, all since the start") &&
+		      strstr(w.said, "snapshot 2: 4096 bytes, older trace was overwritten") &&
+		      strstr(w.said, "snapshot 3: 10 bytes, all since the one before"),
+	      "each, with what it holds");
 	CHECK(strstr(w.said, "3 snapshots") && strstr(w.said, "1 requests merged"), "all reported");
 	end(&w);
 }

@@ -511,8 +511,8 @@ static void test_source_orders(void)
 	      "a snapshot is ordered and begins another file, by signal and by command");
 	CHECK_STR(buf_cstr(&own.story),
 		  "prepare watch add-events begin-file start pass snapshot pass last-pass "
-		  "begin-file pass disable enable snapshot last-pass begin-file pass disable stop "
-		  "pass last-call last-pass report done",
+		  "begin-file pass disable enable snapshot pass last-pass begin-file pass disable "
+		  "stop pass last-call last-pass report done",
 		  "each file begins with the source; the last pass of the one before comes first");
 	CHECK(r.by_type[PERF_RECORD_AUXTRACE_INFO] == 1, "its record stands in the last file");
 	CHECK_STR(r.names, "cpu-clock:u dummy:u toy ", "so does its event");
@@ -614,6 +614,50 @@ static void test_aux(void)
 	      "an area that is only sampled is overwritten, and not read");
 }
 
+/* Trace comes all the time, and is asked for twice. */
+static void trace_and_ask(struct fake_kernel *k, int n)
+{
+	struct fake_event *e = fake_kernel_ring(0);
+	int *nr_held = k->ctx;
+
+	*nr_held += n > 1 && !e->is_enabled;
+	fake_kernel_trace(e, (uint8_t)(n + 1), 500);
+	if (n == 1 || n == 3)
+		fake_kernel_signal(SIGUSR2);
+	if (n == 6)
+		fake_kernel_child_ends(RAN);
+}
+
+static void record_snapshots(struct recording *r, struct rec_snapshot snapshot, int *nr_held)
+{
+	*nr_held = 0;
+	snapshot.is_on = true;
+	*r = (struct recording){
+		.event = "arm_spe_0//",
+		.sysfs = make_sysfs(),
+		.o = {.argv = command, .aux_bytes = 4096, .zstd_level = 1, .snapshot = snapshot}
+        };
+	record(r, trace_and_ask, nr_held);
+}
+
+static void test_snapshots(void)
+{
+	struct recording r;
+	int nr_held;
+
+	record_snapshots(&r, (struct rec_snapshot){0}, &nr_held);
+	CHECK(r.err == CLEW_OK && r.by_type[PERF_RECORD_AUXTRACE] == 2 &&
+		      fake_kernel_ring(0)->is_aux_overwritten,
+	      "each SIGUSR2 writes what is newest, and nothing else does");
+	CHECK(nr_held == 0 && strstr(buf_cstr(&said), "2 snapshots"),
+	      "the trace is held for that alone");
+	record_snapshots(&r, (struct rec_snapshot){.at_end = true}, &nr_held);
+	CHECK_EQ(r.by_type[PERF_RECORD_AUXTRACE], 3, "one more at the end");
+	record_snapshots(&r, (struct rec_snapshot){.max = 1}, &nr_held);
+	CHECK(r.by_type[PERF_RECORD_AUXTRACE] == 1 && fake_kernel.signal_of_child == SIGTERM,
+	      "as many as asked for end the recording");
+}
+
 /* --- what the rule "who ran" needs --- */
 
 static const struct perf_attr *tracker(void)
@@ -709,6 +753,7 @@ int main(void)
 	test_source_orders();
 	test_source_refuses();
 	test_aux();
+	test_snapshots();
 	test_sideband();
 	test_contexts_inside();
 	test_held_round();

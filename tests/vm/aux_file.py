@@ -150,9 +150,9 @@ class AuxFile:
         return found
 
     def triggers(self):
-        """[(time, tid, action)] by time, of events with aux-action."""
+        """[(record, action)] by time, of events with aux-action."""
         actions = {i: e.aux_action for e in self.events for i in e.ids if e.aux_action & (PAUSE | RESUME)}
-        return sorted((r.time, r.tid, actions[r.id]) for r in self.of_type(R_SAMPLE) if r.id in actions)
+        return sorted(((r, actions[r.id]) for r in self.of_type(R_SAMPLE) if r.id in actions), key=lambda pair: pair[0].time)
 
 
 def soft_records(data, stride=SA_BYTES):

@@ -21,6 +21,7 @@ class Row:
     limit: int = 30  # seconds in there
     aux_bytes: int = 0  # of the AUX area, where a check needs it
     least: int = 1  # intervals
+    scope: str = "task-cpu"  # of the AUX events: aux_checks.key_of()
     sentences: dict = dataclasses.field(default_factory=dict)
     is_short: bool = False  # of the short form
 
@@ -59,9 +60,9 @@ status=$?
 wait
 exit $status
 """, (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps), limit=60),
-    Row("full-disk", f"{SOFT} period_us=1000 burst=32", """mkdir disk
+    Row("full-disk", f"{SOFT} period_us=1000 burst=64", """mkdir disk
 mount -t tmpfs -o size=1m disk disk
-clew record -e $PMU// -m 512K,256K -o disk/a.data -- load spin 1500 2> err
+clew record -e $PMU// -m 512K,256K -o disk/a.data -- load spin 3000 2> err
 echo $? > ended
 cp disk/a.data .
 grep -qi 'space' err
@@ -80,7 +81,7 @@ RESTART_CHECKS = (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps, c.ran
 def restart(name, options, command):
     """The reader stands still until the buffer has been full for long."""
     return Row(name, f"{SOFT} period_us=100 burst=16", start(f"{options} -e $PMU// -m 512K,64K", command) +
-               "for n in 1 2 3; do kill -STOP $p; usleep 200000; kill -CONT $p; usleep 200000; done\nwait $p\n", RESTART_CHECKS, todo=NEEDS_AUX)
+               "for n in 1 2 3; do kill -STOP $p; usleep 200000; kill -CONT $p; usleep 200000; done\nwait $p\n", RESTART_CHECKS)
 
 
 RESTART_ROWS = [
@@ -91,39 +92,44 @@ RESTART_ROWS = [
 ]
 
 
-def snapshots(name, module, target, how):
-    ask = {"signal": "load kick $p 1000 8; kill -INT $p", "control": "load ask ctl acks 1000 8"}[how]
-    control = "--control fifo:ctl,acks" if how == "control" else ""
-    return Row(name, f"{SOFT} period_us=200 {module}", "mkfifo ctl acks\n" + start(f"-S {control} {target} -e $PMU// -m 512K,16K", "load spin 60000") +
-               f"{ask}\necho 1000 > asked\nwait $p\n", (c.has_trace, c.windows, c.as_many_as_asked, c.perf_agrees), todo="-S: " + NEEDS_AUX,
-               limit=60, aux_bytes=SNAP_LEN)
+def snapshots(name, module, target, how, nr=1000):
+    """At random times. Signals that come while one is pending are one to the kernel, so as many are sent as it takes."""
+    kick = {"signal": "load kick $p 1000000 8", "control": f"load ask ctl acks {nr} 8"}[how]
+    control = "--control fifo:ctl,acks" if how == "control" else f"--snapshots={nr}"
+    return Row(name, f"{SOFT} period_us=200 {module}", "mkfifo ctl acks\n" + start(f"-S {control} {target} -e $PMU// -m 512K,16K", "load spin 600000") +
+               f"{kick} &\nk=$!\nwait $p\nstatus=$?\nkill $k\necho {nr} > asked\n{ENDED_BY_US}", (c.has_trace, c.windows, c.as_many_as_asked, c.perf_agrees),
+               limit=300, aux_bytes=SNAP_LEN)
 
 
+# The command is ended by clew, with SIGTERM, when it has enough.
+ENDED_BY_US = "[ $status = 0 ] || [ $status = 143 ]\n"
 SNAPSHOT_ROWS = [
     snapshots("snapshot-counter", "head_mode=1", "", "signal"),
     snapshots("snapshot-offset", "head_mode=0", "", "control"),
-    snapshots("snapshot-straddle", "head_mode=0 stride=72", "-a", "signal"),
+    snapshots("snapshot-straddle", "head_mode=0 stride=72", "-a", "signal", nr=200),
 ]
 
 
-def pause(name, events, command, checks=(), module="period_us=50 burst=1", least=20, todo=NEEDS_AUX, before=""):
-    script = before + f"clew record -e $PMU/aux-action=start-paused/ {events} -m 2M,1M -o a.data -- {command} 2> err\n"
-    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least)
+def pause(name, events, command, checks=(), module="period_us=50 burst=1", least=20, todo="", scope="task-cpu", more=""):
+    script = f"clew record {more} -e $PMU/aux-action=start-paused/ {events} -m 2M,1M -o a.data -- {command} 2> err\n"
+    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope)
 
 
 PAUSE_ROWS = [
     pause("pause-syscall", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100"),
+    pause("pause-thread", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", more="--per-thread", scope="task"),
+    pause("pause-cpus", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", more="-a", scope="cpu"),
     pause("pause-sync", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", module="period_us=50 burst=1 pause_sync=1"),
     pause("pause-inherit", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "sh -c 'load fork 50 & exec load pairs 200'", (c.only_its_task,)),
     pause("pause-uprobe", "-e uprobe:/bin/load:mark_on/aux-action=resume/ -e uprobe:/bin/load:mark_off/aux-action=pause/", "load marks 100"),
     pause("pause-breakpoint", "-e mem:@mark_on@:x/aux-action=resume/ -e mem:@mark_off@:x/aux-action=pause/", "load marks 100"),
     pause("pause-counter", f"-e {ON}/aux-action=resume/ -e task-clock/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,)),
     Row("trace-between", f"{SOFT} period_us=50 burst=1", record(f"--trace-between {ON},{OFF} -e $PMU// -m 2M,1M", "load pairs 100"),
-        (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts), todo="--trace-between: " + NEEDS_AUX, least=90),
+        (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts), least=90),
 ]
 
 REFUSALS, SENTENCES = cases(
-    ("start-paused-alone", "-e task-clock/aux-action=start-paused/", "has no trace|only a trace"),
+    ("start-paused-alone", "-e task-clock/aux-action=start-paused/", "for a hardware trace"),
     ("pause-without-leader", f"-e {ON}/aux-action=pause/", "has none|before it"),
     ("pause-under-counter", f"-e '{{task-clock,{ON}/aux-action=pause/}}'", "leads the group cannot be paused|has no trace|before it"),
     ("pmu-cannot-pause", "-e ${PMU}_np/aux-action=start-paused/", "cannot (be )?pause"),
@@ -169,7 +175,8 @@ echo 1 > /sys/devices/system/cpu/cpu1/online
 echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
 wait $p
 """, (c.has_trace, c.both_sides_of_hotplug, c.perf_agrees), todo="A37: " + NEEDS_AUX),
-    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU// -m 512K,1M"), (c.perf_agrees, c.perf_decodes)),
+    Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees)),
+    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes)),
 ]
 
 ROWS = FULL_ROWS + RESTART_ROWS + SNAPSHOT_ROWS + PAUSE_ROWS + OTHER_ROWS

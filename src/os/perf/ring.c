@@ -63,10 +63,17 @@ int os_ring_map_aux(struct os_ring *r, int fd, size_t aux_bytes, bool is_overwri
 	return 0;
 }
 
-void os_ring_unmap(struct os_ring *r)
+void os_ring_unmap_aux(struct os_ring *r)
 {
 	if (r->aux)
 		munmap((void *)(uintptr_t)r->aux, r->aux_bytes);
+	r->aux = NULL;
+	r->aux_bytes = 0;
+}
+
+void os_ring_unmap(struct os_ring *r)
+{
+	os_ring_unmap_aux(r);
 	if (r->page)
 		munmap(r->page, page_bytes() + r->data_bytes);
 	*r = (struct os_ring){0};

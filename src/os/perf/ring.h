@@ -38,6 +38,9 @@ int os_ring_map_aux(struct os_ring *r, int fd, size_t aux_bytes, bool is_overwri
 
 void os_ring_unmap(struct os_ring *r);
 
+/** Its AUX area alone; another may then be mapped. */
+void os_ring_unmap_aux(struct os_ring *r);
+
 /**
  * What lies unread, in order, as one or two spans of whole records (a record may cross from the
  * first into the second). @return bytes in all. The spans stay valid until os_ring_consume().

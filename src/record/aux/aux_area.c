@@ -103,6 +103,24 @@ enum clew_err aux_area_drain(struct aux_area *a, const struct rec_counters *c, s
 	return err;
 }
 
+static void note_span(struct aux_area *a, const struct aux_window *w)
+{
+	const struct rec_aux_seen *before = &a->before;
+	const struct aux_span_ask ask = {
+		.bytes = w->to - w->from,
+		.is_full = w->is_full,
+		.is_counter = a->window.is_counter,
+		.has_true_sizes = a->window.has_true_sizes,
+		.since_ns =
+			before->nr ? before->last[(before->nr - 1) % REC_AUX_SEEN_KEPT].time : 0,
+		.nr_before = before->nr,
+	};
+
+	a->window_bytes = ask.bytes;
+	a->is_window_full = ask.is_full;
+	a->span = aux_span_of(&a->ring->aux_seen, &ask);
+}
+
 enum clew_err aux_area_snapshot(struct aux_area *a, size_t limit, struct rec_pass *p)
 {
 	const struct rec_aux_place place = place_of(a);
@@ -124,6 +142,7 @@ enum clew_err aux_area_snapshot(struct aux_area *a, size_t limit, struct rec_pas
 	if (err != CLEW_OK)
 		return err;
 	aux_window_taken(&a->window, r->aux, ask.head, &w);
+	note_span(a, &w);
 	a->before = *now;
 	a->bytes += w.to - w.from;
 	p->has_any |= w.to > w.from;

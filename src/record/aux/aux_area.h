@@ -2,6 +2,7 @@
 #ifndef RECORD_AUX_AUX_AREA_H
 #define RECORD_AUX_AUX_AREA_H
 
+#include "record/aux/aux_span.h"
 #include "record/aux/aux_window.h"
 #include "record/open/trace_times.h"
 #include "record/plan/source.h"
@@ -17,6 +18,10 @@ struct aux_area {
 	bool has_times;
 	uint64_t times_ns; /* when that was */
 	struct aux_window_state window;
+	struct aux_span span; /* of the last window */
+	uint64_t window_bytes;
+	bool is_window_full;
+	bool is_offline; /* its CPU went, and the event with it */
 };
 
 /** @return false: out of memory. */

@@ -6,10 +6,7 @@
 #include "os/proc.h"
 #include "record/refusal/refusal.h"
 
-enum {
-	DEFAULT_BYTES = 4 * 1024 * 1024,
-	MIN_BYTES = 128 * 1024, /* also the default of users who may not lock memory */
-};
+enum { DEFAULT_BYTES = 4 * 1024 * 1024, MIN_BYTES = 128 * 1024 };
 
 static size_t area_bytes(const struct rec_options *o)
 {
@@ -18,7 +15,7 @@ static size_t area_bytes(const struct rec_options *o)
 	if (o->aux_bytes)
 		return o->aux_bytes;
 	if (!o->snapshot.bytes)
-		return rec_may_lock_memory() ? DEFAULT_BYTES : MIN_BYTES;
+		return DEFAULT_BYTES;
 	while (bytes < o->snapshot.bytes)
 		bytes *= 2;
 	return bytes;
@@ -32,38 +29,49 @@ bool rec_aux_is_sampled(const struct rec_counters *c, const struct rec_counter *
 	return false;
 }
 
-/* What was not asked for in bytes may be less, where memory is short. */
-static int map_smaller(struct rec_ring *r, size_t *bytes, bool may_shrink, bool is_overwrite)
+/* @return the ring that was refused, NULL: none. */
+static struct rec_ring *map_all(struct rec_counters *c, const struct rec_options *o, size_t bytes,
+				int *ret_err)
 {
-	int err;
+	vec_for_each (&c->rings, r) {
+		bool is_overwrite = o->snapshot.is_on || rec_aux_is_sampled(c, r->owner);
 
-	while ((err = os_ring_map_aux(&r->ring, r->fd, *bytes, is_overwrite)) != 0) {
-		if (!may_shrink || (err != -EPERM && err != -ENOMEM) || *bytes <= MIN_BYTES)
-			return err;
-		*bytes /= 2;
+		if (!r->owner->aux || r->is_backward)
+			continue;
+		*ret_err = os_ring_map_aux(&r->ring, r->fd, bytes, is_overwrite);
+		if (*ret_err)
+			return r;
 	}
-	return 0;
+	return NULL;
 }
 
+static bool is_short(int err)
+{
+	return err == -EPERM || err == -ENOMEM;
+}
+
+/* What was not asked for in bytes may be less, where memory is short; of all alike, as users have
+ * one allowance. */
 enum clew_err rec_aux_map(struct rec_counters *c, const struct rec_options *o,
 			  const struct rec_ui *ui, struct rec_error *error)
 {
 	size_t wanted = area_bytes(o), bytes = wanted;
+	bool may_shrink = !o->aux_bytes && !o->snapshot.bytes;
+	const struct rec_ring *refused;
+	int err = 0;
 
-	vec_for_each (&c->rings, r) {
-		bool is_overwrite = o->snapshot.is_on || rec_aux_is_sampled(c, r->owner);
-		int err;
-
-		if (!r->owner->aux || r->is_backward)
-			continue;
-		err = map_smaller(r, &bytes, !o->aux_bytes && !o->snapshot.bytes, is_overwrite);
-		if (err)
-			return rec_counter_refuse(c, r->owner, r->place,
-						  (struct rec_refusal){.call = REC_CALL_MMAP_AUX,
-								       .os_errno = err,
-								       .map_bytes = bytes},
-						  error);
+	while ((refused = map_all(c, o, bytes, &err)) && may_shrink && is_short(err) &&
+	       bytes > MIN_BYTES) {
+		vec_for_each (&c->rings, r)
+			os_ring_unmap_aux(&r->ring);
+		bytes /= 2;
 	}
+	if (refused)
+		return rec_counter_refuse(c, refused->owner, refused->place,
+					  (struct rec_refusal){.call = REC_CALL_MMAP_AUX,
+							       .os_errno = err,
+							       .map_bytes = bytes},
+					  error);
 	if (bytes < wanted)
 		rec_say(ui, REC_NOTE,
 			"the buffers for the trace are %zu KiB, and not %zu: more memory cannot be "

@@ -74,3 +74,48 @@ void aux_report(const struct aux_areas *l, const struct rec_ui *ui, bool is_verb
 			report_one(a, ui);
 	}
 }
+
+static void report_window(const struct aux_area *a, const struct rec_ui *ui)
+{
+	const struct aux_span *s = &a->span;
+	char name[32];
+
+	name_of(a, name, sizeof(name));
+	rec_say(ui, REC_NOTE, "  %s: %llu bytes, %s %llu.%09llu to %llu.%09llu", name,
+		(unsigned long long)a->window_bytes,
+		s->from_ns ? "complete from" : "from an unknown time,",
+		(unsigned long long)s->from_ns / 1000000000,
+		(unsigned long long)s->from_ns % 1000000000,
+		(unsigned long long)s->to_ns / 1000000000,
+		(unsigned long long)s->to_ns % 1000000000);
+}
+
+void aux_report_snapshot(const struct aux_areas *l, uint64_t number, const struct rec_ui *ui,
+			 bool is_verbose)
+{
+	uint64_t from = 0, bytes = 0;
+	bool is_known = true, is_whole = true;
+	char since[96];
+
+	vec_for_each (l, a) {
+		bytes += a->window_bytes;
+		is_whole &= !a->is_window_full;
+		is_known &= !a->window_bytes || a->span.from_ns;
+		if (a->window_bytes && a->span.from_ns > from)
+			from = a->span.from_ns;
+	}
+	if (is_whole)
+		snprintf(since, sizeof(since), "all since the %s",
+			 number > 1 ? "one before" : "start");
+	else if (is_known)
+		snprintf(since, sizeof(since), "complete for all buffers since %llu.%09llu",
+			 (unsigned long long)from / 1000000000,
+			 (unsigned long long)from % 1000000000);
+	else
+		snprintf(since, sizeof(since), "older trace was overwritten");
+	rec_say(ui, REC_NOTE, "snapshot %llu: %llu bytes, %s", (unsigned long long)number,
+		(unsigned long long)bytes, since);
+	vec_for_each (l, a)
+		if (is_verbose && a->window_bytes)
+			report_window(a, ui);
+}

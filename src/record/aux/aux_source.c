@@ -2,14 +2,16 @@
 #include "record/aux/aux_source.h"
 
 #include "base/mem.h"
+#include "os/clock.h"
 #include "os/file.h"
+#include "os/proc.h"
 #include "record/aux/aux_info.h"
 #include "record/aux/aux_map.h"
 #include "record/aux/aux_report.h"
 
 /* What is traced between two wakeups stays in the area: a flush at a context switch wakes no
  * reader. */
-enum { DRAIN_MS = 100 };
+enum { DRAIN_MS = 100, CHECK_NS = 500 * 1000 * 1000 };
 
 struct aux_source {
 	struct rec_counters *counters;
@@ -19,7 +21,9 @@ struct aux_source {
 	uint64_t nr_requests; /* asked for, not taken; the traces are then held */
 	uint64_t nr_taken, nr_merged;
 	uint64_t nr_triggers; /* occurrences of events that take a snapshot */
-	bool is_late;         /* a request came after this pass had read the rings */
+	uint64_t check_ns;    /* when to look next which CPUs are there */
+	bool is_verbose;
+	bool is_late; /* a request came after this pass had read the rings */
 };
 
 static void request(struct aux_source *s, uint64_t nr)
@@ -43,6 +47,7 @@ static enum clew_err take_snapshot(struct aux_source *s, struct rec_pass *p)
 	s->nr_merged += s->nr_requests - 1;
 	s->nr_requests = 0;
 	s->nr_taken++;
+	aux_report_snapshot(&s->areas, s->nr_taken, s->ui, s->is_verbose);
 	p->nr_snapshots++;
 	p->has_any = true;
 	return err;
@@ -71,12 +76,47 @@ static uint64_t count_triggers(const struct rec_counters *c)
 	return sum;
 }
 
+/* An event of a whole CPU dies with it, and every call on it succeeds. */
+static void warn_offline(struct aux_source *s, const struct rec_ints *online)
+{
+	vec_for_each (&s->areas, a) {
+		bool is_here = a->is_offline;
+
+		vec_for_each (online, cpu)
+			is_here |= *cpu == a->ring->cpu;
+		if (is_here)
+			continue;
+		a->is_offline = true;
+		rec_say(s->ui, REC_WARNING,
+			"CPU %d went offline: its trace ends there, and does not continue when it "
+			"comes back",
+			a->ring->cpu);
+	}
+}
+
+static void check_cpus(struct aux_source *s)
+{
+	uint64_t now = os_clock_ns();
+	struct rec_ints online = {0};
+	struct rec_error error;
+	char text[4096];
+
+	if (!s->counters->target || !s->counters->target->is_system_wide || now < s->check_ns)
+		return;
+	s->check_ns = now + CHECK_NS;
+	if (os_read_first_line("/sys/devices/system/cpu/online", text, sizeof(text)) &&
+	    rec_cpus_parse(text, &online, &error) == CLEW_OK)
+		warn_offline(s, &online);
+	vec_done(&online);
+}
+
 static enum clew_err pass(void *ctx, struct rec_pass *p)
 {
 	struct aux_source *s = ctx;
 	uint64_t nr;
 	enum clew_err err = CLEW_OK;
 
+	check_cpus(s);
 	s->is_late = false;
 	if (!s->snapshot.is_on)
 		return drain_all(s, p);
@@ -205,7 +245,8 @@ enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
 	s = mem_alloc(sizeof(*s));
 	if (!s)
 		return CLEW_NO_MEMORY;
-	*s = (struct aux_source){.counters = c, .snapshot = o->snapshot, .ui = ui};
+	*s = (struct aux_source){
+		.counters = c, .snapshot = o->snapshot, .ui = ui, .is_verbose = o->is_verbose};
 	if (!add_areas(s)) {
 		done(s);
 		return CLEW_NO_MEMORY;

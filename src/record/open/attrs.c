@@ -196,7 +196,7 @@ void rec_attr_setup(struct perf_attr *a, const struct rec_event *e, const struct
 	}
 	if (o->with_running_time)
 		a->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	if (e->has_overwrite ? e->wants_overwrite : o->is_overwrite)
+	if (!e->aux && (e->has_overwrite ? e->wants_overwrite : o->is_overwrite))
 		a->flags |= PERF_ATTR_WRITE_BACKWARD;
 	if (o->is_unbuffered || e->takes_snapshot) {
 		a->flags &= ~PERF_ATTR_WATERMARK;

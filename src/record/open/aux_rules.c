@@ -47,8 +47,7 @@ static enum clew_err check_place(const struct rec_counters *c, const struct rec_
 	if (a->aux_action & PERF_AUX_START_PAUSED && !e->aux)
 		return refuse(error, e,
 			      "-e 'intel_pt/aux-action=start-paused/,EVENT/aux-action=resume/'",
-			      "aux-action=start-paused is for a hardware trace, and this event is "
-			      "none");
+			      "only a trace can start paused, and this event is none");
 	if (a->aux_action & TRIGGER && !leader_of(c, e)->aux)
 		return refuse(
 			error, e, "name the trace first: -e intel_pt// -e EVENT/aux-action=pause/",
@@ -85,16 +84,16 @@ static enum clew_err check_trigger(const struct rec_counter *e, struct rec_error
 	return CLEW_OK;
 }
 
-/* The times in these traces are the CPU's counter, which only perf's own clock is made of. */
-static bool has_own_clock(const struct rec_counter *e)
+bool rec_aux_has_own_clock(const struct rec_event *e)
 {
-	return e->aux->info == PERF_AUXTRACE_INTEL_PT || e->aux->info == PERF_AUXTRACE_CS_ETM;
+	return e->aux &&
+	       (e->aux->info == PERF_AUXTRACE_INTEL_PT || e->aux->info == PERF_AUXTRACE_CS_ETM);
 }
 
 static enum clew_err check_trace(const struct rec_counters *c, const struct rec_counter *e,
 				 const struct rec_options *o, struct rec_error *error)
 {
-	if (o->has_clockid && has_own_clock(e))
+	if (o->has_clockid && e->event && rec_aux_has_own_clock(e->event))
 		return refuse(
 			error, e, "omit -k; with call chains: --call-graph fp",
 			"its times are of the CPU's own counter, and no clock chosen by -k (or "

@@ -12,6 +12,9 @@
 enum clew_err rec_aux_rules(const struct rec_counters *c, const struct rec_options *o,
 			    struct rec_error *error);
 
+/** Do the times of a trace need perf's own clock? Its times are the CPU's counter. */
+bool rec_aux_has_own_clock(const struct rec_event *e);
+
 /** What is allowed and of little use: a trace that starts paused and is never resumed. */
 void rec_aux_warn(const struct rec_counters *c, const struct rec_ui *ui);
 

@@ -4,6 +4,13 @@
 
 #include <stdint.h>
 
+enum { REC_AUX_SEEN_KEPT = 64 };
+
+/** An AUX record, with the time at which its bytes end. */
+struct rec_aux_mark {
+	uint64_t offset, size, time;
+};
+
 /**
  * What was read of a ring's AUX records. They describe the bytes of its AUX area, and are lost when
  * the ring is full while the bytes are not: the area itself is read by its head alone.
@@ -17,6 +24,7 @@ struct rec_aux_seen {
 	uint64_t first_gap_ns; /* of the first truncated one */
 	uint64_t gap_ns;       /* from each truncated one to the end of the next: at least what the
 				  trace stood still for */
+	struct rec_aux_mark last[REC_AUX_SEEN_KEPT]; /* the newest; number i is at i modulo that */
 };
 
 #endif

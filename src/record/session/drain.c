@@ -108,20 +108,22 @@ static void note_aux(const struct rec_drain *d, struct rec_aux_seen *aux, const 
 			       PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK;
 	struct perf_record r = {.data = data, .type = h->type, .misc = h->misc, .size = h->size};
 	size_t back = 8 * (size_t)d->trailer_words;
+	uint64_t time;
 	struct perf_aux a;
 
 	if (!data || perf_aux_parse(&r, &a) != CLEW_OK)
 		return;
-	aux->nr++;
+	time = d->trailer_words > 0 && back + 32 <= h->size ? load_u64(data + h->size - back, false)
+							    : 0;
+	aux->last[aux->nr++ % REC_AUX_SEEN_KEPT] = (struct rec_aux_mark){a.offset, a.size, time};
 	aux->bytes += a.size;
 	aux->nr_truncated += (a.flags & PERF_AUX_FLAG_TRUNCATED) != 0;
 	aux->nr_partial += (a.flags & PERF_AUX_FLAG_PARTIAL) != 0;
 	aux->nr_collision += (a.flags & PERF_AUX_FLAG_COLLISION) != 0;
 	aux->nr_overwrite += (a.flags & PERF_AUX_FLAG_OVERWRITE) != 0;
 	aux->nr_unknown += (a.flags & ~known) != 0;
-	if (d->trailer_words > 0 && back + 32 <= h->size)
-		add_gap(aux, a.flags & PERF_AUX_FLAG_TRUNCATED,
-			load_u64(data + h->size - back, false));
+	if (time)
+		add_gap(aux, a.flags & PERF_AUX_FLAG_TRUNCATED, time);
 }
 
 /* What a reader has to know of before it meets samples. */

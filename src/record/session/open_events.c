@@ -7,6 +7,7 @@
 
 #include "os/pid_view.h"
 #include "record/aux/aux_source.h"
+#include "record/open/aux_rules.h"
 #include "record/open/own_ids.h"
 #include "record/session/ring_source.h"
 #include "record/stacks/stack_choice.h"
@@ -105,6 +106,10 @@ static enum clew_err open_stacks(const struct rec_opening *o, struct rec_source 
 	struct rec_stack_choice choice = {
 		.options = o->asked, .events = o->events, .target = o->target, .ui = o->ui};
 
+	vec_for_each (&o->events->events, e) /* BPF would need a clock that the trace has not */
+		if (rec_aux_has_own_clock(e) && o->asked->stacks.kind == REC_STACKS_AUTO)
+			choice.refused |=
+				1u << REC_STACKS_BPF_DEFERRED | 1u << REC_STACKS_BPF_IMMEDIATE;
 	for (;;) {
 		struct rec_stack_plan plan;
 		enum clew_err err = rec_stacks_choose(&choice, &plan, error);
