@@ -359,6 +359,7 @@ def refused(g):
     for name, pattern in g.row.sentences.items():
         text = parts.get(name, "")
         m = re.search(r"^status (\d+)", text, re.M)
+        print(f"#   {name}: {' '.join(text.split())[:300]}")
         if not m or m.group(1) == "0":
             wrong.append(f"{name}: accepted: {text.strip()[-150:]}")
         elif not re.search(pattern, text, re.S):

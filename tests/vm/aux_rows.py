@@ -144,7 +144,9 @@ REFUSALS, SENTENCES = cases(
     ("cpu-offline", "-C 7 -e $PMU//", "CPU 7 is not online"),
     ("too-much-memory", "-m 512K,4G -e $PMU//", "size up to"),
     ("task-gone", "-p 99999 -e $PMU//", "99999"),
+    ("aux-output", f"-e $PMU// -e {ON}/aux-output/", "aux-output"),
 )
+PT_REFUSALS, PT_SENTENCES = cases(("clock", "-k monotonic -e $PMU//", "clock"))
 BUSY = """clew record -a -e $PMU// -o b.data -- load spin 3000 2> /dev/null &
 p=$!
 began
@@ -159,6 +161,7 @@ echo CASE memory >> said; load as 1000 clew record -m 512K,64M -e $PMU//u -o x.d
 
 OTHER_ROWS = [
     Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), todo=NEEDS_AUX, sentences=dict(SENTENCES, busy="exclusive use")),
+    Row("refusals-pt", "name=intel_pt pt=1", PT_REFUSALS + "true\n", (c.refused,), todo=NEEDS_AUX, sentences=PT_SENTENCES),
     Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,), todo=NEEDS_AUX,
         sentences={"paranoid": "perf_event_paranoid", "all-cpus": "perf_event_paranoid|CAP_PERFMON", "memory": "perf_event_mlock_kb"}),
     # A9: without a size, it is halved until it fits, and the size is printed.
@@ -176,8 +179,8 @@ echo 1 > /sys/devices/system/cpu/cpu1/online
 echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
 wait $p
 """, (c.has_trace, c.both_sides_of_hotplug, c.perf_agrees), todo="A37: " + NEEDS_AUX),
-    Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees)),
-    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes)),
+    Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees), is_short=True),
+    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True),
 ]
 
 OTHER_ROWS.append(Row("perf", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M") + """perf record -q -e $PMU//u -o perf.data -- load spin 300
