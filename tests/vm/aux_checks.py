@@ -151,11 +151,6 @@ def ran_on(g):
     return wrong + ([] if re.search(r"AUX|trace|buffer", g.text("err")) else ["not reported: " + g.text("err").strip()[-200:]])
 
 
-def memory_said(g):
-    """A9"""
-    return [] if re.search(r"\d+ ?(KiB|K|kB)", g.text("err")) else ["the size is not printed: " + g.text("err").strip()[-200:]]
-
-
 # --- snapshots ---
 
 def windows(g):
