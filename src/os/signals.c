@@ -58,5 +58,6 @@ void os_signal_close(int fd)
 		return;
 	os_close(fd);
 	watched(&set);
+	sigdelset(&set, SIGUSR2); /* a request that comes too late must not end the process */
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

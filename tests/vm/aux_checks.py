@@ -151,11 +151,6 @@ def ran_on(g):
     return wrong + ([] if re.search(r"AUX|trace|buffer", g.text("err")) else ["not reported: " + g.text("err").strip()[-200:]])
 
 
-def memory_said(g):
-    """A9"""
-    return [] if re.search(r"\d+ ?(KiB|K|kB)", g.text("err")) else ["the size is not printed: " + g.text("err").strip()[-200:]]
-
-
 # --- snapshots ---
 
 def windows(g):
@@ -359,6 +354,7 @@ def refused(g):
     for name, pattern in g.row.sentences.items():
         text = parts.get(name, "")
         m = re.search(r"^status (\d+)", text, re.M)
+        print(f"#   {name}: {' '.join(text.split())[:300]}")
         if not m or m.group(1) == "0":
             wrong.append(f"{name}: accepted: {text.strip()[-150:]}")
         elif not re.search(pattern, text, re.S):

@@ -140,11 +140,13 @@ REFUSALS, SENTENCES = cases(
     ("trigger-pinned", f"-e $PMU// -e {ON}/aux-action=pause/D", "pinned"),
     ("sample-without-leader", f"-e {ON}/aux-sample-size=1024/", "group led by a trace"),
     ("sample-of-none", f"-e ${{PMU}}_np// -e {ON}/aux-sample-size=1024/", "sampled"),
-    ("second-of-pmu", "-e $PMU// -e $PMU//", "one event of|twice|second"),
+    ("second-of-pmu", "-e $PMU// -e $PMU//", "one trace of a PMU"),
     ("cpu-offline", "-C 7 -e $PMU//", "CPU 7 is not online"),
     ("too-much-memory", "-m 512K,4G -e $PMU//", "size up to"),
     ("task-gone", "-p 99999 -e $PMU//", "99999"),
+    ("aux-output", f"-e $PMU// -e {ON}/aux-output/", "aux-output"),
 )
+PT_REFUSALS, PT_SENTENCES = cases(("clock", "-k monotonic -e $PMU//", "clock"))
 BUSY = """clew record -a -e $PMU// -o b.data -- load spin 3000 2> /dev/null &
 p=$!
 began
@@ -158,15 +160,15 @@ echo CASE memory >> said; load as 1000 clew record -m 512K,64M -e $PMU//u -o x.d
 """
 
 OTHER_ROWS = [
-    Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), todo=NEEDS_AUX, sentences=dict(SENTENCES, busy="exclusive use")),
-    Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,), todo=NEEDS_AUX,
+    Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), sentences=dict(SENTENCES, busy="exclusive use")),
+    Row("refusals-pt", "name=intel_pt pt=1", PT_REFUSALS + "true\n", (c.refused,), todo=NEEDS_AUX, sentences=PT_SENTENCES),
+    Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,),
         sentences={"paranoid": "perf_event_paranoid", "all-cpus": "perf_event_paranoid|CAP_PERFMON", "memory": "perf_event_mlock_kb"}),
-    # A9: without a size, it is halved until it fits, and the size is printed.
-    Row("memory-halved", f"{SOFT} period_us=500", """echo 1 > /proc/sys/kernel/perf_event_paranoid
+    Row("unprivileged", f"{SOFT} period_us=500", """echo 1 > /proc/sys/kernel/perf_event_paranoid
 chmod 777 .
 ulimit -l 256
 load as 1000 clew record -e $PMU//u -o a.data -- load spin 300 2> err
-""", (c.has_trace, c.contiguous, c.memory_said), todo=NEEDS_AUX),
+""", (c.has_trace, c.contiguous, c.records_fit)),
     Row("shared-sink", f"{SOFT} period_us=500 shared=1", record("-a -e $PMU// -m 512K,1M", "load spin 500 2"), (c.has_trace, c.sink_is_whole)),
     Row("hotplug", f"{SOFT} period_us=500", start("-a -e $PMU// -m 512K,256K", "load spin 4500") + """sleep 1
 off=$(cut -d ' ' -f 1 /proc/uptime)
@@ -176,8 +178,8 @@ echo 1 > /sys/devices/system/cpu/cpu1/online
 echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
 wait $p
 """, (c.has_trace, c.both_sides_of_hotplug, c.perf_agrees), todo="A37: " + NEEDS_AUX),
-    Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees)),
-    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes)),
+    Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees), is_short=True),
+    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True),
 ]
 
 OTHER_ROWS.append(Row("perf", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M") + """perf record -q -e $PMU//u -o perf.data -- load spin 300

@@ -155,6 +155,7 @@ def main():
             if tap_row(row, names):
                 judge(tmp, clew, row)
         if os.environ.get("CLEW_VM_KEEP"):
+            shutil.rmtree(os.path.join(os.environ["CLEW_VM_KEEP"], "rows"), ignore_errors=True)
             shutil.copytree(tmp, os.environ["CLEW_VM_KEEP"], ignore=shutil.ignore_patterns("root"), dirs_exist_ok=True)
     tap.done()
 
