@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A thin front for meson. `make`, `make demo`, `make check`, `make quick`, `make fuzz`, `make bench`, `make install`, `make clean`.
+# A thin front for meson. `make`, `make demo`, `make check`, `make quick`, `make fuzz`, `make check-vm`, `make bench`, `make install`, `make clean`.
 # Set-up is part of each: tools/setup.sh installs what is missing (root) or names it and stops.
 
 BUILD ?= build
@@ -71,6 +71,13 @@ damage: all
 damage-random: all
 	@$(BUILD)/tests/etm_damage --random tests/data/etm ../shared/data/simpleperf-etm/*.data ../shared/data/coresight ../shared/data/coresight-truth
 
+# AUX recording on the AUX code of a real kernel, in an emulated machine: tests/vm/README.md. Nothing is installed; packages are kept in VM_CACHE.
+# ROWS="full killed": these rows only. KERNEL=7.3.4+deb13-cloud-amd64: another kernel of Debian, and its user stacks as well.
+VM_CACHE ?= /tmp/kernels
+check-vm: all
+	@CLEW_VM=1 CLEW_VM_CACHE=$(VM_CACHE) CLEW_VM_KERNEL=$(or $(KERNEL),6.12) tests/vm/aux_vm.py $(BUILD)/clew $(ROWS)
+	@[ -z "$(KERNEL)" ] || CLEW_VM=1 QEMU=$(VM_CACHE)/qemu tests/vm/vm_test.py $(BUILD)/clew $(VM_CACHE)/vmlinuz-$(KERNEL)
+
 install: all
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
 	@DESTDIR="$(if $(DESTDIR),$(abspath $(DESTDIR)))" meson install -C $(BUILD)
@@ -81,4 +88,4 @@ format:
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz
 
-.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-who truth-x86 damage damage-random install format clean
+.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-who truth-x86 damage damage-random check-vm install format clean

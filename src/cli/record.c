@@ -10,7 +10,10 @@
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
 #include "cli/merge_file.h"
+#include "os/child.h"
 #include "os/file.h"
+#include "os/signals.h"
+#include "record/plan/aux_parse.h"
 #include "record/plan/rec_parse.h"
 #include "record/session/rec_session.h"
 
@@ -19,6 +22,7 @@ struct record {
 	struct rec_options o;
 	struct rec_event_list events;
 	const char *count, *max_size, *max_files, *priority;
+	const char *trigger, *between;
 	bool is_quiet, is_dry_run, no_cache;
 	bool is_always_so; /* of options for what is always done */
 	unsigned int verbose;
@@ -82,6 +86,8 @@ PARSED(set_switch, rec_parse_switch)
 PARSED(set_clock, rec_parse_clock)
 PARSED(set_delay, rec_parse_delay)
 PARSED(set_drain, rec_parse_drain)
+PARSED(set_snapshot, rec_parse_snapshot)
+PARSED(set_aux_sample, rec_parse_aux_sample)
 
 static int set_regs(const char *option, const char *arg, uint64_t *ret, bool *ret_has)
 {
@@ -198,6 +204,29 @@ static void read_environment(struct record *r)
 	r->o.search_path = getenv("PATH");
 }
 
+/* Options that act on the events of all -e. */
+static int settle_trace(struct record *r)
+{
+	const struct rec_options *o = &r->o;
+	struct rec_error error = {0};
+	enum clew_err err = CLEW_OK;
+	char path[4096];
+	const char *program = NULL;
+
+	if (o->argv && !os_child_find(o->argv[0], o->search_path, path, sizeof(path)))
+		program = path;
+	r->o.snapshot.is_on |= o->snapshot.max || r->trigger;
+	if (r->between)
+		err = rec_events_between(&r->events, program, r->between, &error);
+	if (err == CLEW_OK && r->trigger)
+		err = rec_events_trigger(&r->events, program, r->trigger, &error);
+	if (err == CLEW_OK && o->aux_sample_bytes)
+		err = rec_events_sample_aux(&r->events, o->aux_sample_bytes, &error);
+	if (err == CLEW_OK)
+		err = rec_check_snapshot(o, &r->events, &error);
+	return err == CLEW_OK ? CLI_OK : refuse(&error);
+}
+
 static int settle(struct record *r)
 {
 	uint64_t v = 0;
@@ -237,7 +266,7 @@ static int settle(struct record *r)
 		return CLI_USAGE;
 	}
 	read_environment(r);
-	return CLI_OK;
+	return settle_trace(r);
 }
 
 static void clear_live(struct record *r)
@@ -400,7 +429,7 @@ int cmd_record(int argc, char **argv)
 	const struct cli_option options[] = {
 		{0, "Events", NULL, NULL, CLI_SECTION},
 		{'e', "event", "EVENT", "event, list or {group} of events; see 'clew list' (default: cycles, or cpu-clock without counters)", CLI_CALL, &r, add_event},
-		{0, "filter", "TEXT", "condition on the fields of the tracepoints of the last -e", CLI_CALL, &r, add_filter},
+		{0, "filter", "TEXT", "condition on the fields, or addresses, of the events of the last -e", CLI_CALL, &r, add_filter},
 		{'F', "freq", "HZ", "samples per second and CPU, or max (default: 4000)", CLI_CALL, o, set_freq},
 		{'c', "count", "N", "one sample every N events", CLI_STRING, &r.count},
 		{0, "strict-freq", NULL, "fail if -F is above the kernel's limit", CLI_FLAG, &o->is_freq_strict},
@@ -453,6 +482,13 @@ int cmd_record(int argc, char **argv)
 		{'B', "no-buildid", NULL, "do not record build ids", CLI_FLAG, &o->no_build_ids},
 		{'N', "no-buildid-cache", NULL, "accepted: no cache is ever filled", CLI_FLAG, &r.no_cache},
 
+		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
+		{'S', "snapshot", "[e][SIZE]", "keep only the newest trace, and write it at USR2, or 'snapshot' on --control; e: at the end, too; SIZE: the bytes of each buffer", CLI_CALL, o, set_snapshot},
+		{0, "snapshots", "N", "stop after N snapshots; implies -S", CLI_UINT, &o->snapshot.max},
+		{0, "trigger", "WHEN", "take a snapshot whenever a function of the command, or an event, occurs; implies -S", CLI_STRING, &r.trigger},
+		{0, "trace-between", "START,STOP", "trace only from START to STOP: functions of the command, or events", CLI_STRING, &r.between},
+		{0, "aux-sample", "[SIZE]", "put the newest SIZE bytes of trace (default: 4096) into each sample of the events after it", CLI_CALL, o, set_aux_sample},
+
 		{0, "Output and control", NULL, NULL, CLI_SECTION},
 		{'o', "output", "FILE", "file to write, - for standard output (default: perf.data)", CLI_STRING, &o->output},
 		{'D', "delay", "MS", "enable events after MS milliseconds; -1: when --control receives enable", CLI_CALL, o, set_delay},
@@ -478,8 +514,6 @@ int cmd_record(int argc, char **argv)
 		{0, "buildid-mmap", NULL, NULL, CLI_FLAG, &r.is_always_so},
 		{0, "timestamp-boundary", NULL, NULL, CLI_FLAG, &r.is_always_so},
 		UNSUPPORTED(0, "kcore", NULL, "--kcore is not supported: it needs the directory form of perf.data; the kernel's vmlinux is found by build id later"),
-		UNSUPPORTED('S', "snapshot", "[OPTS]", "-S is not supported yet: it takes snapshots of hardware trace; --overwrite with --switch-output keeps the newest samples"),
-		UNSUPPORTED(0, "aux-sample", "[OPTS]", "--aux-sample is not supported yet: it needs hardware trace"),
 		UNSUPPORTED(0, "threads", "[SPEC]", "--threads is not supported: it writes the directory form of perf.data; one reader suffices here"),
 		UNSUPPORTED(0, "off-cpu", NULL, "--off-cpu is not supported; -e sched:sched_switch -g shows where tasks leave the CPU"),
 		UNSUPPORTED(0, "aio", "[N]", "--aio is not supported: writes go straight from the buffer and are rare"),
@@ -512,6 +546,7 @@ int cmd_record(int argc, char **argv)
 	};
 	int first, status;
 
+	os_signal_hold_requests();
 	first = cli_parse(&command, argc, argv);
 	if (first < 0) {
 		rec_events_done(&r.events);

@@ -14,8 +14,10 @@ static bool read_segments(struct elf_file *f)
 		return true;
 	f->segments = mem_calloc(nr, sizeof(*f->segments));
 	for (size_t i = 0; f->segments && i < nr && gelf_getphdr(f->elf, (int)i, &ph); i++)
-		f->segments[f->nr_segments++] = (struct elf_segment){
-			ph.p_vaddr, ph.p_memsz, ph.p_offset, ph.p_filesz, ph.p_type == PT_LOAD};
+		f->segments[f->nr_segments++] =
+			(struct elf_segment){ph.p_vaddr,           ph.p_memsz,
+					     ph.p_offset,          ph.p_filesz,
+					     ph.p_type == PT_LOAD, (ph.p_flags & PF_X) != 0};
 	return f->segments;
 }
 

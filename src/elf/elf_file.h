@@ -16,6 +16,7 @@
 struct elf_segment {
 	uint64_t vaddr, mem_bytes, offset, file_bytes;
 	bool is_load; /* PT_LOAD */
+	bool is_code; /* PF_X */
 };
 
 /** An ELF file in borrowed memory. Zeroed struct = none. */

@@ -28,19 +28,19 @@ static int check_file(const char *path)
 
 /* Spec: exec(3), "execvp": an empty part of the path is this directory; a file that may not be run
  * is the answer only where no other is found. */
-int os_child_check(const char *name, const char *search_path)
+int os_child_find(const char *name, const char *search_path, char *ret, size_t size)
 {
 	const char *at = search_path ? search_path : "/bin:/usr/bin", *end;
 	int err = -ENOENT;
-	char path[PATH_MAX];
 
 	if (!*name || strchr(name, '/'))
-		return check_file(name);
+		return (size_t)snprintf(ret, size, "%s", name) < size ? check_file(ret)
+								      : -ENAMETOOLONG;
 	do {
 		end = strchrnul(at, ':');
-		if ((size_t)snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - at), at,
-				     end > at ? "/" : "", name) < sizeof(path)) {
-			int one = check_file(path);
+		if ((size_t)snprintf(ret, size, "%.*s%s%s", (int)(end - at), at,
+				     end > at ? "/" : "", name) < size) {
+			int one = check_file(ret);
 
 			if (!one)
 				return 0;
@@ -49,6 +49,13 @@ int os_child_check(const char *name, const char *search_path)
 		at = end + 1;
 	} while (*end);
 	return err;
+}
+
+int os_child_check(const char *name, const char *search_path)
+{
+	char path[PATH_MAX];
+
+	return os_child_find(name, search_path, path, sizeof(path));
 }
 
 static void __attribute__((noreturn)) end_child(int code)

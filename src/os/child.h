@@ -3,6 +3,7 @@
 #define OS_CHILD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /** A command that is forked, held before its exec, and released when everything is set up. */
 struct os_child {
@@ -18,6 +19,9 @@ struct os_child {
  * that is there may still fail to start.
  */
 int os_child_check(const char *name, const char *search_path);
+
+/** The same; and the file, as it was found. @return also -ENAMETOOLONG. */
+int os_child_find(const char *name, const char *search_path, char *ret, size_t size);
 
 /** Fork. The child waits. @p argv borrowed until os_child_go() returns. @return 0 or -errno. */
 int os_child_fork(struct os_child *ret, char *const argv[]);

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -114,4 +116,16 @@ bool os_is_directory(const char *path)
 	struct stat st;
 
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+int os_real_path(const char *path, char *ret, size_t size)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(path, real))
+		return -errno;
+	if (strlen(real) >= size)
+		return -ENAMETOOLONG;
+	memcpy(ret, real, strlen(real) + 1);
+	return 0;
 }

@@ -22,6 +22,10 @@ int os_path_open(const char *path, int flags);
 /** stat(2). @return 0 or -errno, as above. */
 int os_path_stat(const char *path, struct stat *ret);
 
+/** @p path from the root, without symbolic links, in @p ret of @p size bytes. @return 0; -errno:
+ * it does not exist, or does not fit. */
+int os_real_path(const char *path, char *ret, size_t size);
+
 /** How many bytes of @p path are the "/proc/PID/root" before a slash; 0: none. */
 size_t os_path_root_bytes(const char *path);
 

@@ -19,6 +19,15 @@ static void watched(sigset_t *ret)
 	sigaddset(ret, SIGCHLD);
 }
 
+void os_signal_hold_requests(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 int os_signal_open(void)
 {
 	sigset_t set;
@@ -49,5 +58,6 @@ void os_signal_close(int fd)
 		return;
 	os_close(fd);
 	watched(&set);
+	sigdelset(&set, SIGUSR2); /* a request that comes too late must not end the process */
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

@@ -2,6 +2,9 @@
 #ifndef OS_SIGNALS_H
 #define OS_SIGNALS_H
 
+/** From here on a SIGUSR2 waits for os_signal_open(): by default it would end the process. */
+void os_signal_hold_requests(void);
+
 /**
  * Signals as something to poll: from here on INT, TERM, HUP, QUIT, USR2 and CHLD of this process
  * are blocked and arrive at the descriptor; PIPE is ignored. Call before any thread is started.

@@ -59,7 +59,10 @@ for options, words in [(["-p", "999999999"], "no process 999999999"),
                        (["--user-regs=ZZ"], "ZZ"), (["--control", "nowhere"], "--control"),
                        (["--switch-output=7"], "--switch-output=7"), (["-z99"], "-z 99"),
                        (["-D", "10-20"], "not supported"), (["--kcore"], "not supported"),
-                       (["--max-events", "4"], "not supported"), (["-S"], "not supported"),
+                       (["--max-events", "4"], "not supported"), (["-S"], "hardware trace"), (["-Sx"], "expected e"),
+                       (["--snapshots", "2"], "hardware trace"), (["--trace-between", "a,b"], "no -e names one"),
+                       (["--aux-sample"], "after a hardware trace"), (["--aux-sample=1M"], "from 8 to 61440"),
+                       (["--trigger", "nowhere"], "--trigger"), (["-e", "cs/aux-action=pause/"], "before it"),
                        (["--switch-max-files", "2"], "needs --switch-output"),
                        (["-G", "x"], "-G needs -a"), (["--exclude-perf"], "tracepoints")]:
     r = t.record(options, ["true"])

@@ -112,7 +112,7 @@ static void test_count(void)
 	put_sample(1000);
 	set_word(DATA_HEAD, at);
 	os_ring_peek(r, part);
-	rec_drain_count(&d, part);
+	rec_drain_count(&d, NULL, part);
 	CHECK_EQ(d.samples, 3, "samples counted");
 	CHECK_EQ(d.lost, 12, "lost samples added up");
 	CHECK(d.first_ns == 500 && d.last_ns == 1000, "times of the first and the last");
@@ -128,7 +128,7 @@ static void test_count(void)
 	put_header(PERF_RECORD_SAMPLE, 0, 0); /* a size no kernel writes */
 	set_word(DATA_HEAD, at);
 	os_ring_peek(r, part);
-	rec_drain_count(&d, part);
+	rec_drain_count(&d, NULL, part);
 	CHECK(d.samples == 5 && d.first_ns == 400 && d.last_ns == 1000,
 	      "another CPU's earlier times; an impossible size ends the count");
 	buf_done(&seen);
@@ -160,7 +160,7 @@ static void test_crossing(void)
 		put_lost(5);
 		set_word(DATA_HEAD, at);
 		os_ring_peek(r, part);
-		rec_drain_count(&d, part);
+		rec_drain_count(&d, NULL, part);
 		ok &= d.samples == 1 && d.first_ns == 77 && d.last_ns == 77 && d.lost == 10;
 	}
 	CHECK(ok && ids.nr == 1, "records that cross the ring's end anywhere");
@@ -282,7 +282,7 @@ static void test_old_kernel(void)
 	}
 	set_word(DATA_HEAD, at);
 	os_ring_peek(r, part);
-	rec_drain_count(&d, part);
+	rec_drain_count(&d, NULL, part);
 	CHECK_EQ(ids.nr, n ? 1 : 0, "build id read from the file of that name and inode alone");
 	CHECK(!n || (ids.section.nr > 36 && !memcmp(ids.section.data + 12, id, n)),
 	      "and it is the file's");
@@ -318,6 +318,7 @@ static void test_aux(void)
 	CHECK(!rec_aux_drain(&r, &place, w, &bytes) && bytes == 201, "201 bytes over the end");
 	memcpy(&size, b.data + start + 8, 8);
 	memcpy(&offset, b.data + start + 16, 8);
+	CHECK(load_u64((const uint8_t *)b.data + start + 24, false) != 0, "a reference, never 0");
 	CHECK(size == 208 && offset == RING - 100 && b.nr == start + 48 + 208,
 	      "size padded to 8, offset in the stream");
 	CHECK(!memcmp(b.data + start + 48, aux + RING - 100, 100) &&
@@ -342,14 +343,19 @@ static void test_aux_source(void)
         };
 	struct rec_file f = {0};
 	struct rec_drain d;
+	struct rec_source source;
+	const struct rec_options o = {0};
+	const struct rec_ui ui = {0};
 	uint32_t type[3];
 	size_t start;
 
-	CHECK(!aux_source_of(&c).ops, "without AUX areas there is no source of them");
+	aux_source_new(&source, &c, &o, &ui);
+	CHECK(!source.ops, "without AUX areas there is no source of them");
 	c.rings.data[0].ring.aux = aux;
 	c.rings.data[0].ring.aux_bytes = RING;
 	rec_sources_add(&sources, ring_source_new(&c, false));
-	rec_sources_add(&sources, aux_source_of(&c));
+	aux_source_new(&source, &c, &o, &ui);
+	rec_sources_add(&sources, source);
 	rec_drain_init(&d, &c, &sources, &ids, false);
 	perf_writer_open(&f.writer, &out, &l, &(struct perf_writer_opts){0});
 	start = b.nr;

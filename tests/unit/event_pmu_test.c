@@ -63,6 +63,9 @@ static void build(void)
 	put(PMU "intel_pt/format/branch", "config:13\n");
 	put(PMU "intel_pt/format/mtc", "config:9\n");
 	put(PMU "intel_pt/format/mtc_period", "config:14-17\n");
+	put(PMU "intel_pt/format/ptw", "config:12\n");
+	put(PMU "intel_pt/format/cyc_thresh", "config:19-22\n");
+	put(PMU "intel_pt/caps/ptwrite", "0\n");
 	put(PMU "intel_pt/caps/mtc", "1\n");
 	put(PMU "intel_pt/caps/mtc_periods", "249\n"); /* 0, 3, 6, 9 */
 	put(PMU "intel_pt/caps/psb_cyc", "1\n");
@@ -75,6 +78,14 @@ static void build(void)
 	put(PMU "arm_spe_0/caps/min_interval", "256\n");
 	put(PMU "cs_etm/type", "9\n");
 	put(PMU "cs_etm/sinks/tmc_etr0", "0x2c7ab1d\n");
+	put(PMU "cs_etm/format/contextid", "config:14\n");
+	put(PMU "cs_etm/format/contextid1", "config:14\n");
+	put(PMU "cs_etm/format/contextid2", "config:15\n");
+	put(PMU "cs_etm/format/timestamp", "config:28\n");
+	put(PMU "cs_etm/cpu0/trcidr/trcidr0", "0x28000ea1\n");
+	put(PMU "cs_etm/cpu0/trcidr/trcidr2", "0x20001088\n");
+	put(PMU "cs_etm/cpu1/trcidr/trcidr0", "0x28000ea1\n");
+	put(PMU "cs_etm/cpu1/trcidr/trcidr2", "0x00001088\n"); /* VMIDOPT 0 */
 	put(PMU "kprobe/type", "6\n");
 	put(PMU "kprobe/format/retprobe", "config:0\n");
 	put(PMU "notype/format/x", "config:0\n");
@@ -97,6 +108,9 @@ static void build(void)
 
 /* pt, mtc, branch, mtc_period=3 */
 #define PT_DEFAULT (1 << 0 | 1 << 9 | 1 << 13 | 3 << 14)
+
+/* timestamp, contextid */
+#define ETM_DEFAULT (1 << 28 | 1 << 14)
 
 static struct rec_event_list list(void)
 {
@@ -130,12 +144,14 @@ static const struct row {
 	{ "uncore_imc/clockticks/",      "uncore_imc_0/clockticks/ uncore_imc_1/clockticks/", 20, 4 | 1ull << 32, 0, 0, "0" },
 	{ "imc/clockticks/u",            "uncore_imc_0/clockticks/u uncore_imc_1/clockticks/u", 20, 4 | 1ull << 32, 0, 0, "0" },
 	{ "uncore_*/event=1/",           "uncore_imc_0/event=1/ uncore_imc_1/event=1/", 20, 1, 0, 0, "0" },
-	{ "intel_pt//",                  "intel_pt//", 8, PT_DEFAULT | 1 << 10 | 4 << 24, 0, 0, NULL },
-	{ "intel_pt/tsc,psb_period=3/u", "intel_pt/tsc,psb_period=3/u", 8, PT_DEFAULT | 1 << 10 | 3 << 24, 0, 0, NULL },
-	{ "intel_pt/tsc=0/",             "intel_pt/tsc=0/", 8, PT_DEFAULT | 4 << 24, 0, 0, NULL },
+	{ "intel_pt//",                  "intel_pt//", 8, PT_DEFAULT | 1 << 10 | 1 << 24, 0, 0, NULL },
+	{ "intel_pt/tsc,psb_period=5/u", "intel_pt/tsc,psb_period=5/u", 8, PT_DEFAULT | 1 << 10 | 5 << 24, 0, 0, NULL },
+	{ "intel_pt/tsc=0/",             "intel_pt/tsc=0/", 8, PT_DEFAULT | 1 << 24, 0, 0, NULL },
 	{ "arm_spe_0/load_filter=1/",    "arm_spe_0/load_filter=1/", 11, 1 | 1ull << 33, 0, 0, "0-3" },
 	{ "arm_spe/ts_enable=0/",        "arm_spe/ts_enable=0/", 11, 0, 0, 0, "0-3" },
-	{ "cs_etm/@tmc_etr0/u",          "cs_etm/@tmc_etr0/u", 9, 0, 0, 0x2c7ab1d, NULL },
+	{ "cs_etm/@tmc_etr0/u",          "cs_etm/@tmc_etr0/u", 9, ETM_DEFAULT, 0, 0x2c7ab1d, NULL },
+	{ "cs_etm/contextid1=0/",        "cs_etm/contextid1=0/", 9, 1 << 28, 0, 0, NULL },
+	{ "cs_etm/timestamp=0/",         "cs_etm/timestamp=0/", 9, 1 << 14, 0, 0, NULL },
 	{ "kprobe:vfs_read",             "kprobe:vfs_read", 6, 0, 0, 0, NULL },
 	{ "kretprobe:vfs_read",          "kretprobe:vfs_read", 6, 1, 0, 0, NULL },
 	{ "kprobe:vfs_read+0x10",        "kprobe:vfs_read+0x10", 6, 0, 0, 0x10, NULL },
@@ -165,6 +181,11 @@ static const struct bad {
 	{ "notype/x/",                    0, "no PMU" },
 	{ "cs_etm/@tmc_etf9/",            7, "no sink 'tmc_etf9'" },
 	{ "cs_etm/@..\\..\\x/",           7, "no sink" },
+	{ "cs_etm/contextid2/",           0, "the trace unit of CPU 1 has no contextid2 (TRCIDR2.VMIDOPT is 0" },
+	{ "intel_pt/mtc_period=4/",       0, "no mtc_period=4; values are 0, 3, 6, 9" },
+	{ "intel_pt/psb_period=3/",       0, "no psb_period=3; values are 0, 1, 4, 5" },
+	{ "intel_pt/cyc_thresh=2/",       0, "no cyc_thresh=2; values are 0" },
+	{ "cs,intel_pt/ptw/u",            3, "no 'ptw'" },
 	{ "uprobe:/bin/true:main",        0, "no uprobes" },
 	{ "sched:sched_swich",            0, "did you mean 'sched_switch'?" },
 	{ "schd:sched_switch",            0, "did you mean 'sched'?" },
@@ -266,7 +287,7 @@ static void check_filters(void)
 		{ "sched:sched_switch", "prev_pid", "needs an operator" },
 		{ "sched:sched_switch", "(prev_pid == ) && next_pid == 1", "needs an operator" },
 		{ "sched:sched_switch", "prev_comm == \"bash", "needs an operator" },
-		{ "cs",                 "prev_pid > 5", "'cs' is not one" },
+		{ "cs",                 "prev_pid > 5", "'cs' is neither" },
 	};
 	/* clang-format on */
 

@@ -22,6 +22,7 @@ static char *command[] = {(char *)"program", NULL};
 struct recording {
 	struct rec_options o;
 	const char *event, *sysfs; /* NULL: cpu-clock:u, the machine's */
+	const char *filter;        /* NULL: none */
 	bool is_inside;            /* a container */
 	struct rec_result result;
 	struct rec_error error;
@@ -78,6 +79,8 @@ static void record(struct recording *r, void (*step)(struct fake_kernel *k, int 
 	r->o.data_bytes = 64 * 1024;
 	events.sysfs = r->sysfs;
 	rec_events_parse(&events, r->event ? r->event : "cpu-clock:u", NULL);
+	if (r->filter)
+		rec_events_filter(&events, r->filter, NULL);
 	r->err = rec_session_run(&r->o, &events, &quiet, &r->result, &r->error);
 	if (r->err == CLEW_OK)
 		read_file(r, r->result.last_path);
@@ -511,8 +514,8 @@ static void test_source_orders(void)
 	      "a snapshot is ordered and begins another file, by signal and by command");
 	CHECK_STR(buf_cstr(&own.story),
 		  "prepare watch add-events begin-file start pass snapshot pass last-pass "
-		  "begin-file pass disable enable snapshot last-pass begin-file pass disable stop "
-		  "pass last-call last-pass report done",
+		  "begin-file pass disable enable snapshot pass last-pass begin-file pass disable "
+		  "stop pass last-call last-pass report done",
 		  "each file begins with the source; the last pass of the one before comes first");
 	CHECK(r.by_type[PERF_RECORD_AUXTRACE_INFO] == 1, "its record stands in the last file");
 	CHECK_STR(r.names, "cpu-clock:u dummy:u toy ", "so does its event");
@@ -573,10 +576,11 @@ static const char *make_sysfs(void)
 		 directory);
 	if (system(text))
 		return NULL;
-	snprintf(text, sizeof(text),
-		 "cd %s/sys/bus/event_source/devices && "
-		 "echo 10 >arm_spe_0/type && echo 11 >cs_etm/type",
-		 directory);
+	snprintf(
+		text, sizeof(text),
+		"cd %s/sys/bus/event_source/devices && "
+		"echo 10 >arm_spe_0/type && echo 11 >cs_etm/type && echo 4 >cs_etm/nr_addr_filters",
+		directory);
 	return system(text) ? NULL : root;
 }
 
@@ -612,6 +616,50 @@ static void test_aux(void)
 	CHECK(r.err == CLEW_OK && fake_kernel_ring(0)->is_aux_overwritten &&
 		      !r.by_type[PERF_RECORD_AUXTRACE],
 	      "an area that is only sampled is overwritten, and not read");
+}
+
+/* Trace comes all the time, and is asked for twice. */
+static void trace_and_ask(struct fake_kernel *k, int n)
+{
+	struct fake_event *e = fake_kernel_ring(0);
+	int *nr_held = k->ctx;
+
+	*nr_held += n > 1 && !e->is_enabled;
+	fake_kernel_trace(e, (uint8_t)(n + 1), 500);
+	if (n == 1 || n == 3)
+		fake_kernel_signal(SIGUSR2);
+	if (n == 6)
+		fake_kernel_child_ends(RAN);
+}
+
+static void record_snapshots(struct recording *r, struct rec_snapshot snapshot, int *nr_held)
+{
+	*nr_held = 0;
+	snapshot.is_on = true;
+	*r = (struct recording){
+		.event = "arm_spe_0//",
+		.sysfs = make_sysfs(),
+		.o = {.argv = command, .aux_bytes = 4096, .zstd_level = 1, .snapshot = snapshot}
+        };
+	record(r, trace_and_ask, nr_held);
+}
+
+static void test_snapshots(void)
+{
+	struct recording r;
+	int nr_held;
+
+	record_snapshots(&r, (struct rec_snapshot){0}, &nr_held);
+	CHECK(r.err == CLEW_OK && r.by_type[PERF_RECORD_AUXTRACE] == 2 &&
+		      fake_kernel_ring(0)->is_aux_overwritten,
+	      "each SIGUSR2 writes what is newest, and nothing else does");
+	CHECK(nr_held == 0 && strstr(buf_cstr(&said), "2 snapshots"),
+	      "the trace is held for that alone");
+	record_snapshots(&r, (struct rec_snapshot){.at_end = true}, &nr_held);
+	CHECK_EQ(r.by_type[PERF_RECORD_AUXTRACE], 3, "one more at the end");
+	record_snapshots(&r, (struct rec_snapshot){.max = 1}, &nr_held);
+	CHECK(r.by_type[PERF_RECORD_AUXTRACE] == 1 && fake_kernel.signal_of_child == SIGTERM,
+	      "as many as asked for end the recording");
 }
 
 /* --- what the rule "who ran" needs --- */
@@ -657,6 +705,25 @@ static void test_sideband(void)
 	CHECK(tracker()->flags & PERF_ATTR_CONTEXT_SWITCH,
 	      "of all tasks in a container they do: idle and outside look alike");
 	CHECK(!strstr(buf_cstr(&said), "warning"), "... without a warning");
+}
+
+/* Addresses that the kernel would refuse without a word, or that filter nothing. */
+static void test_address_filters(void)
+{
+	struct recording r = {
+		.event = "cs_etm//u",
+		.sysfs = make_sysfs(),
+		.filter = "filter 0x1000/0x10@/proc/self/exe",
+		.o = {.argv = command, .cpus = "0", .is_system_wide = true}
+        };
+
+	record(&r, NULL, NULL);
+	CHECK(r.err == CLEW_INVALID && strstr(r.error.text, "filter the trace of tasks"),
+	      "addresses of a file, of whole CPUs: refused");
+	r.filter = "filter 0x1000/0x10";
+	record(&r, NULL, NULL);
+	CHECK(r.err == CLEW_INVALID && strstr(r.error.text, "the kernel is not traced"),
+	      "addresses of the kernel, which is not traced: refused");
 }
 
 static void test_contexts_inside(void)
@@ -709,7 +776,9 @@ int main(void)
 	test_source_orders();
 	test_source_refuses();
 	test_aux();
+	test_snapshots();
 	test_sideband();
+	test_address_filters();
 	test_contexts_inside();
 	test_held_round();
 	buf_done(&said);

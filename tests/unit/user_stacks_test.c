@@ -179,9 +179,10 @@ static struct defer_stack stack_of(uint32_t tid, uint64_t time, uint64_t cookie)
 				    .stop = UNW_STOP_OUTERMOST};
 }
 
-static bool count(void *ctx, const struct bytes part[2])
+static bool count(void *ctx, struct rec_aux_seen *aux, const struct bytes part[2])
 {
 	(void)ctx;
+	(void)aux;
 	f.nr_counted += bytes_left(&part[0]) + bytes_left(&part[1]);
 	return false;
 }

@@ -1,38 +1,127 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Fetch Debian's cloud kernels for vm_test.py, through a private apt directory: nothing of this machine's apt or packages changes.
-# Usage: fetch.sh FOLDER VERSION|qemu ...    VERSION as in a package's name: 7.3.4+deb13-cloud-amd64, 6.1.0-50-cloud-amd64
-# The kernels are left as FOLDER/vmlinuz-VERSION; qemu (bookworm-backports) as FOLDER/qemu, a command. Needs apt, dpkg-deb and /usr/share/keyrings/debian-archive-keyring.gpg.
+# Fetch what the tests here need from Debian, through a private apt directory: nothing of this machine's apt or packages changes, and what was fetched
+# is kept. Usage: fetch.sh FOLDER WHAT ...
+#   VERSION          a cloud kernel as in a package's name, 7.3.4+deb13-cloud-amd64: FOLDER/vmlinuz-VERSION
+#   module:VERSION   that kernel with what its modules are built with: FOLDER/module-VERSION; VERSION may be 6.12, the newest of these with gcc 12
+#   gcc              the compiler of kernels that gcc 12 does not build (trixie): FOLDER/gcc-root
+#   qemu             of bookworm-backports: FOLDER/qemu, a command
+#   perf             of bookworm-backports, for this machine's libraries: FOLDER/perf-6.12
+# Needs apt, dpkg-deb and /usr/share/keyrings/debian-archive-keyring.gpg.
 set -eu
-[ $# -ge 2 ] || { sed -n 's/^# Usage: //p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '/Usage:/,/Needs/s/^# //p' "$0"; exit 2; }
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 shift
 apt=$folder/apt
-mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/etc" "$folder/x"
-touch "$apt/status"
-cat > "$apt/apt.conf" << END
+key=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# Only what has to be fetched needs the lists, so that a full folder needs no network.
+use_apt() {
+	[ -z "${APT_CONFIG:-}" ] || return 0
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/etc" "$folder/x"
+	touch "$apt/status"
+	cat > "$apt/apt.conf" << END
 Dir::State "$apt"; Dir::State::lists "$apt/lists"; Dir::State::status "$apt/status"; Dir::Cache "$apt/cache";
 Dir::Etc::sourcelist "$apt/etc/sources.list"; Dir::Etc::sourceparts "/dev/null"; Dir::Etc::preferencesparts "/dev/null";
-APT::Architectures "amd64"; APT::Architecture "amd64"; Acquire::Languages "none"; APT::Sandbox::User "root";
+APT::Architectures "amd64"; APT::Architecture "amd64"; Acquire::Languages "none"; APT::Sandbox::User "$(id -un)";
 END
-for suite in sid trixie trixie-backports bookworm bookworm-backports; do
-	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main"
-done > "$apt/etc/sources.list"
-export APT_CONFIG="$apt/apt.conf"
-[ -n "$(ls "$apt/lists" | grep Packages || true)" ] || apt-get update -q
-cd "$folder/x"
+	for suite in sid trixie trixie-backports bookworm bookworm-backports; do
+		echo "deb [signed-by=$key] http://deb.debian.org/debian $suite main"
+	done > "$apt/etc/sources.list"
+	export APT_CONFIG="$apt/apt.conf"
+	[ -n "$(ls "$apt/lists" | grep Packages || true)" ] || apt-get update -q
+}
+
+# Package ...: unpacked in FOLDER/$to, whole or not at all.
+unpack() {
+	use_apt
+	rm -rf "$folder/x/$to.deb" "$folder/x/$to"
+	mkdir -p "$folder/x/$to.deb" "$folder/x/$to"
+	(cd "$folder/x/$to.deb" && apt-get download -q "$@")
+	for deb in "$folder/x/$to.deb"/*.deb; do
+		# --keep-directory-symlink: of /usr merged
+		dpkg-deb --fsys-tarfile "$deb" | tar -C "$folder/x/$to" -x --keep-directory-symlink
+	done
+	rm -rf "$folder/x/$to.deb"
+	mv "$folder/x/$to" "$folder/$to"
+}
+
+image_of() { # newer packages keep the image in linux-binary-*, and linux-image-* is empty
+	use_apt
+	for name in "linux-binary-$1" "linux-image-$1"; do
+		if apt-cache show "$name" > /dev/null 2>&1; then
+			echo "$name"
+			return
+		fi
+	done
+	echo "fetch.sh: Debian has no kernel $1; of cloud kernels it has:" $(apt-cache search --names-only '^linux-headers-.*-cloud-amd64$' | cut -d ' ' -f 1 | cut -d - -f 3-) >&2
+	return 1
+}
+
+newest_of() {
+	use_apt
+	apt-cache search --names-only "^linux-headers-$1\..*deb12-cloud-amd64\$" | cut -d ' ' -f 1 | cut -d - -f 3- | sort -V | tail -n 1
+}
+
+fetch_kernel() {
+	[ ! -f "$folder/vmlinuz-$1" ] || return 0
+	image=$(image_of "$1")
+	rm -rf "$folder/kernel-$1"
+	to=kernel-$1 && unpack "$image"
+	find "$folder/$to" -name 'vmlinuz*' -exec mv {} "$folder/vmlinuz-$1" \;
+	rm -rf "${folder:?}/$to"
+}
+
+fetch_module() {
+	version=$1
+	if [ "${version#*-cloud}" = "$version" ]; then
+		[ ! -e "$folder/module-$1/usr" ] || return 0
+		version=$(newest_of "$1")
+		[ -n "$version" ] || { echo "fetch.sh: no kernel of series $1" >&2; return 1; }
+	fi
+	if [ ! -d "$folder/module-$version" ]; then
+		image=$(image_of "$version")
+		base=${version%-cloud-amd64}
+		to=module-$version && unpack "$image" "linux-headers-$version" "linux-headers-$base-common" "linux-kbuild-$base"
+		sed -i "s,/usr/src/,$folder/$to/usr/src/," "$folder/$to/usr/src/linux-headers-$version/Makefile"
+	fi
+	[ -e "$folder/vmlinuz-$version" ] || ln -sfn "$(find "$folder/module-$version" -name vmlinuz -o -name "vmlinuz-$version" | head -n 1)" "$folder/vmlinuz-$version"
+	[ "$version" = "$1" ] || ln -sfn "module-$version" "$folder/module-$1"
+}
+
+fetch_gcc() {
+	[ ! -d "$folder/gcc-root" ] || return 0
+	use_apt
+	printf 'Package: *\nPin: release n=trixie\nPin-Priority: 990\n\nPackage: *\nPin: release n=*\nPin-Priority: -1\n' > "$apt/etc/pins-gcc"
+	packages=$(apt-get -s --no-install-recommends -o Dir::Etc::preferences="$apt/etc/pins-gcc" install gcc-14 make libelf1t64 dash bash coreutils sed grep mawk \
+		findutils diffutils perl-base binutils libc-bin | awk '/^Inst/ { print $2 "/trixie" }')
+	to=gcc-root
+	rm -rf "$folder/x/$to" "$folder/x/$to.deb"
+	mkdir -p "$folder/x/$to.deb"
+	for dir in bin sbin lib lib64; do
+		mkdir -p "$folder/x/$to/usr/$dir"
+		ln -s "usr/$dir" "$folder/x/$to/$dir"
+	done
+	(cd "$folder/x/$to.deb" && apt-get download -q $packages)
+	for deb in "$folder/x/$to.deb"/*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -C "$folder/x/$to" -x --keep-directory-symlink
+	done
+	ln -sf mawk "$folder/x/$to/usr/bin/awk"
+	rm -rf "$folder/x/$to.deb"
+	mv "$folder/x/$to" "$folder/$to"
+}
 
 fetch_qemu() {
-	rm -rf "$apt/cache/archives"
-	mkdir -p "$apt/cache/archives/partial"
+	[ ! -x "$folder/qemu" ] || return 0
+	use_apt
 	# Of bookworm's libraries, so that they go with the loader of this machine.
 	printf 'Package: *\nPin: release n=bookworm*\nPin-Priority: 990\n\nPackage: *\nPin: release n=trixie*\nPin-Priority: -1\n
 Package: *\nPin: release n=sid\nPin-Priority: -1\n' > "$apt/etc/pins"
-	apt-get install -q -y --download-only --no-install-recommends -o Dir::Etc::preferences="$apt/etc/pins" -t bookworm-backports qemu-system-x86
-	for deb in "$apt"/cache/archives/*.deb; do
-		dpkg-deb -x "$deb" "$folder/qemu-root"
-	done
+	packages=$(apt-get -s --no-install-recommends -o Dir::Etc::preferences="$apt/etc/pins" -t bookworm-backports install qemu-system-x86 |
+		awk '/^Inst/ { print $2 "/" (/~bpo12/ ? "bookworm-backports" : "bookworm") }')
+	rm -rf "$folder/qemu-root"
+	to=qemu-root && unpack $packages
 	cat > "$folder/qemu" << END
 #!/bin/sh
 root=$folder/qemu-root
@@ -43,14 +132,18 @@ END
 	"$folder/qemu" --version
 }
 
-for version; do
-	[ "$version" != qemu ] || { fetch_qemu; continue; }
-	# Newer packages keep the image in linux-binary-*, and linux-image-* is empty.
-	apt-get download -q "linux-binary-$version" 2> /dev/null || apt-get download -q "linux-image-$version"
-	for deb in linux-*-"$version"_*.deb; do
-		dpkg-deb -x "$deb" "$version"
-	done
-	find "$version" -name 'vmlinuz*' -exec mv {} "$folder/vmlinuz-$version" \;
-	rm -rf "$version" linux-*-"$version"_*.deb
-	ls -l "$folder/vmlinuz-$version"
+fetch_perf() {
+	[ ! -x "$folder/perf-6.12/usr/bin/perf" ] || return 0
+	rm -rf "$folder/perf-6.12"
+	to=perf-6.12 && unpack linux-perf/bookworm-backports
+}
+
+for what; do
+	case $what in
+	qemu) fetch_qemu ;;
+	perf) fetch_perf ;;
+	gcc) fetch_gcc ;;
+	module:*) fetch_module "${what#module:}" ;;
+	*) fetch_kernel "$what" ;;
+	esac
 done

@@ -14,10 +14,10 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, os.path.join(HERE, ".."))
+sys.path[:0] = [os.path.join(HERE, ".."), HERE]
 import tap  # noqa: E402
+import vm_lib  # noqa: E402
 
-QEMU, BUSYBOX = os.environ.get("QEMU", "qemu-system-x86_64"), os.environ.get("BUSYBOX", shutil.which("busybox") or "busybox")
 SECONDS = os.environ.get("CLEW_VM_SECONDS", "5")
 BOOT_LIMIT = 400
 
@@ -26,33 +26,20 @@ def accel():
     return os.environ.get("ACCEL", "tcg,thread=multi")
 
 
-def libraries_of(program):
-    out = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    return re.findall(r"(?:=> |^\s*)(/\S+) \(0x", out, re.M)
-
-
 def make_initramfs(tmp, clew):
     root = os.path.join(tmp, "root")
-    for folder in ("bin", "proc", "sys", "dev", "tmp", "etc"):
-        os.makedirs(os.path.join(root, folder))
-    for path, to in [(BUSYBOX, "bin/busybox"), (os.path.join(HERE, "guest_init"), "init"), (clew, "bin/clew")]:
-        shutil.copy(path, os.path.join(root, to))
-        os.chmod(os.path.join(root, to), 0o755)
-    for library in libraries_of(clew):
-        os.makedirs(os.path.dirname(root + library), exist_ok=True)
-        shutil.copy(os.path.realpath(library), root + library)
+    vm_lib.make_root(root, "guest_init", {"clew": clew})
     with open(os.path.join(root, "seconds"), "w") as f:
         f.write(SECONDS)
-    subprocess.run(f"cd {root} && find . | {BUSYBOX} cpio -o -H newc 2>/dev/null | gzip -1 > ../initramfs", shell=True, check=True)
-    return os.path.join(tmp, "initramfs")
+    return vm_lib.pack(root)
 
 
 def boot(tmp, n, kernel, initramfs):
     # On a busy host an emulated timer is late: the kernel would panic, or stop to trust its counter and let its clock jump.
     late = "no_timer_check tsc=reliable"
-    argv = [QEMU, "-name", f"guest{n},debug-threads=on", "-accel", accel(), "-smp", "2", "-m", "512", "-display", "none", "-no-reboot", "-kernel", kernel,
-            "-initrd", initramfs, "-append", f"console=ttyS0 quiet panic=-1 {late}", "-serial", f"file:{tmp}/console{n}", "-serial", f"file:{tmp}/guest{n}.data",
-            "-net", "none", "-monitor", "none"] + (["-cpu", "host"] if accel().startswith("kvm") else ["-cpu", "Haswell"])
+    cpu = "host" if accel().startswith("kvm") else "Haswell"
+    argv = vm_lib.machine(kernel, initramfs, [f"{tmp}/console{n}", f"{tmp}/guest{n}.data"], memory=512, cpu=cpu, accel=accel(), boot=late,
+                          more=["-name", f"guest{n},debug-threads=on"])
     return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -95,7 +82,7 @@ def check_merged(tmp, clew, pids):
 
 
 def main():
-    if os.environ.get("CLEW_VM") != "1" or len(sys.argv) < 3 or not shutil.which(QEMU) or not shutil.which(BUSYBOX):
+    if os.environ.get("CLEW_VM") != "1" or len(sys.argv) < 3 or vm_lib.what_is_missing():
         tap.skip_all("CLEW_VM=1, qemu, a static busybox and a kernel are needed")
     clew = os.path.realpath(sys.argv[1])
     with tempfile.TemporaryDirectory() as tmp:

@@ -18,8 +18,8 @@ sys.path[:0] = [os.path.join(HERE, "..", "cli"), os.path.join(HERE, "..", "live"
 from merge_lib import chains_of_perf, compare, run  # noqa: E402
 from stack_lib import CLEW, StackTap, samples, user_part, why_missing  # noqa: E402
 import truth_tree  # noqa: E402
+import vm_lib  # noqa: E402
 
-QEMU = os.environ.get("QEMU", "qemu-system-x86_64")
 PERF = os.environ.get("CLEW_VM_PERF", "")
 FREESTANDING = ["-O1", "-g0", "-fno-omit-frame-pointer", "-static", "-nostdlib", "-fno-stack-protector", "-fno-pie", "-no-pie",
                 "-Wl,--build-id=sha1"]
@@ -33,11 +33,6 @@ RUNS = [
 ]
 
 
-def libraries_of(program):
-    out = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    return re.findall(r"(?:=> |^\s*)(/\S+) \(0x", out, re.M)
-
-
 def put_perf(root):
     """The perf of CLEW_VM_PERF with all its libraries, and the loader they go with."""
     lib, perf = os.path.join(PERF, "root/usr/lib/x86_64-linux-gnu"), os.path.join(PERF, "root/usr/bin/perf")
@@ -48,35 +43,22 @@ def put_perf(root):
         shutil.copy(path, os.path.join(root, "perf", os.path.basename(path)))
 
 
-def make_initramfs(t, busybox, programs):
+def make_initramfs(t, programs):
     root = t.path("root")
-    for folder in ("bin", "proc", "sys", "dev", "tmp", "etc"):
-        os.makedirs(os.path.join(root, folder), exist_ok=True)
-    shutil.copy(busybox, os.path.join(root, "bin/busybox"))
-    shutil.copy(os.path.join(HERE, "init"), os.path.join(root, "init"))
-    os.chmod(os.path.join(root, "init"), 0o755)
-    for name, path in programs.items():
-        shutil.copy(path, os.path.join(root, "bin", name))
-        for library in libraries_of(path):
-            to = root + library
-            os.makedirs(os.path.dirname(to), exist_ok=True)
-            shutil.copy(os.path.realpath(library), to)
+    vm_lib.make_root(root, "init", programs)
     if PERF:
         put_perf(root)
     with open(os.path.join(root, "runs"), "w", encoding="ascii") as f:
         for name, backend, program, _, _ in RUNS:
             f.write(f"{name} {backend} {program} {SECONDS}\n")
-    subprocess.run(f"cd {root} && find . | {busybox} cpio -o -H newc 2>/dev/null | gzip -1 > ../initramfs", shell=True, check=True)
-    return t.path("initramfs")
+    return vm_lib.pack(root)
 
 
 def boot_once(t, kernel, initramfs):
     out = t.path("out.tar.gz")
     if os.path.exists(out):
         os.unlink(out)
-    argv = [QEMU, "-accel", "tcg,thread=multi", "-cpu", "Haswell", "-smp", "2", "-m", "2048", "-display", "none",
-            "-no-reboot", "-kernel", kernel, "-initrd", initramfs, "-append", "console=ttyS0 quiet panic=-1",
-            "-serial", f"file:{t.path('console')}", "-serial", f"file:{out}", "-net", "none", "-monitor", "none"]
+    argv = vm_lib.machine(kernel, initramfs, [t.path("console"), out])
     try:
         subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=False)
         with tarfile.open(out) as tar:
@@ -186,15 +168,14 @@ def check_perf(t, version, sent):
 def main():
     t = StackTap()
     kernels = [k for k in sys.argv[2:] if os.path.isfile(k)]
-    busybox = next((b for b in ("/bin/busybox", "/usr/bin/busybox") if os.path.exists(b)), None)
-    if os.environ.get("CLEW_VM") != "1" or not kernels or not shutil.which(QEMU) or not busybox:
+    if os.environ.get("CLEW_VM") != "1" or not kernels or vm_lib.what_is_missing():
         t.skip_all("CLEW_VM=1, kernels, qemu and busybox-static are wanted: tests/vm/README.md")
     tree = truth_tree.write_program(t.path("tree.c"), 1, False)
     plain = t.compile("tree", [t.path("tree.c")], ["-O2"])
     trees = {"/bin/tree": tree, "/bin/tree_fp": truth_tree.write_program(t.path("tree_fp.c"), 1, False, has_callbacks=False)}
     with_fp = t.compile("tree_fp", [t.path("tree_fp.c")], ["-O2", "-fno-omit-frame-pointer"])
     deferred = t.compile("deferred", [os.path.join(HERE, "deferred.c")], FREESTANDING)
-    initramfs = make_initramfs(t, busybox, {"clew": CLEW, "tree": plain, "tree_fp": with_fp, "deferred": deferred})
+    initramfs = make_initramfs(t, {"clew": CLEW, "tree": plain, "tree_fp": with_fp, "deferred": deferred})
     for kernel in kernels:
         sent = boot(t, kernel, initramfs)
         if not t.check(sent is not None and "kernel" in sent, f"{os.path.basename(kernel)}: boots and answers"):

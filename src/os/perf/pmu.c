@@ -60,16 +60,76 @@ bool os_pmu_number(const struct os_pmu *pmu, const char *file, uint64_t *ret)
 	return is_ok;
 }
 
+static bool to_hex(const char *s, uint64_t *ret)
+{
+	if (s && !strncmp(s, "0x", 2))
+		s += 2;
+	if (!s || !*s || s[strspn(s, "0123456789abcdefABCDEF")])
+		return false;
+	*ret = strtoull(s, NULL, 16);
+	return true;
+}
+
 bool os_pmu_hex(const struct os_pmu *pmu, const char *file, uint64_t *ret)
 {
 	struct arena a = {0};
-	const char *text = read_below(&a, pmu->dir, file);
-	bool is_ok = text && *text && !text[strspn(text, "0123456789abcdefABCDEF")];
+	bool is_ok = to_hex(read_below(&a, pmu->dir, file), ret);
 
-	if (is_ok)
-		*ret = strtoull(text, NULL, 16);
 	arena_done(&a);
 	return is_ok;
+}
+
+bool os_pmu_signed(const struct os_pmu *pmu, const char *file, int64_t *ret)
+{
+	struct arena a = {0};
+	const char *text = read_below(&a, pmu->dir, file);
+	bool is_negative = text && *text == '-';
+	uint64_t v = 0;
+	bool is_ok = text && to_number(text + is_negative, &v) && v <= INT64_MAX;
+
+	if (is_ok)
+		*ret = is_negative ? -(int64_t)v : (int64_t)v;
+	arena_done(&a);
+	return is_ok;
+}
+
+bool os_pmu_text(const struct os_pmu *pmu, const char *file, char *ret, size_t size)
+{
+	struct arena a = {0};
+	const char *text = read_below(&a, pmu->dir, file);
+	bool is_ok = text && strlen(text) < size;
+
+	if (is_ok)
+		memcpy(ret, text, strlen(text) + 1);
+	arena_done(&a);
+	return is_ok;
+}
+
+bool os_pmu_has(const struct os_pmu *pmu, const char *file)
+{
+	return exists_below(pmu->dir, file);
+}
+
+const struct os_pmu_format *os_pmu_format_find(const struct os_pmu *pmu, const char *name,
+					       size_t name_len)
+{
+	vec_for_each (&pmu->formats, f) {
+		if (strlen(f->name) == name_len && !memcmp(f->name, name, name_len))
+			return f;
+	}
+	return NULL;
+}
+
+const char *os_pmus_cpu_line(struct os_pmus *pmus, const char *file)
+{
+	const char *dir = join(&pmus->memory, pmus->sysfs, "devices/system/cpu");
+
+	return dir ? read_below(&pmus->memory, dir, file) : NULL;
+}
+
+bool os_pmus_cpu_hex(struct os_pmus *pmus, const char *file, uint64_t *ret)
+{
+	return to_hex(os_pmus_cpu_line(pmus, file), ret);
 }
 
 /* "0-7" or "32" */

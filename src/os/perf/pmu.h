@@ -68,8 +68,28 @@ struct os_pmu *os_pmus_find(struct os_pmus *pmus, const char *name, size_t name_
  * "nr_addr_filters". @return false: no such file or not a number. */
 bool os_pmu_number(const struct os_pmu *pmu, const char *file, uint64_t *ret);
 
-/** The same, written in hexadecimal without 0x, as the bit sets in caps/ are. */
+/** The same, written in hexadecimal, with 0x (registers of a trace unit) or without (bit sets in
+ * caps/). */
 bool os_pmu_hex(const struct os_pmu *pmu, const char *file, uint64_t *ret);
+
+/** The text of such a file. @return false: no such file, or it does not fit. */
+bool os_pmu_text(const struct os_pmu *pmu, const char *file, char *ret, size_t size);
+
+/** A decimal number with a sign. */
+bool os_pmu_signed(const struct os_pmu *pmu, const char *file, int64_t *ret);
+
+bool os_pmu_has(const struct os_pmu *pmu, const char *file);
+
+/** Of a loaded PMU. NULL: none of that name. */
+const struct os_pmu_format *os_pmu_format_find(const struct os_pmu *pmu, const char *name,
+					       size_t name_len);
+
+/** The first line of a file below devices/system/cpu, such as "online"; valid as long as @p pmus.
+ * NULL: it cannot be read. */
+const char *os_pmus_cpu_line(struct os_pmus *pmus, const char *file);
+
+/** A hexadecimal number there, such as "cpu0/regs/identification/midr_el1". */
+bool os_pmus_cpu_hex(struct os_pmus *pmus, const char *file, uint64_t *ret);
 
 /** Parse a format file's text. @return false where it breaks the ABI. @p ret->name stays. */
 bool os_pmu_format_parse(const char *text, struct os_pmu_format *ret);

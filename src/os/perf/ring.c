@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "os/clock.h"
+
 /* struct perf_event_mmap_page, as far as we read it. Spec: Linux 7.3
  * include/uapi/linux/perf_event.h. */
 struct control_page {
@@ -63,10 +65,17 @@ int os_ring_map_aux(struct os_ring *r, int fd, size_t aux_bytes, bool is_overwri
 	return 0;
 }
 
-void os_ring_unmap(struct os_ring *r)
+void os_ring_unmap_aux(struct os_ring *r)
 {
 	if (r->aux)
 		munmap((void *)(uintptr_t)r->aux, r->aux_bytes);
+	r->aux = NULL;
+	r->aux_bytes = 0;
+}
+
+void os_ring_unmap(struct os_ring *r)
+{
+	os_ring_unmap_aux(r);
 	if (r->page)
 		munmap(r->page, page_bytes() + r->data_bytes);
 	*r = (struct os_ring){0};
@@ -138,7 +147,16 @@ void os_ring_backward_done(struct os_ring *r)
 	r->tail = __atomic_load_n(&page->data_head, __ATOMIC_RELAXED); /* paused: ours alone */
 }
 
-static uint64_t aux_head(const struct os_ring *r)
+uint64_t os_ring_aux_stamp(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc() | 1;
+#else
+	return os_clock_ns() | 1;
+#endif
+}
+
+uint64_t os_ring_aux_head(const struct os_ring *r)
 {
 	const struct control_page *page = r->page;
 
@@ -148,7 +166,7 @@ static uint64_t aux_head(const struct os_ring *r)
 
 size_t os_ring_aux_peek(const struct os_ring *r, struct bytes ret[2])
 {
-	size_t size = (size_t)(aux_head(r) - r->aux_tail);
+	size_t size = (size_t)(os_ring_aux_head(r) - r->aux_tail);
 
 	if (size > r->aux_bytes)
 		size = 0;

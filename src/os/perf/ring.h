@@ -38,6 +38,9 @@ int os_ring_map_aux(struct os_ring *r, int fd, size_t aux_bytes, bool is_overwri
 
 void os_ring_unmap(struct os_ring *r);
 
+/** Its AUX area alone; another may then be mapped. */
+void os_ring_unmap_aux(struct os_ring *r);
+
 /**
  * What lies unread, in order, as one or two spans of whole records (a record may cross from the
  * first into the second). @return bytes in all. The spans stay valid until os_ring_consume().
@@ -53,6 +56,14 @@ void os_ring_consume(struct os_ring *r, size_t size);
  * os_ring_backward_done(). @return bytes in all. */
 size_t os_ring_backward(const struct os_ring *r, struct bytes ret[2]);
 void os_ring_backward_done(struct os_ring *r);
+
+/** A time for the order of pieces of trace, never 0: the CPU's counter where traces are stamped
+ * with it (x86), else the clock. */
+uint64_t os_ring_aux_stamp(void);
+
+/** How far the kernel has written: bytes, or of an overwritten area an offset with some PMUs. It
+ * moves only when the event stops. */
+uint64_t os_ring_aux_head(const struct os_ring *r);
 
 /** The same for the AUX area of a ring that is not overwritten: bytes since aux_tail. */
 size_t os_ring_aux_peek(const struct os_ring *r, struct bytes ret[2]);

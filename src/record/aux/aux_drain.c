@@ -8,30 +8,38 @@ struct auxtrace_record {
 	struct perf_event_header header;
 	uint64_t size;      /* of the trace that follows, with its padding */
 	uint64_t offset;    /* of its first byte in the stream of this AUX area */
-	uint64_t reference; /* distinguishes equal offsets of different buffers */
+	uint64_t reference; /* a time; with 0 perf decodes nothing of Intel PT, and takes the upper
+			       bits of its times from here */
 	uint32_t idx, tid, cpu, reserved;
 };
 _Static_assert(sizeof(struct auxtrace_record) == 48, "layout of perf_record_auxtrace");
+
+enum clew_err rec_aux_put(struct perf_writer *w, const struct rec_aux_place *place, uint64_t offset,
+			  const struct bytes part[2])
+{
+	const struct auxtrace_record record = {
+		.header = {.type = PERF_RECORD_AUXTRACE, .size = sizeof(record)},
+		.size = align_up(bytes_left(&part[0]) + bytes_left(&part[1]), 8),
+		.offset = offset,
+		.reference = os_ring_aux_stamp(),
+		.idx = place->idx,
+		.tid = place->tid,
+		.cpu = place->cpu,
+	};
+
+	return perf_writer_auxtrace(w, &record, sizeof(record), part, 2);
+}
 
 enum clew_err rec_aux_drain(struct os_ring *r, const struct rec_aux_place *place,
 			    struct perf_writer *w, uint64_t *bytes)
 {
 	struct bytes part[2];
 	size_t size = r->aux ? os_ring_aux_peek(r, part) : 0;
-	struct auxtrace_record record = {
-		.header = {.type = PERF_RECORD_AUXTRACE, .size = sizeof(record)},
-		.size = align_up(size, 8),
-		.offset = r->aux_tail,
-		.reference = r->aux_tail,
-		.idx = place->idx,
-		.tid = place->tid,
-		.cpu = place->cpu,
-	};
 	enum clew_err err;
 
 	if (!size)
 		return CLEW_OK;
-	err = perf_writer_auxtrace(w, &record, sizeof(record), part, 2);
+	err = rec_aux_put(w, place, r->aux_tail, part);
 	if (err != CLEW_OK)
 		return err;
 	os_ring_aux_consume(r, size);

@@ -11,6 +11,11 @@ struct rec_aux_place {
 	uint32_t tid, cpu;
 };
 
+/** Write one AUXTRACE record with its bytes: @p offset is that of the first in the area's stream.
+ */
+enum clew_err rec_aux_put(struct perf_writer *w, const struct rec_aux_place *place, uint64_t offset,
+			  const struct bytes part[2]);
+
 /**
  * Write what lies unread in the AUX area as one AUXTRACE record with its bytes, and give the space
  * back. Nothing there: nothing written.

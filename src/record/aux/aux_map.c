@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/aux/aux_map.h"
 
+#include <errno.h>
+
+#include "os/proc.h"
 #include "record/refusal/refusal.h"
 
-enum { DEFAULT_BYTES = 4 * 1024 * 1024, DEFAULT_BYTES_UNPRIVILEGED = 128 * 1024 };
+enum { DEFAULT_BYTES = 4 * 1024 * 1024, MIN_BYTES = 128 * 1024 };
 
 static size_t area_bytes(const struct rec_options *o)
 {
+	size_t bytes = os_page_bytes();
+
 	if (o->aux_bytes)
 		return o->aux_bytes;
-	return rec_may_lock_memory() ? DEFAULT_BYTES : DEFAULT_BYTES_UNPRIVILEGED;
+	if (!o->snapshot.bytes)
+		return DEFAULT_BYTES;
+	while (bytes < o->snapshot.bytes)
+		bytes *= 2;
+	return bytes;
 }
 
-static bool is_sampled(const struct rec_counters *c, const struct rec_counter *trace)
+bool rec_aux_is_sampled(const struct rec_counters *c, const struct rec_counter *trace)
 {
 	vec_for_each (&c->list, e)
 		if (e->attr.aux_sample_size && &c->list.data[e->leader] == trace)
@@ -20,19 +29,53 @@ static bool is_sampled(const struct rec_counters *c, const struct rec_counter *t
 	return false;
 }
 
-enum clew_err rec_aux_map(struct rec_counters *c, const struct rec_options *o,
-			  struct rec_error *error)
+/* @return the ring that was refused, NULL: none. */
+static struct rec_ring *map_all(struct rec_counters *c, const struct rec_options *o, size_t bytes,
+				int *ret_err)
 {
 	vec_for_each (&c->rings, r) {
-		struct rec_refusal refused = {.call = REC_CALL_MMAP_AUX,
-					      .map_bytes = area_bytes(o)};
+		bool is_overwrite = o->snapshot.is_on || rec_aux_is_sampled(c, r->owner);
 
-		if (!r->owner->aux)
+		if (!r->owner->aux || r->is_backward)
 			continue;
-		refused.os_errno = os_ring_map_aux(&r->ring, r->fd, refused.map_bytes,
-						   is_sampled(c, r->owner));
-		if (refused.os_errno)
-			return rec_counter_refuse(c, r->owner, r->place, refused, error);
+		*ret_err = os_ring_map_aux(&r->ring, r->fd, bytes, is_overwrite);
+		if (*ret_err)
+			return r;
 	}
+	return NULL;
+}
+
+static bool is_short(int err)
+{
+	return err == -EPERM || err == -ENOMEM;
+}
+
+/* What was not asked for in bytes may be less, where memory is short; of all alike, as users have
+ * one allowance. */
+enum clew_err rec_aux_map(struct rec_counters *c, const struct rec_options *o,
+			  const struct rec_ui *ui, struct rec_error *error)
+{
+	size_t wanted = area_bytes(o), bytes = wanted;
+	bool may_shrink = !o->aux_bytes && !o->snapshot.bytes;
+	const struct rec_ring *refused;
+	int err = 0;
+
+	while ((refused = map_all(c, o, bytes, &err)) && may_shrink && is_short(err) &&
+	       bytes > MIN_BYTES) {
+		vec_for_each (&c->rings, r)
+			os_ring_unmap_aux(&r->ring);
+		bytes /= 2;
+	}
+	if (refused)
+		return rec_counter_refuse(c, refused->owner, refused->place,
+					  (struct rec_refusal){.call = REC_CALL_MMAP_AUX,
+							       .os_errno = err,
+							       .map_bytes = bytes},
+					  error);
+	if (bytes < wanted)
+		rec_say(ui, REC_NOTE,
+			"the buffers for the trace are %zu KiB, and not %zu: more memory cannot be "
+			"locked; -m ,SIZE asks for a size",
+			bytes / 1024, wanted / 1024);
 	return CLEW_OK;
 }

@@ -3,6 +3,7 @@
 #define RECORD_AUX_AUX_MAP_H
 
 #include "record/open/counters.h"
+#include "record/plan/rec_ui.h"
 
 /**
  * Map the AUX areas of the rings that belong to a trace event. The kernel overwrites an area that
@@ -10,6 +11,9 @@
  * sentence.
  */
 enum clew_err rec_aux_map(struct rec_counters *c, const struct rec_options *o,
-			  struct rec_error *error);
+			  const struct rec_ui *ui, struct rec_error *error);
+
+/** Do samples carry the trace of @p trace (aux-sample-size)? */
+bool rec_aux_is_sampled(const struct rec_counters *c, const struct rec_counter *trace);
 
 #endif

@@ -1,74 +1,272 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/aux/aux_source.h"
 
-#include "os/perf/perf_event.h"
-#include "record/aux/aux_drain.h"
+#include "base/mem.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/proc.h"
 #include "record/aux/aux_info.h"
 #include "record/aux/aux_map.h"
+#include "record/aux/aux_report.h"
 
-static enum clew_err drain_one(const struct rec_counters *c, size_t i, struct rec_pass *p)
+/* What is traced between two wakeups stays in the area: a flush at a context switch wakes no
+ * reader. */
+enum { DRAIN_MS = 100, CHECK_NS = 500 * 1000 * 1000 };
+
+struct aux_source {
+	struct rec_counters *counters;
+	struct rec_snapshot snapshot;
+	const struct rec_ui *ui;
+	struct aux_areas areas;
+	uint64_t nr_requests; /* asked for, not taken; the traces are then held */
+	uint64_t nr_taken, nr_merged;
+	uint64_t nr_triggers; /* occurrences of events that take a snapshot */
+	uint64_t check_ns;    /* when to look next which CPUs are there */
+	bool is_verbose;
+	bool is_late; /* a request came after this pass had read the rings */
+};
+
+static void request(struct aux_source *s, uint64_t nr)
 {
-	struct rec_ring *r = &c->rings.data[i];
-	const struct rec_aux_place place = {(uint32_t)i, (uint32_t)r->tid, (uint32_t)r->cpu};
-	uint64_t bytes = 0;
-	enum clew_err err;
+	if (!nr || (s->snapshot.max && s->nr_taken >= s->snapshot.max))
+		return;
+	if (!s->nr_requests)
+		rec_counters_hold_traces(s->counters, true);
+	s->nr_requests += nr;
+}
 
-	if (!r->ring.aux || r->ring.is_aux_overwrite)
-		return CLEW_OK;
-	err = rec_aux_drain(&r->ring, &place, p->file->writer, &bytes);
-	if (!bytes)
-		return err;
+/* All areas at one moment. Requests that came until then have nothing between them. */
+static enum clew_err take_snapshot(struct aux_source *s, struct rec_pass *p)
+{
+	enum clew_err err = CLEW_OK;
+
+	vec_for_each (&s->areas, a)
+		if (err == CLEW_OK)
+			err = aux_area_snapshot(a, s->snapshot.bytes, p);
+	rec_counters_hold_traces(s->counters, false);
+	s->nr_merged += s->nr_requests - 1;
+	s->nr_requests = 0;
+	s->nr_taken++;
+	aux_report_snapshot(&s->areas, s->nr_taken, s->ui, s->is_verbose);
+	p->nr_snapshots++;
 	p->has_any = true;
-	/* The kernel switches an event off when its area is full; there is room again. */
-	if (c->is_on)
-		os_perf_enable(r->fd);
 	return err;
+}
+
+static enum clew_err drain_all(struct aux_source *s, struct rec_pass *p)
+{
+	enum clew_err err = CLEW_OK;
+
+	vec_for_each (&s->areas, a)
+		if (err == CLEW_OK && !a->ring->ring.is_aux_overwrite)
+			err = aux_area_drain(a, s->counters, p);
+	return err;
+}
+
+/* How often the events that take a snapshot have happened: as they are read, children's too. */
+static uint64_t count_triggers(const struct rec_counters *c)
+{
+	uint64_t sum = 0, words[8];
+
+	vec_for_each (&c->list, e) {
+		for (size_t i = 0; e->event && e->event->takes_snapshot && i < c->nr_places; i++)
+			if (e->fds[i] >= 0 && os_read(e->fds[i], words, sizeof(words)) >= 8)
+				sum += words[0];
+	}
+	return sum;
+}
+
+/* An event of a whole CPU dies with it, and every call on it succeeds. */
+static void warn_offline(struct aux_source *s, const struct rec_ints *online)
+{
+	vec_for_each (&s->areas, a) {
+		bool is_here = a->is_offline;
+
+		vec_for_each (online, cpu)
+			is_here |= *cpu == a->ring->cpu;
+		if (is_here)
+			continue;
+		a->is_offline = true;
+		rec_say(s->ui, REC_WARNING,
+			"CPU %d went offline: its trace ends there, and does not continue when it "
+			"comes back",
+			a->ring->cpu);
+	}
+}
+
+static void check_cpus(struct aux_source *s)
+{
+	uint64_t now = os_clock_ns();
+	struct rec_ints online = {0};
+	struct rec_error error;
+	char text[4096];
+
+	if (!s->counters->target || !s->counters->target->is_system_wide || now < s->check_ns)
+		return;
+	s->check_ns = now + CHECK_NS;
+	if (os_read_first_line("/sys/devices/system/cpu/online", text, sizeof(text)) &&
+	    rec_cpus_parse(text, &online, &error) == CLEW_OK)
+		warn_offline(s, &online);
+	vec_done(&online);
 }
 
 static enum clew_err pass(void *ctx, struct rec_pass *p)
 {
-	const struct rec_counters *c = ctx;
+	struct aux_source *s = ctx;
+	uint64_t nr;
 	enum clew_err err = CLEW_OK;
 
-	for (size_t i = 0; i < c->rings.nr && err == CLEW_OK; i++)
-		err = drain_one(c, i, p);
-	return err;
+	check_cpus(s);
+	s->is_late = false;
+	if (!s->snapshot.is_on)
+		return drain_all(s, p);
+	nr = count_triggers(s->counters);
+	if (s->nr_requests)
+		err = take_snapshot(s, p);
+	request(s, nr - s->nr_triggers);
+	s->is_late = nr != s->nr_triggers;
+	s->nr_triggers = nr;
+	return err == CLEW_OK && p->is_last && s->nr_requests ? take_snapshot(s, p) : err;
+}
+
+static int sleep_ms(const void *ctx)
+{
+	const struct aux_source *s = ctx;
+
+	if (s->is_late)
+		return 0;
+	return s->snapshot.is_on ? -1 : DRAIN_MS;
+}
+
+static size_t order(void *ctx, const struct rec_order *o)
+{
+	struct aux_source *s = ctx;
+
+	if (o->kind != REC_ORDER_SNAPSHOT || !s->snapshot.is_on)
+		return 0;
+	request(s, 1);
+	return s->areas.nr;
+}
+
+/* All is switched off by then, and so it stays. */
+static void stop(void *ctx)
+{
+	struct aux_source *s = ctx;
+
+	if (s->snapshot.is_on && s->snapshot.at_end)
+		request(s, 1);
 }
 
 /* Of the first trace: one kind of PMU in a recording. */
+static enum clew_err put_info(const struct rec_counters *c, struct buf *records,
+			      struct rec_error *error)
+{
+	vec_for_each (&c->list, e)
+		if (e->aux && e->aux->is_described)
+			return rec_aux_info(c, e, records, error);
+	return CLEW_OK;
+}
+
 static void begin_file(void *ctx, struct buf *records)
 {
-	const struct rec_counters *c = ctx;
+	const struct aux_source *s = ctx;
 
-	vec_for_each (&c->list, e) {
-		if (!e->aux)
-			continue;
-		rec_aux_info(c, e, records);
+	put_info(s->counters, records, NULL);
+}
+
+static void report(void *ctx, bool is_verbose)
+{
+	const struct aux_source *s = ctx;
+
+	aux_report(&s->areas, s->ui, is_verbose);
+	if (!s->snapshot.is_on)
 		return;
-	}
+	rec_say(s->ui, REC_NOTE, "%llu snapshots of the trace", (unsigned long long)s->nr_taken);
+	if (s->nr_merged)
+		rec_say(s->ui, REC_NOTE,
+			"%llu requests merged: they came before the snapshot of an earlier one was "
+			"taken, which holds all that was traced until then",
+			(unsigned long long)s->nr_merged);
 }
 
 static void done(void *ctx)
 {
-	(void)ctx; /* the counters are borrowed */
+	struct aux_source *s = ctx;
+
+	vec_for_each (&s->areas, a)
+		aux_area_done(a);
+	vec_done(&s->areas);
+	mem_free(s);
 }
 
-struct rec_source aux_source_of(struct rec_counters *c)
+static bool add_areas(struct aux_source *s)
 {
-	static const struct rec_source_ops ops = {
-		.begin_file = begin_file, .pass = pass, .done = done};
+	struct rec_counters *c = s->counters;
 
+	for (size_t i = 0; i < c->rings.nr; i++) {
+		struct rec_ring *r = &c->rings.data[i];
+		struct aux_area a;
+
+		if (!r->ring.aux || (r->ring.is_aux_overwrite && !s->snapshot.is_on))
+			continue; /* none, or one that samples are taken from */
+		if (!aux_area_init(&a, r, (uint32_t)i))
+			return false;
+		if (!vec_push(&s->areas, a)) {
+			aux_area_done(&a);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool has_area(const struct rec_counters *c)
+{
 	vec_for_each (&c->rings, r)
 		if (r->ring.aux)
-			return (struct rec_source){.ops = &ops, .ctx = c};
-	return (struct rec_source){0};
+			return true;
+	return false;
+}
+
+enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
+			     const struct rec_options *o, const struct rec_ui *ui)
+{
+	static const struct rec_source_ops ops = {.sleep_ms = sleep_ms,
+						  .begin_file = begin_file,
+						  .order = order,
+						  .pass = pass,
+						  .stop = stop,
+						  .report = report,
+						  .done = done};
+	struct aux_source *s;
+
+	*ret = (struct rec_source){0};
+	if (!has_area(c))
+		return CLEW_OK;
+	s = mem_alloc(sizeof(*s));
+	if (!s)
+		return CLEW_NO_MEMORY;
+	*s = (struct aux_source){
+		.counters = c, .snapshot = o->snapshot, .ui = ui, .is_verbose = o->is_verbose};
+	if (!add_areas(s)) {
+		done(s);
+		return CLEW_NO_MEMORY;
+	}
+	*ret = (struct rec_source){.ops = &ops, .ctx = s};
+	return CLEW_OK;
 }
 
 enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
-			      const struct rec_options *o, struct rec_error *error)
+			      const struct rec_options *o, const struct rec_ui *ui,
+			      struct rec_error *error)
 {
-	enum clew_err err = rec_aux_map(c, o, error);
+	enum clew_err err = rec_aux_map(c, o, ui, error);
+	struct buf info = {0};
 
-	*ret = aux_source_of(c);
+	*ret = (struct rec_source){0};
+	if (err == CLEW_OK) /* what cannot be described is not recorded */
+		err = put_info(c, &info, error);
+	buf_done(&info);
+	if (err == CLEW_OK && aux_source_new(ret, c, o, ui) != CLEW_OK)
+		err = rec_fail_memory(error);
 	return err;
 }

@@ -3,17 +3,20 @@
 #define RECORD_AUX_AUX_SOURCE_H
 
 #include "record/open/counters.h"
+#include "record/plan/rec_ui.h"
 #include "record/plan/source.h"
 
 /**
- * The AUX areas of the rings of @p c, borrowed. After the source of the data rings: an AUX record
- * refers to bytes that are then in the file, or follow.
- * @return ops NULL: there are no AUX areas.
+ * The AUX areas of the rings of @p c. After the source of the data rings: an AUX record refers to
+ * bytes that are then in the file, or follow. All is borrowed.
+ * @return ops NULL: there are no AUX areas, or CLEW_NO_MEMORY.
  */
-struct rec_source aux_source_of(struct rec_counters *c);
+enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
+			     const struct rec_options *o, const struct rec_ui *ui);
 
 /** Map the AUX areas of @p c, and make their source. @return CLEW_OS with a sentence. */
 enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
-			      const struct rec_options *o, struct rec_error *error);
+			      const struct rec_options *o, const struct rec_ui *ui,
+			      struct rec_error *error);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/event/event_spell.h"
-#include "record/plan/aux_pmu.h"
 
 bool rec_event_is_aux(const struct rec_event *e)
 {
-	return aux_pmu_find(e->pmu);
+	return e->aux;
 }
 
 /* Does it act on the trace of its group's leader? */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "record/event/event_spell.h"
+#include "record/event/event_addr.h"
 
 enum { MAX_TEXT = 1 << 20 };
 
@@ -344,32 +344,37 @@ enum clew_err rec_events_parse(struct rec_event_list *list, const char *text,
 	return err;
 }
 
+static enum clew_err filter_tracepoint(struct event_parse *p, struct rec_event *e)
+{
+	enum clew_err err;
+
+	if (!e->is_tracepoint)
+		return event_fail(
+			p, p->text, CLEW_INVALID,
+			"--filter is for tracepoints and hardware trace, but '%s' is neither",
+			e->name);
+	err = event_check_filter(p, e, p->text);
+	if (err != CLEW_OK)
+		return err;
+	e->filter = event_copy(p, p->text, strlen(p->text));
+	return e->filter ? CLEW_OK : event_no_memory(p);
+}
+
 enum clew_err rec_events_filter(struct rec_event_list *list, const char *text,
 				struct rec_error *error)
 {
 	struct event_parse p = {.list = list, .error = error, .text = text, .pos = text};
-	const char *copy;
-	enum clew_err err;
+	enum clew_err err = CLEW_OK;
 
 	if (list->last_argument >= list->events.nr)
 		return event_fail(&p, text, CLEW_INVALID, "--filter has to follow an -e");
-	for (size_t i = list->last_argument; i < list->events.nr; i++) {
-		const struct rec_event *e = &list->events.data[i];
+	for (size_t i = list->last_argument; i < list->events.nr && err == CLEW_OK; i++) {
+		struct rec_event *e = &list->events.data[i];
 
-		if (!e->is_tracepoint)
-			return event_fail(&p, text, CLEW_INVALID,
-					  "--filter is for tracepoints, but '%s' is not one",
-					  e->name);
-		err = event_check_filter(&p, e, text);
-		if (err)
-			return err;
+		err = rec_event_is_aux(e) ? event_addr_filter(&p, e) : filter_tracepoint(&p, e);
 	}
-	copy = event_copy(&p, text, strlen(text));
-	if (!copy)
-		return event_no_memory(&p);
-	for (size_t i = list->last_argument; i < list->events.nr; i++)
-		list->events.data[i].filter = copy;
-	return CLEW_OK;
+	os_pmus_done(&p.pmus);
+	return err;
 }
 
 void rec_events_done(struct rec_event_list *list)

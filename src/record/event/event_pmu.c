@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "os/dir.h"
-#include "record/event/event_spell.h"
-
-enum { SPE_PERIOD = 4096 };
+#include "record/event/event_aux.h"
 
 static uint64_t *config_field(struct perf_attr *attr, unsigned int config)
 {
@@ -29,11 +27,7 @@ static bool deposit(uint64_t *field, uint64_t mask, uint64_t value)
 
 static const struct os_pmu_format *find_format(const struct os_pmu *pmu, struct event_word w)
 {
-	vec_for_each (&pmu->formats, f) {
-		if (event_word_is(w, f->name))
-			return f;
-	}
-	return NULL;
+	return os_pmu_format_find(pmu, w.s, w.n);
 }
 
 static const struct os_pmu_event *find_event(const struct os_pmu *pmu, struct event_word w)
@@ -54,6 +48,8 @@ static enum clew_err set_format(struct event_parse *p, const struct os_pmu_forma
 
 	if (value.s && !event_word_number(value, &v))
 		return event_fail(p, value.s, CLEW_INVALID, "%s= needs a number", f->name);
+	if (f->config == 0)
+		e->per_cpu_config &= ~f->mask;
 	if (deposit(config_field(&e->attr, f->config), f->mask, v))
 		return CLEW_OK;
 	return event_fail(p, value.s ? value.s : name.s, CLEW_INVALID,
@@ -124,11 +120,11 @@ static enum clew_err set_sink(struct event_parse *p, const struct os_pmu *pmu,
 	uint64_t id;
 
 	snprintf(file, sizeof(file), "sinks/%.*s", (int)name.n - 1, name.s + 1);
-	if (memchr(name.s, '.', name.n) || !os_pmu_number(pmu, file, &id))
+	if (memchr(name.s, '.', name.n) || !os_pmu_hex(pmu, file, &id))
 		return event_fail(p, name.s, CLEW_NOT_FOUND,
 				  "PMU '%s' has no sink '%.*s'; `ls %s/sinks` shows them",
 				  pmu->name, (int)name.n - 1, name.s + 1, pmu->dir);
-	e->attr.config2 = id;
+	e->attr.config2 = (e->attr.config2 & ~(uint64_t)UINT32_MAX) | (uint32_t)id;
 	return CLEW_OK;
 }
 
@@ -176,52 +172,6 @@ static enum clew_err apply(struct event_parse *p, const struct os_pmu *pmu, stru
 	return unknown_term(p, pmu, name);
 }
 
-/* The nearest of the allowed values, a bit each in a file of caps/, to the one wanted. */
-static unsigned int nearest_allowed(const struct os_pmu *pmu, const char *file, unsigned int want)
-{
-	uint64_t allowed = 0;
-	unsigned int best = 0, distance = 64;
-
-	os_pmu_hex(pmu, file, &allowed);
-	for (unsigned int i = 0; i < 16; i++) {
-		unsigned int d = i > want ? i - want : want - i;
-
-		if (allowed >> i & 1 && d < distance) {
-			best = i;
-			distance = d;
-		}
-	}
-	return best;
-}
-
-/* What a trace is of little use without, and so on unless a term says otherwise: as perf does,
- * timestamps and frequent synchronisation for Intel PT, timestamps for SPE. */
-static void set_trace_defaults(const struct os_pmu *pmu, struct rec_event *e)
-{
-	uint64_t v;
-	char terms[96] = "tsc,pt,branch";
-	size_t n = strlen(terms);
-
-	if (!rec_event_is_aux(e))
-		return;
-	e->attr.sample_period = 1;
-	if (!strncmp(pmu->name, "arm_spe", 7)) {
-		if (!os_pmu_number(pmu, "caps/min_interval", &v) || v < SPE_PERIOD)
-			v = SPE_PERIOD;
-		e->attr.sample_period = v;
-		apply_event(pmu, "ts_enable", e);
-	}
-	if (strcmp(pmu->name, "intel_pt"))
-		return;
-	if (os_pmu_number(pmu, "caps/mtc", &v) && v)
-		n += (size_t)snprintf(terms + n, sizeof(terms) - n, ",mtc,mtc_period=%u",
-				      nearest_allowed(pmu, "caps/mtc_periods", 3));
-	if (os_pmu_number(pmu, "caps/psb_cyc", &v) && v)
-		snprintf(terms + n, sizeof(terms) - n, ",psb_period=%u",
-			 nearest_allowed(pmu, "caps/psb_periods", 3));
-	apply_event(pmu, terms, e);
-}
-
 static struct rec_event *add_of_pmu(struct event_parse *p, const struct os_pmu *pmu)
 {
 	struct rec_event *e = event_add(p, pmu->type, 0);
@@ -233,7 +183,8 @@ static struct rec_event *add_of_pmu(struct event_parse *p, const struct os_pmu *
 		e->cpus = event_copy(p, pmu->cpus, strlen(pmu->cpus));
 	if (!e->pmu || (pmu->cpus && !e->cpus))
 		return NULL;
-	set_trace_defaults(pmu, e);
+	e->aux = aux_pmu_find(pmu->name);
+	event_aux_set(pmu, e);
 	return e;
 }
 
@@ -251,7 +202,8 @@ static enum clew_err parse_for_pmu(struct event_parse *p, struct os_pmu *pmu)
 			return err;
 	}
 	p->pos++;
-	return CLEW_OK;
+	event_learn_aux(p, pmu, &p->list->events.data[p->first_here]);
+	return event_aux_check(p, pmu, &p->list->events.data[p->first_here]);
 }
 
 static bool is_instance(const char *name, struct event_word w)

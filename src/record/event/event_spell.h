@@ -148,6 +148,11 @@ enum clew_err event_parse_probe(struct event_parse *p, const char *pmu, bool is_
 enum clew_err event_symbol_offset(struct event_parse *p, const char *path, struct event_word symbol,
 				  uint64_t *ret);
 
+/* --- event_learn.c, event_group.c --- */
+
+/** Is @p e, of a PMU that we do not know by name, a trace? Not asked in a test's sysfs. */
+void event_learn_aux(const struct event_parse *p, const struct os_pmu *pmu, struct rec_event *e);
+
 /** Events that act on a trace join the group of the last trace before them. */
 void event_group_with_aux(struct rec_event_list *list);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/event/event_symbol.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "elf/elf_sym.h"
 #include "os/file.h"
-#include "record/event/event_spell.h"
 
 enum { MAX_SYMBOL = 4096 };
 
-static enum clew_err not_readable(struct event_parse *p, const char *at, const char *path,
-				  const struct clew_diag *d)
+enum clew_err event_not_readable(struct event_parse *p, const char *at, const char *path,
+				 const struct clew_diag *d)
 {
 	if (d->code == CLEW_OS)
 		return event_fail(p, at, CLEW_OS, "cannot open '%s': %s%s", path,
@@ -33,8 +33,8 @@ static void guess(struct event_guess *g, const struct elf_file *f)
 	sym_table_done(&t);
 }
 
-static enum clew_err no_symbol(struct event_parse *p, const struct elf_file *f, const char *path,
-			       struct event_word symbol)
+enum clew_err event_no_symbol(struct event_parse *p, const struct elf_file *f, const char *path,
+			      struct event_word symbol)
 {
 	struct event_guess g;
 	char text[160];
@@ -61,7 +61,7 @@ static enum clew_err look_up(struct event_parse *p, const struct elf_file *f, co
 	memcpy(name, symbol.s, symbol.n);
 	name[symbol.n] = '\0';
 	if (!elf_sym_address(f, name, &address))
-		return no_symbol(p, f, path, symbol);
+		return event_no_symbol(p, f, path, symbol);
 	if (!elf_file_offset(f, address, ret))
 		return event_fail(p, symbol.s, CLEW_NOT_FOUND, "'%s' is not in the file's code",
 				  name);
@@ -78,7 +78,8 @@ enum clew_err event_symbol_offset(struct event_parse *p, const char *path, struc
 
 	if (!err)
 		err = elf_file_open(&f, map.data, map.size, &diag);
-	err = err ? not_readable(p, p->start, path, &diag) : look_up(p, &f, path, symbol, ret);
+	err = err ? event_not_readable(p, p->start, path, &diag)
+		  : look_up(p, &f, path, symbol, ret);
 	elf_file_done(&f);
 	os_map_done(&map);
 	return err;

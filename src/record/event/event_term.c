@@ -28,6 +28,7 @@ static enum clew_err too_large(const struct term_call *c, uint64_t max)
 static enum clew_err config(const struct term_call *c, struct rec_event *e)
 {
 	e->attr.config = c->number;
+	e->per_cpu_config = 0;
 	return CLEW_OK;
 }
 

@@ -16,15 +16,24 @@ enum {
 # define ALL_REGS 0ull
 #endif
 
+/* It acts on the trace of its group's leader, at each occurrence unless a term says otherwise. */
+static bool is_trigger(const struct rec_event *e)
+{
+	return e->attr.aux_action & (PERF_AUX_PAUSE | PERF_AUX_RESUME);
+}
+
 static void set_rate(struct perf_attr *a, const struct rec_event *e, const struct rec_options *o)
 {
 	bool is_given = o->freq || o->period;
 
-	if (o->is_no_samples) {
+	if (o->is_no_samples && !e->aux) {
 		a->flags &= ~PERF_ATTR_FREQ;
 		a->sample_period = 0;
 	} else if (e->has_freq) {
 		a->flags |= PERF_ATTR_FREQ;
+	} else if ((e->aux || is_trigger(e)) && !e->has_period) { /* -F and -c are for samples */
+		a->sample_period = e->aux ? a->sample_period : 1;
+		a->flags &= ~PERF_ATTR_FREQ;
 	} else if (e->has_period || (a->sample_period && !is_given)) {
 		a->flags &=
 			~PERF_ATTR_FREQ; /* of a term, or of a kind of which every event matters */
@@ -66,7 +75,7 @@ static enum rec_stacks named_stacks(const struct rec_event *e, const struct rec_
 
 enum rec_stacks rec_stacks_of(const struct rec_event *e, const struct rec_options *o)
 {
-	enum rec_stacks kind = named_stacks(e, o);
+	enum rec_stacks kind = e->aux ? REC_STACKS_NONE : named_stacks(e, o);
 
 	return o->no_user_chain && rec_stacks_is_rewritten(kind) ? REC_STACKS_FP : kind;
 }
@@ -136,6 +145,7 @@ static void set_contents(struct perf_attr *a, const struct rec_event *e,
 		{t->is_system_wide || o->cpus || o->with_cpu, PERF_SAMPLE_CPU                         },
 		{o->with_raw,				 PERF_SAMPLE_RAW | PERF_SAMPLE_CPU       },
 		{e->wants_read,                               PERF_SAMPLE_READ                        },
+		{e->attr.aux_sample_size,                     PERF_SAMPLE_AUX                         },
 		{o->with_addr,				PERF_SAMPLE_ADDR                        },
 		{o->with_phys_addr,                           PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_ADDR},
 		{o->with_weight,                              PERF_SAMPLE_WEIGHT                      },
@@ -174,6 +184,11 @@ void rec_attr_setup(struct perf_attr *a, const struct rec_event *e, const struct
 	set_callgraph(a, e, o, t);
 	if (e->has_inherit ? e->wants_inherit : t->is_inherited)
 		a->flags |= PERF_ATTR_INHERIT;
+	/* Parent and child may swap their contexts at a switch, with what is paused in them. Events
+	 * that are read with samples prevent that. */
+	if (is_trigger(e) && a->flags & PERF_ATTR_INHERIT)
+		a->sample_type |= PERF_SAMPLE_READ;
+	a->aux_sample_size &= ~7u;
 	if (o->with_stat) {
 		a->flags |= PERF_ATTR_INHERIT_STAT;
 		a->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
@@ -181,9 +196,9 @@ void rec_attr_setup(struct perf_attr *a, const struct rec_event *e, const struct
 	}
 	if (o->with_running_time)
 		a->read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	if (e->has_overwrite ? e->wants_overwrite : o->is_overwrite)
+	if (!e->aux && (e->has_overwrite ? e->wants_overwrite : o->is_overwrite))
 		a->flags |= PERF_ATTR_WRITE_BACKWARD;
-	if (o->is_unbuffered) {
+	if (o->is_unbuffered || e->takes_snapshot) {
 		a->flags &= ~PERF_ATTR_WATERMARK;
 		a->wakeup = 1;
 	}

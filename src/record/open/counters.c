@@ -8,6 +8,7 @@
 #include "os/perf/cgroup_root.h"
 #include "os/perf/perf_event.h"
 #include "os/proc.h"
+#include "record/open/aux_rules.h"
 #include "record/open/probe_defs.h"
 
 /* The ids come last in every record, so that a reader finds them without knowing the event. */
@@ -90,6 +91,26 @@ static enum clew_err add_dummy(struct rec_counters *c, const struct rec_options 
 	return vec_push(&c->list, d) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
+/* Address filters that the kernel refuses without a word, or that filter nothing. */
+static enum clew_err check_filter(const struct rec_event *e, const struct perf_attr *attr,
+				  const struct rec_target *t, struct rec_error *error)
+{
+	if (e->filters_user && t->is_system_wide)
+		return rec_fail(
+			error, CLEW_INVALID,
+			"'%s': addresses of a file filter the trace of tasks (a command, -p, "
+			"-t), not of whole CPUs (-a, -C)",
+			e->name);
+	if (e->filters_kernel && !e->filters_user && attr->flags & PERF_ATTR_EXCLUDE_KERNEL)
+		return rec_fail(
+			error, CLEW_INVALID,
+			"'%s': the filter is of the kernel's addresses, and the kernel is "
+			"not traced (:u, --all-user); addresses of a program need its file: "
+			"'%.200s@FILE'",
+			e->name, e->filter);
+	return CLEW_OK;
+}
+
 static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 			       const struct rec_options *o, const struct rec_target *t,
 			       struct rec_error *error)
@@ -100,27 +121,25 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				.leader = e->leader,
 				.cgroup_fd = -1,
 				.keep_fd = -1,
-				.aux = aux_pmu_find(e->pmu),
+				.aux = e->aux,
 				.keeps_regs = o->has_user_regs,
 				.stacks = rec_stacks_of(e, o)};
+	enum clew_err err;
 
 	if (e->max_events)
 		return rec_fail(error, CLEW_INVALID,
 				"'%s': a limit of events (nr=) is not supported; -D and --control "
 				"bound a recording in time, --max-size in size",
 				e->name);
-	if (n.aux && !n.aux->is_described)
-		return rec_fail(error, CLEW_UNSUPPORTED,
-				"'%s': recording hardware trace of %s is not supported yet; perf "
-				"record does it, and clew reads what it writes",
-				e->name, e->pmu);
 	rec_attr_setup(&n.attr, e, o, t);
+	err = check_filter(e, &n.attr, t, error);
+	if (err != CLEW_OK)
+		return err;
 	if (is_starting_at_exec(o, t) && e->leader == c->list.nr)
 		n.attr.flags |= PERF_ATTR_ENABLE_ON_EXEC;
 	c->has_backward |= (n.attr.flags & PERF_ATTR_WRITE_BACKWARD) != 0;
 	if (e->cpus) { /* a task's event, too, opens on the CPUs of its PMU only */
-		enum clew_err err = rec_cpus_parse(e->cpus, &n.cpus, error);
-
+		err = rec_cpus_parse(e->cpus, &n.cpus, error);
 		if (err != CLEW_OK)
 			return err;
 	}
@@ -171,6 +190,19 @@ static enum clew_err set_cgroups(struct rec_counters *c, const struct rec_option
 	return err;
 }
 
+/* A trace that stands still is seen by its times, beside those of another event (trace_times.h). */
+static void want_times(struct rec_counters *c)
+{
+	bool has_trace = false;
+
+	vec_for_each (&c->list, e)
+		has_trace |= e->aux != NULL;
+	vec_for_each (&c->list, e)
+		if (has_trace && (e->aux || (e->is_tracking && !e->event)))
+			e->attr.read_format |=
+				PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+}
+
 enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *events,
 				 const struct rec_options *o, const struct rec_target *target,
 				 struct rec_error *error)
@@ -186,6 +218,9 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	if (err != CLEW_OK)
 		return err;
 	set_groups(c);
+	err = rec_aux_rules(c, o, error);
+	if (err != CLEW_OK)
+		return err;
 	if (needs_dummy(c, o, target)) {
 		if (add_dummy(c, o, target) != CLEW_OK)
 			return rec_fail_memory(error);
@@ -197,6 +232,7 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	if (o->stacks.kind == REC_STACKS_KERNEL_DEFERRED)
 		vec_for_each (&c->list, e)
 			e->attr.flags |= e->is_tracking ? PERF_ATTR_DEFER_OUTPUT : 0;
+	want_times(c);
 	vec_for_each (&c->list, e)
 		rec_features_fit(&c->features, &e->attr);
 	c->nr_places = target->cpus.nr * target->tids.nr;
@@ -262,30 +298,93 @@ enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evli
 	return CLEW_OK;
 }
 
+static void switch_places(const struct rec_counters *c, const struct rec_counter *e, bool is_on)
+{
+	for (size_t i = 0; i < c->nr_places; i++) {
+		if (e->fds[i] < 0)
+			continue;
+		if (is_on)
+			os_perf_enable(e->fds[i]);
+		else
+			os_perf_disable(e->fds[i]);
+	}
+}
+
+/* What is switched on under a running trace sleeps until the group is next scheduled in. */
+static void switch_under_trace(const struct rec_counters *c, const struct rec_counter *e,
+			       bool is_on)
+{
+	const struct rec_counter *leader = &c->list.data[e->leader];
+
+	switch_places(c, leader, false);
+	switch_places(c, e, is_on);
+	if (c->is_on && !leader->is_off)
+		switch_places(c, leader, true);
+}
+
+static bool is_switched(const struct rec_counter *e, const char *name, bool is_on)
+{
+	if (e->is_enabled_at_open || (name && strcmp(name, e->name) != 0))
+		return false;
+	return e->event || name || is_on; /* tasks are tracked through pauses */
+}
+
+/* Traces come on last and go off first: what acts on them is then at work, and what describes
+ * them is recorded. */
 size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on)
 {
 	size_t nr = 0;
 
 	if (!name)
 		c->is_on = is_on;
-	vec_for_each (&c->list, e) {
-		if (e->is_enabled_at_open || (name && strcmp(name, e->name) != 0))
-			continue;
-		if (!e->event && !name && !is_on)
-			continue; /* tasks are tracked through pauses */
-		nr++;
-		if (e != &c->list.data[e->leader])
-			continue;
-		for (size_t i = 0; i < c->nr_places; i++) {
-			if (e->fds[i] < 0)
+	for (int turn = 0; turn < 2; turn++) {
+		vec_for_each (&c->list, e) {
+			const struct rec_counter *leader = &c->list.data[e->leader];
+
+			if ((leader->aux != NULL) != (turn == is_on) ||
+			    !is_switched(e, name, is_on))
 				continue;
-			if (is_on)
-				os_perf_enable(e->fds[i]);
-			else
-				os_perf_disable(e->fds[i]);
+			nr++;
+			e->is_off = name && !is_on;
+			if (e == leader)
+				switch_places(c, e, is_on);
+			else if (name && leader->aux)
+				switch_under_trace(c, e, is_on);
 		}
 	}
 	return nr;
+}
+
+bool rec_counter_traces(const struct rec_counters *c, const struct rec_counter *e)
+{
+	return e->aux && c->is_on && !e->is_off && &c->list.data[e->leader] == e;
+}
+
+void rec_counters_hold_traces(const struct rec_counters *c, bool is_held)
+{
+	vec_for_each (&c->list, e)
+		if (rec_counter_traces(c, e))
+			switch_places(c, e, !is_held);
+}
+
+bool rec_counter_is_of_ring(const struct rec_counters *c, size_t place, const struct rec_ring *r)
+{
+	const struct rec_target *t = c->target;
+	int cpu = t->cpus.data[place / t->tids.nr], tid = t->tids.data[place % t->tids.nr];
+
+	return cpu == r->cpu && (cpu >= 0 || tid == r->tid);
+}
+
+void rec_counters_restart(const struct rec_counters *c, const struct rec_ring *r)
+{
+	vec_for_each (&c->list, e) {
+		for (size_t i = 0; rec_counter_traces(c, e) && i < c->nr_places; i++) {
+			if (e->fds[i] < 0 || !rec_counter_is_of_ring(c, i, r))
+				continue;
+			os_perf_disable(e->fds[i]);
+			os_perf_enable(e->fds[i]);
+		}
+	}
 }
 
 bool rec_counters_lost(const struct rec_counters *c, size_t counter, size_t place,
@@ -307,13 +406,26 @@ bool rec_counters_lost(const struct rec_counters *c, size_t counter, size_t plac
 	return true;
 }
 
+/* Members first: one that outlives its leader is in error, and what acts on a trace may then even
+ * make the kernel warn. */
+static void close_events(struct rec_counters *c)
+{
+	for (int turn = 0; turn < 2; turn++) {
+		vec_for_each (&c->list, e) {
+			bool is_leader = &c->list.data[e->leader] == e;
+
+			for (size_t i = 0; e->fds && is_leader == turn && i < c->nr_places; i++)
+				os_close(e->fds[i]);
+		}
+	}
+}
+
 void rec_counters_done(struct rec_counters *c)
 {
+	close_events(c);
 	vec_for_each (&c->rings, r)
 		os_ring_unmap(&r->ring);
 	vec_for_each (&c->list, e) {
-		for (size_t i = 0; e->fds && i < c->nr_places; i++)
-			os_close(e->fds[i]);
 		os_close(e->cgroup_fd);
 		os_close(e->keep_fd);
 		vec_done(&e->cpus);

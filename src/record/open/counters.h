@@ -7,6 +7,7 @@
 #include "perfdata/perf_evlist.h"
 #include "record/open/target.h"
 #include "record/plan/aux_pmu.h"
+#include "record/plan/aux_seen.h"
 #include "record/plan/event_list.h"
 #include "record/plan/kernel_probes.h"
 
@@ -18,6 +19,7 @@ struct rec_counter {
 	uint32_t leader;           /* index; its own: leads or stands alone */
 	bool is_tracking;          /* the one that brings COMM, MMAP2, ... */
 	bool is_enabled_at_open;   /* counts from its opening on, whatever else is off */
+	bool is_off;               /* was switched off by its name */
 	const struct aux_pmu *aux; /* NULL: it writes no AUX area */
 	bool keeps_regs;           /* user registers were asked for, not only for the stack */
 	enum rec_stacks stacks;    /* how its user stacks are read */
@@ -40,6 +42,7 @@ struct rec_ring {
 	int poll;          /* index in the poll set */
 	size_t next_owner; /* which event to wait on when that one ends */
 	bool is_backward;
+	struct rec_aux_seen aux_seen;
 };
 
 /** All counters of a session. A place is one (CPU, task): index cpu * nr_tids + tid. */
@@ -107,6 +110,19 @@ enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evli
 /** Start or stop those counters that are not immediate. @p name: only events of that name, NULL:
  * all. @return how many events that was. */
 size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on);
+
+/** Stop the traces that run (an area is then complete up to its head), or let them
+ * continue. Triggers follow them. */
+void rec_counters_hold_traces(const struct rec_counters *c, bool is_held);
+
+/** Is @p e a trace that is switched on? */
+bool rec_counter_traces(const struct rec_counters *c, const struct rec_counter *e);
+
+/** Do the events of @p place write into @p r? */
+bool rec_counter_is_of_ring(const struct rec_counters *c, size_t place, const struct rec_ring *r);
+
+/** Switch the traces that write into the area of @p r off and on: after it was full. */
+void rec_counters_restart(const struct rec_counters *c, const struct rec_ring *r);
 
 /** Samples the kernel dropped, as each counter reports. Needs PERF_FORMAT_LOST. */
 struct rec_lost {

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os/file.h"
 #include "os/perf/perf_event.h"
 #include "os/proc.h"
 #include "os/thread.h"
+#include "record/open/aux_rules.h"
 #include "record/open/counters.h"
 #include "record/open/probe_defs.h"
 #include "record/open/probe_keep.h"
@@ -16,6 +18,7 @@ enum {
 	 * page. */
 	RING_BYTES = 512 * 1024,
 	RING_BYTES_PRIVILEGED = 1024 * 1024,
+	RING_BYTES_BESIDE_TRACE = 256 * 1024, /* the AUX area takes of the same allowance */
 	ALL_RINGS_BYTES = 256 * 1024 * 1024,
 	/* Samples with a copy of the stack: 100 ms of them at 5,000 Hz. */
 	RING_BYTES_COPIES = 16 * 1024 * 1024,
@@ -41,15 +44,12 @@ static bool is_wanted_on(const struct rec_counter *e, int cpu)
 	return false;
 }
 
-static int open_at(const struct rec_counters *c, const struct rec_counter *e, size_t place)
+static int open_in(const struct rec_counters *c, const struct rec_counter *e, size_t place,
+		   int group)
 {
-	const struct rec_counter *leader = &c->list.data[e->leader];
-	int group = leader == e ? -1 : leader->fds[place];
 	struct perf_attr attr = e->attr;
 	uint8_t bytes[PERF_ATTR_SIZE_VER9];
 
-	if (leader != e && group < 0)
-		return -ESRCH; /* its leader's task has gone */
 	if (e->probe_id) {
 		attr.type = PERF_TYPE_TRACEPOINT;
 		attr.config = e->probe_id;
@@ -63,6 +63,16 @@ static int open_at(const struct rec_counters *c, const struct rec_counter *e, si
 		return os_perf_open(bytes, e->cgroup_fd, cpu_of(c, place), group,
 				    OS_PERF_PID_CGROUP);
 	return os_perf_open(bytes, tid_of(c, place), cpu_of(c, place), group, 0);
+}
+
+static int open_at(const struct rec_counters *c, const struct rec_counter *e, size_t place)
+{
+	const struct rec_counter *leader = &c->list.data[e->leader];
+	int group = leader == e ? -1 : leader->fds[place];
+
+	if (leader != e && group < 0)
+		return -ESRCH; /* its leader's task has gone */
+	return open_in(c, e, place, group);
 }
 
 /* Copy the event's own part of the attr again, after a fallback changed the event; what the session
@@ -102,6 +112,25 @@ static bool has_substitute(struct rec_counters *c, struct rec_counter *e, int er
 	return false;
 }
 
+/* By opening, as versions say nothing. The trace itself may be open there: that it is in use is
+ * found after what it can do. */
+static enum rec_pausing pausing_of(const struct rec_counters *c, const struct rec_counter *trace,
+				   size_t place)
+{
+	struct rec_counter paused = *trace;
+	int fd;
+
+	if (!trace->aux)
+		return REC_PAUSING_UNKNOWN;
+	paused.attr.aux_action = PERF_AUX_START_PAUSED;
+	fd = open_in(c, &paused, place, -1);
+	if (fd >= 0)
+		os_close(fd);
+	if (fd >= 0 || fd == -EBUSY)
+		return REC_PAUSING_POSSIBLE;
+	return fd == -EOPNOTSUPP ? REC_PAUSING_IMPOSSIBLE : REC_PAUSING_UNKNOWN;
+}
+
 enum clew_err rec_counter_refuse(const struct rec_counters *c, const struct rec_counter *e,
 				 size_t place, struct rec_refusal r, struct rec_error *error)
 {
@@ -112,6 +141,11 @@ enum clew_err rec_counter_refuse(const struct rec_counters *c, const struct rec_
 	r.pid = tid_of(c, place);
 	r.cpu = cpu_of(c, place);
 	r.has_leader = &c->list.data[e->leader] != e;
+	r.is_trace = e->aux;
+	if (r.has_leader && c->list.data[e->leader].event)
+		r.leader_pmu = c->list.data[e->leader].event->pmu;
+	if (e->attr.aux_action && r.call == REC_CALL_OPEN)
+		r.pausing = pausing_of(c, &c->list.data[e->leader], place);
 	return rec_refusal_explain(&r, NULL, error);
 }
 
@@ -151,11 +185,14 @@ enum clew_err rec_counters_open(struct rec_counters *c, const struct rec_ui *ui,
 {
 	enum clew_err err = CLEW_OK;
 
+	rec_aux_warn(c, ui);
 	os_raise_file_limit();
 	if (rec_probe_defs_make(c, ui) != CLEW_OK)
 		return rec_fail_memory(error);
-	for (size_t i = 0; i < c->list.nr && err == CLEW_OK; i++)
-		err = open_counter(c, &c->list.data[i], ui, error);
+	for (int turn = 0; turn < 2; turn++) /* who tracks tasks is there before all others */
+		vec_for_each (&c->list, e)
+			if (err == CLEW_OK && (!e->event && e->is_tracking) == !turn)
+				err = open_counter(c, e, ui, error);
 	if (err == CLEW_OK)
 		rec_probes_keep(c, ui);
 	return err;
@@ -186,8 +223,11 @@ static size_t choose_ring_bytes(const struct rec_counters *c, size_t nr_rings)
 	size_t bytes = rec_may_lock_memory() ? RING_BYTES_PRIVILEGED : RING_BYTES, allowed;
 	bool has_copies = false;
 
-	vec_for_each (&c->list, e)
+	vec_for_each (&c->list, e) {
 		has_copies |= e->attr.sample_type & PERF_SAMPLE_STACK_USER;
+		if (e->aux && bytes == RING_BYTES)
+			bytes = RING_BYTES_BESIDE_TRACE;
+	}
 	if (has_copies && rec_may_lock_memory()) {
 		bytes = RING_BYTES_COPIES;
 	} else if (has_copies) {

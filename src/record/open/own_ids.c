@@ -50,7 +50,7 @@ static void warn_inside(const struct rec_event_list *events, const struct rec_ui
 	}
 }
 
-void rec_settle_ids(struct rec_options *o, const struct rec_event_list *events,
+void rec_settle_ids(struct rec_options *o, struct rec_event_list *events,
 		    const struct rec_target *t, const struct rec_ui *ui)
 {
 	struct os_pid_view view;
@@ -58,13 +58,16 @@ void rec_settle_ids(struct rec_options *o, const struct rec_event_list *events,
 
 	os_pid_view_read(&view);
 	vec_for_each (&events->events, e)
-		has_trace |= aux_pmu_find(e->pmu) != NULL;
+		has_trace |= e->aux != NULL;
 	/* In a container, switches are what distinguishes an idle CPU from tasks outside. */
 	if (o->with_switches == REC_DEFAULT &&
 	    (has_trace || (view.own == OS_PID_NS_OTHER && t->is_system_wide)))
 		o->with_switches = REC_YES;
 	if (has_trace && !o->is_per_thread)
 		o->with_cpu = true; /* rings of one CPU hold what several of its tasks do */
+	if (t->cpus.data[0] < 0)    /* the ring says which thread it is of */
+		vec_for_each (&events->events, e)
+			e->attr.config &= ~e->per_cpu_config;
 	if (view.own == OS_PID_NS_OTHER)
 		warn_inside(events, ui);
 }

@@ -9,7 +9,7 @@
  * namespace that is not the initial one, is recorded unless the user said no. Warns where a trace
  * would have root ids beside our own, or none.
  */
-void rec_settle_ids(struct rec_options *o, const struct rec_event_list *events,
+void rec_settle_ids(struct rec_options *o, struct rec_event_list *events,
 		    const struct rec_target *t, const struct rec_ui *ui);
 
 /**

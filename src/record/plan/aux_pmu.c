@@ -7,12 +7,14 @@
 #include "perfdata/perf_abi.h"
 
 static const struct aux_pmu pmus[] = {
-	{"intel_pt",  PERF_AUXTRACE_INTEL_PT,  false, true },
+	{"intel_pt",  PERF_AUXTRACE_INTEL_PT,  true,  true },
 	{"intel_bts", PERF_AUXTRACE_INTEL_BTS, false, true },
-	{"cs_etm",    PERF_AUXTRACE_CS_ETM,    false, true },
+	{"cs_etm",    PERF_AUXTRACE_CS_ETM,    true,  true },
 	{"arm_spe",   PERF_AUXTRACE_ARM_SPE,   true,  true },
 	{"hisi_ptt",  PERF_AUXTRACE_HISI_PTT,  false, false},
 };
+
+const struct aux_pmu aux_pmu_other = {"", PERF_AUXTRACE_UNKNOWN, false, true};
 
 const struct aux_pmu *aux_pmu_find(const char *name)
 {

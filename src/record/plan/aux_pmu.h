@@ -9,9 +9,13 @@
 struct aux_pmu {
 	const char *name;  /* or its start, where instances are numbered */
 	uint32_t info;     /* PERF_AUXTRACE_*: the kind of its AUXTRACE_INFO */
-	bool is_described; /* we can write that (record/aux/aux_info.h), so we record it */
+	bool is_described; /* we can write that (record/aux/aux_info.h); else there is none, as perf
+			      refuses a file with one of a kind that it does not know */
 	bool traces_tasks; /* and not only CPUs */
 };
+
+/** One of no name that we know: it mapped an AUX area (record/event/event_learn.c). */
+extern const struct aux_pmu aux_pmu_other;
 
 /** @p name: as in sysfs; may be NULL. @return NULL: none that we know. */
 const struct aux_pmu *aux_pmu_find(const char *name);

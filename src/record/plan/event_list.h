@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "perfdata/perf_abi.h"
+#include "record/plan/aux_pmu.h"
 #include "record/plan/rec_error.h"
 #include "record/plan/stacks.h"
 
@@ -30,21 +31,28 @@ struct rec_event {
 	bool has_time_term, wants_time; /* time=0|1 */
 	const char *group_name;         /* of a leader: "grp{a,b}"; NULL: none */
 	const char *pmu;                /* sysfs name, "intel_pt"; NULL: a generic event */
+	const struct aux_pmu *aux; /* the kind of trace it writes into an AUX area; NULL: none */
 	bool is_spread; /* one of several, one a kind of cores: the chosen CPUs may have none of it
 			 */
 	bool is_tracepoint;
 	const char *tp_system, *tp_name; /* tracepoints */
 	uint32_t tp_id;
-	const char *filter;     /* --filter text, set by rec_events_filter(); NULL: none */
-	enum rec_stacks stacks; /* NONE, FP, COPY, LBR, or AUTO: as the session's */
-	uint32_t stack_bytes;   /* stack-size= of call-graph=dwarf; 0: the session's */
-	bool is_precise_max;    /* P: precise_ip is 3 and may go down to 0 */
-	bool wants_read;        /* S: samples carry the counts of the group (PERF_SAMPLE_READ) */
-	bool is_weak;           /* W: may leave its group when the group is refused */
-	bool has_world;         /* G or H was spelled */
+	const char *filter;      /* --filter, as the kernel takes it, set by rec_events_filter();
+				    NULL: none */
+	const char *filter_note; /* a message on it; NULL: none */
+	bool filters_user, filters_kernel; /* of a trace: addresses there */
+	enum rec_stacks stacks;            /* NONE, FP, COPY, LBR, or AUTO: as the session's */
+	uint32_t stack_bytes;              /* stack-size= of call-graph=dwarf; 0: the session's */
+	bool is_precise_max;               /* P: precise_ip is 3 and may go down to 0 */
+	bool wants_read; /* S: samples carry the counts of the group (PERF_SAMPLE_READ) */
+	bool is_weak;    /* W: may leave its group when the group is refused */
+	bool has_world;  /* G or H was spelled */
 	bool has_inherit, wants_inherit;     /* inherit, no-inherit */
 	bool has_overwrite, wants_overwrite; /* overwrite, no-overwrite */
 	uint64_t max_events;                 /* nr=: stop after so many; 0: no limit */
+	uint64_t per_cpu_config;             /* bits of attr.config that are on by default, for
+						rings that several threads write into */
+	bool takes_snapshot;                 /* each occurrence asks for a snapshot of the traces */
 	const char *cpus; /* the PMU's cpumask or cpus file, such as "0" or "0-3"; NULL: any CPU */
 	const char *probe_path,
 		*probe_symbol; /* uprobe file / kprobe function: the one that is
@@ -56,7 +64,7 @@ struct rec_event {
  */
 struct rec_event_list {
 	struct arena memory;
-	const char *sysfs, *tracefs; /* borrowed; NULL: the system's */
+	const char *sysfs, *tracefs, *kallsyms; /* borrowed; NULL: the system's */
 	struct {
 		VEC(struct rec_event);
 	} events;
@@ -76,10 +84,33 @@ struct rec_event_list {
 enum clew_err rec_events_parse(struct rec_event_list *list, const char *text,
 			       struct rec_error *error);
 
-/** --filter: applies to all events of the last -e, which must be tracepoints. The text is checked
- * for the fields it names where the format is at hand, else left to the kernel. */
+/**
+ * --filter: applies to all events of the last -e, which must be tracepoints or traces. A
+ * tracepoint's text is checked for the fields it names where the format is at hand, else left to
+ * the kernel. A trace's are addresses: symbols are resolved, and each --filter adds to those
+ * before.
+ */
 enum clew_err rec_events_filter(struct rec_event_list *list, const char *text,
 				struct rec_error *error);
+
+/*
+ * Options that name events, after all -e. @p program: the file that is run; NULL: none. @p text: as
+ * -e takes it, with a ':' in it, or the name of a function of that file. On failure events may have
+ * been added.
+ */
+
+/** --trigger: each occurrence takes a snapshot of the traces. */
+enum clew_err rec_events_trigger(struct rec_event_list *list, const char *program, const char *text,
+				 struct rec_error *error);
+
+/** --trace-between: "START,STOP": the last trace starts paused, START resumes and STOP pauses it.
+ */
+enum clew_err rec_events_between(struct rec_event_list *list, const char *program, const char *text,
+				 struct rec_error *error);
+
+/** --aux-sample: all events after a trace have its newest @p bytes in their samples. */
+enum clew_err rec_events_sample_aux(struct rec_event_list *list, uint32_t bytes,
+				    struct rec_error *error);
 
 /** Does it write a trace into an AUX area (Intel PT, CoreSight, SPE, ...)? */
 bool rec_event_is_aux(const struct rec_event *event);

@@ -16,6 +16,14 @@ struct rec_switch {
 	uint32_t max_files; /* 0: keep all */
 };
 
+/** Snapshots of hardware trace: the kernel overwrites the area, and a request keeps what is newest.
+ */
+struct rec_snapshot {
+	bool is_on, at_end;
+	size_t bytes; /* the newest so many of each area; 0: all */
+	uint64_t max; /* stop after so many; 0: no limit */
+};
+
 enum rec_tristate { REC_DEFAULT, REC_YES, REC_NO };
 
 /** How a recording is to be made; zeroed = all defaults. Strings are borrowed for the session. */
@@ -60,6 +68,8 @@ struct rec_options {
 
 	/* buffers and files */
 	size_t data_bytes, aux_bytes; /* 0: chosen by what is allowed */
+	struct rec_snapshot snapshot;
+	uint32_t aux_sample_bytes; /* of trace in each sample; 0: as the events say */
 	bool is_overwrite, is_unbuffered, is_tail_synthesize;
 	const char *output; /* NULL: "perf.data"; "-": standard output */
 	int zstd_level;     /* 0: not compressed */

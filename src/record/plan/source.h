@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "os/poll_set.h"
 #include "perfdata/perf_evlist.h"
+#include "record/plan/aux_seen.h"
 #include "record/plan/rec_error.h"
 #include "record/plan/rec_file.h"
 
@@ -21,11 +22,12 @@
 /** One round. */
 struct rec_pass {
 	struct rec_file *file;
-	bool is_last; /* of this file: overwritten buffers are read, too */
-	bool has_any; /* a source sets it when it had something */
-	/** Called with records of the kernel before they are consumed. @return some of them must be
-	 * mended (record_mend.h). */
-	bool (*count)(void *ctx, const struct bytes part[2]);
+	bool is_last;          /* of this file: overwritten buffers are read, too */
+	bool has_any;          /* a source sets it when it had something */
+	uint32_t nr_snapshots; /* and this, when it has written some */
+	/** Called with records of the kernel before they are consumed; AUX records are added up in
+	 * @p aux, which is the ring's. @return some of them must be mended (record_mend.h). */
+	bool (*count)(void *ctx, struct rec_aux_seen *aux, const struct bytes part[2]);
 	void *ctx;
 };
 

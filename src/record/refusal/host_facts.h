@@ -3,6 +3,7 @@
 #define RECORD_REFUSAL_HOST_FACTS_H
 
 #include "os/caps.h"
+#include "os/perf/perf_holder.h"
 #include "record/plan/kernel_probes.h"
 
 /** Facts about the machine that explain a refusal. */
@@ -16,6 +17,7 @@ struct rec_host_facts {
 	bool has_core_pmu; /* the CPU's counters are within reach */
 	bool is_uid_known; /* of the process pid */
 	uint32_t pid_uid;
+	struct os_perf_holder holder; /* of events; read where something is in use */
 };
 
 /** @p pid: a process of which the owner is wanted; 0 or below: none. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "record/plan/aux_pmu.h"
 #include "record/refusal/refusal_text.h"
 
 static bool is_hardware(const struct perf_attr *a)
@@ -86,6 +87,17 @@ static void no_space(const struct refusal_case *c)
 
 static void busy(const struct refusal_case *c)
 {
+	const struct os_perf_holder *holder = &c->w->holder;
+
+	if (holder->pid) {
+		refusal_cause(
+			c,
+			"PMU %s is in exclusive use, probably by %s (process %d), which holds "
+			"events of perf",
+			c->r->pmu ? c->r->pmu : "", holder->name, holder->pid);
+		refusal_remedy(c, "wait for it, or: kill -INT %d", holder->pid);
+		return;
+	}
 	if (c->r->pmu && !strcmp(c->r->pmu, "intel_pt"))
 		refusal_cause(c, "Intel PT is in use, for example by a hypervisor (kvm) or another "
 				 "recording");
@@ -230,18 +242,43 @@ static void refused_map(const struct refusal_case *c)
 	}
 }
 
+/* What we checked before: the file may have gone, or the driver has fewer filters than it says. */
+static void refused_addresses(const struct refusal_case *c, const char *filter)
+{
+	refusal_cause(c, "%s refuses the address filter '%.200s': %s", c->r->pmu, filter,
+		      strerror(c->r->os_errno));
+	if (c->r->os_errno == EOPNOTSUPP)
+		refusal_remedy(c,
+			       "fewer filters, or of another kind: see clew-events(7), \"Address "
+			       "filters\"");
+}
+
 static void refused_filter(const struct refusal_case *c)
 {
 	const char *filter = c->r->filter ? c->r->filter : "";
 
-	if (c->r->os_errno == EINVAL) {
+	if (aux_pmu_find(c->r->pmu)) {
+		refused_addresses(c, filter);
+	} else if (c->r->os_errno == EINVAL) {
 		refusal_cause(c, "the filter '%.200s' is not understood by the kernel", filter);
 		refusal_remedy(
 			c, "fields and their types: cat /sys/kernel/tracing/events/*/%s/format",
 			strchr(c->r->event, ':') ? strchr(c->r->event, ':') + 1 : c->r->event);
+	} else {
+		refusal_cause(c, "the filter '%.200s' is refused: %s", filter,
+			      strerror(c->r->os_errno));
+	}
+}
+
+static void refused_output(const struct refusal_case *c)
+{
+	if (c->r->is_trace && c->r->os_errno == EINVAL) {
+		refusal_cause(c, "traces of two PMUs cannot share the buffer of a CPU or task");
+		refusal_remedy(c, "record one at a time");
 		return;
 	}
-	refusal_cause(c, "the filter '%.200s' is refused: %s", filter, strerror(c->r->os_errno));
+	refusal_cause(c, "cannot share a buffer with the other events: %s",
+		      strerror(c->r->os_errno));
 }
 
 enum clew_err rec_refusal_explain(const struct rec_refusal *r, const struct rec_host_facts *w,
@@ -253,6 +290,8 @@ enum clew_err rec_refusal_explain(const struct rec_refusal *r, const struct rec_
 	if (!w) {
 		rec_host_facts_read(r->pid, &now);
 		c.w = &now;
+		if (r->os_errno == EBUSY)
+			os_perf_holder_find(&now.holder);
 	}
 	switch (r->call) {
 	case REC_CALL_OPEN:
@@ -263,8 +302,7 @@ enum clew_err rec_refusal_explain(const struct rec_refusal *r, const struct rec_
 		refused_map(&c);
 		break;
 	case REC_CALL_OUTPUT:
-		refusal_cause(&c, "cannot share a buffer with the other events: %s",
-			      strerror(r->os_errno));
+		refused_output(&c);
 		break;
 	case REC_CALL_FILTER:
 		refused_filter(&c);

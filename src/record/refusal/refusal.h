@@ -18,6 +18,9 @@ enum rec_call {
 	REC_CALL_ENABLE,
 };
 
+/** Can a trace be paused? Found by opening one that starts paused. */
+enum rec_pausing { REC_PAUSING_UNKNOWN, REC_PAUSING_POSSIBLE, REC_PAUSING_IMPOSSIBLE };
+
 /** A refused call. Texts are borrowed. */
 struct rec_refusal {
 	enum rec_call call;
@@ -27,6 +30,9 @@ struct rec_refusal {
 	const char *pmu;              /* sysfs name; NULL: generic */
 	int pid, cpu;                 /* as given to perf_event_open() */
 	bool has_leader;              /* a group leader was given */
+	bool is_trace;                /* it writes an AUX area */
+	const char *leader_pmu;       /* of a leader that does; NULL: none */
+	enum rec_pausing pausing;     /* of the trace that it is, or that leads it */
 	size_t map_bytes;             /* of mmap */
 	const char *filter;
 };

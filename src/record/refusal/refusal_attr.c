@@ -71,6 +71,34 @@ static bool is_too_frequent(const struct refusal_case *c)
 	return true;
 }
 
+static void cannot_pause(const struct refusal_case *c, const char *pmu)
+{
+	refusal_cause(c,
+		      "PMU %s cannot pause its trace on this kernel (Intel PT can since Linux 6.13 "
+		      "and in some stable kernels, CoreSight in newer ones)",
+		      pmu);
+	refusal_remedy(c, "omit aux-action; address filters (--filter) and -S make traces small, "
+			  "too");
+}
+
+/* The kernel has one word for what the PMU cannot do and for what no PMU may. */
+static void refused_trigger(const struct refusal_case *c)
+{
+	if (c->r->leader_pmu && c->r->pausing == REC_PAUSING_IMPOSSIBLE) {
+		cannot_pause(c, c->r->leader_pmu);
+	} else if (c->r->leader_pmu && c->r->pausing == REC_PAUSING_POSSIBLE) {
+		refusal_cause(
+			c, "what acts on a trace has to be of the same task and CPU, of the same "
+			   "clock and as much inherited as the trace, and this event is not");
+		refusal_remedy(c, "choose an event of the kernel's software or of tracing, without "
+				  "inherit or no-inherit of its own");
+	} else {
+		refusal_cause(c,
+			      "the PMU that leads the group cannot be paused (Intel PT can since "
+			      "Linux 6.13, CoreSight in newer kernels)");
+	}
+}
+
 /* Spec: Linux 6.13 kernel/events/core.c, perf_event_alloc() and perf_get_aux_event(). */
 static bool is_bad_aux(const struct refusal_case *c)
 {
@@ -92,9 +120,7 @@ static bool is_bad_aux(const struct refusal_case *c)
 			       "put the trace first: -e '{intel_pt/aux-action=start-paused/,EVENT/"
 			       "aux-action=resume/}'");
 	} else if (trigger) {
-		refusal_cause(c,
-			      "the PMU that leads the group cannot be paused (Intel PT can since "
-			      "Linux 6.13, CoreSight in newer kernels)");
+		refused_trigger(c);
 	} else if (a->aux_sample_size) {
 		refusal_cause(
 			c, "aux-sample-size needs a group led by a trace PMU that can be sampled "
@@ -164,6 +190,8 @@ static bool is_uncore_of_thread(const struct refusal_case *c)
 {
 	const struct aux_pmu *trace = aux_pmu_find(c->r->pmu);
 
+	if (!trace && c->r->is_trace)
+		trace = &aux_pmu_other;
 	if (c->r->attr->type < PERF_TYPE_MAX_STATIC || !c->r->pmu || c->r->pid < 0)
 		return false;
 	if ((trace && trace->traces_tasks) || !strncmp(c->r->pmu, "cpu", 3))
@@ -215,7 +243,9 @@ void refusal_of_ability(const struct refusal_case *c)
 	const struct perf_attr *a = c->r->attr;
 	char pmu[64] = "its PMU";
 
-	if (a->aux_action & PERF_AUX_START_PAUSED) {
+	if (a->aux_action & PERF_AUX_START_PAUSED && c->r->is_trace && c->r->pmu) {
+		cannot_pause(c, c->r->pmu);
+	} else if (a->aux_action & PERF_AUX_START_PAUSED) {
 		refusal_cause(c,
 			      "%s has no trace that could start paused (Intel PT can since Linux "
 			      "6.13, CoreSight in newer kernels)",

@@ -13,6 +13,7 @@ void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
 	d->reads_files = with_build_ids && d->mend.has_no_map_ids;
 	/* The same place in all our events. */
 	d->time_words = perf_time_pos_of(&c->list.data[0].attr).sample;
+	d->trailer_words = perf_time_pos_of(&c->list.data[0].attr).trailer;
 }
 
 /* A record as one piece: in place, or put together where it crosses the ring's end. */
@@ -90,6 +91,41 @@ static bool has_grown(struct rec_drain *d, const struct bytes part[2], size_t at
 	return record && record_mend_is_due(&d->mend, record);
 }
 
+static void add_gap(struct rec_aux_seen *aux, bool is_truncated, uint64_t time)
+{
+	if (aux->truncated_ns && time > aux->truncated_ns)
+		aux->gap_ns += time - aux->truncated_ns;
+	aux->truncated_ns = is_truncated ? time : 0;
+	if (is_truncated && !aux->first_gap_ns)
+		aux->first_gap_ns = time;
+}
+
+static void note_aux(const struct rec_drain *d, struct rec_aux_seen *aux, const uint8_t *data,
+		     const struct perf_event_header *h)
+{
+	const uint64_t known = PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_OVERWRITE |
+			       PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION |
+			       PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK;
+	struct perf_record r = {.data = data, .type = h->type, .misc = h->misc, .size = h->size};
+	size_t back = 8 * (size_t)d->trailer_words;
+	uint64_t time;
+	struct perf_aux a;
+
+	if (!data || perf_aux_parse(&r, &a) != CLEW_OK)
+		return;
+	time = d->trailer_words > 0 && back + 32 <= h->size ? load_u64(data + h->size - back, false)
+							    : 0;
+	aux->last[aux->nr++ % REC_AUX_SEEN_KEPT] = (struct rec_aux_mark){a.offset, a.size, time};
+	aux->bytes += a.size;
+	aux->nr_truncated += (a.flags & PERF_AUX_FLAG_TRUNCATED) != 0;
+	aux->nr_partial += (a.flags & PERF_AUX_FLAG_PARTIAL) != 0;
+	aux->nr_collision += (a.flags & PERF_AUX_FLAG_COLLISION) != 0;
+	aux->nr_overwrite += (a.flags & PERF_AUX_FLAG_OVERWRITE) != 0;
+	aux->nr_unknown += (a.flags & ~known) != 0;
+	if (time)
+		add_gap(aux, a.flags & PERF_AUX_FLAG_TRUNCATED, time);
+}
+
 /* What a reader has to know of before it meets samples. */
 static bool is_state(uint32_t type)
 {
@@ -112,7 +148,7 @@ static void note_state(struct rec_drain *d, const struct bytes part[2], size_t a
 }
 
 /* Samples of one ring come in order of time: only a batch's first and last are looked into. */
-bool rec_drain_count(struct rec_drain *d, const struct bytes part[2])
+bool rec_drain_count(struct rec_drain *d, struct rec_aux_seen *aux, const struct bytes part[2])
 {
 	size_t first = bytes_left(&part[0]), total = first + bytes_left(&part[1]);
 	size_t last_at = 0, last_size = 0;
@@ -133,6 +169,10 @@ bool rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 			last_size = h.size;
 		} else if (h.type == PERF_RECORD_LOST) {
 			note_lost(d, whole(d, part, at, h.size), h.size);
+			if (aux)
+				aux->nr_lost++;
+		} else if (h.type == PERF_RECORD_AUX && aux) {
+			note_aux(d, aux, whole(d, part, at, h.size), &h);
 		} else if (h.type == PERF_RECORD_MMAP2) {
 			needs_mending |= count_mmap(d, part, at, &h);
 		} else if (h.type == PERF_RECORD_KSYMBOL || h.type == PERF_RECORD_BPF_EVENT) {
@@ -146,9 +186,9 @@ bool rec_drain_count(struct rec_drain *d, const struct bytes part[2])
 	return needs_mending;
 }
 
-static bool count_span(void *ctx, const struct bytes part[2])
+static bool count_span(void *ctx, struct rec_aux_seen *aux, const struct bytes part[2])
 {
-	return rec_drain_count(ctx, part);
+	return rec_drain_count(ctx, aux, part);
 }
 
 enum clew_err rec_drain_pass(struct rec_drain *d, struct rec_file *f, bool is_last)
@@ -158,6 +198,7 @@ enum clew_err rec_drain_pass(struct rec_drain *d, struct rec_file *f, bool is_la
 	struct rec_pass pass = {.file = f, .is_last = is_last, .count = count_span, .ctx = d};
 	enum clew_err err = rec_sources_pass(d->sources, &pass);
 
+	d->nr_snapshots += pass.nr_snapshots;
 	if (err != CLEW_OK || !pass.has_any)
 		return err;
 	if (rec_sources_may_end_round(d->sources))

@@ -11,8 +11,10 @@
 struct rec_drain {
 	const struct rec_sources *sources;
 	uint64_t samples, lost;
+	uint32_t nr_snapshots;
 	uint64_t first_ns, last_ns; /* times of the first and last sample; 0: none yet */
 	int time_words;             /* where a sample's time stands, in words; -1: it has none */
+	int trailer_words;          /* the same of other records, back from their end */
 	struct rec_build_ids *build_ids;
 	bool reads_files; /* the kernel gives no build ids (before Linux 5.12): look into the files
 			   */
@@ -32,8 +34,9 @@ void rec_drain_init(struct rec_drain *d, const struct rec_counters *c,
 enum clew_err rec_drain_pass(struct rec_drain *d, struct rec_file *f, bool is_last);
 
 /** Count the records of one piece, as rec_drain_pass() does; for bytes that come another way.
- * They are only looked at by their header, to count. @return some must be mended. */
-bool rec_drain_count(struct rec_drain *d, const struct bytes part[2]);
+ * They are only looked at by their header, to count. @p aux: of their ring; NULL: not counted.
+ * @return some must be mended. */
+bool rec_drain_count(struct rec_drain *d, struct rec_aux_seen *aux, const struct bytes part[2]);
 
 void rec_drain_done(struct rec_drain *d);
 

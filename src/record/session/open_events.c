@@ -7,6 +7,7 @@
 
 #include "os/pid_view.h"
 #include "record/aux/aux_source.h"
+#include "record/open/aux_rules.h"
 #include "record/open/own_ids.h"
 #include "record/session/ring_source.h"
 #include "record/stacks/stack_choice.h"
@@ -53,6 +54,17 @@ static enum clew_err exclude_self(struct rec_event_list *events, struct rec_erro
 	return CLEW_OK;
 }
 
+/* Address filters are not what the user spelled. */
+static void say_filters(const struct rec_opening *o)
+{
+	vec_for_each (&o->events->events, e) {
+		if (e->filter_note)
+			rec_say(o->ui, REC_NOTE, "%s", e->filter_note);
+		if (o->asked->is_verbose && (e->filters_user || e->filters_kernel))
+			rec_say(o->ui, REC_NOTE, "%s: filter '%s'", e->name, e->filter);
+	}
+}
+
 /* What the plan asks of the rest: BPF has no clock of perf's own. */
 static void settle(const struct rec_opening *o, const struct rec_stack_plan *plan)
 {
@@ -94,6 +106,10 @@ static enum clew_err open_stacks(const struct rec_opening *o, struct rec_source 
 	struct rec_stack_choice choice = {
 		.options = o->asked, .events = o->events, .target = o->target, .ui = o->ui};
 
+	vec_for_each (&o->events->events, e) /* BPF would need a clock that the trace has not */
+		if (rec_aux_has_own_clock(e) && o->asked->stacks.kind == REC_STACKS_AUTO)
+			choice.refused |=
+				1u << REC_STACKS_BPF_DEFERRED | 1u << REC_STACKS_BPF_IMMEDIATE;
 	for (;;) {
 		struct rec_stack_plan plan;
 		enum clew_err err = rec_stacks_choose(&choice, &plan, error);
@@ -124,7 +140,7 @@ static enum clew_err open_rings(const struct rec_opening *o, struct rec_source *
 static enum clew_err open_aux(const struct rec_opening *o, struct rec_source *ret,
 			      struct rec_error *error)
 {
-	return aux_source_open(ret, o->counters, o->settled, error);
+	return aux_source_open(ret, o->counters, o->settled, o->ui, error);
 }
 
 /* In the order of their passes. Opening the stacks opens the counters, too; a source that has
@@ -142,6 +158,7 @@ enum clew_err rec_open_events(const struct rec_opening *o, struct rec_error *err
 
 	if (err == CLEW_OK)
 		rec_settle_ids(o->settled, o->events, o->target, o->ui);
+	say_filters(o);
 
 	for (size_t i = 0; i < sizeof(openers) / sizeof(*openers) && err == CLEW_OK; i++) {
 		struct rec_source s = {0};

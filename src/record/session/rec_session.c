@@ -150,9 +150,23 @@ static void on_signal(struct session *s, int number)
 	}
 }
 
-static void on_command(struct session *s, enum rec_command command)
+static enum clew_err drain(struct session *s, struct rec_error *error)
+{
+	struct rec_file *f = &s->stream.file;
+	enum clew_err err = rec_drain_pass(&s->stream.drain, f, false);
+
+	if (err == CLEW_OS)
+		return rec_fail_os(error, f->os_errno, "cannot write '%s'", f->path);
+	if (err != CLEW_OK)
+		return rec_fail(error, err, "cannot write '%s': %s", f->path, clew_err_name(err));
+	return CLEW_OK;
+}
+
+static enum clew_err on_command(struct session *s, enum rec_command command,
+				struct rec_error *error)
 {
 	const char *name = s->control.argument[0] ? s->control.argument : NULL;
+	enum clew_err err = CLEW_OK;
 	struct buf text = {0};
 
 	switch (command) {
@@ -164,6 +178,7 @@ static void on_command(struct session *s, enum rec_command command)
 		break;
 	case REC_COMMAND_SNAPSHOT:
 		take_snapshot(s);
+		err = drain(s, error); /* it is acknowledged when it is written */
 		break;
 	case REC_COMMAND_STOP:
 		s->must_stop = true;
@@ -176,13 +191,14 @@ static void on_command(struct session *s, enum rec_command command)
 		rec_say(s->ui, REC_WARNING,
 			"--control: unknown command; there are enable, disable, snapshot, stop, "
 			"ping, evlist");
-		return;
+		return CLEW_OK;
 	case REC_COMMAND_PING:
 	case REC_COMMAND_NONE:
 		break;
 	}
 	rec_control_ack(&s->control, text.nr ? buf_cstr(&text) : NULL);
 	buf_done(&text);
+	return err;
 }
 
 static void drop_ended(struct session *s)
@@ -246,22 +262,12 @@ static void check_limits(struct session *s, uint64_t now)
 		rec_say(s->ui, REC_NOTE, "reached --max-size");
 		s->must_stop = true;
 	}
+	if (o->snapshot.max && s->stream.drain.nr_snapshots >= o->snapshot.max)
+		s->must_stop = true;
 	if (w->bytes && perf_writer_size(s->stream.file.writer) >= w->bytes)
 		s->must_switch = true;
 	if (w->ns && now - s->stream.file.start_ns >= w->ns)
 		s->must_switch = true;
-}
-
-static enum clew_err drain(struct session *s, struct rec_error *error)
-{
-	struct rec_file *f = &s->stream.file;
-	enum clew_err err = rec_drain_pass(&s->stream.drain, f, false);
-
-	if (err == CLEW_OS)
-		return rec_fail_os(error, f->os_errno, "cannot write '%s'", f->path);
-	if (err != CLEW_OK)
-		return rec_fail(error, err, "cannot write '%s': %s", f->path, clew_err_name(err));
-	return CLEW_OK;
 }
 
 static enum clew_err loop(struct session *s, struct rec_error *error)
@@ -278,8 +284,8 @@ static enum clew_err loop(struct session *s, struct rec_error *error)
 		while ((number = os_signal_next(s->signal_fd)))
 			on_signal(s, number);
 		err = drain(s, error);
-		while ((command = rec_control_next(&s->control)))
-			on_command(s, command);
+		while (err == CLEW_OK && (command = rec_control_next(&s->control)))
+			err = on_command(s, command, error);
 		if (n > 0)
 			drop_ended(s);
 		now = os_clock_ns();
@@ -344,9 +350,17 @@ static void end_command(struct session *s)
 			s->options->argv[0], s->child.pid);
 }
 
+static bool has_trace(const struct session *s)
+{
+	vec_for_each (&s->counters.rings, r)
+		if (r->ring.aux && os_ring_aux_head(&r->ring))
+			return true;
+	return false;
+}
+
 static const char *why_empty(const struct session *s)
 {
-	if (s->stream.drain.samples)
+	if (s->stream.drain.samples || has_trace(s))
 		return NULL;
 	if (s->options->is_no_samples)
 		return NULL;

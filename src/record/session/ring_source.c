@@ -34,9 +34,10 @@ static bool mend(struct ring_source *s, struct bytes part[2])
 	return true;
 }
 
-static enum clew_err write_span(struct ring_source *s, struct bytes part[2], struct rec_pass *p)
+static enum clew_err write_span(struct ring_source *s, struct rec_ring *r, struct bytes part[2],
+				struct rec_pass *p)
 {
-	bool is_damaged = p->count(p->ctx, part);
+	bool is_damaged = p->count(p->ctx, &r->aux_seen, part);
 	enum clew_err err = is_damaged && !mend(s, part) ? CLEW_NO_MEMORY : CLEW_OK;
 
 	for (int i = 0; i < 2 && err == CLEW_OK; i++)
@@ -55,7 +56,7 @@ static enum clew_err read_forward(struct ring_source *s, struct rec_ring *r, str
 	if (!size)
 		return CLEW_OK;
 	p->has_any = true;
-	err = write_span(s, part, p);
+	err = write_span(s, r, part, p);
 	os_ring_consume(&r->ring, size);
 	return err;
 }
@@ -67,7 +68,7 @@ static enum clew_err read_backward(struct ring_source *s, struct rec_ring *r, st
 
 	os_perf_pause_output(r->fd, 1);
 	p->has_any |= os_ring_backward(&r->ring, part) != 0;
-	err = write_span(s, part, p);
+	err = write_span(s, r, part, p);
 	os_ring_backward_done(&r->ring);
 	os_perf_pause_output(r->fd, 0);
 	return err;

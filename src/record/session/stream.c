@@ -67,7 +67,7 @@ static enum clew_err write_ahead(struct rec_stream *s)
 		err = perf_writer_records(s->file.writer, tasks->data, tasks->nr);
 	if (err != CLEW_OK || !seen->nr)
 		return err;
-	rec_drain_count(&s->drain, part);
+	rec_drain_count(&s->drain, NULL, part);
 	return perf_writer_records(s->file.writer, seen->data, seen->nr);
 }
 

@@ -358,7 +358,8 @@ static enum clew_err pass(void *ctx, struct rec_pass *p)
 		err = poll_bpf(u);
 	play_backlog(u);
 	vec_for_each (&u->merge.spans, s)
-		p->count(p->ctx, s->part); /* what must be mended is, by the merge */
+		p->count(p->ctx, &s->ring->aux_seen,
+			 s->part); /* what must be mended is, by the merge */
 	while (err == CLEW_OK && (next = ring_merge_next(&u->merge, &r)) != CLEW_END) {
 		err = next;
 		if (err == CLEW_OK)

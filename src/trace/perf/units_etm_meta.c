@@ -2,57 +2,32 @@
 #include "trace/perf/units_etm_meta.h"
 
 #include "base/err.h"
+#include "perfdata/aux_layout.h"
 #include "trace/perf/aux_words.h"
 
-/*
- * AUXTRACE_INFO of cs_etm: words, in the file's byte order.
- *
- *   0  version of this layout      1  PMU type << 32 | number of blocks      2  snapshot mode
- *   then a block for each CPU: magic, CPU, from version 1 on the number of words that follow, words
- *
- * Spec: Linux 7.3 tools/perf/util/cs-etm.h, include/linux/coresight-pmu.h.
- */
-#define MAGIC_ETM3 0x3030303030303030u
-#define MAGIC_ETM4 0x4040404040404040u
-#define MAGIC_ETE  0x5050505050505050u
-
 enum {
-	NEWEST_VERSION = 2,
 	ETM3_WORDS_V0 = 4,
 	ETM4_WORDS_V0 = 7,
 	TRACE_ID_BITS = 0x7f /* above: perf's mark of an ID that it never learnt */
 };
 
-/** The words of a block, in order. ETE has its DEVARCH where ETMv4 has the time source. */
-enum word {
-	CONFIGR,
-	TRACEIDR,
-	IDR0,
-	IDR1,
-	IDR2,
-	IDR8,
-	AUTHSTATUS,
-	TS_SOURCE_OR_DEVARCH,
-	ETE_TS_SOURCE
-};
-
 static struct etm_cpu cpu_of(uint32_t cpu, uint64_t magic, const struct aux_words *block)
 {
-	struct etm_cpu c = {.cpu = cpu, .is_etm3 = magic == MAGIC_ETM3, .ts_source = -1};
+	struct etm_cpu c = {.cpu = cpu, .is_etm3 = magic == AUX_ETM3_MAGIC, .ts_source = -1};
 
 	if (c.is_etm3)
 		return c;
-	c.regs.configr = (uint32_t)aux_words_at(block, CONFIGR, 0);
-	c.regs.traceidr = (uint32_t)aux_words_at(block, TRACEIDR, 0) & TRACE_ID_BITS;
-	c.regs.idr0 = (uint32_t)aux_words_at(block, IDR0, 0);
-	c.regs.idr1 = (uint32_t)aux_words_at(block, IDR1, 0x4100f403);
-	c.regs.idr2 = (uint32_t)aux_words_at(block, IDR2, 0);
-	c.regs.idr8 = (uint32_t)aux_words_at(block, IDR8, 0);
-	c.ts_source = (int64_t)aux_words_at(block, TS_SOURCE_OR_DEVARCH, UINT64_MAX);
-	if (magic != MAGIC_ETE)
+	c.regs.configr = (uint32_t)aux_words_at(block, AUX_ETM4_CONFIGR, 0);
+	c.regs.traceidr = (uint32_t)aux_words_at(block, AUX_ETM4_TRACEIDR, 0) & TRACE_ID_BITS;
+	c.regs.idr0 = (uint32_t)aux_words_at(block, AUX_ETM4_IDR0, 0);
+	c.regs.idr1 = (uint32_t)aux_words_at(block, AUX_ETM4_IDR1, 0x4100f403);
+	c.regs.idr2 = (uint32_t)aux_words_at(block, AUX_ETM4_IDR2, 0);
+	c.regs.idr8 = (uint32_t)aux_words_at(block, AUX_ETM4_IDR8, 0);
+	c.ts_source = (int64_t)aux_words_at(block, AUX_ETM4_TS_SOURCE, UINT64_MAX);
+	if (magic != AUX_ETE_MAGIC)
 		return c;
-	c.ts_source = (int64_t)aux_words_at(block, ETE_TS_SOURCE, UINT64_MAX);
-	c.regs.devarch = (uint32_t)aux_words_at(block, TS_SOURCE_OR_DEVARCH, 0x47705a13);
+	c.ts_source = (int64_t)aux_words_at(block, AUX_ETE_TS_SOURCE, UINT64_MAX);
+	c.regs.devarch = (uint32_t)aux_words_at(block, AUX_ETE_DEVARCH, 0x47705a13);
 	/* simpleperf writes ETMv4 units down in ETE's layout too. */
 	c.regs.is_ete = (c.regs.devarch >> 12 & 0xf) != 4;
 	return c;
@@ -67,14 +42,15 @@ static enum clew_err take_block(struct etm_meta *m, struct aux_words *w)
 	if (!aux_words_next(w, &magic) || !aux_words_next(w, &cpu) || cpu >= UINT32_MAX)
 		return CLEW_BAD_FILE;
 	if (m->version == 0)
-		nr = magic == MAGIC_ETM3 ? ETM3_WORDS_V0 : ETM4_WORDS_V0;
+		nr = magic == AUX_ETM3_MAGIC ? ETM3_WORDS_V0 : ETM4_WORDS_V0;
 	else if (!aux_words_next(w, &nr))
 		return CLEW_BAD_FILE;
-	if (magic != MAGIC_ETM3 && magic != MAGIC_ETM4 && magic != MAGIC_ETE && m->version == 0)
+	if (magic != AUX_ETM3_MAGIC && magic != AUX_ETM4_MAGIC && magic != AUX_ETE_MAGIC &&
+	    m->version == 0)
 		return CLEW_BAD_FILE;
 	if (!aux_words_take(w, nr, &block))
 		return CLEW_BAD_FILE;
-	if (magic != MAGIC_ETM3 && magic != MAGIC_ETM4 && magic != MAGIC_ETE)
+	if (magic != AUX_ETM3_MAGIC && magic != AUX_ETM4_MAGIC && magic != AUX_ETE_MAGIC)
 		return CLEW_OK; /* a kind of trace unit to come: not ours */
 	if (etm_meta_cpu(m, (uint32_t)cpu))
 		return CLEW_OK;
@@ -90,7 +66,7 @@ enum clew_err etm_meta_take_info(struct etm_meta *m, const struct perf_record *r
 	if (!aux_words_next(&w, &m->version) || !aux_words_next(&w, &second) ||
 	    !aux_words_next(&w, &snapshot))
 		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "AUXTRACE_INFO is too short");
-	if (m->version > NEWEST_VERSION)
+	if (m->version > AUX_ETM_NEWEST)
 		return clew_fail(diag, CLEW_UNSUPPORTED, r->offset,
 				 "the description of the trace units is of a newer perf");
 	nr = second & UINT32_MAX;

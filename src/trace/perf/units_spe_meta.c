@@ -2,27 +2,10 @@
 #include "trace/perf/units_spe_meta.h"
 
 #include "base/err.h"
+#include "perfdata/aux_layout.h"
 #include "trace/perf/aux_words.h"
 
-/*
- * AUXTRACE_INFO of arm_spe: words, in the file's byte order.
- *
- *   version 1, known by its 16 bytes:  0 PMU type, 1 rings of CPUs
- *   version 2:  0 version, 1 number of header words (4), 2 PMU type, 3 number of CPUs
- *               then a block for each CPU: magic, CPU, number of words that follow (4), words
- *
- * Spec: Linux 7.3 tools/perf/arch/arm64/util/arm-spe.c, util/arm-spe.h.
- */
-#define MAGIC 0x1010101010101010u
-
-enum {
-	V1_WORDS = 2,
-	HEADER_WORDS = 4,
-	MAX_CPUS = 1 << 16,
-};
-
-/** The words of a block, in order. */
-enum word { MIDR, PMU_TYPE, MIN_INTERVAL, EVENT_FILTER };
+enum { MAX_CPUS = 1 << 16 };
 
 static void take_pmu_type(struct spe_meta *m, uint64_t type)
 {
@@ -40,11 +23,12 @@ static enum clew_err take_block(struct spe_meta *m, struct aux_words *w)
 	    cpu >= UINT32_MAX || !aux_words_take(w, nr, &block))
 		return CLEW_BAD_FILE;
 	/* All ones: a CPU without SPE. */
-	if (magic != MAGIC || aux_words_at(&block, PMU_TYPE, UINT64_MAX) == UINT64_MAX ||
+	if (magic != AUX_SPE_MAGIC ||
+	    aux_words_at(&block, AUX_SPE_PMU_TYPE, UINT64_MAX) == UINT64_MAX ||
 	    spe_meta_cpu(m, (uint32_t)cpu))
 		return CLEW_OK;
-	c = (struct spe_cpu){(uint32_t)cpu, (uint32_t)aux_words_at(&block, MIDR, 0),
-			     aux_words_at(&block, EVENT_FILTER, 0)};
+	c = (struct spe_cpu){(uint32_t)cpu, (uint32_t)aux_words_at(&block, AUX_SPE_MIDR, 0),
+			     aux_words_at(&block, AUX_SPE_EVENT_FILTER, 0)};
 	return vec_push(&m->cpus, c) ? CLEW_OK : CLEW_NO_MEMORY;
 }
 
@@ -55,8 +39,8 @@ static enum clew_err take_v2(struct spe_meta *m, struct aux_words *w)
 	enum clew_err err = CLEW_OK;
 
 	if (!aux_words_next(w, &header) || !aux_words_next(w, &type) || !aux_words_next(w, &nr) ||
-	    header < HEADER_WORDS || header > AUX_MAX_WORDS ||
-	    !aux_words_take(w, header - HEADER_WORDS, &skipped))
+	    header < AUX_SPE_HEADER_WORDS || header > AUX_MAX_WORDS ||
+	    !aux_words_take(w, header - AUX_SPE_HEADER_WORDS, &skipped))
 		return CLEW_BAD_FILE;
 	take_pmu_type(m, type);
 	for (uint64_t i = 0; !err && i < nr && i < MAX_CPUS; i++)
@@ -73,13 +57,13 @@ enum clew_err spe_meta_take_info(struct spe_meta *m, const struct perf_record *r
 
 	if (!aux_words_next(&w, &first))
 		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "AUXTRACE_INFO is too short");
-	if (info->nr_priv == V1_WORDS) {
+	if (info->nr_priv == AUX_SPE_V1_WORDS) {
 		m->version = 1;
 		take_pmu_type(m, first);
 		return CLEW_OK;
 	}
 	m->version = first;
-	m->is_unknown = first != 2;
+	m->is_unknown = first != AUX_SPE_NEWEST;
 	if (m->is_unknown)
 		return CLEW_OK;
 	err = take_v2(m, &w);

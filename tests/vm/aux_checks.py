@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a recording of softaux has to hold, by the sequence numbers in it. Each check takes a Given and returns what is wrong, [text]."""
+import bisect
+import os
+import re
+import subprocess
+
+from aux_file import PAUSE, R_HW_ID, R_AUXTRACE_INFO, R_THROTTLE, RESUME, SA_BYTES, SA_RESUME, SA_START, SA_STOP, SA_TICK, TRUNCATED, AuxFile, soft_records
+
+MS = 10**6
+ALL_ONES = 0xffffffff
+KERNEL_COMPLAINT = re.compile(r"WARNING:|BUG:|Oops|refcount_t|general protection|soft lockup")
+
+
+class Given:
+    """What a row has left: @file() its recordings, @text() what was printed."""
+
+    def __init__(self, folder, row, clew, perfs):
+        self.folder, self.row, self.clew, self.perfs = folder, row, clew, perfs
+        self.parsed = {}
+        self.notes = []
+
+    def path(self, name="a.data"):
+        return os.path.join(self.folder, name)
+
+    def names(self):
+        return sorted(n for n in os.listdir(self.folder) if ".data" in n)
+
+    def file(self, name="a.data"):
+        if name not in self.parsed:
+            self.parsed[name] = AuxFile(self.path(name))
+        return self.parsed[name]
+
+    def text(self, name="log"):
+        try:
+            with open(self.path(name), encoding="utf-8", errors="replace") as f:
+                return f.read()
+        except OSError:
+            return ""
+
+    def option(self, name, default):
+        m = re.search(rf"\b{name}=(\w+)", self.row.module)
+        return int(m.group(1)) if m else default
+
+    def stride(self):
+        return self.option("stride", SA_BYTES)
+
+    def soft(self, name="a.data"):
+        """All records of the payload by time."""
+        found = []
+        for traces in self.file(name).buffers().values():
+            found += [s for _, s in soft_records(b"".join(t.data for t in traces), self.stride())[0]]
+        return sorted(found, key=lambda s: s.time)
+
+
+# --- of every row ---
+
+def ended(g):
+    """As the row's script asked."""
+    status = g.text("status").strip()
+    return [] if status == "0" else [f"status {status or 'missing'} of the row's script"] + g.text().splitlines()[-12:]
+
+
+def nothing_left(g):
+    """A41, A7: no event and no mapping is left, and the kernel has not complained."""
+    said = g.text("left").strip()
+    wrong = [f"rmmod: {said}"] if said else []
+    return wrong + [line for line in g.text("kernel").splitlines() if KERNEL_COMPLAINT.search(line)][:5]
+
+
+# --- full mode ---
+
+def has_trace(g):
+    n = len(g.soft())
+    g.notes.append(f"{n} records of softaux, {len(g.file().traces)} AUXTRACE, {len(g.file().aux_records())} AUX, {g.file().lost()} lost")
+    return [] if n > 50 else [f"only {n} records of softaux"]
+
+
+def contiguous(g):
+    """A11: each byte once and in order: offsets follow each other, and so do sequence numbers, from 0."""
+    wrong = []
+    for idx, traces in g.file().buffers().items():
+        at = 0
+        for t in traces:
+            if t.offset != at:
+                wrong.append(f"buffer {idx}: offset {t.offset}, not {at}")
+            at = t.offset + t.size
+        good, bad = soft_records(b"".join(t.data for t in traces), g.stride())
+        wrong += [f"buffer {idx}: no record at {pos}" for pos in bad[:3]]
+        wrong += [f"buffer {idx}: sequence number {s.seq}, not {n}" for n, (_, s) in enumerate(good) if s.seq != n][:3]
+    return wrong
+
+
+def records_fit(g):
+    """AUX records of full mode describe what is there: in order, none beyond the bytes, without gap unless records were lost."""
+    wrong, ends, sizes = [], {}, {}
+    is_of_task = any(t.cpu == ALL_ONES for t in g.file().traces)
+    for t in g.file().traces:
+        key = t.tid if is_of_task else t.cpu
+        sizes[key] = max(sizes.get(key, 0), t.offset + t.size)
+    for r, offset, size, _ in g.file().aux_records():
+        key = r.tid if is_of_task else r.cpu
+        end = ends.get(key, 0)
+        if offset < end or (offset > end and not g.file().lost()):
+            wrong.append(f"buffer of {key}: AUX offset {offset} after {end}")
+        ends[key] = offset + size
+    wrong += [f"buffer of {key}: AUX records up to {end} of {sizes.get(key, 0)} bytes" for key, end in ends.items() if end > sizes.get(key, 0)]
+    if not g.file().lost():
+        wrong += [f"buffer of {key}: {size} bytes, AUX records of {ends.get(key, 0)}" for key, size in sizes.items() if ends.get(key, 0) != size]
+    return wrong
+
+
+def gaps(g, name="a.data"):
+    """Where softaux was stopped by a full buffer: a start without a stop before it. [(time of the last record before, time of the start)]"""
+    found = []
+    for traces in g.file(name).buffers().values():
+        last = {}
+        for _, s in soft_records(b"".join(t.data for t in traces), g.stride())[0]:
+            before = last.get(s.id)
+            if before and s.type == SA_START and before.type != SA_STOP:
+                found.append((before.time, s.time))
+            last[s.id] = s
+    return found
+
+
+def no_loss_unsaid(g):
+    """No loss without a loss record: a TRUNCATED, or LOST, in each gap."""
+    f = g.file()
+    said = [r.time for r, _, _, flags in f.aux_records() if flags & TRUNCATED]
+    missing = [(a, b) for a, b in gaps(g) if not any(a - MS <= t <= b + MS for t in said)]
+    g.notes.append(f"{len(gaps(g))} gaps, {len(said)} TRUNCATED")
+    return [] if not missing or f.lost() else [f"{len(missing)} of {len(gaps(g))} gaps without TRUNCATED: {missing[:3]}"]
+
+
+def no_gaps(g):
+    return [f"stopped by a full buffer: {gap}" for gap in gaps(g)[:3]]
+
+
+def no_lost(g):
+    return [f"{g.file().lost()} records lost"] if g.file().lost() else []
+
+
+def has_gaps(g):
+    """The row has to provoke what it is for."""
+    return [] if gaps(g) else ["the buffer was never full"]
+
+
+def ran_on(g):
+    """A14, A15: after a gap it was traced again, in each buffer; and clew reported the gap."""
+    wrong = [] if gaps(g) else ["no restart"]
+    return wrong + ([] if re.search(r"AUX|trace|buffer", g.text("err")) else ["not reported: " + g.text("err").strip()[-200:]])
+
+
+# --- snapshots ---
+
+def windows(g):
+    """A20-A22, A11: each window holds the newest bytes up to a stop, and nothing twice; between two is a gap only if the later one is full."""
+    wrong, full, n = [], 0, 0
+    length, stride = g.row.aux_bytes, g.stride()
+    for idx, traces in g.file().buffers().items():
+        given = -1
+        for t in traces:
+            n += 1
+            good, bad = soft_records(t.data, stride)
+            is_full = t.size + 2 * stride > length
+            full += is_full
+            cut = [at for at in bad if at > 0] or bad if not (bad and is_full and bad[0] == 0) else bad[1:]
+            if cut:
+                wrong.append(f"buffer {idx}, window {n}: no record at {cut[:2]}")
+            if not good:
+                if t.size >= stride:
+                    wrong.append(f"buffer {idx}, window {n}: {t.size} bytes without a record")
+                continue
+            seqs = [s.seq for _, s in good]
+            if seqs != list(range(seqs[0], seqs[0] + len(seqs))):
+                wrong.append(f"buffer {idx}, window {n}: not contiguous")
+            if seqs[0] <= given:
+                wrong.append(f"buffer {idx}, window {n}: {given - seqs[0] + 1} records twice")
+            if seqs[0] > given + 1 and not is_full:
+                wrong.append(f"buffer {idx}, window {n}: {seqs[0] - given - 1} records skipped with {t.size} of {length} bytes used")
+            if good[-1][1].type != SA_STOP:
+                wrong.append(f"buffer {idx}, window {n}: ends with type {good[-1][1].type}, so not with the newest")
+            given = seqs[-1]
+    g.notes.append(f"{n} windows, {full} full")
+    return wrong[:6] + ([f"{len(wrong)} in all"] if len(wrong) > 6 else [])
+
+
+def as_many_as_asked(g):
+    """A23: k requests are k snapshots, or a line says how many were merged."""
+    asked = int(g.text("asked") or 0)
+    m = re.search(r"(\d+) snapshots", g.text("err"))
+    merged = sum(int(n) for n in re.findall(r"(\d+) requests? merged", g.text("err")))
+    taken = int(m.group(1)) if m else 0
+    return [] if asked and taken + merged >= asked else [f"{asked} asked for, {taken} taken, {merged} merged"]
+
+
+# --- pause and resume ---
+
+def key_of(g, r):
+    """Of the event that traces @r: an inherited one exists per CPU, with a pause state per CPU; one of a task alone follows it; one of a CPU takes all."""
+    return {"task-cpu": (r.tid, r.cpu), "task": r.tid, "cpu": r.cpu}[g.row.scope]
+
+
+def intervals(g):
+    """{event: [(resumed, paused)]} by the samples of the triggers; a bit, not a counter."""
+    found, since = {}, {}
+    for r, action in g.file().triggers():
+        key = key_of(g, r)
+        if action & RESUME and key not in since:
+            since[key] = r.time
+        elif action & PAUSE and key in since:
+            found.setdefault(key, []).append((since.pop(key), r.time))
+    for key, time in since.items():
+        found.setdefault(key, []).append((time, 1 << 63))
+    return found
+
+
+def only_between(g):
+    """Ticks only between a resume sample and the next pause sample: the sample of a resume is before its action, that of a pause after it."""
+    spans = intervals(g)
+    begins = {key: [a for a, _ in of] for key, of in spans.items()}
+    ticks = [s for s in g.soft() if s.type == SA_TICK]
+    nr = sum(map(len, spans.values()))
+    g.notes.append(f"{nr} intervals, {len(ticks)} ticks in them")
+
+    def is_inside(s):
+        key = key_of(g, s)
+        i = bisect.bisect_right(begins.get(key, []), s.time) - 1
+        return i >= 0 and s.time <= spans[key][i][1]
+    outside = [s for s in ticks if not is_inside(s)]
+    wrong = [f"{len(outside)} of {len(ticks)} ticks outside: {outside[:2]}"] if outside else []
+    wrong += [f"tick while paused: {s}" for s in ticks if s.paused][:2]
+    return wrong + ([] if ticks and nr >= g.row.least else [f"{nr} intervals, {len(ticks)} ticks"])
+
+
+def first_hit_acts(g):
+    """A5: each event was resumed in its first interval. An emulated timer may be too late for a tick."""
+    spans = intervals(g)
+    wrong = [] if spans else ["no interval"]
+    for key, of in spans.items():
+        if not any(of[0][0] <= s.time <= of[0][1] for s in g.soft() if s.type in (SA_TICK, SA_RESUME) and key_of(g, s) == key):
+            wrong.append(f"{key}: the first resume, at {of[0][0]}, did nothing")
+    return wrong
+
+
+def only_its_task(g):
+    """A34: a child without triggers has no tick."""
+    parent = {r.tid for r, _ in g.file().triggers()}
+    others = {s.tid for s in g.soft() if s.type == SA_TICK and s.tid not in parent}
+    return [f"ticks of tasks that were never resumed: {sorted(others)[:5]}"] if others else []
+
+
+def throttled_said(g):
+    nr = len(g.file().of_type(R_THROTTLE))
+    return [] if not nr or "throttl" in g.text("err") + g.text("stats") else [f"{nr} THROTTLE, not a word of them"]
+
+
+# --- shared sinks, life ---
+
+def sink_is_whole(g):
+    """9: the data of all CPUs lies in one buffer or the other, each sequence number once."""
+    seqs = sorted(s.seq for s in g.soft())
+    twice = len(seqs) - len(set(seqs))
+    ids = {s.id for s in g.soft()}
+    hw = len(g.file().of_type(R_HW_ID))
+    wrong = [f"{twice} sequence numbers twice"] if twice else []
+    return wrong + ([] if len(ids) > 1 and hw >= len(ids) else [f"ids {sorted(ids)}, {hw} AUX_OUTPUT_HW_ID"])
+
+
+def both_sides_of_hotplug(g):
+    """A37: CPU 1 was traced before it went offline, and after it came back."""
+    off, on = (float(t) * 1e9 for t in g.text("offline").split()[:2])
+    times = [s.time for s in g.soft() if s.cpu == 1]
+    wrong = [] if any(t < off for t in times) else ["nothing of CPU 1 before"]
+    return wrong + ([] if any(t > on for t in times) else ["nothing of CPU 1 after it came back"])
+
+
+def has_orphans(g):
+    """A40: tasks that outlive the first are traced to their end."""
+    first = g.soft()[0].pid if g.soft() else 0
+    return [] if len({s.tid for s in g.soft()}) > 10 and first else ["children are missing"]
+
+
+def is_readable(g):
+    """A38, A39: up to the last whole record, by clew."""
+    p = subprocess.run([g.clew, "report", "--stats", "-i", g.path()], capture_output=True, text=True, check=False)
+    wrong = [] if p.returncode == 0 and "AUX events" in p.stdout else [f"clew report: status {p.returncode}: {p.stderr.strip()[-300:]}"]
+    return wrong + ([] if g.file().traces else ["no AUXTRACE"])
+
+
+# --- others read it ---
+
+def counts(text):
+    """{record: number} of --stats: the first part, of the whole file."""
+    found = {}
+    for name, n in re.findall(r"^\s*([A-Z_0-9]+) events:\s+(\d+)", text.split("\n\n")[0], re.M):
+        found.setdefault(name, int(n))
+    found.pop("TOTAL", None)
+    return found
+
+
+def perf_agrees(g):
+    """A42, A49: perf counts in the file what clew counts, and dumps each trace."""
+    run = {"capture_output": True, "text": True, "errors": "replace", "check": False, "stdin": subprocess.DEVNULL}
+    ours = counts(subprocess.run([g.clew, "report", "--stats", "-i", g.path()], **run).stdout)
+    wrong = [] if ours else ["clew report --stats: nothing"]
+    wrong += [f"attr of {e.size} bytes" for e in g.file().events if e.size > 128][:1]
+    for name, perf in g.perfs.items():
+        p = subprocess.run([*perf, "report", "--stats", "-i", g.path()], **run)
+        theirs = counts(p.stdout)
+        if p.returncode or theirs != ours:
+            unlike = {k: (ours.get(k), theirs.get(k)) for k in ours.keys() | theirs.keys() if ours.get(k) != theirs.get(k)}
+            wrong.append(f"{name} report --stats: status {p.returncode}, (ours, its) {unlike} {p.stderr.strip()[-200:]}")
+        # perf stops at a trace that it cannot decode, unless it is asked not to.
+        plain = [] if g.file().of_type(R_AUXTRACE_INFO) else ["--no-itrace"]
+        p = subprocess.run([*perf, "script", "-D", *plain, "-i", g.path()], **run)
+        dumped = len(re.findall(r"PERF_RECORD_AUXTRACE size", p.stdout))
+        if p.returncode or dumped != len(g.file().traces):
+            wrong.append(f"{name} script -D: status {p.returncode}, {dumped} of {len(g.file().traces)} AUXTRACE; {p.stderr.strip()[-200:]}")
+    return wrong
+
+
+def perf_decodes(g):
+    """A42: two PTWRITE payloads per record of softaux as intel_pt."""
+    records = sum(t.size for t in g.file().traces) // SA_BYTES
+    wrong = []
+    for name, perf in g.perfs.items():
+        p = subprocess.run([*perf, "script", "--itrace=w", "-i", g.path()], capture_output=True, text=True, errors="replace", check=False, stdin=subprocess.DEVNULL)
+        nr = len(re.findall(r"payload:", p.stdout))
+        if nr != 2 * records:
+            wrong.append(f"{name}: {nr} payloads of {records} records; {p.stderr.strip()[-200:]}")
+    return wrong if records else ["no trace"]
+
+
+def own_counts(g, name):
+    return counts(subprocess.run([g.clew, "report", "--stats", "-i", g.path(name)], capture_output=True, text=True, check=False).stdout)
+
+
+def clew_reads_perfs(g):
+    """What perf has recorded in there."""
+    ours, theirs = own_counts(g, "perf.data"), counts(g.text("stats"))
+    return [] if theirs.get("AUXTRACE") and ours == theirs else [f"(ours, perf's) {ours} {theirs}"]
+
+
+def perf_in_there_agrees(g):
+    ours, theirs = own_counts(g, "a.data"), counts(g.text("stats.clew"))
+    return [] if theirs.get("AUXTRACE") and ours == theirs else [f"(ours, perf's) {ours} {theirs}"]
+
+
+def refused(g):
+    """A1: each line of "said" is a case of the errno table: its command fails, with the sentence that the row names."""
+    wrong, said = [], g.text("said")
+    parts = dict(re.findall(r"^CASE (\S+)\n(.*?)(?=^CASE |\Z)", said, re.M | re.S))
+    for name, pattern in g.row.sentences.items():
+        text = parts.get(name, "")
+        m = re.search(r"^status (\d+)", text, re.M)
+        print(f"#   {name}: {' '.join(text.split())[:300]}")
+        if not m or m.group(1) == "0":
+            wrong.append(f"{name}: accepted: {text.strip()[-150:]}")
+        elif not re.search(pattern, text, re.S):
+            wrong.append(f"{name}: {text.strip()[:200]}")
+        if re.search(r"Invalid argument|Operation not supported", text) and not re.search(r"hint|because|:", text):
+            wrong.append(f"{name}: bare errno")
+    return wrong

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The rows of aux_vm.py: what is recorded from softaux, how softaux behaves, and what has to be true of the file. README.md explains the columns."""
+import dataclasses
+
+import aux_checks as c
+
+KIB = 1024
+# What every row of full mode is asked.
+FULL = (c.has_trace, c.contiguous, c.records_fit, c.no_loss_unsaid)
+ON, OFF = "syscalls:sys_enter_newuname", "syscalls:sys_enter_getppid"
+SNAP_LEN = 16 * KIB
+
+
+@dataclasses.dataclass
+class Row:
+    name: str
+    module: str  # options of softaux.ko
+    script: str  # of the machine's shell, in the row's own folder; $PMU: softaux's name
+    checks: tuple
+    todo: str = ""  # what is missing; the row's checks may fail
+    limit: int = 120  # seconds in there, on a busy host
+    aux_bytes: int = 0  # of the AUX area, where a check needs it
+    least: int = 1  # intervals
+    scope: str = "task-cpu"  # of the AUX events: aux_checks.key_of()
+    sentences: dict = dataclasses.field(default_factory=dict)
+    is_short: bool = False  # of the short form
+    needs_perf: bool = False  # in the machine
+
+
+def record(options, command="load spin 300", out="a.data"):
+    return f"clew record {options} -o {out} -- {command} 2> err\n"
+
+
+def start(options, command):
+    """Returns as soon as it records; $p."""
+    return f"clew record {options} -o a.data -- {command} 2> err &\np=$!\nbegan\n"
+
+
+def cases(*lines):
+    """Of the errno table: each (name, options, sentence) is a recording that is refused."""
+    script = "".join(f"echo CASE {name} >> said; clew record {options} -o x.data -- true >> said 2>&1; echo status $? >> said\n" for name, options, _ in lines)
+    return script, {name: sentence for name, _, sentence in lines}
+
+
+SOFT = "name=softaux"
+NEEDS_AUX = "branch h15-aux"
+
+FULL_ROWS = [
+    Row("full", f"{SOFT} period_us=200 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.no_gaps, c.no_lost, c.perf_agrees), is_short=True),
+    Row("full-cpus", f"{SOFT} period_us=500", record("-a -e $PMU// -m 512K,1M"), (*FULL, c.no_gaps, c.perf_agrees)),
+    Row("full-thread", f"{SOFT} period_us=200 burst=8", record("--per-thread -e $PMU// -m 512K,1M"), (*FULL, c.no_gaps, c.perf_agrees)),
+    Row("full-straddle", f"{SOFT} period_us=200 stride=72", record("-e $PMU// -m 512K,64K"), (*FULL, c.perf_agrees)),
+    Row("full-lost-records", f"{SOFT} period_us=200 burst=8", record("-e $PMU// -m 1,1M", "load spin 400 4"), (c.has_trace, c.contiguous, c.no_loss_unsaid)),
+    Row("full-forks", f"{SOFT} period_us=200", record("-e $PMU// -m 512K,1M", "load fork 40"), (*FULL, c.has_orphans, c.perf_agrees)),
+    Row("full-load", f"{SOFT} period_us=100 burst=32", "for n in 1 2 3 4; do load spin 4000 & done\n" + record("-e $PMU// -m 512K,4M", "load spin 600 3"),
+        (*FULL, c.perf_agrees)),
+    Row("slow-disk", f"{SOFT} period_us=100 burst=64", """mkfifo pipe
+(while dd bs=65536 count=1 2> dd; [ -s dd ] && ! grep -q '^0+0' dd; do usleep 20000; done) < pipe > a.data &
+clew record -e $PMU// -m 512K,256K -o - -- load spin 1500 > pipe 2> err
+status=$?
+wait
+exit $status
+""", (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps)),
+    Row("full-disk", f"{SOFT} period_us=1000 burst=64", """mkdir disk
+mount -t tmpfs -o size=1m disk disk
+clew record -e $PMU// -m 512K,256K -o disk/a.data -- load spin 3000 2> err
+echo $? > ended
+cp disk/a.data .
+grep -qi 'space' err
+""", (c.has_trace, c.contiguous, c.is_readable)),
+    Row("killed", f"{SOFT} period_us=200 burst=8", start("-e $PMU// -m 512K,64K", "load spin 2500") + """sleep 1
+kill -9 $p
+wait $p
+[ $? = 137 ]
+""", (c.has_trace, c.contiguous, c.is_readable)),
+]
+
+# 4.4: task and CPU-wide, on CPU 0 and on another.
+RESTART_CHECKS = (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps, c.ran_on)
+
+
+def restart(name, options, command):
+    """The reader stands still until the buffer has been full for long."""
+    return Row(name, f"{SOFT} period_us=100 burst=16", start(f"{options} -e $PMU// -m 512K,64K", command) +
+               "for n in 1 2 3; do kill -STOP $p; usleep 200000; kill -CONT $p; usleep 200000; done\nwait $p\n", RESTART_CHECKS)
+
+
+RESTART_ROWS = [
+    restart("restart-task-0", "", "taskset 1 load spin 2500"),
+    restart("restart-task-1", "", "taskset 2 load spin 2500"),
+    restart("restart-cpu-0", "-C 0", "taskset 1 load spin 2500"),
+    restart("restart-cpu-1", "-C 1", "taskset 2 load spin 2500"),
+]
+
+
+def snapshots(name, module, target, how, nr=1000):
+    """At random times. Signals that come while one is pending are one to the kernel, so as many are sent as it takes."""
+    kick = {"signal": "load kick $p 1000000 8", "control": f"load ask ctl acks {nr} 8"}[how]
+    control = "--control fifo:ctl,acks" if how == "control" else f"--snapshots={nr}"
+    return Row(name, f"{SOFT} period_us=200 {module}", "mkfifo ctl acks\n" + start(f"-S {control} {target} -e $PMU// -m 512K,16K", "load spin 600000") +
+               f"{kick} &\nk=$!\nwait $p\nstatus=$?\nkill $k\necho {nr} > asked\n{ENDED_BY_US}", (c.has_trace, c.windows, c.as_many_as_asked, c.perf_agrees),
+               limit=300, aux_bytes=SNAP_LEN)
+
+
+# The command is ended by clew, with SIGTERM, when it has enough.
+ENDED_BY_US = "[ $status = 0 ] || [ $status = 143 ]\n"
+SNAPSHOT_ROWS = [
+    snapshots("snapshot-counter", "head_mode=1", "", "signal"),
+    snapshots("snapshot-offset", "head_mode=0", "", "control"),
+    snapshots("snapshot-straddle", "head_mode=0 stride=72", "-a", "signal", nr=200),
+]
+
+
+def pause(name, events, command, checks=(), module="period_us=50 burst=1", least=20, todo="", scope="task-cpu", more=""):
+    script = f"clew record {more} -e $PMU/aux-action=start-paused/ {events} -m 2M,1M -o a.data -- {command} 2> err\n"
+    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope)
+
+
+PAUSE_ROWS = [
+    pause("pause-syscall", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100"),
+    pause("pause-thread", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", more="--per-thread", scope="task"),
+    pause("pause-cpus", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", more="-a", scope="cpu"),
+    pause("pause-sync", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", module="period_us=50 burst=1 pause_sync=1"),
+    pause("pause-inherit", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "sh -c 'load fork 50 & exec load pairs 200'", (c.only_its_task,)),
+    pause("pause-uprobe", "-e uprobe:/bin/load:mark_on/aux-action=resume/ -e uprobe:/bin/load:mark_off/aux-action=pause/", "load marks 100"),
+    pause("pause-breakpoint", "-e mem:@mark_on@:x/aux-action=resume/ -e mem:@mark_off@:x/aux-action=pause/", "load marks 100"),
+    pause("pause-counter", f"-e {ON}/aux-action=resume/ -e task-clock/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,)),
+    Row("trace-between", f"{SOFT} period_us=50 burst=1", record(f"--trace-between {ON},{OFF} -e $PMU// -m 2M,1M", "load pairs 100"),
+        (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts), least=90),
+]
+
+REFUSALS, SENTENCES = cases(
+    ("start-paused-alone", "-e task-clock/aux-action=start-paused/", "for a hardware trace"),
+    ("pause-without-leader", f"-e {ON}/aux-action=pause/", "has none|before it"),
+    ("pause-under-counter", f"-e '{{task-clock,{ON}/aux-action=pause/}}'", "leads the group cannot be paused|has no trace|before it"),
+    ("pmu-cannot-pause", "-e ${PMU}_np/aux-action=start-paused/", "cannot (be )?pause"),
+    ("trigger-under-np", f"-e ${{PMU}}_np// -e {ON}/aux-action=pause/", "cannot (be )?pause"),
+    ("trigger-of-no-period", f"-e $PMU// -e {ON}/aux-action=pause,period=0/", "period= is at least 1"),
+    ("trigger-dummy", "-e $PMU// -e dummy/aux-action=pause/", "never"),
+    ("trigger-pinned", f"-e $PMU// -e {ON}/aux-action=pause/D", "pinned"),
+    ("sample-without-leader", f"-e {ON}/aux-sample-size=1024/", "group led by a trace"),
+    ("sample-of-none", f"-e ${{PMU}}_np// -e {ON}/aux-sample-size=1024/", "sampled"),
+    ("second-of-pmu", "-e $PMU// -e $PMU//", "one trace of a PMU"),
+    ("cpu-offline", "-C 7 -e $PMU//", "CPU 7 is not online"),
+    ("too-much-memory", "-m 512K,4G -e $PMU//", "size up to"),
+    ("task-gone", "-p 99999 -e $PMU//", "99999"),
+    ("aux-output", f"-e $PMU// -e {ON}/aux-output/", "aux-output"),
+)
+PT_REFUSALS, PT_SENTENCES = cases(("clock", "-k monotonic -e $PMU//", "clock"))
+BUSY = """clew record -a -e $PMU// -o b.data -- load spin 3000 2> /dev/null &
+p=$!
+began
+echo CASE busy >> said; clew record -e $PMU// -o x.data -- true >> said 2>&1; echo status $? >> said
+"""
+UNPRIVILEGED = """echo 3 > /proc/sys/kernel/perf_event_paranoid
+echo CASE paranoid >> said; load as 1000 clew record -e $PMU//u -o x.data -- true >> said 2>&1; echo status $? >> said
+echo 2 > /proc/sys/kernel/perf_event_paranoid
+echo CASE all-cpus >> said; load as 1000 clew record -a -e $PMU//u -o x.data -- true >> said 2>&1; echo status $? >> said
+echo CASE memory >> said; load as 1000 clew record -m 512K,64M -e $PMU//u -o x.data -- true >> said 2>&1; echo status $? >> said
+"""
+
+OTHER_ROWS = [
+    Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), sentences=dict(SENTENCES, busy="exclusive use")),
+    Row("refusals-pt", "name=intel_pt pt=1", PT_REFUSALS + "true\n", (c.refused,), todo=NEEDS_AUX, sentences=PT_SENTENCES),
+    Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,),
+        sentences={"paranoid": "perf_event_paranoid", "all-cpus": "perf_event_paranoid|CAP_PERFMON", "memory": "perf_event_mlock_kb"}),
+    Row("unprivileged", f"{SOFT} period_us=500", """echo 1 > /proc/sys/kernel/perf_event_paranoid
+chmod 777 .
+ulimit -l 256
+load as 1000 clew record -e $PMU//u -o a.data -- load spin 300 2> err
+""", (c.has_trace, c.contiguous, c.records_fit)),
+    Row("shared-sink", f"{SOFT} period_us=500 shared=1", record("-a -e $PMU// -m 512K,1M", "load spin 500 2"), (c.has_trace, c.sink_is_whole)),
+    Row("hotplug", f"{SOFT} period_us=500", start("-a -e $PMU// -m 512K,256K", "load spin 4500") + """sleep 1
+off=$(cut -d ' ' -f 1 /proc/uptime)
+echo 0 > /sys/devices/system/cpu/cpu1/online
+sleep 1
+echo 1 > /sys/devices/system/cpu/cpu1/online
+echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
+wait $p
+""", (c.has_trace, c.both_sides_of_hotplug, c.perf_agrees), todo="A37: " + NEEDS_AUX),
+    Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees), is_short=True),
+    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True),
+]
+
+OTHER_ROWS.append(Row("perf", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M") + """perf record -q -e $PMU//u -o perf.data -- load spin 300
+perf report --stats -i perf.data > stats
+perf report --stats -i a.data > stats.clew
+""", (c.clew_reads_perfs, c.perf_in_there_agrees), needs_perf=True))
+
+ROWS = FULL_ROWS + RESTART_ROWS + SNAPSHOT_ROWS + PAUSE_ROWS + OTHER_ROWS
