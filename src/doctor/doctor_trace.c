@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "doctor/doctor_rows.h"
+#include "os/file.h"
 
 /* PMUs that write a trace into an AUX area. sysfs says only which of them this machine has; what
  * they can do is found by trying. */
@@ -65,12 +67,26 @@ static bool can_pause(const struct doctor *d, const struct os_pmu *pmu)
 	return d->world.features.has_aux_action && !doctor_try(&attr, 0, -1);
 }
 
-static void trace_row(struct doctor *d, const struct trace_pmu *t, bool *has_pause, bool *has_any)
+/* The PMUs that were tried. */
+struct traces {
+	bool has_any, has_pause;
+	char usable[128]; /* events to record, with commas */
+};
+
+static void add_usable(struct traces *s, const char *pmu)
+{
+	size_t n = strlen(s->usable);
+
+	snprintf(s->usable + n, sizeof(s->usable) - n, "%s-e %s//", n ? ", " : "", pmu);
+}
+
+static void trace_row(struct doctor *d, const struct trace_pmu *t, struct traces *s)
 {
 	const struct os_pmu *pmu = find(d, t->pmu);
 	uint64_t nr_filters = 0;
-	bool pauses;
 	struct perf_attr attr;
+	bool pauses;
+	int err;
 
 	if (!pmu) {
 		if (strcmp(t->cpu, this_cpu))
@@ -81,14 +97,87 @@ static void trace_row(struct doctor *d, const struct trace_pmu *t, bool *has_pau
 	}
 	attr = trace_attr(pmu);
 	pauses = can_pause(d, pmu);
-	*has_any = true;
-	*has_pause |= pauses;
+	err = doctor_try(&attr, 0, -1);
+	s->has_any = true;
+	s->has_pause |= pauses;
+	if (!err)
+		add_usable(s, pmu->name);
 	os_pmu_number(pmu, "nr_addr_filters", &nr_filters);
 	doctor_outcome(d, t->id, t->title,
 		       doctor_text(d, "%s, AUX area%s, %llu address filters", pmu->name,
 				   pauses ? ", pause and resume" : "",
 				   (unsigned long long)nr_filters),
-		       &(struct doctor_trial){&attr, pmu->name, 0, doctor_try(&attr, 0, -1)});
+		       &(struct doctor_trial){&attr, pmu->name, 0, err});
+}
+
+enum { MAX_CPUINFO = 16 << 20 };
+
+/* Only x86 says so everywhere. */
+static bool is_virtual(void)
+{
+	char *text, *flags;
+	size_t n;
+	bool is_found;
+
+	if (os_read_file("/proc/cpuinfo", MAX_CPUINFO, &text, &n, NULL))
+		return false;
+	flags = strstr(text, "\nflags");
+	if (flags)
+		flags[strcspn(flags + 1, "\n") + 1] = '\0';
+	is_found = flags && strstr(flags, " hypervisor");
+	mem_free(text);
+	return is_found;
+}
+
+static bool is_yes(const struct doctor *d, const char *id)
+{
+	vec_for_each (&d->report->rows, r)
+		if (!strcmp(r->id, id))
+			return r->state == DOCTOR_YES;
+	return false;
+}
+
+/* What comes nearest to a trace, of what this machine can. */
+static const char *instead(struct doctor *d, bool is_guest)
+{
+	const struct {
+		bool is_there;
+		const char *text;
+	} ways[] = {
+		{is_guest,
+		 "trace it from its host: a trace of the host has its guests (clew merge)"                  },
+		{is_yes(d,								   "branch-stack"),
+		 "the last branches before each sample: clew record -b COMMAND"},
+		{is_yes(d,									  "uprobes"),
+		 "every call of a function: clew record -g -e uprobe:FILE:FUNCTION COMMAND"},
+		{is_yes(d, "software-events"),
+		 "samples with whole stacks: clew record -g -F max COMMAND"},
+		{true,
+		 "read traces of other machines here: clew report -i FILE (CoreSight and Arm SPE)"                                 },
+	};
+	const char *text = "";
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (ways[i].is_there)
+			text = doctor_text(d, "%s%s%s", text, *text ? ", or " : "", ways[i].text);
+	return text;
+}
+
+/* Is there any, and what if not? */
+static void any_row(struct doctor *d, const struct traces *s)
+{
+	static const char id[] = "hardware-trace", title[] = "hardware trace (AUX area)";
+	bool is_guest = is_virtual();
+
+	if (*s->usable)
+		doctor_yes(d, id, title, "clew record %s", s->usable);
+	else if (s->has_any)
+		doctor_no(d, id, title, instead(d, false), "no trace PMU can be opened: see above");
+	else
+		doctor_no(d, id, title, instead(d, is_guest),
+			  "there is no PMU that writes a trace%s",
+			  is_guest ? ": this is a virtual machine, and its hypervisor shows none"
+				   : "");
 }
 
 static void pause_row(struct doctor *d, bool has_pause, bool has_any)
@@ -122,11 +211,12 @@ static void pmus(struct doctor *d)
 
 void doctor_traces(struct doctor *d)
 {
-	bool has_pause = false, has_any = false;
+	struct traces s = {0};
 
 	d->section = "Hardware";
 	pmus(d);
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		trace_row(d, &known[i], &has_pause, &has_any);
-	pause_row(d, has_pause, has_any);
+		trace_row(d, &known[i], &s);
+	any_row(d, &s);
+	pause_row(d, s.has_pause, s.has_any);
 }

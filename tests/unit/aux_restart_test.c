@@ -3,8 +3,15 @@
 
 #include "unit/tap.h"
 
-static const struct aux_restart quiet =
-	{.area = 65536, .page = 4096, .fill = 1000, .has_times = true, .enabled = 20, .ran = 20};
+/* A millisecond of one period of 100. */
+#define MS 1000000ull
+
+static const struct aux_restart quiet = {.area = 65536,
+					 .page = 4096,
+					 .fill = 1000,
+					 .has_times = true,
+					 .due = 100 * MS,
+					 .ran = 100 * MS};
 
 int main(void)
 {
@@ -30,12 +37,20 @@ int main(void)
 	r.fill = 0;
 	CHECK(!aux_restart_is_due(&r), "an empty area of one page was not full");
 	r = quiet;
-	r.ran_before = 20;
-	CHECK(aux_restart_is_due(&r), "enabled, and does not run");
-	r.has_times = false;
-	CHECK(!aux_restart_is_due(&r), "unless it may rest: its task ran elsewhere");
+	r.ran_before = 100 * MS;
+	CHECK(aux_restart_is_due(&r), "it should have run, and did not");
 	r = quiet;
-	r.enabled_before = r.ran_before = 20;
+	r.ran_before = MS;
+	CHECK(aux_restart_is_due(&r), "it did not run all the time");
+	r.has_times = false;
+	CHECK(!aux_restart_is_due(&r), "no time is known");
+	r = quiet;
+	r.ran_before = 40000;
+	CHECK(!aux_restart_is_due(&r), "two times are never quite equal");
+	r = quiet;
+	r.due_before = r.ran_before = 100 * MS;
 	CHECK(!aux_restart_is_due(&r), "its task slept");
+	r.due_before += MS;
+	CHECK(!aux_restart_is_due(&r), "it ran longer than is known to be due");
 	return tap_done();
 }

@@ -45,6 +45,7 @@ static void check_report(void)
 		"deferred-callchains",
 		"coresight",
 		"arm-spe",
+		"hardware-trace",
 		"aux-pause",
 		"bpf",
 		"btf",

@@ -318,6 +318,7 @@ static void test_aux(void)
 	CHECK(!rec_aux_drain(&r, &place, w, &bytes) && bytes == 201, "201 bytes over the end");
 	memcpy(&size, b.data + start + 8, 8);
 	memcpy(&offset, b.data + start + 16, 8);
+	CHECK(load_u64((const uint8_t *)b.data + start + 24, false) != 0, "a reference, never 0");
 	CHECK(size == 208 && offset == RING - 100 && b.nr == start + 48 + 208,
 	      "size padded to 8, offset in the stream");
 	CHECK(!memcmp(b.data + start + 48, aux + RING - 100, 100) &&

@@ -22,6 +22,7 @@ static char *command[] = {(char *)"program", NULL};
 struct recording {
 	struct rec_options o;
 	const char *event, *sysfs; /* NULL: cpu-clock:u, the machine's */
+	const char *filter;        /* NULL: none */
 	bool is_inside;            /* a container */
 	struct rec_result result;
 	struct rec_error error;
@@ -78,6 +79,8 @@ static void record(struct recording *r, void (*step)(struct fake_kernel *k, int 
 	r->o.data_bytes = 64 * 1024;
 	events.sysfs = r->sysfs;
 	rec_events_parse(&events, r->event ? r->event : "cpu-clock:u", NULL);
+	if (r->filter)
+		rec_events_filter(&events, r->filter, NULL);
 	r->err = rec_session_run(&r->o, &events, &quiet, &r->result, &r->error);
 	if (r->err == CLEW_OK)
 		read_file(r, r->result.last_path);
@@ -573,10 +576,11 @@ static const char *make_sysfs(void)
 		 directory);
 	if (system(text))
 		return NULL;
-	snprintf(text, sizeof(text),
-		 "cd %s/sys/bus/event_source/devices && "
-		 "echo 10 >arm_spe_0/type && echo 11 >cs_etm/type",
-		 directory);
+	snprintf(
+		text, sizeof(text),
+		"cd %s/sys/bus/event_source/devices && "
+		"echo 10 >arm_spe_0/type && echo 11 >cs_etm/type && echo 4 >cs_etm/nr_addr_filters",
+		directory);
 	return system(text) ? NULL : root;
 }
 
@@ -703,6 +707,25 @@ static void test_sideband(void)
 	CHECK(!strstr(buf_cstr(&said), "warning"), "... without a warning");
 }
 
+/* Addresses that the kernel would refuse without a word, or that filter nothing. */
+static void test_address_filters(void)
+{
+	struct recording r = {
+		.event = "cs_etm//u",
+		.sysfs = make_sysfs(),
+		.filter = "filter 0x1000/0x10@/proc/self/exe",
+		.o = {.argv = command, .cpus = "0", .is_system_wide = true}
+        };
+
+	record(&r, NULL, NULL);
+	CHECK(r.err == CLEW_INVALID && strstr(r.error.text, "filter the trace of tasks"),
+	      "addresses of a file, of whole CPUs: refused");
+	r.filter = "filter 0x1000/0x10";
+	record(&r, NULL, NULL);
+	CHECK(r.err == CLEW_INVALID && strstr(r.error.text, "the kernel is not traced"),
+	      "addresses of the kernel, which is not traced: refused");
+}
+
 static void test_contexts_inside(void)
 {
 	const char *what = "initial PID namespace";
@@ -755,6 +778,7 @@ int main(void)
 	test_aux();
 	test_snapshots();
 	test_sideband();
+	test_address_filters();
 	test_contexts_inside();
 	test_held_round();
 	buf_done(&said);

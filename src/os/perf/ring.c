@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "os/clock.h"
+
 /* struct perf_event_mmap_page, as far as we read it. Spec: Linux 7.3
  * include/uapi/linux/perf_event.h. */
 struct control_page {
@@ -143,6 +145,15 @@ void os_ring_backward_done(struct os_ring *r)
 	const struct control_page *page = r->page;
 
 	r->tail = __atomic_load_n(&page->data_head, __ATOMIC_RELAXED); /* paused: ours alone */
+}
+
+uint64_t os_ring_aux_stamp(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc() | 1;
+#else
+	return os_clock_ns() | 1;
+#endif
 }
 
 uint64_t os_ring_aux_head(const struct os_ring *r)

@@ -57,6 +57,10 @@ void os_ring_consume(struct os_ring *r, size_t size);
 size_t os_ring_backward(const struct os_ring *r, struct bytes ret[2]);
 void os_ring_backward_done(struct os_ring *r);
 
+/** A time for the order of pieces of trace, never 0: the CPU's counter where traces are stamped
+ * with it (x86), else the clock. */
+uint64_t os_ring_aux_stamp(void);
+
 /** How far the kernel has written: bytes, or of an overwritten area an offset with some PMUs. It
  * moves only when the event stops. */
 uint64_t os_ring_aux_head(const struct os_ring *r);

@@ -2,10 +2,13 @@
 #include "record/aux/aux_area.h"
 
 #include "base/mem.h"
-#include "os/file.h"
+#include "os/clock.h"
 #include "os/proc.h"
 #include "record/aux/aux_drain.h"
 #include "record/aux/aux_restart.h"
+
+/* Reading times interrupts the CPU that is traced. */
+enum { TIMES_NS = 90 * 1000 * 1000 };
 
 bool aux_area_init(struct aux_area *a, struct rec_ring *r, uint32_t idx)
 {
@@ -36,19 +39,26 @@ static struct rec_aux_place place_of(const struct aux_area *a)
 	return (struct rec_aux_place){a->idx, (uint32_t)a->ring->tid, (uint32_t)a->ring->cpu};
 }
 
-/* The event's times; one of a task on a CPU rests whenever its task runs elsewhere. */
-static bool read_times(const struct aux_area *a, const struct rec_counters *c,
-		       struct aux_restart *r)
+/*
+ * Between the reads of two events anything may happen. So what should have been run is measured
+ * from after the last reading to before this one: too little, never too much.
+ */
+static void take_times(struct aux_area *a, const struct rec_counters *c, struct aux_restart *r)
 {
-	const struct rec_target *t = c->target;
-	uint64_t words[8];
+	struct rec_trace_times now;
+	bool is_known = rec_trace_times_read(c, a->ring, &now);
 
-	if (!a->ring->owner || (a->ring->cpu >= 0 && !t->is_system_wide) ||
-	    os_read(a->ring->fd, words, sizeof(words)) < 24)
-		return false;
-	r->enabled = words[1];
-	r->ran = words[2];
-	return true;
+	if (is_known && a->has_times) {
+		r->has_times = now.has_due && a->times.has_due;
+		r->ran_before = a->times.ran;
+		r->due_before = a->times.due_after;
+		r->ran = now.ran;
+		r->due = now.due_before;
+		r->has_lost |= now.nr_lost != a->times.nr_lost;
+	}
+	a->has_times = is_known;
+	a->times = now;
+	a->times_ns = os_clock_ns();
 }
 
 static bool must_restart(struct aux_area *a, const struct rec_counters *c, size_t fill)
@@ -60,19 +70,22 @@ static bool must_restart(struct aux_area *a, const struct rec_counters *c, size_
 		.area = a->ring->ring.aux_bytes,
 		.fill = fill,
 		.page = os_page_bytes(),
-		.enabled_before = a->enabled,
-		.ran_before = a->ran,
 	};
 
 	if (a->ring->owner)
 		r.watermark = a->ring->owner->attr.aux_watermark;
-	r.has_times = read_times(a, c, &r);
-	if (r.has_times) {
-		a->enabled = r.enabled;
-		a->ran = r.ran;
-	}
+	if (os_clock_ns() - a->times_ns >= TIMES_NS)
+		take_times(a, c, &r);
 	a->before = *now;
 	return aux_restart_is_due(&r);
+}
+
+/* Not what was off by our will, for a moment. */
+static void restart(struct aux_area *a, const struct rec_counters *c)
+{
+	rec_counters_restart(c, a->ring);
+	a->has_times = rec_trace_times_read(c, a->ring, &a->times);
+	a->nr_restarts++;
 }
 
 enum clew_err aux_area_drain(struct aux_area *a, const struct rec_counters *c, struct rec_pass *p)
@@ -83,11 +96,11 @@ enum clew_err aux_area_drain(struct aux_area *a, const struct rec_counters *c, s
 
 	a->bytes += bytes;
 	p->has_any |= bytes != 0;
-	if (err != CLEW_OK || !c->is_on || !must_restart(a, c, (size_t)bytes))
-		return err;
-	rec_counters_restart(c, a->ring);
-	a->nr_restarts++;
-	return CLEW_OK;
+	if (!c->is_on)
+		a->has_times = false;
+	else if (err == CLEW_OK && must_restart(a, c, (size_t)bytes))
+		restart(a, c);
+	return err;
 }
 
 static void note_span(struct aux_area *a, const struct aux_window *w)

@@ -4,7 +4,7 @@
 
 #include "record/aux/aux_span.h"
 #include "record/aux/aux_window.h"
-#include "record/open/counters.h"
+#include "record/open/trace_times.h"
 #include "record/plan/source.h"
 
 /** One ring's AUX area, and what was read of it. */
@@ -13,8 +13,10 @@ struct aux_area {
 	uint32_t idx;          /* of the ring: one queue for a decoder */
 	uint64_t bytes;        /* written to files */
 	uint64_t nr_restarts;
-	struct rec_aux_seen before; /* of the ring, at the last drain or snapshot */
-	uint64_t enabled, ran;      /* the event's times, at the last drain */
+	struct rec_aux_seen before;   /* of the ring, at the last drain or snapshot */
+	struct rec_trace_times times; /* with has_times: at the last look */
+	bool has_times;
+	uint64_t times_ns; /* when that was */
 	struct aux_window_state window;
 	struct aux_span span; /* of the last window */
 	uint64_t window_bytes;

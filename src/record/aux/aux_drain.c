@@ -8,7 +8,8 @@ struct auxtrace_record {
 	struct perf_event_header header;
 	uint64_t size;      /* of the trace that follows, with its padding */
 	uint64_t offset;    /* of its first byte in the stream of this AUX area */
-	uint64_t reference; /* not 0: without one, perf does not decode Intel PT from here */
+	uint64_t reference; /* a time; with 0 perf decodes nothing of Intel PT, and takes the upper
+			       bits of its times from here */
 	uint32_t idx, tid, cpu, reserved;
 };
 _Static_assert(sizeof(struct auxtrace_record) == 48, "layout of perf_record_auxtrace");
@@ -20,7 +21,7 @@ enum clew_err rec_aux_put(struct perf_writer *w, const struct rec_aux_place *pla
 		.header = {.type = PERF_RECORD_AUXTRACE, .size = sizeof(record)},
 		.size = align_up(bytes_left(&part[0]) + bytes_left(&part[1]), 8),
 		.offset = offset,
-		.reference = offset + 1,
+		.reference = os_ring_aux_stamp(),
 		.idx = place->idx,
 		.tid = place->tid,
 		.cpu = place->cpu,

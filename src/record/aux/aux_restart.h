@@ -13,11 +13,18 @@
  * something says that the trace stands.
  */
 struct aux_restart {
-	bool has_truncated, has_lost;        /* AUX TRUNCATED, LOST: read since the last drain */
-	size_t area, fill, watermark, page;  /* bytes; watermark 0: half the area */
-	bool has_times;                      /* the event's, if it can only stand still by fault */
-	uint64_t enabled_before, ran_before; /* at the last drain */
-	uint64_t enabled, ran;               /* now */
+	bool has_truncated; /* AUX TRUNCATED: read since the last drain */
+	bool has_lost; /* LOST read, or the event's own count of lost records moved: a TRUNCATED may
+			  be among them, and no LOST record follows the last record */
+	size_t area, fill, watermark, page; /* bytes; watermark 0: half the area */
+	/*
+	 * How long the event ran, and how long it should have: as long as a software event of the
+	 * same task and CPU, which nothing stops. Without one: as long as it was enabled, if it can
+	 * only stand still by fault; an event that is off then goes unseen.
+	 */
+	bool has_times;
+	uint64_t ran_before, due_before; /* ns: at the last drain, after its restart */
+	uint64_t ran, due;               /* now */
 };
 
 /** After a drain of @p r->fill bytes. */

@@ -147,12 +147,27 @@ static void warn_samples(const struct rec_counter *e, const struct rec_ui *ui)
 			e->name, e->attr.aux_sample_size);
 }
 
+/* Each CPU has an event of its own, and each event its own state. */
+static void warn_per_cpu(const struct rec_counters *c, const struct rec_counter *trace,
+			 uint32_t actions, const struct rec_ui *ui)
+{
+	if (!(actions & TRIGGER) || !c->target || c->target->cpus.data[0] < 0 ||
+	    (c->target->is_system_wide && c->target->cpus.nr == 1))
+		return;
+	rec_say(ui, REC_WARNING,
+		"'%s' is paused and resumed on each CPU by itself: a thread that moves to another CPU "
+		"between the two is traced on after its end, or not at all; --per-thread has one "
+		"state for each thread",
+		trace->name);
+}
+
 void rec_aux_warn(const struct rec_counters *c, const struct rec_ui *ui)
 {
 	vec_for_each (&c->list, e) {
 		uint32_t actions = e->aux ? actions_on(c, e) : 0;
 
 		warn_samples(e, ui);
+		warn_per_cpu(c, e, actions, ui);
 		if (actions & PERF_AUX_START_PAUSED && !(actions & PERF_AUX_RESUME))
 			rec_say(ui, REC_WARNING,
 				"'%s' starts paused, and no event with aux-action=resume starts it: "

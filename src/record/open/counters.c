@@ -190,6 +190,19 @@ static enum clew_err set_cgroups(struct rec_counters *c, const struct rec_option
 	return err;
 }
 
+/* A trace that stands still is seen by its times, beside those of another event (trace_times.h). */
+static void want_times(struct rec_counters *c)
+{
+	bool has_trace = false;
+
+	vec_for_each (&c->list, e)
+		has_trace |= e->aux != NULL;
+	vec_for_each (&c->list, e)
+		if (has_trace && (e->aux || (e->is_tracking && !e->event)))
+			e->attr.read_format |=
+				PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+}
+
 enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *events,
 				 const struct rec_options *o, const struct rec_target *target,
 				 struct rec_error *error)
@@ -219,10 +232,7 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	if (o->stacks.kind == REC_STACKS_KERNEL_DEFERRED)
 		vec_for_each (&c->list, e)
 			e->attr.flags |= e->is_tracking ? PERF_ATTR_DEFER_OUTPUT : 0;
-	vec_for_each (&c->list, e) /* a trace that stands still is seen by its times */
-		if (e->aux)
-			e->attr.read_format |=
-				PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	want_times(c);
 	vec_for_each (&c->list, e)
 		rec_features_fit(&c->features, &e->attr);
 	c->nr_places = target->cpus.nr * target->tids.nr;
@@ -345,7 +355,7 @@ size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on)
 	return nr;
 }
 
-static bool runs(const struct rec_counters *c, const struct rec_counter *e)
+bool rec_counter_traces(const struct rec_counters *c, const struct rec_counter *e)
 {
 	return e->aux && c->is_on && !e->is_off && &c->list.data[e->leader] == e;
 }
@@ -353,11 +363,11 @@ static bool runs(const struct rec_counters *c, const struct rec_counter *e)
 void rec_counters_hold_traces(const struct rec_counters *c, bool is_held)
 {
 	vec_for_each (&c->list, e)
-		if (runs(c, e))
+		if (rec_counter_traces(c, e))
 			switch_places(c, e, !is_held);
 }
 
-static bool is_of_ring(const struct rec_counters *c, size_t place, const struct rec_ring *r)
+bool rec_counter_is_of_ring(const struct rec_counters *c, size_t place, const struct rec_ring *r)
 {
 	const struct rec_target *t = c->target;
 	int cpu = t->cpus.data[place / t->tids.nr], tid = t->tids.data[place % t->tids.nr];
@@ -368,8 +378,8 @@ static bool is_of_ring(const struct rec_counters *c, size_t place, const struct 
 void rec_counters_restart(const struct rec_counters *c, const struct rec_ring *r)
 {
 	vec_for_each (&c->list, e) {
-		for (size_t i = 0; runs(c, e) && i < c->nr_places; i++) {
-			if (e->fds[i] < 0 || !is_of_ring(c, i, r))
+		for (size_t i = 0; rec_counter_traces(c, e) && i < c->nr_places; i++) {
+			if (e->fds[i] < 0 || !rec_counter_is_of_ring(c, i, r))
 				continue;
 			os_perf_disable(e->fds[i]);
 			os_perf_enable(e->fds[i]);

@@ -115,6 +115,12 @@ size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on)
  * continue. Triggers follow them. */
 void rec_counters_hold_traces(const struct rec_counters *c, bool is_held);
 
+/** Is @p e a trace that is switched on? */
+bool rec_counter_traces(const struct rec_counters *c, const struct rec_counter *e);
+
+/** Do the events of @p place write into @p r? */
+bool rec_counter_is_of_ring(const struct rec_counters *c, size_t place, const struct rec_ring *r);
+
 /** Switch the traces that write into the area of @p r off and on: after it was full. */
 void rec_counters_restart(const struct rec_counters *c, const struct rec_ring *r);
 
