@@ -54,8 +54,8 @@ FULL_ROWS = [
     Row("full-load", f"{SOFT} period_us=100 burst=32", "for n in 1 2 3 4; do load spin 4000 & done\n" + record("-e $PMU// -m 512K,4M", "load spin 600 3"),
         (*FULL, c.perf_agrees)),
     Row("slow-disk", f"{SOFT} period_us=100 burst=64", """mkfifo pipe
-(while dd bs=65536 count=1 2> dd; [ -s dd ] && ! grep -q '^0+0' dd; do usleep 20000; done) < pipe > a.data &
-clew record -e $PMU// -m 512K,256K -o - -- load spin 1500 > pipe 2> err
+(sleep 2; while dd bs=65536 count=1 2> dd; [ -s dd ] && ! grep -q '^0+0' dd; do usleep 20000; done) < pipe > a.data &
+clew record -e $PMU// -m 512K,64K -o - -- load spin 3000 > pipe 2> err
 status=$?
 wait
 exit $status

@@ -150,6 +150,7 @@ def main():
     kernel, module = prepared
     rows = [r for r in rows if os.path.exists(NEW_PERF) or not r.needs_perf]
     with tempfile.TemporaryDirectory() as tmp:
+        clew = shutil.copy(clew, tmp)  # the same to the end, whatever is built meanwhile
         names = boot(tmp, kernel, make_initramfs(tmp, clew, module, rows), rows)
         for row in rows:
             if tap_row(row, names):
