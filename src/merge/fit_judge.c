@@ -107,8 +107,8 @@ static enum clew_err score_stays(struct fit *f, struct fit_piece *p)
 	return err;
 }
 
-/** Where edges fit at several offsets alike: do the events along the line, which stays have
- * confirmed (guest_fit.c), tell these apart? */
+/** Where edges fit at several offsets alike, the events along their line, which stays have
+ * confirmed (guest_fit.c), may decide. */
 static enum clew_err judge_alike(struct fit *f, struct fit_piece *p)
 {
 	struct fit_piece n = *p;
