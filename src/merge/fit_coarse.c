@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/search.h"
-
 enum {
 	RUN_EDGES = 160,         /* of a vcpu, taken together */
 	NR_RUNS = 5,             /* evenly over the recording: a pause or a loss spoils one */
@@ -149,19 +147,15 @@ static void count_all(struct coarse *c)
 
 /* --- runs --- */
 
-static size_t first_at(const struct fit_times *times, int64_t t)
-{
-	return search_first(times->nr, i, times->data[i] >= t);
-}
-
-static const struct fit_times *longest(const struct fit_pairs *pairs, int64_t from, int64_t to)
+const struct fit_times *fit_longest(const struct fit_pairs *pairs, bool is_by_stays, int64_t from,
+				    int64_t to)
 {
 	const struct fit_times *best = NULL;
 	size_t most = 0;
 
 	vec_for_each (pairs, p) {
-		const struct fit_times *g = &p->guest->idle_outs;
-		size_t nr = first_at(g, to) - first_at(g, from);
+		const struct fit_times *g = fit_times_of(p->guest, is_by_stays);
+		size_t nr = fit_first_at(g, to) - fit_first_at(g, from);
 
 		if (nr > most) {
 			most = nr;
@@ -177,7 +171,7 @@ static bool add_rows(struct coarse *c, const struct fit_pair *p, const struct fi
 	const struct fit_times *g = &p->guest->idle_outs;
 	size_t nr = 0;
 
-	for (size_t i = first_at(g, run->from); i < g->nr && g->data[i] < run->to; i++) {
+	for (size_t i = fit_first_at(g, run->from); i < g->nr && g->data[i] < run->to; i++) {
 		double moved = slope * (double)(g->data[i] - run->from);
 
 		if (nr++ == RUN_EDGES)
@@ -214,8 +208,8 @@ static bool is_better(const struct fit_peak *a, const struct fit_peak *b)
 static enum clew_err try_runs(struct coarse *c, const struct fit_pairs *pairs, int64_t from,
 			      int64_t to, double slope, struct fit_peak *ret)
 {
-	const struct fit_times *g = longest(pairs, from, to);
-	size_t first = g ? first_at(g, from) : 0, end = g ? first_at(g, to) : 0;
+	const struct fit_times *g = fit_longest(pairs, false, from, to);
+	size_t first = g ? fit_first_at(g, from) : 0, end = g ? fit_first_at(g, to) : 0;
 	size_t nr = end - first, runs = nr > 2 * RUN_EDGES ? NR_RUNS : 1;
 
 	for (size_t i = 0; g && i < runs; i++) {

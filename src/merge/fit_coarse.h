@@ -14,6 +14,16 @@ struct fit_pairs {
 	VEC(struct fit_pair);
 };
 
+/** What is compared of a guest's lane: events, with the host's stays; or edges. */
+static inline const struct fit_times *fit_times_of(const struct fit_guest_lane *g, bool is_by_stays)
+{
+	return is_by_stays ? &g->events : &g->idle_outs;
+}
+
+/** Of the lane with most of them in [from, to). NULL: there are none. */
+const struct fit_times *fit_longest(const struct fit_pairs *pairs, bool is_by_stays, int64_t from,
+				    int64_t to);
+
 /** The offset that most differences of wake-ups of both sides agree on. */
 struct fit_peak {
 	int64_t from, to; /* guest times that were looked at */

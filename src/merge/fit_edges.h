@@ -4,6 +4,7 @@
 
 #include <clew/err.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 /*
@@ -23,6 +24,12 @@ static inline bool fit_time_fits(int64_t t)
 struct fit_times {
 	VEC(int64_t); /* sorted */
 };
+
+/** Index of the first time at or after @p t; .nr: none. */
+static inline size_t fit_first_at(const struct fit_times *times, int64_t t)
+{
+	return search_first(times->nr, i, times->data[i] >= t);
+}
 
 struct fit_stay {
 	int64_t in, out; /* both inside */

@@ -167,8 +167,7 @@ static void add_up(struct fit *f)
 	bool is_first = true;
 
 	vec_for_each (&r->pieces, p) {
-		int64_t a = p->bands[0].high - p->bands[0].low;
-		int64_t b = p->bands[1].high - p->bands[1].low;
+		int64_t width = fit_width(p);
 
 		r->nr_matched += p->nr_matched;
 		r->nr_edges += p->nr_edges;
@@ -176,8 +175,7 @@ static void add_up(struct fit *f)
 		r->gaps_other += p->gaps_other;
 		r->ids.nr += p->ids.nr;
 		r->ids.nr_inside += p->ids.nr_inside;
-		r->width = a > r->width ? a : r->width;
-		r->width = b > r->width ? b : r->width;
+		r->width = width > r->width ? width : r->width;
 		if (is_first ||
 		    (uint64_t)p->runner_up * r->score > (uint64_t)r->runner_up * p->score) {
 			r->score = p->score;

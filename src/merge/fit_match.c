@@ -5,11 +5,6 @@
 #include "merge/fit_stays.h"
 #include "merge/guest_fit.h"
 
-static size_t first_at(const struct fit_times *times, int64_t t)
-{
-	return search_first(times->nr, i, times->data[i] >= t);
-}
-
 /* The last wake-up up to a little after the time that the line says. */
 static bool match_wake(const struct fit_times *wakes, int64_t g, const struct fit_line *line,
 		       const struct fit_near *near, struct fit_match *ret)
@@ -28,7 +23,7 @@ static bool match_sleep(const struct fit_times *sleeps, int64_t g, const struct 
 			const struct fit_near *near, struct fit_match *ret)
 {
 	int64_t t = g + fit_line_at(line, g);
-	size_t i = first_at(sleeps, t - near->after);
+	size_t i = fit_first_at(sleeps, t - near->after);
 
 	if (i == sleeps->nr || sleeps->data[i] - t > near->before)
 		return true;
@@ -68,11 +63,11 @@ static bool match_lane(const struct fit_pair *p, int64_t from, int64_t to,
 	const struct fit_times *outs = &p->guest->idle_outs, *ins = &p->guest->idle_ins;
 	bool ok = true;
 
-	for (size_t i = first_at(outs, from); ok && i < outs->nr && outs->data[i] < to; i++) {
+	for (size_t i = fit_first_at(outs, from); ok && i < outs->nr && outs->data[i] < to; i++) {
 		if (is_covered(p->host, outs->data[i], line, near))
 			ok = match_wake(&p->host->wakes, outs->data[i], line, near, ret);
 	}
-	for (size_t i = first_at(ins, from); ok && i < ins->nr && ins->data[i] < to; i++)
+	for (size_t i = fit_first_at(ins, from); ok && i < ins->nr && ins->data[i] < to; i++)
 		ok = match_sleep(&p->host->sleeps, ins->data[i], line, near, ret);
 	return ok;
 }
@@ -154,7 +149,7 @@ bool fit_match_stays(const struct fit_pairs *pairs, int64_t from, int64_t to,
 	vec_for_each (pairs, p) {
 		const struct fit_times *g = &p->guest->events;
 
-		for (size_t i = first_at(g, from); i < g->nr && g->data[i] < to; i++) {
+		for (size_t i = fit_first_at(g, from); i < g->nr && g->data[i] < to; i++) {
 			if (!match_event(p, g->data[i], line, near, ret))
 				return false;
 		}

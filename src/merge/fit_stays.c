@@ -51,11 +51,6 @@ struct fit_where fit_stays_at(const struct fit_stays *s, const struct fit_stays 
 	return ret;
 }
 
-static size_t first_at(const struct fit_times *times, int64_t t)
-{
-	return search_first(times->nr, i, times->data[i] >= t);
-}
-
 uint64_t fit_gaps_hit(const struct fit_pairs *pairs, const struct fit_stays *holes, int64_t from,
 		      int64_t to, const struct fit_line *line, int64_t shift, int64_t slack)
 {
@@ -65,7 +60,7 @@ uint64_t fit_gaps_hit(const struct fit_pairs *pairs, const struct fit_stays *hol
 		const struct fit_times *g = &p->guest->events;
 		size_t last = SIZE_MAX;
 
-		for (size_t i = first_at(g, from); i < g->nr && g->data[i] < to; i++) {
+		for (size_t i = fit_first_at(g, from); i < g->nr && g->data[i] < to; i++) {
 			int64_t t = g->data[i] + fit_line_at(line, g->data[i]) + shift;
 			struct fit_where w = fit_stays_at(&p->host->stays, holes, t, slack);
 
@@ -252,7 +247,7 @@ static bool add_rows(struct search *s, const struct fit_pairs *pairs, size_t lan
 	const struct fit_times *g = &pairs->data[lane].guest->events;
 	size_t nr = 0;
 
-	for (size_t i = first_at(g, s->now.from); i < g->nr && g->data[i] < s->now.to; i++) {
+	for (size_t i = fit_first_at(g, s->now.from); i < g->nr && g->data[i] < s->now.to; i++) {
 		double moved = slope * (double)(g->data[i] - s->now.from);
 
 		if (nr++ == most)
@@ -281,23 +276,6 @@ static bool try_window(struct search *s, const struct fit_pairs *pairs, double s
 	return true;
 }
 
-static const struct fit_times *longest(const struct fit_pairs *pairs, int64_t from, int64_t to)
-{
-	const struct fit_times *best = NULL;
-	size_t most = 0;
-
-	vec_for_each (pairs, p) {
-		const struct fit_times *g = &p->guest->events;
-		size_t nr = first_at(g, to) - first_at(g, from);
-
-		if (nr > most) {
-			most = nr;
-			best = g;
-		}
-	}
-	return best;
-}
-
 static size_t most_events(const struct fit_pairs *pairs)
 {
 	size_t nr = 1, most;
@@ -311,8 +289,8 @@ static size_t most_events(const struct fit_pairs *pairs)
 static bool try_windows(struct search *s, const struct fit_pairs *pairs, int64_t from, int64_t to,
 			const struct fit_coarse_opts *opts)
 {
-	const struct fit_times *g = longest(pairs, from, to);
-	size_t first = g ? first_at(g, from) : 0, nr = g ? first_at(g, to) - first : 0;
+	const struct fit_times *g = fit_longest(pairs, true, from, to);
+	size_t first = g ? fit_first_at(g, from) : 0, nr = g ? fit_first_at(g, to) - first : 0;
 	size_t most = most_events(pairs), windows = nr > 2 * most ? NR_WINDOWS : nr > 0;
 	bool ok = true;
 

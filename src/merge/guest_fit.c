@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdlib.h>
 
-#include "base/search.h"
 #include "merge/guest_fit_impl.h"
 
 enum {
@@ -270,10 +269,9 @@ static uint64_t edges_in(const struct fit *f, int64_t from, int64_t to)
 	uint64_t nr = 0;
 
 	vec_for_each (&f->pairs, p) {
-		const struct fit_times *g = fit_guest_times(f, p);
+		const struct fit_times *g = fit_times_of(p->guest, f->is_by_stays);
 
-		nr += search_first(g->nr, i, g->data[i] >= to) -
-		      search_first(g->nr, i, g->data[i] >= from);
+		nr += fit_first_at(g, to) - fit_first_at(g, from);
 	}
 	return nr;
 }
@@ -286,9 +284,8 @@ static bool add_range(const struct fit *f, struct ranges *todo, int64_t from, in
 	if (from >= to || edges_in(f, from, to) < 2 * MIN_SPLIT)
 		return true;
 	vec_for_each (&f->pairs, p) {
-		const struct fit_times *g = fit_guest_times(f, p);
-		size_t first = search_first(g->nr, i, g->data[i] >= from);
-		size_t end = search_first(g->nr, i, g->data[i] >= to);
+		const struct fit_times *g = fit_times_of(p->guest, f->is_by_stays);
+		size_t first = fit_first_at(g, from), end = fit_first_at(g, to);
 
 		if (first == end)
 			continue;
@@ -344,7 +341,7 @@ static void whole(const struct fit *f, struct range *ret)
 {
 	*ret = (struct range){INT64_MAX, INT64_MIN};
 	vec_for_each (&f->pairs, p) {
-		const struct fit_times *g = fit_guest_times(f, p);
+		const struct fit_times *g = fit_times_of(p->guest, f->is_by_stays);
 
 		if (g->nr && g->data[0] < ret->from)
 			ret->from = g->data[0];

@@ -26,12 +26,6 @@ static inline int64_t fit_us(const struct fit *f, int64_t n)
 	return v > 2 ? v : 2;
 }
 
-/** What is compared of a guest's lane. */
-static inline const struct fit_times *fit_guest_times(const struct fit *f, const struct fit_pair *p)
-{
-	return f->is_by_stays ? &p->guest->events : &p->guest->idle_outs;
-}
-
 /** Of its band, where that is wider. */
 static inline int64_t fit_width(const struct fit_piece *p)
 {
