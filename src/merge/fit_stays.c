@@ -18,15 +18,6 @@ enum {
 
 /* --- where a time is --- */
 
-static bool is_known(const struct fit_stays *s, const struct fit_stays *holes, size_t i, int64_t t)
-{
-	int64_t from = i ? s->data[i - 1].out : t;
-	int64_t to = i < s->nr ? s->data[i].in : t;
-
-	/* The IN or OUT that would contain the time may be among those. */
-	return !fit_is_in_hole(holes, from, to);
-}
-
 struct fit_where fit_stays_at(const struct fit_stays *s, const struct fit_stays *holes, int64_t t,
 			      int64_t slack)
 {
@@ -46,7 +37,8 @@ struct fit_where fit_stays_at(const struct fit_stays *s, const struct fit_stays 
 		ret = (struct fit_where){FIT_INSIDE, &s->data[i - 1], i};
 	else if (after <= slack)
 		ret = (struct fit_where){FIT_INSIDE, &s->data[i], i};
-	else if (is_known(s, holes, i, t))
+	/* Else the OUT and IN that would contain the time may be missing. */
+	else if (!fit_is_in_hole(holes, s->data[i - 1].out, s->data[i].in))
 		ret = (struct fit_where){.is = FIT_OUTSIDE, .next = i};
 	return ret;
 }
@@ -80,14 +72,10 @@ struct row {
 	size_t at; /* the first stay that may reach into what is left */
 };
 
-struct lane {
-	struct fit_stays stays; /* with gaps between them in which records may be missing */
-};
-
 struct search {
 	struct {
-		VEC(struct lane);
-	} lanes; /* of the pairs */
+		VEC(struct fit_stays);
+	} lanes; /* of the pairs; a gap in which records may be missing counts as a stay */
 	struct {
 		VEC(struct row);
 	} rows;
@@ -102,9 +90,9 @@ static bool add_lane(struct search *s, const struct fit_stays *of, const struct 
 {
 	struct fit_stays *to;
 
-	if (!vec_push(&s->lanes, (struct lane){0}))
+	if (!vec_push(&s->lanes, (struct fit_stays){0}))
 		return false;
-	to = &s->lanes.data[s->lanes.nr - 1].stays;
+	to = &s->lanes.data[s->lanes.nr - 1];
 	vec_for_each (of, stay) {
 		struct fit_stay *last = to->nr ? &to->data[to->nr - 1] : NULL;
 
@@ -133,7 +121,7 @@ static bool begin(struct search *s, const struct fit_pairs *pairs, const struct 
 static void end(struct search *s)
 {
 	vec_for_each (&s->lanes, l)
-		vec_done(&l->stays);
+		vec_done(l);
 	vec_done(&s->lanes);
 	vec_done(&s->rows);
 	mem_free(s->grid);
@@ -252,8 +240,8 @@ static bool add_rows(struct search *s, const struct fit_pairs *pairs, size_t lan
 
 		if (nr++ == most)
 			break;
-		if (!vec_push(&s->rows, (struct row){&s->lanes.data[lane].stays,
-						     g->data[i] + (int64_t)moved, 0}))
+		if (!vec_push(&s->rows,
+			      (struct row){&s->lanes.data[lane], g->data[i] + (int64_t)moved, 0}))
 			return false;
 	}
 	return true;
