@@ -95,6 +95,32 @@ enum clew_err event_addr_end_at(struct event_parse *p, struct addr_filter *f, ui
 	return CLEW_OK;
 }
 
+enum clew_err event_addr_range(struct event_parse *p, struct addr_filter *f, addr_look_up *look_up,
+			       void *ctx)
+{
+	struct addr_symbol start = {0}, last;
+	enum clew_err err = CLEW_OK;
+
+	f->from = f->start.number;
+	if (f->start.symbol.n) {
+		err = look_up(ctx, &f->start, &start);
+		f->from = start.start;
+	}
+	if (err != CLEW_OK)
+		return err;
+	if (f->has_end && !f->end.symbol.n) {
+		f->bytes = f->end.number;
+		return CLEW_OK;
+	}
+	if (f->has_end) {
+		err = look_up(ctx, &f->end, &last);
+		return err == CLEW_OK ? event_addr_end_at(p, f, last.end) : err;
+	}
+	if (f->action == ADDR_FILTER || f->action == ADDR_TRACESTOP)
+		return event_addr_end_at(p, f, start.end);
+	return CLEW_OK;
+}
+
 /* --- What the PMU can --- */
 
 struct abilities {
@@ -114,10 +140,9 @@ static const struct abilities known[] = {
 static const struct abilities *abilities_of(const struct rec_event *e)
 {
 	static const struct abilities any = {0, true, true, true};
-	const struct aux_pmu *kind = aux_pmu_find(e->pmu);
 
-	for (size_t i = 0; kind && i < sizeof(known) / sizeof(*known); i++)
-		if (known[i].info == kind->info)
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i].info == e->aux->info)
 			return &known[i];
 	return &any;
 }

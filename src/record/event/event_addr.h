@@ -68,8 +68,16 @@ enum clew_err event_addr_resolve(struct event_parse *p, struct addr_filter *f, c
 enum clew_err event_addr_in_file(struct event_parse *p, struct addr_filter *f, const char **note);
 enum clew_err event_addr_in_kernel(struct event_parse *p, struct addr_filter *f);
 
-/** A range is complete: @p from to the end of @p last. */
+/** A range is complete: it ends at @p end. */
 enum clew_err event_addr_end_at(struct event_parse *p, struct addr_filter *f, uint64_t end);
+
+/** Find the symbol that @p place names, in @p ctx. */
+typedef enum clew_err addr_look_up(void *ctx, const struct addr_place *place,
+				   struct addr_symbol *ret);
+
+/** Where @p f begins and how long it is, unless it is "*". */
+enum clew_err event_addr_range(struct event_parse *p, struct addr_filter *f, addr_look_up *look_up,
+			       void *ctx);
 
 /** --filter of the trace @p e: adds to what it has. @p p->text: as given. */
 enum clew_err event_addr_filter(struct event_parse *p, struct rec_event *e);

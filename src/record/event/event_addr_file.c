@@ -104,9 +104,9 @@ static enum clew_err read_symbols(struct code_file *c, const char *name, struct 
 	return event_no_symbol(c->p, &c->elf, c->path, at);
 }
 
-static enum clew_err look_up(struct code_file *c, const struct addr_place *place,
-			     struct addr_symbol *ret)
+static enum clew_err look_up(void *ctx, const struct addr_place *place, struct addr_symbol *ret)
 {
+	struct code_file *c = ctx;
 	char name[MAX_SYMBOL];
 	enum clew_err err;
 
@@ -132,31 +132,6 @@ static enum clew_err take_whole(struct code_file *c, struct addr_filter *f)
 		end = s->end > end ? s->end : end;
 	}
 	f->bytes = end - f->from;
-	return CLEW_OK;
-}
-
-static enum clew_err take_range(struct code_file *c, struct addr_filter *f)
-{
-	struct addr_symbol start = {0}, last;
-	enum clew_err err = CLEW_OK;
-
-	f->from = f->start.number;
-	if (f->start.symbol.n) {
-		err = look_up(c, &f->start, &start);
-		f->from = start.start;
-	}
-	if (err != CLEW_OK)
-		return err;
-	if (f->has_end && !f->end.symbol.n) {
-		f->bytes = f->end.number;
-		return CLEW_OK;
-	}
-	if (f->has_end) {
-		err = look_up(c, &f->end, &last);
-		return err == CLEW_OK ? event_addr_end_at(c->p, f, last.end) : err;
-	}
-	if (f->action == ADDR_FILTER || f->action == ADDR_TRACESTOP)
-		return event_addr_end_at(c->p, f, start.end);
 	return CLEW_OK;
 }
 
@@ -224,7 +199,7 @@ enum clew_err event_addr_in_file(struct event_parse *p, struct addr_filter *f, c
 	else if (f->is_whole)
 		err = take_whole(&c, f);
 	else
-		err = take_range(&c, f); /* with numbers alone, of any file */
+		err = event_addr_range(p, f, look_up, &c); /* with numbers alone, of any file */
 	if (err == CLEW_OK)
 		avoid_segment_start(&c, f, note);
 	vec_done(&c.found);

@@ -63,9 +63,9 @@ static enum clew_err find_named(const struct kernel_text *k, struct event_word n
 	return CLEW_OK;
 }
 
-static enum clew_err look_up(const struct kernel_text *k, const struct addr_place *place,
-			     struct addr_symbol *ret)
+static enum clew_err look_up(void *ctx, const struct addr_place *place, struct addr_symbol *ret)
 {
+	const struct kernel_text *k = ctx;
 	struct addr_symbols found = {0};
 	enum clew_err err = find_named(k, place->symbol, &found);
 
@@ -75,7 +75,7 @@ static enum clew_err look_up(const struct kernel_text *k, const struct addr_plac
 	return err;
 }
 
-static enum clew_err take_whole(const struct kernel_text *k, struct addr_filter *f)
+static enum clew_err take_whole(struct kernel_text *k, struct addr_filter *f)
 {
 	const struct addr_place first =
 					{
@@ -96,28 +96,6 @@ static enum clew_err take_whole(const struct kernel_text *k, struct addr_filter 
 	return event_addr_end_at(k->p, f, end.start);
 }
 
-static enum clew_err take_symbols(const struct kernel_text *k, struct addr_filter *f)
-{
-	struct addr_symbol start = {0}, last;
-	enum clew_err err = CLEW_OK;
-
-	if (f->is_whole)
-		return take_whole(k, f);
-	if (f->start.symbol.n) {
-		err = look_up(k, &f->start, &start);
-		f->from = start.start;
-	}
-	if (err != CLEW_OK || (f->has_end && !f->end.symbol.n))
-		return err;
-	if (f->has_end) {
-		err = look_up(k, &f->end, &last);
-		return err == CLEW_OK ? event_addr_end_at(k->p, f, last.end) : err;
-	}
-	if (f->action == ADDR_FILTER || f->action == ADDR_TRACESTOP)
-		return event_addr_end_at(k->p, f, start.end);
-	return CLEW_OK;
-}
-
 enum clew_err event_addr_in_kernel(struct event_parse *p, struct addr_filter *f)
 {
 	const char *path = p->list->kallsyms ? p->list->kallsyms : "/proc/kallsyms";
@@ -134,7 +112,7 @@ enum clew_err event_addr_in_kernel(struct event_parse *p, struct addr_filter *f)
 		return event_fail(p, f->start.symbol.s, CLEW_OS,
 				  "%s cannot be read: the kernel's symbols are unknown", path);
 	k.text = bytes_of(text, n);
-	err = take_symbols(&k, f);
+	err = f->is_whole ? take_whole(&k, f) : event_addr_range(p, f, look_up, &k);
 	mem_free(text);
 	return err;
 }

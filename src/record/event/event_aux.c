@@ -26,9 +26,7 @@ static void set_arm_spe(const struct os_pmu *pmu, struct rec_event *e)
 
 static uint32_t kind_of(const struct rec_event *e)
 {
-	const struct aux_pmu *kind = aux_pmu_find(e->pmu);
-
-	return kind ? kind->info : 0;
+	return e->aux ? e->aux->info : 0;
 }
 
 void event_aux_set(const struct os_pmu *pmu, struct rec_event *e)

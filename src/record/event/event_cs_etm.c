@@ -114,12 +114,13 @@ enum clew_err event_cs_etm_check(struct event_parse *p, const struct os_pmu *pmu
 				 const struct rec_event *e)
 {
 	uint64_t contexts = event_aux_mask(pmu, "contextid");
+	uint64_t asked = e->attr.config & ~e->per_cpu_config; /* the others were surveyed */
 	enum clew_err err = CLEW_OK;
 
 	for (size_t i = 0; i < NR_TERMS && err == CLEW_OK; i++)
-		if (e->attr.config & event_aux_mask(pmu, etm_terms[i].name))
+		if (asked & event_aux_mask(pmu, etm_terms[i].name))
 			err = check_term(p, pmu, &etm_terms[i]);
-	if (err == CLEW_OK && e->attr.config & contexts)
+	if (err == CLEW_OK && asked & contexts)
 		err = check_term(p, pmu, term_of_contexts(pmu, contexts));
 	return err;
 }

@@ -371,7 +371,7 @@ enum clew_err rec_events_filter(struct rec_event_list *list, const char *text,
 	for (size_t i = list->last_argument; i < list->events.nr && err == CLEW_OK; i++) {
 		struct rec_event *e = &list->events.data[i];
 
-		err = rec_event_is_aux(e) ? event_addr_filter(&p, e) : filter_tracepoint(&p, e);
+		err = e->aux ? event_addr_filter(&p, e) : filter_tracepoint(&p, e);
 	}
 	os_pmus_done(&p.pmus);
 	return err;

@@ -142,6 +142,7 @@ static enum clew_err add_probe(struct event_parse *p, const char *name, bool is_
 {
 	struct os_pmus *pmus = event_pmus(p);
 	struct os_pmu *pmu = os_pmus_find(pmus, name, strlen(name));
+	const struct os_pmu_format *f;
 	struct rec_event *e;
 
 	if (!pmu)
@@ -155,13 +156,11 @@ static enum clew_err add_probe(struct event_parse *p, const char *name, bool is_
 	e->attr.sample_period = 1;
 	if (!is_return)
 		return CLEW_OK;
-	vec_for_each (&pmu->formats, f) {
-		if (!strcmp(f->name, "retprobe")) {
-			e->attr.config |= f->mask;
-			return CLEW_OK;
-		}
-	}
-	return event_fail(p, p->start, CLEW_NOT_FOUND, "this kernel has no return probes");
+	f = os_pmu_format_find(pmu, "retprobe", strlen("retprobe"));
+	if (!f)
+		return event_fail(p, p->start, CLEW_NOT_FOUND, "this kernel has no return probes");
+	e->attr.config |= f->mask;
+	return CLEW_OK;
 }
 
 static enum clew_err place_uprobe(struct event_parse *p, const char *path, struct event_word symbol,

@@ -5,7 +5,7 @@
 
 #include "base/attributes.h"
 
-enum { TRIGGER = PERF_AUX_PAUSE | PERF_AUX_RESUME, MAX_AUX_SAMPLE = 60 * 1024 };
+enum { TRIGGER = PERF_AUX_PAUSE | PERF_AUX_RESUME };
 
 static const char *action_of(const struct rec_counter *e)
 {
@@ -140,7 +140,7 @@ static uint32_t actions_on(const struct rec_counters *c, const struct rec_counte
 
 static void warn_samples(const struct rec_counter *e, const struct rec_ui *ui)
 {
-	if (e->attr.aux_sample_size > MAX_AUX_SAMPLE)
+	if (e->attr.aux_sample_size > REC_MAX_AUX_SAMPLE)
 		rec_say(ui, REC_WARNING,
 			"'%s': aux-sample-size=%u: a record has at most 65535 bytes, so that samples "
 			"carry less",

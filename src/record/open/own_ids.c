@@ -54,11 +54,9 @@ void rec_settle_ids(struct rec_options *o, struct rec_event_list *events,
 		    const struct rec_target *t, const struct rec_ui *ui)
 {
 	struct os_pid_view view;
-	bool has_trace = false;
+	bool has_trace = rec_events_have_trace(events);
 
 	os_pid_view_read(&view);
-	vec_for_each (&events->events, e)
-		has_trace |= e->aux != NULL;
 	/* In a container, switches are what distinguishes an idle CPU from tasks outside. */
 	if (o->with_switches == REC_DEFAULT &&
 	    (has_trace || (view.own == OS_PID_NS_OTHER && t->is_system_wide)))

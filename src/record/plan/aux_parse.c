@@ -7,8 +7,6 @@
 
 enum {
 	MAX_AREA = 1 << 30,
-	/* What fits a record of 65,535 bytes beside the rest of the sample, as perf has it. */
-	MAX_SAMPLE = 60 * 1024,
 	DEFAULT_SAMPLE = 4096,
 };
 
@@ -48,12 +46,12 @@ enum clew_err rec_parse_aux_sample(struct rec_options *o, const char *text, stru
 {
 	uint64_t bytes = DEFAULT_SAMPLE;
 
-	if (text && (!parse_bytes(text, &bytes) || bytes < 8 || bytes > MAX_SAMPLE))
+	if (text && (!parse_bytes(text, &bytes) || bytes < 8 || bytes > REC_MAX_AUX_SAMPLE))
 		return rec_fail(
 			error, CLEW_INVALID,
 			"--aux-sample=%s: expected the bytes of trace in each sample, from 8 "
 			"to %d",
-			text, MAX_SAMPLE);
+			text, REC_MAX_AUX_SAMPLE);
 	o->aux_sample_bytes = (uint32_t)bytes;
 	return CLEW_OK;
 }
@@ -61,8 +59,6 @@ enum clew_err rec_parse_aux_sample(struct rec_options *o, const char *text, stru
 enum clew_err rec_check_snapshot(const struct rec_options *o, const struct rec_event_list *events,
 				 struct rec_error *error)
 {
-	bool has_trace = false;
-
 	if (!o->snapshot.is_on)
 		return CLEW_OK;
 	if (o->aux_sample_bytes)
@@ -70,9 +66,7 @@ enum clew_err rec_check_snapshot(const struct rec_options *o, const struct rec_e
 			error, CLEW_INVALID,
 			"-S and --aux-sample exclude each other: the trace is in the snapshots, "
 			"or in the samples");
-	vec_for_each (&events->events, e)
-		has_trace |= e->aux != NULL;
-	if (!has_trace)
+	if (!rec_events_have_trace(events))
 		return rec_fail(error, CLEW_INVALID,
 				"-S takes snapshots of a hardware trace, and no -e names one; "
 				"--overwrite with --switch-output keeps the newest samples");

@@ -112,8 +112,14 @@ enum clew_err rec_events_between(struct rec_event_list *list, const char *progra
 enum clew_err rec_events_sample_aux(struct rec_event_list *list, uint32_t bytes,
 				    struct rec_error *error);
 
-/** Does it write a trace into an AUX area (Intel PT, CoreSight, SPE, ...)? */
-bool rec_event_is_aux(const struct rec_event *event);
+/** Does any write a trace into an AUX area (Intel PT, CoreSight, SPE, ...)? */
+static inline bool rec_events_have_trace(const struct rec_event_list *list)
+{
+	vec_for_each (&list->events, e)
+		if (e->aux)
+			return true;
+	return false;
+}
 
 /** What is recorded without -e: cycles, as precisely as the CPU can. */
 enum clew_err rec_events_default(struct rec_event_list *list);

@@ -24,6 +24,9 @@ struct rec_snapshot {
 	uint64_t max; /* stop after so many; 0: no limit */
 };
 
+/** Of trace in a sample: what fits a record of 65,535 bytes beside the rest, as perf has it. */
+enum { REC_MAX_AUX_SAMPLE = 60 * 1024 };
+
 enum rec_tristate { REC_DEFAULT, REC_YES, REC_NO };
 
 /** How a recording is to be made; zeroed = all defaults. Strings are borrowed for the session. */
