@@ -23,6 +23,17 @@ static inline struct bytes bytes_of(const void *data, size_t size)
 	return (struct bytes){p, size ? p + size : p}; /* NULL + 0 is not C */
 }
 
+/** [from, from + size) of a ring of power-of-two size, as at most two spans. */
+static inline void bytes_of_ring(const uint8_t *ring, size_t ring_bytes, uint64_t from, size_t size,
+				 struct bytes ret[2])
+{
+	size_t at = (size_t)(from & (ring_bytes - 1));
+	size_t first = ring_bytes - at < size ? ring_bytes - at : size;
+
+	ret[0] = bytes_of(ring + at, first);
+	ret[1] = bytes_of(ring, size - first);
+}
+
 static inline size_t bytes_left(const struct bytes *b)
 {
 	return (size_t)(b->end - b->pos);

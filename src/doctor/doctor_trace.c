@@ -167,7 +167,7 @@ static const char *instead(struct doctor *d, bool is_guest)
 static void any_row(struct doctor *d, const struct traces *s)
 {
 	static const char id[] = "hardware-trace", title[] = "hardware trace (AUX area)";
-	bool is_guest = is_virtual();
+	bool is_guest = !s->has_any && is_virtual();
 
 	if (*s->usable)
 		doctor_yes(d, id, title, "clew record %s", s->usable);

@@ -81,17 +81,6 @@ void os_ring_unmap(struct os_ring *r)
 	*r = (struct os_ring){0};
 }
 
-/* [from, from + size) of a ring of power-of-two size, as at most two spans. */
-static void spans(const uint8_t *ring, size_t ring_bytes, uint64_t from, size_t size,
-		  struct bytes ret[2])
-{
-	size_t at = (size_t)(from & (ring_bytes - 1));
-	size_t first = ring_bytes - at < size ? ring_bytes - at : size;
-
-	ret[0] = bytes_of(ring + at, first);
-	ret[1] = bytes_of(ring, size - first);
-}
-
 void os_ring_consume(struct os_ring *r, size_t size)
 {
 	struct control_page *page = r->page;
@@ -114,7 +103,7 @@ size_t os_ring_peek(struct os_ring *r, struct bytes ret[2])
 		os_ring_consume(r, size);
 		size = 0;
 	}
-	spans(r->data, r->data_bytes, r->tail, size, ret);
+	bytes_of_ring(r->data, r->data_bytes, r->tail, size, ret);
 	return size;
 }
 
@@ -136,7 +125,7 @@ size_t os_ring_backward(const struct os_ring *r, struct bytes ret[2])
 			break;
 		size += record;
 	}
-	spans(r->data, r->data_bytes, head, size, ret);
+	bytes_of_ring(r->data, r->data_bytes, head, size, ret);
 	return size;
 }
 
@@ -170,7 +159,7 @@ size_t os_ring_aux_peek(const struct os_ring *r, struct bytes ret[2])
 
 	if (size > r->aux_bytes)
 		size = 0;
-	spans(r->aux, r->aux_bytes, r->aux_tail, size, ret);
+	bytes_of_ring(r->aux, r->aux_bytes, r->aux_tail, size, ret);
 	return size;
 }
 

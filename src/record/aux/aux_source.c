@@ -18,6 +18,7 @@ struct aux_source {
 	struct rec_snapshot snapshot;
 	const struct rec_ui *ui;
 	struct aux_areas areas;
+	struct buf info;      /* AUXTRACE_INFO, with which each file begins */
 	uint64_t nr_requests; /* asked for, not taken; the traces are then held */
 	uint64_t nr_taken, nr_merged;
 	uint64_t nr_triggers; /* occurrences of events that take a snapshot */
@@ -58,7 +59,7 @@ static enum clew_err drain_all(struct aux_source *s, struct rec_pass *p)
 	enum clew_err err = CLEW_OK;
 
 	vec_for_each (&s->areas, a)
-		if (err == CLEW_OK && !a->ring->ring.is_aux_overwrite)
+		if (err == CLEW_OK)
 			err = aux_area_drain(a, s->counters, p);
 	return err;
 }
@@ -171,7 +172,7 @@ static void begin_file(void *ctx, struct buf *records)
 {
 	const struct aux_source *s = ctx;
 
-	put_info(s->counters, records, NULL);
+	buf_add(records, s->info.data, s->info.nr);
 }
 
 static void report(void *ctx, bool is_verbose)
@@ -196,6 +197,7 @@ static void done(void *ctx)
 	vec_for_each (&s->areas, a)
 		aux_area_done(a);
 	vec_done(&s->areas);
+	buf_done(&s->info);
 	mem_free(s);
 }
 
@@ -265,8 +267,11 @@ enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
 	*ret = (struct rec_source){0};
 	if (err == CLEW_OK) /* what cannot be described is not recorded */
 		err = put_info(c, &info, error);
-	buf_done(&info);
-	if (err == CLEW_OK && aux_source_new(ret, c, o, ui) != CLEW_OK)
+	if (err == CLEW_OK && (info.is_failed || aux_source_new(ret, c, o, ui) != CLEW_OK))
 		err = rec_fail_memory(error);
+	if (err == CLEW_OK && ret->ops)
+		((struct aux_source *)ret->ctx)->info = info;
+	else
+		buf_done(&info);
 	return err;
 }

@@ -17,11 +17,7 @@ size_t aux_window_keep(size_t area)
 void aux_window_parts(const struct aux_window *w, const uint8_t *area, size_t size,
 		      struct bytes ret[2])
 {
-	size_t at = (size_t)(w->from & (size - 1)), nr = (size_t)(w->to - w->from);
-	size_t first = size - at < nr ? size - at : nr;
-
-	ret[0] = bytes_of(area + at, first);
-	ret[1] = bytes_of(area, nr - first);
+	bytes_of_ring(area, size, w->from, (size_t)(w->to - w->from), ret);
 }
 
 /* The last @p nr bytes before the old head, as they were (zero, before the first snapshot) and as
@@ -29,11 +25,10 @@ void aux_window_parts(const struct aux_window *w, const uint8_t *area, size_t si
 static bool is_unchanged(const struct aux_window_state *s, const uint8_t *area, size_t nr)
 {
 	static const uint8_t zero[256];
-	const struct aux_window w = {s->head + s->area - nr, s->head + s->area, false};
 	struct bytes now[2];
 	size_t at = s->nr_before ? s->nr_before - nr : 0;
 
-	aux_window_parts(&w, area, s->area, now);
+	bytes_of_ring(area, s->area, s->head - nr, nr, now);
 	for (int i = 0; i < 2; i++) {
 		size_t left = bytes_left(&now[i]);
 
@@ -81,7 +76,6 @@ void aux_window_taken(struct aux_window_state *s, const uint8_t *area, uint64_t 
 		      const struct aux_window *w)
 {
 	size_t nr = aux_window_keep(s->area);
-	const struct aux_window old = {head + s->area - nr, head + s->area, false};
 	struct bytes part[2];
 
 	s->is_counter |= head > s->area;
@@ -89,7 +83,7 @@ void aux_window_taken(struct aux_window_state *s, const uint8_t *area, uint64_t 
 	s->count = w->to;
 	if (s->is_counter || !s->before)
 		return;
-	aux_window_parts(&old, area, s->area, part);
+	bytes_of_ring(area, s->area, head - nr, nr, part);
 	memcpy(s->before, part[0].pos, bytes_left(&part[0]));
 	memcpy(s->before + bytes_left(&part[0]), part[1].pos, bytes_left(&part[1]));
 	s->nr_before = nr;
