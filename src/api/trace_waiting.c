@@ -13,8 +13,7 @@ struct trace_waiting *trace_waiting_add(struct trace_pull *p)
 /* @return false: no memory. */
 static bool keep_text(struct arena *to, const char **text)
 {
-	if (*text)
-		*text = arena_strndup(to, *text, strlen(*text));
+	*text = arena_strndup(to, *text, strlen(*text));
 	return *text;
 }
 

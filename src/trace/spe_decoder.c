@@ -100,7 +100,7 @@ static void add_half(struct reader *r)
 {
 	struct half *h = mem_zalloc(sizeof(*h));
 
-	r->lock = r->lock ? r->lock : os_lock_new();
+	r->lock = os_lock_new();
 	if (!h || !r->lock || !init_worker(r, &h->worker)) {
 		half_free(h);
 		r->sink.helper = NULL;
@@ -182,20 +182,18 @@ static enum clew_err warn(struct reader *r, const struct spe_record *x)
 		[SPE_NO_OPERATION] = "an SPE record is damaged: neither operation nor events",
 		[SPE_FAR_TIME] = "an SPE record is damaged: its time is far from its neighbours'",
 	};
+	const char *what = "bytes that are no SPE record";
 
 	if (x->outcome == SPE_DAMAGED) {
 		r->counts.nr_damaged++;
-		return trace_warn_on(&r->sink.listener, r->unit.cpu,
-				     damages[x->damage % NR_SPE_DAMAGES], 0, x->offset);
-	}
-	if (x->outcome == SPE_CUT) {
+		what = damages[x->damage % NR_SPE_DAMAGES];
+	} else if (x->outcome == SPE_CUT) {
 		r->counts.nr_cut++;
-		return trace_warn_on(&r->sink.listener, r->unit.cpu, "an SPE record is cut off", 0,
-				     x->offset);
+		what = "an SPE record is cut off";
+	} else {
+		r->counts.nr_skipped_bytes += x->bytes;
 	}
-	r->counts.nr_skipped_bytes += x->bytes;
-	return trace_warn_on(&r->sink.listener, r->unit.cpu, "bytes that are no SPE record", 0,
-			     x->offset);
+	return trace_warn_on(&r->sink.listener, r->unit.cpu, what, 0, x->offset);
 }
 
 /* --- counted together --- */
@@ -222,12 +220,13 @@ static enum clew_err make_room(struct reader *r, struct spe_fold *f)
 	return spe_fold_is_full(f) ? unfold(r, f, false) : CLEW_OK;
 }
 
-static enum clew_err pour_all(struct reader *r, struct spe_fold *to, const struct spe_fold *from)
+static enum clew_err pour_all(struct reader *r, struct spe_fold *to, const struct spe_folded *from,
+			      size_t nr)
 {
 	enum clew_err err = CLEW_OK;
-	uint32_t at = 0;
+	size_t at = 0;
 
-	while (!err && !spe_fold_pour(to, from, &at))
+	while (!err && !spe_fold_pour(to, from, nr, &at))
 		err = unfold(r, to, false);
 	return err;
 }
@@ -240,7 +239,7 @@ static enum clew_err cut_part(struct reader *r)
 	enum clew_err err;
 
 	spe_worker_keep_part(w);
-	err = pour_all(r, &w->keeper->owners, w->fold);
+	err = pour_all(r, &w->keeper->owners, w->fold->all, w->fold->nr);
 	spe_worker_end_part(w);
 	return err;
 }
@@ -272,11 +271,18 @@ static void take_kept(struct reader *r, struct spe_worker *w)
 	if (w->keeper->is_useless)
 		r->nr_paused = r->pause =
 			r->pause < LONGEST_PAUSE ? 2 * r->pause + 15 : LONGEST_PAUSE;
+	w->keeper->is_useless = false; /* a joined piece takes the first worker's twice */
 	if (!spe_kept_take(r->keeps, &w->keeper->kept, r->sink.kept->budget))
 		r->nr_paused = UINT_MAX;
 }
 
 /* --- pieces --- */
+
+static void note_counts(struct reader *r)
+{
+	r->counts.nr_records = r->first.nr_records;
+	r->counts.nr_padding_bytes = r->first.records->counts.padding_bytes;
+}
 
 static enum clew_err take_item(struct reader *r, struct spe_worker *w, const struct spe_record *x)
 {
@@ -316,8 +322,7 @@ static enum clew_err take(struct reader *r)
 		if (!err)
 			err = deliver(r);
 	}
-	r->counts.nr_records = w->nr_records;
-	r->counts.nr_padding_bytes = w->records->counts.padding_bytes;
+	note_counts(r);
 	return err;
 }
 
@@ -328,7 +333,7 @@ static enum clew_err emit_range(struct reader *r)
 
 	if (!w->keeper)
 		return unfold(r, w->fold, true);
-	err = pour_all(r, &w->keeper->owners, w->fold);
+	err = pour_all(r, &w->keeper->owners, w->fold->all, w->fold->nr);
 	spe_fold_clear(w->fold, true);
 	return err ? err : unfold(r, &w->keeper->owners, true);
 }
@@ -386,13 +391,12 @@ static enum clew_err join(struct reader *r, struct spe_worker *h)
 	h->records->counts.padding_bytes += w->records->counts.padding_bytes;
 	spe_worker_swap_readers(w, h);
 	w->nr_records += h->nr_records;
-	r->counts.nr_records = w->nr_records;
-	r->counts.nr_padding_bytes = w->records->counts.padding_bytes;
+	note_counts(r);
 	if (!w->keeper)
-		return pour_all(r, w->fold, h->fold);
+		return pour_all(r, w->fold, h->fold->all, h->fold->nr);
 	take_kept(r, w);
 	take_kept(r, h);
-	return pour_all(r, &w->keeper->owners, &h->keeper->owners);
+	return pour_all(r, &w->keeper->owners, h->keeper->owners.all, h->keeper->owners.nr);
 }
 
 static bool start_half(struct reader *r, struct bytes in, uint64_t offset)
@@ -417,7 +421,7 @@ static void clear_half(struct spe_worker *w)
 	if (!w->keeper)
 		return;
 	spe_fold_clear(&w->keeper->owners, false);
-	w->keeper->kept.parts.nr = w->keeper->kept.entries.nr = 0;
+	spe_kept_clear(&w->keeper->kept);
 }
 
 static enum clew_err feed_halves(struct reader *r, struct bytes in, uint64_t offset, size_t cut)
@@ -487,17 +491,11 @@ static enum clew_err count_part(struct reader *r, const struct spe_part *p)
 {
 	const struct spe_folded *all = r->counted.kept->entries.data + p->first;
 	struct spe_worker *w = &r->first;
-	enum clew_err err = CLEW_OK;
+	enum clew_err err = pour_all(r, w->fold, all, p->nr_entries);
 
-	for (size_t i = 0; !err && i < p->nr_entries; i++) {
-		err = make_room(r, w->fold);
-		if (!err)
-			spe_fold_add(w->fold, &all[i].first, all[i].stay, &all[i].many);
-	}
 	w->nr_records += p->nr_records;
 	w->records->counts.padding_bytes += p->padding_bytes;
-	r->counts.nr_records = w->nr_records;
-	r->counts.nr_padding_bytes = w->records->counts.padding_bytes;
+	note_counts(r);
 	return err;
 }
 

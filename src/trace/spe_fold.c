@@ -116,10 +116,10 @@ uint32_t spe_fold_add(struct spe_fold *f, const struct spe_record *r, uint32_t s
 	return f->nr - 1;
 }
 
-bool spe_fold_pour(struct spe_fold *f, const struct spe_fold *from, uint32_t *at)
+bool spe_fold_pour(struct spe_fold *f, const struct spe_folded *from, size_t nr, size_t *at)
 {
-	for (; *at < from->nr; ++*at) {
-		const struct spe_folded *x = &from->all[*at];
+	for (; *at < nr; ++*at) {
+		const struct spe_folded *x = &from[*at];
 
 		if (spe_fold_is_full(f))
 			return false;

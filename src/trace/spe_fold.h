@@ -75,8 +75,9 @@ void spe_fold_remember(const struct spe_fold *f, struct spe_alike *x, const stru
 /** Count what the reader has. @return how many records. */
 uint64_t spe_fold_collect(struct spe_fold *f);
 
-/** Count what @p from has counted, from its *at on. @return false: there is no room for *at. */
-bool spe_fold_pour(struct spe_fold *f, const struct spe_fold *from, uint32_t *at);
+/** Count what the @p nr of @p from stand for, from *at on. @return false: there is no room for *at.
+ */
+bool spe_fold_pour(struct spe_fold *f, const struct spe_folded *from, size_t nr, size_t *at);
 
 /** Drop all records; with @p forgets the stays, too. */
 void spe_fold_clear(struct spe_fold *f, bool forgets);

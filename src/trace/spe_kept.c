@@ -12,7 +12,7 @@ void spe_kept_done(struct spe_kept *k)
 	vec_done(&k->entries);
 }
 
-static void clear(struct spe_kept *k)
+void spe_kept_clear(struct spe_kept *k)
 {
 	k->parts.nr = k->entries.nr = 0;
 }
@@ -40,7 +40,7 @@ bool spe_kept_take(struct spe_kept *k, struct spe_kept *from, struct budget *b)
 			 from->entries.nr * sizeof(*from->entries.data);
 	bool has_room = !from->parts.nr || (budget_take(b, bytes) && append(k, from));
 
-	clear(from);
+	spe_kept_clear(from);
 	return has_room;
 }
 

@@ -25,6 +25,8 @@ struct spe_kept {
 };
 
 void spe_kept_done(struct spe_kept *k);
+/** Empty it; its memory stays. */
+void spe_kept_clear(struct spe_kept *k);
 
 /** Append all of @p from, which is empty then. @return false: over the budget, or no memory. */
 bool spe_kept_take(struct spe_kept *k, struct spe_kept *from, struct budget *b);

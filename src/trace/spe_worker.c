@@ -131,11 +131,11 @@ void spe_worker_end_part(struct spe_worker *w)
 
 static bool cut_part(struct spe_worker *w)
 {
-	uint32_t at = 0;
+	size_t at = 0;
 	bool has_room;
 
 	spe_worker_keep_part(w);
-	has_room = spe_fold_pour(&w->keeper->owners, w->fold, &at);
+	has_room = spe_fold_pour(&w->keeper->owners, w->fold->all, w->fold->nr, &at);
 	spe_worker_end_part(w);
 	return has_room;
 }
