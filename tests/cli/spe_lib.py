@@ -38,6 +38,11 @@ def chunk(offset, size, time, tid=100, flags=0, cpu=0):
     return record(11, struct.pack('<QQQ', offset, size, flags) + sample_id(100, tid, time, cpu))
 
 
+def switch(out, current, other, time, cpu=0):
+    """SWITCH_CPU_WIDE, of threads that are their processes; -1: dead."""
+    return record(15, struct.pack('<ii', other, other) + sample_id(current & 0xffffffff, current & 0xffffffff, time, cpu), 1 << 13 if out else 0)
+
+
 def recording(records, sample_type=0x10087):
     attr = struct.pack('<IIQQQQQ', PMU, 128, 7, 1, sample_type, 0, 1 | 1 << 18).ljust(128, b'\0')
     ids, at = struct.pack('<Q', 42), 112 + 144

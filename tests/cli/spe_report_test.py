@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from spe_lib import COMM, N1, NONE, PMU, TIME_CONV, address, at, aux, branch, chunk, count, flags, load, record, recording, sample_id, v2  # noqa: E402
+from spe_lib import COMM, N1, NONE, PMU, TIME_CONV, address, at, aux, branch, chunk, count, flags, load, record, recording, sample_id, switch, v2  # noqa: E402
 from tap import check, done, skip  # noqa: E402
 
 clew = os.path.abspath(sys.argv[1])
@@ -210,10 +210,6 @@ def test_missing_files(work):
         check(status == 0 and err.count('%s=/no/file: it does not exist' % option) == 1, 'script %s: a file that does not exist' % option, [status, err])
 
 
-def switch(current, other, time, out):
-    return record(15, struct.pack('<ii', other, other) + sample_id(current, current, time), 1 << 13 if out else 0)
-
-
 def switched(path, nr, every):
     """Two threads in turn, each for @every records, within few AUX records; damage in some places. @return the path"""
     other = record(3, struct.pack('<II', 200, 200) + b'more\0\0\0\0' + sample_id(200, 200, 2))
@@ -224,7 +220,7 @@ def switched(path, nr, every):
     for i in range(0, nr, every):
         run_by = (100, 200) if i // every % 2 else (200, 100)
         time = 10000 + 10 * i - 5
-        switches += [switch(run_by[1], run_by[0], time, True), switch(run_by[0], run_by[1], time, False)]
+        switches += [switch(True, run_by[1], run_by[0], time), switch(False, run_by[0], run_by[1], time)]
     cuts = [0, len(trace) // 5, len(trace)]
     cuts[1] = sum(map(len, pieces[:nr // 5]))
     write(path, [other] + [aux(trace)] + switches + [chunk(a, b - a, 20000 + 10 * nr) for a, b in zip(cuts, cuts[1:])])

@@ -10,11 +10,10 @@ import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from spe_lib import COMM, N1, PMU, TIME_CONV, aux, chunk, load, record, recording, sample_id, v2  # noqa: E402
+from spe_lib import COMM, N1, PMU, TIME_CONV, aux, chunk, load, record, recording, sample_id, switch, v2  # noqa: E402
 from tap import check, done  # noqa: E402
 
 clew = os.path.abspath(sys.argv[1])
-OUT = 1 << 13
 TICK = 40  # ns
 
 
@@ -25,11 +24,6 @@ def run(*args):
 
 def conv(mult):
     return record(79, struct.pack('<QQQQQBB6x', 0, mult, 0, 0, 0, 1, 0))
-
-
-def switch(out, current, other, time, cpu=0):
-    """SWITCH_CPU_WIDE, of threads that are their processes; -1: dead."""
-    return record(15, struct.pack('<ii', other, other) + sample_id(current & 0xffffffff, current & 0xffffffff, time, cpu), OUT if out else 0)
 
 
 def comm(pid, name, time):

@@ -109,9 +109,8 @@ void model_enable(struct model *m, const struct model_config *c)
 }
 
 /* An event that is not on its CPU keeps what is pending: only scheduling out acts on it. */
-void model_disable(struct model *m, const struct model_config *c)
+void model_disable(struct model *m)
 {
-	(void)c;
 	if (m->leader != EVENT_ACTIVE && m->leader != EVENT_INACTIVE)
 		return;
 	deactivate(m);

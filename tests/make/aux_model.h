@@ -63,7 +63,7 @@ struct model {
 	uint8_t change; /* of a trigger, under way */
 	/* triggers in service, the inner one last */
 	uint8_t is_served, depth, kind[2], at[2], has_changed[2];
-	uint8_t is_nested, is_dropped, nr_hits;
+	uint8_t is_nested, nr_hits;
 	uint8_t last, sample, has_traced, is_late; /* the last trigger, and what the file shows */
 	/* the area, as byte or block numbers */
 	uint8_t made, tail, area[MODEL_LEN], shown; /* shown: the kernel's aux_head */
@@ -98,7 +98,7 @@ bool model_execute(struct model *m, const struct model_config *c);
 bool model_schedule_out(struct model *m, const struct model_config *c);
 bool model_schedule_in(struct model *m, const struct model_config *c, uint8_t cpu);
 void model_enable(struct model *m, const struct model_config *c);
-void model_disable(struct model *m, const struct model_config *c);
+void model_disable(struct model *m);
 void model_emit(struct model *m, uint8_t record);
 /** Begin to trace, unless it is paused. @return false: the area is full. */
 bool model_begin(struct model *m, const struct model_config *c);

@@ -68,7 +68,7 @@ static void decide(struct model *m, const struct model_config *c)
 		return;
 	m->has_gap = 0;
 	if (!(c->bad & MODEL_ENABLE_ONLY))
-		model_disable(m, c);
+		model_disable(m);
 }
 
 const char *model_read(struct model *m, const struct model_config *c)

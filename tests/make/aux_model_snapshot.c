@@ -140,7 +140,7 @@ bool model_request(struct model *m, const struct model_config *c)
 	m->phase = STOPPED;
 	m->is_wanted = 0;
 	if (!(c->bad & MODEL_STALE_HEAD))
-		model_disable(m, c);
+		model_disable(m);
 	return true;
 }
 

@@ -56,7 +56,6 @@ static uint8_t act(struct model *m, const struct model_config *c, int level)
 
 	switch ((enum place)m->at[level]) {
 	case BEFORE:
-		m->is_dropped |= m->is_served;
 		if (m->is_served)
 			return AFTER;
 		m->is_served = 1;
@@ -119,7 +118,7 @@ bool model_change(struct model *m, const struct model_config *c, int trigger)
 	}
 	switch (m->change) {
 	case 0:
-		model_disable(m, c);
+		model_disable(m);
 		m->change = (uint8_t)(1 + trigger);
 		return true;
 	case 1:
@@ -165,7 +164,7 @@ bool model_close(struct model *m, const struct model_config *c, int what)
 	}
 	if (!is_bad && (!is_closed(m, 0) || !is_closed(m, 1)))
 		return false;
-	model_disable(m, c);
+	model_disable(m);
 	m->leader = EVENT_CLOSED;
 	for (int i = 0; i < 2; i++)
 		if (!is_closed(m, i))

@@ -11,56 +11,51 @@
 
 #define PMU "bus/event_source/devices/"
 
-static void put(const char *file, const char *text)
-{
-	test_dir_write(file, text, strlen(text));
-}
-
 static void put_cpu(const char *pmu, int cpu, const char *file, const char *text)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), "%s/%s/cpu%d/%s", PMU, pmu, cpu, file);
-	put(path, text);
+	test_dir_put(path, text);
 }
 
 static void build_intel_pt(void)
 {
-	put(PMU "intel_pt/type", "6\n");
-	put(PMU "intel_pt/format/pt", "config:0\n");
-	put(PMU "intel_pt/format/cyc", "config:1\n");
-	put(PMU "intel_pt/format/mtc", "config:9\n");
-	put(PMU "intel_pt/format/tsc", "config:10\n");
-	put(PMU "intel_pt/format/noretcomp", "config:11\n");
-	put(PMU "intel_pt/format/branch", "config:13\n");
-	put(PMU "intel_pt/format/mtc_period", "config:14-17\n");
-	put(PMU "intel_pt/format/psb_period", "config:24-27\n");
-	put(PMU "intel_pt/caps/mtc", "1\n");
-	put(PMU "intel_pt/caps/mtc_periods", "249\n");
-	put(PMU "intel_pt/caps/psb_cyc", "1\n");
-	put(PMU "intel_pt/caps/psb_periods", "3f\n");
-	put(PMU "intel_pt/max_nonturbo_ratio", "12\n");
-	put(PMU "intel_pt/tsc_art_ratio", "100:2\n");
+	test_dir_put(PMU "intel_pt/type", "6\n");
+	test_dir_put(PMU "intel_pt/format/pt", "config:0\n");
+	test_dir_put(PMU "intel_pt/format/cyc", "config:1\n");
+	test_dir_put(PMU "intel_pt/format/mtc", "config:9\n");
+	test_dir_put(PMU "intel_pt/format/tsc", "config:10\n");
+	test_dir_put(PMU "intel_pt/format/noretcomp", "config:11\n");
+	test_dir_put(PMU "intel_pt/format/branch", "config:13\n");
+	test_dir_put(PMU "intel_pt/format/mtc_period", "config:14-17\n");
+	test_dir_put(PMU "intel_pt/format/psb_period", "config:24-27\n");
+	test_dir_put(PMU "intel_pt/caps/mtc", "1\n");
+	test_dir_put(PMU "intel_pt/caps/mtc_periods", "249\n");
+	test_dir_put(PMU "intel_pt/caps/psb_cyc", "1\n");
+	test_dir_put(PMU "intel_pt/caps/psb_periods", "3f\n");
+	test_dir_put(PMU "intel_pt/max_nonturbo_ratio", "12\n");
+	test_dir_put(PMU "intel_pt/tsc_art_ratio", "100:2\n");
 }
 
 /* What softaux of ../shared/spikes shows the kernel's users: no ratios, another number. */
 static void make_softaux(void)
 {
-	put(PMU "intel_pt/type", "11\n");
-	put(PMU "intel_pt/max_nonturbo_ratio", "0\n");
-	put(PMU "intel_pt/tsc_art_ratio", "0:0\n");
+	test_dir_put(PMU "intel_pt/type", "11\n");
+	test_dir_put(PMU "intel_pt/max_nonturbo_ratio", "0\n");
+	test_dir_put(PMU "intel_pt/tsc_art_ratio", "0:0\n");
 }
 
 static void build_cs_etm(void)
 {
-	put(PMU "cs_etm/type", "8\n");
-	put(PMU "cs_etm/format/branch_broadcast", "config:8\n");
-	put(PMU "cs_etm/format/cycacc", "config:12\n");
-	put(PMU "cs_etm/format/contextid", "config:14\n");
-	put(PMU "cs_etm/format/contextid1", "config:14\n");
-	put(PMU "cs_etm/format/contextid2", "config:15\n");
-	put(PMU "cs_etm/format/timestamp", "config:28\n");
-	put(PMU "cs_etm/format/retstack", "config:29\n");
+	test_dir_put(PMU "cs_etm/type", "8\n");
+	test_dir_put(PMU "cs_etm/format/branch_broadcast", "config:8\n");
+	test_dir_put(PMU "cs_etm/format/cycacc", "config:12\n");
+	test_dir_put(PMU "cs_etm/format/contextid", "config:14\n");
+	test_dir_put(PMU "cs_etm/format/contextid1", "config:14\n");
+	test_dir_put(PMU "cs_etm/format/contextid2", "config:15\n");
+	test_dir_put(PMU "cs_etm/format/timestamp", "config:28\n");
+	test_dir_put(PMU "cs_etm/format/retstack", "config:29\n");
 	for (int cpu = 0; cpu < 8; cpu++) { /* of the Pixel that simpleperf recorded */
 		put_cpu("cs_etm", cpu, "trcidr/trcidr0", "0x28000ea1\n");
 		put_cpu("cs_etm", cpu, "trcidr/trcidr1", cpu < 6 ? "0x4100f422\n" : "0x4100f423\n");
@@ -89,15 +84,17 @@ static void build_cs_etm(void)
 
 static void build_arm_spe(void)
 {
-	put(PMU "arm_spe_0/type", "9\n");
-	put(PMU "arm_spe_0/cpumask", "0-1\n");
-	put(PMU "arm_spe_0/caps/min_interval", "1024\n");
-	put(PMU "arm_spe_0/caps/event_filter", "0x8000ffff0ffbff3e\n");
-	put(PMU "arm_spe_1/type", "12\n");
-	put(PMU "arm_spe_1/cpumask", "3\n");
-	put(PMU "arm_spe_1/caps/min_interval", "256\n");
-	put("devices/system/cpu/cpu0/regs/identification/midr_el1", "0x00000000410fd4f0\n");
-	put("devices/system/cpu/cpu3/regs/identification/midr_el1", "0x00000000410fd490\n");
+	test_dir_put(PMU "arm_spe_0/type", "9\n");
+	test_dir_put(PMU "arm_spe_0/cpumask", "0-1\n");
+	test_dir_put(PMU "arm_spe_0/caps/min_interval", "1024\n");
+	test_dir_put(PMU "arm_spe_0/caps/event_filter", "0x8000ffff0ffbff3e\n");
+	test_dir_put(PMU "arm_spe_1/type", "12\n");
+	test_dir_put(PMU "arm_spe_1/cpumask", "3\n");
+	test_dir_put(PMU "arm_spe_1/caps/min_interval", "256\n");
+	test_dir_put("devices/system/cpu/cpu0/regs/identification/midr_el1",
+		     "0x00000000410fd4f0\n");
+	test_dir_put("devices/system/cpu/cpu3/regs/identification/midr_el1",
+		     "0x00000000410fd490\n");
 }
 
 /* The parts of an aux_info_from that live as long as it. */
@@ -155,7 +152,7 @@ static void check_intel_pt(void)
 	t.from.switches = AUX_PT_OWN_SWITCHES;
 	t.from.is_snapshot = true;
 	t.from.filter = "filter 0x10/0x20@/x";
-	put(PMU "intel_pt/caps/event_trace", "1\n");
+	test_dir_put(PMU "intel_pt/caps/event_trace", "1\n");
 	CHECK_EQ(aux_info_put(&t.from, &b, NULL), CLEW_OK, "intel_pt is described");
 	w = words_of(&b, &info);
 	CHECK_EQ(info.type, PERF_AUXTRACE_INTEL_PT, "the type");

@@ -8,11 +8,6 @@
 
 /* --- directories made for a check --- */
 
-static void put(const char *name, const char *text)
-{
-	test_dir_write(name, text, strlen(text));
-}
-
 #define CORE_REGS "[regs]\nPC(size:64)=0x0\nSP(size:64)=0\n"
 #define ETM_REGS                                                                            \
  "[regs]\nTRCCONFIGR(0x004)=0x00000001\ntrctraceidr(id:0x10)=\"0x10\"\nTRCIDR0=671092385\n" \
@@ -28,15 +23,15 @@ static const uint8_t trace[] = {0, 0, 0, 0,    0,    0,    0,    0,    0,    0, 
 
 static void put_usual(void)
 {
-	put("snapshot.ini", "[snapshot]\nversion=1.0\n\n[device_list]\ndevice0=cpu.ini\n"
-			    "device7=etm.ini\n[trace]\nmetadata=trace.ini\n");
-	put("cpu.ini", "[device]\nname=cpu_3\nclass=core\ntype=Cortex-A53\n" CORE_REGS
-		       "[dump1]\nfile=\"code.bin\"\naddress=0x10000\nlength=0x10\n");
-	put("etm.ini", "[device]\nname=ETM_3\nclass=trace_source\ntype=ETM4\n" ETM_REGS);
-	put("trace.ini",
-	    "[trace_buffers]\nbuffers=buffer0,\n[buffer0]\nname=ETB_0\nfile=trace.bin\n"
-	    "format=source_data\n[source_buffers]\nETM_3=ETB_0\n"
-	    "[core_trace_sources]\ncpu_3=ETM_3\n");
+	test_dir_put("snapshot.ini", "[snapshot]\nversion=1.0\n\n[device_list]\ndevice0=cpu.ini\n"
+				     "device7=etm.ini\n[trace]\nmetadata=trace.ini\n");
+	test_dir_put("cpu.ini", "[device]\nname=cpu_3\nclass=core\ntype=Cortex-A53\n" CORE_REGS
+				"[dump1]\nfile=\"code.bin\"\naddress=0x10000\nlength=0x10\n");
+	test_dir_put("etm.ini", "[device]\nname=ETM_3\nclass=trace_source\ntype=ETM4\n" ETM_REGS);
+	test_dir_put("trace.ini",
+		     "[trace_buffers]\nbuffers=buffer0,\n[buffer0]\nname=ETB_0\nfile=trace.bin\n"
+		     "format=source_data\n[source_buffers]\nETM_3=ETB_0\n"
+		     "[core_trace_sources]\ncpu_3=ETM_3\n");
 	test_dir_write("code.bin", code, sizeof(code));
 	test_dir_write("trace.bin", trace, sizeof(trace));
 }
@@ -209,12 +204,13 @@ static void test_why_it_fails(void)
 	struct trace_input *t = NULL;
 	bool is_noted = false;
 
-	put("trace.ini", "[trace_buffers]\nbuffers=buffer0\n[buffer0]\nname=ETB_0\nfile=gone.bin\n"
-			 "[source_buffers]\nETM_3=ETB_0\n[core_trace_sources]\ncpu_3=ETM_3\n");
+	test_dir_put("trace.ini",
+		     "[trace_buffers]\nbuffers=buffer0\n[buffer0]\nname=ETB_0\nfile=gone.bin\n"
+		     "[source_buffers]\nETM_3=ETB_0\n[core_trace_sources]\ncpu_3=ETM_3\n");
 	CHECK_EQ(cs_snapshot_open_with_notes(&t, test_dir, NULL, is_about, &is_noted, &diag),
 		 CLEW_BAD_FILE, "no trace");
 	CHECK(is_noted, "and which file is missing");
-	put("snapshot.ini", "[trace]\nmetadata=/dev/null\n");
+	test_dir_put("snapshot.ini", "[trace]\nmetadata=/dev/null\n");
 	CHECK_EQ(cs_snapshot_open(&t, test_dir, &diag), CLEW_BAD_FILE, "metadata in a device");
 	CHECK(strstr(diag.what, "metadata"), "and that it is the metadata");
 	put_usual();
@@ -231,19 +227,21 @@ static void test_crlf_and_comments(void)
 	struct trace_input *t = NULL;
 	bool is_noted = false;
 
-	put("trace.ini",
-	    "; metadata\r\n[trace_buffers]\r\nbuffers= other , buffer0 \r\n\r\n"
-	    "[BUFFER0]\r\nname = ETB_0 # the first\r\nfile=\"trace.bin\"\r\nFormat=Source_Data\r\n"
-	    "[source_buffers]\r\nETM_3= ETB_9, ETB_0\r\n[core_trace_sources]\r\ncpu_3=ETM_3\r\n"
-	    "[timestamp]\r\nfrequency=25000000\r\nodd\r\n");
+	test_dir_put(
+		"trace.ini",
+		"; metadata\r\n[trace_buffers]\r\nbuffers= other , buffer0 \r\n\r\n"
+		"[BUFFER0]\r\nname = ETB_0 # the first\r\nfile=\"trace.bin\"\r\nFormat=Source_Data\r\n"
+		"[source_buffers]\r\nETM_3= ETB_9, ETB_0\r\n[core_trace_sources]\r\ncpu_3=ETM_3\r\n"
+		"[timestamp]\r\nfrequency=25000000\r\nodd\r\n");
 	CHECK_EQ(insns_now(), UINT64_MAX, "names of buffers are as in the list");
 	cs_snapshot_open_with_notes(&t, test_dir, NULL, is_about_buffer, &is_noted, &diag);
 	CHECK(is_noted, "and which one has no section");
-	put("trace.ini",
-	    "[trace_buffers]\r\nbuffers= other , buffer0 \r\n\r\n"
-	    "[buffer0]\r\nname = ETB_0 # the first\r\nfile=\"trace.bin\"\r\nFormat=Source_Data\r\n"
-	    "[source_buffers]\r\nETM_3= ETB_9, ETB_0\r\n[core_trace_sources]\r\ncpu_3=ETM_3\r\n"
-	    "[timestamp]\r\nfrequency=25000000\r\nodd\r\n");
+	test_dir_put(
+		"trace.ini",
+		"[trace_buffers]\r\nbuffers= other , buffer0 \r\n\r\n"
+		"[buffer0]\r\nname = ETB_0 # the first\r\nfile=\"trace.bin\"\r\nFormat=Source_Data\r\n"
+		"[source_buffers]\r\nETM_3= ETB_9, ETB_0\r\n[core_trace_sources]\r\ncpu_3=ETM_3\r\n"
+		"[timestamp]\r\nfrequency=25000000\r\nodd\r\n");
 	CHECK_EQ(insns_now(), 3, "CRLF, comments, lists, sections of others");
 	put_usual();
 }
@@ -253,38 +251,45 @@ static void test_memory(void)
 	struct clew_diag diag;
 	struct trace_input *t;
 
-	put("cpu.ini", "[device]\nname=cpu_3\nclass=core\ntype=Cortex-A53\n"
-		       "[dumpb]\nfile=padded.bin\noffset=8\naddress=0x10008\n"
-		       "[dump.a]\nfile=padded.bin\naddress=0x10000\nlength=8\nspace=EL1N\n");
+	test_dir_put("cpu.ini",
+		     "[device]\nname=cpu_3\nclass=core\ntype=Cortex-A53\n"
+		     "[dumpb]\nfile=padded.bin\noffset=8\naddress=0x10008\n"
+		     "[dump.a]\nfile=padded.bin\naddress=0x10000\nlength=8\nspace=EL1N\n");
 	test_dir_write("padded.bin", code, sizeof(code));
 	CHECK_EQ(insns_now(), 3, "dumps by offset and length, of one space");
-	put("cpu.ini",
-	    "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=code.bin\naddress=0x10000\nspace=EL3\n");
+	test_dir_put(
+		"cpu.ini",
+		"[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=code.bin\naddress=0x10000\nspace=EL3\n");
 	CHECK_EQ(insns_now(), 0, "EL1 does not see what EL3 does");
-	put("cpu.ini",
-	    "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=code.bin\naddress=0x10000\nspace=moon\n");
+	test_dir_put(
+		"cpu.ini",
+		"[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=code.bin\naddress=0x10000\nspace=moon\n");
 	t = open_it(&diag);
 	CHECK(t && has_note(t, "moon") && decode(t).nr_insns == 3,
 	      "an unknown space is said, and all");
 	trace_input_free(t);
-	put("cpu.ini", "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=gone.bin\naddress=0x10000\n"
-		       "[dump2]\nfile=code.bin\n[dump3]\nfile=code.bin\naddress=here\n"
-		       "[dump4]\naddress=4\n[dump5]\nfile=code.bin\naddress=0\noffset=99999\n");
+	test_dir_put("cpu.ini",
+		     "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=gone.bin\naddress=0x10000\n"
+		     "[dump2]\nfile=code.bin\n[dump3]\nfile=code.bin\naddress=here\n"
+		     "[dump4]\naddress=4\n[dump5]\nfile=code.bin\naddress=0\noffset=99999\n");
 	t = open_it(&diag);
 	CHECK(t && has_note(t, "gone.bin") && has_note(t, "dump2") && has_note(t, "dump3") &&
 		      has_note(t, "dump4"),
 	      "dumps without file, address or number are named");
 	CHECK(t && decode(t).nr_nacc == 1, "and their code is missing");
 	trace_input_free(t);
-	put("cpu.ini", "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=code.bin\n"
-		       "address=0xfffffffffffffff8\n[dump2]\nfile=code.bin\naddress=0x10000\n"
-		       "length=0xffffffffffffffff\noffset=0x0\n");
+	test_dir_put("cpu.ini",
+		     "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=code.bin\n"
+		     "address=0xfffffffffffffff8\n[dump2]\nfile=code.bin\naddress=0x10000\n"
+		     "length=0xffffffffffffffff\noffset=0x0\n");
 	CHECK_EQ(insns_now(), 3, "dumps past the end of file and of memory end there");
-	put("cpu.ini", "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=code.bin\naddress=0x10000\n"
-		       "length=0\noffset=0\n");
+	test_dir_put("cpu.ini",
+		     "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=code.bin\naddress=0x10000\n"
+		     "length=0\noffset=0\n");
 	CHECK_EQ(insns_now(), 3, "a length of 0 is none");
-	put("cpu.ini",
-	    "[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=bin\\code.bin\naddress=0x10000\n");
+	test_dir_put(
+		"cpu.ini",
+		"[device]\nname=cpu_3\nclass=core\n[dump1]\nfile=bin\\code.bin\naddress=0x10000\n");
 	CHECK_EQ(insns_now(), 0, "no such file");
 	test_dir_drop("padded.bin");
 	put_usual();
@@ -296,16 +301,17 @@ static void test_cores_differ(void)
 	static const uint8_t other[] = {0x1f, 0x20, 0x03, 0xd5, 0x1f, 0x20, 0x03, 0xd5, 0x02, 0x00,
 					0x00, 0x14, 0x1f, 0x20, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6};
 
-	put("snapshot.ini",
-	    "[device_list]\na=cpu.ini\nb=other.ini\nc=etm.ini\nx4=etm2.ini\n[trace]\n"
-	    "metadata=trace.ini\n");
-	put("other.ini",
-	    "[device]\nname=cpu_9\nclass=core\n[dump1]\nfile=other.bin\naddress=0x10000\n");
-	put("etm2.ini", "[device]\nname=ETM_9\ntype=ETM4\n" ETM_REGS);
-	put("trace.ini",
-	    "[trace_buffers]\nbuffers=a,b\n[a]\nfile=trace.bin\nformat=source_data\n"
-	    "[b]\nfile=trace.bin\nformat=source_data\n[source_buffers]\nETM_3=a\nETM_9=b\n"
-	    "[core_trace_sources]\ncpu_3=ETM_3\ncpu_9=ETM_9\n");
+	test_dir_put("snapshot.ini",
+		     "[device_list]\na=cpu.ini\nb=other.ini\nc=etm.ini\nx4=etm2.ini\n[trace]\n"
+		     "metadata=trace.ini\n");
+	test_dir_put(
+		"other.ini",
+		"[device]\nname=cpu_9\nclass=core\n[dump1]\nfile=other.bin\naddress=0x10000\n");
+	test_dir_put("etm2.ini", "[device]\nname=ETM_9\ntype=ETM4\n" ETM_REGS);
+	test_dir_put("trace.ini",
+		     "[trace_buffers]\nbuffers=a,b\n[a]\nfile=trace.bin\nformat=source_data\n"
+		     "[b]\nfile=trace.bin\nformat=source_data\n[source_buffers]\nETM_3=a\nETM_9=b\n"
+		     "[core_trace_sources]\ncpu_3=ETM_3\ncpu_9=ETM_9\n");
 	test_dir_write("other.bin", other, sizeof(other));
 	CHECK_EQ(insns_now(), 3 + 4,
 		 "of two cores each runs its own code, of two sessions both ran");
@@ -326,18 +332,21 @@ static void test_sources(void)
 	struct trace_input *t;
 	bool is_noted = false;
 
-	put("snapshot.ini",
-	    "[device_list]\na=cpu.ini\nb=etm.ini\nc=stm.ini\nx4=gone.ini\ne=new.ini\nf=ptm.ini\n"
-	    "[trace]\nmetadata=trace.ini\n");
-	put("stm.ini",
-	    "[device]\nname=STM_1\nclass=trace_source\ntype=STM\n[regs]\nSTMTCSR(0x3A0)=0x00A00005\n");
-	put("new.ini", "[device]\nname=NEW_1\nclass=trace_source\ntype=XTM9.1\n");
-	put("ptm.ini",
-	    "[device]\nname=PTM_1\nclass=trace_source\ntype=PTM1.1\n[regs]\nETMTRACEIDR=0x14\n");
-	put("trace.ini",
-	    "[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\nformat=source_data\n"
-	    "[source_buffers]\nABSENT=B\nSTM_1=B\nNEW_1=B\nPTM_1=B\nETM_3=B\n"
-	    "[core_trace_sources]\nabsent=ETM_3\n");
+	test_dir_put(
+		"snapshot.ini",
+		"[device_list]\na=cpu.ini\nb=etm.ini\nc=stm.ini\nx4=gone.ini\ne=new.ini\nf=ptm.ini\n"
+		"[trace]\nmetadata=trace.ini\n");
+	test_dir_put(
+		"stm.ini",
+		"[device]\nname=STM_1\nclass=trace_source\ntype=STM\n[regs]\nSTMTCSR(0x3A0)=0x00A00005\n");
+	test_dir_put("new.ini", "[device]\nname=NEW_1\nclass=trace_source\ntype=XTM9.1\n");
+	test_dir_put(
+		"ptm.ini",
+		"[device]\nname=PTM_1\nclass=trace_source\ntype=PTM1.1\n[regs]\nETMTRACEIDR=0x14\n");
+	test_dir_put("trace.ini",
+		     "[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\nformat=source_data\n"
+		     "[source_buffers]\nABSENT=B\nSTM_1=B\nNEW_1=B\nPTM_1=B\nETM_3=B\n"
+		     "[core_trace_sources]\nabsent=ETM_3\n");
 	t = open_it(&diag);
 	CHECK(t && t->nr_units == 4, "four units");
 	CHECK(t && has_note(t, "gone.ini") && has_note(t, "ABSENT"), "what is missing is named");
@@ -357,19 +366,21 @@ static void test_sources(void)
 	trace_input_free(t);
 	test_dir_drop("new.ini");
 	test_dir_drop("ptm.ini");
-	put("trace.ini",
-	    "[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\n[source_buffers]\nSTM_1=B\n");
+	test_dir_put(
+		"trace.ini",
+		"[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\n[source_buffers]\nSTM_1=B\n");
 	CHECK(!open_it(&diag) && diag.code == CLEW_UNSUPPORTED, "trace of an STM only");
 	CHECK(cs_snapshot_open_with_notes(&t, test_dir, NULL, is_about_stm, &is_noted, &diag) &&
 		      is_noted,
 	      "and which source it is");
 	test_dir_drop("stm.ini");
-	put("trace.ini",
-	    "[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\nformat=source_data\n");
+	test_dir_put(
+		"trace.ini",
+		"[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=trace.bin\nformat=source_data\n");
 	CHECK_EQ(insns_now(), 3, "without a list of sources, any");
-	put("trace.ini", "[trace_buffers]\nbuffers=b,c\n[b]\nname=B\nfile=trace.bin\n"
-			 "format=source_data\n[c]\nname=C\nfile=trace.bin\n"
-			 "[source_buffers]\nETM_3=B\n");
+	test_dir_put("trace.ini", "[trace_buffers]\nbuffers=b,c\n[b]\nname=B\nfile=trace.bin\n"
+				  "format=source_data\n[c]\nname=C\nfile=trace.bin\n"
+				  "[source_buffers]\nETM_3=B\n");
 	t = open_it(&diag);
 	CHECK(t && has_note(t, "buffer C") && decode(t).nr_insns == 3,
 	      "a buffer that is no source's is named");
@@ -384,31 +395,34 @@ static void test_registers(void)
 					    "TRCIDR0=0x28000ea1\n", "TRCIDR2=0x488\n"};
 	struct clew_diag diag;
 
-	put("trace.ini",
-	    "[trace_buffers]\nbuffers=b\n[b]\nfile=trace.bin\n[source_buffers]\nETM_3=b\n");
+	test_dir_put(
+		"trace.ini",
+		"[trace_buffers]\nbuffers=b\n[b]\nfile=trace.bin\n[source_buffers]\nETM_3=b\n");
 	for (size_t i = 0; i < 4; i++) {
 		char text[512] = "[device]\nname=ETM_3\ntype=ETM4.2\n[regs]\n";
 		struct trace_input *t;
 
 		for (size_t k = 0; k < 4; k++)
 			strcat(text, k == i ? "" : lines[k]);
-		put("etm.ini", text);
+		test_dir_put("etm.ini", text);
 		t = open_it(&diag);
 		CHECK(t && !t->units[0].is_decodable && strstr(t->units[0].why.what, missing[i]),
 		      "without %s it is not decoded", missing[i]);
 		trace_input_free(t);
 	}
 	put_usual();
-	put("etm.ini", "[device]\nname=ETM_3\ntype=ETM4\n[regs]\nTRCCONFIGR=1\nTRCTRACEIDR=0\n"
-		       "TRCIDR0=0x28000ea1\nTRCIDR2=0x488\n");
+	test_dir_put("etm.ini",
+		     "[device]\nname=ETM_3\ntype=ETM4\n[regs]\nTRCCONFIGR=1\nTRCTRACEIDR=0\n"
+		     "TRCIDR0=0x28000ea1\nTRCIDR2=0x488\n");
 	CHECK_EQ(insns_now(), 3, "raw trace needs no ID");
-	put("etm.ini",
-	    "[device]\nname=ETM_3\ntype=ETM4\n[regs]\nTRCCONFIGR=0x30001\nTRCTRACEIDR=0x10\n"
-	    "TRCIDR0=0x28000ea1\nTRCIDR2=0x488\n");
+	test_dir_put(
+		"etm.ini",
+		"[device]\nname=ETM_3\ntype=ETM4\n[regs]\nTRCCONFIGR=0x30001\nTRCTRACEIDR=0x10\n"
+		"TRCIDR0=0x28000ea1\nTRCIDR2=0x488\n");
 	CHECK_EQ(insns_now(), 0, "data trace is refused, the snapshot is not");
-	put("etm.ini", "[device]\nname=ETM_3\ntype=ETM4\n" ETM_REGS "TRCIDR1=0\n");
+	test_dir_put("etm.ini", "[device]\nname=ETM_3\ntype=ETM4\n" ETM_REGS "TRCIDR1=0\n");
 	CHECK_EQ(insns_now(), 3, "a TRCIDR1 of 0 was not read");
-	put("etm.ini", "[device]\nname=ETM_3\ntype=ETE\n" ETM_REGS "TRCDEVARCH=0\n");
+	test_dir_put("etm.ini", "[device]\nname=ETM_3\ntype=ETE\n" ETM_REGS "TRCDEVARCH=0\n");
 	CHECK_EQ(insns_now(), 3, "nor was such a TRCDEVARCH");
 	put_usual();
 }
@@ -436,7 +450,7 @@ static void test_profile(void)
 
 		snprintf(text, sizeof(text), "[device]\nname=cpu_3\nclass=core\ntype=%s\n",
 			 cores[i].type);
-		put("cpu.ini", text);
+		test_dir_put("cpu.ini", text);
 		t = open_it(&diag);
 		CHECK(t && etm_config_of(&t->units[0])->is_m_profile == cores[i].is_m, "%s",
 		      cores[i].type);
@@ -467,22 +481,23 @@ static void test_hostile(void)
 	for (size_t i = 0; i < sizeof(trace_inis) / sizeof(*trace_inis); i++) {
 		struct trace_input *t;
 
-		put("trace.ini", trace_inis[i]);
+		test_dir_put("trace.ini", trace_inis[i]);
 		t = open_it(&diag);
 		ok &= !t && diag.code == CLEW_BAD_FILE && diag.what;
 		trace_input_free(t);
 	}
 	CHECK(ok, "metadata without a readable buffer; devices and pipes are no files");
-	put("snapshot.ini", "[trace]\nmetadata=../../../../../../nowhere/x\n");
+	test_dir_put("snapshot.ini", "[trace]\nmetadata=../../../../../../nowhere/x\n");
 	CHECK(!open_it(&diag) && diag.code == CLEW_OS, "missing metadata");
-	put("snapshot.ini", "[trace]\nmetadata=fifo\n");
+	test_dir_put("snapshot.ini", "[trace]\nmetadata=fifo\n");
 	CHECK(!open_it(&diag) && diag.code == CLEW_BAD_FILE && strstr(diag.what, "metadata"),
 	      "metadata that is a pipe");
-	put("snapshot.ini", "[snapshot]\nversion=1.0\n");
+	test_dir_put("snapshot.ini", "[snapshot]\nversion=1.0\n");
 	CHECK(!open_it(&diag) && diag.code == CLEW_BAD_FILE, "no metadata");
 	put_usual();
-	put("snapshot.ini",
-	    "[device_list]\na=fifo\nb=.\nc=snapshot.ini\nx4=trace.bin\n[trace]\nmetadata=trace.ini\n");
+	test_dir_put(
+		"snapshot.ini",
+		"[device_list]\na=fifo\nb=.\nc=snapshot.ini\nx4=trace.bin\n[trace]\nmetadata=trace.ini\n");
 	CHECK(!open_it(&diag) && diag.code == CLEW_BAD_FILE, "devices that are none");
 	put_usual();
 	test_dir_write("trace.bin", "", 0);
@@ -542,8 +557,9 @@ static void test_frames(void)
 	uint8_t bytes[512];
 	size_t nr = framed(bytes, 0x10);
 
-	put("trace.ini",
-	    "[trace_buffers]\nbuffers=b\n[b]\nfile=trace.bin\n[source_buffers]\nETM_3=b\n");
+	test_dir_put(
+		"trace.ini",
+		"[trace_buffers]\nbuffers=b\n[b]\nfile=trace.bin\n[source_buffers]\nETM_3=b\n");
 	memcpy(bytes + nr, barrier, 16);
 	nr += 16;
 	nr += framed(bytes + nr, 0x10);
@@ -552,9 +568,10 @@ static void test_frames(void)
 	t = open_it(&diag);
 	CHECK(t && decode(t).nr_insns == 6, "trace in frames is decoded");
 	trace_input_free(t);
-	put("trace.ini",
-	    "[trace_buffers]\nbuffers=b\n[b]\nfile=trace.bin\nformat=ETR\n[source_buffers]\n"
-	    "ETM_3=b\n");
+	test_dir_put(
+		"trace.ini",
+		"[trace_buffers]\nbuffers=b\n[b]\nfile=trace.bin\nformat=ETR\n[source_buffers]\n"
+		"ETM_3=b\n");
 	t = open_it(&diag);
 	CHECK(t && has_note(t, "'ETR'"), "an unknown format is said, and taken for them");
 	for (size_t i = 0; t && i < sizeof(pieces) / sizeof(*pieces); i++) {

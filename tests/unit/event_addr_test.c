@@ -8,30 +8,25 @@
 
 #define PMU "bus/event_source/devices/"
 
-static void put(const char *file, const char *text)
-{
-	test_dir_write(file, text, strlen(text));
-}
-
 static void build_tree(void)
 {
-	put(PMU "intel_pt/type", "8\n");
-	put(PMU "intel_pt/nr_addr_filters", "2\n");
-	put(PMU "cs_etm/type", "9\n");
-	put(PMU "cs_etm/nr_addr_filters", "8\n");
-	put(PMU "arm_spe_0/type", "10\n");
-	put("kallsyms", "ffffffff81000000 T _stext\n"
-			"ffffffff81000100 T vfs_read\n"
-			"ffffffff81000180 t dup\n"
-			"ffffffff810001c0 D a_variable\n"
-			"ffffffff81000200 T dup\n"
-			"ffffffff81000300 T last\n"
-			"ffffffff81001000 T _etext\n"
-			"ffffffffc0000000 t dup\t[module]\n"
-			"ffffffffc0000040 t after\t[module]\n");
-	put("hidden", "0000000000000000 T _stext\n0000000000000000 T vfs_read\n");
-	put("a text", "a blank in its name\n");
-	put("text", "no program\n");
+	test_dir_put(PMU "intel_pt/type", "8\n");
+	test_dir_put(PMU "intel_pt/nr_addr_filters", "2\n");
+	test_dir_put(PMU "cs_etm/type", "9\n");
+	test_dir_put(PMU "cs_etm/nr_addr_filters", "8\n");
+	test_dir_put(PMU "arm_spe_0/type", "10\n");
+	test_dir_put("kallsyms", "ffffffff81000000 T _stext\n"
+				 "ffffffff81000100 T vfs_read\n"
+				 "ffffffff81000180 t dup\n"
+				 "ffffffff810001c0 D a_variable\n"
+				 "ffffffff81000200 T dup\n"
+				 "ffffffff81000300 T last\n"
+				 "ffffffff81001000 T _etext\n"
+				 "ffffffffc0000000 t dup\t[module]\n"
+				 "ffffffffc0000040 t after\t[module]\n");
+	test_dir_put("hidden", "0000000000000000 T _stext\n0000000000000000 T vfs_read\n");
+	test_dir_put("a text", "a blank in its name\n");
+	test_dir_put("text", "no program\n");
 }
 
 /* --- A program: a read-only segment, and at the next page one of code --- */

@@ -35,6 +35,11 @@ static inline void test_dir_write(const char *name, const void *data, size_t siz
 		CHECK(false, "%s cannot be written", path);
 }
 
+static inline void test_dir_put(const char *name, const char *text)
+{
+	test_dir_write(name, text, strlen(text));
+}
+
 static inline void test_dir_drop(const char *name)
 {
 	char path[256];
