@@ -271,6 +271,7 @@ bool ana_intervals_payload(struct ana_intervals *x, uint32_t tid, uint32_t cpu,
 		return is_in;
 	for (size_t i = 0; i < c.nr; i++)
 		note_payload(x, c.of[i], time);
+	x->nr_payload++;
 	x->nr_outside += !is_in;
 	return is_in;
 }

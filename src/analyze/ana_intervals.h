@@ -79,6 +79,7 @@ struct ana_intervals {
 	bool is_snapshot;         /* AUX records do not say how much was written */
 	uint64_t nr_lost;         /* records: triggers may be among them */
 	uint64_t nr_omitted;      /* triggers: over a limit */
+	uint64_t nr_payload;      /* times of trace that were given */
 	uint64_t nr_before;       /* times of trace before the first interval */
 	uint64_t nr_outside;      /* of all that are in none */
 	struct budget_account account;

@@ -7,9 +7,9 @@
 #include "perfdata/perf_record.h"
 
 /*
- * The intervals of tracing of a recording, from its records in order of time. Whose state a trigger
- * sets, ID_INDEX says of its event: a CPU's, a thread's, or where it is of both and inherited, that
- * of the sample's thread on the CPU.
+ * The intervals of tracing of a recording, from its records in order of time. ID_INDEX says of an
+ * event which state its triggers set: a CPU's, a thread's, or where the event is of both and
+ * inherited, that of the sample's thread on the CPU.
  */
 
 struct ana_tracing {

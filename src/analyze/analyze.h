@@ -85,6 +85,7 @@ struct ana_synth {
 	const char *error_why; /* static words; NULL: nothing more is known */
 	uint32_t error_code;
 	uint64_t error_ip; /* 0: unknown */
+	bool is_paused;    /* it ran outside of every interval of tracing, ana_tracing.h */
 };
 
 /** What a sampled operation was. */
@@ -298,6 +299,8 @@ struct ana_outcomes {
 	uint64_t nr_by_convention;             /* stacks with a frame of UNW_HOW_FP_CONVENTION */
 };
 
+struct ana_tracing;
+
 struct ana_summary {
 	struct ana_outcomes users; /* of the delivered samples */
 	struct who_counts who;     /* of the same, with wants_who */
@@ -327,6 +330,9 @@ struct ana_summary {
 	size_t nr_unresolved;
 	const struct ana_aux_cpu *aux; /* by CPU; lives as long as the analysis */
 	size_t nr_aux;
+	/* When events that pause and resume had tracing on (ana_tracing.h); lives as long as the
+	 * analysis. NULL: no event does. */
+	const struct ana_tracing *tracing;
 };
 
 /** "outermost", "stack-truncated", ...: for ana_event.unwind_stop and ana_summary.nr_unwound. */

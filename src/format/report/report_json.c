@@ -2,6 +2,7 @@
 #include "format/report/report_json.h"
 
 #include "format/json_put.h"
+#include "format/tracing_text.h"
 #include "format/user_stacks.h"
 
 enum { VERSION = 1, FLUSH_BYTES = 64 << 10 };
@@ -73,6 +74,8 @@ static void put_summary(struct json_put *j, const struct ana_summary *s)
 		json_put_u64(j, "cut_at", s->end.offset);
 	if (s->users.nr)
 		user_stacks_json(j, s);
+	if (s->tracing)
+		tracing_json(j, s->tracing);
 	put_unresolved(j, s);
 	json_close(j, '}');
 }

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "format/tracing_text.h"
 #include "format/user_stacks.h"
 
 enum { MAX_DSOS = 5, MIN_SHARE = 1000 /* of the samples: 0.1 % */ };
@@ -108,6 +109,10 @@ void stats_text(struct buf *out, const struct perf_file_counts *counts, const st
 	put_events(out, f);
 	put_outcomes(out, s);
 	put_aux(out, s);
+	if (s->tracing) {
+		buf_char(out, '\n');
+		tracing_text(out, s->tracing, TRACING_ALL, "");
+	}
 	user_stacks_text(out, s);
 }
 
@@ -185,6 +190,19 @@ static void put_unwound(struct buf *out, const struct ana_summary *s)
 	}
 }
 
+static void put_tracing(struct buf *out, const struct ana_summary *s)
+{
+	clew_auto(buf_done) struct buf text = {0};
+
+	if (s->tracing)
+		tracing_text(out, s->tracing, TRACING_BRIEF, "# ");
+	for (unsigned int i = 0; tracing_sentence(&text, s->tracing, i); i++) {
+		if (text.nr)
+			buf_printf(out, "# %s\n", buf_cstr(&text));
+		buf_clear(&text);
+	}
+}
+
 void report_gaps_text(struct buf *out, const struct ana_summary *s)
 {
 	if (s->nr_lost)
@@ -210,6 +228,7 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 			"# AUX records describe %llu bytes of hardware trace; the file holds none "
 			"of them\n",
 			(unsigned long long)s->nr_aux_missing);
+	put_tracing(out, s);
 	if (s->nr_maps_dropped)
 		buf_printf(out,
 			   "# Omitted: %llu memory mappings, beyond the most that a process may "
