@@ -61,7 +61,8 @@ enum clew_err analyze_open(struct analyze **ret, const struct perf_input *input,
 	if (!a)
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	a->input = *input;
-	a->account.budget = a->tracing.intervals.account.budget = input->budget;
+	a->account.budget = input->budget;
+	a->tracing.intervals.account.budget = a->windows.account.budget = input->budget;
 	a->opts = *opts;
 	a->summary.first_time = a->summary.last_time = clew_perf_ns_none();
 	err = init(a, diag);
@@ -84,6 +85,7 @@ void analyze_free(struct analyze *a)
 	ana_filter_done(&a->filter);
 	ana_aux_done(&a->aux);
 	ana_tracing_done(&a->tracing);
+	ana_windows_done(&a->windows);
 	who_on_done(&a->on);
 	map_u64_done(&a->cgroups);
 	map_u64_done(&a->counters);
@@ -312,6 +314,10 @@ static enum clew_err summarize(struct analyze *a)
 		qsort(a->unresolved.data, a->unresolved.nr, sizeof(*a->unresolved.data), by_nr);
 	ana_aux_sort(&a->aux);
 	ana_tracing_close(&a->tracing);
+	if (!ana_windows_close(&a->windows))
+		return CLEW_NO_MEMORY;
+	if (a->windows.snapshots.nr)
+		a->summary.windows = &a->windows;
 	if (ana_tracing_is_switched(&a->tracing, perf_file_evlist(a->file)))
 		a->summary.tracing = &a->tracing;
 	a->summary.aux = a->aux.cpus.data;

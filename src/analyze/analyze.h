@@ -300,6 +300,7 @@ struct ana_outcomes {
 };
 
 struct ana_tracing;
+struct ana_windows;
 
 struct ana_summary {
 	struct ana_outcomes users; /* of the delivered samples */
@@ -333,6 +334,7 @@ struct ana_summary {
 	/* When events that pause and resume had tracing on (ana_tracing.h); lives as long as the
 	 * analysis. NULL: no event does. */
 	const struct ana_tracing *tracing;
+	const struct ana_windows *windows; /* snapshots of trace, in the same way */
 };
 
 /** "outermost", "stack-truncated", ...: for ana_event.unwind_stop and ana_summary.nr_unwound. */

@@ -18,6 +18,7 @@
 #include "format/script/script_text.h"
 #include "format/tracing_text.h"
 #include "format/user_stacks.h"
+#include "format/windows_text.h"
 
 struct script {
 	struct cli_input in;
@@ -385,6 +386,8 @@ static enum clew_err write_stats(struct script *s)
 	user_stacks_text(&text, analyze_summary(s->analysis));
 	if (x)
 		tracing_text(&text, x, TRACING_ALL, "");
+	if (analyze_summary(s->analysis)->windows)
+		windows_text(&text, analyze_summary(s->analysis)->windows);
 	cli_itrace_stats(&s->itrace, s->analysis, &text);
 	return text.is_failed ? CLEW_NO_MEMORY : sink.write(sink.ctx, text.data, text.nr);
 }

@@ -4,6 +4,7 @@
 #include "format/json_put.h"
 #include "format/tracing_text.h"
 #include "format/user_stacks.h"
+#include "format/windows_text.h"
 
 enum { VERSION = 1, FLUSH_BYTES = 64 << 10 };
 
@@ -76,6 +77,8 @@ static void put_summary(struct json_put *j, const struct ana_summary *s)
 		user_stacks_json(j, s);
 	if (s->tracing)
 		tracing_json(j, s->tracing);
+	if (s->windows)
+		windows_json(j, s->windows);
 	put_unresolved(j, s);
 	json_close(j, '}');
 }

@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "format/tracing_text.h"
 #include "format/user_stacks.h"
+#include "format/windows_text.h"
 
 enum { MAX_DSOS = 5, MIN_SHARE = 1000 /* of the samples: 0.1 % */ };
 
@@ -113,6 +114,8 @@ void stats_text(struct buf *out, const struct perf_file_counts *counts, const st
 		buf_char(out, '\n');
 		tracing_text(out, s->tracing, TRACING_ALL, "");
 	}
+	if (s->windows)
+		windows_text(out, s->windows);
 	user_stacks_text(out, s);
 }
 
