@@ -5,7 +5,7 @@
 
 #include "base/search.h"
 
-enum { CPU_BITS = 20, EVENT_BITS = 12, MAX_AUX_EVENTS = 16 };
+enum { CPU_BITS = 20, EVENT_BITS = 12, MAX_AUX_EVENTS = 16, MAX_CPUS = 4096 };
 
 /* What is too large for its bits is as good as unknown. */
 static uint64_t limited(uint32_t value, unsigned int bits)
@@ -123,6 +123,21 @@ static void end_interval(struct ana_intervals *x, struct ana_traced *t, struct c
 	t->is_on = false;
 }
 
+/* Inherited events: does another state of the thread have tracing on? */
+static bool is_on_elsewhere(const struct ana_intervals *x, const struct ana_traced *t)
+{
+	uint32_t n = t->tid == ANA_TRACED_NONE ? ANA_TRACED_NONE : newest_of(x, t->tid);
+
+	for (int i = 0; i < MAX_CPUS && n != ANA_TRACED_NONE; i++) {
+		const struct ana_traced *other = &x->traced.data[n];
+
+		if (other->is_on && other->aux_event == t->aux_event)
+			return true;
+		n = other->next_of_tid;
+	}
+	return false;
+}
+
 void ana_intervals_pause(struct ana_intervals *x, uint32_t of, struct clew_perf_ns time)
 {
 	struct ana_traced *t = &x->traced.data[of];
@@ -130,6 +145,7 @@ void ana_intervals_pause(struct ana_intervals *x, uint32_t of, struct clew_perf_
 	note_time(x, time);
 	t->nr_pauses++;
 	t->nr_unpaired += !t->is_on;
+	t->nr_elsewhere += !t->is_on && is_on_elsewhere(x, t);
 	end_interval(x, t, time, ANA_INTERVAL_PAUSED);
 }
 
@@ -305,6 +321,7 @@ struct ana_intervals_totals ana_intervals_totals(const struct ana_intervals *x)
 	vec_for_each (&x->traced, t) {
 		sum.nr_triggers += t->nr_resumes + t->nr_pauses;
 		sum.nr_unpaired += t->nr_unpaired;
+		sum.nr_elsewhere += t->nr_elsewhere;
 		sum.sum_ns += t->sum_ns;
 	}
 	vec_for_each (&x->all, i) {

@@ -59,8 +59,10 @@ struct ana_traced {
 	struct clew_perf_ns described_to;
 	uint64_t nr_resumes, nr_pauses;
 	uint64_t nr_unpaired; /* of these: found the state as they would have set it */
-	uint64_t first, nr;   /* closed: intervals [first, first + nr) */
-	uint64_t sum_ns;      /* closed: of them; up to the last time where one still runs */
+	/* Of these: pauses on another CPU than that where the thread was resumed. */
+	uint64_t nr_elsewhere;
+	uint64_t first, nr; /* closed: intervals [first, first + nr) */
+	uint64_t sum_ns;    /* closed: of them; up to the last time where one still runs */
 };
 
 struct ana_intervals {
@@ -123,7 +125,7 @@ enum ana_interval_outcome ana_intervals_outcome(const struct ana_intervals *x,
 						const struct ana_interval *i);
 
 struct ana_intervals_totals {
-	uint64_t nr_triggers, nr_unpaired, nr_intervals, nr_running, sum_ns;
+	uint64_t nr_triggers, nr_unpaired, nr_elsewhere, nr_intervals, nr_running, sum_ns;
 	uint64_t by_outcome[NR_ANA_INTERVAL_OUTCOMES];
 };
 /** Closed. O(n). */

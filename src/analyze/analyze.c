@@ -322,6 +322,8 @@ static enum clew_err summarize(struct analyze *a)
 		a->summary.tracing = &a->tracing;
 	a->summary.aux = a->aux.cpus.data;
 	a->summary.nr_aux = a->aux.cpus.nr;
+	a->summary.gaps = a->aux.gaps.data;
+	a->summary.nr_gaps = a->aux.gaps.nr;
 	a->summary.unresolved = a->unresolved.data;
 	a->summary.nr_unresolved = a->unresolved.nr;
 	return CLEW_OK;

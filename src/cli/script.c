@@ -163,7 +163,7 @@ static int parse(struct script *s, int argc, char **argv)
 		{'S', "symbols", "NAMES", "only samples in these functions (comma list)",
 		 CLI_STRING, &s->text.symbols},
 		{0, "dsos", "NAMES", "only samples in these binaries (comma list)", CLI_STRING, &s->text.dsos},
-		{0, "stats", NULL, "only the outcomes of the samples' user stacks, and who ran", CLI_FLAG, &s->is_stats},
+		{0, "stats", NULL, "only the outcomes of the samples' user stacks, who ran, and when trace was on", CLI_FLAG, &s->is_stats},
 		{0, "Side-band records", NULL, NULL, CLI_SECTION},
 		{0, "show-task-events", NULL, "comm, fork and exit", CLI_CALL, shows, show_task, true},
 		{0, "show-mmap-events", NULL, "memory mappings", CLI_CALL, shows, show_mmap, true},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/tracing_text.h"
 
-enum { BRIEF_STATES = 16, BRIEF_INTERVALS = 5, NR_FACTS = 13 };
+enum { BRIEF_STATES = 16, BRIEF_INTERVALS = 5, NR_FACTS = 14 };
 
 /* --- the facts: one table for text and JSON --- */
 
@@ -22,6 +22,7 @@ static void find_facts(const struct ana_tracing *x, struct fact ret[NR_FACTS])
 		{"running", "of these still running at the end", sum.nr_running, false},
 		{"traced_ns", "ns in all of them", sum.sum_ns, true},
 		{"unpaired", "unpaired triggers: tracing was as they would have set it", sum.nr_unpaired, true},
+		{"paused_elsewhere", "of these pauses on another CPU than the resume: it has a state of its own", sum.nr_elsewhere, false},
 		{"lost_pauses", "lost pauses: trace ran after them", sum.by_outcome[ANA_INTERVAL_RAN_ON], true},
 		{"lost_resumes", "lost resumes: no trace after them", sum.by_outcome[ANA_INTERVAL_NO_TRACE], true},
 		{"full", "intervals without trace: the buffer was full", sum.by_outcome[ANA_INTERVAL_FULL], false},
@@ -219,6 +220,19 @@ static void say_no_trace(struct buf *out, const struct ana_tracing *x)
 	buf_str(out, ": the trigger was lost, or what ran was filtered");
 }
 
+/* A pause on one CPU does nothing to a state that was resumed on another. */
+static void say_migrated(struct buf *out, const struct ana_tracing *x)
+{
+	uint64_t nr = ana_intervals_totals(&x->intervals).nr_elsewhere;
+
+	if (nr)
+		buf_printf(
+			out,
+			"%llu pauses on another CPU than the resume had no effect: inherited "
+			"events have a state per CPU; 'clew record --per-thread' has one per thread",
+			(unsigned long long)nr);
+}
+
 static void say_throttled(struct buf *out, const struct ana_tracing *x)
 {
 	if (!x->nr_throttled)
@@ -235,7 +249,7 @@ static void say_throttled(struct buf *out, const struct ana_tracing *x)
 bool tracing_sentence(struct buf *out, const struct ana_tracing *x, unsigned int i)
 {
 	static void (*const say[])(struct buf *, const struct ana_tracing *) = {
-		say_ran_on, say_no_trace, say_throttled};
+		say_ran_on, say_no_trace, say_throttled, say_migrated};
 
 	if (!x || i >= sizeof(say) / sizeof(say[0]))
 		return false;

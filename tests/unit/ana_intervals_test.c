@@ -79,6 +79,7 @@ static void test_per_cpu(void)
 	CHECK(x.all.nr == 1 && is(&x, 0, 10, 40) && x.all.data[0].end == ANA_INTERVAL_EXITED &&
 		      x.traced.data[on0].nr_unpaired == 1,
 	      "a thread that migrated is paused where it has gone to");
+	CHECK(ana_intervals_totals(&x).nr_elsewhere == 1, "which is counted");
 	CHECK(ana_intervals_payload(&x, TID, 1, ms(30)) &&
 		      !ana_intervals_payload(&x, TID, 0, ms(30)) &&
 		      !ana_intervals_payload(&x, 8, 1, ms(30)),

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/search.h"
 #include "format/tracing_text.h"
 #include "format/user_stacks.h"
 #include "format/windows_text.h"
@@ -77,6 +78,26 @@ static void put_flag(struct buf *out, uint64_t nr, const char *what)
 		buf_printf(out, ", %llu %s", (unsigned long long)nr, what);
 }
 
+/* Each of @p c: trace is missing from a full buffer to the end of the next record, at most. */
+static void put_gaps(struct buf *out, const struct ana_summary *s, const struct ana_aux_cpu *c)
+{
+	uint64_t nr = 0;
+	size_t i = search_first(s->nr_gaps, n, s->gaps[n].cpu >= c->cpu);
+
+	for (; i < s->nr_gaps && s->gaps[i].cpu == c->cpu; i++, nr++) {
+		buf_str(out, "    gap from ");
+		buf_seconds(out, s->gaps[i].from.ns);
+		buf_str(out, " to ");
+		if (clew_perf_ns_is_known(s->gaps[i].to))
+			buf_seconds(out, s->gaps[i].to.ns);
+		else
+			buf_str(out, "the end");
+		buf_printf(out, ", flags 0x%x\n", s->gaps[i].flags);
+	}
+	if (c->nr_gaps > nr)
+		buf_printf(out, "    and %llu more gaps\n", (unsigned long long)(c->nr_gaps - nr));
+}
+
 /* What is missing of each CPU's hardware trace, by its AUX records. */
 static void put_aux(struct buf *out, const struct ana_summary *s)
 {
@@ -99,7 +120,12 @@ static void put_aux(struct buf *out, const struct ana_summary *s)
 			buf_str(out, " to ");
 			buf_seconds(out, c->last.ns);
 		}
+		if (c->nr_gaps)
+			buf_printf(out, "; gaps of %llu.%06llu ms at most",
+				   (unsigned long long)c->gap_ns / 1000000,
+				   (unsigned long long)c->gap_ns % 1000000);
 		buf_char(out, '\n');
+		put_gaps(out, s, c);
 	}
 }
 
