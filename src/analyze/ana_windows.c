@@ -64,7 +64,7 @@ bool ana_windows_take_buffer(struct ana_windows *x, const struct perf_record *r)
 	size_t ring;
 
 	if (perf_auxtrace_parse(r, &a) != CLEW_OK ||
-	    !has_room(x, x->all.nr, ANA_WINDOWS_MAX, 3 * sizeof(w) + BUDGET_TABLE_BYTES))
+	    !has_room(x, x->all.nr, ANA_WINDOWS_MAX, 2 * sizeof(w)))
 		return true;
 	if (!map_u64_number(&x->by_key, key_of(a.cpu, a.tid), x->nr_rings, ANA_WINDOWS_MAX, &ring))
 		return false;

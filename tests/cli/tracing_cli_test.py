@@ -121,7 +121,7 @@ def test_gaps():
     records = b"".join(aux(e, at * MS, 64 * at, 64, flags) for at, flags in ((10, 0), (20, 1), (26, 1), (30, 0), (40, 1)))
     records += aux(e, 50 * MS, 64, 64, 0, 1) + auxtrace(0, 64, 0)
     out, err, _ = run("report", "--stats", "-i", write("gaps", pm.perf_data([e], records, {})))
-    tap.check("  cpu 0: 5 records, 3 truncated: the ring was full; from 0.020000000 to 0.040000000; gaps of 10.000000 ms at most\n"
+    tap.check("  cpu 0: 5 records, 3 truncated: the ring was full; from 0.020000000 to 0.040000000\n    gaps: 3, 10.000000 ms at most\n"
               "    gap from 0.020000000 to 0.026000000, flags 0x1\n    gap from 0.026000000 to 0.030000000, flags 0x1\n"
               "    gap from 0.040000000 to the end, flags 0x1\n  cpu 1: 1 record\n" in out, "gaps of full buffers, each with its end", out + err)
 
