@@ -86,8 +86,7 @@ static void put_gaps(struct buf *out, const struct ana_summary *s, const struct 
 
 	if (c->nr_gaps)
 		buf_printf(out, "    gaps: %llu, %llu.%06llu ms at most\n",
-			   (unsigned long long)c->nr_gaps,
-			   (unsigned long long)c->gap_ns / 1000000,
+			   (unsigned long long)c->nr_gaps, (unsigned long long)c->gap_ns / 1000000,
 			   (unsigned long long)c->gap_ns % 1000000);
 	for (; i < s->nr_gaps && s->gaps[i].cpu == c->cpu; i++, nr++) {
 		buf_str(out, "    gap from ");
