@@ -145,8 +145,9 @@ void tracing_text(struct buf *out, const struct ana_tracing *x, enum tracing_det
 	bool is_all = detail == TRACING_ALL;
 	size_t nr = is_all || all->traced.nr < BRIEF_STATES ? all->traced.nr : BRIEF_STATES;
 
-	buf_printf(out, "%s%sraced, by the samples of events that pause and resume:\n", prefix,
-		   is_all ? "Hardware trace was t" : "T");
+	buf_printf(out,
+		   "%sHardware trace was on, by the samples of events that pause and resume:\n",
+		   prefix);
 	for (size_t i = 0; i < nr; i++)
 		put_state(out, all, &all->traced.data[i], is_all ? SIZE_MAX : BRIEF_INTERVALS,
 			  prefix);

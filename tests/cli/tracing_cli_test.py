@@ -86,7 +86,7 @@ def test_paused():
     for line in ("21  samples of events that pause or resume", "0  unpaired triggers", "1  lost resumes", "0  times that the kernel throttled"):
         tap.check(line in out, line, out)
     out, err, _ = run("report", "-i", path)
-    tap.check("# Traced, by the samples of events that pause and resume:\n#   thread 7: 11 intervals" in out, "a report has them below its table", out)
+    tap.check("# Hardware trace was on, by the samples of events that pause and resume:\n#   thread 7: 11 intervals" in out, "a report has them below its table", out)
     tap.check("#     and 6 more: --stats has all\n" in out, "not all of many", out)
     tap.check("# no trace after resume at 0.020000000: the trigger was lost" in out, "and what was lost", out)
     out, err, _ = run("script", "-i", path)
