@@ -151,8 +151,8 @@ static void take_exit(struct ana_tracing *x, const struct perf_record *r, struct
 		ana_intervals_exit(&x->intervals, t.tid, time);
 }
 
-enum clew_err ana_tracing_take(struct ana_tracing *x, const struct perf_evlist *l,
-			       const struct perf_record *r, struct clew_perf_ns time)
+enum clew_err ana_tracing_take_switched(struct ana_tracing *x, const struct perf_evlist *l,
+					const struct perf_record *r, struct clew_perf_ns time)
 {
 	const struct perf_evsel *e;
 

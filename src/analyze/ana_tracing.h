@@ -21,9 +21,18 @@ struct ana_tracing {
 	struct clew_perf_ns throttled_from, throttled_to; /* the first and last; none */
 };
 
+/** Where some event of @p l may switch tracing. */
+enum clew_err ana_tracing_take_switched(struct ana_tracing *x, const struct perf_evlist *l,
+					const struct perf_record *r, struct clew_perf_ns time);
+
 /** Any record, at @p time; what does not matter is ignored. @return CLEW_OK; CLEW_NO_MEMORY. */
-enum clew_err ana_tracing_take(struct ana_tracing *x, const struct perf_evlist *l,
-			       const struct perf_record *r, struct clew_perf_ns time);
+static inline enum clew_err ana_tracing_take(struct ana_tracing *x, const struct perf_evlist *l,
+					     const struct perf_record *r, struct clew_perf_ns time)
+{
+	bool is_plain = x->nr_evsels == l->evsels.nr && !x->has_triggers;
+
+	return is_plain ? CLEW_OK : ana_tracing_take_switched(x, l, r, time);
+}
 /** Does any event of @p l switch tracing? */
 bool ana_tracing_is_switched(struct ana_tracing *x, const struct perf_evlist *l);
 static inline void ana_tracing_close(struct ana_tracing *x)

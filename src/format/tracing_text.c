@@ -114,7 +114,7 @@ static void put_interval(struct buf *out, const struct ana_intervals *x,
 		buf_seconds(out, i->to.ns);
 	if (clew_perf_ns_is_known(i->to) && i->from.ns) {
 		buf_str(out, ", ");
-		put_ms(out, i->to.ns - i->from.ns);
+		put_ms(out, i->to.ns > i->from.ns ? i->to.ns - i->from.ns : 0);
 	}
 	buf_str(out, end_words(i));
 	put_outcome(out, x, i);
