@@ -37,19 +37,28 @@ static bool has_room(struct ana_intervals *x, size_t nr, size_t max, size_t byte
 	return false;
 }
 
+static void omit(struct ana_intervals *x, struct clew_perf_ns from)
+{
+	if (!x->omitted_from.ns || from.ns < x->omitted_from.ns)
+		x->omitted_from.ns = from.ns ? from.ns : 1;
+}
+
 static bool open_interval(struct ana_intervals *x, uint32_t of, struct clew_perf_ns from)
 {
 	struct ana_traced *t = &x->traced.data[of];
 	const struct ana_interval i = {
 		.from = from, .to = clew_perf_ns_none(), .traced = of, .older = t->newest};
 
+	t->is_on = true;
 	/* Sorting takes as much again. */
-	if (!has_room(x, x->all.nr, ANA_INTERVALS_MAX, 3 * sizeof(i)))
+	t->is_omitted = !has_room(x, x->all.nr, ANA_INTERVALS_MAX, 3 * sizeof(i));
+	if (t->is_omitted) {
+		omit(x, from);
 		return true;
+	}
 	if (!vec_push(&x->all, i))
 		return false;
 	t->newest = (uint32_t)x->all.nr - 1;
-	t->is_on = true;
 	return true;
 }
 
@@ -88,9 +97,12 @@ bool ana_intervals_of(struct ana_intervals *x, uint32_t aux_event, uint32_t tid,
 				     .next_of_tid = newest_of(x, tid)};
 
 	*ret = ana_intervals_find(x, aux_event, tid, cpu);
-	if (*ret != ANA_TRACED_NONE ||
-	    !has_room(x, x->traced.nr, ANA_TRACED_MAX, 2 * sizeof(t) + BUDGET_TABLE_BYTES))
+	if (*ret != ANA_TRACED_NONE)
 		return true;
+	if (!has_room(x, x->traced.nr, ANA_TRACED_MAX, 2 * sizeof(t) + BUDGET_TABLE_BYTES)) {
+		omit(x, x->last);
+		return true;
+	}
 	if (!add_traced(x, &t))
 		return false;
 	*ret = (uint32_t)x->traced.nr - 1;
@@ -116,11 +128,13 @@ bool ana_intervals_resume(struct ana_intervals *x, uint32_t of, struct clew_perf
 static void end_interval(struct ana_intervals *x, struct ana_traced *t, struct clew_perf_ns time,
 			 enum ana_interval_end end)
 {
-	if (!t->is_on || t->newest == ANA_TRACED_NONE)
+	bool is_kept = t->is_on && !t->is_omitted && t->newest != ANA_TRACED_NONE;
+
+	t->is_on = false;
+	if (!is_kept)
 		return;
 	x->all.data[t->newest].to = time;
 	x->all.data[t->newest].end = (uint8_t)end;
-	t->is_on = false;
 }
 
 /* Inherited events: does another state of the thread have tracing on? */
@@ -250,12 +264,18 @@ static struct candidates candidates(const struct ana_intervals *x, uint32_t tid,
 	return c;
 }
 
+/* Before what was omitted. */
+static bool is_certain(const struct ana_intervals *x, struct clew_perf_ns time)
+{
+	return clew_perf_ns_is_known(time) && (!x->omitted_from.ns || time.ns < x->omitted_from.ns);
+}
+
 bool ana_intervals_has(const struct ana_intervals *x, uint32_t tid, uint32_t cpu,
 		       struct clew_perf_ns time)
 {
 	const struct candidates c = candidates(x, tid, cpu);
 
-	if (!x->traced.nr || !clew_perf_ns_is_known(time))
+	if (!x->traced.nr || !is_certain(x, time))
 		return true;
 	for (size_t i = 0; i < c.nr; i++)
 		if (contains(last_from(x, &x->traced.data[c.of[i]], time), time))
@@ -283,7 +303,7 @@ bool ana_intervals_payload(struct ana_intervals *x, uint32_t tid, uint32_t cpu,
 	const struct candidates c = candidates(x, tid, cpu);
 	bool is_in = ana_intervals_has(x, tid, cpu, time);
 
-	if (!clew_perf_ns_is_known(time))
+	if (!is_certain(x, time))
 		return is_in;
 	for (size_t i = 0; i < c.nr; i++)
 		note_payload(x, c.of[i], time);

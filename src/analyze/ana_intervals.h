@@ -54,6 +54,7 @@ struct ana_traced {
 	uint32_t aux_event; /* index of the event; ANA_TRACED_NONE: unknown */
 	uint32_t tid, cpu;  /* ANA_TRACED_NONE: any */
 	bool is_on, has_payload;
+	bool is_omitted; /* tracing is on in an interval that had no room */
 	uint32_t newest; /* interval; before ana_intervals_close() */
 	uint32_t next_of_tid;
 	struct clew_perf_ns described_to;
@@ -79,11 +80,13 @@ struct ana_intervals {
 	struct clew_perf_ns last; /* the latest time that was given */
 	bool has_running;         /* some AUX event does not start paused */
 	bool is_snapshot;         /* AUX records do not say how much was written */
-	uint64_t nr_lost;         /* records: triggers may be among them */
-	uint64_t nr_omitted;      /* triggers: over a limit */
-	uint64_t nr_payload;      /* times of trace that were given */
-	uint64_t nr_before;       /* times of trace before the first interval */
-	uint64_t nr_outside;      /* of all that are in none */
+	/* Of the first trigger or interval without room; 0: none. What comes later is unknown. */
+	struct clew_perf_ns omitted_from;
+	uint64_t nr_lost;    /* records: triggers may be among them */
+	uint64_t nr_omitted; /* triggers: over a limit */
+	uint64_t nr_payload; /* times of trace that were given */
+	uint64_t nr_before;  /* times of trace before the first interval */
+	uint64_t nr_outside; /* of all that are in none */
 	struct budget_account account;
 };
 

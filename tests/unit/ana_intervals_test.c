@@ -168,6 +168,28 @@ static void test_silent_between(void)
 	ana_intervals_done(&x);
 }
 
+/* What has no room is unknown: neither unpaired, nor is its trace outside. */
+static void test_omitted(void)
+{
+	struct budget small = {.limit = 1200};
+	struct ana_intervals x = {.account.budget = &small};
+	uint32_t t = add(&x, TID, ANA_TRACED_NONE, true);
+
+	for (uint64_t at = 10; at < 300; at += 10) {
+		ana_intervals_resume(&x, t, ms(at));
+		ana_intervals_pause(&x, t, ms(at + 5));
+	}
+	ana_intervals_close(&x);
+	CHECK(x.all.nr > 0 && x.all.nr < 29 && x.nr_omitted == 29 - x.all.nr &&
+		      is(&x, x.all.nr - 1, 10 * x.all.nr, 10 * x.all.nr + 5),
+	      "%zu of 29 intervals had room", x.all.nr);
+	CHECK(!ana_intervals_totals(&x).nr_unpaired, "the state is followed");
+	CHECK(ana_intervals_payload(&x, TID, 0, ms(297)) &&
+		      !ana_intervals_payload(&x, TID, 0, ms(17)) && x.nr_outside == 1,
+	      "what is unknown is not called outside");
+	ana_intervals_done(&x);
+}
+
 int main(void)
 {
 	test_bit();
@@ -176,5 +198,6 @@ int main(void)
 	test_ran_on();
 	test_no_trace();
 	test_silent_between();
+	test_omitted();
 	return tap_done();
 }
