@@ -12,12 +12,16 @@ struct ana_aux {
 	struct {
 		VEC(struct ana_aux_cpu);
 	} cpus;
+	struct {
+		VEC(struct ana_aux_gap);
+	} gaps;
+	struct map_u64 open; /* CPU -> its gap that no record has ended yet */
 };
 
 /** CLEW_OK; CLEW_BAD_FILE; CLEW_NO_MEMORY. */
 enum clew_err ana_aux_take(struct ana_aux *x, const struct perf_record *r,
 			   const struct perf_sample_id *id);
-/** By CPU. */
+/** By CPU, gaps by time, too. */
 void ana_aux_sort(struct ana_aux *x);
 void ana_aux_done(struct ana_aux *x);
 

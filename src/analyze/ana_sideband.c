@@ -42,7 +42,8 @@ static enum clew_err take_aux(struct analyze *a, const struct perf_record *r)
 		a->summary.nr_aux_missing = UINT64_MAX;
 	if (evsel && perf_sample_id_parse(body, r->swap, &evsel->attr, &id) != CLEW_OK)
 		return CLEW_BAD_FILE;
-	return ana_aux_take(&a->aux, r, &id);
+	return ana_windows_take_aux(&a->windows, r, &id) ? ana_aux_take(&a->aux, r, &id)
+							 : CLEW_NO_MEMORY;
 }
 
 static enum clew_err take_cgroup(struct analyze *a, const struct perf_record *r)
@@ -85,8 +86,10 @@ enum clew_err ana_take_record(struct analyze *a, const struct perf_record *r)
 		return take_aux(a, r);
 	case PERF_RECORD_AUXTRACE:
 		a->summary.nr_aux_bytes += bytes_left(&r->payload);
-		return CLEW_OK;
+		return ana_windows_take_buffer(&a->windows, r) ? CLEW_OK : CLEW_NO_MEMORY;
 	case PERF_RECORD_ID_INDEX:
+		if (!ana_windows_take_ids(&a->windows, r))
+			return CLEW_NO_MEMORY;
 		return who_guests_take_ids(who_guests(a->who), r);
 	default:
 		return who_plays(&who_player_of_now, r->type) ? play(a, r) : CLEW_OK;

@@ -62,6 +62,7 @@ enum clew_err analyze_open(struct analyze **ret, const struct perf_input *input,
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	a->input = *input;
 	a->account.budget = input->budget;
+	a->tracing.intervals.account.budget = a->windows.account.budget = input->budget;
 	a->opts = *opts;
 	a->summary.first_time = a->summary.last_time = clew_perf_ns_none();
 	err = init(a, diag);
@@ -83,6 +84,8 @@ void analyze_free(struct analyze *a)
 	ana_cache_done(&a->cache);
 	ana_filter_done(&a->filter);
 	ana_aux_done(&a->aux);
+	ana_tracing_done(&a->tracing);
+	ana_windows_done(&a->windows);
 	who_on_done(&a->on);
 	map_u64_done(&a->cgroups);
 	map_u64_done(&a->counters);
@@ -188,8 +191,10 @@ static enum clew_err take(struct analyze *a, const struct perf_record *r, struct
 static enum clew_err take_in(struct analyze *a, const struct perf_record *r,
 			     struct clew_perf_ns time)
 {
-	enum clew_err err = ana_defer_check(a);
+	enum clew_err err = ana_tracing_take(&a->tracing, perf_file_evlist(a->file), r, time);
 
+	if (err == CLEW_OK)
+		err = ana_defer_check(a);
 	if (err == CLEW_OK)
 		err = take(a, r, time);
 	/* A batch that waits keeps the blocks of its records. */
@@ -308,8 +313,17 @@ static enum clew_err summarize(struct analyze *a)
 	if (a->unresolved.nr)
 		qsort(a->unresolved.data, a->unresolved.nr, sizeof(*a->unresolved.data), by_nr);
 	ana_aux_sort(&a->aux);
+	ana_tracing_close(&a->tracing);
+	if (!ana_windows_close(&a->windows))
+		return CLEW_NO_MEMORY;
+	if (a->windows.snapshots.nr)
+		a->summary.windows = &a->windows;
+	if (ana_tracing_is_switched(&a->tracing, perf_file_evlist(a->file)))
+		a->summary.tracing = &a->tracing;
 	a->summary.aux = a->aux.cpus.data;
 	a->summary.nr_aux = a->aux.cpus.nr;
+	a->summary.gaps = a->aux.gaps.data;
+	a->summary.nr_gaps = a->aux.gaps.nr;
 	a->summary.unresolved = a->unresolved.data;
 	a->summary.nr_unresolved = a->unresolved.nr;
 	return CLEW_OK;

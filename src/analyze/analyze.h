@@ -85,6 +85,7 @@ struct ana_synth {
 	const char *error_why; /* static words; NULL: nothing more is known */
 	uint32_t error_code;
 	uint64_t error_ip; /* 0: unknown */
+	bool is_paused;    /* it ran outside of every interval of tracing, ana_tracing.h */
 };
 
 /** What a sampled operation was. */
@@ -285,6 +286,14 @@ struct ana_aux_cpu {
 	uint64_t nr;                                     /* AUX records */
 	uint64_t nr_truncated, nr_partial, nr_collision; /* of these, with the flag */
 	struct clew_perf_ns first, last;                 /* of those with one of the flags */
+	uint64_t nr_gaps, gap_ns; /* times that the buffer was full, and how long, at most */
+};
+
+/** From an AUX record that was truncated to the end of the next: trace is missing in between. */
+struct ana_aux_gap {
+	struct clew_perf_ns from, to; /* to: none: no record followed */
+	uint32_t cpu;                 /* all ones: unknown */
+	uint32_t flags;               /* PERF_AUX_FLAG_ of the first */
 };
 
 /** Outcomes of the samples' user parts. */
@@ -297,6 +306,9 @@ struct ana_outcomes {
 	uint64_t by_how[NR_UNW_HOWS];          /* frames known by how they were found */
 	uint64_t nr_by_convention;             /* stacks with a frame of UNW_HOW_FP_CONVENTION */
 };
+
+struct ana_tracing;
+struct ana_windows;
 
 struct ana_summary {
 	struct ana_outcomes users; /* of the delivered samples */
@@ -327,6 +339,12 @@ struct ana_summary {
 	size_t nr_unresolved;
 	const struct ana_aux_cpu *aux; /* by CPU; lives as long as the analysis */
 	size_t nr_aux;
+	const struct ana_aux_gap *gaps; /* by CPU and time; the first ones of each */
+	size_t nr_gaps;
+	/* When events that pause and resume had tracing on (ana_tracing.h); lives as long as the
+	 * analysis. NULL: no event does. */
+	const struct ana_tracing *tracing;
+	const struct ana_windows *windows; /* snapshots of trace, in the same way */
 };
 
 /** "outermost", "stack-truncated", ...: for ana_event.unwind_stop and ana_summary.nr_unwound. */

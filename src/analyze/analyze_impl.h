@@ -8,6 +8,8 @@
 #include "analyze/ana_places.h"
 #include "analyze/ana_read.h"
 #include "analyze/ana_resolve.h"
+#include "analyze/ana_tracing.h"
+#include "analyze/ana_windows.h"
 #include "analyze/analyze.h"
 #include "base/arena.h"
 #include "base/budget.h"
@@ -40,6 +42,8 @@ struct analyze {
 	} unresolved;
 	struct ana_stacks *stacks; /* NULL: none was met yet */
 	struct ana_aux aux;
+	struct ana_tracing tracing;
+	struct ana_windows windows;
 	struct who_on on;      /* with wants_who */
 	enum who_fact is_root; /* N, where the recording does not say it */
 	struct ana_queue *queue;

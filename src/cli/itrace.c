@@ -172,6 +172,13 @@ void cli_itrace_stats(const struct cli_itrace *it, struct analyze *a, struct buf
 			it->events ? &trace_events_summary(it->events)->who : NULL);
 }
 
+const struct ana_tracing *cli_itrace_tracing(const struct cli_itrace *it,
+					     const struct ana_tracing *recorded)
+{
+	return it->events && it->trace->ops->tracing ? it->trace->ops->tracing(it->trace)
+						     : recorded;
+}
+
 struct recorded {
 	struct trace_events *events;
 	const struct ana_consumer *consumer;

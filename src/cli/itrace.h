@@ -45,6 +45,11 @@ int cli_itrace_open_stats(struct cli_itrace *it, struct cli_input *in, struct an
 /** After the run: append who ran, by evidence and reason, and what proves it. */
 void cli_itrace_stats(const struct cli_itrace *it, struct analyze *a, struct buf *out);
 
+/** When tracing was on, with what the trace says of it, once it was decoded. NULL: nothing switches
+ * it. @p recorded: by the records alone. */
+const struct ana_tracing *cli_itrace_tracing(const struct cli_itrace *it,
+					     const struct ana_tracing *recorded);
+
 /** The recorded events of @p a (NULL: none), and with them those of the trace, where there are any.
  */
 enum clew_err cli_itrace_run(struct cli_itrace *it, struct analyze *a,

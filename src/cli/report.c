@@ -68,6 +68,7 @@ static void take_summary(struct report_run *r)
 		r->summary = *analyze_summary(r->analyze);
 	if (!r->args.itrace.events)
 		return;
+	r->summary.tracing = cli_itrace_tracing(&r->args.itrace, r->summary.tracing);
 	of_trace = trace_events_summary(r->args.itrace.events);
 	r->summary.nr_aux_bytes = 0;
 	r->summary.nr_samples += of_trace->nr_samples;

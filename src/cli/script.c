@@ -16,7 +16,9 @@
 #include "format/script/script_disasm.h"
 #include "format/script/script_json.h"
 #include "format/script/script_text.h"
+#include "format/tracing_text.h"
 #include "format/user_stacks.h"
+#include "format/windows_text.h"
 
 struct script {
 	struct cli_input in;
@@ -161,7 +163,7 @@ static int parse(struct script *s, int argc, char **argv)
 		{'S', "symbols", "NAMES", "only samples in these functions (comma list)",
 		 CLI_STRING, &s->text.symbols},
 		{0, "dsos", "NAMES", "only samples in these binaries (comma list)", CLI_STRING, &s->text.dsos},
-		{0, "stats", NULL, "only the outcomes of the samples' user stacks, and who ran", CLI_FLAG, &s->is_stats},
+		{0, "stats", NULL, "only the outcomes of the samples' user stacks, who ran, and when trace was on", CLI_FLAG, &s->is_stats},
 		{0, "Side-band records", NULL, NULL, CLI_SECTION},
 		{0, "show-task-events", NULL, "comm, fork and exit", CLI_CALL, shows, show_task, true},
 		{0, "show-mmap-events", NULL, "memory mappings", CLI_CALL, shows, show_mmap, true},
@@ -319,6 +321,25 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 	return s->json ? script_json_batch(s->json, b) : script_text_batch(s->writer, b);
 }
 
+/* Each interval is listed by --stats. */
+static void report_tracing(const struct script *s)
+{
+	const struct ana_tracing *x =
+		cli_itrace_tracing(&s->itrace, analyze_summary(s->analysis)->tracing);
+	clew_auto(buf_done) struct buf text = {0};
+
+	if (x && !s->is_stats) {
+		tracing_sum(&text, x);
+		cli_note("%s (--stats has each)", buf_cstr(&text));
+	}
+	buf_clear(&text);
+	for (unsigned int i = 0; tracing_sentence(&text, x, i); i++) {
+		if (text.nr)
+			cli_warn("%s: %s", s->in.path, buf_cstr(&text));
+		buf_clear(&text);
+	}
+}
+
 static void report_summary(const struct script *s)
 {
 	const struct ana_summary *sum = analyze_summary(s->analysis);
@@ -338,6 +359,7 @@ static void report_summary(const struct script *s)
 		buf_clear(&unwound);
 	}
 	cli_input_warn(&s->in, sum);
+	report_tracing(s);
 	if (sum->kernel_note)
 		cli_note("kernel symbols: %s", sum->kernel_note);
 	if (sum->nr_maps_dropped)
@@ -358,8 +380,14 @@ static enum clew_err write_stats(struct script *s)
 {
 	struct clew_sink sink = cli_stdout_sink(&s->sink_diag);
 	clew_auto(buf_done) struct buf text = {0};
+	const struct ana_tracing *x =
+		cli_itrace_tracing(&s->itrace, analyze_summary(s->analysis)->tracing);
 
 	user_stacks_text(&text, analyze_summary(s->analysis));
+	if (x)
+		tracing_text(&text, x, TRACING_ALL, "");
+	if (analyze_summary(s->analysis)->windows)
+		windows_text(&text, analyze_summary(s->analysis)->windows);
 	cli_itrace_stats(&s->itrace, s->analysis, &text);
 	return text.is_failed ? CLEW_NO_MEMORY : sink.write(sink.ctx, text.data, text.nr);
 }

@@ -96,10 +96,11 @@ struct trace_sink {
 	const struct cs_listener *coresight; /* NULL: its frames are of no interest */
 };
 
-struct ana_loc;    /* analyze.h */
-struct trace_stay; /* trace_ops.h */
-struct who_facts;  /* who/who_ran.h */
-struct who_answer; /* who/who_ran.h */
+struct ana_loc;     /* analyze.h */
+struct ana_tracing; /* ana_tracing.h */
+struct trace_stay;  /* trace_ops.h */
+struct who_facts;   /* who/who_ran.h */
+struct who_answer;  /* who/who_ran.h */
 
 /** The thread a unit ran at some point. All ones and NULL: unknown. */
 struct trace_thread {
@@ -165,6 +166,9 @@ struct trace_input_ops {
 	void (*release)(const struct trace_input *t, struct bytes in);
 	/** What is known of the whole recording, for units that ask who ran. NULL: none does. */
 	const struct who_facts *(*who_facts)(const struct trace_input *t);
+	/** When other events had tracing on; complete, but for times of the trace, which the
+	 * consumer adds. NULL, or returns NULL: nothing switches it. */
+	struct ana_tracing *(*tracing)(struct trace_input *t);
 	void (*free)(struct trace_input *t);
 };
 

@@ -354,6 +354,26 @@ static void test_snapshot(void)
 	buf_done(&t);
 }
 
+/* An AUX record of which a snapshot's window holds the end: from the next sync on. */
+static void test_clipped(void)
+{
+	struct cs_etm_make m = {.version = 1, .is_raw = true, .is_snapshot = true};
+	struct buf t = {0};
+	size_t before;
+
+	begin(&m);
+	cs_etm_sync(&t);
+	run_at(&m, &t, &in_100);
+	before = t.nr;
+	cs_etm_sync(&t);
+	run_at(&m, &t, &in_100);
+	cs_etm_aux(&m, 0, 100, 20, t.nr);
+	cs_etm_auxtrace(&m, 0, 100, before - 3, bytes_of(t.data + before - 3, t.nr - before + 3));
+	expect(&m, "cpu 0: 10080+8 /bin/one 100/100 one el0\n",
+	       "a record that a window clips is decoded from its first sync");
+	buf_done(&t);
+}
+
 static void test_pipe(void)
 {
 	struct cs_etm_make m = {.version = 1, .file = {.opts = {.pipe = true}}};
@@ -1245,6 +1265,7 @@ int main(void)
 	test_missing();
 	test_pieces();
 	test_snapshot();
+	test_clipped();
 	test_pipe();
 	test_per_thread();
 	test_same_address();

@@ -59,6 +59,12 @@ static void numbers(void)
 	buf_clear(&out);
 	script_add_ipc(&out, &(struct ana_synth){.nr_insns = 10});
 	CHECK_EQ(out.nr, 0, "none where cycles are not counted");
+	script_add_paused(&out, NULL);
+	script_add_paused(&out, &(struct ana_synth){0});
+	CHECK_EQ(out.nr, 0, "what ran in an interval of tracing has no mark");
+	script_add_paused(&out, &(struct ana_synth){.is_paused = true});
+	CHECK_STR(buf_cstr(&out), " [paused]", "what ran outside has");
+	buf_clear(&out);
 	script_add_trace_error(&out, &e);
 	CHECK_STR(
 		buf_cstr(&out),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a recording of softaux has to hold, by the sequence numbers in it. Each check takes a Given and returns what is wrong, [text]."""
 import bisect
+import json
 import os
 import re
 import subprocess
@@ -231,6 +232,16 @@ def only_between(g):
     wrong = [f"{len(outside)} of {len(ticks)} ticks outside: {outside[:2]}"] if outside else []
     wrong += [f"tick while paused: {s}" for s in ticks if s.paused][:2]
     return wrong + ([] if ticks and nr >= g.row.least else [f"{nr} intervals, {len(ticks)} ticks"])
+
+
+def lists_intervals(g):
+    """A29, A31, A35: clew's reader finds the same intervals. One that no pause ended may end with its thread."""
+    p = subprocess.run([g.clew, "report", "--json", "-i", g.path()], capture_output=True, text=True, check=False)
+    tracing = json.loads(p.stdout or "{}").get("summary", {}).get("tracing", {"of": []})
+    ours = sorted((i["from"], i["to"] if i["end"] == "pause" else 1 << 63) for of in tracing["of"] for i in of["intervals"])
+    theirs = sorted(i for of in intervals(g).values() for i in of)
+    wrong = [] if ours and ours == theirs else [f"{len(ours)} intervals, not {len(theirs)}: {sorted(set(ours) ^ set(theirs))[:4]} {p.stderr[-200:]}"]
+    return wrong + [f"{tracing[k]} {k}" for k in ("lost_pauses", "lost_resumes") if tracing.get(k)]
 
 
 def first_hit_acts(g):

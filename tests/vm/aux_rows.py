@@ -112,7 +112,7 @@ SNAPSHOT_ROWS = [
 
 def pause(name, events, command, checks=(), module="period_us=50 burst=1", least=20, todo="", scope="task-cpu", more=""):
     script = f"clew record {more} -e $PMU/aux-action=start-paused/ {events} -m 2M,1M -o a.data -- {command} 2> err\n"
-    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope)
+    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.lists_intervals, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope)
 
 
 PAUSE_ROWS = [

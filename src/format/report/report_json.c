@@ -2,7 +2,9 @@
 #include "format/report/report_json.h"
 
 #include "format/json_put.h"
+#include "format/tracing_text.h"
 #include "format/user_stacks.h"
+#include "format/windows_text.h"
 
 enum { VERSION = 1, FLUSH_BYTES = 64 << 10 };
 
@@ -73,6 +75,10 @@ static void put_summary(struct json_put *j, const struct ana_summary *s)
 		json_put_u64(j, "cut_at", s->end.offset);
 	if (s->users.nr)
 		user_stacks_json(j, s);
+	if (s->tracing)
+		tracing_json(j, s->tracing);
+	if (s->windows)
+		windows_json(j, s->windows);
 	put_unresolved(j, s);
 	json_close(j, '}');
 }

@@ -3,7 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/search.h"
+#include "format/tracing_text.h"
 #include "format/user_stacks.h"
+#include "format/windows_text.h"
 
 enum { MAX_DSOS = 5, MIN_SHARE = 1000 /* of the samples: 0.1 % */ };
 
@@ -75,6 +78,30 @@ static void put_flag(struct buf *out, uint64_t nr, const char *what)
 		buf_printf(out, ", %llu %s", (unsigned long long)nr, what);
 }
 
+/* Each of @p c: trace is missing from a full buffer to the end of the next record, at most. */
+static void put_gaps(struct buf *out, const struct ana_summary *s, const struct ana_aux_cpu *c)
+{
+	uint64_t nr = 0;
+	size_t i = search_first(s->nr_gaps, n, s->gaps[n].cpu >= c->cpu);
+
+	if (c->nr_gaps)
+		buf_printf(out, "    gaps: %llu, %llu.%06llu ms at most\n",
+			   (unsigned long long)c->nr_gaps, (unsigned long long)c->gap_ns / 1000000,
+			   (unsigned long long)c->gap_ns % 1000000);
+	for (; i < s->nr_gaps && s->gaps[i].cpu == c->cpu; i++, nr++) {
+		buf_str(out, "    gap from ");
+		buf_seconds(out, s->gaps[i].from.ns);
+		buf_str(out, " to ");
+		if (clew_perf_ns_is_known(s->gaps[i].to))
+			buf_seconds(out, s->gaps[i].to.ns);
+		else
+			buf_str(out, "the end");
+		buf_printf(out, ", flags 0x%x\n", s->gaps[i].flags);
+	}
+	if (c->nr_gaps > nr)
+		buf_printf(out, "    and %llu more gaps\n", (unsigned long long)(c->nr_gaps - nr));
+}
+
 /* What is missing of each CPU's hardware trace, by its AUX records. */
 static void put_aux(struct buf *out, const struct ana_summary *s)
 {
@@ -98,6 +125,7 @@ static void put_aux(struct buf *out, const struct ana_summary *s)
 			buf_seconds(out, c->last.ns);
 		}
 		buf_char(out, '\n');
+		put_gaps(out, s, c);
 	}
 }
 
@@ -108,6 +136,12 @@ void stats_text(struct buf *out, const struct perf_file_counts *counts, const st
 	put_events(out, f);
 	put_outcomes(out, s);
 	put_aux(out, s);
+	if (s->tracing) {
+		buf_char(out, '\n');
+		tracing_text(out, s->tracing, TRACING_ALL, "");
+	}
+	if (s->windows)
+		windows_text(out, s->windows);
 	user_stacks_text(out, s);
 }
 
@@ -185,6 +219,19 @@ static void put_unwound(struct buf *out, const struct ana_summary *s)
 	}
 }
 
+static void put_tracing(struct buf *out, const struct ana_summary *s)
+{
+	clew_auto(buf_done) struct buf text = {0};
+
+	if (s->tracing)
+		tracing_text(out, s->tracing, TRACING_BRIEF, "# ");
+	for (unsigned int i = 0; tracing_sentence(&text, s->tracing, i); i++) {
+		if (text.nr)
+			buf_printf(out, "# %s\n", buf_cstr(&text));
+		buf_clear(&text);
+	}
+}
+
 void report_gaps_text(struct buf *out, const struct ana_summary *s)
 {
 	if (s->nr_lost)
@@ -210,6 +257,7 @@ void report_gaps_text(struct buf *out, const struct ana_summary *s)
 			"# AUX records describe %llu bytes of hardware trace; the file holds none "
 			"of them\n",
 			(unsigned long long)s->nr_aux_missing);
+	put_tracing(out, s);
 	if (s->nr_maps_dropped)
 		buf_printf(out,
 			   "# Omitted: %llu memory mappings, beyond the most that a process may "

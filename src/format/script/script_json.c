@@ -271,6 +271,10 @@ static void add_synth(struct script_json *j, const struct ana_event *ev)
 		json_put_u64(p, "insns", y->nr_insns);
 		json_put_u64(p, "cycles", y->nr_cycles);
 	}
+	if (y->is_paused) {
+		json_key(p, "paused");
+		json_bool(p, true);
+	}
 }
 
 /* What an event's sample_type adds. */

@@ -81,6 +81,12 @@ void script_flow_name(struct buf *b, uint32_t flow, bool is_exact)
 		add_transaction(b, b->nr - from, has_outcome);
 }
 
+void script_add_paused(struct buf *b, const struct ana_synth *synth)
+{
+	if (synth && synth->is_paused)
+		buf_str(b, " [paused]");
+}
+
 void script_add_flow(struct buf *b, const struct ana_synth *synth)
 {
 	size_t from;

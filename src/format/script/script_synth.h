@@ -17,6 +17,9 @@ void script_add_flow(struct buf *b, const struct ana_synth *synth);
 /** " \t IPC: 1.50 (3/2) "; nothing where cycles were not counted. */
 void script_add_ipc(struct buf *b, const struct ana_synth *synth);
 
+/** " [paused]": it ran outside of every interval of tracing. */
+void script_add_paused(struct buf *b, const struct ana_synth *synth);
+
 /** " instruction trace error type 1 time 0 cpu 0 pid 1 tid 1 ip 0 code 7: Overflow packet\n". */
 void script_add_trace_error(struct buf *b, const struct ana_event *ev);
 

@@ -376,6 +376,7 @@ static void add_rest(struct script_text *t, const struct script_evsel *e,
 	}
 	if (e->fields & SCRIPT_IPC && ev->synth)
 		script_add_ipc(b, ev->synth);
+	script_add_paused(b, ev->synth);
 	buf_char(b, '\n');
 }
 
@@ -402,6 +403,7 @@ static void add_branch(struct script_text *t, const struct script_evsel *e,
 	if (e->fields & SCRIPT_IPC && ev->synth)
 		script_add_ipc(b, ev->synth);
 	script_add_insn(t, e, ev);
+	script_add_paused(b, ev->synth);
 	buf_char(b, '\n');
 }
 

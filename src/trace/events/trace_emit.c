@@ -68,6 +68,13 @@ bool trace_emit_keeps(struct trace_events *e, const struct perf_sample *s,
 	return false;
 }
 
+static bool is_paused(const struct trace_events *e, const struct trace_unit *unit,
+		      const struct trace_who *who)
+{
+	return e->tracing &&
+	       !ana_intervals_has(&e->tracing->intervals, who->tid, unit->cpu, who->time);
+}
+
 struct ana_event *trace_emit_next(struct trace_events *e, const struct trace_unit *unit,
 				  const struct trace_who *who)
 {
@@ -78,7 +85,7 @@ struct ana_event *trace_emit_next(struct trace_events *e, const struct trace_uni
 	if (e->err != CLEW_OK)
 		return NULL;
 	ev = &e->events[e->nr];
-	e->synths_of[e->nr] = (struct ana_synth){0};
+	e->synths_of[e->nr] = (struct ana_synth){.is_paused = is_paused(e, unit, who)};
 	*ev = (struct ana_event){
 		.record = {.type = PERF_RECORD_SAMPLE},
 		.synth = &e->synths_of[e->nr],

@@ -101,6 +101,7 @@ enum clew_err trace_events_new(struct trace_events **ret, struct trace_input *tr
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	e->opts = *opts;
 	e->trace = trace;
+	e->tracing = trace->ops->tracing ? trace->ops->tracing(trace) : NULL;
 	if (!may_fold(e))
 		e->opts.fold = TRACE_OPS_EACH;
 	if (may_fold(e) && opts->wants_repeats)

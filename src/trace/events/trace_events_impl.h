@@ -3,6 +3,7 @@
 #define TRACE_EVENTS_TRACE_EVENTS_IMPL_H
 
 #include "analyze/ana_filter.h"
+#include "analyze/ana_tracing.h"
 #include "flow/flow_code.h"
 #include "flow/flow_key.h"
 #include "trace/events/trace_events.h"
@@ -96,7 +97,8 @@ struct trace_synth {
 	struct trace_who now, then; /* then: of .last, where has_then */
 	struct code_key then_key;   /* by which then is found, unless knows_then */
 	bool has_now, has_then, knows_then;
-	bool has_arrived; /* at the next item: trace_synth_arrive() */
+	bool has_arrived;  /* at the next item: trace_synth_arrive() */
+	bool has_new_time; /* and nothing ran since */
 	enum trace_before before;
 	struct last_insn last;
 	uint64_t nr_insns, sampled_at;    /* sampled_at: nr_insns of the last sample */
@@ -190,6 +192,7 @@ struct trace_events {
 	size_t nr_ops;
 	uint64_t nr_batches;           /* before it */
 	struct trace_repeats *repeats; /* NULL: none are wanted */
+	struct ana_tracing *tracing;   /* the input's; NULL: nothing switches it */
 	struct arena batch_memory;
 	struct arena chain_memory; /* of an epoch */
 	struct map_u64 chains;     /* hash -> the first chain of that hash */

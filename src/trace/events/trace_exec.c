@@ -382,6 +382,19 @@ static void run(struct trace_synth *s, const struct trace_place *n, uint32_t nr,
 	}
 }
 
+/* What follows a timestamp ran then, or later: the proof that tracing was on. */
+static void note_payload(struct trace_synth *s)
+{
+	struct ana_tracing *t = s->events->tracing;
+	const struct trace_who *who;
+
+	s->has_new_time = false;
+	if (!t)
+		return;
+	who = trace_exec_who(s);
+	ana_intervals_payload(&t->intervals, who->tid, s->unit->cpu, who->time);
+}
+
 void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 		    const struct last_insn *last, uint32_t nr)
 {
@@ -394,5 +407,7 @@ void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 	s->last.is_taken = flow != 0;
 	s->before = BEFORE_RAN;
 	s->has_then = false;
+	if (s->has_new_time)
+		note_payload(s);
 	run(s, n, nr, flow);
 }

@@ -212,6 +212,7 @@ static void take_timestamp(struct trace_synth *s, const struct flow_event *e)
 		return;
 	trace_exec_keep_who(s);
 	flow_key_take_event(&s->key, e);
+	s->has_new_time = true;
 }
 
 static void take_cycles(struct trace_synth *s, const struct flow_event *e)

@@ -85,6 +85,7 @@ static void free_trace(struct trace_input *t)
 	for (uint32_t i = 0; i < p->nr_protocols; i++)
 		p->protocols[i].protocol->units_free(p->protocols[i].units);
 	aux_chunks_done(&p->chunks);
+	ana_tracing_done(&p->tracing);
 	trace_ran_free_kept(p);
 	trace_ran_done(&p->ran);
 	trace_marks_done(&p->marks, p->units.nr);
@@ -119,6 +120,13 @@ static const struct who_facts *who_facts(const struct trace_input *t)
 	return p->units.nr ? who_ran_facts(p->ran.rule) : NULL;
 }
 
+static struct ana_tracing *tracing(struct trace_input *t)
+{
+	struct perf_trace *p = (struct perf_trace *)t;
+
+	return ana_tracing_is_switched(&p->tracing, perf_file_evlist(p->file)) ? &p->tracing : NULL;
+}
+
 static const struct trace_input_ops ops = {.run = aux_streams_run,
 					   .steps_new = aux_streams_new_single,
 					   .streams_new = aux_sharing_streams,
@@ -131,6 +139,7 @@ static const struct trace_input_ops ops = {.run = aux_streams_run,
 					   .locate = locate,
 					   .release = release,
 					   .who_facts = who_facts,
+					   .tracing = tracing,
 					   .free = free_trace};
 
 static enum clew_err close_patches(struct perf_trace *p, const struct dso_store_opts *symbols)
@@ -190,10 +199,11 @@ static enum clew_err init(struct perf_trace *p, const struct opening *o, struct 
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	if (trace_ran_init(p))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
-	p->chunks.account.budget = budget;
+	p->chunks.account.budget = p->tracing.intervals.account.budget = budget;
 	err = trace_records_read(p, diag);
 	if (err)
 		return err;
+	ana_tracing_close(&p->tracing);
 	/* perf (6.1) sets inherit for whole CPUs too. */
 	p->is_of_tasks = p->is_of_tasks && !p->chunks.is_of_all;
 	if (!p->nr_protocols)

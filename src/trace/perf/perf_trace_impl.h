@@ -4,6 +4,7 @@
 
 #include "analyze/ana_places.h"
 #include "analyze/ana_read.h"
+#include "analyze/ana_tracing.h"
 #include "trace/perf/aux_chunks.h"
 #include "trace/perf/aux_protocol.h"
 #include "trace/perf/perf_trace.h"
@@ -29,6 +30,7 @@ struct perf_trace {
 	struct trace_marks marks;
 	struct trace_patches patches;
 	struct aux_chunks chunks;
+	struct ana_tracing tracing;
 	struct perf_time_conv time_conv;
 	uint64_t nr_records; /* stands in for time where records have none */
 	bool has_time_conv, has_clock, is_of_tasks;

@@ -38,7 +38,8 @@ static void look_for_clock(struct perf_trace *p)
 
 	for (size_t i = 0; i < l->evsels.nr && !p->has_clock; i++)
 		p->has_clock = l->evsels.data[i]->attr.sample_type & PERF_SAMPLE_TIME;
-	p->reader.skips_samples = p->has_clock && !p->ran.has_sched && !p->ran.has_kvm;
+	p->reader.skips_samples = p->has_clock && !p->ran.has_sched && !p->ran.has_kvm &&
+				  !ana_tracing_is_switched(&p->tracing, l);
 }
 
 /** Without a clock, the order of records stands in for their time. */
@@ -264,7 +265,9 @@ enum clew_err trace_records_read(struct perf_trace *p, struct clew_diag *diag)
 		struct clew_diag failed = {0};
 
 		release(in, &at, r.offset);
-		err = take(p, &r, time, &failed);
+		err = ana_tracing_take(&p->tracing, perf_file_evlist(p->file), &r, time);
+		if (err == CLEW_OK)
+			err = take(p, &r, time, &failed);
 		perf_block_release(r.block);
 		if (err == CLEW_BAD_FILE && !failed.code)
 			continue; /* one unusable record is no reason to stop */

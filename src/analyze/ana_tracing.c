@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "analyze/ana_tracing.h"
+
+static bool is_trigger(const struct perf_attr *a)
+{
+	return a->aux_action & (PERF_AUX_PAUSE | PERF_AUX_RESUME);
+}
+
+bool ana_tracing_is_switched(struct ana_tracing *x, const struct perf_evlist *l)
+{
+	for (; x->nr_evsels < l->evsels.nr; x->nr_evsels++) /* more come, in pipes */
+		x->has_triggers |= is_trigger(&l->evsels.data[x->nr_evsels]->attr);
+	return x->has_triggers;
+}
+
+static enum clew_err take_ids(struct ana_tracing *x, const struct perf_record *r)
+{
+	struct perf_id_index ids;
+
+	if (perf_id_index_parse(r, &ids) != CLEW_OK)
+		return CLEW_OK; /* others count it */
+	for (uint64_t i = 0; i < ids.nr; i++) {
+		struct perf_id_index_entry e = perf_id_index_get(&ids, i);
+		uint64_t cpu = e.cpu < ANA_TRACED_NONE ? e.cpu : ANA_TRACED_NONE;
+		uint64_t tid = e.tid < ANA_TRACED_NONE ? e.tid : ANA_TRACED_NONE;
+
+		if (!budget_account_take(&x->intervals.account, BUDGET_TABLE_BYTES,
+					 "ids of events in"))
+			return CLEW_OK;
+		if (!map_u64_put(&x->places, e.id, tid << 32 | cpu))
+			return CLEW_NO_MEMORY;
+	}
+	return CLEW_OK;
+}
+
+/* The event that a trigger switches: its leader, or where groups are not described, the nearest
+ * event of a PMU before it. */
+static const struct perf_evsel *aux_event_of(const struct perf_evlist *l,
+					     const struct perf_evsel *e)
+{
+	if (e->leader != e->index && e->leader < l->evsels.nr)
+		return l->evsels.data[e->leader];
+	for (size_t i = e->index; i-- > 0;) {
+		const struct perf_evsel *before = l->evsels.data[i];
+
+		if (before->attr.type >= PERF_TYPE_MAX_STATIC && !is_trigger(&before->attr))
+			return before;
+	}
+	return NULL;
+}
+
+/** Where the one state is that a record's event, thread and CPU are under. */
+struct place {
+	uint32_t aux_event, tid, cpu;
+};
+
+static struct place place_of(const struct ana_tracing *x, const struct perf_evsel *aux,
+			     const struct perf_evsel *e, const struct perf_sample_id *id)
+{
+	const uint64_t *at = map_u64_get(&x->places, id->id);
+	bool is_inherited = perf_attr_has(&e->attr, PERF_ATTR_INHERIT);
+	struct place p = {aux ? aux->index : ANA_TRACED_NONE, id->tid,
+			  is_inherited ? id->cpu : ANA_TRACED_NONE};
+
+	if (!at)
+		return p;
+	p.cpu = (uint32_t)*at;
+	if ((uint32_t)(*at >> 32) == ANA_TRACED_NONE || !is_inherited)
+		p.tid = (uint32_t)(*at >> 32);
+	return p;
+}
+
+/* The kernel pauses before it writes the sample, and resumes after it. */
+static bool act(struct ana_intervals *all, uint32_t of, uint32_t action, struct clew_perf_ns time)
+{
+	if (!clew_perf_ns_is_known(time)) {
+		all->nr_omitted++;
+		return true;
+	}
+	if (action & PERF_AUX_PAUSE)
+		ana_intervals_pause(all, of, time);
+	return !(action & PERF_AUX_RESUME) || ana_intervals_resume(all, of, time);
+}
+
+static enum clew_err take_sample(struct ana_tracing *x, const struct perf_evlist *l,
+				 const struct perf_evsel *e, const struct perf_record *r)
+{
+	const struct perf_evsel *aux = aux_event_of(l, e);
+	bool starts_paused = aux && aux->attr.aux_action & PERF_AUX_START_PAUSED;
+	struct ana_intervals *all = &x->intervals;
+	struct perf_sample_id id;
+	struct perf_sample s;
+	struct place p;
+	uint32_t of;
+
+	if (!is_trigger(&e->attr) ||
+	    perf_sample_parse(perf_record_body(r), r->misc, r->swap, &e->attr, &s) != CLEW_OK)
+		return CLEW_OK;
+	id = (struct perf_sample_id){.id = s.id, .tid = s.tid, .cpu = s.cpu};
+	p = place_of(x, aux, e, &id);
+	all->has_running |= !starts_paused;
+	if (!ana_intervals_of(all, p.aux_event, p.tid, p.cpu, starts_paused, &of))
+		return CLEW_NO_MEMORY;
+	if (of == ANA_TRACED_NONE)
+		return CLEW_OK;
+	return act(all, of, e->attr.aux_action, (struct clew_perf_ns){s.time}) ? CLEW_OK
+									       : CLEW_NO_MEMORY;
+}
+
+static void take_aux(struct ana_tracing *x, const struct perf_evsel *e, const struct perf_record *r)
+{
+	struct ana_intervals *all = &x->intervals;
+	struct perf_sample_id id;
+	struct perf_aux aux;
+	struct place p;
+	uint32_t of;
+
+	if (perf_aux_parse(r, &aux) != CLEW_OK ||
+	    perf_sample_id_parse(perf_record_body(r), r->swap, &e->attr, &id) != CLEW_OK)
+		return;
+	all->is_snapshot |= (aux.flags & PERF_AUX_FLAG_OVERWRITE) != 0;
+	p = place_of(x, e, e, &id);
+	of = ana_intervals_find(all, p.aux_event, p.tid, p.cpu);
+	if (of != ANA_TRACED_NONE)
+		ana_intervals_aux(all, of, (struct clew_perf_ns){id.time}, aux.size,
+				  aux.flags & PERF_AUX_FLAG_TRUNCATED);
+}
+
+static void take_throttle(struct ana_tracing *x, const struct perf_evlist *l,
+			  const struct perf_record *r)
+{
+	const struct perf_evsel *e;
+	struct perf_throttle t;
+
+	if (perf_throttle_parse(r, &t) != CLEW_OK)
+		return;
+	e = perf_evlist_by_id(l, t.id);
+	/* Of its group, the kernel (7.3) stops all and logs the leader alone. */
+	if (!e || (!e->attr.aux_action && e->attr.type < PERF_TYPE_MAX_STATIC))
+		return;
+	if (!x->nr_throttled++)
+		x->throttled_from.ns = t.time;
+	x->throttled_to.ns = t.time;
+}
+
+static void take_exit(struct ana_tracing *x, const struct perf_record *r, struct clew_perf_ns time)
+{
+	struct perf_task t;
+
+	if (perf_task_parse(r, &t) == CLEW_OK)
+		ana_intervals_exit(&x->intervals, t.tid, time);
+}
+
+enum clew_err ana_tracing_take_switched(struct ana_tracing *x, const struct perf_evlist *l,
+					const struct perf_record *r, struct clew_perf_ns time)
+{
+	const struct perf_evsel *e;
+
+	if (!ana_tracing_is_switched(x, l))
+		return CLEW_OK;
+	switch (r->type) {
+	case PERF_RECORD_ID_INDEX:
+		return take_ids(x, r);
+	case PERF_RECORD_THROTTLE:
+		take_throttle(x, l, r);
+		return CLEW_OK;
+	case PERF_RECORD_EXIT:
+		take_exit(x, r, time);
+		return CLEW_OK;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		x->intervals.nr_lost++;
+		return CLEW_OK;
+	case PERF_RECORD_SAMPLE:
+	case PERF_RECORD_AUX:
+		break;
+	default:
+		return CLEW_OK;
+	}
+	e = perf_evlist_of_record(l, r->type, perf_record_body(r), r->swap);
+	if (!e)
+		return CLEW_OK;
+	if (r->type == PERF_RECORD_SAMPLE)
+		return take_sample(x, l, e, r);
+	take_aux(x, e, r);
+	return CLEW_OK;
+}
+
+void ana_tracing_done(struct ana_tracing *x)
+{
+	ana_intervals_done(&x->intervals);
+	map_u64_done(&x->places);
+}
