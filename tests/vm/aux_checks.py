@@ -87,7 +87,15 @@ def contiguous(g):
             at = t.offset + t.size
         good, bad = soft_records(b"".join(t.data for t in traces), g.stride())
         wrong += [f"buffer {idx}: no record at {pos}" for pos in bad[:3]]
-        wrong += [f"buffer {idx}: sequence number {s.seq}, not {n}" for n, (_, s) in enumerate(good) if s.seq != n][:3]
+        seqs = [s.seq for _, s in good]
+        begins = [n for n, seq in enumerate(seqs) if seq == 0]  # each event counts from 0; a second one is there where a CPU came back
+        if len(begins) > 1 + g.row.restarts or (begins and len({good[n][1].id for n in begins}) != len(begins)):
+            wrong.append(f"buffer {idx}: begins {len(begins)} times")
+        begin = 0
+        for n, seq in enumerate(seqs):
+            begin = n if seq == 0 else begin
+            if seq != n - begin and len(wrong) < 6:
+                wrong.append(f"buffer {idx}: sequence number {seq}, not {n - begin}")
     return wrong
 
 
@@ -271,7 +279,9 @@ def both_sides_of_hotplug(g):
     """A37: CPU 1 was traced before it went offline, and after it came back."""
     off, on = (float(t) * 1e9 for t in g.text("offline").split()[:2])
     times = [s.time for s in g.soft() if s.cpu == 1]
+    said = g.text("err")
     wrong = [] if any(t < off for t in times) else ["nothing of CPU 1 before"]
+    wrong += [f"not said: {what}" for what in ("CPU 1 went offline", "CPU 1 came back", "missing where it was offline: 1 times") if what not in said]
     return wrong + ([] if any(t > on for t in times) else ["nothing of CPU 1 after it came back"])
 
 

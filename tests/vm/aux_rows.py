@@ -24,6 +24,7 @@ class Row:
     scope: str = "task-cpu"  # of the AUX events: aux_checks.key_of()
     sentences: dict = dataclasses.field(default_factory=dict)
     is_short: bool = False  # of the short form
+    restarts: int = 0  # times that a new event continues a buffer
     needs_perf: bool = False  # in the machine
 
 
@@ -176,7 +177,7 @@ sleep 1
 echo 1 > /sys/devices/system/cpu/cpu1/online
 echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
 wait $p
-""", (c.has_trace, c.both_sides_of_hotplug, c.perf_agrees), todo="A37: a CPU that comes back is not opened again"),
+""", (c.has_trace, c.contiguous, c.both_sides_of_hotplug, c.perf_agrees), restarts=1),
     Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees), is_short=True),
     Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True),
 ]

@@ -36,7 +36,8 @@ void aux_area_done(struct aux_area *a)
 
 static struct rec_aux_place place_of(const struct aux_area *a)
 {
-	return (struct rec_aux_place){a->idx, (uint32_t)a->ring->tid, (uint32_t)a->ring->cpu};
+	return (struct rec_aux_place){a->idx, (uint32_t)a->ring->tid, (uint32_t)a->ring->cpu,
+				      a->ring->again.aux_bytes};
 }
 
 /*
@@ -119,6 +120,17 @@ static void note_span(struct aux_area *a, const struct aux_window *w)
 	a->window_bytes = ask.bytes;
 	a->is_window_full = ask.is_full;
 	a->span = aux_span_of(&a->ring->aux_seen, &ask);
+}
+
+void aux_area_renew(struct aux_area *a, uint64_t base)
+{
+	struct aux_window_state *w = &a->window;
+
+	if (base + w->count > a->ring->again.aux_bytes) /* a head may be less than was written */
+		a->ring->again.aux_bytes = base + w->count;
+	w->head = w->count = w->nr_before = 0;
+	a->before = a->ring->aux_seen;
+	a->has_times = false;
 }
 
 enum clew_err aux_area_snapshot(struct aux_area *a, size_t limit, struct rec_pass *p)

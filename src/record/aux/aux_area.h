@@ -2,6 +2,7 @@
 #ifndef RECORD_AUX_AUX_AREA_H
 #define RECORD_AUX_AUX_AREA_H
 
+#include "record/aux/aux_offline.h"
 #include "record/aux/aux_span.h"
 #include "record/aux/aux_window.h"
 #include "record/open/trace_times.h"
@@ -21,7 +22,7 @@ struct aux_area {
 	struct aux_span span; /* of the last window */
 	uint64_t window_bytes;
 	bool is_window_full;
-	bool is_offline; /* its CPU went, and the event with it */
+	struct aux_offline offline;
 };
 
 /** @return false: out of memory. */
@@ -35,6 +36,9 @@ enum clew_err aux_area_drain(struct aux_area *a, const struct rec_counters *c, s
  * The trace is switched off, and its AUX records were read.
  */
 enum clew_err aux_area_snapshot(struct aux_area *a, size_t limit, struct rec_pass *p);
+
+/** Its ring is another; @p base: bytes of the areas before the last one. */
+void aux_area_renew(struct aux_area *a, uint64_t base);
 
 void aux_area_done(struct aux_area *a);
 

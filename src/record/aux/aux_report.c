@@ -49,6 +49,23 @@ static void warn_gaps(const struct aux_area *a, const struct rec_ui *ui)
 		s->truncated_ns ? " (and the last time to the end)" : "");
 }
 
+static void warn_offline(const struct aux_area *a, const struct rec_ui *ui)
+{
+	const struct aux_offline *o = &a->offline;
+
+	if (!o->nr)
+		return;
+	rec_say(ui, REC_WARNING,
+		"trace of CPU %d is missing where it was offline: %llu times, first at "
+		"%llu.%09llu, for about %llu ms%s; what ran there until its trace continued is not "
+		"recorded",
+		a->ring->cpu, (unsigned long long)o->nr,
+		(unsigned long long)o->first_ns / 1000000000,
+		(unsigned long long)o->first_ns % 1000000000,
+		(unsigned long long)o->sum_ns / 1000000,
+		o->since_ns ? " (and the last time to the end)" : "");
+}
+
 /* A trace unit or sink that another recording has: each attempt ends at once, with nothing. */
 static bool is_refused_sink(const struct aux_areas *l)
 {
@@ -71,6 +88,7 @@ void aux_report(const struct aux_areas *l, const struct rec_ui *ui, bool is_verb
 	vec_for_each (l, a) {
 		if (a->bytes)
 			warn_gaps(a, ui);
+		warn_offline(a, ui);
 		if (is_verbose)
 			report_one(a, ui);
 	}

@@ -2,26 +2,24 @@
 #include "record/aux/aux_source.h"
 
 #include "base/mem.h"
-#include "os/clock.h"
 #include "os/file.h"
-#include "os/proc.h"
 #include "record/aux/aux_info.h"
 #include "record/aux/aux_map.h"
 #include "record/aux/aux_report.h"
 
 /* What is traced between two wakeups stays in the area: a flush at a context switch wakes no
  * reader. */
-enum { DRAIN_MS = 100, CHECK_NS = 500 * 1000 * 1000 };
+enum { DRAIN_MS = 100 };
 
 struct aux_source {
 	struct rec_counters *counters;
 	struct rec_snapshot snapshot;
 	const struct rec_ui *ui;
 	struct aux_areas areas;
+	struct aux_cpus cpus;
 	uint64_t nr_requests; /* asked for, not taken; the traces are then held */
 	uint64_t nr_taken, nr_merged;
 	uint64_t nr_triggers; /* occurrences of events that take a snapshot */
-	uint64_t check_ns;    /* when to look next which CPUs are there */
 	bool is_verbose;
 	bool is_late; /* a request came after this pass had read the rings */
 };
@@ -41,7 +39,7 @@ static enum clew_err take_snapshot(struct aux_source *s, struct rec_pass *p)
 	enum clew_err err = CLEW_OK;
 
 	vec_for_each (&s->areas, a)
-		if (err == CLEW_OK)
+		if (err == CLEW_OK && a->ring->ring.aux)
 			err = aux_area_snapshot(a, s->snapshot.bytes, p);
 	rec_counters_hold_traces(s->counters, false);
 	s->nr_merged += s->nr_requests - 1;
@@ -76,47 +74,14 @@ static uint64_t count_triggers(const struct rec_counters *c)
 	return sum;
 }
 
-/* An event of a whole CPU dies with it, and every call on it succeeds. */
-static void warn_offline(struct aux_source *s, const struct rec_ints *online)
-{
-	vec_for_each (&s->areas, a) {
-		bool is_here = a->is_offline;
-
-		vec_for_each (online, cpu)
-			is_here |= *cpu == a->ring->cpu;
-		if (is_here)
-			continue;
-		a->is_offline = true;
-		rec_say(s->ui, REC_WARNING,
-			"CPU %d went offline: its trace ends there, and does not continue when it "
-			"comes back",
-			a->ring->cpu);
-	}
-}
-
-static void check_cpus(struct aux_source *s)
-{
-	uint64_t now = os_clock_ns();
-	struct rec_ints online = {0};
-	struct rec_error error;
-	char text[4096];
-
-	if (!s->counters->target || !s->counters->target->is_system_wide || now < s->check_ns)
-		return;
-	s->check_ns = now + CHECK_NS;
-	if (os_read_first_line("/sys/devices/system/cpu/online", text, sizeof(text)) &&
-	    rec_cpus_parse(text, &online, &error) == CLEW_OK)
-		warn_offline(s, &online);
-	vec_done(&online);
-}
-
 static enum clew_err pass(void *ctx, struct rec_pass *p)
 {
 	struct aux_source *s = ctx;
 	uint64_t nr;
 	enum clew_err err = CLEW_OK;
 
-	check_cpus(s);
+	if (!s->nr_requests && !p->is_last)
+		aux_cpus_check(&s->cpus);
 	s->is_late = false;
 	if (!s->snapshot.is_on)
 		return drain_all(s, p);
@@ -227,8 +192,9 @@ static bool has_area(const struct rec_counters *c)
 	return false;
 }
 
-enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
-			     const struct rec_options *o, const struct rec_ui *ui)
+static enum clew_err new_source(struct rec_source *ret, struct rec_counters *c,
+				const struct rec_options *o, const struct rec_ui *ui,
+				bool may_reopen)
 {
 	static const struct rec_source_ops ops = {.sleep_ms = sleep_ms,
 						  .begin_file = begin_file,
@@ -247,6 +213,8 @@ enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
 		return CLEW_NO_MEMORY;
 	*s = (struct aux_source){
 		.counters = c, .snapshot = o->snapshot, .ui = ui, .is_verbose = o->is_verbose};
+	s->cpus = (struct aux_cpus){
+		.counters = c, .areas = &s->areas, .ui = ui, .may_reopen = may_reopen};
 	if (!add_areas(s)) {
 		done(s);
 		return CLEW_NO_MEMORY;
@@ -255,8 +223,14 @@ enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
 	return CLEW_OK;
 }
 
+enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
+			     const struct rec_options *o, const struct rec_ui *ui)
+{
+	return new_source(ret, c, o, ui, false);
+}
+
 enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
-			      const struct rec_options *o, const struct rec_ui *ui,
+			      const struct rec_options *o, const struct rec_ui *ui, bool may_reopen,
 			      struct rec_error *error)
 {
 	enum clew_err err = rec_aux_map(c, o, ui, error);
@@ -266,7 +240,7 @@ enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
 	if (err == CLEW_OK) /* what cannot be described is not recorded */
 		err = put_info(c, &info, error);
 	buf_done(&info);
-	if (err == CLEW_OK && aux_source_new(ret, c, o, ui) != CLEW_OK)
+	if (err == CLEW_OK && new_source(ret, c, o, ui, may_reopen) != CLEW_OK)
 		err = rec_fail_memory(error);
 	return err;
 }

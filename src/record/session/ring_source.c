@@ -10,11 +10,12 @@ struct ring_source {
 	struct rec_counters *counters;
 	bool is_read; /* forward rings, by another source */
 	struct record_mend mend;
-	struct buf mended; /* a span with damaged records */
+	struct perf_field_pos id_pos;
+	struct buf mended; /* a span with records that are not as they should be */
 };
 
 /* The span as one piece, in our memory, with true bits and whole records. */
-static bool mend(struct ring_source *s, struct bytes part[2])
+static bool mend(struct ring_source *s, struct rec_ring *r, struct bytes part[2])
 {
 	struct perf_event_header h;
 
@@ -30,6 +31,8 @@ static bool mend(struct ring_source *s, struct bytes part[2])
 		if (h.size < sizeof(h) || h.size > s->mended.nr - at)
 			break;
 		record_mend(&s->mend, (uint8_t *)s->mended.data + at);
+		if (ring_again_is(&r->again))
+			ring_again_mend(&r->again, s->id_pos, (uint8_t *)s->mended.data + at);
 	}
 	return true;
 }
@@ -37,8 +40,8 @@ static bool mend(struct ring_source *s, struct bytes part[2])
 static enum clew_err write_span(struct ring_source *s, struct rec_ring *r, struct bytes part[2],
 				struct rec_pass *p)
 {
-	bool is_damaged = p->count(p->ctx, &r->aux_seen, part);
-	enum clew_err err = is_damaged && !mend(s, part) ? CLEW_NO_MEMORY : CLEW_OK;
+	bool is_wrong = p->count(p->ctx, &r->aux_seen, part) || ring_again_is(&r->again);
+	enum clew_err err = is_wrong && !mend(s, r, part) ? CLEW_NO_MEMORY : CLEW_OK;
 
 	for (int i = 0; i < 2 && err == CLEW_OK; i++)
 		if (bytes_left(&part[i]))
@@ -84,6 +87,8 @@ static enum clew_err pass(void *ctx, struct rec_pass *p)
 	for (size_t i = 0; i < s->counters->rings.nr && err == CLEW_OK; i++) {
 		struct rec_ring *r = &s->counters->rings.data[i];
 
+		if (!r->ring.page)
+			continue; /* its CPU could not be opened again */
 		if (!r->is_backward && !s->is_read)
 			err = read_forward(s, r, p);
 		else if (r->is_backward && p->is_last)
@@ -112,7 +117,8 @@ static void begin_file(void *ctx, struct buf *records)
 		.header = {.type = PERF_RECORD_TIME_CONV, .size = sizeof(conv)}
         };
 
-	if (!s->counters->rings.nr || !os_ring_clock(&s->counters->rings.data[0].ring, &clock))
+	if (!s->counters->rings.nr || !s->counters->rings.data[0].ring.page ||
+	    !os_ring_clock(&s->counters->rings.data[0].ring, &clock))
 		return;
 	conv.shift = clock.shift;
 	conv.mult = clock.mult;
@@ -185,9 +191,15 @@ static void unwatch(void *ctx, struct os_poll *p)
 {
 	struct ring_source *s = ctx;
 
-	vec_for_each (&s->counters->rings, r)
-		if (!r->is_backward && os_poll_is_ended(p, r->poll))
+	vec_for_each (&s->counters->rings, r) {
+		if (r->is_backward)
+			continue;
+		if (r->again.is_unwatched)
+			p->data[r->poll].fd = r->fd;
+		else if (os_poll_is_ended(p, r->poll))
 			watch_next_owner(s->counters, r, p);
+		r->again.is_unwatched = false;
+	}
 }
 
 static void done(void *ctx)
@@ -212,6 +224,9 @@ struct rec_source ring_source_new(struct rec_counters *c, bool is_read)
 
 	if (!s)
 		return (struct rec_source){0};
-	*s = (struct ring_source){.counters = c, .is_read = is_read, .mend = record_mend_of(c)};
+	*s = (struct ring_source){.counters = c,
+				  .is_read = is_read,
+				  .mend = record_mend_of(c),
+				  .id_pos = perf_id_pos_of(&c->list.data[0].attr)};
 	return (struct rec_source){.ops = &ops, .ctx = s};
 }
