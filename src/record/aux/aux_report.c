@@ -109,12 +109,12 @@ static void report_window(const struct aux_area *a, const struct rec_ui *ui)
 		(unsigned long long)s->to_ns % 1000000000);
 }
 
-void aux_report_snapshot(const struct aux_areas *l, uint64_t number, const struct rec_ui *ui,
-			 bool is_verbose)
+void aux_report_snapshot(const struct aux_areas *l, uint64_t number, uint64_t held_ns,
+			 const struct rec_ui *ui, bool is_verbose)
 {
 	uint64_t from = 0, bytes = 0;
 	bool is_known = true, is_whole = true;
-	char since[96];
+	char since[96], held[64] = "";
 
 	vec_for_each (l, a) {
 		bytes += a->window_bytes;
@@ -132,8 +132,12 @@ void aux_report_snapshot(const struct aux_areas *l, uint64_t number, const struc
 			 (unsigned long long)from % 1000000000);
 	else
 		snprintf(since, sizeof(since), "older trace was overwritten");
-	rec_say(ui, REC_NOTE, "snapshot %llu: %llu bytes, %s", (unsigned long long)number,
-		(unsigned long long)bytes, since);
+	if (held_ns)
+		snprintf(held, sizeof(held), "; the traces stood still for %llu.%03llu ms",
+			 (unsigned long long)held_ns / 1000000,
+			 (unsigned long long)held_ns / 1000 % 1000);
+	rec_say(ui, REC_NOTE, "snapshot %llu: %llu bytes, %s%s", (unsigned long long)number,
+		(unsigned long long)bytes, since, held);
 	vec_for_each (l, a)
 		if (is_verbose && a->window_bytes)
 			report_window(a, ui);

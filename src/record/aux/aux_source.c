@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/aux/aux_source.h"
 
+#include <string.h>
+
 #include "base/mem.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "record/aux/aux_info.h"
 #include "record/aux/aux_map.h"
@@ -9,7 +12,7 @@
 
 /* What is traced between two wakeups stays in the area: a flush at a context switch wakes no
  * reader. */
-enum { DRAIN_MS = 100 };
+enum { DRAIN_MS = 100, MAX_COPY_BYTES = 256 * 1024 * 1024 };
 
 struct aux_source {
 	struct rec_counters *counters;
@@ -19,6 +22,8 @@ struct aux_source {
 	struct aux_cpus cpus;
 	uint64_t nr_requests; /* asked for, not taken; the traces are then held */
 	uint64_t nr_taken, nr_merged;
+	uint64_t held_ns; /* when the traces were stopped for the snapshot */
+	uint8_t *copy;    /* room for all that a snapshot takes; NULL: it is written as it lies */
 	uint64_t nr_triggers; /* occurrences of events that take a snapshot */
 	bool is_verbose;
 	bool is_late; /* a request came after this pass had read the rings */
@@ -28,24 +33,66 @@ static void request(struct aux_source *s, uint64_t nr)
 {
 	if (!nr || (s->snapshot.max && s->nr_taken >= s->snapshot.max))
 		return;
-	if (!s->nr_requests)
+	if (!s->nr_requests) {
+		s->held_ns = os_clock_ns();
 		rec_counters_hold_traces(s->counters, true);
+	}
 	s->nr_requests += nr;
+}
+
+static size_t most_bytes(const struct aux_area *a, size_t limit)
+{
+	size_t bytes = a->ring->ring.aux_bytes;
+
+	return limit && limit < bytes ? limit : bytes;
+}
+
+/* The traces stand still for as long as memory takes, and not the disk. The first touch of memory
+ * takes longest: not then. */
+static void make_room(struct aux_source *s)
+{
+	size_t sum = 0;
+
+	vec_for_each (&s->areas, a)
+		sum += most_bytes(a, s->snapshot.bytes);
+	s->copy = sum <= MAX_COPY_BYTES ? mem_alloc(sum) : NULL;
+	if (s->copy)
+		memset(s->copy, 0xff, sum);
+}
+
+static enum clew_err put_all(struct aux_source *s, struct rec_pass *p)
+{
+	enum clew_err err = CLEW_OK;
+
+	vec_for_each (&s->areas, a)
+		if (err == CLEW_OK)
+			err = aux_area_put(a, p);
+	return err;
 }
 
 /* All areas at one moment. Requests that came until then have nothing between them. */
 static enum clew_err take_snapshot(struct aux_source *s, struct rec_pass *p)
 {
 	enum clew_err err = CLEW_OK;
+	uint8_t *to = s->copy;
+	uint64_t held_ns;
 
-	vec_for_each (&s->areas, a)
-		if (err == CLEW_OK && a->ring->ring.aux)
-			err = aux_area_snapshot(a, s->snapshot.bytes, p);
+	vec_for_each (&s->areas, a) {
+		size_t nr = aux_area_take(a, s->snapshot.bytes, to);
+
+		to = to ? to + nr : NULL;
+	}
+	if (!s->copy)
+		err = put_all(s, p);
 	rec_counters_hold_traces(s->counters, false);
+	held_ns = os_clock_ns() - s->held_ns;
+	if (s->copy)
+		err = put_all(s, p);
 	s->nr_merged += s->nr_requests - 1;
 	s->nr_requests = 0;
 	s->nr_taken++;
-	aux_report_snapshot(&s->areas, s->nr_taken, s->ui, s->is_verbose);
+	aux_report_snapshot(&s->areas, s->nr_taken, s->counters->is_on ? held_ns : 0, s->ui,
+			    s->is_verbose);
 	p->nr_snapshots++;
 	p->has_any = true;
 	return err;
@@ -161,6 +208,7 @@ static void done(void *ctx)
 	vec_for_each (&s->areas, a)
 		aux_area_done(a);
 	vec_done(&s->areas);
+	mem_free(s->copy);
 	mem_free(s);
 }
 
@@ -219,6 +267,8 @@ static enum clew_err new_source(struct rec_source *ret, struct rec_counters *c,
 		done(s);
 		return CLEW_NO_MEMORY;
 	}
+	if (s->snapshot.is_on)
+		make_room(s);
 	*ret = (struct rec_source){.ops = &ops, .ctx = s};
 	return CLEW_OK;
 }
