@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Usage: aux_bench FILE [MiB]: what reading made-up AUX areas costs, into FILE, which is
- * overwritten (FILE.2, too). The least or best of five rounds by turns: drain: half an area of 4
- * MiB at a time, as a recording does, and the same bytes with write(2) alone: CPU time. threads:
- * the bytes of two areas by one thread, and by a thread for each into places of the one file, and
- * into a file for each: GiB/s. snapshot: two areas of 64 MiB, for which the traces stand still:
- * written as they are; or copied first.
+ * overwritten (FILE.2, too). Of drain, threads and snapshot the best of five rounds by turns.
+ *
+ * drain: half an area of 4 MiB at a time, as a recording does; the same bytes with write(2) alone.
+ * pace: areas that fill at 1 GB/s, read by one thread in real time: what is lost, if the machine
+ * does nothing else.
+ * threads: the bytes of two areas by one thread; by a thread for each into places of the one file;
+ * into a file each.
+ * snapshot: for how long the traces of two areas of 64 MiB stand still: copied, as a recording
+ * does; or written.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -102,6 +106,92 @@ static void bench_drain(const char *path, const uint8_t *area, size_t nr)
 	}
 	printf("drain: %.0f ms of CPU per GiB; write(2) alone: %.0f; ratio %.3f\n", best[0] * scale,
 	       best[1] * scale, best[0] / best[1]);
+}
+
+/* --- pace --- */
+
+struct pace {
+	struct os_ring ring[2];
+	uint64_t lost;   /* bytes that found no room */
+	uint64_t behind; /* the most bytes that lay unread */
+	double at;       /* ms: all that came until then is counted */
+};
+
+/* What came since the last look, at 1 GB/s for each area. */
+static void produce(struct pace *p)
+{
+	double now = wall_ms();
+	uint64_t bytes = (uint64_t)((now - p->at) * 1e6);
+
+	for (int k = 0; k < 2; k++) {
+		uint64_t *head = &page[k][AT_AUX_HEAD / 8];
+		uint64_t room = p->ring[k].aux_bytes - (*head - p->ring[k].aux_tail);
+		uint64_t come = bytes < room ? bytes : room;
+
+		*head += come;
+		p->lost += bytes - come;
+		if (*head - p->ring[k].aux_tail > p->behind)
+			p->behind = *head - p->ring[k].aux_tail;
+	}
+	p->at = now;
+}
+
+/* Each area is read when it is half full. @return bytes read. */
+static uint64_t read_areas(struct pace *p, struct rec_file *f)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t k = 0; k < 2; k++) {
+		const struct rec_aux_place place = {.idx = k, .tid = UINT32_MAX, .cpu = k};
+		struct os_ring *r = &p->ring[k];
+
+		produce(p);
+		if (page[k][AT_AUX_HEAD / 8] - r->aux_tail >= r->aux_bytes / 2 &&
+		    (rec_aux_drain(r, &place, f->writer, &bytes) || rec_file_flush(f)))
+			exit(1);
+	}
+	return bytes;
+}
+
+static void keep_pace(const char *path, const uint8_t *area, size_t area_bytes, double ms)
+{
+	struct pace p = {.at = 0};
+	struct rec_file f;
+	uint64_t bytes = 0;
+	double from, cpu;
+
+	open_file(&f, path);
+	for (int k = 0; k < 2; k++) {
+		p.ring[k] = (struct os_ring){.page = page[k], .aux = area, .aux_bytes = area_bytes};
+		page[k][AT_AUX_HEAD / 8] = 0;
+	}
+	cpu = cpu_ms();
+	from = p.at = wall_ms();
+	while (p.at < from + ms) {
+		uint64_t nr = read_areas(&p, &f);
+
+		bytes += nr;
+		if (!nr)
+			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+	}
+	printf("pace: two areas of %zu MiB: %.2f %% lost, at most %.0f %% of an area unread; "
+	       "%.0f %% of a core\n",
+	       area_bytes >> 20, 100.0 * (double)p.lost / (double)(p.lost + bytes + 1),
+	       100.0 * (double)p.behind / (double)area_bytes,
+	       100 * (cpu_ms() - cpu) / (wall_ms() - from));
+	rec_file_done(&f);
+}
+
+static void bench_pace(const char *path)
+{
+	uint8_t *area = malloc(SNAPSHOT_AREA);
+
+	if (!area)
+		exit(1);
+	memset(area, 0x5a, SNAPSHOT_AREA);
+	for (size_t bytes = 4 << 20; bytes <= SNAPSHOT_AREA; bytes *= 4)
+		keep_pace(path, area, bytes, 400);
+	free(area);
 }
 
 /* --- threads --- */
@@ -235,6 +325,7 @@ int main(int argc, char **argv)
 	snprintf(second, sizeof(second), "%s.2", argv[1]);
 	memset(area, 0x5a, AREA);
 	bench_drain(argv[1], area, nr);
+	bench_pace(argv[1]);
 	bench_threads(path, area, nr);
 	bench_snapshot(argv[1]);
 	unlink(argv[1]);
