@@ -156,7 +156,7 @@ wait $p
 [ $? = 137 ]
 """, (c.has_trace, c.is_readable)),
     Row("pause-switched", f"{SOFT} period_us=50 burst=1", "mkfifo ctl acks\n" +
-        start(f"--control fifo:ctl,acks -e $PMU/aux-action=start-paused/ -e {ON}/aux-action=resume,name=on/ -e {OFF}/aux-action=pause/ -m 2M,1M", "load pairs 60000 1000") +
+        start(f"--per-thread --control fifo:ctl,acks -e $PMU/aux-action=start-paused/ -e {ON}/aux-action=resume,name=on/ -e {OFF}/aux-action=pause/ -m 2M,1M", "load pairs 60000 1000") +
         f"""exec 3<>ctl 4<>acks
 sleep 1
 echo disable on >&3; read x <&4
@@ -169,7 +169,7 @@ sleep 1
 echo stop >&3; read x <&4
 wait $p
 status=$?
-{ENDED_BY_US}""", (c.has_trace, c.contiguous, c.only_between, c.switched_at_run_time, c.perf_agrees)),
+{ENDED_BY_US}""", (c.has_trace, c.contiguous, c.only_between, c.switched_at_run_time, c.perf_agrees), scope="task"),
     Row("trace-between", f"{SOFT} period_us=50 burst=1", record(f"--trace-between {ON},{OFF} -e $PMU// -m 2M,1M", "load pairs 100"),
         (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts), least=90),
 ]
