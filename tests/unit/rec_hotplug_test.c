@@ -20,7 +20,7 @@ struct seen {
 	uint64_t trace[8];                   /* offsets of AUXTRACE */
 	uint64_t first_id, others;           /* of the AUX records; such with another id */
 	size_t nr_aux, nr_trace;
-	uint64_t lost_id;
+	uint64_t lost_id, nr_lost;
 };
 
 struct scene {
@@ -104,7 +104,7 @@ static void read_record(struct seen *s, struct perf_file *f, const struct perf_r
 	if (r->type == PERF_RECORD_AUXTRACE && !perf_auxtrace_parse(r, &x) && s->nr_trace < 8)
 		s->trace[s->nr_trace++] = x.offset;
 	if (r->type == PERF_RECORD_LOST && !perf_lost_parse(r, &lost))
-		s->lost_id = lost.id;
+		s->lost_id = lost.id, s->nr_lost++;
 	if (r->type != PERF_RECORD_AUX || perf_aux_parse(r, &aux) || s->nr_aux == 8)
 		return;
 	perf_sample_id_parse(perf_record_body(r), false, attr, &id);
@@ -196,6 +196,7 @@ static void test_comes_back(void)
 	      "which say that something is missing before them");
 	CHECK(s.first_id && !s.others && s.lost_id == s.first_id,
 	      "with the ids that the file began with");
+	CHECK_EQ(s.nr_lost, 3, "each time, what was not recorded is said to be lost");
 	CHECK(strstr(buf_cstr(&said), "warning: CPU 0 went offline") &&
 		      strstr(buf_cstr(&said), "CPU 0 came back: its trace continues"),
 	      "both is said");

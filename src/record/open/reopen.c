@@ -118,6 +118,7 @@ static enum clew_err map_ring(struct rec_counters *c, struct rec_ring *r, const 
 	r->next_owner = 0;
 	r->again.is_unwatched = true;
 	r->again.has_gap = true;
+	r->again.has_unknown = true;
 	return rec_counters_redirect(c, s->from, s->to, fd, old.is_backward, error);
 }
 

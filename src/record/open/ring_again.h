@@ -21,6 +21,7 @@ struct ring_again {
 	} ids;
 	uint64_t aux_bytes; /* of the AUX areas before */
 	bool has_gap;       /* the next AUX record follows the time without trace */
+	bool has_unknown;   /* what its records would have said before the first one is unknown */
 	bool is_unwatched;  /* its descriptor is new, and not polled yet */
 };
 
