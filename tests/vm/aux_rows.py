@@ -118,12 +118,12 @@ def pause(name, events, command, checks=(), module="period_us=50 burst=1", least
 
 FILE_ROWS = [
     Row("switch-output", f"{SOFT} period_us=200", record("--switch-output=1s -e $PMU// -m 512K,256K", "load spin 4500"), (c.contiguous_across, c.perf_agrees_on_each)),
-    Row("switch-snapshot", f"{SOFT} period_us=200", start("-S --switch-output -e $PMU// -m 512K,16K", "load spin 60000") + f"""for n in 1 2 3 4 5; do
+    Row("switch-snapshot", f"{SOFT} period_us=200", start("-S --switch-output -e $PMU// -m 512K,16K", "load spin 60000") + f"""for n in 1 2 3; do
     nr=$(ls a.data.* 2> /dev/null | wc -l)
     kill -USR2 $p
     until [ $(ls a.data.* 2> /dev/null | wc -l) -gt $nr ]; do usleep 20000; done
 done
-echo 5 > asked
+echo 3 > asked
 kill -TERM $p
 wait $p
 status=$?
