@@ -145,11 +145,11 @@ static void report_given(const struct guest *g)
 /* How much better it is than the next best. */
 static void put_rivals(const struct fit_result *f, struct buf *b)
 {
-	if (f->is_by_stays)
-		buf_printf(b, "in gaps: best %llu, runner-up %llu", (unsigned long long)f->gaps_hit,
-			   (unsigned long long)f->gaps_other);
-	else
+	if (!f->is_by_stays)
 		buf_printf(b, "best %u, runner-up %u", f->score, f->runner_up);
+	if (f->is_by_stays || f->gaps_other)
+		buf_printf(b, "%sin gaps: best %llu, runner-up %llu", f->is_by_stays ? "" : ", ",
+			   (unsigned long long)f->gaps_hit, (unsigned long long)f->gaps_other);
 }
 
 static void report_fit(const struct guest *g, const struct guest_match *m)

@@ -11,6 +11,7 @@ enum {
 	MIN_GAPS = 20,
 	LATE_US = 500, /* a wake-up takes no longer */
 	MIN_EDGES = 10,
+	MIN_ALIKE = 20, /* edges that agree */
 };
 
 /* --- its verdict --- */
@@ -32,10 +33,16 @@ static enum fit_verdict judge(const struct fit *f, const struct fit_piece *p)
 	if (p->line.width >= 0 && width <= fit_us(f, SURE_US) && p->nr_matched >= need &&
 	    p->nr_matched * 10 >= p->nr_edges * 9 && p->runner_up * 2 <= p->score)
 		return FIT_SURE;
-	if (width <= fit_us(f, LIKELY_US) && width >= -fit_us(f, SURE_US) && p->nr_matched >= 20 &&
-	    p->runner_up * 10 <= p->score * 7)
+	if (width <= fit_us(f, LIKELY_US) && width >= -fit_us(f, SURE_US) &&
+	    p->nr_matched >= MIN_ALIKE && p->runner_up * 10 <= p->score * 7)
 		return FIT_LIKELY;
 	return FIT_NOT_FOUND;
+}
+
+/** Has the next best offset events in many gaps, and this one in few? */
+static bool is_apart(const struct fit_piece *p)
+{
+	return p->gaps_other >= MIN_GAPS && p->gaps_hit * 10 <= p->gaps_other;
 }
 
 /*
@@ -48,8 +55,7 @@ static enum fit_verdict judge_stays(const struct fit *f, const struct fit_piece 
 	int64_t width = fit_width(p);
 
 	if (width <= fit_us(f, LIKELY_US) && p->line.width >= -fit_us(f, SURE_US) &&
-	    p->nr_matched * 100 >= p->nr_edges * 99 && p->gaps_other >= MIN_GAPS &&
-	    p->gaps_hit * 10 <= p->gaps_other)
+	    p->nr_matched * 100 >= p->nr_edges * 99 && is_apart(p))
 		return FIT_LIKELY;
 	return FIT_NOT_FOUND;
 }
@@ -101,11 +107,40 @@ static enum clew_err score_stays(struct fit *f, struct fit_piece *p)
 	return err;
 }
 
+/** Where edges fit at several offsets alike, the events along their line, which stays have
+ * confirmed (guest_fit.c), may decide. */
+static enum clew_err judge_alike(struct fit *f, struct fit_piece *p)
+{
+	struct fit_piece n = *p;
+	enum clew_err err;
+
+	if (p->line.width < 0 || fit_width(p) > fit_us(f, LIKELY_US) || p->nr_matched < MIN_ALIKE)
+		return CLEW_OK;
+	err = score_stays(f, &n);
+	if (err || !is_apart(&n))
+		return err;
+	p->gaps_hit = n.gaps_hit;
+	p->gaps_other = n.gaps_other;
+	p->verdict = FIT_LIKELY;
+	return CLEW_OK;
+}
+
+static enum clew_err judge_edges(struct fit *f, struct fit_piece *p)
+{
+	enum clew_err err = score_edges(f, p);
+
+	p->verdict = judge(f, p);
+	return err || p->verdict != FIT_NOT_FOUND ? err : judge_alike(f, p);
+}
+
 enum clew_err fit_judge_piece(struct fit *f, struct fit_piece *p)
 {
-	enum clew_err err = f->is_by_stays ? score_stays(f, p) : score_edges(f, p);
+	enum clew_err err;
 
-	p->verdict = f->is_by_stays ? judge_stays(f, p) : judge(f, p);
+	if (!f->is_by_stays)
+		return judge_edges(f, p);
+	err = score_stays(f, p);
+	p->verdict = judge_stays(f, p);
 	return err;
 }
 
@@ -167,7 +202,8 @@ static const char *why_not(const struct fit_result *r)
 		       "always ran";
 	if (!r->is_by_stays && r->runner_up * 10 > r->score * 7)
 		return "several offsets fit alike";
-	return r->nr_matched < 20 ? "too few edges agree" : "the bounds contradict each other";
+	return r->nr_matched < MIN_ALIKE ? "too few edges agree"
+					 : "the bounds contradict each other";
 }
 
 /** Edges along the lines that stays gave: they say how far the switches agree. */

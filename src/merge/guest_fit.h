@@ -26,7 +26,8 @@ struct fit_piece {
 	uint32_t score, runner_up;     /* of fit_coarse() along the line */
 	uint64_t nr_edges, nr_matched; /* idle tasks left, of which a wake-up was found */
 	struct fit_share ids;          /* of threads in the host's trace, those that ran then */
-	uint64_t gaps_hit, gaps_other; /* of fit_gaps_hit(): here, and with the runner-up */
+	/* Of fit_gaps_hit(), here and with the runner-up: by stays, and where edges fit alike. */
+	uint64_t gaps_hit, gaps_other;
 	enum fit_verdict verdict;
 };
 
@@ -50,7 +51,7 @@ struct fit_result {
 	uint32_t score, runner_up;               /* of the piece where the runner-up is best */
 	int64_t width;                           /* of the widest band */
 	bool is_by_stays;                        /* found by containment */
-	uint64_t gaps_hit, gaps_other;           /* then: the sum over pieces */
+	uint64_t gaps_hit, gaps_other;           /* the sum over pieces */
 	struct fit_share ids;                    /* the sum over pieces */
 	struct fit_share contained, best_random; /* under the fit, under 32 other offsets */
 };

@@ -224,6 +224,29 @@ static void test_never_idle(unsigned int nr)
 	      "... but is not found where it ran all the time");
 }
 
+/** Sleeps that end with a timer's ticks: edges fit at each tick alike. */
+static void test_alike(unsigned int nr)
+{
+	struct guest_model m = plain;
+	unsigned int nr_by_gaps = 0, nr_wrong = 0;
+
+	m.tick_us = 10000;
+	for (unsigned int i = 0; i < nr; i++) {
+		struct guest_truth truth;
+		struct fit_result r;
+
+		m.seed = i;
+		if (!run(&m, &m, &r, &truth))
+			break;
+		vec_for_each (&r.pieces, p)
+			nr_wrong += r.verdict != FIT_NOT_FOUND && !is_inside(p, &truth, 1);
+		nr_by_gaps += r.verdict == FIT_LIKELY && !r.is_by_stays && r.gaps_other;
+		fit_result_done(&r);
+	}
+	CHECK(nr_by_gaps == nr && !nr_wrong,
+	      "where edges fit at several offsets alike, gaps decide");
+}
+
 static void test_given(void)
 {
 	struct guest_model m = plain;
@@ -255,6 +278,7 @@ int main(int argc, char **argv)
 	test_wrong_guests(nr);
 	test_few_edges();
 	test_never_idle((nr + 1) / 2);
+	test_alike(nr);
 	test_given();
 	return tap_done();
 }
