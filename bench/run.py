@@ -10,8 +10,9 @@ stacks: what full user stacks cost at 4999 Hz, and how large they are (stacks.py
 unwind: what unwinding copied stacks costs (unwind.py)
 etm:    what decoding CoreSight trace costs, against OpenCSD (etm.py)
 spe:    what reports and texts of Arm SPE cost, against perf (spe.py)
+aux:    what draining AUX areas costs, against write(2), and for how long a snapshot stops the trace (aux.py)
 
-Usage: run.py [read] [record] [tables] [merge] [stacks] [unwind] [etm] [spe]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+Usage: run.py [read] [record] [tables] [merge] [stacks] [unwind] [etm] [spe] [aux]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
 and of stacks (10), STACKS: a part of the name of the only target of stacks
 The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
 import glob
@@ -23,6 +24,7 @@ import subprocess
 import sys
 import time
 
+from aux import bench_aux
 from etm import bench_etm
 from merge import bench_merge
 from peer import Rounds, take
@@ -159,7 +161,7 @@ def bench_tables():
 
 
 def main():
-    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "spe"]
+    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "spe", "aux"]
     os.environ.pop("DEBUGINFOD_URLS", None)
     subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
     if not PERF:
@@ -180,6 +182,8 @@ def main():
         bench_etm(BUILD)
     if "spe" in wanted:
         bench_spe(BUILD, DIR)
+    if "aux" in wanted:
+        bench_aux(BUILD, DIR)
 
 
 if __name__ == "__main__":

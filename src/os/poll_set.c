@@ -19,9 +19,11 @@ int os_poll_wait(struct os_poll *p, int timeout_ms)
 {
 	int n = poll((struct pollfd *)(void *)p->data, p->nr, timeout_ms);
 
-	if (n < 0)
-		return errno == EINTR ? 0 : -errno;
-	return n;
+	if (n >= 0 || errno != EINTR)
+		return n < 0 ? -errno : n;
+	vec_for_each (p, f) /* poll(2) has left them as they were */
+		f->revents = 0;
+	return 0;
 }
 
 bool os_poll_is_ended(const struct os_poll *p, int index)

@@ -128,6 +128,8 @@ int WRAP(os_perf_open)(const void *attr, int pid, int cpu, int group_fd, unsigne
 
 	(void)group_fd;
 	(void)flags;
+	if (fake_kernel.refuses)
+		return fake_kernel.refuses;
 	memcpy(&size, (const uint8_t *)attr + 4, sizeof(size));
 	if (perf_attr_parse(bytes_of(attr, size), false, &e.attr) != CLEW_OK)
 		return -EINVAL;

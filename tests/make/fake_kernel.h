@@ -34,6 +34,7 @@ struct fake_kernel {
 	void *ctx;
 	int nr_waits;
 	uint64_t now_ns;
+	int refuses;    /* -errno of each open; 0: none */
 	int signals[8]; /* sent and not taken; 0 ends */
 	bool has_child_ended;
 	int child_status;    /* as wait(2) gives it */

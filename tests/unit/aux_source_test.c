@@ -3,6 +3,7 @@
 #include "record/aux/aux_source.h"
 
 #include "perfdata/perf_writer.h"
+#include "record/aux/aux_area.h"
 #include "record/session/drain.h"
 #include "record/session/ring_source.h"
 #include "unit/tap.h"
@@ -198,6 +199,35 @@ static void test_snapshots(void)
 	end(&w);
 }
 
+static uint64_t put(struct world *w, struct aux_area *a)
+{
+	size_t before = w->out.nr;
+
+	aux_area_put(a, &(struct rec_pass){.file = &w->file});
+	return w->out.nr - before;
+}
+
+/* What is taken, and written when the trace may run again, or is still off. */
+static void test_take(void)
+{
+	struct world w = {0};
+	uint8_t to[RING];
+	struct aux_area a;
+
+	begin(&w, true);
+	aux_area_init(&a, &w.counters.rings.data[0], 0);
+	produce(RING + 16);
+	CHECK_EQ(aux_area_take(&a, 0, to), RING, "a whole area, in two parts");
+	produce(64);
+	CHECK(put(&w, &a) == 48 + RING && w.out.data[w.out.nr - RING] == 16 + 1 &&
+		      w.out.data[w.out.nr - 1] == (char)((RING + 15) % 251 + 1),
+	      "it was copied: what came after it is not there");
+	CHECK_EQ(put(&w, &a), 0, "and is written once");
+	CHECK(aux_area_take(&a, 0, NULL) == 64 && put(&w, &a) == 48 + 64, "as it lies, too");
+	aux_area_done(&a);
+	end(&w);
+}
+
 static void test_at_end(void)
 {
 	struct world w = {
@@ -217,6 +247,7 @@ int main(void)
 {
 	test_full();
 	test_snapshots();
+	test_take();
 	test_at_end();
 	return tap_done();
 }

@@ -4,12 +4,14 @@ import bisect
 import json
 import os
 import re
+import struct
 import subprocess
 
-from aux_file import PAUSE, R_HW_ID, R_AUXTRACE_INFO, R_THROTTLE, RESUME, SA_BYTES, SA_RESUME, SA_START, SA_STOP, SA_TICK, TRUNCATED, AuxFile, soft_records
+from aux_file import PAUSE, R_HW_ID, R_AUXTRACE_INFO, R_SAMPLE, R_THROTTLE, RESUME, SA_BYTES, SA_RESUME, SA_START, SA_STOP, SA_TICK, TRUNCATED, AuxFile, soft_records
 
 MS = 10**6
 ALL_ONES = 0xffffffff
+SAMPLE_AUX = 1 << 20
 KERNEL_COMPLAINT = re.compile(r"WARNING:|BUG:|Oops|refcount_t|general protection|soft lockup")
 
 
@@ -77,10 +79,24 @@ def has_trace(g):
     return [] if n > 50 else [f"only {n} records of softaux"]
 
 
-def contiguous(g):
+class Joined:
+    """The files of one recording, one after the other."""
+
+    def __init__(self, g):
+        self.files = [g.file(name) for name in g.names()]
+
+    def buffers(self):
+        found = {}
+        for f in self.files:
+            for idx, traces in f.buffers().items():
+                found.setdefault(idx, []).extend(traces)
+        return found
+
+
+def contiguous(g, file=None):
     """A11: each byte once and in order: offsets follow each other, and so do sequence numbers, from 0."""
     wrong = []
-    for idx, traces in g.file().buffers().items():
+    for idx, traces in (file or g.file()).buffers().items():
         at = 0
         for t in traces:
             if t.offset != at:
@@ -88,8 +104,24 @@ def contiguous(g):
             at = t.offset + t.size
         good, bad = soft_records(b"".join(t.data for t in traces), g.stride())
         wrong += [f"buffer {idx}: no record at {pos}" for pos in bad[:3]]
-        wrong += [f"buffer {idx}: sequence number {s.seq}, not {n}" for n, (_, s) in enumerate(good) if s.seq != n][:3]
+        seqs = [s.seq for _, s in good]
+        begins = [n for n, seq in enumerate(seqs) if seq == 0]  # each event counts from 0; a second one is there where a CPU came back
+        if len(begins) > 1 + g.row.restarts or (begins and len({good[n][1].id for n in begins}) != len(begins)):
+            wrong.append(f"buffer {idx}: begins {len(begins)} times")
+        begin = 0
+        for n, seq in enumerate(seqs):
+            begin = n if seq == 0 else begin
+            if seq != n - begin and len(wrong) < 6:
+                wrong.append(f"buffer {idx}: sequence number {seq}, not {n - begin}")
     return wrong
+
+
+def contiguous_across(g):
+    """A45: no byte is lost between files, and none is in two."""
+    files = Joined(g)
+    with_trace = sum(bool(f.traces) for f in files.files)
+    g.notes.append(f"{len(files.files)} files, {with_trace} with trace")
+    return contiguous(g, files) + ([] if with_trace > 2 else [f"{with_trace} files with trace"])
 
 
 def records_fit(g):
@@ -154,11 +186,11 @@ def ran_on(g):
 
 # --- snapshots ---
 
-def windows(g):
+def windows(g, file=None):
     """A20-A22, A11: each window holds the newest bytes up to a stop, and nothing twice; between two is a gap only if the later one is full."""
     wrong, full, n = [], 0, 0
     length, stride = g.row.aux_bytes, g.stride()
-    for idx, traces in g.file().buffers().items():
+    for idx, traces in (file or g.file()).buffers().items():
         given = -1
         for t in traces:
             n += 1
@@ -184,6 +216,32 @@ def windows(g):
             given = seqs[-1]
     g.notes.append(f"{n} windows, {full} full")
     return wrong[:6] + ([f"{len(wrong)} in all"] if len(wrong) > 6 else [])
+
+
+def windows_across(g):
+    """-S with --switch-output: each request closes a file, which holds its snapshot and no other."""
+    files, asked = Joined(g), int(g.text("asked") or 0)
+    with_trace = [f for f in files.files if f.traces]
+    wrong = windows(g, files)
+    wrong += [f"{f.path}: {len(f.traces)} windows" for f in with_trace if len(f.buffers()) != len(f.traces)]
+    return wrong + ([] if len(with_trace) == asked else [f"{asked} asked for, {len(with_trace)} files with a snapshot"])
+
+
+def samples_hold_trace(g):
+    """7: each sample ends with the newest bytes, in order; the first record may be cut."""
+    asked, nr, wrong = g.row.aux_bytes, 0, []
+    ids = {i for e in g.file().events for i in e.ids if e.sample_type & SAMPLE_AUX}
+    for r in g.file().of_type(R_SAMPLE):
+        at = len(r.body) - asked - 8
+        if r.id not in ids or at < 0 or struct.unpack_from("<Q", r.body, at)[0] != asked:
+            continue
+        nr += 1
+        good, bad = soft_records(r.body[at + 8:], g.stride())
+        seqs = [s.seq for _, s in good]
+        if good and (seqs != list(range(seqs[0], seqs[0] + len(seqs))) or any(pos for pos in bad)):
+            wrong.append(f"sample at {r.time}: {seqs}, no record at {bad}")
+    g.notes.append(f"{nr} samples with {asked} bytes of trace")
+    return wrong[:3] + ([] if nr > 20 else [f"{nr} samples with {asked} bytes of trace"]) + ([] if not g.file().traces else ["AUXTRACE"])
 
 
 def as_many_as_asked(g):
@@ -266,6 +324,16 @@ def throttled_said(g):
     return [] if not nr or "throttl" in g.text("err") + g.text("stats") else [f"{nr} THROTTLE, not a word of them"]
 
 
+def switched_at_run_time(g):
+    """A6: a trigger that --control switches off resumes nothing; switched on, it acts at its next hit."""
+    off, on = (float(t) * 1e9 for t in g.text("switched").split()[:2])
+    resumes = [r.time for r, action in g.file().triggers() if action & RESUME]
+    ticks = [s.time for s in g.soft() if s.type == SA_TICK]
+    wrong = [f"{what} while it was off" for what, times in (("resume samples", resumes), ("ticks", ticks)) if any(off + 100 * MS < t < on - 100 * MS for t in times)]
+    return wrong + [f"no {what} {when}" for what, times in (("resume sample", resumes), ("tick", ticks)) for when, is_there in (
+        ("before", any(t < off for t in times)), ("after", any(t > on for t in times))) if not is_there]
+
+
 # --- shared sinks, life ---
 
 def sink_is_whole(g):
@@ -282,7 +350,9 @@ def both_sides_of_hotplug(g):
     """A37: CPU 1 was traced before it went offline, and after it came back."""
     off, on = (float(t) * 1e9 for t in g.text("offline").split()[:2])
     times = [s.time for s in g.soft() if s.cpu == 1]
+    said = g.text("err")
     wrong = [] if any(t < off for t in times) else ["nothing of CPU 1 before"]
+    wrong += [f"not said: {what}" for what in ("CPU 1 went offline", "CPU 1 came back", "missing where it was offline: 1 times") if what not in said]
     return wrong + ([] if any(t > on for t in times) else ["nothing of CPU 1 after it came back"])
 
 
@@ -310,24 +380,29 @@ def counts(text):
     return found
 
 
-def perf_agrees(g):
+def perf_agrees_on_each(g):
+    """A45: each file is complete in itself."""
+    return [f"{name}: {wrong}" for name in g.names() for wrong in perf_agrees(g, name)]
+
+
+def perf_agrees(g, file="a.data"):
     """A42, A49: perf counts in the file what clew counts, and dumps each trace."""
     run = {"capture_output": True, "text": True, "errors": "replace", "check": False, "stdin": subprocess.DEVNULL}
-    ours = counts(subprocess.run([g.clew, "report", "--stats", "-i", g.path()], **run).stdout)
+    ours = counts(subprocess.run([g.clew, "report", "--stats", "-i", g.path(file)], **run).stdout)
     wrong = [] if ours else ["clew report --stats: nothing"]
-    wrong += [f"attr of {e.size} bytes" for e in g.file().events if e.size > 128][:1]
+    wrong += [f"attr of {e.size} bytes" for e in g.file(file).events if e.size > 128][:1]
     for name, perf in g.perfs.items():
-        p = subprocess.run([*perf, "report", "--stats", "-i", g.path()], **run)
+        p = subprocess.run([*perf, "report", "--stats", "-i", g.path(file)], **run)
         theirs = counts(p.stdout)
         if p.returncode or theirs != ours:
             unlike = {k: (ours.get(k), theirs.get(k)) for k in ours.keys() | theirs.keys() if ours.get(k) != theirs.get(k)}
             wrong.append(f"{name} report --stats: status {p.returncode}, (ours, its) {unlike} {p.stderr.strip()[-200:]}")
         # perf stops at a trace that it cannot decode, unless it is asked not to.
-        plain = [] if g.file().of_type(R_AUXTRACE_INFO) else ["--no-itrace"]
-        p = subprocess.run([*perf, "script", "-D", *plain, "-i", g.path()], **run)
+        plain = [] if g.file(file).of_type(R_AUXTRACE_INFO) else ["--no-itrace"]
+        p = subprocess.run([*perf, "script", "-D", *plain, "-i", g.path(file)], **run)
         dumped = len(re.findall(r"PERF_RECORD_AUXTRACE size", p.stdout))
-        if p.returncode or dumped != len(g.file().traces):
-            wrong.append(f"{name} script -D: status {p.returncode}, {dumped} of {len(g.file().traces)} AUXTRACE; {p.stderr.strip()[-200:]}")
+        if p.returncode or dumped != len(g.file(file).traces):
+            wrong.append(f"{name} script -D: status {p.returncode}, {dumped} of {len(g.file(file).traces)} AUXTRACE; {p.stderr.strip()[-200:]}")
     return wrong
 
 

@@ -125,8 +125,6 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	int n[6] = {0};
 
-	close(creat("running", 0644)); /* for scripts that wait for the recording to begin */
-
 	for (int i = 2; i < argc && i < 6; i++)
 		n[i] = atoi(argv[i]);
 	if (strcmp(what, "kick") && strcmp(what, "ask") && strcmp(what, "as"))

@@ -24,6 +24,7 @@ class Row:
     scope: str = "task-cpu"  # of the AUX events: aux_checks.key_of()
     sentences: dict = dataclasses.field(default_factory=dict)
     is_short: bool = False  # of the short form
+    restarts: int = 0  # times that a new event continues a buffer
     needs_perf: bool = False  # in the machine
 
 
@@ -115,6 +116,30 @@ def pause(name, events, command, checks=(), module="period_us=50 burst=1", least
     return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.lists_intervals, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope)
 
 
+FILE_ROWS = [
+    Row("switch-output", f"{SOFT} period_us=200", record("--switch-output=1s -e $PMU// -m 512K,256K", "load spin 4500"), (c.contiguous_across, c.perf_agrees_on_each)),
+    Row("switch-snapshot", f"{SOFT} period_us=200", start("-S --switch-output -e $PMU// -m 512K,16K", "load spin 60000") + f"""for n in 1 2 3; do
+    nr=$(ls a.data.* 2> /dev/null | wc -l)
+    kill -USR2 $p
+    until [ $(ls a.data.* 2> /dev/null | wc -l) -gt $nr ]; do usleep 20000; done
+done
+echo 3 > asked
+kill -TERM $p
+wait $p
+status=$?
+{ENDED_BY_US}""", (c.windows_across, c.perf_agrees_on_each), aux_bytes=SNAP_LEN),
+    Row("compressed", f"{SOFT} period_us=200 burst=8", record("-z -e $PMU// -e task-clock -m 512K,1M"), (c.has_trace, c.contiguous, c.perf_agrees)),
+    Row("compressed-snapshot", f"{SOFT} period_us=200", record("-z -Se -e $PMU// -e task-clock -m 512K,16K"), (c.windows, c.perf_agrees), aux_bytes=SNAP_LEN),
+    Row("aux-sample", f"{SOFT} period_us=200", record('--aux-sample=1024 -e "{$PMU//,task-clock/period=2000000/}" -m 512K,64K', "load spin 1000"),
+        (c.samples_hold_trace, c.perf_agrees), aux_bytes=1024),
+    Row("trigger", f"{SOFT} period_us=200", f"""clew record -S --trigger {OFF} -e $PMU// -m 512K,16K -o a.data -- load pairs 50 2> err
+echo 50 > asked
+""", (c.has_trace, c.windows, c.as_many_as_asked, c.perf_agrees), aux_bytes=SNAP_LEN),
+    Row("trigger-function", f"{SOFT} period_us=200", """clew record -S --trigger mark_off -e $PMU// -m 512K,16K -o a.data -- load marks 50 2> err
+echo 50 > asked
+""", (c.has_trace, c.windows, c.as_many_as_asked), aux_bytes=SNAP_LEN),
+]
+
 PAUSE_ROWS = [
     pause("pause-syscall", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100"),
     pause("pause-thread", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", more="--per-thread", scope="task"),
@@ -124,6 +149,27 @@ PAUSE_ROWS = [
     pause("pause-uprobe", "-e uprobe:/bin/load:mark_on/aux-action=resume/ -e uprobe:/bin/load:mark_off/aux-action=pause/", "load marks 100"),
     pause("pause-breakpoint", "-e mem:@mark_on@:x/aux-action=resume/ -e mem:@mark_off@:x/aux-action=pause/", "load marks 100"),
     pause("pause-counter", f"-e {ON}/aux-action=resume/ -e task-clock/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,)),
+    Row("pause-killed", f"{SOFT} period_us=50 burst=1", start(
+        f"-e $PMU/aux-action=start-paused/ -e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/ -m 2M,1M", "load pairs 60000") + """sleep 2
+kill -9 $p
+wait $p
+[ $? = 137 ]
+""", (c.has_trace, c.is_readable)),
+    Row("pause-switched", f"{SOFT} period_us=50 burst=1", "mkfifo ctl acks\n" +
+        start(f"--per-thread --control fifo:ctl,acks -e $PMU/aux-action=start-paused/ -e {ON}/aux-action=resume,name=on/ -e {OFF}/aux-action=pause/ -m 2M,1M", "load pairs 60000 1000") +
+        f"""exec 3<>ctl 4<>acks
+sleep 1
+echo disable on >&3; read x <&4
+off=$(cut -d ' ' -f 1 /proc/uptime)
+sleep 1
+on=$(cut -d ' ' -f 1 /proc/uptime)
+echo enable on >&3; read x <&4
+echo $off $on > switched
+sleep 1
+echo stop >&3; read x <&4
+wait $p
+status=$?
+{ENDED_BY_US}""", (c.has_trace, c.contiguous, c.only_between, c.switched_at_run_time, c.perf_agrees), scope="task"),
     Row("trace-between", f"{SOFT} period_us=50 burst=1", record(f"--trace-between {ON},{OFF} -e $PMU// -m 2M,1M", "load pairs 100"),
         (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts), least=90),
 ]
@@ -159,7 +205,7 @@ echo CASE memory >> said; load as 1000 clew record -m 512K,64M -e $PMU//u -o x.d
 """
 
 OTHER_ROWS = [
-    Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), sentences=dict(SENTENCES, busy="exclusive use")),
+    Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), sentences=dict(SENTENCES, busy=r"exclusive use, probably by clew \(process \d+\)")),
     Row("refusals-pt", "name=intel_pt pt=1", PT_REFUSALS + "true\n", (c.refused,), sentences=PT_SENTENCES),
     Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,),
         sentences={"paranoid": "perf_event_paranoid", "all-cpus": "perf_event_paranoid|CAP_PERFMON", "memory": "perf_event_mlock_kb"}),
@@ -169,14 +215,19 @@ ulimit -l 256
 load as 1000 clew record -e $PMU//u -o a.data -- load spin 300 2> err
 """, (c.has_trace, c.contiguous, c.records_fit)),
     Row("shared-sink", f"{SOFT} period_us=500 shared=1", record("-a -e $PMU// -m 512K,1M", "load spin 500 2"), (c.has_trace, c.sink_is_whole)),
-    Row("hotplug", f"{SOFT} period_us=500", start("-a -e $PMU// -m 512K,256K", "load spin 4500") + """sleep 1
+    Row("hotplug", f"{SOFT} period_us=500", start("-a -e $PMU// -m 512K,256K", "load spin 100000 2") + """sleep 1
 off=$(cut -d ' ' -f 1 /proc/uptime)
 echo 0 > /sys/devices/system/cpu/cpu1/online
 sleep 1
 echo 1 > /sys/devices/system/cpu/cpu1/online
 echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
+until grep -q 'came back' err; do usleep 50000; done
+sleep 1
+kill -TERM $p
 wait $p
-""", (c.has_trace, c.both_sides_of_hotplug, c.perf_agrees), todo="A37: a CPU that comes back is not opened again"),
+status=$?
+""" + ENDED_BY_US + """
+""", (c.has_trace, c.contiguous, c.both_sides_of_hotplug, c.perf_agrees), restarts=1),
     Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees), is_short=True),
     Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True),
 ]
@@ -186,4 +237,4 @@ perf report --stats -i perf.data > stats
 perf report --stats -i a.data > stats.clew
 """, (c.clew_reads_perfs, c.perf_in_there_agrees), needs_perf=True))
 
-ROWS = FULL_ROWS + RESTART_ROWS + SNAPSHOT_ROWS + PAUSE_ROWS + OTHER_ROWS
+ROWS = FULL_ROWS + RESTART_ROWS + SNAPSHOT_ROWS + FILE_ROWS + PAUSE_ROWS + OTHER_ROWS

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/aux/aux_area.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/proc.h"
@@ -36,7 +38,8 @@ void aux_area_done(struct aux_area *a)
 
 static struct rec_aux_place place_of(const struct aux_area *a)
 {
-	return (struct rec_aux_place){a->idx, (uint32_t)a->ring->tid, (uint32_t)a->ring->cpu};
+	return (struct rec_aux_place){a->idx, (uint32_t)a->ring->tid, (uint32_t)a->ring->cpu,
+				      a->ring->again.aux_bytes};
 }
 
 /*
@@ -121,30 +124,68 @@ static void note_span(struct aux_area *a, const struct aux_window *w)
 	a->span = aux_span_of(&a->ring->aux_seen, &ask);
 }
 
-enum clew_err aux_area_snapshot(struct aux_area *a, size_t limit, struct rec_pass *p)
+void aux_area_renew(struct aux_area *a, uint64_t base)
 {
-	const struct rec_aux_place place = place_of(a);
+	struct aux_window_state *w = &a->window;
+
+	if (base + w->count > a->ring->again.aux_bytes) /* a head may be less than was written */
+		a->ring->again.aux_bytes = base + w->count;
+	w->head = w->count = w->nr_before = 0;
+	a->before = a->ring->aux_seen;
+	a->has_times = false;
+}
+
+static void copy_parts(struct aux_area *a, uint8_t *to)
+{
+	struct bytes *part = a->taken;
+	size_t first = bytes_left(&part[0]), second = bytes_left(&part[1]);
+
+	memcpy(to, part[0].pos, first);
+	if (second)
+		memcpy(to + first, part[1].pos, second);
+	part[0] = bytes_of(to, first + second);
+	part[1] = bytes_of(to, 0);
+}
+
+size_t aux_area_take(struct aux_area *a, size_t limit, uint8_t *to)
+{
 	const struct os_ring *r = &a->ring->ring;
 	const struct rec_aux_seen *now = &a->ring->aux_seen;
 	const struct aux_window_ask ask = {
-		.head = os_ring_aux_head(r),
+		.head = r->aux ? os_ring_aux_head(r) : 0,
 		.has_sum = now->nr_lost == a->before.nr_lost,
 		.sum = now->bytes - a->before.bytes,
 		.limit = limit,
 	};
-	struct aux_window w = aux_window_next(&a->window, r->aux, &ask);
-	enum clew_err err = CLEW_OK;
-	struct bytes part[2];
+	struct aux_window w;
 
-	aux_window_parts(&w, r->aux, r->aux_bytes, part);
-	if (w.to > w.from)
-		err = rec_aux_put(p->file->writer, &place, w.from, part);
-	if (err != CLEW_OK)
-		return err;
+	a->window_bytes = 0;
+	if (!r->aux)
+		return 0; /* its CPU could not be opened again */
+	w = aux_window_next(&a->window, r->aux, &ask);
+	aux_window_parts(&w, r->aux, r->aux_bytes, a->taken);
+	a->taken_from = w.from;
+	if (to)
+		copy_parts(a, to);
 	aux_window_taken(&a->window, r->aux, ask.head, &w);
 	note_span(a, &w);
 	a->before = *now;
-	a->bytes += w.to - w.from;
-	p->has_any |= w.to > w.from;
+	return (size_t)(w.to - w.from);
+}
+
+enum clew_err aux_area_put(struct aux_area *a, struct rec_pass *p)
+{
+	const struct rec_aux_place place = place_of(a);
+	size_t bytes = bytes_left(&a->taken[0]) + bytes_left(&a->taken[1]);
+	enum clew_err err;
+
+	if (!bytes)
+		return CLEW_OK;
+	err = rec_aux_put(p->file->writer, &place, a->taken_from, a->taken);
+	a->taken[0] = a->taken[1] = (struct bytes){0};
+	if (err != CLEW_OK)
+		return err;
+	a->bytes += bytes;
+	p->has_any = true;
 	return CLEW_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef RECORD_AUX_AUX_AREA_H
 #define RECORD_AUX_AUX_AREA_H
 
+#include "record/aux/aux_offline.h"
 #include "record/aux/aux_span.h"
 #include "record/aux/aux_window.h"
 #include "record/open/trace_times.h"
@@ -20,8 +21,10 @@ struct aux_area {
 	struct aux_window_state window;
 	struct aux_span span; /* of the last window */
 	uint64_t window_bytes;
+	struct bytes taken[2]; /* for aux_area_put() */
+	uint64_t taken_from;
 	bool is_window_full;
-	bool is_offline; /* its CPU went, and the event with it */
+	struct aux_offline offline;
 };
 
 /** @return false: out of memory. */
@@ -31,10 +34,17 @@ bool aux_area_init(struct aux_area *a, struct rec_ring *r, uint32_t idx);
 enum clew_err aux_area_drain(struct aux_area *a, const struct rec_counters *c, struct rec_pass *p);
 
 /**
- * Overwritten: write the newest bytes, at most @p limit (0: all), that no snapshot had before.
- * The trace is switched off, and its AUX records were read.
+ * Overwritten: take the newest bytes, at most @p limit (0: all), that no snapshot had before. The
+ * trace is switched off, and its AUX records were read. @p to: there they are copied; NULL: they
+ * stay in the area, where the trace must be off until they are written. @return how many.
  */
-enum clew_err aux_area_snapshot(struct aux_area *a, size_t limit, struct rec_pass *p);
+size_t aux_area_take(struct aux_area *a, size_t limit, uint8_t *to);
+
+/** Write what was taken. */
+enum clew_err aux_area_put(struct aux_area *a, struct rec_pass *p);
+
+/** Its ring is another; @p base: bytes of the areas before the last one. */
+void aux_area_renew(struct aux_area *a, uint64_t base);
 
 void aux_area_done(struct aux_area *a);
 

@@ -20,7 +20,7 @@ enum clew_err rec_aux_put(struct perf_writer *w, const struct rec_aux_place *pla
 	const struct auxtrace_record record = {
 		.header = {.type = PERF_RECORD_AUXTRACE, .size = sizeof(record)},
 		.size = align_up(bytes_left(&part[0]) + bytes_left(&part[1]), 8),
-		.offset = offset,
+		.offset = place->base + offset,
 		.reference = os_ring_aux_stamp(),
 		.idx = place->idx,
 		.tid = place->tid,

@@ -9,6 +9,7 @@
 struct rec_aux_place {
 	uint32_t idx; /* of the ring: one queue for a decoder */
 	uint32_t tid, cpu;
+	uint64_t base; /* of the offsets: bytes of the areas before this one */
 };
 
 /** Write one AUXTRACE record with its bytes: @p offset is that of the first in the area's stream.

@@ -49,6 +49,23 @@ static void warn_gaps(const struct aux_area *a, const struct rec_ui *ui)
 		s->truncated_ns ? " (and the last time to the end)" : "");
 }
 
+static void warn_offline(const struct aux_area *a, const struct rec_ui *ui)
+{
+	const struct aux_offline *o = &a->offline;
+
+	if (!o->nr)
+		return;
+	rec_say(ui, REC_WARNING,
+		"trace of CPU %d is missing where it was offline: %llu times, first at "
+		"%llu.%09llu, for about %llu ms%s; what ran there until its trace continued is not "
+		"recorded",
+		a->ring->cpu, (unsigned long long)o->nr,
+		(unsigned long long)o->first_ns / 1000000000,
+		(unsigned long long)o->first_ns % 1000000000,
+		(unsigned long long)o->sum_ns / 1000000,
+		o->since_ns ? " (and the last time to the end)" : "");
+}
+
 /* A trace unit or sink that another recording has: each attempt ends at once, with nothing. */
 static bool is_refused_sink(const struct aux_areas *l)
 {
@@ -71,6 +88,7 @@ void aux_report(const struct aux_areas *l, const struct rec_ui *ui, bool is_verb
 	vec_for_each (l, a) {
 		if (a->bytes)
 			warn_gaps(a, ui);
+		warn_offline(a, ui);
 		if (is_verbose)
 			report_one(a, ui);
 	}
@@ -91,12 +109,12 @@ static void report_window(const struct aux_area *a, const struct rec_ui *ui)
 		(unsigned long long)s->to_ns % 1000000000);
 }
 
-void aux_report_snapshot(const struct aux_areas *l, uint64_t number, const struct rec_ui *ui,
-			 bool is_verbose)
+void aux_report_snapshot(const struct aux_areas *l, uint64_t number, uint64_t held_ns,
+			 const struct rec_ui *ui, bool is_verbose)
 {
 	uint64_t from = 0, bytes = 0;
 	bool is_known = true, is_whole = true;
-	char since[96];
+	char since[96], held[64] = "";
 
 	vec_for_each (l, a) {
 		bytes += a->window_bytes;
@@ -114,8 +132,12 @@ void aux_report_snapshot(const struct aux_areas *l, uint64_t number, const struc
 			 (unsigned long long)from % 1000000000);
 	else
 		snprintf(since, sizeof(since), "older trace was overwritten");
-	rec_say(ui, REC_NOTE, "snapshot %llu: %llu bytes, %s", (unsigned long long)number,
-		(unsigned long long)bytes, since);
+	if (held_ns)
+		snprintf(held, sizeof(held), "; the traces stood still for %llu.%03llu ms",
+			 (unsigned long long)held_ns / 1000000,
+			 (unsigned long long)held_ns / 1000 % 1000);
+	rec_say(ui, REC_NOTE, "snapshot %llu: %llu bytes, %s%s", (unsigned long long)number,
+		(unsigned long long)bytes, since, held);
 	vec_for_each (l, a)
 		if (is_verbose && a->window_bytes)
 			report_window(a, ui);

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/aux/aux_source.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/file.h"
-#include "os/proc.h"
 #include "record/aux/aux_info.h"
 #include "record/aux/aux_map.h"
 #include "record/aux/aux_report.h"
 
 /* What is traced between two wakeups stays in the area: a flush at a context switch wakes no
  * reader. */
-enum { DRAIN_MS = 100, CHECK_NS = 500 * 1000 * 1000 };
+enum { DRAIN_MS = 100, MAX_COPY_BYTES = 256 * 1024 * 1024 };
 
 struct aux_source {
 	struct rec_counters *counters;
 	struct rec_snapshot snapshot;
 	const struct rec_ui *ui;
 	struct aux_areas areas;
+	struct aux_cpus cpus;
 	struct buf info;      /* AUXTRACE_INFO, with which each file begins */
 	uint64_t nr_requests; /* asked for, not taken; the traces are then held */
 	uint64_t nr_taken, nr_merged;
+	uint64_t held_ns; /* when the traces were stopped for the snapshot */
+	uint8_t *copy;    /* room for all that a snapshot takes; NULL: it is written as it lies */
 	uint64_t nr_triggers; /* occurrences of events that take a snapshot */
-	uint64_t check_ns;    /* when to look next which CPUs are there */
 	bool is_verbose;
 	bool is_late; /* a request came after this pass had read the rings */
 };
@@ -31,24 +34,66 @@ static void request(struct aux_source *s, uint64_t nr)
 {
 	if (!nr || (s->snapshot.max && s->nr_taken >= s->snapshot.max))
 		return;
-	if (!s->nr_requests)
+	if (!s->nr_requests) {
+		s->held_ns = os_clock_ns();
 		rec_counters_hold_traces(s->counters, true);
+	}
 	s->nr_requests += nr;
+}
+
+static size_t most_bytes(const struct aux_area *a, size_t limit)
+{
+	size_t bytes = a->ring->ring.aux_bytes;
+
+	return limit && limit < bytes ? limit : bytes;
+}
+
+/* The traces stand still for as long as memory takes, and not the disk. The first touch of memory
+ * takes longest: not then. */
+static void make_room(struct aux_source *s)
+{
+	size_t sum = 0;
+
+	vec_for_each (&s->areas, a)
+		sum += most_bytes(a, s->snapshot.bytes);
+	s->copy = sum <= MAX_COPY_BYTES ? mem_alloc(sum) : NULL;
+	if (s->copy)
+		memset(s->copy, 0xff, sum);
+}
+
+static enum clew_err put_all(struct aux_source *s, struct rec_pass *p)
+{
+	enum clew_err err = CLEW_OK;
+
+	vec_for_each (&s->areas, a)
+		if (err == CLEW_OK)
+			err = aux_area_put(a, p);
+	return err;
 }
 
 /* All areas at one moment. Requests that came until then have nothing between them. */
 static enum clew_err take_snapshot(struct aux_source *s, struct rec_pass *p)
 {
 	enum clew_err err = CLEW_OK;
+	uint8_t *to = s->copy;
+	uint64_t held_ns;
 
-	vec_for_each (&s->areas, a)
-		if (err == CLEW_OK)
-			err = aux_area_snapshot(a, s->snapshot.bytes, p);
+	vec_for_each (&s->areas, a) {
+		size_t nr = aux_area_take(a, s->snapshot.bytes, to);
+
+		to = to ? to + nr : NULL;
+	}
+	if (!s->copy)
+		err = put_all(s, p);
 	rec_counters_hold_traces(s->counters, false);
+	held_ns = os_clock_ns() - s->held_ns;
+	if (s->copy)
+		err = put_all(s, p);
 	s->nr_merged += s->nr_requests - 1;
 	s->nr_requests = 0;
 	s->nr_taken++;
-	aux_report_snapshot(&s->areas, s->nr_taken, s->ui, s->is_verbose);
+	aux_report_snapshot(&s->areas, s->nr_taken, s->counters->is_on ? held_ns : 0, s->ui,
+			    s->is_verbose);
 	p->nr_snapshots++;
 	p->has_any = true;
 	return err;
@@ -77,47 +122,14 @@ static uint64_t count_triggers(const struct rec_counters *c)
 	return sum;
 }
 
-/* An event of a whole CPU dies with it, and every call on it succeeds. */
-static void warn_offline(struct aux_source *s, const struct rec_ints *online)
-{
-	vec_for_each (&s->areas, a) {
-		bool is_here = a->is_offline;
-
-		vec_for_each (online, cpu)
-			is_here |= *cpu == a->ring->cpu;
-		if (is_here)
-			continue;
-		a->is_offline = true;
-		rec_say(s->ui, REC_WARNING,
-			"CPU %d went offline: its trace ends there, and does not continue when it "
-			"comes back",
-			a->ring->cpu);
-	}
-}
-
-static void check_cpus(struct aux_source *s)
-{
-	uint64_t now = os_clock_ns();
-	struct rec_ints online = {0};
-	struct rec_error error;
-	char text[4096];
-
-	if (!s->counters->target || !s->counters->target->is_system_wide || now < s->check_ns)
-		return;
-	s->check_ns = now + CHECK_NS;
-	if (os_read_first_line("/sys/devices/system/cpu/online", text, sizeof(text)) &&
-	    rec_cpus_parse(text, &online, &error) == CLEW_OK)
-		warn_offline(s, &online);
-	vec_done(&online);
-}
-
 static enum clew_err pass(void *ctx, struct rec_pass *p)
 {
 	struct aux_source *s = ctx;
 	uint64_t nr;
 	enum clew_err err = CLEW_OK;
 
-	check_cpus(s);
+	if (!s->nr_requests && !p->is_last)
+		aux_cpus_check(&s->cpus);
 	s->is_late = false;
 	if (!s->snapshot.is_on)
 		return drain_all(s, p);
@@ -198,6 +210,7 @@ static void done(void *ctx)
 		aux_area_done(a);
 	vec_done(&s->areas);
 	buf_done(&s->info);
+	mem_free(s->copy);
 	mem_free(s);
 }
 
@@ -229,8 +242,9 @@ static bool has_area(const struct rec_counters *c)
 	return false;
 }
 
-enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
-			     const struct rec_options *o, const struct rec_ui *ui)
+static enum clew_err new_source(struct rec_source *ret, struct rec_counters *c,
+				const struct rec_options *o, const struct rec_ui *ui,
+				bool may_reopen)
 {
 	static const struct rec_source_ops ops = {.sleep_ms = sleep_ms,
 						  .begin_file = begin_file,
@@ -249,16 +263,26 @@ enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
 		return CLEW_NO_MEMORY;
 	*s = (struct aux_source){
 		.counters = c, .snapshot = o->snapshot, .ui = ui, .is_verbose = o->is_verbose};
+	s->cpus = (struct aux_cpus){
+		.counters = c, .areas = &s->areas, .ui = ui, .may_reopen = may_reopen};
 	if (!add_areas(s)) {
 		done(s);
 		return CLEW_NO_MEMORY;
 	}
+	if (s->snapshot.is_on)
+		make_room(s);
 	*ret = (struct rec_source){.ops = &ops, .ctx = s};
 	return CLEW_OK;
 }
 
+enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
+			     const struct rec_options *o, const struct rec_ui *ui)
+{
+	return new_source(ret, c, o, ui, false);
+}
+
 enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
-			      const struct rec_options *o, const struct rec_ui *ui,
+			      const struct rec_options *o, const struct rec_ui *ui, bool may_reopen,
 			      struct rec_error *error)
 {
 	enum clew_err err = rec_aux_map(c, o, ui, error);
@@ -267,7 +291,7 @@ enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
 	*ret = (struct rec_source){0};
 	if (err == CLEW_OK) /* what cannot be described is not recorded */
 		err = put_info(c, &info, error);
-	if (err == CLEW_OK && (info.is_failed || aux_source_new(ret, c, o, ui) != CLEW_OK))
+	if (err == CLEW_OK && (info.is_failed || new_source(ret, c, o, ui, may_reopen) != CLEW_OK))
 		err = rec_fail_memory(error);
 	if (err == CLEW_OK && ret->ops)
 		((struct aux_source *)ret->ctx)->info = info;

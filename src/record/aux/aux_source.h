@@ -14,9 +14,10 @@
 enum clew_err aux_source_new(struct rec_source *ret, struct rec_counters *c,
 			     const struct rec_options *o, const struct rec_ui *ui);
 
-/** Map the AUX areas of @p c, and make their source. @return CLEW_OS with a sentence. */
+/** Map the AUX areas of @p c, and make their source. @p may_reopen: a CPU that was offline and came
+ * back may be opened again, as no source keeps its events. @return CLEW_OS with a sentence. */
 enum clew_err aux_source_open(struct rec_source *ret, struct rec_counters *c,
-			      const struct rec_options *o, const struct rec_ui *ui,
+			      const struct rec_options *o, const struct rec_ui *ui, bool may_reopen,
 			      struct rec_error *error);
 
 #endif

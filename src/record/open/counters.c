@@ -9,6 +9,7 @@
 #include "os/perf/perf_event.h"
 #include "os/proc.h"
 #include "record/open/aux_rules.h"
+#include "record/open/open_impl.h"
 #include "record/open/probe_defs.h"
 
 /* The ids come last in every record, so that a reader finds them without knowing the event. */
@@ -239,7 +240,8 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	vec_for_each (&c->list, e) {
 		e->fds = arena_alloc(&c->memory, c->nr_places * sizeof(*e->fds));
 		e->ids = arena_zalloc(&c->memory, c->nr_places * sizeof(*e->ids));
-		if (!e->fds || !e->ids)
+		e->lost_before = arena_zalloc(&c->memory, c->nr_places * sizeof(*e->lost_before));
+		if (!e->fds || !e->ids || !e->lost_before)
 			return rec_fail_memory(error);
 		memset(e->fds, 0xff, c->nr_places * sizeof(*e->fds));
 	}
@@ -394,37 +396,39 @@ bool rec_counters_lost(const struct rec_counters *c, size_t counter, size_t plac
 	uint64_t format = e->attr.read_format, words[64], at = 1;
 	long n;
 
-	if (!(format & PERF_FORMAT_LOST) || format & PERF_FORMAT_GROUP || e->fds[place] < 0)
+	if (!(format & PERF_FORMAT_LOST) || format & PERF_FORMAT_GROUP)
 		return false;
-	n = os_read(e->fds[place], words, sizeof(words));
+	*ret = (struct rec_lost){e->ids[place], e->lost_before[place]};
+	n = e->fds[place] < 0 ? 0 : os_read(e->fds[place], words, sizeof(words));
 	at += (format & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0;
 	at += (format & PERF_FORMAT_TOTAL_TIME_RUNNING) != 0;
 	at += (format & PERF_FORMAT_ID) != 0;
-	if (n < (long)(8 * (at + 1)))
-		return false;
-	*ret = (struct rec_lost){e->ids[place], words[at]};
-	return true;
+	if (n >= (long)(8 * (at + 1)))
+		ret->lost += words[at];
+	return ret->lost;
 }
 
-/* Members first: one that outlives its leader is in error, and what acts on a trace may then even
- * make the kernel warn. */
-static void close_events(struct rec_counters *c)
+void rec_counters_close(struct rec_counters *c, size_t from, size_t to)
 {
 	for (int turn = 0; turn < 2; turn++) {
 		vec_for_each (&c->list, e) {
 			bool is_leader = &c->list.data[e->leader] == e;
 
-			for (size_t i = 0; e->fds && is_leader == turn && i < c->nr_places; i++)
+			for (size_t i = from; e->fds && is_leader == turn && i < to; i++) {
 				os_close(e->fds[i]);
+				e->fds[i] = -1;
+			}
 		}
 	}
 }
 
 void rec_counters_done(struct rec_counters *c)
 {
-	close_events(c);
-	vec_for_each (&c->rings, r)
+	rec_counters_close(c, 0, c->nr_places);
+	vec_for_each (&c->rings, r) {
 		os_ring_unmap(&r->ring);
+		vec_done(&r->again.ids);
+	}
 	vec_for_each (&c->list, e) {
 		os_close(e->cgroup_fd);
 		os_close(e->keep_fd);

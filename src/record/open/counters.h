@@ -5,6 +5,7 @@
 #include "os/perf/ring.h"
 #include "os/poll_set.h"
 #include "perfdata/perf_evlist.h"
+#include "record/open/ring_again.h"
 #include "record/open/target.h"
 #include "record/plan/aux_pmu.h"
 #include "record/plan/aux_seen.h"
@@ -26,7 +27,8 @@ struct rec_counter {
 	int cgroup_fd;             /* -1: none */
 	struct rec_ints cpus;      /* empty: all of the target's */
 	int *fds;                  /* [place]; -1: not open */
-	uint64_t *ids;             /* [place] */
+	uint64_t *ids;             /* [place]: as the file has them */
+	uint64_t *lost_before;     /* [place]: of events that this one took the place of */
 	uint32_t probe_id;         /* probe_defs.h: the tracepoint that it is opened as; 0: none */
 	const char *probe_name;
 	int keep_fd; /* probe_keep.h; -1: none */
@@ -43,6 +45,7 @@ struct rec_ring {
 	size_t next_owner; /* which event to wait on when that one ends */
 	bool is_backward;
 	struct rec_aux_seen aux_seen;
+	struct ring_again again;
 };
 
 /** All counters of a session. A place is one (CPU, task): index cpu * nr_tids + tid. */

@@ -8,7 +8,7 @@
 #include "os/proc.h"
 #include "os/thread.h"
 #include "record/open/aux_rules.h"
-#include "record/open/counters.h"
+#include "record/open/open_impl.h"
 #include "record/open/probe_defs.h"
 #include "record/open/probe_keep.h"
 #include "record/refusal/refusal.h"
@@ -34,7 +34,7 @@ static int tid_of(const struct rec_counters *c, size_t place)
 	return c->target->tids.data[place % c->target->tids.nr];
 }
 
-static bool is_wanted_on(const struct rec_counter *e, int cpu)
+bool rec_counter_is_wanted_on(const struct rec_counter *e, int cpu)
 {
 	if (!e->cpus.nr || cpu < 0)
 		return true;
@@ -65,7 +65,7 @@ static int open_in(const struct rec_counters *c, const struct rec_counter *e, si
 	return os_perf_open(bytes, tid_of(c, place), cpu_of(c, place), group, 0);
 }
 
-static int open_at(const struct rec_counters *c, const struct rec_counter *e, size_t place)
+int rec_counter_open_at(const struct rec_counters *c, const struct rec_counter *e, size_t place)
 {
 	const struct rec_counter *leader = &c->list.data[e->leader];
 	int group = leader == e ? -1 : leader->fds[place];
@@ -156,10 +156,10 @@ static enum clew_err open_counter(struct rec_counters *c, struct rec_counter *e,
 	int fd = 0, err;
 
 	for (size_t i = 0; i < c->nr_places; i++) {
-		if (!is_wanted_on(e, cpu_of(c, i)))
+		if (!rec_counter_is_wanted_on(e, cpu_of(c, i)))
 			continue;
 		do {
-			fd = open_at(c, e, i);
+			fd = rec_counter_open_at(c, e, i);
 		} while (fd < 0 && !nr && has_substitute(c, e, fd, ui));
 		if (fd == -ESRCH && c->target->tids.nr > 1)
 			continue;
@@ -297,8 +297,8 @@ static const struct rec_counter *ring_owner(const struct rec_counters *c, size_t
 	return found;
 }
 
-static enum clew_err redirect(const struct rec_counters *c, size_t from, size_t to, int owner,
-			      bool is_backward, struct rec_error *error)
+enum clew_err rec_counters_redirect(const struct rec_counters *c, size_t from, size_t to, int owner,
+				    bool is_backward, struct rec_error *error)
 {
 	vec_for_each (&c->list, e) {
 		if (!(e->attr.flags & PERF_ATTR_WRITE_BACKWARD) == is_backward)
@@ -331,16 +331,17 @@ static enum clew_err map_places(struct rec_counters *c, size_t from, size_t to, 
 		return CLEW_OK;
 	err = map_ring(c, owner, place, o, error);
 	if (err == CLEW_OK)
-		err = redirect(c, from, to, owner->fds[place], is_backward, error);
+		err = rec_counters_redirect(c, from, to, owner->fds[place], is_backward, error);
 	return err;
 }
 
-static enum clew_err set_filters(const struct rec_counters *c, struct rec_error *error)
+enum clew_err rec_counters_filter(const struct rec_counters *c, size_t from, size_t to,
+				  struct rec_error *error)
 {
 	vec_for_each (&c->list, e) {
 		const char *filter = e->event ? e->event->filter : NULL;
 
-		for (size_t i = 0; filter && i < c->nr_places; i++) {
+		for (size_t i = from; filter && i < to; i++) {
 			int err = e->fds[i] < 0 ? 0 : os_perf_set_filter(e->fds[i], filter);
 
 			if (err)
@@ -369,5 +370,5 @@ enum clew_err rec_counters_map(struct rec_counters *c, const struct rec_options 
 		if (err == CLEW_OK && c->has_backward)
 			err = map_places(c, at, at + step, true, o, error);
 	}
-	return err == CLEW_OK ? set_filters(c, error) : err;
+	return err == CLEW_OK ? rec_counters_filter(c, 0, c->nr_places, error) : err;
 }

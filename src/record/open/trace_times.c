@@ -62,3 +62,16 @@ bool rec_trace_times_read(const struct rec_counters *c, const struct rec_ring *r
 	*ret = t;
 	return is_ok;
 }
+
+bool rec_tracker_ran(const struct rec_counters *c, const struct rec_ring *r, uint64_t *ret)
+{
+	const struct rec_counter *e = tracker(c);
+	uint64_t ran = 0, ignored = 0;
+	bool is_ok = false;
+
+	for (size_t i = 0; e && e->is_enabled_at_open && i < c->nr_places; i++)
+		if (e->fds[i] >= 0 && rec_counter_is_of_ring(c, i, r))
+			is_ok = read_one(e, i, &ran, &ignored);
+	*ret = ran;
+	return is_ok;
+}

@@ -18,4 +18,8 @@ struct rec_trace_times {
 bool rec_trace_times_read(const struct rec_counters *c, const struct rec_ring *r,
 			  struct rec_trace_times *ret);
 
+/** How long that event ran on the ring's CPU. It stands only where the CPU was offline. @return
+ * false: unknown. */
+bool rec_tracker_ran(const struct rec_counters *c, const struct rec_ring *r, uint64_t *ret);
+
 #endif

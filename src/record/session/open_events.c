@@ -140,7 +140,8 @@ static enum clew_err open_rings(const struct rec_opening *o, struct rec_source *
 static enum clew_err open_aux(const struct rec_opening *o, struct rec_source *ret,
 			      struct rec_error *error)
 {
-	return aux_source_open(ret, o->counters, o->settled, o->ui, error);
+	return aux_source_open(ret, o->counters, o->settled, o->ui,
+			       !rec_sources_own_rings(o->sources), error);
 }
 
 /* In the order of their passes. Opening the stacks opens the counters, too; a source that has

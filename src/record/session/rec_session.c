@@ -286,8 +286,7 @@ static enum clew_err loop(struct session *s, struct rec_error *error)
 		err = drain(s, error);
 		while (err == CLEW_OK && (command = rec_control_next(&s->control)))
 			err = on_command(s, command, error);
-		if (n > 0)
-			drop_ended(s);
+		drop_ended(s);
 		now = os_clock_ns();
 		check_limits(s, now);
 		report_progress(s, now);
@@ -353,7 +352,7 @@ static void end_command(struct session *s)
 static bool has_trace(const struct session *s)
 {
 	vec_for_each (&s->counters.rings, r)
-		if (r->ring.aux && os_ring_aux_head(&r->ring))
+		if (r->again.aux_bytes || (r->ring.aux && os_ring_aux_head(&r->ring)))
 			return true;
 	return false;
 }
