@@ -196,7 +196,8 @@ static enum clew_err on_command(struct session *s, enum rec_command command,
 	case REC_COMMAND_NONE:
 		break;
 	}
-	rec_control_ack(&s->control, text.nr ? buf_cstr(&text) : NULL);
+	if (err == CLEW_OK)
+		rec_control_ack(&s->control, text.nr ? buf_cstr(&text) : NULL);
 	buf_done(&text);
 	return err;
 }
