@@ -191,7 +191,8 @@ static enum clew_err close_chunks(struct perf_trace *p)
 {
 	uint32_t uncovered = 0;
 
-	for (uint32_t i = 0; i < p->nr_protocols; i++)
+	/* The limit is for gcc 12, which with sanitizers sees more than there are. */
+	for (uint32_t i = 0; i < p->nr_protocols && i < AUX_MAX_PROTOCOLS; i++)
 		uncovered |= (uint32_t)p->protocols[i].protocol->takes_uncovered << i;
 	return aux_chunks_close(&p->chunks, uncovered);
 }
