@@ -170,8 +170,8 @@ struct trace_input_ops {
 	/** When other events had tracing on; complete, but for times of the trace, which the
 	 * consumer adds. NULL, or returns NULL: nothing switches it. */
 	struct ana_tracing *(*tracing)(struct trace_input *t);
-	/** Snapshots that the trace consists of. NULL, or returns NULL: none, or they are known by
-	 * the analysis whose input it is. */
+	/** Snapshots that the trace consists of. NULL, or returns NULL: none, or the analysis that
+	 * reads the same file has them. */
 	const struct ana_windows *(*windows)(const struct trace_input *t);
 	void (*free)(struct trace_input *t);
 };
