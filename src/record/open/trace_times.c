@@ -35,7 +35,9 @@ static bool add_place(const struct rec_counter *trace, const struct rec_counter 
 {
 	uint64_t ignored = 0;
 
-	t->has_due &= due && due->fds[place] >= 0 && read_one(due, place, &t->due_before, &ignored);
+	/* A cgroup's trace runs for a part of the time. */
+	t->has_due &= due && due->fds[place] >= 0 && trace->cgroup_fd < 0 &&
+		      read_one(due, place, &t->due_before, &ignored);
 	if (!read_one(trace, place, &t->ran, &t->nr_lost))
 		return false;
 	if (t->has_due)
