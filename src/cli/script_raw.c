@@ -5,18 +5,34 @@
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
 #include "format/script/script_dump.h"
+#include "format/sink_flush.h"
 #include "format/trace/spe_dump.h"
 #include "trace/perf/units_spe_meta.h"
 
-enum { DUMP_BYTES = 256 * 1024 };
+enum { DUMP_BYTES = 256 * 1024, DUMP_LINES = 1024 };
 
 struct dumped_spe {
 	bool is_spe; /* what AUXTRACE holds */
 	struct spe_meta meta;
 };
 
+/* Text is ten times as large as its trace, so it goes out piece by piece. */
+static enum clew_err dump_packets(struct buf *out, const struct clew_sink *sink, struct bytes in,
+				  uint64_t offset, enum spe_core core)
+{
+	enum clew_err err = CLEW_OK;
+	size_t at = 0;
+
+	spe_dump_head(out, bytes_left(&in));
+	while (err == CLEW_OK &&
+	       spe_dump_lines(out, in.pos, bytes_left(&in), offset, core, &at, DUMP_LINES))
+		err = sink_flush(sink, out, DUMP_BYTES);
+	return err;
+}
+
 /** The packets of SPE, as perf prints them after the record. */
-static void dump_trace(struct buf *out, const struct perf_record *r, struct dumped_spe *d)
+static enum clew_err dump_trace(struct buf *out, const struct clew_sink *sink,
+				const struct perf_record *r, struct dumped_spe *d)
 {
 	struct perf_auxtrace_info info;
 	struct perf_auxtrace aux;
@@ -28,10 +44,9 @@ static void dump_trace(struct buf *out, const struct perf_record *r, struct dump
 			spe_meta_take_info(&d->meta, r, &info, NULL); /* damaged: no cores */
 	}
 	if (!d->is_spe || r->type != PERF_RECORD_AUXTRACE || perf_auxtrace_parse(r, &aux))
-		return;
+		return CLEW_OK;
 	cpu = spe_meta_cpu(&d->meta, aux.cpu);
-	spe_dump(out, r->payload.pos, bytes_left(&r->payload), aux.offset,
-		 spe_core_of(cpu ? cpu->midr : 0));
+	return dump_packets(out, sink, r->payload, aux.offset, spe_core_of(cpu ? cpu->midr : 0));
 }
 
 static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *sink,
@@ -44,17 +59,15 @@ static enum clew_err dump_records(struct perf_file *f, const struct clew_sink *s
 
 	while ((err = perf_file_next(f, &r, diag)) == CLEW_OK) {
 		script_dump_record(&out, &r, perf_file_evlist(f));
-		dump_trace(&out, &r, &spe);
-		if (out.nr < DUMP_BYTES)
-			continue;
-		cli_progress_at(r.offset);
-		err = sink->write(sink->ctx, out.data, out.nr);
-		buf_clear(&out);
+		err = dump_trace(&out, sink, &r, &spe);
+		if (err == CLEW_OK)
+			err = sink_flush(sink, &out, DUMP_BYTES);
 		if (err != CLEW_OK)
 			break;
+		cli_progress_at(r.offset);
 	}
-	if (out.nr && err != CLEW_STOPPED)
-		sink->write(sink->ctx, out.data, out.nr);
+	if (err != CLEW_STOPPED)
+		sink_flush(sink, &out, 0);
 	vec_done(&spe.meta.cpus);
 	buf_done(&out);
 	return err;

@@ -268,11 +268,16 @@ size_t spe_dump_lines(struct buf *out, const uint8_t *data, size_t bytes, uint64
 	return n;
 }
 
+void spe_dump_head(struct buf *out, size_t bytes)
+{
+	buf_printf(out, ".\n. ... ARM SPE data: size 0x%zx bytes\n", bytes);
+}
+
 void spe_dump(struct buf *out, const uint8_t *data, size_t bytes, uint64_t offset,
 	      enum spe_core core)
 {
 	size_t at = 0;
 
-	buf_printf(out, ".\n. ... ARM SPE data: size 0x%zx bytes\n", bytes);
+	spe_dump_head(out, bytes);
 	spe_dump_lines(out, data, bytes, offset, core, &at, SIZE_MAX);
 }

@@ -36,12 +36,15 @@ void spe_events_text(struct buf *out, uint64_t events, enum spe_core core);
  *	.  00000000:  b0 5c 8b 8c 86 c2 c0 ff c0                      PC 0xffc0c2868c8b5c el2 ns=1
  *
  * A packet that @p data cuts is "Bad packet!", byte by byte. Large data makes large text: dump it
- * in pieces by spe_dump_lines().
+ * in pieces, by spe_dump_head() and spe_dump_lines().
  */
 void spe_dump(struct buf *out, const uint8_t *data, size_t bytes, uint64_t offset,
 	      enum spe_core core);
 
-/** The same, at most @p max lines from *at on, which moves past them. @return lines; 0: all done.
+/** The lines before them. */
+void spe_dump_head(struct buf *out, size_t bytes);
+
+/** Of the lines, at most @p max from *at on, which moves past them. @return lines; 0: all done.
  */
 size_t spe_dump_lines(struct buf *out, const uint8_t *data, size_t bytes, uint64_t offset,
 		      enum spe_core core, size_t *at, size_t max);
