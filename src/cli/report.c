@@ -321,7 +321,8 @@ static void warn(const struct report_run *r)
 			 r->args.feed.symbol_part ? "'" : "those names",
 			 r->args.feed.symbol_part ? r->args.feed.symbol_part : "",
 			 r->args.feed.symbol_part ? "' in its name" : "");
-	if (!s->nr_filtered && r->args.feed.ops && !report_feed_ops(r->feed)->all.nr)
+	if (!s->nr_filtered && r->args.feed.ops && !report_feed_ops(r->feed)->all.nr &&
+	    !has_row_filter(&r->args))
 		warn_no_ops(r); /* events of other operations are not even made */
 	else if (!s->nr_samples && !s->nr_filtered)
 		cli_warn("%s holds no samples", r->args.in.path);

@@ -227,10 +227,17 @@ static uint32_t pid_of(const struct ana_event *e, uint64_t address)
 	return address >> 55 & 1 ? 0 : e->pid;
 }
 
-static enum clew_err take(struct report_feed *f, const struct ana_event *e)
+static bool is_chosen(const struct report_feed *f, uint32_t frame)
+{
+	const struct feed_frame *at = &f->frames.all.data[frame];
+
+	return feed_is_listed(at, &f->opts) && feed_has_part(at, &f->opts);
+}
+
+static enum clew_err take(struct report_feed *f, const struct ana_event *e, uint32_t frame)
 {
 	struct access a = {.nr = 1 + e->nr_more};
-	uint32_t source, frame = frame_at(f, e), key = feed_key(f, e, NULL);
+	uint32_t source, key = feed_key(f, e, NULL);
 	enum clew_err err;
 
 	if (e->op)
@@ -240,7 +247,7 @@ static enum clew_err take(struct report_feed *f, const struct ana_event *e)
 	if (f->opts.ops == REPORT_OPS_BRANCHES)
 		a.source = (struct report_op_source){0};
 	source = source_of(&f->ops, &a.source);
-	if (frame == REPORT_NONE || key == REPORT_NONE || source == INTERN_FAILED)
+	if (key == REPORT_NONE || source == INTERN_FAILED)
 		return CLEW_NO_MEMORY;
 	err = add_to(f, &f->ops.code, &a, (const uint64_t[]){source, key, frame}, UINT32_MAX);
 	if (err != CLEW_OK || !a.has_address || f->opts.ops == REPORT_OPS_BRANCHES)
@@ -253,9 +260,16 @@ static enum clew_err take(struct report_feed *f, const struct ana_event *e)
 enum clew_err feed_take_op(struct report_feed *f, struct report_event *ev,
 			   const struct ana_event *e)
 {
+	uint32_t frame;
+
 	if (!is_wanted(f, e) || is_counted(&f->ops, e))
 		return CLEW_OK;
+	frame = frame_at(f, e);
+	if (frame == REPORT_NONE)
+		return CLEW_NO_MEMORY;
+	if (!is_chosen(f, frame))
+		return CLEW_OK; /* nor in the tables: they are of the rows */
 	ev->nr += 1 + e->nr_more;
 	ev->period += feed_period(e);
-	return take(f, e);
+	return take(f, e, frame);
 }

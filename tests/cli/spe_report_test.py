@@ -63,6 +63,17 @@ def build(work):
     return {m[3]: (int(m[1], 16), int(m[2], 16)) for m in re.finditer(r'^(\w+) (\w+) T (\w+)$', text, re.M)}, mmap
 
 
+def test_functions(path, functions):
+    """-S: tables of one function's operations, not only its rows."""
+    for option, command in (('--mem', 'accesses'), ('--branch', 'branches')):
+        for how in ('--symbols=fill', '--symbol-filter=fil'):
+            out = run('report', option, how, '-i', path)[1]
+            total = re.search(r'sampled: (\d+)', out)
+            check(total and int(total[1]) == functions['fill'][1] and '[.] sum' not in out, f'report {option} {how}: {command} of that function alone', out)
+        out, err = run('report', option, '--symbols=nosuch', '-i', path)[1:]
+        check('no function or file of the recording has those names' in err and err.count('warning') == 1, f'report {option} -S: a name that is nowhere', [out, err])
+
+
 def test_lines(work):
     if not shutil.which('gcc') or not shutil.which('nm'):
         skip('source lines', 'no gcc')
@@ -79,6 +90,7 @@ def test_lines(work):
         want = {name: {'walk.c:%d' % n for n in lines} for name, lines in LINES.items()}
         check(status == 0 and all(got[name] <= want[name] and len(got[name]) > 1 for name in LINES), 'report %s by source line' % option, [got, err])
         check(sum(row['count'] for row in rows) == len(places), 'each %s in one row' % command, rows)
+    test_functions(path, functions)
     got = {l.split('/')[-1] for l in run('script', '-i', path, '--itrace=M', '-F', 'ip,srcline')[1].splitlines() if '.c:' in l}
     check('walk.c:9' in ' '.join(got), 'script -F srcline', got)
     first = json.loads(run('script', '-i', path, '--itrace=M', '--json', '--inline')[1].splitlines()[0])
