@@ -232,14 +232,30 @@ static void keep_context(struct clew_trace *t, struct trace_state *s,
 {
 	struct buf who = s->who;
 
-	s->who = t->who; /* what c refers to */
-	t->who = who;
+	if (c->who != s->context.who) { /* it refers to the newest texts */
+		s->who = t->who;
+		t->who = who;
+		s->answer = t->answer;
+	}
 	s->context = *c;
 	s->has_context = true;
 	if (s->key.context.arch == CODE_ARM)
 		s->arm = arm_of(&s->key.context.arm);
 	else
 		s->x86 = x86_of(&s->key.context.x86);
+}
+
+/* Few answers differ from the one before: text is made of these alone. */
+static void take_who(struct clew_trace *t, const struct trace_state *s, const struct who_answer *a,
+		     struct clew_trace_context *ret)
+{
+	if (s->context.who && who_answer_is_same(&s->answer, a)) {
+		ret->who = s->context.who;
+		ret->who_json = s->context.who_json;
+		return;
+	}
+	t->answer = *a;
+	put_who(&t->who, a, ret);
 }
 
 static struct clew_trace_context context_of(struct clew_trace *t, size_t unit)
@@ -257,7 +273,7 @@ static struct clew_trace_context context_of(struct clew_trace *t, size_t unit)
 					  .arm = is_arm ? &s->arm : NULL,
 					  .x86 = is_arm ? NULL : &s->x86};
 	if (t->run.wants_who && thread.who)
-		put_who(&t->who, thread.who, &ret);
+		take_who(t, s, thread.who, &ret);
 	return ret;
 }
 

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "os/file.h"
 #include "trace/trace_decode.h"
+#include "who/who_ran.h"
 
 enum { NR_TABLES = 8 }; /* of each unit: more than threads decode it */
 
@@ -27,7 +28,8 @@ struct trace_state {
 	struct clew_trace_context context;
 	struct clew_arm_context arm; /* of context, as its arch says */
 	struct clew_x86_context x86;
-	struct buf who; /* texts of context */
+	struct who_answer answer; /* context has it, in words, where that has who */
+	struct buf who;           /* texts of context */
 	bool has_context;
 	struct trace_ranges tables[NR_TABLES];
 	size_t table, oldest; /* the one in use; the next to be replaced */
@@ -86,7 +88,8 @@ struct clew_trace {
 	void *take_ctx, *ctx; /* ctx: of the callbacks in run */
 	struct clew_trace_run_opts run;
 	struct trace_made made;
-	struct buf who; /* texts of the context that is asked for */
+	struct who_answer answer; /* of the context that is asked for */
+	struct buf who;           /* its texts */
 	struct trace_pull pull;
 };
 

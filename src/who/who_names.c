@@ -71,6 +71,27 @@ static void compare_guest(struct who_counts *c, const struct who_answer *a, uint
 	c->nr_guest_differ += a->guest_root.n != a->guest_local.n ? nr : 0;
 }
 
+static bool is_same_thread(const struct who_answer *a, const struct who_answer *b)
+{
+	return a->root.n == b->root.n && a->local.n == b->local.n && a->pid.n == b->pid.n &&
+	       a->candidates[0].n == b->candidates[0].n &&
+	       a->candidates[1].n == b->candidates[1].n && a->serial == b->serial &&
+	       a->comm == b->comm && a->space == b->space;
+}
+
+static bool is_same_machine(const struct who_answer *a, const struct who_answer *b)
+{
+	return a->machine.n == b->machine.n && a->vcpu == b->vcpu &&
+	       a->guest_root.n == b->guest_root.n && a->guest_local.n == b->guest_local.n;
+}
+
+bool who_answer_is_same(const struct who_answer *a, const struct who_answer *b)
+{
+	return a->has == b->has && a->kind == b->kind && a->evidence == b->evidence &&
+	       a->reason == b->reason && a->level == b->level && a->security == b->security &&
+	       is_same_thread(a, b) && is_same_machine(a, b);
+}
+
 void who_counts_add_many(struct who_counts *c, const struct who_answer *a, uint64_t nr)
 {
 	c->by_kind[a->kind] += nr;

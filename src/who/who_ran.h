@@ -162,6 +162,9 @@ struct who_answer {
 	struct who_guest_local_id guest_local;
 };
 
+/** Do both say the same? Of names: are they of one place in the history? */
+bool who_answer_is_same(const struct who_answer *a, const struct who_answer *b);
+
 struct who_ran;
 struct who_history;
 struct who_spill; /* who_runs.h */
