@@ -183,6 +183,7 @@ def main():
     rows = [r for r in rows if os.path.exists(NEW_PERF) or not r.needs_perf]
     with tempfile.TemporaryDirectory() as tmp:
         clew = shutil.copy(clew, tmp)  # the same to the end, whatever is built meanwhile
+        subprocess.run(["strip", clew], stderr=subprocess.DEVNULL, check=False)  # of another architecture: as it is
         names = boot(tmp, kernel, make_initramfs(tmp, clew, module, rows), rows)
         for row in rows:
             if tap_row(row, names):
