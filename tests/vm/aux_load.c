@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What is recorded in the machine of aux_vm.py, and what disturbs a recording there. Linked
- * statically. Usage: load spin MS [PROCESSES] | doze MS | fork N | forked N | pairs N [US] | marks
- * N [US] | kick PID N MS | ask FIFO ACKS N MS | burst FIFO ACKS N | starts FIFO ACKS N | as ID
- * COMMAND
+ * statically. Usage: load spin MS [PROCESSES] | doze MS [US] | fork N | forked N | pairs N [US] |
+ * marks N [US] | kick PID N MS | ask FIFO ACKS N MS | burst FIFO ACKS N | starts FIFO ACKS N | as
+ * ID COMMAND
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -64,9 +64,9 @@ static void forks(int n)
 }
 
 /* Switched to often, and for short. */
-static void doze(int ms)
+static void doze(int ms, int us)
 {
-	for (uint64_t end = now_us() + (uint64_t)ms * 1000; now_us() < end; usleep(10000))
+	for (uint64_t end = now_us() + (uint64_t)ms * 1000; now_us() < end; usleep((useconds_t)us))
 		spin_us(500);
 }
 
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "starts") && argc > 4)
 		starts(control_open(argv[2], argv[3]), n[4]);
 	else if (!strcmp(what, "doze"))
-		doze(n[2]);
+		doze(n[2], n[3] ? n[3] : 10000);
 	else if (!strcmp(what, "forked"))
 		forked(n[2]);
 	else
