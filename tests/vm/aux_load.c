@@ -7,12 +7,14 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -192,6 +194,34 @@ static void starts(struct control c, int n)
 	}
 }
 
+/* Closes an event of a task, and keeps its area mapped: it holds its place. */
+static int hold(const char *pmu)
+{
+	enum { PAGE = 4096, AUX_OFFSET = 1072, AUX_SIZE = 1080 };
+	struct perf_event_attr attr = {.size = sizeof(attr), .disabled = 1, .sample_period = 1};
+	uint64_t offset = 2 * PAGE, size = PAGE;
+	char path[256];
+	uint8_t *page;
+	FILE *f;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%u", &attr.type) != 1)
+		return 1;
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd < 0 || page == MAP_FAILED)
+		return 1;
+	memcpy(page + AUX_OFFSET, &offset, sizeof(offset));
+	memcpy(page + AUX_SIZE, &size, sizeof(size));
+	if (mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset) == MAP_FAILED)
+		return 1;
+	close(fd);
+	close(creat("holding", 0644));
+	return pause();
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -221,6 +251,8 @@ int main(int argc, char **argv)
 		burst(control_open(argv[2], argv[3]), n[4]);
 	else if (!strcmp(what, "starts") && argc > 4)
 		starts(control_open(argv[2], argv[3]), n[4]);
+	else if (!strcmp(what, "hold"))
+		return hold(argv[2]);
 	else if (!strcmp(what, "doze"))
 		doze(n[2], n[3] ? n[3] : 10000);
 	else if (!strcmp(what, "forked"))

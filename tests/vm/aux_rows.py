@@ -240,39 +240,100 @@ REFUSALS, SENTENCES = cases(
     ("trigger-under-np", f"-e ${{PMU}}_np// -e {ON}/aux-action=pause/", "cannot (be )?pause"),
     ("trigger-of-no-period", f"-e $PMU// -e {ON}/aux-action=pause,period=0/", "period= is at least 1"),
     ("trigger-dummy", "-e $PMU// -e dummy/aux-action=pause/", "never"),
-    ("trigger-pinned", f"-e $PMU// -e {ON}/aux-action=pause/D", "pinned"),
+    ("trigger-pinned", f"-e $PMU// -e {ON}/aux-action=pause/D", "neither pinned"),
+    ("trigger-exclusive", f"-e $PMU// -e {ON}/aux-action=pause/e", "nor exclusive"),
+    ("trigger-inherit", f"-e $PMU// -e {ON}/aux-action=pause,no-inherit/", "as much inherited as the trace"),
+    ("trigger-of-no-pmu", "-e $PMU// -e instructions/aux-action=pause/", "no hardware counters"),
+    ("trigger-pauses-and-resumes", f"-e $PMU// -e {ON}/aux-action=pause+resume/", "start-paused, pause or resume"),
+    ("trace-pauses", "-e $PMU/aux-action=pause/", "not for the trace itself"),
+    ("sample-on-trace", "-e $PMU/aux-sample-size=64/", "not for the trace itself"),
     ("sample-without-leader", f"-e {ON}/aux-sample-size=1024/", "group led by a trace"),
     ("sample-of-none", f"-e ${{PMU}}_np// -e {ON}/aux-sample-size=1024/", "sampled"),
+    ("member-of-own-pmu", '-e "{$PMU//,$PMU//}"', "leads its group|one (trace|event) of"),
+    ("two-pmus", "-e $PMU// -e ${PMU}_np//", "traces of two PMUs"),
+    ("thread-inherits", "--per-thread -e $PMU/inherit/", "threads that inherit it"),
     ("second-of-pmu", "-e $PMU// -e $PMU//", "one (trace|event) of"),
-    ("cpu-offline", "-C 7 -e $PMU//", "CPU 7 is not online"),
+    ("cpu-impossible", "-C 4000 -e $PMU//", "CPU 4000 is not online"),
     ("too-much-memory", "-m 512K,4G -e $PMU//", "size up to"),
     ("task-gone", "-p 99999 -e $PMU//", "99999"),
-    ("aux-output", f"-e $PMU// -e {ON}/aux-output/", "aux-output"),
+    ("aux-output", f"-e $PMU// -e {ON}/aux-output/", "cannot write into a trace"),
+    ("aux-output-pauses", f"-e $PMU// -e {ON}/aux-output,aux-action=pause/", "exclude each other"),
+    ("aux-output-samples", f"-e $PMU// -e {ON}/aux-output,aux-sample-size=64/", "cannot write into a trace"),
 )
-PT_REFUSALS, PT_SENTENCES = cases(("clock", "-k monotonic -e $PMU//", "clock"))
-BUSY = """clew record -a -e $PMU// -o b.data -- load spin 3000 2> /dev/null &
+PT_REFUSALS, PT_SENTENCES = cases(
+    ("clock", "-k monotonic -e $PMU//", "no clock chosen by -k"),
+    ("filter-no-size", "-e $PMU//u --filter 'filter 0x1000@/bin/load'", "needs a size"),
+    ("filter-size-0", "-e $PMU//u --filter 'filter 0x1000/0@/bin/load'", "size 0"),
+    ("filter-no-symbol", "-e $PMU//u --filter 'filter mark_none @ /bin/load'", "has no symbol 'mark_none'"),
+    ("filter-folder", "-e $PMU//u --filter 'filter 0x1000/0x10@/bin'", "is not a program"),
+    ("filter-no-file", "-e $PMU//u --filter 'filter 0x1000/0x10@/none'", "No such file"),
+    ("filter-cpus", "-a -e $PMU//u --filter 'filter mark_on @ /bin/load'", "not of whole CPUs"),
+    ("filter-none", "-e ${PMU}_np//u --filter 'filter mark_on @ /bin/load'", "has no address filters"),
+    ("filter-too-many", "-e $PMU//u --filter 'filter 0x2000/1@/bin/load,filter 0x3000/1@/bin/load,filter 0x4000/1@/bin/load'", "2 address filters, these are 3"),
+    ("filter-start", "-e $PMU//u --filter 'start mark_on @ /bin/load'", "ranges of addresses only"),
+    ("filter-kernel", "-e $PMU//u --filter 'filter 0xffffffff81000000/0x10'", "kernel is not traced"),
+    ("filter-empty", "-e $PMU//u --filter ''", "empty"),
+)
+
+
+def case(name, command):
+    return f"echo CASE {name} >> said; {command} >> said 2>&1; echo status $? >> said\n"
+
+
+TRUE = "-o x.data -- true"
+BUSY = f"""clew record -a -e $PMU// -o b.data -- load spin 60000 2> /dev/null &
 p=$!
 began
-echo CASE busy >> said; clew record -e $PMU// -o x.data -- true >> said 2>&1; echo status $? >> said
+{case("busy", f"clew record -e $PMU// {TRUE}")}kill -TERM $p
+wait $p
+rm running
+clew record -e $PMU// -o b.data -- load spin 60000 2> /dev/null &
+p=$!
+began
+{case("busy-cpus", f"clew record -a -e $PMU// {TRUE}")}kill -TERM $p
+wait $p
+load hold $PMU &
+h=$!
+until [ -e holding ]; do usleep 20000; done
+{case("busy-mapped", f"clew record -a -e $PMU// {TRUE}")}kill $h
+echo 0 > /sys/devices/system/cpu/cpu1/online
+{case("cpu-offline", f"clew record -C 1 -e $PMU// {TRUE}")}echo 1 > /sys/devices/system/cpu/cpu1/online
 """
-UNPRIVILEGED = """echo 3 > /proc/sys/kernel/perf_event_paranoid
-echo CASE paranoid >> said; load as 1000 clew record -e $PMU//u -o x.data -- true >> said 2>&1; echo status $? >> said
-echo 2 > /proc/sys/kernel/perf_event_paranoid
-echo CASE all-cpus >> said; load as 1000 clew record -a -e $PMU//u -o x.data -- true >> said 2>&1; echo status $? >> said
-echo CASE memory >> said; load as 1000 clew record -m 512K,64M -e $PMU//u -o x.data -- true >> said 2>&1; echo status $? >> said
+BUSY_SENTENCES = {"busy": r"exclusive use, probably by clew \(process \d+\)", "busy-cpus": r"exclusive use, probably by clew \(process \d+\)",
+                  "busy-mapped": "by another recording of it .* or a buffer of one that is not yet released", "cpu-offline": "CPU 1 is not online"}
+UNPRIVILEGED = f"""load spin 60000 &
+p=$!
+echo 3 > /proc/sys/kernel/perf_event_paranoid
+{case("paranoid", f"load as 1000 clew record -e $PMU//u {TRUE}")}echo 2 > /proc/sys/kernel/perf_event_paranoid
+{case("all-cpus", f"load as 1000 clew record -a -e $PMU//u {TRUE}")}{case("others", f"load as 1000 clew record -p $p -e $PMU//u -o x.data")}
+{case("kernel", f"load as 1000 clew record -e $PMU//k {TRUE}")}{case("memory", f"load as 1000 clew record -m 512K,64M -e $PMU//u {TRUE}")}kill $p
 """
+UNPRIVILEGED_SENTENCES = {"paranoid": "perf_event_paranoid is 3, and it takes 2", "all-cpus": "all processes of a CPU .* is 2, and it takes 0",
+                          "others": r"process \d+ belongs to user 0", "kernel": "what happens in the kernel .* is 2, and it takes 1",
+                          "memory": "perf_event_mlock_kb .* ulimit -l"}
+# What the kernel accepts, clew does.
+ACCEPTED = "".join(case(name, f"clew record {options} -o {name}.data -- load spin 30") for name, options in (
+    ("trigger-by-frequency", "-e $PMU// -e task-clock/aux-action=pause,freq=1000/"),
+    ("pauses-and-samples", f"-e $PMU// -e {ON}/aux-action=pause,aux-sample-size=64/"),
+    ("member-of-software", '-e "{task-clock,$PMU//}"'),
+    ("area-of-no-power-of-two", "-m 512K,12K -e $PMU//"),
+    ("one-page", "-m 64K,4K -e $PMU//"),
+    ("start-paused-alone", "-e $PMU/aux-action=start-paused/"),
+    ("pause-alone", f"-e $PMU// -e {ON}/aux-action=pause/")))
 
 OTHER_ROWS = [
-    Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), sentences=dict(SENTENCES, busy=r"exclusive use, probably by clew \(process \d+\)")),
+    Row("refusals", f"{SOFT}", REFUSALS + "true\n", (c.refused,), sentences=SENTENCES),
+    Row("refusals-busy", f"{SOFT}", BUSY + "true\n", (c.refused,), sentences=BUSY_SENTENCES),
+    Row("accepted", f"{SOFT}", ACCEPTED + "true\n", (c.accepted,)),
     Row("refusals-pt", "name=intel_pt pt=1", PT_REFUSALS + "true\n", (c.refused,), sentences=PT_SENTENCES),
-    Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,),
-        sentences={"paranoid": "perf_event_paranoid", "all-cpus": "perf_event_paranoid|CAP_PERFMON", "memory": "perf_event_mlock_kb"}),
+    Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,), sentences=UNPRIVILEGED_SENTENCES),
     Row("unprivileged", f"{SOFT} period_us=500", """echo 1 > /proc/sys/kernel/perf_event_paranoid
 chmod 777 .
 ulimit -l 256
 load as 1000 clew record -e $PMU//u -o a.data -- load spin 300 2> err
+grep -q 'buffers for the trace are 256 KiB, and not 4096' err
 """, (c.has_trace, c.contiguous, c.records_fit)),
-    Row("shared-sink", f"{SOFT} period_us=500 shared=1", record("-a -e $PMU// -m 512K,1M", "load spin 500 2"), (c.has_trace, c.sink_is_whole)),
+    Row("shared-sink", f"{SOFT} period_us=500 shared=1", record("-a -e $PMU// -m 512K,1M", "load spin 500 2"), (c.has_trace, c.sink_is_whole, c.is_readable, c.perf_agrees)),
     Row("hotplug", f"{SOFT} period_us=500", start("-a -e $PMU// -m 512K,256K", "load spin 100000 2") + """sleep 1
 off=$(cut -d ' ' -f 1 /proc/uptime)
 echo 0 > /sys/devices/system/cpu/cpu1/online
@@ -290,6 +351,17 @@ status=$?
     Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True),
 ]
 
+OTHER_ROWS.append(Row("filters", "name=intel_pt pt=1", """for filter in 'filter mark_on @ /bin/load' 'filter 0x1000/0x200@/bin/load'; do
+    rm -f running
+    clew record -e $PMU//u --filter "$filter" -o a.data -- load doze 60000 2>> err & p=$!
+    began
+    usleep 100000
+    cat /sys/module/softaux/parameters/flt >> filters
+    kill -TERM $p
+    wait $p
+done
+echo $((@mark_on@)) $((0x401000)) > expected
+""", (c.filters_are_set,)))
 OTHER_ROWS.append(Row("perf", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M") + """perf record -q -e $PMU//u -o perf.data -- load spin 300
 perf report --stats -i perf.data > stats
 perf report --stats -i a.data > stats.clew
