@@ -7,7 +7,7 @@ import re
 import struct
 import subprocess
 
-from aux_file import PAUSE, R_HW_ID, R_AUXTRACE_INFO, R_SAMPLE, R_THROTTLE, RESUME, SA_BYTES, SA_RESUME, SA_START, SA_STOP, SA_TICK, TRUNCATED, AuxFile, soft_records
+from aux_file import PAUSE, R_HW_ID, R_AUXTRACE_INFO, R_COMM, R_MMAP2, R_SAMPLE, R_THROTTLE, RESUME, SA_BYTES, SA_RESUME, SA_START, SA_STOP, SA_TICK, TRUNCATED, AuxFile, soft_records
 
 MS = 10**6
 ALL_ONES = 0xffffffff
@@ -452,6 +452,15 @@ def has_orphans(g):
     """A40: tasks that outlive the first are traced to their end."""
     first = g.soft()[0].pid if g.soft() else 0
     return [] if len({s.tid for s in g.soft()}) > 10 and first else ["children are missing"]
+
+
+def has_sideband(g):
+    """A39: names, mappings and AUX records of what was traced until the disk was full."""
+    f = g.file()
+    wrong = [] if any(b"load\0" in r.body for r in f.of_type(R_COMM)) else ["no COMM of the command"]
+    described = sum(size for _, _, size, _ in f.aux_records())
+    whole = sum(t.size for t in f.traces)
+    return wrong + ([] if described >= whole // 2 and f.of_type(R_MMAP2) else [f"AUX records of {described} of {whole} bytes, {len(f.of_type(R_MMAP2))} MMAP2"])
 
 
 def is_readable(g):

@@ -89,7 +89,7 @@ clew record -e $PMU// -m 512K,256K -o disk/a.data -- load spin 3000 2> err
 echo $? > ended
 cp disk/a.data .
 grep -qi 'space' err
-""", (c.has_trace, c.contiguous, c.is_readable)),
+""", (c.has_trace, c.contiguous, c.has_sideband, c.is_readable)),
     Row("killed", f"{SOFT} period_us=200 burst=8", start("-e $PMU// -m 512K,64K", "load spin 2500") + """sleep 1
 kill -9 $p
 wait $p
