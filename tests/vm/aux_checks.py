@@ -255,6 +255,16 @@ def held_together(g):
     return wrong[:3] if len(wrong) > len(one) // 4 or not one else []
 
 
+def lists_windows(g):
+    """A26: clew's reader lists each window: where, how much, whether older trace was overwritten, from when to when; and the span of all."""
+    p = subprocess.run([g.clew, "report", "--json", "-i", g.path()], capture_output=True, text=True, check=False)
+    snapshots = json.loads(p.stdout or "{}").get("summary", {}).get("snapshots", [])
+    listed = sorted((w["offset"], w["bytes"]) for s in snapshots for w in s["windows"])
+    wrong = [] if listed == sorted((t.offset, t.size) for t in g.file().traces) else [f"{len(listed)} windows, not {len(g.file().traces)}"]
+    wrong += [f"{w}" for s in snapshots for w in s["windows"] if "to" not in w or "overwritten" not in w or not {"cpu", "tid"} & w.keys()][:2]
+    return wrong + ([] if any("from" in s for s in snapshots) else ["no span of a snapshot"])
+
+
 def newest_of_size(g):
     """A22: of each buffer the newest bytes, as many as asked for."""
     wrong = [f"window of {t.size} bytes" for t in g.file().traces if t.size > g.row.aux_bytes][:3]

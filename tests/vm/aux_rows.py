@@ -124,7 +124,7 @@ def snapshots(name, module, target, how, nr=1000, size=0, checks=()):
     kick = {"signal": "load kick $p 1000000 2", "control": f"load ask ctl acks {nr} 2"}[how]
     control = "--control fifo:ctl,acks" if how == "control" else f"--snapshots={nr}"
     return Row(name, f"{SOFT} period_us=100 burst=16 {module}", "mkfifo ctl acks\n" + start(f"-S{size or ''} {control} {target} -e $PMU// -m 512K,16K", "load doze 600000 500") +
-               f"{kick} &\nk=$!\nwait $p\nstatus=$?\nkill $k\necho {nr} > asked\n{ENDED_BY_US}", (c.has_trace, c.windows, c.as_many_as_asked, *checks, c.perf_agrees),
+               f"{kick} &\nk=$!\nwait $p\nstatus=$?\nkill $k\necho {nr} > asked\n{ENDED_BY_US}", (c.has_trace, c.windows, c.as_many_as_asked, c.lists_windows, *checks, c.perf_agrees),
                limit=300, aux_bytes=size or SNAP_LEN)
 
 
