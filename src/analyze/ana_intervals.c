@@ -5,7 +5,7 @@
 
 #include "base/search.h"
 
-enum { CPU_BITS = 20, EVENT_BITS = 12, MAX_AUX_EVENTS = 16, MAX_CPUS = 4096 };
+enum { CPU_BITS = 20, EVENT_BITS = 12, MAX_AUX_EVENTS = 16 };
 
 /* What is too large for its bits is as good as unknown. */
 static uint64_t limited(uint32_t value, unsigned int bits)
@@ -43,13 +43,59 @@ static void omit(struct ana_intervals *x, struct clew_perf_ns from)
 		x->omitted_from.ns = from.ns ? from.ns : 1;
 }
 
+/* --- which states of a thread are on: a list of each AUX event --- */
+
+static uint64_t list_of(const struct ana_traced *t)
+{
+	return (uint64_t)t->tid << 32 | t->aux_event;
+}
+
+static uint32_t first_on(const struct ana_intervals *x, uint64_t list)
+{
+	const uint64_t *at = map_u64_get(&x->on, list);
+
+	return at ? (uint32_t)*at : ANA_TRACED_NONE;
+}
+
+static bool turn_on(struct ana_intervals *x, uint32_t of)
+{
+	struct ana_traced *t = &x->traced.data[of];
+
+	t->is_on = true;
+	if (t->tid == ANA_TRACED_NONE)
+		return true;
+	t->next_on = first_on(x, list_of(t));
+	if (t->next_on != ANA_TRACED_NONE)
+		x->traced.data[t->next_on].previous_on = of;
+	t->previous_on = ANA_TRACED_NONE;
+	return map_u64_put(&x->on, list_of(t), of);
+}
+
+static void turn_off(struct ana_intervals *x, struct ana_traced *t)
+{
+	uint64_t *first = t->is_on ? map_u64_get(&x->on, list_of(t)) : NULL;
+
+	t->is_on = false;
+	if (!first)
+		return;
+	if (t->previous_on != ANA_TRACED_NONE)
+		x->traced.data[t->previous_on].next_on = t->next_on;
+	else
+		*first = t->next_on;
+	if (t->next_on != ANA_TRACED_NONE)
+		x->traced.data[t->next_on].previous_on = t->previous_on;
+}
+
+/* --- intervals --- */
+
 static bool open_interval(struct ana_intervals *x, uint32_t of, struct clew_perf_ns from)
 {
 	struct ana_traced *t = &x->traced.data[of];
 	const struct ana_interval i = {
 		.from = from, .to = clew_perf_ns_none(), .traced = of, .older = t->newest};
 
-	t->is_on = true;
+	if (!turn_on(x, of))
+		return false;
 	/* Sorting takes as much again. */
 	t->is_omitted = !has_room(x, x->all.nr, ANA_INTERVALS_MAX, 3 * sizeof(i));
 	if (t->is_omitted) {
@@ -62,44 +108,42 @@ static bool open_interval(struct ana_intervals *x, uint32_t of, struct clew_perf
 	return true;
 }
 
-static bool note_aux_event(struct ana_intervals *x, uint32_t aux_event)
+static bool is_known_event(const struct ana_intervals *x, uint32_t aux_event)
 {
-	vec_for_each (&x->aux_events, e) {
+	vec_for_each (&x->aux_events, e)
 		if (*e == aux_event)
 			return true;
-	}
-	return x->aux_events.nr == MAX_AUX_EVENTS || vec_push(&x->aux_events, aux_event);
+	return false;
 }
 
 static bool add_traced(struct ana_intervals *x, const struct ana_traced *t)
 {
 	uint32_t number = (uint32_t)x->traced.nr;
 
-	return note_aux_event(x, t->aux_event) && vec_push(&x->traced, *t) &&
-	       map_u64_put(&x->by_key, key_of(t->aux_event, t->tid, t->cpu), number) &&
-	       (t->tid == ANA_TRACED_NONE || map_u64_put(&x->by_tid, t->tid, number));
+	return (is_known_event(x, t->aux_event) || vec_push(&x->aux_events, t->aux_event)) &&
+	       vec_push(&x->traced, *t) &&
+	       map_u64_put(&x->by_key, key_of(t->aux_event, t->tid, t->cpu), number);
 }
 
-static uint32_t newest_of(const struct ana_intervals *x, uint32_t tid)
+static bool has_room_for(struct ana_intervals *x, const struct ana_traced *t)
 {
-	const uint64_t *at = map_u64_get(&x->by_tid, tid);
+	size_t max = x->aux_events.nr < MAX_AUX_EVENTS || is_known_event(x, t->aux_event)
+			   ? ANA_TRACED_MAX
+			   : 0;
 
-	return at ? (uint32_t)*at : ANA_TRACED_NONE;
+	return has_room(x, x->traced.nr, max, 2 * (sizeof(*t) + BUDGET_TABLE_BYTES));
 }
 
 bool ana_intervals_of(struct ana_intervals *x, uint32_t aux_event, uint32_t tid, uint32_t cpu,
 		      bool starts_paused, uint32_t *ret)
 {
-	const struct ana_traced t = {.aux_event = aux_event,
-				     .tid = tid,
-				     .cpu = cpu,
-				     .newest = ANA_TRACED_NONE,
-				     .next_of_tid = newest_of(x, tid)};
+	const struct ana_traced t = {
+		.aux_event = aux_event, .tid = tid, .cpu = cpu, .newest = ANA_TRACED_NONE};
 
 	*ret = ana_intervals_find(x, aux_event, tid, cpu);
 	if (*ret != ANA_TRACED_NONE)
 		return true;
-	if (!has_room(x, x->traced.nr, ANA_TRACED_MAX, 2 * sizeof(t) + BUDGET_TABLE_BYTES)) {
+	if (!has_room_for(x, &t)) {
 		omit(x, x->last);
 		return true;
 	}
@@ -130,26 +174,11 @@ static void end_interval(struct ana_intervals *x, struct ana_traced *t, struct c
 {
 	bool is_kept = t->is_on && !t->is_omitted && t->newest != ANA_TRACED_NONE;
 
-	t->is_on = false;
+	turn_off(x, t);
 	if (!is_kept)
 		return;
 	x->all.data[t->newest].to = time;
 	x->all.data[t->newest].end = (uint8_t)end;
-}
-
-/* Inherited events: does another state of the thread have tracing on? */
-static bool is_on_elsewhere(const struct ana_intervals *x, const struct ana_traced *t)
-{
-	uint32_t n = t->tid == ANA_TRACED_NONE ? ANA_TRACED_NONE : newest_of(x, t->tid);
-
-	for (int i = 0; i < MAX_CPUS && n != ANA_TRACED_NONE; i++) {
-		const struct ana_traced *other = &x->traced.data[n];
-
-		if (other->is_on && other->aux_event == t->aux_event)
-			return true;
-		n = other->next_of_tid;
-	}
-	return false;
 }
 
 void ana_intervals_pause(struct ana_intervals *x, uint32_t of, struct clew_perf_ns time)
@@ -159,20 +188,20 @@ void ana_intervals_pause(struct ana_intervals *x, uint32_t of, struct clew_perf_
 	note_time(x, time);
 	t->nr_pauses++;
 	t->nr_unpaired += !t->is_on;
-	t->nr_elsewhere += !t->is_on && is_on_elsewhere(x, t);
+	/* Inherited events: another state of the thread has tracing on. */
+	t->nr_elsewhere += !t->is_on && first_on(x, list_of(t)) != ANA_TRACED_NONE;
 	end_interval(x, t, time, ANA_INTERVAL_PAUSED);
 }
 
 void ana_intervals_exit(struct ana_intervals *x, uint32_t tid, struct clew_perf_ns time)
 {
-	uint32_t next;
+	note_time(x, time);
+	vec_for_each (&x->aux_events, e) {
+		const struct ana_traced key = {.aux_event = *e, .tid = tid};
+		uint32_t n;
 
-	for (uint32_t n = newest_of(x, tid); n != ANA_TRACED_NONE; n = next) {
-		struct ana_traced *t = &x->traced.data[n];
-
-		next = t->next_of_tid;
-		note_time(x, time);
-		end_interval(x, t, time, ANA_INTERVAL_EXITED);
+		while ((n = first_on(x, list_of(&key))) != ANA_TRACED_NONE)
+			end_interval(x, &x->traced.data[n], time, ANA_INTERVAL_EXITED);
 	}
 }
 
@@ -189,13 +218,16 @@ void ana_intervals_aux(struct ana_intervals *x, uint32_t of, struct clew_perf_ns
 
 		if (clew_perf_ns_is_known(i->to) && i->to.ns <= t->described_to.ns)
 			break; /* it and all before were described by earlier records */
-		if (i->from.ns > time.ns)
-			continue;
+		if (i->from.ns > time.ns || (clew_perf_ns_is_known(i->to) && i->to.ns > time.ns)) {
+			t->is_disordered = true; /* and so never walked again and again */
+			break;
+		}
 		i->has_bytes |= has_bytes;
 		i->is_truncated |= is_truncated;
-		i->is_described = clew_perf_ns_is_known(i->to) && i->to.ns <= time.ns;
+		i->is_described = clew_perf_ns_is_known(i->to);
 	}
-	t->described_to = time;
+	if (time.ns > t->described_to.ns)
+		t->described_to = time;
 }
 
 static int by_place(const void *a, const void *b)
@@ -294,7 +326,6 @@ static void note_payload(struct ana_intervals *x, uint32_t of, struct clew_perf_
 		i->has_payload = true;
 	else if (i && time.ns > i->after.ns)
 		i->after = time;
-	x->nr_before += !i;
 }
 
 bool ana_intervals_payload(struct ana_intervals *x, uint32_t tid, uint32_t cpu,
@@ -315,11 +346,11 @@ bool ana_intervals_payload(struct ana_intervals *x, uint32_t tid, uint32_t cpu,
 /** All of the interval is known, and that nothing was traced in it. */
 static bool is_empty(const struct ana_intervals *x, const struct ana_interval *i)
 {
-	bool has_payload = x->traced.data[i->traced].has_payload;
+	const struct ana_traced *t = &x->traced.data[i->traced];
 
-	if (i->has_payload || !i->is_described || x->nr_lost || x->is_snapshot)
+	if (i->has_payload || !i->is_described || t->is_disordered || x->nr_lost || x->is_snapshot)
 		return false;
-	return !i->has_bytes || has_payload;
+	return !i->has_bytes || t->has_payload;
 }
 
 enum ana_interval_outcome ana_intervals_outcome(const struct ana_intervals *x,
@@ -354,7 +385,7 @@ struct ana_intervals_totals ana_intervals_totals(const struct ana_intervals *x)
 void ana_intervals_done(struct ana_intervals *x)
 {
 	map_u64_done(&x->by_key);
-	map_u64_done(&x->by_tid);
+	map_u64_done(&x->on);
 	vec_done(&x->traced);
 	vec_done(&x->all);
 	vec_done(&x->aux_events);

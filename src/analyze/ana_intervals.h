@@ -54,9 +54,10 @@ struct ana_traced {
 	uint32_t aux_event; /* index of the event; ANA_TRACED_NONE: unknown */
 	uint32_t tid, cpu;  /* ANA_TRACED_NONE: any */
 	bool is_on, has_payload;
-	bool is_omitted; /* tracing is on in an interval that had no room */
-	uint32_t newest; /* interval; before ana_intervals_close() */
-	uint32_t next_of_tid;
+	bool is_omitted;               /* tracing is on in an interval that had no room */
+	bool is_disordered;            /* its AUX records came late: they prove nothing */
+	uint32_t newest;               /* interval; before ana_intervals_close() */
+	uint32_t next_on, previous_on; /* of the same thread and AUX event, while it is on */
 	struct clew_perf_ns described_to;
 	uint64_t nr_resumes, nr_pauses;
 	uint64_t nr_unpaired; /* of these: found the state as they would have set it */
@@ -67,7 +68,8 @@ struct ana_traced {
 };
 
 struct ana_intervals {
-	struct map_u64 by_key, by_tid; /* by_tid: the newest traced of the thread */
+	struct map_u64 by_key;
+	struct map_u64 on; /* thread and AUX event -> the first traced that is on */
 	struct {
 		VEC(struct ana_traced);
 	} traced;
@@ -85,8 +87,7 @@ struct ana_intervals {
 	uint64_t nr_lost;    /* records: triggers may be among them */
 	uint64_t nr_omitted; /* triggers: over a limit */
 	uint64_t nr_payload; /* times of trace that were given */
-	uint64_t nr_before;  /* times of trace before the first interval */
-	uint64_t nr_outside; /* of all that are in none */
+	uint64_t nr_outside; /* of these: in no interval */
 	struct budget_account account;
 };
 

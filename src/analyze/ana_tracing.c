@@ -6,10 +6,26 @@ static bool is_trigger(const struct perf_attr *a)
 	return a->aux_action & (PERF_AUX_PAUSE | PERF_AUX_RESUME);
 }
 
+static bool may_be_trace(const struct perf_attr *a)
+{
+	return a->type >= PERF_TYPE_MAX_STATIC && !is_trigger(a);
+}
+
+static void look_at(struct ana_tracing *x, const struct perf_evlist *l)
+{
+	size_t i = x->before.nr;
+	uint32_t before = i ? x->before.data[i - 1] : ANA_TRACED_NONE;
+
+	if (i && may_be_trace(&l->evsels.data[i - 1]->attr))
+		before = (uint32_t)i - 1;
+	x->has_triggers |= is_trigger(&l->evsels.data[i]->attr);
+	x->is_failed = !vec_push(&x->before, before);
+}
+
 bool ana_tracing_is_switched(struct ana_tracing *x, const struct perf_evlist *l)
 {
-	for (; x->nr_evsels < l->evsels.nr; x->nr_evsels++) /* more come, in pipes */
-		x->has_triggers |= is_trigger(&l->evsels.data[x->nr_evsels]->attr);
+	while (x->before.nr < l->evsels.nr && !x->is_failed) /* more come, in pipes */
+		look_at(x, l);
 	return x->has_triggers;
 }
 
@@ -35,18 +51,15 @@ static enum clew_err take_ids(struct ana_tracing *x, const struct perf_record *r
 
 /* The event that a trigger switches: its leader, or where groups are not described, the nearest
  * event of a PMU before it. */
-static const struct perf_evsel *aux_event_of(const struct perf_evlist *l,
+static const struct perf_evsel *aux_event_of(const struct ana_tracing *x,
+					     const struct perf_evlist *l,
 					     const struct perf_evsel *e)
 {
+	uint32_t before = x->before.data[e->index];
+
 	if (e->leader != e->index && e->leader < l->evsels.nr)
 		return l->evsels.data[e->leader];
-	for (size_t i = e->index; i-- > 0;) {
-		const struct perf_evsel *before = l->evsels.data[i];
-
-		if (before->attr.type >= PERF_TYPE_MAX_STATIC && !is_trigger(&before->attr))
-			return before;
-	}
-	return NULL;
+	return before == ANA_TRACED_NONE ? NULL : l->evsels.data[before];
 }
 
 /** Where the one state is that a record's event, thread and CPU are under. */
@@ -85,7 +98,7 @@ static bool act(struct ana_intervals *all, uint32_t of, uint32_t action, struct 
 static enum clew_err take_sample(struct ana_tracing *x, const struct perf_evlist *l,
 				 const struct perf_evsel *e, const struct perf_record *r)
 {
-	const struct perf_evsel *aux = aux_event_of(l, e);
+	const struct perf_evsel *aux = aux_event_of(x, l, e);
 	bool starts_paused = aux && aux->attr.aux_action & PERF_AUX_START_PAUSED;
 	struct ana_intervals *all = &x->intervals;
 	struct perf_sample_id id;
@@ -154,10 +167,11 @@ static void take_exit(struct ana_tracing *x, const struct perf_record *r, struct
 enum clew_err ana_tracing_take_switched(struct ana_tracing *x, const struct perf_evlist *l,
 					const struct perf_record *r, struct clew_perf_ns time)
 {
+	bool is_switched = ana_tracing_is_switched(x, l);
 	const struct perf_evsel *e;
 
-	if (!ana_tracing_is_switched(x, l))
-		return CLEW_OK;
+	if (!is_switched || x->is_failed)
+		return x->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 	switch (r->type) {
 	case PERF_RECORD_ID_INDEX:
 		return take_ids(x, r);
@@ -190,4 +204,5 @@ void ana_tracing_done(struct ana_tracing *x)
 {
 	ana_intervals_done(&x->intervals);
 	map_u64_done(&x->places);
+	vec_done(&x->before);
 }

@@ -15,8 +15,12 @@
 struct ana_tracing {
 	struct ana_intervals intervals;
 	struct map_u64 places; /* event id -> its thread << 32 | CPU */
-	size_t nr_evsels;      /* looked at: */
-	bool has_triggers;     /* some of them pause or resume */
+	struct {
+		VEC(uint32_t);
+	} before;          /* of each event that was looked at: the nearest one of a PMU before it;
+			      ANA_TRACED_NONE */
+	bool has_triggers; /* some of them pause or resume */
+	bool is_failed;    /* no memory for before */
 	uint64_t nr_throttled; /* THROTTLE of a trigger, or of what it switches */
 	struct clew_perf_ns throttled_from, throttled_to; /* the first and last; none */
 };
@@ -29,7 +33,7 @@ enum clew_err ana_tracing_take_switched(struct ana_tracing *x, const struct perf
 static inline enum clew_err ana_tracing_take(struct ana_tracing *x, const struct perf_evlist *l,
 					     const struct perf_record *r, struct clew_perf_ns time)
 {
-	bool is_plain = x->nr_evsels == l->evsels.nr && !x->has_triggers;
+	bool is_plain = x->before.nr == l->evsels.nr && !x->has_triggers;
 
 	return is_plain ? CLEW_OK : ana_tracing_take_switched(x, l, r, time);
 }

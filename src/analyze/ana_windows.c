@@ -128,7 +128,7 @@ static struct clew_perf_ns begin_of(const struct ana_windows *x, const struct an
 
 	for (size_t i = end; i-- > first;) {
 		if (is_counter && a[i].end < w->offset)
-			return a[i + 1].time;
+			return i + 1 < end ? a[i + 1].time : clew_perf_ns_none();
 		covered += a[i].bytes;
 		if (is_counter || covered < w->bytes)
 			continue;

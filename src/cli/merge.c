@@ -442,6 +442,8 @@ static int scan_guest(struct guest *g)
 	int status;
 
 	g->in.path = g->path;
+	g->in.named_by =
+		"--guest=FILE, a recording of the guest with 'clew record -a --switch-events'";
 	status = open_one(&g->in);
 	if (status != CLI_OK)
 		return status;

@@ -45,7 +45,7 @@ static void put_common(struct buf *out, const struct ana_snapshot *s)
 {
 	bool is_known = clew_perf_ns_is_known(s->from) && clew_perf_ns_is_known(s->to);
 
-	if (is_known && s->from.ns >= s->to.ns) {
+	if (s->nr > 1 && is_known && s->from.ns >= s->to.ns) {
 		buf_str(out, "no time is in all of them");
 		return;
 	}
@@ -116,4 +116,20 @@ void windows_json(struct json_put *j, const struct ana_windows *x)
 		json_close(j, '}');
 	}
 	json_close(j, ']');
+}
+
+void windows_put(struct buf *out, const struct ana_windows *x, bool is_json)
+{
+	struct json_put j = {.out = out};
+
+	if (!x || !x->snapshots.nr)
+		return;
+	if (!is_json) {
+		windows_text(out, x);
+		return;
+	}
+	json_open(&j, '{');
+	windows_json(&j, x);
+	json_close(&j, '}');
+	buf_char(out, '\n');
 }

@@ -11,5 +11,7 @@
 void windows_text(struct buf *out, const struct ana_windows *x);
 /** As a member of an open object: "snapshots". */
 void windows_json(struct json_put *j, const struct ana_windows *x);
+/** As a separate line, an object; in text as above. @p x NULL: none. */
+void windows_put(struct buf *out, const struct ana_windows *x, bool is_json);
 
 #endif

@@ -98,6 +98,7 @@ struct trace_sink {
 
 struct ana_loc;     /* analyze.h */
 struct ana_tracing; /* ana_tracing.h */
+struct ana_windows; /* ana_windows.h */
 struct trace_stay;  /* trace_ops.h */
 struct who_facts;   /* who/who_ran.h */
 struct who_answer;  /* who/who_ran.h */
@@ -169,8 +170,16 @@ struct trace_input_ops {
 	/** When other events had tracing on; complete, but for times of the trace, which the
 	 * consumer adds. NULL, or returns NULL: nothing switches it. */
 	struct ana_tracing *(*tracing)(struct trace_input *t);
+	/** Snapshots that the trace consists of. NULL, or returns NULL: none, or the analysis that
+	 * reads the same file has them. */
+	const struct ana_windows *(*windows)(const struct trace_input *t);
 	void (*free)(struct trace_input *t);
 };
+
+static inline const struct ana_windows *trace_input_windows(const struct trace_input *t)
+{
+	return t->ops->windows ? t->ops->windows(t) : NULL;
+}
 
 static inline void trace_input_free(struct trace_input *t)
 {

@@ -138,6 +138,8 @@ def check_arguments(tmp, host, guest):
                         ("no number", [f"--guest={guest},me", host, "-o", "x"]), ("a scale of 0", [f"--guest={guest},1,0,0", host, "-o", "x"])):
         p = run(CLEW, "merge", *words)
         tap.check(p.returncode == 2 and "error" in p.stderr, f"{what}: a usage error", p.stderr)
+    p = merge(os.path.join(tmp, "x"), host, os.path.join(tmp, "nosuch"))
+    tap.check(p.returncode == 1 and "hint: name it with --guest=FILE" in p.stderr, "a guest that is missing: how it is named", p.stderr)
     p = merge(os.path.join(tmp, "x"), host, f"{guest},4000000")
     tap.check(p.returncode == 1 and "has no thread of a virtual CPU" in p.stderr, "a process that runs no machine is refused", p.stderr)
     p = merge(os.path.join(tmp, "x"), host, guest, guest)

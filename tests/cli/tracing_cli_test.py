@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Usage: tracing_cli_test.py CLEW: intervals of tracing, lost triggers, and windows of snapshots in `clew report` and `clew script`, on recordings
-made here. TAP."""
+"""Usage: tracing_cli_test.py CLEW: intervals of tracing, lost triggers, and windows of snapshots in `clew report`, `script`, `trace` and `dump`, on
+recordings made here. TAP."""
 import json
 import os
 import struct
@@ -12,6 +12,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap
 from cli import perf_make as pm
+from cli import spe_lib as spe
 
 clew = os.path.abspath(sys.argv[1])
 work = tempfile.mkdtemp()
@@ -126,7 +127,29 @@ def test_gaps():
               "    gap from 0.040000000 to the end, flags 0x1\n  cpu 1: 1 record\n" in out, "gaps of full buffers, each with its end", out + err)
 
 
+def test_snapshots_of_spe():
+    """Two windows; the second begins inside a record, 20 bytes after what was overwritten."""
+    trace = b"".join(spe.load(0x1000 + 8 * i, 100 + i) for i in range(8))
+    size = len(trace)
+    records = [spe.v2((0, spe.N1, spe.PMU, ())), spe.COMM, spe.chunk(size, size, 100, flags=OVERWRITE), spe.aux(trace),
+               spe.chunk(3 * size, 2 * size, 200, flags=OVERWRITE), spe.aux(trace[20:], 2 * size + 20)]
+    path = write("spe", spe.recording(records))
+    out, err, status = run("trace", "-i", path)
+    tap.check(status == 0 and ", 15 records, 1 damaged," in out, "of the record that is cut off, the rest; all that follow are whole", out + err)
+    window = f"    CPU 0: offset {2 * size + 20}, {size - 16} bytes, older ones were overwritten; complete from 0.000000200 to 0.000000200\n"
+    tap.check("\nSnapshots of hardware trace:\n  snapshot 1: 344 bytes in 1 window, complete from the start to 0.000000100\n" in out and
+              out.endswith(window), "trace has the windows", out)
+    tap.check("  snapshot 2: 328 bytes in 1 window, complete from 0.000000200 to 0.000000200\n" in out, "and of a single one, its time", out)
+    for args in (("dump",), ("dump", "--stat")):
+        tap.check(run(*args, "-i", path)[0].endswith(window), " ".join(args) + " has them at its end")
+    tap.check("Snapshots" not in run("dump", "--kind=TS", "-i", path)[0], "not where packets of a kind are asked for")
+    for command in ("trace", "dump"):
+        last = json.loads(run(command, "--json", "-i", path)[0].splitlines()[-1])
+        tap.check([w["offset"] for s in last["snapshots"] for w in s["windows"]] == [0, 2 * size + 20], command + " --json has an object of them", last)
+
+
 test_paused()
 test_gaps()
 test_snapshots()
+test_snapshots_of_spe()
 tap.done()

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "os/child.h"
+#include "os/file.h"
 #include "os/perf/perf_event.h"
 #include "os/perf/ring.h"
 #include "os/pid_view.h"
@@ -34,6 +35,16 @@ void fake_kernel_reset(void (*step)(struct fake_kernel *k, int n), void *ctx)
 		free(e->memory), free(e->aux);
 	vec_done(&fake_kernel.events);
 	fake_kernel = (struct fake_kernel){.step = step, .ctx = ctx, .now_ns = 1000000000};
+}
+
+struct fake_event *fake_kernel_newest(uint32_t type, uint64_t config)
+{
+	struct fake_event *found = NULL;
+
+	vec_for_each (&fake_kernel.events, e)
+		if (e->attr.type == type && e->attr.config == config)
+			found = e;
+	return found;
 }
 
 struct fake_event *fake_kernel_ring(size_t i)
@@ -185,7 +196,7 @@ int WRAP(os_perf_id)(int fd, uint64_t *ret)
 	return 0;
 }
 
-/* --- os/file.h --- */
+/* --- os/file.h: of events; of other descriptors it is os's own --- */
 
 void __real_os_close(int fd);
 void WRAP(os_close)(int fd);
@@ -196,6 +207,32 @@ void WRAP(os_close)(int fd)
 	if (e)
 		e->closed = ++fake_kernel.nr_closes;
 	__real_os_close(fd);
+}
+
+long __real_os_read(int fd, void *to, size_t size);
+long WRAP(os_read)(int fd, void *to, size_t size);
+long WRAP(os_read)(int fd, void *to, size_t size)
+{
+	const uint64_t times = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	const struct fake_event *e = event_of(fd);
+	uint64_t words[5];
+	size_t n = 0;
+
+	if (!e)
+		return __real_os_read(fd, to, size);
+	words[n++] = e->count;
+	if (e->attr.read_format & times) {
+		words[n++] = fake_kernel.now_ns;
+		words[n++] = fake_kernel.now_ns;
+	}
+	if (e->attr.read_format & PERF_FORMAT_ID)
+		words[n++] = e->id;
+	if (e->attr.read_format & PERF_FORMAT_LOST)
+		words[n++] = 0;
+	if (size < n * 8)
+		return -ENOSPC;
+	memcpy(to, words, n * 8);
+	return (long)(n * 8);
 }
 
 /* --- os/perf/ring.h: only the mapping; reading is os's own --- */

@@ -21,6 +21,7 @@ struct fake_event {
 	uint32_t closed; /* the n-th of all to be closed, from 1 on; 0: it is open */
 	uint64_t id;
 	bool is_enabled, is_gone; /* gone: its task has ended */
+	uint64_t count;           /* that a read gives; it always runs */
 	uint8_t *memory;          /* of its ring: control page and data; NULL: not mapped */
 	size_t data_bytes;
 	uint8_t *aux; /* NULL: not mapped */
@@ -53,6 +54,9 @@ extern struct fake_kernel fake_kernel;
 
 /** Forget the last recording. */
 void fake_kernel_reset(void (*step)(struct fake_kernel *k, int n), void *ctx);
+
+/** The event of that type and config that was opened last. */
+struct fake_event *fake_kernel_newest(uint32_t type, uint64_t config);
 
 /** The @p i-th event that has a ring. */
 struct fake_event *fake_kernel_ring(size_t i);

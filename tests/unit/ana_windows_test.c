@@ -149,6 +149,20 @@ static void test_missing(void)
 	ana_windows_done(&x);
 }
 
+/* Less than one word, which no recorder writes: where it ends is where a window of it begins. */
+static void test_empty_window(void)
+{
+	struct perf_build b = {0};
+	struct ana_windows x;
+
+	begin(&b);
+	put_aux(&b, 0, 10, 99, 99);
+	put_window(&b, 0, 100, 0);
+	read_all(&b, &x);
+	CHECK(is(&x, 0, 0, true, UINT64_MAX, 10), "nothing in it is certain");
+	ana_windows_done(&x);
+}
+
 static void test_full_mode(void)
 {
 	struct perf_build b = {0};
@@ -167,6 +181,7 @@ int main(void)
 	test_counters();
 	test_offsets();
 	test_missing();
+	test_empty_window();
 	test_full_mode();
 	return tap_done();
 }

@@ -2,6 +2,9 @@
 /* AUX areas without a kernel: what is written of them, and when. */
 #include "record/aux/aux_source.h"
 
+#include <sched.h>
+
+#include "os/thread.h"
 #include "perfdata/perf_writer.h"
 #include "record/aux/aux_area.h"
 #include "record/session/drain.h"
@@ -243,11 +246,140 @@ static void test_at_end(void)
 	end(&w);
 }
 
+/* --- beside the kernel: a thread that fills the area and the ring while they are read --- */
+
+enum { BLOCK = 64, NR_BLOCKS = 6000, RECORD = 48 };
+
+struct kernel {
+	bool is_done; /* atomic: all is produced */
+	uint64_t nr_lost;
+};
+
+static uint64_t *word(size_t at)
+{
+	return &page[at / 8];
+}
+
+/* The kernel looks at the tail before it stores what depends on it; for the sanitizer, it acquires
+ * what the reader released. */
+static size_t room(size_t head, size_t tail)
+{
+	return RING - (size_t)(*word(head) - __atomic_load_n(word(tail), __ATOMIC_ACQUIRE));
+}
+
+/* Lost where the data ring is full. */
+static void publish_record(uint64_t offset, uint64_t size, uint64_t flags)
+{
+	const uint64_t words[] = {
+		PERF_RECORD_AUX | (uint64_t)RECORD << 48, offset, size, flags, 7, offset + 1};
+	uint64_t head = *word(DATA_HEAD);
+
+	if (room(DATA_HEAD, 1032) < sizeof(words))
+		return;
+	for (size_t i = 0; i < 6; i++)
+		memcpy(data + (head + 8 * i) % RING, &words[i], 8);
+	__atomic_store_n(word(DATA_HEAD), head + sizeof(words), __ATOMIC_RELEASE);
+}
+
+static void publish_block(uint64_t number)
+{
+	uint64_t head = *word(AUX_HEAD);
+
+	for (size_t i = 0; i < BLOCK; i += 8)
+		memcpy(area + (head + i) % RING, &number, 8);
+	__atomic_store_n(word(AUX_HEAD), head + BLOCK, __ATOMIC_RELEASE);
+}
+
+/* A block that finds the area full is lost, and the next one waits until it was read. */
+static void produce_blocks(void *ctx)
+{
+	struct kernel *k = ctx;
+
+	for (uint64_t i = 0; i < NR_BLOCKS; i++) {
+		if (room(AUX_HEAD, AUX_TAIL) > BLOCK) {
+			publish_block(i);
+			/* In between, the area's head alone says what is there. */
+			if (i % 16 == 0)
+				publish_record(*word(AUX_HEAD) - BLOCK, BLOCK, 0);
+			continue;
+		}
+		if (k->nr_lost++ % 2)
+			publish_record(*word(AUX_HEAD), 0, PERF_AUX_FLAG_TRUNCATED);
+		while (room(AUX_HEAD, AUX_TAIL) <= BLOCK)
+			sched_yield();
+	}
+	__atomic_store_n(&k->is_done, true, __ATOMIC_RELEASE);
+}
+
+struct blocks {
+	uint64_t nr, next, offset; /* next: the least number that may follow */
+	bool is_wrong;
+};
+
+static void check_block(struct blocks *b, const uint8_t *p)
+{
+	uint64_t number = load_u64(p, false);
+
+	for (size_t i = 0; i < BLOCK; i += 8)
+		b->is_wrong |= load_u64(p + i, false) != number;
+	b->is_wrong |= number < b->next;
+	b->next = number + 1;
+	b->nr++;
+}
+
+/* All that was written: AUXTRACE records with blocks, in order, each once and whole. */
+static void check_blocks(const struct buf *out, size_t at, struct blocks *b)
+{
+	struct perf_event_header h;
+
+	for (; out->nr - at >= sizeof(h); at += h.size) {
+		const uint8_t *p = (const uint8_t *)out->data + at;
+		uint64_t size;
+
+		memcpy(&h, p, sizeof(h));
+		if (h.type != PERF_RECORD_AUXTRACE)
+			continue;
+		size = load_u64(p + 8, false);
+		b->is_wrong |= load_u64(p + 16, false) != b->offset || size % BLOCK;
+		b->offset += size;
+		for (uint64_t i = 0; i < size; i += BLOCK)
+			check_block(b, p + RECORD + i);
+		at += size;
+	}
+}
+
+static void test_beside_kernel(void)
+{
+	struct world w = {0};
+	struct kernel k = {0};
+	struct blocks b = {0};
+	struct os_thread *t;
+	bool is_done = false;
+	size_t at;
+
+	begin(&w, false);
+	at = w.at;
+	t = os_thread_start(produce_blocks, &k);
+	while (!is_done) {
+		is_done = __atomic_load_n(&k.is_done, __ATOMIC_ACQUIRE);
+		rec_drain_pass(&w.drain, &w.file, is_done);
+		sched_yield();
+	}
+	os_thread_join(t);
+	check_blocks(&w.out, at, &b);
+	CHECK(!b.is_wrong && b.nr + k.nr_lost == NR_BLOCKS,
+	      "read while it is written: each block that was not lost, once, in order (%llu lost)",
+	      (unsigned long long)k.nr_lost);
+	CHECK(!w.counters.rings.data[0].ring.nr_skips, "every head fits its tail");
+	end(&w);
+}
+
 int main(void)
 {
 	test_full();
 	test_snapshots();
 	test_take();
 	test_at_end();
+	test_beside_kernel();
 	return tap_done();
 }

@@ -24,9 +24,9 @@ struct seen {
 };
 
 struct scene {
-	int nr_times; /* that the CPU goes */
-	int refusal;  /* of the events that are opened then; 0: none */
-	bool is_snapshot;
+	int nr_times;                 /* that the CPU goes */
+	int refusal;                  /* of the events that are opened then; 0: none */
+	bool is_snapshot, is_trigger; /* asked for by a signal; by an event */
 	bool ends_offline;
 	size_t nr_enabled; /* of the three events that were opened last */
 };
@@ -75,8 +75,10 @@ static void step(struct fake_kernel *k, int n)
 
 	if (n % CYCLE == 0)
 		trace(1000 + (uint64_t)n);
-	if (s->is_snapshot && n % CYCLE == 1)
+	if (s->is_snapshot && !s->is_trigger && n % CYCLE == 1)
 		fake_kernel_signal(SIGUSR2);
+	if (s->is_trigger && n % CYCLE == 1)
+		fake_kernel_newest(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK)->count++;
 	if (cycle == s->nr_times && n % CYCLE == 3) {
 		fake_kernel_record(newest_ring(), PERF_RECORD_LOST, &lost, &id);
 		fake_kernel_child_ends(0);
@@ -160,6 +162,7 @@ static struct seen record(struct scene *scene)
 	buf_clear(&said);
 	events.sysfs = sysfs;
 	rec_events_parse(&events, "arm_spe_0//,cpu-clock:u", NULL);
+	events.events.data[1].takes_snapshot = scene->is_trigger;
 	if (rec_session_run(&o, &events, &ui, &result, &error) == CLEW_OK)
 		read_file(&seen);
 	else
@@ -212,6 +215,11 @@ static void test_snapshots(void)
 	CHECK(s.nr_trace == 3 && s.trace[0] == 0 && s.trace[1] == 100 && s.trace[2] == 200,
 	      "snapshots, too, continue");
 	CHECK(newest_ring()->is_aux_overwritten, "of an overwritten area");
+	scene.is_trigger = true;
+	s = record(&scene);
+	CHECK(s.nr_trace == 3 && strstr(buf_cstr(&said), "\n3 snapshots of the trace") &&
+		      !strstr(buf_cstr(&said), "merged"),
+	      "one each time that an event happens, whose new count begins at 0");
 }
 
 static void test_refused(void)

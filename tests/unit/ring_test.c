@@ -89,6 +89,11 @@ static void test_aux(void)
 	CHECK(os_ring_aux_peek(&r, part) == 2000 && bytes_left(&part[0]) == RING - 3000 &&
 		      bytes_left(&part[1]) == 2000 - (RING - 3000),
 	      "aux wraps");
+	*word(AUX_HEAD) = 5 * RING;
+	CHECK(os_ring_aux_peek(&r, part) == 0 && r.nr_skips == 1 && *word(AUX_TAIL) == 5 * RING,
+	      "a head that no tail fits: what was unread is given up");
+	*word(AUX_HEAD) = 5 * RING + 64;
+	CHECK_EQ(os_ring_aux_peek(&r, part), 64, "and not what comes then");
 }
 
 static void test_clock(void)

@@ -249,7 +249,11 @@ int cli_input_fail_open(const struct cli_input *in, const struct clew_diag *diag
 		cli_hint("if the recording is a directory, name the file in it: -i %s/data; "
 			 "a snapshot of trace has a snapshot.ini",
 			 in->path);
-	if (is_missing(diag))
+	if (!is_missing(diag))
+		return CLI_FAILED;
+	if (in->named_by)
+		cli_hint("name it with %s", in->named_by);
+	else
 		cli_hint("record one with 'clew record -g -- PROGRAM', or name it with -i FILE");
 	return CLI_FAILED;
 }

@@ -24,6 +24,7 @@
  */
 struct cli_input {
 	const char *path;     /* as given or found; for messages */
+	const char *named_by; /* the option that names it, for hints; NULL: -i FILE */
 	struct ana_opts opts; /* the options' values; the command adds its own wishes */
 	const char *time;     /* --time as given */
 	bool takes_snapshot;  /* set by commands that read these, too; others refuse them */

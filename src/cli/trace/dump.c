@@ -5,10 +5,12 @@
 #include "cli/common/pager.h"
 #include "cli/trace/etm_input.h"
 #include "cli/trace/trace_commands.h"
+#include "format/sink_flush.h"
 #include "format/trace/cs_frame_text.h"
 #include "format/trace/etm_dump.h"
 #include "format/trace/spe_units_dump.h"
 #include "format/trace/units_dump.h"
+#include "format/windows_text.h"
 #include "packet/spe/spe_packet.h"
 
 struct dump_command {
@@ -50,8 +52,20 @@ static bool is_all_spe(const struct trace_input *t)
 	return true;
 }
 
-static enum clew_err print(struct dump_command *c, const struct clew_sink *sink,
-			   struct clew_diag *diag)
+/* Of what each unit's packets are, where they come from snapshots. */
+static enum clew_err print_windows(const struct dump_command *c, const struct clew_sink *sink)
+{
+	struct buf out = {0};
+	enum clew_err err;
+
+	windows_put(&out, trace_input_windows(c->etm.trace), c->is_json);
+	err = sink_flush(sink, &out, 0);
+	buf_done(&out);
+	return err;
+}
+
+static enum clew_err print_packets(struct dump_command *c, const struct clew_sink *sink,
+				   struct clew_diag *diag)
 {
 	const struct etm_dump_opts opts = {
 		.is_json = c->is_json,
@@ -67,18 +81,21 @@ static enum clew_err print(struct dump_command *c, const struct clew_sink *sink,
 		.kinds = c->kinds ? c->is_spe_kind : NULL,
 		.listener = {note_warning, c}
         };
+	bool is_any;
+	enum clew_err err = spe_units_dump(c->etm.trace, &spe, sink, diag, &is_any);
+
+	if (!err && !(is_any && is_all_spe(c->etm.trace)))
+		err = etm_dump(c->etm.trace, &opts, sink, diag);
+	return err || c->kinds ? err : print_windows(c, sink);
+}
+
+static enum clew_err print_frames(const struct dump_command *c, const struct clew_sink *sink,
+				  struct clew_diag *diag)
+{
 	const struct cs_frame_text_opts frames = {.is_json = c->is_json, .skips = c->etm.skips};
 	bool is_any;
-	enum clew_err err;
+	enum clew_err err = cs_frame_text(c->etm.trace, &frames, sink, diag, &is_any);
 
-	if (!c->is_frames) {
-		err = spe_units_dump(c->etm.trace, &spe, sink, diag, &is_any);
-		return err ? err
-		     : is_any && is_all_spe(c->etm.trace)
-			     ? CLEW_OK
-			     : etm_dump(c->etm.trace, &opts, sink, diag);
-	}
-	err = cs_frame_text(c->etm.trace, &frames, sink, diag, &is_any);
 	if (!err && !is_any)
 		cli_note("%s: no trace of it is in frames", c->etm.in.path);
 	return err;
@@ -91,7 +108,7 @@ static int dump(struct dump_command *c)
 	enum clew_err err;
 
 	cli_pager_start();
-	err = print(c, &sink, &diag);
+	err = c->is_frames ? print_frames(c, &sink, &diag) : print_packets(c, &sink, &diag);
 	cli_pager_done();
 	return cli_etm_finish(&c->etm, err, &diag, &sink_diag, true);
 }

@@ -9,6 +9,7 @@
 #include "format/json_put.h"
 #include "format/trace/etm_frames_text.h"
 #include "format/trace/etm_packet_text.h"
+#include "format/windows_text.h"
 #include "image/dso.h"
 #include "trace/cs_listener.h"
 #include "trace/etm_decoder.h"
@@ -472,6 +473,7 @@ static enum clew_err put_all(struct summary *s)
 		put_gaps(s, &out, &s->gaps);
 		etm_frames_text(&out, &s->frames);
 	}
+	windows_put(&out, trace_input_windows(c->etm.trace), c->is_json);
 	err = trace_write(c, &out);
 	buf_done(&out);
 	return err;

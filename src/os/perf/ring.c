@@ -153,12 +153,15 @@ uint64_t os_ring_aux_head(const struct os_ring *r)
 	return __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE);
 }
 
-size_t os_ring_aux_peek(const struct os_ring *r, struct bytes ret[2])
+size_t os_ring_aux_peek(struct os_ring *r, struct bytes ret[2])
 {
 	size_t size = (size_t)(os_ring_aux_head(r) - r->aux_tail);
 
-	if (size > r->aux_bytes)
+	if (size > r->aux_bytes) { /* as above */
+		r->nr_skips++;
+		os_ring_aux_consume(r, size);
 		size = 0;
+	}
 	bytes_of_ring(r->aux, r->aux_bytes, r->aux_tail, size, ret);
 	return size;
 }

@@ -66,7 +66,7 @@ uint64_t os_ring_aux_stamp(void);
 uint64_t os_ring_aux_head(const struct os_ring *r);
 
 /** The same for the AUX area of a ring that is not overwritten: bytes since aux_tail. */
-size_t os_ring_aux_peek(const struct os_ring *r, struct bytes ret[2]);
+size_t os_ring_aux_peek(struct os_ring *r, struct bytes ret[2]);
 void os_ring_aux_consume(struct os_ring *r, size_t size);
 
 /** How the CPU's counter becomes perf's nanoseconds. @return false: this event's kernel side does

@@ -99,7 +99,7 @@ enum clew_err aux_area_drain(struct aux_area *a, const struct rec_counters *c, s
 
 	a->bytes += bytes;
 	p->has_any |= bytes != 0;
-	if (!c->is_on)
+	if (!rec_counters_trace(c))
 		a->has_times = false;
 	else if (err == CLEW_OK && must_restart(a, c, (size_t)bytes))
 		restart(a, c);

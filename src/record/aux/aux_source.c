@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "os/clock.h"
-#include "os/file.h"
 #include "record/aux/aux_info.h"
 #include "record/aux/aux_map.h"
 #include "record/aux/aux_report.h"
@@ -25,7 +24,7 @@ struct aux_source {
 	uint64_t nr_taken, nr_merged;
 	uint64_t held_ns; /* when the traces were stopped for the snapshot */
 	uint8_t *copy;    /* room for all that a snapshot takes; NULL: it is written as it lies */
-	uint64_t nr_triggers; /* occurrences of events that take a snapshot */
+	uint64_t nr_triggers; /* occurrences of events that take a snapshot, seen so far */
 	bool is_verbose;
 	bool is_late; /* a request came after this pass had read the rings */
 };
@@ -92,8 +91,8 @@ static enum clew_err take_snapshot(struct aux_source *s, struct rec_pass *p)
 	s->nr_merged += s->nr_requests - 1;
 	s->nr_requests = 0;
 	s->nr_taken++;
-	aux_report_snapshot(&s->areas, s->nr_taken, s->counters->is_on ? held_ns : 0, s->ui,
-			    s->is_verbose);
+	aux_report_snapshot(&s->areas, s->nr_taken, rec_counters_trace(s->counters) ? held_ns : 0,
+			    s->ui, s->is_verbose);
 	p->nr_snapshots++;
 	p->has_any = true;
 	return err;
@@ -109,17 +108,15 @@ static enum clew_err drain_all(struct aux_source *s, struct rec_pass *p)
 	return err;
 }
 
-/* How often the events that take a snapshot have happened: as they are read, children's too. */
-static uint64_t count_triggers(const struct rec_counters *c)
+/* Those that happened since the last call. A count that could not be read comes again. */
+static uint64_t new_triggers(struct aux_source *s)
 {
-	uint64_t sum = 0, words[8];
+	uint64_t nr = rec_counters_triggers(s->counters), before = s->nr_triggers;
 
-	vec_for_each (&c->list, e) {
-		for (size_t i = 0; e->event && e->event->takes_snapshot && i < c->nr_places; i++)
-			if (e->fds[i] >= 0 && os_read(e->fds[i], words, sizeof(words)) >= 8)
-				sum += words[0];
-	}
-	return sum;
+	if (nr <= before)
+		return 0;
+	s->nr_triggers = nr;
+	return nr - before;
 }
 
 static enum clew_err pass(void *ctx, struct rec_pass *p)
@@ -133,12 +130,11 @@ static enum clew_err pass(void *ctx, struct rec_pass *p)
 	s->is_late = false;
 	if (!s->snapshot.is_on)
 		return drain_all(s, p);
-	nr = count_triggers(s->counters);
+	nr = new_triggers(s);
 	if (s->nr_requests)
 		err = take_snapshot(s, p);
-	request(s, nr - s->nr_triggers);
-	s->is_late = nr != s->nr_triggers;
-	s->nr_triggers = nr;
+	request(s, nr);
+	s->is_late = nr != 0;
 	return err == CLEW_OK && p->is_last && s->nr_requests ? take_snapshot(s, p) : err;
 }
 

@@ -211,7 +211,6 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	enum clew_err err = CLEW_OK;
 
 	c->target = target;
-	c->is_on = is_starting_at_exec(o, target);
 	c->events = events;
 	rec_probe_features(&c->features);
 	for (size_t i = 0; i < events->events.nr && err == CLEW_OK; i++)
@@ -240,8 +239,9 @@ enum clew_err rec_counters_build(struct rec_counters *c, struct rec_event_list *
 	vec_for_each (&c->list, e) {
 		e->fds = arena_alloc(&c->memory, c->nr_places * sizeof(*e->fds));
 		e->ids = arena_zalloc(&c->memory, c->nr_places * sizeof(*e->ids));
-		e->lost_before = arena_zalloc(&c->memory, c->nr_places * sizeof(*e->lost_before));
-		if (!e->fds || !e->ids || !e->lost_before)
+		e->before = arena_zalloc(&c->memory, c->nr_places * sizeof(*e->before));
+		e->is_on = &c->list.data[e->leader] != e || is_starting_at_exec(o, target);
+		if (!e->fds || !e->ids || !e->before)
 			return rec_fail_memory(error);
 		memset(e->fds, 0xff, c->nr_places * sizeof(*e->fds));
 	}
@@ -312,15 +312,22 @@ static void switch_places(const struct rec_counters *c, const struct rec_counter
 	}
 }
 
+static void switch_leader(const struct rec_counters *c, struct rec_counter *e, bool is_on)
+{
+	e->is_on = is_on;
+	if (!is_on || !e->aux || !c->is_held)
+		switch_places(c, e, is_on);
+}
+
 /* What is switched on under a running trace sleeps until the group is next scheduled in. */
-static void switch_under_trace(const struct rec_counters *c, const struct rec_counter *e,
-			       bool is_on)
+static void switch_under_trace(const struct rec_counters *c, struct rec_counter *e, bool is_on)
 {
 	const struct rec_counter *leader = &c->list.data[e->leader];
 
+	e->is_on = is_on;
 	switch_places(c, leader, false);
 	switch_places(c, e, is_on);
-	if (c->is_on && !leader->is_off)
+	if (leader->is_on && !c->is_held)
 		switch_places(c, leader, true);
 }
 
@@ -337,8 +344,6 @@ size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on)
 {
 	size_t nr = 0;
 
-	if (!name)
-		c->is_on = is_on;
 	for (int turn = 0; turn < 2; turn++) {
 		vec_for_each (&c->list, e) {
 			const struct rec_counter *leader = &c->list.data[e->leader];
@@ -347,10 +352,9 @@ size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on)
 			    !is_switched(e, name, is_on))
 				continue;
 			nr++;
-			e->is_off = name && !is_on;
 			if (e == leader)
-				switch_places(c, e, is_on);
-			else if (name && leader->aux)
+				switch_leader(c, e, is_on);
+			else if (leader->aux && (name || (is_on && !e->is_on)))
 				switch_under_trace(c, e, is_on);
 		}
 	}
@@ -359,29 +363,30 @@ size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on)
 
 bool rec_counter_traces(const struct rec_counters *c, const struct rec_counter *e)
 {
-	return e->aux && c->is_on && !e->is_off && &c->list.data[e->leader] == e;
+	return e->aux && e->is_on && &c->list.data[e->leader] == e;
 }
 
-void rec_counters_hold_traces(const struct rec_counters *c, bool is_held)
+bool rec_counters_trace(const struct rec_counters *c)
 {
+	vec_for_each (&c->list, e)
+		if (rec_counter_traces(c, e))
+			return true;
+	return false;
+}
+
+void rec_counters_hold_traces(struct rec_counters *c, bool is_held)
+{
+	c->is_held = is_held;
 	vec_for_each (&c->list, e)
 		if (rec_counter_traces(c, e))
 			switch_places(c, e, !is_held);
 }
 
-bool rec_counter_is_of_ring(const struct rec_counters *c, size_t place, const struct rec_ring *r)
-{
-	const struct rec_target *t = c->target;
-	int cpu = t->cpus.data[place / t->tids.nr], tid = t->tids.data[place % t->tids.nr];
-
-	return cpu == r->cpu && (cpu >= 0 || tid == r->tid);
-}
-
 void rec_counters_restart(const struct rec_counters *c, const struct rec_ring *r)
 {
 	vec_for_each (&c->list, e) {
-		for (size_t i = 0; rec_counter_traces(c, e) && i < c->nr_places; i++) {
-			if (e->fds[i] < 0 || !rec_counter_is_of_ring(c, i, r))
+		for (size_t i = r->from; rec_counter_traces(c, e) && i < r->to; i++) {
+			if (e->fds[i] < 0)
 				continue;
 			os_perf_disable(e->fds[i]);
 			os_perf_enable(e->fds[i]);
@@ -398,7 +403,7 @@ bool rec_counters_lost(const struct rec_counters *c, size_t counter, size_t plac
 
 	if (!(format & PERF_FORMAT_LOST) || format & PERF_FORMAT_GROUP)
 		return false;
-	*ret = (struct rec_lost){e->ids[place], e->lost_before[place]};
+	*ret = (struct rec_lost){e->ids[place], e->before[place].lost};
 	n = e->fds[place] < 0 ? 0 : os_read(e->fds[place], words, sizeof(words));
 	at += (format & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0;
 	at += (format & PERF_FORMAT_TOTAL_TIME_RUNNING) != 0;
@@ -406,6 +411,25 @@ bool rec_counters_lost(const struct rec_counters *c, size_t counter, size_t plac
 	if (n >= (long)(8 * (at + 1)))
 		ret->lost += words[at];
 	return ret->lost;
+}
+
+uint64_t rec_counter_count(const struct rec_counter *e, size_t place)
+{
+	uint64_t words[8];
+
+	if (e->fds[place] < 0 || os_read(e->fds[place], words, sizeof(words)) < 8)
+		return e->before[place].count;
+	return e->before[place].count + words[0];
+}
+
+uint64_t rec_counters_triggers(const struct rec_counters *c)
+{
+	uint64_t sum = 0;
+
+	vec_for_each (&c->list, e)
+		for (size_t i = 0; e->event && e->event->takes_snapshot && i < c->nr_places; i++)
+			sum += rec_counter_count(e, i);
+	return sum;
 }
 
 void rec_counters_close(struct rec_counters *c, size_t from, size_t to)

@@ -12,6 +12,11 @@
 #include "record/plan/event_list.h"
 #include "record/plan/kernel_probes.h"
 
+/** What events have counted that another took the place of. */
+struct rec_before {
+	uint64_t lost, count;
+};
+
 /** One event of the session: its attr as it is opened, and a descriptor for each place. */
 struct rec_counter {
 	struct perf_attr attr;
@@ -20,7 +25,7 @@ struct rec_counter {
 	uint32_t leader;           /* index; its own: leads or stands alone */
 	bool is_tracking;          /* the one that brings COMM, MMAP2, ... */
 	bool is_enabled_at_open;   /* counts from its opening on, whatever else is off */
-	bool is_off;               /* was switched off by its name */
+	bool is_on;                /* switched on; of a group's member: while its leader is */
 	const struct aux_pmu *aux; /* NULL: it writes no AUX area */
 	bool keeps_regs;           /* user registers were asked for, not only for the stack */
 	enum rec_stacks stacks;    /* how its user stacks are read */
@@ -28,7 +33,7 @@ struct rec_counter {
 	struct rec_ints cpus;      /* empty: all of the target's */
 	int *fds;                  /* [place]; -1: not open */
 	uint64_t *ids;             /* [place]: as the file has them */
-	uint64_t *lost_before;     /* [place]: of events that this one took the place of */
+	struct rec_before *before; /* [place] */
 	uint32_t probe_id;         /* probe_defs.h: the tracepoint that it is opened as; 0: none */
 	const char *probe_name;
 	int keep_fd; /* probe_keep.h; -1: none */
@@ -38,11 +43,12 @@ struct rec_ring {
 	struct os_ring ring;
 	const struct rec_counter *owner; /* the AUX event where there is one */
 	size_t place;                    /* of its event */
+	size_t from, to;                 /* places: their events write into it */
 	int fd;
 	int cpu;           /* -1: follows a task */
 	int tid;           /* -1: all tasks of the CPU */
 	int poll;          /* index in the poll set */
-	size_t next_owner; /* which event to wait on when that one ends */
+	size_t next_owner; /* which event of its places to wait on when that one ends */
 	bool is_backward;
 	struct rec_aux_seen aux_seen;
 	struct ring_again again;
@@ -64,7 +70,7 @@ struct rec_counters {
 	size_t data_bytes;        /* of each ring */
 	uint64_t tracked_from_ns; /* perf time: since then, at the latest, all side-band of all CPUs
 				     is recorded; 0: unknown */
-	bool is_on;               /* not switched off, apart from single events */
+	bool is_held;             /* traces stand still, whether they are on or not */
 	bool has_backward;        /* some events are overwritten: rings of their own */
 	const char *tracefs;      /* where probes were defined; static text */
 };
@@ -114,15 +120,15 @@ enum clew_err rec_counters_evlist(const struct rec_counters *c, struct perf_evli
  * all. @return how many events that was. */
 size_t rec_counters_switch(struct rec_counters *c, const char *name, bool is_on);
 
-/** Stop the traces that run (an area is then complete up to its head), or let them
- * continue. Triggers follow them. */
-void rec_counters_hold_traces(const struct rec_counters *c, bool is_held);
+/** Stop the traces that run (an area is then complete up to its head), or let them continue: such
+ * as are on by then. Triggers follow them. */
+void rec_counters_hold_traces(struct rec_counters *c, bool is_held);
 
 /** Is @p e a trace that is switched on? */
 bool rec_counter_traces(const struct rec_counters *c, const struct rec_counter *e);
 
-/** Do the events of @p place write into @p r? */
-bool rec_counter_is_of_ring(const struct rec_counters *c, size_t place, const struct rec_ring *r);
+/** Is any? */
+bool rec_counters_trace(const struct rec_counters *c);
 
 /** Switch the traces that write into the area of @p r off and on: after it was full. */
 void rec_counters_restart(const struct rec_counters *c, const struct rec_ring *r);
@@ -133,6 +139,9 @@ struct rec_lost {
 };
 bool rec_counters_lost(const struct rec_counters *c, size_t counter, size_t place,
 		       struct rec_lost *ret);
+
+/** How often the events that take a snapshot have happened, in children too: as they are read. */
+uint64_t rec_counters_triggers(const struct rec_counters *c);
 
 void rec_counters_done(struct rec_counters *c);
 

@@ -105,6 +105,7 @@ static bool has_substitute(struct rec_counters *c, struct rec_counter *e, int er
 	}
 	if (e->event->is_weak && e->leader != (uint32_t)(e - c->list.data)) {
 		e->leader = (uint32_t)(e - c->list.data);
+		e->is_on = c->list.data[0].is_on;
 		e->attr.flags |= PERF_ATTR_DISABLED |
 				 (c->list.data[0].attr.flags & PERF_ATTR_ENABLE_ON_EXEC);
 		return true;
@@ -251,19 +252,19 @@ static int map_smaller(int fd, size_t *bytes, bool may_shrink, bool is_backward,
 	return err;
 }
 
-static enum clew_err map_ring(struct rec_counters *c, const struct rec_counter *owner, size_t place,
+static enum clew_err map_ring(struct rec_counters *c, const struct rec_ring *of,
 			      const struct rec_options *o, struct rec_error *error)
 {
-	bool is_backward = owner->attr.flags & PERF_ATTR_WRITE_BACKWARD;
-	int fd = owner->fds[place];
-	struct rec_ring r = {.owner = owner,
-			     .place = place,
-			     .fd = fd,
-			     .cpu = cpu_of(c, place),
-			     .tid = cpu_of(c, place) < 0 ? tid_of(c, place) : -1,
-			     .is_backward = is_backward};
-	int err = map_smaller(fd, &c->data_bytes, !o->data_bytes, is_backward, &r.ring);
+	const struct rec_counter *owner = of->owner;
+	size_t place = of->place;
+	struct rec_ring r = *of;
 
+	int err;
+
+	r.fd = owner->fds[place];
+	r.cpu = cpu_of(c, place);
+	r.tid = r.cpu < 0 ? tid_of(c, place) : -1;
+	err = map_smaller(r.fd, &c->data_bytes, !o->data_bytes, r.is_backward, &r.ring);
 	if (err)
 		return rec_counter_refuse(c, owner, place,
 					  (struct rec_refusal){.call = REC_CALL_MMAP,
@@ -323,15 +324,15 @@ enum clew_err rec_counters_redirect(const struct rec_counters *c, size_t from, s
 static enum clew_err map_places(struct rec_counters *c, size_t from, size_t to, bool is_backward,
 				const struct rec_options *o, struct rec_error *error)
 {
-	size_t place = from;
-	const struct rec_counter *owner = ring_owner(c, from, to, is_backward, &place);
+	struct rec_ring r = {.from = from, .to = to, .is_backward = is_backward};
 	enum clew_err err;
 
-	if (!owner)
+	r.owner = ring_owner(c, from, to, is_backward, &r.place);
+	if (!r.owner)
 		return CLEW_OK;
-	err = map_ring(c, owner, place, o, error);
+	err = map_ring(c, &r, o, error);
 	if (err == CLEW_OK)
-		err = rec_counters_redirect(c, from, to, owner->fds[place], is_backward, error);
+		err = rec_counters_redirect(c, from, to, r.owner->fds[r.place], is_backward, error);
 	return err;
 }
 

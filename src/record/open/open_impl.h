@@ -22,4 +22,7 @@ enum clew_err rec_counters_filter(const struct rec_counters *c, size_t from, siz
  * make the kernel warn. */
 void rec_counters_close(struct rec_counters *c, size_t from, size_t to);
 
+/** What the event has counted there, and those before it. */
+uint64_t rec_counter_count(const struct rec_counter *e, size_t place);
+
 #endif

@@ -21,14 +21,16 @@ static struct span places_of(const struct rec_counters *c, int cpu)
 }
 
 /* What the dead events have counted is read before they go. */
-static void keep_lost(struct rec_counters *c, const struct span *s)
+static void keep_counts(struct rec_counters *c, const struct span *s)
 {
 	for (size_t e = 0; e < c->list.nr; e++) {
 		for (size_t i = s->from; i < s->to; i++) {
+			struct rec_before *before = &c->list.data[e].before[i];
 			struct rec_lost lost;
 
 			if (rec_counters_lost(c, e, i, &lost))
-				c->list.data[e].lost_before[i] = lost.lost;
+				before->lost = lost.lost;
+			before->count = rec_counter_count(&c->list.data[e], i);
 		}
 	}
 }
@@ -143,10 +145,9 @@ static void switch_on(const struct rec_counters *c, const struct span *s)
 			for (size_t i = s->from; i < s->to; i++) {
 				if (e->fds[i] < 0 || e->is_enabled_at_open)
 					continue;
-				if (is_member && e->is_off && turn == 0)
+				if (is_member && !e->is_on && turn == 0)
 					os_perf_disable(e->fds[i]);
-				if (!is_member && !e->is_off && c->is_on &&
-				    turn == (e->aux ? 2 : 1))
+				if (!is_member && e->is_on && turn == (e->aux ? 2 : 1))
 					os_perf_enable(e->fds[i]);
 			}
 		}
@@ -158,7 +159,7 @@ enum clew_err rec_counters_reopen(struct rec_counters *c, int cpu, struct rec_er
 	struct span s = places_of(c, cpu);
 	enum clew_err err;
 
-	keep_lost(c, &s);
+	keep_counts(c, &s);
 	take_down(c, &s);
 	err = open_events(c, &s, error);
 	if (err == CLEW_OK)

@@ -51,8 +51,8 @@ bool rec_trace_times_read(const struct rec_counters *c, const struct rec_ring *r
 	bool is_ok = false;
 
 	vec_for_each (&c->list, e) {
-		for (size_t i = 0; rec_counter_traces(c, e) && i < c->nr_places; i++) {
-			if (e->fds[i] < 0 || !rec_counter_is_of_ring(c, i, r))
+		for (size_t i = r->from; rec_counter_traces(c, e) && i < r->to; i++) {
+			if (e->fds[i] < 0)
 				continue;
 			if (!add_place(e, due, i, &t))
 				return false;
@@ -69,8 +69,8 @@ bool rec_tracker_ran(const struct rec_counters *c, const struct rec_ring *r, uin
 	uint64_t ran = 0, ignored = 0;
 	bool is_ok = false;
 
-	for (size_t i = 0; e && e->is_enabled_at_open && i < c->nr_places; i++)
-		if (e->fds[i] >= 0 && rec_counter_is_of_ring(c, i, r))
+	for (size_t i = r->from; e && e->is_enabled_at_open && i < r->to; i++)
+		if (e->fds[i] >= 0)
 			is_ok = read_one(e, i, &ran, &ignored);
 	*ret = ran;
 	return is_ok;

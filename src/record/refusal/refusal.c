@@ -308,7 +308,7 @@ static void refused_filter(const struct refusal_case *c)
 {
 	const char *filter = c->r->filter ? c->r->filter : "";
 
-	if (c->r->is_trace || aux_pmu_find(c->r->pmu)) {
+	if (c->r->is_trace) {
 		refused_addresses(c, filter);
 	} else if (c->r->os_errno == EINVAL) {
 		refusal_cause(c, "the filter '%.200s' is not understood by the kernel", filter);

@@ -6,37 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/child.h"
 #include "os/clock.h"
 #include "os/proc.h"
 #include "os/signals.h"
-#include "record/session/control.h"
 #include "record/session/open_events.h"
-#include "record/session/stream.h"
-
-#define NS_PER_MS 1000000ull
+#include "record/session/session_impl.h"
 
 enum { DRAIN_MS = 200, DRAIN_STEP_MS = 2, BUSY_DRAIN_MS = 10000 };
-enum { PROGRESS_MS = 500, MAX_SLEEP_MS = 1000, CHILD_GRACE_MS = 2000, CHILD_STEP_MS = 20 };
-
-struct session {
-	const struct rec_options *asked, *options; /* as given; settled */
-	struct rec_options settled;
-	const struct rec_ui *ui;
-	struct rec_result *result;
-	struct rec_target target;
-	struct rec_counters counters;
-	struct rec_sources sources;
-	struct rec_stream stream;
-	struct rec_control control;
-	struct os_child child;
-	struct os_poll poll;
-	int signal_fd, signal_poll, control_poll;
-	size_t task_poll, task_poll_end; /* polled descriptors, one per task, that report its end */
-	size_t nr_tasks;
-	uint64_t start_ns, enable_at_ns, progress_at_ns;
-	bool must_stop, must_switch;
-};
+enum { CHILD_GRACE_MS = 2000, CHILD_STEP_MS = 20 };
 
 /* A command that cannot run is known before anything is made for it: no file is moved away. */
 static enum clew_err check_command(struct session *s, struct rec_error *error)
@@ -85,216 +62,6 @@ static enum clew_err prepare(struct session *s, struct rec_error *error)
 	if (!s->target.is_system_wide && !s->target.is_attached)
 		s->target.tids.data[0] = s->child.pid;
 	return CLEW_OK;
-}
-
-/* One descriptor of each task is enough to hear of its end: all of a task's events end together. */
-static bool poll_tasks(struct session *s)
-{
-	const struct rec_counter *first = s->counters.list.data;
-	size_t nr_tids = s->target.tids.nr;
-
-	s->task_poll = s->task_poll_end = s->poll.nr;
-	if (!s->target.is_attached)
-		return true;
-	for (size_t i = 0; i < nr_tids; i++) {
-		int fd = -1;
-
-		for (size_t place = i; place < s->counters.nr_places && fd < 0; place += nr_tids)
-			fd = first->fds[place];
-		if (fd < 0)
-			continue;
-		if (os_poll_add(&s->poll, fd) < 0)
-			return false;
-		s->nr_tasks++;
-	}
-	s->task_poll_end = s->poll.nr;
-	return true;
-}
-
-static bool fill_poll(struct session *s)
-{
-	s->signal_poll = os_poll_add(&s->poll, s->signal_fd);
-	s->control_poll = os_poll_add(&s->poll, s->control.fd);
-	if (s->signal_poll < 0 || s->control_poll < 0)
-		return false;
-	return rec_sources_watch(&s->sources, &s->poll) && poll_tasks(s);
-}
-
-/* @return how many events or buffers that concerned. */
-static size_t order(const struct session *s, enum rec_order_kind kind, const char *event)
-{
-	return rec_sources_order(&s->sources, &(struct rec_order){kind, event});
-}
-
-static void take_snapshot(struct session *s)
-{
-	order(s, REC_ORDER_SNAPSHOT, NULL);
-	s->must_switch |= s->options->switch_output.on_signal;
-}
-
-static void on_signal(struct session *s, int number)
-{
-	switch (number) {
-	case 0:
-		break;
-	case SIGCHLD:
-		if (os_child_reap(&s->child, false))
-			s->must_stop = true;
-		break;
-	case SIGUSR2:
-		take_snapshot(s);
-		break;
-	default:
-		s->result->signal = number;
-		s->must_stop = true;
-	}
-}
-
-static enum clew_err drain(struct session *s, struct rec_error *error)
-{
-	struct rec_file *f = &s->stream.file;
-	enum clew_err err = rec_drain_pass(&s->stream.drain, f, false);
-
-	if (err == CLEW_OS)
-		return rec_fail_os(error, f->os_errno, "cannot write '%s'", f->path);
-	if (err != CLEW_OK)
-		return rec_fail(error, err, "cannot write '%s': %s", f->path, clew_err_name(err));
-	return CLEW_OK;
-}
-
-static enum clew_err on_command(struct session *s, enum rec_command command,
-				struct rec_error *error)
-{
-	const char *name = s->control.argument[0] ? s->control.argument : NULL;
-	enum clew_err err = CLEW_OK;
-	struct buf text = {0};
-
-	switch (command) {
-	case REC_COMMAND_ENABLE:
-	case REC_COMMAND_DISABLE:
-		if (!order(s, command == REC_COMMAND_ENABLE ? REC_ORDER_ENABLE : REC_ORDER_DISABLE,
-			   name))
-			rec_say(s->ui, REC_WARNING, "--control: no event '%s'", name ? name : "");
-		break;
-	case REC_COMMAND_SNAPSHOT:
-		take_snapshot(s);
-		err = drain(s, error); /* it is acknowledged when it is written */
-		break;
-	case REC_COMMAND_STOP:
-		s->must_stop = true;
-		break;
-	case REC_COMMAND_EVLIST:
-		vec_for_each (&s->stream.evlist.evsels, e)
-			buf_printf(&text, "%s\n", (*e)->name);
-		break;
-	case REC_COMMAND_UNKNOWN:
-		rec_say(s->ui, REC_WARNING,
-			"--control: unknown command; there are enable, disable, snapshot, stop, "
-			"ping, evlist");
-		return CLEW_OK;
-	case REC_COMMAND_PING:
-	case REC_COMMAND_NONE:
-		break;
-	}
-	rec_control_ack(&s->control, text.nr ? buf_cstr(&text) : NULL);
-	buf_done(&text);
-	return err;
-}
-
-static void drop_ended(struct session *s)
-{
-	rec_sources_unwatch(&s->sources, &s->poll);
-	for (size_t i = s->task_poll; i < s->task_poll_end; i++) {
-		if (s->poll.data[i].fd < 0 || !os_poll_is_ended(&s->poll, (int)i))
-			continue;
-		s->poll.data[i].fd = -1;
-		if (--s->nr_tasks == 0)
-			s->must_stop = true;
-	}
-	if (os_poll_is_ended(&s->poll, s->control_poll))
-		s->poll.data[s->control_poll].fd = -1; /* its other side went away */
-}
-
-static int timeout_ms(const struct session *s, uint64_t now)
-{
-	const struct rec_switch *w = &s->options->switch_output;
-	uint64_t until = UINT64_MAX;
-	int sleep_ms = rec_sources_sleep_ms(&s->sources);
-
-	if (s->ui->progress)
-		until = s->progress_at_ns;
-	if (s->enable_at_ns && s->enable_at_ns < until)
-		until = s->enable_at_ns;
-	if (w->ns && s->stream.file.start_ns + w->ns < until)
-		until = s->stream.file.start_ns + w->ns;
-	if (sleep_ms >= 0 && until > now + (unsigned int)sleep_ms * NS_PER_MS)
-		return sleep_ms;
-	/* Now and then all goes to the file, so that a killed recording has lost little. */
-	if (until > now + MAX_SLEEP_MS * NS_PER_MS)
-		return MAX_SLEEP_MS;
-	return until <= now ? 0 : (int)((until - now) / NS_PER_MS) + 1;
-}
-
-static void report_progress(struct session *s, uint64_t now)
-{
-	struct rec_progress p = {.elapsed_ns = now - s->start_ns,
-				 .samples = s->stream.drain.samples,
-				 .lost = s->stream.drain.lost,
-				 .bytes = rec_stream_bytes(&s->stream),
-				 .nr_files = s->stream.nr_files};
-
-	if (!s->ui->progress || now < s->progress_at_ns)
-		return;
-	s->progress_at_ns = now + PROGRESS_MS * NS_PER_MS;
-	s->ui->progress(s->ui->ctx, &p);
-}
-
-static void check_limits(struct session *s, uint64_t now)
-{
-	const struct rec_options *o = s->options;
-	const struct rec_switch *w = &o->switch_output;
-
-	if (s->enable_at_ns && now >= s->enable_at_ns) {
-		s->enable_at_ns = 0;
-		order(s, REC_ORDER_ENABLE, NULL);
-	}
-	if (o->max_bytes && rec_stream_bytes(&s->stream) >= o->max_bytes) {
-		rec_say(s->ui, REC_NOTE, "reached --max-size");
-		s->must_stop = true;
-	}
-	if (o->snapshot.max && s->stream.drain.nr_snapshots >= o->snapshot.max)
-		s->must_stop = true;
-	if (w->bytes && perf_writer_size(s->stream.file.writer) >= w->bytes)
-		s->must_switch = true;
-	if (w->ns && now - s->stream.file.start_ns >= w->ns)
-		s->must_switch = true;
-}
-
-static enum clew_err loop(struct session *s, struct rec_error *error)
-{
-	enum clew_err err = CLEW_OK;
-
-	while (!s->must_stop && err == CLEW_OK) {
-		uint64_t now = os_clock_ns();
-		enum rec_command command;
-		int number, n = os_poll_wait(&s->poll, timeout_ms(s, now));
-
-		if (n < 0)
-			return rec_fail_os(error, n, "poll");
-		while ((number = os_signal_next(s->signal_fd)))
-			on_signal(s, number);
-		err = drain(s, error);
-		while (err == CLEW_OK && (command = rec_control_next(&s->control)))
-			err = on_command(s, command, error);
-		drop_ended(s);
-		now = os_clock_ns();
-		check_limits(s, now);
-		report_progress(s, now);
-		if (s->must_switch && !s->must_stop && err == CLEW_OK)
-			err = rec_stream_switch(&s->stream, error);
-		s->must_switch = false;
-	}
-	return err;
 }
 
 static enum clew_err start_sources(struct session *s, struct rec_error *error)
@@ -385,13 +152,13 @@ static enum clew_err drain_pending(struct session *s, struct rec_error *error)
 
 	if (!rec_sources_stop(&s->sources))
 		return CLEW_OK;
-	err = drain(s, error);
+	err = session_drain(s, error);
 	while (err == CLEW_OK && (pending = rec_sources_pending(&s->sources)) &&
 	       os_clock_ns() < (pending == REC_PENDING_OWN ? give_up : until)) {
 		struct os_poll none = {0};
 
 		os_poll_wait(&none, DRAIN_STEP_MS);
-		err = drain(s, error);
+		err = session_drain(s, error);
 	}
 	if (err == CLEW_OK)
 		rec_sources_last_call(&s->sources);
@@ -427,7 +194,7 @@ static enum clew_err finish(struct session *s, enum clew_err err, struct rec_err
 	struct rec_result *r = s->result;
 	bool is_disk_full = err == CLEW_OS && s->stream.file.os_errno;
 
-	order(s, REC_ORDER_DISABLE, NULL);
+	session_order(s, REC_ORDER_DISABLE, NULL);
 	if (err == CLEW_OK)
 		err = drain_pending(s, error);
 	if (err == CLEW_OK) {
@@ -484,7 +251,7 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 		err = rec_open_events(&opening, error);
 	if (err == CLEW_OK)
 		rec_sources_prepare(&s->sources);
-	if (err == CLEW_OK && !fill_poll(s))
+	if (err == CLEW_OK && !session_fill_poll(s))
 		err = rec_fail_memory(error);
 	if (err == CLEW_OK && s->options->is_verbose)
 		report_opened(s);
@@ -500,7 +267,7 @@ static enum clew_err run(struct session *s, struct rec_event_list *events, struc
 		rec_stream_discard(&s->stream);
 		return err;
 	}
-	err = loop(s, error);
+	err = session_loop(s, error);
 	progress_begin(s->ui->steps, "finishing the file", 0);
 	err = finish(s, err, error);
 	end_command(s);

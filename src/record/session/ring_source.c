@@ -216,16 +216,13 @@ static bool watch(void *ctx, struct os_poll *p)
  * them instead. */
 static void watch_next_owner(const struct rec_counters *c, struct rec_ring *r, struct os_poll *p)
 {
-	size_t total = c->list.nr * c->nr_places;
+	size_t total = c->list.nr * (r->to - r->from);
 
 	for (; r->next_owner < total; r->next_owner++) {
-		size_t place = r->next_owner / c->list.nr;
+		size_t place = r->from + r->next_owner / c->list.nr;
 		const struct rec_counter *e = &c->list.data[r->next_owner % c->list.nr];
-		int cpu = c->target->cpus.data[place / c->target->tids.nr];
-		int tid = c->target->tids.data[place % c->target->tids.nr];
 
-		if (e->fds[place] < 0 || cpu != r->cpu || (cpu < 0 && tid != r->tid) ||
-		    e->attr.flags & PERF_ATTR_WRITE_BACKWARD)
+		if (e->fds[place] < 0 || e->attr.flags & PERF_ATTR_WRITE_BACKWARD)
 			continue;
 		p->data[r->poll].fd = e->fds[place];
 		r->next_owner++;

@@ -86,6 +86,7 @@ static void free_trace(struct trace_input *t)
 		p->protocols[i].protocol->units_free(p->protocols[i].units);
 	aux_chunks_done(&p->chunks);
 	ana_tracing_done(&p->tracing);
+	ana_windows_done(&p->windows);
 	trace_ran_free_kept(p);
 	trace_ran_done(&p->ran);
 	trace_marks_done(&p->marks, p->units.nr);
@@ -127,6 +128,13 @@ static struct ana_tracing *tracing(struct trace_input *t)
 	return ana_tracing_is_switched(&p->tracing, perf_file_evlist(p->file)) ? &p->tracing : NULL;
 }
 
+static const struct ana_windows *windows(const struct trace_input *t)
+{
+	const struct perf_trace *p = (const struct perf_trace *)t;
+
+	return p->windows.snapshots.nr ? &p->windows : NULL;
+}
+
 static const struct trace_input_ops ops = {.run = aux_streams_run,
 					   .steps_new = aux_streams_new_single,
 					   .streams_new = aux_sharing_streams,
@@ -140,6 +148,7 @@ static const struct trace_input_ops ops = {.run = aux_streams_run,
 					   .release = release,
 					   .who_facts = who_facts,
 					   .tracing = tracing,
+					   .windows = windows,
 					   .free = free_trace};
 
 static enum clew_err close_patches(struct perf_trace *p, const struct dso_store_opts *symbols)
@@ -182,7 +191,8 @@ static enum clew_err close_chunks(struct perf_trace *p)
 {
 	uint32_t uncovered = 0;
 
-	for (uint32_t i = 0; i < p->nr_protocols; i++)
+	/* The limit is for gcc 12, which with sanitizers sees more than there are. */
+	for (uint32_t i = 0; i < p->nr_protocols && i < AUX_MAX_PROTOCOLS; i++)
 		uncovered |= (uint32_t)p->protocols[i].protocol->takes_uncovered << i;
 	return aux_chunks_close(&p->chunks, uncovered);
 }
@@ -200,10 +210,13 @@ static enum clew_err init(struct perf_trace *p, const struct opening *o, struct 
 	if (trace_ran_init(p))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	p->chunks.account.budget = p->tracing.intervals.account.budget = budget;
+	p->windows.account.budget = budget;
 	err = trace_records_read(p, diag);
 	if (err)
 		return err;
 	ana_tracing_close(&p->tracing);
+	if (!ana_windows_close(&p->windows))
+		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	/* perf (6.1) sets inherit for whole CPUs too. */
 	p->is_of_tasks = p->is_of_tasks && !p->chunks.is_of_all;
 	if (!p->nr_protocols)
@@ -228,6 +241,7 @@ static enum clew_err open_recording(struct trace_input **ret, const struct openi
 	p->input = *o->input;
 	p->wishes = o->wishes;
 	p->places = o->places ? o->places : &p->own;
+	p->wants_windows = !o->places;
 	err = init(p, o, diag);
 	if (err)
 		free_trace(&p->trace);

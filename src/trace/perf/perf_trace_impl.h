@@ -5,6 +5,7 @@
 #include "analyze/ana_places.h"
 #include "analyze/ana_read.h"
 #include "analyze/ana_tracing.h"
+#include "analyze/ana_windows.h"
 #include "trace/perf/aux_chunks.h"
 #include "trace/perf/aux_protocol.h"
 #include "trace/perf/perf_trace.h"
@@ -31,6 +32,8 @@ struct perf_trace {
 	struct trace_patches patches;
 	struct aux_chunks chunks;
 	struct ana_tracing tracing;
+	struct ana_windows windows;
+	bool wants_windows; /* else the analysis of the file has them */
 	struct perf_time_conv time_conv;
 	uint64_t nr_records; /* stands in for time where records have none */
 	bool has_time_conv, has_clock, is_of_tasks;

@@ -140,6 +140,8 @@ static enum clew_err take_aux(struct perf_trace *p, const struct perf_record *r,
 					  who_ran_owner_of_aux(p->ran.rule)};
 	struct perf_aux aux;
 
+	if (p->wants_windows && !ana_windows_take_aux(&p->windows, r, &b->id))
+		return CLEW_NO_MEMORY;
 	/* SPE's driver counts from the start of its buffer again in a snapshot: such a record
 	 * says nothing of where in the ring's bytes the trace is. */
 	if (beside.protocol < p->nr_protocols &&
@@ -153,6 +155,8 @@ static enum clew_err take_ids(struct perf_trace *p, const struct perf_record *r)
 {
 	enum clew_err err = who_guests_take_ids(&p->history.guests, r);
 
+	if (p->wants_windows && !ana_windows_take_ids(&p->windows, r))
+		return CLEW_NO_MEMORY;
 	return err ? err : aux_chunks_take_ids(&p->chunks, r);
 }
 
@@ -195,6 +199,8 @@ static enum clew_err take(struct perf_trace *p, const struct perf_record *r,
 	case PERF_RECORD_AUXTRACE_INFO:
 		return take_info(p, r, diag);
 	case PERF_RECORD_AUXTRACE:
+		if (p->wants_windows && !ana_windows_take_buffer(&p->windows, r))
+			return CLEW_NO_MEMORY;
 		return aux_chunks_take_buffer(&p->chunks, r, diag);
 	case PERF_RECORD_ID_INDEX:
 		return take_ids(p, r);
