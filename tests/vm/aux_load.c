@@ -222,6 +222,19 @@ static int hold(const char *pmu)
 	return pause();
 }
 
+/* kHz of this machine's counter, which the emulated one has, too. */
+static int tsc(void)
+{
+#ifdef __x86_64__
+	uint64_t us = now_us(), ticks = __builtin_ia32_rdtsc();
+
+	usleep(50000);
+	ticks = __builtin_ia32_rdtsc() - ticks;
+	printf("%llu\n", (unsigned long long)(ticks * 1000 / (now_us() - us)));
+#endif
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -229,6 +242,8 @@ int main(int argc, char **argv)
 
 	for (int i = 2; i < argc && i < 6; i++)
 		n[i] = atoi(argv[i]);
+	if (!strcmp(what, "tsc"))
+		return tsc();
 	if (strcmp(what, "kick") && strcmp(what, "ask") && strcmp(what, "burst") &&
 	    strcmp(what, "as"))
 		close(creat("running",

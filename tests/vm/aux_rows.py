@@ -107,8 +107,18 @@ RESTART_CHECKS = (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps, c.ran
 def restart(name, options, command):
     """The reader stands still until the buffer has been full for long."""
     return Row(name, f"{SOFT} period_us=100 burst=16", start(f"{options} -e $PMU// -m 512K,64K", command) +
-               "for n in 1 2 3; do kill -STOP $p; usleep 200000; cut -d ' ' -f 1 /proc/uptime >> stops; kill -CONT $p; usleep 250000; done\nkill -INT $p\nwait $p\nstatus=$?\n" +
-               ENDED_BY_US, RESTART_CHECKS)
+               """for n in 1 2 3; do
+    size=$(stat -c %s a.data)
+    kill -STOP $p
+    usleep 200000
+    cut -d ' ' -f 1 /proc/uptime >> stops
+    kill -CONT $p
+    until [ $(stat -c %s a.data) -gt $((size + 2 * 65536)) ]; do usleep 20000; done
+done
+kill -INT $p
+wait $p
+status=$?
+""" + ENDED_BY_US, RESTART_CHECKS)
 
 
 RESTART_ROWS = [
@@ -123,7 +133,7 @@ def snapshots(name, module, target, how, nr=1000, size=0, checks=()):
     """At random times. Signals that come while one is pending are one to the kernel, so as many are sent as it takes."""
     kick = {"signal": "load kick $p 1000000 2", "control": f"load ask ctl acks {nr} 2"}[how]
     control = "--control fifo:ctl,acks" if how == "control" else f"--snapshots={nr}"
-    return Row(name, f"{SOFT} period_us=100 burst=16 {module}", "mkfifo ctl acks\n" + start(f"-S{size or ''} {control} {target} -e $PMU// -m 512K,16K", "load doze 600000 500") +
+    return Row(name, f"{SOFT} period_us=100 burst=8 {module}", "mkfifo ctl acks\n" + start(f"-S{size or ''} {control} {target} -e $PMU// -m 512K,16K", "load doze 600000 500") +
                f"{kick} &\nk=$!\nwait $p\nstatus=$?\nkill $k\necho {nr} > asked\n{ENDED_BY_US}", (c.has_trace, c.windows, c.as_many_as_asked, c.lists_windows, *checks, c.perf_agrees),
                limit=300, aux_bytes=size or SNAP_LEN)
 
