@@ -17,7 +17,9 @@ done
 rm -rf "$out"
 mkdir -p "$out"
 cp "$here/Kbuild" "$here"/*.[ch] "$out"
-make="make -s -C $headers M=$out CONFIG_DEBUG_INFO_BTF_MODULES= modules"
+cross=
+[ "$version" = "${version%-arm64}" ] || [ "$(uname -m)" = aarch64 ] || cross="ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-"
+make="make -s $cross -C $headers M=$out CONFIG_DEBUG_INFO_BTF_MODULES= modules"
 if grep -q '^CONFIG_GCC_VERSION=12' "$headers/.config"; then
 	$make
 else
@@ -34,4 +36,4 @@ else
 		mount --bind '$out' '$root$out'
 		exec chroot '$root' /bin/sh -c '$make'"
 fi
-strip --strip-debug "$out/softaux.ko"
+${cross##*=}strip --strip-debug "$out/softaux.ko"
