@@ -69,26 +69,58 @@ def make_initramfs(tmp, clew, module, rows):
     return vm_lib.pack(root)
 
 
+def next_row(f, at):
+    """Of what the machine sends. @return (name, where it begins, where it ends), None: not whole yet. The first is its boot."""
+    f.seek(at)
+    line = f.readline(200)
+    if not line.startswith(b"ROW ") or not line.endswith(b"\n"):
+        return None
+    _, name, size = line.decode().split()
+    begin, end = at + len(line), at + len(line) + int(size)
+    return (name, begin, end) if os.fstat(f.fileno()).st_size >= end else None
+
+
 def unpack(tmp, path):
     """What the machine sent, whole rows only. @return names"""
     names, at = [], 0
     with open(path, "rb") as f:
-        data = f.read()
-    while data[at:at + 4] == b"ROW ":
-        end = data.index(b"\n", at)
-        _, name, size = data[at:end].decode().split()
-        if end + 1 + int(size) > len(data):
-            break
-        with tarfile.open(fileobj=io.BytesIO(data[end + 1:end + 1 + int(size)])) as tar:
-            for m in tar:
-                if m.isfile():
-                    to = os.path.join(tmp, "rows", name, os.path.basename(m.name))
-                    os.makedirs(os.path.dirname(to), exist_ok=True)
-                    with open(to, "wb") as f:
-                        f.write(tar.extractfile(m).read())
-        names.append(name)
-        at = end + 1 + int(size)
+        while row := next_row(f, at):
+            name, begin, at = row
+            if begin == at:
+                continue
+            f.seek(begin)
+            with tarfile.open(fileobj=io.BytesIO(f.read(at - begin))) as tar:
+                for m in tar:
+                    if m.isfile():
+                        to = os.path.join(tmp, "rows", name, os.path.basename(m.name))
+                        os.makedirs(os.path.dirname(to), exist_ok=True)
+                        with open(to, "wb") as one:
+                            one.write(tar.extractfile(m).read())
+            names.append(name)
     return names
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+        words = f.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def run_machine(argv, out, until):
+    """@return seconds of CPU: of the boot, then of each row. On a busy host only these say what a row costs."""
+    used, before, at = [], 0, 0
+    with open(out, "wb+") as f, subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as p:
+        while p.poll() is None:
+            now = cpu_seconds(p.pid)
+            while row := next_row(f, at):
+                at = row[2]
+                used.append(now - before)
+                before = now
+            if time.monotonic() > until:
+                print("# the machine did not come to its end")
+                p.kill()
+            time.sleep(0.1)
+    return used or [before]
 
 
 def boot(tmp, kernel, initramfs, rows):
@@ -99,13 +131,13 @@ def boot(tmp, kernel, initramfs, rows):
     for _ in range(3):
         argv = vm_lib.machine(kernel, initramfs, [console, out], memory=1024, arch=ARCH, boot="no_timer_check tsc=reliable")
         began = time.monotonic()
-        try:
-            subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit, check=False)
-        except subprocess.TimeoutExpired:
-            print("# the machine did not come to its end")
-        names = unpack(tmp, out) if os.path.exists(out) else []
-        print(f"# {len(names)} of {len(rows)} rows in {time.monotonic() - began:.0f} s")
+        used = run_machine(argv, out, began + limit)
+        names = unpack(tmp, out)
+        print(f"# {len(names)} of {len(rows)} rows in {time.monotonic() - began:.0f} s, {sum(used):.0f} s of CPU, {used[0]:.0f} of them to boot")
         if len(names) == len(rows):
+            for name, seconds in zip(names, used[1:]):
+                with open(os.path.join(tmp, "rows", name, "cpu"), "w", encoding="ascii") as f:
+                    f.write(f"{seconds:.1f}")
             break
         with open(console, errors="replace", encoding="utf-8") as f:
             print("# " + "\n# ".join(f.read()[-600:].splitlines()))
@@ -136,7 +168,7 @@ def judge(tmp, clew, row):
     for check in (ended, nothing_left, *row.checks):
         verdict(row, g, check)
     said = " ".join(g.text("err").split())[-160:]
-    print(f"# {row.name}: {end - began:.1f} s; {'; '.join(g.notes)}; {said}")
+    print(f"# {row.name}: {end - began:.1f} s, {g.text('cpu') or 0} of CPU; {'; '.join(g.notes)}; {said}")
 
 
 def main():
@@ -151,6 +183,7 @@ def main():
     rows = [r for r in rows if os.path.exists(NEW_PERF) or not r.needs_perf]
     with tempfile.TemporaryDirectory() as tmp:
         clew = shutil.copy(clew, tmp)  # the same to the end, whatever is built meanwhile
+        subprocess.run(["strip", clew], stderr=subprocess.DEVNULL, check=False)  # of another architecture: as it is
         names = boot(tmp, kernel, make_initramfs(tmp, clew, module, rows), rows)
         for row in rows:
             if tap_row(row, names):
