@@ -26,6 +26,7 @@ class Row:
     is_short: bool = False  # of the short form
     restarts: int = 0  # times that a new event continues a buffer
     needs_perf: bool = False  # in the machine
+    not_on: dict = dataclasses.field(default_factory=dict)  # {architecture: why}
 
 
 def record(options, command="load spin 300", out="a.data"):
@@ -44,6 +45,7 @@ def cases(*lines):
 
 
 SOFT = "name=softaux"
+PT_IS_X86 = {"arm64": "Intel PT is a PMU of x86"}
 
 FULL_ROWS = [
     Row("full", f"{SOFT} period_us=200 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.no_gaps, c.no_lost, c.perf_agrees), is_short=True),
@@ -206,7 +208,7 @@ echo CASE memory >> said; load as 1000 clew record -m 512K,64M -e $PMU//u -o x.d
 
 OTHER_ROWS = [
     Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), sentences=dict(SENTENCES, busy=r"exclusive use, probably by clew \(process \d+\)")),
-    Row("refusals-pt", "name=intel_pt pt=1", PT_REFUSALS + "true\n", (c.refused,), sentences=PT_SENTENCES),
+    Row("refusals-pt", "name=intel_pt pt=1", PT_REFUSALS + "true\n", (c.refused,), sentences=PT_SENTENCES, not_on=PT_IS_X86),
     Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,),
         sentences={"paranoid": "perf_event_paranoid", "all-cpus": "perf_event_paranoid|CAP_PERFMON", "memory": "perf_event_mlock_kb"}),
     Row("unprivileged", f"{SOFT} period_us=500", """echo 1 > /proc/sys/kernel/perf_event_paranoid
@@ -229,12 +231,12 @@ status=$?
 """ + ENDED_BY_US + """
 """, (c.has_trace, c.contiguous, c.both_sides_of_hotplug, c.perf_agrees), restarts=1),
     Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees), is_short=True),
-    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True),
+    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True, not_on=PT_IS_X86),
 ]
 
 OTHER_ROWS.append(Row("perf", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M") + """perf record -q -e $PMU//u -o perf.data -- load spin 300
 perf report --stats -i perf.data > stats
 perf report --stats -i a.data > stats.clew
-""", (c.clew_reads_perfs, c.perf_in_there_agrees), needs_perf=True))
+""", (c.clew_reads_perfs, c.perf_in_there_agrees), needs_perf=True, not_on=PT_IS_X86))
 
 ROWS = FULL_ROWS + RESTART_ROWS + SNAPSHOT_ROWS + FILE_ROWS + PAUSE_ROWS + OTHER_ROWS
