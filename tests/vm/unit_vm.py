@@ -22,6 +22,7 @@ CACHE = os.environ.get("CLEW_VM_CACHE", "/tmp/kernels")
 LIMIT = 120  # seconds of one test in there, on a busy host
 # Each test in a folder of its own; what it prints and how it ends is kept.
 SCRIPT = """while read -r name; do
+	echo $name > /dev/console
 	mkdir /tmp/work
 	cd /tmp/work
 	timeout -s KILL LIMIT $name > /tmp/out/$name.tap 2> /tmp/out/$name.err < /dev/null

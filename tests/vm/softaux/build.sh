@@ -17,14 +17,17 @@ done
 rm -rf "$out"
 mkdir -p "$out"
 cp "$here/Kbuild" "$here"/*.[ch] "$out"
+of= # what the compiler's folder ends in
 cross=
-[ "$version" = "${version%-arm64}" ] || [ "$(uname -m)" = aarch64 ] || cross="ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-"
-make="make -s $cross -C $headers M=$out CONFIG_DEBUG_INFO_BTF_MODULES= modules"
+case $version in
+*-arm64) [ "$(uname -m)" = aarch64 ] || { of=-arm64 cross=aarch64-linux-gnu-; } ;;
+esac
+make="make -s ${cross:+ARCH=arm64 CROSS_COMPILE=$cross} -C $headers M=$out CONFIG_DEBUG_INFO_BTF_MODULES= modules"
 if grep -q '^CONFIG_GCC_VERSION=12' "$headers/.config"; then
 	$make
 else
-	"$here/../fetch.sh" "$folder" gcc
-	root=$folder/gcc-root
+	ARCH=${version##*-} "$here/../fetch.sh" "$folder" gcc
+	root=$folder/gcc-root$of
 	mkdir -p "$root$module" "$root$out" "$root/proc" "$root/dev" "$root/tmp"
 	: > "$root/dev/null"
 	user=
@@ -36,4 +39,4 @@ else
 		mount --bind '$out' '$root$out'
 		exec chroot '$root' /bin/sh -c '$make'"
 fi
-${cross##*=}strip --strip-debug "$out/softaux.ko"
+${cross}strip --strip-debug "$out/softaux.ko"
