@@ -152,7 +152,7 @@ PAUSE_ROWS = [
     pause("pause-uprobe", "-e uprobe:/bin/load:mark_on/aux-action=resume/ -e uprobe:/bin/load:mark_off/aux-action=pause/", "load marks 100"),
     pause("pause-breakpoint", "-e mem:@mark_on@:x/aux-action=resume/ -e mem:@mark_off@:x/aux-action=pause/", "load marks 100"),
     pause("pause-counter", f"-e {ON}/aux-action=resume/ -e task-clock/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,)),
-    pause("pause-cycles", f"-e {ON}/aux-action=resume/ -e cycles/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,),
+    pause("pause-cycles", f"-e {ON}/aux-action=resume/ -e cycles/aux-action=pause,period=20000000/", "load pairs 400 1000", (c.throttled_said,), least=5,
         not_on={"amd64": "the emulated CPU has no counters"}),
     Row("pause-killed", f"{SOFT} period_us=50 burst=1", start(
         f"-e $PMU/aux-action=start-paused/ -e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/ -m 2M,1M", "load pairs 60000") + """sleep 2
@@ -165,9 +165,9 @@ wait $p
         f"""exec 3<>ctl 4<>acks
 sleep 1
 echo disable on >&3; read x <&4
-off=$(cut -d ' ' -f 1 /proc/uptime)
+off=$(now)
 sleep 1
-on=$(cut -d ' ' -f 1 /proc/uptime)
+on=$(now)
 echo enable on >&3; read x <&4
 echo $off $on > switched
 sleep 1
@@ -221,11 +221,11 @@ load as 1000 clew record -e $PMU//u -o a.data -- load spin 300 2> err
 """, (c.has_trace, c.contiguous, c.records_fit)),
     Row("shared-sink", f"{SOFT} period_us=500 shared=1", record("-a -e $PMU// -m 512K,1M", "load spin 500 2"), (c.has_trace, c.sink_is_whole)),
     Row("hotplug", f"{SOFT} period_us=500", start("-a -e $PMU// -m 512K,256K", "load spin 100000 2") + """sleep 1
-off=$(cut -d ' ' -f 1 /proc/uptime)
+off=$(now)
 echo 0 > /sys/devices/system/cpu/cpu1/online
 sleep 1
 echo 1 > /sys/devices/system/cpu/cpu1/online
-echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
+echo $off $(now) > offline
 until grep -q 'came back' err; do usleep 50000; done
 sleep 1
 kill -TERM $p

@@ -27,8 +27,11 @@ ARCH = vm_lib.fetched(vm_lib.ARCHS[os.environ.get("ARCH", "amd64")], CACHE)
 KERNEL = os.environ.get("CLEW_VM_KERNEL", "6.12")
 NEW_PERF = os.path.join(CACHE, "perf-6.12", "usr/bin/perf")
 BOOT_SECONDS = 60
-# Before each row's script. began: waits until what is recorded runs; $p: the recorder.
-PRELUDE = "began() { until [ -e running ]; do kill -0 $p || exit 1; usleep 20000; done; }\n"
+# Before each row's script. began: waits until what is recorded runs; $p: the recorder. now: seconds of the clock that perf's times are of, as the kernel's log
+# is; that of /proc/uptime is seconds late after the slow boot of an emulated machine of arm64.
+PRELUDE = r"""began() { until [ -e running ]; do kill -0 $p || exit 1; usleep 20000; done; }
+now() { echo now > /dev/kmsg; dmesg | sed -n 's/^\[ *\([0-9.]*\)\] now$/\1/p' | tail -n 1; }
+"""
 
 
 def prepare():
