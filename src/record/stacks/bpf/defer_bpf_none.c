@@ -3,7 +3,7 @@
 
 #include "record/stacks/bpf/defer_bpf.h"
 
-/* This build holds no BPF programs: another machine than x86-64, or no clang or libbpf when it was
+/* This build holds no BPF programs: another machine than x86-64 and arm64, or no clang or libbpf when it was
  * made. */
 enum clew_err defer_bpf_open(struct defer_bpf **ret, const struct defer_bpf_opts *o,
 			     struct rec_error *error)
@@ -11,7 +11,7 @@ enum clew_err defer_bpf_open(struct defer_bpf **ret, const struct defer_bpf_opts
 	(void)ret;
 	(void)o;
 	return rec_fail(error, CLEW_UNSUPPORTED,
-			"this build of clew holds no BPF programs (they need x86-64, libbpf and "
+			"this build of clew holds no BPF programs (they need x86-64 or arm64, libbpf and "
 			"clang)");
 }
 
