@@ -22,6 +22,7 @@ from aux_checks import Given, ended, nothing_left
 from aux_rows import ROWS
 
 CACHE = os.environ.get("CLEW_VM_CACHE", "/tmp/kernels")
+ARCH = vm_lib.fetched(vm_lib.ARCHS[os.environ.get("ARCH", "amd64")], CACHE)
 KERNEL = os.environ.get("CLEW_VM_KERNEL", "6.12")
 NEW_PERF = os.path.join(CACHE, "perf-6.12", "usr/bin/perf")
 BOOT_SECONDS = 60
@@ -41,7 +42,6 @@ def prepare():
     why = tool(os.path.join(HERE, "fetch.sh"), CACHE, *qemu, f"module:{KERNEL}") or tool(os.path.join(HERE, "softaux", "build.sh"), CACHE, KERNEL)
     if why:
         return why
-    vm_lib.QEMU = os.environ.get("QEMU", os.path.join(CACHE, "qemu"))
     folder = os.path.realpath(os.path.join(CACHE, f"module-{KERNEL}"))
     version = os.path.basename(folder)[len("module-"):]
     if tool(os.path.join(HERE, "fetch.sh"), CACHE, "perf"):
@@ -97,7 +97,7 @@ def boot(tmp, kernel, initramfs, rows):
     limit = BOOT_SECONDS + 3 * sum(row.limit for row in rows)
     names = []
     for _ in range(3):
-        argv = vm_lib.machine(kernel, initramfs, [console, out], memory=1024, boot="no_timer_check tsc=reliable")
+        argv = vm_lib.machine(kernel, initramfs, [console, out], memory=1024, arch=ARCH, boot="no_timer_check tsc=reliable")
         began = time.monotonic()
         try:
             subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit, check=False)
@@ -145,8 +145,8 @@ def main():
     if os.environ.get("CLEW_VM") != "1" or not rows:
         tap.skip_all("CLEW_VM=1 boots machines, and fetches packages for them: tests/vm/README.md")
     prepared = prepare()
-    if isinstance(prepared, str) or vm_lib.what_is_missing():
-        tap.skip_all(prepared if isinstance(prepared, str) else f"missing: {vm_lib.what_is_missing()}")
+    if isinstance(prepared, str) or vm_lib.what_is_missing(ARCH):
+        tap.skip_all(prepared if isinstance(prepared, str) else f"missing: {vm_lib.what_is_missing(ARCH)}")
     kernel, module = prepared
     rows = [r for r in rows if os.path.exists(NEW_PERF) or not r.needs_perf]
     with tempfile.TemporaryDirectory() as tmp:
