@@ -184,7 +184,7 @@ static enum unw_stop step_short(struct unw_walker *w, const struct unw_slot *s)
 	uint64_t cfa, fp_at;
 
 	if (__builtin_expect(is_sp ? !now->has_sp : !now->has_fp, 0))
-		return is_sp ? UNW_STOP_REGISTER : (enum unw_stop)now->no_fp;
+		return is_sp ? unw_step_record(w, s) : (enum unw_stop)now->no_fp;
 	if (__builtin_expect(!unw_walk_add(is_sp ? now->sp : now->fp, s->cfa_off, &cfa) || cfa & 7,
 			     0))
 		return UNW_STOP_BAD_CFA;

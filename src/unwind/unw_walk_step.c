@@ -441,3 +441,19 @@ enum unw_stop unw_step_fp(struct unw_walker *w)
 	w->next.has_sp = w->space->arch != UNW_AARCH64;
 	return UNW_STOP_NONE;
 }
+
+/* x29 points to the record in every function that saves it with x30, by convention; the rule says how far
+ * that is from the CFA. */
+enum unw_stop unw_step_record(struct unw_walker *w, const struct unw_slot *s)
+{
+	bool is_record = s->fp == UNW_AT_CFA && s->ra_off == s->fp_off + 8;
+	uint64_t fp = w->now.fp, cfa, pc, next_fp;
+
+	if (w->space->arch != UNW_AARCH64 || !w->now.has_fp || !is_record || fp & 7 ||
+	    fp < w->now.sp || !unw_walk_add(fp, -(int64_t)s->fp_off, &cfa) || cfa <= fp ||
+	    !unw_walk_load(w, fp, &next_fp) || !unw_walk_load(w, fp + 8, &pc))
+		return UNW_STOP_REGISTER;
+	if (!pc)
+		return UNW_STOP_FP_END;
+	return set_next(w, UNW_FP, pc, cfa, next_fp) ? UNW_STOP_NONE : UNW_STOP_REGISTER;
+}

@@ -415,7 +415,10 @@ static __always_inline uint64_t mm_id_of(struct task_struct *t)
 		return 0;
 	if (bpf_core_field_exists(mm->context.ctx_id))
 		return mm->context.ctx_id;
-	return mix(mix((uint64_t)mm, t->group_leader->start_time), t->self_exec_id) | 1;
+	/* Read, as a pointer cannot be calculated with. */
+	return mix(mix((uint64_t)BPF_CORE_READ(t, mm), t->group_leader->start_time),
+		   t->self_exec_id) |
+	       1;
 }
 
 /* Mappings seen by an earlier walk hold if nothing has changed since; else they are seen again. */

@@ -166,6 +166,19 @@ static __always_inline bool may_be_empty(const struct walk *w, const struct unw_
 	return w->is_exact && (r->ra == UNW_IN_REG || (HAS_LINK && r->ra == UNW_SAME));
 }
 
+/* SP is unknown. x29 points to the record in every function that saves it with x30, by convention;
+ * the rule says how far that is from the CFA. */
+static __always_inline uint8_t step_record(struct walk *w, const struct unw_rule *r, struct step *s,
+					   const enum walk_way way, struct task_struct *task)
+{
+	if (r->cfa != UNW_CFA_REG || r->cfa_reg != REG_SP || r->fp != UNW_AT_CFA ||
+	    r->ra != UNW_AT_CFA || r->ra_off != r->fp_off + 8 || !step_fp(w, s, way, task))
+		return UNW_STOP_REGISTER;
+	s->cfa = w->r[REG_FP] - (uint64_t)(int64_t)r->fp_off;
+	s->has_no_sp = false;
+	return s->ra && (s->cfa & 7 || s->cfa < w->r[REG_SP]) ? UNW_STOP_BAD_CFA : UNW_STOP_NONE;
+}
+
 static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *r, struct step *s,
 					 const enum walk_way way, struct task_struct *task)
 {
@@ -180,6 +193,8 @@ static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *
 	if (r->cfa_reg == UNW_RBX || r->ra_reg == UNW_RBX || r->fp_reg == UNW_RBX)
 		recall_rbx(w, way, task);
 	stop = get_cfa(w, r, &s->cfa, way, task);
+	if (HAS_LINK && stop == UNW_STOP_REGISTER)
+		return step_record(w, r, s, way, task);
 	if (stop)
 		return stop;
 	s->is_signal = r->flags & UNW_SIGNAL;
