@@ -23,7 +23,7 @@ struct fake_kernel fake_kernel;
 static struct fake_event *event_of(int fd)
 {
 	for (size_t i = fake_kernel.events.nr; i-- > 0;)
-		if (fake_kernel.events.data[i].fd == fd)
+		if (fake_kernel.events.data[i].fd == fd && !fake_kernel.events.data[i].closed)
 			return &fake_kernel.events.data[i];
 	return NULL;
 }
@@ -123,11 +123,13 @@ static void check_tracking(void)
 int WRAP(os_perf_open)(const void *attr, int pid, int cpu, int group_fd, unsigned int flags);
 int WRAP(os_perf_open)(const void *attr, int pid, int cpu, int group_fd, unsigned int flags)
 {
-	struct fake_event e = {.pid = pid, .cpu = cpu, .id = 100 + fake_kernel.events.nr};
+	struct fake_event e = {.pid = pid,
+			       .cpu = cpu,
+			       .group = group_fd,
+			       .flags = flags,
+			       .id = 100 + fake_kernel.events.nr};
 	uint32_t size;
 
-	(void)group_fd;
-	(void)flags;
 	if (fake_kernel.refuses)
 		return fake_kernel.refuses;
 	memcpy(&size, (const uint8_t *)attr + 4, sizeof(size));
@@ -142,6 +144,7 @@ int WRAP(os_perf_enable)(int fd);
 int WRAP(os_perf_enable)(int fd)
 {
 	event_of(fd)->is_enabled = true;
+	event_of(fd)->nr_enables++;
 	check_tracking();
 	fake_kernel.nr_enables++;
 	return 0;
@@ -180,6 +183,19 @@ int WRAP(os_perf_id)(int fd, uint64_t *ret)
 {
 	*ret = event_of(fd)->id;
 	return 0;
+}
+
+/* --- os/file.h --- */
+
+void __real_os_close(int fd);
+void WRAP(os_close)(int fd);
+void WRAP(os_close)(int fd)
+{
+	struct fake_event *e = fd >= 0 ? event_of(fd) : NULL;
+
+	if (e)
+		e->closed = ++fake_kernel.nr_closes;
+	__real_os_close(fd);
 }
 
 /* --- os/perf/ring.h: only the mapping; reading is os's own --- */

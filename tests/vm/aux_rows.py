@@ -26,6 +26,7 @@ class Row:
     is_short: bool = False  # of the short form
     restarts: int = 0  # times that a new event continues a buffer
     needs_perf: bool = False  # in the machine
+    not_on: dict = dataclasses.field(default_factory=dict)  # {architecture: why}
 
 
 def record(options, command="load spin 300", out="a.data"):
@@ -44,6 +45,7 @@ def cases(*lines):
 
 
 SOFT = "name=softaux"
+PT_IS_X86 = {"arm64": "Intel PT is a PMU of x86"}
 
 FULL_ROWS = [
     Row("full", f"{SOFT} period_us=200 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.no_gaps, c.no_lost, c.perf_agrees), is_short=True),
@@ -111,9 +113,10 @@ SNAPSHOT_ROWS = [
 ]
 
 
-def pause(name, events, command, checks=(), module="period_us=50 burst=1", least=20, todo="", scope="task-cpu", more=""):
+def pause(name, events, command, checks=(), module="period_us=50 burst=1", least=20, todo="", scope="task-cpu", more="", not_on=None):
     script = f"clew record {more} -e $PMU/aux-action=start-paused/ {events} -m 2M,1M -o a.data -- {command} 2> err\n"
-    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.lists_intervals, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope)
+    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.lists_intervals, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope,
+               not_on=not_on or {})
 
 
 FILE_ROWS = [
@@ -149,6 +152,8 @@ PAUSE_ROWS = [
     pause("pause-uprobe", "-e uprobe:/bin/load:mark_on/aux-action=resume/ -e uprobe:/bin/load:mark_off/aux-action=pause/", "load marks 100"),
     pause("pause-breakpoint", "-e mem:@mark_on@:x/aux-action=resume/ -e mem:@mark_off@:x/aux-action=pause/", "load marks 100"),
     pause("pause-counter", f"-e {ON}/aux-action=resume/ -e task-clock/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,)),
+    pause("pause-cycles", f"-e {ON}/aux-action=resume/ -e cycles/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,),
+        not_on={"amd64": "the emulated CPU has no counters"}),
     Row("pause-killed", f"{SOFT} period_us=50 burst=1", start(
         f"-e $PMU/aux-action=start-paused/ -e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/ -m 2M,1M", "load pairs 60000") + """sleep 2
 kill -9 $p
@@ -206,7 +211,7 @@ echo CASE memory >> said; load as 1000 clew record -m 512K,64M -e $PMU//u -o x.d
 
 OTHER_ROWS = [
     Row("refusals", f"{SOFT}", REFUSALS + BUSY + "true\n", (c.refused,), sentences=dict(SENTENCES, busy=r"exclusive use, probably by clew \(process \d+\)")),
-    Row("refusals-pt", "name=intel_pt pt=1", PT_REFUSALS + "true\n", (c.refused,), sentences=PT_SENTENCES),
+    Row("refusals-pt", "name=intel_pt pt=1", PT_REFUSALS + "true\n", (c.refused,), sentences=PT_SENTENCES, not_on=PT_IS_X86),
     Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,),
         sentences={"paranoid": "perf_event_paranoid", "all-cpus": "perf_event_paranoid|CAP_PERFMON", "memory": "perf_event_mlock_kb"}),
     Row("unprivileged", f"{SOFT} period_us=500", """echo 1 > /proc/sys/kernel/perf_event_paranoid
@@ -229,12 +234,12 @@ status=$?
 """ + ENDED_BY_US + """
 """, (c.has_trace, c.contiguous, c.both_sides_of_hotplug, c.perf_agrees), restarts=1),
     Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees), is_short=True),
-    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True),
+    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True, not_on=PT_IS_X86),
 ]
 
 OTHER_ROWS.append(Row("perf", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M") + """perf record -q -e $PMU//u -o perf.data -- load spin 300
 perf report --stats -i perf.data > stats
 perf report --stats -i a.data > stats.clew
-""", (c.clew_reads_perfs, c.perf_in_there_agrees), needs_perf=True))
+""", (c.clew_reads_perfs, c.perf_in_there_agrees), needs_perf=True, not_on=PT_IS_X86))
 
 ROWS = FULL_ROWS + RESTART_ROWS + SNAPSHOT_ROWS + FILE_ROWS + PAUSE_ROWS + OTHER_ROWS

@@ -98,12 +98,14 @@ fetch_module() {
 }
 
 fetch_gcc() {
-	[ ! -d "$folder/gcc-root" ] || return 0
+	[ ! -d "$folder/gcc-root$of" ] || return 0
 	use_apt
+	compiler=gcc-14
+	[ "$arch" != arm64 ] || [ "$own" = arm64 ] || compiler=gcc-14-aarch64-linux-gnu
 	printf 'Package: *\nPin: release n=trixie\nPin-Priority: 990\n\nPackage: *\nPin: release n=*\nPin-Priority: -1\n' > "$apt/etc/pins-gcc"
-	packages=$(apt-get -s --no-install-recommends -o Dir::Etc::preferences="$apt/etc/pins-gcc" install gcc-14 make libelf1t64 dash bash coreutils sed grep mawk \
+	packages=$(apt-get -s --no-install-recommends -o Dir::Etc::preferences="$apt/etc/pins-gcc" install $compiler make libelf1t64 dash bash coreutils sed grep mawk \
 		findutils diffutils perl-base binutils libc-bin | awk '/^Inst/ { print $2 "/trixie" }')
-	to=gcc-root
+	to=gcc-root$of
 	rm -rf "$folder/x/$to" "$folder/x/$to.deb"
 	mkdir -p "$folder/x/$to.deb"
 	for dir in bin sbin lib lib64; do
