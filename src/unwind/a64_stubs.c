@@ -4,6 +4,8 @@
 #include "unwind/unw_insn_a64.h"
 #include "unwind/unw_list.h"
 
+enum { MAX_STUBS = 1 << 20 };
+
 /* What stands where, in rel; one segment. */
 struct code {
 	const uint8_t *bytes;
@@ -96,7 +98,7 @@ static bool is_covered(struct unw_list *const lists[], size_t nr, uint64_t rel)
 static void rows_of(const struct code *c, struct unw_list *const lists[], size_t nr,
 		    struct unw_list *ret)
 {
-	for (size_t at = 0; at + 4 <= c->size; at += 4) {
+	for (size_t at = 0; at + 4 <= c->size && unw_list_nr_rows(ret) < MAX_STUBS; at += 4) {
 		size_t bytes = plt_bytes(c, at);
 		bool is_found = bytes || is_sigreturn(c, at);
 

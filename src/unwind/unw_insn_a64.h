@@ -7,14 +7,15 @@
 
 /*
  * The instructions of AArch64 by which functions set frames up, take them down and call, little
- * endian whatever the data is. Compiled for BPF, too. Spec: Arm ARM (DDI 0487), "A64 Base Instruction Descriptions".
+ * endian whatever the data is. Compiled for BPF, too. Spec: Arm ARM (DDI 0487), "A64 Base
+ * Instruction Descriptions".
  */
 
 enum { A64_FP = 29, A64_LINK = 30, A64_SP = 31 }; /* DWARF numbers */
 
-/** sigreturn: mov x8, #139; svc #0. Spec: Linux 7.3 arch/arm64/kernel/signal.c, struct rt_sigframe, to
- * which SP points: siginfo of 128 bytes, ucontext; in it sigcontext, aligned to 16: fault_address,
- * regs[31], sp, pc. */
+/** sigreturn: mov x8, #139; svc #0. Spec: Linux 7.3 arch/arm64/kernel/signal.c, struct rt_sigframe,
+ * to which SP points: siginfo of 128 bytes, ucontext; in it sigcontext, aligned to 16:
+ * fault_address, regs[31], sp, pc. */
 #define A64_MOV_SIGRETURN 0xd2801168u
 #define A64_SVC           0xd4000001u
 enum { A64_SIGRETURN_REGS = 312, A64_SIGRETURN_PC = 568 };
@@ -103,8 +104,8 @@ static inline bool a64_is_set_fp(uint32_t insn) /* add x29, sp, #N; mov x29, sp 
 	return (insn & 0xff8003ff) == 0x910003fd;
 }
 
-/** SUB SP, STP and STR with writeback; BL and BLR; LDP, LDR and MOV of x30: before it x30 and SP are
- * those of the function's start. */
+/** SUB SP, STP and STR with writeback; BL and BLR; LDP, LDR and MOV of x30: before it x30 and SP
+ * are those of the function's start. */
 static inline bool a64_ends_link(uint32_t insn)
 {
 	return (insn & 0xff00001f) == 0xd100001f || a64_is_push_pair(insn) ||

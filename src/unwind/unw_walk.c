@@ -7,12 +7,12 @@
 const char unw_probes_name[] = "[uprobes]";
 
 static const struct unw_machine machines[] = {
-	[UNW_X86_64] = {.sp = 7, .fp = 6, .ra = 0xff, .sigreturn_pc = 168},
+	[UNW_X86_64] = {.sp = 7,      .fp = 6,  .ra = 0xff, .sigreturn_pc = 168},
 	[UNW_AARCH64] = {.sp = A64_SP,
-			 .fp = A64_FP,
-			 .ra = A64_LINK,
-			 .sigreturn_pc = A64_SIGRETURN_PC},
-	[UNW_S390X] = {.sp = 15, .fp = 11, .ra = 14, .sp_bias = 160},
+                        .fp = A64_FP,
+                        .ra = A64_LINK,
+                        .sigreturn_pc = A64_SIGRETURN_PC                       },
+	[UNW_S390X] = {.sp = 15,     .fp = 11, .ra = 14,   .sp_bias = 160     },
 };
 
 struct unw_memo *unw_memo_new(void)

@@ -52,8 +52,8 @@ struct unw_memo {
 
 /** The machine's conventions. */
 struct unw_machine {
-	uint8_t sp, fp, ra; /* DWARF numbers; ra 0xff: on the stack */
-	uint8_t sp_bias;    /* CFA = the caller's SP + this */
+	uint8_t sp, fp, ra;   /* DWARF numbers; ra 0xff: on the stack */
+	uint8_t sp_bias;      /* CFA = the caller's SP + this */
 	int32_t sigreturn_pc; /* at sigreturn, from SP, where rules look for RA; 0: they do not */
 };
 

@@ -372,8 +372,7 @@ static bool step_bare(struct unw_walker *w, enum unw_origin origin)
 	enum unw_stop unused;
 
 	if (w->space->arch == UNW_AARCH64)
-		return reg_of(w, A64_LINK, &pc, &unused) &&
-		       set_next(w, origin, pc, sp, w->now.fp);
+		return reg_of(w, A64_LINK, &pc, &unused) && set_next(w, origin, pc, sp, w->now.fp);
 	return unw_walk_load(w, sp, &pc) && set_next(w, origin, pc, sp + 8, w->now.fp);
 }
 
@@ -442,8 +441,8 @@ enum unw_stop unw_step_fp(struct unw_walker *w)
 	return UNW_STOP_NONE;
 }
 
-/* x29 points to the record in every function that saves it with x30, by convention; the rule says how far
- * that is from the CFA. */
+/* x29 points to the record in every function that saves it with x30, by convention; the rule says
+ * how far that is from the CFA. */
 enum unw_stop unw_step_record(struct unw_walker *w, const struct unw_slot *s)
 {
 	bool is_record = s->fp == UNW_AT_CFA && s->ra_off == s->fp_off + 8;

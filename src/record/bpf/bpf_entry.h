@@ -104,8 +104,7 @@ static __always_inline uint64_t begin_place(const struct task_slot *slot, struct
 	if (slot->is_sigreturn) {
 		w->is_sigreturn = is_after_sigreturn(slot, &w->regs);
 		/* Else the request came when ip and sp were put back, and not all the rest. */
-		if (w->is_sigreturn ||
-		    (slot->ip == pc_of(&w->regs) && slot->sp == sp_of(&w->regs)))
+		if (w->is_sigreturn || (slot->ip == pc_of(&w->regs) && slot->sp == sp_of(&w->regs)))
 			goto same;
 	} else if (is_restarted(slot, w) || is_before_signal(slot, w)) {
 		goto same;

@@ -17,8 +17,14 @@ struct bpf_perf_event_data {
 
 enum { REG_FP = A64_FP, REG_SP = A64_SP, HAS_LINK = 1, REG_LINK = A64_LINK, HAS_RBX = 0 };
 #define KNOWN_AT_FIRST 0xffffffffull
-enum { SIGRETURN = 139, CLONE = 220, EXECVE = 221, EXECVEAT = 281, CLONE3 = 435,
-       SYSCALL_BYTES = 4 };
+enum {
+	SIGRETURN = 139,
+	CLONE = 220,
+	EXECVE = 221,
+	EXECVEAT = 281,
+	CLONE3 = 435,
+	SYSCALL_BYTES = 4
+};
 enum { PSR_MODE = 0xf, PSR_MODE32 = 0x10 }; /* 0: EL0, of AArch64 */
 enum { CALL_BYTES = 0 };
 

@@ -48,8 +48,9 @@ static __always_inline bool step_fp(struct walk *w, struct step *s, const enum w
 {
 	uint64_t fp = w->r[REG_FP], code = 0;
 
-	if (!(w->known >> REG_FP & 1) || fp & 7 || fp < w->r[REG_SP] || fp - w->r[REG_SP] > 8 << 20 ||
-	    !get_word(w, fp, &s->fp, way, task) || !get_word(w, fp + 8, &s->ra, way, task))
+	if (!(w->known >> REG_FP & 1) || fp & 7 || fp < w->r[REG_SP] ||
+	    fp - w->r[REG_SP] > 8 << 20 || !get_word(w, fp, &s->fp, way, task) ||
+	    !get_word(w, fp + 8, &s->ra, way, task))
 		return false;
 	s->ra &= w->code_bits;
 	if (s->ra && read_user(w, way, &code, sizeof(code), s->ra - 8, task))
@@ -116,8 +117,8 @@ static __always_inline uint8_t get_saved(struct walk *w, const struct saved *s, 
 static __always_inline uint8_t step_sigreturn(struct walk *w, struct step *s,
 					      const enum walk_way way, struct task_struct *task)
 {
-	if (read_user(w, way, w->interrupted, sizeof(w->interrupted),
-		      w->r[REG_SP] + SIGRETURN_REGS, task))
+	if (read_user(w, way, w->interrupted, sizeof(w->interrupted), w->r[REG_SP] + SIGRETURN_REGS,
+		      task))
 		return UNW_STOP_UNREADABLE;
 	s->cfa = w->interrupted[SIGNAL_SP];
 	s->fp = w->interrupted[SIGNAL_FP];

@@ -183,8 +183,8 @@ static __always_inline bool may_walk_at_once(const struct origin *o, struct task
 		entry_guess_user(&slot->guess);
 	if (!o->is_clock || o->is_user)
 		return o->is_clock;
-	if (!sight->place || !text.returning[0].end || !is_native(regs) ||
-	    nr == SIGRETURN || nr == EXECVE || nr == EXECVEAT)
+	if (!sight->place || !text.returning[0].end || !is_native(regs) || nr == SIGRETURN ||
+	    nr == EXECVE || nr == EXECVEAT)
 		return false;
 	return entry_guess_is_short(&slot->guess, sight->place) && !is_returning(o->ctx);
 }
