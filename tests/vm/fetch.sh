@@ -8,6 +8,7 @@
 #   qemu             of bookworm-backports: FOLDER/qemu, a command
 #   perf             of bookworm-backports, for this machine's libraries: FOLDER/perf-6.12
 #   busybox          static: FOLDER/busybox
+#   programs         of trixie, with all their libraries, a root of its own: FOLDER/programs
 # ARCH=arm64: all this for a machine of arm64, emulated on this one; names that have no VERSION get -arm64: FOLDER/qemu-arm64.
 # Needs apt, dpkg-deb and /usr/share/keyrings/debian-archive-keyring.gpg.
 set -eu
@@ -163,11 +164,34 @@ fetch_busybox() {
 	ln -sfn "busybox-root$of/bin/busybox" "$folder/busybox$of"
 }
 
+# Compilers have signed return addresses in all of trixie's packages for arm64.
+fetch_programs() {
+	[ ! -d "$folder/programs$of" ] || return 0
+	packages=
+	for package in libc6 libgcc-s1 libtinfo6 zlib1g libzstd1 liblzma5 libexpat1 libreadline8t64 libstdc++6 bash perl-base libcrypt1 libpython3.13-minimal \
+		python3.13-minimal xz-utils libssl3t64 openssl libsqlite3-0 sqlite3; do
+		packages="$packages $package:$arch/trixie"
+	done
+	to=programs$of
+	use_apt
+	rm -rf "$folder/x/$to" "$folder/x/$to.deb"
+	mkdir -p "$folder/x/$to/usr/bin" "$folder/x/$to/usr/lib" "$folder/x/$to.deb"
+	ln -s usr/bin "$folder/x/$to/bin"
+	ln -s usr/lib "$folder/x/$to/lib"
+	(cd "$folder/x/$to.deb" && apt-get download -q $packages)
+	for deb in "$folder/x/$to.deb"/*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -C "$folder/x/$to" -x --keep-directory-symlink --exclude './usr/share/*'
+	done
+	rm -rf "$folder/x/$to.deb"
+	mv "$folder/x/$to" "$folder/$to"
+}
+
 for what; do
 	case $what in
 	qemu) fetch_qemu ;;
 	busybox) fetch_busybox ;;
 	perf) fetch_perf ;;
+	programs) fetch_programs ;;
 	gcc) fetch_gcc ;;
 	module:*) fetch_module "${what#module:}" ;;
 	*) fetch_kernel "$what" ;;
