@@ -23,10 +23,11 @@ LIMIT = 600  # seconds of one test in there, on a busy host
 # As many at a time as the machine has CPUs, each in a folder of its own; what it prints and how it ends is kept.
 WORKERS = 2
 SCRIPT = """run() {
-	echo $1 > /dev/console
 	began=$(cut -d ' ' -f 1 /proc/uptime)
 	timeout -s KILL LIMIT $1 > /tmp/out/$1.tap 2> /tmp/out/$1.err < /dev/null
 	echo $? > /tmp/out/$1.status
+	echo $1 $(cat /tmp/out/$1.status) > /dev/console
+	grep ^not /tmp/out/$1.tap > /dev/console
 	echo $began $(cut -d ' ' -f 1 /proc/uptime) > /tmp/out/$1.seconds
 }
 worker() {
@@ -95,11 +96,11 @@ def main():
         script = SCRIPT.replace("LIMIT", str(LIMIT)).replace("WORKERS", " ".join(map(str, range(WORKERS))))
         why = vm_lib.run_script(arch, tmp, kernel[1], root, script, limit=100 + 30 * len(tests))
         print(f"# {kernel[0]}: {time.monotonic() - began:.0f} s for {len(tests)} tests")
-        if tap.check(not why, "the machine comes to its end", why[-800:].splitlines()):
-            for name in tests:
-                judge(os.path.join(tmp, "out"), name)
-            if os.environ.get("CLEW_VM_KEEP"):
-                shutil.copytree(os.path.join(tmp, "out"), os.environ["CLEW_VM_KEEP"], dirs_exist_ok=True)
+        tap.check(not why, "the machine comes to its end", why[-800:].splitlines())
+        for name in tests if not why else ():
+            judge(os.path.join(tmp, "out"), name)
+        if os.environ.get("CLEW_VM_KEEP") and not why:
+            shutil.copytree(os.path.join(tmp, "out"), os.environ["CLEW_VM_KEEP"], dirs_exist_ok=True)
     tap.done()
 
 
