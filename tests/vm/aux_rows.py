@@ -26,6 +26,7 @@ class Row:
     is_short: bool = False  # of the short form
     restarts: int = 0  # times that a new event continues a buffer
     needs_perf: bool = False  # in the machine
+    not_on: dict = dataclasses.field(default_factory=dict)  # {architecture: why}
 
 
 def record(options, command="load spin 300", out="a.data"):
@@ -44,6 +45,7 @@ def cases(*lines):
 
 
 SOFT = "name=softaux"
+PT_IS_X86 = {"arm64": "Intel PT is a PMU of x86"}
 
 FULL_ROWS = [
     Row("full", f"{SOFT} period_us=200 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.no_gaps, c.no_lost, c.perf_agrees), is_short=True),
@@ -111,7 +113,7 @@ def restart(name, options, command):
     size=$(stat -c %s a.data)
     kill -STOP $p
     usleep 200000
-    cut -d ' ' -f 1 /proc/uptime >> stops
+    now >> stops
     kill -CONT $p
     until [ $(stat -c %s a.data) -gt $((size + 2 * 65536)) ]; do usleep 20000; done
 done
@@ -168,9 +170,10 @@ echo 101 > asked
 ]
 
 
-def pause(name, events, command, checks=(), module="period_us=50 burst=1", least=20, todo="", scope="task-cpu", more=""):
+def pause(name, events, command, checks=(), module="period_us=50 burst=1", least=20, todo="", scope="task-cpu", more="", not_on=None):
     script = f"clew record {more} -e $PMU/aux-action=start-paused/ {events} -m 2M,1M -o a.data -- {command} 2> err\n"
-    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.lists_intervals, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope)
+    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.lists_intervals, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope,
+               not_on=not_on or {})
 
 
 # Three files by request, and one at the end.
@@ -213,6 +216,8 @@ PAUSE_ROWS = [
     pause("pause-uprobe", "-e uprobe:/bin/load:mark_on/aux-action=resume/ -e uprobe:/bin/load:mark_off/aux-action=pause/", "load marks 100"),
     pause("pause-breakpoint", "-e mem:@mark_on@:x/aux-action=resume/ -e mem:@mark_off@:x/aux-action=pause/", "load marks 100"),
     pause("pause-counter", f"-e {ON}/aux-action=resume/ -e task-clock/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,)),
+    pause("pause-cycles", f"-e {ON}/aux-action=resume/ -e cycles/aux-action=pause,period=20000000/", "load pairs 400 1000", (c.throttled_said,), least=5,
+        not_on={"amd64": "the emulated CPU has no counters"}),
     Row("pause-starts", f"{SOFT} period_us=50 burst=1", f"""mkfifo ctl acks
 clew record --per-thread -D -1 --control fifo:ctl,acks -e $PMU/aux-action=start-paused/ -e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/ -m 2M,1M -o a.data -- taskset 1 load starts ctl acks 1000 2> err
 echo 1000 > asked
@@ -228,9 +233,9 @@ wait $p
         f"""exec 3<>ctl 4<>acks
 sleep 1
 echo disable on >&3; read x <&4
-off=$(cut -d ' ' -f 1 /proc/uptime)
+off=$(now)
 sleep 1
-on=$(cut -d ' ' -f 1 /proc/uptime)
+on=$(now)
 echo enable on >&3; read x <&4
 echo $off $on > switched
 sleep 1
@@ -253,7 +258,6 @@ REFUSALS, SENTENCES = cases(
     ("trigger-pinned", f"-e $PMU// -e {ON}/aux-action=pause/D", "neither pinned"),
     ("trigger-exclusive", f"-e $PMU// -e {ON}/aux-action=pause/e", "nor exclusive"),
     ("trigger-inherit", f"-e $PMU// -e {ON}/aux-action=pause,no-inherit/", "as much inherited as the trace"),
-    ("trigger-of-no-pmu", "-e $PMU// -e instructions/aux-action=pause/", "no hardware counters"),
     ("trigger-pauses-and-resumes", f"-e $PMU// -e {ON}/aux-action=pause+resume/", "start-paused, pause or resume"),
     ("trace-pauses", "-e $PMU/aux-action=pause/", "not for the trace itself"),
     ("sample-on-trace", "-e $PMU/aux-sample-size=64/", "not for the trace itself"),
@@ -284,6 +288,7 @@ PT_REFUSALS, PT_SENTENCES = cases(
     ("filter-kernel", "-e $PMU//u --filter 'filter 0xffffffff81000000/0x10'", "kernel is not traced"),
     ("filter-empty", "-e $PMU//u --filter ''", "empty"),
 )
+NO_PMU_REFUSALS, NO_PMU_SENTENCES = cases(("trigger-of-no-pmu", "-e $PMU// -e instructions/aux-action=pause/", "no hardware counters"))
 
 
 def case(name, command):
@@ -333,9 +338,10 @@ ACCEPTED = "".join(case(name, f"clew record {options} -o {name}.data -- load spi
 
 OTHER_ROWS = [
     Row("refusals", f"{SOFT}", REFUSALS + "true\n", (c.refused,), sentences=SENTENCES),
+    Row("refusals-counter", f"{SOFT}", NO_PMU_REFUSALS + "true\n", (c.refused,), sentences=NO_PMU_SENTENCES, not_on={"arm64": "the emulated CPU has counters"}),
     Row("refusals-busy", f"{SOFT}", BUSY + "true\n", (c.refused,), sentences=BUSY_SENTENCES),
     Row("accepted", f"{SOFT}", ACCEPTED + "true\n", (c.accepted,)),
-    Row("refusals-pt", "name=intel_pt pt=1", PT_REFUSALS + "true\n", (c.refused,), sentences=PT_SENTENCES),
+    Row("refusals-pt", "name=intel_pt pt=1", PT_REFUSALS + "true\n", (c.refused,), sentences=PT_SENTENCES, not_on=PT_IS_X86),
     Row("refusals-unprivileged", f"{SOFT}", UNPRIVILEGED + "true\n", (c.refused,), sentences=UNPRIVILEGED_SENTENCES),
     Row("unprivileged", f"{SOFT} period_us=500", """echo 1 > /proc/sys/kernel/perf_event_paranoid
 chmod 777 .
@@ -345,11 +351,11 @@ grep -q 'buffers for the trace are 256 KiB, and not 4096' err
 """, (c.has_trace, c.contiguous, c.records_fit)),
     Row("shared-sink", f"{SOFT} period_us=500 shared=1", record("-a -e $PMU// -m 512K,1M", "load spin 500 2"), (c.has_trace, c.sink_is_whole, c.is_readable, c.perf_agrees)),
     Row("hotplug", f"{SOFT} period_us=500", start("-a -e $PMU// -m 512K,256K", "load spin 100000 2") + """sleep 1
-off=$(cut -d ' ' -f 1 /proc/uptime)
+off=$(now)
 echo 0 > /sys/devices/system/cpu/cpu1/online
 sleep 1
 echo 1 > /sys/devices/system/cpu/cpu1/online
-echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
+echo $off $(now) > offline
 until grep -q 'came back' err; do usleep 50000; done
 sleep 1
 kill -TERM $p
@@ -358,7 +364,7 @@ status=$?
 """ + ENDED_BY_US + """
 """, (c.has_trace, c.contiguous, c.both_sides_of_hotplug, c.perf_agrees), restarts=1),
     Row("spe", "name=arm_spe_0 period_us=500 burst=8", record("-e $PMU// -m 512K,1M"), (*FULL, c.perf_agrees), is_short=True),
-    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True),
+    Row("pt", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M"), (c.perf_agrees, c.perf_decodes), is_short=True, not_on=PT_IS_X86),
 ]
 
 OTHER_ROWS.append(Row("filters", "name=intel_pt pt=1", """for filter in 'filter mark_on @ /bin/load' 'filter 0x1000/0x200@/bin/load'; do
@@ -371,10 +377,10 @@ OTHER_ROWS.append(Row("filters", "name=intel_pt pt=1", """for filter in 'filter 
     wait $p
 done
 echo $((@mark_on@)) $((0x401000)) > expected
-""", (c.filters_are_set,)))
+""", (c.filters_are_set,), not_on=PT_IS_X86))
 OTHER_ROWS.append(Row("perf", "name=intel_pt pt=1 period_us=500", record("-e $PMU//u -m 512K,1M") + """perf record -q -e $PMU//u -o perf.data -- load spin 300
 perf report --stats -i perf.data > stats
 perf report --stats -i a.data > stats.clew
-""", (c.clew_reads_perfs, c.perf_in_there_agrees), needs_perf=True))
+""", (c.clew_reads_perfs, c.perf_in_there_agrees), needs_perf=True, not_on=PT_IS_X86))
 
 ROWS = FULL_ROWS + RESTART_ROWS + SNAPSHOT_ROWS + FILE_ROWS + PAUSE_ROWS + OTHER_ROWS

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """AUX recording on the AUX code of a real kernel: clew records from softaux in an emulated machine, and what it wrote is judged out here. README.md.
 
-Usage: CLEW_VM=1 aux_vm.py CLEW [ROW ...]     Environment: CLEW_VM_CACHE (/tmp/kernels), CLEW_VM_KERNEL (6.12), CLEW_VM_KEEP=FOLDER, QEMU, BUSYBOX"""
+Usage: CLEW_VM=1 aux_vm.py CLEW [ROW ...]     Environment: CLEW_VM_CACHE (/tmp/kernels), CLEW_VM_KERNEL (6.12), CLEW_VM_KEEP=FOLDER, QEMU, BUSYBOX,
+ARCH (amd64), CLEW_IN_VM: the clew that records in there, of a cross build; CLEW reads what it has recorded"""
 import concurrent.futures
 import io
 import os
@@ -27,35 +28,32 @@ ARCH = vm_lib.fetched(vm_lib.ARCHS[os.environ.get("ARCH", "amd64")], CACHE)
 KERNEL = os.environ.get("CLEW_VM_KERNEL", "6.12")
 NEW_PERF = os.path.join(CACHE, "perf-6.12", "usr/bin/perf")
 BOOT_SECONDS = 60
-# Before each row's script. began: waits until what is recorded runs; $p: the recorder.
-PRELUDE = "began() { until [ -e running ]; do kill -0 $p || exit 1; usleep 20000; done; }\n"
-
-
-def tool(*command):
-    """@return why it failed, or nothing"""
-    p = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    return "" if p.returncode == 0 else f"{os.path.basename(command[0])}: {(p.stderr or p.stdout).strip()[-300:]}"
+# Before each row's script. began: waits until what is recorded runs; $p: the recorder. now: seconds of the clock that perf's times are of, as the kernel's log
+# is; that of /proc/uptime is seconds late after the slow boot of an emulated machine of arm64.
+PRELUDE = r"""began() { until [ -e running ]; do kill -0 $p || exit 1; usleep 20000; done; }
+now() { echo now > /dev/kmsg; dmesg | sed -n 's/^\[ *\([0-9.]*\)\] now$/\1/p' | tail -n 1; }
+"""
 
 
 def prepare():
-    """Fetch what is missing, and build. @return (kernel, module, perf or None), or why that cannot be."""
-    qemu = [] if "QEMU" in os.environ else ["qemu"]
-    why = tool(os.path.join(HERE, "fetch.sh"), CACHE, *qemu, f"module:{KERNEL}") or tool(os.path.join(HERE, "softaux", "build.sh"), CACHE, KERNEL)
-    if why:
+    """Fetch what is missing, and build. @return (kernel, module), or why that cannot be."""
+    fetched = vm_lib.fetch_machine(ARCH, CACHE, KERNEL)
+    if isinstance(fetched, str):
+        return fetched
+    version, kernel = fetched
+    if why := vm_lib.tool(os.path.join(HERE, "softaux", "build.sh"), CACHE, version):
         return why
-    folder = os.path.realpath(os.path.join(CACHE, f"module-{KERNEL}"))
-    version = os.path.basename(folder)[len("module-"):]
-    if tool(os.path.join(HERE, "fetch.sh"), CACHE, "perf"):
+    if vm_lib.fetch(vm_lib.AMD64, CACHE, "perf"):
         print("# no perf 6.12: it is not asked")
-    return os.path.join(CACHE, f"vmlinuz-{version}"), os.path.join(CACHE, f"softaux-{version}", "softaux.ko")
+    return kernel, os.path.join(CACHE, f"softaux-{version}", "softaux.ko")
 
 
 def make_initramfs(tmp, clew, module, rows):
     load, root = os.path.join(tmp, "load"), os.path.join(tmp, "root")
-    subprocess.run(["cc", "-O1", "-static", "-fno-pie", "-no-pie", "-o", load, os.path.join(HERE, "aux_load.c")], check=True)
-    symbols = subprocess.run(["nm", load], capture_output=True, text=True, check=True).stdout
+    subprocess.run([f"{ARCH.tools}gcc", "-O1", "-static", "-fno-pie", "-no-pie", "-o", load, os.path.join(HERE, "aux_load.c")], check=True)
+    symbols = subprocess.run([f"{ARCH.tools}nm", load], capture_output=True, text=True, check=True).stdout
     addresses = {words[2]: words[0].lstrip("0") for words in map(str.split, symbols.splitlines()) if len(words) == 3}
-    vm_lib.make_root(root, "aux_init", {"clew": clew, "load": load})
+    vm_lib.make_root(root, "aux_init", {"clew": clew, "load": load}, ARCH)
     if any(row.needs_perf for row in rows):
         vm_lib.put_program(root, NEW_PERF)
     shutil.copy(module, os.path.join(root, "softaux.ko"))
@@ -205,11 +203,12 @@ def main():
     if isinstance(prepared, str) or vm_lib.what_is_missing(ARCH):
         tap.skip_all(prepared if isinstance(prepared, str) else f"missing: {vm_lib.what_is_missing(ARCH)}")
     kernel, module = prepared
-    rows = [r for r in rows if os.path.exists(NEW_PERF) or not r.needs_perf]
+    rows = those_of_arch([r for r in rows if os.path.exists(NEW_PERF) or not r.needs_perf])
     with tempfile.TemporaryDirectory() as tmp:
         clew = shutil.copy(clew, tmp)  # the same to the end, whatever is built meanwhile
-        subprocess.run(["strip", clew], stderr=subprocess.DEVNULL, check=False)  # of another architecture: as it is
-        names = boot_all(tmp, clew, kernel, module, rows)
+        recorder = shutil.copy(os.environ.get("CLEW_IN_VM", clew), os.path.join(tmp, "recorder"))
+        subprocess.run([f"{ARCH.tools}strip", recorder], check=True)
+        names = boot_all(tmp, recorder, kernel, module, rows) if rows else []
         for row in rows:
             if tap_row(row, names):
                 judge(tmp, clew, row)
@@ -217,6 +216,13 @@ def main():
             shutil.rmtree(os.path.join(os.environ["CLEW_VM_KEEP"], "rows"), ignore_errors=True)
             shutil.copytree(tmp, os.environ["CLEW_VM_KEEP"], ignore=shutil.ignore_patterns("root"), dirs_exist_ok=True)
     tap.done()
+
+
+def those_of_arch(rows):
+    for row in rows:
+        if ARCH.name in row.not_on:
+            tap.skip(row.name, f"{ARCH.name}: {row.not_on[ARCH.name]}")
+    return [r for r in rows if ARCH.name not in r.not_on]
 
 
 def tap_row(row, names):

@@ -8,6 +8,7 @@
 #   qemu             of bookworm-backports: FOLDER/qemu, a command
 #   perf             of bookworm-backports, for this machine's libraries: FOLDER/perf-6.12
 #   busybox          static: FOLDER/busybox
+#   programs         of trixie, with all their libraries, a root of its own: FOLDER/programs
 # ARCH=arm64: all this for a machine of arm64, emulated on this one; names that have no VERSION get -arm64: FOLDER/qemu-arm64.
 # Needs apt, dpkg-deb and /usr/share/keyrings/debian-archive-keyring.gpg.
 set -eu
@@ -82,7 +83,7 @@ fetch_kernel() {
 fetch_module() {
 	version=$1
 	if [ "${version#*-cloud}" = "$version" ]; then
-		[ ! -e "$folder/module-$1$of/usr" ] || return 0
+		[ ! -e "$folder/module-$1$of/usr" ] || [ ! -e "$folder/vmlinuz-$1$of" ] || return 0
 		version=$(newest_of "$1")
 		[ -n "$version" ] || { echo "fetch.sh: no kernel of series $1" >&2; return 1; }
 	fi
@@ -93,16 +94,20 @@ fetch_module() {
 		sed -i "s,/usr/src/,$folder/$to/usr/src/," "$folder/$to/usr/src/linux-headers-$version/Makefile"
 	fi
 	[ -e "$folder/vmlinuz-$version" ] || ln -sfn "$(find "$folder/module-$version" -name vmlinuz -o -name "vmlinuz-$version" | head -n 1)" "$folder/vmlinuz-$version"
-	[ "$version" = "$1" ] || ln -sfn "module-$version" "$folder/module-$1$of"
+	[ "$version" != "$1" ] || return 0
+	ln -sfn "module-$version" "$folder/module-$1$of"
+	ln -sfn "vmlinuz-$version" "$folder/vmlinuz-$1$of"
 }
 
 fetch_gcc() {
-	[ ! -d "$folder/gcc-root" ] || return 0
+	[ ! -d "$folder/gcc-root$of" ] || return 0
 	use_apt
+	compiler=gcc-14
+	[ "$arch" != arm64 ] || [ "$own" = arm64 ] || compiler=gcc-14-aarch64-linux-gnu
 	printf 'Package: *\nPin: release n=trixie\nPin-Priority: 990\n\nPackage: *\nPin: release n=*\nPin-Priority: -1\n' > "$apt/etc/pins-gcc"
-	packages=$(apt-get -s --no-install-recommends -o Dir::Etc::preferences="$apt/etc/pins-gcc" install gcc-14 make libelf1t64 dash bash coreutils sed grep mawk \
+	packages=$(apt-get -s --no-install-recommends -o Dir::Etc::preferences="$apt/etc/pins-gcc" install $compiler make libelf1t64 dash bash coreutils sed grep mawk \
 		findutils diffutils perl-base binutils libc-bin | awk '/^Inst/ { print $2 "/trixie" }')
-	to=gcc-root
+	to=gcc-root$of
 	rm -rf "$folder/x/$to" "$folder/x/$to.deb"
 	mkdir -p "$folder/x/$to.deb"
 	for dir in bin sbin lib lib64; do
@@ -161,11 +166,34 @@ fetch_busybox() {
 	ln -sfn "busybox-root$of/bin/busybox" "$folder/busybox$of"
 }
 
+# Compilers have signed return addresses in all of trixie's packages for arm64.
+fetch_programs() {
+	[ ! -d "$folder/programs$of" ] || return 0
+	packages=
+	for package in libc6 libgcc-s1 libtinfo6 zlib1g libzstd1 liblzma5 libexpat1 libreadline8t64 libstdc++6 bash perl-base libcrypt1 libpython3.13-minimal \
+		python3.13-minimal xz-utils libssl3t64 openssl libsqlite3-0 sqlite3; do
+		packages="$packages $package:$arch/trixie"
+	done
+	to=programs$of
+	use_apt
+	rm -rf "$folder/x/$to" "$folder/x/$to.deb"
+	mkdir -p "$folder/x/$to/usr/bin" "$folder/x/$to/usr/lib" "$folder/x/$to.deb"
+	ln -s usr/bin "$folder/x/$to/bin"
+	ln -s usr/lib "$folder/x/$to/lib"
+	(cd "$folder/x/$to.deb" && apt-get download -q $packages)
+	for deb in "$folder/x/$to.deb"/*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -C "$folder/x/$to" -x --keep-directory-symlink --exclude './usr/share/*'
+	done
+	rm -rf "$folder/x/$to.deb"
+	mv "$folder/x/$to" "$folder/$to"
+}
+
 for what; do
 	case $what in
 	qemu) fetch_qemu ;;
 	busybox) fetch_busybox ;;
 	perf) fetch_perf ;;
+	programs) fetch_programs ;;
 	gcc) fetch_gcc ;;
 	module:*) fetch_module "${what#module:}" ;;
 	*) fetch_kernel "$what" ;;

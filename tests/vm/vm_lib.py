@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 FOLDERS = ("bin", "proc", "sys", "dev", "tmp", "etc")
@@ -29,11 +30,37 @@ ARM64 = Arch("arm64", "qemu-system-aarch64", "", "max,pauth-impdef=on", "ttyAMA"
 ARCHS = {arch.name: arch for arch in (AMD64, ARM64)}
 
 
+def tool(*command, env=None):
+    """@return why it failed, or nothing"""
+    p = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})})
+    return "" if p.returncode == 0 else f"{os.path.basename(command[0])}: {(p.stderr or p.stdout).strip()[-300:]}"
+
+
+def fetch(arch, cache, *what):
+    """By fetch.sh. @return why it failed, or nothing"""
+    return tool(os.path.join(HERE, "fetch.sh"), cache, *what, env={"ARCH": arch.name})
+
+
 def fetched(arch, cache):
-    """@arch with what fetch.sh has put into the folder @cache."""
+    """@arch with the programs that fetch_machine() puts into the folder @cache."""
     if arch == AMD64:
         return arch if "QEMU" in os.environ else dataclasses.replace(arch, qemu=os.path.join(cache, "qemu"))
     return dataclasses.replace(arch, qemu=os.path.join(cache, f"qemu-{arch.name}"), busybox=os.path.join(cache, f"busybox-{arch.name}"))
+
+
+def fetch_machine(arch, cache, kernel):
+    """What a machine of @kernel (fetch.sh: module:VERSION) needs. @return (version, image), or why that cannot be."""
+    emulator = () if arch == AMD64 and "QEMU" in os.environ else ("qemu",) if arch == AMD64 else ("qemu", "busybox")
+    why = fetch(arch, cache, *emulator, f"module:{kernel}")
+    if why:
+        return why
+    version = os.path.basename(os.path.realpath(module_of(arch, cache, kernel)))[len("module-"):]
+    return version, os.path.join(cache, f"vmlinuz-{version}")
+
+
+def module_of(arch, cache, kernel):
+    """The folder of fetch.sh, whether @kernel is a version or a series."""
+    return os.path.join(cache, f"module-{kernel}" if arch == AMD64 or "-cloud-" in kernel else f"module-{kernel}-{arch.name}")
 
 
 def what_is_missing(arch=AMD64):
@@ -82,3 +109,19 @@ def machine(kernel, initramfs, serials, memory=2048, cpu="", accel="tcg,thread=m
     words = f"console={arch.serial}0 serial=/dev/{arch.serial}1 quiet panic=-1 {boot}"
     return [arch.qemu, *arch.machine, *more, "-accel", accel, "-cpu", cpu or arch.cpu, "-smp", "2", "-m", str(memory), "-display", "none", "-no-reboot",
             "-net", "none", "-monitor", "none", "-kernel", kernel, "-initrd", initramfs, "-append", words.strip(), *lines]
+
+
+def run_script(arch, tmp, kernel, root, script, limit=300, boot=""):
+    """Boot run_init's machine for @script (text), with the programs in @root. Fills tmp/out. @return the console's text if it has not come to its end"""
+    console, sent = os.path.join(tmp, "console"), os.path.join(tmp, "sent")
+    with open(os.path.join(root, "script"), "w", encoding="utf-8") as f:
+        f.write(script)
+    argv = machine(kernel, pack(root), [console, sent], boot=boot, arch=arch)
+    try:
+        subprocess.run(argv, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=limit)
+        with tarfile.open(sent) as tar:
+            tar.extractall(os.path.join(tmp, "out"))
+        return ""
+    except (subprocess.TimeoutExpired, tarfile.TarError, OSError, EOFError) as e:
+        with open(console, encoding="utf-8", errors="replace") as f:
+            return f"{f.read()}\n{e}"

@@ -7,29 +7,11 @@ written to CLEW_VM_KEEP, if given. The exit status is the script's.
 Environment: ARCH (amd64, or arm64), CLEW_VM_CACHE (/tmp/kernels), CLEW_VM_KEEP, CLEW_VM_LIMIT (300 s), CLEW_VM_BOOT (words for the kernel), QEMU, BUSYBOX"""
 import os
 import shutil
-import subprocess
 import sys
-import tarfile
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import vm_lib  # noqa: E402
-
-
-def run(arch, tmp, kernel, script, programs, limit=300, boot=""):
-    """Fills tmp/out. @return the console's text if the machine has not come to its end, else "" """
-    root, console, sent = (os.path.join(tmp, name) for name in ("root", "console", "sent"))
-    vm_lib.make_root(root, "run_init", programs, arch)
-    shutil.copy(script, os.path.join(root, "script"))
-    argv = vm_lib.machine(kernel, vm_lib.pack(root), [console, sent], boot=boot, arch=arch)
-    try:
-        subprocess.run(argv, stdin=subprocess.DEVNULL, check=False, timeout=limit)
-        with tarfile.open(sent) as tar:
-            tar.extractall(os.path.join(tmp, "out"))
-        return ""
-    except (subprocess.TimeoutExpired, tarfile.TarError, OSError, EOFError) as e:
-        with open(console, encoding="utf-8", errors="replace") as f:
-            return f"{f.read()}\n{e}"
 
 
 def main():
@@ -40,8 +22,11 @@ def main():
     if vm_lib.what_is_missing(arch):
         sys.exit(f"missing: {vm_lib.what_is_missing(arch)}")
     with tempfile.TemporaryDirectory() as tmp:
-        programs = {os.path.basename(path): path for path in sys.argv[3:]}
-        wrong = run(arch, tmp, sys.argv[1], sys.argv[2], programs, int(os.environ.get("CLEW_VM_LIMIT", "300")), os.environ.get("CLEW_VM_BOOT", ""))
+        root = os.path.join(tmp, "root")
+        vm_lib.make_root(root, "run_init", {os.path.basename(path): path for path in sys.argv[3:]}, arch)
+        with open(sys.argv[2], encoding="utf-8") as f:
+            script = f.read()
+        wrong = vm_lib.run_script(arch, tmp, sys.argv[1], root, script, int(os.environ.get("CLEW_VM_LIMIT", "300")), os.environ.get("CLEW_VM_BOOT", ""))
         if wrong:
             sys.exit(wrong)
         out = os.path.join(tmp, "out")
