@@ -45,6 +45,8 @@ def cases(*lines):
 
 
 SOFT = "name=softaux"
+# The command is ended by clew, with SIGTERM, when it has enough.
+ENDED_BY_US = "[ $status = 0 ] || [ $status = 143 ]\n"
 PT_IS_X86 = {"arm64": "Intel PT is a PMU of x86"}
 
 FULL_ROWS = [
@@ -62,10 +64,10 @@ FULL_ROWS = [
     Row("full-tasks", f"{SOFT} period_us=500", """load doze 100000 & a=$!
 load doze 100000 & b=$!
 clew record --per-thread -p $a,$b -e $PMU// -m 512K,256K -o a.data 2> err & p=$!
-until [ -s a.data ]; do usleep 20000; done
-usleep 300000
+until [ -s a.data ] && [ $(stat -c %s a.data) -gt 30000 ]; do usleep 20000; done
 kill $a
-usleep 300000
+size=$(stat -c %s a.data)
+until [ $(stat -c %s a.data) -gt $((size + 20000)) ]; do usleep 20000; done
 kill $b
 wait $p || exit 1
 echo $a $b > tasks
@@ -78,13 +80,18 @@ cp /bin/load other
 chmod 4755 other
 load as 1000 clew record -e $PMU//u -m 64K,64K -o a.data -- sh -c 'load spin 100; exec ./other spin 200' 2> err
 """, (c.has_trace, c.contiguous, c.no_loss_unsaid, c.is_readable)),
-    Row("slow-disk", f"{SOFT} period_us=100 burst=64", """mkfifo pipe
-(sleep 2; while dd bs=65536 count=1 2> dd; [ -s dd ] && ! grep -q '^0+0' dd; do usleep 20000; done) < pipe > a.data &
-clew record -e $PMU// -m 512K,64K -o - -- load spin 3000 > pipe 2> err
+    Row("slow-disk", f"{SOFT} period_us=100 burst=64", f"""mkfifo pipe
+clew record -e $PMU// -m 512K,64K -o - -- load spin 60000 > pipe 2> err & p=$!
+exec 3< pipe
+began
+usleep 500000
+> a.data
+until [ $(stat -c %s a.data) -gt 500000 ]; do dd bs=65536 count=1 <&3 >> a.data 2> /dev/null; usleep 20000; done
+kill -INT $p
+cat <&3 >> a.data
+wait $p
 status=$?
-wait
-exit $status
-""", (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps)),
+{ENDED_BY_US}""", (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps)),
     Row("full-disk", f"{SOFT} period_us=1000 burst=64", """mkdir disk
 mount -t tmpfs -o size=1m disk disk
 clew record -e $PMU// -m 512K,256K -o disk/a.data -- load spin 3000 2> err
@@ -99,8 +106,6 @@ wait $p
 """, (c.has_trace, c.contiguous, c.is_readable)),
 ]
 
-# The command is ended by clew, with SIGTERM, when it has enough.
-ENDED_BY_US = "[ $status = 0 ] || [ $status = 143 ]\n"
 
 # 4.4: task and CPU-wide, on CPU 0 and on another.
 RESTART_CHECKS = (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps, c.ran_on, c.restarts_each_time, c.sums_gaps)

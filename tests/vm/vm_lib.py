@@ -50,7 +50,7 @@ def fetched(arch, cache):
 
 def fetch_machine(arch, cache, kernel):
     """What a machine of @kernel (fetch.sh: module:VERSION) needs. @return (version, image), or why that cannot be."""
-    emulator = () if arch == AMD64 and "QEMU" in os.environ else ("qemu",) if arch == AMD64 else ("qemu", "busybox")
+    emulator = () if arch.name == AMD64.name and "QEMU" in os.environ else ("qemu",) if arch.name == AMD64.name else ("qemu", "busybox")
     why = fetch(arch, cache, *emulator, f"module:{kernel}")
     if why:
         return why
@@ -60,7 +60,7 @@ def fetch_machine(arch, cache, kernel):
 
 def module_of(arch, cache, kernel):
     """The folder of fetch.sh, whether @kernel is a version or a series."""
-    return os.path.join(cache, f"module-{kernel}" if arch == AMD64 or "-cloud-" in kernel else f"module-{kernel}-{arch.name}")
+    return os.path.join(cache, f"module-{kernel}" if arch.name == AMD64.name or "-cloud-" in kernel else f"module-{kernel}-{arch.name}")
 
 
 def what_is_missing(arch=AMD64):
