@@ -73,10 +73,22 @@ damage-random: all
 
 # AUX recording on the AUX code of a real kernel, in an emulated machine: tests/vm/README.md. Nothing is installed; packages are kept in VM_CACHE.
 # ROWS="full killed": these rows only. KERNEL=7.3.4+deb13-cloud-amd64: another kernel of Debian, and its user stacks as well.
+# ARCH=arm64: the cross build's clew records AUX areas and user stacks there, and its unit tests run there; ROWS=unit: only they.
 VM_CACHE ?= /tmp/kernels
-check-vm: all
-	@CLEW_VM=1 CLEW_VM_CACHE=$(VM_CACHE) CLEW_VM_KERNEL=$(or $(KERNEL),6.12) tests/vm/aux_vm.py $(BUILD)/clew $(ROWS)
+VM = CLEW_VM=1 CLEW_VM_CACHE=$(VM_CACHE) CLEW_VM_KERNEL=$(or $(KERNEL),6.12)
+check-vm: check-vm-$(if $(filter arm64,$(ARCH)),arm64,own)
+
+check-vm-own: all
+	@$(VM) tests/vm/aux_vm.py $(BUILD)/clew $(ROWS)
 	@[ -z "$(KERNEL)" ] || CLEW_VM=1 QEMU=$(VM_CACHE)/qemu tests/vm/vm_test.py $(BUILD)/clew $(VM_CACHE)/vmlinuz-$(KERNEL)
+
+check-vm-arm64: all
+	@tools/setup.sh build check
+	@[ -f build-aarch64/build.ninja ] || meson setup build-aarch64 --cross-file tools/aarch64.ini > /dev/null
+	@ninja --quiet -C build-aarch64 -j $(JOBS)
+	@[ "$(ROWS)" = unit ] || $(VM) ARCH=arm64 CLEW_IN_VM=build-aarch64/clew tests/vm/aux_vm.py $(BUILD)/clew $(ROWS)
+	@[ -n "$(ROWS)" ] || $(VM) ARCH=arm64 CLEW_IN_VM=build-aarch64/clew tests/vm/vm_test.py $(BUILD)/clew $(VM_CACHE)/vmlinuz-$(or $(KERNEL),6.12-arm64)
+	@[ -n "$(filter-out unit,$(ROWS))" ] || $(VM) ARCH=arm64 tests/vm/unit_vm.py build-aarch64
 
 install: all
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
@@ -88,4 +100,4 @@ format:
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz
 
-.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-who truth-x86 damage damage-random check-vm install format clean
+.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-who truth-x86 damage damage-random check-vm check-vm-own check-vm-arm64 install format clean

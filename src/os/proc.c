@@ -250,6 +250,14 @@ unsigned int os_page_bytes(void)
 	return (unsigned int)sysconf(_SC_PAGESIZE);
 }
 
+/* The kernel puts the stack of a process near the end of its address space, and nothing above. */
+unsigned int os_address_bits(void)
+{
+	unsigned long on_stack = getauxval(AT_RANDOM);
+
+	return on_stack ? 64 - (unsigned int)__builtin_clzl(on_stack) : 64;
+}
+
 bool os_own_vdso(const void **ret, size_t *ret_size)
 {
 	unsigned long base = getauxval(AT_SYSINFO_EHDR);

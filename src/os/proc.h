@@ -78,6 +78,9 @@ int os_set_realtime(int priority);
 /** Memory a page takes. */
 unsigned int os_page_bytes(void);
 
+/** Addresses of user mode have so many bits, but for those that a program asks for. */
+unsigned int os_address_bits(void);
+
 /** The vDSO mapped into this process. @return false: there is none. */
 bool os_own_vdso(const void **ret, size_t *ret_size);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unwind/unw_compile.h"
 
+#include "unwind/a64_stubs.h"
 #include "unwind/eh_frame.h"
 #include "unwind/fp_rows.h"
 #include "unwind/sframe.h"
@@ -66,6 +67,17 @@ static enum clew_err add_switches(struct sources *s, const struct unw_image *ima
 	return err == CLEW_NOT_FOUND ? CLEW_OK : err;
 }
 
+/** The same, where a few instructions are the whole function. */
+static enum clew_err add_stubs(struct sources *s, const struct unw_image *image)
+{
+	size_t nr = s->nr;
+	struct unw_list *l = image->arch == UNW_AARCH64 ? add_list(s) : NULL;
+
+	if (image->arch != UNW_AARCH64)
+		return CLEW_OK;
+	return l ? a64_stub_rows(image, s->lists, nr, l) : CLEW_NO_MEMORY;
+}
+
 /** What no source covers, by its instructions. */
 static enum clew_err add_code(struct sources *s, const struct unw_image *image)
 {
@@ -117,6 +129,8 @@ enum clew_err unw_compile(const struct unw_image *image, void **ret_block, size_
 		err = add_sframe(&s, image);
 	if (!err)
 		err = add_dwarf(&s, image, true);
+	if (!err && !image->is_relocatable)
+		err = add_stubs(&s, image);
 	if (!err && !image->is_relocatable)
 		err = add_code(&s, image);
 	if (!err)

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/hash.h"
 #include "base/mem.h"
+#include "unwind/unw_insn_a64.h"
 #include "unwind/unw_walk_impl.h"
 
 const char unw_probes_name[] = "[uprobes]";
 
 static const struct unw_machine machines[] = {
-	[UNW_X86_64] = {.sp = 7,   .fp = 6,        .ra = 0xff},
-	[UNW_AARCH64] = {        .sp = 31, .fp = 29,       .ra = 30          },
-	[UNW_S390X] = { .sp = 15, .fp = 11, .ra = 14,           .sp_bias = 160},
+	[UNW_X86_64] = {.sp = 7,      .fp = 6,  .ra = 0xff, .sigreturn_pc = 168},
+	[UNW_AARCH64] = {.sp = A64_SP,
+                        .fp = A64_FP,
+                        .ra = A64_LINK,
+                        .sigreturn_pc = A64_SIGRETURN_PC                       },
+	[UNW_S390X] = {.sp = 15,     .fp = 11, .ra = 14,   .sp_bias = 160     },
 };
 
 struct unw_memo *unw_memo_new(void)
@@ -59,11 +63,11 @@ static bool is_short_form(const struct unw_rule *r, const struct unw_machine *m)
 	       (r->fp == UNW_SAME || r->fp == UNW_AT_CFA || r->fp == UNW_UNDEFINED);
 }
 
-/* The ucontext of amd64, by where the rule looks for RA: all registers stand there. */
-static bool is_x86_64_sigcontext(const struct unw_rule *r, enum unw_arch arch)
+/* The registers that a signal saved, by where the rule looks for RA: all stand there. */
+static bool is_sigcontext(const struct unw_rule *r, const struct unw_machine *m)
 {
-	return arch == UNW_X86_64 && r->flags & UNW_SIGNAL && r->ra == UNW_AT_REG &&
-	       r->ra_reg == 7 && r->ra_off == 168;
+	return m->sigreturn_pc && r->flags & UNW_SIGNAL && r->ra == UNW_AT_REG &&
+	       r->ra_reg == m->sp && r->ra_off == m->sigreturn_pc;
 }
 
 static void slot_of_rule(struct unw_walker *w, struct unw_slot *s, const struct unw_rule *r)
@@ -75,7 +79,7 @@ static void slot_of_rule(struct unw_walker *w, struct unw_slot *s, const struct 
 	s->fp_off = r->fp_off;
 	if (r->ra == UNW_UNDEFINED) {
 		s->kind = SLOT_OUTERMOST;
-	} else if (is_x86_64_sigcontext(r, w->space->arch)) {
+	} else if (is_sigcontext(r, w->machine)) {
 		s->kind = SLOT_SIGRETURN;
 	} else if (is_short_form(r, w->machine)) {
 		s->kind = r->cfa_reg == w->machine->sp ? SLOT_CFA_SP : SLOT_CFA_FP;
@@ -180,7 +184,7 @@ static enum unw_stop step_short(struct unw_walker *w, const struct unw_slot *s)
 	uint64_t cfa, fp_at;
 
 	if (__builtin_expect(is_sp ? !now->has_sp : !now->has_fp, 0))
-		return is_sp ? UNW_STOP_REGISTER : (enum unw_stop)now->no_fp;
+		return is_sp ? unw_step_record(w, s) : (enum unw_stop)now->no_fp;
 	if (__builtin_expect(!unw_walk_add(is_sp ? now->sp : now->fp, s->cfa_off, &cfa) || cfa & 7,
 			     0))
 		return UNW_STOP_BAD_CFA;

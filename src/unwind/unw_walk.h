@@ -10,6 +10,15 @@
  */
 enum { UNW_NR_REGS = 34 };
 
+/** The machine that this library runs on. */
+#if defined(__x86_64__)
+# define UNW_OWN_ARCH UNW_X86_64
+#elif defined(__aarch64__)
+# define UNW_OWN_ARCH UNW_AARCH64
+#else
+# define UNW_OWN_ARCH UNW_S390X
+#endif
+
 struct unw_regs {
 	uint64_t pc;
 	uint64_t r[UNW_NR_REGS]; /* by DWARF number; SP and FP among them */

@@ -52,8 +52,8 @@ static bool is_sigreturn_aarch64(const struct unw_code *c, uint64_t rel)
 {
 	uint32_t mov, svc;
 
-	return word_at(c, rel, &mov) && word_at(c, rel + 4, &svc) && mov == 0xd2801168 &&
-	       svc == 0xd4000001;
+	return word_at(c, rel, &mov) && word_at(c, rel + 4, &svc) && mov == A64_MOV_SIGRETURN &&
+	       svc == A64_SVC;
 }
 
 bool unw_code_is_sigreturn(enum unw_arch arch, const struct unw_code *code, uint64_t rel)
@@ -116,13 +116,6 @@ static bool is_call_x86_64(const uint8_t *end, size_t nr)
 	return false;
 }
 
-/* BL, BLR, BLRAA and its kin */
-static bool is_call_aarch64(uint32_t insn)
-{
-	return a64_is_bl(insn) || (insn & 0xfffffc1f) == 0xd63f0000 ||
-	       (insn & 0xfefff800) == 0xd63f0800;
-}
-
 /* BRASL, BRAS, BASR; also BAL-like old forms are not written by compilers. */
 static bool is_call_s390x(const struct unw_code *c, uint64_t rel)
 {
@@ -151,7 +144,7 @@ bool unw_code_is_no_call(enum unw_arch arch, const struct unw_code *code, uint64
 		}
 		return false;
 	case UNW_AARCH64:
-		return word_at(code, rel - 4, &insn) && !is_call_aarch64(insn);
+		return word_at(code, rel - 4, &insn) && !a64_is_call(insn);
 	case UNW_S390X:
 		return code_at(code, rel - 2, 2) && !is_call_s390x(code, rel);
 	}
@@ -173,19 +166,8 @@ bool unw_code_call_target(enum unw_arch arch, const struct unw_code *code, uint6
 	}
 	if (!a64_is_bl(insn))
 		return false;
-	/* imm26 of words, from the BL itself */
-	*ret = ((int64_t)(insn & 0x3ffffff) ^ 0x2000000) - 0x2000000;
-	*ret = *ret * 4 - 4;
+	*ret = a64_bl_off(insn) - 4;
 	return true;
-}
-
-/* SUB SP, STP and STR with writeback; BL and BLR; LDP, LDR and MOV of x30. */
-static bool is_prologue_aarch64(uint32_t insn)
-{
-	return (insn & 0xff00001f) == 0xd100001f || a64_is_push_pair(insn) ||
-	       (insn & 0xffe00fe0) == 0xf8000fe0 || a64_is_bl(insn) ||
-	       (insn & 0xfffffc1f) == 0xd63f0000 || (insn & 0xffc07c00) == 0xa9407800 ||
-	       (insn & 0xffc0001f) == 0xf940001e || (insn & 0xffe0ffff) == 0xaa0003fe;
 }
 
 bool unw_code_keeps_link(const struct unw_code *code, uint64_t start, uint64_t rel)
@@ -196,7 +178,7 @@ bool unw_code_keeps_link(const struct unw_code *code, uint64_t start, uint64_t r
 	if ((rel | start) & 3 || rel < start || rel - start > 4 * MAX_INSNS)
 		return false;
 	for (uint64_t at = start; at < rel; at += 4) {
-		if (!word_at(code, at, &insn) || is_prologue_aarch64(insn))
+		if (!word_at(code, at, &insn) || a64_ends_link(insn))
 			return false;
 	}
 	return true;

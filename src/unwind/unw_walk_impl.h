@@ -52,8 +52,9 @@ struct unw_memo {
 
 /** The machine's conventions. */
 struct unw_machine {
-	uint8_t sp, fp, ra; /* DWARF numbers; ra 0xff: on the stack */
-	uint8_t sp_bias;    /* CFA = the caller's SP + this */
+	uint8_t sp, fp, ra;   /* DWARF numbers; ra 0xff: on the stack */
+	uint8_t sp_bias;      /* CFA = the caller's SP + this */
+	int32_t sigreturn_pc; /* at sigreturn, from SP, where rules look for RA; 0: they do not */
 };
 
 struct unw_frame {
@@ -121,6 +122,8 @@ static inline bool unw_walk_add(uint64_t base, int64_t off, uint64_t *ret)
 enum unw_stop unw_step_rule(struct unw_walker *w, const struct unw_rule *rule);
 enum unw_stop unw_step_sigreturn(struct unw_walker *w);
 enum unw_stop unw_step_fp(struct unw_walker *w);
+/** The rule @p s is based on SP, which is unknown: by the frame record, if it describes one. */
+enum unw_stop unw_step_record(struct unw_walker *w, const struct unw_slot *s);
 /** A step was made from a place of @p kind and @p rule: where is rbx now? */
 void unw_step_follow_rbx(struct unw_walker *w, enum unw_slot_kind kind,
 			 const struct unw_rule *rule);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "unwind/unw_insn_a64.h"
 #include "unwind/unw_walk_impl.h"
-
-enum { AARCH64_X30 = 30 };
 
 /* Of a frame that called another. */
 static bool rbx_of(struct unw_walker *w, uint64_t *ret, enum unw_stop *stop)
@@ -209,16 +208,14 @@ static bool sigcontext_x86_64(struct unw_walker *w, struct unw_regs *r)
 	return unw_walk_load(w, w->now.sp + 168, &r->pc);
 }
 
-/* Spec: Linux 7.3 arch/arm64/kernel/signal.c, struct rt_sigframe: siginfo of 128 bytes, ucontext;
- * in it sigcontext, aligned to 16: fault_address, regs[31], sp, pc. */
 static bool sigcontext_aarch64(struct unw_walker *w, struct unw_regs *r)
 {
 	for (unsigned int i = 0; i <= 31; i++) {
-		if (!unw_walk_load(w, w->now.sp + 312 + 8 * i, &r->r[i]))
+		if (!unw_walk_load(w, w->now.sp + A64_SIGRETURN_REGS + 8 * i, &r->r[i]))
 			return false;
 	}
 	r->known = 0xffffffff;
-	return unw_walk_load(w, w->now.sp + 568, &r->pc);
+	return unw_walk_load(w, w->now.sp + A64_SIGRETURN_PC, &r->pc);
 }
 
 /* Spec: Linux 7.3 arch/s390/kernel/signal.c, struct rt_sigframe and sigframe: 160 bytes of save
@@ -357,7 +354,7 @@ static bool step_link(struct unw_walker *w, const struct unw_map *map)
 	uint64_t rel = w->now.pc + map->bias, start, lr;
 	enum unw_stop unused;
 
-	if (!reg_of(w, AARCH64_X30, &lr, &unused) || !lr)
+	if (!reg_of(w, A64_LINK, &lr, &unused) || !lr)
 		return false;
 	lr &= w->pac_mask;
 	if (!is_called_from(w, map, lr, &start)) {
@@ -375,8 +372,7 @@ static bool step_bare(struct unw_walker *w, enum unw_origin origin)
 	enum unw_stop unused;
 
 	if (w->space->arch == UNW_AARCH64)
-		return reg_of(w, AARCH64_X30, &pc, &unused) &&
-		       set_next(w, origin, pc, sp, w->now.fp);
+		return reg_of(w, A64_LINK, &pc, &unused) && set_next(w, origin, pc, sp, w->now.fp);
 	return unw_walk_load(w, sp, &pc) && set_next(w, origin, pc, sp + 8, w->now.fp);
 }
 
@@ -443,4 +439,20 @@ enum unw_stop unw_step_fp(struct unw_walker *w)
 	/* The frame record stands at the bottom of the frame: SP is somewhere above. */
 	w->next.has_sp = w->space->arch != UNW_AARCH64;
 	return UNW_STOP_NONE;
+}
+
+/* x29 points to the record in every function that saves it with x30, by convention; the rule says
+ * how far that is from the CFA. */
+enum unw_stop unw_step_record(struct unw_walker *w, const struct unw_slot *s)
+{
+	bool is_record = s->fp == UNW_AT_CFA && s->ra_off == s->fp_off + 8;
+	uint64_t fp = w->now.fp, cfa, pc, next_fp;
+
+	if (w->space->arch != UNW_AARCH64 || !w->now.has_fp || !is_record || fp & 7 ||
+	    fp < w->now.sp || !unw_walk_add(fp, -(int64_t)s->fp_off, &cfa) || cfa <= fp ||
+	    !unw_walk_load(w, fp, &next_fp) || !unw_walk_load(w, fp + 8, &pc))
+		return UNW_STOP_REGISTER;
+	if (!pc)
+		return UNW_STOP_FP_END;
+	return set_next(w, UNW_FP, pc, cfa, next_fp) ? UNW_STOP_NONE : UNW_STOP_REGISTER;
 }

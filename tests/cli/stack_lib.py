@@ -42,12 +42,12 @@ class StackTap(Tap):
             sys.exit(self.failed != 0)
         super().done()
 
-    def compile(self, name, sources, flags):
-        """@return the program, or None where there is no compiler."""
+    def compile(self, name, sources, flags, compiler=None):
+        """@compiler: the command, if not this machine's. @return the program, or None where there is no compiler."""
         is_cxx = any(s.endswith(".cc") for s in sources)
         out = self.path(name)
         try:
-            p = subprocess.run([*(CXX if is_cxx else CC), "-w", *flags, *sources, "-o", out, "-lpthread", "-ldl"],
+            p = subprocess.run([*(compiler or (CXX if is_cxx else CC)), "-w", *flags, *sources, "-o", out, "-lpthread", "-ldl"],
                                capture_output=True, text=True, check=False)
         except FileNotFoundError:
             return None

@@ -24,7 +24,7 @@ struct fake_kernel fake_kernel;
 static struct fake_event *event_of(int fd)
 {
 	for (size_t i = fake_kernel.events.nr; i-- > 0;)
-		if (fake_kernel.events.data[i].fd == fd)
+		if (fake_kernel.events.data[i].fd == fd && !fake_kernel.events.data[i].closed)
 			return &fake_kernel.events.data[i];
 	return NULL;
 }
@@ -134,11 +134,13 @@ static void check_tracking(void)
 int WRAP(os_perf_open)(const void *attr, int pid, int cpu, int group_fd, unsigned int flags);
 int WRAP(os_perf_open)(const void *attr, int pid, int cpu, int group_fd, unsigned int flags)
 {
-	struct fake_event e = {.pid = pid, .cpu = cpu, .id = 100 + fake_kernel.events.nr};
+	struct fake_event e = {.pid = pid,
+			       .cpu = cpu,
+			       .group = group_fd,
+			       .flags = flags,
+			       .id = 100 + fake_kernel.events.nr};
 	uint32_t size;
 
-	(void)group_fd;
-	(void)flags;
 	if (fake_kernel.refuses)
 		return fake_kernel.refuses;
 	memcpy(&size, (const uint8_t *)attr + 4, sizeof(size));
@@ -153,6 +155,7 @@ int WRAP(os_perf_enable)(int fd);
 int WRAP(os_perf_enable)(int fd)
 {
 	event_of(fd)->is_enabled = true;
+	event_of(fd)->nr_enables++;
 	check_tracking();
 	fake_kernel.nr_enables++;
 	return 0;
@@ -194,6 +197,17 @@ int WRAP(os_perf_id)(int fd, uint64_t *ret)
 }
 
 /* --- os/file.h: of events; of other descriptors it is os's own --- */
+
+void __real_os_close(int fd);
+void WRAP(os_close)(int fd);
+void WRAP(os_close)(int fd)
+{
+	struct fake_event *e = fd >= 0 ? event_of(fd) : NULL;
+
+	if (e)
+		e->closed = ++fake_kernel.nr_closes;
+	__real_os_close(fd);
+}
 
 long __real_os_read(int fd, void *to, size_t size);
 long WRAP(os_read)(int fd, void *to, size_t size);

@@ -15,7 +15,10 @@
 /** One perf_event_open(). */
 struct fake_event {
 	struct perf_attr attr;
-	int fd, pid, cpu;
+	int fd, pid, cpu, group; /* group: descriptor of its leader, or -1 */
+	unsigned int flags;
+	uint32_t nr_enables;
+	uint32_t closed; /* the n-th of all to be closed, from 1 on; 0: it is open */
 	uint64_t id;
 	bool is_enabled, is_gone; /* gone: its task has ended */
 	uint64_t count;           /* that a read gives; it always runs */
@@ -42,7 +45,7 @@ struct fake_kernel {
 	int signal_of_child; /* that the recorder sent its command; 0: none */
 	int nr_starts;       /* times the command was started */
 	uint32_t nr_enables; /* calls */
-	uint32_t nr_disables;
+	uint32_t nr_disables, nr_closes;
 	uint32_t nr_untracked; /* changes after which a trace was on, and no event for switches */
 	bool is_inside;        /* in a PID namespace that is not the initial one */
 };

@@ -11,6 +11,7 @@ struct one {
 	uint32_t leader, type, action;
 	uint64_t period, flags;
 	bool is_trace;
+	uint32_t sample;
 };
 
 /* clang-format off */
@@ -35,6 +36,11 @@ static const struct row {
 	{ "a clock beside the CPU's counter", { { "pt", 0, 9, 0, 1, 0, true } }, true, "no clock chosen by -k" },
 	{ "two traces of a PMU",
 	  { { "pt", 0, 9, 0, 1, 0, true }, { "pt2", 1, 9, 0, 1, 0, true } }, false, "'pt' is one" },
+	{ "an exclusive event",
+	  { { "pt", 0, 9, 0, 1, 0, true }, { "a", 0, 2, PERF_AUX_PAUSE, 1, PERF_ATTR_EXCLUSIVE } }, false, "nor exclusive" },
+	{ "samples with trace", { { "pt", 0, 9, 0, 1, 0, true }, { "a", 0, 2, 0, 1, 0, false, 64 } }, false, NULL },
+	{ "no trace for samples", { { "a", 0, 2, 0, 1, 0, false, 64 } }, false, "no hardware trace before it" },
+	{ "a trace with samples of itself", { { "pt", 0, 9, 0, 1, 0, true, 64 } }, false, "not for the trace itself" },
 	{ "a trace in a trace's group",
 	  { { "pt", 0, 9, 0, 1, 0, true }, { "x", 0, 10, 0, 1, 0, true } }, false, "leads it already" },
 };
@@ -55,6 +61,7 @@ static void add(struct rec_counters *c, const struct one *o)
 	e.attr.aux_action = o->action;
 	e.attr.sample_period = o->period;
 	e.attr.flags = o->flags;
+	e.attr.aux_sample_size = o->sample;
 	vec_push(&c->list, e);
 }
 

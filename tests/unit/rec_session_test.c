@@ -616,6 +616,11 @@ static void test_aux(void)
 	CHECK(r.err == CLEW_OK && fake_kernel_ring(0)->is_aux_overwritten &&
 		      !r.by_type[PERF_RECORD_AUXTRACE],
 	      "an area that is only sampled is overwritten, and not read");
+	CHECK(!strstr(buf_cstr(&said), "at most"), "samples that fit their buffer need no warning");
+	record_trace(&r, "{arm_spe_0//,cpu-clock/aux-sample-size=8192/}");
+	CHECK(r.err == CLEW_OK &&
+		      strstr(buf_cstr(&said), "at most the 4 KiB of their trace's buffer"),
+	      "those that do not are reported");
 }
 
 /* Trace comes all the time, and is asked for twice. */

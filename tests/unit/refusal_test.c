@@ -119,6 +119,32 @@ static const struct row {
 	  { .type = 9 }, 2, ROOT, "PMU x has no AUX area", "" },
 	{ "filter", { REC_CALL_FILTER, EINVAL, .event = "sched:sched_switch", .pid = 7, .filter = "prev_pidd==0" },
 	  { .type = 2 }, 2, ROOT, "'prev_pidd==0' is not understood", "sched_switch/format" },
+	{ "aux-action, older kernel", { REC_CALL_OPEN, EINVAL, .event = "x//", .pmu = "x", .is_trace = true },
+	  { .type = 9, .aux_action = PERF_AUX_START_PAUSED }, 2, ROOT | OLD, "this kernel does not know aux-action", "newer kernel" },
+	{ "aux-action, reserved bits", { REC_CALL_OPEN, EINVAL, .event = "cs", .pid = 7, .cpu = -1 },
+	  { .type = 1, .aux_action = 1 << 3 }, 2, ROOT, "finds the event's settings inconsistent, and does not say which", "omit terms" },
+	{ "aux-action and aux-output", { REC_CALL_OPEN, EOPNOTSUPP, .event = "cs", .pid = 7, .cpu = -1 },
+	  { .type = 1, .aux_action = PERF_AUX_PAUSE, .flags = PERF_ATTR_AUX_OUTPUT }, 2, ROOT, "exclude each other", "" },
+	{ "a counter of no PMU that acts", { REC_CALL_OPEN, ENOENT, .event = "cycles", .pid = 7, .cpu = -1, .has_leader = true, .leader_pmu = "x" },
+	  { .type = PERF_TYPE_HARDWARE, .aux_action = PERF_AUX_PAUSE }, 2, ROOT, "no hardware counters", "-e cpu-clock" },
+	{ "aux-sample, leader cannot", { REC_CALL_OPEN, EINVAL, .event = "cs", .pid = 7, .cpu = -1, .has_leader = true, .leader_pmu = "x" },
+	  { .type = 1, .aux_sample_size = 8 }, 2, ROOT, "a trace PMU that can be sampled", "put the trace first" },
+	{ "a trace that another recording has", { REC_CALL_OPEN, EBUSY, .event = "x//", .pmu = "x", .pid = 7, .cpu = -1, .is_trace = true },
+	  { .type = 9 }, 2, ROOT, "PMU x is in exclusive use: by another recording of it (of all CPUs or of tasks, never both), or a buffer", "pgrep" },
+	{ "an inherited thread's buffer", { REC_CALL_MMAP, EINVAL, .event = "cs", .pid = 7, .cpu = -1, .map_bytes = 4096 },
+	  { .type = 1, .flags = PERF_ATTR_INHERIT }, 2, ROOT, "threads that inherit it", "omit its inherit, or --per-thread" },
+	{ "size of an AUX area", { REC_CALL_MMAP_AUX, EINVAL, .event = "x//", .pmu = "x", .pid = 7, .cpu = 0, .map_bytes = 12288, .is_trace = true },
+	  { .type = 9 }, 2, ROOT, "AUX area of 12288 bytes is refused: the size must be a power of two of pages that this PMU can handle", "-m ,16M" },
+	{ "no memory for an AUX area", { REC_CALL_MMAP_AUX, ENOMEM, .event = "x//", .pmu = "x", .pid = 7, .cpu = 0, .map_bytes = 1 << 20, .is_trace = true },
+	  { .type = 9 }, 2, ROOT, "no memory for its AUX area of 1024 KiB", "-m" },
+	{ "another direction", { REC_CALL_OUTPUT, EINVAL, .event = "cs", .pid = 7, .cpu = 0 },
+	  { .type = 1 }, 2, ROOT, "of one CPU or thread, of one clock", "separately" },
+	{ "an address filter too many", { REC_CALL_FILTER, EOPNOTSUPP, .event = "x//", .pmu = "x", .pid = 7, .is_trace = true, .filter = "filter 0x1/0x1" },
+	  { .type = 9 }, 2, ROOT, "x refuses the address filter 'filter 0x1/0x1': it is one too many", "clew-events(7)" },
+	{ "no address filters", { REC_CALL_FILTER, EINVAL, .event = "x//", .pmu = "x", .pid = 7, .is_trace = true, .filter = "filter 0x1/0x1" },
+	  { .type = 9 }, 2, ROOT, "it has none, or not this form", "omit --filter" },
+	{ "a filter's file has gone", { REC_CALL_FILTER, ENOENT, .event = "x//", .pmu = "x", .pid = 7, .is_trace = true, .filter = "filter 0x1/0x1@/y" },
+	  { .type = 9 }, 2, ROOT, "'filter 0x1/0x1@/y' has gone", "" },
 	{ "unforeseen", { REC_CALL_OPEN, EIO, .event = "cs", .pid = 7, .cpu = -1 },
 	  { .type = 1 }, 2, ROOT, "Input/output error", "" },
 };
@@ -152,6 +178,7 @@ static struct rec_host_facts world_of(const struct row *r)
 	if (r->world & OLD) {
 		w.features.flags &= ~PERF_ATTR_BUILD_ID;
 		w.features.sample_type &= ~PERF_SAMPLE_CGROUP;
+		w.features.has_aux_action = false;
 	}
 	return w;
 }
@@ -173,6 +200,40 @@ static void check_rows(void)
 		if (!is_ok)
 			printf("# %s\n# %s\n", error.text, error.hint);
 	}
+}
+
+/* Linux does not refuse joined rings, and filters of tracepoints, with it. */
+static bool is_impossible(const struct rec_refusal *r)
+{
+	return r->os_errno == EOPNOTSUPP &&
+	       (r->call == REC_CALL_OUTPUT || (r->call == REC_CALL_FILTER && !r->is_trace));
+}
+
+/* What the kernel says of a broken rule is never all that the user gets. */
+static void check_no_bare_errno(void)
+{
+	static const int errnos[] = {EINVAL, EOPNOTSUPP};
+	size_t nr_bare = 0, nr = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		for (int k = 0; k < 2 * (REC_CALL_FILTER + 1); k++) {
+			struct rec_refusal r = rows[i].r;
+			struct rec_host_facts w = world_of(&rows[i]);
+			struct rec_error error;
+
+			r.attr = &rows[i].attr;
+			r.call = (enum rec_call)(k / 2);
+			r.os_errno = errnos[k % 2];
+			if (is_impossible(&r))
+				continue;
+			rec_refusal_explain(&r, &w, &error);
+			nr++;
+			nr_bare += strstr(error.text, strerror(r.os_errno)) != NULL;
+			if (strstr(error.text, strerror(r.os_errno)))
+				printf("# %s, call %d: %s\n", rows[i].what, k / 2, error.text);
+		}
+	}
+	CHECK(!nr_bare, "none of %zu explanations is the errno's own text", nr);
 }
 
 static int open_errno(const struct perf_attr *attr)
@@ -256,6 +317,7 @@ static void check_aux_contract(void)
 int main(void)
 {
 	check_rows();
+	check_no_bare_errno();
 	check_features();
 	check_aux_contract();
 	return tap_done();

@@ -719,6 +719,69 @@ static void test_link(void)
 	stack_build_free(b);
 }
 
+/* Code without rules leaves aarch64's SP unknown. A caller that is described by SP is found by its
+ * frame record, whose place the rule gives. */
+static void test_record(void)
+{
+	struct stack_build *b = start(UNW_AARCH64);
+	struct unw_rule rule = sp_rule(b, 64);
+	uint64_t gap = stack_fn(b, NULL), caller, end = bottom(b), record = SP_AT + 128;
+
+	rule.fp = UNW_AT_CFA;
+	rule.fp_off = -64;
+	rule.ra_off = -56;
+	caller = stack_call(stack_fn(b, &rule));
+	b->regs.pc = gap + 8;
+	stack_reg(b, 29, SP_AT + 32);
+	stack_put(b, SP_AT + 32, record);
+	stack_put(b, SP_AT + 40, caller);
+	stack_put(b, record, SP_AT + 1024);
+	stack_put(b, record + 8, caller | UINT64_C(0x2a) << 48);
+	stack_put(b, record + 64, 0);
+	stack_put(b, record + 64 + 8, end);
+	stack_walk(b, NULL, 0);
+	is_stopped(b, UNW_STOP_OUTERMOST, 4, "SP unknown, and found again by a frame record");
+	CHECK_EQ(b->pc[2], caller, "its return address without the signature");
+	CHECK_EQ(b->sp[2], record + 64, "SP is known from there on");
+	CHECK_EQ(b->method[2], UNW_FP, "by convention");
+	CHECK_EQ(b->method[3], UNW_EH_FRAME, "the next by its rule");
+	stack_put(b, record + 8, 0);
+	stack_walk(b, NULL, 0);
+	is_stopped(b, UNW_STOP_FP_END, 2, "a record that holds no return address");
+	stack_put(b, SP_AT + 32, SP_AT);
+	stack_walk(b, NULL, 0);
+	is_stopped(b, UNW_STOP_REGISTER, 2, "x29 points below the frame: it is no record");
+	stack_build_free(b);
+}
+
+/* Signal frames by a rule that says where sigreturn's pc is: all registers are known again. */
+static void test_sigreturn_rule_aarch64(void)
+{
+	struct stack_build *b = start(UNW_AARCH64);
+	const struct unw_rule signal = {.cfa = UNW_CFA_REG,
+					.cfa_reg = 31,
+					.ra = UNW_AT_REG,
+					.ra_reg = 31,
+					.ra_off = 568,
+					.flags = UNW_SIGNAL,
+					.origin = UNW_TRAMPOLINE};
+	const struct unw_rule leaf = {.cfa = UNW_CFA_REG, .cfa_reg = 31, .origin = UNW_EH_FRAME};
+	struct unw_rule handler = sp_rule(b, 16);
+	uint64_t frame = SP_AT + 16, trampoline = stack_fn(b, &signal) + 4;
+	uint64_t interrupted = stack_fn(b, &leaf) + 12, end = bottom(b);
+
+	stack_put(b, SP_AT + 8, trampoline);
+	stack_put(b, frame + 312 + 8 * 30, end);
+	stack_put(b, frame + 312 + 8 * 31, SP_AT + 2048);
+	stack_put(b, frame + 568, interrupted);
+	walk_one(b, &handler);
+	is_stopped(b, UNW_STOP_OUTERMOST, 4, "a leaf that a signal interrupted");
+	CHECK_EQ(b->pc[2], interrupted, "where it was");
+	CHECK(b->exact[2], "exactly");
+	CHECK_EQ(b->pc[3], end, "its caller, out of the x30 of the signal's frame");
+	stack_build_free(b);
+}
+
 /* What makecontext() leads to starts where padding ends, and no call stands before it. */
 static void test_start(void)
 {
@@ -841,6 +904,8 @@ int main(void)
 	test_leaf(UNW_AARCH64);
 	test_leaf(UNW_S390X);
 	test_pac();
+	test_record();
+	test_sigreturn_rule_aarch64();
 	test_popped_fp();
 	for (size_t i = 0; i < sizeof(arches) / sizeof(*arches); i++)
 		test_uretprobe(arches[i]);

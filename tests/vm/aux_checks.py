@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a recording of softaux has to hold, by the sequence numbers in it. Each check takes a Given and returns what is wrong, [text]."""
-import bisect
 import json
 import os
 import re
 import struct
 import subprocess
 
-from aux_file import PAUSE, R_HW_ID, R_AUXTRACE_INFO, R_SAMPLE, R_THROTTLE, RESUME, SA_BYTES, SA_RESUME, SA_START, SA_STOP, SA_TICK, TRUNCATED, AuxFile, soft_records
+from aux_file import R_HW_ID, R_AUXTRACE_INFO, R_COMM, R_MMAP2, R_SAMPLE, SA_BYTES, SA_START, SA_STOP, TRUNCATED, AuxFile, soft_records
 
 MS = 10**6
 ALL_ONES = 0xffffffff
@@ -44,6 +43,10 @@ class Given:
     def option(self, name, default):
         m = re.search(rf"\b{name}=(\w+)", self.row.module)
         return int(m.group(1)) if m else default
+
+    def option_hex(self, name):
+        m = re.search(rf"\b{name}=(0x\w+)", self.row.module)
+        return int(m.group(1), 16) if m else 0
 
     def stride(self):
         return self.option("stride", SA_BYTES)
@@ -184,7 +187,97 @@ def ran_on(g):
     return wrong + ([] if re.search(r"AUX|trace|buffer", g.text("err")) else ["not reported: " + g.text("err").strip()[-200:]])
 
 
+def restarts_each_time(g):
+    """A14: each time that the reader went on, so did the trace."""
+    conts = [float(t) * 1e9 for t in g.text("stops").split()]
+    starts = sorted(s.time for s in g.soft() if s.type == SA_START)
+    wrong = []
+    for at, until in zip(conts, [*conts[1:], 1 << 63]):
+        first = next((t for t in starts if t >= at - 10 * MS), 0)
+        g.notes.append(f"{(first - at) / MS:.0f} ms")
+        if not at - 10 * MS <= first < until:
+            wrong.append(f"no trace after the reader went on at {at / 1e9:.2f}")
+    return wrong + ([] if len(conts) == 3 else [f"the reader stood still {len(conts)} times"])
+
+
+def sums_gaps(g):
+    """A15: --stats sums what is missing."""
+    said = subprocess.run([g.clew, "report", "--stats", "-i", g.path()], capture_output=True, text=True, check=False).stdout
+    nr = sum(1 for *_, flags in g.file().aux_records() if flags & TRUNCATED)
+    return [] if re.search(rf"\b{nr}\b.*(truncated|full)|(truncated|full).*\b{nr}\b", said) else [f"{nr} TRUNCATED: " + said[-600:]]
+
+
+def read_by_time(g):
+    """A16: long before an area is half full, which is when the kernel wakes the reader."""
+    nr = {idx: len(traces) for idx, traces in g.file().buffers().items()}
+    return [] if max(nr.values(), default=0) > 3 else [f"AUXTRACE of the buffers: {nr}"]
+
+
+def second_goes_on(g):
+    """A16: the end of a task ends its own buffer, and not the recording."""
+    first, second = (int(t) for t in g.text("tasks").split())
+    end = {tid: max((s.time for s in g.soft() if s.tid == tid), default=0) for tid in (first, second)}
+    return [] if 0 < end[first] < end[second] - 100 * MS else [f"last records: {end}"]
+
+
+def keeps_flags(g):
+    """A18: what the driver says of a transaction stands in the file, and is counted by kind."""
+    flags = g.option_hex("end_flags")
+    records = g.file().aux_records()
+    wrong = [f"flags {f:#x}" for *_, f in records if f & flags != flags][:3]
+    nr = len(records)
+    return wrong + [f"not said: {said}" for said in (f"{nr} AUX records", f"{nr} partial", f"{nr} with collisions", f"{nr} of unknown kind") if said not in g.text("err")]
+
+
+def grows_as_it_is(g):
+    """A44: what reads the pipe as it is written counts what the whole has."""
+    grown, whole = counts(g.text("grown")), own_counts(g, "a.data")
+    return [] if grown and grown == whole else [f"(as it grew, whole) {grown} {whole}"]
+
+
 # --- snapshots ---
+
+def held_together(g):
+    """A25: while one buffer is read, none is written: all stand still from the last stop to the first start."""
+    spans, wrong = [], []
+    for traces in g.file().buffers().values():
+        soft = [s for t in traces for _, s in soft_records(t.data, g.stride())[0]]
+        stops = [s.time for s in soft if s.type == SA_STOP]
+        starts = sorted(s.time for s in soft if s.type == SA_START)
+        spans.append([(t, next((u for u in starts if u > t), 1 << 63)) for t in stops])
+    one, other = (spans + [[], []])[:2]
+    for a, b in one:
+        near = [(x, y) for x, y in other if x < b and a < y]
+        if not near:
+            wrong.append(f"the other was traced all the time from {a} to {b}")
+    # A buffer without anything new has no window, and so no stop in the file.
+    return wrong[:3] if len(wrong) > len(one) // 4 or not one else []
+
+
+def lists_windows(g):
+    """A26: clew's reader lists each window: where, how much, whether older trace was overwritten, from when to when; and the span of all."""
+    p = subprocess.run([g.clew, "report", "--json", "-i", g.path()], capture_output=True, text=True, check=False)
+    snapshots = json.loads(p.stdout or "{}").get("summary", {}).get("snapshots", [])
+    listed = sorted((w["offset"], w["bytes"]) for s in snapshots for w in s["windows"])
+    wrong = [] if listed == sorted((t.offset, t.size) for t in g.file().traces) else [f"{len(listed)} windows, not {len(g.file().traces)}"]
+    wrong += [f"{w}" for s in snapshots for w in s["windows"] if "to" not in w or "overwritten" not in w or not {"cpu", "tid"} & w.keys()][:2]
+    return wrong + ([] if any("from" in s for s in snapshots) else ["no span of a snapshot"])
+
+
+def newest_of_size(g):
+    """A22: of each buffer the newest bytes, as many as asked for."""
+    wrong = [f"window of {t.size} bytes" for t in g.file().traces if t.size > g.row.aux_bytes][:3]
+    return wrong + ([] if any(t.size == g.row.aux_bytes for t in g.file().traces) else ["no window is full"])
+
+
+def one_window_each(g):
+    """A27: one snapshot at the end, whatever ended it."""
+    wrong = [] if len(g.names()) == 3 else [f"{g.names()}"]
+    for name in g.names():
+        nr = max((len(traces) for traces in g.file(name).buffers().values()), default=0)
+        wrong += [f"{name}: {w}" for w in windows(g, g.file(name))] + ([] if nr == 1 else [f"{name}: {nr} windows of a buffer"])
+    return wrong + [line for line in g.text("statuses").splitlines() if not re.search(r" (0|130|137|143)$", line)]
+
 
 def windows(g, file=None):
     """A20-A22, A11: each window holds the newest bytes up to a stop, and nothing twice; between two is a gap only if the later one is full."""
@@ -253,87 +346,6 @@ def as_many_as_asked(g):
     return [] if asked and taken + merged >= asked else [f"{asked} asked for, {taken} taken, {merged} merged"]
 
 
-# --- pause and resume ---
-
-def key_of(g, r):
-    """Of the event that traces @r: an inherited one exists per CPU, with a pause state per CPU; one of a task alone follows it; one of a CPU takes all."""
-    return {"task-cpu": (r.tid, r.cpu), "task": r.tid, "cpu": r.cpu}[g.row.scope]
-
-
-def intervals(g):
-    """{event: [(resumed, paused)]} by the samples of the triggers; a bit, not a counter."""
-    found, since = {}, {}
-    for r, action in g.file().triggers():
-        key = key_of(g, r)
-        if action & RESUME and key not in since:
-            since[key] = r.time
-        elif action & PAUSE and key in since:
-            found.setdefault(key, []).append((since.pop(key), r.time))
-    for key, time in since.items():
-        found.setdefault(key, []).append((time, 1 << 63))
-    return found
-
-
-def only_between(g):
-    """Ticks only between a resume sample and the next pause sample: the sample of a resume is before its action, that of a pause after it."""
-    spans = intervals(g)
-    begins = {key: [a for a, _ in of] for key, of in spans.items()}
-    ticks = [s for s in g.soft() if s.type == SA_TICK]
-    nr = sum(map(len, spans.values()))
-    g.notes.append(f"{nr} intervals, {len(ticks)} ticks in them")
-
-    def is_inside(s):
-        key = key_of(g, s)
-        i = bisect.bisect_right(begins.get(key, []), s.time) - 1
-        return i >= 0 and s.time <= spans[key][i][1]
-    outside = [s for s in ticks if not is_inside(s)]
-    wrong = [f"{len(outside)} of {len(ticks)} ticks outside: {outside[:2]}"] if outside else []
-    wrong += [f"tick while paused: {s}" for s in ticks if s.paused][:2]
-    return wrong + ([] if ticks and nr >= g.row.least else [f"{nr} intervals, {len(ticks)} ticks"])
-
-
-def lists_intervals(g):
-    """A29, A31, A35: clew's reader finds the same intervals. One that no pause ended may end with its thread."""
-    p = subprocess.run([g.clew, "report", "--json", "-i", g.path()], capture_output=True, text=True, check=False)
-    tracing = json.loads(p.stdout or "{}").get("summary", {}).get("tracing", {"of": []})
-    ours = sorted((i["from"], i["to"] if i["end"] == "pause" else 1 << 63) for of in tracing["of"] for i in of["intervals"])
-    theirs = sorted(i for of in intervals(g).values() for i in of)
-    wrong = [] if ours and ours == theirs else [f"{len(ours)} intervals, not {len(theirs)}: {sorted(set(ours) ^ set(theirs))[:4]} {p.stderr[-200:]}"]
-    return wrong + [f"{tracing[k]} {k}" for k in ("lost_pauses", "lost_resumes") if tracing.get(k)]
-
-
-def first_hit_acts(g):
-    """A5: each event was resumed in its first interval. An emulated timer may be too late for a tick."""
-    spans = intervals(g)
-    wrong = [] if spans else ["no interval"]
-    for key, of in spans.items():
-        if not any(of[0][0] <= s.time <= of[0][1] for s in g.soft() if s.type in (SA_TICK, SA_RESUME) and key_of(g, s) == key):
-            wrong.append(f"{key}: the first resume, at {of[0][0]}, did nothing")
-    return wrong
-
-
-def only_its_task(g):
-    """A34: a child without triggers has no tick."""
-    parent = {r.tid for r, _ in g.file().triggers()}
-    others = {s.tid for s in g.soft() if s.type == SA_TICK and s.tid not in parent}
-    return [f"ticks of tasks that were never resumed: {sorted(others)[:5]}"] if others else []
-
-
-def throttled_said(g):
-    nr = len(g.file().of_type(R_THROTTLE))
-    return [] if not nr or "throttl" in g.text("err") + g.text("stats") else [f"{nr} THROTTLE, not a word of them"]
-
-
-def switched_at_run_time(g):
-    """A6: a trigger that --control switches off resumes nothing; switched on, it acts at its next hit."""
-    off, on = (float(t) * 1e9 for t in g.text("switched").split()[:2])
-    resumes = [r.time for r, action in g.file().triggers() if action & RESUME]
-    ticks = [s.time for s in g.soft() if s.type == SA_TICK]
-    wrong = [f"{what} while it was off" for what, times in (("resume samples", resumes), ("ticks", ticks)) if any(off + 100 * MS < t < on - 100 * MS for t in times)]
-    return wrong + [f"no {what} {when}" for what, times in (("resume sample", resumes), ("tick", ticks)) for when, is_there in (
-        ("before", any(t < off for t in times)), ("after", any(t > on for t in times))) if not is_there]
-
-
 # --- shared sinks, life ---
 
 def sink_is_whole(g):
@@ -362,6 +374,15 @@ def has_orphans(g):
     return [] if len({s.tid for s in g.soft()}) > 10 and first else ["children are missing"]
 
 
+def has_sideband(g):
+    """A39: names, mappings and AUX records of what was traced until the disk was full."""
+    f = g.file()
+    wrong = [] if any(b"load\0" in r.body for r in f.of_type(R_COMM)) else ["no COMM of the command"]
+    described = sum(size for _, _, size, _ in f.aux_records())
+    whole = sum(t.size for t in f.traces)
+    return wrong + ([] if described >= whole // 2 and f.of_type(R_MMAP2) else [f"AUX records of {described} of {whole} bytes, {len(f.of_type(R_MMAP2))} MMAP2"])
+
+
 def is_readable(g):
     """A38, A39: up to the last whole record, by clew."""
     p = subprocess.run([g.clew, "report", "--stats", "-i", g.path()], capture_output=True, text=True, check=False)
@@ -385,21 +406,29 @@ def perf_agrees_on_each(g):
     return [f"{name}: {wrong}" for name in g.names() for wrong in perf_agrees(g, name)]
 
 
+def run_perf(command, file, cwd, is_pipe):
+    with open(os.path.join(cwd, file), "rb") as f, subprocess.Popen(["cat"], stdin=f, stdout=subprocess.PIPE) as cat:
+        return subprocess.run([*command, "-i", "-" if is_pipe else file], cwd=cwd, stdin=cat.stdout if is_pipe else subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", check=False)
+
+
 def perf_agrees(g, file="a.data"):
     """A42, A49: perf counts in the file what clew counts, and dumps each trace."""
     run = {"capture_output": True, "text": True, "errors": "replace", "check": False, "stdin": subprocess.DEVNULL}
     ours = counts(subprocess.run([g.clew, "report", "--stats", "-i", g.path(file)], **run).stdout)
     wrong = [] if ours else ["clew report --stats: nothing"]
     wrong += [f"attr of {e.size} bytes" for e in g.file(file).events if e.size > 128][:1]
+    # As a pipe, to perf: 6.1 counts nothing of a pipe's output in a file.
+    given = {"cwd": g.folder, "is_pipe": g.file(file).is_pipe}
     for name, perf in g.perfs.items():
-        p = subprocess.run([*perf, "report", "--stats", "-i", g.path(file)], **run)
+        p = run_perf([*perf, "report", "--stats"], file, **given)
         theirs = counts(p.stdout)
         if p.returncode or theirs != ours:
             unlike = {k: (ours.get(k), theirs.get(k)) for k in ours.keys() | theirs.keys() if ours.get(k) != theirs.get(k)}
             wrong.append(f"{name} report --stats: status {p.returncode}, (ours, its) {unlike} {p.stderr.strip()[-200:]}")
         # perf stops at a trace that it cannot decode, unless it is asked not to.
         plain = [] if g.file(file).of_type(R_AUXTRACE_INFO) else ["--no-itrace"]
-        p = subprocess.run([*perf, "script", "-D", *plain, "-i", g.path(file)], **run)
+        p = run_perf([*perf, "script", "-D", *plain], file, **given)
         dumped = len(re.findall(r"PERF_RECORD_AUXTRACE size", p.stdout))
         if p.returncode or dumped != len(g.file(file).traces):
             wrong.append(f"{name} script -D: status {p.returncode}, {dumped} of {len(g.file(file).traces)} AUXTRACE; {p.stderr.strip()[-200:]}")
@@ -433,18 +462,35 @@ def perf_in_there_agrees(g):
     return [] if theirs.get("AUXTRACE") and ours == theirs else [f"(ours, perf's) {ours} {theirs}"]
 
 
+def filters_are_set(g):
+    """A47: what the kernel got: a symbol's range, and one of a segment's start moved by a byte, as Linux makes an empty one of it."""
+    symbol, segment = (int(w) for w in g.text("expected").split())
+    got = [tuple(int(w) for w in line.split(",")[:2]) for line in g.text("filters").splitlines()]
+    wrong = [] if len(got) == 2 and got[0][0] == symbol and got[0][1] > 0 and got[1] == (segment + 1, 0x1ff) else [f"{got}, not {symbol}, {segment + 1}"]
+    return wrong + ([] if re.search("byte", g.text("err")) else ["not said: " + g.text("err")[-300:]])
+
+
+def parts_said(g):
+    return dict(re.findall(r"^CASE (\S+)\n(.*?)(?=^CASE |\Z)", g.text("said"), re.M | re.S))
+
+
+def accepted(g):
+    """A1: what the kernel accepts is recorded."""
+    return [f"{name}: {text.strip()[-200:]}" for name, text in parts_said(g).items() if "\nstatus 0" not in "\n" + text or "error:" in text] or \
+        ([] if parts_said(g) else ["no case"])
+
+
 def refused(g):
-    """A1: each line of "said" is a case of the errno table: its command fails, with the sentence that the row names."""
-    wrong, said = [], g.text("said")
-    parts = dict(re.findall(r"^CASE (\S+)\n(.*?)(?=^CASE |\Z)", said, re.M | re.S))
+    """A1: each part of "said" is a row of the errno table: its command fails, with the sentence that the row names, and never with the errno's alone."""
+    wrong, parts = [], parts_said(g)
     for name, pattern in g.row.sentences.items():
-        text = parts.get(name, "")
-        m = re.search(r"^status (\d+)", text, re.M)
-        print(f"#   {name}: {' '.join(text.split())[:300]}")
+        text = " ".join(parts.get(name, "").split())
+        m = re.search(r" status (\d+)$", text)
+        print(f"#   {name}: {text[:300]}")
         if not m or m.group(1) == "0":
-            wrong.append(f"{name}: accepted: {text.strip()[-150:]}")
-        elif not re.search(pattern, text, re.S):
-            wrong.append(f"{name}: {text.strip()[:200]}")
-        if re.search(r"Invalid argument|Operation not supported", text) and not re.search(r"hint|because|:", text):
+            wrong.append(f"{name}: accepted: {text[-150:]}")
+        elif not re.search(pattern, text):
+            wrong.append(f"{name}: {text[:200]}")
+        if re.search(r"Invalid argument|Operation not supported", text):
             wrong.append(f"{name}: bare errno")
     return wrong

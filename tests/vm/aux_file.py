@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 # pylint: disable=wrong-import-position
 from perf_bytes import CPU, IDENTIFIER, IP, R_AUX, R_AUXTRACE, R_AUXTRACE_INFO, R_LOST, R_SAMPLE, TID, TIME, TRUNCATED  # noqa: F401
 
-HEADER_ATTR, R_THROTTLE, R_HW_ID, R_COMPRESSED = 64, 5, 21, 81
+HEADER_ATTR, R_COMM, R_THROTTLE, R_MMAP2, R_HW_ID, R_COMPRESSED = 64, 3, 5, 10, 21, 81
 KERNEL_RECORDS = 64  # types below are the kernel's, and end with a sample_id
 START_PAUSED, PAUSE, RESUME = 1, 2, 4
 SA_START, SA_TICK, SA_STOP, SA_PAUSE, SA_RESUME = 1, 2, 3, 4, 5
@@ -40,7 +40,8 @@ class AuxFile:
         if len(self.data) < 16 or self.data[:8] != b"PERFILE2":
             raise ValueError("no perf.data")
         head_bytes, = struct.unpack_from("<Q", self.data, 8)
-        if head_bytes == 16:
+        self.is_pipe = head_bytes == 16
+        if self.is_pipe:
             self._walk(16, len(self.data))
         else:
             self._walk_file()

@@ -3,7 +3,7 @@
 """User stacks on other kernels, in qemu: README.md beside this file.
 
 Usage: CLEW_VM=1 vm_test.py CLEW VMLINUZ ...     Environment: CLEW_VM_SECONDS (3) of each recording, CLEW_VM_KEEP=FOLDER, QEMU,
-CLEW_VM_PERF=FOLDER of ../diff/fetch_perf.sh"""
+CLEW_VM_PERF=FOLDER of ../diff/fetch_perf.sh; ARCH (amd64, or arm64), CLEW_VM_CACHE (/tmp/kernels), CLEW_IN_VM: the clew of ARCH, if CLEW is none"""
 import collections
 import json
 import os
@@ -21,6 +21,9 @@ import truth_tree  # noqa: E402
 import vm_lib  # noqa: E402
 
 PERF = os.environ.get("CLEW_VM_PERF", "")
+ARCH = vm_lib.ARCHS[os.environ.get("ARCH", "amd64")]
+# Signed return addresses, as all of Debian's programs have them there.
+COMPILER = [ARCH.tools + "gcc", "-mbranch-protection=standard"] if ARCH == vm_lib.ARM64 else None
 FREESTANDING = ["-O1", "-g0", "-fno-omit-frame-pointer", "-static", "-nostdlib", "-fno-stack-protector", "-fno-pie", "-no-pie",
                 "-Wl,--build-id=sha1"]
 SECONDS = os.environ.get("CLEW_VM_SECONDS", "3")
@@ -45,7 +48,7 @@ def put_perf(root):
 
 def make_initramfs(t, programs):
     root = t.path("root")
-    vm_lib.make_root(root, "init", programs)
+    vm_lib.make_root(root, "init", programs, t.arch)
     if PERF:
         put_perf(root)
     with open(os.path.join(root, "runs"), "w", encoding="ascii") as f:
@@ -58,7 +61,7 @@ def boot_once(t, kernel, initramfs):
     out = t.path("out.tar.gz")
     if os.path.exists(out):
         os.unlink(out)
-    argv = vm_lib.machine(kernel, initramfs, [t.path("console"), out])
+    argv = vm_lib.machine(kernel, initramfs, [t.path("console"), out], arch=t.arch)
     try:
         subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=False)
         with tarfile.open(out) as tar:
@@ -167,15 +170,18 @@ def check_perf(t, version, sent):
 
 def main():
     t = StackTap()
+    t.arch = ARCH if ARCH == vm_lib.AMD64 else vm_lib.fetched(ARCH, os.environ.get("CLEW_VM_CACHE", "/tmp/kernels"))
     kernels = [k for k in sys.argv[2:] if os.path.isfile(k)]
-    if os.environ.get("CLEW_VM") != "1" or not kernels or vm_lib.what_is_missing():
+    if os.environ.get("CLEW_VM") != "1" or not kernels or vm_lib.what_is_missing(t.arch):
         t.skip_all("CLEW_VM=1, kernels, qemu and busybox-static are wanted: tests/vm/README.md")
     tree = truth_tree.write_program(t.path("tree.c"), 1, False)
-    plain = t.compile("tree", [t.path("tree.c")], ["-O2"])
+    plain = t.compile("tree", [t.path("tree.c")], ["-O2"], COMPILER)
     trees = {"/bin/tree": tree, "/bin/tree_fp": truth_tree.write_program(t.path("tree_fp.c"), 1, False, has_callbacks=False)}
-    with_fp = t.compile("tree_fp", [t.path("tree_fp.c")], ["-O2", "-fno-omit-frame-pointer"])
-    deferred = t.compile("deferred", [os.path.join(HERE, "deferred.c")], FREESTANDING)
-    initramfs = make_initramfs(t, {"clew": CLEW, "tree": plain, "tree_fp": with_fp, "deferred": deferred})
+    with_fp = t.compile("tree_fp", [t.path("tree_fp.c")], ["-O2", "-fno-omit-frame-pointer"], COMPILER)
+    programs = {"clew": os.environ.get("CLEW_IN_VM", CLEW), "tree": plain, "tree_fp": with_fp}
+    if PERF:
+        programs["deferred"] = t.compile("deferred", [os.path.join(HERE, "deferred.c")], FREESTANDING)
+    initramfs = make_initramfs(t, programs)
     for kernel in kernels:
         sent = boot(t, kernel, initramfs)
         if not t.check(sent is not None and "kernel" in sent, f"{os.path.basename(kernel)}: boots and answers"):

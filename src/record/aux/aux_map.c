@@ -45,6 +45,17 @@ static struct rec_ring *map_all(struct rec_counters *c, const struct rec_options
 	return NULL;
 }
 
+/* The limit of a record is warned of before (aux_rules.h). */
+static void warn_cut(const struct rec_counters *c, size_t bytes, const struct rec_ui *ui)
+{
+	vec_for_each (&c->list, e)
+		if (e->attr.aux_sample_size > bytes)
+			rec_say(ui, REC_WARNING,
+				"'%s': samples carry at most the %zu KiB of their trace's buffer, and not the "
+				"%u bytes asked for; -m ,SIZE makes it larger",
+				e->name, bytes / 1024, e->attr.aux_sample_size);
+}
+
 static bool is_short(int err)
 {
 	return err == -EPERM || err == -ENOMEM;
@@ -77,5 +88,6 @@ enum clew_err rec_aux_map(struct rec_counters *c, const struct rec_options *o,
 			"the buffers for the trace are %zu KiB, and not %zu: more memory cannot be "
 			"locked; -m ,SIZE asks for a size",
 			bytes / 1024, wanted / 1024);
+	warn_cut(c, bytes, ui);
 	return CLEW_OK;
 }

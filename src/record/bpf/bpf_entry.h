@@ -29,40 +29,14 @@ struct {
 
 /* --- what is seen of a task --- */
 
-static __always_inline uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ul;
-	return h ^ h >> 32;
-}
-
-static __always_inline uint64_t place_of(const struct clew_x86_regs *r)
-{
-	uint64_t h = mix(r->ip, r->sp);
-
-	h = mix(h, r->orig_ax);
-	h = mix(h, r->bp);
-	h = mix(h, r->bx);
-	h = mix(h, r->r12);
-	h = mix(h, r->r13);
-	h = mix(h, r->r14);
-	h = mix(h, r->r15);
-	h = mix(h, r->di);
-	h = mix(h, r->si);
-	h = mix(h, r->dx);
-	h = mix(h, r->r8);
-	h = mix(h, r->r9);
-	h = mix(h, r->r10);
-	return h | 1;
-}
-
 /* The words on top of the stack are read again: the return address among them distinguishes
  * calls of one function from two places. */
-static __always_inline uint64_t rest_of(const struct clew_x86_regs *r, struct task_struct *t)
+static __always_inline uint64_t rest_of(const struct clew_regs *r, struct task_struct *t)
 {
 	uint64_t top[8] = {};
-	uint64_t h = mix(r->ax, t->nvcsw + t->nivcsw);
+	uint64_t h = mix(result_of(r), t->nvcsw + t->nivcsw);
 
-	bpf_probe_read_user(top, sizeof(top), (const void *)r->sp);
+	bpf_probe_read_user(top, sizeof(top), (const void *)sp_of(r));
 	h = mix(h, top[0]);
 	h = mix(h, top[1]);
 	h = mix(h, top[2]);
@@ -73,64 +47,44 @@ static __always_inline uint64_t rest_of(const struct clew_x86_regs *r, struct ta
 	return mix(h, top[7]);
 }
 
-static __always_inline uint64_t mm_id_of(struct task_struct *t)
+static __always_inline void get_regs(struct clew_regs *ret, struct task_struct *t)
 {
-	struct mm_struct *mm = t->mm;
-
-	return mm ? mm->context.ctx_id : 0;
-}
-
-static __always_inline void get_regs(struct clew_x86_regs *ret, struct task_struct *t)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(t);
-
-	bpf_probe_read_kernel(ret, sizeof(*ret), regs);
+	bpf_probe_read_kernel(ret, sizeof(*ret), (const void *)bpf_task_pt_regs(t));
 }
 
 /* A signal may be delivered between the request and the callback, if the interrupt that queues this
- * comes late: then what the request saw stands in the signal's frame, under the handler's return
- * address. (A restarted system call lies two bytes back.) */
+ * comes late: then what the request saw stands in the signal's frame. (A restarted system call lies
+ * an instruction back.) */
 static __always_inline bool is_before_signal(const struct task_slot *slot, struct walk *w)
 {
-	uint64_t ucontext = w->regs.sp + 8;
-
 	if (bpf_probe_read_user(w->interrupted, sizeof(w->interrupted),
-				(const void *)(ucontext + 40)) ||
-	    w->interrupted[15] != slot->sp ||
-	    (w->interrupted[16] != slot->ip && w->interrupted[16] != slot->ip - 2))
+				(const void *)(sp_of(&w->regs) + HANDLER_REGS)) ||
+	    w->interrupted[SIGNAL_SP] != slot->sp ||
+	    (w->interrupted[SIGNAL_PC] != slot->ip &&
+	     w->interrupted[SIGNAL_PC] != slot->ip - SYSCALL_BYTES))
 		return false;
-	w->regs.r8 = w->interrupted[0];
-	w->regs.r9 = w->interrupted[1];
-	w->regs.r10 = w->interrupted[2];
-	w->regs.r11 = w->interrupted[3];
-	w->regs.r12 = w->interrupted[4];
-	w->regs.r13 = w->interrupted[5];
-	w->regs.r14 = w->interrupted[6];
-	w->regs.r15 = w->interrupted[7];
-	w->regs.di = w->interrupted[8];
-	w->regs.si = w->interrupted[9];
-	w->regs.bp = w->interrupted[10];
-	w->regs.bx = w->interrupted[11];
-	w->regs.dx = w->interrupted[12];
-	w->regs.ax = w->interrupted[13];
-	w->regs.cx = w->interrupted[14];
+	regs_of_signal(&w->regs, w->interrupted);
 	return true;
+}
+
+/* Has the kernel prepared to make the system call again, for want of a signal? */
+static __always_inline bool is_restarted(const struct task_slot *slot, const struct walk *w)
+{
+	if (!RESTARTS_EARLY || pc_of(&w->regs) != slot->ip - SYSCALL_BYTES ||
+	    sp_of(&w->regs) != slot->sp)
+		return false;
+	return place_at(&w->regs, slot->ip) == slot->cookie.place;
 }
 
 /* Has sigreturn put back, and nothing run since, what the signal interrupted? */
 static __always_inline bool is_after_sigreturn(const struct task_slot *slot,
-					       const struct clew_x86_regs *regs)
+					       const struct clew_regs *regs)
 {
-	uint64_t saved[2] = {}; /* sp, ip */
+	uint64_t saved[2] = {}; /* sp, pc */
 
-	return !bpf_probe_read_user(saved, sizeof(saved), (const void *)(slot->sp + 160)) &&
-	       saved[0] == regs->sp && saved[1] == regs->ip;
-}
-
-/* A program that has not run yet: exec sets all registers to 0 but these two. */
-static __always_inline bool is_fresh(const struct clew_x86_regs *r)
-{
-	return r->ip && r->sp && !(r->bp | r->bx | r->r12 | r->r13 | r->r14 | r->r15 | r->di);
+	return !bpf_probe_read_user(saved, sizeof(saved),
+				    (const void *)(slot->sp + SIGRETURN_REGS + 8 * SIGNAL_SP)) &&
+	       saved[0] == sp_of(regs) && saved[1] == pc_of(regs);
 }
 
 /* Where the entry's stack is read from: what replaced its registers itself is seen through.
@@ -138,7 +92,7 @@ static __always_inline bool is_fresh(const struct clew_x86_regs *r)
 static __always_inline uint64_t begin_place(const struct task_slot *slot, struct walk *w,
 					    uint64_t mm_id)
 {
-	uint64_t place = place_of(&w->regs);
+	uint64_t place = place_at(&w->regs, pc_of(&w->regs));
 
 	w->is_sigreturn = false;
 	if (slot->cookie.state != COOKIE_PENDING || !slot->cookie.place || !slot->sp ||
@@ -150,15 +104,14 @@ static __always_inline uint64_t begin_place(const struct task_slot *slot, struct
 	if (slot->is_sigreturn) {
 		w->is_sigreturn = is_after_sigreturn(slot, &w->regs);
 		/* Else the request came when ip and sp were put back, and not all the rest. */
-		if (w->is_sigreturn || (slot->ip == w->regs.ip && slot->sp == w->regs.sp))
+		if (w->is_sigreturn || (slot->ip == pc_of(&w->regs) && slot->sp == sp_of(&w->regs)))
 			goto same;
-	} else if (is_before_signal(slot, w)) {
+	} else if (is_restarted(slot, w) || is_before_signal(slot, w)) {
 		goto same;
 	}
 	return place;
 same:
-	w->regs.ip = slot->ip;
-	w->regs.sp = slot->sp;
+	set_pc_and_sp(&w->regs, slot->ip, slot->sp);
 	return slot->cookie.place;
 }
 

@@ -3,6 +3,7 @@
 #define RECORD_BPF_BPF_FIND_H
 
 #include "record/bpf/bpf_maps.h"
+#include "record/bpf/bpf_regs.h"
 
 /*
  * What a walk finds in a task: the words of its stack, its mappings, their rules. Three ways to
@@ -14,8 +15,7 @@ enum walk_way {
 	WALK_REMOTE    /* another task, from a sleepable iterator */
 };
 
-enum { RBX = UNW_RBX, RBP = 6, RSP = 7, NR_VMAS = 16, USER_CS = 0x33 };
-enum { SIGRETURN = 15, CLONE = 56, EXECVE = 59, EXECVEAT = 322, CLONE3 = 435 };
+enum { NR_VMAS = 16 };
 enum { RBX_LOST = 1 };  /* no address of a word */
 enum { MAX_TRIES = 8 }; /* more than a step reads places */
 
@@ -52,9 +52,10 @@ struct walk {
 	uint64_t mm_seq; /* of its mappings */
 	struct walk_vma vmas[NR_VMAS];
 	uint64_t pc, r[CB_NR_REGS], known;
-	uint64_t rbx_at; /* where rbx as it is at pc was saved; 0: r[RBX] holds it */
+	uint64_t rbx_at; /* x86: where rbx as it is at pc was saved; 0: r[RBX] holds it */
 	uint32_t max;
 	uint64_t copy_limit;
+	uint64_t code_bits; /* of a return address */
 	uint8_t is_exact, stop, why, uniform;
 	bool is_sigreturn; /* the first frame called sigreturn: SP stands at the ucontext */
 	bool is_busy_vma;  /* the mappings were locked: what covers pc is unknown */
@@ -66,9 +67,9 @@ struct walk {
 	uint64_t trampoline;  /* what probed calls return to; 0: none is pending */
 	uint64_t pending;     /* the newest of them, a struct return_instance */
 	uint64_t original;    /* return address of the one that was looked for last */
-	struct clew_x86_regs regs;
+	struct clew_regs regs;
 	struct vma_sight sight;
-	uint64_t interrupted[17]; /* registers that a signal frame holds */
+	uint64_t interrupted[NR_SIGNAL_REGS]; /* that a signal frame holds */
 	uint64_t win_start;
 	uint64_t win_words;
 	uint64_t methods[CB_MAX_DEPTH / 16];
@@ -194,7 +195,7 @@ static __always_inline void see_vma(struct vma_sight *s, struct vm_area_struct *
 	READ_TO(s->start, vma->vm_start);
 	READ_TO(s->end, vma->vm_end);
 	READ_TO(s->bias, vma->vm_pgoff);
-	s->bias = (s->bias << 12) - s->start;
+	s->bias = (s->bias << config.page_shift) - s->start;
 	s->is_exec = BPF_CORE_READ(vma, vm_flags) & VM_EXEC;
 	s->has_key = true;
 	if (f) {
@@ -330,7 +331,7 @@ static __always_inline void wait_for_mappings(struct walk *w, struct task_struct
 {
 	uint64_t word;
 
-	bpf_copy_from_user_task(&word, sizeof(word), (const void *)w->r[RSP], task, 0);
+	bpf_copy_from_user_task(&word, sizeof(word), (const void *)w->r[REG_SP], task, 0);
 }
 
 static __always_inline int load_vma(struct walk *w, uint64_t pc, struct task_struct *task,
@@ -405,6 +406,21 @@ static __always_inline int find_vma(struct walk *w, uint64_t pc, const enum walk
 	return found;
 }
 
+/* Of no other address space, before or after. arm64 counts none. */
+static __always_inline uint64_t mm_id_of(struct task_struct *t)
+{
+	struct mm_struct *mm = t->mm;
+
+	if (!mm)
+		return 0;
+	if (bpf_core_field_exists(mm->context.ctx_id))
+		return mm->context.ctx_id;
+	/* Read, as a pointer cannot be calculated with. */
+	return mix(mix((uint64_t)BPF_CORE_READ(t, mm), t->group_leader->start_time),
+		   t->self_exec_id) |
+	       1;
+}
+
 /* Mappings seen by an earlier walk hold if nothing has changed since; else they are seen again. */
 static __always_inline void begin_vmas(struct walk *w, struct task_struct *task)
 {
@@ -415,7 +431,7 @@ static __always_inline void begin_vmas(struct walk *w, struct task_struct *task)
 	uint32_t i;
 
 	if (mm) {
-		id = mm->context.ctx_id;
+		id = mm_id_of(task);
 		seq = mm_seq_of(mm);
 	}
 	is_same_mm = id && id == w->mm_id;

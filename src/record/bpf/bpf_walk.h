@@ -2,363 +2,12 @@
 #ifndef RECORD_BPF_BPF_WALK_H
 #define RECORD_BPF_BPF_WALK_H
 
-#include "record/bpf/bpf_find.h"
+#include "record/bpf/bpf_step.h"
 
 /*
  * From a task's user registers to its frames: unwind/unw_walk.h once more, under the verifier's
  * rules.
  */
-
-/* --- one frame --- */
-
-struct step {
-	uint64_t cfa, ra, fp;
-	uint64_t rbx_at; /* as of struct walk; 0: as it was */
-	uint8_t method;
-	bool keeps_fp, is_signal;
-	bool is_no_call; /* by convention, and no call stands before ra: only code of no file may
-			    return there */
-	bool has_all;    /* all registers are known again: walk.r holds them */
-};
-
-static __always_inline bool get_reg(const struct walk *w, uint8_t reg, uint64_t *ret)
-{
-	reg &= 31;
-	if (!(w->known >> reg & 1))
-		return false;
-	*ret = w->r[reg & (CB_NR_REGS - 1)];
-	return true;
-}
-
-/* Do the eight bytes before a return address, the last in the top byte, end in a call? E8 rel32, or
- * FF /2 with its address. */
-__weak __noinline int is_call(uint64_t code)
-{
-	uint32_t len;
-
-	if ((code >> 24 & 0xff) == 0xe8)
-		return true;
-#pragma unroll
-	for (len = 2; len <= 7; len++) {
-		uint32_t op = code >> (64 - 8 * len) & 0xff, modrm = code >> (72 - 8 * len) & 0xff;
-		uint32_t mod = modrm >> 6, rm = modrm & 7, size = 2;
-
-		if (op != 0xff || (modrm >> 3 & 7) != 2)
-			continue;
-		if (mod != 3 && rm == 4) {
-			uint32_t sib = len > 2 ? code >> (80 - 8 * len) & 0xff : 0;
-
-			size += 1 + (!mod && (sib & 7) == 5 ? 4 : 0);
-		} else if (!mod && rm == 5) {
-			size += 4;
-		}
-		size += mod == 1 ? 1 : mod == 2 ? 4 : 0;
-		if (len == size)
-			return true;
-	}
-	return false;
-}
-
-enum { UNTOLD_BYTES = 4096 }; /* of code where nothing separates functions */
-
-/* Where frame pointers are kept, the caller's lies under the return address. */
-static __always_inline bool step_fp(struct walk *w, struct step *s, const enum walk_way way,
-				    struct task_struct *task)
-{
-	uint64_t fp = w->r[RBP], code = 0;
-
-	if (!(w->known >> RBP & 1) || fp & 7 || fp < w->r[RSP] || fp - w->r[RSP] > 8 << 20 ||
-	    !get_word(w, fp, &s->fp, way, task) || !get_word(w, fp + 8, &s->ra, way, task))
-		return false;
-	if (s->ra && read_user(w, way, &code, sizeof(code), s->ra - 8, task))
-		return false;
-	s->is_no_call = s->ra && !is_call(code);
-	s->cfa = fp + 16;
-	s->rbx_at = RBX_LOST;
-	s->keeps_fp = true;
-	s->is_signal = false;
-	s->method = UNW_FP;
-	return true;
-}
-
-/* Code that no source covers, at an instruction where nothing of its own lies on the stack: an
- * entry (endbr64, push rbp, sub rsp), a return, or after a system call, as in _init and clone3.
- * Two words of code, the second at pc, decide. @return how sure that is (enum unw_origin); 0: it is
- * not. */
-static __always_inline uint8_t is_bare(const uint64_t *code)
-{
-	uint64_t at = code[1];
-
-	if ((at & 0xff) == 0xc3)
-		return UNW_DERIVED;
-	if ((at & 0xffffffff) == 0xe5894855 || (at & 0xffffffff) == 0xec8b4855)
-		return UNW_FP_PROLOGUE;
-	return code[0] >> 48 == 0x050f || (at & 0xff) == 0x55 || (at & 0xffffffff) == 0xfa1e0ff3 ||
-			       (at & 0xffffff) == 0xec8348
-		     ? UNW_FP
-		     : 0;
-}
-
-/* Does the direct call before @p ra, if the word before that is @p code, lead into the function
- * that holds pc, and not after pc? */
-static __always_inline bool is_called_from(struct walk *w, struct walk_vma *v, uint64_t ra,
-					   uint64_t code)
-{
-	uint64_t target = ra + (uint64_t)(int64_t)(int32_t)(code >> 32), start = v->start;
-
-	if ((code >> 24 & 0xff) != 0xe8 || target > w->pc)
-		return false;
-	if (v->code == WALK_TABLE)
-		start = row_start(v, w->pc + v->bias) - v->bias;
-	else if (w->pc - start > UNTOLD_BYTES)
-		start = w->pc - UNTOLD_BYTES;
-	return target >= start;
-}
-
-/* The return address on top of the stack, of a function without a frame. */
-static __always_inline bool step_top(struct walk *w, struct walk_vma *v, struct step *s,
-				     const enum walk_way way, struct task_struct *task)
-{
-	uint64_t *code = w->interrupted;
-
-	if (!w->is_exact || read_user(w, way, code, 16, w->pc - 8, task))
-		return false;
-	s->method = is_bare(code);
-	if (!get_word(w, w->r[RSP], &s->ra, way, task) ||
-	    read_user(w, way, code, 8, s->ra - 8, task))
-		return false;
-	if (is_called_from(w, v, s->ra, code[0]))
-		s->method = UNW_DERIVED;
-	else if (!s->method || !is_call(code[0]))
-		return false;
-	s->cfa = w->r[RSP] + 8;
-	s->rbx_at = RBX_LOST;
-	s->fp = w->r[RBP];
-	s->keeps_fp = w->known >> RBP & 1;
-	s->is_signal = false;
-	return true;
-}
-
-static __always_inline uint8_t get_cfa(struct walk *w, const struct unw_rule *r, uint64_t *ret,
-				       const enum walk_way way, struct task_struct *task)
-{
-	uint64_t base, index;
-
-	if (r->cfa == UNW_CFA_PLT) {
-		*ret = w->r[RSP] + 8 + ((int64_t)(w->pc & 15) >= r->cfa_off ? 8 : 0);
-		return UNW_STOP_NONE;
-	}
-	if (!get_reg(w, r->cfa_reg, &base))
-		return UNW_STOP_REGISTER;
-	base += (uint64_t)(int64_t)r->cfa_off;
-	if (r->cfa == UNW_CFA_INDEX) {
-		if (!get_reg(w, r->ra_reg, &index))
-			return UNW_STOP_REGISTER;
-		base += index * 8;
-	}
-	if (r->cfa == UNW_CFA_DEREF || r->cfa == UNW_CFA_INDEX) {
-		if (!get_word(w, base, &base, way, task))
-			return UNW_STOP_UNREADABLE;
-		base += (uint64_t)(int64_t)r->cfa_off2;
-	}
-	*ret = base;
-	return UNW_STOP_NONE;
-}
-
-/* Where a rule finds a register of the caller. */
-struct saved {
-	uint8_t loc, reg; /* enum unw_loc */
-	int32_t off;
-};
-
-static __always_inline uint8_t get_saved(struct walk *w, const struct saved *s, uint64_t cfa,
-					 uint64_t *ret, const enum walk_way way,
-					 struct task_struct *task)
-{
-	uint64_t base = cfa;
-
-	if (s->loc != UNW_AT_CFA && !get_reg(w, s->reg, &base))
-		return UNW_STOP_REGISTER;
-	base += (uint64_t)(int64_t)s->off;
-	if (s->loc == UNW_IN_REG) {
-		*ret = base;
-		return UNW_STOP_NONE;
-	}
-	return get_word(w, base, ret, way, task) ? UNW_STOP_NONE : UNW_STOP_UNREADABLE;
-}
-
-/* Spec: arch/x86/include/uapi/asm/sigcontext.h, struct sigcontext_64, 40 bytes into the ucontext to
- * which SP points: all registers of the interrupted code. */
-static __always_inline uint8_t step_sigreturn(struct walk *w, struct step *s,
-					      const enum walk_way way, struct task_struct *task)
-{
-	if (read_user(w, way, w->interrupted, sizeof(w->interrupted), w->r[RSP] + 40, task))
-		return UNW_STOP_UNREADABLE;
-	s->cfa = w->interrupted[15];
-	s->fp = w->interrupted[10];
-	s->ra = w->interrupted[16];
-	if (s->cfa & 7)
-		return UNW_STOP_BAD_CFA;
-	s->keeps_fp = s->is_signal = s->has_all = true;
-	s->method = UNW_TRAMPOLINE;
-	return UNW_STOP_NONE;
-}
-
-static __always_inline void take_interrupted(struct walk *w)
-{
-	w->r[8] = w->interrupted[0];
-	w->r[9] = w->interrupted[1];
-	w->r[10] = w->interrupted[2];
-	w->r[11] = w->interrupted[3];
-	w->r[12] = w->interrupted[4];
-	w->r[13] = w->interrupted[5];
-	w->r[14] = w->interrupted[6];
-	w->r[15] = w->interrupted[7];
-	w->r[5] = w->interrupted[8];
-	w->r[4] = w->interrupted[9];
-	w->r[3] = w->interrupted[11];
-	w->r[1] = w->interrupted[12];
-	w->r[0] = w->interrupted[13];
-	w->r[2] = w->interrupted[14];
-	w->rbx_at = 0;
-	w->known = 0xffff;
-}
-
-/* Make r[RBX] known in a frame that called another, if it is. */
-static __always_inline void recall_rbx(struct walk *w, const enum walk_way way,
-				       struct task_struct *task)
-{
-	if (w->known >> RBX & 1 || w->rbx_at == RBX_LOST ||
-	    (w->rbx_at && !get_word(w, w->rbx_at, &w->r[RBX], way, task)))
-		return;
-	w->rbx_at = 0;
-	w->known |= 1 << RBX;
-}
-
-/* Where has @p r, with a known CFA, the caller's rbx? Below SP it was popped again: compilers
- * leave the rule as it was. */
-static __always_inline void follow_rbx(const struct walk *w, const struct unw_rule *r,
-				       struct step *s)
-{
-	uint64_t at = s->cfa + (uint64_t)(int64_t)r->cfa_off2;
-
-	if (r->flags & (UNW_RBX_LOST | UNW_SIGNAL) || r->origin == UNW_SFRAME)
-		s->rbx_at = RBX_LOST;
-	else if (r->cfa == UNW_CFA_REG && r->cfa_off2 && at >= w->r[RSP])
-		s->rbx_at = at;
-}
-
-static __always_inline uint8_t step_rule(struct walk *w, const struct unw_rule *r, struct step *s,
-					 const enum walk_way way, struct task_struct *task)
-{
-	const struct saved fp = {r->fp, r->fp_reg, r->fp_off}, ra = {r->ra, r->ra_reg, r->ra_off};
-	uint8_t stop;
-
-	if (r->ra == UNW_UNDEFINED)
-		return UNW_STOP_OUTERMOST;
-	if (r->flags & UNW_SIGNAL && r->ra == UNW_AT_REG && r->ra_reg == RSP && r->ra_off == 168)
-		return step_sigreturn(w, s, way, task);
-	if (r->cfa_reg == RBX || r->ra_reg == RBX || r->fp_reg == RBX)
-		recall_rbx(w, way, task);
-	stop = get_cfa(w, r, &s->cfa, way, task);
-	if (stop)
-		return stop;
-	s->is_signal = r->flags & UNW_SIGNAL;
-	follow_rbx(w, r, s);
-	/* vfork() keeps its return address in a register: its frame is empty. */
-	if (s->cfa & 7 ||
-	    (s->cfa < w->r[RSP] + !(w->is_exact && r->ra == UNW_IN_REG) && !s->is_signal))
-		return UNW_STOP_BAD_CFA;
-	s->keeps_fp = r->fp != UNW_UNDEFINED && (w->known >> RBP & 1 || r->fp != UNW_SAME);
-	s->fp = w->r[RBP];
-	if (r->fp != UNW_UNDEFINED && r->fp != UNW_SAME) {
-		/* The lower of the two first: both are in one window then. Without it the walk
-		 * continues as long as it can. */
-		if (get_saved(w, &fp, s->cfa, &s->fp, way, task))
-			s->keeps_fp = false;
-	}
-	/* amd64 has no register for it. */
-	if (r->ra == UNW_SAME)
-		return UNW_STOP_REGISTER;
-	s->method = r->origin;
-	return get_saved(w, &ra, s->cfa, &s->ra, way, task);
-}
-
-/* The first return of clone() or clone3() in the child: it has no caller. */
-static __always_inline bool is_new_thread(const struct walk *w)
-{
-	return w->out.nr == 1 && !w->regs.ax &&
-	       (w->regs.orig_ax == CLONE || w->regs.orig_ax == CLONE3);
-}
-
-/* Code without rules. */
-static __always_inline uint8_t step_bare(struct walk *w, struct walk_vma *v, struct step *s,
-					 const enum walk_way way, struct task_struct *task)
-{
-	if (step_top(w, v, s, way, task) || step_fp(w, s, way, task))
-		return UNW_STOP_NONE;
-	return is_new_thread(w) ? UNW_STOP_OUTERMOST : UNW_STOP_NO_INFO;
-}
-
-static __always_inline bool is_after_call(struct walk *w, const enum walk_way way,
-					  struct task_struct *task)
-{
-	uint64_t code = 0;
-
-	return !read_user(w, way, &code, sizeof(code), w->pc - 8, task) && is_call(code);
-}
-
-/* Of the frame that was put last: it is looked up at its address itself. Made again it changes
- * nothing. */
-static __always_inline void mark_exact(struct walk *w)
-{
-	uint32_t n = w->out.nr - 1u;
-
-	w->uniform = CB_MIXED;
-	if ((n & 15) == 15)
-		w->methods[(n >> 4) & (CB_MAX_DEPTH / 16 - 1)] |= (uint64_t)CB_EXACT << 60;
-	else
-		w->method_word |= (uint64_t)CB_EXACT << ((n & 15) * 4);
-}
-
-static __always_inline uint8_t step_of(struct walk *w, struct step *s, const enum walk_way way,
-				       struct task_struct *task)
-{
-	struct walk_vma *v = &w->vmas[w->vma & (NR_VMAS - 1)];
-	struct unw_rule r;
-
-	if (w->is_sigreturn)
-		return step_sigreturn(w, s, way, task);
-	if (w->is_busy_vma)
-		return UNW_STOP_MAPS_BUSY;
-	if (v->code == WALK_NO_TABLE_YET)
-		return UNW_STOP_NO_TABLE_YET;
-	if (v->code != WALK_TABLE)
-		return step_bare(w, v, s, way, task);
-	if (!rule_at(v, w->is_exact ? w->pc : w->pc - 1, &r))
-		return UNW_STOP_NO_TABLE_YET;
-	if (r.cfa == UNW_CFA_NONE && !w->is_exact) {
-		/* No call returns there: it may be the start of the sigreturn code, or what
-		 * makecontext() leads to. */
-		struct unw_rule exact;
-
-		if (!rule_at(v, w->pc, &exact))
-			return UNW_STOP_NO_TABLE_YET;
-		if (exact.flags & UNW_SIGNAL ||
-		    (exact.cfa != UNW_CFA_NONE && !is_after_call(w, way, task))) {
-			r = exact;
-			mark_exact(w);
-		}
-	} else if (r.flags & UNW_SIGNAL && !w->is_exact) {
-		mark_exact(w);
-	}
-	if (r.cfa != UNW_CFA_NONE)
-		return step_rule(w, &r, s, way, task);
-	w->why = r.why;
-	if (r.why != UNW_WHY_GAP)
-		return UNW_STOP_UNREPRESENTABLE;
-	return step_bare(w, v, s, way, task);
-}
 
 /* --- frames --- */
 
@@ -437,22 +86,24 @@ static __always_inline int walk_step(struct walk *w, const enum walk_way way,
 		return STEP_RETRY;
 	if (w->stop)
 		return STEP_END;
+	if (!s.is_signal)
+		s.ra &= w->code_bits;
 	if (!s.ra) {
-		/* At the interrupted instruction the rule may be wrong, and a signal may have
+		/* At the interrupted instruction a rule of x86 may be wrong, and a signal may have
 		 * interrupted a call through a null pointer. */
-		w->stop = s.method == UNW_FP         ? UNW_STOP_FP_END
-			: s.is_signal || w->is_exact ? UNW_STOP_BAD_RA
-						     : UNW_STOP_OUTERMOST;
+		w->stop = s.method == UNW_FP                        ? UNW_STOP_FP_END
+			: s.is_signal || (w->is_exact && !HAS_LINK) ? UNW_STOP_BAD_RA
+								    : UNW_STOP_OUTERMOST;
 		return STEP_END;
 	}
 	if (s.ra == w->trampoline) {
-		if (!find_original(w, s.cfa - 8)) {
+		if (!find_original(w, s.cfa - CALL_BYTES)) {
 			w->stop = UNW_STOP_URETPROBE;
 			return STEP_END;
 		}
 		s.ra = w->original;
 	}
-	if (s.ra == w->pc && s.cfa == w->r[RSP]) {
+	if (s.ra == w->pc && s.cfa == w->r[REG_SP]) {
 		w->stop = UNW_STOP_LOOP;
 		return STEP_END;
 	}
@@ -472,9 +123,9 @@ static __always_inline int walk_step(struct walk *w, const enum walk_way way,
 		return STEP_END;
 	}
 	w->pc = s.ra;
-	w->r[RSP] = s.cfa;
-	w->r[RBP] = s.fp;
-	w->known = 1 << RSP | (s.keeps_fp ? 1 << RBP : 0);
+	w->r[REG_SP] = s.cfa;
+	w->r[REG_FP] = s.fp;
+	w->known = (s.has_no_sp ? 0 : 1ull << REG_SP) | (s.keeps_fp ? 1ull << REG_FP : 0);
 	if (s.rbx_at)
 		w->rbx_at = s.rbx_at;
 	if (s.has_all)
@@ -536,6 +187,8 @@ static long step_remote(uint32_t i, struct walk_ctx *c)
 	return walk_step_remote(c->w, c->task) != STEP_DONE;
 }
 
+#define MOST_CODE_BITS ((1ull << 52) - 1) /* a program has asked for such addresses */
+
 static __always_inline void begin_vma(struct walk *w, int found)
 {
 	w->is_busy_vma = found == VMA_BUSY;
@@ -547,28 +200,14 @@ static __always_inline void begin_vma(struct walk *w, int found)
 static __always_inline void begin_walk(struct walk *w, const enum walk_way way,
 				       struct task_struct *task)
 {
-	const struct clew_x86_regs *regs = &w->regs;
+	const struct clew_regs *regs = &w->regs;
 
-	w->r[0] = regs->ax;
-	w->r[1] = regs->dx;
-	w->r[2] = regs->cx;
-	w->r[3] = regs->bx;
-	w->r[4] = regs->si;
-	w->r[5] = regs->di;
-	w->r[RBP] = regs->bp;
-	w->r[RSP] = regs->sp;
-	w->r[8] = regs->r8;
-	w->r[9] = regs->r9;
-	w->r[10] = regs->r10;
-	w->r[11] = regs->r11;
-	w->r[12] = regs->r12;
-	w->r[13] = regs->r13;
-	w->r[14] = regs->r14;
-	w->r[15] = regs->r15;
-	w->known = 0xffff;
+	number_regs(w->r, regs);
+	w->known = KNOWN_AT_FIRST;
 	w->rbx_at = 0;
-	w->pc = regs->ip;
+	w->pc = pc_of(regs);
 	w->max = config.max_stack;
+	w->code_bits = config.code_bits | (w->pc >> 48 ? MOST_CODE_BITS : 0);
 	w->is_exact = true;
 	w->may_retry = false;
 	w->unreadable = 0;
@@ -581,13 +220,13 @@ static __always_inline void begin_walk(struct walk *w, const enum walk_way way,
 	w->out.has_copy = 0;
 	begin_pending(w, task);
 	begin_vmas(w, task);
-	put_frame(w, regs->ip, UNW_NO_ORIGIN);
-	if ((regs->cs & 0xffff) != USER_CS)
+	put_frame(w, w->pc, UNW_NO_ORIGIN);
+	if (!is_native(regs))
 		w->stop = UNW_STOP_UNSUPPORTED; /* a 32-bit task */
 	else if (!task->mm)
 		w->stop = UNW_STOP_EXITING;
 	else
-		begin_vma(w, find_vma(w, regs->ip, way, task));
+		begin_vma(w, find_vma(w, w->pc, way, task));
 }
 
 /* --- what a walk left over --- */
@@ -605,7 +244,7 @@ static __always_inline bool copy_piece(struct walk *w, const enum walk_way way,
 	struct cb_piece *p = &w->piece;
 	uint64_t size;
 
-	if (p->start - w->r[RSP] >= w->copy_limit || !fill_window(w, p->start, way, task))
+	if (p->start - w->r[REG_SP] >= w->copy_limit || !fill_window(w, p->start, way, task))
 		return false;
 	p->nr_words = (uint32_t)w->win_words;
 	if (bpf_ringbuf_output(&stacks, p, sizeof(*p), BPF_RB_NO_WAKEUP)) {
@@ -679,7 +318,7 @@ static __always_inline void copy_stack(struct walk_ctx *c, const enum walk_way w
 		return;
 	w->copy_limit = take_budget(way == WALK_NOW ? CB_MAX_COPY / 4 : CB_MAX_COPY);
 	recall_rbx(w, way, bpf_get_current_task_btf());
-	if (!w->copy_limit || w->r[RSP] & 7 || !send_regs(w)) {
+	if (!w->copy_limit || w->r[REG_SP] & 7 || !send_regs(w)) {
 		return_budget(w->copy_limit);
 		count(CB_NO_COPY);
 		return;
@@ -687,13 +326,13 @@ static __always_inline void copy_stack(struct walk_ctx *c, const enum walk_way w
 	w->piece.kind = CB_PIECE;
 	w->piece.tid = w->out.tid;
 	w->piece.cookie = w->out.cookie;
-	w->piece.start = w->r[RSP];
+	w->piece.start = w->r[REG_SP];
 	w->out.has_copy = true;
 	if (way == WALK_NOW)
 		bpf_loop(CB_MAX_COPY / 512, piece_now, c, 0);
 	else
 		bpf_loop(CB_MAX_COPY / 512, piece_sleeping, c, 0);
-	used = w->piece.start - w->r[RSP] + sizeof(struct cb_regs);
+	used = w->piece.start - w->r[REG_SP] + sizeof(struct cb_regs);
 	return_budget(used < w->copy_limit ? w->copy_limit - used : 0);
 }
 

@@ -15,7 +15,7 @@ enum {
 	CB_MAX_TABLES = 1 << 16,
 	CB_MAX_DEPTH = 1024,
 	CB_WINDOW_WORDS = 128, /* of the stack, read at once */
-	CB_NR_REGS = 16,       /* DWARF numbers of amd64 */
+	CB_NR_REGS = 32,       /* DWARF numbers: amd64 has 16, aarch64 32 */
 	CB_MAX_COPY = 32 << 10,
 	CB_NR_RANGES = 8,
 	CB_MEMO_WORDS = 1 << 15,
@@ -76,13 +76,13 @@ struct cb_want {
 _Static_assert(sizeof(struct cb_want) == 56, "a ring's record");
 
 /* The walk stopped here for want of a table: registers by DWARF number, then pieces of the stack
- * from r[7] on. */
+ * from SP on. */
 struct cb_regs {
 	uint32_t kind, tid;
 	uint64_t cookie, pc, known;
 	uint64_t r[CB_NR_REGS];
 };
-_Static_assert(sizeof(struct cb_regs) == 160, "a ring's record");
+_Static_assert(sizeof(struct cb_regs) == 288, "a ring's record");
 
 struct cb_piece {
 	uint32_t kind, tid;
@@ -104,6 +104,9 @@ struct cb_config {
 	uint32_t nr_scratch;   /* a power of two */
 	uint64_t request_wake; /* bytes in the ring that wake the reader */
 	uint64_t stack_wake;
+	uint64_t code_bits;  /* of a return address: aarch64 signs it with the others */
+	uint32_t page_shift; /* vm_pgoff counts pages */
+	uint32_t pad;
 };
 
 /* Found while the programs are being loaded; zero where the kernel hides its addresses. */

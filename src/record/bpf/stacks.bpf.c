@@ -8,6 +8,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 enum { PF_EXITING = 0x4, PF_IO_WORKER = 0x10, PF_USER_WORKER = 0x4000, PF_KTHREAD = 0x200000 };
 enum { ESRCH = 3 };
+#define NO_SYSCALL (~0ull)
 
 /* perfdata/perf_deferred.h, enum perf_no_stack */
 enum { NO_KERNEL_THREAD = 1, NO_IDLE, NO_EXITING, NO_MAP_FULL, NO_RING_FULL, NO_REFUSED };
@@ -122,8 +123,10 @@ static __always_inline bool is_in(const volatile struct cb_range *r, uint64_t pc
 	return pc - r->start < r->end - r->start;
 }
 
-struct kernel_stack {
-	uint64_t ip[32];
+/* What a request works with: too large for the stack. */
+struct request_room {
+	struct clew_regs regs;
+	uint64_t kernel_ip[32];
 };
 
 /* Requests run one at a time on a CPU. */
@@ -131,22 +134,22 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
-	__type(value, struct kernel_stack);
-} kernel_stacks SEC(".maps");
+	__type(value, struct request_room);
+} request_rooms SEC(".maps");
 
 /* Does the kernel stack show the way back to user mode? */
 static __noinline bool is_returning(void *ctx)
 {
 	uint32_t zero = 0, i, j;
-	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
+	struct request_room *room = bpf_map_lookup_elem(&request_rooms, &zero);
 	long size;
 
-	if (!k || !text.returning[0].end)
+	if (!room || !text.returning[0].end)
 		return false;
-	size = bpf_get_stack(ctx, k, sizeof(*k), 0);
+	size = bpf_get_stack(ctx, room->kernel_ip, sizeof(room->kernel_ip), 0);
 	for (i = 0; i < 32 && (long)(i * 8) < size; i++) {
 		for (j = 0; j < CB_NR_RANGES; j++) {
-			if (is_in(&text.returning[j], k->ip[i]))
+			if (is_in(&text.returning[j], room->kernel_ip[i]))
 				return true;
 		}
 	}
@@ -171,22 +174,24 @@ struct origin {
  * good, unless they were replaced, or may be: then the walk waits for those that user mode resumes
  * with. */
 static __always_inline bool may_walk_at_once(const struct origin *o, struct task_slot *slot,
-					     const struct clew_x86_regs *regs,
+					     const struct clew_regs *regs,
 					     const struct cookie_sight *sight)
 {
+	uint64_t nr = syscall_of(regs);
+
 	if (o->is_user)
 		entry_guess_user(&slot->guess);
 	if (!o->is_clock || o->is_user)
 		return o->is_clock;
-	if (!sight->place || !text.returning[0].end || (regs->cs & 0xffff) != USER_CS ||
-	    regs->orig_ax == SIGRETURN || regs->orig_ax == EXECVE || regs->orig_ax == EXECVEAT)
+	if (!sight->place || !text.returning[0].end || !is_native(regs) || nr == SIGRETURN ||
+	    nr == EXECVE || nr == EXECVEAT)
 		return false;
 	return entry_guess_is_short(&slot->guess, sight->place) && !is_returning(o->ctx);
 }
 
 /* Nearly always all of the stack is in memory. It stands for a callback that ran at once. */
 static __always_inline bool walk_at_once(struct task_struct *t, struct task_slot *slot,
-					 const struct clew_x86_regs *regs,
+					 const struct clew_regs *regs,
 					 const struct cookie_sight *sight, uint64_t cookie)
 {
 	struct walk_ctx c = {};
@@ -220,26 +225,27 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 	bool is_user = o->is_user;
 	struct task_slot *slot = slot_of(t);
 	struct cookie_sight sight = {.is_user = is_user};
-	struct clew_x86_regs regs = {};
+	uint32_t zero = 0;
+	struct request_room *room = bpf_map_lookup_elem(&request_rooms, &zero);
 	enum cookie_taken taken = COOKIE_TAKEN;
-	uint64_t cookie;
+	uint64_t cookie, nr;
 	int err;
 
-	if (!slot) {
+	if (!slot || !room) {
 		count(CB_MAP_FULL);
 		return no_stack(NO_MAP_FULL);
 	}
 	if (is_user || !is_in(&text.entry, o->ip)) {
-		get_regs(&regs, t);
-		sight.place = place_of(&regs);
+		get_regs(&room->regs, t);
+		sight.place = place_at(&room->regs, pc_of(&room->regs));
 		if (slot->cookie.state == COOKIE_PENDING && !is_user &&
 		    sight.place != slot->cookie.place && slot->sp &&
-		    (slot->mm_id != mm_id_of(t) || (slot->is_exec && is_fresh(&regs)) ||
-		     (slot->is_sigreturn && is_after_sigreturn(slot, &regs))))
+		    (slot->mm_id != mm_id_of(t) || (slot->is_exec && is_fresh(&room->regs)) ||
+		     (slot->is_sigreturn && is_after_sigreturn(slot, &room->regs))))
 			return slot->cookie.cookie;
 		if (slot->cookie.state == COOKIE_DONE && !is_user &&
 		    slot->cookie.place == sight.place) {
-			sight.rest = rest_of(&regs, t);
+			sight.rest = rest_of(&room->regs, t);
 			sight.is_returning = is_returning(o->ctx);
 		}
 	}
@@ -250,8 +256,8 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 	if (slot->cookie.state == COOKIE_PENDING)
 		send_none(t, slot->cookie.cookie, UNW_STOP_LATE);
 	cookie = fresh_cookie();
-	if (may_walk_at_once(o, slot, &regs, &sight) &&
-	    walk_at_once(t, slot, &regs, &sight, cookie)) {
+	if (may_walk_at_once(o, slot, &room->regs, &sight) &&
+	    walk_at_once(t, slot, &room->regs, &sight, cookie)) {
 		count(CB_ENTRIES);
 		count(CB_AT_ONCE);
 		return cookie;
@@ -265,11 +271,12 @@ static __always_inline uint64_t ask(const struct origin *o, struct task_struct *
 		return no_stack(NO_REFUSED);
 	}
 	if (cookie == slot->cookie.cookie) {
-		slot->ip = regs.ip;
-		slot->sp = sight.place ? regs.sp : 0;
-		slot->is_sigreturn = !is_user && regs.orig_ax == SIGRETURN;
+		nr = sight.place ? syscall_of(&room->regs) : NO_SYSCALL;
+		slot->ip = sight.place ? pc_of(&room->regs) : 0;
+		slot->sp = sight.place ? sp_of(&room->regs) : 0;
+		slot->is_sigreturn = !is_user && nr == SIGRETURN;
 		slot->mm_id = mm_id_of(t);
-		slot->is_exec = !is_user && (regs.orig_ax == EXECVE || regs.orig_ax == EXECVEAT);
+		slot->is_exec = !is_user && (nr == EXECVE || nr == EXECVEAT);
 	}
 	count(CB_ENTRIES);
 	return cookie;
@@ -418,26 +425,26 @@ int on_tracepoint_now(void *ctx)
 }
 
 SEC("kprobe")
-int on_probe(struct clew_x86_regs *ctx)
+int on_probe(struct clew_regs *ctx)
 {
 	if (is_counted())
 		request(&(struct origin){.ctx = ctx,
 					 .event = bpf_get_attach_cookie(ctx),
 					 .time = now(),
-					 .ip = ctx->ip,
-					 .is_user = ctx->cs & 3});
+					 .ip = pc_of(ctx),
+					 .is_user = is_user_mode(ctx)});
 	return 1;
 }
 
 SEC("kprobe")
-int on_probe_now(struct clew_x86_regs *ctx)
+int on_probe_now(struct clew_regs *ctx)
 {
 	if (is_counted())
 		request(&(struct origin){.ctx = ctx,
 					 .event = bpf_get_attach_cookie(ctx),
 					 .time = now(),
 					 .is_now = true,
-					 .own = ctx->cs & 3 ? COOKIE_OWN : 0});
+					 .own = is_user_mode(ctx) ? COOKIE_OWN : 0});
 	return 1;
 }
 
@@ -446,7 +453,7 @@ int on_probe_now(struct clew_x86_regs *ctx)
  * it uses nothing of the task's slot. The task may move to another CPU after it: the request's time
  * is that of its end. */
 SEC("uprobe.s")
-int on_uprobe(struct clew_x86_regs *ctx)
+int on_uprobe(struct clew_regs *ctx)
 {
 	if (is_counted())
 		request(&(struct origin){.ctx = ctx,
@@ -484,8 +491,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	request(&(struct origin){.ctx = ctx,
 				 .event = event_of_sample(ctx),
 				 .time = sample_time(ctx),
-				 .ip = ctx->regs.ip,
-				 .is_user = ctx->regs.cs & 3,
+				 .ip = event_pc(ctx),
+				 .is_user = is_event_of_user(ctx),
 				 .is_clock = is_clock(ctx)});
 	return 1;
 }
@@ -537,7 +544,7 @@ int on_pending_task(struct bpf_iter__task *ctx)
 	c.w = get_scratch(tid);
 	if (c.w) {
 		get_regs(&c.w->regs, t);
-		place = place_of(&c.w->regs);
+		place = place_at(&c.w->regs, pc_of(&c.w->regs));
 		c.w->is_sigreturn = false;
 		name_stack(c.w, t, cookie);
 		begin_walk(c.w, WALK_REMOTE, t);
@@ -547,7 +554,7 @@ int on_pending_task(struct bpf_iter__task *ctx)
 		get_regs(&c.w->regs, t);
 		if (slot->cookie.state == COOKIE_PENDING && slot->cookie.cookie == cookie &&
 		    (!slot->cookie.place || slot->cookie.place == place) &&
-		    place_of(&c.w->regs) == place) {
+		    place_at(&c.w->regs, pc_of(&c.w->regs)) == place) {
 			send_stack(c.w);
 			is_done = true;
 		}

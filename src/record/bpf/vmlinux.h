@@ -42,17 +42,6 @@ enum { BPF_ANY, BPF_NOEXIST };
 enum { BPF_F_NO_PREALLOC = 1 << 0, BPF_F_INNER_MAP = 1 << 12 };
 enum { BPF_RB_NO_WAKEUP = 1 << 0, BPF_RB_FORCE_WAKEUP = 1 << 1, BPF_RB_AVAIL_DATA = 0 };
 
-/* Of <asm/ptrace.h> and <linux/bpf_perf_event.h>: user ABI, the same everywhere. */
-struct clew_x86_regs {
-	uint64_t r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
-	uint64_t orig_ax, ip, cs, flags, sp, ss;
-};
-
-struct bpf_perf_event_data {
-	struct clew_x86_regs regs;
-	uint64_t sample_period, addr;
-};
-
 struct bpf_task_work {
 	__u64 __opaque;
 } __attribute__((aligned(8)));
@@ -99,7 +88,7 @@ struct file {
 struct vdso_image;
 
 typedef struct {
-	uint64_t ctx_id;
+	uint64_t ctx_id; /* x86 */
 	void *vdso;
 } mm_context_t;
 
@@ -178,13 +167,11 @@ struct task_struct {
 	int pid, tgid;
 	struct mm_struct *mm;
 	uint64_t start_time;
+	uint64_t self_exec_id; /* counts what it has executed */
+	struct task_struct *group_leader;
 	unsigned long nvcsw, nivcsw;
 	struct perf_event_context *perf_event_ctxp;
 	struct uprobe_task *utask;
-};
-
-struct pt_regs {
-	unsigned long ip;
 };
 
 struct seq_file;

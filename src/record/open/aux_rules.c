@@ -54,6 +54,11 @@ static enum clew_err check_place(const struct rec_counters *c, const struct rec_
 			"aux-action=%s acts on the nearest hardware trace before it, and there "
 			"is none",
 			action_of(e));
+	if (a->aux_sample_size && e->aux)
+		return refuse(
+			error, e, "-e 'TRACE//,EVENT/aux-sample-size=4096/'",
+			"aux-sample-size is for an event with samples, which carry the trace, "
+			"not for the trace itself");
 	if (a->aux_sample_size && !leader_of(c, e)->aux)
 		return refuse(
 			error, e,

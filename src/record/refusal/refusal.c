@@ -85,6 +85,18 @@ static void no_space(const struct refusal_case *c)
 	refusal_remedy(c, "record fewer events of this PMU at once");
 }
 
+/* Of one PMU: an event of all CPUs, or such of tasks. What is mapped holds its place when the event
+ * is closed. */
+static void busy_trace(const struct refusal_case *c)
+{
+	refusal_cause(
+		c,
+		"PMU %s is in exclusive use: by another recording of it (of all CPUs or of tasks, "
+		"never both), or a buffer of one that is not yet released",
+		c->r->pmu ? c->r->pmu : "");
+	refusal_remedy(c, "end the other recording: `pgrep -a 'perf|clew'`");
+}
+
 static void busy(const struct refusal_case *c)
 {
 	const struct os_perf_holder *holder = &c->w->holder;
@@ -101,7 +113,10 @@ static void busy(const struct refusal_case *c)
 	if (c->r->pmu && !strcmp(c->r->pmu, "intel_pt"))
 		refusal_cause(c, "Intel PT is in use, for example by a hypervisor (kvm) or another "
 				 "recording");
-	else
+	else if (c->r->is_trace) {
+		busy_trace(c);
+		return;
+	} else
 		refusal_cause(c, "this PMU is in exclusive use (by another recording, a debugger "
 				 "or a hypervisor)");
 	refusal_remedy(c, "end the other user: `sudo fuser -v /dev/kvm`, `pgrep -a perf`");
@@ -209,6 +224,28 @@ static void locked_too_much(const struct refusal_case *c)
 		       pages > 2 ? round_down_pow2(pages / 2) : 1, kib * 2 + 4);
 }
 
+/* Each task of an inherited event has a context of its own, and a buffer has one writer. */
+static bool is_inherited_thread(const struct refusal_case *c)
+{
+	return c->r->cpu < 0 && refusal_has(c, PERF_ATTR_INHERIT);
+}
+
+static void unfit_map(const struct refusal_case *c, bool is_aux)
+{
+	if (is_inherited_thread(c)) {
+		refusal_cause(
+			c,
+			"the threads that inherit it cannot write into the buffer of one thread");
+		refusal_remedy(c, "omit its inherit, or --per-thread");
+		return;
+	}
+	refusal_cause(c,
+		      "its %s of %zu bytes is refused: the size must be a power of two of pages%s",
+		      is_aux ? "AUX area" : "buffer", c->r->map_bytes,
+		      is_aux ? " that this PMU can handle" : "");
+	refusal_remedy(c, "-m %s16M", is_aux ? "," : "");
+}
+
 static void refused_map(const struct refusal_case *c)
 {
 	bool is_aux = c->r->call == REC_CALL_MMAP_AUX;
@@ -219,11 +256,7 @@ static void refused_map(const struct refusal_case *c)
 		locked_too_much(c);
 		break;
 	case EINVAL:
-		refusal_cause(c,
-			      "its %s of %zu bytes is refused: the size must be a power of two of "
-			      "pages%s",
-			      what, c->r->map_bytes, is_aux ? " that this PMU can handle" : "");
-		refusal_remedy(c, "-m %s16M", is_aux ? "," : "");
+		unfit_map(c, is_aux);
 		break;
 	case ENOMEM:
 		refusal_cause(c, "no memory for its %s of %zu KiB", what, c->r->map_bytes >> 10);
@@ -245,12 +278,30 @@ static void refused_map(const struct refusal_case *c)
 /* What we checked before: the file may have gone, or the driver has fewer filters than it says. */
 static void refused_addresses(const struct refusal_case *c, const char *filter)
 {
-	refusal_cause(c, "%s refuses the address filter '%.200s': %s", c->r->pmu, filter,
-		      strerror(c->r->os_errno));
-	if (c->r->os_errno == EOPNOTSUPP)
+	switch (c->r->os_errno) {
+	case EOPNOTSUPP:
+		refusal_cause(c,
+			      "%s refuses the address filter '%.200s': it is one too many, or of a "
+			      "kind that this PMU lacks, or of a file where whole CPUs are traced",
+			      c->r->pmu, filter);
 		refusal_remedy(c,
 			       "fewer filters, or of another kind: see clew-events(7), \"Address "
 			       "filters\"");
+		break;
+	case EINVAL:
+		refusal_cause(
+			c, "%s refuses the address filter '%.200s': it has none, or not this form",
+			c->r->pmu, filter);
+		refusal_remedy(c, "omit --filter, or see clew-events(7), \"Address filters\"");
+		break;
+	case ENOENT:
+		refusal_cause(c, "the file of the address filter '%.200s' has gone", filter);
+		break;
+	default:
+		refusal_cause(c, "%s refuses the address filter '%.200s': %s", c->r->pmu, filter,
+			      strerror(c->r->os_errno));
+		break;
+	}
 }
 
 static void refused_filter(const struct refusal_case *c)
@@ -275,6 +326,14 @@ static void refused_output(const struct refusal_case *c)
 	if (c->r->is_trace && c->r->os_errno == EINVAL) {
 		refusal_cause(c, "traces of two PMUs cannot share the buffer of a CPU or task");
 		refusal_remedy(c, "record one at a time");
+		return;
+	}
+	if (c->r->os_errno == EINVAL) {
+		refusal_cause(
+			c,
+			"cannot share a buffer with the other events: those of a buffer are of one CPU "
+			"or thread, of one clock, and written in one direction");
+		refusal_remedy(c, "omit its clock and overwrite terms, or record it separately");
 		return;
 	}
 	refusal_cause(c, "cannot share a buffer with the other events: %s",
@@ -306,9 +365,6 @@ enum clew_err rec_refusal_explain(const struct rec_refusal *r, const struct rec_
 		break;
 	case REC_CALL_FILTER:
 		refused_filter(&c);
-		break;
-	case REC_CALL_ENABLE:
-		refusal_cause(&c, "cannot be switched on: %s", strerror(r->os_errno));
 		break;
 	}
 	return CLEW_OS;

@@ -14,8 +14,7 @@ enum rec_call {
 	REC_CALL_MMAP,     /* mapping the data ring */
 	REC_CALL_MMAP_AUX, /* mapping the AUX area */
 	REC_CALL_OUTPUT,   /* joining an event to another's ring */
-	REC_CALL_FILTER,   /* a tracepoint's filter */
-	REC_CALL_ENABLE,
+	REC_CALL_FILTER,   /* a tracepoint's filter, a trace's addresses */
 };
 
 /** Can a trace be paused? Found by opening one that starts paused. */

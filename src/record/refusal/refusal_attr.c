@@ -231,8 +231,8 @@ void refusal_of_attr(const struct refusal_case *c)
 		refusal_cause(c, "the PMU does not support this precision");
 		refusal_remedy(c, "fewer p, or P: as precise as possible");
 	} else {
-		refusal_cause(c, "the kernel finds the event's settings inconsistent "
-				 "(perf_event_open: Invalid argument)");
+		refusal_cause(c, "the kernel finds the event's settings inconsistent, and does not "
+				 "say which");
 		refusal_remedy(
 			c, "omit terms and modifiers one by one; `sudo dmesg | tail` may say more");
 	}

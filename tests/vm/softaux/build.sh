@@ -17,12 +17,17 @@ done
 rm -rf "$out"
 mkdir -p "$out"
 cp "$here/Kbuild" "$here"/*.[ch] "$out"
-make="make -s -C $headers M=$out CONFIG_DEBUG_INFO_BTF_MODULES= modules"
+of= # what the compiler's folder ends in
+cross=
+case $version in
+*-arm64) [ "$(uname -m)" = aarch64 ] || { of=-arm64 cross=aarch64-linux-gnu-; } ;;
+esac
+make="make -s ${cross:+ARCH=arm64 CROSS_COMPILE=$cross} -C $headers M=$out CONFIG_DEBUG_INFO_BTF_MODULES= modules"
 if grep -q '^CONFIG_GCC_VERSION=12' "$headers/.config"; then
 	$make
 else
-	"$here/../fetch.sh" "$folder" gcc
-	root=$folder/gcc-root
+	ARCH=${version##*-} "$here/../fetch.sh" "$folder" gcc
+	root=$folder/gcc-root$of
 	mkdir -p "$root$module" "$root$out" "$root/proc" "$root/dev" "$root/tmp"
 	: > "$root/dev/null"
 	user=
@@ -34,4 +39,4 @@ else
 		mount --bind '$out' '$root$out'
 		exec chroot '$root' /bin/sh -c '$make'"
 fi
-strip --strip-debug "$out/softaux.ko"
+${cross}strip --strip-debug "$out/softaux.ko"

@@ -3,6 +3,7 @@
  * sysfs. */
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/timex.h>
 #include <linux/unaligned.h>
 
 #include "softaux.h"
@@ -12,7 +13,7 @@
 void sa_pt_fill(const struct sa_rec *r, u8 *p)
 {
 	int i;
-	u64 t = rdtsc();
+	u64 t = get_cycles();
 
 	memset(p, 0, 64); /* PAD */
 	for (i = 0; i < 16; i += 2)

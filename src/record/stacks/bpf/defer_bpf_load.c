@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "os/file.h"
+#include "os/proc.h"
 #include "os/thread.h"
 #include "record/stacks/bpf/defer_bpf_impl.h"
 #include "record/stacks/bpf/defer_bpf_text.h"
@@ -123,6 +124,12 @@ static void *section(struct bpf_object *o, const char *name, size_t wanted,
 	return NULL;
 }
 
+/* Of the other bits of a return address aarch64 makes a signature. */
+static uint64_t code_bits(void)
+{
+	return UNW_OWN_ARCH == UNW_AARCH64 ? UINT64_MAX >> (64 - os_address_bits()) : UINT64_MAX;
+}
+
 static void configure(struct defer_bpf *d)
 {
 	const struct defer_bpf_opts *o = &d->opts;
@@ -147,6 +154,8 @@ static void configure(struct defer_bpf *d)
 	c->nr_scratch = nr_scratch;
 	c->request_wake = ring / 16;
 	c->stack_wake = ring / 4;
+	c->code_bits = code_bits();
+	c->page_shift = (uint32_t)__builtin_ctz(os_page_bytes());
 }
 
 static void find_text(void *ctx)

@@ -3,16 +3,17 @@
 
 #include "record/stacks/bpf/defer_bpf.h"
 
-/* This build holds no BPF programs: another machine than x86-64, or no clang or libbpf when it was
- * made. */
+/* This build holds no BPF programs: another machine than x86-64 and arm64, or no clang or libbpf
+ * when it was made. */
 enum clew_err defer_bpf_open(struct defer_bpf **ret, const struct defer_bpf_opts *o,
 			     struct rec_error *error)
 {
 	(void)ret;
 	(void)o;
-	return rec_fail(error, CLEW_UNSUPPORTED,
-			"this build of clew holds no BPF programs (they need x86-64, libbpf and "
-			"clang)");
+	return rec_fail(
+		error, CLEW_UNSUPPORTED,
+		"this build of clew holds no BPF programs (they need x86-64 or arm64, libbpf and "
+		"clang)");
 }
 
 void defer_bpf_free(struct defer_bpf *d)

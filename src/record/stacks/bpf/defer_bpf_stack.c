@@ -4,6 +4,7 @@
 #include "perfdata/perf_deferred.h"
 #include "record/bpf/cookie_state.h"
 #include "record/stacks/bpf/defer_bpf_impl.h"
+#include "unwind/sframe.h"
 
 _Static_assert(COOKIE_OWN == PERF_COOKIE_OWN, "one word for the programs and the file");
 
@@ -31,7 +32,7 @@ static void on_regs(struct defer_bpf *d, const struct cb_regs *r)
 	c->regs.pc = r->pc;
 	memcpy(c->regs.r, r->r, sizeof(r->r));
 	c->regs.known = r->known;
-	c->start = r->r[7];
+	c->start = r->r[sframe_sp(UNW_OWN_ARCH)];
 	c->bytes = 0;
 	c->cookie = r->cookie;
 }

@@ -215,7 +215,7 @@ enum clew_err defer_bpf_put_table(struct defer_bpf *d, const struct defer_file_k
 	struct defer_held held = {.key = *key};
 	enum clew_err err;
 
-	if (!h || !h->nr_rules || h->arch != UNW_X86_64)
+	if (!h || !h->nr_rules || h->arch != UNW_OWN_ARCH)
 		return defer_bpf_put_none(d, key);
 	next.bytes = (uint64_t)(word_chunks(h) + rule_chunks(h)) * CHUNK_BYTES;
 	while (next.bytes + d->table_bytes > limit || d->nr_tables >= MAX_TABLES) {

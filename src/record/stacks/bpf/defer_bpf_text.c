@@ -9,12 +9,15 @@
 
 enum { MAX_KALLSYMS = 256 << 20 };
 
-/* The callback is called from these, or they follow it on the way to user mode. */
+/* The callback is called from these, or they follow it on the way to user mode. x86 has no
+ * do_notify_resume, and arm64 none of the irqentry and syscall ones. */
 static const char *const returning[] = {
 	"exit_to_user_mode_loop",     "task_work_run",
 	"bpf_task_work_callback",     "get_signal",
 	"irqentry_exit_to_user_mode", "syscall_exit_to_user_mode",
+	"do_notify_resume",           "asm_exit_to_user_mode",
 };
+_Static_assert(sizeof(returning) / sizeof(*returning) <= CB_NR_RANGES, "all have room");
 
 static bool is_name(const struct kallsyms_line *l, const char *name)
 {

@@ -461,14 +461,6 @@ static bool read_none(void *ctx, uint64_t address, uint64_t *ret)
 	return false;
 }
 
-#if defined(__x86_64__)
-# define ARCH UNW_X86_64
-#elif defined(__aarch64__)
-# define ARCH UNW_AARCH64
-#else
-# define ARCH UNW_S390X
-#endif
-
 /* Known, or else read from /proc; NULL: out of memory. */
 static struct process *enter(struct live_space *l, uint32_t pid)
 {
@@ -522,7 +514,7 @@ void live_space_walk(struct live_space *l, uint32_t pid, const struct unw_regs *
 				  .stack_start = stack->start,
 				  .stack_bytes = stack->size,
 				  .is_copy = true,
-				  .arch = ARCH};
+				  .arch = UNW_OWN_ARCH};
 	struct walk w = {.live = l, .process = p, .space = &space, .pid = pid};
 
 	if (!p) { /* the one frame that needs nothing */
