@@ -73,7 +73,7 @@ damage-random: all
 
 # AUX recording on the AUX code of a real kernel, in an emulated machine: tests/vm/README.md. Nothing is installed; packages are kept in VM_CACHE.
 # ROWS="full killed": these rows only. KERNEL=7.3.4+deb13-cloud-amd64: another kernel of Debian, and its user stacks as well.
-# ARCH=arm64: the cross build's clew records there, and its unit tests run there; ROWS=unit: only they.
+# ARCH=arm64: the cross build's clew records AUX areas and user stacks there, and its unit tests run there; ROWS=unit: only they.
 VM_CACHE ?= /tmp/kernels
 VM = CLEW_VM=1 CLEW_VM_CACHE=$(VM_CACHE) CLEW_VM_KERNEL=$(or $(KERNEL),6.12)
 check-vm: check-vm-$(if $(filter arm64,$(ARCH)),arm64,own)
@@ -87,6 +87,7 @@ check-vm-arm64: all
 	@[ -f build-aarch64/build.ninja ] || meson setup build-aarch64 --cross-file tools/aarch64.ini > /dev/null
 	@ninja --quiet -C build-aarch64 -j $(JOBS)
 	@[ "$(ROWS)" = unit ] || $(VM) ARCH=arm64 CLEW_IN_VM=build-aarch64/clew tests/vm/aux_vm.py $(BUILD)/clew $(ROWS)
+	@[ -n "$(ROWS)" ] || $(VM) ARCH=arm64 CLEW_IN_VM=build-aarch64/clew tests/vm/vm_test.py $(BUILD)/clew $(VM_CACHE)/vmlinuz-$(or $(KERNEL),6.12-arm64)
 	@[ -n "$(filter-out unit,$(ROWS))" ] || $(VM) ARCH=arm64 tests/vm/unit_vm.py build-aarch64
 
 install: all

@@ -118,8 +118,8 @@ bool perf_features_cpu_topology(const struct perf_features *f, struct perf_cpu_t
 	if (!available || !get_array(&l, 8 * (uint64_t)available, &ret->core_and_socket))
 		return true;
 	ret->nr_cpus = available;
-	ret->has_dies =
-		inner_list(&l, &ret->dies) && get_array(&l, 4 * (uint64_t)available, &ret->die);
+	ret->has_dies = inner_list(&l, &ret->dies) && ret->dies.left > 0 &&
+			get_array(&l, 4 * (uint64_t)available, &ret->die);
 	return true;
 }
 

@@ -199,11 +199,18 @@ static void test_old_topology(struct fixture *x)
 	struct perf_features f = x->f;
 	struct perf_cpu_topology t;
 	size_t names = 3 * (4 + 64) + 8, ids = 8 * (size_t)PERF_MAKE_CPUS;
+	uint8_t no_dies[512] = {0};
 
 	f.section[PERF_FEAT_CPU_TOPOLOGY].end = f.section[PERF_FEAT_CPU_TOPOLOGY].pos + names + ids;
 	CHECK(perf_features_cpu_topology(&f, &t) && t.nr_cpus == PERF_MAKE_CPUS && !t.has_dies &&
 		      perf_cpu_topology_get(&t, 1).die == UINT32_MAX,
 	      "CPU_TOPOLOGY before the dies");
+	memcpy(no_dies, f.section[PERF_FEAT_CPU_TOPOLOGY].pos, names + ids);
+	f.section[PERF_FEAT_CPU_TOPOLOGY] = (struct bytes){no_dies, no_dies + sizeof(no_dies)};
+	CHECK(perf_features_cpu_topology(&f, &t) && t.nr_cpus == PERF_MAKE_CPUS && !t.has_dies,
+	      "CPU_TOPOLOGY of a machine without dies");
+	f.section[PERF_FEAT_CPU_TOPOLOGY] = x->f.section[PERF_FEAT_CPU_TOPOLOGY];
+	f.section[PERF_FEAT_CPU_TOPOLOGY].end = f.section[PERF_FEAT_CPU_TOPOLOGY].pos + names + ids;
 	f.section[PERF_FEAT_CPU_TOPOLOGY].end -= ids;
 	CHECK(perf_features_cpu_topology(&f, &t) && t.nr_cpus == 0 && t.cores.left == 2,
 	      "CPU_TOPOLOGY before the ids");

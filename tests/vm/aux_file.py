@@ -40,7 +40,8 @@ class AuxFile:
         if len(self.data) < 16 or self.data[:8] != b"PERFILE2":
             raise ValueError("no perf.data")
         head_bytes, = struct.unpack_from("<Q", self.data, 8)
-        if head_bytes == 16:
+        self.is_pipe = head_bytes == 16
+        if self.is_pipe:
             self._walk(16, len(self.data))
         else:
             self._walk_file()

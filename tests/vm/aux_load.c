@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What is recorded in the machine of aux_vm.py, and what disturbs a recording there. Linked
- * statically. Usage: load spin MS [PROCESSES] | fork N | pairs N [US] | marks N [US] | kick PID N
- * MS | ask FIFO ACKS N MS
+ * statically. Usage: load spin MS [PROCESSES] | doze MS [US] | fork N | forked N | pairs N [US] |
+ * marks N [US] | kick PID N MS | ask FIFO ACKS N MS | burst FIFO ACKS N | starts FIFO ACKS N | as
+ * ID COMMAND
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,6 +63,33 @@ static void forks(int n)
 	}
 }
 
+/* Switched to often, and for short. */
+static void doze(int ms, int us)
+{
+	for (uint64_t end = now_us() + (uint64_t)ms * 1000; now_us() < end; usleep((useconds_t)us))
+		spin_us(500);
+}
+
+/* Resumed, and with a child on its CPU that never is; then paused. */
+static void forked(int n)
+{
+	struct utsname name;
+
+	while (n--) {
+		pid_t child;
+
+		uname(&name);
+		child = fork();
+		if (!child) {
+			spin_us(1000);
+			_exit(0);
+		}
+		while (!waitpid(child, NULL, WNOHANG))
+			sched_yield();
+		syscall(SYS_getppid);
+	}
+}
+
 static void pairs(int n, uint64_t us)
 {
 	struct utsname name;
@@ -106,18 +135,61 @@ static void kick(pid_t pid, int n, int ms)
 		nap(ms);
 }
 
-/* The same over --control; waits for each answer. */
-static void ask(const char *fifo, const char *acks, int n, int ms)
+/* Of --control. */
+struct control {
+	FILE *out, *in;
+};
+
+static struct control control_open(const char *fifo, const char *acks)
 {
-	FILE *out = fopen(fifo, "w"), *in = fopen(acks, "r");
+	struct control c = {fopen(fifo, "w"), fopen(acks, "r")};
+
+	if (!c.out || !c.in)
+		exit(1);
+	setlinebuf(c.out);
+	return c;
+}
+
+static int is_done(struct control *c, const char *command)
+{
 	char line[64];
 
-	if (!out || !in)
-		exit(1);
-	setlinebuf(out);
-	for (; n-- && fputs("snapshot\n", out) >= 0 && fgets(line, sizeof(line), in); nap(ms))
+	return fputs(command, c->out) >= 0 && fgets(line, sizeof(line), c->in);
+}
+
+/* Snapshots at random times, each when the one before has been acknowledged. */
+static void ask(struct control c, int n, int ms)
+{
+	for (; n-- && is_done(&c, "snapshot\n"); nap(ms))
 		;
-	fputs("stop\n", out);
+	fputs("stop\n", c.out);
+}
+
+/* As many as a pipe takes, in one write. */
+static void burst(struct control c, int n)
+{
+	char text[4096] = "", line[64];
+
+	for (int i = 0; i < n && strlen(text) < sizeof(text) - 16; i++)
+		strcat(text, "snapshot\n");
+	fputs(text, c.out);
+	while (n-- && fgets(line, sizeof(line), c.in))
+		;
+	fputs("stop\n", c.out);
+}
+
+/* Recorded itself: each time it is, it resumes and pauses the trace once. */
+static void starts(struct control c, int n)
+{
+	struct utsname name;
+
+	while (n-- && is_done(&c, "enable\n")) {
+		uname(&name);
+		spin_us(200);
+		syscall(SYS_getppid);
+		if (!is_done(&c, "disable\n"))
+			exit(1);
+	}
 }
 
 int main(int argc, char **argv)
@@ -127,7 +199,8 @@ int main(int argc, char **argv)
 
 	for (int i = 2; i < argc && i < 6; i++)
 		n[i] = atoi(argv[i]);
-	if (strcmp(what, "kick") && strcmp(what, "ask") && strcmp(what, "as"))
+	if (strcmp(what, "kick") && strcmp(what, "ask") && strcmp(what, "burst") &&
+	    strcmp(what, "as"))
 		close(creat("running",
 			    0644)); /* for scripts that wait for the recording to begin */
 	if (!strcmp(what, "spin"))
@@ -143,7 +216,15 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "as") && argc > 3)
 		return setgid((gid_t)n[2]) || setuid((uid_t)n[2]) || execvp(argv[3], argv + 3);
 	else if (!strcmp(what, "ask") && argc > 5)
-		ask(argv[2], argv[3], n[4], n[5]);
+		ask(control_open(argv[2], argv[3]), n[4], n[5]);
+	else if (!strcmp(what, "burst") && argc > 4)
+		burst(control_open(argv[2], argv[3]), n[4]);
+	else if (!strcmp(what, "starts") && argc > 4)
+		starts(control_open(argv[2], argv[3]), n[4]);
+	else if (!strcmp(what, "doze"))
+		doze(n[2], n[3] ? n[3] : 10000);
+	else if (!strcmp(what, "forked"))
+		forked(n[2]);
 	else
 		return 2;
 	return 0;

@@ -56,6 +56,28 @@ FULL_ROWS = [
     Row("full-forks", f"{SOFT} period_us=200", record("-e $PMU// -m 512K,1M", "load fork 40"), (*FULL, c.has_orphans, c.perf_agrees)),
     Row("full-load", f"{SOFT} period_us=100 burst=32", "for n in 1 2 3 4; do load spin 4000 & done\n" + record("-e $PMU// -m 512K,4M", "load spin 600 3"),
         (*FULL, c.perf_agrees)),
+    # Nothing fills an area here, and nothing wakes the reader: the traces of what sleeps are read by time.
+    Row("full-doze", f"{SOFT} period_us=200", record("-e $PMU// -m 512K,1M", "load doze 1500"), (*FULL, c.no_gaps, c.read_by_time)),
+    Row("full-flags", f"{SOFT} period_us=500 end_flags=0x11c", record("-v -e $PMU// -m 512K,1M", "load doze 200"), (c.has_trace, c.contiguous, c.keeps_flags, c.perf_agrees)),
+    Row("full-tasks", f"{SOFT} period_us=500", """load doze 100000 & a=$!
+load doze 100000 & b=$!
+clew record --per-thread -p $a,$b -e $PMU// -m 512K,256K -o a.data 2> err & p=$!
+until [ -s a.data ]; do usleep 20000; done
+usleep 300000
+kill $a
+usleep 300000
+kill $b
+wait $p || exit 1
+echo $a $b > tasks
+""", (*FULL, c.no_gaps, c.second_goes_on)),
+    Row("full-pipe", "name=arm_spe_0 period_us=500 burst=8", """clew record -o - -e $PMU// -m 512K,64K -- load spin 400 2> err | tee a.data | clew report --stats -i - > grown
+""", (*FULL, c.grows_as_it_is, c.perf_agrees)),
+    Row("set-user-id", f"{SOFT} period_us=500", """echo 1 > /proc/sys/kernel/perf_event_paranoid
+chmod 777 .
+cp /bin/load other
+chmod 4755 other
+load as 1000 clew record -e $PMU//u -m 64K,64K -o a.data -- sh -c 'load spin 100; exec ./other spin 200' 2> err
+""", (c.has_trace, c.contiguous, c.no_loss_unsaid, c.is_readable)),
     Row("slow-disk", f"{SOFT} period_us=100 burst=64", """mkfifo pipe
 (sleep 2; while dd bs=65536 count=1 2> dd; [ -s dd ] && ! grep -q '^0+0' dd; do usleep 20000; done) < pipe > a.data &
 clew record -e $PMU// -m 512K,64K -o - -- load spin 3000 > pipe 2> err
@@ -77,39 +99,64 @@ wait $p
 """, (c.has_trace, c.contiguous, c.is_readable)),
 ]
 
+# The command is ended by clew, with SIGTERM, when it has enough.
+ENDED_BY_US = "[ $status = 0 ] || [ $status = 143 ]\n"
+
 # 4.4: task and CPU-wide, on CPU 0 and on another.
-RESTART_CHECKS = (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps, c.ran_on)
+RESTART_CHECKS = (c.has_trace, c.contiguous, c.no_loss_unsaid, c.has_gaps, c.ran_on, c.restarts_each_time, c.sums_gaps)
 
 
 def restart(name, options, command):
     """The reader stands still until the buffer has been full for long."""
     return Row(name, f"{SOFT} period_us=100 burst=16", start(f"{options} -e $PMU// -m 512K,64K", command) +
-               "for n in 1 2 3; do kill -STOP $p; usleep 200000; kill -CONT $p; usleep 200000; done\nwait $p\n", RESTART_CHECKS)
+               "for n in 1 2 3; do kill -STOP $p; usleep 200000; now >> stops; kill -CONT $p; usleep 250000; done\nkill -INT $p\nwait $p\nstatus=$?\n" +
+               ENDED_BY_US, RESTART_CHECKS)
 
 
 RESTART_ROWS = [
-    restart("restart-task-0", "", "taskset 1 load spin 2500"),
-    restart("restart-task-1", "", "taskset 2 load spin 2500"),
-    restart("restart-cpu-0", "-C 0", "taskset 1 load spin 2500"),
-    restart("restart-cpu-1", "-C 1", "taskset 2 load spin 2500"),
+    restart("restart-task-0", "", "taskset 1 load spin 60000"),
+    restart("restart-task-1", "", "taskset 2 load spin 60000"),
+    restart("restart-cpu-0", "-C 0", "taskset 1 load spin 60000"),
+    restart("restart-cpu-1", "-C 1", "taskset 2 load spin 60000"),
 ]
 
 
-def snapshots(name, module, target, how, nr=1000):
+def snapshots(name, module, target, how, nr=1000, size=0, checks=()):
     """At random times. Signals that come while one is pending are one to the kernel, so as many are sent as it takes."""
-    kick = {"signal": "load kick $p 1000000 8", "control": f"load ask ctl acks {nr} 8"}[how]
+    kick = {"signal": "load kick $p 1000000 2", "control": f"load ask ctl acks {nr} 2"}[how]
     control = "--control fifo:ctl,acks" if how == "control" else f"--snapshots={nr}"
-    return Row(name, f"{SOFT} period_us=200 {module}", "mkfifo ctl acks\n" + start(f"-S {control} {target} -e $PMU// -m 512K,16K", "load spin 600000") +
-               f"{kick} &\nk=$!\nwait $p\nstatus=$?\nkill $k\necho {nr} > asked\n{ENDED_BY_US}", (c.has_trace, c.windows, c.as_many_as_asked, c.perf_agrees),
-               limit=300, aux_bytes=SNAP_LEN)
+    return Row(name, f"{SOFT} period_us=100 burst=16 {module}", "mkfifo ctl acks\n" + start(f"-S{size or ''} {control} {target} -e $PMU// -m 512K,16K", "load doze 600000 500") +
+               f"{kick} &\nk=$!\nwait $p\nstatus=$?\nkill $k\necho {nr} > asked\n{ENDED_BY_US}", (c.has_trace, c.windows, c.as_many_as_asked, *checks, c.perf_agrees),
+               limit=300, aux_bytes=size or SNAP_LEN)
 
 
-# The command is ended by clew, with SIGTERM, when it has enough.
-ENDED_BY_US = "[ $status = 0 ] || [ $status = 143 ]\n"
+def at_exit(name, command, end):
+    return f"""rm -f running
+clew record -Se -e $PMU// -m 512K,16K -o {name} -- {command} 2> {name[:-5]}.err & p=$!
+began
+usleep 200000
+{end}
+wait $p
+echo {name} $? >> statuses
+"""
+
+
 SNAPSHOT_ROWS = [
-    snapshots("snapshot-counter", "head_mode=1", "", "signal"),
-    snapshots("snapshot-offset", "head_mode=0", "", "control"),
-    snapshots("snapshot-straddle", "head_mode=0 stride=72", "-a", "signal", nr=200),
+    snapshots("snapshot-counter", "head_mode=1", "--per-thread", "signal"),
+    snapshots("snapshot-offset", "head_mode=0", "--per-thread", "control"),
+    snapshots("snapshot-counter-72", "head_mode=1 stride=72", "--per-thread", "control"),
+    snapshots("snapshot-offset-72", "head_mode=0 stride=72", "--per-thread", "signal"),
+    snapshots("snapshot-cpus", "head_mode=0 stride=72", "-a", "signal", nr=100, checks=(c.held_together,)),
+    snapshots("snapshot-size", "head_mode=1", "", "control", nr=50, size=8192, checks=(c.newest_of_size,)),
+    Row("snapshot-burst", f"{SOFT} period_us=200", "mkfifo ctl acks\n" + start("-S --control fifo:ctl,acks -e $PMU// -m 512K,16K", "load spin 600000") + f"""load kick $p 100 0
+until grep -q 'snapshot 1:' err; do usleep 20000; done
+load burst ctl acks 100
+wait $p
+status=$?
+echo 101 > asked
+{ENDED_BY_US}""", (c.windows, c.as_many_as_asked), aux_bytes=SNAP_LEN),
+    Row("snapshot-exit", f"{SOFT} period_us=200", at_exit("int.data", "load spin 60000", "kill -INT $p") + at_exit("term.data", "load spin 60000", "kill -TERM $p") +
+        at_exit("killed.data", "load spin 60000", "kill -9 $(pidof load)"), (c.one_window_each,), aux_bytes=SNAP_LEN),
 ]
 
 
@@ -119,10 +166,10 @@ def pause(name, events, command, checks=(), module="period_us=50 burst=1", least
                not_on=not_on or {})
 
 
-FILE_ROWS = [
-    Row("switch-output", f"{SOFT} period_us=200", record("--switch-output=1s -e $PMU// -m 512K,256K", "load spin 4500"), (c.contiguous_across, c.perf_agrees_on_each)),
-    Row("switch-snapshot", f"{SOFT} period_us=200", start("-S --switch-output -e $PMU// -m 512K,16K", "load spin 60000") + f"""for n in 1 2 3; do
+# Three files by request, and one at the end.
+SWITCHES = f"""for n in 1 2 3; do
     nr=$(ls a.data.* 2> /dev/null | wc -l)
+    usleep 200000
     kill -USR2 $p
     until [ $(ls a.data.* 2> /dev/null | wc -l) -gt $nr ]; do usleep 20000; done
 done
@@ -130,7 +177,12 @@ echo 3 > asked
 kill -TERM $p
 wait $p
 status=$?
-{ENDED_BY_US}""", (c.windows_across, c.perf_agrees_on_each), aux_bytes=SNAP_LEN),
+{ENDED_BY_US}"""
+
+FILE_ROWS = [
+    Row("switch-output", f"{SOFT} period_us=200", start("--switch-output -e $PMU// -m 512K,256K", "load spin 60000") + SWITCHES, (c.contiguous_across, c.perf_agrees_on_each)),
+    Row("switch-snapshot", f"{SOFT} period_us=200", start("-S --switch-output -e $PMU// -m 512K,16K", "load spin 60000") + SWITCHES,
+        (c.windows_across, c.perf_agrees_on_each), aux_bytes=SNAP_LEN),
     Row("compressed", f"{SOFT} period_us=200 burst=8", record("-z -e $PMU// -e task-clock -m 512K,1M"), (c.has_trace, c.contiguous, c.perf_agrees)),
     Row("compressed-snapshot", f"{SOFT} period_us=200", record("-z -Se -e $PMU// -e task-clock -m 512K,16K"), (c.windows, c.perf_agrees), aux_bytes=SNAP_LEN),
     Row("aux-sample", f"{SOFT} period_us=200", record('--aux-sample=1024 -e "{$PMU//,task-clock/period=2000000/}" -m 512K,64K', "load spin 1000"),
@@ -149,11 +201,17 @@ PAUSE_ROWS = [
     pause("pause-cpus", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", more="-a", scope="cpu"),
     pause("pause-sync", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", module="period_us=50 burst=1 pause_sync=1"),
     pause("pause-inherit", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "sh -c 'load fork 50 & exec load pairs 200'", (c.only_its_task,)),
+    # Parent and child on one CPU: the kernel may swap their contexts.
+    pause("pause-forked", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "taskset 1 load forked 100", (c.only_its_task,)),
     pause("pause-uprobe", "-e uprobe:/bin/load:mark_on/aux-action=resume/ -e uprobe:/bin/load:mark_off/aux-action=pause/", "load marks 100"),
     pause("pause-breakpoint", "-e mem:@mark_on@:x/aux-action=resume/ -e mem:@mark_off@:x/aux-action=pause/", "load marks 100"),
     pause("pause-counter", f"-e {ON}/aux-action=resume/ -e task-clock/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,)),
-    pause("pause-cycles", f"-e {ON}/aux-action=resume/ -e cycles/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,),
+    pause("pause-cycles", f"-e {ON}/aux-action=resume/ -e cycles/aux-action=pause,period=20000000/", "load pairs 400 1000", (c.throttled_said,), least=5,
         not_on={"amd64": "the emulated CPU has no counters"}),
+    Row("pause-starts", f"{SOFT} period_us=50 burst=1", f"""mkfifo ctl acks
+clew record --per-thread -D -1 --control fifo:ctl,acks -e $PMU/aux-action=start-paused/ -e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/ -m 2M,1M -o a.data -- taskset 1 load starts ctl acks 1000 2> err
+echo 1000 > asked
+""", (c.has_trace, c.contiguous, c.only_between, c.each_start_acts), scope="task"),
     Row("pause-killed", f"{SOFT} period_us=50 burst=1", start(
         f"-e $PMU/aux-action=start-paused/ -e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/ -m 2M,1M", "load pairs 60000") + """sleep 2
 kill -9 $p
@@ -165,9 +223,9 @@ wait $p
         f"""exec 3<>ctl 4<>acks
 sleep 1
 echo disable on >&3; read x <&4
-off=$(cut -d ' ' -f 1 /proc/uptime)
+off=$(now)
 sleep 1
-on=$(cut -d ' ' -f 1 /proc/uptime)
+on=$(now)
 echo enable on >&3; read x <&4
 echo $off $on > switched
 sleep 1
@@ -221,11 +279,11 @@ load as 1000 clew record -e $PMU//u -o a.data -- load spin 300 2> err
 """, (c.has_trace, c.contiguous, c.records_fit)),
     Row("shared-sink", f"{SOFT} period_us=500 shared=1", record("-a -e $PMU// -m 512K,1M", "load spin 500 2"), (c.has_trace, c.sink_is_whole)),
     Row("hotplug", f"{SOFT} period_us=500", start("-a -e $PMU// -m 512K,256K", "load spin 100000 2") + """sleep 1
-off=$(cut -d ' ' -f 1 /proc/uptime)
+off=$(now)
 echo 0 > /sys/devices/system/cpu/cpu1/online
 sleep 1
 echo 1 > /sys/devices/system/cpu/cpu1/online
-echo $off $(cut -d ' ' -f 1 /proc/uptime) > offline
+echo $off $(now) > offline
 until grep -q 'came back' err; do usleep 50000; done
 sleep 1
 kill -TERM $p

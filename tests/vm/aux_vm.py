@@ -4,6 +4,7 @@
 
 Usage: CLEW_VM=1 aux_vm.py CLEW [ROW ...]     Environment: CLEW_VM_CACHE (/tmp/kernels), CLEW_VM_KERNEL (6.12), CLEW_VM_KEEP=FOLDER, QEMU, BUSYBOX,
 ARCH (amd64), CLEW_IN_VM: the clew that records in there, of a cross build; CLEW reads what it has recorded"""
+import concurrent.futures
 import io
 import os
 import re
@@ -27,8 +28,11 @@ ARCH = vm_lib.fetched(vm_lib.ARCHS[os.environ.get("ARCH", "amd64")], CACHE)
 KERNEL = os.environ.get("CLEW_VM_KERNEL", "6.12")
 NEW_PERF = os.path.join(CACHE, "perf-6.12", "usr/bin/perf")
 BOOT_SECONDS = 60
-# Before each row's script. began: waits until what is recorded runs; $p: the recorder.
-PRELUDE = "began() { until [ -e running ]; do kill -0 $p || exit 1; usleep 20000; done; }\n"
+# Before each row's script. began: waits until what is recorded runs; $p: the recorder. now: seconds of the clock that perf's times are of, as the kernel's log
+# is; that of /proc/uptime is seconds late after the slow boot of an emulated machine of arm64.
+PRELUDE = r"""began() { until [ -e running ]; do kill -0 $p || exit 1; usleep 20000; done; }
+now() { echo now > /dev/kmsg; dmesg | sed -n 's/^\[ *\([0-9.]*\)\] now$/\1/p' | tail -n 1; }
+"""
 
 
 def prepare():
@@ -75,7 +79,7 @@ def next_row(f, at):
     return (name, begin, end) if os.fstat(f.fileno()).st_size >= end else None
 
 
-def unpack(tmp, path):
+def unpack(to_folder, path):
     """What the machine sent, whole rows only. @return names"""
     names, at = [], 0
     with open(path, "rb") as f:
@@ -87,7 +91,7 @@ def unpack(tmp, path):
             with tarfile.open(fileobj=io.BytesIO(f.read(at - begin))) as tar:
                 for m in tar:
                     if m.isfile():
-                        to = os.path.join(tmp, "rows", name, os.path.basename(m.name))
+                        to = os.path.join(to_folder, name, os.path.basename(m.name))
                         os.makedirs(os.path.dirname(to), exist_ok=True)
                         with open(to, "wb") as one:
                             one.write(tar.extractfile(m).read())
@@ -118,7 +122,7 @@ def run_machine(argv, out, until):
     return used or [before]
 
 
-def boot(tmp, kernel, initramfs, rows):
+def boot(tmp, to_folder, kernel, initramfs, rows):
     """@return the rows that came back. An emulator that crashes its guest (README.md) is given three boots."""
     console, out = os.path.join(tmp, "console"), os.path.join(tmp, "out")
     limit = BOOT_SECONDS + 3 * sum(row.limit for row in rows)
@@ -127,16 +131,29 @@ def boot(tmp, kernel, initramfs, rows):
         argv = vm_lib.machine(kernel, initramfs, [console, out], memory=1024, arch=ARCH, boot="no_timer_check tsc=reliable")
         began = time.monotonic()
         used = run_machine(argv, out, began + limit)
-        names = unpack(tmp, out)
+        names = unpack(to_folder, out)
         print(f"# {len(names)} of {len(rows)} rows in {time.monotonic() - began:.0f} s, {sum(used):.0f} s of CPU, {used[0]:.0f} of them to boot")
         if len(names) == len(rows):
             for name, seconds in zip(names, used[1:]):
-                with open(os.path.join(tmp, "rows", name, "cpu"), "w", encoding="ascii") as f:
+                with open(os.path.join(to_folder, name, "cpu"), "w", encoding="ascii") as f:
                     f.write(f"{seconds:.1f}")
             break
         with open(console, errors="replace", encoding="utf-8") as f:
             print("# " + "\n# ".join(f.read()[-600:].splitlines()))
     return names
+
+
+def boot_all(tmp, clew, kernel, module, rows):
+    """In two machines side by side where that many CPUs are: most rows wait for something now and then. @return the rows that came back"""
+    nr = min(int(os.environ.get("CLEW_VM_MACHINES", 2)), len(os.sched_getaffinity(0)), len(rows))
+
+    def boot_one(i):
+        folder = os.path.join(tmp, f"machine{i}")
+        os.mkdir(folder)
+        mine = rows[i::nr]
+        return boot(folder, os.path.join(tmp, "rows"), kernel, make_initramfs(folder, clew, module, mine), mine)
+    with concurrent.futures.ThreadPoolExecutor(nr) as pool:
+        return [name for names in pool.map(boot_one, range(nr)) for name in names]
 
 
 def perfs():
@@ -180,7 +197,7 @@ def main():
         clew = shutil.copy(clew, tmp)  # the same to the end, whatever is built meanwhile
         recorder = shutil.copy(os.environ.get("CLEW_IN_VM", clew), os.path.join(tmp, "recorder"))
         subprocess.run([f"{ARCH.tools}strip", recorder], check=True)
-        names = boot(tmp, kernel, make_initramfs(tmp, recorder, module, rows), rows)
+        names = boot_all(tmp, recorder, kernel, module, rows) if rows else []
         for row in rows:
             if tap_row(row, names):
                 judge(tmp, clew, row)

@@ -83,7 +83,7 @@ fetch_kernel() {
 fetch_module() {
 	version=$1
 	if [ "${version#*-cloud}" = "$version" ]; then
-		[ ! -e "$folder/module-$1$of/usr" ] || return 0
+		[ ! -e "$folder/module-$1$of/usr" ] || [ ! -e "$folder/vmlinuz-$1$of" ] || return 0
 		version=$(newest_of "$1")
 		[ -n "$version" ] || { echo "fetch.sh: no kernel of series $1" >&2; return 1; }
 	fi
@@ -94,7 +94,9 @@ fetch_module() {
 		sed -i "s,/usr/src/,$folder/$to/usr/src/," "$folder/$to/usr/src/linux-headers-$version/Makefile"
 	fi
 	[ -e "$folder/vmlinuz-$version" ] || ln -sfn "$(find "$folder/module-$version" -name vmlinuz -o -name "vmlinuz-$version" | head -n 1)" "$folder/vmlinuz-$version"
-	[ "$version" = "$1" ] || ln -sfn "module-$version" "$folder/module-$1$of"
+	[ "$version" != "$1" ] || return 0
+	ln -sfn "module-$version" "$folder/module-$1$of"
+	ln -sfn "vmlinuz-$version" "$folder/vmlinuz-$1$of"
 }
 
 fetch_gcc() {

@@ -19,18 +19,30 @@ import tap  # noqa: E402
 import vm_lib  # noqa: E402
 
 CACHE = os.environ.get("CLEW_VM_CACHE", "/tmp/kernels")
-LIMIT = 120  # seconds of one test in there, on a busy host
-# Each test in a folder of its own; what it prints and how it ends is kept.
-SCRIPT = """while read -r name; do
-	echo $name > /dev/console
-	mkdir /tmp/work
-	cd /tmp/work
-	timeout -s KILL LIMIT $name > /tmp/out/$name.tap 2> /tmp/out/$name.err < /dev/null
-	echo $? > /tmp/out/$name.status
-	cut -d ' ' -f 1 /proc/uptime > /tmp/out/$name.until
-	cd /
-	rm -rf /tmp/work
-done < /tests
+LIMIT = 600  # seconds of one test in there, on a busy host
+# As many at a time as the machine has CPUs, each in a folder of its own; what it prints and how it ends is kept.
+WORKERS = 2
+SCRIPT = """run() {
+	began=$(cut -d ' ' -f 1 /proc/uptime)
+	timeout -s KILL LIMIT $1 > /tmp/out/$1.tap 2> /tmp/out/$1.err < /dev/null
+	echo $? > /tmp/out/$1.status
+	echo $1 $(cat /tmp/out/$1.status) > /dev/console
+	grep ^not /tmp/out/$1.tap > /dev/console
+	echo $began $(cut -d ' ' -f 1 /proc/uptime) > /tmp/out/$1.seconds
+}
+worker() {
+	while read -r name; do
+		mkdir /tmp/work$1
+		cd /tmp/work$1
+		run $name
+		cd /
+		rm -rf /tmp/work$1
+	done < /tests$1
+}
+for n in WORKERS; do
+	worker $n &
+done
+wait
 """
 
 
@@ -46,8 +58,9 @@ def make_root(arch, tmp, tests):
     vm_lib.make_root(root, "run_init", tests, arch)
     for name in tests:
         subprocess.run([f"{arch.tools}strip", "--strip-debug", os.path.join(root, "bin", name)], check=True)
-    with open(os.path.join(root, "tests"), "w", encoding="ascii") as f:
-        f.write("".join(name + "\n" for name in tests))
+    for n in range(WORKERS):
+        with open(os.path.join(root, f"tests{n}"), "w", encoding="ascii") as f:
+            f.write("".join(name + "\n" for name in list(tests)[n::WORKERS]))
     return root
 
 
@@ -64,7 +77,8 @@ def judge(out, name):
     plan = re.search(r"^1\.\.(\d+)(?:\s*# SKIP (.*))?", said, re.M)
     whole = plan and int(plan.group(1)) == len(done) + len(failed)
     wrong = failed or ([] if whole and status == "0" else [f"status {status or 'missing'}, {len(done)} of {plan.group(1) if plan else '?'} checks"])
-    tap.check(not wrong, f"{name}: {len(done)} checks", wrong[:5] + (text(".err").splitlines()[-5:] if wrong else []))
+    began, end = map(float, (text(".seconds") or "0 0").split())
+    tap.check(not wrong, f"{name}: {len(done)} checks, {end - began:.1f} s", wrong[:5] + (text(".err").splitlines()[-5:] if wrong else []))
     for reason in ([plan.group(2)] if plan and plan.group(2) else []) + re.findall(r"# SKIP (.*)", "\n".join(done)):
         print(f"# {name}: skipped: {reason}")
 
@@ -79,13 +93,14 @@ def main():
     tests = {name: path for name, path in unit_tests(sys.argv[1]).items() if len(sys.argv) == 2 or name in sys.argv[2:]}
     with tempfile.TemporaryDirectory() as tmp:
         root, began = make_root(arch, tmp, tests), time.monotonic()
-        why = vm_lib.run_script(arch, tmp, kernel[1], root, SCRIPT.replace("LIMIT", str(LIMIT)), limit=100 + 30 * len(tests))
+        script = SCRIPT.replace("LIMIT", str(LIMIT)).replace("WORKERS", " ".join(map(str, range(WORKERS))))
+        why = vm_lib.run_script(arch, tmp, kernel[1], root, script, limit=100 + 30 * len(tests))
         print(f"# {kernel[0]}: {time.monotonic() - began:.0f} s for {len(tests)} tests")
-        if tap.check(not why, "the machine comes to its end", why[-800:].splitlines()):
-            for name in tests:
-                judge(os.path.join(tmp, "out"), name)
-            if os.environ.get("CLEW_VM_KEEP"):
-                shutil.copytree(os.path.join(tmp, "out"), os.environ["CLEW_VM_KEEP"], dirs_exist_ok=True)
+        tap.check(not why, "the machine comes to its end", why[-800:].splitlines())
+        for name in tests if not why else ():
+            judge(os.path.join(tmp, "out"), name)
+        if os.environ.get("CLEW_VM_KEEP") and not why:
+            shutil.copytree(os.path.join(tmp, "out"), os.environ["CLEW_VM_KEEP"], dirs_exist_ok=True)
     tap.done()
 
 

@@ -118,7 +118,7 @@ def run_script(arch, tmp, kernel, root, script, limit=300, boot=""):
         f.write(script)
     argv = machine(kernel, pack(root), [console, sent], boot=boot, arch=arch)
     try:
-        subprocess.run(argv, stdin=subprocess.DEVNULL, check=False, timeout=limit)
+        subprocess.run(argv, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=limit)
         with tarfile.open(sent) as tar:
             tar.extractall(os.path.join(tmp, "out"))
         return ""

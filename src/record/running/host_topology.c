@@ -85,6 +85,10 @@ void rec_put_cpu_topology(struct buf *b)
 	struct rec_ints cpus = {0};
 	char text[32];
 
+	/*
+	 * Without dies (arm64) their list is empty, and there: perf would read one in the padding
+	 * of a record in a pipe, and reject the recording.
+	 */
 	if (cpu_list("present", &cpus) && topology_text(cpus.data[0], "core_id", text, 32)) {
 		put_distinct(b, &cpus, "core_siblings_list");
 		put_distinct(b, &cpus, "thread_siblings_list");
@@ -92,11 +96,9 @@ void rec_put_cpu_topology(struct buf *b)
 			buf_u32(b, topology_number(cpus.data[i], "core_id"));
 			buf_u32(b, topology_number(cpus.data[i], "physical_package_id"));
 		}
-		if (topology_text(cpus.data[0], "die_cpus_list", text, sizeof(text))) {
-			put_distinct(b, &cpus, "die_cpus_list");
-			for (size_t i = 0; i < cpus.nr; i++)
-				buf_u32(b, topology_number(cpus.data[i], "die_id"));
-		}
+		put_distinct(b, &cpus, "die_cpus_list");
+		for (size_t i = 0; i < cpus.nr; i++)
+			buf_u32(b, topology_number(cpus.data[i], "die_id"));
 	}
 	vec_done(&cpus);
 }
