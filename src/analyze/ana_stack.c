@@ -232,7 +232,7 @@ static uint32_t add_user(struct ana_stacks *s, uint32_t nr_frames, uint32_t n)
  * number of them is not recorded. */
 static uint8_t va_bits(const struct who_space *s, uint64_t pc)
 {
-	uint64_t all = who_maps_end(s->maps) | pc;
+	uint64_t all = who_maps_last(s->maps) | pc;
 
 	return all >> 52 || !(all >> 32) ? 0 : (uint8_t)(64 - __builtin_clzll(all));
 }

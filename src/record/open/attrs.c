@@ -16,7 +16,7 @@ enum {
 # define ALL_REGS 0ull
 #endif
 
-/* Arm's PMUs have no precise samples. The kernel takes the bits all the same, and then refuses a
+/* Arm's PMUs have no precise samples. The kernel still takes the bits, and then refuses a
  * program that reads kernel stacks (EPROTO, perf_event_set_bpf_handler()). */
 #if defined(__aarch64__)
 # define UNMEANT_WITH_BPF (3ull << PERF_ATTR_PRECISE_IP_SHIFT)
