@@ -221,6 +221,23 @@ static void set_rbx(struct unw_rule *r, const struct eh_state *s, const struct e
 		r->flags |= UNW_RBX_LOST;
 }
 
+/**
+ * No function saves its return address above its own frame. glibc's _dl_runtime_resolve of aarch64
+ * says it does: its CFA lacks the two words that the first entry of the PLT has pushed.
+ */
+static void mend_cfa(struct unw_rule *r)
+{
+	int32_t over = r->ra_off + 8;
+
+	if (r->cfa != UNW_CFA_REG || r->ra != UNW_AT_CFA || r->ra_off < 0 || over > 16 ||
+	    r->flags & UNW_SIGNAL || r->cfa_off > INT32_MAX - over)
+		return;
+	r->cfa_off += over;
+	r->ra_off -= over;
+	if (r->fp == UNW_AT_CFA && r->fp_off >= INT32_MIN + over)
+		r->fp_off -= over;
+}
+
 struct unw_rule eh_rule_of(const struct eh_state *s, const struct eh_cie *cie,
 			   const struct eh_target *t, bool *ret_fp_lost)
 {
@@ -253,5 +270,7 @@ struct unw_rule eh_rule_of(const struct eh_state *s, const struct eh_cie *cie,
 	r.flags = flags_of(s, cie);
 	if (ra.loc != UNW_UNDEFINED)
 		set_rbx(&r, s, &cfa, t);
+	if (t->arch == UNW_AARCH64)
+		mend_cfa(&r);
 	return r;
 }
