@@ -3,6 +3,7 @@
 import dataclasses
 
 import aux_checks as c
+import aux_pause_checks as p
 
 KIB = 1024
 # What every row of full mode is asked.
@@ -177,7 +178,7 @@ echo 101 > asked
 
 def pause(name, events, command, checks=(), module="period_us=50 burst=1", least=20, todo="", scope="task-cpu", more="", not_on=None):
     script = f"clew record {more} -e $PMU/aux-action=start-paused/ {events} -m 2M,1M -o a.data -- {command} 2> err\n"
-    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, c.only_between, c.lists_intervals, c.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope,
+    return Row(name, f"{SOFT} {module}", script, (c.has_trace, c.contiguous, p.only_between, p.lists_intervals, p.first_hit_acts, *checks, c.perf_agrees), todo=todo, least=least, scope=scope,
                not_on=not_on or {})
 
 
@@ -215,18 +216,18 @@ PAUSE_ROWS = [
     pause("pause-thread", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", more="--per-thread", scope="task"),
     pause("pause-cpus", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", more="-a", scope="cpu"),
     pause("pause-sync", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "load pairs 100", module="period_us=50 burst=1 pause_sync=1"),
-    pause("pause-inherit", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "sh -c 'load fork 50 & exec load pairs 200'", (c.only_its_task,)),
+    pause("pause-inherit", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "sh -c 'load fork 50 & exec load pairs 200'", (p.only_its_task,)),
     # Parent and child on one CPU: the kernel may swap their contexts.
-    pause("pause-forked", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "taskset 1 load forked 100", (c.only_its_task,)),
+    pause("pause-forked", f"-e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/", "taskset 1 load forked 100", (p.only_its_task,)),
     pause("pause-uprobe", "-e uprobe:/bin/load:mark_on/aux-action=resume/ -e uprobe:/bin/load:mark_off/aux-action=pause/", "load marks 100"),
     pause("pause-breakpoint", "-e mem:@mark_on@:x/aux-action=resume/ -e mem:@mark_off@:x/aux-action=pause/", "load marks 100"),
-    pause("pause-counter", f"-e {ON}/aux-action=resume/ -e task-clock/aux-action=pause,period=2000000/", "load pairs 200", (c.throttled_said,)),
-    pause("pause-cycles", f"-e {ON}/aux-action=resume/ -e cycles/aux-action=pause,period=20000000/", "load pairs 400 1000", (c.throttled_said,), least=5,
+    pause("pause-counter", f"-e {ON}/aux-action=resume/ -e task-clock/aux-action=pause,period=2000000/", "load pairs 200", (p.throttled_said,)),
+    pause("pause-cycles", f"-e {ON}/aux-action=resume/ -e cycles/aux-action=pause,period=20000000/", "load pairs 400 1000", (p.throttled_said,), least=5,
         not_on={"amd64": "the emulated CPU has no counters"}),
     Row("pause-starts", f"{SOFT} period_us=50 burst=1", f"""mkfifo ctl acks
 clew record --per-thread -D -1 --control fifo:ctl,acks -e $PMU/aux-action=start-paused/ -e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/ -m 2M,1M -o a.data -- taskset 1 load starts ctl acks 1000 2> err
 echo 1000 > asked
-""", (c.has_trace, c.contiguous, c.only_between, c.each_start_acts), scope="task"),
+""", (c.has_trace, c.contiguous, p.only_between, p.each_start_acts), scope="task"),
     Row("pause-killed", f"{SOFT} period_us=50 burst=1", start(
         f"-e $PMU/aux-action=start-paused/ -e {ON}/aux-action=resume/ -e {OFF}/aux-action=pause/ -m 2M,1M", "load pairs 60000") + """sleep 2
 kill -9 $p
@@ -247,9 +248,9 @@ sleep 1
 echo stop >&3; read x <&4
 wait $p
 status=$?
-{ENDED_BY_US}""", (c.has_trace, c.contiguous, c.only_between, c.switched_at_run_time, c.perf_agrees), scope="task"),
+{ENDED_BY_US}""", (c.has_trace, c.contiguous, p.only_between, p.switched_at_run_time, c.perf_agrees), scope="task"),
     Row("trace-between", f"{SOFT} period_us=50 burst=1", record(f"--trace-between {ON},{OFF} -e $PMU// -m 2M,1M", "load pairs 100"),
-        (c.has_trace, c.contiguous, c.only_between, c.first_hit_acts), least=90),
+        (c.has_trace, c.contiguous, p.only_between, p.first_hit_acts), least=90),
 ]
 
 REFUSALS, SENTENCES = cases(
