@@ -88,6 +88,7 @@ check-vm-arm64: all
 	@ninja --quiet -C build-aarch64 -j $(JOBS)
 	@[ "$(ROWS)" = unit ] || $(VM) ARCH=arm64 CLEW_IN_VM=build-aarch64/clew tests/vm/aux_vm.py $(BUILD)/clew $(ROWS)
 	@[ -n "$(ROWS)" ] || $(VM) ARCH=arm64 CLEW_IN_VM=build-aarch64/clew tests/vm/vm_test.py $(BUILD)/clew $(VM_CACHE)/vmlinuz-$(or $(KERNEL),6.12-arm64)
+	@[ -n "$(ROWS)" ] || $(VM) tests/vm/programs_vm.py build-aarch64/clew
 	@[ -n "$(filter-out unit,$(ROWS))" ] || $(VM) ARCH=arm64 tests/vm/unit_vm.py build-aarch64
 
 install: all

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "unwind/unw_walk.h"
+#include "who/who_maps.h"
 
 enum {
 	MAX_FRAMES = 1024,
@@ -227,6 +228,15 @@ static uint32_t add_user(struct ana_stacks *s, uint32_t nr_frames, uint32_t n)
 	return n;
 }
 
+/* aarch64 signs return addresses in the bits that no address of the program has: the kernel's
+ * number of them is not recorded. */
+static uint8_t va_bits(const struct who_space *s, uint64_t pc)
+{
+	uint64_t all = who_maps_last(s->maps) | pc;
+
+	return all >> 52 || !(all >> 32) ? 0 : (uint8_t)(64 - __builtin_clzll(all));
+}
+
 enum unw_stop ana_walk(struct analyze *a, struct who_thread *t, const struct perf_sample *s,
 		       struct unw_frames *f)
 {
@@ -250,7 +260,7 @@ enum unw_stop ana_walk(struct analyze *a, struct who_thread *t, const struct per
 		return UNW_STOP_REGISTER;
 	if (space.stack_bytes > s->stack_user.dyn_size)
 		space.stack_bytes = (size_t)s->stack_user.dyn_size;
-	space.va_bits = regs.pc >> 48 ? 52 : 48; /* aarch64 with large addresses */
+	space.va_bits = va_bits(t->space, regs.pc);
 	space.stack_start = regs.r[reg_sets[st->arch].sp];
 	f->max = a->opts.max_unwind && a->opts.max_unwind < MAX_FRAMES ? a->opts.max_unwind
 								       : MAX_FRAMES;

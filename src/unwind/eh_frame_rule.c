@@ -221,6 +221,23 @@ static void set_rbx(struct unw_rule *r, const struct eh_state *s, const struct e
 		r->flags |= UNW_RBX_LOST;
 }
 
+/**
+ * No function saves its return address above its own frame. glibc's _dl_runtime_resolve of aarch64
+ * says it does: its CFA lacks the two words that the first entry of the PLT has pushed.
+ */
+static void mend_cfa(struct unw_rule *r, const struct eh_target *t)
+{
+	enum { PUSHED = 16 };
+
+	if (r->cfa != UNW_CFA_REG || r->cfa_reg != t->sp || r->ra != UNW_AT_CFA || r->ra_off != 8 ||
+	    r->flags & UNW_SIGNAL || r->cfa_off > INT32_MAX - PUSHED)
+		return;
+	r->cfa_off += PUSHED;
+	r->ra_off -= PUSHED;
+	if (r->fp == UNW_AT_CFA && r->fp_off >= INT32_MIN + PUSHED)
+		r->fp_off -= PUSHED;
+}
+
 struct unw_rule eh_rule_of(const struct eh_state *s, const struct eh_cie *cie,
 			   const struct eh_target *t, bool *ret_fp_lost)
 {
@@ -253,5 +270,7 @@ struct unw_rule eh_rule_of(const struct eh_state *s, const struct eh_cie *cie,
 	r.flags = flags_of(s, cie);
 	if (ra.loc != UNW_UNDEFINED)
 		set_rbx(&r, s, &cfa, t);
+	if (t->arch == UNW_AARCH64)
+		mend_cfa(&r, t);
 	return r;
 }

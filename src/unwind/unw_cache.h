@@ -13,7 +13,7 @@
  * build id alone may be that of another file (a stripped one, or one that lies).
  */
 /** Raise it whenever a binary compiles to another table than before. */
-enum { UNW_CACHE_VERSION = 8 };
+enum { UNW_CACHE_VERSION = 9 };
 
 enum { UNW_CACHE_MAX_BYTES = 256 << 20 };
 

@@ -50,6 +50,12 @@ void who_maps_release(struct who_map_pool *p, struct who_maps *m);
 /** The map that covers @p addr, or NULL. O(log maps). */
 struct who_map *who_maps_find(const struct who_maps *m, uint64_t addr);
 
+/** The highest address in any of them; 0: there are none. */
+static inline uint64_t who_maps_last(const struct who_maps *m)
+{
+	return m && m->nr ? m->v[m->nr - 1]->end - 1 : 0;
+}
+
 /** Indexes of those that overlap [start, end). */
 struct interval_range who_maps_overlaps(const struct who_maps *m, uint64_t start, uint64_t end);
 

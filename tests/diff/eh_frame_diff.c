@@ -354,11 +354,24 @@ static const char *compare(const struct file *f, const struct peer *p, const str
 	return !!(r->flags & UNW_SIGNAL) == p->is_signal ? NULL : "signal";
 }
 
+/** aarch64's x30 above the CFA, of _dl_runtime_resolve: docs/decisions/unwinding.md. */
+static bool is_low_cfa(const struct file *f, const struct peer *p)
+{
+	return f->image.arch == UNW_AARCH64 && p->cfa == UNW_CFA_REG && p->cfa_reg == 31 &&
+	       p->ra.loc == UNW_AT_CFA && p->ra.off == 8;
+}
+
 /** Where a rule says more than the source, on purpose: *p becomes what it should be. */
 static void explain(struct file *f, uint64_t pc, const struct unw_rule *r, struct peer *p)
 {
 	uint64_t popped_from;
 
+	if (is_low_cfa(f, p)) {
+		p->cfa_off += 16;
+		p->ra.off -= 16;
+		p->fp.off -= p->fp.loc == UNW_AT_CFA ? 16 : 0;
+		f->nr_explained++;
+	}
 	if (p->is_eh_return && r->cfa == p->cfa && r->flags & UNW_SIGNAL) {
 		p->is_signal = true; /* the call of the handler: its address is exact */
 		f->nr_explained++;

@@ -111,6 +111,17 @@ static void set_rbx(struct unw_rule *r, const struct model *m)
 		r->flags |= UNW_RBX_LOST;
 }
 
+/* aarch64: x30 stands above the CFA only where that is 16 too low, as in glibc. */
+static void mend_cfa(const struct maker *k, struct unw_rule *r)
+{
+	if (k->arch != UNW_AARCH64 || r->cfa != UNW_CFA_REG || r->cfa_reg != k->sp ||
+	    r->ra != UNW_AT_CFA || r->ra_off != 8 || r->flags & UNW_SIGNAL)
+		return;
+	r->cfa_off += 16;
+	r->ra_off = -8;
+	r->fp_off -= r->fp == UNW_AT_CFA ? 16 : 0;
+}
+
 static struct unw_rule rule_of(const struct maker *k)
 {
 	const struct model *m = &k->now;
@@ -141,6 +152,7 @@ static struct unw_rule rule_of(const struct maker *k)
 		r.flags |= UNW_KEY_B;
 	if (k->arch == UNW_X86_64 && r.ra != UNW_UNDEFINED)
 		set_rbx(&r, m);
+	mend_cfa(k, &r);
 	return r;
 }
 

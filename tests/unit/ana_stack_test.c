@@ -21,10 +21,12 @@ struct recording {
 	unsigned int sp, fp, pc; /* in the register mask */
 	uint64_t mask, abi;
 	bool is_big;
+	uint64_t signature; /* bits of the saved return addresses */
+	uint64_t top;       /* where further code ends; 0: there is none */
 };
 
-static const struct recording x86_64 = {"x86_64", 7, 6, 8, 0xff0fff, 2, false};
-static const struct recording aarch64 = {"aarch64", 31, 29, 32, 0x1ffffffff, 2, false};
+static const struct recording x86_64 = {"x86_64", 7, 6, 8, 0xff0fff, 2, false, 0, 0};
+static const struct recording aarch64 = {"aarch64", 31, 29, 32, 0x1ffffffff, 2, false, 0, 0};
 
 static void put_word(uint8_t *at, uint64_t v, bool is_big)
 {
@@ -33,22 +35,24 @@ static void put_word(uint8_t *at, uint64_t v, bool is_big)
 }
 
 /* Three frames: FP leads to two records, the last of which says 0. */
-static void fill_stack(uint8_t *stack, bool is_big)
+static void fill_stack(uint8_t *stack, const struct recording *r)
 {
+	bool is_big = r->is_big;
+
 	put_word(stack + 64, STACK_AT + 128, is_big);
-	put_word(stack + 72, CODE_AT + 0x200, is_big);
+	put_word(stack + 72, (CODE_AT + 0x200) | r->signature, is_big);
 	put_word(stack + 128, 0, is_big);
-	put_word(stack + 136, CODE_AT + 0x300, is_big);
+	put_word(stack + 136, (CODE_AT + 0x300) | r->signature, is_big);
 }
 
-static void put_maps(struct perf_build *b)
+static void put_map(struct perf_build *b, uint64_t start)
 {
 	const struct perf_sample_id id = {
 		.time = 1, .pid = 5, .tid = 5, .id = UINT64_MAX, .stream_id = UINT64_MAX};
 	const union perf_view v = {
 		.mmap = {.pid = 5,
 			 .tid = 5,
-			 .start = CODE_AT,
+			 .start = start,
 			 .len = 0x1000,
 			 .filename = "/no/such/program",
 			 .is_mmap2 = true,
@@ -58,13 +62,20 @@ static void put_maps(struct perf_build *b)
 	perf_build_view(b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &v, &id);
 }
 
+static void put_maps(struct perf_build *b, const struct recording *r)
+{
+	put_map(b, CODE_AT);
+	if (r->top)
+		put_map(b, r->top - 0x1000);
+}
+
 static void put_sample(struct perf_build *b, const struct recording *r, const uint64_t *chain,
 		       uint32_t nr, uint64_t dyn_size)
 {
 	uint8_t stack[8 * NR_WORDS] = {0}, regs[8 * 64] = {0};
 	uint32_t nr_regs = 0;
 
-	fill_stack(stack, r->is_big);
+	fill_stack(stack, r);
 	for (unsigned int bit = 0; bit < 64; bit++) {
 		uint64_t v = bit == r->sp ? STACK_AT
 			   : bit == r->fp ? STACK_AT + 64
@@ -153,7 +164,7 @@ static void build(struct perf_build *b, const struct recording *r)
 	perf_build_event_desc(b);
 	if (r->arch)
 		perf_build_feature_string(b, PERF_FEAT_ARCH, r->arch);
-	put_maps(b);
+	put_maps(b, r);
 }
 
 /* A recording of one sample, read. */
@@ -256,6 +267,32 @@ static void test_other_machines(void)
 	check(&r, NULL, 0, 512, "10100 101ff 102ff ", "fp-end", "other byte order");
 }
 
+/* Every bit above the highest mapping may be of a signature. */
+static void test_signed(void)
+{
+	static const struct {
+		uint64_t signature, top;
+		const char *want, *stop, *what;
+	} t[] = {
+		{UINT64_C(0x2a) << 48,   0,                 "10100 101ff 102ff ", "fp-end",
+		 "nothing else known: 48 bits"},
+		{UINT64_C(0x2a55) << 39, UINT64_C(1) << 39, "10100 101ff 102ff ", "fp-end",
+		 "39 bits of address"         },
+		{UINT64_C(0x55) << 47,   UINT64_C(1) << 47, "10100 101ff 102ff ", "fp-end",
+		 "47 bits"                    },
+		{UINT64_C(1) << 40,      UINT64_C(1) << 48, "10100 ",             "no-info",
+		 "40 of 48: another address"  },
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		struct recording r = aarch64;
+
+		r.signature = t[i].signature;
+		r.top = t[i].top;
+		check(&r, NULL, 0, 512, t[i].want, t[i].stop, t[i].what);
+	}
+}
+
 static void test_no_memory(void)
 {
 	struct perf_build b = {0};
@@ -287,6 +324,7 @@ static void test_no_memory(void)
 int main(void)
 {
 	test_chains();
+	test_signed();
 	test_hows();
 	test_other_machines();
 	test_no_memory();

@@ -238,6 +238,8 @@ static const struct row rows[] = {
 	{UNW_X86_64,  "damage after the end",                          "02 80 ff ff ff",                                  "r7+8 c-8 ="       },
 	{UNW_AARCH64, "stp x29, x30",                                  "41 0e 20 9d 04 9e 03",                            "r31+32 c-24 c-32" },
 	{UNW_AARCH64, "leaf",					  "",						"r31+0 = ="        },
+	{UNW_AARCH64, "x30 above the CFA: that is 16 higher",          "11 1e 7f",                                        "r31+16 c-8 ="     },
+	{UNW_AARCH64, "and under a frame",                             "11 1e 7f 41 0e 20 9d 04",                         "r31+48 c-8 c-48"  },
 	{UNW_AARCH64, "negate_ra_state",                               "41 2d",                                           "r31+0 = = signed" },
 	{UNW_AARCH64, "twice",					 "41 2d 41 2d",                                     "r31+0 = ="        },
 	{UNW_AARCH64, "with pc",				       "2c",					      "r31+0 = = signed" },

@@ -90,8 +90,9 @@ CLEW_INLINE void set_pc_and_sp(struct clew_regs *r, uint64_t pc, uint64_t sp)
 	r->sp = sp;
 }
 
-/** cookie_sight.place of these registers, were they at @p pc. System calls change x0 alone. */
-CLEW_INLINE uint64_t place_at(const struct clew_regs *r, uint64_t pc)
+/** cookie_sight.place of these registers, were they at @p pc. System calls change x0 alone. Inline,
+ * twice in one program, the registers are kept on its stack. */
+static __attribute__((noinline)) uint64_t place_at(const struct clew_regs *r, uint64_t pc)
 {
 	uint64_t h = mix(pc, r->sp);
 

@@ -16,6 +16,14 @@ enum {
 # define ALL_REGS 0ull
 #endif
 
+/* Arm's PMUs have no precise samples. The kernel still takes the bits, and then refuses a
+ * program that reads kernel stacks (EPROTO, perf_event_set_bpf_handler()). */
+#if defined(__aarch64__)
+# define UNMEANT_WITH_BPF (3ull << PERF_ATTR_PRECISE_IP_SHIFT)
+#else
+# define UNMEANT_WITH_BPF 0ull
+#endif
+
 /* It acts on the trace of its group's leader, at each occurrence unless a term says otherwise. */
 static bool is_trigger(const struct rec_event *e)
 {
@@ -87,6 +95,7 @@ static void add_user_part(struct perf_attr *a, const struct rec_event *e,
 	case REC_STACKS_BPF_DEFERRED:
 	case REC_STACKS_BPF_IMMEDIATE:
 		a->flags |= PERF_ATTR_EXCLUDE_CALLCHAIN_USER;
+		a->flags &= ~UNMEANT_WITH_BPF;
 		break;
 	case REC_STACKS_KERNEL_DEFERRED:
 		a->flags |= PERF_ATTR_DEFER_CALLCHAIN;

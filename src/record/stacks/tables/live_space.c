@@ -514,7 +514,8 @@ void live_space_walk(struct live_space *l, uint32_t pid, const struct unw_regs *
 				  .stack_start = stack->start,
 				  .stack_bytes = stack->size,
 				  .is_copy = true,
-				  .arch = UNW_OWN_ARCH};
+				  .arch = UNW_OWN_ARCH,
+				  .va_bits = regs->pc >> 48 ? 52 : (uint8_t)os_address_bits()};
 	struct walk w = {.live = l, .process = p, .space = &space, .pid = pid};
 
 	if (!p) { /* the one frame that needs nothing */
