@@ -199,6 +199,8 @@ def main():
     rows = [r for r in ROWS if not chosen or r.name in chosen or (chosen == ["short"] and r.is_short)]
     if os.environ.get("CLEW_VM") != "1" or not rows:
         tap.skip_all("CLEW_VM=1 boots machines, and fetches packages for them: tests/vm/README.md")
+    if ARCH.name != "amd64" and "CLEW_IN_VM" not in os.environ:
+        tap.skip_all(f"CLEW_IN_VM is wanted, a clew of {ARCH.name}: make check-vm ARCH={ARCH.name}")
     prepared = prepare()
     if isinstance(prepared, str) or vm_lib.what_is_missing(ARCH):
         tap.skip_all(prepared if isinstance(prepared, str) else f"missing: {vm_lib.what_is_missing(ARCH)}")
