@@ -29,26 +29,6 @@ bool ana_tracing_is_switched(struct ana_tracing *x, const struct perf_evlist *l)
 	return x->has_triggers;
 }
 
-static enum clew_err take_ids(struct ana_tracing *x, const struct perf_record *r)
-{
-	struct perf_id_index ids;
-
-	if (perf_id_index_parse(r, &ids) != CLEW_OK)
-		return CLEW_OK; /* others count it */
-	for (uint64_t i = 0; i < ids.nr; i++) {
-		struct perf_id_index_entry e = perf_id_index_get(&ids, i);
-		uint64_t cpu = e.cpu < ANA_TRACED_NONE ? e.cpu : ANA_TRACED_NONE;
-		uint64_t tid = e.tid < ANA_TRACED_NONE ? e.tid : ANA_TRACED_NONE;
-
-		if (!budget_account_take(&x->intervals.account, BUDGET_TABLE_BYTES,
-					 "ids of events in"))
-			return CLEW_OK;
-		if (!map_u64_put(&x->places, e.id, tid << 32 | cpu))
-			return CLEW_NO_MEMORY;
-	}
-	return CLEW_OK;
-}
-
 /* The event that a trigger switches: its leader, or where groups are not described, the nearest
  * event of a PMU before it. */
 static const struct perf_evsel *aux_event_of(const struct ana_tracing *x,
@@ -70,16 +50,16 @@ struct place {
 static struct place place_of(const struct ana_tracing *x, const struct perf_evsel *aux,
 			     const struct perf_evsel *e, const struct perf_sample_id *id)
 {
-	const uint64_t *at = map_u64_get(&x->places, id->id);
 	bool is_inherited = perf_attr_has(&e->attr, PERF_ATTR_INHERIT);
 	struct place p = {aux ? aux->index : ANA_TRACED_NONE, id->tid,
 			  is_inherited ? id->cpu : ANA_TRACED_NONE};
+	struct perf_id_owner of;
 
-	if (!at)
+	if (!perf_id_owners_get(&x->owners, id->id, &of))
 		return p;
-	p.cpu = (uint32_t)*at;
-	if ((uint32_t)(*at >> 32) == ANA_TRACED_NONE || !is_inherited)
-		p.tid = (uint32_t)(*at >> 32);
+	p.cpu = of.cpu;
+	if (of.tid == ANA_TRACED_NONE || !is_inherited)
+		p.tid = of.tid;
 	return p;
 }
 
@@ -174,7 +154,8 @@ enum clew_err ana_tracing_take_switched(struct ana_tracing *x, const struct perf
 		return x->is_failed ? CLEW_NO_MEMORY : CLEW_OK;
 	switch (r->type) {
 	case PERF_RECORD_ID_INDEX:
-		return take_ids(x, r);
+		return perf_id_owners_take(&x->owners, &x->intervals.account, r) ? CLEW_OK
+										 : CLEW_NO_MEMORY;
 	case PERF_RECORD_THROTTLE:
 		take_throttle(x, l, r);
 		return CLEW_OK;
@@ -203,6 +184,6 @@ enum clew_err ana_tracing_take_switched(struct ana_tracing *x, const struct perf
 void ana_tracing_done(struct ana_tracing *x)
 {
 	ana_intervals_done(&x->intervals);
-	map_u64_done(&x->places);
+	map_u64_done(&x->owners);
 	vec_done(&x->before);
 }

@@ -4,7 +4,7 @@
 
 #include "analyze/ana_intervals.h"
 #include "perfdata/perf_evlist.h"
-#include "perfdata/perf_record.h"
+#include "perfdata/perf_id_owners.h"
 
 /*
  * The intervals of tracing of a recording, from its records in order of time. ID_INDEX says of an
@@ -14,7 +14,7 @@
 
 struct ana_tracing {
 	struct ana_intervals intervals;
-	struct map_u64 places; /* event id -> its thread << 32 | CPU */
+	struct map_u64 owners; /* perf_id_owners */
 	struct {
 		VEC(uint32_t);
 	} before;          /* of each event that was looked at: the nearest one of a PMU before it;

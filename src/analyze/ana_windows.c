@@ -8,12 +8,6 @@
 
 enum { NONE = UINT32_MAX };
 
-/* As the trace's rings: of a CPU, or else of a thread. */
-static uint64_t key_of(uint64_t cpu, uint64_t tid)
-{
-	return cpu < NONE ? cpu : (tid & NONE) << 32 | NONE;
-}
-
 static bool has_room(struct ana_windows *x, size_t nr, size_t max, size_t bytes)
 {
 	if (nr < max && budget_account_take(&x->account, bytes, "snapshots of trace in"))
@@ -24,19 +18,7 @@ static bool has_room(struct ana_windows *x, size_t nr, size_t max, size_t bytes)
 
 bool ana_windows_take_ids(struct ana_windows *x, const struct perf_record *r)
 {
-	struct perf_id_index ids;
-
-	if (perf_id_index_parse(r, &ids) != CLEW_OK)
-		return true;
-	for (uint64_t i = 0; i < ids.nr; i++) {
-		struct perf_id_index_entry e = perf_id_index_get(&ids, i);
-
-		if (!budget_account_take(&x->account, BUDGET_TABLE_BYTES, "ids of events in"))
-			return true;
-		if (!map_u64_put(&x->by_event, e.id, key_of(e.cpu, e.tid)))
-			return false;
-	}
-	return true;
+	return perf_id_owners_take(&x->owners, &x->account, r);
 }
 
 bool ana_windows_take_aux(struct ana_windows *x, const struct perf_record *r,
@@ -66,7 +48,8 @@ bool ana_windows_take_buffer(struct ana_windows *x, const struct perf_record *r)
 	if (perf_auxtrace_parse(r, &a) != CLEW_OK ||
 	    !has_room(x, x->all.nr, ANA_WINDOWS_MAX, 2 * sizeof(w)))
 		return true;
-	if (!map_u64_number(&x->by_key, key_of(a.cpu, a.tid), x->nr_rings, ANA_WINDOWS_MAX, &ring))
+	if (!map_u64_number(&x->by_key, perf_auxtrace_ring(a.cpu, a.tid), x->nr_rings,
+			    ANA_WINDOWS_MAX, &ring))
 		return false;
 	x->nr_rings += ring == x->nr_rings;
 	w.cpu = a.cpu;
@@ -79,15 +62,22 @@ bool ana_windows_take_buffer(struct ana_windows *x, const struct perf_record *r)
 
 /* --- closing --- */
 
+static const uint64_t *ring_at(const struct ana_windows *x, uint32_t cpu, uint32_t tid)
+{
+	return map_u64_get(&x->by_key, perf_auxtrace_ring(cpu, tid));
+}
+
 static uint32_t ring_of(const struct ana_windows *x, const struct ana_window_aux *a)
 {
-	const uint64_t *key = map_u64_get(&x->by_event, a->event);
-	const uint64_t *at = key ? map_u64_get(&x->by_key, *key) : NULL;
+	struct perf_id_owner of;
+	const uint64_t *at = NULL;
 
+	if (perf_id_owners_get(&x->owners, a->event, &of))
+		at = ring_at(x, of.cpu, of.tid);
 	if (!at && a->cpu != NONE)
-		at = map_u64_get(&x->by_key, key_of(a->cpu, NONE));
+		at = ring_at(x, a->cpu, NONE);
 	if (!at)
-		at = map_u64_get(&x->by_key, key_of(NONE, a->tid));
+		at = ring_at(x, NONE, a->tid);
 	return at ? (uint32_t)*at : NONE;
 }
 
@@ -222,7 +212,7 @@ bool ana_windows_close(struct ana_windows *x)
 void ana_windows_done(struct ana_windows *x)
 {
 	map_u64_done(&x->by_key);
-	map_u64_done(&x->by_event);
+	map_u64_done(&x->owners);
 	vec_done(&x->all);
 	vec_done(&x->aux);
 	vec_done(&x->snapshots);

@@ -7,7 +7,7 @@
 #include "base/budget.h"
 #include "base/map_u64.h"
 #include "base/vec.h"
-#include "perfdata/perf_record.h"
+#include "perfdata/perf_id_owners.h"
 #include "perfdata/perf_sample.h"
 
 /*
@@ -43,7 +43,8 @@ struct ana_snapshot {
 };
 
 struct ana_windows {
-	struct map_u64 by_key, by_event;
+	struct map_u64 by_key; /* perf_auxtrace_ring() -> ring */
+	struct map_u64 owners; /* perf_id_owners */
 	uint32_t nr_rings;
 	struct {
 		VEC(struct ana_window);

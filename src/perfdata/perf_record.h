@@ -151,6 +151,12 @@ struct perf_auxtrace {
 };
 enum clew_err perf_auxtrace_parse(const struct perf_record *r, struct perf_auxtrace *ret);
 
+/** A key of the AUX area: it belongs to @p cpu, or where that is all ones, to @p tid. */
+static inline uint64_t perf_auxtrace_ring(uint32_t cpu, uint32_t tid)
+{
+	return cpu != UINT32_MAX ? cpu : (uint64_t)tid << 32 | UINT32_MAX;
+}
+
 struct perf_auxtrace_error {
 	uint32_t type, code, cpu, pid, tid, fmt;
 	uint64_t ip, time;

@@ -14,11 +14,6 @@
  * ring belongs to one CPU, or to one thread.
  */
 
-static uint64_t key_of(uint32_t cpu, uint32_t tid)
-{
-	return cpu != AUX_NONE ? cpu : (uint64_t)tid << 32 | AUX_NONE;
-}
-
 /** What is omitted is the end: no trace is taken for that of another time. */
 static bool has_room(struct aux_chunks *q, uint64_t bytes)
 {
@@ -30,7 +25,7 @@ static bool has_room(struct aux_chunks *q, uint64_t bytes)
 /** The ring's number; AUX_NONE: no memory. */
 static uint32_t ring_at(struct aux_chunks *q, uint32_t cpu, uint32_t tid)
 {
-	uint64_t key = key_of(cpu, tid), *at = map_u64_get(&q->by_key, key);
+	uint64_t key = perf_auxtrace_ring(cpu, tid), *at = map_u64_get(&q->by_key, key);
 	struct aux_ring ring = {cpu, tid, 0, AUX_NONE};
 
 	if (at)
@@ -55,7 +50,7 @@ enum clew_err aux_chunks_take_ids(struct aux_chunks *q, const struct perf_record
 			continue;
 		if (!has_room(q, BUDGET_TABLE_BYTES))
 			return CLEW_OK;
-		if (!map_u64_put(&q->by_event, e.id, key_of(cpu, (uint32_t)e.tid)))
+		if (!map_u64_put(&q->by_event, e.id, perf_auxtrace_ring(cpu, (uint32_t)e.tid)))
 			return CLEW_NO_MEMORY;
 	}
 	return CLEW_OK;
@@ -156,9 +151,9 @@ static uint32_t ring_of(const struct aux_chunks *q, const struct aux_chunk *c)
 		 *at = key ? map_u64_get(&q->by_key, *key) : NULL;
 
 	if (!at && c->cpu != AUX_NONE)
-		at = map_u64_get(&q->by_key, key_of(c->cpu, 0));
+		at = map_u64_get(&q->by_key, perf_auxtrace_ring(c->cpu, 0));
 	if (!at)
-		at = map_u64_get(&q->by_key, key_of(AUX_NONE, c->tid));
+		at = map_u64_get(&q->by_key, perf_auxtrace_ring(AUX_NONE, c->tid));
 	if (at)
 		return (uint32_t)*at;
 	return q->rings.nr == 1 && (!q->has_cpus || c->cpu == AUX_NONE) ? 0 : AUX_NONE;
