@@ -115,6 +115,14 @@ void buf_seconds(struct buf *b, uint64_t ns)
 	buf_dec(b, ns % 1000000000, 9, '0');
 }
 
+void buf_ms(struct buf *b, uint64_t ns)
+{
+	buf_dec(b, ns / 1000000, 0, ' ');
+	buf_char(b, '.');
+	buf_dec(b, ns % 1000000, 6, '0');
+	buf_str(b, " ms");
+}
+
 void buf_printf(struct buf *b, const char *format, ...)
 {
 	va_list args;

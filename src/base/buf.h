@@ -99,6 +99,8 @@ void buf_field(struct buf *b, const char *s, int width);
 
 /** "12.000000345". */
 void buf_seconds(struct buf *b, uint64_t ns);
+/** "12.000345 ms". */
+void buf_ms(struct buf *b, uint64_t ns);
 void buf_printf(struct buf *b, const char *format, ...) CLEW_PRINTF(2, 3);
 void buf_vprintf(struct buf *b, const char *format, va_list args) CLEW_PRINTF(2, 0);
 

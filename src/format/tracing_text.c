@@ -66,12 +66,6 @@ static void put_owner(struct buf *out, const struct ana_traced *t)
 		buf_str(out, "unknown thread");
 }
 
-static void put_ms(struct buf *out, uint64_t ns)
-{
-	buf_printf(out, "%llu.%06llu ms", (unsigned long long)ns / 1000000,
-		   (unsigned long long)ns % 1000000);
-}
-
 static const char *end_words(const struct ana_interval *i)
 {
 	static const char *const words[] = {[ANA_INTERVAL_RUNS] = "still running",
@@ -114,7 +108,7 @@ static void put_interval(struct buf *out, const struct ana_intervals *x,
 		buf_seconds(out, i->to.ns);
 	if (clew_perf_ns_is_known(i->to) && i->from.ns) {
 		buf_str(out, ", ");
-		put_ms(out, i->to.ns > i->from.ns ? i->to.ns - i->from.ns : 0);
+		buf_ms(out, i->to.ns > i->from.ns ? i->to.ns - i->from.ns : 0);
 	}
 	buf_str(out, end_words(i));
 	put_outcome(out, x, i);
@@ -127,7 +121,7 @@ static void put_state(struct buf *out, const struct ana_intervals *x, const stru
 	buf_printf(out, "%s  ", prefix);
 	put_owner(out, t);
 	buf_printf(out, ": %llu interval%s, ", (unsigned long long)t->nr, t->nr == 1 ? "" : "s");
-	put_ms(out, t->sum_ns);
+	buf_ms(out, t->sum_ns);
 	buf_char(out, '\n');
 	for (uint64_t i = 0; i < t->nr && i < max; i++) {
 		buf_str(out, prefix);
@@ -167,7 +161,7 @@ void tracing_sum(struct buf *out, const struct ana_tracing *x)
 
 	buf_printf(out, "hardware trace was on in %llu interval%s, ",
 		   (unsigned long long)sum.nr_intervals, sum.nr_intervals == 1 ? "" : "s");
-	put_ms(out, sum.sum_ns);
+	buf_ms(out, sum.sum_ns);
 	buf_str(out, " in all");
 	if (sum.nr_running)
 		buf_printf(out, "; %llu still running at the end",

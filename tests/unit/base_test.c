@@ -117,6 +117,10 @@ static void test_buf(void)
 	buf_seconds(&b, 999999999);
 	CHECK_STR(buf_cstr(&b), "12.0000003450.999999999", "seconds");
 	buf_clear(&b);
+	buf_ms(&b, 12000345);
+	buf_ms(&b, 999999);
+	CHECK_STR(buf_cstr(&b), "12.000345 ms0.999999 ms", "milliseconds");
+	buf_clear(&b);
 	for (int i = 0; i < 1000; i++)
 		buf_printf(&b, "%d,", i);
 	CHECK_EQ(b.nr, 3890, "grows");

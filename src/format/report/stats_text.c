@@ -84,10 +84,11 @@ static void put_gaps(struct buf *out, const struct ana_summary *s, const struct 
 	uint64_t nr = 0;
 	size_t i = search_first(s->nr_gaps, n, s->gaps[n].cpu >= c->cpu);
 
-	if (c->nr_gaps)
-		buf_printf(out, "    gaps: %llu, %llu.%06llu ms at most\n",
-			   (unsigned long long)c->nr_gaps, (unsigned long long)c->gap_ns / 1000000,
-			   (unsigned long long)c->gap_ns % 1000000);
+	if (c->nr_gaps) {
+		buf_printf(out, "    gaps: %llu, ", (unsigned long long)c->nr_gaps);
+		buf_ms(out, c->gap_ns);
+		buf_str(out, " at most\n");
+	}
 	for (; i < s->nr_gaps && s->gaps[i].cpu == c->cpu; i++, nr++) {
 		buf_str(out, "    gap from ");
 		buf_seconds(out, s->gaps[i].from.ns);
