@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "unwind/unw_insn.h"
 #include "unwind/unw_list.h"
 
@@ -142,7 +143,7 @@ static size_t x86_end_bytes(const uint8_t *p, size_t at, size_t nr)
 	if (p[at] == 0xc2 && left >= 3)
 		return 3;
 	if (p[at] == 0xe9 && left >= 5) { /* a tail call, unless it stays inside */
-		int64_t to = (int64_t)at + 5 + (int32_t)a64_load(p + at + 1);
+		int64_t to = (int64_t)at + 5 + (int32_t)load_le32(p + at + 1);
 
 		return to < 0 || to >= (int64_t)nr ? 5 : 0;
 	}
@@ -227,7 +228,7 @@ static void a64_epilogues(struct unw_list *l, uint64_t rel, const uint8_t *p, si
 	unsigned int nr_epilogues = 0;
 
 	for (; at + 4 <= nr && nr_epilogues < MAX_EPILOGUES; at += 4) {
-		uint32_t insn = a64_load(p + at);
+		uint32_t insn = load_le32(p + at);
 		bool is_end = a64_is_ret(insn) || insn >> 26 == 5; /* B */
 
 		if (a64_is_pop_fp_lr(insn) || a64_is_load_fp_lr(insn)) {
@@ -257,7 +258,7 @@ static bool a64_rows(struct unw_list *l, uint64_t rel, const uint8_t *p, size_t 
 
 	rules[0] = a64_rule(&f);
 	while (!f.has_fp) {
-		if (n == MAX_PROLOGUE || 4 * (n + 1) > nr || !a64_step(&f, a64_load(p + 4 * n)))
+		if (n == MAX_PROLOGUE || 4 * (n + 1) > nr || !a64_step(&f, load_le32(p + 4 * n)))
 			return false;
 		rules[++n] = a64_rule(&f);
 	}

@@ -20,11 +20,6 @@ enum { A64_FP = 29, A64_LINK = 30, A64_SP = 31 }; /* DWARF numbers */
 #define A64_SVC           0xd4000001u
 enum { A64_SIGRETURN_REGS = 312, A64_SIGRETURN_PC = 568 };
 
-static inline uint32_t a64_load(const uint8_t *p)
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 /** Sign-extended imm7 of a pair, in bytes. */
 static inline int32_t a64_pair_off(uint32_t insn)
 {

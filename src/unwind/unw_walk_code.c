@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/bytes.h"
 #include "unwind/unw_insn.h"
 #include "unwind/unw_walk_impl.h"
 
@@ -20,7 +21,7 @@ static bool word_at(const struct unw_code *c, uint64_t rel, uint32_t *ret)
 
 	if (!p)
 		return false;
-	*ret = a64_load(p);
+	*ret = load_le32(p);
 	return true;
 }
 
