@@ -258,7 +258,6 @@ static enum clew_err map_ring(struct rec_counters *c, const struct rec_ring *of,
 	const struct rec_counter *owner = of->owner;
 	size_t place = of->place;
 	struct rec_ring r = *of;
-
 	int err;
 
 	r.fd = owner->fds[place];

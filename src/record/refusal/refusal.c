@@ -110,15 +110,16 @@ static void busy(const struct refusal_case *c)
 		refusal_remedy(c, "wait for it, or: kill -INT %d", holder->pid);
 		return;
 	}
-	if (c->r->pmu && !strcmp(c->r->pmu, "intel_pt"))
+	if (c->r->pmu && !strcmp(c->r->pmu, "intel_pt")) {
 		refusal_cause(c, "Intel PT is in use, for example by a hypervisor (kvm) or another "
 				 "recording");
-	else if (c->r->is_trace) {
+	} else if (c->r->is_trace) {
 		busy_trace(c);
 		return;
-	} else
+	} else {
 		refusal_cause(c, "this PMU is in exclusive use (by another recording, a debugger "
 				 "or a hypervisor)");
+	}
 	refusal_remedy(c, "end the other user: `sudo fuser -v /dev/kvm`, `pgrep -a perf`");
 }
 
