@@ -52,6 +52,8 @@ static void read_all(struct perf_build *b, struct ana_windows *ret)
 	while (perf_file_next(f, &r, NULL) == CLEW_OK) {
 		const struct perf_attr *a = &perf_file_evlist(f)->evsels.data[0]->attr;
 
+		if (r.type == PERF_RECORD_ID_INDEX)
+			ana_windows_take_ids(ret, &r);
 		if (r.type == PERF_RECORD_AUXTRACE)
 			ana_windows_take_buffer(ret, &r);
 		if (r.type == PERF_RECORD_AUX &&
@@ -163,6 +165,28 @@ static void test_empty_window(void)
 	ana_windows_done(&x);
 }
 
+/* The CPU that an event counts decides, not the one that its record was written on. */
+static void test_owners(void)
+{
+	const uint64_t of_cpu_1[] = {AUX_ID, 0, 1, UINT64_MAX};
+	struct perf_build b = {0};
+	struct ana_windows x;
+
+	begin(&b);
+	perf_build_view(&b, PERF_RECORD_ID_INDEX, 0,
+			&(union perf_view){
+				.id_index = {.nr = 1, .entries = (const uint8_t *)of_cpu_1}
+        },
+			NULL);
+	put_aux(&b, 0, 10, 100, 100);
+	put_window(&b, 0, 0, 100);
+	put_window(&b, 1, 0, 100);
+	read_all(&b, &x);
+	CHECK(is(&x, 0, 0, false, UINT64_MAX, UINT64_MAX) && is(&x, 1, 0, false, 0, 10),
+	      "AUX records are of the area of their event's CPU");
+	ana_windows_done(&x);
+}
+
 static void test_full_mode(void)
 {
 	struct perf_build b = {0};
@@ -182,6 +206,7 @@ int main(void)
 	test_offsets();
 	test_missing();
 	test_empty_window();
+	test_owners();
 	test_full_mode();
 	return tap_done();
 }
