@@ -25,4 +25,10 @@ CLEW_INLINE uint64_t mix(uint64_t h, uint64_t v)
 # include "record/bpf/bpf_regs_x86.h"
 #endif
 
+/* Of <linux/bpf_perf_event.h>. */
+struct bpf_perf_event_data {
+	struct clew_regs regs;
+	uint64_t sample_period, addr;
+};
+
 #endif

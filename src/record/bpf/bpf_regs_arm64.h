@@ -9,12 +9,6 @@ struct clew_regs {
 	uint64_t x[31], sp, pc, pstate;
 };
 
-/* Of <linux/bpf_perf_event.h>. */
-struct bpf_perf_event_data {
-	struct clew_regs regs;
-	uint64_t sample_period, addr;
-};
-
 enum { REG_FP = A64_FP, REG_SP = A64_SP, HAS_LINK = 1, REG_LINK = A64_LINK, HAS_RBX = 0 };
 #define KNOWN_AT_FIRST 0xffffffffull
 enum {
@@ -66,16 +60,6 @@ CLEW_INLINE uint64_t syscall_of(const struct clew_regs *r)
 CLEW_INLINE bool is_user_mode(const struct clew_regs *r)
 {
 	return !(r->pstate & PSR_MODE);
-}
-
-CLEW_INLINE bool is_event_of_user(const struct bpf_perf_event_data *d)
-{
-	return !(d->regs.pstate & PSR_MODE);
-}
-
-CLEW_INLINE uint64_t event_pc(const struct bpf_perf_event_data *d)
-{
-	return d->regs.pc;
 }
 
 /** Of a 64-bit program. */

@@ -8,12 +8,6 @@ struct clew_regs {
 	uint64_t orig_ax, ip, cs, flags, sp, ss;
 };
 
-/* Of <linux/bpf_perf_event.h>. */
-struct bpf_perf_event_data {
-	struct clew_regs regs;
-	uint64_t sample_period, addr;
-};
-
 enum { REG_FP = 6, REG_SP = 7, HAS_LINK = 0, REG_LINK = REG_SP, HAS_RBX = 1 };
 #define KNOWN_AT_FIRST 0xffffull
 enum { SIGRETURN = 15, CLONE = 56, EXECVE = 59, EXECVEAT = 322, CLONE3 = 435, SYSCALL_BYTES = 2 };
@@ -57,16 +51,6 @@ CLEW_INLINE uint64_t syscall_of(const struct clew_regs *r)
 CLEW_INLINE bool is_user_mode(const struct clew_regs *r)
 {
 	return r->cs & 3;
-}
-
-CLEW_INLINE bool is_event_of_user(const struct bpf_perf_event_data *d)
-{
-	return d->regs.cs & 3;
-}
-
-CLEW_INLINE uint64_t event_pc(const struct bpf_perf_event_data *d)
-{
-	return d->regs.ip;
 }
 
 /** Of a 64-bit program. */

@@ -491,8 +491,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	request(&(struct origin){.ctx = ctx,
 				 .event = event_of_sample(ctx),
 				 .time = sample_time(ctx),
-				 .ip = event_pc(ctx),
-				 .is_user = is_event_of_user(ctx),
+				 .ip = pc_of(&ctx->regs),
+				 .is_user = is_user_mode(&ctx->regs),
 				 .is_clock = is_clock(ctx)});
 	return 1;
 }
