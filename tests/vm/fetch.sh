@@ -40,18 +40,26 @@ END
 	[ -n "$(ls "$apt/lists" | grep Packages || true)" ] || apt-get update -q
 }
 
-# Package ...: unpacked in FOLDER/$to, whole or not at all.
+# Package ...: unpacked in FOLDER/$to, whole or not at all. $links: names that lead into its usr; $without: a pattern of files to leave out.
+links=
+without=
 unpack() {
 	use_apt
 	rm -rf "$folder/x/$to.deb" "$folder/x/$to"
 	mkdir -p "$folder/x/$to.deb" "$folder/x/$to"
+	for dir in $links; do
+		mkdir -p "$folder/x/$to/usr/$dir"
+		ln -s "usr/$dir" "$folder/x/$to/$dir"
+	done
 	(cd "$folder/x/$to.deb" && apt-get download -q "$@")
 	for deb in "$folder/x/$to.deb"/*.deb; do
 		# --keep-directory-symlink: of /usr merged
-		dpkg-deb --fsys-tarfile "$deb" | tar -C "$folder/x/$to" -x --keep-directory-symlink
+		dpkg-deb --fsys-tarfile "$deb" | tar -C "$folder/x/$to" -x --keep-directory-symlink ${without:+--exclude "$without"}
 	done
 	rm -rf "$folder/x/$to.deb"
 	mv "$folder/x/$to" "$folder/$to"
+	links=
+	without=
 }
 
 image_of() { # newer packages keep the image in linux-binary-*, and linux-image-* is empty
@@ -100,27 +108,17 @@ fetch_module() {
 }
 
 fetch_gcc() {
-	[ ! -d "$folder/gcc-root$of" ] || return 0
+	[ ! -e "$folder/gcc-root$of/usr/bin/awk" ] || return 0
 	use_apt
 	compiler=gcc-14
 	[ "$arch" != arm64 ] || [ "$own" = arm64 ] || compiler=gcc-14-aarch64-linux-gnu
 	printf 'Package: *\nPin: release n=trixie\nPin-Priority: 990\n\nPackage: *\nPin: release n=*\nPin-Priority: -1\n' > "$apt/etc/pins-gcc"
 	packages=$(apt-get -s --no-install-recommends -o Dir::Etc::preferences="$apt/etc/pins-gcc" install $compiler make libelf1t64 dash bash coreutils sed grep mawk \
 		findutils diffutils perl-base binutils libc-bin | awk '/^Inst/ { print $2 "/trixie" }')
-	to=gcc-root$of
-	rm -rf "$folder/x/$to" "$folder/x/$to.deb"
-	mkdir -p "$folder/x/$to.deb"
-	for dir in bin sbin lib lib64; do
-		mkdir -p "$folder/x/$to/usr/$dir"
-		ln -s "usr/$dir" "$folder/x/$to/$dir"
-	done
-	(cd "$folder/x/$to.deb" && apt-get download -q $packages)
-	for deb in "$folder/x/$to.deb"/*.deb; do
-		dpkg-deb --fsys-tarfile "$deb" | tar -C "$folder/x/$to" -x --keep-directory-symlink
-	done
-	ln -sf mawk "$folder/x/$to/usr/bin/awk"
-	rm -rf "$folder/x/$to.deb"
-	mv "$folder/x/$to" "$folder/$to"
+	rm -rf "$folder/gcc-root$of"
+	to=gcc-root$of links="bin sbin lib lib64"
+	unpack $packages
+	ln -sf mawk "$folder/$to/usr/bin/awk"
 }
 
 # qemu's name of the emulated machine, Debian's package of it, and further folders of firmware.
@@ -174,18 +172,8 @@ fetch_programs() {
 		python3.13-minimal xz-utils libssl3t64 openssl libsqlite3-0 sqlite3; do
 		packages="$packages $package:$arch/trixie"
 	done
-	to=programs$of
-	use_apt
-	rm -rf "$folder/x/$to" "$folder/x/$to.deb"
-	mkdir -p "$folder/x/$to/usr/bin" "$folder/x/$to/usr/lib" "$folder/x/$to.deb"
-	ln -s usr/bin "$folder/x/$to/bin"
-	ln -s usr/lib "$folder/x/$to/lib"
-	(cd "$folder/x/$to.deb" && apt-get download -q $packages)
-	for deb in "$folder/x/$to.deb"/*.deb; do
-		dpkg-deb --fsys-tarfile "$deb" | tar -C "$folder/x/$to" -x --keep-directory-symlink --exclude './usr/share/*'
-	done
-	rm -rf "$folder/x/$to.deb"
-	mv "$folder/x/$to" "$folder/$to"
+	to=programs$of links="bin lib" without='./usr/share/*'
+	unpack $packages
 }
 
 for what; do
