@@ -42,11 +42,18 @@ class Given:
 
     def option(self, name, default):
         m = re.search(rf"\b{name}=(\w+)", self.row.module)
-        return int(m.group(1)) if m else default
+        return int(m.group(1), 0) if m else default
 
-    def option_hex(self, name):
-        m = re.search(rf"\b{name}=(0x\w+)", self.row.module)
-        return int(m.group(1), 16) if m else 0
+    def report(self, name, form):
+        """What `clew report` says of a recording: @form is --stats or --json."""
+        return subprocess.run([self.clew, "report", form, "-i", self.path(name)], capture_output=True, text=True, errors="replace", check=False,
+                              stdin=subprocess.DEVNULL)
+
+    def stats(self, name="a.data"):
+        return self.report(name, "--stats").stdout
+
+    def summary(self):
+        return json.loads(self.report("a.data", "--json").stdout or "{}").get("summary", {})
 
     def stride(self):
         return self.option("stride", SA_BYTES)
@@ -202,7 +209,7 @@ def restarts_each_time(g):
 
 def sums_gaps(g):
     """A15: --stats sums what is missing, by buffer."""
-    said = subprocess.run([g.clew, "report", "--stats", "-i", g.path()], capture_output=True, text=True, check=False).stdout
+    said = g.stats()
     nr = sum(1 for *_, flags in g.file().aux_records() if flags & TRUNCATED)
     sum_said = sum(int(n) for n in re.findall(r"(\d+) truncated", said))
     return [] if nr and sum_said == nr else [f"{nr} TRUNCATED, {sum_said} said: " + said[-600:]]
@@ -223,7 +230,7 @@ def second_goes_on(g):
 
 def keeps_flags(g):
     """A18: what the driver says of a transaction stands in the file, and is counted by kind, buffer by buffer."""
-    flags = g.option_hex("end_flags")
+    flags = g.option("end_flags", 0)
     records = g.file().aux_records()
     wrong = [f"flags {f:#x}" for *_, f in records if f & flags != flags][:3]
     nr = len(records)
@@ -233,7 +240,7 @@ def keeps_flags(g):
 
 def grows_as_it_is(g):
     """A44: what reads the pipe as it is written counts what the whole has."""
-    grown, whole = counts(g.text("grown")), own_counts(g, "a.data")
+    grown, whole = counts(g.text("grown")), counts(g.stats())
     return [] if grown and grown == whole else [f"(as it grew, whole) {grown} {whole}"]
 
 
@@ -258,8 +265,7 @@ def held_together(g):
 
 def lists_windows(g):
     """A26: clew's reader lists each window: where, how much, whether older trace was overwritten, from when to when; and the span of all."""
-    p = subprocess.run([g.clew, "report", "--json", "-i", g.path()], capture_output=True, text=True, check=False)
-    snapshots = json.loads(p.stdout or "{}").get("summary", {}).get("snapshots", [])
+    snapshots = g.summary().get("snapshots", [])
     listed = sorted((w["offset"], w["bytes"]) for s in snapshots for w in s["windows"])
     wrong = [] if listed == sorted((t.offset, t.size) for t in g.file().traces) else [f"{len(listed)} windows, not {len(g.file().traces)}"]
     wrong += [f"{w}" for s in snapshots for w in s["windows"] if "to" not in w or "overwritten" not in w or not {"cpu", "tid"} & w.keys()][:2]
@@ -387,7 +393,7 @@ def has_sideband(g):
 
 def is_readable(g):
     """A38, A39: up to the last whole record, by clew."""
-    p = subprocess.run([g.clew, "report", "--stats", "-i", g.path()], capture_output=True, text=True, check=False)
+    p = g.report("a.data", "--stats")
     wrong = [] if p.returncode == 0 and "AUX events" in p.stdout else [f"clew report: status {p.returncode}: {p.stderr.strip()[-300:]}"]
     return wrong + ([] if g.file().traces else ["no AUXTRACE"])
 
@@ -416,8 +422,7 @@ def run_perf(command, file, cwd, is_pipe):
 
 def perf_agrees(g, file="a.data"):
     """A42, A49: perf counts in the file what clew counts, and dumps each trace."""
-    run = {"capture_output": True, "text": True, "errors": "replace", "check": False, "stdin": subprocess.DEVNULL}
-    ours = counts(subprocess.run([g.clew, "report", "--stats", "-i", g.path(file)], **run).stdout)
+    ours = counts(g.stats(file))
     wrong = [] if ours else ["clew report --stats: nothing"]
     wrong += [f"attr of {e.size} bytes" for e in g.file(file).events if e.size > 128][:1]
     # As a pipe, to perf: 6.1 counts nothing of a pipe's output in a file.
@@ -449,18 +454,14 @@ def perf_decodes(g):
     return wrong if records else ["no trace"]
 
 
-def own_counts(g, name):
-    return counts(subprocess.run([g.clew, "report", "--stats", "-i", g.path(name)], capture_output=True, text=True, check=False).stdout)
-
-
 def clew_reads_perfs(g):
     """What perf has recorded in there."""
-    ours, theirs = own_counts(g, "perf.data"), counts(g.text("stats"))
+    ours, theirs = counts(g.stats("perf.data")), counts(g.text("stats"))
     return [] if theirs.get("AUXTRACE") and ours == theirs else [f"(ours, perf's) {ours} {theirs}"]
 
 
 def perf_in_there_agrees(g):
-    ours, theirs = own_counts(g, "a.data"), counts(g.text("stats.clew"))
+    ours, theirs = counts(g.stats()), counts(g.text("stats.clew"))
     return [] if theirs.get("AUXTRACE") and ours == theirs else [f"(ours, perf's) {ours} {theirs}"]
 
 

@@ -3,7 +3,7 @@
  * What is recorded in the machine of aux_vm.py, and what disturbs a recording there. Linked
  * statically. Usage: load spin MS [PROCESSES] | doze MS [US] | fork N | forked N | pairs N [US] |
  * marks N [US] | kick PID N MS | ask FIFO ACKS N MS | burst FIFO ACKS N | starts FIFO ACKS N | as
- * ID COMMAND
+ * ID COMMAND | hold PMU | tsc
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a recording of softaux that events pause and resume has to hold. As aux_checks.py."""
 import bisect
-import json
 import re
-import subprocess
 
 from aux_file import PAUSE, R_THROTTLE, RESUME, SA_RESUME, SA_TICK
 
@@ -49,11 +47,10 @@ def only_between(g):
 
 def lists_intervals(g):
     """A29, A31, A35: clew's reader finds the same intervals. One that no pause ended may end with its thread."""
-    p = subprocess.run([g.clew, "report", "--json", "-i", g.path()], capture_output=True, text=True, check=False)
-    tracing = json.loads(p.stdout or "{}").get("summary", {}).get("tracing", {"of": []})
+    tracing = g.summary().get("tracing", {"of": []})
     ours = sorted((i["from"], i["to"] if i["end"] == "pause" else 1 << 63) for of in tracing["of"] for i in of["intervals"])
     theirs = sorted(i for of in intervals(g).values() for i in of)
-    wrong = [] if ours and ours == theirs else [f"{len(ours)} intervals, not {len(theirs)}: {sorted(set(ours) ^ set(theirs))[:4]} {p.stderr[-200:]}"]
+    wrong = [] if ours and ours == theirs else [f"{len(ours)} intervals, not {len(theirs)}: {sorted(set(ours) ^ set(theirs))[:4]}"]
     return wrong + [f"{tracing[k]} {k}" for k in ("lost_pauses", "lost_resumes") if tracing.get(k)]
 
 
@@ -85,7 +82,7 @@ def only_its_task(g):
 def throttled_said(g):
     """A30: that triggers may be missing because the kernel throttled them."""
     nr = len(g.file().of_type(R_THROTTLE))
-    said = subprocess.run([g.clew, "report", "--stats", "-i", g.path()], capture_output=True, text=True, check=False).stdout
+    said = g.stats()
     counted = re.search(r"(\d+)\s+times that the kernel throttled", said)
     return [] if nr == (int(counted.group(1)) if counted else 0) else [f"{nr} THROTTLE: {said[-300:]}"]
 
