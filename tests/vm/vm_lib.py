@@ -113,14 +113,15 @@ def machine(kernel, initramfs, serials, memory=2048, cpu="", accel="tcg,thread=m
 
 def run_script(arch, tmp, kernel, root, script, limit=300, boot=""):
     """Boot run_init's machine for @script (text), with the programs in @root. Fills tmp/out. @return the console's text if it has not come to its end"""
-    console, sent = os.path.join(tmp, "console"), os.path.join(tmp, "sent")
+    console, sent, out = (os.path.join(tmp, name) for name in ("console", "sent", "out"))
+    shutil.rmtree(out, ignore_errors=True)
     with open(os.path.join(root, "script"), "w", encoding="utf-8") as f:
         f.write(script)
     argv = machine(kernel, pack(root), [console, sent], boot=boot, arch=arch)
     try:
-        subprocess.run(argv, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=limit)
+        subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=limit)
         with tarfile.open(sent) as tar:
-            tar.extractall(os.path.join(tmp, "out"))
+            tar.extractall(out)
         return ""
     except (subprocess.TimeoutExpired, tarfile.TarError, OSError, EOFError) as e:
         with open(console, encoding="utf-8", errors="replace") as f:

@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "cli"), os.path.join(HERE, "..", "live")]
@@ -36,6 +35,22 @@ RUNS = [
     ("copy", "dwarf,65528", "/bin/tree", (0, 0), 99.0),
 ]
 
+SCRIPT = r"""uname -r > version
+while read -r name backend program seconds; do
+	clew record -v -F 499 --call-graph "$backend" -o "/tmp/$name.data" -- "$program" "$seconds" > "$name.err" 2>&1
+	echo "status $?" >> "$name.err"
+	clew script --json -i "/tmp/$name.data" > "$name.json" 2>> "$name.err"
+	clew report --stats -i "/tmp/$name.data" > "$name.stats" 2>&1
+	rm -f "/tmp/$name.data"
+done < /runs
+# A perf of its own, with its libraries, where one was given.
+perf="/perf/ld-linux-x86-64.so.2 --library-path /perf /perf/perf"
+for program in $([ -x /perf/perf ] && echo deferred tree_fp); do
+	$perf record -F 499 --call-graph fp,defer -o "perf-$program.data" -- "/bin/$program" 1 > "perf-$program.err" 2>&1
+	echo "status $?" >> "perf-$program.err"
+done
+"""
+
 
 def put_perf(root):
     """The perf of CLEW_VM_PERF with all its libraries, and the loader they go with."""
@@ -47,41 +62,34 @@ def put_perf(root):
         shutil.copy(path, os.path.join(root, "perf", os.path.basename(path)))
 
 
-def make_initramfs(t, programs):
+def make_root(t, programs):
     root = t.path("root")
-    vm_lib.make_root(root, "init", programs, t.arch)
+    vm_lib.make_root(root, "run_init", programs, t.arch)
     if PERF:
         put_perf(root)
     with open(os.path.join(root, "runs"), "w", encoding="ascii") as f:
         for name, backend, program, _, _ in RUNS:
             f.write(f"{name} {backend} {program} {SECONDS}\n")
-    return vm_lib.pack(root)
+    return root
 
 
-def boot_once(t, kernel, initramfs):
-    out = t.path("out.tar.gz")
-    if os.path.exists(out):
-        os.unlink(out)
-    argv = vm_lib.machine(kernel, initramfs, [t.path("console"), out], arch=t.arch)
-    try:
-        subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=False)
-        with tarfile.open(out) as tar:
-            return {os.path.basename(m.name): tar.extractfile(m).read() for m in tar if m.isfile()}
-    except (subprocess.TimeoutExpired, tarfile.TarError, OSError, EOFError):
-        with open(t.path("console"), encoding="utf-8", errors="replace") as f:
-            t.note(f.read()[-800:])
-        return None
-
-
-def boot(t, kernel, initramfs):
+def boot(t, kernel, root):
     """What the machine sent, {file: text}; recordings stay in t.dir. None: no emulated machine came to its end (README.md: which qemu)"""
-    sent = None
+    sent, out = {}, t.path("out")
     for _ in range(3):
-        sent = sent or boot_once(t, kernel, initramfs)
-    for name in [name for name in sent or {} if name.endswith(".data")]:
-        with open(t.path(name), "wb") as f:
-            f.write(sent.pop(name))
-    return sent and {name: content.decode(errors="replace") for name, content in sent.items()}
+        why = vm_lib.run_script(t.arch, t.dir, kernel, root, SCRIPT, limit=600)
+        if not why:
+            break
+        t.note(why[-800:])
+    else:
+        return None
+    for name in os.listdir(out):
+        if name.endswith(".data"):
+            os.replace(os.path.join(out, name), t.path(name))
+            continue
+        with open(os.path.join(out, name), encoding="utf-8", errors="replace") as f:
+            sent[name] = f.read()
+    return sent
 
 
 def judge(tree, text, has_frame_pointers):
@@ -110,7 +118,7 @@ def judge(tree, text, has_frame_pointers):
 
 def check_run(t, tree, version, sent, of):
     name, backend, _, since, bar = of
-    kernel = sent["kernel"].strip()
+    kernel = sent["version"].strip()
     err, text = sent.get(name + ".err", ""), sent.get(name + ".json", "")
     told = [line.split("clew: ", 1)[-1] for line in err.splitlines() if "user stacks" in line or "error" in line or "hint" in line]
     t.note(f"{kernel} {backend}: " + " / ".join(told)[:420])
@@ -182,17 +190,17 @@ def main():
     programs = {"clew": os.environ.get("CLEW_IN_VM", CLEW), "tree": plain, "tree_fp": with_fp}
     if PERF:
         programs["deferred"] = t.compile("deferred", [os.path.join(HERE, "deferred.c")], FREESTANDING)
-    initramfs = make_initramfs(t, programs)
+    root = make_root(t, programs)
     for kernel in kernels:
-        sent = boot(t, kernel, initramfs)
-        if not t.check(sent is not None and "kernel" in sent, f"{os.path.basename(kernel)}: boots and answers"):
+        sent = boot(t, kernel, root)
+        if not t.check(sent is not None and "version" in sent, f"{os.path.basename(kernel)}: boots and answers"):
             continue
         keep = os.environ.get("CLEW_VM_KEEP")
         for name, text in sent.items() if keep else ():
             os.makedirs(keep, exist_ok=True)
-            with open(os.path.join(keep, sent["kernel"].strip() + "-" + name), "w", encoding="utf-8") as f:
+            with open(os.path.join(keep, sent["version"].strip() + "-" + name), "w", encoding="utf-8") as f:
                 f.write(text)
-        version = tuple(int(n) for n in re.match(r"(\d+)\.(\d+)", sent["kernel"]).groups())
+        version = tuple(int(n) for n in re.match(r"(\d+)\.(\d+)", sent["version"]).groups())
         for of in RUNS:
             check_run(t, trees[of[2]], version, sent, of)
         if PERF:
