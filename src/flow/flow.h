@@ -42,6 +42,7 @@ struct flow_block {
 	uint8_t isa;         /* enum isa */
 	uint8_t kind, flags; /* of the waypoint, isa/insn.h */
 	uint8_t last_bytes;  /* of the waypoint */
+	uint8_t detail;      /* of the waypoint: insn.detail */
 };
 _Static_assert(sizeof(struct flow_block) == 32, "half a cache line");
 
@@ -49,6 +50,8 @@ _Static_assert(sizeof(struct flow_block) == 32, "half a cache line");
 enum flow_event_kind {
 	FLOW_EV_NO_SYNC,   /* reason; decoding resumes at the next synchronisation */
 	FLOW_EV_TRACE_ON,  /* is_overflow */
+	FLOW_EV_TRACE_OFF, /* cause; is_target: the branch before went to address, which is not
+			      traced */
 	FLOW_EV_CONTEXT,   /* context, space */
 	FLOW_EV_RANGE,     /* [address, end): executed, but not to a waypoint: up to an exception,
 			      or to unreadable code, or to a source address */

@@ -73,7 +73,8 @@ void flow_one_set_bound(struct flow *f, struct clew_perf_ns bound)
 		return;
 	f->bound = bound;
 	f->nr_switches = 0;
-	f->context.arm.is_at_start |= f->context.arch == CODE_ARM;
+	if (f->context.arch == CODE_ARM)
+		f->context.arm.is_at_start = true;
 	flow_put_dropped(f);
 	flow_put_event(f, &e);
 	if (!f->needs_context)

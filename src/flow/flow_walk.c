@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_walk.h"
 
-enum { MAX_SILENT = 4096 }; /* branches in a row that are not reported: real ones few */
-
 static bool bad_image(struct flow *f, const char *what)
 {
 	f->front->lose(f, FLOW_NO_SYNC_BAD_IMAGE, what);
@@ -182,7 +180,7 @@ static bool pass_silent(struct flow *f, const uint64_t *end)
 
 		if (!flow_is_silent(f, b) || (end && *end - b->start < b->bytes))
 			return true;
-		if (nr == MAX_SILENT)
+		if (nr == FLOW_MAX_SILENT)
 			return bad_image(f, "a loop without a branch that the trace reports");
 		if (f->items && f->nr_items >= FLOW_BATCH_ITEMS)
 			flow_deliver(f);
@@ -192,8 +190,12 @@ static bool pass_silent(struct flow *f, const uint64_t *end)
 	return false;
 }
 
-/** To the block with the waypoint that is due, where execution is known. */
-static bool find_waypoint(struct flow *f)
+bool flow_step_silent(struct flow *f)
+{
+	return step_block(f, true);
+}
+
+bool flow_find_waypoint(struct flow *f)
 {
 	return f->rules.silent_kinds ? pass_silent(f, NULL) : flow_here(f);
 }
@@ -210,7 +212,7 @@ bool flow_step(struct flow *f, bool is_taken)
 		flow_drop(f, 1);
 		return true;
 	}
-	if (!find_waypoint(f))
+	if (!flow_find_waypoint(f))
 		return false;
 	b = &f->blocks.all.data[f->at];
 	if (b->kind == INSN_PLAIN)
@@ -230,7 +232,7 @@ bool flow_step_indirect(struct flow *f)
 		return false;
 	if (f->needs_address || f->needs_context)
 		return true;
-	if (!find_waypoint(f))
+	if (!flow_find_waypoint(f))
 		return false;
 	b = &f->blocks.all.data[f->at];
 	if (b->kind == INSN_PLAIN)
@@ -261,13 +263,24 @@ void flow_go_to(struct flow *f, uint64_t address, enum isa isa)
 		f->last_edge = (struct flow_last_edge){FLOW_EDGE_OF_BRANCH, from, f->at};
 }
 
+/** @return false: a branch that the trace did not report would have been on the way. */
+static bool is_in_block(struct flow *f, uint64_t end)
+{
+	const struct flow_block *b = &f->blocks.all.data[f->at];
+
+	return end - b->start < b->bytes || b->kind == INSN_PLAIN ||
+	       bad_image(f, "an event where execution cannot have come");
+}
+
 void flow_run_to(struct flow *f, uint64_t end)
 {
 	struct flow_span span;
 	uint64_t readable;
 	uint32_t nr;
 
-	if ((f->rules.silent_kinds && !pass_silent(f, &end)) || end <= f->pc)
+	if (f->rules.silent_kinds && (!pass_silent(f, &end) || !is_in_block(f, end)))
+		return;
+	if (end <= f->pc)
 		return;
 	span = (struct flow_span){f->pc, end, f->space, f->isa};
 	nr = flow_insn_counter_count(&f->insn_counter, &f->code, &span, &readable);

@@ -24,11 +24,19 @@ bool flow_step(struct flow *f, bool is_taken);
 /** The trace has the target of the next indirect branch, which has no bit (flow_rules): up to and
  * with that branch; then call flow_go_to(). */
 bool flow_step_indirect(struct flow *f);
-/** Instructions ran up to, and without, the one at @p end: where an exception came. */
+/** A block without a bit, f->at, which is no indirect branch, ran, and its waypoint. */
+bool flow_step_silent(struct flow *f);
+/** To the block with the waypoint that is due, where execution is known. */
+bool flow_find_waypoint(struct flow *f);
+/** Instructions ran up to, and without, the one at @p end: where an exception came. Branches that
+ * have a bit cannot be on the way. */
 void flow_run_to(struct flow *f, uint64_t end);
 
 /** What path @p p does from block f->at on, once. Of one that is cut see its flow_path_more. */
 void flow_run_path(struct flow *f, const struct flow_path *p);
+
+/** Branches in a row that are not reported; real ones: few. */
+enum { FLOW_MAX_SILENT = 4096 };
 
 /* What these are made of. */
 

@@ -38,6 +38,7 @@ struct code_x86_context {
 	uint8_t bits; /* of the mode: 16, 32, 64; 0: unknown */
 	bool has_cr3, has_vmcs;
 	bool is_guest; /* VMX non-root operation */
+	bool is_kernel; /* in the upper half of addresses */
 	uint64_t cr3;  /* the page table's address alone */
 	uint64_t vmcs; /* the current VMCS's address */
 };
@@ -52,10 +53,10 @@ struct code_context {
 	};
 };
 
-/** Exception level, as flow events carry it; 0 where the architecture has none. */
+/** Exception level, as flow events carry it; of x86 1 in the kernel's half of addresses. */
 static inline uint8_t code_context_el(const struct code_context *c)
 {
-	return c->arch == CODE_ARM ? c->arm.el : 0;
+	return c->arch == CODE_ARM ? c->arm.el : c->x86.is_kernel;
 }
 
 /** The owner of code: who runs, and when. */

@@ -6,8 +6,10 @@
 
 #include "image/dso_code_priv.h"
 
-static bool is_arm(const struct elf_file *f)
+static bool is_of(const struct elf_file *f, enum code_arch arch)
 {
+	if (arch == CODE_X86)
+		return f->machine == EM_X86_64 || f->machine == EM_386;
 	return f->machine == EM_AARCH64 || f->machine == EM_ARM;
 }
 
@@ -31,7 +33,7 @@ static bool open_bare(struct dso *d)
 	return d->code.map.size >= SELFMAG && memcmp(d->code.map.data, ELFMAG, SELFMAG) != 0;
 }
 
-static bool find_in_file(struct dso *d, uint64_t rel, struct code_region *ret)
+static bool find_in_file(struct dso *d, enum code_arch arch, uint64_t rel, struct code_region *ret)
 {
 	const struct elf_file *f = dso_code_file(d);
 
@@ -43,8 +45,9 @@ static bool find_in_file(struct dso *d, uint64_t rel, struct code_region *ret)
 		d->why_no_code = "file not found, or another build of it";
 		return false;
 	}
-	if (!is_arm(f)) {
-		d->why_no_code = "the file found is not for an Arm machine";
+	if (!is_of(f, arch)) {
+		d->why_no_code = arch == CODE_X86 ? "the file found is not for an x86 machine"
+						  : "the file found is not for an Arm machine";
 		return false;
 	}
 	*ret = (struct code_region){0, f->size, f->data};
@@ -52,18 +55,19 @@ static bool find_in_file(struct dso *d, uint64_t rel, struct code_region *ret)
 }
 
 /** One file's code is that of all its names. */
-static bool find_owners_code(struct dso *d, uint64_t rel, struct code_region *ret)
+static bool find_owners_code(struct dso *d, enum code_arch arch, uint64_t rel,
+			     struct code_region *ret)
 {
-	bool is_there = dso_find_code(d->same, rel, ret);
+	bool is_there = dso_find_code(d->same, arch, rel, ret);
 
 	d->why_no_code = d->same->why_no_code;
 	return is_there;
 }
 
-bool dso_find_code(struct dso *d, uint64_t rel, struct code_region *ret)
+bool dso_find_code(struct dso *d, enum code_arch arch, uint64_t rel, struct code_region *ret)
 {
 	if (dso_owner(d) != d)
-		return find_owners_code(d, rel, ret);
+		return find_owners_code(d, arch, rel, ret);
 	if (!d->code_image)
 		d->code_image = mem_zalloc(sizeof(*d->code_image));
 	if (!d->code_image) {
@@ -73,7 +77,7 @@ bool dso_find_code(struct dso *d, uint64_t rel, struct code_region *ret)
 	switch (d->kind) {
 	case DSO_USER:
 	case DSO_VDSO:
-		return find_in_file(d, rel, ret);
+		return find_in_file(d, arch, rel, ret);
 	case DSO_KERNEL:
 		return dso_find_kernel_code(d, rel, ret);
 	case DSO_MODULE:

@@ -6,8 +6,8 @@
 #include "image/dso.h"
 
 /*
- * A dso's code as the traced machine ran it, for instruction trace of Arm cores: files of other
- * machines are not taken.
+ * A dso's code as the traced machine ran it: files of other machines are not taken. Modules, which
+ * have to be relocated, only of Arm cores.
  */
 
 /**
@@ -15,7 +15,7 @@
  * Opens the file on first use. Thread: one at a time per store.
  * @return false: none there.
  */
-bool dso_find_code(struct dso *d, uint64_t rel, struct code_region *ret);
+bool dso_find_code(struct dso *d, enum code_arch arch, uint64_t rel, struct code_region *ret);
 
 /** Why it has none: static words; NULL: it has some, or was never asked. */
 const char *dso_why_no_code(const struct dso *d);

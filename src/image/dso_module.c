@@ -40,7 +40,7 @@ bool dso_load_module_file(struct dso *d)
 {
 	struct code_region r;
 
-	dso_find_code(d, d->load_start, &r); /* opens the file and lays it out */
+	dso_find_code(d, CODE_ARM, d->load_start, &r); /* opens the file and lays it out */
 	if (!d->code_image || !d->code_image->is_usable)
 		return false;
 	sym_table_init(&d->table, NULL, 0);

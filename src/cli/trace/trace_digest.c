@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <openssl/evp.h>
+#include <stdio.h>
 
 #include "cli/trace/trace.h"
 #include "format/trace/trace_addresses.h"
+#include "trace/pt_decoder.h"
 
 enum { NR_IDS = 128 };
 
-/** One trace ID, in all sessions. */
+/** One trace ID, in all sessions; or one AUX ring whose trace has no IDs. */
 struct id_digest {
 	EVP_MD_CTX *sha;
 	uint64_t nr_insns;
@@ -15,12 +17,15 @@ struct id_digest {
 struct digest {
 	struct trace_command *command;
 	struct id_digest ids[NR_IDS];
+	struct id_digest *rings;           /* one per unit */
 	struct trace_addresses *addresses; /* one per unit */
 };
 
 static struct id_digest *id_of(struct digest *d, size_t unit)
 {
-	return &d->ids[d->command->etm.trace->units[unit].id % NR_IDS];
+	const struct trace_unit *u = &d->command->etm.trace->units[unit];
+
+	return pt_config_of(u) ? &d->rings[unit] : &d->ids[u->id % NR_IDS];
 }
 
 static enum clew_err hash(void *ctx, struct buf *out)
@@ -52,19 +57,22 @@ static bool begin(struct digest *d)
 	const struct trace_input *t = d->command->etm.trace;
 
 	d->addresses = mem_calloc(t->nr_units, sizeof(*d->addresses));
-	for (size_t i = 0; d->addresses && i < t->nr_units; i++) {
+	d->rings = mem_calloc(t->nr_units, sizeof(*d->rings));
+	for (size_t i = 0; d->addresses && d->rings && i < t->nr_units; i++) {
+		const struct trace_unit *u = &t->units[i];
 		struct id_digest *id = id_of(d, i);
 
-		d->addresses[i].code = t->units[i].code;
 		d->addresses[i].full = hash;
 		d->addresses[i].ctx = id;
-		if (id->sha || !t->units[i].is_decodable || d->command->etm.skips[i])
+		if (u->decoder)
+			flow_code_init(&d->addresses[i].code, u->code, u->decoder->insns, false);
+		if (id->sha || !u->is_decodable || d->command->etm.skips[i])
 			continue;
 		id->sha = EVP_MD_CTX_new();
 		if (!id->sha || EVP_DigestInit_ex(id->sha, EVP_sha256(), NULL) != 1)
 			return false;
 	}
-	return d->addresses;
+	return d->addresses && d->rings;
 }
 
 static void put_hex(struct buf *out, const uint8_t *bytes, size_t nr)
@@ -73,17 +81,19 @@ static void put_hex(struct buf *out, const uint8_t *bytes, size_t nr)
 		buf_hex(out, bytes[i], 2, '0');
 }
 
-static bool put_line(const struct digest *d, unsigned int id, struct buf *out)
+/** @p name: what was hashed, text or the member of an object. */
+static bool put_line(const struct digest *d, const char *name, const struct id_digest *id,
+		     struct buf *out)
 {
 	uint8_t sum[EVP_MAX_MD_SIZE];
 	unsigned int nr = 0;
 
-	if (EVP_DigestFinal_ex(d->ids[id].sha, sum, &nr) != 1)
+	if (EVP_DigestFinal_ex(id->sha, sum, &nr) != 1)
 		return false;
-	buf_str(out, d->command->is_json ? "{\"id\":\"0x" : "");
-	buf_hex(out, id, 0, '0');
-	buf_str(out, d->command->is_json ? "\",\"instructions\":" : " ");
-	buf_dec(out, d->ids[id].nr_insns, 0, ' ');
+	buf_str(out, d->command->is_json ? "{" : "");
+	buf_str(out, name);
+	buf_str(out, d->command->is_json ? ",\"instructions\":" : " ");
+	buf_dec(out, id->nr_insns, 0, ' ');
 	buf_str(out, d->command->is_json ? ",\"sha256\":\"" : " ");
 	put_hex(out, sum, nr);
 	buf_str(out, d->command->is_json ? "\"}\n" : "\n");
@@ -92,11 +102,20 @@ static bool put_line(const struct digest *d, unsigned int id, struct buf *out)
 
 static enum clew_err put_lines(struct digest *d)
 {
-	struct buf out = {0};
+	const struct trace_input *t = d->command->etm.trace;
+	bool is_json = d->command->is_json;
 	enum clew_err err = CLEW_OK;
+	struct buf out = {0};
+	char name[48];
 
 	for (unsigned int id = 0; !err && id < NR_IDS; id++) {
-		if (d->ids[id].sha && !put_line(d, id, &out))
+		snprintf(name, sizeof(name), is_json ? "\"id\":\"0x%x\"" : "%x", id);
+		if (d->ids[id].sha && !put_line(d, name, &d->ids[id], &out))
+			err = CLEW_NO_MEMORY;
+	}
+	for (size_t i = 0; !err && i < t->nr_units; i++) {
+		snprintf(name, sizeof(name), is_json ? "\"unit\":\"%s\"" : "%s", t->units[i].name);
+		if (d->rings[i].sha && !put_line(d, name, &d->rings[i], &out))
 			err = CLEW_NO_MEMORY;
 	}
 	if (!err)
@@ -118,10 +137,13 @@ enum clew_err trace_print_digest(struct trace_command *c, struct clew_diag *diag
 		err = trace_decode(c->etm.trace, &opts, diag);
 	if (!err)
 		err = put_lines(&d);
-	for (size_t i = 0; d.addresses && i < c->etm.trace->nr_units; i++)
+	for (size_t i = 0; d.addresses && d.rings && i < c->etm.trace->nr_units; i++) {
 		trace_addresses_done(&d.addresses[i]);
+		EVP_MD_CTX_free(d.rings[i].sha);
+	}
 	for (unsigned int id = 0; id < NR_IDS; id++)
 		EVP_MD_CTX_free(d.ids[id].sha);
+	mem_free(d.rings);
 	mem_free(d.addresses);
 	return err;
 }

@@ -3,34 +3,24 @@
 
 enum { FULL = 64 * 1024 };
 
-/** A T32 instruction is of 4 bytes where its first halfword says so. Where the code cannot be read
- * any more, 2. */
-static unsigned int t32_bytes(const struct code_source *code, uint32_t space, uint64_t addr,
-			      struct code_region *r)
+/** Where the code cannot be read any more, the shortest. */
+static unsigned int insn_bytes(struct flow_code *c, uint32_t space, enum isa isa, uint64_t addr)
 {
-	uint64_t at = addr - r->start;
+	struct flow_insn_bytes all = c->insns->bytes(isa);
+	uint8_t ignored[FLOW_MAX_INSN_BYTES];
+	unsigned int nr =
+		all.least == all.most ? all.most : c->insns->read(c, space, isa, addr, ignored);
 
-	if (addr < r->start || addr >= r->end) {
-		if (!code->find(code->ctx, space, addr, r)) {
-			*r = (struct code_region){0};
-			return 2;
-		}
-		at = addr - r->start;
-	}
-	if (r->end - addr < 2)
-		return 2;
-	return r->bytes[at + 1] >> 3 >= 0x1d ? 4 : 2;
+	return nr ? nr : all.least;
 }
 
-static void put_range(struct buf *out, const struct code_source *code, uint32_t space, uint8_t isa,
-		      uint64_t start, uint64_t bytes)
+static void put_range(struct trace_addresses *a, uint32_t space, uint8_t isa, uint64_t start,
+		      uint64_t bytes)
 {
-	struct code_region region = {0};
-
 	for (uint64_t at = 0; at < bytes;) {
-		buf_hex(out, start + at, 0, '0');
-		buf_char(out, '\n');
-		at += isa == ISA_T32 ? t32_bytes(code, space, start + at, &region) : 4;
+		buf_hex(&a->out, start + at, 0, '0');
+		buf_char(&a->out, '\n');
+		at += insn_bytes(&a->code, space, (enum isa)isa, start + at);
 	}
 }
 
@@ -41,7 +31,7 @@ static void put_block(struct trace_addresses *a, const struct flow_batch *b, uin
 
 	if (block_memo_copy(&a->memo, nr, &a->out))
 		return;
-	put_range(&a->out, a->code, block->space, block->isa, block->start, block->bytes);
+	put_range(a, block->space, block->isa, block->start, block->bytes);
 	if (!a->out.is_failed)
 		block_memo_put(&a->memo, nr, a->out.data + from, a->out.nr - from);
 }
@@ -56,7 +46,7 @@ static void put_item(struct trace_addresses *a, const struct flow_batch *b, uint
 	}
 	e = &b->events[item & ~(uint32_t)FLOW_ITEM_EVENT];
 	if (e->kind == FLOW_EV_RANGE)
-		put_range(&a->out, a->code, e->space, e->isa, e->address, e->end - e->address);
+		put_range(a, e->space, e->isa, e->address, e->end - e->address);
 }
 
 enum clew_err trace_addresses_batch(struct trace_addresses *a, const struct flow_batch *b)

@@ -2,6 +2,7 @@
 #ifndef FORMAT_TRACE_TRACE_ADDRESSES_H
 #define FORMAT_TRACE_TRACE_ADDRESSES_H
 
+#include "flow/flow_code.h"
 #include "format/trace/block_memo.h"
 #include "trace/trace_decode.h"
 
@@ -10,7 +11,7 @@
  * However a decoder splits what ran into ranges, this is the same.
  */
 struct trace_addresses {
-	const struct code_source *code; /* of the unit: T32 instructions are of two sizes */
+	struct flow_code code; /* of the unit: instructions may be of different sizes */
 	/** Takes what is in @p out, and empties it. A batch may be of billions of instructions:
 	 * it is called whenever there is much. */
 	enum clew_err (*full)(void *ctx, struct buf *out);

@@ -57,6 +57,9 @@ enum {
 	IPT_MAX_SHORT_TNT = 6,
 };
 
+/** The address of a VMCS where there is none: all its bits. */
+#define IPT_NO_VMCS (UINT64_C(0xffffffffff) << 12)
+
 /** IPBytes: how an address is compressed. */
 enum ipt_ip_form {
 	IPT_IP_NONE = 0,   /* suppressed: no address, and the last one stays */
@@ -81,7 +84,7 @@ struct ipt_packet {
 		uint64_t tnt; /* bit 0: the oldest; 1: taken */
 		uint64_t tsc; /* bits 55:0 */
 		uint64_t cyc;
-		uint64_t vmcs; /* its physical address; bits 51:12 all 1: none */
+		uint64_t vmcs; /* its physical address; IPT_NO_VMCS: none */
 		uint64_t mnt;
 		uint64_t ptw;
 		uint8_t mtc; /* 8 bits of the crystal clock */

@@ -246,6 +246,7 @@ static void take_event(struct trace_synth *s, const struct flow_event *e)
 		take_no_sync(s, e);
 		break;
 	case FLOW_EV_TRACE_ON:
+	case FLOW_EV_TRACE_OFF:
 	case FLOW_EV_PE_RESET:
 		trace_exec_end(s);
 		flow_key_take_event(&s->key, e);

@@ -44,6 +44,7 @@ static inline enum who_entry aux_entry_of(uint8_t landmark)
 
 struct aux_protocol {
 	enum perf_auxtrace_type type;
+	enum code_arch arch;
 	bool takes_uncovered; /* also decodes bytes of buffers that no AUX record describes */
 	uint32_t formats;     /* bits of PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK that take() knows */
 
@@ -105,7 +106,7 @@ struct aux_units {
 
 enum { AUX_MAX_PROTOCOLS = 4 /* in one recording */ };
 
-extern const struct aux_protocol units_etm, units_spe;
+extern const struct aux_protocol units_etm, units_spe, units_pt;
 
 /** NULL: not decoded. */
 const struct aux_protocol *aux_protocol_of(uint32_t type);

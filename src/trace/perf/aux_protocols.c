@@ -4,6 +4,7 @@
 static const struct aux_protocol *const protocols[] = {
 	&units_etm,
 	&units_spe,
+	&units_pt,
 };
 
 const struct aux_protocol *aux_protocol_of(uint32_t type)

@@ -37,6 +37,7 @@ struct perf_trace {
 	struct perf_time_conv time_conv;
 	uint64_t nr_records; /* stands in for time where records have none */
 	bool has_time_conv, has_clock, is_of_tasks;
+	enum code_arch arch; /* of its first trace */
 	/* User code at a chunk's start, of the host or of a guest, is taken for the host's. */
 	bool is_trial;
 	struct arena memory; /* what units refer to */

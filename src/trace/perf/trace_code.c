@@ -350,7 +350,7 @@ static bool find_in_binary(struct perf_trace *p, struct who_map *m, uint64_t add
 		return false;
 	if (!place->is_absolute)
 		rel = addr - m->start + m->pgoff;
-	return dso_find_code(place->dso, rel, ret) && to_addresses(m, place, addr, ret);
+	return dso_find_code(place->dso, p->arch, rel, ret) && to_addresses(m, place, addr, ret);
 }
 
 static void clip(struct code_region *r, const struct code_region *to)

@@ -105,6 +105,7 @@ static enum clew_err take_info(struct perf_trace *p, const struct perf_record *r
 	u = (struct aux_units){.protocol = protocol, .units = protocol->units_new()};
 	if (!u.units)
 		return clew_fail(diag, CLEW_NO_MEMORY, r->offset, "out of memory");
+	p->arch = p->nr_protocols ? p->arch : protocol->arch;
 	p->protocols[p->nr_protocols++] = u;
 	return protocol->take_info(u.units, r, &info, diag);
 }

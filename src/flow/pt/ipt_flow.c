@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/flow_walk.h"
+#include "flow/pt/ipt_flow_impl.h"
+#include "flow/pt/ipt_insns.h"
+#include "isa/x86/x86_branch.h"
+
+enum { STACK_DEPTH = 64 };
+
+/** What waits for other packets. */
+static void drop_open(struct ipt_flow *f)
+{
+	f->nr_waiting = f->nr_notes = 0;
+	f->next = (struct ipt_context){0};
+	f->held = (struct ipt_place){0};
+	f->has_event = f->is_abort = false;
+	f->is_in_transaction = false;
+}
+
+static void lose(struct flow *flow, enum flow_no_sync reason, const char *what)
+{
+	struct ipt_flow *f = ipt_flow_of(flow);
+
+	if (f->sync == IPT_WAIT_PSB)
+		return;
+	flow->first = flow->first ? flow->first : FLOW_FIRST_LOSS;
+	f->sync = IPT_WAIT_PSB;
+	f->power = IPT_UNKNOWN;
+	drop_open(f);
+	flow_put_dropped(flow);
+	flow_take_back_edge(flow);
+	flow_forget(flow);
+	f->packets.is_synced = false;
+	f->packets.item_bytes = 0;
+	flow_put_no_sync(flow, reason, what);
+}
+
+static void put_trace_on(struct ipt_flow *f)
+{
+	const struct flow_event e = {.kind = FLOW_EV_TRACE_ON, .is_overflow = f->was_overflow};
+
+	f->power = IPT_ON;
+	f->was_overflow = false;
+	flow_put_event(&f->flow, &e);
+}
+
+/** Execution is at @p ip, and traced from there on. */
+static void begin_at(struct ipt_flow *f, uint64_t ip)
+{
+	flow_put_dropped(&f->flow);
+	f->flow.from = FLOW_NO_BLOCK;
+	put_trace_on(f);
+	ipt_go_to(f, ip);
+}
+
+static void end_tracing(struct ipt_flow *f, enum flow_cause cause, const struct ipt_packet *k)
+{
+	bool has_address = k && k->ip_form != IPT_IP_NONE;
+	const struct flow_event e = {.kind = FLOW_EV_TRACE_OFF,
+				     .cause = (uint8_t)cause,
+				     .is_target = has_address,
+				     .address = has_address ? k->ip : 0};
+
+	f->power = IPT_OFF;
+	drop_open(f);
+	f->flow.stack_nr = 0;
+	flow_put_event(&f->flow, &e);
+	flow_lose_place(&f->flow);
+	f->flow.from = FLOW_NO_BLOCK;
+}
+
+/* --- places that the next packet decides on --- */
+
+/** @p kind comes next. */
+static bool settle(struct ipt_flow *f, enum ipt_kind kind)
+{
+	const struct ipt_place place = f->held;
+
+	f->held.is_set = false;
+	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP))
+		return true; /* it was not there: tracing was off */
+	if (f->power == IPT_ON) {
+		if (!ipt_run_to(f, place.ip))
+			return false;
+		f->next = place.context;
+		ipt_go_to(f, place.ip);
+		return true;
+	}
+	f->next = place.context;
+	begin_at(f, place.ip);
+	return true;
+}
+
+/** Those that say nothing of where execution is. */
+static bool is_transparent(enum ipt_kind kind)
+{
+	switch ((unsigned int)kind) {
+	case IPT_PAD:
+	case IPT_MNT:
+	case IPT_TSC:
+	case IPT_TMA:
+	case IPT_MTC:
+	case IPT_CYC:
+	case IPT_CBR:
+	case IPT_MODE_EXEC:
+	case IPT_MODE_TSX:
+	case IPT_PIP:
+	case IPT_VMCS:
+	case IPT_PWRE:
+	case IPT_PWRX:
+	case IPT_EXSTOP:
+	case IPT_MWAIT:
+	case IPT_CFE:
+	case IPT_EVD:
+	case IPT_INCOMPLETE:
+	case IPT_NOT_SYNCED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* --- PSB+ --- */
+
+static bool begin_psb(struct ipt_flow *f)
+{
+	if (f->nr_waiting || f->has_event)
+		ipt_bad_trace(f, "a PSB, where an address is due");
+	else if (f->sync == IPT_RUNNING && !flow_pop(&f->flow))
+		f->sync = IPT_WAIT_PSB;
+	f->packets.is_synced = true; /* by this one */
+	f->flow.stack_nr = 0;
+	f->nr_notes = 0;
+	f->sync = IPT_IN_PSB;
+	f->held = (struct ipt_place){0};
+	return !f->flow.err;
+}
+
+static void end_psb(struct ipt_flow *f)
+{
+	bool was_on = f->power == IPT_ON;
+
+	f->sync = IPT_RUNNING;
+	if (f->held.is_set)
+		return;
+	if (was_on)
+		ipt_bad_trace(f, "tracing is off, and nothing ended it");
+	f->sync = IPT_RUNNING;
+	f->packets.is_synced = true;
+	f->power = IPT_OFF;
+	f->next = f->held.context;
+}
+
+static void take_mode(struct ipt_context *c, const struct ipt_packet *k)
+{
+	c->has_mode = true;
+	c->bits = k->exec.cs_l ? 64 : k->exec.cs_d ? 32 : 16;
+}
+
+static void take_pip(struct ipt_context *c, const struct ipt_packet *k)
+{
+	c->has_pip = true;
+	c->cr3 = k->pip.cr3;
+	c->is_guest = k->pip.is_non_root;
+}
+
+static void take_vmcs(struct ipt_context *c, const struct ipt_packet *k)
+{
+	c->has_vmcs = true;
+	c->vmcs = k->vmcs;
+}
+
+/** @return false: it is not one of PSB+. */
+static bool take_psb_packet(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	switch (k->kind) {
+	case IPT_PSBEND:
+		end_psb(f);
+		return true;
+	case IPT_FUP:
+		f->held.is_set = k->ip_form != IPT_IP_NONE;
+		f->held.ip = k->ip;
+		return true;
+	case IPT_MODE_EXEC:
+		take_mode(&f->held.context, k);
+		return true;
+	case IPT_MODE_TSX:
+		f->is_in_transaction = k->tsx.is_in;
+		return true;
+	case IPT_PIP:
+		take_pip(&f->held.context, k);
+		return true;
+	case IPT_VMCS:
+		take_vmcs(&f->held.context, k);
+		return true;
+	case IPT_TSC:
+	case IPT_TMA:
+	case IPT_CBR:
+	case IPT_MTC:
+	case IPT_CYC:
+	case IPT_PAD:
+	case IPT_MNT:
+		return true;
+	default:
+		end_psb(f);
+		return false;
+	}
+}
+
+/* --- context packets --- */
+
+/** PIP, VMCS: with the instruction that they are of, if the trace says nothing at it. */
+static bool bind_context(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	struct ipt_context c = {0};
+	bool is_pip = k->kind == IPT_PIP, is_bound = true;
+
+	if (is_pip)
+		take_pip(&c, k);
+	else
+		take_vmcs(&c, k);
+	if (f->power == IPT_ON && !f->has_event && !f->nr_waiting) {
+		if (!ipt_run_special(f, is_pip ? X86_MOV_CR3 : X86_VMPTRLD, &is_bound))
+			return false;
+		if (is_bound) {
+			ipt_change_context(f, &c);
+			return true;
+		}
+	}
+	if (is_pip)
+		take_pip(&f->next, k);
+	else
+		take_vmcs(&f->next, k);
+	return true;
+}
+
+static bool add_note(struct ipt_flow *f, const struct flow_event *e)
+{
+	if (f->nr_notes == IPT_MAX_NOTES)
+		return ipt_bad_trace(f, "events, and no FUP of theirs");
+	f->notes[f->nr_notes++] = *e;
+	return true;
+}
+
+static bool take_transaction(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	const struct flow_event e = {.kind = FLOW_EV_TRANSACTION,
+				     .number = k->tsx.is_in ? FLOW_TRANS_START
+							    : FLOW_TRANS_COMMITTED};
+
+	if (f->power != IPT_ON) {
+		f->is_in_transaction = k->tsx.is_in;
+		return true;
+	}
+	f->is_abort = k->tsx.is_abort;
+	return k->tsx.is_abort || add_note(f, &e);
+}
+
+static bool take_ptwrite(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	const struct flow_event e = {.kind = FLOW_EV_INSTRUMENTATION, .value = k->ptw};
+	bool is_bound;
+
+	if (k->has_fup)
+		return add_note(f, &e);
+	if (f->power == IPT_ON && !f->nr_waiting && !ipt_run_special(f, X86_PTWRITE, &is_bound))
+		return false;
+	flow_put_event(&f->flow, &e);
+	return true;
+}
+
+/** What is not reported, and has a FUP all the same. */
+static bool take_other_with_fup(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	const struct flow_event none = {.kind = NR_FLOW_EVENTS};
+
+	return k->has_fup ? add_note(f, &none) : true;
+}
+
+/* --- addresses --- */
+
+static bool put_notes(struct ipt_flow *f, uint64_t ip)
+{
+	for (unsigned int i = 0; i < f->nr_notes; i++) {
+		const struct flow_event *e = &f->notes[i];
+
+		if (!(e->kind == FLOW_EV_INSTRUMENTATION ? ipt_run_through(f, ip, X86_PTWRITE)
+							 : ipt_run_to(f, ip)))
+			return false;
+		if (e->kind == FLOW_EV_TRANSACTION)
+			f->is_in_transaction = e->number == FLOW_TRANS_START;
+		if (e->kind < NR_FLOW_EVENTS)
+			flow_put_event(&f->flow, e);
+		else
+			continue;
+	}
+	f->nr_notes = 0;
+	return true;
+}
+
+static bool take_fup(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	if (f->nr_waiting)
+		return ipt_bad_trace(f, "an event, where an address is due");
+	if (f->power != IPT_ON) {
+		if (f->nr_notes) {
+			f->nr_notes = 0;
+			return true;
+		}
+		if (f->power == IPT_OFF)
+			return ipt_bad_trace(f, "an event, while tracing is off");
+		f->held = (struct ipt_place){.is_set = true, .is_overflow = true, .ip = k->ip};
+		f->held.context = f->next;
+		return f->config->errata & IPT_APL12 ? true : settle(f, IPT_FUP);
+	}
+	if (f->has_event)
+		return ipt_bad_trace(f, "an event, and another one before it ended");
+	if (k->ip_form == IPT_IP_NONE)
+		return ipt_bad_trace(f, "an event without its address");
+	if (f->nr_notes)
+		return put_notes(f, k->ip);
+	f->has_event = true;
+	f->event_ip = k->ip;
+	return ipt_run_to(f, k->ip);
+}
+
+static void put_exception(struct ipt_flow *f)
+{
+	const struct flow_event aborted = {.kind = FLOW_EV_TRANSACTION,
+					   .number = FLOW_TRANS_FAILED};
+	const struct flow_event e = {
+		.kind = FLOW_EV_EXCEPTION, .cause = FLOW_CAUSE_ASYNC, .address = f->event_ip};
+
+	if (f->is_abort)
+		flow_put_event(&f->flow, &aborted);
+	f->is_in_transaction &= !f->is_abort;
+	f->has_event = f->is_abort = false;
+	f->flow.totals.nr_exceptions++;
+	flow_put_event(&f->flow, &e);
+	flow_lose_place(&f->flow);
+	f->flow.from = FLOW_NO_BLOCK;
+}
+
+static bool take_tip(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	if (f->power != IPT_ON) {
+		if (f->power == IPT_OFF)
+			return ipt_bad_trace(f, "a branch, while tracing is off");
+		if (f->config->errata & IPT_SKD010)
+			begin_at(f, k->ip);
+		return true;
+	}
+	if (k->ip_form == IPT_IP_NONE)
+		return ipt_bad_trace(f, "a branch without its address");
+	flow_put_dropped(&f->flow);
+	if (f->has_event)
+		put_exception(f);
+	else if (!flow_step_indirect(&f->flow))
+		return false;
+	ipt_go_to(f, k->ip);
+	return ipt_run_bits(f);
+}
+
+static bool take_pgd(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	uint64_t to = k->ip_form == IPT_IP_NONE ? FLOW_NO_ADDRESS : k->ip;
+
+	if (f->power != IPT_ON) { /* after an overflow: APL11 */
+		f->power = IPT_OFF;
+		drop_open(f);
+		return true;
+	}
+	if (f->has_event) {
+		end_tracing(f, FLOW_CAUSE_ASYNC, k);
+		return true;
+	}
+	if (!ipt_leave(f, to))
+		return false;
+	if (f->nr_waiting)
+		return ipt_bad_trace(f, "tracing ends, and branches are left");
+	end_tracing(f, FLOW_CAUSE_OTHER, k);
+	return true;
+}
+
+static bool take_pge(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	f->nr_waiting = 0;
+	if (k->ip_form == IPT_IP_NONE)
+		return ipt_bad_trace(f, "tracing begins, without an address");
+	if (f->has_event)
+		put_exception(f);
+	else if (f->power == IPT_ON)
+		return ipt_bad_trace(f, "tracing begins, and did not end");
+	f->flow.stack_nr = 0;
+	begin_at(f, k->ip);
+	return true;
+}
+
+/** What ran since the last answer is unknown; the next FUP or TIP.PGE says where execution is. */
+static bool take_overflow(struct ipt_flow *f)
+{
+	struct flow *flow = &f->flow;
+
+	flow->first = flow->first ? flow->first : FLOW_FIRST_LOSS;
+	drop_open(f);
+	f->power = IPT_UNKNOWN;
+	f->was_overflow = true;
+	flow_put_dropped(flow);
+	flow_take_back_edge(flow);
+	flow_forget(flow);
+	flow_put_no_sync(flow, FLOW_NO_SYNC_OVERFLOW, NULL);
+	return !flow->err;
+}
+
+static void take_tsc(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	struct flow_event e = {.kind = FLOW_EV_TIMESTAMP, .ticks = {k->tsc}};
+
+	if (f->flow.ticks.ticks == k->tsc)
+		return;
+	f->flow.ticks = e.ticks;
+	if (!f->flow.needs_context)
+		flow_look_up_space(&f->flow);
+	flow_put_event(&f->flow, &e);
+}
+
+/* --- packets --- */
+
+static bool take_running(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	switch (k->kind) {
+	case IPT_TNT:
+		if (f->power == IPT_OFF)
+			return ipt_bad_trace(f, "branches, while tracing is off");
+		if (f->has_event)
+			return ipt_bad_trace(f, "branches, where an event's target is due");
+		return f->power == IPT_ON ? ipt_add_bits(f, k->tnt, k->nr_tnt) : true;
+	case IPT_TIP:
+		return take_tip(f, k);
+	case IPT_TIP_PGE:
+		return take_pge(f, k);
+	case IPT_TIP_PGD:
+		return take_pgd(f, k);
+	case IPT_FUP:
+		return take_fup(f, k);
+	case IPT_OVF:
+		return take_overflow(f);
+	case IPT_MODE_EXEC:
+		take_mode(&f->next, k);
+		return true;
+	case IPT_MODE_TSX:
+		return take_transaction(f, k);
+	case IPT_PIP:
+	case IPT_VMCS:
+		return bind_context(f, k);
+	case IPT_PTW:
+		return take_ptwrite(f, k);
+	case IPT_EXSTOP:
+	case IPT_CFE:
+	case IPT_BEP:
+	case IPT_TRIG:
+		return take_other_with_fup(f, k);
+	case IPT_BAD:
+		return ipt_bad_trace(f, "reserved or malformed packet");
+	default:
+		return true;
+	}
+}
+
+static void take_packet(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	enum ipt_kind kind = (enum ipt_kind)k->kind;
+
+	if (kind == IPT_TSC)
+		take_tsc(f, k);
+	if (f->sync == IPT_WAIT_PSB && kind != IPT_PSB)
+		return;
+	if (f->sync == IPT_IN_PSB && take_psb_packet(f, k))
+		return;
+	if (f->held.is_set && !is_transparent(kind) && !settle(f, kind))
+		return;
+	if (kind == IPT_PSB)
+		begin_psb(f);
+	else if (f->sync == IPT_RUNNING)
+		take_running(f, k);
+}
+
+static void feed(struct flow *flow, struct bytes in)
+{
+	struct ipt_flow *f = ipt_flow_of(flow);
+	struct ipt_packet k;
+
+	while (!flow->err && !ipt_packets_next(&f->packets, &in, &k)) {
+		flow->offset = k.offset;
+		flow->totals.nr_packets += k.kind > IPT_NOT_SYNCED;
+		take_packet(f, &k);
+		if (flow->nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS)
+			flow_deliver(flow);
+		flow_limit_cache(flow);
+	}
+}
+
+static void end_input(struct flow *flow)
+{
+	struct ipt_flow *f = ipt_flow_of(flow);
+	struct ipt_packet k;
+
+	while (!flow->err && !ipt_packets_finish(&f->packets, &k)) {
+		flow->offset = k.offset;
+		take_packet(f, &k);
+	}
+	if (f->sync == IPT_RUNNING && f->held.is_set)
+		settle(f, IPT_INCOMPLETE);
+	if (f->sync == IPT_RUNNING)
+		flow_pop(flow);
+}
+
+static void restart(struct flow *flow)
+{
+	struct ipt_flow *f = ipt_flow_of(flow);
+
+	ipt_packets_reset(&f->packets, flow->offset);
+	if (f->sync == IPT_RUNNING)
+		lose(flow, FLOW_NO_SYNC_RESET, NULL);
+	f->sync = IPT_WAIT_PSB;
+	drop_open(f);
+}
+
+static bool init(struct flow *flow, const void *own)
+{
+	struct ipt_flow *f = ipt_flow_of(flow);
+	struct flow_rules *r = &flow->rules;
+
+	f->opts = *(const struct ipt_flow_opts *)own;
+	f->config = f->opts.config;
+	ipt_packets_init(&f->packets, f->config);
+	flow->context = (struct code_context){.arch = CODE_X86};
+	flow->context.x86.bits = 64;
+	r->insns = &ipt_insns;
+	r->has_return_stack = true;
+	r->stack_depth = STACK_DEPTH;
+	r->silent_kinds = 1 << INSN_BRANCH | 1 << INSN_INDIRECT | 1 << INSN_FAR |
+			  1 << INSN_SPECIAL | 1 << INSN_TSTART;
+	return true;
+}
+
+static void done(struct flow *flow)
+{
+	(void)flow;
+}
+
+static const struct flow_front front = {
+	.flow_bytes = sizeof(struct ipt_flow),
+	.init = init,
+	.done = done,
+	.feed = feed,
+	.end_input = end_input,
+	.restart = restart,
+	.lose = lose,
+};
+
+struct flow *ipt_flow_new(const struct ipt_flow_opts *opts)
+{
+	struct flow_opts o = opts->flow;
+
+	o.nr_threads = 1;
+	return flow_new(&front, &o, opts);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FLOW_PT_IPT_FLOW_IMPL_H
+#define FLOW_PT_IPT_FLOW_IMPL_H
+
+#include "flow/flow_core.h"
+#include "flow/pt/ipt_flow.h"
+
+enum {
+	IPT_MAX_WAITING = 8, /* TNT packets that wait for an address; real ones: 1 */
+	IPT_MAX_NOTES = 8,   /* packets that wait for their FUP */
+};
+
+enum ipt_sync {
+	IPT_WAIT_PSB,
+	IPT_IN_PSB, /* between PSB and PSBEND */
+	IPT_RUNNING,
+};
+
+/** Is anything traced? */
+enum ipt_power {
+	IPT_UNKNOWN, /* trace was lost */
+	IPT_OFF,
+	IPT_ON,
+};
+
+/** What changes with a TIP, or at a place. */
+struct ipt_context {
+	bool has_mode, has_pip, has_vmcs;
+	bool has_half, is_kernel; /* of addresses */
+	bool is_guest;
+	uint8_t bits; /* of the mode */
+	uint64_t cr3, vmcs;
+};
+
+/** The FUP of a PSB+, or after an overflow: execution is there, unless the next packet says that
+ * tracing begins only now. */
+struct ipt_place {
+	bool is_set, is_overflow;
+	uint64_t ip;
+	struct ipt_context context;
+};
+
+struct ipt_bits {
+	uint64_t bits; /* the oldest lowest */
+	uint8_t nr;
+};
+
+struct ipt_flow {
+	struct flow flow;
+	struct ipt_flow_opts opts;
+	const struct ipt_config *config;
+	struct ipt_packets packets;
+	enum ipt_sync sync;
+	enum ipt_power power;
+	bool was_overflow;
+	bool is_in_transaction;
+
+	struct ipt_bits waiting[IPT_MAX_WAITING]; /* the oldest first */
+	unsigned int nr_waiting;
+
+	struct ipt_context next; /* holds from the next TIP, TIP.PGE, or event on */
+	struct ipt_place held;
+
+	bool has_event; /* a FUP opened it */
+	bool is_abort;  /* of a transaction */
+	uint64_t event_ip;
+
+	struct flow_event notes[IPT_MAX_NOTES]; /* for the next FUP */
+	unsigned int nr_notes;
+};
+
+static inline struct ipt_flow *ipt_flow_of(struct flow *f)
+{
+	return (struct ipt_flow *)f; /* its first member */
+}
+
+static inline bool ipt_is_ready(const struct ipt_flow *f)
+{
+	return !f->flow.needs_address && !f->flow.needs_context;
+}
+
+/* Functions that return bool: false: decoding has ended, or the code or the trace does not fit, and
+ * flow_front.lose() was called. */
+
+/* --- ipt_walk.c: branches and places --- */
+
+/** Say that the trace cannot be right. @return false */
+bool ipt_bad_trace(struct ipt_flow *f, const char *what);
+bool ipt_bad_image(struct ipt_flow *f, const char *what);
+
+/** More TNT bits, and what they lead to. */
+bool ipt_add_bits(struct ipt_flow *f, uint64_t bits, unsigned int nr);
+/** As far as bits lead; what is left waits for the address of an indirect branch. */
+bool ipt_run_bits(struct ipt_flow *f);
+/** Execution comes to @p ip on a way without branches that the trace reports. */
+bool ipt_run_to(struct ipt_flow *f, uint64_t ip);
+/** The same, and the instruction there of @p detail runs. */
+bool ipt_run_through(struct ipt_flow *f, uint64_t ip, uint8_t detail);
+/** To the first instruction of INSN_SPECIAL with @p detail, and through it, if none that the trace
+ * reports comes first. *ret: it did. */
+bool ipt_run_special(struct ipt_flow *f, uint8_t detail, bool *ret);
+/** The branch that left what is traced, where the trace says no more than that; @p to: its target,
+ * or FLOW_NO_ADDRESS. */
+bool ipt_leave(struct ipt_flow *f, uint64_t to);
+/** Execution goes on at @p ip, in the next context. */
+void ipt_go_to(struct ipt_flow *f, uint64_t ip);
+/** What the next context has that differs. */
+void ipt_change_context(struct ipt_flow *f, const struct ipt_context *c);
+
+static inline enum isa ipt_isa(const struct ipt_flow *f)
+{
+	uint8_t bits = f->flow.context.x86.bits;
+
+	return bits == 16 ? ISA_X86_16 : bits == 32 ? ISA_X86_32 : ISA_X86_64;
+}
+
+#endif

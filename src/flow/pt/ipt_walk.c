@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/flow_walk.h"
+#include "flow/pt/ipt_flow_impl.h"
+#include "isa/x86/x86_branch.h"
+
+bool ipt_bad_trace(struct ipt_flow *f, const char *what)
+{
+	f->flow.front->lose(&f->flow, FLOW_NO_SYNC_BAD_PACKET, what);
+	return false;
+}
+
+bool ipt_bad_image(struct ipt_flow *f, const char *what)
+{
+	f->flow.front->lose(&f->flow, FLOW_NO_SYNC_BAD_IMAGE, what);
+	return false;
+}
+
+static const struct flow_block *here(struct ipt_flow *f)
+{
+	return flow_here(&f->flow) ? &f->flow.blocks.all.data[f->flow.at] : NULL;
+}
+
+static void make_room(struct flow *f)
+{
+	if (f->nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS)
+		flow_deliver(f);
+}
+
+/* --- contexts --- */
+
+void ipt_change_context(struct ipt_flow *f, const struct ipt_context *c)
+{
+	struct code_x86_context *x = &f->flow.context.x86;
+	struct flow_event e = {.kind = FLOW_EV_CONTEXT};
+
+	if (c->has_mode)
+		x->bits = c->bits;
+	if (c->has_pip) {
+		x->has_cr3 = true;
+		x->cr3 = c->cr3;
+		x->is_guest = c->is_guest;
+	}
+	if (c->has_vmcs) {
+		x->has_vmcs = c->vmcs != IPT_NO_VMCS;
+		x->vmcs = x->has_vmcs ? c->vmcs : 0;
+	}
+	if (c->has_half)
+		x->is_kernel = c->is_kernel;
+	f->flow.needs_context = false;
+	flow_look_up_space(&f->flow);
+	e.context = f->flow.context;
+	e.space = f->flow.space;
+	flow_put_event(&f->flow, &e);
+}
+
+static bool differs(const struct ipt_flow *f, const struct ipt_context *c)
+{
+	const struct code_x86_context *x = &f->flow.context.x86;
+
+	return f->flow.needs_context || (c->has_half && c->is_kernel != x->is_kernel) ||
+	       (c->has_mode && c->bits != x->bits) ||
+	       (c->has_pip && (!x->has_cr3 || c->cr3 != x->cr3 || c->is_guest != x->is_guest)) ||
+	       (c->has_vmcs && (!x->has_vmcs || c->vmcs != x->vmcs));
+}
+
+void ipt_go_to(struct ipt_flow *f, uint64_t ip)
+{
+	f->next.has_half = true;
+	f->next.is_kernel = ip >> 63;
+	if (differs(f, &f->next))
+		ipt_change_context(f, &f->next);
+	f->next = (struct ipt_context){0};
+	flow_go_to(&f->flow, ip, ipt_isa(f));
+}
+
+/* --- bits --- */
+
+static void drop_bits(struct ipt_flow *f)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < f->nr_waiting; i++)
+		nr += f->waiting[i].nr;
+	f->nr_waiting = 0;
+	if (nr)
+		flow_drop(&f->flow, nr);
+}
+
+static bool take_bit(struct ipt_flow *f)
+{
+	struct ipt_bits *b = &f->waiting[0];
+	bool ret = b->bits & 1;
+
+	b->bits >>= 1;
+	if (--b->nr)
+		return ret;
+	f->nr_waiting--;
+	for (unsigned int i = 0; i < f->nr_waiting; i++)
+		f->waiting[i] = f->waiting[i + 1];
+	return ret;
+}
+
+bool ipt_run_bits(struct ipt_flow *f)
+{
+	struct flow *flow = &f->flow;
+
+	while (f->nr_waiting) {
+		const struct flow_block *b;
+
+		if (!flow_pop(flow))
+			return false;
+		if (!ipt_is_ready(f)) {
+			drop_bits(f);
+			return true;
+		}
+		make_room(flow);
+		if (!flow_find_waypoint(flow))
+			return false;
+		b = here(f);
+		if (flow_is_indirect(b) && !(b->flags & INSN_RET))
+			return true;
+		if (!flow_step(flow, take_bit(f)))
+			return false;
+	}
+	return true;
+}
+
+bool ipt_add_bits(struct ipt_flow *f, uint64_t bits, unsigned int nr)
+{
+	if (f->nr_waiting == IPT_MAX_WAITING)
+		return ipt_bad_trace(f, "branches, and no address of an indirect one before them");
+	f->waiting[f->nr_waiting++] = (struct ipt_bits){bits, (uint8_t)nr};
+	return ipt_run_bits(f);
+}
+
+/* --- places --- */
+
+bool ipt_run_to(struct ipt_flow *f, uint64_t ip)
+{
+	struct flow *flow = &f->flow;
+
+	flow->last_edge.kind = FLOW_EDGE_NONE;
+	flow->first = flow->first ? flow->first : FLOW_FIRST_RAN;
+	if (!flow_pop(flow))
+		return false;
+	if (!ipt_is_ready(f))
+		return true;
+	make_room(flow);
+	flow_run_to(flow, ip);
+	if (f->sync == IPT_WAIT_PSB || flow->err)
+		return false;
+	if (!flow->needs_address)
+		flow_move_to(flow, ip, flow->isa);
+	return true;
+}
+
+bool ipt_run_through(struct ipt_flow *f, uint64_t ip, uint8_t detail)
+{
+	const struct flow_block *b;
+
+	if (!ipt_run_to(f, ip))
+		return false;
+	if (!ipt_is_ready(f))
+		return true;
+	b = here(f);
+	if (!b)
+		return false;
+	return b->kind == INSN_SPECIAL && b->detail == detail && b->bytes == b->last_bytes
+		     ? flow_step_silent(&f->flow)
+		     : true;
+}
+
+bool ipt_run_special(struct ipt_flow *f, uint8_t detail, bool *ret)
+{
+	struct flow *flow = &f->flow;
+
+	*ret = false;
+	if (!flow_pop(flow))
+		return false;
+	for (unsigned int nr = 0; ipt_is_ready(f) && nr < FLOW_MAX_SILENT; nr++) {
+		const struct flow_block *b = here(f);
+
+		if (!b)
+			return false;
+		if (!flow_is_silent(flow, b))
+			break;
+		*ret = b->kind == INSN_SPECIAL && b->detail == detail;
+		make_room(flow);
+		if (!flow_step_silent(flow))
+			return false;
+		if (*ret)
+			break;
+	}
+	return true;
+}
+
+/** Does the branch at the end of @p b leave what is traced, as TIP.PGD says without an address, or
+ * with @p to? */
+static bool is_leaving(const struct ipt_flow *f, const struct flow_block *b, uint64_t to)
+{
+	bool has_address = to != FLOW_NO_ADDRESS;
+
+	switch ((enum insn_kind)b->kind) {
+	case INSN_BRANCH:
+	case INSN_COND:
+		return has_address && b->target == to;
+	case INSN_INDIRECT:
+	case INSN_FAR:
+		return true;
+	case INSN_SPECIAL:
+		return !has_address &&
+		       (b->detail == X86_INT || (b->detail == X86_MOV_CR3 && !f->next.has_pip));
+	case INSN_PLAIN:
+	case INSN_ISB:
+	case INSN_WFX:
+	case INSN_TSTART:
+		break;
+	}
+	return false;
+}
+
+bool ipt_leave(struct ipt_flow *f, uint64_t to)
+{
+	struct flow *flow = &f->flow;
+
+	flow->last_edge.kind = FLOW_EDGE_NONE;
+	flow->first = flow->first ? flow->first : FLOW_FIRST_RAN;
+	if (!flow_pop(flow))
+		return false;
+	for (unsigned int nr = 0; ipt_is_ready(f); nr++) {
+		const struct flow_block *b = here(f);
+		bool is_last;
+
+		if (!b)
+			return false;
+		if (b->kind == INSN_PLAIN)
+			return flow_step_broken(flow, b);
+		is_last = is_leaving(f, b, to);
+		make_room(flow);
+		if (nr == FLOW_MAX_SILENT)
+			return ipt_bad_image(f, "a loop that nothing leaves");
+		if (is_last && flow_is_indirect(b))
+			return flow_step_indirect(flow);
+		if (!is_last && !flow_is_silent(flow, b))
+			return ipt_bad_image(f, "a branch, where tracing ends");
+		if (!flow_step_silent(flow))
+			return false;
+		if (is_last)
+			return true;
+	}
+	return true;
+}

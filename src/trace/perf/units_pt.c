@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+
+#include "base/err.h"
+#include "perfdata/aux_layout.h"
+#include "perfdata/perf_clock.h"
+#include "perfdata/perf_features.h"
+#include "trace/perf/aux_streams.h"
+#include "trace/perf/aux_words.h"
+#include "trace/perf/perf_trace_impl.h"
+#include "trace/pt_decoder.h"
+
+/* The units of intel_pt: one per AUX ring, of a CPU or of a thread. */
+
+struct units_pt {
+	struct ipt_config config;
+	uint32_t pmu_type;
+	bool has_pmu_type;
+};
+
+static void *units_new(void)
+{
+	return mem_zalloc(sizeof(struct units_pt));
+}
+
+static void units_free(void *units)
+{
+	mem_free(units);
+}
+
+static enum clew_err take_info(void *units, const struct perf_record *r,
+			       const struct perf_auxtrace_info *info, struct clew_diag *diag)
+{
+	struct aux_words w = aux_words_of(r, info);
+	struct units_pt *u = units;
+	uint64_t type = aux_words_at(&w, AUX_PT_PMU_TYPE, UINT64_MAX);
+
+	if (type >= UINT32_MAX)
+		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "AUXTRACE_INFO is too short");
+	u->pmu_type = (uint32_t)type;
+	u->has_pmu_type = true;
+	return CLEW_OK;
+}
+
+static bool pmu_type(const void *units, uint32_t *ret)
+{
+	const struct units_pt *u = units;
+
+	*ret = u->pmu_type;
+	return u->has_pmu_type;
+}
+
+/** "GenuineIntel,6,158,10" */
+static uint16_t errata_of(const struct perf_trace *p)
+{
+	const char *text = perf_features_string(perf_file_features(p->file), PERF_FEAT_CPUID);
+	unsigned int family, model;
+
+	if (!text || sscanf(text, "GenuineIntel,%u,%u", &family, &model) != 2)
+		return 0;
+	return ipt_errata_of(family, model);
+}
+
+static bool add_units(void *units, struct perf_trace *p)
+{
+	uint32_t protocol = perf_trace_protocol(p, PERF_AUXTRACE_INTEL_PT);
+	struct units_pt *u = units;
+
+	u->config.errata = errata_of(p);
+	vec_for_each (&p->chunks.rings, ring) {
+		struct trace_unit unit = {.cpu = ring->cpu,
+					  .tid = ring->cpu == AUX_NONE ? ring->tid : AUX_NONE,
+					  .is_decodable = true,
+					  .has_timestamps = true,
+					  .decoder = &pt_decoder,
+					  .config = &u->config};
+
+		if (ring->protocol != protocol)
+			continue;
+		ring->unit = (uint32_t)p->units.nr;
+		if (!perf_trace_add_unit(p, &unit))
+			return false;
+	}
+	return true;
+}
+
+static struct aux_who who(const void *units, uint32_t unit, const struct code_context *context)
+{
+	const struct code_x86_context *c = &context->x86; /* Intel PT has no other */
+	enum who_level level = c->is_kernel ? WHO_EL1 : WHO_EL0;
+
+	(void)units, (void)unit;
+	return (struct aux_who){
+		.is_user = !c->is_kernel,
+		.is_firmware = c->is_guest,
+		.way = {.level = level, .upper = level, .start = WHO_WORLD_UNKNOWN}
+        };
+}
+
+static bool time_of(const void *units, uint32_t unit, const struct perf_time_conv *conv,
+		    struct clew_ticks ticks, struct clew_perf_ns *ret)
+{
+	(void)units, (void)unit;
+	return perf_ns_of_tsc(conv, (struct clew_tsc){ticks.ticks}, ret);
+}
+
+/* --- a pass --- */
+
+static void *reader_new(struct trace_steps *r)
+{
+	return aux_streams_own(r, PERF_AUXTRACE_INTEL_PT);
+}
+
+static void reader_free(void *reader)
+{
+	(void)reader; /* the pass's */
+}
+
+static void restart(void *reader, uint64_t offset)
+{
+	(void)reader, (void)offset;
+}
+
+static enum clew_err take(struct trace_steps *r, struct aux_stream *s, struct bytes in,
+			  uint64_t offset)
+{
+	const struct trace_sink *k = r->sink;
+	uint32_t unit = r->p->chunks.rings.data[s->chunk->ring].unit;
+	enum clew_err err;
+
+	if (unit == AUX_NONE)
+		return CLEW_OK;
+	r->offsets[unit] = s->from - bytes_left(&in);
+	err = aux_streams_begin(r, s, unit);
+	if (!err && k->mark)
+		err = k->mark(k->ctx, unit, r->offsets[unit], offset);
+	return err ? err : aux_streams_give(r, unit, in);
+}
+
+const struct aux_protocol units_pt = {
+	.type = PERF_AUXTRACE_INTEL_PT,
+	.arch = CODE_X86,
+	.takes_uncovered = true,
+	.units_new = units_new,
+	.units_free = units_free,
+	.take_info = take_info,
+	.pmu_type = pmu_type,
+	.add_units = add_units,
+	.who = who,
+	.time = time_of,
+	.pass_bytes = 1,
+	.reader_new = reader_new,
+	.reader_free = reader_free,
+	.restart = restart,
+	.take = take,
+};
