@@ -31,6 +31,7 @@ static void lose(struct flow *flow, enum flow_no_sync reason, const char *what)
 	flow_forget(flow);
 	f->packets.is_synced = false;
 	f->packets.item_bytes = 0;
+	ipt_clock_forget(&f->clock);
 	flow_put_no_sync(flow, reason, what);
 }
 
@@ -411,16 +412,20 @@ static bool take_overflow(struct ipt_flow *f)
 	return !flow->err;
 }
 
-static void take_tsc(struct ipt_flow *f, const struct ipt_packet *k)
+/** Threads change, and code, too. */
+static void take_time(struct ipt_flow *f, const struct ipt_packet *k)
 {
-	struct flow_event e = {.kind = FLOW_EV_TIMESTAMP, .ticks = {k->tsc}};
+	struct flow *flow = &f->flow;
+	struct flow_event e = {.kind = FLOW_EV_TIMESTAMP};
 
-	if (f->flow.ticks.ticks == k->tsc)
+	if (!ipt_clock_take(&f->clock, k))
 		return;
-	f->flow.ticks = e.ticks;
-	if (!f->flow.needs_context)
-		flow_look_up_space(&f->flow);
-	flow_put_event(&f->flow, &e);
+	flow->ticks.ticks = f->clock.ticks;
+	flow->has_own_ticks = true;
+	if (!flow->needs_context)
+		flow_look_up_space(flow);
+	e.ticks = flow->ticks;
+	flow_put_event(flow, &e);
 }
 
 /* --- packets --- */
@@ -470,8 +475,8 @@ static void take_packet(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	enum ipt_kind kind = (enum ipt_kind)k->kind;
 
-	if (kind == IPT_TSC)
-		take_tsc(f, k);
+	if (f->sync != IPT_WAIT_PSB)
+		take_time(f, k);
 	if (f->sync == IPT_WAIT_PSB && kind != IPT_PSB)
 		return;
 	if (f->sync == IPT_IN_PSB && take_psb_packet(f, k))
@@ -533,6 +538,7 @@ static bool init(struct flow *flow, const void *own)
 	f->opts = *(const struct ipt_flow_opts *)own;
 	f->config = f->opts.config;
 	ipt_packets_init(&f->packets, f->config);
+	ipt_clock_init(&f->clock, f->config);
 	flow->context = (struct code_context){.arch = CODE_X86};
 	flow->context.x86.bits = 64;
 	r->insns = &ipt_insns;

@@ -4,6 +4,7 @@
 
 #include "flow/flow_core.h"
 #include "flow/pt/ipt_flow.h"
+#include "packet/pt/ipt_clock.h"
 
 enum {
 	IPT_MAX_WAITING = 8, /* TNT packets that wait for an address; real ones: 1 */
@@ -50,6 +51,7 @@ struct ipt_flow {
 	struct ipt_flow_opts opts;
 	const struct ipt_config *config;
 	struct ipt_packets packets;
+	struct ipt_clock clock;
 	enum ipt_sync sync;
 	enum ipt_power power;
 	bool was_overflow;

@@ -24,8 +24,18 @@ enum ipt_erratum {
 	IPT_APL12 = 1 << 8,  /* OVF, FUP though tracing is off */
 };
 
+/** How the clocks of the processor are related. */
+struct ipt_timing {
+	uint32_t numerator,
+		denominator; /* ticks of the TSC for one of the crystal clock; 0: unknown */
+	uint8_t mtc_shift;   /* MTC shows the crystal clock's bits from here on: 0 to 15 */
+	uint8_t max_ratio;   /* of the TSC's clock to the bus; 0: unknown */
+	uint64_t reference;  /* a TSC near the trace's, of which it shows 56 bits */
+};
+
 struct ipt_config {
 	uint16_t errata; /* enum ipt_erratum */
+	struct ipt_timing timing;
 };
 
 /** Of a processor of Intel. @p model: 0x5e, extended model included. @return bits of enum

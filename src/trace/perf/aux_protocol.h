@@ -22,6 +22,7 @@ struct aux_stream;
 struct aux_who {
 	bool is_user;
 	bool is_firmware; /* or of a world that has no records: no code of it is known */
+	bool is_guest; /* of x86: a guest's, and nothing says which */
 	bool has_el1, has_el2;
 	uint32_t el1, el2;  /* CONTEXTIDR of these levels */
 	struct who_way way; /* of operations: only of what a branch led to */
@@ -59,6 +60,9 @@ struct aux_protocol {
 				   const struct perf_auxtrace_info *info, struct clew_diag *diag);
 	/** attr.type of its events. @return false: unknown. NULL: always. */
 	bool (*pmu_type)(const void *units, uint32_t *ret);
+	/** How ticks convert, of a recording without TIME_CONV. @return false: unknown. NULL: it
+	 * never says. */
+	bool (*time_conv)(const void *units, struct perf_time_conv *ret);
 	/** AUX_OUTPUT_HW_ID that was written on @p cpu; NULL: it has none. An ID that is not
 	 * understood is ignored. */
 	void (*take_hw_id)(void *units, uint32_t cpu, uint64_t hw_id);

@@ -256,6 +256,16 @@ static void release(const struct perf_input *in, uint64_t *at, uint64_t now)
 	*at = now;
 }
 
+static void ask_for_conversion(struct perf_trace *p)
+{
+	for (uint32_t i = 0; i < p->nr_protocols && !p->has_time_conv; i++) {
+		const struct aux_units *u = &p->protocols[i];
+
+		p->has_time_conv = u->protocol->time_conv &&
+				   u->protocol->time_conv(u->units, &p->time_conv);
+	}
+}
+
 enum clew_err trace_records_read(struct perf_trace *p, struct clew_diag *diag)
 {
 	const struct perf_input *in = &p->input;
@@ -288,5 +298,6 @@ enum clew_err trace_records_read(struct perf_trace *p, struct clew_diag *diag)
 		return err;
 	}
 	os_map_release(&map, 0, map.size);
+	ask_for_conversion(p);
 	return CLEW_OK;
 }

@@ -10,12 +10,17 @@
 #include "trace/perf/perf_trace_impl.h"
 #include "trace/pt_decoder.h"
 
+enum { BUS_HZ = 100000000 };
+#define NS_PER_S UINT64_C(1000000000)
+
 /* The units of intel_pt: one per AUX ring, of a CPU or of a thread. */
 
 struct units_pt {
 	struct ipt_config config;
 	uint32_t pmu_type;
 	bool has_pmu_type;
+	struct perf_time_conv conv;
+	uint64_t mtc_mask; /* of the MTC period in attr.config */
 };
 
 static void *units_new(void)
@@ -26,6 +31,24 @@ static void *units_new(void)
 static void units_free(void *units)
 {
 	mem_free(units);
+}
+
+/** Older recorders do not write all of it. */
+static void take_timing(struct ipt_timing *t, const struct aux_words *w)
+{
+	uint64_t n = aux_words_at(w, AUX_PT_TSC_CTC_NUMERATOR, 0);
+	uint64_t d = aux_words_at(w, AUX_PT_TSC_CTC_DENOMINATOR, 0);
+	uint64_t shift = aux_words_at(w, AUX_PT_TIME_SHIFT, 0);
+	uint64_t mult = aux_words_at(w, AUX_PT_TIME_MULT, 0);
+	uint64_t ratio = aux_words_at(w, AUX_PT_MAX_NONTURBO_RATIO, 0);
+
+	if (n && d && n <= UINT32_MAX && d <= UINT32_MAX) {
+		t->numerator = (uint32_t)n;
+		t->denominator = (uint32_t)d;
+	}
+	if (!ratio && mult && shift < 34)
+		ratio = ((NS_PER_S << shift) / mult + BUS_HZ / 2) / BUS_HZ;
+	t->max_ratio = ratio <= UINT8_MAX ? (uint8_t)ratio : 0;
 }
 
 static enum clew_err take_info(void *units, const struct perf_record *r,
@@ -39,7 +62,24 @@ static enum clew_err take_info(void *units, const struct perf_record *r,
 		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "AUXTRACE_INFO is too short");
 	u->pmu_type = (uint32_t)type;
 	u->has_pmu_type = true;
+	u->mtc_mask = aux_words_at(&w, AUX_PT_MTC_PERIOD_MASK, 0);
+	take_timing(&u->config.timing, &w);
+	u->conv = (struct perf_time_conv){
+		.shift = aux_words_at(&w, AUX_PT_TIME_SHIFT, 0),
+		.mult = aux_words_at(&w, AUX_PT_TIME_MULT, 0),
+		.zero = aux_words_at(&w, AUX_PT_TIME_ZERO, 0),
+		.mask = UINT64_MAX,
+		.has_zero = aux_words_at(&w, AUX_PT_CAP_USER_TIME_ZERO, 0),
+	};
 	return CLEW_OK;
+}
+
+static bool time_conv(const void *units, struct perf_time_conv *ret)
+{
+	const struct units_pt *u = units;
+
+	*ret = u->conv;
+	return u->conv.has_zero && perf_time_conv_is_usable(&u->conv);
 }
 
 static bool pmu_type(const void *units, uint32_t *ret)
@@ -61,12 +101,27 @@ static uint16_t errata_of(const struct perf_trace *p)
 	return ipt_errata_of(family, model);
 }
 
+/** Of the event that traced. */
+static void set_mtc_shift(struct units_pt *u, const struct perf_trace *p)
+{
+	const struct perf_evlist *l = perf_file_evlist(p->file);
+
+	vec_for_each (&l->evsels, e) {
+		if ((*e)->attr.type != u->pmu_type || !u->mtc_mask)
+			continue;
+		u->config.timing.mtc_shift =
+			((*e)->attr.config & u->mtc_mask) >> __builtin_ctzll(u->mtc_mask) & 15;
+		return;
+	}
+}
+
 static bool add_units(void *units, struct perf_trace *p)
 {
 	uint32_t protocol = perf_trace_protocol(p, PERF_AUXTRACE_INTEL_PT);
 	struct units_pt *u = units;
 
 	u->config.errata = errata_of(p);
+	set_mtc_shift(u, p);
 	vec_for_each (&p->chunks.rings, ring) {
 		struct trace_unit unit = {.cpu = ring->cpu,
 					  .tid = ring->cpu == AUX_NONE ? ring->tid : AUX_NONE,
@@ -92,7 +147,7 @@ static struct aux_who who(const void *units, uint32_t unit, const struct code_co
 	(void)units, (void)unit;
 	return (struct aux_who){
 		.is_user = !c->is_kernel,
-		.is_firmware = c->is_guest,
+		.is_guest = c->is_guest,
 		.way = {.level = level, .upper = level, .start = WHO_WORLD_UNKNOWN}
         };
 }
@@ -145,6 +200,7 @@ const struct aux_protocol units_pt = {
 	.units_free = units_free,
 	.take_info = take_info,
 	.pmu_type = pmu_type,
+	.time_conv = time_conv,
 	.add_units = add_units,
 	.who = who,
 	.time = time_of,
