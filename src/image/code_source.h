@@ -87,6 +87,8 @@ struct code_source {
 	const char *(*why)(void *ctx, uint32_t space, uint64_t addr);
 	/** NULL: nothing is known of any. */
 	enum code_landmark (*landmark)(void *ctx, uint32_t space, uint64_t addr);
+	/** Of a trace of filtered addresses: is @p addr traced? NULL: all are. */
+	bool (*is_traced)(void *ctx, uint32_t space, uint64_t addr);
 	/** space() depends on code_key.nr_switches, which only one thread can count. */
 	bool counts_switches;
 };

@@ -194,29 +194,66 @@ bool ipt_run_special(struct ipt_flow *f, uint8_t detail, bool *ret)
 	return true;
 }
 
-/** Does the branch at the end of @p b leave what is traced, as TIP.PGD says without an address, or
- * with @p to? */
-static bool is_leaving(const struct ipt_flow *f, const struct flow_block *b, uint64_t to)
+static bool is_filtered_out(const struct ipt_flow *f, uint64_t address)
+{
+	const struct code_source *code = f->flow.opts.code;
+
+	return code->is_traced && !code->is_traced(code->ctx, f->flow.space, address);
+}
+
+/** Where a return without an address goes. */
+static bool is_top_filtered_out(const struct ipt_flow *f)
+{
+	const struct flow *flow = &f->flow;
+
+	return flow->stack_nr && is_filtered_out(f, flow->stack[flow->stack_top].address);
+}
+
+/** How the branch at the end of a block leaves what is traced. */
+enum leaving {
+	STAYS,
+	LEAVES_DIRECT, /* a silent one */
+	LEAVES_BY_BIT, /* which the trace does not have */
+	LEAVES_FAR,    /* to an address that only the trace has, or nothing has */
+};
+
+/** @p to: what TIP.PGD says, or FLOW_NO_ADDRESS. */
+static enum leaving leaving_of(const struct ipt_flow *f, const struct flow_block *b, uint64_t to)
 {
 	bool has_address = to != FLOW_NO_ADDRESS;
+	bool is_out;
 
 	switch ((enum insn_kind)b->kind) {
 	case INSN_BRANCH:
 	case INSN_COND:
-		return has_address && b->target == to;
+		is_out = has_address ? b->target == to : is_filtered_out(f, b->target);
+		return !is_out ? STAYS : b->kind == INSN_COND ? LEAVES_BY_BIT : LEAVES_DIRECT;
 	case INSN_INDIRECT:
+		if (!has_address && b->flags & INSN_RET && is_top_filtered_out(f))
+			return LEAVES_BY_BIT;
+		return LEAVES_FAR;
 	case INSN_FAR:
-		return true;
+		return LEAVES_FAR;
 	case INSN_SPECIAL:
-		return !has_address &&
-		       (b->detail == X86_INT || (b->detail == X86_MOV_CR3 && !f->next.has_pip));
+		return !has_address && (b->detail == X86_INT ||
+					(b->detail == X86_MOV_CR3 && !f->next.has_pip))
+			     ? LEAVES_DIRECT
+			     : STAYS;
 	case INSN_PLAIN:
 	case INSN_ISB:
 	case INSN_WFX:
 	case INSN_TSTART:
 		break;
 	}
-	return false;
+	return STAYS;
+}
+
+/** The block's branch, which leaves. */
+static bool leave_by(struct ipt_flow *f, enum leaving how)
+{
+	if (how == LEAVES_BY_BIT)
+		return flow_step(&f->flow, true) && flow_pop(&f->flow);
+	return how == LEAVES_FAR ? flow_step_indirect(&f->flow) : flow_step_silent(&f->flow);
 }
 
 bool ipt_leave(struct ipt_flow *f, uint64_t to)
@@ -229,24 +266,22 @@ bool ipt_leave(struct ipt_flow *f, uint64_t to)
 		return false;
 	for (unsigned int nr = 0; ipt_is_ready(f); nr++) {
 		const struct flow_block *b = here(f);
-		bool is_last;
+		enum leaving how;
 
 		if (!b)
 			return false;
 		if (b->kind == INSN_PLAIN)
 			return flow_step_broken(flow, b);
-		is_last = is_leaving(f, b, to);
+		how = leaving_of(f, b, to);
 		make_room(flow);
+		if (how != STAYS)
+			return leave_by(f, how);
 		if (nr == FLOW_MAX_SILENT)
 			return ipt_bad_image(f, "a loop that nothing leaves");
-		if (is_last && flow_is_indirect(b))
-			return flow_step_indirect(flow);
-		if (!is_last && !flow_is_silent(flow, b))
+		if (!flow_is_silent(flow, b))
 			return ipt_bad_image(f, "a branch, where tracing ends");
 		if (!flow_step_silent(flow))
 			return false;
-		if (is_last)
-			return true;
 	}
 	return true;
 }

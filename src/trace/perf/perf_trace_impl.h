@@ -94,6 +94,8 @@ static inline struct aux_who perf_trace_who(const struct perf_trace *p, uint32_t
 
 /** Named and given its code here. @return false: no memory. */
 bool perf_trace_add_unit(struct perf_trace *p, const struct trace_unit *u);
+/** Only addresses that @p filters have are traced. Borrowed. */
+void perf_trace_set_filters(struct perf_trace *p, uint32_t unit, const struct aux_filters *filters);
 /** Of all protocols. @return false: no memory. */
 bool perf_trace_make_units(struct perf_trace *p);
 

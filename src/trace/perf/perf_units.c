@@ -35,6 +35,14 @@ bool perf_trace_add_unit(struct perf_trace *p, const struct trace_unit *u)
 	return vec_push(&p->units, unit);
 }
 
+void perf_trace_set_filters(struct perf_trace *p, uint32_t unit, const struct aux_filters *filters)
+{
+	struct trace_unit_code *code = p->units.data[unit].code->ctx;
+
+	code->filters = filters;
+	code->source.is_traced = trace_code_is_traced;
+}
+
 static bool note_cpus(struct perf_trace *p, uint32_t protocol)
 {
 	const struct aux_units *u = &p->protocols[protocol];

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "image/dso_code.h"
 #include "os/thread.h"
+#include "perfdata/aux_filter.h"
 #include "trace/perf/perf_trace_impl.h"
 #include "trace/perf/trace_threads.h"
 
@@ -430,6 +431,16 @@ bool trace_code_find(void *ctx, uint32_t space, uint64_t addr, struct code_regio
 	if (is_found)
 		*ret = r;
 	return is_found;
+}
+
+bool trace_code_is_traced(void *ctx, uint32_t space, uint64_t addr)
+{
+	const struct trace_unit_code *u = ctx;
+	const struct who_map *m = map_at(&u->owner->history, space, addr);
+
+	if (m && !m->is_kernel)
+		return aux_filters_have(u->filters, m->path, addr - m->start + m->pgoff);
+	return aux_filters_have(u->filters, NULL, addr);
 }
 
 const char *trace_code_why(void *ctx, uint32_t space, uint64_t addr)

@@ -8,6 +8,7 @@
 /* The code of a recording, as a code_source for each unit; places in it. */
 
 struct perf_trace;
+struct aux_filters;
 
 /** Space numbers: 4 * version + how to look beyond it. The first versions have no code at all: */
 enum trace_no_code {
@@ -26,6 +27,7 @@ struct trace_unit_code {
 	struct perf_trace *owner;
 	uint32_t unit;
 	struct code_source source;
+	const struct aux_filters *filters; /* NULL: everything is traced */
 };
 
 uint32_t trace_code_space(void *ctx, const struct code_key *key);
@@ -33,6 +35,8 @@ bool trace_code_find(void *ctx, uint32_t space, uint64_t addr, struct code_regio
 enum code_landmark trace_code_landmark(void *ctx, uint32_t space, uint64_t addr);
 /** Does no mapping of @p space, which is a process's of the host and has some, hold @p addr? */
 bool trace_code_is_unmapped(const struct perf_trace *p, uint32_t space, uint64_t addr);
+/** By the filters of the unit's recording. */
+bool trace_code_is_traced(void *ctx, uint32_t space, uint64_t addr);
 const char *trace_code_why(void *ctx, uint32_t space, uint64_t addr);
 /** As trace_input_ops.stay. */
 struct trace_stay trace_code_stay(struct perf_trace *p, uint32_t unit, const struct code_key *key);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "perfdata/aux_filter.h"
 #include "perfdata/aux_layout.h"
 #include "perfdata/perf_clock.h"
 #include "perfdata/perf_features.h"
@@ -20,6 +21,7 @@ struct units_pt {
 	uint32_t pmu_type;
 	bool has_pmu_type;
 	struct perf_time_conv conv;
+	struct aux_filters filters;
 	uint64_t mtc_mask; /* of the MTC period in attr.config */
 };
 
@@ -30,7 +32,10 @@ static void *units_new(void)
 
 static void units_free(void *units)
 {
-	mem_free(units);
+	struct units_pt *u = units;
+
+	aux_filters_done(&u->filters);
+	mem_free(u);
 }
 
 /** Older recorders do not write all of it. */
@@ -49,6 +54,22 @@ static void take_timing(struct ipt_timing *t, const struct aux_words *w)
 	if (!ratio && mult && shift < 34)
 		ratio = ((NS_PER_S << shift) / mult + BUS_HZ / 2) / BUS_HZ;
 	t->max_ratio = ratio <= UINT8_MAX ? (uint8_t)ratio : 0;
+}
+
+static enum clew_err take_filters(struct units_pt *u, const struct perf_record *r,
+				  const struct aux_words *w, struct clew_diag *diag)
+{
+	uint64_t bytes = aux_words_at(w, AUX_PT_FILTER_BYTES, 0);
+	size_t at = 8 * (size_t)AUX_PT_FILTER;
+
+	if (!bytes)
+		return CLEW_OK;
+	if (bytes_left(&w->in) < at || bytes_left(&w->in) - at < bytes)
+		return clew_fail(diag, CLEW_BAD_FILE, r->offset,
+				 "AUXTRACE_INFO has an address filter that does not fit in it");
+	return aux_filters_parse(&u->filters, (const char *)w->in.pos + at, (size_t)bytes)
+		     ? CLEW_OK
+		     : clew_fail(diag, CLEW_NO_MEMORY, r->offset, "out of memory");
 }
 
 static enum clew_err take_info(void *units, const struct perf_record *r,
@@ -71,7 +92,7 @@ static enum clew_err take_info(void *units, const struct perf_record *r,
 		.mask = UINT64_MAX,
 		.has_zero = aux_words_at(&w, AUX_PT_CAP_USER_TIME_ZERO, 0),
 	};
-	return CLEW_OK;
+	return take_filters(u, r, &w, diag);
 }
 
 static bool time_conv(const void *units, struct perf_time_conv *ret)
@@ -135,6 +156,8 @@ static bool add_units(void *units, struct perf_trace *p)
 		ring->unit = (uint32_t)p->units.nr;
 		if (!perf_trace_add_unit(p, &unit))
 			return false;
+		if (u->filters.ranges.nr)
+			perf_trace_set_filters(p, ring->unit, &u->filters);
 	}
 	return true;
 }
