@@ -62,9 +62,12 @@ enum {
 	ANA_FLOW_SYSCALL = 1 << 4, /* with CALL; with RETURN the way back */
 	ANA_FLOW_ASYNC = 1 << 5,
 	ANA_FLOW_INTERRUPT = 1 << 6, /* with CALL: any exception; with RETURN the way back */
+	ANA_FLOW_TX_ABORT = 1 << 7,
 	ANA_FLOW_TRACE_BEGIN = 1 << 8,
 	ANA_FLOW_TRACE_END = 1 << 9,
 	ANA_FLOW_IN_TX = 1 << 10,
+	ANA_FLOW_VM_ENTRY = 1 << 11,
+	ANA_FLOW_VM_EXIT = 1 << 12,
 	ANA_FLOW_MISS = 1 << 17,      /* mispredicted */
 	ANA_FLOW_NOT_TAKEN = 1 << 18, /* with COND */
 	ANA_FLOW_INDIRECT = 1 << 16,  /* neither call nor return, its target in a register */

@@ -49,9 +49,9 @@ _Static_assert(sizeof(struct flow_block) == 32, "half a cache line");
 /** No protocol has all of them. */
 enum flow_event_kind {
 	FLOW_EV_NO_SYNC,   /* reason; decoding resumes at the next synchronisation */
-	FLOW_EV_TRACE_ON,  /* is_overflow */
-	FLOW_EV_TRACE_OFF, /* cause; is_target: the branch before went to address, which is not
-			      traced */
+	FLOW_EV_TRACE_ON,  /* is_overflow; is_target: at address, isa, after the context there */
+	FLOW_EV_TRACE_OFF, /* cause; is_target: to address, which is not traced; end: of an
+			      interrupt: where it came */
 	FLOW_EV_CONTEXT,   /* context, space */
 	FLOW_EV_RANGE,     /* [address, end): executed, but not to a waypoint: up to an exception,
 			      or to unreadable code, or to a source address */
@@ -113,7 +113,8 @@ struct flow_event {
 	uint8_t isa, el;
 	uint8_t cause; /* enum flow_cause */
 	bool is_overflow, has_count;
-	bool is_target; /* EXCEPTION: the branch before went to address, where nothing ran */
+	bool is_target; /* EXCEPTION: the branch before went to address, where nothing ran;
+			   TRACE_ON, TRACE_OFF: has address */
 	uint32_t number, count, space;
 	uint64_t address, end;
 	union {

@@ -28,6 +28,7 @@ struct trace_decoder {
 	struct flow *(*flow_new)(const void *config, const struct flow_opts *opts,
 				 bool splits_source_ranges);
 	const struct flow_insns *insns; /* which instructions a flow of it reports */
+	enum code_arch arch;
 };
 
 /** One trace unit in one session: what one decoder decodes. */

@@ -35,9 +35,14 @@ static void lose(struct flow *flow, enum flow_no_sync reason, const char *what)
 	flow_put_no_sync(flow, reason, what);
 }
 
-static void put_trace_on(struct ipt_flow *f)
+static void put_trace_on(struct ipt_flow *f, uint64_t ip)
 {
-	const struct flow_event e = {.kind = FLOW_EV_TRACE_ON, .is_overflow = f->was_overflow};
+	const struct flow_event e = {.kind = FLOW_EV_TRACE_ON,
+				     .is_overflow = f->was_overflow,
+				     .is_target = true,
+				     .isa = (uint8_t)f->flow.isa,
+				     .space = f->flow.space,
+				     .address = ip};
 
 	f->power = IPT_ON;
 	f->was_overflow = false;
@@ -49,8 +54,8 @@ static void begin_at(struct ipt_flow *f, uint64_t ip)
 {
 	flow_put_dropped(&f->flow);
 	f->flow.from = FLOW_NO_BLOCK;
-	put_trace_on(f);
 	ipt_go_to(f, ip);
+	put_trace_on(f, ip);
 }
 
 static void end_tracing(struct ipt_flow *f, enum flow_cause cause, const struct ipt_packet *k)
@@ -59,7 +64,8 @@ static void end_tracing(struct ipt_flow *f, enum flow_cause cause, const struct 
 	const struct flow_event e = {.kind = FLOW_EV_TRACE_OFF,
 				     .cause = (uint8_t)cause,
 				     .is_target = has_address,
-				     .address = has_address ? k->ip : 0};
+				     .address = has_address ? k->ip : 0,
+				     .end = f->event_ip};
 
 	f->power = IPT_OFF;
 	drop_open(f);

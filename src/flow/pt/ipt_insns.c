@@ -41,8 +41,10 @@ static void end_block(struct flow_block *ret, const struct insn *i, uint64_t nex
 	ret->detail = i->detail;
 	ret->target = i->target;
 	ret->last_bytes = i->bytes;
-	if (i->kind == INSN_BRANCH && i->flags & INSN_LINK && i->target == next)
+	if (i->kind == INSN_BRANCH && i->flags & INSN_LINK && i->target == next) {
 		ret->flags &= (uint8_t)~INSN_LINK;
+		ret->detail = X86_CALL_TO_NEXT;
+	}
 }
 
 /** What is plain in one region. *ret_nr: instructions. @return bytes */

@@ -28,6 +28,10 @@ static const struct {
 	{ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_SYSCALL,                    "syscall"},
 	{ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL,                  "sysret" },
 	{ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_INTERRUPT, "hw int" },
+	{ANA_FLOW_BRANCH | ANA_FLOW_ASYNC,                                      "async"  },
+	{ANA_FLOW_BRANCH | ANA_FLOW_TX_ABORT,                                   "tx abrt"},
+	{ANA_FLOW_BRANCH | ANA_FLOW_VM_ENTRY,                                   "vmentry"},
+	{ANA_FLOW_BRANCH | ANA_FLOW_VM_EXIT,                                    "vmexit" },
 };
 
 /* Of a sampled branch. @return any? */

@@ -22,6 +22,9 @@ enum x86_detail {
 	X86_SYSRET,  /* SYSRET, SYSEXIT */
 	X86_IRET,    /* IRET, UIRET, ERETS, ERETU, RSM */
 	X86_VM_ENTRY,
+	/* INSN_BRANCH */
+	X86_CALL_TO_NEXT, /* x86_decode() does not make it: who keeps no return address of it does
+			   */
 	/* INSN_SPECIAL */
 	X86_INT,     /* INT n, INT1, INT3, INTO: traced as a fault of the instruction itself */
 	X86_VM_CALL, /* VMCALL, VMMCALL: an exit to the hypervisor where there is one */

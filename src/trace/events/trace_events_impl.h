@@ -74,7 +74,7 @@ struct last_insn {
 	uint64_t ip, end;      /* end: the address after it; of an exception, where it returns to */
 	uint32_t space, block; /* block: TRACE_NO_BLOCK: not of one */
 	uint32_t exception;    /* ANA_FLOW_ bits; 0: none came */
-	uint8_t isa, kind, flags;
+	uint8_t isa, kind, flags, detail;
 	bool is_taken;
 };
 
@@ -107,6 +107,7 @@ struct trace_synth {
 	uint64_t nr_cycles, cycles_until; /* since then; cycles_until: nr_insns of the last count */
 	uint64_t sample_from;             /* time or ticks when the next sample is due */
 	bool is_by_count;
+	bool is_in_tx, has_abort; /* of a transaction; has_abort: an exception follows */
 	struct branch_ring ring;
 	struct {
 		VEC(struct block_locs);
@@ -135,6 +136,12 @@ void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 		    const struct last_insn *last, uint32_t nr);
 /** What comes next does not follow what ran. */
 void trace_exec_end(struct trace_synth *s);
+/** The same, where the trace says so; @p to: where the last branch went, or NULL. */
+void trace_exec_leave(struct trace_synth *s, const struct trace_place *to);
+/** Tracing begins at @p n, where nothing ran yet. */
+void trace_exec_begin(struct trace_synth *s, const struct trace_place *n);
+/** An interrupt, or what looks like one, came at @p n, and nothing of it ran. */
+void trace_exec_interrupt(struct trace_synth *s, const struct trace_place *n, uint32_t flow);
 /** A sample of what is left of a period, as perf makes it, so that no last branch is lost. */
 void trace_exec_sample_rest(struct trace_synth *s);
 /** Instructions are missing: there may be calls and returns among them. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "isa/x86/x86_branch.h"
 #include "trace/events/trace_events_impl.h"
 
 /* --- thread and time --- */
@@ -92,11 +93,55 @@ static uint32_t flow_of_insn(uint8_t kind, uint8_t flags)
 	return 0;
 }
 
+/** Of x86. */
+static uint32_t flow_of_far(uint8_t detail)
+{
+	switch ((enum x86_detail)detail) {
+	case X86_FAR_CALL:
+		return ANA_FLOW_BRANCH | ANA_FLOW_CALL;
+	case X86_FAR_RETURN:
+		return ANA_FLOW_BRANCH | ANA_FLOW_RETURN;
+	case X86_SYSCALL:
+		return ANA_FLOW_BRANCH | ANA_FLOW_CALL | ANA_FLOW_SYSCALL;
+	case X86_SYSRET:
+		return ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL;
+	case X86_IRET:
+		return ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT;
+	case X86_VM_ENTRY:
+		return ANA_FLOW_BRANCH | ANA_FLOW_VM_ENTRY;
+	case X86_FAR_JUMP:
+	case X86_NONE:
+	case X86_CALL_TO_NEXT:
+	case X86_INT:
+	case X86_VM_CALL:
+	case X86_MOV_CR3:
+	case X86_VMPTRLD:
+	case X86_PTWRITE:
+		break;
+	}
+	return ANA_FLOW_BRANCH;
+}
+
+static uint32_t flow_of_x86(const struct last_insn *l)
+{
+	if (l->kind == INSN_FAR)
+		return flow_of_far(l->detail);
+	if (l->kind == INSN_BRANCH && l->detail == X86_CALL_TO_NEXT)
+		return ANA_FLOW_BRANCH | ANA_FLOW_CALL;
+	return flow_of_insn(l->kind, l->flags) & ~(uint32_t)ANA_FLOW_INDIRECT;
+}
+
+static uint32_t flow_of_branch(const struct last_insn *l)
+{
+	return l->isa >= ISA_X86_64 ? flow_of_x86(l) : flow_of_insn(l->kind, l->flags);
+}
+
 static uint32_t flow_of_last(const struct trace_synth *s)
 {
 	const struct last_insn *l = &s->last;
 
-	return l->exception ? l->exception : flow_of_insn(l->kind, l->flags);
+	return (l->exception ? l->exception : flow_of_branch(l)) |
+	       (s->is_in_tx ? ANA_FLOW_IN_TX : 0u);
 }
 
 uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause)
@@ -286,19 +331,46 @@ void trace_exec_sample_rest(struct trace_synth *s)
 	s->sampled_at = s->nr_insns;
 }
 
-/** What comes next does not follow what ran. */
-void trace_exec_end(struct trace_synth *s)
+void trace_exec_leave(struct trace_synth *s, const struct trace_place *to)
 {
 	uint32_t flow = flow_of_last(s) | ANA_FLOW_BRANCH | ANA_FLOW_TRACE_END;
 
 	if (s->before == BEFORE_RAN) {
 		trace_exec_sample_rest(s);
 		if (is_wanted(s, flow))
-			emit_from(s, flow, NULL, calls_of(s, who_then(s)));
+			emit_from(s, flow, to, calls_of(s, who_then(s)));
 	}
 	s->before = BEFORE_GAP;
 	s->has_then = false;
 	s->ring.nr = s->ring.next = 0;
+}
+
+void trace_exec_end(struct trace_synth *s)
+{
+	trace_exec_leave(s, NULL);
+}
+
+void trace_exec_begin(struct trace_synth *s, const struct trace_place *n)
+{
+	begin_trace(s, n);
+	s->last = (struct last_insn){
+		.ip = n->ip, .end = n->ip, .space = n->space, .block = n->block, .isa = n->isa};
+	s->before = BEFORE_RAN;
+	s->has_then = false;
+}
+
+void trace_exec_interrupt(struct trace_synth *s, const struct trace_place *n, uint32_t flow)
+{
+	if (s->before == BEFORE_RAN && s->last.is_taken)
+		trace_exec_branch(s, n);
+	s->last = (struct last_insn){.ip = n->ip,
+				     .end = n->ip,
+				     .space = n->space,
+				     .block = TRACE_NO_BLOCK,
+				     .exception = flow,
+				     .isa = n->isa,
+				     .is_taken = true};
+	s->has_then = false;
 }
 
 /** Instructions are missing: there may be calls and returns among them. */
@@ -398,7 +470,7 @@ static void note_payload(struct trace_synth *s)
 void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 		    const struct last_insn *last, uint32_t nr)
 {
-	uint32_t flow = last->is_taken ? flow_of_insn(last->kind, last->flags) : 0;
+	uint32_t flow = last->is_taken ? flow_of_branch(last) : 0;
 
 	if (!s->has_arrived)
 		trace_exec_arrive(s, n);

@@ -97,6 +97,7 @@ static void take_block(struct trace_synth *s, const struct flow_block *b, uint32
 		.isa = b->isa,
 		.kind = b->kind,
 		.flags = b->flags,
+		.detail = b->detail,
 		.is_taken = is_e,
 	};
 
@@ -121,10 +122,22 @@ static void take_range(struct trace_synth *s, const struct flow_event *e)
 	trace_exec_run(s, &n, &last, e->count);
 }
 
+static bool is_x86(const struct trace_synth *s)
+{
+	return s->unit->decoder->arch == CODE_X86;
+}
+
 static void take_exception(struct trace_synth *s, const struct flow_event *e)
 {
 	struct trace_place n = {e->address, s->space, TRACE_NO_BLOCK, s->last.isa};
 
+	if (is_x86(s)) { /* the trace says where it came, and not only what ran before */
+		trace_exec_interrupt(s, &n,
+				     s->has_abort ? ANA_FLOW_BRANCH | ANA_FLOW_TX_ABORT
+						  : trace_exec_exception(s, FLOW_CAUSE_ASYNC));
+		s->has_abort = false;
+		return;
+	}
 	if (s->before != BEFORE_RAN)
 		return;
 	if (s->last.is_taken) { /* the target of the branch did not run any more */
@@ -239,6 +252,34 @@ static void take_no_path(struct trace_synth *s, const struct flow_event *e)
 	trace_exec_forget_calls(s);
 }
 
+/** Where the trace says where it begins, its first line is there, whatever runs. */
+static void take_trace_on(struct trace_synth *s, const struct flow_event *e)
+{
+	const struct trace_place n = at_range(e);
+
+	trace_exec_end(s);
+	flow_key_take_event(&s->key, e);
+	s->has_now = false;
+	if (e->is_target)
+		trace_exec_begin(s, &n);
+}
+
+static void take_trace_off(struct trace_synth *s, const struct flow_event *e)
+{
+	const struct trace_place to = {e->address, s->space, TRACE_NO_BLOCK, s->last.isa};
+	const struct trace_place from = {e->end, s->space, TRACE_NO_BLOCK, s->last.isa};
+
+	if (e->cause == FLOW_CAUSE_ASYNC)
+		trace_exec_interrupt(s, &from, ANA_FLOW_BRANCH | ANA_FLOW_ASYNC);
+	trace_exec_leave(s, e->is_target ? &to : NULL);
+}
+
+static void take_transaction(struct trace_synth *s, const struct flow_event *e)
+{
+	s->is_in_tx = e->number == FLOW_TRANS_START;
+	s->has_abort = is_x86(s) && e->number == FLOW_TRANS_FAILED;
+}
+
 static void take_event(struct trace_synth *s, const struct flow_event *e)
 {
 	switch ((enum flow_event_kind)e->kind) {
@@ -246,7 +287,11 @@ static void take_event(struct trace_synth *s, const struct flow_event *e)
 		take_no_sync(s, e);
 		break;
 	case FLOW_EV_TRACE_ON:
+		take_trace_on(s, e);
+		break;
 	case FLOW_EV_TRACE_OFF:
+		take_trace_off(s, e);
+		break;
 	case FLOW_EV_PE_RESET:
 		trace_exec_end(s);
 		flow_key_take_event(&s->key, e);
@@ -286,6 +331,9 @@ static void take_event(struct trace_synth *s, const struct flow_event *e)
 		trace_exec_keep_who(s);
 		flow_key_take_event(&s->key, e);
 		break;
+	case FLOW_EV_TRANSACTION:
+		take_transaction(s, e);
+		break;
 	case FLOW_EV_UNSUPPORTED:
 		fail(s, ERROR_UNKNOWN, "A packet that is not decoded", NULL);
 		break;
@@ -297,7 +345,6 @@ static void take_event(struct trace_synth *s, const struct flow_event *e)
 	case FLOW_EV_EVENT:
 	case FLOW_EV_TS_MARKER:
 	case FLOW_EV_INSTRUMENTATION:
-	case FLOW_EV_TRANSACTION:
 	case NR_FLOW_EVENTS:
 		break;
 	}
