@@ -70,6 +70,7 @@ enum {
 	ANA_FLOW_VM_EXIT = 1 << 12,
 	ANA_FLOW_MISS = 1 << 17,      /* mispredicted */
 	ANA_FLOW_NOT_TAKEN = 1 << 18, /* with COND */
+	ANA_FLOW_OP_IN_TX = 1 << 19,  /* of a sampled operation: IN_TX */
 	ANA_FLOW_INDIRECT = 1 << 16,  /* neither call nor return, its target in a register */
 };
 

@@ -49,6 +49,18 @@ void flow_put_no_sync(struct flow *f, enum flow_no_sync reason, const char *what
 	flow_put_event(f, &e);
 }
 
+void flow_put_loss(struct flow *f, enum flow_no_sync reason)
+{
+	struct flow_event e = {.kind = FLOW_EV_NO_SYNC,
+			       .reason = (uint8_t)reason,
+			       .is_target = !f->needs_address && !f->needs_context,
+			       .space = f->space,
+			       .address = f->pc};
+
+	f->totals.nr_no_sync++;
+	flow_put_event(f, &e);
+}
+
 void flow_report_dropped(struct flow *f)
 {
 	const struct flow_event e = {.kind = FLOW_EV_DROPPED,

@@ -167,6 +167,8 @@ static inline void flow_fail(struct flow *f, enum clew_err err)
 /** Give what there is to the consumer. */
 void flow_deliver(struct flow *f);
 void flow_put_event(struct flow *f, const struct flow_event *e);
+/** Trace was lost after execution came to f->pc, if that is known. */
+void flow_put_loss(struct flow *f, enum flow_no_sync reason);
 void flow_put_no_sync(struct flow *f, enum flow_no_sync reason, const char *what);
 
 /** @p nr branches, or so, of unknown instructions; nor is what comes next the target of f->from. */

@@ -49,12 +49,25 @@ static void put_trace_on(struct ipt_flow *f, uint64_t ip)
 	flow_put_event(&f->flow, &e);
 }
 
+/** Where tracing begins, or at a PSB: in a transaction, or not. */
+static void put_transaction(struct ipt_flow *f)
+{
+	const struct flow_event e = {.kind = FLOW_EV_TRANSACTION,
+				     .number = f->is_in_transaction ? FLOW_TRANS_INIT
+								    : FLOW_TRANS_COMMITTED};
+
+	if (f->is_in_transaction != f->was_in_transaction)
+		flow_put_event(&f->flow, &e);
+	f->was_in_transaction = f->is_in_transaction;
+}
+
 /** Execution is at @p ip, and traced from there on. */
 static void begin_at(struct ipt_flow *f, uint64_t ip)
 {
 	flow_put_dropped(&f->flow);
 	f->flow.from = FLOW_NO_BLOCK;
 	ipt_go_to(f, ip);
+	put_transaction(f);
 	put_trace_on(f, ip);
 }
 
@@ -90,6 +103,7 @@ static bool settle(struct ipt_flow *f, enum ipt_kind kind)
 			return false;
 		f->next = place.context;
 		ipt_go_to(f, place.ip);
+		put_transaction(f);
 		return true;
 	}
 	f->next = place.context;
@@ -294,7 +308,8 @@ static bool put_notes(struct ipt_flow *f, uint64_t ip)
 							 : ipt_run_to(f, ip)))
 			return false;
 		if (e->kind == FLOW_EV_TRANSACTION)
-			f->is_in_transaction = e->number == FLOW_TRANS_START;
+			f->was_in_transaction = f->is_in_transaction =
+				e->number == FLOW_TRANS_START;
 		if (e->kind < NR_FLOW_EVENTS)
 			flow_put_event(&f->flow, e);
 		else
@@ -340,6 +355,7 @@ static void put_exception(struct ipt_flow *f)
 	if (f->is_abort)
 		flow_put_event(&f->flow, &aborted);
 	f->is_in_transaction &= !f->is_abort;
+	f->was_in_transaction &= !f->is_abort;
 	f->has_event = f->is_abort = false;
 	f->flow.totals.nr_exceptions++;
 	flow_put_event(&f->flow, &e);
@@ -407,14 +423,15 @@ static bool take_overflow(struct ipt_flow *f)
 {
 	struct flow *flow = &f->flow;
 
+	if (f->sync == IPT_RUNNING && !flow_pop(flow))
+		return false;
 	flow->first = flow->first ? flow->first : FLOW_FIRST_LOSS;
 	drop_open(f);
 	f->power = IPT_UNKNOWN;
 	f->was_overflow = true;
 	flow_put_dropped(flow);
-	flow_take_back_edge(flow);
+	flow_put_loss(flow, FLOW_NO_SYNC_OVERFLOW);
 	flow_forget(flow);
-	flow_put_no_sync(flow, FLOW_NO_SYNC_OVERFLOW, NULL);
 	return !flow->err;
 }
 

@@ -56,6 +56,7 @@ struct ipt_flow {
 	enum ipt_power power;
 	bool was_overflow;
 	bool is_in_transaction;
+	bool was_in_transaction; /* as events said */
 
 	struct ipt_bits waiting[IPT_MAX_WAITING]; /* the oldest first */
 	unsigned int nr_waiting;

@@ -249,7 +249,7 @@ static void add_synth(struct script_json *j, const struct ana_event *ev)
 		script_flow_name(&j->text,
 				 y->flow & ~(uint32_t)(ANA_FLOW_TRACE_BEGIN | ANA_FLOW_TRACE_END |
 						       ANA_FLOW_MISS | ANA_FLOW_NOT_TAKEN |
-						       ANA_FLOW_IN_TX),
+						       ANA_FLOW_IN_TX | ANA_FLOW_OP_IN_TX),
 				 true);
 		json_put_string(p, "flow", buf_cstr(&j->text));
 	}

@@ -48,14 +48,17 @@ static bool add_outcome(struct buf *b, uint32_t flow)
 }
 
 /* At the column's right end; after an outcome perf 7 aligns as if only its last character were
- * there. */
-static void add_transaction(struct buf *b, size_t nr, bool has_outcome)
+ * there. Of a sampled operation it has no letter. */
+static void add_transaction(struct buf *b, size_t nr, bool has_outcome, bool is_op)
 {
-	if (nr + 2 >= FLOW_WIDTH)
+	const char *text = is_op ? "()" : "(x)";
+	size_t width = strlen(text);
+
+	if (nr + width >= FLOW_WIDTH)
 		buf_char(b, ' ');
 	else
-		buf_fill(b, ' ', FLOW_WIDTH - 2 - (has_outcome ? 1 : nr));
-	buf_str(b, "()");
+		buf_fill(b, ' ', FLOW_WIDTH - width - (has_outcome ? 1 : nr));
+	buf_str(b, text);
 }
 
 void script_flow_name(struct buf *b, uint32_t flow, bool is_exact)
@@ -64,7 +67,8 @@ void script_flow_name(struct buf *b, uint32_t flow, bool is_exact)
 	size_t from = b->nr;
 	bool has_outcome;
 
-	flow &= ~(uint32_t)(ANA_FLOW_MISS | ANA_FLOW_NOT_TAKEN | ANA_FLOW_IN_TX);
+	flow &= ~(uint32_t)(ANA_FLOW_MISS | ANA_FLOW_NOT_TAKEN | ANA_FLOW_IN_TX |
+			    ANA_FLOW_OP_IN_TX);
 	if (flow & ANA_FLOW_INDIRECT) {
 		flow &= ~(uint32_t)ANA_FLOW_INDIRECT;
 		flow |= is_exact ? 0u : (uint32_t)ANA_FLOW_RETURN;
@@ -81,8 +85,8 @@ void script_flow_name(struct buf *b, uint32_t flow, bool is_exact)
 		buf_str(b, names[i].name);
 	}
 	has_outcome = add_outcome(b, all);
-	if (all & ANA_FLOW_IN_TX)
-		add_transaction(b, b->nr - from, has_outcome);
+	if (all & (ANA_FLOW_IN_TX | ANA_FLOW_OP_IN_TX))
+		add_transaction(b, b->nr - from, has_outcome, all & ANA_FLOW_OP_IN_TX);
 }
 
 void script_add_paused(struct buf *b, const struct ana_synth *synth)

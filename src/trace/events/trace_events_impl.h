@@ -138,6 +138,8 @@ void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 void trace_exec_end(struct trace_synth *s);
 /** The same, where the trace says so; @p to: where the last branch went, or NULL. */
 void trace_exec_leave(struct trace_synth *s, const struct trace_place *to);
+/** Execution came to @p n, and what it did there is unknown. */
+void trace_exec_stop_at(struct trace_synth *s, const struct trace_place *n);
 /** Tracing begins at @p n, where nothing ran yet. */
 void trace_exec_begin(struct trace_synth *s, const struct trace_place *n);
 /** An interrupt, or what looks like one, came at @p n, and nothing of it ran. */

@@ -350,6 +350,17 @@ void trace_exec_end(struct trace_synth *s)
 	trace_exec_leave(s, NULL);
 }
 
+void trace_exec_stop_at(struct trace_synth *s, const struct trace_place *n)
+{
+	if (s->before != BEFORE_RAN)
+		return;
+	trace_exec_sample_rest(s);
+	if (s->last.is_taken)
+		trace_exec_branch(s, n);
+	s->before = BEFORE_GAP;
+	s->has_then = false;
+}
+
 void trace_exec_begin(struct trace_synth *s, const struct trace_place *n)
 {
 	begin_trace(s, n);

@@ -107,7 +107,7 @@ static uint32_t flow_of(const struct ana_op *op)
 	flow |= cr_of(op) == CR_RETURN ? ANA_FLOW_RETURN : 0u;
 	flow |= op->events & ANA_OP_MISPREDICTED ? ANA_FLOW_MISS : 0u;
 	flow |= op->events & ANA_OP_NOT_TAKEN ? ANA_FLOW_NOT_TAKEN : 0u;
-	flow |= op->events & ANA_OP_TRANSACTION ? ANA_FLOW_IN_TX : 0u;
+	flow |= op->events & ANA_OP_TRANSACTION ? ANA_FLOW_OP_IN_TX : 0u;
 	return flow;
 }
 

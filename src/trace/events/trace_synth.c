@@ -60,6 +60,14 @@ static void fail(struct trace_synth *s, uint32_t code, const char *words, const 
 	trace_emit_error(s, &error);
 }
 
+static void fail_with(struct trace_synth *s, uint32_t code, const char *words, uint64_t ip)
+{
+	const struct trace_error error = {.code = code, .words = words, .ip = ip};
+
+	trace_exec_who(s);
+	trace_emit_error(s, &error);
+}
+
 static void fail_at(struct trace_synth *s, const struct flow_event *e)
 {
 	const struct code_source *code = s->unit->code;
@@ -186,6 +194,10 @@ static bool is_muted(const struct trace_synth *s, char flag)
 
 static void take_no_sync(struct trace_synth *s, const struct flow_event *e)
 {
+	const struct trace_place n = {e->address, s->space, TRACE_NO_BLOCK, s->last.isa};
+
+	if (e->is_target)
+		trace_exec_stop_at(s, &n);
 	trace_exec_end(s);
 	flow_key_take_event(&s->key, e);
 	s->has_now = false;
@@ -196,7 +208,8 @@ static void take_no_sync(struct trace_synth *s, const struct flow_event *e)
 		break;
 	case FLOW_NO_SYNC_OVERFLOW:
 		if (!is_muted(s, 'o'))
-			fail(s, ERROR_OVERFLOW, "Overflow packet", NULL);
+			fail_with(s, ERROR_OVERFLOW, "Overflow packet",
+				  e->is_target ? e->address : 0);
 		break;
 	case FLOW_NO_SYNC_DISCARD:
 		if (!is_muted(s, 'l'))
@@ -276,7 +289,7 @@ static void take_trace_off(struct trace_synth *s, const struct flow_event *e)
 
 static void take_transaction(struct trace_synth *s, const struct flow_event *e)
 {
-	s->is_in_tx = e->number == FLOW_TRANS_START;
+	s->is_in_tx = e->number == FLOW_TRANS_START || e->number == FLOW_TRANS_INIT;
 	s->has_abort = is_x86(s) && e->number == FLOW_TRANS_FAILED;
 }
 

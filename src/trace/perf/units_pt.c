@@ -22,7 +22,8 @@ struct units_pt {
 	bool has_pmu_type;
 	struct perf_time_conv conv;
 	struct aux_filters filters;
-	uint64_t mtc_mask; /* of the MTC period in attr.config */
+	uint64_t tsc_bit, mtc_mask; /* of attr.config */
+	bool has_times;
 };
 
 static void *units_new(void)
@@ -83,6 +84,7 @@ static enum clew_err take_info(void *units, const struct perf_record *r,
 		return clew_fail(diag, CLEW_BAD_FILE, r->offset, "AUXTRACE_INFO is too short");
 	u->pmu_type = (uint32_t)type;
 	u->has_pmu_type = true;
+	u->tsc_bit = aux_words_at(&w, AUX_PT_TSC_BIT, 0);
 	u->mtc_mask = aux_words_at(&w, AUX_PT_MTC_PERIOD_MASK, 0);
 	take_timing(&u->config.timing, &w);
 	u->conv = (struct perf_time_conv){
@@ -122,18 +124,24 @@ static uint16_t errata_of(const struct perf_trace *p)
 	return ipt_errata_of(family, model);
 }
 
-/** Of the event that traced. */
-static void set_mtc_shift(struct units_pt *u, const struct perf_trace *p)
+/** What the event that traced was asked for. Times are of use only where all events have some. */
+static void take_events(struct units_pt *u, const struct perf_trace *p)
 {
 	const struct perf_evlist *l = perf_file_evlist(p->file);
+	bool all_have_times = true, has_tsc = false;
 
 	vec_for_each (&l->evsels, e) {
-		if ((*e)->attr.type != u->pmu_type || !u->mtc_mask)
+		const struct perf_attr *a = &(*e)->attr;
+
+		all_have_times &= (a->sample_type & PERF_SAMPLE_TIME) != 0;
+		if (a->type != u->pmu_type)
 			continue;
-		u->config.timing.mtc_shift =
-			((*e)->attr.config & u->mtc_mask) >> __builtin_ctzll(u->mtc_mask) & 15;
-		return;
+		has_tsc |= (a->config & u->tsc_bit) != 0;
+		if (u->mtc_mask)
+			u->config.timing.mtc_shift =
+				(a->config & u->mtc_mask) >> __builtin_ctzll(u->mtc_mask) & 15;
 	}
+	u->has_times = all_have_times && has_tsc && u->conv.has_zero;
 }
 
 static bool add_units(void *units, struct perf_trace *p)
@@ -142,12 +150,12 @@ static bool add_units(void *units, struct perf_trace *p)
 	struct units_pt *u = units;
 
 	u->config.errata = errata_of(p);
-	set_mtc_shift(u, p);
+	take_events(u, p);
 	vec_for_each (&p->chunks.rings, ring) {
 		struct trace_unit unit = {.cpu = ring->cpu,
 					  .tid = ring->cpu == AUX_NONE ? ring->tid : AUX_NONE,
 					  .is_decodable = true,
-					  .has_timestamps = true,
+					  .has_timestamps = u->has_times,
 					  .decoder = &pt_decoder,
 					  .config = &u->config};
 
