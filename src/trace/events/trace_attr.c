@@ -30,6 +30,18 @@ static bool has_cpus(const struct trace_input *t)
 	return false;
 }
 
+/* As perf does it for Intel PT alone. */
+static bool is_of_threads(const struct trace_input *t)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		const struct trace_unit *u = &t->units[i];
+
+		if (!u->decoder || u->decoder->arch != CODE_X86 || u->cpu != UINT32_MAX)
+			return false;
+	}
+	return t->nr_units;
+}
+
 /* The event that recorded the trace: the first of a PMU of its own. */
 static const struct perf_evsel *source_of(const struct perf_evlist *l)
 {
@@ -55,6 +67,8 @@ struct perf_attr trace_events_attr(const struct trace_events *e)
 	} else if (has_cpus(e->trace)) {
 		a.sample_type |= PERF_SAMPLE_CPU;
 	}
+	if (is_of_threads(e->trace))
+		a.sample_type &= ~(uint64_t)PERF_SAMPLE_CPU;
 	if (has_times(e))
 		a.sample_type |= PERF_SAMPLE_TIME;
 	else

@@ -410,13 +410,24 @@ uint64_t trace_exec_insn_at(struct trace_synth *s, const struct trace_place *n, 
 	return ip;
 }
 
+/** Of Intel PT a time is that of the next branch that the trace reports: what leads to it ran since
+ * the one before. */
+static const struct trace_who *who_of_insn(struct trace_synth *s, uint64_t ip)
+{
+	const struct last_insn *l = &s->last;
+	bool is_reported = ip == l->ip && (l->kind == INSN_COND || l->kind == INSN_INDIRECT ||
+					   l->kind == INSN_FAR);
+
+	return s->unit->decoder->arch == CODE_X86 && !is_reported ? who_then(s) : trace_exec_who(s);
+}
+
 static void sample(struct trace_synth *s, const struct trace_place *n, uint64_t period,
 		   uint32_t flow)
 {
 	struct synth_fields t = {
 		.ip = n->ip,
 		.loc = loc_of_next(s, n),
-		.who = trace_exec_who(s),
+		.who = who_of_insn(s, n->ip),
 		.flow = flow,
 		.space = n->space,
 		.isa = n->isa,
@@ -489,8 +500,10 @@ void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 	s->last = *last;
 	s->last.is_taken = flow != 0;
 	s->before = BEFORE_RAN;
-	s->has_then = false;
+	if (s->unit->decoder->arch != CODE_X86)
+		s->has_then = false;
 	if (s->has_new_time)
 		note_payload(s);
 	run(s, n, nr, flow);
+	s->has_then = false;
 }

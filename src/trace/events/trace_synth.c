@@ -143,6 +143,7 @@ static void take_exception(struct trace_synth *s, const struct flow_event *e)
 		trace_exec_interrupt(s, &n,
 				     s->has_abort ? ANA_FLOW_BRANCH | ANA_FLOW_TX_ABORT
 						  : trace_exec_exception(s, FLOW_CAUSE_ASYNC));
+		s->is_in_tx &= !s->has_abort;
 		s->has_abort = false;
 		return;
 	}
@@ -289,8 +290,9 @@ static void take_trace_off(struct trace_synth *s, const struct flow_event *e)
 
 static void take_transaction(struct trace_synth *s, const struct flow_event *e)
 {
-	s->is_in_tx = e->number == FLOW_TRANS_START || e->number == FLOW_TRANS_INIT;
 	s->has_abort = is_x86(s) && e->number == FLOW_TRANS_FAILED;
+	if (!s->has_abort) /* else until the exception that follows */
+		s->is_in_tx = e->number == FLOW_TRANS_START || e->number == FLOW_TRANS_INIT;
 }
 
 static void take_event(struct trace_synth *s, const struct flow_event *e)
