@@ -76,6 +76,7 @@ static void take_event(struct both *x, const struct flow_event *e)
 	case FLOW_EV_DROPPED:
 	case FLOW_EV_NO_SYNC:
 	case FLOW_EV_TRACE_ON:
+	case FLOW_EV_TRACE_OFF:
 	case FLOW_EV_END:
 		arrive(x, CODE_ELSEWHERE);
 		break;

@@ -89,6 +89,14 @@ static bool put_event(struct etm_log *l, const struct flow_event *e)
 		n.address = e->address;
 		return put_run(l, &n, e->end, e->count);
 	case FLOW_EV_CONTEXT:
+		if (e->context.arch == CODE_X86) {
+			n.el = code_context_el(&e->context);
+			n.isa = e->context.x86.bits;
+			n.number = e->space;
+			n.address = e->context.x86.vmcs;
+			n.value = e->context.x86.cr3 | e->context.x86.is_guest;
+			break;
+		}
 		l->el = e->context.arm.el;
 		n.el = e->context.arm.el;
 		n.isa = (uint8_t)(e->context.arm.security | e->context.arm.is_64 << 2 |
@@ -101,6 +109,12 @@ static bool put_event(struct etm_log *l, const struct flow_event *e)
 		break;
 	case FLOW_EV_TRACE_ON:
 		n.number = e->is_overflow;
+		n.address = e->address;
+		break;
+	case FLOW_EV_TRACE_OFF:
+		n.number = e->cause;
+		n.address = e->address;
+		n.value = e->end;
 		break;
 	case FLOW_EV_NO_PATH:
 		n.number = e->has_count ? e->count : 0;

@@ -103,6 +103,7 @@ static const struct {
 } kinds[] = {
 	{"NO_SYNC",         reason         },
 	{"TRACE_ON",        overflow       },
+	{"TRACE_OFF",       address        },
 	{"CONTEXT",         context        },
 	{"RANGE",           nothing        },
 	{"NO_PATH",         path           },
