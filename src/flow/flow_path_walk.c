@@ -7,6 +7,7 @@ struct place {
 	uint32_t nr_insns;
 	unsigned int nr_items, nr_own, most_own;
 	unsigned int nr_silent; /* items that there is room for, of branches without a bit */
+	bool pops;              /* what was on the stack before */
 };
 
 struct walk {
@@ -138,10 +139,10 @@ static bool take_indirect(struct walk *w)
 	if (!b || !flow_is_indirect(b) || !w->place.nr_silent)
 		return false;
 	is_return = b->flags & INSN_RET && w->f->rules.has_return_stack;
-	/* What is not pushed on the path is popped by the plain walk. */
-	if ((is_return && !w->place.nr_own) || !take_block(w, true))
+	if (!take_block(w, true))
 		return false;
-	w->place.nr_own -= is_return;
+	w->place.pops = is_return && !w->place.nr_own;
+	w->place.nr_own -= is_return && w->place.nr_own;
 	return true;
 }
 
@@ -251,7 +252,8 @@ static void keep_pushed(struct flow_paths *t, const struct walk *w)
 {
 	struct flow_path_calls c = {.pushed = (uint32_t)t->pushed.nr,
 				    .nr_pushed = (uint8_t)w->place.nr_own,
-				    .most_pushed = (uint8_t)w->place.most_own};
+				    .most_pushed = (uint8_t)w->place.most_own,
+				    .pops = w->place.pops};
 
 	memcpy(t->pushed.data + t->pushed.nr, w->own, w->place.nr_own * sizeof(w->own[0]));
 	t->pushed.nr += w->place.nr_own;
@@ -274,7 +276,7 @@ static void keep_more(struct flow *f, const struct walk *w, struct flow_path *p,
 	memcpy(words, more, sizeof(*more));
 	p->more |= (uint32_t)t->words.nr << FLOW_PATH_FLAG_BITS;
 	t->words.nr += FLOW_MORE_WORDS + more->nr_items;
-	if (w->place.most_own)
+	if (w->place.most_own || w->place.pops)
 		keep_pushed(t, w);
 }
 
@@ -282,7 +284,7 @@ static struct flow_path *keep(struct flow *f, const struct walk *w, struct flow_
 			      struct flow_path_more *more)
 {
 	p.next = w->place.at;
-	p.more |= w->place.most_own ? FLOW_PATH_CALLS : 0;
+	p.more |= w->place.most_own || w->place.pops ? FLOW_PATH_CALLS : 0;
 	p.more |= p.next == FLOW_NO_BLOCK ? FLOW_PATH_LEAVES : 0;
 	if (f->items || p.more)
 		keep_more(f, w, &p, more);

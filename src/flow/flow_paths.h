@@ -66,7 +66,7 @@ struct flow_return {
 
 enum {
 	FLOW_PATH_IS_CUT = 1 << 0, /* it ends before its last packet does */
-	FLOW_PATH_CALLS = 1 << 1,  /* it pushes, even if it pops all of that again */
+	FLOW_PATH_CALLS = 1 << 1,  /* it pushes, even if it pops all of that again, or only pops */
 	FLOW_PATH_LEAVES = 1 << 2, /* it ends after an indirect branch, and no address follows */
 	FLOW_PATH_FLAG_BITS = 3,
 	FLOW_PATH_FLAGS = (1 << FLOW_PATH_FLAG_BITS) - 1,
@@ -98,7 +98,8 @@ struct flow_path_more {
 struct flow_path_calls {
 	uint32_t pushed;                /* index of the first */
 	uint8_t nr_pushed, most_pushed; /* in the end; at any time */
-	uint16_t spare;
+	bool pops;                      /* what was there before; it is the last thing it does */
+	uint8_t spare;
 };
 
 enum {

@@ -75,6 +75,8 @@ static inline void flow_push_path(struct flow *f, const struct flow_path *p)
 	unsigned int depth = f->rules.stack_depth, most_left = depth - c->most_pushed;
 
 	f->stack_nr = (f->stack_nr < most_left ? f->stack_nr : most_left) + c->nr_pushed;
+	if (c->pops && f->stack_nr)
+		flow_pop_top(f);
 	for (unsigned int i = 0; i < c->nr_pushed; i++) {
 		f->stack_top = (f->stack_top + 1) & (depth - 1);
 		f->stack[f->stack_top] = f->paths.pushed.data[c->pushed + i];

@@ -13,6 +13,7 @@
 #include "image/dso.h"
 #include "trace/cs_listener.h"
 #include "trace/etm_decoder.h"
+#include "trace/pt_decoder.h"
 #include "trace/spe_decoder.h"
 
 enum {
@@ -300,13 +301,20 @@ static void put_ops(struct buf *out, const struct trace_ops_counts *c)
 	buf_char(out, '\n');
 }
 
+static bool is_of_ops(const struct trace_unit *u)
+{
+	return u->decoder->ops;
+}
+
 static void put_unit(const struct summary *s, struct buf *out, size_t i)
 {
 	const struct trace_unit *u = &s->command->etm.trace->units[i];
 	const struct unit_summary *m = &s->units[i];
 	const struct flow_totals *t = &m->totals;
 
-	escape_printf(out, "%s  ID %x", u->name, u->id);
+	escape_printf(out, "%s", u->name);
+	if (!pt_config_of(u))
+		buf_printf(out, "  ID %x", u->id);
 	if (u->cpu != UINT32_MAX && strncmp(u->name, "cpu ", 4) != 0)
 		buf_printf(out, "  CPU %u", u->cpu);
 	if (u->session)
@@ -316,14 +324,17 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 		escape_printf(out, "not decoded: %s\n", u->why.what);
 		return;
 	}
-	if (!etm_config_of(u)) {
+	if (is_of_ops(u)) {
 		put_ops(out, &m->ops);
 		if (spe_config_of(u) && spe_config_of(u)->why_unnamed)
 			buf_printf(out, "  data sources have no names: %s\n",
 				   spe_config_of(u)->why_unnamed);
 		return;
 	}
-	put_config(out, etm_config_of(u));
+	if (pt_config_of(u))
+		buf_str(out, "Intel PT");
+	else
+		put_config(out, etm_config_of(u));
 	buf_str(out, "\n  ");
 	put_count(out, t->nr_bytes, "byte", "bytes");
 	buf_str(out, ", ");
@@ -409,19 +420,24 @@ static void json_unit(const struct summary *s, struct buf *out, size_t i)
 
 	json_open(&j, '{');
 	json_put_string(&j, "name", u->name);
-	json_put_hex(&j, "id", u->id);
+	if (!pt_config_of(u))
+		json_put_hex(&j, "id", u->id);
 	if (u->cpu != UINT32_MAX)
 		json_put_u64(&j, "cpu", u->cpu);
 	json_put_u64(&j, "session", u->session);
 	json_key(&j, "decoded");
 	json_bool(&j, u->is_decodable);
-	if (u->is_decodable && !etm_config_of(u)) {
+	if (u->is_decodable && is_of_ops(u)) {
 		json_ops(&j, &m->ops);
 		if (spe_config_of(u) && spe_config_of(u)->why_unnamed)
 			json_put_string(&j, "unnamed_sources", spe_config_of(u)->why_unnamed);
 	} else if (u->is_decodable) {
-		json_put_hex(&j, "version", etm_config_of(u)->version);
-		json_put_hex(&j, "config", etm_config_of(u)->regs.configr);
+		if (pt_config_of(u)) {
+			json_put_string(&j, "protocol", "Intel PT");
+		} else {
+			json_put_hex(&j, "version", etm_config_of(u)->version);
+			json_put_hex(&j, "config", etm_config_of(u)->regs.configr);
+		}
 		json_put_u64(&j, "bytes", m->totals.nr_bytes);
 		json_put_u64(&j, "packets", m->totals.nr_packets);
 		json_put_u64(&j, "instructions", m->totals.nr_insns);

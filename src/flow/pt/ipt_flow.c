@@ -517,6 +517,8 @@ static void feed(struct flow *flow, struct bytes in)
 	struct ipt_flow *f = ipt_flow_of(flow);
 	struct ipt_packet k;
 
+	if (!f->opts.goes_plain)
+		ipt_fast_decode(f, &in);
 	while (!flow->err && !ipt_packets_next(&f->packets, &in, &k)) {
 		flow->offset = k.offset;
 		flow->totals.nr_packets += k.kind > IPT_NOT_SYNCED;
@@ -524,6 +526,8 @@ static void feed(struct flow *flow, struct bytes in)
 		if (flow->nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS)
 			flow_deliver(flow);
 		flow_limit_cache(flow);
+		if (!f->opts.goes_plain)
+			ipt_fast_decode(f, &in);
 	}
 }
 
@@ -562,6 +566,7 @@ static bool init(struct flow *flow, const void *own)
 	f->config = f->opts.config;
 	ipt_packets_init(&f->packets, f->config);
 	ipt_clock_init(&f->clock, f->config);
+	ipt_fast_init(f);
 	flow->context = (struct code_context){.arch = CODE_X86};
 	flow->context.x86.bits = 64;
 	r->insns = &ipt_insns;

@@ -16,6 +16,7 @@
 struct ipt_flow_opts {
 	struct flow_opts flow;
 	const struct ipt_config *config; /* borrowed */
+	bool goes_plain;                 /* tests: no path is taken */
 };
 
 /** @return NULL: out of memory. */

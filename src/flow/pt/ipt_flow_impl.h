@@ -82,6 +82,15 @@ static inline bool ipt_is_ready(const struct ipt_flow *f)
 	return !f->flow.needs_address && !f->flow.needs_context;
 }
 
+/** Of flow_rules.isas. */
+enum ipt_mode { IPT_IN_64, IPT_IN_32, IPT_IN_16 };
+
+/* --- ipt_fast.c --- */
+
+void ipt_fast_init(struct ipt_flow *f);
+/** Take what can be taken as paths: none of @p in, some or all. */
+void ipt_fast_decode(struct ipt_flow *f, struct bytes *in);
+
 /* Functions that return bool: false: decoding has ended, or the code or the trace does not fit, and
  * flow_front.lose() was called. */
 
