@@ -52,9 +52,12 @@ def by_thread():
 
 
 def captures():
-    for name, nr, sha, *_ in rows(os.path.join(real, "golden.tsv")):
-        out = run("trace", "--digest", "-i", os.path.join(real, name + ".data"), "--symfs", os.path.join(real, "symfs")).decode()
+    for name, nr, sha, nr_branches, branches, *_ in rows(os.path.join(real, "golden.tsv")):
+        of = ["-i", os.path.join(real, name + ".data"), "--symfs", os.path.join(real, "symfs")]
+        out = run("trace", "--digest", *of).decode()
         tap.check(f" {nr} {sha}\n" in out, f"{name}: the {nr} instructions that perf and libipt decode")
+        out = run("script", "--itrace=b", "-F", "ip,addr", *of)
+        tap.check(hashlib.sha256(out).hexdigest() == branches, f"{name}: the {nr_branches} branches that perf prints")
 
 
 def lines():
