@@ -90,6 +90,15 @@ static void end_tracing(struct ipt_flow *f, enum flow_cause cause, const struct 
 
 /* --- places that the next packet decides on --- */
 
+/** At the FUP of a PSB+, as far as execution has come. */
+static void continue_at(struct ipt_flow *f, const struct ipt_place *place)
+{
+	f->next = place->context;
+	f->flow.needs_context = true; /* so that it is said again, as where a part begins */
+	ipt_go_to(f, place->ip);
+	put_transaction(f);
+}
+
 /** @p kind comes next. */
 static bool settle(struct ipt_flow *f, enum ipt_kind kind)
 {
@@ -99,11 +108,7 @@ static bool settle(struct ipt_flow *f, enum ipt_kind kind)
 	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP))
 		return true; /* it was not there: tracing was off */
 	if (f->power == IPT_ON) {
-		if (!ipt_run_to(f, place.ip))
-			return false;
-		f->next = place.context;
-		ipt_go_to(f, place.ip);
-		put_transaction(f);
+		continue_at(f, &place);
 		return true;
 	}
 	f->next = place.context;
@@ -140,6 +145,23 @@ static bool is_transparent(enum ipt_kind kind)
 	}
 }
 
+/** Threads change, and code, too. */
+static void put_time(struct ipt_flow *f)
+{
+	struct flow *flow = &f->flow;
+	struct flow_event e = {.kind = FLOW_EV_TIMESTAMP};
+
+	if (!f->has_new_time)
+		return;
+	f->has_new_time = false;
+	flow->ticks.ticks = f->clock.ticks;
+	flow->has_own_ticks = true;
+	if (!flow->needs_context)
+		flow_look_up_space(flow);
+	e.ticks = flow->ticks;
+	flow_put_event(flow, &e);
+}
+
 /* --- PSB+ --- */
 
 static bool begin_psb(struct ipt_flow *f)
@@ -161,6 +183,12 @@ static void end_psb(struct ipt_flow *f)
 	bool was_on = f->power == IPT_ON;
 
 	f->sync = IPT_RUNNING;
+	if (f->held.is_set && was_on) { /* no TIP.PGE can follow */
+		put_time(f);
+		settle(f, IPT_PSBEND);
+		return;
+	}
+	put_time(f);
 	if (f->held.is_set)
 		return;
 	if (was_on)
@@ -200,7 +228,7 @@ static bool take_psb_packet(struct ipt_flow *f, const struct ipt_packet *k)
 	case IPT_FUP:
 		f->held.is_set = k->ip_form != IPT_IP_NONE;
 		f->held.ip = k->ip;
-		return true;
+		return f->power != IPT_ON || !f->held.is_set || ipt_run_to(f, k->ip);
 	case IPT_MODE_EXEC:
 		take_mode(&f->held.context, k);
 		return true;
@@ -435,20 +463,12 @@ static bool take_overflow(struct ipt_flow *f)
 	return !flow->err;
 }
 
-/** Threads change, and code, too. */
+/** That of a PSB+ holds from its FUP on. */
 static void take_time(struct ipt_flow *f, const struct ipt_packet *k)
 {
-	struct flow *flow = &f->flow;
-	struct flow_event e = {.kind = FLOW_EV_TIMESTAMP};
-
-	if (!ipt_clock_take(&f->clock, k))
-		return;
-	flow->ticks.ticks = f->clock.ticks;
-	flow->has_own_ticks = true;
-	if (!flow->needs_context)
-		flow_look_up_space(flow);
-	e.ticks = flow->ticks;
-	flow_put_event(flow, &e);
+	f->has_new_time |= ipt_clock_take(&f->clock, k);
+	if (f->sync == IPT_RUNNING)
+		put_time(f);
 }
 
 /* --- packets --- */

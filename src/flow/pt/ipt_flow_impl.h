@@ -52,6 +52,7 @@ struct ipt_flow {
 	const struct ipt_config *config;
 	struct ipt_packets packets;
 	struct ipt_clock clock;
+	bool has_new_time; /* of a PSB+: holds from its end on */
 	enum ipt_sync sync;
 	enum ipt_power power;
 	bool was_overflow;

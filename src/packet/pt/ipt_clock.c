@@ -51,7 +51,7 @@ static bool take_tsc(struct ipt_clock *c, const struct ipt_packet *k)
 {
 	uint64_t ticks = whole_tsc(k->tsc, c->ticks ? c->ticks : c->config->timing.reference);
 
-	if (c->is_after_cyc || !c->ticks)
+	if (c->is_after_cyc || c->is_in_psb || !c->ticks)
 		count_from(c, ticks);
 	c->base = ticks;
 	c->has_tma = false;
@@ -140,8 +140,11 @@ bool ipt_clock_take(struct ipt_clock *c, const struct ipt_packet *k)
 	case IPT_CBR:
 		take_cbr(c, k);
 		break;
+	case IPT_PSB:
+		c->is_in_psb = true;
+		break;
 	case IPT_PSBEND:
-		c->has_tsc = false;
+		c->has_tsc = c->is_in_psb = false;
 		break;
 	default:
 		break;

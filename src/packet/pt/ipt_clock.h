@@ -7,7 +7,8 @@
 /*
  * The time of a trace, in ticks of the TSC: TSC packets have it; between them the crystal clock
  * (MTC) counts, whose phase TMA says, and the core's own cycles (CYC), of which CBR says how many
- * make a tick. Time never goes back.
+ * make a tick. Time never goes back. A PSB begins anew, so that what follows it does not depend on
+ * what came before.
  * Spec: Intel SDM volume 3, "Intel Processor Trace": "Tracing Time".
  */
 struct ipt_clock {
@@ -19,6 +20,7 @@ struct ipt_clock {
 	uint8_t last_mtc;
 	bool has_tma, is_partial; /* is_partial: bits of last_mtc that TMA has not are unknown */
 	bool has_tsc;             /* and what comes next may be its TMA */
+	bool is_in_psb;
 
 	uint64_t since;     /* ticks when cycles was 0 */
 	uint64_t nr_cycles; /* of the core, since then */
