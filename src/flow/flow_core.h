@@ -49,6 +49,12 @@ struct flow_front {
 	size_t (*find_cut)(const struct flow *f, struct bytes in, size_t from, size_t to);
 	/** Begin at the synchronisation at @p offset, as if no trace was lost before it. */
 	void (*begin_part)(struct flow *f, uint64_t offset);
+	/** Where execution continues at the synchronisation at the start of @p in, which
+	 * find_cut() found, and at which byte of @p in that is said. With reach(). Any thread. */
+	uint64_t (*place_of_cut)(const struct flow *f, struct bytes in, size_t *ret_at);
+	/** The part after this one begins at @p address: go there, on a way that has no bit. NULL:
+	 * there are no silent branches (flow_rules), and parts end at branches. */
+	void (*reach)(struct flow *f, uint64_t address);
 	/** What a part assumes of the context: @p ret, that of the end so far, where @p now is
 	 * known once perform_rest() was called. Any thread. */
 	void (*assume)(struct code_context *ret, const struct code_context *now,

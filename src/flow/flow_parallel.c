@@ -44,10 +44,19 @@ static struct flow_part *open_part(struct flow_parallel *p)
 	return k;
 }
 
-/** Part @p k is @p in. */
-static void hand_out(struct flow_parallel *p, struct flow_part *k, struct bytes in,
+/** Part @p k is the first @p size bytes of @p in. */
+static void hand_out(struct flow_parallel *p, struct flow_part *k, struct bytes in, size_t size,
 		     bool is_next_cut)
 {
+	struct bytes next = bytes_of(in.pos + size, bytes_left(&in) - size);
+	size_t said_at = 0;
+
+	k->reaches = is_next_cut && p->front->reach;
+	if (k->reaches) {
+		k->reach_to = p->front->place_of_cut(p->workers[0].flow, next, &said_at);
+		k->reach_offset = k->offset + size + said_at;
+	}
+	in = bytes_of(in.pos, size);
 	k->in = in;
 	if (bytes_left(&in) < FLOW_MIN_PART_BYTES && !p->opts.part_bytes)
 		k->is_cut = false;
@@ -69,7 +78,7 @@ static void close_part(struct flow_parallel *p, size_t at, bool is_next_cut)
 	struct flow_part *k = p->open;
 	struct bytes rest = bytes_of(k->bytes + at, k->nr - at);
 
-	hand_out(p, k, bytes_of(k->bytes, at), is_next_cut);
+	hand_out(p, k, bytes_of(k->bytes, k->nr), at, is_next_cut);
 	if (!bytes_left(&rest))
 		return;
 	k = open_part(p);
@@ -142,7 +151,7 @@ static void take_in_place(struct flow_parallel *p, struct bytes *in)
 			return;
 		from = least_bytes(p, k->is_cut);
 		at = find_cut(p, *in, from, room);
-		hand_out(p, k, bytes_of(in->pos, at), at < room);
+		hand_out(p, k, *in, at, at < room);
 		in->pos += at;
 	}
 }

@@ -208,6 +208,16 @@ bool flow_worker_put_fresh(struct flow_worker *w)
 	return true;
 }
 
+void flow_part_reach(struct flow *f, const struct flow_part *k)
+{
+	uint64_t ignored;
+
+	if (!k->reaches || f->err || !f->front->is_between(f, &ignored))
+		return;
+	f->offset = k->reach_offset;
+	f->front->reach(f, k->reach_to);
+}
+
 void flow_part_decode(struct flow_worker *w, struct flow_part *k)
 {
 	struct flow *f = w->flow;
@@ -217,6 +227,7 @@ void flow_part_decode(struct flow_worker *w, struct flow_part *k)
 	w->is_too_much = false;
 	w->held = &k->held;
 	flow_one_feed(f, k->in);
+	flow_part_reach(f, k);
 	flow_end_set(&k->end, w);
 	keep_outcome(k, f);
 	k->is_too_much = w->is_too_much;
@@ -234,6 +245,7 @@ void flow_part_uncount(struct flow_worker *w, struct flow_part *k)
 		begin(w, k);
 		f->step = FLOW_COUNT_DOWN;
 		flow_one_feed(f, k->in);
+		flow_part_reach(f, k);
 		if (k->end.is_ahead)
 			f->front->perform_rest(f);
 		f->step = FLOW_COUNT_UP;

@@ -64,6 +64,9 @@ struct flow_part {
 	struct clew_ticks ticks;
 	struct clew_perf_ns bound;
 	uint8_t reported[FLOW_REPORTED_BYTES];
+	/* Where the part after it begins, and where in the trace that is said. */
+	bool reaches;
+	uint64_t reach_to, reach_offset;
 
 	/* Decoded: */
 	enum clew_err err;
@@ -107,6 +110,8 @@ enum clew_err flow_worker_batch(void *ctx, const struct flow_batch *b);
 void flow_part_decode(struct flow_worker *w, struct flow_part *k);
 /** Blocks that were found since the last call go to fresh. @return false: out of memory. */
 bool flow_worker_put_fresh(struct flow_worker *w);
+/** After its last byte: to where the next part begins. */
+void flow_part_reach(struct flow *f, const struct flow_part *k);
 /** Take back what was counted of it. */
 void flow_part_uncount(struct flow_worker *w, struct flow_part *k);
 /** Free what it put out, keep its memory. */

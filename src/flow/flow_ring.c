@@ -334,6 +334,7 @@ static void decode_in_turn(struct flow_parallel *p, struct flow_part *k)
 	f = flow_ring_resume(p);
 	if (f) {
 		flow_one_feed(f, k->in);
+		flow_part_reach(f, k);
 		flow_ring_suspend(p);
 	}
 	flow_ring_release(p);

@@ -2,12 +2,13 @@
 #include "flow/flow_walk.h"
 #include "flow/pt/ipt_flow_impl.h"
 #include "flow/pt/ipt_insns.h"
+#include "flow/pt/ipt_parts.h"
 #include "isa/x86/x86_branch.h"
 
 enum { STACK_DEPTH = 64 };
 
 /** What waits for other packets. */
-static void drop_open(struct ipt_flow *f)
+void ipt_drop_open(struct ipt_flow *f)
 {
 	f->nr_waiting = f->nr_notes = 0;
 	f->next = (struct ipt_context){0};
@@ -25,7 +26,7 @@ static void lose(struct flow *flow, enum flow_no_sync reason, const char *what)
 	flow->first = flow->first ? flow->first : FLOW_FIRST_LOSS;
 	f->sync = IPT_WAIT_PSB;
 	f->power = IPT_UNKNOWN;
-	drop_open(f);
+	ipt_drop_open(f);
 	flow_put_dropped(flow);
 	flow_take_back_edge(flow);
 	flow_forget(flow);
@@ -81,7 +82,7 @@ static void end_tracing(struct ipt_flow *f, enum flow_cause cause, const struct 
 				     .end = f->event_ip};
 
 	f->power = IPT_OFF;
-	drop_open(f);
+	ipt_drop_open(f);
 	f->flow.stack_nr = 0;
 	flow_put_event(&f->flow, &e);
 	flow_lose_place(&f->flow);
@@ -218,6 +219,20 @@ static void take_vmcs(struct ipt_context *c, const struct ipt_packet *k)
 	c->vmcs = k->vmcs;
 }
 
+/** Execution comes there first. If it cannot, trace was lost, and goes on there. */
+static void take_psb_place(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	struct ipt_place place = f->held;
+
+	place.is_set = k->ip_form != IPT_IP_NONE;
+	place.ip = k->ip;
+	if (f->power == IPT_ON && place.is_set && !ipt_run_to(f, k->ip) && !f->flow.err) {
+		f->sync = IPT_IN_PSB;
+		f->packets.is_synced = true;
+	}
+	f->held = place;
+}
+
 /** @return false: it is not one of PSB+. */
 static bool take_psb_packet(struct ipt_flow *f, const struct ipt_packet *k)
 {
@@ -226,9 +241,8 @@ static bool take_psb_packet(struct ipt_flow *f, const struct ipt_packet *k)
 		end_psb(f);
 		return true;
 	case IPT_FUP:
-		f->held.is_set = k->ip_form != IPT_IP_NONE;
-		f->held.ip = k->ip;
-		return f->power != IPT_ON || !f->held.is_set || ipt_run_to(f, k->ip);
+		take_psb_place(f, k);
+		return true;
 	case IPT_MODE_EXEC:
 		take_mode(&f->held.context, k);
 		return true;
@@ -417,7 +431,7 @@ static bool take_pgd(struct ipt_flow *f, const struct ipt_packet *k)
 
 	if (f->power != IPT_ON) { /* after an overflow: APL11 */
 		f->power = IPT_OFF;
-		drop_open(f);
+		ipt_drop_open(f);
 		return true;
 	}
 	if (f->has_event) {
@@ -454,7 +468,7 @@ static bool take_overflow(struct ipt_flow *f)
 	if (f->sync == IPT_RUNNING && !flow_pop(flow))
 		return false;
 	flow->first = flow->first ? flow->first : FLOW_FIRST_LOSS;
-	drop_open(f);
+	ipt_drop_open(f);
 	f->power = IPT_UNKNOWN;
 	f->was_overflow = true;
 	flow_put_dropped(flow);
@@ -574,7 +588,12 @@ static void restart(struct flow *flow)
 	if (f->sync == IPT_RUNNING)
 		lose(flow, FLOW_NO_SYNC_RESET, NULL);
 	f->sync = IPT_WAIT_PSB;
-	drop_open(f);
+	ipt_drop_open(f);
+}
+
+static void reach(struct flow *flow, uint64_t address)
+{
+	ipt_run_to(ipt_flow_of(flow), address);
 }
 
 static bool init(struct flow *flow, const void *own)
@@ -610,12 +629,22 @@ static const struct flow_front front = {
 	.end_input = end_input,
 	.restart = restart,
 	.lose = lose,
+	.find_cut = ipt_find_cut,
+	.place_of_cut = ipt_place_of_cut,
+	.begin_part = ipt_begin_part,
+	.reach = reach,
+	.assume = ipt_assume,
+	.is_as_assumed = ipt_is_as_assumed,
+	.nr_waiting = ipt_nr_waiting,
+	.perform_rest = ipt_perform_rest,
+	.is_between = ipt_is_between,
+	.state_bytes = sizeof(struct ipt_state),
+	.save = ipt_save,
+	.restore = ipt_restore,
+	.state_done = ipt_state_done,
 };
 
 struct flow *ipt_flow_new(const struct ipt_flow_opts *opts)
 {
-	struct flow_opts o = opts->flow;
-
-	o.nr_threads = 1;
-	return flow_new(&front, &o, opts);
+	return flow_new(&front, &opts->flow, opts);
 }

@@ -86,6 +86,9 @@ static inline bool ipt_is_ready(const struct ipt_flow *f)
 /** Of flow_rules.isas. */
 enum ipt_mode { IPT_IN_64, IPT_IN_32, IPT_IN_16 };
 
+/** What waits for other packets. */
+void ipt_drop_open(struct ipt_flow *f);
+
 /* --- ipt_fast.c --- */
 
 void ipt_fast_init(struct ipt_flow *f);
