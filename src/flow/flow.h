@@ -50,8 +50,6 @@ _Static_assert(sizeof(struct flow_block) == 32, "half a cache line");
 enum flow_event_kind {
 	FLOW_EV_NO_SYNC,   /* reason; decoding resumes at the next synchronisation */
 	FLOW_EV_TRACE_ON,  /* is_overflow; is_target: at address, isa, after the context there */
-	FLOW_EV_TRACE_OFF, /* cause; is_target: to address, which is not traced; end: of an
-			      interrupt: where it came */
 	FLOW_EV_CONTEXT,   /* context, space */
 	FLOW_EV_RANGE,     /* [address, end): executed, but not to a waypoint: up to an exception,
 			      or to unreadable code, or to a source address */
@@ -76,6 +74,8 @@ enum flow_event_kind {
 	FLOW_EV_DROPPED, /* value: branches that were reported while no address was known, in a row:
 			    where that was, and where the branch before went, is unknown */
 	FLOW_EV_SWITCH,  /* number: code_key.nr_switches of the block that follows */
+	FLOW_EV_TRACE_OFF, /* cause; is_target: to address, which is not traced; end: of an
+			      interrupt: where it came */
 	NR_FLOW_EVENTS
 };
 

@@ -37,10 +37,10 @@ struct code_arm_context {
 struct code_x86_context {
 	uint8_t bits; /* of the mode: 16, 32, 64; 0: unknown */
 	bool has_cr3, has_vmcs;
-	bool is_guest; /* VMX non-root operation */
+	bool is_guest;  /* VMX non-root operation */
 	bool is_kernel; /* in the upper half of addresses */
-	uint64_t cr3;  /* the page table's address alone */
-	uint64_t vmcs; /* the current VMCS's address */
+	uint64_t cr3;   /* the page table's address alone */
+	uint64_t vmcs;  /* the current VMCS's address */
 };
 
 /** Who runs, as far as the trace itself says. Only the arm or the x86 part is valid, as arch says:

@@ -8,7 +8,7 @@
 
 static const char separators[] = " ,\t\n";
 
-/** "filter": which the text at *@p at begins with; behind it. */
+/** Skip @p word, if the text at *@p at begins with it. */
 static bool take_word(char **at, const char *word)
 {
 	size_t n = strlen(word);

@@ -13,4 +13,6 @@ static struct flow *flow_new_of(const void *config, const struct flow_opts *flow
 	return ipt_flow_new(&opts);
 }
 
-const struct trace_decoder pt_decoder = {.flow_new = flow_new_of, .insns = &ipt_insns, .arch = CODE_X86};
+const struct trace_decoder pt_decoder = {.flow_new = flow_new_of,
+					 .insns = &ipt_insns,
+					 .arch = CODE_X86};

@@ -103,7 +103,6 @@ static const struct {
 } kinds[] = {
 	{"NO_SYNC",         reason         },
 	{"TRACE_ON",        overflow       },
-	{"TRACE_OFF",       address        },
 	{"CONTEXT",         context        },
 	{"RANGE",           nothing        },
 	{"NO_PATH",         path           },
@@ -124,6 +123,7 @@ static const struct {
 	{"END",             nothing        },
 	{"DROPPED",         value          },
 	{"SWITCH",          number_hex     },
+	{"TRACE_OFF",       address        },
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == ETM_LOG_INSN, "a name for each kind");
 

@@ -8,7 +8,7 @@
 
 enum { NR_IDS = 128 };
 
-/** One trace ID, in all sessions; or one AUX ring whose trace has no IDs. */
+/** One trace ID, in all sessions; or one AUX ring, where the trace has no IDs. */
 struct id_digest {
 	EVP_MD_CTX *sha;
 	uint64_t nr_insns;

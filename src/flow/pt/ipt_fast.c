@@ -119,8 +119,8 @@ static const struct flow_path *path_of(struct ipt_flow *f, const struct piece *s
 	return p ? p : flow_path_walk(flow, from, s->key, s->nr_letters, s->to);
 }
 
-/** What a path that was cut has left of its letters goes on branch by branch. @return bytes of
- * packets that are done with. */
+/** The letters that a cut path left over are taken branch by branch. @return bytes of packets
+ * that are done with. */
 static unsigned int take_rest(struct ipt_flow *f, const struct piece *s, const struct flow_path *p)
 {
 	const struct flow_path_more *more = flow_path_more(&f->flow.paths, p);

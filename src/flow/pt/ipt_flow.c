@@ -107,7 +107,7 @@ static bool settle(struct ipt_flow *f, enum ipt_kind kind)
 
 	f->held.is_set = false;
 	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP))
-		return true; /* it was not there: tracing was off */
+		return true; /* no place: tracing was off */
 	if (f->power == IPT_ON) {
 		continue_at(f, &place);
 		return true;
@@ -219,7 +219,7 @@ static void take_vmcs(struct ipt_context *c, const struct ipt_packet *k)
 	c->vmcs = k->vmcs;
 }
 
-/** Execution comes there first. If it cannot, trace was lost, and goes on there. */
+/** Execution comes there first. If it cannot, trace was lost, and resumes there. */
 static void take_psb_place(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	struct ipt_place place = f->held;
@@ -331,7 +331,7 @@ static bool take_ptwrite(struct ipt_flow *f, const struct ipt_packet *k)
 	return true;
 }
 
-/** What is not reported, and has a FUP all the same. */
+/** Packets that are not reported, but have a FUP. */
 static bool take_other_with_fup(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	const struct flow_event none = {.kind = NR_FLOW_EVENTS};

@@ -118,7 +118,7 @@ bool ipt_run_special(struct ipt_flow *f, uint8_t detail, bool *ret);
 /** The branch that left what is traced, where the trace says no more than that; @p to: its target,
  * or FLOW_NO_ADDRESS. */
 bool ipt_leave(struct ipt_flow *f, uint64_t to);
-/** Execution goes on at @p ip, in the next context. */
+/** Execution continues at @p ip, in the next context. */
 void ipt_go_to(struct ipt_flow *f, uint64_t ip);
 /** What the next context has that differs. */
 void ipt_change_context(struct ipt_flow *f, const struct ipt_context *c);

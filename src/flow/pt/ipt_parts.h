@@ -6,7 +6,7 @@
 
 /*
  * Parts of a trace, decoded ahead. One begins with a PSB+ that says where execution is: nothing
- * before it matters but the context, and whether a transaction is going on.
+ * before it matters but the context, and whether a transaction is open.
  */
 
 /* What flow_front.save keeps. */

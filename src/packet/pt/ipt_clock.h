@@ -6,9 +6,9 @@
 
 /*
  * The time of a trace, in ticks of the TSC: TSC packets have it; between them the crystal clock
- * (MTC) counts, whose phase TMA says, and the core's own cycles (CYC), of which CBR says how many
- * make a tick. Time never goes back. A PSB begins anew, so that what follows it does not depend on
- * what came before.
+ * (MTC) counts, in a phase that TMA gives, and the core's own cycles (CYC); CBR says how many of
+ * them make a tick. Time never goes back. A PSB starts over, so that what follows it does not
+ * depend on what came before.
  * Spec: Intel SDM volume 3, "Intel Processor Trace": "Tracing Time".
  */
 struct ipt_clock {

@@ -9,7 +9,7 @@
  * What a decoder of Intel PT has to know of the processor that made the trace.
  */
 
-/** Errors of processors that a trace cannot show by itself; what can be told from the packets alone
+/** Errors of processors that a trace cannot show by itself; what the packets alone show
  * (a FUP in a PSB+ before TIP.PGE) is handled on all of them.
  * Spec: Intel specification updates, by the name that Intel gave to the first one. */
 enum ipt_erratum {

@@ -22,7 +22,7 @@ struct aux_stream;
 struct aux_who {
 	bool is_user;
 	bool is_firmware; /* or of a world that has no records: no code of it is known */
-	bool is_guest; /* of x86: a guest's, and nothing says which */
+	bool is_guest;    /* of x86: a guest's, and nothing says which */
 	bool has_el1, has_el2;
 	uint32_t el1, el2;  /* CONTEXTIDR of these levels */
 	struct who_way way; /* of operations: only of what a branch led to */

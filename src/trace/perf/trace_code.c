@@ -120,13 +120,14 @@ static uint32_t trial_space(const struct perf_trace *p, const struct trace_span 
 	return task ? space_of(&p->history, task->space, s) : number(TRACE_WORLD, 0);
 }
 
-/** Recordings that a simulator makes may have all of a machine's code in a process. */
-static bool has_kernel_maps(const struct who_history *h)
+/** Intel PT of a guest, or of a simulator, may have all of a machine's code in a process. */
+static bool has_kernel_maps(const struct perf_trace *p)
 {
+	const struct who_history *h = &p->history;
 	const struct who_space_line *l = &h->spaces.data[h->kernel];
 	const struct who_version *v = &h->versions.data[l->versions.data[l->versions.nr - 1].value];
 
-	return v->patches || (v->maps && v->maps->nr);
+	return p->arch != CODE_X86 || v->patches || (v->maps && v->maps->nr);
 }
 
 /** By the rule of who/who_ran.h. */
@@ -139,7 +140,7 @@ static uint32_t space_of_answer(const struct perf_trace *p, const struct aux_who
 		return guest_space(p, who, s, a);
 	if (a->kind == WHO_UNKNOWN && a->reason == WHO_WORLD)
 		return p->is_trial && who->is_user ? trial_space(p, s, a) : number(TRACE_WORLD, 0);
-	if (who->is_user || !has_kernel_maps(h))
+	if (who->is_user || !has_kernel_maps(p))
 		return user_space(p, s, a);
 	return number(version_at(&h->spaces.data[h->kernel].versions, trace_span_time(s)), 0);
 }
@@ -211,7 +212,7 @@ static uint32_t find_space(const struct perf_trace *p, const struct aux_who *who
 		return number(TRACE_NOT_KEPT, 0);
 	if (who->is_firmware)
 		return number(TRACE_FIRMWARE, 0);
-	if (who->is_guest && has_kernel_maps(&p->history))
+	if (who->is_guest && has_kernel_maps(p))
 		return number(TRACE_GUEST_UNKNOWN, 0);
 	return space_of_answer(p, who, s, a);
 }

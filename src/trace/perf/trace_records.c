@@ -261,8 +261,8 @@ static void ask_for_conversion(struct perf_trace *p)
 	for (uint32_t i = 0; i < p->nr_protocols && !p->has_time_conv; i++) {
 		const struct aux_units *u = &p->protocols[i];
 
-		p->has_time_conv = u->protocol->time_conv &&
-				   u->protocol->time_conv(u->units, &p->time_conv);
+		p->has_time_conv =
+			u->protocol->time_conv && u->protocol->time_conv(u->units, &p->time_conv);
 	}
 }
 
