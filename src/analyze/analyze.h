@@ -68,6 +68,8 @@ enum {
 	ANA_FLOW_IN_TX = 1 << 10,
 	ANA_FLOW_VM_ENTRY = 1 << 11,
 	ANA_FLOW_VM_EXIT = 1 << 12,
+	ANA_FLOW_NO_INTR = 1 << 13,   /* interrupts were off before it */
+	ANA_FLOW_INTR_FLIP = 1 << 14, /* and on after it, or the other way round */
 	ANA_FLOW_MISS = 1 << 17,      /* mispredicted */
 	ANA_FLOW_NOT_TAKEN = 1 << 18, /* with COND */
 	ANA_FLOW_OP_IN_TX = 1 << 19,  /* of a sampled operation: IN_TX */
@@ -76,6 +78,57 @@ enum {
 
 /** As enum isa. */
 enum ana_isa { ANA_A64, ANA_A32, ANA_T32, ANA_NR_ISAS };
+
+/** What Intel PT reports besides execution, as perf numbers its events.
+ * Spec: tools/perf/util/event.h, enum perf_synth_id (Linux 6.1). */
+enum ana_note_kind {
+	ANA_NOTE_PTWRITE,
+	ANA_NOTE_MWAIT,
+	ANA_NOTE_PWRE,
+	ANA_NOTE_EXSTOP,
+	ANA_NOTE_PWRX,
+	ANA_NOTE_CBR,
+	ANA_NOTE_PSB,
+	ANA_NOTE_EVT,
+	ANA_NOTE_IFLAG,
+	ANA_NR_NOTES
+};
+
+/** Of an event that was traced: what the processor knew of it. */
+struct ana_evd {
+	uint64_t payload;
+	uint8_t type;
+};
+
+struct ana_note {
+	uint8_t kind; /* enum ana_note_kind */
+	bool has_ip;  /* PTWRITE, EXSTOP, EVT: the trace says at which instruction */
+	union {
+		uint64_t payload; /* PTWRITE */
+		uint64_t offset;  /* PSB: in the unit's trace */
+		struct {
+			uint32_t hints, extensions;
+		} mwait;
+		struct {
+			uint8_t state, sub_state;
+			bool is_hw;
+		} pwre;
+		struct {
+			uint8_t deepest, last, reason;
+		} pwrx;
+		struct {
+			uint8_t ratio, max_ratio; /* max_ratio: of the TSC; 0: unknown */
+			uint32_t khz;             /* 0: unknown */
+		} cbr;
+		struct {
+			uint8_t type, vector, nr_evds;
+			const struct ana_evd *evds; /* valid as the event's sample */
+		} evt;
+		struct {
+			bool is_on, is_by_branch; /* EFLAGS.IF, from now on */
+		} iflag;
+	};
+};
 
 /** What only events made from a hardware trace have. */
 struct ana_synth {
@@ -89,6 +142,7 @@ struct ana_synth {
 	const char *error_why; /* static words; NULL: nothing more is known */
 	uint32_t error_code;
 	uint64_t error_ip; /* 0: unknown */
+	const struct ana_note *note; /* NULL: it is an instruction or a branch */
 	bool is_paused;    /* it ran outside of every interval of tracing, ana_tracing.h */
 };
 

@@ -99,8 +99,8 @@ static int take_call_trace(void *to, const char *arg, bool is_negated)
 	struct script *s = to;
 
 	(void)arg, (void)is_negated;
-	s->text.pads_dso = true;
-	return take_form(s, "ce", "-ip,-addr,-event,-period,+callindent");
+	s->text.pads_dso = s->text.is_ns = true;
+	return take_form(s, "cewp", "-ip,-addr,-event,-period,+callindent");
 }
 
 static int take_call_ret_trace(void *to, const char *arg, bool is_negated)
@@ -108,7 +108,8 @@ static int take_call_ret_trace(void *to, const char *arg, bool is_negated)
 	struct script *s = to;
 
 	(void)arg, (void)is_negated;
-	return take_form(s, "cre", "-ip,-addr,-event,-period,+callindent,+flags");
+	s->text.is_ns = true;
+	return take_form(s, "crewp", "-ip,-addr,-event,-period,+callindent,+flags");
 }
 
 static int take_insn_trace(void *to, const char *arg, bool is_negated)

@@ -76,7 +76,30 @@ enum flow_event_kind {
 	FLOW_EV_SWITCH,  /* number: code_key.nr_switches of the block that follows */
 	FLOW_EV_TRACE_OFF, /* cause; is_target: to address, which is not traced; end: of an
 			      interrupt: where it came */
+	FLOW_EV_NOTE, /* number: enum flow_note; value, count: its payload; is_target: execution is
+			 at address; has_end: end is the note's own place */
 	NR_FLOW_EVENTS
+};
+
+/** What a trace of Intel PT says besides execution. Spec: Intel SDM volume 3, "Packet Definitions". */
+enum flow_note {
+	FLOW_NOTE_PSB,     /* value: offset of the packet in the unit's trace */
+	FLOW_NOTE_CBR,     /* value: core:bus ratio; count: 1: of a PSB+ */
+	FLOW_NOTE_PTWRITE, /* value: operand; has_count: the trace says where, else the code does */
+	FLOW_NOTE_MWAIT,   /* value: hints; count: extensions */
+	FLOW_NOTE_PWRE,    /* value: sub-state | state << 4 | HW << 7 of byte 2 << 8 */
+	FLOW_NOTE_EXSTOP,  /* has_count: at an instruction */
+	FLOW_NOTE_PWRX,    /* value: deepest | last << 4 | wake reason << 8 */
+	FLOW_NOTE_EVD,     /* of the CFE that follows; count: type; value: its data */
+	FLOW_NOTE_CFE,     /* count: type; value: vector; has_count: at an instruction */
+	FLOW_NOTE_IF,      /* value: EFLAGS.IF from now on; count: enum flow_note_if */
+	NR_FLOW_NOTES
+};
+
+enum flow_note_if {
+	FLOW_IF_HERE,
+	FLOW_IF_BRANCH, /* with the branch, or the begin of tracing, that comes next */
+	FLOW_IF_STATUS, /* as it was before, unless trace was lost */
 };
 
 enum flow_no_sync {
@@ -115,6 +138,7 @@ struct flow_event {
 	bool is_overflow, has_count;
 	bool is_target; /* EXCEPTION: the branch before went to address, where nothing ran;
 			   TRACE_ON, TRACE_OFF: has address */
+	bool has_end;   /* NOTE, TRANSACTION: its place is known */
 	uint32_t number, count, space;
 	uint64_t address, end;
 	union {

@@ -24,6 +24,10 @@ enum perf_type {
 	PERF_TYPE_MAX_STATIC = 6, /* from here on: numbers of sysfs PMUs */
 };
 
+/* attr.type of events that perf makes of a trace; config: enum ana_note_kind.
+ * Spec: tools/perf/util/event.h (Linux 6.1). */
+#define PERF_TYPE_SYNTH UINT32_C(0x80000000)
+
 enum perf_hw_id {
 	PERF_COUNT_HW_CPU_CYCLES = 0,
 	PERF_COUNT_HW_INSTRUCTIONS = 1,

@@ -41,6 +41,8 @@ struct trace_unit {
 	const char *file;    /* its bytes come from; NULL: the input itself */
 	bool is_decodable;   /* else why, and only its packets can be looked at, if at all */
 	bool has_timestamps; /* its trace has them */
+	uint8_t max_ratio;   /* of Intel PT: the TSC's clock to the bus; 0: unknown */
+	uint32_t tsc_khz;    /* the same; 0: unknown */
 	struct clew_diag why;
 	const struct trace_decoder *decoder; /* NULL: only its bytes are known */
 	const void *config;                  /* the decoder's; lives as long as the input */

@@ -111,6 +111,11 @@ static bool put_event(struct etm_log *l, const struct flow_event *e)
 		n.number = e->is_overflow;
 		n.address = e->address;
 		break;
+	case FLOW_EV_NOTE:
+		n.number = e->number | e->count << 8;
+		n.address = e->has_end ? e->end : 0;
+		n.value = e->value;
+		break;
 	case FLOW_EV_TRACE_OFF:
 		n.number = e->cause;
 		n.address = e->address;

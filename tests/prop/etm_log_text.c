@@ -124,6 +124,7 @@ static const struct {
 	{"DROPPED",         value          },
 	{"SWITCH",          number_hex     },
 	{"TRACE_OFF",       address        },
+	{"NOTE",            value          },
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == ETM_LOG_INSN, "a name for each kind");
 

@@ -10,7 +10,8 @@ enum { STACK_DEPTH = 64 };
 /** What waits for other packets. */
 void ipt_drop_open(struct ipt_flow *f)
 {
-	f->nr_waiting = f->nr_notes = 0;
+	f->nr_waiting = f->nr_notes = f->nr_evds = 0;
+	f->has_cfe = f->is_mode_last = false;
 	f->next = (struct ipt_context){0};
 	f->held = (struct ipt_place){0};
 	f->has_event = f->is_abort = false;
@@ -81,6 +82,7 @@ static void end_tracing(struct ipt_flow *f, enum flow_cause cause, const struct 
 				     .address = has_address ? k->ip : 0,
 				     .end = f->event_ip};
 
+	ipt_put_cfe(f, cause == FLOW_CAUSE_ASYNC ? f->event_ip : FLOW_NO_ADDRESS);
 	f->power = IPT_OFF;
 	ipt_drop_open(f);
 	f->flow.stack_nr = 0;
@@ -91,12 +93,21 @@ static void end_tracing(struct ipt_flow *f, enum flow_cause cause, const struct 
 
 /* --- places that the next packet decides on --- */
 
+static void put_status_if(struct ipt_flow *f, const struct ipt_place *place)
+{
+	f->has_if = false; /* so that it is said again */
+	if (place->context.has_mode)
+		ipt_put_if(f, place->context.is_if, FLOW_IF_STATUS, FLOW_NO_ADDRESS);
+}
+
 /** At the FUP of a PSB+, as far as execution has come. */
 static void continue_at(struct ipt_flow *f, const struct ipt_place *place)
 {
 	f->next = place->context;
+	put_status_if(f, place);
 	f->flow.needs_context = true; /* so that it is said again, as where a part begins */
 	ipt_go_to(f, place->ip);
+	ipt_put_psb(f, place->ip);
 	put_transaction(f);
 }
 
@@ -106,12 +117,16 @@ static bool settle(struct ipt_flow *f, enum ipt_kind kind)
 	const struct ipt_place place = f->held;
 
 	f->held.is_set = false;
-	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP))
-		return true; /* no place: tracing was off */
+	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP)) {
+		ipt_put_psb(f, FLOW_NO_ADDRESS); /* no place: tracing was off */
+		return true;
+	}
 	if (f->power == IPT_ON) {
 		continue_at(f, &place);
 		return true;
 	}
+	ipt_put_psb(f, place.ip);
+	put_status_if(f, &place);
 	f->next = place.context;
 	begin_at(f, place.ip);
 	return true;
@@ -176,6 +191,8 @@ static bool begin_psb(struct ipt_flow *f)
 	f->nr_notes = 0;
 	f->sync = IPT_IN_PSB;
 	f->held = (struct ipt_place){0};
+	f->has_psb = true;
+	f->psb_offset = f->flow.offset;
 	return !f->flow.err;
 }
 
@@ -192,6 +209,7 @@ static void end_psb(struct ipt_flow *f)
 	put_time(f);
 	if (f->held.is_set)
 		return;
+	ipt_put_psb(f, FLOW_NO_ADDRESS);
 	if (was_on)
 		ipt_bad_trace(f, "tracing is off, and nothing ended it");
 	f->sync = IPT_RUNNING;
@@ -204,6 +222,7 @@ static void take_mode(struct ipt_context *c, const struct ipt_packet *k)
 {
 	c->has_mode = true;
 	c->bits = k->exec.cs_l ? 64 : k->exec.cs_d ? 32 : 16;
+	c->is_if = k->exec.is_if;
 }
 
 static void take_pip(struct ipt_context *c, const struct ipt_packet *k)
@@ -255,9 +274,12 @@ static bool take_psb_packet(struct ipt_flow *f, const struct ipt_packet *k)
 	case IPT_VMCS:
 		take_vmcs(&f->held.context, k);
 		return true;
+	case IPT_CBR:
+		f->has_cbr = true;
+		f->cbr = k->cbr;
+		return true;
 	case IPT_TSC:
 	case IPT_TMA:
-	case IPT_CBR:
 	case IPT_MTC:
 	case IPT_CYC:
 	case IPT_PAD:
@@ -275,16 +297,17 @@ static bool take_psb_packet(struct ipt_flow *f, const struct ipt_packet *k)
 static bool bind_context(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	struct ipt_context c = {0};
-	bool is_pip = k->kind == IPT_PIP, is_bound = true;
+	bool is_pip = k->kind == IPT_PIP;
+	uint64_t ip;
 
 	if (is_pip)
 		take_pip(&c, k);
 	else
 		take_vmcs(&c, k);
 	if (f->power == IPT_ON && !f->has_event && !f->nr_waiting) {
-		if (!ipt_run_special(f, is_pip ? X86_MOV_CR3 : X86_VMPTRLD, &is_bound))
+		if (!ipt_run_special(f, is_pip ? X86_MOV_CR3 : X86_VMPTRLD, &ip))
 			return false;
-		if (is_bound) {
+		if (ip != FLOW_NO_ADDRESS) {
 			ipt_change_context(f, &c);
 			return true;
 		}
@@ -296,80 +319,15 @@ static bool bind_context(struct ipt_flow *f, const struct ipt_packet *k)
 	return true;
 }
 
-static bool add_note(struct ipt_flow *f, const struct flow_event *e)
-{
-	if (f->nr_notes == IPT_MAX_NOTES)
-		return ipt_bad_trace(f, "events, and no FUP of theirs");
-	f->notes[f->nr_notes++] = *e;
-	return true;
-}
-
-static bool take_transaction(struct ipt_flow *f, const struct ipt_packet *k)
-{
-	const struct flow_event e = {.kind = FLOW_EV_TRANSACTION,
-				     .number = k->tsx.is_in ? FLOW_TRANS_START
-							    : FLOW_TRANS_COMMITTED};
-
-	if (f->power != IPT_ON) {
-		f->is_in_transaction = k->tsx.is_in;
-		return true;
-	}
-	f->is_abort = k->tsx.is_abort;
-	return k->tsx.is_abort || add_note(f, &e);
-}
-
-static bool take_ptwrite(struct ipt_flow *f, const struct ipt_packet *k)
-{
-	const struct flow_event e = {.kind = FLOW_EV_INSTRUMENTATION, .value = k->ptw};
-	bool is_bound;
-
-	if (k->has_fup)
-		return add_note(f, &e);
-	if (f->power == IPT_ON && !f->nr_waiting && !ipt_run_special(f, X86_PTWRITE, &is_bound))
-		return false;
-	flow_put_event(&f->flow, &e);
-	return true;
-}
-
-/** Packets that are not reported, but have a FUP. */
-static bool take_other_with_fup(struct ipt_flow *f, const struct ipt_packet *k)
-{
-	const struct flow_event none = {.kind = NR_FLOW_EVENTS};
-
-	return k->has_fup ? add_note(f, &none) : true;
-}
-
 /* --- addresses --- */
-
-static bool put_notes(struct ipt_flow *f, uint64_t ip)
-{
-	for (unsigned int i = 0; i < f->nr_notes; i++) {
-		const struct flow_event *e = &f->notes[i];
-
-		if (!(e->kind == FLOW_EV_INSTRUMENTATION ? ipt_run_through(f, ip, X86_PTWRITE)
-							 : ipt_run_to(f, ip)))
-			return false;
-		if (e->kind == FLOW_EV_TRANSACTION)
-			f->was_in_transaction = f->is_in_transaction =
-				e->number == FLOW_TRANS_START;
-		if (e->kind < NR_FLOW_EVENTS)
-			flow_put_event(&f->flow, e);
-		else
-			continue;
-	}
-	f->nr_notes = 0;
-	return true;
-}
 
 static bool take_fup(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	if (f->nr_waiting)
 		return ipt_bad_trace(f, "an event, where an address is due");
+	if (f->nr_notes && !f->nr_waiting)
+		return ipt_put_notes(f, k->ip);
 	if (f->power != IPT_ON) {
-		if (f->nr_notes) {
-			f->nr_notes = 0;
-			return true;
-		}
 		if (f->power == IPT_OFF)
 			return ipt_bad_trace(f, "an event, while tracing is off");
 		f->held = (struct ipt_place){.is_set = true, .is_overflow = true, .ip = k->ip};
@@ -380,8 +338,13 @@ static bool take_fup(struct ipt_flow *f, const struct ipt_packet *k)
 		return ipt_bad_trace(f, "an event, and another one before it ended");
 	if (k->ip_form == IPT_IP_NONE)
 		return ipt_bad_trace(f, "an event without its address");
-	if (f->nr_notes)
-		return put_notes(f, k->ip);
+	if (f->is_mode_last && f->config->has_event_trace) { /* of interrupts alone */
+		f->next.has_mode = false;
+		if (!ipt_run_to(f, k->ip))
+			return false;
+		ipt_put_if(f, f->next.is_if, FLOW_IF_HERE, k->ip);
+		return true;
+	}
 	f->has_event = true;
 	f->event_ip = k->ip;
 	return ipt_run_to(f, k->ip);
@@ -394,6 +357,7 @@ static void put_exception(struct ipt_flow *f)
 	const struct flow_event e = {
 		.kind = FLOW_EV_EXCEPTION, .cause = FLOW_CAUSE_ASYNC, .address = f->event_ip};
 
+	ipt_put_cfe(f, f->event_ip);
 	if (f->is_abort)
 		flow_put_event(&f->flow, &aborted);
 	f->is_in_transaction &= !f->is_abort;
@@ -489,6 +453,10 @@ static void take_time(struct ipt_flow *f, const struct ipt_packet *k)
 
 static bool take_running(struct ipt_flow *f, const struct ipt_packet *k)
 {
+	bool is_well;
+
+	if (ipt_take_note(f, k, &is_well))
+		return is_well;
 	switch (k->kind) {
 	case IPT_TNT:
 		if (f->power == IPT_OFF)
@@ -509,18 +477,9 @@ static bool take_running(struct ipt_flow *f, const struct ipt_packet *k)
 	case IPT_MODE_EXEC:
 		take_mode(&f->next, k);
 		return true;
-	case IPT_MODE_TSX:
-		return take_transaction(f, k);
 	case IPT_PIP:
 	case IPT_VMCS:
 		return bind_context(f, k);
-	case IPT_PTW:
-		return take_ptwrite(f, k);
-	case IPT_EXSTOP:
-	case IPT_CFE:
-	case IPT_BEP:
-	case IPT_TRIG:
-		return take_other_with_fup(f, k);
 	case IPT_BAD:
 		return ipt_bad_trace(f, "reserved or malformed packet");
 	default:
@@ -544,6 +503,7 @@ static void take_packet(struct ipt_flow *f, const struct ipt_packet *k)
 		begin_psb(f);
 	else if (f->sync == IPT_RUNNING)
 		take_running(f, k);
+	f->is_mode_last = kind == IPT_MODE_EXEC;
 }
 
 static void feed(struct flow *flow, struct bytes in)

@@ -9,6 +9,7 @@
 enum {
 	IPT_MAX_WAITING = 8, /* TNT packets that wait for an address; real ones: 1 */
 	IPT_MAX_NOTES = 8,   /* packets that wait for their FUP */
+	IPT_MAX_EVDS = 64,   /* EVD packets that wait for their CFE; real ones: 3 */
 };
 
 enum ipt_sync {
@@ -28,6 +29,7 @@ enum ipt_power {
 struct ipt_context {
 	bool has_mode, has_pip, has_vmcs;
 	bool has_half, is_kernel; /* of addresses */
+	bool is_if;               /* with has_mode */
 	bool is_guest;
 	uint8_t bits; /* of the mode */
 	uint64_t cr3, vmcs;
@@ -44,6 +46,11 @@ struct ipt_place {
 struct ipt_bits {
 	uint64_t bits; /* the oldest lowest */
 	uint8_t nr;
+};
+
+struct ipt_evd {
+	uint64_t payload;
+	uint8_t type;
 };
 
 struct ipt_flow {
@@ -71,6 +78,16 @@ struct ipt_flow {
 
 	struct flow_event notes[IPT_MAX_NOTES]; /* for the next FUP */
 	unsigned int nr_notes;
+	struct ipt_evd evds[IPT_MAX_EVDS]; /* for the next CFE */
+	unsigned int nr_evds;
+	struct flow_event cfe; /* of the event that the next FUP opens */
+	bool has_cfe;
+	bool is_mode_last; /* MODE.Exec was the packet before */
+	bool has_psb;      /* at psb_offset, and not reported yet */
+	bool has_cbr;      /* of a PSB+, not reported yet */
+	uint64_t psb_offset;
+	uint8_t cbr;
+	bool is_if, has_if; /* EFLAGS.IF, as notes said */
 };
 
 static inline struct ipt_flow *ipt_flow_of(struct flow *f)
@@ -88,6 +105,19 @@ enum ipt_mode { IPT_IN_64, IPT_IN_32, IPT_IN_16 };
 
 /** What waits for other packets. */
 void ipt_drop_open(struct ipt_flow *f);
+
+/* --- ipt_notes.c: what is reported besides execution --- */
+
+/** @p k, if it is of those, is taken. *ret as the functions below. @return false: it is not. */
+bool ipt_take_note(struct ipt_flow *f, const struct ipt_packet *k, bool *ret);
+/** What waits for a FUP ran to, or at, @p ip. */
+bool ipt_put_notes(struct ipt_flow *f, uint64_t ip);
+/** An event is complete: with what CFE says of it. */
+void ipt_put_cfe(struct ipt_flow *f, uint64_t ip);
+/** The PSB+ is complete. @p ip: where execution is, or FLOW_NO_ADDRESS. */
+void ipt_put_psb(struct ipt_flow *f, uint64_t ip);
+/** EFLAGS.IF, as MODE.Exec has it. @p ip: where it changed, if FLOW_IF_HERE. */
+void ipt_put_if(struct ipt_flow *f, bool is_if, enum flow_note_if how, uint64_t ip);
 
 /* --- ipt_fast.c --- */
 
@@ -113,8 +143,8 @@ bool ipt_run_to(struct ipt_flow *f, uint64_t ip);
 /** The same, and the instruction there of @p detail runs. */
 bool ipt_run_through(struct ipt_flow *f, uint64_t ip, uint8_t detail);
 /** To the first instruction of INSN_SPECIAL with @p detail, and through it, if none that the trace
- * reports comes first. *ret: it did. */
-bool ipt_run_special(struct ipt_flow *f, uint8_t detail, bool *ret);
+ * reports comes first. *ret: its address, or FLOW_NO_ADDRESS. */
+bool ipt_run_special(struct ipt_flow *f, uint8_t detail, uint64_t *ret);
 /** The branch that left what is traced, where the trace says no more than that; @p to: its target,
  * or FLOW_NO_ADDRESS. */
 bool ipt_leave(struct ipt_flow *f, uint64_t to);

@@ -72,6 +72,7 @@ void ipt_begin_part(struct flow *flow, uint64_t offset)
 	f->sync = IPT_RUNNING;
 	f->power = IPT_ON;
 	f->was_overflow = f->was_in_transaction = false;
+	f->has_psb = f->has_cbr = f->has_if = false;
 }
 
 void ipt_assume(struct code_context *ret, const struct code_context *now, bool needs_context)
@@ -106,7 +107,7 @@ bool ipt_is_between(const struct flow *flow, uint64_t *ret)
 
 	*ret = k->offset;
 	return f->sync == IPT_RUNNING && f->power == IPT_ON && !f->has_event && !f->is_abort &&
-	       !f->nr_notes && !f->nr_waiting && !f->held.is_set && !f->next.has_mode &&
+	       !f->nr_notes && !f->nr_evds && !f->has_cfe && !f->has_psb && !f->nr_waiting && !f->held.is_set && !f->next.has_mode &&
 	       !f->next.has_pip && !f->next.has_vmcs && !f->was_in_transaction && k->is_synced &&
 	       !k->nr_held && !k->nr_skipped && !k->nr_psbs;
 }

@@ -65,6 +65,8 @@ static bool differs(const struct ipt_flow *f, const struct ipt_context *c)
 
 void ipt_go_to(struct ipt_flow *f, uint64_t ip)
 {
+	if (f->next.has_mode)
+		ipt_put_if(f, f->next.is_if, FLOW_IF_BRANCH, FLOW_NO_ADDRESS);
 	f->next.has_half = true;
 	f->next.is_kernel = ip >> 63;
 	if (differs(f, &f->next))
@@ -170,11 +172,11 @@ bool ipt_run_through(struct ipt_flow *f, uint64_t ip, uint8_t detail)
 		     : true;
 }
 
-bool ipt_run_special(struct ipt_flow *f, uint8_t detail, bool *ret)
+bool ipt_run_special(struct ipt_flow *f, uint8_t detail, uint64_t *ret)
 {
 	struct flow *flow = &f->flow;
 
-	*ret = false;
+	*ret = FLOW_NO_ADDRESS;
 	if (!flow_pop(flow))
 		return false;
 	for (unsigned int nr = 0; ipt_is_ready(f) && nr < FLOW_MAX_SILENT; nr++) {
@@ -184,11 +186,12 @@ bool ipt_run_special(struct ipt_flow *f, uint8_t detail, bool *ret)
 			return false;
 		if (!flow_is_silent(flow, b))
 			break;
-		*ret = b->kind == INSN_SPECIAL && b->detail == detail;
+		if (b->kind == INSN_SPECIAL && b->detail == detail)
+			*ret = b->start + b->bytes - b->last_bytes;
 		make_room(flow);
 		if (!flow_step_silent(flow))
 			return false;
-		if (*ret)
+		if (*ret != FLOW_NO_ADDRESS)
 			break;
 	}
 	return true;

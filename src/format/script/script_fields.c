@@ -49,7 +49,7 @@ static const struct field {
 	{"cgroup",         SCRIPT_CGROUP        },
 	{"machine_pid",    SCRIPT_MACHINE_PID   },
 	{"vcpu",           SCRIPT_VCPU          },
-	{"synth",          SCRIPT_SILENT        },
+	{"synth",          SCRIPT_NOTE          },
 	{"callindent",     SCRIPT_CALLINDENT    },
 	{"ipc",            SCRIPT_IPC           },
 	{"insn",           SCRIPT_INSN          },
@@ -87,6 +87,7 @@ static const uint64_t never[SCRIPT_NR_TYPES] = {
 	[SCRIPT_RAW] = SCRIPT_TRACE | SCRIPT_BPF_OUTPUT,
 	[SCRIPT_BREAK] = SCRIPT_TRACE | SCRIPT_BPF_OUTPUT,
 	[SCRIPT_OTHER] = SCRIPT_TRACE | SCRIPT_BPF_OUTPUT,
+	[SCRIPT_SYNTH] = SCRIPT_TRACE | SCRIPT_BPF_OUTPUT | SCRIPT_PERIOD | SCRIPT_CALLINDENT,
 };
 
 enum script_type script_type_of(const struct perf_attr *attr)
@@ -97,6 +98,8 @@ enum script_type script_type_of(const struct perf_attr *attr)
 		[PERF_TYPE_RAW] = SCRIPT_RAW,       [PERF_TYPE_BREAKPOINT] = SCRIPT_BREAK,
 	};
 
+	if (attr->type == PERF_TYPE_SYNTH)
+		return SCRIPT_SYNTH;
 	return attr->type < PERF_TYPE_MAX_STATIC ? by_type[attr->type] : SCRIPT_OTHER;
 }
 
@@ -112,6 +115,7 @@ void script_fields_init(struct script_fields *f)
 				  [SCRIPT_RAW] = START | PLACE | SCRIPT_PERIOD | MEMORY,
 				  [SCRIPT_BREAK] = START | PLACE | SCRIPT_PERIOD,
 				  [SCRIPT_OTHER] = START | PLACE | SCRIPT_PERIOD,
+				  [SCRIPT_SYNTH] = START | PLACE | SCRIPT_NOTE,
 				  },
 	};
 }

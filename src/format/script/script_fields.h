@@ -46,7 +46,7 @@
 #define SCRIPT_CGROUP         (1ull << 29)
 #define SCRIPT_DSOFF          (1ull << 30)
 #define SCRIPT_CALLINDENT     (1ull << 31)
-#define SCRIPT_SILENT         (1ull << 32) /* fields of events that are not made here: accepted */
+#define SCRIPT_NOTE           (1ull << 32) /* "synth": what ana_note has */
 #define SCRIPT_IPC            (1ull << 33)
 #define SCRIPT_INSN           (1ull << 34)
 #define SCRIPT_INSNLEN        (1ull << 35)
@@ -64,6 +64,7 @@ enum script_type {
 	SCRIPT_RAW,
 	SCRIPT_BREAK,
 	SCRIPT_OTHER, /* sysfs PMUs */
+	SCRIPT_SYNTH, /* what a trace reports besides execution */
 	SCRIPT_NR_TYPES
 };
 

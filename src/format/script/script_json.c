@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "format/script/script_note.h"
 #include "format/script/script_json.h"
 
 #include <stdio.h>
@@ -249,7 +250,8 @@ static void add_synth(struct script_json *j, const struct ana_event *ev)
 		script_flow_name(&j->text,
 				 y->flow & ~(uint32_t)(ANA_FLOW_TRACE_BEGIN | ANA_FLOW_TRACE_END |
 						       ANA_FLOW_MISS | ANA_FLOW_NOT_TAKEN |
-						       ANA_FLOW_IN_TX | ANA_FLOW_OP_IN_TX),
+						       ANA_FLOW_IN_TX | ANA_FLOW_OP_IN_TX |
+						       ANA_FLOW_NO_INTR | ANA_FLOW_INTR_FLIP),
 				 true);
 		json_put_string(p, "flow", buf_cstr(&j->text));
 	}
@@ -265,7 +267,9 @@ static void add_synth(struct script_json *j, const struct ana_event *ev)
 				: y->isa == ANA_A32 ? "A32"
 						    : "T32");
 	}
-	if (!ev->op)
+	if (y->note)
+		script_json_note(p, y->note);
+	if (!ev->op && !y->note)
 		json_put_u64(p, "depth", y->depth);
 	if (y->nr_cycles) {
 		json_put_u64(p, "insns", y->nr_insns);

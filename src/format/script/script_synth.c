@@ -47,12 +47,32 @@ static bool add_outcome(struct buf *b, uint32_t flow)
 	return true;
 }
 
+#define STATES (ANA_FLOW_IN_TX | ANA_FLOW_OP_IN_TX | ANA_FLOW_NO_INTR | ANA_FLOW_INTR_FLIP)
+
+static void state_text(uint32_t flow, char ret[8])
+{
+	size_t nr = 0;
+
+	ret[nr++] = '(';
+	if (flow & ANA_FLOW_IN_TX)
+		ret[nr++] = 'x';
+	if (flow & ANA_FLOW_NO_INTR)
+		ret[nr++] = 'D';
+	if (flow & ANA_FLOW_INTR_FLIP)
+		ret[nr++] = 't';
+	ret[nr++] = ')';
+	ret[nr] = '\0';
+}
+
 /* At the column's right end; after an outcome perf 7 aligns as if only its last character were
  * there. Of a sampled operation it has no letter. */
-static void add_transaction(struct buf *b, size_t nr, bool has_outcome, bool is_op)
+static void add_state(struct buf *b, size_t nr, bool has_outcome, uint32_t flow)
 {
-	const char *text = is_op ? "()" : "(x)";
-	size_t width = strlen(text);
+	char text[8];
+	size_t width;
+
+	state_text(flow, text);
+	width = strlen(text);
 
 	if (nr + width >= FLOW_WIDTH)
 		buf_char(b, ' ');
@@ -67,16 +87,18 @@ void script_flow_name(struct buf *b, uint32_t flow, bool is_exact)
 	size_t from = b->nr;
 	bool has_outcome;
 
-	flow &= ~(uint32_t)(ANA_FLOW_MISS | ANA_FLOW_NOT_TAKEN | ANA_FLOW_IN_TX |
-			    ANA_FLOW_OP_IN_TX);
+	flow &= ~(uint32_t)(ANA_FLOW_MISS | ANA_FLOW_NOT_TAKEN | STATES);
 	if (flow & ANA_FLOW_INDIRECT) {
 		flow &= ~(uint32_t)ANA_FLOW_INDIRECT;
 		flow |= is_exact ? 0u : (uint32_t)ANA_FLOW_RETURN;
 	}
 	if (flow & ends)
 		buf_str(b, flow & ANA_FLOW_TRACE_BEGIN ? "tr strt" : "tr end");
-	if (flow & ends && (flow & ~ends) == ANA_FLOW_BRANCH)
+	if (flow & ends && (flow & ~ends) == ANA_FLOW_BRANCH) {
+		if (all & STATES)
+			add_state(b, b->nr - from, false, all);
 		return;
+	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (names[i].flow != (flow & ~ends))
 			continue;
@@ -85,8 +107,8 @@ void script_flow_name(struct buf *b, uint32_t flow, bool is_exact)
 		buf_str(b, names[i].name);
 	}
 	has_outcome = add_outcome(b, all);
-	if (all & (ANA_FLOW_IN_TX | ANA_FLOW_OP_IN_TX))
-		add_transaction(b, b->nr - from, has_outcome, all & ANA_FLOW_OP_IN_TX);
+	if (all & STATES)
+		add_state(b, b->nr - from, has_outcome, all);
 }
 
 void script_add_paused(struct buf *b, const struct ana_synth *synth)

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "format/data_src.h"
+#include "format/script/script_note.h"
 #include "format/script/script_text_impl.h"
 #include "format/who_answer.h"
 
@@ -227,6 +228,10 @@ static void add_place(struct script_text *t, const struct script_evsel *e,
 			script_add_chain(t, e, ev->chain);
 		else if (!ev->chain && ev->loc && ev->sample->stack_user.dyn_size)
 			add_innermost(t, e, ev->loc);
+	} else if (!ev->loc && e->type == SCRIPT_SYNTH) {
+		buf_char(&t->out, ' ');
+		buf_hex(&t->out, ev->sample->ip, 16, ' ');
+		add_names(&t->out, &style, &nowhere);
 	} else if (ev->loc) {
 		script_places_add(&t->flat[e->type], script_place_text, &style, ev->loc, &t->out);
 	}
@@ -332,6 +337,8 @@ static void add_data(struct script_text *t, const struct script_evsel *e,
 
 	if (e->fields & SCRIPT_TRACE && t->tracepoints)
 		add_trace(t, ev);
+	if (e->fields & SCRIPT_NOTE && ev->synth && ev->synth->note)
+		script_add_note(b, ev->synth->note);
 	if (e->fields & SCRIPT_ADDR)
 		add_addr(t, e, ev);
 	if (e->fields & SCRIPT_DATA_SRC)

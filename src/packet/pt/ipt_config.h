@@ -34,7 +34,8 @@ struct ipt_timing {
 };
 
 struct ipt_config {
-	uint16_t errata; /* enum ipt_erratum */
+	uint16_t errata;      /* enum ipt_erratum */
+	bool has_event_trace; /* MODE.Exec has EFLAGS.IF */
 	struct ipt_timing timing;
 };
 

@@ -141,6 +141,14 @@ static bool other(struct parser *p, char letter)
 
 	note_idle(&p->o, letter);
 	switch (letter) {
+	case 'x':
+		return p->o.transactions = true;
+	case 'w':
+		return p->o.ptwrites = true;
+	case 'p':
+		return p->o.power = true;
+	case 'I':
+		return p->o.interrupts = true;
 	case 'M':
 		return p->o.memory = true;
 	case 'a':
@@ -220,6 +228,10 @@ void itrace_opts_default(struct itrace_opts *o, bool is_sampled)
 		.branches = true,
 		.errors = true,
 		.insns = is_sampled,
+		.transactions = true,
+		.ptwrites = true,
+		.power = true,
+		.interrupts = true,
 		.memory = true,
 		.remote = !is_sampled,
 		.l1 = !is_sampled,

@@ -20,13 +20,13 @@ struct call_stack *call_stacks_of(struct call_stacks *c, uint32_t tid, size_t un
 	return &c->all.data[c->all.nr - 1];
 }
 
-bool call_stack_push(struct call_stack *s, uint64_t ret, uint32_t space)
+bool call_stack_push(struct call_stack *s, const struct call *c)
 {
 	if (s->nr == MAX_CALLS) { /* the outer half goes */
 		memmove(s->data, s->data + MAX_CALLS / 2, MAX_CALLS / 2 * sizeof(*s->data));
 		s->nr = MAX_CALLS / 2;
 	}
-	return vec_push(s, (struct call){ret, space});
+	return vec_push(s, *c);
 }
 
 void call_stack_pop(struct call_stack *s, uint64_t to)
@@ -37,6 +37,13 @@ void call_stack_pop(struct call_stack *s, uint64_t to)
 			return;
 		}
 	}
+}
+
+void call_stack_begin(struct call_stack *s, uint64_t at)
+{
+	call_stack_pop(s, at);
+	while (s->nr && s->data[s->nr - 1].is_at_end)
+		s->nr--;
 }
 
 void call_stacks_done(struct call_stacks *c)

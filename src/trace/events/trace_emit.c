@@ -285,6 +285,42 @@ void trace_emit_insn(struct trace_synth *s, const struct synth_fields *t)
 	count(e, ev);
 }
 
+/** Its data lives as long as the batch. */
+static bool keep_note(struct trace_events *e, const struct ana_note *note)
+{
+	struct ana_note *kept = &e->notes[e->nr];
+	size_t bytes;
+	struct ana_evd *evds;
+
+	*kept = *note;
+	e->synths_of[e->nr].note = kept;
+	if (note->kind != ANA_NOTE_EVT || !note->evt.nr_evds)
+		return true;
+	bytes = note->evt.nr_evds * sizeof(*evds);
+	evds = arena_alloc(&e->batch_memory, bytes);
+	if (!evds)
+		return false;
+	memcpy(evds, note->evt.evds, bytes);
+	kept->evt.evds = evds;
+	return true;
+}
+
+void trace_emit_note(struct trace_synth *s, const struct perf_evsel *evsel,
+		     const struct synth_fields *t, const struct ana_note *note)
+{
+	struct trace_events *e = s->events;
+	struct ana_event *ev = next_event(s, t->who, t->loc);
+
+	if (!ev || !trace_emit_keeps(e, trace_emit_sample(e, ev, evsel, t), t->who))
+		return;
+	e->synths_of[e->nr].flow = t->flow;
+	if (note && !keep_note(e, note)) {
+		e->err = CLEW_NO_MEMORY;
+		return;
+	}
+	count(e, ev);
+}
+
 void trace_emit_error(struct trace_synth *s, const struct trace_error *error)
 {
 	struct trace_events *e = s->events;

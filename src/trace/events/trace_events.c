@@ -23,6 +23,15 @@ static bool has_units_of(const struct trace_input *t, bool is_ops)
 	return false;
 }
 
+static bool has_x86(const struct trace_input *t)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (t->units[i].decoder && t->units[i].decoder->arch == CODE_X86)
+			return true;
+	}
+	return false;
+}
+
 static bool add_of_flow(struct trace_events *e)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
@@ -38,6 +47,8 @@ static bool add_of_flow(struct trace_events *e)
 		if (!e->branches)
 			return false;
 	}
+	if (has_x86(e->trace) && !trace_notes_add_evsels(e))
+		return false;
 	if (!o->insns)
 		return true;
 	a.config = PERF_COUNT_HW_INSTRUCTIONS;

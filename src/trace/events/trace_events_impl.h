@@ -26,6 +26,7 @@ struct trace_who {
 struct call {
 	uint64_t ret;
 	uint32_t space;
+	bool is_at_end; /* tracing ended with it: its return may not be seen */
 };
 
 /** Calls of one thread that have not returned, outermost first. */
@@ -43,9 +44,11 @@ struct call_stacks {
 /** The stack of @p tid, or where that is all ones, of @p unit. NULL: no memory. Valid until the
  * next call. */
 struct call_stack *call_stacks_of(struct call_stacks *c, uint32_t tid, size_t unit);
-bool call_stack_push(struct call_stack *s, uint64_t ret, uint32_t space);
+bool call_stack_push(struct call_stack *s, const struct call *c);
 /** Up to and with the call that returns to @p to; nothing where there is none. */
 void call_stack_pop(struct call_stack *s, uint64_t to);
+/** Tracing begins at @p at: possibly after a return to there, and after calls that ended it. */
+void call_stack_begin(struct call_stack *s, uint64_t at);
 void call_stacks_done(struct call_stacks *c);
 
 struct taken_branch {
@@ -65,6 +68,7 @@ void branch_ring_add(struct branch_ring *r, const struct taken_branch *w);
 const struct taken_branch *branch_ring_at(const struct branch_ring *r, uint32_t i);
 
 /** --- trace_exec.c --- */
+enum { TRACE_MAX_EVDS = 64 };
 enum { TRACE_NO_BLOCK = UINT32_MAX };
 
 enum trace_before { BEFORE_NOTHING, BEFORE_GAP, BEFORE_NO_CODE, BEFORE_RAN };
@@ -108,6 +112,12 @@ struct trace_synth {
 	uint64_t sample_from;             /* time or ticks when the next sample is due */
 	bool is_by_count;
 	bool is_in_tx, has_abort; /* of a transaction; has_abort: an exception follows */
+	bool has_if, is_if;       /* EFLAGS.IF, where the trace has it */
+	bool flips_if;            /* with the branch that comes next */
+	uint8_t cbr;              /* last reported */
+	uint8_t new_cbr;          /* to be reported with what comes next; 0: none */
+	uint8_t nr_evds;
+	struct ana_evd evds[TRACE_MAX_EVDS]; /* of the event that comes next */
 	struct branch_ring ring;
 	struct {
 		VEC(struct block_locs);
@@ -142,6 +152,8 @@ void trace_exec_leave(struct trace_synth *s, const struct trace_place *to);
 void trace_exec_stop_at(struct trace_synth *s, const struct trace_place *n);
 /** Tracing begins at @p n, where nothing ran yet. */
 void trace_exec_begin(struct trace_synth *s, const struct trace_place *n);
+/** Finish the branch before @p n, where execution is, though nothing ran there yet. */
+void trace_exec_pass(struct trace_synth *s, const struct trace_place *n);
 /** An interrupt, or what looks like one, came at @p n, and nothing of it ran. */
 void trace_exec_interrupt(struct trace_synth *s, const struct trace_place *n, uint32_t flow);
 /** A sample of what is left of a period, as perf makes it, so that no last branch is lost. */
@@ -150,6 +162,8 @@ void trace_exec_sample_rest(struct trace_synth *s);
 void trace_exec_forget_calls(struct trace_synth *s);
 /** The address of instruction @p nth after @p n. */
 uint64_t trace_exec_insn_at(struct trace_synth *s, const struct trace_place *n, uint64_t nth);
+/** ANA_FLOW_ bits of what holds besides: in a transaction, with interrupts off. */
+uint32_t trace_exec_state(const struct trace_synth *s);
 /** ANA_FLOW_ bits of an exception after the last instruction. */
 uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause);
 
@@ -160,6 +174,14 @@ enum clew_err trace_synth_batch(struct trace_synth *s, const struct flow_batch *
  * batch begins with it. */
 enum clew_err trace_synth_arrive(struct trace_synth *s, const struct flow_batch *b, uint32_t item);
 void trace_synth_done(struct trace_synth *s);
+
+/** --- trace_notes.c: what Intel PT reports besides execution --- */
+bool trace_notes_add_evsels(struct trace_events *e);
+void trace_notes_take(struct trace_synth *s, const struct flow_event *e);
+/** A transaction began or ended at e->end. */
+void trace_notes_transaction(struct trace_synth *s, const struct flow_event *e);
+/** A ratio of clocks that is new, before what comes at @p ip. */
+void trace_notes_put_cbr(struct trace_synth *s, uint64_t ip);
 
 /** --- trace_emit.c --- */
 enum { TRACE_BATCH_EVENTS = 256 };
@@ -187,6 +209,7 @@ struct trace_events {
 	struct perf_evlist list;                 /* its evsels are others' or in memory */
 	struct perf_evsel *branches, *insns;     /* NULL: not made */
 	struct perf_evsel *of_ops[NR_OP_EVENTS]; /* the same */
+	struct perf_evsel *of_notes[ANA_NR_NOTES], *transactions;
 	struct trace_synth *synths;              /* by unit */
 	struct call_stacks calls;
 	struct trace_events_summary summary;
@@ -197,6 +220,7 @@ struct trace_events {
 	struct perf_sample samples[TRACE_BATCH_EVENTS];
 	struct ana_synth synths_of[TRACE_BATCH_EVENTS];
 	struct ana_op ops[TRACE_BATCH_EVENTS];
+	struct ana_note notes[TRACE_BATCH_EVENTS];
 	struct who_answer answers[TRACE_BATCH_EVENTS]; /* of each event */
 	size_t nr_ops;
 	uint64_t nr_batches;           /* before it */
@@ -246,7 +270,7 @@ struct synth_fields {
 	uint32_t flow, space;
 	uint8_t isa;
 	uint64_t period;
-	const struct call_stack *calls; /* NULL: none are kept */
+	struct call_stack *calls; /* NULL: none are kept */
 };
 
 /** A free event of @p unit with what all have. NULL: the consumer has had enough. */
@@ -293,6 +317,9 @@ void trace_repeats_keep(struct trace_events *e, const struct trace_repeat_key *k
 /** Errors stick in events->err. */
 void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t);
 void trace_emit_insn(struct trace_synth *s, const struct synth_fields *t);
+/** @p note: NULL: a transaction. */
+void trace_emit_note(struct trace_synth *s, const struct perf_evsel *evsel,
+		     const struct synth_fields *t, const struct ana_note *note);
 /** What went wrong; its texts are static. */
 struct trace_error {
 	uint32_t code; /* as perf numbers them */

@@ -136,12 +136,25 @@ static uint32_t flow_of_branch(const struct last_insn *l)
 	return l->isa >= ISA_X86_64 ? flow_of_x86(l) : flow_of_insn(l->kind, l->flags);
 }
 
+uint32_t trace_exec_state(const struct trace_synth *s)
+{
+	return (s->is_in_tx ? ANA_FLOW_IN_TX : 0u) |
+	       (s->has_if && !s->is_if ? ANA_FLOW_NO_INTR : 0u) |
+	       (s->flips_if ? ANA_FLOW_INTR_FLIP : 0u);
+}
+
+/** A branch was made an event, with which interrupts went on or off. */
+static void flip(struct trace_synth *s)
+{
+	s->is_if ^= s->flips_if;
+	s->flips_if = false;
+}
+
 static uint32_t flow_of_last(const struct trace_synth *s)
 {
 	const struct last_insn *l = &s->last;
 
-	return (l->exception ? l->exception : flow_of_branch(l)) |
-	       (s->is_in_tx ? ANA_FLOW_IN_TX : 0u);
+	return (l->exception ? l->exception : flow_of_branch(l)) | trace_exec_state(s);
 }
 
 uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause)
@@ -193,18 +206,21 @@ static struct call_stack *calls_of(struct trace_synth *s, const struct trace_who
 	return calls;
 }
 
-static struct call_stack *note_call(struct trace_synth *s, uint32_t flow, uint64_t to)
+/** The last instruction went to @p to, if that is known. */
+static struct call_stack *note_call(struct trace_synth *s, uint32_t flow, const uint64_t *to)
 {
+	bool is_end = flow & ANA_FLOW_TRACE_END;
+	const struct call c = {s->last.end, s->last.space, is_end};
 	struct call_stack *calls;
 
 	if (!keeps_calls(s))
 		return NULL;
-	calls = calls_of(s, flow & ANA_FLOW_RETURN ? trace_exec_who(s) : who_then(s));
-	if (!calls)
-		return NULL;
+	calls = calls_of(s, flow & ANA_FLOW_RETURN && !is_end ? trace_exec_who(s) : who_then(s));
+	if (!calls || !to)
+		return calls;
 	if (flow & ANA_FLOW_RETURN)
-		call_stack_pop(calls, to);
-	else if (flow & ANA_FLOW_CALL && !call_stack_push(calls, s->last.end, s->last.space))
+		call_stack_pop(calls, *to);
+	else if (flow & ANA_FLOW_CALL && c.ret != *to && !call_stack_push(calls, &c))
 		s->events->err = CLEW_NO_MEMORY;
 	return calls;
 }
@@ -249,7 +265,7 @@ static const struct ana_loc *loc_of_next(struct trace_synth *s, const struct tra
 /* --- branches --- */
 
 static void emit_from(struct trace_synth *s, uint32_t flow, const struct trace_place *to,
-		      const struct call_stack *calls)
+		      struct call_stack *calls)
 {
 	struct synth_fields t = {
 		.ip = s->last.ip,
@@ -275,13 +291,16 @@ static void begin_trace(struct trace_synth *s, const struct trace_place *n)
 	struct synth_fields t = {
 		.addr = n->ip,
 		.who = trace_exec_who(s),
-		.flow = ANA_FLOW_BRANCH | ANA_FLOW_TRACE_BEGIN,
+		.flow = ANA_FLOW_BRANCH | ANA_FLOW_TRACE_BEGIN | trace_exec_state(s),
 		.period = 1,
 	};
 
+	flip(s);
+	t.calls = calls_of(s, t.who);
+	if (t.calls)
+		call_stack_begin(t.calls, n->ip);
 	if (!is_wanted(s, t.flow))
 		return;
-	t.calls = calls_of(s, t.who);
 	if (s->events->opts.wants_addr)
 		t.to = loc_of_next(s, n);
 	trace_emit_branch(s, &t);
@@ -290,12 +309,13 @@ static void begin_trace(struct trace_synth *s, const struct trace_place *n)
 void trace_exec_branch(struct trace_synth *s, const struct trace_place *n)
 {
 	uint32_t flow = flow_of_last(s);
-	const struct call_stack *calls;
+	struct call_stack *calls;
 
+	flip(s);
 	if (flow == (ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT) &&
 	    is_syscall(s, n->space, n->isa, n->ip))
 		flow = ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL;
-	calls = note_call(s, flow, n->ip);
+	calls = note_call(s, flow, &n->ip);
 	branch_ring_add(&s->ring, &(struct taken_branch){s->last.ip, n->ip, s->last.space, n->space,
 							 s->branch_cycles});
 	s->branch_cycles = 0;
@@ -310,6 +330,14 @@ void trace_exec_arrive(struct trace_synth *s, const struct trace_place *n)
 		trace_exec_branch(s, n);
 	else if (s->before != BEFORE_RAN)
 		begin_trace(s, n);
+}
+
+void trace_exec_pass(struct trace_synth *s, const struct trace_place *n)
+{
+	if (s->before != BEFORE_RAN || !s->last.is_taken)
+		return;
+	trace_exec_branch(s, n);
+	s->last.is_taken = false;
 }
 
 /* perf hands out what is left of a period, so that no last branch is lost. */
@@ -336,9 +364,12 @@ void trace_exec_leave(struct trace_synth *s, const struct trace_place *to)
 	uint32_t flow = flow_of_last(s) | ANA_FLOW_BRANCH | ANA_FLOW_TRACE_END;
 
 	if (s->before == BEFORE_RAN) {
+		struct call_stack *calls = note_call(s, flow, to ? &to->ip : NULL);
+
+		flip(s);
 		trace_exec_sample_rest(s);
 		if (is_wanted(s, flow))
-			emit_from(s, flow, to, calls_of(s, who_then(s)));
+			emit_from(s, flow, to, calls);
 	}
 	s->before = BEFORE_GAP;
 	s->has_then = false;
@@ -384,10 +415,13 @@ void trace_exec_interrupt(struct trace_synth *s, const struct trace_place *n, ui
 	s->has_then = false;
 }
 
-/** Instructions are missing: there may be calls and returns among them. */
+/** Instructions are missing: there may be calls and returns among them. Of Intel PT perf keeps them:
+ * a return finds its call. */
 void trace_exec_forget_calls(struct trace_synth *s)
 {
-	struct call_stack *calls = keeps_calls(s) ? calls_of(s, trace_exec_who(s)) : NULL;
+	bool is_kept = s->unit->decoder->arch == CODE_X86;
+	struct call_stack *calls =
+		keeps_calls(s) && !is_kept ? calls_of(s, trace_exec_who(s)) : NULL;
 
 	if (calls)
 		calls->nr = 0;

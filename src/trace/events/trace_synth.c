@@ -93,6 +93,15 @@ static struct trace_place at_range(const struct flow_event *e)
 	return (struct trace_place){e->address, e->space, TRACE_NO_BLOCK, e->isa};
 }
 
+/** Of the first event that comes to @p n. */
+static void put_cbr(struct trace_synth *s, const struct trace_place *n, uint64_t ip)
+{
+	if (!s->has_arrived)
+		trace_exec_arrive(s, n);
+	s->has_arrived = true;
+	trace_notes_put_cbr(s, ip);
+}
+
 static void take_block(struct trace_synth *s, const struct flow_block *b, uint32_t number,
 		       bool is_e)
 {
@@ -109,6 +118,8 @@ static void take_block(struct trace_synth *s, const struct flow_block *b, uint32
 		.is_taken = is_e,
 	};
 
+	if (s->new_cbr)
+		put_cbr(s, &n, last.ip);
 	trace_exec_run(s, &n, &last, b->nr_insns);
 }
 
@@ -127,6 +138,8 @@ static void take_range(struct trace_synth *s, const struct flow_event *e)
 	if (!e->count)
 		return;
 	last.ip = trace_exec_insn_at(s, &n, e->count - 1);
+	if (s->new_cbr)
+		put_cbr(s, &n, last.ip);
 	trace_exec_run(s, &n, &last, e->count);
 }
 
@@ -293,6 +306,8 @@ static void take_transaction(struct trace_synth *s, const struct flow_event *e)
 	s->has_abort = is_x86(s) && e->number == FLOW_TRANS_FAILED;
 	if (!s->has_abort) /* else until the exception that follows */
 		s->is_in_tx = e->number == FLOW_TRANS_START || e->number == FLOW_TRANS_INIT;
+	if (s->events->transactions)
+		trace_notes_transaction(s, e);
 }
 
 static void take_event(struct trace_synth *s, const struct flow_event *e)
@@ -360,6 +375,10 @@ static void take_event(struct trace_synth *s, const struct flow_event *e)
 	case FLOW_EV_EVENT:
 	case FLOW_EV_TS_MARKER:
 	case FLOW_EV_INSTRUMENTATION:
+		break;
+	case FLOW_EV_NOTE:
+		trace_notes_take(s, e);
+		break;
 	case NR_FLOW_EVENTS:
 		break;
 	}

@@ -12,6 +12,7 @@
 #include "trace/pt_decoder.h"
 
 enum { BUS_HZ = 100000000 };
+#define CONFIG_EVENT (UINT64_C(1) << 31) /* attr.config: event trace */
 #define NS_PER_S UINT64_C(1000000000)
 
 /* The units of intel_pt: one per AUX ring, of a CPU or of a thread. */
@@ -137,11 +138,19 @@ static void take_events(struct units_pt *u, const struct perf_trace *p)
 		if (a->type != u->pmu_type)
 			continue;
 		has_tsc |= (a->config & u->tsc_bit) != 0;
+		u->config.has_event_trace |= (a->config & CONFIG_EVENT) != 0;
 		if (u->mtc_mask)
 			u->config.timing.mtc_shift =
 				(a->config & u->mtc_mask) >> __builtin_ctzll(u->mtc_mask) & 15;
 	}
 	u->has_times = all_have_times && has_tsc && u->conv.has_zero;
+}
+
+static uint32_t tsc_khz(const struct perf_time_conv *c)
+{
+	uint64_t khz = c->mult && c->shift < 34 ? (NS_PER_S << c->shift) / c->mult / 1000 : 0;
+
+	return khz <= UINT32_MAX ? (uint32_t)khz : 0;
 }
 
 static bool add_units(void *units, struct perf_trace *p)
@@ -156,6 +165,8 @@ static bool add_units(void *units, struct perf_trace *p)
 					  .tid = ring->cpu == AUX_NONE ? ring->tid : AUX_NONE,
 					  .is_decodable = true,
 					  .has_timestamps = u->has_times,
+					  .max_ratio = u->config.timing.max_ratio,
+					  .tsc_khz = tsc_khz(&u->conv),
 					  .decoder = &pt_decoder,
 					  .config = &u->config};
 
