@@ -141,9 +141,9 @@ struct ana_synth {
 	const char *error;     /* of an event without sample: what went wrong, static words */
 	const char *error_why; /* static words; NULL: nothing more is known */
 	uint32_t error_code;
-	uint64_t error_ip; /* 0: unknown */
+	uint64_t error_ip;           /* 0: unknown */
 	const struct ana_note *note; /* NULL: it is an instruction or a branch */
-	bool is_paused;    /* it ran outside of every interval of tracing, ana_tracing.h */
+	bool is_paused; /* it ran outside of every interval of tracing, ana_tracing.h */
 };
 
 /** What a sampled operation was. */

@@ -81,7 +81,8 @@ enum flow_event_kind {
 	NR_FLOW_EVENTS
 };
 
-/** What a trace of Intel PT says besides execution. Spec: Intel SDM volume 3, "Packet Definitions". */
+/** What a trace of Intel PT says besides execution. Spec: Intel SDM volume 3, "Packet Definitions".
+ */
 enum flow_note {
 	FLOW_NOTE_PSB,     /* value: offset of the packet in the unit's trace */
 	FLOW_NOTE_CBR,     /* value: core:bus ratio; count: 1: of a PSB+ */
@@ -138,7 +139,8 @@ struct flow_event {
 	bool is_overflow, has_count;
 	bool is_target; /* EXCEPTION: the branch before went to address, where nothing ran;
 			   TRACE_ON, TRACE_OFF: has address */
-	bool has_end;   /* NOTE, TRANSACTION: its place is known */
+	bool has_end;   /* NOTE, TRANSACTION: its place is known; EXCEPTION, TRACE_OFF of x86:
+			   execution was known to have come where the interrupt came */
 	uint32_t number, count, space;
 	uint64_t address, end;
 	union {

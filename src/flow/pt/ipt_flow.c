@@ -69,6 +69,7 @@ static void begin_at(struct ipt_flow *f, uint64_t ip)
 	flow_put_dropped(&f->flow);
 	f->flow.from = FLOW_NO_BLOCK;
 	ipt_go_to(f, ip);
+	ipt_put_psb(f);
 	put_transaction(f);
 	put_trace_on(f, ip);
 }
@@ -80,8 +81,10 @@ static void end_tracing(struct ipt_flow *f, enum flow_cause cause, const struct 
 				     .cause = (uint8_t)cause,
 				     .is_target = has_address,
 				     .address = has_address ? k->ip : 0,
+				     .has_end = cause == FLOW_CAUSE_ASYNC && ipt_is_ready(f),
 				     .end = f->event_ip};
 
+	flow_put_dropped(&f->flow);
 	ipt_put_cfe(f, cause == FLOW_CAUSE_ASYNC ? f->event_ip : FLOW_NO_ADDRESS);
 	f->power = IPT_OFF;
 	ipt_drop_open(f);
@@ -107,7 +110,8 @@ static void continue_at(struct ipt_flow *f, const struct ipt_place *place)
 	put_status_if(f, place);
 	f->flow.needs_context = true; /* so that it is said again, as where a part begins */
 	ipt_go_to(f, place->ip);
-	ipt_put_psb(f, place->ip);
+	f->psb_ip = place->ip;
+	ipt_put_psb(f);
 	put_transaction(f);
 }
 
@@ -117,15 +121,13 @@ static bool settle(struct ipt_flow *f, enum ipt_kind kind)
 	const struct ipt_place place = f->held;
 
 	f->held.is_set = false;
-	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP)) {
-		ipt_put_psb(f, FLOW_NO_ADDRESS); /* no place: tracing was off */
-		return true;
-	}
+	f->psb_ip = f->power == IPT_UNKNOWN || kind != IPT_TIP_PGE ? place.ip : FLOW_NO_ADDRESS;
+	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP))
+		return true; /* no place: tracing was off */
 	if (f->power == IPT_ON) {
 		continue_at(f, &place);
 		return true;
 	}
-	ipt_put_psb(f, place.ip);
 	put_status_if(f, &place);
 	f->next = place.context;
 	begin_at(f, place.ip);
@@ -191,7 +193,9 @@ static bool begin_psb(struct ipt_flow *f)
 	f->nr_notes = 0;
 	f->sync = IPT_IN_PSB;
 	f->held = (struct ipt_place){0};
+	ipt_put_psb(f);
 	f->has_psb = true;
+	f->psb_ip = FLOW_NO_ADDRESS;
 	f->psb_offset = f->flow.offset;
 	return !f->flow.err;
 }
@@ -209,7 +213,7 @@ static void end_psb(struct ipt_flow *f)
 	put_time(f);
 	if (f->held.is_set)
 		return;
-	ipt_put_psb(f, FLOW_NO_ADDRESS);
+	ipt_put_psb(f);
 	if (was_on)
 		ipt_bad_trace(f, "tracing is off, and nothing ended it");
 	f->sync = IPT_RUNNING;
@@ -321,6 +325,30 @@ static bool bind_context(struct ipt_flow *f, const struct ipt_packet *k)
 
 /* --- addresses --- */
 
+/** There is no code where execution is. */
+static bool is_blind(const struct ipt_flow *f)
+{
+	return f->flow.needs_address && !f->flow.is_popping;
+}
+
+static bool is_whole(const struct ipt_packet *k)
+{
+	return k->ip_form == IPT_IP_SEXT48 || k->ip_form == IPT_IP_64;
+}
+
+/** Execution is at @p ip, and whether there is code is to be said. */
+static bool look_at(struct ipt_flow *f, uint64_t ip)
+{
+	const struct flow_block *b;
+
+	flow_put_dropped(&f->flow);
+	ipt_go_to(f, ip);
+	if (!flow_here(&f->flow))
+		return false;
+	b = &f->flow.blocks.all.data[f->flow.at];
+	return b->bytes ? true : flow_step_broken(&f->flow, b);
+}
+
 static bool take_fup(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	if (f->nr_waiting)
@@ -347,15 +375,17 @@ static bool take_fup(struct ipt_flow *f, const struct ipt_packet *k)
 	}
 	f->has_event = true;
 	f->event_ip = k->ip;
-	return ipt_run_to(f, k->ip);
+	return is_blind(f) && is_whole(k) ? look_at(f, k->ip) : ipt_run_to(f, k->ip);
 }
 
 static void put_exception(struct ipt_flow *f)
 {
 	const struct flow_event aborted = {.kind = FLOW_EV_TRANSACTION,
 					   .number = FLOW_TRANS_FAILED};
-	const struct flow_event e = {
-		.kind = FLOW_EV_EXCEPTION, .cause = FLOW_CAUSE_ASYNC, .address = f->event_ip};
+	const struct flow_event e = {.kind = FLOW_EV_EXCEPTION,
+				     .cause = FLOW_CAUSE_ASYNC,
+				     .has_end = ipt_is_ready(f),
+				     .address = f->event_ip};
 
 	ipt_put_cfe(f, f->event_ip);
 	if (f->is_abort)
@@ -369,6 +399,16 @@ static void put_exception(struct ipt_flow *f)
 	f->flow.from = FLOW_NO_BLOCK;
 }
 
+/** An address that is not whole leads to no code either: what is whole is reported again. */
+static bool stays_blind(const struct ipt_flow *f, const struct ipt_packet *k)
+{
+	struct flow *flow = (struct flow *)&f->flow;
+	const uint8_t *bytes;
+
+	return is_blind(f) && !is_whole(k) && k->ip >> 63 == flow->context.x86.is_kernel &&
+	       !flow_code_at(&flow->code, flow->space, k->ip, &bytes);
+}
+
 static bool take_tip(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	if (f->power != IPT_ON) {
@@ -380,6 +420,10 @@ static bool take_tip(struct ipt_flow *f, const struct ipt_packet *k)
 	}
 	if (k->ip_form == IPT_IP_NONE)
 		return ipt_bad_trace(f, "a branch without its address");
+	if (stays_blind(f, k)) {
+		f->has_event = f->is_abort = false;
+		return ipt_run_bits(f);
+	}
 	flow_put_dropped(&f->flow);
 	if (f->has_event)
 		put_exception(f);
@@ -538,6 +582,7 @@ static void end_input(struct flow *flow)
 		settle(f, IPT_INCOMPLETE);
 	if (f->sync == IPT_RUNNING)
 		flow_pop(flow);
+	ipt_put_psb(f);
 }
 
 static void restart(struct flow *flow)

@@ -85,7 +85,7 @@ struct ipt_flow {
 	bool is_mode_last; /* MODE.Exec was the packet before */
 	bool has_psb;      /* at psb_offset, and not reported yet */
 	bool has_cbr;      /* of a PSB+, not reported yet */
-	uint64_t psb_offset;
+	uint64_t psb_offset, psb_ip;
 	uint8_t cbr;
 	bool is_if, has_if; /* EFLAGS.IF, as notes said */
 };
@@ -114,8 +114,8 @@ bool ipt_take_note(struct ipt_flow *f, const struct ipt_packet *k, bool *ret);
 bool ipt_put_notes(struct ipt_flow *f, uint64_t ip);
 /** An event is complete: with what CFE says of it. */
 void ipt_put_cfe(struct ipt_flow *f, uint64_t ip);
-/** The PSB+ is complete. @p ip: where execution is, or FLOW_NO_ADDRESS. */
-void ipt_put_psb(struct ipt_flow *f, uint64_t ip);
+/** A PSB+ that was not reported yet, at psb_ip. */
+void ipt_put_psb(struct ipt_flow *f);
 /** EFLAGS.IF, as MODE.Exec has it. @p ip: where it changed, if FLOW_IF_HERE. */
 void ipt_put_if(struct ipt_flow *f, bool is_if, enum flow_note_if how, uint64_t ip);
 

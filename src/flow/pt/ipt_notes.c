@@ -101,8 +101,7 @@ static bool take_transaction(struct ipt_flow *f, const struct ipt_packet *k)
 /** It comes with the FUP of the EXSTOP that follows. */
 static bool take_mwait(struct ipt_flow *f, const struct ipt_packet *k)
 {
-	const struct flow_event e =
-		note_of(FLOW_NOTE_MWAIT, k->mwait.hints, k->mwait.extensions);
+	const struct flow_event e = note_of(FLOW_NOTE_MWAIT, k->mwait.hints, k->mwait.extensions);
 
 	return add_note(f, &e);
 }
@@ -141,7 +140,8 @@ static bool take_evd(struct ipt_flow *f, const struct ipt_packet *k)
 	return true;
 }
 
-/** With a FUP of its own, or of the event that the next FUP opens; where nothing is traced, here. */
+/** With a FUP of its own, or of the event that the next FUP opens; where nothing is traced, here.
+ */
 static bool take_cfe(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	struct flow_event e = note_of(FLOW_NOTE_CFE, k->cfe.vector, k->cfe.type);
@@ -177,15 +177,15 @@ void ipt_put_cfe(struct ipt_flow *f, uint64_t ip)
 	put_note(f, &f->cfe, ip);
 }
 
-void ipt_put_psb(struct ipt_flow *f, uint64_t ip)
+void ipt_put_psb(struct ipt_flow *f)
 {
 	const struct flow_event psb = note_of(FLOW_NOTE_PSB, f->psb_offset, 0);
 	const struct flow_event cbr = note_of(FLOW_NOTE_CBR, f->cbr, 1);
 
 	if (f->has_psb)
-		put_note(f, &psb, ip);
+		put_note(f, &psb, f->psb_ip);
 	if (f->has_cbr)
-		put_note(f, &cbr, ip);
+		put_note(f, &cbr, f->psb_ip);
 	f->has_psb = f->has_cbr = false;
 }
 

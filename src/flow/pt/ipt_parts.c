@@ -107,9 +107,10 @@ bool ipt_is_between(const struct flow *flow, uint64_t *ret)
 
 	*ret = k->offset;
 	return f->sync == IPT_RUNNING && f->power == IPT_ON && !f->has_event && !f->is_abort &&
-	       !f->nr_notes && !f->nr_evds && !f->has_cfe && !f->has_psb && !f->nr_waiting && !f->held.is_set && !f->next.has_mode &&
-	       !f->next.has_pip && !f->next.has_vmcs && !f->was_in_transaction && k->is_synced &&
-	       !k->nr_held && !k->nr_skipped && !k->nr_psbs;
+	       !f->nr_notes && !f->nr_evds && !f->has_cfe && !f->has_psb && !f->nr_waiting &&
+	       !f->held.is_set && !f->next.has_mode && !f->next.has_pip && !f->next.has_vmcs &&
+	       !f->was_in_transaction && k->is_synced && !k->nr_held && !k->nr_skipped &&
+	       !k->nr_psbs;
 }
 
 bool ipt_save(void *state, const struct flow *flow)

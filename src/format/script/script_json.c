@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "format/script/script_note.h"
 #include "format/script/script_json.h"
 
 #include <stdio.h>
@@ -7,6 +6,7 @@
 #include "base/mem.h"
 #include "format/json_put.h"
 #include "format/script/script_json_op.h"
+#include "format/script/script_note.h"
 #include "format/script/script_parts.h"
 #include "format/script/script_place.h"
 #include "format/script/script_synth.h"

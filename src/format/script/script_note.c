@@ -53,15 +53,17 @@ static void add_cbr(struct buf *b, const struct ana_note *n)
 
 /** Spec: Intel SDM volume 3, "Control Flow Event (CFE) Packet", Type. */
 static const char *const event_types[] = {
-	"",	  "INTR",   "IRET",         "SMI",      "RSM", "SIPI", "INIT", "VMENTRY",
-	"VMEXIT", "VMEXIT_INTR", "SHUTDOWN",
+	"",     "INTR",    "IRET",   "SMI",         "RSM",      "SIPI",
+	"INIT", "VMENTRY", "VMEXIT", "VMEXIT_INTR", "SHUTDOWN",
 };
 
 /** Spec: the same, "Event Data (EVD) Packet", Type. */
 static const char *const data_types[] = {"PFA", "VMXQ", "VMXR"};
 
-enum { NR_EVENT_TYPES = sizeof(event_types) / sizeof(event_types[0]),
-       NR_DATA_TYPES = sizeof(data_types) / sizeof(data_types[0]) };
+enum {
+	NR_EVENT_TYPES = sizeof(event_types) / sizeof(event_types[0]),
+	NR_DATA_TYPES = sizeof(data_types) / sizeof(data_types[0])
+};
 
 static const char *event_type(uint8_t type)
 {

@@ -15,7 +15,7 @@ struct script_repeat {
 #define SHOWN                                                                                   \
  (SCRIPT_COMM | SCRIPT_TID | SCRIPT_PID | SCRIPT_TIME | SCRIPT_CPU | SCRIPT_EVENT | SCRIPT_IP | \
   SCRIPT_SYM | SCRIPT_DSO | SCRIPT_SYMOFF | SCRIPT_SRCLINE | SCRIPT_PERIOD | SCRIPT_MISC |      \
-  SCRIPT_FLAGS | SCRIPT_DSOFF | SCRIPT_NOTE | SCRIPT_INSN | SCRIPT_INSNLEN | SCRIPT_DISASM |  \
+  SCRIPT_FLAGS | SCRIPT_DSOFF | SCRIPT_NOTE | SCRIPT_INSN | SCRIPT_INSNLEN | SCRIPT_DISASM |    \
   SCRIPT_WHO | SCRIPT_MACHINE_PID | SCRIPT_VCPU | SCRIPT_TRACE | SCRIPT_BPF_OUTPUT)
 
 bool script_text_takes_repeats(const struct script_text_opts *o)

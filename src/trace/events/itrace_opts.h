@@ -20,10 +20,10 @@ enum {
 };
 
 struct itrace_opts {
-	bool branches;       /* b; with calls or returns: those alone */
-	bool calls, returns; /* c, r */
-	bool insns;          /* i */
-	bool errors;         /* e */
+	bool branches;                                  /* b; with calls or returns: those alone */
+	bool calls, returns;                            /* c, r */
+	bool insns;                                     /* i */
+	bool errors;                                    /* e */
 	bool transactions, ptwrites, power, interrupts; /* x, w, p, I: of Intel PT */
 	bool memory, remote; /* M, a: of sampled operations, as the next three */
 	bool l1, last_level; /* f, m: accesses and misses of these caches, */

@@ -112,6 +112,8 @@ enum clew_err trace_events_new(struct trace_events **ret, struct trace_input *tr
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	e->opts = *opts;
 	e->trace = trace;
+	/* As perf's for Intel PT: branches would be too many. */
+	e->opts.itrace.calls |= opts->itrace.is_default && !opts->itrace.insns && has_x86(trace);
 	e->tracing = trace->ops->tracing ? trace->ops->tracing(trace) : NULL;
 	if (!may_fold(e))
 		e->opts.fold = TRACE_OPS_EACH;
@@ -304,6 +306,7 @@ void trace_events_free(struct trace_events *e)
 		trace_synth_done(&e->synths[i]);
 	mem_free(e->synths);
 	call_stacks_done(&e->calls);
+	map_u64_done(&e->unreadable);
 	ana_filter_done(&e->filter);
 	arena_done(&e->batch_memory);
 	arena_done(&e->chain_memory);

@@ -101,6 +101,12 @@ struct trace_synth {
 	struct trace_who now, then; /* then: of .last, where has_then */
 	struct code_key then_key;   /* by which then is found, unless knows_then */
 	bool has_now, has_then, knows_then;
+	/* Of Intel PT: of the last branch that the trace reported, to which what ran after it
+	 * belongs, up to the next one. */
+	struct trace_who reported;
+	struct code_key reported_key; /* by which it is found, unless knows_reported */
+	bool is_reported_now;         /* it is now, in place of these */
+	bool knows_reported;
 	bool has_arrived;  /* at the next item: trace_synth_arrive() */
 	bool has_new_time; /* and nothing ran since */
 	enum trace_before before;
@@ -210,8 +216,9 @@ struct trace_events {
 	struct perf_evsel *branches, *insns;     /* NULL: not made */
 	struct perf_evsel *of_ops[NR_OP_EVENTS]; /* the same */
 	struct perf_evsel *of_notes[ANA_NR_NOTES], *transactions;
-	struct trace_synth *synths;              /* by unit */
+	struct trace_synth *synths; /* by unit */
 	struct call_stacks calls;
+	struct map_u64 unreadable; /* binaries without code that were reported: dso */
 	struct trace_events_summary summary;
 	uint64_t epoch, nr_skipped;
 	/* The batch being filled. */

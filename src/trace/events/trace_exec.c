@@ -46,9 +46,49 @@ static const struct trace_who *who_then(struct trace_synth *s)
 	return &s->then;
 }
 
+static bool is_of_x86(const struct trace_synth *s)
+{
+	return s->unit->decoder->arch == CODE_X86;
+}
+
+/** Only the next branch that is reported proves that it ran. */
+static bool is_silent(const struct last_insn *l)
+{
+	return l->isa >= ISA_X86_64 && !l->exception && l->kind != INSN_COND &&
+	       l->kind != INSN_INDIRECT && l->kind != INSN_FAR;
+}
+
+static const struct trace_who *who_reported(struct trace_synth *s)
+{
+	if (s->is_reported_now)
+		return trace_exec_who(s);
+	if (!s->knows_reported)
+		find_who(s, &s->reported_key, &s->reported);
+	s->knows_reported = true;
+	return &s->reported;
+}
+
+static const struct trace_who *who_of_last(struct trace_synth *s)
+{
+	return is_silent(&s->last) ? who_reported(s) : who_then(s);
+}
+
+static void keep_reported(struct trace_synth *s)
+{
+	if (!s->is_reported_now)
+		return;
+	s->is_reported_now = false;
+	s->knows_reported = s->has_now;
+	if (s->has_now)
+		s->reported = s->now;
+	else
+		s->reported_key = s->key;
+}
+
 /** Before a context or a time changes: what ran keeps those it ran in. Most is never asked for. */
 void trace_exec_keep_who(struct trace_synth *s)
 {
+	keep_reported(s);
 	if (s->before == BEFORE_RAN && !s->has_then) {
 		s->has_then = true;
 		s->knows_then = s->has_now;
@@ -143,7 +183,7 @@ uint32_t trace_exec_state(const struct trace_synth *s)
 	       (s->flips_if ? ANA_FLOW_INTR_FLIP : 0u);
 }
 
-/** A branch was made an event, with which interrupts went on or off. */
+/** A branch was made an event; interrupts are on, or off, from it on. */
 static void flip(struct trace_synth *s)
 {
 	s->is_if ^= s->flips_if;
@@ -215,7 +255,7 @@ static struct call_stack *note_call(struct trace_synth *s, uint32_t flow, const 
 
 	if (!keeps_calls(s))
 		return NULL;
-	calls = calls_of(s, flow & ANA_FLOW_RETURN && !is_end ? trace_exec_who(s) : who_then(s));
+	calls = calls_of(s, flow & ANA_FLOW_RETURN && !is_end ? trace_exec_who(s) : who_of_last(s));
 	if (!calls || !to)
 		return calls;
 	if (flow & ANA_FLOW_RETURN)
@@ -270,7 +310,7 @@ static void emit_from(struct trace_synth *s, uint32_t flow, const struct trace_p
 	struct synth_fields t = {
 		.ip = s->last.ip,
 		.loc = loc_of_last(s),
-		.who = who_then(s),
+		.who = who_of_last(s),
 		.flow = flow,
 		.space = s->last.space,
 		.isa = s->last.isa,
@@ -399,6 +439,7 @@ void trace_exec_begin(struct trace_synth *s, const struct trace_place *n)
 		.ip = n->ip, .end = n->ip, .space = n->space, .block = n->block, .isa = n->isa};
 	s->before = BEFORE_RAN;
 	s->has_then = false;
+	s->is_reported_now = true;
 }
 
 void trace_exec_interrupt(struct trace_synth *s, const struct trace_place *n, uint32_t flow)
@@ -413,13 +454,14 @@ void trace_exec_interrupt(struct trace_synth *s, const struct trace_place *n, ui
 				     .isa = n->isa,
 				     .is_taken = true};
 	s->has_then = false;
+	s->is_reported_now = true;
 }
 
-/** Instructions are missing: there may be calls and returns among them. Of Intel PT perf keeps them:
- * a return finds its call. */
+/** Instructions are missing: there may be calls and returns among them. Of Intel PT perf keeps
+ * them: a return finds its call. */
 void trace_exec_forget_calls(struct trace_synth *s)
 {
-	bool is_kept = s->unit->decoder->arch == CODE_X86;
+	bool is_kept = is_of_x86(s);
 	struct call_stack *calls =
 		keeps_calls(s) && !is_kept ? calls_of(s, trace_exec_who(s)) : NULL;
 
@@ -444,15 +486,13 @@ uint64_t trace_exec_insn_at(struct trace_synth *s, const struct trace_place *n, 
 	return ip;
 }
 
-/** Of Intel PT a time is that of the next branch that the trace reports: what leads to it ran since
- * the one before. */
 static const struct trace_who *who_of_insn(struct trace_synth *s, uint64_t ip)
 {
-	const struct last_insn *l = &s->last;
-	bool is_reported = ip == l->ip && (l->kind == INSN_COND || l->kind == INSN_INDIRECT ||
-					   l->kind == INSN_FAR);
+	bool is_last = ip == s->last.ip;
 
-	return s->unit->decoder->arch == CODE_X86 && !is_reported ? who_then(s) : trace_exec_who(s);
+	if (!is_of_x86(s) || (is_last && !is_silent(&s->last)))
+		return trace_exec_who(s);
+	return who_reported(s);
 }
 
 static void sample(struct trace_synth *s, const struct trace_place *n, uint64_t period,
@@ -534,10 +574,11 @@ void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 	s->last = *last;
 	s->last.is_taken = flow != 0;
 	s->before = BEFORE_RAN;
-	if (s->unit->decoder->arch != CODE_X86)
+	if (!is_of_x86(s))
 		s->has_then = false;
 	if (s->has_new_time)
 		note_payload(s);
 	run(s, n, nr, flow);
 	s->has_then = false;
+	s->is_reported_now |= !is_silent(&s->last);
 }

@@ -30,15 +30,15 @@ static const struct {
 	uint8_t kind;
 	uint64_t config; /* an event has to have asked for it */
 } kinds[] = {
-	{"ptwrite", ANA_NOTE_PTWRITE, 0},
-	{"cbr", ANA_NOTE_CBR, 0},
-	{"psb", ANA_NOTE_PSB, 0},
-	{"mwait", ANA_NOTE_MWAIT, CONFIG_POWER},
-	{"pwre", ANA_NOTE_PWRE, CONFIG_POWER},
-	{"exstop", ANA_NOTE_EXSTOP, CONFIG_POWER},
-	{"pwrx", ANA_NOTE_PWRX, CONFIG_POWER},
-	{"evt", ANA_NOTE_EVT, CONFIG_EVENT},
-	{"iflag", ANA_NOTE_IFLAG, CONFIG_EVENT},
+	{"ptwrite", ANA_NOTE_PTWRITE, 0           },
+	{"cbr",     ANA_NOTE_CBR,     0           },
+	{"psb",     ANA_NOTE_PSB,     0           },
+	{"mwait",   ANA_NOTE_MWAIT,   CONFIG_POWER},
+	{"pwre",    ANA_NOTE_PWRE,    CONFIG_POWER},
+	{"exstop",  ANA_NOTE_EXSTOP,  CONFIG_POWER},
+	{"pwrx",    ANA_NOTE_PWRX,    CONFIG_POWER},
+	{"evt",     ANA_NOTE_EVT,     CONFIG_EVENT},
+	{"iflag",   ANA_NOTE_IFLAG,   CONFIG_EVENT},
 };
 
 static bool is_wanted(const struct itrace_opts *o, uint8_t kind)
@@ -137,8 +137,9 @@ static void take_cbr(struct trace_synth *s, const struct flow_event *e)
 /** With a branch, it is as that says. */
 static void take_if(struct trace_synth *s, const struct flow_event *e)
 {
-	const struct ana_note n = {.kind = ANA_NOTE_IFLAG,
-				   .iflag = {e->value, e->count == FLOW_IF_BRANCH}};
+	const struct ana_note n = {
+		.kind = ANA_NOTE_IFLAG, .iflag = {e->value, e->count == FLOW_IF_BRANCH}
+        };
 	bool has_changed = e->value != s->is_if;
 
 	s->has_if = true;
@@ -170,6 +171,7 @@ static void take_cfe(struct trace_synth *s, const struct flow_event *e)
 		.evt = {(uint8_t)e->count, (uint8_t)e->value, s->nr_evds, s->evds},
 	};
 
+	s->is_reported_now = true;
 	emit_note(s, e->end, &n);
 	s->nr_evds = 0;
 }
@@ -182,16 +184,19 @@ static struct ana_note note_of(const struct flow_event *e)
 	case FLOW_NOTE_PSB:
 		return (struct ana_note){.kind = ANA_NOTE_PSB, .offset = v};
 	case FLOW_NOTE_MWAIT:
-		return (struct ana_note){.kind = ANA_NOTE_MWAIT,
-					 .mwait = {(uint32_t)v, e->count}};
+		return (struct ana_note){
+			.kind = ANA_NOTE_MWAIT, .mwait = {(uint32_t)v, e->count}
+                };
 	case FLOW_NOTE_PWRE:
-		return (struct ana_note){.kind = ANA_NOTE_PWRE,
-					 .pwre = {v >> 4 & 15, v & 15, v >> 15 & 1}};
+		return (struct ana_note){
+			.kind = ANA_NOTE_PWRE, .pwre = {v >> 4 & 15, v & 15, v >> 15 & 1}
+                };
 	case FLOW_NOTE_EXSTOP:
 		return (struct ana_note){.kind = ANA_NOTE_EXSTOP, .has_ip = e->has_count};
 	case FLOW_NOTE_PWRX:
-		return (struct ana_note){.kind = ANA_NOTE_PWRX,
-					 .pwrx = {v & 15, v >> 4 & 15, v >> 8 & 15}};
+		return (struct ana_note){
+			.kind = ANA_NOTE_PWRX, .pwrx = {v & 15, v >> 4 & 15, v >> 8 & 15}
+                };
 	default:
 		return (struct ana_note){
 			.kind = ANA_NOTE_PTWRITE, .has_ip = e->has_count, .payload = v};
@@ -201,6 +206,7 @@ static struct ana_note note_of(const struct flow_event *e)
 void trace_notes_take(struct trace_synth *s, const struct flow_event *e)
 {
 	const struct trace_place here = {e->address, e->space, TRACE_NO_BLOCK, e->isa};
+	uint64_t ip = e->end;
 	struct ana_note n;
 
 	if (e->number == FLOW_NOTE_IF && e->count != FLOW_IF_HERE) {
@@ -224,8 +230,11 @@ void trace_notes_take(struct trace_synth *s, const struct flow_event *e)
 		return;
 	default:
 		n = note_of(e);
-		trace_notes_put_cbr(s, e->end);
-		emit_note(s, e->end, &n);
+		if (n.kind == ANA_NOTE_PSB && s->before == BEFORE_NO_CODE)
+			ip = 0;            /* as perf, which looks for a whole address then */
+		s->is_reported_now = true; /* a place in time, as a branch is */
+		trace_notes_put_cbr(s, ip);
+		emit_note(s, ip, &n);
 		return;
 	}
 }

@@ -68,6 +68,27 @@ static void fail_with(struct trace_synth *s, uint32_t code, const char *words, u
 	trace_emit_error(s, &error);
 }
 
+static bool is_x86(const struct trace_synth *s)
+{
+	return s->unit->decoder->arch == CODE_X86;
+}
+
+/** Of x86 perf reports a binary that it cannot read once, and each place where none is known. */
+static bool is_known_gap(struct trace_synth *s, const struct flow_event *e)
+{
+	struct trace_events *t = s->events;
+	const struct ana_loc *loc = is_x86(s) ? trace_locate(t, e->space, e->address) : NULL;
+	uint64_t key = loc ? (uintptr_t)loc->dso : 0;
+
+	if (!key)
+		return false;
+	if (map_u64_get(&t->unreadable, key))
+		return true;
+	if (!map_u64_put(&t->unreadable, key, 0))
+		t->err = CLEW_NO_MEMORY;
+	return false;
+}
+
 static void fail_at(struct trace_synth *s, const struct flow_event *e)
 {
 	const struct code_source *code = s->unit->code;
@@ -77,6 +98,8 @@ static void fail_at(struct trace_synth *s, const struct flow_event *e)
 		.ip = e->address,
 	};
 
+	if (is_known_gap(s, e))
+		return;
 	if (code->why)
 		error.why = code->why(code->ctx, e->space, e->address);
 	trace_exec_who(s);
@@ -143,9 +166,14 @@ static void take_range(struct trace_synth *s, const struct flow_event *e)
 	trace_exec_run(s, &n, &last, e->count);
 }
 
-static bool is_x86(const struct trace_synth *s)
+/** Execution had come to where an interrupt came, if @p is_known, even if there is no code. */
+static bool is_known_place(struct trace_synth *s, bool is_known)
 {
-	return s->unit->decoder->arch == CODE_X86;
+	if (is_known && s->before != BEFORE_RAN) {
+		s->before = BEFORE_RAN;
+		s->last.is_taken = false;
+	}
+	return s->before == BEFORE_RAN;
 }
 
 static void take_exception(struct trace_synth *s, const struct flow_event *e)
@@ -153,6 +181,8 @@ static void take_exception(struct trace_synth *s, const struct flow_event *e)
 	struct trace_place n = {e->address, s->space, TRACE_NO_BLOCK, s->last.isa};
 
 	if (is_x86(s)) { /* the trace says where it came, and not only what ran before */
+		if (!is_known_place(s, e->has_end))
+			return;
 		trace_exec_interrupt(s, &n,
 				     s->has_abort ? ANA_FLOW_BRANCH | ANA_FLOW_TX_ABORT
 						  : trace_exec_exception(s, FLOW_CAUSE_ASYNC));
@@ -184,6 +214,8 @@ static void take_no_code(struct trace_synth *s, const struct flow_event *e)
 		trace_exec_branch(s, &n);
 		s->before = BEFORE_GAP;
 	}
+	if (is_x86(s)) /* the trace does not end there: only what is known of it does */
+		s->before = BEFORE_GAP;
 	trace_exec_end(s);
 	s->before = BEFORE_NO_CODE;
 	fail_at(s, e);
@@ -296,6 +328,7 @@ static void take_trace_off(struct trace_synth *s, const struct flow_event *e)
 	const struct trace_place to = {e->address, s->space, TRACE_NO_BLOCK, s->last.isa};
 	const struct trace_place from = {e->end, s->space, TRACE_NO_BLOCK, s->last.isa};
 
+	is_known_place(s, e->has_end);
 	if (e->cause == FLOW_CAUSE_ASYNC)
 		trace_exec_interrupt(s, &from, ANA_FLOW_BRANCH | ANA_FLOW_ASYNC);
 	trace_exec_leave(s, e->is_target ? &to : NULL);

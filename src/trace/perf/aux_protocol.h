@@ -47,6 +47,8 @@ struct aux_protocol {
 	enum perf_auxtrace_type type;
 	enum code_arch arch;
 	bool takes_uncovered; /* also decodes bytes of buffers that no AUX record describes */
+	bool continues;       /* what two AUX records describe is one trace, if nothing is between;
+				 it has its own times, or none */
 	uint32_t formats;     /* bits of PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK that take() knows */
 
 	/** Of one recording. @return NULL: no memory. */

@@ -30,15 +30,25 @@ enum clew_err aux_streams_warn(const struct trace_steps *r, const char *what, ui
 	return trace_warn(&r->sink->listener, what, nr, offset);
 }
 
+/** The bytes before it were the last ones that the unit was given. */
+static bool is_continued(const struct trace_steps *r, const struct aux_stream *l, uint32_t unit)
+{
+	return r->p->protocols[l->chunk->protocol].protocol->continues && r->begun[unit] &&
+	       r->given[l->chunk->ring] == l->piece;
+}
+
 enum clew_err aux_streams_begin(struct trace_steps *r, const struct aux_stream *l, uint32_t unit)
 {
 	const struct trace_sink *k = r->sink;
-	struct clew_perf_ns bound = {l->chunk->is_uncovered ? 0 : l->chunk->time.ns};
+	bool continues = r->p->protocols[l->chunk->protocol].protocol->continues;
+	bool has_bound = !continues && !l->chunk->is_uncovered;
+	struct clew_perf_ns bound = {has_bound ? l->chunk->time.ns : 0};
+	bool is_begun = r->begun[unit] == l->number || is_continued(r, l, unit);
 	enum clew_err err;
 
-	if (r->begun[unit] == l->number)
-		return CLEW_OK;
 	r->begun[unit] = l->number;
+	if (is_begun)
+		return CLEW_OK;
 	err = k->restart(k->ctx, unit, r->offsets[unit]);
 	return err || !k->bound ? err : k->bound(k->ctx, unit, bound);
 }
@@ -139,8 +149,10 @@ static enum clew_err run_piece(struct trace_steps *r, struct aux_stream *l,
 		protocol_of(r, l)->restart(l->reader, at);
 		l->is_new = false;
 	}
+	l->piece = l->from;
 	l->from += bytes_left(&in);
 	err = protocol_of(r, l)->take(r, l, in, at);
+	r->given[l->chunk->ring] = l->from;
 	release(r, l, at + bytes_left(&in));
 	trace_input_gave(&r->p->trace, bytes_left(&in));
 	return err;
@@ -222,6 +234,8 @@ static enum clew_err end_chunk(struct trace_steps *r, struct aux_stream *l)
 	enum clew_err err = CLEW_OK;
 
 	l->chunk = NULL;
+	if (c->flags & PERF_AUX_FLAG_TRUNCATED && c->ring != AUX_NONE)
+		r->given[c->ring] = UINT64_MAX; /* what comes next does not continue it */
 	/* What a snapshot lacks was written over: that is what it is for. */
 	if (missing && !(c->flags & PERF_AUX_FLAG_OVERWRITE))
 		err = warn_of(r, c, "trace that an AUX record describes is not in the file",
@@ -283,6 +297,7 @@ void aux_streams_free(struct trace_steps *r)
 	mem_free(r->streams);
 	mem_free(r->offsets);
 	mem_free(r->begun);
+	mem_free(r->given);
 	mem_free(r->stream_of_unit);
 	mem_free(r->next_of);
 	mem_free(r);
@@ -331,10 +346,11 @@ static struct trace_steps *steps_new(struct perf_trace *p, const struct trace_si
 	r->piece_bytes = sink->piece_bytes ? sink->piece_bytes : RELEASE_STEP;
 	r->offsets = mem_calloc(nr, sizeof(*r->offsets));
 	r->begun = mem_calloc(nr, sizeof(*r->begun));
+	r->given = mem_calloc(p->chunks.rings.nr + 1, sizeof(*r->given));
 	r->stream_of_unit = mem_calloc(nr, sizeof(*r->stream_of_unit));
 	r->next_of = mem_calloc(p->chunks.all.nr + 1, sizeof(*r->next_of));
-	if (!make_owns(r) || !r->offsets || !r->begun || !r->stream_of_unit || !r->next_of ||
-	    !fill_streams(r, NULL)) {
+	if (!make_owns(r) || !r->offsets || !r->begun || !r->given || !r->stream_of_unit ||
+	    !r->next_of || !fill_streams(r, NULL)) {
 		aux_streams_free(r);
 		return NULL;
 	}

@@ -16,6 +16,7 @@ struct aux_stream {
 	const struct aux_chunk *chunk; /* NULL: between two */
 	uint32_t buffer;
 	uint64_t from, end, missing; /* missing: bytes that no buffer holds */
+	uint64_t piece;              /* where the bytes begin that are given now */
 	uint64_t number;             /* of the piece of trace without gaps */
 	uint64_t released;
 	bool is_seen; /* the buffer */
@@ -29,6 +30,7 @@ struct trace_steps {
 	void *owns[AUX_MAX_PROTOCOLS]; /* each protocol's, of this pass */
 	uint64_t *offsets;             /* of each unit's stream of bytes */
 	uint64_t *begun;               /* by each unit: number of the piece */
+	uint64_t *given;               /* of each ring: all before this offset */
 	uint32_t *stream_of_unit;      /* that reports its end; of one without trace too */
 	uint32_t *next_of;             /* of each chunk: the next one of its stream */
 	struct aux_stream *streams;

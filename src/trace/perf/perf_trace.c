@@ -35,8 +35,8 @@ static void fill_thread(const struct perf_trace *p, uint32_t unit, const struct 
 	ret->tid = trace_tid_of(p, a);
 	if (ret->tid == AUX_NONE)
 		return;
-	if (a->has & WHO_A_THREAD) {
-		ret->pid = who_local_is_thread(a->pid) ? (uint32_t)a->pid.n : AUX_NONE;
+	if (a->has & WHO_A_THREAD && who_local_is_thread(a->pid) && a->comm) {
+		ret->pid = (uint32_t)a->pid.n;
 		ret->comm = a->comm;
 		return;
 	}

@@ -13,7 +13,7 @@
 
 enum { BUS_HZ = 100000000 };
 #define CONFIG_EVENT (UINT64_C(1) << 31) /* attr.config: event trace */
-#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_S     UINT64_C(1000000000)
 
 /* The units of intel_pt: one per AUX ring, of a CPU or of a thread. */
 
@@ -238,6 +238,7 @@ const struct aux_protocol units_pt = {
 	.type = PERF_AUXTRACE_INTEL_PT,
 	.arch = CODE_X86,
 	.takes_uncovered = true,
+	.continues = true,
 	.units_new = units_new,
 	.units_free = units_free,
 	.take_info = take_info,
