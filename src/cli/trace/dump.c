@@ -11,7 +11,9 @@
 #include "format/trace/spe_units_dump.h"
 #include "format/trace/units_dump.h"
 #include "format/windows_text.h"
+#include "packet/etm/etm_packet.h"
 #include "packet/spe/spe_packet.h"
+#include "trace/spe_decoder.h"
 
 struct dump_command {
 	struct cli_etm etm;
@@ -43,13 +45,14 @@ static int choose_kinds(struct dump_command *c)
 	return CLI_USAGE;
 }
 
-static bool is_all_spe(const struct trace_input *t)
+/** Else the trace may be CoreSight's, and have frames of units that nothing describes. */
+static bool is_of_others(const struct trace_input *t)
 {
 	for (size_t i = 0; i < t->nr_units; i++) {
-		if (!t->units[i].decoder || !t->units[i].decoder->ops)
+		if (!spe_config_of(&t->units[i]))
 			return false;
 	}
-	return true;
+	return t->nr_units;
 }
 
 /* Of what each unit's packets are, where they come from snapshots. */
@@ -67,14 +70,7 @@ static enum clew_err print_windows(const struct dump_command *c, const struct cl
 static enum clew_err print_packets(struct dump_command *c, const struct clew_sink *sink,
 				   struct clew_diag *diag)
 {
-	const struct etm_dump_opts opts = {
-		.is_json = c->is_json,
-		.is_stat = c->is_stat,
-		.skips = c->etm.skips,
-		.kinds = c->kinds ? c->is_kind : NULL,
-		.listener = {note_warning, c}
-        };
-	const struct spe_units_dump_opts spe = {
+	struct units_dump_opts opts = {
 		.is_json = c->is_json,
 		.is_stat = c->is_stat,
 		.skips = c->etm.skips,
@@ -82,10 +78,11 @@ static enum clew_err print_packets(struct dump_command *c, const struct clew_sin
 		.listener = {note_warning, c}
         };
 	bool is_any;
-	enum clew_err err = spe_units_dump(c->etm.trace, &spe, sink, diag, &is_any);
+	enum clew_err err = spe_units_dump(c->etm.trace, &opts, sink, diag, &is_any);
 
-	if (!err && !(is_any && is_all_spe(c->etm.trace)))
-		err = etm_dump(c->etm.trace, &opts, sink, diag);
+	opts.kinds = c->kinds ? c->is_kind : NULL;
+	if (!err && !is_of_others(c->etm.trace))
+		err = etm_dump(c->etm.trace, &opts, sink, diag, &is_any);
 	return err || c->kinds ? err : print_windows(c, sink);
 }
 

@@ -8,7 +8,6 @@
 #include "format/json_put.h"
 #include "format/sink_flush.h"
 #include "format/trace/spe_dump.h"
-#include "format/trace/units_dump.h"
 #include "trace/spe_decoder.h"
 
 enum { FLUSH = 256 << 10, MAX_PACKET = 16, HEX_COLUMNS = 30 };
@@ -24,7 +23,7 @@ struct unit {
 
 struct dump {
 	struct trace_input *trace;
-	const struct spe_units_dump_opts *opts;
+	const struct units_dump_opts *opts;
 	const struct clew_sink *sink;
 	struct unit *units;
 	bool *skips;
@@ -291,6 +290,7 @@ static enum clew_err run(struct dump *d, struct clew_diag *diag, bool *ret_is_an
 	struct trace_sink take = {.bytes = take_bytes,
 				  .restart = take_restart,
 				  .mark = take_mark,
+				  .piece_bytes = d->opts->piece_bytes,
 				  .ctx = d,
 				  .listener = d->opts->listener};
 
@@ -299,7 +299,7 @@ static enum clew_err run(struct dump *d, struct clew_diag *diag, bool *ret_is_an
 	return units_dump_run(d->trace, is_spe, d->opts->skips, &take, d->skips, diag, ret_is_any);
 }
 
-enum clew_err spe_units_dump(struct trace_input *t, const struct spe_units_dump_opts *opts,
+enum clew_err spe_units_dump(struct trace_input *t, const struct units_dump_opts *opts,
 			     const struct clew_sink *sink, struct clew_diag *diag, bool *ret_is_any)
 {
 	struct dump d = {

@@ -2,8 +2,7 @@
 #ifndef FORMAT_TRACE_SPE_UNITS_DUMP_H
 #define FORMAT_TRACE_SPE_UNITS_DUMP_H
 
-#include "base/sink.h"
-#include "trace/trace_input.h"
+#include "format/trace/units_dump.h"
 
 /**
  * The packets of an input's SPE units, as they are:
@@ -11,17 +10,10 @@
  *	OFFSET INPUT  BYTES  TEXT
  *
  * OFFSET is that in the AUX ring, INPUT that in the file; padding is one line per run in a piece.
- * Or as one JSON object per line, or only counted.
+ * Or as one JSON object per line, or only counted. NR_SPE_KINDS kinds.
+ * @return what the run or the sink returned; CLEW_NO_MEMORY. *ret_is_any: there are such units.
  */
-struct spe_units_dump_opts {
-	bool is_json, is_stat;
-	const bool *skips; /* by unit; NULL: none */
-	const bool *kinds; /* as etm_dump_opts; NR_SPE_KINDS of them */
-	struct trace_listener listener;
-};
-
-/** @return what the run or the sink returned; CLEW_NO_MEMORY. *ret_is_any: there are such units. */
-enum clew_err spe_units_dump(struct trace_input *t, const struct spe_units_dump_opts *opts,
+enum clew_err spe_units_dump(struct trace_input *t, const struct units_dump_opts *opts,
 			     const struct clew_sink *sink, struct clew_diag *diag,
 			     bool *ret_is_any);
 

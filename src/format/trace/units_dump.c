@@ -30,7 +30,7 @@ static bool mark(const char *name, size_t size, bool is_whole, const struct dump
 		const char *kind = set->name(k);
 
 		if (strncasecmp(kind, name, size) ||
-		    (kind[size] && (is_whole || !strchr("_-", kind[size]))))
+		    (kind[size] && (is_whole || !strchr("_-.", kind[size]))))
 			continue;
 		set->is_wanted[k] = found = true;
 	}

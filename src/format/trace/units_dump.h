@@ -2,9 +2,19 @@
 #ifndef FORMAT_TRACE_UNITS_DUMP_H
 #define FORMAT_TRACE_UNITS_DUMP_H
 
+#include "base/sink.h"
 #include "trace/trace_input.h"
 
 /* What dumps of packets have in common, whatever the protocol. */
+
+struct units_dump_opts {
+	bool is_json, is_stat;
+	const bool *skips; /* by unit; NULL: none */
+	/* Which kinds are printed; counted in any case. NULL: all. As many as the protocol has. */
+	const bool *kinds;
+	size_t piece_bytes; /* as trace_sink's */
+	struct trace_listener listener;
+};
 
 /**
  * Run @p t: the bytes of each unit that @p is_of, without those of @p skips (by unit; NULL: none),
@@ -25,7 +35,8 @@ struct dump_kinds {
 
 /**
  * Mark what the comma list @p names names: a kind, in any case, with or without I_, or all that
- * begin with it as a word (ATOM: ATOM_F1 to ATOM_F6), in any of the sets.
+ * begin with it as a word (ATOM: ATOM_F1 to ATOM_F6; MODE: MODE.Exec, MODE.TSX), in any of the
+ * sets.
  * @return the first that names none; NULL: all do.
  */
 const char *units_dump_kinds(const char *names, const struct dump_kinds *sets, size_t nr_sets);
