@@ -8,18 +8,21 @@
 #include "format/sink_flush.h"
 #include "format/trace/cs_frame_text.h"
 #include "format/trace/etm_dump.h"
+#include "format/trace/ipt_dump.h"
 #include "format/trace/spe_units_dump.h"
 #include "format/trace/units_dump.h"
 #include "format/windows_text.h"
 #include "packet/etm/etm_packet.h"
+#include "packet/pt/ipt_packet.h"
 #include "packet/spe/spe_packet.h"
+#include "trace/pt_decoder.h"
 #include "trace/spe_decoder.h"
 
 struct dump_command {
 	struct cli_etm etm;
 	const char *kinds;
 	bool is_json, is_stat, is_frames;
-	bool is_kind[NR_ETM_KINDS], is_spe_kind[NR_SPE_KINDS];
+	bool is_kind[NR_ETM_KINDS], is_spe_kind[NR_SPE_KINDS], is_pt_kind[NR_IPT_KINDS];
 };
 
 static enum clew_err note_warning(void *ctx, const char *what, uint64_t number, uint64_t offset)
@@ -34,14 +37,15 @@ static int choose_kinds(struct dump_command *c)
 	const struct dump_kinds sets[] = {
 		{etm_dump_kind, NR_ETM_KINDS, c->is_kind    },
 		{spe_dump_kind, NR_SPE_KINDS, c->is_spe_kind},
+		{ipt_dump_kind, NR_IPT_KINDS, c->is_pt_kind },
 	};
-	const char *bad = c->kinds ? units_dump_kinds(c->kinds, sets, 2) : NULL;
+	const char *bad = c->kinds ? units_dump_kinds(c->kinds, sets, 3) : NULL;
 
 	if (!bad)
 		return CLI_OK;
 	cli_error("--kind: there is no packet '%.*s'", (int)strcspn(bad, ","), bad);
 	cli_hint("names are as in the output, in full or in part: ATOM, I_ADDR_S_IS0, "
-		 "of SPE EV, TS; 'man clew-dump' lists them");
+		 "of SPE EV, TS, of Intel PT TIP, MODE; 'man clew-dump' lists them");
 	return CLI_USAGE;
 }
 
@@ -49,7 +53,7 @@ static int choose_kinds(struct dump_command *c)
 static bool is_of_others(const struct trace_input *t)
 {
 	for (size_t i = 0; i < t->nr_units; i++) {
-		if (!spe_config_of(&t->units[i]))
+		if (!spe_config_of(&t->units[i]) && !pt_config_of(&t->units[i]))
 			return false;
 	}
 	return t->nr_units;
@@ -80,6 +84,9 @@ static enum clew_err print_packets(struct dump_command *c, const struct clew_sin
 	bool is_any;
 	enum clew_err err = spe_units_dump(c->etm.trace, &opts, sink, diag, &is_any);
 
+	opts.kinds = c->kinds ? c->is_pt_kind : NULL;
+	if (!err)
+		err = ipt_dump(c->etm.trace, &opts, sink, diag, &is_any);
 	opts.kinds = c->kinds ? c->is_kind : NULL;
 	if (!err && !is_of_others(c->etm.trace))
 		err = etm_dump(c->etm.trace, &opts, sink, diag, &is_any);
@@ -149,7 +156,7 @@ int cmd_dump(int argc, char **argv)
 		.usage =
 			"[-i FILE|DIR] [--stat | --frames] [--json] [--id=IDS] [--cpu=CPUS] [--kind=NAMES]",
 		.summary = "Print the packets of a hardware trace (CoreSight ETMv4, ETE, Arm "
-			   "SPE), with their offsets.",
+			   "SPE, Intel PT), with their offsets.",
 		.options = options,
 		.examples = "  clew dump -i snapshot/ --id=10 --kind=EXCEPT,ADDR\n",
 	};
