@@ -99,4 +99,25 @@ with tempfile.TemporaryDirectory() as work:
     check(status == 0 and not out and "no trace of it is in frames" in err, "--frames: there are none", out + err)
     status, out, err = dump("--cpu=0")
     check(status == 1 and not out, "--cpu of a trace of a thread", out + err)
+
+    with open(os.path.join(work, "trace.pt"), "wb") as f:
+        f.write(TRACE)
+
+    def dump_raw(*args):
+        p = subprocess.run((clew, "dump", "--raw", "trace.pt", *args), capture_output=True, check=False, stdin=subprocess.DEVNULL, cwd=work)
+        return p.returncode, p.stdout.decode(), p.stderr.decode()
+
+    status, out, err = dump_raw("--protocol=PT")
+    want = ["# trace.pt: Intel PT"] + [f"{x[:9]}{int(x[9:19]) - 504:10}{x[19:]}" for x in WANT.splitlines()[1:]]
+    check(status == 0 and not err and out.splitlines() == want, "--raw", out + err)
+    for args, word in (("--regs=TRCCONFIGR=1", "no registers"), ("--format=tpiu", "no frames"), ("--input=perf.data", "exclude each other")):
+        status, out, err = dump_raw("--protocol=PT", args)
+        check(status == 2 and word in err and not out, f"--raw with {args}", err)
+    status, out, err = dump_raw("--protocol=PT", "--frames")
+    check(status == 0 and not out and "no trace of it is in frames" in err, "--raw: no frames", out + err)
+    status, out, err = dump_raw("--protocol=PTM")
+    check(status == 2 and not out, "--raw of another protocol", err)
+    os.truncate(os.path.join(work, "trace.pt"), 0)
+    status, out, err = dump_raw("--protocol=PT")
+    check(status == 0 and not err and not out, "an empty file is no error", out + err)
 done()

@@ -131,7 +131,7 @@ static int run(struct dump_command *c)
 
 int cmd_dump(int argc, char **argv)
 {
-	struct dump_command c = {0};
+	struct dump_command c = {.etm.takes_raw_pt = true};
 	/* clang-format off */
 	const struct cli_option options[] = {
 		{'i', "input", "FILE", "recording, or directory of an OpenCSD snapshot (default: perf.data)",

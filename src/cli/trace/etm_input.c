@@ -309,7 +309,9 @@ int cli_etm_begin_public(struct cli_etm *e)
 
 int cli_etm_begin(struct cli_etm *e)
 {
-	int status = cli_etm_open_raw(&e->in, &e->raw, &e->trace);
+	int status = e->takes_raw_pt && cli_raw_is_pt(&e->raw)
+			   ? cli_pt_open_raw(&e->in, &e->raw, &e->trace)
+			   : cli_etm_open_raw(&e->in, &e->raw, &e->trace);
 
 	if (status == CLI_OK && !e->trace)
 		status = open_input(&e->in, &e->trace);

@@ -39,6 +39,7 @@ struct cli_etm {
 	struct cli_input in;
 	struct cs_raw raw;
 	const char *ids;           /* --id; NULL: any */
+	bool takes_raw_pt;         /* only packets are looked at: cli_etm_begin() also opens it */
 	struct trace_input *trace; /* by cli_etm_begin() */
 	struct clew_trace *opened; /* by cli_etm_begin_public() */
 	bool *skips;               /* of each unit: --id and --cpu exclude it */

@@ -5,6 +5,7 @@
 
 #include "cli/common/message.h"
 #include "cli/common/progress.h"
+#include "trace/snapshot/pt_raw.h"
 
 static void report_note(void *ctx, const char *note)
 {
@@ -36,7 +37,7 @@ int cli_etm_check_raw(struct cli_input *in, struct cs_raw *raw)
 	if (!raw->regs)
 		return misuse("--raw needs the registers of its trace unit");
 	if (raw->type && !is_protocol(raw->type))
-		return misuse("--protocol is ETMv4 or ETE");
+		return misuse("--protocol is ETMv4 or ETE; for clew dump also PT");
 	raw->type = raw->type ? raw->type : "ETMv4";
 	in->path = raw->file;
 	in->is_snapshot = true;
@@ -63,5 +64,36 @@ int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct trace_inpu
 	(*ret)->progress = cli_progress();
 	for (size_t i = 0; (note = cs_snapshot_note(*ret, i)); i++)
 		report_note(raw, note);
+	return CLI_OK;
+}
+
+bool cli_raw_is_pt(const struct cs_raw *raw)
+{
+	return raw->file && raw->type &&
+	       (!strcmp(raw->type, "PT") || !strcmp(raw->type, "intel_pt"));
+}
+
+static int misuse_of_pt(const char *what)
+{
+	cli_error("%s", what);
+	cli_hint("'--raw FILE --protocol PT'");
+	return CLI_USAGE;
+}
+
+int cli_pt_open_raw(struct cli_input *in, const struct cs_raw *raw, struct trace_input **ret)
+{
+	struct clew_diag diag = {0};
+
+	if (in->path)
+		return misuse_of_pt("--raw and -i exclude each other");
+	if (raw->regs)
+		return misuse_of_pt("Intel PT has no registers that --regs could describe");
+	if (raw->format && strcmp(raw->format, "source_data") != 0)
+		return misuse_of_pt("Intel PT has no frames: its --format is source_data");
+	in->path = raw->file;
+	in->is_snapshot = true;
+	if (pt_raw_open(ret, raw->file, &diag))
+		return cli_fail(raw->file, &diag);
+	(*ret)->progress = cli_progress();
 	return CLI_OK;
 }

@@ -12,7 +12,7 @@
 	{0, "Raw trace", NULL, NULL, CLI_SECTION}, \
 	{0, "raw", "FILE", "trace of one unit in a separate file, instead of -i", \
 	 CLI_STRING, &(r).file}, \
-	{0, "protocol", "NAME", "ETMv4 (the default) or ETE", CLI_STRING, &(r).type}, \
+	{0, "protocol", "NAME", "ETMv4 (the default) or ETE; for clew dump also PT", CLI_STRING, &(r).type}, \
 	{0, "regs", "LIST", "its registers: TRCCONFIGR=0xc1,TRCTRACEIDR=0x10,TRCIDR0=...,TRCIDR2=...", \
 	 CLI_STRING, &(r).regs}, \
 	{0, "format", "NAME", "coresight (16-byte frames, the default), source_data, tpiu, ...", \
@@ -24,6 +24,10 @@
  * @return CLI_OK, CLI_USAGE, CLI_FAILED.
  */
 int cli_etm_open_raw(struct cli_input *in, struct cs_raw *raw, struct trace_input **ret);
+
+/** Is it Intel PT? Then this opens it, in place of cli_etm_open_raw(). */
+bool cli_raw_is_pt(const struct cs_raw *raw);
+int cli_pt_open_raw(struct cli_input *in, const struct cs_raw *raw, struct trace_input **ret);
 
 /** The parts of it: are the options right, and what do they mean? @return CLI_OK, CLI_USAGE; */
 int cli_etm_check_raw(struct cli_input *in, struct cs_raw *raw);
