@@ -122,6 +122,24 @@ enum clew_trace_kind {
 	CLEW_TRACE_DROPPED,     /* value branches ran, taken or not, at unknown places */
 	CLEW_TRACE_LATEST,      /* what follows ran no later than value, in ns of perf's clock */
 	CLEW_TRACE_SWITCH, /* the kernel's code for it says: what follows is another thread's */
+	CLEW_TRACE_OFF,    /* tracing ended by a branch, is_target: to start; number 1: by an
+			      interrupt at end */
+	CLEW_TRACE_NOTE,   /* what Intel PT says besides: number: enum clew_trace_note, value */
+};
+
+/** clew_trace_event.number of CLEW_TRACE_NOTE, and what value is; is_known: the trace, or the code,
+ * says that it was at end. */
+enum clew_trace_note {
+	CLEW_NOTE_PSB,     /* offset in the unit's trace */
+	CLEW_NOTE_CBR,     /* core:bus ratio */
+	CLEW_NOTE_PTWRITE, /* operand */
+	CLEW_NOTE_MWAIT,   /* hints */
+	CLEW_NOTE_PWRE,    /* C-state << 4 | sub-state */
+	CLEW_NOTE_EXSTOP,
+	CLEW_NOTE_PWRX, /* wake reason << 8 | last C-state << 4 | deepest one */
+	CLEW_NOTE_EVD,  /* of the CFE that follows: its data */
+	CLEW_NOTE_CFE,  /* vector */
+	CLEW_NOTE_IF,   /* EFLAGS.IF */
 };
 
 /** Why decoding waits for the next synchronisation point. */

@@ -7,6 +7,9 @@
 
 _Static_assert((int)CLEW_REALM == (int)ARM_REALM && CLEW_TRACE_ITEM_EVENT == FLOW_ITEM_EVENT,
 	       "public and inner numbers are alike");
+_Static_assert((int)CLEW_NOTE_PSB == (int)FLOW_NOTE_PSB && (int)CLEW_NOTE_IF == (int)FLOW_NOTE_IF &&
+		       (int)CLEW_NOTE_IF + 1 == NR_FLOW_NOTES,
+	       "notes, too");
 
 /* clang-format off */
 static const uint8_t kinds[NR_FLOW_EVENTS] = {
@@ -32,6 +35,8 @@ static const uint8_t kinds[NR_FLOW_EVENTS] = {
 	[FLOW_EV_UNSUPPORTED] = CLEW_TRACE_UNSUPPORTED,
 	[FLOW_EV_END] = CLEW_TRACE_END,
 	[FLOW_EV_SWITCH] = CLEW_TRACE_SWITCH,
+	[FLOW_EV_TRACE_OFF] = CLEW_TRACE_OFF,
+	[FLOW_EV_NOTE] = CLEW_TRACE_NOTE,
 };
 
 static const uint8_t no_syncs[NR_FLOW_NO_SYNCS] = {
@@ -148,6 +153,8 @@ static uint32_t number_of(const struct flow_event *e)
 		return no_syncs[e->reason];
 	case FLOW_EV_TRACE_ON:
 		return e->is_overflow;
+	case FLOW_EV_TRACE_OFF:
+		return e->cause == FLOW_CAUSE_ASYNC;
 	case FLOW_EV_NO_PATH:
 	case FLOW_EV_NO_TARGET:
 		return e->count;
@@ -173,7 +180,8 @@ static struct clew_trace_event event_of(struct clew_trace *t, size_t unit,
 {
 	return (struct clew_trace_event){.kind = kinds[e->kind],
 					 .el = e->el,
-					 .is_known = e->has_count,
+					 .is_known = e->kind == FLOW_EV_NOTE ? e->has_end
+									     : e->has_count,
 					 .is_target = e->is_target,
 					 .space = e->space,
 					 .number = number_of(e),

@@ -22,9 +22,12 @@ const char *who_evidence_name(enum who_evidence e)
 
 const char *who_level_name(enum who_level l)
 {
-	static const char *const names[] = {"EL0", "EL1", "EL2", "EL3"};
+	static const char *const names[] = {
+		[WHO_EL0] = "EL0", [WHO_EL1] = "EL1",       [WHO_EL2] = "EL2",
+		[WHO_EL3] = "EL3", [WHO_X86_USER] = "user", [WHO_X86_KERNEL] = "kernel",
+	};
 
-	return l < WHO_LEVEL_UNKNOWN ? names[l] : NULL;
+	return l < sizeof(names) / sizeof(names[0]) ? names[l] : NULL;
 }
 
 const char *who_kind_name(enum who_kind k)

@@ -71,7 +71,15 @@ const char *who_evidence_name(enum who_evidence e);
 const char *who_kind_name(enum who_kind k);
 const char *who_reason_name(enum who_reason r);
 
-enum who_level { WHO_EL0, WHO_EL1, WHO_EL2, WHO_EL3, WHO_LEVEL_UNKNOWN };
+enum who_level {
+	WHO_EL0,
+	WHO_EL1,
+	WHO_EL2,
+	WHO_EL3,
+	WHO_LEVEL_UNKNOWN,
+	WHO_X86_USER, /* of answers alone: who_ran takes EL0 and EL1 for these */
+	WHO_X86_KERNEL,
+};
 /** "EL0", ...; NULL: unknown. */
 const char *who_level_name(enum who_level l);
 /** NULL: non-secure, as nearly all is, or unknown. */

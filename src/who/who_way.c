@@ -23,6 +23,8 @@ static enum who_world at_user(const struct who_way *w)
 	case WHO_EL0:
 	case WHO_EL3:
 	case WHO_LEVEL_UNKNOWN:
+	case WHO_X86_USER:
+	case WHO_X86_KERNEL:
 		break;
 	}
 	return w->start;
@@ -47,6 +49,8 @@ enum who_world who_world_of_way(enum who_level kernel, const struct who_way *w)
 	case WHO_EL0:
 	case WHO_EL3:
 	case WHO_LEVEL_UNKNOWN:
+	case WHO_X86_USER:
+	case WHO_X86_KERNEL:
 		break;
 	}
 	return w->has_vmid && w->vmid ? WHO_WORLD_GUEST : WHO_WORLD_HOST;

@@ -27,6 +27,8 @@ static const char *const words[TRACE_RANGES_NR_KINDS] = {
 	[CLEW_TRACE_TRANSACTION] = "memtrans",
 	[CLEW_TRACE_UNSUPPORTED] = "unsupported",
 	[CLEW_TRACE_END] = "eo_trace",
+	[CLEW_TRACE_OFF] = "trace_off",
+	[CLEW_TRACE_NOTE] = "note",
 };
 
 /* OpenCSD's names and numbers of address spaces. */
@@ -257,6 +259,8 @@ static void put_no_code(const struct trace_ranges_text *t, struct buf *out,
 
 	buf_str(out, "0x");
 	buf_hex(out, e->start, 0, '0');
+	if (t->arch == CLEW_ARCH_X86)
+		return;
 	buf_str(out, "; Memspace [0x");
 	buf_hex(out, memory[security][el].number, 0, '0');
 	buf_char(out, ':');
@@ -271,14 +275,45 @@ static void put_timestamp(struct buf *out, const struct clew_trace_event *e)
 	buf_str(out, "];");
 }
 
-static void put_exception(struct buf *out, const struct clew_trace_event *e)
+static void put_exception(const struct trace_ranges_text *t, struct buf *out,
+			  const struct clew_trace_event *e)
 {
 	buf_str(out, "pref ret addr:0x");
 	buf_hex(out, e->start, 0, '0');
 	buf_str(out, e->is_target ? " [addr also prev br tgt]" : "");
+	if (t->arch == CLEW_ARCH_X86)
+		return;
 	buf_str(out, "; excep num (0x");
 	buf_hex(out, e->number, 2, '0');
 	buf_char(out, ')');
+}
+
+static void put_off(struct buf *out, const struct clew_trace_event *e)
+{
+	if (e->number)
+		buf_printf(out, "[interrupt at 0x%" PRIx64 "]", e->end);
+	else if (e->is_target)
+		buf_printf(out, "[to 0x%" PRIx64 "]", e->start);
+	else
+		buf_str(out, "[end or filter]");
+}
+
+/** "ptwrite 0x2a at 0x401000": each by its packet's name. */
+static void put_note(struct buf *out, const struct clew_trace_event *e)
+{
+	static const char *const names[] = {
+		[CLEW_NOTE_PSB] = "psb",         [CLEW_NOTE_CBR] = "cbr",
+		[CLEW_NOTE_PTWRITE] = "ptwrite", [CLEW_NOTE_MWAIT] = "mwait",
+		[CLEW_NOTE_PWRE] = "pwre",       [CLEW_NOTE_EXSTOP] = "exstop",
+		[CLEW_NOTE_PWRX] = "pwrx",       [CLEW_NOTE_EVD] = "evd",
+		[CLEW_NOTE_CFE] = "cfe",         [CLEW_NOTE_IF] = "if",
+	};
+
+	if (e->number >= sizeof(names) / sizeof(names[0]))
+		return;
+	buf_printf(out, "%s 0x%" PRIx64, names[e->number], e->value);
+	if (e->is_known)
+		buf_printf(out, " at 0x%" PRIx64, e->end);
 }
 
 static void put_details(const struct trace_ranges_text *t, struct buf *out,
@@ -314,7 +349,7 @@ static void put_details(const struct trace_ranges_text *t, struct buf *out,
 		buf_str(out, "; no address");
 		break;
 	case CLEW_TRACE_EXCEPTION:
-		put_exception(out, e);
+		put_exception(t, out, e);
 		break;
 	case CLEW_TRACE_TIMESTAMP:
 		put_timestamp(out, e);
@@ -339,6 +374,12 @@ static void put_details(const struct trace_ranges_text *t, struct buf *out,
 		break;
 	case CLEW_TRACE_END:
 		buf_str(out, "[end-of-trace]");
+		break;
+	case CLEW_TRACE_OFF:
+		put_off(out, e);
+		break;
+	case CLEW_TRACE_NOTE:
+		put_note(out, e);
 		break;
 	case CLEW_TRACE_PARTIAL:
 	case CLEW_TRACE_EXCEPTION_RETURN:

@@ -309,7 +309,8 @@ static struct who_question question_of(const struct perf_trace *p, uint32_t unit
 	const struct trace_chunk_marks *c;
 
 	q.level = (enum who_level)(code_context_el(&k->context) & 3);
-	q.security = (enum arm_security)(k->context.arm.security & 3);
+	q.security = k->context.arch == CODE_X86 ? ARM_SECURITY_UNKNOWN
+						 : (enum arm_security)(k->context.arm.security & 3);
 	trace_ran_add_contexts(&who, &q);
 	if (!chunk->has_levels) {
 		q.world = is_led_down(p, &who.way) ? world_of(p, &who.way) : q.world;
@@ -353,6 +354,12 @@ static bool is_same(const struct code_key *a, const struct code_key *b)
 {
 	const struct code_arm_context *x = &a->context.arm, *y = &b->context.arm;
 
+	if (a->context.arch != b->context.arch)
+		return false;
+	if (a->context.arch == CODE_X86)
+		return a->bound.ns == b->bound.ns && a->nr_switches == b->nr_switches &&
+		       a->context.x86.is_kernel == b->context.x86.is_kernel &&
+		       a->context.x86.is_guest == b->context.x86.is_guest;
 	return a->bound.ns == b->bound.ns && x->el == y->el && x->security == y->security &&
 	       x->has_cid == y->has_cid && x->has_vmid == y->has_vmid && x->cid == y->cid &&
 	       x->vmid == y->vmid && x->upper_el == y->upper_el && x->entry == y->entry &&
@@ -384,6 +391,8 @@ static struct who_question ask_anew(const struct perf_trace *p, uint32_t unit,
 	struct who_question q = question_of(p, unit, key, &m->chunk);
 
 	who_ran_ask(p->ran.rule, &a->cursor, &q, &a->answer);
+	if (key->context.arch == CODE_X86 && a->answer.level < WHO_LEVEL_UNKNOWN)
+		a->answer.level = a->answer.level == WHO_EL0 ? WHO_X86_USER : WHO_X86_KERNEL;
 	a->key = *key;
 	a->chunk = m->chunk.chunk;
 	a->space.holds = TRACE_RAN_SPACE_UNKNOWN;
