@@ -77,7 +77,7 @@ enum {
 };
 
 /** As enum isa. */
-enum ana_isa { ANA_A64, ANA_A32, ANA_T32, ANA_NR_ISAS };
+enum ana_isa { ANA_A64, ANA_A32, ANA_T32, ANA_X86_64, ANA_X86_32, ANA_X86_16, ANA_NR_ISAS };
 
 /** What Intel PT reports besides execution, as perf numbers its events.
  * Spec: tools/perf/util/event.h, enum perf_synth_id (Linux 6.1). */

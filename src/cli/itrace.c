@@ -23,8 +23,8 @@ int cli_itrace_set(void *itrace, const char *arg, bool is_negated)
 	cli_error("--itrace=%s: '%s': %s", arg, *at ? at : "the end", what);
 	cli_hint(
 		"letters: i[PERIOD] instructions, b branches, c calls, r returns, e errors, g[N] call "
-		"chains, l[N] last branches, sN skip N events; of Arm SPE also f m t caches and TLB, "
-		"M memory, a remote; 'man clew-script' has all");
+		"chains, l[N] last branches, sN skip N events; of Intel PT also x transactions, w PTWRITE, "
+		"p power, I interrupts; of Arm SPE f m t caches and TLB, M memory, a remote; 'man clew-script' has all");
 	return CLI_USAGE;
 }
 
@@ -43,22 +43,33 @@ static bool has_operations(const struct trace_input *t)
 	return false;
 }
 
+static bool has_x86(const struct trace_input *t)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (t->units[i].decoder && t->units[i].decoder->arch == CODE_X86)
+			return true;
+	}
+	return false;
+}
+
 static void report_ignored(const struct cli_itrace *it)
 {
-	static const char of_operations[] = "Mafmt";
-	bool has_ops = has_operations(it->trace);
+	static const char of_operations[] = "Mafmt", of_x86[] = "xwpI";
+	bool has_ops = has_operations(it->trace), is_x86 = has_x86(it->trace);
 	char letters[sizeof(it->opts.ignored)] = "";
 	size_t nr = 0;
 
 	if (it->is_implied)
 		return;
 	for (const char *c = it->opts.ignored; it->is_set && *c; c++) {
-		if (!has_ops || !strchr(of_operations, *c))
+		if (!(has_ops && strchr(of_operations, *c)) && !(is_x86 && strchr(of_x86, *c)))
 			letters[nr++] = *c;
 	}
 	if (nr)
 		cli_note("--itrace: '%s' has no meaning for %s and is ignored", letters,
-			 has_ops ? "SPE records" : "ETM trace");
+			 has_ops  ? "SPE records"
+			 : is_x86 ? "Intel PT"
+				  : "ETM trace");
 	if (it->is_set && !has_ops && !it->opts.insns &&
 	    (it->opts.chains || it->opts.last_branches))
 		cli_note("--itrace: 'g' and 'l' apply to instructions: without 'i' they have no "

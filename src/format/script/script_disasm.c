@@ -21,6 +21,9 @@ static bool open_isa(struct script_disasm *d, enum ana_isa isa)
 		[ANA_A64] = {CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN                },
 		[ANA_A32] = {CS_ARCH_ARM,   (cs_mode)(CS_MODE_ARM | CS_MODE_V8)  },
 		[ANA_T32] = {CS_ARCH_ARM,   (cs_mode)(CS_MODE_THUMB | CS_MODE_V8)},
+		[ANA_X86_64] = {CS_ARCH_X86,   CS_MODE_64                           },
+		[ANA_X86_32] = {CS_ARCH_X86,   CS_MODE_32                           },
+		[ANA_X86_16] = {CS_ARCH_X86,   CS_MODE_16                           },
 	};
 
 	d->is_open[isa] = cs_open(sets[isa].arch, sets[isa].mode, &d->of_isa[isa]) == CS_ERR_OK;

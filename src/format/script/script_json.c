@@ -239,9 +239,33 @@ static void add_branches(struct script_json *j, const struct ana_event *ev)
 	json_close(&j->put, ']');
 }
 
+/* What holds besides, of Intel PT. */
+static void add_states(struct json_put *p, uint32_t flow)
+{
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} states[] = {
+		{ANA_FLOW_IN_TX,     "in_transaction"   },
+		{ANA_FLOW_NO_INTR,   "interrupts_off"   },
+		{ANA_FLOW_INTR_FLIP, "interrupts_change"},
+	};
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		if (!(flow & states[i].bit))
+			continue;
+		json_key(p, states[i].name);
+		json_bool(p, true);
+	}
+}
+
 /* "jmp", "call", ...; where tracing begins, ends; what executed. */
 static void add_synth(struct script_json *j, const struct ana_event *ev)
 {
+	static const char *const isas[ANA_NR_ISAS] = {
+		[ANA_A64] = "A64",       [ANA_A32] = "A32",       [ANA_T32] = "T32",
+		[ANA_X86_64] = "x86-64", [ANA_X86_32] = "x86-32", [ANA_X86_16] = "x86-16",
+	};
 	const struct ana_synth *y = ev->synth;
 	struct json_put *p = &j->put;
 
@@ -253,7 +277,9 @@ static void add_synth(struct script_json *j, const struct ana_event *ev)
 						       ANA_FLOW_IN_TX | ANA_FLOW_OP_IN_TX |
 						       ANA_FLOW_NO_INTR | ANA_FLOW_INTR_FLIP),
 				 true);
-		json_put_string(p, "flow", buf_cstr(&j->text));
+		if (j->text.nr)
+			json_put_string(p, "flow", buf_cstr(&j->text));
+		add_states(p, y->flow);
 	}
 	if (y->flow & (ANA_FLOW_TRACE_BEGIN | ANA_FLOW_TRACE_END))
 		json_put_string(p, "trace_at", y->flow & ANA_FLOW_TRACE_BEGIN ? "begin" : "end");
@@ -262,10 +288,7 @@ static void add_synth(struct script_json *j, const struct ana_event *ev)
 		for (unsigned int i = 0; i < y->insn_bytes; i++)
 			buf_hex(&j->text, y->insn[i], 2, '0');
 		json_put_string(p, "insn", buf_cstr(&j->text));
-		json_put_string(p, "isa",
-				y->isa == ANA_A64   ? "A64"
-				: y->isa == ANA_A32 ? "A32"
-						    : "T32");
+		json_put_string(p, "isa", isas[y->isa % ANA_NR_ISAS]);
 	}
 	if (y->note)
 		script_json_note(p, y->note);

@@ -73,6 +73,10 @@ static void add_state(struct buf *b, size_t nr, bool has_outcome, uint32_t flow)
 
 	state_text(flow, text);
 	width = strlen(text);
+	if (!(flow & ~(uint32_t)STATES)) { /* of no branch */
+		buf_add(b, text + 1, width - 2);
+		return;
+	}
 
 	if (nr + width >= FLOW_WIDTH)
 		buf_char(b, ' ');

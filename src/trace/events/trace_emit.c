@@ -3,7 +3,7 @@
 #include "trace/events/trace_events_impl.h"
 
 _Static_assert((int)ANA_A64 == (int)ISA_A64 && (int)ANA_A32 == (int)ISA_A32 &&
-		       (int)ANA_T32 == (int)ISA_T32,
+		       (int)ANA_T32 == (int)ISA_T32 && (int)ANA_X86_16 == (int)ISA_X86_16,
 	       "the instruction sets are numbered alike");
 _Static_assert(sizeof(((struct ana_synth *)NULL)->insn) == FLOW_MAX_INSN_BYTES, "any instruction");
 

@@ -186,6 +186,8 @@ bool trace_notes_add_evsels(struct trace_events *e);
 void trace_notes_take(struct trace_synth *s, const struct flow_event *e);
 /** A transaction began or ended at e->end. */
 void trace_notes_transaction(struct trace_synth *s, const struct flow_event *e);
+/** It was aborted, and execution goes to @p to. */
+void trace_notes_abort(struct trace_synth *s, uint32_t flow, uint64_t to);
 /** A ratio of clocks that is new, before what comes at @p ip. */
 void trace_notes_put_cbr(struct trace_synth *s, uint64_t ip);
 

@@ -359,6 +359,8 @@ void trace_exec_branch(struct trace_synth *s, const struct trace_place *n)
 	branch_ring_add(&s->ring, &(struct taken_branch){s->last.ip, n->ip, s->last.space, n->space,
 							 s->branch_cycles});
 	s->branch_cycles = 0;
+	if (flow & ANA_FLOW_TX_ABORT && s->events->transactions)
+		trace_notes_abort(s, flow, n->ip);
 	if (is_wanted(s, flow))
 		emit_from(s, flow, n, calls);
 }

@@ -68,9 +68,9 @@ bool trace_notes_add_evsels(struct trace_events *e)
 	struct perf_attr a = trace_events_attr(e);
 
 	a.sample_period = 1;
+	a.sample_type |= PERF_SAMPLE_ADDR;
 	if (o->transactions) {
 		a.config = PERF_COUNT_HW_INSTRUCTIONS;
-		a.sample_type |= PERF_SAMPLE_ADDR;
 		e->transactions = perf_evlist_add(&e->list, &a, "transactions", NULL, 0, false);
 		if (!e->transactions)
 			return false;
@@ -247,4 +247,18 @@ void trace_notes_transaction(struct trace_synth *s, const struct flow_event *e)
 		return;
 	trace_exec_pass(s, &here);
 	emit(s, s->events->transactions, e->end, trace_exec_state(s), NULL);
+}
+
+void trace_notes_abort(struct trace_synth *s, uint32_t flow, uint64_t to)
+{
+	const struct synth_fields t = {
+		.ip = s->last.ip,
+		.addr = to,
+		.loc = trace_locate(s->events, s->space, s->last.ip),
+		.who = trace_exec_who(s),
+		.flow = flow,
+		.period = 1,
+	};
+
+	trace_emit_note(s, s->events->transactions, &t, NULL);
 }

@@ -37,6 +37,8 @@ enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, si
 		.last.block = TRACE_NO_BLOCK,
 	};
 	if (s->unit->decoder)
+		s->key.context.arch = s->unit->decoder->arch;
+	if (s->unit->decoder)
 		flow_code_init(&s->code, s->unit->code, s->unit->decoder->insns, false);
 	s->is_by_count = o->unit == ITRACE_INSNS || o->is_timeless || !has_clock(e, unit);
 	return branch_ring_init(&s->ring, o->last_branches ? o->max_branches : 0) ? CLEW_OK
