@@ -89,7 +89,6 @@ static void add_evt(struct buf *b, const struct ana_note *n)
 			buf_printf(b, "EVD_%u", e->type);
 		add_hex(b, ": ", e->payload);
 	}
-	buf_char(b, ' ');
 }
 
 void script_add_note(struct buf *b, const struct ana_note *n)

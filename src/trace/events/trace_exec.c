@@ -568,7 +568,7 @@ static void note_payload(struct trace_synth *s)
 void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 		    const struct last_insn *last, uint32_t nr)
 {
-	uint32_t flow = last->is_taken ? flow_of_branch(last) : 0;
+	uint32_t of_insn = flow_of_branch(last), flow = last->is_taken ? of_insn : 0;
 
 	if (!s->has_arrived)
 		trace_exec_arrive(s, n);
@@ -580,7 +580,7 @@ void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 		s->has_then = false;
 	if (s->has_new_time)
 		note_payload(s);
-	run(s, n, nr, flow);
+	run(s, n, nr, is_of_x86(s) ? of_insn : flow); /* perf: also of a branch not taken */
 	s->has_then = false;
 	s->is_reported_now |= !is_silent(&s->last);
 }
