@@ -200,7 +200,8 @@ static bool begin_psb(struct ipt_flow *f)
 	return !f->flow.err;
 }
 
-static void end_psb(struct ipt_flow *f)
+/** By @p kind: an overflow takes the rest with it. */
+static void end_psb(struct ipt_flow *f, enum ipt_kind kind)
 {
 	bool was_on = f->power == IPT_ON;
 
@@ -214,6 +215,8 @@ static void end_psb(struct ipt_flow *f)
 	if (f->held.is_set)
 		return;
 	ipt_put_psb(f);
+	if (was_on && kind == IPT_OVF)
+		return;
 	if (was_on)
 		ipt_bad_trace(f, "tracing is off, and nothing ended it");
 	f->sync = IPT_RUNNING;
@@ -261,7 +264,7 @@ static bool take_psb_packet(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	switch (k->kind) {
 	case IPT_PSBEND:
-		end_psb(f);
+		end_psb(f, IPT_PSBEND);
 		return true;
 	case IPT_FUP:
 		take_psb_place(f, k);
@@ -290,7 +293,7 @@ static bool take_psb_packet(struct ipt_flow *f, const struct ipt_packet *k)
 	case IPT_MNT:
 		return true;
 	default:
-		end_psb(f);
+		end_psb(f, (enum ipt_kind)k->kind);
 		return false;
 	}
 }

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flow/pt/ipt_flow.h"
+
+#include "isa/x86/x86_branch.h"
+#include "packet/pt/ipt_write.h"
+#include "unit/tap.h"
+
+/*
+ * What a flow makes of packets, in words: "3" instructions, "on 1000", "lost",
+ * "at 50" ticks, "tx", "cr3 5000". The code from START on: JNE to the next instruction, two bytes
+ * each; at MOV: MOV to CR3, then such.
+ */
+enum { START = 0x1000, MOV = 0x1800, BYTES = 0x1000, PART_BYTES = 64 };
+
+static uint8_t code[BYTES];
+
+static void make_code(void)
+{
+	for (int i = 0; i < BYTES; i += 2)
+		code[i] = 0x75;
+	memcpy(code + MOV - START, "\x0f\x22\xd8\x90", 4);
+}
+
+static uint32_t space_of(void *ctx, const struct code_key *key)
+{
+	(void)ctx;
+	(void)key;
+	return 0;
+}
+
+static bool find(void *ctx, uint32_t space, uint64_t addr, struct code_region *ret)
+{
+	(void)ctx;
+	(void)space;
+	*ret = (struct code_region){START, START + BYTES, code};
+	return addr - START < BYTES;
+}
+
+static const struct code_source source = {.space = space_of, .find = find};
+static const struct ipt_config config = {
+	.timing = {.numerator = 100, .denominator = 1, .mtc_shift = 3, .max_ratio = 20}
+};
+
+/* --- packets --- */
+
+static struct buf trace;
+static uint64_t last_ip;
+
+static void put(struct ipt_packet k)
+{
+	ipt_write(&trace, &k, &last_ip);
+}
+
+static void put_kind(enum ipt_kind kind)
+{
+	put((struct ipt_packet){.kind = (uint8_t)kind});
+}
+
+static void put_ip(enum ipt_kind kind, uint64_t ip)
+{
+	put((struct ipt_packet){.kind = (uint8_t)kind, .ip_form = IPT_IP_SEXT48, .ip = ip});
+}
+
+static void put_mode(uint8_t bits)
+{
+	put((struct ipt_packet){
+		.kind = IPT_MODE_EXEC, .exec = {bits == 64, bits == 32, true}
+        });
+}
+
+/** So many branches, not taken. */
+static void put_branches(uint8_t nr)
+{
+	put((struct ipt_packet){.kind = IPT_TNT, .nr_tnt = nr});
+}
+
+/** @p ip 0: no FUP. @p tsc 0: no time. */
+static void put_psb(uint64_t ip, uint64_t tsc)
+{
+	put_kind(IPT_PSB);
+	if (tsc)
+		put((struct ipt_packet){.kind = IPT_TSC, .tsc = tsc});
+	put((struct ipt_packet){.kind = IPT_CBR, .cbr = 20});
+	if (ip) {
+		put_mode(64);
+		put_ip(IPT_FUP, ip);
+	}
+	put_kind(IPT_PSBEND);
+}
+
+static void begin(uint64_t tsc)
+{
+	buf_clear(&trace);
+	last_ip = 0;
+	put_psb(0, tsc);
+	put_mode(64);
+	put_ip(IPT_TIP_PGE, START);
+	put_branches(3);
+}
+
+/* --- words --- */
+
+struct words {
+	struct buf text;
+	uint64_t nr_insns;
+};
+
+static void put_insns(struct words *w)
+{
+	if (w->nr_insns)
+		buf_printf(&w->text, "%llu ", (unsigned long long)w->nr_insns);
+	w->nr_insns = 0;
+}
+
+static void put_event(struct words *w, const struct flow_event *e)
+{
+	struct buf *b = &w->text;
+
+	if (e->kind == FLOW_EV_RANGE) {
+		w->nr_insns += e->count;
+		return;
+	}
+	put_insns(w);
+	if (e->kind == FLOW_EV_NO_SYNC && e->reason)
+		buf_printf(b, "%s ", e->what ? e->what : "lost");
+	else if (e->kind == FLOW_EV_TRACE_ON)
+		buf_printf(b, "on %llx ", (unsigned long long)e->address);
+	else if (e->kind == FLOW_EV_TRACE_OFF)
+		buf_printf(b, "off ");
+	else if (e->kind == FLOW_EV_TIMESTAMP)
+		buf_printf(b, "at %llu ", (unsigned long long)e->ticks.ticks);
+	else if (e->kind == FLOW_EV_TRANSACTION)
+		buf_printf(b, e->number == FLOW_TRANS_COMMITTED ? "end " : "tx ");
+	else if (e->kind == FLOW_EV_CONTEXT && e->context.x86.has_cr3)
+		buf_printf(b, "cr3 %llx ", (unsigned long long)e->context.x86.cr3);
+	else if (e->kind == FLOW_EV_CONTEXT && e->context.x86.bits != 64)
+		buf_printf(b, "%u bits ", e->context.x86.bits);
+}
+
+static enum clew_err take(void *ctx, const struct flow_batch *b)
+{
+	struct words *w = ctx;
+
+	for (size_t i = 0; i < b->nr; i++) {
+		uint32_t item = b->items[i];
+
+		if (item & FLOW_ITEM_EVENT)
+			put_event(w, &b->events[item & ~(uint32_t)FLOW_ITEM_EVENT]);
+		else
+			w->nr_insns += b->blocks[item >> 1].nr_insns;
+	}
+	return CLEW_OK;
+}
+
+static void decode(struct words *w, unsigned int nr_threads)
+{
+	struct ipt_flow_opts o = {.config = &config,
+				  .flow.code = &source,
+				  .flow.batch = take,
+				  .flow.ctx = w,
+				  .flow.nr_threads = nr_threads,
+				  .flow.part_bytes = PART_BYTES};
+	struct flow *f = ipt_flow_new(&o);
+
+	if (f && !flow_feed(f, bytes_of(trace.data, trace.nr)))
+		flow_finish(f);
+	put_insns(w);
+	flow_free(f);
+}
+
+static void check(const char *want, const char *what)
+{
+	for (unsigned int threads = 1; threads <= 2; threads++) {
+		struct words w = {0};
+
+		decode(&w, threads);
+		CHECK_STR(buf_cstr(&w.text), want, "%s: %u threads", what, threads);
+		buf_done(&w.text);
+	}
+}
+
+/* --- rows --- */
+
+static void overflow_in_psb(void)
+{
+	begin(0);
+	put_kind(IPT_PSB);
+	put((struct ipt_packet){.kind = IPT_CBR, .cbr = 20});
+	put_kind(IPT_OVF);
+	put_ip(IPT_FUP, START + 100);
+	put_branches(2);
+	check("on 1000 3 lost on 1064 2 ", "an overflow takes the end of a PSB+");
+}
+
+int main(void)
+{
+	if (!x86_can_decode())
+		SKIP_ALL("built without Zydis");
+	make_code();
+	overflow_in_psb();
+	buf_done(&trace);
+	return tap_done();
+}
