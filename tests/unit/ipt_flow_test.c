@@ -68,6 +68,20 @@ static void put_mode(uint8_t bits)
         });
 }
 
+static void put_tsx(bool is_in)
+{
+	put((struct ipt_packet){
+		.kind = IPT_MODE_TSX, .tsx = {is_in, false}
+        });
+}
+
+static void put_pip(uint64_t cr3)
+{
+	put((struct ipt_packet){
+		.kind = IPT_PIP, .pip = {cr3, false}
+        });
+}
+
 /** So many branches, not taken. */
 static void put_branches(uint8_t nr)
 {
@@ -192,12 +206,59 @@ static void overflow_in_psb(void)
 	check("on 1000 3 lost on 1064 2 ", "an overflow takes the end of a PSB+");
 }
 
+/** The FUP of a PSB+ after an overflow holds unless TIP.PGE comes first; until then it is not known
+ * what packets without a place mean. */
+static void after_overflow(void)
+{
+	begin(0);
+	put_kind(IPT_OVF);
+	put_psb(START + 100, 0);
+	put_tsx(true);
+	put_ip(IPT_FUP, START + 100);
+	put_branches(2);
+	check("on 1000 3 lost on 1064 tx 2 ", "OVF, PSB+, then a transaction begins");
+
+	begin(0);
+	put_kind(IPT_OVF);
+	put_psb(MOV, 0);
+	put_pip(0x5000);
+	put_ip(IPT_FUP, MOV + 4);
+	put_kind(IPT_TIP_PGD);
+	check("on 1000 3 lost on 1800 1 cr3 5000 1 off ", "OVF, PSB+, then a PIP of a MOV to CR3");
+
+	begin(0);
+	put_kind(IPT_OVF);
+	put_psb(START + 100, 0);
+	put_mode(32);
+	put_ip(IPT_TIP_PGE, START + 200);
+	put_branches(2);
+	check("on 1000 3 lost 32 bits on 10c8 2 ", "OVF, PSB+, then tracing begins elsewhere");
+}
+
+/** Some processors write a FUP, though tracing is off. */
+static void early_fup(void)
+{
+	buf_clear(&trace);
+	last_ip = 0;
+	put_kind(IPT_PSB);
+	put_pip(0x7000);
+	put_mode(32);
+	put_ip(IPT_FUP, START + 300);
+	put_kind(IPT_PSBEND);
+	put_mode(64);
+	put_ip(IPT_TIP_PGE, START);
+	put_branches(3);
+	check("cr3 7000 on 1000 3 ", "a FUP of a PSB+ before TIP.PGE does not count, its PIP does");
+}
+
 int main(void)
 {
 	if (!x86_can_decode())
 		SKIP_ALL("built without Zydis");
 	make_code();
 	overflow_in_psb();
+	after_overflow();
+	early_fup();
 	buf_done(&trace);
 	return tap_done();
 }

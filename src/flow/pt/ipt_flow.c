@@ -10,7 +10,7 @@ enum { STACK_DEPTH = 64 };
 /** What waits for other packets. */
 void ipt_drop_open(struct ipt_flow *f)
 {
-	f->nr_waiting = f->nr_notes = f->nr_evds = 0;
+	f->nr_waiting = f->nr_notes = f->nr_evds = f->nr_later = 0;
 	f->has_cfe = f->is_mode_last = false;
 	f->next = (struct ipt_context){0};
 	f->held = (struct ipt_place){0};
@@ -122,8 +122,11 @@ static bool settle(struct ipt_flow *f, enum ipt_kind kind)
 
 	f->held.is_set = false;
 	f->psb_ip = f->power == IPT_UNKNOWN || kind != IPT_TIP_PGE ? place.ip : FLOW_NO_ADDRESS;
-	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP))
-		return true; /* no place: tracing was off */
+	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP)) {
+		f->next = place.context; /* no place: tracing was off */
+		f->next.has_mode = false;
+		return true;
+	}
 	if (f->power == IPT_ON) {
 		continue_at(f, &place);
 		return true;
@@ -534,17 +537,57 @@ static bool take_running(struct ipt_flow *f, const struct ipt_packet *k)
 	}
 }
 
+/** Is what it means decided by whether execution is at the place that is held? If so, time after it
+ * waits, too. */
+static bool waits(const struct ipt_flow *f, enum ipt_kind kind)
+{
+	if (!f->held.is_set || f->sync != IPT_RUNNING || f->nr_later == IPT_MAX_LATER)
+		return false;
+	return kind == IPT_MODE_EXEC || kind == IPT_MODE_TSX || kind == IPT_PIP ||
+	       kind == IPT_VMCS || kind == IPT_EXSTOP || kind == IPT_CFE ||
+	       (f->nr_later && is_transparent(kind));
+}
+
+/** @p kind decides: with what waited for that. @return false: they, or the place, cannot be. */
+static bool decide(struct ipt_flow *f, enum ipt_kind kind)
+{
+	uint64_t offset = f->flow.offset;
+	unsigned int nr = f->nr_later;
+	bool is_ok = settle(f, kind);
+
+	f->nr_later = 0;
+	for (unsigned int i = 0; i < nr && is_ok; i++) {
+		f->flow.offset = f->later[i].offset;
+		take_time(f, &f->later[i]);
+		is_ok = take_running(f, &f->later[i]);
+	}
+	f->flow.offset = offset;
+	return is_ok;
+}
+
+static bool is_decided(struct ipt_flow *f, enum ipt_kind kind)
+{
+	return !f->held.is_set || f->sync != IPT_RUNNING || is_transparent(kind) ||
+	       decide(f, kind) || kind == IPT_PSB;
+}
+
 static void take_packet(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	enum ipt_kind kind = (enum ipt_kind)k->kind;
 
+	if (waits(f, kind)) {
+		f->later[f->nr_later++] = *k;
+		return;
+	}
+	if (!is_decided(f, kind))
+		return;
 	if (f->sync != IPT_WAIT_PSB)
 		take_time(f, k);
 	if (f->sync == IPT_WAIT_PSB && kind != IPT_PSB)
 		return;
 	if (f->sync == IPT_IN_PSB && take_psb_packet(f, k))
 		return;
-	if (f->held.is_set && !is_transparent(kind) && !settle(f, kind))
+	if (!is_decided(f, kind))
 		return;
 	if (kind == IPT_PSB)
 		begin_psb(f);
@@ -582,7 +625,7 @@ static void end_input(struct flow *flow)
 		take_packet(f, &k);
 	}
 	if (f->sync == IPT_RUNNING && f->held.is_set)
-		settle(f, IPT_INCOMPLETE);
+		decide(f, IPT_INCOMPLETE);
 	if (f->sync == IPT_RUNNING)
 		flow_pop(flow);
 	ipt_put_psb(f);

@@ -10,6 +10,7 @@ enum {
 	IPT_MAX_WAITING = 8, /* TNT packets that wait for an address; real ones: 1 */
 	IPT_MAX_NOTES = 8,   /* packets that wait for their FUP */
 	IPT_MAX_EVDS = 64,   /* EVD packets that wait for their CFE; real ones: 3 */
+	IPT_MAX_LATER = 16,  /* packets after a place that the next one decides on */
 };
 
 enum ipt_sync {
@@ -71,6 +72,8 @@ struct ipt_flow {
 
 	struct ipt_context next; /* holds from the next TIP, TIP.PGE, or event on */
 	struct ipt_place held;
+	struct ipt_packet later[IPT_MAX_LATER]; /* what they mean depends on it */
+	unsigned int nr_later;
 
 	bool has_event; /* a FUP opened it */
 	bool is_abort;  /* of a transaction */
