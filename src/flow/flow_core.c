@@ -61,6 +61,16 @@ void flow_put_loss(struct flow *f, enum flow_no_sync reason)
 	flow_put_event(f, &e);
 }
 
+void flow_put_ticks(struct flow *f)
+{
+	struct flow_event e = {.kind = FLOW_EV_TIMESTAMP};
+
+	if (f->ticks.ticks > f->shown.ticks)
+		f->shown = f->ticks;
+	e.ticks = f->shown;
+	flow_put_event(f, &e);
+}
+
 void flow_report_dropped(struct flow *f)
 {
 	const struct flow_event e = {.kind = FLOW_EV_DROPPED,

@@ -120,6 +120,7 @@ struct flow {
 	struct code_context context;
 	struct clew_ticks ticks;   /* code_key */
 	struct clew_perf_ns bound; /* code_key */
+	struct clew_ticks shown;   /* the last that was reported by flow_put_ticks() */
 	uint32_t nr_switches;      /* code_key */
 	bool may_have_switched;    /* code_key */
 	uint32_t space;
@@ -176,6 +177,10 @@ void flow_put_event(struct flow *f, const struct flow_event *e);
 /** Trace was lost after execution came to f->pc, if that is known. */
 void flow_put_loss(struct flow *f, enum flow_no_sync reason);
 void flow_put_no_sync(struct flow *f, enum flow_no_sync reason, const char *what);
+
+/** Report f->ticks, or what was reported last, if that is later: a unit's own time may go back
+ * where it begins again, and what follows there must not depend on what came before. */
+void flow_put_ticks(struct flow *f);
 
 /** @p nr branches, or so, of unknown instructions; nor is what comes next the target of f->from. */
 static inline void flow_drop(struct flow *f, unsigned int nr)

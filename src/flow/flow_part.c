@@ -168,6 +168,7 @@ static void begin(struct flow_worker *w, const struct flow_part *k)
 	f->is_begun = true;
 	f->context = k->context;
 	f->ticks = k->ticks;
+	f->shown = (struct clew_ticks){0};
 	f->bound = k->bound;
 	f->nr_items = f->events.nr = 0;
 	f->nr_dropped = 0;

@@ -271,6 +271,22 @@ static void join_edge(struct flow_parallel *p, const struct flow_part *k)
 		p->err = CLEW_NO_MEMORY;
 }
 
+/** As flow_put_ticks() would have, if it had known @p shown. */
+static void raise_ticks(struct flow_held_batches *h, struct clew_ticks shown)
+{
+	vec_for_each (h, b) {
+		for (size_t i = 0; i < b->nr_events; i++) {
+			struct flow_event *e = &b->events[i];
+
+			if (e->kind != FLOW_EV_TIMESTAMP)
+				continue;
+			if (e->ticks.ticks >= shown.ticks)
+				return;
+			e->ticks = shown;
+		}
+	}
+}
+
 /** The end of part @p k is where decoding stands. */
 static void set_end(struct flow_parallel *p, struct flow_part *k)
 {
@@ -280,6 +296,8 @@ static void set_end(struct flow_parallel *p, struct flow_part *k)
 		k->end.ticks = p->end.ticks;
 	if (!k->end.state.has_own_ticks)
 		k->end.state.ticks = p->end.ticks;
+	if (k->end.state.shown.ticks < p->end.state.shown.ticks)
+		k->end.state.shown = p->end.state.shown;
 	os_lock(p->lock);
 	old = p->end;
 	p->end = k->end;
@@ -291,6 +309,7 @@ static void join(struct flow_parallel *p, struct flow_part *k)
 {
 	join_edge(p, k);
 	give_held(p, p->end.worker, &p->end.rest);
+	raise_ticks(&k->held, p->end.state.shown);
 	give_held(p, k->end.worker, &k->held);
 	set_end(p, k);
 }

@@ -47,6 +47,8 @@ static void check_mtc(void)
 	CHECK(take(&c, IPT_MTC, 8) && c.ticks == 1000000 - 186 + (24 + 256 * 8) * 250 / 3,
 	      "the same value is a whole turn");
 	CHECK(!take(&c, IPT_TSC, 1000), "time does not go back");
+	take(&c, IPT_PSB, 0);
+	CHECK(take(&c, IPT_TSC, 1000) && c.ticks == 1000, "at a PSB it is what the TSC says");
 }
 
 static void check_cyc(void)

@@ -88,6 +88,11 @@ static void put_branches(uint8_t nr)
 	put((struct ipt_packet){.kind = IPT_TNT, .nr_tnt = nr});
 }
 
+static void put_cyc(uint64_t cyc)
+{
+	put((struct ipt_packet){.kind = IPT_CYC, .cyc = cyc});
+}
+
 /** @p ip 0: no FUP. @p tsc 0: no time. */
 static void put_psb(uint64_t ip, uint64_t tsc)
 {
@@ -251,6 +256,22 @@ static void early_fup(void)
 	check("cr3 7000 on 1000 3 ", "a FUP of a PSB+ before TIP.PGE does not count, its PIP does");
 }
 
+/** Cycles were said to be 100 ticks. At each PSB+ it turns out that it were fewer. */
+static void time_at_psb(void)
+{
+	begin(1000);
+	for (uint64_t i = 1; i < 4; i++) {
+		put_cyc(100);
+		put_branches(1);
+		put_psb(START + 2 * (3 + i), 1000 + i * 90);
+		put_cyc(5);
+	}
+	put_branches(1);
+	check("at 1000 on 1000 3 at 1100 1 at 1100 at 1100 at 1195 1 at 1195 at 1195 at 1285 1 at "
+	      "1285 at 1285 1 ",
+	      "time does not go back where a PSB+ corrects it");
+}
+
 int main(void)
 {
 	if (!x86_can_decode())
@@ -259,6 +280,7 @@ int main(void)
 	overflow_in_psb();
 	after_overflow();
 	early_fup();
+	time_at_psb();
 	buf_done(&trace);
 	return tap_done();
 }

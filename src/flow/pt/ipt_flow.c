@@ -123,7 +123,7 @@ static bool settle(struct ipt_flow *f, enum ipt_kind kind)
 	f->held.is_set = false;
 	f->psb_ip = f->power == IPT_UNKNOWN || kind != IPT_TIP_PGE ? place.ip : FLOW_NO_ADDRESS;
 	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP)) {
-		f->next = place.context; /* no place: tracing was off */
+		f->next = place.context; /* execution was not: tracing was off */
 		f->next.has_mode = false;
 		return true;
 	}
@@ -170,7 +170,6 @@ static bool is_transparent(enum ipt_kind kind)
 static void put_time(struct ipt_flow *f)
 {
 	struct flow *flow = &f->flow;
-	struct flow_event e = {.kind = FLOW_EV_TIMESTAMP};
 
 	if (!f->has_new_time)
 		return;
@@ -179,8 +178,7 @@ static void put_time(struct ipt_flow *f)
 	flow->has_own_ticks = true;
 	if (!flow->needs_context)
 		flow_look_up_space(flow);
-	e.ticks = flow->ticks;
-	flow_put_event(flow, &e);
+	flow_put_ticks(flow);
 }
 
 /* --- PSB+ --- */

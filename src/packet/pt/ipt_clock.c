@@ -56,7 +56,10 @@ static bool take_tsc(struct ipt_clock *c, const struct ipt_packet *k)
 	c->base = ticks;
 	c->has_tma = false;
 	c->has_tsc = true;
-	return set(c, ticks);
+	if (!c->is_in_psb)
+		return set(c, ticks);
+	c->ticks = ticks;
+	return true;
 }
 
 static void take_tma(struct ipt_clock *c, const struct ipt_packet *k)

@@ -7,8 +7,8 @@
 /*
  * The time of a trace, in ticks of the TSC: TSC packets have it; between them the crystal clock
  * (MTC) counts, in a phase that TMA gives, and the core's own cycles (CYC); CBR says how many of
- * them make a tick. Time never goes back. A PSB starts over, so that what follows it does not
- * depend on what came before.
+ * them make a tick. Time goes back only at a PSB, by what was estimated too much: what follows it
+ * does not depend on what came before.
  * Spec: Intel SDM volume 3, "Intel Processor Trace": "Tracing Time".
  */
 struct ipt_clock {
