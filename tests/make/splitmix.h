@@ -14,4 +14,10 @@ static inline uint64_t splitmix64(uint64_t *state)
 	return z ^ z >> 31;
 }
 
+/** 0 to @p n - 1. */
+static inline uint32_t splitmix_below(uint64_t *state, uint32_t n)
+{
+	return (uint32_t)((splitmix64(state) >> 32) * n >> 32);
+}
+
 #endif
