@@ -9,8 +9,8 @@
 #include "qemu_plugin_api.h"
 
 /*
- * qemu-aarch64 -plugin ./exec_plugin.so,out=PREFIX PROGRAM: writes PREFIX.code and PREFIX.<vcpu>,
- * as exec_plugin.h says.
+ * qemu-aarch64, qemu-x86_64 -plugin ./exec_plugin.so,out=PREFIX PROGRAM: writes PREFIX.code and
+ * PREFIX.<vcpu>, as exec_plugin.h says.
  */
 #define EXPORT __attribute__((visibility("default")))
 
@@ -29,6 +29,7 @@ static struct stream {
 static FILE *code;
 static uint32_t nr_code;
 static char prefix[256];
+static bool is_x86;
 static bool is_child; /* of fork(): one process writes these files */
 
 static void flush(struct stream *s)
@@ -63,20 +64,29 @@ static void touched(unsigned int vcpu, uint32_t info, uint64_t address, void *us
 		s->records[s->nr - 1] |= EXEC_TOUCHED;
 }
 
+static void put_code(struct qemu_plugin_insn *insn)
+{
+	uint64_t address = qemu_plugin_insn_vaddr(insn);
+	size_t bytes = is_x86 ? qemu_plugin_insn_size(insn) : 4;
+	uint8_t x86[EXEC_X86_CODE_BYTES - 8] = {(uint8_t)bytes};
+
+	fwrite(&address, 8, 1, code);
+	if (is_x86 && bytes < sizeof(x86))
+		memcpy(x86 + 1, qemu_plugin_insn_data(insn), bytes);
+	fwrite(is_x86 ? x86 : qemu_plugin_insn_data(insn), is_x86 ? sizeof(x86) : 4, 1, code);
+	nr_code++;
+}
+
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	(void)id;
 	flockfile(code);
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		uint64_t address = qemu_plugin_insn_vaddr(insn);
 		void *index = (void *)(uintptr_t)nr_code;
 
-		if (!is_child) {
-			fwrite(&address, 8, 1, code);
-			fwrite(qemu_plugin_insn_data(insn), 4, 1, code);
-			nr_code++;
-		}
+		if (!is_child)
+			put_code(insn);
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, executes, QEMU_CB_NO_REGS, index);
 		qemu_plugin_register_vcpu_mem_cb(insn, touched, QEMU_CB_NO_REGS, QEMU_MEM_RW, NULL);
 	}
@@ -145,8 +155,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 		if (!strncmp(argv[i], "out=", 4))
 			snprintf(prefix, sizeof(prefix), "%s", argv[i] + 4);
 	}
-	if (info->system_emulation || strcmp(info->target_name, "aarch64") != 0 || !prefix[0]) {
-		fprintf(stderr, "exec_plugin: for qemu-aarch64, with out=PREFIX\n");
+	is_x86 = !strcmp(info->target_name, "x86_64");
+	if (info->system_emulation || (!is_x86 && strcmp(info->target_name, "aarch64") != 0) ||
+	    !prefix[0]) {
+		fprintf(stderr, "exec_plugin: for qemu-aarch64 and qemu-x86_64, with out=PREFIX\n");
 		return -1;
 	}
 	code = create("code");

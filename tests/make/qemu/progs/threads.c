@@ -37,7 +37,11 @@ static void fault(unsigned int how)
 	else if (how & 2)
 		total += (unsigned long)*(volatile int *)(uintptr_t)(64 + how);
 	else
+#ifdef __x86_64__
+		__asm__ volatile("ud2");
+#else
 		__asm__ volatile(".word 0x00000000");
+#endif
 }
 
 static void *run(void *arg)
