@@ -211,6 +211,15 @@ static void overflow_in_psb(void)
 	check("on 1000 3 lost on 1064 2 ", "an overflow takes the end of a PSB+");
 }
 
+static void end_in_psb(void)
+{
+	begin(0);
+	put_kind(IPT_PSB);
+	put((struct ipt_packet){.kind = IPT_CBR, .cbr = 20});
+	trace.nr--;
+	check("on 1000 3 ", "a trace that ends in a packet of a PSB+");
+}
+
 /** The FUP of a PSB+ after an overflow holds unless TIP.PGE comes first; until then it is not known
  * what packets without a place mean. */
 static void after_overflow(void)
@@ -254,6 +263,10 @@ static void early_fup(void)
 	put_ip(IPT_TIP_PGE, START);
 	put_branches(3);
 	check("cr3 7000 on 1000 3 ", "a FUP of a PSB+ before TIP.PGE does not count, its PIP does");
+
+	buf_clear(&trace);
+	put_psb(START + 300, 0);
+	check("", "nothing says that a FUP of a PSB+ counts, where the trace ends");
 }
 
 /** Cycles were said to be 100 ticks. At each PSB+ it turns out that it were fewer. */
@@ -278,6 +291,7 @@ int main(void)
 		SKIP_ALL("built without Zydis");
 	make_code();
 	overflow_in_psb();
+	end_in_psb();
 	after_overflow();
 	early_fup();
 	time_at_psb();

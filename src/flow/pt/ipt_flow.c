@@ -292,6 +292,7 @@ static bool take_psb_packet(struct ipt_flow *f, const struct ipt_packet *k)
 	case IPT_CYC:
 	case IPT_PAD:
 	case IPT_MNT:
+	case IPT_INCOMPLETE: /* the trace ends here */
 		return true;
 	default:
 		end_psb(f, (enum ipt_kind)k->kind);
@@ -622,8 +623,6 @@ static void end_input(struct flow *flow)
 		flow->offset = k.offset;
 		take_packet(f, &k);
 	}
-	if (f->sync == IPT_RUNNING && f->held.is_set)
-		decide(f, IPT_INCOMPLETE);
 	if (f->sync == IPT_RUNNING)
 		flow_pop(flow);
 	ipt_put_psb(f);
