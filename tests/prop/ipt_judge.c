@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "flow/pt/ipt_flow.h"
 
 enum { MOST_ROUNDING = 16 };
@@ -232,32 +233,96 @@ static enum clew_err feed(struct flow *f, struct bytes in, size_t piece)
 	return err ? err : flow_finish(f);
 }
 
-bool ipt_judge_is_right(struct ipt_judge *j, const struct ipt_judge_run *r)
+static struct flow *decode(const struct ipt_judge *j, const struct ipt_judge_run *r,
+			   enum clew_err (*batch)(void *ctx, const struct flow_batch *b), void *ctx,
+			   enum clew_err *ret)
 {
 	struct ipt_flow_opts o = {.config = j->config,
 				  .flow.code = j->code,
-				  .flow.batch = take_batch,
-				  .flow.ctx = j,
+				  .flow.batch = batch,
+				  .flow.ctx = ctx,
 				  .flow.nr_threads = r->nr_threads,
 				  .flow.part_bytes = r->part_bytes,
+				  .flow.max_cache_bytes = r->max_cache_bytes,
 				  .goes_plain = r->goes_plain};
 	struct flow *f = ipt_flow_new(&o);
+	struct bytes in = bytes_of(j->trace->data, r->cut ? r->cut : j->trace->nr);
+
+	*ret = f ? feed(f, in, r->piece) : CLEW_NO_MEMORY;
+	return f;
+}
+
+bool ipt_judge_is_right(struct ipt_judge *j, const struct ipt_judge_run *r)
+{
 	enum clew_err err;
+	struct flow *f;
 
 	*j = (struct ipt_judge){.truth = j->truth,
 				.config = j->config,
 				.code = j->code,
 				.trace = j->trace,
 				.most_off = j->most_off};
-	err = f ? feed(f, bytes_of(j->trace->data, j->trace->nr), r->piece) : CLEW_NO_MEMORY;
+	f = decode(j, r, take_batch, j, &err);
 	if (err && !j->why[0])
 		wrong(j, "error", (uint64_t)-err, 0);
-	if (!j->why[0] && j->at != j->truth->insns.nr)
+	if (!j->why[0] && !r->cut && j->at != j->truth->insns.nr)
 		wrong(j, "instructions", j->at, j->truth->insns.nr);
-	if (!j->why[0] && j->mark != j->truth->marks.nr)
+	if (!j->why[0] && !r->cut && j->mark != j->truth->marks.nr)
 		wrong(j, "events", j->mark, j->truth->marks.nr);
 	if (!j->why[0] && flow_totals(f)->nr_insns != j->at)
 		wrong(j, "total", flow_totals(f)->nr_insns, j->at);
 	flow_free(f);
+	return !j->why[0];
+}
+
+/* --- counts --- */
+
+/** A sum over what ran: each run of a block, by the way its waypoint was left. */
+static uint64_t weight(const struct flow_block *b, bool is_taken)
+{
+	return hash_two(hash_two(b->start, b->bytes),
+			(uint64_t)b->space << 8 | (uint64_t)b->isa << 1 | is_taken);
+}
+
+static enum clew_err add_blocks(void *ctx, const struct flow_batch *b)
+{
+	uint64_t *sum = ctx;
+
+	for (size_t i = 0; i < b->nr; i++)
+		if (!(b->items[i] & FLOW_ITEM_EVENT))
+			*sum += weight(&b->blocks[b->items[i] >> 1], b->items[i] & 1);
+	return CLEW_OK;
+}
+
+static bool add_edge(void *ctx, const struct flow_edge *e)
+{
+	uint64_t *sum = ctx;
+
+	if (e->from->kind != INSN_PLAIN)
+		*sum += e->nr * weight(e->from, e->is_taken);
+	return true;
+}
+
+bool ipt_judge_is_counted(struct ipt_judge *j, const struct ipt_judge_run *r)
+{
+	uint64_t in_batches = 0, in_edges = 0, nr_batches = 0, nr_counts = 0;
+	enum clew_err errs[2];
+	struct flow *batches = decode(j, r, add_blocks, &in_batches, &errs[0]);
+	struct flow *counts = decode(j, r, NULL, NULL, &errs[1]);
+
+	j->why[0] = '\0';
+	if (!errs[0] && !errs[1]) {
+		nr_batches = flow_totals(batches)->nr_insns;
+		nr_counts = flow_totals(counts)->nr_insns;
+		flow_edges(counts, add_edge, &in_edges);
+	}
+	if (errs[0] || errs[1])
+		wrong(j, "error", 0, 0);
+	if (nr_batches != nr_counts)
+		wrong(j, "counted instructions", nr_counts, nr_batches);
+	if (in_batches != in_edges)
+		wrong(j, "counted blocks", in_edges, in_batches);
+	flow_free(batches);
+	flow_free(counts);
 	return !j->why[0];
 }

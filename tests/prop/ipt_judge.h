@@ -14,7 +14,9 @@ struct ipt_judge_run {
 	size_t piece; /* bytes fed at a time, 0: all */
 	unsigned int nr_threads;
 	size_t part_bytes;
-	bool goes_plain; /* ipt_flow_opts */
+	bool goes_plain;        /* ipt_flow_opts */
+	size_t max_cache_bytes; /* flow_opts */
+	size_t cut;             /* the trace ends after so many bytes, 0: it does not */
 };
 
 struct ipt_judge {
@@ -39,7 +41,11 @@ struct ipt_judge {
  * what the threshold hides. */
 uint64_t ipt_judge_most_off(const struct ipt_encode_opts *o);
 
-/** Decode the trace. @return whether it is the truth; else j->why. */
+/** Decode the trace. @return whether it is the truth, of a trace that is cut the first part of it;
+ * else j->why. */
 bool ipt_judge_is_right(struct ipt_judge *j, const struct ipt_judge_run *r);
+
+/** The same, but counted: each block and branch has to be there as often as in batches. */
+bool ipt_judge_is_counted(struct ipt_judge *j, const struct ipt_judge_run *r);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "isa/x86/x86_branch.h"
 #include "make/ipt_program.h"
+#include "make/splitmix.h"
 #include "prop/ipt_judge.h"
 #include "prop/seeds.h"
 #include "unit/tap.h"
@@ -10,20 +11,23 @@
  *
  * Random programs, traced by Intel PT in every configuration: what the decoder says is what was
  * executed, and when. In pieces of 1, 7 and 4096 bytes and whole, by one thread and by several,
- * with and without paths. Without arguments: CLEW_TEST_SECONDS (3) of programs.
+ * with and without paths, with a cache that
+ * overflows, counted, and cut. Without arguments: CLEW_TEST_SECONDS (3) of programs.
  */
+enum { SHORT = 20000, NR_CUTS = 8, SMALL_CACHE = 64 << 10 };
+
 static const struct ipt_judge_run runs[] = {
-	{0,    1, 0,    false},
-        {1,    1, 0,    false},
-        {7,    1, 0,    false},
-        {4096, 1, 0,    false},
-	{0,    1, 0,    true },
-        {0,    3, 3000, false},
-        {4096, 2, 0,    false},
-        {7,    2, 1000, false},
+	{0,    1, 0,    false, 0          },
+        {1,    1, 0,    false, 0          },
+        {7,    1, 0,    false, SMALL_CACHE},
+	{4096, 1, 0,    false, 0          },
+        {0,    1, 0,    true,  0          },
+        {0,    3, 3000, false, 0          },
+	{4096, 2, 0,    false, 0          },
+        {7,    2, 1000, false, 0          },
 };
 
-enum { NR_RUNS = sizeof(runs) / sizeof(runs[0]), SHORT = 20000 };
+enum { NR_RUNS = sizeof(runs) / sizeof(runs[0]) };
 
 struct sums {
 	uint64_t nr_insns, nr_bytes, nr_marks, nr_states, nr_plain;
@@ -47,6 +51,29 @@ static void add(struct sums *s, const struct ipt_program *p, const struct ipt_ju
 	s->worst = j->worst > s->worst ? j->worst : s->worst;
 }
 
+static bool report(const struct ipt_program *p, const struct ipt_judge_run *r,
+		   const struct ipt_judge *j)
+{
+	printf("# %s\n# pieces of %zu, %u threads%s, cut at %zu: %s\n", ipt_program_text(p),
+	       r->piece, r->nr_threads, r->goes_plain ? ", plain" : "", r->cut, j->why);
+	return false;
+}
+
+/** What is decoded of a trace that ends anywhere is the first part of the truth. */
+static bool are_cuts_right(const struct ipt_program *p, struct ipt_judge *j)
+{
+	uint64_t random = p->opts.seed;
+
+	for (int i = 0; i < NR_CUTS; i++) {
+		struct ipt_judge_run r = {.nr_threads = 1 + splitmix_below(&random, 2)};
+
+		r.cut = 1 + splitmix_below(&random, (uint32_t)p->encoder.out.nr);
+		if (!ipt_judge_is_right(j, &r))
+			return report(p, &r, j);
+	}
+	return true;
+}
+
 static bool try_seed(void *ctx, uint64_t seed)
 {
 	static struct ipt_program p;
@@ -60,14 +87,12 @@ static bool try_seed(void *ctx, uint64_t seed)
 	bool ok = ipt_program_make(&p, &o);
 
 	j.most_off = ipt_judge_most_off(&p.encoder.opts);
-	for (int i = 0; ok && i < NR_RUNS; i++) {
-		ok = ipt_judge_is_right(&j, &runs[i]);
-		if (!ok)
-			printf("# %s\n# pieces of %zu, %u threads%s: %s\n", ipt_program_text(&p),
-			       runs[i].piece, runs[i].nr_threads,
-			       runs[i].goes_plain ? ", plain" : "", j.why);
-	}
+	for (int i = 0; ok && i < NR_RUNS; i++)
+		ok = ipt_judge_is_right(&j, &runs[i]) || report(&p, &runs[i], &j);
 	add(s, &p, &j);
+	for (int i = 0; ok && i < NR_RUNS; i += 5)
+		ok = ipt_judge_is_counted(&j, &runs[i]) || report(&p, &runs[i], &j);
+	ok = ok && are_cuts_right(&p, &j);
 	ipt_program_done(&p);
 	return ok;
 }

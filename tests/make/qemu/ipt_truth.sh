@@ -27,7 +27,7 @@ record() {
 
 # try PROGRAM VCPU SEED [--libipt]: a line for the table
 try() {
-	"$tool" "$work/run" "$2" "$3" ${4:-} > "$work/line" || {
+	"$tool" "$work/run" "$2" "$3" ${4:+"$4"} > "$work/line" || {
 		echo "$1, thread $2, seed $3 ${4:-}: WRONG"
 		echo wrong >> "$work/wrong"
 		return
