@@ -8,9 +8,9 @@
 /*
  * What a flow makes of packets, in words: "3" instructions, "on 1000", "lost",
  * "at 50" ticks, "tx", "cr3 5000". The code from START on: JNE to the next instruction, two bytes
- * each; at MOV: MOV to CR3, then such.
+ * each; at MOV: MOV to CR3, at ENTRY: VMLAUNCH, then such.
  */
-enum { START = 0x1000, MOV = 0x1800, BYTES = 0x1000, PART_BYTES = 64 };
+enum { START = 0x1000, MOV = 0x1800, ENTRY = 0x1900, BYTES = 0x1000, PART_BYTES = 64 };
 
 static uint8_t code[BYTES];
 
@@ -19,6 +19,7 @@ static void make_code(void)
 	for (int i = 0; i < BYTES; i += 2)
 		code[i] = 0x75;
 	memcpy(code + MOV - START, "\x0f\x22\xd8\x90", 4);
+	memcpy(code + ENTRY - START, "\x0f\x01\xc2\x90", 4);
 }
 
 static uint32_t space_of(void *ctx, const struct code_key *key)
@@ -37,7 +38,7 @@ static bool find(void *ctx, uint32_t space, uint64_t addr, struct code_region *r
 }
 
 static const struct code_source source = {.space = space_of, .find = find};
-static const struct ipt_config config = {
+static struct ipt_config config = {
 	.timing = {.numerator = 100, .denominator = 1, .mtc_shift = 3, .max_ratio = 20}
 };
 
@@ -269,6 +270,21 @@ static void early_fup(void)
 	check("", "nothing says that a FUP of a PSB+ counts, where the trace ends");
 }
 
+/** Some processors write a FUP before the TIP.PGD of a VM entry. */
+static void fup_of_entry(void)
+{
+	buf_clear(&trace);
+	put_psb(0, 0);
+	put_mode(64);
+	put_ip(IPT_TIP_PGE, ENTRY);
+	put_ip(IPT_FUP, ENTRY);
+	put_kind(IPT_TIP_PGD);
+	check("on 1900 off ", "a FUP at a VM entry: it did not run");
+	config.errata = IPT_SKD022;
+	check("on 1900 1 off ", "of some processors: it did");
+	config.errata = 0;
+}
+
 /** Cycles were said to be 100 ticks. At each PSB+ it turns out that it were fewer. */
 static void time_at_psb(void)
 {
@@ -294,6 +310,7 @@ int main(void)
 	end_in_psb();
 	after_overflow();
 	early_fup();
+	fup_of_entry();
 	time_at_psb();
 	buf_done(&trace);
 	return tap_done();

@@ -447,6 +447,8 @@ static bool take_pgd(struct ipt_flow *f, const struct ipt_packet *k)
 		ipt_drop_open(f);
 		return true;
 	}
+	if (f->has_event && f->config->errata & IPT_SKD022 && ipt_is_at_vm_entry(f))
+		f->has_event = false; /* it ran, and has a FUP too many */
 	if (f->has_event) {
 		end_tracing(f, FLOW_CAUSE_ASYNC, k);
 		return true;

@@ -151,6 +151,8 @@ bool ipt_run_special(struct ipt_flow *f, uint8_t detail, uint64_t *ret);
 /** The branch that left what is traced, where the trace says no more than that; @p to: its target,
  * or FLOW_NO_ADDRESS. */
 bool ipt_leave(struct ipt_flow *f, uint64_t to);
+/** Is execution at a VMLAUNCH or VMRESUME? */
+bool ipt_is_at_vm_entry(struct ipt_flow *f);
 /** Execution continues at @p ip, in the next context. */
 void ipt_go_to(struct ipt_flow *f, uint64_t ip);
 /** What the next context has that differs. */

@@ -172,6 +172,13 @@ bool ipt_run_through(struct ipt_flow *f, uint64_t ip, uint8_t detail)
 		     : true;
 }
 
+bool ipt_is_at_vm_entry(struct ipt_flow *f)
+{
+	const struct flow_block *b = ipt_is_ready(f) ? here(f) : NULL;
+
+	return b && b->kind == INSN_FAR && b->detail == X86_VM_ENTRY && b->nr_insns == 1;
+}
+
 bool ipt_run_special(struct ipt_flow *f, uint8_t detail, uint64_t *ret)
 {
 	struct flow *flow = &f->flow;
