@@ -21,6 +21,7 @@ struct ipt_encode_opts {
 	bool has_any_form;   /* any form that holds the address, not only the shortest */
 	bool zips_psb;       /* the FUP of a PSB+ is compressed against 0 */
 	bool has_early_fups; /* an error of some processors: in a PSB+, though tracing is off */
+	uint16_t errata;     /* enum ipt_erratum: others, SKD007, APL11, APL12 */
 	bool has_tsc, has_mtc, has_cyc;
 	bool has_pip;   /* in PSB+ */
 	bool has_power; /* CBR changes, power events, MNT and PAD, now and then */

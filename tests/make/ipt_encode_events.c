@@ -408,6 +408,20 @@ static void lose(struct ipt_encoder *e)
 	add_mark(e, FLOW_EV_NO_SYNC, 0);
 }
 
+/** After OVF, while tracing is off. */
+static void put_error_of_off(struct ipt_encoder *e, uint64_t ip)
+{
+	bool is_psb_due = e->opts.psb_bytes && e->out.nr - e->psb_at + 64 > e->opts.psb_bytes;
+
+	if (e->opts.errata & IPT_APL12 && !is_psb_due && below(e, 2)) {
+		ipt_enc_put_address(e, IPT_FUP, ip + below(e, 100), true);
+		if (below(e, 2))
+			put_kind(e, IPT_TRACESTOP);
+	} else if (e->opts.errata & IPT_APL11 && below(e, 2)) {
+		put_kind(e, IPT_TIP_PGD);
+	}
+}
+
 void ipt_enc_overflow(struct ipt_encoder *e, enum ipt_enc_overflow how, uint64_t ip)
 {
 	if (how == IPT_ENC_LOST_IN_PSB) {
@@ -416,11 +430,14 @@ void ipt_enc_overflow(struct ipt_encoder *e, enum ipt_enc_overflow how, uint64_t
 	}
 	lose(e);
 	ipt_enc_put_cyc(e);
+	if (e->opts.errata & IPT_SKD007 && below(e, 2))
+		buf_char(&e->out, (char)(below(e, 32) << 3 | 7)); /* a CYC that is cut */
 	put_kind(e, IPT_OVF);
 	if (e->opts.has_mtc && below(e, 2))
 		ipt_enc_tsc(e);
 	e->is_on = how != IPT_ENC_LOST_OFF;
 	if (!e->is_on) {
+		put_error_of_off(e, ip);
 		e->sent_bits = 0;
 		return;
 	}

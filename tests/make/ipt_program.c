@@ -5,6 +5,8 @@
 
 #include "make/splitmix.h"
 
+enum { ALL_ERRATA = 2 * IPT_APL12 - 1 };
+
 static uint32_t below(struct ipt_program *p, uint32_t n)
 {
 	return splitmix_below(&p->random, n);
@@ -181,6 +183,11 @@ static void leave_transaction(struct ipt_program *p)
 
 /* --- instructions --- */
 
+static bool has_error(struct ipt_program *p, enum ipt_erratum e)
+{
+	return p->config.errata & e && one_in(p, 2);
+}
+
 static void branch(struct ipt_program *p, const struct ipt_code_insn *i, uint64_t target)
 {
 	bool is_out = i->to == (uint32_t)IPT_OUTSIDE,
@@ -191,7 +198,7 @@ static void branch(struct ipt_program *p, const struct ipt_code_insn *i, uint64_
 	if (!is_taken)
 		p->at.insn++;
 	else if (is_out)
-		stop_by(p, i->class == IPT_CLASS_COND ? 0 : target);
+		stop_by(p, i->class == IPT_CLASS_COND || has_error(p, IPT_SKL014) ? 0 : target);
 	else
 		p->at.insn = i->to;
 }
@@ -259,6 +266,11 @@ static void far(struct ipt_program *p, enum ipt_class class)
 	struct ipt_enc_change c;
 
 	next.insn++;
+	if (class == IPT_CLASS_VM_ENTRY && has_error(p, IPT_SKD022)) {
+		ipt_enc_stop_at(&p->encoder, address_of(p, p->at), 0, false);
+		start_at(p, to);
+		return;
+	}
 	if (!has_pip && one_in(p, 3) && !(p->opts.for_libipt && is_after_pip(p))) {
 		ipt_enc_stop_by(&p->encoder, 0);
 		start_at(p, class == IPT_CLASS_SYSCALL && one_in(p, 2) ? next : to);
@@ -410,7 +422,8 @@ static void step(struct ipt_program *p)
 		leave_transaction(p);
 	else if (!p->is_in_transaction && one_in(p, p->interrupt_every))
 		interrupt(p);
-	else if (!p->is_in_transaction && one_in(p, p->stop_every))
+	else if (!p->is_in_transaction && one_in(p, p->stop_every) &&
+		 !(p->config.errata & IPT_SKD022 && i->class == IPT_CLASS_VM_ENTRY))
 		stop_here(p);
 	else
 		execute(p, r, i);
@@ -506,7 +519,10 @@ bool ipt_program_make(struct ipt_program *p, const struct ipt_program_opts *o)
 
 	*p = (struct ipt_program){.opts = *o, .random = o->seed};
 	choose(p);
+	p->config.errata = one_in(p, 3) && !o->for_libipt ? (uint16_t)below(p, ALL_ERRATA + 1) : 0;
+	p->config.errata &= (uint16_t) ~(IPT_BDM64 | IPT_SKZ84);
 	choose_trace(p, &trace);
+	trace.errata = p->config.errata;
 	choose_timing(p, &trace.timing);
 	p->config.timing = trace.timing;
 	p->source = (struct code_source){.space = space_of, .find = find, .ctx = p};
