@@ -300,10 +300,11 @@ static size_t lose(struct truth *t, size_t i)
 	enum ipt_enc_overflow how;
 	size_t to = i;
 
-	for (unsigned int nr = 0; nr < 100 && after(t, to) < t->nr_records; nr++) {
+	for (unsigned int nr = 0; nr < 100; nr++) {
 		struct step s = step_at(t, to);
 
-		if (s.is_begin || ipt_versions_differs(&t->set.code, s.pc, s.bytes, s.nr))
+		if (s.is_begin || ipt_versions_differs(&t->set.code, s.pc, s.bytes, s.nr) ||
+		    after(t, to) == t->nr_records)
 			break;
 		to = after(t, to);
 	}
