@@ -9,8 +9,8 @@
 #include "qemu_plugin_api.h"
 
 /*
- * qemu-aarch64, qemu-x86_64 -plugin ./exec_plugin.so,out=PREFIX PROGRAM: writes PREFIX.code and
- * PREFIX.<vcpu>, as exec_plugin.h says.
+ * qemu-aarch64, qemu-x86_64, qemu-i386 -plugin ./exec_plugin.so,out=PREFIX PROGRAM: writes
+ * PREFIX.code and PREFIX.<vcpu>, as exec_plugin.h says.
  */
 #define EXPORT __attribute__((visibility("default")))
 
@@ -155,10 +155,11 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 		if (!strncmp(argv[i], "out=", 4))
 			snprintf(prefix, sizeof(prefix), "%s", argv[i] + 4);
 	}
-	is_x86 = !strcmp(info->target_name, "x86_64");
+	is_x86 = !strcmp(info->target_name, "x86_64") || !strcmp(info->target_name, "i386");
 	if (info->system_emulation || (!is_x86 && strcmp(info->target_name, "aarch64") != 0) ||
 	    !prefix[0]) {
-		fprintf(stderr, "exec_plugin: for qemu-aarch64 and qemu-x86_64, with out=PREFIX\n");
+		fprintf(stderr,
+			"exec_plugin: for qemu-aarch64, qemu-x86_64 and qemu-i386, with out=PREFIX\n");
 		return -1;
 	}
 	code = create("code");

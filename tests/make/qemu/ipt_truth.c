@@ -15,10 +15,10 @@
 #include "prop/ipt_set.h"
 
 /*
- * Usage: ipt_truth PREFIX VCPU SEED [--libipt | SET]
+ * Usage: ipt_truth PREFIX VCPU SEED [--i386] [--libipt | SET]
  *        ipt_truth --can-libipt: is it built with it?
  *
- * Make the Intel PT of what exec_plugin.so saw one thread of an x86-64 program execute, in a
+ * Make the Intel PT of what exec_plugin.so saw one thread of an x86 program execute, in a
  * configuration that SEED chooses, decode it, and compare each instruction. Only user space is
  * traced: a system call ends tracing until user space continues, a signal or fault is an event at
  * the instruction that did not complete. --libipt: by its rule of returns, and libipt decodes it.
@@ -44,6 +44,7 @@ struct truth {
 	uint64_t random;
 	uint32_t lose_every, stop_every;
 	bool for_libipt;
+	uint8_t bits; /* 64, --i386: 32 */
 };
 
 static _Noreturn void die(const char *what)
@@ -114,14 +115,14 @@ static enum kind kind_of_0f(uint8_t op)
 	return op == 0x05 || op == 0x07 || op == 0x34 || op == 0x35 ? FAR : PLAIN;
 }
 
-static enum kind kind_of(const struct step *s)
+static enum kind kind_of(const struct truth *t, const struct step *s)
 {
 	unsigned int i = 0;
 	bool is_repeated = false;
 
 	for (; i + 1 < s->nr && is_prefix(s->bytes[i]); i++)
 		is_repeated |= s->bytes[i] == 0xf2 || s->bytes[i] == 0xf3;
-	if (i + 1 < s->nr && (s->bytes[i] & 0xf0) == 0x40)
+	if (t->bits == 64 && i + 1 < s->nr && (s->bytes[i] & 0xf0) == 0x40)
 		i++;
 	switch (s->bytes[i]) {
 	case 0x0f:
@@ -140,6 +141,8 @@ static enum kind kind_of(const struct step *s)
 	case 0xca:
 	case 0xcb:
 	case 0xcf:
+	case 0x9a: /* of 32 bits only */
+	case 0xea:
 		return FAR;
 	case 0xcc:
 	case 0xcd:
@@ -157,15 +160,15 @@ static enum kind kind_of(const struct step *s)
 }
 
 /** Of a direct near branch: a byte for short ones, else four. */
-static uint64_t target_of(const struct step *s)
+static uint64_t target_of(const struct truth *t, const struct step *s)
 {
-	uint64_t next = s->pc + s->nr;
+	uint64_t next = s->pc + s->nr, most = t->bits == 64 ? UINT64_MAX : UINT32_MAX;
 	int32_t rel;
 
 	if (s->nr < 5)
-		return next + (uint64_t)(int64_t)(int8_t)s->bytes[s->nr - 1];
+		return (next + (uint64_t)(int64_t)(int8_t)s->bytes[s->nr - 1]) & most;
 	memcpy(&rel, s->bytes + s->nr - 4, 4);
-	return next + (uint64_t)(int64_t)rel;
+	return (next + (uint64_t)(int64_t)rel) & most;
 }
 
 /* --- the code --- */
@@ -231,7 +234,7 @@ static void stop_at(struct truth *t, const struct step *s)
 static void branch(struct truth *t, const struct step *s, enum kind kind, uint64_t next)
 {
 	struct ipt_encoder *e = &t->encoder;
-	uint64_t target = target_of(s), after = s->pc + s->nr;
+	uint64_t target = target_of(t, s), after = s->pc + s->nr;
 
 	if (next != target && (kind != COND || next != after)) {
 		stop_at(t, s);
@@ -247,7 +250,7 @@ static void branch(struct truth *t, const struct step *s, enum kind kind, uint64
 static void execute(struct truth *t, const struct step *s, uint64_t next)
 {
 	struct ipt_encoder *e = &t->encoder;
-	enum kind kind = kind_of(s);
+	enum kind kind = kind_of(t, s);
 
 	ipt_enc_insn(e, s->pc, s->nr);
 	switch (kind) {
@@ -284,7 +287,7 @@ static void execute(struct truth *t, const struct step *s, uint64_t next)
 static size_t after(const struct truth *t, size_t i)
 {
 	struct step s = step_at(t, i), next;
-	bool is_string = kind_of(&s) == STRING;
+	bool is_string = kind_of(t, &s) == STRING;
 
 	for (i++; i < t->nr_records; i++) {
 		next = step_at(t, i);
@@ -331,7 +334,7 @@ static size_t record(struct truth *t, size_t i)
 
 	look_at_code(t, &s);
 	if (!e->is_on)
-		ipt_enc_start(e, s.pc, 64);
+		ipt_enc_start(e, s.pc, t->bits);
 	ipt_enc_between(e, s.pc);
 	to = one_in(t, t->lose_every) ? lose(t, i) : i;
 	if (to != i)
@@ -339,7 +342,7 @@ static size_t record(struct truth *t, size_t i)
 	if (one_in(t, t->stop_every)) {
 		ipt_enc_stop_at(e, s.pc, 0, false);
 		ipt_enc_pass(e, 3000);
-		ipt_enc_start(e, s.pc, 64);
+		ipt_enc_start(e, s.pc, t->bits);
 	}
 	to = after(t, i);
 	if (to < t->nr_records)
@@ -460,13 +463,16 @@ int main(int argc, char **argv)
 	static struct truth t;
 	struct timespec start;
 	unsigned long encode_ms;
+	const char *what;
 	size_t bytes;
 
 	if (argc == 2 && !strcmp(argv[1], "--can-libipt"))
 		return !ipt_peer_can();
 	if (argc < 4)
 		die("PREFIX VCPU SEED");
-	t.for_libipt = argc > 4 && !strcmp(argv[4], "--libipt");
+	t.bits = argc > 4 && !strcmp(argv[4], "--i386") ? 32 : 64;
+	what = argc > (t.bits == 32 ? 5 : 4) ? argv[argc - 1] : NULL;
+	t.for_libipt = what && !strcmp(what, "--libipt");
 	t.code = map(argv[1], "code", &bytes);
 	t.nr_code = bytes / EXEC_X86_CODE_BYTES;
 	t.records = map(argv[1], argv[2], &bytes);
@@ -483,7 +489,7 @@ int main(int argc, char **argv)
 	}
 	printf("%llu %zu %lu %lu\n", (unsigned long long)t.set.nr_insns, t.set.trace.nr, encode_ms,
 	       ms_since(&start));
-	if (argc > 4 && !t.for_libipt)
-		save(&t, argv[4]);
+	if (what && !t.for_libipt)
+		save(&t, what);
 	return 0;
 }

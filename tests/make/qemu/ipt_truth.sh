@@ -1,5 +1,5 @@
 #!/bin/sh
-# Usage: ipt_truth.sh IPT_TRUTH [SETS_DIR]: run real x86-64 programs under qemu-x86_64, make Intel PT of what they executed in many
+# Usage: ipt_truth.sh IPT_TRUTH [SETS_DIR]: run real x86 programs under qemu-x86_64 and qemu-i386, make Intel PT of what they executed in many
 # configurations, decode, compare each instruction; then again by libipt's rule of returns, and with libipt. With SETS_DIR: write small sets
 # there, which `make check` decodes. `make truth-pt` is this. Recordings take up to 500 MB in $TMPDIR at a time. SEEDS: configurations of each.
 set -eu
@@ -9,25 +9,26 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 start=$(date +%s)
 SEEDS=${SEEDS:-4}
-has_libipt=yes
+has_libipt=yes i386='' qemu=qemu-x86_64
 "$tool" --can-libipt || has_libipt=
 "${CC:-cc}" -shared -fPIC -O2 -Wall -Wextra -fvisibility=hidden -o "$work/exec_plugin.so" "$here/exec_plugin.c" -pthread
 
-# build NAME PROGRAM "FLAGS"
+# build NAME PROGRAM "FLAGS" ["LIBRARIES"]
 build() {
 	# shellcheck disable=SC2086 # flags are words
-	"${CC:-cc}" -Wall -Wl,--build-id=none -o "$work/$1" $3 "$here/progs/$2.c" -lm -pthread
+	"${CC:-cc}" -Wall -Wl,--build-id=none -o "$work/$1" $3 "$here/progs/$2.c" ${4--lm -pthread}
 }
 
 # record PROGRAM ROUNDS: the streams are $work/run.*
 record() {
 	rm -f "$work"/run.*
-	qemu-x86_64 -plugin "$work/exec_plugin.so,out=$work/run" "$work/$1" "$2" > /dev/null
+	"$qemu" -plugin "$work/exec_plugin.so,out=$work/run" "$work/$1" "$2" > /dev/null
 }
 
 # try PROGRAM VCPU SEED [--libipt]: a line for the table
 try() {
-	"$tool" "$work/run" "$2" "$3" ${4:+"$4"} > "$work/line" || {
+	# shellcheck disable=SC2086 # nothing, or a word
+	"$tool" "$work/run" "$2" "$3" $i386 ${4:-} > "$work/line" || {
 		echo "$1, thread $2, seed $3 ${4:-}: WRONG"
 		echo wrong >> "$work/wrong"
 		return
@@ -72,6 +73,11 @@ for run in "work 60" "work-cet 30" "work-dynamic 30" "threads 12" "jit 3000"; do
 	# shellcheck disable=SC2086 # two words
 	each $run
 done
+# 32-bit code needs no C library for 32 bits.
+build bare bare_i386 "-m32 -O1 -static -nostdlib -ffreestanding -fno-pic -no-pie -fno-stack-protector" "" && {
+	i386=--i386 qemu=qemu-i386
+	each bare 1
+}
 awk '{ n[$8] += $4; if ($3 == 1 && $8 == "own") once += $4 }
 	END { printf "all: %d instructions executed, %d compared, %d with libipt\n", once, n["own"], n["--libipt"] }' "$work/all"
 echo "$(($(date +%s) - start)) s, $(grep -c . "$work/wrong" 2> /dev/null || echo 0) streams wrong"
