@@ -39,13 +39,24 @@ bench: all
 	@bench/run.py
 
 # Real AArch64 programs under qemu-aarch64, each instruction compared with what comes of its trace; and the sets of tests/data/etm.
-# And truth-who.
-truth: all truth-who
+# And truth-pt, truth-who.
+truth: all truth-pt truth-who
 	@tools/setup.sh build check truth
 	@tests/make/qemu/truth.sh $(BUILD)/tests/etm_truth
 truth-sets: all
 	@tools/setup.sh build check truth
 	@tests/make/qemu/truth.sh $(BUILD)/tests/etm_truth tests/data/etm
+
+# Intel PT of 104 million instructions of random programs, in every configuration, and of real x86-64 programs under qemu-x86_64; both also
+# with libipt, where it is installed.
+truth-pt: all
+	@tools/setup.sh build check truth
+	@$(BUILD)/tests/ipt_random 1 $${PT_SEEDS:-260} 400000
+	@$(BUILD)/tests/ipt_libipt 1 $${PT_PEER_SEEDS:-60} 400000
+	@tests/make/qemu/ipt_truth.sh $(BUILD)/tests/ipt_truth
+truth-pt-sets: all
+	@tools/setup.sh build check truth
+	@tests/make/qemu/ipt_truth.sh $(BUILD)/tests/ipt_truth tests/data/ipt
 
 # Who ran, by clew, on the model of tests/make/who: 1,056 seeds, 10 million SPE records; changes of recordings; damaged sideband;
 # offsets of guests' clocks, of 20 seeds of recordings and of 2,000 seeds of switches.
@@ -101,4 +112,4 @@ format:
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz
 
-.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-who truth-x86 damage damage-random check-vm check-vm-own check-vm-arm64 install format clean
+.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-pt truth-pt-sets truth-who truth-x86 damage damage-random check-vm check-vm-own check-vm-arm64 install format clean
