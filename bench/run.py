@@ -28,6 +28,7 @@ from aux import bench_aux
 from etm import bench_etm
 from merge import bench_merge
 from peer import Rounds, take
+from pt import bench_pt
 from spe import bench_spe
 from stacks import bench_stacks
 from unwind import bench_unwind
@@ -161,7 +162,7 @@ def bench_tables():
 
 
 def main():
-    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "spe", "aux"]
+    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "pt", "spe", "aux"]
     os.environ.pop("DEBUGINFOD_URLS", None)
     subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
     if not PERF:
@@ -180,6 +181,8 @@ def main():
         bench_unwind(CLEW, PERF, BUILD, DIR)
     if "etm" in wanted:
         bench_etm(BUILD)
+    if "pt" in wanted:
+        bench_pt(BUILD)
     if "spe" in wanted:
         bench_spe(BUILD, DIR)
     if "aux" in wanted:

@@ -165,17 +165,45 @@ static unsigned int take_path(struct ipt_flow *f, const uint8_t *at)
 	return s.nr_bytes + tip_bytes;
 }
 
+void ipt_skip_pads(struct ipt_flow *f, struct bytes *in)
+{
+	const struct ipt_packets *k = &f->packets;
+	const uint8_t *at = in->pos;
+
+	if (at == in->end || *at || !k->is_synced || k->nr_held || k->item_bytes || k->nr_psbs ||
+	    k->nr_skipped)
+		return;
+	while (at < in->end && !*at)
+		at++;
+	f->flow.totals.nr_packets += (uint64_t)(at - in->pos);
+	f->packets.offset += (uint64_t)(at - in->pos);
+	f->clock.is_after_cyc = f->is_mode_last = false;
+	in->pos = at;
+}
+
+/** What a path can change of may_take_path(). */
+static bool is_still_fast(const struct ipt_flow *f)
+{
+	const struct flow *flow = &f->flow;
+
+	return !flow->err && !f->nr_waiting &&
+	       (!flow->needs_address || (flow->is_popping && flow->stack_nr));
+}
+
 void ipt_fast_decode(struct ipt_flow *f, struct bytes *in)
 {
 	struct flow *flow = &f->flow;
 
-	while (!flow->err && bytes_left(in) >= MOST_BYTES && may_take_path(f)) {
+	if (!may_take_path(f))
+		return;
+	while (bytes_left(in) >= MOST_BYTES && is_still_fast(f)) {
 		unsigned int nr = take_path(f, in->pos);
 
 		if (!nr)
 			return;
 		in->pos += nr;
 		f->packets.offset += nr;
+		ipt_skip_pads(f, in);
 		if (flow->nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS - FLOW_ITEMS_OF_PATH)
 			flow_deliver(flow);
 		flow_limit_cache(flow);

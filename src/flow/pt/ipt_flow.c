@@ -602,6 +602,7 @@ static void feed(struct flow *flow, struct bytes in)
 	struct ipt_flow *f = ipt_flow_of(flow);
 	struct ipt_packet k;
 
+	ipt_skip_pads(f, &in);
 	if (!f->opts.goes_plain)
 		ipt_fast_decode(f, &in);
 	while (!flow->err && !ipt_packets_next(&f->packets, &in, &k)) {
@@ -611,6 +612,7 @@ static void feed(struct flow *flow, struct bytes in)
 		if (flow->nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS)
 			flow_deliver(flow);
 		flow_limit_cache(flow);
+		ipt_skip_pads(f, &in);
 		if (!f->opts.goes_plain)
 			ipt_fast_decode(f, &in);
 	}

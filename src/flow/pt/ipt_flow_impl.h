@@ -125,6 +125,8 @@ void ipt_put_if(struct ipt_flow *f, bool is_if, enum flow_note_if how, uint64_t 
 /* --- ipt_fast.c --- */
 
 void ipt_fast_init(struct ipt_flow *f);
+/** Padding says nothing. */
+void ipt_skip_pads(struct ipt_flow *f, struct bytes *in);
 /** Take what can be taken as paths: none of @p in, some or all. */
 void ipt_fast_decode(struct ipt_flow *f, struct bytes *in);
 
