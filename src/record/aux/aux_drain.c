@@ -17,11 +17,17 @@ _Static_assert(sizeof(struct auxtrace_record) == 48, "layout of perf_record_auxt
 enum clew_err rec_aux_put(struct perf_writer *w, const struct rec_aux_place *place, uint64_t offset,
 			  const struct bytes part[2])
 {
+	return rec_aux_put_at(w, place, offset, part, os_ring_aux_stamp());
+}
+
+enum clew_err rec_aux_put_at(struct perf_writer *w, const struct rec_aux_place *place,
+			     uint64_t offset, const struct bytes part[2], uint64_t reference)
+{
 	const struct auxtrace_record record = {
 		.header = {.type = PERF_RECORD_AUXTRACE, .size = sizeof(record)},
 		.size = align_up(bytes_left(&part[0]) + bytes_left(&part[1]), 8),
 		.offset = place->base + offset,
-		.reference = os_ring_aux_stamp(),
+		.reference = reference,
 		.idx = place->idx,
 		.tid = place->tid,
 		.cpu = place->cpu,

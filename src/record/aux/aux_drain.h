@@ -17,6 +17,10 @@ struct rec_aux_place {
 enum clew_err rec_aux_put(struct perf_writer *w, const struct rec_aux_place *place, uint64_t offset,
 			  const struct bytes part[2]);
 
+/** The same, of a time: @p reference, in ticks of the trace, not 0. */
+enum clew_err rec_aux_put_at(struct perf_writer *w, const struct rec_aux_place *place,
+			     uint64_t offset, const struct bytes part[2], uint64_t reference);
+
 /**
  * Write what lies unread in the AUX area as one AUXTRACE record with its bytes, and give the space
  * back. Nothing there: nothing written.

@@ -4,6 +4,7 @@
 #include "perfdata/record_put.h"
 #include "record/aux/aux_info_impl.h"
 #include "record/aux/aux_map.h"
+#include "record/plan/soft_pmu.h"
 
 /* A record's size has 16 bits. */
 enum { MAX_RECORD = UINT16_MAX / 8 * 8 };
@@ -105,7 +106,16 @@ enum clew_err rec_aux_info(const struct rec_counters *c, const struct rec_counte
 				  .ratio = os_tsc_ratio(),
 				  .filter = e->event->filter};
 	enum clew_err err = os_pmus_read(c->events->sysfs, &pmus, NULL);
+	struct os_pmu soft = soft_pmu();
 
+	if (e->aux->is_soft) {
+		os_pmus_done(&pmus);
+		f.has_clock = true; /* its ticks are nanoseconds of the clock of the events */
+		f.clock = (struct os_ring_clock){.mult = 1};
+		f.ratio = (struct os_tsc_ratio){0};
+		f.pmu = &soft;
+		return aux_info_put(&f, records, error);
+	}
 	f.pmu = err ? NULL : os_pmus_find(&pmus, e->event->pmu, strlen(e->event->pmu));
 	if (!f.pmu || os_pmu_load(&pmus, f.pmu))
 		err = rec_fail(error, CLEW_OS, "PMU '%s' cannot be read in sysfs", e->event->pmu);

@@ -36,7 +36,7 @@ static struct rec_ring *map_all(struct rec_counters *c, const struct rec_options
 	vec_for_each (&c->rings, r) {
 		bool is_overwrite = o->snapshot.is_on || rec_aux_is_sampled(c, r->owner);
 
-		if (!r->owner->aux || r->is_backward)
+		if (!r->owner->aux || r->owner->aux->is_soft || r->is_backward)
 			continue;
 		*ret_err = os_ring_map_aux(&r->ring, r->fd, bytes, is_overwrite);
 		if (*ret_err)

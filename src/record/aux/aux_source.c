@@ -171,7 +171,7 @@ static enum clew_err put_info(const struct rec_counters *c, struct buf *records,
 			      struct rec_error *error)
 {
 	vec_for_each (&c->list, e)
-		if (e->aux && e->aux->is_described)
+		if (e->aux && e->aux->is_described && !e->aux->is_soft)
 			return rec_aux_info(c, e, records, error);
 	return CLEW_OK;
 }

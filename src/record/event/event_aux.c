@@ -2,6 +2,7 @@
 #include "record/event/event_aux.h"
 
 #include "record/plan/aux_pmu.h"
+#include "record/plan/soft_pmu.h"
 
 enum { SPE_PERIOD = 4096 };
 
@@ -24,6 +25,25 @@ static void set_arm_spe(const struct os_pmu *pmu, struct rec_event *e)
 	e->attr.config |= event_aux_mask(pmu, "ts_enable");
 }
 
+/* Its packets are written by ourselves: what we write is fixed. */
+static void set_soft(struct rec_event *e)
+{
+	e->attr.sample_period = 1;
+	e->attr.config = SOFT_PMU_PT | SOFT_PMU_TSC | SOFT_PMU_NORETCOMP | SOFT_PMU_BRANCH |
+			 SOFT_PMU_PSB_DEFAULT << SOFT_PMU_PSB_SHIFT;
+}
+
+static enum clew_err check_soft(struct event_parse *p, const struct rec_event *e)
+{
+	const uint64_t fixed = SOFT_PMU_TSC | SOFT_PMU_NORETCOMP;
+
+	if ((e->attr.config & fixed) == fixed)
+		return CLEW_OK;
+	return event_fail(p, p->start, CLEW_INVALID,
+			  "soft_pt always writes times (tsc=1) and no compressed returns "
+			  "(noretcomp=1)");
+}
+
 static uint32_t kind_of(const struct rec_event *e)
 {
 	return e->aux ? e->aux->info : 0;
@@ -31,6 +51,10 @@ static uint32_t kind_of(const struct rec_event *e)
 
 void event_aux_set(const struct os_pmu *pmu, struct rec_event *e)
 {
+	if (e->aux && e->aux->is_soft) {
+		set_soft(e);
+		return;
+	}
 	switch (kind_of(e)) {
 	case 0:
 		return;
@@ -51,6 +75,8 @@ void event_aux_set(const struct os_pmu *pmu, struct rec_event *e)
 
 enum clew_err event_aux_check(struct event_parse *p, const struct os_pmu *pmu, struct rec_event *e)
 {
+	if (e->aux && e->aux->is_soft)
+		return check_soft(p, e);
 	switch (kind_of(e)) {
 	case PERF_AUXTRACE_INTEL_PT:
 		return event_intel_pt_check(p, pmu, e);

@@ -5,6 +5,7 @@
 
 #include "os/dir.h"
 #include "record/event/event_aux.h"
+#include "record/plan/soft_pmu.h"
 
 static uint64_t *config_field(struct perf_attr *attr, unsigned int config)
 {
@@ -190,7 +191,7 @@ static struct rec_event *add_of_pmu(struct event_parse *p, const struct os_pmu *
 
 static enum clew_err parse_for_pmu(struct event_parse *p, struct os_pmu *pmu)
 {
-	if (os_pmu_load(event_pmus(p), pmu) || !add_of_pmu(p, pmu))
+	if ((!pmu->is_loaded && os_pmu_load(event_pmus(p), pmu)) || !add_of_pmu(p, pmu))
 		return event_no_memory(p);
 	while (*p->pos != '/') {
 		struct event_word name, value;
@@ -258,7 +259,12 @@ enum clew_err event_parse_pmu(struct event_parse *p, struct event_word name)
 	const char *terms = p->pos;
 	size_t first = p->first_here;
 	enum clew_err err = CLEW_OK;
+	struct os_pmu soft;
 
+	if (event_word_is(name, SOFT_PMU_NAME)) {
+		soft = soft_pmu();
+		return parse_for_pmu(p, &soft);
+	}
 	if (exact)
 		return parse_for_pmu(p, exact);
 	vec_for_each (&pmus->pmus, pmu) {

@@ -91,8 +91,31 @@ static enum clew_err check_trigger(const struct rec_counter *e, struct rec_error
 
 bool rec_aux_has_own_clock(const struct rec_event *e)
 {
-	return e->aux &&
+	return e->aux && !e->aux->is_soft &&
 	       (e->aux->info == PERF_AUXTRACE_INTEL_PT || e->aux->info == PERF_AUXTRACE_CS_ETM);
+}
+
+static enum clew_err check_soft(const struct rec_counters *c, const struct rec_counter *e,
+				const struct rec_options *o, struct rec_error *error)
+{
+	if (e->attr.flags & PERF_ATTR_EXCLUDE_USER)
+		return refuse(error, e, "-e soft_pt//u",
+			      "it steps programs in user mode, and cannot see the kernel");
+	if (c->target && c->target->is_system_wide)
+		return refuse(error, e, "give a command, -p or -t",
+			      "it traces tasks, not whole CPUs (-a, -C)");
+	if (o->snapshot.is_on)
+		return refuse(error, e, "aux-action= and --trace-between choose what is traced",
+			      "it keeps all of what it traces, and takes no snapshots (-S)");
+	if (o->delay_ms)
+		return refuse(error, e, "aux-action=start-paused, and an event that resumes it",
+			      "it starts with the command, and not later (-D)");
+	vec_for_each (&c->list, other)
+		if (other != e && other->aux)
+			return refuse(error, e, "record one of the two",
+				      "'%s' is another trace, and a file has one kind of trace",
+				      other->name);
+	return CLEW_OK;
 }
 
 static enum clew_err check_trace(const struct rec_counters *c, const struct rec_counter *e,
@@ -107,6 +130,8 @@ static enum clew_err check_trace(const struct rec_counters *c, const struct rec_
 		return refuse(error, e, "name it in an -e of its own",
 			      "a hardware trace leads its group, and '%s' leads it already",
 			      leader_of(c, e)->name);
+	if (e->aux->is_soft)
+		return check_soft(c, e, o, error);
 	vec_for_each (&c->list, other)
 		if (other < e && other->aux && other->attr.type == e->attr.type && !e->cpus.nr)
 			return refuse(
@@ -156,8 +181,8 @@ static void warn_samples(const struct rec_counter *e, const struct rec_ui *ui)
 static void warn_per_cpu(const struct rec_counters *c, const struct rec_counter *trace,
 			 uint32_t actions, const struct rec_ui *ui)
 {
-	if (!(actions & TRIGGER) || !c->target || c->target->cpus.data[0] < 0 ||
-	    (c->target->is_system_wide && c->target->cpus.nr == 1))
+	if (!(actions & TRIGGER) || trace->aux->is_soft || !c->target ||
+	    c->target->cpus.data[0] < 0 || (c->target->is_system_wide && c->target->cpus.nr == 1))
 		return;
 	rec_say(ui, REC_WARNING,
 		"'%s' is paused and resumed on each CPU by itself: a thread that moves to another CPU "

@@ -133,6 +133,8 @@ static enum clew_err add_event(struct rec_counters *c, struct rec_event *e,
 				"bound a recording in time, --max-size in size",
 				e->name);
 	rec_attr_setup(&n.attr, e, o, t);
+	if (e->aux && e->aux->is_soft) /* it sees no other mode, whatever was spelled */
+		n.attr.flags |= PERF_ATTR_EXCLUDE_KERNEL | PERF_ATTR_EXCLUDE_HV;
 	err = check_filter(e, &n.attr, t, error);
 	if (err != CLEW_OK)
 		return err;

@@ -71,6 +71,7 @@ struct rec_counters {
 	uint64_t tracked_from_ns; /* perf time: since then, at the latest, all side-band of all CPUs
 				     is recorded; 0: unknown */
 	bool is_held;             /* traces stand still, whether they are on or not */
+	uint64_t soft_bytes;      /* of trace that we wrote ourselves (record/soft) */
 	bool has_backward;        /* some events are overwritten: rings of their own */
 	const char *tracefs;      /* where probes were defined; static text */
 };

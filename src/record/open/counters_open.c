@@ -50,7 +50,12 @@ static int open_in(const struct rec_counters *c, const struct rec_counter *e, si
 	struct perf_attr attr = e->attr;
 	uint8_t bytes[PERF_ATTR_SIZE_VER9];
 
-	if (e->probe_id) {
+	if (c->list.data[e->leader].aux && c->list.data[e->leader].aux->is_soft)
+		attr.aux_action = 0; /* done by the source, not by the kernel */
+	if (e->aux && e->aux->is_soft) {
+		attr.type = PERF_TYPE_SOFTWARE;
+		attr.config = PERF_COUNT_SW_DUMMY;
+	} else if (e->probe_id) {
 		attr.type = PERF_TYPE_TRACEPOINT;
 		attr.config = e->probe_id;
 		attr.config2 = 0;

@@ -50,11 +50,20 @@ static void warn_inside(const struct rec_event_list *events, const struct rec_ui
 	}
 }
 
+/* Each of its stops is a switch, and its streams are of one thread anyway. */
+static bool has_soft(const struct rec_event_list *events)
+{
+	vec_for_each (&events->events, e)
+		if (e->aux && e->aux->is_soft)
+			return true;
+	return false;
+}
+
 void rec_settle_ids(struct rec_options *o, struct rec_event_list *events,
 		    const struct rec_target *t, const struct rec_ui *ui)
 {
 	struct os_pid_view view;
-	bool has_trace = rec_events_have_trace(events);
+	bool has_trace = rec_events_have_trace(events) && !has_soft(events);
 
 	os_pid_view_read(&view);
 	/* In a container, switches are what distinguishes an idle CPU from tasks outside. */

@@ -7,14 +7,15 @@
 #include "perfdata/perf_abi.h"
 
 static const struct aux_pmu pmus[] = {
-	{"intel_pt",  PERF_AUXTRACE_INTEL_PT,  true,  true },
-	{"intel_bts", PERF_AUXTRACE_INTEL_BTS, false, true },
-	{"cs_etm",    PERF_AUXTRACE_CS_ETM,    true,  true },
-	{"arm_spe",   PERF_AUXTRACE_ARM_SPE,   true,  true },
-	{"hisi_ptt",  PERF_AUXTRACE_HISI_PTT,  false, false},
+	{"intel_pt",  PERF_AUXTRACE_INTEL_PT,  true,  true,  false},
+	{"intel_bts", PERF_AUXTRACE_INTEL_BTS, false, true,  false},
+	{"cs_etm",    PERF_AUXTRACE_CS_ETM,    true,  true,  false},
+	{"arm_spe",   PERF_AUXTRACE_ARM_SPE,   true,  true,  false},
+	{"hisi_ptt",  PERF_AUXTRACE_HISI_PTT,  false, false, false},
+	{"soft_pt",   PERF_AUXTRACE_INTEL_PT,  true,  true,  true },
 };
 
-const struct aux_pmu aux_pmu_other = {"", PERF_AUXTRACE_UNKNOWN, false, true};
+const struct aux_pmu aux_pmu_other = {"", PERF_AUXTRACE_UNKNOWN, false, true, false};
 
 const struct aux_pmu *aux_pmu_find(const char *name)
 {

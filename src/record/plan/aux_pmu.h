@@ -12,6 +12,7 @@ struct aux_pmu {
 	bool is_described; /* we can write that (record/aux/aux_info.h); else there is none, as perf
 			      refuses a file with one of a kind that it does not know */
 	bool traces_tasks; /* and not only CPUs */
+	bool is_soft;      /* no PMU of the kernel: record/soft steps the threads */
 };
 
 /** One of no name that we know: it mapped an AUX area (record/event/event_learn.c). */

@@ -72,7 +72,9 @@ struct rec_options {
 	/* buffers and files */
 	size_t data_bytes, aux_bytes; /* 0: chosen by what is allowed */
 	struct rec_snapshot snapshot;
-	uint32_t aux_sample_bytes; /* of trace in each sample; 0: as the events say */
+	const char *trace_function; /* SYMBOL[@DSO]: soft_pt traces its calls alone; NULL: not */
+	uint64_t max_calls;         /* so many of them; 0: no limit */
+	uint32_t aux_sample_bytes;  /* of trace in each sample; 0: as the events say */
 	bool is_overwrite, is_unbuffered, is_tail_synthesize;
 	const char *output; /* NULL: "perf.data"; "-": standard output */
 	int zstd_level;     /* 0: not compressed */

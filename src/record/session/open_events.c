@@ -10,6 +10,7 @@
 #include "record/open/aux_rules.h"
 #include "record/open/own_ids.h"
 #include "record/session/ring_source.h"
+#include "record/soft/soft_source.h"
 #include "record/stacks/stack_choice.h"
 #include "record/stacks/user_stacks.h"
 
@@ -65,12 +66,21 @@ static void say_filters(const struct rec_opening *o)
 	}
 }
 
-/* What the plan asks of the rest: BPF has no clock of perf's own. */
+static bool has_soft_trace(const struct rec_event_list *events)
+{
+	vec_for_each (&events->events, e)
+		if (e->aux && e->aux->is_soft)
+			return true;
+	return false;
+}
+
+/* What the plan asks of the rest: BPF has no clock of perf's own, nor have we. */
 static void settle(const struct rec_opening *o, const struct rec_stack_plan *plan)
 {
 	o->settled->stacks = *plan;
 	o->settled->has_clockid = o->asked->has_clockid;
-	if (rec_stacks_is_bpf(plan->kind) && !o->asked->has_clockid) {
+	if ((rec_stacks_is_bpf(plan->kind) || has_soft_trace(o->events)) &&
+	    !o->asked->has_clockid) {
 		o->settled->has_clockid = true;
 		o->settled->clockid = CLOCK_MONOTONIC;
 	}
@@ -144,6 +154,12 @@ static enum clew_err open_aux(const struct rec_opening *o, struct rec_source *re
 			       !rec_sources_own_rings(o->sources), error);
 }
 
+static enum clew_err open_soft(const struct rec_opening *o, struct rec_source *ret,
+			       struct rec_error *error)
+{
+	return soft_source_open(ret, o->counters, o->settled, o->ui, error);
+}
+
 /* In the order of their passes. Opening the stacks opens the counters, too; a source that has
  * nothing to do leaves ops NULL. */
 static enum clew_err (*const openers[])(const struct rec_opening *o, struct rec_source *ret,
@@ -151,6 +167,7 @@ static enum clew_err (*const openers[])(const struct rec_opening *o, struct rec_
 	open_stacks,
 	open_rings,
 	open_aux,
+	open_soft,
 };
 
 enum clew_err rec_open_events(const struct rec_opening *o, struct rec_error *error)

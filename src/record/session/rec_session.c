@@ -121,7 +121,7 @@ static bool has_trace(const struct session *s)
 	vec_for_each (&s->counters.rings, r)
 		if (r->again.aux_bytes || (r->ring.aux && os_ring_aux_head(&r->ring)))
 			return true;
-	return false;
+	return s->counters.soft_bytes;
 }
 
 static const char *why_empty(const struct session *s)

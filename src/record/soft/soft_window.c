@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "record/soft/soft_thread.h"
+
+/* What is traced of a thread: from a resume to a pause, a call of a function, or all. */
+
+enum { REG_SP = 4, UNWOUND = 256 * 1024 };
+
+static void pin(struct soft_tracer *x, struct soft_thread *t)
+{
+	struct os_cpu_set one;
+
+	if (t->is_pinned || os_task_cpus(t->tid, &t->cpus))
+		return;
+	os_cpu_set_one(&one, x->cpu);
+	t->is_pinned = !os_task_set_cpus(t->tid, &one);
+}
+
+static void unpin(struct soft_thread *t)
+{
+	if (t->is_pinned)
+		os_task_set_cpus(t->tid, &t->cpus);
+	t->is_pinned = false;
+}
+
+void soft_window_begin(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	if (t->is_on)
+		return;
+	t->is_on = true;
+	x->totals.nr_windows++;
+	pin(x, t);
+	if (!t->is_in_call)
+		soft_stream_on(&t->stream, r->ip, r->is_64);
+}
+
+void soft_window_end(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	if (!t->is_on)
+		return;
+	soft_settle(x, t, r);
+	if (t->stream.is_on)
+		soft_stream_off_at(&t->stream, r->ip);
+	t->is_on = false;
+	t->function_sp = 0;
+	unpin(t);
+	soft_disarm(t);
+	soft_thread_send(x, t);
+}
+
+static void enter_function(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	uint64_t max = x->plan->max_calls;
+
+	if (t->is_on || (max && x->totals.nr_calls >= max))
+		return;
+	x->totals.nr_calls++;
+	t->function_sp = r->gpr[REG_SP];
+	soft_window_begin(x, t, r);
+}
+
+/* By its return, or by what unwinds the stack. */
+static bool has_left_function(const struct soft_thread *t, const struct os_regs *r)
+{
+	uint64_t sp = r->gpr[REG_SP];
+
+	return t->is_on && t->function_sp && sp > t->function_sp && sp - t->function_sp < UNWOUND;
+}
+
+static void act(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
+		const struct soft_trigger *g)
+{
+	if (g->is_resume)
+		soft_window_begin(x, t, r);
+	else
+		soft_window_end(x, t, r);
+}
+
+void soft_window_at(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	const struct soft_space *s = t->space;
+
+	if (has_left_function(t, r)) {
+		soft_window_end(x, t, r);
+		x->is_ending |= x->plan->max_calls && x->totals.nr_calls >= x->plan->max_calls;
+	}
+	for (uint32_t i = 0; i < s->nr_spots; i++) {
+		if (s->spots[i].address != r->ip)
+			continue;
+		if (s->spots[i].what == SOFT_FUNCTION)
+			enter_function(x, t, r);
+		else
+			act(x, t, r, &x->plan->triggers.data[s->spots[i].what]);
+	}
+}
+
+void soft_window_call(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
+		      bool is_exit)
+{
+	vec_for_each (&x->plan->triggers, g) {
+		if (g->place != (is_exit ? SOFT_AT_CALL_EXIT : SOFT_AT_CALL_ENTRY) ||
+		    (g->number != SOFT_ANY_CALL && g->number != r->call))
+			continue;
+		act(x, t, r, g);
+	}
+}
+
+void soft_window_signal(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
+			int signal)
+{
+	vec_for_each (&x->plan->triggers, g)
+		if (g->place == SOFT_AT_SIGNAL && (!g->number || g->number == (uint64_t)signal))
+			act(x, t, r, g);
+}
