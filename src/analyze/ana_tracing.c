@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "analyze/ana_tracing.h"
 
+#include "perfdata/aux_layout.h"
+
 static bool is_trigger(const struct perf_attr *a)
 {
 	return a->aux_action & (PERF_AUX_PAUSE | PERF_AUX_RESUME);
@@ -55,6 +57,10 @@ static struct place place_of(const struct ana_tracing *x, const struct perf_evse
 			  is_inherited ? id->cpu : ANA_TRACED_NONE};
 	struct perf_id_owner of;
 
+	if (aux && aux->attr.type == AUX_SOFT_PT_TYPE) { /* a thread's, wherever it runs */
+		p.cpu = ANA_TRACED_NONE;
+		return p;
+	}
 	if (!perf_id_owners_get(&x->owners, id->id, &of))
 		return p;
 	p.cpu = of.cpu;

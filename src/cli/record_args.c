@@ -196,7 +196,13 @@ static int settle_trace(struct record_args *r)
 	if (o->argv && !os_child_find(o->argv[0], o->search_path, path, sizeof(path)))
 		program = path;
 	r->o.snapshot.is_on |= o->snapshot.max || r->trigger;
-	if (r->between)
+	if (o->max_calls && !o->trace_function) {
+		cli_error("--max-calls needs --trace-function");
+		return CLI_USAGE;
+	}
+	if (o->trace_function)
+		err = rec_events_function(&r->events, o->trace_function, &error);
+	if (err == CLEW_OK && r->between)
 		err = rec_events_between(&r->events, program, r->between, &error);
 	if (err == CLEW_OK && r->trigger)
 		err = rec_events_trigger(&r->events, program, r->trigger, &error);
@@ -333,6 +339,8 @@ static int parse(struct record_args *r, int argc, char **argv)
 		{0, "snapshots", "N", "stop after N snapshots; implies -S", CLI_UINT, &o->snapshot.max},
 		{0, "trigger", "WHEN", "take a snapshot whenever a function of the command, or an event, occurs; implies -S", CLI_STRING, &r->trigger},
 		{0, "trace-between", "START,STOP", "trace only from START to STOP: functions of the command, or events", CLI_STRING, &r->between},
+		{0, "trace-function", "SYMBOL[@LIB]", "trace the calls of one function, by stepping the program (soft_pt): on any x86-64 machine", CLI_STRING, &o->trace_function},
+		{0, "max-calls", "N", "with --trace-function: stop tracing after N calls; the program continues at full speed", CLI_UINT, &o->max_calls},
 		{0, "aux-sample", "[SIZE]", "put the newest SIZE bytes of trace (default: 4096) into each sample of the events after it", CLI_CALL, o, set_aux_sample},
 
 		{0, "Output and control", NULL, NULL, CLI_SECTION},

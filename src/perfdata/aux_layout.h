@@ -10,6 +10,10 @@
  *   magic, CPU, number of words that follow, words
  */
 
+/** attr.type of soft_pt, the software trace source of clew record: numbers of real PMUs are small.
+ * It is described as intel_pt, and its triggers act on the thread that hits them. */
+#define AUX_SOFT_PT_TYPE 0x74706673u /* "sfpt" */
+
 /*
  * cs_etm:
  *

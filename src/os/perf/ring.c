@@ -107,6 +107,21 @@ size_t os_ring_peek(struct os_ring *r, struct bytes ret[2])
 	return size;
 }
 
+size_t os_ring_follow(struct os_ring *r, struct bytes ret[2])
+{
+	const struct control_page *page = r->page;
+	/* Pairs with the kernel's release of data_head: records before it are whole. */
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	size_t size;
+
+	if (head - r->tail > r->data_bytes)
+		r->tail = __atomic_load_n(&page->data_tail, __ATOMIC_RELAXED);
+	size = head - r->tail > r->data_bytes ? 0 : (size_t)(head - r->tail);
+	bytes_of_ring(r->data, r->data_bytes, r->tail, size, ret);
+	r->tail = head;
+	return size;
+}
+
 size_t os_ring_backward(const struct os_ring *r, struct bytes ret[2])
 {
 	const struct control_page *page = r->page;

@@ -52,6 +52,10 @@ size_t os_ring_peek(struct os_ring *r, struct bytes ret[2]);
 /** Give @p size bytes, at most what os_ring_peek() returned, back to the kernel. */
 void os_ring_consume(struct os_ring *r, size_t size);
 
+/** What came since the last call, of a ring that someone else reads and consumes: nothing is given
+ * back. Records may have been overwritten meanwhile. @return bytes in all. */
+size_t os_ring_follow(struct os_ring *r, struct bytes ret[2]);
+
 /** A paused backward ring, newest record first: whole records only, none that was there at the last
  * os_ring_backward_done(). @return bytes in all. */
 size_t os_ring_backward(const struct os_ring *r, struct bytes ret[2]);

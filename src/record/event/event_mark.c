@@ -119,6 +119,22 @@ enum clew_err rec_events_between(struct rec_event_list *list, const char *progra
 	return err;
 }
 
+enum clew_err rec_events_function(struct rec_event_list *list, const char *text,
+				  struct rec_error *error)
+{
+	const struct rec_event *trace = last_trace(list);
+
+	if (!*text || *text == '@')
+		return rec_fail(error, CLEW_INVALID,
+				"--trace-function: expected SYMBOL, or SYMBOL@LIBRARY");
+	if (trace && !trace->aux->is_soft)
+		return rec_fail(error, CLEW_INVALID,
+				"--trace-function steps the program (soft_pt), and '%s' is another "
+				"trace; --trace-between is for that",
+				trace->name);
+	return trace ? CLEW_OK : rec_events_parse(list, "soft_pt//u", error);
+}
+
 enum clew_err rec_events_sample_aux(struct rec_event_list *list, uint32_t bytes,
 				    struct rec_error *error)
 {

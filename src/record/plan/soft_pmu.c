@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/plan/soft_pmu.h"
 
+#include "perfdata/aux_layout.h"
+
 static const struct os_pmu_format formats[] = {
 	{"noretcomp",  0, SOFT_PMU_NORETCOMP },
 	{"psb_period", 0, SOFT_PMU_PSB_PERIOD},
@@ -11,7 +13,7 @@ struct os_pmu soft_pmu(void)
 {
 	struct os_pmu p = {.name = SOFT_PMU_NAME,
 			   .dir = "/dev/null", /* it has no files */
-			   .type = SOFT_PMU_TYPE,
+			   .type = AUX_SOFT_PT_TYPE,
 			   .is_loaded = true};
 
 	p.formats.data = (struct os_pmu_format *)(uintptr_t)formats;

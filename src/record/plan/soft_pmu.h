@@ -9,8 +9,6 @@
  * events are opened as dummies, and record/soft writes the trace.
  */
 
-/** attr.type in the file: numbers of real PMUs are small. */
-#define SOFT_PMU_TYPE 0x74706673u /* "sfpt" */
 #define SOFT_PMU_NAME "soft_pt"
 
 /** Bits of config as Intel PT has them, so that whoever reads the file finds them where they are.

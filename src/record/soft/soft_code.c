@@ -237,6 +237,19 @@ static void scan(struct soft_code *c, bool is_64, struct soft_block *b)
 	b->kind = SOFT_STOP_PLAIN;
 }
 
+uint64_t soft_code_after(struct soft_code *c, uint64_t ip, bool is_64)
+{
+	struct view v = {.c = c};
+	const uint8_t *code = NULL;
+	size_t n = bytes_at(&v, ip, &code);
+	struct insn i;
+
+	if (!n || x86_decode(is_64 ? ISA_X86_64 : ISA_X86_32, code, n, ip, &i) ||
+	    i.kind != INSN_PLAIN)
+		return 0;
+	return ip + i.bytes;
+}
+
 const struct soft_block *soft_code_block(struct soft_code *c, uint64_t ip, bool is_64)
 {
 	uint64_t key = ip ^ (uint64_t)is_64 << 63;

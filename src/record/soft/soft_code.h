@@ -64,6 +64,9 @@ struct soft_code {
 /** The block at @p ip; valid until the next call. NULL: out of memory. */
 const struct soft_block *soft_code_block(struct soft_code *c, uint64_t ip, bool is_64);
 
+/** The address after the instruction at @p ip; 0: it is a branch, or unknown. */
+uint64_t soft_code_after(struct soft_code *c, uint64_t ip, bool is_64);
+
 /** Mappings have changed. */
 void soft_code_forget(struct soft_code *c);
 

@@ -89,6 +89,7 @@ enum clew_err soft_plan_make(struct soft_plan *ret, const struct rec_event_list 
 			continue;
 		if (!take_trigger(e, &g))
 			return refuse(e, error);
+		g.event = (uint32_t)i;
 		ret->needs_calls |= g.place == SOFT_AT_CALL_ENTRY || g.place == SOFT_AT_CALL_EXIT;
 		if (!vec_push(&ret->triggers, g))
 			return rec_fail_memory(error);

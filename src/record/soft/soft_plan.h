@@ -25,6 +25,7 @@ struct soft_trigger {
 	uint64_t number;
 	const char *path; /* borrowed */
 	bool is_resume;   /* else it pauses */
+	uint32_t event;   /* number of the event in the list, and of its counter */
 };
 
 struct soft_plan {

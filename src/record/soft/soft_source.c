@@ -35,9 +35,11 @@ static int run(void *ctx)
 {
 	struct soft_source *s = ctx;
 	const struct rec_target *t = s->counters->target;
+	struct soft_samples samples = {0};
 
 	os_close(s->fd);
-	return soft_trace(&s->plan, s->write_fd, t->is_attached ? 0 : s->child,
+	soft_samples_open(&samples, s->counters, &s->plan);
+	return soft_trace(&s->plan, &samples, s->write_fd, t->is_attached ? 0 : s->child,
 			  t->is_attached ? t->tids.data : NULL, t->is_attached ? t->tids.nr : 0);
 }
 

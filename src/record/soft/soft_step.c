@@ -55,6 +55,9 @@ void soft_confirm(struct soft_tracer *x, struct soft_thread *t)
 {
 	const struct soft_pending *p = &t->pending;
 
+	if (t->begin_at)
+		soft_stream_on(&t->stream, t->begin_at, t->stream.is_64);
+	t->begin_at = 0;
 	if (!p->is_there)
 		return;
 	if (t->stream.is_on && p->is_conditional)
@@ -185,6 +188,21 @@ static void go(struct soft_tracer *x, struct soft_thread *t, const struct os_reg
 	}
 }
 
+/* To the instruction after the one at which the stream begins. */
+static void go_past(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	struct soft_block after = {.kind = SOFT_STOP_PLAIN};
+
+	t->stream.is_64 = r->is_64;
+	after.stop = soft_code_after(&t->space->code, r->ip, r->is_64);
+	if (after.stop) {
+		run_to(x, t, &after, 0);
+		return;
+	}
+	soft_confirm(x, t);
+	go(x, t, r, 0);
+}
+
 void soft_continue(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
 		   int signal)
 {
@@ -196,6 +214,8 @@ void soft_continue(struct soft_tracer *x, struct soft_thread *t, const struct os
 
 		soft_disarm(t);
 		os_ptrace_go(t->tid, needs_calls ? OS_GO_TO_CALL : OS_GO_ON, signal);
+	} else if (t->begin_at) {
+		go_past(x, t, r);
 	} else if (!t->stream.is_on) {
 		os_ptrace_go(t->tid, OS_GO_TO_CALL, signal);
 	} else {

@@ -43,10 +43,11 @@ uint64_t soft_stream_now(const struct soft_stream *s)
 	return os_clock_read(s->clockid, &ns, &resolution) && ns ? ns : 1;
 }
 
-static void put_time(struct soft_stream *s)
+static void put_time(struct soft_stream *s, uint64_t ns)
 {
 	put_branches(s);
-	put(s, &(struct ipt_packet){.kind = IPT_TSC, .tsc = soft_stream_now(s) & TSC_BITS});
+	put(s, &(struct ipt_packet){.kind = IPT_TSC,
+				    .tsc = (ns ? ns : soft_stream_now(s)) & TSC_BITS});
 	s->since_time = 0;
 }
 
@@ -59,12 +60,12 @@ static void put_mode(struct soft_stream *s)
 }
 
 /* An address in it is whole: perf compresses it against the one before the PSB. */
-static void put_psb(struct soft_stream *s, const uint64_t *ip)
+static void put_psb(struct soft_stream *s, const uint64_t *ip, uint64_t ns)
 {
 	put_branches(s);
 	s->since_psb = 0;
 	put_kind(s, IPT_PSB);
-	put_time(s);
+	put_time(s, ns);
 	put_mode(s);
 	if (ip)
 		put(s, &(struct ipt_packet){.kind = IPT_FUP, .ip_form = IPT_IP_SEXT48, .ip = *ip});
@@ -74,11 +75,16 @@ static void put_psb(struct soft_stream *s, const uint64_t *ip)
 
 void soft_stream_on(struct soft_stream *s, uint64_t ip, bool is_64)
 {
+	soft_stream_on_at(s, ip, is_64, 0);
+}
+
+void soft_stream_on_at(struct soft_stream *s, uint64_t ip, bool is_64, uint64_t ns)
+{
 	s->is_64 = is_64;
 	if (!s->has_begun || s->since_psb >= s->psb_bytes) {
-		put_psb(s, NULL);
+		put_psb(s, NULL, ns);
 	} else {
-		put_time(s);
+		put_time(s, ns);
 		if (s->is_64 != s->was_64)
 			put_mode(s);
 	}
@@ -114,9 +120,9 @@ void soft_stream_target(struct soft_stream *s, uint64_t target)
 void soft_stream_at(struct soft_stream *s, uint64_t ip)
 {
 	if (s->since_psb >= s->psb_bytes)
-		put_psb(s, &ip);
+		put_psb(s, &ip, 0);
 	else if (++s->since_time >= STOPS_PER_TIME)
-		put_time(s);
+		put_time(s, 0);
 }
 
 void soft_stream_pad(struct soft_stream *s)

@@ -25,8 +25,11 @@ struct soft_stream {
 	bool is_64, was_64;
 };
 
-/** Tracing begins, or goes on, at @p ip. */
+/** Tracing begins, or continues, at @p ip. */
 void soft_stream_on(struct soft_stream *s, uint64_t ip, bool is_64);
+
+/** The same at a time in the past, or 0: now. */
+void soft_stream_on_at(struct soft_stream *s, uint64_t ip, bool is_64, uint64_t ns);
 
 /** A system call, or another far transfer, at the present place. */
 void soft_stream_off(struct soft_stream *s);

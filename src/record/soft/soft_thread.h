@@ -5,6 +5,7 @@
 #include "os/ptrace.h"
 #include "record/soft/soft_code.h"
 #include "record/soft/soft_plan.h"
+#include "record/soft/soft_samples.h"
 #include "record/soft/soft_stream.h"
 #include "record/soft/soft_wire.h"
 
@@ -61,6 +62,8 @@ struct soft_thread {
 	uint64_t call_at; /* where it is to make its next system call; 0: unknown */
 	enum soft_step step;
 	struct soft_block step_block;
+	uint64_t begin_at;    /* the stream begins here, once the next stop is reached; 0: no */
+	uint64_t call_from;   /* the same, when the system call is over; 0: no */
 	uint64_t function_sp; /* of the function's entry; 0: not in it */
 
 	uint64_t slots[OS_NR_BREAKPOINTS];
@@ -76,7 +79,8 @@ struct soft_thread {
 
 struct soft_tracer {
 	const struct soft_plan *plan;
-	int fd; /* of the pipe to the recorder */
+	struct soft_samples *samples; /* NULL: none */
+	int fd;                       /* of the pipe to the recorder */
 	struct {
 		VEC(struct soft_thread *);
 	} threads;
@@ -150,6 +154,7 @@ void soft_spots_find(struct soft_tracer *x, struct soft_space *s);
 
 /** Trace until all threads have ended or os_process_must_end(); @p child waits for its exec (0:
  * none), @p tids run. @return an exit code. */
-int soft_trace(const struct soft_plan *plan, int fd, int child, const int *tids, size_t nr_tids);
+int soft_trace(const struct soft_plan *plan, struct soft_samples *samples, int fd, int child,
+	       const int *tids, size_t nr_tids);
 
 #endif

@@ -41,8 +41,22 @@ static uint64_t place_of(const struct soft_thread *t, const struct os_regs *r)
 										    : r->ip;
 }
 
+/* The sample of the event that resumed the trace was made after the thread was seen at the call:
+ * the trace begins with the sample. */
+static void write_first_call(struct soft_tracer *x, struct soft_thread *t)
+{
+	uint64_t ns = soft_samples_last(x->samples, t->tid);
+
+	if (!t->call_from)
+		return;
+	soft_stream_on_at(&t->stream, t->call_from, true, ns ? ns + 1 : 0);
+	soft_stream_off(&t->stream);
+	t->call_from = 0;
+}
+
 static void stop_stream(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
+	write_first_call(x, t);
 	soft_settle(x, t, r);
 	if (t->stream.is_on)
 		soft_stream_off_at(&t->stream, place_of(t, r));
@@ -145,7 +159,7 @@ static void on_signal(struct soft_tracer *x, struct soft_thread *t, const struct
 
 static void enter_call(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
-	uint64_t at = r->ip - t->step_block.bytes;
+	bool was_on;
 
 	soft_confirm(x, t);
 	if (t->stream.is_on && t->call_at && r->is_64 && r->ip != t->call_at + 2) {
@@ -154,18 +168,12 @@ static void enter_call(struct soft_tracer *x, struct soft_thread *t, const struc
 	} else if (t->stream.is_on) {
 		soft_stream_off(&t->stream);
 	}
-	(void)at;
+	was_on = t->is_on;
 	t->is_in_call = true;
 	t->is_restarting = false;
-	if (!t->is_on) {
-		soft_window_call(x, t, r, false);
-		if (t->is_on) { /* the call itself is the first that is traced */
-			soft_stream_on(&t->stream, r->ip - 2, r->is_64);
-			soft_stream_off(&t->stream);
-		}
-	} else {
-		soft_window_call(x, t, r, false);
-	}
+	soft_window_call(x, t, r, false);
+	if (t->is_on && !was_on) /* the call itself is the first instruction that is traced */
+		t->call_from = r->ip - 2;
 	os_ptrace_go(t->tid, OS_GO_TO_CALL, 0);
 }
 
@@ -173,6 +181,7 @@ static void leave_call(struct soft_tracer *x, struct soft_thread *t, const struc
 {
 	bool was_on = t->is_on;
 
+	write_first_call(x, t);
 	t->is_in_call = false;
 	if (changes_code(r))
 		soft_code_forget(&t->space->code);
@@ -432,9 +441,10 @@ static int seize_all(struct soft_tracer *x, int child, const int *tids, size_t n
 	return err;
 }
 
-int soft_trace(const struct soft_plan *plan, int fd, int child, const int *tids, size_t nr_tids)
+int soft_trace(const struct soft_plan *plan, struct soft_samples *samples, int fd, int child,
+	       const int *tids, size_t nr_tids)
 {
-	struct soft_tracer x = {.plan = plan, .fd = fd, .cpu = os_this_cpu()};
+	struct soft_tracer x = {.plan = plan, .samples = samples, .fd = fd, .cpu = os_this_cpu()};
 	struct soft_header h = {.kind = SOFT_READY};
 	struct os_cpu_set one;
 	int err;

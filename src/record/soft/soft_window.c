@@ -33,6 +33,18 @@ void soft_window_begin(struct soft_tracer *x, struct soft_thread *t, const struc
 		soft_stream_on(&t->stream, r->ip, r->is_64);
 }
 
+/* A probe of the kernel has its sample when the instruction is executed: the trace begins after
+ * that, and with it. */
+static void begin_after(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	if (t->is_on)
+		return;
+	t->is_in_call = true; /* for now: no stream yet */
+	soft_window_begin(x, t, r);
+	t->is_in_call = false;
+	t->begin_at = r->ip;
+}
+
 void soft_window_end(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
 	if (!t->is_on)
@@ -69,7 +81,9 @@ static bool has_left_function(const struct soft_thread *t, const struct os_regs 
 static void act(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
 		const struct soft_trigger *g)
 {
-	if (g->is_resume)
+	if (g->is_resume && g->place == SOFT_AT_FILE)
+		begin_after(x, t, r);
+	else if (g->is_resume)
 		soft_window_begin(x, t, r);
 	else
 		soft_window_end(x, t, r);
