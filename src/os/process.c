@@ -147,6 +147,11 @@ uint64_t os_task_handled(int pid)
 	return status_number(pid, "\nSigCgt:", 16);
 }
 
+uint64_t os_task_pending(int tid)
+{
+	return status_number(tid, "\nSigPnd:", 16);
+}
+
 int os_task_process(int tid)
 {
 	return (int)status_number(tid, "\nTgid:", 10);

@@ -104,6 +104,16 @@ enum os_trap os_ptrace_trap(int tid)
 	}
 }
 
+int os_ptrace_mask(int tid, uint64_t *ret)
+{
+	return result(ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof(*ret), ret));
+}
+
+int os_ptrace_set_mask(int tid, uint64_t mask)
+{
+	return result(ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(mask), &mask));
+}
+
 int os_ptrace_breakpoint(int tid, unsigned int slot, uint64_t address)
 {
 	return poke(tid, offsetof(struct user, u_debugreg) + slot * sizeof(long), address);
@@ -233,6 +243,18 @@ enum os_trap os_ptrace_trap(int tid)
 {
 	(void)tid;
 	return OS_TRAP_OTHER;
+}
+
+int os_ptrace_mask(int tid, uint64_t *ret)
+{
+	(void)tid, (void)ret;
+	return -ENOSYS;
+}
+
+int os_ptrace_set_mask(int tid, uint64_t mask)
+{
+	(void)tid, (void)mask;
+	return -ENOSYS;
 }
 
 int os_ptrace_breakpoint(int tid, unsigned int slot, uint64_t address)

@@ -64,6 +64,10 @@ int os_ptrace_regs(int tid, struct os_regs *ret);
 int os_ptrace_set_flags(int tid, uint64_t flags);
 enum os_trap os_ptrace_trap(int tid);
 
+/** The signals that a stopped thread blocks: a bit each, from 0 on for signal 1. */
+int os_ptrace_mask(int tid, uint64_t *ret);
+int os_ptrace_set_mask(int tid, uint64_t mask);
+
 /** Breakpoint @p slot at @p address; the first time, or after it was off, it has to be switched on.
  * -ENOSPC: the machine has no more. */
 int os_ptrace_breakpoint(int tid, unsigned int slot, uint64_t address);
@@ -108,6 +112,8 @@ int os_pipe(int *ret_read, int *ret_write);
 
 /** Signals that process @p pid has handlers for, a bit each from 1 on. */
 uint64_t os_task_handled(int pid);
+/** Signals that wait for thread @p tid alone. */
+uint64_t os_task_pending(int tid);
 /** The process of a thread; 0: gone. */
 int os_task_process(int tid);
 

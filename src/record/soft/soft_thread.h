@@ -55,6 +55,7 @@ struct soft_thread {
 	bool is_on;          /* to be traced */
 	bool is_before_exec; /* still ours, between fork and exec */
 	bool is_held;        /* stopped until it is known whose child it is */
+	bool has_begun;      /* it was seen stopped */
 	bool is_in_call;     /* between a system call's entry and its exit */
 	bool is_restarting;  /* a signal came into a system call, which may begin anew */
 	struct soft_pending pending;
@@ -73,6 +74,8 @@ struct soft_thread {
 	uint8_t next_slot;
 	uint32_t epoch; /* of the space's when slots were set */
 
+	bool is_masked;  /* it did when it made its system call */
+	bool hides_trap; /* it blocks SIGTRAP, but for while we run it */
 	bool is_pinned;
 	struct os_cpu_set cpus; /* its own */
 };
@@ -109,6 +112,13 @@ static inline bool soft_thread_shares(const struct soft_thread *t)
 void soft_thread_send(struct soft_tracer *x, struct soft_thread *t);
 void soft_send(struct soft_tracer *x, const struct soft_header *h, const void *data);
 
+/* --- soft_mask.c --- */
+
+/** The thread runs in user mode, perhaps with another signal mask than before. */
+void soft_mask_hide(struct soft_thread *t);
+/** The kernel is about to use its mask, or it is no longer traced. */
+void soft_mask_show(struct soft_thread *t);
+
 /* --- soft_slots.c --- */
 
 /** Stop at @p address, besides the space's spots. @return false: there is no breakpoint for it. */
@@ -137,6 +147,9 @@ void soft_stepped(struct soft_tracer *x, struct soft_thread *t, const struct os_
 /** Trace from @p ip on, or no longer. */
 void soft_window_begin(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
 void soft_window_end(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
+/** Around a system call that may see the CPUs of a thread, or set them. */
+void soft_window_show_cpus(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
+void soft_window_hide_cpus(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
 /** The thread has come to @p r: do what is asked for there. */
 void soft_window_at(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
 /** The same of a system call and a signal. */

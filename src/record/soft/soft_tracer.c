@@ -4,8 +4,15 @@
 
 #include "record/soft/soft_thread.h"
 
+#define TRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
+
 enum { SEND_BYTES = 8192, LEAVE_ROUNDS = 600 /* of 5 ms */ };
-enum { CALL_SIGRETURN = 15, CALL_SIGRETURN_32 = 119, CALL_RT_SIGRETURN_32 = 173 };
+enum {
+	CALL_SIGPROCMASK = 14,
+	CALL_SIGRETURN = 15,
+	CALL_SIGRETURN_32 = 119,
+	CALL_RT_SIGRETURN_32 = 173
+};
 
 /* Numbers of the kernel that a program never sees: -ERESTARTSYS to -ERESTARTNOHAND, and
  * -ERESTART_RESTARTBLOCK. Spec: Linux 6.18 include/linux/errno.h. */
@@ -30,6 +37,12 @@ static bool changes_code(const struct os_regs *r)
 		if (r->call == calls[i])
 			return true;
 	return !r->is_64;
+}
+
+/* rt_sigprocmask, rt_sigreturn; of 32 bits all are suspected. */
+static bool changes_mask(const struct os_regs *r)
+{
+	return r->call == CALL_SIGPROCMASK || r->call == CALL_SIGRETURN || !r->is_64;
 }
 
 /* Where a thread is, for the stream: what traps is not executed, though it stands after it. */
@@ -70,6 +83,7 @@ static void deliver(struct soft_tracer *x, struct soft_thread *t, const struct o
 	soft_window_signal(x, t, r, number);
 	if (t->is_on && os_task_handled(t->tid) >> (number - 1) & 1) {
 		stop_stream(x, t, r);
+		soft_mask_show(t);
 		t->step = SOFT_STEP_SIGNAL;
 		t->is_restarting = false;
 		t->next = 0;
@@ -83,6 +97,8 @@ static void deliver(struct soft_tracer *x, struct soft_thread *t, const struct o
 /* A handler runs; or there was none after all, and an instruction was executed instead. */
 static void enter_handler(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
+	if (t->is_on)
+		soft_mask_hide(t);
 	if (t->is_on && !t->stream.is_on)
 		soft_stream_on(&t->stream, r->ip, r->is_64);
 	soft_continue(x, t, r, 0);
@@ -169,6 +185,9 @@ static void enter_call(struct soft_tracer *x, struct soft_thread *t, const struc
 		soft_stream_off(&t->stream);
 	}
 	was_on = t->is_on;
+	t->is_masked = t->hides_trap;
+	soft_mask_show(t);
+	soft_window_show_cpus(x, t, r);
 	t->is_in_call = true;
 	t->is_restarting = false;
 	soft_window_call(x, t, r, false);
@@ -179,15 +198,18 @@ static void enter_call(struct soft_tracer *x, struct soft_thread *t, const struc
 
 static void leave_call(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
-	bool was_on = t->is_on;
+	bool was_on = t->is_on, had_hidden = t->is_masked;
 
 	write_first_call(x, t);
 	t->is_in_call = false;
 	if (changes_code(r))
 		soft_code_forget(&t->space->code);
+	soft_window_hide_cpus(x, t, r);
 	t->is_restarting = is_restarting(r);
 	if (!t->is_restarting)
 		soft_window_call(x, t, r, true);
+	if (t->is_on && (changes_mask(r) || had_hidden))
+		soft_mask_hide(t);
 	if (t->is_on && was_on && !t->is_restarting)
 		soft_stream_on(&t->stream, r->ip, r->is_64);
 	soft_continue(x, t, r, 0);
@@ -198,11 +220,17 @@ static void leave_call(struct soft_tracer *x, struct soft_thread *t, const struc
 
 static void begin(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
+	/* Attached to in a system call that begins again: traced from its end on. */
+	bool is_in_call = (int64_t)r->call >= 0 && is_restarting(r);
+
 	soft_spots_find(x, t->space);
 	if (t->is_on) {
 		t->is_on = false;
+		t->is_in_call = is_in_call;
 		soft_window_begin(x, t, r);
+		t->is_in_call = false;
 	}
+	t->is_restarting = is_in_call;
 	soft_continue(x, t, r, 0);
 }
 
@@ -227,6 +255,7 @@ static void on_fork(struct soft_tracer *x, struct soft_thread *t, const struct o
 	if (!n)
 		n = soft_thread_add(x, tid, os_task_process(tid));
 	if (n) {
+		n->has_begun = n->is_held;
 		n->is_held = false;
 		n->is_on = t->is_on;
 		n->is_pinned = t->is_pinned;
@@ -252,6 +281,7 @@ static void on_exec(struct soft_tracer *x, struct soft_thread *t, int former_tid
 		t->cpus = former->cpus;
 		soft_thread_remove(x, former);
 	}
+	t->has_begun = true;
 	if (t->is_before_exec)
 		t->is_on = !x->plan->starts_paused;
 	t->is_before_exec = false;
@@ -280,15 +310,12 @@ static void on_exec(struct soft_tracer *x, struct soft_thread *t, int former_tid
 
 static void on_trap(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
-	bool is_new = !t->stream.has_begun && !t->is_in_call;
+	bool is_new = !t->has_begun;
 
 	if (t->is_held)
 		return;
+	t->has_begun = true;
 	soft_settle(x, t, r);
-	if (t->is_on && is_new && (int64_t)r->call >= 0 && is_restarting(r)) {
-		t->is_restarting = true; /* it is to be traced from the call's end on */
-		is_new = false;
-	}
 	if (is_new)
 		begin(x, t, r);
 	else
@@ -308,7 +335,12 @@ static void leave(struct soft_tracer *x, struct soft_thread *t, const struct os_
 		    (s->code != SIGTRAP || os_ptrace_trap(t->tid) == OS_TRAP_OTHER))
 			signal = (int)s->code;
 	}
+	soft_mask_show(t);
 	soft_clear(t);
+	if (os_task_pending(t->tid) & TRAP_BIT) { /* of a breakpoint: it would kill the program */
+		os_ptrace_go(t->tid, OS_GO_ON, signal);
+		return;
+	}
 	if (t->is_pinned)
 		os_task_set_cpus(t->tid, &t->cpus);
 	os_ptrace_detach(t->tid, signal);

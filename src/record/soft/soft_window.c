@@ -3,8 +3,10 @@
 
 /* What is traced of a thread: from a resume to a pause, a call of a function, or all. */
 
-enum { REG_SP = 4, UNWOUND = 256 * 1024 };
+enum { REG_SP = 4, REG_DI = 7, UNWOUND = 256 * 1024 };
+enum { CALL_SETAFFINITY = 203, CALL_GETAFFINITY = 204 };
 
+/* A stop costs half as much where both are on one CPU. */
 static void pin(struct soft_tracer *x, struct soft_thread *t)
 {
 	struct os_cpu_set one;
@@ -22,6 +24,33 @@ static void unpin(struct soft_thread *t)
 	t->is_pinned = false;
 }
 
+/* The program sees, and sets, the CPUs that it had: sched_setaffinity, sched_getaffinity. */
+static struct soft_thread *placed_by(const struct soft_tracer *x, struct soft_thread *t,
+				     const struct os_regs *r)
+{
+	int tid = (int)r->gpr[REG_DI];
+
+	if (!r->is_64 || (r->call != CALL_SETAFFINITY && r->call != CALL_GETAFFINITY))
+		return NULL;
+	return tid ? soft_thread_find(x, tid) : t;
+}
+
+void soft_window_show_cpus(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	struct soft_thread *of = placed_by(x, t, r);
+
+	if (of)
+		unpin(of);
+}
+
+void soft_window_hide_cpus(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	struct soft_thread *of = placed_by(x, t, r);
+
+	if (of && of->is_on)
+		pin(x, of);
+}
+
 void soft_window_begin(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
 	if (t->is_on)
@@ -29,8 +58,11 @@ void soft_window_begin(struct soft_tracer *x, struct soft_thread *t, const struc
 	t->is_on = true;
 	x->totals.nr_windows++;
 	pin(x, t);
-	if (!t->is_in_call)
-		soft_stream_on(&t->stream, r->ip, r->is_64);
+	t->is_masked |= t->is_in_call; /* looked at when it is over */
+	if (t->is_in_call)
+		return;
+	soft_mask_hide(t);
+	soft_stream_on(&t->stream, r->ip, r->is_64);
 }
 
 /* A probe of the kernel has its sample when the instruction is executed: the trace begins after
@@ -55,6 +87,7 @@ void soft_window_end(struct soft_tracer *x, struct soft_thread *t, const struct 
 	t->is_on = false;
 	t->function_sp = 0;
 	unpin(t);
+	soft_mask_show(t);
 	soft_disarm(t);
 	soft_thread_send(x, t);
 }
