@@ -55,7 +55,7 @@ enum os_trap {
 	OS_TRAP_HANDLER,    /* OS_GO_STEP has entered a signal handler */
 };
 
-/** New threads and children are then seized, too. It goes on running. */
+/** New threads and children are then seized, too. It continues to run. */
 int os_ptrace_seize(int tid);
 int os_ptrace_interrupt(int tid);
 int os_ptrace_go(int tid, enum os_go how, int signal);

@@ -40,7 +40,8 @@ static uint8_t address_bytes(const struct cursor *c)
 	return (c->mode == ISA_X86_32) != c->has_67 ? 4 : 2;
 }
 
-/* In 64-bit mode near branches are always of 64 bits, but for a 66 prefix on AMD: not known here.
+/* In 64-bit mode near branches are always of 64 bits, but for a 66 prefix on AMD: not supported
+ * here.
  */
 static bool target_bytes(const struct cursor *c, uint8_t *ret)
 {

@@ -7,7 +7,8 @@
 #include "isa/x86/x86_outcome.h"
 
 /*
- * The code of a process, as far as the next instruction whose outcome depends on more than itself.
+ * The code of a process, as far as the next instruction the outcome of which depends on more than
+ * itself.
  */
 
 enum soft_stop {
@@ -73,7 +74,7 @@ void soft_code_forget(struct soft_code *c);
 /** What is mapped at @p address; NULL: nothing, or unknown. */
 const struct soft_map *soft_code_map(struct soft_code *c, uint64_t address);
 
-/** Read /proc/PID/maps if they are not known. */
+/** Read /proc/PID/maps if they are unknown. */
 void soft_code_read_maps(struct soft_code *c);
 
 void soft_code_done(struct soft_code *c);

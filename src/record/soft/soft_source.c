@@ -222,7 +222,7 @@ static void report(void *ctx, bool is_verbose)
 			(unsigned long long)t->nr_lost);
 	if (t->nr_left)
 		rec_say(s->ui, REC_WARNING,
-			"soft_pt: %llu threads did not stop within 3 s to be let go",
+			"soft_pt: %llu threads did not stop within 3 s to be released",
 			(unsigned long long)t->nr_left);
 	if (is_verbose)
 		rec_say(s->ui, REC_NOTE,

@@ -117,7 +117,7 @@ static void step_branch(struct soft_tracer *x, struct soft_thread *t, const stru
 	step(x, t, SOFT_STEP_BRANCH, signal);
 }
 
-/* Let go at the branch @p b; the next stop is the end of the block after it. */
+/* Release the thread at the branch @p b; the next stop is the end of the block after it. */
 static void go_over(struct soft_tracer *x, struct soft_thread *t, const struct soft_block *b,
 		    const struct os_regs *r, int signal)
 {
@@ -223,7 +223,7 @@ void soft_continue(struct soft_tracer *x, struct soft_thread *t, const struct os
 	}
 }
 
-/* Of a branch whose outcome was not predicted. */
+/* Of a branch of which the outcome was not predicted. */
 static void write_branch(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
 	const struct soft_block *b = &t->step_block;
@@ -235,7 +235,7 @@ static void write_branch(struct soft_tracer *x, struct soft_thread *t, const str
 	x->totals.nr_branches++;
 }
 
-/* What is no branch goes on after itself; else something took it elsewhere. */
+/* What is no branch continues after itself; else something took it elsewhere. */
 static void write_far(struct soft_thread *t, const struct os_regs *r)
 {
 	const struct soft_block *b = &t->step_block;

@@ -12,7 +12,8 @@
 /*
  * The process that traces: its threads and their address spaces. A thread that is stopped is either
  * known to be at an address, up to which its stream has everything, or it has a branch pending: it
- * was let go at one, whose outcome is known and not yet written, as a signal may come before it.
+ * was released at one, of which the outcome is known and not yet written, as a signal may come
+ * before it.
  */
 
 enum { SOFT_FUNCTION = UINT16_MAX };
@@ -33,7 +34,7 @@ struct soft_space {
 	uint32_t epoch;   /* of spots and watch */
 };
 
-/** Of a branch that the thread was let go at. */
+/** Of a branch at which the thread was released. */
 struct soft_pending {
 	bool is_there;
 	bool is_conditional, is_taken;
@@ -54,10 +55,10 @@ struct soft_thread {
 	struct soft_stream stream;
 	bool is_on;          /* to be traced */
 	bool is_before_exec; /* still ours, between fork and exec */
-	bool is_held;        /* stopped until it is known whose child it is */
+	bool is_held;        /* stopped until it is known which thread is its parent */
 	bool has_begun;      /* it was seen stopped */
 	bool is_in_call;     /* between a system call's entry and its exit */
-	bool is_restarting;  /* a signal came into a system call, which may begin anew */
+	bool is_restarting;  /* a signal came into a system call, which may begin again */
 	struct soft_pending pending;
 	uint64_t next;    /* where it is to stop next; 0: nowhere */
 	uint64_t call_at; /* where it is to make its next system call; 0: unknown */

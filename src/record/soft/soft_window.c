@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/bytes.h"
 #include "record/soft/soft_thread.h"
 
 /* What is traced of a thread: from a resume to a pause, a call of a function, or all. */
 
+enum { CALL_BYTES = 5, CALL_DIRECT = 0xe8 };
 enum { REG_SP = 4, REG_DI = 7, UNWOUND = 256 * 1024 };
 enum { CALL_SETAFFINITY = 203, CALL_GETAFFINITY = 204 };
 
@@ -92,15 +94,31 @@ void soft_window_end(struct soft_tracer *x, struct soft_thread *t, const struct 
 	soft_thread_send(x, t);
 }
 
+/* A direct call that has just been made is traced, too: it names the function. */
+static uint64_t call_site(const struct soft_thread *t, const struct os_regs *r)
+{
+	uint64_t next = 0;
+	uint8_t code[CALL_BYTES];
+
+	if (!r->is_64 || os_task_read(t->tid, r->gpr[REG_SP], &next, 8) != 8 ||
+	    os_task_read(t->tid, next - CALL_BYTES, code, CALL_BYTES) != CALL_BYTES ||
+	    code[0] != CALL_DIRECT ||
+	    next + (uint64_t)(int64_t)(int32_t)load_le32(code + 1) != r->ip)
+		return r->ip;
+	return next - CALL_BYTES;
+}
+
 static void enter_function(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
 	uint64_t max = x->plan->max_calls;
+	struct os_regs from = *r;
 
 	if (t->is_on || (max && x->totals.nr_calls >= max))
 		return;
 	x->totals.nr_calls++;
 	t->function_sp = r->gpr[REG_SP];
-	soft_window_begin(x, t, r);
+	from.ip = call_site(t, r);
+	soft_window_begin(x, t, &from);
 }
 
 /* By its return, or by what unwinds the stack. */
