@@ -11,8 +11,9 @@ unwind: what unwinding copied stacks costs (unwind.py)
 etm:    what decoding CoreSight trace costs, against OpenCSD (etm.py)
 spe:    what reports and texts of Arm SPE cost, against perf (spe.py)
 aux:    what draining AUX areas costs, against write(2), and for how long a snapshot stops the trace (aux.py)
+soft:   how fast the software trace source traces, and what a paused program pays (soft.py)
 
-Usage: run.py [read] [record] [tables] [merge] [stacks] [unwind] [etm] [spe] [aux]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+Usage: run.py [read] [record] [tables] [merge] [stacks] [unwind] [etm] [spe] [aux] [soft]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
 and of stacks (10), STACKS: a part of the name of the only target of stacks
 The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
 import glob
@@ -29,6 +30,7 @@ from etm import bench_etm
 from merge import bench_merge
 from peer import Rounds, take
 from pt import bench_pt
+from soft import bench_soft
 from spe import bench_spe
 from stacks import bench_stacks
 from unwind import bench_unwind
@@ -163,6 +165,7 @@ def bench_tables():
 
 def main():
     wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "pt", "spe", "aux"]
+    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "spe", "aux", "soft"]
     os.environ.pop("DEBUGINFOD_URLS", None)
     subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
     if not PERF:
@@ -187,6 +190,8 @@ def main():
         bench_spe(BUILD, DIR)
     if "aux" in wanted:
         bench_aux(BUILD, DIR)
+    if "soft" in wanted:
+        bench_soft(CLEW, BUILD, DIR)
 
 
 if __name__ == "__main__":

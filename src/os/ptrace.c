@@ -17,6 +17,7 @@ enum {
 	OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
 		  PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT,
 	CODE_64 = 0x33,         /* __USER_CS */
+	CODE_PERF = 6,          /* TRAP_PERF */
 	CODE_SIGTRAP = SIGTRAP, /* ptrace_notify() after a handler's frame is made */
 };
 
@@ -97,6 +98,8 @@ enum os_trap os_ptrace_trap(int tid)
 		return OS_TRAP_BREAKPOINT;
 	case TRAP_TRACE:
 		return OS_TRAP_STEP;
+	case CODE_PERF:
+		return OS_TRAP_EVENT;
 	case CODE_SIGTRAP:
 		return OS_TRAP_HANDLER;
 	default:

@@ -52,6 +52,7 @@ enum os_trap {
 	OS_TRAP_OTHER,      /* of the program */
 	OS_TRAP_BREAKPOINT, /* of os_ptrace_breakpoint() */
 	OS_TRAP_STEP,       /* OS_GO_STEP has run an instruction */
+	OS_TRAP_EVENT,      /* of a perf event with attr.sigtrap */
 	OS_TRAP_HANDLER,    /* OS_GO_STEP has entered a signal handler */
 };
 

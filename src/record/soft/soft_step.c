@@ -210,10 +210,8 @@ void soft_continue(struct soft_tracer *x, struct soft_thread *t, const struct os
 	t->step = SOFT_STEP_NONE;
 	t->pending.is_there = false;
 	if (!t->is_on) {
-		bool needs_calls = x->plan->needs_calls && !t->is_before_exec;
-
 		soft_disarm(t);
-		os_ptrace_go(t->tid, needs_calls ? OS_GO_TO_CALL : OS_GO_ON, signal);
+		os_ptrace_go(t->tid, t->stops_at_calls ? OS_GO_TO_CALL : OS_GO_ON, signal);
 	} else if (t->begin_at) {
 		go_past(x, t, r);
 	} else if (!t->stream.is_on) {

@@ -86,6 +86,8 @@ void soft_thread_remove(struct soft_tracer *x, struct soft_thread *t)
 	if (i < x->threads.nr)
 		map_u64_put(&x->by_tid, (uint64_t)x->threads.data[i]->tid, i);
 	let_go(t->space);
+	soft_watch_end(t);
+	vec_done(&t->events);
 	buf_done(&t->stream.bytes);
 	mem_free(t);
 }

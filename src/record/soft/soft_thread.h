@@ -56,6 +56,10 @@ struct soft_thread {
 	bool is_on;          /* to be traced */
 	bool is_before_exec; /* still ours, between fork and exec */
 	bool is_held;        /* stopped until it is known which thread is its parent */
+	bool stops_at_calls;  /* also while it is paused: one may resume it */
+	struct {
+		VEC(int);
+	} events; /* that raise SIGTRAP at such a call */
 	bool has_begun;      /* it was seen stopped */
 	bool is_in_call;     /* between a system call's entry and its exit */
 	bool is_restarting;  /* a signal came into a system call, which may begin again */
@@ -119,6 +123,12 @@ void soft_send(struct soft_tracer *x, const struct soft_header *h, const void *d
 void soft_mask_hide(struct soft_thread *t);
 /** The kernel is about to use its mask, or it is no longer traced. */
 void soft_mask_show(struct soft_thread *t);
+
+/* --- soft_watch.c --- */
+
+/** See the system calls that resume the trace, in this thread's program. */
+void soft_watch_begin(struct soft_tracer *x, struct soft_thread *t);
+void soft_watch_end(struct soft_thread *t);
 
 /* --- soft_slots.c --- */
 

@@ -75,100 +75,10 @@ static void stop_stream(struct soft_tracer *x, struct soft_thread *t, const stru
 		soft_stream_off_at(&t->stream, place_of(t, r));
 }
 
-/* --- signals --- */
-
-static void deliver(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
-		    int number)
-{
-	soft_window_signal(x, t, r, number);
-	if (t->is_on && os_task_handled(t->tid) >> (number - 1) & 1) {
-		stop_stream(x, t, r);
-		soft_mask_show(t);
-		t->step = SOFT_STEP_SIGNAL;
-		t->is_restarting = false;
-		t->next = 0;
-		os_ptrace_go(t->tid, OS_GO_STEP, number);
-		return;
-	}
-	soft_settle(x, t, r);
-	soft_continue(x, t, r, number);
-}
-
-/* A handler runs; or there was none after all, and an instruction was executed instead. */
-static void enter_handler(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
-{
-	if (t->is_on)
-		soft_mask_hide(t);
-	if (t->is_on && !t->stream.is_on)
-		soft_stream_on(&t->stream, r->ip, r->is_64);
-	soft_continue(x, t, r, 0);
-}
-
 static void send_if_full(struct soft_tracer *x, struct soft_thread *t)
 {
 	if (t->stream.bytes.nr >= SEND_BYTES)
 		soft_thread_send(x, t);
-}
-
-static void interrupt_others(struct soft_tracer *x, const struct soft_thread *t)
-{
-	vec_for_each (&x->threads, o)
-		if (*o != t && (*o)->space == t->space)
-			os_ptrace_interrupt((*o)->tid);
-}
-
-/* The thread has come to a place where it was to stop, or to one where it once was. */
-static void arrive(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
-{
-	uint32_t epoch = t->space->epoch;
-
-	if (r->ip == t->space->watch) {
-		soft_spots_find(x, t->space);
-		if (t->space->epoch != epoch)
-			interrupt_others(x, t);
-	}
-	soft_confirm(x, t);
-	soft_window_at(x, t, r);
-	if (t->is_on && t->stream.is_on)
-		soft_stream_at(&t->stream, r->ip);
-	soft_continue(x, t, r, 0);
-	send_if_full(x, t);
-}
-
-static void on_step(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
-{
-	uint64_t next = t->next;
-
-	if (t->step == SOFT_STEP_SIGNAL) {
-		t->step = SOFT_STEP_NONE;
-		enter_handler(x, t, r);
-		return;
-	}
-	if (t->step == SOFT_STEP_TO && r->ip != next) {
-		soft_settle(x, t, r);
-		t->step = SOFT_STEP_TO;
-		os_ptrace_go(t->tid, OS_GO_STEP, 0);
-		return;
-	}
-	soft_stepped(x, t, r);
-	arrive(x, t, r);
-}
-
-static void on_signal(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
-		      int number)
-{
-	switch (number == SIGTRAP ? os_ptrace_trap(t->tid) : OS_TRAP_OTHER) {
-	case OS_TRAP_BREAKPOINT:
-		arrive(x, t, r);
-		break;
-	case OS_TRAP_STEP:
-	case OS_TRAP_HANDLER:
-		on_step(x, t, r);
-		break;
-	case OS_TRAP_OTHER:
-		deliver(x, t, r, number);
-		break;
-	}
 }
 
 /* --- system calls --- */
@@ -216,6 +126,115 @@ static void leave_call(struct soft_tracer *x, struct soft_thread *t, const struc
 	send_if_full(x, t);
 }
 
+/* --- signals --- */
+
+static void deliver(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
+		    int number)
+{
+	soft_window_signal(x, t, r, number);
+	if (t->is_on && os_task_handled(t->tid) >> (number - 1) & 1) {
+		stop_stream(x, t, r);
+		soft_mask_show(t);
+		t->step = SOFT_STEP_SIGNAL;
+		t->is_restarting = false;
+		t->next = 0;
+		os_ptrace_go(t->tid, OS_GO_STEP, number);
+		return;
+	}
+	soft_settle(x, t, r);
+	soft_continue(x, t, r, number);
+}
+
+/* A handler runs; or there was none after all, and an instruction was executed instead. */
+static void enter_handler(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	if (t->is_on)
+		soft_mask_hide(t);
+	if (t->is_on && !t->stream.is_on)
+		soft_stream_on(&t->stream, r->ip, r->is_64);
+	soft_continue(x, t, r, 0);
+}
+
+static void interrupt_others(struct soft_tracer *x, const struct soft_thread *t)
+{
+	vec_for_each (&x->threads, o)
+		if (*o != t && (*o)->space == t->space)
+			os_ptrace_interrupt((*o)->tid);
+}
+
+/* The thread has come to a place where it was to stop, or to one where it once was. */
+static void arrive(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	uint32_t epoch = t->space->epoch;
+
+	if (r->ip == t->space->watch) {
+		soft_spots_find(x, t->space);
+		if (t->space->epoch != epoch)
+			interrupt_others(x, t);
+	}
+	soft_confirm(x, t);
+	soft_window_at(x, t, r);
+	if (t->is_on && t->stream.is_on)
+		soft_stream_at(&t->stream, r->ip);
+	soft_continue(x, t, r, 0);
+	send_if_full(x, t);
+}
+
+static void on_step(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	uint64_t next = t->next;
+
+	if (t->step == SOFT_STEP_SIGNAL) {
+		t->step = SOFT_STEP_NONE;
+		enter_handler(x, t, r);
+		return;
+	}
+	if (t->step == SOFT_STEP_TO && r->ip != next) {
+		soft_settle(x, t, r);
+		t->step = SOFT_STEP_TO;
+		os_ptrace_go(t->tid, OS_GO_STEP, 0);
+		return;
+	}
+	soft_stepped(x, t, r);
+	arrive(x, t, r);
+}
+
+/* A system call that may resume the trace of a paused thread is over: what its entry and its exit would
+ * have done is done now. */
+static void after_call(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
+{
+	if (t->is_on) { /* it stops at its calls anyway */
+		soft_settle(x, t, r);
+		soft_continue(x, t, r, 0);
+		return;
+	}
+	t->is_in_call = true;
+	soft_window_call(x, t, r, false);
+	if (t->is_on)
+		t->call_from = r->ip - 2;
+	leave_call(x, t, r);
+}
+
+static void on_signal(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
+		      int number)
+{
+	switch (number == SIGTRAP ? os_ptrace_trap(t->tid) : OS_TRAP_OTHER) {
+	case OS_TRAP_BREAKPOINT:
+		arrive(x, t, r);
+		break;
+	case OS_TRAP_EVENT:
+		after_call(x, t, r);
+		break;
+	case OS_TRAP_STEP:
+	case OS_TRAP_HANDLER:
+		on_step(x, t, r);
+		break;
+	case OS_TRAP_OTHER:
+		deliver(x, t, r, number);
+		break;
+	}
+}
+
 /* --- threads and processes --- */
 
 static void begin(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
@@ -224,6 +243,7 @@ static void begin(struct soft_tracer *x, struct soft_thread *t, const struct os_
 	bool is_in_call = (int64_t)r->call >= 0 && is_restarting(r);
 
 	soft_spots_find(x, t->space);
+	soft_watch_begin(x, t);
 	if (t->is_on) {
 		t->is_on = false;
 		t->is_in_call = is_in_call;
@@ -263,7 +283,7 @@ static void on_fork(struct soft_tracer *x, struct soft_thread *t, const struct o
 		if (was_held && !os_ptrace_regs(tid, &of_new))
 			begin(x, n, &of_new);
 	}
-	if (t->is_on || x->plan->needs_calls)
+	if (t->is_on || t->stops_at_calls)
 		os_ptrace_go(t->tid, OS_GO_TO_CALL, 0);
 	else
 		os_ptrace_go(t->tid, OS_GO_ON, 0);
@@ -299,7 +319,8 @@ static void on_exec(struct soft_tracer *x, struct soft_thread *t, int former_tid
 		t->is_on = false;
 		soft_window_begin(x, t, &(struct os_regs){0});
 	}
-	if (t->is_on || x->plan->needs_calls) {
+	soft_watch_begin(x, t);
+	if (t->is_on || t->stops_at_calls) {
 		os_ptrace_go(t->tid, OS_GO_TO_CALL, 0);
 	} else {
 		t->is_in_call = false;
@@ -337,7 +358,9 @@ static void leave(struct soft_tracer *x, struct soft_thread *t, const struct os_
 	}
 	soft_mask_show(t);
 	soft_clear(t);
-	if (os_task_pending(t->tid) & TRAP_BIT) { /* of a breakpoint: it would kill the program */
+	soft_watch_end(t);
+	if (os_task_pending(t->tid) & TRAP_BIT) { /* ours: it would kill the program */
+		soft_mask_hide(t);
 		os_ptrace_go(t->tid, OS_GO_ON, signal);
 		return;
 	}
