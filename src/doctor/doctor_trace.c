@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "doctor/doctor_rows.h"
 #include "os/file.h"
+#include "os/ptrace.h"
 
 /* PMUs that write a trace into an AUX area. sysfs says only which of them this machine has; what
  * they can do is found by trying. */
@@ -144,6 +145,8 @@ static const char *instead(struct doctor *d, bool is_guest)
 		bool is_there;
 		const char *text;
 	} ways[] = {
+		{os_ptrace_is_possible(),
+		 "each instruction of a program, stepped: clew record -e soft_pt//u COMMAND"                },
 		{is_guest,
 		 "trace it from its host: a trace of the host has its guests (clew merge)"                  },
 		{is_yes(d,								   "branch-stack"),

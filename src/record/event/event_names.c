@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "os/perf/tracefs.h"
+#include "os/ptrace.h"
 #include "record/event/event_spell.h"
 #include "record/plan/aux_pmu.h"
+#include "record/plan/soft_pmu.h"
 
 struct listing {
 	enum clew_err (*each)(void *ctx, const char *name, const char *kind, const char *what);
@@ -66,6 +68,15 @@ static enum clew_err list_pmus(const struct listing *l, struct os_pmus *pmus)
 			err = list_pmu(l, pmu);
 	}
 	return err;
+}
+
+/* No PMU of the kernel, but spelled as one. */
+static enum clew_err list_soft(const struct listing *l)
+{
+	if (!os_ptrace_is_possible())
+		return CLEW_OK;
+	return l->each(l->ctx, SOFT_PMU_NAME "//", "PMU event",
+		       "trace by stepping, user mode (clew record)");
 }
 
 static enum clew_err list_spellings(const struct listing *l, struct os_pmus *pmus)
@@ -145,6 +156,8 @@ enum clew_err rec_events_list(enum clew_err (*each)(void *ctx, const char *name,
 		err = list_known(&l, event_software, "software event");
 	if (!err)
 		err = list_pmus(&l, &pmus);
+	if (!err)
+		err = list_soft(&l);
 	if (!err)
 		err = list_spellings(&l, &pmus);
 	if (!err)

@@ -24,6 +24,7 @@ struct soft_source {
 	int pid; /* of the process that traces; 0: none */
 	int fd, write_fd, poll;
 	int child;
+	bool has_processes;  /* -p, -u: and not threads alone */
 	bool is_ended;       /* the process is gone */
 	struct buf in;       /* received, not yet taken */
 	struct map_u64 sent; /* stream -> bytes in the file */
@@ -35,12 +36,14 @@ static int run(void *ctx)
 {
 	struct soft_source *s = ctx;
 	const struct rec_target *t = s->counters->target;
+	const struct soft_target started = {.child = s->child},
+				 attached = {.tids = &t->tids,
+					     .pids = s->has_processes ? &t->pids : NULL};
 	struct soft_samples samples = {0};
 
 	os_close(s->fd);
 	soft_samples_open(&samples, s->counters, &s->plan);
-	return soft_trace(&s->plan, &samples, s->write_fd, t->is_attached ? 0 : s->child,
-			  t->is_attached ? t->tids.data : NULL, t->is_attached ? t->tids.nr : 0);
+	return soft_trace(&s->plan, &samples, s->write_fd, t->is_attached ? &attached : &started);
 }
 
 /* --- messages --- */
@@ -324,7 +327,11 @@ enum clew_err soft_source_open(struct rec_source *ret, struct rec_counters *c,
 	s = mem_alloc(sizeof(*s));
 	if (!s)
 		return rec_fail_memory(error);
-	*s = (struct soft_source){.counters = c, .ui = ui, .fd = -1, .write_fd = -1};
+	*s = (struct soft_source){.counters = c,
+				  .ui = ui,
+				  .fd = -1,
+				  .write_fd = -1,
+				  .has_processes = (o->pids || o->user) && !o->tids};
 	err = open_all(s, e, o, error);
 	if (err != CLEW_OK) {
 		done(s);

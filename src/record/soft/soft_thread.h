@@ -56,13 +56,13 @@ struct soft_thread {
 	bool is_on;          /* to be traced */
 	bool is_before_exec; /* still ours, between fork and exec */
 	bool is_held;        /* stopped until it is known which thread is its parent */
-	bool stops_at_calls;  /* also while it is paused: one may resume it */
+	bool stops_at_calls; /* also while it is paused: one may resume it */
 	struct {
 		VEC(int);
-	} events; /* that raise SIGTRAP at such a call */
-	bool has_begun;      /* it was seen stopped */
-	bool is_in_call;     /* between a system call's entry and its exit */
-	bool is_restarting;  /* a signal came into a system call, which may begin again */
+	} events;           /* that raise SIGTRAP at such a call */
+	bool has_begun;     /* it was seen stopped */
+	bool is_in_call;    /* between a system call's entry and its exit */
+	bool is_restarting; /* a signal came into a system call, which may begin again */
 	struct soft_pending pending;
 	uint64_t next;    /* where it is to stop next; 0: nowhere */
 	uint64_t call_at; /* where it is to make its next system call; 0: unknown */
@@ -176,9 +176,15 @@ void soft_spots_find(struct soft_tracer *x, struct soft_space *s);
 
 /* --- soft_tracer.c --- */
 
-/** Trace until all threads have ended or os_process_must_end(); @p child waits for its exec (0:
- * none), @p tids run. @return an exit code. */
-int soft_trace(const struct soft_plan *plan, struct soft_samples *samples, int fd, int child,
-	       const int *tids, size_t nr_tids);
+/** Threads to begin with; all others are made by them. */
+struct soft_target {
+	int child;                   /* waits for its exec; 0: none */
+	const struct rec_ints *tids; /* run; NULL: none */
+	const struct rec_ints *pids; /* of which all threads are wanted; NULL: none */
+};
+
+/** Trace until all threads have ended or os_process_must_end(). @return an exit code. */
+int soft_trace(const struct soft_plan *plan, struct soft_samples *samples, int fd,
+	       const struct soft_target *target);
 
 #endif

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 
+#include "os/dir.h"
+#include "os/proc.h"
 #include "record/soft/soft_thread.h"
 
 #define TRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
@@ -199,8 +202,8 @@ static void on_step(struct soft_tracer *x, struct soft_thread *t, const struct o
 	arrive(x, t, r);
 }
 
-/* A system call that may resume the trace of a paused thread is over: what its entry and its exit would
- * have done is done now. */
+/* A system call that may resume the trace of a paused thread is over: what its entry and its exit
+ * would have done is done now. */
 static void after_call(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r)
 {
 	if (t->is_on) { /* it stops at its calls anyway */
@@ -484,20 +487,42 @@ static int seize(struct soft_tracer *x, int tid, bool is_before_exec)
 	return is_before_exec ? 0 : os_ptrace_interrupt(tid);
 }
 
-static int seize_all(struct soft_tracer *x, int child, const int *tids, size_t nr_tids)
+/* Threads that were made since the list was read, until there are none. */
+static void seize_new(struct soft_tracer *x, int pid)
 {
-	int err = child ? seize(x, child, true) : 0;
+	char path[64];
+	bool has_new = true;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	while (has_new) {
+		struct os_dir *d = os_dir_open(path, NULL);
+		int tid;
+
+		has_new = false;
+		while (d && (tid = os_dir_next_number(d)) >= 0)
+			if (!soft_thread_find(x, tid))
+				has_new |= !seize(x, tid, false);
+		os_dir_close(d);
+	}
+}
+
+static int seize_all(struct soft_tracer *x, const struct soft_target *t)
+{
+	size_t nr_tids = t->tids ? t->tids->nr : 0, nr_pids = t->pids ? t->pids->nr : 0;
+	int err = t->child ? seize(x, t->child, true) : 0;
 
 	for (size_t i = 0; i < nr_tids && !err; i++) {
-		err = seize(x, tids[i], false);
+		err = seize(x, t->tids->data[i], false);
 		if (err == -ESRCH && nr_tids > 1)
 			err = 0;
 	}
+	for (size_t i = 0; i < nr_pids && !err; i++)
+		seize_new(x, t->pids->data[i]);
 	return err;
 }
 
-int soft_trace(const struct soft_plan *plan, struct soft_samples *samples, int fd, int child,
-	       const int *tids, size_t nr_tids)
+int soft_trace(const struct soft_plan *plan, struct soft_samples *samples, int fd,
+	       const struct soft_target *target)
 {
 	struct soft_tracer x = {.plan = plan, .samples = samples, .fd = fd, .cpu = os_this_cpu()};
 	struct soft_header h = {.kind = SOFT_READY};
@@ -506,7 +531,7 @@ int soft_trace(const struct soft_plan *plan, struct soft_samples *samples, int f
 
 	os_cpu_set_one(&one, x.cpu);
 	os_task_set_cpus(0, &one);
-	err = seize_all(&x, child, tids, nr_tids);
+	err = seize_all(&x, target);
 	h.number = (uint64_t)-err;
 	soft_send(&x, &h, NULL);
 	x.is_ending |= err != 0;

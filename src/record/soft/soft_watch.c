@@ -4,8 +4,9 @@
 #include "perfdata/perf_attr.h"
 #include "record/soft/soft_thread.h"
 
-/* The system calls that resume the trace of a paused thread. An event of the kernel that raises SIGTRAP
- * when they are over (Linux 5.13) costs all other system calls nothing; else each of them stops. */
+/* The system calls that resume the trace of a paused thread. An event of the kernel that raises
+ * SIGTRAP when they are over (Linux 5.13) costs all other system calls nothing; else each of them
+ * stops. */
 
 static bool resumes_at_call(const struct soft_trigger *g)
 {
