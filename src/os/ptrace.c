@@ -87,7 +87,7 @@ int os_ptrace_set_flags(int tid, uint64_t flags)
 	return poke(tid, offsetof(struct user, regs.eflags), flags);
 }
 
-enum os_trap os_ptrace_trap(int tid)
+enum os_trap os_ptrace_trap(int tid, int pid)
 {
 	siginfo_t info;
 
@@ -102,6 +102,8 @@ enum os_trap os_ptrace_trap(int tid)
 		return OS_TRAP_EVENT;
 	case CODE_SIGTRAP:
 		return OS_TRAP_HANDLER;
+	case SI_USER:
+		return info.si_pid == pid ? OS_TRAP_SELF : OS_TRAP_OTHER;
 	default:
 		return OS_TRAP_OTHER;
 	}
@@ -242,9 +244,9 @@ int os_ptrace_set_flags(int tid, uint64_t flags)
 	return -ENOSYS;
 }
 
-enum os_trap os_ptrace_trap(int tid)
+enum os_trap os_ptrace_trap(int tid, int pid)
 {
-	(void)tid;
+	(void)tid, (void)pid;
 	return OS_TRAP_OTHER;
 }
 

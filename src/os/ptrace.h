@@ -50,6 +50,7 @@ enum os_go { OS_GO_ON, OS_GO_TO_CALL, OS_GO_STEP, OS_GO_LISTEN };
 /** Of a signal that is about to be delivered: why. */
 enum os_trap {
 	OS_TRAP_OTHER,      /* of the program */
+	OS_TRAP_SELF,       /* sent by the program to itself; of a step over a uprobe as well */
 	OS_TRAP_BREAKPOINT, /* of os_ptrace_breakpoint() */
 	OS_TRAP_STEP,       /* OS_GO_STEP has run an instruction */
 	OS_TRAP_EVENT,      /* of a perf event with attr.sigtrap */
@@ -63,7 +64,8 @@ int os_ptrace_go(int tid, enum os_go how, int signal);
 int os_ptrace_detach(int tid, int signal);
 int os_ptrace_regs(int tid, struct os_regs *ret);
 int os_ptrace_set_flags(int tid, uint64_t flags);
-enum os_trap os_ptrace_trap(int tid);
+/** @p pid: the process of thread @p tid. */
+enum os_trap os_ptrace_trap(int tid, int pid);
 
 /** The signals that a stopped thread blocks: a bit each, from 0 on for signal 1. */
 int os_ptrace_mask(int tid, uint64_t *ret);

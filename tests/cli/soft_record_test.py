@@ -105,6 +105,20 @@ def at_function():
           "from each call of one function to one of another, by probes", [made.stderr, *text.splitlines()])
 
 
+def without_registers():
+    """Four places take all debug registers: the threads are stepped, also over the probes' own INT3."""
+    places = (("top", "resume"), ("recurse", "pause"), ("main", "pause"), ("spin", "resume"))
+    probes = ",".join(f"uprobe:{app}:{symbol}/aux-action={action}/" for symbol, action in places)
+    made = record("-v", "-e", f"soft_pt/aux-action=start-paused/u,{probes}", app, "calls")
+    if "uprobe" in made.stderr and made.returncode:
+        skip("the same without a free debug register", "no uprobes here")
+        return
+    text = script("--call-trace").stdout
+    steps = int(re.search(r"(\d+) single steps", made.stderr)[1])
+    check(text.count("leaf") == 10 and steps > 10 and made.stdout == "calls: 85\n",
+          "the same without a free debug register", [made.stdout, made.stderr, *text.splitlines()])
+
+
 def names(text):
     found = []
     for line in text.splitlines():
@@ -191,6 +205,7 @@ try:
     peers()
     at_system_call()
     at_function()
+    without_registers()
     calls_of_function()
     attached()
     refused()

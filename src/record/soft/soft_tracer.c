@@ -221,7 +221,7 @@ static void after_call(struct soft_tracer *x, struct soft_thread *t, const struc
 static void on_signal(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r,
 		      int number)
 {
-	switch (number == SIGTRAP ? os_ptrace_trap(t->tid) : OS_TRAP_OTHER) {
+	switch (number == SIGTRAP ? os_ptrace_trap(t->tid, t->space->code.pid) : OS_TRAP_OTHER) {
 	case OS_TRAP_BREAKPOINT:
 		arrive(x, t, r);
 		break;
@@ -231,6 +231,12 @@ static void on_signal(struct soft_tracer *x, struct soft_thread *t, const struct
 	case OS_TRAP_STEP:
 	case OS_TRAP_HANDLER:
 		on_step(x, t, r);
+		break;
+	case OS_TRAP_SELF:
+		if (t->step != SOFT_STEP_NONE && t->step != SOFT_STEP_SIGNAL)
+			on_step(x, t, r);
+		else
+			deliver(x, t, r, number);
 		break;
 	case OS_TRAP_OTHER:
 		deliver(x, t, r, number);
@@ -348,6 +354,13 @@ static void on_trap(struct soft_tracer *x, struct soft_thread *t, const struct o
 
 /* --- the end --- */
 
+static bool is_of_program(const struct soft_thread *t)
+{
+	enum os_trap trap = os_ptrace_trap(t->tid, t->space->code.pid);
+
+	return trap == OS_TRAP_OTHER || (trap == OS_TRAP_SELF && t->step == SOFT_STEP_NONE);
+}
+
 static void leave(struct soft_tracer *x, struct soft_thread *t, const struct os_stop *s)
 {
 	struct os_regs r;
@@ -355,8 +368,7 @@ static void leave(struct soft_tracer *x, struct soft_thread *t, const struct os_
 
 	if (!os_ptrace_regs(t->tid, &r)) {
 		stop_stream(x, t, &r);
-		if (s->kind == OS_STOP_SIGNAL &&
-		    (s->code != SIGTRAP || os_ptrace_trap(t->tid) == OS_TRAP_OTHER))
+		if (s->kind == OS_STOP_SIGNAL && (s->code != SIGTRAP || is_of_program(t)))
 			signal = (int)s->code;
 	}
 	soft_mask_show(t);
