@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 /*
- * Work for a program that steps this one: ns per system call and ms of a loop, while not_called() is
- * not reached.
+ * Work for a program that steps this one: ns per system call and ms of a loop, while not_called()
+ * is not reached.
  */
 enum { CALLS = 300000, TURNS = 50000000, ROUNDS = 7 };
 
@@ -43,6 +43,7 @@ int main(int argc, char **argv)
 		least_call = between - from < least_call ? between - from : least_call;
 		least_loop = to - between < least_loop ? to - between : least_loop;
 	}
-	printf("%.0f ns per system call, %.1f ms of a loop\n", least_call / CALLS, least_loop / 1e6);
+	printf("%.0f ns per system call, %.1f ms of a loop\n", least_call / CALLS,
+	       least_loop / 1e6);
 	return 0;
 }

@@ -153,6 +153,20 @@ void soft_continue(struct soft_tracer *x, struct soft_thread *t, const struct os
 /** It was stepped. */
 void soft_stepped(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
 
+/* --- soft_syscall.c --- */
+
+/** Will the call begin again, as a signal came into it? */
+bool soft_call_restarts(const struct os_regs *r);
+/** The thread is at the entry or the exit of a system call. */
+void soft_call_enter(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
+void soft_call_leave(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
+/** One that may resume the trace of a paused thread is over: what its entry and its exit would have
+ * done is done now. */
+void soft_call_over(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
+/** Write what a stopped thread has executed; its stream ends there. */
+void soft_stop_stream(struct soft_tracer *x, struct soft_thread *t, const struct os_regs *r);
+void soft_send_if_full(struct soft_tracer *x, struct soft_thread *t);
+
 /* --- soft_window.c --- */
 
 /** Trace from @p ip on, or no longer. */
