@@ -164,8 +164,7 @@ def bench_tables():
 
 
 def main():
-    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "pt", "spe", "aux"]
-    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "spe", "aux", "soft"]
+    wanted = sys.argv[1:] or ["read", "record", "tables", "merge", "stacks", "unwind", "etm", "pt", "spe", "aux", "soft"]
     os.environ.pop("DEBUGINFOD_URLS", None)
     subprocess.run(["ninja", "-C", BUILD, "bench/grow", "bench/workload"], check=True, stdout=subprocess.DEVNULL)
     if not PERF:
