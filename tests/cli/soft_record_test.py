@@ -137,7 +137,7 @@ def calls_of_function():
         check(calls == tree * nr and made.stdout == "calls: 85\n", f"{nr} calls of a function, as a tree",
               [made.stdout, made.stderr, *got])
     made = record("--trace-function", "uname@libc.so.6", "uname")
-    check("1 calls of uname" in made.stderr, "a function of a library", made.stderr)
+    check("1 call of uname" in made.stderr, "a function of a library", made.stderr)
     made = record("--trace-function", "nosuchfunction", app, "calls")
     check("it was not called" in made.stderr and made.stdout == "calls: 85\n", "one that is nowhere", made.stderr)
 

@@ -216,8 +216,8 @@ static void report(void *ctx, bool is_verbose)
 			"--trace-function %s: it was not called, or no such function was loaded",
 			s->plan.function);
 	else if (s->plan.function)
-		rec_say(s->ui, REC_NOTE, "%llu calls of %s", (unsigned long long)t->nr_calls,
-			s->plan.function);
+		rec_say(s->ui, REC_NOTE, "%llu call%s of %s", (unsigned long long)t->nr_calls,
+			t->nr_calls == 1 ? "" : "s", s->plan.function);
 	if (t->nr_lost)
 		rec_say(s->ui, REC_WARNING,
 			"soft_pt: %llu times a thread was not where its code had to take it (code "
