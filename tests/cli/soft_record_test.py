@@ -122,7 +122,7 @@ def without_registers():
 def names(text):
     found = []
     for line in text.splitlines():
-        name = line.split("\t", 1)[-1]
+        name = line.partition("\t")[2]  # of psb: none
         if name.strip():
             found.append((len(name) - len(name.lstrip())) // 4 * "." + name.split()[0])
     return found
