@@ -83,7 +83,7 @@ bool ana_filter_keeps(struct ana_filter_set *f, const struct perf_sample *s,
 		return false;
 	if (f->has_tids && !map_u64_get(&f->tids, t->is_guest ? s->tid : t->tid))
 		return false;
-	return !f->has_comms || intern_has(&f->comms, t->comm);
+	return !f->has_comms || (t->comm && intern_has(&f->comms, t->comm));
 }
 
 void ana_filter_done(struct ana_filter_set *f)
