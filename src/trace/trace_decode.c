@@ -20,6 +20,7 @@ struct decoder {
 	size_t unit;
 	struct flow *flow;         /* NULL: not begun, or over */
 	bool is_fed;               /* since the last delivery */
+	uint64_t offset;           /* of the first byte of a flow that has not begun */
 	void *ops;                 /* reader of operations; as flow */
 	struct clew_perf_ns bound; /* of the operations that come */
 };
@@ -110,6 +111,8 @@ static struct flow *flow_of(struct decode *c, size_t unit)
 
 		share_cache(c, nr);
 		d->flow = new_flow(c, unit, nr);
+		if (d->flow && d->offset && flow_restart(d->flow, d->offset))
+			return NULL;
 	}
 	return d->flow;
 }
@@ -199,14 +202,16 @@ static enum clew_err take_bytes(void *ctx, size_t unit, struct bytes in, uint64_
 
 static enum clew_err take_restart(void *ctx, size_t unit, uint64_t offset)
 {
-	const struct decode *c = ctx;
+	struct decode *c = ctx;
 	struct flow *flow = c->decoders[unit].flow;
 
 	if (c->decoders[unit].ops)
 		return ops_type(c, unit)->restart(c->decoders[unit].ops);
 	/* Before its first byte there is nothing to break off. */
-	if (!flow)
+	if (!flow) {
+		c->decoders[unit].offset = offset;
 		return CLEW_OK;
+	}
 	flow = flow_of(ctx, unit);
 	return flow ? flow_restart(flow, offset) : CLEW_NO_MEMORY;
 }
