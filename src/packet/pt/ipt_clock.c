@@ -13,8 +13,7 @@ void ipt_clock_forget(struct ipt_clock *c)
 	c->has_tma = c->has_tsc = c->is_after_cyc = false;
 }
 
-/** @p low 56 bits, near @p around. */
-static uint64_t whole_tsc(uint64_t low, uint64_t around)
+uint64_t ipt_clock_whole_tsc(uint64_t low, uint64_t around)
 {
 	uint64_t period = UINT64_C(1) << TSC_BITS, ret = (around & ~(period - 1)) | low;
 
@@ -49,7 +48,8 @@ static uint64_t ticks_of_ctc(const struct ipt_clock *c, uint64_t ctc)
 
 static bool take_tsc(struct ipt_clock *c, const struct ipt_packet *k)
 {
-	uint64_t ticks = whole_tsc(k->tsc, c->ticks ? c->ticks : c->config->timing.reference);
+	uint64_t ticks =
+		ipt_clock_whole_tsc(k->tsc, c->ticks ? c->ticks : c->config->timing.reference);
 
 	if (c->is_after_cyc || c->is_in_psb || !c->ticks)
 		count_from(c, ticks);

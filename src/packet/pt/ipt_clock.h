@@ -31,6 +31,8 @@ struct ipt_clock {
 void ipt_clock_init(struct ipt_clock *c, const struct ipt_config *config);
 /** Trace was lost: what TMA said holds no more. */
 void ipt_clock_forget(struct ipt_clock *c);
+/** The time near @p around of which a TSC packet has the @p low 56 bits. */
+uint64_t ipt_clock_whole_tsc(uint64_t low, uint64_t around);
 /** Any packet. @return whether the time is another one now. */
 bool ipt_clock_take(struct ipt_clock *c, const struct ipt_packet *k);
 
