@@ -28,6 +28,16 @@ int cli_itrace_set(void *itrace, const char *arg, bool is_negated)
 	return CLI_USAGE;
 }
 
+int cli_itrace_set_index(void *itrace, const char *arg, bool is_negated)
+{
+	struct cli_itrace *it = itrace;
+
+	(void)arg;
+	it->has_no_index = is_negated;
+	it->keeps_index = !is_negated;
+	return 0;
+}
+
 static int fail(const struct cli_input *in, const struct clew_diag *diag)
 {
 	cli_fail(in->path, diag);
@@ -119,11 +129,30 @@ static bool may_have_trace(struct perf_file *file)
 	return false;
 }
 
+/* What of the filters holds before anything is decoded. */
+static struct ana_filter decoded_filter(const struct cli_itrace *it, const struct cli_input *in)
+{
+	struct ana_filter f = in->opts.filter;
+
+	if (it->opts.nr_skipped) /* those that are skipped are counted from the first one on */
+		return (struct ana_filter){0};
+	if (it->opts.is_timeless || it->opts.is_kernel_time)
+		f.time_from.ns = f.time_to.ns = 0;
+	return f;
+}
+
 /* A recording without ETM trace, or with trace of another kind, has its other events. */
 static int open_recording(struct cli_itrace *it, const struct cli_input *in, struct analyze *a,
 			  const struct cli_itrace_wishes *w)
 {
-	const struct perf_trace_wishes of_trace = {w->fold, w->is_single_threaded};
+	const struct ana_filter filter = decoded_filter(it, in);
+	const struct perf_trace_wishes of_trace = {
+		.fold = w->fold,
+		.is_single_threaded = w->is_single_threaded,
+		.filter = &filter,
+		.index_path = in->map.data && !it->has_no_index ? in->path : NULL,
+		.keeps_index = it->keeps_index,
+	};
 	struct clew_diag diag = {0};
 	enum clew_err err = perf_trace_open_in(&it->trace, a, &of_trace, &diag);
 
@@ -238,6 +267,11 @@ void cli_itrace_report(const struct cli_itrace *it, const char *path, bool has_e
 			(unsigned long long)sum->nr_errors, sum->nr_errors == 1 ? "" : "s",
 			sum->nr_errors == 1 ? "it" : "them");
 	cli_etm_report_dropped(path, sum->nr_dropped);
+	if (it->trace->skipped_bytes)
+		cli_note(
+			"%llu of %llu bytes of trace were decoded: what the filters keep is in these",
+			(unsigned long long)(it->trace->given_bytes - it->trace->skipped_bytes),
+			(unsigned long long)it->trace->given_bytes);
 }
 
 void cli_itrace_done(struct cli_itrace *it)

@@ -16,10 +16,11 @@
  */
 struct cli_itrace {
 	struct itrace_opts opts;
-	bool is_set;     /* opts are the user's, or */
-	bool is_implied; /* those of another option of the user's */
-	bool is_off;     /* --no-itrace */
-	bool is_sampled; /* the defaults are those of a report */
+	bool is_set;                    /* opts are the user's, or */
+	bool is_implied;                /* those of another option of the user's */
+	bool is_off;                    /* --no-itrace */
+	bool is_sampled;                /* the defaults are those of a report */
+	bool has_no_index, keeps_index; /* --no-index, --index */
 	struct trace_input *trace;
 	struct trace_events *events; /* NULL: no trace, or none that is decoded */
 };
@@ -34,6 +35,15 @@ struct cli_itrace_wishes {
 
 /** For an option row: CLI_CALL on a struct cli_itrace, "[OPTS]", can be negated. */
 int cli_itrace_set(void *itrace, const char *arg, bool is_negated);
+
+/** For an option row: CLI_CALL on a struct cli_itrace, can be negated. */
+int cli_itrace_set_index(void *itrace, const char *arg, bool is_negated);
+
+/* clang-format off */
+#define CLI_ITRACE_INDEX_OPTION(itrace)                                                           \
+	{0, "index", NULL, "keep an index of the trace in FILE.clew-index (default: of Intel PT from 8 MiB on, "  \
+	 "where a filter uses it); --no-index: keep and use none", CLI_CALL, (itrace), cli_itrace_set_index, true}
+/* clang-format on */
 
 /** @p a: of the recording, before its run; NULL for a snapshot. Reports failures itself.
  * @return CLI_OK. */

@@ -353,6 +353,7 @@ static int parse(struct report_args *a, int argc, char **argv)
 		{0, "Hardware trace", NULL, NULL, CLI_SECTION},
 		{0, "itrace", "[OPTS]", "events to make of the trace (default i100usbe): i[PERIOD] instructions, b branches, c calls, "
 		 "r returns, g[N] call chains; of SPE (default bMi1i) also M memory, f m t caches, a remote; --no-itrace: none", CLI_CALL, &a->itrace, cli_itrace_set, true},
+		CLI_ITRACE_INDEX_OPTION(&a->itrace),
 		CLI_INPUT_OPTIONS(&a->in),
 		{0, "stdio", NULL, NULL, CLI_FLAG, &a->ignored},
 		{0, "skip-empty", NULL, NULL, CLI_FLAG, &a->ignored},

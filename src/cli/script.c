@@ -185,6 +185,7 @@ static int parse(struct script *s, int argc, char **argv)
 		{0, "itrace", "[OPTS]", "events to make of the trace (default be): i[PERIOD] instructions, b branches, c calls, "
 		 "r returns, e errors, g[N] call chains, l[N] last branches, sN; of SPE (default all) also M memory, f m t caches, a remote; --no-itrace: none",
 		 CLI_CALL, &s->itrace, cli_itrace_set, true},
+		CLI_ITRACE_INDEX_OPTION(&s->itrace),
 		{0, "call-trace", NULL, "calls, indented", CLI_CALL, s, take_call_trace},
 		{0, "call-ret-trace", NULL, "calls and returns", CLI_CALL, s, take_call_ret_trace},
 		{0, "insn-trace", "[HOW]", "every instruction: its bytes (raw) or assembler text (disasm)",

@@ -121,13 +121,14 @@ struct trace_input {
 	struct trace_ops_kept *kept; /* of each unit; NULL: nothing is kept */
 	/* How much of the trace was given in the run that is under way. */
 	uint64_t given_bytes, total_bytes;
+	uint64_t skipped_bytes;    /* of the given ones: no filter wants them */
 	struct progress *progress; /* borrowed; NULL: none is shown */
 };
 
 /** For inputs: a run begins, and has given some more. */
 static inline void trace_input_begin(struct trace_input *t, uint64_t total_bytes)
 {
-	t->given_bytes = 0;
+	t->given_bytes = t->skipped_bytes = 0;
 	t->total_bytes = total_bytes;
 	progress_begin(t->progress, "decoding trace", total_bytes);
 }
@@ -136,6 +137,12 @@ static inline void trace_input_gave(struct trace_input *t, uint64_t bytes)
 {
 	t->given_bytes += bytes;
 	progress_at(t->progress, t->given_bytes);
+}
+
+static inline void trace_input_skipped(struct trace_input *t, uint64_t bytes)
+{
+	t->skipped_bytes += bytes;
+	trace_input_gave(t, bytes);
 }
 
 struct trace_steps;

@@ -427,6 +427,13 @@ bool who_ran_has_switches(const struct who_ran *w)
 	return w->has_switch_wide;
 }
 
+const struct who_runs *who_ran_runs(const struct who_ran *w, uint32_t cpu)
+{
+	const uint64_t *at = map_u64_get(&w->by_cpu, cpu);
+
+	return w->is_clock_usable && at ? &w->cpus.data[*at]->fold.runs : NULL;
+}
+
 /* --- all were taken --- */
 
 static int by_from(const void *a, const void *b)

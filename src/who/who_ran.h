@@ -176,6 +176,7 @@ bool who_answer_is_same(const struct who_answer *a, const struct who_answer *b);
 struct who_ran;
 struct who_history;
 struct who_spill; /* who_runs.h */
+struct who_runs;  /* the same */
 
 /** A yes or no about the whole recording, and why. */
 enum who_fact { WHO_FACT_UNKNOWN, WHO_FACT_YES, WHO_FACT_NO };
@@ -272,6 +273,9 @@ enum clew_err who_ran_close(struct who_ran *w);
 bool who_ran_has_lost(const struct who_ran *w);
 /** Are there records of switches on whole CPUs? */
 bool who_ran_has_switches(const struct who_ran *w);
+/** Who ran on @p cpu, as far as switch records say. After who_ran_close(). NULL: nothing is known.
+ */
+const struct who_runs *who_ran_runs(const struct who_ran *w, uint32_t cpu);
 /** Do the AUX events follow tasks, so that who_question.owner counts? After who_ran_close(). */
 bool who_ran_follows_tasks(const struct who_ran *w);
 

@@ -68,6 +68,16 @@ bool trace_emit_keeps(struct trace_events *e, const struct perf_sample *s,
 	return false;
 }
 
+bool trace_emit_keeps_error(const struct trace_synth *s)
+{
+	struct trace_events *e = s->events;
+	const struct perf_sample of = {
+		.time = s->now.time.ns, .cpu = s->unit->cpu, .pid = s->now.pid, .tid = s->now.tid};
+	const struct who_thread t = {.pid = s->now.pid, .tid = s->now.tid, .comm = s->now.comm};
+
+	return s->unit->decoder->arch != CODE_X86 || ana_filter_keeps(&e->filter, &of, &t);
+}
+
 static bool is_paused(const struct trace_events *e, const struct trace_unit *unit,
 		      const struct trace_who *who)
 {
@@ -327,6 +337,8 @@ void trace_emit_error(struct trace_synth *s, const struct trace_error *error)
 	struct ana_event *ev;
 	struct ana_synth *y;
 
+	if (!error->is_of_no_unit && !trace_emit_keeps_error(s))
+		return;
 	e->summary.nr_errors++;
 	if (!e->opts.itrace.errors)
 		return;

@@ -337,6 +337,9 @@ struct trace_error {
 	bool is_of_no_unit;
 	uint32_t cpu; /* then */
 };
+/** Do the filters keep an error that is met now? Those of trace that is decoded in whole are all
+ * kept; of other trace, some are in what is skipped. */
+bool trace_emit_keeps_error(const struct trace_synth *s);
 void trace_emit_error(struct trace_synth *s, const struct trace_error *error);
 enum clew_err trace_emit_flush(struct trace_events *e);
 

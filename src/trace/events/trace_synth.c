@@ -100,11 +100,11 @@ static void fail_at(struct trace_synth *s, const struct flow_event *e)
 		.ip = e->address,
 	};
 
-	if (is_known_gap(s, e))
+	trace_exec_who(s);
+	if (!trace_emit_keeps_error(s) || is_known_gap(s, e))
 		return;
 	if (code->why)
 		error.why = code->why(code->ctx, e->space, e->address);
-	trace_exec_who(s);
 	trace_emit_error(s, &error);
 }
 

@@ -166,8 +166,7 @@ static bool ends_after(const struct aux_buffer *b, uint32_t ring, uint64_t offse
 	return b->offset > offset || offset - b->offset < b->bytes;
 }
 
-/** The first buffer of the ring that ends after @p offset. */
-static uint32_t buffer_at(const struct aux_chunks *q, uint32_t ring, uint64_t offset)
+uint32_t aux_chunks_buffer_at(const struct aux_chunks *q, uint32_t ring, uint64_t offset)
 {
 	const struct aux_buffer *b = q->buffers.data;
 	size_t at = search_first(q->buffers.nr, i, ends_after(&b[i], ring, offset));
@@ -214,7 +213,7 @@ enum clew_err aux_chunks_close(struct aux_chunks *q, uint32_t uncovered)
 		if (!c->bytes)
 			continue;
 		last[c->ring] = c->time;
-		c->buffer = buffer_at(q, c->ring, c->offset);
+		c->buffer = aux_chunks_buffer_at(q, c->ring, c->offset);
 	}
 	if (!uncovered)
 		return CLEW_OK;

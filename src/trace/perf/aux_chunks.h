@@ -93,6 +93,8 @@ enum clew_err aux_chunks_take_aux(struct aux_chunks *a, const struct perf_record
 enum clew_err aux_chunks_close(struct aux_chunks *a, uint32_t uncovered);
 /** --- aux_uncovered.c --- After the buffers and chunks are sorted. */
 enum clew_err aux_chunks_add_uncovered(struct aux_chunks *a, uint32_t protocols);
+/** After that: the first buffer of @p ring that ends after @p offset; AUX_NONE: none. O(log n). */
+uint32_t aux_chunks_buffer_at(const struct aux_chunks *a, uint32_t ring, uint64_t offset);
 void aux_chunks_done(struct aux_chunks *a);
 
 #endif

@@ -5,6 +5,7 @@
 #include "image/code_source.h"
 #include "perfdata/perf_record.h"
 #include "trace/perf/aux_chunks.h"
+#include "trace/perf/aux_index.h"
 #include "who/who_way.h"
 
 /*
@@ -85,6 +86,11 @@ struct aux_protocol {
 	/** Ticks of the unit's timestamps -> perf's clock. @return false: they do not convert. */
 	bool (*time)(const void *units, uint32_t unit, const struct perf_time_conv *conv,
 		     struct clew_ticks ticks, struct clew_perf_ns *ret);
+	/** Where decoding can begin, in bytes of a ring: the first place from @p from on. @return
+	 * false: there is none. NULL: no trace is skipped. */
+	bool (*find_sync)(const void *units, struct bytes in, size_t from, struct aux_found *ret);
+	/** Ticks at a place with @p stamp; @p before: those of the place before it, 0: none. */
+	uint64_t (*sync_ticks)(const void *units, uint64_t stamp, uint64_t before);
 	/** May trace of other CPUs' units be in it, too? */
 	bool (*is_shared)(const struct aux_chunk *c);
 

@@ -132,12 +132,29 @@ static void set_budget(struct trace_steps *r)
 	r->steps = 4 * ((uint64_t)q->buffers.nr + q->all.nr);
 }
 
+/** What of buffer @p b no one wants, from here on. @return false: the next byte is wanted. */
+static bool skip_unwanted(struct trace_steps *r, struct aux_stream *l, const struct aux_buffer *b)
+{
+	struct bytes in = part_of(b, l->from, l->end);
+	uint64_t next = aux_wanted_at(&r->p->wanted, l->chunk->ring, l->from).from;
+	uint64_t nr = bytes_left(&in);
+
+	if (next <= l->from)
+		return false;
+	nr = next - l->from < nr ? next - l->from : nr;
+	l->from += nr;
+	l->is_new = true;
+	trace_input_skipped(&r->p->trace, nr);
+	return true;
+}
+
 /** A piece of what buffer @p b holds of the chunk. */
 static enum clew_err run_piece(struct trace_steps *r, struct aux_stream *l,
 			       const struct aux_buffer *b)
 {
 	uint64_t at = b->at + (l->from - b->offset);
-	struct bytes in = part_of(b, l->from, l->end);
+	uint64_t end = aux_wanted_at(&r->p->wanted, l->chunk->ring, l->from).end;
+	struct bytes in = part_of(b, l->from, l->end < end ? l->end : end);
 	enum clew_err err;
 
 	if (bytes_left(&in) > r->piece_bytes)
@@ -274,7 +291,7 @@ static enum clew_err step(struct trace_steps *r, struct aux_stream *l)
 			return err;
 	}
 	b = r->is_spent ? NULL : buffer_of(r, l);
-	err = b ? run_piece(r, l, b) : CLEW_OK;
+	err = b && !skip_unwanted(r, l, b) ? run_piece(r, l, b) : CLEW_OK;
 	if (err)
 		return err;
 	return l->from < l->end && b && !r->is_spent ? CLEW_OK : end_chunk(r, l);

@@ -85,6 +85,7 @@ static void free_trace(struct trace_input *t)
 	for (uint32_t i = 0; i < p->nr_protocols; i++)
 		p->protocols[i].protocol->units_free(p->protocols[i].units);
 	aux_chunks_done(&p->chunks);
+	aux_wanted_done(&p->wanted);
 	ana_tracing_done(&p->tracing);
 	ana_windows_done(&p->windows);
 	trace_ran_free_kept(p);
@@ -223,7 +224,7 @@ static enum clew_err init(struct perf_trace *p, const struct opening *o, struct 
 		return clew_fail(diag, CLEW_UNSUPPORTED, 0,
 				 "neither CoreSight trace nor SPE records in it");
 	if (close_chunks(p) || !perf_trace_make_units(p) || close_patches(p, o->symbols) ||
-	    trace_ran_close(p))
+	    trace_ran_close(p) || aux_wanted_make(&p->wanted, p))
 		return clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	return CLEW_OK;
 }

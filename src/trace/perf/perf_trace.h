@@ -25,6 +25,12 @@ enum clew_err perf_trace_open(struct trace_input **ret, const struct perf_input 
 struct perf_trace_wishes {
 	enum trace_ops_fold fold; /* of operations, as trace_decode_opts.ops_fold */
 	bool is_single_threaded;
+	/** Only events that it keeps are of interest: decode no more than these need
+	 * (aux_wanted.h). NULL: all. Borrowed until the trace is open. */
+	const struct ana_filter *filter;
+	/** The recording's path, to keep an index of its trace beside it. NULL: none is. */
+	const char *index_path;
+	bool keeps_index; /* also where it does not pay */
 };
 
 /**

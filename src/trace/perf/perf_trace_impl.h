@@ -8,6 +8,7 @@
 #include "analyze/ana_windows.h"
 #include "trace/perf/aux_chunks.h"
 #include "trace/perf/aux_protocol.h"
+#include "trace/perf/aux_wanted.h"
 #include "trace/perf/perf_trace.h"
 #include "trace/perf/trace_code.h"
 #include "trace/perf/trace_marks.h"
@@ -31,6 +32,7 @@ struct perf_trace {
 	struct trace_marks marks;
 	struct trace_patches patches;
 	struct aux_chunks chunks;
+	struct aux_wanted wanted;
 	struct ana_tracing tracing;
 	struct ana_windows windows;
 	bool wants_windows; /* else the analysis of the file has them */

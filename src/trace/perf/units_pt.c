@@ -2,6 +2,8 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "packet/pt/ipt_clock.h"
+#include "packet/pt/ipt_sync.h"
 #include "perfdata/aux_filter.h"
 #include "perfdata/aux_layout.h"
 #include "perfdata/perf_clock.h"
@@ -201,6 +203,31 @@ static bool time_of(const void *units, uint32_t unit, const struct perf_time_con
 	return perf_ns_of_tsc(conv, (struct clew_tsc){ticks.ticks}, ret);
 }
 
+/* --- the index --- */
+
+_Static_assert((int)AUX_SYNC_TIME == (int)IPT_SYNC_TSC && (int)AUX_SYNC_ON == (int)IPT_SYNC_ON &&
+		       (int)AUX_SYNC_BRANCH == (int)IPT_SYNC_BRANCH &&
+		       (int)AUX_SYNC_ALL == (int)IPT_SYNC_ALL,
+	       "the bits of a place are those of its PSB+");
+
+static bool find_sync(const void *units, struct bytes in, size_t from, struct aux_found *ret)
+{
+	const struct units_pt *u = units;
+	struct ipt_sync s;
+
+	if (!ipt_sync_find(&u->config, in, from, &s))
+		return false;
+	*ret = (struct aux_found){s.at, s.tsc, s.has};
+	return true;
+}
+
+static uint64_t sync_ticks(const void *units, uint64_t stamp, uint64_t before)
+{
+	const struct units_pt *u = units;
+
+	return ipt_clock_whole_tsc(stamp, before ? before : u->config.timing.reference);
+}
+
 /* --- a pass --- */
 
 static void *reader_new(struct trace_steps *r)
@@ -247,6 +274,8 @@ const struct aux_protocol units_pt = {
 	.add_units = add_units,
 	.who = who,
 	.time = time_of,
+	.find_sync = find_sync,
+	.sync_ticks = sync_ticks,
 	.pass_bytes = 1,
 	.reader_new = reader_new,
 	.reader_free = reader_free,
