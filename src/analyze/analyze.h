@@ -143,6 +143,7 @@ struct ana_synth {
 	uint32_t error_code;
 	uint64_t error_ip;           /* 0: unknown */
 	const struct ana_note *note; /* NULL: it is an instruction or a branch */
+	uint32_t window;             /* of format/script/script_around.h; 0: none */
 	bool is_paused; /* it ran outside of every interval of tracing, ana_tracing.h */
 };
 

@@ -13,6 +13,7 @@
 #include "cli/script_raw.h"
 #include "format/header/header_text.h"
 #include "format/report/stats_text.h"
+#include "format/script/script_around.h"
 #include "format/script/script_disasm.h"
 #include "format/script/script_json.h"
 #include "format/script/script_text.h"
@@ -30,7 +31,11 @@ struct script {
 	struct cli_itrace itrace;
 	struct analyze *analysis; /* NULL: of a snapshot */
 	struct tracepoints *tracepoints;
-	bool has_read_tracepoints;  /* good or bad: once */
+	bool has_read_tracepoints; /* good or bad: once */
+	bool has_form;             /* --call-trace or one like it */
+	char around_names[1024];   /* --around; empty: all events */
+	uint32_t around_nr;
+	struct script_around *around;
 	struct script_text *writer; /* one of both */
 	struct script_json *json;
 	struct clew_diag sink_diag;
@@ -91,6 +96,7 @@ static int take_form(struct script *s, const char *itrace, const char *fields)
 		status = take_fields(s, fields, false);
 	s->has_fields = had_fields;
 	s->has_columns = had_columns;
+	s->has_form = true;
 	return status;
 }
 
@@ -110,6 +116,31 @@ static int take_call_ret_trace(void *to, const char *arg, bool is_negated)
 	(void)arg, (void)is_negated;
 	s->text.is_ns = true;
 	return take_form(s, "crewp", "-ip,-addr,-event,-period,+callindent,+flags");
+}
+
+static int take_around(void *to, const char *arg, bool is_negated)
+{
+	struct script *s = to;
+
+	(void)is_negated;
+	if (script_around_parse(arg, s->around_names, sizeof(s->around_names), &s->around_nr))
+		return 0;
+	cli_error(
+		"--around=%s: a function, or several with commas, and after a colon a number of calls "
+		"up to %d",
+		arg, SCRIPT_AROUND_MAX);
+	return CLI_USAGE;
+}
+
+/* Calls are what it shows; the user's own choice of events or columns stays. */
+static int choose_around_form(struct script *s)
+{
+	if (!*s->around_names || s->has_form)
+		return 0;
+	if (s->has_fields)
+		return s->itrace.is_set ? 0 : cli_itrace_set(&s->itrace, "ce", false);
+	s->text.pads_dso = s->text.is_ns = true;
+	return take_form(s, "ce", "-ip,-addr,-event,-period,+callindent");
 }
 
 static int take_insn_trace(void *to, const char *arg, bool is_negated)
@@ -188,6 +219,8 @@ static int parse(struct script *s, int argc, char **argv)
 		CLI_ITRACE_INDEX_OPTION(&s->itrace),
 		{0, "call-trace", NULL, "calls, indented", CLI_CALL, s, take_call_trace},
 		{0, "call-ret-trace", NULL, "calls and returns", CLI_CALL, s, take_call_ret_trace},
+		{0, "around", "NAMES[:N]", "only each call of these functions (comma list), with the N calls (default 16) before "
+		 "and after it of its thread, as --call-trace", CLI_CALL, s, take_around},
 		{0, "insn-trace", "[HOW]", "every instruction: its bytes (raw) or assembler text (disasm)",
 		 CLI_CALL, s, take_insn_trace},
 		{0, "xed", NULL, NULL, CLI_CALL, NULL, refuse_xed},
@@ -211,6 +244,8 @@ static int parse(struct script *s, int argc, char **argv)
 		cli_hint("perf script's scripting languages are not supported");
 		return -1 - CLI_USAGE;
 	}
+	if (choose_around_form(s))
+		return -1 - CLI_USAGE;
 	if (s->is_json && s->is_stats) {
 		cli_error("--stats and --json exclude each other");
 		cli_hint("clew report --json has counts by the sort keys evidence and level");
@@ -246,7 +281,8 @@ static void wish(struct script *s)
 		o->no_symbols = true;
 	o->wants_who = s->is_stats || script_fields_any(f, SCRIPT_WHO);
 	o->wants_records = (s->text.shows & ~SCRIPT_SHOW_DEFERRED) != 0;
-	o->wants_addr = s->is_json || script_fields_any(f, SCRIPT_ADDR | SCRIPT_CALLINDENT) ||
+	o->wants_addr = s->is_json || *s->around_names ||
+			script_fields_any(f, SCRIPT_ADDR | SCRIPT_CALLINDENT) ||
 			!f->is_touched[SCRIPT_HW]; /* which then shows where branches go */
 	o->wants_branches =
 		script_fields_any(f, SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF);
@@ -320,6 +356,8 @@ static enum clew_err take_batch(void *ctx, const struct ana_batch *b)
 		return CLEW_OK;
 	if (s->analysis)
 		load_tracepoints(s); /* in a pipe they come among the records */
+	if (s->around)
+		return script_around_batch(s->around, b);
 	return s->json ? script_json_batch(s->json, b) : script_text_batch(s->writer, b);
 }
 
@@ -399,8 +437,11 @@ static int run(struct script *s)
 	struct clew_diag diag = {0};
 	const struct ana_consumer consumer = {take_batch, s};
 	enum clew_err err = cli_itrace_run(&s->itrace, s->analysis, &consumer, &diag);
-	enum clew_err end = s->json ? script_json_flush(s->json) : script_text_flush(s->writer);
+	enum clew_err end;
 
+	if (s->around && !err)
+		err = script_around_finish(s->around);
+	end = s->json ? script_json_flush(s->json) : script_text_flush(s->writer);
 	if (err == CLEW_INVALID && s->writer && script_text_missing(s->writer)->evsel)
 		return refuse_field(s);
 	if (err == CLEW_OK)
@@ -437,6 +478,26 @@ static struct perf_file *file_of(const struct script *s)
 	return s->analysis ? analyze_file(s->analysis) : NULL;
 }
 
+static void separate(void *writer)
+{
+	script_text_separate(writer);
+}
+
+static bool make_around(struct script *s)
+{
+	const struct ana_consumer text = {script_text_batch, s->writer};
+	const struct ana_consumer json = {script_json_batch, s->json};
+	const struct script_around_opts opts = {
+		.symbols = s->around_names,
+		.nr = s->around_nr,
+		.consumer = s->json ? json : text,
+		.separate = s->json ? NULL : separate,
+	};
+
+	s->around = script_around_new(&opts);
+	return s->around;
+}
+
 static bool make_writer(struct script *s, const struct clew_sink *sink)
 {
 	s->text.events = s->itrace.events ? trace_events_list(s->itrace.events) : NULL;
@@ -448,7 +509,7 @@ static bool make_writer(struct script *s, const struct clew_sink *sink)
 		return false;
 	if (s->analysis)
 		load_tracepoints(s);
-	return true;
+	return !*s->around_names || make_around(s);
 }
 
 static int open_trace(struct script *s)
@@ -466,10 +527,11 @@ static int open_trace(struct script *s)
 	if (s->is_stats)
 		return cli_itrace_open_stats(&s->itrace, &s->in, s->analysis);
 	status = cli_itrace_open(&s->itrace, &s->in, s->analysis, &w);
-	if (status != CLI_OK || s->itrace.events || !script_fields_any(f, SCRIPT_OF_INSNS))
+	if (status != CLI_OK || s->itrace.events ||
+	    (!script_fields_any(f, SCRIPT_OF_INSNS) && !*s->around_names))
 		return status;
-	cli_error("instructions need hardware trace, and %s has none that clew can decode",
-		  s->in.path);
+	cli_error("%s need hardware trace, and %s has none that clew can decode",
+		  *s->around_names ? "calls" : "instructions", s->in.path);
 	return CLI_FAILED;
 }
 
@@ -539,6 +601,7 @@ int cmd_script(int argc, char **argv)
 	if (s.in.is_snapshot && !s.has_fields) /* a snapshot has no threads */
 		s.text.fields.by_type[SCRIPT_HW] &= ~SCRIPT_TID;
 	status = s.is_dump ? script_raw_dump(&s.in) : open_and_run(&s);
+	script_around_free(s.around);
 	script_text_free(s.writer);
 	script_json_free(s.json);
 	tracepoints_free(s.tracepoints);

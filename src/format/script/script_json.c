@@ -298,6 +298,8 @@ static void add_synth(struct script_json *j, const struct ana_event *ev)
 		json_put_u64(p, "insns", y->nr_insns);
 		json_put_u64(p, "cycles", y->nr_cycles);
 	}
+	if (y->window)
+		json_put_u64(p, "window", y->window);
 	if (y->is_paused) {
 		json_key(p, "paused");
 		json_bool(p, true);

@@ -27,6 +27,11 @@ enum clew_err script_text_flush(struct script_text *t)
 	return err;
 }
 
+void script_text_separate(struct script_text *t)
+{
+	buf_str(&t->out, "--\n");
+}
+
 /* A pipe's events come among its records: check whether the list has grown. */
 static enum clew_err prepare(struct script_text *t)
 {
