@@ -10,6 +10,8 @@
  */
 enum { CALLS = 300000, TURNS = 50000000, ROUNDS = 7 };
 
+void not_called(void); /* a symbol: what --trace-function waits for */
+
 __attribute__((noinline)) void not_called(void)
 {
 	__asm__ volatile("");
