@@ -506,8 +506,6 @@ static bool take_running(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	bool is_well;
 
-	if (ipt_take_note(f, k, &is_well))
-		return is_well;
 	switch (k->kind) {
 	case IPT_TNT:
 		if (f->power == IPT_OFF)
@@ -534,7 +532,7 @@ static bool take_running(struct ipt_flow *f, const struct ipt_packet *k)
 	case IPT_BAD:
 		return ipt_bad_trace(f, "reserved or malformed packet");
 	default:
-		return true;
+		return ipt_take_note(f, k, &is_well) ? is_well : true;
 	}
 }
 

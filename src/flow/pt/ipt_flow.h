@@ -9,8 +9,8 @@
  * Intel PT packets + code -> what was executed. A TNT bit is that of the next conditional branch or
  * compressed return, a TIP that of the next indirect one; bits may come before the address of an
  * indirect branch that is due first. A FUP is where something happened: an event that continues at
- * the TIP after it, or what the packets before it say (ipt_bind.c).
- * Spec: Intel SDM volume 3, "Intel Processor Trace"; docs/spec/intel-pt.md.
+ * the TIP after it, or what the packets before it say (ipt_notes.c).
+ * Spec: Intel SDM volume 3, "Intel Processor Trace".
  */
 
 struct ipt_flow_opts {

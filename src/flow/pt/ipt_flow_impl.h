@@ -13,7 +13,7 @@ enum {
 	IPT_MAX_LATER = 16,  /* packets after a place that the next one decides on */
 };
 
-enum ipt_sync {
+enum ipt_phase {
 	IPT_WAIT_PSB,
 	IPT_IN_PSB, /* between PSB and PSBEND */
 	IPT_RUNNING,
@@ -61,7 +61,7 @@ struct ipt_flow {
 	struct ipt_packets packets;
 	struct ipt_clock clock;
 	bool has_new_time; /* of a PSB+: holds from its end on */
-	enum ipt_sync sync;
+	enum ipt_phase sync;
 	enum ipt_power power;
 	bool was_overflow;
 	bool is_in_transaction;

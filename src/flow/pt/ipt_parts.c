@@ -5,56 +5,26 @@
 
 #include "flow/flow_walk.h"
 #include "packet/pt/ipt_headers.h"
-
-enum { PSB_BYTES = 2 * IPT_PSB_PAIRS, MAX_PACKETS_OF_PSB = 32 };
-
-/** A PSB+ with a FUP, which is whole; *ret: the FUP. */
-static bool is_complete(const struct ipt_config *config, struct bytes in, struct ipt_packet *ret)
-{
-	struct ipt_packets packets;
-	struct ipt_packet k;
-	bool has_fup = false;
-
-	ipt_packets_init(&packets, config);
-	packets.is_synced = true;
-	for (int i = 0; i < MAX_PACKETS_OF_PSB && !ipt_packets_next(&packets, &in, &k); i++) {
-		if (k.kind == IPT_PSBEND)
-			return has_fup;
-		if (k.kind == IPT_BAD || k.kind == IPT_OVF)
-			return false;
-		if (k.kind != IPT_FUP || k.ip_form == IPT_IP_NONE)
-			continue;
-		has_fup = true;
-		*ret = k;
-	}
-	return false;
-}
+#include "packet/pt/ipt_sync.h"
 
 uint64_t ipt_place_of_cut(const struct flow *flow, struct bytes in, size_t *ret_at)
 {
-	struct ipt_packet fup = {0};
+	struct ipt_sync s = {0};
 
-	is_complete(((const struct ipt_flow *)flow)->config, in, &fup);
-	*ret_at = (size_t)fup.offset;
-	return fup.ip;
+	ipt_sync_find(((const struct ipt_flow *)flow)->config, in, 0, &s);
+	*ret_at = s.ip_at;
+	return s.ip;
 }
 
 size_t ipt_find_cut(const struct flow *flow, struct bytes in, size_t from, size_t to)
 {
-	static const uint8_t psb[PSB_BYTES] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
-					       2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
 	const struct ipt_config *config = ((const struct ipt_flow *)flow)->config;
-	const uint8_t *at = in.pos + from, *end = in.pos + to;
-	struct ipt_packet fup;
+	struct ipt_sync s;
 
-	while (at < end) {
-		at = memmem(at, (size_t)(in.end - at), psb, sizeof(psb));
-		if (!at || at >= end)
-			break;
-		if (is_complete(config, bytes_of(at, (size_t)(in.end - at)), &fup))
-			return (size_t)(at - in.pos);
-		at += PSB_BYTES;
-	}
+	for (size_t at = from; at < to && ipt_sync_find(config, in, at, &s) && s.at < to;
+	     at = s.at + IPT_PSB_BYTES)
+		if (s.has & IPT_SYNC_ON)
+			return s.at;
 	return to;
 }
 

@@ -3,6 +3,7 @@
 
 #include "format/trace/ipt_packet_text.h"
 #include "format/trace/packets_dump.h"
+#include "packet/pt/ipt_headers.h"
 #include "trace/pt_decoder.h"
 
 struct reader {
@@ -29,10 +30,7 @@ static const char *name_of(unsigned int kind)
 /** A run of PSBs may be long, and is known only at its end. */
 static struct bytes same_bytes(unsigned int kind)
 {
-	static const uint8_t psb[] = {0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
-				      0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82};
-
-	return kind == IPT_PSB ? bytes_of(psb, sizeof(psb)) : (struct bytes){0};
+	return kind == IPT_PSB ? bytes_of(ipt_psb, IPT_PSB_BYTES) : (struct bytes){0};
 }
 
 static void init(void *reader, const struct trace_unit *u)

@@ -3,6 +3,9 @@
 
 /* Spec: Intel SDM volume 3, "Intel Processor Trace", "Packet Generation". */
 
+const uint8_t ipt_psb[IPT_PSB_BYTES] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
+					2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
+
 const uint8_t ipt_address_bytes[8] = {0, 2, 4, 6, 6, 0xff, 8, 0xff};
 
 /* Even bytes are TNT, those that end in the bits 11 CYC. A row of the table names the others, which

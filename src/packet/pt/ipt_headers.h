@@ -7,6 +7,7 @@
 enum {
 	IPT_EXTENDED = 0x02, /* the second byte says which packet */
 	IPT_PSB_PAIRS = 8,   /* of 02 82 */
+	IPT_PSB_BYTES = 2 * IPT_PSB_PAIRS,
 	IPT_PSB_SECOND = 0x82,
 	IPT_MNT_THIRD = 0x88,
 	IPT_TNT_LONG = 0xa3, /* second byte */
@@ -23,6 +24,9 @@ struct ipt_header {
 extern const struct ipt_header ipt_headers[256];
 /** By the second byte, after IPT_EXTENDED. */
 extern const struct ipt_header ipt_second[256];
+
+/** The bytes of a PSB. */
+extern const uint8_t ipt_psb[IPT_PSB_BYTES];
 
 /** Bytes of an address by IPBytes; 0xff: reserved.
  * Spec: Intel SDM volume 3, "Intel Processor Trace", "IP Compression". */

@@ -3,8 +3,6 @@
 
 #include "packet/pt/ipt_headers.h"
 
-enum { PSB_BYTES = 2 * IPT_PSB_PAIRS };
-
 enum got {
 	GOT_MORE_TO_COME, /* the input ends inside the packet */
 	GOT_IT,
@@ -126,7 +124,7 @@ static enum got tma(const struct ipt_packets *p, const uint8_t *d, size_t nr,
 
 static enum got psb(const uint8_t *d)
 {
-	for (unsigned int i = 0; i < PSB_BYTES; i++)
+	for (unsigned int i = 0; i < IPT_PSB_BYTES; i++)
 		if (d[i] != (i & 1 ? IPT_PSB_SECOND : IPT_EXTENDED))
 			return GOT_BAD;
 	return GOT_IT;
@@ -345,7 +343,7 @@ static bool skip_byte(struct ipt_packets *p, uint8_t byte)
 		p->nr_run++;
 		return true;
 	}
-	if (p->nr_run >= PSB_BYTES)
+	if (p->nr_run >= IPT_PSB_BYTES)
 		return false;
 	p->nr_skipped += p->nr_run;
 	p->nr_run = byte == IPT_EXTENDED;
@@ -389,7 +387,7 @@ static bool found(struct ipt_packets *p, struct ipt_packet *ret)
 		p->nr_skipped = 0;
 	} else if (p->nr_psbs) {
 		ret->kind = IPT_PSB;
-		ret->bytes = PSB_BYTES;
+		ret->bytes = IPT_PSB_BYTES;
 		p->nr_psbs--;
 	} else {
 		return false;
@@ -466,7 +464,7 @@ enum clew_err ipt_packets_finish(struct ipt_packets *p, struct ipt_packet *ret)
 
 	if (!p->is_synced) {
 		find_psb(p, &none);
-		if (p->nr_run >= PSB_BYTES) {
+		if (p->nr_run >= IPT_PSB_BYTES) {
 			end_run(p);
 		} else {
 			p->nr_skipped += p->nr_run;

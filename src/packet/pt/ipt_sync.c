@@ -5,10 +5,7 @@
 
 #include "packet/pt/ipt_headers.h"
 
-enum {
-	PSB_BYTES = 2 * IPT_PSB_PAIRS,
-	MAX_PACKETS = 256, /* that are looked at after a PSB */
-};
+enum { MAX_PACKETS = 256 /* that are looked at after a PSB */ };
 
 /** @return false: it ends the PSB+, and is none of it. */
 static bool take_in_psb(struct ipt_sync *s, const struct ipt_packet *k)
@@ -31,7 +28,11 @@ static bool take_in_psb(struct ipt_sync *s, const struct ipt_packet *k)
 		s->has |= IPT_SYNC_VMCS;
 		return true;
 	case IPT_FUP:
-		s->has |= k->ip_form == IPT_IP_NONE ? 0 : IPT_SYNC_ON;
+		if (k->ip_form == IPT_IP_NONE)
+			return true;
+		s->has |= IPT_SYNC_ON;
+		s->ip = k->ip;
+		s->ip_at = s->at + (size_t)k->offset;
 		return true;
 	case IPT_MODE_TSX:
 	case IPT_TMA:
@@ -52,6 +53,7 @@ static bool take_after(struct ipt_sync *s, const struct ipt_packet *k)
 	switch ((unsigned int)k->kind) {
 	case IPT_TIP_PGE: /* erratum BDM70: the FUP was none */
 		s->has &= (uint8_t)~IPT_SYNC_ON;
+		s->ip = s->ip_at = 0;
 		s->has |= IPT_SYNC_BRANCH;
 		return false;
 	case IPT_TNT:
@@ -90,7 +92,8 @@ static bool read_psb(const struct ipt_config *config, struct bytes in, struct ip
 /** Of more than eight pairs the last eight, as a decoder that searches takes them. */
 static const uint8_t *last_of_run(const uint8_t *at, const uint8_t *end)
 {
-	while (end - at >= PSB_BYTES + 2 && at[PSB_BYTES] == 0x02 && at[PSB_BYTES + 1] == 0x82)
+	while (end - at >= IPT_PSB_BYTES + 2 && at[IPT_PSB_BYTES] == 0x02 &&
+	       at[IPT_PSB_BYTES + 1] == 0x82)
 		at += 2;
 	return at;
 }
@@ -98,11 +101,9 @@ static const uint8_t *last_of_run(const uint8_t *at, const uint8_t *end)
 bool ipt_sync_find(const struct ipt_config *config, struct bytes in, size_t from,
 		   struct ipt_sync *ret)
 {
-	static const uint8_t psb[PSB_BYTES] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
-					       2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
 	const uint8_t *at = from < bytes_left(&in) ? in.pos + from : in.end;
 
-	while (at != in.end && (at = memmem(at, (size_t)(in.end - at), psb, sizeof(psb)))) {
+	while (at != in.end && (at = memmem(at, (size_t)(in.end - at), ipt_psb, IPT_PSB_BYTES))) {
 		struct ipt_sync s = {0};
 
 		at = last_of_run(at, in.end);
@@ -111,7 +112,7 @@ bool ipt_sync_find(const struct ipt_config *config, struct bytes in, size_t from
 			*ret = s;
 			return true;
 		}
-		at += PSB_BYTES;
+		at += IPT_PSB_BYTES;
 	}
 	return false;
 }

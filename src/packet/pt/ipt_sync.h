@@ -24,6 +24,8 @@ enum { /* ipt_sync.has: packets of the PSB+ */
 struct ipt_sync {
 	size_t at;    /* of the PSB in the input */
 	uint64_t tsc; /* bits 55:0; 0 without IPT_SYNC_TSC */
+	uint64_t ip;  /* of the FUP; 0 without IPT_SYNC_ON */
+	size_t ip_at; /* of the FUP in the input */
 	uint8_t has;
 };
 
