@@ -95,6 +95,14 @@ enum aux_pt_word {
 	AUX_PT_FILTER
 };
 
+/** Bits of attr.config of intel_pt, as the driver has had them since it exists. */
+#define AUX_PT_CONFIG_PT        (UINT64_C(1) << 0)
+#define AUX_PT_CONFIG_POWER     (UINT64_C(1) << 4)
+#define AUX_PT_CONFIG_TSC       (UINT64_C(1) << 10)
+#define AUX_PT_CONFIG_NORETCOMP (UINT64_C(1) << 11)
+#define AUX_PT_CONFIG_BRANCH    (UINT64_C(1) << 13)
+#define AUX_PT_CONFIG_EVENT     (UINT64_C(1) << 31)
+
 /** What the recording says about switches of threads. */
 enum aux_pt_switches {
 	AUX_PT_NO_SWITCHES,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record/event/event_aux.h"
 
+#include "perfdata/aux_layout.h"
 #include "record/plan/aux_pmu.h"
 #include "record/plan/soft_pmu.h"
 
@@ -29,13 +30,13 @@ static void set_arm_spe(const struct os_pmu *pmu, struct rec_event *e)
 static void set_soft(struct rec_event *e)
 {
 	e->attr.sample_period = 1;
-	e->attr.config = SOFT_PMU_PT | SOFT_PMU_TSC | SOFT_PMU_NORETCOMP | SOFT_PMU_BRANCH |
-			 SOFT_PMU_PSB_DEFAULT << SOFT_PMU_PSB_SHIFT;
+	e->attr.config = AUX_PT_CONFIG_PT | AUX_PT_CONFIG_TSC | AUX_PT_CONFIG_NORETCOMP |
+			 AUX_PT_CONFIG_BRANCH | SOFT_PMU_PSB_DEFAULT << SOFT_PMU_PSB_SHIFT;
 }
 
 static enum clew_err check_soft(struct event_parse *p, const struct rec_event *e)
 {
-	const uint64_t fixed = SOFT_PMU_TSC | SOFT_PMU_NORETCOMP;
+	const uint64_t fixed = AUX_PT_CONFIG_TSC | AUX_PT_CONFIG_NORETCOMP;
 
 	if ((e->attr.config & fixed) == fixed)
 		return CLEW_OK;

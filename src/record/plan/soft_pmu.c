@@ -4,9 +4,9 @@
 #include "perfdata/aux_layout.h"
 
 static const struct os_pmu_format formats[] = {
-	{"noretcomp",  0, SOFT_PMU_NORETCOMP },
-	{"psb_period", 0, SOFT_PMU_PSB_PERIOD},
-	{"tsc",        0, SOFT_PMU_TSC       },
+	{"noretcomp",  0, AUX_PT_CONFIG_NORETCOMP},
+	{"psb_period", 0, SOFT_PMU_PSB_PERIOD    },
+	{"tsc",        0, AUX_PT_CONFIG_TSC      },
 };
 
 struct os_pmu soft_pmu(void)

@@ -11,13 +11,8 @@
 
 #define SOFT_PMU_NAME "soft_pt"
 
-/** Bits of config as Intel PT has them, so that whoever reads the file finds them where they are.
- */
+/** Where config has the period, as that of Intel PT does. Its other bits are AUX_PT_CONFIG_. */
 enum {
-	SOFT_PMU_PT = 1 << 0,
-	SOFT_PMU_TSC = 1 << 10,
-	SOFT_PMU_NORETCOMP = 1 << 11,
-	SOFT_PMU_BRANCH = 1 << 13,
 	SOFT_PMU_PSB_SHIFT = 24,
 	SOFT_PMU_PSB_PERIOD = 15 << SOFT_PMU_PSB_SHIFT, /* bytes: 2 to the power of 11 and this */
 	SOFT_PMU_PSB_DEFAULT = 1,

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow.h"
+#include "perfdata/aux_layout.h"
 #include "perfdata/perf_abi.h"
 #include "trace/events/trace_events_impl.h"
 
 /* What Intel PT reports besides execution, as events: power states, clocks, PTWRITE, interrupts and
  * other events, transactions.
  * Spec: tools/perf/util/intel-pt.c, intel_pt_synth_events (Linux 6.1). */
-
-#define CONFIG_POWER (UINT64_C(1) << 4)  /* attr.config of intel_pt */
-#define CONFIG_EVENT (UINT64_C(1) << 31) /* the same */
 
 /** Does any recorded event have all of @p bits? */
 static bool is_recorded(const struct trace_events *e, uint64_t bits)
@@ -30,15 +28,15 @@ static const struct {
 	uint8_t kind;
 	uint64_t config; /* an event has to have asked for it */
 } kinds[] = {
-	{"ptwrite", ANA_NOTE_PTWRITE, 0           },
-	{"cbr",     ANA_NOTE_CBR,     0           },
-	{"psb",     ANA_NOTE_PSB,     0           },
-	{"mwait",   ANA_NOTE_MWAIT,   CONFIG_POWER},
-	{"pwre",    ANA_NOTE_PWRE,    CONFIG_POWER},
-	{"exstop",  ANA_NOTE_EXSTOP,  CONFIG_POWER},
-	{"pwrx",    ANA_NOTE_PWRX,    CONFIG_POWER},
-	{"evt",     ANA_NOTE_EVT,     CONFIG_EVENT},
-	{"iflag",   ANA_NOTE_IFLAG,   CONFIG_EVENT},
+	{"ptwrite", ANA_NOTE_PTWRITE, 0                  },
+	{"cbr",     ANA_NOTE_CBR,     0                  },
+	{"psb",     ANA_NOTE_PSB,     0                  },
+	{"mwait",   ANA_NOTE_MWAIT,   AUX_PT_CONFIG_POWER},
+	{"pwre",    ANA_NOTE_PWRE,    AUX_PT_CONFIG_POWER},
+	{"exstop",  ANA_NOTE_EXSTOP,  AUX_PT_CONFIG_POWER},
+	{"pwrx",    ANA_NOTE_PWRX,    AUX_PT_CONFIG_POWER},
+	{"evt",     ANA_NOTE_EVT,     AUX_PT_CONFIG_EVENT},
+	{"iflag",   ANA_NOTE_IFLAG,   AUX_PT_CONFIG_EVENT},
 };
 
 static bool is_wanted(const struct itrace_opts *o, uint8_t kind)

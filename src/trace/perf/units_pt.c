@@ -14,8 +14,7 @@
 #include "trace/pt_decoder.h"
 
 enum { BUS_HZ = 100000000 };
-#define CONFIG_EVENT (UINT64_C(1) << 31) /* attr.config: event trace */
-#define NS_PER_S     UINT64_C(1000000000)
+#define NS_PER_S UINT64_C(1000000000)
 
 /* The units of intel_pt: one per AUX ring, of a CPU or of a thread. */
 
@@ -140,7 +139,7 @@ static void take_events(struct units_pt *u, const struct perf_trace *p)
 		if (a->type != u->pmu_type)
 			continue;
 		has_tsc |= (a->config & u->tsc_bit) != 0;
-		u->config.has_event_trace |= (a->config & CONFIG_EVENT) != 0;
+		u->config.has_event_trace |= (a->config & AUX_PT_CONFIG_EVENT) != 0;
 		if (u->mtc_mask)
 			u->config.timing.mtc_shift =
 				(a->config & u->mtc_mask) >> __builtin_ctzll(u->mtc_mask) & 15;
