@@ -44,28 +44,10 @@ static int fail(const struct cli_input *in, const struct clew_diag *diag)
 	return CLI_FAILED;
 }
 
-static bool has_operations(const struct trace_input *t)
-{
-	for (size_t i = 0; i < t->nr_units; i++) {
-		if (t->units[i].decoder && t->units[i].decoder->ops)
-			return true;
-	}
-	return false;
-}
-
-static bool has_x86(const struct trace_input *t)
-{
-	for (size_t i = 0; i < t->nr_units; i++) {
-		if (t->units[i].decoder && t->units[i].decoder->arch == CODE_X86)
-			return true;
-	}
-	return false;
-}
-
 static void report_ignored(const struct cli_itrace *it)
 {
 	static const char of_operations[] = "Mafmt", of_x86[] = "xwpI";
-	bool has_ops = has_operations(it->trace), is_x86 = has_x86(it->trace);
+	bool has_ops = trace_has_ops(it->trace), is_x86 = trace_has_x86(it->trace);
 	char letters[sizeof(it->opts.ignored)] = "";
 	size_t nr = 0;
 

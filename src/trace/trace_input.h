@@ -125,6 +125,36 @@ struct trace_input {
 	struct progress *progress; /* borrowed; NULL: none is shown */
 };
 
+/** Does any unit have records of operations in place of a flow? */
+static inline bool trace_has_ops(const struct trace_input *t)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (t->units[i].decoder && t->units[i].decoder->ops)
+			return true;
+	}
+	return false;
+}
+
+/** Does any unit have a flow? */
+static inline bool trace_has_flow(const struct trace_input *t)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (t->units[i].decoder && !t->units[i].decoder->ops)
+			return true;
+	}
+	return false;
+}
+
+/** Is any unit of Intel PT? */
+static inline bool trace_has_x86(const struct trace_input *t)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (t->units[i].decoder && t->units[i].decoder->arch == CODE_X86)
+			return true;
+	}
+	return false;
+}
+
 /** For inputs: a run begins, and has given some more. */
 static inline void trace_input_begin(struct trace_input *t, uint64_t total_bytes)
 {

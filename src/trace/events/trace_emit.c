@@ -75,7 +75,7 @@ bool trace_emit_keeps_error(const struct trace_synth *s)
 		.time = s->now.time.ns, .cpu = s->unit->cpu, .pid = s->now.pid, .tid = s->now.tid};
 	const struct who_thread t = {.pid = s->now.pid, .tid = s->now.tid, .comm = s->now.comm};
 
-	return s->unit->decoder->arch != CODE_X86 || ana_filter_keeps(&e->filter, &of, &t);
+	return !trace_synth_is_x86(s) || ana_filter_keeps(&e->filter, &of, &t);
 }
 
 static bool is_paused(const struct trace_events *e, const struct trace_unit *unit,

@@ -14,24 +14,6 @@ static struct perf_evsel *add_evsel(struct trace_events *e, const struct perf_at
 	return perf_evlist_add(&e->list, attr, e->opts.recorded ? NULL : name, NULL, 0, false);
 }
 
-static bool has_units_of(const struct trace_input *t, bool is_ops)
-{
-	for (size_t i = 0; i < t->nr_units; i++) {
-		if (t->units[i].decoder && !t->units[i].decoder->ops != is_ops)
-			return true;
-	}
-	return false;
-}
-
-static bool has_x86(const struct trace_input *t)
-{
-	for (size_t i = 0; i < t->nr_units; i++) {
-		if (t->units[i].decoder && t->units[i].decoder->arch == CODE_X86)
-			return true;
-	}
-	return false;
-}
-
 static bool add_of_flow(struct trace_events *e)
 {
 	const struct itrace_opts *o = &e->opts.itrace;
@@ -47,7 +29,7 @@ static bool add_of_flow(struct trace_events *e)
 		if (!e->branches)
 			return false;
 	}
-	if (has_x86(e->trace) && !trace_notes_add_evsels(e))
+	if (trace_has_x86(e->trace) && !trace_notes_add_evsels(e))
 		return false;
 	if (!o->insns)
 		return true;
@@ -63,10 +45,10 @@ static bool add_of_flow(struct trace_events *e)
 /* An input without units has the events of a flow, though none come. */
 static bool add_own(struct trace_events *e)
 {
-	bool has_ops = has_units_of(e->trace, true);
+	bool has_ops = trace_has_ops(e->trace);
 
 	return (!has_ops || trace_ops_add_evsels(e)) &&
-	       ((has_ops && !has_units_of(e->trace, false)) || add_of_flow(e));
+	       ((has_ops && !trace_has_flow(e->trace)) || add_of_flow(e));
 }
 
 /* The recorded ones keep their index, so that a writer of both needs one list. */
@@ -99,7 +81,7 @@ static bool may_fold(const struct trace_events *e)
 	const struct ana_filter *f = &e->opts.filter;
 
 	return !f->time_from.ns && !f->time_to.ns && !o->nr_skipped && !o->last_branches &&
-	       trace_ops_period(o) == 1 && !has_units_of(e->trace, false);
+	       trace_ops_period(o) == 1 && !trace_has_flow(e->trace);
 }
 
 enum clew_err trace_events_new(struct trace_events **ret, struct trace_input *trace,
@@ -113,7 +95,8 @@ enum clew_err trace_events_new(struct trace_events **ret, struct trace_input *tr
 	e->opts = *opts;
 	e->trace = trace;
 	/* As perf's for Intel PT: branches would be too many. */
-	e->opts.itrace.calls |= opts->itrace.is_default && !opts->itrace.insns && has_x86(trace);
+	e->opts.itrace.calls |=
+		opts->itrace.is_default && !opts->itrace.insns && trace_has_x86(trace);
 	e->tracing = trace->ops->tracing ? trace->ops->tracing(trace) : NULL;
 	if (!may_fold(e))
 		e->opts.fold = TRACE_OPS_EACH;

@@ -132,6 +132,11 @@ struct trace_synth {
 	bool has_epoch;
 };
 
+static inline bool trace_synth_is_x86(const struct trace_synth *s)
+{
+	return s->unit->decoder->arch == CODE_X86;
+}
+
 /** Where execution continues. */
 struct trace_place {
 	uint64_t ip;

@@ -46,11 +46,6 @@ static const struct trace_who *who_then(struct trace_synth *s)
 	return &s->then;
 }
 
-static bool is_of_x86(const struct trace_synth *s)
-{
-	return s->unit->decoder->arch == CODE_X86;
-}
-
 /** Only the next branch that is reported proves that it ran. */
 static bool is_silent(const struct last_insn *l)
 {
@@ -463,7 +458,7 @@ void trace_exec_interrupt(struct trace_synth *s, const struct trace_place *n, ui
  * them: a return finds its call. */
 void trace_exec_forget_calls(struct trace_synth *s)
 {
-	bool is_kept = is_of_x86(s);
+	bool is_kept = trace_synth_is_x86(s);
 	struct call_stack *calls =
 		keeps_calls(s) && !is_kept ? calls_of(s, trace_exec_who(s)) : NULL;
 
@@ -492,7 +487,7 @@ static const struct trace_who *who_of_insn(struct trace_synth *s, uint64_t ip)
 {
 	bool is_last = ip == s->last.ip;
 
-	if (!is_of_x86(s) || (is_last && !is_silent(&s->last)))
+	if (!trace_synth_is_x86(s) || (is_last && !is_silent(&s->last)))
 		return trace_exec_who(s);
 	return who_reported(s);
 }
@@ -576,11 +571,12 @@ void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 	s->last = *last;
 	s->last.is_taken = flow != 0;
 	s->before = BEFORE_RAN;
-	if (!is_of_x86(s))
+	if (!trace_synth_is_x86(s))
 		s->has_then = false;
 	if (s->has_new_time)
 		note_payload(s);
-	run(s, n, nr, is_of_x86(s) ? of_insn : flow); /* perf: also of a branch not taken */
+	run(s, n, nr,
+	    trace_synth_is_x86(s) ? of_insn : flow); /* perf: also of a branch not taken */
 	s->has_then = false;
 	s->is_reported_now |= !is_silent(&s->last);
 }

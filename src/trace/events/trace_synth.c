@@ -70,16 +70,12 @@ static void fail_with(struct trace_synth *s, uint32_t code, const char *words, u
 	trace_emit_error(s, &error);
 }
 
-static bool is_x86(const struct trace_synth *s)
-{
-	return s->unit->decoder->arch == CODE_X86;
-}
-
 /** Of x86 perf reports a binary that it cannot read once, and each place where none is known. */
 static bool is_known_gap(struct trace_synth *s, const struct flow_event *e)
 {
 	struct trace_events *t = s->events;
-	const struct ana_loc *loc = is_x86(s) ? trace_locate(t, e->space, e->address) : NULL;
+	const struct ana_loc *loc =
+		trace_synth_is_x86(s) ? trace_locate(t, e->space, e->address) : NULL;
 	uint64_t key = loc ? (uintptr_t)loc->dso : 0;
 
 	if (!key)
@@ -182,7 +178,8 @@ static void take_exception(struct trace_synth *s, const struct flow_event *e)
 {
 	struct trace_place n = {e->address, s->space, TRACE_NO_BLOCK, s->last.isa};
 
-	if (is_x86(s)) { /* the trace says where it came, and not only what ran before */
+	if (trace_synth_is_x86(
+		    s)) { /* the trace says where it came, and not only what ran before */
 		if (!is_known_place(s, e->has_end))
 			return;
 		trace_exec_interrupt(s, &n,
@@ -216,7 +213,7 @@ static void take_no_code(struct trace_synth *s, const struct flow_event *e)
 		trace_exec_branch(s, &n);
 		s->before = BEFORE_GAP;
 	}
-	if (is_x86(s)) /* the trace does not end there: only what is known of it does */
+	if (trace_synth_is_x86(s)) /* the trace does not end there: only what is known of it does */
 		s->before = BEFORE_GAP;
 	trace_exec_end(s);
 	s->before = BEFORE_NO_CODE;
@@ -338,7 +335,7 @@ static void take_trace_off(struct trace_synth *s, const struct flow_event *e)
 
 static void take_transaction(struct trace_synth *s, const struct flow_event *e)
 {
-	s->has_abort = is_x86(s) && e->number == FLOW_TRANS_FAILED;
+	s->has_abort = trace_synth_is_x86(s) && e->number == FLOW_TRANS_FAILED;
 	if (!s->has_abort) /* else until the exception that follows */
 		s->is_in_tx = e->number == FLOW_TRANS_START || e->number == FLOW_TRANS_INIT;
 	if (s->events->transactions)
