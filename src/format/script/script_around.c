@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/script/script_around.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/map_u64.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/vec.h"
 #include "format/script/script_place.h"
 #include "who/who_ran.h"
@@ -47,12 +47,14 @@ struct script_around {
 
 bool script_around_parse(const char *text, char *names, size_t size, uint32_t *ret_nr)
 {
-	const char *colon = strrchr(text, ':');
-	bool has_nr = colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")];
+	const char *colon = strrchr(text, ':'), *digits = colon ? colon + 1 : "";
+	bool has_nr = *digits && !digits[strspn(digits, "0123456789")];
 	size_t len = has_nr ? (size_t)(colon - text) : strlen(text);
-	unsigned long nr = has_nr ? strtoul(colon + 1, NULL, 10) : SCRIPT_AROUND_DEFAULT;
+	uint64_t nr = SCRIPT_AROUND_DEFAULT;
 
-	if (!len || len >= size || nr > SCRIPT_AROUND_MAX)
+	if (!len || len >= size ||
+	    (has_nr && !number_take(&digits, digits + strlen(digits), 10, &nr)) ||
+	    nr > SCRIPT_AROUND_MAX)
 		return false;
 	memcpy(names, text, len);
 	names[len] = '\0';

@@ -168,6 +168,16 @@ static void add_names(struct buf *b, const struct script_place_style *style,
 	}
 }
 
+/** An event that is at no place. */
+static void add_nowhere(struct script_text *t, const struct script_evsel *e, uint64_t ip)
+{
+	const struct script_place_style style = style_of(t, e, false);
+
+	buf_char(&t->out, ' ');
+	buf_hex(&t->out, ip, 16, ' ');
+	add_names(&t->out, &style, &nowhere);
+}
+
 static void add_addr(struct script_text *t, const struct script_evsel *e,
 		     const struct ana_event *ev)
 {
@@ -229,9 +239,7 @@ static void add_place(struct script_text *t, const struct script_evsel *e,
 		else if (!ev->chain && ev->loc && ev->sample->stack_user.dyn_size)
 			add_innermost(t, e, ev->loc);
 	} else if (!ev->loc && e->type == SCRIPT_SYNTH) {
-		buf_char(&t->out, ' ');
-		buf_hex(&t->out, ev->sample->ip, 16, ' ');
-		add_names(&t->out, &style, &nowhere);
+		add_nowhere(t, e, ev->sample->ip);
 	} else if (ev->loc) {
 		script_places_add(&t->flat[e->type], script_place_text, &style, ev->loc, &t->out);
 	}
@@ -391,18 +399,14 @@ static void add_rest(struct script_text *t, const struct script_evsel *e,
 static void add_branch(struct script_text *t, const struct script_evsel *e,
 		       const struct ana_event *ev)
 {
-	const struct script_place_style style = style_of(t, e, false);
 	struct buf *b = &t->out;
 
 	if (e->fields & SCRIPT_CALLINDENT)
 		script_add_callindent(t, e, ev);
-	if (e->fields & SCRIPT_IP && ev->loc) {
+	if (e->fields & SCRIPT_IP && ev->loc)
 		add_place(t, e, ev);
-	} else if (e->fields & SCRIPT_IP) {
-		buf_char(b, ' ');
-		buf_hex(b, ev->sample->ip, 16, ' ');
-		add_names(b, &style, &nowhere);
-	}
+	else if (e->fields & SCRIPT_IP)
+		add_nowhere(t, e, ev->sample->ip);
 	if (e->shows_addr) {
 		buf_str(b, " => ");
 		add_addr(t, e, ev);
