@@ -82,6 +82,25 @@ static bool add(struct flow_blocks *b, const struct flow_block *block)
 	return true;
 }
 
+/** The slot of the block at @p addr, or a free one for it. */
+static size_t slot_of(const struct flow_blocks *b, uint32_t space, enum isa isa, uint64_t addr)
+{
+	size_t at = key_of(space, isa, addr) & (b->nr_slots - 1);
+
+	for (; b->slots[at] != FLOW_NO_BLOCK; at = (at + 1) & (b->nr_slots - 1)) {
+		const struct flow_block *k = &b->all.data[b->slots[at]];
+
+		if (k->start == addr && k->space == space && k->isa == (uint8_t)isa)
+			break;
+	}
+	return at;
+}
+
+uint32_t flow_blocks_find(const struct flow_blocks *b, uint32_t space, enum isa isa, uint64_t addr)
+{
+	return b->nr_slots ? b->slots[slot_of(b, space, isa, addr)] : FLOW_NO_BLOCK;
+}
+
 uint32_t flow_blocks_get(struct flow_blocks *b, uint32_t space, enum isa isa, uint64_t addr)
 {
 	struct flow_block block = {.start = addr, .space = space, .isa = (uint8_t)isa};
@@ -89,13 +108,9 @@ uint32_t flow_blocks_get(struct flow_blocks *b, uint32_t space, enum isa isa, ui
 
 	if (b->all.nr * 3 >= b->nr_slots * 2 && !grow(b))
 		return FLOW_NO_BLOCK;
-	for (at = key_of(space, isa, addr) & (b->nr_slots - 1); b->slots[at] != FLOW_NO_BLOCK;
-	     at = (at + 1) & (b->nr_slots - 1)) {
-		const struct flow_block *k = &b->all.data[b->slots[at]];
-
-		if (k->start == addr && k->space == space && k->isa == (uint8_t)isa)
-			return b->slots[at];
-	}
+	at = slot_of(b, space, isa, addr);
+	if (b->slots[at] != FLOW_NO_BLOCK)
+		return b->slots[at];
 	b->code->insns->build(b->code, &block);
 	flow_code_mark(b->code, &block);
 	if (!add(b, &block))

@@ -60,6 +60,8 @@ void flow_blocks_init(struct flow_blocks *b, struct os_heap *heap, struct flow_c
 void flow_blocks_clear(struct flow_blocks *b);
 size_t flow_blocks_bytes(const struct flow_blocks *b);
 
+/** @return FLOW_NO_BLOCK: there is none yet. */
+uint32_t flow_blocks_find(const struct flow_blocks *b, uint32_t space, enum isa isa, uint64_t addr);
 /** The block that begins at @p addr. @return FLOW_NO_BLOCK: out of memory. */
 uint32_t flow_blocks_get(struct flow_blocks *b, uint32_t space, enum isa isa, uint64_t addr);
 

@@ -67,7 +67,7 @@ struct again {
 static void begin_again(struct again *w, struct flow *f, const struct flow_path *p)
 {
 	w->f = f;
-	w->at = p->from >> FLOW_CONTEXT_BITS;
+	w->at = p->from >> FLOW_FROM_BITS;
 	w->last = w->nr_insns = 0;
 	w->nr_own = w->nr_silent = 0;
 }
@@ -113,13 +113,26 @@ static void step_odd_again(struct again *w, bool is_taken)
 	take_again(w, is_taken);
 }
 
-/** The indirect branch that went to the path's address, if that has no bit. */
+/** The branch to @p to, where nothing is traced. */
+static void leave_again(struct again *w, uint64_t to)
+{
+	if (w->at == FLOW_NO_BLOCK)
+		pop_again(w);
+	for (; !flow_leaves_by(&w->f->blocks.all.data[w->at], to); w->nr_silent++)
+		take_again(w, true);
+	take_again(w, true);
+}
+
+/** The branch that went to the path's address, if that has no bit. */
 static void go_again(struct again *w, const struct flow_path *p)
 {
 	if (!(w->f->rules.silent_kinds >> INSN_INDIRECT & 1) || p->to == FLOW_NO_ADDRESS ||
 	    p->more & FLOW_PATH_IS_CUT)
 		return;
-	step_odd_again(w, true);
+	if (p->from & FLOW_TO_UNTRACED)
+		leave_again(w, p->to);
+	else
+		step_odd_again(w, true);
 	w->nr_silent++;
 }
 
@@ -160,7 +173,7 @@ static void spread_path(struct flow *f, struct flow_path *p)
 	w.nr_runs = p->nr_runs;
 	f->totals.nr_ranges += walk_again(&w, p) * (uint64_t)nr_runs;
 	f->totals.nr_insns += w.nr_insns * (uint64_t)nr_runs;
-	if (w.at == FLOW_NO_BLOCK && p->next != FLOW_NO_BLOCK)
+	if (w.at == FLOW_NO_BLOCK && p->next != FLOW_NO_BLOCK && !flow_path_is_to_untraced(p))
 		flow_count_target(f, w.last, p->next, nr_runs);
 	p->nr_runs = 0;
 }

@@ -162,12 +162,40 @@ static bool step(struct walk *w, bool is_taken)
 	return false;
 }
 
+/** The branch to @p to, where nothing is traced: a direct one that has no bit, or the next indirect
+ * one; and what is on the way to it. */
+static bool leave(struct walk *w, uint64_t to)
+{
+	const struct flow_block *b;
+
+	if (w->place.at == FLOW_NO_BLOCK && !pop_own(w))
+		return false;
+	for (; w->place.nr_silent; w->place.nr_silent--) {
+		bool is_last;
+
+		b = &w->f->blocks.all.data[w->place.at];
+		is_last = flow_leaves_by(b, to);
+		if ((!is_last && !flow_is_silent(w->f, b)) || !take_block(w, true))
+			return false;
+		if (is_last)
+			return true;
+	}
+	return false;
+}
+
 /** The path's address. @return false: it does not belong to the path. */
-static bool go_to(struct walk *w, uint64_t to, enum isa isa)
+static bool go_to(struct walk *w, uint32_t from, uint64_t to)
 {
 	const struct flow_rules *r = &w->f->rules;
-	struct place before;
+	enum isa isa = (enum isa)r->isas[from & (FLOW_NR_CONTEXTS - 1)][to & r->place_bit];
+	struct place before = w->place;
 
+	if (from & FLOW_TO_UNTRACED) {
+		if (leave(w, to))
+			return true;
+		w->place = before;
+		return false;
+	}
 	if (r->silent_kinds >> INSN_INDIRECT & 1) {
 		if (w->place.at == FLOW_NO_BLOCK && !pop_own(w))
 			return false;
@@ -276,16 +304,20 @@ static void keep_more(struct flow *f, const struct walk *w, struct flow_path *p,
 	memcpy(words, more, sizeof(*more));
 	p->more |= (uint32_t)t->words.nr << FLOW_PATH_FLAG_BITS;
 	t->words.nr += FLOW_MORE_WORDS + more->nr_items;
-	if (w->place.most_own || w->place.pops)
+	if (p->more & FLOW_PATH_CALLS)
 		keep_pushed(t, w);
 }
 
 static struct flow_path *keep(struct flow *f, const struct walk *w, struct flow_path p,
 			      struct flow_path_more *more)
 {
-	p.next = w->place.at;
-	p.more |= w->place.most_own || w->place.pops ? FLOW_PATH_CALLS : 0;
-	p.more |= p.next == FLOW_NO_BLOCK ? FLOW_PATH_LEAVES : 0;
+	if (flow_path_is_to_untraced(&p)) { /* nothing is left of the return stack */
+		p.next = FLOW_NO_BLOCK;
+	} else {
+		p.next = w->place.at;
+		p.more |= w->place.most_own || w->place.pops ? FLOW_PATH_CALLS : 0;
+		p.more |= p.next == FLOW_NO_BLOCK ? FLOW_PATH_LEAVES : 0;
+	}
 	if (f->items || p.more)
 		keep_more(f, w, &p, more);
 	return flow_paths_add(&f->paths, &f->blocks, &p);
@@ -297,17 +329,15 @@ struct flow_path *flow_path_walk(struct flow *f, uint32_t from, uint64_t key, un
 	struct walk w;
 	struct flow_path p = {.key = key, .to = to, .from = from};
 	struct flow_path_more more = {0};
-	const struct flow_rules *rules = &f->rules;
-	enum isa isa = (enum isa)rules->isas[from & (FLOW_NR_CONTEXTS - 1)][to & rules->place_bit];
 
 	if (!has_room(f))
 		return NULL;
 	w.f = f;
 	w.items = f->paths.words.data + f->paths.words.nr + FLOW_MORE_WORDS;
-	w.place =
-		(struct place){.at = from >> FLOW_CONTEXT_BITS, .nr_silent = nr_silent(rules, key)};
+	w.place = (struct place){.at = from >> FLOW_FROM_BITS,
+				 .nr_silent = nr_silent(&f->rules, key)};
 	if (!take_letters(&w, key, nr, &more) || f->err ||
-	    (to != FLOW_NO_ADDRESS && !go_to(&w, to, isa))) {
+	    (to != FLOW_NO_ADDRESS && !go_to(&w, from, to))) {
 		p.more = FLOW_PATH_IS_CUT;
 		if (!w.place.nr_items)
 			return NULL;

@@ -44,7 +44,7 @@ size_t flow_paths_bytes(const struct flow_paths *t)
 static void put(struct flow_paths *t, const struct flow_blocks *blocks, uint32_t nr)
 {
 	const struct flow_path *p = &t->all.data[nr];
-	const struct flow_block *b = &blocks->all.data[p->from >> FLOW_CONTEXT_BITS];
+	const struct flow_block *b = &blocks->all.data[p->from >> FLOW_FROM_BITS];
 	size_t at = flow_path_slot(t, b->space, flow_block_place(b), p->key, p->to), i = 0;
 
 	/* Where too many meet, the last one gives way: it will be walked again. */

@@ -20,8 +20,7 @@ struct flow_letter {
 enum {
 	FLOW_NR_LETTERS = 256,
 	FLOW_LETTER_BRANCHES = 24,
-	FLOW_CONTEXT_BITS = 2, /* instruction sets that an address cannot say */
-	FLOW_NR_CONTEXTS = 1 << FLOW_CONTEXT_BITS,
+	FLOW_NR_CONTEXTS = 4,  /* instruction sets that an address cannot say */
 	FLOW_STACK_DEPTH = 64, /* at most */
 };
 
@@ -54,6 +53,12 @@ enum {
 };
 /** Instead of an address: none comes, or the path's target is still unknown. */
 enum { FLOW_NO_ADDRESS = 2 };
+/** In flow_path.from, below the block. */
+enum {
+	FLOW_TO_UNTRACED = 1 << 2, /* the address is where execution left what is traced */
+	FLOW_FROM_BITS = 3,
+};
+_Static_assert((int)FLOW_NR_CONTEXTS <= (int)FLOW_TO_UNTRACED, "contexts are the lowest bits");
 /** A slot without a path. */
 enum { FLOW_NO_PATH = UINT32_MAX };
 
@@ -76,8 +81,10 @@ enum {
 struct flow_path {
 	uint64_t key;  /* letters, the first lowest; 0 after the last */
 	uint64_t to;   /* address, with place_bit; FLOW_NO_ADDRESS */
-	uint32_t from; /* block << FLOW_CONTEXT_BITS | which of flow_rules.isas (ETM: AArch64?) */
-	uint32_t next; /* block; FLOW_NO_BLOCK: after the last item, an indirect branch */
+	uint32_t from; /* block << FLOW_FROM_BITS | FLOW_TO_UNTRACED or 0 | which of
+			  flow_rules.isas (ETM: AArch64?) */
+	uint32_t next; /* block; FLOW_NO_BLOCK: after the last item, an indirect branch. With
+			  FLOW_TO_UNTRACED: where tracing last began again, or FLOW_NO_BLOCK */
 	uint32_t more; /* index of flow_path_more << FLOW_PATH_FLAG_BITS | flags; when only
 			  counting, there is none but of a path that has flags */
 	uint32_t nr_runs;
@@ -157,6 +164,20 @@ static inline struct flow_path *flow_path_find(const struct flow_paths *t, size_
 	return NULL;
 }
 
+/** It ends with a branch to what is not traced. */
+static inline bool flow_path_is_to_untraced(const struct flow_path *p)
+{
+	return p->from & FLOW_TO_UNTRACED && !(p->more & FLOW_PATH_IS_CUT);
+}
+
+/** Does the branch of block @p b go to @p to, where nothing is traced? The trace then has no bit of
+ * it. */
+static inline bool flow_leaves_by(const struct flow_block *b, uint64_t to)
+{
+	return flow_is_indirect(b) ||
+	       ((b->kind == INSN_BRANCH || b->kind == INSN_COND) && b->target == to);
+}
+
 static inline const struct flow_path_more *flow_path_more(const struct flow_paths *t,
 							  const struct flow_path *p)
 {
@@ -166,6 +187,19 @@ static inline const struct flow_path_more *flow_path_more(const struct flow_path
 static inline const uint32_t *flow_path_items(const struct flow_paths *t, const struct flow_path *p)
 {
 	return t->words.data + (p->more >> FLOW_PATH_FLAG_BITS) + FLOW_MORE_WORDS;
+}
+
+/** Copy the items of a path to @p to, where there is room for FLOW_PATH_SLACK more. @return after
+ * the last one. */
+static inline uint32_t *flow_path_put_items(uint32_t *to, const struct flow_path_more *more)
+{
+	const uint32_t *from = (const uint32_t *)(const void *)(more + 1);
+
+	memcpy(to, from, FLOW_PATH_SLACK * sizeof(*to));
+	if (more->nr_items > FLOW_PATH_SLACK)
+		memcpy(to + FLOW_PATH_SLACK, from + FLOW_PATH_SLACK,
+		       (more->nr_items - (size_t)FLOW_PATH_SLACK) * sizeof(*to));
+	return to + more->nr_items;
 }
 
 static inline const struct flow_path_calls *flow_path_calls(const struct flow_paths *t,

@@ -318,7 +318,8 @@ static void put_path(struct flow *f, const struct flow_path *p)
 
 void flow_run_path(struct flow *f, const struct flow_path *p)
 {
-	bool has_address = p->to != FLOW_NO_ADDRESS && !(p->more & FLOW_PATH_IS_CUT);
+	bool has_address = p->to != FLOW_NO_ADDRESS && !(p->more & FLOW_PATH_IS_CUT) &&
+			   !flow_path_is_to_untraced(p);
 
 	f->first = f->first ? f->first : FLOW_FIRST_RAN;
 	if (f->items)
@@ -328,6 +329,8 @@ void flow_run_path(struct flow *f, const struct flow_path *p)
 	if (p->more & FLOW_PATH_CALLS)
 		flow_push_path(f, p);
 	flow_keep_path_edge(f, has_address ? p : NULL);
+	if (flow_path_is_to_untraced(p))
+		return;
 	if (p->next == FLOW_NO_BLOCK) {
 		flow_leave(f, flow_path_items(&f->paths,
 					      p)[flow_path_more(&f->paths, p)->nr_items - 1] >>

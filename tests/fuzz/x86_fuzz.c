@@ -27,15 +27,18 @@ static void check_one(enum isa mode, const uint8_t *code, size_t bytes)
 /** x86_find_branch() stops where steps of one do. */
 static void check_find(enum isa mode, const uint8_t *code, size_t bytes)
 {
+	struct insn i, branch;
 	uint32_t nr, steps = 0;
-	size_t at = 0, found = x86_find_branch(mode, code, bytes, &nr);
-	struct insn i;
+	size_t at = 0, found = x86_find_branch(mode, code, bytes, 0, &nr, &branch);
 
 	while (x86_decode(mode, code + at, bytes - at, 0, &i) == CLEW_OK && i.kind == INSN_PLAIN) {
 		at += i.bytes;
 		steps++;
 	}
 	check(at == found && steps == nr);
+	if (x86_decode(mode, code + at, bytes - at, at, &i) != CLEW_OK)
+		i = (struct insn){0};
+	check(branch.bytes == i.bytes && branch.kind == i.kind && branch.target == i.target);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

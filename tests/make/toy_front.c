@@ -217,7 +217,7 @@ static bool may_take_path(const struct toy_flow *t, struct bytes in)
 static const struct flow_path *path_at(struct flow *f, uint64_t key, unsigned int nr, uint64_t to)
 {
 	uint64_t start = flow_block_place(&f->blocks.all.data[f->at]);
-	uint32_t from = f->at << FLOW_CONTEXT_BITS | CONTEXT;
+	uint32_t from = f->at << FLOW_FROM_BITS | CONTEXT;
 	size_t slot = flow_path_slot(&f->paths, f->space, start, key, to);
 	const struct flow_path *p = flow_path_find(&f->paths, slot, from, key, to);
 

@@ -342,18 +342,22 @@ static void test_find(void)
 {
 	/* push rbp; mov rbp, rsp; nop; je; push es */
 	static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x90, 0x74, 0x00, 0x06};
+	struct insn i;
 	uint32_t nr;
 
-	CHECK(x86_find_branch(ISA_X86_64, code, sizeof(code), &nr) == 5 && nr == 3,
+	CHECK(x86_find_branch(ISA_X86_64, code, sizeof(code), 0x1000, &nr, &i) == 5 && nr == 3,
 	      "the first branch is at 5, the fourth");
-	CHECK(x86_find_branch(ISA_X86_64, code + 5, 3, &nr) == 0 && nr == 0,
+	CHECK(i.kind == INSN_COND && i.bytes == 2 && i.target == 0x1007, "and decoded");
+	CHECK(x86_find_branch(ISA_X86_64, code + 5, 3, 0x1000, &nr, &i) == 0 && nr == 0,
 	      "a branch right at the start");
-	CHECK(x86_find_branch(ISA_X86_64, code, 3, &nr) == 1 && nr == 1,
+	CHECK(x86_find_branch(ISA_X86_64, code, 3, 0x1000, &nr, &i) == 1 && nr == 1,
 	      "an instruction cut by the end is not stepped over");
-	CHECK(x86_find_branch(ISA_X86_64, code, 5, &nr) == 5 && nr == 3, "no branch: the end");
-	CHECK(x86_find_branch(ISA_X86_64, code + 7, 1, &nr) == 0 && nr == 0,
+	CHECK(!i.bytes, "and not decoded");
+	CHECK(x86_find_branch(ISA_X86_64, code, 5, 0x1000, &nr, &i) == 5 && nr == 3,
+	      "no branch: the end");
+	CHECK(x86_find_branch(ISA_X86_64, code + 7, 1, 0x1000, &nr, &i) == 0 && nr == 0,
 	      "an undefined one is not stepped over");
-	CHECK(x86_find_branch(ISA_X86_64, code, 0, &nr) == 0 && nr == 0, "no bytes");
+	CHECK(x86_find_branch(ISA_X86_64, code, 0, 0x1000, &nr, &i) == 0 && nr == 0, "no bytes");
 }
 
 int main(void)

@@ -154,17 +154,6 @@ static inline void older_of(const struct etm_packets *p, uint64_t ret[3])
 		ret[i] = p->history[i].address | p->history[i].is;
 }
 
-static inline uint32_t *put_items(uint32_t *to, const struct flow_path_more *more)
-{
-	const uint32_t *from = (const uint32_t *)(const void *)(more + 1);
-
-	memcpy(to, from, FLOW_PATH_SLACK * sizeof(*to));
-	if (more->nr_items > FLOW_PATH_SLACK)
-		memcpy(to + FLOW_PATH_SLACK, from + FLOW_PATH_SLACK,
-		       (more->nr_items - (size_t)FLOW_PATH_SLACK) * sizeof(*to));
-	return to + more->nr_items;
-}
-
 /**
  * Take paths that are known. All the loop needs is in variables of its own, so that the compiler
  * sees that nothing else changes it.
@@ -180,7 +169,7 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 	const uint8_t *pos = s->pos, *const last = s->end - SCAN_BYTES;
 	uint64_t older[3] = {s->older[0], s->older[1], s->older[2]};
 	uint64_t start = flow_block_place(&blocks[s->at]), nr_packets = 0, nr_insns = 0;
-	uint32_t from = (s->at << FLOW_CONTEXT_BITS) + is_64;
+	uint32_t from = (s->at << FLOW_FROM_BITS) + is_64;
 	uint32_t *items = is_counting ? NULL : f->flow.items + f->flow.nr_items;
 	uint32_t *const first_item = items;
 	uint32_t *const last_item =
@@ -214,14 +203,14 @@ static __attribute__((always_inline)) inline enum stop scan(struct etm_flow *f, 
 		} else {
 			const struct flow_path_more *more = flow_path_more(&t, path);
 
-			items = put_items(items, more);
+			items = flow_path_put_items(items, more);
 			nr_insns += more->nr_insns;
 		}
 		if (__builtin_expect(path->more & FLOW_PATH_FLAGS, 0)) {
 			stop = STOP_ODD;
 			goto out;
 		}
-		from = (path->next << FLOW_CONTEXT_BITS) + is_64;
+		from = (path->next << FLOW_FROM_BITS) + is_64;
 		nr_packets += nr;
 		pos += nr + form->bytes;
 		rest = 0;
@@ -245,7 +234,7 @@ out:
 	s->path = path;
 full:
 	s->rest = rest;
-	s->at = stop == STOP_ODD ? path->next : from >> FLOW_CONTEXT_BITS;
+	s->at = stop == STOP_ODD ? path->next : from >> FLOW_FROM_BITS;
 	memcpy(s->older, older, sizeof(older));
 	f->flow.totals.nr_packets += nr_packets;
 	if (is_counting && pos != s->pos)
@@ -335,8 +324,8 @@ static void take_paths(struct etm_flow *f, struct scan *s)
 			break;
 		case STOP_UNKNOWN:
 			if (!(s->nr + s->bytes) ||
-			    !flow_path_walk(&f->flow, s->at << FLOW_CONTEXT_BITS | s->is_64,
-					    s->atoms, s->nr, s->to))
+			    !flow_path_walk(&f->flow, s->at << FLOW_FROM_BITS | s->is_64, s->atoms,
+					    s->nr, s->to))
 				return;
 			break;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_path_walk.h"
 #include "flow/flow_walk.h"
-#include "flow/pt/ipt_flow_impl.h"
+#include "flow/pt/ipt_paths.h"
 #include "packet/pt/ipt_headers.h"
 
 /*
@@ -9,19 +9,7 @@
  * its key as it is; a long one is up to eight letters.
  */
 
-enum {
-	LETTER_BRANCHES = IPT_MAX_SHORT_TNT,
-	LONG_BYTES = 8,
-	MOST_BYTES = LONG_BYTES + FLOW_PATH_LETTERS + 9, /* that one look needs */
-};
-
-/** What stands at a place of the trace. */
-struct piece {
-	uint64_t key;
-	uint64_t to; /* of a TIP; FLOW_NO_ADDRESS: none */
-	uint8_t nr_letters, nr_bytes;
-	bool is_long; /* the letters are of one packet */
-};
+enum { LETTER_BRANCHES = IPT_MAX_SHORT_TNT };
 
 void ipt_fast_init(struct ipt_flow *f)
 {
@@ -39,13 +27,7 @@ void ipt_fast_init(struct ipt_flow *f)
 	r->isas[IPT_IN_64][0] = ISA_X86_64;
 	r->isas[IPT_IN_32][0] = ISA_X86_32;
 	r->isas[IPT_IN_16][0] = ISA_X86_16;
-}
-
-static uint32_t context_of(const struct ipt_flow *f)
-{
-	uint8_t bits = f->flow.context.x86.bits;
-
-	return bits == 16 ? IPT_IN_16 : bits == 32 ? IPT_IN_32 : IPT_IN_64;
+	ipt_scan_init(f);
 }
 
 static bool may_take_path(const struct ipt_flow *f)
@@ -61,7 +43,7 @@ static bool may_take_path(const struct ipt_flow *f)
 }
 
 /** The bits of a long TNT, six by six, the oldest first. */
-static void read_long(const uint8_t *p, struct piece *ret)
+static void read_long(const uint8_t *p, struct ipt_piece *ret)
 {
 	uint64_t v = load_le64(p) >> 16;
 	unsigned int left = v ? 63 - (unsigned int)__builtin_clzll(v) : 0;
@@ -74,45 +56,13 @@ static void read_long(const uint8_t *p, struct piece *ret)
 		ret->key |= letter << 8 * ret->nr_letters;
 		left -= nr;
 	}
-	ret->nr_bytes = ret->is_long ? LONG_BYTES : 0;
 }
 
-static void read_piece(const struct ipt_flow *f, const uint8_t *p, struct piece *ret)
-{
-	const struct flow_rules *r = &f->flow.rules;
-
-	*ret = (struct piece){.to = FLOW_NO_ADDRESS};
-	if (p[0] == IPT_EXTENDED && p[1] == IPT_TNT_LONG)
-		read_long(p, ret);
-	else
-		for (; ret->nr_letters < FLOW_PATH_LETTERS && r->letters[*p].nr; p++) {
-			ret->key |= (uint64_t)*p << 8 * ret->nr_letters++;
-			ret->nr_bytes++;
-		}
-}
-
-/** The TIP after the letters, if it changes nothing but where execution is. @return its bytes. */
-static unsigned int read_tip(const struct ipt_flow *f, const uint8_t *p, uint64_t *ret)
-{
-	const struct ipt_header *h = &ipt_headers[*p];
-	uint64_t payload = 0, ip;
-
-	if (h->kind != IPT_TIP || h->bytes == 1)
-		return 0;
-	for (unsigned int i = 1; i < h->bytes; i++)
-		payload |= (uint64_t)p[i] << 8 * (i - 1);
-	ip = ipt_ip_of((enum ipt_ip_form)(*p >> 5), payload, f->packets.last_ip);
-	if (ip >> 63 != f->flow.context.x86.is_kernel)
-		return 0;
-	*ret = ip;
-	return h->bytes;
-}
-
-static const struct flow_path *path_of(struct ipt_flow *f, const struct piece *s)
+static const struct flow_path *path_of(struct ipt_flow *f, const struct ipt_piece *s)
 {
 	struct flow *flow = &f->flow;
 	uint64_t start = flow->blocks.all.data[flow->at].start;
-	uint32_t from = flow->at << FLOW_CONTEXT_BITS | context_of(f);
+	uint32_t from = flow->at << FLOW_FROM_BITS | s->how | ipt_mode_of(f);
 	size_t slot = flow_path_slot(&flow->paths, flow->space, start, s->key, s->to);
 	const struct flow_path *p = flow_path_find(&flow->paths, slot, from, s->key, s->to);
 
@@ -121,7 +71,8 @@ static const struct flow_path *path_of(struct ipt_flow *f, const struct piece *s
 
 /** The letters that a cut path left over are taken branch by branch. @return bytes of packets
  * that are done with. */
-static unsigned int take_rest(struct ipt_flow *f, const struct piece *s, const struct flow_path *p)
+static unsigned int take_rest(struct ipt_flow *f, const struct ipt_piece *s,
+			      const struct flow_path *p)
 {
 	const struct flow_path_more *more = flow_path_more(&f->flow.paths, p);
 	struct flow_letter letter = f->flow.rules.letters[more->rest];
@@ -137,20 +88,28 @@ static unsigned int take_rest(struct ipt_flow *f, const struct piece *s, const s
 	f->flow.totals.nr_packets += s->is_long ? 1 : done;
 	if (nr)
 		ipt_add_bits(f, bits, nr);
-	return s->is_long ? LONG_BYTES : done;
+	return s->is_long ? IPT_LONG_TNT_BYTES : done;
+}
+
+/** With padding between them. */
+static uint64_t nr_packets_of(const struct ipt_piece *s, const uint8_t *at)
+{
+	uint64_t letters = s->is_long ? IPT_LONG_TNT_BYTES - 1 : 0;
+
+	return (uint64_t)(s->address_at - at) - letters + (s->address_bytes != 0);
 }
 
 /** @return bytes taken; 0: no path. */
 static unsigned int take_path(struct ipt_flow *f, const uint8_t *at)
 {
 	struct flow *flow = &f->flow;
+	struct ipt_piece s = {0};
 	const struct flow_path *p;
-	unsigned int tip_bytes;
-	struct piece s;
 
-	read_piece(f, at, &s);
-	tip_bytes = read_tip(f, at + s.nr_bytes, &s.to);
-	if ((!s.nr_letters && !tip_bytes) || !flow_pop(flow) || !flow_here(flow))
+	if (at[0] == IPT_EXTENDED && at[1] == IPT_TNT_LONG)
+		read_long(at, &s);
+	ipt_read_piece(f, at, &s);
+	if ((!s.nr_letters && !s.address_bytes) || !flow_pop(flow) || !flow_here(flow))
 		return 0;
 	p = path_of(f, &s);
 	if (!p)
@@ -159,10 +118,14 @@ static unsigned int take_path(struct ipt_flow *f, const uint8_t *at)
 	flow_run_path(flow, p);
 	if (p->more & FLOW_PATH_IS_CUT)
 		return take_rest(f, &s, p);
-	flow->totals.nr_packets += (s.is_long ? 1u : s.nr_letters) + (tip_bytes != 0);
-	if (tip_bytes)
+	flow->totals.nr_packets += nr_packets_of(&s, at);
+	if (s.address_bytes)
 		f->packets.last_ip = s.to;
-	return s.nr_bytes + tip_bytes;
+	if (s.how) {
+		flow->offset += (uint64_t)(s.address_at - at);
+		ipt_end_tracing(f, FLOW_CAUSE_OTHER, s.to);
+	}
+	return (unsigned int)(s.address_at - at) + s.address_bytes;
 }
 
 void ipt_skip_pads(struct ipt_flow *f, struct bytes *in)
@@ -186,8 +149,15 @@ static bool is_still_fast(const struct ipt_flow *f)
 {
 	const struct flow *flow = &f->flow;
 
-	return !flow->err && !f->nr_waiting &&
+	return !flow->err && !f->nr_waiting && f->power == IPT_ON &&
 	       (!flow->needs_address || (flow->is_popping && flow->stack_nr));
+}
+
+static void make_room(struct flow *f)
+{
+	if (f->nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS - FLOW_ITEMS_OF_PATH)
+		flow_deliver(f);
+	flow_limit_cache(f);
 }
 
 void ipt_fast_decode(struct ipt_flow *f, struct bytes *in)
@@ -196,16 +166,24 @@ void ipt_fast_decode(struct ipt_flow *f, struct bytes *in)
 
 	if (!may_take_path(f))
 		return;
-	while (bytes_left(in) >= MOST_BYTES && is_still_fast(f)) {
-		unsigned int nr = take_path(f, in->pos);
+	while (bytes_left(in) >= IPT_SCAN_BYTES && is_still_fast(f)) {
+		const uint8_t *before = in->pos;
+		unsigned int nr;
 
+		if (!flow->is_popping && flow->at != FLOW_NO_BLOCK)
+			ipt_scan(f, in);
+		make_room(flow);
+		if (in->pos != before)
+			continue;
+		ipt_skip_pads(f, in);
+		if (bytes_left(in) < IPT_SCAN_BYTES)
+			return;
+		nr = take_path(f, in->pos);
 		if (!nr)
 			return;
 		in->pos += nr;
 		f->packets.offset += nr;
 		ipt_skip_pads(f, in);
-		if (flow->nr_items + FLOW_ITEMS_OF_PACKET > FLOW_BATCH_ITEMS - FLOW_ITEMS_OF_PATH)
-			flow_deliver(flow);
-		flow_limit_cache(flow);
+		make_room(flow);
 	}
 }

@@ -74,15 +74,15 @@ static void begin_at(struct ipt_flow *f, uint64_t ip)
 	put_trace_on(f, ip);
 }
 
-static void end_tracing(struct ipt_flow *f, enum flow_cause cause, const struct ipt_packet *k)
+void ipt_end_tracing(struct ipt_flow *f, enum flow_cause cause, uint64_t to)
 {
-	bool has_address = k && k->ip_form != IPT_IP_NONE;
+	bool has_address = to != FLOW_NO_ADDRESS;
 	const struct flow_event e = {.kind = FLOW_EV_TRACE_OFF,
 				     .cause = (uint8_t)cause,
 				     .is_target = has_address,
-				     .address = has_address ? k->ip : 0,
+				     .address = has_address ? to : 0,
 				     .has_end = cause == FLOW_CAUSE_ASYNC && ipt_is_ready(f),
-				     .end = f->event_ip};
+				     .end = cause == FLOW_CAUSE_ASYNC ? f->event_ip : 0};
 
 	flow_put_dropped(&f->flow);
 	ipt_put_cfe(f, cause == FLOW_CAUSE_ASYNC ? f->event_ip : FLOW_NO_ADDRESS);
@@ -450,14 +450,14 @@ static bool take_pgd(struct ipt_flow *f, const struct ipt_packet *k)
 	if (f->has_event && f->config->errata & IPT_SKD022 && ipt_is_at_vm_entry(f))
 		f->has_event = false; /* it ran, and has a FUP too many */
 	if (f->has_event) {
-		end_tracing(f, FLOW_CAUSE_ASYNC, k);
+		ipt_end_tracing(f, FLOW_CAUSE_ASYNC, to);
 		return true;
 	}
 	if (!ipt_leave(f, to))
 		return false;
 	if (f->nr_waiting)
 		return ipt_bad_trace(f, "tracing ends, and branches are left");
-	end_tracing(f, FLOW_CAUSE_OTHER, k);
+	ipt_end_tracing(f, FLOW_CAUSE_OTHER, to);
 	return true;
 }
 

@@ -91,6 +91,9 @@ struct ipt_flow {
 	uint64_t psb_offset, psb_ip;
 	uint8_t cbr;
 	bool is_if, has_if; /* EFLAGS.IF, as notes said */
+
+	/* By header: how its address is coded (ipt_paths.c). */
+	uint8_t tips[256], ends[256], begins[256];
 };
 
 static inline struct ipt_flow *ipt_flow_of(struct flow *f)
@@ -106,8 +109,17 @@ static inline bool ipt_is_ready(const struct ipt_flow *f)
 /** Of flow_rules.isas. */
 enum ipt_mode { IPT_IN_64, IPT_IN_32, IPT_IN_16 };
 
+static inline enum ipt_mode ipt_mode_of(const struct ipt_flow *f)
+{
+	uint8_t bits = f->flow.context.x86.bits;
+
+	return bits == 16 ? IPT_IN_16 : bits == 32 ? IPT_IN_32 : IPT_IN_64;
+}
+
 /** What waits for other packets. */
 void ipt_drop_open(struct ipt_flow *f);
+/** Execution went to @p to, or FLOW_NO_ADDRESS, where it is not traced. */
+void ipt_end_tracing(struct ipt_flow *f, enum flow_cause cause, uint64_t to);
 
 /* --- ipt_notes.c: what is reported besides execution --- */
 

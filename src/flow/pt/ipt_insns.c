@@ -47,9 +47,10 @@ static void end_block(struct flow_block *ret, const struct insn *i, uint64_t nex
 	}
 }
 
-/** What is plain in one region. *ret_nr: instructions. @return bytes */
+/** What is plain in one region. *ret_nr: instructions. *ret: the one after them, if it is in that
+ * region; else its bytes is 0. @return bytes */
 static size_t skip_plain(struct flow_code *c, const struct flow_block *b, uint64_t at,
-			 uint32_t *ret_nr)
+			 uint32_t *ret_nr, struct insn *ret)
 {
 	const uint8_t *code;
 	size_t left = flow_code_at(c, b->space, at, &code);
@@ -57,7 +58,9 @@ static size_t skip_plain(struct flow_code *c, const struct flow_block *b, uint64
 	size_t most = (size_t)(FLOW_MAX_BLOCK_INSNS - b->nr_insns);
 
 	*ret_nr = 0;
-	return left ? x86_find_branch((enum isa)b->isa, code, left < most ? left : most, ret_nr)
+	*ret = (struct insn){0};
+	return left ? x86_find_branch((enum isa)b->isa, code, left < most ? left : most, at, ret_nr,
+				      ret)
 		    : 0;
 }
 
@@ -68,11 +71,11 @@ static void build(struct flow_code *c, struct flow_block *ret)
 	uint32_t nr;
 
 	while (ret->nr_insns < FLOW_MAX_BLOCK_INSNS) {
-		at += skip_plain(c, ret, at, &nr);
+		at += skip_plain(c, ret, at, &nr, &i);
 		ret->nr_insns = (uint16_t)(ret->nr_insns + nr);
 		if (ret->nr_insns == FLOW_MAX_BLOCK_INSNS)
 			break;
-		if (!insn_at(c, ret->space, (enum isa)ret->isa, at, &i)) {
+		if (!i.bytes && !insn_at(c, ret->space, (enum isa)ret->isa, at, &i)) {
 			ret->flags = FLOW_BLOCK_NO_CODE;
 			break;
 		}

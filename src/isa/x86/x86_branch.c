@@ -131,18 +131,20 @@ enum clew_err x86_decode(enum isa mode, const uint8_t *code, size_t bytes, uint6
 	return decode(&d, mode, code, bytes, pc, ret);
 }
 
-size_t x86_find_branch(enum isa mode, const uint8_t *code, size_t bytes, uint32_t *ret_nr)
+size_t x86_find_branch(enum isa mode, const uint8_t *code, size_t bytes, uint64_t pc,
+		       uint32_t *ret_nr, struct insn *ret)
 {
 	ZydisDecoder d;
-	struct insn i;
 	size_t at = 0;
 
 	start(&d, mode);
-	for (*ret_nr = 0; decode(&d, mode, code + at, bytes - at, 0, &i) == CLEW_OK; ++*ret_nr) {
-		if (i.kind != INSN_PLAIN)
-			break;
-		at += i.bytes;
+	for (*ret_nr = 0; decode(&d, mode, code + at, bytes - at, pc + at, ret) == CLEW_OK;
+	     ++*ret_nr) {
+		if (ret->kind != INSN_PLAIN)
+			return at;
+		at += ret->bytes;
 	}
+	*ret = (struct insn){0};
 	return at;
 }
 #else
@@ -162,12 +164,15 @@ enum clew_err x86_decode(enum isa mode, const uint8_t *code, size_t bytes, uint6
 	return CLEW_UNSUPPORTED;
 }
 
-size_t x86_find_branch(enum isa mode, const uint8_t *code, size_t bytes, uint32_t *ret_nr)
+size_t x86_find_branch(enum isa mode, const uint8_t *code, size_t bytes, uint64_t pc,
+		       uint32_t *ret_nr, struct insn *ret)
 {
 	(void)mode;
 	(void)code;
 	(void)bytes;
+	(void)pc;
 	*ret_nr = 0;
+	*ret = (struct insn){0};
 	return 0;
 }
 #endif

@@ -51,9 +51,11 @@ enum clew_err x86_decode(enum isa mode, const uint8_t *code, size_t bytes, uint6
 			 struct insn *ret);
 
 /**
- * The offset of the first instruction in [@p code, @p code + @p bytes) that is not INSN_PLAIN, or
- * that x86_decode() does not know there. @p ret_nr: instructions before it.
+ * The offset of the first instruction in [@p code, @p code + @p bytes), which is at @p pc, that is
+ * not INSN_PLAIN, or that x86_decode() does not know there. @p ret_nr: instructions before it. @p
+ * ret: that instruction; bytes is 0 if x86_decode() fails.
  */
-size_t x86_find_branch(enum isa mode, const uint8_t *code, size_t bytes, uint32_t *ret_nr);
+size_t x86_find_branch(enum isa mode, const uint8_t *code, size_t bytes, uint64_t pc,
+		       uint32_t *ret_nr, struct insn *ret);
 
 #endif

@@ -11,6 +11,7 @@ enum {
 	IPT_PSB_SECOND = 0x82,
 	IPT_MNT_THIRD = 0x88,
 	IPT_TNT_LONG = 0xa3, /* second byte */
+	IPT_LONG_TNT_BYTES = 8,
 	IPT_MAX_BYTES = 16,
 	IPT_MAX_CYC_BYTES = 10,
 };
