@@ -43,7 +43,7 @@ def bench_threads(tool, snapshot):
 def bench_etm(build):
     """@return nothing; prints ratios. The made trace: 100 million instructions."""
     if subprocess.run(["ninja", "-C", build, "bench/etm_bench"], stdout=subprocess.DEVNULL, check=False).returncode:
-        print("etm: libopencsd is not installed, and it is what clew is compared with: apt-get install libopencsd-dev")
+        print("etm: etm_bench does not build. Is what clew is compared with installed? apt-get install libopencsd-dev")
         return
     print("etm:", flush=True)
     tool = os.path.join(build, "bench", "etm_bench")

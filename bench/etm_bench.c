@@ -20,6 +20,7 @@
 #include "flow/etm/etm_flow.h"
 #include "os/file.h"
 #include "trace/snapshot/cs_snapshot.h"
+#include "trace/trace_decode.h"
 
 struct result {
 	double best_ms, cpu_ms;
@@ -31,7 +32,7 @@ struct input {
 	struct etm_made made;
 	struct etm_config config;
 	struct code_source code;
-	struct etm_trace *trace;
+	struct trace_input *trace;
 	unsigned int nr_threads;
 };
 
@@ -102,14 +103,14 @@ static void decode_made(const struct input *in, bool is_counting, struct result 
 
 static void decode_clew(const struct input *in, bool is_counting, struct result *r)
 {
-	const struct etm_decode_opts o = {.nr_threads = in->nr_threads,
-					  .batch = is_counting ? NULL : take_unit_batch,
-					  .unit_end = end_unit,
-					  .ctx = r};
+	const struct trace_decode_opts o = {.nr_threads = in->nr_threads,
+					    .batch = is_counting ? NULL : take_unit_batch,
+					    .unit_end = end_unit,
+					    .ctx = r};
 
 	if (!in->dir)
 		decode_made(in, is_counting, r);
-	else if (etm_trace_decode(in->trace, &o, NULL))
+	else if (trace_decode(in->trace, &o, NULL))
 		die("cannot decode");
 }
 
@@ -154,7 +155,9 @@ static unsigned int nr_regions;
 /** The code of a snapshot of one program that is not relocated: in the first 16 MiB. */
 static void find_code(const struct code_source *code)
 {
-	const struct code_key key = {.security = ARM_NONSECURE};
+	const struct code_key key = {
+		.context = {.arch = CODE_ARM, .arm.security = ARM_NONSECURE}
+        };
 	uint32_t space = code->space(code->ctx, &key);
 	struct code_region *r = regions;
 
@@ -196,7 +199,7 @@ static dcd_tree_handle_t opencsd_new(const struct input *in, struct result *r)
 					   (uint32_t)in->made.code_bytes);
 	}
 	for (size_t i = 0; in->dir && i < in->trace->nr_units; i++)
-		add_decoder(tree, &in->trace->units[i].config);
+		add_decoder(tree, in->trace->units[i].config);
 	for (unsigned int i = 0; i < nr_regions; i++)
 		ocsd_dt_add_buffer_mem_acc(tree, regions[i].start, OCSD_MEM_SPACE_ANY,
 					   regions[i].bytes,
@@ -350,7 +353,7 @@ int main(int argc, char **argv)
 	if (argc <= at + 1)
 		measure(&in, rounds);
 	compare_threads(&in, rounds);
-	etm_trace_free(in.trace);
+	trace_input_free(in.trace);
 	free(in.made.code);
 	free(in.made.trace);
 	return 0;
