@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "flow/pt/ipt_flow.h"
+#include "isa/x86/x86_lengths.h"
 #include "os/file.h"
 
 enum { MAX_SECTIONS = 4096, CLEW_BATCHES = 1, CLEW_COUNTS = 2, NR_WAYS = 3 };
@@ -99,6 +100,8 @@ static void decode_clew(struct input *in, bool is_counting, struct result *r)
 					.flow.nr_threads = in->nr_threads};
 	struct flow *f = ipt_flow_new(&o);
 
+	for (size_t i = 0; i < 1 << X86_LENGTHS_BITS; i++)
+		atomic_store_explicit(&x86_lengths[i], 0, memory_order_relaxed);
 	if (!f || flow_feed(f, bytes_of(in->trace, in->bytes)) || flow_finish(f) ||
 	    !flow_edges(f, count_edge, r))
 		die("out of memory");

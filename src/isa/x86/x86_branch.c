@@ -4,7 +4,10 @@
 #ifdef CLEW_HAS_ZYDIS
 # include <Zydis/Zydis.h>
 
+# include "isa/x86/x86_lengths.h"
 # include "isa/x86/x86_newer.h"
+
+_Atomic uint64_t x86_lengths[1 << X86_LENGTHS_BITS];
 
 /* clang-format off */
 #define CLASS(name, kind, flags, detail) [ZYDIS_MNEMONIC_##name] = {kind, flags, detail}
@@ -95,6 +98,28 @@ static struct insn class_of(const ZydisDecodedInstruction *z, uint64_t pc)
 	return ret;
 }
 
+/** Bytes before displacement and immediates. */
+static unsigned int nr_header_bytes(const ZydisDecodedInstruction *z)
+{
+	unsigned int ret = z->length;
+
+	if (z->raw.disp.size && z->raw.disp.offset < ret)
+		ret = z->raw.disp.offset;
+	for (int i = 0; i < 2; i++) {
+		if (z->raw.imm[i].size && z->raw.imm[i].offset < ret)
+			ret = z->raw.imm[i].offset;
+	}
+	return ret;
+}
+
+static void keep_length(enum isa mode, const uint8_t *code, size_t bytes,
+			const ZydisDecodedInstruction *z)
+{
+	/* An opcode of 3DNow! comes after the displacement. */
+	if (bytes >= X86_LENGTHS_MOST && z->encoding != ZYDIS_INSTRUCTION_ENCODING_3DNOW)
+		x86_lengths_keep(mode, code, nr_header_bytes(z), z->length);
+}
+
 /** May something that Zydis refuses be an instruction that it does not know? */
 static bool may_be_newer(ZyanStatus s)
 {
@@ -110,6 +135,8 @@ static enum clew_err decode(const ZydisDecoder *d, enum isa mode, const uint8_t 
 
 	if (ZYAN_SUCCESS(s)) {
 		*ret = class_of(&z, pc);
+		if (ret->kind == INSN_PLAIN)
+			keep_length(mode, code, bytes, &z);
 		return CLEW_OK;
 	}
 	if (s == ZYDIS_STATUS_NO_MORE_DATA)
@@ -131,6 +158,14 @@ enum clew_err x86_decode(enum isa mode, const uint8_t *code, size_t bytes, uint6
 	return decode(&d, mode, code, bytes, pc, ret);
 }
 
+/** @return bytes of the plain instruction at @p code; 0: it has to be decoded. */
+static uint8_t plain_length(enum isa mode, const uint8_t *code, size_t bytes)
+{
+	uint8_t ret = bytes < X86_LENGTHS_MOST ? 0 : x86_lengths_find(mode, code);
+
+	return ret <= bytes ? ret : 0;
+}
+
 size_t x86_find_branch(enum isa mode, const uint8_t *code, size_t bytes, uint64_t pc,
 		       uint32_t *ret_nr, struct insn *ret)
 {
@@ -138,11 +173,17 @@ size_t x86_find_branch(enum isa mode, const uint8_t *code, size_t bytes, uint64_
 	size_t at = 0;
 
 	start(&d, mode);
-	for (*ret_nr = 0; decode(&d, mode, code + at, bytes - at, pc + at, ret) == CLEW_OK;
-	     ++*ret_nr) {
-		if (ret->kind != INSN_PLAIN)
-			return at;
-		at += ret->bytes;
+	for (*ret_nr = 0;; ++*ret_nr) {
+		uint8_t length = plain_length(mode, code + at, bytes - at);
+
+		if (!length) {
+			if (decode(&d, mode, code + at, bytes - at, pc + at, ret) != CLEW_OK)
+				break;
+			if (ret->kind != INSN_PLAIN)
+				return at;
+			length = ret->bytes;
+		}
+		at += length;
 	}
 	*ret = (struct insn){0};
 	return at;
