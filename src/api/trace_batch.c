@@ -8,7 +8,7 @@
 _Static_assert((int)CLEW_REALM == (int)ARM_REALM && CLEW_TRACE_ITEM_EVENT == FLOW_ITEM_EVENT,
 	       "public and inner numbers are alike");
 _Static_assert((int)CLEW_NOTE_PSB == (int)FLOW_NOTE_PSB && (int)CLEW_NOTE_IF == (int)FLOW_NOTE_IF &&
-		       (int)CLEW_NOTE_IF + 1 == NR_FLOW_NOTES,
+		       (int)CLEW_NOTE_POINT + 1 == NR_FLOW_NOTES,
 	       "notes, too");
 
 /* clang-format off */

@@ -24,7 +24,7 @@ int cli_itrace_set(void *itrace, const char *arg, bool is_negated)
 	cli_hint(
 		"letters: i[PERIOD] instructions, b branches, c calls, r returns, e errors, g[N] call "
 		"chains, l[N] last branches, sN skip N events; of Intel PT also x transactions, w PTWRITE, "
-		"p power, I interrupts; of Arm SPE f m t caches and TLB, M memory, a remote; 'man clew-script' has all");
+		"p power, I interrupts, q places without code; of Arm SPE f m t caches and TLB, M memory, a remote; 'man clew-script' has all");
 	return CLI_USAGE;
 }
 
@@ -46,7 +46,7 @@ static int fail(const struct cli_input *in, const struct clew_diag *diag)
 
 static void report_ignored(const struct cli_itrace *it)
 {
-	static const char of_operations[] = "Mafmt", of_x86[] = "xwpI";
+	static const char of_operations[] = "Mafmt", of_x86[] = "xwpIq";
 	bool has_ops = trace_has_ops(it->trace), is_x86 = trace_has_x86(it->trace);
 	char letters[sizeof(it->opts.ignored)] = "";
 	size_t nr = 0;

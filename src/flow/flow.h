@@ -94,6 +94,8 @@ enum flow_note {
 	FLOW_NOTE_EVD,     /* of the CFE that follows; count: type; value: its data */
 	FLOW_NOTE_CFE,     /* count: type; value: vector; has_count: at an instruction */
 	FLOW_NOTE_IF,      /* value: EFLAGS.IF from now on; count: enum flow_note_if */
+	FLOW_NOTE_POINT,   /* where code is not followed: execution is at address; count: enum
+			      flow_point; value: 1: in a transaction */
 	NR_FLOW_NOTES
 };
 
@@ -101,6 +103,13 @@ enum flow_note_if {
 	FLOW_IF_HERE,
 	FLOW_IF_BRANCH, /* with the branch, or the begin of tracing, that comes next */
 	FLOW_IF_STATUS, /* as it was before, unless trace was lost */
+};
+
+enum flow_point {
+	FLOW_POINT_HERE,      /* by a branch, or as another packet says */
+	FLOW_POINT_INTERRUPT, /* which comes there: its exception follows */
+	FLOW_POINT_ABORT,     /* of a transaction; the same */
+	FLOW_POINT_END,       /* where an interrupt ends tracing; has_count: its target is known */
 };
 
 enum flow_no_sync {
@@ -173,6 +182,13 @@ struct flow_batch {
 	uint32_t epoch;
 };
 
+/** How much of execution. */
+enum flow_detail {
+	FLOW_ALL,
+	FLOW_POINTS, /* places that packets name, without what runs between them: FLOW_NOTE_POINT */
+	FLOW_SYNCS,  /* only those of synchronisations */
+};
+
 /** Of any front end's flow. */
 struct flow_opts {
 	const struct code_source *code; /* borrowed */
@@ -184,6 +200,7 @@ struct flow_opts {
 	 * thread; @p code is asked in all. Items and events are those of one thread. A unit that
 	 * speculates is decoded in one. */
 	unsigned int nr_threads;
+	uint8_t detail;    /* enum flow_detail; of Intel PT */
 	size_t part_bytes; /* tests: of input for each thread; 0: up to 128 KiB */
 };
 

@@ -102,6 +102,7 @@ enum aux_pt_word {
 #define AUX_PT_CONFIG_NORETCOMP (UINT64_C(1) << 11)
 #define AUX_PT_CONFIG_BRANCH    (UINT64_C(1) << 13)
 #define AUX_PT_CONFIG_EVENT     (UINT64_C(1) << 31)
+#define AUX_PT_CONFIG_NO_TNT    (UINT64_C(1) << 55)
 
 /** What the recording says about switches of threads. */
 enum aux_pt_switches {

@@ -93,6 +93,7 @@ static struct flow *new_flow(struct decode *c, size_t unit, size_t nr)
 		.ctx = &c->decoders[unit],
 		.max_cache_bytes = c->share,
 		.nr_threads = threads(c, nr),
+		.detail = c->opts->detail,
 	};
 
 	return u->decoder->flow_new(u->config, &opts, c->opts->splits_source_ranges);

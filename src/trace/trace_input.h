@@ -33,16 +33,18 @@ struct trace_decoder {
 
 /** One trace unit in one session: what one decoder decodes. */
 struct trace_unit {
-	uint8_t id;          /* trace ID; of unformatted trace too */
-	uint32_t cpu;        /* all ones: unknown */
-	uint32_t tid;        /* of a buffer that belongs to one thread; all ones: none */
-	uint32_t session;    /* trace buffer of a snapshot, AUX queue of a perf.data; 0 first */
-	const char *name;    /* "ETM_0", "cpu 3": for messages */
-	const char *file;    /* its bytes come from; NULL: the input itself */
-	bool is_decodable;   /* else why, and only its packets can be looked at, if at all */
-	bool has_timestamps; /* its trace has them */
-	uint8_t max_ratio;   /* of Intel PT: the TSC's clock to the bus; 0: unknown */
-	uint32_t tsc_khz;    /* the same; 0: unknown */
+	uint8_t id;             /* trace ID; of unformatted trace too */
+	uint32_t cpu;           /* all ones: unknown */
+	uint32_t tid;           /* of a buffer that belongs to one thread; all ones: none */
+	uint32_t session;       /* trace buffer of a snapshot, AUX queue of a perf.data; 0 first */
+	const char *name;       /* "ETM_0", "cpu 3": for messages */
+	const char *file;       /* its bytes come from; NULL: the input itself */
+	bool is_decodable;      /* else why, and only its packets can be looked at, if at all */
+	bool has_timestamps;    /* its trace has them */
+	uint8_t max_ratio;      /* of Intel PT: the TSC's clock to the bus; 0: unknown */
+	uint32_t tsc_khz;       /* the same; 0: unknown */
+	const char *why_points; /* static: why only places are known, and not what ran between
+				   them; NULL: that is known, too */
 	struct clew_diag why;
 	const struct trace_decoder *decoder; /* NULL: only its bytes are known */
 	const void *config;                  /* the decoder's; lives as long as the input */

@@ -107,6 +107,29 @@ def beside_perf():
         tap.check(mine.decode() == other, f"{name}: script --itrace={letters}, as perf prints it")
 
 
+def same_as_perf(text):
+    """Points of perf, but for what it has wrong (docs/decisions/intel-pt.md)."""
+    return re.sub(r"tr strt tr end", "tr end        ", text)
+
+
+def points():
+    """Without a walk: as perf, but for the flags of a branch that leaves the filter, and of what is no branch."""
+    if not shutil.which("perf"):
+        return
+    for name in sorted({row[0] for row in rows(os.path.join(truth, "SUMMARY.tsv"))} - {"kernel", "switch", "cr3-pgd"}):
+        of = ["-i", os.path.join(truth, name, "perf.data"), "--symfs", os.path.join(truth, "symfs")]
+        for letters, fields in (("qbe", "event,ip,addr,flags,sym,symoff,dso"), ("qi1ibe", "event,ip,sym,dso"), ("qqi1ipe", "event,synth,ip,sym"),
+                                ("qi1ibxwpIe", "event,ip" if name not in ("tsx-ptw", "events") else "event")):
+            mine, other = (f("script", "--itrace=" + letters, "-F", "comm,tid," + fields, *of) for f in (run, of_perf))
+            other = "".join(line + "\n" for line in other.splitlines() if "unknown attr type" not in line)
+            tap.check(mine.decode() == same_as_perf(other), f"{name}: script --itrace={letters}, as perf prints it")
+    for name in ("foo", "mruby"):
+        of = ["-i", os.path.join(real, name + ".data"), "--symfs", os.path.join(real, "symfs")]
+        for letters, fields in (("qbe", "ip,addr,flags"), ("qqi1ie", "ip")):
+            mine, other = (f("script", "--itrace=" + letters, "-F", "tid,event," + fields, *of) for f in (run, of_perf))
+            tap.check(mine.decode() == same_as_perf(other), f"{name}: script --itrace={letters}, as perf prints it")
+
+
 def without_binaries():
     """A recording of Linux 4.14, several AUX records of a CPU in one trace; neither kernel nor libraries are there."""
     data = os.path.join(sys.argv[2], "perfdata", "perf.data.intel_pt-4.14")
@@ -130,5 +153,6 @@ by_thread()
 captures()
 lines()
 beside_perf()
+points()
 without_binaries()
 tap.done()

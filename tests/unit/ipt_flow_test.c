@@ -120,6 +120,8 @@ static void begin(uint64_t tsc)
 
 /* --- words --- */
 
+static enum flow_detail detail;
+
 struct words {
 	struct buf text;
 	uint64_t nr_insns;
@@ -134,6 +136,10 @@ static void put_insns(struct words *w)
 
 static void put_event(struct words *w, const struct flow_event *e)
 {
+	static const char *const points[] = {[FLOW_POINT_HERE] = ".",
+					     [FLOW_POINT_INTERRUPT] = "int.",
+					     [FLOW_POINT_ABORT] = "abort.",
+					     [FLOW_POINT_END] = "end."};
 	struct buf *b = &w->text;
 
 	if (e->kind == FLOW_EV_RANGE) {
@@ -150,7 +156,13 @@ static void put_event(struct words *w, const struct flow_event *e)
 	else if (e->kind == FLOW_EV_TIMESTAMP)
 		buf_printf(b, "at %llu ", (unsigned long long)e->ticks.ticks);
 	else if (e->kind == FLOW_EV_TRANSACTION)
-		buf_printf(b, e->number == FLOW_TRANS_COMMITTED ? "end " : "tx ");
+		buf_str(b, e->number == FLOW_TRANS_COMMITTED ? "end "
+			   : e->number == FLOW_TRANS_FAILED  ? "abort "
+							     : "tx ");
+	else if (e->kind == FLOW_EV_NOTE && e->number == FLOW_NOTE_POINT)
+		buf_printf(b, "%s%llx ", points[e->count], (unsigned long long)e->address);
+	else if (e->kind == FLOW_EV_NOTE && e->number == FLOW_NOTE_PTWRITE && e->has_end)
+		buf_printf(b, "ptw %llx ", (unsigned long long)e->end);
 	else if (e->kind == FLOW_EV_CONTEXT && e->context.x86.has_cr3)
 		buf_printf(b, "cr3 %llx ", (unsigned long long)e->context.x86.cr3);
 	else if (e->kind == FLOW_EV_CONTEXT && e->context.x86.bits != 64)
@@ -179,6 +191,7 @@ static void decode(struct words *w, unsigned int nr_threads)
 				  .flow.batch = take,
 				  .flow.ctx = w,
 				  .flow.nr_threads = nr_threads,
+				  .flow.detail = (uint8_t)detail,
 				  .flow.part_bytes = PART_BYTES};
 	struct flow *f = ipt_flow_new(&o);
 
@@ -301,6 +314,94 @@ static void time_at_psb(void)
 	      "time does not go back where a PSB+ corrects it");
 }
 
+/* --- code is not followed: ".1000" is a place --- */
+
+static void put_ptw(void)
+{
+	put((struct ipt_packet){.kind = IPT_PTW, .bytes = 6, .has_fup = true, .ptw = 42});
+}
+
+/** Of addresses without code, with all that stands between places. */
+static void make_places(void)
+{
+	begin(0);
+	put_ip(IPT_TIP, 0x5000);
+	put_ip(IPT_FUP, 0x5010);
+	put_ip(IPT_TIP, 0x6000);
+	put_branches(3);
+	put_ptw();
+	put_ip(IPT_FUP, 0x6008);
+	put_psb(0x6010, 0);
+	put_ip(IPT_TIP, 0x7000);
+	put_kind(IPT_OVF);
+	put_ip(IPT_FUP, 0x7100);
+	put_ip(IPT_FUP, 0x7200);
+	put_kind(IPT_TIP_PGD);
+	put_psb(0x7200, 0); /* an erratum: it does not count */
+	put_ip(IPT_TIP_PGE, 0x8000);
+	put_branches(2);
+	put_psb(0x8010, 0);
+	put_ip(IPT_TIP, 0x9000);
+	put_kind(IPT_TIP_PGD);
+}
+
+static void places(void)
+{
+	static const char words[] =
+		"on 1000 .1000 .5000 int.5010 .6000 .6008 ptw 6008 .6010 .7000 lost on 7100 .7100 "
+		"end.7200 off on 8000 .8000 .8010 .9000 off ";
+
+	make_places();
+	detail = FLOW_POINTS;
+	check(words, "q: each place that a packet names, and nothing is looked up");
+	detail = FLOW_SYNCS;
+	check(".6010 .8010 ", "qq: those of PSB+ where something is traced");
+	detail = FLOW_ALL;
+	config.has_no_tnt = true;
+	check(words, "without TNT: the same as q");
+	config.has_no_tnt = false;
+}
+
+static void places_of_transactions(void)
+{
+	begin(0);
+	put_tsx(true);
+	put_ip(IPT_FUP, START + 10);
+	put_ip(IPT_TIP, 0x5000);
+	put((struct ipt_packet){
+		.kind = IPT_MODE_TSX, .tsx = {false, true}
+        });
+	put_ip(IPT_FUP, 0x5008);
+	put_ip(IPT_TIP, START + 20);
+	detail = FLOW_POINTS;
+	check("on 1000 .1000 .100a tx .5000 abort.5008 abort .1014 ",
+	      "q: a transaction begins, and is aborted");
+	detail = FLOW_ALL;
+}
+
+/** Nothing says whether tracing is on. */
+static void no_branches(void)
+{
+	config.has_no_branches = true;
+	buf_clear(&trace);
+	last_ip = 0;
+	put_psb(0, 0);
+	put_ptw();
+	put_ip(IPT_FUP, 0x5000);
+	put((struct ipt_packet){.kind = IPT_EXSTOP, .has_fup = true});
+	put_ip(IPT_FUP, UINT64_MAX - 0xfff);
+	put_kind(IPT_OVF);
+	put_psb(0, 0);
+	put_ptw();
+	put_ip(IPT_FUP, 0x5008);
+	put_psb(0x5010, 0);
+	put_kind(IPT_OVF);
+	put_ip(IPT_FUP, 0x5020);
+	check(".5000 ptw 5000 .fffffffffffff000 lost .5008 ptw 5008 .5010 lost .5020 ",
+	      "branch=0: places of PTWRITE, power and PSB+");
+	config.has_no_branches = false;
+}
+
 int main(void)
 {
 	if (!x86_can_decode())
@@ -312,6 +413,9 @@ int main(void)
 	early_fup();
 	fup_of_entry();
 	time_at_psb();
+	places();
+	places_of_transactions();
+	no_branches();
 	buf_done(&trace);
 	return tap_done();
 }

@@ -74,6 +74,7 @@ static void letters(void)
 	CHECK(o.is_timeless && o.is_kernel_time, "Z and T");
 	o = parsed("xwpod-a+ofmMtaAIqqG5L6");
 	CHECK_STR(o.ignored, "xwpodfmMtaAIqGL", "letters of other traces are kept to be reported");
+	CHECK_EQ(o.detail, 2, "q twice, and no more");
 	CHECK(!o.branches && !o.insns && o.max_chain == 16, "and change nothing");
 	o = parsed("");
 	CHECK(!o.branches && !o.insns && !o.errors, "nothing is nothing");

@@ -152,6 +152,20 @@ static void report_unit(const char *path, const struct cli_etm_unit *u)
 		cli_note("%s: %s (ID %x) is not decoded: %s", path, u->name, u->id, u->why_not);
 }
 
+/** Once: units of one recording are alike. */
+static void report_points(const char *path, const struct trace_input *t, const bool *skips)
+{
+	for (size_t i = 0; i < t->nr_units; i++) {
+		if (t->units[i].why_points && !(skips && skips[i])) {
+			cli_warn(
+				"%s: instructions are unknown: %s; only places that packets name are "
+				"reported",
+				path, t->units[i].why_points);
+			return;
+		}
+	}
+}
+
 void cli_etm_report_units(const char *path, const struct trace_input *t, const bool *skips)
 {
 	const struct cli_etm e = {.trace = (struct trace_input *)(uintptr_t)t};
@@ -161,6 +175,7 @@ void cli_etm_report_units(const char *path, const struct trace_input *t, const b
 		if (!(skips && skips[i]))
 			report_unit(path, &u);
 	}
+	report_points(path, t, skips);
 }
 
 static void report_units(const struct cli_etm *e)

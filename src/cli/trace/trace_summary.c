@@ -346,6 +346,8 @@ static void put_unit(const struct summary *s, struct buf *out, size_t i)
 	buf_str(out, ", ");
 	put_count(out, t->nr_exceptions, "exception", "exceptions");
 	buf_char(out, '\n');
+	if (u->why_points)
+		buf_printf(out, "  instructions unknown: %s\n", u->why_points);
 	if (t->nr_nacc) {
 		buf_str(out, "  code missing ");
 		put_count(out, t->nr_nacc, "time", "times");
@@ -434,6 +436,8 @@ static void json_unit(const struct summary *s, struct buf *out, size_t i)
 	} else if (u->is_decodable) {
 		if (pt_config_of(u)) {
 			json_put_string(&j, "protocol", "Intel PT");
+			if (u->why_points)
+				json_put_string(&j, "instructions_unknown", u->why_points);
 		} else {
 			json_put_hex(&j, "version", etm_config_of(u)->version);
 			json_put_hex(&j, "config", etm_config_of(u)->regs.configr);

@@ -72,6 +72,13 @@ static void begin_at(struct ipt_flow *f, uint64_t ip)
 	ipt_put_psb(f);
 	put_transaction(f);
 	put_trace_on(f, ip);
+	ipt_put_point(f, ip, FLOW_POINT_HERE);
+}
+
+/** Is it known that execution came to where the event is? */
+static bool is_placed(const struct ipt_flow *f)
+{
+	return ipt_is_ready(f) || ipt_has_points(f);
 }
 
 void ipt_end_tracing(struct ipt_flow *f, enum flow_cause cause, uint64_t to)
@@ -81,11 +88,13 @@ void ipt_end_tracing(struct ipt_flow *f, enum flow_cause cause, uint64_t to)
 				     .cause = (uint8_t)cause,
 				     .is_target = has_address,
 				     .address = has_address ? to : 0,
-				     .has_end = cause == FLOW_CAUSE_ASYNC && ipt_is_ready(f),
+				     .has_end = cause == FLOW_CAUSE_ASYNC && is_placed(f),
 				     .end = cause == FLOW_CAUSE_ASYNC ? f->event_ip : 0};
 
 	flow_put_dropped(&f->flow);
 	ipt_put_cfe(f, cause == FLOW_CAUSE_ASYNC ? f->event_ip : FLOW_NO_ADDRESS);
+	if (cause == FLOW_CAUSE_ASYNC)
+		ipt_put_end_point(f, has_address);
 	f->power = IPT_OFF;
 	ipt_drop_open(f);
 	f->flow.stack_nr = 0;
@@ -113,6 +122,7 @@ static void continue_at(struct ipt_flow *f, const struct ipt_place *place)
 	f->psb_ip = place->ip;
 	ipt_put_psb(f);
 	put_transaction(f);
+	ipt_put_point(f, place->ip, FLOW_POINT_HERE);
 }
 
 /** @p kind comes next. */
@@ -121,13 +131,15 @@ static bool settle(struct ipt_flow *f, enum ipt_kind kind)
 	const struct ipt_place place = f->held;
 
 	f->held.is_set = false;
-	f->psb_ip = f->power == IPT_UNKNOWN || kind != IPT_TIP_PGE ? place.ip : FLOW_NO_ADDRESS;
+	f->psb_ip = (f->power == IPT_UNKNOWN && f->detail != FLOW_SYNCS) || kind != IPT_TIP_PGE
+			  ? place.ip
+			  : FLOW_NO_ADDRESS;
 	if (kind == IPT_TIP_PGE || (place.is_overflow && kind == IPT_TRACESTOP)) {
 		f->next = place.context; /* execution was not: tracing was off */
 		f->next.has_mode = false;
 		return true;
 	}
-	if (f->power == IPT_ON) {
+	if (f->power == IPT_ON || f->detail == FLOW_SYNCS) {
 		continue_at(f, &place);
 		return true;
 	}
@@ -198,6 +210,8 @@ static bool begin_psb(struct ipt_flow *f)
 	f->has_psb = true;
 	f->psb_ip = FLOW_NO_ADDRESS;
 	f->psb_offset = f->flow.offset;
+	if (f->config->has_no_branches)
+		f->power = IPT_ON;
 	return !f->flow.err;
 }
 
@@ -216,7 +230,7 @@ static void end_psb(struct ipt_flow *f, enum ipt_kind kind)
 	if (f->held.is_set)
 		return;
 	ipt_put_psb(f);
-	if (was_on && kind == IPT_OVF)
+	if (was_on && (kind == IPT_OVF || f->config->has_no_branches))
 		return;
 	if (was_on)
 		ipt_bad_trace(f, "tracing is off, and nothing ended it");
@@ -360,6 +374,10 @@ static bool take_fup(struct ipt_flow *f, const struct ipt_packet *k)
 		return ipt_bad_trace(f, "an event, where an address is due");
 	if (f->nr_notes && !f->nr_waiting)
 		return ipt_put_notes(f, k->ip);
+	if (f->config->has_no_branches) {
+		ipt_put_point(f, k->ip, FLOW_POINT_HERE);
+		return true;
+	}
 	if (f->power != IPT_ON) {
 		if (f->power == IPT_OFF)
 			return ipt_bad_trace(f, "an event, while tracing is off");
@@ -380,7 +398,8 @@ static bool take_fup(struct ipt_flow *f, const struct ipt_packet *k)
 	}
 	f->has_event = true;
 	f->event_ip = k->ip;
-	return is_blind(f) && is_whole(k) ? look_at(f, k->ip) : ipt_run_to(f, k->ip);
+	return is_blind(f) && is_whole(k) && !ipt_has_points(f) ? look_at(f, k->ip)
+								: ipt_run_to(f, k->ip);
 }
 
 static void put_exception(struct ipt_flow *f)
@@ -389,10 +408,11 @@ static void put_exception(struct ipt_flow *f)
 					   .number = FLOW_TRANS_FAILED};
 	const struct flow_event e = {.kind = FLOW_EV_EXCEPTION,
 				     .cause = FLOW_CAUSE_ASYNC,
-				     .has_end = ipt_is_ready(f),
+				     .has_end = is_placed(f),
 				     .address = f->event_ip};
 
 	ipt_put_cfe(f, f->event_ip);
+	ipt_put_event_point(f);
 	if (f->is_abort)
 		flow_put_event(&f->flow, &aborted);
 	f->is_in_transaction &= !f->is_abort;
@@ -410,7 +430,8 @@ static bool stays_blind(const struct ipt_flow *f, const struct ipt_packet *k)
 	struct flow *flow = (struct flow *)&f->flow;
 	const uint8_t *bytes;
 
-	return is_blind(f) && !is_whole(k) && k->ip >> 63 == flow->context.x86.is_kernel &&
+	return is_blind(f) && !ipt_has_points(f) && !is_whole(k) &&
+	       k->ip >> 63 == flow->context.x86.is_kernel &&
 	       !flow_code_at(&flow->code, flow->space, k->ip, &bytes);
 }
 
@@ -435,6 +456,7 @@ static bool take_tip(struct ipt_flow *f, const struct ipt_packet *k)
 	else if (!flow_step_indirect(&f->flow))
 		return false;
 	ipt_go_to(f, k->ip);
+	ipt_put_point(f, k->ip, FLOW_POINT_HERE);
 	return ipt_run_bits(f);
 }
 
@@ -468,7 +490,7 @@ static bool take_pge(struct ipt_flow *f, const struct ipt_packet *k)
 		return ipt_bad_trace(f, "tracing begins, without an address");
 	if (f->has_event)
 		put_exception(f);
-	else if (f->power == IPT_ON)
+	else if (f->power == IPT_ON && !f->config->has_no_branches)
 		return ipt_bad_trace(f, "tracing begins, and did not end");
 	f->flow.stack_nr = 0;
 	begin_at(f, k->ip);
@@ -484,10 +506,13 @@ static bool take_overflow(struct ipt_flow *f)
 		return false;
 	flow->first = flow->first ? flow->first : FLOW_FIRST_LOSS;
 	ipt_drop_open(f);
-	f->power = IPT_UNKNOWN;
+	f->power = f->config->has_no_branches ? IPT_ON : IPT_UNKNOWN;
 	f->was_overflow = true;
 	flow_put_dropped(flow);
-	flow_put_loss(flow, FLOW_NO_SYNC_OVERFLOW);
+	if (ipt_has_points(f))
+		ipt_put_lost_point(f);
+	else
+		flow_put_loss(flow, FLOW_NO_SYNC_OVERFLOW);
 	flow_forget(flow);
 	return !flow->err;
 }
@@ -555,7 +580,7 @@ static bool decide(struct ipt_flow *f, enum ipt_kind kind)
 	bool is_ok = settle(f, kind);
 
 	f->nr_later = 0;
-	for (unsigned int i = 0; i < nr && is_ok; i++) {
+	for (unsigned int i = 0; i < nr && is_ok && f->detail != FLOW_SYNCS; i++) {
 		f->flow.offset = f->later[i].offset;
 		take_time(f, &f->later[i]);
 		is_ok = take_running(f, &f->later[i]);
@@ -578,7 +603,7 @@ static void take_packet(struct ipt_flow *f, const struct ipt_packet *k)
 		f->later[f->nr_later++] = *k;
 		return;
 	}
-	if (!is_decided(f, kind))
+	if (!is_decided(f, kind) || ipt_skips_to_psb(f, kind))
 		return;
 	if (f->sync != IPT_WAIT_PSB)
 		take_time(f, k);
@@ -590,7 +615,7 @@ static void take_packet(struct ipt_flow *f, const struct ipt_packet *k)
 		return;
 	if (kind == IPT_PSB)
 		begin_psb(f);
-	else if (f->sync == IPT_RUNNING)
+	else if (f->sync == IPT_RUNNING && !ipt_skips_to_psb(f, kind))
 		take_running(f, k);
 	f->is_mode_last = kind == IPT_MODE_EXEC;
 }
@@ -653,6 +678,7 @@ static bool init(struct flow *flow, const void *own)
 
 	f->opts = *(const struct ipt_flow_opts *)own;
 	f->config = f->opts.config;
+	f->detail = f->opts.flow.detail;
 	ipt_packets_init(&f->packets, f->config);
 	ipt_clock_init(&f->clock, f->config);
 	ipt_fast_init(f);
@@ -696,5 +722,10 @@ static const struct flow_front front = {
 
 struct flow *ipt_flow_new(const struct ipt_flow_opts *opts)
 {
-	return flow_new(&front, &opts->flow, opts);
+	struct ipt_flow_opts o = *opts;
+
+	o.flow.detail = (uint8_t)ipt_detail_of(o.config, o.flow.detail);
+	if (o.flow.detail != FLOW_ALL) /* nothing of it takes long */
+		o.flow.nr_threads = 1;
+	return flow_new(&front, &o.flow, &o);
 }

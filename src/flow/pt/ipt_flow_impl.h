@@ -75,6 +75,10 @@ struct ipt_flow {
 	struct ipt_packet later[IPT_MAX_LATER]; /* what they mean depends on it */
 	unsigned int nr_later;
 
+	uint8_t detail; /* enum flow_detail: of the options, or what the trace allows */
+	bool has_point; /* where execution was last, if code is not followed */
+	uint64_t point;
+
 	bool has_event; /* a FUP opened it */
 	bool is_abort;  /* of a transaction */
 	uint64_t event_ip;
@@ -106,6 +110,12 @@ static inline bool ipt_is_ready(const struct ipt_flow *f)
 	return !f->flow.needs_address && !f->flow.needs_context;
 }
 
+/** Is code not followed? Then flow.needs_address stays. */
+static inline bool ipt_has_points(const struct ipt_flow *f)
+{
+	return f->detail != FLOW_ALL;
+}
+
 /** Of flow_rules.isas. */
 enum ipt_mode { IPT_IN_64, IPT_IN_32, IPT_IN_16 };
 
@@ -133,6 +143,22 @@ void ipt_put_cfe(struct ipt_flow *f, uint64_t ip);
 void ipt_put_psb(struct ipt_flow *f);
 /** EFLAGS.IF, as MODE.Exec has it. @p ip: where it changed, if FLOW_IF_HERE. */
 void ipt_put_if(struct ipt_flow *f, bool is_if, enum flow_note_if how, uint64_t ip);
+
+/* --- ipt_points.c: places, where code is not followed --- */
+
+/** What can be shown of a trace of @p config, if @p wanted is. */
+enum flow_detail ipt_detail_of(const struct ipt_config *config, uint8_t wanted);
+/** Execution is at @p ip; nothing if code is followed. */
+void ipt_put_point(struct ipt_flow *f, uint64_t ip, enum flow_point how);
+/** The event that is open has its target. */
+void ipt_put_event_point(struct ipt_flow *f);
+/** It ends tracing; @p has_target: the trace says where execution continues. */
+void ipt_put_end_point(struct ipt_flow *f, bool has_target);
+/** Trace is lost, after the last place. */
+void ipt_put_lost_point(struct ipt_flow *f);
+/** With FLOW_SYNCS: @p kind came after a PSB+, and the next one is all that matters. @return
+ * whether it is so */
+bool ipt_skips_to_psb(struct ipt_flow *f, enum ipt_kind kind);
 
 /* --- ipt_fast.c --- */
 

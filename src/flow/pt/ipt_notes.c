@@ -7,12 +7,22 @@
  * code, or here.
  * Spec: Intel SDM volume 3, "Intel Processor Trace", "Packet Definitions". */
 
+/** As far as execution is known to have come, or FLOW_NO_ADDRESS. */
+static uint64_t place_of(const struct ipt_flow *f)
+{
+	if (f->power != IPT_ON)
+		return FLOW_NO_ADDRESS;
+	if (ipt_has_points(f))
+		return f->has_point ? f->point : FLOW_NO_ADDRESS;
+	return ipt_is_ready(f) ? f->flow.pc : FLOW_NO_ADDRESS;
+}
+
 static void put_note(struct ipt_flow *f, const struct flow_event *note, uint64_t ip)
 {
 	struct flow_event e = *note;
 
-	e.is_target = f->power == IPT_ON && ipt_is_ready(f);
-	e.address = f->flow.pc;
+	e.is_target = place_of(f) != FLOW_NO_ADDRESS;
+	e.address = e.is_target ? place_of(f) : f->flow.pc;
 	e.has_end = ip != FLOW_NO_ADDRESS;
 	e.end = e.has_end ? ip : 0;
 	e.space = f->flow.space;
@@ -26,12 +36,12 @@ static struct flow_event note_of(enum flow_note number, uint64_t value, uint32_t
 		.kind = FLOW_EV_NOTE, .number = number, .value = value, .count = count};
 }
 
-/** Here, as far as execution is known to have come. */
+/** There. */
 static bool put_here(struct ipt_flow *f, const struct flow_event *note)
 {
 	if (f->power == IPT_ON && !flow_pop(&f->flow))
 		return false;
-	put_note(f, note, f->power == IPT_ON && ipt_is_ready(f) ? f->flow.pc : FLOW_NO_ADDRESS);
+	put_note(f, note, place_of(f));
 	return true;
 }
 
@@ -151,7 +161,7 @@ static bool take_cfe(struct ipt_flow *f, const struct ipt_packet *k)
 		return add_note(f, &e);
 	f->cfe = e;
 	f->has_cfe = true;
-	if (f->power != IPT_ON)
+	if (f->power != IPT_ON || f->config->has_no_branches)
 		ipt_put_cfe(f, FLOW_NO_ADDRESS);
 	return true;
 }
@@ -262,8 +272,17 @@ static bool run_to_note(struct ipt_flow *f, const struct flow_event *e, uint64_t
 		     : ipt_run_to(f, ip);
 }
 
+/** Does it come after what is said of the place itself? As perf has them. */
+static bool is_after_point(const struct flow_event *e)
+{
+	return e->kind == FLOW_EV_TRANSACTION ||
+	       (e->kind == FLOW_EV_NOTE && e->number == FLOW_NOTE_PTWRITE);
+}
+
 bool ipt_put_notes(struct ipt_flow *f, uint64_t ip)
 {
+	bool has_point = false;
+
 	for (unsigned int i = 0; i < f->nr_notes; i++) {
 		const struct flow_event *e = &f->notes[i];
 
@@ -272,11 +291,17 @@ bool ipt_put_notes(struct ipt_flow *f, uint64_t ip)
 		if (e->kind == FLOW_EV_TRANSACTION)
 			f->was_in_transaction = f->is_in_transaction =
 				e->number == FLOW_TRANS_START;
+		if (!has_point && is_after_point(e)) {
+			ipt_put_point(f, ip, FLOW_POINT_HERE);
+			has_point = true;
+		}
 		if (e->kind == FLOW_EV_NOTE && e->number == FLOW_NOTE_CFE)
 			put_evds(f, ip);
 		if (e->kind < NR_FLOW_EVENTS)
 			put_note(f, e, ip);
 	}
 	f->nr_notes = 0;
+	if (!has_point)
+		ipt_put_point(f, ip, FLOW_POINT_HERE);
 	return true;
 }

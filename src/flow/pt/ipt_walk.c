@@ -72,7 +72,10 @@ void ipt_go_to(struct ipt_flow *f, uint64_t ip)
 	if (differs(f, &f->next))
 		ipt_change_context(f, &f->next);
 	f->next = (struct ipt_context){0};
-	flow_go_to(&f->flow, ip, ipt_isa(f));
+	if (ipt_has_points(f))
+		f->flow.isa = ipt_isa(f);
+	else
+		flow_go_to(&f->flow, ip, ipt_isa(f));
 }
 
 /* --- bits --- */
@@ -129,6 +132,8 @@ bool ipt_run_bits(struct ipt_flow *f)
 
 bool ipt_add_bits(struct ipt_flow *f, uint64_t bits, unsigned int nr)
 {
+	if (ipt_has_points(f))
+		return true;
 	if (f->nr_waiting == IPT_MAX_WAITING)
 		return ipt_bad_trace(f, "branches, and no address of an indirect one before them");
 	f->waiting[f->nr_waiting++] = (struct ipt_bits){bits, (uint8_t)nr};

@@ -307,6 +307,7 @@ static void put_note(struct buf *out, const struct clew_trace_event *e)
 		[CLEW_NOTE_PWRE] = "pwre",       [CLEW_NOTE_EXSTOP] = "exstop",
 		[CLEW_NOTE_PWRX] = "pwrx",       [CLEW_NOTE_EVD] = "evd",
 		[CLEW_NOTE_CFE] = "cfe",         [CLEW_NOTE_IF] = "if",
+		[CLEW_NOTE_POINT] = "point",
 	};
 
 	if (e->number >= sizeof(names) / sizeof(names[0]))

@@ -36,6 +36,8 @@ struct ipt_timing {
 struct ipt_config {
 	uint16_t errata;      /* enum ipt_erratum */
 	bool has_event_trace; /* MODE.Exec has EFLAGS.IF */
+	bool has_no_tnt;      /* conditional branches have no answer */
+	bool has_no_branches; /* nor has any other; nothing says when tracing is on */
 	struct ipt_timing timing;
 };
 

@@ -8,6 +8,8 @@
 /* Letters of other traces' events (transactions, power, memory, ...): accepted, none is made. */
 static const char others[] = "xwpoIdfmMtaAyqGL";
 
+enum { MOST_QUICK = 2 };
+
 struct parser {
 	struct itrace_opts o;
 	const char *at, *what;
@@ -153,6 +155,9 @@ static bool other(struct parser *p, char letter)
 		return p->o.memory = true;
 	case 'a':
 		return p->o.remote = true;
+	case 'q': /* more of them mean no more */
+		p->o.detail += p->o.detail < MOST_QUICK;
+		return true;
 	case 'f':
 		return p->o.l1 = true;
 	case 'm':

@@ -196,6 +196,7 @@ static struct trace_decode_opts decode_opts(struct trace_events *e)
 	return (struct trace_decode_opts){
 		.nr_threads = e->opts.nr_threads,
 		.splits_source_ranges = true,
+		.detail = e->opts.itrace.detail,
 		.batch = take_batch,
 		.unit_end = take_end,
 		.ops = take_ops,

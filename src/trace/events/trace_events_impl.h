@@ -109,6 +109,7 @@ struct trace_synth {
 	bool knows_reported;
 	bool has_arrived;  /* at the next item: trace_synth_arrive() */
 	bool has_new_time; /* and nothing ran since */
+	bool has_points;   /* only places are known */
 	enum trace_before before;
 	struct last_insn last;
 	uint64_t nr_insns, sampled_at;    /* sampled_at: nr_insns of the last sample */
@@ -163,6 +164,8 @@ void trace_exec_leave(struct trace_synth *s, const struct trace_place *to);
 void trace_exec_stop_at(struct trace_synth *s, const struct trace_place *n);
 /** Tracing begins at @p n, where nothing ran yet. */
 void trace_exec_begin(struct trace_synth *s, const struct trace_place *n);
+/** Is a branch of @p flow asked for? */
+bool trace_exec_is_wanted(const struct trace_synth *s, uint32_t flow);
 /** Finish the branch before @p n, where execution is, though nothing ran there yet. */
 void trace_exec_pass(struct trace_synth *s, const struct trace_place *n);
 /** An interrupt, or what looks like one, came at @p n, and nothing of it ran. */
@@ -175,6 +178,8 @@ void trace_exec_forget_calls(struct trace_synth *s);
 uint64_t trace_exec_insn_at(struct trace_synth *s, const struct trace_place *n, uint64_t nth);
 /** ANA_FLOW_ bits of what holds besides: in a transaction, with interrupts off. */
 uint32_t trace_exec_state(const struct trace_synth *s);
+/** Of an interrupt that ends tracing; @p has_target: it is known where execution continues. */
+uint32_t trace_exec_off(struct trace_synth *s, bool has_target);
 /** ANA_FLOW_ bits of an exception after the last instruction. */
 uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause);
 
@@ -195,6 +200,12 @@ void trace_notes_transaction(struct trace_synth *s, const struct flow_event *e);
 void trace_notes_abort(struct trace_synth *s, uint32_t flow, uint64_t to);
 /** A ratio of clocks that is new, before what comes at @p ip. */
 void trace_notes_put_cbr(struct trace_synth *s, uint64_t ip);
+
+/** --- trace_points.c: places, where code is not followed --- */
+/** Execution is at e->address. */
+void trace_points_take(struct trace_synth *s, const struct flow_event *e);
+/** Tracing ended on the way to @p to, from an unknown place. */
+void trace_points_end(struct trace_synth *s, const struct trace_place *to);
 
 /** --- trace_emit.c --- */
 enum { TRACE_BATCH_EVENTS = 256 };

@@ -210,7 +210,13 @@ uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause)
 	return call | ANA_FLOW_INTERRUPT;
 }
 
-static bool is_wanted(const struct trace_synth *s, uint32_t flow)
+uint32_t trace_exec_off(struct trace_synth *s, bool has_target)
+{
+	return has_target ? trace_exec_exception(s, FLOW_CAUSE_ASYNC)
+			  : ANA_FLOW_BRANCH | ANA_FLOW_ASYNC;
+}
+
+bool trace_exec_is_wanted(const struct trace_synth *s, uint32_t flow)
 {
 	const struct itrace_opts *o = &s->events->opts.itrace;
 	uint32_t calls = ANA_FLOW_CALL | ANA_FLOW_ASYNC | ANA_FLOW_TRACE_END;
@@ -225,7 +231,7 @@ static bool is_wanted(const struct trace_synth *s, uint32_t flow)
 
 static bool keeps_calls(const struct trace_synth *s)
 {
-	return s->events->opts.wants_depth || s->events->opts.itrace.chains;
+	return !s->has_points && (s->events->opts.wants_depth || s->events->opts.itrace.chains);
 }
 
 /** The calls of @p who's thread; NULL: not kept, or no memory. */
@@ -334,7 +340,7 @@ static void begin_trace(struct trace_synth *s, const struct trace_place *n)
 	t.calls = calls_of(s, t.who);
 	if (t.calls)
 		call_stack_begin(t.calls, n->ip);
-	if (!is_wanted(s, t.flow))
+	if (!trace_exec_is_wanted(s, t.flow))
 		return;
 	if (s->events->opts.wants_addr)
 		t.to = loc_of_next(s, n);
@@ -356,7 +362,7 @@ void trace_exec_branch(struct trace_synth *s, const struct trace_place *n)
 	s->branch_cycles = 0;
 	if (flow & ANA_FLOW_TX_ABORT && s->events->transactions)
 		trace_notes_abort(s, flow, n->ip);
-	if (is_wanted(s, flow))
+	if (trace_exec_is_wanted(s, flow))
 		emit_from(s, flow, n, calls);
 }
 
@@ -405,7 +411,7 @@ void trace_exec_leave(struct trace_synth *s, const struct trace_place *to)
 
 		flip(s);
 		trace_exec_sample_rest(s);
-		if (is_wanted(s, flow))
+		if (trace_exec_is_wanted(s, flow))
 			emit_from(s, flow, to, calls);
 	}
 	s->before = BEFORE_GAP;

@@ -211,6 +211,10 @@ void trace_notes_take(struct trace_synth *s, const struct flow_event *e)
 		take_if(s, e);
 		return;
 	}
+	if (e->number == FLOW_NOTE_POINT) {
+		trace_points_take(s, e);
+		return;
+	}
 	if (e->is_target)
 		trace_exec_pass(s, &here);
 	switch (e->number) {

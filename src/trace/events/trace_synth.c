@@ -329,7 +329,9 @@ static void take_trace_off(struct trace_synth *s, const struct flow_event *e)
 
 	is_known_place(s, e->has_end);
 	if (e->cause == FLOW_CAUSE_ASYNC)
-		trace_exec_interrupt(s, &from, ANA_FLOW_BRANCH | ANA_FLOW_ASYNC);
+		trace_exec_interrupt(s, &from, trace_exec_off(s, e->is_target));
+	else if (s->has_points && e->is_target)
+		trace_points_end(s, &to);
 	trace_exec_leave(s, e->is_target ? &to : NULL);
 }
 

@@ -140,6 +140,9 @@ static void take_events(struct units_pt *u, const struct perf_trace *p)
 			continue;
 		has_tsc |= (a->config & u->tsc_bit) != 0;
 		u->config.has_event_trace |= (a->config & AUX_PT_CONFIG_EVENT) != 0;
+		u->config.has_no_tnt |= (a->config & AUX_PT_CONFIG_NO_TNT) != 0;
+		u->config.has_no_branches |=
+			(a->config & (AUX_PT_CONFIG_PT | AUX_PT_CONFIG_BRANCH)) == AUX_PT_CONFIG_PT;
 		if (u->mtc_mask)
 			u->config.timing.mtc_shift =
 				(a->config & u->mtc_mask) >> __builtin_ctzll(u->mtc_mask) & 15;
@@ -154,6 +157,14 @@ static uint32_t tsc_khz(const struct perf_time_conv *c)
 	return khz <= UINT32_MAX ? (uint32_t)khz : 0;
 }
 
+/** NULL: instructions can be followed. */
+static const char *why_points(const struct ipt_config *c)
+{
+	return c->has_no_branches ? "its branches were not traced (branch=0)"
+	     : c->has_no_tnt      ? "its conditional branches were not traced (notnt)"
+				  : NULL;
+}
+
 static bool add_units(void *units, struct perf_trace *p)
 {
 	uint32_t protocol = perf_trace_protocol(p, PERF_AUXTRACE_INTEL_PT);
@@ -165,6 +176,7 @@ static bool add_units(void *units, struct perf_trace *p)
 		struct trace_unit unit = {.cpu = ring->cpu,
 					  .tid = ring->cpu == AUX_NONE ? ring->tid : AUX_NONE,
 					  .is_decodable = true,
+					  .why_points = why_points(&u->config),
 					  .has_timestamps = u->has_times,
 					  .max_ratio = u->config.timing.max_ratio,
 					  .tsc_khz = tsc_khz(&u->conv),
