@@ -21,7 +21,7 @@ struct ipt_encode_opts {
 	bool has_any_form;   /* any form that holds the address, not only the shortest */
 	bool zips_psb;       /* the FUP of a PSB+ is compressed against 0 */
 	bool has_early_fups; /* an error of some processors: in a PSB+, though tracing is off */
-	uint16_t errata;     /* enum ipt_erratum: others, SKD007, APL11, APL12 */
+	uint16_t errata;     /* enum ipt_erratum: others, SKD007, SKZ84, APL11, APL12 */
 	bool has_tsc, has_mtc, has_cyc;
 	bool has_pip;   /* in PSB+ */
 	bool has_power; /* CBR changes, power events, MNT and PAD, now and then */
@@ -104,8 +104,15 @@ void ipt_enc_start(struct ipt_encoder *e, uint64_t ip, uint8_t bits);
 void ipt_enc_stop_at(struct ipt_encoder *e, uint64_t from, uint64_t to, bool is_tracestop);
 /** By the branch that came last; @p to: 0: the packet does not say. */
 void ipt_enc_stop_by(struct ipt_encoder *e, uint64_t to);
-enum ipt_enc_overflow { IPT_ENC_LOST_OFF, IPT_ENC_LOST_ON, IPT_ENC_LOST_PSB, IPT_ENC_LOST_IN_PSB };
-/** @p ip: where execution is, unless it ends with tracing off. */
+enum ipt_enc_overflow {
+	IPT_ENC_LOST_OFF,
+	IPT_ENC_LOST_ON,
+	IPT_ENC_LOST_PSB,
+	IPT_ENC_LOST_IN_PSB,
+	IPT_ENC_LOST_FUP
+};
+/** @p ip: where execution is, unless it ends with tracing off. LOST_FUP, an error of processors:
+ * there an indirect branch goes, before which nothing is said. */
 void ipt_enc_overflow(struct ipt_encoder *e, enum ipt_enc_overflow how, uint64_t ip);
 /** Tracing ends before @p ip; the truth is what is proven. */
 void ipt_enc_finish(struct ipt_encoder *e, uint64_t ip);

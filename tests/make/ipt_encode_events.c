@@ -445,7 +445,7 @@ void ipt_enc_overflow(struct ipt_encoder *e, enum ipt_enc_overflow how, uint64_t
 		put_psb_plus(e, ip, false);
 	} else {
 		ipt_enc_put_cyc(e);
-		ipt_enc_put_address(e, IPT_FUP, ip, true);
+		ipt_enc_put_address(e, how == IPT_ENC_LOST_FUP ? IPT_TIP : IPT_FUP, ip, true);
 		add_state(e);
 	}
 	begin(e, ip);

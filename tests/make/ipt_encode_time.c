@@ -74,7 +74,11 @@ static void put_tma(struct ipt_encoder *e)
 			       .tma.fast = (uint16_t)((e->ticks - ticks_of(e, ctc)) & 0x1ff)};
 
 	e->mtc = ctc >> e->opts.timing.mtc_shift;
+	k.tma.has_reserved =
+		e->opts.errata & IPT_SKZ84 && e->context.is_guest && splitmix_below(&e->random, 2);
 	ipt_enc_put(e, &k);
+	if (k.tma.has_reserved) /* it says nothing, and a byte follows */
+		buf_char(&e->out, (char)splitmix_below(&e->random, 256));
 }
 
 void ipt_enc_tsc(struct ipt_encoder *e)

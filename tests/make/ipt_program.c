@@ -127,6 +127,11 @@ static void stop_here(struct ipt_program *p)
 	start_at(p, one_in(p, 2) ? p->at : any_place(p, 0, false));
 }
 
+static bool has_error(struct ipt_program *p, enum ipt_erratum e)
+{
+	return p->config.errata & e && one_in(p, 2);
+}
+
 static void overflow(struct ipt_program *p)
 {
 	enum ipt_enc_overflow how = (enum ipt_enc_overflow)below(p, 4);
@@ -134,6 +139,8 @@ static void overflow(struct ipt_program *p)
 
 	if (p->opts.for_libipt && how == IPT_ENC_LOST_PSB)
 		how = IPT_ENC_LOST_IN_PSB;
+	if (how == IPT_ENC_LOST_ON && has_error(p, IPT_SKD010))
+		how = IPT_ENC_LOST_FUP;
 	p->is_in_transaction = false;
 	p->nr_calls = 0;
 	ipt_enc_overflow(&p->encoder, how, address_of(p, to));
@@ -183,11 +190,6 @@ static void leave_transaction(struct ipt_program *p)
 
 /* --- instructions --- */
 
-static bool has_error(struct ipt_program *p, enum ipt_erratum e)
-{
-	return p->config.errata & e && one_in(p, 2);
-}
-
 static void branch(struct ipt_program *p, const struct ipt_code_insn *i, uint64_t target)
 {
 	bool is_out = i->to == (uint32_t)IPT_OUTSIDE,
@@ -236,6 +238,29 @@ static struct ipt_place return_place(struct ipt_program *p)
 	return ret;
 }
 
+/** Nowhere, or where a branch is that the trace reports: from there nothing leads to the abort. */
+static uint64_t wrong_target(struct ipt_program *p, struct ipt_place right)
+{
+	enum { OTHER_PAGE = 0x100000 };
+	uint64_t to = address_of(p, right);
+	struct ipt_place wrong = any_place(p, bits_of(p, right), false);
+	const struct ipt_region *r = &p->regions[wrong.region];
+
+	if (r->insns.data[wrong.insn].class == IPT_CLASS_COND && address_of(p, wrong) != to &&
+	    address_of(p, wrong) >> 63 == to >> 63)
+		return address_of(p, wrong);
+	return bits_of(p, right) == 16 ? to : to ^ OTHER_PAGE;
+}
+
+/** A transaction is aborted where a branch went, and of that branch the trace has a wrong target.
+ */
+static void abort_at(struct ipt_program *p, struct ipt_place to)
+{
+	ipt_enc_indirect(&p->encoder, wrong_target(p, to));
+	p->at = to;
+	leave_transaction(p);
+}
+
 static void go_to(struct ipt_program *p, bool is_return)
 {
 	struct ipt_place to =
@@ -243,6 +268,10 @@ static void go_to(struct ipt_program *p, bool is_return)
 
 	if (p->regions[to.region].is_outside) {
 		stop_by(p, address_of(p, to));
+		return;
+	}
+	if (!is_return && p->is_in_transaction && has_error(p, IPT_BDM64) && one_in(p, 4)) {
+		abort_at(p, to);
 		return;
 	}
 	if (is_return)
@@ -520,7 +549,6 @@ bool ipt_program_make(struct ipt_program *p, const struct ipt_program_opts *o)
 	*p = (struct ipt_program){.opts = *o, .random = o->seed};
 	choose(p);
 	p->config.errata = one_in(p, 3) && !o->for_libipt ? (uint16_t)below(p, ALL_ERRATA + 1) : 0;
-	p->config.errata &= (uint16_t) ~(IPT_BDM64 | IPT_SKZ84);
 	choose_trace(p, &trace);
 	trace.errata = p->config.errata;
 	choose_timing(p, &trace.timing);

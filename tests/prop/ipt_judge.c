@@ -214,6 +214,8 @@ uint64_t ipt_judge_most_off(const struct ipt_encode_opts *o)
 	/* Cycles that are not reported yet when the ratio changes count by the next one. */
 	if (o->cyc_threshold && o->has_power)
 		return UINT64_MAX;
+	if (o->has_mtc && o->errata & IPT_SKZ84) /* MTC counts from a TMA, which may be missing */
+		return UINT64_MAX;
 	if (o->has_cyc)
 		return MOST_ROUNDING + 2 * (uint64_t)o->cyc_threshold;
 	return MOST_ROUNDING + ((uint64_t)t->numerator << t->mtc_shift) / t->denominator;

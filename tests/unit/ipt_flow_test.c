@@ -8,9 +8,16 @@
 /*
  * What a flow makes of packets, in words: "3" instructions, "on 1000", "lost",
  * "at 50" ticks, "tx", "cr3 5000". The code from START on: JNE to the next instruction, two bytes
- * each; at MOV: MOV to CR3, at ENTRY: VMLAUNCH, then such.
+ * each; at MOV: MOV to CR3, at ENTRY: VMLAUNCH, then such; at JUMP: JMP RAX.
  */
-enum { START = 0x1000, MOV = 0x1800, ENTRY = 0x1900, BYTES = 0x1000, PART_BYTES = 64 };
+enum {
+	START = 0x1000,
+	MOV = 0x1800,
+	ENTRY = 0x1900,
+	JUMP = 0x1a00,
+	BYTES = 0x1000,
+	PART_BYTES = 64
+};
 
 static uint8_t code[BYTES];
 
@@ -20,6 +27,7 @@ static void make_code(void)
 		code[i] = 0x75;
 	memcpy(code + MOV - START, "\x0f\x22\xd8\x90", 4);
 	memcpy(code + ENTRY - START, "\x0f\x01\xc2\x90", 4);
+	memcpy(code + JUMP - START, "\xff\xe0", 2);
 }
 
 static uint32_t space_of(void *ctx, const struct code_key *key)
@@ -153,6 +161,8 @@ static void put_event(struct words *w, const struct flow_event *e)
 		buf_printf(b, "on %llx ", (unsigned long long)e->address);
 	else if (e->kind == FLOW_EV_TRACE_OFF)
 		buf_printf(b, "off ");
+	else if (e->kind == FLOW_EV_EXCEPTION)
+		buf_printf(b, "int %llx ", (unsigned long long)e->address);
 	else if (e->kind == FLOW_EV_TIMESTAMP)
 		buf_printf(b, "at %llu ", (unsigned long long)e->ticks.ticks);
 	else if (e->kind == FLOW_EV_TRANSACTION)
@@ -298,6 +308,87 @@ static void fup_of_entry(void)
 	config.errata = 0;
 }
 
+/** Of some processors the target of the branch before an abort is wrong. */
+static void wrong_target_of_abort(void)
+{
+	config.errata = IPT_BDM64;
+	for (int is_near = 0; is_near < 2; is_near++) {
+		buf_clear(&trace);
+		last_ip = 0;
+		put_psb(0, 0);
+		put_mode(64);
+		put_tsx(true);
+		put_ip(IPT_TIP_PGE, JUMP);
+		put_ip(IPT_TIP, is_near ? MOV : START + 8);
+		put((struct ipt_packet){
+			.kind = IPT_MODE_TSX, .tsx = {false, true}
+                });
+		put_ip(IPT_FUP, MOV + 3);
+		put_ip(IPT_TIP, START + 100);
+		put_branches(2);
+		check(is_near ? "tx on 1a00 2 abort int 1803 2 " : "tx on 1a00 1 abort int 1803 2 ",
+		      is_near ? "BDM64: execution can come from the target to the abort"
+			      : "BDM64: it cannot: the branch went to where the abort came");
+	}
+	config.errata = 0;
+}
+
+/** Of some processors the FUP after an overflow may be missing. */
+static void overflow_without_fup(void)
+{
+	config.errata = IPT_SKD010;
+	begin(0);
+	put_kind(IPT_OVF);
+	put_ip(IPT_TIP, START + 100);
+	put_branches(2);
+	check("on 1000 3 lost on 1064 2 ", "SKD010: a TIP says where execution is");
+	begin(0);
+	put_kind(IPT_OVF);
+	put((struct ipt_packet){.kind = IPT_TIP, .ip_form = IPT_IP_16, .ip = START + 100});
+	put_branches(2);
+	put_psb(START + 200, 0);
+	put_branches(1);
+	check("on 1000 3 lost on 10c8 1 ", "SKD010: not if it has a part of its address");
+	begin(0);
+	put_kind(IPT_OVF);
+	put_branches(2);
+	put_ip(IPT_TIP, START + 100);
+	put_branches(2);
+	put_psb(START + 200, 0);
+	put_branches(1);
+	check("on 1000 3 lost on 10c8 1 ",
+	      "SKD010: nor after TNT, of which some may come after it: the next PSB does");
+	config.errata = 0;
+	begin(0);
+	put_kind(IPT_OVF);
+	put_ip(IPT_TIP, START + 100);
+	put_branches(2);
+	put_psb(START + 200, 0);
+	put_branches(1);
+	check("on 1000 3 lost on 10c8 1 ", "of other processors: the next PSB does");
+}
+
+/** Of some processors TMA in a guest is wrong, and has a byte more, here that of a TNT. */
+static void tma_of_guest(void)
+{
+	config.errata = IPT_SKZ84;
+	for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
+		begin(0);
+		put((struct ipt_packet){.kind = IPT_TSC, .tsc = 5000});
+		put((struct ipt_packet){
+			.kind = IPT_TMA, .tma = {.ctc = 50, .fast = 0, .has_reserved = is_wrong}
+                });
+		if (is_wrong)
+			buf_char(&trace, 0x04);
+		put((struct ipt_packet){.kind = IPT_MTC, .mtc = 7});
+		put_branches(2);
+		check(is_wrong ? "on 1000 3 at 5000 2 " : "on 1000 3 at 5000 at 5600 2 ",
+		      is_wrong ? "SKZ84: neither TMA nor what follows it counts"
+			       : "SKZ84: a TMA that is right does");
+	}
+	config.errata = 0;
+}
+
 /** Cycles were said to be 100 ticks. At each PSB+ it turns out that it were fewer. */
 static void time_at_psb(void)
 {
@@ -348,7 +439,7 @@ static void make_places(void)
 static void places(void)
 {
 	static const char words[] =
-		"on 1000 .1000 .5000 int.5010 .6000 .6008 ptw 6008 .6010 .7000 lost on 7100 .7100 "
+		"on 1000 .1000 .5000 int.5010 int 5010 .6000 .6008 ptw 6008 .6010 .7000 lost on 7100 .7100 "
 		"end.7200 off on 8000 .8000 .8010 .9000 off ";
 
 	make_places();
@@ -374,7 +465,7 @@ static void places_of_transactions(void)
 	put_ip(IPT_FUP, 0x5008);
 	put_ip(IPT_TIP, START + 20);
 	detail = FLOW_POINTS;
-	check("on 1000 .1000 .100a tx .5000 abort.5008 abort .1014 ",
+	check("on 1000 .1000 .100a tx .5000 abort.5008 abort int 5008 .1014 ",
 	      "q: a transaction begins, and is aborted");
 	detail = FLOW_ALL;
 }
@@ -412,6 +503,9 @@ int main(void)
 	after_overflow();
 	early_fup();
 	fup_of_entry();
+	wrong_target_of_abort();
+	overflow_without_fup();
+	tma_of_guest();
 	time_at_psb();
 	places();
 	places_of_transactions();

@@ -47,7 +47,7 @@ static void put_trace_on(struct ipt_flow *f, uint64_t ip)
 				     .address = ip};
 
 	f->power = IPT_ON;
-	f->was_overflow = false;
+	f->was_overflow = f->lost_bits = false;
 	flow_put_event(&f->flow, &e);
 }
 
@@ -368,6 +368,17 @@ static bool look_at(struct ipt_flow *f, uint64_t ip)
 	return b->bytes ? true : flow_step_broken(&f->flow, b);
 }
 
+/** Of some processors the target of the branch before an abort is wrong: it went to where the abort
+ * came. @return as ipt_run_to() */
+static bool correct_abort(struct ipt_flow *f, uint64_t ip)
+{
+	if (!flow_pop(&f->flow))
+		return false;
+	if (ipt_is_ready(f) && !ipt_may_reach(f, ip))
+		ipt_correct_target(f, ip);
+	return true;
+}
+
 static bool take_fup(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	if (f->nr_waiting)
@@ -398,6 +409,8 @@ static bool take_fup(struct ipt_flow *f, const struct ipt_packet *k)
 	}
 	f->has_event = true;
 	f->event_ip = k->ip;
+	if (f->is_abort && f->config->errata & IPT_BDM64 && !correct_abort(f, k->ip))
+		return false;
 	return is_blind(f) && is_whole(k) && !ipt_has_points(f) ? look_at(f, k->ip)
 								: ipt_run_to(f, k->ip);
 }
@@ -440,8 +453,8 @@ static bool take_tip(struct ipt_flow *f, const struct ipt_packet *k)
 	if (f->power != IPT_ON) {
 		if (f->power == IPT_OFF)
 			return ipt_bad_trace(f, "a branch, while tracing is off");
-		if (f->config->errata & IPT_SKD010)
-			begin_at(f, k->ip);
+		if (f->config->errata & IPT_SKD010 && !f->lost_bits && !k->is_doubtful)
+			begin_at(f, k->ip); /* it has no FUP */
 		return true;
 	}
 	if (k->ip_form == IPT_IP_NONE)
@@ -508,6 +521,7 @@ static bool take_overflow(struct ipt_flow *f)
 	ipt_drop_open(f);
 	f->power = f->config->has_no_branches ? IPT_ON : IPT_UNKNOWN;
 	f->was_overflow = true;
+	f->lost_bits = false;
 	flow_put_dropped(flow);
 	if (ipt_has_points(f))
 		ipt_put_lost_point(f);
@@ -537,6 +551,7 @@ static bool take_running(struct ipt_flow *f, const struct ipt_packet *k)
 			return ipt_bad_trace(f, "branches, while tracing is off");
 		if (f->has_event)
 			return ipt_bad_trace(f, "branches, where an event's target is due");
+		f->lost_bits |= f->power == IPT_UNKNOWN;
 		return f->power == IPT_ON ? ipt_add_bits(f, k->tnt, k->nr_tnt) : true;
 	case IPT_TIP:
 		return take_tip(f, k);

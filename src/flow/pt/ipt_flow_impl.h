@@ -64,6 +64,7 @@ struct ipt_flow {
 	enum ipt_phase sync;
 	enum ipt_power power;
 	bool was_overflow;
+	bool lost_bits; /* TNT came while it is unknown where execution is */
 	bool is_in_transaction;
 	bool was_in_transaction; /* as events said */
 
@@ -191,6 +192,10 @@ bool ipt_run_special(struct ipt_flow *f, uint8_t detail, uint64_t *ret);
 /** The branch that left what is traced, where the trace says no more than that; @p to: its target,
  * or FLOW_NO_ADDRESS. */
 bool ipt_leave(struct ipt_flow *f, uint64_t to);
+/** Can execution come to @p ip on a way without branches that the trace reports? */
+bool ipt_may_reach(struct ipt_flow *f, uint64_t ip);
+/** The branch that came last went to @p ip, and not where the trace says. */
+void ipt_correct_target(struct ipt_flow *f, uint64_t ip);
 /** Is execution at a VMLAUNCH or VMRESUME? */
 bool ipt_is_at_vm_entry(struct ipt_flow *f);
 /** Execution continues at @p ip, in the next context. */

@@ -41,7 +41,7 @@ void ipt_begin_part(struct flow *flow, uint64_t offset)
 	f->has_new_time = false;
 	f->sync = IPT_RUNNING;
 	f->power = IPT_ON;
-	f->was_overflow = f->was_in_transaction = false;
+	f->was_overflow = f->lost_bits = f->was_in_transaction = false;
 	f->has_psb = f->has_cbr = f->has_if = false;
 }
 

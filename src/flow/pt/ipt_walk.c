@@ -177,6 +177,33 @@ bool ipt_run_through(struct ipt_flow *f, uint64_t ip, uint8_t detail)
 		     : true;
 }
 
+bool ipt_may_reach(struct ipt_flow *f, uint64_t ip)
+{
+	struct flow *flow = &f->flow;
+	uint64_t pc = flow->pc;
+
+	for (unsigned int nr = 0; nr < FLOW_MAX_SILENT; nr++) {
+		uint32_t at = flow_blocks_get(&flow->blocks, flow->space, flow->isa, pc);
+		const struct flow_block *b;
+
+		if (at == FLOW_NO_BLOCK)
+			return true; /* out of memory, as who goes there will find */
+		b = &flow->blocks.all.data[at];
+		if (ip == pc || ip - b->start < b->bytes)
+			return true;
+		if (!flow_is_silent(flow, b))
+			return false;
+		pc = b->kind == INSN_BRANCH ? b->target : b->start + b->bytes;
+	}
+	return false;
+}
+
+void ipt_correct_target(struct ipt_flow *f, uint64_t ip)
+{
+	flow_take_back_edge(&f->flow);
+	flow_move_to(&f->flow, ip, f->flow.isa);
+}
+
 bool ipt_is_at_vm_entry(struct ipt_flow *f)
 {
 	const struct flow_block *b = ipt_is_ready(f) ? here(f) : NULL;
