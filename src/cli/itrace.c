@@ -46,7 +46,7 @@ static int fail(const struct cli_input *in, const struct clew_diag *diag)
 
 static void report_ignored(const struct cli_itrace *it)
 {
-	static const char of_operations[] = "Mafmt", of_x86[] = "xwpIq";
+	static const char of_operations[] = "Mafmt", of_x86[] = "xwpIqA";
 	bool has_ops = trace_has_ops(it->trace), is_x86 = trace_has_x86(it->trace);
 	char letters[sizeof(it->opts.ignored)] = "";
 	size_t nr = 0;
@@ -80,6 +80,7 @@ static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_
 		.wants_branches = w->wants_branches,
 		.wants_insns = w->wants_insns,
 		.wants_depth = w->wants_depth,
+		.wants_ipc = w->wants_ipc,
 		.fold = w->fold,
 		.wants_repeats = w->wants_repeats,
 		.is_single_threaded = w->is_single_threaded,

@@ -27,7 +27,7 @@ struct cli_itrace {
 
 /** Options of trace_events that do not come from --itrace. */
 struct cli_itrace_wishes {
-	bool wants_addr, wants_branches, wants_insns, wants_depth;
+	bool wants_addr, wants_branches, wants_insns, wants_depth, wants_ipc;
 	enum trace_ops_fold fold;
 	bool wants_repeats;
 	bool is_single_threaded;

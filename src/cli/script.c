@@ -519,6 +519,8 @@ static int open_trace(struct script *s)
 		.wants_addr = s->in.opts.wants_addr,
 		.wants_branches = s->in.opts.wants_branches,
 		.wants_insns = s->is_json || script_fields_any(f, SCRIPT_OF_INSNS),
+		.wants_ipc = script_fields_any(f, SCRIPT_IPC) ||
+			     (s->is_json && s->itrace.is_set && s->itrace.opts.is_rough),
 		.wants_depth = s->is_json || script_fields_any(f, SCRIPT_CALLINDENT),
 		.wants_repeats = !s->is_json && script_text_takes_repeats(&s->text),
 	};

@@ -63,7 +63,7 @@ enum flow_event_kind {
 	FLOW_EV_FUNCTION_RET,
 	FLOW_EV_PE_RESET,
 	FLOW_EV_TIMESTAMP, /* ticks; 0: the unit has no time source */
-	FLOW_EV_CYCLES,    /* count, or unknown */
+	FLOW_EV_CYCLES,    /* count, or unknown; is_target: they end with the branch before */
 	FLOW_EV_BOUND,     /* bound: what follows ran no later than this (flow_set_bound) */
 	FLOW_EV_EVENT,     /* number: bits 3:0 */
 	FLOW_EV_TS_MARKER,
@@ -201,6 +201,7 @@ struct flow_opts {
 	 * speculates is decoded in one. */
 	unsigned int nr_threads;
 	uint8_t detail;    /* enum flow_detail; of Intel PT */
+	bool has_cycles;   /* of Intel PT, which is slower with them: FLOW_EV_CYCLES */
 	size_t part_bytes; /* tests: of input for each thread; 0: up to 128 KiB */
 };
 

@@ -94,6 +94,7 @@ static struct flow *new_flow(struct decode *c, size_t unit, size_t nr)
 		.max_cache_bytes = c->share,
 		.nr_threads = threads(c, nr),
 		.detail = c->opts->detail,
+		.has_cycles = c->opts->has_cycles,
 	};
 
 	return u->decoder->flow_new(u->config, &opts, c->opts->splits_source_ranges);

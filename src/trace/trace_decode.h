@@ -10,6 +10,7 @@ struct trace_decode_opts {
 	unsigned int nr_threads; /* 0: as many as there are CPUs, 1: this one alone */
 	bool splits_source_ranges;
 	uint8_t detail;         /* enum flow_detail */
+	bool has_cycles;        /* as flow_opts */
 	size_t max_cache_bytes; /* of all units of a session together; 0: as flow_opts */
 	/** Of each unit: leave it out? NULL: none. */
 	const bool *skips;

@@ -100,6 +100,10 @@ def beside_perf():
         ("retc", "crewp", "ip,addr,flags"),
         ("plain", "i1000i", "ip,flags,sym,symoff,dso"),
         ("m32", "i7ib", "ip"),
+        ("time-cyc", "b", "ip,flags,ipc"),
+        ("threads", "b", "ip,flags,ipc"),
+        ("threads", "bA", "ip,flags,ipc"),
+        ("jit", "bA", "ip,flags,ipc"),
     ):
         of = ["-i", os.path.join(truth, name, "perf.data"), "--symfs", os.path.join(truth, "symfs")]
         mine, other = (f("script", "--itrace=" + letters, "-F", "comm,tid,event,synth," + fields, *of) for f in (run, of_perf))

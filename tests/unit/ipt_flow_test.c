@@ -129,6 +129,7 @@ static void begin(uint64_t tsc)
 /* --- words --- */
 
 static enum flow_detail detail;
+static bool has_cycles;
 
 struct words {
 	struct buf text;
@@ -161,6 +162,8 @@ static void put_event(struct words *w, const struct flow_event *e)
 		buf_printf(b, "on %llx ", (unsigned long long)e->address);
 	else if (e->kind == FLOW_EV_TRACE_OFF)
 		buf_printf(b, "off ");
+	else if (e->kind == FLOW_EV_CYCLES)
+		buf_printf(b, "%u%s cycles ", e->count, e->is_target ? "" : " or more");
 	else if (e->kind == FLOW_EV_EXCEPTION)
 		buf_printf(b, "int %llx ", (unsigned long long)e->address);
 	else if (e->kind == FLOW_EV_TIMESTAMP)
@@ -202,6 +205,7 @@ static void decode(struct words *w, unsigned int nr_threads)
 				  .flow.ctx = w,
 				  .flow.nr_threads = nr_threads,
 				  .flow.detail = (uint8_t)detail,
+				  .flow.has_cycles = has_cycles,
 				  .flow.part_bytes = PART_BYTES};
 	struct flow *f = ipt_flow_new(&o);
 
@@ -405,6 +409,36 @@ static void time_at_psb(void)
 	      "time does not go back where a PSB+ corrects it");
 }
 
+/** A count is that of the oldest bit of the TNT after it, or of the TIP. */
+static void cycles(void)
+{
+	begin(0);
+	put_cyc(10);
+	put_branches(3);
+	put_cyc(20);
+	put((struct ipt_packet){.kind = IPT_TNT, .nr_tnt = 3, .tnt = 1});
+	put_branches(1);
+	put_cyc(5);
+	put_ip(IPT_FUP, START + 20);
+	put_cyc(6);
+	put_ip(IPT_TIP, JUMP);
+	put_cyc(7);
+	put_ip(IPT_TIP, START);
+	put_cyc(8);
+	put_ip(IPT_FUP, START);
+	put_kind(IPT_TIP_PGD);
+	put_cyc(200);
+	put_mode(64);
+	put_ip(IPT_TIP_PGE, START);
+	put_branches(1);
+	has_cycles = true;
+	check("on 1000 4 10 or more cycles 3 20 cycles 3 int 1014 11 cycles 1 7 cycles 8 cycles off 0 "
+	      "cycles on 1000 1 ",
+	      "cycles of branches");
+	has_cycles = false;
+	check("on 1000 10 int 1014 1 off on 1000 1 ", "and none, if they are not asked for");
+}
+
 /* --- code is not followed: ".1000" is a place --- */
 
 static void put_ptw(void)
@@ -507,6 +541,7 @@ int main(void)
 	overflow_without_fup();
 	tma_of_guest();
 	time_at_psb();
+	cycles();
 	places();
 	places_of_transactions();
 	no_branches();

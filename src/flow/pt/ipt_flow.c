@@ -71,6 +71,7 @@ static void begin_at(struct ipt_flow *f, uint64_t ip)
 	ipt_go_to(f, ip);
 	ipt_put_psb(f);
 	put_transaction(f);
+	ipt_put_cycles(f, true); /* before it */
 	put_trace_on(f, ip);
 	ipt_put_point(f, ip, FLOW_POINT_HERE);
 }
@@ -95,6 +96,7 @@ void ipt_end_tracing(struct ipt_flow *f, enum flow_cause cause, uint64_t to)
 	ipt_put_cfe(f, cause == FLOW_CAUSE_ASYNC ? f->event_ip : FLOW_NO_ADDRESS);
 	if (cause == FLOW_CAUSE_ASYNC)
 		ipt_put_end_point(f, has_address);
+	ipt_put_cycles(f, true);
 	f->power = IPT_OFF;
 	ipt_drop_open(f);
 	f->flow.stack_nr = 0;
@@ -468,6 +470,7 @@ static bool take_tip(struct ipt_flow *f, const struct ipt_packet *k)
 		put_exception(f);
 	else if (!flow_step_indirect(&f->flow))
 		return false;
+	ipt_put_cycles(f, true);
 	ipt_go_to(f, k->ip);
 	ipt_put_point(f, k->ip, FLOW_POINT_HERE);
 	return ipt_run_bits(f);
@@ -535,6 +538,10 @@ static bool take_overflow(struct ipt_flow *f)
 static void take_time(struct ipt_flow *f, const struct ipt_packet *k)
 {
 	f->has_new_time |= ipt_clock_take(&f->clock, k);
+	if (k->kind == IPT_CYC && f->opts.flow.has_cycles) {
+		f->has_cycles = true;
+		f->nr_cycles += f->power == IPT_ON ? k->cyc : 0;
+	}
 	if (f->sync == IPT_RUNNING)
 		put_time(f);
 }
@@ -740,7 +747,8 @@ struct flow *ipt_flow_new(const struct ipt_flow_opts *opts)
 	struct ipt_flow_opts o = *opts;
 
 	o.flow.detail = (uint8_t)ipt_detail_of(o.config, o.flow.detail);
-	if (o.flow.detail != FLOW_ALL) /* nothing of it takes long */
+	/* Nothing of places takes long, and cycles of a part belong to a branch before it. */
+	if (o.flow.detail != FLOW_ALL || o.flow.has_cycles)
 		o.flow.nr_threads = 1;
 	return flow_new(&front, &o.flow, &o);
 }

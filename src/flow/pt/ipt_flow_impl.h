@@ -76,8 +76,11 @@ struct ipt_flow {
 	struct ipt_packet later[IPT_MAX_LATER]; /* what they mean depends on it */
 	unsigned int nr_later;
 
-	uint8_t detail; /* enum flow_detail: of the options, or what the trace allows */
-	bool has_point; /* where execution was last, if code is not followed */
+	uint64_t
+		nr_cycles; /* with opts.flow.has_cycles: since the last branch, of what is traced */
+	bool has_cycles;   /* a packet had them */
+	uint8_t detail;    /* enum flow_detail: of the options, or what the trace allows */
+	bool has_point;    /* where execution was last, if code is not followed */
 	uint64_t point;
 
 	bool has_event; /* a FUP opened it */
@@ -178,6 +181,9 @@ void ipt_fast_decode(struct ipt_flow *f, struct bytes *in);
 bool ipt_bad_trace(struct ipt_flow *f, const char *what);
 bool ipt_bad_image(struct ipt_flow *f, const char *what);
 
+/** Cycles up to the branch that came last, if they were counted. @p is_exact: the packet that
+ * counted them is that of this branch. */
+void ipt_put_cycles(struct ipt_flow *f, bool is_exact);
 /** More TNT bits, and what they lead to. */
 bool ipt_add_bits(struct ipt_flow *f, uint64_t bits, unsigned int nr);
 /** As far as bits lead; what is left waits for the address of an indirect branch. */

@@ -105,12 +105,25 @@ static bool take_bit(struct ipt_flow *f)
 	return ret;
 }
 
+void ipt_put_cycles(struct ipt_flow *f, bool is_exact)
+{
+	struct flow_event e = {.kind = FLOW_EV_CYCLES, .has_count = true, .is_target = is_exact};
+
+	if (!f->has_cycles)
+		return;
+	f->has_cycles = false;
+	e.count = f->nr_cycles < UINT32_MAX ? (uint32_t)f->nr_cycles : UINT32_MAX;
+	f->nr_cycles = 0;
+	flow_put_event(&f->flow, &e);
+}
+
 bool ipt_run_bits(struct ipt_flow *f)
 {
 	struct flow *flow = &f->flow;
 
 	while (f->nr_waiting) {
 		const struct flow_block *b;
+		bool is_taken;
 
 		if (!flow_pop(flow))
 			return false;
@@ -124,8 +137,10 @@ bool ipt_run_bits(struct ipt_flow *f)
 		b = here(f);
 		if (flow_is_indirect(b) && !(b->flags & INSN_RET))
 			return true;
-		if (!flow_step(flow, take_bit(f)))
+		is_taken = take_bit(f);
+		if (!flow_step(flow, is_taken))
 			return false;
+		ipt_put_cycles(f, is_taken); /* they end with the oldest bit of a TNT */
 	}
 	return true;
 }

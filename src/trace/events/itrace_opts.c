@@ -155,8 +155,10 @@ static bool other(struct parser *p, char letter)
 		return p->o.memory = true;
 	case 'a':
 		return p->o.remote = true;
+	case 'A':
+		return p->o.is_rough = true;
 	case 'q': /* more of them mean no more */
-		p->o.detail += p->o.detail < MOST_QUICK;
+		p->o.detail = p->o.detail ? MOST_QUICK : 1;
 		return true;
 	case 'f':
 		return p->o.l1 = true;

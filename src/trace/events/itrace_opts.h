@@ -33,6 +33,7 @@ struct itrace_opts {
 	bool last_branches;  /* l: on the instructions */
 	bool is_timeless;    /* Z */
 	bool is_kernel_time; /* T: the trace's ticks are the recording's nanoseconds */
+	bool is_rough;       /* A: cycles also where they do not end with the branch */
 	uint8_t detail;      /* q, qq: enum flow_detail; of Intel PT */
 	uint32_t max_chain, max_branches;
 	uint8_t unit; /* enum itrace_unit, of the period */

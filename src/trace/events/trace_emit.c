@@ -162,6 +162,8 @@ static void add_synth(struct trace_synth *s, const struct synth_fields *t)
 	if (e->opts.wants_insns && t->loc)
 		y->insn_bytes =
 			s->code.insns->read(&s->code, t->space, (enum isa)t->isa, t->ip, y->insn);
+	if (trace_synth_is_x86(s))
+		return;
 	if (s->nr_cycles) {
 		y->nr_cycles = s->nr_cycles;
 		y->nr_insns = s->cycles_until - s->reported_at;
@@ -179,6 +181,20 @@ static void count(struct trace_events *e, const struct ana_event *ev)
 	e->nr++;
 }
 
+/** Of Intel PT branches have cycles. */
+static void add_cycles(struct trace_synth *s)
+{
+	struct ana_synth *y = &s->events->synths_of[s->events->nr];
+
+	if (!trace_synth_is_x86(s) || !s->has_ipc || !s->nr_cycles)
+		return;
+	y->nr_cycles = s->nr_cycles;
+	y->nr_insns = s->nr_insns - s->reported_at;
+	s->reported_at = s->nr_insns;
+	s->nr_cycles = 0;
+	s->has_ipc = false;
+}
+
 void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t)
 {
 	struct trace_events *e = s->events;
@@ -187,6 +203,7 @@ void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t)
 	if (!ev || !trace_emit_keeps(e, trace_emit_sample(e, ev, e->branches, t), t->who))
 		return;
 	add_synth(s, t);
+	add_cycles(s);
 	count(e, ev);
 }
 

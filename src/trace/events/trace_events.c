@@ -197,6 +197,7 @@ static struct trace_decode_opts decode_opts(struct trace_events *e)
 		.nr_threads = e->opts.nr_threads,
 		.splits_source_ranges = true,
 		.detail = e->opts.itrace.detail,
+		.has_cycles = e->opts.wants_ipc,
 		.batch = take_batch,
 		.unit_end = take_end,
 		.ops = take_ops,

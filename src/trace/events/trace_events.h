@@ -31,6 +31,7 @@ struct trace_events_opts {
 	bool wants_branches;     /* resolve last branches */
 	bool wants_insns;        /* the bytes of instructions */
 	bool wants_depth;        /* of calls */
+	bool wants_ipc;          /* cycles of branches, of Intel PT */
 	/** The consumer counts, whatever the order: an operation may stand for others
 	 * (ana_event.nr_more), if the options allow it. */
 	enum trace_ops_fold fold;

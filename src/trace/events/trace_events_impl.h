@@ -116,6 +116,7 @@ struct trace_synth {
 	uint64_t reported_at;             /* nr_insns when cycles were last reported */
 	uint32_t branch_cycles;           /* since the last branch */
 	uint64_t nr_cycles, cycles_until; /* since then; cycles_until: nr_insns of the last count */
+	bool has_ipc;                     /* Intel PT: to the branch that is reported next */
 	uint64_t sample_from;             /* time or ticks when the next sample is due */
 	bool is_by_count;
 	bool is_in_tx, has_abort; /* of a transaction; has_abort: an exception follows */

@@ -293,6 +293,7 @@ static void take_cycles(struct trace_synth *s, const struct flow_event *e)
 	s->nr_cycles += e->count;
 	s->branch_cycles += e->count;
 	s->cycles_until = s->nr_insns;
+	s->has_ipc = e->is_target || s->events->opts.itrace.is_rough;
 }
 
 /** Code that ran unseen: it counts for periods, and none of it can be a sample. */
