@@ -136,12 +136,14 @@ enum clew_trace_note {
 	CLEW_NOTE_MWAIT,   /* hints */
 	CLEW_NOTE_PWRE,    /* C-state << 4 | sub-state */
 	CLEW_NOTE_EXSTOP,
-	CLEW_NOTE_PWRX,  /* wake reason << 8 | last C-state << 4 | deepest one */
-	CLEW_NOTE_EVD,   /* of the CFE that follows: its data */
-	CLEW_NOTE_CFE,   /* vector */
-	CLEW_NOTE_IF,    /* EFLAGS.IF */
-	CLEW_NOTE_POINT, /* where code cannot be followed: execution was there; 1: in a
-			    transaction */
+	CLEW_NOTE_PWRX,      /* wake reason << 8 | last C-state << 4 | deepest one */
+	CLEW_NOTE_EVD,       /* of the CFE that follows: its data */
+	CLEW_NOTE_CFE,       /* vector */
+	CLEW_NOTE_IF,        /* EFLAGS.IF */
+	CLEW_NOTE_PEBS_ITEM, /* of a PEBS record, start: type of its block << 8 | item */
+	CLEW_NOTE_PEBS,      /* the record of the items before */
+	CLEW_NOTE_POINT,     /* where code cannot be followed: execution was there; 1: in a
+				transaction */
 };
 
 /** Why decoding waits for the next synchronisation point. */

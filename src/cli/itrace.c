@@ -46,7 +46,7 @@ static int fail(const struct cli_input *in, const struct clew_diag *diag)
 
 static void report_ignored(const struct cli_itrace *it)
 {
-	static const char of_operations[] = "Mafmt", of_x86[] = "xwpIqA";
+	static const char of_operations[] = "Mafmt", of_x86[] = "xwpIqAo";
 	bool has_ops = trace_has_ops(it->trace), is_x86 = trace_has_x86(it->trace);
 	char letters[sizeof(it->opts.ignored)] = "";
 	size_t nr = 0;

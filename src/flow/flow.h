@@ -94,8 +94,10 @@ enum flow_note {
 	FLOW_NOTE_EVD,     /* of the CFE that follows; count: type; value: its data */
 	FLOW_NOTE_CFE,     /* count: type; value: vector; has_count: at an instruction */
 	FLOW_NOTE_IF,      /* value: EFLAGS.IF from now on; count: enum flow_note_if */
-	FLOW_NOTE_POINT,   /* where code is not followed: execution is at address; count: enum
-			      flow_point; value: 1: in a transaction */
+	FLOW_NOTE_PEBS_ITEM, /* count: type of the block << 8 | item; value */
+	FLOW_NOTE_PEBS,      /* of the items since the one before */
+	FLOW_NOTE_POINT,     /* where code is not followed: execution is at address; count: enum
+				flow_point; value: 1: in a transaction */
 	NR_FLOW_NOTES
 };
 

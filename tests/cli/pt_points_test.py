@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Usage: pt_points_test.py CLEW DATA: Intel PT that does not show what runs between places: recorded without TNT (notnt) or branches (branch=0).
+"""Usage: pt_points_test.py CLEW DATA: Intel PT that does not show what runs between places: recorded without TNT (notnt) or branches (branch=0); and PEBS
+records in a trace.
 DATA/intel-pt-truth may be absent. TAP."""
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -11,7 +13,7 @@ import tempfile
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, ".."), os.path.join(here, "..", "diff")]
-from ipt_lib import PSB, recording
+from ipt_lib import PSB, record, recording
 from tap import check, done, skip
 
 clew = os.path.abspath(sys.argv[1])
@@ -95,6 +97,70 @@ def no_branches(directory):
     check(err.count("instructions are unknown: its branches were not traced (branch=0)") == 1, "branch=0: said once", err)
 
 
+# --- PEBS ---
+
+IP_TID_TIME_ADDR, WEIGHT, DATA_SRC, IDENTIFIER, REGS_INTR = 0xf, 1 << 14, 1 << 15, 1 << 16, 1 << 18
+AUX_OUTPUT, TSC = 1 << 31, 1000000
+
+
+def with_events(aux, *events):
+    """A recording of one thread: the trace, and (sample_type, registers) of each event that writes into it. Ticks are nanoseconds."""
+    pmu, ids, attrs = 8, 104, 200
+    rows = [struct.pack("<IIQQQQQ", pmu, 128, PT | 1 << 10 | BRANCH, 1, IDENTIFIER | 7, 0, 1 << 18).ljust(128, b"\0")]
+    for sample_type, regs in events:
+        row = bytearray(struct.pack("<IIQQQQQ", 0, 128, 0, 1000, sample_type | IDENTIFIER | 7, 0, 1 << 18 | AUX_OUTPUT | 2 << 15).ljust(128, b"\0"))
+        struct.pack_into("<Q", row, 96, regs)
+        rows.append(bytes(row))
+    start = attrs + 144 * len(rows)
+    info = (pmu, 31, 1 << 31, 0, 1, 1 << 10, 1 << 11, 0, 0, 0, 1 << 9, 0xf << 14, 84, 1, 2, 20, 0)
+    aux += bytes(-len(aux) % 8)
+    data = record(70, struct.pack("<II%dQ" % len(info), 1, 0, *info))
+    data += record(3, struct.pack("<II", 7, 7) + b"prog\0\0\0\0" + struct.pack("<IIQQ", 7, 7, 1, 42))
+    data += record(11, struct.pack("<QQQIIQQ", 0, len(aux), 0, 7, 7, 2, 42))
+    data += record(71, struct.pack("<QQQIIII", len(aux), 0, TSC, 0, 7, 0xffffffff, 0)) + aux
+    head = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, 144, attrs, 144 * len(rows), start, len(data), 0, 0) + bytes(32)
+    head = (head + struct.pack("<%dQ" % len(rows), *range(42, 42 + len(rows)))).ljust(attrs, b"\0")
+    return head + b"".join(row + struct.pack("<QQ", ids + 8 * i, 8) for i, row in enumerate(rows)) + data
+
+
+def items(kind, values):
+    return b"\x02\x63" + bytes([kind]) + b"".join(bytes([i << 3 | 4]) + struct.pack("<Q", v) for i, v in values.items())
+
+
+def pebs_record(ip, ticks, memory=None, has_fup=True):
+    """Its registers are 0x100 more each."""
+    end = b"\x02\xb3" + full(FUP, ip) if has_fup else b"\x02\x33"
+    return items(4, {0: ip, 1: 1, 2: TSC + ticks}) + (items(5, memory) if memory else b"") + items(1, {i: 0x100 * i + 0x100 for i in range(18)}) + end
+
+
+def pebs(directory):
+    path = os.path.join(directory, "pebs")
+    trace = PSB + b"\x19" + struct.pack("<Q", TSC)[:7] + bytes.fromhex("02031400 0223 9901") + full(PGE, 0x401000)
+    trace += pebs_record(0x401002, 10000, {0: 0xdead000, 1: 1, 2: 77, 3: 0}) + pebs_record(0x401010, 20000, {0: 0xbeef000, 2: 99}, False)
+    trace += items(5, {0: 0x1234}) + PSB + bytes.fromhex("9901") + full(FUP, 0x401018) + bytes.fromhex("0223")  # cut by a PSB
+    trace += pebs_record(0x401020, 30000) + b"\x01"
+    with open(path, "wb") as f:
+        f.write(with_events(trace, (IP_TID_TIME_ADDR | WEIGHT | REGS_INTR, 0xff03ff)))
+    args = ("--itrace=qo", "-F", "hw:comm,tid,time,event,ip,period,addr,weight,iregs", "-i", path)
+    out, _ = run("script", *args)
+    got = [line.split() for line in out.splitlines()]
+    check([line[2:8] for line in got] == [[f"0.0010{i}0:", "1000", "cycles:pp:", addr, weight, ip] for i, addr, weight, ip in
+                                          ((1, "dead000", "77", "401002"), (2, "beef000", "99", "401010"), (3, "0", "0", "401020"))],
+          "o: each record of PEBS, with its own time and address; not one that is cut", out)
+    regs = [r.split(":")[1] for r in " ".join(got[0][9:]).replace(": ", ":").split()] if got else []
+    order = (3, 6, 4, 5, 9, 10, 8, 7, 2, 1, 11, 12, 13, 14, 15, 16, 17, 18)
+    check(regs == [hex(0x100 * i) for i in order], "o: and registers", regs)
+    if shutil.which("perf"):
+        other = subprocess.run(["perf", "script", *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
+        check(out == other, "o: as perf prints them", other)
+    out, _ = run("script", "--itrace=q", *args[1:])
+    check(not out, "without o there are none", out)
+    with open(path, "wb") as f:
+        f.write(with_events(trace, (IP_TID_TIME_ADDR, 0), (IP_TID_TIME_ADDR, 0)))
+    out, _ = run("script", "--itrace=qo", "-F", "hw:comm,event,ip", "-i", path)
+    check(not out, "o: of two events it is unknown which one a record is of", out)
+
+
 def ignored():
     snapshot = os.path.join(sys.argv[2], "intel-pt-truth", "plain", "perf.data")
     if os.path.exists(snapshot):
@@ -105,5 +171,6 @@ def ignored():
 with tempfile.TemporaryDirectory() as made_in:
     no_tnt(made_in)
     no_branches(made_in)
+    pebs(made_in)
 ignored()
 done()

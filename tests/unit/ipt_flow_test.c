@@ -162,6 +162,11 @@ static void put_event(struct words *w, const struct flow_event *e)
 		buf_printf(b, "on %llx ", (unsigned long long)e->address);
 	else if (e->kind == FLOW_EV_TRACE_OFF)
 		buf_printf(b, "off ");
+	else if (e->kind == FLOW_EV_NOTE && e->number == FLOW_NOTE_PEBS_ITEM)
+		buf_printf(b, "%u.%u=%llx ", e->count >> 8, e->count & 0xff,
+			   (unsigned long long)e->value);
+	else if (e->kind == FLOW_EV_NOTE && e->number == FLOW_NOTE_PEBS)
+		buf_printf(b, "pebs %llx ", (unsigned long long)e->end);
 	else if (e->kind == FLOW_EV_CYCLES)
 		buf_printf(b, "%u%s cycles ", e->count, e->is_target ? "" : " or more");
 	else if (e->kind == FLOW_EV_EXCEPTION)
@@ -439,6 +444,33 @@ static void cycles(void)
 	check("on 1000 10 int 1014 1 off on 1000 1 ", "and none, if they are not asked for");
 }
 
+static void put_item(uint8_t item, uint64_t value)
+{
+	put((struct ipt_packet){
+		.kind = IPT_BIP, .bytes = 9, .bip = {value, item}
+        });
+}
+
+static void pebs(void)
+{
+	begin(0);
+	for (uint8_t has_fup = 0; has_fup < 2; has_fup++) {
+		put((struct ipt_packet){
+			.kind = IPT_BBP, .bbp = {4, 8}
+                });
+		put_item(0, START + 8);
+		put((struct ipt_packet){
+			.kind = IPT_BBP, .bbp = {1, 8}
+                });
+		put_item(17, 0x99);
+		put((struct ipt_packet){.kind = IPT_BEP, .has_fup = has_fup});
+	}
+	put_ip(IPT_FUP, START + 6);
+	put_branches(2);
+	check("on 1000 3 4.0=1008 1.17=99 pebs 1006 4.0=1008 1.17=99 pebs 1006 2 ",
+	      "records of PEBS, with a FUP and without");
+}
+
 /* --- code is not followed: ".1000" is a place --- */
 
 static void put_ptw(void)
@@ -542,6 +574,7 @@ int main(void)
 	tma_of_guest();
 	time_at_psb();
 	cycles();
+	pebs();
 	places();
 	places_of_transactions();
 	no_branches();

@@ -93,9 +93,10 @@ struct ipt_flow {
 	unsigned int nr_evds;
 	struct flow_event cfe; /* of the event that the next FUP opens */
 	bool has_cfe;
-	bool is_mode_last; /* MODE.Exec was the packet before */
-	bool has_psb;      /* at psb_offset, and not reported yet */
-	bool has_cbr;      /* of a PSB+, not reported yet */
+	bool is_mode_last;  /* MODE.Exec was the packet before */
+	uint8_t pebs_block; /* type of the last BBP */
+	bool has_psb;       /* at psb_offset, and not reported yet */
+	bool has_cbr;       /* of a PSB+, not reported yet */
 	uint64_t psb_offset, psb_ip;
 	uint8_t cbr;
 	bool is_if, has_if; /* EFLAGS.IF, as notes said */

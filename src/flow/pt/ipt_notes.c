@@ -218,6 +218,17 @@ static bool take_cbr(struct ipt_flow *f, const struct ipt_packet *k)
 	return true;
 }
 
+/** Spec: Intel SDM volume 3, "Block Item Packet (BIP)". */
+static bool take_pebs_item(struct ipt_flow *f, const struct ipt_packet *k)
+{
+	struct flow_event e = note_of(FLOW_NOTE_PEBS_ITEM, k->bip.value,
+				      (uint32_t)f->pebs_block << 8 | k->bip.item);
+
+	e.address = e.count;
+	flow_put_event(&f->flow, &e);
+	return true;
+}
+
 /** Reported nowhere; its FUP is its own. */
 static bool take_silent(struct ipt_flow *f, const struct ipt_packet *k)
 {
@@ -256,7 +267,16 @@ bool ipt_take_note(struct ipt_flow *f, const struct ipt_packet *k, bool *ret)
 	case IPT_CBR:
 		*ret = take_cbr(f, k);
 		return true;
+	case IPT_BBP:
+		f->pebs_block = k->bbp.type;
+		*ret = true;
+		return true;
+	case IPT_BIP:
+		*ret = take_pebs_item(f, k);
+		return true;
 	case IPT_BEP:
+		*ret = take_with_fup(f, k, note_of(FLOW_NOTE_PEBS, 0, 0));
+		return true;
 	case IPT_TRIG:
 		*ret = take_silent(f, k);
 		return true;

@@ -302,11 +302,18 @@ static void put_off(struct buf *out, const struct clew_trace_event *e)
 static void put_note(struct buf *out, const struct clew_trace_event *e)
 {
 	static const char *const names[] = {
-		[CLEW_NOTE_PSB] = "psb",         [CLEW_NOTE_CBR] = "cbr",
-		[CLEW_NOTE_PTWRITE] = "ptwrite", [CLEW_NOTE_MWAIT] = "mwait",
-		[CLEW_NOTE_PWRE] = "pwre",       [CLEW_NOTE_EXSTOP] = "exstop",
-		[CLEW_NOTE_PWRX] = "pwrx",       [CLEW_NOTE_EVD] = "evd",
-		[CLEW_NOTE_CFE] = "cfe",         [CLEW_NOTE_IF] = "if",
+		[CLEW_NOTE_PSB] = "psb",
+		[CLEW_NOTE_CBR] = "cbr",
+		[CLEW_NOTE_PTWRITE] = "ptwrite",
+		[CLEW_NOTE_MWAIT] = "mwait",
+		[CLEW_NOTE_PWRE] = "pwre",
+		[CLEW_NOTE_EXSTOP] = "exstop",
+		[CLEW_NOTE_PWRX] = "pwrx",
+		[CLEW_NOTE_EVD] = "evd",
+		[CLEW_NOTE_CFE] = "cfe",
+		[CLEW_NOTE_IF] = "if",
+		[CLEW_NOTE_PEBS_ITEM] = "pebs item",
+		[CLEW_NOTE_PEBS] = "pebs",
 		[CLEW_NOTE_POINT] = "point",
 	};
 

@@ -155,6 +155,8 @@ static bool other(struct parser *p, char letter)
 		return p->o.memory = true;
 	case 'a':
 		return p->o.remote = true;
+	case 'o':
+		return p->o.aux_outputs = true;
 	case 'A':
 		return p->o.is_rough = true;
 	case 'q': /* more of them mean no more */
@@ -239,6 +241,7 @@ void itrace_opts_default(struct itrace_opts *o, bool is_sampled)
 		.ptwrites = true,
 		.power = true,
 		.interrupts = true,
+		.aux_outputs = true,
 		.memory = true,
 		.remote = !is_sampled,
 		.l1 = !is_sampled,

@@ -28,6 +28,7 @@ struct itrace_opts {
 	bool memory, remote; /* M, a: of sampled operations, as the next three */
 	bool l1, last_level; /* f, m: accesses and misses of these caches, */
 	bool tlb;            /* t: and of the TLB */
+	bool aux_outputs;    /* o: samples of events that wrote into the trace (PEBS) */
 	bool is_default;     /* nothing was asked for: sampled operations are instructions, too */
 	bool chains;         /* g: on the instructions */
 	bool last_branches;  /* l: on the instructions */

@@ -348,6 +348,26 @@ void trace_emit_note(struct trace_synth *s, const struct perf_evsel *evsel,
 	count(e, ev);
 }
 
+void trace_emit_recorded(struct trace_synth *s, const struct perf_evsel *evsel,
+			 const struct synth_fields *t, const struct perf_sample *with)
+{
+	struct trace_events *e = s->events;
+	struct ana_event *ev = next_event(s, t->who, t->loc);
+	struct perf_sample *sample;
+
+	if (!ev)
+		return;
+	sample = trace_emit_sample(e, ev, evsel, t);
+	if (!trace_emit_keeps(e, sample, t->who))
+		return;
+	sample->weight = with->weight;
+	sample->data_src = with->data_src;
+	sample->regs_intr.abi = with->regs_intr.abi;
+	sample->regs_intr.mask = with->regs_intr.mask;
+	sample->regs_intr.words = with->regs_intr.words;
+	count(e, ev);
+}
+
 void trace_emit_error(struct trace_synth *s, const struct trace_error *error)
 {
 	struct trace_events *e = s->events;

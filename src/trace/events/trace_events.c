@@ -29,6 +29,7 @@ static bool add_of_flow(struct trace_events *e)
 		if (!e->branches)
 			return false;
 	}
+	e->pebs = o->aux_outputs && trace_has_x86(e->trace) ? trace_pebs_evsel(e) : NULL;
 	if (trace_has_x86(e->trace) && !trace_notes_add_evsels(e))
 		return false;
 	if (!o->insns)

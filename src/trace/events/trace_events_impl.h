@@ -89,6 +89,16 @@ struct block_locs {
 /** --- trace_ops_events.c --- */
 struct trace_ops_memo; /* who ran, and what is where, of the last operations */
 
+enum { TRACE_NR_PEBS_REGS = 18 };
+
+/** A PEBS record that comes with the trace. Each of has: it was written. */
+struct trace_pebs {
+	uint64_t ip, tsc, address, latency;
+	uint64_t regs[TRACE_NR_PEBS_REGS];
+	uint32_t has_regs; /* bits */
+	bool has_ip, has_tsc, has_address, has_latency;
+};
+
 /** One unit's execution so far. */
 struct trace_synth {
 	struct trace_ops_memo *ops_memo; /* NULL: none was met */
@@ -124,6 +134,7 @@ struct trace_synth {
 	bool flips_if;            /* with the branch that comes next */
 	uint8_t cbr;              /* last reported */
 	uint8_t new_cbr;          /* to be reported with what comes next; 0: none */
+	struct trace_pebs pebs;   /* items so far */
 	uint8_t nr_evds;
 	struct ana_evd evds[TRACE_MAX_EVDS]; /* of the event that comes next */
 	struct branch_ring ring;
@@ -202,6 +213,13 @@ void trace_notes_abort(struct trace_synth *s, uint32_t flow, uint64_t to);
 /** A ratio of clocks that is new, before what comes at @p ip. */
 void trace_notes_put_cbr(struct trace_synth *s, uint64_t ip);
 
+/** --- trace_pebs.c: samples of events that wrote into the trace --- */
+/** The only recorded event that did; NULL: none, or it is unknown which. */
+const struct perf_evsel *trace_pebs_evsel(const struct trace_events *e);
+void trace_pebs_item(struct trace_synth *s, const struct flow_event *e);
+/** The record is complete. */
+void trace_pebs_take(struct trace_synth *s, const struct flow_event *e);
+
 /** --- trace_points.c: places, where code is not followed --- */
 /** Execution is at e->address. */
 void trace_points_take(struct trace_synth *s, const struct flow_event *e);
@@ -235,7 +253,8 @@ struct trace_events {
 	struct perf_evsel *branches, *insns;     /* NULL: not made */
 	struct perf_evsel *of_ops[NR_OP_EVENTS]; /* the same */
 	struct perf_evsel *of_notes[ANA_NR_NOTES], *transactions;
-	struct trace_synth *synths; /* by unit */
+	const struct perf_evsel *pebs; /* a recorded one, or NULL */
+	struct trace_synth *synths;    /* by unit */
 	struct call_stacks calls;
 	struct map_u64 unreadable; /* binaries without code that were reported: dso */
 	struct trace_events_summary summary;
@@ -343,6 +362,9 @@ void trace_repeats_keep(struct trace_events *e, const struct trace_repeat_key *k
 /** Errors stick in events->err. */
 void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t);
 void trace_emit_insn(struct trace_synth *s, const struct synth_fields *t);
+/** A sample of @p evsel, a recorded event, with what else @p with has of what it asks for. */
+void trace_emit_recorded(struct trace_synth *s, const struct perf_evsel *evsel,
+			 const struct synth_fields *t, const struct perf_sample *with);
 /** @p note: NULL: a transaction. */
 void trace_emit_note(struct trace_synth *s, const struct perf_evsel *evsel,
 		     const struct synth_fields *t, const struct ana_note *note);

@@ -211,6 +211,10 @@ void trace_notes_take(struct trace_synth *s, const struct flow_event *e)
 		take_if(s, e);
 		return;
 	}
+	if (e->number == FLOW_NOTE_PEBS_ITEM) {
+		trace_pebs_item(s, e);
+		return;
+	}
 	if (e->number == FLOW_NOTE_POINT) {
 		trace_points_take(s, e);
 		return;
@@ -227,11 +231,16 @@ void trace_notes_take(struct trace_synth *s, const struct flow_event *e)
 	case FLOW_NOTE_EVD:
 		take_evd(s, e);
 		return;
+	case FLOW_NOTE_PEBS:
+		trace_pebs_take(s, e);
+		return;
 	case FLOW_NOTE_CFE:
 		take_cfe(s, e);
 		return;
 	default:
 		n = note_of(e);
+		if (n.kind == ANA_NOTE_PSB)
+			s->pebs = (struct trace_pebs){0}; /* it ends a record */
 		if (n.kind == ANA_NOTE_PSB && s->before == BEFORE_NO_CODE)
 			ip = 0;            /* as perf, which looks for a whole address then */
 		s->is_reported_now = true; /* a place in time, as a branch is */

@@ -244,6 +244,7 @@ static void take_no_sync(struct trace_synth *s, const struct flow_event *e)
 	if (e->is_target)
 		trace_exec_stop_at(s, &n);
 	trace_exec_end(s);
+	s->pebs = (struct trace_pebs){0};
 	flow_key_take_event(&s->key, e);
 	s->has_now = false;
 	switch ((enum flow_no_sync)e->reason) {
