@@ -166,6 +166,10 @@ def ignored():
     if os.path.exists(snapshot):
         _, err = run("script", "--itrace=qb", "-i", snapshot)
         check("is ignored" not in err, "q has a meaning for Intel PT", err)
+        args = ("script", "--itrace=qi1ig", "-F", "ip,sym", "-i", snapshot, "--symfs", os.path.join(truth, "symfs"))
+        out, _ = run(*args)
+        each = [x for x in out.split("\n\n") if x.strip()]
+        check(len(each) > 2000 and all(len(x.strip().splitlines()) == 1 for x in each), "q: places have no callers", out[:400])
 
 
 with tempfile.TemporaryDirectory() as made_in:

@@ -21,6 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum {
 	FLAG_SYNC = 1 << 0,
 	FLAG_ERRATA = 1 << 1,
+	FLAG_POINTS = 1 << 2,
+	FLAG_SYNCS = 1 << 3,
+	FLAG_CYCLES = 1 << 4,
+	FLAG_NO_BRANCHES = 1 << 5,
 	HEADER_BYTES = 2,
 	CODE = 0x10000,
 	SMALL_CACHE = 8 << 10,
@@ -104,6 +108,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < HEADER_BYTES)
 		return 0;
 	config.errata = data[0] & FLAG_ERRATA ? UINT16_MAX : 0;
+	config.has_no_branches = data[0] & FLAG_NO_BRANCHES;
+	opts.flow.detail = data[0] & FLAG_POINTS ? FLOW_POINTS
+			 : data[0] & FLAG_SYNCS  ? FLOW_SYNCS
+						 : FLOW_ALL;
+	opts.flow.has_cycles = data[0] & FLAG_CYCLES;
 	size -= HEADER_BYTES;
 	code.size = (size_t)data[1] * 16 < size ? (size_t)data[1] * 16 : size;
 	if (data[0] & FLAG_SYNC)

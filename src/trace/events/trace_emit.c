@@ -241,7 +241,7 @@ static bool add_chain(struct trace_events *e, struct ana_event *ev, const struct
 	uint32_t max = e->opts.itrace.max_chain, nr = 0;
 
 	locs[nr++] = t->loc;
-	for (size_t i = t->calls->nr; i-- > 0 && nr < max;) {
+	for (size_t i = t->calls ? t->calls->nr : 0; i-- > 0 && nr < max;) {
 		const struct call *c = &t->calls->data[i];
 
 		locs[nr] = trace_locate(e, c->space, c->ret);
