@@ -144,7 +144,7 @@ struct flow {
 	/* Counts. */
 	struct map_u64
 		more_targets; /* from << 32 | to block: targets for which targets[] had no room */
-	uint64_t nr_counted;  /* branches at most, since counts were stored */
+	uint64_t nr_counted;  /* branches at most, since counts were stored; 0: no counts */
 	struct flow_last_edge last_edge;
 	struct flow_count_store stored;
 	struct flow_count_store pieces; /* of code, that ended before a waypoint */

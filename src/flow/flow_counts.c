@@ -354,10 +354,8 @@ void flow_counts_store(struct flow *f)
 {
 	const struct counts_sink t = {store_block, store_target, f};
 
-	if (f->items) {
-		f->nr_counted = 0; /* of none */
+	if (f->items)
 		return;
-	}
 	if (!give_all(f, &t) || !store_last_edge(f))
 		flow_fail(f, CLEW_NO_MEMORY);
 	flow_counts_forget(f);

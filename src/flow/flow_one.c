@@ -34,7 +34,8 @@ enum clew_err flow_one_feed(struct flow *f, struct bytes in)
 
 		bytes_take(&in, left < most ? left : most, &piece);
 		flow_limit_cache(f);
-		f->nr_counted += branches_of_byte(f) * bytes_left(&piece);
+		if (!f->items)
+			f->nr_counted += branches_of_byte(f) * bytes_left(&piece);
 		f->front->feed(f, piece);
 	}
 	return f->err;

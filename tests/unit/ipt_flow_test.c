@@ -559,6 +559,55 @@ static void no_branches(void)
 	config.has_no_branches = false;
 }
 
+/* --- long traces --- */
+
+enum { LONG_BYTES = 24 << 20, MOST_BRANCHES = 1800 };
+
+static void make_long(void)
+{
+	size_t nr;
+
+	buf_clear(&trace);
+	put_psb(0, 0);
+	put_mode(64);
+	put_ip(IPT_TIP_PGE, START);
+	put_psb(START, 0);
+	for (int i = 0; i < MOST_BRANCHES; i += 6)
+		put_branches(6);
+	put_kind(IPT_TIP_PGD);
+	nr = trace.nr;
+	buf_reserve(&trace, LONG_BYTES + nr);
+	while (!trace.is_failed && trace.nr < LONG_BYTES)
+		buf_add(&trace, trace.data, nr);
+}
+
+static enum clew_err take_epoch(void *ctx, const struct flow_batch *b)
+{
+	uint32_t *most = ctx;
+
+	*most = b->epoch > *most ? b->epoch : *most;
+	return CLEW_OK;
+}
+
+/** What limits counts limits nothing where there are none: each worker decodes more than that. */
+static void keeps_cache(void)
+{
+	uint32_t most = 0;
+	struct ipt_flow_opts o = {.config = &config,
+				  .flow.code = &source,
+				  .flow.batch = take_epoch,
+				  .flow.ctx = &most,
+				  .flow.nr_threads = 2};
+	struct flow *f;
+
+	make_long();
+	f = ipt_flow_new(&o);
+	CHECK(f && !flow_feed(f, bytes_of(trace.data, trace.nr)) && !flow_finish(f),
+	      "a long trace");
+	CHECK(most < o.flow.nr_threads, "no cache is cleared that is not full");
+	flow_free(f);
+}
+
 int main(void)
 {
 	if (!x86_can_decode())
@@ -578,6 +627,7 @@ int main(void)
 	places();
 	places_of_transactions();
 	no_branches();
+	keeps_cache();
 	buf_done(&trace);
 	return tap_done();
 }
