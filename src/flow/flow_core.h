@@ -44,13 +44,15 @@ struct flow_front {
 	/* Parts, decoded ahead; a front end with flows of one thread has none of these. */
 
 	/** The first synchronisation that begins in [@p from, @p to) of @p in and says, before
-	 * anything else, where and in which context execution continues. One that is not wholly in
-	 * @p in does not count. Any thread. @return @p to: none. */
+	 * anything else, where and in which context execution continues, or that it is not traced.
+	 * One that is not wholly in @p in does not count. Any thread. @return @p to: none. */
 	size_t (*find_cut)(const struct flow *f, struct bytes in, size_t from, size_t to);
-	/** Begin at the synchronisation at @p offset, as if no trace was lost before it. */
-	void (*begin_part)(struct flow *f, uint64_t offset);
+	/** Begin at the synchronisation at @p offset, as if no trace was lost before it. @p place:
+	 * of place_of_cut(). */
+	void (*begin_part)(struct flow *f, uint64_t offset, uint64_t place);
 	/** Where execution continues at the synchronisation at the start of @p in, which
-	 * find_cut() found, and at which byte of @p in that is said. With reach(). Any thread. */
+	 * find_cut() found, and at which byte of @p in that is said; FLOW_NO_ADDRESS: it is not
+	 * traced. With reach(). Any thread. */
 	uint64_t (*place_of_cut)(const struct flow *f, struct bytes in, size_t *ret_at);
 	/** The part after this one begins at @p address: go there, on a way that has no bit. NULL:
 	 * there are no silent branches (flow_rules), and parts end at branches. */
@@ -59,12 +61,14 @@ struct flow_front {
 	 * known once perform_rest() was called. Any thread. */
 	void (*assume)(struct code_context *ret, const struct code_context *now,
 		       bool needs_context);
-	bool (*is_as_assumed)(const struct code_context *assumed, const struct code_context *now);
+	bool (*is_as_assumed)(const struct code_context *assumed, const struct code_context *now,
+			      uint64_t place);
 	/** Elements that wait for what follows them. */
 	size_t (*nr_waiting)(const struct flow *f);
 	/** Perform them, as if nothing is lost before the next one. */
 	void (*perform_rest)(struct flow *f);
-	/** After that: in sync, and nothing pending? *ret: offset of the next byte. */
+	/** After that: in sync, at a known place or not traced, and nothing pending? *ret: offset
+	 * of the next byte. */
 	bool (*is_between)(const struct flow *f, uint64_t *ret);
 	/** The front end's part of the state of decoding, to resume there later: state_bytes,
 	 * zeroed once. @return false: no memory. */

@@ -25,6 +25,7 @@ static struct flow_part *next_part(struct flow_parallel *p)
 	k = flow_ring_part(p, p->nr);
 	k->nr = k->nr_searched = 0;
 	k->is_cut = p->is_next_cut;
+	k->place = p->next_place;
 	k->offset = p->offset;
 	return k;
 }
@@ -51,11 +52,12 @@ static void hand_out(struct flow_parallel *p, struct flow_part *k, struct bytes 
 	struct bytes next = bytes_of(in.pos + size, bytes_left(&in) - size);
 	size_t said_at = 0;
 
-	k->reaches = is_next_cut && p->front->reach;
-	if (k->reaches) {
-		k->reach_to = p->front->place_of_cut(p->workers[0].flow, next, &said_at);
-		k->reach_offset = k->offset + size + said_at;
-	}
+	p->next_place = 0;
+	if (is_next_cut && p->front->reach)
+		p->next_place = p->front->place_of_cut(p->workers[0].flow, next, &said_at);
+	k->reaches = is_next_cut && p->front->reach && p->next_place != FLOW_NO_ADDRESS;
+	k->reach_to = p->next_place;
+	k->reach_offset = k->offset + size + said_at;
 	in = bytes_of(in.pos, size);
 	k->in = in;
 	if (bytes_left(&in) < FLOW_MIN_PART_BYTES && !p->opts.part_bytes)

@@ -163,7 +163,7 @@ static void begin(struct flow_worker *w, const struct flow_part *k)
 {
 	struct flow *f = w->flow;
 
-	f->front->begin_part(f, k->offset);
+	f->front->begin_part(f, k->offset, k->place);
 	f->err = CLEW_OK;
 	f->is_begun = true;
 	f->context = k->context;
@@ -179,6 +179,8 @@ static void begin(struct flow_worker *w, const struct flow_part *k)
 	f->has_own_ticks = f->has_own_context = false;
 	f->nr_asked = 0;
 	f->is_speculative = true;
+	if (k->place == FLOW_NO_ADDRESS) /* else it is asked for there */
+		flow_look_up_space(f);
 }
 
 /** What joining has to know of it, apart from what it put out. */

@@ -58,7 +58,8 @@ struct flow_part {
 	enum flow_part_stage stage;
 	struct bytes in;
 	uint64_t offset;
-	bool is_cut; /* begins with a synchronisation that says all: can be decoded ahead */
+	bool is_cut;    /* begins with a synchronisation that says all: can be decoded ahead */
+	uint64_t place; /* what that says; FLOW_NO_ADDRESS: execution is not traced there */
 	/* What it assumes of what came before. */
 	struct code_context context;
 	struct clew_ticks ticks;

@@ -244,7 +244,15 @@ static bool has_its_context(const struct flow_parallel *p, const struct flow_par
 	const struct flow_end *e = &p->end;
 
 	return k->has_own_context || (!(e->has_from && e->from.flags & INSN_ERET) &&
-				      p->front->is_as_assumed(&k->context, &e->context));
+				      p->front->is_as_assumed(&k->context, &e->context, k->place));
+}
+
+/** Is execution where the part begins, or not traced, as there? */
+static bool is_at_its_place(const struct flow_end *e, const struct flow_part *k)
+{
+	if (k->place == FLOW_NO_ADDRESS)
+		return e->pc == FLOW_NO_ADDRESS && !e->needs_context;
+	return e->pc == k->first_to;
 }
 
 /** Does what was decoded before part @p k end as the part assumes? */
@@ -254,7 +262,7 @@ static bool fits(const struct flow_parallel *p, const struct flow_part *k)
 
 	return !k->err && k->first == FLOW_FIRST_RAN &&
 	       !memcmp(k->reported, e->state.reported, sizeof(k->reported)) && e->is_running &&
-	       e->offset == k->offset && (!has_silent(p) || e->pc == k->first_to) &&
+	       e->offset == k->offset && (!has_silent(p) || is_at_its_place(e, k)) &&
 	       saw_code_of(p, k, e->ticks) && has_its_context(p, k);
 }
 

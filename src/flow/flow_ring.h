@@ -32,7 +32,8 @@ struct flow_parallel {
 	bool has_threads;
 	struct flow_part *open; /* takes the input */
 	bool is_next_cut;
-	uint64_t offset; /* of the input's next byte */
+	uint64_t next_place; /* if is_next_cut: flow_part.place */
+	uint64_t offset;     /* of the input's next byte */
 	size_t part_bytes;
 
 	struct flow_end end; /* of the last part that was joined */

@@ -309,10 +309,11 @@ static size_t find_cut(const struct flow *f, struct bytes in, size_t from, size_
 	return ret < to && bytes_left(&in) - ret >= SYNC_BYTES ? ret : to;
 }
 
-static void begin_part(struct flow *f, uint64_t offset)
+static void begin_part(struct flow *f, uint64_t offset, uint64_t place)
 {
 	struct toy_flow *t = toy_of(f);
 
+	(void)place;
 	flow_forget(f);
 	t->is_synced = true;
 	t->nr_held = 0;
@@ -325,9 +326,10 @@ static void assume(struct code_context *ret, const struct code_context *now, boo
 	(void)ret, (void)now, (void)needs_context;
 }
 
-static bool is_as_assumed(const struct code_context *assumed, const struct code_context *now)
+static bool is_as_assumed(const struct code_context *assumed, const struct code_context *now,
+			  uint64_t place)
 {
-	(void)assumed, (void)now;
+	(void)assumed, (void)now, (void)place;
 	return true;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flow/pt/ipt_flow.h"
-
+#include "flow/pt/ipt_parts.h"
 #include "isa/x86/x86_branch.h"
 #include "packet/pt/ipt_write.h"
 #include "unit/tap.h"
@@ -559,9 +558,55 @@ static void no_branches(void)
 	config.has_no_branches = false;
 }
 
+/** Parts may begin where tracing is off: the context, and whether a transaction is open, are those
+ * before. */
+static void parts_while_off(void)
+{
+	begin(1000);
+	for (uint64_t i = 1; i <= 5; i++) {
+		uint64_t ip = START + 2 * (3 + i);
+
+		put_ip(IPT_TIP_PGD, ip);
+		put_psb(0, 1000 + i);
+		put_psb(0, 0);
+		put_psb(0, 0);
+		if (i == 1)
+			put_pip(0x5000);
+		put_mode(i == 2 ? 32 : 64);
+		put_tsx(i == 4);
+		put_ip(IPT_TIP_PGE, ip);
+	}
+	put_branches(1);
+	check("at 1000 on 1000 4 off at 1001 cr3 5000 on 1008 1 off at 1002 cr3 5000 on 100a 1 off at 1003 cr3 5000 on 100c 1 off at 1004 tx on 100e 1 off at 1005 end on 1010 1 ",
+	      "parts that begin with tracing off");
+}
+
+static void cuts_while_off(void)
+{
+	struct ipt_flow_opts o = {.config = &config, .flow.code = &source, .flow.batch = take};
+	struct flow *f = ipt_flow_new(&o);
+	struct bytes in;
+	size_t at, said_at;
+
+	begin(0);
+	put_ip(IPT_TIP_PGD, START + 8);
+	at = trace.nr;
+	put_psb(0, 1000);
+	put_psb(START, 1000);
+	in = bytes_of(trace.data, trace.nr);
+	CHECK_EQ(ipt_find_cut(f, in, 1, trace.nr), at, "a part begins where tracing is off");
+	CHECK(ipt_place_of_cut(f, bytes_of(trace.data + at, trace.nr - at), &said_at) ==
+		      FLOW_NO_ADDRESS,
+	      "and so at no place");
+	config.has_event_trace = true;
+	CHECK(ipt_find_cut(f, in, 1, trace.nr) > at, "with event trace none does");
+	config.has_event_trace = false;
+	flow_free(f);
+}
+
 /* --- long traces --- */
 
-enum { LONG_BYTES = 24 << 20, MOST_BRANCHES = 1800 };
+enum { LONG_BYTES = 24 << 20, MOST_BRANCHES = 900 };
 
 static void make_long(void)
 {
@@ -574,7 +619,7 @@ static void make_long(void)
 	put_psb(START, 0);
 	for (int i = 0; i < MOST_BRANCHES; i += 6)
 		put_branches(6);
-	put_kind(IPT_TIP_PGD);
+	put_ip(IPT_TIP_PGD, START + 2 * (MOST_BRANCHES + 1));
 	nr = trace.nr;
 	buf_reserve(&trace, LONG_BYTES + nr);
 	while (!trace.is_failed && trace.nr < LONG_BYTES)
@@ -627,6 +672,8 @@ int main(void)
 	places();
 	places_of_transactions();
 	no_branches();
+	parts_while_off();
+	cuts_while_off();
 	keeps_cache();
 	buf_done(&trace);
 	return tap_done();

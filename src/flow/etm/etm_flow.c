@@ -374,10 +374,11 @@ static size_t find_cut(const struct flow *flow, struct bytes in, size_t from, si
 	return etm_find_cut(((const struct etm_flow *)flow)->config, in, from, to);
 }
 
-static void begin_part(struct flow *flow, uint64_t offset)
+static void begin_part(struct flow *flow, uint64_t offset, uint64_t place)
 {
 	struct etm_flow *f = etm_flow_of(flow);
 
+	(void)place;
 	f->sync = ETM_RUNNING;
 	f->was_overflow = false;
 	f->head = f->queue.nr = 0;
@@ -397,10 +398,12 @@ static void assume(struct code_context *ret, const struct code_context *now, boo
 	ret->arm.is_at_start = now->arm.is_at_start;
 }
 
-static bool is_as_assumed(const struct code_context *assumed, const struct code_context *now)
+static bool is_as_assumed(const struct code_context *assumed, const struct code_context *now,
+			  uint64_t place)
 {
 	const struct code_arm_context *a = &assumed->arm, *b = &now->arm;
 
+	(void)place;
 	return a->upper_el == b->upper_el && a->entry == b->entry &&
 	       a->is_at_start == b->is_at_start;
 }

@@ -5,8 +5,8 @@
 #include "flow/pt/ipt_flow_impl.h"
 
 /*
- * Parts of a trace, decoded ahead. One begins with a PSB+ that says where execution is: nothing
- * before it matters but the context, and whether a transaction is open.
+ * Parts of a trace, decoded ahead. One begins with a PSB+ that says where execution is, or that it
+ * is not traced: nothing before it matters but the context, and whether a transaction is open.
  */
 
 /* What flow_front.save keeps. */
@@ -27,9 +27,10 @@ struct ipt_state {
 /* As those of flow_front. */
 size_t ipt_find_cut(const struct flow *flow, struct bytes in, size_t from, size_t to);
 uint64_t ipt_place_of_cut(const struct flow *flow, struct bytes in, size_t *ret_at);
-void ipt_begin_part(struct flow *flow, uint64_t offset);
+void ipt_begin_part(struct flow *flow, uint64_t offset, uint64_t place);
 void ipt_assume(struct code_context *ret, const struct code_context *now, bool needs_context);
-bool ipt_is_as_assumed(const struct code_context *assumed, const struct code_context *now);
+bool ipt_is_as_assumed(const struct code_context *assumed, const struct code_context *now,
+		       uint64_t place);
 size_t ipt_nr_waiting(const struct flow *flow);
 void ipt_perform_rest(struct flow *flow);
 bool ipt_is_between(const struct flow *flow, uint64_t *ret);
