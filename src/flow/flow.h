@@ -204,7 +204,7 @@ struct flow_opts {
 	unsigned int nr_threads;
 	uint8_t detail;    /* enum flow_detail; of Intel PT */
 	bool has_cycles;   /* of Intel PT, which is slower with them: FLOW_EV_CYCLES */
-	size_t part_bytes; /* tests: of input for each thread; 0: up to 128 KiB */
+	size_t part_bytes; /* tests: of input for each thread; 0: up to 64 KiB */
 };
 
 void flow_free(struct flow *f);

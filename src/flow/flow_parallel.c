@@ -7,7 +7,7 @@
 
 enum {
 	MAX_WORKERS = 64,
-	MAX_PART_BYTES = 128 << 10,
+	MAX_PART_BYTES = 64 << 10,
 	SYNC_BYTES = 96, /* of a synchronisation that says all, mostly */
 	SEARCH_BYTES = 16 << 10,
 };
