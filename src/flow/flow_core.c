@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_core.h"
 
-enum { MAX_COUNTED = 1 << 30 }; /* and a piece of input more: 31 bits */
+static const uint64_t max_counted = 3ull << 30; /* and a piece of input more: 32 bits */
 
 /* --- for the consumer --- */
 
@@ -135,7 +135,7 @@ static void clear_cache(struct flow *f)
 
 static void limit_counts(struct flow *f)
 {
-	if (f->nr_counted > MAX_COUNTED)
+	if (f->nr_counted > max_counted)
 		flow_counts_store(f);
 }
 
@@ -151,7 +151,7 @@ void flow_limit_cache(struct flow *f)
 
 bool flow_wants_room(const struct flow *f)
 {
-	return f->nr_counted > MAX_COUNTED || cache_bytes(f) > f->opts.max_cache_bytes / 4 * 3;
+	return f->nr_counted > max_counted || cache_bytes(f) > f->opts.max_cache_bytes / 4 * 3;
 }
 
 void flow_make_room(struct flow *f)

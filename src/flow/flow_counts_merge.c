@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flow/flow_counts_merge.h"
 
-static const uint64_t max_sum = 1ull << 31; /* and counts stay within 32 bits */
+static const uint64_t max_sum = UINT32_MAX; /* of counts */
 
 /** From the one cache into the other. */
 struct merge {
