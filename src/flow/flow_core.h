@@ -91,6 +91,10 @@ enum flow_first { FLOW_FIRST_NONE, FLOW_FIRST_RAN, FLOW_FIRST_LOSS };
 /** Where the branch before it went. */
 enum flow_first_to { FLOW_TO_OPEN, FLOW_TO_KNOWN, FLOW_TO_UNKNOWN };
 
+struct flow_event_list {
+	VEC(struct flow_event);
+};
+
 /** A space that code_source gave for a key. */
 struct flow_asked {
 	struct code_key key;
@@ -137,9 +141,7 @@ struct flow {
 	/* For the consumer. */
 	uint32_t *items; /* NULL: only counts */
 	size_t nr_items;
-	struct {
-		VEC(struct flow_event);
-	} events;
+	struct flow_event_list events;
 	uint32_t epoch;
 	struct flow_totals totals;
 	uint8_t reported[FLOW_REPORTED_BYTES]; /* what is reported once only: a bit each, as the

@@ -7,74 +7,70 @@ enum { MAX_AHEAD = 256 }; /* elements; where more wait, something is wrong */
 
 /* --- batches --- */
 
-uint32_t *flow_buffer_take(struct flow_buffers *b)
+static void free_batch(struct flow_held_batch *h)
 {
-	uint32_t *ret = NULL;
+	mem_free(h->items);
+	vec_done(&h->events);
+}
 
+/** @return false: out of memory. */
+static bool take_buffer(struct flow_buffers *b, struct flow_held_batch *ret)
+{
+	*ret = (struct flow_held_batch){0};
 	os_lock(b->lock);
 	if (b->spare.nr)
-		ret = b->spare.data[--b->spare.nr];
+		*ret = b->spare.data[--b->spare.nr];
 	os_unlock(b->lock);
-	if (ret)
-		return ret;
-	return mem_alloc((FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH) * sizeof(*ret));
+	if (!ret->items)
+		ret->items =
+			mem_alloc((FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH) * sizeof(*ret->items));
+	return ret->items;
+}
+
+/** Its room for events stays if it is needed again and again. */
+static void put_buffer(struct flow_buffers *b, struct flow_held_batch *h)
+{
+	if (h->events.cap / 4 > h->events.nr)
+		vec_done(&h->events);
+	h->nr_items = h->events.nr = 0;
+	if (!vec_push(&b->spare, *h))
+		free_batch(h);
 }
 
 void flow_held_forget(struct flow_buffers *b, struct flow_held_batches *h)
 {
 	os_lock(b->lock);
-	vec_for_each (h, held) {
-		if (!vec_push(&b->spare, held->items))
-			mem_free(held->items);
-		mem_free(held->events);
-	}
+	vec_for_each (h, held)
+		put_buffer(b, held);
 	os_unlock(b->lock);
 	h->nr = h->bytes = 0;
 }
 
 void flow_buffers_done(struct flow_buffers *b)
 {
-	vec_for_each (&b->spare, items)
-		mem_free(*items);
+	vec_for_each (&b->spare, h)
+		free_batch(h);
 	vec_done(&b->spare);
 	os_lock_free(b->lock);
 }
 
-static bool copy_events(struct flow_held_batch *to, const struct flow_event *events, size_t nr)
-{
-	if (!nr)
-		return true;
-	to->events = mem_calloc(nr, sizeof(*events));
-	if (!to->events)
-		return false;
-	memcpy(to->events, events, nr * sizeof(*events));
-	to->nr_events = nr;
-	return true;
-}
-
-/** Keep the batch, and give the flow another buffer. */
+/** Keep the batch where it is, and give the flow another buffer. */
 enum clew_err flow_worker_batch(void *ctx, const struct flow_batch *b)
 {
 	struct flow_worker *w = ctx;
 	struct flow *f = w->flow;
-	struct flow_held_batch held = {.nr_items = b->nr};
-	uint32_t *fresh;
+	const struct flow_held_batch held = {f->items, b->nr, f->events};
+	struct flow_held_batch fresh;
 
 	w->is_too_much = w->held->bytes > w->most_bytes;
-	fresh = w->is_too_much ? NULL : flow_buffer_take(w->buffers);
-	if (!fresh || !copy_events(&held, b->events, f->events.nr)) {
-		mem_free(fresh);
+	if (w->is_too_much || !vec_reserve(w->held, w->held->nr + 1) ||
+	    !take_buffer(w->buffers, &fresh))
 		return CLEW_NO_MEMORY;
-	}
-	held.items = f->items;
-	if (!vec_push(w->held, held)) {
-		mem_free(fresh);
-		mem_free(held.events);
-		return CLEW_NO_MEMORY;
-	}
+	vec_push(w->held, held);
 	w->held->bytes += sizeof(*f->items) * (FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH) +
-			  held.nr_events * sizeof(*held.events);
-	f->items = fresh;
+			  held.events.cap * sizeof(*held.events.data);
+	f->items = fresh.items;
+	f->events = fresh.events;
 	return CLEW_OK;
 }
 

@@ -11,12 +11,11 @@
  * side: nothing here is shared but the buffers.
  */
 
-/** A batch that waits for its turn. */
+/** A batch that waits for its turn, in memory of flow_buffers. */
 struct flow_held_batch {
-	uint32_t *items; /* of flow_buffers */
+	uint32_t *items; /* room for FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH */
 	size_t nr_items;
-	struct flow_event *events;
-	size_t nr_events;
+	struct flow_event_list events;
 };
 
 struct flow_held_batches {
@@ -24,11 +23,11 @@ struct flow_held_batches {
 	size_t bytes;
 };
 
-/** Buffers of FLOW_BATCH_ITEMS + FLOW_ITEMS_OF_PATH items that are not in use. */
+/** Memory of batches that is not in use. */
 struct flow_buffers {
 	struct os_lock *lock;
 	struct {
-		VEC(uint32_t *);
+		VEC(struct flow_held_batch);
 	} spare;
 };
 
@@ -125,7 +124,6 @@ void flow_end_set(struct flow_end *e, struct flow_worker *w);
 bool flow_end_resume(struct flow_end *e);
 void flow_end_done(struct flow_buffers *b, struct flow_end *e);
 
-uint32_t *flow_buffer_take(struct flow_buffers *b);
 void flow_held_forget(struct flow_buffers *b, struct flow_held_batches *h);
 void flow_buffers_done(struct flow_buffers *b);
 

@@ -39,7 +39,7 @@ static void give_held(struct flow_parallel *p, struct flow_worker *w, struct flo
 		struct flow_batch b = {.items = held->items,
 				       .nr = held->nr_items,
 				       .blocks = w->shown.data,
-				       .events = held->events,
+				       .events = held->events.data,
 				       .epoch = w->flow->epoch};
 
 		p->err = give(p, w, b);
@@ -282,10 +282,10 @@ static void join_edge(struct flow_parallel *p, const struct flow_part *k)
 /** As flow_put_ticks() would have, if it had known @p shown. */
 static void raise_ticks(struct flow_held_batches *h, struct clew_ticks shown)
 {
+	if (!shown.ticks)
+		return;
 	vec_for_each (h, b) {
-		for (size_t i = 0; i < b->nr_events; i++) {
-			struct flow_event *e = &b->events[i];
-
+		vec_for_each (&b->events, e) {
 			if (e->kind != FLOW_EV_TIMESTAMP)
 				continue;
 			if (e->ticks.ticks >= shown.ticks)
