@@ -86,6 +86,14 @@ struct block_locs {
 	const struct ana_loc *first, *last;
 };
 
+/** What matters of a block when it runs. */
+struct trace_run_block {
+	uint16_t nr_insns;
+	bool branches; /* its branch, where taken, makes an event, or a call to remember */
+	bool reports;  /* the trace reports its branch */
+	bool is_known;
+};
+
 /** --- trace_ops_events.c --- */
 struct trace_ops_memo; /* who ran, and what is where, of the last operations */
 
@@ -141,6 +149,9 @@ struct trace_synth {
 	struct {
 		VEC(struct block_locs);
 	} locs; /* by block number */
+	struct {
+		VEC(struct trace_run_block);
+	} runs; /* the same */
 	uint32_t epoch;
 	bool has_epoch;
 };
@@ -156,6 +167,28 @@ struct trace_place {
 	uint32_t space, block; /* block as last_insn */
 	uint8_t isa;
 };
+
+static inline struct trace_place trace_at_block(const struct flow_block *b, uint32_t number)
+{
+	return (struct trace_place){b->start, b->space, number, b->isa};
+}
+
+/** @p is_e: its branch was taken. */
+static inline struct last_insn trace_last_of_block(const struct flow_block *b, uint32_t number,
+						   bool is_e)
+{
+	return (struct last_insn){
+		.ip = b->start + b->bytes - b->last_bytes,
+		.end = b->start + b->bytes,
+		.space = b->space,
+		.block = number,
+		.isa = b->isa,
+		.kind = b->kind,
+		.flags = b->flags,
+		.detail = b->detail,
+		.is_taken = is_e,
+	};
+}
 
 /** Thread and time of what runs next. */
 const struct trace_who *trace_exec_who(struct trace_synth *s);
@@ -192,8 +225,20 @@ uint64_t trace_exec_insn_at(struct trace_synth *s, const struct trace_place *n, 
 uint32_t trace_exec_state(const struct trace_synth *s);
 /** Of an interrupt that ends tracing; @p has_target: it is known where execution continues. */
 uint32_t trace_exec_off(struct trace_synth *s, bool has_target);
+/** ANA_FLOW_ bits of a branch that is taken; 0: it is none. */
+uint32_t trace_exec_flow(const struct last_insn *l);
+/** Does only the next branch that is reported prove that it ran? */
+bool trace_exec_is_silent(const struct last_insn *l);
+bool trace_exec_keeps_calls(const struct trace_synth *s);
 /** ANA_FLOW_ bits of an exception after the last instruction. */
 uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause);
+
+/** --- trace_runs.c: blocks in a row --- */
+/** Can what runs next be taken so? */
+bool trace_runs_may(const struct trace_synth *s);
+/** Take the blocks from item @p i on; the one before it ran. @return where an event comes, or the
+ * end. */
+size_t trace_runs_take(struct trace_synth *s, const struct flow_batch *b, size_t i);
 
 /** --- trace_synth.c --- */
 enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, size_t unit);
@@ -254,7 +299,8 @@ struct trace_events {
 	struct perf_evsel *of_ops[NR_OP_EVENTS]; /* the same */
 	struct perf_evsel *of_notes[ANA_NR_NOTES], *transactions;
 	const struct perf_evsel *pebs; /* a recorded one, or NULL */
-	struct trace_synth *synths;    /* by unit */
+	bool shows_notes;           /* any of these */
+	struct trace_synth *synths; /* by unit */
 	struct call_stacks calls;
 	struct map_u64 unreadable; /* binaries without code that were reported: dso */
 	struct trace_events_summary summary;

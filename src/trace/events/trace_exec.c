@@ -46,8 +46,7 @@ static const struct trace_who *who_then(struct trace_synth *s)
 	return &s->then;
 }
 
-/** Only the next branch that is reported proves that it ran. */
-static bool is_silent(const struct last_insn *l)
+bool trace_exec_is_silent(const struct last_insn *l)
 {
 	return l->isa >= ISA_X86_64 && !l->exception && l->kind != INSN_COND &&
 	       l->kind != INSN_INDIRECT && l->kind != INSN_FAR;
@@ -65,7 +64,7 @@ static const struct trace_who *who_reported(struct trace_synth *s)
 
 static const struct trace_who *who_of_last(struct trace_synth *s)
 {
-	return is_silent(&s->last) ? who_reported(s) : who_then(s);
+	return trace_exec_is_silent(&s->last) ? who_reported(s) : who_then(s);
 }
 
 static void keep_reported(struct trace_synth *s)
@@ -166,7 +165,7 @@ static uint32_t flow_of_x86(const struct last_insn *l)
 	return flow_of_insn(l->kind, l->flags) & ~(uint32_t)ANA_FLOW_INDIRECT;
 }
 
-static uint32_t flow_of_branch(const struct last_insn *l)
+uint32_t trace_exec_flow(const struct last_insn *l)
 {
 	return l->isa >= ISA_X86_64 ? flow_of_x86(l) : flow_of_insn(l->kind, l->flags);
 }
@@ -189,7 +188,7 @@ static uint32_t flow_of_last(const struct trace_synth *s)
 {
 	const struct last_insn *l = &s->last;
 
-	return (l->exception ? l->exception : flow_of_branch(l)) | trace_exec_state(s);
+	return (l->exception ? l->exception : trace_exec_flow(l)) | trace_exec_state(s);
 }
 
 uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause)
@@ -229,7 +228,7 @@ bool trace_exec_is_wanted(const struct trace_synth *s, uint32_t flow)
 	return (o->calls && flow & calls) || (o->returns && flow & returns);
 }
 
-static bool keeps_calls(const struct trace_synth *s)
+bool trace_exec_keeps_calls(const struct trace_synth *s)
 {
 	return !s->has_points && (s->events->opts.wants_depth || s->events->opts.itrace.chains);
 }
@@ -239,7 +238,7 @@ static struct call_stack *calls_of(struct trace_synth *s, const struct trace_who
 {
 	struct call_stack *calls;
 
-	if (!keeps_calls(s))
+	if (!trace_exec_keeps_calls(s))
 		return NULL;
 	calls = call_stacks_of(&s->events->calls, who->tid, s->index);
 	if (!calls)
@@ -254,7 +253,7 @@ static struct call_stack *note_call(struct trace_synth *s, uint32_t flow, const 
 	const struct call c = {s->last.end, s->last.space, is_end};
 	struct call_stack *calls;
 
-	if (!keeps_calls(s))
+	if (!trace_exec_keeps_calls(s))
 		return NULL;
 	calls = calls_of(s, flow & ANA_FLOW_RETURN && !is_end ? trace_exec_who(s) : who_of_last(s));
 	if (!calls || !to)
@@ -466,7 +465,7 @@ void trace_exec_forget_calls(struct trace_synth *s)
 {
 	bool is_kept = trace_synth_is_x86(s);
 	struct call_stack *calls =
-		keeps_calls(s) && !is_kept ? calls_of(s, trace_exec_who(s)) : NULL;
+		trace_exec_keeps_calls(s) && !is_kept ? calls_of(s, trace_exec_who(s)) : NULL;
 
 	if (calls)
 		calls->nr = 0;
@@ -493,7 +492,7 @@ static const struct trace_who *who_of_insn(struct trace_synth *s, uint64_t ip)
 {
 	bool is_last = ip == s->last.ip;
 
-	if (!trace_synth_is_x86(s) || (is_last && !is_silent(&s->last)))
+	if (!trace_synth_is_x86(s) || (is_last && !trace_exec_is_silent(&s->last)))
 		return trace_exec_who(s);
 	return who_reported(s);
 }
@@ -569,7 +568,7 @@ static void note_payload(struct trace_synth *s)
 void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 		    const struct last_insn *last, uint32_t nr)
 {
-	uint32_t of_insn = flow_of_branch(last), flow = last->is_taken ? of_insn : 0;
+	uint32_t of_insn = trace_exec_flow(last), flow = last->is_taken ? of_insn : 0;
 
 	if (!s->has_arrived)
 		trace_exec_arrive(s, n);
@@ -584,5 +583,5 @@ void trace_exec_run(struct trace_synth *s, const struct trace_place *n,
 	run(s, n, nr,
 	    trace_synth_is_x86(s) ? of_insn : flow); /* perf: also of a branch not taken */
 	s->has_then = false;
-	s->is_reported_now |= !is_silent(&s->last);
+	s->is_reported_now |= !trace_exec_is_silent(&s->last);
 }

@@ -72,6 +72,7 @@ bool trace_notes_add_evsels(struct trace_events *e)
 		e->transactions = perf_evlist_add(&e->list, &a, "transactions", NULL, 0, false);
 		if (!e->transactions)
 			return false;
+		e->shows_notes = true;
 	}
 	a.type = PERF_TYPE_SYNTH;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -84,6 +85,7 @@ bool trace_notes_add_evsels(struct trace_events *e)
 		*of = perf_evlist_add(&e->list, &a, kinds[i].name, NULL, 0, false);
 		if (!*of)
 			return false;
+		e->shows_notes = true;
 	}
 	return true;
 }

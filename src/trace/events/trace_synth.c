@@ -50,6 +50,7 @@ void trace_synth_done(struct trace_synth *s)
 	mem_free(s->ops_memo);
 	mem_free(s->ring.all);
 	vec_done(&s->locs);
+	vec_done(&s->runs);
 }
 
 /* --- what the decoder reports --- */
@@ -104,11 +105,6 @@ static void fail_at(struct trace_synth *s, const struct flow_event *e)
 	trace_emit_error(s, &error);
 }
 
-static struct trace_place at_block(const struct flow_block *b, uint32_t number)
-{
-	return (struct trace_place){b->start, b->space, number, b->isa};
-}
-
 static struct trace_place at_range(const struct flow_event *e)
 {
 	return (struct trace_place){e->address, e->space, TRACE_NO_BLOCK, e->isa};
@@ -126,18 +122,8 @@ static void put_cbr(struct trace_synth *s, const struct trace_place *n, uint64_t
 static void take_block(struct trace_synth *s, const struct flow_block *b, uint32_t number,
 		       bool is_e)
 {
-	const struct trace_place n = at_block(b, number);
-	const struct last_insn last = {
-		.ip = b->start + b->bytes - b->last_bytes,
-		.end = b->start + b->bytes,
-		.space = b->space,
-		.block = number,
-		.isa = b->isa,
-		.kind = b->kind,
-		.flags = b->flags,
-		.detail = b->detail,
-		.is_taken = is_e,
-	};
+	const struct trace_place n = trace_at_block(b, number);
+	const struct last_insn last = trace_last_of_block(b, number, is_e);
 
 	if (s->new_cbr)
 		put_cbr(s, &n, last.ip);
@@ -425,18 +411,21 @@ enum clew_err trace_synth_batch(struct trace_synth *s, const struct flow_batch *
 	struct trace_events *e = s->events;
 
 	if (!s->has_epoch || s->epoch != b->epoch) {
-		s->locs.nr = 0;
+		s->locs.nr = s->runs.nr = 0;
 		s->last.block = TRACE_NO_BLOCK;
 	}
 	s->epoch = b->epoch;
 	s->has_epoch = true;
-	for (size_t i = 0; i < b->nr && e->err == CLEW_OK; i++) {
-		uint32_t item = b->items[i];
+	for (size_t i = 0; i < b->nr && e->err == CLEW_OK;) {
+		uint32_t item = b->items[i++];
 
-		if (item & FLOW_ITEM_EVENT)
+		if (item & FLOW_ITEM_EVENT) {
 			take_event(s, &b->events[item & ~FLOW_ITEM_EVENT]);
-		else
-			take_block(s, &b->blocks[item >> 1], item >> 1, item & 1);
+			continue;
+		}
+		take_block(s, &b->blocks[item >> 1], item >> 1, item & 1);
+		if (i < b->nr && trace_runs_may(s))
+			i = trace_runs_take(s, b, i);
 	}
 	return e->err;
 }
@@ -448,7 +437,7 @@ enum clew_err trace_synth_arrive(struct trace_synth *s, const struct flow_batch 
 	if (s->before != BEFORE_RAN) /* tracing begins there, and then */
 		return s->events->err;
 	n = item & FLOW_ITEM_EVENT ? at_range(&b->events[item & ~FLOW_ITEM_EVENT])
-				   : at_block(&b->blocks[item >> 1], item >> 1);
+				   : trace_at_block(&b->blocks[item >> 1], item >> 1);
 	trace_exec_arrive(s, &n);
 	s->has_arrived = true;
 	return s->events->err;

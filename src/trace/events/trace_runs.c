@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/events/trace_events_impl.h"
+
+/*
+ * Blocks that ran one after the other, with nothing reported between them. What a block can make
+ * events of is found out once; most of them make none, and only their instructions count.
+ */
+
+/** Is nothing counted, sampled or shown of what runs? */
+static bool is_unseen(const struct trace_synth *s)
+{
+	const struct trace_events *e = s->events;
+
+	return !e->branches && !trace_exec_keeps_calls(s) && !s->ring.max && !e->shows_notes;
+}
+
+bool trace_runs_may(const struct trace_synth *s)
+{
+	return !s->events->insns && s->before == BEFORE_RAN && !s->last.exception &&
+	       !s->has_arrived && !s->new_cbr && !trace_exec_state(s);
+}
+
+static struct trace_run_block block_of(const struct trace_synth *s, const struct flow_block *b,
+				       uint32_t number)
+{
+	const struct last_insn last = trace_last_of_block(b, number, true);
+	uint32_t flow = trace_exec_flow(&last);
+	bool is_call = trace_exec_keeps_calls(s) && flow & (ANA_FLOW_CALL | ANA_FLOW_RETURN);
+
+	return (struct trace_run_block){
+		.nr_insns = b->nr_insns,
+		.branches = flow && (is_call || s->ring.max || trace_exec_is_wanted(s, flow)),
+		.reports = !trace_exec_is_silent(&last),
+		.is_known = true,
+	};
+}
+
+/** Valid until the next call. NULL: no memory. */
+static inline const struct trace_run_block *get(struct trace_synth *s, const struct flow_batch *b,
+						uint32_t number)
+{
+	size_t had = s->runs.nr;
+
+	if (number >= had) {
+		if (!vec_reserve(&s->runs, (size_t)number + 1)) {
+			s->events->err = CLEW_NO_MEMORY;
+			return NULL;
+		}
+		s->runs.nr = s->runs.cap;
+		memset(s->runs.data + had, 0, (s->runs.nr - had) * sizeof(*s->runs.data));
+	}
+	if (!s->runs.data[number].is_known)
+		s->runs.data[number] = block_of(s, &b->blocks[number], number);
+	return &s->runs.data[number];
+}
+
+/** @p item, a block, was the last that ran. */
+static void set_last(struct trace_synth *s, const struct flow_batch *b, uint32_t item)
+{
+	s->last = trace_last_of_block(&b->blocks[item >> 1], item >> 1, item & 1);
+	s->last.is_taken = item & 1 && trace_exec_flow(&s->last);
+}
+
+/** The first event from @p i on, or the end. */
+static size_t next_event(const struct flow_batch *b, size_t i)
+{
+	enum { STEP = 16 };
+	uint32_t any = 0;
+
+	for (; b->nr - i >= STEP; i += STEP) {
+		for (size_t k = 0; k < STEP; k++)
+			any |= b->items[i + k];
+		if (any & FLOW_ITEM_EVENT)
+			break;
+	}
+	while (i < b->nr && !(b->items[i] & FLOW_ITEM_EVENT))
+		i++;
+	return i;
+}
+
+static size_t run_seen(struct trace_synth *s, const struct flow_batch *b, size_t i)
+{
+	uint32_t before = b->items[i - 1], item;
+	const struct trace_run_block *r = get(s, b, before >> 1);
+	bool branches = r && r->branches, reports = s->is_reported_now;
+	uint64_t nr_insns = 0;
+
+	for (; r && i < b->nr && !((item = b->items[i]) & FLOW_ITEM_EVENT); i++) {
+		if (branches & before) {
+			const struct trace_place n =
+				trace_at_block(&b->blocks[item >> 1], item >> 1);
+
+			set_last(s, b, before);
+			s->is_reported_now = reports;
+			trace_exec_branch(s, &n);
+		}
+		r = s->events->err == CLEW_OK ? get(s, b, item >> 1) : NULL;
+		if (!r)
+			break;
+		branches = r->branches;
+		reports |= r->reports;
+		nr_insns += r->nr_insns;
+		before = item;
+	}
+	s->is_reported_now = reports;
+	s->nr_insns += nr_insns;
+	return i;
+}
+
+size_t trace_runs_take(struct trace_synth *s, const struct flow_batch *b, size_t i)
+{
+	size_t end = is_unseen(s) ? next_event(b, i) : run_seen(s, b, i);
+
+	if (end > i)
+		set_last(s, b, b->items[end - 1]);
+	return end;
+}
