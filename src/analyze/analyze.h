@@ -270,7 +270,12 @@ struct ana_event {
 	/* NULL: it is an event. Else it stands for these at its time, and only that is set; with
 	 * trace_events_opts.wants_repeats. */
 	const struct ana_repeat *repeat;
+	/* NULL: it is one event. Else all of them; with trace_events_opts.wants_steps. */
+	const struct ana_steps *steps;
 };
+
+struct ana_step; /* analyze/ana_steps.h */
+struct ana_steps;
 
 /** Events of one sampled operation that were emitted before, and are met again at another time. */
 struct ana_repeat {
@@ -288,6 +293,8 @@ struct ana_batch {
 	const struct ana_event *events;
 	size_t nr;
 	uint64_t epoch;
+	const struct ana_step *steps; /* of ana_event.steps: by number, as long as the epoch */
+	size_t nr_steps;
 };
 
 struct ana_consumer {

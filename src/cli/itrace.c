@@ -83,6 +83,7 @@ static int make_events(struct cli_itrace *it, struct cli_input *in, struct perf_
 		.wants_ipc = w->wants_ipc,
 		.fold = w->fold,
 		.wants_repeats = w->wants_repeats,
+		.wants_steps = w->wants_steps,
 		.is_single_threaded = w->is_single_threaded,
 		.first_epoch = 1ull << 32,
 	};

@@ -29,7 +29,7 @@ struct cli_itrace {
 struct cli_itrace_wishes {
 	bool wants_addr, wants_branches, wants_insns, wants_depth, wants_ipc;
 	enum trace_ops_fold fold;
-	bool wants_repeats;
+	bool wants_repeats, wants_steps;
 	bool is_single_threaded;
 };
 

@@ -523,6 +523,8 @@ static int open_trace(struct script *s)
 			     (s->is_json && s->itrace.is_set && s->itrace.opts.is_rough),
 		.wants_depth = s->is_json || script_fields_any(f, SCRIPT_CALLINDENT),
 		.wants_repeats = !s->is_json && script_text_takes_repeats(&s->text),
+		.wants_steps =
+			!s->is_json && !*s->around_names && script_text_takes_steps(&s->text),
 	};
 	int status;
 

@@ -6,7 +6,6 @@
 
 enum {
 	FLOW_WIDTH = 21,
-	INDENT = 4,
 	STEP = 32,     /* the column of calls grows by these */
 	TOO_WIDE = 52, /* and shrinks when lines are shorter by this much */
 	DSO_WIDTH = 50,
@@ -166,13 +165,20 @@ static size_t add_subject(struct script_text *t, const struct ana_event *ev, uin
 	if (!is_to && !(flow & (ANA_FLOW_RETURN | ANA_FLOW_TRACE_END | ANA_FLOW_INDIRECT)))
 		return 0;
 	if (loc && loc->sym) {
-		buf_fill(b, ' ', depth * INDENT);
+		buf_fill(b, ' ', depth * SCRIPT_INDENT);
 		escape_memo_add(&t->names, b, loc->sym->name);
 	} else if (ip) {
-		buf_fill(b, ' ', depth * INDENT);
+		buf_fill(b, ' ', depth * SCRIPT_INDENT);
 		buf_hex(b, ip, ADDRESS_WIDTH, ' ');
 	}
 	return b->nr - from;
+}
+
+size_t script_indent_width(struct script_text *t, size_t nr)
+{
+	if (nr > t->indent_width || (nr && nr + TOO_WIDE < t->indent_width))
+		t->indent_width = (nr + 4 + STEP - 1) / STEP * STEP;
+	return t->indent_width;
 }
 
 void script_add_callindent(struct script_text *t, const struct script_evsel *e,
@@ -180,17 +186,24 @@ void script_add_callindent(struct script_text *t, const struct script_evsel *e,
 {
 	static const struct ana_loc nowhere;
 	const struct ana_synth *y = ev->synth;
+	bool is_return;
 	size_t nr;
 
 	if (!y)
 		return;
+	is_return = y->flow & ANA_FLOW_RETURN;
 	if (e->fields & SCRIPT_DSO && !(e->fields & (SCRIPT_IP | SCRIPT_ADDR)))
 		add_padded_dso(t, e, ev->loc ? ev->loc : &nowhere);
+	if (t->steps.made) {
+		size_t from = t->out.nr;
+
+		add_subject(t, ev, 1);
+		script_steps_mark(t, from, is_return);
+		return;
+	}
 	/* What returns was called from one level less. */
-	nr = add_subject(t, ev, y->depth + !!(y->flow & ANA_FLOW_RETURN));
-	if (nr > t->indent_width || (nr && nr + TOO_WIDE < t->indent_width))
-		t->indent_width = (nr + 4 + STEP - 1) / STEP * STEP;
-	if (nr < t->indent_width)
+	nr = add_subject(t, ev, y->depth + is_return);
+	if (nr < script_indent_width(t, nr))
 		buf_fill(&t->out, ' ', t->indent_width - nr);
 }
 

@@ -37,6 +37,7 @@ void script_text_free(struct script_text *t)
 	script_disasm_free(t->disasm);
 	escape_memo_done(&t->names);
 	script_repeats_done(&t->repeats);
+	script_steps_done(&t->steps);
 	buf_done(&t->out);
 	buf_done(&t->record);
 	vec_done(&t->evsels);

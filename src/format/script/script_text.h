@@ -66,6 +66,9 @@ enum clew_err script_text_batch(void *text, const struct ana_batch *b);
 /** Does what is shown of sampled operations allow ana_event.repeat? */
 bool script_text_takes_repeats(const struct script_text_opts *opts);
 
+/** Does it take ana_event.steps? */
+bool script_text_takes_steps(const struct script_text_opts *opts);
+
 /** A line "--": what follows is not next to what came before. */
 void script_text_separate(struct script_text *t);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "format/script/script_text_impl.h"
 
-enum { FLUSH_BYTES = 256 * 1024 };
-
 static void start_epoch(struct script_text *t, uint64_t epoch)
 {
 	if (t->has_epoch && t->epoch == epoch)
@@ -11,6 +9,7 @@ static void start_epoch(struct script_text *t, uint64_t epoch)
 		script_places_forget(&t->flat[i]);
 		script_places_forget(&t->chain[i]);
 	}
+	script_steps_forget(&t->steps);
 	t->epoch = epoch;
 	t->has_epoch = true;
 }
@@ -51,11 +50,13 @@ enum clew_err script_text_batch(void *text, const struct ana_batch *b)
 
 		if (ev->repeat)
 			script_add_repeat(t, ev);
+		else if (ev->steps)
+			err = script_add_steps(t, b, ev);
 		else if (ev->sample)
 			script_add_sample(t, ev);
 		else
 			script_add_record(t, ev);
-		if (t->out.nr >= FLUSH_BYTES)
+		if (err == CLEW_OK && t->out.nr >= SCRIPT_FLUSH_BYTES)
 			err = script_text_flush(t);
 		if (err == CLEW_OK && t->opts.max_events && t->nr_events >= t->opts.max_events) {
 			err = script_text_flush(t);

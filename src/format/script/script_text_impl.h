@@ -38,9 +38,29 @@ struct script_repeats {
 	size_t from;                /* where its text begins in script_text.out */
 };
 
+/** The line of a step, without its first columns. */
+struct script_step {
+	uint32_t at; /* in script_steps.text */
+	uint16_t bytes;
+	uint16_t name_at, name_bytes; /* of script_add_callindent(), */
+	uint8_t level;                /* and how far in, on top of the calls */
+	bool has_column, has_name;    /* it was called; and had a name */
+	uint8_t is;                   /* enum script_step_is */
+};
+
+struct script_steps {
+	struct {
+		VEC(struct script_step);
+	} all; /* by number */
+	struct buf text;
+	struct script_step *made; /* its line is being made; NULL: none */
+	size_t from;              /* where that begins in script_text.out */
+};
+
 struct script_text {
 	struct script_start start;
 	struct script_repeats repeats;
+	struct script_steps steps;
 	struct script_text_opts opts;
 	struct script_fields fields; /* after the check */
 	struct script_missing missing;
@@ -104,6 +124,20 @@ void script_add_repeat(struct script_text *t, const struct ana_event *ev);
 /** The text of a time begins at @p at of the output. */
 void script_repeats_mark(struct script_repeats *r, size_t at);
 void script_repeats_done(struct script_repeats *r);
+
+/* --- script_steps.c --- */
+/** Lines of all steps of @p ev. @return of script_text_flush(). */
+enum clew_err script_add_steps(struct script_text *t, const struct ana_batch *b,
+			       const struct ana_event *ev);
+/** Of the step that is being made: the name of what its branch is about is in the output from
+ * @p from on. @p is_inner: one level further in. */
+void script_steps_mark(struct script_text *t, size_t from, bool is_inner);
+void script_steps_forget(struct script_steps *s);
+void script_steps_done(struct script_steps *s);
+/** script_synth.c: how wide the column of calls is with a name of @p nr bytes in it. */
+size_t script_indent_width(struct script_text *t, size_t nr);
+enum { SCRIPT_INDENT = 4 }; /* of a call */
+enum { SCRIPT_FLUSH_BYTES = 256 * 1024 };
 
 /** script_records.c: a record that is no sample, if it is to be shown. */
 void script_add_record(struct script_text *t, const struct ana_event *ev);

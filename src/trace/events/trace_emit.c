@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/hash.h"
 #include "trace/events/trace_events_impl.h"
+#include "trace/events/trace_steps.h"
 
 _Static_assert((int)ANA_A64 == (int)ISA_A64 && (int)ANA_A32 == (int)ISA_A32 &&
 		       (int)ANA_T32 == (int)ISA_T32 && (int)ANA_X86_16 == (int)ISA_X86_16,
@@ -25,9 +26,13 @@ enum clew_err trace_emit_flush(struct trace_events *e)
 {
 	struct ana_batch b = {.events = e->events, .nr = e->nr, .epoch = e->epoch};
 
+	if (e->steps)
+		b.steps = trace_steps_all(e->steps, &b.nr_steps);
 	if (e->nr && e->err == CLEW_OK)
 		e->err = e->consumer->batch(e->consumer->ctx, &b);
 	e->nr = e->nr_ops = 0;
+	if (e->steps)
+		trace_steps_clear(e->steps);
 	e->nr_batches++;
 	arena_done(&e->batch_memory);
 	if (e->chain_memory.used_bytes > MAX_CHAIN_BYTES) {
@@ -172,12 +177,11 @@ static void add_synth(struct trace_synth *s, const struct synth_fields *t)
 	}
 }
 
-/** It goes to the consumer. */
-static void count(struct trace_events *e, const struct ana_event *ev)
+void trace_emit_count(struct trace_events *e, const struct ana_event *ev, uint64_t nr)
 {
-	e->summary.nr_samples++;
+	e->summary.nr_samples += nr;
 	if (ev->who)
-		who_counts_add(&e->summary.who, ev->who);
+		who_counts_add_many(&e->summary.who, ev->who, nr);
 	e->nr++;
 }
 
@@ -204,7 +208,35 @@ void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t)
 		return;
 	add_synth(s, t);
 	add_cycles(s);
-	count(e, ev);
+	trace_emit_count(e, ev, 1);
+}
+
+void trace_emit_step(struct trace_synth *s, const struct synth_fields *t, struct ana_step *ret)
+{
+	*ret = (struct ana_step){
+		.ip = t->ip,
+		.addr = t->addr,
+		.loc = t->loc,
+		.to = t->to,
+		.flow = t->flow,
+		.misc = misc_of(t->loc ? t->loc : t->to),
+		.isa = t->isa,
+	};
+	if (s->events->opts.wants_insns && t->loc)
+		ret->insn_bytes =
+			s->code.insns->read(&s->code, t->space, (enum isa)t->isa, t->ip, ret->insn);
+}
+
+struct ana_event *trace_emit_steps(struct trace_synth *s, const struct perf_evsel *evsel,
+				   const struct trace_who *who, bool *ret_is_kept)
+{
+	const struct synth_fields none = {.who = who, .period = 1};
+	struct trace_events *e = s->events;
+	struct ana_event *ev = next_event(s, who, NULL);
+
+	if (ev)
+		*ret_is_kept = trace_emit_keeps(e, trace_emit_sample(e, ev, evsel, &none), who);
+	return ev;
 }
 
 static const struct ana_chain *known_chain(struct trace_events *e, uint64_t hash,
@@ -309,7 +341,7 @@ void trace_emit_insn(struct trace_synth *s, const struct synth_fields *t)
 		e->err = CLEW_NO_MEMORY;
 		return;
 	}
-	count(e, ev);
+	trace_emit_count(e, ev, 1);
 }
 
 /** Its data lives as long as the batch. */
@@ -345,7 +377,7 @@ void trace_emit_note(struct trace_synth *s, const struct perf_evsel *evsel,
 		e->err = CLEW_NO_MEMORY;
 		return;
 	}
-	count(e, ev);
+	trace_emit_count(e, ev, 1);
 }
 
 void trace_emit_recorded(struct trace_synth *s, const struct perf_evsel *evsel,
@@ -365,7 +397,7 @@ void trace_emit_recorded(struct trace_synth *s, const struct perf_evsel *evsel,
 	sample->regs_intr.abi = with->regs_intr.abi;
 	sample->regs_intr.mask = with->regs_intr.mask;
 	sample->regs_intr.words = with->regs_intr.words;
-	count(e, ev);
+	trace_emit_count(e, ev, 1);
 }
 
 void trace_emit_error(struct trace_synth *s, const struct trace_error *error)

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "trace/events/trace_events_impl.h"
+#include "trace/events/trace_steps.h"
 
 enum { LOST_TRACE = 8 };
 
@@ -105,7 +106,8 @@ enum clew_err trace_events_new(struct trace_events **ret, struct trace_input *tr
 		e->repeats = trace_repeats_new(); /* without enough memory, all are made */
 	e->epoch = opts->first_epoch;
 	err = ana_filter_init(&e->filter, &opts->filter, diag);
-	if (err == CLEW_OK && (!make_list(e) || make_synths(e) != CLEW_OK))
+	if (err == CLEW_OK &&
+	    (!make_list(e) || make_synths(e) != CLEW_OK || !trace_steps_new(&e->steps, e)))
 		err = clew_fail(diag, CLEW_NO_MEMORY, 0, "out of memory");
 	if (err == CLEW_OK)
 		*ret = e;
@@ -288,6 +290,7 @@ void trace_events_free(struct trace_events *e)
 		return;
 	trace_merge_free(e->merge);
 	trace_repeats_free(e->repeats);
+	trace_steps_free(e->steps);
 	for (size_t i = 0; e->synths && i < e->trace->nr_units; i++)
 		trace_synth_done(&e->synths[i]);
 	mem_free(e->synths);

@@ -92,6 +92,9 @@ struct trace_run_block {
 	bool branches; /* its branch, where taken, makes an event, or a call to remember */
 	bool reports;  /* the trace reports its branch */
 	bool is_known;
+	/* Of trace_steps.c: where its branch went last, and the number of that + 1; or of its first
+	 * instruction. 0: none. */
+	uint32_t to, id;
 };
 
 /** --- trace_ops_events.c --- */
@@ -154,6 +157,7 @@ struct trace_synth {
 	} runs; /* the same */
 	uint32_t epoch;
 	bool has_epoch;
+	uint32_t stamp, generation; /* of .runs, for trace_steps.c */
 };
 
 static inline bool trace_synth_is_x86(const struct trace_synth *s)
@@ -230,6 +234,15 @@ uint32_t trace_exec_flow(const struct last_insn *l);
 /** Does only the next branch that is reported prove that it ran? */
 bool trace_exec_is_silent(const struct last_insn *l);
 bool trace_exec_keeps_calls(const struct trace_synth *s);
+/** The calls of @p who's thread; NULL: not kept, or no memory. */
+struct call_stack *trace_exec_calls_of(struct trace_synth *s, const struct trace_who *who);
+/** Thread and time of the last branch that was reported. */
+const struct trace_who *trace_exec_who_reported(struct trace_synth *s);
+/** What each event of the last instruction's branch to @p n has. */
+void trace_exec_step(struct trace_synth *s, const struct trace_place *n, struct ana_step *ret);
+/** The same of the instruction at @p n. */
+void trace_exec_insn_step(struct trace_synth *s, const struct trace_place *n, uint32_t flow,
+			  struct ana_step *ret);
 /** ANA_FLOW_ bits of an exception after the last instruction. */
 uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause);
 
@@ -239,6 +252,18 @@ bool trace_runs_may(const struct trace_synth *s);
 /** Take the blocks from item @p i on; the one before it ran. @return where an event comes, or the
  * end. */
 size_t trace_runs_take(struct trace_synth *s, const struct flow_batch *b, size_t i);
+/** Valid until the next call. NULL: no memory. */
+const struct trace_run_block *trace_runs_add(struct trace_synth *s, const struct flow_batch *b,
+					     uint32_t number);
+static inline const struct trace_run_block *trace_runs_get(struct trace_synth *s,
+							   const struct flow_batch *b,
+							   uint32_t number)
+{
+	return number < s->runs.nr && s->runs.data[number].is_known ? &s->runs.data[number]
+								    : trace_runs_add(s, b, number);
+}
+/** @p item, a block, was the last that ran. */
+void trace_runs_set_last(struct trace_synth *s, const struct flow_batch *b, uint32_t item);
 
 /** --- trace_synth.c --- */
 enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, size_t unit);
@@ -316,6 +341,7 @@ struct trace_events {
 	size_t nr_ops;
 	uint64_t nr_batches;           /* before it */
 	struct trace_repeats *repeats; /* NULL: none are wanted */
+	struct trace_steps *steps;     /* the same */
 	struct ana_tracing *tracing;   /* the input's; NULL: nothing switches it */
 	struct arena batch_memory;
 	struct arena chain_memory; /* of an epoch */
@@ -414,6 +440,13 @@ void trace_emit_recorded(struct trace_synth *s, const struct perf_evsel *evsel,
 /** @p note: NULL: a transaction. */
 void trace_emit_note(struct trace_synth *s, const struct perf_evsel *evsel,
 		     const struct synth_fields *t, const struct ana_note *note);
+/** Not of who. */
+void trace_emit_step(struct trace_synth *s, const struct synth_fields *t, struct ana_step *ret);
+/** An event for steps, to be counted when it has them. NULL: as trace_emit_next(). */
+struct ana_event *trace_emit_steps(struct trace_synth *s, const struct perf_evsel *evsel,
+				   const struct trace_who *who, bool *ret_is_kept);
+/** @p nr events go to the consumer as @p ev. */
+void trace_emit_count(struct trace_events *e, const struct ana_event *ev, uint64_t nr);
 /** What went wrong; its texts are static. */
 struct trace_error {
 	uint32_t code; /* as perf numbers them */

@@ -52,7 +52,7 @@ bool trace_exec_is_silent(const struct last_insn *l)
 	       l->kind != INSN_INDIRECT && l->kind != INSN_FAR;
 }
 
-static const struct trace_who *who_reported(struct trace_synth *s)
+const struct trace_who *trace_exec_who_reported(struct trace_synth *s)
 {
 	if (s->is_reported_now)
 		return trace_exec_who(s);
@@ -64,7 +64,7 @@ static const struct trace_who *who_reported(struct trace_synth *s)
 
 static const struct trace_who *who_of_last(struct trace_synth *s)
 {
-	return trace_exec_is_silent(&s->last) ? who_reported(s) : who_then(s);
+	return trace_exec_is_silent(&s->last) ? trace_exec_who_reported(s) : who_then(s);
 }
 
 static void keep_reported(struct trace_synth *s)
@@ -233,8 +233,7 @@ bool trace_exec_keeps_calls(const struct trace_synth *s)
 	return !s->has_points && (s->events->opts.wants_depth || s->events->opts.itrace.chains);
 }
 
-/** The calls of @p who's thread; NULL: not kept, or no memory. */
-static struct call_stack *calls_of(struct trace_synth *s, const struct trace_who *who)
+struct call_stack *trace_exec_calls_of(struct trace_synth *s, const struct trace_who *who)
 {
 	struct call_stack *calls;
 
@@ -255,7 +254,8 @@ static struct call_stack *note_call(struct trace_synth *s, uint32_t flow, const 
 
 	if (!trace_exec_keeps_calls(s))
 		return NULL;
-	calls = calls_of(s, flow & ANA_FLOW_RETURN && !is_end ? trace_exec_who(s) : who_of_last(s));
+	calls = trace_exec_calls_of(s, flow & ANA_FLOW_RETURN && !is_end ? trace_exec_who(s)
+									 : who_of_last(s));
 	if (!calls || !to)
 		return calls;
 	if (flow & ANA_FLOW_RETURN)
@@ -304,18 +304,16 @@ static const struct ana_loc *loc_of_next(struct trace_synth *s, const struct tra
 
 /* --- branches --- */
 
-static void emit_from(struct trace_synth *s, uint32_t flow, const struct trace_place *to,
-		      struct call_stack *calls)
+static struct synth_fields fields_from(struct trace_synth *s, uint32_t flow,
+				       const struct trace_place *to)
 {
 	struct synth_fields t = {
 		.ip = s->last.ip,
 		.loc = loc_of_last(s),
-		.who = who_of_last(s),
 		.flow = flow,
 		.space = s->last.space,
 		.isa = s->last.isa,
 		.period = 1,
-		.calls = calls,
 	};
 
 	if (to) {
@@ -323,6 +321,16 @@ static void emit_from(struct trace_synth *s, uint32_t flow, const struct trace_p
 		if (s->events->opts.wants_addr)
 			t.to = loc_of_next(s, to);
 	}
+	return t;
+}
+
+static void emit_from(struct trace_synth *s, uint32_t flow, const struct trace_place *to,
+		      struct call_stack *calls)
+{
+	struct synth_fields t = fields_from(s, flow, to);
+
+	t.who = who_of_last(s);
+	t.calls = calls;
 	trace_emit_branch(s, &t);
 }
 
@@ -336,7 +344,7 @@ static void begin_trace(struct trace_synth *s, const struct trace_place *n)
 	};
 
 	flip(s);
-	t.calls = calls_of(s, t.who);
+	t.calls = trace_exec_calls_of(s, t.who);
 	if (t.calls)
 		call_stack_begin(t.calls, n->ip);
 	if (!trace_exec_is_wanted(s, t.flow))
@@ -346,15 +354,30 @@ static void begin_trace(struct trace_synth *s, const struct trace_place *n)
 	trace_emit_branch(s, &t);
 }
 
-void trace_exec_branch(struct trace_synth *s, const struct trace_place *n)
+/** Of the last instruction's branch to @p n. */
+static uint32_t flow_to(struct trace_synth *s, const struct trace_place *n)
 {
 	uint32_t flow = flow_of_last(s);
+
+	if (flow == (ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT) &&
+	    is_syscall(s, n->space, n->isa, n->ip))
+		return ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL;
+	return flow;
+}
+
+void trace_exec_step(struct trace_synth *s, const struct trace_place *n, struct ana_step *ret)
+{
+	const struct synth_fields t = fields_from(s, flow_to(s, n), n);
+
+	trace_emit_step(s, &t, ret);
+}
+
+void trace_exec_branch(struct trace_synth *s, const struct trace_place *n)
+{
+	uint32_t flow = flow_to(s, n);
 	struct call_stack *calls;
 
 	flip(s);
-	if (flow == (ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_INTERRUPT) &&
-	    is_syscall(s, n->space, n->isa, n->ip))
-		flow = ANA_FLOW_BRANCH | ANA_FLOW_RETURN | ANA_FLOW_SYSCALL;
 	calls = note_call(s, flow, &n->ip);
 	branch_ring_add(&s->ring, &(struct taken_branch){s->last.ip, n->ip, s->last.space, n->space,
 							 s->branch_cycles});
@@ -396,7 +419,7 @@ void trace_exec_sample_rest(struct trace_synth *s)
 	if (!s->events->insns || !s->events->opts.itrace.last_branches || !t.period)
 		return;
 	t.loc = loc_of_last(s);
-	t.calls = calls_of(s, t.who);
+	t.calls = trace_exec_calls_of(s, t.who);
 	trace_emit_insn(s, &t);
 	s->sampled_at = s->nr_insns;
 }
@@ -464,8 +487,9 @@ void trace_exec_interrupt(struct trace_synth *s, const struct trace_place *n, ui
 void trace_exec_forget_calls(struct trace_synth *s)
 {
 	bool is_kept = trace_synth_is_x86(s);
-	struct call_stack *calls =
-		trace_exec_keeps_calls(s) && !is_kept ? calls_of(s, trace_exec_who(s)) : NULL;
+	struct call_stack *calls = trace_exec_keeps_calls(s) && !is_kept
+					 ? trace_exec_calls_of(s, trace_exec_who(s))
+					 : NULL;
 
 	if (calls)
 		calls->nr = 0;
@@ -494,23 +518,37 @@ static const struct trace_who *who_of_insn(struct trace_synth *s, uint64_t ip)
 
 	if (!trace_synth_is_x86(s) || (is_last && !trace_exec_is_silent(&s->last)))
 		return trace_exec_who(s);
-	return who_reported(s);
+	return trace_exec_who_reported(s);
+}
+
+static struct synth_fields fields_at(struct trace_synth *s, const struct trace_place *n,
+				     uint32_t flow)
+{
+	return (struct synth_fields){
+		.ip = n->ip,
+		.loc = loc_of_next(s, n),
+		.flow = flow,
+		.space = n->space,
+		.isa = n->isa,
+	};
+}
+
+void trace_exec_insn_step(struct trace_synth *s, const struct trace_place *n, uint32_t flow,
+			  struct ana_step *ret)
+{
+	const struct synth_fields t = fields_at(s, n, flow);
+
+	trace_emit_step(s, &t, ret);
 }
 
 static void sample(struct trace_synth *s, const struct trace_place *n, uint64_t period,
 		   uint32_t flow)
 {
-	struct synth_fields t = {
-		.ip = n->ip,
-		.loc = loc_of_next(s, n),
-		.who = who_of_insn(s, n->ip),
-		.flow = flow,
-		.space = n->space,
-		.isa = n->isa,
-		.period = period,
-	};
+	struct synth_fields t = fields_at(s, n, flow);
 
-	t.calls = calls_of(s, t.who);
+	t.who = who_of_insn(s, n->ip);
+	t.period = period;
+	t.calls = trace_exec_calls_of(s, t.who);
 	trace_emit_insn(s, &t);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "trace/events/trace_events_impl.h"
+#include "trace/events/trace_steps.h"
 
 /*
  * Blocks that ran one after the other, with nothing reported between them. What a block can make
@@ -16,8 +17,11 @@ static bool is_unseen(const struct trace_synth *s)
 
 bool trace_runs_may(const struct trace_synth *s)
 {
-	return !s->events->insns && s->before == BEFORE_RAN && !s->last.exception &&
-	       !s->has_arrived && !s->new_cbr && !trace_exec_state(s);
+	const struct trace_events *e = s->events;
+
+	return (!e->insns || (e->steps && s->sampled_at == s->nr_insns)) &&
+	       s->before == BEFORE_RAN && !s->last.exception && !s->has_arrived && !s->new_cbr &&
+	       !trace_exec_state(s);
 }
 
 static struct trace_run_block block_of(const struct trace_synth *s, const struct flow_block *b,
@@ -35,9 +39,8 @@ static struct trace_run_block block_of(const struct trace_synth *s, const struct
 	};
 }
 
-/** Valid until the next call. NULL: no memory. */
-static inline const struct trace_run_block *get(struct trace_synth *s, const struct flow_batch *b,
-						uint32_t number)
+const struct trace_run_block *trace_runs_add(struct trace_synth *s, const struct flow_batch *b,
+					     uint32_t number)
 {
 	size_t had = s->runs.nr;
 
@@ -54,8 +57,7 @@ static inline const struct trace_run_block *get(struct trace_synth *s, const str
 	return &s->runs.data[number];
 }
 
-/** @p item, a block, was the last that ran. */
-static void set_last(struct trace_synth *s, const struct flow_batch *b, uint32_t item)
+void trace_runs_set_last(struct trace_synth *s, const struct flow_batch *b, uint32_t item)
 {
 	s->last = trace_last_of_block(&b->blocks[item >> 1], item >> 1, item & 1);
 	s->last.is_taken = item & 1 && trace_exec_flow(&s->last);
@@ -81,7 +83,7 @@ static size_t next_event(const struct flow_batch *b, size_t i)
 static size_t run_seen(struct trace_synth *s, const struct flow_batch *b, size_t i)
 {
 	uint32_t before = b->items[i - 1], item;
-	const struct trace_run_block *r = get(s, b, before >> 1);
+	const struct trace_run_block *r = trace_runs_get(s, b, before >> 1);
 	bool branches = r && r->branches, reports = s->is_reported_now;
 	uint64_t nr_insns = 0;
 
@@ -90,11 +92,11 @@ static size_t run_seen(struct trace_synth *s, const struct flow_batch *b, size_t
 			const struct trace_place n =
 				trace_at_block(&b->blocks[item >> 1], item >> 1);
 
-			set_last(s, b, before);
+			trace_runs_set_last(s, b, before);
 			s->is_reported_now = reports;
 			trace_exec_branch(s, &n);
 		}
-		r = s->events->err == CLEW_OK ? get(s, b, item >> 1) : NULL;
+		r = s->events->err == CLEW_OK ? trace_runs_get(s, b, item >> 1) : NULL;
 		if (!r)
 			break;
 		branches = r->branches;
@@ -109,9 +111,11 @@ static size_t run_seen(struct trace_synth *s, const struct flow_batch *b, size_t
 
 size_t trace_runs_take(struct trace_synth *s, const struct flow_batch *b, size_t i)
 {
-	size_t end = is_unseen(s) ? next_event(b, i) : run_seen(s, b, i);
+	size_t end = s->events->steps ? trace_steps_take(s, b, i)
+		   : is_unseen(s)     ? next_event(b, i)
+				      : run_seen(s, b, i);
 
 	if (end > i)
-		set_last(s, b, b->items[end - 1]);
+		trace_runs_set_last(s, b, b->items[end - 1]);
 	return end;
 }

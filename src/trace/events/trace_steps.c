@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "trace/events/trace_steps.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum {
+	MAX_STEPS = 256 << 10, /* then all are forgotten */
+	BATCH_STEPS = 8192,
+	NR_BRANCHES = 1 << 15,
+};
+
+/** A branch's step is found by the blocks it is between. */
+struct known_branch {
+	uint32_t from, to, id; /* id: + 1; 0: none */
+	uint32_t stamp;        /* of their numbers: trace_synth.stamp */
+};
+
+/** What the stack of calls needs of a step. */
+struct step_call {
+	uint64_t ret;
+	uint32_t space;
+	bool is_event; /* else it is only a call, or a return */
+};
+
+struct trace_steps {
+	struct {
+		VEC(struct ana_step);
+	} all;
+	struct {
+		VEC(struct step_call);
+	} calls; /* of each */
+	uint32_t generation;
+	uint32_t nr_stamps;
+	size_t nr; /* of the batch: */
+	uint32_t ids[BATCH_STEPS], depths[BATCH_STEPS];
+	struct ana_steps of_events[TRACE_BATCH_EVENTS];
+	struct known_branch branches[NR_BRANCHES];
+};
+
+/** Where a run of steps is put together. */
+struct run {
+	struct trace_synth *synth;
+	struct trace_steps *steps;
+	const struct flow_batch *batch;
+	const struct trace_who *who;
+	struct ana_event *event; /* NULL: none is open */
+	size_t from;             /* its first step of the batch's */
+	uint64_t nr_filtered;
+	bool is_reported; /* who: of what runs now, not of what was reported before */
+	bool is_kept;
+};
+
+bool trace_steps_new(struct trace_steps **ret, const struct trace_events *e)
+{
+	const struct itrace_opts *o = &e->opts.itrace;
+	bool is_each = e->insns && o->unit == ITRACE_INSNS && o->period == 1 && !e->branches &&
+		       !e->opts.wants_depth;
+
+	*ret = NULL;
+	if (!e->opts.wants_steps || e->tracing || o->nr_skipped || o->chains || o->last_branches ||
+	    (e->insns ? !is_each : !e->branches))
+		return true;
+	*ret = mem_zalloc(sizeof(**ret));
+	return *ret;
+}
+
+void trace_steps_free(struct trace_steps *t)
+{
+	if (!t)
+		return;
+	vec_done(&t->all);
+	vec_done(&t->calls);
+	mem_free(t);
+}
+
+const struct ana_step *trace_steps_all(const struct trace_steps *t, size_t *ret_nr)
+{
+	*ret_nr = t->all.nr;
+	return t->all.data;
+}
+
+void trace_steps_clear(struct trace_steps *t)
+{
+	t->nr = 0;
+}
+
+/* --- events --- */
+
+static void open_event(struct run *r, const struct perf_evsel *evsel)
+{
+	struct trace_synth *s = r->synth;
+
+	r->event = trace_emit_steps(s, evsel, r->who, &r->is_kept);
+	r->from = r->steps->nr;
+	r->nr_filtered = 0;
+}
+
+static void close_event(struct run *r)
+{
+	struct trace_events *e = r->synth->events;
+	struct trace_steps *t = r->steps;
+	size_t nr = t->nr - r->from;
+
+	if (!r->event)
+		return;
+	e->summary.nr_filtered += r->nr_filtered;
+	if (nr) {
+		t->of_events[e->nr] = (struct ana_steps){t->ids + r->from, t->depths + r->from, nr};
+		r->event->steps = &t->of_events[e->nr];
+		trace_emit_count(e, r->event, nr);
+	}
+	r->event = NULL;
+}
+
+/** An event for what runs now, or, if not @p is_reported, what ran since the last report. */
+static bool set_event(struct run *r, bool is_reported)
+{
+	struct trace_synth *s = r->synth;
+
+	if (r->event && r->is_reported == is_reported && r->steps->nr < BATCH_STEPS)
+		return true;
+	close_event(r);
+	s->is_reported_now = is_reported;
+	r->is_reported = is_reported;
+	r->who = trace_exec_who_reported(s);
+	if (r->steps->nr == BATCH_STEPS)
+		trace_emit_flush(s->events);
+	open_event(r, s->events->insns ? s->events->insns : s->events->branches);
+	return r->event;
+}
+
+static void put(struct run *r, uint32_t id, uint32_t depth)
+{
+	struct trace_steps *t = r->steps;
+
+	if (!r->is_kept) {
+		r->nr_filtered++;
+		return;
+	}
+	t->ids[t->nr] = id;
+	t->depths[t->nr++] = depth;
+}
+
+/* --- steps --- */
+
+/** All numbers are given again; the batch so far was delivered. */
+static void forget_all(struct run *r)
+{
+	struct trace_steps *t = r->steps;
+
+	close_event(r);
+	trace_emit_flush(r->synth->events);
+	t->all.nr = t->calls.nr = 0;
+	t->generation++;
+	r->synth->events->epoch++;
+	memset(t->branches, 0, sizeof(t->branches));
+	r->synth->runs.nr = 0;
+	r->synth->generation = t->generation;
+}
+
+static bool has_room(struct run *r, size_t nr)
+{
+	struct trace_steps *t = r->steps;
+
+	if (t->all.nr + nr > MAX_STEPS)
+		forget_all(r);
+	if (!vec_reserve(&t->all, t->all.nr + nr) || !vec_reserve(&t->calls, t->calls.nr + nr))
+		r->synth->events->err = CLEW_NO_MEMORY;
+	return r->synth->events->err == CLEW_OK;
+}
+
+static uint32_t add_branch(struct run *r, uint32_t before, uint32_t item)
+{
+	struct trace_synth *s = r->synth;
+	struct trace_steps *t = r->steps;
+	const struct trace_place to = trace_at_block(&r->batch->blocks[item >> 1], item >> 1);
+	struct ana_step *step;
+
+	if (!has_room(r, 1))
+		return 0;
+	trace_runs_set_last(s, r->batch, before);
+	step = &t->all.data[t->all.nr];
+	trace_exec_step(s, &to, step);
+	t->calls.data[t->calls.nr++] =
+		(struct step_call){s->last.end, s->last.space, trace_exec_is_wanted(s, step->flow)};
+	return (uint32_t)++t->all.nr;
+}
+
+/** The step of the branch between two blocks; 0: s->events->err. */
+static uint32_t find_branch(struct run *r, uint32_t before, uint32_t item)
+{
+	struct trace_synth *s = r->synth;
+	uint32_t from = before >> 1, to = item >> 1;
+	uint64_t hash = hash_two((uint64_t)from << 32 | to, s->stamp);
+	struct known_branch *k = &r->steps->branches[hash % NR_BRANCHES];
+
+	if (k->from != from || k->to != to || k->stamp != s->stamp || !k->id)
+		*k = (struct known_branch){from, to, add_branch(r, before, item), s->stamp};
+	if (from < s->runs.nr) {
+		s->runs.data[from].to = to;
+		s->runs.data[from].id = k->id;
+	}
+	return k->id;
+}
+
+/** As trace_exec_branch() does. @return how many are left; 0 where none are kept. */
+static uint32_t depth_after(struct run *r, uint32_t id)
+{
+	const struct ana_step *step = &r->steps->all.data[id];
+	const struct step_call *c = &r->steps->calls.data[id];
+	struct trace_synth *s = r->synth;
+	bool is_return = step->flow & ANA_FLOW_RETURN;
+	struct call_stack *calls = trace_exec_calls_of(s, is_return ? trace_exec_who(s) : r->who);
+
+	if (!calls)
+		return 0;
+	if (is_return)
+		call_stack_pop(calls, step->addr);
+	else if (step->flow & ANA_FLOW_CALL && c->ret != step->addr &&
+		 !call_stack_push(calls, &(struct call){c->ret, c->space, false}))
+		s->events->err = CLEW_NO_MEMORY;
+	return (uint32_t)calls->nr;
+}
+
+static void take_branch(struct run *r, uint32_t before, uint32_t item, bool is_reported)
+{
+	struct trace_synth *s = r->synth;
+	const struct trace_run_block *x = &s->runs.data[before >> 1];
+	uint32_t id = x->to == item >> 1 && x->id ? x->id : find_branch(r, before, item), depth;
+
+	if (!id || !set_event(r, is_reported))
+		return;
+	depth = trace_exec_keeps_calls(s) ? depth_after(r, id - 1) : 0;
+	if (r->steps->calls.data[id - 1].is_event)
+		put(r, id - 1, depth);
+}
+
+/** One that reports cycles, too: its event has more than a step. */
+static void take_whole_branch(struct run *r, uint32_t before, uint32_t item, bool is_reported)
+{
+	const struct trace_place to = trace_at_block(&r->batch->blocks[item >> 1], item >> 1);
+
+	close_event(r);
+	trace_runs_set_last(r->synth, r->batch, before);
+	r->synth->is_reported_now = is_reported;
+	trace_exec_branch(r->synth, &to);
+}
+
+static size_t take_branches(struct run *r, size_t i)
+{
+	const struct flow_batch *b = r->batch;
+	struct trace_synth *s = r->synth;
+	uint32_t before = b->items[i - 1], item;
+	const struct trace_run_block *x = trace_runs_get(s, b, before >> 1);
+	bool branches = x && x->branches, is_reported = s->is_reported_now;
+	uint64_t nr_insns = 0;
+
+	for (; x && i < b->nr && !((item = b->items[i]) & FLOW_ITEM_EVENT); i++) {
+		if (branches & before) {
+			if (s->nr_cycles)
+				take_whole_branch(r, before, item, is_reported);
+			else
+				take_branch(r, before, item, is_reported);
+		}
+		x = s->events->err == CLEW_OK ? trace_runs_get(s, b, item >> 1) : NULL;
+		if (!x)
+			break;
+		branches = x->branches;
+		is_reported |= x->reports;
+		nr_insns += x->nr_insns;
+		before = item;
+	}
+	close_event(r);
+	s->is_reported_now = is_reported;
+	s->nr_insns += nr_insns;
+	return i;
+}
+
+/* --- instructions --- */
+
+/** Steps of the block's instructions, and after them, of an architecture that has it, of the last
+ * one where its branch is not taken. @return the first one + 1; 0: s->events->err. */
+static uint32_t add_insns(struct run *r, uint32_t item)
+{
+	const struct flow_block *b = &r->batch->blocks[item >> 1];
+	const struct last_insn last = trace_last_of_block(b, item >> 1, true);
+	struct trace_place here = trace_at_block(b, item >> 1);
+	struct trace_steps *t = r->steps;
+	struct trace_synth *s = r->synth;
+	uint32_t first;
+
+	if (!has_room(r, b->nr_insns + 1u))
+		return 0;
+	first = (uint32_t)t->all.nr;
+	for (unsigned int i = 0; i < b->nr_insns; i++) {
+		uint32_t flow = i + 1 == b->nr_insns ? trace_exec_flow(&last) : 0;
+
+		if (i) {
+			here.ip = trace_exec_insn_at(s, &here, 1);
+			here.block = TRACE_NO_BLOCK;
+		}
+		trace_exec_insn_step(s, &here, flow, &t->all.data[t->all.nr++]);
+	}
+	t->all.data[t->all.nr] = t->all.data[t->all.nr - 1];
+	t->all.data[t->all.nr++].flow = 0;
+	s->runs.data[item >> 1].id = first + 1;
+	return first + 1;
+}
+
+static void take_insns_of(struct run *r, uint32_t item, bool is_reported)
+{
+	const struct trace_run_block *x = &r->synth->runs.data[item >> 1];
+	uint32_t id = x->id, nr = r->batch->blocks[item >> 1].nr_insns;
+	bool reports = x->reports, is_branch = item & 1 || trace_synth_is_x86(r->synth);
+
+	if (!id)
+		id = add_insns(r, item);
+	for (uint32_t i = 0; id && i < nr; i++) {
+		bool is_last = i + 1 == nr;
+
+		if (!set_event(r, is_reported || (is_last && reports)))
+			return;
+		put(r, id - 1 + i + (is_last && !is_branch), 0);
+	}
+}
+
+static size_t take_insns(struct run *r, size_t i)
+{
+	const struct flow_batch *b = r->batch;
+	struct trace_synth *s = r->synth;
+	bool is_reported = s->is_reported_now;
+	uint32_t item;
+
+	for (; i < b->nr && !((item = b->items[i]) & FLOW_ITEM_EVENT); i++) {
+		const struct trace_run_block *x = trace_runs_get(s, b, item >> 1);
+
+		bool reports = x && x->reports;
+
+		if (x)
+			take_insns_of(r, item, is_reported);
+		if (s->events->err)
+			break;
+		is_reported |= reports;
+		s->nr_insns += b->blocks[item >> 1].nr_insns;
+	}
+	close_event(r);
+	s->sampled_at = s->nr_insns;
+	s->is_reported_now = is_reported;
+	return i;
+}
+
+size_t trace_steps_take(struct trace_synth *s, const struct flow_batch *b, size_t i)
+{
+	struct trace_steps *t = s->events->steps;
+	struct run r = {.synth = s, .steps = t, .batch = b};
+
+	if (s->generation != t->generation)
+		s->runs.nr = 0;
+	s->generation = t->generation;
+	if (!s->runs.nr)
+		s->stamp = ++t->nr_stamps;
+	return s->events->insns ? take_insns(&r, i) : take_branches(&r, i);
+}
