@@ -7,17 +7,26 @@ enum { MAX_CALLS = 4096, MAX_STACKS = 1 << 16 };
 struct call_stack *call_stacks_of(struct call_stacks *c, uint32_t tid, size_t unit)
 {
 	uint64_t key = tid == UINT32_MAX ? 1ull << 32 | unit : tid;
-	uint64_t *index = map_u64_get(&c->by_thread, key);
+	uint64_t *index;
 
-	if (index)
-		return &c->all.data[*index];
+	if (c->all.nr && c->last_key == key)
+		return &c->all.data[c->last];
+	c->last_key = key;
+	index = map_u64_get(&c->by_thread, key);
+	if (index) {
+		c->last = *index;
+		return &c->all.data[c->last];
+	}
 	if (c->all.nr >= MAX_STACKS)
 		call_stacks_done(c); /* ids from a damaged trace: begin again */
-	if (!vec_push(&c->all, (struct call_stack){0}))
+	if (!map_u64_put(&c->by_thread, key, c->all.nr) ||
+	    !vec_push(&c->all, (struct call_stack){0})) {
+		call_stacks_done(c);
 		return NULL;
-	if (!map_u64_put(&c->by_thread, key, c->all.nr - 1))
-		return NULL;
-	return &c->all.data[c->all.nr - 1];
+	}
+	c->last_key = key;
+	c->last = c->all.nr - 1;
+	return &c->all.data[c->last];
 }
 
 bool call_stack_push(struct call_stack *s, const struct call *c)

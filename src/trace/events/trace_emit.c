@@ -24,8 +24,10 @@ const struct ana_loc *trace_locate(struct trace_events *e, uint32_t space, uint6
 
 enum clew_err trace_emit_flush(struct trace_events *e)
 {
-	struct ana_batch b = {.events = e->events, .nr = e->nr, .epoch = e->epoch};
+	struct ana_batch b = {.events = e->events, .epoch = e->epoch};
 
+	trace_steps_close(e);
+	b.nr = e->nr;
 	if (e->steps)
 		b.steps = trace_steps_all(e->steps, &b.nr_steps);
 	if (e->nr && e->err == CLEW_OK)
@@ -95,6 +97,7 @@ struct ana_event *trace_emit_next(struct trace_events *e, const struct trace_uni
 {
 	struct ana_event *ev;
 
+	trace_steps_close(e);
 	if (e->nr == TRACE_BATCH_EVENTS || e->batch_memory.used_bytes > MAX_BATCH_BYTES)
 		trace_emit_flush(e);
 	if (e->err != CLEW_OK)
@@ -202,8 +205,11 @@ static void add_cycles(struct trace_synth *s)
 void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t)
 {
 	struct trace_events *e = s->events;
-	struct ana_event *ev = next_event(s, t->who, t->loc ? t->loc : t->to);
+	struct ana_event *ev;
 
+	if (trace_steps_emit(s, t))
+		return;
+	ev = next_event(s, t->who, t->loc ? t->loc : t->to);
 	if (!ev || !trace_emit_keeps(e, trace_emit_sample(e, ev, e->branches, t), t->who))
 		return;
 	add_synth(s, t);
@@ -327,9 +333,12 @@ static bool add_last_branches(struct trace_synth *s, struct ana_event *ev,
 void trace_emit_insn(struct trace_synth *s, const struct synth_fields *t)
 {
 	struct trace_events *e = s->events;
-	struct ana_event *ev = next_event(s, t->who, t->loc);
 	struct perf_sample *sample;
+	struct ana_event *ev;
 
+	if (trace_steps_emit(s, t))
+		return;
+	ev = next_event(s, t->who, t->loc);
 	if (!ev)
 		return;
 	sample = trace_emit_sample(e, ev, e->insns, t);

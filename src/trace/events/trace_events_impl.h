@@ -36,6 +36,7 @@ struct call_stack {
 
 struct call_stacks {
 	struct map_u64 by_thread; /* -> index of all */
+	uint64_t last_key, last;  /* asked for last, if there are any */
 	struct {
 		VEC(struct call_stack);
 	} all;
@@ -158,6 +159,7 @@ struct trace_synth {
 	uint32_t epoch;
 	bool has_epoch;
 	uint32_t stamp, generation; /* of .runs, for trace_steps.c */
+	bool is_unseen;             /* nothing is counted, sampled or shown of what runs */
 };
 
 static inline bool trace_synth_is_x86(const struct trace_synth *s)
@@ -247,6 +249,10 @@ void trace_exec_insn_step(struct trace_synth *s, const struct trace_place *n, ui
 uint32_t trace_exec_exception(struct trace_synth *s, enum flow_cause cause);
 
 /** --- trace_runs.c: blocks in a row --- */
+/** For trace_synth.is_unseen: depends on what is wanted alone. */
+bool trace_runs_are_unseen(const struct trace_synth *s);
+/** The first event from item @p i on, or the end. */
+size_t trace_runs_end(const struct flow_batch *b, size_t i);
 /** Can what runs next be taken so? */
 bool trace_runs_may(const struct trace_synth *s);
 /** Take the blocks from item @p i on; the one before it ran. @return where an event comes, or the

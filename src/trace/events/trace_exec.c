@@ -338,16 +338,19 @@ static void begin_trace(struct trace_synth *s, const struct trace_place *n)
 {
 	struct synth_fields t = {
 		.addr = n->ip,
-		.who = trace_exec_who(s),
 		.flow = ANA_FLOW_BRANCH | ANA_FLOW_TRACE_BEGIN | trace_exec_state(s),
 		.period = 1,
 	};
+	bool is_wanted = trace_exec_is_wanted(s, t.flow);
 
 	flip(s);
+	if (!is_wanted && !trace_exec_keeps_calls(s))
+		return;
+	t.who = trace_exec_who(s);
 	t.calls = trace_exec_calls_of(s, t.who);
 	if (t.calls)
 		call_stack_begin(t.calls, n->ip);
-	if (!trace_exec_is_wanted(s, t.flow))
+	if (!is_wanted)
 		return;
 	if (s->events->opts.wants_addr)
 		t.to = loc_of_next(s, n);

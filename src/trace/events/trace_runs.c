@@ -7,12 +7,12 @@
  * events of is found out once; most of them make none, and only their instructions count.
  */
 
-/** Is nothing counted, sampled or shown of what runs? */
-static bool is_unseen(const struct trace_synth *s)
+bool trace_runs_are_unseen(const struct trace_synth *s)
 {
 	const struct trace_events *e = s->events;
 
-	return !e->branches && !trace_exec_keeps_calls(s) && !s->ring.max && !e->shows_notes;
+	return !e->branches && !e->insns && !trace_exec_keeps_calls(s) && !s->ring.max &&
+	       !e->shows_notes;
 }
 
 bool trace_runs_may(const struct trace_synth *s)
@@ -63,8 +63,7 @@ void trace_runs_set_last(struct trace_synth *s, const struct flow_batch *b, uint
 	s->last.is_taken = item & 1 && trace_exec_flow(&s->last);
 }
 
-/** The first event from @p i on, or the end. */
-static size_t next_event(const struct flow_batch *b, size_t i)
+size_t trace_runs_end(const struct flow_batch *b, size_t i)
 {
 	enum { STEP = 16 };
 	uint32_t any = 0;
@@ -111,9 +110,7 @@ static size_t run_seen(struct trace_synth *s, const struct flow_batch *b, size_t
 
 size_t trace_runs_take(struct trace_synth *s, const struct flow_batch *b, size_t i)
 {
-	size_t end = s->events->steps ? trace_steps_take(s, b, i)
-		   : is_unseen(s)     ? next_event(b, i)
-				      : run_seen(s, b, i);
+	size_t end = s->events->steps ? trace_steps_take(s, b, i) : run_seen(s, b, i);
 
 	if (end > i)
 		trace_runs_set_last(s, b, b->items[end - 1]);

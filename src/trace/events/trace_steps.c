@@ -16,9 +16,9 @@ struct known_branch {
 	uint32_t stamp;        /* of their numbers: trace_synth.stamp */
 };
 
-/** What the stack of calls needs of a step. */
-struct step_call {
-	uint64_t ret;
+/** What else is known of a step. */
+struct step_facts {
+	uint64_t end; /* of its instruction */
 	uint32_t space;
 	bool is_event; /* else it is only a call, or a return */
 };
@@ -28,27 +28,32 @@ struct trace_steps {
 		VEC(struct ana_step);
 	} all;
 	struct {
-		VEC(struct step_call);
-	} calls; /* of each */
+		VEC(struct step_facts);
+	} facts; /* of each */
 	uint32_t generation;
 	uint32_t nr_stamps;
-	size_t nr; /* of the batch: */
+	/* The event that steps are added to. */
+	struct ana_event *event; /* NULL: none */
+	const struct trace_unit *unit;
+	struct trace_who who;
+	size_t from; /* its first step of the batch's */
+	uint64_t nr_filtered;
+	bool is_kept;
+	/* The batch. */
+	size_t nr;
 	uint32_t ids[BATCH_STEPS], depths[BATCH_STEPS];
 	struct ana_steps of_events[TRACE_BATCH_EVENTS];
 	struct known_branch branches[NR_BRANCHES];
+	uint32_t by_place[NR_BRANCHES]; /* steps that are between no blocks, + 1 */
 };
 
-/** Where a run of steps is put together. */
+/** Blocks in a row. */
 struct run {
 	struct trace_synth *synth;
 	struct trace_steps *steps;
 	const struct flow_batch *batch;
-	const struct trace_who *who;
-	struct ana_event *event; /* NULL: none is open */
-	size_t from;             /* its first step of the batch's */
-	uint64_t nr_filtered;
-	bool is_reported; /* who: of what runs now, not of what was reported before */
-	bool is_kept;
+	const struct trace_who *who; /* NULL: not asked yet */
+	bool is_reported;            /* who: of what runs now, not of what was reported before */
 };
 
 bool trace_steps_new(struct trace_steps **ret, const struct trace_events *e)
@@ -70,7 +75,7 @@ void trace_steps_free(struct trace_steps *t)
 	if (!t)
 		return;
 	vec_done(&t->all);
-	vec_done(&t->calls);
+	vec_done(&t->facts);
 	mem_free(t);
 }
 
@@ -87,55 +92,65 @@ void trace_steps_clear(struct trace_steps *t)
 
 /* --- events --- */
 
-static void open_event(struct run *r, const struct perf_evsel *evsel)
+void trace_steps_close(struct trace_events *e)
 {
-	struct trace_synth *s = r->synth;
+	struct trace_steps *t = e->steps;
+	struct ana_event *ev = t ? t->event : NULL;
 
-	r->event = trace_emit_steps(s, evsel, r->who, &r->is_kept);
-	r->from = r->steps->nr;
-	r->nr_filtered = 0;
-}
-
-static void close_event(struct run *r)
-{
-	struct trace_events *e = r->synth->events;
-	struct trace_steps *t = r->steps;
-	size_t nr = t->nr - r->from;
-
-	if (!r->event)
+	if (!ev)
 		return;
-	e->summary.nr_filtered += r->nr_filtered;
-	if (nr) {
-		t->of_events[e->nr] = (struct ana_steps){t->ids + r->from, t->depths + r->from, nr};
-		r->event->steps = &t->of_events[e->nr];
-		trace_emit_count(e, r->event, nr);
-	}
-	r->event = NULL;
+	t->event = NULL;
+	e->summary.nr_filtered += t->nr_filtered;
+	if (t->nr == t->from)
+		return;
+	t->of_events[e->nr] =
+		(struct ana_steps){t->ids + t->from, t->depths + t->from, t->nr - t->from};
+	ev->steps = &t->of_events[e->nr];
+	trace_emit_count(e, ev, t->nr - t->from);
 }
 
-/** An event for what runs now, or, if not @p is_reported, what ran since the last report. */
+static bool is_same(const struct trace_who *a, const struct trace_who *b)
+{
+	return a->pid == b->pid && a->tid == b->tid && a->comm == b->comm &&
+	       a->time.ns == b->time.ns && a->has_answer == b->has_answer &&
+	       (!a->has_answer || !memcmp(&a->answer, &b->answer, sizeof(a->answer)));
+}
+
+/** Steps of @p who can be added. @return false: e->err. */
+static bool open_event(struct trace_synth *s, const struct trace_who *who)
+{
+	struct trace_events *e = s->events;
+	struct trace_steps *t = e->steps;
+
+	if (t->event && t->nr < BATCH_STEPS && t->unit == s->unit && is_same(&t->who, who))
+		return true;
+	trace_steps_close(e);
+	if (t->nr == BATCH_STEPS)
+		trace_emit_flush(e);
+	t->event = trace_emit_steps(s, e->insns ? e->insns : e->branches, who, &t->is_kept);
+	t->unit = s->unit;
+	t->who = *who;
+	t->from = t->nr;
+	t->nr_filtered = 0;
+	return t->event;
+}
+
+/** For what runs now, or, if not @p is_reported, what ran since the last report. */
 static bool set_event(struct run *r, bool is_reported)
 {
-	struct trace_synth *s = r->synth;
-
-	if (r->event && r->is_reported == is_reported && r->steps->nr < BATCH_STEPS)
+	if (r->who && r->is_reported == is_reported && r->steps->event &&
+	    r->steps->nr < BATCH_STEPS)
 		return true;
-	close_event(r);
-	s->is_reported_now = is_reported;
+	r->synth->is_reported_now = is_reported;
 	r->is_reported = is_reported;
-	r->who = trace_exec_who_reported(s);
-	if (r->steps->nr == BATCH_STEPS)
-		trace_emit_flush(s->events);
-	open_event(r, s->events->insns ? s->events->insns : s->events->branches);
-	return r->event;
+	r->who = trace_exec_who_reported(r->synth);
+	return open_event(r->synth, r->who);
 }
 
-static void put(struct run *r, uint32_t id, uint32_t depth)
+static inline void put(struct trace_steps *t, uint32_t id, uint32_t depth)
 {
-	struct trace_steps *t = r->steps;
-
-	if (!r->is_kept) {
-		r->nr_filtered++;
+	if (!t->is_kept) {
+		t->nr_filtered++;
 		return;
 	}
 	t->ids[t->nr] = id;
@@ -144,30 +159,30 @@ static void put(struct run *r, uint32_t id, uint32_t depth)
 
 /* --- steps --- */
 
-/** All numbers are given again; the batch so far was delivered. */
-static void forget_all(struct run *r)
+/** All numbers are given again. */
+static void forget_all(struct trace_synth *s)
 {
-	struct trace_steps *t = r->steps;
+	struct trace_steps *t = s->events->steps;
 
-	close_event(r);
-	trace_emit_flush(r->synth->events);
-	t->all.nr = t->calls.nr = 0;
+	trace_emit_flush(s->events);
+	t->all.nr = t->facts.nr = 0;
 	t->generation++;
-	r->synth->events->epoch++;
+	s->events->epoch++;
 	memset(t->branches, 0, sizeof(t->branches));
-	r->synth->runs.nr = 0;
-	r->synth->generation = t->generation;
+	memset(t->by_place, 0, sizeof(t->by_place));
+	s->runs.nr = 0;
+	s->generation = t->generation;
 }
 
-static bool has_room(struct run *r, size_t nr)
+static bool has_room(struct trace_synth *s, size_t nr)
 {
-	struct trace_steps *t = r->steps;
+	struct trace_steps *t = s->events->steps;
 
 	if (t->all.nr + nr > MAX_STEPS)
-		forget_all(r);
-	if (!vec_reserve(&t->all, t->all.nr + nr) || !vec_reserve(&t->calls, t->calls.nr + nr))
-		r->synth->events->err = CLEW_NO_MEMORY;
-	return r->synth->events->err == CLEW_OK;
+		forget_all(s);
+	if (!vec_reserve(&t->all, t->all.nr + nr) || !vec_reserve(&t->facts, t->facts.nr + nr))
+		s->events->err = CLEW_NO_MEMORY;
+	return s->events->err == CLEW_OK;
 }
 
 static uint32_t add_branch(struct run *r, uint32_t before, uint32_t item)
@@ -177,14 +192,52 @@ static uint32_t add_branch(struct run *r, uint32_t before, uint32_t item)
 	const struct trace_place to = trace_at_block(&r->batch->blocks[item >> 1], item >> 1);
 	struct ana_step *step;
 
-	if (!has_room(r, 1))
+	if (!has_room(s, 1))
 		return 0;
 	trace_runs_set_last(s, r->batch, before);
 	step = &t->all.data[t->all.nr];
 	trace_exec_step(s, &to, step);
-	t->calls.data[t->calls.nr++] =
-		(struct step_call){s->last.end, s->last.space, trace_exec_is_wanted(s, step->flow)};
+	t->facts.data[t->facts.nr++] =
+		(struct step_facts){s->last.end, s->last.space, trace_exec_is_wanted(s, step->flow)};
 	return (uint32_t)++t->all.nr;
+}
+
+static bool is_step(const struct trace_steps *t, uint32_t id, const struct synth_fields *f)
+{
+	const struct ana_step *x = &t->all.data[id];
+
+	return x->ip == f->ip && x->addr == f->addr && x->flow == f->flow && x->loc == f->loc &&
+	       x->to == f->to && x->isa == f->isa && t->facts.data[id].space == f->space;
+}
+
+/** The step of an event, + 1; 0: s->events->err. */
+static uint32_t find_step(struct trace_synth *s, const struct synth_fields *f)
+{
+	struct trace_steps *t = s->events->steps;
+	uint64_t hash = hash_two(f->ip + ((uint64_t)f->flow << 48), f->addr);
+	uint32_t *at = &t->by_place[hash % NR_BRANCHES];
+
+	if (*at && is_step(t, *at - 1, f))
+		return *at;
+	if (!has_room(s, 1))
+		return 0;
+	trace_emit_step(s, f, &t->all.data[t->all.nr++]);
+	t->facts.data[t->facts.nr++] = (struct step_facts){.space = f->space, .is_event = true};
+	*at = (uint32_t)t->all.nr;
+	return *at;
+}
+
+bool trace_steps_emit(struct trace_synth *s, const struct synth_fields *f)
+{
+	struct trace_steps *t = s->events->steps;
+	uint32_t id;
+
+	if (!t || s->nr_cycles)
+		return false;
+	id = find_step(s, f);
+	if (id && open_event(s, f->who))
+		put(t, id - 1, f->calls ? (uint32_t)f->calls->nr : 0);
+	return true;
 }
 
 /** The step of the branch between two blocks; 0: s->events->err. */
@@ -208,7 +261,7 @@ static uint32_t find_branch(struct run *r, uint32_t before, uint32_t item)
 static uint32_t depth_after(struct run *r, uint32_t id)
 {
 	const struct ana_step *step = &r->steps->all.data[id];
-	const struct step_call *c = &r->steps->calls.data[id];
+	const struct step_facts *x = &r->steps->facts.data[id];
 	struct trace_synth *s = r->synth;
 	bool is_return = step->flow & ANA_FLOW_RETURN;
 	struct call_stack *calls = trace_exec_calls_of(s, is_return ? trace_exec_who(s) : r->who);
@@ -217,8 +270,8 @@ static uint32_t depth_after(struct run *r, uint32_t id)
 		return 0;
 	if (is_return)
 		call_stack_pop(calls, step->addr);
-	else if (step->flow & ANA_FLOW_CALL && c->ret != step->addr &&
-		 !call_stack_push(calls, &(struct call){c->ret, c->space, false}))
+	else if (step->flow & ANA_FLOW_CALL && x->end != step->addr &&
+		 !call_stack_push(calls, &(struct call){x->end, x->space, false}))
 		s->events->err = CLEW_NO_MEMORY;
 	return (uint32_t)calls->nr;
 }
@@ -232,8 +285,8 @@ static void take_branch(struct run *r, uint32_t before, uint32_t item, bool is_r
 	if (!id || !set_event(r, is_reported))
 		return;
 	depth = trace_exec_keeps_calls(s) ? depth_after(r, id - 1) : 0;
-	if (r->steps->calls.data[id - 1].is_event)
-		put(r, id - 1, depth);
+	if (r->steps->facts.data[id - 1].is_event)
+		put(r->steps, id - 1, depth);
 }
 
 /** One that reports cycles, too: its event has more than a step. */
@@ -241,7 +294,6 @@ static void take_whole_branch(struct run *r, uint32_t before, uint32_t item, boo
 {
 	const struct trace_place to = trace_at_block(&r->batch->blocks[item >> 1], item >> 1);
 
-	close_event(r);
 	trace_runs_set_last(r->synth, r->batch, before);
 	r->synth->is_reported_now = is_reported;
 	trace_exec_branch(r->synth, &to);
@@ -271,7 +323,6 @@ static size_t take_branches(struct run *r, size_t i)
 		nr_insns += x->nr_insns;
 		before = item;
 	}
-	close_event(r);
 	s->is_reported_now = is_reported;
 	s->nr_insns += nr_insns;
 	return i;
@@ -290,7 +341,7 @@ static uint32_t add_insns(struct run *r, uint32_t item)
 	struct trace_synth *s = r->synth;
 	uint32_t first;
 
-	if (!has_room(r, b->nr_insns + 1u))
+	if (!has_room(s, b->nr_insns + 1u))
 		return 0;
 	first = (uint32_t)t->all.nr;
 	for (unsigned int i = 0; i < b->nr_insns; i++) {
@@ -304,6 +355,8 @@ static uint32_t add_insns(struct run *r, uint32_t item)
 	}
 	t->all.data[t->all.nr] = t->all.data[t->all.nr - 1];
 	t->all.data[t->all.nr++].flow = 0;
+	memset(&t->facts.data[t->facts.nr], 0, (b->nr_insns + 1u) * sizeof(*t->facts.data));
+	t->facts.nr = t->all.nr;
 	s->runs.data[item >> 1].id = first + 1;
 	return first + 1;
 }
@@ -321,7 +374,7 @@ static void take_insns_of(struct run *r, uint32_t item, bool is_reported)
 
 		if (!set_event(r, is_reported || (is_last && reports)))
 			return;
-		put(r, id - 1 + i + (is_last && !is_branch), 0);
+		put(r->steps, id - 1 + i + (is_last && !is_branch), 0);
 	}
 }
 
@@ -344,7 +397,6 @@ static size_t take_insns(struct run *r, size_t i)
 		is_reported |= reports;
 		s->nr_insns += b->blocks[item >> 1].nr_insns;
 	}
-	close_event(r);
 	s->sampled_at = s->nr_insns;
 	s->is_reported_now = is_reported;
 	return i;

@@ -41,8 +41,10 @@ enum clew_err trace_synth_init(struct trace_synth *s, struct trace_events *e, si
 	if (s->unit->decoder)
 		flow_code_init(&s->code, s->unit->code, s->unit->decoder->insns, false);
 	s->is_by_count = o->unit == ITRACE_INSNS || o->is_timeless || !has_clock(e, unit);
-	return branch_ring_init(&s->ring, o->last_branches ? o->max_branches : 0) ? CLEW_OK
-										  : CLEW_NO_MEMORY;
+	if (!branch_ring_init(&s->ring, o->last_branches ? o->max_branches : 0))
+		return CLEW_NO_MEMORY;
+	s->is_unseen = trace_runs_are_unseen(s);
+	return CLEW_OK;
 }
 
 void trace_synth_done(struct trace_synth *s)
@@ -422,6 +424,10 @@ enum clew_err trace_synth_batch(struct trace_synth *s, const struct flow_batch *
 		if (item & FLOW_ITEM_EVENT) {
 			take_event(s, &b->events[item & ~FLOW_ITEM_EVENT]);
 			continue;
+		}
+		if (s->is_unseen) {
+			i = trace_runs_end(b, i);
+			item = b->items[i - 1];
 		}
 		take_block(s, &b->blocks[item >> 1], item >> 1, item & 1);
 		if (i < b->nr && trace_runs_may(s))
