@@ -9,11 +9,12 @@ merge:  what putting user stacks into their samples costs, after a recording (me
 stacks: what full user stacks cost at 4999 Hz, and how large they are (stacks.py)
 unwind: what unwinding copied stacks costs (unwind.py)
 etm:    what decoding CoreSight trace costs, against OpenCSD (etm.py)
+pt:     what decoding Intel PT costs, against libipt, and its text, against perf; captures as they are and repeated (pt.py)
 spe:    what reports and texts of Arm SPE cost, against perf (spe.py)
 aux:    what draining AUX areas costs, against write(2), and for how long a snapshot stops the trace (aux.py)
 soft:   how fast the software trace source traces, and what a paused program pays (soft.py)
 
-Usage: run.py [read] [record] [tables] [merge] [stacks] [unwind] [etm] [spe] [aux] [soft]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
+Usage: run.py [read] [record] [tables] [merge] [stacks] [unwind] [etm] [pt] [spe] [aux] [soft]    Environment: BUILD (build), SAMPLES (2000000), ROUNDS of record (5)
 and of stacks (10), STACKS: a part of the name of the only target of stacks
 The recording is made once and kept in BUILD/bench/. Times are of this machine, now: compare ratios."""
 import glob

@@ -543,8 +543,8 @@ static int refuse_disasm(const struct script *s)
 {
 	if (!script_fields_any(&s->text.fields, SCRIPT_DISASM) || script_disasm_is_there())
 		return CLI_OK;
-	cli_error("this clew was built without the capstone library, which disassembles "
-		  "instructions");
+	cli_error("the capstone library, which disassembles instructions, is not installed, or "
+		  "was not when clew was built");
 	return CLI_USAGE;
 }
 

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <openssl/evp.h>
 #include <stdio.h>
 
+#include "base/err.h"
 #include "cli/trace/trace.h"
+#include "cli/trace/trace_sha256.h"
 #include "format/trace/trace_addresses.h"
 #include "trace/pt_decoder.h"
 
-enum { NR_IDS = 128 };
+enum { NR_IDS = 128, SHA_BYTES = 32 };
 
 /** One trace ID, in all sessions; or one AUX ring, where the trace has no IDs. */
 struct id_digest {
-	EVP_MD_CTX *sha;
+	const struct trace_sha256 *by;
+	void *sha; /* NULL: not begun */
 	uint64_t nr_insns;
 };
 
 struct digest {
 	struct trace_command *command;
+	struct trace_sha256 *by;
 	struct id_digest ids[NR_IDS];
 	struct id_digest *rings;           /* one per unit */
 	struct trace_addresses *addresses; /* one per unit */
@@ -31,7 +34,7 @@ static struct id_digest *id_of(struct digest *d, size_t unit)
 static enum clew_err hash(void *ctx, struct buf *out)
 {
 	struct id_digest *id = ctx;
-	bool ok = EVP_DigestUpdate(id->sha, out->data, out->nr) == 1;
+	bool ok = trace_sha256_add(id->by, id->sha, out->data, out->nr);
 
 	buf_clear(out);
 	return ok ? CLEW_OK : CLEW_NO_MEMORY;
@@ -68,8 +71,9 @@ static bool begin(struct digest *d)
 			flow_code_init(&d->addresses[i].code, u->code, u->decoder->insns, false);
 		if (id->sha || !u->is_decodable || d->command->etm.skips[i])
 			continue;
-		id->sha = EVP_MD_CTX_new();
-		if (!id->sha || EVP_DigestInit_ex(id->sha, EVP_sha256(), NULL) != 1)
+		id->by = d->by;
+		id->sha = trace_sha256_begin(d->by);
+		if (!id->sha)
 			return false;
 	}
 	return d->addresses && d->rings;
@@ -85,17 +89,16 @@ static void put_hex(struct buf *out, const uint8_t *bytes, size_t nr)
 static bool put_line(const struct digest *d, const char *name, const struct id_digest *id,
 		     struct buf *out)
 {
-	uint8_t sum[EVP_MAX_MD_SIZE];
-	unsigned int nr = 0;
+	uint8_t sum[SHA_BYTES];
 
-	if (EVP_DigestFinal_ex(id->sha, sum, &nr) != 1)
+	if (!trace_sha256_end(id->by, id->sha, sum))
 		return false;
 	buf_str(out, d->command->is_json ? "{" : "");
 	buf_str(out, name);
 	buf_str(out, d->command->is_json ? ",\"instructions\":" : " ");
 	buf_dec(out, id->nr_insns, 0, ' ');
 	buf_str(out, d->command->is_json ? ",\"sha256\":\"" : " ");
-	put_hex(out, sum, nr);
+	put_hex(out, sum, sizeof(sum));
 	buf_str(out, d->command->is_json ? "\"}\n" : "\n");
 	return true;
 }
@@ -128,8 +131,13 @@ enum clew_err trace_print_digest(struct trace_command *c, struct clew_diag *diag
 {
 	struct digest d = {.command = c};
 	struct trace_decode_opts opts = trace_opts_of(c, true);
-	enum clew_err err = begin(&d) ? CLEW_OK : CLEW_NO_MEMORY;
+	enum clew_err err;
 
+	d.by = trace_sha256_new();
+	if (!d.by)
+		return clew_fail(diag, CLEW_UNSUPPORTED, 0,
+				 "digests need the library libcrypto, which is not installed");
+	err = begin(&d) ? CLEW_OK : CLEW_NO_MEMORY;
 	opts.batch = take_batch;
 	opts.unit_end = take_end;
 	opts.ctx = &d;
@@ -139,10 +147,11 @@ enum clew_err trace_print_digest(struct trace_command *c, struct clew_diag *diag
 		err = put_lines(&d);
 	for (size_t i = 0; d.addresses && d.rings && i < c->etm.trace->nr_units; i++) {
 		trace_addresses_done(&d.addresses[i]);
-		EVP_MD_CTX_free(d.rings[i].sha);
+		trace_sha256_drop(d.by, d.rings[i].sha);
 	}
 	for (unsigned int id = 0; id < NR_IDS; id++)
-		EVP_MD_CTX_free(d.ids[id].sha);
+		trace_sha256_drop(d.by, d.ids[id].sha);
+	trace_sha256_free(d.by);
 	mem_free(d.rings);
 	mem_free(d.addresses);
 	return err;

@@ -2,11 +2,24 @@
 #include "format/script/script_disasm.h"
 
 #include "base/mem.h"
+#include "os/library.h"
 
 #ifdef CLEW_HAS_CAPSTONE
 # include <capstone/capstone.h>
 
+# define TEXT_OF(word)    # word
+# define LIBRARY(version) "libcapstone.so." TEXT_OF(version)
+
+struct functions {
+	__typeof__(cs_open) *open;
+	__typeof__(cs_close) *close;
+	__typeof__(cs_malloc) *malloc;
+	__typeof__(cs_free) *free;
+	__typeof__(cs_disasm_iter) *disasm_iter;
+};
+
 struct script_disasm {
+	struct functions capstone;
 	csh of_isa[ANA_NR_ISAS];
 	bool is_open[ANA_NR_ISAS];
 	cs_insn *insn;
@@ -26,15 +39,32 @@ static bool open_isa(struct script_disasm *d, enum ana_isa isa)
 		[ANA_X86_16] = {CS_ARCH_X86,   CS_MODE_16                           },
 	};
 
-	d->is_open[isa] = cs_open(sets[isa].arch, sets[isa].mode, &d->of_isa[isa]) == CS_ERR_OK;
+	d->is_open[isa] =
+		d->capstone.open(sets[isa].arch, sets[isa].mode, &d->of_isa[isa]) == CS_ERR_OK;
 	if (d->is_open[isa] && !d->insn)
-		d->insn = cs_malloc(d->of_isa[isa]);
+		d->insn = d->capstone.malloc(d->of_isa[isa]);
 	return d->is_open[isa] && d->insn;
+}
+
+static bool load(struct functions *f)
+{
+	struct os_library *l = os_library_load(LIBRARY(CS_API_MAJOR));
+
+	return l && os_library_function(l, "cs_open", &f->open) &&
+	       os_library_function(l, "cs_close", &f->close) &&
+	       os_library_function(l, "cs_malloc", &f->malloc) &&
+	       os_library_function(l, "cs_free", &f->free) &&
+	       os_library_function(l, "cs_disasm_iter", &f->disasm_iter);
 }
 
 struct script_disasm *script_disasm_new(void)
 {
-	return mem_zalloc(sizeof(struct script_disasm));
+	struct script_disasm *d = mem_zalloc(sizeof(*d));
+
+	if (d && load(&d->capstone))
+		return d;
+	mem_free(d);
+	return NULL;
 }
 
 void script_disasm_free(struct script_disasm *d)
@@ -42,10 +72,10 @@ void script_disasm_free(struct script_disasm *d)
 	if (!d)
 		return;
 	if (d->insn)
-		cs_free(d->insn, 1);
+		d->capstone.free(d->insn, 1);
 	for (int i = 0; i < ANA_NR_ISAS; i++) {
 		if (d->is_open[i])
-			cs_close(&d->of_isa[i]);
+			d->capstone.close(&d->of_isa[i]);
 	}
 	mem_free(d);
 }
@@ -58,7 +88,7 @@ bool script_disasm_add(struct script_disasm *d, struct buf *b, const struct ana_
 
 	if (y->isa >= ANA_NR_ISAS || (!d->is_open[y->isa] && !open_isa(d, (enum ana_isa)y->isa)))
 		return false;
-	if (!cs_disasm_iter(d->of_isa[y->isa], &code, &left, &ip, d->insn))
+	if (!d->capstone.disasm_iter(d->of_isa[y->isa], &code, &left, &ip, d->insn))
 		return false;
 	buf_str(b, d->insn->mnemonic);
 	if (d->insn->op_str[0]) {
@@ -70,7 +100,9 @@ bool script_disasm_add(struct script_disasm *d, struct buf *b, const struct ana_
 
 bool script_disasm_is_there(void)
 {
-	return true;
+	struct functions f;
+
+	return load(&f);
 }
 #else
 struct script_disasm *script_disasm_new(void)

@@ -8,7 +8,7 @@
 /* An instruction's bytes as assembler text, by the library capstone. */
 struct script_disasm;
 
-/** NULL: built without capstone, or no memory. */
+/** NULL: capstone is not installed, or it was built without, or no memory. */
 struct script_disasm *script_disasm_new(void);
 void script_disasm_free(struct script_disasm *d);
 

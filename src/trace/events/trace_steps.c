@@ -240,21 +240,36 @@ bool trace_steps_emit(struct trace_synth *s, const struct synth_fields *f)
 	return true;
 }
 
-/** The step of the branch between two blocks; 0: s->events->err. */
+static struct known_branch *slot_of(struct run *r, uint32_t from, uint32_t to)
+{
+	uint64_t hash = hash_two((uint64_t)from << 32 | to, r->synth->stamp);
+
+	return &r->steps->branches[hash % NR_BRANCHES];
+}
+
+/** The step of the branch between two blocks, of which the first went elsewhere last, or never;
+ * 0: s->events->err. */
 static uint32_t find_branch(struct run *r, uint32_t before, uint32_t item)
 {
 	struct trace_synth *s = r->synth;
-	uint32_t from = before >> 1, to = item >> 1;
-	uint64_t hash = hash_two((uint64_t)from << 32 | to, s->stamp);
-	struct known_branch *k = &r->steps->branches[hash % NR_BRANCHES];
+	uint32_t from = before >> 1, to = item >> 1, id = 0;
+	const struct trace_run_block last = s->runs.data[from];
 
-	if (k->from != from || k->to != to || k->stamp != s->stamp || !k->id)
-		*k = (struct known_branch){from, to, add_branch(r, before, item), s->stamp};
-	if (from < s->runs.nr) {
-		s->runs.data[from].to = to;
-		s->runs.data[from].id = k->id;
+	if (last.id) {
+		const struct known_branch *k = slot_of(r, from, to);
+
+		if (k->from == from && k->to == to && k->stamp == s->stamp)
+			id = k->id;
+		*slot_of(r, from, last.to) =
+			(struct known_branch){from, last.to, last.id, s->stamp};
 	}
-	return k->id;
+	if (!id)
+		id = add_branch(r, before, item);
+	if (from < s->runs.nr) { /* not all were forgotten */
+		s->runs.data[from].to = to;
+		s->runs.data[from].id = id;
+	}
+	return id;
 }
 
 /** As trace_exec_branch() does. @return how many are left; 0 where none are kept. */
