@@ -413,7 +413,6 @@ void trace_exec_sample_rest(struct trace_synth *s)
 {
 	struct synth_fields t = {
 		.ip = s->last.ip,
-		.who = who_then(s),
 		.space = s->last.space,
 		.isa = s->last.isa,
 		.period = s->nr_insns - s->sampled_at,
@@ -421,6 +420,7 @@ void trace_exec_sample_rest(struct trace_synth *s)
 
 	if (!s->events->insns || !s->events->opts.itrace.last_branches || !t.period)
 		return;
+	t.who = who_then(s);
 	t.loc = loc_of_last(s);
 	t.calls = trace_exec_calls_of(s, t.who);
 	trace_emit_insn(s, &t);

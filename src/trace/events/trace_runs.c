@@ -93,6 +93,8 @@ static size_t run_seen(struct trace_synth *s, const struct flow_batch *b, size_t
 
 			trace_runs_set_last(s, b, before);
 			s->is_reported_now = reports;
+			s->nr_insns += nr_insns;
+			nr_insns = 0;
 			trace_exec_branch(s, &n);
 		}
 		r = s->events->err == CLEW_OK ? trace_runs_get(s, b, item >> 1) : NULL;

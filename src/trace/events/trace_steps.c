@@ -197,8 +197,8 @@ static uint32_t add_branch(struct run *r, uint32_t before, uint32_t item)
 	trace_runs_set_last(s, r->batch, before);
 	step = &t->all.data[t->all.nr];
 	trace_exec_step(s, &to, step);
-	t->facts.data[t->facts.nr++] =
-		(struct step_facts){s->last.end, s->last.space, trace_exec_is_wanted(s, step->flow)};
+	t->facts.data[t->facts.nr++] = (struct step_facts){s->last.end, s->last.space,
+							   trace_exec_is_wanted(s, step->flow)};
 	return (uint32_t)++t->all.nr;
 }
 
@@ -325,6 +325,8 @@ static size_t take_branches(struct run *r, size_t i)
 
 	for (; x && i < b->nr && !((item = b->items[i]) & FLOW_ITEM_EVENT); i++) {
 		if (branches & before) {
+			s->nr_insns += nr_insns;
+			nr_insns = 0;
 			if (s->nr_cycles)
 				take_whole_branch(r, before, item, is_reported);
 			else
