@@ -38,8 +38,8 @@ static inline size_t x86_lengths_slot(uint64_t key)
 	return (size_t)(key * 0x9e3779b97f4a7c15u >> (64 - X86_LENGTHS_BITS));
 }
 
-/** Of the plain instruction at @p code, of which X86_LENGTHS_MOST bytes can be read. @return 0: it
- * is not known, or not plain. */
+/** Of the plain instruction at @p code, of which X86_LENGTHS_MOST bytes can be read. @return 0:
+ * unknown, or not plain. */
 static inline uint8_t x86_lengths_find(enum isa mode, const uint8_t *code)
 {
 	for (unsigned int nr = X86_LENGTHS_LEAST; nr <= X86_LENGTHS_MOST; nr++) {

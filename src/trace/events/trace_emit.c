@@ -188,12 +188,17 @@ void trace_emit_count(struct trace_events *e, const struct ana_event *ev, uint64
 	e->nr++;
 }
 
+bool trace_emit_has_cycles(const struct trace_synth *s)
+{
+	return s->nr_cycles && (!trace_synth_is_x86(s) || s->has_ipc);
+}
+
 /** Of Intel PT branches have cycles. */
 static void add_cycles(struct trace_synth *s)
 {
 	struct ana_synth *y = &s->events->synths_of[s->events->nr];
 
-	if (!trace_synth_is_x86(s) || !s->has_ipc || !s->nr_cycles)
+	if (!trace_synth_is_x86(s) || !trace_emit_has_cycles(s))
 		return;
 	y->nr_cycles = s->nr_cycles;
 	y->nr_insns = s->nr_insns - s->reported_at;

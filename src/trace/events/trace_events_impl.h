@@ -330,8 +330,8 @@ struct trace_events {
 	struct perf_evsel *of_ops[NR_OP_EVENTS]; /* the same */
 	struct perf_evsel *of_notes[ANA_NR_NOTES], *transactions;
 	const struct perf_evsel *pebs; /* a recorded one, or NULL */
-	bool shows_notes;           /* any of these */
-	struct trace_synth *synths; /* by unit */
+	bool shows_notes;              /* any of these */
+	struct trace_synth *synths;    /* by unit */
 	struct call_stacks calls;
 	struct map_u64 unreadable; /* binaries without code that were reported: dso */
 	struct trace_events_summary summary;
@@ -437,6 +437,8 @@ bool trace_repeats_begin(struct trace_events *e);
 void trace_repeats_keep(struct trace_events *e, const struct trace_repeat_key *k, size_t from,
 			const struct trace_who *who, uint64_t nr_filtered);
 
+/** Does the next branch report cycles? */
+bool trace_emit_has_cycles(const struct trace_synth *s);
 /** Errors stick in events->err. */
 void trace_emit_branch(struct trace_synth *s, const struct synth_fields *t);
 void trace_emit_insn(struct trace_synth *s, const struct synth_fields *t);

@@ -12,7 +12,7 @@ bool trace_runs_are_unseen(const struct trace_synth *s)
 	const struct trace_events *e = s->events;
 
 	return !e->branches && !e->insns && !trace_exec_keeps_calls(s) && !s->ring.max &&
-	       !e->shows_notes;
+	       !e->shows_notes && !e->pebs;
 }
 
 bool trace_runs_may(const struct trace_synth *s)

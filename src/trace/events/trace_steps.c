@@ -232,7 +232,7 @@ bool trace_steps_emit(struct trace_synth *s, const struct synth_fields *f)
 	struct trace_steps *t = s->events->steps;
 	uint32_t id;
 
-	if (!t || s->nr_cycles)
+	if (!t || trace_emit_has_cycles(s))
 		return false;
 	id = find_step(s, f);
 	if (id && open_event(s, f->who))
@@ -327,7 +327,7 @@ static size_t take_branches(struct run *r, size_t i)
 		if (branches & before) {
 			s->nr_insns += nr_insns;
 			nr_insns = 0;
-			if (s->nr_cycles)
+			if (trace_emit_has_cycles(s))
 				take_whole_branch(r, before, item, is_reported);
 			else
 				take_branch(r, before, item, is_reported);
