@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A thin front for meson. `make`, `make demo`, `make check`, `make quick`, `make fuzz`, `make check-vm`, `make bench`, `make install`, `make clean`.
+# A thin front for meson. `make`, `make demo`, `make check`, `make quick`, `make fuzz`, `make check-vm`, `make bench`, `make deb`, `make install`, `make clean`.
 # Set-up is part of each: tools/setup.sh installs what is missing (root) or names it and stops.
 
 BUILD ?= build
@@ -102,6 +102,14 @@ check-vm-arm64: all
 	@[ -n "$(ROWS)" ] || $(VM) tests/vm/programs_vm.py build-aarch64/clew
 	@[ -n "$(filter-out unit,$(ROWS))" ] || $(VM) ARCH=arm64 tests/vm/unit_vm.py build-aarch64
 
+# Debian packages, in build-deb; and whether they are right: built twice, lintian, a fresh root. The latter as root.
+deb:
+	@tools/setup.sh build deb
+	@tools/deb.sh
+check-deb:
+	@tools/setup.sh build deb
+	@tests/deb/check_deb.sh
+
 install: all
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
 	@DESTDIR="$(if $(DESTDIR),$(abspath $(DESTDIR)))" meson install -C $(BUILD)
@@ -110,6 +118,6 @@ format:
 	@clang-format-14 -i $$(git ls-files '*.[ch]')
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz
+	rm -rf $(BUILD) build-asan build-tsan build-aarch64 build-fuzz build-deb
 
-.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-pt truth-pt-sets truth-who truth-x86 damage damage-random check-vm check-vm-own check-vm-arm64 install format clean
+.PHONY: all setup demo check quick fuzz bench truth truth-sets truth-pt truth-pt-sets truth-who truth-x86 damage damage-random deb check-deb check-vm check-vm-own check-vm-arm64 install format clean
