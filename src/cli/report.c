@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "cli/common/message.h"
 #include "cli/common/pager.h"
 #include "cli/common/progress.h"
+#include "cli/common/terminal_text.h"
 #include "cli/report_branches.h"
 #include "format/report/ops_text.h"
 #include "format/report/report_json.h"
@@ -417,31 +417,10 @@ static int print_header(const struct report_run *r)
 	return status;
 }
 
-static bool is_colored(const struct report_args *a)
-{
-	if (!a->color || !strcmp(a->color, "auto"))
-		return cli_is_terminal();
-	return !strcmp(a->color, "always");
-}
-
-/* One column where the terminal's characters are UTF-8; a pager would show the bytes elsewhere. */
-static const char *cut_mark(void)
-{
-	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *v = getenv(names[i]);
-
-		if (v && *v)
-			return strcasestr(v, "utf-8") || strcasestr(v, "utf8") ? "\u2026" : NULL;
-	}
-	return NULL;
-}
-
 /* Before the pager replaces standard output. */
 static void fit_terminal(struct report_args *a)
 {
-	a->text.cut_mark = cut_mark();
+	a->text.cut_mark = cli_cut_mark();
 	if (!a->has_widths && cli_is_terminal())
 		a->text.columns = os_terminal_columns(STDOUT_FILENO);
 }
@@ -454,7 +433,7 @@ static int report_with_output(struct report_run *r)
 		cli_error("--stats counts the records of a recording; a snapshot has none");
 		return CLI_USAGE;
 	}
-	r->args.text.is_colored = is_colored(&r->args);
+	r->args.text.is_colored = cli_is_colored(r->args.color);
 	fit_terminal(&r->args);
 	r->out = cli_stdout_sink(&r->out_diag);
 	cli_pager_start();

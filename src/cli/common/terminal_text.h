@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef CLI_COMMON_TERMINAL_TEXT_H
+#define CLI_COMMON_TERMINAL_TEXT_H
+
+#include <stdbool.h>
+
+/** Is output to have colours? @p when: "always", "never", "auto", or NULL, the same as that. */
+bool cli_is_colored(const char *when);
+
+/** What stands for cut text: one column where the terminal's characters are UTF-8, as a pager would
+ * show the bytes elsewhere; NULL: the writer's default. */
+const char *cli_cut_mark(void);
+
+#endif
