@@ -10,6 +10,7 @@
 static const struct cli_entry commands[] = {
 	{"record",  "record a command or running tasks",                            cmd_record},
 	{"report",  "show where the time of a recording was spent",                 cmd_report},
+	{"diff",    "compare recordings: what grew, and what is noise",             cmd_diff  },
 	{"script",  "print a recording, event by event",                            cmd_script},
 	{"trace",   "show what a hardware trace recorded as executed",              cmd_trace },
 	{"dump",    "print the packets of a hardware trace",                        cmd_dump  },
@@ -41,7 +42,6 @@ static const struct {
 	{"config",        "clew has no configuration file, only options"                                        },
 	{"daemon",        "'clew record --control' and '--switch-output' are for long recordings"               },
 	{"data",          "'clew script --json' turns a recording into JSON"                                    },
-	{"diff",          "compare the 'clew report --json' of both recordings"                                 },
 	{"ftrace",
 	 "'clew record -e SYSTEM:EVENT' records tracepoints; 'trace-cmd' drives the kernel's tracers"           },
 	{"iostat",        "clew samples and does not count: use 'perf iostat'"                                  },

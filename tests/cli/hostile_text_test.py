@@ -73,7 +73,7 @@ def clean(name, args, runs=(in_pipe,), shows=True, is_json=False):
             wrong.append("the name is not there")
         if is_json:
             try:
-                for document in [out] if args[0] == "report" else out.splitlines():
+                for document in [out] if args[0] in ("report", "diff") else out.splitlines():
                     json.loads(document)
             except ValueError as e:
                 wrong.append("no JSON: %s" % e)
@@ -192,6 +192,10 @@ def recordings(binary, function):
     for option in (["--no-group"], ["-g", "flat"], ["-g", "folded"], ["--folded"], ["--stats"], ["--header"], ["-s", "srcline,srcfile,cgroup"], ["-v"]):
         clean(" ".join(["report", *option]), [*report, *option])
     clean("report --json", [*report, "--json"], is_json=True)
+    clean("diff", ["diff", "--stdio-color", "never", path, path], both)
+    clean("diff -v, by lines", ["diff", "-v", "--exact", "-s", "srcline,srcfile,cgroup,sym", path, path])
+    clean("diff --fail-above", ["diff", "--fail-above", "0", path, write(b"none" + EVIL, b"no recording")])
+    clean("diff --json", ["diff", "--json", path, path], is_json=True)
     # Messages name the file.
     cut = write(b"cut" + EVIL, recording(binary, function)[:900])
     clean("a file that is cut off", ["script", "-i", cut])

@@ -17,7 +17,7 @@ work = tempfile.mkdtemp()
 
 # Those of perf 6.1 and what came since that are not clew's.
 OF_PERF = (
-    "annotate archive bench buildid-cache buildid-list c2c config daemon data diff ftrace iostat kallsyms kmem kvm kwork lock mem probe sched stat "
+    "annotate archive bench buildid-cache buildid-list c2c config daemon data ftrace iostat kallsyms kmem kvm kwork lock mem probe sched stat "
     "test timechart top"
 ).split()
 
@@ -69,7 +69,7 @@ def options():
     says("needs an argument", ["report", "--sort"], "'--sort' needs an argument")
     says("report -F: by its own name", ["report", "-F", "overhead,xyzzyx"], "--fields: there is no key 'xyzzyx'")
     says("nothing near", ["evlist", "--xyzzyx"], "there is no option '--xyzzyx' here", "clew evlist --help")
-    for command in "record report script trace dump evlist header inject sframe list doctor".split():
+    for command in "record report diff script trace dump evlist header inject sframe list doctor".split():
         says(f"clew {command}: all tables are looked through", [command, "--show-mmap-evnets"], "--show-mmap-events")
 
 

@@ -55,11 +55,8 @@ struct cli_input {
 	{0, "guestvmlinux", "FILE", "their kernel image with symbols",                              \
 	 CLI_STRING, &(in)->opts.symbols.guest_vmlinux}
 
-#define CLI_INPUT_OPTIONS(in)                                                                       \
-	{0, "Input", NULL, NULL, CLI_SECTION},                                                      \
-	{'i', "input", "FILE", "recording to read; - is standard input (default: perf.data)",       \
-	 CLI_STRING, &(in)->path},                                                                  \
-	{'f', "force", NULL, NULL, CLI_FLAG, &(in)->is_forced},                                     \
+/* What a command with several recordings takes of all of them: all but -i and -f. */
+#define CLI_INPUT_COMMON_OPTIONS(in)                                                                \
 	{'v', "verbose", NULL, "also print which symbol files were used", CLI_COUNT, &(in)->verbose},          \
 	{0, "Filters", NULL, NULL, CLI_SECTION},                                                    \
 	{'c', "comms", "NAMES", "only threads of these names (comma list)",                         \
@@ -87,6 +84,13 @@ struct cli_input {
 	 CLI_CALL, &(in)->opts.symbols.no_demangle, cli_input_set_demangle, true},                  \
 	{0, "demangle-kernel", NULL, "the same for kernel names",                                   \
 	 CLI_FLAG, &(in)->opts.symbols.demangle_kernel}
+
+#define CLI_INPUT_OPTIONS(in)                                                                       \
+	{0, "Input", NULL, NULL, CLI_SECTION},                                                      \
+	{'i', "input", "FILE", "recording to read; - is standard input (default: perf.data)",       \
+	 CLI_STRING, &(in)->path},                                                                  \
+	{'f', "force", NULL, NULL, CLI_FLAG, &(in)->is_forced},                                     \
+	CLI_INPUT_COMMON_OPTIONS(in)
 /* clang-format on */
 
 /** For the rows above. */
