@@ -9,7 +9,7 @@ _clew()
 	elif [[ $command == sframe && $COMP_CWORD -eq 2 && $cur != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "dump check make" -- "$cur")
 	elif [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "$(clew "$command" --help 2> /dev/null | grep -oE -- '--[a-z][a-z-]+' | sort -u)" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "$(clew "$command" --help 2> /dev/null | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u)" -- "$cur")
 	elif [[ $command == record && $prev == -e ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(clew list 2> /dev/null | sed -n 's/^  \([^ ]*\).*/\1/p')" -- "$cur")
 	elif [[ $command == record ]]; then

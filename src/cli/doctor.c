@@ -127,6 +127,9 @@ int cmd_doctor(int argc, char **argv)
 		.summary = "Report what this user can record on this machine, why the rest cannot "
 			   "be recorded, and the commands that change it.",
 		.options = options,
+		.examples = "  clew doctor                       as this user\n"
+			    "  sudo clew doctor                  as root\n"
+			    "  clew doctor --json                for other programs\n",
 	};
 	struct doctor_report report;
 	int word = cli_parse(&cmd, argc, argv);

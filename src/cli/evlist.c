@@ -105,6 +105,9 @@ int cmd_evlist(int argc, char **argv)
 		.usage = "[-i FILE] [-v | -F | -g | --trace-fields | --json]",
 		.summary = "List the events of a recording.",
 		.options = options,
+		.examples =
+			"  clew evlist -F                  events of perf.data and their frequencies\n"
+			"  clew evlist -v -i other.data    every field of their attributes\n",
 	};
 	int first = cli_parse(&command, argc, argv);
 

@@ -97,6 +97,9 @@ int cmd_header(int argc, char **argv)
 		.summary = "Show where, when and how a recording was made, and whether it is "
 			   "complete.",
 		.options = options,
+		.examples = "  clew header                       of perf.data\n"
+			    "  clew header -I -i other.data      with the machine in full\n"
+			    "  clew header --json | jq .cpudesc     for other programs\n",
 	};
 	int first = cli_parse(&command, argc, argv);
 

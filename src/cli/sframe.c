@@ -229,6 +229,9 @@ int cmd_sframe(int argc, char **argv)
 			 "make -o FILE [--v2] FILE",
 		.summary = "Print, verify or make SFrame unwind tables.",
 		.options = options,
+		.examples = "  clew sframe dump /bin/app\n"
+			    "  clew sframe check -q /bin/app\n"
+			    "  clew sframe make -o app.sframe /bin/app\n",
 	};
 	int first = cli_parse(&command, argc, argv);
 

@@ -158,7 +158,8 @@ int cmd_dump(int argc, char **argv)
 		.summary = "Print the packets of a hardware trace (CoreSight ETMv4, ETE, Arm "
 			   "SPE, Intel PT), with their offsets.",
 		.options = options,
-		.examples = "  clew dump -i snapshot/ --id=10 --kind=EXCEPT,ADDR\n",
+		.examples = "  clew dump -i snapshot/ --id=10 --kind=EXCEPT,ADDR\n"
+			    "  clew dump -i perf.data --cpu=3 --kind=PSB,TSC,OVF\n",
 	};
 	int first = cli_parse(&command, argc, argv);
 

@@ -156,7 +156,8 @@ int cmd_trace(int argc, char **argv)
 		.summary = "Show what a hardware trace (CoreSight ETMv4, ETE, Arm SPE) of a "
 			   "recording or an OpenCSD snapshot recorded as executed.",
 		.options = options,
-		.examples = "  clew trace -i snapshot/ --ranges --id=10\n",
+		.examples = "  clew trace -i snapshot/ --ranges --id=10\n"
+			    "  clew trace -i perf.data --edges --cpu=3\n",
 	};
 	int first = cli_parse(&command, argc, argv);
 
