@@ -129,7 +129,7 @@ static void compare_cell(const struct report_diff_cell *a, struct report_diff_ce
 	b->delta = b->value - a->value;
 	if (b->state == REPORT_DIFF_IN_BOTH)
 		b->ratio = per(b->value, a->value);
-	b->wdiff = (double)b->count.period * weights[0] - (double)a->count.period * weights[1];
+	b->wdiff = (double)b->count.period * weights[1] - (double)a->count.period * weights[0];
 	b->delta_error = report_diff_root(a->variance + b->variance);
 	b->is_significant = magnitude(b->delta) > 2 * b->delta_error + half;
 }

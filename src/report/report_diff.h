@@ -54,7 +54,7 @@ enum report_diff_order {
 	REPORT_DIFF_BY_DELTA, /* what grew most first */
 	REPORT_DIFF_BY_DELTA_ABS,
 	REPORT_DIFF_BY_RATIO,
-	REPORT_DIFF_BY_WDIFF, /* by period * weights[0] - that of the first * weights[1] */
+	REPORT_DIFF_BY_WDIFF, /* by period * weights[1] - that of the first * weights[0] */
 };
 
 enum report_diff_state {

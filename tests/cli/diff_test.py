@@ -6,6 +6,8 @@ import json
 import math
 import os
 import random
+import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -98,9 +100,10 @@ def test_both_ways():
     found = rows("-o", "wdiff:2,3", a, b)
     weighted = [r["values"][1]["wdiff"] for r in found]
     tap.check(weighted == sorted(weighted, reverse=True) and all(
-        r["values"][1]["wdiff"] == 2 * r["values"][1]["period"] - 3 * r["values"][0]["period"] for r in found), "-o wdiff: by weighted periods", weighted)
+        r["values"][1]["wdiff"] == 3 * r["values"][1]["period"] - 2 * r["values"][0]["period"] for r in found), "-o wdiff: by weighted periods", weighted)
     test_report(a, b, there)
     test_text(a, b, there)
+    test_perf(a, b, there)
     tap.check(run("diff", a, b).stdout == run("diff", "--single-threaded", a, b).stdout, "one thread, the same text")
 
 
@@ -132,6 +135,25 @@ def test_text(a, b, found):
     tap.check(marked == {r["sym"] for r in found if not r["values"][1]["significant"] and r["values"][1]["delta"]}, "and marked", marked)
     kept = {r["sym"] for r in rows("--significant", a, b)}
     tap.check(kept == {r["sym"] for r in found if r["values"][1]["significant"]}, "--significant omits them", kept)
+
+
+def perf_diff(a, b, *options):
+    """{function: the number after the baseline} of rows that perf compares: not of those that are gone."""
+    p = subprocess.run(["perf", "diff", "-f", "-s", "sym", *options, a, b], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    return {name: float(number) for number, name in re.findall(r"([-+]?[0-9.]+)%? +\[k\] (\w+)", p.stdout) if "+" in number or "-" in number or options}
+
+
+def test_perf(a, b, found):
+    if not shutil.which("perf") or subprocess.run(["perf", "--version"], capture_output=True, check=False).returncode:
+        tap.skip("differences are perf diff's", "perf is not here")
+        tap.skip("weighted differences are perf diff's", "perf is not here")
+        return
+    want, ours = perf_diff(a, b), by_name(found)
+    states = by_name(found, "state")
+    tap.check(len(want) > 20 and all(abs(ours[f] - want[f]) < 0.006 for f in want if states[f] != "gone"), "differences are perf diff's", [want, ours])
+    want, ours = perf_diff(a, b, "-c", "wdiff:2,3"), by_name(rows("-o", "wdiff:2,3", a, b), "wdiff")
+    both = [f for f in want if states[f] == "both"]
+    tap.check(len(both) > 20 and all(ours[f] == want[f] for f in both), "weighted differences are perf diff's", [want, ours])
 
 
 def test_noise():
@@ -350,6 +372,7 @@ def main():
     test_filters()
     test_builds()
     test_usage()
+    shutil.rmtree(TOP)
     tap.done()
 
 

@@ -190,7 +190,7 @@ static const struct diff_row {
 	 {{"a10 b60 g30"}, {"a30 b60 n10"}},
 	 "n:10new! a:20x3! b:0x1 g:-30gone!"															  },
 	{"by weights",
-	 REPORT_DIFF_NONE,					{.order = REPORT_DIFF_BY_WDIFF, .weights = {1, 3}},
+	 REPORT_DIFF_NONE,					{.order = REPORT_DIFF_BY_WDIFF, .weights = {3, 1}},
 	 {{"a10 b20"}, {"a20 b70"}},
 	 "b:500x3.5! a:100x2"																	 },
 	{"significant rows",
