@@ -81,7 +81,7 @@ Path("perf.data").write_bytes(make(HEAD + SAMPLES))
 def slow(args, first=PIPE[:len(PIPE) // 2], **kw):
     """A command that reads a pipe, of which it has the first part: of PIPE, the first half."""
     read_end, write_end = os.pipe()
-    t = Terminal([*args, "-i", "-"], stdin=read_end, **kw)
+    t = Terminal([*args, "-"] if args[0] == "diff" else [*args, "-i", "-"], stdin=read_end, **kw)
     os.close(read_end)
     while first:
         first = first[os.write(write_end, first):]
@@ -109,6 +109,12 @@ status = t.end()
 os.close(out)
 check(status == 0 and t.text.endswith(CLEAR) and Path("script.txt").read_text().count("app") >= 256,
       "script to a file: the line goes, the file has all", t.text)
+t, rest = slow(["diff", "--force", "perf.data"])
+check(t.wait_for(r"clew: reading: \d+ s"), "diff: a line while it reads", t.text)
+feed(rest)
+status = t.end()
+after = t.text[t.text.rfind(CLEAR) + len(CLEAR):]
+check(status == 0 and after.startswith("# A: perf.data: ") and "clew: reading" not in after, "diff: the line is gone before the table", t.text)
 t, rest = slow(["header"])
 check(t.wait_for(r"clew: \w+: \d+ s"), "header: a line while it reads", t.text)
 feed(rest)
@@ -202,6 +208,12 @@ for columns in 80, 40, 200:
         lines = lines_of(args, columns, **UTF8)
         check(len(lines) > 10 and max(map(width, lines)) <= columns, f"{columns} columns, {name}: no line is wider",
               [line for line in lines if width(line) > columns][:3])
+for columns in 80, 40:
+    t = Terminal(["diff", "wide.data", "wide.data"], columns=columns, **UTF8)
+    t.end()
+    lines = re.sub(r"\x1b\[[0-9;]*[mK]", "", t.text).replace("\r", "").split("\n")
+    check(len(lines) > 10 and max(map(width, lines)) <= columns and any("\u2026" in line for line in lines), f"diff, {columns} columns: no line is wider",
+          [line for line in lines if width(line) > columns][:3])
 lines = lines_of([], 80, **UTF8)
 row = next(line for line in lines if "%" in line)
 check("\u65e5\u672c" in row and "\u2026" in row and "[.]" in row and width(row) > 70, "80 columns: each column has its share, cuts are marked",
