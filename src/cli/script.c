@@ -14,12 +14,12 @@
 #include "format/header/header_text.h"
 #include "format/report/stats_text.h"
 #include "format/script/script_around.h"
-#include "format/script/script_disasm.h"
 #include "format/script/script_json.h"
 #include "format/script/script_text.h"
 #include "format/tracing_text.h"
 #include "format/user_stacks.h"
 #include "format/windows_text.h"
+#include "isa/text/insn_text.h"
 
 struct script {
 	struct cli_input in;
@@ -541,7 +541,7 @@ static int open_trace(struct script *s)
 
 static int refuse_disasm(const struct script *s)
 {
-	if (!script_fields_any(&s->text.fields, SCRIPT_DISASM) || script_disasm_is_there())
+	if (!script_fields_any(&s->text.fields, SCRIPT_DISASM) || insn_text_is_there())
 		return CLI_OK;
 	cli_error("the capstone library, which disassembles instructions, is not installed, or "
 		  "was not when clew was built");

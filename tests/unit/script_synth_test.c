@@ -99,9 +99,9 @@ static void disassembly(void)
 		{{.isa = ANA_T32, .insn_bytes = 2, .insn = {0x70, 0x47}},             "bx lr"     },
 		{{.isa = ANA_T32, .insn_bytes = 4, .insn = {0x00, 0xf0, 0x00, 0xf8}}, "bl #0x1004"},
 	};
-	struct script_disasm *d = script_disasm_new();
+	struct insn_text *d = insn_text_new();
 
-	if (!script_disasm_is_there()) {
+	if (!insn_text_is_there()) {
 		SKIP("built without capstone");
 		return;
 	}
@@ -115,7 +115,7 @@ static void disassembly(void)
 				 0) &&
 		      !out.nr,
 	      "bytes that are none");
-	script_disasm_free(d);
+	insn_text_free(d);
 }
 
 int main(void)

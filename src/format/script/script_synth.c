@@ -227,7 +227,7 @@ void script_add_insn(struct script_text *t, const struct script_evsel *e,
 	if (!(e->fields & SCRIPT_DISASM) || !y->insn_bytes)
 		return;
 	if (!t->disasm)
-		t->disasm = script_disasm_new();
+		t->disasm = insn_text_new();
 	buf_str(b, "\t\t");
 	if (!t->disasm || !script_disasm_add(t->disasm, b, y, ev->sample->ip))
 		buf_str(b, "(unknown)");

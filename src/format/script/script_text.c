@@ -34,7 +34,7 @@ void script_text_free(struct script_text *t)
 		script_places_done(&t->flat[i]);
 		script_places_done(&t->chain[i]);
 	}
-	script_disasm_free(t->disasm);
+	insn_text_free(t->disasm);
 	escape_memo_done(&t->names);
 	script_repeats_done(&t->repeats);
 	script_steps_done(&t->steps);

@@ -74,8 +74,8 @@ struct script_text {
 	} evsels; /* by perf_evsel.index */
 	struct script_places flat[SCRIPT_NR_TYPES], chain[SCRIPT_NR_TYPES];
 	size_t name_width;
-	size_t indent_width;          /* of the calls' column so far */
-	struct script_disasm *disasm; /* NULL: not needed yet */
+	size_t indent_width;      /* of the calls' column so far */
+	struct insn_text *disasm; /* NULL: not needed yet */
 	size_t data_src_width;
 	uint64_t epoch, nr_events, time_before;
 	struct perf_clock_data clocks; /* for SCRIPT_TOD */
