@@ -20,12 +20,17 @@ struct dso_jit_lines {
 	struct {
 		VEC(struct line);
 	} lines; /* sorted by address */
+	struct {
+		VEC(struct code_region);
+	} code; /* sorted by address */
+	uint16_t machine;
 };
 
 /** Code as it was last put at its address. */
 struct loaded {
 	uint64_t addr, size, index;
 	const char *name;
+	struct bytes code; /* in the file; a later MOVE may claim another size */
 };
 
 struct reader {
@@ -43,6 +48,7 @@ void dso_jit_lines_free(struct dso_jit_lines *l)
 		return;
 	os_map_done(&l->map);
 	vec_done(&l->lines);
+	vec_done(&l->code);
 	mem_free(l);
 }
 
@@ -94,7 +100,8 @@ static bool take(struct reader *r, struct jitdump_record *rec)
 {
 	switch (rec->kind) {
 	case JITDUMP_LOAD:
-		return put(r, &(struct loaded){rec->addr, rec->size, rec->index, rec->name});
+		return put(r, &(struct loaded){rec->addr, rec->size, rec->index, rec->name,
+					       rec->code});
 	case JITDUMP_MOVE:
 		return move(r, rec);
 	case JITDUMP_DEBUG_INFO:
@@ -102,6 +109,30 @@ static bool take(struct reader *r, struct jitdump_record *rec)
 	default:
 		return true;
 	}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct code_region *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool keep_code(struct dso_jit_lines *l, const struct reader *r)
+{
+	l->machine = (uint16_t)r->dump.machine;
+	for (size_t i = 0; i < r->code.nr; i++) {
+		const struct loaded *c = &r->code.data[i];
+
+		if (bytes_left(&c->code) < c->size || c->addr > UINT64_MAX - c->size)
+			continue;
+		if (!vec_push(&l->code,
+			      (struct code_region){c->addr, c->addr + c->size, c->code.pos}))
+			return false;
+	}
+	if (l->code.nr)
+		qsort(l->code.data, l->code.nr, sizeof(*l->code.data), by_start);
+	return true;
 }
 
 static bool add_syms(struct sym_table *t, const struct reader *r)
@@ -140,7 +171,7 @@ static bool read_dump(struct dso *d, struct reader *r)
 		qsort(l->lines.data, l->lines.nr, sizeof(*l->lines.data), by_addr);
 	sym_table_init(&d->table, NULL, 0);
 	d->table.budget = d->store->opts.budget;
-	return add_syms(&d->table, r);
+	return keep_code(l, r) && add_syms(&d->table, r);
 }
 
 bool dso_load_jitdump(struct dso *d, const char *path)
@@ -166,6 +197,22 @@ bool dso_load_jitdump(struct dso *d, const char *path)
 	sym_table_done(&d->table);
 	dso_jit_lines_free(r.lines);
 	return false;
+}
+
+bool dso_jit_find_code(struct dso *d, uint64_t rel, struct code_region *ret, uint16_t *ret_machine)
+{
+	const struct dso_jit_lines *l;
+	size_t after;
+
+	if (!d->has_asked)
+		dso_find_sym(d, rel);
+	l = d->jit_lines;
+	after = search_first(l ? l->code.nr : 0, i, l->code.data[i].start > rel);
+	if (!after || rel >= l->code.data[after - 1].end)
+		return false;
+	*ret = l->code.data[after - 1];
+	*ret_machine = l->machine;
+	return true;
 }
 
 size_t dso_jit_find_lines(struct dso *d, uint64_t rel, const struct dso_sym *sym,

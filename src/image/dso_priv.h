@@ -9,6 +9,7 @@
 #include "elf/elf_file.h"
 #include "elf/kallsyms_index.h"
 #include "elf/sym_table.h"
+#include "image/code_source.h"
 #include "image/dso.h"
 #include "os/file.h"
 #include "os/file_time.h"
@@ -199,6 +200,8 @@ struct dso_jit_lines;
 void dso_jit_lines_free(struct dso_jit_lines *l);
 /** Fill d->table from the jitdump file @p path. @return false: nothing usable there. */
 bool dso_load_jitdump(struct dso *d, const char *path);
+/** The bytes of the function at @p rel, as it was put there last. */
+bool dso_jit_find_code(struct dso *d, uint64_t rel, struct code_region *ret, uint16_t *ret_machine);
 /** @p sym: the one at @p rel, of a table that dso_load_jitdump() filled. */
 size_t dso_jit_find_lines(struct dso *d, uint64_t rel, const struct dso_sym *sym,
 			  struct dso_line *ret, size_t max);

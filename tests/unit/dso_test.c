@@ -5,6 +5,7 @@
 
 #include "base/budget.h"
 #include "base/mem.h"
+#include "image/dso_listing.h"
 #include "make/dwarf_build.h"
 #include "unit/test_dir.h"
 
@@ -472,6 +473,8 @@ static void test_jitdump(void)
 	struct dso_key jit = {.kind = DSO_JIT, .path = "/tmp/perf-4000001.map", .pid = 4000001};
 	struct dso_store *s = dso_store_new(NULL);
 	struct dso_line line = {0};
+	struct code_region region;
+	uint16_t machine;
 	struct dso *d;
 
 	buf_add(&b, head, sizeof(head));
@@ -494,6 +497,12 @@ static void test_jitdump(void)
 		      !strcmp(line.file, "a.js"),
 	      "lines, with the file of the entry before");
 	CHECK_STR(dso_why_no_symbols(d), NULL, "nothing is missing");
+	CHECK(!dso_find_listing(d, 0x3004, &region, &machine) && region.start == 0x3000 &&
+		      region.end == 0x3010 && machine == EM_X86_64 &&
+		      !memcmp(region.bytes, code, 16),
+	      "code, also where it was moved to");
+	CHECK_STR(dso_find_listing(d, 0x4000, &region, &machine), "not in the jitdump file",
+		  "none elsewhere");
 	dso_store_free(s);
 }
 

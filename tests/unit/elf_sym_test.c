@@ -2,6 +2,7 @@
 #include "elf/elf_sym.h"
 
 #include "elf/demangle.h"
+#include "elf/elf_mapping.h"
 #include "make/elf_build.h"
 #include "unit/tap.h"
 
@@ -118,12 +119,19 @@ static void test_arm(void)
 		{"$d.12", at + 8,  0, STB_LOCAL, STT_NOTYPE, text},
 		{"$kept", at + 16, 0, STB_LOCAL, STT_NOTYPE, text},
 	};
+	struct elf_mapping m[4];
 	struct elf_file f = {0};
 	struct sym_table t;
 
 	elf_build_syms(&b, SHT_SYMTAB, syms, 3);
 	elf_build_finish(&b);
 	CHECK(load(&b, &f, &t) == CLEW_OK && t.nr == 1, "Arm's mapping symbols are no names");
+	CHECK_EQ(elf_mappings(&f, at + 4, at + 64, m, 4), 2, "but say what is code");
+	CHECK(m[0].at == at && m[0].kind == 'x' && m[1].at == at + 8 && m[1].kind == 'd',
+	      "the one before the range, and those in it");
+	CHECK_EQ(elf_mappings(&f, at - 8, at + 8, m, 4), 1, "none before: those in it");
+	CHECK_EQ(elf_mappings(&f, at + 9, at + 64, m, 1), 1, "as many as there is room for");
+	CHECK(m[0].kind == 'd', "of these the one that holds at the start");
 	sym_table_done(&t);
 	elf_file_done(&f);
 	elf_build_done(&b);
