@@ -10,6 +10,10 @@ _clew()
 		mapfile -t COMPREPLY < <(compgen -W "dump check make" -- "$cur")
 	elif [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(clew "$command" --help 2> /dev/null | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u)" -- "$cur")
+	elif [[ $command == annotate && $prev != -* ]]; then
+		local i file=perf.data
+		for ((i = 2; i < COMP_CWORD; i++)); do [[ ${COMP_WORDS[i]} == -i ]] && file=${COMP_WORDS[i + 1]}; done
+		mapfile -t COMPREPLY < <(compgen -W "$(clew report -i "$file" -q -s sym --no-children -g none -t '|' 2> /dev/null | sed -n 's/^ *[0-9.]*%|\[.\] \([^ ]*\)$/\1/p')" -- "$cur")
 	elif [[ $command == record && $prev == -e ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(clew list 2> /dev/null | sed -n 's/^  \([^ ]*\).*/\1/p')" -- "$cur")
 	elif [[ $command == record ]]; then

@@ -6,3 +6,4 @@ end
 complete -c clew -f -n __fish_use_subcommand -a '(clew --help 2>/dev/null | string replace -f -r "^  ([a-z]+)  +(.*)" "\$1\t\$2")'
 complete -c clew -n 'not __fish_use_subcommand; and string match -q -- "-*" (commandline -ct)' -a '(__clew_options)'
 complete -c clew -n '__fish_seen_subcommand_from sframe' -a 'dump check make'
+complete -c clew -n '__fish_seen_subcommand_from annotate; and not string match -q -- "-*" (commandline -ct)' -a '(clew report -q -s sym --no-children -g none -t "|" 2>/dev/null | string replace -f -r "^ *[0-9.]+%\|\[.\] ([^ ]+)\$" "\$1")'

@@ -8,20 +8,21 @@
 
 /* In the order a new user meets them. */
 static const struct cli_entry commands[] = {
-	{"record",  "record a command or running tasks",                            cmd_record},
-	{"report",  "show where the time of a recording was spent",                 cmd_report},
-	{"diff",    "compare recordings: what grew, and what is noise",             cmd_diff  },
-	{"script",  "print a recording, event by event",                            cmd_script},
-	{"trace",   "show what a hardware trace recorded as executed",              cmd_trace },
-	{"dump",    "print the packets of a hardware trace",                        cmd_dump  },
-	{"evlist",  "list the events of a recording",                               cmd_evlist},
-	{"header",  "show where, when and how a recording was made",                cmd_header},
-	{"inject",  "turn hardware trace into a profile for a compiler",            cmd_inject},
-	{"merge",   "put recordings of virtual machines into that of their host",   cmd_merge },
-	{"sframe",  "print, verify or make SFrame unwind tables",                   cmd_sframe},
-	{"list",    "list the events that can be recorded here",                    cmd_list  },
-	{"doctor",  "report what can be recorded here, and how to enable the rest", cmd_doctor},
-	{"version", "print the version",					    NULL      },
+	{"record",   "record a command or running tasks",                             cmd_record  },
+	{"report",   "show where the time of a recording was spent",                  cmd_report  },
+	{"diff",     "compare recordings: what grew, and what is noise",              cmd_diff    },
+	{"annotate", "show which lines and instructions of a function took the time", cmd_annotate},
+	{"script",   "print a recording, event by event",                             cmd_script  },
+	{"trace",    "show what a hardware trace recorded as executed",               cmd_trace   },
+	{"dump",     "print the packets of a hardware trace",                         cmd_dump    },
+	{"evlist",   "list the events of a recording",                                cmd_evlist  },
+	{"header",   "show where, when and how a recording was made",                 cmd_header  },
+	{"inject",   "turn hardware trace into a profile for a compiler",             cmd_inject  },
+	{"merge",    "put recordings of virtual machines into that of their host",    cmd_merge   },
+	{"sframe",   "print, verify or make SFrame unwind tables",                    cmd_sframe  },
+	{"list",     "list the events that can be recorded here",                     cmd_list    },
+	{"doctor",   "report what can be recorded here, and how to enable the rest",  cmd_doctor  },
+	{"version",  "print the version",					     NULL        },
 };
 
 enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -30,7 +31,6 @@ enum { NR_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 static const struct {
 	const char *name, *instead;
 } of_perf[] = {
-	{"annotate",      "'clew report -s sym,srcline' counts by source line"                                  },
 	{"archive",
 	 "copy the binaries; 'clew report --symfs=DIR' takes them from there, by build id"                      },
 	{"bench",         "use 'perf bench'"								    },

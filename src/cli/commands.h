@@ -19,6 +19,7 @@ void cli_commands_begin(void);
 /* One function per command; those of cli/trace are in trace_commands.h: argv[0] is the command's
  * name. Each returns the exit status. */
 int cmd_diff(int argc, char **argv);
+int cmd_annotate(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_evlist(int argc, char **argv);
 int cmd_header(int argc, char **argv);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/annotate_flow.h"
+
+#include <string.h>
+
+#include "cli/common/message.h"
+#include "cli/common/progress.h"
+#include "profile/branch_edges.h"
+#include "profile/counted_trace.h"
+#include "trace/perf/perf_trace.h"
+
+static bool has_stacks(struct analyze *a)
+{
+	const struct perf_evlist *l = perf_file_evlist(analyze_file(a));
+
+	vec_for_each (&l->evsels, e) {
+		if ((*e)->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			return true;
+	}
+	return false;
+}
+
+static enum clew_err count_trace(struct annotate_flow *f, struct clew_diag *diag)
+{
+	const struct perf_trace_wishes any = {0};
+	const struct counted_trace_opts opts = {.nr_threads = 1};
+	struct counted_trace_totals totals = {0};
+	enum clew_err err = perf_trace_open_in(&f->trace, f->analysis, &any, diag);
+
+	if (err != CLEW_OK)
+		return err;
+	f->trace->progress = cli_progress();
+	cli_progress_begin("counting what the trace executed", f->trace->total_bytes);
+	err = counted_trace(&f->code, f->trace, &opts, &totals, diag);
+	/* Sampled operations are no exact counts. */
+	f->kind = totals.nr_ops ? ANN_FLOW_SAMPLED : ANN_FLOW_EXACT;
+	return err;
+}
+
+static enum clew_err count_stacks(struct annotate_flow *f, struct clew_diag *diag)
+{
+	struct branch_edges_totals totals = {0};
+	enum clew_err err;
+
+	cli_progress_begin("counting branches", 0);
+	err = branch_edges(&f->code, f->analysis, &totals, diag);
+	f->kind = totals.nr_stacks ? ANN_FLOW_SAMPLED : ANN_FLOW_NONE;
+	return err;
+}
+
+int annotate_flow_read(struct annotate_flow *f, const struct cli_input *in, struct analyze *first,
+		       bool has_trace)
+{
+	struct ana_opts opts = in->opts;
+	struct clew_diag diag = {0};
+	enum clew_err err;
+
+	if (!in->input.data || (!has_trace && !has_stacks(first)))
+		return CLI_OK;
+	branch_edges_wish(&opts);
+	opts.dsos = analyze_dsos(first);
+	err = analyze_open(&f->analysis, &in->input, &opts, &diag);
+	if (err == CLEW_OK)
+		err = has_trace ? count_trace(f, &diag) : count_stacks(f, &diag);
+	/* What is damaged was said of the first pass. */
+	if (err == CLEW_OK || err == CLEW_BAD_FILE || err == CLEW_UNSUPPORTED)
+		return CLI_OK;
+	diag.code = err;
+	return cli_input_fail(in, &diag);
+}
+
+static bool is_of(const struct counted_binary *b, const struct annotation *a)
+{
+	return b->dso && (b->dso == a->of ||
+			  (dso_kind(b->dso) == dso_kind(a->of) && dso_kind(a->of) == DSO_USER &&
+			   !strcmp(dso_path(b->dso), dso_path(a->of))));
+}
+
+bool annotate_flow_add(const struct annotate_flow *f, struct annotation *a)
+{
+	if (f->kind == ANN_FLOW_NONE)
+		return true;
+	vec_for_each (&f->code.binaries, b) {
+		if (is_of(b, a) && !annotation_add_flow(a, &b->counts, !b->is_not_found, f->kind))
+			return false;
+	}
+	return true;
+}
+
+void annotate_flow_done(struct annotate_flow *f)
+{
+	counted_code_done(&f->code);
+	trace_input_free(f->trace);
+	analyze_free(f->analysis);
+}

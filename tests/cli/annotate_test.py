@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Usage: annotate_test.py CLEW SAMPLE_MAKE: `clew annotate` of a program that is compiled here. TAP.
+
+Recordings are made of text: known numbers of samples at known addresses, for two events. What perf annotate counts at each
+address of the same file is compared, where perf is installed."""
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import check, done, skip, skip_all
+
+CLEW, MAKE = (str(Path(p).resolve()) for p in sys.argv[1:3])
+PERF = shutil.which("perf") if shutil.which("objdump") else None
+ENV = {**os.environ, "LC_ALL": "C", "PERF_CONFIG": "/dev/null", "PAGER": "cat", "HOME": "/nonexistent"}
+SOURCE = """volatile unsigned long sink;
+static inline __attribute__((always_inline)) unsigned long mix(unsigned long x)
+{
+	x ^= x >> 7;
+	return x * 12345;
+}
+__attribute__((noinline)) void leaf(void)
+{
+	sink = 1;
+}
+__attribute__((noinline)) unsigned long hot(unsigned long n)
+{
+	unsigned long s = 0;
+	for (unsigned long i = 0; i < n; i++) {
+		if (i % 3)
+			s += mix(sink + i);
+		else
+			leaf();
+	}
+	return s;
+}
+int main(int c, char **v)
+{
+	(void)v;
+	for (int i = c > 1 ? 20000 : 1; i; i--)
+		sink = hot(3000);
+	return 0;
+}
+"""
+
+
+def run(args, cwd=None, text=True):
+    return subprocess.run(args, capture_output=True, text=text, errors="replace" if text else None, env=ENV, stdin=subprocess.DEVNULL, cwd=cwd, check=False)
+
+
+class Program:
+    def __init__(self, top, name="work"):
+        self.top, self.name = top, name
+        self.source = os.path.join(top, name + ".c")
+        self.path = os.path.join(top, name)
+        Path(self.source).write_text(SOURCE, encoding="ascii")
+        subprocess.run(["cc", "-g", "-O1", "-no-pie", "-Wl,-z,noseparate-code", "-Wl,--build-id", "-o", self.path, self.source], check=True)
+        self.symbols = {}
+        for line in run(["nm", "-S", "--defined-only", self.path]).stdout.splitlines():
+            words = line.split()
+            if len(words) == 4:
+                self.symbols[words[3]] = (int(words[0], 16), int(words[1], 16))
+
+    def record(self, name, counts):
+        """@p counts: (event, address) -> samples of period 10 and 3."""
+        base = 0x400000
+        lines = ["event cycles", "event faults", "comm 64 work", f"map 64 {base:x} 2000 0 {self.path}"]
+        time = 1000
+        for (event, address), nr in sorted(counts.items()):
+            for _ in range(nr):
+                time += 16
+                lines.append(f"sample {event:x} 64 {address:x} {time:x} {(10, 3)[event]:x}")
+        data = subprocess.run([MAKE], input=("\n".join(lines) + "\n").encode(), capture_output=True, check=True).stdout
+        path = os.path.join(self.top, name)
+        Path(path).write_bytes(data)
+        return path
+
+
+def annotate(path, *options):
+    return run([CLEW, "annotate", "-i", path, *options])
+
+
+def as_json(path, *options):
+    p = annotate(path, "--json", *options)
+    return json.loads(p.stdout) if p.returncode == 0 else {"symbols": [], "sources": [], "error": p.stderr}
+
+
+def per_address(symbol, event):
+    return {int(i["address"], 16): i["samples"][event] for i in symbol["instructions"] if i["samples"][event]}
+
+
+def instructions(prog, name):
+    """Addresses by objdump, where it is installed."""
+    out = run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={name}", prog.path]).stdout
+    return [int(m.group(1), 16) for m in re.finditer(r"^ +([0-9a-f]+):", out, re.M)]
+
+
+def of_perf(path, symbol):
+    """{event: {address: samples}}"""
+    out = run([PERF, "annotate", "--stdio", "-n", "-i", path, symbol]).stdout
+    found, event = {}, None
+    for line in out.splitlines():
+        m = re.search(r"Source code & Disassembly of \S+ for (\S+) \(", line)
+        if m:
+            event = m.group(1)
+            found[event] = {}
+        m = re.match(r"\s*(\d+) :\s+([0-9a-f]+):", line)
+        if m and event and int(m.group(1)):
+            found[event][int(m.group(2), 16)] = int(m.group(1))
+    return found
+
+
+def of_report(path, symbol, event):
+    out = json.loads(run([CLEW, "report", "-i", path, "--json", "-S", symbol, "--no-children", "--sort", "sym"]).stdout)
+    for table in out["tables"]:
+        if table["events"][0]["name"] == event:
+            rows = [r["values"][0] for r in table["rows"] if r["sym"] == symbol]
+            return sum(r["samples"] for r in rows), sum(r["self"] for r in rows)
+    return 0, 0
+
+
+def counts(prog):
+    dice = random.Random(4)
+    at = instructions(prog, "hot")
+    if not at:
+        start, size = prog.symbols["hot"]
+        at = [i for i in range(start, start + size)]
+    made = Counter()
+    for _ in range(500):
+        made[(0, dice.choice(at))] += 1
+    for _ in range(60):
+        made[(1, dice.choice(at[:5]))] += 1
+    for _ in range(40):
+        made[(0, prog.symbols["leaf"][0])] += 1
+    path = prog.record("random.data", made)
+    found = as_json(path, "hot")["symbols"]
+    check(len(found) == 2, "one listing for each event", found)
+    for symbol, event in zip(found, (0, 1)):
+        name = symbol["events"][0]["name"]
+        want = {a: n for (e, a), n in made.items() if e == event and a in range(prog.symbols["hot"][0], sum(prog.symbols["hot"]))}
+        if shutil.which("objdump"):
+            check(per_address(symbol, 0) == want, f"{name}: samples at each address", (per_address(symbol, 0), want))
+        total = sum(i["samples"][0] for i in symbol["instructions"]), sum(i["period"][0] for i in symbol["instructions"])
+        check(total == (symbol["events"][0]["samples"], symbol["events"][0]["period"]), f"{name}: they are all of the function")
+        check(total == of_report(path, "hot", name), f"{name}: as clew report counts it", (total, of_report(path, "hot", name)))
+        if PERF:
+            check(of_perf(path, "hot").get(name) == per_address(symbol, 0), f"{name}: as perf annotate counts each address",
+                  (of_perf(path, "hot").get(name), per_address(symbol, 0)))
+        else:
+            skip(f"{name}: as perf annotate", "no perf, or no objdump")
+    text = annotate(path, "hot").stdout.split("\n\n")[0]
+    shares = [float(m.group(1)) for m in re.finditer(r"^ *(\d+\.\d\d) \|", text, re.M)]
+    check(abs(sum(shares) - 100) < 0.01 * len(shares), "shares sum up to 100 %", sum(shares))
+    names = [s["symbol"] for s in as_json(path, "--max-symbols", "9")["symbols"]]
+    check(names == ["hot", "hot", "leaf"], "without a name: the hottest first", names)
+    p = annotate(path, "--max-symbols=1")
+    check("leaf" not in re.findall(r"^# (\S+) in", p.stdout, re.M) and "1 more function" in p.stderr, "--max-symbols", p.stderr)
+    # Between instructions: to the one that covers it.
+    inner = prog.record("inner.data", {(0, prog.symbols["hot"][0] + 1): 4, (0, prog.symbols["hot"][0]): 1})
+    symbol = as_json(inner, "hot")["symbols"][0]
+    check(sum(per_address(symbol, 0).values()) == 5, "samples inside of instructions are not lost", per_address(symbol, 0))
+    return path
+
+
+def text_of(prog, path):
+    p = annotate(path, "hot")
+    check(p.returncode == 0 and not p.stderr, "text", p.stderr)
+    check(re.search(r"> .* 13 +unsigned long s = 0;|> .* 14 +for \(unsigned long i = 0; i < n; i\+\+\) \{", p.stdout), "source lines", p.stdout)
+    check(re.search(r"\| .*inlined mix at work\.c:16$", p.stdout, re.M), "an inlined call names its place", p.stdout)
+    check(re.search(r"<leaf>$", p.stdout, re.M), "a call names its function", p.stdout)
+    check(re.search(r"\+-*>", p.stdout), "jumps are arrows", p.stdout)
+    check("\033" not in p.stdout, "no colours in a pipe")
+    check("\033[31m" in annotate(path, "hot", "--stdio-color=always").stdout, "colours where asked for")
+    check(prog.source + ":" in annotate(path, "hot", "-l").stdout, "-l names the file")
+    bare = annotate(path, "hot", "--no-source").stdout
+    check("unsigned" not in bare and re.search(r"\| .*[0-9a-f]+: ", bare), "--no-source: instructions alone")
+    check("Samples |" in annotate(path, "hot", "-n").stdout, "-n: numbers of samples")
+
+
+def sources(prog, path):
+    moved = os.path.join(prog.top, "elsewhere", "deep")
+    os.makedirs(moved)
+    text = Path(prog.source).read_text(encoding="ascii")
+    os.unlink(prog.source)
+    p = annotate(path, "hot")
+    check(p.returncode == 0 and re.search(r"> .*work\.c:14$", p.stdout, re.M), "without source: its lines by number", p.stdout)
+    Path(moved, "work.c").write_text(text.replace("unsigned long s = 0;", "unsigned long s = 0; /* moved */"), encoding="ascii")
+    future = os.stat(prog.path).st_mtime + 100
+    os.utime(os.path.join(moved, "work.c"), (future, future))
+    p = annotate(path, "hot", "--source-dir", moved)
+    check("i < n; i++" in p.stdout, "--source-dir", p.stdout)
+    check("was changed after the binary" in p.stderr, "a newer file is a warning", p.stderr)
+    found = as_json(path, "hot", "--source-dir", moved)["sources"]
+    check([(s["name"], s["path"], s["is_newer"]) for s in found] == [(prog.source, os.path.join(moved, "work.c"), True)], "in JSON, too", found)
+    Path(prog.source).write_text(text.replace("leaf();", "leaf(); /*\x1b]0;EVIL\x07\x9b*/"), encoding="latin1")
+    out = run([CLEW, "annotate", "-i", path, "hot"], text=False).stdout
+    check(b"\\x1b]0;EVIL\\x07\\x9b" in out and b"\x1b" not in out and b"\x9b" not in out, "source text cannot steer the terminal", out[:500])
+    Path(prog.source).write_text(text, encoding="ascii")
+    os.utime(prog.source, (1, 1))
+
+
+def refusals(prog, path):
+    p = annotate(path, "hott")
+    check(p.returncode == 1 and "did you mean 'hot'" in p.stderr, "an unknown function", p.stderr)
+    p = annotate(path, "hot", "--dso", "libc.so.6")
+    check(p.returncode == 1 and "no samples" in p.stderr, "not of that file", p.stderr)
+    check(annotate(path, "hot", "--dso", "work").returncode == 0, "of that file")
+    p = annotate(path, "hot", "again")
+    check(p.returncode == 2, "one name at most", p.stderr)
+    p = annotate(path, "--json", "--stdio")
+    check(p.returncode == 2, "--json excludes --stdio", p.stderr)
+    p = annotate(os.path.join(prog.top, "none.data"))
+    check(p.returncode == 1 and "none.data" in p.stderr, "no such recording", p.stderr)
+
+
+def other_build(prog):
+    """The kernel's records have build ids: a program built again is another one."""
+    path = os.path.join(prog.top, "live.data")
+    p = run([CLEW, "record", "-o", path, "-F", "5000", "-e", "cpu-clock:u", "--", prog.path, "loop"], cwd=prog.top)
+    if p.returncode or "hot" not in run([CLEW, "report", "-i", path, "--sort", "sym"]).stdout:
+        skip("a recording of a program", "none can be made here: " + p.stderr[-100:].replace("\n", " "))
+        return
+    found = as_json(path, "hot")["symbols"][0]
+    check(found["no_code"] is None and found["build_id"], "a recording of this machine", found["no_code"])
+    check(sum(i["samples"][0] for i in found["instructions"]) == of_report(path, "hot", found["events"][0]["name"])[0], "as report counts it")
+    if PERF:
+        check(of_perf(path, "hot").get(found["events"][0]["name"]) == per_address(found, 0), "as perf annotate counts it",
+              (of_perf(path, "hot"), per_address(found, 0)))
+    syms = os.path.join(prog.top, "hidden")
+    os.rename(prog.path, syms)
+    gone = annotate(path, "hot")
+    check(gone.returncode == 1 and "no sample" in gone.stderr, "a program that is gone has no names", gone.stderr)
+    os.rename(syms, prog.path)
+
+
+def traced(prog):
+    path = os.path.join(prog.top, "trace.data")
+    p = run([CLEW, "record", "-o", path, "-e", "soft_pt//u", "--", prog.path], cwd=prog.top)
+    if p.returncode:
+        skip("counts of a trace", "no soft_pt here")
+        return
+    found = as_json(path, "hot")["symbols"]
+    check(len(found) == 1 and found[0]["flow"] == "trace" and found[0]["events"][0]["counts"] == "executed", "what an exact trace executed",
+          found and found[0]["events"])
+    if not found:
+        return
+    insns = found[0]["instructions"]
+    check(insns[0]["executed"] == 1 and max(i["executed"] for i in insns) == 3000, "once in, and 3000 times round",
+          [i["executed"] for i in insns])
+    check(any(i.get("callee") == "leaf" and i["executed"] == 1000 for i in insns), "a third of the rounds calls leaf", insns)
+    split = [sorted((i["taken"], i["not_taken"])) for i in insns if "not_taken" in i]
+    check([1000, 2000] in split and [1, 2999] in split, "taken and not taken", split)
+    text = annotate(path, "hot").stdout
+    check("counted in the trace" in text and re.search(r"Executed +Taken +Not taken", text), "the column says executed", text)
+    sampled = as_json(path, "hot", "--itrace=b")["symbols"]
+    check(sampled[0]["events"][0]["counts"] == "samples" and sampled[0]["events"][0]["name"].startswith("branches"), "--itrace: events as report has them")
+
+
+def main():
+    if not shutil.which("cc"):
+        skip_all("no compiler")
+    with tempfile.TemporaryDirectory() as top:
+        prog = Program(top)
+        path = counts(prog)
+        text_of(prog, path)
+        sources(prog, path)
+        refusals(prog, path)
+        other_build(prog)
+        traced(prog)
+    done()
+
+
+main()
