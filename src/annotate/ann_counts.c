@@ -34,6 +34,11 @@ static struct ann_event *event_of(struct ann_counts *c, const struct perf_evsel 
 	return &c->events.data[evsel->index];
 }
 
+bool ann_counts_add_event(struct ann_counts *c, const struct perf_evsel *evsel)
+{
+	return event_of(c, evsel);
+}
+
 static bool is_wanted(const struct ann_counts *c, const struct ana_loc *loc)
 {
 	const struct ann_counts_opts *o = &c->opts;

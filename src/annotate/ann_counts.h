@@ -38,7 +38,7 @@ struct ann_symbol {
 };
 
 struct ann_event {
-	const struct perf_evsel *evsel; /* NULL: no sample of it */
+	const struct perf_evsel *evsel; /* NULL: unknown, no sample of it */
 	struct ann_weight weight;       /* of all symbols, and of none */
 	bool is_traced;                 /* made from a hardware trace */
 };
@@ -64,6 +64,10 @@ struct ann_counts {
 
 /** To be an ana_consumer's batch(), with a struct ann_counts as its ctx. */
 enum clew_err ann_counts_batch(void *counts, const struct ana_batch *b);
+
+/** Know an event, also where no sample of it comes: a column of zeros beside others. @return false
+ * when memory is short. */
+bool ann_counts_add_event(struct ann_counts *c, const struct perf_evsel *evsel);
 
 /** After the run: cells by symbol, address, event; symbols by period, largest first. */
 void ann_counts_finish(struct ann_counts *c);

@@ -112,15 +112,28 @@ static int parse(struct annotate *n, int argc, char **argv)
 
 /* --- what cannot be shown --- */
 
+/* Where most samples without a name are, and why they have none. */
+static int refuse_nameless(const struct annotate *n)
+{
+	const struct ana_summary *s = analyze_summary(n->analysis);
+	const struct dso *d = s->nr_unresolved ? s->unresolved[0].dso : NULL;
+	const char *why = d ? dso_why_no_symbols(d) : NULL;
+
+	if (d && !why)
+		why = dso_note(d);
+	cli_error("%s: no sample is in a function with a known name", n->in.path);
+	if (why)
+		cli_hint("%s: %s", dso_path(d), why);
+	return CLI_FAILED;
+}
+
 static int refuse_symbol(const struct annotate *n)
 {
 	const struct ann_counts_opts *o = &n->counts.opts;
 	struct near_name near;
 
-	if (!n->counts.symbols.nr) {
-		cli_error("%s: no sample is in a function with a known name", n->in.path);
-		return CLI_FAILED;
-	}
+	if (!n->counts.symbols.nr)
+		return refuse_nameless(n);
 	cli_error("%s: no samples in %s%s%s%s%s", n->in.path,
 		  o->symbol ? "a function '" : "functions", o->symbol ? o->symbol : "",
 		  o->symbol ? "'" : "", o->dso ? " of " : "", o->dso ? o->dso : "");
@@ -330,6 +343,18 @@ static int finish(struct annotate *n, enum clew_err err)
 	return cli_input_fail(&n->in, &(struct clew_diag){.code = err});
 }
 
+/* Events of a group are columns, with or without samples. */
+static bool add_events(struct annotate *n)
+{
+	const struct perf_evlist *l = perf_file_evlist(analyze_file(n->analysis));
+
+	for (size_t i = 0; n->is_grouped && i < l->evsels.nr; i++) {
+		if (!ann_counts_add_event(&n->counts, l->evsels.data[i]))
+			return false;
+	}
+	return true;
+}
+
 static bool has_cells(const struct annotate *n)
 {
 	return n->counts.cells.nr;
@@ -346,6 +371,8 @@ static int show(struct annotate *n)
 	status = annotate_flow_read(&n->flow, &n->in, n->analysis, n->itrace.trace != NULL);
 	if (status != CLI_OK)
 		return status;
+	if (!add_events(n))
+		return cli_input_fail(&n->in, &(struct clew_diag){.code = CLEW_NO_MEMORY});
 	n->opts.dsos = analyze_dsos(n->analysis);
 	n->opts.machine = machine_of(analyze_file(n->analysis));
 	n->opts.text = insn_text_new();

@@ -140,7 +140,7 @@ def counts(prog):
         made[(1, dice.choice(at[:5]))] += 1
     for _ in range(40):
         made[(0, prog.symbols["leaf"][0])] += 1
-    path = prog.record("random.data", made)
+    prog.file = path = prog.record("random.data", made)
     found = as_json(path, "hot")["symbols"]
     check(len(found) == 2, "one listing for each event", found)
     for symbol, event in zip(found, (0, 1)):
@@ -168,6 +168,42 @@ def counts(prog):
     symbol = as_json(inner, "hot")["symbols"][0]
     check(sum(per_address(symbol, 0).values()) == 5, "samples inside of instructions are not lost", per_address(symbol, 0))
     return path
+
+
+def stacks(prog):
+    """Branch stacks of a made loop: hot's first jump back, taken 3 times, then once not."""
+    jumps = [i for i in as_json(prog.file, "hot")["symbols"][0]["instructions"] if "target" in i and int(i["target"], 16) < int(i["address"], 16)]
+    if not jumps:
+        skip("branch stacks", "no jump back")
+        return
+    back, to, start = int(jumps[0]["address"], 16), int(jumps[0]["target"], 16), prog.symbols["hot"][0]
+    main = prog.symbols["main"][0]
+    # Newest first: main -> hot, then three times round.
+    branches = " ".join(f"{a:x} {b:x} {2:x}" for a, b in [(back, to)] * 3 + [(main, start)])
+    lines = ["event cycles branches", "comm 64 work", f"map 64 400000 2000 0 {prog.path}", f"sample 0 64 {to:x} 10 1 branches {branches}"]
+    path = os.path.join(prog.top, "stacks.data")
+    Path(path).write_bytes(subprocess.run([MAKE], input=("\n".join(lines) + "\n").encode(), capture_output=True, check=True).stdout)
+    symbol = as_json(path, "hot")["symbols"][0]
+    at = {int(i["address"], 16): i for i in symbol["instructions"]}
+    check(symbol["flow"] == "branch_stacks" and at[start]["executed"] == 1 and at[back]["executed"] == 3 and at[back]["taken"] == 3,
+          "branch stacks count what ran, and branches", [at[start], at[to], at[back]])
+    check("in branch stacks of samples" in annotate(path, "hot").stdout, "the text says where counts come from")
+
+
+def groups(prog, path):
+    found = as_json(path, "hot", "--group")["symbols"]
+    check(len(found) == 2, "events of no group stay apart", len(found))
+    if not PERF:
+        skip("--group", "no perf")
+        return
+    data = os.path.join(prog.top, "group.data")
+    p = run([PERF, "record", "-q", "-e", "{cpu-clock:u,page-faults:u}", "-c", "100000", "-o", data, prog.path, "loop"])
+    found = as_json(data, "hot", "--group")["symbols"] if p.returncode == 0 else []
+    if not found:
+        skip("--group", "perf records no samples here")
+        return
+    check([e["name"] for e in found[0]["events"]] == ["cpu-clock:u", "page-faults:u"] and len(found[0]["instructions"][0]["samples"]) == 2,
+          "--group: a column for each event, also without samples", found[0]["events"])
 
 
 def text_of(prog, path):
@@ -270,6 +306,8 @@ def main():
     with tempfile.TemporaryDirectory() as top:
         prog = Program(top)
         path = counts(prog)
+        stacks(prog)
+        groups(prog, path)
         text_of(prog, path)
         sources(prog, path)
         refusals(prog, path)

@@ -73,7 +73,7 @@ def clean(name, args, runs=(in_pipe,), shows=True, is_json=False):
             wrong.append("the name is not there")
         if is_json:
             try:
-                for document in [out] if args[0] in ("report", "diff") else out.splitlines():
+                for document in [out] if args[0] in ("report", "annotate", "diff") else out.splitlines():
                     json.loads(document)
             except ValueError as e:
                 wrong.append("no JSON: %s" % e)
@@ -196,6 +196,10 @@ def recordings(binary, function):
     clean("diff -v, by lines", ["diff", "-v", "--exact", "-s", "srcline,srcfile,cgroup,sym", path, path])
     clean("diff --fail-above", ["diff", "--fail-above", "0", path, write(b"none" + EVIL, b"no recording")])
     clean("diff --json", ["diff", "--json", path, path], is_json=True)
+    clean("annotate", ["annotate", "-i", path, "--stdio-color", "never"], both)
+    clean("annotate -l -v", ["annotate", "-i", path, "-l", "-v"])
+    clean("annotate --json", ["annotate", "-i", path, "--json"], is_json=True)
+    clean("annotate, no such function", ["annotate", "-i", path, b"victim" + EVIL + b"2"])
     # Messages name the file.
     cut = write(b"cut" + EVIL, recording(binary, function)[:900])
     clean("a file that is cut off", ["script", "-i", cut])

@@ -3,7 +3,11 @@
 
 #include <stdlib.h>
 
-enum { JUMP_FROM = 1, JUMP_TO = 2 };
+enum {
+	JUMP_FROM = 1,
+	JUMP_TO = 2,
+	MAX_SPAN = 1000 /* instructions: the eye follows no longer line, and finding a lane ends */
+};
 
 struct jump {
 	uint32_t from, to, first, last;
@@ -41,7 +45,7 @@ static bool list(struct jumps *v, const struct annotation *a)
 		uint32_t from = (uint32_t)i, to = a->insns.data[i].target;
 		struct jump j = {from, to, from < to ? from : to, from < to ? to : from};
 
-		if (to != ANN_NONE && !vec_push(v, j))
+		if (to != ANN_NONE && j.last - j.first <= MAX_SPAN && !vec_push(v, j))
 			return false;
 	}
 	if (v->nr)

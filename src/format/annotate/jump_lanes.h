@@ -13,7 +13,7 @@
  *	+|-  jmp
  *	 +>  ret
  *
- * A jump that finds no free lane has no line.
+ * A jump that finds no free lane, or is very long, has no line.
  */
 enum { JUMP_LANES = 6 };
 
