@@ -48,6 +48,11 @@ static enum clew_err count_stacks(struct annotate_flow *f, struct clew_diag *dia
 	return err;
 }
 
+static bool has_filter(const struct ana_filter *f)
+{
+	return f->comms || f->pids || f->tids || f->cpus || f->time_from.ns || f->time_to.ns;
+}
+
 int annotate_flow_read(struct annotate_flow *f, const struct cli_input *in, struct analyze *first,
 		       bool has_trace)
 {
@@ -57,6 +62,12 @@ int annotate_flow_read(struct annotate_flow *f, const struct cli_input *in, stru
 
 	if (!in->input.data || (!has_trace && !has_stacks(first)))
 		return CLI_OK;
+	if (has_trace && has_filter(&in->opts.filter)) {
+		cli_note("%s: executed instructions are counted of the whole trace alone: with "
+			 "these filters samples of it are shown",
+			 in->path);
+		return CLI_OK;
+	}
 	branch_edges_wish(&opts);
 	opts.dsos = analyze_dsos(first);
 	err = analyze_open(&f->analysis, &in->input, &opts, &diag);

@@ -296,6 +296,8 @@ def traced(prog):
     check([1000, 2000] in split and [1, 2999] in split, "taken and not taken", split)
     text = annotate(path, "hot").stdout
     check("counted in the trace" in text and re.search(r"Executed +Taken +Not taken", text), "the column says executed", text)
+    p = annotate(path, "hot", "--comms", "work")
+    check(p.returncode == 0 and "of the whole trace alone" in p.stderr and "Executed" not in p.stdout, "filters: samples, with a note", p.stderr)
     sampled = as_json(path, "hot", "--itrace=b")["symbols"]
     check(sampled[0]["events"][0]["counts"] == "samples" and sampled[0]["events"][0]["name"].startswith("branches"), "--itrace: events as report has them")
 

@@ -47,6 +47,28 @@ static uint64_t write_file(const struct file *f)
 	return section;
 }
 
+/* Whatever allocation fails: it is said, or nothing is missing. */
+static void out_of_memory(const struct file *f, const struct ann_counts *c,
+			  const struct ann_symbol *s, const struct annotation_opts *opts)
+{
+	const uint32_t event = 0;
+	uint64_t n = 0;
+	bool is_right = true, has_failed;
+
+	do {
+		struct annotation a;
+		enum clew_err err;
+
+		mem_fail_after(n++);
+		err = annotation_make(&a, c, s, &event, 1, opts);
+		has_failed = mem_has_failed();
+		mem_fail_after(UINT64_MAX);
+		is_right &= err == CLEW_NO_MEMORY || a.columns.data[0].weight.nr == f->size;
+		annotation_done(&a);
+	} while (has_failed);
+	CHECK(is_right && n > 4, "%s: each allocation may fail", f->name);
+}
+
 /* "0:je 0x... >3;": offset, text, target or callee of each instruction. */
 static void annotate(const struct file *f, struct buf *out)
 {
@@ -85,6 +107,7 @@ static void annotate(const struct file *f, struct buf *out)
 		buf_char(out, ';');
 	}
 	annotation_done(&a);
+	out_of_memory(f, &c, &s, &opts);
 	vec_done(&c.events);
 	vec_done(&c.cells);
 }
